@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What hashing memory on the device costs, beside reading and copying it: rates and their ratios from one run.
- *   bench-hash [MiB [CODE]]
- * MiB defaults to 4096, or 16 on the software GPU (whose interpreter is measured then too); CODE is a PTX or cubin file with other kernels to
- * measure.
+ * What hashing memory on the device costs, beside reading and copying it: rates and their ratios
+ * from one run. bench-hash [MiB [CODE]] MiB defaults to 4096, or 16 on the software GPU (whose
+ * interpreter is measured then too); CODE is a PTX or cubin file with other kernels to measure.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -19,16 +18,16 @@
 #define MIB ((size_t)1 << 20)
 
 /* What bench-hash calls beyond hash-kernel's own. */
-#define FUNCTIONS(FN)               \
-	FN(cuInit)                  \
-	FN(cuDevicePrimaryCtxRetain) \
-	FN(cuCtxSetCurrent)         \
-	FN(cuEventCreate)           \
-	FN(cuEventRecord)           \
-	FN(cuEventSynchronize)      \
-	FN(cuEventElapsedTime)      \
-	FN(cuMemcpyDtoDAsync_v2)    \
-	FN(cuMemcpyHtoD_v2)         \
+#define FUNCTIONS(FN)                                                                              \
+	FN(cuInit)                                                                                 \
+	FN(cuDevicePrimaryCtxRetain)                                                               \
+	FN(cuCtxSetCurrent)                                                                        \
+	FN(cuEventCreate)                                                                          \
+	FN(cuEventRecord)                                                                          \
+	FN(cuEventSynchronize)                                                                     \
+	FN(cuEventElapsedTime)                                                                     \
+	FN(cuMemcpyDtoDAsync_v2)                                                                   \
+	FN(cuMemcpyHtoD_v2)                                                                        \
 	FN(cuMemcpyDtoH_v2)
 
 static struct {
@@ -70,9 +69,9 @@ static void load_driver(void)
 	}
 	if (!hash_kernel_driver_fill(&driver, look_up, lib))
 		exit(1);
-#define LOAD(name)                                                     \
-	cu.name = (__typeof__(cu.name))(uintptr_t)look_up(lib, #name); \
-	if (!cu.name)                                                  \
+#define LOAD(name)                                                                                 \
+	cu.name = (__typeof__(cu.name))(uintptr_t)look_up(lib, #name);                             \
+	if (!cu.name)                                                                              \
 		exit(1);
 	FUNCTIONS(LOAD)
 }
@@ -99,7 +98,7 @@ static void other_code(const char *path)
 	kernel.module = m;
 }
 
-/* --- what is measured ------------------------------------------------------------------------------------------------- */
+/* --- what is measured --- */
 
 static void run_read(void)
 {
@@ -142,7 +141,8 @@ static void run_ranges(void)
 	free(hash);
 }
 
-/* --- a window's memory: WINDOW_MIB in 40 allocations, and 1,070 globals of 1 kB (a training step of PyTorch) ----------------------------- */
+/* --- a window's memory: WINDOW_MIB in 40 allocations, and 1,070 globals of 1 kB (a training step
+ * of PyTorch) --- */
 
 #define ALLOCATIONS 40
 #define GLOBALS 1070
@@ -167,7 +167,8 @@ static void list_window(void)
 
 static void run_gather(void)
 {
-	CHECK(hash_kernel_gather_begin(&kernel, window, ALLOCATIONS + GLOBALS, 0, (uint32_t)window_pages, packed, NULL));
+	CHECK(hash_kernel_gather_begin(
+		&kernel, window, ALLOCATIONS + GLOBALS, 0, (uint32_t)window_pages, packed, NULL));
 	CHECK(hash_kernel_wait(&kernel, NULL));
 }
 
@@ -211,7 +212,8 @@ static void print_window(void)
 	gather = took(run_gather);
 	hash = took(run_window);
 	printf("a window of %zu MiB in %d allocations and %d globals, by the host's clock: one copy %.3f ms, gathered %.3f ms, ratio %.2f, hashed %.3f ms, ratio %.2f\n",
-		window_bytes / MIB, ALLOCATIONS, GLOBALS, copy, gather, gather / copy, hash, hash / copy);
+		window_bytes / MIB, ALLOCATIONS, GLOBALS, copy, gather, gather / copy, hash,
+		hash / copy);
 }
 
 /* Bytes a second; the best of RUNS. */
@@ -260,7 +262,8 @@ static int wrong(void)
 	CHECK(cu.cuMemcpyDtoH_v2(p, from, n));
 	CHECK(hash_kernel_ranges(&kernel, range, 3, hash, NULL));
 	for (int i = 0; i < 3; i++)
-		bad += !sbt_hash_equal(hash[i], sbt_range_hash(p + (range[i].addr - from), range[i].size));
+		bad += !sbt_hash_equal(
+			hash[i], sbt_range_hash(p + (range[i].addr - from), range[i].size));
 	free(p);
 	printf("hashes of the device and of the host: %s\n", bad ? "DIFFERENT" : "the same");
 	return bad;
@@ -305,9 +308,11 @@ int main(int argc, char **argv)
 	range = rate(run_range);
 	printf("hash, one range:        %9.1f GB/s, %.2f of reading\n", range / 1e9, range / read);
 	ranges = rate(run_ranges);
-	printf("hash, ranges of 1 MiB:  %9.1f GB/s, %.2f of reading\n", ranges / 1e9, ranges / read);
+	printf("hash, ranges of 1 MiB:  %9.1f GB/s, %.2f of reading\n", ranges / 1e9,
+		ranges / read);
 	copy = rate(run_copy);
-	printf("copy on the device:     %9.1f GB/s of payload, %.2f of reading\n", copy / 1e9, copy / read);
+	printf("copy on the device:     %9.1f GB/s of payload, %.2f of reading\n", copy / 1e9,
+		copy / read);
 	print_window();
 	return wrong() != 0;
 }

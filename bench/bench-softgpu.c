@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How fast the software GPU is, as ratios from one run: kernels against plain C loops on as many threads, two workers against one, a launch against
- * a function call, memory per resident block.
+ * How fast the software GPU is, as ratios from one run: kernels against plain C loops on as many
+ * threads, two workers against one, a launch against a function call, memory per resident block.
  *   bench-softgpu [MATMUL.PTX]       default: the examples' examples/ptx/matmul.ptx
- * Best of several: the ratios are of the best times. Worker counts are read once, so the other one is measured by a child.
+ * Best of several: the ratios are of the best times. Worker counts are read once, so the other one
+ * is measured by a child.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -22,20 +23,20 @@
 
 #define RUNS 9
 #define THREADS 2
-#define N 512		     /* the matrices' */
+#define N 512		  /* the matrices' */
 #define FLOATS (16 << 20) /* 64 MiB each */
 #define LAUNCHES 20000
 
-#define FUNCTIONS(FN)             \
-	FN(cuInit)                \
-	FN(cuDevicePrimaryCtxRetain) \
-	FN(cuCtxSetCurrent)       \
-	FN(cuCtxSynchronize)      \
-	FN(cuModuleLoadData)      \
-	FN(cuModuleGetFunction)   \
-	FN(cuMemAlloc_v2)         \
-	FN(cuMemcpyHtoD_v2)       \
-	FN(cuMemcpyDtoH_v2)       \
+#define FUNCTIONS(FN)                                                                              \
+	FN(cuInit)                                                                                 \
+	FN(cuDevicePrimaryCtxRetain)                                                               \
+	FN(cuCtxSetCurrent)                                                                        \
+	FN(cuCtxSynchronize)                                                                       \
+	FN(cuModuleLoadData)                                                                       \
+	FN(cuModuleGetFunction)                                                                    \
+	FN(cuMemAlloc_v2)                                                                          \
+	FN(cuMemcpyHtoD_v2)                                                                        \
+	FN(cuMemcpyDtoH_v2)                                                                        \
 	FN(cuLaunchKernel)
 
 static struct {
@@ -47,7 +48,8 @@ static CUdeviceptr da, db, dc;
 static float *a, *b, *c;
 static int size;
 
-static const char kernels[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+static const char kernels[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
 	".visible .entry nothing() { ret; }\n"
 	".visible .entry saxpy(.param .u64 py, .param .u64 px, .param .f32 pa, .param .u32 pn)\n{\n"
 	"	.reg .pred %p<2>;\n	.reg .f32 %f<5>;\n	.reg .b32 %r<6>;\n	.reg .b64 %rd<8>;\n"
@@ -77,9 +79,9 @@ static void load_driver(void)
 		fprintf(stderr, "bench-softgpu: %s\n", dlerror());
 		exit(77);
 	}
-#define LOAD(name)                                                 \
-	cu.name = (__typeof__(cu.name))(uintptr_t)dlsym(lib, #name); \
-	if (!cu.name)                                              \
+#define LOAD(name)                                                                                 \
+	cu.name = (__typeof__(cu.name))(uintptr_t)dlsym(lib, #name);                               \
+	if (!cu.name)                                                                              \
 		exit(1);
 	FUNCTIONS(LOAD)
 }
@@ -136,7 +138,7 @@ static void best_of_both(void (*x)(void), void (*y)(void), double best[2], doubl
 		}
 }
 
-/* --- kernels ----------------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 static void run_matmul(void)
 {
 	void *params[] = {&dc, &da, &db, &size};
@@ -171,7 +173,7 @@ static void run_round_trips(void)
 	}
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------------------- */
+/* --- loops --- */
 struct share {
 	void (*run)(int from, int to);
 	int from, to;
@@ -238,7 +240,7 @@ static void run_calls(void)
 		x = call(x);
 }
 
-/* --- all of it --------------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 static void open_all(const char *path)
 {
 	const size_t bytes = (size_t)FLOATS * sizeof(float);
@@ -328,7 +330,8 @@ static void compare(const char *what, void (*kernel)(void), const char *loop, vo
 	double best[2], first;
 
 	best_of_both(kernel, plain, best, &first);
-	printf("%-28s %8.2f ms (first %.0f ms), %s %8.2f ms: %.2f times\n", what, best[0] * 1e3, first * 1e3, loop, best[1] * 1e3, best[0] / best[1]);
+	printf("%-28s %8.2f ms (first %.0f ms), %s %8.2f ms: %.2f times\n", what, best[0] * 1e3,
+		first * 1e3, loop, best[1] * 1e3, best[0] / best[1]);
 }
 
 /* What the process grew by when a kernel ran, interpreted. */
@@ -358,23 +361,27 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	setenv("TSDB_SOFT_JIT", "0", 1);
-	printf("%-28s %8.0f KiB for one resident block and its worker\n", "memory, matmul", in_child("--memory", path, "1"));
+	printf("%-28s %8.0f KiB for one resident block and its worker\n", "memory, matmul",
+		in_child("--memory", path, "1"));
 	unsetenv("TSDB_SOFT_JIT");
 	compare("matmul 512^3", run_matmul, "C by dot products", run_dot);
 	compare("matmul 512^3", run_matmul, "C by rows", run_rows);
 	compare("y = a x + y, 64 MiB each", run_saxpy, "C", run_loop_saxpy);
 	plain = best_of(RUNS, run_calls, NULL) / LAUNCHES;
 	kernel = best_of(RUNS, run_launches, NULL) / LAUNCHES;
-	printf("%-28s %8.2f us over a function call\n", "empty launch, in a row", (kernel - plain) * 1e6);
+	printf("%-28s %8.2f us over a function call\n", "empty launch, in a row",
+		(kernel - plain) * 1e6);
 	kernel = best_of(RUNS, run_round_trips, NULL) / (LAUNCHES / 10);
-	printf("%-28s %8.2f us over a function call\n", "empty launch and wait", (kernel - plain) * 1e6);
+	printf("%-28s %8.2f us over a function call\n", "empty launch and wait",
+		(kernel - plain) * 1e6);
 	for (unsigned k = 0; k < 3; k++) {
 		double t = in_child("--blocks", path, "1");
 		one = t < one ? t : one;
 		t = in_child("--blocks", path, "2");
 		two = t < two ? t : two;
 	}
-	printf("%-28s one worker %.2f ms, two %.2f ms: %.2f times as fast\n", "matmul 256^3, 256 blocks", one * 1e3, two * 1e3, one / two);
+	printf("%-28s one worker %.2f ms, two %.2f ms: %.2f times as fast\n",
+		"matmul 256^3, 256 blocks", one * 1e3, two * 1e3, one / two);
 	if (!right()) {
 		printf("matmul: WRONG results\n");
 		return 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the state machine and seeking cost, on a synthetic trace of BENCH_COMMANDS commands (10,000,000 when not set). Lines are
- * `name: value unit (target ...)`. BENCH_TIMES=1 writes GPU times too. The trace lies in $TMPDIR and is removed.
+ * What the state machine and seeking cost, on a synthetic trace of BENCH_COMMANDS commands
+ * (10,000,000 when not set). Lines are `name: value unit (target ...)`. BENCH_TIMES=1 writes GPU
+ * times too. The trace lies in $TMPDIR and is removed.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -70,7 +71,7 @@ static uint64_t random_seq(uint64_t last)
 	return 1 + (x >> 8) % last;
 }
 
-/* ---- in memory ---------------------------------------------------------------------------------------------------- */
+/* --- in memory --- */
 
 #define BATCH 512
 
@@ -123,7 +124,7 @@ static void bench_apply(void)
 	state_free(s);
 }
 
-/* ---- on the trace ------------------------------------------------------------------------------------------------- */
+/* --- on the trace --- */
 
 static void bench_open(struct sbt_reader **ret, const char *path)
 {
@@ -132,7 +133,8 @@ static void bench_open(struct sbt_reader **ret, const char *path)
 
 	check(sbt_reader_open(ret, path));
 	printf("open: %.2f ms\n", (now() - start) * 1e3);
-	printf("bytes read on open: %" PRIu64 " bytes of %" PRIu64 " (target: the index, not the file)\n",
+	printf("bytes read on open: %" PRIu64 " bytes of %" PRIu64
+	       " (target: the index, not the file)\n",
 		bytes_read() - before, sbt_reader_size(*ret));
 }
 
@@ -201,7 +203,7 @@ static void bench_replay(struct sbt_reader *trace)
 	replay_close(r);
 }
 
-/* ---- tsdb view ---------------------------------------------------------------------------------------------------- */
+/* --- tsdb view --- */
 
 /* Peak resident memory of `tsdb view path`, KiB; 0 when there is no tsdb beside this program. */
 static long view_peak(const char *path)
@@ -237,7 +239,8 @@ static void bench_view(const char *path, uint64_t n)
 	check(synthetic_write(small, n / 10, false));
 	few = view_peak(small);
 	unlink(small);
-	printf("tsdb view peak memory: %.1f MiB for %" PRIu64 " commands, %.1f MiB for %" PRIu64 " (target: the same)\n",
+	printf("tsdb view peak memory: %.1f MiB for %" PRIu64 " commands, %.1f MiB for %" PRIu64
+	       " (target: the same)\n",
 		(double)few / 1024, n / 10, (double)many / 1024, n);
 }
 
@@ -251,12 +254,15 @@ int main(void)
 
 	setlinebuf(stdout);
 	bench_apply();
-	snprintf(path, sizeof path, "%s/bench-state-%d.sbt", dir && *dir ? dir : "/tmp", (int)getpid());
+	snprintf(path, sizeof path, "%s/bench-state-%d.sbt", dir && *dir ? dir : "/tmp",
+		(int)getpid());
 	start = now();
 	check(synthetic_write(path, n, getenv("BENCH_TIMES") != NULL));
-	printf("writing: %" PRIu64 " commands, %.2f M commands/s\n", n, (double)n / (now() - start) / 1e6);
+	printf("writing: %" PRIu64 " commands, %.2f M commands/s\n", n,
+		(double)n / (now() - start) / 1e6);
 	bench_open(&trace, path);
-	printf("trace: %.1f bytes/command, keyframes included\n", (double)sbt_reader_size(trace) / (double)n);
+	printf("trace: %.1f bytes/command, keyframes included\n",
+		(double)sbt_reader_size(trace) / (double)n);
 	bench_seek(trace);
 	bench_fold(trace);
 	bench_replay(trace);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Figures of the room attach: stops at GPU commands per second (the agent's, and with a backtrace each), interrupts per second,
- * and records drained per second. No GPU: the inferior is tests/programs/attach-agent.
+ * Figures of the room attach: stops at GPU commands per second (the agent's, and with a backtrace
+ * each), interrupts per second, and records drained per second. No GPU: the inferior is
+ * tests/programs/attach-agent.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,8 +62,8 @@ static void bench_stops(const char *program, const char *threads, bool backtrace
 		}
 		must(inferior_resume(inf, false));
 	}
-	printf("stop and continue, %s other threads%-15s %9.0f per second\n", threads, backtrace ? ", backtrace:" : ":",
-		n / (now_s() - from));
+	printf("stop and continue, %s other threads%-15s %9.0f per second\n", threads,
+		backtrace ? ", backtrace:" : ":", n / (now_s() - from));
 	inferior_free(inf);
 }
 
@@ -84,7 +85,8 @@ static struct producer open_ring(struct inferior *inf, unsigned slot)
 	atomic_store(&p.s->state, TSDB_RING_USED);
 	p.data = mmap(NULL, 2 * (size_t)RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (unsigned k = 0; k < 2; k++)
-		mmap(p.data + k * (size_t)RING, RING, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, inf->control_fd,
+		mmap(p.data + k * (size_t)RING, RING, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, inf->control_fd,
 			(off_t)tsdb_ring_offset(RING, slot));
 	return p;
 }
@@ -136,9 +138,10 @@ static void bench_drain(unsigned threads)
 		busy += now_s() - from;
 	}
 	if (made != got)
-		fprintf(stderr, "bench-stops: %llu of %llu came out\n", (unsigned long long)got, (unsigned long long)made);
-	printf("drain, %2u threads:                             %9.2f million launches per second\n", threads,
-		(double)got / busy / 1e6);
+		fprintf(stderr, "bench-stops: %llu of %llu came out\n", (unsigned long long)got,
+			(unsigned long long)made);
+	printf("drain, %2u threads:                             %9.2f million launches per second\n",
+		threads, (double)got / busy / 1e6);
 	inferior_free(inf);
 }
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stand-in for the agent that does nothing, to measure what the ground floor costs: loaded through CUDA_INJECTION64_PATH, it
- * subscribes to CUPTI (BENCH_INJECT=subscriber) and enables the driver domain with an empty callback (BENCH_INJECT=callback).
+ * A stand-in for the agent that does nothing, to measure what the ground floor costs: loaded
+ * through CUDA_INJECTION64_PATH, it subscribes to CUPTI (BENCH_INJECT=subscriber) and enables the
+ * driver domain with an empty callback (BENCH_INJECT=callback).
  */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void CUPTIAPI nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+static void CUPTIAPI nothing(
+	void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
 }
 
@@ -17,7 +19,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void);
 int InitializeInjection(void)
 {
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12",
-		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so", "/usr/local/cuda/lib64/libcupti.so"};
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+		"/usr/local/cuda/lib64/libcupti.so"};
 	const char *mode = getenv("BENCH_INJECT");
 	CUpti_SubscriberHandle handle;
 	void *cupti = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * make-trace FILE [COMMANDS] [times]: writes a synthetic trace, for benchmarks and for trying things out.
+ * make-trace FILE [COMMANDS] [times]: writes a synthetic trace, for benchmarks and for trying
+ * things out.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls entry points that do nothing, to see what a probe on them costs: observe-load LIBRARY CALLS. As a shared object (-DSTUB) it is that
- * library; bench-observe.py gives it the driver's name, since tsdb looks for that.
+ * Calls entry points that do nothing, to see what a probe on them costs: observe-load LIBRARY
+ * CALLS. As a shared object (-DSTUB) it is that library; bench-observe.py gives it the driver's
+ * name, since tsdb looks for that.
  */
 #ifdef STUB
-/* Most functions begin with a push, which the kernel does itself; any other first instruction is executed out of line, step by step. */
-#define ENTRY(name, body)                                                                           \
-	__attribute__((visibility("default"), naked)) int name(void *a, unsigned long b, unsigned long c); \
-	int name(void *a, unsigned long b, unsigned long c)                                         \
-	{                                                                                           \
-		__asm__ volatile(body);                                                             \
+/* Most functions begin with a push, which the kernel does itself; any other first instruction is
+ * executed out of line, step by step. */
+#define ENTRY(name, body)                                                                          \
+	__attribute__((visibility("default"), naked)) int name(                                    \
+		void *a, unsigned long b, unsigned long c);                                        \
+	int name(void *a, unsigned long b, unsigned long c)                                        \
+	{                                                                                          \
+		__asm__ volatile(body);                                                            \
 	}
 ENTRY(cuLaunchKernel, "push %rbp; mov %rsp, %rbp; xor %eax, %eax; pop %rbp; ret")
-ENTRY(cuLaunchCooperativeKernel, "mov %rdi, %rax; push %rbp; mov %rsp, %rbp; xor %eax, %eax; pop %rbp; ret")
+ENTRY(cuLaunchCooperativeKernel,
+	"mov %rdi, %rax; push %rbp; mov %rsp, %rbp; xor %eax, %eax; pop %rbp; ret")
 ENTRY(cuLaunchKernelEx, "push %rbp; mov %rsp, %rbp; xor %eax, %eax; pop %rbp; ret")
 ENTRY(cuMemAlloc_v2, "push %rbp; mov %rsp, %rbp; movq $4096, (%rdi); xor %eax, %eax; pop %rbp; ret")
 ENTRY(cuStreamSynchronize, "push %rbp; mov %rsp, %rbp; xor %eax, %eax; pop %rbp; ret")
@@ -56,9 +60,12 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *label, *name;
 		int depth;
-	} rows[] = {{"launch, 4 frames", "cuLaunchKernel", 0}, {"launch, 32 frames", "cuLaunchKernel", 28}, {"launch, no push at its entry", "cuLaunchCooperativeKernel", 0},
+	} rows[] = {{"launch, 4 frames", "cuLaunchKernel", 0},
+		{"launch, 32 frames", "cuLaunchKernel", 28},
+		{"launch, no push at its entry", "cuLaunchCooperativeKernel", 0},
 		{"launch by config", "cuLaunchKernelEx", 0},
-		{"allocation (and its return)", "cuMemAlloc_v2", 0}, {"wait (both ends)", "cuStreamSynchronize", 0}};
+		{"allocation (and its return)", "cuMemAlloc_v2", 0},
+		{"wait (both ends)", "cuStreamSynchronize", 0}};
 	void *lib = argc > 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
 	static unsigned long place[64];
 	int n = argc > 2 ? atoi(argv[2]) : 0;

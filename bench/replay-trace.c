@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See replay-trace.h. The kernel repeats x = x * a + c; what n of these do to a number is x * a^n + c * (1 + a + ... + a^(n-1)), which
- * takes no loop of that length: so the hash at the window's end is known beforehand.
+ * See replay-trace.h. The kernel repeats x = x * a + c; what n of these do to a number is x * a^n +
+ * c * (1 + a + ... + a^(n-1)), which takes no loop of that length: so the hash at the window's end
+ * is known beforehand.
  */
 #include "replay-trace.h"
 
@@ -14,9 +15,11 @@
 #define MUL 1664525u
 #define ADD 1013904223u
 
-const char *const contents_name[CONTENTS_END] = {
-	[CONTENTS_WEIGHTS] = "random float32 weights", [CONTENTS_COARSE] = "weights rounded to 16 bits", [CONTENTS_SPARSE] = "activations, two thirds zeros",
-	[CONTENTS_TEXT] = "records of 320 bytes that repeat", [CONTENTS_ZEROS] = "zeros"};
+const char *const contents_name[CONTENTS_END] = {[CONTENTS_WEIGHTS] = "random float32 weights",
+	[CONTENTS_COARSE] = "weights rounded to 16 bits",
+	[CONTENTS_SPARSE] = "activations, two thirds zeros",
+	[CONTENTS_TEXT] = "records of 320 bytes that repeat",
+	[CONTENTS_ZEROS] = "zeros"};
 
 static const char ptx[] =
 	".version 6.4\n.target sm_75\n.address_size 64\n"
@@ -29,7 +32,7 @@ static const char ptx[] =
 	"	mad.lo.u32 %r6, %r6, 1664525, 1013904223;\n	sub.u32 %r5, %r5, 1;\n	bra loop;\n"
 	"done:\n	st.global.u32 [%a1], %r6;\n	ret;\n}\n";
 
-/* ---- contents ------------------------------------------------------------------------------------------------------------ */
+/* --- contents --- */
 
 static uint64_t next(uint64_t *x)
 {
@@ -39,12 +42,14 @@ static uint64_t next(uint64_t *x)
 	return *x;
 }
 
-/* The sum of eight bytes is about normally distributed; the lower bits of the number are as random as its bytes. */
+/* The sum of eight bytes is about normally distributed; the lower bits of the number are as random
+ * as its bytes. */
 static void weights(float *p, size_t n, uint64_t *x)
 {
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t r = next(x);
-		const uint64_t pairs = (r & 0x00ff00ff00ff00ffull) + (r >> 8 & 0x00ff00ff00ff00ffull);
+		const uint64_t pairs =
+			(r & 0x00ff00ff00ff00ffull) + (r >> 8 & 0x00ff00ff00ff00ffull);
 		const uint32_t sum = (uint32_t)((pairs * 0x0001000100010001ull) >> 48);
 
 		p[i] = ((float)sum - 1020.0f + (float)(r >> 40 & 0xffffff) / 16777216.0f) * 1e-4f;
@@ -65,12 +70,13 @@ static uint8_t *make(enum contents c)
 	for (size_t i = 0; c == CONTENTS_SPARSE && i < 2 * PART; i += 4)
 		if (next(&x) % 3)
 			memset(p + i, 0, 4);
-	for (size_t i = 320; c == CONTENTS_TEXT && i < 2 * PART; i++) /* and each is a little different */
+	for (size_t i = 320; c == CONTENTS_TEXT && i < 2 * PART;
+		i++) /* and each is a little different */
 		p[i] = i % 320 == 7 ? (uint8_t)next(&x) : p[i - 320];
 	return p;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 struct maker {
 	struct sbt_writer *w;
@@ -94,20 +100,40 @@ static struct err *objects(struct maker *m, const struct replay_trace *t)
 {
 	static const uint32_t params[] = {0, 8, 8, 4};
 
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_DEVICE, .u.device = {.device_name = text("none"), .total_mem = 1ull << 38}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_CTX_CREATE, .u.ctx_create = {.primary = 1, .handle = 0xc000}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_STREAM_CREATE, .u.stream_create = {.new_stream = 1, .stream_flags = 1, .handle = 0x5000}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_MODULE_LOAD, .u.module_load = {.new_module = 1, .code_hash = m->code}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_KERNEL_DEF, .u.kernel_def = {.new_kernel = 1, .module = 1, .kernel_name = text("load"),
-		.params = {params, sizeof params}, .code_hash = m->code}}));
-	TRY(put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = t->small, .size = 4ull * THREADS * t->blocks, .stream = SBT_NO_ID}}));
-	return put(m, (struct sbt_cmd){.kind = SBT_ALLOC, .u.alloc = {.addr = t->large, .size = t->bytes, .stream = SBT_NO_ID}});
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_DEVICE,
+			   .u.device = {.device_name = text("none"), .total_mem = 1ull << 38}}));
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_CTX_CREATE,
+			   .u.ctx_create = {.primary = 1, .handle = 0xc000}}));
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_STREAM_CREATE,
+			   .u.stream_create = {
+				   .new_stream = 1, .stream_flags = 1, .handle = 0x5000}}));
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_MODULE_LOAD,
+			   .u.module_load = {.new_module = 1, .code_hash = m->code}}));
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_KERNEL_DEF,
+			   .u.kernel_def = {.new_kernel = 1,
+				   .module = 1,
+				   .kernel_name = text("load"),
+				   .params = {params, sizeof params},
+				   .code_hash = m->code}}));
+	TRY(put(m, (struct sbt_cmd){.kind = SBT_ALLOC,
+			   .u.alloc = {.addr = t->small,
+				   .size = 4ull * THREADS * t->blocks,
+				   .stream = SBT_NO_ID}}));
+	return put(
+		m, (struct sbt_cmd){.kind = SBT_ALLOC,
+			   .u.alloc = {.addr = t->large, .size = t->bytes, .stream = SBT_NO_ID}});
 }
 
-static struct sbt_memory piece_of(uint64_t seq, enum sbt_memory_role role, uint64_t addr, uint64_t size)
+static struct sbt_memory piece_of(
+	uint64_t seq, enum sbt_memory_role role, uint64_t addr, uint64_t size)
 {
-	return (struct sbt_memory){.seq = seq, .role = role, .owner = SBT_MEMORY_ALLOCATION, .addr = addr, .size = size,
-		.module = SBT_NO_ID, .has_bytes = role == SBT_MEMORY_START};
+	return (struct sbt_memory){.seq = seq,
+		.role = role,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.addr = addr,
+		.size = size,
+		.module = SBT_NO_ID,
+		.has_bytes = role == SBT_MEMORY_START};
 }
 
 static struct err *large(struct maker *m, const struct replay_trace *t)
@@ -125,7 +151,8 @@ static struct err *large(struct maker *m, const struct replay_trace *t)
 		const uint8_t *p = all + at / PART * 4 * 977 % PART;
 
 		for (size_t i = 0; i < n; i += SBT_PAGE)
-			sbt_range_hash_add(&end.hash, (at + i) / SBT_PAGE, sbt_page_hash(p + i, SBT_PAGE));
+			sbt_range_hash_add(
+				&end.hash, (at + i) / SBT_PAGE, sbt_page_hash(p + i, SBT_PAGE));
 		e = sbt_writer_memory_bytes(m->w, id, p, n);
 	}
 	free(all);
@@ -178,8 +205,16 @@ static struct err *launches(struct maker *m, const struct replay_trace *t)
 	memcpy(args, &t->small, 8);
 	memcpy(args + 8, &t->iterations, 4);
 	for (unsigned i = 0; i < t->launches; i++)
-		TRY(put(m, (struct sbt_cmd){.kind = SBT_LAUNCH, .u.launch = {.stream = 1, .kernel = 1, .grid_x = t->blocks, .grid_y = 1,
-			.grid_z = 1, .block_x = THREADS, .block_y = 1, .block_z = 1, .args = {args, sizeof args}}}));
+		TRY(put(m, (struct sbt_cmd){.kind = SBT_LAUNCH,
+				   .u.launch = {.stream = 1,
+					   .kernel = 1,
+					   .grid_x = t->blocks,
+					   .grid_y = 1,
+					   .grid_z = 1,
+					   .block_x = THREADS,
+					   .block_y = 1,
+					   .block_z = 1,
+					   .args = {args, sizeof args}}}));
 	return NULL;
 }
 
@@ -197,7 +232,12 @@ static struct err *all(struct maker *m, struct replay_trace *t)
 
 struct err *replay_trace_write(struct replay_trace *t, const char *path)
 {
-	const struct sbt_meta meta = {.program = "bench-replay", .cwd = "/", .host = "h", .gpu = "none", .tsdb = "0", .pid = 1};
+	const struct sbt_meta meta = {.program = "bench-replay",
+		.cwd = "/",
+		.host = "h",
+		.gpu = "none",
+		.tsdb = "0",
+		.pid = 1};
 	struct maker m = {0};
 	struct err *e, *end;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The plain C loops that bench-softgpu compares with, compiled with -O2 alone. The matrix product is there twice: one sum after the other,
- * as the kernel computes it, and row by row, which is the order a CPU likes best.
+ * The plain C loops that bench-softgpu compares with, compiled with -O2 alone. The matrix product
+ * is there twice: one sum after the other, as the kernel computes it, and row by row, which is the
+ * order a CPU likes best.
  */
 #include "softgpu-loops.h"
 

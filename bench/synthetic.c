@@ -19,8 +19,11 @@ static uint64_t below(struct synthetic *g, uint64_t n)
 
 static struct sbt_cmd cmd(const struct synthetic *g, enum sbt_kind kind)
 {
-	return (struct sbt_cmd){.seq = g->seq, .kind = (uint16_t)kind, .thread = 1,
-		.host_ns = UINT64_C(1700000000000000000) + g->seq * 3500, .stack = 1 + (uint32_t)(g->seq % 97)};
+	return (struct sbt_cmd){.seq = g->seq,
+		.kind = (uint16_t)kind,
+		.thread = 1,
+		.host_ns = UINT64_C(1700000000000000000) + g->seq * 3500,
+		.stack = 1 + (uint32_t)(g->seq % 97)};
 }
 
 static uint64_t addr(uint64_t slot)
@@ -43,7 +46,8 @@ static struct sbt_cmd kernel_def(const struct synthetic *g, uint64_t id)
 	static const uint32_t params[] = {0, 8, 8, 8, 16, 8, 24, 4, 28, 4};
 	static char name[64];
 	struct sbt_cmd c = cmd(g, SBT_KERNEL_DEF);
-	int n = snprintf(name, sizeof name, "_ZN4nets9kernel%03uIfLi128EEEvPKT_S3_PS1_ii", (unsigned)id);
+	int n = snprintf(
+		name, sizeof name, "_ZN4nets9kernel%03uIfLi128EEEvPKT_S3_PS1_ii", (unsigned)id);
 
 	c.u.kernel_def.new_kernel = id;
 	c.u.kernel_def.kernel_name = (struct sbt_blob){name, (uint64_t)n};
@@ -95,8 +99,14 @@ static struct sbt_cmd launch(struct synthetic *g, uint64_t stream)
 {
 	struct sbt_cmd c = cmd(g, SBT_LAUNCH);
 
-	c.u.launch = (struct sbt_cmd_launch){.stream = stream, .kernel = below(g, SYNTHETIC_KERNELS),
-		.grid_x = 1 + below(g, 512), .grid_y = 1, .grid_z = 1, .block_x = 256, .block_y = 1, .block_z = 1};
+	c.u.launch = (struct sbt_cmd_launch){.stream = stream,
+		.kernel = below(g, SYNTHETIC_KERNELS),
+		.grid_x = 1 + below(g, 512),
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 256,
+		.block_y = 1,
+		.block_z = 1};
 	for (unsigned i = 0; i < 3; i++)
 		g->args.p[i] = addr(g->slot[below(g, SYNTHETIC_ALLOCS)]);
 	g->args.n = (uint32_t)below(g, 1000);
@@ -210,7 +220,8 @@ static struct err *keyframe(struct sbt_writer *w, const struct state *s, uint64_
 	return e;
 }
 
-static struct err *write_all(struct sbt_writer *w, struct state *s, uint64_t n, bool times, struct synthetic g)
+static struct err *write_all(
+	struct sbt_writer *w, struct state *s, uint64_t n, bool times, struct synthetic g)
 {
 	static const struct sbt_frame frames[3] = {{0, 0x1000}, {0, 0x2000}, {0, 0x3000}};
 	uint32_t module;
@@ -224,7 +235,8 @@ static struct err *write_all(struct sbt_writer *w, struct state *s, uint64_t n, 
 		TRY(sbt_writer_cmd(w, &c));
 		TRY(state_apply(s, &c));
 		if (times && (c.kind == SBT_LAUNCH || c.kind == SBT_COPY))
-			TRY(sbt_writer_time(w, c.seq, c.host_ns + 5000, c.host_ns + 8000 + below(&g, 4096)));
+			TRY(sbt_writer_time(
+				w, c.seq, c.host_ns + 5000, c.host_ns + 8000 + below(&g, 4096)));
 		TRY(keyframe(w, s, c.seq));
 	}
 	return NULL;
@@ -237,10 +249,18 @@ struct err *synthetic_write(const char *path, uint64_t n, bool times)
 	return synthetic_write_as(path, n, times, &shape);
 }
 
-struct err *synthetic_write_as(const char *path, uint64_t n, bool times, const struct synthetic *shape)
+struct err *synthetic_write_as(
+	const char *path, uint64_t n, bool times, const struct synthetic *shape)
 {
-	const struct sbt_meta meta = {.program = "synthetic", .cwd = "/", .host = "bench", .gpu = "Synthetic GPU", .tsdb = "bench",
-		.start_ns = UINT64_C(1700000000000000000), .pid = 1, .stacks = true, .timestamps = times};
+	const struct sbt_meta meta = {.program = "synthetic",
+		.cwd = "/",
+		.host = "bench",
+		.gpu = "Synthetic GPU",
+		.tsdb = "bench",
+		.start_ns = UINT64_C(1700000000000000000),
+		.pid = 1,
+		.stacks = true,
+		.timestamps = times};
 	struct state *s = state_new();
 	struct sbt_writer *w;
 	struct err *e = sbt_writer_open(&w, path, &meta), *closed;

@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call)                                                                                  \
-	do {                                                                                         \
-		cudaError_t check_error = (call);                                                    \
-		if (check_error != cudaSuccess) {                                                    \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,                \
-				cudaGetErrorString(check_error));                                    \
-			exit(1);                                                                     \
-		}                                                                                    \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		cudaError_t check_error = (call);                                                  \
+		if (check_error != cudaSuccess) {                                                  \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,              \
+				cudaGetErrorString(check_error));                                  \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 /* Small numbers that differ from place to place, the same in every run. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pipeline example through the driver API, with the PTX that nvcc made of pipeline.cu inside the program: it
- * needs no CUDA compiler to build, only cuda.h and a libcuda.so.1 to run.
+ * The pipeline example through the driver API, with the PTX that nvcc made of pipeline.cu inside
+ * the program: it needs no CUDA compiler to build, only cuda.h and a libcuda.so.1 to run.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -50,7 +50,8 @@ static int wrong(const float *host, const float *result)
 		for (int c = 0; c < CHUNKS; c++)
 			want += 2.0f * host[c * N + i];
 		if (result[i] != want)
-			return printf("pipeline_ptx: WRONG at %d: %g, not %g\n", i, result[i], want);
+			return printf(
+				"pipeline_ptx: WRONG at %d: %g, not %g\n", i, result[i], want);
 	}
 	return 0;
 }

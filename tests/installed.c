@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a stranger's program with libtracesmith looks like; `make installcheck` builds it against the installed copy, as C and as
- * C++, and runs it. Without arguments it writes a trace of two commands and reads it; with a file it counts that one's launches.
+ * What a stranger's program with libtracesmith looks like; `make installcheck` builds it against
+ * the installed copy, as C and as C++, and runs it. Without arguments it writes a trace of two
+ * commands and reads it; with a file it counts that one's launches.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -43,10 +43,10 @@ TS_API const char *ts_error(void);
 TS_API const char *ts_error_cure(void);
 TS_API const char *ts_version(void);
 
-#define TS_NO_ID 0xffffffffu	 /* "none" in a field that holds the number of an object */
+#define TS_NO_ID 0xffffffffu  /* "none" in a field that holds the number of an object */
 #define TS_MISSING UINT64_MAX /* in a column: the command has no such field */
 
-/* ---- a trace ------------------------------------------------------------------------------------ */
+/* --- a trace --- */
 
 typedef struct ts_trace ts_trace;
 
@@ -63,7 +63,7 @@ TS_API int ts_number(const ts_trace *t, const char *name, uint64_t *ret);
  * first call reads the trace once. */
 TS_API const char *ts_kernel(ts_trace *t, uint64_t kernel);
 
-/* ---- what commands have ------------------------------------------------------------------------- */
+/* --- what commands have --- */
 
 /* The kinds of commands by name, and the fields of a kind, by index; NULL past the end. The kind ""
  * has the fields that all commands have. The texts live for ever. */
@@ -79,11 +79,12 @@ struct ts_value {
 	size_t size;	  /* bytes of data */
 };
 
-/* ---- commands, one by one ------------------------------------------------------------------------ */
+/* --- commands, one by one --- */
 
 typedef struct ts_cursor ts_cursor;
 
-/* ts_next() will give the first command with a seq not below this one. The trace has to outlive it. */
+/* ts_next() will give the first command with a seq not below this one. The trace has to outlive it.
+ */
 TS_API int ts_cursor_open(ts_cursor **ret, ts_trace *t, uint64_t seq);
 TS_API void ts_cursor_close(ts_cursor *c); /* NULL is fine */
 TS_API int ts_cursor_seek(ts_cursor *c, uint64_t seq);
@@ -105,8 +106,8 @@ struct ts_frame {
 	int inlined, python;  /* 0 or 1 */
 };
 /* The host stack that the command was called from, innermost first, without the agent's, the
- * driver's and the GPU runtime's frames. *ret_n is 0 when none was recorded. *ret is valid until the
- * cursor is asked for another stack or closed. */
+ * driver's and the GPU runtime's frames. *ret_n is 0 when none was recorded. *ret is valid until
+ * the cursor is asked for another stack or closed. */
 TS_API int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n);
 
 /*
@@ -117,7 +118,7 @@ TS_API int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n);
 TS_API int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields,
 	uint64_t *const *columns, size_t rows, size_t *ret_rows);
 
-/* ---- the GPU's state at a command --------------------------------------------------------------- */
+/* --- the GPU's state at a command --- */
 
 typedef struct ts_state ts_state;
 
@@ -136,11 +137,12 @@ TS_API int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *
 /* By name: commands, launches, copies, copied_bytes, live_bytes, live_allocations. */
 TS_API int ts_state_number(const ts_state *s, const char *name, uint64_t *ret);
 
-/* ---- writing a trace ----------------------------------------------------------------------------- */
+/* --- writing a trace --- */
 
 typedef struct ts_writer ts_writer;
 
-/* Creates the file, readable by its owner alone. program: what was recorded, as one would type it. */
+/* Creates the file, readable by its owner alone. program: what was recorded, as one would type it.
+ */
 TS_API int ts_writer_open(ts_writer **ret, const char *path, const char *program);
 /* A new command; the fields that are not set are 0, ids TS_NO_ID. Seqs must rise. */
 TS_API int ts_writer_begin(ts_writer *w, const char *kind, uint64_t seq);

@@ -38,14 +38,15 @@ bool remote_write(pid_t pid, uint64_t addr, const void *src, size_t n);
 
 /* The segment of that type (PT_DYNAMIC and so on) of an ELF file in memory; base: where its first
  * page is mapped. Returns false if there is none. */
-bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size);
+bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr,
+	uint64_t *ret_size);
 
 /* The dynamic symbols of an ELF file in memory. */
 struct remote_symbols {
 	struct remote_symbol {
 		uint64_t addr, size;
 		const char *name;
-	} *sym; /* by address */
+	} * sym; /* by address */
 	unsigned n;
 	char *strings;
 };

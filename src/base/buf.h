@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A growing byte buffer, also used as a string builder. Owned by whoever declares it
- * (`struct buf b = BUF_INIT;` ... `buf_free(&b)`). Growing aborts when memory is out: host-side code only,
- * the agent never uses it.
+ * (`struct buf b = BUF_INIT;` ... `buf_free(&b)`). Growing aborts when memory is out: host-side
+ * code only, the agent never uses it.
  */
 #ifndef TS_BUF_H
 #define TS_BUF_H
@@ -18,7 +18,10 @@ struct buf {
 	size_t cap;    /* bytes allocated */
 };
 
-#define BUF_INIT {0}
+#define BUF_INIT                                                                                   \
+	{                                                                                          \
+		0                                                                                  \
+	}
 
 void buf_free(struct buf *b);
 /* Keeps the memory, forgets the contents. */
@@ -31,7 +34,8 @@ void buf_byte(struct buf *b, uint8_t v);
 void buf_str(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...) TS_PRINTF(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
-/* The contents as a NUL-terminated string (the NUL is not counted in len). Valid until the next change. */
+/* The contents as a NUL-terminated string (the NUL is not counted in len). Valid until the next
+ * change. */
 const char *buf_cstr(struct buf *b);
 /* The contents as a heap string owned by the caller; the buffer is empty afterwards. */
 char *buf_steal(struct buf *b);
@@ -41,12 +45,12 @@ void *xmalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
 /* Grows the heap array p, which holds n of cap elements, when it has no room for one more. */
-#define MAKE_ROOM(p, n, cap)                                                      \
-	do {                                                                      \
-		if ((n) == (cap)) {                                               \
-			(cap) = (cap) ? 2 * (cap) : 16;                           \
-			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));         \
-		}                                                                 \
+#define MAKE_ROOM(p, n, cap)                                                                       \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			(cap) = (cap) ? 2 * (cap) : 16;                                            \
+			(p) = xrealloc((p), (size_t)(cap) * sizeof *(p));                          \
+		}                                                                                  \
 	} while (0)
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *fmt, ...) TS_PRINTF(1, 2) __attribute__((returns_nonnull));

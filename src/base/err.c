@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors as values, see err.h. The surprise: running out of memory while making an error yields a static one.
+ * Errors as values, see err.h. The surprise: running out of memory while making an error yields a
+ * static one.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -12,17 +12,17 @@
 
 enum err_code {
 	ERR_OK = 0,
-	ERR_USAGE,	  /* what the user typed is wrong */
-	ERR_SYSTEM,	  /* a system call failed; err->sys is its errno */
-	ERR_NOT_FOUND,	  /* no such file, stream, command, ... */
-	ERR_BAD_TRACE,	  /* the trace is damaged, foreign or from the future */
-	ERR_INCOMPLETE,	  /* the trace does not hold what the question needs */
-	ERR_STATE,	  /* not possible now (no process, no trace, ...) */
-	ERR_PERMISSION,	  /* ptrace refused, file not readable */
-	ERR_UNSUPPORTED,  /* named and refused, not done yet or not possible here */
-	ERR_LIMIT,	  /* too large, too many, out of memory, disk full */
-	ERR_INFERIOR,	  /* the inferior did something that ends the operation */
-	ERR_INTERRUPTED,  /* Ctrl-C */
+	ERR_USAGE,	 /* what the user typed is wrong */
+	ERR_SYSTEM,	 /* a system call failed; err->sys is its errno */
+	ERR_NOT_FOUND,	 /* no such file, stream, command, ... */
+	ERR_BAD_TRACE,	 /* the trace is damaged, foreign or from the future */
+	ERR_INCOMPLETE,	 /* the trace does not hold what the question needs */
+	ERR_STATE,	 /* not possible now (no process, no trace, ...) */
+	ERR_PERMISSION,	 /* ptrace refused, file not readable */
+	ERR_UNSUPPORTED, /* named and refused, not done yet or not possible here */
+	ERR_LIMIT,	 /* too large, too many, out of memory, disk full */
+	ERR_INFERIOR,	 /* the inferior did something that ends the operation */
+	ERR_INTERRUPTED, /* Ctrl-C */
 };
 
 struct err {
@@ -53,20 +53,20 @@ void err_free(struct err *e);
 /* Reports a broken invariant of tsdb: prints file, line and text to stderr and aborts, in release
  * builds too. */
 #define BUG(...) err_bug(__FILE__, __LINE__, __VA_ARGS__)
-#define BUG_ON(cond)                                                                                \
-	do {                                                                                        \
-		if (__builtin_expect(!!(cond), 0))                                                  \
-			BUG("%s", #cond);                                                           \
+#define BUG_ON(cond)                                                                               \
+	do {                                                                                       \
+		if (__builtin_expect(!!(cond), 0))                                                 \
+			BUG("%s", #cond);                                                          \
 	} while (0)
 void err_bug(const char *file, int line, const char *fmt, ...) TS_PRINTF(3, 4)
 	__attribute__((noreturn));
 
 /* `TRY(f(x));` returns f's error from the enclosing function, if it has one. */
-#define TRY(expr)                                                                                   \
-	do {                                                                                        \
-		struct err *try_err_ = (expr);                                                      \
-		if (try_err_)                                                                       \
-			return try_err_;                                                            \
+#define TRY(expr)                                                                                  \
+	do {                                                                                       \
+		struct err *try_err_ = (expr);                                                     \
+		if (try_err_)                                                                      \
+			return try_err_;                                                           \
 	} while (0)
 
 #endif

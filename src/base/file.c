@@ -16,16 +16,22 @@
 
 static struct err *not_regular(const char *path, mode_t mode)
 {
-	const char *what = S_ISDIR(mode) ? "directory" : S_ISFIFO(mode) ? "FIFO" : S_ISCHR(mode) || S_ISBLK(mode) ? "device" : "special file";
+	const char *what = S_ISDIR(mode)		    ? "directory"
+			   : S_ISFIFO(mode)		    ? "FIFO"
+			   : S_ISCHR(mode) || S_ISBLK(mode) ? "device"
+							    : "special file";
 
-	return err_cure(err_new(ERR_USAGE, "cannot write %s: it is a %s", path, what), "Name a regular file");
+	return err_cure(err_new(ERR_USAGE, "cannot write %s: it is a %s", path, what),
+		"Name a regular file");
 }
 
 static struct err *lock(int fd, const char *path)
 {
-	if (!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) /* a file system without locks has none to respect */
+	if (!flock(fd, LOCK_EX | LOCK_NB) ||
+		errno != EWOULDBLOCK) /* a file system without locks has none to respect */
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "%s is being written by another process", path), "Name another file, or wait until that one has ended");
+	return err_cure(err_new(ERR_STATE, "%s is being written by another process", path),
+		"Name another file, or wait until that one has ended");
 }
 
 /* Opens or creates path and takes the lock; its contents stay. Checks the type first, because
@@ -40,7 +46,8 @@ static struct err *open_locked(const char *path, int *ret_fd, bool *ret_there)
 		return not_regular(path, st.st_mode);
 	*ret_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
 	if (*ret_fd < 0)
-		return err_cure(err_sys(errno, "cannot create %s", path), "Name a file in a folder that can be written");
+		return err_cure(err_sys(errno, "cannot create %s", path),
+			"Name a file in a folder that can be written");
 	e = lock(*ret_fd, path);
 	if (e)
 		close(*ret_fd);
@@ -85,7 +92,8 @@ struct err *file_create(const char *path, FILE **ret)
 	const int sys = errno;
 	if (fd >= 0)
 		close(fd);
-	return err_cure(err_sys(sys, "cannot create %s", path), "Name a file in a folder that can be written");
+	return err_cure(err_sys(sys, "cannot create %s", path),
+		"Name a file in a folder that can be written");
 }
 
 struct err *file_close(FILE *f, const char *path)

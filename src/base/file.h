@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that tsdb makes. They hold what programs had in memory, so only their owner may read them (mode 0600; a file that was there
- * keeps its mode), and one process at a time writes one.
+ * Files that tsdb makes. They hold what programs had in memory, so only their owner may read them
+ * (mode 0600; a file that was there keeps its mode), and one process at a time writes one.
  */
 #ifndef TS_FILE_H
 #define TS_FILE_H
@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include "base/err.h"
 
-/* Creates path, or empties it; an advisory lock (flock(2)) makes a second writer fail with ERR_STATE before it has changed anything. What
- * is no regular file (a device, a FIFO, a socket) is refused with ERR_USAGE. The descriptor reads and writes, closes on exec; it is the
- * caller's, and the lock ends with it. */
+/* Creates path, or empties it; an advisory lock (flock(2)) makes a second writer fail with
+ * ERR_STATE before it has changed anything. What is no regular file (a device, a FIFO, a socket) is
+ * refused with ERR_USAGE. The descriptor reads and writes, closes on exec; it is the caller's, and
+ * the lock ends with it. */
 struct err *file_create_locked(const char *path, int *ret_fd) TS_CHECK;
 
 /* Checks whether file_create_locked() would accept the file at path, or could create one; the

@@ -69,9 +69,10 @@ struct js_object {
 	{                                                                                          \
 		.name = n, .type = JS_##t, JS_MEMBER(T, m)                                         \
 	}
-/* Members of struct T, up to eight, all of them a JS_`t`, each called as it is; JS_IN: members of its member p. */
+/* Members of struct T, up to eight, all of them a JS_`t`, each called as it is; JS_IN: members of
+ * its member p. */
 #define JS(t, T, ...) JS_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(JS_M, t, T, , __VA_ARGS__)
-#define JS_IN(t, T, p, ...) \
+#define JS_IN(t, T, p, ...)                                                                        \
 	JS_PICK(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1)(JS_MP, t, T, p, __VA_ARGS__)
 #define JS_M(t, T, p, m) JS_AS(#m, t, T, m)
 #define JS_MP(t, T, p, m) JS_AS(#m, t, T, p.m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One line of /proc/PID/maps (proc(5)). Inline, without the C library's parsers and without memory of its own, because the agent reads its own
- * maps where it may call nothing else; for all rooms.
+ * One line of /proc/PID/maps (proc(5)). Inline, without the C library's parsers and without memory
+ * of its own, because the agent reads its own maps where it may call nothing else; for all rooms.
  */
 #ifndef TSDB_MAPS_LINE_H
 #define TSDB_MAPS_LINE_H
@@ -13,7 +13,8 @@
 struct maps_line {
 	uint64_t start, end, offset, inode;
 	bool r, w, x, shared;
-	char *path; /* in the text: "/a file", "[heap]", ""; the kernel writes a newline in a name as \012 */
+	char *path; /* in the text: "/a file", "[heap]", ""; the kernel writes a newline in a name
+		       as \012 */
 };
 
 static inline uint64_t maps_number(char **s, unsigned base)
@@ -36,7 +37,8 @@ static inline void maps_spaces(char **s)
 		(*s)++;
 }
 
-/* "55d0-55e0 r-xp 00001000 08:01 123   /path", NUL-terminated; a newline at the end is cut off. False when it is not like that: *ret is undefined. */
+/* "55d0-55e0 r-xp 00001000 08:01 123   /path", NUL-terminated; a newline at the end is cut off.
+ * False when it is not like that: *ret is undefined. */
 static inline bool maps_line_parse(struct maps_line *ret, char *text)
 {
 	const char *perms;

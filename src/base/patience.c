@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See patience.h. A window is a second, or a quarter of a short limit: long enough for the scheduler of a crowded machine to come round to a thread
- * that has work to do, so that such a process is not taken for one that sleeps.
+ * See patience.h. A window is a second, or a quarter of a short limit: long enough for the
+ * scheduler of a crowded machine to come round to a thread that has work to do, so that such a
+ * process is not taken for one that sleeps.
  */
 #include "base/patience.h"
 
@@ -28,7 +29,10 @@ static uint64_t cpu_of(pid_t pid)
 
 void patience_begin(struct patience *p, pid_t pid, uint64_t limit_ns)
 {
-	*p = (struct patience){.pid = pid, .limit_ns = limit_ns, .wall_ns = read_clock(CLOCK_MONOTONIC), .cpu_ns = cpu_of(pid)};
+	*p = (struct patience){.pid = pid,
+		.limit_ns = limit_ns,
+		.wall_ns = read_clock(CLOCK_MONOTONIC),
+		.cpu_ns = cpu_of(pid)};
 }
 
 uint64_t patience_charge(uint64_t wall, uint64_t cpu, uint64_t longest)
@@ -50,7 +54,8 @@ bool patience_over(struct patience *p)
 	if (wall >= window) {
 		const uint64_t cpu = cpu_of(p->pid);
 
-		p->spent_ns += patience_charge(wall, cpu > p->cpu_ns ? cpu - p->cpu_ns : 0, 2 * window);
+		p->spent_ns +=
+			patience_charge(wall, cpu > p->cpu_ns ? cpu - p->cpu_ns : 0, 2 * window);
 		p->wall_ns += wall;
 		p->cpu_ns = cpu;
 	}

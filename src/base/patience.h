@@ -4,9 +4,10 @@
  * wall clock alone would be unfair: on a busy machine a working process gets little processor time,
  * and a stopped one gets none. So each window of time is charged against the limit as
  *
- *   the processor time that the process spent, when it works (it got a fiftieth of the time or more), but a tenth of the time at least: one that hangs, while
- *   other threads of it wake up now and then, is not waited for fifty times as long;
- *   the time that passed, when it does not: then it waits for something that may never come.
+ *   the processor time that the process spent, when it works (it got a fiftieth of the time or
+ * more), but a tenth of the time at least: one that hangs, while other threads of it wake up now
+ * and then, is not waited for fifty times as long; the time that passed, when it does not: then it
+ * waits for something that may never come.
  *
  * The time between two calls of patience_over() counts as two windows at most: if it is longer, the
  * waiting process itself was stopped or starved.

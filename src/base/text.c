@@ -11,27 +11,34 @@
 size_t text_utf8_length(const void *text, size_t n)
 {
 	const uint8_t *p = text;
-	size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] <= 0xdf ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
-		     p[0] >= 0xf0 && p[0] <= 0xf4 ? 4 : 0;
+	size_t len = p[0] < 0x80		    ? 1
+		     : p[0] >= 0xc2 && p[0] <= 0xdf ? 2
+		     : (p[0] & 0xf0) == 0xe0	    ? 3
+		     : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4
+						    : 0;
 
 	if (!len || len > n)
 		return 0;
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-	    (p[0] == 0xf4 && p[1] > 0x8f))
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return len;
 }
 
 static const struct {
 	unsigned first, last;
-} unsafe[] = {{0x00, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+} unsafe[] = {{0x00, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e},
+	{0x2066, 0x2069}};
 
 static unsigned code_point(const uint8_t *p, size_t len)
 {
-	unsigned v = len == 1 ? p[0] : len == 2 ? p[0] & 0x1f : len == 3 ? p[0] & 0x0f : p[0] & 0x07;
+	unsigned v = len == 1	? p[0]
+		     : len == 2 ? p[0] & 0x1f
+		     : len == 3 ? p[0] & 0x0f
+				: p[0] & 0x07;
 
 	for (size_t i = 1; i < len; i++)
 		v = v << 6 | (p[i] & 0x3f);
@@ -66,7 +73,8 @@ void text_safe(struct buf *out, const void *text, size_t n, unsigned flags)
 	const uint8_t *p = text, *end = p + n;
 
 	while (p < end) {
-		const size_t valid = text_utf8_length(p, (size_t)(end - p)), len = valid ? valid : 1;
+		const size_t valid = text_utf8_length(p, (size_t)(end - p)),
+			     len = valid ? valid : 1;
 
 		if (flags & TEXT_QUOTE && (*p == '"' || *p == '\\'))
 			buf_byte(out, '\\');

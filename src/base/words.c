@@ -20,7 +20,7 @@ static bool read_word(const char **p, struct buf *out)
 		char c = **p;
 
 		if (c == '\\' && quote != '\'' && (*p)[1]) {
-			buf_byte(out, (uint8_t)*++*p);
+			buf_byte(out, (uint8_t) * ++*p);
 		} else if (quote && c == quote) {
 			quote = 0;
 		} else if (!quote && (c == '"' || c == '\'')) {
@@ -46,7 +46,8 @@ struct err *words_split(const char *line, char ***ret, unsigned *ret_n)
 		if (!read_word(&line, &word)) {
 			buf_free(&word);
 			words_free(words);
-			return err_cure(err_new(ERR_USAGE, "a quotation mark is not closed"), "Close it, or write \\\" for the character");
+			return err_cure(err_new(ERR_USAGE, "a quotation mark is not closed"),
+				"Close it, or write \\\" for the character");
 		}
 		words = xrealloc(words, (n + 2) * sizeof *words);
 		words[n++] = buf_steal(&word);

@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include "base/err.h"
 
-/* A line as words, separated by blanks; '...' and "..." and \x as a shell reads them, without expansion.
- * *ret is a NULL-terminated heap array, freed with words_free(). */
+/* A line as words, separated by blanks; '...' and "..." and \x as a shell reads them, without
+ * expansion. *ret is a NULL-terminated heap array, freed with words_free(). */
 struct err *words_split(const char *line, char ***ret, unsigned *ret_n) TS_CHECK;
 void words_free(char **words);
 /* words as one line that words_split() takes apart again; a heap string. */
 char *words_join(char *const *words, unsigned n);
 
-/* Decimal, 0x hexadecimal, with a leading # allowed (as in #143). The whole word must be a number. */
+/* Decimal, 0x hexadecimal, with a leading # allowed (as in #143). The whole word must be a number.
+ */
 bool word_u64(const char *word, uint64_t *ret);
 /* The same with a suffix K, M or G (powers of 1024). */
 bool word_size(const char *word, uint64_t *ret);

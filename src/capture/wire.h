@@ -1,56 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one header between the agent (inside the inferior) and tsdb: the layout of the memory they share.
- * Fixed-width types, no pointers, no libc needed. A change of layout bumps TSDB_WIRE_VERSION.
+ * The one header between the agent (inside the inferior) and tsdb: the layout of the memory they
+ * share. Fixed-width types, no pointers, no libc needed. A change of layout bumps
+ * TSDB_WIRE_VERSION.
  *
- * tsdb makes a memfd of tsdb_wire_bytes() (sparse), writes magic, version and configuration, and puts
- * TSDB_CONTROL=/proc/PID/fd/N into the inferior's environment. The agent opens it, checks magic, version, size and that
- * control.pid is its own process, maps it and sets agent_state. A child process finds another pid there and stays inert, or, when children are
- * followed, its own control block (struct tsdb_directory).
+ * tsdb makes a memfd of tsdb_wire_bytes() (sparse), writes magic, version and configuration, and
+ * puts TSDB_CONTROL=/proc/PID/fd/N into the inferior's environment. The agent opens it, checks
+ * magic, version, size and that control.pid is its own process, maps it and sets agent_state. A
+ * child process finds another pid there and stays inert, or, when children are followed, its own
+ * control block (struct tsdb_directory).
  *
- * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap; the first free one, so that the large ones
- * come first and few are in use), raises control.rings above its index and maps the slot's data twice in a row, so that no record is split.
- * tsdb looks at the first control.rings slots only; it loads next_seq before that. The file is sparse: a slot that was never used takes no memory. Single producer, single consumer. The producer:
- * fills the record behind head, stores head with release. The consumer (tsdb) loads head with acquire, stores tail with release.
- * What was published survives a SIGKILL of the inferior. A thread that ends sets CLOSED; tsdb drains it and sets FREE.
+ * Rings. Each inferior thread that makes GPU calls takes a slot (FREE -> USED by compare-and-swap;
+ * the first free one, so that the large ones come first and few are in use), raises control.rings
+ * above its index and maps the slot's data twice in a row, so that no record is split. tsdb looks
+ * at the first control.rings slots only; it loads next_seq before that. The file is sparse: a slot
+ * that was never used takes no memory. Single producer, single consumer. The producer: fills the
+ * record behind head, stores head with release. The consumer (tsdb) loads head with acquire, stores
+ * tail with release. What was published survives a SIGKILL of the inferior. A thread that ends sets
+ * CLOSED; tsdb drains it and sets FREE.
  *
- * Order. A producer stores a lower bound of its coming seq to ring.inflight (release), then takes the seq by fetch_add on
- * control.next_seq; after publishing the record it stores TSDB_IDLE to inflight (release). The consumer loads next_seq
- * (acquire), then every inflight, then drains: all records with seq < min(next_seq, inflights) are there and can be merged. Not
- * every seq is published (on-full drop, calls that turn out to have changed nothing), so gaps mean nothing. Within a ring seqs rise, but
- * for records that a handler makes while its call is under way (the introduction of an object): those come before their call's record
- * and may have a later seq. A blocking call keeps its seq in flight until it is over (the syncs do not: SYNC is published at entry),
- * so the consumer must go on emptying rings that it cannot merge yet.
+ * Order. A producer stores a lower bound of its coming seq to ring.inflight (release), then takes
+ * the seq by fetch_add on control.next_seq; after publishing the record it stores TSDB_IDLE to
+ * inflight (release). The consumer loads next_seq (acquire), then every inflight, then drains: all
+ * records with seq < min(next_seq, inflights) are there and can be merged. Not every seq is
+ * published (on-full drop, calls that turn out to have changed nothing), so gaps mean nothing.
+ * Within a ring seqs rise, but for records that a handler makes while its call is under way (the
+ * introduction of an object): those come before their call's record and may have a later seq. A
+ * blocking call keeps its seq in flight until it is over (the syncs do not: SYNC is published at
+ * entry), so the consumer must go on emptying rings that it cannot merge yet.
  *
- * Definitions. A ring can be read alone: a stack's message comes before the first record that has its id, in the same ring, and the
- * messages of the mappings and of the Python code it lies in before that. A mapping is sent once a thread; a later one replaces what it overlaps.
- * Code may come in another thread's ring than the module's record; TIME messages come in rings whose thread is 0.
+ * Definitions. A ring can be read alone: a stack's message comes before the first record that has
+ * its id, in the same ring, and the messages of the mappings and of the Python code it lies in
+ * before that. A mapping is sent once a thread; a later one replaces what it overlaps. Code may
+ * come in another thread's ring than the module's record; TIME messages come in rings whose thread
+ * is 0.
  *
- * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop(). tsdb, the ptracer, sees
- * SIGTRAP with the program counter just past control.stop_pc. Kinds whose record is complete only when the driver has answered
- * (ALLOC, the CREATEs, QUERY, ...) stop then (api_exit 1), the others before the driver does the call. To have the agent do something at a stop, tsdb fills
- * control.request and resumes that one thread; the agent serves it, sets request.kind to NONE, and traps again with why SERVED;
- * TSDB_REQ_NONE means go on. READ and WRITE first wait for the stopped command's own stream (the legacy default stream when it has none),
- * unless that is capturing, then copy on a private non-blocking stream; for other streams send SYNC_STREAM first.
+ * Stops. A thread that hits a breakpoint fills control.stop and executes int3 in tsdb_agent_stop().
+ * tsdb, the ptracer, sees SIGTRAP with the program counter just past control.stop_pc. Kinds whose
+ * record is complete only when the driver has answered (ALLOC, the CREATEs, QUERY, ...) stop then
+ * (api_exit 1), the others before the driver does the call. To have the agent do something at a
+ * stop, tsdb fills control.request and resumes that one thread; the agent serves it, sets
+ * request.kind to NONE, and traps again with why SERVED; TSDB_REQ_NONE means go on. READ and WRITE
+ * first wait for the stopped command's own stream (the legacy default stream when it has none),
+ * unless that is capturing, then copy on a private non-blocking stream; for other streams send
+ * SYNC_STREAM first.
  *
- * Memory. Contents go through TSDB_BULK_SLOTS slots that all threads of the agent share. A producer takes a ticket t = fetch_add(next_bulk), fills slot
- * t % SLOTS when that is FREE (acquire) and its turn is t / SLOTS (mod 2^32), and sets it FULL (release). tsdb takes tickets strictly in
- * order; it sets turn to the next one and then FREE (release). So a ticket is taken only when its bytes are at hand, and a producer that gives up
- * fills its slot with n 0 and piece 0. Pages that tsdb has are not sent again: such a slot has flag SAME, holds their hashes (struct sbt_hash), and n is the
- * bytes of the piece that they stand for, from a page's beginning to a page's or the piece's end. tsdb has the pages of the trace that it writes and of
- * the one before (control.pages_file, pages_epoch). A piece's first slot has offset 0 and says all of seq, addr, size, role, owner, module and name; the others
- * repeat piece and size; offsets follow each other without gaps; slots of different pieces may alternate. A piece of size 0 is one slot with n 0.
- * A span's MSG_WINDOW "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it is taken.
- * REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request, and resumes all threads (as their slots may be half filled); the
- * stopped thread ends the span, whose last command is the one before the stopped one (the stopped one itself when api_exit is 1), and traps.
- * A window (control.window) with memory on is a span as well, ended where the window closes, before its STOP_WINDOW_DONE.
+ * Memory. Contents go through TSDB_BULK_SLOTS slots that all threads of the agent share. A producer
+ * takes a ticket t = fetch_add(next_bulk), fills slot t % SLOTS when that is FREE (acquire) and its
+ * turn is t / SLOTS (mod 2^32), and sets it FULL (release). tsdb takes tickets strictly in order;
+ * it sets turn to the next one and then FREE (release). So a ticket is taken only when its bytes
+ * are at hand, and a producer that gives up fills its slot with n 0 and piece 0. Pages that tsdb
+ * has are not sent again: such a slot has flag SAME, holds their hashes (struct sbt_hash), and n is
+ * the bytes of the piece that they stand for, from a page's beginning to a page's or the piece's
+ * end. tsdb has the pages of the trace that it writes and of the one before (control.pages_file,
+ * pages_epoch). A piece's first slot has offset 0 and says all of seq, addr, size, role, owner,
+ * module and name; the others repeat piece and size; offsets follow each other without gaps; slots
+ * of different pieces may alternate. A piece of size 0 is one slot with n 0. A span's MSG_WINDOW
+ * "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it
+ * is taken. REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request,
+ * and resumes all threads (as their slots may be half filled); the stopped thread ends the span,
+ * whose last command is the one before the stopped one (the stopped one itself when api_exit is 1),
+ * and traps. A window (control.window) with memory on is a span as well, ended where the window
+ * closes, before its STOP_WINDOW_DONE.
  *
- * Attach. tsdb makes one thread of a running process call dlopen() and then tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result) (or "@NAME", a
- * socket in the abstract space that hands out the descriptor, where the process' user may not look into tsdb's /proc), which returns at once (0 or
- * -errno) and starts the agent's thread "tsdb-agent", all signals blocked. That maps the control block, has its thread "tsdb-late" set agent_state (STARTING,
- * then UP, WAITING or REFUSED) and look for what was there before, and sleeps until control.leave is set or tsdb is gone. Then it unsubscribes, ends spans,
- * makes every hook return at once, takes its hands off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT comes without that,
- * and tsdb-late unsubscribes when its call has ended. The library stays mapped; tsdb_agent_attach() with another block brings it to life again.
+ * Attach. tsdb makes one thread of a running process call dlopen() and then
+ * tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result) (or "@NAME", a socket in the abstract space
+ * that hands out the descriptor, where the process' user may not look into tsdb's /proc), which
+ * returns at once (0 or -errno) and starts the agent's thread "tsdb-agent", all signals blocked.
+ * That maps the control block, has its thread "tsdb-late" set agent_state (STARTING, then UP,
+ * WAITING or REFUSED) and look for what was there before, and sleeps until control.leave is set or
+ * tsdb is gone. Then it unsubscribes, ends spans, makes every hook return at once, takes its hands
+ * off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT comes
+ * without that, and tsdb-late unsubscribes when its call has ended. The library stays mapped;
+ * tsdb_agent_attach() with another block brings it to life again.
  */
 #ifndef CAPTURE_WIRE_H
 #define CAPTURE_WIRE_H
@@ -66,7 +88,8 @@
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
-#define TSDB_RECORD_MAX (64u << 10)	    /* no ring record is larger; larger payloads are sent in pieces */
+/* no ring record is larger; larger payloads are sent in pieces */
+#define TSDB_RECORD_MAX (64u << 10)
 #define TSDB_RING_SMALL_BYTES (2 * TSDB_RECORD_MAX)
 #define TSDB_IDLE UINT64_MAX
 #define TSDB_STACK_MAX 512u /* frames */
@@ -76,14 +99,17 @@
 #define TSDB_BUSY_MAX 2048u
 #define TSDB_KEEPER_MAX 64u
 
-/* Ring records are packed commands (cmd.h, kinds of commands.def) or one of these, with the same 8-byte header. */
+/* Ring records are packed commands (cmd.h, kinds of commands.def) or one of these, with the same
+ * 8-byte header. */
 enum tsdb_msg {
 	TSDB_MSG_STACK = 0x8001,   /* struct tsdb_msg_stack: defines a stack id */
 	TSDB_MSG_TIME = 0x8002,	   /* struct tsdb_msg_time */
 	TSDB_MSG_CODE = 0x8003,	   /* struct tsdb_msg_code: a piece of a module's code */
-	TSDB_MSG_MAPPING = 0x8004, /* struct tsdb_msg_mapping: a file mapped for execution, before the first stack in it */
+	TSDB_MSG_MAPPING = 0x8004, /* struct tsdb_msg_mapping: a file mapped for execution, before
+				      the first stack in it */
 	TSDB_MSG_WINDOW = 0x8005,  /* struct tsdb_msg_window */
-	TSDB_MSG_PYTHON = 0x8006,  /* struct tsdb_msg_python: a Python code object, before the first stack with it */
+	TSDB_MSG_PYTHON = 0x8006,  /* struct tsdb_msg_python: a Python code object, before the first
+				      stack with it */
 	TSDB_MSG_PAD = 0x80ff,	   /* nothing */
 };
 struct tsdb_msg_head {
@@ -95,7 +121,8 @@ struct tsdb_msg_stack {
 	struct tsdb_msg_head head;
 	uint32_t id; /* from 1 */
 	uint32_t n;
-	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's and the source's frames left out. Or TSDB_PC_PYTHON() */
+	uint64_t pcs[]; /* absolute return addresses, innermost first; the agent's and the source's
+			   frames left out. Or TSDB_PC_PYTHON() */
 };
 /* A Python frame: the number of the code object and the instruction's offset in bytes. */
 #define TSDB_PC_PYTHON_BIT (1ull << 63)
@@ -121,7 +148,8 @@ struct tsdb_msg_python {
 	uint32_t number; /* from 1 */
 	uint32_t first_line;
 	uint32_t file, name; /* bytes of co_filename and co_qualname, UTF-8 */
-	uint32_t lines;	     /* bytes of co_linetable; fewer than it has when the record would be too large */
+	uint32_t lines; /* bytes of co_linetable; fewer than it has when the record would be too
+			   large */
 	uint32_t pad;
 	char bytes[]; /* the three, one behind the other */
 };
@@ -149,8 +177,8 @@ struct tsdb_msg_window {
 struct tsdb_ring {
 	_Alignas(64) _Atomic uint64_t head; /* bytes ever written; producer */
 	_Atomic uint64_t inflight;	    /* see "Order"; TSDB_IDLE */
-	uint64_t lost;			    /* records dropped because the ring was full; producer */
-	uint64_t stalls;		    /* times the producer waited for room */
+	uint64_t lost;	 /* records dropped because the ring was full; producer */
+	uint64_t stalls; /* times the producer waited for room */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes ever consumed; tsdb */
 	_Atomic uint32_t state;		    /* enum tsdb_ring_state */
 	uint32_t os_tid;
@@ -184,20 +212,21 @@ enum tsdb_bulk_flags {
 };
 struct tsdb_bulk {
 	_Alignas(64) _Atomic uint32_t state;
-	_Atomic uint32_t turn; /* of the ticket that may fill it: ticket / TSDB_BULK_SLOTS */
-	uint64_t piece;	       /* a number for all slots of one piece, never reused */
+	_Atomic uint32_t turn;	  /* of the ticket that may fill it: ticket / TSDB_BULK_SLOTS */
+	uint64_t piece;		  /* a number for all slots of one piece, never reused */
 	uint64_t seq, addr, size; /* of the piece, as in struct sbt_memory */
 	uint32_t role, owner, module, flags;
-	uint64_t offset;       /* where this slot's bytes go */
+	uint64_t offset; /* where this slot's bytes go */
 	uint32_t n; /* bytes in this slot; SAME: the bytes it represents, at most TSDB_SAME_MAX */
 	uint32_t name_len;
-	uint32_t ctx, pad;     /* a global's context id plus 1; 0: not known */
-	struct sbt_hash hash;  /* HASH_ONLY */
+	uint32_t ctx, pad;	  /* a global's context id plus 1; 0: not known */
+	struct sbt_hash hash;	  /* HASH_ONLY */
 	char name[TSDB_NAME_MAX]; /* a global's, in the first slot of a piece */
 };
 
 enum tsdb_memory { TSDB_MEMORY_NONE, TSDB_MEMORY_ALL, TSDB_MEMORY_TOUCHED };
-/* tsdb's answer to a TSDB_STOP_CAPTURE: the window would record control.memory_needed bytes, more than memory_limit. */
+/* tsdb's answer to a TSDB_STOP_CAPTURE: the window would record control.memory_needed bytes, more
+ * than memory_limit. */
 enum tsdb_memory_answer { TSDB_ANSWER_NONE, TSDB_ANSWER_RECORD, TSDB_ANSWER_WITHOUT };
 
 /* A capture window. The agent marks commands in it with SBT_F_WINDOW and takes their stacks. */
@@ -208,18 +237,33 @@ struct tsdb_window {
 	_Atomic uint32_t state;
 	char glob[TSDB_GLOB_MAX]; /* kernel glob, or the NVTX range's name */
 	uint64_t first, last;	  /* for SEQ */
-	uint64_t count;		  /* for KERNEL: matching launches to include; the window closes after that many */
+	uint64_t count; /* for KERNEL: matching launches to include; the window closes after that
+			   many */
 	_Atomic uint64_t seen;
-	_Atomic uint64_t opened_seq, closed_seq; /* both 0 until they are known, closed_seq for a moment after DONE */
+	_Atomic uint64_t opened_seq,
+		closed_seq; /* both 0 until they are known, closed_seq for a moment after DONE */
 	/* 0 while the code of kernels that were first met in the window is being looked for (an
 	 * agent that came late); then closed_seq, or the number of a later record about that
 	 * code. */
 	_Atomic uint64_t known_seq;
 };
 
-enum tsdb_stop_why { TSDB_STOP_NONE, TSDB_STOP_BREAK, TSDB_STOP_STEP, TSDB_STOP_WINDOW_DONE, TSDB_STOP_SERVED, TSDB_STOP_CAPTURE, TSDB_STOP_ERROR };
+enum tsdb_stop_why {
+	TSDB_STOP_NONE,
+	TSDB_STOP_BREAK,
+	TSDB_STOP_STEP,
+	TSDB_STOP_WINDOW_DONE,
+	TSDB_STOP_SERVED,
+	TSDB_STOP_CAPTURE,
+	TSDB_STOP_ERROR
+};
 /* control.stacks: for which commands host stacks are taken. */
-enum tsdb_stacks { TSDB_STACKS_NEVER, TSDB_STACKS_ALL, TSDB_STACKS_WINDOWS, TSDB_STACKS_LAUNCHES /* and inside windows, of all */ };
+enum tsdb_stacks {
+	TSDB_STACKS_NEVER,
+	TSDB_STACKS_ALL,
+	TSDB_STACKS_WINDOWS,
+	TSDB_STACKS_LAUNCHES /* and inside windows, of all */
+};
 /* control.stop_on_error: which results of calls stop the program. A sticky one is returned by every
  * later call, and stops once. */
 enum tsdb_stop_on { TSDB_ERRORS_NONE, TSDB_ERRORS_STICKY, TSDB_ERRORS_ALL };
@@ -246,17 +290,23 @@ struct tsdb_stop {
 	uint32_t os_tid;
 	uint32_t api_exit; /* 0: before the driver does the call; 1: after */
 	uint64_t seq;
-	uint32_t cmd_size;	      /* bytes of cmd; 0: the command did not fit */
+	uint32_t cmd_size; /* bytes of cmd; 0: the command did not fit */
 	uint32_t pad;
 	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
 };
 
-enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_WRITE, TSDB_REQ_SYNC_STREAM, TSDB_REQ_END_SPAN };
+enum tsdb_req_kind {
+	TSDB_REQ_NONE,
+	TSDB_REQ_READ,
+	TSDB_REQ_WRITE,
+	TSDB_REQ_SYNC_STREAM,
+	TSDB_REQ_END_SPAN
+};
 struct tsdb_req {
 	uint32_t kind;
-	uint32_t result; /* the driver's result of what the agent did */
-	uint64_t addr, size;   /* device address; size <= TSDB_RECORD_MAX */
-	uint32_t stream;       /* for SYNC_STREAM: a stream id */
+	uint32_t result;     /* the driver's result of what the agent did */
+	uint64_t addr, size; /* device address; size <= TSDB_RECORD_MAX */
+	uint32_t stream;     /* for SYNC_STREAM: a stream id */
 	uint32_t pad;
 	/* READ: 0: the memory itself; else the device has faulted, and the bytes are a copy from
 	 * before this command, where the span began */
@@ -266,12 +316,18 @@ struct tsdb_req {
 
 /* Each step may wait for the device, perhaps for ever: so a thread of its own makes them, and tsdb
  * limits its wait. */
-enum tsdb_late { TSDB_LATE_NONE, TSDB_LATE_LOOKS, TSDB_LATE_SOURCE, TSDB_LATE_CONTEXTS, TSDB_LATE_UP };
+enum tsdb_late {
+	TSDB_LATE_NONE,
+	TSDB_LATE_LOOKS,
+	TSDB_LATE_SOURCE,
+	TSDB_LATE_CONTEXTS,
+	TSDB_LATE_UP
+};
 
 enum tsdb_agent_state {
 	TSDB_AGENT_NONE,
-	TSDB_AGENT_UP,	      /* subscribed */
-	TSDB_AGENT_REFUSED,   /* cannot capture; control.text says why, the program goes on */
+	TSDB_AGENT_UP,	     /* subscribed */
+	TSDB_AGENT_REFUSED,  /* cannot capture; control.text says why, the program goes on */
 	TSDB_AGENT_STARTING, /* tsdb_agent_attach() was called; the agent's thread is subscribing */
 	/* the same, but the program has not initialised the driver yet: the agent subscribes when
 	 * it does */
@@ -299,35 +355,38 @@ struct tsdb_control {
 	uint32_t pad;
 
 	/* Configuration: tsdb writes, the agent reads at every use. */
-	_Alignas(64) _Atomic uint32_t on;   /* record commands at all */
-	_Atomic uint32_t stacks;	    /* enum tsdb_stacks */
-	_Atomic uint32_t stack_depth;	    /* frames, at most TSDB_STACK_MAX */
-	_Atomic uint32_t timestamps;	    /* of kernels, copies, fills */
-	_Atomic uint32_t on_full;	    /* enum tsdb_on_full */
-	_Atomic uint32_t step;		    /* stop at the next GPU command (`next`, `start`) */
-	_Atomic uint32_t step_thread;	    /* 0: any thread's */
-	_Atomic uint32_t breaks;	    /* slots used: 0..breaks-1 may be enabled */
-	_Atomic uint32_t code;		    /* send modules' code */
-	_Atomic uint32_t stop_on_error;	    /* enum tsdb_stop_on */
-	_Atomic uint32_t error_code;	    /* ERRORS_ALL: only this result; 0: any */
+	_Alignas(64) _Atomic uint32_t on; /* record commands at all */
+	_Atomic uint32_t stacks;	  /* enum tsdb_stacks */
+	_Atomic uint32_t stack_depth;	  /* frames, at most TSDB_STACK_MAX */
+	_Atomic uint32_t timestamps;	  /* of kernels, copies, fills */
+	_Atomic uint32_t on_full;	  /* enum tsdb_on_full */
+	_Atomic uint32_t step;		  /* stop at the next GPU command (`next`, `start`) */
+	_Atomic uint32_t step_thread;	  /* 0: any thread's */
+	_Atomic uint32_t breaks;	  /* slots used: 0..breaks-1 may be enabled */
+	_Atomic uint32_t code;		  /* send modules' code */
+	_Atomic uint32_t stop_on_error;	  /* enum tsdb_stop_on */
+	_Atomic uint32_t error_code;	  /* ERRORS_ALL: only this result; 0: any */
 	char error_what[64]; /* ERRORS_ALL: only calls or errors whose names begin so; "": any */
-	_Atomic uint32_t window_stop;	    /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
-	_Atomic uint32_t memory;	    /* enum tsdb_memory: what a span records of memory */
+	_Atomic uint32_t window_stop; /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
+	_Atomic uint32_t memory;      /* enum tsdb_memory: what a span records of memory */
 	/* record the bytes of copies to the host, not only their hash */
 	_Atomic uint32_t outputs_full;
-	_Atomic uint32_t span;		    /* `capture start`: every command is in a span, from the next one on */
-	_Atomic uint32_t memory_answer;	    /* enum tsdb_memory_answer */
-	_Atomic uint64_t memory_limit;	    /* bytes; 0: no limit */
-	_Atomic uint32_t gpu_timeout; /* ms that the agent waits for the device's
-					 work; 0: 5000 */
-	_Atomic uint32_t pages_file;	    /* counts the traces: rises by one when another one begins */
+	_Atomic uint32_t
+		span; /* `capture start`: every command is in a span, from the next one on */
+	_Atomic uint32_t memory_answer; /* enum tsdb_memory_answer */
+	_Atomic uint64_t memory_limit;	/* bytes; 0: no limit */
+	_Atomic uint32_t gpu_timeout;	/* ms that the agent waits for the device's
+					   work; 0: 5000 */
+	_Atomic uint32_t pages_file; /* counts the traces: rises by one when another one begins */
 	/* changes when tsdb no longer has the earlier trace's pages */
 	_Atomic uint32_t pages_epoch;
-	_Atomic uint32_t leave;		    /* a futex word: nonzero asks the agent to go (agent_state LEFT); see "Attach" */
+	_Atomic uint32_t leave; /* a futex word: nonzero asks the agent to go (agent_state LEFT);
+				   see "Attach" */
 	/* keeper.h: where to ask for memory for copies; "": there is no keeper, the inferior's own
 	 * memory is used */
 	char keeper[TSDB_KEEPER_MAX];
-	uint32_t attached;		    /* the process was running before this block was made: there are objects to discover */
+	uint32_t attached; /* the process was running before this block was made: there are objects
+			      to discover */
 
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */
@@ -335,30 +394,32 @@ struct tsdb_control {
 	_Atomic uint32_t source; /* struct source.number */
 	uint64_t stop_pc;	 /* address of the int3 */
 	_Atomic uint32_t next_thread;
-	_Atomic uint32_t rings;	  /* slots from here on have never been used */
-	_Atomic uint32_t no_ring; /* threads that found no free slot, or no memory to map it */
+	_Atomic uint32_t rings;	       /* slots from here on have never been used */
+	_Atomic uint32_t no_ring;      /* threads that found no free slot, or no memory to map it */
 	_Atomic uint64_t lost_no_ring; /* the commands of those threads, which are lost */
-	_Atomic uint64_t lost;	  /* commands lost for any other reason but a full ring: made by a signal handler within another call, or too large */
-	char text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
+	_Atomic uint64_t lost;	    /* commands lost for any other reason but a full ring: made by a
+				       signal handler within another call, or too large */
+	char text[TSDB_TEXT_MAX];   /* one sentence, for REFUSED */
 	_Atomic uint64_t next_bulk; /* tickets */
 	/* the first command of the span whose memory at its beginning is completely in slots; 0:
 	 * none */
 	_Atomic uint64_t span_sent;
-	uint64_t memory_needed;	    /* for STOP_CAPTURE */
-	_Atomic uint64_t pause_ns;  /* how long the last span's beginning held the program up */
+	uint64_t memory_needed;	       /* for STOP_CAPTURE */
+	_Atomic uint64_t pause_ns;     /* how long the last span's beginning held the program up */
 	char keep_text[TSDB_TEXT_MAX]; /* one sentence: why the keeper's memory is not used */
-	char text2[TSDB_TEXT_MAX];  /* one sentence: what of the last span's memory could not be recorded */
-	_Atomic uint32_t late;	    /* enum tsdb_late: how far an agent that came late is */
+	char text2[TSDB_TEXT_MAX];     /* one sentence: what of the last span's memory could not be
+					  recorded */
+	_Atomic uint32_t late;	       /* enum tsdb_late: how far an agent that came late is */
 	/* valid from TSDB_LATE_SOURCE on: what the device was doing then, if known; lines */
 	char busy[TSDB_BUSY_MAX];
 	/* not 0: subscribed, and contexts are introduced; how long that took after
 	 * tsdb_agent_attach() */
 	_Atomic uint64_t start_ns;
 
-	_Atomic uint32_t python;    /* enum tsdb_python_state */
-	uint32_t python_version;    /* Py_Version, 0x030c01f0 */
+	_Atomic uint32_t python;		   /* enum tsdb_python_state */
+	uint32_t python_version;		   /* Py_Version, 0x030c01f0 */
 	uint64_t python_runtime, python_code_type; /* addresses of _PyRuntime and PyCode_Type */
-	char python_text[TSDB_TEXT_MAX]; /* one sentence, for REFUSED */
+	char python_text[TSDB_TEXT_MAX];	   /* one sentence, for REFUSED */
 
 	struct tsdb_break brk[TSDB_BREAK_MAX];
 	struct tsdb_window window;

@@ -26,8 +26,8 @@ struct check_options {
 struct check_place {
 	uint64_t addr, size; /* the allocation; size 0: none, for instance a module's global */
 	uint64_t bytes, elements, close;
-	uint64_t first_differs;	   /* address of the first element seen to differ */
-	uint64_t was, is;	   /* that element's bits */
+	uint64_t first_differs; /* address of the first element seen to differ */
+	uint64_t was, is;	/* that element's bits */
 	enum replayer_as as;
 	double largest, steps;
 };
@@ -38,9 +38,9 @@ struct check_launch {
 	uint64_t seq;
 	/* the step of the graph launch listed before it, which differs as a whole; 0: a launch */
 	uint32_t step;
-	uint32_t nodes;		   /* of a graph launch: nodes looked at */
-	bool shared;		   /* it reads shared memory that its block has not written */
-	uint32_t differing;	   /* how many of the further executions differed */
+	uint32_t nodes;	    /* of a graph launch: nodes looked at */
+	bool shared;	    /* it reads shared memory that its block has not written */
+	uint32_t differing; /* how many of the further executions differed */
 	enum check_looks looks;
 	const char *clock; /* the clock that the kernel reads ("%globaltimer"); NULL: none found */
 	struct check_place *places; /* heap */
@@ -57,9 +57,10 @@ struct check_result {
 	/* the recording's fault, if it ends the range that can be checked: last is before it */
 	struct device_fault fault;
 	uint32_t runs;
-	struct check_launch *launches; /* nondeterministic ones, in order of seq, each before its steps */
-	size_t nlaunches, nsteps;      /* of all; of steps */
-	uint64_t *passing; /* launches that differ only because their input does */
+	struct check_launch
+		*launches; /* nondeterministic ones, in order of seq, each before its steps */
+	size_t nlaunches, nsteps; /* of all; of steps */
+	uint64_t *passing;	  /* launches that differ only because their input does */
 	size_t npassing;
 	/* with o->perturb; for those that the replayer found by trying, `bytes` is 0 and `read` is
 	 * the first address that matters */

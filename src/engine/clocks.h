@@ -17,11 +17,11 @@ struct clock_match {
 
 /* Converts the other clock to the reference: t + offset + drift * (t - at). */
 struct clock_fit {
-	unsigned n;	   /* number of matches it was computed from */
-	uint64_t at;	   /* on the other clock */
-	int64_t offset;	   /* ns */
-	double drift;	   /* ns per ns: 1e-6 is 1 ppm; 0 if the matches span too little time */
-	double error;	   /* ns: half of the matches' ends are nearer to the line than this */
+	unsigned n;	/* number of matches it was computed from */
+	uint64_t at;	/* on the other clock */
+	int64_t offset; /* ns */
+	double drift;	/* ns per ns: 1e-6 is 1 ppm; 0 if the matches span too little time */
+	double error;	/* ns: half of the matches' ends are nearer to the line than this */
 	/* no match contradicts it: no side ends before the other started by more than the error */
 	bool possible;
 };
@@ -33,8 +33,8 @@ uint64_t clocks_apply(const struct clock_fit *f, uint64_t t);
 /* The correction of a device's times lies between low and high: no work runs before it is
  * submitted, and none after the host has waited for it. */
 struct clock_bounds {
-	int64_t low, high;     /* ns; INT64_MIN, INT64_MAX: not bounded */
-	uint64_t first, last;  /* host times of the first and the last bound */
+	int64_t low, high;		   /* ns; INT64_MIN, INT64_MAX: not bounded */
+	uint64_t first, last;		   /* host times of the first and the last bound */
 	int64_t half_low[2], half_high[2]; /* of the first and the second half, around `middle` */
 	uint64_t middle;
 };

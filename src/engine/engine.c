@@ -115,8 +115,8 @@ struct err *engine_replay(struct engine *en, const struct replay_choice *c)
 struct err *engine_end_state(struct engine *en, const struct state **ret)
 {
 	if (!en->trace.end)
-		TRY(state_at(&en->trace.end, en->trace.reader,
-			sbt_reader_last_seq(en->trace.reader)));
+		TRY(state_at(
+			&en->trace.end, en->trace.reader, sbt_reader_last_seq(en->trace.reader)));
 	*ret = en->trace.end;
 	return NULL;
 }

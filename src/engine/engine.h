@@ -23,21 +23,21 @@ struct state;
 struct trace {
 	struct sbt_reader *reader; /* NULL: none */
 	char *path;
-	struct replay *replay; /* NULL: no replay on */
+	struct replay *replay;	      /* NULL: no replay on */
 	struct replay_device *device; /* that executes it; NULL: the state alone is replayed */
 	/* the launch at the replay's position, if it was run to its end under the microscope; else
 	 * 0 */
 	uint64_t looked_through;
-	struct state *end;     /* state at the end, made at first use */
+	struct state *end; /* state at the end, made at first use */
 	int last_break;
 	struct graph_place *graph; /* where the replay is inside a graph launch; NULL: in none */
 };
 
 /* Progress of long work. */
 struct engine_progress {
-	const char *what; /* "schedules"; NULL: the work has ended */
+	const char *what;     /* "schedules"; NULL: the work has ended */
 	uint64_t done, total; /* total 0: not known */
-	bool moving;	  /* the device goes to a command */
+	bool moving;	      /* the device goes to a command */
 };
 
 /* Functions that the engine's user provides. Each may be NULL. */

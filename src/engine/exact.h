@@ -22,7 +22,7 @@ struct exact;
 
 struct exact_ask {
 	enum exact_want want;
-	uint64_t first, last; /* 0, 0: all */
+	uint64_t first, last;		   /* 0, 0: all */
 	const struct order_suspects *only; /* these launches; NULL: all */
 	/* of the replayer's time (patience.h), not with EXACT_MUST; 0: EXACT_AUTO_SECONDS */
 	uint64_t budget_ns;

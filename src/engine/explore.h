@@ -18,16 +18,16 @@
 
 struct explore_result;
 struct explore_options {
-	uint64_t budget;     /* schedules; 0: 200 */
-	double seconds;	     /* 0: no limit */
+	uint64_t budget; /* schedules; 0: 200 */
+	double seconds;	 /* 0: no limit */
 	uint64_t seed;
 	uint32_t shard, shards; /* which shard of how many, from 1; 0, 0: all */
-	uint32_t jobs;	     /* the number of processes, one shard each; 0: no other process */
-	uint64_t most;	     /* results to find; 0: 4 */
+	uint32_t jobs;		/* the number of processes, one shard each; 0: no other process */
+	uint64_t most;		/* results to find; 0: 4 */
 	/* names saved schedules: NAME of NAME.schedule-N.sbt; NULL: the trace's name */
 	const char *save;
 	bool no_save;
-	bool strict;	     /* by the letter, as for races */
+	bool strict; /* by the letter, as for races */
 	/* With jobs: what is executed as `tsdb explore TRACE --shard I/N --json`, and what reads
 	 * its output, n bytes: the result, or an error that calls it `name`. */
 	const char *program;
@@ -37,8 +37,9 @@ struct explore_options {
 
 /* A result that differs from the recorded order's. */
 struct explore_found {
-	struct order_pair *flipped; /* the fewest pairs, in the order that gives it; heap. None: what differs is in none of the pairs. With ORDER_HOST:
-				     * what the host changed before that command */
+	struct order_pair *flipped;	/* the fewest pairs, in the order that gives it; heap. None:
+					 * what differs is in none of the pairs. With ORDER_HOST:     what
+					 * the host changed before that command */
 	struct order_pair *as_recorded; /* the same the other way round */
 	/* An allocation or a free in stream order, one of the two commands of the only pair: right
 	 * after it its memory is filled with ORDER_POISON_BYTE, in both orders, and as_recorded
@@ -49,26 +50,26 @@ struct explore_found {
 	/* the launch that is held while programmatic dependent launches behind it go on: the first
 	 * command of the only pair; 0: none */
 	uint64_t held;
-	uint64_t *places;	    /* for each pair a hash of its two places in the program */
+	uint64_t *places; /* for each pair a hash of its two places in the program */
 	size_t nflipped;
 	uint64_t again; /* how many other pairs have the same two places; with several pairs 0 */
-	uint64_t *seqs;		    /* the schedule, entries as order/order.h has them; heap */
+	uint64_t *seqs; /* the schedule, entries as order/order.h has them; heap */
 	size_t nseqs;
 	/* the allocation that differs; 0: only data copied to the host differs */
 	uint64_t place, place_size;
-	uint64_t at;		    /* the first differing byte */
-	uint8_t was[8], is[8];	    /* bytes there, after the recorded order and after this one */
-	uint64_t bytes;		    /* that differ there */
-	char *path;		    /* of the schedule as a trace; NULL: not saved */
+	uint64_t at;	       /* the first differing byte */
+	uint8_t was[8], is[8]; /* bytes there, after the recorded order and after this one */
+	uint64_t bytes;	       /* that differ there */
+	char *path;	       /* of the schedule as a trace; NULL: not saved */
 };
 
 struct explore_result {
-	char *trace;	     /* its path; heap */
+	char *trace; /* its path; heap */
 	uint64_t id; /* identifies recording and window: results with another id cannot be merged */
 	uint64_t first, last;
-	uint32_t shards;     /* 1: not split */
-	bool *have;	     /* which shards this result includes; heap, shards of them */
-	uint64_t pairs;	     /* that touch the same bytes without an order */
+	uint32_t shards; /* 1: not split */
+	bool *have;	 /* which shards this result includes; heap, shards of them */
+	uint64_t pairs;	 /* that touch the same bytes without an order */
 	/* schedules: executed; left out because an equal one was executed */
 	uint64_t executed, alike;
 	/* how many allocations (the outputs count as one) differ from run to run in the recorded
@@ -77,7 +78,7 @@ struct explore_result {
 	/* launches that may overlap did not: the first one never triggers, its behaviour is
 	 * unknown, or a graph branches there */
 	bool left_early;
-	bool went_through;   /* each of those shards executed all orders of its pairs */
+	bool went_through; /* each of those shards executed all orders of its pairs */
 	double seconds;
 	struct explore_found *found;
 	size_t nfound;
@@ -94,7 +95,8 @@ void explore_found_free(struct explore_found *f);
 
 /* ---- explore-merge.c ---- */
 
-/* Takes all of from into r. ERR_USAGE when they are of different recordings or windows, or a shard is there twice. */
+/* Takes all of from into r. ERR_USAGE when they are of different recordings or windows, or a shard
+ * is there twice. */
 struct err *explore_merge(struct explore_result *r, struct explore_result *from) TS_CHECK;
 
 /* ---- explore-jobs.c ---- */

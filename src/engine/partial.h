@@ -29,11 +29,12 @@ struct partial_result {
 	 * streams, their last command */
 	uint64_t at;
 	uint64_t allocations, identical; /* there: those that must be the same; those that are */
-	uint64_t inexact; /* not compared: a command that was left out may have written there */
-	uint64_t first_addr;		 /* of the first one that differs; 0: none */
+	uint64_t inexact;    /* not compared: a command that was left out may have written there */
+	uint64_t first_addr; /* of the first one that differs; 0: none */
 };
 
-/* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at. Free the result. */
+/* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at.
+ * Free the result. */
 struct err *partial_run(struct engine *en, struct replay_device *rd, const struct partial *p,
 	struct partial_result *ret) TS_CHECK;
 void partial_free(struct partial_result *r);

@@ -12,7 +12,7 @@
 #include "sbt/sbt.h"
 
 struct rank {
-	char *file;   /* its path, ready to open */
+	char *file; /* its path, ready to open */
 	char *host;
 	uint64_t rank;
 	/* from the trace: they show when a file was recorded anew */

@@ -14,16 +14,17 @@
 enum recorder_mode {
 	RECORDER_OFF,	 /* only the live state */
 	RECORDER_ALL,	 /* every command */
-	RECORDER_WINDOW, /* from the first command of the window on; objects only before it opens (they are in its keyframe) */
+	RECORDER_WINDOW, /* from the first command of the window on; objects only before it opens
+			    (they are in its keyframe) */
 };
 
 struct recorder_options {
-	const char *program;  /* argv as a line, for the trace's meta */
-	const char *cwd;      /* "": tsdb's */
+	const char *program; /* argv as a line, for the trace's meta */
+	const char *cwd;     /* "": tsdb's */
 	pid_t pid;
-	int64_t rank, ranks;  /* -1: not known */
+	int64_t rank, ranks; /* -1: not known */
 	bool soft, stacks, timestamps;
-	bool keep;	      /* a capture may begin later: keep stacks, code and the last commands */
+	bool keep; /* a capture may begin later: keep stacks, code and the last commands */
 };
 
 struct recorder;
@@ -39,7 +40,8 @@ struct err *recorder_check_path(const char *path) TS_CHECK;
 /* Sets the next capture's path (copied). The file is created at once, so that a bad path is
  * reported now; an existing file that is no trace is refused. Commands before seq `from` are not
  * captured. */
-struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from) TS_CHECK;
+struct err *recorder_arm(
+	struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from) TS_CHECK;
 enum recorder_mode recorder_mode(const struct recorder *r);
 /* Takes at most about `most` records from the rings (0: all). final: as in drain_next(). An error
  * comes from writing the trace (the capture has ended then, the file stays readable) or from a
@@ -51,7 +53,8 @@ enum recorder_turn {
 	 * recorder_exec(), then go on */
 	RECORDER_EXEC,
 };
-struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, enum recorder_turn *ret) TS_CHECK;
+struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most,
+	enum recorder_turn *ret) TS_CHECK;
 /* Writes out waiting data if a second has passed. */
 struct err *recorder_tick(struct recorder *r) TS_CHECK;
 
@@ -60,7 +63,8 @@ struct recorder_capture {
 	const char *path;
 	uint64_t first, last; /* seq; 0: no command yet */
 	uint64_t commands, bytes;
-	uint64_t memory, memory_stored; /* bytes of memory contents; what they cost in the file, part of bytes */
+	uint64_t memory, memory_stored; /* bytes of memory contents; what they cost in the file,
+					   part of bytes */
 	/* the memory at its end is not known: a replay has nothing to compare with */
 	bool memory_no_end;
 	/* some contents are missing: part of the capture cannot be executed again */
@@ -72,11 +76,13 @@ bool recorder_capture(struct recorder *r, struct recorder_capture *ret);
  * agent marked them (calls of the program) or not (what it found out itself); so do those that wait
  * for an earlier one that is still in its call. Commands up to `known`, when that is later, belong
  * to it if they describe its code. recorder_end() follows. */
-struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
+struct err *recorder_close(
+	struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
 /* Ends the capture: writes index and trailer. *ret as above (path is valid until the next arm). Its
  * commands are 0 when there was nothing to capture; the file is then removed, unless `always`.
  * lost: records lost so far. */
-struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
+struct err *recorder_end(
+	struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
 
 /* Whether the agent is in a span of commands that can be executed again, whose end has not come. */
 bool recorder_in_span(const struct recorder *r);
@@ -108,9 +114,11 @@ uint64_t recorder_last_seq(const struct recorder *r);
 bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret);
 /* The host stack of a command by its id. Returns false if it was not recorded or is no longer kept.
  * *ret is valid until the next drain. */
-bool recorder_stack(const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n);
+bool recorder_stack(
+	const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n);
 /* The i-th call that no command kind describes; returns false past the end. *ret_new: it is
  * returned for the first time. */
-bool recorder_unreplayable(struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new);
+bool recorder_unreplayable(
+	struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new);
 
 #endif

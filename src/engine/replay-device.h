@@ -18,10 +18,10 @@ struct replay_choice {
 	enum replay_on on;
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
-	bool overlap; /* streams overlap: `set replay order concurrent` */
+	bool overlap;	 /* streams overlap: `set replay order concurrent` */
 	bool no_sandbox; /* as with `set replay sandbox off` */
-	bool quiet;  /* no progress line */
-	bool strict; /* with auto, a missing device is an error, too */
+	bool quiet;	 /* no progress line */
+	bool strict;	 /* with auto, a missing device is an error, too */
 };
 
 /* A parameter that the user replaced. */
@@ -35,11 +35,11 @@ struct replay_device {
 	struct device *d;
 	uint64_t first, last; /* the window */
 	bool soft;
-	bool what_if;	      /* memory, parameters or code were changed */
-	bool partial;	      /* commands are left out */
+	bool what_if; /* memory, parameters or code were changed */
+	bool partial; /* commands are left out */
 	struct replay_arg *args;
 	unsigned nargs;
-	uint32_t *swapped;    /* kernels */
+	uint32_t *swapped; /* kernels */
 	unsigned nswapped;
 };
 
@@ -53,8 +53,8 @@ struct err *replay_order_parse(const char *word, bool *ret_overlap) TS_CHECK;
 struct err *replay_device_order(struct engine *en) TS_CHECK;
 /* Checks what can be known before opening: ERR_INCOMPLETE, ERR_NOT_FOUND, ERR_STATE as below. */
 struct err *replay_device_check(const struct engine *en, const struct replay_choice *c) TS_CHECK;
-/* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed; ERR_STATE or ERR_UNSUPPORTED: no such device here.
- * All with the cure. Not for REPLAY_ON_NONE. */
+/* Opens the device for a window of the open trace. ERR_INCOMPLETE: the trace cannot be executed;
+ * ERR_STATE or ERR_UNSUPPORTED: no such device here. All with the cure. Not for REPLAY_ON_NONE. */
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret) TS_CHECK;
 /* Frees rd, but not its device, which belongs to the replay engine. NULL is fine. */
@@ -77,6 +77,7 @@ struct err *replay_device_restore(struct replay_device *rd) TS_CHECK;
  * Returns e, or the new error. */
 struct err *replay_device_back(struct engine *en, struct err *e) TS_CHECK;
 /* The newest replacement of a parameter of launch seq, or NULL. */
-const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param);
+const struct replay_arg *replay_device_arg(
+	const struct replay_device *rd, uint64_t seq, uint32_t param);
 
 #endif

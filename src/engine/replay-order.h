@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A window executed whole in another order than that of submission, and compared with the recording.
+ * A window executed whole in another order than that of submission, and compared with the
+ * recording.
  */
 #ifndef ENGINE_REPLAY_ORDER_H
 #define ENGINE_REPLAY_ORDER_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The settings table, see settings.h. Names of several words ("capture on-full") are matched word by word, each by prefix.
+ * The settings table, see settings.h. Names of several words ("capture on-full") are matched word
+ * by word, each by prefix.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,9 @@ void settings_init(struct settings *set)
 {
 	for (unsigned i = 0; i < SET_COUNT; i++) {
 		set->number[i] = setting_descs[i].def;
-		set->string[i] = setting_descs[i].type == SETTING_STRING ? xstrdup(setting_descs[i].choices) : NULL;
+		set->string[i] = setting_descs[i].type == SETTING_STRING
+					 ? xstrdup(setting_descs[i].choices)
+					 : NULL;
 	}
 }
 
@@ -28,8 +31,9 @@ void settings_deinit(struct settings *set)
 		free(set->string[i]);
 }
 
-/* How well text matches name: 0 not, 1 all of text's words are prefixes but the name goes on, 2 the whole name is there
- * by prefixes, 3 the whole name to the letter. *ret_rest: what follows in text. */
+/* How well text matches name: 0 not, 1 all of text's words are prefixes but the name goes on, 2 the
+ * whole name is there by prefixes, 3 the whole name to the letter. *ret_rest: what follows in text.
+ */
 static int match_name(const char *name, const char *text, const char **ret_rest)
 {
 	bool exact = true;
@@ -62,10 +66,12 @@ static struct err *find_failed(const char *text, unsigned matches, struct buf *n
 	int len = (int)strcspn(text, "\n");
 
 	if (matches)
-		e = err_cure(err_new(ERR_USAGE, "ambiguous setting: %.*s, could be: %s", len, text, buf_cstr(names)),
+		e = err_cure(err_new(ERR_USAGE, "ambiguous setting: %.*s, could be: %s", len, text,
+				     buf_cstr(names)),
 			"Type more letters of the one you mean");
 	else
-		e = err_cure(err_new(ERR_USAGE, "unknown setting: %.*s", len, text), "\"show\" lists them all");
+		e = err_cure(err_new(ERR_USAGE, "unknown setting: %.*s", len, text),
+			"\"show\" lists them all");
 	buf_free(names);
 	return e;
 }
@@ -134,7 +140,8 @@ static struct err *assign_enum(struct settings *set, enum setting id, const char
 		}
 	}
 	if (found != 1)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name), "It takes one of: %s", d->choices);
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name),
+			"It takes one of: %s", d->choices);
 	set->number[id] = which;
 	return NULL;
 }
@@ -144,16 +151,21 @@ static struct err *assign_number(struct settings *set, enum setting id, const ch
 	const struct setting_desc *d = &setting_descs[id];
 	uint64_t v;
 
-	if ((d->type == SETTING_UINT || id == SET_MEMORY_LIMIT) && (!strcmp(value, "unlimited") || !strcmp(value, "auto")))
+	if ((d->type == SETTING_UINT || id == SET_MEMORY_LIMIT) &&
+		(!strcmp(value, "unlimited") || !strcmp(value, "auto")))
 		v = 0;
 	else if (!(d->type == SETTING_SIZE ? word_size(value, &v) : word_u64(value, &v)))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name),
-			d->type == SETTING_SIZE ? "It takes a number of bytes; K, M and G may follow"
-						: "It takes a number, 0 or \"unlimited\" for no limit");
+			d->type == SETTING_SIZE
+				? "It takes a number of bytes; K, M and G may follow"
+				: "It takes a number, 0 or \"unlimited\" for no limit");
 	if (id == SET_RING_SIZE && (v < 65536u * 2 || v > 1u << 30 || (v & (v - 1))))
-		return err_cure(err_new(ERR_USAGE, "%s must be a power of two from 128K to 1G", d->name), "Try 4M");
+		return err_cure(
+			err_new(ERR_USAGE, "%s must be a power of two from 128K to 1G", d->name),
+			"Try 4M");
 	if (id == SET_STACK_DEPTH && (!v || v > 128))
-		return err_cure(err_new(ERR_USAGE, "%s goes from 1 to 128", d->name), "Use `set capture stacks off` for none");
+		return err_cure(err_new(ERR_USAGE, "%s goes from 1 to 128", d->name),
+			"Use `set capture stacks off` for none");
 	set->number[id] = v;
 	return NULL;
 }
@@ -166,7 +178,9 @@ struct err *settings_assign(struct settings *set, enum setting id, const char *v
 	switch (d->type) {
 	case SETTING_BOOL:
 		if (!word_bool(*value ? value : "on", &on))
-			return err_cure(err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name), "It takes on or off");
+			return err_cure(
+				err_new(ERR_USAGE, "\"%s\" is no value for %s", value, d->name),
+				"It takes on or off");
 		set->number[id] = on;
 		return NULL;
 	case SETTING_UINT:

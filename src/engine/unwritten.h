@@ -14,9 +14,9 @@
 struct unwritten {
 	uint64_t seq;
 	uint32_t kernel;
-	uint64_t count;		     /* how many of the kernel's launches do */
-	uint64_t bytes;		     /* read without having been written */
-	uint64_t alloc, alloc_seq;   /* allocation of the first of them */
+	uint64_t count;		   /* how many of the kernel's launches do */
+	uint64_t bytes;		   /* read without having been written */
+	uint64_t alloc, alloc_seq; /* allocation of the first of them */
 	struct unwritten_range {
 		uint64_t addr, size;
 	} read[UNWRITTEN_RANGES], wrote[UNWRITTEN_RANGES];

@@ -10,7 +10,11 @@
 
 enum verdict_kind {
 	VERDICT_NONE, /* nothing differs */
-	VERDICT_NOT_DETERMINISTIC, VERDICT_RACE, VERDICT_HOST, VERDICT_NOT_EXECUTED, VERDICT_INCOMPLETE,
+	VERDICT_NOT_DETERMINISTIC,
+	VERDICT_RACE,
+	VERDICT_HOST,
+	VERDICT_NOT_EXECUTED,
+	VERDICT_INCOMPLETE,
 	VERDICT_UNWRITTEN, /* the program reads memory that was never written */
 	VERDICT_DEVICE,
 	VERDICT_OPEN, /* the cause was not found; text says why */

@@ -30,7 +30,9 @@ static int by_from(const void *a, const void *b)
 	const struct address_range *x = a, *y = b;
 	const int r = compare(x->from, y->from);
 
-	return r ? r : compare(y->size, x->size) ? compare(y->size, x->size) : compare(x->to, y->to);
+	return r			   ? r
+	       : compare(y->size, x->size) ? compare(y->size, x->size)
+					   : compare(x->to, y->to);
 }
 
 void address_map_end(struct address_map *m)
@@ -61,7 +63,8 @@ bool address_map_find(const struct address_map *m, uint64_t addr, uint64_t *ret)
 {
 	if (addr - m->lo >= m->span)
 		return false;
-	const size_t at = FIRST_WHERE(m->n, i, m->r[i].from > addr); /* the first that begins behind addr */
+	const size_t at =
+		FIRST_WHERE(m->n, i, m->r[i].from > addr); /* the first that begins behind addr */
 	const struct address_range *r = at ? &m->r[at - 1] : NULL;
 	if (!r || addr - r->from >= r->size)
 		return false;
@@ -113,7 +116,8 @@ size_t address_map_words(const struct address_map *m, uint64_t addr, void *p, si
 	const uint8_t *at;
 	size_t changed = 0;
 
-	for (size_t words = m->span ? words_of(addr, p, n, &at) : 0, some; words; words -= some, at += 8 * some) {
+	for (size_t words = m->span ? words_of(addr, p, n, &at) : 0, some; words;
+		words -= some, at += 8 * some) {
 		some = words < BLOCK ? words : BLOCK;
 		if (any_near(m, at, some))
 			changed += translate(m, (uint8_t *)p + (at - (const uint8_t *)p), some);
@@ -129,7 +133,7 @@ bool address_map_any(const struct address_map *m, uint64_t addr, const void *p, 
 	return words && any_near(m, at, words);
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------------------------------------- */
+/* --- pairs --- */
 
 struct vote {
 	struct address_pair pair;
@@ -243,7 +247,9 @@ size_t address_pairs_agree(struct address_pair *p, size_t n)
 			settle(v, votes);
 		}
 		for (size_t i = 0, end; i < votes; i = end) {
-			for (end = i + 1; end < votes && groups[end]->pair.there == groups[i]->pair.there; end++)
+			for (end = i + 1;
+				end < votes && groups[end]->pair.there == groups[i]->pair.there;
+				end++)
 				;
 			one_each(groups + i, end - i);
 		}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a module's code is, by its first bytes. For every room, the agent and the software GPU too: nothing
- * here allocates or calls anything but libc. AMD's objects and SPIR-V are known by sight; nothing runs them yet.
+ * What a module's code is, by its first bytes. For every room, the agent and the software GPU too:
+ * nothing here allocates or calls anything but libc. AMD's objects and SPIR-V are known by sight;
+ * nothing runs them yet.
  */
 #ifndef GPUCODE_CODE_KIND_H
 #define GPUCODE_CODE_KIND_H
@@ -24,8 +25,8 @@ static inline bool code_is_text(const unsigned char *p, size_t n)
 	return i > 0;
 }
 
-/* Reads 20 bytes at most. Text counts as PTX: comments may come first. Of an ELF file of which less than 20 bytes
- * are there, or which names no machine that is known, a cubin is assumed. */
+/* Reads 20 bytes at most. Text counts as PTX: comments may come first. Of an ELF file of which less
+ * than 20 bytes are there, or which names no machine that is known, a cubin is assumed. */
 static inline enum code_kind code_kind_of(const void *code, size_t n)
 {
 	enum { AMD = 224 }; /* EM_AMDGPU (elf.h), at byte 18 */
@@ -35,7 +36,8 @@ static inline enum code_kind code_kind_of(const void *code, size_t n)
 		return n >= 20 && (p[18] | p[19] << 8) == AMD ? CODE_AMD_OBJECT : CODE_CUBIN;
 	if (n >= 4 && !memcmp(p, "\x50\xed\x55\xba", 4))
 		return CODE_FATBIN;
-	if (n >= 4 && (!memcmp(p, "\x03\x02\x23\x07", 4) || !memcmp(p, "\x07\x23\x02\x03", 4))) /* either byte order */
+	if (n >= 4 && (!memcmp(p, "\x03\x02\x23\x07", 4) ||
+			      !memcmp(p, "\x07\x23\x02\x03", 4))) /* either byte order */
 		return CODE_SPIRV;
 	return code_is_text(p, n) ? CODE_PTX : CODE_UNKNOWN;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A cubin is an ELF file: variables are the object symbols of sections .nv.global.init and .nv.constant3, and a relocation against a
- * symbol that is a function makes one of their words its address (what nvlink writes; whole programs that are not linked so have small
- * numbers there, which are the same everywhere).
+ * A cubin is an ELF file: variables are the object symbols of sections .nv.global.init and
+ * .nv.constant3, and a relocation against a symbol that is a function makes one of their words its
+ * address (what nvlink writes; whole programs that are not linked so have small numbers there,
+ * which are the same everywhere).
  */
 #include "gpucode/cubin-cells.h"
 #include "gpucode/cubin.h"
@@ -23,10 +24,11 @@ static bool holds_variables(const struct cubin *c, const Elf64_Shdr *s)
 	return !strncmp(name, ".nv.global.init", 15) || !strcmp(name, ".nv.constant3");
 }
 
-/* ---- variables of a section -------------------------------------------------------------------------------------------------- */
+/* --- variables of a section --- */
 
-/* Symbols and relocations that may be looked at in one file: a table's words come one after the other and are found at once, and so are
- * variables in the order of their symbols; others by going through all. */
+/* Symbols and relocations that may be looked at in one file: a table's words come one after the
+ * other and are found at once, and so are variables in the order of their symbols; others by going
+ * through all. */
 #define LOOKS (64u << 20)
 
 struct variable {
@@ -42,7 +44,8 @@ static bool holds(const struct variable *v, uint64_t section, uint64_t at)
 
 /* Finds the variable that holds the 8 bytes at that place of a section; last: the one found before,
  * tried first. */
-static bool find_variable(struct search *m, const Elf64_Shdr *symbols, uint64_t of, uint64_t at, struct variable *last)
+static bool find_variable(struct search *m, const Elf64_Shdr *symbols, uint64_t of, uint64_t at,
+	struct variable *last)
 {
 	Elf64_Sym s;
 
@@ -56,7 +59,8 @@ static bool find_variable(struct search *m, const Elf64_Shdr *symbols, uint64_t 
 		const struct variable v = {of, s.st_value, s.st_size, i, s.st_name};
 
 		m->looks--;
-		if (s.st_shndx != of || ELF64_ST_TYPE(s.st_info) != STT_OBJECT || !holds(&v, of, at))
+		if (s.st_shndx != of || ELF64_ST_TYPE(s.st_info) != STT_OBJECT ||
+			!holds(&v, of, at))
 			continue;
 		*last = v;
 		return true;
@@ -64,13 +68,15 @@ static bool find_variable(struct search *m, const Elf64_Shdr *symbols, uint64_t 
 	return false;
 }
 
-/* ---- relocations --------------------------------------------------------------------------------------------------------------- */
+/* --- relocations --- */
 
 static bool is_function(const struct cubin *c, const Elf64_Shdr *symbols, uint64_t info)
 {
 	Elf64_Sym s;
 
-	return cubin_entry(c, symbols->sh_offset, symbols->sh_size, ELF64_R_SYM(info), &s, sizeof s) && ELF64_ST_TYPE(s.st_info) == STT_FUNC;
+	return cubin_entry(
+		       c, symbols->sh_offset, symbols->sh_size, ELF64_R_SYM(info), &s, sizeof s) &&
+	       ELF64_ST_TYPE(s.st_info) == STT_FUNC;
 }
 
 /* One relocation section; both kinds begin with the place and the symbol. */
@@ -83,9 +89,13 @@ static bool relocations(struct search *m, const Elf64_Shdr *table)
 
 	if (!cubin_section(&m->cubin, table->sh_link, &symbols))
 		return false;
-	for (uint64_t i = 0; m->looks && cubin_entry(&m->cubin, table->sh_offset, table->sh_size, i, &r, each); i++, m->looks -= m->looks > 0)
-		if (is_function(&m->cubin, &symbols, r.r_info) && find_variable(m, &symbols, table->sh_info, r.r_offset, &v))
-			m->fn(m->arg, cubin_string(&m->cubin, symbols.sh_link, v.name), r.r_offset - v.at);
+	for (uint64_t i = 0;
+		m->looks && cubin_entry(&m->cubin, table->sh_offset, table->sh_size, i, &r, each);
+		i++, m->looks -= m->looks > 0)
+		if (is_function(&m->cubin, &symbols, r.r_info) &&
+			find_variable(m, &symbols, table->sh_info, r.r_offset, &v))
+			m->fn(m->arg, cubin_string(&m->cubin, symbols.sh_link, v.name),
+				r.r_offset - v.at);
 	return m->looks;
 }
 
@@ -98,7 +108,8 @@ bool cubin_cells(const void *code, size_t size, cubin_cell_fn *fn, void *arg)
 
 	for (uint64_t i = 0; i < c->nsections && ok; i++) {
 		ok = cubin_section(c, i, &s);
-		if (ok && (s.sh_type == SHT_RELA || s.sh_type == SHT_REL) && cubin_section(c, s.sh_info, &of) && holds_variables(c, &of))
+		if (ok && (s.sh_type == SHT_RELA || s.sh_type == SHT_REL) &&
+			cubin_section(c, s.sh_info, &of) && holds_variables(c, &of))
 			ok = relocations(&m, &s);
 	}
 	return ok;

@@ -26,7 +26,8 @@ bool cubin_open(struct cubin *ret, const void *code, size_t size);
 bool cubin_is_whole(const struct cubin *c);
 /* Copies entry i, n bytes, of a table of symbols or relocations to ret. False: the entry is not in
  * the table, or the table not in the file. */
-bool cubin_entry(const struct cubin *c, uint64_t table, uint64_t table_size, uint64_t i, void *ret, size_t n);
+bool cubin_entry(const struct cubin *c, uint64_t table, uint64_t table_size, uint64_t i, void *ret,
+	size_t n);
 bool cubin_section(const struct cubin *c, uint64_t i, Elf64_Shdr *ret);
 /* The text at `at` of string table number `strings`; "" when there is none. */
 const char *cubin_string(const struct cubin *c, uint64_t strings, uint64_t at);

@@ -9,8 +9,10 @@
 #include <zstd.h>
 #include "gpucode/fatbin.h"
 
-#define MAX_TEXT ((size_t)1 << 30) /* far above any PTX seen; keeps a hostile size from taking all memory */
-#define MAX_RATIO 2000		   /* of decompressed to compressed bytes: above what zstd and LZ4 reach on text */
+/* far above any PTX seen; keeps a hostile size from taking all memory */
+#define MAX_TEXT ((size_t)1 << 30)
+/* of decompressed to compressed bytes: above what zstd and LZ4 reach on text */
+#define MAX_RATIO 2000
 
 /* A length that goes on in further bytes while they are 255. False past the end. */
 static bool lz4_length(const unsigned char **in, const unsigned char *end, size_t *n)
@@ -61,7 +63,8 @@ static bool lz4_block(const unsigned char *in, size_t n, char *out, size_t out_s
 	return at == out_size;
 }
 
-static enum fatbin_result entry_text(const struct fatbin_entry *e, char **text, size_t *size, const char **why)
+static enum fatbin_result entry_text(
+	const struct fatbin_entry *e, char **text, size_t *size, const char **why)
 {
 	bool packed = e->flags & (FATBIN_LZ4 | FATBIN_ZSTD);
 	uint64_t n = packed ? e->decompressed : e->stored;
@@ -96,7 +99,8 @@ static enum fatbin_result entry_text(const struct fatbin_entry *e, char **text, 
 	return FATBIN_OK;
 }
 
-enum fatbin_result fatbin_ptx(const void *image, size_t n, unsigned arch, char **text, size_t *size, const char **why)
+enum fatbin_result fatbin_ptx(
+	const void *image, size_t n, unsigned arch, char **text, size_t *size, const char **why)
 {
 	const unsigned char *p = image;
 	const char *unused;

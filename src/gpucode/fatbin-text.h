@@ -15,8 +15,10 @@ enum fatbin_result {
 	FATBIN_NO_MEMORY,
 };
 
-/* The PTX for a device of this architecture (75 for 7.5), as fatbin_best() chooses it. *text is malloc'ed and
- * NUL-terminated. why, when not NULL, gets a static description of what is malformed. */
-enum fatbin_result fatbin_ptx(const void *p, size_t n, unsigned arch, char **text, size_t *size, const char **why);
+/* The PTX for a device of this architecture (75 for 7.5), as fatbin_best() chooses it. *text is
+ * malloc'ed and NUL-terminated. why, when not NULL, gets a static description of what is malformed.
+ */
+enum fatbin_result fatbin_ptx(
+	const void *p, size_t n, unsigned arch, char **text, size_t *size, const char **why);
 
 #endif

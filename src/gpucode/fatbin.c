@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fat binaries. The layout was measured on the output of nvcc 13.0 (--compress-mode=none, default, size, speed):
+ * Fat binaries. The layout was measured on the output of nvcc 13.0 (--compress-mode=none, default,
+ *size, speed):
  *
  *	wrapper   u32 magic, u32 version, pointer to the fat binary, pointer or 0
- *	region    u32 magic, u16 version, u16 header size (16), u64 bytes that follow the header; regions may follow one another
- *	entry     +0 u16 kind, +2 u16 0x0101, +4 u32 header size, +8 u64 padded payload size, +16 u32 payload size when
- *		  compressed, +28 u32 architecture, +40 u64 flags, +56 u64 size when decompressed
+ *	region    u32 magic, u16 version, u16 header size (16), u64 bytes that follow the header;
+ *regions may follow one another entry     +0 u16 kind, +2 u16 0x0101, +4 u32 header size, +8 u64
+ *padded payload size, +16 u32 payload size when compressed, +28 u32 architecture, +40 u64 flags,
+ *+56 u64 size when decompressed
  */
 #include "gpucode/fatbin.h"
 
@@ -99,8 +101,13 @@ bool fatbin_next(struct fatbin_walk *w, struct fatbin_entry *ret)
 		return malformed(w, "an entry's header size is wrong");
 	if (padded > w->left - header)
 		return malformed(w, "an entry is longer than the file");
-	*ret = (struct fatbin_entry){.kind = get16(b), .arch = get32(b + 28), .flags = get64(b + 40),
-		.decompressed = get64(b + 56), .at = w->at + header, .padded = padded, .stored = padded};
+	*ret = (struct fatbin_entry){.kind = get16(b),
+		.arch = get32(b + 28),
+		.flags = get64(b + 40),
+		.decompressed = get64(b + 56),
+		.at = w->at + header,
+		.padded = padded,
+		.stored = padded};
 	if (ret->flags & (FATBIN_LZ4 | FATBIN_ZSTD))
 		ret->stored = get32(b + 16);
 	if (ret->stored > padded)

@@ -16,7 +16,7 @@
 #define FATBIN_MAGIC 0xba55ed50u
 #define FATBIN_HEADER 16 /* bytes of a header that are read */
 
-enum { FATBIN_PTX = 1 };			   /* an entry's kind */
+enum { FATBIN_PTX = 1 };			    /* an entry's kind */
 enum { FATBIN_LZ4 = 0x2000, FATBIN_ZSTD = 0x8000 }; /* its flags */
 
 struct fatbin_header {
@@ -47,15 +47,17 @@ const void *fatbin_unwrap(const void *p);
 bool fatbin_is(const void *p);
 /* The header at p. Reads FATBIN_HEADER bytes. False: there is none, or its sizes cannot be. */
 bool fatbin_header(const void *p, struct fatbin_header *ret);
-/* The bytes that the fat binary at p says it has, header included; 0 when malformed. Reads FATBIN_HEADER bytes. */
+/* The bytes that the fat binary at p says it has, header included; 0 when malformed. Reads
+ * FATBIN_HEADER bytes. */
 size_t fatbin_size(const void *p);
 
-/* Begins at the header at this address, behind which n bytes are known to be there. False: it is none. */
+/* Begins at the header at this address, behind which n bytes are known to be there. False: it is
+ * none. */
 bool fatbin_begin(struct fatbin_walk *w, fatbin_read_fn *read, uint64_t at, uint64_t n);
 /* False at the end, and where an entry is malformed. */
 bool fatbin_next(struct fatbin_walk *w, struct fatbin_entry *ret);
-/* Walks to the end for the PTX that suits a device best (75 for 7.5): the highest architecture not above
- * it, else the lowest. `best` may have an entry already, of another fat binary. */
+/* Walks to the end for the PTX that suits a device best (75 for 7.5): the highest architecture not
+ * above it, else the lowest. `best` may have an entry already, of another fat binary. */
 void fatbin_best(struct fatbin_walk *w, unsigned arch, struct fatbin_entry *best);
 /* A fatbin_read_fn for memory of this process that is known to be there. */
 bool fatbin_memory(uint64_t at, void *to, size_t n);

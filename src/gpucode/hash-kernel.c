@@ -17,11 +17,11 @@
 #define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
 #define PAGES_MAX (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
 
-#define TRY_CU(expr)                               \
-	do {                                       \
-		CUresult try_r_ = (expr);          \
-		if (try_r_ != CUDA_SUCCESS)        \
-			return try_r_;             \
+#define TRY_CU(expr)                                                                               \
+	do {                                                                                       \
+		CUresult try_r_ = (expr);                                                          \
+		if (try_r_ != CUDA_SUCCESS)                                                        \
+			return try_r_;                                                             \
 	} while (0)
 
 /* struct row of kernels.cu */
@@ -29,7 +29,8 @@ struct hash_kernel_row {
 	uint64_t addr, size, page;
 };
 
-/* A short table goes with the launch: sending it ahead takes as long as a launch does. struct few of kernels.cu; 4,096 bytes of parameters at most. */
+/* A short table goes with the launch: sending it ahead takes as long as a launch does. struct few
+ * of kernels.cu; 4,096 bytes of parameters at most. */
 #define FEW 160u
 struct few {
 	struct hash_kernel_row row[FEW];
@@ -63,12 +64,13 @@ static CUresult is_software(const struct hash_kernel_driver *d, CUdevice dev, bo
 	return CUDA_SUCCESS;
 }
 
-/* The driver takes the machine code that fits the device; for one that is too new, and where it does not know the container, there is the text,
- * which it compiles. */
+/* The driver takes the machine code that fits the device; for one that is too new, and where it
+ * does not know the container, there is the text, which it compiles. */
 static CUresult load_module(struct hash_kernel *h)
 {
 #ifdef HASH_KERNEL_FATBIN
-	if (!h->software && h->driver->cuModuleLoadData(&h->module, tsdb_kernels_fatbin) == CUDA_SUCCESS)
+	if (!h->software &&
+		h->driver->cuModuleLoadData(&h->module, tsdb_kernels_fatbin) == CUDA_SUCCESS)
 		return CUDA_SUCCESS;
 	h->module = NULL;
 #endif
@@ -92,7 +94,8 @@ static CUresult load(struct hash_kernel *h)
 	return CUDA_SUCCESS;
 }
 
-CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d, CUdeviceptr scratch, unsigned flags)
+CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d,
+	CUdeviceptr scratch, unsigned flags)
 {
 	bool software = false;
 	CUdevice dev;
@@ -144,7 +147,7 @@ static uint64_t pages_of(uint64_t size)
 	return size / SBT_PAGE + (size % SBT_PAGE != 0);
 }
 
-/* --- the software GPU ---------------------------------------------------------------------------------------------------- */
+/* --- the software GPU --- */
 
 /* Whether all of it is memory of the device: ranges that lie side by side count as one. */
 static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64_t size)
@@ -157,8 +160,10 @@ static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64
 		CUdeviceptr start;
 		size_t n;
 
-		TRY_CU(h->driver->cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, addr));
-		TRY_CU(h->driver->cuPointerGetAttribute(&n, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(
+			&start, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, addr));
+		TRY_CU(h->driver->cuPointerGetAttribute(
+			&n, CU_POINTER_ATTRIBUTE_MAPPING_SIZE, addr));
 		if (start + n <= addr)
 			return CUDA_ERROR_INVALID_VALUE;
 		addr = start + n;
@@ -166,7 +171,8 @@ static CUresult check_on_host(const struct hash_kernel *h, uint64_t addr, uint64
 	return CUDA_SUCCESS;
 }
 
-static CUresult ranges_on_host(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream s)
+static CUresult ranges_on_host(struct hash_kernel *h, const struct hash_kernel_range *ranges,
+	size_t n, struct sbt_hash *out, CUstream s)
 {
 	TRY_CU(h->driver->cuStreamSynchronize(s));
 	for (size_t i = 0; i < n; i++) {
@@ -176,19 +182,22 @@ static CUresult ranges_on_host(struct hash_kernel *h, const struct hash_kernel_r
 	return CUDA_SUCCESS;
 }
 
-static CUresult pages_on_host(struct hash_kernel *h, struct hash_kernel_range r, struct sbt_hash *pages, CUstream s)
+static CUresult pages_on_host(
+	struct hash_kernel *h, struct hash_kernel_range r, struct sbt_hash *pages, CUstream s)
 {
 	TRY_CU(h->driver->cuStreamSynchronize(s));
 	TRY_CU(check_on_host(h, r.addr, r.size));
 	for (uint64_t at = 0; at < r.size; at += SBT_PAGE)
 		pages[at / SBT_PAGE] = sbt_page_hash((const void *)(uintptr_t)(r.addr + at),
-						     r.size - at < SBT_PAGE ? r.size - at : SBT_PAGE);
+			r.size - at < SBT_PAGE ? r.size - at : SBT_PAGE);
 	return CUDA_SUCCESS;
 }
 
-static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream s)
+static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now,
+	size_t n, CUdeviceptr changed, CUstream s)
 {
-	const struct sbt_hash *a = (const void *)(uintptr_t)before, *b = (const void *)(uintptr_t)now;
+	const struct sbt_hash *a = (const void *)(uintptr_t)before,
+			      *b = (const void *)(uintptr_t)now;
 	unsigned char *to = (void *)(uintptr_t)changed;
 
 	TRY_CU(h->driver->cuStreamSynchronize(s));
@@ -200,10 +209,12 @@ static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdev
 	return CUDA_SUCCESS;
 }
 
-static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream s)
+static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes,
+	CUdeviceptr like, uint64_t from, uint64_t to, CUstream s)
 {
 	unsigned char *p = (void *)(uintptr_t)at;
-	const unsigned char *l = (const void *)(uintptr_t)like, *f = (const void *)&from, *t = (const void *)&to;
+	const unsigned char *l = (const void *)(uintptr_t)like, *f = (const void *)&from,
+			    *t = (const void *)&to;
 
 	TRY_CU(h->driver->cuStreamSynchronize(s));
 	TRY_CU(check_on_host(h, at, bytes));
@@ -221,8 +232,8 @@ static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t 
 	return CUDA_SUCCESS;
 }
 
-static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, CUdeviceptr packed,
-	CUstream s)
+static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_range *r,
+	uint32_t nranges, uint64_t first, uint32_t n, CUdeviceptr packed, CUstream s)
 {
 	uint64_t page = 0; /* the range's first */
 
@@ -231,24 +242,28 @@ static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_r
 		const uint64_t from = page < first ? first - page : 0;
 
 		for (uint64_t k = from; k < pages_of(r[i].size) && page + k < first + n; k++) {
-			const uint64_t left = r[i].size - k * SBT_PAGE, bytes = left < SBT_PAGE ? left : SBT_PAGE;
+			const uint64_t left = r[i].size - k * SBT_PAGE,
+				       bytes = left < SBT_PAGE ? left : SBT_PAGE;
 			const CUdeviceptr to = packed + (page + k - first) * SBT_PAGE;
 
 			TRY_CU(check_on_host(h, r[i].addr + k * SBT_PAGE, bytes));
 			TRY_CU(check_on_host(h, to, bytes));
-			memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)(r[i].addr + k * SBT_PAGE), bytes);
+			memmove((void *)(uintptr_t)to,
+				(const void *)(uintptr_t)(r[i].addr + k * SBT_PAGE), bytes);
 		}
 	}
 	return CUDA_SUCCESS;
 }
 
-static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copied, struct sbt_hash *first, uint32_t *mark, uint32_t page, unsigned todo)
+static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copied,
+	struct sbt_hash *first, uint32_t *mark, uint32_t page, unsigned todo)
 {
 	void *mem = (void *)(uintptr_t)x->mem, *copy = (void *)(uintptr_t)x->copy;
 	const struct sbt_hash h = sbt_page_hash(mem, x->size);
 	const bool other = !sbt_hash_equal(h, *copied);
 
-	if ((todo & HASH_KERNEL_COMPARE && !sbt_hash_equal(h, *first)) || (todo & HASH_KERNEL_EXPECT && other)) {
+	if ((todo & HASH_KERNEL_COMPARE && !sbt_hash_equal(h, *first)) ||
+		(todo & HASH_KERNEL_EXPECT && other)) {
 		mark[0]++;
 		mark[1] = page + 1;
 	}
@@ -262,10 +277,12 @@ static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copie
 	}
 }
 
-static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_settle *s,
+	const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
 {
 	const struct hash_kernel_page *table = (const void *)(uintptr_t)s->table;
-	struct sbt_hash *copied = (void *)(uintptr_t)s->copied, *first = (void *)(uintptr_t)s->first;
+	struct sbt_hash *copied = (void *)(uintptr_t)s->copied,
+			*first = (void *)(uintptr_t)s->first;
 	struct timespec begin = {0}, end = {0};
 	uint64_t *took = (void *)(uintptr_t)s->took;
 
@@ -279,19 +296,22 @@ static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_s
 			const uint32_t p = rows->row[r].first + (i - rows->row[r].before);
 
 			TRY_CU(check_on_host(h, table[p].mem, table[p].size));
-			settle_page(&table[p], &copied[p], &first[p], (void *)(uintptr_t)s->mark, p, todo);
+			settle_page(&table[p], &copied[p], &first[p], (void *)(uintptr_t)s->mark, p,
+				todo);
 		}
 	}
 	if (took)
 		clock_gettime(CLOCK_MONOTONIC, &end);
 	if (took)
-		took[2] += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u + (uint64_t)end.tv_nsec - (uint64_t)begin.tv_nsec;
+		took[2] += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
+			   (uint64_t)end.tv_nsec - (uint64_t)begin.tv_nsec;
 	return CUDA_SUCCESS;
 }
 
-/* --- launches ------------------------------------------------------------------------------------------------------------ */
+/* --- launches --- */
 
-static CUresult launch(struct hash_kernel *h, CUfunction f, uint64_t blocks, void **params, CUstream s)
+static CUresult launch(
+	struct hash_kernel *h, CUfunction f, uint64_t blocks, void **params, CUstream s)
 {
 	const unsigned n = blocks < h->blocks ? (unsigned)blocks : h->blocks;
 
@@ -322,7 +342,8 @@ static void *take_room(struct hash_kernel *h, size_t bytes, CUdeviceptr *ret)
 }
 
 /* The number of pages. */
-static uint64_t fill_rows(struct hash_kernel_row *rows, const struct hash_kernel_range *ranges, uint32_t n)
+static uint64_t fill_rows(
+	struct hash_kernel_row *rows, const struct hash_kernel_range *ranges, uint32_t n)
 {
 	uint64_t total = 0;
 
@@ -342,8 +363,8 @@ static uint32_t group_of(const struct hash_kernel *h, uint64_t pages)
 }
 
 /* Rows at the front of the room, hashes behind. */
-CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t n, struct sbt_hash *out, CUstream s,
-	struct hash_kernel_begun *ret)
+CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges,
+	uint32_t n, struct sbt_hash *out, CUstream s, struct hash_kernel_begun *ret)
 {
 	const struct hash_kernel_driver *d = h->driver;
 	CUdeviceptr table, sums, none = 0;
@@ -366,7 +387,8 @@ CUresult hash_kernel_ranges_begin(struct hash_kernel *h, const struct hash_kerne
 	ret->from = results;
 	if (!total)
 		return CUDA_SUCCESS;
-	TRY_CU(d->cuMemcpyHtoDAsync_v2(table, rows, n * ROW_BYTES, s)); /* the sums begin as zeros */
+	TRY_CU(d->cuMemcpyHtoDAsync_v2(
+		table, rows, n * ROW_BYTES, s)); /* the sums begin as zeros */
 	TRY_CU(launch(h, h->hash, (total + group - 1) / group, params, s));
 	return d->cuMemcpyDtoHAsync_v2(results, sums, n * sizeof(*results), s);
 }
@@ -379,14 +401,16 @@ void hash_kernel_ranges_end(const struct hash_kernel_begun *b)
 	}
 }
 
-CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n, struct sbt_hash *out, CUstream stream)
+CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_range *ranges, size_t n,
+	struct sbt_hash *out, CUstream stream)
 {
 	struct hash_kernel_begun b;
 
 	if (h->used)
 		TRY_CU(hash_kernel_wait(h, stream));
 	for (size_t i = 0; i < n; i += ROWS_MAX) {
-		TRY_CU(hash_kernel_ranges_begin(h, ranges + i, (uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream, &b));
+		TRY_CU(hash_kernel_ranges_begin(h, ranges + i,
+			(uint32_t)(n - i < ROWS_MAX ? n - i : ROWS_MAX), out + i, stream, &b));
 		TRY_CU(hash_kernel_wait(h, stream));
 		hash_kernel_ranges_end(&b);
 	}
@@ -394,7 +418,8 @@ CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_rang
 }
 
 /* Page hashes of one range to device memory; the row is the scratch memory's first. */
-static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
+static CUresult pages_part(
+	struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
 {
 	const struct hash_kernel_row row = {range.addr, range.size, 0};
 	CUdeviceptr table = h->scratch, none = 0;
@@ -409,7 +434,8 @@ static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_range range
 	return launch(h, h->hash, (total + group - 1) / group, params, s);
 }
 
-CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
+CUresult hash_kernel_pages_device(
+	struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
 {
 	if (!h->on_host)
 		return pages_part(h, range, pages, stream);
@@ -417,7 +443,8 @@ CUresult hash_kernel_pages_device(struct hash_kernel *h, struct hash_kernel_rang
 	return pages_on_host(h, range, (void *)(uintptr_t)pages, stream);
 }
 
-CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range, struct sbt_hash *pages, CUstream stream)
+CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range,
+	struct sbt_hash *pages, CUstream stream)
 {
 	const struct hash_kernel_driver *d = h->driver;
 	const CUdeviceptr at = h->scratch + HASH_KERNEL_SCRATCH / 2;
@@ -425,7 +452,8 @@ CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range
 	if (h->on_host)
 		return pages_on_host(h, range, pages, stream);
 	while (range.size) {
-		const uint64_t most = PAGES_MAX * SBT_PAGE, size = range.size < most ? range.size : most;
+		const uint64_t most = PAGES_MAX * SBT_PAGE,
+			       size = range.size < most ? range.size : most;
 
 		TRY_CU(pages_part(h, (struct hash_kernel_range){range.addr, size}, at, stream));
 		TRY_CU(d->cuMemcpyDtoHAsync_v2(pages, at, pages_of(size) * sizeof(*pages), stream));
@@ -437,7 +465,8 @@ CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range
 	return CUDA_SUCCESS;
 }
 
-CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n, CUdeviceptr changed, CUstream stream)
+CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now, size_t n,
+	CUdeviceptr changed, CUstream stream)
 {
 	uint64_t total = n;
 	void *params[] = {&before, &now, &total, &changed};
@@ -449,8 +478,8 @@ CUresult hash_kernel_changed(struct hash_kernel *h, CUdeviceptr before, CUdevice
 	return launch(h, h->changed, (total + THREADS - 1) / THREADS, params, stream);
 }
 
-CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges, uint32_t nranges, uint64_t first, uint32_t n,
-	CUdeviceptr packed, CUstream stream)
+CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kernel_range *ranges,
+	uint32_t nranges, uint64_t first, uint32_t n, CUdeviceptr packed, CUstream stream)
 {
 	CUdeviceptr table = 0; /* 0: the few */
 	struct few few;
@@ -469,10 +498,12 @@ CUresult hash_kernel_gather_begin(struct hash_kernel *h, const struct hash_kerne
 			return CUDA_ERROR_INVALID_VALUE;
 		struct hash_kernel_row *rows = take_room(h, nranges * sizeof(*rows), &table);
 		(void)fill_rows(rows, ranges, nranges);
-		TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, rows, nranges * sizeof(*rows), stream));
+		TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(
+			table, rows, nranges * sizeof(*rows), stream));
 	}
 	/* A block for each page: what is done first takes the next. */
-	return h->driver->cuLaunchKernel(h->gather, n, 1, 1, THREADS, 1, 1, 0, stream, params, NULL);
+	return h->driver->cuLaunchKernel(
+		h->gather, n, 1, 1, THREADS, 1, 1, 0, stream, params, NULL);
 }
 
 CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream)
@@ -487,7 +518,8 @@ CUresult hash_kernel_warm(struct hash_kernel *h, CUstream stream)
 	return hash_kernel_ranges(h, &range, 1, &unused, stream);
 }
 
-CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes, CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)
+CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes,
+	CUdeviceptr like, uint64_t from, uint64_t to, CUstream stream)
 {
 	void *params[] = {&at, &bytes, &like, &from, &to};
 
@@ -498,9 +530,11 @@ CUresult hash_kernel_replace(struct hash_kernel *h, CUdeviceptr at, uint64_t byt
 	return launch(h, h->replace, (bytes / 8 + THREADS) / THREADS, params, stream);
 }
 
-CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s, const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
+CUresult hash_kernel_settle(struct hash_kernel *h, const struct hash_kernel_settle *s,
+	const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
 {
-	CUdeviceptr table = s->table, copied = s->copied, first = s->first, mark = s->mark, took = s->took;
+	CUdeviceptr table = s->table, copied = s->copied, first = s->first, mark = s->mark,
+		    took = s->took;
 	struct hash_kernel_rows r = *rows;
 	uint32_t what = todo;
 	void *params[] = {&table, &copied, &first, &mark, &what, &took, &r};

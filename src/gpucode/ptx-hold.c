@@ -7,19 +7,18 @@
 #include <string.h>
 #include "gpucode/ptx-text.h"
 
-static const char hold[] =
-	"\n{\n"
-	"\t.reg .pred %%tsdb_p;\n"
-	"\t.reg .b64 %%tsdb_begin, %%tsdb_now;\n"
-	"\tgriddepcontrol.launch_dependents;\n"
-	"\tmov.u64 %%tsdb_begin, %%globaltimer;\n"
-	"$tsdb_hold:\n"
-	"\tnanosleep.u32 1000;\n"
-	"\tmov.u64 %%tsdb_now, %%globaltimer;\n"
-	"\tsub.u64 %%tsdb_now, %%tsdb_now, %%tsdb_begin;\n"
-	"\tsetp.lt.u64 %%tsdb_p, %%tsdb_now, %u;\n"
-	"\t@%%tsdb_p bra $tsdb_hold;\n"
-	"}\n";
+static const char hold[] = "\n{\n"
+			   "\t.reg .pred %%tsdb_p;\n"
+			   "\t.reg .b64 %%tsdb_begin, %%tsdb_now;\n"
+			   "\tgriddepcontrol.launch_dependents;\n"
+			   "\tmov.u64 %%tsdb_begin, %%globaltimer;\n"
+			   "$tsdb_hold:\n"
+			   "\tnanosleep.u32 1000;\n"
+			   "\tmov.u64 %%tsdb_now, %%globaltimer;\n"
+			   "\tsub.u64 %%tsdb_now, %%tsdb_now, %%tsdb_begin;\n"
+			   "\tsetp.lt.u64 %%tsdb_p, %%tsdb_now, %u;\n"
+			   "\t@%%tsdb_p bra $tsdb_hold;\n"
+			   "}\n";
 
 static bool begins_with(const char *p, const char *end, const char *word)
 {
@@ -48,7 +47,8 @@ static void put_trigger(struct buf *out, const char *p, const char *end)
 	while (q < end && *p == '@' && !ptx_is_space(*q))
 		q++;
 	buf_add(out, p, (size_t)(q - p));
-	buf_str(out, *p == '@' ? " griddepcontrol.launch_dependents;\n\t" : "griddepcontrol.launch_dependents;\n\t");
+	buf_str(out, *p == '@' ? " griddepcontrol.launch_dependents;\n\t"
+			       : "griddepcontrol.launch_dependents;\n\t");
 }
 
 /* Statements begin behind a semicolon, a brace or a label. */

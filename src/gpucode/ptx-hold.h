@@ -14,7 +14,8 @@
 
 #define PTX_HOLD_NS 5000000u /* enough for a few launches to be submitted and to run */
 
-/* Appends the text, n bytes, with that entry function held, and a NUL. False: it has no such function with a body. */
+/* Appends the text, n bytes, with that entry function held, and a NUL. False: it has no such
+ * function with a body. */
 bool ptx_hold(struct buf *out, const char *text, size_t n, const char *kernel);
 /* Appends the text, n bytes, with a trigger right before that entry function returns, and a NUL.
  * Blocks let the launch behind begin when they end anyway; with the trigger a GPU need not wait for

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ptx-stores.h. For each register, the set of things that its value may be made of, whatever the order of instructions: a loop over the text's
- * instructions until no set grows. The surprise: a 64-bit number that was loaded counts as a pointer until it is multiplied or shifted, as an
- * index is; narrower ones count only once two are put together. Instructions and operands: PTX ISA 9.0, chapter 9.
+ * See ptx-stores.h. For each register, the set of things that its value may be made of, whatever
+ * the order of instructions: a loop over the text's instructions until no set grows. The surprise:
+ * a 64-bit number that was loaded counts as a pointer until it is multiplied or shifted, as an
+ * index is; narrower ones count only once two are put together. Instructions and operands: PTX
+ * ISA 9.0, chapter 9.
  */
 #include "gpucode/ptx-stores.h"
 
@@ -15,7 +17,11 @@
 #define PASSES_MAX 64u
 
 /* What a value may be made of, besides bases. */
-enum { LOADED = 1, /* 64 bits from memory */ HALF = 2, /* narrower bits from memory */ ON_CHIP = 4 /* the address of a local or shared variable */ };
+enum {
+	LOADED = 1,
+	/* 64 bits from memory */ HALF = 2,
+	/* narrower bits from memory */ ON_CHIP = 4 /* the address of a local or shared variable */
+};
 
 struct taint {
 	struct ptx_bases bases;
@@ -61,7 +67,7 @@ struct finder {
 	bool judging; /* all sets are as large as they get */
 };
 
-/* ---- names --------------------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static bool same(struct word a, const char *b)
 {
@@ -124,7 +130,8 @@ static unsigned base_of(struct finder *f, const struct ptx_base *b)
 		const struct ptx_base *x = &o->bases[i];
 
 		if (b->symbol ? x->symbol && !strcmp(x->symbol, b->symbol)
-			      : !x->symbol && x->param == b->param && x->offset == b->offset && x->size == b->size)
+			      : !x->symbol && x->param == b->param && x->offset == b->offset &&
+					x->size == b->size)
 			return i;
 	}
 	if (o->nbases == PTX_BASES_MAX) {
@@ -137,7 +144,7 @@ static unsigned base_of(struct finder *f, const struct ptx_base *b)
 	return o->nbases++;
 }
 
-/* ---- sets ---------------------------------------------------------------------------------------------------------------------- */
+/* --- sets --- */
 
 static struct taint with_base(struct finder *f, struct ptx_base b)
 {
@@ -216,7 +223,7 @@ static void set(struct finder *f, const struct operand *o, const struct taint *t
 			grow(f, &name_of(f, o->words[i])->taint, t);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 static struct word take_word(const char **p, const char *end)
 {
@@ -228,7 +235,8 @@ static struct word take_word(const char **p, const char *end)
 	return w;
 }
 
-/* One operand, up to a comma or the end of the statement: [a+8], {a, b}, a|b, a, 17, -3, 0f00000000. */
+/* One operand, up to a comma or the end of the statement: [a+8], {a, b}, a|b, a, 17, -3,
+ * 0f00000000. */
 static const char *take_operand(struct operand *o, const char *p, const char *end)
 {
 	int depth = 0;
@@ -276,7 +284,8 @@ static void add_instruction(struct finder *f, struct word opcode, const char *p,
 	f->list[f->n++] = x;
 }
 
-/* The name that a declaration ends with: "[.attributes] .local .align 8 .b8 name[16]", "... = {...}". */
+/* The name that a declaration ends with: "[.attributes] .local .align 8 .b8 name[16]", "... =
+ * {...}". */
 static void declare(struct finder *f, struct word w, int kind, unsigned param)
 {
 	struct name *x = name_of(f, w);
@@ -294,7 +303,9 @@ static void take_declaration(struct finder *f, const char *p, const char *end)
 		if (*p == '.') {
 			p++;
 			w = take_word(&p, end);
-			kind = same(w, "local") || same(w, "shared") ? A_VARIABLE : same(w, "global") || same(w, "const") ? A_SYMBOL : kind;
+			kind = same(w, "local") || same(w, "shared")   ? A_VARIABLE
+			       : same(w, "global") || same(w, "const") ? A_SYMBOL
+								       : kind;
 		} else if (ptx_is_name(*p)) {
 			last = take_word(&p, end);
 		} else {
@@ -307,7 +318,8 @@ static void take_declaration(struct finder *f, const char *p, const char *end)
 
 static bool is_declaration(const char *p, const char *end)
 {
-	static const char *const known[] = {"reg", "local", "shared", "param", "pragma", "branchtargets", "callprototype", "calltargets", "align"};
+	static const char *const known[] = {"reg", "local", "shared", "param", "pragma",
+		"branchtargets", "callprototype", "calltargets", "align"};
 
 	p++;
 	const struct word w = take_word(&p, end);
@@ -342,7 +354,8 @@ static void take_statement(struct finder *f, const char *p, const char *end)
 	add_instruction(f, w, p, end);
 }
 
-/* A label, a brace or a statement that ends at a semicolon; braces within a statement (vectors, initial values) belong to it. */
+/* A label, a brace or a statement that ends at a semicolon; braces within a statement (vectors,
+ * initial values) belong to it. */
 static const char *next_statement(struct finder *f, const char *p, const char *end, int *depth)
 {
 	const char *from = p = ptx_skip(p, end);
@@ -352,7 +365,8 @@ static const char *next_statement(struct finder *f, const char *p, const char *e
 		*depth += *p == '{' ? 1 : -1;
 		return p + 1;
 	}
-	if (end - p > 5 && (!memcmp(p, ".loc", 4) || !memcmp(p, ".file", 5))) { /* for debuggers: a line */
+	if (end - p > 5 &&
+		(!memcmp(p, ".loc", 4) || !memcmp(p, ".file", 5))) { /* for debuggers: a line */
 		p = memchr(p, '\n', (size_t)(end - p));
 		return p ? p + 1 : end;
 	}
@@ -411,8 +425,9 @@ static void take_module(struct finder *f, const char *p, const char *end)
 			inside += (*p == '{') - (*p == '}');
 			if (*p == '}' && !inside && memmem(from, (size_t)(p - from), "(", 1))
 				break; /* the end of a function */
-			if (*p == '\n' && !inside && from[0] == '.' && (!strncmp(from, ".version", 8) || !strncmp(from, ".target", 7) ||
-				!strncmp(from, ".address_size", 13)))
+			if (*p == '\n' && !inside && from[0] == '.' &&
+				(!strncmp(from, ".version", 8) || !strncmp(from, ".target", 7) ||
+					!strncmp(from, ".address_size", 13)))
 				break;
 		}
 		if (!memmem(from, (size_t)(p - from), "(", 1))
@@ -421,14 +436,15 @@ static void take_module(struct finder *f, const char *p, const char *end)
 	}
 }
 
-/* ---- what instructions do ----------------------------------------------------------------------------------------------------- */
+/* --- what instructions do --- */
 
 /* The opcode is `name`, or begins with it and a dot. */
 static bool is_op(const struct instruction *x, const char *name)
 {
 	const size_t n = strlen(name);
 
-	return x->opcode.n >= n && !memcmp(x->opcode.p, name, n) && (x->opcode.n == n || x->opcode.p[n] == '.');
+	return x->opcode.n >= n && !memcmp(x->opcode.p, name, n) &&
+	       (x->opcode.n == n || x->opcode.p[n] == '.');
 }
 
 static bool has_part(const struct instruction *x, const char *part)
@@ -483,16 +499,22 @@ static void do_load(struct finder *f, const struct instruction *x)
 		return;
 	address = value_of_operand(f, from);
 	if (has_part(x, ".param")) {
-		const struct name *p = from->n == 1 && !from->indirect ? name_of(f, from->words[0]) : NULL;
+		const struct name *p =
+			from->n == 1 && !from->indirect ? name_of(f, from->words[0]) : NULL;
 
 		if (p && p->kind != A_PARAM)
 			return; /* what a function gave back */
 		if (p) {
 			const uint32_t lanes = has_part(x, ".v4") ? 4 : has_part(x, ".v2") ? 2 : 1;
 
-			t = narrow && lanes < 2 && !has_part(x, "32") ? (struct taint){0}
-				: with_base(f, (struct ptx_base){.param = p->param, .offset = from->offset & ~7u,
-				.size = has_part(x, ".b128") ? 16 : narrow && lanes < 4 ? 8 : 8 * lanes});
+			t = narrow && lanes < 2 && !has_part(x, "32")
+				    ? (struct taint){0}
+				    : with_base(f,
+					      (struct ptx_base){.param = p->param,
+						      .offset = from->offset & ~7u,
+						      .size = has_part(x, ".b128")  ? 16
+							      : narrow && lanes < 4 ? 8
+										    : 8 * lanes});
 		} else {
 			t = address; /* of the whole parameter */
 		}
@@ -571,7 +593,8 @@ static void do_call(struct finder *f, const struct instruction *x)
 	static const char *const harmless[] = {"vprintf", "__assertfail"};
 
 	for (unsigned i = 0; i < x->n && i < 2; i++)
-		for (unsigned j = 0; x->operands[i].n && j < sizeof harmless / sizeof *harmless; j++)
+		for (unsigned j = 0; x->operands[i].n && j < sizeof harmless / sizeof *harmless;
+			j++)
 			if (same(x->operands[i].words[0], harmless[j]))
 				return;
 	anywhere(f, "it calls a function");
@@ -580,20 +603,24 @@ static void do_call(struct finder *f, const struct instruction *x)
 /* Everything that only computes: the first operand is made of the others. */
 static void do_compute(struct finder *f, const struct instruction *x)
 {
-	static const char *const no_pointer[] = {"mul", "shl", "shr", "div", "rem", "bfe", "bfi", "popc", "clz", "bfind", "mul24", "cvt.rn", "setp", "set"};
+	static const char *const no_pointer[] = {"mul", "shl", "shr", "div", "rem", "bfe", "bfi",
+		"popc", "clz", "bfind", "mul24", "cvt.rn", "setp", "set"};
 	struct taint t = {0};
 
 	for (unsigned i = 1; i < x->n; i++) {
 		struct taint one = value_of_operand(f, &x->operands[i]);
 
 		if ((is_op(x, "mad") || is_op(x, "fma") || is_op(x, "mad24")) && i < 3)
-			one.flags = one.flags & LOADED ? (one.flags & ~(unsigned)LOADED) | HALF : one.flags;
+			one.flags = one.flags & LOADED ? (one.flags & ~(unsigned)LOADED) | HALF
+						       : one.flags;
 		t = both(t, &one);
 	}
 	for (unsigned i = 0; i < sizeof no_pointer / sizeof *no_pointer; i++)
 		if (is_op(x, no_pointer[i]) && t.flags & LOADED)
 			t.flags = (t.flags & ~(unsigned)LOADED) | HALF;
-	if (t.flags & HALF && ((is_op(x, "mov") && x->n > 1 && x->operands[1].vector && has_part(x, "64")) || is_op(x, "or")))
+	if (t.flags & HALF &&
+		((is_op(x, "mov") && x->n > 1 && x->operands[1].vector && has_part(x, "64")) ||
+			is_op(x, "or")))
 		t.flags |= has_part(x, "64") ? LOADED : 0;
 	if (x->n)
 		set(f, &x->operands[0], &t);
@@ -601,19 +628,42 @@ static void do_compute(struct finder *f, const struct instruction *x)
 
 static const struct {
 	const char *op;
-	void (*run)(struct finder *, const struct instruction *); /* NULL: does nothing to memory or registers */
+	void (*run)(struct finder *,
+		const struct instruction *); /* NULL: does nothing to memory or registers */
 } table[] = {
-	{"ld", do_load}, {"ldu", do_load}, {"st", do_store}, {"atom", do_atomic}, {"red", do_atomic}, {"cp", do_async_copy}, {"call", do_call},
-	{"bra", NULL}, {"brx", NULL}, {"ret", NULL}, {"exit", NULL}, {"trap", NULL}, {"bar", NULL}, {"barrier", NULL}, {"membar", NULL},
-	{"fence", NULL}, {"prefetch", NULL}, {"prefetchu", NULL}, {"nanosleep", NULL}, {"griddepcontrol", NULL}, {"pmevent", NULL}, {"applypriority", NULL},
-	{"mbarrier", NULL}, {"stmatrix", NULL}, {"setmaxnreg", NULL}, {"elect", NULL},
+	{"ld", do_load},
+	{"ldu", do_load},
+	{"st", do_store},
+	{"atom", do_atomic},
+	{"red", do_atomic},
+	{"cp", do_async_copy},
+	{"call", do_call},
+	{"bra", NULL},
+	{"brx", NULL},
+	{"ret", NULL},
+	{"exit", NULL},
+	{"trap", NULL},
+	{"bar", NULL},
+	{"barrier", NULL},
+	{"membar", NULL},
+	{"fence", NULL},
+	{"prefetch", NULL},
+	{"prefetchu", NULL},
+	{"nanosleep", NULL},
+	{"griddepcontrol", NULL},
+	{"pmevent", NULL},
+	{"applypriority", NULL},
+	{"mbarrier", NULL},
+	{"stmatrix", NULL},
+	{"setmaxnreg", NULL},
+	{"elect", NULL},
 };
 
 /* Instructions that write to memory in other ways. */
 static bool is_strange(const struct instruction *x)
 {
-	static const char *const ops[] = {"sust", "sured", "multimem", "discard", "tcgen05", "tensormap", "alloca", "stackrestore",
-		"clusterlaunchcontrol"};
+	static const char *const ops[] = {"sust", "sured", "multimem", "discard", "tcgen05",
+		"tensormap", "alloca", "stackrestore", "clusterlaunchcontrol"};
 
 	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++)
 		if (is_op(x, ops[i]))
@@ -636,7 +686,8 @@ static void run(struct finder *f, const struct instruction *x)
 	} else if (has_part(x, "wmma.store")) {
 		if (x->n && !has_part(x, ".shared"))
 			store_through(f, &x->operands[0]);
-	} else if (has_part(x, "wmma.load") || is_op(x, "ldmatrix") || is_op(x, "tex") || is_op(x, "tld4") || is_op(x, "suld")) {
+	} else if (has_part(x, "wmma.load") || is_op(x, "ldmatrix") || is_op(x, "tex") ||
+		   is_op(x, "tld4") || is_op(x, "suld")) {
 		if (x->n)
 			set(f, &x->operands[0], is_wide(x) ? &wide : &half);
 	} else {

@@ -16,7 +16,8 @@
 struct ptx_base {
 	char *symbol;	       /* a variable of the module; NULL: a parameter */
 	unsigned param;	       /* its number */
-	uint32_t offset, size; /* bytes of it that an address may be in: a multiple of 8; size UINT32_MAX: up to its end */
+	uint32_t offset, size; /* bytes of it that an address may be in: a multiple of 8; size
+				  UINT32_MAX: up to its end */
 };
 struct ptx_bases {
 	uint64_t bits[PTX_BASES_MAX / 64];
@@ -25,7 +26,8 @@ struct ptx_stores {
 	const char *anywhere; /* why it may write to anything; NULL: to what the stores say */
 	struct ptx_base *bases;
 	unsigned nbases;
-	struct ptx_bases *stores; /* of each kind of store, the bases of its address: at least one of them is the memory's */
+	struct ptx_bases *stores; /* of each kind of store, the bases of its address: at least one
+				     of them is the memory's */
 	size_t nstores;
 };
 

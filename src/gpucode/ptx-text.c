@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ptx-text.h. Between a kernel's name and its body PTX has no braces and no semicolons but in comments.
+ * See ptx-text.h. Between a kernel's name and its body PTX has no braces and no semicolons but in
+ * comments.
  */
 #include "gpucode/ptx-text.h"
 
@@ -13,7 +14,8 @@ bool ptx_is_space(char c)
 
 bool ptx_is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$' || c == '%';
 }
 
 const char *ptx_skip_comment(const char *p, const char *end)
@@ -53,7 +55,8 @@ bool ptx_begins(struct ptx_text word, const char *with)
 {
 	const size_t n = strlen(with);
 
-	return (size_t)(word.end - word.p) >= n && !memcmp(word.p, with, n) && (word.p + n == word.end || word.p[n] == '.');
+	return (size_t)(word.end - word.p) >= n && !memcmp(word.p, with, n) &&
+	       (word.p + n == word.end || word.p[n] == '.');
 }
 
 bool ptx_has(struct ptx_text t, const char *part)
@@ -93,7 +96,8 @@ static const char *next_entry(struct ptx_text t, const char *from, const char *k
 		const char *at = p;
 
 		p = ptx_skip(p + sizeof entry - 1, t.end);
-		if ((size_t)(t.end - p) > n && !memcmp(p, kernel, n) && !ptx_is_name(p[n]) && !is_in_comment(t, at))
+		if ((size_t)(t.end - p) > n && !memcmp(p, kernel, n) && !ptx_is_name(p[n]) &&
+			!is_in_comment(t, at))
 			return p + n;
 	}
 	return NULL;

@@ -31,8 +31,8 @@ bool ptx_has_name(struct ptx_text t, const char *name);
 
 /* Behind the name of the kernel where the text declares it as .entry; NULL: it does not. */
 const char *ptx_find_entry(struct ptx_text t, const char *kernel);
-/* Between the braces of the kernel's body. False: the text has no such kernel with a body. A body that does not
- * end goes to the end of the text. */
+/* Between the braces of the kernel's body. False: the text has no such kernel with a body. A body
+ * that does not end goes to the end of the text. */
 bool ptx_body(struct ptx_text t, const char *kernel, struct ptx_text *ret);
 
 #endif

@@ -20,7 +20,7 @@ struct kernel_name {
 };
 struct ts_trace {
 	struct sbt_reader *reader;
-	struct symbols *symbols; /* NULL until the first stack */
+	struct symbols *symbols;     /* NULL until the first stack */
 	struct kernel_name *kernels; /* by id, once kernels_read */
 	size_t nkernels, cap_kernels;
 	bool kernels_read;

@@ -93,10 +93,12 @@ int ts_field(const ts_cursor *c, const char *name, struct ts_value *ret)
 	const struct sbt_field *f;
 
 	if (!c->at)
-		return result_of(err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
+		return result_of(
+			err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
 	f = library_field(c->at->kind, name);
 	if (!f)
-		return result_of(err_new(ERR_NOT_FOUND, "a command of the kind %s has no field \"%s\"", ts_kind(c), name));
+		return result_of(err_new(ERR_NOT_FOUND,
+			"a command of the kind %s has no field \"%s\"", ts_kind(c), name));
 	*ret = (struct ts_value){.type = type_of(f->type)};
 	if (sbt_type_is_blob(f->type)) {
 		ret->data = sbt_get_blob(c->at, f)->p;
@@ -117,10 +119,12 @@ int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
 	struct err *e;
 
 	if (!c->at)
-		return result_of(err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
+		return result_of(
+			err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
 	if (!c->trace->symbols)
 		c->trace->symbols = symbols_new();
-	e = c->at->stack ? stack_read(&st, c->trace->symbols, c->trace->reader, c->at->stack) : NULL;
+	e = c->at->stack ? stack_read(&st, c->trace->symbols, c->trace->reader, c->at->stack)
+			 : NULL;
 	if (e) {
 		stack_free(&st);
 		return result_of(e);
@@ -130,9 +134,13 @@ int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
 	for (unsigned i = 0; i < st.n; i++) {
 		const struct backtrace_frame *f = &st.frames[i];
 
-		c->frames[i] = (struct ts_frame){.function = f->sym.function, .file = f->sym.file,
-			.module = f->sym.module, .offset = f->pc, .line = f->sym.line,
-			.inlined = f->inlined, .python = f->python};
+		c->frames[i] = (struct ts_frame){.function = f->sym.function,
+			.file = f->sym.file,
+			.module = f->sym.module,
+			.offset = f->pc,
+			.line = f->sym.line,
+			.inlined = f->inlined,
+			.python = f->python};
 	}
 	*ret = c->frames;
 	*ret_n = st.n;
@@ -156,7 +164,8 @@ static int is_data(const char *name)
 	return found;
 }
 
-int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t *const *columns, size_t rows, size_t *ret_rows)
+int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t *const *columns,
+	size_t rows, size_t *ret_rows)
 {
 	const struct sbt_field **known; /* of each kind each field */
 	size_t n = 0;
@@ -166,9 +175,11 @@ int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t
 		const int data = is_data(fields[i]);
 
 		if (data == 2)
-			return result_of(err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", fields[i]));
+			return result_of(
+				err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", fields[i]));
 		if (data)
-			return result_of(err_new(ERR_USAGE, "\"%s\" is no number: ask ts_field() for it", fields[i]));
+			return result_of(err_new(ERR_USAGE,
+				"\"%s\" is no number: ask ts_field() for it", fields[i]));
 	}
 	known = xcalloc(SBT_KIND_END, (nfields + 1) * sizeof *known);
 	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
@@ -177,7 +188,9 @@ int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t
 	}
 	while (n < rows && !(r = ts_next(c))) {
 		for (size_t i = 0; i < nfields; i++) {
-			const struct sbt_field *f = c->at->kind < SBT_KIND_END ? known[c->at->kind * nfields + i] : NULL;
+			const struct sbt_field *f = c->at->kind < SBT_KIND_END
+							    ? known[c->at->kind * nfields + i]
+							    : NULL;
 
 			columns[i][n] = f ? sbt_get(c->at, f) : TS_MISSING;
 		}

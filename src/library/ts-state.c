@@ -39,11 +39,16 @@ int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret)
 	struct ts_stream found;
 
 	if (!ret->size || ret->size > sizeof found)
-		return result_of(err_new(ERR_USAGE, "the caller sets size to sizeof(struct ts_stream), at most %zu here", sizeof found));
+		return result_of(err_new(ERR_USAGE,
+			"the caller sets size to sizeof(struct ts_stream), at most %zu here",
+			sizeof found));
 	if (!state_stream(s->state, index, &st))
 		return TS_END;
-	found = (struct ts_stream){.size = ret->size, .id = st.id, .ctx = st.ctx,
-		.status = state_status_name(st.status), .pending = st.pending};
+	found = (struct ts_stream){.size = ret->size,
+		.id = st.id,
+		.ctx = st.ctx,
+		.status = state_status_name(st.status),
+		.pending = st.pending};
 	memcpy(ret, &found, ret->size);
 	return TS_OK;
 }

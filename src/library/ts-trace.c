@@ -15,7 +15,8 @@ int ts_open(ts_trace **ret, const char *path)
 	int r;
 
 	if (!ret || !path)
-		return result_of(err_new(ERR_USAGE, "ts_open() takes a place for its result and a path"));
+		return result_of(
+			err_new(ERR_USAGE, "ts_open() takes a place for its result and a path"));
 	r = result_of(sbt_reader_open(&reader, path));
 	if (r)
 		return r;
@@ -98,7 +99,8 @@ static struct err *read_kernels(ts_trace *t)
 			continue;
 		MAKE_ROOM(t->kernels, t->nkernels, t->cap_kernels);
 		t->kernels[t->nkernels++] = (struct kernel_name){c->u.kernel_def.new_kernel,
-			xasprintf("%.*s", (int)(name->len < 65536 ? name->len : 65536), (const char *)name->p)};
+			xasprintf("%.*s", (int)(name->len < 65536 ? name->len : 65536),
+				(const char *)name->p)};
 	}
 	sbt_cursor_close(cursor);
 	if (t->nkernels)

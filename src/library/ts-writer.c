@@ -45,9 +45,11 @@ int ts_writer_begin(ts_writer *w, const char *kind, uint64_t seq)
 	const unsigned number = sbt_kind_by_name(kind);
 
 	if (w->cmd.kind)
-		return result_of(err_new(ERR_USAGE, "command #%" PRIu64 " has not been ended", w->cmd.seq));
+		return result_of(
+			err_new(ERR_USAGE, "command #%" PRIu64 " has not been ended", w->cmd.seq));
 	if (!number)
-		return result_of(err_new(ERR_NOT_FOUND, "there is no kind of commands called \"%s\"", kind));
+		return result_of(
+			err_new(ERR_NOT_FOUND, "there is no kind of commands called \"%s\"", kind));
 	w->cmd = (struct sbt_cmd){.seq = seq, .kind = (uint16_t)number, .thread = 1};
 	set_ids(&w->cmd, sbt_common_fields);
 	set_ids(&w->cmd, sbt_kind(number)->fields);
@@ -55,17 +57,21 @@ int ts_writer_begin(ts_writer *w, const char *kind, uint64_t seq)
 }
 
 /* The field to be set, of a type that is data or is not. */
-static struct err *to_set(const ts_writer *w, const char *name, bool data, const struct sbt_field **ret)
+static struct err *to_set(
+	const ts_writer *w, const char *name, bool data, const struct sbt_field **ret)
 {
 	if (!w->cmd.kind)
 		return err_new(ERR_USAGE, "no command has been begun");
 	*ret = library_field(w->cmd.kind, name);
 	if (!*ret)
-		return err_new(ERR_NOT_FOUND, "a command of the kind %s has no field \"%s\"", sbt_kind(w->cmd.kind)->name, name);
-	if ((*ret)->offset == offsetof(struct sbt_cmd, seq) || (*ret)->offset == offsetof(struct sbt_cmd, kind))
+		return err_new(ERR_NOT_FOUND, "a command of the kind %s has no field \"%s\"",
+			sbt_kind(w->cmd.kind)->name, name);
+	if ((*ret)->offset == offsetof(struct sbt_cmd, seq) ||
+		(*ret)->offset == offsetof(struct sbt_cmd, kind))
 		return err_new(ERR_USAGE, "ts_writer_begin() sets \"%s\"", name);
 	if (sbt_type_is_blob((*ret)->type) != data)
-		return err_new(ERR_USAGE, "\"%s\" is %s", name, data ? "a number" : "text or bytes");
+		return err_new(
+			ERR_USAGE, "\"%s\" is %s", name, data ? "a number" : "text or bytes");
 	return NULL;
 }
 

@@ -22,12 +22,13 @@ struct observe;
 struct symbols;
 
 struct observe_options {
-	pid_t pid;	    /* a process that runs; 0 */
-	char *const *argv;  /* a program to start; NULL */
-	bool all;	    /* every process that uses the driver */
-	const char *softgpu; /* argv: folder of the software GPU's libraries to put first; NULL: the machine's driver.
-			      * all: probed besides the machine's driver */
-	const char *output; /* the trace; %p is the process's number, %h the machine's name; NULL: none */
+	pid_t pid;	     /* a process that runs; 0 */
+	char *const *argv;   /* a program to start; NULL */
+	bool all;	     /* every process that uses the driver */
+	const char *softgpu; /* argv: folder of the software GPU's libraries to put first; NULL: the
+			      * machine's driver. all: probed besides the machine's driver */
+	const char *output;  /* the trace; %p is the process's number, %h the machine's name; NULL:
+				none */
 	bool no_stacks;
 	/* also probe the runtime's entry points: stacks then begin in the program, and kernels
 	 * launched before have names */

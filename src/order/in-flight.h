@@ -15,9 +15,11 @@ struct order_look {
 };
 #define IN_FLIGHT_MAX 65536u /* ranges */
 
-/* Appends a struct order_change to ret for each range of page-locked memory that work `by` writes, when `by` may not have finished, or, with by > seq,
- * may have begun, at a look at seq that overlaps the range; in order of seq. looks: sorted by seq. Of o: first, last, source and interrupt. ERR_LIMIT beyond
- * IN_FLIGHT_MAX of them. */
-struct err *order_in_flight(struct buf *ret, struct sbt_reader *trace, const struct order_options *o, const struct order_look *looks, size_t n) TS_CHECK;
+/* Appends a struct order_change to ret for each range of page-locked memory that work `by` writes,
+ * when `by` may not have finished, or, with by > seq, may have begun, at a look at seq that
+ * overlaps the range; in order of seq. looks: sorted by seq. Of o: first, last, source and
+ * interrupt. ERR_LIMIT beyond IN_FLIGHT_MAX of them. */
+struct err *order_in_flight(struct buf *ret, struct sbt_reader *trace,
+	const struct order_options *o, const struct order_look *looks, size_t n) TS_CHECK;
 
 #endif

@@ -22,14 +22,17 @@ const struct soft_stop *device_kernel_stop(const struct device *d);
  * SOFT_BACK_STEP, SOFT_BACK_RUN. It runs in short slices, so that Ctrl-C can stop it between two of
  * them (SOFT_WHY_TIME). When the launch has ended without a fault, the device's position is behind
  * it. */
-struct err *device_kernel_go(struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret) TS_CHECK;
+struct err *device_kernel_go(
+	struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret) TS_CHECK;
 /* Chooses the thread to look at. If its block is not running, the launch begins again with that
  * block: SOFT_WHY_BEGIN. */
-struct err *device_kernel_focus(struct device *d, const uint32_t block[3], const uint32_t thread[3], const struct soft_stop **ret) TS_CHECK;
+struct err *device_kernel_focus(struct device *d, const uint32_t block[3], const uint32_t thread[3],
+	const struct soft_stop **ret) TS_CHECK;
 /* Replaces all breakpoints of the launch; fills in their lines and sizes. */
 struct err *device_kernel_points(struct device *d, struct soft_point *p, unsigned n) TS_CHECK;
 /* Answers q with *ret_n records of size bytes each in *ret (heap). With size 1 the answer is
  * bytes. */
-struct err *device_kernel_ask(struct device *d, const struct soft_ask *q, size_t size, void **ret, size_t *ret_n) TS_CHECK;
+struct err *device_kernel_ask(struct device *d, const struct soft_ask *q, size_t size, void **ret,
+	size_t *ret_n) TS_CHECK;
 
 #endif

@@ -13,7 +13,8 @@
  * step the device is behind the launch and no longer inside it. *ret_steps is the number of steps.
  * After a failure caused by the launch the device is before the launch (device_culprit()); after
  * any other failure it is where it was. */
-struct err *device_node(struct device *d, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
+struct err *device_node(
+	struct device *d, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
 /* Whether the device is inside a graph launch; *ret_step is the number of steps done. */
 bool device_in_graph(const struct device *d, uint64_t *ret_seq, uint32_t *ret_step);
 

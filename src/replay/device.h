@@ -26,13 +26,16 @@ struct device;
 enum device_doing { DEVICE_OPENING, DEVICE_EXECUTING, DEVICE_GOING };
 
 struct device_options {
-	const char *replayer;	  /* the program tsdb-replayer */
-	const char *trace;	  /* the file */
-	const char *softgpu;	  /* folder of the software GPU's libcuda.so.1; NULL: the machine's driver */
-	uint64_t first, last;	  /* the window: sbt_reader_window() */
-	unsigned flags;		  /* enum replayer_open_flags */
-	bool no_sandbox;	  /* execute with all the rights of the caller: for traces that the user recorded, or to find what a driver lacks */
-	unsigned timeout_s;	  /* most time one reply may take; 0: 300. The replayer's own watchdog (60 s a wait) comes first */
+	const char *replayer; /* the program tsdb-replayer */
+	const char *trace;    /* the file */
+	const char *
+		softgpu; /* folder of the software GPU's libcuda.so.1; NULL: the machine's driver */
+	uint64_t first, last; /* the window: sbt_reader_window() */
+	unsigned flags;	      /* enum replayer_open_flags */
+	bool no_sandbox;      /* execute with all the rights of the caller: for traces that the user
+				 recorded, or to find what a driver lacks */
+	unsigned timeout_s; /* most time one reply may take; 0: 300. The replayer's own watchdog (60
+			       s a wait) comes first */
 	/* Called several times a second while a call waits: what the device is doing, and the last
 	 * command known to be done (at DEVICE_GOING: the one to be reached). It must not call the
 	 * device. May be NULL */
@@ -43,7 +46,8 @@ struct device_options {
 	 * showing them. Same rules as for progress. NULL: the text is dropped */
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
-	volatile bool *interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
+	volatile bool *
+		interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
 };
 
 struct device_info {
@@ -51,19 +55,20 @@ struct device_info {
 	uint64_t ranges, bytes; /* placed */
 	uint64_t unrepeatable;	/* commands in the window that cannot be executed again */
 	uint64_t work, recorded,
-		left_out;	/* commands: executed; taken from the recording; neither */
-	bool overlap;		/* streams overlap: device_overlap() */
-	struct device_fault {	/* of the device in the recording */
+		left_out;     /* commands: executed; taken from the recording; neither */
+	bool overlap;	      /* streams overlap: device_overlap() */
+	struct device_fault { /* of the device in the recording */
 		/* the call that got the error, 0: there was none; the commands that can have caused
 		 * it, first 0: none of these */
 		uint64_t told, first, last;
 		uint32_t code;
 	} fault;
-	const char *notes;	/* sentences about that and other doubts, a line each; "" when there are none. Owned by the device */
+	const char *notes; /* sentences about that and other doubts, a line each; "" when there are
+			      none. Owned by the device */
 };
 
-/* Starts the replayer, which opens the trace and places and restores the memory. Position: the window's start. Strings are copied.
- * Placing is tried several times. */
+/* Starts the replayer, which opens the trace and places and restores the memory. Position: the
+ * window's start. Strings are copied. Placing is tried several times. */
 struct err *device_open(struct device **ret, const struct device_options *o) TS_CHECK;
 /* NULL is fine. Never waits long. */
 void device_close(struct device *d);
@@ -85,7 +90,7 @@ bool device_failed_as_recorded(const struct device *d);
 /* Starts a fresh process at the present position. */
 struct err *device_restart(struct device *d) TS_CHECK;
 
-/* ---- moving (the engine does this through the executor) ---------------------------------------------------------------- */
+/* --- moving (the engine does this through the executor) --- */
 
 /* Submits command seq, which follows the position. Without wait it may not have happened yet: a
  * failure is then returned by a later call. */
@@ -96,45 +101,52 @@ struct err *device_seek(struct device *d, uint64_t seq) TS_CHECK;
 /* Executes from the position up to seq; with size > 0 it stops after a command that changed a byte
  * of [addr, addr + size), and sets *ret_hit (may be NULL). It runs in parts of about a tenth of a
  * second; after Ctrl-C the position is where it got to, and ERR_INTERRUPTED is returned. */
-struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit) TS_CHECK;
+struct err *device_run(
+	struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit) TS_CHECK;
 /* For the last hit: the command that changed the bytes, if it had been kept back behind a wait for
  * a value (docs/replayer.md) and ran behind the position's command; 0: the position's command
  * changed them. */
 uint64_t device_late(const struct device *d);
 /* Whether command seq (0: none) is kept back at the position: *ret_wait is the wait that keeps it,
  * 0: it is not kept. *ret_n (may be NULL): how many commands are kept. */
-struct err *device_kept(struct device *d, uint64_t seq, uint64_t *ret_wait, uint64_t *ret_n) TS_CHECK;
+struct err *device_kept(
+	struct device *d, uint64_t seq, uint64_t *ret_wait, uint64_t *ret_n) TS_CHECK;
 /* Waits for all that was submitted. */
 struct err *device_finish(struct device *d) TS_CHECK;
 
-/* ---- memory at the position ---------------------------------------------------------------------------------------------- */
+/* --- memory at the position --- */
 
 struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n) TS_CHECK;
-struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+struct err *device_hash(
+	struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 /* The same with addresses as recorded, for a file: device_hash() uses this device's own addresses
  * of variables and functions. Slower. */
-struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+struct err *device_hash_recorded(
+	struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret) TS_CHECK;
 
-/* ---- what-ifs: they belong to the run until device_forget() ----------------------------------------------------------------- */
+/* --- what-ifs: they belong to the run until device_forget() --- */
 
 struct err *device_write(struct device *d, uint64_t addr, const void *src, size_t n) TS_CHECK;
 /* Replaces the bytes of parameter param of launch seq. Takes effect when execution passes the
  * launch: seek to before it. */
-struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n) TS_CHECK;
+struct err *device_set_arg(
+	struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n) TS_CHECK;
 /* Leaves out these commands, sorted; n 0: none. recorded_inputs: their recorded results, if the
  * trace has them, are used instead. */
-struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs) TS_CHECK;
+struct err *device_skip(
+	struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs) TS_CHECK;
 /* Of graph launch seq executes only what the node depends on, and with `with` the node itself; seq
  * 0: executes all graph launches completely again. A later call replaces an earlier one. */
 struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with) TS_CHECK;
 /* Replaces the code of a kernel; n 0: uses the recorded code again. */
-struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
+struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code,
+	size_t n) TS_CHECK;
 /* Forgets writes and parameters (skips and swaps stay); goes to the window's start. */
 struct err *device_forget(struct device *d) TS_CHECK;
 /* Whether any of the above makes this run differ from the recorded one. */
 bool device_what_if(const struct device *d);
 
-/* ---- the software GPU (device-watch.c); ERR_UNSUPPORTED on another device ------------------------------------------------- */
+/* --- the software GPU (device-watch.c); ERR_UNSUPPORTED on another device --- */
 
 /* Sets how kernels run from now on; a fresh process gets the same setting. Commands before the
  * position are not executed again. */
@@ -175,14 +187,14 @@ struct device_races {
 };
 struct err *device_races(struct device *d, struct device_races *ret) TS_CHECK;
 
-/* ---- the order of a replay ----------------------------------------------------------------------------------------------------- */
+/* --- the order of a replay --- */
 
 /* Lets streams overlap from now on; with false (the default, unless opened with REPLAYER_OVERLAPS)
  * executes one command after the other in the order of submission. The position stays; its memory
  * is made again. */
 struct err *device_overlap(struct device *d, bool overlap) TS_CHECK;
 
-/* ---- judging ------------------------------------------------------------------------------------------------------------ */
+/* --- judging --- */
 
 struct device_verified {
 	struct replayer_verified sums;
@@ -207,20 +219,22 @@ struct device_checked {
 	struct replayer_difference *rows; /* heap, in order of seq; device_checked_free() */
 	size_t n;
 	uint64_t checked, left_out, heap, late, outside; /* see replayer_check_done */
-	uint64_t reached;			   /* the last command that is in them */
+	uint64_t reached;				 /* the last command that is in them */
 	enum device_checked_end end;
 };
-struct err *device_check(struct device *d, const struct replayer_check *how, const uint32_t *kernels, size_t n,
-	struct device_checked *ret) TS_CHECK;
+struct err *device_check(struct device *d, const struct replayer_check *how,
+	const uint32_t *kernels, size_t n, struct device_checked *ret) TS_CHECK;
 void device_checked_free(struct device_checked *c);
 
-/* Executes all work of the window in another order, one command after the other, from the window's start. Afterwards the device counts as being at the
- * window's end, with what that order left in memory, until it moves: seek then. */
+/* Executes all work of the window in another order, one command after the other, from the window's
+ * start. Afterwards the device counts as being at the window's end, with what that order left in
+ * memory, until it moves: seek then. */
 struct device_order {
 	const uint64_t *entries; /* as order/order.h has them, n */
 	size_t n;
 	unsigned flags; /* enum replayer_order_flags */
-	const struct order_change *changes; /* for REPLAYER_ORDER_LIVE: the host's; for _LEARN: in flight */
+	const struct order_change
+		*changes; /* for REPLAYER_ORDER_LIVE: the host's; for _LEARN: in flight */
 	size_t nchanges;
 };
 struct device_ordered {
@@ -228,7 +242,8 @@ struct device_ordered {
 	struct replayer_place *places; /* heap, sums.n; device_ordered_free() */
 	struct order_change *changes;  /* heap, sums.changes: learned */
 };
-struct err *device_order(struct device *d, const struct device_order *o, struct device_ordered *ret) TS_CHECK;
+struct err *device_order(
+	struct device *d, const struct device_order *o, struct device_ordered *ret) TS_CHECK;
 void device_ordered_free(struct device_ordered *o);
 
 /* Keeps a copy of the present memory if there is room. */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between tsdb and tsdb-replayer, the process that executes a trace's commands on a device: messages over a socket pair (fd number in
- * TSDB_REPLAYER_FD). A fault of the device, or a crash, kills the replayer, never the shell. tsdb asks, the replayer answers
- * each request with one reply, in order. EXECUTE has no reply unless it fails: then the next request that has one is answered by ERROR.
+ * Between tsdb and tsdb-replayer, the process that executes a trace's commands on a device:
+ * messages over a socket pair (fd number in TSDB_REPLAYER_FD). A fault of the device, or a crash,
+ * kills the replayer, never the shell. tsdb asks, the replayer answers each request with one reply,
+ * in order. EXECUTE has no reply unless it fails: then the next request that has one is answered by
+ * ERROR.
  *
- * The replayer reads the trace itself. Its position is a seq: everything up to it has been submitted to the device. All ranges are
- * device (or pinned host) addresses of the recording: memory is at the same addresses here.
+ * The replayer reads the trace itself. Its position is a seq: everything up to it has been
+ * submitted to the device. All ranges are device (or pinned host) addresses of the recording:
+ * memory is at the same addresses here.
  *
- * WRITE and ARG belong to the run from then on: whenever execution passes the place of a WRITE, or the launch of an ARG, they apply again,
- * also after a SEEK to before it. ARG with seq 0 forgets both; a SEEK to the window's start then is the recorded run again. WRITE and HASH
- * act at the position, with everything submitted finished.
+ * WRITE and ARG belong to the run from then on: whenever execution passes the place of a WRITE, or
+ * the launch of an ARG, they apply again, also after a SEEK to before it. ARG with seq 0 forgets
+ * both; a SEEK to the window's start then is the recorded run again. WRITE and HASH act at the
+ * position, with everything submitted finished.
  */
 #ifndef REPLAY_REPLAYER_H
 #define REPLAY_REPLAYER_H
@@ -22,53 +26,81 @@
 #define REPLAYER_VERSION 9u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
-#define REPLAYER_MESSAGE_MAX (16u << 20) /* bytes of a message, header included; larger reads and writes go in pieces */
+/* bytes of a message, header included; larger reads and writes go in pieces */
+#define REPLAYER_MESSAGE_MAX (16u << 20)
 
 struct replayer_head {
 	uint32_t type; /* enum replayer_type */
 	uint32_t size; /* bytes of what follows the head */
 };
 
-/*   REQ(NUMBER, NAME, request structure, reply structure, "what it does") ; trailing bytes follow the structure */
-#define REPLAYER_REQUESTS(REQ)                                                                                               \
-	REQ(1, OPEN, replayer_open, replayer_opened, "open a trace and a device, place the memory; path follows")             \
-	REQ(2, SEEK, replayer_seek, replayer_done, "bring the device to the state after seq, from a checkpoint or the start") \
-	REQ(3, EXECUTE, replayer_execute, replayer_done, "execute command seq; replied to only with wait or on failure")      \
-	REQ(4, READ, replayer_range, replayer_done, "reply: the bytes follow")                                               \
-	REQ(5, WRITE, replayer_range, replayer_done, "the bytes follow")                                                      \
-	REQ(6, HASH, replayer_range, replayer_hash, "sbt_range_hash of a range")                                              \
-	REQ(7, ARG, replayer_arg, replayer_done, "replace a parameter of launch seq; the bytes follow. seq 0: no more what-ifs") \
-	REQ(8, SKIP, replayer_skip, replayer_done, "commands not to execute: u64 seqs follow, sorted; none: execute all")     \
-	REQ(9, SWAP, replayer_swap, replayer_done, "use other code for a kernel; the code follows")                           \
-	REQ(10, RUN, replayer_run, replayer_ran, "execute up to seq; stops after a command that changed the watched range")   \
-	REQ(11, VERIFY, replayer_seek, replayer_verified, "compare with what was recorded at seq, the end of a window; replayer_piece[] follow") \
-	REQ(12, CHECKPOINT, replayer_seek, replayer_done, "keep a copy of the present memory, as memory allows")              \
-	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                              \
-	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                    \
-	REQ(20, SOFT, replayer_soft, replayer_done, "how the software GPU runs kernels from now on")                          \
-	REQ(40, OVERLAP, replayer_overlap, replayer_done, "let streams overlap, or run one command after the other in the order of submission") \
-	REQ(27, ORDER, replayer_order, replayer_ordered, "the window's work in the order of the u64 entries that follow, then order_change[]; reply: replayer_place[], order_change[]") \
-	REQ(28, CHECK, replayer_check, replayer_check_done, "execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]") \
-	REQ(29, CHECK_END, replayer_none, replayer_done, "give back the memory that checking took")                                \
-	REQ(26, CHANGED, replayer_accesses, replayer_accessed, "execute towards seq; the bytes that each launch changed, as written, replayer_access_set[] follow") \
-	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, "execute towards seq; access sets, replayer_access_set[] follow") \
-	REQ(22, RACES, replayer_none, replayer_races, "the races found since last asked: soft_race[] follow")      \
-	REQ(30, KERNEL, replayer_kernel, soft_stop, "to before the first instruction of launch seq")                          \
-	REQ(31, KERNEL_GO, soft_go, soft_stop, "on, or back, within that launch")                                            \
-	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, "choose a thread of it; another block begins it again")       \
-	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, "all its breakpoints: soft_point[] follow, in both directions")  \
-	REQ(34, KERNEL_ASK, soft_ask, replayer_none, "about the launch where it stands; records follow")                      \
-	REQ(37, HASH_RECORDED, replayer_range, replayer_hash, "the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")  \
-	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing, "how a kernel makes its addresses, by its code")          \
-	REQ(42, KEPT, replayer_seek, replayer_kept, "whether command seq is kept back at the position; seq 0: how many are")       \
-	REQ(36, NODE, replayer_node, replayer_at_node, "to right behind a step of graph launch seq")                               \
-	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, "of graph launch seq execute only what a node depends on; seq 0: all of it again")
+/*   REQ(NUMBER, NAME, request structure, reply structure, "what it does") ; trailing bytes follow
+ * the structure */
+#define REPLAYER_REQUESTS(REQ)                                                                                                                 \
+	REQ(1, OPEN, replayer_open, replayer_opened,                                                                                           \
+		"open a trace and a device, place the memory; path follows")                                                                   \
+	REQ(2, SEEK, replayer_seek, replayer_done,                                                                                             \
+		"bring the device to the state after seq, from a checkpoint or the start")                                                     \
+	REQ(3, EXECUTE, replayer_execute, replayer_done,                                                                                       \
+		"execute command seq; replied to only with wait or on failure")                                                                \
+	REQ(4, READ, replayer_range, replayer_done, "reply: the bytes follow")                                                                 \
+	REQ(5, WRITE, replayer_range, replayer_done, "the bytes follow")                                                                       \
+	REQ(6, HASH, replayer_range, replayer_hash, "sbt_range_hash of a range")                                                               \
+	REQ(7, ARG, replayer_arg, replayer_done,                                                                                               \
+		"replace a parameter of launch seq; the bytes follow. seq 0: no more what-ifs")                                                \
+	REQ(8, SKIP, replayer_skip, replayer_done,                                                                                             \
+		"commands not to execute: u64 seqs follow, sorted; none: execute all")                                                         \
+	REQ(9, SWAP, replayer_swap, replayer_done,                                                                                             \
+		"use other code for a kernel; the code follows")                                                                               \
+	REQ(10, RUN, replayer_run, replayer_ran,                                                                                               \
+		"execute up to seq; stops after a command that changed the watched range")                                                     \
+	REQ(11, VERIFY, replayer_seek, replayer_verified,                                                                                      \
+		"compare with what was recorded at seq, the end of a window; replayer_piece[] follow")                                         \
+	REQ(12, CHECKPOINT, replayer_seek, replayer_done,                                                                                      \
+		"keep a copy of the present memory, as memory allows")                                                                         \
+	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                                               \
+	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                                     \
+	REQ(20, SOFT, replayer_soft, replayer_done,                                                                                            \
+		"how the software GPU runs kernels from now on")                                                                               \
+	REQ(40, OVERLAP, replayer_overlap, replayer_done,                                                                                      \
+		"let streams overlap, or run one command after the other in the order of submission")                                          \
+	REQ(27, ORDER, replayer_order, replayer_ordered,                                                                                       \
+		"the window's work in the order of the u64 entries that follow, then order_change[]; reply: replayer_place[], order_change[]") \
+	REQ(28, CHECK, replayer_check, replayer_check_done,                                                                                    \
+		"execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]")                    \
+	REQ(29, CHECK_END, replayer_none, replayer_done,                                                                                       \
+		"give back the memory that checking took")                                                                                     \
+	REQ(26, CHANGED, replayer_accesses, replayer_accessed,                                                                                 \
+		"execute towards seq; the bytes that each launch changed, as written, replayer_access_set[] follow")                           \
+	REQ(21, ACCESSES, replayer_accesses, replayer_accessed,                                                                                \
+		"execute towards seq; access sets, replayer_access_set[] follow")                                                              \
+	REQ(22, RACES, replayer_none, replayer_races,                                                                                          \
+		"the races found since last asked: soft_race[] follow")                                                                        \
+	REQ(30, KERNEL, replayer_kernel, soft_stop,                                                                                            \
+		"to before the first instruction of launch seq")                                                                               \
+	REQ(31, KERNEL_GO, soft_go, soft_stop, "on, or back, within that launch")                                                              \
+	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop,                                                                                \
+		"choose a thread of it; another block begins it again")                                                                        \
+	REQ(33, KERNEL_POINTS, replayer_none, replayer_none,                                                                                   \
+		"all its breakpoints: soft_point[] follow, in both directions")                                                                \
+	REQ(34, KERNEL_ASK, soft_ask, replayer_none,                                                                                           \
+		"about the launch where it stands; records follow")                                                                            \
+	REQ(37, HASH_RECORDED, replayer_range, replayer_hash,                                                                                  \
+		"the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")                                       \
+	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing,                                                                           \
+		"how a kernel makes its addresses, by its code")                                                                               \
+	REQ(42, KEPT, replayer_seek, replayer_kept,                                                                                            \
+		"whether command seq is kept back at the position; seq 0: how many are")                                                       \
+	REQ(36, NODE, replayer_node, replayer_at_node,                                                                                         \
+		"to right behind a step of graph launch seq")                                                                                  \
+	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done,                                                                                \
+		"of graph launch seq execute only what a node depends on; seq 0: all of it again")
 
 enum replayer_type {
 #define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
 	REPLAYER_REQUESTS(REQ)
 #undef REQ
-	REPLAYER_REPLY = 1000,
+		REPLAYER_REPLY = 1000,
 	REPLAYER_ERROR, /* struct replayer_error, the sentence follows */
 };
 
@@ -83,7 +115,8 @@ struct replayer_open {
 };
 struct replayer_opened {
 	uint64_t ranges, bytes; /* placed */
-	uint64_t unrepeatable;	/* commands in the window that cannot be executed again; sentences, a line each, follow */
+	uint64_t unrepeatable; /* commands in the window that cannot be executed again; sentences, a
+				  line each, follow */
 	/* the recording's fault: the call that got the error, 0: none; the commands that can have
 	 * caused it */
 	uint64_t fault_told, fault_first, fault_last;
@@ -94,12 +127,12 @@ struct replayer_opened {
 struct replayer_seek {
 	uint64_t seq; /* window.first - 1: the beginning */
 };
-#define REPLAYER_KEPT_BACK                                                                                                   \
+#define REPLAYER_KEPT_BACK                                                                         \
 	"#%llu is kept back: it stands behind #%llu, which waits for a value, and runs when that is written" /* its seq, the wait's */
 /* Commands before the position that are kept back behind a wait for a value that is not written yet
  * (state/late-work.h). */
 struct replayer_kept {
-	uint64_t n;    /* of them all */
+	uint64_t n; /* of them all */
 	/* the wait that keeps command seq, which may be the wait itself; 0: it is not kept */
 	uint64_t wait;
 };
@@ -149,8 +182,8 @@ struct replayer_run {
 	uint64_t watch_addr, watch_size; /* size 0: no watch */
 };
 struct replayer_ran {
-	uint64_t seq;	 /* position */
-	uint32_t hit;	 /* 1: command seq changed the watched range */
+	uint64_t seq; /* position */
+	uint32_t hit; /* 1: command seq changed the watched range */
 	uint32_t pad;
 	/* with a hit: the last command that changed the range, if it had been kept back until seq
 	 * had run; 0: seq changed it */
@@ -181,11 +214,12 @@ struct replayer_piece {
 };
 struct replayer_verified {
 	uint64_t pieces, same, unchecked; /* allocations and globals at the window's end */
-	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that delivered what was recorded */
+	uint64_t outputs, outputs_same;	  /* copies to the host executed so far, and those that
+					     delivered what was recorded */
 	uint64_t outputs_unknown; /* those whose bytes the recording could not look at in time */
-	uint64_t first_output;		  /* seq of the first one that was compared and differs; 0 */
-	uint64_t first_unknown;		  /* seq of the first one that was not compared; 0 */
-	uint64_t own;			  /* of the pieces: REPLAYER_OWN */
+	uint64_t first_output;	  /* seq of the first one that was compared and differs; 0 */
+	uint64_t first_unknown;	  /* seq of the first one that was not compared; 0 */
+	uint64_t own;		  /* of the pieces: REPLAYER_OWN */
 	/* the first wait for a value that went on without it: nothing here had written the value
 	 * when the host knew that the wait was over; 0: none */
 	uint64_t forced;
@@ -193,21 +227,26 @@ struct replayer_verified {
 /* Sums over the life of the process. ns: time of the host, but for gpu_ns. */
 struct replayer_figures {
 	uint64_t executed, hashed_bytes, hash_ns;
-	uint64_t run_ns, gpu_ns; /* of RUN without a watch: all of it, and from the device's first work to its last */
+	uint64_t run_ns, gpu_ns; /* of RUN without a watch: all of it, and from the device's first
+				    work to its last */
 	/* opening: reading the trace, driver and context, placing, loading code */
 	uint64_t read_ns, device_ns, place_ns, code_ns;
-	/* the window's start from the trace: bytes of pieces, all of it, and the part before the first byte moved */
+	/* the window's start from the trace: bytes of pieces, all of it, and the part before the
+	 * first byte moved */
 	uint64_t restored_bytes, restore_ns, restore_setup_ns;
-	/* sums over its threads: opening what a thread works with, reading the file, decompressing or decoding, hashing on the host, waiting for
-	 * a pinned slot, telling the driver to copy; file_bytes: read. check_ns: hashing on the device, of all of it at the end */
-	uint64_t restore_open_ns, restore_read_ns, restore_unpack_ns, restore_hash_ns, restore_wait_ns, restore_submit_ns, restore_check_ns;
+	/* sums over its threads: opening what a thread works with, reading the file, decompressing
+	 * or decoding, hashing on the host, waiting for a pinned slot, telling the driver to copy;
+	 * file_bytes: read. check_ns: hashing on the device, of all of it at the end */
+	uint64_t restore_open_ns, restore_read_ns, restore_unpack_ns, restore_hash_ns,
+		restore_wait_ns, restore_submit_ns, restore_check_ns;
 	uint64_t restore_file_bytes;
 	/* checkpoints: those kept, what they take on the device, finding room for them */
 	uint64_t checkpoint_bytes, room_ns;
 	uint32_t checkpoints, pad;
 	/* taken, and gone back to; ns: the copy */
 	uint64_t saved, saved_bytes, save_ns, back, back_bytes, back_ns;
-	uint64_t settle_ns; /* CHECK with `timed`: hashing, comparing and putting back on the device, by its clock */
+	uint64_t settle_ns; /* CHECK with `timed`: hashing, comparing and putting back on the
+			       device, by its clock */
 };
 /* A machine's GPU refuses these, unless all is 0. */
 struct replayer_soft {
@@ -217,8 +256,9 @@ struct replayer_soft {
 };
 struct replayer_accesses {
 	uint64_t to;
-	uint32_t max; /* spans of a set, of each kind */
-	uint32_t by_base; /* 1: a launch whose addressing is known has a set for each base of its addresses */
+	uint32_t max;	  /* spans of a set, of each kind */
+	uint32_t by_base; /* 1: a launch whose addressing is known has a set for each base of its
+			     addresses */
 };
 struct replayer_kernel_id {
 	uint64_t id;
@@ -236,34 +276,52 @@ struct replayer_accessed {
 struct replayer_access_set {
 	uint64_t seq;
 	uint32_t n[SOFT_ACCESS_SETS], inexact, depends;
-	uint32_t base, cut; /* base: SOFT_NO_BASE, or its index; cut: 1: it touched other memory, too */
+	uint32_t base,
+		cut; /* base: SOFT_NO_BASE, or its index; cut: 1: it touched other memory, too */
 };
 struct replayer_races {
-	uint64_t n, more;  /* soft_race[] that follow; found and not taken yet */
-	uint64_t doubts;   /* launches that could not be checked whole */
-	char doubt[200];   /* why one of them */
+	uint64_t n, more; /* soft_race[] that follow; found and not taken yet */
+	uint64_t doubts;  /* launches that could not be checked whole */
+	char doubt[200];  /* why one of them */
 };
 /* Types of values. AUTO: f32 if nearly all values look like it, else i32. */
-enum replayer_as { REPLAYER_AS_AUTO, REPLAYER_AS_F32, REPLAYER_AS_F64, REPLAYER_AS_F16, REPLAYER_AS_BF16, REPLAYER_AS_I32, REPLAYER_AS_I64,
-	REPLAYER_AS_I8, REPLAYER_AS_END };
+enum replayer_as {
+	REPLAYER_AS_AUTO,
+	REPLAYER_AS_F32,
+	REPLAYER_AS_F64,
+	REPLAYER_AS_F16,
+	REPLAYER_AS_BF16,
+	REPLAYER_AS_I32,
+	REPLAYER_AS_I64,
+	REPLAYER_AS_I8,
+	REPLAYER_AS_END
+};
 /* ALL: other orders of warps and blocks and other contents of shared memory (software GPU), other
  * work beside the launch (a GPU), other contents of memory that was allocated since the check began
  * and is not written; OTHERS: all but the last. */
-enum replayer_perturb { REPLAYER_PERTURB_NONE, REPLAYER_PERTURB_ALL, REPLAYER_PERTURB_OTHERS, REPLAYER_PERTURB_END };
+enum replayer_perturb {
+	REPLAYER_PERTURB_NONE,
+	REPLAYER_PERTURB_ALL,
+	REPLAYER_PERTURB_OTHERS,
+	REPLAYER_PERTURB_END
+};
 struct replayer_check {
 	uint64_t from, to; /* launches from..to are checked, all up to `to` executed */
 	uint32_t runs;	   /* executions of each, 2 to 1000 */
 	uint32_t as;	   /* enum replayer_as */
 	uint32_t perturb;  /* enum replayer_perturb */
-	uint32_t timed;	   /* 1: figures tell what hashing took on the device, which costs time itself */
-	uint32_t thorough; /* 1: all memory is compared after each execution, and each launch waited for */
+	uint32_t timed; /* 1: figures tell what hashing took on the device, which costs time itself
+			 */
+	uint32_t thorough; /* 1: all memory is compared after each execution, and each launch waited
+			      for */
 	uint32_t pad;
-	uint32_t digest;   /* > 0, its number: one execution; each launch's row has in first and other a hash of what it changed, in bytes the pages */
+	uint32_t digest; /* > 0, its number: one execution; each launch's row has in first and other
+			    a hash of what it changed, in bytes the pages */
 };
 struct replayer_check_done {
-	uint64_t seq; /* the position: before `to` when the reply is full or its time is over */
-	uint64_t n;	   /* rows that follow */
-	uint64_t checked;  /* launches */
+	uint64_t seq;	  /* the position: before `to` when the reply is full or its time is over */
+	uint64_t n;	  /* rows that follow */
+	uint64_t checked; /* launches */
 	uint64_t left_out; /* pages that differed and were not looked at */
 	/* launches that were executed only once: they may use the device's heap, which is not put
 	 * back */
@@ -281,10 +339,12 @@ struct replayer_difference {
 	uint32_t as;		  /* enum replayer_as, AUTO decided */
 	uint32_t runs;		  /* executions that differed there */
 	uint64_t bytes, elements; /* that differed, in the one with the most of them */
-	uint64_t close;		  /* of those: elements of a floating type within 1e-3 of each other, relatively */
-	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first execution, in another */
-	double largest;		  /* difference; infinite when a NaN is involved */
-	double steps;		  /* the same in units in the last place, for integers as largest */
+	uint64_t close; /* of those: elements of a floating type within 1e-3 of each other,
+			   relatively */
+	uint64_t at, first, other; /* the first element seen to differ: address, bits in the first
+				      execution, in another */
+	double largest;		   /* difference; infinite when a NaN is involved */
+	double steps; /* the same in units in the last place, for integers as largest */
 	/* Not 0: the row is not about a page that differs, but about a read of unwritten memory.
 	 * MEMORY: addr is the first such 8 bytes that matter, at and size are the allocation. The
 	 * launch is otherwise the same every time. */
@@ -296,8 +356,9 @@ struct replayer_difference {
 };
 enum replayer_unwritten { REPLAYER_UNWRITTEN_MEMORY = 1, REPLAYER_UNWRITTEN_SHARED };
 struct replayer_order {
-	uint32_t n;	   /* entries (order.h): all work of the window, each once, in an order that the program allows */
-	uint32_t nchanges; /* struct order_change that follow them */
+	uint32_t n; /* entries (order.h): all work of the window, each once, in an order that the
+		       program allows */
+	uint32_t nchanges;   /* struct order_change that follow them */
 	uint32_t flags, pad; /* enum replayer_order_flags */
 };
 /* LIVE: entries include the host's changes of memory, which follow; copies from page-locked memory
@@ -307,23 +368,31 @@ struct replayer_order {
  * all changes are made as soon as a command behind them is executed. */
 enum replayer_order_flags { REPLAYER_ORDER_LIVE = 1, REPLAYER_ORDER_LEARN = 2 };
 struct replayer_ordered {
-	uint64_t seq;	/* the window's last */
-	uint64_t n;	/* places that follow */
-	uint64_t changes; /* struct order_change that follow those */
-	uint64_t outputs, outputs_same, output_sum; /* copies to the host that delivered what was recorded; a hash of which ones */
+	uint64_t seq;				    /* the window's last */
+	uint64_t n;				    /* places that follow */
+	uint64_t changes;			    /* struct order_change that follow those */
+	uint64_t outputs, outputs_same, output_sum; /* copies to the host that delivered what was
+						       recorded; a hash of which ones */
 };
 struct replayer_place { /* an allocation or global at the window's end */
 	uint64_t addr, size;
 	struct sbt_hash hash;
 };
 enum replayer_error_code {
-	REPLAYER_E_OTHER, REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */
-	REPLAYER_E_PLACE, REPLAYER_E_MEMORY, REPLAYER_E_DEVICE, REPLAYER_E_TRACE, REPLAYER_E_TIMEOUT, REPLAYER_E_REFUSED
+	REPLAYER_E_OTHER,
+	REPLAYER_E_FAULT, /* the device broke at seq: only a new process helps */
+	REPLAYER_E_PLACE,
+	REPLAYER_E_MEMORY,
+	REPLAYER_E_DEVICE,
+	REPLAYER_E_TRACE,
+	REPLAYER_E_TIMEOUT,
+	REPLAYER_E_REFUSED
 };
 struct replayer_error {
 	uint32_t code, pad;
 	uint64_t seq;	/* the command it is about; 0 none */
-	uint64_t first; /* FAULT, TIMEOUT: it is one of first..seq (executing those one by one with wait finds it) */
+	uint64_t first; /* FAULT, TIMEOUT: it is one of first..seq (executing those one by one with
+			   wait finds it) */
 };
 
 #endif

@@ -16,14 +16,16 @@
 
 struct replay;
 
-/* Runs commands on something. Every member is required. The engine calls from one thread. Steps and runs forwards call
- * execute for every command before it is applied to the state, and wait for the one they stop at; when execute fails the
- * position stays before that command. Every other move calls seek once, and happens only when that succeeds. */
+/* Runs commands on something. Every member is required. The engine calls from one thread. Steps and
+ * runs forwards call execute for every command before it is applied to the state, and wait for the
+ * one they stop at; when execute fails the position stays before that command. Every other move
+ * calls seek once, and happens only when that succeeds. */
 struct replay_executor {
 	void *arg;
 	/* Submit c and, when wait is set, return when it has finished on the device. */
 	struct err *(*execute)(void *arg, const struct sbt_cmd *c, bool wait);
-	/* Bring the device to the state right after seq (checkpoint, or from the window's start). */
+	/* Bring the device to the state right after seq (checkpoint, or from the window's start).
+	 */
 	struct err *(*seek)(void *arg, uint64_t seq);
 	/* Read device memory at the current point. */
 	struct err *(*read)(void *arg, uint64_t addr, void *dst, size_t n);
@@ -31,15 +33,19 @@ struct replay_executor {
 
 	/* All that follows may be absent (NULL, 0). */
 
-	/* The window that can be executed: positions are first - 1 (the beginning, told as 0) to last. 0: the whole trace. */
+	/* The window that can be executed: positions are first - 1 (the beginning, told as 0) to
+	 * last. 0: the whole trace. */
 	uint64_t first, last;
-	/* Execute from the current point up to seq; with size > 0 stop after a command that changed [addr, addr + size): *hit. *ret_seq is the
-	 * point reached, also when it fails with ERR_INTERRUPTED. Needed by replay_watch(); makes long ways quicker. */
-	struct err *(*run)(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit);
+	/* Execute from the current point up to seq; with size > 0 stop after a command that changed
+	 * [addr, addr + size): *hit. *ret_seq is the point reached, also when it fails with
+	 * ERR_INTERRUPTED. Needed by replay_watch(); makes long ways quicker. */
+	struct err *(*run)(
+		void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit);
 	/* For the last hit: the command that changed the bytes, if it had been kept back until
 	 * *ret_seq had run; 0: *ret_seq changed them. */
 	uint64_t (*late)(void *arg);
-	/* The wait for a value that keeps command seq back at the current point; 0: it has been executed. */
+	/* The wait for a value that keeps command seq back at the current point; 0: it has been
+	 * executed. */
 	struct err *(*kept)(void *arg, uint64_t seq, uint64_t *ret_wait);
 	/* Wait for all that was submitted. */
 	struct err *(*finish)(void *arg);
@@ -54,33 +60,44 @@ struct replay_executor {
 
 /* Whether to stop at a command; see replay_run. bp_id goes to replay_stop.breakpoint. */
 struct replay_breakpoint {
-	int id;			 /* > 0 */
-	unsigned kind;		 /* 0: any kind */
-	const char *glob;	 /* kernel glob for launches; NULL: any */
-	struct sbt_expr cond;	 /* empty: always */
-	bool nodes;		 /* also at kernel nodes of graph launches, right before them; only with a glob */
+	int id;		      /* > 0 */
+	unsigned kind;	      /* 0: any kind */
+	const char *glob;     /* kernel glob for launches; NULL: any */
+	struct sbt_expr cond; /* empty: always */
+	bool nodes; /* also at kernel nodes of graph launches, right before them; only with a glob
+		     */
 };
 
 /* Memory to watch; its id goes to replay_stop.breakpoint. */
 struct replay_watchpoint {
-	int id; /* > 0 */
+	int id;		     /* > 0 */
 	uint64_t addr, size; /* size > 0 */
 };
 
-enum replay_why { REPLAY_STEPPED, REPLAY_BREAKPOINT, REPLAY_END, REPLAY_BEGIN, REPLAY_INTERRUPTED, REPLAY_WATCHPOINT };
+enum replay_why {
+	REPLAY_STEPPED,
+	REPLAY_BREAKPOINT,
+	REPLAY_END,
+	REPLAY_BEGIN,
+	REPLAY_INTERRUPTED,
+	REPLAY_WATCHPOINT
+};
 
 struct replay_stop {
 	enum replay_why why;
-	int breakpoint;		/* id, for REPLAY_BREAKPOINT and REPLAY_WATCHPOINT */
-	uint64_t seq;		/* position; 0 is before the first command */
-	uint64_t node_seq;	/* REPLAY_BREAKPOINT: on a step of graph launch node_seq, the node-th, which comes next; 0: on a command */
+	int breakpoint;	   /* id, for REPLAY_BREAKPOINT and REPLAY_WATCHPOINT */
+	uint64_t seq;	   /* position; 0 is before the first command */
+	uint64_t node_seq; /* REPLAY_BREAKPOINT: on a step of graph launch node_seq, the node-th,
+			      which comes next; 0: on a command */
 	uint32_t node;
-	uint64_t late;		/* REPLAY_WATCHPOINT: the command that changed the bytes, when seq only let it go; else 0 */
-	uint64_t retired;	/* seq of the command that replay_next_stream retired, else 0 */
+	uint64_t late; /* REPLAY_WATCHPOINT: the command that changed the bytes, when seq only let
+			  it go; else 0 */
+	uint64_t retired; /* seq of the command that replay_next_stream retired, else 0 */
 };
 
 /* The reader must outlive the engine. Positioned before the first command. */
-struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex) TS_CHECK;
+struct err *replay_open(
+	struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex) TS_CHECK;
 void replay_close(struct replay *r);
 
 uint64_t replay_seq(const struct replay *r);
@@ -104,30 +121,33 @@ struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
 /* Goes into graph launch seq, to right behind `step` of its steps (state/steps.h). The position is
  * then seq. With an executor, memory is as after that step until the next move; without one only
  * the position changes. ERR_USAGE when the launch has fewer steps. */
-struct err *replay_node(struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps, struct replay_stop *ret) TS_CHECK;
+struct err *replay_node(struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps,
+	struct replay_stop *ret) TS_CHECK;
 /* Finds the first (or last) step in [first, last] of the graph launch at the position that a
  * breakpoint matches: *ret_id, 0: none. */
-struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n, uint32_t first, uint32_t last, bool backwards,
-	uint32_t *ret_step, int *ret_id) TS_CHECK;
+struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n,
+	uint32_t first, uint32_t last, bool backwards, uint32_t *ret_step, int *ret_id) TS_CHECK;
 
 /* Runs to the next breakpoint, forwards or backwards, and stops right after submitting the command
  * that matched. Stops early when *interrupt becomes true (may be NULL). */
-struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
-	volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps,
+	unsigned n, volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
 
 /* Runs to seq exactly, forwards only (ERR_USAGE when it is behind the position): commands in
  * between are executed without stops, and explicit retirements are kept. */
 struct err *replay_until(struct replay *r, uint64_t seq, struct replay_stop *ret) TS_CHECK;
 /* Retires everything that is submitted on the stream, and what that depends on. ERR_NOT_FOUND when
  * there is nothing to finish. */
-struct err *replay_finish_stream(struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
+struct err *replay_finish_stream(
+	struct replay *r, uint32_t stream, struct replay_stop *ret) TS_CHECK;
 
 /* Like replay_run(), but also stops right after a command changed bytes of a watched range:
  * forwards at the next one, backwards at the last one before the position. A command that writes
  * the same bytes again is no stop. Watching needs a device: ERR_STATE without an executor that can
  * run. */
-struct err *replay_watch(struct replay *r, bool backwards, const struct replay_watchpoint *ws, unsigned nws,
-	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+struct err *replay_watch(struct replay *r, bool backwards, const struct replay_watchpoint *ws,
+	unsigned nws, const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt,
+	struct replay_stop *ret) TS_CHECK;
 
 struct replay_writer {
 	uint64_t seq;
@@ -142,8 +162,8 @@ struct replay_writer {
  * on the device by what they changed (one that wrote the same bytes again is not seen), and without
  * a device by their pointers. The position stays. ERR_NOT_FOUND when none in reach wrote: the
  * sentence says since when. */
-struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt,
-	struct replay_writer *ret) TS_CHECK;
+struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size,
+	volatile bool *interrupt, struct replay_writer *ret) TS_CHECK;
 /* Whether c writes to [addr, addr + size) by its record: a copy, a fill or a stream memory write
  * that was executed. */
 bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size);

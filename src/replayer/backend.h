@@ -97,12 +97,12 @@ struct gpu_launch {
 	unsigned shared;     /* bytes of dynamic shared memory */
 	unsigned cluster[3]; /* cluster[0] 0: none */
 	bool cooperative;
-	bool early;   /* may begin before the launch in front of it has finished */
+	bool early;		     /* may begin before the launch in front of it has finished */
 	struct gpu_event *triggered; /* recorded when all blocks let others begin; NULL: none */
 	bool at_start;		     /* each lets them begin when it begins itself */
 	struct gpu_event *begun;     /* recorded when all blocks have begun; NULL: none */
-	void *args;   /* all parameters as one block */
-	size_t nargs; /* bytes */
+	void *args;		     /* all parameters as one block */
+	size_t nargs;		     /* bytes */
 };
 
 /* Where a node goes. */
@@ -242,7 +242,7 @@ struct backend {
 	struct gpu_result (*graph_launch)(struct gpu_exec *g, struct gpu_stream *s);
 	struct gpu_result (*graph_exec_destroy)(struct gpu_exec *g);
 
-	/* ---- hashes of memory where it is (gpucode/hash-kernel.h says what each does) ---- */
+	/* --- hashes of memory where it is (gpucode/hash-kernel.h says what each does) --- */
 	/* In the current context, which must be current in the others. Waits. */
 	struct gpu_result (*hash_open)(void);
 	/* Whether the host does it, since it can read the device's memory. */

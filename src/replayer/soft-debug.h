@@ -22,25 +22,44 @@
 #define SOFT_DEBUG_SYMBOL "tsdb_soft_debug"
 #define SOFT_DEBUG_VERSION 1u
 
-enum { SOFT_LANES = 32, SOFT_NAME = 256, SOFT_FILE = 512, SOFT_TEXT = 256, SOFT_SENTENCE = 320, SOFT_BYTES = 32, SOFT_POINTS_MAX = 256,
-	SOFT_MEMORY_MAX = 4 << 20, SOFT_LINES_MAX = 16384 };
+enum {
+	SOFT_LANES = 32,
+	SOFT_NAME = 256,
+	SOFT_FILE = 512,
+	SOFT_TEXT = 256,
+	SOFT_SENTENCE = 320,
+	SOFT_BYTES = 32,
+	SOFT_POINTS_MAX = 256,
+	SOFT_MEMORY_MAX = 4 << 20,
+	SOFT_LINES_MAX = 16384
+};
 
 enum soft_space { SOFT_GLOBAL, SOFT_SHARED, SOFT_LOCAL, SOFT_PARAM, SOFT_SPACES };
 enum soft_state {
 	SOFT_STOPPED, /* before an instruction, or right after the last one of a block */
-	SOFT_BUSY,    /* the same, the time given was over: SOFT_ON goes on as if nothing had been */
-	SOFT_ENDED,   /* the launch has ended */
+	SOFT_BUSY,  /* the same, the time given was over: SOFT_ON goes on as if nothing had been */
+	SOFT_ENDED, /* the launch has ended */
 	SOFT_FAULTED, /* before the instruction that faults; going on ends the launch */
 };
-enum soft_why { SOFT_WHY_BEGIN, SOFT_WHY_STEP, SOFT_WHY_POINT, SOFT_WHY_WATCH, SOFT_WHY_WARP_ENDED, SOFT_WHY_FAULT, SOFT_WHY_END, SOFT_WHY_TIME,
-	SOFT_WHY_FOCUS };
+enum soft_why {
+	SOFT_WHY_BEGIN,
+	SOFT_WHY_STEP,
+	SOFT_WHY_POINT,
+	SOFT_WHY_WATCH,
+	SOFT_WHY_WARP_ENDED,
+	SOFT_WHY_FAULT,
+	SOFT_WHY_END,
+	SOFT_WHY_TIME,
+	SOFT_WHY_FOCUS
+};
 
 /* A change that a watchpoint saw. */
 struct soft_change {
 	uint32_t space, size; /* of before and after: SOFT_BYTES at most */
 	uint64_t addr;	      /* of the first byte that changed; so are before and after */
 	uint8_t before[SOFT_BYTES], after[SOFT_BYTES];
-	uint32_t block[3], thread[3], lanes; /* the writer; lanes: more than one, when several wrote there at once */
+	uint32_t block[3], thread[3],
+		lanes; /* the writer; lanes: more than one, when several wrote there at once */
 	uint32_t line, source_line;
 	char file[SOFT_FILE], text[SOFT_TEXT];
 };
@@ -50,16 +69,16 @@ struct soft_stop {
 	uint32_t state, why; /* enum soft_state, enum soft_why */
 	uint32_t id;	     /* of the breakpoint or watchpoint */
 	uint32_t block[3], thread[3], warp, lane;
-	uint32_t line;	     /* of the PTX text; 0: the warp has ended */
-	uint32_t depth;	     /* calls */
-	uint32_t active;     /* lanes at this instruction */
-	uint32_t executing;  /* those of them that the instruction's guard lets execute it */
-	uint32_t live;	     /* lanes that have not ended */
+	uint32_t line;	      /* of the PTX text; 0: the warp has ended */
+	uint32_t depth;	      /* calls */
+	uint32_t active;      /* lanes at this instruction */
+	uint32_t executing;   /* those of them that the instruction's guard lets execute it */
+	uint32_t live;	      /* lanes that have not ended */
 	uint32_t source_line; /* 0: not known */
 	uint64_t step, total;
-	uint64_t seq;	     /* the replayer's: the launch */
-	uint64_t found;	     /* SOFT_SCAN: total of the last stop on the way, UINT64_MAX: none */
-	uint32_t found_end;  /* ... which was the end of a block */
+	uint64_t seq;	    /* the replayer's: the launch */
+	uint64_t found;	    /* SOFT_SCAN: total of the last stop on the way, UINT64_MAX: none */
+	uint32_t found_end; /* ... which was the end of a block */
 	uint32_t pad;
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
@@ -71,12 +90,15 @@ enum soft_how {
 	SOFT_ON,     /* go on towards the earlier aim */
 	SOFT_STEP,   /* n instructions of the focused warp; others run when it waits */
 	SOFT_NEXT,   /* the same, calls counting as one */
-	SOFT_LINE,   /* to the n-th next line of the source, of the focused warp; calls are passed over */
-	SOFT_RUN,    /* to a breakpoint, a watchpoint, or the end; n 1: a breakpoint at the present instruction counts, too */
+	SOFT_LINE,   /* to the n-th next line of the source, of the focused warp; calls are passed
+			over */
+	SOFT_RUN,    /* to a breakpoint, a watchpoint, or the end; n 1: a breakpoint at the present
+			instruction counts, too */
 	SOFT_FINISH, /* to the end */
-	SOFT_TO,     /* until the launch has executed n instructions; end: and a block has ended then */
+	SOFT_TO, /* until the launch has executed n instructions; end: and a block has ended then */
 	SOFT_TO_STEP, /* until the warp `warp` of block `block` has executed n instructions */
-	SOFT_SCAN,   /* like SOFT_TO, remembering the last place before it where SOFT_RUN would have stopped */
+	SOFT_SCAN, /* like SOFT_TO, remembering the last place before it where SOFT_RUN would have
+		      stopped */
 	SOFT_BACK_STEP, /* the replayer's: n instructions of the focused warp back */
 	SOFT_BACK_RUN,	/* the replayer's: back to a breakpoint or watchpoint */
 };
@@ -89,10 +111,11 @@ struct soft_go {
 enum soft_point_kind { SOFT_AT_LINE, SOFT_AT_SOURCE, SOFT_WATCH };
 struct soft_point {
 	uint32_t id, kind;
-	uint32_t line;	  /* of the PTX text or the source file; out: the PTX line that it is at, 0: there is none */
-	uint32_t space;	  /* SOFT_WATCH: GLOBAL or SHARED (of every block) */
+	uint32_t line;	/* of the PTX text or the source file; out: the PTX line that it is at, 0:
+			   there is none */
+	uint32_t space; /* SOFT_WATCH: GLOBAL or SHARED (of every block) */
 	uint64_t addr, size;
-	char file[SOFT_NAME]; /* SOFT_AT_SOURCE: the file's name, or the end of its path */
+	char file[SOFT_NAME];	   /* SOFT_AT_SOURCE: the file's name, or the end of its path */
 	char condition[SOFT_TEXT]; /* of each active lane; "": always */
 };
 
@@ -110,17 +133,26 @@ struct soft_start {
 	uint64_t shared;
 	uint32_t cluster[3]; /* zeros: the kernel's own, or none */
 	uint32_t cooperative, nturns, pad;
-	uint64_t first_block; /* runs before all others */
+	uint64_t first_block;	       /* runs before all others */
 	const struct soft_turn *turns; /* by total */
 };
 
-enum soft_question { SOFT_ASK_WARPS, SOFT_ASK_LANES, SOFT_ASK_BLOCKS, SOFT_ASK_REGISTERS, SOFT_ASK_VALUE, SOFT_ASK_MEMORY, SOFT_ASK_LINES,
-	SOFT_ASK_FUNCTIONS };
+enum soft_question {
+	SOFT_ASK_WARPS,
+	SOFT_ASK_LANES,
+	SOFT_ASK_BLOCKS,
+	SOFT_ASK_REGISTERS,
+	SOFT_ASK_VALUE,
+	SOFT_ASK_MEMORY,
+	SOFT_ASK_LINES,
+	SOFT_ASK_FUNCTIONS
+};
 struct soft_ask {
-	uint32_t what; /* enum soft_question */
-	uint32_t space;	     /* MEMORY */
-	uint64_t addr, size; /* MEMORY; LINES: first and last line */
-	char text[SOFT_TEXT]; /* VALUE: an expression; LINES: a function, all of it ("": by addr and size); REGISTERS: a glob */
+	uint32_t what;	      /* enum soft_question */
+	uint32_t space;	      /* MEMORY */
+	uint64_t addr, size;  /* MEMORY; LINES: first and last line */
+	char text[SOFT_TEXT]; /* VALUE: an expression; LINES: a function, all of it ("": by addr and
+				 size); REGISTERS: a glob */
 };
 
 enum soft_warp_state { SOFT_WARP_RUNS, SOFT_WARP_WAITS, SOFT_WARP_ENDED };
@@ -131,7 +163,13 @@ struct soft_warp {
 	uint64_t step;
 	char text[SOFT_TEXT];
 };
-enum soft_lane_state { SOFT_LANE_ACTIVE, SOFT_LANE_DIVERGED, SOFT_LANE_ENDED, SOFT_LANE_NONE, SOFT_LANE_WAITS };
+enum soft_lane_state {
+	SOFT_LANE_ACTIVE,
+	SOFT_LANE_DIVERGED,
+	SOFT_LANE_ENDED,
+	SOFT_LANE_NONE,
+	SOFT_LANE_WAITS
+};
 struct soft_lane {
 	uint32_t lane, state, thread[3];
 	uint32_t line, source_line; /* where it goes on; 0: nowhere */
@@ -141,15 +179,16 @@ enum soft_block_state { SOFT_BLOCK_RUNS, SOFT_BLOCK_ENDED, SOFT_BLOCK_WAITS /* n
 struct soft_block { /* a row of blocks in the same state */
 	uint32_t state, first[3], last[3], pad;
 	uint64_t count;
-	uint32_t waiting, ended, warps, pad2; /* of one that runs: its warps at barriers, its warps that have ended, all */
+	uint32_t waiting, ended, warps,
+		pad2; /* of one that runs: its warps at barriers, its warps that have ended, all */
 };
 enum soft_value_type { SOFT_INT, SOFT_UINT, SOFT_FLOAT, SOFT_BOOL };
 struct soft_value { /* a register or an expression, of every lane of the focused warp */
 	char name[64];
-	uint32_t type, bytes; /* enum soft_value_type; of the value: 1 to 8 (SOFT_BOOL 0) */
-	uint32_t lanes, pad;  /* that have one */
+	uint32_t type, bytes;	    /* enum soft_value_type; of the value: 1 to 8 (SOFT_BOOL 0) */
+	uint32_t lanes, pad;	    /* that have one */
 	uint64_t value[SOFT_LANES]; /* bits; of a 4-byte float in the low half */
-	char declared[8]; /* "f32", "b64", "pred" */
+	char declared[8];	    /* "f32", "b64", "pred" */
 };
 struct soft_line {
 	uint32_t line, source_line;
@@ -169,15 +208,18 @@ struct soft_session;
 struct soft_debug {
 	uint32_t version, size; /* of this structure */
 	/* Begins a launch and stops before its first instruction. Parameters are copied. */
-	const char *(*start)(const struct soft_start *l, struct soft_session **ret, struct soft_stop *stop);
+	const char *(*start)(
+		const struct soft_start *l, struct soft_session **ret, struct soft_stop *stop);
 	const char *(*go)(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop);
 	/* Replaces all breakpoints and watchpoints; lines are filled in. */
 	const char *(*points)(struct soft_session *s, struct soft_point *p, unsigned n);
 	/* Chooses the thread that questions are about; STEP moves its warp. *ret_first is the block
 	 * that a new launch must begin with; UINT64_MAX: no new launch is needed. */
-	const char *(*focus)(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3], uint64_t *ret_first, struct soft_stop *stop);
+	const char *(*focus)(struct soft_session *s, const uint32_t block[3],
+		const uint32_t thread[3], uint64_t *ret_first, struct soft_stop *stop);
 	/* Answers with records, one after the other; a question about MEMORY gets bytes. */
-	const char *(*ask)(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
+	const char *(*ask)(
+		struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
 	/* Returns the turns taken so far, for start. */
 	const struct soft_turn *(*turns)(struct soft_session *s, unsigned *ret_n);
 	/* Ends the session, even in the middle of the launch. */

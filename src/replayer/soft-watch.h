@@ -58,17 +58,18 @@ enum soft_schedule { SOFT_SCHEDULE_FIXED, SOFT_SCHEDULE_RANDOM };
 
 enum soft_race_tier {
 	SOFT_RACE,
-	SOFT_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap checks what was read */
+	SOFT_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap
+				  checks what was read */
 	SOFT_RACE_SAME_VALUE,  /* the write left the bytes as they were */
 };
 enum { SOFT_RACE_NAME = 256, SOFT_RACE_FILE = 256, SOFT_RACE_INSN = 80 };
 struct soft_race_side {
-	uint32_t kind; /* enum soft_access */
-	uint32_t line; /* of the PTX text */
+	uint32_t kind;	      /* enum soft_access */
+	uint32_t line;	      /* of the PTX text */
 	uint32_t source_line; /* 0: not known */
 	uint32_t block[3], thread[3];
 	uint32_t pad;
-	char insn[SOFT_RACE_INSN]; /* "st.shared.u32" */
+	char insn[SOFT_RACE_INSN];			     /* "st.shared.u32" */
 	char function[SOFT_RACE_NAME], file[SOFT_RACE_FILE]; /* function: mangled */
 };
 /* Two threads of one launch access the same byte, at least one of them writes, and nothing orders
@@ -78,7 +79,7 @@ struct soft_race {
 	uint64_t count; /* times that the pair was seen */
 	uint64_t addr;	/* of the first time; shared: offset in the block's memory */
 	uint32_t size, shared, tier, pad;
-	char kernel[SOFT_RACE_NAME]; /* mangled */
+	char kernel[SOFT_RACE_NAME];   /* mangled */
 	struct soft_race_side side[2]; /* the earlier access, the later one */
 };
 

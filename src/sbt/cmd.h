@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command in memory, generated from commands.def, and the tables that describe it. The agent, the trace, the state
- * machine and the shell all pass commands as `struct sbt_cmd`. Needs no libc beyond stdint and string.h:
- * it is also compiled into the agent.
+ * A command in memory, generated from commands.def, and the tables that describe it. The agent, the
+ * trace, the state machine and the shell all pass commands as `struct sbt_cmd`. Needs no libc
+ * beyond stdint and string.h: it is also compiled into the agent.
  */
 #ifndef SBT_CMD_H
 #define SBT_CMD_H
@@ -35,45 +35,89 @@ enum sbt_class { SBT_CLASS_WORK, SBT_CLASS_OBJECT, SBT_CLASS_HOST, SBT_CLASS_NOT
 /* What commands of a kind do, or may do: the column DOES of commands.def. sbt_footprint() answers
  * for one command. */
 enum sbt_does {
-	SBT_QUEUED = 1,	       /* waits its turn in the stream that it names, if any; becomes a
-			        * graph's node while that stream is captured */
-	SBT_READS = 2,	       /* bytes that its record tells */
-	SBT_WRITES = 4,	       /* bytes that its record tells */
-	SBT_UPDATES = 8,       /* bytes that its record tells; others are meant to read them
-			        * meanwhile, as with an atomic */
+	SBT_QUEUED = 1,	 /* waits its turn in the stream that it names, if any; becomes a
+			  * graph's node while that stream is captured */
+	SBT_READS = 2,	 /* bytes that its record tells */
+	SBT_WRITES = 4,	 /* bytes that its record tells */
+	SBT_UPDATES = 8, /* bytes that its record tells; others are meant to read them
+			  * meanwhile, as with an atomic */
 	SBT_ALLOCATES = 16,
-	SBT_FREES = 32,	       /* an allocation; the record has its address only */
-	SBT_WAITS = 64,	       /* its stream waits for another's work */
-	SBT_SIGNALS = 128,     /* others may wait for it */
+	SBT_FREES = 32,	   /* an allocation; the record has its address only */
+	SBT_WAITS = 64,	   /* its stream waits for another's work */
+	SBT_SIGNALS = 128, /* others may wait for it */
 	SBT_HOST_WAITS = 256,
-	SBT_CALLS_HOST = 512,  /* a function of the program; the record does not tell what it
-			        * touches */
-	SBT_RUNS_KERNEL = 1024, /* what the code touches is for the caller to find: from access
-				 * sets, PTX or the arguments */
-	SBT_RUNS_GRAPH = 2048, /* what the graph's nodes do */
+	SBT_CALLS_HOST = 512,	 /* a function of the program; the record does not tell what it
+				  * touches */
+	SBT_RUNS_KERNEL = 1024,	 /* what the code touches is for the caller to find: from access
+				  * sets, PTX or the arguments */
+	SBT_RUNS_GRAPH = 2048,	 /* what the graph's nodes do */
 	SBT_DOES_UNKNOWN = 4096, /* not known: it may touch everything */
 };
 /* May change memory, or which allocation memory belongs to. */
-#define SBT_CHANGES (SBT_WRITES | SBT_UPDATES | SBT_FREES | SBT_CALLS_HOST | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)
+#define SBT_CHANGES                                                                                \
+	(SBT_WRITES | SBT_UPDATES | SBT_FREES | SBT_CALLS_HOST | SBT_RUNS_KERNEL |                 \
+		SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)
 
 /* Enumerations of the table; names for printing come from sbt_enum_name(). */
-enum sbt_copy { SBT_COPY_H2D, SBT_COPY_D2H, SBT_COPY_D2D, SBT_COPY_H2H, SBT_COPY_PEER, SBT_COPY_ANY };
-enum sbt_mem { SBT_MEM_DEVICE, SBT_MEM_PINNED, SBT_MEM_MANAGED, SBT_MEM_REGISTERED, SBT_MEM_ASYNC, SBT_MEM_VMM, SBT_MEM_IPC };
+enum sbt_copy {
+	SBT_COPY_H2D,
+	SBT_COPY_D2H,
+	SBT_COPY_D2D,
+	SBT_COPY_H2H,
+	SBT_COPY_PEER,
+	SBT_COPY_ANY
+};
+enum sbt_mem {
+	SBT_MEM_DEVICE,
+	SBT_MEM_PINNED,
+	SBT_MEM_MANAGED,
+	SBT_MEM_REGISTERED,
+	SBT_MEM_ASYNC,
+	SBT_MEM_VMM,
+	SBT_MEM_IPC
+};
 enum sbt_sync { SBT_SYNC_CTX, SBT_SYNC_STREAM, SBT_SYNC_EVENT };
 enum sbt_capture { SBT_CAPTURE_GLOBAL, SBT_CAPTURE_THREAD, SBT_CAPTURE_RELAXED };
 enum sbt_node {
-	SBT_NODE_KERNEL, SBT_NODE_COPY, SBT_NODE_FILL, SBT_NODE_HOST, SBT_NODE_GRAPH, SBT_NODE_EMPTY,
-	SBT_NODE_WAIT_EVENT, SBT_NODE_EVENT_RECORD, SBT_NODE_OTHER
+	SBT_NODE_KERNEL,
+	SBT_NODE_COPY,
+	SBT_NODE_FILL,
+	SBT_NODE_HOST,
+	SBT_NODE_GRAPH,
+	SBT_NODE_EMPTY,
+	SBT_NODE_WAIT_EVENT,
+	SBT_NODE_EVENT_RECORD,
+	SBT_NODE_OTHER
 };
 
 /* attach.what */
 enum sbt_attach { SBT_ATTACH_BEGINS, SBT_ATTACH_FOUND, SBT_ATTACH_UNKNOWN };
 
-/* How a field is printed and packed. All scalars are a u64 in memory, STR and BLOB a struct sbt_blob. */
+/* How a field is printed and packed. All scalars are a u64 in memory, STR and BLOB a struct
+ * sbt_blob. */
 enum sbt_type {
-	SBT_T_UINT, SBT_T_INT, SBT_T_BOOL, SBT_T_SIZE, SBT_T_ADDR, SBT_T_HEX, SBT_T_STREAM, SBT_T_EVENT, SBT_T_CONTEXT,
-	SBT_T_MODULE, SBT_T_KERNEL, SBT_T_GRAPH, SBT_T_SEQ, SBT_T_TIME, SBT_T_DURATION, SBT_T_STR, SBT_T_BLOB,
-	SBT_T_ENUM_COPY, SBT_T_ENUM_MEM, SBT_T_ENUM_SYNC, SBT_T_ENUM_CAPTURE, SBT_T_ENUM_NODE
+	SBT_T_UINT,
+	SBT_T_INT,
+	SBT_T_BOOL,
+	SBT_T_SIZE,
+	SBT_T_ADDR,
+	SBT_T_HEX,
+	SBT_T_STREAM,
+	SBT_T_EVENT,
+	SBT_T_CONTEXT,
+	SBT_T_MODULE,
+	SBT_T_KERNEL,
+	SBT_T_GRAPH,
+	SBT_T_SEQ,
+	SBT_T_TIME,
+	SBT_T_DURATION,
+	SBT_T_STR,
+	SBT_T_BLOB,
+	SBT_T_ENUM_COPY,
+	SBT_T_ENUM_MEM,
+	SBT_T_ENUM_SYNC,
+	SBT_T_ENUM_CAPTURE,
+	SBT_T_ENUM_NODE
 };
 
 #define SBT_C_UINT uint64_t
@@ -102,7 +146,9 @@ enum sbt_type {
 /* struct sbt_launch, struct sbt_copy_cmd, ...: one per kind */
 #define CMD(n, ID, name, cls, does, help) struct sbt_cmd_##name {
 #define FIELD(type, name, help) SBT_C_##type name;
-#define END(ID) };
+#define END(ID)                                                                                    \
+	}                                                                                          \
+	;
 #include "sbt/commands.def"
 #undef CMD
 #undef FIELD
@@ -120,9 +166,11 @@ enum sbt_cmd_flags {
 
 /* Bits of launch_attrs (CUlaunchAttributeID) that tsdb uses. */
 enum sbt_launch_attr {
-	SBT_ATTR_PROGRAMMATIC_STREAM = 6, /* the launch may begin before the one in front on its stream has finished */
-	SBT_ATTR_PROGRAMMATIC_EVENT = 7,  /* an event is recorded when the launch lets those behind it begin */
-	SBT_ATTR_COMPLETION_EVENT = 12,	  /* an event is recorded when all blocks have begun */
+	SBT_ATTR_PROGRAMMATIC_STREAM =
+		6, /* the launch may begin before the one in front on its stream has finished */
+	SBT_ATTR_PROGRAMMATIC_EVENT =
+		7, /* an event is recorded when the launch lets those behind it begin */
+	SBT_ATTR_COMPLETION_EVENT = 12, /* an event is recorded when all blocks have begun */
 	/* Not an attribute of CUDA; in saved schedules only. The launch is held while the launches
 	 * behind it that may begin early run as far as they can. */
 	SBT_ATTR_HELD = 63,
@@ -140,7 +188,8 @@ struct sbt_cmd {
 	uint32_t result;  /* CUresult; 0 is success */
 	uint32_t corr;	  /* CUPTI correlation id; 0: none */
 	uint64_t host_ns; /* CLOCK_REALTIME at API entry */
-	uint64_t gpu_start_ns, gpu_end_ns; /* CLOCK_REALTIME; 0 while not known. In the trace: the times chunks */
+	uint64_t gpu_start_ns,
+		gpu_end_ns; /* CLOCK_REALTIME; 0 while not known. In the trace: the times chunks */
 	union {
 #define CMD(n, ID, name, cls, does, help) struct sbt_cmd_##name name;
 #define FIELD(type, name, help)
@@ -173,8 +222,8 @@ struct sbt_kind_desc {
 const struct sbt_kind_desc *sbt_kind(unsigned kind);
 /* The kind called name, or 0. */
 unsigned sbt_kind_by_name(const char *name);
-/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, flags, thread, ctx, stack,
- * result, corr, host_ns, gpu_start_ns, gpu_end_ns) are in sbt_common_fields. */
+/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, flags, thread,
+ * ctx, stack, result, corr, host_ns, gpu_start_ns, gpu_end_ns) are in sbt_common_fields. */
 const struct sbt_field *sbt_field(unsigned kind, const char *name);
 extern const struct sbt_field sbt_common_fields[];
 
@@ -187,13 +236,15 @@ static inline bool sbt_type_is_blob(enum sbt_type t)
 uint64_t sbt_get(const struct sbt_cmd *c, const struct sbt_field *f);
 void sbt_set(struct sbt_cmd *c, const struct sbt_field *f, uint64_t v);
 const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_field *f);
-/* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out of range. */
+/* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out
+ * of range. */
 const char *sbt_enum_name(enum sbt_type type, uint64_t value);
 
 /* enum sbt_does of a kind; of a number that is not in the table SBT_DOES_UNKNOWN. */
 unsigned sbt_kind_does(unsigned kind);
-/* Whether a replay that goes one command after the other must keep commands of the kind in that order: they touch device memory in their
- * stream. Records of events and waits touch none, and take no turn. */
+/* Whether a replay that goes one command after the other must keep commands of the kind in that
+ * order: they touch device memory in their stream. Records of events and waits touch none, and take
+ * no turn. */
 bool sbt_kind_takes_turn(unsigned kind);
 /* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
 uint16_t sbt_stream_offset(unsigned kind);
@@ -201,32 +252,37 @@ uint16_t sbt_stream_offset(unsigned kind);
  * above 255 (tables hold 32 and 8 bits of them). NULL: there is none. Readers check this before
  * they cut values to 32 or 8 bits. */
 const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c);
-/* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free is of class OBJECT
- * and has its stream in a field. */
+/* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free
+ * is of class OBJECT and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
 /* Whether it ran on a stream: class WORK, no failed call, not captured into a graph. */
 bool sbt_cmd_is_work(const struct sbt_cmd *c);
 /* Whether the wait ends when memory holds v (CUDA driver API, CUstreamWaitValue_flags). */
 bool sbt_wait_is_over(const struct sbt_cmd_batch *wait, uint64_t v);
 
-/* --- the packed form used in the agent's ring and in graph_node.payload ------------------------------------------
- * u32 total size in bytes (a multiple of 8), u16 kind, u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32
- * number of fields, u64 host_ns; then for each field of the kind 8 bytes: the scalar, or the length of a BLOB or STR; after
- * them the bytes of the blobs in order, each padded to 8 with zeros. Little endian. GPU times are not in it.
+/* --- the packed form used in the agent's ring and in graph_node.payload
+ * ------------------------------------------ u32 total size in bytes (a multiple of 8), u16 kind,
+ * u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32 number of fields, u64 host_ns; then
+ * for each field of the kind 8 bytes: the scalar, or the length of a BLOB or STR; after them the
+ * bytes of the blobs in order, each padded to 8 with zeros. Little endian. GPU times are not in it.
  * The number of fields lets a payload of an older or newer minor version be read.
  */
 /* Bytes that packing c takes. */
 size_t sbt_pack_size(const struct sbt_cmd *c);
-/* Packs c into dst, which has sbt_pack_size(c) bytes, aligned to 8. No allocation, no lock: the agent's hot path. */
+/* Packs c into dst, which has sbt_pack_size(c) bytes, aligned to 8. No allocation, no lock: the
+ * agent's hot path. */
 void sbt_pack(void *dst, const struct sbt_cmd *c);
-/* Unpacks; blobs point into src. Returns the bytes used, or 0 when src (n bytes) is not a whole, valid record. */
+/* Unpacks; blobs point into src. Returns the bytes used, or 0 when src (n bytes) is not a whole,
+ * valid record. */
 size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n);
 
-/* --- kernels by name --------------------------------------------------------------------------------------------- */
-/* The qualified name without template arguments and parameters: "_ZN2at6native6matmulIfEEvPT_" -> "at::native::matmul".
- * A name that is not mangled (Itanium C++ ABI 5.1) is copied. Always NUL-terminates; no allocation. */
+/* --- kernels by name --- */
+/* The qualified name without template arguments and parameters: "_ZN2at6native6matmulIfEEvPT_" ->
+ * "at::native::matmul". A name that is not mangled (Itanium C++ ABI 5.1) is copied. Always
+ * NUL-terminates; no allocation. */
 void sbt_kernel_short_name(char *dst, size_t n, const char *mangled);
-/* Whether glob (*, ?, [..]) matches the mangled name, the short name, or the last component of the short name. */
+/* Whether glob (*, ?, [..]) matches the mangled name, the short name, or the last component of the
+ * short name. */
 bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name);
 
 #endif

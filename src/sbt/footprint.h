@@ -12,8 +12,9 @@
 
 #include "sbt/cmd.h"
 
-/* depth slices of height rows of width bytes. As the functions below make it: all of width, height and depth are 0, or none is; rows
- * do not overlap; pitch is at least width; slice is a multiple of pitch and at least pitch * height; the last byte has an address. */
+/* depth slices of height rows of width bytes. As the functions below make it: all of width, height
+ * and depth are 0, or none is; rows do not overlap; pitch is at least width; slice is a multiple of
+ * pitch and at least pitch * height; the last byte has an address. */
 struct sbt_rows {
 	uint64_t addr;
 	uint64_t width, height, depth;
@@ -41,12 +42,14 @@ const char *sbt_rows_of_fill(struct sbt_rows *ret, const struct sbt_cmd_fill *u)
 struct sbt_side {
 	uint64_t base;
 	uint64_t x, y, z;	/* bytes, rows, slices into it */
-	uint64_t pitch, height; /* 0: x and the copy's width, y and the copy's height: just as large as is touched */
+	uint64_t pitch, height; /* 0: x and the copy's width, y and the copy's height: just as large
+				   as is touched */
 };
 /* What 0 means was measured: tests/programs/pitches.cu, NVIDIA driver 580.159 on an H200. */
 /* The address where that side begins, its pitch and its slice, as sbt_cmd_copy has them. width and
  * height: the copy's. Overflow wraps; the driver refuses such copies. */
-void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr, uint64_t *pitch, uint64_t *slice);
+void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr,
+	uint64_t *pitch, uint64_t *slice);
 
 /* Bytes that a record says are touched. */
 struct sbt_touch {
@@ -75,7 +78,8 @@ struct sbt_footprint_node {
 };
 
 struct sbt_footprint_walk {
-	/* Node i of a graph; false: there is none. NULL: the caller has no table, and a graph launch may touch everything. */
+	/* Node i of a graph; false: there is none. NULL: the caller has no table, and a graph
+	 * launch may touch everything. */
 	bool (*node)(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
 	/* Called once for a command that is not a graph launch, else for each node that does
 	 * something, in child graphs too. c: the node's command, or the launch when the node has

@@ -3,16 +3,18 @@
  * The hash of memory contents. The host and a device compute the same value (src/gpucode/kernels.cu
  * runs where the memory is), so comparing moves no bytes. It does not resist an adversary.
  *
- * A page is SBT_PAGE bytes; the last one of a range may be shorter and is taken as if filled up with zeros. The page is 4096 cells of 16
- * bytes, a cell four little-endian u32 words w0..w3. Cell c belongs to lane c % 256 and turn c / 256, 16 turns. For half h (0, 1),
- * with K(l, h, j) = the j-th (0..3) u32 key of lane l: low 32 bits of mix(1 + l * 8 + h * 4 + j), and all sums mod 2^64:
+ * A page is SBT_PAGE bytes; the last one of a range may be shorter and is taken as if filled up
+ * with zeros. The page is 4096 cells of 16 bytes, a cell four little-endian u32 words w0..w3. Cell
+ * c belongs to lane c % 256 and turn c / 256, 16 turns. For half h (0, 1), with K(l, h, j) = the
+ * j-th (0..3) u32 key of lane l: low 32 bits of mix(1 + l * 8 + h * 4 + j), and all sums mod 2^64:
  *
- * 	acc(l, h) = 0; for turn 0..15: acc = acc * P + (u64)(w0 + K0) * (w1 + K1) + (u64)(w2 + K2) * (w3 + K3)	(w + K mod 2^32)
- * 	page(h) = sum over l of mix(acc(l, h) + (l + 1) * Q)
+ * 	acc(l, h) = 0; for turn 0..15: acc = acc * P + (u64)(w0 + K0) * (w1 + K1) + (u64)(w2 + K2) *
+ * (w3 + K3)	(w + K mod 2^32) page(h) = sum over l of mix(acc(l, h) + (l + 1) * Q)
  *
- * P = 0x9e3779b97f4a7c15, Q = 0xc2b2ae3d27d4eb4f, mix is splitmix64's finaliser: z ^= z >> 30; z *= 0xbf58476d1ce4e5b9;
- * z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31. The range's hash is, for each half, the sum over pages i of
- * mix(page(h) + (i + 1) * P), plus mix(size), so pages can be hashed in any order.
+ * P = 0x9e3779b97f4a7c15, Q = 0xc2b2ae3d27d4eb4f, mix is splitmix64's finaliser: z ^= z >> 30; z *=
+ * 0xbf58476d1ce4e5b9; z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31. The range's hash is, for
+ * each half, the sum over pages i of mix(page(h) + (i + 1) * P), plus mix(size), so pages can be
+ * hashed in any order.
  */
 #ifndef SBT_PAGEHASH_H
 #define SBT_PAGEHASH_H

@@ -32,22 +32,28 @@ struct python_layout {
 		uint16_t frame, previous;
 	} cframe;
 	struct {
-		uint16_t first_line, filename, name, qualname, lines, bytes, traceable, version; /* version: 0 when there is none */
+		uint16_t first_line, filename, name, qualname, lines, bytes, traceable,
+			version; /* version: 0 when there is none */
 	} code;
 	uint16_t ascii_data, compact_data; /* sizes of the heads of strings */
 	struct {
-		uint16_t head, next, threads; /* interpreters: the first (in _PyRuntime), the next, its threads */
+		uint16_t head, next, threads; /* interpreters: the first (in _PyRuntime), the next,
+						 its threads */
 	} interp;
 };
 
 /* The same in every version here. */
 enum {
-	PYTHON_TYPE = 8, PYTHON_SIZE = 16,	  /* of every object; of those with a length */
-	PYTHON_TEXT_HASH = 24,			  /* of an interned str: computed */
-	PYTHON_TYPE_NAME = 24, PYTHON_TYPE_BASIC = 32,
-	PYTHON_TEXT_STATE = 32, PYTHON_BYTES_DATA = 32,
-	PYTHON_CFRAME_OWNED = 3, PYTHON_GENERATOR = 1, /* enum _frameowner */
-	PYTHON_UNIT = 2,			  /* bytes of an instruction */
+	PYTHON_TYPE = 8,
+	PYTHON_SIZE = 16,      /* of every object; of those with a length */
+	PYTHON_TEXT_HASH = 24, /* of an interned str: computed */
+	PYTHON_TYPE_NAME = 24,
+	PYTHON_TYPE_BASIC = 32,
+	PYTHON_TEXT_STATE = 32,
+	PYTHON_BYTES_DATA = 32,
+	PYTHON_CFRAME_OWNED = 3,
+	PYTHON_GENERATOR = 1, /* enum _frameowner */
+	PYTHON_UNIT = 2,      /* bytes of an instruction */
 };
 
 /* The version as "3.12", of what Py_Version holds (0x030c01f0). */
@@ -62,7 +68,7 @@ enum {
 #define PYTHON_DEBUG_BYTES 512
 bool python_layout(struct python_layout *ret, uint32_t version, const void *head, const char **why);
 
-/* ---- the walk ------------------------------------------------------------------------------------------------------- */
+/* --- the walk --- */
 
 #define PYTHON_STEPS_MAX 8192u
 
@@ -80,7 +86,8 @@ struct python_walk {
 struct python_frame {
 	uint64_t code;	 /* 0: no function, only the end of a group */
 	uint64_t at;	 /* the instruction's offset from the code's first, bytes */
-	uint64_t anchor; /* not 0: the group's outermost frame; an address in the native frame that runs it */
+	uint64_t anchor; /* not 0: the group's outermost frame; an address in the native frame that
+			    runs it */
 };
 
 static inline bool python_plausible(uint64_t p)
@@ -89,26 +96,28 @@ static inline bool python_plausible(uint64_t p)
 }
 
 /* The walk over the frames of a thread state. */
-static inline __attribute__((always_inline)) bool python_begin(struct python_walk *w, const struct python_layout *l, uint64_t code_type,
-	uint64_t thread, python_read *read, void *arg)
+static inline __attribute__((always_inline)) bool python_begin(struct python_walk *w,
+	const struct python_layout *l, uint64_t code_type, uint64_t thread, python_read *read,
+	void *arg)
 {
-	*w = (struct python_walk){ .l = l, .code_type = code_type };
+	*w = (struct python_walk){.l = l, .code_type = code_type};
 	if (l->thread.frame)
 		return read(arg, thread + l->thread.frame, &w->frame, 8);
 	return read(arg, thread + l->thread.cframe, &w->cframe, 8) && python_plausible(w->cframe) &&
-		read(arg, w->cframe + l->cframe.frame, &w->frame, 8);
+	       read(arg, w->cframe + l->cframe.frame, &w->frame, 8);
 }
 
-/* Frames that have not yet begun, and those of the interpreter's own making, are not shown (_PyFrame_IsIncomplete). */
-static inline __attribute__((always_inline)) bool python_take(struct python_walk *w, uint64_t code, uint64_t instr, uint8_t owner,
-	struct python_frame *ret, python_read *read, void *arg)
+/* Frames that have not yet begun, and those of the interpreter's own making, are not shown
+ * (_PyFrame_IsIncomplete). */
+static inline __attribute__((always_inline)) bool python_take(struct python_walk *w, uint64_t code,
+	uint64_t instr, uint8_t owner, struct python_frame *ret, python_read *read, void *arg)
 {
 	uint64_t type;
 	int32_t traceable;
 	const struct python_layout *l = w->l;
 
-	if (!python_plausible(code) || !read(arg, code + PYTHON_TYPE, &type, 8) || type != w->code_type ||
-		!read(arg, code + l->code.traceable, &traceable, 4)) {
+	if (!python_plausible(code) || !read(arg, code + PYTHON_TYPE, &type, 8) ||
+		type != w->code_type || !read(arg, code + l->code.traceable, &traceable, 4)) {
 		w->bad = true;
 		return false;
 	}
@@ -125,19 +134,23 @@ static inline __attribute__((always_inline)) bool python_take(struct python_walk
 }
 
 /* The next frame, innermost first. False at the end, or when what is there is no frame (w->bad). */
-static inline __attribute__((always_inline)) bool python_next(struct python_walk *w, struct python_frame *ret, python_read *read, void *arg)
+static inline __attribute__((always_inline)) bool python_next(
+	struct python_walk *w, struct python_frame *ret, python_read *read, void *arg)
 {
 	const struct python_layout *l = w->l;
 	const uint64_t f = w->frame;
 	uint64_t code, instr;
 	uint8_t owner, entry = 0;
 
-	*ret = (struct python_frame){ 0 };
+	*ret = (struct python_frame){0};
 	if (!f)
 		return false;
-	if (!python_plausible(f) || ++w->steps > PYTHON_STEPS_MAX || !read(arg, f + l->frame.previous, &w->frame, 8) ||
-		!read(arg, f + l->frame.code, &code, 8) || !read(arg, f + l->frame.instr, &instr, 8) ||
-		!read(arg, f + l->frame.owner, &owner, 1) || (l->frame.entry && !read(arg, f + l->frame.entry, &entry, 1))) {
+	if (!python_plausible(f) || ++w->steps > PYTHON_STEPS_MAX ||
+		!read(arg, f + l->frame.previous, &w->frame, 8) ||
+		!read(arg, f + l->frame.code, &code, 8) ||
+		!read(arg, f + l->frame.instr, &instr, 8) ||
+		!read(arg, f + l->frame.owner, &owner, 1) ||
+		(l->frame.entry && !read(arg, f + l->frame.entry, &entry, 1))) {
 		w->bad = true;
 		return false;
 	}
@@ -147,23 +160,27 @@ static inline __attribute__((always_inline)) bool python_next(struct python_walk
 	}
 	if (entry) {
 		ret->anchor = w->cframe;
-		if (!python_plausible(w->cframe) || !read(arg, w->cframe + l->cframe.previous, &w->cframe, 8))
+		if (!python_plausible(w->cframe) ||
+			!read(arg, w->cframe + l->cframe.previous, &w->cframe, 8))
 			w->frame = 0;
 	}
 	return python_take(w, code, instr, owner, ret, read, arg);
 }
 
-/* ---- strings -------------------------------------------------------------------------------------------------------- */
+/* --- strings --- */
 
-/* The str object's text as UTF-8, at most max - 1 bytes and a NUL; returns the length, 0 when it is none or cannot be read. */
-size_t python_text(const struct python_layout *l, uint64_t object, char *to, size_t max, python_read *read, void *arg);
+/* The str object's text as UTF-8, at most max - 1 bytes and a NUL; returns the length, 0 when it is
+ * none or cannot be read. */
+size_t python_text(const struct python_layout *l, uint64_t object, char *to, size_t max,
+	python_read *read, void *arg);
 /* Where a bytes object's contents lie and how many there are. False: cannot be read. */
-bool python_bytes(uint64_t object, uint64_t *ret_address, uint64_t *ret_n, python_read *read, void *arg);
+bool python_bytes(
+	uint64_t object, uint64_t *ret_address, uint64_t *ret_n, python_read *read, void *arg);
 
-/* ---- lines (python-lines.c) ------------------------------------------------------------------------------ */
+/* --- lines (python-lines.c) --- */
 
-/* The line of the instruction at byte offset at: table is co_linetable (PEP 626; CPython, Objects/locations.md). 0: it has none, or the table,
- * which may be anything, does not say. */
+/* The line of the instruction at byte offset at: table is co_linetable (PEP 626; CPython,
+ * Objects/locations.md). 0: it has none, or the table, which may be anything, does not say. */
 unsigned python_line(const void *table, size_t n, unsigned first_line, uint64_t at);
 
 #endif

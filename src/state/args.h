@@ -18,7 +18,8 @@ struct args_words {
 
 static inline struct args_words args_words(struct sbt_blob args, struct sbt_blob params)
 {
-	return (struct args_words){.args = args, .params = params, .end = params.len < 8 ? args.len : 0};
+	return (struct args_words){
+		.args = args, .params = params, .end = params.len < 8 ? args.len : 0};
 }
 
 /* The next such word in *ret; false at the end. Words up to 0xffff are no addresses and are

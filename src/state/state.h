@@ -5,11 +5,12 @@
  * I/O, no GPU, no process, so the same code runs live, in `tsdb view` and in replay. Objects refer
  * to each other by id, never by pointer. Not thread-safe.
  *
- * Submitted and retired are two things. state_apply(launch) puts the command into its stream's queue. It leaves the queue
- * when it is retired: because the host learned so (sync_end, a query that said yes, a synchronous copy, a context
- * sync, a host wait on an event), or because the caller says so (state_retire: a replay step, or GPU timestamps). Retiring
- * a command retires all it depends on: earlier work of its stream, the records its waits waited for, and across the legacy
- * default stream's barrier.
+ * Submitted and retired are two things. state_apply(launch) puts the command into its stream's
+ * queue. It leaves the queue when it is retired: because the host learned so (sync_end, a query
+ * that said yes, a synchronous copy, a context sync, a host wait on an event), or because the
+ * caller says so (state_retire: a replay step, or GPU timestamps). Retiring a command retires all
+ * it depends on: earlier work of its stream, the records its waits waited for, and across the
+ * legacy default stream's barrier.
  */
 #ifndef STATE_STATE_H
 #define STATE_STATE_H
@@ -17,15 +18,17 @@
 #include "sbt/footprint.h"
 #include "sbt/sbt.h"
 
-/* Status of a command in a stream's queue; a stream shows that of its head, IDLE with an empty queue. */
+/* Status of a command in a stream's queue; a stream shows that of its head, IDLE with an empty
+ * queue. */
 enum state_status {
 	STATE_IDLE,
-	STATE_PENDING,	/* queued behind another command ("Dispatch Pending") */
-	STATE_RUNNING,	/* at the head, nothing holds it back */
-	STATE_WAITING,	/* at the head, held back by an event, a wait, or another stream's barrier */
+	STATE_PENDING, /* queued behind another command ("Dispatch Pending") */
+	STATE_RUNNING, /* at the head, nothing holds it back */
+	STATE_WAITING, /* at the head, held back by an event, a wait, or another stream's barrier */
 	STATE_FINISHED,
 };
-const char *state_status_name(enum state_status s); /* "Idle", "Dispatch Pending", "Running", "Waiting", "Finished" */
+const char *state_status_name(
+	enum state_status s); /* "Idle", "Dispatch Pending", "Running", "Waiting", "Finished" */
 
 struct state;
 
@@ -33,9 +36,10 @@ struct state *state_new(void);
 struct state *state_clone(const struct state *s);
 void state_free(struct state *s);
 
-/* The fold. A command that contradicts the state (free of an unknown address, double create) is applied as far as it
- * makes sense and counted in state_totals.oddities with the last one's sentence: the program may be wrong, we go on. An error
- * means a command of a kind or with ids that no trace can hold. Failed calls (result != 0) change nothing but counters. */
+/* The fold. A command that contradicts the state (free of an unknown address, double create) is
+ * applied as far as it makes sense and counted in state_totals.oddities with the last one's
+ * sentence: the program may be wrong, we go on. An error means a command of a kind or with ids that
+ * no trace can hold. Failed calls (result != 0) change nothing but counters. */
 struct err *state_apply(struct state *s, const struct sbt_cmd *c) TS_CHECK;
 /* The check that state_apply() makes: an error when no trace can hold c. Other code that cuts ids
  * to 32 bits calls it first. */
@@ -52,8 +56,8 @@ size_t state_bytes(const struct state *s);
 
 /* A recorder writes a keyframe every so many commands ... */
 #define STATE_KEYFRAME_EVERY 16384
-/* ... and less often while the state is large, so that keyframes stay a small part of the trace: a keyframe is due when
- * sbt_writer_since_keyframe() reaches this. */
+/* ... and less often while the state is large, so that keyframes stay a small part of the trace: a
+ * keyframe is due when sbt_writer_since_keyframe() reaches this. */
 uint64_t state_keyframe_every(const struct state *s);
 
 /* For keyframes. Decoding checks everything: hostile input. */
@@ -62,38 +66,44 @@ struct err *state_decode(struct state **ret, const void *p, size_t n) TS_CHECK;
 /* XXH64 over everything that is shown: equal states have equal hashes. */
 uint64_t state_hash(const struct state *s);
 
-/* ---- looking ------------------------------------------------------------------------------------------------------
- * Structures are snapshots filled by the call; strings and blobs in them belong to the state and live until it changes.
- * Iteration: `for (i = 0; state_stream(s, i, &st); i++)`, in order of id. The _by_ calls return false when there is none. */
+/* ---- looking
+ * ------------------------------------------------------------------------------------------------------
+ * Structures are snapshots filled by the call; strings and blobs in them belong to the state and
+ * live until it changes. Iteration: `for (i = 0; state_stream(s, i, &st); i++)`, in order of id.
+ * The _by_ calls return false when there is none. */
 
 struct state_stream {
 	uint32_t id, ctx, created_by_thread;
 	uint64_t handle, flags;
 	int64_t priority;
 	bool is_default, per_thread, destroyed, capturing;
-	bool before; /* here and below: it was there when tsdb was attached to the running program */
-	enum state_status status; /* of the head */
-	uint64_t head;		  /* seq of the head; 0 when idle */
-	uint64_t pending;	  /* commands in the queue, the head included */
+	bool before; /* here and below: it was there when tsdb was attached to the running program
+		      */
+	enum state_status status;     /* of the head */
+	uint64_t head;		      /* seq of the head; 0 when idle */
+	uint64_t pending;	      /* commands in the queue, the head included */
 	uint64_t submitted, finished; /* in all */
-	uint64_t last_submitted;  /* seq; 0 none */
+	uint64_t last_submitted;      /* seq; 0 none */
 	/* for WAITING: */
 	uint32_t wait_event, wait_stream; /* SBT_NO_ID when not */
-	uint64_t wait_seq;		  /* the record or barrier command that has to finish first */
+	uint64_t wait_seq; /* the record or barrier command that has to finish first */
 };
 bool state_stream(const struct state *s, unsigned i, struct state_stream *ret);
 bool state_stream_by_id(const struct state *s, uint32_t id, struct state_stream *ret);
-/* The queue of a stream, head first; the newest STATE_QUEUE_MAX are kept, older ones are counted in pending only. */
+/* The queue of a stream, head first; the newest STATE_QUEUE_MAX are kept, older ones are counted in
+ * pending only. */
 #define STATE_QUEUE_MAX 4096
-bool state_queue(const struct state *s, uint32_t stream, unsigned i, struct sbt_cmd *ret_brief, enum state_status *ret_status);
+bool state_queue(const struct state *s, uint32_t stream, unsigned i, struct sbt_cmd *ret_brief,
+	enum state_status *ret_status);
 
 struct state_event {
 	uint32_t id;
 	uint64_t handle, flags;
-	bool recorded, destroyed, before; /* before, and not recorded since: whether it ever was is not known */
-	bool complete;		/* known to be finished */
-	uint32_t stream;	/* of the last record */
-	uint64_t record_seq;	/* last record; 0 never */
+	bool recorded, destroyed,
+		before;	     /* before, and not recorded since: whether it ever was is not known */
+	bool complete;	     /* known to be finished */
+	uint32_t stream;     /* of the last record */
+	uint64_t record_seq; /* last record; 0 never */
 	uint64_t records, waits; /* in all */
 };
 bool state_event(const struct state *s, unsigned i, struct state_event *ret);
@@ -132,10 +142,11 @@ struct state_alloc {
 	enum sbt_mem mem;
 	uint32_t device, ctx, stack;
 	uint64_t alloc_seq;
-	uint64_t last_writer; /* seq of the last copy or fill into it, launch that was given a pointer into it, or launch of a graph with a node that is
-			       * not known; 0 none */
+	uint64_t last_writer; /* seq of the last copy or fill into it, launch that was given a
+			       * pointer into it, or launch of a graph with a node that is not
+			       * known; 0 none */
 	bool before;
-	bool writer_certain;  /* false for a launch: it may only have read */
+	bool writer_certain; /* false for a launch: it may only have read */
 };
 /* Live allocations in order of address. */
 bool state_alloc(const struct state *s, unsigned i, struct state_alloc *ret);
@@ -147,8 +158,9 @@ struct state_graph {
 	uint64_t handle, launches, last_launch;
 	unsigned nodes;
 	bool is_exec, destroyed, before; /* before: an executable one, whose nodes are not known */
-	uint64_t made;	      /* seq of what created it; 0 not known */
-	uint64_t capture_first; /* seq of the capture_begin that it came from (made is the end); 0: none */
+	uint64_t made;			 /* seq of what created it; 0 not known */
+	uint64_t capture_first; /* seq of the capture_begin that it came from (made is the end); 0:
+				   none */
 	uint32_t capture_stream;
 	enum sbt_capture capture_mode;
 	uint64_t updates, last_update; /* of an executable one: how often it was changed; seq */
@@ -166,7 +178,8 @@ bool state_graph_by_id(const struct state *s, uint32_t id, struct state_graph *r
 /* The i-th node, in order of number. */
 bool state_graph_node(const struct state *s, uint32_t graph, unsigned i, struct state_node *ret);
 /* The same for sbt_footprint_each(): nodes that launches leave out are empty ones. */
-bool state_footprint_node(const struct state *s, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
+bool state_footprint_node(
+	const struct state *s, uint64_t graph, unsigned i, struct sbt_footprint_node *ret);
 
 struct state_device {
 	uint32_t device;
@@ -187,13 +200,15 @@ struct state_thread {
 bool state_thread(const struct state *s, unsigned i, struct state_thread *ret);
 
 struct state_totals {
-	uint64_t seq;	   /* of the last command applied */
+	uint64_t seq; /* of the last command applied */
 	uint64_t commands, launches, copies, fills, syncs, failed;
 	uint64_t pending; /* commands queued on all streams */
 	uint64_t oddities;
 	const char *last_oddity; /* NULL or a sentence */
-	/* tsdb was attached here; 0: it saw the program from its beginning. What was found by looking, and what could not be. */
-	uint64_t attach_seq, found_allocations, found_bytes, found_missed, found_probed, found_ns, unknown;
+	/* tsdb was attached here; 0: it saw the program from its beginning. What was found by
+	 * looking, and what could not be. */
+	uint64_t attach_seq, found_allocations, found_bytes, found_missed, found_probed, found_ns,
+		unknown;
 	const char *last_unknown; /* NULL or a sentence */
 };
 void state_totals(const struct state *s, struct state_totals *ret);
@@ -201,31 +216,44 @@ void state_totals(const struct state *s, struct state_totals *ret);
 /* For the printers of room sbt: kernel names and parameters out of this state. */
 struct sbt_names state_names(const struct state *s);
 
-/* ---- seeking ------------------------------------------------------------------------------------------------------ */
+/* --- seeking --- */
 
-/* The state of the last sound keyframe at or before seq; an empty one when there is none. Caller frees. */
+/* The state of the last sound keyframe at or before seq; an empty one when there is none. Caller
+ * frees. */
 struct err *state_keyframe(struct state **ret, struct sbt_reader *trace, uint64_t seq) TS_CHECK;
 /* The exact state after the last command with seq' <= seq: keyframe, then fold. Caller frees. */
 struct err *state_at(struct state **ret, struct sbt_reader *trace, uint64_t seq) TS_CHECK;
-/* The state at a host time: commands entered by then, retired if their GPU end is by then, begun if their start is.
- * ERR_INCOMPLETE when the trace has no GPU times. */
+/* The state at a host time: commands entered by then, retired if their GPU end is by then, begun if
+ * their start is. ERR_INCOMPLETE when the trace has no GPU times. */
 struct err *state_at_time(struct state **ret, struct sbt_reader *trace, uint64_t ns) TS_CHECK;
 
-/* ---- printing (text and JSON), used by `state show`, `info X` and `tsdb view` ---------------------------------------- */
+/* --- printing (text and JSON), used by `state show`, `info X` and `tsdb view` --- */
 
 enum state_view { /* rows of the table in state/print/print.c */
-	STATE_VIEW_STREAMS, STATE_VIEW_EVENTS, STATE_VIEW_CONTEXTS, STATE_VIEW_MODULES, STATE_VIEW_KERNELS,
-	STATE_VIEW_ALLOCS, STATE_VIEW_GRAPHS, STATE_VIEW_DEVICES, STATE_VIEW_THREADS, STATE_VIEW_ALL
+	STATE_VIEW_STREAMS,
+	STATE_VIEW_EVENTS,
+	STATE_VIEW_CONTEXTS,
+	STATE_VIEW_MODULES,
+	STATE_VIEW_KERNELS,
+	STATE_VIEW_ALLOCS,
+	STATE_VIEW_GRAPHS,
+	STATE_VIEW_DEVICES,
+	STATE_VIEW_THREADS,
+	STATE_VIEW_ALL
 };
-/* One table, columns aligned, a header line; an empty one says "No streams." columns: of the screen, 0 for any number. What does not fit comes as
- * another table below, behind an empty line. */
+/* One table, columns aligned, a header line; an empty one says "No streams." columns: of the
+ * screen, 0 for any number. What does not fit comes as another table below, behind an empty line.
+ */
 void state_print(struct buf *out, const struct state *s, enum state_view view, unsigned columns);
-/* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them. */
+/* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them.
+ */
 void state_json(struct buf *out, const struct state *s, enum state_view view);
-/* One device in detail: what it is, its contexts, streams and allocations. False when there is no such device. */
+/* One device in detail: what it is, its contexts, streams and allocations. False when there is no
+ * such device. */
 bool state_print_device(struct buf *out, const struct state *s, uint32_t device, unsigned columns);
 bool state_json_device(struct buf *out, const struct state *s, uint32_t device);
-/* One stream in detail: head, why it waits, its queue (in text the first 64). False when there is no such stream. */
+/* One stream in detail: head, why it waits, its queue (in text the first 64). False when there is
+ * no such stream. */
 bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream);
 bool state_json_stream(struct buf *out, const struct state *s, uint32_t stream);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints a variable as gdb would, by its DWARF type: numbers, characters, pointers, C strings, enumerations, structures and arrays, the last two
- * cut short: a backtrace is to be read, not scrolled. Types may be cyclic or hostile: depth and counts are bounded.
+ * Prints a variable as gdb would, by its DWARF type: numbers, characters, pointers, C strings,
+ * enumerations, structures and arrays, the last two cut short: a backtrace is to be read, not
+ * scrolled. Types may be cyclic or hostile: depth and counts are bounded.
  */
 #include "symbols/variables.h"
 
@@ -9,7 +10,7 @@
 #include <elfutils/libdw.h>
 #include <string.h>
 
-#define DEPTH_MAX 3u	/* structures within structures; then {...} */
+#define DEPTH_MAX 3u /* structures within structures; then {...} */
 #define ELEMENTS_MAX 8u
 #define MEMBERS_MAX 16u
 #define STRING_MAX 200u
@@ -54,7 +55,9 @@ static uint64_t unsigned_attr(Dwarf_Die *die, unsigned name, uint64_t otherwise)
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
 
-	return dwarf_attr_integrate(die, name, &attr) && dwarf_formudata(&attr, &v) == 0 ? v : otherwise;
+	return dwarf_attr_integrate(die, name, &attr) && dwarf_formudata(&attr, &v) == 0
+		       ? v
+		       : otherwise;
 }
 
 static uint64_t size_of(Dwarf_Die *type)
@@ -76,7 +79,8 @@ static bool is_char(Dwarf_Die *type)
 
 /* ---- bytes ---- */
 
-static bool read_place(const struct printer *p, const struct dwarf_place *place, void *dst, uint64_t n)
+static bool read_place(
+	const struct printer *p, const struct dwarf_place *place, void *dst, uint64_t n)
 {
 	struct err *e;
 
@@ -96,7 +100,8 @@ static void unreadable(const struct printer *p, const struct dwarf_place *place)
 	if (place->kind == PLACE_VALUE)
 		buf_str(p->out, "<value larger than a register>");
 	else
-		buf_printf(p->out, "<cannot access memory at 0x%llx>", (unsigned long long)place->addr);
+		buf_printf(p->out, "<cannot access memory at 0x%llx>",
+			(unsigned long long)place->addr);
 }
 
 static void print_char(struct buf *out, unsigned char c, char quote)
@@ -166,7 +171,8 @@ static int64_t sign_extend(uint64_t v, uint64_t bytes)
 static void print_base(const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place)
 {
 	unsigned char b[16] = {0};
-	uint64_t n = size_of(type), v = 0, encoding = unsigned_attr(type, DW_AT_encoding, DW_ATE_signed);
+	uint64_t n = size_of(type), v = 0,
+		 encoding = unsigned_attr(type, DW_AT_encoding, DW_ATE_signed);
 
 	if (n == 0 || n > sizeof(b)) {
 		buf_printf(p->out, "<%llu bytes>", (unsigned long long)n);
@@ -189,7 +195,8 @@ static void print_base(const struct printer *p, Dwarf_Die *type, const struct dw
 	memcpy(&v, b, n);
 	if (encoding == DW_ATE_boolean && v <= 1)
 		buf_str(p->out, v ? "true" : "false");
-	else if (encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF)
+	else if (encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
+		 encoding == DW_ATE_UTF)
 		buf_printf(p->out, "%llu", (unsigned long long)v);
 	else
 		buf_printf(p->out, "%lld", (long long)sign_extend(v, n));
@@ -218,8 +225,10 @@ static void print_enum(const struct printer *p, Dwarf_Die *type, const struct dw
 		Dwarf_Attribute attr;
 		Dwarf_Sword c;
 
-		if (dwarf_tag(&child) == DW_TAG_enumerator && dwarf_attr(&child, DW_AT_const_value, &attr) &&
-			dwarf_formsdata(&attr, &c) == 0 && (c == value || (uint64_t)c == v) && dwarf_diename(&child)) {
+		if (dwarf_tag(&child) == DW_TAG_enumerator &&
+			dwarf_attr(&child, DW_AT_const_value, &attr) &&
+			dwarf_formsdata(&attr, &c) == 0 && (c == value || (uint64_t)c == v) &&
+			dwarf_diename(&child)) {
 			buf_str(p->out, dwarf_diename(&child));
 			return;
 		}
@@ -247,16 +256,19 @@ static void print_pointer(const struct printer *p, Dwarf_Die *type, const struct
 
 /* ---- aggregates ---- */
 
-static void print_value(const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth);
+static void print_value(
+	const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth);
 
-static void print_member(const struct printer *p, Dwarf_Die *member, const struct dwarf_place *whole, unsigned depth)
+static void print_member(
+	const struct printer *p, Dwarf_Die *member, const struct dwarf_place *whole, unsigned depth)
 {
 	struct dwarf_place place = *whole;
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 	uint64_t offset = unsigned_attr(member, DW_AT_data_member_location, 0);
 
-	if (dwarf_attr(member, DW_AT_bit_size, &attr) || (whole->kind == PLACE_VALUE && offset >= 8) || !type_of(member, &type)) {
+	if (dwarf_attr(member, DW_AT_bit_size, &attr) ||
+		(whole->kind == PLACE_VALUE && offset >= 8) || !type_of(member, &type)) {
 		buf_str(p->out, "...");
 		return;
 	}
@@ -265,7 +277,8 @@ static void print_member(const struct printer *p, Dwarf_Die *member, const struc
 	print_value(p, &type, &place, depth + 1);
 }
 
-static void print_struct(const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
+static void print_struct(
+	const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
 {
 	unsigned n = 0;
 	Dwarf_Die m;
@@ -279,7 +292,8 @@ static void print_struct(const struct printer *p, Dwarf_Die *type, const struct 
 		int tag = dwarf_tag(&m);
 		Dwarf_Attribute attr;
 
-		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_attr(&m, DW_AT_external, &attr))
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+			dwarf_attr(&m, DW_AT_external, &attr))
 			continue;
 		if (n++)
 			buf_str(p->out, ", ");
@@ -313,13 +327,15 @@ static uint64_t array_count(Dwarf_Die *type, bool *ret_more_dimensions)
 	return n;
 }
 
-static void print_array(const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
+static void print_array(
+	const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
 {
 	bool more;
 	uint64_t n = array_count(type, &more), size;
 	Dwarf_Die element, peeled;
 
-	if (place->kind != PLACE_MEMORY || depth >= DEPTH_MAX || more || n == UINT64_MAX || !type_of(type, &element)) {
+	if (place->kind != PLACE_MEMORY || depth >= DEPTH_MAX || more || n == UINT64_MAX ||
+		!type_of(type, &element)) {
 		buf_str(p->out, "{...}");
 		return;
 	}
@@ -340,7 +356,8 @@ static void print_array(const struct printer *p, Dwarf_Die *type, const struct d
 	buf_str(p->out, n > ELEMENTS_MAX ? ", ...}" : "}");
 }
 
-static void print_value(const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
+static void print_value(
+	const struct printer *p, Dwarf_Die *type, const struct dwarf_place *place, unsigned depth)
 {
 	Dwarf_Die t = *type;
 
@@ -372,7 +389,8 @@ static void print_value(const struct printer *p, Dwarf_Die *type, const struct d
 	}
 }
 
-void dwarf_print(const struct dwarf_context *ctx, struct buf *out, Dwarf_Die *type, const struct dwarf_place *place)
+void dwarf_print(const struct dwarf_context *ctx, struct buf *out, Dwarf_Die *type,
+	const struct dwarf_place *place)
 {
 	struct printer p = {ctx, out};
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evaluates the location of a variable (DWARF 5, 2.5 and 2.6) as far as compilers need it for plain variables: frame base, registers,
- * addresses, constants and a little arithmetic. Anything else is named, never guessed. Expressions come from a file on
- * disk that may be anything: the stack is bounded, and there are no jumps, so evaluation ends.
+ * Evaluates the location of a variable (DWARF 5, 2.5 and 2.6) as far as compilers need it for plain
+ * variables: frame base, registers, addresses, constants and a little arithmetic. Anything else is
+ * named, never guessed. Expressions come from a file on disk that may be anything: the stack is
+ * bounded, and there are no jumps, so evaluation ends.
  */
 #include "symbols/variables.h"
 
@@ -16,7 +17,8 @@ struct machine {
 	const struct dwarf_context *ctx;
 	uint64_t stack[DEPTH];
 	unsigned n;
-	bool is_value; /* DW_OP_stack_value or a register was seen: the top is the value, not its address */
+	bool is_value; /* DW_OP_stack_value or a register was seen: the top is the value, not its
+			  address */
 	const char *why;
 };
 
@@ -162,13 +164,32 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 		return call_frame_cfa(m);
 	case DW_OP_addr:
 		return push(m, op->number + m->ctx->load_bias);
-	case DW_OP_const1u: case DW_OP_const2u: case DW_OP_const4u: case DW_OP_const8u: case DW_OP_constu:
-	case DW_OP_const1s: case DW_OP_const2s: case DW_OP_const4s: case DW_OP_const8s: case DW_OP_consts:
+	case DW_OP_const1u:
+	case DW_OP_const2u:
+	case DW_OP_const4u:
+	case DW_OP_const8u:
+	case DW_OP_constu:
+	case DW_OP_const1s:
+	case DW_OP_const2s:
+	case DW_OP_const4s:
+	case DW_OP_const8s:
+	case DW_OP_consts:
 		return push(m, op->number); /* libdw has widened it */
-	case DW_OP_plus_uconst: case DW_OP_neg: case DW_OP_not: case DW_OP_dup: case DW_OP_drop:
+	case DW_OP_plus_uconst:
+	case DW_OP_neg:
+	case DW_OP_not:
+	case DW_OP_dup:
+	case DW_OP_drop:
 		return unary(m, op);
-	case DW_OP_plus: case DW_OP_minus: case DW_OP_mul: case DW_OP_and: case DW_OP_or: case DW_OP_xor:
-	case DW_OP_shl: case DW_OP_shr: case DW_OP_shra:
+	case DW_OP_plus:
+	case DW_OP_minus:
+	case DW_OP_mul:
+	case DW_OP_and:
+	case DW_OP_or:
+	case DW_OP_xor:
+	case DW_OP_shl:
+	case DW_OP_shr:
+	case DW_OP_shra:
 		return binary(m, op->atom);
 	case DW_OP_deref:
 		return deref(m);
@@ -177,11 +198,14 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 		return true;
 	case DW_OP_nop:
 		return true;
-	case DW_OP_entry_value: case DW_OP_GNU_entry_value:
+	case DW_OP_entry_value:
+	case DW_OP_GNU_entry_value:
 		return fail(m, "only its value at the function's entry is known");
-	case DW_OP_piece: case DW_OP_bit_piece:
+	case DW_OP_piece:
+	case DW_OP_bit_piece:
 		return fail(m, "it lies in pieces");
-	case DW_OP_form_tls_address: case DW_OP_GNU_push_tls_address:
+	case DW_OP_form_tls_address:
+	case DW_OP_GNU_push_tls_address:
 		return fail(m, "it is thread-local");
 	default:
 		return fail(m, "its location is of a kind that is not evaluated");
@@ -196,18 +220,22 @@ static bool run(struct machine *m, const Dwarf_Op *ops, size_t n)
 	return true;
 }
 
-/* Compilers write negative constants in signed forms; the fixed-size forms hold what is not negative (gcc 12, clang 14). */
+/* Compilers write negative constants in signed forms; the fixed-size forms hold what is not
+ * negative (gcc 12, clang 14). */
 static struct dwarf_place constant(Dwarf_Attribute *attr)
 {
 	unsigned form = dwarf_whatform(attr);
 	Dwarf_Sword v;
 	Dwarf_Word u;
 
-	if ((form == DW_FORM_sdata || form == DW_FORM_implicit_const) && dwarf_formsdata(attr, &v) == 0)
+	if ((form == DW_FORM_sdata || form == DW_FORM_implicit_const) &&
+		dwarf_formsdata(attr, &v) == 0)
 		return (struct dwarf_place){.kind = PLACE_VALUE, .value = (uint64_t)v};
-	if (form != DW_FORM_sdata && form != DW_FORM_implicit_const && dwarf_formudata(attr, &u) == 0)
+	if (form != DW_FORM_sdata && form != DW_FORM_implicit_const &&
+		dwarf_formudata(attr, &u) == 0)
 		return (struct dwarf_place){.kind = PLACE_VALUE, .value = u};
-	return (struct dwarf_place){.kind = PLACE_UNKNOWN, .why = "a constant that is not a number"};
+	return (struct dwarf_place){
+		.kind = PLACE_UNKNOWN, .why = "a constant that is not a number"};
 }
 
 struct dwarf_place dwarf_locate(const struct dwarf_context *ctx, Dwarf_Die *var)
@@ -219,8 +247,8 @@ struct dwarf_place dwarf_locate(const struct dwarf_context *ctx, Dwarf_Die *var)
 
 	if (dwarf_attr_integrate(var, DW_AT_const_value, &attr))
 		return constant(&attr);
-	if (!dwarf_attr_integrate(var, DW_AT_location, &attr) || dwarf_getlocation_addr(&attr, ctx->pc, &ops, &n, 1) != 1 ||
-		n == 0)
+	if (!dwarf_attr_integrate(var, DW_AT_location, &attr) ||
+		dwarf_getlocation_addr(&attr, ctx->pc, &ops, &n, 1) != 1 || n == 0)
 		return nowhere;
 	if (!run(&m, ops, n))
 		return (struct dwarf_place){.kind = PLACE_UNKNOWN, .why = m.why};

@@ -66,7 +66,8 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
 	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
 		const char *n;
 
-		if (gelf_getshdr(s, ret) && (n = elf_strptr(elf, strings, ret->sh_name)) && strcmp(n, name) == 0)
+		if (gelf_getshdr(s, ret) && (n = elf_strptr(elf, strings, ret->sh_name)) &&
+			strcmp(n, name) == 0)
 			return s;
 	}
 	return NULL;
@@ -154,8 +155,8 @@ void elf_layout_read(const char *path, struct elf_layout *ret)
 
 			if (!gelf_getphdr(f.elf, (int)i, &ph) || ph.p_type != PT_LOAD)
 				continue;
-			ret->loads[ret->nloads++] =
-				(struct elf_load){ph.p_offset, ph.p_filesz, ph.p_vaddr, (ph.p_flags & PF_X) != 0};
+			ret->loads[ret->nloads++] = (struct elf_load){
+				ph.p_offset, ph.p_filesz, ph.p_vaddr, (ph.p_flags & PF_X) != 0};
 		}
 		ret->has_symbols = find_section(f.elf, ".symtab", &sh) != NULL;
 		ret->has_lines = find_section(f.elf, ".debug_line", &sh) != NULL;
@@ -165,7 +166,8 @@ void elf_layout_read(const char *path, struct elf_layout *ret)
 		ret->has_lines = ret->has_symbols = true;
 }
 
-bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret)
+bool elf_layout_bias(
+	const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret)
 {
 	const uint64_t page = 4096;
 
@@ -174,7 +176,8 @@ bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset
 
 		const uint64_t first = p->offset & ~(page - 1);
 
-		if (p->exec == exec && range_within(offset, 1, first, sat_add(p->offset - first, p->filesz))) {
+		if (p->exec == exec &&
+			range_within(offset, 1, first, sat_add(p->offset - first, p->filesz))) {
 			*ret = start - (p->vaddr - p->offset + offset);
 			return true;
 		}
@@ -226,10 +229,12 @@ static void needed_facts(Elf *elf, struct program_facts *ret)
 		Elf_Data *d;
 		const char *name;
 
-		if (!gelf_getshdr(s, &sh) || sh.sh_type != SHT_DYNAMIC || !(d = elf_getdata(s, NULL)))
+		if (!gelf_getshdr(s, &sh) || sh.sh_type != SHT_DYNAMIC ||
+			!(d = elf_getdata(s, NULL)))
 			continue;
 		for (int i = 0; gelf_getdyn(d, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-			if (dyn.d_tag != DT_NEEDED || !(name = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val)))
+			if (dyn.d_tag != DT_NEEDED ||
+				!(name = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val)))
 				continue;
 			ret->needs_libcuda |= strncmp(name, "libcuda.so", 10) == 0;
 			ret->needs_libcudart |= strncmp(name, "libcudart.so", 12) == 0;
@@ -243,14 +248,16 @@ struct runtime_symbols {
 
 static void runtime_symbols(Elf *elf, struct runtime_symbols *ret)
 {
-	static const char *const names[] = {"__cudaRegisterFatBinary", "cudaMalloc", "cudaGetDeviceCount", "cudaLaunchKernel"};
+	static const char *const names[] = {
+		"__cudaRegisterFatBinary", "cudaMalloc", "cudaGetDeviceCount", "cudaLaunchKernel"};
 
 	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
 		GElf_Shdr sh;
 		GElf_Sym sym;
 		Elf_Data *d;
 
-		if (!gelf_getshdr(s, &sh) || (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) ||
+		if (!gelf_getshdr(s, &sh) ||
+			(sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) ||
 			!(d = elf_getdata(s, NULL)))
 			continue;
 		for (int i = 0; gelf_getsym(d, i, &sym); i++) {
@@ -259,7 +266,8 @@ static void runtime_symbols(Elf *elf, struct runtime_symbols *ret)
 			for (size_t k = 0; name && k < sizeof(names) / sizeof(*names); k++)
 				if (strncmp(name, names[k], strlen(names[k])) == 0 &&
 					(!name[strlen(names[k])] || name[strlen(names[k])] == '@'))
-					*(sym.st_shndx == SHN_UNDEF ? &ret->imported : &ret->defined) = true;
+					*(sym.st_shndx == SHN_UNDEF ? &ret->imported
+								    : &ret->defined) = true;
 		}
 	}
 }
@@ -272,7 +280,8 @@ static void cuda_facts(Elf *elf, struct program_facts *ret)
 	needed_facts(elf, ret);
 	fatbin_facts(elf, ret);
 	runtime_symbols(elf, &rt);
-	ret->static_cudart = !ret->needs_libcudart &&
+	ret->static_cudart =
+		!ret->needs_libcudart &&
 		(rt.defined || (find_section(elf, ".nvFatBinSegment", &sh) && !rt.imported));
 }
 
@@ -304,7 +313,8 @@ static void head_facts(int fd, struct program_facts *ret)
 	if (!ret->elf)
 		return;
 	ret->elf64 = h[EI_CLASS] == ELFCLASS64;
-	ret->x86_64 = n == sizeof(h) && h[EI_DATA] == ELFDATA2LSB && (h[18] | h[19] << 8) == EM_X86_64;
+	ret->x86_64 =
+		n == sizeof(h) && h[EI_DATA] == ELFDATA2LSB && (h[18] | h[19] << 8) == EM_X86_64;
 }
 
 struct err *program_facts(const char *path, struct program_facts *ret)
@@ -315,12 +325,14 @@ struct err *program_facts(const char *path, struct program_facts *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	if (!found)
-		return err_cure(err_new(ERR_NOT_FOUND, "%s: no such program in PATH", path), "give its path, for example `./%s`",
-			path);
+		return err_cure(err_new(ERR_NOT_FOUND, "%s: no such program in PATH", path),
+			"give its path, for example `./%s`", path);
 	errno = 0;
 	if (!elf_file_open(&f, found)) {
-		struct err *e = errno ? err_cure(err_sys(errno, "cannot read %s", found), "Check the program's name")
-				      : err_new(ERR_USAGE, "cannot read %s: it is not a regular file", found);
+		struct err *e = errno ? err_cure(err_sys(errno, "cannot read %s", found),
+						"Check the program's name")
+				      : err_new(ERR_USAGE,
+						"cannot read %s: it is not a regular file", found);
 
 		free(found);
 		return e;

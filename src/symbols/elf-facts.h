@@ -15,7 +15,8 @@
  * it. */
 char *program_find(const char *name);
 
-/* The GNU build id in hex, "" when there is none or the file cannot be read. The caller frees it. */
+/* The GNU build id in hex, "" when there is none or the file cannot be read. The caller frees it.
+ */
 char *elf_build_id(const char *path);
 
 #define ELF_LOADS_MAX 16u
@@ -30,8 +31,10 @@ struct elf_layout {
 	bool has_lines;
 };
 void elf_layout_read(const char *path, struct elf_layout *ret);
-/* The load bias of a mapping of the file that begins at address start with file offset offset. False: no segment fits. */
-bool elf_layout_bias(const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret);
+/* The load bias of a mapping of the file that begins at address start with file offset offset.
+ * False: no segment fits. */
+bool elf_layout_bias(
+	const struct elf_layout *l, uint64_t start, uint64_t offset, bool exec, uint64_t *ret);
 
 /* What a program is, before it runs. */
 struct program_facts {

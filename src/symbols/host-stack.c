@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames with names, and which are shown. Surprise: at a stop of the agent the innermost frames are the agent's, CUPTI's and the driver's, then
- * the CUDA runtime's; they are left out, so that frame 0 is the program's own call.
+ * Frames with names, and which are shown. Surprise: at a stop of the agent the innermost frames are
+ * the agent's, CUPTI's and the driver's, then the CUDA runtime's; they are left out, so that frame
+ * 0 is the program's own call.
  */
 #include "symbols/host-stack.h"
 
@@ -43,17 +44,21 @@ static bool is_ours(const struct symbol *sym)
 static bool is_runtime(const struct symbol *sym)
 {
 	static const char *const names[] = {"libcudart.so", NULL};
-	static const char *const stubs[] = {"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
+	static const char *const stubs[] = {
+		"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
 
-	return begins_with_one(sym->function, stubs) || (sym->module && begins_with_one(base_name(sym->module), names));
+	return begins_with_one(sym->function, stubs) ||
+	       (sym->module && begins_with_one(base_name(sym->module), names));
 }
 
-/* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it is wanted, the runtime's. */
+/* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it
+ * is wanted, the runtime's. */
 static void hide_inner(struct stack *st, bool runtime)
 {
 	unsigned n = 0;
 
-	while (n < st->n && (is_ours(&st->frames[n].sym) || (!runtime && is_runtime(&st->frames[n].sym))))
+	while (n < st->n &&
+		(is_ours(&st->frames[n].sym) || (!runtime && is_runtime(&st->frames[n].sym))))
 		n++;
 	if (!n || n >= st->n)
 		return;
@@ -65,9 +70,11 @@ static void hide_inner(struct stack *st, bool runtime)
 static void hide_outer(struct stack *st)
 {
 	for (unsigned i = 0; i < st->n; i++) {
-		if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "__libc_start_call_main"))
+		if (!st->frames[i].python && st->frames[i].sym.function &&
+			!strcmp(st->frames[i].sym.function, "__libc_start_call_main"))
 			st->n = i;
-		else if (!st->frames[i].python && st->frames[i].sym.function && !strcmp(st->frames[i].sym.function, "main"))
+		else if (!st->frames[i].python && st->frames[i].sym.function &&
+			 !strcmp(st->frames[i].sym.function, "main"))
 			st->n = i + 1;
 	}
 }
@@ -114,7 +121,8 @@ static void mark_interpreter(struct backtrace_frame *f, unsigned n)
 	for (unsigned i = 0; i < n && !any; i++)
 		any = f[i].python;
 	for (unsigned i = 0; any && i < n; i++)
-		f[i].interpreter = !f[i].python && (is_python_file(f[i].sym.module) || is_python_function(f[i].sym.function));
+		f[i].interpreter = !f[i].python && (is_python_file(f[i].sym.module) ||
+							   is_python_function(f[i].sym.function));
 }
 
 void stack_hide(struct stack *st, const struct stack_shown *shown)
@@ -140,7 +148,8 @@ void stack_add_python(struct stack *st, const struct sbt_place *p)
 	st->frames[st->n++] = f;
 }
 
-void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host_module *m, const struct sbt_frame *f)
+void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host_module *m,
+	const struct sbt_frame *f)
 {
 	struct symbol syms[SYMBOL_INLINED_MAX];
 	unsigned n;
@@ -149,7 +158,8 @@ void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host
 	n = m ? symbols_lookup(s, m->path, m->build_id, f->offset, syms, SYMBOL_INLINED_MAX) : 1;
 	st->frames = xrealloc(st->frames, (st->n + n) * sizeof *st->frames);
 	for (unsigned i = 0; i < n; i++)
-		st->frames[st->n++] = (struct backtrace_frame){.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
+		st->frames[st->n++] = (struct backtrace_frame){
+			.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
 }
 
 struct err *stack_read(struct stack *ret, struct symbols *s, struct sbt_reader *r, uint32_t id)
@@ -160,7 +170,9 @@ struct err *stack_read(struct stack *ret, struct symbols *s, struct sbt_reader *
 	*ret = (struct stack){.recorded = true};
 	TRY(sbt_reader_stack(r, id, &frames, &n));
 	for (unsigned i = 0; i < n; i++) {
-		const struct sbt_host_module *m = frames[i].module == SBT_NO_ID ? NULL : sbt_reader_module(r, frames[i].module);
+		const struct sbt_host_module *m = frames[i].module == SBT_NO_ID
+							  ? NULL
+							  : sbt_reader_module(r, frames[i].module);
 
 		if (m && !strcmp(m->path, SBT_MODULE_PYTHON))
 			stack_add_python(ret, sbt_reader_place(r, frames[i].offset));

@@ -32,8 +32,8 @@ void stack_add_python(struct stack *st, const struct sbt_place *p);
 void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host_module *m,
 	const struct sbt_frame *f);
 /* The recorded stack with this id. Its texts live as long as r and s. */
-struct err *stack_read(struct stack *ret, struct symbols *s, struct sbt_reader *r,
-	uint32_t id) TS_CHECK;
+struct err *stack_read(
+	struct stack *ret, struct symbols *s, struct sbt_reader *r, uint32_t id) TS_CHECK;
 
 /* Python functions in place of the interpreter's own frames; only them; everything else. */
 enum stack_only { STACK_MIXED, STACK_PYTHON, STACK_NATIVE };

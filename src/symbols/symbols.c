@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names and lines for ELF addresses, from files on disk, by elfutils. Each file is opened once, each address looked up once. A file is reported
- * to libdwfl at base 0, so that its addresses are the ELF's own; separate debugging files are found as libdwfl does.
+ * Names and lines for ELF addresses, from files on disk, by elfutils. Each file is opened once,
+ * each address looked up once. A file is reported to libdwfl at base 0, so that its addresses are
+ * the ELF's own; separate debugging files are found as libdwfl does.
  */
 #include "symbols/symbols.h"
 #include "base/buf.h"
@@ -228,7 +229,8 @@ void symbols_open(struct symbols *s, const char *path, const char *file)
 
 /* ---- DWARF scopes ---- */
 
-/* The compilation unit at an address. Some compilers (clang) write no .debug_aranges; then every unit is asked. */
+/* The compilation unit at an address. Some compilers (clang) write no .debug_aranges; then every
+ * unit is asked. */
 static Dwarf_Die *find_cu(const struct symfile *f, uint64_t vaddr, Dwarf_Addr *ret_bias)
 {
 	Dwarf_Die *cu = dwfl_module_addrdie(f->module, vaddr, ret_bias);
@@ -257,7 +259,8 @@ static bool file_scopes(const struct symfile *f, uint64_t vaddr, struct symbols_
 	n = dwarf_getscopes(cu, ret->addr, &scopes);
 	if (n <= 0)
 		return false;
-	/* Within inlined code that list goes on with the scopes of the source; we want those of the machine code. */
+	/* Within inlined code that list goes on with the scopes of the source; we want those of the
+	 * machine code. */
 	innermost = scopes[0];
 	free(scopes);
 	scopes = NULL;
@@ -285,7 +288,8 @@ static const char *function_name(struct symbols *s, Dwarf_Die *die)
 	Dwarf_Attribute attr;
 	const char *name = NULL;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		name = dwarf_formstring(&attr);
 	if (!name)
 		name = dwarf_diename(die);
@@ -303,7 +307,8 @@ static void call_site(struct symbols *s, Dwarf_Die *cu, Dwarf_Die *die, struct s
 	ret->file = NULL;
 	ret->line = ret->column = 0;
 	if (dwarf_attr(die, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &v) == 0 &&
-		dwarf_getsrcfiles(cu, &files, NULL) == 0 && (name = dwarf_filesrc(files, v, NULL, NULL)))
+		dwarf_getsrcfiles(cu, &files, NULL) == 0 &&
+		(name = dwarf_filesrc(files, v, NULL, NULL)))
 		ret->file = keep(s, name);
 	if (dwarf_attr(die, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &v) == 0)
 		ret->line = (unsigned)v;
@@ -330,7 +335,8 @@ static void line_of(struct symbols *s, const struct symfile *f, uint64_t vaddr, 
 }
 
 /* The name from the symbol tables, and the offset in the function. */
-static void symbol_of(struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret)
+static void symbol_of(
+	struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret)
 {
 	GElf_Off offset;
 	GElf_Sym sym;
@@ -343,7 +349,8 @@ static void symbol_of(struct symbols *s, const struct symfile *f, uint64_t vaddr
 }
 
 /* Inlined calls from the inside out, then the function itself. */
-static unsigned dwarf_names(struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret, unsigned max)
+static unsigned dwarf_names(struct symbols *s, const struct symfile *f, uint64_t vaddr,
+	struct symbol *ret, unsigned max)
 {
 	struct symbol sym = ret[0]; /* module, line of the innermost */
 	struct symbols_scope sc;
@@ -374,7 +381,8 @@ static unsigned dwarf_names(struct symbols *s, const struct symfile *f, uint64_t
 	return n;
 }
 
-static unsigned look_up(struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret, unsigned max)
+static unsigned look_up(struct symbols *s, const struct symfile *f, uint64_t vaddr,
+	struct symbol *ret, unsigned max)
 {
 	unsigned n;
 
@@ -389,10 +397,12 @@ static unsigned look_up(struct symbols *s, const struct symfile *f, uint64_t vad
 
 static bool other_build(const struct symfile *f, const char *build_id)
 {
-	return build_id && *build_id && f->build_id && *f->build_id && strcmp(build_id, f->build_id) != 0;
+	return build_id && *build_id && f->build_id && *f->build_id &&
+	       strcmp(build_id, f->build_id) != 0;
 }
 
-unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr, struct symbol *ret, unsigned max)
+unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr,
+	struct symbol *ret, unsigned max)
 {
 	struct symfile *f = file_get(s, path);
 	unsigned h = (unsigned)((vaddr * 0x9e3779b97f4a7c15u >> 40) % BUCKETS);

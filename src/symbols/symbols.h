@@ -49,7 +49,6 @@ struct symbols_scope {
 	int nscopes;
 };
 /* False when there are none. The caller frees ret->scopes. */
-bool symbols_scopes(
-	struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
+bool symbols_scopes(struct symbols *s, const char *path, uint64_t vaddr, struct symbols_scope *ret);
 
 #endif

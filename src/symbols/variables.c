@@ -52,10 +52,10 @@ static void print_scope(const struct dwarf_context *ctx, Dwarf_Die *scope, struc
 	}
 }
 
-/* Scopes of the depth-th function from the inside: its blocks, innermost first, then itself; arguments are printed first, so
- * from the outside in. */
-void variables_print(struct dwarf_context *ctx, const struct symbols_scope *sc, unsigned depth,
-	struct buf *out)
+/* Scopes of the depth-th function from the inside: its blocks, innermost first, then itself;
+ * arguments are printed first, so from the outside in. */
+void variables_print(
+	struct dwarf_context *ctx, const struct symbols_scope *sc, unsigned depth, struct buf *out)
 {
 	int first = 0, last;
 

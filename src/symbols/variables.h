@@ -53,7 +53,7 @@ void dwarf_print(const struct dwarf_context *ctx, struct buf *out, Dwarf_Die *ty
  * Appends "name = value" lines: the variables and arguments of the function that is `depth` inlined
  * calls out from the innermost one of sc. Sets ctx->function.
  */
-void variables_print(struct dwarf_context *ctx, const struct symbols_scope *sc, unsigned depth,
-	struct buf *out);
+void variables_print(
+	struct dwarf_context *ctx, const struct symbols_scope *sc, unsigned depth, struct buf *out);
 
 #endif

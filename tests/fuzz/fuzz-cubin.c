@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (cubin_open(&c, copy, n) && cubin_is_whole(&c))
 		for (uint64_t i = 0; i < c.nsections; i++) {
 			BUG_ON(!cubin_section(&c, i, &s));
-			BUG_ON(s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && s.sh_size && s.sh_offset + s.sh_size > n);
+			BUG_ON(s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL && s.sh_size &&
+				s.sh_offset + s.sh_size > n);
 			BUG_ON(strlen(cubin_string(&c, c.header.e_shstrndx, s.sh_name)) > n);
 		}
 	free(copy);

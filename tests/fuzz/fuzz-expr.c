@@ -16,7 +16,8 @@ static uint64_t answer(void *arg, enum sbt_python what, const char *text, bool g
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	static const uint32_t pairs[6] = {0, 8, 8, 4, 0xfffffffc, 16}; /* the last one lies past any buffer */
+	static const uint32_t pairs[6] = {
+		0, 8, 8, 4, 0xfffffffc, 16}; /* the last one lies past any buffer */
 	static const uint8_t args[12] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0x80, 0x3f};
 	struct sbt_blob params = {pairs, sizeof pairs};
 	struct sbt_cmd c = {.seq = 9, .thread = 1};

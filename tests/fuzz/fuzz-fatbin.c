@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fat binaries: any bytes, for a few device architectures. What comes out must be text that ends where it says.
+ * Fat binaries: any bytes, for a few device architectures. What comes out must be text that ends
+ * where it says.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernel names: any text as a mangled name into buffers of many sizes, then as a glob. The first byte is the size.
+ * Kernel names: any text as a mangled name into buffers of many sizes, then as a glob. The first
+ * byte is the size.
  */
 #include <stdlib.h>
 #include <string.h>

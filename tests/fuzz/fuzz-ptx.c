@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * PTX: any text. What loads is linked and every kernel is run for a short while; a fault is a fine ending.
+ * PTX: any text. What loads is linked and every kernel is run for a short while; a fault is a fine
+ * ending.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,12 @@ static void *place(void *arg, unsigned i, const struct ptx_var *v)
 static void run(const struct ptx_function *fn)
 {
 	static uint64_t params[8192]; /* pointers, all of them, to memory that is there */
-	struct ptx_launch l = {.fn = fn, .grid = {2, 1, 1}, .block = {40, 1, 1}, .dynamic_shared = 256, .params = params, .max_slices = 2};
+	struct ptx_launch l = {.fn = fn,
+		.grid = {2, 1, 1},
+		.block = {40, 1, 1},
+		.dynamic_shared = 256,
+		.params = params,
+		.max_slices = 2};
 	static struct ptx_heap *heap;
 	struct ptx_function_info info;
 	struct ptx_fault f;

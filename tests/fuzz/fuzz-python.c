@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPython's line tables, and the walk over frames in memory that holds anything. The first byte is the version, then an offset.
+ * CPython's line tables, and the walk over frames in memory that holds anything. The first byte is
+ * the version, then an offset.
  */
 #include <stdlib.h>
 #include <string.h>

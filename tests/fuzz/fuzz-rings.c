@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: the memory that tsdb shares with a program, as a program may leave it that writes over it. The bytes are steps: messages, raw bytes,
- * positions and states in a ring, bulk slots, anything anywhere in the control block, and the drainer in between. It must hand out what can be
+ * Fuzz target: the memory that tsdb shares with a program, as a program may leave it that writes
+ * over it. The bytes are steps: messages, raw bytes, positions and states in a ring, bulk slots,
+ * anything anywhere in the control block, and the drainer in between. It must hand out what can be
  * read in bounded time, and everything that it hands out must lie in memory.
  */
 #include <fcntl.h>
@@ -56,7 +57,7 @@ static uint64_t word(struct input *in)
 	return w;
 }
 
-/* ---- what a program does ------------------------------------------------------------------------------------------ */
+/* --- what a program does --- */
 
 static void put(struct world *w, unsigned ring, const void *bytes, size_t n)
 {
@@ -74,14 +75,16 @@ static void put(struct world *w, unsigned ring, const void *bytes, size_t n)
 /* One with a good header. */
 static void message(struct world *w, struct input *in)
 {
-	static const uint16_t types[] = {TSDB_MSG_STACK, TSDB_MSG_TIME, TSDB_MSG_CODE, TSDB_MSG_MAPPING, TSDB_MSG_WINDOW, TSDB_MSG_PYTHON, TSDB_MSG_PAD};
+	static const uint16_t types[] = {TSDB_MSG_STACK, TSDB_MSG_TIME, TSDB_MSG_CODE,
+		TSDB_MSG_MAPPING, TSDB_MSG_WINDOW, TSDB_MSG_PYTHON, TSDB_MSG_PAD};
 	const unsigned what = byte(in), body = byte(in);
 	union {
 		struct tsdb_msg_head head;
 		uint8_t bytes[sizeof(struct tsdb_msg_head) + 256 + 8];
 	} m;
 
-	m.head = (struct tsdb_msg_head){.size = (uint32_t)(sizeof m.head + body + 7) & ~7u, .type = types[what / RINGS % 7]};
+	m.head = (struct tsdb_msg_head){.size = (uint32_t)(sizeof m.head + body + 7) & ~7u,
+		.type = types[what / RINGS % 7]};
 	take(in, m.bytes + sizeof m.head, m.head.size - sizeof m.head);
 	put(w, what % RINGS, &m, m.head.size);
 }
@@ -158,7 +161,7 @@ static void scribble(struct world *w, struct input *in)
 	take(in, block + at, n);
 }
 
-/* ---- what tsdb does ----------------------------------------------------------------------------------------------- */
+/* --- what tsdb does --- */
 
 static void touch(struct world *w, const void *p, size_t n)
 {
@@ -175,7 +178,8 @@ static void use(struct world *w, const struct drain_item *it)
 	switch (it->kind) {
 	case DRAIN_STACK:
 		for (unsigned i = 0; i < it->n; i++) {
-			if (it->frames[i].module != SBT_NO_ID && !drain_module(w->inf, it->frames[i].module, &m))
+			if (it->frames[i].module != SBT_NO_ID &&
+				!drain_module(w->inf, it->frames[i].module, &m))
 				abort();
 			w->sum += it->frames[i].offset;
 		}
@@ -189,7 +193,8 @@ static void use(struct world *w, const struct drain_item *it)
 		if (it->part == DRAIN_PIECE_BYTES)
 			touch(w, it->bytes, it->nbytes);
 		if (it->part == DRAIN_PIECE_SAME)
-			touch(w, it->bytes, (it->nbytes + SBT_PAGE - 1) / SBT_PAGE * sizeof(struct sbt_hash));
+			touch(w, it->bytes,
+				(it->nbytes + SBT_PAGE - 1) / SBT_PAGE * sizeof(struct sbt_hash));
 		break;
 	default:
 		break;
@@ -251,7 +256,7 @@ static void step(struct world *w, struct input *in)
 	}
 }
 
-/* ---- the world ---------------------------------------------------------------------------------------------------- */
+/* --- the world --- */
 
 static bool world_open(struct world *w)
 {
@@ -265,7 +270,8 @@ static bool world_open(struct world *w)
 	atomic_store(&w->c->rings, TSDB_RING_LARGE);
 	w->cmds = (struct random_cmds){.x = 1, .seq = 1};
 	for (unsigned i = 0; i < RINGS; i++) {
-		w->data[i] = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, w->inf->control_fd, (off_t)tsdb_ring_offset(RING, i));
+		w->data[i] = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED,
+			w->inf->control_fd, (off_t)tsdb_ring_offset(RING, i));
 		if (w->data[i] == MAP_FAILED)
 			abort();
 	}

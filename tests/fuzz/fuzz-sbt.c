@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The trace reader: any bytes as a trace, with the checksums made right so that the fuzzer gets past them.
+ * The trace reader: any bytes as a trace, with the checksums made right so that the fuzzer gets
+ * past them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void seek(struct sbt_reader *r, uint64_t seq)
 		if (!e)
 			e = sbt_cursor_next(cur, &c);
 		if (!e && c && c->seq < seq >> i)
-			BUG("seek to %llu came to %llu", (unsigned long long)(seq >> i), (unsigned long long)c->seq);
+			BUG("seek to %llu came to %llu", (unsigned long long)(seq >> i),
+				(unsigned long long)c->seq);
 		err_free(e);
 	}
 	sbt_cursor_close(cur);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The shell's parsers over any line: words, numbers, command lookup, settings, variables, breakpoints. What split into words joins into a
- * line that splits into the same words.
+ * The shell's parsers over any line: words, numbers, command lookup, settings, variables,
+ * breakpoints. What split into words joins into a line that splits into the same words.
  */
 #include "fuzz.h"
 

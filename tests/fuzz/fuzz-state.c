@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fuzz target: after a 'k' a keyframe, after a 'c' packed commands, as hostile bytes. What decodes, and whatever the commands
- * come to, must stand everything that is done with a state: folding on, retiring, printing, cloning, and storing to the same
- * state again.
+ * Fuzz target: after a 'k' a keyframe, after a 'c' packed commands, as hostile bytes. What decodes,
+ * and whatever the commands come to, must stand everything that is done with a state: folding on,
+ * retiring, printing, cloning, and storing to the same state again.
  */
 #include <stdlib.h>
 #include "fuzz.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Runs a fuzz target on the files named, without a fuzzer: the corpus as an ordinary test, a crash found again under gdb.
- * The bytes are in a block of exactly their size, so that a sanitiser sees a read past the end.
+ * Runs a fuzz target on the files named, without a fuzzer: the corpus as an ordinary test, a crash
+ * found again under gdb. The bytes are in a block of exactly their size, so that a sanitiser sees a
+ * read past the end.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An inferior with an agent of its own making: it speaks capture/wire.h without any GPU, well or badly, so that the room attach can be
- * tested alone. One behaviour per first argument.
+ * An inferior with an agent of its own making: it speaks capture/wire.h without any GPU, well or
+ * badly, so that the room attach can be tested alone. One behaviour per first argument.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,10 +46,13 @@ static void agent_up(void)
 	uint64_t bytes;
 
 	control_fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	if (control_fd < 0 || pread(control_fd, &bytes, sizeof(bytes), offsetof(struct tsdb_control, bytes)) != sizeof(bytes))
+	if (control_fd < 0 || pread(control_fd, &bytes, sizeof(bytes),
+				      offsetof(struct tsdb_control, bytes)) != sizeof(bytes))
 		exit(101);
-	control = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, control_fd, 0);
-	if (control == MAP_FAILED || control->magic != TSDB_WIRE_MAGIC || control->pid != (uint32_t)getpid())
+	control = mmap(
+		NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, control_fd, 0);
+	if (control == MAP_FAILED || control->magic != TSDB_WIRE_MAGIC ||
+		control->pid != (uint32_t)getpid())
 		exit(102);
 	control->stop_pc = (uint64_t)(uintptr_t)fake_stop;
 	atomic_store(&control->agent_state, TSDB_AGENT_UP);
@@ -72,12 +75,15 @@ static struct producer ring_open(void)
 	for (unsigned i = 0; !p.s; i = (i + 1) % TSDB_RING_LARGE) {
 		uint32_t none = TSDB_RING_FREE;
 
-		if (atomic_compare_exchange_strong(&control->ring[i].state, &none, TSDB_RING_USED)) {
+		if (atomic_compare_exchange_strong(
+			    &control->ring[i].state, &none, TSDB_RING_USED)) {
 			p.s = &control->ring[i];
 			atomic_store(&control->rings, TSDB_RING_LARGE);
-			p.data = mmap(NULL, 2 * (size_t)n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			p.data = mmap(NULL, 2 * (size_t)n, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 			for (int k = 0; k < 2; k++)
-				mmap(p.data + (size_t)k * n, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, control_fd,
+				mmap(p.data + (size_t)k * n, n, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_FIXED, control_fd,
 					(off_t)tsdb_ring_offset(n, i));
 		} else if (i == TSDB_RING_LARGE - 1) {
 			pause_us(1000);
@@ -91,7 +97,9 @@ static struct producer ring_open(void)
 
 static void *reserve(struct producer *p, uint32_t n)
 {
-	while (control->ring_bytes - (p->head - atomic_load_explicit(&p->s->tail, memory_order_acquire)) < n)
+	while (control->ring_bytes -
+			(p->head - atomic_load_explicit(&p->s->tail, memory_order_acquire)) <
+		n)
 		pause_us(50);
 	return p->data + (p->head & (control->ring_bytes - 1));
 }
@@ -113,14 +121,20 @@ static void ring_close(struct producer *p)
 
 static uint64_t begin(struct producer *p)
 {
-	atomic_store_explicit(&p->s->inflight, atomic_load(&control->next_seq), memory_order_release);
+	atomic_store_explicit(
+		&p->s->inflight, atomic_load(&control->next_seq), memory_order_release);
 	return atomic_fetch_add(&control->next_seq, 1);
 }
 
 static void end(struct producer *p, uint64_t seq, uint32_t stack, uint32_t corr)
 {
 	static __thread _Alignas(8) uint8_t bytes[4096];
-	struct sbt_cmd c = {.seq = seq, .kind = SBT_SYNC, .thread = p->thread, .stack = stack, .corr = corr, .ctx = SBT_NO_ID};
+	struct sbt_cmd c = {.seq = seq,
+		.kind = SBT_SYNC,
+		.thread = p->thread,
+		.stack = stack,
+		.corr = corr,
+		.ctx = SBT_NO_ID};
 
 	sbt_pack(bytes, &c);
 	publish(p, bytes);
@@ -247,16 +261,43 @@ static int do_scribble(char **a)
 
 	end(&p, begin(&p), 0, 0);
 	switch (how) {
-	case 0: r.h.size = 0; break;
-	case 1: r.h.size = 4; break;
-	case 2: r.h.size = 0xfffffff8u; break;
-	case 3: r.rest[0] = begin(&p); r.rest[5] = UINT64_MAX; break;	   /* a command whose fields are not there */
-	case 4: r.h.type = TSDB_MSG_STACK; r.rest[0] = 1 | 1000ull << 32; break; /* more frames than bytes */
-	case 5: r.h.type = TSDB_MSG_MAPPING; r.rest[0] = 9; r.rest[1] = 8; break; /* ends before it starts */
-	case 6: r.h.type = TSDB_MSG_CODE; r.rest[1] = UINT64_MAX; break;
-	case 7: r.h.size = 8; r.h.type = TSDB_MSG_TIME; break;
-	case 8: r.h.type = 0x7fff; r.rest[0] = begin(&p); break; /* no such kind */
-	case 9: r.rest[0] = 0; break;				  /* seq 0 */
+	case 0:
+		r.h.size = 0;
+		break;
+	case 1:
+		r.h.size = 4;
+		break;
+	case 2:
+		r.h.size = 0xfffffff8u;
+		break;
+	case 3:
+		r.rest[0] = begin(&p);
+		r.rest[5] = UINT64_MAX;
+		break; /* a command whose fields are not there */
+	case 4:
+		r.h.type = TSDB_MSG_STACK;
+		r.rest[0] = 1 | 1000ull << 32;
+		break; /* more frames than bytes */
+	case 5:
+		r.h.type = TSDB_MSG_MAPPING;
+		r.rest[0] = 9;
+		r.rest[1] = 8;
+		break; /* ends before it starts */
+	case 6:
+		r.h.type = TSDB_MSG_CODE;
+		r.rest[1] = UINT64_MAX;
+		break;
+	case 7:
+		r.h.size = 8;
+		r.h.type = TSDB_MSG_TIME;
+		break;
+	case 8:
+		r.h.type = 0x7fff;
+		r.rest[0] = begin(&p);
+		break; /* no such kind */
+	case 9:
+		r.rest[0] = 0;
+		break; /* seq 0 */
 	}
 	if (how == 10) {
 		atomic_store(&p.s->head, p.head + (1ull << 40));
@@ -285,12 +326,14 @@ static int do_rage(char **a)
 
 		end(q, begin(q), 3, (uint32_t)i);
 		for (int k = 0; k < 4; k++)
-			q->data[(q->head - 1 - (unsigned)rand_r(&seed) % 2000) & (bytes - 1)] = (uint8_t)rand_r(&seed);
+			q->data[(q->head - 1 - (unsigned)rand_r(&seed) % 2000) & (bytes - 1)] =
+				(uint8_t)rand_r(&seed);
 		if (i % 64 == 63) {
 			pause_us(100);
 			for (int k = 0; k < 4; k++) /* abandoned or not, go on from where tsdb is */
 				if (i > 2000 && rand_r(&seed) % 8 == 0)
-					atomic_store(&p[k].s->head, p[k].head = ((uint64_t)rand_r(&seed) << 3));
+					atomic_store(&p[k].s->head,
+						p[k].head = ((uint64_t)rand_r(&seed) << 3));
 		}
 		if (atomic_load(&q->s->head) - atomic_load(&q->s->tail) > bytes / 2)
 			atomic_store(&q->s->head, q->head = atomic_load(&q->s->tail));
@@ -356,7 +399,8 @@ static uint32_t serve(struct tsdb_req *q, const char *how)
 		_exit(55);
 	if (q->kind == TSDB_REQ_SYNC_STREAM)
 		return q->stream == 1 ? 0 : 400;
-	if (q->size > sizeof(q->data) || q->addr < MEMORY_AT || q->addr - MEMORY_AT > sizeof(memory) - q->size)
+	if (q->size > sizeof(q->data) || q->addr < MEMORY_AT ||
+		q->addr - MEMORY_AT > sizeof(memory) - q->size)
 		return 1;
 	if (q->kind == TSDB_REQ_READ)
 		memcpy(q->data, memory + (q->addr - MEMORY_AT), q->size);
@@ -428,8 +472,8 @@ static uint8_t *bulk_data(unsigned i)
 	static uint8_t *all;
 
 	if (!all)
-		all = mmap(NULL, (size_t)TSDB_BULK_SLOTS * TSDB_BULK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, control_fd,
-			(off_t)tsdb_bulk_offset(control->ring_bytes, 0));
+		all = mmap(NULL, (size_t)TSDB_BULK_SLOTS * TSDB_BULK_BYTES, PROT_READ | PROT_WRITE,
+			MAP_SHARED, control_fd, (off_t)tsdb_bulk_offset(control->ring_bytes, 0));
 	return all + (size_t)TSDB_BULK_BYTES * i;
 }
 
@@ -438,8 +482,11 @@ static struct tsdb_bulk *bulk_wait(uint64_t ticket)
 {
 	struct tsdb_bulk *s = &control->bulk[ticket % TSDB_BULK_SLOTS];
 
-	for (long tries = 0; atomic_load_explicit(&s->state, memory_order_acquire) != TSDB_BULK_FREE ||
-		atomic_load_explicit(&s->turn, memory_order_relaxed) != (uint32_t)(ticket / TSDB_BULK_SLOTS); tries++) {
+	for (long tries = 0;
+		atomic_load_explicit(&s->state, memory_order_acquire) != TSDB_BULK_FREE ||
+		atomic_load_explicit(&s->turn, memory_order_relaxed) !=
+			(uint32_t)(ticket / TSDB_BULK_SLOTS);
+		tries++) {
 		if (tries > 200000)
 			return NULL;
 		pause_us(50);
@@ -482,9 +529,11 @@ static int send_piece(uint64_t piece, uint64_t size, bool pattern)
 		s->addr = piece << 32;
 		s->size = size;
 		s->offset = offset;
-		s->n = (uint32_t)(size - offset < TSDB_BULK_BYTES ? size - offset : TSDB_BULK_BYTES);
+		s->n = (uint32_t)(size - offset < TSDB_BULK_BYTES ? size - offset
+								  : TSDB_BULK_BYTES);
 		if (!offset)
-			s->name_len = (uint32_t)snprintf(s->name, sizeof(s->name), "piece%llu", (unsigned long long)piece);
+			s->name_len = (uint32_t)snprintf(
+				s->name, sizeof(s->name), "piece%llu", (unsigned long long)piece);
 		if (pattern)
 			fill_pattern(bulk_data(ticket % TSDB_BULK_SLOTS), piece, offset, s->n);
 		offset += s->n;
@@ -538,7 +587,8 @@ static int do_flood(char **a)
 	return send_piece(1, strtoull(a[0], NULL, 0), false);
 }
 
-/* Slots filled in an order that is not that of their tickets; then one piece with only its hash, an empty one, one that is cut. */
+/* Slots filled in an order that is not that of their tickets; then one piece with only its hash, an
+ * empty one, one that is cut. */
 static int do_tickets(char **a)
 {
 	static const unsigned order[] = {3, 1, 0, 2};
@@ -607,19 +657,46 @@ static int do_bulk_scribble(char **a)
 	s->size = 64;
 	s->n = 16;
 	switch (how) {
-	case 0: s->n = TSDB_BULK_BYTES + 1; s->size = 1u << 30; break;
-	case 1: s->n = 65; break;
-	case 2: s->offset = 8; break;
-	case 3: s->role = 0; break;
-	case 4: s->role = 99; break;
-	case 5: s->owner = 3; break;
-	case 6: s->name_len = TSDB_NAME_MAX + 1; break;
-	case 7: s->addr = UINT64_MAX - 3; break;
-	case 8: s->size = UINT64_MAX; break;
-	case 9: s->n = 0; break;
-	case 10: s->piece = 0; break;
-	case 11: s->flags = TSDB_BULK_HASH_ONLY; break;
-	case 12: atomic_store(&s->turn, 12345); break;
+	case 0:
+		s->n = TSDB_BULK_BYTES + 1;
+		s->size = 1u << 30;
+		break;
+	case 1:
+		s->n = 65;
+		break;
+	case 2:
+		s->offset = 8;
+		break;
+	case 3:
+		s->role = 0;
+		break;
+	case 4:
+		s->role = 99;
+		break;
+	case 5:
+		s->owner = 3;
+		break;
+	case 6:
+		s->name_len = TSDB_NAME_MAX + 1;
+		break;
+	case 7:
+		s->addr = UINT64_MAX - 3;
+		break;
+	case 8:
+		s->size = UINT64_MAX;
+		break;
+	case 9:
+		s->n = 0;
+		break;
+	case 10:
+		s->piece = 0;
+		break;
+	case 11:
+		s->flags = TSDB_BULK_HASH_ONLY;
+		break;
+	case 12:
+		atomic_store(&s->turn, 12345);
+		break;
 	}
 	bulk_full(s);
 	if (how >= 13) {
@@ -655,7 +732,8 @@ static int do_bulk_rage(char **a)
 		s->addr = s->seq = k;
 		bulk_full(s);
 		if (k > 20)
-			((uint8_t *)s)[(unsigned)rand_r(&seed) % sizeof(*s)] = (uint8_t)rand_r(&seed);
+			((uint8_t *)s)[(unsigned)rand_r(&seed) % sizeof(*s)] =
+				(uint8_t)rand_r(&seed);
 		if (k % 16 == 15)
 			pause_us(500);
 	}
@@ -734,8 +812,8 @@ static void maybe_stop(struct producer *p, uint64_t seq, bool *in_span)
 	}
 }
 
-/* span COMMANDS BYTES [die|trap]: makes commands; records a span while control.span asks for it, with so many bytes at its end; dies by
- * SIGKILL, or gets a SIGTRAP half way. */
+/* span COMMANDS BYTES [die|trap]: makes commands; records a span while control.span asks for it,
+ * with so many bytes at its end; dies by SIGKILL, or gets a SIGTRAP half way. */
 static int do_span(char **a)
 {
 	struct producer p = ring_open();
@@ -748,7 +826,8 @@ static int do_span(char **a)
 
 		if (a[2] && !strcmp(a[2], "trap") && i == atoi(a[0]) / 2)
 			raise(SIGTRAP);
-		wants = atomic_load(&control->span) && atomic_load(&control->memory) != TSDB_MEMORY_NONE;
+		wants = atomic_load(&control->span) &&
+			atomic_load(&control->memory) != TSDB_MEMORY_NONE;
 
 		seq = begin(&p);
 		if (wants && !in_span)
@@ -771,10 +850,25 @@ static const struct {
 	const char *name;
 	int (*fn)(char **);
 } table[] = {
-	{"commands", do_commands}, {"vanish", do_vanish}, {"slow", do_slow}, {"killed", do_killed}, {"exec", do_exec},
-	{"scribble", do_scribble}, {"rage", do_rage}, {"stops", do_stops}, {"serve", do_serve}, {"race", do_race},
-	{"pieces", do_pieces}, {"flood", do_flood}, {"tickets", do_tickets}, {"dies", do_dies}, {"bulk-scribble", do_bulk_scribble},
-	{"bulk-rage", do_bulk_rage}, {"bulk-exec", do_bulk_exec}, {"ask", do_ask}, {"span", do_span},
+	{"commands", do_commands},
+	{"vanish", do_vanish},
+	{"slow", do_slow},
+	{"killed", do_killed},
+	{"exec", do_exec},
+	{"scribble", do_scribble},
+	{"rage", do_rage},
+	{"stops", do_stops},
+	{"serve", do_serve},
+	{"race", do_race},
+	{"pieces", do_pieces},
+	{"flood", do_flood},
+	{"tickets", do_tickets},
+	{"dies", do_dies},
+	{"bulk-scribble", do_bulk_scribble},
+	{"bulk-rage", do_bulk_rage},
+	{"bulk-exec", do_bulk_exec},
+	{"ask", do_ask},
+	{"span", do_span},
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with the sections that nvcc makes, filled by hand: an empty region, padding, then a region with a cubin entry and, with
- * -DPTX, a PTX entry behind it.
+ * A program with the sections that nvcc makes, filled by hand: an empty region, padding, then a
+ * region with a cubin entry and, with -DPTX, a PTX entry behind it.
  */
 #include <stdint.h>
 
@@ -32,12 +32,13 @@ static const struct {
 } fatbin __attribute__((section(".nv_fatbin"), used)) = {
 	.empty = {0xba55ed50u, 1, 16, 0},
 	.r = {0xba55ed50u, 1, 16, sizeof(struct entry) * ENTRIES},
-	.e = {
-		{2, 0x0101, 0x40, 16, {0}, {0}},
+	.e =
+		{
+			{2, 0x0101, 0x40, 16, {0}, {0}},
 #ifdef PTX
-		{1, 0x0101, 0x40, 16, {0}, {0}},
+			{1, 0x0101, 0x40, 16, {0}, {0}},
 #endif
-	},
+		},
 };
 static const void *segment[3] __attribute__((section(".nvFatBinSegment"), used)) = {&fatbin};
 

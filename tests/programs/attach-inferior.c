@@ -264,9 +264,11 @@ static int do_clone(char **a)
 	int status, bad = 0;
 
 	for (int i = 0; i < 5; i++) {
-		pid_t p = clone(cloned, stack + sizeof(stack), CLONE_VM | CLONE_FILES, (void *)&shared);
+		pid_t p = clone(
+			cloned, stack + sizeof(stack), CLONE_VM | CLONE_FILES, (void *)&shared);
 
-		if (p < 0 || waitpid(p, &status, __WCLONE) != p || !WIFEXITED(status) || WEXITSTATUS(status) != 5 || shared != 7)
+		if (p < 0 || waitpid(p, &status, __WCLONE) != p || !WIFEXITED(status) ||
+			WEXITSTATUS(status) != 5 || shared != 7)
 			bad++;
 		shared = 0;
 	}
@@ -299,7 +301,8 @@ static int do_stopself(char **a)
 		_exit(0);
 	}
 	last = now_s();
-	do { /* once more after the handler has run: we may have been stopped between reading the clock and looking at caught */
+	do { /* once more after the handler has run: we may have been stopped between reading the
+		clock and looking at caught */
 		double t;
 
 		done = caught;
@@ -329,10 +332,27 @@ static const struct {
 	const char *name;
 	int (*fn)(char **);
 } table[] = {
-	{"exit", do_exit}, {"signal", do_signal}, {"crash", do_crash}, {"catch", do_catch}, {"print", do_print},
-	{"env", do_env}, {"cwd", do_cwd}, {"cat", do_cat}, {"address", do_address}, {"sleep", do_sleep},
-	{"eintr", do_eintr}, {"storm", do_storm}, {"leader", do_leader}, {"threads", do_threads}, {"exec", do_exec},
-	{"exec-thread", do_exec_thread}, {"exec-storm", do_exec_storm}, {"fork", do_fork}, {"clone", do_clone}, {"stopself", do_stopself}, {"stub", do_stub},
+	{"exit", do_exit},
+	{"signal", do_signal},
+	{"crash", do_crash},
+	{"catch", do_catch},
+	{"print", do_print},
+	{"env", do_env},
+	{"cwd", do_cwd},
+	{"cat", do_cat},
+	{"address", do_address},
+	{"sleep", do_sleep},
+	{"eintr", do_eintr},
+	{"storm", do_storm},
+	{"leader", do_leader},
+	{"threads", do_threads},
+	{"exec", do_exec},
+	{"exec-thread", do_exec_thread},
+	{"exec-storm", do_exec_storm},
+	{"fork", do_fork},
+	{"clone", do_clone},
+	{"stopself", do_stopself},
+	{"stub", do_stub},
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program with an allocator of its own, which holds its lock most of the time: attach-malloc SECONDS, or until there is
- * a file called "end" in its folder. Whoever makes it call dlopen() from in there waits for ever.
+ * A program with an allocator of its own, which holds its lock most of the time: attach-malloc
+ * SECONDS, or until there is a file called "end" in its folder. Whoever makes it call dlopen() from
+ * in there waits for ever.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Known stacks for the unit tests of the room attach. Built several times: without optimisation (variables), with -O2 (unwinding, inlined
- * calls), and without debugging information (names from the symbol table).
+ * Known stacks for the unit tests of the room attach. Built several times: without optimisation
+ * (variables), with -O2 (unwinding, inlined calls), and without debugging information (names from
+ * the symbol table).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -60,8 +61,8 @@ __attribute__((noinline)) int middle(int number, const char *text, double real, 
 	long long big = -1234567890123;
 	void *nothing = NULL;
 
-	inlined(number + array[3] + letters[0] + (int)c + u + (int)f + yes + small + ch + (int)big + (nothing != NULL) +
-		(int)real + text[0] + l.a.x + (int)(wide + wider) + below);
+	inlined(number + array[3] + letters[0] + (int)c + u + (int)f + yes + small + ch + (int)big +
+		(nothing != NULL) + (int)real + text[0] + l.a.x + (int)(wide + wider) + below);
 	sink++;
 	return array[number & 3];
 }

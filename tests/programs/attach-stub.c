@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stands in for the agent in backtraces: a library of its name whose functions stop, called by one named like CUPTI.
+ * Stands in for the agent in backtraces: a library of its name whose functions stop, called by one
+ * named like CUPTI.
  */
 #ifdef STUB_AGENT
 void stub_stop(void);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program to attach to that notices everything: attach-target SECONDS [ONLY]. It ends early when there is a
- * file called "end" in its folder. Each thread does one kind of thing over and over and checks its results:
- * sleeps and waits must not end early or with EINTR, vector registers, errno and signal masks must stay what they are. ONLY names one kind, or with a minus sign the one to leave out. Ends with
- * "attach-target: ok" and 0, or says what went wrong.
+ * A program to attach to that notices everything: attach-target SECONDS [ONLY]. It ends early when
+ * there is a file called "end" in its folder. Each thread does one kind of thing over and over and
+ * checks its results: sleeps and waits must not end early or with EINTR, vector registers, errno
+ * and signal masks must stay what they are. ONLY names one kind, or with a minus sign the one to
+ * leave out. Ends with "attach-target: ok" and 0, or says what went wrong.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -56,7 +57,8 @@ static void do_nanosleep(void)
 	int r = nanosleep(&ts, &rest);
 
 	check(r == 0, "nanosleep", r);
-	check(now() - from >= 0.0199, "nanosleep is short by us", (long)((0.02 - (now() - from)) * 1e6));
+	check(now() - from >= 0.0199, "nanosleep is short by us",
+		(long)((0.02 - (now() - from)) * 1e6));
 }
 
 static void do_usleep(void)
@@ -213,7 +215,8 @@ static void on_signal(int sig)
 	handled++;
 }
 
-/* The handler has no SA_RESTART, so this thread's own sleeps end early; others never get the signal. */
+/* The handler has no SA_RESTART, so this thread's own sleeps end early; others never get the
+ * signal. */
 static void do_signals(void)
 {
 	sigset_t set, was;
@@ -236,9 +239,20 @@ static const struct kind {
 	const char *name;
 	void (*round)(void);
 } kinds[] = {
-	{"nanosleep", do_nanosleep}, {"usleep", do_usleep}, {"poll", do_poll}, {"read", do_read}, {"write", do_write}, {"epoll", do_epoll},
-	{"cond", do_cond}, {"vectors", do_vectors}, {"errno", do_errno}, {"malloc", do_malloc}, {"dlopen", do_dlopen}, {"threads", do_threads},
-	{"children", do_children}, {"signals", do_signals},
+	{"nanosleep", do_nanosleep},
+	{"usleep", do_usleep},
+	{"poll", do_poll},
+	{"read", do_read},
+	{"write", do_write},
+	{"epoll", do_epoll},
+	{"cond", do_cond},
+	{"vectors", do_vectors},
+	{"errno", do_errno},
+	{"malloc", do_malloc},
+	{"dlopen", do_dlopen},
+	{"threads", do_threads},
+	{"children", do_children},
+	{"signals", do_signals},
 };
 enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
 
@@ -249,7 +263,8 @@ static void *work(void *arg)
 	while (!over) {
 		k->round();
 		rounds[k - kinds]++;
-		if (k->round == do_vectors || k->round == do_errno || k->round == do_malloc || k->round == do_dlopen || k->round == do_threads)
+		if (k->round == do_vectors || k->round == do_errno || k->round == do_malloc ||
+			k->round == do_dlopen || k->round == do_threads)
 			sched_yield();
 	}
 	return NULL;
@@ -271,8 +286,10 @@ int main(int argc, char **argv)
 	if (pipe(pipe_fd) != 0)
 		return 2;
 	for (int i = 0; i < KINDS; i++)
-		if (!only || (only[0] == '-' ? strcmp(only + 1, kinds[i].name) != 0 : !strcmp(only, kinds[i].name)))
-			started[i] = pthread_create(&t[i], NULL, work, (void *)(size_t)&kinds[i]) == 0;
+		if (!only || (only[0] == '-' ? strcmp(only + 1, kinds[i].name) != 0
+					     : !strcmp(only, kinds[i].name)))
+			started[i] =
+				pthread_create(&t[i], NULL, work, (void *)(size_t)&kinds[i]) == 0;
 	printf("attach-target: running\n");
 	fflush(stdout);
 	while (now() < end && !errors && access("end", F_OK) != 0) {

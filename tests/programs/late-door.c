@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * LD_PRELOAD=late-door.so tsdb record ...: the program runs as if no debugger were there until it calls late_ready() (late.h) and for TSDB_LATE_MS
- * milliseconds (300) after that; then it gets the agent by the door that an attaching debugger uses. The way in is tested elsewhere; this is for what an agent that comes late has to find.
+ * LD_PRELOAD=late-door.so tsdb record ...: the program runs as if no debugger were there until it
+ * calls late_ready() (late.h) and for TSDB_LATE_MS milliseconds (300) after that; then it gets the
+ * agent by the door that an attaching debugger uses. The way in is tested elsewhere; this is for
+ * what an agent that comes late has to find.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -33,7 +35,9 @@ static void *open_door(void *arg)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 	lib = dlopen(agent, RTLD_NOW);
-	attach = lib ? (int (*)(const char *, int *))(__UINTPTR_TYPE__)dlsym(lib, "tsdb_agent_attach") : NULL;
+	attach = lib ? (int (*)(const char *, int *))(__UINTPTR_TYPE__)dlsym(
+			       lib, "tsdb_agent_attach")
+		     : NULL;
 	if (!attach || attach(control, NULL))
 		fprintf(stderr, "late-door: the agent did not come\n");
 	return NULL;

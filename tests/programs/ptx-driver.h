@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs share that put instructions on any CUDA driver and keep their results as bits: the driver, found at run time,
- * and reproducible random numbers.
+ * What the programs share that put instructions on any CUDA driver and keep their results as bits:
+ * the driver, found at run time, and reproducible random numbers.
  */
 #ifndef PTX_DRIVER_H
 #define PTX_DRIVER_H
@@ -31,13 +31,13 @@ static inline void *call(const char *name)
 	}
 	return f;
 }
-#define CU(name, ...)                                                                               \
-	do {                                                                                        \
-		int rc_ = ((int (*)(void *, ...))call(name))(__VA_ARGS__);               \
-		if (rc_) {                                                                          \
-			fprintf(stderr, "%s: error %d\n", name, rc_);                               \
-			exit(1);                                                                    \
-		}                                                                                   \
+#define CU(name, ...)                                                                              \
+	do {                                                                                       \
+		int rc_ = ((int (*)(void *, ...))call(name))(__VA_ARGS__);                         \
+		if (rc_) {                                                                         \
+			fprintf(stderr, "%s: error %d\n", name, rc_);                              \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 /* Makes a context; returns the compute capability, 90 for 9.0. */

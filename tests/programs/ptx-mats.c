@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Matrix instructions with the same operands on any CUDA driver, and their results as bits in a file: as ptx-bits.c, but a warp at a time.
- *   ptx-mats FILE                writes the results
- *   ptx-mats --compare A B       what differs, by kind of operands; exit status 1 when something does
- *   ptx-mats --hashes FILE       a line per instruction: tests/programs/ptx-mats.h200 has an H200's
- * The operands are of eight kinds, a warp each in turn: they are chosen to tell one way of adding from another.
+ * Matrix instructions with the same operands on any CUDA driver, and their results as bits in a
+ * file: as ptx-bits.c, but a warp at a time. ptx-mats FILE                writes the results
+ *   ptx-mats --compare A B       what differs, by kind of operands; exit status 1 when something
+ * does ptx-mats --hashes FILE       a line per instruction: tests/programs/ptx-mats.h200 has an
+ * H200's The operands are of eight kinds, a warp each in turn: they are chosen to tell one way of
+ * adding from another.
  */
 #include "ptx-driver.h"
 
@@ -16,7 +17,8 @@
 #define OUT 8
 #define NOUT (WARPS * 32 * OUT)
 
-static const char *const kinds[8] = {"ordinary", "wide range", "cancelling", "subnormal", "infinities and NaNs", "mostly zeros", "one large", "any finite bits"};
+static const char *const kinds[8] = {"ordinary", "wide range", "cancelling", "subnormal",
+	"infinities and NaNs", "mostly zeros", "one large", "any finite bits"};
 
 struct form {
 	unsigned m, n, k;
@@ -24,29 +26,96 @@ struct form {
 	const char *layouts;
 	char what; /* m: mma, w: wmma, x: moves of matrices */
 };
-#define MM(m, n, k, d, a, b, c, mods, after) {m, n, k, d, a, b, c, mods, after, "row.col", 'm'}
+#define MM(m, n, k, d, a, b, c, mods, after)                                                       \
+	{                                                                                          \
+		m, n, k, d, a, b, c, mods, after, "row.col", 'm'                                   \
+	}
 #define M1(m, n, k, d, a) MM(m, n, k, d, a, a, d, "", "")
-#define MV(l, d, c) {8, 8, 4, d, "f16", "f16", c, "", "", l, 'm'}
-#define WM(m, n, k, l, d, a) {m, n, k, d, a, a, d, "", "", l, 'w'}
-#define XX(text) {0, 0, 0, "", "", "", "", text, "", "", 'x'}
+#define MV(l, d, c)                                                                                \
+	{                                                                                          \
+		8, 8, 4, d, "f16", "f16", c, "", "", l, 'm'                                        \
+	}
+#define WM(m, n, k, l, d, a)                                                                       \
+	{                                                                                          \
+		m, n, k, d, a, a, d, "", "", l, 'w'                                                \
+	}
+#define XX(text)                                                                                   \
+	{                                                                                          \
+		0, 0, 0, "", "", "", "", text, "", "", 'x'                                         \
+	}
 static const struct form forms[] = {
-	M1(16, 8, 8, "f16", "f16"), M1(16, 8, 8, "f32", "f16"), M1(16, 8, 16, "f16", "f16"), M1(16, 8, 16, "f32", "f16"), M1(16, 8, 8, "f32", "bf16"), M1(16, 8, 16, "f32", "bf16"),
-	M1(16, 8, 4, "f32", "tf32"), M1(16, 8, 8, "f32", "tf32"), M1(16, 8, 16, "f32", "e4m3"), M1(16, 8, 16, "f32", "e5m2"), M1(16, 8, 32, "f32", "e4m3"), M1(16, 8, 32, "f32", "e5m2"),
-	MM(16, 8, 32, "f32", "e4m3", "e5m2", "f32", "", ""), MM(16, 8, 16, "f32", "e5m2", "e4m3", "f32", "", ""), M1(16, 8, 16, "f16", "e4m3"), M1(16, 8, 32, "f16", "e4m3"), M1(16, 8, 32, "f16", "e5m2"),
-	MM(16, 8, 32, "f16", "e5m2", "e4m3", "f16", "", ""), M1(8, 8, 4, "f64", "f64"), MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rz", ""), MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rm", ""),
-	MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rp", ""), M1(16, 8, 4, "f64", "f64"), M1(16, 8, 8, "f64", "f64"), M1(16, 8, 16, "f64", "f64"), MM(16, 8, 16, "f64", "f64", "f64", "f64", ".rz", ""),
-	MV("row.col", "f16", "f16"), MV("row.row", "f32", "f16"), MV("col.row", "f32", "f32"), MV("col.col", "f16", "f16"), MV("row.col", "f32", "f32"),
-	MM(8, 8, 16, "s32", "s8", "s8", "s32", "", ""), MM(8, 8, 16, "s32", "u8", "s8", "s32", ".satfinite", ""), MM(16, 8, 16, "s32", "s8", "u8", "s32", "", ""), MM(16, 8, 16, "s32", "u8", "u8", "s32", ".satfinite", ""),
-	MM(16, 8, 32, "s32", "s8", "s8", "s32", "", ""), MM(16, 8, 32, "s32", "s8", "s8", "s32", ".satfinite", ""), MM(16, 8, 32, "s32", "u8", "s8", "s32", ".satfinite", ""), MM(8, 8, 32, "s32", "s4", "s4", "s32", "", ""),
-	MM(8, 8, 32, "s32", "u4", "s4", "s32", ".satfinite", ""), MM(16, 8, 32, "s32", "u4", "u4", "s32", "", ""), MM(16, 8, 64, "s32", "s4", "s4", "s32", "", ""), MM(16, 8, 64, "s32", "s4", "s4", "s32", ".satfinite", ""),
-	MM(8, 8, 128, "s32", "b1", "b1", "s32", "", ".xor.popc"), MM(8, 8, 128, "s32", "b1", "b1", "s32", "", ".and.popc"), MM(16, 8, 128, "s32", "b1", "b1", "s32", "", ".xor.popc"),
-	MM(16, 8, 256, "s32", "b1", "b1", "s32", "", ".and.popc"), MM(16, 8, 256, "s32", "b1", "b1", "s32", "", ".xor.popc"),
-	WM(16, 16, 16, "row.col", "f32", "f16"), WM(16, 16, 16, "col.row", "f16", "f16"), WM(8, 32, 16, "row.row", "f32", "f16"), WM(32, 8, 16, "col.col", "f32", "f16"), WM(8, 32, 16, "col.row", "f16", "f16"),
-	WM(16, 16, 16, "row.col", "f32", "bf16"), WM(8, 32, 16, "col.row", "f32", "bf16"), WM(32, 8, 16, "row.row", "f32", "bf16"), WM(16, 16, 8, "row.col", "f32", "tf32"), WM(16, 16, 8, "col.row", "f32", "tf32"),
-	WM(8, 8, 4, "row.col", "f64", "f64"), WM(8, 8, 4, "col.row", "f64", "f64"), WM(16, 16, 16, "row.col", "s32", "s8"), WM(16, 16, 16, "col.row", "s32", "u8"), WM(8, 32, 16, "row.row", "s32", "s8"),
-	WM(32, 8, 16, "col.col", "s32", "u8"), WM(8, 8, 32, "row.col", "s32", "s4"), WM(8, 8, 32, "row.col", "s32", "u4"), WM(8, 8, 128, "row.col", "s32", "b1"),
-	XX("movmatrix.sync.aligned.m8n8.trans.b16 %r24, %r0;"), XX("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r24}, [%r32];"), XX("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r24,%r25}, [%r32];"),
-	XX("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r24,%r25,%r26,%r27}, [%r32];"), XX("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r24,%r25,%r26,%r27}, [%r32];"),
+	M1(16, 8, 8, "f16", "f16"),
+	M1(16, 8, 8, "f32", "f16"),
+	M1(16, 8, 16, "f16", "f16"),
+	M1(16, 8, 16, "f32", "f16"),
+	M1(16, 8, 8, "f32", "bf16"),
+	M1(16, 8, 16, "f32", "bf16"),
+	M1(16, 8, 4, "f32", "tf32"),
+	M1(16, 8, 8, "f32", "tf32"),
+	M1(16, 8, 16, "f32", "e4m3"),
+	M1(16, 8, 16, "f32", "e5m2"),
+	M1(16, 8, 32, "f32", "e4m3"),
+	M1(16, 8, 32, "f32", "e5m2"),
+	MM(16, 8, 32, "f32", "e4m3", "e5m2", "f32", "", ""),
+	MM(16, 8, 16, "f32", "e5m2", "e4m3", "f32", "", ""),
+	M1(16, 8, 16, "f16", "e4m3"),
+	M1(16, 8, 32, "f16", "e4m3"),
+	M1(16, 8, 32, "f16", "e5m2"),
+	MM(16, 8, 32, "f16", "e5m2", "e4m3", "f16", "", ""),
+	M1(8, 8, 4, "f64", "f64"),
+	MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rz", ""),
+	MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rm", ""),
+	MM(8, 8, 4, "f64", "f64", "f64", "f64", ".rp", ""),
+	M1(16, 8, 4, "f64", "f64"),
+	M1(16, 8, 8, "f64", "f64"),
+	M1(16, 8, 16, "f64", "f64"),
+	MM(16, 8, 16, "f64", "f64", "f64", "f64", ".rz", ""),
+	MV("row.col", "f16", "f16"),
+	MV("row.row", "f32", "f16"),
+	MV("col.row", "f32", "f32"),
+	MV("col.col", "f16", "f16"),
+	MV("row.col", "f32", "f32"),
+	MM(8, 8, 16, "s32", "s8", "s8", "s32", "", ""),
+	MM(8, 8, 16, "s32", "u8", "s8", "s32", ".satfinite", ""),
+	MM(16, 8, 16, "s32", "s8", "u8", "s32", "", ""),
+	MM(16, 8, 16, "s32", "u8", "u8", "s32", ".satfinite", ""),
+	MM(16, 8, 32, "s32", "s8", "s8", "s32", "", ""),
+	MM(16, 8, 32, "s32", "s8", "s8", "s32", ".satfinite", ""),
+	MM(16, 8, 32, "s32", "u8", "s8", "s32", ".satfinite", ""),
+	MM(8, 8, 32, "s32", "s4", "s4", "s32", "", ""),
+	MM(8, 8, 32, "s32", "u4", "s4", "s32", ".satfinite", ""),
+	MM(16, 8, 32, "s32", "u4", "u4", "s32", "", ""),
+	MM(16, 8, 64, "s32", "s4", "s4", "s32", "", ""),
+	MM(16, 8, 64, "s32", "s4", "s4", "s32", ".satfinite", ""),
+	MM(8, 8, 128, "s32", "b1", "b1", "s32", "", ".xor.popc"),
+	MM(8, 8, 128, "s32", "b1", "b1", "s32", "", ".and.popc"),
+	MM(16, 8, 128, "s32", "b1", "b1", "s32", "", ".xor.popc"),
+	MM(16, 8, 256, "s32", "b1", "b1", "s32", "", ".and.popc"),
+	MM(16, 8, 256, "s32", "b1", "b1", "s32", "", ".xor.popc"),
+	WM(16, 16, 16, "row.col", "f32", "f16"),
+	WM(16, 16, 16, "col.row", "f16", "f16"),
+	WM(8, 32, 16, "row.row", "f32", "f16"),
+	WM(32, 8, 16, "col.col", "f32", "f16"),
+	WM(8, 32, 16, "col.row", "f16", "f16"),
+	WM(16, 16, 16, "row.col", "f32", "bf16"),
+	WM(8, 32, 16, "col.row", "f32", "bf16"),
+	WM(32, 8, 16, "row.row", "f32", "bf16"),
+	WM(16, 16, 8, "row.col", "f32", "tf32"),
+	WM(16, 16, 8, "col.row", "f32", "tf32"),
+	WM(8, 8, 4, "row.col", "f64", "f64"),
+	WM(8, 8, 4, "col.row", "f64", "f64"),
+	WM(16, 16, 16, "row.col", "s32", "s8"),
+	WM(16, 16, 16, "col.row", "s32", "u8"),
+	WM(8, 32, 16, "row.row", "s32", "s8"),
+	WM(32, 8, 16, "col.col", "s32", "u8"),
+	WM(8, 8, 32, "row.col", "s32", "s4"),
+	WM(8, 8, 32, "row.col", "s32", "u4"),
+	WM(8, 8, 128, "row.col", "s32", "b1"),
+	XX("movmatrix.sync.aligned.m8n8.trans.b16 %r24, %r0;"),
+	XX("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r24}, [%r32];"),
+	XX("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r24,%r25}, [%r32];"),
+	XX("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r24,%r25,%r26,%r27}, [%r32];"),
+	XX("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r24,%r25,%r26,%r27}, [%r32];"),
 	XX("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r32], {%r0,%r1,%r2,%r3}; bar.warp.sync 0xffffffff; ld.shared.v4.u32 {%r24,%r25,%r26,%r27}, [%r32];"),
 	XX("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%r32], {%r0,%r1}; bar.warp.sync 0xffffffff; ld.shared.v4.u32 {%r24,%r25,%r26,%r27}, [%r32];"),
 };
@@ -65,7 +134,7 @@ static unsigned bits_of(const char *type)
 	return strstr(type, "f16") ? 16 : !strcmp(type, "f64") ? 64 : 32;
 }
 
-/* --- operands ---------------------------------------------------------------------------------------- */
+/* --- operands --- */
 struct shape {
 	unsigned exp, frac;
 };
@@ -93,13 +162,16 @@ static uint64_t make(struct shape s, unsigned sign, int exp, uint64_t frac)
 	int bias = (1 << (s.exp - 1)) - 1, e = exp + bias, most = (1 << s.exp) - 2;
 
 	e = e < 0 ? 0 : e > most ? most : e;
-	return (uint64_t)sign << (s.exp + s.frac) | (uint64_t)e << s.frac | (frac & ((1ull << s.frac) - 1));
+	return (uint64_t)sign << (s.exp + s.frac) | (uint64_t)e << s.frac |
+	       (frac & ((1ull << s.frac) - 1));
 }
 
 /* Element e of operand o ('a', 'b', 'c') of warp w; before: the element before it. */
-static uint64_t element(unsigned w, unsigned seed, char o, const char *type, unsigned e, uint64_t before)
+static uint64_t element(
+	unsigned w, unsigned seed, char o, const char *type, unsigned e, uint64_t before)
 {
-	uint64_t r = mix(mix(((uint64_t)w << 32) + seed) + e * 4u + (unsigned)(o - 'a')), q = mix(r);
+	uint64_t r = mix(mix(((uint64_t)w << 32) + seed) + e * 4u + (unsigned)(o - 'a')),
+		 q = mix(r);
 	struct shape s = shape_of(type);
 	unsigned bits = s.exp + s.frac, sign = r & 1;
 	int bias;
@@ -108,7 +180,10 @@ static uint64_t element(unsigned w, unsigned seed, char o, const char *type, uns
 	if (!s.exp) {
 		if (o != 'c')
 			return r;
-		return w % 4 == 0 ? r % 1000 : w % 4 == 1 ? 0x7fffffffu - r % 40000 : w % 4 == 2 ? 0x80000000u + r % 40000 : r & 0xffffffff;
+		return w % 4 == 0   ? r % 1000
+		       : w % 4 == 1 ? 0x7fffffffu - r % 40000
+		       : w % 4 == 2 ? 0x80000000u + r % 40000
+				    : r & 0xffffffff;
 	}
 	bias = (1 << (s.exp - 1)) - 1;
 	nan = ((1ull << s.exp) - 1) << s.frac;
@@ -116,7 +191,10 @@ static uint64_t element(unsigned w, unsigned seed, char o, const char *type, uns
 	case 0:
 		return make(s, sign, (int)(r >> 1 & 7) - 4, q);
 	case 1: /* products stay finite in half of the warps */
-		return make(s, sign, (int)((r >> 1) % (unsigned)(w & 8 ? 2 * bias : bias)) - (w & 8 ? bias - 1 : bias / 2), q);
+		return make(s, sign,
+			(int)((r >> 1) % (unsigned)(w & 8 ? 2 * bias : bias)) -
+				(w & 8 ? bias - 1 : bias / 2),
+			q);
 	case 2: /* a pair's products cancel, but for the last bit now and then */
 		if (o == 'c')
 			return make(s, sign, -(int)(r >> 1 & 31) + 4, q);
@@ -139,11 +217,13 @@ static uint64_t element(unsigned w, unsigned seed, char o, const char *type, uns
 			return make(s, sign, (int)(r >> 1 & 15) - 8, q);
 		}
 	case 5:
-		return (r >> 8) % 5 ? (uint64_t)sign << bits : make(s, sign, (int)((r >> 1) % (unsigned)bias) - bias / 2, q);
+		return (r >> 8) % 5 ? (uint64_t)sign << bits
+				    : make(s, sign, (int)((r >> 1) % (unsigned)bias) - bias / 2, q);
 	case 6: /* 1, and products 15 to 30 binary places below it */
 		if (o == 'c')
 			return make(s, sign, (r >> 9) % 3 ? -(int)(r >> 1 & 31) : 0, q);
-		return (r >> 8) % 11 == 0 ? make(s, sign, 0, 0) : make(s, sign, -(int)(r >> 1 & 7) - 8, q);
+		return (r >> 8) % 11 == 0 ? make(s, sign, 0, 0)
+					  : make(s, sign, -(int)(r >> 1 & 7) - 8, q);
 	default: {
 		uint64_t v = q & ((2ull << bits) - 1);
 		return (v & nan) == nan ? v ^ 1ull << s.frac : v;
@@ -152,7 +232,8 @@ static uint64_t element(unsigned w, unsigned seed, char o, const char *type, uns
 }
 
 static uint64_t inputs[WARPS][32][WORDS];
-/* A lane has its registers of a at word 0, of b at 8, of c at 16; wmma finds its matrices in a warp's words as they lie. */
+/* A lane has its registers of a at word 0, of b at 8, of c at 16; wmma finds its matrices in a
+ * warp's words as they lie. */
 static void fill(const struct form *f, unsigned seed)
 {
 	for (unsigned w = 0; w < WARPS; w++)
@@ -162,21 +243,24 @@ static void fill(const struct form *f, unsigned seed)
 			if (f->what == 'x')
 				type = "f16";
 			bits = bits_of(type);
-			wide = bits == 64 || f->what == 'w' ? 64 : 32; /* wmma reads all of the memory */
+			wide = bits == 64 || f->what == 'w' ? 64
+							    : 32; /* wmma reads all of the memory */
 			for (unsigned l = 0; l < 32; l++)
 				for (unsigned r = 0; r < 8; r++) {
 					uint64_t word = 0, before = 0;
 					for (unsigned j = 0; j < wide / bits; j++) {
-						uint64_t v = element(w, seed, (char)('a' + o), type, (l * 8 + r) * 64 + j, before);
+						uint64_t v = element(w, seed, (char)('a' + o), type,
+							(l * 8 + r) * 64 + j, before);
 						before = v;
-						word |= (bits == 64 ? v : v & ((1ull << bits) - 1)) << (j * bits);
+						word |= (bits == 64 ? v : v & ((1ull << bits) - 1))
+							<< (j * bits);
 					}
 					inputs[w][l][8 * o + r] = word;
 				}
 		}
 }
 
-/* --- texts ------------------------------------------------------------------------------------------- */
+/* --- texts --- */
 static char text[16384];
 static size_t at;
 static void add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -193,7 +277,10 @@ static void add(const char *fmt, ...)
 static unsigned registers(const struct form *f, char o)
 {
 	const char *type = o == 'a' ? f->a : o == 'b' ? f->b : o == 'c' ? f->c : f->d;
-	unsigned n = o == 'a' ? f->m * f->k : o == 'b' ? f->k * f->n : f->m * f->n, bits = bits_of(type);
+	unsigned n = o == 'a'	? f->m * f->k
+		     : o == 'b' ? f->k * f->n
+				: f->m * f->n,
+		 bits = bits_of(type);
 
 	if (f->what == 'w' && !strcmp(type, "f16") && o != 'c' && o != 'd')
 		return 8;
@@ -207,7 +294,11 @@ static void vector(const struct form *f, char o, unsigned first)
 
 	add("{");
 	for (unsigned k = 0; k < n; k++)
-		add("%s%%%c%u", k ? "," : "", bits_of(type) == 64 ? 'd' : !strcmp(type, "f32") ? 'f' : 'r', first + k);
+		add("%s%%%c%u", k ? "," : "",
+			bits_of(type) == 64    ? 'd'
+			: !strcmp(type, "f32") ? 'f'
+					       : 'r',
+			first + k);
 	add("}");
 }
 
@@ -221,11 +312,15 @@ static void name_of(const struct form *f, char *buf, size_t n)
 	if (f->what == 'x')
 		snprintf(buf, n, "%s", f->mods);
 	else if (f->what == 'm')
-		snprintf(buf, n, "mma.sync.aligned.m%un%uk%u.%s%s.%s.%s.%s.%s%s", f->m, f->n, f->k, f->layouts, f->mods, f->d, f->a, f->b, f->c, f->after);
+		snprintf(buf, n, "mma.sync.aligned.m%un%uk%u.%s%s.%s.%s.%s.%s%s", f->m, f->n, f->k,
+			f->layouts, f->mods, f->d, f->a, f->b, f->c, f->after);
 	else if (!strcmp(f->a, "f16"))
-		snprintf(buf, n, "wmma.mma.sync.aligned.%s.m%un%uk%u.%s.%s", f->layouts, f->m, f->n, f->k, f->d, f->c);
+		snprintf(buf, n, "wmma.mma.sync.aligned.%s.m%un%uk%u.%s.%s", f->layouts, f->m, f->n,
+			f->k, f->d, f->c);
 	else
-		snprintf(buf, n, "wmma.mma%s.sync.aligned.%s.m%un%uk%u.%s.%s.%s.%s", strcmp(f->a, "b1") ? "" : ".xor.popc", f->layouts, f->m, f->n, f->k, f->d, f->a, f->b, f->c);
+		snprintf(buf, n, "wmma.mma%s.sync.aligned.%s.m%un%uk%u.%s.%s.%s.%s",
+			strcmp(f->a, "b1") ? "" : ".xor.popc", f->layouts, f->m, f->n, f->k, f->d,
+			f->a, f->b, f->c);
 }
 
 static void mma_text(const struct form *f, const char *name)
@@ -238,7 +333,11 @@ static void mma_text(const struct form *f, const char *name)
 	for (unsigned o = 0; o < 3; o++)
 		for (unsigned k = 0; k < registers(f, in[o].o); k++) {
 			char c = file_of(o == 0 ? f->a : o == 1 ? f->b : f->c);
-			add("ld.global.%s %%%c%u, [%%d32+%u];\n", c == 'd' ? "b64" : c == 'f' ? "f32" : "b32", c, in[o].first + k, 8 * (in[o].first + k));
+			add("ld.global.%s %%%c%u, [%%d32+%u];\n",
+				c == 'd'   ? "b64"
+				: c == 'f' ? "f32"
+					   : "b32",
+				c, in[o].first + k, 8 * (in[o].first + k));
 		}
 	add("%s ", name);
 	vector(f, 'd', 24);
@@ -248,20 +347,28 @@ static void mma_text(const struct form *f, const char *name)
 	}
 	add(";\n");
 	for (unsigned k = 0; k < registers(f, 'd'); k++)
-		add("st.global.%s [%%d34+%u], %%%c%u;\n", file_of(f->d) == 'd' ? "b64" : file_of(f->d) == 'f' ? "f32" : "b32", 8 * k, file_of(f->d), 24 + k);
+		add("st.global.%s [%%d34+%u], %%%c%u;\n",
+			file_of(f->d) == 'd'   ? "b64"
+			: file_of(f->d) == 'f' ? "f32"
+					       : "b32",
+			8 * k, file_of(f->d), 24 + k);
 }
 
-/* The matrices are taken from the warp's 6144 bytes of input, rows (columns) as far apart as they are long; the result goes to its 2048 of output. */
+/* The matrices are taken from the warp's 6144 bytes of input, rows (columns) as far apart as they
+ * are long; the result goes to its 2048 of output. */
 static void wmma_text(const struct form *f, const char *name)
 {
 	bool acol = f->layouts[0] == 'c', bcol = f->layouts[4] == 'c';
 	unsigned lda = acol ? f->m : f->k, ldb = bcol ? f->k : f->n;
 
-	add("wmma.load.a.sync.aligned.%s.m%un%uk%u.global.%s ", acol ? "col" : "row", f->m, f->n, f->k, f->a);
+	add("wmma.load.a.sync.aligned.%s.m%un%uk%u.global.%s ", acol ? "col" : "row", f->m, f->n,
+		f->k, f->a);
 	vector(f, 'a', 0);
-	add(", [%%d35], %u;\nwmma.load.b.sync.aligned.%s.m%un%uk%u.global.%s ", lda, bcol ? "col" : "row", f->m, f->n, f->k, f->b);
+	add(", [%%d35], %u;\nwmma.load.b.sync.aligned.%s.m%un%uk%u.global.%s ", lda,
+		bcol ? "col" : "row", f->m, f->n, f->k, f->b);
 	vector(f, 'b', 8);
-	add(", [%%d35+2048], %u;\nwmma.load.c.sync.aligned.row.m%un%uk%u.global.%s ", ldb, f->m, f->n, f->k, f->c);
+	add(", [%%d35+2048], %u;\nwmma.load.c.sync.aligned.row.m%un%uk%u.global.%s ", ldb, f->m,
+		f->n, f->k, f->c);
 	vector(f, 'c', 16);
 	add(", [%%d35+4096], %u;\n%s ", f->n, name);
 	vector(f, 'd', 24);
@@ -271,7 +378,8 @@ static void wmma_text(const struct form *f, const char *name)
 	vector(f, 'b', 8);
 	add(", ");
 	vector(f, 'c', 16);
-	add(";\nwmma.store.d.sync.aligned.row.m%un%uk%u.global.%s [%%d36], ", f->m, f->n, f->k, f->d);
+	add(";\nwmma.store.d.sync.aligned.row.m%un%uk%u.global.%s [%%d36], ", f->m, f->n, f->k,
+		f->d);
 	vector(f, 'd', 24);
 	add(", %u;\n", f->n);
 }
@@ -301,7 +409,7 @@ static void make_text(const struct form *f, int sm)
 	add("ret; }\n");
 }
 
-/* --- running ----------------------------------------------------------------------------------------- */
+/* --- running --- */
 static uint64_t out[NOUT], other[NOUT];
 
 static void run_all(const char *file)
@@ -331,7 +439,8 @@ static void run_all(const char *file)
 			fprintf(stderr, "refused: %s\n", name);
 		} else {
 			CU("cuModuleGetFunction", (void *)&fn, mod, "k");
-			CU("cuLaunchKernel", fn, WARPS, 1, 1, 32, 1, 1, 0, (void *)0, params, (void *)0);
+			CU("cuLaunchKernel", fn, WARPS, 1, 1, 32, 1, 1, 0, (void *)0, params,
+				(void *)0);
 			CU("cuMemcpyDtoH_v2", out, d_out, sizeof(out));
 			CU("cuModuleUnload", mod);
 		}
@@ -358,8 +467,10 @@ static int compare(const char *a, const char *b)
 				unsigned kind = t / (32 * OUT) % 8;
 				differ++;
 				if (!by_kind[kind]++ && shown++ < 8)
-					printf("  %s: warp %u, lane %u, word %u: %#llx, %#llx\n", name, t / (32 * OUT), t / OUT % 32, t % OUT,
-						(unsigned long long)out[t], (unsigned long long)other[t]);
+					printf("  %s: warp %u, lane %u, word %u: %#llx, %#llx\n",
+						name, t / (32 * OUT), t / OUT % 32, t % OUT,
+						(unsigned long long)out[t],
+						(unsigned long long)other[t]);
 			}
 		if (!differ)
 			continue;

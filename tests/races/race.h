@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of the corpus share. Each is one file that begins with RACE(): a function that does the wrong thing, and with `fixed` the
- * right one. The surprise: they are all included into one program, races.cu, which is built in seconds; `races NAME [fixed]` runs one.
+ * What the programs of the corpus share. Each is one file that begins with RACE(): a function that
+ * does the wrong thing, and with `fixed` the right one. The surprise: they are all included into
+ * one program, races.cu, which is built in seconds; `races NAME [fixed]` runs one.
  *
- * pause_a_moment() gives unordered work time to be done: alone, most of these programs are right most of the time. That is what makes them
- * hard to find.
+ * pause_a_moment() gives unordered work time to be done: alone, most of these programs are right
+ * most of the time. That is what makes them hard to find.
  */
 #ifndef TESTS_RACES_RACE_H
 #define TESTS_RACES_RACE_H
@@ -17,8 +18,9 @@
 #define BYTES (N * sizeof(int))
 #define GRID N / 128, 128
 
-/* Both ends are a kernel's name or a kind of command: "copy", "fill", "alloc", "free", "graph_launch", "host". In a kernel: the
- * kernel, and how it is found: "racecheck" or "perturb". */
+/* Both ends are a kernel's name or a kind of command: "copy", "fill", "alloc", "free",
+ * "graph_launch", "host". In a kernel: the kernel, and how it is found: "racecheck" or "perturb".
+ */
 struct race {
 	const char *name, *first, *second;
 	void (*run)(bool fixed);
@@ -32,10 +34,10 @@ static inline bool race_add(struct race *r)
 	return true;
 }
 
-#define RACE(name, first, second)                                            \
-	static void name(bool fixed);                                        \
-	static struct race name##_row = {#name, first, second, name, NULL};  \
-	[[maybe_unused]] static bool name##_added = race_add(&name##_row);   \
+#define RACE(name, first, second)                                                                  \
+	static void name(bool fixed);                                                              \
+	static struct race name##_row = {#name, first, second, name, NULL};                        \
+	[[maybe_unused]] static bool name##_added = race_add(&name##_row);                         \
 	static void name(bool fixed)
 
 static __global__ void produce(int *out, int v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of this folder share: refusal on an error, NVTX ranges "step N", a checksum to print.
+ * What the programs of this folder share: refusal on an error, NVTX ranges "step N", a checksum to
+ * print.
  */
 #ifndef TESTS_REAL_H
 #define TESTS_REAL_H
@@ -11,13 +12,13 @@
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 
-#define CHECK(call)                                                                                                    \
-	do {                                                                                                           \
-		long status_ = (long)(call);                                                                           \
-		if (status_ != 0) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s: %ld\n", __FILE__, __LINE__, #call, status_);                       \
-			exit(1);                                                                                       \
-		}                                                                                                      \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		long status_ = (long)(call);                                                       \
+		if (status_ != 0) {                                                                \
+			fprintf(stderr, "%s:%d: %s: %ld\n", __FILE__, __LINE__, #call, status_);   \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 struct step {
@@ -27,7 +28,10 @@ struct step {
 		snprintf(name, sizeof name, "step %d", n);
 		nvtxRangePushA(name);
 	}
-	~step() { nvtxRangePop(); }
+	~step()
+	{
+		nvtxRangePop();
+	}
 };
 
 static inline int steps_of(int argc, char **argv)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a trace would do that had taken the replayer over. Linked into tests/sandbox/replayer-under-attack only, which is tsdb-replayer with one function
- * wrapped: when the first launch comes whose first parameter points to the text "ATTACK", the lines of that text are carried out with plain system
- * calls, by the thread that executes the trace. The text is part of the trace: the program recorded had copied it to the device.
+ * What a trace would do that had taken the replayer over. Linked into
+ * tests/sandbox/replayer-under-attack only, which is tsdb-replayer with one function wrapped: when
+ * the first launch comes whose first parameter points to the text "ATTACK", the lines of that text
+ * are carried out with plain system calls, by the thread that executes the trace. The text is part
+ * of the trace: the program recorded had copied it to the device.
  *
- * Without a sandbox they get through, perhaps with root's rights: an attack changes nothing but what its argument names, and undoes the rest.
+ * Without a sandbox they get through, perhaps with root's rights: an attack changes nothing but
+ * what its argument names, and undoes the rest.
  *
- * Each line on standard error is "attack NAME: done" or "attack NAME: refused (why)". tests/sandbox/attack writes the text and judges.
+ * Each line on standard error is "attack NAME: done" or "attack NAME: refused (why)".
+ * tests/sandbox/attack writes the text and judges.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -84,7 +88,9 @@ static bool make_folder(const char *path)
 
 static bool connect_tcp(const char *port)
 {
-	const struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)atoi(port)),
+		.sin_addr = {htonl(INADDR_LOOPBACK)}};
 	const int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	return fd >= 0 && !connect(fd, (const struct sockaddr *)&to, sizeof to);
@@ -118,7 +124,8 @@ static bool spawn(const char *path)
 		execl("/bin/sh", "sh", "-c", "echo taken >\"$0\"", path, NULL);
 		_exit(errno == EACCES ? 2 : 1);
 	}
-	if (pid > 0 && (waitpid((pid_t)pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status)))
+	if (pid > 0 && (waitpid((pid_t)pid, &status, 0) != pid || !WIFEXITED(status) ||
+			       WEXITSTATUS(status)))
 		errno = EACCES;
 	return pid > 0 && !access(path, F_OK);
 }
@@ -173,10 +180,12 @@ static bool write_word(void *volatile *slot)
 	return through;
 }
 
-/* The driver's functions, the table of operations, and which table it is; then the attempt to make them writable first. */
+/* The driver's functions, the table of operations, and which table it is; then the attempt to make
+ * them writable first. */
 static bool write_table(const char *unused)
 {
-	const bool functions = write_word((void *volatile *)&cuda_tables.call.cuInit), operations = write_word((void *volatile *)&backend_cuda.start);
+	const bool functions = write_word((void *volatile *)&cuda_tables.call.cuInit),
+		   operations = write_word((void *volatile *)&backend_cuda.start);
 
 	return write_word((void *volatile *)&victim->gpu) || functions || operations;
 }
@@ -201,7 +210,8 @@ static bool mount_something(const char *folder)
 
 static bool write_and_execute(const char *unused)
 {
-	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0) != MAP_FAILED;
 }
 
 static bool ring(const char *unused)
@@ -213,7 +223,8 @@ static bool ring(const char *unused)
 
 static bool key(const char *unused)
 {
-	return syscall(SYS_add_key, "user", "tsdb-attack", "x", 1, -2) >= 0; /* the keyring of this process */
+	return syscall(SYS_add_key, "user", "tsdb-attack", "x", 1, -2) >=
+	       0; /* the keyring of this process */
 }
 
 static bool environment(const char *name)
@@ -233,7 +244,8 @@ static bool raise_limit(const char *unused)
 static bool take_memory(const char *unused)
 {
 	const size_t size = (size_t)16 << 40;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return false;
@@ -250,7 +262,8 @@ static bool tell_layout(const char *unused)
 	char on_stack;
 	void *on_heap = malloc(16);
 
-	dprintf(2, "layout code %p libraries %p stack %p heap %p\n", (void *)(uintptr_t)tell_layout, (void *)(uintptr_t)dprintf, (void *)&on_stack, on_heap);
+	dprintf(2, "layout code %p libraries %p stack %p heap %p\n", (void *)(uintptr_t)tell_layout,
+		(void *)(uintptr_t)dprintf, (void *)&on_stack, on_heap);
 	free(on_heap);
 	errno = 0;
 	return false;
@@ -260,11 +273,31 @@ static const struct {
 	const char *name;
 	bool (*go)(const char *argument);
 } attacks[] = {
-	{"write", write_file}, {"read", read_file}, {"truncate", truncate_file}, {"remove", remove_file}, {"folder", make_folder},
-	{"tcp", connect_tcp}, {"unix", connect_unix}, {"fork", fork_child}, {"spawn", spawn}, {"exec", exec_here}, {"ptrace", trace_tsdb},
-	{"vmwrite", write_tsdb}, {"procmem", open_tsdb}, {"signal", signal_tsdb}, {"table", write_table}, {"unprotect", unprotect_table},
-	{"newuser", new_user}, {"mount", mount_something}, {"wx", write_and_execute}, {"ring", ring}, {"key", key}, {"secret", environment},
-	{"limits", raise_limit}, {"memory", take_memory}, {"layout", tell_layout},
+	{"write", write_file},
+	{"read", read_file},
+	{"truncate", truncate_file},
+	{"remove", remove_file},
+	{"folder", make_folder},
+	{"tcp", connect_tcp},
+	{"unix", connect_unix},
+	{"fork", fork_child},
+	{"spawn", spawn},
+	{"exec", exec_here},
+	{"ptrace", trace_tsdb},
+	{"vmwrite", write_tsdb},
+	{"procmem", open_tsdb},
+	{"signal", signal_tsdb},
+	{"table", write_table},
+	{"unprotect", unprotect_table},
+	{"newuser", new_user},
+	{"mount", mount_something},
+	{"wx", write_and_execute},
+	{"ring", ring},
+	{"key", key},
+	{"secret", environment},
+	{"limits", raise_limit},
+	{"memory", take_memory},
+	{"layout", tell_layout},
 };
 
 static void carry_out(char *line)
@@ -301,7 +334,8 @@ static bool script_of(struct rp *rp, const struct sbt_cmd *c, char *ret)
 	return ok && !strncmp(ret, "ATTACK\n", 7);
 }
 
-/* With TSDB_ATTACK_AS_DRIVER the rules for a vendor's driver are tried, on a machine without one. */
+/* With TSDB_ATTACK_AS_DRIVER the rules for a vendor's driver are tried, on a machine without one.
+ */
 struct err *__wrap_sandbox_lock(struct sandbox *b, bool soft, void *driver)
 {
 	return __real_sandbox_lock(b, soft && !getenv("TSDB_ATTACK_AS_DRIVER"), driver);

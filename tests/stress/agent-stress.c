@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sixteen threads that do at once what the agent has tables for: allocate, pin, register, copy, launch, make streams and events, load code, end, and fork.
- * Built with ThreadSanitizer, as the agent beside it is; the software GPU is not, so what is reported is the agent's (make check-tsan).
+ * Sixteen threads that do at once what the agent has tables for: allocate, pin, register, copy,
+ * launch, make streams and events, load code, end, and fork. Built with ThreadSanitizer, as the
+ * agent beside it is; the software GPU is not, so what is reported is the agent's (make
+ * check-tsan).
  */
 #include "../programs/ptx-driver.h"
 
@@ -22,7 +24,7 @@ static void *ctx, *add;
 
 static void launch(void *f, void *stream, uint64_t p)
 {
-	void *args[] = { &p };
+	void *args[] = {&p};
 	CU("cuLaunchKernel", f, 1, 1, 1, 1, 1, 1, 0, stream, (void *)args, (void *)0);
 }
 

@@ -38,7 +38,7 @@ static CUresult param(size_t i, size_t *offset, size_t *size)
 {
 	static const struct {
 		size_t offset, size;
-	} p[] = { { 0, 8 }, { 8, 4 }, { 16, 8 } };
+	} p[] = {{0, 8}, {8, 4}, {16, 8}};
 	if (i >= 3)
 		return CUDA_ERROR_INVALID_VALUE;
 	*offset = p[i].offset;
@@ -78,7 +78,9 @@ static CUresult kernel_function(CUfunction *f, CUkernel k)
 
 static CUresult func_attribute(int *v, CUfunction_attribute a, CUfunction f)
 {
-	*v = a == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+	*v = a == CU_FUNC_ATTRIBUTE_NUM_REGS		    ? 32
+	     : a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024
+							    : 0;
 	return CUDA_SUCCESS;
 }
 
@@ -274,8 +276,13 @@ __attribute__((noinline)) uint64_t fake_enter(CUpti_CallbackId cbid, const void 
 	static uint64_t links[4096];
 	uint64_t *link = &links[++corr % 4096];
 	tls.inside = 1;
-	calls_enter(&(struct call_site){ .row = &cuda_calls[cbid], .name = "cuSomethingNew", .params = params, .ctx = (uint64_t)(uintptr_t)FAKE_CTX,
-		.frame = __builtin_frame_address(0), .corr = corr, .link = link });
+	calls_enter(&(struct call_site){.row = &cuda_calls[cbid],
+		.name = "cuSomethingNew",
+		.params = params,
+		.ctx = (uint64_t)(uintptr_t)FAKE_CTX,
+		.frame = __builtin_frame_address(0),
+		.corr = corr,
+		.link = link});
 	tls.inside = 0;
 	return (uint64_t)(uintptr_t)link;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands for unit tests: one function per kind, the seq first, everything that is not named 0. Thread 1, context 0.
- * Change what comes back for more: `c = cmd_launch(7, 1, 0); c.u.launch.grid_x = 64;`.
+ * Commands for unit tests: one function per kind, the seq first, everything that is not named 0.
+ * Thread 1, context 0. Change what comes back for more: `c = cmd_launch(7, 1, 0); c.u.launch.grid_x
+ * = 64;`.
  */
 #ifndef TESTS_CMDS_H
 #define TESTS_CMDS_H
@@ -13,7 +14,10 @@
 
 CMD_FN cmd_any(uint64_t seq, enum sbt_kind kind)
 {
-	return (struct sbt_cmd){.seq = seq, .kind = (uint16_t)kind, .thread = 1, .host_ns = 1000000000 + seq * 1000};
+	return (struct sbt_cmd){.seq = seq,
+		.kind = (uint16_t)kind,
+		.thread = 1,
+		.host_ns = 1000000000 + seq * 1000};
 }
 
 static inline __attribute__((unused)) struct sbt_blob cmd_blob(const char *s)
@@ -25,8 +29,12 @@ CMD_FN cmd_device(uint64_t seq, uint64_t device, const char *name)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_DEVICE);
 
-	c.u.device = (struct sbt_cmd_device){.device = device, .device_name = cmd_blob(name), .sm_major = 9,
-		.total_mem = UINT64_C(1) << 34, .sm_count = 132, .driver_version = 13000};
+	c.u.device = (struct sbt_cmd_device){.device = device,
+		.device_name = cmd_blob(name),
+		.sm_major = 9,
+		.total_mem = UINT64_C(1) << 34,
+		.sm_count = 132,
+		.driver_version = 13000};
 	return c;
 }
 
@@ -114,8 +122,10 @@ CMD_FN cmd_module_load(uint64_t seq, uint64_t module)
 	return c;
 }
 
-/* params: packed (offset, size) pairs; may be NULL with n == 0. Name and pairs must outlive the command. */
-CMD_FN cmd_kernel_def(uint64_t seq, uint64_t kernel, uint64_t module, const char *name, const uint32_t *params, uint64_t n)
+/* params: packed (offset, size) pairs; may be NULL with n == 0. Name and pairs must outlive the
+ * command. */
+CMD_FN cmd_kernel_def(uint64_t seq, uint64_t kernel, uint64_t module, const char *name,
+	const uint32_t *params, uint64_t n)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_KERNEL_DEF);
 
@@ -151,12 +161,19 @@ CMD_FN cmd_launch(uint64_t seq, uint64_t stream, uint64_t kernel)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_LAUNCH);
 
-	c.u.launch = (struct sbt_cmd_launch){.stream = stream, .kernel = kernel, .grid_x = 64, .grid_y = 1, .grid_z = 1,
-		.block_x = 256, .block_y = 1, .block_z = 1};
+	c.u.launch = (struct sbt_cmd_launch){.stream = stream,
+		.kernel = kernel,
+		.grid_x = 64,
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 256,
+		.block_y = 1,
+		.block_z = 1};
 	return c;
 }
 
-CMD_FN cmd_copy(uint64_t seq, uint64_t stream, enum sbt_copy dir, uint64_t dst, uint64_t src, uint64_t size, bool async)
+CMD_FN cmd_copy(uint64_t seq, uint64_t stream, enum sbt_copy dir, uint64_t dst, uint64_t src,
+	uint64_t size, bool async)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_COPY);
 
@@ -254,8 +271,8 @@ CMD_FN cmd_capture_end(uint64_t seq, uint64_t stream, uint64_t graph)
 }
 
 /* payload: a packed command; may be NULL with n == 0. */
-CMD_FN cmd_graph_node(uint64_t seq, uint64_t graph, uint64_t node, enum sbt_node type, uint64_t kernel, const void *payload,
-	uint64_t n)
+CMD_FN cmd_graph_node(uint64_t seq, uint64_t graph, uint64_t node, enum sbt_node type,
+	uint64_t kernel, const void *payload, uint64_t n)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_GRAPH_NODE);
 

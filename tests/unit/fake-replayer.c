@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A test double of tsdb-replayer: the same protocol, memory that is an array, and every way to go wrong on request. Like a device it finds
- * out about a fault late: when something waits.
+ * A test double of tsdb-replayer: the same protocol, memory that is an array, and every way to go
+ * wrong on request. Like a device it finds out about a fault late: when something waits.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ static uint8_t *at(uint64_t addr, uint64_t size)
 	return mem + (addr - FAKE_BASE);
 }
 
-/* ---- commands --------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 static void copy(const struct sbt_cmd *c)
 {
@@ -93,7 +93,8 @@ static void launch(const struct sbt_cmd *c)
 	if (n)
 		memcpy(args, c->u.launch.args.p, n);
 	for (unsigned i = 0; i < nedits; i++)
-		if (edits[i].is_arg && edits[i].seq == c->seq && 8 * edits[i].param + edits[i].n <= n)
+		if (edits[i].is_arg && edits[i].seq == c->seq &&
+			8 * edits[i].param + edits[i].n <= n)
 			memcpy(args + 8 * edits[i].param, edits[i].bytes, edits[i].n);
 	if (c->u.launch.kernel == FAKE_FAULT && !broken)
 		broken = c->seq;
@@ -217,7 +218,7 @@ static void forget_points(void)
 		free(points[--npoints].mem);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static struct err *load(void *arg, const struct sbt_memory *m)
 {
@@ -244,7 +245,8 @@ static bool on_open(const uint8_t *body, size_t n, struct buf *out)
 		return fail(REPLAYER_E_PLACE, 0, 0, "0x100000 is taken");
 	}
 	if (has("no-room"))
-		return fail(REPLAYER_E_MEMORY, 0, 0, "the window needs 8 GiB and the device has 4 GiB");
+		return fail(
+			REPLAYER_E_MEMORY, 0, 0, "the window needs 8 GiB and the device has 4 GiB");
 	if (o.version != REPLAYER_VERSION)
 		return fail(REPLAYER_E_OTHER, 0, 0, "version");
 	must(sbt_reader_open(&trace, path));
@@ -306,7 +308,8 @@ struct verify {
 static struct err *compare(void *arg, const struct sbt_memory *m)
 {
 	struct verify *v = arg;
-	struct replayer_piece p = {.addr = m->addr, .size = m->size, .checked = 1, .first_page = UINT64_MAX};
+	struct replayer_piece p = {
+		.addr = m->addr, .size = m->size, .checked = 1, .first_page = UINT64_MAX};
 
 	if (m->role != SBT_MEMORY_END || !at(m->addr, m->size))
 		return NULL;
@@ -352,7 +355,8 @@ static bool on_edit(uint32_t type, const uint8_t *body, size_t n)
 		}
 		if (a.param > 3)
 			return fail(REPLAYER_E_REFUSED, a.seq, 0, "no such parameter");
-		*e = (struct edit){.seq = a.seq, .param = a.param, .is_arg = true, .n = n - sizeof a};
+		*e = (struct edit){
+			.seq = a.seq, .param = a.param, .is_arg = true, .n = n - sizeof a};
 		memcpy(e->bytes, body + sizeof a, e->n);
 	}
 	forget_points();
@@ -395,8 +399,12 @@ static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
 /* One difference; its type, or the position, may be none that there is. */
 static void on_check(const struct replayer_check *q, struct buf *out)
 {
-	const struct replayer_difference row = {.seq = q->from, .size = 4096, .as = has("odd-type") ? 0x40000000 : REPLAYER_AS_F32, .runs = 1};
-	const struct replayer_check_done done = {.seq = has("beyond") ? UINT64_MAX : q->to, .n = 1, .checked = 1};
+	const struct replayer_difference row = {.seq = q->from,
+		.size = 4096,
+		.as = has("odd-type") ? 0x40000000 : REPLAYER_AS_F32,
+		.runs = 1};
+	const struct replayer_check_done done = {
+		.seq = has("beyond") ? UINT64_MAX : q->to, .n = 1, .checked = 1};
 
 	pos = q->to;
 	buf_add(out, &done, sizeof done);
@@ -479,7 +487,7 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	return good;
 }
 
-/* ---- the socket --------------------------------------------------------------------------------------------------- */
+/* --- the socket --- */
 
 static int fd;
 
@@ -511,7 +519,8 @@ static void put(uint32_t type, const struct buf *b)
 
 static void misbehave(void)
 {
-	struct replayer_head h = {.type = has("bad-type") ? 77 : REPLAYER_REPLY, .size = has("bad-size") ? UINT32_MAX : 2};
+	struct replayer_head h = {.type = has("bad-type") ? 77 : REPLAYER_REPLY,
+		.size = has("bad-size") ? UINT32_MAX : 2};
 
 	if (has("bad-type") || has("bad-size") || has("bad-short"))
 		if (write(fd, &h, sizeof h) < 0 || write(fd, "xx", 2) < 0)
@@ -545,7 +554,8 @@ int main(void)
 		if (h.size > sizeof body)
 			die("too large");
 		get(body, h.size);
-		if (has("read-") ? h.type == REPLAYER_READ : h.type != REPLAYER_OPEN && h.type != REPLAYER_EXECUTE)
+		if (has("read-") ? h.type == REPLAYER_READ
+				 : h.type != REPLAYER_OPEN && h.type != REPLAYER_EXECUTE)
 			misbehave();
 		if (!failed)
 			failed = !handle(h.type, body, h.size, &out);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What fake-replayer.c and the tests that use it agree on: it executes a trace on FAKE_SIZE bytes at FAKE_BASE.
+ * What fake-replayer.c and the tests that use it agree on: it executes a trace on FAKE_SIZE bytes
+ * at FAKE_BASE.
  *
- * A copy to the device brings (seq * 31 + offset) bytes, a launch changes 64 bytes at every parameter that points into the memory: byte * 5 +
- * kernel + 1, but kernels with id % 4 == 3 write nothing. $TSDB_FAKE_REPLAYER holds words that make it misbehave (see main()).
+ * A copy to the device brings (seq * 31 + offset) bytes, a launch changes 64 bytes at every
+ * parameter that points into the memory: byte * 5 + kernel + 1, but kernels with id % 4 == 3 write
+ * nothing. $TSDB_FAKE_REPLAYER holds words that make it misbehave (see main()).
  */
 #ifndef TESTS_FAKE_REPLAYER_H
 #define TESTS_FAKE_REPLAYER_H

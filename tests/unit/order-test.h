@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small traces for the tests of src/order. All begin alike: context 0 with legacy default stream 0, streams 1 and 2 non-blocking, 3 and 4 blocking;
- * kernel 0 f(p); event 0 and 1; allocations A, B; pinned memory H. Seqs 1 to 12; FIRST is 13.
+ * Small traces for the tests of src/order. All begin alike: context 0 with legacy default stream 0,
+ * streams 1 and 2 non-blocking, 3 and 4 blocking; kernel 0 f(p); event 0 and 1; allocations A, B;
+ * pinned memory H. Seqs 1 to 12; FIRST is 13.
  */
 #ifndef TESTS_ORDER_TEST_H
 #define TESTS_ORDER_TEST_H
@@ -73,9 +74,15 @@ TEST_FN uint64_t wait_for(uint64_t stream, uint64_t event)
 }
 
 /* A piece of the window's memory; its command is written later or was. */
-TEST_FN void piece(uint64_t at, enum sbt_memory_role role, uint64_t addr, const char *bytes, size_t n)
+TEST_FN void piece(
+	uint64_t at, enum sbt_memory_role role, uint64_t addr, const char *bytes, size_t n)
 {
-	const struct sbt_memory m = {.seq = at, .role = role, .addr = addr, .size = n, .module = SBT_NO_ID, .has_bytes = true};
+	const struct sbt_memory m = {.seq = at,
+		.role = role,
+		.addr = addr,
+		.size = n,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	uint32_t id;
 
 	ok(sbt_writer_memory(t.w, &m, &id));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For the tests of the PTX machine: load a text, bind its variables, launch, and look at the memory.
+ * For the tests of the PTX machine: load a text, bind its variables, launch, and look at the
+ * memory.
  */
 #ifndef PTX_TEST_H
 #define PTX_TEST_H
@@ -51,17 +52,21 @@ static inline void *device(size_t n)
 	return (void *)(uintptr_t)r->start;
 }
 
-static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *kernel, unsigned grid, unsigned block, const void *params,
-	struct ptx_fault *f)
+static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *kernel, unsigned grid,
+	unsigned block, const void *params, struct ptx_fault *f)
 {
-	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, kernel), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = params};
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, kernel),
+		.grid = {grid, 1, 1},
+		.block = {block, 1, 1},
+		.params = params};
 
 	assert_non_null(l.fn);
 	return ptx_run(&l, f);
 }
 
 /* A launch that must succeed. */
-static inline void run(struct ptx_module *m, const char *kernel, unsigned grid, unsigned block, const void *params)
+static inline void run(
+	struct ptx_module *m, const char *kernel, unsigned grid, unsigned block, const void *params)
 {
 	struct ptx_fault f;
 
@@ -69,7 +74,8 @@ static inline void run(struct ptx_module *m, const char *kernel, unsigned grid, 
 		fail_msg("%s", f.text);
 }
 
-/* Loads the text, runs its kernel k with one parameter (memory of n bytes, zeroed, returned) and unloads it. */
+/* Loads the text, runs its kernel k with one parameter (memory of n bytes, zeroed, returned) and
+ * unloads it. */
 static inline void *run_text(const char *text, unsigned grid, unsigned block, size_t n)
 {
 	struct ptx_module *m = load(text);

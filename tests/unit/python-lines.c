@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For tests/python-lines.py: reads lines "FIRST-LINE INSTRUCTIONS HEX-TABLE" and prints the line of each instruction.
+ * For tests/python-lines.py: reads lines "FIRST-LINE INSTRUCTIONS HEX-TABLE" and prints the line of
+ * each instruction.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ int main(void)
 				break;
 		}
 		for (unsigned i = 0; i < n; i++)
-			printf("%s%u", i ? " " : "", python_line(table, len, first, (uint64_t)i * PYTHON_UNIT));
+			printf("%s%u", i ? " " : "",
+				python_line(table, len, first, (uint64_t)i * PYTHON_UNIT));
 		putchar('\n');
 		free(table);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random commands for property tests and the fuzz target: mostly sensible (ids that exist, syncs that end), now and
- * then odd. The same seed gives the same commands.
+ * Random commands for property tests and the fuzz target: mostly sensible (ids that exist, syncs
+ * that end), now and then odd. The same seed gives the same commands.
  */
 #ifndef TESTS_RANDOM_CMDS_H
 #define TESTS_RANDOM_CMDS_H
@@ -34,7 +34,9 @@ static inline struct sbt_cmd random_object(struct random_cmds *r)
 	case 1:
 		return cmd_ctx_create(seq, random_below(r, 2), random_below(r, 2) * 10);
 	case 2:
-		return random_below(r, 40) ? cmd_stream_create(seq, random_below(r, 14), random_below(r, 2)) : cmd_ctx_destroy(seq, 1);
+		return random_below(r, 40)
+			       ? cmd_stream_create(seq, random_below(r, 14), random_below(r, 2))
+			       : cmd_ctx_destroy(seq, 1);
 	case 3:
 		return cmd_stream_destroy(seq, random_below(r, 14));
 	case 4:
@@ -42,13 +44,15 @@ static inline struct sbt_cmd random_object(struct random_cmds *r)
 	case 5:
 		return cmd_module_load(seq, random_below(r, 4));
 	case 6:
-		return cmd_kernel_def(seq, random_below(r, 12), random_below(r, 4), "_Z6kernelPfS_i", params, 3);
+		return cmd_kernel_def(
+			seq, random_below(r, 12), random_below(r, 4), "_Z6kernelPfS_i", params, 3);
 	case 7:
 		return cmd_capture_begin(seq, random_below(r, 8));
 	case 8:
 		return cmd_capture_end(seq, random_below(r, 8), random_below(r, 6));
 	case 9:
-		return cmd_graph_node(seq, random_below(r, 6), random_below(r, 5), SBT_NODE_EMPTY, SBT_NO_ID, r->args, random_below(r, 32));
+		return cmd_graph_node(seq, random_below(r, 6), random_below(r, 5), SBT_NODE_EMPTY,
+			SBT_NO_ID, r->args, random_below(r, 32));
 	case 10:
 		return cmd_graph_instantiate(seq, 6 + random_below(r, 4), random_below(r, 6));
 	case 11:
@@ -67,8 +71,10 @@ static inline struct sbt_cmd random_host(struct random_cmds *r)
 		return cmd_sync_end(seq, begin);
 	}
 	if (random_below(r, 2))
-		return random_below(r, 2) ? cmd_query_stream(seq, random_below(r, 8), random_below(r, 2) ? 0 : 600)
-			: cmd_query_event(seq, random_below(r, 10), random_below(r, 2) ? 0 : 600);
+		return random_below(r, 2) ? cmd_query_stream(seq, random_below(r, 8),
+						    random_below(r, 2) ? 0 : 600)
+					  : cmd_query_event(seq, random_below(r, 10),
+						    random_below(r, 2) ? 0 : 600);
 	if (!begin)
 		r->open_sync = seq;
 	switch (random_below(r, 8)) {
@@ -85,7 +91,8 @@ static inline struct sbt_cmd random_host(struct random_cmds *r)
 
 static inline struct sbt_cmd random_work(struct random_cmds *r)
 {
-	uint64_t seq = r->seq, stream = random_below(r, 6), addr = 0x100000 + random_below(r, 64) * 0x1000;
+	uint64_t seq = r->seq, stream = random_below(r, 6),
+		 addr = 0x100000 + random_below(r, 64) * 0x1000;
 	struct sbt_cmd c;
 
 	switch (random_below(r, 12)) {
@@ -98,7 +105,8 @@ static inline struct sbt_cmd random_work(struct random_cmds *r)
 	case 3:
 		return cmd_free(seq, addr);
 	case 4:
-		return cmd_copy(seq, stream, random_below(r, 4), addr, addr + 0x800, 64, random_below(r, 8) != 0);
+		return cmd_copy(seq, stream, random_below(r, 4), addr, addr + 0x800, 64,
+			random_below(r, 8) != 0);
 	case 5:
 		return cmd_fill(seq, stream, addr, 64);
 	case 6:
@@ -117,7 +125,9 @@ static inline struct sbt_cmd random_work(struct random_cmds *r)
 static inline __attribute__((unused)) struct sbt_cmd random_cmd(struct random_cmds *r)
 {
 	uint64_t dice = random_below(r, 100);
-	struct sbt_cmd c = dice < 15 || r->seq < 20 ? random_object(r) : dice < 25 ? random_host(r) : random_work(r);
+	struct sbt_cmd c = dice < 15 || r->seq < 20 ? random_object(r)
+			   : dice < 25		    ? random_host(r)
+						    : random_work(r);
 
 	c.thread = 1 + (uint32_t)random_below(r, 10) / 9;
 	if (c.kind == SBT_SYNC || c.kind == SBT_SYNC_END)

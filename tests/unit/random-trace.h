@@ -12,13 +12,19 @@
 
 struct trace_maker {
 	struct sbt_writer *w;
-	struct state *s;	  /* after the last command */
-	uint64_t keyframe_every;  /* 0: none */
+	struct state *s;	 /* after the last command */
+	uint64_t keyframe_every; /* 0: none */
 	char path[256];
 };
 
-static const struct sbt_meta trace_meta = {.program = "test", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "0", .start_ns = 1,
-	.pid = 1, .timestamps = true};
+static const struct sbt_meta trace_meta = {.program = "test",
+	.cwd = "/",
+	.host = "h",
+	.gpu = "g",
+	.tsdb = "0",
+	.start_ns = 1,
+	.pid = 1,
+	.timestamps = true};
 
 TEST_FN void trace_begin(struct trace_maker *t, uint64_t keyframe_every)
 {
@@ -59,10 +65,10 @@ TEST_FN struct sbt_reader *trace_end(struct trace_maker *t)
 	return r;
 }
 
-/* n random commands, their seqs `gap` apart now and then; ret_hash[i], when given, is the state's hash after the i-th, ret_seq[i]
- * its seq, with [0] for the beginning. */
-TEST_FN struct sbt_reader *trace_random(uint64_t seed, unsigned n, uint64_t keyframe_every, uint64_t gap, uint64_t *ret_seq,
-	uint64_t *ret_hash)
+/* n random commands, their seqs `gap` apart now and then; ret_hash[i], when given, is the state's
+ * hash after the i-th, ret_seq[i] its seq, with [0] for the beginning. */
+TEST_FN struct sbt_reader *trace_random(uint64_t seed, unsigned n, uint64_t keyframe_every,
+	uint64_t gap, uint64_t *ret_seq, uint64_t *ret_hash)
 {
 	struct random_cmds r = {.x = seed, .seq = 1};
 	struct trace_maker t;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs of this tree recorded, and opened on the software GPU, or with TSDB_TEST_GPU=real on the machine's; for tests of what
- * executing them again gives. main() sets recorded_in (a build tree, or a bundle).
+ * Programs of this tree recorded, and opened on the software GPU, or with TSDB_TEST_GPU=real on the
+ * machine's; for tests of what executing them again gives. main() sets recorded_in (a build tree,
+ * or a bundle).
  */
 #ifndef TESTS_REPLAY_RECORDED_H
 #define TESTS_REPLAY_RECORDED_H
@@ -45,7 +46,8 @@ static inline __attribute__((unused)) void record(const char *what)
 	if (word)
 		*word++ = 0;
 	find(tsdb, sizeof tsdb, "bin/tsdb", "tsdb");
-	snprintf(program, sizeof program, "%s/%s%s", recorded_in, strchr(example, '/') ? "" : "examples/", example);
+	snprintf(program, sizeof program, "%s/%s%s", recorded_in,
+		strchr(example, '/') ? "" : "examples/", example);
 	if (access(program, X_OK))
 		skip(); /* built without nvcc */
 	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -55,7 +57,8 @@ static inline __attribute__((unused)) void record(const char *what)
 	if (!pid) {
 		dup2(open("/dev/null", O_WRONLY), 1);
 		dup2(1, 2);
-		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, word, NULL);
+		execl(tsdb, tsdb, "record", "-o", trace_path, "--gpu", gpu, "--", program, word,
+			NULL);
 		_exit(127);
 	}
 	close(fd);
@@ -73,7 +76,10 @@ struct run {
 static inline __attribute__((unused)) struct run open_trace(unsigned flags)
 {
 	char replayer[4300], soft[4300];
-	struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = real_gpu() ? NULL : soft, .flags = flags};
+	struct device_options o = {.replayer = replayer,
+		.trace = trace_path,
+		.softgpu = real_gpu() ? NULL : soft,
+		.flags = flags};
 	struct replay_executor ex;
 	struct run x;
 

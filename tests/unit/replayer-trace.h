@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace written by hand, with contents worked out here on the CPU: what tests of tsdb-replayer execute. Every expected number comes from
- * the arithmetic below, none from a replay. Included once by a test; cmocka.h comes before it.
+ * A trace written by hand, with contents worked out here on the CPU: what tests of tsdb-replayer
+ * execute. Every expected number comes from the arithmetic below, none from a replay. Included once
+ * by a test; cmocka.h comes before it.
  */
 #ifndef TESTS_REPLAYER_TRACE_H
 #define TESTS_REPLAYER_TRACE_H
@@ -43,9 +44,9 @@ static const char other_ptx[] =
 #define N 40000u /* elements: 160,000 bytes, two pages and a part of one */
 #define BYTES (N * 4u)
 #define A MEM_DEVICE_BASE
-#define B (A + 0x100000)  /* allocated in the window */
-#define Q 0x7f1234560000ull /* pinned */
-#define R 0x7f1234760000ull /* pinned, in OWN; else HOST is there instead */
+#define B (A + 0x100000)       /* allocated in the window */
+#define Q 0x7f1234560000ull    /* pinned */
+#define R 0x7f1234760000ull    /* pinned, in OWN; else HOST is there instead */
 #define HOST 0x55aa00001000ull /* the program's own memory: not here at replay */
 #define BUMP_WAS (A + 0xfff000)
 #define BUMP 1000u
@@ -54,17 +55,25 @@ static const char other_ptx[] =
 /* Beside what every trace has. */
 #define LARGE (A + 0x7e000000) /* no command names it */
 #define LARGE_BYTES (96u << 20)
-#define TABLE (A + 0x800000) /* a fill names it; it points to ... */
+#define TABLE (A + 0x800000)   /* a fill names it; it points to ... */
 #define POINTED (A + 0x900000) /* ... this, 256 KiB that do not compress */
 #define POINTED_N 65536u
 
 enum variant {
-	PLAIN, FAULT, HANG, BLOCKED, /* blocked: no process can have the pinned memory: its addresses are the kernel's */
+	PLAIN,
+	FAULT,
+	HANG,
+	BLOCKED,   /* blocked: no process can have the pinned memory: its addresses are the kernel's
+		    */
 	ELSEWHERE, /* recorded on another GPU: machine code, with PTX beside it */
 	TABLES,	   /* LARGE, TABLE, POINTED */
 	UPLOADS,   /* LARGE is written by UPLOADS_N copies of large payloads */
-	CIRCLE, DANGLING, STRANGE, /* the graph cannot be: edges in a circle, to nowhere; a node of a type that does not exist */
-	OWN,	   /* the program changed R, which copies write to, and Q, which kernels know, after the last command */
+	CIRCLE,
+	DANGLING,
+	STRANGE, /* the graph cannot be: edges in a circle, to nowhere; a node of a type that does
+		    not exist */
+	OWN, /* the program changed R, which copies write to, and Q, which kernels know, after the
+		last command */
 };
 
 /* The world according to the CPU. */
@@ -84,7 +93,7 @@ static void ok(struct err *e)
 		fail_msg("%s", e->what);
 }
 
-/* ---- the trace -------------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 struct maker {
 	struct sbt_writer *w;
@@ -99,10 +108,17 @@ static void put(struct maker *m, struct sbt_cmd c)
 	last_seq = c.seq;
 }
 
-static void piece(struct maker *m, uint64_t seq, unsigned role, unsigned owner, uint64_t addr, const void *p, size_t n, bool bytes)
+static void piece(struct maker *m, uint64_t seq, unsigned role, unsigned owner, uint64_t addr,
+	const void *p, size_t n, bool bytes)
 {
-	struct sbt_memory x = {.seq = seq, .role = role, .owner = owner, .addr = addr, .size = n, .module = SBT_NO_ID,
-		.hash = sbt_range_hash(p, n), .has_bytes = bytes};
+	struct sbt_memory x = {.seq = seq,
+		.role = role,
+		.owner = owner,
+		.addr = addr,
+		.size = n,
+		.module = SBT_NO_ID,
+		.hash = sbt_range_hash(p, n),
+		.has_bytes = bytes};
 	uint32_t id;
 
 	if (owner == SBT_MEMORY_GLOBAL) {
@@ -114,12 +130,16 @@ static void piece(struct maker *m, uint64_t seq, unsigned role, unsigned owner, 
 		ok(sbt_writer_memory_bytes(m->w, id, p, n));
 }
 
-static struct sbt_cmd kernel_def(uint64_t seq, uint64_t id, const char *name, uint64_t hash, const uint32_t *params, unsigned n)
+static struct sbt_cmd kernel_def(uint64_t seq, uint64_t id, const char *name, uint64_t hash,
+	const uint32_t *params, unsigned n)
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_KERNEL_DEF);
 
-	c.u.kernel_def = (struct sbt_cmd_kernel_def){.new_kernel = id, .module = 1, .kernel_name = cmd_blob(name),
-		.params = {params, n * 8ull}, .code_hash = hash};
+	c.u.kernel_def = (struct sbt_cmd_kernel_def){.new_kernel = id,
+		.module = 1,
+		.kernel_name = cmd_blob(name),
+		.params = {params, n * 8ull},
+		.code_hash = hash};
 	return c;
 }
 
@@ -127,7 +147,8 @@ static struct sbt_cmd alloc(uint64_t seq, uint64_t addr, uint64_t size, unsigned
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_ALLOC);
 
-	c.u.alloc = (struct sbt_cmd_alloc){.addr = addr, .size = size, .mem = mem, .stream = SBT_NO_ID};
+	c.u.alloc =
+		(struct sbt_cmd_alloc){.addr = addr, .size = size, .mem = mem, .stream = SBT_NO_ID};
 	return c;
 }
 
@@ -135,7 +156,8 @@ static struct sbt_cmd copy(uint64_t seq, unsigned dir, uint64_t dst, uint64_t sr
 {
 	struct sbt_cmd c = cmd_any(seq, SBT_COPY);
 
-	c.u.copy = (struct sbt_cmd_copy){.stream = stream, .dir = dir, .dst = dst, .src = src, .size = BYTES, .async = 1};
+	c.u.copy = (struct sbt_cmd_copy){
+		.stream = stream, .dir = dir, .dst = dst, .src = src, .size = BYTES, .async = 1};
 	return c;
 }
 
@@ -149,8 +171,14 @@ static struct sbt_cmd launch(uint64_t seq, uint64_t kernel, uint64_t stream, uin
 	memcpy(args, &p, 8);
 	memcpy(args + 8, &q, 8);
 	memcpy(args + 16, &n, 4);
-	c.u.launch = (struct sbt_cmd_launch){.stream = stream, .kernel = kernel, .grid_x = (N + 127) / 128, .grid_y = 1, .grid_z = 1,
-		.block_x = 128, .block_y = 1, .block_z = 1};
+	c.u.launch = (struct sbt_cmd_launch){.stream = stream,
+		.kernel = kernel,
+		.grid_x = (N + 127) / 128,
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 128,
+		.block_y = 1,
+		.block_z = 1};
 	if (kernel == 1)
 		c.u.launch.args = (struct sbt_blob){args, sizeof args};
 	else
@@ -184,8 +212,13 @@ static void tables_start(struct maker *m)
 {
 	uint32_t *p = malloc(4 * POINTED_N);
 	const uint64_t table[4] = {1, POINTED + 4096, 2, 3};
-	struct sbt_memory zeros = {.seq = FIRST, .role = SBT_MEMORY_START, .owner = SBT_MEMORY_ALLOCATION, .addr = LARGE,
-		.size = LARGE_BYTES, .module = SBT_NO_ID, .has_bytes = true};
+	struct sbt_memory zeros = {.seq = FIRST,
+		.role = SBT_MEMORY_START,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.addr = LARGE,
+		.size = LARGE_BYTES,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	uint8_t *large = calloc(1, LARGE_BYTES);
 	uint32_t id;
 
@@ -217,12 +250,17 @@ static void before_window(struct maker *m, enum variant v)
 	c.u.module_load.ptx_hash = m->ptx_hash;
 	put(m, c);
 	put(m, kernel_def(5, 1, "add", m->hash, params, 3));
-	if (v == ELSEWHERE) { /* the graph's handle of kernel 1: of a module whose code is not told */
+	if (v == ELSEWHERE) { /* the graph's handle of kernel 1: of a module whose code is not told
+			       */
 		c = kernel_def(6, 9, "add", 0, params, 3);
 		c.u.kernel_def.module = 2;
 	}
-	put(m, v == ELSEWHERE ? c : v == OWN ? alloc(6, R, BYTES, SBT_MEM_PINNED) : v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE) : kernel_def(6, 2, "bad", m->hash, params, 0));
-	put(m, v == TABLES ? alloc(7, POINTED, 4 * POINTED_N, SBT_MEM_DEVICE) : kernel_def(7, 3, "spin", m->hash, params, 0));
+	put(m, v == ELSEWHERE ? c
+		: v == OWN    ? alloc(6, R, BYTES, SBT_MEM_PINNED)
+		: v == TABLES ? alloc(6, TABLE, 32, SBT_MEM_DEVICE)
+			      : kernel_def(6, 2, "bad", m->hash, params, 0));
+	put(m, v == TABLES ? alloc(7, POINTED, 4 * POINTED_N, SBT_MEM_DEVICE)
+			   : kernel_def(7, 3, "spin", m->hash, params, 0));
 	put(m, alloc(8, A, BYTES, SBT_MEM_DEVICE));
 	put(m, alloc(9, v == BLOCKED ? 0xffff900000000000 : Q, BYTES, SBT_MEM_PINNED));
 	for (unsigned i = 0; i < N; i++) {
@@ -254,7 +292,10 @@ static void graph(struct maker *m, uint64_t seq, enum variant v)
 	/* Node 1 waits for node 0, and is listed first. */
 	for (unsigned node = 2; node--;) {
 		c = cmd_any(seq + 2 - node, SBT_GRAPH_NODE);
-		c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 4, .node = node, .type = SBT_NODE_KERNEL, .kernel = kernel,
+		c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 4,
+			.node = node,
+			.type = SBT_NODE_KERNEL,
+			.kernel = kernel,
 			.payload = {packed, sbt_pack_size(&k)}};
 		if (node)
 			c.u.graph_node.deps = (struct sbt_blob){v == DANGLING ? nowhere : after, 4};
@@ -299,17 +340,24 @@ static void window(struct maker *m, enum variant v)
 	piece(m, 14, SBT_MEMORY_HOST, SBT_MEMORY_ANY, Q, m->now.q, BYTES, true);
 	add(m->now.a, m->now.q);
 	put(m, launch(14, 1, 0, A, Q));
-	/* fresh memory of the software GPU; of another GPU the replayer's is as at the window's start */
+	/* fresh memory of the software GPU; of another GPU the replayer's is as at the window's
+	 * start */
 	memset(m->now.b, v == ELSEWHERE ? 0 : 0xa5, BYTES);
 	put(m, alloc(15, B, BYTES, SBT_MEM_DEVICE));
 	c = cmd_any(16, SBT_FILL);
-	c.u.fill = (struct sbt_cmd_fill){.stream = 0, .dst = B, .size = BYTES / 2, .value = 0x01020304, .elem = 4, .async = 1};
+	c.u.fill = (struct sbt_cmd_fill){.stream = 0,
+		.dst = B,
+		.size = BYTES / 2,
+		.value = 0x01020304,
+		.elem = 4,
+		.async = 1};
 	for (unsigned i = 0; i < N / 2; i++)
 		m->now.b[i] = 0x01020304;
 	put(m, c);
 	add(m->now.b, m->now.a);
 	put(m, launch(17, 1, 0, B, A));
-	piece(m, 18, SBT_MEMORY_OUTPUT, SBT_MEMORY_ANY, v == OWN ? R : HOST, m->now.b, BYTES, false);
+	piece(m, 18, SBT_MEMORY_OUTPUT, SBT_MEMORY_ANY, v == OWN ? R : HOST, m->now.b, BYTES,
+		false);
 	put(m, copy(18, SBT_COPY_D2H, v == OWN ? R : HOST, B, 0));
 	c = cmd_any(19, SBT_SYNC);
 	c.u.sync.scope = SBT_SYNC_STREAM;
@@ -339,7 +387,8 @@ static void window(struct maker *m, enum variant v)
 
 		for (uint32_t k = 0; k < UPLOAD_WORDS; k++)
 			words[k] = uploaded(i, k);
-		piece(m, 29 + i, SBT_MEMORY_INPUT, SBT_MEMORY_ANY, HOST, words, 4 * UPLOAD_WORDS, true);
+		piece(m, 29 + i, SBT_MEMORY_INPUT, SBT_MEMORY_ANY, HOST, words, 4 * UPLOAD_WORDS,
+			true);
 		c = copy(29 + i, SBT_COPY_H2D, LARGE + ((uint64_t)i << 20), HOST, 1);
 		c.u.copy.size = 4 * UPLOAD_WORDS;
 		put(m, c);
@@ -347,7 +396,8 @@ static void window(struct maker *m, enum variant v)
 	}
 	if (v == TABLES) {
 		c = cmd_any(29, SBT_FILL);
-		c.u.fill = (struct sbt_cmd_fill){.stream = 0, .dst = TABLE, .size = 8, .value = 0, .elem = 4};
+		c.u.fill = (struct sbt_cmd_fill){
+			.stream = 0, .dst = TABLE, .size = 8, .value = 0, .elem = 4};
 		put(m, c);
 	}
 	if (more)
@@ -371,13 +421,16 @@ static void ends(struct maker *m, enum variant v)
 		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, R, p, BYTES, false);
 	}
 	if (v == TABLES) {
-		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, TABLE, table, sizeof table, false);
-		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, POINTED, p, 4 * POINTED_N, false);
+		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, TABLE, table,
+			sizeof table, false);
+		piece(m, last_seq, SBT_MEMORY_END, SBT_MEMORY_ALLOCATION, POINTED, p, 4 * POINTED_N,
+			false);
 	}
 	free(p);
 }
 
-/* Machine code as the trace's code, its PTX beside it; a PTX with a kernel of the same name and other arithmetic comes first. */
+/* Machine code as the trace's code, its PTX beside it; a PTX with a kernel of the same name and
+ * other arithmetic comes first. */
 static void elsewhere_code(struct maker *m)
 {
 	static const uint8_t cubin[256] = "\177ELF no code for this device";
@@ -391,8 +444,14 @@ static void elsewhere_code(struct maker *m)
 static void make_trace(enum variant v)
 {
 	const bool soft = v != ELSEWHERE;
-	const struct sbt_meta meta = {.program = "test", .cwd = "/", .host = "h", .gpu = soft ? "software" : "Other GPU", .tsdb = "0",
-		.soft = soft, .driver_version = soft ? 0 : 12020, .pid = 1};
+	const struct sbt_meta meta = {.program = "test",
+		.cwd = "/",
+		.host = "h",
+		.gpu = soft ? "software" : "Other GPU",
+		.tsdb = "0",
+		.soft = soft,
+		.driver_version = soft ? 0 : 12020,
+		.pid = 1};
 	struct maker m = {0};
 
 	snprintf(trace_path, sizeof trace_path, "/tmp/tsdb-replayer-test-%d.sbt", (int)getpid());

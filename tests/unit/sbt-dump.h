@@ -67,9 +67,11 @@ static inline struct err *dump_piece(void *arg, const struct sbt_memory *m)
 
 	if (!p)
 		BUG("out of memory");
-	buf_printf(d->out, "memory %" PRIu64 " %u %u %" PRIx64 " %" PRIu64 " %u ", m->seq, m->role, m->owner, m->addr, m->size, m->module);
+	buf_printf(d->out, "memory %" PRIu64 " %u %u %" PRIx64 " %" PRIu64 " %u ", m->seq, m->role,
+		m->owner, m->addr, m->size, m->module);
 	buf_add(d->out, m->name.p, (size_t)m->name.len);
-	buf_printf(d->out, " %" PRIu64 " %" PRIx64 " %" PRIx64, m->missing, m->hash.half[0], m->hash.half[1]);
+	buf_printf(d->out, " %" PRIu64 " %" PRIx64 " %" PRIx64, m->missing, m->hash.half[0],
+		m->hash.half[1]);
 	e = sbt_reader_memory_read(d->r, m, m->size - n, p, n);
 	if (!e)
 		e = sbt_reader_memory_read(d->r, m, 0, p, n);
@@ -105,22 +107,25 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 	struct err *e;
 	enum code_kind kind;
 
-	buf_printf(out, "%s|%s|%s|%s|%s|%" PRIu64 "|%u|%u|%d%d%d\n", m->program, m->cwd, m->host, m->gpu, m->tsdb, m->start_ns,
-		   m->pid, m->driver_version, m->soft, m->stacks, m->timestamps);
-	buf_printf(out, "count %" PRIu64 " first %" PRIu64 " last %" PRIu64 " lost %" PRIu64 "\n", sbt_reader_count(r),
-		   sbt_reader_first_seq(r), last, sbt_reader_lost(r));
+	buf_printf(out, "%s|%s|%s|%s|%s|%" PRIu64 "|%u|%u|%d%d%d\n", m->program, m->cwd, m->host,
+		m->gpu, m->tsdb, m->start_ns, m->pid, m->driver_version, m->soft, m->stacks,
+		m->timestamps);
+	buf_printf(out, "count %" PRIu64 " first %" PRIu64 " last %" PRIu64 " lost %" PRIu64 "\n",
+		sbt_reader_count(r), sbt_reader_first_seq(r), last, sbt_reader_lost(r));
 	for (uint32_t id = 0; id < 60; id++)
 		dump_stack(out, r, id);
 	for (uint32_t i = 0; i < 4; i++) {
 		const struct sbt_host_module *mod = sbt_reader_module(r, i);
 
-		buf_printf(out, "module %u %s %s\n", i, mod ? mod->path : "-", mod ? mod->build_id : "-");
+		buf_printf(out, "module %u %s %s\n", i, mod ? mod->path : "-",
+			mod ? mod->build_id : "-");
 	}
 	for (uint32_t i = 0; i < 4; i++) {
 		const struct sbt_place *p = sbt_reader_place(r, i);
 
 		if (p)
-			buf_printf(out, "place %u %s %s %u %u\n", i, p->file, p->function, p->first_line, p->line);
+			buf_printf(out, "place %u %s %s %u %u\n", i, p->file, p->function,
+				p->first_line, p->line);
 	}
 	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
 		buf_printf(out, "unreplayable %s %" PRIu64 "\n", call, n);
@@ -131,7 +136,11 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 	}
 	buf_clear(&b);
 	e = sbt_reader_code(r, code_hash, &b, &kind);
-	buf_printf(out, "code %s %zu\n", e ? "none" : kind == CODE_PTX ? "ptx" : "cubin", e ? 0 : b.len);
+	buf_printf(out, "code %s %zu\n",
+		e		   ? "none"
+		: kind == CODE_PTX ? "ptx"
+				   : "cubin",
+		e ? 0 : b.len);
 	err_free(e);
 	buf_free(&b);
 	dump_memory(out, r);

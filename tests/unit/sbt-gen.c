@@ -2,8 +2,9 @@
  *
  * A trace for tests in other languages, and what our reader says about it.
  *   sbt-gen write FILE SEED COUNT    random commands, stacks, times, modules, one keyframe
- *   sbt-gen hostile FROM TO          TO is FROM (state and stacks, no memory) with a text that attacks terminals in every field that holds text
- *   sbt-gen dump FILE                the commands as JSON lines, then what else is in it
+ *   sbt-gen hostile FROM TO          TO is FROM (state and stacks, no memory) with a text that
+ * attacks terminals in every field that holds text sbt-gen dump FILE                the commands as
+ * JSON lines, then what else is in it
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,13 @@ static void add_stack(struct sbt_writer *w, uint32_t id, uint64_t *seed)
 	unsigned n = (unsigned)(make_random(seed) % 8);
 
 	for (unsigned i = 0; i < n; i++) /* the outer frames are often the same */
-		frames[i] = (struct sbt_frame){(uint32_t)(i % 3), make_random(seed) % 3 ? 0x1000 * (uint64_t)(n - i) : make_random(seed)};
+		frames[i] = (struct sbt_frame){(uint32_t)(i % 3),
+			make_random(seed) % 3 ? 0x1000 * (uint64_t)(n - i) : make_random(seed)};
 	ok(sbt_writer_stack(w, id, frames, n));
 }
 
-/* Pieces of all sizes, some with pages that were there before, some that begin in one flush and end in another, two that are cut. */
+/* Pieces of all sizes, some with pages that were there before, some that begin in one flush and end
+ * in another, two that are cut. */
 static void add_memory(struct sbt_writer *w, uint64_t *seed)
 {
 	static const uint64_t sizes[] = {0, 1, 4096, 4097, 65536, 65537, 150000, 200000};
@@ -38,8 +41,13 @@ static void add_memory(struct sbt_writer *w, uint64_t *seed)
 	uint32_t id;
 
 	for (unsigned i = 0; i < 24; i++) {
-		struct sbt_memory m = {.seq = 1 + make_random(seed) % 9, .role = 1 + i % 6, .owner = i % 3, .addr = 0x10000 * i,
-				       .size = sizes[i % 8], .module = i % 3 == 1 ? i : SBT_NO_ID, .has_bytes = i % 5 != 4};
+		struct sbt_memory m = {.seq = 1 + make_random(seed) % 9,
+			.role = 1 + i % 6,
+			.owner = i % 3,
+			.addr = 0x10000 * i,
+			.size = sizes[i % 8],
+			.module = i % 3 == 1 ? i : SBT_NO_ID,
+			.has_bytes = i % 5 != 4};
 		uint64_t n = i == 6 ? 70000 : i == 23 ? 3 : m.size; /* that come */
 
 		if (i % 3 == 1)
@@ -47,7 +55,8 @@ static void add_memory(struct sbt_writer *w, uint64_t *seed)
 		m.hash.half[0] = i;
 		if (i == 12)
 			for (unsigned k = 0; k < SBT_PAGE; k++)
-				p[SBT_PAGE + k] = (uint8_t)make_random(seed); /* does not compress */
+				p[SBT_PAGE + k] =
+					(uint8_t)make_random(seed); /* does not compress */
 		memset(p + i * 5000, (int)i, 300);
 		ok(sbt_writer_memory(w, &m, &id));
 		if (id == SBT_NO_ID)
@@ -73,8 +82,12 @@ static void add_coded(struct sbt_writer *w, uint64_t *seed)
 	uint32_t id;
 
 	for (unsigned i = 0; i < 6; i++) {
-		struct sbt_memory m = {.seq = 10 + i, .role = SBT_MEMORY_START, .addr = 0x7000000 + 0x100000 * i, .size = sizes[i % 2],
-				       .module = SBT_NO_ID, .has_bytes = true};
+		struct sbt_memory m = {.seq = 10 + i,
+			.role = SBT_MEMORY_START,
+			.addr = 0x7000000 + 0x100000 * i,
+			.size = sizes[i % 2],
+			.module = SBT_NO_ID,
+			.has_bytes = true};
 
 		for (unsigned k = 0; k < 2 * SBT_PAGE; k++) {
 			p[k] = (uint8_t)make_random(seed);
@@ -89,8 +102,16 @@ static void add_coded(struct sbt_writer *w, uint64_t *seed)
 
 static void write_trace(const char *path, uint64_t seed, uint64_t count)
 {
-	struct sbt_meta meta = {.program = "./app 'a b'", .cwd = "/home", .host = "h 6.1", .gpu = "Soft", .tsdb = "0.1",
-				.start_ns = 12345678901234567, .pid = 42, .driver_version = 13000, .soft = true, .stacks = true};
+	struct sbt_meta meta = {.program = "./app 'a b'",
+		.cwd = "/home",
+		.host = "h 6.1",
+		.gpu = "Soft",
+		.tsdb = "0.1",
+		.start_ns = 12345678901234567,
+		.pid = 42,
+		.driver_version = 13000,
+		.soft = true,
+		.stacks = true};
 	char *heap = malloc(4 * 4096);
 	uint64_t seq = 0, hash;
 	struct sbt_writer *w;
@@ -100,20 +121,24 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 	ok(sbt_writer_open(&w, path, &meta));
 	ok(sbt_writer_module(w, "/bin/app", "abcd", &module));
 	ok(sbt_writer_code(w, ".version 9.0", 12, CODE_PTX, &hash));
-	ok(sbt_writer_place(w, &(struct sbt_place){"/app/train.py", "Net.forward", 40, 44}, &module));
+	ok(sbt_writer_place(
+		w, &(struct sbt_place){"/app/train.py", "Net.forward", 40, 44}, &module));
 	for (uint32_t id = 1; id < 50; id++)
 		add_stack(w, id, &seed);
 	for (uint64_t i = 1; i <= count; i++) {
 		seq += make_random(&seed) % 16 ? 1 : 1 + make_random(&seed) % 100;
-		make_cmd(&c, seq, 1 + (unsigned)(make_random(&seed) % (SBT_KIND_END - 1)), &seed, heap);
+		make_cmd(&c, seq, 1 + (unsigned)(make_random(&seed) % (SBT_KIND_END - 1)), &seed,
+			heap);
 		ok(sbt_writer_cmd(w, &c));
 		if (make_random(&seed) % 3)
-			ok(sbt_writer_time(w, seq, c.host_ns + 700, c.host_ns + 700 + make_random(&seed) % 5000));
+			ok(sbt_writer_time(w, seq, c.host_ns + 700,
+				c.host_ns + 700 + make_random(&seed) % 5000));
 		if (make_random(&seed) % 400 == 0)
 			ok(sbt_writer_flush(w));
 		if (i == count / 2) {
 			ok(sbt_writer_module(w, "/lib/libx.so", "", &module));
-			ok(sbt_writer_place(w, &(struct sbt_place){"<string>", "<lambda>", 1000000, 1}, &module));
+			ok(sbt_writer_place(w,
+				&(struct sbt_place){"<string>", "<lambda>", 1000000, 1}, &module));
 			ok(sbt_writer_place(w, &(struct sbt_place){"", "größe", 7, 0}, &module));
 			ok(sbt_writer_keyframe(w, seq, "a state", 8));
 			ok(sbt_writer_unreplayable(w, "cuFoo", 2));
@@ -126,7 +151,8 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 	free(heap);
 }
 
-/* A colour, a forged line, a C1 control sequence, a title, a mark that turns the direction, a byte that is no UTF-8. */
+/* A colour, a forged line, a C1 control sequence, a title, a mark that turns the direction, a byte
+ * that is no UTF-8. */
 #define ATTACK                                                                                     \
 	"\033[31mESC\nFORGED\n\xc2\x9b"                                                            \
 	"31mC1\033]0;TITLE\007\xe2\x80\xae"                                                        \

@@ -57,7 +57,8 @@ static inline void make_fields(struct sbt_cmd *c, uint64_t *seed, char *heap)
 	}
 }
 
-static inline void make_cmd(struct sbt_cmd *c, uint64_t seq, unsigned kind, uint64_t *seed, char *heap)
+static inline void make_cmd(
+	struct sbt_cmd *c, uint64_t seq, unsigned kind, uint64_t *seed, char *heap)
 {
 	*c = (struct sbt_cmd){.seq = seq, .kind = (uint16_t)kind};
 	c->flags = (uint16_t)(make_random(seed) % 16);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Makes the checksums of a damaged trace right again, so that tests and fuzzing get past them to the code behind.
+ * Makes the checksums of a damaged trace right again, so that tests and fuzzing get past them to
+ * the code behind.
  */
 #ifndef SBT_REPAIR_H
 #define SBT_REPAIR_H

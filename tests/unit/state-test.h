@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tests of rooms state and replay share: cmocka, applying, and short questions. Include first.
+ * What the tests of rooms state and replay share: cmocka, applying, and short questions. Include
+ * first.
  */
 #ifndef TESTS_STATE_TEST_H
 #define TESTS_STATE_TEST_H
@@ -19,20 +20,20 @@
 #define TEST_FN static inline __attribute__((unused))
 
 /* No error; says which one when there is. */
-#define ok(expr)                                                                                    \
-	do {                                                                                        \
-		struct err *ok_err_ = (expr);                                                       \
-		if (ok_err_)                                                                        \
-			fail_msg("%s: %s", #expr, ok_err_->what);                                   \
+#define ok(expr)                                                                                   \
+	do {                                                                                       \
+		struct err *ok_err_ = (expr);                                                      \
+		if (ok_err_)                                                                       \
+			fail_msg("%s: %s", #expr, ok_err_->what);                                  \
 	} while (0)
 
 /* That error, freed. */
-#define fails(expr, want)                                                                           \
-	do {                                                                                        \
-		struct err *f_err_ = (expr);                                                        \
-		assert_non_null(f_err_);                                                            \
-		assert_int_equal(f_err_->code, want);                                               \
-		err_free(f_err_);                                                                   \
+#define fails(expr, want)                                                                          \
+	do {                                                                                       \
+		struct err *f_err_ = (expr);                                                       \
+		assert_non_null(f_err_);                                                           \
+		assert_int_equal(f_err_->code, want);                                              \
+		err_free(f_err_);                                                                  \
 	} while (0)
 
 TEST_FN void apply(struct state *s, struct sbt_cmd c)
@@ -66,8 +67,8 @@ TEST_FN struct state_totals totals_of(const struct state *s)
 	return t;
 }
 
-/* Device 0, context 0 with legacy default stream 0, blocking streams 1 and 2, non-blocking stream 3, kernels 0 and 1.
- * Seqs 1 to 7; the next is 8. */
+/* Device 0, context 0 with legacy default stream 0, blocking streams 1 and 2, non-blocking stream
+ * 3, kernels 0 and 1. Seqs 1 to 7; the next is 8. */
 TEST_FN struct state *state_small(void)
 {
 	struct state *s = state_new();
@@ -83,12 +84,13 @@ TEST_FN struct state *state_small(void)
 }
 
 /* Status, head and number of pending commands of a stream, in one line. */
-#define assert_stream(s, id, want_status, want_head, want_pending)                                  \
-	do {                                                                                        \
-		struct state_stream as_ = stream_of(s, id);                                         \
-		assert_string_equal(state_status_name(as_.status), state_status_name(want_status)); \
-		assert_int_equal(as_.head, want_head);                                              \
-		assert_int_equal(as_.pending, want_pending);                                        \
+#define assert_stream(s, id, want_status, want_head, want_pending)                                 \
+	do {                                                                                       \
+		struct state_stream as_ = stream_of(s, id);                                        \
+		assert_string_equal(                                                               \
+			state_status_name(as_.status), state_status_name(want_status));            \
+		assert_int_equal(as_.head, want_head);                                             \
+		assert_int_equal(as_.pending, want_pending);                                       \
 	} while (0)
 
 #endif

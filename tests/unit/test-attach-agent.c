@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inferior with an agent: stops, requests and the draining of rings, against an agent of our own making that also misbehaves
- * (tests/programs/attach-agent.c).
+ * The inferior with an agent: stops, requests and the draining of rings, against an agent of our
+ * own making that also misbehaves (tests/programs/attach-agent.c).
  */
 #include "test-attach-common.h"
 
@@ -10,7 +10,8 @@
 
 static struct inferior *launch(char *const *args, uint32_t ring_bytes)
 {
-	struct launch_options o = {.argv = args, .agent = "/nowhere/libtsdb-agent.so", .ring_bytes = ring_bytes};
+	struct launch_options o = {
+		.argv = args, .agent = "/nowhere/libtsdb-agent.so", .ring_bytes = ring_bytes};
 	struct inferior *inf;
 
 	must(inferior_launch(&inf, &o));
@@ -147,7 +148,8 @@ static void damaged_rings(void **state)
 		assert_exited(drain_to_end(inf, &c), 0);
 		assert_true(c.commands >= 100);
 		w = drain_warning(inf);
-		if (how != 11 || w) { /* 11: seen before anything was read, an empty ring is no damage */
+		if (how != 11 ||
+			w) { /* 11: seen before anything was read, an empty ring is no damage */
 			if (!w)
 				fail_msg("damage %d went unnoticed", how);
 			assert_non_null(strstr(w, "GPU thread"));
@@ -251,7 +253,8 @@ static void request_that_hangs(void **state)
 	assert_int_equal(run_to_end(inf).kind, INFERIOR_STOP_AGENT);
 	must_say(inferior_gpu_sync(inf, 1, 100), "did not answer within 100 ms");
 	assert_false(inferior_running(inf));
-	must_say(inferior_gpu_read(inf, 0x1000000, b, 8, 100), "only while the program is stopped at a GPU command");
+	must_say(inferior_gpu_read(inf, 0x1000000, b, 8, 100),
+		"only while the program is stopped at a GPU command");
 	/* The late answer is not taken for a stop. */
 	assert_int_equal(run_to_end(inf).kind, INFERIOR_STOP_AGENT);
 	assert_int_equal(ctl->stop.why, TSDB_STOP_STEP);
@@ -292,11 +295,18 @@ static void request_that_exits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(commands_of_threads), cmocka_unit_test(thread_that_vanishes),
-		cmocka_unit_test(call_that_takes_long), cmocka_unit_test(killed_in_a_call),
-		cmocka_unit_test(program_that_execs), cmocka_unit_test(damaged_rings), cmocka_unit_test(rage),
-		cmocka_unit_test(stops_at_commands), cmocka_unit_test(threads_that_stop_at_once),
-		cmocka_unit_test(requests), cmocka_unit_test(request_that_hangs), cmocka_unit_test(request_that_crashes),
+		cmocka_unit_test(commands_of_threads),
+		cmocka_unit_test(thread_that_vanishes),
+		cmocka_unit_test(call_that_takes_long),
+		cmocka_unit_test(killed_in_a_call),
+		cmocka_unit_test(program_that_execs),
+		cmocka_unit_test(damaged_rings),
+		cmocka_unit_test(rage),
+		cmocka_unit_test(stops_at_commands),
+		cmocka_unit_test(threads_that_stop_at_once),
+		cmocka_unit_test(requests),
+		cmocka_unit_test(request_that_hangs),
+		cmocka_unit_test(request_that_crashes),
 		cmocka_unit_test(request_that_exits),
 	};
 

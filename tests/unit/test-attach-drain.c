@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The drainer without a process: producers are state machines that this test moves a step at a time, in random order, with the consumer
- * coming in anywhere. What comes out must be sorted and complete, every stack defined before its first command, every time joined.
+ * The drainer without a process: producers are state machines that this test moves a step at a
+ * time, in random order, with the consumer coming in anywhere. What comes out must be sorted and
+ * complete, every stack defined before its first command, every time joined.
  */
 #include "test-attach-common.h"
 #include <fcntl.h>
@@ -79,7 +80,8 @@ static void open_ring(struct world *w, struct producer *p, unsigned slot)
 		return;
 	p->data = mmap(NULL, 2 * RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (unsigned k = 0; k < 2; k++)
-		assert_true(mmap(p->data + k * RING, RING, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, w->inf->control_fd,
+		assert_true(mmap(p->data + k * RING, RING, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_FIXED, w->inf->control_fd,
 				    (off_t)tsdb_ring_offset(RING, slot)) != MAP_FAILED);
 }
 
@@ -125,7 +127,11 @@ static struct producer *any_open(struct world *w)
 static void publish_cmd(struct world *w, struct producer *p)
 {
 	static _Alignas(8) uint8_t bytes[TSDB_RECORD_MAX];
-	struct sbt_cmd c = {.seq = p->seq, .kind = SBT_SYNC, .thread = 1, .stack = p->stack, .corr = w->next_corr};
+	struct sbt_cmd c = {.seq = p->seq,
+		.kind = SBT_SYNC,
+		.thread = 1,
+		.stack = p->stack,
+		.corr = w->next_corr};
 
 	sbt_pack(bytes, &c);
 	if (dice(w, 3) == 0) /* the time may be in a ring that is read earlier */
@@ -232,7 +238,9 @@ static void random_interleavings(void **state)
 {
 	for (unsigned seed = 1; seed <= 40; seed++) {
 		struct world *w = world_new(seed);
-		unsigned slow = dice(w, 4) ? PRODUCERS : dice(w, PRODUCERS); /* one thread may be in a call for long */
+		unsigned slow =
+			dice(w, 4) ? PRODUCERS
+				   : dice(w, PRODUCERS); /* one thread may be in a call for long */
 
 		for (unsigned i = 0; i < PRODUCERS; i++)
 			open_ring(w, &w->p[i], i * 50);
@@ -260,7 +268,8 @@ static void random_interleavings(void **state)
 		assert_null(drain_warning(w->inf));
 		assert_true(w->times_made > 1000);
 		assert_true(w->times_got <= w->times_made);
-		assert_true(w->times_got * 2 > w->times_made); /* two times of one command that come before it become one */
+		assert_true(w->times_got * 2 > w->times_made); /* two times of one command that come
+								  before it become one */
 		world_free(w);
 	}
 }
@@ -318,7 +327,8 @@ static void held_back(void **state)
 	world_free(w);
 }
 
-/* Commands within a call (a callback that makes GPU calls) are published before it, with a later seq. */
+/* Commands within a call (a callback that makes GPU calls) are published before it, with a later
+ * seq. */
 static void nested_calls(void **state)
 {
 	struct world *w = world_new(3);
@@ -355,11 +365,13 @@ static void mappings_name_frames(void **state)
 	struct {
 		struct tsdb_msg_mapping m;
 		char path[32];
-	} map = {{{sizeof(map), TSDB_MSG_MAPPING, 0}, 0x400000, 0x500000, 0x3ff000, 8, 0}, "/bin/cat"};
+	} map = {{{sizeof(map), TSDB_MSG_MAPPING, 0}, 0x400000, 0x500000, 0x3ff000, 8, 0},
+		"/bin/cat"};
 
 	open_ring(w, &w->p[0], 0);
 	open_ring(w, &w->p[1], 1);
-	publish_stack(w, &w->p[0]); /* the mapping comes later in this list, but it was published before */
+	publish_stack(w,
+		&w->p[0]); /* the mapping comes later in this list, but it was published before */
 	publish(&w->p[1], &map);
 	must(drain_next(w->inf, false, &it));
 	assert_int_equal(it.kind, DRAIN_STACK);
@@ -387,13 +399,16 @@ struct python_message {
 static struct python_message python_message(uint32_t number)
 {
 	static const uint8_t lines[] = {0x80 | 13 << 3 | 1, 0x00, 0x80 | 12 << 3, 0, 3};
-	struct python_message p = {{{sizeof(p), TSDB_MSG_PYTHON, 0}, number, 10, 5, 5, sizeof(lines), 0}, "/a.pyNet.f"};
+	struct python_message p = {
+		{{sizeof(p), TSDB_MSG_PYTHON, 0}, number, 10, 5, 5, sizeof(lines), 0},
+		"/a.pyNet.f"};
 
 	memcpy(p.bytes + 10, lines, sizeof(lines));
 	return p;
 }
 
-static struct sbt_place place_of(struct world *w, struct producer *p, uint64_t pc, uint64_t *ret_index)
+static struct sbt_place place_of(
+	struct world *w, struct producer *p, uint64_t pc, uint64_t *ret_index)
 {
 	struct {
 		struct tsdb_msg_stack m;
@@ -435,8 +450,10 @@ static void python_frames_name_places(void **state)
 	place = place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 4), &other);
 	assert_int_not_equal(other, first);
 	assert_int_equal(place.line, 12);
-	assert_int_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 6), &other).line, 0); /* past the table */
-	assert_string_equal(place_of(w, &w->p[0], TSDB_PC_PYTHON(8, 0), &lost).function, "?"); /* never sent */
+	assert_int_equal(
+		place_of(w, &w->p[0], TSDB_PC_PYTHON(7, 6), &other).line, 0); /* past the table */
+	assert_string_equal(
+		place_of(w, &w->p[0], TSDB_PC_PYTHON(8, 0), &lost).function, "?"); /* never sent */
 	assert_false(drain_place(w->inf, lost + 1, &place));
 	m.m.first_line = 99; /* a number that is known: nothing changes */
 	publish(&w->p[0], &m);
@@ -517,10 +534,14 @@ static void pressure(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_interleavings), cmocka_unit_test(time_before_command), cmocka_unit_test(held_back),
-		cmocka_unit_test(nested_calls), cmocka_unit_test(mappings_name_frames),
+		cmocka_unit_test(random_interleavings),
+		cmocka_unit_test(time_before_command),
+		cmocka_unit_test(held_back),
+		cmocka_unit_test(nested_calls),
+		cmocka_unit_test(mappings_name_frames),
 		cmocka_unit_test(python_frames_name_places),
-		cmocka_unit_test(bad_python_messages), cmocka_unit_test(slots_come_back),
+		cmocka_unit_test(bad_python_messages),
+		cmocka_unit_test(slots_come_back),
 		cmocka_unit_test(pressure),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What attaching must know of a process before it touches it: looked up in this test's own process, where the answers are known.
+ * What attaching must know of a process before it touches it: looked up in this test's own process,
+ * where the answers are known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,18 +69,23 @@ static void finds_what_to_call(void **state)
 	uint8_t code[9];
 	static const uint8_t sigreturn[9] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
 
-	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD); /* sanitizers have a dlopen() of their own */
+	void *libc = dlopen(
+		"libc.so.6", RTLD_NOW | RTLD_NOLOAD); /* sanitizers have a dlopen() of their own */
 
 	assert_non_null(libc);
 	assert_null(inject_site_read(&s, getpid()));
 	assert_int_equal(s.dlopen, (uint64_t)(uintptr_t)dlsym(libc, "dlopen"));
-	assert_int_equal(remote_symbol_addr(&s.libc, "getpid"), (uint64_t)(uintptr_t)dlsym(libc, "getpid"));
+	assert_int_equal(
+		remote_symbol_addr(&s.libc, "getpid"), (uint64_t)(uintptr_t)dlsym(libc, "getpid"));
 	assert_int_equal(remote_symbol_addr(&s.libc, "no_such_function"), 0);
-	assert_string_equal(remote_symbol_at(&s.libc, (uint64_t)(uintptr_t)dlsym(libc, "getppid") + 1), "getppid");
+	assert_string_equal(
+		remote_symbol_at(&s.libc, (uint64_t)(uintptr_t)dlsym(libc, "getppid") + 1),
+		"getppid");
 	assert_null(remote_symbol_at(&s.libc, 4096));
 	assert_true(remote_read(getpid(), s.restore_rt, code, sizeof(code)));
 	assert_memory_equal(code, sigreturn, sizeof(code));
-	/* errno is where its word says, from this thread's fs_base (which lies at its beginning: x86-64 TLS ABI). */
+	/* errno is where its word says, from this thread's fs_base (which lies at its beginning:
+	 * x86-64 TLS ABI). */
 	assert_true(remote_read(getpid(), s.errno_word, &offset, sizeof(offset)));
 	__asm__("mov %%fs:0, %0" : "=r"(base));
 	assert_ptr_equal((void *)(uintptr_t)(base + offset), &errno);
@@ -149,7 +155,11 @@ static void refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_mappings), cmocka_unit_test(a_file_that_was_replaced), cmocka_unit_test(finds_what_to_call), cmocka_unit_test(bad_images), cmocka_unit_test(the_way_back),
+		cmocka_unit_test(finds_mappings),
+		cmocka_unit_test(a_file_that_was_replaced),
+		cmocka_unit_test(finds_what_to_call),
+		cmocka_unit_test(bad_images),
+		cmocka_unit_test(the_way_back),
 		cmocka_unit_test(refusals),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launching: arguments, environment, directories, redirections, addresses, and what is refused with which words.
+ * Launching: arguments, environment, directories, redirections, addresses, and what is refused with
+ * which words.
  */
 #include "test-attach-common.h"
 #include <elf.h>
@@ -48,7 +49,8 @@ static void exit_status(void **state)
 	static const char *const codes[] = {"0", "1", "77", "255"};
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
-		struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"exit", (char *)codes[i]));
+		struct inferior *inf =
+			launch((struct launch_options){0}, ARGS((char *)"exit", (char *)codes[i]));
 
 		assert_exited(run_to_end(inf), atoi(codes[i]));
 		assert_false(inferior_alive(inf));
@@ -58,7 +60,8 @@ static void exit_status(void **state)
 
 static void arguments(void **state)
 {
-	char *text = output_of((struct launch_options){0}, ARGS((char *)"print", (char *)"a b", (char *)"", (char *)"$x*"), 0);
+	char *text = output_of((struct launch_options){0},
+		ARGS((char *)"print", (char *)"a b", (char *)"", (char *)"$x*"), 0);
 
 	assert_string_equal(text, "a b\n\n$x*\n");
 	free(text);
@@ -66,20 +69,26 @@ static void arguments(void **state)
 
 static void environment(void **state)
 {
-	char *changes[] = {(char *)"TSDB_TEST_SET=one two", (char *)"TSDB_TEST_GONE", (char *)"TSDB_TEST_EMPTY=", NULL};
+	char *changes[] = {(char *)"TSDB_TEST_SET=one two", (char *)"TSDB_TEST_GONE",
+		(char *)"TSDB_TEST_EMPTY=", NULL};
 	char *text, want[512];
 
 	setenv("TSDB_TEST_GONE", "x", 1);
 	setenv("TSDB_TEST_KEPT", "kept", 1);
 	setenv("LD_LIBRARY_PATH", "/nowhere", 1);
-	text = output_of((struct launch_options){.env_changes = changes, .agent = "/x/agent.so", .softgpu = "/x/soft"},
-		ARGS((char *)"env", (char *)"TSDB_TEST_SET", (char *)"TSDB_TEST_GONE", (char *)"TSDB_TEST_KEPT",
-			(char *)"TSDB_TEST_EMPTY", (char *)"LD_LIBRARY_PATH", (char *)"CUDA_INJECTION64_PATH",
-			(char *)"NVTX_INJECTION64_PATH"), 0);
+	text = output_of(
+		(struct launch_options){
+			.env_changes = changes, .agent = "/x/agent.so", .softgpu = "/x/soft"},
+		ARGS((char *)"env", (char *)"TSDB_TEST_SET", (char *)"TSDB_TEST_GONE",
+			(char *)"TSDB_TEST_KEPT", (char *)"TSDB_TEST_EMPTY",
+			(char *)"LD_LIBRARY_PATH", (char *)"CUDA_INJECTION64_PATH",
+			(char *)"NVTX_INJECTION64_PATH"),
+		0);
 	unsetenv("LD_LIBRARY_PATH");
-	snprintf(want, sizeof(want), "TSDB_TEST_SET=one two\nTSDB_TEST_GONE=(unset)\nTSDB_TEST_KEPT=kept\nTSDB_TEST_EMPTY=\n"
-				     "LD_LIBRARY_PATH=/x/soft:/nowhere\nCUDA_INJECTION64_PATH=/x/agent.so\n"
-				     "NVTX_INJECTION64_PATH=/x/agent.so\n");
+	snprintf(want, sizeof(want),
+		"TSDB_TEST_SET=one two\nTSDB_TEST_GONE=(unset)\nTSDB_TEST_KEPT=kept\nTSDB_TEST_EMPTY=\n"
+		"LD_LIBRARY_PATH=/x/soft:/nowhere\nCUDA_INJECTION64_PATH=/x/agent.so\n"
+		"NVTX_INJECTION64_PATH=/x/agent.so\n");
 	assert_string_equal(text, want);
 	free(text);
 }
@@ -147,7 +156,8 @@ static void a_script(void **state)
 
 static void found_in_path(void **state)
 {
-	struct inferior *inf = launch((struct launch_options){0}, (char *const[]){(char *)"true", NULL});
+	struct inferior *inf =
+		launch((struct launch_options){0}, (char *const[]){(char *)"true", NULL});
 
 	assert_exited(run_to_end(inf), 0);
 	inferior_free(inf);
@@ -179,15 +189,25 @@ static void refuse_content(const void *bytes, size_t n, mode_t mode, const char 
 
 static void refusals(void **state)
 {
-	Elf32_Ehdr e32 = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_EXEC,
-		.e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(e32)};
-	Elf64_Ehdr arm = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_EXEC,
-		.e_machine = EM_AARCH64, .e_version = EV_CURRENT, .e_ehsize = sizeof(arm)};
-	Elf64_Ehdr obj = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_REL,
-		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(obj)};
+	Elf32_Ehdr e32 = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_EXEC,
+		.e_machine = EM_386,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(e32)};
+	Elf64_Ehdr arm = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_EXEC,
+		.e_machine = EM_AARCH64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(arm)};
+	Elf64_Ehdr obj = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(obj)};
 
 	refuse_with((struct launch_options){0}, "/no/such/program", "No such file");
-	refuse_with((struct launch_options){0}, "no-such-program-anywhere", "no such program in PATH");
+	refuse_with(
+		(struct launch_options){0}, "no-such-program-anywhere", "no such program in PATH");
 	refuse_with((struct launch_options){0}, "/usr/bin", "directory");
 	refuse_content("#!/bin/sh\n", 10, 0644, "not an executable file");
 	refuse_content(&e32, sizeof(e32), 0755, "32-bit");
@@ -196,9 +216,12 @@ static void refusals(void **state)
 	refuse_content("hello", 5, 0755, "neither an ELF program nor a script");
 	refuse_content("", 0, 0755, "neither an ELF program nor a script");
 	refuse_content("#!/no/such/interpreter\n", 23, 0755, "interpreter");
-	refuse_with((struct launch_options){.cwd = "/no/such/place"}, "true", "cannot enter the directory /no/such/place");
-	refuse_with((struct launch_options){.in = "/no/such/file"}, "true", "cannot read the input");
-	refuse_with((struct launch_options){.out = "/no/such/file"}, "true", "cannot write the output");
+	refuse_with((struct launch_options){.cwd = "/no/such/place"}, "true",
+		"cannot enter the directory /no/such/place");
+	refuse_with(
+		(struct launch_options){.in = "/no/such/file"}, "true", "cannot read the input");
+	refuse_with(
+		(struct launch_options){.out = "/no/such/file"}, "true", "cannot write the output");
 	refuse_with((struct launch_options){.ring_bytes = 12345}, "true", "a ring of 12345 bytes");
 }
 
@@ -213,7 +236,8 @@ static bool forbid_ptrace(void)
 	};
 	struct sock_fprog p = {4, f};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) == 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) == 0;
 }
 
 static int launch_without_ptrace(void)
@@ -225,11 +249,13 @@ static int launch_without_ptrace(void)
 	if (!forbid_ptrace())
 		return 77;
 	e = inferior_launch(&inf, &o);
-	if (!e || e->code != ERR_PERMISSION || !strstr(e->what, "ptrace is not permitted") || !e->cure)
+	if (!e || e->code != ERR_PERMISSION || !strstr(e->what, "ptrace is not permitted") ||
+		!e->cure)
 		return 1;
 	if (!strstr(e->cure, "SYS_PTRACE") && !strstr(e->cure, "ptrace_scope"))
 		return 2;
-	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : 3; /* nothing left behind */
+	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0
+								   : 3; /* nothing left behind */
 }
 
 static void ptrace_not_permitted(void **state)
@@ -295,14 +321,16 @@ static int on_a_terminal(void)
 	puts("RUNNING");
 	fflush(stdout);
 	/* A Ctrl-C is typed: the program stops, does not see it, and the terminal is ours. */
-	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_INTERRUPT || tcgetpgrp(0) != getpgrp())
+	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_INTERRUPT ||
+		tcgetpgrp(0) != getpgrp())
 		return 3;
 	if (inferior_resume(inf, false) || tcgetpgrp(0) != inferior_pid(inf))
 		return 4;
 	puts("AGAIN");
 	fflush(stdout);
 	/* A Ctrl-Z. */
-	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_SIGNAL || ev.signal != SIGTSTP)
+	if (inferior_wait(inf, EVENT_MS, &ev) || ev.kind != INFERIOR_STOP_SIGNAL ||
+		ev.signal != SIGTSTP)
 		return 5;
 	if (inferior_resume(inf, false))
 		return 6;
@@ -362,7 +390,8 @@ static void a_terminal(void **state)
 	type(fd, "\032");
 	expect(fd, &got, "TYPE");
 	type(fd, "to the program\n\004");
-	expect(fd, &got, "to the program\r\nto the program"); /* the echo, and what it wrote: at its end of file */
+	expect(fd, &got, "to the program\r\nto the program"); /* the echo, and what it wrote: at its
+								 end of file */
 	expect(fd, &got, "DONE");
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	buf_free(&got);
@@ -373,7 +402,8 @@ static void a_terminal(void **state)
 
 static void no_process_left(void **state)
 {
-	struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
+	struct inferior *inf =
+		launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
 	pid_t pid = inferior_pid(inf);
 
 	must(inferior_resume(inf, false));
@@ -390,7 +420,8 @@ static void killed_with_us(void **state)
 	assert_int_equal(pipe(p), 0);
 	tsdb = fork();
 	if (tsdb == 0) {
-		struct inferior *inf = launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
+		struct inferior *inf =
+			launch((struct launch_options){0}, ARGS((char *)"sleep", (char *)"60000"));
 		pid_t pid = inferior_pid(inf);
 
 		must(inferior_resume(inf, false));
@@ -422,11 +453,20 @@ static void killed_with_us(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exit_status), cmocka_unit_test(arguments), cmocka_unit_test(environment),
-		cmocka_unit_test(working_directory), cmocka_unit_test(redirections), cmocka_unit_test(addresses),
-		cmocka_unit_test(a_script), cmocka_unit_test(found_in_path), cmocka_unit_test(refusals),
-		cmocka_unit_test(ptrace_not_permitted), cmocka_unit_test(a_terminal), cmocka_unit_test(limited_file_size),
-		cmocka_unit_test(no_process_left), cmocka_unit_test(killed_with_us),
+		cmocka_unit_test(exit_status),
+		cmocka_unit_test(arguments),
+		cmocka_unit_test(environment),
+		cmocka_unit_test(working_directory),
+		cmocka_unit_test(redirections),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(a_script),
+		cmocka_unit_test(found_in_path),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(ptrace_not_permitted),
+		cmocka_unit_test(a_terminal),
+		cmocka_unit_test(limited_file_size),
+		cmocka_unit_test(no_process_left),
+		cmocka_unit_test(killed_with_us),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,8 @@
 
 static void a_file(void **state)
 {
-	char text[] = "7f00a0000000-7f00a0003000 r-xp 0001f000 08:01 123456                     /usr/lib/a name.so\n";
+	char text[] =
+		"7f00a0000000-7f00a0003000 r-xp 0001f000 08:01 123456                     /usr/lib/a name.so\n";
 	struct maps_line l;
 
 	(void)state;
@@ -27,8 +28,10 @@ static void a_file(void **state)
 
 static void no_file(void **state)
 {
-	char bare[] = "10000-20000 ---p 00000000 00:00 0 \n", cut[] = "10000-20000 rw-s 00000000 00:00 0";
-	char last[] = "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]";
+	char bare[] = "10000-20000 ---p 00000000 00:00 0 \n",
+	     cut[] = "10000-20000 rw-s 00000000 00:00 0";
+	char last[] =
+		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]";
 	struct maps_line l;
 
 	(void)state;
@@ -46,9 +49,21 @@ static void no_file(void **state)
 static void not_a_line(void **state)
 {
 	static const char *const bad[] = {
-		"", "-", "10000", "10000-", "10000-20000", "10000-20000 ", "10000-20000 r-x", "10000-20000 r-xp", "10000-20000 r-xp ",
-		"10000-20000 r-xp 00", "20000-10000 r-xp 0 00:00 0 ", "10000-10000 r-xp 0 00:00 0 ", "10000 20000 r-xp 0 00:00 0 ",
-		"10000-20000 r-xpp 0 00:00 0 ", "XYZ-20000 r-xp 0 00:00 0 ",
+		"",
+		"-",
+		"10000",
+		"10000-",
+		"10000-20000",
+		"10000-20000 ",
+		"10000-20000 r-x",
+		"10000-20000 r-xp",
+		"10000-20000 r-xp ",
+		"10000-20000 r-xp 00",
+		"20000-10000 r-xp 0 00:00 0 ",
+		"10000-10000 r-xp 0 00:00 0 ",
+		"10000 20000 r-xp 0 00:00 0 ",
+		"10000-20000 r-xpp 0 00:00 0 ",
+		"XYZ-20000 r-xp 0 00:00 0 ",
 	};
 	struct maps_line l;
 	char text[64];
@@ -72,7 +87,8 @@ static void deleted(void **state)
 	assert_true(maps_line_parse(&l, gone));
 	maps_line_undelete(&l);
 	assert_string_equal(l.path, "/memfd:code");
-	assert_true(maps_line_parse(&l, twice)); /* a file whose own name ends so: the kernel's mark is the last */
+	assert_true(maps_line_parse(
+		&l, twice)); /* a file whose own name ends so: the kernel's mark is the last */
 	maps_line_undelete(&l);
 	assert_string_equal(l.path, "/tmp/a (deleted)");
 	assert_true(maps_line_parse(&l, within));
@@ -95,7 +111,8 @@ static void this_process(void **state)
 	assert_non_null(f);
 	while (fgets(line, sizeof line, f)) {
 		assert_true(maps_line_parse(&l, line));
-		found += (uintptr_t)this_process >= l.start && (uintptr_t)this_process < l.end && l.x && l.inode && strstr(l.path, "maps-line");
+		found += (uintptr_t)this_process >= l.start && (uintptr_t)this_process < l.end &&
+			 l.x && l.inode && strstr(l.path, "maps-line");
 	}
 	fclose(f);
 	assert_int_equal(found, 1);
@@ -107,7 +124,8 @@ static void by_address(void **state)
 	static const struct {
 		uint64_t start, end;
 		int what;
-	} list[] = {{0x1000, 0x2000, 1}, {0x3000, 0x4000, 2}, {0x4000, 0x5000, 3}, {0x8000, UINT64_MAX, 4}};
+	} list[] = {{0x1000, 0x2000, 1}, {0x3000, 0x4000, 2}, {0x4000, 0x5000, 3},
+		{0x8000, UINT64_MAX, 4}};
 
 	(void)state;
 	assert_null(MAPS_AT(list, 0, 0x1000));

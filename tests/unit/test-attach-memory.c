@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents through the bulk slots, from an agent of our own making (tests/programs/attach-agent.c): several threads, tickets filled in
- * any order, slots that make no sense, a program that dies or executes another one with pieces under way.
+ * Memory contents through the bulk slots, from an agent of our own making
+ * (tests/programs/attach-agent.c): several threads, tickets filled in any order, slots that make no
+ * sense, a program that dies or executes another one with pieces under way.
  */
 #include "test-attach-common.h"
 
@@ -19,7 +20,8 @@ struct piece {
 
 struct seen {
 	struct piece piece[PIECES];
-	unsigned begun, cut, windows, ends, complete, at_end; /* at_end: pieces complete when the span's end came */
+	unsigned begun, cut, windows, ends, complete,
+		at_end; /* at_end: pieces complete when the span's end came */
 	uint64_t bytes, commands, first_window_before;
 	uint32_t epochs;
 	uint64_t same;
@@ -27,7 +29,9 @@ struct seen {
 
 static struct inferior *launch(char *const *args)
 {
-	struct launch_options o = {.argv = args, .agent = "/nowhere/libtsdb-agent.so", .ring_bytes = 2 * TSDB_RECORD_MAX};
+	struct launch_options o = {.argv = args,
+		.agent = "/nowhere/libtsdb-agent.so",
+		.ring_bytes = 2 * TSDB_RECORD_MAX};
 	struct inferior *inf;
 
 	must(inferior_launch(&inf, &o));
@@ -104,7 +108,8 @@ static void drain(struct inferior *inf, bool final, struct seen *s, bool pattern
 			s->ends++;
 			s->complete += it.complete;
 			for (unsigned i = 0; i < PIECES; i++)
-				s->at_end += s->piece[i].begun && s->piece[i].got == s->piece[i].m.size;
+				s->at_end +=
+					s->piece[i].begun && s->piece[i].got == s->piece[i].m.size;
 			break;
 		default:
 			break;
@@ -198,7 +203,8 @@ static void program_that_dies(void **state)
 	free(s);
 }
 
-/* A slot that makes no sense costs memory contents and one sentence; nobody waits for ever, commands come. */
+/* A slot that makes no sense costs memory contents and one sentence; nobody waits for ever,
+ * commands come. */
 static void damaged_slots(void **state)
 {
 	for (int how = 0; how <= 16; how++) {
@@ -235,13 +241,15 @@ static void slots_scribbled_on(void **state)
 		inf = launch(ARGS(A("bulk-rage"), n));
 		assert_exited(drain_to_end(inf, s, false), 0);
 		for (unsigned i = 0; i < PIECES; i++)
-			assert_true(!s->piece[i].begun || !s->piece[i].m.has_bytes || s->piece[i].cut || s->piece[i].got == s->piece[i].m.size);
+			assert_true(!s->piece[i].begun || !s->piece[i].m.has_bytes ||
+				    s->piece[i].cut || s->piece[i].got == s->piece[i].m.size);
 		inferior_free(inf);
 		free(s);
 	}
 }
 
-/* What the old program had filled is still handed out, before the new one's; its span has no end. */
+/* What the old program had filled is still handed out, before the new one's; its span has no end.
+ */
 static void program_that_execs(void **state)
 {
 	struct inferior *inf = launch(ARGS(A("bulk-exec"), A("again")));
@@ -279,8 +287,12 @@ static void flood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_threads), cmocka_unit_test(tickets_filled_out_of_order), cmocka_unit_test(program_that_dies),
-		cmocka_unit_test(damaged_slots), cmocka_unit_test(slots_scribbled_on), cmocka_unit_test(program_that_execs),
+		cmocka_unit_test(pieces_of_threads),
+		cmocka_unit_test(tickets_filled_out_of_order),
+		cmocka_unit_test(program_that_dies),
+		cmocka_unit_test(damaged_slots),
+		cmocka_unit_test(slots_scribbled_on),
+		cmocka_unit_test(program_that_execs),
 		cmocka_unit_test(flood),
 	};
 

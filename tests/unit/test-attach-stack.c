@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Backtraces of tests/programs/attach-stack.c: function, file, line, inlined calls, C++ names, variables; and what ELF files tell.
+ * Backtraces of tests/programs/attach-stack.c: function, file, line, inlined calls, C++ names,
+ * variables; and what ELF files tell.
  */
 #include "test-attach-common.h"
 #include "symbols/elf-facts.h"
 
 static struct inferior *stopped(const char *program, const char *how, struct inferior_event *ret)
 {
-	struct launch_options o = {.argv = (char *const[]){(char *)built(program), (char *)how, NULL}};
+	struct launch_options o = {
+		.argv = (char *const[]){(char *)built(program), (char *)how, NULL}};
 	struct inferior *inf;
 
 	must(inferior_launch(&inf, &o));
@@ -186,7 +188,8 @@ static void without_ours(void **state)
 	char *agent = xstrdup(built("tests/programs/libtsdb-agent-stub.so"));
 	char *cupti = xstrdup(built("tests/programs/libcupti-stub.so"));
 	char *program = xstrdup(built("tests/programs/attach-inferior"));
-	struct launch_options o = {.argv = (char *const[]){program, (char *)"stub", agent, cupti, NULL}};
+	struct launch_options o = {
+		.argv = (char *const[]){program, (char *)"stub", agent, cupti, NULL}};
 	struct inferior *inf;
 	struct inferior_event ev;
 	struct taken_stack s;
@@ -198,7 +201,8 @@ static void without_ours(void **state)
 	assert_string_equal(s.f[0].sym.function, "do_stub");
 	free(s.f);
 	inferior_free(inf);
-	o.argv = (char *const[]){program, (char *)"stub", agent, agent, NULL}; /* no stub_call in it: crashes in the program */
+	o.argv = (char *const[]){program, (char *)"stub", agent, agent,
+		NULL}; /* no stub_call in it: crashes in the program */
 	must(inferior_launch(&inf, &o));
 	ev = run_to_end(inf);
 	assert_int_equal(ev.signal, SIGSEGV);
@@ -334,7 +338,8 @@ static void symbols_of_a_file(void **state)
 	assert_null(sym[0].function);
 	assert_int_equal(symbols_lookup(sy, "/etc/passwd", "", 4096, sym, 8), 1);
 	assert_null(sym[0].function);
-	assert_string_equal(symbols_demangle(sy, "_ZN2at6native6matmulIfEEvPT_"), "void at::native::matmul<float>(float*)");
+	assert_string_equal(symbols_demangle(sy, "_ZN2at6native6matmulIfEEvPT_"),
+		"void at::native::matmul<float>(float*)");
 	assert_string_equal(symbols_demangle(sy, "main"), "main");
 	assert_string_equal(symbols_demangle(sy, "_Zgarbage"), "_Zgarbage");
 	free(id);
@@ -357,7 +362,8 @@ static void facts(void **state)
 	struct program_facts f;
 
 	facts_of("tests/programs/attach-stack-plain", &f);
-	assert_false(f.needs_libcuda || f.needs_libcudart || f.static_cudart || f.has_fatbin || f.fatbin_has_ptx);
+	assert_false(f.needs_libcuda || f.needs_libcudart || f.static_cudart || f.has_fatbin ||
+		     f.fatbin_has_ptx);
 	facts_of("tests/programs/attach-fatbin-ptx", &f);
 	assert_true(f.has_fatbin && f.fatbin_has_ptx);
 	assert_true(f.static_cudart); /* a registered fatbin, no libcudart */
@@ -399,7 +405,8 @@ static void damaged_files(void **state)
 		err_free(program_facts(name, &pf));
 		elf_layout_read(name, &l);
 		id = elf_build_id(name);
-		(void)symbols_lookup(sy, name, "", 0x1200 + (uint64_t)rand_r(&seed) % 0x200, sym, 4);
+		(void)symbols_lookup(
+			sy, name, "", 0x1200 + (uint64_t)rand_r(&seed) % 0x200, sym, 4);
 		free(id);
 		symbols_free(sy);
 	}
@@ -410,10 +417,20 @@ static void damaged_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(optimised), cmocka_unit_test(without_address_ranges), cmocka_unit_test(innermost_frame), cmocka_unit_test(through_a_signal_handler),
-		cmocka_unit_test(of_a_thread), cmocka_unit_test(without_debugging_information), cmocka_unit_test(a_few_frames), cmocka_unit_test(without_ours),
-		cmocka_unit_test(variables), cmocka_unit_test(optimised_variables), cmocka_unit_test(libraries),
-		cmocka_unit_test(symbols_of_a_file), cmocka_unit_test(facts), cmocka_unit_test(damaged_files),
+		cmocka_unit_test(optimised),
+		cmocka_unit_test(without_address_ranges),
+		cmocka_unit_test(innermost_frame),
+		cmocka_unit_test(through_a_signal_handler),
+		cmocka_unit_test(of_a_thread),
+		cmocka_unit_test(without_debugging_information),
+		cmocka_unit_test(a_few_frames),
+		cmocka_unit_test(without_ours),
+		cmocka_unit_test(variables),
+		cmocka_unit_test(optimised_variables),
+		cmocka_unit_test(libraries),
+		cmocka_unit_test(symbols_of_a_file),
+		cmocka_unit_test(facts),
+		cmocka_unit_test(damaged_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

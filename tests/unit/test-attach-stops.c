@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stops: what the inferior does must be what it does without us, whatever we interrupt; and every way in which it can end.
+ * Stops: what the inferior does must be what it does without us, whatever we interrupt; and every
+ * way in which it can end.
  */
 #include "test-attach-common.h"
 
@@ -13,7 +14,8 @@ static struct inferior *launch(char *const *args)
 	return inf;
 }
 
-#define ARGS(...) ((char *const[]){(char *)built("tests/programs/attach-inferior"), __VA_ARGS__, NULL})
+#define ARGS(...)                                                                                  \
+	((char *const[]){(char *)built("tests/programs/attach-inferior"), __VA_ARGS__, NULL})
 #define A(s) ((char *)(s))
 
 static unsigned count_threads(struct inferior *inf)
@@ -27,7 +29,8 @@ static unsigned count_threads(struct inferior *inf)
 }
 
 /* Interrupts every ms until the program ends; the number of stops. */
-static unsigned interrupt_to_end(struct inferior *inf, struct inferior_event *ret, unsigned stops_wanted, long every_ms)
+static unsigned interrupt_to_end(
+	struct inferior *inf, struct inferior_event *ret, unsigned stops_wanted, long every_ms)
 {
 	unsigned stops = 0;
 
@@ -43,7 +46,8 @@ static unsigned interrupt_to_end(struct inferior *inf, struct inferior_event *re
 
 			stops++;
 			for (unsigned i = 0; inferior_thread(inf, i, &t); i++)
-				assert_true(t.pc != 0 || t.tid == inferior_pid(inf)); /* really stopped */
+				assert_true(t.pc != 0 ||
+					    t.tid == inferior_pid(inf)); /* really stopped */
 			must(inferior_resume(inf, false));
 			continue;
 		}
@@ -237,7 +241,8 @@ static void execs(void **state)
 	static const char *const how[] = {"exec", "exec-thread"};
 
 	for (int i = 0; i < 2; i++) {
-		struct inferior *inf = launch(ARGS(A(how[i]), A(built("tests/programs/attach-inferior")), A("exit"), A("9")));
+		struct inferior *inf = launch(ARGS(
+			A(how[i]), A(built("tests/programs/attach-inferior")), A("exit"), A("9")));
 		struct inferior_event ev;
 		pid_t pid = inferior_pid(inf);
 
@@ -263,11 +268,13 @@ static bool is_second_program(struct inferior *inf)
 	return second;
 }
 
-/* A stop of a thread that another thread's exec has ended is not told any more: not to the new program's account. */
+/* A stop of a thread that another thread's exec has ended is not told any more: not to the new
+ * program's account. */
 static void exec_meets_stops(void **state)
 {
 	for (int i = 0; i < 40; i++) {
-		struct inferior *inf = launch(ARGS(A("exec-storm"), A(built("tests/programs/attach-inferior")), A("exit"), A("9")));
+		struct inferior *inf = launch(ARGS(A("exec-storm"),
+			A(built("tests/programs/attach-inferior")), A("exit"), A("9")));
 		struct inferior_event ev;
 
 		inferior_handle_signal(inf, SIGUSR1, true, true);
@@ -290,7 +297,8 @@ static void leader_exits_first(void **state)
 	inferior_free(inf);
 }
 
-/* SIGSTOP and SIGCONT from elsewhere have the effect that they have without us, interrupted or not. */
+/* SIGSTOP and SIGCONT from elsewhere have the effect that they have without us, interrupted or not.
+ */
 static void job_control(void **state)
 {
 	for (int i = 0; i < 2; i++) {
@@ -342,19 +350,33 @@ static void no_agent_no_gpu(void **state)
 	struct inferior *inf = launch(ARGS(A("sleep"), A("60000")));
 	char b[8];
 
-	must_say(inferior_gpu_read(inf, 0x1000, b, sizeof(b), 100), "only while the program is stopped at a GPU command");
+	must_say(inferior_gpu_read(inf, 0x1000, b, sizeof(b), 100),
+		"only while the program is stopped at a GPU command");
 	inferior_free(inf);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exits), cmocka_unit_test(deadly_signals), cmocka_unit_test(dropped_signal),
-		cmocka_unit_test(rules), cmocka_unit_test(caught_signals), cmocka_unit_test(killed_from_outside),
-		cmocka_unit_test(interrupts), cmocka_unit_test(thread_storm), cmocka_unit_test(system_calls_restart),
-		cmocka_unit_test(forks), cmocka_unit_test(processes_by_clone), cmocka_unit_test(forks_interrupted), cmocka_unit_test(execs), cmocka_unit_test(exec_meets_stops),
-		cmocka_unit_test(leader_exits_first), cmocka_unit_test(job_control), cmocka_unit_test(killed_while_stopped),
-		cmocka_unit_test(host_memory), cmocka_unit_test(no_agent_no_gpu),
+		cmocka_unit_test(exits),
+		cmocka_unit_test(deadly_signals),
+		cmocka_unit_test(dropped_signal),
+		cmocka_unit_test(rules),
+		cmocka_unit_test(caught_signals),
+		cmocka_unit_test(killed_from_outside),
+		cmocka_unit_test(interrupts),
+		cmocka_unit_test(thread_storm),
+		cmocka_unit_test(system_calls_restart),
+		cmocka_unit_test(forks),
+		cmocka_unit_test(processes_by_clone),
+		cmocka_unit_test(forks_interrupted),
+		cmocka_unit_test(execs),
+		cmocka_unit_test(exec_meets_stops),
+		cmocka_unit_test(leader_exits_first),
+		cmocka_unit_test(job_control),
+		cmocka_unit_test(killed_while_stopped),
+		cmocka_unit_test(host_memory),
+		cmocka_unit_test(no_agent_no_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent as it is loaded: this program acts as tsdb and runs itself under the software GPU, with libtsdb-agent.so named in
- * the environment. The child's GPU program is the function child(): what it does is in the rings, record by record.
+ * The agent as it is loaded: this program acts as tsdb and runs itself under the software GPU, with
+ * libtsdb-agent.so named in the environment. The child's GPU program is the function child(): what
+ * it does is in the rings, record by record.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #define PER_THREAD 2000
 #define MANY 10000 /* fills of about 150 bytes: more than a ring holds */
 
-/* ---- the child -------------------------------------------------------------------------------------------------------- */
+/* --- the child --- */
 
 static struct {
 	__typeof__(&cuInit) init;
@@ -192,7 +193,8 @@ static int child_cupti(void)
 	void *handle = NULL;
 	void *lib = dlopen("libcupti.so.13", RTLD_NOW);
 	int (*subscribe)(void **, void *, void *) =
-		lib ? (int (*)(void **, void *, void *))(uintptr_t)dlsym(lib, "cuptiSubscribe") : NULL;
+		lib ? (int (*)(void **, void *, void *))(uintptr_t)dlsym(lib, "cuptiSubscribe")
+		    : NULL;
 	if (!subscribe || subscribe(&handle, (void *)(uintptr_t)abort, NULL))
 		return 1;
 	begin();
@@ -200,7 +202,7 @@ static int child_cupti(void)
 	return 7;
 }
 
-/* ---- the debugger's side ------------------------------------------------------------------------------------------------ */
+/* --- the debugger's side --- */
 
 static struct tsdb_control *control;
 static const uint8_t *rings;
@@ -216,7 +218,8 @@ static void run(const char *what, void (*configure)(void))
 	fd = memfd_create("control", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)tsdb_wire_bytes(RING_BYTES)), 0);
-	control = mmap(NULL, tsdb_wire_bytes(RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	control = mmap(NULL, tsdb_wire_bytes(RING_BYTES), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, fd, 0);
 	assert_true(control != MAP_FAILED);
 	rings = (const uint8_t *)control + tsdb_ring_offset(RING_BYTES, 0);
 	control->magic = TSDB_WIRE_MAGIC;
@@ -287,7 +290,7 @@ static bool next_cmd(unsigned i, uint64_t *at, struct sbt_cmd *ret)
 
 static struct sbt_cmd expect(uint64_t *at, unsigned kind)
 {
-	struct sbt_cmd c = { 0 };
+	struct sbt_cmd c = {0};
 	assert_true(next_cmd(0, at, &c));
 	assert_int_equal(c.kind, kind);
 	return c;
@@ -348,7 +351,8 @@ static void threads_keep_their_order(void **state)
 	run("threads", NULL);
 	expect_exit(7);
 	memset(seen, 0, sizeof(seen));
-	/* Ended threads have closed their rings; nobody freed a slot meanwhile, so each has its own. */
+	/* Ended threads have closed their rings; nobody freed a slot meanwhile, so each has its
+	 * own. */
 	for (unsigned i = 0; i <= THREADS; i++) {
 		uint64_t at = 0, last = 0;
 		struct sbt_cmd c;
@@ -370,7 +374,7 @@ static void threads_keep_their_order(void **state)
 
 static void a_kill_loses_nothing(void **state)
 {
-	struct sbt_cmd c = { 0 };
+	struct sbt_cmd c = {0};
 	uint64_t at = 0;
 	run("killed", NULL);
 	const int status = finish();
@@ -479,7 +483,8 @@ static void an_nvtx_window(void **state)
 	}
 	assert_int_equal(in_window, 2);
 	assert_int_equal(control->window.state, TSDB_WINDOW_DONE);
-	assert_true(control->window.opened_seq && control->window.closed_seq >= control->window.opened_seq);
+	assert_true(control->window.opened_seq &&
+		    control->window.closed_seq >= control->window.opened_seq);
 }
 
 static void drop_when_full(void)
@@ -523,7 +528,9 @@ static void stacks_are_of_the_program(void **state)
 		} else if (h->type == TSDB_MSG_STACK) {
 			stacks++;
 			assert_true(s->n >= 2);
-			assert_true(s->pcs[0] > start && s->pcs[0] <= end); /* the caller of the driver is this program */
+			assert_true(
+				s->pcs[0] > start &&
+				s->pcs[0] <= end); /* the caller of the driver is this program */
 		}
 	}
 	assert_true(stacks >= 10);
@@ -534,8 +541,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*fn)(void);
-	} children[] = { { "plain", child_plain }, { "threads", child_threads }, { "killed", child_killed },
-		{ "forks", child_forks }, { "cupti", child_cupti }, { "many", child_many }, { "spawns", child_spawns } };
+	} children[] = {{"plain", child_plain}, {"threads", child_threads},
+		{"killed", child_killed}, {"forks", child_forks}, {"cupti", child_cupti},
+		{"many", child_many}, {"spawns", child_spawns}};
 	for (unsigned i = 0; argc > 1 && i < sizeof(children) / sizeof(*children); i++)
 		if (!strcmp(argv[1], children[i].name))
 			return children[i].fn();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What becomes of driver calls: the records of a process that makes them, one test after the other in the same process, because
- * the agent's state is the process's.
+ * What becomes of driver calls: the records of a process that makes them, one test after the other
+ * in the same process, because the agent's state is the process's.
  */
 #include "capture-fake.h"
 
@@ -19,7 +19,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void every_row_is_whole(void **state)
 {
@@ -35,7 +35,8 @@ static void every_row_is_whole(void **state)
 			/* What is published first cannot wait for the driver's answer. */
 			assert_false(r->flags & CALL_FIRST && r->exit);
 			const char *end = strrchr(r->name, '_');
-			const bool per_thread = end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
+			const bool per_thread =
+				end && (!strcmp(end, "_ptsz") || !strcmp(end, "_ptds"));
 			assert_int_equal(!!(r->flags & CALL_PTSZ), per_thread);
 		} else if (r->how == CALL_IGNORED) {
 			ignored++;
@@ -53,14 +54,18 @@ static void every_row_is_whole(void **state)
 static void pytorch_is_covered(void **state)
 {
 #define ROW(name) &cuda_calls[CUPTI_DRIVER_TRACE_CBID_##name]
-	const struct call_row *const rows[] = { ROW(cuLaunchKernel), ROW(cuLaunchKernelEx), ROW(cuGraphInstantiateWithFlags),
-		ROW(cuGraphLaunch), ROW(cuStreamBeginCapture_v2), ROW(cuStreamEndCapture), ROW(cuMemAlloc_v2), ROW(cuMemFree_v2),
-		ROW(cuMemHostAlloc), ROW(cuMemFreeHost), ROW(cuMemcpyHtoDAsync_v2), ROW(cuMemcpyDtoHAsync_v2), ROW(cuMemsetD8Async),
-		ROW(cuEventCreate), ROW(cuEventDestroy_v2), ROW(cuEventRecord), ROW(cuEventRecordWithFlags), ROW(cuStreamCreate),
-		ROW(cuStreamCreateWithPriority), ROW(cuStreamDestroy_v2), ROW(cuStreamWaitEvent), ROW(cuStreamSynchronize),
-		ROW(cuCtxSynchronize_v2), ROW(cuModuleLoadData), ROW(cuModuleGetFunction), ROW(cuLibraryLoadData),
-		ROW(cuLibraryGetKernel), ROW(cuLibraryGetGlobal), ROW(cuLibraryUnload), ROW(cuFuncSetAttribute),
-		ROW(cuKernelSetAttribute), ROW(cuDevicePrimaryCtxRetain), ROW(cuDevicePrimaryCtxRelease), ROW(cuCtxSetCurrent) };
+	const struct call_row *const rows[] = {ROW(cuLaunchKernel), ROW(cuLaunchKernelEx),
+		ROW(cuGraphInstantiateWithFlags), ROW(cuGraphLaunch), ROW(cuStreamBeginCapture_v2),
+		ROW(cuStreamEndCapture), ROW(cuMemAlloc_v2), ROW(cuMemFree_v2), ROW(cuMemHostAlloc),
+		ROW(cuMemFreeHost), ROW(cuMemcpyHtoDAsync_v2), ROW(cuMemcpyDtoHAsync_v2),
+		ROW(cuMemsetD8Async), ROW(cuEventCreate), ROW(cuEventDestroy_v2),
+		ROW(cuEventRecord), ROW(cuEventRecordWithFlags), ROW(cuStreamCreate),
+		ROW(cuStreamCreateWithPriority), ROW(cuStreamDestroy_v2), ROW(cuStreamWaitEvent),
+		ROW(cuStreamSynchronize), ROW(cuCtxSynchronize_v2), ROW(cuModuleLoadData),
+		ROW(cuModuleGetFunction), ROW(cuLibraryLoadData), ROW(cuLibraryGetKernel),
+		ROW(cuLibraryGetGlobal), ROW(cuLibraryUnload), ROW(cuFuncSetAttribute),
+		ROW(cuKernelSetAttribute), ROW(cuDevicePrimaryCtxRetain),
+		ROW(cuDevicePrimaryCtxRelease), ROW(cuCtxSetCurrent)};
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_int_equal(rows[i]->how, CALL_HANDLED);
 	assert_int_equal((ROW(cuMemHostGetDevicePointer_v2))->how, CALL_IGNORED);
@@ -70,7 +75,7 @@ static void pytorch_is_covered(void **state)
 #undef ROW
 }
 
-/* ---- first sights ------------------------------------------------------------------------------------------------------- */
+/* --- first sights --- */
 
 static void the_first_call_introduces(void **state)
 {
@@ -101,11 +106,11 @@ static void the_first_call_introduces(void **state)
 	assert_true(r.cmd.host_ns > 1600000000000000000u);
 }
 
-/* ---- launches -------------------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
 static void launch_on(CUfunction f, CUstream s, uint64_t a, uint32_t b, uint64_t c)
 {
-	FAKE(cuLaunchKernel, f, 4, 2, 1, 128, 1, 1, 64, s, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernel, f, 4, 2, 1, 128, 1, 1, 64, s, (void *[]){&a, &b, &c}, NULL);
 }
 
 static void a_launch_is_whole(void **state)
@@ -117,7 +122,7 @@ static void a_launch_is_whole(void **state)
 	assert_int_equal(def.u.kernel_def.kernel_name.len, 14);
 	assert_memory_equal(def.u.kernel_def.kernel_name.p, "_Z6matmulPfS_i", 14);
 	assert_int_equal(def.u.kernel_def.regs, 32);
-	const uint32_t params[] = { 0, 8, 8, 4, 16, 8 };
+	const uint32_t params[] = {0, 8, 8, 4, 16, 8};
 	assert_int_equal(def.u.kernel_def.params.len, sizeof(params));
 	assert_memory_equal(def.u.kernel_def.params.p, params, sizeof(params));
 
@@ -130,7 +135,8 @@ static void a_launch_is_whole(void **state)
 	assert_int_equal(l->block_x, 128);
 	assert_int_equal(l->shared, 64);
 	/* Parameter 1 ends at 12; the gap to 16 is zero. */
-	const uint8_t args[24] = { 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xdd, 0xcc, 0xbb, 0xaa, 0, 0, 0, 0, 7 };
+	const uint8_t args[24] = {0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xdd, 0xcc, 0xbb,
+		0xaa, 0, 0, 0, 0, 7};
 	assert_int_equal(l->args.len, 24);
 	assert_memory_equal(l->args.p, args, 24);
 	assert_true(cmd.corr != 0);
@@ -147,9 +153,10 @@ static void a_launch_is_whole(void **state)
 
 static void launch_buffers_are_taken(void **state)
 {
-	uint64_t buf[2] = { 5, 6 };
+	uint64_t buf[2] = {5, 6};
 	size_t n = sizeof(buf);
-	void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, buf, CU_LAUNCH_PARAM_BUFFER_SIZE, &n, CU_LAUNCH_PARAM_END };
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buf, CU_LAUNCH_PARAM_BUFFER_SIZE, &n,
+		CU_LAUNCH_PARAM_END};
 	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, extra);
 	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
 	assert_int_equal(cmd.u.launch.args.len, 16);
@@ -158,48 +165,71 @@ static void launch_buffers_are_taken(void **state)
 
 static void extended_launches(void **state)
 {
-	CUlaunchAttribute attrs[2] = { { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 },
-		{ .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = { 2, 1, 1 } } };
-	CUlaunchConfig config = { .gridDimX = 8, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-		.attrs = attrs, .numAttrs = 2 };
+	CUlaunchAttribute attrs[2] = {
+		{.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1},
+		{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {2, 1, 1}}};
+	CUlaunchConfig config = {.gridDimX = 8,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = attrs,
+		.numAttrs = 2};
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
-	FAKE(cuLaunchKernelEx, &config, FAKE_KERNEL, (void *[]){ &a, &b, &c }, NULL);
-	struct sbt_cmd load = fake_expect(SBT_MODULE_LOAD); /* the library was there before the agent */
+	FAKE(cuLaunchKernelEx, &config, FAKE_KERNEL, (void *[]){&a, &b, &c}, NULL);
+	struct sbt_cmd load =
+		fake_expect(SBT_MODULE_LOAD); /* the library was there before the agent */
 	assert_int_equal(load.u.module_load.is_library, 1);
 	struct sbt_cmd def = fake_expect(SBT_KERNEL_DEF);
 	assert_int_equal(def.u.kernel_def.module, load.u.module_load.new_module);
 	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
 	assert_int_equal(cmd.u.launch.cooperative, 1);
 	assert_int_equal(cmd.u.launch.cluster_x, 2);
-	assert_int_equal(cmd.u.launch.launch_attrs,
-		1ull << CU_LAUNCH_ATTRIBUTE_COOPERATIVE | 1ull << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+	assert_int_equal(
+		cmd.u.launch.launch_attrs, 1ull << CU_LAUNCH_ATTRIBUTE_COOPERATIVE |
+						   1ull << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 	assert_int_equal(cmd.u.launch.grid_x, 8);
 }
 
 /* Frameworks give it to every launch, and set it by a switch. */
 static void programmatic_launches(void **state)
 {
-	CUlaunchAttribute attr = { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION };
-	const CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-		.attrs = &attr, .numAttrs = 1 };
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+	const CUlaunchConfig config = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = &attr,
+		.numAttrs = 1};
 
 	for (int allowed = 0; allowed < 2; allowed++) {
 		uint64_t a = 1, c = 3;
 		uint32_t b = 2;
 
 		attr.value.programmaticStreamSerializationAllowed = allowed;
-		FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){ &a, &b, &c }, NULL);
-		assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.launch_attrs, allowed ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0);
+		FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){&a, &b, &c}, NULL);
+		assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.launch_attrs,
+			allowed ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0);
 	}
 }
 
 /* Events that a launch records itself: which, and when. */
 static void launches_record_events(void **state)
 {
-	CUlaunchAttribute attrs[2] = { { .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT }, { .id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT } };
-	const CUlaunchConfig config = { .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-		.attrs = attrs, .numAttrs = 2 };
+	CUlaunchAttribute attrs[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT},
+		{.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT}};
+	const CUlaunchConfig config = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = attrs,
+		.numAttrs = 2};
 	uint64_t a = 1, c = 3, event_ids[2];
 	uint32_t b = 2;
 
@@ -214,7 +244,7 @@ static void launches_record_events(void **state)
 			attrs[0].value.programmaticEvent.event = e;
 	}
 	attrs[0].value.programmaticEvent.triggerAtBlockStart = 1;
-	FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernelEx, &config, FAKE_FUNC, (void *[]){&a, &b, &c}, NULL);
 	const struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
 
 	assert_int_equal(cmd.u.launch.trigger_event, event_ids[0] + 1);
@@ -224,13 +254,14 @@ static void launches_record_events(void **state)
 
 static void failed_calls_are_recorded(void **state)
 {
-	const cuMemcpyHtoD_v2_params p = { 0, NULL, 8 };
+	const cuMemcpyHtoD_v2_params p = {0, NULL, 8};
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2, &p, CUDA_ERROR_INVALID_VALUE);
 	struct sbt_cmd cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cmd.u.copy.async, 0);
 	/* What was asked for is told, not what the driver has made. */
-	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2, &(cuMemHostRegister_v2_params){ (void *)0x7f0000003000, 8192, 2 },
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2,
+		&(cuMemHostRegister_v2_params){(void *)0x7f0000003000, 8192, 2},
 		CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
 	cmd = fake_expect(SBT_ALLOC);
 	assert_int_equal(cmd.result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
@@ -240,7 +271,7 @@ static void failed_calls_are_recorded(void **state)
 	assert_int_equal(cmd.u.alloc.alloc_flags, 2);
 }
 
-/* ---- objects ----------------------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 static uint64_t new_stream(CUstream handle)
 {
@@ -274,7 +305,8 @@ static void an_unknown_stream_is_introduced(void **state)
 	launch_on(FAKE_FUNC, (CUstream)0x5500, 1, 2, 3);
 	struct sbt_cmd created = fake_expect(SBT_STREAM_CREATE);
 	assert_int_equal(created.flags, SBT_F_SYNTHETIC);
-	assert_int_equal(created.u.stream_create.stream_flags, CU_STREAM_NON_BLOCKING); /* asked for */
+	assert_int_equal(
+		created.u.stream_create.stream_flags, CU_STREAM_NON_BLOCKING); /* asked for */
 	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
 	assert_int_equal(cmd.u.launch.stream, created.u.stream_create.new_stream);
 	assert_true(created.seq < cmd.seq);
@@ -284,7 +316,8 @@ static void per_thread_streams(void **state)
 {
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
-	FAKE(cuLaunchKernel_ptsz, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernel_ptsz, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&a, &b, &c},
+		NULL);
 	struct sbt_cmd created = fake_expect(SBT_STREAM_CREATE);
 	assert_int_equal(created.u.stream_create.per_thread, 1);
 	struct sbt_cmd cmd = fake_expect(SBT_LAUNCH);
@@ -292,7 +325,8 @@ static void per_thread_streams(void **state)
 	assert_int_equal(cmd.flags & SBT_F_PTDS, SBT_F_PTDS);
 	/* The special handle is the same stream. */
 	launch_on(FAKE_FUNC, CU_STREAM_PER_THREAD, 1, 2, 3);
-	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, created.u.stream_create.new_stream);
+	assert_int_equal(
+		fake_expect(SBT_LAUNCH).u.launch.stream, created.u.stream_create.new_stream);
 	launch_on(FAKE_FUNC, CU_STREAM_LEGACY, 1, 2, 3);
 	assert_int_equal(fake_expect(SBT_LAUNCH).u.launch.stream, 0);
 }
@@ -332,11 +366,12 @@ static void *free_it(void *arg)
 	return NULL;
 }
 
-/* The address that one thread's free gives back is what another thread's allocation, which is already in the driver, gets. */
+/* The address that one thread's free gives back is what another thread's allocation, which is
+ * already in the driver, gets. */
 static void a_free_comes_before_the_allocation_that_gets_its_address(void **state)
 {
 	CUdeviceptr p = 0x700000006000, again = 0;
-	const cuMemAlloc_v2_params second = { &again, 4096 };
+	const cuMemAlloc_v2_params second = {&again, 4096};
 	struct fake_record r;
 	pthread_t other;
 	FAKE(cuMemAlloc_v2, &p, 4096);
@@ -375,7 +410,7 @@ static void all_that_gives_out_addresses_is_numbered_at_exit(void **state)
 	assert_true(allocations >= 15 && frees >= 7);
 }
 
-/* ---- copies and fills --------------------------------------------------------------------------------------------------------- */
+/* --- copies and fills --- */
 
 static void copies(void **state)
 {
@@ -388,9 +423,16 @@ static void copies(void **state)
 	cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.u.copy.dir, SBT_COPY_D2H);
 	assert_int_equal(cmd.u.copy.pageable, 1);
-	CUDA_MEMCPY2D m = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcPitch = 256, .srcXInBytes = 8,
-		.srcY = 2, .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .dstPitch = 0, .WidthInBytes = 32,
-		.Height = 4 };
+	CUDA_MEMCPY2D m = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = 0x700000001000,
+		.srcPitch = 256,
+		.srcXInBytes = 8,
+		.srcY = 2,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = 0x700000009000,
+		.dstPitch = 0,
+		.WidthInBytes = 32,
+		.Height = 4};
 	FAKE(cuMemcpy2D_v2, &m);
 	cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.u.copy.src, 0x700000001000 + 2 * 256 + 8);
@@ -410,12 +452,22 @@ static void copies(void **state)
 	assert_int_equal(cmd.u.fill.dst_pitch, 512);
 }
 
-/* CUDA_MEMCPY3D: a pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added. */
+/* CUDA_MEMCPY3D: a pitch of 0 is the width, a height of 0 the copy's; both count before z and y are
+ * added. */
 static void copies_without_gaps(void **state)
 {
-	CUDA_MEMCPY3D m = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcHeight = 10, .srcY = 1, .srcZ = 2,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .dstPitch = 64, .dstZ = 1, .WidthInBytes = 32,
-		.Height = 4, .Depth = 3 };
+	CUDA_MEMCPY3D m = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = 0x700000001000,
+		.srcHeight = 10,
+		.srcY = 1,
+		.srcZ = 2,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = 0x700000009000,
+		.dstPitch = 64,
+		.dstZ = 1,
+		.WidthInBytes = 32,
+		.Height = 4,
+		.Depth = 3};
 	FAKE(cuMemcpy3D_v2, &m);
 	struct sbt_cmd cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.u.copy.src_pitch, 32);
@@ -424,19 +476,25 @@ static void copies_without_gaps(void **state)
 	assert_int_equal(cmd.u.copy.dst_pitch, 64);
 	assert_int_equal(cmd.u.copy.dst_slice, 256);
 	assert_int_equal(cmd.u.copy.dst, 0x700000009000 + 256);
-	CUDA_MEMCPY2D m2 = { .srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = 0x700000001000, .srcPitch = 256, .dstY = 3,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = 0x700000009000, .WidthInBytes = 32, .Height = 4 };
+	CUDA_MEMCPY2D m2 = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.srcDevice = 0x700000001000,
+		.srcPitch = 256,
+		.dstY = 3,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = 0x700000009000,
+		.WidthInBytes = 32,
+		.Height = 4};
 	FAKE(cuMemcpy2D_v2, &m2);
 	cmd = fake_expect(SBT_COPY);
 	assert_int_equal(cmd.u.copy.dst, 0x700000009000 + 3 * 32);
 	assert_int_equal(cmd.u.copy.dst_pitch, 32);
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 
 static void a_sync_is_seen_while_it_waits(void **state)
 {
-	const cuStreamSynchronize_params p = { NULL };
+	const cuStreamSynchronize_params p = {NULL};
 	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, &p);
 	struct sbt_cmd begin = fake_expect(SBT_SYNC);
 	assert_int_equal(begin.u.sync.scope, SBT_SYNC_STREAM);
@@ -451,7 +509,7 @@ static void a_sync_is_seen_while_it_waits(void **state)
 
 static void a_seq_in_flight_is_announced(void **state)
 {
-	const cuMemcpyDtoH_v2_params p = { (void *)0x1234, 0x700000001000, 8 };
+	const cuMemcpyDtoH_v2_params p = {(void *)0x1234, 0x700000001000, 8};
 	const uint64_t next = control->next_seq;
 	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, &p);
 	fake_expect_nothing();
@@ -467,7 +525,7 @@ static void a_seq_in_flight_is_announced(void **state)
 
 static void polling_is_recorded_once(void **state)
 {
-	const cuEventQuery_params p = { (CUevent)0x6100 };
+	const cuEventQuery_params p = {(CUevent)0x6100};
 	FAKE(cuEventRecord, p.hEvent, NULL); /* introduces it */
 	fake_skip();
 	const uint64_t before = control->next_seq;
@@ -489,20 +547,21 @@ static void unknown_calls_are_named(void **state)
 	FAKE(cuTexObjectCreate, NULL, NULL, NULL, NULL);
 	struct sbt_cmd cmd = fake_expect(SBT_UNREPLAYABLE);
 	assert_memory_equal(cmd.u.unreplayable.call.p, "cuSomethingNew", 14);
-	const cuTexObjectCreate_params p = { NULL };
-	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p, CUDA_ERROR_INVALID_VALUE); /* changed nothing, and is a command */
+	const cuTexObjectCreate_params p = {NULL};
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p,
+		CUDA_ERROR_INVALID_VALUE); /* changed nothing, and is a command */
 	cmd = fake_expect(SBT_UNREPLAYABLE);
 	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);
 	fake_expect_nothing();
 }
 
-/* ---- modules --------------------------------------------------------------------------------------------------------------------- */
+/* --- modules --- */
 
 static void a_module_has_its_code(void **state)
 {
 	static const char ptx[] = ".version 8.0\n.target sm_75\n";
 	CUmodule m = (CUmodule)0x8000;
-	const cuModuleLoadData_params p = { &m, ptx };
+	const cuModuleLoadData_params p = {&m, ptx};
 	control->code = 1;
 	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, &p);
 	tls.inside = 1;
@@ -521,21 +580,24 @@ static void a_module_has_its_code(void **state)
 	assert_int_equal(cmd.u.module_load.code_hash, hash);
 	assert_int_equal(cmd.u.module_load.code_size, sizeof(ptx) - 1);
 	FAKE(cuModuleUnload, m);
-	assert_int_equal(fake_expect(SBT_MODULE_UNLOAD).u.module_unload.dead_module, cmd.u.module_load.new_module);
+	assert_int_equal(fake_expect(SBT_MODULE_UNLOAD).u.module_unload.dead_module,
+		cmd.u.module_load.new_module);
 }
 
-/* A fat binary with an empty region's worth of nothing but two entries of PTX, as cuLibraryLoadData gets it. */
+/* A fat binary with an empty region's worth of nothing but two entries of PTX, as cuLibraryLoadData
+ * gets it. */
 static void ptx_beside_a_cubin(void **state)
 {
-	static const char old[] = ".version 7.0\n.target sm_50\n", new[] = ".version 8.0\n.target sm_80\n// padded";
+	static const char old[] = ".version 7.0\n.target sm_50\n",
+			  new[] = ".version 8.0\n.target sm_80\n// padded";
 	static _Alignas(8) uint8_t fat[16 + 2 * (64 + 64)];
 	const struct {
 		uint32_t magic, version;
 		const void *fatbin, *more;
-	} wrapper = { 0x466243b1, 1, fat, NULL };
+	} wrapper = {0x466243b1, 1, fat, NULL};
 	CUlibrary l = (CUlibrary)0x8800;
-	const cuLibraryLoadData_params p = { .library = &l, .code = &wrapper };
-	memcpy(fat, &(uint32_t){ 0xba55ed50 }, 4);
+	const cuLibraryLoadData_params p = {.library = &l, .code = &wrapper};
+	memcpy(fat, &(uint32_t){0xba55ed50}, 4);
 	fat[4] = 1;
 	fat[6] = 16;
 	fat[8] = 0; /* 256 bytes follow */
@@ -568,18 +630,19 @@ static void ptx_beside_a_cubin(void **state)
 	assert_int_equal(fake_expect(SBT_MODULE_LOAD).u.module_load.ptx_hash, 0);
 }
 
-/* PTX as toolkits before 12.x compressed it: one LZ4 block; here of literals only (LZ4 block format: token, length beyond 15, bytes). */
+/* PTX as toolkits before 12.x compressed it: one LZ4 block; here of literals only (LZ4 block
+ * format: token, length beyond 15, bytes). */
 static void ptx_by_lz4(void **state)
 {
 	static const char text[] = ".version 7.0\n.target sm_50\n// old toolkit\n";
 	static _Alignas(8) uint8_t fat[16 + 64 + 64];
 	const size_t n = sizeof(text) - 1;
 	CUlibrary l = (CUlibrary)0x8900;
-	const cuLibraryLoadData_params p = { .library = &l, .code = fat };
+	const cuLibraryLoadData_params p = {.library = &l, .code = fat};
 	uint8_t *e = fat + 16, *block = e + 64;
 	const uint64_t flags = 0x2000;
 	assert_in_range(n, 15, 60);
-	memcpy(fat, &(uint32_t){ 0xba55ed50 }, 4);
+	memcpy(fat, &(uint32_t){0xba55ed50}, 4);
 	fat[4] = 1;
 	fat[6] = 16;
 	fat[8] = 128;
@@ -597,7 +660,8 @@ static void ptx_by_lz4(void **state)
 	fake_exit(fake_enter(CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, &p), CUDA_SUCCESS);
 	struct fake_record r;
 	if (!dlopen("liblz4.so.1", RTLD_NOW)) {
-		assert_non_null(memmem(fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call.p, 60, "liblz4.so.1", 11));
+		assert_non_null(memmem(fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call.p, 60,
+			"liblz4.so.1", 11));
 		return;
 	}
 	assert_true(fake_next(0, &r));
@@ -614,14 +678,15 @@ static void ptx_by_lz4(void **state)
 	assert_non_null(memmem(what.p, what.len, "LZ4", 3));
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------------------ */
+/* --- graphs --- */
 
-/* A graph 0x7000 of four nodes: fill(1) -> kernel(2) -> kernel(3), and a memory allocation (4), in no order. */
+/* A graph 0x7000 of four nodes: fill(1) -> kernel(2) -> kernel(3), and a memory allocation (4), in
+ * no order. */
 #define NODE(i) ((CUgraphNode)(uintptr_t)(0x7100 + (i)))
 
 static CUresult graph_nodes(CUgraph g, CUgraphNode *nodes, size_t *n)
 {
-	static const unsigned order[] = { 3, 1, 2, 4 };
+	static const unsigned order[] = {3, 1, 2, 4};
 	if (nodes)
 		for (size_t i = 0; i < *n && i < 4; i++)
 			nodes[i] = NODE(order[i]);
@@ -631,7 +696,9 @@ static CUresult graph_nodes(CUgraph g, CUgraphNode *nodes, size_t *n)
 
 static CUresult node_type(CUgraphNode n, CUgraphNodeType *type)
 {
-	*type = n == NODE(1) ? CU_GRAPH_NODE_TYPE_MEMSET : n == NODE(4) ? CU_GRAPH_NODE_TYPE_MEM_ALLOC : CU_GRAPH_NODE_TYPE_KERNEL;
+	*type = n == NODE(1)   ? CU_GRAPH_NODE_TYPE_MEMSET
+		: n == NODE(4) ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+			       : CU_GRAPH_NODE_TYPE_KERNEL;
 	return CUDA_SUCCESS;
 }
 
@@ -647,15 +714,23 @@ static CUresult kernel_node(CUgraphNode n, CUDA_KERNEL_NODE_PARAMS *p)
 {
 	static uint64_t a = 0x700000001000, c = 9;
 	static uint32_t b = 8;
-	static void *args[] = { &a, &b, &c };
-	*p = (CUDA_KERNEL_NODE_PARAMS){ .func = n == NODE(2) ? FAKE_FUNC : NULL, .kern = (CUkernel)FAKE_KERNEL, .gridDimX = 3,
-		.gridDimY = 1, .gridDimZ = 1, .blockDimX = 64, .blockDimY = 1, .blockDimZ = 1, .kernelParams = args };
+	static void *args[] = {&a, &b, &c};
+	*p = (CUDA_KERNEL_NODE_PARAMS){.func = n == NODE(2) ? FAKE_FUNC : NULL,
+		.kern = (CUkernel)FAKE_KERNEL,
+		.gridDimX = 3,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 64,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.kernelParams = args};
 	return CUDA_SUCCESS;
 }
 
 static CUresult memset_node(CUgraphNode n, CUDA_MEMSET_NODE_PARAMS *p)
 {
-	*p = (CUDA_MEMSET_NODE_PARAMS){ .dst = 0x700000001000, .elementSize = 4, .value = 5, .width = 16, .height = 1 };
+	*p = (CUDA_MEMSET_NODE_PARAMS){
+		.dst = 0x700000001000, .elementSize = 4, .value = 5, .width = 16, .height = 1};
 	return CUDA_SUCCESS;
 }
 
@@ -684,7 +759,8 @@ static void a_graph_lists_its_nodes(void **state)
 	assert_int_equal(n.u.graph_node.node, 0);
 	assert_int_equal(n.u.graph_node.type, SBT_NODE_KERNEL);
 	assert_int_equal(n.u.graph_node.deps.len, 4);
-	assert_int_equal(*(const uint32_t *)n.u.graph_node.deps.p, 2); /* NODE(2) is the third in the list */
+	assert_int_equal(
+		*(const uint32_t *)n.u.graph_node.deps.p, 2); /* NODE(2) is the third in the list */
 	assert_int_equal(p.u.launch.kernel, n.u.graph_node.kernel);
 	n = fake_expect(SBT_GRAPH_NODE);
 	p = payload(&n);
@@ -705,9 +781,11 @@ static void a_graph_lists_its_nodes(void **state)
 	assert_int_equal(inst.u.graph_instantiate.graph, id);
 	assert_true(inst.seq > n.seq);
 	FAKE(cuGraphLaunch, x, NULL);
-	assert_int_equal(fake_expect(SBT_GRAPH_LAUNCH).u.graph_launch.exec, inst.u.graph_instantiate.new_exec);
+	assert_int_equal(fake_expect(SBT_GRAPH_LAUNCH).u.graph_launch.exec,
+		inst.u.graph_instantiate.new_exec);
 	FAKE(cuGraphExecDestroy, x);
-	assert_int_equal(fake_expect(SBT_GRAPH_DESTROY).u.graph_destroy.dead_graph, inst.u.graph_instantiate.new_exec);
+	assert_int_equal(fake_expect(SBT_GRAPH_DESTROY).u.graph_destroy.dead_graph,
+		inst.u.graph_instantiate.new_exec);
 }
 
 static CUstream capturing;
@@ -735,7 +813,7 @@ static void captured_work_is_marked(void **state)
 	assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_GRAPH, 0);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------------------------------------- */
+/* --- windows --- */
 
 static void a_kernel_window(void **state)
 {
@@ -768,7 +846,7 @@ static void a_seq_window(void **state)
 	w->last = control->next_seq + 2;
 	w->state = TSDB_WINDOW_ARMED;
 	w->kind = TSDB_WINDOW_SEQ;
-	const uint16_t expected[] = { 0, SBT_F_WINDOW, SBT_F_WINDOW, 0 };
+	const uint16_t expected[] = {0, SBT_F_WINDOW, SBT_F_WINDOW, 0};
 	for (unsigned i = 0; i < 4; i++) {
 		launch_on(FAKE_FUNC, NULL, 1, 2, 3);
 		assert_int_equal(fake_expect(SBT_LAUNCH).flags & SBT_F_WINDOW, expected[i]);
@@ -794,7 +872,7 @@ static void a_dead_context_is_forgotten(void **state)
 	assert_int_not_equal(after.u.launch.kernel, before.u.launch.kernel);
 }
 
-/* ---- switched off -------------------------------------------------------------------------------------------------------------------- */
+/* --- switched off --- */
 
 static void off_and_on_again(void **state)
 {
@@ -827,7 +905,8 @@ int main(void)
 		cmocka_unit_test(a_free_knows_its_kind),
 		cmocka_unit_test(a_free_comes_before_the_allocation_that_gets_its_address),
 		cmocka_unit_test(all_that_gives_out_addresses_is_numbered_at_exit),
-		cmocka_unit_test(copies), cmocka_unit_test(copies_without_gaps),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(copies_without_gaps),
 		cmocka_unit_test(a_sync_is_seen_while_it_waits),
 		cmocka_unit_test(a_seq_in_flight_is_announced),
 		cmocka_unit_test(polling_is_recorded_once),

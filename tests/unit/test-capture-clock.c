@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's clock against the system's: every answer lies between two of the system's, give or take what its rate may be off.
+ * The agent's clock against the system's: every answer lies between two of the system's, give or
+ * take what its rate may be off.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,9 @@ static uint64_t system_ns(void)
 
 static void is_the_time_of_day(void **state)
 {
-	const uint64_t slack = 20000, end = system_ns() + 300000000u; /* a rate learnt in 1 ms, 100 ppm off, for 20 ms: 2 us */
+	const uint64_t slack = 20000,
+		       end = system_ns() +
+			     300000000u; /* a rate learnt in 1 ms, 100 ppm off, for 20 ms: 2 us */
 	struct clock c = {0};
 	uint64_t before, now, last = 0;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an agent that comes late finds: memory that a driver of the test's own making has, code images that lie in this process. One test after
- * the other in the same process, because the agent's state is the process's.
+ * What an agent that comes late finds: memory that a driver of the test's own making has, code
+ * images that lie in this process. One test after the other in the same process, because the
+ * agent's state is the process's.
  */
 #include "capture-fake.h"
 
@@ -19,7 +20,7 @@
 #define MIB (1ull << 20)
 #define RESERVED (64 * MIB)
 
-/* ---- the driver ----------------------------------------------------------------------------------------------------------- */
+/* --- the driver --- */
 
 static const struct live *found_at(uint64_t addr)
 {
@@ -83,7 +84,8 @@ static int start(void **state)
 	(void)fake_start();
 	cuda.cuPointerGetAttribute = answer;
 	/* Aligned, so that what is where in a granule is as written here. */
-	uint8_t *p = mmap(NULL, RESERVED + 2 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p = mmap(NULL, RESERVED + 2 * MIB, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(p, MAP_FAILED);
 	reserved = ((uint64_t)(uintptr_t)p + 2 * MIB - 1) & ~(2 * MIB - 1);
 	discover_begin();
@@ -95,9 +97,9 @@ static int start(void **state)
 static void launch(uint64_t a, uint64_t b)
 {
 	unsigned n = 7;
-	void *params[] = { &a, &n, &b };
-	FAKE(cuLaunchKernel, .f = FAKE_FUNC, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1,
-		.kernelParams = params);
+	void *params[] = {&a, &n, &b};
+	FAKE(cuLaunchKernel, .f = FAKE_FUNC, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
+		.blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .kernelParams = params);
 }
 
 static void assert_introduced(uint64_t addr, uint64_t size, uint64_t mem)
@@ -106,11 +108,12 @@ static void assert_introduced(uint64_t addr, uint64_t size, uint64_t mem)
 	assert_int_equal(c.u.alloc.addr, addr);
 	assert_int_equal(c.u.alloc.size, size);
 	assert_int_equal(c.u.alloc.mem, mem);
-	assert_int_equal(c.flags & (SBT_F_SYNTHETIC | SBT_F_BEFORE), SBT_F_SYNTHETIC | SBT_F_BEFORE);
+	assert_int_equal(
+		c.flags & (SBT_F_SYNTHETIC | SBT_F_BEFORE), SBT_F_SYNTHETIC | SBT_F_BEFORE);
 	assert_int_equal(c.ctx, ids_object(&ids.ctxs, (uint64_t)(uintptr_t)FAKE_CTX)->id);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* An address in the middle, and one behind it in the same granule that nothing named. */
 static void a_launch_introduces_what_it_names(void **state)
@@ -149,11 +152,13 @@ static void what_is_freed_is_not_found_again(void **state)
 	struct discover_sums sums;
 	driver_has(reserved + 10 * MIB, 3 * MIB, CU_MEMORYTYPE_DEVICE, 0, false);
 	FAKE(cuMemFree_v2, .dptr = reserved + 10 * MIB);
-	assert_introduced(reserved + 10 * MIB, 3 * MIB, SBT_MEM_DEVICE); /* with an earlier number than its free */
+	assert_introduced(reserved + 10 * MIB, 3 * MIB,
+		SBT_MEM_DEVICE); /* with an earlier number than its free */
 	assert_int_equal(fake_expect(SBT_FREE).u.free.addr, reserved + 10 * MIB);
 	assert_null(found_at(reserved + 10 * MIB));
-	/* Nor one that could not be introduced before its free, because a call that allocates was under way. */
-	struct call other = { .cmd.kind = SBT_ALLOC };
+	/* Nor one that could not be introduced before its free, because a call that allocates was
+	 * under way. */
+	struct call other = {.cmd.kind = SBT_ALLOC};
 	discover_enter(&other);
 	driver_has(reserved + 40 * MIB, 3 * MIB, CU_MEMORYTYPE_DEVICE, 0, false);
 	FAKE(cuMemFree_v2, .dptr = reserved + 40 * MIB);
@@ -178,7 +183,7 @@ static void a_call_that_allocates_is_waited_for(void **state)
 	discover_end();
 	discover_begin();
 	assert_false(discover_is_complete());
-	const cuMemAlloc_v2_params p = { .dptr = &made, .bytesize = 4 * MIB };
+	const cuMemAlloc_v2_params p = {.dptr = &made, .bytesize = 4 * MIB};
 	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &p);
 	driver_has(made, 4 * MIB, CU_MEMORYTYPE_DEVICE, 0, false);
 	driver_has(reserved + 32 * MIB, 2 * MIB, CU_MEMORYTYPE_DEVICE, 0, false);
@@ -206,7 +211,8 @@ static void a_small_one_between_two_steps(void **state)
 {
 	struct discover_sums sums;
 	const size_t large = (size_t)16 << 30;
-	uint8_t *p = mmap(NULL, large, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p =
+		mmap(NULL, large, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	assert_ptr_not_equal(p, MAP_FAILED);
 	const uint64_t at = (((uint64_t)(uintptr_t)p + 6 * MIB) & ~(2 * MIB - 1)) + 5 * 512;
 	driver_has(at, 200, CU_MEMORYTYPE_DEVICE, 0, false);
@@ -264,7 +270,8 @@ static void what_is_gone_is_taken_back(void **state)
 	for (unsigned i = 0; i < 2; i++) { /* in any order */
 		const struct sbt_cmd c = fake_expect(SBT_FREE);
 		assert_true(c.u.free.addr == at || c.u.free.addr == at + 512);
-		assert_int_equal(c.u.free.mem, c.u.free.addr == at ? SBT_MEM_DEVICE : SBT_MEM_ASYNC);
+		assert_int_equal(
+			c.u.free.mem, c.u.free.addr == at ? SBT_MEM_DEVICE : SBT_MEM_ASYNC);
 	}
 	fake_expect_nothing();
 	assert_null(found_at(at));
@@ -273,12 +280,13 @@ static void what_is_gone_is_taken_back(void **state)
 	nhas = 0;
 }
 
-/* ---- streams ---------------------------------------------------------------------------------------------------------------- */
+/* --- streams --- */
 
 #define OLD ((CUstream)0x5100)
 #define JOINED ((CUstream)0x5200)
 
-static CUresult capture_info(CUstream s, CUstreamCaptureStatus *status, cuuint64_t *number, CUgraph *g, const CUgraphNode **deps, size_t *n)
+static CUresult capture_info(CUstream s, CUstreamCaptureStatus *status, cuuint64_t *number,
+	CUgraph *g, const CUgraphNode **deps, size_t *n)
 {
 	assert_true(s == OLD || s == JOINED);
 	*status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -315,7 +323,7 @@ static void a_capture_that_is_going_on(void **state)
 	cuda.cuStreamIsCapturing = NULL;
 }
 
-/* ---- areas ------------------------------------------------------------------------------------------------------------------- */
+/* --- areas --- */
 
 struct looked {
 	uint64_t at;
@@ -332,7 +340,8 @@ static bool look(void *arg, const struct area *a)
 
 static void areas_are_what_the_driver_may_have(void **state)
 {
-	struct looked here = { .at = reserved + MIB }, text = { .at = (uint64_t)(uintptr_t)look }, stack = { .at = (uint64_t)(uintptr_t)&here };
+	struct looked here = {.at = reserved + MIB}, text = {.at = (uint64_t)(uintptr_t)look},
+		      stack = {.at = (uint64_t)(uintptr_t)&here};
 	assert_true(areas_each(look, &here));
 	assert_true(areas_each(look, &text));
 	assert_true(areas_each(look, &stack));
@@ -341,7 +350,7 @@ static void areas_are_what_the_driver_may_have(void **state)
 	assert_int_equal(stack.times, 0);
 }
 
-/* ---- images ------------------------------------------------------------------------------------------------------------------- */
+/* --- images --- */
 
 static uint8_t *room;
 #define ROOM (2 * MIB)
@@ -353,7 +362,8 @@ struct seen {
 	uint8_t first[16];
 };
 
-/* Other memory of this process may have images, too: those of the test have a mark behind their header. */
+/* Other memory of this process may have images, too: those of the test have a mark behind their
+ * header. */
 static bool see(void *arg, const struct image *i)
 {
 	struct seen *s = arg;
@@ -368,7 +378,7 @@ static bool see(void *arg, const struct image *i)
 static struct seen images(unsigned kinds)
 {
 	struct images_sums sums;
-	struct seen s = { 0 };
+	struct seen s = {0};
 	images_each(kinds, see, &s, &sums);
 	assert_true(sums.read >= ROOM);
 	return s;
@@ -377,9 +387,15 @@ static struct seen images(unsigned kinds)
 /* The magics are made here and not written, so that this program's own text holds none. */
 static uint64_t make_cubin(uint8_t *at, uint64_t section_size)
 {
-	Elf64_Ehdr h = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB }, .e_machine = 190, .e_shoff = sizeof(h),
-		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 2, .e_shstrndx = 1 };
-	Elf64_Shdr s[2] = { { 0 }, { .sh_type = SHT_STRTAB, .sh_offset = sizeof(h) + sizeof(s), .sh_size = section_size } };
+	Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+		.e_machine = 190,
+		.e_shoff = sizeof(h),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 2,
+		.e_shstrndx = 1};
+	Elf64_Shdr s[2] = {{0}, {.sh_type = SHT_STRTAB,
+					.sh_offset = sizeof(h) + sizeof(s),
+					.sh_size = section_size}};
 	memcpy(at, &h, sizeof(h));
 	memcpy(at + sizeof(h), s, sizeof(s));
 	memcpy(at + sizeof(h) + sizeof(s), "MARKED-", 7);
@@ -456,7 +472,7 @@ static void a_fatbin_says_its_size(void **state)
 		uint32_t magic;
 		uint16_t version, header;
 		uint64_t size;
-	} h = { ~0x45AA12AFu, 1, 16, 300 };
+	} h = {~0x45AA12AFu, 1, 16, 300};
 	clear();
 	memcpy(room + 8192, &h, sizeof(h));
 	memcpy(room + 8192 + 20, "MARKED-", 7);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of allocations while other threads free what a walk looks at, and reads of memory that may not be there.
+ * The table of allocations while other threads free what a walk looks at, and reads of memory that
+ * may not be there.
  */
 #include "capture-fake.h"
 
@@ -29,14 +30,14 @@ static int start(void **state)
 
 static void alloc(uint64_t addr, uint64_t size, enum sbt_mem mem)
 {
-	struct call c = { .cmd = { .kind = SBT_ALLOC } };
-	c.cmd.u.alloc = (struct sbt_cmd_alloc){ .addr = addr, .size = size, .mem = mem };
+	struct call c = {.cmd = {.kind = SBT_ALLOC}};
+	c.cmd.u.alloc = (struct sbt_cmd_alloc){.addr = addr, .size = size, .mem = mem};
 	live_alloc(&c);
 }
 
 static void freed(uint64_t addr)
 {
-	struct call c = { .cmd = { .kind = SBT_FREE } };
+	struct call c = {.cmd = {.kind = SBT_FREE}};
 	c.cmd.u.free.addr = addr;
 	live_free(&c);
 }
@@ -153,7 +154,8 @@ static void walks_and_frees_at_once(void **state)
 	atomic_store(&over, false);
 	pthread_create(&walker, NULL, walk, NULL);
 	for (uintptr_t i = 0; i < 3; i++)
-		pthread_create(&owner[i], NULL, alloc_and_free, (void *)((i + 1) * 0x100000)); // NOLINT
+		pthread_create(
+			&owner[i], NULL, alloc_and_free, (void *)((i + 1) * 0x100000)); // NOLINT
 	for (unsigned i = 0; i < 3; i++)
 		pthread_join(owner[i], NULL);
 	atomic_store(&over, true);
@@ -161,7 +163,7 @@ static void walks_and_frees_at_once(void **state)
 	assert_int_equal(all(), 0);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static bool reads_right(void)
 {
@@ -174,7 +176,8 @@ static bool reads_right(void)
 		p[i] = (char)(i * 7);
 	munmap(p + n, PAGE);
 	const uint64_t at = (uint64_t)(uintptr_t)p;
-	const bool good = host_read(at + 3, copy, n - 3) && !memcmp(copy, p + 3, n - 3) && !host_read(at + 3, copy, n) && !host_read(at + n, copy, 1);
+	const bool good = host_read(at + 3, copy, n - 3) && !memcmp(copy, p + 3, n - 3) &&
+			  !host_read(at + 3, copy, n) && !host_read(at + n, copy, 1);
 	munmap(p, n);
 	return good && !host_read(at, copy, 1);
 }
@@ -194,8 +197,9 @@ static bool forbid_process_vm_writev(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog all_rules = { sizeof(rule) / sizeof(*rule), rule };
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all_rules);
+	struct sock_fprog all_rules = {sizeof(rule) / sizeof(*rule), rule};
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all_rules);
 }
 
 static void nor_in_a_sandbox(void **state)

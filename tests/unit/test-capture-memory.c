@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recording of memory, end to end: this program runs itself with libtsdb-agent.so on the software GPU, and is the debugger that empties the
- * bulk slots. What arrives is compared with what the child computed by itself.
+ * Recording of memory, end to end: this program runs itself with libtsdb-agent.so on the software
+ * GPU, and is the debugger that empties the bulk slots. What arrives is compared with what the
+ * child computed by itself.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@
 #define BIG (3u * 1024 * 1024 + 4096 + 12)
 #define THREADS 3
 
-/* ---- children ----------------------------------------------------------------------------------------------------------- */
+/* --- children --- */
 
 static struct {
 	__typeof__(&cuInit) init;
@@ -134,8 +135,16 @@ static int child_copies(void)
 	MUST(cu.fill(p, 0x01020304, 1024, s));
 	MUST(cu.d2h_async(other, p, 4096, s));
 	MUST(cu.sync(s));
-	CUDA_MEMCPY2D m = { .srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host, .srcPitch = 256, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-		.dstDevice = p, .dstPitch = 512, .srcXInBytes = 16, .srcY = 2, .WidthInBytes = 100, .Height = 3 };
+	CUDA_MEMCPY2D m = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+		.srcHost = host,
+		.srcPitch = 256,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = p,
+		.dstPitch = 512,
+		.srcXInBytes = 16,
+		.srcY = 2,
+		.WidthInBytes = 100,
+		.Height = 3};
 	MUST(cu.copy_2d(&m));
 	return 7;
 }
@@ -189,13 +198,15 @@ static int child_forks(void)
 	return 7;
 }
 
-static struct tsdb_control *child_control; /* the child's own view of the debugger's memory, to know when to go on */
+static struct tsdb_control
+	*child_control; /* the child's own view of the debugger's memory, to know when to go on */
 
 static void see_control(void)
 {
 	const char *path = getenv("TSDB_CONTROL");
 	int file = open(path ? path : "", O_RDWR | O_CLOEXEC);
-	child_control = mmap(NULL, sizeof(*child_control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	child_control =
+		mmap(NULL, sizeof(*child_control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	close(file);
 }
 
@@ -264,16 +275,17 @@ static int child_threads(void)
 	return 7;
 }
 
-static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-			  "// a comment; with .global .u32 nothing;\n"
-			  ".visible .global .align 4 .u32 counter;\n"
-			  ".global .align 4 .b8 table[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
-			  ".visible .entry add(.param .u64 at)\n{\n"
-			  "	.reg .b64 %rd<4>;\n	.reg .b32 %r<4>;\n"
-			  "	ld.param.u64 %rd1, [at];\n	cvta.to.global.u64 %rd1, %rd1;\n"
-			  "	ld.global.u32 %r1, [%rd1];\n	add.u32 %r1, %r1, 1;\n	st.global.u32 [%rd1], %r1;\n"
-			  "	ld.global.u32 %r2, [counter];\n	add.u32 %r2, %r2, 1;\n	st.global.u32 [counter], %r2;\n"
-			  "	ret;\n}\n";
+static const char ptx[] =
+	".version 7.0\n.target sm_70\n.address_size 64\n"
+	"// a comment; with .global .u32 nothing;\n"
+	".visible .global .align 4 .u32 counter;\n"
+	".global .align 4 .b8 table[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
+	".visible .entry add(.param .u64 at)\n{\n"
+	"	.reg .b64 %rd<4>;\n	.reg .b32 %r<4>;\n"
+	"	ld.param.u64 %rd1, [at];\n	cvta.to.global.u64 %rd1, %rd1;\n"
+	"	ld.global.u32 %r1, [%rd1];\n	add.u32 %r1, %r1, 1;\n	st.global.u32 [%rd1], %r1;\n"
+	"	ld.global.u32 %r2, [counter];\n	add.u32 %r2, %r2, 1;\n	st.global.u32 [counter], %r2;\n"
+	"	ret;\n}\n";
 
 /* Pinned memory that the program writes without a call; a module's globals. */
 static int child_kernel(void)
@@ -291,7 +303,7 @@ static int child_kernel(void)
 	MUST(cu.fill(p, 10, 1024, NULL));
 	MUST(cu.fill(other, 11, 1024, NULL));
 	memset(pinned, 1, 3 * SBT_PAGE);
-	void *args[] = { &p };
+	void *args[] = {&p};
 	MUST(cu.launch(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL)); /* counter is 1 */
 	MUST(cu.ctx_sync());
 	nvtxRangePushA("phase");
@@ -326,7 +338,7 @@ static int child_graph(void)
 	return back[4095] == 2 ? 7 : 6;
 }
 
-/* ---- the debugger's side ------------------------------------------------------------------------------------------------ */
+/* --- the debugger's side --- */
 
 #define PIECES_MAX 256
 struct got {
@@ -359,7 +371,7 @@ static struct {
 	struct sbt_hash hash;
 	uint32_t n;
 	uint8_t bytes[SBT_PAGE];
-} *stored;
+} * stored;
 static unsigned nstored, came_again; /* pages; bytes that came as hashes of them */
 
 static const uint8_t *stored_page(struct sbt_hash hash, uint32_t n)
@@ -400,7 +412,8 @@ static void take_same(struct got *g, const struct tsdb_bulk *b, const uint8_t *d
 	assert_true(b->n % SBT_PAGE == 0 || b->n == g->head.size - g->n);
 	for (uint64_t done = 0; done < b->n; done += SBT_PAGE) {
 		const uint32_t n = page_at(g, g->n + done);
-		const uint8_t *page = stored_page(((const struct sbt_hash *)(const void *)data)[done / SBT_PAGE], n);
+		const uint8_t *page = stored_page(
+			((const struct sbt_hash *)(const void *)data)[done / SBT_PAGE], n);
 		assert_non_null(page);
 		memcpy(g->bytes + g->n + done, page, n);
 		came_again += n;
@@ -425,7 +438,8 @@ static void take_slot(const struct tsdb_bulk *b, const uint8_t *data)
 	}
 	assert_false(g->whole);
 	assert_int_equal(b->offset, g->n);
-	assert_true(g->n + b->n <= g->head.size && b->n <= (b->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES));
+	assert_true(g->n + b->n <= g->head.size &&
+		    b->n <= (b->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES));
 	if (b->flags & TSDB_BULK_SAME)
 		take_same(g, b, data);
 	else
@@ -444,7 +458,8 @@ static bool take_bulk(void)
 	struct tsdb_bulk *b = &control->bulk[next_ticket % TSDB_BULK_SLOTS];
 	if (atomic_load(&b->state) != TSDB_BULK_FULL)
 		return false;
-	take_slot(b, (const uint8_t *)control + tsdb_bulk_offset(RING_BYTES, next_ticket % TSDB_BULK_SLOTS));
+	take_slot(b, (const uint8_t *)control +
+			     tsdb_bulk_offset(RING_BYTES, next_ticket % TSDB_BULK_SLOTS));
 	next_ticket++;
 	atomic_store(&b->turn, (uint32_t)(next_ticket + TSDB_BULK_SLOTS - 1) / TSDB_BULK_SLOTS);
 	atomic_store(&b->state, TSDB_BULK_FREE);
@@ -471,7 +486,8 @@ static void take_record(const struct tsdb_msg_head *h)
 		if (seen.n < 512)
 			seen.cmd[seen.n++] = c;
 		if (c.kind == SBT_FILL && seen.nfills < sizeof(seen.fill) / sizeof(*seen.fill))
-			seen.fill[seen.nfills++] = (__typeof__(seen.fill[0])){ c.seq, c.u.fill.dst, c.u.fill.value };
+			seen.fill[seen.nfills++] =
+				(__typeof__(seen.fill[0])){c.seq, c.u.fill.dst, c.u.fill.value};
 	}
 }
 
@@ -510,7 +526,8 @@ static void start(const char *what, void (*configure)(void))
 	fd = memfd_create("control", MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, (off_t)tsdb_wire_bytes(RING_BYTES)), 0);
-	control = mmap(NULL, tsdb_wire_bytes(RING_BYTES), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	control = mmap(NULL, tsdb_wire_bytes(RING_BYTES), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, fd, 0);
 	assert_true(control != MAP_FAILED);
 	control->magic = TSDB_WIRE_MAGIC;
 	control->version = TSDB_WIRE_VERSION;
@@ -560,7 +577,7 @@ static void run(const char *what, void (*configure)(void))
 	start(what, configure);
 	while (!(ended = waitpid(pid, &status, WNOHANG)))
 		if (!drain())
-			nanosleep(&(struct timespec){ .tv_nsec = 200000 }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 	drain();
 	assert_int_equal(ended, pid);
 	close(fd);
@@ -641,7 +658,7 @@ static void copies_have_their_payload(void **state)
 	expect_hash(piece(BULK_OUTPUT, 0), want, BIG);
 	assert_int_equal(piece(BULK_OUTPUT, 0)->head.seq, command(SBT_COPY, 1).seq);
 	for (size_t i = 0; i < 4096; i += 4)
-		memcpy(want + i, &(uint32_t){ 0x01020304 }, 4);
+		memcpy(want + i, &(uint32_t){0x01020304}, 4);
 	expect_hash(piece(BULK_OUTPUT, 1), want, 4096);
 	/* Rows of 100 bytes, 256 apart; what is between them counts as zeros. */
 	in = piece(BULK_INPUT, 1);
@@ -676,7 +693,8 @@ static void a_window_begins_with_what_is_there(void **state)
 	memset(host, 0xff, BIG);
 	expect_hash(piece(BULK_END, 0), host, BIG);
 	assert_int_equal(seen.last, control->window.closed_seq);
-	assert_true(seen.first <= command(SBT_FILL, 1).seq && seen.first > command(SBT_FREE, 0).seq);
+	assert_true(
+		seen.first <= command(SBT_FILL, 1).seq && seen.first > command(SBT_FREE, 0).seq);
 	assert_true(control->pause_ns > 0);
 }
 
@@ -699,7 +717,7 @@ static void a_forked_child_ends_nothing(void **state)
 	assert_int_equal(seen.ends, 1);
 	assert_int_equal(seen.complete, 1);
 	for (unsigned i = 0; i < 4096; i += 4)
-		memcpy(host + i, &(uint32_t){ 6 }, 4);
+		memcpy(host + i, &(uint32_t){6}, 4);
 	expect_hash(piece(BULK_END, 0), host, 4096);
 }
 
@@ -738,7 +756,7 @@ static void threads_are_held_up(void **state)
 		}
 		expect_words(g->bytes, g->n, (uint32_t)last_before);
 		for (unsigned k = 0; k < 16384; k += 4)
-			memcpy(host + k, &(uint32_t){ (uint32_t)last_in }, 4);
+			memcpy(host + k, &(uint32_t){(uint32_t)last_in}, 4);
 		for (unsigned k = 0; k <= THREADS; k++)
 			if (piece(BULK_END, k)->head.addr == g->head.addr)
 				expect_hash(piece(BULK_END, k), host, 16384);
@@ -767,7 +785,8 @@ static void nobody_to_ask_means_no(void **state)
 static const struct got *global(unsigned role, const char *name)
 {
 	for (unsigned i = 0; i < npieces; i++)
-		if (pieces[i].head.role == role && pieces[i].head.owner == BULK_GLOBAL && pieces[i].head.name_len == strlen(name) &&
+		if (pieces[i].head.role == role && pieces[i].head.owner == BULK_GLOBAL &&
+			pieces[i].head.name_len == strlen(name) &&
 			!memcmp(pieces[i].head.name, name, strlen(name)))
 			return &pieces[i];
 	fail_msg("no global %s", name);
@@ -782,8 +801,9 @@ static void globals_and_host_memory(void **state)
 	assert_int_equal(counter->n, 4);
 	expect_words(counter->bytes, 4, 1);
 	assert_memory_equal(global(BULK_START, "table")->bytes, "\1\2\3\4\5\6\7\10", 8);
-	assert_int_equal(counter->head.module, command(SBT_MODULE_LOAD, 0).u.module_load.new_module);
-	expect_hash(global(BULK_END, "counter"), &(uint32_t){ 3 }, 4);
+	assert_int_equal(
+		counter->head.module, command(SBT_MODULE_LOAD, 0).u.module_load.new_module);
+	expect_hash(global(BULK_END, "counter"), &(uint32_t){3}, 4);
 	/* One page changed, before the second launch in the window. */
 	assert_int_equal(count(BULK_HOST), 1);
 	const struct got *page = piece(BULK_HOST, 0);
@@ -793,7 +813,8 @@ static void globals_and_host_memory(void **state)
 	expect_words(page->bytes, 4, 77);
 	expect_words(page->bytes + 4, SBT_PAGE - 4, 0x01010101);
 	for (unsigned i = 0; i < npieces; i++)
-		if (pieces[i].head.role == BULK_START && pieces[i].head.addr == page->head.addr - SBT_PAGE)
+		if (pieces[i].head.role == BULK_START &&
+			pieces[i].head.addr == page->head.addr - SBT_PAGE)
 			expect_words(pieces[i].bytes, 3 * SBT_PAGE, 0x01010101);
 }
 
@@ -829,13 +850,15 @@ static void touched_memory_is_what_is_named(void **state)
 		if (pieces[i].head.role == BULK_START && pieces[i].head.owner == BULK_ALLOCATION) {
 			allocations++;
 			assert_int_equal(pieces[i].head.addr, command(SBT_ALLOC, 1).u.alloc.addr);
-			expect_words(pieces[i].bytes, 4, 11); /* 10, and the launch before the window */
+			expect_words(
+				pieces[i].bytes, 4, 11); /* 10, and the launch before the window */
 			expect_words(pieces[i].bytes + 4, 4092, 10);
 		}
 	assert_int_equal(allocations, 1);
 	/* The other allocation was not named: nothing is said of its end either. */
 	for (unsigned i = 0; i < npieces; i++)
-		assert_true(pieces[i].head.role != BULK_END || pieces[i].head.addr != command(SBT_ALLOC, 2).u.alloc.addr);
+		assert_true(pieces[i].head.role != BULK_END ||
+			    pieces[i].head.addr != command(SBT_ALLOC, 2).u.alloc.addr);
 }
 
 int main(int argc, char **argv)
@@ -843,8 +866,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*fn)(void);
-	} children[] = { { "copies", child_copies }, { "window", child_window }, { "exits", child_exits }, { "forks", child_forks },
-		{ "threads", child_threads }, { "kernel", child_kernel }, { "graph", child_graph } };
+	} children[] = {{"copies", child_copies}, {"window", child_window}, {"exits", child_exits},
+		{"forks", child_forks}, {"threads", child_threads}, {"kernel", child_kernel},
+		{"graph", child_graph}};
 	for (unsigned i = 0; argc > 1 && i < sizeof(children) / sizeof(*children); i++)
 		if (!strcmp(argv[1], children[i].name))
 			return children[i].fn();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Python frames in the agent, with an interpreter of our own: this program exports the symbols by which the agent finds one, and lays out
- * frames as CPython 3.12 does. Its loop is run(), which keeps the entry frame on its C stack.
+ * Python frames in the agent, with an interpreter of our own: this program exports the symbols by
+ * which the agent finds one, and lays out frames as CPython 3.12 does. Its loop is run(), which
+ * keeps the entry frame on its C stack.
  */
 #include "capture-fake.h"
 
@@ -18,7 +19,7 @@
 #define AS_WRITTEN __attribute__((noinline, aligned(4096)))
 #endif
 
-/* ---- the interpreter ------------------------------------------------------------------------------------------------------- */
+/* --- the interpreter --- */
 
 struct text {
 	uint64_t refs;
@@ -71,9 +72,14 @@ struct thread_state {
 	uint64_t thread_id; /* 136 */
 	uint8_t c[64];
 };
-_Static_assert(offsetof(struct code, lines) == 136 && offsetof(struct code, traceable) == 176 && offsetof(struct code, units) == 192, "layout");
-_Static_assert(offsetof(struct frame, instr) == 56 && offsetof(struct frame, owner) == 70, "layout");
-_Static_assert(offsetof(struct thread_state, thread_id) == 136 && offsetof(struct text, chars) == 40, "layout");
+_Static_assert(offsetof(struct code, lines) == 136 && offsetof(struct code, traceable) == 176 &&
+		       offsetof(struct code, units) == 192,
+	"layout");
+_Static_assert(
+	offsetof(struct frame, instr) == 56 && offsetof(struct frame, owner) == 70, "layout");
+_Static_assert(
+	offsetof(struct thread_state, thread_id) == 136 && offsetof(struct text, chars) == 40,
+	"layout");
 
 EXPORT extern uint64_t _PyRuntime[128], PyCode_Type[64];
 EXPORT extern const unsigned long Py_Version;
@@ -103,35 +109,41 @@ const char *Py_GetVersion(void)
 
 static struct text text(const char *s)
 {
-	struct text t = { .length = strlen(s), .hash = s[0], .state = 1u << 2 | 1u << 5 | 1u << 6 };
+	struct text t = {.length = strlen(s), .hash = s[0], .state = 1u << 2 | 1u << 5 | 1u << 6};
 	memcpy(t.chars, s, strlen(s));
 	return t;
 }
 
 /* On line first + 1 from instruction 1 on. */
-static struct bytes lines = { .size = 5, .data = { 0x80 | 13 << 3, 0, 0x80 | 11 << 3 | 7, 0, 1 } };
+static struct bytes lines = {.size = 5, .data = {0x80 | 13 << 3, 0, 0x80 | 11 << 3 | 7, 0, 1}};
 static struct text file, f_name, g_name, h_name;
 static struct code f, g;
 
 static struct code make_code(struct text *name, unsigned first_line, unsigned version)
 {
-	return (struct code){ .type = PyCode_Type, .first_line = first_line, .version = version, .filename = &file, .name = name, .qualname = name,
-		.lines = &lines, .traceable = 1 };
+	return (struct code){.type = PyCode_Type,
+		.first_line = first_line,
+		.version = version,
+		.filename = &file,
+		.name = name,
+		.qualname = name,
+		.lines = &lines,
+		.traceable = 1};
 }
 
 static void launch(void)
 {
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
-	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&a, &b, &c}, NULL);
 }
 
 /* The interpreter's loop: runs code up to instruction unit, which calls then(). */
 static AS_WRITTEN void run(struct code *code, unsigned unit, void (*then)(void))
 {
-	struct cframe c = { .previous = current };
-	struct frame entry = { .previous = current->current, .owner = 3 };
-	struct frame frame = { .code = code, .previous = &entry, .instr = &code->units[unit] };
+	struct cframe c = {.previous = current};
+	struct frame entry = {.previous = current->current, .owner = 3};
+	struct frame frame = {.code = code, .previous = &entry, .instr = &code->units[unit]};
 	c.current = &frame;
 	state.cframe = current = &c;
 	then();
@@ -154,7 +166,7 @@ static AS_WRITTEN void f_then_g(void)
 	__asm__ volatile("");
 }
 
-/* ---- the tests ---------------------------------------------------------------------------------------------------------------- */
+/* --- the tests --- */
 
 static struct tsdb_control *control;
 
@@ -230,7 +242,8 @@ static bool lies_in(uint64_t pc, const void *function)
 
 static unsigned find(const struct sent *s, unsigned from, const void *function)
 {
-	while (from < s->n && (s->pcs[from] & TSDB_PC_PYTHON_BIT || !lies_in(s->pcs[from], function)))
+	while (from < s->n &&
+		(s->pcs[from] & TSDB_PC_PYTHON_BIT || !lies_in(s->pcs[from], function)))
 		from++;
 	assert_true(from < s->n);
 	return from;
@@ -245,7 +258,8 @@ static void frames_stand_where_they_run(void **unused)
 	assert_string_equal(s.code[0].name, "Net.g");
 	assert_string_equal(s.code[1].name, "f");
 	/* launch, g in run, between, f in run, f_then_g */
-	const unsigned inner = find(&s, 0, run), middle = find(&s, 0, between), outer = find(&s, middle, run), last = find(&s, outer, f_then_g);
+	const unsigned inner = find(&s, 0, run), middle = find(&s, 0, between),
+		       outer = find(&s, middle, run), last = find(&s, outer, f_then_g);
 	assert_int_equal(s.pcs[inner - 1], TSDB_PC_PYTHON(s.code[0].number, 4));
 	assert_true(inner < middle && middle < outer && outer < last);
 	assert_int_equal(s.pcs[outer - 1], TSDB_PC_PYTHON(s.code[1].number, 2));
@@ -276,9 +290,11 @@ static void stacks_are_told_apart(void **unused)
 		if (i == 4)
 			assert_string_equal(s.code[0].name, "later");
 	}
-	assert_true(stacks[0] == 1 && stacks[1] == 0 && stacks[2] == 1 && stacks[3] == 0 && stacks[4] == 1 && stacks[5] == 1);
+	assert_true(stacks[0] == 1 && stacks[1] == 0 && stacks[2] == 1 && stacks[3] == 0 &&
+		    stacks[4] == 1 && stacks[5] == 1);
 	assert_true(codes[2] == 0 && codes[3] == 0 && codes[4] == 1 && codes[5] == 0);
-	assert_true(id[0] == id[1] && id[0] == id[3] && id[2] != id[0] && id[4] != id[0] && id[4] != id[2] && id[5] != id[0]);
+	assert_true(id[0] == id[1] && id[0] == id[3] && id[2] != id[0] && id[4] != id[0] &&
+		    id[4] != id[2] && id[5] != id[0]);
 }
 
 static void depth_counts_both(void **unused)
@@ -311,7 +327,8 @@ static AS_WRITTEN void ask_between(void)
 static void conditions(void **unused)
 {
 	run(&f, 1, ask_between);
-	assert_true(answers[0] && !answers[1] && answers[2] && answers[3] && answers[4] && answers[5] && !answers[6] && !answers[7]);
+	assert_true(answers[0] && !answers[1] && answers[2] && answers[3] && answers[4] &&
+		    answers[5] && !answers[6] && !answers[7]);
 	no_state = true;
 	ask();
 	assert_true(!answers[0] && !answers[2] && !answers[4] && !answers[5] && answers[7]);
@@ -321,15 +338,15 @@ static void conditions(void **unused)
 static void bad_frames(void **unused)
 {
 	static struct code other; /* no code object: another type */
-	struct frame bad = { .code = &other, .instr = other.units };
-	struct cframe c = { .current = &bad };
+	struct frame bad = {.code = &other, .instr = other.units};
+	struct cframe c = {.current = &bad};
 	state.cframe = &c;
 	launch();
 	assert_int_not_equal(sent().id, 0);
 	c.current = (struct frame *)((char *)&bad + 4); /* not aligned */
 	launch();
 	assert_int_not_equal(sent().id, 0);
-	bad = (struct frame){ .code = &f, .instr = f.units + 1, .previous = &bad }; /* a ring */
+	bad = (struct frame){.code = &f, .instr = f.units + 1, .previous = &bad}; /* a ring */
 	c.current = &bad;
 	launch();
 	const struct sent s = sent();

@@ -38,7 +38,8 @@ static void records_are_never_split(void **state)
 		ring_commit(&r, size);
 		assert_int_equal(r.shared->head, (uint64_t)size * (i + 1));
 		/* As tsdb sees it, through the file: byte by byte around the end. */
-		const uint8_t *data = (const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, 0);
+		const uint8_t *data =
+			(const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, 0);
 		for (uint64_t k = (uint64_t)size * i; k < (uint64_t)size * (i + 1); k++)
 			assert_int_equal(data[k % FAKE_RING_BYTES], i);
 		r.shared->tail = r.shared->head;
@@ -121,10 +122,12 @@ static void rings_of_two_sizes(void **state)
 		ring_commit(&r, TSDB_RECORD_MAX);
 	}
 	assert_int_equal(n, TSDB_RING_SMALL_BYTES / TSDB_RECORD_MAX);
-	const uint8_t *data = (const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, TSDB_RING_LARGE);
+	const uint8_t *data =
+		(const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, TSDB_RING_LARGE);
 	for (uint32_t i = 0; i < TSDB_RING_SMALL_BYTES; i++)
 		assert_int_equal(data[i], i / TSDB_RECORD_MAX + 1);
-	assert_ptr_equal(data + TSDB_RING_SMALL_BYTES, (const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, TSDB_RING_LARGE + 1));
+	assert_ptr_equal(data + TSDB_RING_SMALL_BYTES,
+		(const uint8_t *)control + tsdb_ring_offset(FAKE_RING_BYTES, TSDB_RING_LARGE + 1));
 	ring_close(&r);
 	control->ring[TSDB_RING_LARGE].state = TSDB_RING_FREE;
 	for (unsigned i = 0; i < TSDB_RING_LARGE; i++)
@@ -152,7 +155,8 @@ static void what_is_lost_counts_once(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, three_calls, NULL), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(control->no_ring, 1);
-	assert_in_range(control->lost_no_ring, 3, 6); /* three fills, and what introduces them: thread, device, context */
+	assert_in_range(control->lost_no_ring, 3,
+		6); /* three fills, and what introduces them: thread, device, context */
 	assert_int_equal(control->lost, before);
 	for (unsigned i = 0; i < TSDB_RING_COUNT; i++)
 		control->ring[i].state = TSDB_RING_FREE;

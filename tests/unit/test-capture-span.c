@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans with the fake driver, whose device memory is memory of this process: what goes through the bulk slots, the question about too
- * much memory, work that is not over yet.
+ * Spans with the fake driver, whose device memory is memory of this process: what goes through the
+ * bulk slots, the question about too much memory, work that is not over yet.
  */
 #include "capture-fake.h"
 
@@ -31,7 +31,7 @@ static const struct tsdb_bulk *next_slot(void)
 {
 	const struct tsdb_bulk *b = &control->bulk[ticket % TSDB_BULK_SLOTS];
 	for (unsigned tries = 0; atomic_load(&b->state) != TSDB_BULK_FULL && tries < 2000; tries++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	if (atomic_load(&b->state) != TSDB_BULK_FULL)
 		fail_msg("no slot was filled");
 	ticket++;
@@ -40,7 +40,8 @@ static const struct tsdb_bulk *next_slot(void)
 
 static const uint8_t *bytes_of(const struct tsdb_bulk *b)
 {
-	return (const uint8_t *)control + tsdb_bulk_offset(control->ring_bytes, (uint32_t)(b - control->bulk));
+	return (const uint8_t *)control +
+	       tsdb_bulk_offset(control->ring_bytes, (uint32_t)(b - control->bulk));
 }
 
 static void give_back(const struct tsdb_bulk *b)
@@ -75,7 +76,8 @@ static bool next_window(unsigned ring, struct tsdb_msg_window *ret)
 	return false;
 }
 
-/* A begin comes in the program's ring, and is there; an end in the sending thread's, when all has been sent. */
+/* A begin comes in the program's ring, and is there; an end in the sending thread's, when all has
+ * been sent. */
 static struct tsdb_msg_window expect_window(bool ended)
 {
 	struct tsdb_msg_window w;
@@ -84,10 +86,10 @@ static struct tsdb_msg_window expect_window(bool ended)
 			assert_int_equal(w.ended, ended);
 			return w;
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	fail_msg("no message of a span's %s", ended ? "end" : "begin");
-	return (struct tsdb_msg_window){ .seq = 0 };
+	return (struct tsdb_msg_window){.seq = 0};
 }
 
 static void allocate(void)
@@ -123,7 +125,8 @@ static void fill(uint8_t *p, unsigned seed)
 static int start(void **state)
 {
 	void *at = (void *)0x710000000000;
-	device = mmap(at, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	device = mmap(at, 1 << 20, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	assert_ptr_equal(device, at);
 	control = fake_start();
 	control->memory = TSDB_MEMORY_ALL;
@@ -163,7 +166,8 @@ static void what_is_alive_is_shadowed(void **state)
 	const struct tsdb_bulk *b = expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE);
 	const struct tsdb_msg_window w = expect_window(false);
 	assert_int_equal(b->seq, w.seq);
-	assert_int_equal(fake_expect(SBT_SYNC).seq, w.seq); /* it goes out before its first command */
+	assert_int_equal(
+		fake_expect(SBT_SYNC).seq, w.seq); /* it goes out before its first command */
 	assert_int_equal(b->n, SIZE);
 	assert_memory_equal(bytes_of(b), was, SIZE);
 	give_back(b);
@@ -174,7 +178,8 @@ static void what_is_alive_is_shadowed(void **state)
 	const struct tsdb_msg_window e = expect_window(true);
 	assert_int_equal(e.seq, b->seq);
 	assert_int_equal(e.complete, 1);
-	assert_true(fake_expect(SBT_SYNC).seq > e.seq); /* the call that found that it is over is not in it */
+	assert_true(fake_expect(SBT_SYNC).seq >
+		    e.seq); /* the call that found that it is over is not in it */
 	give_back(b);
 	expect_no_piece();
 }
@@ -199,11 +204,12 @@ static void *close_window(void *arg)
 	return NULL;
 }
 
-/* The allocation's number comes when the driver has made it, and is behind the window, so it is no part of what the memory was at the end. */
+/* The allocation's number comes when the driver has made it, and is behind the window, so it is no
+ * part of what the memory was at the end. */
 static void an_allocation_under_way_when_the_window_closes(void **state)
 {
 	CUdeviceptr p = 0;
-	const cuMemAlloc_v2_params params = { &p, SIZE };
+	const cuMemAlloc_v2_params params = {&p, SIZE};
 	struct tsdb_window *w = &control->window;
 	pthread_t other;
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, NULL, CUDA_SUCCESS);
@@ -216,8 +222,9 @@ static void an_allocation_under_way_when_the_window_closes(void **state)
 	(void)expect_window(false);
 	const uint64_t link = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, &params);
 	assert_int_equal(pthread_create(&other, NULL, close_window, NULL), 0);
-	for (unsigned tries = 0; atomic_load(&w->state) != TSDB_WINDOW_DONE && tries < 2000; tries++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	for (unsigned tries = 0; atomic_load(&w->state) != TSDB_WINDOW_DONE && tries < 2000;
+		tries++)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	assert_int_equal(atomic_load(&w->state), TSDB_WINDOW_DONE);
 	p = (CUdeviceptr)(uintptr_t)device;
 	fake_exit(link, CUDA_SUCCESS);
@@ -226,7 +233,7 @@ static void an_allocation_under_way_when_the_window_closes(void **state)
 	assert_true(alloc.seq > w->last);
 	assert_int_equal(alloc.flags & SBT_F_WINDOW, 0);
 	while (atomic_load(&sender_jobs))
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	expect_no_piece();
 	w->kind = TSDB_WINDOW_NONE;
 }
@@ -239,7 +246,8 @@ static CUdeviceptr part(unsigned i)
 	return (CUdeviceptr)(uintptr_t)device + (CUdeviceptr)i * PART;
 }
 
-/* More than all slots hold, and nobody takes them: the end does not wait, and what it says is of the moment when it was. */
+/* More than all slots hold, and nobody takes them: the end does not wait, and what it says is of
+ * the moment when it was. */
 static void an_end_waits_for_nobody(void **state)
 {
 	struct sbt_hash was[MANY];
@@ -280,7 +288,7 @@ static void an_end_waits_for_nobody(void **state)
 static void *take_slots(void *arg)
 {
 	const unsigned n = *(unsigned *)arg;
-	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 	for (unsigned i = 0; i < n; i++)
 		give_back(next_slot());
 	return NULL;
@@ -325,7 +333,8 @@ static void spans_follow_each_other(void **state)
 		FAKE(cuMemFree_v2, part(i));
 }
 
-/* Room is taken while a window is armed, given back when it no longer is, or when the program needs the memory. */
+/* Room is taken while a window is armed, given back when it no longer is, or when the program needs
+ * the memory. */
 static void an_armed_window_is_prepared(void **state)
 {
 	struct tsdb_window *w = &control->window;
@@ -335,7 +344,7 @@ static void an_armed_window_is_prepared(void **state)
 	w->state = TSDB_WINDOW_ARMED;
 	command();
 	for (unsigned i = 0; !atomic_load(&room_held) && i < 2000; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	assert_true(atomic_load(&room_held) >= SIZE);
 	sender_wait(SENDER_PREPARE, SENDER_FOR_EVER);
 	fake_free_memory = 300 << 20;
@@ -354,11 +363,11 @@ static void an_armed_window_is_prepared(void **state)
 	room_epoch++; /* something was given back: it is tried again */
 	command();
 	for (unsigned i = 0; !atomic_load(&room_held) && i < 2000; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	assert_true(room_held);
 	w->kind = TSDB_WINDOW_NONE;
 	for (unsigned i = 0; atomic_load(&room_held) && i < 3000; i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	assert_int_equal(room_held, 0);
 }
 
@@ -388,20 +397,21 @@ static void results_are_taken_when_they_are_there(void **state)
 	assert_memory_equal(bytes_of(b), host, SIZE);
 	give_back(b);
 	/* A copy that failed has delivered nothing. */
-	const cuMemcpyDtoH_v2_params p = { host, (CUdeviceptr)(uintptr_t)device, SIZE };
+	const cuMemcpyDtoH_v2_params p = {host, (CUdeviceptr)(uintptr_t)device, SIZE};
 	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, &p, CUDA_ERROR_INVALID_VALUE);
 	expect_no_piece();
 }
 
 static void *device_finishes(void *arg)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 	fill(host, 7);
 	fake_busy = false;
 	return NULL;
 }
 
-/* Pinned memory is freed while a copy into it is under way: the driver waits for the copy, so its bytes are looked at first. */
+/* Pinned memory is freed while a copy into it is under way: the driver waits for the copy, so its
+ * bytes are looked at first. */
 static void a_result_is_taken_before_its_pinned_memory_goes(void **state)
 {
 	void *p = host;
@@ -427,7 +437,8 @@ static void a_result_is_taken_before_its_pinned_memory_goes(void **state)
 	give_back(b);
 }
 
-/* A copy that does not end, as it waits for this thread: the free goes on, and the result is doubtful. */
+/* A copy that does not end, as it waits for this thread: the free goes on, and the result is
+ * doubtful. */
 static void a_free_does_not_wait_for_ever(void **state)
 {
 	void *p = host;
@@ -456,7 +467,8 @@ static void the_oldest_of_too_many_results_is_doubtful(void **state)
 	assert_int_equal(oldest->flags & TSDB_BULK_DOUBT, TSDB_BULK_DOUBT);
 	give_back(oldest);
 	fake_busy = false;
-	/* The rest comes, the oldest first or not; nobody waits for it here: the slots are given back as they come. */
+	/* The rest comes, the oldest first or not; nobody waits for it here: the slots are given
+	 * back as they come. */
 	const pid_t reader = fork();
 	if (!reader) {
 		for (unsigned i = 0; i < 1024; i++)
@@ -593,7 +605,8 @@ static void memory_that_the_driver_does_not_give(void **state)
 	cuda.cuMemGetInfo_v2 = get_info;
 }
 
-/* What fresh memory holds is recorded, unless it is what a replay finds there: zeros where nothing was before. */
+/* What fresh memory holds is recorded, unless it is what a replay finds there: zeros where nothing
+ * was before. */
 static void fresh_memory_is_recorded(void **state)
 {
 	CUdeviceptr a = (CUdeviceptr)(uintptr_t)device + (8 << 16), b = a + (4 << 20);
@@ -631,11 +644,13 @@ static CUresult stuck_query(CUstream s)
 
 static CUresult stuck_sync(CUstream s)
 {
-	stuck_waits += s == STUCK; /* would never return: the program's thread, which may be the one that the work waits for, is here */
+	stuck_waits += s == STUCK; /* would never return: the program's thread, which may be the one
+				      that the work waits for, is here */
 	return CUDA_SUCCESS;
 }
 
-/* Memory that is allocated in a stream whose work does not end is left out, after a time, and that is said; the next one there is left out at once. */
+/* Memory that is allocated in a stream whose work does not end is left out, after a time, and that
+ * is said; the next one there is left out at once. */
 static void fresh_memory_behind_work_that_does_not_end(void **state)
 {
 	CUdeviceptr a = (CUdeviceptr)(uintptr_t)device + (8 << 16);
@@ -669,7 +684,7 @@ static void fresh_memory_behind_work_that_does_not_end(void **state)
 	end();
 }
 
-/* ---- effects of what cannot be repeated ------------------------------------------------------------------------------------- */
+/* --- effects of what cannot be repeated --- */
 
 #define LARGE (5 * SBT_PAGE + 100)
 
@@ -700,7 +715,8 @@ static void effects_of_calls_that_no_kind_describes(void **state)
 	expect_no_piece();
 	/* One that only gives out handles: memory is not looked at. */
 	fake_skip();
-	const uint64_t handles = fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemExportToShareableHandle, NULL);
+	const uint64_t handles =
+		fake_enter(CUPTI_DRIVER_TRACE_CBID_cuMemExportToShareableHandle, NULL);
 	device[0] = 4;
 	fake_exit(handles, CUDA_SUCCESS);
 	const struct sbt_blob call = fake_expect(SBT_UNREPLAYABLE).u.unreplayable.call;
@@ -712,7 +728,7 @@ static void effects_of_calls_that_no_kind_describes(void **state)
 	assert_int_equal(expect_window(true).complete, 1);
 }
 
-/* ---- the question ------------------------------------------------------------------------------------------------------- */
+/* --- the question --- */
 
 /* A traced child stops and asks; it leaves with 1 when the span is open then. */
 static int ask(uint32_t answer)

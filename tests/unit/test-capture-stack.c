@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host stacks, the mapping table under them, and the handle map: in one process, with the fake driver.
+ * Host stacks, the mapping table under them, and the handle map: in one process, with the fake
+ * driver.
  */
 #include "capture-fake.h"
 
@@ -31,10 +32,11 @@ static void launch(void)
 {
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
-	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernel, FAKE_FUNC, 1, 1, 1, 1, 1, 1, 0, NULL, (void *[]){&a, &b, &c}, NULL);
 }
 
-/* A loop that is unrolled calls from several places: the compiler is to leave these as they are written. */
+/* A loop that is unrolled calls from several places: the compiler is to leave these as they are
+ * written. */
 #ifdef __clang__
 #define AS_WRITTEN __attribute__((noinline, optnone))
 #else
@@ -54,7 +56,8 @@ static AS_WRITTEN void place_b(void)
 	__asm__ volatile("nop");
 }
 
-/* The next launch's stack id; *defined: how many stacks were defined on the way, *ret the last one. */
+/* The next launch's stack id; *defined: how many stacks were defined on the way, *ret the last one.
+ */
 static uint32_t next_launch(unsigned *defined, struct tsdb_msg_stack **ret)
 {
 	static uint64_t copy[TSDB_STACK_MAX + 8];
@@ -94,7 +97,7 @@ static AS_WRITTEN void a_stack_is_defined_once(void **state)
 
 static AS_WRITTEN void different_ways_are_different_stacks(void **state)
 {
-	void (*const places[])(void) = { place_a, place_b, place_a, place_b };
+	void (*const places[])(void) = {place_a, place_b, place_a, place_b};
 	uint32_t id[4];
 	struct tsdb_msg_stack *s = NULL;
 	unsigned defined;
@@ -108,7 +111,8 @@ static AS_WRITTEN void different_ways_are_different_stacks(void **state)
 	assert_int_equal(id[1], id[3]);
 }
 
-/* The frames are those of the program, in order: somewhere place_b, right after it this function. */
+/* The frames are those of the program, in order: somewhere place_b, right after it this function.
+ */
 static AS_WRITTEN void frames_are_right(void **state)
 {
 	struct tsdb_msg_stack *s = NULL;
@@ -152,16 +156,19 @@ static void stacks_can_be_off(void **state)
 	control->stacks = TSDB_STACKS_ALL;
 }
 
-/* ---- mappings ------------------------------------------------------------------------------------------------------ */
+/* --- mappings --- */
 
 static void mappings_have_the_right_bias(void **state)
 {
 	Dl_info info;
-	const void *fn = (const void *)(uintptr_t)gnu_get_libc_version; /* no sanitizer takes its place */
+	const void *fn =
+		(const void *)(uintptr_t)gnu_get_libc_version; /* no sanitizer takes its place */
 	const struct mapping *m = mapping_find((uint64_t)(uintptr_t)fn);
 	assert_non_null(m);
 	assert_true(dladdr(fn, &info) != 0);
-	assert_int_equal(m->bias, (uint64_t)(uintptr_t)info.dli_fbase); /* libc's first segment is at virtual address 0 */
+	assert_int_equal(
+		m->bias, (uint64_t)(uintptr_t)
+				 info.dli_fbase); /* libc's first segment is at virtual address 0 */
 	assert_non_null(strstr(m->path, "libc"));
 	assert_null(mapping_find(8));
 	assert_null(mapping_find((uint64_t)(uintptr_t)&control)); /* data */
@@ -177,7 +184,7 @@ static void new_mappings_are_found(void **state)
 	munmap(code, 4096);
 }
 
-/* ---- the map --------------------------------------------------------------------------------------------------------- */
+/* --- the map --- */
 
 static bool is_even(void *arg, uint64_t key, uint64_t value)
 {
@@ -186,7 +193,7 @@ static bool is_even(void *arg, uint64_t key, uint64_t value)
 
 static void the_map_keeps_what_it_is_given(void **state)
 {
-	struct map m = { .table = NULL };
+	struct map m = {.table = NULL};
 	assert_int_equal(map_get(&m, 5), 0);
 	for (uint64_t k = 1; k <= 5000; k++)
 		assert_int_equal(map_put(&m, k, k * 3), 0);
@@ -206,7 +213,7 @@ static void the_map_keeps_what_it_is_given(void **state)
 /* A table that only ever sees new keys does not grow beyond what lives in it. */
 static void dead_keys_are_dropped(void **state)
 {
-	struct map m = { .table = NULL };
+	struct map m = {.table = NULL};
 	for (uint64_t k = 1; k <= 100000; k++) {
 		assert_int_equal(map_put(&m, k, 1), 0);
 		assert_int_equal(map_remove(&m, k), 1);
@@ -214,9 +221,10 @@ static void dead_keys_are_dropped(void **state)
 	assert_true(m.table->mask < 4096);
 }
 
-/* ---- parameters from a cubin ------------------------------------------------------------------------------------------ */
+/* --- parameters from a cubin --- */
 
-/* A cubin with the sections of nvcc 13.0's kk(float *, int, struct of 20 bytes, double) and none(void). */
+/* A cubin with the sections of nvcc 13.0's kk(float *, int, struct of 20 bytes, double) and
+ * none(void). */
 struct cubin {
 	Elf64_Ehdr eh;
 	Elf64_Shdr sh[4];
@@ -228,24 +236,38 @@ static void make_cubin(struct cubin *c)
 {
 	static const char names[] = "\0.shstrtab\0.nv.info.kk\0.nv.info.none";
 	*c = (struct cubin){
-		.eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 }, .e_shoff = offsetof(struct cubin, sh),
-			.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4, .e_shstrndx = 1 },
-		.sh = { { 0 },
-			{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct cubin, names), .sh_size = sizeof(names) },
-			{ .sh_name = 11, .sh_type = 0x70000000, .sh_offset = offsetof(struct cubin, kk), .sh_size = 29 * 4 },
-			{ .sh_name = 23, .sh_type = 0x70000000, .sh_offset = offsetof(struct cubin, none), .sh_size = 9 * 4 } },
+		.eh = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+			.e_shoff = offsetof(struct cubin, sh),
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = 4,
+			.e_shstrndx = 1},
+		.sh = {{0},
+			{.sh_name = 1,
+				.sh_type = SHT_STRTAB,
+				.sh_offset = offsetof(struct cubin, names),
+				.sh_size = sizeof(names)},
+			{.sh_name = 11,
+				.sh_type = 0x70000000,
+				.sh_offset = offsetof(struct cubin, kk),
+				.sh_size = 29 * 4},
+			{.sh_name = 23,
+				.sh_type = 0x70000000,
+				.sh_offset = offsetof(struct cubin, none),
+				.sh_size = 9 * 4}},
 		/* The bytes of the real ones, as little-endian words. */
-		.kk = { 0x00043704, 0x82, 0x000c1704, 0, 0x00200003, 0x0021f000, 0x000c1704, 0, 0x000c0002, 0x0051f000,
-			0x000c1704, 0, 0x00080001, 0x0011f000, 0x000c1704, 0, 0, 0x0021f000, 0x00005003, 0x00ff1b03,
-			0x01015f03, 0x00041c04, 0xc0, 0x00281903, 0x00080a04, 0x0c, 0x00280210, 0x00043604, 0x08 },
-		.none = { 0x00043704, 0x82, 0x00005003, 0x00ff1b03, 0x01015f03, 0x00041c04, 0x10, 0x00043604, 0x08 },
+		.kk = {0x00043704, 0x82, 0x000c1704, 0, 0x00200003, 0x0021f000, 0x000c1704, 0,
+			0x000c0002, 0x0051f000, 0x000c1704, 0, 0x00080001, 0x0011f000, 0x000c1704,
+			0, 0, 0x0021f000, 0x00005003, 0x00ff1b03, 0x01015f03, 0x00041c04, 0xc0,
+			0x00281903, 0x00080a04, 0x0c, 0x00280210, 0x00043604, 0x08},
+		.none = {0x00043704, 0x82, 0x00005003, 0x00ff1b03, 0x01015f03, 0x00041c04, 0x10,
+			0x00043604, 0x08},
 	};
 	memcpy(c->names, names, sizeof(names));
 }
 
 static void parameters_of_a_cubin(void **state)
 {
-	static const struct kernel_param expected[] = { { 0, 8 }, { 8, 4 }, { 12, 20 }, { 32, 8 } };
+	static const struct kernel_param expected[] = {{0, 8}, {8, 4}, {12, 20}, {32, 8}};
 	struct kernel_param p[8];
 	struct cubin c;
 	make_cubin(&c);
@@ -258,7 +280,8 @@ static void parameters_of_a_cubin(void **state)
 	assert_int_equal(nvinfo_params("kk", p, 3), -1);
 }
 
-/* Cut short anywhere, and with every byte of the headers wrong: nothing is read that is not there (the sanitizers watch). */
+/* Cut short anywhere, and with every byte of the headers wrong: nothing is read that is not there
+ * (the sanitizers watch). */
 static void hostile_cubins(void **state)
 {
 	struct cubin c;
@@ -279,7 +302,7 @@ static void hostile_cubins(void **state)
 	}
 }
 
-/* ---- threads and children ---------------------------------------------------------------------------------------------- */
+/* --- threads and children --- */
 
 static void *make_a_call(void *arg)
 {
@@ -324,7 +347,8 @@ static void a_forked_child_is_inert(void **state)
 static void without_a_control_block_nothing_happens(void **state)
 {
 	assert_int_not_equal(agent_map_control("/nonexistent"), 0);
-	assert_int_not_equal(agent_map_control("/proc/self/exe"), 0); /* not ours: refused by its header */
+	assert_int_not_equal(
+		agent_map_control("/proc/self/exe"), 0); /* not ours: refused by its header */
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stops, seen from the debugger's side: the agent runs in a traced child, this process is the tracer.
+ * Stops, seen from the debugger's side: the agent runs in a traced child, this process is the
+ * tracer.
  */
 #include "capture-fake.h"
 
@@ -25,7 +26,7 @@ static void launch(CUfunction f, unsigned block)
 {
 	uint64_t a = 1, c = 3;
 	uint32_t b = 2;
-	FAKE(cuLaunchKernel, f, 1, 1, 1, block, 1, 1, 0, NULL, (void *[]){ &a, &b, &c }, NULL);
+	FAKE(cuLaunchKernel, f, 1, 1, 1, block, 1, 1, 0, NULL, (void *[]){&a, &b, &c}, NULL);
 }
 
 #define THREADS 4
@@ -129,7 +130,8 @@ static struct sbt_cmd stopped_at(void)
 {
 	struct sbt_cmd cmd;
 	assert_true(control->stop.cmd_size != 0);
-	assert_int_equal(sbt_unpack(&cmd, control->stop.cmd, control->stop.cmd_size), control->stop.cmd_size);
+	assert_int_equal(sbt_unpack(&cmd, control->stop.cmd, control->stop.cmd_size),
+		control->stop.cmd_size);
 	assert_int_equal(cmd.seq, control->stop.seq);
 	return cmd;
 }
@@ -200,7 +202,8 @@ static void a_changed_glob_counts(void **state)
 
 static void steps(void **state)
 {
-	const uint16_t kinds[] = { SBT_LAUNCH, SBT_LAUNCH, SBT_ALLOC, SBT_LAUNCH, SBT_LAUNCH, SBT_FREE };
+	const uint16_t kinds[] = {
+		SBT_LAUNCH, SBT_LAUNCH, SBT_ALLOC, SBT_LAUNCH, SBT_LAUNCH, SBT_FREE};
 	for (unsigned i = 0; i < 6; i++) {
 		control->step = 1;
 		run_to_stop();
@@ -259,7 +262,8 @@ static int start_threads(void **state)
 	return start(state);
 }
 
-/* The next stop of any thread by the trap, the first one's thread id; 0 when the process has ended. */
+/* The next stop of any thread by the trap, the first one's thread id; 0 when the process has ended.
+ */
 static pid_t next_trap(void)
 {
 	int status;
@@ -272,14 +276,16 @@ static pid_t next_trap(void)
 		if (!WIFSTOPPED(status))
 			continue;
 		struct user_regs_struct regs;
-		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16) && !ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
+		if (WSTOPSIG(status) == SIGTRAP && !(status >> 16) &&
+			!ptrace(PTRACE_GETREGS, tid, NULL, &regs) &&
 			regs.rip == control->stop_pc + 1)
 			return tid;
 		ptrace(PTRACE_CONT, tid, NULL, NULL); /* new threads, their first stops */
 	}
 }
 
-/* Several threads come to the breakpoint at once; while the first is stopped, the user deletes it: nobody else stops. */
+/* Several threads come to the breakpoint at once; while the first is stopped, the user deletes it:
+ * nobody else stops. */
 static void a_deleted_one_stops_nobody(void **state)
 {
 	arm(0, 1, SBT_LAUNCH, "matmul", NULL);
@@ -288,7 +294,7 @@ static void a_deleted_one_stops_nobody(void **state)
 	const pid_t tid = next_trap();
 	assert_true(tid > 0);
 	/* The others are not stopped here: give them time to come, and to wait. */
-	nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 	assert_int_equal(control->brk[0].hits, 1);
 	control->brk[0].enabled = 0;
 	ptrace(PTRACE_CONT, tid, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checked arithmetic against the same questions asked in 128 bits, at every pair and quadruple of awkward numbers.
+ * Checked arithmetic against the same questions asked in 128 bits, at every pair and quadruple of
+ * awkward numbers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +13,9 @@
 
 typedef unsigned __int128 wide;
 
-static const uint64_t awkward[] = {0, 1, 2, 3, 7, 8, 4095, 4096, UINT32_MAX, (uint64_t)UINT32_MAX + 1, INT64_MAX, (uint64_t)INT64_MAX + 1,
-	UINT64_MAX - 4096, UINT64_MAX - 1, UINT64_MAX};
+static const uint64_t awkward[] = {0, 1, 2, 3, 7, 8, 4095, 4096, UINT32_MAX,
+	(uint64_t)UINT32_MAX + 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 4096,
+	UINT64_MAX - 1, UINT64_MAX};
 #define N (sizeof awkward / sizeof *awkward)
 
 static uint64_t capped(wide v)
@@ -53,12 +55,17 @@ static void test_ranges(void **unused)
 		for (size_t j = 0; j < N; j++)
 			for (size_t k = 0; k < N; k++)
 				for (size_t l = 0; l < N; l++) {
-					const wide a = awkward[i], n = awkward[j], base = awkward[k], size = awkward[l];
-					const wide from = a > base ? a : base, to = a + n < base + size ? a + n : base + size;
+					const wide a = awkward[i], n = awkward[j],
+						   base = awkward[k], size = awkward[l];
+					const wide from = a > base ? a : base,
+						   to = a + n < base + size ? a + n : base + size;
 
-					assert_int_equal(range_within((uint64_t)a, (uint64_t)n, (uint64_t)base, (uint64_t)size),
+					assert_int_equal(range_within((uint64_t)a, (uint64_t)n,
+								 (uint64_t)base, (uint64_t)size),
 						a >= base && a + n <= base + size);
-					assert_int_equal(ranges_meet((uint64_t)a, (uint64_t)n, (uint64_t)base, (uint64_t)size), from < to);
+					assert_int_equal(ranges_meet((uint64_t)a, (uint64_t)n,
+								 (uint64_t)base, (uint64_t)size),
+						from < to);
 				}
 }
 

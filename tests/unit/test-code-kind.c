@@ -27,7 +27,8 @@ static void kinds(void **state)
 	assert_int_equal(KIND("\n\t// made by nvcc\n.version 9.0"), CODE_PTX);
 	assert_int_equal(KIND(".v\0\1"), CODE_PTX);
 	assert_int_equal(KIND(".version\1"), CODE_UNKNOWN);
-	assert_int_equal(KIND("\177EL"), CODE_PTX); /* no control character: text as far as it goes */
+	assert_int_equal(
+		KIND("\177EL"), CODE_PTX); /* no control character: text as far as it goes */
 	assert_int_equal(KIND("\0.version"), CODE_UNKNOWN);
 	assert_int_equal(KIND(""), CODE_UNKNOWN);
 }

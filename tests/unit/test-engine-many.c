@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names of traces, ranks from environments, clocks brought together, and the file of a set. Expected figures are worked out by hand.
+ * Names of traces, ranks from environments, clocks brought together, and the file of a set.
+ * Expected figures are worked out by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +16,14 @@
 #include "engine/names.h"
 #include "engine/ranks.h"
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static void expands(const char *pattern, int64_t rank, const char *want)
 {
-	char *got = names_expand(pattern, &(struct names){.host = "node 1", .program = "/usr/bin/python3", .pid = 4711, .rank = rank});
+	char *got = names_expand(pattern, &(struct names){.host = "node 1",
+						  .program = "/usr/bin/python3",
+						  .pid = 4711,
+						  .rank = rank});
 
 	assert_string_equal(got, want);
 	free(got);
@@ -49,7 +53,8 @@ static void patterns(void **state)
 
 static void numbers(void **state)
 {
-	static const char *const rows[][2] = {{"a.sbt", "a.7.sbt"}, {"a", "a.7"}, {"d.x/a", "d.x/a.7"}, {"d/a.b.sbt", "d/a.b.7.sbt"}};
+	static const char *const rows[][2] = {{"a.sbt", "a.7.sbt"}, {"a", "a.7"},
+		{"d.x/a", "d.x/a.7"}, {"d/a.b.sbt", "d/a.b.7.sbt"}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char *got = names_numbered(rows[i][0], 7);
@@ -74,7 +79,8 @@ static void launchers(void **state)
 	RANKS("A=1\0RANK=3\0WORLD_SIZE=8", 3, 8);
 	RANKS("OMPI_COMM_WORLD_RANK=2\0OMPI_COMM_WORLD_SIZE=4", 2, 4);
 	RANKS("PMI_RANK=1", 1, -1);
-	RANKS("SLURM_PROCID=5\0SLURM_NTASKS=16\0RANK=40\0WORLD_SIZE=128", 40, 128); /* torchrun under srun */
+	RANKS("SLURM_PROCID=5\0SLURM_NTASKS=16\0RANK=40\0WORLD_SIZE=128", 40,
+		128); /* torchrun under srun */
 	RANKS("SLURM_PROCID=5\0SLURM_NTASKS=16", 5, 16);
 	RANKS("RANK=\0WORLD_SIZE=8", -1, -1);
 	RANKS("RANK=x1\0SLURM_PROCID=6", 6, -1);
@@ -84,19 +90,25 @@ static void launchers(void **state)
 	ranks_from("", 0, -1, -1);
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------------------------- */
+/* --- clocks --- */
 
 #define T0 1795269433000000000u
 #define MS 1000000
 
-/* Meetings every 100 ms; the other clock is `behind` ns behind and loses `ppm` millionths; its ends are late by a pattern of -2, 0, 2 us. */
+/* Meetings every 100 ms; the other clock is `behind` ns behind and loses `ppm` millionths; its ends
+ * are late by a pattern of -2, 0, 2 us. */
 static void make_matches(struct clock_match *m, unsigned n, int64_t behind, double ppm)
 {
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t t = T0 + (uint64_t)i * 100 * MS, late = (uint64_t)((int)(i % 3) - 1) * 2000;
-		uint64_t other = t - (uint64_t)behind - (uint64_t)(int64_t)(ppm * 1e-6 * (double)(t - T0));
+		uint64_t t = T0 + (uint64_t)i * 100 * MS,
+			 late = (uint64_t)((int)(i % 3) - 1) * 2000;
+		uint64_t other =
+			t - (uint64_t)behind - (uint64_t)(int64_t)(ppm * 1e-6 * (double)(t - T0));
 
-		m[i] = (struct clock_match){.ref_start = t - 50000, .ref_end = t, .start = other - 40000, .end = other + late};
+		m[i] = (struct clock_match){.ref_start = t - 50000,
+			.ref_end = t,
+			.start = other - 40000,
+			.end = other + late};
 	}
 }
 
@@ -183,12 +195,14 @@ static void device_bounds(void **state)
 
 	clocks_bounds_init(&b, T0 + 500 * MS);
 	assert_false(clocks_bounds_drift(&b, &least, &most));
-	/* asked at 0, ran from 3 us to 9 us by its own clock, waited for until 10 us: -3 <= d <= 1 us */
+	/* asked at 0, ran from 3 us to 9 us by its own clock, waited for until 10 us: -3 <= d <= 1
+	 * us */
 	clocks_asked(&b, T0, T0 + 3000);
 	clocks_waited(&b, T0 + 10000, T0 + 9000);
 	assert_int_equal(b.low, -3000);
 	assert_int_equal(b.high, 1000);
-	/* a second later: asked, and by its clock it had run 2 us before: it is at least 2 us behind by now */
+	/* a second later: asked, and by its clock it had run 2 us before: it is at least 2 us
+	 * behind by now */
 	clocks_asked(&b, T0 + 1000 * MS, T0 + 1000 * MS - 2000);
 	clocks_waited(&b, T0 + 1000 * MS + 9000, T0 + 1000 * MS + 5000);
 	assert_int_equal(b.low, 2000);
@@ -199,15 +213,24 @@ static void device_bounds(void **state)
 	assert_true(most > 13.9e-6 && most < 14.1e-6);
 }
 
-/* A clock is not proved to be another one by less than times are good for; what was seen once: a wait that ended 20 ns before the work. */
+/* A clock is not proved to be another one by less than times are good for; what was seen once: a
+ * wait that ended 20 ns before the work. */
 static void what_bounds_prove(void **state)
 {
 	static const struct {
-		int64_t ran, waited; /* ns from the call to the work's begin, from its end to the end of the wait */
+		int64_t ran, waited; /* ns from the call to the work's begin, from its end to the
+					end of the wait */
 		enum clocks_distance want;
 	} cases[] = {
-		{3000, 1000, CLOCKS_SAME}, {3000, -20, CLOCKS_SAME}, {-20, 9000, CLOCKS_SAME}, {3000, -9999, CLOCKS_SAME}, {30000, -10001, CLOCKS_BEFORE},
-		{-10001, 30000, CLOCKS_BEHIND}, {-9000, -9000, CLOCKS_SAME}, {-11000, -9001, CLOCKS_UNSTEADY}, {-30000, -30000, CLOCKS_UNSTEADY},
+		{3000, 1000, CLOCKS_SAME},
+		{3000, -20, CLOCKS_SAME},
+		{-20, 9000, CLOCKS_SAME},
+		{3000, -9999, CLOCKS_SAME},
+		{30000, -10001, CLOCKS_BEFORE},
+		{-10001, 30000, CLOCKS_BEHIND},
+		{-9000, -9000, CLOCKS_SAME},
+		{-11000, -9001, CLOCKS_UNSTEADY},
+		{-30000, -30000, CLOCKS_UNSTEADY},
 	};
 	struct clock_bounds b;
 
@@ -224,7 +247,7 @@ static void what_bounds_prove(void **state)
 	assert_int_equal(clocks_distance(&b), CLOCKS_BEHIND);
 }
 
-/* ---- the file of a set -------------------------------------------------------------------------------------------- */
+/* --- the file of a set --- */
 
 static char folder[] = "/tmp/tsdb-many-XXXXXX";
 
@@ -245,9 +268,24 @@ static void write_file(const char *path, const char *text)
 static void a_set(void **state)
 {
 	char *path = in_folder("all.sbt"), *a = in_folder("a.sbt");
-	struct rank r[2] = {{.file = a, .host = (char *)"n1", .rank = 0, .pid = 10, .start_ns = T0, .commands = 5},
-		{.file = (char *)"/elsewhere/b \"x\".sbt", .host = (char *)"n2", .rank = 3, .pid = 11, .start_ns = T0 - 4 * MS, .commands = 6, .fitted = true,
-			.fit = {.n = 99, .at = T0, .offset = 5 * MS, .drift = 1e-6, .error = 1500}}};
+	struct rank r[2] = {{.file = a,
+				    .host = (char *)"n1",
+				    .rank = 0,
+				    .pid = 10,
+				    .start_ns = T0,
+				    .commands = 5},
+		{.file = (char *)"/elsewhere/b \"x\".sbt",
+			.host = (char *)"n2",
+			.rank = 3,
+			.pid = 11,
+			.start_ns = T0 - 4 * MS,
+			.commands = 6,
+			.fitted = true,
+			.fit = {.n = 99,
+				.at = T0,
+				.offset = 5 * MS,
+				.drift = 1e-6,
+				.error = 1500}}};
 	struct ranks set = {.path = path, .r = r, .n = 2}, *got;
 
 	write_file(a, "");
@@ -273,8 +311,10 @@ static void a_set(void **state)
 
 static void bad_sets(void **state)
 {
-	static const char *const texts[] = {"{\"tsdb_set\": 1}", "{\"tsdb_set\": 2, \"traces\": [{}]}", "{\"tsdb_set\": 1, \"traces\": []}",
-		"{\"tsdb_set\": 1, \"traces\": [{}]}", "{\"tsdb_set\": 1, \"traces\": [1, 2", "{\"tsdb_set\": 1, \"traces\": {\"a\": 1}}",
+	static const char *const texts[] = {"{\"tsdb_set\": 1}",
+		"{\"tsdb_set\": 2, \"traces\": [{}]}", "{\"tsdb_set\": 1, \"traces\": []}",
+		"{\"tsdb_set\": 1, \"traces\": [{}]}", "{\"tsdb_set\": 1, \"traces\": [1, 2",
+		"{\"tsdb_set\": 1, \"traces\": {\"a\": 1}}",
 		"{\"tsdb_set\": 1, \"traces\": [{\"rank\": -1, \"host\": \"h\", \"file\": \"f\", \"pid\": 1, \"start_ns\": 1, \"commands\": 1, "
 		"\"fitted\": false, \"offset_ns\": 0, \"at_ns\": 0, \"drift\": 0, \"error_ns\": 0, \"matches\": 0}]}",
 		"{\"tsdb_set\": 1, \"traces\": [{\"rank\": 1, \"host\": \"h\\u001b[0m\", \"file\": \"f\", \"pid\": 1, \"start_ns\": 1, \"commands\": 1, "
@@ -326,9 +366,18 @@ static int remove_folder(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patterns), cmocka_unit_test(numbers), cmocka_unit_test(launchers), cmocka_unit_test(offset_and_drift),
-		cmocka_unit_test(years_apart), cmocka_unit_test(stragglers), cmocka_unit_test(not_the_same_meetings), cmocka_unit_test(little_is_known),
-		cmocka_unit_test(device_bounds), cmocka_unit_test(what_bounds_prove), cmocka_unit_test(a_set), cmocka_unit_test(bad_sets),
+		cmocka_unit_test(patterns),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(launchers),
+		cmocka_unit_test(offset_and_drift),
+		cmocka_unit_test(years_apart),
+		cmocka_unit_test(stragglers),
+		cmocka_unit_test(not_the_same_meetings),
+		cmocka_unit_test(little_is_known),
+		cmocka_unit_test(device_bounds),
+		cmocka_unit_test(what_bounds_prove),
+		cmocka_unit_test(a_set),
+		cmocka_unit_test(bad_sets),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

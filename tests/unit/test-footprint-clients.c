@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * All that ask what a command touches give footprint's answer: races (order), partial replay (plans), "who wrote" (replay). Every kind of
- * work, and thousands of copies and fills of random shapes, zeros and huge numbers among them, byte by byte where it matters: at the
- * ends of rows and between them.
+ * All that ask what a command touches give footprint's answer: races (order), partial replay
+ * (plans), "who wrote" (replay). Every kind of work, and thousands of copies and fills of random
+ * shapes, zeros and huge numbers among them, byte by byte where it matters: at the ends of rows and
+ * between them.
  */
 #include "random-trace.h"
 #include "order/order.h"
@@ -34,12 +35,15 @@ static uint64_t awkward(uint64_t small)
 /* Half of the addresses are allocated; the others are anybody's. */
 static uint64_t address(void)
 {
-	return rnd(2) ? A + rnd(SIZE / 2) : rnd(2) ? 0x7f0000000000 + rnd(4096) : UINT64_MAX - rnd(64);
+	return rnd(2)	? A + rnd(SIZE / 2)
+	       : rnd(2) ? 0x7f0000000000 + rnd(4096)
+			: UINT64_MAX - rnd(64);
 }
 
 static struct sbt_cmd random_copy(uint64_t seq)
 {
-	struct sbt_cmd c = cmd_copy(seq, 0, (enum sbt_copy)rnd(7), address(), address(), rnd(500), true);
+	struct sbt_cmd c =
+		cmd_copy(seq, 0, (enum sbt_copy)rnd(7), address(), address(), rnd(500), true);
 	struct sbt_cmd_copy *u = &c.u.copy;
 
 	if (!rnd(3))
@@ -71,13 +75,15 @@ static struct sbt_cmd random_fill(uint64_t seq)
 	return c;
 }
 
-/* The n-th kind of work that is neither copy nor fill; from behind the last on: how many there are. Kinds that are no work change no draw. */
+/* The n-th kind of work that is neither copy nor fill; from behind the last on: how many there are.
+ * Kinds that are no work change no draw. */
 static unsigned other_work(unsigned n)
 {
 	unsigned found = 0;
 
 	for (unsigned k = 1; k < SBT_KIND_END; k++) {
-		if (!sbt_kind(k) || sbt_kind(k)->cls != SBT_CLASS_WORK || k == SBT_COPY || k == SBT_FILL)
+		if (!sbt_kind(k) || sbt_kind(k)->cls != SBT_CLASS_WORK || k == SBT_COPY ||
+			k == SBT_FILL)
 			continue;
 		if (found++ == n)
 			return k;
@@ -96,11 +102,12 @@ static struct sbt_cmd a_command(uint64_t seq)
 	kind = other_work((unsigned)rnd(other_work(SBT_KIND_END)));
 	c = cmd_any(seq, kind);
 	if (kind == SBT_BATCH)
-		c.u.batch = (struct sbt_cmd_batch){.is_wait = rnd(2), .addr = address(), .elem = rnd(2) ? 8 : 4};
+		c.u.batch = (struct sbt_cmd_batch){
+			.is_wait = rnd(2), .addr = address(), .elem = rnd(2) ? 8 : 4};
 	return c;
 }
 
-/* ---- what they say -------------------------------------------------------------------------------------------------------- */
+/* --- what they say --- */
 
 /* Memory of the program that no call allocated concerns nobody. */
 static bool counts(const struct state *s, const struct sbt_touch *t)
@@ -112,7 +119,8 @@ static bool counts(const struct state *s, const struct sbt_touch *t)
 
 static uint64_t near(const struct sbt_rows *r)
 {
-	return r->addr + rnd(r->depth) * r->slice + rnd(r->height) * r->pitch + (rnd(2) ? r->width : 0) + rnd(3) - 1;
+	return r->addr + rnd(r->depth) * r->slice + rnd(r->height) * r->pitch +
+	       (rnd(2) ? r->width : 0) + rnd(3) - 1;
 }
 
 /* ret: by SBT_READS, SBT_WRITES, SBT_UPDATES, whether one of the list covers the byte. */
@@ -122,7 +130,10 @@ static unsigned listed(const struct order_accesses *l, uint64_t at)
 
 	for (size_t i = 0; i < l->n; i++)
 		if (at >= l->a[i].addr && at < l->a[i].end)
-			how |= l->a[i].how == ORDER_READ ? SBT_READS : l->a[i].how == ORDER_WRITE ? SBT_WRITES : l->a[i].how == ORDER_ATOMIC ? SBT_UPDATES : 0;
+			how |= l->a[i].how == ORDER_READ     ? SBT_READS
+			       : l->a[i].how == ORDER_WRITE  ? SBT_WRITES
+			       : l->a[i].how == ORDER_ATOMIC ? SBT_UPDATES
+							     : 0;
 	return how;
 }
 
@@ -135,7 +146,8 @@ static bool has_many_rows(const struct sbt_footprint *f)
 	return false;
 }
 
-static void order_agrees(const struct state *s, const struct sbt_cmd *c, const struct sbt_footprint *f)
+static void order_agrees(
+	const struct state *s, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
 	struct order_accesses l = {0};
 
@@ -147,7 +159,8 @@ static void order_agrees(const struct state *s, const struct sbt_cmd *c, const s
 			unsigned want = 0;
 
 			for (unsigned i = 0; i < f->n; i++)
-				if (counts(s, &f->touch[i]) && sbt_rows_meet(&f->touch[i].rows, at, 1))
+				if (counts(s, &f->touch[i]) &&
+					sbt_rows_meet(&f->touch[i].rows, at, 1))
 					want |= f->touch[i].how;
 			if (at != UINT64_MAX) /* its end has no number in a list */
 				assert_int_equal(listed(&l, at), want);
@@ -165,35 +178,42 @@ static void who_wrote_agrees(const struct sbt_cmd *c, const struct sbt_footprint
 		bool want = false;
 
 		for (unsigned i = 0; i < f->n; i++)
-			want |= f->touch[i].how != SBT_READS && !(f->does & SBT_WAITS) && sbt_rows_meet(&f->touch[i].rows, at, 1);
+			want |= f->touch[i].how != SBT_READS && !(f->does & SBT_WAITS) &&
+				sbt_rows_meet(&f->touch[i].rows, at, 1);
 		assert_int_equal(replay_writes(c, at, 1), want);
 	}
 	if (!f->n)
 		assert_false(replay_writes(c, 0, UINT64_MAX));
 }
 
-static bool plan_has(const struct plan_scan *p, const struct plan_item *it, const struct sbt_touch *t)
+static bool plan_has(
+	const struct plan_scan *p, const struct plan_item *it, const struct sbt_touch *t)
 {
-	const uint64_t addr = t->rows.addr, size = sbt_rows_size(&t->rows), end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
+	const uint64_t addr = t->rows.addr, size = sbt_rows_size(&t->rows),
+		       end = size > UINT64_MAX - addr ? UINT64_MAX : addr + size;
 
 	for (uint32_t i = 0; i < it->ntouches; i++) {
 		const struct plan_touch *have = &p->touches[it->touch + i];
 
-		if (have->addr == addr && have->end == end && have->how & (t->how == SBT_READS ? PLAN_READS : PLAN_WRITES))
+		if (have->addr == addr && have->end == end &&
+			have->how & (t->how == SBT_READS ? PLAN_READS : PLAN_WRITES))
 			return true;
 	}
 	return false;
 }
 
-static void plan_agrees(const struct plan_scan *p, const struct plan_item *it, const struct state *s, const struct sbt_cmd *c,
-	const struct sbt_footprint *f)
+static void plan_agrees(const struct plan_scan *p, const struct plan_item *it,
+	const struct state *s, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
 	assert_int_equal(it->seq, c->seq);
 	assert_int_equal(it->leavable, (f->does & SBT_CHANGES) != 0);
-	assert_int_equal(it->everything, (f->does & (SBT_DOES_UNKNOWN | SBT_CALLS_HOST | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH)) != 0);
+	assert_int_equal(
+		it->everything, (f->does & (SBT_DOES_UNKNOWN | SBT_CALLS_HOST | SBT_RUNS_KERNEL |
+						   SBT_RUNS_GRAPH)) != 0);
 	assert_int_equal(it->waits_all, c->kind == SBT_BATCH && c->u.batch.is_wait);
 	for (unsigned i = 0; i < f->n; i++)
-		assert_int_equal(plan_has(p, it, &f->touch[i]), counts(s, &f->touch[i]) && !(f->does & SBT_WAITS));
+		assert_int_equal(plan_has(p, it, &f->touch[i]),
+			counts(s, &f->touch[i]) && !(f->does & SBT_WAITS));
 }
 
 static void test_all_agree(void **unused)

@@ -185,7 +185,8 @@ static void misuse_of_the_writer(void **state)
 	assert_int_equal(ts_writer_close(NULL), TS_OK);
 }
 
-/* A trace that is cut anywhere opens, or is refused with a sentence; what it yields is a beginning. */
+/* A trace that is cut anywhere opens, or is refused with a sentence; what it yields is a beginning.
+ */
 static void cut_files(void **state)
 {
 	FILE *f;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From probes' records to commands, without BPF: records are made by hand here, as the CUDA driver API's prototypes and the System V ABI say.
+ * From probes' records to commands, without BPF: records are made by hand here, as the CUDA driver
+ * API's prototypes and the System V ABI say.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -75,7 +76,8 @@ static void on_kernel_told(void *arg, uint64_t handle, const char *name)
 	snprintf(told, sizeof told, "%llx %s", (unsigned long long)handle, name);
 }
 
-static const struct observe_decoder_ops ops = {on_command, on_host_fn, on_kernel_name, on_kernel_told};
+static const struct observe_decoder_ops ops = {
+	on_command, on_host_fn, on_kernel_name, on_kernel_told};
 
 static int setup(void **state)
 {
@@ -116,7 +118,11 @@ static unsigned call_id(const char *name)
 #define CALL(name, ...) make(name, (const uint64_t[OBS_ARGS]){__VA_ARGS__})
 static struct record make(const char *name, const uint64_t *arg)
 {
-	struct record r = {.e = {.ns = 5000, .pid = 77, .tid = 78, .call = (uint16_t)call_id(name), .stack = -ENOENT}};
+	struct record r = {.e = {.ns = 5000,
+				   .pid = 77,
+				   .tid = 78,
+				   .call = (uint16_t)call_id(name),
+				   .stack = -ENOENT}};
 
 	memcpy(r.e.reg, arg, sizeof r.e.reg);
 	memcpy(r.e.stacked, arg + OBS_REGS, sizeof r.e.stacked);
@@ -128,14 +134,15 @@ static void take(struct rig *r, const struct record *rec)
 	assert_null(observe_decoder_take(r->d, rec, sizeof rec->e + rec->e.size, 9));
 }
 
-#define TAKE(r, name, ...)                                                                          \
-	do {                                                                                        \
-		struct record rec_ = CALL(name, __VA_ARGS__);                                       \
-		take(r, &rec_);                                                                     \
+#define TAKE(r, name, ...)                                                                         \
+	do {                                                                                       \
+		struct record rec_ = CALL(name, __VA_ARGS__);                                      \
+		take(r, &rec_);                                                                    \
 	} while (0)
 
 /* The same at its return, with what it put into its first out-argument. */
-static void take_return(struct rig *r, struct record rec, uint32_t result, uint64_t out, const char *name)
+static void take_return(
+	struct rig *r, struct record rec, uint32_t result, uint64_t out, const char *name)
 {
 	rec.e.phase = OBS_RETURNS;
 	rec.e.end_ns = rec.e.ns + 400;
@@ -154,7 +161,7 @@ static const struct sbt_cmd *last(const struct rig *r)
 	return &r->cmd[r->n - 1];
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
 #define RUBBISH 0xdeadbeef00000000u /* above a 32-bit argument */
 
@@ -163,7 +170,8 @@ static void test_launch(void **state)
 	struct rig *r = *state;
 	const struct sbt_cmd_launch *l;
 
-	TAKE(r, "cuLaunchKernel", 0x1234, RUBBISH | 2, RUBBISH | 3, 4, 32, RUBBISH | 8, RUBBISH | 1, RUBBISH | 512, 0, 0x7f00, 0);
+	TAKE(r, "cuLaunchKernel", 0x1234, RUBBISH | 2, RUBBISH | 3, 4, 32, RUBBISH | 8, RUBBISH | 1,
+		RUBBISH | 512, 0, 0x7f00, 0);
 	/* thread, context, kernel: all introduced; then the launch */
 	assert_int_equal(r->n, 4);
 	assert_int_equal(r->cmd[0].kind, SBT_THREAD);
@@ -197,8 +205,14 @@ static void test_launch(void **state)
 static void test_launch_by_config(void **state)
 {
 	struct rig *r = *state;
-	struct obs_config c = {.grid = {7, 6, 5}, .block = {128, 2, 1}, .shared = 64, .stream = 0x55, .nattrs = 2, .bits = 1 << 4 | 1 << 2,
-		.cluster = {2, 1, 1}, .cooperative = 1};
+	struct obs_config c = {.grid = {7, 6, 5},
+		.block = {128, 2, 1},
+		.shared = 64,
+		.stream = 0x55,
+		.nattrs = 2,
+		.bits = 1 << 4 | 1 << 2,
+		.cluster = {2, 1, 1},
+		.cooperative = 1};
 	struct record rec = CALL("cuLaunchKernelEx", 0x7ffe1000, 0x88);
 
 	memcpy(rec.data, &c, sizeof c);
@@ -271,7 +285,8 @@ static void test_a_name_that_comes_late(void **state)
 static void test_a_name_that_the_process_has(void **state)
 {
 	struct rig *r = *state;
-	struct record launch = CALL("cuLaunchKernel", 0x8000, 1, 1, 1, 1, 1, 1), nameless = CALL("cuLaunchKernel", 0x7000, 1, 1, 1, 1, 1, 1);
+	struct record launch = CALL("cuLaunchKernel", 0x8000, 1, 1, 1, 1, 1, 1),
+		      nameless = CALL("cuLaunchKernel", 0x7000, 1, 1, 1, 1, 1, 1);
 
 	asked = 0;
 	take(r, &launch);
@@ -305,8 +320,10 @@ static uint64_t handle_of(const void *p)
 static void test_names_in_memory(void **state)
 {
 	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct kernel_record good = {NULL, "_Z5thirdPi", ""}, other = {NULL, "plain_$1.x", ""}, words = {NULL, "no kernel", ""}, wild = {NULL, (const char *)8, ""},
-		empty = {NULL, "", ""}, end = {NULL, page + 4096 - 8, ""}, beyond = {NULL, page + 4096 - 4, ""};
+	struct kernel_record good = {NULL, "_Z5thirdPi", ""}, other = {NULL, "plain_$1.x", ""},
+			     words = {NULL, "no kernel", ""}, wild = {NULL, (const char *)8, ""},
+			     empty = {NULL, "", ""}, end = {NULL, page + 4096 - 8, ""},
+			     beyond = {NULL, page + 4096 - 4, ""};
 	struct kernel_names *k = kernel_names_new(getpid());
 
 	(void)state;
@@ -326,20 +343,22 @@ static void test_names_in_memory(void **state)
 	kernel_names_told(k, 24, "gone"); /* its record cannot be read: that says nothing */
 	kernel_names_told(k, handle_of(&other), "plain_$1.x");
 	assert_string_equal(kernel_names_get(k, handle_of(&good), false), "_Z5thirdPi");
-	kernel_names_told(k, handle_of(&good), "another"); /* that was another kernel's record once */
+	kernel_names_told(
+		k, handle_of(&good), "another"); /* that was another kernel's record once */
 	assert_string_equal(kernel_names_get(k, handle_of(&good), false), "_Z5thirdPi");
 	kernel_names_free(k);
 
 	k = kernel_names_new(getpid());
 	kernel_names_told(k, handle_of(&good), "another");
-	assert_null(kernel_names_get(k, handle_of(&good), true)); /* this driver's records are not like that */
+	assert_null(kernel_names_get(
+		k, handle_of(&good), true)); /* this driver's records are not like that */
 	kernel_names_told(k, handle_of(&good), "_Z5thirdPi");
 	assert_non_null(kernel_names_get(k, handle_of(&good), true));
 	kernel_names_free(k);
 	munmap(page, 4096);
 }
 
-/* ---- streams, contexts -------------------------------------------------------------------------------------------- */
+/* --- streams, contexts --- */
 
 static void test_streams(void **state)
 {
@@ -360,11 +379,13 @@ static void test_streams(void **state)
 	assert_int_equal(last(r)->u.fill.stream, 1);
 	TAKE(r, "cuMemsetD32Async_ptsz", 0x1000, 1, 16, 0x9000);
 	assert_int_equal(last(r)->u.fill.stream, 2);
-	assert_int_equal(r->cmd[r->n - 2].flags, SBT_F_SYNTHETIC | SBT_F_BEFORE); /* nobody saw it made */
+	assert_int_equal(
+		r->cmd[r->n - 2].flags, SBT_F_SYNTHETIC | SBT_F_BEFORE); /* nobody saw it made */
 	assert_int_equal(r->cmd[r->n - 2].u.stream_create.stream_flags, SBT_STREAM_UNKNOWN);
 	TAKE(r, "cuStreamDestroy_v2", 0x9000);
 	assert_int_equal(last(r)->u.stream_destroy.dead_stream, 2);
-	take_return(r, CALL("cuStreamCreateWithPriority", 0x7ffe, 1, 0xffffffff), 0, 0x9000, NULL); /* the same handle: another stream */
+	take_return(r, CALL("cuStreamCreateWithPriority", 0x7ffe, 1, 0xffffffff), 0, 0x9000,
+		NULL); /* the same handle: another stream */
 	assert_int_equal(last(r)->u.stream_create.new_stream, 3);
 	assert_int_equal((int64_t)last(r)->u.stream_create.priority, -1);
 	assert_int_equal(last(r)->u.stream_create.stream_flags, 1);
@@ -379,7 +400,8 @@ static void test_contexts(void **state)
 	assert_int_equal(last(r)->u.ctx_create.device, 3);
 	assert_int_equal(last(r)->u.ctx_create.primary, 1);
 	n = r->n;
-	take_return(r, CALL("cuDevicePrimaryCtxRetain", 0x7ffe, 3), 0, 0xc0, NULL); /* once more: no new context */
+	take_return(r, CALL("cuDevicePrimaryCtxRetain", 0x7ffe, 3), 0, 0xc0,
+		NULL); /* once more: no new context */
 	assert_int_equal(r->n, n);
 	TAKE(r, "cuCtxSetCurrent", 0xc0);
 	assert_int_equal(last(r)->u.ctx_set.new_ctx, 0);
@@ -427,7 +449,7 @@ static void test_captures(void **state)
 	assert_int_equal(last(r)->u.graph_launch.exec, 2);
 }
 
-/* ---- memory, copies, waits ---------------------------------------------------------------------------------------- */
+/* --- memory, copies, waits --- */
 
 static void test_memory(void **state)
 {
@@ -454,8 +476,10 @@ static void test_pageable(void **state)
 
 	TAKE(r, "cuMemcpyHtoDAsync_v2", 0x30000000, 0x7f001000, 64, 0);
 	assert_int_equal(last(r)->u.copy.pageable, 1);
-	take_return(r, CALL("cuMemHostAlloc", 0x7ffe, 8192, 0xabcdef0000000002), 0, 0x7f000000, NULL);
-	assert_int_equal(last(r)->u.alloc.alloc_flags, 2); /* an unsigned int: what lies above is nobody's */
+	take_return(
+		r, CALL("cuMemHostAlloc", 0x7ffe, 8192, 0xabcdef0000000002), 0, 0x7f000000, NULL);
+	assert_int_equal(
+		last(r)->u.alloc.alloc_flags, 2); /* an unsigned int: what lies above is nobody's */
 	TAKE(r, "cuMemcpyHtoDAsync_v2", 0x30000000, 0x7f001000, 64, 0); /* inside */
 	assert_int_equal(last(r)->u.copy.pageable, 0);
 	TAKE(r, "cuMemcpyDtoH_v2", 0x7f002000, 0x30000000, 64); /* just behind it */
@@ -473,10 +497,20 @@ static void test_pitched_copies(void **state)
 	struct rig *r = *state;
 	struct record rec = CALL("cuMemcpy2DAsync_v2", 0x7ffe, 0);
 	uint64_t w2[16] = {8, 2, 1, 0x7f000000, 0, 0, 256, /* from the host: x 8, y 2, pitch 256 */
-		0, 0, 2, 0, 0x30000000, 0, 512,		    /* to the device */
+		0, 0, 2, 0, 0x30000000, 0, 512,		   /* to the device */
 		100, 10};
-	uint64_t w3[25] = {[2] = 3, [4] = 2, [6] = 0x1000, [9] = 64, [10] = 4, /* device: z 3, pitch 64, height 4 */
-		[11 + 4] = 2, [11 + 6] = 0x9000, [11 + 9] = 64, [11 + 10] = 4, [22] = 60, [23] = 4, [24] = 2};
+	uint64_t w3[25] = {[2] = 3,
+		[4] = 2,
+		[6] = 0x1000,
+		[9] = 64,
+		[10] = 4, /* device: z 3, pitch 64, height 4 */
+		[11 + 4] = 2,
+		[11 + 6] = 0x9000,
+		[11 + 9] = 64,
+		[11 + 10] = 4,
+		[22] = 60,
+		[23] = 4,
+		[24] = 2};
 	const struct sbt_cmd_copy *k;
 
 	memcpy(rec.data, w2, sizeof w2);
@@ -510,7 +544,8 @@ static void test_pitched_copies(void **state)
 	assert_int_equal(last(r)->u.copy.dst, 0x9000);
 	rec = CALL("cuMemcpy3D_v2", 0x7ffe);
 	rec.e.size = sizeof w3;
-	/* A pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added. */
+	/* A pitch of 0 is the width, a height of 0 the copy's; both count before z and y are added.
+	 */
 	w3[9] = 0;
 	w3[10] = 10;
 	w3[1] = 1;
@@ -544,7 +579,7 @@ static void test_waits(void **state)
 	assert_int_equal(last(r)->host_ns, 6400);
 }
 
-/* ---- hostile ------------------------------------------------------------------------------------------------------ */
+/* --- hostile --- */
 
 static void test_records_that_are_none(void **state)
 {
@@ -560,7 +595,8 @@ static void test_records_that_are_none(void **state)
 	take(r, &rec);
 	rec = CALL("cuLaunchKernel", 1);
 	rec.e.size = 1;
-	assert_null(observe_decoder_take(r->d, &rec, sizeof rec.e, 0)); /* says more than there is */
+	assert_null(
+		observe_decoder_take(r->d, &rec, sizeof rec.e, 0)); /* says more than there is */
 	rec.e.size = 0;
 	rec.e.phase = 9;
 	take(r, &rec);
@@ -599,7 +635,7 @@ static void test_any_bytes(void **state)
 	}
 }
 
-/* ---- the map ------------------------------------------------------------------------------------------------------ */
+/* --- the map --- */
 
 static void test_handles(void **state)
 {
@@ -638,7 +674,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_launch_by_config, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_name_that_comes_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_name_that_the_process_has, setup, teardown), cmocka_unit_test(test_names_in_memory),
+		cmocka_unit_test_setup_teardown(test_a_name_that_the_process_has, setup, teardown),
+		cmocka_unit_test(test_names_in_memory),
 		cmocka_unit_test_setup_teardown(test_streams, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_contexts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_captures, setup, teardown),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What tsdb observe shows, with figures worked out by hand, and a process's stacks and trace made from records without BPF.
+ * What tsdb observe shows, with figures worked out by hand, and a process's stacks and trace made
+ * from records without BPF.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -20,7 +21,7 @@
 
 #define SECOND 1000000000ull
 
-/* ---- figures ------------------------------------------------------------------------------------------------------ */
+/* --- figures --- */
 
 static void give(struct observe_stats *s, struct sbt_cmd c, unsigned n)
 {
@@ -61,8 +62,9 @@ static struct sbt_cmd copy_of(enum sbt_copy dir, uint64_t size)
 /* What happened in the 10 seconds before, and in the 2 seconds of the last turn. */
 static void fill_stats(struct observe_stats *s)
 {
-	struct sbt_cmd alloc = {.kind = SBT_ALLOC}, release = {.kind = SBT_FREE}, sync = {.kind = SBT_SYNC}, end = {.kind = SBT_SYNC_END},
-		failed = launch_of(0, 1);
+	struct sbt_cmd alloc = {.kind = SBT_ALLOC}, release = {.kind = SBT_FREE},
+		       sync = {.kind = SBT_SYNC}, end = {.kind = SBT_SYNC_END},
+		       failed = launch_of(0, 1);
 
 	observe_stats_init(s, 0);
 	give(s, kernel_called(0, "_Z6matmulPfS_S_i"), 1);
@@ -97,16 +99,20 @@ static void fill_stats(struct observe_stats *s)
 	observe_stats_turn(s, 12 * SECOND);
 }
 
-/* What was launched before the name was known is the named kernel's; one whose handle is used again by a module that was loaded later is another. */
+/* What was launched before the name was known is the named kernel's; one whose handle is used again
+ * by a module that was loaded later is another. */
 static void test_names_that_come_later(void **state)
 {
-	struct sbt_cmd first = kernel_called(0, "unknown kernel 0x70"), other = kernel_called(1, "unknown kernel 0x80"), name = kernel_called(2, "_Z4fillPfi"),
-		loaded = kernel_called(3, "_Z5otherv");
+	struct sbt_cmd first = kernel_called(0, "unknown kernel 0x70"),
+		       other = kernel_called(1, "unknown kernel 0x80"),
+		       name = kernel_called(2, "_Z4fillPfi"),
+		       loaded = kernel_called(3, "_Z5otherv");
 	struct observe_stats s;
 
 	first.u.kernel_def.handle = name.u.kernel_def.handle = 0x70;
 	other.u.kernel_def.handle = loaded.u.kernel_def.handle = 0x80;
-	first.u.kernel_def.module = other.u.kernel_def.module = name.u.kernel_def.module = SBT_NO_ID;
+	first.u.kernel_def.module = other.u.kernel_def.module = name.u.kernel_def.module =
+		SBT_NO_ID;
 	loaded.u.kernel_def.module = 1;
 	observe_stats_init(&s, 0);
 	give(&s, first, 1);
@@ -149,7 +155,7 @@ static void test_rates(void **state)
 	observe_stats_free(&s);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static struct sbt_frame nowhere[2] = {{SBT_NO_ID, 0x1111}, {SBT_NO_ID, 0x2222}};
 
@@ -211,8 +217,10 @@ static void test_live_table(void **state)
 	struct buf b = BUF_INIT;
 
 	observe_table(o, &look, &b);
-	has_line(buf_cstr(&b), "\nobserved 12.0 s, 1 process, 1,004,220 calls, 1,234 lost (Ctrl-C ends)\n");
-	/* pid, program, launches, copies, copied, fills, allocs, live, waiting: 4 MiB and 200 bytes in 2 s */
+	has_line(buf_cstr(&b),
+		"\nobserved 12.0 s, 1 process, 1,004,220 calls, 1,234 lost (Ctrl-C ends)\n");
+	/* pid, program, launches, copies, copied, fills, allocs, live, waiting: 4 MiB and 200 bytes
+	 * in 2 s */
 	has_line(buf_cstr(&b), "\n4711 train 1,505 3 2.0 MiB 0 1 1.5 KiB 25 %\n");
 	/* the busiest now is first, though the other one has more in all */
 	has_line(buf_cstr(&b), "KERNEL\n1,500 4,200 matmul\n5 1,000,010 fill\n");
@@ -225,7 +233,8 @@ static void test_live_table(void **state)
 	has_line(buf_cstr(&b), "KERNEL\n83,334 1,000,010 fill\n(1 more)\n"); /* in 12 s */
 	buf_clear(&b);
 	observe_lines(o, &b);
-	has_line(buf_cstr(&b), "\n12.0 s 4711 train 1,505 launches/s 3 copies/s 2.0 MiB/s 1 allocs/s 1.5 KiB live waiting 25 %\n");
+	has_line(buf_cstr(&b),
+		"\n12.0 s 4711 train 1,505 launches/s 3 copies/s 2.0 MiB/s 1 allocs/s 1.5 KiB live waiting 25 %\n");
 	buf_free(&b);
 	observe_free(o);
 }
@@ -239,7 +248,10 @@ static void test_the_screen_is_not_overrun(void **state)
 	char *text, *rest;
 
 	for (unsigned i = 2; i < 100; i++)
-		give(&o->processes[0]->stats, kernel_called(i, "a_kernel_with_a_name_that_is_longer_than_the_screen_is_wide"), 1);
+		give(&o->processes[0]->stats,
+			kernel_called(
+				i, "a_kernel_with_a_name_that_is_longer_than_the_screen_is_wide"),
+			1);
 	for (unsigned i = 2; i < 100; i++)
 		give(&o->processes[0]->stats, launch_of(i, 0), 1);
 	observe_table(o, &look, &b);
@@ -269,8 +281,12 @@ static void test_json(void **state)
 	p = json_array_get(json_object_get(j, "processes"), 0);
 	assert_int_equal(json_integer_value(json_object_get(j, "lost")), 1234);
 	assert_string_equal(json_string_value(json_object_get(p, "args")), "./train \"a\"");
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(p, "totals"), "launches")), 1004210);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(p, "per_second"), "launches")), 83684); /* 1,004,210 in 12 s */
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(p, "totals"), "launches")),
+		1004210);
+	assert_int_equal(
+		json_integer_value(json_object_get(json_object_get(p, "per_second"), "launches")),
+		83684); /* 1,004,210 in 12 s */
 	p = json_array_get(json_object_get(j, "kernel_list"), 0);
 	assert_string_equal(json_string_value(json_object_get(p, "name")), "fill");
 	assert_int_equal(json_integer_value(json_object_get(p, "launches")), 1000010);
@@ -283,7 +299,7 @@ static void test_json(void **state)
 	observe_free(o);
 }
 
-/* ---- addresses ---------------------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
 static unsigned call_id(const char *name)
 {
@@ -294,10 +310,12 @@ static unsigned call_id(const char *name)
 	return i;
 }
 
-/* What nm(1) says of a symbol of the library: all of it is in one segment whose offset is its address. */
+/* What nm(1) says of a symbol of the library: all of it is in one segment whose offset is its
+ * address. */
 static uint64_t symbol_value(const char *lib, const char *name)
 {
-	char *command = xasprintf("nm '%s' | sed -n 's/^0*\\([0-9a-f]*\\) T %s$/\\1/p'", lib, name), line[64] = "";
+	char *command = xasprintf("nm '%s' | sed -n 's/^0*\\([0-9a-f]*\\) T %s$/\\1/p'", lib, name),
+	     line[64] = "";
 	FILE *f = popen(command, "r");
 
 	assert_non_null(f);
@@ -318,7 +336,8 @@ static void test_addresses(void **state)
 	assert_int_equal(exported[call_id("cuMemAlloc_v2")], symbol_value(lib, "cuMemAlloc_v2"));
 	addresses_given_out(lib, given);
 	assert_int_equal(given[call_id("cuLaunchKernel")], symbol_value(lib, "other_launch"));
-	assert_int_equal(given[call_id("cuLaunchKernel_ptsz")], symbol_value(lib, "other_launch_ptsz"));
+	assert_int_equal(
+		given[call_id("cuLaunchKernel_ptsz")], symbol_value(lib, "other_launch_ptsz"));
 	assert_int_equal(given[call_id("cuMemAlloc_v2")], 0);  /* the same */
 	assert_int_equal(given[call_id("cuCtxCreate_v4")], 0); /* one of several */
 	memset(given, 0, obs_ncalls * 8);
@@ -333,7 +352,7 @@ static void test_addresses(void **state)
 	free(lib);
 }
 
-/* ---- maps, stacks, the trace -------------------------------------------------------------------------------------- */
+/* --- maps, stacks, the trace --- */
 
 __attribute__((noinline)) static void a_function_of_ours(void)
 {
@@ -371,7 +390,8 @@ static void seek(void *arg, const struct mapped_area *a)
 		s->area = *a;
 }
 
-/* A program that is over before anybody looks; what the process was before its exec has nothing to do with it. */
+/* A program that is over before anybody looks; what the process was before its exec has nothing to
+ * do with it. */
 static void test_maps_of_what_has_ended(void **state)
 {
 	struct sought libc = {.name = "libc.so"}, test = {.name = "test-observe"};
@@ -406,7 +426,8 @@ static void test_maps_of_what_has_ended(void **state)
 	f = observe_maps_frame(m, libc.area.start + 16);
 	assert_true(observe_maps_module(m, f.module, &module));
 	assert_string_equal(module.path, libc.area.path);
-	assert_int_equal(f.offset, libc.area.offset + 16); /* its segments' addresses are their offsets */
+	assert_int_equal(
+		f.offset, libc.area.offset + 16); /* its segments' addresses are their offsets */
 	assert_int_equal(observe_maps_frame(m, 1).module, SBT_NO_ID);
 	observe_maps_free(m);
 	mapped_close(mapped);
@@ -414,8 +435,9 @@ static void test_maps_of_what_has_ended(void **state)
 
 static void test_maps_that_are_wrong(void **state)
 {
-	static const char text[] = "\n-\nffff-1 r-xp 0 0 0 /a\n1000-2000 r-xp 0 0 0 /no/such/file (deleted)\n1800-1900 r-xp 0 0 0 /over\n"
-				   "3000-4000 rw-p 0 0 0 /data\n5000-6000 r-xp 0 0 0 [vdso]\n7000-8000 r-xp";
+	static const char text[] =
+		"\n-\nffff-1 r-xp 0 0 0 /a\n1000-2000 r-xp 0 0 0 /no/such/file (deleted)\n1800-1900 r-xp 0 0 0 /over\n"
+		"3000-4000 rw-p 0 0 0 /data\n5000-6000 r-xp 0 0 0 [vdso]\n7000-8000 r-xp";
 	char path[] = "/tmp/test-observe-XXXXXX";
 	struct observe_maps *m;
 	int fd = mkstemp(path);
@@ -445,7 +467,8 @@ static void test_a_trace(void **state)
 	struct {
 		struct obs_event e;
 		uint64_t ip[4];
-	} r = {.e = {.ns = 1, .pid = 1, .tid = 1, .stack = -EEXIST, .caller = here + 4, .size = 24}, .ip = {here, here + 9, 1ull << 62}};
+	} r = {.e = {.ns = 1, .pid = 1, .tid = 1, .stack = -EEXIST, .caller = here + 4, .size = 24},
+		.ip = {here, here + 9, 1ull << 62}};
 	const struct sbt_frame *frames;
 	const struct sbt_cmd *c;
 	struct sbt_reader *reader;
@@ -487,7 +510,8 @@ static void test_a_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rates), cmocka_unit_test(test_names_that_come_later),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_names_that_come_later),
 		cmocka_unit_test(test_live_table),
 		cmocka_unit_test(test_the_screen_is_not_overrun),
 		cmocka_unit_test(test_json),

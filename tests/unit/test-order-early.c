@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programmatic dependent launches in small traces, worked out by hand from what the documentation promises (order/early.h). What kernels
- * do is told by a table here, as a replay on the software GPU would tell it.
+ * Programmatic dependent launches in small traces, worked out by hand from what the documentation
+ * promises (order/early.h). What kernels do is told by a table here, as a replay on the software
+ * GPU would tell it.
  */
 #include "order-test.h"
 #include "order/races/ptx-waits.h"
 
-/* ---- what kernels do ---------------------------------------------------------------------------------------------------------- */
+/* --- what kernels do --- */
 
-#define WAITS 1u    /* some thread waits */
+#define WAITS 1u /* some thread waits */
 #define TRIGGERS 2u
 #define TRIGGER_WAITS 4u /* but only after the wait */
 
@@ -46,7 +47,10 @@ static bool early(void *arg, uint64_t of, struct order_early *ret, struct order_
 	(void)arg;
 	if (!x)
 		return false;
-	*ret = (struct order_early){.known = true, .waits = x->flags & WAITS, .before = x->before, .triggers = x->flags & TRIGGERS,
+	*ret = (struct order_early){.known = true,
+		.waits = x->flags & WAITS,
+		.before = x->before,
+		.triggers = x->flags & TRIGGERS,
 		.trigger_waits = x->flags & TRIGGER_WAITS};
 	if (before && x->before)
 		order_access_add(before, x->addr, x->addr + 16, x->how);
@@ -66,13 +70,15 @@ static uint64_t go(bool is_early)
 	return add(c);
 }
 
-static uint64_t kernel(bool is_early, unsigned flags, uint64_t addr, enum order_how how, bool before)
+static uint64_t kernel(
+	bool is_early, unsigned flags, uint64_t addr, enum order_how how, bool before)
 {
 	told[ntold++] = (struct told){seq, flags, addr, how, before};
 	return go(is_early);
 }
 
-/* A kernel that writes 16 bytes at A, lets those behind it begin, and begins itself in the usual order. */
+/* A kernel that writes 16 bytes at A, lets those behind it begin, and begins itself in the usual
+ * order. */
 static uint64_t producer(void)
 {
 	return kernel(false, TRIGGERS, A, ORDER_WRITE, true);
@@ -125,7 +131,7 @@ static void one_race(uint64_t a, uint64_t b, enum order_tier tier)
 	test_over();
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------------ */
+/* --- tests --- */
 
 static void test_without_knowledge_nothing_is_ordered(void **unused)
 {
@@ -157,7 +163,8 @@ static void test_one_that_waits_first_is_in_order(void **unused)
 {
 	(void)unused;
 	start();
-	const uint64_t a = producer(), b = kernel(true, WAITS | TRIGGERS | TRIGGER_WAITS, A, ORDER_READ, false);
+	const uint64_t a = producer(),
+		       b = kernel(true, WAITS | TRIGGERS | TRIGGER_WAITS, A, ORDER_READ, false);
 	const uint64_t c = kernel(true, WAITS, A, ORDER_WRITE, false);
 	struct order *g = graph(&source);
 	struct order_step *steps;
@@ -194,7 +201,8 @@ static void cured(bool between, uint8_t flags)
 	assert_int_equal(r.n, 1);
 	assert_int_equal(r.r[0].early & (ORDER_EARLY_BEHIND | ORDER_EARLY_LOOSE), flags);
 	order_race_cure(&cure, &r.r[0]);
-	assert_int_equal(strstr(buf_cstr(&cure), "in the launches between the two") != NULL, between);
+	assert_int_equal(
+		strstr(buf_cstr(&cure), "in the launches between the two") != NULL, between);
 	buf_free(&cure);
 	order_races_free(&r);
 	test_over();
@@ -241,7 +249,8 @@ static void test_a_launch_that_never_triggers_overlaps_by_the_letter(void **unus
 {
 	(void)unused;
 	start();
-	const uint64_t a = kernel(false, 0, A, ORDER_WRITE, true), b = kernel(true, 0, A, ORDER_READ, true);
+	const uint64_t a = kernel(false, 0, A, ORDER_WRITE, true),
+		       b = kernel(true, 0, A, ORDER_READ, true);
 
 	one_race(a, b, ORDER_POSSIBLE);
 }
@@ -284,8 +293,10 @@ static void test_other_work_comes_behind_all_of_them(void **unused)
 {
 	(void)unused;
 	start();
-	const uint64_t a = producer(), b = kernel(true, 0, B, ORDER_WRITE, true), c = fill(1, B, 16);
-	const uint64_t d = kernel(true, 0, B, ORDER_WRITE, true); /* behind a fill: like any other */
+	const uint64_t a = producer(), b = kernel(true, 0, B, ORDER_WRITE, true),
+		       c = fill(1, B, 16);
+	const uint64_t d =
+		kernel(true, 0, B, ORDER_WRITE, true); /* behind a fill: like any other */
 	struct order *g = graph(&source);
 
 	assert_false(order_before(g, a, b));
@@ -305,7 +316,8 @@ static void test_events_and_the_host_see_all_of_them(void **unused)
 	record(1, 0);
 	wait_for(2, 0);
 	const uint64_t c = fill(2, B, 16);
-	const uint64_t d = kernel(true, 0, H, ORDER_WRITE, true); /* an event was recorded in front of it */
+	const uint64_t d =
+		kernel(true, 0, H, ORDER_WRITE, true); /* an event was recorded in front of it */
 	const uint64_t begun = add(cmd_sync_stream(seq, 1));
 	add(cmd_sync_end(seq, begun));
 	const uint64_t e = fill(4, H, 16);
@@ -320,7 +332,8 @@ static void test_events_and_the_host_see_all_of_them(void **unused)
 	no_races();
 }
 
-/* Which event it was is not in the trace; that there is no order would be as wrong as that there is one. */
+/* Which event it was is not in the trace; that there is no order would be as wrong as that there is
+ * one. */
 static void test_events_by_attribute_leave_doubts(void **unused)
 {
 	(void)unused;
@@ -330,7 +343,8 @@ static void test_events_by_attribute_leave_doubts(void **unused)
 
 	told[ntold++] = (struct told){seq, 0, A, ORDER_WRITE, false};
 	c.u.launch.args = (struct sbt_blob){&p, 8};
-	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT; /* an old trace: it has no event's number */
+	c.u.launch.launch_attrs =
+		1u << SBT_ATTR_PROGRAMMATIC_EVENT; /* an old trace: it has no event's number */
 	add(c);
 	wait_for(2, 1);
 	const uint64_t b = fill(2, A, 16);
@@ -345,7 +359,9 @@ static void test_events_by_attribute_leave_doubts(void **unused)
 	test_over();
 }
 
-#define K(body) ".version 8.0\n.target sm_90\n.visible .entry k(.param .u64 p) // {\n{\n.reg .b32 %r<4>;\n" body "\n}\n"
+#define K(body)                                                                                          \
+	".version 8.0\n.target sm_90\n.visible .entry k(.param .u64 p) // {\n{\n.reg .b32 %r<4>;\n" body \
+	"\n}\n"
 #define WAIT "griddepcontrol.wait;\n"
 #define TRIGGER "griddepcontrol.launch_dependents;\n"
 #define LOAD "ld.global.u32 %r1, [%rd1];\n"
@@ -356,9 +372,11 @@ static void says(const char *text, bool known, unsigned flags, bool before)
 {
 	struct order_early x;
 
-	if (waits_text(text, strlen(text), "k", &x) != known || x.known != known || x.waits != !!(flags & WAITS) || x.triggers != !!(flags & TRIGGERS) ||
+	if (waits_text(text, strlen(text), "k", &x) != known || x.known != known ||
+		x.waits != !!(flags & WAITS) || x.triggers != !!(flags & TRIGGERS) ||
 		x.trigger_waits != !!(flags & TRIGGER_WAITS) || x.before != before)
-		fail_msg("%s: known %d waits %d triggers %d behind it %d before %d", text, x.known, x.waits, x.triggers, x.trigger_waits, x.before);
+		fail_msg("%s: known %d waits %d triggers %d behind it %d before %d", text, x.known,
+			x.waits, x.triggers, x.trigger_waits, x.before);
 }
 
 static void test_what_code_says(void **unused)
@@ -369,19 +387,24 @@ static void test_what_code_says(void **unused)
 	says(K(PARAM WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
 	says(K(PARAM TRIGGER WAIT LOAD "ret;"), true, WAITS | TRIGGERS, false);
 	says(K(WAIT TRIGGER LOAD "ret;"), true, WAITS | TRIGGERS | TRIGGER_WAITS, false);
-	says(K("{ .loc 1 2 3\n // " LOAD WAIT "@%p1 bra $L;\n" LOAD "$L: ret; }"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("{ .loc 1 2 3\n // " LOAD WAIT "@%p1 bra $L;\n" LOAD "$L: ret; }"), true,
+		WAITS | TRIGGER_WAITS, false);
 	/* both ways wait; one does not; a thread may end without; the wait is for some */
-	says(K("@%p1 bra $A;\n" WAIT "bra.uni $B;\n$A:\n" WAIT "$B:\n" LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("@%p1 bra $A;\n" WAIT "bra.uni $B;\n$A:\n" WAIT "$B:\n" LOAD "ret;"), true,
+		WAITS | TRIGGER_WAITS, false);
 	says(K("@%p1 bra $A;\n" WAIT "$A:\n" LOAD "ret;"), false, 0, false);
 	says(K("@%p1 ret;\n" WAIT LOAD "ret;"), false, 0, false);
 	says(K("@%p1 " WAIT LOAD "ret;"), false, 0, false);
 	says(K("$L:\n" LOAD "@%p1 bra $L;\n" WAIT "ret;"), false, 0, false);
-	says(K("$L:\nadd.u32 %r1, %r1, 1;\n@%p1 bra $L;\n" WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
-	says(K("@%p1 bra $A;\n" TRIGGER "$A:\n" WAIT LOAD "ret;"), false, 0, false); /* who is behind it may begin early, or not */
+	says(K("$L:\nadd.u32 %r1, %r1, 1;\n@%p1 bra $L;\n" WAIT LOAD "ret;"), true,
+		WAITS | TRIGGER_WAITS, false);
+	says(K("@%p1 bra $A;\n" TRIGGER "$A:\n" WAIT LOAD "ret;"), false, 0,
+		false); /* who is behind it may begin early, or not */
 	says(K("call.uni f, ();\n" LOAD "ret;"), false, 0, false);
 	says(K("brx.idx %r1, $T;\n" LOAD "ret;"), false, 0, false);
 	says(K("cp.async.ca.shared.global [%r1], [%rd1], 4;\n" WAIT "ret;"), false, 0, false);
-	says(K("st.shared.u32 [%r1], %r2;\nmbarrier.init.shared.b64 [%r1], 1;\n" WAIT LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	says(K("st.shared.u32 [%r1], %r2;\nmbarrier.init.shared.b64 [%r1], 1;\n" WAIT LOAD "ret;"),
+		true, WAITS | TRIGGER_WAITS, false);
 	says(K("bra $NOWHERE;\n" WAIT), false, 0, false);
 	says(".version 8.0\n.target sm_80\n.entry k() { " LOAD "ret; }", false, 0, false);
 	says(".version 8.0\n.target sm_90\n.entry kk() { " LOAD "ret; }", false, 0, false);
@@ -409,9 +432,10 @@ static void test_many_that_never_wait(void **unused)
 	graph_over(g);
 }
 
-/* A launch that writes 16 bytes at A and records event 1 when it lets others begin, or when it has begun; then one on stream 2, which waited for that
- * event, that reads there. */
-static struct order_races behind_event(bool by_trigger, unsigned front, unsigned flags, bool before, uint64_t *a, uint64_t *b)
+/* A launch that writes 16 bytes at A and records event 1 when it lets others begin, or when it has
+ * begun; then one on stream 2, which waited for that event, that reads there. */
+static struct order_races behind_event(
+	bool by_trigger, unsigned front, unsigned flags, bool before, uint64_t *a, uint64_t *b)
 {
 	struct sbt_cmd c;
 	const uint64_t p = A;
@@ -421,7 +445,8 @@ static struct order_races behind_event(bool by_trigger, unsigned front, unsigned
 	told[ntold++] = (struct told){seq, front, A, ORDER_WRITE, false};
 	c = cmd_launch(seq, 1, 0);
 	c.u.launch.args = (struct sbt_blob){&p, 8};
-	c.u.launch.launch_attrs = 1u << (by_trigger ? SBT_ATTR_PROGRAMMATIC_EVENT : SBT_ATTR_COMPLETION_EVENT);
+	c.u.launch.launch_attrs =
+		1u << (by_trigger ? SBT_ATTR_PROGRAMMATIC_EVENT : SBT_ATTR_COMPLETION_EVENT);
 	*(by_trigger ? &c.u.launch.trigger_event : &c.u.launch.begun_event) = 2;
 	add(c);
 	wait_for(2, 1);
@@ -445,15 +470,18 @@ static void test_an_event_of_a_launch_is_recorded_before_its_end(void **unused)
 		{true, TRIGGERS, 0, false, ORDER_CERTAIN},
 		{true, TRIGGERS, WAITS, false, 9},	       /* every thread waits */
 		{true, TRIGGERS, WAITS, true, ORDER_POSSIBLE}, /* some do */
-		{true, 0, 0, false, ORDER_POSSIBLE},	       /* it never triggers: at its very end only */
-		{false, 0, 0, false, ORDER_CERTAIN},	       /* all blocks have begun, and no more is known */
-		{false, 0, WAITS, false, ORDER_POSSIBLE},      /* whether there is anything to wait for is not documented */
+		{true, 0, 0, false, ORDER_POSSIBLE}, /* it never triggers: at its very end only */
+		{false, 0, 0, false,
+			ORDER_CERTAIN}, /* all blocks have begun, and no more is known */
+		{false, 0, WAITS, false, ORDER_POSSIBLE}, /* whether there is anything to wait for
+							     is not documented */
 	};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		uint64_t a, b;
-		struct order_races r = behind_event(rows[i].by_trigger, rows[i].front, rows[i].flags, rows[i].before, &a, &b);
+		struct order_races r = behind_event(
+			rows[i].by_trigger, rows[i].front, rows[i].flags, rows[i].before, &a, &b);
 		unsigned seen = 9;
 
 		for (size_t k = 0; k < r.n; k++)
@@ -493,7 +521,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_knowledge_nothing_is_ordered),
-		cmocka_unit_test(test_one_that_waits_first_is_in_order), cmocka_unit_test(test_what_code_says),
+		cmocka_unit_test(test_one_that_waits_first_is_in_order),
+		cmocka_unit_test(test_what_code_says),
 		cmocka_unit_test(test_the_cure_names_the_launches_that_lack_the_wait),
 		cmocka_unit_test(test_one_that_never_waits_races),
 		cmocka_unit_test(test_what_threads_do_that_have_not_waited),

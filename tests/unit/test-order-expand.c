@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Windows with their graph launches taken apart: what the graph orders is ordered by streams and events then, and nothing more; and
- * the engine inside launches, without a device. Graphs that cannot be stay launches, and are refused by a sentence.
+ * Windows with their graph launches taken apart: what the graph orders is ordered by streams and
+ * events then, and nothing more; and the engine inside launches, without a device. Graphs that
+ * cannot be stay launches, and are refused by a sentence.
  */
 #include <unistd.h>
 #include "order-test.h"
@@ -16,12 +17,13 @@ static void node(uint64_t number, enum sbt_node type, const uint32_t *deps, unsi
 
 	assert_true(sbt_pack_size(&c) <= sizeof packed);
 	sbt_pack(packed, &c);
-	n = cmd_graph_node(seq, 0, number, type, SBT_NO_ID, type == SBT_NODE_FILL ? packed : NULL, type == SBT_NODE_FILL ? sbt_pack_size(&c) : 0);
+	n = cmd_graph_node(seq, 0, number, type, SBT_NO_ID, type == SBT_NODE_FILL ? packed : NULL,
+		type == SBT_NODE_FILL ? sbt_pack_size(&c) : 0);
 	n.u.graph_node.deps = (struct sbt_blob){deps, ndeps * 4};
 	add(n);
 }
 
-#define NODE(number, type, ...) \
+#define NODE(number, type, ...)                                                                    \
 	node(number, type, (uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4)
 
 static void graph_begins(void)
@@ -74,15 +76,17 @@ static void test_diamond(void **unused)
 	NODE(2, SBT_NODE_FILL, 0);
 	NODE(3, SBT_NODE_FILL, 1, 2);
 	graph_ends();
-	const uint64_t before = fill(1, B, 16), launch = add(cmd_graph_launch(seq, 1, 1)), other = fill(2, B + 64, 16), after = fill(1, B + 32, 16);
+	const uint64_t before = fill(1, B, 16), launch = add(cmd_graph_launch(seq, 1, 1)),
+		       other = fill(2, B + 64, 16), after = fill(1, B + 32, 16);
 	struct sbt_reader *r = trace_end(&t);
 
 	ok(expand_wanted(r, 1, seq - 1, &wanted));
 	assert_true(wanted);
 	struct sbt_reader *to = expand(r, &x);
 	const struct order_options o = {.first = 1, .last = x.last};
-	const uint64_t s1 = of(&x, launch, 1), s2 = of(&x, launch, 2), s3 = of(&x, launch, 3), s4 = of(&x, launch, 4), b = of(&x, before, 0),
-		       a = of(&x, after, 0), c = of(&x, other, 0);
+	const uint64_t s1 = of(&x, launch, 1), s2 = of(&x, launch, 2), s3 = of(&x, launch, 3),
+		       s4 = of(&x, launch, 4), b = of(&x, before, 0), a = of(&x, after, 0),
+		       c = of(&x, other, 0);
 	struct order *g;
 
 	ok(order_open(&g, to, &o));
@@ -98,13 +102,14 @@ static void test_diamond(void **unused)
 	sbt_reader_close(r);
 }
 
-/* Roots besides the first chain begin behind what was before the launch, and are over before what comes after it. */
-/* Where the memory of a window belongs when a launch in it becomes its steps: src/sbt/memory.h says what each role means. */
+/* Roots besides the first chain begin behind what was before the launch, and are over before what
+ * comes after it. */
+/* Where the memory of a window belongs when a launch in it becomes its steps: src/sbt/memory.h says
+ * what each role means. */
 static void test_memory_of_the_window(void **unused)
 {
-	static const enum sbt_memory_role roles[] = {
-		SBT_MEMORY_START, SBT_MEMORY_HOST, SBT_MEMORY_EFFECT, SBT_MEMORY_HOST, SBT_MEMORY_END,
-		SBT_MEMORY_HOST};
+	static const enum sbt_memory_role roles[] = {SBT_MEMORY_START, SBT_MEMORY_HOST,
+		SBT_MEMORY_EFFECT, SBT_MEMORY_HOST, SBT_MEMORY_END, SBT_MEMORY_HOST};
 	struct pieces p = {.n = 0};
 	struct expanded x;
 	char bytes[4];
@@ -158,7 +163,8 @@ static void test_roots(void **unused)
 	node(2, SBT_NODE_EMPTY, NULL, 0);
 	NODE(3, SBT_NODE_FILL, 2);
 	graph_ends();
-	const uint64_t before = fill(1, B, 16), launch = add(cmd_graph_launch(seq, 1, 1)), again = add(cmd_graph_launch(seq, 1, 1));
+	const uint64_t before = fill(1, B, 16), launch = add(cmd_graph_launch(seq, 1, 1)),
+		       again = add(cmd_graph_launch(seq, 1, 1));
 	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
 	const struct order_options o = {.first = 1, .last = x.last};
 	struct order *g;
@@ -171,7 +177,8 @@ static void test_roots(void **unused)
 		for (uint32_t j = 1; j <= 4; j++)
 			assert_true(j == 3 || order_before(g, of(&x, launch, k), of(&x, again, j)));
 	}
-	assert_false(order_before(g, of(&x, launch, 1), of(&x, launch, 2)) || order_before(g, of(&x, launch, 2), of(&x, launch, 4)));
+	assert_false(order_before(g, of(&x, launch, 1), of(&x, launch, 2)) ||
+		     order_before(g, of(&x, launch, 2), of(&x, launch, 4)));
 	order_close(g);
 	expanded_free(&x);
 	sbt_reader_close(to);
@@ -225,7 +232,8 @@ static bool is_early(struct sbt_reader *r, uint64_t at)
 	return early;
 }
 
-/* A kernel, one behind it by a programmatic edge, one behind that by a full one; two more behind the first by programmatic ones. */
+/* A kernel, one behind it by a programmatic edge, one behind that by a full one; two more behind
+ * the first by programmatic ones. */
 static void test_programmatic_edges(void **unused)
 {
 	struct expanded x;
@@ -251,7 +259,8 @@ static void test_programmatic_edges(void **unused)
 	sbt_reader_close(r);
 }
 
-/* Two behind one: the second is on another stream, where an edge can only be a full one. A fill in front is no launch. */
+/* Two behind one: the second is on another stream, where an edge can only be a full one. A fill in
+ * front is no launch. */
 static void test_programmatic_edges_that_are_lost(void **unused)
 {
 	struct expanded x;
@@ -275,7 +284,7 @@ static void test_programmatic_edges_that_are_lost(void **unused)
 	sbt_reader_close(r);
 }
 
-/* ---- graphs that cannot be -------------------------------------------------------------------------------------------------------- */
+/* --- graphs that cannot be --- */
 
 static void refused(uint64_t launch, const char *part)
 {
@@ -317,7 +326,8 @@ static void test_dangling(void **unused)
 	node(0, SBT_NODE_FILL, NULL, 0);
 	NODE(1, SBT_NODE_FILL, 7);
 	graph_ends();
-	refused(add(cmd_graph_launch(seq, 1, 1)), "depends on node 7, which the graph does not have");
+	refused(add(cmd_graph_launch(seq, 1, 1)),
+		"depends on node 7, which the graph does not have");
 }
 
 static void test_unknown_type(void **unused)
@@ -343,11 +353,12 @@ static void test_no_launch(void **unused)
 	refused(fill(1, A, 16), "is no launch of a graph");
 }
 
-/* ---- the engine -------------------------------------------------------------------------------------------------------------------- */
+/* --- the engine --- */
 
 static void test_positions_in_a_launch(void **unused)
 {
-	static const struct replay_breakpoint bp = {.id = 4, .glob = "f", .kind = SBT_LAUNCH, .nodes = true};
+	static const struct replay_breakpoint bp = {
+		.id = 4, .glob = "f", .kind = SBT_LAUNCH, .nodes = true};
 	static uint64_t packed[64];
 	struct sbt_cmd c = cmd_launch(0, SBT_NO_ID, 0);
 	struct replay_stop stop;
@@ -363,7 +374,8 @@ static void test_positions_in_a_launch(void **unused)
 	n.u.graph_node.deps = (struct sbt_blob){&dep, 4};
 	add(n);
 	graph_ends();
-	const uint64_t first = add(cmd_graph_launch(seq, 1, 1)), between = fill(1, B, 16), second = add(cmd_graph_launch(seq, 1, 1));
+	const uint64_t first = add(cmd_graph_launch(seq, 1, 1)), between = fill(1, B, 16),
+		       second = add(cmd_graph_launch(seq, 1, 1));
 	struct sbt_reader *r = trace_end(&t);
 
 	ok(replay_open(&p, r, NULL));
@@ -391,9 +403,13 @@ static void test_positions_in_a_launch(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_diamond), cmocka_unit_test(test_roots), cmocka_unit_test(test_memory_of_the_window), cmocka_unit_test(test_chains_need_nothing),
-		cmocka_unit_test(test_programmatic_edges), cmocka_unit_test(test_programmatic_edges_that_are_lost),
-		cmocka_unit_test(test_circle), cmocka_unit_test(test_dangling), cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_child_of_nothing),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_diamond),
+		cmocka_unit_test(test_roots), cmocka_unit_test(test_memory_of_the_window),
+		cmocka_unit_test(test_chains_need_nothing),
+		cmocka_unit_test(test_programmatic_edges),
+		cmocka_unit_test(test_programmatic_edges_that_are_lost),
+		cmocka_unit_test(test_circle), cmocka_unit_test(test_dangling),
+		cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_child_of_nothing),
 		cmocka_unit_test(test_no_launch), cmocka_unit_test(test_positions_in_a_launch)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

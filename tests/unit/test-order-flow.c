@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Doubts followed through a window: by copies to the byte, by kernels through what their arguments reach, and ended where bytes are written whole.
+ * Doubts followed through a window: by copies to the byte, by kernels through what their arguments
+ * reach, and ended where bytes are written whole.
  */
 #include "order-test.h"
 #include "order/flow.h"
@@ -14,7 +15,8 @@ static struct order_flow *flow_of(struct sbt_reader *r, const struct order_sourc
 	return ret;
 }
 
-static bool reach(const struct order_flow *w, uint64_t from, uint64_t addr, uint64_t n, uint64_t to, uint64_t there, uint64_t m)
+static bool reach(const struct order_flow *w, uint64_t from, uint64_t addr, uint64_t n, uint64_t to,
+	uint64_t there, uint64_t m)
 {
 	const struct order_doubt d = {from, addr, n ? addr + n : 0};
 
@@ -43,10 +45,12 @@ static void test_copies_carry_bytes_and_fills_end_them(void **unused)
 	assert_true(reach(w, a, A, 64, d, B, 16));
 	assert_true(reach(w, a, A, 64, d, B + 32, 1));
 	assert_true(reach(w, a, A, 16, UINT64_MAX, B, 1));
-	assert_false(reach(w, a, A + 64, 16, UINT64_MAX, B, SIZE)); /* other bytes of the same memory */
-	assert_true(reach(w, b, 0, 0, c, B, 1));		    /* all that it writes */
+	assert_false(
+		reach(w, a, A + 64, 16, UINT64_MAX, B, SIZE)); /* other bytes of the same memory */
+	assert_true(reach(w, b, 0, 0, c, B, 1));	       /* all that it writes */
 	assert_false(reach(w, b, 0, 0, c, A, SIZE));
-	assert_false(reach(w, 0, A + 32, 32, UINT64_MAX, A + 32, 1)); /* the fill ends what was in doubt from the beginning */
+	assert_false(reach(w, 0, A + 32, 32, UINT64_MAX, A + 32,
+		1)); /* the fill ends what was in doubt from the beginning */
 	assert_true(reach(w, 0, A + 64, 32, UINT64_MAX, A + 64, 1));
 	order_flow_close(w);
 	test_over();
@@ -75,15 +79,20 @@ static void test_kernels_carry_doubt_to_all_that_they_may_write(void **unused)
 static void test_the_first_cause_that_reaches(void **unused)
 {
 	begin();
-	const uint64_t a = fill(1, A, 64), b = fill(1, B, 64), c = copied(A + 64, B, 64), k = f(2, A);
-	const struct order_doubt d[] = {{a, H, H + 8}, {0, B, B + 64}, {b, 0, 0}, {c, A + 128, A + 192}, {k, 0, 0}};
+	const uint64_t a = fill(1, A, 64), b = fill(1, B, 64), c = copied(A + 64, B, 64),
+		       k = f(2, A);
+	const struct order_doubt d[] = {
+		{a, H, H + 8}, {0, B, B + 64}, {b, 0, 0}, {c, A + 128, A + 192}, {k, 0, 0}};
 	const struct order_range want[] = {{H + 64, H + 128}, {A + 64, A + 128}};
 	struct order_flow *w = flow_of(end_once(), NULL);
 
-	assert_int_equal(order_flow_first(w, d, 5, 1, k, want, 2), 2);		/* b, through the copy; what was there before b is gone */
+	assert_int_equal(order_flow_first(w, d, 5, 1, k, want, 2),
+		2); /* b, through the copy; what was there before b is gone */
 	assert_int_equal(order_flow_first(w, d, 2, 1, k, want, 2), SIZE_MAX);
-	assert_int_equal(order_flow_first(w, d + 3, 2, 1, UINT64_MAX, want, 2), 0); /* through the kernel */
-	assert_int_equal(order_flow_first(w, d + 1, 2, 2, k, want, 2), 0);	/* two doubts of one cause */
+	assert_int_equal(
+		order_flow_first(w, d + 3, 2, 1, UINT64_MAX, want, 2), 0); /* through the kernel */
+	assert_int_equal(
+		order_flow_first(w, d + 1, 2, 2, k, want, 2), 0); /* two doubts of one cause */
 	assert_int_equal(order_flow_first(w, d, 0, 1, k, want, 2), SIZE_MAX);
 	order_flow_close(w);
 	test_over();
@@ -119,26 +128,36 @@ static uint64_t value(uint64_t stream, bool wait, uint64_t v)
 {
 	struct sbt_cmd c = {.kind = SBT_BATCH, .seq = seq};
 
-	c.u.batch = (struct sbt_cmd_batch){.stream = stream, .is_wait = wait, .addr = B, .value = v, .elem = 4, .op_flags = wait};
+	c.u.batch = (struct sbt_cmd_batch){.stream = stream,
+		.is_wait = wait,
+		.addr = B,
+		.value = v,
+		.elem = 4,
+		.op_flags = wait};
 	return add(c);
 }
 
-/* What stands behind a wait for a value runs behind the write: there it reads, and there it is written over. */
+/* What stands behind a wait for a value runs behind the write: there it reads, and there it is
+ * written over. */
 static void test_what_waits_for_a_value_comes_behind_the_write(void **unused)
 {
 	begin();
 	value(2, true, 1);
-	const uint64_t c = add(cmd_copy(seq, 2, SBT_COPY_D2D, B + 64, A, 64, true)), a = fill(1, A, 64), before = fill(1, B + 64, 64);
-	const uint64_t set = value(1, false, 1), out = add(cmd_copy(seq, 1, SBT_COPY_D2D, B + 256, B + 64, 64, true));
+	const uint64_t c = add(cmd_copy(seq, 2, SBT_COPY_D2D, B + 64, A, 64, true)),
+		       a = fill(1, A, 64), before = fill(1, B + 64, 64);
+	const uint64_t set = value(1, false, 1),
+		       out = add(cmd_copy(seq, 1, SBT_COPY_D2D, B + 256, B + 64, 64, true));
 	struct order_flow *w = flow_of(end_once(), NULL);
 
 	assert_true(reach(w, a, A, 64, UINT64_MAX, B + 64, 64)); /* c reads what a wrote */
 	assert_true(reach(w, a, A, 64, out, B + 64, 64));
 	assert_false(reach(w, a, A, 64, set, B + 64, 64)); /* not yet */
-	assert_false(reach(w, 0, A, 64, UINT64_MAX, B + 64, 64)); /* what was there before a is gone */
+	assert_false(
+		reach(w, 0, A, 64, UINT64_MAX, B + 64, 64)); /* what was there before a is gone */
 	assert_false(reach(w, before, B + 64, 64, out, B + 64, 64)); /* c writes over it */
-	assert_true(reach(w, before, B + 64, 64, c, B + 64, 64)); /* right before c runs */
-	assert_true(reach(w, c, 0, 0, out, B + 64, 64)); /* it is in doubt what c writes, and nothing is in between */
+	assert_true(reach(w, before, B + 64, 64, c, B + 64, 64));    /* right before c runs */
+	assert_true(reach(w, c, 0, 0, out, B + 64,
+		64)); /* it is in doubt what c writes, and nothing is in between */
 	assert_true(reach(w, c, 0, 0, UINT64_MAX, B + 256, 64));
 	assert_int_equal(order_flow_writer(w, out, B + 64, B + 128), c);
 	assert_int_equal(order_flow_writer(w, set, B + 64, B + 128), before);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedules: conflicting pairs, other orders, and such an order written as a trace, worked out by hand.
+ * Schedules: conflicting pairs, other orders, and such an order written as a trace, worked out by
+ * hand.
  */
 #include "order-test.h"
 
-/* ---- schedules -------------------------------------------------------------------------------------------------------------- */
+/* --- schedules --- */
 
 static void assert_order(uint64_t *seqs, size_t n, const uint64_t *want, size_t nwant)
 {
@@ -14,22 +15,22 @@ static void assert_order(uint64_t *seqs, size_t n, const uint64_t *want, size_t 
 	free(seqs);
 }
 
-#define assert_schedule(seqs, n, ...)                                                          \
-	do {                                                                                   \
-		const uint64_t want_[] = {__VA_ARGS__};                                        \
-		assert_order(seqs, n, want_, sizeof want_ / sizeof *want_);                    \
+#define assert_schedule(seqs, n, ...)                                                              \
+	do {                                                                                       \
+		const uint64_t want_[] = {__VA_ARGS__};                                            \
+		assert_order(seqs, n, want_, sizeof want_ / sizeof *want_);                        \
 	} while (0)
 
 static void test_flipping_a_pair_takes_what_it_needs_along(void **unused)
 {
 	(void)unused;
 	begin();
-	const uint64_t a = fill(1, A, 16);	/* 13 */
-	const uint64_t c = fill(2, B, 16);	/* 14 */
-	const uint64_t rec = record(2, 0);	/* 15 */
-	const uint64_t d = fill(1, B, 64);	/* 16 */
-	const uint64_t w = wait_for(3, 0);	/* 17 */
-	const uint64_t b = fill(3, A, 16);	/* 18 */
+	const uint64_t a = fill(1, A, 16); /* 13 */
+	const uint64_t c = fill(2, B, 16); /* 14 */
+	const uint64_t rec = record(2, 0); /* 15 */
+	const uint64_t d = fill(1, B, 64); /* 16 */
+	const uint64_t w = wait_for(3, 0); /* 17 */
+	const uint64_t b = fill(3, A, 16); /* 18 */
 	struct sbt_reader *r = trace_end(&t);
 	struct order *g = graph_of(r, false);
 	uint64_t *seqs;
@@ -60,13 +61,13 @@ static void test_starts_decide_where_there_is_a_choice(void **unused)
 {
 	(void)unused;
 	begin();
-	const uint64_t a = fill(1, A, 16);	/* 13 */
-	const uint64_t b = fill(1, A, 16);	/* 14 */
-	const uint64_t c = fill(2, A, 16);	/* 15 */
-	const uint64_t rec = record(2, 0);	/* 16 */
-	const uint64_t d = fill(2, B, 16);	/* 17 */
-	const uint64_t w = wait_for(3, 0);	/* 18 */
-	const uint64_t e = fill(3, A, 16);	/* 19: behind c, whatever its time says */
+	const uint64_t a = fill(1, A, 16); /* 13 */
+	const uint64_t b = fill(1, A, 16); /* 14 */
+	const uint64_t c = fill(2, A, 16); /* 15 */
+	const uint64_t rec = record(2, 0); /* 16 */
+	const uint64_t d = fill(2, B, 16); /* 17 */
+	const uint64_t w = wait_for(3, 0); /* 18 */
+	const uint64_t e = fill(3, A, 16); /* 19: behind c, whatever its time says */
 	const struct order_start starts[] = {{a, 100}, {b, 400}, {c, 200}, {d, 500}, {e, 50}};
 	struct sbt_reader *r = trace_end(&t);
 	struct order *g = graph_of(r, false);
@@ -104,7 +105,8 @@ static struct pair_list conflicts_of(struct sbt_reader *r, struct order *g, bool
 	return l;
 }
 
-/* What stands behind a wait for a value is ordered behind a command that was submitted later: no pair to turn round. */
+/* What stands behind a wait for a value is ordered behind a command that was submitted later: no
+ * pair to turn round. */
 static void test_a_wait_for_a_value_orders_backwards(void **unused)
 {
 	(void)unused;
@@ -112,7 +114,8 @@ static void test_a_wait_for_a_value_orders_backwards(void **unused)
 	struct sbt_cmd wait = {.kind = SBT_BATCH, .seq = seq};
 	bool unknown;
 
-	wait.u.batch = (struct sbt_cmd_batch){.stream = 2, .is_wait = true, .addr = B, .value = 1, .elem = 4, .op_flags = 1};
+	wait.u.batch = (struct sbt_cmd_batch){
+		.stream = 2, .is_wait = true, .addr = B, .value = 1, .elem = 4, .op_flags = 1};
 	add(wait);
 	const uint64_t c = fill(2, A, 16);
 	fill(1, A, 16);
@@ -134,12 +137,14 @@ static void test_a_wait_for_a_value_orders_backwards(void **unused)
 	sbt_reader_close(r);
 }
 
-/* A race is told with the last writer alone; whoever turns pairs round needs the ones before it, too. */
+/* A race is told with the last writer alone; whoever turns pairs round needs the ones before it,
+ * too. */
 static void test_every_pair_is_a_conflict_of_its_own(void **unused)
 {
 	(void)unused;
 	begin();
-	const uint64_t a = fill(1, A, 16), b = fill(1, A, 16), c = fill(1, A, 16), d = fill(2, A, 16);
+	const uint64_t a = fill(1, A, 16), b = fill(1, A, 16), c = fill(1, A, 16),
+		       d = fill(2, A, 16);
 	fill(2, A + 16, 16);
 	struct sbt_reader *r = trace_end(&t);
 	struct order *g = graph_of(r, false);
@@ -155,13 +160,15 @@ static void test_every_pair_is_a_conflict_of_its_own(void **unused)
 		assert_int_equal(l.p[i].before, firsts[i]);
 		assert_int_equal(l.p[i].after, d);
 	}
-	/* Of the eight ways to put d before or behind each, four are orders: d's place is first, second, third or last. */
+	/* Of the eight ways to put d before or behind each, four are orders: d's place is first,
+	 * second, third or last. */
 	unsigned orders = 0;
 	for (unsigned ways = 0; ways < 8; ways++) {
 		struct order_pair want[3];
 
 		for (unsigned i = 0; i < 3; i++)
-			want[i] = ways >> i & 1 ? (struct order_pair){d, firsts[i]} : (struct order_pair){firsts[i], d};
+			want[i] = ways >> i & 1 ? (struct order_pair){d, firsts[i]}
+						: (struct order_pair){firsts[i], d};
 		struct err *e = order_with(g, want, 3, &seqs, &n);
 		if (e) {
 			assert_int_equal(e->code, ERR_NOT_FOUND);
@@ -226,18 +233,21 @@ static bool over_both(void *arg, uint64_t at, struct order_accesses *l)
 	return true;
 }
 
-/* As on a GPU whose allocations lie wall to wall: what is found of the second one must not count as the first one's. */
+/* As on a GPU whose allocations lie wall to wall: what is found of the second one must not count as
+ * the first one's. */
 static void test_a_range_over_two_allocations_conflicts_in_both(void **unused)
 {
 	(void)unused;
 	begin();
 	add(cmd_alloc(seq, A + SIZE, SIZE));
-	const uint64_t a = fill(1, A + SIZE, 64), b = fill(1, A + 8, 64), c = f(2, A), d = fill(3, A + SIZE - 8, 8);
+	const uint64_t a = fill(1, A + SIZE, 64), b = fill(1, A + 8, 64), c = f(2, A),
+		       d = fill(3, A + SIZE - 8, 8);
 	struct sbt_reader *r = trace_end(&t);
 	struct order *g = graph_of(r, false);
 	const struct order_source src = {.accesses = over_both};
 	struct pair_list l = {.n = 0};
-	const struct order_options o = {.first = 1, .last = seq, .each = list_pair, .each_arg = &l, .source = &src};
+	const struct order_options o = {
+		.first = 1, .last = seq, .each = list_pair, .each_arg = &l, .source = &src};
 	bool unknown;
 
 	ok(order_conflicts(g, r, &o, &unknown));
@@ -265,7 +275,8 @@ static struct sbt_cmd async(unsigned kind, uint64_t stream)
 	return c;
 }
 
-/* Stream 2 uses memory that stream 1 frees; its next owner's write meets the use only when the free does not wait for that. */
+/* Stream 2 uses memory that stream 1 frees; its next owner's write meets the use only when the free
+ * does not wait for that. */
 static void next_owner(bool waits, uint64_t *use, uint64_t *dead, uint64_t *write)
 {
 	begin();
@@ -306,7 +317,7 @@ static void test_a_late_user_meets_the_next_owner(void **unused)
 	}
 }
 
-/* ---- what the host writes ------------------------------------------------------------------------------------------------------ */
+/* --- what the host writes --- */
 
 #define HOST(seq) ((seq) | ORDER_HOST)
 
@@ -323,10 +334,16 @@ static void test_the_hosts_changes_are_entries(void **unused)
 	add(cmd_sync_end(seq, s));
 	const uint64_t c = from_host(2, B);
 	struct sbt_reader *r = trace_end(&t);
-	const struct order_change changes[] = {{.seq = b, .addr = H, .end = H + 8}, {.seq = b, .addr = H + 16, .end = H + 32},
-		{.seq = c, .addr = H, .end = H + 4}, {.seq = c, .addr = H + 8, .end = H + 16, .by = b}};
+	const struct order_change changes[] = {{.seq = b, .addr = H, .end = H + 8},
+		{.seq = b, .addr = H + 16, .end = H + 32}, {.seq = c, .addr = H, .end = H + 4},
+		{.seq = c, .addr = H + 8, .end = H + 16, .by = b}};
 	struct pair_list l = {.n = 0};
-	const struct order_options o = {.first = 1, .last = seq, .changes = changes, .nchanges = 4, .each = list_pair, .each_arg = &l};
+	const struct order_options o = {.first = 1,
+		.last = seq,
+		.changes = changes,
+		.nchanges = 4,
+		.each = list_pair,
+		.each_arg = &l};
 	struct order *g;
 	uint64_t *seqs;
 	size_t n;
@@ -339,7 +356,8 @@ static void test_the_hosts_changes_are_entries(void **unused)
 	ok(order_flip(g, a, HOST(b), &seqs, &n));
 	assert_true(order_is_legal(g, seqs, n));
 	assert_schedule(seqs, n, HOST(b), a, b, HOST(c), c);
-	ok(order_prefer(g, SBT_NO_ID, true, &seqs, &n)); /* the host waits for a before its second change */
+	ok(order_prefer(
+		g, SBT_NO_ID, true, &seqs, &n)); /* the host waits for a before its second change */
 	assert_schedule(seqs, n, HOST(b), a, HOST(c), b, c);
 	struct err *e = order_flip(g, a, HOST(c), &seqs, &n);
 	assert_non_null(e);
@@ -349,7 +367,8 @@ static void test_the_hosts_changes_are_entries(void **unused)
 	assert_true(order_before(g, HOST(b), b));
 	assert_false(order_before(g, a, HOST(b)));
 	ok(order_conflicts(g, r, &o, &unknown));
-	/* a and the first change, b and the second; parties of the host have the seq of the command behind */
+	/* a and the first change, b and the second; parties of the host have the seq of the command
+	 * behind */
 	assert_int_equal(l.n, 2);
 	assert_int_equal(l.p[0].before, a);
 	assert_int_equal(l.p[0].after, b);
@@ -359,7 +378,8 @@ static void test_the_hosts_changes_are_entries(void **unused)
 	sbt_reader_close(r);
 }
 
-/* The copy carried "before"; the host wrote "later" at H + 2, of which 3 bytes count, and now comes first. */
+/* The copy carried "before"; the host wrote "later" at H + 2, of which 3 bytes count, and now comes
+ * first. */
 static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
 {
 	(void)unused;
@@ -374,7 +394,14 @@ static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
 	piece(b, SBT_MEMORY_HOST, H + 2, "later", 5);
 	struct sbt_reader *r = trace_end(&t), *again;
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = b, .seqs = order, .n = 3, .live = true, .changes = &change, .nchanges = 1},
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST,
+			.last = b,
+			.seqs = order,
+			.n = 3,
+			.live = true,
+			.changes = &change,
+			.nchanges = 1},
 		path, NULL, NULL));
 	ok(sbt_reader_open(&again, path));
 	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
@@ -390,7 +417,8 @@ static void test_a_schedule_has_the_hosts_changes_where_they_are(void **unused)
 	sbt_reader_close(r);
 }
 
-/* What the host wrote before it submitted a command is there for the first, in the new order, of that and all later ones. */
+/* What the host wrote before it submitted a command is there for the first, in the new order, of
+ * that and all later ones. */
 static void test_memory_of_the_host_comes_before_whoever_came_after(void **unused)
 {
 	(void)unused;
@@ -403,7 +431,9 @@ static void test_memory_of_the_host_comes_before_whoever_came_after(void **unuse
 	piece(b, SBT_MEMORY_HOST, H, "new", 3);
 	struct sbt_reader *r = trace_end(&t), *again;
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path, NULL, NULL));
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path,
+		NULL, NULL));
 	ok(sbt_reader_open(&again, path));
 	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
 	assert_int_equal(p.n, 1);
@@ -424,16 +454,20 @@ static void test_poison_is_a_fill(void **unused)
 
 	(void)unused;
 	next_owner(false, &use, &dead, &write);
-	const uint64_t order[] = {FIRST, FIRST + 1, FIRST + 2, dead | ORDER_POISON, use, dead + 1, write};
+	const uint64_t order[] = {
+		FIRST, FIRST + 1, FIRST + 2, dead | ORDER_POISON, use, dead + 1, write};
 	struct sbt_reader *r = trace_end(&t), *again;
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
 	uint64_t *old;
 
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = write, .seqs = order, .n = 7}, path, &old, &n));
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = write, .seqs = order, .n = 7},
+		path, &old, &n));
 	/* a wait (two records) wherever the stream of work changes, and at the end */
-	const uint64_t want[] = {FIRST, FIRST + 1, 0, 0, FIRST + 2, dead, 0, 0, 0, 0, 0, use, dead + 1, 0, 0, write, 0, 0};
+	const uint64_t want[] = {FIRST, FIRST + 1, 0, 0, FIRST + 2, dead, 0, 0, 0, 0, 0, use,
+		dead + 1, 0, 0, write, 0, 0};
 	assert_order(old, n, want, sizeof want / sizeof *want);
 	ok(sbt_reader_open(&again, path));
 	ok(sbt_cursor_open(&cursor, again));
@@ -494,7 +528,8 @@ static void test_stacks_go_along(void **unused)
 	sbt_reader_close(r);
 }
 
-/* A schedule as a trace: commands are numbered anew, what the host had changed comes before whoever came after it. */
+/* A schedule as a trace: commands are numbered anew, what the host had changed comes before whoever
+ * came after it. */
 static void test_a_schedule_is_written_as_a_trace(void **unused)
 {
 	(void)unused;
@@ -507,7 +542,9 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	char path[64];
 
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	ok(order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path, &old, &n));
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path,
+		&old, &n));
 	/* b, wait (two records), a, c, the wait at the end (two) */
 	const uint64_t want[] = {b, 0, 0, a, c, 0, 0};
 	assert_order(old, n, want, 7);
@@ -518,10 +555,14 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	assert_int_equal(first, FIRST);
 	assert_int_equal(last, FIRST + 6);
 	sbt_reader_close(again);
-	struct err *e = order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = twice, .n = 3}, path, NULL, NULL);
+	struct err *e = order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = c, .seqs = twice, .n = 3}, path,
+		NULL, NULL);
 	assert_non_null(e);
 	err_free(e);
-	e = order_rewrite(r, &(struct order_schedule){.first = FIRST, .last = c, .seqs = alien, .n = 3}, path, NULL, NULL);
+	e = order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = c, .seqs = alien, .n = 3}, path,
+		NULL, NULL);
 	assert_non_null(e);
 	err_free(e);
 	unlink(path);
@@ -575,7 +616,8 @@ static void test_schedules_of_any_trace_are_legal(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along), cmocka_unit_test(test_starts_decide_where_there_is_a_choice),
+		cmocka_unit_test(test_flipping_a_pair_takes_what_it_needs_along),
+		cmocka_unit_test(test_starts_decide_where_there_is_a_choice),
 		cmocka_unit_test(test_a_wait_for_a_value_orders_backwards),
 		cmocka_unit_test(test_every_pair_is_a_conflict_of_its_own),
 		cmocka_unit_test(test_conflicts_are_neither_ordered_nor_of_other_memory),

@@ -7,7 +7,7 @@
 #include "order/in-flight.h"
 #include "order/races/polls.h"
 
-/* ---- order ------------------------------------------------------------------------------------------------------------------ */
+/* --- order --- */
 
 static uint64_t value(uint64_t stream, bool wait, uint64_t v)
 {
@@ -114,8 +114,10 @@ static void test_what_a_fill_wrote_is_known(void **unused)
 	}
 }
 
-/* A word is set, or set back, by a copy. *ret_read: what stands behind the wait; a fill of the producer's is in front of what sets the word. */
-static struct order *flag_by_copy(bool from_host, uint64_t dst, uint32_t in_front, uint64_t *ret_fill, uint64_t *ret_read)
+/* A word is set, or set back, by a copy. *ret_read: what stands behind the wait; a fill of the
+ * producer's is in front of what sets the word. */
+static struct order *flag_by_copy(
+	bool from_host, uint64_t dst, uint32_t in_front, uint64_t *ret_fill, uint64_t *ret_read)
 {
 	begin();
 	struct sbt_cmd zero = cmd_fill(seq, 1, B, 4);
@@ -126,7 +128,8 @@ static struct order *flag_by_copy(bool from_host, uint64_t dst, uint32_t in_fron
 	value(2, true, 1);
 	*ret_read = fill(2, A, 16);
 	*ret_fill = fill(1, A, 16);
-	struct sbt_cmd c = cmd_copy(seq, 1, from_host ? SBT_COPY_H2D : SBT_COPY_D2D, dst, from_host ? 0x7f0000000000 : A + 64, 4, !from_host);
+	struct sbt_cmd c = cmd_copy(seq, 1, from_host ? SBT_COPY_H2D : SBT_COPY_D2D, dst,
+		from_host ? 0x7f0000000000 : A + 64, 4, !from_host);
 
 	c.u.copy.pageable = from_host;
 	if (from_host)
@@ -143,16 +146,16 @@ static void test_a_flag_that_a_copy_sets(void **unused)
 		uint32_t in_front;
 		bool ordered;
 	} rows[] = {
-		{true, B, 0, true},
-		{false, B, 0, true},	   /* nothing else can have */
-		{false, B + 8, 0, false},  /* the host, or nobody */
-		{false, B, 1, false},	   /* it was there already */
+		{true, B, 0, true}, {false, B, 0, true}, /* nothing else can have */
+		{false, B + 8, 0, false},		 /* the host, or nobody */
+		{false, B, 1, false},			 /* it was there already */
 	};
 	uint64_t a, c;
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct order *g = flag_by_copy(rows[i].from_host, rows[i].dst, rows[i].in_front, &a, &c);
+		struct order *g =
+			flag_by_copy(rows[i].from_host, rows[i].dst, rows[i].in_front, &a, &c);
 
 		assert_int_equal(order_before(g, a, c), rows[i].ordered);
 		graph_over(g);
@@ -298,7 +301,8 @@ static void test_the_default_stream_is_a_barrier_for_blocking_ones(void **unused
 {
 	(void)unused;
 	begin();
-	const uint64_t a3 = fill(3, A, 16), a1 = fill(1, A, 16), d = fill(0, A, 16), b4 = fill(4, A, 16), b1 = fill(1, A, 16);
+	const uint64_t a3 = fill(3, A, 16), a1 = fill(1, A, 16), d = fill(0, A, 16),
+		       b4 = fill(4, A, 16), b1 = fill(1, A, 16);
 	struct order *g = graph_made(false);
 
 	assert_true(order_before(g, a3, d));
@@ -381,7 +385,8 @@ static void test_a_synchronous_copy_to_the_host_is_a_wait(void **unused)
 	const uint64_t copy = add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 16, false));
 	const uint64_t b = fill(2, A, 16);
 
-	add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A, 16, false)); /* the host does not wait for this one */
+	add(cmd_copy(
+		seq, 2, SBT_COPY_D2D, B, A, 16, false)); /* the host does not wait for this one */
 	const uint64_t c = fill(1, A, 16);
 	struct order *g = graph_made(false);
 
@@ -414,7 +419,7 @@ static void test_threads_apart_are_not_ordered_by_their_calls(void **unused)
 	sbt_reader_close(r);
 }
 
-/* ---- races --------------------------------------------------------------------------------------------------------------------- */
+/* --- races --- */
 
 static void test_two_writes_without_an_edge_race(void **unused)
 {
@@ -431,7 +436,8 @@ static void test_two_writes_without_an_edge_race(void **unused)
 	assert_int_equal(x.r[0].size, 32);
 	assert_int_equal(x.r[0].alloc, A);
 	order_race_cure(&cure, &x.r[0]);
-	assert_string_equal(buf_cstr(&cure), "cuStreamWaitEvent on stream 2 before #14, for an event recorded on stream 1 after #13");
+	assert_string_equal(buf_cstr(&cure),
+		"cuStreamWaitEvent on stream 2 before #14, for an event recorded on stream 1 after #13");
 	buf_free(&cure);
 	races_over(&x);
 }
@@ -486,7 +492,8 @@ static void test_a_kernel_known_by_its_arguments_is_possible_only(void **unused)
 {
 	(void)unused;
 	begin();
-	const uint64_t a = f(1, A + 8), b = add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 512, 64, true));
+	const uint64_t a = f(1, A + 8),
+		       b = add(cmd_copy(seq, 2, SBT_COPY_D2D, B, A + 512, 64, true));
 	struct order_races x = races_found();
 
 	assert_int_equal(x.n, 1);
@@ -647,7 +654,11 @@ static void test_the_host_changes_memory_that_is_still_being_copied(void **unuse
 	(void)unused;
 	begin();
 	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
-	const struct sbt_memory m = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = H + 64, .size = 64, .module = SBT_NO_ID};
+	const struct sbt_memory m = {.seq = seq,
+		.role = SBT_MEMORY_HOST,
+		.addr = H + 64,
+		.size = 64,
+		.module = SBT_NO_ID};
 	uint32_t id;
 
 	ok(sbt_writer_memory(t.w, &m, &id));
@@ -655,7 +666,8 @@ static void test_the_host_changes_memory_that_is_still_being_copied(void **unuse
 	const uint64_t s = add(cmd_sync_ctx(seq));
 
 	add(cmd_sync_end(seq, s));
-	const struct sbt_memory fine = {.seq = seq, .role = SBT_MEMORY_HOST, .addr = H, .size = 64, .module = SBT_NO_ID};
+	const struct sbt_memory fine = {
+		.seq = seq, .role = SBT_MEMORY_HOST, .addr = H, .size = 64, .module = SBT_NO_ID};
 
 	ok(sbt_writer_memory(t.w, &fine, &id));
 	add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
@@ -733,7 +745,8 @@ static void test_what_changed_in_a_page_is_known_by_its_words(void **unused)
 	}
 }
 
-/* The host does not wait for a copy into H; the next launch finds H changed: by that copy, most likely. */
+/* The host does not wait for a copy into H; the next launch finds H changed: by that copy, most
+ * likely. */
 static void test_a_change_may_be_a_copys_own(void **unused)
 {
 	(void)unused;
@@ -751,7 +764,8 @@ static void test_a_change_may_be_a_copys_own(void **unused)
 	races_over(&x);
 }
 
-/* The copy was waited for before the comparison of #launch: what changes after that is the host's, and the copy on stream 2 still reads. */
+/* The copy was waited for before the comparison of #launch: what changes after that is the host's,
+ * and the copy on stream 2 still reads. */
 static void test_what_was_waited_for_explains_no_later_change(void **unused)
 {
 	(void)unused;
@@ -802,9 +816,10 @@ static void test_what_a_kernel_writes_is_not_the_hosts(void **unused)
 	sbt_reader_close(r);
 }
 
-/* ---- nodes of a graph --------------------------------------------------------------------------------------------------------- */
+/* --- nodes of a graph --- */
 
-static void node(uint64_t number, enum sbt_node type, struct sbt_cmd what, const uint32_t *deps, size_t ndeps)
+static void node(uint64_t number, enum sbt_node type, struct sbt_cmd what, const uint32_t *deps,
+	size_t ndeps)
 {
 	what.flags |= SBT_F_GRAPH; /* as it is recorded: it went into the graph */
 	const size_t n = sbt_pack_size(&what);
@@ -812,13 +827,15 @@ static void node(uint64_t number, enum sbt_node type, struct sbt_cmd what, const
 	struct sbt_cmd c;
 
 	sbt_pack(packed, &what);
-	c = cmd_graph_node(seq, 0, number, type, type == SBT_NODE_KERNEL ? 0 : SBT_NO_ID, packed, n);
+	c = cmd_graph_node(
+		seq, 0, number, type, type == SBT_NODE_KERNEL ? 0 : SBT_NO_ID, packed, n);
 	c.u.graph_node.deps = (struct sbt_blob){deps, ndeps * sizeof *deps};
 	add(c);
 	free(packed);
 }
 
-/* 10 fills A; 11, after it, copies A to B; 12 runs f(B) and 13 fills the first half of B, both after 10 only. Then it is launched twice. */
+/* 10 fills A; 11, after it, copies A to B; 12 runs f(B) and 13 fills the first half of B, both
+ * after 10 only. Then it is launched twice. */
 static uint64_t the_graph(void)
 {
 	static const uint32_t ten = 10;
@@ -840,7 +857,8 @@ static uint64_t the_graph(void)
 	return add(cmd_graph_launch(seq, 1, 1)) - 1;
 }
 
-static void is_pair(const struct order_race *r, uint64_t at, uint32_t a, uint32_t b, enum order_tier tier)
+static void is_pair(
+	const struct order_race *r, uint64_t at, uint32_t a, uint32_t b, enum order_tier tier)
 {
 	assert_int_equal(r->a.seq, at);
 	assert_int_equal(r->b.seq, at);
@@ -862,13 +880,15 @@ static void test_nodes_without_a_path_race(void **unused)
 	assert_int_equal(x.r[0].size, SIZE / 2);
 	assert_int_equal(x.r[0].a.kind, SBT_COPY);
 	assert_int_equal(x.r[0].b.kind, SBT_FILL);
-	assert_true(x.r[1].tier == ORDER_LIKELY && x.r[2].tier == ORDER_LIKELY); /* f(B): with both */
+	assert_true(
+		x.r[1].tier == ORDER_LIKELY && x.r[2].tier == ORDER_LIKELY); /* f(B): with both */
 	assert_true(x.r[1].a.kernel == 0 || x.r[1].b.kernel == 0);
 	races_over(&x);
 }
 
 /* 1 and 2 run f(B), 2 behind a programmatic edge; 3 behind 2 by a full one. */
-/* A node that no command kind describes may be one that allocates: the graph's memory may lie where other memory was freed. */
+/* A node that no command kind describes may be one that allocates: the graph's memory may lie where
+ * other memory was freed. */
 static void test_a_graph_that_allocates_where_memory_was_freed(void **unused)
 {
 	(void)unused;
@@ -953,8 +973,9 @@ static bool knows_graph(void *arg, uint64_t at, struct order_accesses *l)
 	return true;
 }
 
-/* Only f was given B and nobody else reads it, so f reads the 16 bytes: that races with the copy, and not with the fill of the other half.
- * Whether it writes nobody knows, since others write all of B. */
+/* Only f was given B and nobody else reads it, so f reads the 16 bytes: that races with the copy,
+ * and not with the fill of the other half. Whether it writes nobody knows, since others write all
+ * of B. */
 static void test_what_only_one_node_can_have_done(void **unused)
 {
 	(void)unused;
@@ -1005,8 +1026,8 @@ static void test_very_many_rows_are_one_range(void **unused)
 	static const struct {
 		uint64_t height, depth;
 		bool one;
-	} how[] = {{2, 3, false}, {65536, 1, false}, {65537, 1, true}, {256, 256, false}, {256, 257, true},
-		{3, 65535, true}};
+	} how[] = {{2, 3, false}, {65536, 1, false}, {65537, 1, true}, {256, 256, false},
+		{256, 257, true}, {3, 65535, true}};
 	struct order_accesses l = {.n = 0};
 	struct state *s = state_new();
 
@@ -1026,21 +1047,23 @@ static void test_very_many_rows_are_one_range(void **unused)
 		assert_int_equal(l.n, how[i].one ? 2 : 2 * rows);
 		for (size_t k = 0; k < l.n; k++) {
 			assert_int_equal(l.a[k].how == ORDER_MAYBE, how[i].one);
-			assert_int_equal(l.a[k].end - l.a[k].addr, how[i].one ? 32 * rows - 16 : 16);
+			assert_int_equal(
+				l.a[k].end - l.a[k].addr, how[i].one ? 32 * rows - 16 : 16);
 		}
 	}
 	free(l.a);
 	state_free(s);
 }
 
-/* ---- copies that nobody can have read in time ---------------------------------------------------------------------------------- */
+/* --- copies that nobody can have read in time --- */
 
 static uint64_t to_host(uint64_t stream)
 {
 	return add(cmd_copy(seq, stream, SBT_COPY_D2H, H, A, 256, true));
 }
 
-static void assert_unread(const struct order_race *r, enum order_unread why, uint64_t copy, uint64_t by)
+static void assert_unread(
+	const struct order_race *r, enum order_unread why, uint64_t copy, uint64_t by)
 {
 	assert_int_equal(r->unread, why);
 	assert_int_equal(r->tier, ORDER_POSSIBLE);
@@ -1119,7 +1142,8 @@ static void test_a_copy_is_freed_or_left_before_anybody_waited(void **unused)
 	sbt_reader_close(r);
 }
 
-/* What somebody found out about the host's writes goes before what can be told from the recording. */
+/* What somebody found out about the host's writes goes before what can be told from the recording.
+ */
 static bool knows_all(void *arg, uint64_t at)
 {
 	(void)arg;
@@ -1145,7 +1169,10 @@ static void test_what_the_host_wrote_can_be_known(void **unused)
 	const uint64_t b = f(2, B);
 	struct sbt_reader *r = trace_end(&t);
 	const struct order_change its = {.seq = b, .addr = H + 8, .end = H + 16};
-	struct order_source src = {.accesses = knows_no_kernel, .knows_host = knows_all, .changes = &its, .nchanges = 1};
+	struct order_source src = {.accesses = knows_no_kernel,
+		.knows_host = knows_all,
+		.changes = &its,
+		.nchanges = 1};
 	const struct order_options o = {.first = 1, .last = seq, .source = &src};
 	struct order_races x;
 
@@ -1164,7 +1191,8 @@ static void test_what_the_host_wrote_can_be_known(void **unused)
 	sbt_reader_close(r);
 }
 
-/* CUDA driver API, "API synchronization behavior": such a copy may return before its bytes have arrived. */
+/* CUDA driver API, "API synchronization behavior": such a copy may return before its bytes have
+ * arrived. */
 static void test_a_pageable_copy_returns_before_it_has_arrived(void **unused)
 {
 	static const struct {
@@ -1172,13 +1200,16 @@ static void test_a_pageable_copy_returns_before_it_has_arrived(void **unused)
 		bool strict, returned;
 		enum order_tier tier;
 		enum order_staged staged;
-	} rows[] = {{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL}, {65536, true, true, ORDER_CERTAIN, ORDER_STAGED_SMALL},
-		{65537, false, true, ORDER_CERTAIN, ORDER_STAGED}, {65536, false, false, ORDER_CERTAIN, ORDER_NOT_STAGED}};
+	} rows[] = {{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL},
+		{65536, true, true, ORDER_CERTAIN, ORDER_STAGED_SMALL},
+		{65537, false, true, ORDER_CERTAIN, ORDER_STAGED},
+		{65536, false, false, ORDER_CERTAIN, ORDER_NOT_STAGED}};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		begin();
-		struct sbt_cmd c = cmd_copy(seq, 1, SBT_COPY_H2D, A, 0x7f0000000000, rows[i].size, false);
+		struct sbt_cmd c =
+			cmd_copy(seq, 1, SBT_COPY_H2D, A, 0x7f0000000000, rows[i].size, false);
 
 		c.u.copy.pageable = 1;
 		c.u.copy.async = !rows[i].returned;
@@ -1237,13 +1268,15 @@ static void test_a_copy_is_in_flight_until_a_wait_for_it_returned(void **unused)
 	sbt_reader_close(r);
 }
 
-/* A stream waits for a value that is written later; whoever waits for that stream knows that the write, and what is before it, has happened. */
+/* A stream waits for a value that is written later; whoever waits for that stream knows that the
+ * write, and what is before it, has happened. */
 static void test_a_wait_for_a_value_tells_what_is_over(void **unused)
 {
 	(void)unused;
 	begin();
 	value(2, true, 1);
-	const uint64_t held = to_host(2), before = f(3, B), copy = add(cmd_copy(seq, 1, SBT_COPY_D2H, H + 64, A, 16, true));
+	const uint64_t held = to_host(2), before = f(3, B),
+		       copy = add(cmd_copy(seq, 1, SBT_COPY_D2H, H + 64, A, 16, true));
 	value(1, false, 1);
 	const uint64_t s = add(cmd_sync_stream(seq, 2));
 	add(cmd_sync_end(seq, s));
@@ -1276,7 +1309,8 @@ static void test_a_later_copy_of_another_thread_may_run_during_the_look(void **u
 	c.thread = 2;
 	const uint64_t copy = add(c);
 
-	add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 16, true)); /* of the thread that looked: its look is over */
+	add(cmd_copy(seq, 1, SBT_COPY_D2H, H, A, 16,
+		true)); /* of the thread that looked: its look is over */
 	struct sbt_reader *r = trace_end(&t);
 	struct buf found = flights_at(r, look);
 	struct order_change x;
@@ -1368,7 +1402,9 @@ static void test_no_suspect_is_overlooked(void **unused)
 			ok(sbt_cursor_next(cursor, &c));
 			if (!c)
 				break;
-			if (!order_item(g, c->seq, &it) || (c->kind != SBT_LAUNCH && c->kind != SBT_COPY && c->kind != SBT_FILL && c->kind != SBT_GRAPH_LAUNCH))
+			if (!order_item(g, c->seq, &it) ||
+				(c->kind != SBT_LAUNCH && c->kind != SBT_COPY &&
+					c->kind != SBT_FILL && c->kind != SBT_GRAPH_LAUNCH))
 				continue;
 			touching[n++] = c->seq;
 			if (c->kind == SBT_LAUNCH)
@@ -1376,7 +1412,9 @@ static void test_no_suspect_is_overlooked(void **unused)
 		}
 		for (size_t i = 0; i < launches; i++)
 			for (size_t k = 0; k < n; k++)
-				if (launch[i] != touching[k] && !order_before(g, launch[i], touching[k]) && !order_before(g, touching[k], launch[i]))
+				if (launch[i] != touching[k] &&
+					!order_before(g, launch[i], touching[k]) &&
+					!order_before(g, touching[k], launch[i]))
 					assert_true(is_suspect(&x, launch[i]));
 		sbt_cursor_close(cursor);
 		order_close(g);
@@ -1385,22 +1423,30 @@ static void test_no_suspect_is_overlooked(void **unused)
 	}
 }
 
-/* PTX ISA 9.0, 8.3: strong operations; of the block's own memory they are no flag of somebody else's. */
+/* PTX ISA 9.0, 8.3: strong operations; of the block's own memory they are no flag of somebody
+ * else's. */
 static void test_which_kernels_poll(void **unused)
 {
 	static const struct {
 		const char *line;
 		bool polls;
-	} rows[] = {{"ld.volatile.global.u32 %r1, [%rd1];", true}, {"ld.acquire.sys.global.u32 %r1, [%rd1];", true}, {"ld.relaxed.sys.u32 %r1, [%rd1];", true},
-		{"atom.global.add.u32 %r1, [%rd1], 0;", true}, {"ld.global.u32 %r1, [%rd1];", false}, {"ld.volatile.shared.u32 %r1, [%r2];", false},
-		{"st.volatile.global.u32 [%rd1], %r1;", false}, {"atom.shared.add.u32 %r1, [%r2], 1;", false}, {"call.uni other, ();", true}};
+	} rows[] = {{"ld.volatile.global.u32 %r1, [%rd1];", true},
+		{"ld.acquire.sys.global.u32 %r1, [%rd1];", true},
+		{"ld.relaxed.sys.u32 %r1, [%rd1];", true},
+		{"atom.global.add.u32 %r1, [%rd1], 0;", true},
+		{"ld.global.u32 %r1, [%rd1];", false},
+		{"ld.volatile.shared.u32 %r1, [%r2];", false},
+		{"st.volatile.global.u32 [%rd1], %r1;", false},
+		{"atom.shared.add.u32 %r1, [%r2], 1;", false}, {"call.uni other, ();", true}};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		char text[512];
 
-		snprintf(text, sizeof text, ".visible .func other()\n{\n ld.volatile.u32 %%r1, [%%rd1];\n}\n.visible .entry k_long(.param .u64 p)\n{\n"
-			"ld.acquire.gpu.u32 %%r1, [%%rd1];\n}\n.visible .entry k(.param .u64 p)\n{\n\t%s\n\tret;\n}\n", rows[i].line);
+		snprintf(text, sizeof text,
+			".visible .func other()\n{\n ld.volatile.u32 %%r1, [%%rd1];\n}\n.visible .entry k_long(.param .u64 p)\n{\n"
+			"ld.acquire.gpu.u32 %%r1, [%%rd1];\n}\n.visible .entry k(.param .u64 p)\n{\n\t%s\n\tret;\n}\n",
+			rows[i].line);
 		if (polls_text(text, strlen(text), "k") != rows[i].polls)
 			fail_msg("%s", rows[i].line);
 		assert_false(polls_text(text, strlen(text), "none"));
@@ -1410,8 +1456,8 @@ static void test_which_kernels_poll(void **unused)
 /* A launch polls when its kernel does, a graph launch when one of its kernels does. */
 static void test_which_launches_poll(void **unused)
 {
-	static const char *const loads[] = {"ld.global.u32 %r1, [%rd1];",
-		"ld.acquire.sys.global.u32 %r1, [%rd1];"};
+	static const char *const loads[] = {
+		"ld.global.u32 %r1, [%rd1];", "ld.acquire.sys.global.u32 %r1, [%rd1];"};
 
 	(void)unused;
 	for (unsigned polls = 0; polls < 2; polls++) {
@@ -1423,8 +1469,8 @@ static void test_which_launches_poll(void **unused)
 		bool yes;
 
 		begin();
-		snprintf(text, sizeof text, ".visible .entry f(.param .u64 p)\n{\n\t%s\n\tret;\n}\n",
-			loads[polls]);
+		snprintf(text, sizeof text,
+			".visible .entry f(.param .u64 p)\n{\n\t%s\n\tret;\n}\n", loads[polls]);
 		ok(sbt_writer_code(t.w, text, strlen(text), CODE_PTX, &hash));
 		the_graph();
 		struct sbt_reader *r = trace_end(&t);
@@ -1459,7 +1505,8 @@ static void test_any_trace_can_be_judged(void **unused)
 		ok(order_open(&g, r, &o));
 		/* Every race is between commands that the graph does not order either way. */
 		for (size_t i = 0; i < x.n; i++)
-			if (x.r[i].a.stream != SBT_NO_ID && x.r[i].b.stream != SBT_NO_ID && x.r[i].a.how != ORDER_DEATH)
+			if (x.r[i].a.stream != SBT_NO_ID && x.r[i].b.stream != SBT_NO_ID &&
+				x.r[i].a.how != ORDER_DEATH)
 				assert_false(order_before(g, x.r[i].a.seq, x.r[i].b.seq));
 		for (size_t i = 0; order_item_at(g, i, &it); i++)
 			assert_false(order_before(g, it.seq, it.seq));

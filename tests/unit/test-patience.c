@@ -25,7 +25,8 @@ static void what_counts(void **state)
 	assert_int_equal(patience_charge(S, 8 * S, 2 * S), S);
 	/* at work, beside 20 others on two processors: what it got */
 	assert_int_equal(patience_charge(S, 195 * MS, 2 * S), 195 * MS);
-	/* one that wakes up now and then, and hangs otherwise, may be one that is starved: a tenth */
+	/* one that wakes up now and then, and hangs otherwise, may be one that is starved: a tenth
+	 */
 	assert_int_equal(patience_charge(S, 95 * MS, 2 * S), 100 * MS);
 	assert_int_equal(patience_charge(S, 20 * MS, 2 * S), 100 * MS);
 	/* stopped for an hour, or nobody looked for an hour: two seconds of it */
@@ -33,7 +34,8 @@ static void what_counts(void **state)
 	assert_int_equal(patience_charge(3600 * S, 3600 * S, 2 * S), 2 * S);
 }
 
-/* A hundred seconds of a machine on which it gets a tenth are ten; that it is over is found in the end. */
+/* A hundred seconds of a machine on which it gets a tenth are ten; that it is over is found in the
+ * end. */
 static void a_busy_machine(void **state)
 {
 	uint64_t spent = 0;
@@ -73,7 +75,8 @@ static void it_ends(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_counts), cmocka_unit_test(a_busy_machine), cmocka_unit_test(it_ends)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_counts),
+		cmocka_unit_test(a_busy_machine), cmocka_unit_test(it_ends)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,8 @@ static void expect_body(const char *text, const char *kernel, const char *want)
 
 static void bodies(void **state)
 {
-	static const char two[] = ".visible .entry aa(.param .u64 p)\n{ ret; }\n.entry a\n(\n)\n.maxntid 1\n{ { x; } y; }\n";
+	static const char two[] =
+		".visible .entry aa(.param .u64 p)\n{ ret; }\n.entry a\n(\n)\n.maxntid 1\n{ { x; } y; }\n";
 
 	expect_body(two, "aa", " ret; ");
 	expect_body(two, "a", " { x; } y; ");
@@ -45,7 +46,8 @@ static void bodies(void **state)
 static void comments(void **state)
 {
 	expect_body("// .entry a() { no; }\n.entry a() { x; }", "a", " x; ");
-	expect_body("/* .entry a() { no; } */ .entry /* b */ a() /* { */ { x; // }\n}", "a", " x; // }\n");
+	expect_body("/* .entry a() { no; } */ .entry /* b */ a() /* { */ { x; // }\n}", "a",
+		" x; // }\n");
 	expect_body("/* .entry a() { no; }", "a", NULL);
 	expect_body("/ /* */ .entry a() { x; /* } */ }", "a", " x; /* } */ ");
 }
@@ -70,7 +72,8 @@ static void words(void **state)
 /* Cut off anywhere, in memory that ends there (the sanitizers watch). */
 static void cut_off(void **state)
 {
-	static const char whole[] = "/* c */ .entry a(.param .b8 x[4]) // d\n{ call free; /* e */ }";
+	static const char whole[] =
+		"/* c */ .entry a(.param .b8 x[4]) // d\n{ call free; /* e */ }";
 
 	for (size_t n = 0; n < sizeof whole; n++) {
 		char *copy = malloc(n ? n : 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses that are elsewhere: words of memory translated, places that say different things of one function, and where a cubin's variables
- * begin with functions' addresses. The cubin is written out here byte by byte, as the ELF specification has it.
+ * Addresses that are elsewhere: words of memory translated, places that say different things of one
+ * function, and where a cubin's variables begin with functions' addresses. The cubin is written out
+ * here byte by byte, as the ELF specification has it.
  */
 #include <elf.h>
 #include <setjmp.h>
@@ -23,12 +24,12 @@ static void ranges_move_words(void **state)
 
 	(void)state;
 	address_map_add(&m, 0x7000, 0x100, 0x9000);
-	address_map_add(&m, 0x5000, 8, 0x5000); /* stays */
-	address_map_add(&m, 0x8000, 0, 0x1000); /* nothing */
+	address_map_add(&m, 0x5000, 8, 0x5000);		/* stays */
+	address_map_add(&m, 0x8000, 0, 0x1000);		/* nothing */
 	address_map_add(&m, UINT64_MAX - 3, 8, 0x1000); /* wraps */
 	address_map_add(&m, 0x4000, 1, 0x6000);
 	address_map_add(&m, 0x7080, 0x100, 0xa000); /* overlaps */
-	address_map_add(&m, 0x7000, 1, 0xb000); /* the longer stays */
+	address_map_add(&m, 0x7000, 1, 0xb000);	    /* the longer stays */
 	address_map_end(&m);
 	assert_int_equal(m.n, 2);
 	assert_false(address_map_find(&m, 0x3fff, &to));
@@ -113,7 +114,7 @@ static void places_that_disagree(void **state)
 	assert_int_equal(address_pairs_agree(NULL, 0), 0);
 }
 
-/* ---- a cubin --------------------------------------------------------------------------------------------------------------- */
+/* --- a cubin --- */
 
 enum { NAMES = 1, TEXT, INIT, SYMBOLS, RELOCATIONS, SECTIONS };
 
@@ -131,28 +132,47 @@ static const char names[80] = "\0.nv.global.init\0table\0chosen\0add\0.text.add\
 
 static struct cubin make(void)
 {
-	struct cubin c = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB}, .e_shoff = offsetof(struct cubin, s),
-				     .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = NAMES}};
+	struct cubin c = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+				  .e_shoff = offsetof(struct cubin, s),
+				  .e_shentsize = sizeof(Elf64_Shdr),
+				  .e_shnum = SECTIONS,
+				  .e_shstrndx = NAMES}};
 
 	memcpy(c.names, names, sizeof names);
-	c.s[NAMES] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = offsetof(struct cubin, names), .sh_size = sizeof c.names};
+	c.s[NAMES] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+		.sh_offset = offsetof(struct cubin, names),
+		.sh_size = sizeof c.names};
 	c.s[TEXT] = (Elf64_Shdr){.sh_name = NAME_OF(".text.add"), .sh_type = SHT_PROGBITS};
-	c.s[INIT] = (Elf64_Shdr){.sh_name = NAME_OF(".nv.global.init"), .sh_type = SHT_PROGBITS, .sh_offset = offsetof(struct cubin, init),
+	c.s[INIT] = (Elf64_Shdr){.sh_name = NAME_OF(".nv.global.init"),
+		.sh_type = SHT_PROGBITS,
+		.sh_offset = offsetof(struct cubin, init),
 		.sh_size = sizeof c.init};
-	c.s[SYMBOLS] = (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_offset = offsetof(struct cubin, symbols), .sh_size = sizeof c.symbols,
-		.sh_link = NAMES, .sh_entsize = sizeof(Elf64_Sym)};
-	c.s[RELOCATIONS] = (Elf64_Shdr){.sh_type = SHT_RELA, .sh_offset = offsetof(struct cubin, rela), .sh_size = sizeof c.rela,
-		.sh_link = SYMBOLS, .sh_info = INIT, .sh_entsize = sizeof(Elf64_Rela)};
+	c.s[SYMBOLS] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+		.sh_offset = offsetof(struct cubin, symbols),
+		.sh_size = sizeof c.symbols,
+		.sh_link = NAMES,
+		.sh_entsize = sizeof(Elf64_Sym)};
+	c.s[RELOCATIONS] = (Elf64_Shdr){.sh_type = SHT_RELA,
+		.sh_offset = offsetof(struct cubin, rela),
+		.sh_size = sizeof c.rela,
+		.sh_link = SYMBOLS,
+		.sh_info = INIT,
+		.sh_entsize = sizeof(Elf64_Rela)};
 	/* Not in the order of their places. */
-	c.symbols[1] = (Elf64_Sym){NAME_OF("table"), ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, INIT, 16, 24};
-	c.symbols[2] = (Elf64_Sym){NAME_OF("chosen"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, INIT, 0, 8};
-	c.symbols[3] = (Elf64_Sym){NAME_OF("add"), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, TEXT, 0, 256};
-	c.symbols[4] = (Elf64_Sym){NAME_OF("numbers"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, INIT, 8, 8};
+	c.symbols[1] = (Elf64_Sym){
+		NAME_OF("table"), ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, INIT, 16, 24};
+	c.symbols[2] = (Elf64_Sym){
+		NAME_OF("chosen"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, INIT, 0, 8};
+	c.symbols[3] =
+		(Elf64_Sym){NAME_OF("add"), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, TEXT, 0, 256};
+	c.symbols[4] = (Elf64_Sym){
+		NAME_OF("numbers"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, INIT, 8, 8};
 	c.rela[0] = (Elf64_Rela){16 + 16, ELF64_R_INFO(3ull, 2), 0};
 	c.rela[1] = (Elf64_Rela){0, ELF64_R_INFO(3ull, 2), 0};
-	c.rela[2] = (Elf64_Rela){8, ELF64_R_INFO(4ull, 4), 0};  /* of data */
+	c.rela[2] = (Elf64_Rela){8, ELF64_R_INFO(4ull, 4), 0};	/* of data */
 	c.rela[3] = (Elf64_Rela){40, ELF64_R_INFO(3ull, 2), 0}; /* in no variable */
-	c.rela[4] = (Elf64_Rela){16 + 20, ELF64_R_INFO(3ull, 2), 0}; /* not all of it in the variable */
+	c.rela[4] =
+		(Elf64_Rela){16 + 20, ELF64_R_INFO(3ull, 2), 0}; /* not all of it in the variable */
 	return c;
 }
 
@@ -182,7 +202,8 @@ static void cells_of_a_cubin(void **state)
 	assert_int_equal(t.n, 2);
 }
 
-/* Cut off and altered anywhere: it ends, and reads nothing that is not there (which sanitizers see). */
+/* Cut off and altered anywhere: it ends, and reads nothing that is not there (which sanitizers
+ * see). */
 static void damaged_cubins(void **state)
 {
 	const struct cubin good = make();
@@ -202,14 +223,16 @@ static void damaged_cubins(void **state)
 
 		*p = good;
 		for (unsigned k = 0; k < 4; k++)
-			((uint8_t *)p)[(size_t)random() % sizeof *p] = random() & 1 ? 0xff : (uint8_t)random();
+			((uint8_t *)p)[(size_t)random() % sizeof *p] =
+				random() & 1 ? 0xff : (uint8_t)random();
 		t = (struct told){0};
 		(void)cubin_cells(p, sizeof *p, tell, &t);
 		free(p);
 	}
 }
 
-/* Tables of virtual functions: as many variables as a cubin has, each with a word, in the order of their symbols. */
+/* Tables of virtual functions: as many variables as a cubin has, each with a word, in the order of
+ * their symbols. */
 static void many_variables(void **state)
 {
 	enum { N = 30000 };
@@ -228,7 +251,8 @@ static void many_variables(void **state)
 	m->c.s[RELOCATIONS].sh_size = sizeof m->rela;
 	m->symbols[N] = m->c.symbols[3];
 	for (uint64_t i = 0; i < N; i++) {
-		m->symbols[i] = (Elf64_Sym){NAME_OF("table"), ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, INIT, 8 * i, 8};
+		m->symbols[i] = (Elf64_Sym){
+			NAME_OF("table"), ELF64_ST_INFO(STB_LOCAL, STT_OBJECT), 0, INIT, 8 * i, 8};
 		m->rela[i] = (Elf64_Rela){8 * i, ELF64_R_INFO((uint64_t)N, 2), 0};
 	}
 	assert_true(cubin_cells(m, sizeof *m, tell, &t));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces made to break the process that executes them: a copy whose extent is checked and whose rows are not, sizes at which sums wrap, ids
- * that are cut to 32 bits. Under replay, check and explore each ends with a sentence that names the command, and with an exit status of
- * tsdb's own. The trace is that of replayer-trace.h with the attack at its end.
+ * Traces made to break the process that executes them: a copy whose extent is checked and whose
+ * rows are not, sizes at which sums wrap, ids that are cut to 32 bits. Under replay, check and
+ * explore each ends with a sentence that names the command, and with an exit status of tsdb's own.
+ * The trace is that of replayer-trace.h with the attack at its end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 #include "replayer-trace.h"
 
-/* ---- running ---------------------------------------------------------------------------------------------------------------- */
+/* --- running --- */
 
 /* What `tsdb TOOL trace` prints, and its exit status; 128 and above: a signal. */
 static int run_tool(const char *tool, char *text, size_t n)
@@ -25,11 +26,13 @@ static int run_tool(const char *tool, char *text, size_t n)
 	char line[4096];
 	size_t got = 0;
 
-	snprintf(line, sizeof line, "exec %s/tsdb --gpu soft %s %s 2>&1 </dev/null", build ? build : ".", tool, trace_path);
+	snprintf(line, sizeof line, "exec %s/tsdb --gpu soft %s %s 2>&1 </dev/null",
+		build ? build : ".", tool, trace_path);
 	FILE *f = popen(line, "r");
 
 	assert_non_null(f);
-	for (size_t more_bytes; got < n - 1 && (more_bytes = fread(text + got, 1, n - 1 - got, f)) > 0;)
+	for (size_t more_bytes;
+		got < n - 1 && (more_bytes = fread(text + got, 1, n - 1 - got, f)) > 0;)
 		got += more_bytes;
 	text[got] = '\0';
 	const int status = pclose(f);
@@ -46,7 +49,8 @@ static void refused(const char *because)
 	for (unsigned i = 0; i < 3; i++) {
 		const int status = run_tool(tools[i], text, sizeof text);
 
-		if (status == 0 || status >= 126 || strstr(text, "bug at") || strstr(text, "died") || strstr(text, "ended by signal"))
+		if (status == 0 || status >= 126 || strstr(text, "bug at") ||
+			strstr(text, "died") || strstr(text, "ended by signal"))
 			fail_msg("tsdb %s ended with status %d:\n%s", tools[i], status, text);
 		if (!strstr(text, because))
 			fail_msg("tsdb %s does not say \"%s\" but:\n%s", tools[i], because, text);
@@ -70,7 +74,7 @@ static void make(void (*attack)(struct maker *m))
 	more = NULL;
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 /* 128 x 4 x 512 bytes, without gaps where the trace does not lie. */
 static struct sbt_cmd block(uint64_t seq, unsigned dir, uint64_t dst, uint64_t src)
@@ -142,12 +146,23 @@ static void rows_that_wrap(void **state)
 	refused("#29: the rows that this copy writes reach beyond the end of memory");
 }
 
-/* No attack: rows with gaps, in slices with gaps, to the device and back; what they bring is worked out here, byte by byte. */
+/* No attack: rows with gaps, in slices with gaps, to the device and back; what they bring is worked
+ * out here, byte by byte. */
 static void good_rows(struct maker *m)
 {
-	enum { WIDTH = 100, HEIGHT = 3, DEPTH = 4, HERE_PITCH = 256, HERE_SLICE = 256 * 5, OUT_PITCH = 128, OUT_SLICE = 128 * 4, BACK_PITCH = 112 };
+	enum {
+		WIDTH = 100,
+		HEIGHT = 3,
+		DEPTH = 4,
+		HERE_PITCH = 256,
+		HERE_SLICE = 256 * 5,
+		OUT_PITCH = 128,
+		OUT_SLICE = 128 * 4,
+		BACK_PITCH = 112
+	};
 	static uint8_t in[(DEPTH - 1) * OUT_SLICE + (HEIGHT - 1) * OUT_PITCH + WIDTH];
-	static uint8_t back[((DEPTH - 1) * HEIGHT + HEIGHT - 1) * BACK_PITCH + WIDTH]; /* no gaps between slices */
+	static uint8_t back[((DEPTH - 1) * HEIGHT + HEIGHT - 1) * BACK_PITCH +
+			    WIDTH]; /* no gaps between slices */
 	struct sbt_cmd c = copy(29, SBT_COPY_H2D, A + 8, HOST, 1);
 
 	for (unsigned z = 0; z < DEPTH; z++)
@@ -156,7 +171,8 @@ static void good_rows(struct maker *m)
 				const uint8_t byte = (uint8_t)(z * 71 + y * 31 + b);
 
 				in[z * OUT_SLICE + y * OUT_PITCH + b] = byte;
-				((uint8_t *)m->now.a)[8 + z * HERE_SLICE + y * HERE_PITCH + b] = byte;
+				((uint8_t *)m->now.a)[8 + z * HERE_SLICE + y * HERE_PITCH + b] =
+					byte;
 				back[(z * HEIGHT + y) * BACK_PITCH + b] = byte;
 			}
 	c.u.copy.width = WIDTH;
@@ -188,7 +204,7 @@ static void rows_that_are_right(void **state)
 	runs();
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 /* A graph of one node, launched by #32. */
 static void one_node(struct maker *m, enum sbt_node type, const struct sbt_cmd *payload)
@@ -200,7 +216,10 @@ static void one_node(struct maker *m, enum sbt_node type, const struct sbt_cmd *
 	put(m, c);
 	sbt_pack(packed, payload);
 	c = cmd_any(30, SBT_GRAPH_NODE);
-	c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 14, .type = type, .kernel = SBT_NO_ID, .payload = {packed, sbt_pack_size(payload)}};
+	c.u.graph_node = (struct sbt_cmd_graph_node){.graph = 14,
+		.type = type,
+		.kernel = SBT_NO_ID,
+		.payload = {packed, sbt_pack_size(payload)}};
 	put(m, c);
 	c = cmd_any(31, SBT_GRAPH_INSTANTIATE);
 	c.u.graph_instantiate = (struct sbt_cmd_graph_instantiate){.new_exec = 15, .graph = 14};
@@ -232,7 +251,13 @@ static void node_fills(struct maker *m)
 {
 	struct sbt_cmd c = cmd_any(0, SBT_FILL);
 
-	c.u.fill = (struct sbt_cmd_fill){.stream = SBT_NO_ID, .dst = A, .size = 16, .value = 1, .elem = 4, .width = 2, .height = 2,
+	c.u.fill = (struct sbt_cmd_fill){.stream = SBT_NO_ID,
+		.dst = A,
+		.size = 16,
+		.value = 1,
+		.elem = 4,
+		.width = 2,
+		.height = 2,
 		.dst_pitch = 1ull << 40};
 	one_node(m, SBT_NODE_FILL, &c);
 }
@@ -247,16 +272,22 @@ static void nodes_that_copy_and_fill(void **state)
 	make(node_to_device);
 	refused("the rows that a copy of graph 15 reads overlap");
 	make(node_fills);
-	snprintf(why, sizeof why, "a graph fills 0x%llx, which is not memory of the window", (unsigned long long)A);
+	snprintf(why, sizeof why, "a graph fills 0x%llx, which is not memory of the window",
+		(unsigned long long)A);
 	refused(why);
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------------------ */
+/* --- sizes --- */
 
 /* Two rows 2^64 - 3 apart: one byte more than their extent is nothing. */
 static void two_to_the_64(struct maker *m)
 {
-	struct sbt_memory x = {.seq = 29, .role = SBT_MEMORY_INPUT, .owner = SBT_MEMORY_ANY, .addr = 0, .size = UINT64_MAX, .module = SBT_NO_ID,
+	struct sbt_memory x = {.seq = 29,
+		.role = SBT_MEMORY_INPUT,
+		.owner = SBT_MEMORY_ANY,
+		.addr = 0,
+		.size = UINT64_MAX,
+		.module = SBT_NO_ID,
 		.has_bytes = true};
 	struct sbt_cmd c = copy(29, SBT_COPY_H2D, A, 0, 1);
 	uint32_t id;
@@ -275,8 +306,13 @@ static void two_to_the_64(struct maker *m)
 static void far_apart(struct maker *m)
 {
 	static const uint8_t bytes[8];
-	struct sbt_memory x = {.seq = 29, .role = SBT_MEMORY_OUTPUT, .owner = SBT_MEMORY_ANY, .addr = HOST, .size = (1ull << 40) + 4,
-		.module = SBT_NO_ID, .hash = sbt_range_hash(bytes, 8)};
+	struct sbt_memory x = {.seq = 29,
+		.role = SBT_MEMORY_OUTPUT,
+		.owner = SBT_MEMORY_ANY,
+		.addr = HOST,
+		.size = (1ull << 40) + 4,
+		.module = SBT_NO_ID,
+		.hash = sbt_range_hash(bytes, 8)};
 	struct sbt_cmd c = copy(29, SBT_COPY_D2H, HOST, A, 1);
 	uint32_t id;
 
@@ -290,11 +326,17 @@ static void far_apart(struct maker *m)
 	put(m, c);
 }
 
-/* Two pieces of 2^63 bytes at the window's start, of which not a byte was recorded: their pages' hashes are 2^52 bytes. */
+/* Two pieces of 2^63 bytes at the window's start, of which not a byte was recorded: their pages'
+ * hashes are 2^52 bytes. */
 static void long_starts(struct maker *m)
 {
-	struct sbt_memory x = {.seq = FIRST, .role = SBT_MEMORY_START, .owner = SBT_MEMORY_ALLOCATION, .addr = 4096, .size = 1ull << 63,
-		.module = SBT_NO_ID, .has_bytes = true};
+	struct sbt_memory x = {.seq = FIRST,
+		.role = SBT_MEMORY_START,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.addr = 4096,
+		.size = 1ull << 63,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	uint32_t id;
 
 	ok(sbt_writer_memory(m->w, &x, &id));
@@ -313,7 +355,7 @@ static void sizes_that_wrap(void **state)
 	runs();
 }
 
-/* ---- code ------------------------------------------------------------------------------------------------------------------- */
+/* --- code --- */
 
 /* Kernel 8, of code that is what the trace calls PTX, is launched by #31. */
 static void code_of(struct maker *m, const void *code, size_t n)
@@ -342,7 +384,8 @@ static void wrapper(struct maker *m)
 /* A fat binary that is 2^40 bytes long, by its own words. */
 static void long_fatbin(struct maker *m)
 {
-	static const uint64_t w[4] = {0x00100001ba55ed50, 1ull << 40, 0x0000004001010001, 1ull << 39};
+	static const uint64_t w[4] = {
+		0x00100001ba55ed50, 1ull << 40, 0x0000004001010001, 1ull << 39};
 
 	code_of(m, w, sizeof w);
 }
@@ -363,7 +406,7 @@ static void code_that_is_something_else(void **state)
 	refused("the code of k is no PTX");
 }
 
-/* ---- shapes ----------------------------------------------------------------------------------------------------------------- */
+/* --- shapes --- */
 
 /* The product of the block's dimensions is 2^64 + 32. */
 static void block_that_wraps(struct maker *m)
@@ -379,10 +422,12 @@ static void block_that_wraps(struct maker *m)
 static void entering(const char *because)
 {
 	static char text[65536];
-	const int status = run_tool("--batch -ex 'replay start --on soft' -ex 'replay enter 29'", text, sizeof text);
+	const int status = run_tool(
+		"--batch -ex 'replay start --on soft' -ex 'replay enter 29'", text, sizeof text);
 
 	if (status == 0 || status >= 126 || strstr(text, "died") || !strstr(text, because))
-		fail_msg("replay enter ended with status %d and does not say \"%s\" but:\n%s", status, because, text);
+		fail_msg("replay enter ended with status %d and does not say \"%s\" but:\n%s",
+			status, because, text);
 }
 
 static void shapes_that_wrap(void **state)
@@ -392,7 +437,7 @@ static void shapes_that_wrap(void **state)
 	entering("a launch of that shape is not possible");
 }
 
-/* ---- ids -------------------------------------------------------------------------------------------------------------------- */
+/* --- ids --- */
 
 static void module_of_33_bits(struct maker *m)
 {
@@ -407,7 +452,8 @@ static void graph_of_33_bits(struct maker *m)
 {
 	struct sbt_cmd c = cmd_any(29, SBT_GRAPH_CREATE);
 
-	c.u.graph_create = (struct sbt_cmd_graph_create){.new_graph = (1ull << 32) + 7, .clone_of = 4};
+	c.u.graph_create =
+		(struct sbt_cmd_graph_create){.new_graph = (1ull << 32) + 7, .clone_of = 4};
 	put(m, c);
 }
 
@@ -415,7 +461,8 @@ static void exec_of_33_bits(struct maker *m)
 {
 	struct sbt_cmd c = cmd_any(29, SBT_GRAPH_INSTANTIATE);
 
-	c.u.graph_instantiate = (struct sbt_cmd_graph_instantiate){.new_exec = (1ull << 32) + 7, .graph = 4};
+	c.u.graph_instantiate =
+		(struct sbt_cmd_graph_instantiate){.new_exec = (1ull << 32) + 7, .graph = 4};
 	put(m, c);
 }
 

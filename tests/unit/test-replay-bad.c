@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is wrong with a trace or a device is said by name, and what is still possible is done: on the software GPU, with the trace of
- * replayer-trace.h.
+ * What is wrong with a trace or a device is said by name, and what is still possible is done: on
+ * the software GPU, with the trace of replayer-trace.h.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,11 @@ static char dir[4096];
 static struct err *try_open(struct device **d, unsigned flags)
 {
 	char replayer[4200], soft[4200];
-	const struct device_options o = {.replayer = replayer, .trace = trace_path, .softgpu = soft, .first = FIRST, .last = last_seq,
+	const struct device_options o = {.replayer = replayer,
+		.trace = trace_path,
+		.softgpu = soft,
+		.first = FIRST,
+		.last = last_seq,
 		.flags = flags};
 
 	snprintf(replayer, sizeof replayer, "%s/tsdb-replayer", dir);
@@ -43,7 +47,8 @@ static void same(struct device *d, uint64_t addr, const uint32_t *want)
 	ok(device_read(d, addr, got, BYTES));
 	for (unsigned i = 0; i < N; i++)
 		if (got[i] != want[i])
-			fail_msg("0x%llx[%u] is %u, not %u", (unsigned long long)addr, i, got[i], want[i]);
+			fail_msg("0x%llx[%u] is %u, not %u", (unsigned long long)addr, i, got[i],
+				want[i]);
 }
 
 static void says(const char *text, const char *part)
@@ -72,7 +77,7 @@ static struct device_verified verified(struct device *d)
 	return v;
 }
 
-/* ---- another device ------------------------------------------------------------------------------------------------------- */
+/* --- another device --- */
 
 static void another_gpu(void **state)
 {
@@ -85,7 +90,8 @@ static void another_gpu(void **state)
 	says(text, "Other GPU (driver 12020)");
 	says(text, "--any-device tries it: the trace has PTX of 2 of the 2 kernels");
 	says(text, "--on none");
-	/* The PTX that was beside the machine code, not the other one with a kernel of that name; in the graph, too. */
+	/* The PTX that was beside the machine code, not the other one with a kernel of that name;
+	 * in the graph, too. */
 	d = open_device(REPLAYER_ANY_DEVICE);
 	says(device_info(d).notes, "recorded on Other GPU");
 	v = verified(d);
@@ -96,7 +102,7 @@ static void another_gpu(void **state)
 	device_close(d);
 }
 
-/* ---- too little memory ---------------------------------------------------------------------------------------------------- */
+/* --- too little memory --- */
 
 static void too_little_memory(void **state)
 {
@@ -122,13 +128,14 @@ static void too_little_memory(void **state)
 	v = verified(d);
 	assert_true(device_verified_ok(&v));
 	assert_int_equal(v.sums.same, 5);
-	assert_int_equal(v.sums.unchecked, 2); /* LARGE, and the pinned memory, of which no end was recorded */
+	assert_int_equal(v.sums.unchecked,
+		2); /* LARGE, and the pinned memory, of which no end was recorded */
 	same(d, B, at_seq[last_seq].b);
 	device_verified_free(&v);
 	device_close(d);
 }
 
-/* ---- a damaged trace ------------------------------------------------------------------------------------------------------ */
+/* --- a damaged trace --- */
 
 /* Turns a bit of the page in which two words follow one another. */
 static void damage(uint32_t first, uint32_t second)
@@ -157,7 +164,8 @@ static void missing(const char *check)
 	setenv("TSDB_REPLAYER_CHECK", check, 1);
 	d = open_device(0);
 	unsetenv("TSDB_REPLAYER_CHECK");
-	snprintf(sentence_of, sizeof sentence_of, "65536 of the 262144 bytes at 0x%llx are damaged in the trace: they begin as zeros",
+	snprintf(sentence_of, sizeof sentence_of,
+		"65536 of the 262144 bytes at 0x%llx are damaged in the trace: they begin as zeros",
 		(unsigned long long)POINTED);
 	says(device_info(d).notes, sentence_of);
 	ok(device_read(d, POINTED, got, sizeof got));
@@ -174,14 +182,15 @@ static void missing(const char *check)
 	device_close(d);
 }
 
-/* By the threads that read, as on the software GPU, and by the device when all is there, as on a machine's. */
+/* By the threads that read, as on the software GPU, and by the device when all is there, as on a
+ * machine's. */
 static void missing_pages(void **state)
 {
 	missing("host");
 	missing("device");
 }
 
-/* ---- kernels that do not end ------------------------------------------------------------------------------------------------ */
+/* --- kernels that do not end --- */
 
 static void a_hang_is_found(void **state)
 {
@@ -218,17 +227,18 @@ static void a_fault_is_found(void **state)
 	device_close(d);
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
 static void an_address_that_is_taken(void **state)
 {
 	struct device *d;
 
 	make_trace(BLOCKED);
-	says(sentence(try_open(&d, 0)), "the recorded addresses 0xffff900000000000 to 0xffff900000028000 (163840 bytes) cannot be had here");
+	says(sentence(try_open(&d, 0)),
+		"the recorded addresses 0xffff900000000000 to 0xffff900000028000 (163840 bytes) cannot be had here");
 }
 
-/* ---- a slow clock ------------------------------------------------------------------------------------------------------------- */
+/* --- a slow clock --- */
 
 static struct err *count_one(void *arg, const struct access_set *a)
 {
@@ -236,10 +246,12 @@ static struct err *count_one(void *arg, const struct access_set *a)
 	return NULL;
 }
 
-/* A thousand seconds pass between two looks at the clock: everything long still comes to its end, a command at a time. */
+/* A thousand seconds pass between two looks at the clock: everything long still comes to its end, a
+ * command at a time. */
 static void however_late_the_processor_comes(void **state)
 {
-	const struct replayer_check how[] = {{.from = FIRST, .to = 28, .runs = 2}, {.from = FIRST, .to = 28, .runs = 2, .thorough = 1}};
+	const struct replayer_check how[] = {{.from = FIRST, .to = 28, .runs = 2},
+		{.from = FIRST, .to = 28, .runs = 2, .thorough = 1}};
 	struct device *d;
 	unsigned n;
 
@@ -265,7 +277,7 @@ static void however_late_the_processor_comes(void **state)
 	device_close(d);
 }
 
-/* ---- uploads ----------------------------------------------------------------------------------------------------------------- */
+/* --- uploads --- */
 
 /* Of all copies up to seq the last one that wrote a word wins. */
 static void same_uploads(struct device *d, uint64_t seq)
@@ -282,7 +294,8 @@ static void same_uploads(struct device *d, uint64_t seq)
 				if (at + k >= i * step && at + k - i * step < UPLOAD_WORDS)
 					want = uploaded(i, at + k - i * step);
 			if (got[k] != want)
-				fail_msg("after #%d word %u is %u, not %u", (int)seq, at + k, got[k], want);
+				fail_msg("after #%d word %u is %u, not %u", (int)seq, at + k,
+					got[k], want);
 		}
 	}
 }
@@ -321,7 +334,8 @@ static void uploads_come_in_any_order(void **state)
 	device_close(d);
 }
 
-/* Parts of different sizes take turns in two slots, each free again as soon as it was sent: 2 MiB, 2 MiB, 1 MiB and 12 bytes of each payload. */
+/* Parts of different sizes take turns in two slots, each free again as soon as it was sent: 2 MiB,
+ * 2 MiB, 1 MiB and 12 bytes of each payload. */
 static void uploads_through_few_slots(void **state)
 {
 	struct device *d;
@@ -337,7 +351,8 @@ static void uploads_through_few_slots(void **state)
 	device_close(d);
 }
 
-/* A page of the payload of 31 is damaged: that copy is refused by name, as often as it is tried, and what is before it can be seen. */
+/* A page of the payload of 31 is damaged: that copy is refused by name, as often as it is tried,
+ * and what is before it can be seen. */
 static void a_damaged_payload(void **state)
 {
 	struct device *d;
@@ -356,9 +371,10 @@ static void a_damaged_payload(void **state)
 	device_close(d);
 }
 
-/* ---- pinned memory ------------------------------------------------------------------------------------------------------------- */
+/* --- pinned memory --- */
 
-/* At the end the program had changed both; of R it is known that nothing of the device's is behind that. */
+/* At the end the program had changed both; of R it is known that nothing of the device's is behind
+ * that. */
 static void pinned_memory_of_the_programs_own(void **state)
 {
 	struct device_verified v;
@@ -375,10 +391,12 @@ static void pinned_memory_of_the_programs_own(void **state)
 	assert_int_equal(v.sums.unchecked, 1);
 	assert_int_equal(v.sums.outputs_same, 1);
 	for (size_t i = 0; i < v.npieces; i++)
-		assert_int_equal(v.pieces[i].checked, v.pieces[i].addr == R ? REPLAYER_OWN : v.pieces[i].addr == Q ? REPLAYER_UNCHECKED
-			: REPLAYER_CHECKED);
+		assert_int_equal(v.pieces[i].checked, v.pieces[i].addr == R   ? REPLAYER_OWN
+						      : v.pieces[i].addr == Q ? REPLAYER_UNCHECKED
+									      : REPLAYER_CHECKED);
 	device_verified_print(&b, &v);
-	says(buf_cstr(&b), "3 of 5 allocations identical (1 not compared) (1 changed by the program itself, copies to it compared)");
+	says(buf_cstr(&b),
+		"3 of 5 allocations identical (1 not compared) (1 changed by the program itself, copies to it compared)");
 	buf_free(&b);
 	device_verified_free(&v);
 	device_close(d);
@@ -390,7 +408,8 @@ static void graphs_that_cannot_be(void **state)
 	static const struct {
 		enum variant variant;
 		const char *says;
-	} rows[] = {{CIRCLE, "in a circle"}, {DANGLING, "depends on node 7, which the graph does not have"},
+	} rows[] = {{CIRCLE, "in a circle"},
+		{DANGLING, "depends on node 7, which the graph does not have"},
 		{STRANGE, "of type 200, which does not exist"}};
 
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -428,7 +447,8 @@ static void nodes_one_by_one(void **state)
 		want[i] = at_seq[24].b[i] + at_seq[24].a[i] + BUMP;
 	same(d, B, want);
 	same(d, A, at_seq[24].a);
-	says(sentence(device_write(d, A, &word, 4)), "nothing can be changed in the middle of launch #25");
+	says(sentence(device_write(d, A, &word, 4)),
+		"nothing can be changed in the middle of launch #25");
 	ok(device_node(d, 25, 2, &steps));
 	assert_false(device_in_graph(d, &seq, &step));
 	assert_int_equal(device_seq(d), 25);
@@ -453,10 +473,19 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_gpu), cmocka_unit_test(too_little_memory), cmocka_unit_test(missing_pages),
-		cmocka_unit_test(a_hang_is_found), cmocka_unit_test(a_fault_is_found), cmocka_unit_test(an_address_that_is_taken),
-		cmocka_unit_test(however_late_the_processor_comes), cmocka_unit_test(uploads_come_in_any_order), cmocka_unit_test(uploads_through_few_slots), cmocka_unit_test(a_damaged_payload),
-		cmocka_unit_test(pinned_memory_of_the_programs_own), cmocka_unit_test(graphs_that_cannot_be), cmocka_unit_test(nodes_one_by_one),
+		cmocka_unit_test(another_gpu),
+		cmocka_unit_test(too_little_memory),
+		cmocka_unit_test(missing_pages),
+		cmocka_unit_test(a_hang_is_found),
+		cmocka_unit_test(a_fault_is_found),
+		cmocka_unit_test(an_address_that_is_taken),
+		cmocka_unit_test(however_late_the_processor_comes),
+		cmocka_unit_test(uploads_come_in_any_order),
+		cmocka_unit_test(uploads_through_few_slots),
+		cmocka_unit_test(a_damaged_payload),
+		cmocka_unit_test(pinned_memory_of_the_programs_own),
+		cmocka_unit_test(graphs_that_cannot_be),
+		cmocka_unit_test(nodes_one_by_one),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replay on a device that is a test double (fake-replayer.c): every way to a position gives the same state and the same memory; watched
- * memory and writers are found; whatever the replayer does wrong costs the replayer only.
+ * Replay on a device that is a test double (fake-replayer.c): every way to a position gives the
+ * same state and the same memory; watched memory and writers are found; whatever the replayer does
+ * wrong costs the replayer only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@
 static char trace_path[256], fake_path[4096];
 static volatile bool interrupt;
 
-/* ---- traces --------------------------------------------------------------------------------------------------------- */
+/* --- traces --- */
 
 /* The file stays until remove_trace(). */
 static struct sbt_reader *end_trace(struct trace_maker *t)
@@ -41,7 +42,8 @@ static void remove_trace(struct sbt_reader *r)
 	unlink(trace_path);
 }
 
-static void add_launch(struct trace_maker *t, uint64_t seq, uint64_t stream, uint64_t kernel, uint64_t addr)
+static void add_launch(
+	struct trace_maker *t, uint64_t seq, uint64_t stream, uint64_t kernel, uint64_t addr)
 {
 	struct sbt_cmd c = cmd_launch(seq, stream, kernel);
 
@@ -49,7 +51,8 @@ static void add_launch(struct trace_maker *t, uint64_t seq, uint64_t stream, uin
 	trace_add(t, c);
 }
 
-/* 1 ctx, 2 stream 1, 3 and 4 kernels scale (0) and reads (3), 5 kernel bad, 6 and 7 allocations A and B. */
+/* 1 ctx, 2 stream 1, 3 and 4 kernels scale (0) and reads (3), 5 kernel bad, 6 and 7 allocations A
+ * and B. */
 static void begin_small(struct trace_maker *t, uint64_t bad)
 {
 	static const uint32_t params[] = {0, 8};
@@ -64,7 +67,8 @@ static void begin_small(struct trace_maker *t, uint64_t bad)
 	trace_add(t, cmd_alloc(7, B, 0x1000));
 }
 
-/* begin_small, then 8 copy to A, 9 scale A, 10 scale B, 11 bad A, 12 scale B, 13 fill A[8..], 14 reads A, 15 sync, 16 its end. */
+/* begin_small, then 8 copy to A, 9 scale A, 10 scale B, 11 bad A, 12 scale B, 13 fill A[8..], 14
+ * reads A, 15 sync, 16 its end. */
 static struct sbt_reader *small(uint64_t bad)
 {
 	struct trace_maker t;
@@ -84,11 +88,15 @@ static struct sbt_reader *small(uint64_t bad)
 	return end_trace(&t);
 }
 
-/* ---- devices -------------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 static struct err *try_open(struct device **ret, uint64_t first, uint64_t last, const char *temper)
 {
-	struct device_options o = {.replayer = fake_path, .trace = trace_path, .first = first, .last = last, .timeout_s = 1,
+	struct device_options o = {.replayer = fake_path,
+		.trace = trace_path,
+		.first = first,
+		.last = last,
+		.timeout_s = 1,
 		.interrupt = &interrupt};
 
 	if (temper)
@@ -167,7 +175,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* ---- a process that behaves ------------------------------------------------------------------------------------------ */
+/* --- a process that behaves --- */
 
 static void opens_and_closes(void **arg)
 {
@@ -186,7 +194,8 @@ static void opens_and_closes(void **arg)
 	remove_trace(r);
 }
 
-/* byte 0 of A: 0 at the start; 8 * 31 = 248 by the copy; * 5 + 1 = 1241 = 217 by scale; 217 * 5 + 1 = 62 by kernel 0 at #11. */
+/* byte 0 of A: 0 at the start; 8 * 31 = 248 by the copy; * 5 + 1 = 1241 = 217 by scale; 217 * 5 + 1
+ * = 62 by kernel 0 at #11. */
 static void memory_by_hand(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -208,7 +217,8 @@ static void memory_by_hand(void **arg)
 	ok(replay_reverse_step(p, 2, &stop));
 	assert_int_equal(stop.seq, 12);
 	assert_int_not_equal(byte_at(d, A + 8), 9);
-	fails_with(device_read(d, 0x10, &(uint8_t){0}, 1), ERR_UNSUPPORTED, "not memory of the window", NULL);
+	fails_with(device_read(d, 0x10, &(uint8_t){0}, 1), ERR_UNSUPPORTED,
+		"not memory of the window", NULL);
 	assert_int_equal(byte_at(d, A), 62);
 	fails(replay_until(p, 12, &stop), ERR_USAGE);
 	replay_close(p);
@@ -275,7 +285,8 @@ static void a_window(void **arg)
 	assert_int_equal(replay_cmd(p)->seq, 11);
 	fails_with(device_verify(d, &(struct device_verified){0}), ERR_STATE, "#13", NULL);
 	replay_close(p);
-	fails(replay_open(&p, r, &(struct replay_executor){.first = 98, .last = 99}), ERR_BAD_TRACE);
+	fails(replay_open(&p, r, &(struct replay_executor){.first = 98, .last = 99}),
+		ERR_BAD_TRACE);
 	/* numbers behind the last command may have been taken by calls that changed nothing */
 	d = open_device(10, sbt_reader_last_seq(r) + 1, NULL);
 	p = open_replay(r, d);
@@ -285,7 +296,7 @@ static void a_window(void **arg)
 	remove_trace(r);
 }
 
-/* ---- every way to a position --------------------------------------------------------------------------------------------- */
+/* --- every way to a position --- */
 
 #define WALK 400
 
@@ -304,10 +315,12 @@ static struct sbt_reader *random_window(uint64_t seed, uint64_t *seqs)
 	return end_trace(&t);
 }
 
-static void move(struct replay *p, struct random_cmds *r, const uint64_t *seqs, unsigned first, unsigned n)
+static void move(
+	struct replay *p, struct random_cmds *r, const uint64_t *seqs, unsigned first, unsigned n)
 {
 	struct replay_breakpoint bp = {.id = 1, .kind = 1 + (unsigned)random_below(r, 20)};
-	struct replay_watchpoint w = {.id = 2, .addr = FAKE_BASE + random_below(r, 64) * 0x1000, .size = 64};
+	struct replay_watchpoint w = {
+		.id = 2, .addr = FAKE_BASE + random_below(r, 64) * 0x1000, .size = 64};
 	struct replay_stop stop;
 	struct err *e = NULL;
 
@@ -328,7 +341,8 @@ static void move(struct replay *p, struct random_cmds *r, const uint64_t *seqs, 
 		e = replay_until(p, seqs[first + random_below(r, n)], &stop);
 		break;
 	case 5:
-		e = replay_watch(p, random_below(r, 2), &w, 1, &bp, random_below(r, 2) ? 1 : 0, NULL, &stop);
+		e = replay_watch(
+			p, random_below(r, 2), &w, 1, &bp, random_below(r, 2) ? 1 : 0, NULL, &stop);
 		break;
 	case 6:
 		e = replay_who_wrote(p, w.addr, 8, NULL, &(struct replay_writer){0});
@@ -349,7 +363,8 @@ static void any_walk(void **arg)
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct sbt_reader *r = random_window(seed * 77, seqs);
 		unsigned first = seed % 2 ? 0 : 130, n = WALK - first - (seed % 2 ? 0 : 40);
-		struct device *d = open_device(seqs[first], seqs[first + n - 1], seed == 3 ? "always-back" : NULL);
+		struct device *d = open_device(
+			seqs[first], seqs[first + n - 1], seed == 3 ? "always-back" : NULL);
 		struct replay *p = open_replay(r, d);
 		struct random_cmds dice = {.x = seed};
 		struct replay_stop stop;
@@ -366,7 +381,8 @@ static void any_walk(void **arg)
 			while (replay_seq(p) && seqs[first + i++] != replay_seq(p))
 				;
 			if (state_hash(replay_state(p)) != state[i] || mem_hash(d) != mem[i])
-				fail_msg("seed %d, move %u: not the same at #%d", (int)seed, k, (int)replay_seq(p));
+				fail_msg("seed %d, move %u: not the same at #%d", (int)seed, k,
+					(int)replay_seq(p));
 			if (k % 40 == 39)
 				kill_it(d);
 		}
@@ -375,7 +391,7 @@ static void any_walk(void **arg)
 	}
 }
 
-/* ---- watching ------------------------------------------------------------------------------------------------------------- */
+/* --- watching --- */
 
 static void watches(void **arg)
 {
@@ -383,7 +399,8 @@ static void watches(void **arg)
 	struct sbt_reader *r = random_window(5, seqs);
 	struct device *d = open_device(seqs[0], seqs[WALK - 1], NULL);
 	struct replay *p = open_replay(r, d);
-	struct replay_watchpoint w[] = {{.id = 1, .addr = A + 0x3000, .size = 0x8000}, {.id = 2, .addr = A + 0x19000, .size = 0x9000}};
+	struct replay_watchpoint w[] = {{.id = 1, .addr = A + 0x3000, .size = 0x8000},
+		{.id = 2, .addr = A + 0x19000, .size = 0x9000}};
 	struct replay_stop stop;
 	struct sbt_hash now, was;
 	unsigned n = 0;
@@ -475,8 +492,17 @@ static void who_wrote(void **arg)
 		uint64_t at, addr, want;
 		bool changed;
 	} rows[] = {
-		{16, A, 11, true}, {16, A + 8, 13, true}, {16, A + 15, 13, true}, {16, A + 16, 11, true}, {16, B + 63, 12, true},
-		{12, A + 8, 11, true}, {10, A, 9, true}, {8, A + 63, 8, true}, {11, B, 10, true}, {16, A + 64, 0, false}, {9, B, 0, false},
+		{16, A, 11, true},
+		{16, A + 8, 13, true},
+		{16, A + 15, 13, true},
+		{16, A + 16, 11, true},
+		{16, B + 63, 12, true},
+		{12, A + 8, 11, true},
+		{10, A, 9, true},
+		{8, A + 63, 8, true},
+		{11, B, 10, true},
+		{16, A + 64, 0, false},
+		{9, B, 0, false},
 	};
 	struct replay_writer w;
 	struct replay_stop stop;
@@ -484,7 +510,8 @@ static void who_wrote(void **arg)
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		ok(replay_goto(p, rows[i].at, &stop));
 		if (!rows[i].want) {
-			fails_with(replay_who_wrote(p, rows[i].addr, 1, NULL, &w), ERR_NOT_FOUND, "nothing", NULL);
+			fails_with(replay_who_wrote(p, rows[i].addr, 1, NULL, &w), ERR_NOT_FOUND,
+				"nothing", NULL);
 			continue;
 		}
 		ok(replay_who_wrote(p, rows[i].addr, 1, NULL, &w));
@@ -497,7 +524,8 @@ static void who_wrote(void **arg)
 	replay_close(p);
 	ok(replay_open(&p, r, NULL));
 	ok(replay_goto(p, 16, &stop));
-	ok(replay_who_wrote(p, A + 8, 1, NULL, &w)); /* #14 was given a pointer: it might have written */
+	ok(replay_who_wrote(
+		p, A + 8, 1, NULL, &w)); /* #14 was given a pointer: it might have written */
 	assert_int_equal(w.seq, 14);
 	assert_false(w.certain);
 	ok(replay_goto(p, 13, &stop));
@@ -542,7 +570,7 @@ static void geometry(void **arg)
 	assert_false(replay_writes(&c, 1032, 1));
 }
 
-/* ---- what-ifs ------------------------------------------------------------------------------------------------------------- */
+/* --- what-ifs --- */
 
 static void what_ifs(void **arg)
 {
@@ -593,9 +621,10 @@ static void what_ifs(void **arg)
 	remove_trace(r);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------------------------------------- */
+/* --- what goes wrong --- */
 
-/* However it is come upon: the command is named, the engine stands before it, its inputs can be read. */
+/* However it is come upon: the command is named, the engine stands before it, its inputs can be
+ * read. */
 static void breaks(uint64_t bad, const char *sentence)
 {
 	for (unsigned way = 0; way < 6; way++) {
@@ -685,7 +714,11 @@ static void *press(void *arg)
 static void interrupts(void **arg)
 {
 	struct sbt_reader *r = small(FAKE_HANG);
-	struct device_options o = {.replayer = fake_path, .trace = trace_path, .first = 8, .last = 16, .timeout_s = 60,
+	struct device_options o = {.replayer = fake_path,
+		.trace = trace_path,
+		.first = 8,
+		.last = 16,
+		.timeout_s = 60,
 		.interrupt = &interrupt};
 	struct replay_stop stop;
 	struct device *d;
@@ -720,7 +753,8 @@ static void interrupts(void **arg)
 
 static void answers_garbage(void **arg)
 {
-	static const char *const tempers[] = {"bad-type", "bad-size", "bad-short", "half-reply", "hang"};
+	static const char *const tempers[] = {
+		"bad-type", "bad-size", "bad-short", "half-reply", "hang"};
 
 	for (unsigned i = 0; i < sizeof tempers / sizeof *tempers; i++) {
 		struct sbt_reader *r = small(0);
@@ -738,7 +772,8 @@ static void answers_garbage(void **arg)
 	}
 }
 
-/* A replayer that was taken over tries to take tsdb over: what indexes a table there, and where it says that it is. */
+/* A replayer that was taken over tries to take tsdb over: what indexes a table there, and where it
+ * says that it is. */
 static void tells_garbage_about_checks(void **arg)
 {
 	static const char *const tempers[] = {NULL, "odd-type", "beyond"};
@@ -765,7 +800,8 @@ static void tells_garbage_about_checks(void **arg)
 	}
 }
 
-static void kernel_of(const char *temper, struct sbt_reader **r, struct device **d, const struct soft_stop **t)
+static void kernel_of(
+	const char *temper, struct sbt_reader **r, struct device **d, const struct soft_stop **t)
 {
 	*r = small(0);
 	*d = open_device(8, 16, temper);
@@ -842,7 +878,10 @@ static void tells_garbage_about_launches(void **arg)
 static void does_not_open(void **arg)
 {
 	struct sbt_reader *r = small(0);
-	struct device_options o = {.replayer = "/nonexistent/tsdb-replayer", .trace = trace_path, .first = 8, .last = 16};
+	struct device_options o = {.replayer = "/nonexistent/tsdb-replayer",
+		.trace = trace_path,
+		.first = 8,
+		.last = 16};
 	char mark[] = "/tmp/tsdb-test-XXXXXX";
 	struct device *d;
 	int fd = mkstemp(mark);
@@ -862,12 +901,16 @@ static void does_not_open(void **arg)
 	remove_trace(r);
 }
 
-/* ---- judging --------------------------------------------------------------------------------------------------------------- */
+/* --- judging --- */
 
 static void verifies(void **arg)
 {
 	struct trace_maker t;
-	struct sbt_memory m = {.seq = 8, .role = SBT_MEMORY_END, .owner = SBT_MEMORY_ALLOCATION, .addr = A, .size = 64,
+	struct sbt_memory m = {.seq = 8,
+		.role = SBT_MEMORY_END,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.addr = A,
+		.size = 64,
 		.module = SBT_NO_ID};
 	struct device_verified v;
 	struct buf b = BUF_INIT;
@@ -891,7 +934,8 @@ static void verifies(void **arg)
 	assert_int_equal(v.npieces, 2);
 	assert_false(device_verified_ok(&v));
 	device_verified_print(&b, &v);
-	assert_string_equal(buf_cstr(&b), "1 of 2 allocations identical\n  0x101000, 64 bytes, differs");
+	assert_string_equal(
+		buf_cstr(&b), "1 of 2 allocations identical\n  0x101000, 64 bytes, differs");
 	buf_free(&b);
 	device_verified_free(&v);
 	device_close(d);
@@ -901,11 +945,25 @@ static void verifies(void **arg)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(opens_and_closes), cmocka_unit_test(memory_by_hand), cmocka_unit_test(nothing_twice),
-		cmocka_unit_test(a_window), cmocka_unit_test(any_walk), cmocka_unit_test(watches), cmocka_unit_test(watch_and_break),
-		cmocka_unit_test(who_wrote), cmocka_unit_test(geometry), cmocka_unit_test(what_ifs), cmocka_unit_test(faults),
-		cmocka_unit_test(crashes), cmocka_unit_test(hangs), cmocka_unit_test(interrupts), cmocka_unit_test(answers_garbage), cmocka_unit_test(tells_garbage_about_launches), cmocka_unit_test(tells_garbage_about_checks),
-		cmocka_unit_test(does_not_open), cmocka_unit_test(verifies),
+		cmocka_unit_test(opens_and_closes),
+		cmocka_unit_test(memory_by_hand),
+		cmocka_unit_test(nothing_twice),
+		cmocka_unit_test(a_window),
+		cmocka_unit_test(any_walk),
+		cmocka_unit_test(watches),
+		cmocka_unit_test(watch_and_break),
+		cmocka_unit_test(who_wrote),
+		cmocka_unit_test(geometry),
+		cmocka_unit_test(what_ifs),
+		cmocka_unit_test(faults),
+		cmocka_unit_test(crashes),
+		cmocka_unit_test(hangs),
+		cmocka_unit_test(interrupts),
+		cmocka_unit_test(answers_garbage),
+		cmocka_unit_test(tells_garbage_about_launches),
+		cmocka_unit_test(tells_garbage_about_checks),
+		cmocka_unit_test(does_not_open),
+		cmocka_unit_test(verifies),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

@@ -19,7 +19,7 @@ static struct sbt_reader *launches(uint64_t n)
 	return trace_end(&t);
 }
 
-/* ---- an executor that runs ------------------------------------------------------------------ */
+/* --- an executor that runs --- */
 
 struct runner {
 	unsigned executes, runs, finishes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hashes made on a device are those made on the host. The kernels run on the software GPU's interpreter (HASH_KERNEL_ON_DEVICE), then all
- * of it once more by the host's short cut; naive() is written from the formula in pagehash.h and shares nothing with pagehash.c.
+ * Hashes made on a device are those made on the host. The kernels run on the software GPU's
+ * interpreter (HASH_KERNEL_ON_DEVICE), then all of it once more by the host's short cut; naive() is
+ * written from the formula in pagehash.h and shares nothing with pagehash.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static struct hash_kernel_driver driver;
 static struct hash_kernel kernel;
 static CUcontext ctx;
 
-/* --- the formula, word by word ---------------------------------------------------------------------------------------- */
+/* --- the formula, word by word --- */
 
 static uint64_t mix(uint64_t z)
 {
@@ -52,8 +53,10 @@ static struct sbt_hash naive_page(const uint8_t *p, size_t n)
 				uint32_t x[4];
 
 				for (unsigned j = 0; j < 4; j++)
-					x[j] = word(p, n, (t * 256 + l) * 16 + j * 4) + (uint32_t)mix(1 + l * 8 + h * 4 + j);
-				acc = acc * 0x9e3779b97f4a7c15ull + (uint64_t)x[0] * x[1] + (uint64_t)x[2] * x[3];
+					x[j] = word(p, n, (t * 256 + l) * 16 + j * 4) +
+					       (uint32_t)mix(1 + l * 8 + h * 4 + j);
+				acc = acc * 0x9e3779b97f4a7c15ull + (uint64_t)x[0] * x[1] +
+				      (uint64_t)x[2] * x[3];
 			}
 			r.half[h] += mix(acc + (l + 1) * 0xc2b2ae3d27d4eb4full);
 		}
@@ -65,7 +68,8 @@ static struct sbt_hash naive(const uint8_t *p, size_t n)
 	struct sbt_hash r = {{mix(n), mix(n)}};
 
 	for (uint64_t i = 0; i * 65536 < n; i++) {
-		struct sbt_hash page = naive_page(p + i * 65536, n - i * 65536 < 65536 ? n - i * 65536 : 65536);
+		struct sbt_hash page =
+			naive_page(p + i * 65536, n - i * 65536 < 65536 ? n - i * 65536 : 65536);
 
 		for (unsigned h = 0; h < 2; h++)
 			r.half[h] += mix(page.half[h] + (i + 1) * 0x9e3779b97f4a7c15ull);
@@ -79,7 +83,7 @@ static void same(struct sbt_hash a, struct sbt_hash b)
 	assert_true(a.half[1] == b.half[1]);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void *look_up(void *lib, const char *name)
 {
@@ -140,10 +144,12 @@ static uint8_t *random_bytes(size_t n)
 	return p;
 }
 
-/* Every size at the exact end of an allocation (one byte too many faults), aligned and not, all in one launch. */
+/* Every size at the exact end of an allocation (one byte too many faults), aligned and not, all in
+ * one launch. */
 static void test_sizes(void **state)
 {
-	static const size_t sizes[] = {0, 1, 15, 16, 17, 4095, 4096, 65520, 65535, 65536, 65537, 0, 131072, (1 << 20) + 3, 5};
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 4095, 4096, 65520, 65535, 65536, 65537, 0,
+		131072, (1 << 20) + 3, 5};
 	enum { N = sizeof(sizes) / sizeof(sizes[0]), SHIFTS = 4 };
 	static const unsigned shifts[SHIFTS] = {0, 4, 1, 15};
 	struct hash_kernel_range ranges[N * SHIFTS];
@@ -222,7 +228,8 @@ static void test_pages(void **state)
 	OK(cuStreamSynchronize(s));
 	assert_memory_equal(changed, ((uint8_t[]){0, 1, 0, 0, 1, 1}), 6);
 
-	/* Pages 1 to 4 of the parts' six: the second of two whole ones, one of 100 bytes, a whole one, and the first of the last part. */
+	/* Pages 1 to 4 of the parts' six: the second of two whole ones, one of 100 bytes, a whole
+	 * one, and the first of the last part. */
 	parts[0] = (struct hash_kernel_range){p + 3 * 65536, 2 * 65536};
 	parts[1] = (struct hash_kernel_range){p + 5 * 65536, 100};
 	parts[2] = (struct hash_kernel_range){p, 2 * 65536 + 16};
@@ -296,7 +303,9 @@ static void test_begun(void **state)
 	OK(hash_kernel_gather_begin(&kernel, &piece, 1, 0, 1, packed, NULL));
 	if (!kernel.on_host) {
 		OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more));
-		assert_int_equal(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more), CUDA_ERROR_OUT_OF_MEMORY);
+		assert_int_equal(
+			hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more),
+			CUDA_ERROR_OUT_OF_MEMORY);
 	}
 	OK(hash_kernel_wait(&kernel, NULL));
 	for (unsigned i = N; i-- > 0;) {
@@ -306,7 +315,8 @@ static void test_begun(void **state)
 	}
 	OK(cuMemcpyDtoH(back, packed, 100));
 	assert_memory_equal(back, bytes + 200, 100);
-	OK(hash_kernel_ranges_begin(&kernel, full, 20000, unused, NULL, &more)); /* there is room again */
+	OK(hash_kernel_ranges_begin(
+		&kernel, full, 20000, unused, NULL, &more)); /* there is room again */
 	OK(hash_kernel_wait(&kernel, NULL));
 	OK(cuMemFree(p));
 	OK(cuMemFree(packed));
@@ -349,11 +359,14 @@ static void test_short_cut(void **state)
 
 	OK(cuMemAlloc(&p, 64 << 20));
 	range = (struct hash_kernel_range){p, (64 << 20) + 1};
-	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(
+		hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
 	range = (struct hash_kernel_range){16, 1};
-	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(
+		hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
 	range = (struct hash_kernel_range){p, UINT64_MAX};
-	assert_int_equal(hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(
+		hash_kernel_ranges(&kernel, &range, 1, &out, NULL), CUDA_ERROR_INVALID_VALUE);
 	range = (struct hash_kernel_range){p, 64 << 20};
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	OK(hash_kernel_ranges(&kernel, &range, 1, &out, NULL));
@@ -382,8 +395,14 @@ static void test_scratch(void **state)
 	free(bytes);
 }
 
-#define ON_DEVICE(f) {"on the device: " #f, f, open_device, close_it, NULL}
-#define ON_HOST(f) {"on the host: " #f, f, open_host, close_it, NULL}
+#define ON_DEVICE(f)                                                                               \
+	{                                                                                          \
+		"on the device: " #f, f, open_device, close_it, NULL                               \
+	}
+#define ON_HOST(f)                                                                                 \
+	{                                                                                          \
+		"on the host: " #f, f, open_host, close_it, NULL                                   \
+	}
 
 /* Five pages in two areas, the last one short and not aligned; rows name three of them. */
 static void test_settle(void **state)
@@ -407,7 +426,8 @@ static void test_settle(void **state)
 	OK(cuMemAlloc((CUdeviceptr *)&s.mark, sizeof mark));
 	OK(cuMemAlloc((CUdeviceptr *)&s.took, sizeof took));
 	for (unsigned i = 0; i < PAGES; i++) {
-		table[i] = (struct hash_kernel_page){mem + i * SBT_PAGE + (i == 4 ? 3 : 0), copy + i * SBT_PAGE, i == 4 ? LAST : SBT_PAGE, 0};
+		table[i] = (struct hash_kernel_page){mem + i * SBT_PAGE + (i == 4 ? 3 : 0),
+			copy + i * SBT_PAGE, i == 4 ? LAST : SBT_PAGE, 0};
 		OK(cuMemcpyHtoD(table[i].mem, bytes + i * SBT_PAGE, table[i].size));
 		OK(cuMemcpyHtoD(table[i].copy, bytes + i * SBT_PAGE, table[i].size));
 		sums[i] = sbt_page_hash(bytes + i * SBT_PAGE, table[i].size);
@@ -424,14 +444,16 @@ static void test_settle(void **state)
 	assert_int_equal(mark[0], 0);
 	/* Pages 1 and 4 change. 1 is in no row; 4 is put back, and what it was is noted. */
 	OK(cuMemsetD8(table[1].mem + 5, 0x11, 3));
-	OK(cuMemsetD8(table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
+	OK(cuMemsetD8(
+		table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
 	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_NOTE | HASH_KERNEL_RESTORE, NULL));
 	OK(cuMemcpyDtoH(now, table[4].mem, LAST));
 	assert_memory_equal(now, bytes + 4 * SBT_PAGE, LAST);
 	OK(cuMemcpyDtoH(now, table[1].mem, SBT_PAGE));
 	assert_memory_not_equal(now, bytes + SBT_PAGE, SBT_PAGE);
 	/* The same change again is as noted; committed, it is the copy's. */
-	OK(cuMemsetD8(table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
+	OK(cuMemsetD8(
+		table[4].mem + LAST - 1, (unsigned char)(bytes[4 * SBT_PAGE + LAST - 1] + 1), 1));
 	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_COMPARE | HASH_KERNEL_COMMIT, NULL));
 	OK(hash_kernel_settle(&kernel, &s, &rows, HASH_KERNEL_EXPECT, NULL));
 	OK(cuCtxSynchronize());
@@ -472,10 +494,22 @@ static void test_settle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ON_DEVICE(test_sizes), ON_DEVICE(test_zeros), ON_DEVICE(test_pages),	 ON_DEVICE(test_many), ON_DEVICE(test_begun), ON_DEVICE(test_gather_many),
-		ON_HOST(test_sizes),   ON_HOST(test_zeros),   ON_HOST(test_pages),	 ON_HOST(test_many), ON_HOST(test_begun), ON_HOST(test_gather_many),
-		ON_DEVICE(test_settle), ON_HOST(test_settle),
-		ON_HOST(test_short_cut), cmocka_unit_test(test_scratch),
+		ON_DEVICE(test_sizes),
+		ON_DEVICE(test_zeros),
+		ON_DEVICE(test_pages),
+		ON_DEVICE(test_many),
+		ON_DEVICE(test_begun),
+		ON_DEVICE(test_gather_many),
+		ON_HOST(test_sizes),
+		ON_HOST(test_zeros),
+		ON_HOST(test_pages),
+		ON_HOST(test_many),
+		ON_HOST(test_begun),
+		ON_HOST(test_gather_many),
+		ON_DEVICE(test_settle),
+		ON_HOST(test_settle),
+		ON_HOST(test_short_cut),
+		cmocka_unit_test(test_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

@@ -48,7 +48,8 @@ static void test_the_body_is_found(void **unused)
 {
 	(void)unused;
 	is_held(HEAD F, BODY, "f");
-	is_held(HEAD ".entry ff(.param .u64 p) {" BODY ".entry f2(){" BODY F, BODY ".entry g(){" BODY, "f");
+	is_held(HEAD ".entry ff(.param .u64 p) {" BODY ".entry f2(){" BODY F,
+		BODY ".entry g(){" BODY, "f");
 	is_held(HEAD "// .entry f() { \n/* .entry f() {\n */" F, BODY, "f");
 	is_held(HEAD ".entry f(.param .u64 p);\n" F, BODY, "f"); /* declared first */
 	is_held(HEAD ".func f2(){" BODY ".weak .entry\n\t_Z1fPi (){", BODY, "_Z1fPi");
@@ -57,8 +58,18 @@ static void test_the_body_is_found(void **unused)
 static void test_what_is_no_kernel_is_refused(void **unused)
 {
 	static const char *const texts[] = {
-		"", "f", ".entry", ".entry ", ".entry f", HEAD ".entry f(.param .u64 p)", HEAD ".entry f();\n", HEAD ".entry ff(){" BODY, HEAD ".func f(){" BODY,
-		HEAD "// .entry f(){" BODY, HEAD "/* .entry f(){" BODY, ".entry f( // {",
+		"",
+		"f",
+		".entry",
+		".entry ",
+		".entry f",
+		HEAD ".entry f(.param .u64 p)",
+		HEAD ".entry f();\n",
+		HEAD ".entry ff(){" BODY,
+		HEAD ".func f(){" BODY,
+		HEAD "// .entry f(){" BODY,
+		HEAD "/* .entry f(){" BODY,
+		".entry f( // {",
 	};
 
 	(void)unused;
@@ -82,10 +93,14 @@ static void test_every_return_triggers_first(void **unused)
 {
 	(void)unused;
 	triggers(HEAD F "\n\tret;\n}\n", HEAD F "\n\t" TRIGGER "ret;\n}\n");
-	triggers(HEAD F "\n\t@%p1 ret;\n$L0:\n\texit;\n}\n", HEAD F "\n\t@%p1 " TRIGGER "@%p1 ret;\n$L0:\n\t" TRIGGER "exit;\n}\n");
-	triggers(HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\tret.uni;}" ".func g() { ret; }",
-		HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\t" TRIGGER "ret.uni;}" ".func g() { ret; }");
-	triggers(HEAD F "\n\tret;\n} .entry g() { griddepcontrol.launch_dependents; ret; }", NULL); /* it may call what triggers */
+	triggers(HEAD F "\n\t@%p1 ret;\n$L0:\n\texit;\n}\n",
+		HEAD F "\n\t@%p1 " TRIGGER "@%p1 ret;\n$L0:\n\t" TRIGGER "exit;\n}\n");
+	triggers(HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\tret.uni;}"
+			".func g() { ret; }",
+		HEAD F "{ bra $ret; /* ret; */ }\n$ret: // exit;\n\t" TRIGGER "ret.uni;}"
+		       ".func g() { ret; }");
+	triggers(HEAD F "\n\tret;\n} .entry g() { griddepcontrol.launch_dependents; ret; }",
+		NULL); /* it may call what triggers */
 	triggers(HEAD F "\n\ttrap;\n}\n", NULL);
 	triggers(HEAD ".entry g() { ret; }", NULL);
 	triggers(HEAD F " ret", NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves: any walk ends in the state that going there directly gives. One stream alone. The executor's door, with an
- * executor that writes down what it is asked.
+ * Moves: any walk ends in the state that going there directly gives. One stream alone. The
+ * executor's door, with an executor that writes down what it is asked.
  */
 #include "random-trace.h"
 #include "replay/replay.h"
@@ -16,10 +16,10 @@ static struct replay *opened(struct sbt_reader *r)
 	return p;
 }
 
-#define assert_stop(stop, want_why, want_seq)                                                       \
-	do {                                                                                        \
-		assert_int_equal((stop).why, want_why);                                             \
-		assert_int_equal((stop).seq, want_seq);                                             \
+#define assert_stop(stop, want_why, want_seq)                                                      \
+	do {                                                                                       \
+		assert_int_equal((stop).why, want_why);                                            \
+		assert_int_equal((stop).seq, want_seq);                                            \
 	} while (0)
 
 static void steps(void **arg)
@@ -58,7 +58,8 @@ static void steps(void **arg)
 
 static void goto_seq(void **arg)
 {
-	struct sbt_reader *r = trace_random(5, 100, 0, 1000, NULL, NULL); /* 1 to 50, 1051 to 1100 */
+	struct sbt_reader *r =
+		trace_random(5, 100, 0, 1000, NULL, NULL); /* 1 to 50, 1051 to 1100 */
 	struct replay *p = opened(r);
 	struct replay_stop stop;
 	struct err *e;
@@ -171,7 +172,8 @@ static void assert_as_state_at(struct sbt_reader *r, const struct replay *p)
 	state_free(s);
 }
 
-/* Commands are lost in the middle: stepping across the hole, on from there and back again agrees with seeking. */
+/* Commands are lost in the middle: stepping across the hole, on from there and back again agrees
+ * with seeking. */
 static void damaged(void **arg)
 {
 	unsigned holes = 0;
@@ -215,11 +217,12 @@ static void damaged(void **arg)
 	assert_true(holes >= 4); /* the others hit keyframes or headers */
 }
 
-/* With explicit retirements: what is done is written down, what is undone is crossed out again, and now and then the list is
- * played to a fresh engine, which must agree. */
+/* With explicit retirements: what is done is written down, what is undone is crossed out again, and
+ * now and then the list is played to a fresh engine, which must agree. */
 struct history {
 	unsigned n;
-	uint32_t move[COMMANDS * 2]; /* SBT_NO_ID: one step; else the stream whose head was retired */
+	uint32_t move[COMMANDS *
+		      2]; /* SBT_NO_ID: one step; else the stream whose head was retired */
 };
 
 static uint64_t played(struct sbt_reader *r, const struct history *h)
@@ -255,7 +258,8 @@ static void any_walk_with_retirements(void **arg)
 	static struct history h;
 
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		struct sbt_reader *r = trace_random(seed * 31, COMMANDS, seed % 2 ? 100 : 0, 0, NULL, NULL);
+		struct sbt_reader *r =
+			trace_random(seed * 31, COMMANDS, seed % 2 ? 100 : 0, 0, NULL, NULL);
 		struct random_cmds dice = {.x = seed * 1009};
 		struct replay *p = opened(r);
 		struct replay_stop stop;
@@ -295,8 +299,8 @@ static void any_walk_with_retirements(void **arg)
 	}
 }
 
-/* 1-4 set up, 5 and 6 work on stream 1 with a record, 7 and 8 on stream 2, which waits for it, 9 a synchronous copy on stream 2,
- * 10 a launch on stream 1. */
+/* 1-4 set up, 5 and 6 work on stream 1 with a record, 7 and 8 on stream 2, which waits for it, 9 a
+ * synchronous copy on stream 2, 10 a launch on stream 1. */
 static struct sbt_reader *two_streams(void)
 {
 	struct trace_maker t;
@@ -322,14 +326,16 @@ static void one_stream(void **arg)
 	struct replay_stop stop;
 	struct err *e;
 
-	ok(replay_next_stream(p, 1, &stop)); /* submits up to the first work of stream 1, and retires that */
+	ok(replay_next_stream(
+		p, 1, &stop)); /* submits up to the first work of stream 1, and retires that */
 	assert_stop(stop, REPLAY_STEPPED, 5);
 	assert_int_equal(stop.retired, 5);
 	assert_stream(replay_state(p), 1, STATE_IDLE, 0, 0);
 	e = replay_next_stream(p, 2, &stop);
 	assert_non_null(e);
 	assert_int_equal(e->code, ERR_STATE);
-	assert_string_equal(e->what, "stream 2 waits at #7 for event 7, recorded by #6 on stream 1");
+	assert_string_equal(
+		e->what, "stream 2 waits at #7 for event 7, recorded by #6 on stream 1");
 	err_free(e);
 	assert_int_equal(replay_seq(p), 5); /* as if it had not been tried */
 	assert_stream(replay_state(p), 1, STATE_IDLE, 0, 0);
@@ -378,14 +384,16 @@ static void undone_retirements(void **arg)
 	trace_add(&t, cmd_stream_create(2, 1, 1));
 	trace_add(&t, cmd_stream_create(3, 2, 1));
 	for (uint64_t seq = 4; seq <= 2000; seq++)
-		trace_add(&t, cmd_launch(seq, 1 + seq % 2, 0)); /* stream 1 has the even ones, from #4 */
+		trace_add(&t,
+			cmd_launch(seq, 1 + seq % 2, 0)); /* stream 1 has the even ones, from #4 */
 	r = trace_end(&t);
 	p = opened(r);
 	ok(replay_goto(p, 1000, &stop));
 	ok(replay_next_stream(p, 1, &stop));
 	assert_int_equal(stop.retired, 4);
 	ok(replay_step(p, 300, &stop));
-	ok(replay_reverse_step(p, 100, &stop)); /* leaves a checkpoint at 1136 in which #4 is retired */
+	ok(replay_reverse_step(
+		p, 100, &stop)); /* leaves a checkpoint at 1136 in which #4 is retired */
 	assert_stop(stop, REPLAY_STEPPED, 1200);
 	assert_int_equal(stream_of(replay_state(p), 1).head, 6);
 	ok(replay_goto(p, 500, &stop));
@@ -402,7 +410,7 @@ static void undone_retirements(void **arg)
 	sbt_reader_close(r);
 }
 
-/* ---- the executor ------------------------------------------------------------------------------------------------- */
+/* --- the executor --- */
 
 struct recorder {
 	char log[512];
@@ -413,7 +421,8 @@ struct recorder {
 
 static void note(struct recorder *x, const char *what, uint64_t seq, const char *more)
 {
-	x->len += (size_t)snprintf(x->log + x->len, sizeof x->log - x->len, "%s%llu%s ", what, (unsigned long long)seq, more);
+	x->len += (size_t)snprintf(x->log + x->len, sizeof x->log - x->len, "%s%llu%s ", what,
+		(unsigned long long)seq, more);
 }
 
 static struct err *fake_execute(void *arg, const struct sbt_cmd *c, bool wait)
@@ -443,18 +452,21 @@ static void fake_close(void *arg)
 	((struct recorder *)arg)->closed = true;
 }
 
-#define assert_log(x, want)                                                                         \
-	do {                                                                                        \
-		assert_string_equal((x).log, want);                                                 \
-		(x).len = 0;                                                                        \
-		(x).log[0] = 0;                                                                     \
+#define assert_log(x, want)                                                                        \
+	do {                                                                                       \
+		assert_string_equal((x).log, want);                                                \
+		(x).len = 0;                                                                       \
+		(x).log[0] = 0;                                                                    \
 	} while (0)
 
 static void executor(void **arg)
 {
 	struct sbt_reader *r = two_streams();
 	struct recorder x = {.len = 0};
-	const struct replay_executor ex = {.arg = &x, .execute = fake_execute, .seek = fake_seek, .read = fake_read,
+	const struct replay_executor ex = {.arg = &x,
+		.execute = fake_execute,
+		.seek = fake_seek,
+		.read = fake_read,
 		.close = fake_close};
 	struct replay_breakpoint bp = {.id = 1, .kind = SBT_STREAM_WAIT};
 	struct replay_stop stop;
@@ -496,8 +508,14 @@ static void executor(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps), cmocka_unit_test(goto_seq), cmocka_unit_test(empty_trace),
-		cmocka_unit_test(any_walk), cmocka_unit_test(damaged), cmocka_unit_test(any_walk_with_retirements), cmocka_unit_test(one_stream), cmocka_unit_test(undone_retirements),
+		cmocka_unit_test(steps),
+		cmocka_unit_test(goto_seq),
+		cmocka_unit_test(empty_trace),
+		cmocka_unit_test(any_walk),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(any_walk_with_retirements),
+		cmocka_unit_test(one_stream),
+		cmocka_unit_test(undone_retirements),
 		cmocka_unit_test(executor),
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The same bytes every time: programs that race on purpose are recorded, and walked through at random. Whatever way leads to a position, in
- * whatever session, its memory has the hash that it had at the first visit. TSDB_TEST_GPU=real does the same on a machine's GPU.
+ * The same bytes every time: programs that race on purpose are recorded, and walked through at
+ * random. Whatever way leads to a position, in whatever session, its memory has the hash that it
+ * had at the first visit. TSDB_TEST_GPU=real does the same on a machine's GPU.
  */
 #include <unistd.h>
 #include "order/order.h"
@@ -36,7 +37,8 @@ static void visit(struct visits *v, const struct run *x, unsigned walk)
 	const uint64_t hash = mem_hash(x);
 
 	if (v->seen[i] && v->hash[i] != hash)
-		fail_msg("%s, walk %u: other memory at #%d", v->program, walk, (int)replay_seq(x->p));
+		fail_msg("%s, walk %u: other memory at #%d", v->program, walk,
+			(int)replay_seq(x->p));
 	v->again += v->seen[i];
 	v->seen[i] = true;
 	v->hash[i] = hash;
@@ -212,8 +214,12 @@ static void fixed_again(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(walks_of_mixed_races), cmocka_unit_test(walks_of_race_demo), cmocka_unit_test(walks_of_reuse),
-		cmocka_unit_test(graph_steps_are_the_launch), cmocka_unit_test(explore_means_the_same_order), cmocka_unit_test(fixed_again),
+		cmocka_unit_test(walks_of_mixed_races),
+		cmocka_unit_test(walks_of_race_demo),
+		cmocka_unit_test(walks_of_reuse),
+		cmocka_unit_test(graph_steps_are_the_launch),
+		cmocka_unit_test(explore_means_the_same_order),
+		cmocka_unit_test(fixed_again),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

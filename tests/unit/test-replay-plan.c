@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What partial replay leaves out, worked out by hand for small traces: order by streams, events, barriers and the host; memory.
+ * What partial replay leaves out, worked out by hand for small traces: order by streams, events,
+ * barriers and the host; memory.
  *
- * All begin alike: context 0 with legacy default stream 0, streams 1 and 2 non-blocking, 3 blocking; kernel 0 f(p), kernel 1 g(p, q), both of
- * module 5; event 0; allocations A to D. Seqs 1 to 12; the window begins with 13.
+ * All begin alike: context 0 with legacy default stream 0, streams 1 and 2 non-blocking, 3
+ * blocking; kernel 0 f(p), kernel 1 g(p, q), both of module 5; event 0; allocations A to D. Seqs 1
+ * to 12; the window begins with 13.
  */
 #include "random-trace.h"
 #include "replay/plan.h"
@@ -62,7 +64,11 @@ static void g(struct trace_maker *t, uint64_t stream, uint64_t p, uint64_t q)
 	add(t, c);
 }
 
-#define LIST(...) (const uint64_t[]){__VA_ARGS__ __VA_OPT__(,) 0}
+#define LIST(...)                                                                                  \
+	(const uint64_t[])                                                                         \
+	{                                                                                          \
+		__VA_ARGS__ __VA_OPT__(, ) 0                                                       \
+	}
 
 /* want ends with 0. */
 static void assert_skips(const struct plan *p, const uint64_t *want)
@@ -71,16 +77,18 @@ static void assert_skips(const struct plan *p, const uint64_t *want)
 
 	for (; want[n]; n++)
 		if (n >= p->nskip || p->skip[n] != want[n])
-			fail_msg("left out %d: want #%d, have #%d", (int)n, (int)want[n], n < p->nskip ? (int)p->skip[n] : -1);
+			fail_msg("left out %d: want #%d, have #%d", (int)n, (int)want[n],
+				n < p->nskip ? (int)p->skip[n] : -1);
 	assert_int_equal(p->nskip, n);
 }
 
-#define assert_stream_plan(r, stream, ...)                                                          \
-	do {                                                                                        \
-		struct plan p_;                                                                     \
-		ok(plan_stream(&p_, r, FIRST, sbt_reader_last_seq(r), &(uint32_t){stream}, 1, false)); \
-		assert_skips(&p_, LIST(__VA_ARGS__));                                               \
-		plan_free(&p_);                                                                     \
+#define assert_stream_plan(r, stream, ...)                                                         \
+	do {                                                                                       \
+		struct plan p_;                                                                    \
+		ok(plan_stream(                                                                    \
+			&p_, r, FIRST, sbt_reader_last_seq(r), &(uint32_t){stream}, 1, false));    \
+		assert_skips(&p_, LIST(__VA_ARGS__));                                              \
+		plan_free(&p_);                                                                    \
 	} while (0)
 
 /* 13 f(A) s1, 14 f(B) s1, 15 record s1, 16 f(C) s1, 17 wait s2, 18 f(D) s2, 19 f(D) s3 */
@@ -148,7 +156,7 @@ static void events_again(void **arg)
 	assert_stream_plan(r, 2, 16);
 	sbt_reader_close(r);
 
-	begin(&t); /* recorded on another stream in between: only that one counts */
+	begin(&t);   /* recorded on another stream in between: only that one counts */
 	f(&t, 1, A); /* 13 */
 	add(&t, cmd_event_record(seq, 1, 0));
 	f(&t, 3, B); /* 15 */
@@ -283,8 +291,13 @@ static void not_executed(void **arg)
 /* 13 h2d A s1, 14 fill B s1, 15 f(D) s1, 16 g(A, B) s2, 17 g(D, A) s2 */
 static struct sbt_reader *for_alone(bool recorded)
 {
-	struct sbt_memory m = {.seq = 13, .role = SBT_MEMORY_INPUT, .owner = SBT_MEMORY_ANY, .addr = 0x7000, .size = 64,
-		.module = SBT_NO_ID, .has_bytes = true};
+	struct sbt_memory m = {.seq = 13,
+		.role = SBT_MEMORY_INPUT,
+		.owner = SBT_MEMORY_ANY,
+		.addr = 0x7000,
+		.size = 64,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	struct trace_maker t;
 	uint8_t bytes[64] = {1};
 	uint32_t id;
@@ -349,7 +362,8 @@ static void ranges(void **arg)
 	assert_true(plan_exact(&p, C + SIZE, 100));
 	assert_true(plan_exact(&p, D, SIZE)); /* #19 comes after the end */
 	plan_print(&b, &p);
-	assert_string_equal(buf_cstr(&b), "Left out: 1 launch on stream 1; 1 launch on stream 3; 1 of these comes after #18.\n"
+	assert_string_equal(buf_cstr(&b),
+		"Left out: 1 launch on stream 1; 1 launch on stream 3; 1 of these comes after #18.\n"
 		"  #16 f<<<(64,1,1),(256,1,1)>>> stream 1\n  #19 f<<<(64,1,1),(256,1,1)>>> stream 3\n");
 	plan_free(&p);
 	ok(plan_range(&p, r, FIRST, 19, 13, 19));
@@ -381,7 +395,8 @@ static void kernels(void **arg)
 	sbt_reader_close(r);
 }
 
-/* Against the definition: for random commands, the plan is closed over same stream and known pointers, and never more than all. */
+/* Against the definition: for random commands, the plan is closed over same stream and known
+ * pointers, and never more than all. */
 static void random_plans(void **arg)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -411,9 +426,17 @@ static void random_plans(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(events), cmocka_unit_test(events_again), cmocka_unit_test(default_stream), cmocka_unit_test(host),
-		cmocka_unit_test(memory), cmocka_unit_test(unknown), cmocka_unit_test(not_executed), cmocka_unit_test(alone),
-		cmocka_unit_test(ranges), cmocka_unit_test(kernels), cmocka_unit_test(random_plans),
+		cmocka_unit_test(events),
+		cmocka_unit_test(events_again),
+		cmocka_unit_test(default_stream),
+		cmocka_unit_test(host),
+		cmocka_unit_test(memory),
+		cmocka_unit_test(unknown),
+		cmocka_unit_test(not_executed),
+		cmocka_unit_test(alone),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(kernels),
+		cmocka_unit_test(random_plans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

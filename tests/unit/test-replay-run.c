@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running to breakpoints, both ways: kinds, kernel globs, conditions; every match is found, in order, and back again.
+ * Running to breakpoints, both ways: kinds, kernel globs, conditions; every match is found, in
+ * order, and back again.
  */
 #include "random-trace.h"
 #include "replay/replay.h"
 
-/* 1 ctx, 2 and 3 kernels at::matmul and relu, then 4.. `n` launches: matmul at every third, relu otherwise; grid_x is the seq;
- * arg0 is seq % 5. */
+/* 1 ctx, 2 and 3 kernels at::matmul and relu, then 4.. `n` launches: matmul at every third, relu
+ * otherwise; grid_x is the seq; arg0 is seq % 5. */
 static struct sbt_reader *launches(uint64_t n, uint64_t keyframe_every)
 {
 	static const uint32_t params[] = {0, 4};
@@ -37,22 +38,25 @@ static struct replay_breakpoint when(int id, unsigned kind, const char *glob, co
 	return b;
 }
 
-#define assert_hit(p, back, bps, n, want_id, want_seq)                                              \
-	do {                                                                                        \
-		struct replay_stop hit_;                                                            \
-		ok(replay_run(p, back, bps, n, NULL, &hit_));                                       \
-		assert_int_equal(hit_.why, REPLAY_BREAKPOINT);                                      \
-		assert_int_equal(hit_.breakpoint, want_id);                                         \
-		assert_int_equal(hit_.seq, want_seq);                                               \
-		assert_int_equal(replay_cmd(p)->seq, want_seq);                                     \
+#define assert_hit(p, back, bps, n, want_id, want_seq)                                             \
+	do {                                                                                       \
+		struct replay_stop hit_;                                                           \
+		ok(replay_run(p, back, bps, n, NULL, &hit_));                                      \
+		assert_int_equal(hit_.why, REPLAY_BREAKPOINT);                                     \
+		assert_int_equal(hit_.breakpoint, want_id);                                        \
+		assert_int_equal(hit_.seq, want_seq);                                              \
+		assert_int_equal(replay_cmd(p)->seq, want_seq);                                    \
 	} while (0)
 
 static void kinds_and_globs(void **arg)
 {
 	struct sbt_reader *r = launches(30, 0);
-	struct replay_breakpoint def = when(7, SBT_KERNEL_DEF, NULL, NULL), shortly = when(1, SBT_LAUNCH, "matmul", NULL),
-		qualified = when(2, SBT_LAUNCH, "at::*", NULL), mangled = when(3, 0, "_ZN2at6*", NULL),
-		nothing = when(4, SBT_LAUNCH, "mat", NULL), relu = when(5, 0, "re?u", NULL);
+	struct replay_breakpoint def = when(7, SBT_KERNEL_DEF, NULL, NULL),
+				 shortly = when(1, SBT_LAUNCH, "matmul", NULL),
+				 qualified = when(2, SBT_LAUNCH, "at::*", NULL),
+				 mangled = when(3, 0, "_ZN2at6*", NULL),
+				 nothing = when(4, SBT_LAUNCH, "mat", NULL),
+				 relu = when(5, 0, "re?u", NULL);
 	struct replay_stop stop;
 	struct replay *p;
 
@@ -79,7 +83,8 @@ static void kinds_and_globs(void **arg)
 static void conditions(void **arg)
 {
 	struct sbt_reader *r = launches(30, 0);
-	struct replay_breakpoint bps[] = {when(1, SBT_LAUNCH, "matmul", "grid_x > 20 && grid_x % 2 == 0"),
+	struct replay_breakpoint bps[] = {
+		when(1, SBT_LAUNCH, "matmul", "grid_x > 20 && grid_x % 2 == 0"),
 		when(2, SBT_LAUNCH, NULL, "arg0 == 4 && seq > 25")};
 	struct replay *p;
 
@@ -93,12 +98,13 @@ static void conditions(void **arg)
 	sbt_reader_close(r);
 }
 
-/* In a trace of several blocks: the hits backwards are those forwards, turned round, and the state at each is the same. */
+/* In a trace of several blocks: the hits backwards are those forwards, turned round, and the state
+ * at each is the same. */
 static void there_and_back(void **arg)
 {
 	struct sbt_reader *r = launches(20000, 3000);
-	struct replay_breakpoint bp = when(1, SBT_LAUNCH, "matmul", "grid_x % 1111 == 0"), rare = when(2, SBT_LAUNCH, NULL,
-		"grid_x == 9");
+	struct replay_breakpoint bp = when(1, SBT_LAUNCH, "matmul", "grid_x % 1111 == 0"),
+				 rare = when(2, SBT_LAUNCH, NULL, "grid_x == 9");
 	uint64_t seqs[20], hashes[20];
 	struct replay_stop stop;
 	struct replay *p;
@@ -183,8 +189,11 @@ static void runs_and_retirements(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_and_globs), cmocka_unit_test(conditions), cmocka_unit_test(there_and_back),
-		cmocka_unit_test(interrupts), cmocka_unit_test(runs_and_retirements),
+		cmocka_unit_test(kinds_and_globs),
+		cmocka_unit_test(conditions),
+		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(interrupts),
+		cmocka_unit_test(runs_and_retirements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Examples recorded and executed again on the software GPU, through tsdb-replayer: verified, and every way to a position gives the same
- * state and the same memory. On a machine with a GPU the same list can be run there: TSDB_TEST_GPU=real (scripts/gpu-check does).
+ * Examples recorded and executed again on the software GPU, through tsdb-replayer: verified, and
+ * every way to a position gives the same state and the same memory. On a machine with a GPU the
+ * same list can be run there: TSDB_TEST_GPU=real (scripts/gpu-check does).
  */
 #include <unistd.h>
 #include "random-trace.h"
@@ -37,10 +38,10 @@ static void verified(const char *example)
 	close_run(&x);
 }
 
-#define VERIFIED(name)                                                                              \
-	static void verified_##name(void **arg)                                                     \
-	{                                                                                           \
-		verified(#name);                                                                    \
+#define VERIFIED(name)                                                                             \
+	static void verified_##name(void **arg)                                                    \
+	{                                                                                          \
+		verified(#name);                                                                   \
 	}
 VERIFIED(vecadd)
 VERIFIED(matmul)
@@ -131,17 +132,19 @@ static void walk(const char *program, unsigned moves, uint64_t seed)
 		while (replay_seq(x.p) && way.seqs[i++] != replay_seq(x.p))
 			;
 		if (state_hash(replay_state(x.p)) != way.state[i])
-			fail_msg("%s, move %u: not the same state at #%d", program, k, (int)replay_seq(x.p));
+			fail_msg("%s, move %u: not the same state at #%d", program, k,
+				(int)replay_seq(x.p));
 		if (mem_hash(&x) != way.mem[i])
-			fail_msg("%s, move %u: not the same memory at #%d", program, k, (int)replay_seq(x.p));
+			fail_msg("%s, move %u: not the same memory at #%d", program, k,
+				(int)replay_seq(x.p));
 	}
 	close_run(&x);
 }
 
-#define WALK(name, program, moves)                                                                  \
-	static void walk_##name(void **arg)                                                         \
-	{                                                                                           \
-		walk(program, moves, 99);                                                           \
+#define WALK(name, program, moves)                                                                 \
+	static void walk_##name(void **arg)                                                        \
+	{                                                                                          \
+		walk(program, moves, 99);                                                          \
 	}
 WALK(vecadd, "vecadd", 60)
 WALK(matmul, "matmul", 60)
@@ -152,7 +155,8 @@ WALK(graphs, "tests/programs/graphs", 100)
 WALK(all_kinds, "tests/programs/all_kinds", 100)
 WALK(reuse, "tests/programs/reuse", 150)
 
-/* That reuse does what the walk over it is for: an address allocated again within the window, graphs, three streams, host writes. */
+/* That reuse does what the walk over it is for: an address allocated again within the window,
+ * graphs, three streams, host writes. */
 static void reuse_reuses(void **arg)
 {
 	struct run x = open_run("tests/programs/reuse");
@@ -183,17 +187,24 @@ static void reuse_reuses(void **arg)
 	close_run(&x);
 }
 
-/* A window of few long kernels: the host does not run ahead of the device, so there are checkpoints between them, and a step
- * back does not execute all of them again. How long they take is pretended: each that was waited for took 70 ms. */
+/* A window of few long kernels: the host does not run ahead of the device, so there are checkpoints
+ * between them, and a step back does not execute all of them again. How long they take is
+ * pretended: each that was waited for took 70 ms. */
 static void long_kernels_leave_checkpoints(void **arg)
 {
-	struct replay_trace t = {.contents = CONTENTS_WEIGHTS, .bytes = 1 << 20, .launches = 8, .iterations = 1000, .blocks = 1,
-		.large = MEM_DEVICE_BASE + 0x2000000, .small = MEM_DEVICE_BASE};
+	struct replay_trace t = {.contents = CONTENTS_WEIGHTS,
+		.bytes = 1 << 20,
+		.launches = 8,
+		.iterations = 1000,
+		.blocks = 1,
+		.large = MEM_DEVICE_BASE + 0x2000000,
+		.small = MEM_DEVICE_BASE};
 	const char *tmp = getenv("TMPDIR");
 	struct replayer_figures f, g;
 	struct replay_stop stop;
 
-	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-long-%d", tmp && *tmp ? tmp : "/tmp", (int)getpid());
+	snprintf(trace_path, sizeof trace_path, "%s/tsdb-test-long-%d", tmp && *tmp ? tmp : "/tmp",
+		(int)getpid());
 	ok(replay_trace_write(&t, trace_path));
 	setenv("TSDB_REPLAYER_MARK_NS", "70000000", 1);
 	struct run x = open_trace(REPLAYER_ANY_DEVICE);
@@ -206,7 +217,8 @@ static void long_kernels_leave_checkpoints(void **arg)
 	ok(replay_reverse_step(x.p, 1, &stop));
 	ok(device_figures(x.d, &g));
 	if (g.executed - f.executed > t.launches / 2)
-		fail_msg("a step back executed %u commands of %u", (unsigned)(g.executed - f.executed), t.launches);
+		fail_msg("a step back executed %u commands of %u",
+			(unsigned)(g.executed - f.executed), t.launches);
 	ok(replay_goto(x.p, x.last, &stop));
 	assert_verified(&x);
 	close_run(&x);
@@ -239,12 +251,14 @@ static struct err *take_written(void *arg, const struct access_set *a)
 static bool is_written(const struct written *w, uint64_t seq, struct soft_span s)
 {
 	for (size_t i = 0; i < w->n; i++)
-		if (w->seq[i] == seq && s.addr >= w->s[i].addr && s.addr + s.size <= w->s[i].addr + w->s[i].size)
+		if (w->seq[i] == seq && s.addr >= w->s[i].addr &&
+			s.addr + s.size <= w->s[i].addr + w->s[i].size)
 			return true;
 	return false;
 }
 
-/* What launches changed is part of what they wrote, as the software GPU saw it; and the way there leaves the same memory. */
+/* What launches changed is part of what they wrote, as the software GPU saw it; and the way there
+ * leaves the same memory. */
 static void changed(void **arg)
 {
 	static const char *const examples[] = {"vecadd", "reduce", "transformer"};
@@ -261,7 +275,8 @@ static void changed(void **arg)
 			assert_true(changed.bytes <= wrote.bytes);
 			for (size_t k = 0; k < changed.n; k++)
 				if (!is_written(&wrote, changed.seq[k], changed.s[k]))
-					fail_msg("#%llu is not said to have written 0x%llx", (unsigned long long)changed.seq[k],
+					fail_msg("#%llu is not said to have written 0x%llx",
+						(unsigned long long)changed.seq[k],
 						(unsigned long long)changed.s[k].addr);
 		}
 		ok(replay_goto(x.p, x.last, &stop));
@@ -291,7 +306,8 @@ static struct err *count_sets(void *arg, const struct access_set *a)
 	return NULL;
 }
 
-/* A launch that is kept back behind a wait for a value changes nothing at its own place, and that is no answer. */
+/* A launch that is kept back behind a wait for a value changes nothing at its own place, and that
+ * is no answer. */
 static void changed_late(void **arg)
 {
 	struct run x = open_run("tests/programs/value_waits stream");
@@ -325,7 +341,8 @@ static void watched(void **arg)
 	c = replay_cmd(x.p);
 	assert_in_range(c->u.launch.args.len, 24, sizeof args);
 	memcpy(args, c->u.launch.args.p, c->u.launch.args.len);
-	for (unsigned i = 0; i < 3; i++) { /* a, b by copies, c by the launch, in whatever order the parameters are */
+	for (unsigned i = 0; i < 3;
+		i++) { /* a, b by copies, c by the launch, in whatever order the parameters are */
 		struct sbt_hash now, was;
 
 		w.addr = args[i];
@@ -351,7 +368,8 @@ static void watched(void **arg)
 	close_run(&x);
 }
 
-/* A launch that is given a wild pointer breaks the device: it is named, what is before it can be seen, and without it all is well. */
+/* A launch that is given a wild pointer breaks the device: it is named, what is before it can be
+ * seen, and without it all is well. */
 static void faults(void **arg)
 {
 	struct run x = open_run("vecadd");
@@ -367,12 +385,13 @@ static void faults(void **arg)
 	ok(device_set_arg(x.d, seq, 0, &wild, sizeof wild));
 	ok(replay_goto(x.p, 0, &stop));
 	for (unsigned way = 0; way < 3; way++) {
-		struct err *e = way == 0 ? replay_step(x.p, UINT64_MAX, &stop) : way == 1 ? replay_goto(x.p, x.last, &stop)
-			: replay_until(x.p, x.last, &stop);
+		struct err *e = way == 0   ? replay_step(x.p, UINT64_MAX, &stop)
+				: way == 1 ? replay_goto(x.p, x.last, &stop)
+					   : replay_until(x.p, x.last, &stop);
 
 		assert_non_null(e);
-		if (e->code != ERR_INFERIOR || strncmp(e->what, name, strlen(name)) || !strstr(e->what, "<<<") ||
-			strstr(e->what, "kernel "))
+		if (e->code != ERR_INFERIOR || strncmp(e->what, name, strlen(name)) ||
+			!strstr(e->what, "<<<") || strstr(e->what, "kernel "))
 			fail_msg("%s", e->what);
 		err_free(e);
 		assert_int_equal(replay_seq(x.p), seq - 1);
@@ -407,7 +426,8 @@ static unsigned assert_exact(const struct run *x, const struct plan *p)
 		n++;
 		ok(device_hash(x->d, a.addr, a.size, &part));
 		if (!sbt_hash_equal(part, whole[i]))
-			fail_msg("0x%llx is not the same in the part up to #%d", (unsigned long long)a.addr, (int)p->to);
+			fail_msg("0x%llx is not the same in the part up to #%d",
+				(unsigned long long)a.addr, (int)p->to);
 	}
 	ok(device_skip(x->d, NULL, 0, false));
 	ok(replay_goto(x->p, 0, &stop));
@@ -440,22 +460,35 @@ static void partial(void **arg)
 		plan_free(&p);
 	}
 	if (!streams || !left_out || exact < 10)
-		fail_msg("%u streams, %u plans that leave something out, %u allocations", streams, left_out, exact);
+		fail_msg("%u streams, %u plans that leave something out, %u allocations", streams,
+			left_out, exact);
 	close_run(&x);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verified_vecadd), cmocka_unit_test(verified_matmul), cmocka_unit_test(verified_pipeline),
-		cmocka_unit_test(verified_reduce), cmocka_unit_test(verified_transformer), cmocka_unit_test(verified_reuse),
-		cmocka_unit_test(walk_vecadd), cmocka_unit_test(walk_matmul), cmocka_unit_test(walk_reduce),
-		cmocka_unit_test(walk_pipeline), cmocka_unit_test(walk_transformer), cmocka_unit_test(walk_graphs),
-		cmocka_unit_test(walk_all_kinds), cmocka_unit_test(walk_reuse), cmocka_unit_test(reuse_reuses),
+		cmocka_unit_test(verified_vecadd),
+		cmocka_unit_test(verified_matmul),
+		cmocka_unit_test(verified_pipeline),
+		cmocka_unit_test(verified_reduce),
+		cmocka_unit_test(verified_transformer),
+		cmocka_unit_test(verified_reuse),
+		cmocka_unit_test(walk_vecadd),
+		cmocka_unit_test(walk_matmul),
+		cmocka_unit_test(walk_reduce),
+		cmocka_unit_test(walk_pipeline),
+		cmocka_unit_test(walk_transformer),
+		cmocka_unit_test(walk_graphs),
+		cmocka_unit_test(walk_all_kinds),
+		cmocka_unit_test(walk_reuse),
+		cmocka_unit_test(reuse_reuses),
 		cmocka_unit_test(long_kernels_leave_checkpoints),
 		cmocka_unit_test(changed),
 		cmocka_unit_test(changed_late),
-		cmocka_unit_test(watched), cmocka_unit_test(faults), cmocka_unit_test(partial),
+		cmocka_unit_test(watched),
+		cmocka_unit_test(faults),
+		cmocka_unit_test(partial),
 	};
 	const char *build = getenv("TSDB_BUILD");
 

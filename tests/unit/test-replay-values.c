@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bits as numbers: values by hand from the formats (IEEE 754; bfloat16 is the upper half of a float32).
+ * Bits as numbers: values by hand from the formats (IEEE 754; bfloat16 is the upper half of a
+ * float32).
  */
 #include <math.h>
 #include <setjmp.h>
@@ -18,20 +19,32 @@ static void numbers(void **state)
 		uint64_t bits;
 		double want;
 	} rows[] = {
-		{REPLAYER_AS_F32, 0x3f800000, 1}, {REPLAYER_AS_F32, 0xc0490fdb, -3.1415927410125732}, {REPLAYER_AS_F32, 0x80000000, 0},
-		{REPLAYER_AS_F64, 0x3ff8000000000000, 1.5}, {REPLAYER_AS_F64, 0xfff0000000000000, -INFINITY},
-		{REPLAYER_AS_F16, 0x3c00, 1}, {REPLAYER_AS_F16, 0x7bff, 65504}, {REPLAYER_AS_F16, 0x0001, 0x1p-24},
-		{REPLAYER_AS_F16, 0x0400, 0x1p-14}, {REPLAYER_AS_F16, 0xfc00, -INFINITY},
-		{REPLAYER_AS_BF16, 0x3f80, 1}, {REPLAYER_AS_BF16, 0xc049, -3.140625}, {REPLAYER_AS_BF16, 0x7f80, INFINITY},
+		{REPLAYER_AS_F32, 0x3f800000, 1},
+		{REPLAYER_AS_F32, 0xc0490fdb, -3.1415927410125732},
+		{REPLAYER_AS_F32, 0x80000000, 0},
+		{REPLAYER_AS_F64, 0x3ff8000000000000, 1.5},
+		{REPLAYER_AS_F64, 0xfff0000000000000, -INFINITY},
+		{REPLAYER_AS_F16, 0x3c00, 1},
+		{REPLAYER_AS_F16, 0x7bff, 65504},
+		{REPLAYER_AS_F16, 0x0001, 0x1p-24},
+		{REPLAYER_AS_F16, 0x0400, 0x1p-14},
+		{REPLAYER_AS_F16, 0xfc00, -INFINITY},
+		{REPLAYER_AS_BF16, 0x3f80, 1},
+		{REPLAYER_AS_BF16, 0xc049, -3.140625},
+		{REPLAYER_AS_BF16, 0x7f80, INFINITY},
 		{REPLAYER_AS_BF16, 0x0001, 0x1p-133},
-		{REPLAYER_AS_I32, 0xffffffff, -1}, {REPLAYER_AS_I32, 0x7fffffff, 2147483647}, {REPLAYER_AS_I8, 0x80, -128},
-		{REPLAYER_AS_I64, UINT64_MAX, -1}, {REPLAYER_AS_I8, 0x7f, 127},
+		{REPLAYER_AS_I32, 0xffffffff, -1},
+		{REPLAYER_AS_I32, 0x7fffffff, 2147483647},
+		{REPLAYER_AS_I8, 0x80, -128},
+		{REPLAYER_AS_I64, UINT64_MAX, -1},
+		{REPLAYER_AS_I8, 0x7f, 127},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (value_of(rows[i].bits, rows[i].as) != rows[i].want) /* NOLINT: exact */
-			fail_msg("row %zu: %.17g, not %.17g", i, value_of(rows[i].bits, rows[i].as), rows[i].want);
+			fail_msg("row %zu: %.17g, not %.17g", i, value_of(rows[i].bits, rows[i].as),
+				rows[i].want);
 	assert_true(isnan(value_of(0x7fc00000, REPLAYER_AS_F32)));
 	assert_true(isnan(value_of(0x7e00, REPLAYER_AS_F16)));
 	assert_true(isnan(value_of(0xff81, REPLAYER_AS_BF16)));
@@ -50,7 +63,8 @@ static void every_type_has_a_row(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(every_type_has_a_row)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers), cmocka_unit_test(every_type_has_a_row)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replayer-comm.c: a thread's name under /proc is written nowhere, all other files are what they were.
+ * replayer-comm.c: a thread's name under /proc is written nowhere, all other files are what they
+ * were.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +75,8 @@ static void test_others_are_what_they_were(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_name_goes_nowhere), cmocka_unit_test(test_others_are_what_they_were)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_name_goes_nowhere),
+		cmocka_unit_test(test_others_are_what_they_were)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

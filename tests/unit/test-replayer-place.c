@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a window's allocations are placed, with a driver that gives every address it is asked for. As on a GPU, pinned memory may lie in a block of
- * device memory, and an address may be pinned memory first and device memory later.
+ * Where a window's allocations are placed, with a driver that gives every address it is asked for.
+ * As on a GPU, pinned memory may lie in a block of device memory, and an address may be pinned
+ * memory first and device memory later.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,7 @@ static unsigned nmappings;
 static struct range reserved[MAPPINGS];
 static unsigned nreserved;
 
-/* ---- the driver ---------------------------------------------------------------------------------------------------- */
+/* --- the driver --- */
 
 static struct gpu_result grain(size_t *ret, int device)
 {
@@ -46,11 +47,13 @@ static struct gpu_result unreserve(uint64_t addr, size_t size)
 	return (struct gpu_result){0};
 }
 
-static struct gpu_result map(uint64_t at, size_t size, int device, bool host, const int *devices, unsigned n)
+static struct gpu_result map(
+	uint64_t at, size_t size, int device, bool host, const int *devices, unsigned n)
 {
 	(void)device, (void)devices, (void)n;
 	for (unsigned i = 0; i < nmappings; i++)
-		assert_true(at + size <= mappings[i].addr || mappings[i].addr + mappings[i].size <= at);
+		assert_true(
+			at + size <= mappings[i].addr || mappings[i].addr + mappings[i].size <= at);
 	assert_true(nmappings < MAPPINGS);
 	mappings[nmappings++] = (struct mapping){at, size, host};
 	return (struct gpu_result){0};
@@ -70,13 +73,18 @@ static struct gpu_result register_host(void *p, size_t size, uint64_t *ret)
 }
 
 static const struct backend fake = {
-	.mem_grain = grain, .mem_reserve = reserve, .mem_unreserve = unreserve, .mem_map = map, .mem_info = info,
+	.mem_grain = grain,
+	.mem_reserve = reserve,
+	.mem_unreserve = unreserve,
+	.mem_map = map,
+	.mem_info = info,
 	.host_register = register_host,
 };
 
-/* ---- what else the file calls --------------------------------------------------------------------------------------- */
+/* --- what else the file calls --- */
 
-struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
+struct err *rp_fail(
+	struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
 {
 	(void)rp, (void)code, (void)seq;
 	return err_new(ERR_SYSTEM, "%s", fmt);
@@ -100,7 +108,7 @@ struct err *touched_find(struct rp *rp)
 	return NULL;
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void free_all(struct rp *rp)
 {
@@ -138,7 +146,8 @@ static enum place_where found(const struct rp *rp, uint64_t addr, uint64_t size)
 
 	assert_int_equal(here, addr);
 	for (unsigned i = 0; i < nmappings; i++)
-		mapped |= addr >= mappings[i].addr && addr + size <= mappings[i].addr + mappings[i].size &&
+		mapped |= addr >= mappings[i].addr &&
+			  addr + size <= mappings[i].addr + mappings[i].size &&
 			  mappings[i].host == (where == PLACE_HOST);
 	assert_true(where == PLACE_NOWHERE || mapped);
 	return where;
@@ -162,7 +171,8 @@ static int end(void **state)
 
 static void pinned_memory_beside_device_memory(void **state)
 {
-	struct wanted w[] = {{.addr = BLOCK, .size = MIB, .mem = SBT_MEM_DEVICE}, {.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED}};
+	struct wanted w[] = {{.addr = BLOCK, .size = MIB, .mem = SBT_MEM_DEVICE},
+		{.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED}};
 
 	(void)state;
 	place(rp, w, 2);
@@ -172,10 +182,12 @@ static void pinned_memory_beside_device_memory(void **state)
 	free_all(rp);
 }
 
-/* One thread frees pinned memory, another one's device memory comes to the same granule, at another place in it. */
+/* One thread frees pinned memory, another one's device memory comes to the same granule, at another
+ * place in it. */
 static void device_memory_where_pinned_memory_was(void **state)
 {
-	struct wanted w[] = {{.addr = BLOCK, .size = 512, .mem = SBT_MEM_DEVICE}, {.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED},
+	struct wanted w[] = {{.addr = BLOCK, .size = 512, .mem = SBT_MEM_DEVICE},
+		{.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED},
 		{.addr = BLOCK + 5 * MIB, .size = MIB, .mem = SBT_MEM_DEVICE}};
 
 	(void)state;
@@ -186,11 +198,14 @@ static void device_memory_where_pinned_memory_was(void **state)
 	free_all(rp);
 }
 
-/* The same for memory that reaches farther than the pinned memory did, and takes a third allocation with it. */
+/* The same for memory that reaches farther than the pinned memory did, and takes a third allocation
+ * with it. */
 static void large_device_memory_is_in_one_piece(void **state)
 {
-	struct wanted w[] = {{.addr = BLOCK + 3 * MIB, .size = 8 * MIB, .mem = SBT_MEM_DEVICE}, {.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED},
-		{.addr = BLOCK + 11 * MIB, .size = 5 * MIB, .mem = SBT_MEM_ASYNC}, {.addr = BLOCK + 20 * MIB, .size = MIB, .mem = SBT_MEM_DEVICE}};
+	struct wanted w[] = {{.addr = BLOCK + 3 * MIB, .size = 8 * MIB, .mem = SBT_MEM_DEVICE},
+		{.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED},
+		{.addr = BLOCK + 11 * MIB, .size = 5 * MIB, .mem = SBT_MEM_ASYNC},
+		{.addr = BLOCK + 20 * MIB, .size = MIB, .mem = SBT_MEM_DEVICE}};
 
 	(void)state;
 	place(rp, w, 4);
@@ -200,21 +215,26 @@ static void large_device_memory_is_in_one_piece(void **state)
 	assert_int_equal(found(rp, BLOCK + 20 * MIB, MIB), PLACE_DEVICE);
 	for (size_t i = 0; i < rp->place.device.n; i++) /* nothing is saved twice at a checkpoint */
 		for (size_t k = 0; k < rp->place.host.n; k++)
-			assert_true(rp->place.device.r[i].addr >= rp->place.host.r[k].addr + rp->place.host.r[k].size ||
-				    rp->place.host.r[k].addr >= rp->place.device.r[i].addr + rp->place.device.r[i].size);
+			assert_true(rp->place.device.r[i].addr >=
+					    rp->place.host.r[k].addr + rp->place.host.r[k].size ||
+				    rp->place.host.r[k].addr >= rp->place.device.r[i].addr +
+									rp->place.device.r[i].size);
 	free_all(rp);
 }
 
-/* A GPU's driver gives pinned memory addresses between those of device memory. The software GPU takes pinned memory from the process: what is reserved
- * for device memory must leave its addresses free. */
+/* A GPU's driver gives pinned memory addresses between those of device memory. The software GPU
+ * takes pinned memory from the process: what is reserved for device memory must leave its addresses
+ * free. */
 static void the_software_gpu_leaves_room_for_pinned_memory(void **state)
 {
-	struct wanted w[] = {{.addr = BLOCK, .size = MIB, .mem = SBT_MEM_DEVICE}, {.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED}};
+	struct wanted w[] = {{.addr = BLOCK, .size = MIB, .mem = SBT_MEM_DEVICE},
+		{.addr = BLOCK + 4 * MIB, .size = MIB, .mem = SBT_MEM_PINNED}};
 
 	(void)state;
 	place_on(rp, true, w, 2);
 	for (unsigned i = 0; i < nreserved; i++)
-		assert_true(reserved[i].addr + reserved[i].size <= w[1].addr || w[1].addr + w[1].size <= reserved[i].addr);
+		assert_true(reserved[i].addr + reserved[i].size <= w[1].addr ||
+			    w[1].addr + w[1].size <= reserved[i].addr);
 	assert_int_equal(found(rp, BLOCK, MIB), PLACE_DEVICE);
 	free_all(rp);
 }

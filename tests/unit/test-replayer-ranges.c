@@ -81,7 +81,8 @@ static void finds(void **state)
 	ranges_free(&s);
 }
 
-/* With the position at 1000: 100-200-300 is far away and dense, so one of those two goes, and of them the farther one. */
+/* With the position at 1000: 100-200-300 is far away and dense, so one of those two goes, and of
+ * them the farther one. */
 static void gives_up_what_is_far_and_dense(void **state)
 {
 	const uint64_t at[] = {0, 100, 200, 300, 800, 900, 1000};
@@ -98,7 +99,8 @@ static void keeps_the_start_and_the_nearest(void **state)
 	assert_int_equal(thin_choose(at, 3, 0), 2);
 }
 
-/* Taking one at every position with room for 12: the distances from the last position must grow like powers of two. */
+/* Taking one at every position with room for 12: the distances from the last position must grow
+ * like powers of two. */
 static void leaves_exponential_gaps(void **state)
 {
 	uint64_t at[13] = {0};
@@ -117,7 +119,8 @@ static void leaves_exponential_gaps(void **state)
 	}
 	assert_int_equal(at[0], 0);
 	assert_int_equal(at[n - 1], 4096);
-	/* Wherever one goes back to, what has to be executed again is at most the distance gone back, times a factor. */
+	/* Wherever one goes back to, what has to be executed again is at most the distance gone
+	 * back, times a factor. */
 	for (uint64_t back = 1; back <= 4096; back++) {
 		size_t i = n;
 

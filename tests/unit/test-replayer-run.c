@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb-replayer from outside: the program is driven over its socket on the software GPU, with the trace of replayer-trace.h.
+ * tsdb-replayer from outside: the program is driven over its socket on the software GPU, with the
+ * trace of replayer-trace.h.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 #include "replay/protocol.h"
 #include "replayer-trace.h"
 
-/* ---- the other end of the socket ------------------------------------------------------------------------------------------- */
+/* --- the other end of the socket --- */
 
 struct peer {
 	pid_t pid;
@@ -117,7 +118,8 @@ static const struct replayer_error *refusal(void)
 
 static void open_trace(void)
 {
-	const struct replayer_open o = {.version = REPLAYER_VERSION, .first = FIRST, .last = last_seq};
+	const struct replayer_open o = {
+		.version = REPLAYER_VERSION, .first = FIRST, .last = last_seq};
 
 	ask(REPLAYER_OPEN, &o, sizeof o, trace_path, strlen(trace_path));
 }
@@ -149,13 +151,16 @@ static void same_memory(uint64_t addr, const uint32_t *want)
 	const uint32_t *got;
 
 	ask(REPLAYER_READ, &r, sizeof r, NULL, 0);
-	got = (const uint32_t *)(const void *)((const uint8_t *)reply() + sizeof(struct replayer_done));
+	got = (const uint32_t *)(const void *)((const uint8_t *)reply() +
+					       sizeof(struct replayer_done));
 	assert_int_equal(peer.n, sizeof(struct replayer_done) + BYTES);
 	for (unsigned i = 0; i < N; i++)
 		if (got[i] != want[i])
-			fail_msg("0x%llx[%u] is %u, not %u", (unsigned long long)addr, i, got[i], want[i]);
+			fail_msg("0x%llx[%u] is %u, not %u", (unsigned long long)addr, i, got[i],
+				want[i]);
 	ask(REPLAYER_HASH, &r, sizeof r, NULL, 0);
-	assert_true(sbt_hash_equal(((const struct replayer_hash *)reply())->hash, sbt_range_hash(want, BYTES)));
+	assert_true(sbt_hash_equal(
+		((const struct replayer_hash *)reply())->hash, sbt_range_hash(want, BYTES)));
 }
 
 static void same_as_model(uint64_t seq)
@@ -166,9 +171,9 @@ static void same_as_model(uint64_t seq)
 		same_memory(B, at_seq[seq].b);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------------ */
+/* --- tests --- */
 
-/* ---- inside a launch: add() of the trace, 25 instructions with PTX lines from 10 on ------------------------------------------- */
+/* --- inside a launch: add() of the trace, 25 instructions with PTX lines from 10 on --- */
 
 static struct soft_stop stopped;
 
@@ -202,7 +207,8 @@ static uint32_t word_at(uint64_t addr)
 
 static void looks_into_a_launch(void **state)
 {
-	const struct soft_point store = {.id = 3, .kind = SOFT_WATCH, .space = SOFT_GLOBAL, .addr = A + 4 * 200, .size = 4};
+	const struct soft_point store = {
+		.id = 3, .kind = SOFT_WATCH, .space = SOFT_GLOBAL, .addr = A + 4 * 200, .size = 4};
 	const struct replayer_kernel_focus f = {.block = {2, 0, 0}, .thread = {33, 0, 0}};
 	const struct replayer_none none = {0};
 
@@ -259,7 +265,10 @@ static void looks_into_a_launch(void **state)
 static void refuses_what_is_wrong_inside(void **state)
 {
 	static struct soft_point many[SOFT_POINTS_MAX + 1];
-	const struct soft_point wrong = {.id = 1, .kind = 77}, cond = {.id = 2, .kind = SOFT_AT_LINE, .line = 10, .condition = "%nothing"};
+	const struct soft_point wrong = {.id = 1, .kind = 77}, cond = {.id = 2,
+								       .kind = SOFT_AT_LINE,
+								       .line = 10,
+								       .condition = "%nothing"};
 	const struct replayer_none none = {0};
 	struct soft_ask q = {.what = SOFT_ASK_WARPS};
 
@@ -267,18 +276,21 @@ static void refuses_what_is_wrong_inside(void **state)
 	start(NULL, NULL);
 	open_trace();
 	reply();
-	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go),
+		NULL, 0);
 	refusal();
 	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
 	refusal();
 	for (uint64_t seq = 0; seq < 3; seq++) { /* before the window, a copy, after the end */
 		const uint64_t seqs[] = {3, 10, last_seq + 1};
 
-		ask(REPLAYER_KERNEL, &(struct replayer_kernel){seqs[seq]}, sizeof(struct replayer_kernel), NULL, 0);
+		ask(REPLAYER_KERNEL, &(struct replayer_kernel){seqs[seq]},
+			sizeof(struct replayer_kernel), NULL, 0);
 		refusal();
 	}
 	kernel(14);
-	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = 99, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = 99, .n = 1}, sizeof(struct soft_go), NULL,
+		0);
 	refusal();
 	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP}, 4, NULL, 0); /* too short */
 	refusal();
@@ -297,7 +309,8 @@ static void refuses_what_is_wrong_inside(void **state)
 	memset(q.text, 'x', sizeof q.text); /* no end */
 	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
 	refusal();
-	q = (struct soft_ask){.what = SOFT_ASK_MEMORY, .space = SOFT_PARAM, .addr = 8, .size = UINT64_MAX};
+	q = (struct soft_ask){
+		.what = SOFT_ASK_MEMORY, .space = SOFT_PARAM, .addr = 8, .size = UINT64_MAX};
 	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
 	refusal();
 	q.size = 13; /* 20 bytes of parameters */
@@ -307,10 +320,12 @@ static void refuses_what_is_wrong_inside(void **state)
 	ask(REPLAYER_KERNEL_ASK, &q, sizeof q, NULL, 0);
 	reply();
 	assert_int_equal(peer.n, sizeof none + 12);
-	ask(REPLAYER_KERNEL_FOCUS, &(struct replayer_kernel_focus){.block = {UINT32_MAX, 0, 0}}, sizeof(struct replayer_kernel_focus), NULL, 0);
+	ask(REPLAYER_KERNEL_FOCUS, &(struct replayer_kernel_focus){.block = {UINT32_MAX, 0, 0}},
+		sizeof(struct replayer_kernel_focus), NULL, 0);
 	refusal();
 	move(SOFT_FINISH, 0);
-	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go), NULL, 0);
+	ask(REPLAYER_KERNEL_GO, &(struct soft_go){.how = SOFT_STEP, .n = 1}, sizeof(struct soft_go),
+		NULL, 0);
 	refusal();
 	same_as_model(14);
 	stop();
@@ -462,7 +477,8 @@ static void what_ifs_stay_until_forgotten(void **state)
 	run(28);
 	reply();
 	same_as_model(28);
-	/* One at the very beginning: the copy 10 overwrites A, and nothing overwrites the end of Q before 14. */
+	/* One at the very beginning: the copy 10 overwrites A, and nothing overwrites the end of Q
+	 * before 14. */
 	const struct replayer_range q = {Q + 4, 4};
 	want = at_seq[9];
 	want.q[1] = value;
@@ -489,7 +505,8 @@ static void what_ifs_stay_until_forgotten(void **state)
 static void skips_and_swaps(void **state)
 {
 	const struct replayer_skip skip = {.n = 2, .recorded_inputs = 1}, all = {0};
-	const uint64_t seqs[] = {10, 14}; /* the copy is taken from the recording, the launch is left out */
+	const uint64_t seqs[] = {
+		10, 14}; /* the copy is taken from the recording, the launch is left out */
 	const struct replayer_swap swap = {.kernel = 1, .kind = CODE_PTX};
 
 	make_trace(PLAIN);
@@ -538,7 +555,8 @@ static void names_the_command_that_faulted(void **state)
 	assert_int_equal(refusal()->seq, 29);
 	assert_int_equal(refusal()->first, 29);
 	assert_int_equal(stop(), 0);
-	/* Without waiting between, it is one of those behind the last wait for everything: the host function's effect at 27. */
+	/* Without waiting between, it is one of those behind the last wait for everything: the host
+	 * function's effect at 27. */
 	start(NULL, NULL);
 	open_trace();
 	reply();
@@ -571,16 +589,19 @@ static void names_what_cannot_be_placed(void **state)
 	stop();
 }
 
-/* Work that there is no way to execute is told when the trace is opened, and refused when its turn comes; never passed over. */
+/* Work that there is no way to execute is told when the trace is opened, and refused when its turn
+ * comes; never passed over. */
 static void refuses_a_kind_without_a_way(void **state)
 {
 	make_trace(PLAIN);
 	start("TSDB_REPLAYER_LACKS", "fill");
 	open_trace();
 	reply();
-	assert_int_equal(((const struct replayer_opened *)(const void *)peer.body)->unrepeatable, 2); /* and the host function */
+	assert_int_equal(((const struct replayer_opened *)(const void *)peer.body)->unrepeatable,
+		2); /* and the host function */
 	peer.body[peer.n] = 0;
-	assert_non_null(strstr((const char *)(peer.body + sizeof(struct replayer_opened)), "#16 fill: this replayer cannot execute"));
+	assert_non_null(strstr((const char *)(peer.body + sizeof(struct replayer_opened)),
+		"#16 fill: this replayer cannot execute"));
 	for (uint64_t seq = FIRST; seq <= 15; seq++) {
 		step(seq);
 		reply();
@@ -588,7 +609,8 @@ static void refuses_a_kind_without_a_way(void **state)
 	step(16);
 	assert_int_equal(refusal()->code, REPLAYER_E_REFUSED);
 	assert_int_equal(refusal()->seq, 16);
-	assert_non_null(strstr((const char *)(refusal() + 1), "#16 fill: this replayer cannot execute"));
+	assert_non_null(
+		strstr((const char *)(refusal() + 1), "#16 fill: this replayer cannot execute"));
 	run(last_seq);
 	assert_int_equal(refusal()->code, REPLAYER_E_REFUSED);
 	stop();
@@ -628,9 +650,10 @@ static void refuses(void **state)
 	unlink(trace_path);
 }
 
-/* ---- other orders, and executing again: the requests ORDER and CHECK ----------------------------------------------------------- */
+/* --- other orders, and executing again: the requests ORDER and CHECK --- */
 
-/* All work of the window, as recorded; of it the records of an event and the wait for it may be in any order that a caller says. */
+/* All work of the window, as recorded; of it the records of an event and the wait for it may be in
+ * any order that a caller says. */
 static const uint64_t work[] = {10, 12, 13, 14, 16, 17, 18, 25, 27, 28};
 #define WORK (sizeof work / sizeof *work)
 
@@ -656,7 +679,8 @@ static void executes_in_another_order(void **state)
 	assert_int_equal(o->outputs, 1);
 	assert_int_equal(o->outputs_same, 1);
 	same_as_model(last_seq);
-	/* The fill 16 behind the launch 17: B is then what was filled, where it fills, and the copy delivers something else. */
+	/* The fill 16 behind the launch 17: B is then what was filled, where it fills, and the copy
+	 * delivers something else. */
 	memcpy(seqs, work, sizeof seqs);
 	seqs[4] = 17;
 	seqs[5] = 16;
@@ -671,7 +695,8 @@ static void executes_in_another_order(void **state)
 	add(want.b, at_seq[14].a);
 	same_memory(B, want.b);
 	same_memory(A, want.a);
-	/* The launch 28 first: it reads what the host had put into Q before 14, although that was noted with 14, and the copy 10 is over A again. */
+	/* The launch 28 first: it reads what the host had put into Q before 14, although that was
+	 * noted with 14, and the copy 10 is over A again. */
 	const uint64_t late[] = {28, 10, 12, 13, 14, 16, 17, 18, 25, 27};
 	order(late, WORK, sizeof late);
 	reply();
@@ -718,7 +743,8 @@ static void refuses_wrong_orders(void **state)
 
 static void refuses_wrong_checks(void **state)
 {
-	const struct replayer_check good = {.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
+	const struct replayer_check good = {
+		.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
 	struct replayer_check q;
 	const struct replayer_none none = {0};
 	const uint32_t kernels[] = {77};
@@ -742,15 +768,18 @@ static void refuses_wrong_checks(void **state)
 	refusal();
 	ask(REPLAYER_CHECK_END, &none, sizeof none, NULL, 0); /* nothing was begun */
 	reply();
-	ask(REPLAYER_CHECK, &good, sizeof good, kernels, sizeof kernels); /* no kernel: nothing is checked */
+	ask(REPLAYER_CHECK, &good, sizeof good, kernels,
+		sizeof kernels); /* no kernel: nothing is checked */
 	assert_int_equal(((const struct replayer_check_done *)reply())->checked, 0);
 	stop();
 }
 
-/* B is allocated in the window and half of it filled: add() at 17 reads the other half, and so do those in the graph. */
+/* B is allocated in the window and half of it filled: add() at 17 reads the other half, and so do
+ * those in the graph. */
 static void finds_reads_of_what_nobody_wrote(void **state)
 {
-	const struct replayer_check q = {.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
+	const struct replayer_check q = {
+		.from = FIRST, .to = 28, .runs = 3, .perturb = REPLAYER_PERTURB_ALL};
 	const struct replayer_none none = {0};
 	struct replayer_difference d;
 	struct replayer_check_done head = {0};
@@ -787,7 +816,9 @@ static void finds_reads_of_what_nobody_wrote(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(verifies), cmocka_unit_test(looks_into_a_launch), cmocka_unit_test(refuses_what_is_wrong_inside),
+		cmocka_unit_test(verifies),
+		cmocka_unit_test(looks_into_a_launch),
+		cmocka_unit_test(refuses_what_is_wrong_inside),
 		cmocka_unit_test(is_the_same_by_any_way),
 		cmocka_unit_test(restores_from_the_trace_without_checkpoints),
 		cmocka_unit_test(pinned_memory_without_contents_begins_as_zeros),
@@ -797,7 +828,9 @@ int main(void)
 		cmocka_unit_test(names_the_command_that_faulted),
 		cmocka_unit_test(names_the_command_that_hangs),
 		cmocka_unit_test(names_what_cannot_be_placed),
-		cmocka_unit_test(executes_in_another_order), cmocka_unit_test(refuses_wrong_orders), cmocka_unit_test(refuses_wrong_checks),
+		cmocka_unit_test(executes_in_another_order),
+		cmocka_unit_test(refuses_wrong_orders),
+		cmocka_unit_test(refuses_wrong_checks),
 		cmocka_unit_test(finds_reads_of_what_nobody_wrote),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_a_kind_without_a_way),

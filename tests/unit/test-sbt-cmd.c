@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command table, the packed form of the agent's ring, short names of kernels and globs over them.
+ * The command table, the packed form of the agent's ring, short names of kernels and globs over
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,12 +52,19 @@ static void test_stream_of_a_command(void **unused)
 
 static void test_packed_bytes(void **unused)
 {
-	struct sbt_cmd c = {.seq = 0x1122334455667788, .kind = SBT_MARK, .flags = 3, .thread = 1, .ctx = 2, .stack = 4, .result = 5,
-			    .corr = 6, .host_ns = 7};
-	static const uint8_t expected[72] = {
-		72, 0, 0, 0, 32, 0, 3, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 1, 0, 0, 0, 2, 0, 0, 0,
-		4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0,
-		1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 'a', 'b', 'c', 0, 0, 0, 0, 0};
+	struct sbt_cmd c = {.seq = 0x1122334455667788,
+		.kind = SBT_MARK,
+		.flags = 3,
+		.thread = 1,
+		.ctx = 2,
+		.stack = 4,
+		.result = 5,
+		.corr = 6,
+		.host_ns = 7};
+	static const uint8_t expected[72] = {72, 0, 0, 0, 32, 0, 3, 0, 0x88, 0x77, 0x66, 0x55, 0x44,
+		0x33, 0x22, 0x11, 1, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 2, 0,
+		0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 'a',
+		'b', 'c', 0, 0, 0, 0, 0};
 	uint64_t packed[9];
 	struct sbt_cmd back;
 
@@ -89,7 +97,8 @@ static void test_pack_and_unpack_any(void **unused)
 		assert_int_equal(sbt_unpack(&back, packed, n), n);
 		for (const struct sbt_field *f = sbt_kind(c.kind)->fields; f->name; f++) {
 			if (sbt_type_is_blob(f->type)) {
-				const struct sbt_blob *x = sbt_get_blob(&c, f), *y = sbt_get_blob(&back, f);
+				const struct sbt_blob *x = sbt_get_blob(&c, f),
+						      *y = sbt_get_blob(&back, f);
 
 				assert_int_equal(x->len, y->len);
 				assert_int_equal(x->len ? memcmp(x->p, y->p, x->len) : 0, 0);
@@ -97,7 +106,8 @@ static void test_pack_and_unpack_any(void **unused)
 				assert_int_equal(sbt_get(&c, f), sbt_get(&back, f));
 			}
 		}
-		for (unsigned k = 0; k < 4; k++) { /* cut or scribbled on: refused, or something valid */
+		for (unsigned k = 0; k < 4;
+			k++) { /* cut or scribbled on: refused, or something valid */
 			char *cut = malloc(n);
 			size_t less = make_random(&seed) % n;
 
@@ -159,7 +169,8 @@ static void test_short_names_of_declarations(void **unused)
 		{"_ZN2ns1S2tmIiEEvT_", "ns::S::tm"},
 		/* W<int>::In::go<char>(char) */
 		{"_ZN2ns1WIiE2In2goIcEEvT_", "ns::W::In::go"},
-		/* expressions as arguments are skipped: (int)sizeof(int), static_cast<int>(sizeof(int)), S::v, */
+		/* expressions as arguments are skipped: (int)sizeof(int),
+		   static_cast<int>(sizeof(int)), S::v, */
 		{"_ZN2ns2ccIXcvistiEE3endEv", "ns::cc::end"},
 		{"_ZN2ns2cvIXscistiEE3endEv", "ns::cv::end"},
 		{"_ZN2ns3memIXsr1S1vEE3endEv", "ns::mem::end"},
@@ -182,7 +193,8 @@ static void test_short_names_of_declarations(void **unused)
 
 static void test_globs(void **unused)
 {
-	static const char mangled[] = "_ZN2at6native6matmulIfEEvPT_", brief[] = "at::native::matmul";
+	static const char mangled[] = "_ZN2at6native6matmulIfEEvPT_",
+			  brief[] = "at::native::matmul";
 
 	assert_true(sbt_kernel_glob("matmul", mangled, brief));
 	assert_true(sbt_kernel_glob("at::native::matmul", mangled, brief));
@@ -195,16 +207,21 @@ static void test_globs(void **unused)
 	assert_false(sbt_kernel_glob("native::matmul", mangled, brief));
 	assert_false(sbt_kernel_glob("mat[n-z]ul", mangled, brief));
 	assert_false(sbt_kernel_glob("", mangled, brief));
-	assert_true(sbt_kernel_glob("a*a*a*a*a*a*a*a*b", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
-	assert_false(sbt_kernel_glob("a*a*a*a*a*a*a*a*a*a*a*c", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+	assert_true(sbt_kernel_glob(
+		"a*a*a*a*a*a*a*a*b", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+	assert_false(sbt_kernel_glob(
+		"a*a*a*a*a*a*a*a*a*a*a*c", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_table),	    cmocka_unit_test(test_stream_of_a_command),
-		cmocka_unit_test(test_packed_bytes),	    cmocka_unit_test(test_pack_and_unpack_any),
-		cmocka_unit_test(test_short_names),	    cmocka_unit_test(test_globs),
+		cmocka_unit_test(test_the_table),
+		cmocka_unit_test(test_stream_of_a_command),
+		cmocka_unit_test(test_packed_bytes),
+		cmocka_unit_test(test_pack_and_unpack_any),
+		cmocka_unit_test(test_short_names),
+		cmocka_unit_test(test_globs),
 		cmocka_unit_test(test_short_names_of_declarations),
 	};
 

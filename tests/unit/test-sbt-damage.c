@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Traces that are cut, flipped, foreign, from the future, hostile, or that met a full disk. The rule each time:
- * no crash, no command that was never there, and either the same data or a sentence that says what is missing.
+ * Traces that are cut, flipped, foreign, from the future, hostile, or that met a full disk. The
+ * rule each time: no crash, no command that was never there, and either the same data or a sentence
+ * that says what is missing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -52,7 +53,12 @@ static struct buf get_file(void)
 /* A page that compresses well, one of zeros, and a piece that lies beside its record. */
 static void add_memory(struct sbt_writer *w)
 {
-	struct sbt_memory m = {.seq = 3, .role = SBT_MEMORY_START, .addr = 0x1000, .size = 2 * SBT_PAGE + 10, .module = SBT_NO_ID, .has_bytes = true};
+	struct sbt_memory m = {.seq = 3,
+		.role = SBT_MEMORY_START,
+		.addr = 0x1000,
+		.size = 2 * SBT_PAGE + 10,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 	uint8_t *p = calloc(1, m.size);
 	uint32_t id;
 
@@ -72,7 +78,13 @@ static void add_memory(struct sbt_writer *w)
 /* One of everything, 4 chunks of commands. */
 static struct buf make_trace(void)
 {
-	struct sbt_meta meta = {.program = "./app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "0", .start_ns = 5, .pid = 6};
+	struct sbt_meta meta = {.program = "./app",
+		.cwd = "/",
+		.host = "h",
+		.gpu = "g",
+		.tsdb = "0",
+		.start_ns = 5,
+		.pid = 6};
 	struct sbt_frame frames[3] = {{0, 0x1000}, {1, 0x2000}, {0, 0x3000}};
 	char *heap = malloc(4 * 4096);
 	uint64_t seed = 4242;
@@ -153,7 +165,8 @@ static void test_a_whole_trace_is_whole(void **unused)
 	assert_non_null(strstr(text, "stack 30: 0+1e 1+2000 0+3000\n"));
 	assert_non_null(strstr(text, "module 1 /lib/x \n"));
 	assert_non_null(strstr(text, "unreplayable cuFoo 2\n"));
-	assert_non_null(strstr(text, "keyframe 0 0 bytes\nkeyframe 0 0 bytes\nkeyframe 20 20 bytes\nkeyframe 20 20 bytes\n"));
+	assert_non_null(strstr(text,
+		"keyframe 0 0 bytes\nkeyframe 0 0 bytes\nkeyframe 20 20 bytes\nkeyframe 20 20 bytes\n"));
 	assert_non_null(strstr(text, "code ptx 25\n"));
 	assert_non_null(strstr(text, "\"gpu_start_ns\":4000,\"gpu_end_ns\":4050"));
 	free(text);
@@ -187,7 +200,8 @@ static void test_cut_anywhere(void **unused)
 		free(cmds);
 		free(damage);
 	}
-	assert_int_equal(longest, strlen(whole)); /* with all chunks but the index, all commands are there */
+	assert_int_equal(
+		longest, strlen(whole)); /* with all chunks but the index, all commands are there */
 	free(whole);
 	buf_free(&data);
 }
@@ -234,14 +248,16 @@ static void test_every_byte_flipped(void **unused)
 		else if (strcmp(text, whole) == 0)
 			same++;
 		else
-			fail_msg("byte %zu flipped: other data, and nothing is said:\n%s", i / 2, text);
+			fail_msg("byte %zu flipped: other data, and nothing is said:\n%s", i / 2,
+				text);
 		if (!lines_are_among(cmds, whole_cmds))
 			fail_msg("byte %zu flipped: a command that was never there", i / 2);
 		free(text);
 		free(cmds);
 		free(damage);
 	}
-	print_message("# of %zu flips: %u refused, %u told, %u harmless\n", 2 * data.len, refused, told, same);
+	print_message("# of %zu flips: %u refused, %u told, %u harmless\n", 2 * data.len, refused,
+		told, same);
 	assert_int_equal(refused, 19); /* 8 bytes of magic, and the version where it grew */
 	assert_true(told > data.len);
 	assert_true(same < data.len / 4); /* only what nobody reads */
@@ -276,7 +292,7 @@ static void test_hostile_bytes(void **unused)
 	buf_free(&data);
 }
 
-/* ---- files built by hand ----------------------------------------------------------------------------------------- */
+/* --- files built by hand --- */
 
 static void file_begin(struct buf *b)
 {
@@ -285,10 +301,16 @@ static void file_begin(struct buf *b)
 	buf_add(b, &h, sizeof h);
 }
 
-static void chunk(struct buf *b, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count, const struct buf *payload)
+static void chunk(struct buf *b, enum sbt_chunk_type type, uint64_t first, uint64_t last,
+	uint32_t count, const struct buf *payload)
 {
-	struct sbt_chunk_header h = {.magic = SBT_CHUNK_MAGIC, .type = (uint16_t)type, .stored = payload->len,
-				     .raw = payload->len, .first = first, .last = last, .count = count};
+	struct sbt_chunk_header h = {.magic = SBT_CHUNK_MAGIC,
+		.type = (uint16_t)type,
+		.stored = payload->len,
+		.raw = payload->len,
+		.first = first,
+		.last = last,
+		.count = count};
 
 	buf_add(b, &h, sizeof h);
 	buf_add(b, payload->data, payload->len);
@@ -306,10 +328,11 @@ static struct sbt_reader *open_bytes(struct buf *b)
 
 static void test_huge_counts(void **unused)
 {
-	static const enum sbt_chunk_type types[] = {SBT_CHUNK_META, SBT_CHUNK_MODULES, SBT_CHUNK_STACKS, SBT_CHUNK_COMMANDS,
-						    SBT_CHUNK_TIMES, SBT_CHUNK_UNREPLAYABLE, SBT_CHUNK_CODE, SBT_CHUNK_KEYFRAME,
-						    SBT_CHUNK_MEMORY, SBT_CHUNK_PAGES};
-	static const uint64_t numbers[] = {0, 1, 2, 127, 4096, 1u << 20, UINT32_MAX, 1ull << 60, UINT64_MAX};
+	static const enum sbt_chunk_type types[] = {SBT_CHUNK_META, SBT_CHUNK_MODULES,
+		SBT_CHUNK_STACKS, SBT_CHUNK_COMMANDS, SBT_CHUNK_TIMES, SBT_CHUNK_UNREPLAYABLE,
+		SBT_CHUNK_CODE, SBT_CHUNK_KEYFRAME, SBT_CHUNK_MEMORY, SBT_CHUNK_PAGES};
+	static const uint64_t numbers[] = {
+		0, 1, 2, 127, 4096, 1u << 20, UINT32_MAX, 1ull << 60, UINT64_MAX};
 
 	for (unsigned t = 0; t < sizeof types / sizeof *types; t++) {
 		for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -381,7 +404,7 @@ static void test_unknown_kinds_and_fields(void **unused)
 	struct sbt_reader *r;
 
 	assert_int_equal(d->nfields, 1);
-	sbt_put(&p, 3); /* commands */
+	sbt_put(&p, 3);	 /* commands */
 	sbt_put(&p, 10); /* the first one's seq */
 	sbt_put(&p, 2);
 	sbt_put(&p, 5000); /* an unknown kind: a number and a string */
@@ -489,7 +512,8 @@ static void test_patch_past_the_end(void **unused)
 		assert_non_null(c);
 		ok(sbt_cursor_next(cur, &c));
 		assert_int_equal(c != NULL, skip == 0);
-		assert_int_equal(strstr(sbt_reader_damage(r), "column of values") != NULL, skip != 0);
+		assert_int_equal(
+			strstr(sbt_reader_damage(r), "column of values") != NULL, skip != 0);
 		sbt_cursor_close(cur);
 		sbt_reader_close(r);
 		buf_free(&p);
@@ -517,7 +541,7 @@ static void test_commands_twice(void **unused)
 	buf_free(&data);
 }
 
-/* ---- refused ----------------------------------------------------------------------------------------------------- */
+/* --- refused --- */
 
 static void refused(enum err_code code, const char *text)
 {
@@ -565,7 +589,7 @@ static void test_refused_files(void **unused)
 	buf_free(&data);
 }
 
-/* ---- a full disk ------------------------------------------------------------------------------------------------- */
+/* --- a full disk --- */
 
 static void test_full_disk(void **unused)
 {
@@ -606,7 +630,8 @@ static void test_full_disk(void **unused)
 	assert_int_equal(sbt_reader_count(r), told - 20);
 	cmds = commands_only(r);
 	if (sbt_reader_damage(r)) /* there was no room for the index; nothing else is wrong */
-		assert_string_equal(sbt_reader_damage(r), "it has no index: the recording was cut off, or is still going on");
+		assert_string_equal(sbt_reader_damage(r),
+			"it has no index: the recording was cut off, or is still going on");
 	else
 		assert_int_equal(sbt_reader_lost(r), 2000 - told);
 	free(cmds);
@@ -624,7 +649,8 @@ static void test_full_disk(void **unused)
 	free(heap);
 }
 
-/* Some 40 kB that unpack to 320 MiB: refused before anything is unpacked, unless the user says otherwise. */
+/* Some 40 kB that unpack to 320 MiB: refused before anything is unpacked, unless the user says
+ * otherwise. */
 static void test_a_bomb(void **unused)
 {
 	enum { MIB = 1 << 20, EACH = 64 * MIB };

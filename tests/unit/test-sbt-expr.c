@@ -13,7 +13,8 @@
 /* (int 5, float 2.5 at 4, double -1.0 at 8, i16 -3 at 16, and one that lies past the end) */
 static const uint32_t pairs[] = {0, 4, 4, 4, 8, 8, 16, 2, 100, 4};
 static const struct sbt_blob params = {pairs, sizeof pairs};
-static const uint8_t args[18] = {5, 0, 0, 0, 0, 0, 0x20, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf, 0xfd, 0xff};
+static const uint8_t args[18] = {
+	5, 0, 0, 0, 0, 0, 0x20, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf, 0xfd, 0xff};
 
 static struct sbt_cmd launch(void)
 {
@@ -33,8 +34,10 @@ static int64_t value_of(unsigned kind, const char *text, const struct sbt_cmd *c
 
 	if (!sbt_expr_compile(&e, kind, text, why, sizeof why))
 		fail_msg("%s: %s", text, why);
-	assert_int_equal(sbt_expr_true(&e, c, &params), sbt_expr_eval(&e, c, &params).type == SBT_V_FLOAT ?
-			 sbt_expr_eval(&e, c, &params).f != 0 : sbt_expr_value(&e, c, &params) != 0);
+	assert_int_equal(
+		sbt_expr_true(&e, c, &params), sbt_expr_eval(&e, c, &params).type == SBT_V_FLOAT
+						       ? sbt_expr_eval(&e, c, &params).f != 0
+						       : sbt_expr_value(&e, c, &params) != 0);
 	return sbt_expr_value(&e, c, &params);
 }
 
@@ -83,8 +86,8 @@ static void test_values(void **unused)
 		{"arg3", 0xfffd},
 		{"arg3.s16", -3},
 		{"arg3.u8", 0xfd},
-		{"arg4", 0},  /* past the buffer */
-		{"arg5", 0},  /* past the list */
+		{"arg4", 0}, /* past the buffer */
+		{"arg5", 0}, /* past the list */
 		{"arg0.f64", 0},
 		{" ( arg0 == 5 ) ", 1},
 	};
@@ -94,7 +97,8 @@ static void test_values(void **unused)
 		int64_t v = value_of(0, cases[i].text, &c);
 
 		if (v != cases[i].value)
-			fail_msg("%s is %lld, not %lld", cases[i].text, (long long)v, (long long)cases[i].value);
+			fail_msg("%s is %lld, not %lld", cases[i].text, (long long)v,
+				(long long)cases[i].value);
 	}
 }
 
@@ -108,7 +112,8 @@ static void test_enumerations(void **unused)
 	assert_int_equal(value_of(SBT_COPY, "dir != d2h", &c), 0);
 	s.u.sync.scope = SBT_SYNC_STREAM;
 	s.u.sync.stream = 7;
-	assert_int_equal(value_of(SBT_SYNC, "scope == stream", &s), 1); /* the scope, not stream 7 */
+	assert_int_equal(
+		value_of(SBT_SYNC, "scope == stream", &s), 1); /* the scope, not stream 7 */
 	assert_int_equal(value_of(SBT_SYNC, "stream == 7", &s), 1);
 	a.u.alloc.mem = SBT_MEM_PINNED;
 	assert_int_equal(value_of(SBT_ALLOC, "mem == pinned", &a), 1);
@@ -137,7 +142,8 @@ static void test_mistakes(void **unused)
 	refused(0, "(1", "missing )");
 	refused(0, "1 2", "operator is expected");
 	refused(0, "frobs > 1", "no command has a field \"frobs\"");
-	refused(SBT_LAUNCH, "dst == 1", "launch has no field \"dst\"; it has stream, kernel, grid_x");
+	refused(SBT_LAUNCH, "dst == 1",
+		"launch has no field \"dst\"; it has stream, kernel, grid_x");
 	refused(SBT_LAUNCH, "args == 1", "arg0, arg1");
 	refused(SBT_COPY, "arg0 == 1", "only a launch has arguments");
 	refused(0, "arg0.f16", "no view \"f16\"");
@@ -156,9 +162,10 @@ static void test_mistakes(void **unused)
 	refused(0, deep, "too long");
 }
 
-/* ---- Python frames ------------------------------------------------------------------------------------------------- */
+/* --- Python frames --- */
 
-/* launch at 42 called by Net.forward in /app/lib/train.py, called by main.<locals>.<lambda>; or nothing. */
+/* launch at 42 called by Net.forward in /app/lib/train.py, called by main.<locals>.<lambda>; or
+ * nothing. */
 static uint64_t answer(void *arg, enum sbt_python what, const char *text, bool glob)
 {
 	static const char *const functions[] = {"launch", "Net.forward", "main.<locals>.<lambda>"};
@@ -198,7 +205,8 @@ static void test_python(void **unused)
 		{"pyfile =~ \"/app/*\" && grid_x == 64", true, false},
 		{"pyline > 41 && pyline < 43", true, false},
 		{"!(pyfunc == \"launch\") || pyline == 0", false, true},
-		{"pyfunc == \"la\\unch\"", true, false}, /* a backslash takes what follows as it is */
+		{"pyfunc == \"la\\unch\"", true,
+			false}, /* a backslash takes what follows as it is */
 		{"pystack == \"\"", false, false},
 	};
 	const struct sbt_python_view view = {.answer = answer};
@@ -210,7 +218,8 @@ static void test_python(void **unused)
 		if (!sbt_expr_compile(&e, SBT_LAUNCH, cases[i].text, why, sizeof why))
 			fail_msg("%s: %s", cases[i].text, why);
 		assert_true(sbt_expr_asks_python(&e));
-		if (sbt_expr_true_in(&e, &c, &params, &view) != cases[i].with || sbt_expr_true(&e, &c, &params) != cases[i].without)
+		if (sbt_expr_true_in(&e, &c, &params, &view) != cases[i].with ||
+			sbt_expr_true(&e, &c, &params) != cases[i].without)
 			fail_msg("%s is not as it should be", cases[i].text);
 	}
 	assert_true(sbt_expr_compile(&e, 0, "grid_x", why, sizeof why));

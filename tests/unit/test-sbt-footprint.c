@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Footprints against a copy done by hand: byte after byte, in 128 bits, by the rules of the CUDA driver API for CUDA_MEMCPY3D (a row begins at
- * base + z * pitch * height + y * pitch + x; a pitch of 0 is the width, a height of 0 the copy's), not by the formulas of footprint.c.
+ * Footprints against a copy done by hand: byte after byte, in 128 bits, by the rules of the CUDA
+ * driver API for CUDA_MEMCPY3D (a row begins at base + z * pitch * height + y * pitch + x; a pitch
+ * of 0 is the width, a height of 0 the copy's), not by the formulas of footprint.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static uint64_t rnd(void)
 /* Mostly small; sometimes a number at which sums and products wrap. */
 static uint64_t awkward(unsigned small)
 {
-	static const uint64_t edge[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2, UINT64_MAX / 2 + 1, 1ull << 32, (1ull << 32) - 1, 1ull << 62};
+	static const uint64_t edge[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX / 2,
+		UINT64_MAX / 2 + 1, 1ull << 32, (1ull << 32) - 1, 1ull << 62};
 
 	return rnd() % 16 ? rnd() % small : edge[rnd() % (sizeof edge / sizeof *edge)];
 }
@@ -36,13 +38,16 @@ static uint64_t awkward(unsigned small)
 #define BASE 100u
 #define SPAN 4096u
 
-/* What the device would touch: marks, from BASE on. False: no device does that, or it is too large to be played. */
+/* What the device would touch: marks, from BASE on. False: no device does that, or it is too large
+ * to be played. */
 static bool play(const struct sbt_cmd_copy *u, uint8_t *marks, bool *ret_large)
 {
-	const wide pitch = u->dst_pitch ? u->dst_pitch : u->width, slice = u->dst_slice ? u->dst_slice : pitch * u->height;
+	const wide pitch = u->dst_pitch ? u->dst_pitch : u->width,
+		   slice = u->dst_slice ? u->dst_slice : pitch * u->height;
 
 	*ret_large = false;
-	if ((wide)u->width * u->height > UINT64_MAX || (wide)u->width * u->height * u->depth != u->size)
+	if ((wide)u->width * u->height > UINT64_MAX ||
+		(wide)u->width * u->height * u->depth != u->size)
 		return false;
 	if (!u->size)
 		return true;
@@ -50,7 +55,8 @@ static bool play(const struct sbt_cmd_copy *u, uint8_t *marks, bool *ret_large)
 		return false;
 	if (u->depth > 1 && (slice < pitch * u->height || slice % pitch))
 		return false;
-	if (u->depth > SPAN || u->height > SPAN || u->width > SPAN || pitch * u->height * u->depth > SPAN || slice * u->depth > SPAN) {
+	if (u->depth > SPAN || u->height > SPAN || u->width > SPAN ||
+		pitch * u->height * u->depth > SPAN || slice * u->depth > SPAN) {
 		*ret_large = true;
 		return true;
 	}
@@ -104,7 +110,11 @@ static void test_rows_of_copies(void **unused)
 
 	(void)unused;
 	for (unsigned i = 0; i < 100000; i++) {
-		struct sbt_cmd_copy u = {.dst = BASE, .src = BASE, .width = 1 + awkward(9), .height = awkward(5), .depth = awkward(4),
+		struct sbt_cmd_copy u = {.dst = BASE,
+			.src = BASE,
+			.width = 1 + awkward(9),
+			.height = awkward(5),
+			.depth = awkward(4),
 			.dst_pitch = awkward(14)};
 		struct sbt_rows r;
 		bool large;
@@ -136,7 +146,14 @@ static void test_rows_of_copies(void **unused)
 /* The recorded source is asked for its own pitch and slice, and without a width a copy is flat. */
 static void test_sides(void **unused)
 {
-	struct sbt_cmd_copy u = {.dst = 1000, .src = 2000, .size = 24, .width = 4, .height = 3, .depth = 2, .dst_pitch = 10, .dst_slice = 100,
+	struct sbt_cmd_copy u = {.dst = 1000,
+		.src = 2000,
+		.size = 24,
+		.width = 4,
+		.height = 3,
+		.depth = 2,
+		.dst_pitch = 10,
+		.dst_slice = 100,
 		.src_pitch = 5};
 	struct sbt_rows r;
 
@@ -157,8 +174,15 @@ static void test_sides(void **unused)
 /* The attack: what is checked (1,023 bytes) was not what was copied (256 KiB). */
 static void test_a_slice_within_a_slice(void **unused)
 {
-	struct sbt_cmd_copy u = {.dst = BASE, .size = 128 * 4 * 512, .width = 128, .height = 4, .depth = 512, .dst_pitch = 128, .dst_slice = 1,
-		.src_pitch = 128, .src_slice = 512};
+	struct sbt_cmd_copy u = {.dst = BASE,
+		.size = 128 * 4 * 512,
+		.width = 128,
+		.height = 4,
+		.depth = 512,
+		.dst_pitch = 128,
+		.dst_slice = 1,
+		.src_pitch = 128,
+		.src_slice = 512};
 	struct sbt_rows r;
 
 	(void)unused;
@@ -171,14 +195,15 @@ static void test_a_slice_within_a_slice(void **unused)
 
 static void test_rows_of_fills(void **unused)
 {
-	struct sbt_cmd_fill u = {.dst = BASE, .size = 24, .elem = 4, .width = 3, .height = 2, .dst_pitch = 20};
+	struct sbt_cmd_fill u = {
+		.dst = BASE, .size = 24, .elem = 4, .width = 3, .height = 2, .dst_pitch = 20};
 	struct sbt_rows r;
 
 	(void)unused;
 	assert_null(sbt_rows_of_fill(&r, &u));
 	assert_true(sbt_rows_size(&r) == 32 && r.width == 12);
-	assert_true(sbt_rows_meet(&r, BASE + 11, 1) && !sbt_rows_meet(&r, BASE + 12, 8) && sbt_rows_meet(&r, BASE + 31, 1) &&
-		    !sbt_rows_meet(&r, BASE + 32, 1));
+	assert_true(sbt_rows_meet(&r, BASE + 11, 1) && !sbt_rows_meet(&r, BASE + 12, 8) &&
+		    sbt_rows_meet(&r, BASE + 31, 1) && !sbt_rows_meet(&r, BASE + 32, 1));
 	u.dst_pitch = 8; /* less than a row */
 	assert_non_null(sbt_rows_of_fill(&r, &u));
 	u.dst_pitch = 0; /* without gaps */
@@ -202,23 +227,30 @@ static void test_drivers_sides(void **unused)
 	uint64_t addr, pitch, slice;
 
 	(void)unused;
-	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 3, .y = 2, .z = 1, .pitch = 32, .height = 10}, 8, 4, &addr, &pitch, &slice);
+	sbt_side_rows(
+		&(struct sbt_side){.base = 1000, .x = 3, .y = 2, .z = 1, .pitch = 32, .height = 10},
+		8, 4, &addr, &pitch, &slice);
 	assert_true(addr == 1000 + 320 + 64 + 3 && pitch == 32 && slice == 320);
-	sbt_side_rows(&(struct sbt_side){.base = 1000, .z = 1, .height = 10}, 8, 4, &addr, &pitch, &slice);
+	sbt_side_rows(&(struct sbt_side){.base = 1000, .z = 1, .height = 10}, 8, 4, &addr, &pitch,
+		&slice);
 	assert_true(addr == 1000 + 80 && pitch == 8 && slice == 80);
-	sbt_side_rows(&(struct sbt_side){.base = 1000, .y = 1, .z = 1}, 8, 4, &addr, &pitch, &slice);
+	sbt_side_rows(
+		&(struct sbt_side){.base = 1000, .y = 1, .z = 1}, 8, 4, &addr, &pitch, &slice);
 	assert_true(addr == 1000 + 40 + 8 && pitch == 8 && slice == 40);
-	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .height = 10}, 32, 4, &addr, &pitch, &slice);
+	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .height = 10}, 32, 4,
+		&addr, &pitch, &slice);
 	assert_true(addr == 1000 + 760 && pitch == 36 && slice == 360); /* as an H200 has it */
-	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .pitch = 64}, 32, 4, &addr, &pitch, &slice);
+	sbt_side_rows(&(struct sbt_side){.base = 1000, .x = 4, .y = 1, .z = 2, .pitch = 64}, 32, 4,
+		&addr, &pitch, &slice);
 	assert_true(addr == 1000 + 708 && pitch == 64 && slice == 320); /* likewise */
 }
 
-/* ---- kinds ----------------------------------------------------------------------------------------------------------------- */
+/* --- kinds --- */
 
 #define TELLS_BYTES (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_ALLOCATES | SBT_FREES)
 
-/* A command of a kind, all of whose numbers are 4: flat copies and fills of 4 bytes, values of 4 bytes, ids. */
+/* A command of a kind, all of whose numbers are 4: flat copies and fills of 4 bytes, values of 4
+ * bytes, ids. */
 static struct sbt_cmd plain(unsigned kind)
 {
 	struct sbt_cmd c = cmd_any(1, kind);
@@ -243,16 +275,19 @@ static void test_every_kind(void **unused)
 
 		sbt_footprint(&f, &c);
 		assert_int_equal(d->does, sbt_kind_does(k));
-		assert_int_equal(f.does & SBT_DOES_UNKNOWN, k == SBT_UNREPLAYABLE ? SBT_DOES_UNKNOWN : 0);
+		assert_int_equal(
+			f.does & SBT_DOES_UNKNOWN, k == SBT_UNREPLAYABLE ? SBT_DOES_UNKNOWN : 0);
 		/* Work does something; what says that it touches bytes has them. */
 		if (d->cls == SBT_CLASS_WORK)
 			assert_true(f.does & ~(unsigned)SBT_QUEUED && f.does & SBT_QUEUED);
 		assert_int_equal(f.n != 0, (d->does & TELLS_BYTES) != 0);
 		for (unsigned i = 0; i < f.n; i++)
-			assert_true(f.touch[i].how & d->does && sbt_rows_meet(&f.touch[i].rows, 4, 1));
+			assert_true(
+				f.touch[i].how & d->does && sbt_rows_meet(&f.touch[i].rows, 4, 1));
 		/* A queue needs a stream. */
 		assert_true(!(d->does & SBT_QUEUED) || sbt_stream_offset(k));
-		assert_int_equal(sbt_stream_offset(k), sbt_field(k, "stream") ? sbt_field(k, "stream")->offset : 0);
+		assert_int_equal(sbt_stream_offset(k),
+			sbt_field(k, "stream") ? sbt_field(k, "stream")->offset : 0);
 		c.result = 1;
 		sbt_footprint(&f, &c);
 		assert_true(!f.does && !f.n);
@@ -272,8 +307,9 @@ static void test_which_kinds_take_turns(void **unused)
 {
 	(void)unused;
 	for (unsigned k = 0; k <= SBT_KIND_END; k++)
-		assert_int_equal(sbt_kind_takes_turn(k),
-			k == SBT_LAUNCH || k == SBT_COPY || k == SBT_FILL || k == SBT_GRAPH_LAUNCH || k == SBT_BATCH);
+		assert_int_equal(
+			sbt_kind_takes_turn(k), k == SBT_LAUNCH || k == SBT_COPY || k == SBT_FILL ||
+							k == SBT_GRAPH_LAUNCH || k == SBT_BATCH);
 }
 
 static void test_what_two_kinds_do(void **unused)
@@ -285,7 +321,8 @@ static void test_what_two_kinds_do(void **unused)
 	c.u.copy.dir = SBT_COPY_H2D;
 	sbt_footprint(&f, &c);
 	assert_int_equal(f.n, 2);
-	assert_true(f.touch[0].how == SBT_READS && f.touch[0].host_side && f.touch[1].how == SBT_WRITES && !f.touch[1].host_side);
+	assert_true(f.touch[0].how == SBT_READS && f.touch[0].host_side &&
+		    f.touch[1].how == SBT_WRITES && !f.touch[1].host_side);
 	c.u.copy.dir = SBT_COPY_D2H;
 	sbt_footprint(&f, &c);
 	assert_true(!f.touch[0].host_side && f.touch[1].host_side);
@@ -309,7 +346,7 @@ static void test_what_two_kinds_do(void **unused)
 	assert_true(f.does & SBT_DOES_UNKNOWN);
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 struct graphs {
 	struct {
@@ -361,11 +398,13 @@ static struct graphs walk(struct graphs g, uint64_t exec)
 static void test_graphs(void **unused)
 {
 	static uint64_t room[6][64];
-	struct sbt_cmd kernel = plain(SBT_LAUNCH), fill = plain(SBT_FILL), child = plain(SBT_GRAPH_LAUNCH);
+	struct sbt_cmd kernel = plain(SBT_LAUNCH), fill = plain(SBT_FILL),
+		       child = plain(SBT_GRAPH_LAUNCH);
 	struct graphs g = {0}, r;
 
 	(void)unused;
-	/* Graph 0: a kernel, an empty node, a wait, and graph 1, which fills. Graph 2 contains itself, eight times. Graph 3 cannot be read. */
+	/* Graph 0: a kernel, an empty node, a wait, and graph 1, which fills. Graph 2 contains
+	 * itself, eight times. Graph 3 cannot be read. */
 	child.u.graph_launch.exec = 1;
 	g.graph[0].n = 4;
 	g.graph[0].node[0] = packed(room[0], SBT_NODE_KERNEL, &kernel);
@@ -380,7 +419,8 @@ static void test_graphs(void **unused)
 		g.graph[2].node[i] = packed(room[3], SBT_NODE_GRAPH, &child);
 	g.graph[3].n = 2;
 	g.graph[3].node[0] = (struct sbt_footprint_node){.type = SBT_NODE_OTHER};
-	g.graph[3].node[1] = (struct sbt_footprint_node){.type = SBT_NODE_COPY, .payload = {"short", 5}};
+	g.graph[3].node[1] =
+		(struct sbt_footprint_node){.type = SBT_NODE_COPY, .payload = {"short", 5}};
 	r = walk(g, 0);
 	assert_true(r.found == 3 && r.kernels == 1 && r.waits == 1 && r.writes == 1 && !r.unknown);
 	r = walk(g, 2);
@@ -399,7 +439,8 @@ int main(void)
 		cmocka_unit_test(test_a_slice_within_a_slice),
 		cmocka_unit_test(test_rows_of_fills),
 		cmocka_unit_test(test_drivers_sides),
-		cmocka_unit_test(test_every_kind), cmocka_unit_test(test_which_kinds_take_turns),
+		cmocka_unit_test(test_every_kind),
+		cmocka_unit_test(test_which_kinds_take_turns),
 		cmocka_unit_test(test_what_two_kinds_do),
 		cmocka_unit_test(test_graphs),
 	};

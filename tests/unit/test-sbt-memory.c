@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents through the writer and the reader: what goes in comes out, once each, and what cannot come out is told.
+ * Memory contents through the writer and the reader: what goes in comes out, once each, and what
+ * cannot come out is told.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,13 @@ static void ok(struct err *e)
 
 static struct sbt_writer *begin(void)
 {
-	struct sbt_meta meta = {.program = "./app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "0", .start_ns = 5, .pid = 6};
+	struct sbt_meta meta = {.program = "./app",
+		.cwd = "/",
+		.host = "h",
+		.gpu = "g",
+		.tsdb = "0",
+		.start_ns = 5,
+		.pid = 6};
 	struct sbt_writer *w;
 
 	ok(sbt_writer_open(&w, path, &meta));
@@ -44,8 +51,13 @@ static uint64_t file_size(void)
 
 static struct sbt_memory piece(uint64_t seq, uint32_t role, uint64_t addr, uint64_t size)
 {
-	return (struct sbt_memory){.seq = seq, .role = role, .owner = SBT_MEMORY_ALLOCATION, .addr = addr, .size = size,
-				   .module = SBT_NO_ID, .has_bytes = true};
+	return (struct sbt_memory){.seq = seq,
+		.role = role,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.addr = addr,
+		.size = size,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
 }
 
 static void put(struct sbt_writer *w, const struct sbt_memory *m, const void *p)
@@ -70,7 +82,7 @@ static uint8_t *noise(uint64_t seed, size_t n)
 	return p;
 }
 
-/* ---- collecting what the reader gives ------------------------------------------------------------------------------ */
+/* --- collecting what the reader gives --- */
 
 struct got {
 	struct sbt_memory m[512];
@@ -106,7 +118,8 @@ static void assert_bytes(struct sbt_reader *r, const struct sbt_memory *m, const
 	free(p);
 }
 
-static void assert_unreadable(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, size_t n, const char *why)
+static void assert_unreadable(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset,
+	size_t n, const char *why)
 {
 	uint8_t *p = malloc(n);
 	struct err *e = sbt_reader_memory_read(r, m, offset, p, n);
@@ -121,14 +134,16 @@ static void assert_unreadable(struct sbt_reader *r, const struct sbt_memory *m, 
 	free(p);
 }
 
-/* ---- whole traces -------------------------------------------------------------------------------------------------- */
+/* --- whole traces --- */
 
 static void test_small_pieces(void **unused)
 {
 	static struct got g;
 	struct sbt_writer *w = begin();
-	struct sbt_memory global = piece(7, SBT_MEMORY_START, 0x5000, 12), hash_only = piece(9, SBT_MEMORY_END, 0x1000, 1ull << 40);
-	struct sbt_memory empty = piece(8, SBT_MEMORY_INPUT, 0, 0), one = piece(7, SBT_MEMORY_INPUT, 0x2000, 1);
+	struct sbt_memory global = piece(7, SBT_MEMORY_START, 0x5000, 12),
+			  hash_only = piece(9, SBT_MEMORY_END, 0x1000, 1ull << 40);
+	struct sbt_memory empty = piece(8, SBT_MEMORY_INPUT, 0, 0),
+			  one = piece(7, SBT_MEMORY_INPUT, 0x2000, 1);
 	struct sbt_reader *r;
 	uint64_t first, last;
 	uint8_t byte;
@@ -182,7 +197,8 @@ static void test_small_pieces(void **unused)
 	assert_int_equal(g.n, 1);
 	ok(sbt_reader_memory(r, 10, 50, collect, &g));
 	assert_int_equal(g.n, 1);
-	assert_true(sbt_reader_window(r, 0, &first, &last)); /* in order, whatever order they came in */
+	assert_true(
+		sbt_reader_window(r, 0, &first, &last)); /* in order, whatever order they came in */
 	assert_int_equal(first, 2);
 	assert_int_equal(last, 3);
 	assert_true(sbt_reader_window(r, 1, &first, &last));
@@ -275,7 +291,7 @@ static void test_compressed(void **unused)
 	free(p);
 }
 
-/* ---- any pieces in any order ----------------------------------------------------------------------------------------- */
+/* --- any pieces in any order --- */
 
 #define PIECES 200
 
@@ -288,7 +304,8 @@ struct made {
 
 static uint64_t random_size(uint64_t *seed)
 {
-	static const uint64_t borders[] = {0, 1, 4095, 4096, 4097, SBT_PAGE - 1, SBT_PAGE, SBT_PAGE + 1, 2 * SBT_PAGE};
+	static const uint64_t borders[] = {
+		0, 1, 4095, 4096, 4097, SBT_PAGE - 1, SBT_PAGE, SBT_PAGE + 1, 2 * SBT_PAGE};
 	uint64_t r = make_random(seed);
 
 	if (r % 3 == 0)
@@ -326,7 +343,8 @@ static int by_place(const void *x, const void *y)
 
 static void give_some(struct sbt_writer *w, struct made *p, uint64_t *seed)
 {
-	uint64_t left = p->m.size - p->given, n = make_random(seed) % 3 ? left : make_random(seed) % (left + 1);
+	uint64_t left = p->m.size - p->given,
+		 n = make_random(seed) % 3 ? left : make_random(seed) % (left + 1);
 
 	if (!left)
 		return;
@@ -344,7 +362,8 @@ static void make_pieces(struct made *all, uint64_t *seed)
 		struct made *p = &all[i];
 
 		p->given = 0;
-		p->m = piece(1 + make_random(seed) % 40, 1 + (uint32_t)(make_random(seed) % 6), 0x100000 * (i + 1), random_size(seed));
+		p->m = piece(1 + make_random(seed) % 40, 1 + (uint32_t)(make_random(seed) % 6),
+			0x100000 * (i + 1), random_size(seed));
 		p->bytes = random_bytes(seed, p->m.size);
 		ok(sbt_writer_memory(w, &p->m, &p->id));
 		if (make_random(seed) % 30 == 0)
@@ -376,7 +395,8 @@ static void check_pieces(const struct made *all, uint64_t *seed)
 	}
 	for (unsigned i = 0; i < 2000; i++) {
 		unsigned k = (unsigned)(make_random(seed) % PIECES);
-		uint64_t offset = make_random(seed) % (all[k].m.size + 1), n = make_random(seed) % (all[k].m.size - offset + 1);
+		uint64_t offset = make_random(seed) % (all[k].m.size + 1),
+			 n = make_random(seed) % (all[k].m.size - offset + 1);
 
 		ok(sbt_reader_memory_read(r, &g.m[k], offset, p, n));
 		assert_memory_equal(p, all[k].bytes + offset, n);
@@ -399,14 +419,16 @@ static void test_any_pieces_in_any_order(void **unused)
 	}
 }
 
-/* More than the ring of chunks holds, so that helpers run and are waited for; in the slots' size, in two pieces at once. */
+/* More than the ring of chunks holds, so that helpers run and are waited for; in the slots' size,
+ * in two pieces at once. */
 static void test_large(void **unused)
 {
 	size_t n = 80u << 20, step = 1u << 20;
 	uint8_t *p = noise(5, n);
 	static struct got g;
 	struct sbt_writer *w = begin();
-	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x10000000, n / 2), b = piece(1, SBT_MEMORY_START, 0x20000000, n / 2);
+	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x10000000, n / 2),
+			  b = piece(1, SBT_MEMORY_START, 0x20000000, n / 2);
 	struct sbt_memory little = piece(2, SBT_MEMORY_START, 0x30000000, 2 * SBT_PAGE);
 	struct sbt_reader *r;
 	uint32_t ids[2];
@@ -432,7 +454,7 @@ static void test_large(void **unused)
 	free(p);
 }
 
-/* ---- cut ------------------------------------------------------------------------------------------------------------- */
+/* --- cut --- */
 
 static void test_misuse_is_refused(void **unused)
 {
@@ -462,8 +484,9 @@ static void test_pieces_that_were_cut(void **unused)
 	uint8_t *p = noise(9, n);
 	static struct got g;
 	struct sbt_writer *w = begin();
-	struct sbt_memory m[4] = {piece(1, SBT_MEMORY_START, 0x100000, n), piece(2, SBT_MEMORY_START, 0x200000, 100),
-				  piece(3, SBT_MEMORY_START, 0x300000, n), piece(4, SBT_MEMORY_START, 0x400000, n)};
+	struct sbt_memory m[4] = {piece(1, SBT_MEMORY_START, 0x100000, n),
+		piece(2, SBT_MEMORY_START, 0x200000, 100), piece(3, SBT_MEMORY_START, 0x300000, n),
+		piece(4, SBT_MEMORY_START, 0x400000, n)};
 	static const size_t came[4] = {2 * SBT_PAGE + 123, 40, 0, SBT_PAGE};
 	struct sbt_reader *r;
 	uint32_t id[4];
@@ -482,19 +505,22 @@ static void test_pieces_that_were_cut(void **unused)
 		assert_int_equal(g.m[i].missing, m[i].size - came[i]);
 		assert_bytes(r, &g.m[i], p);
 	}
-	assert_non_null(strstr(sbt_reader_damage(r), "the memory at 0x200000 (40 bytes, start, command #2) was cut off: 60 bytes"));
+	assert_non_null(strstr(sbt_reader_damage(r),
+		"the memory at 0x200000 (40 bytes, start, command #2) was cut off: 60 bytes"));
 	sbt_reader_close(r);
 	free(p);
 }
 
-/* The recorder died: the file ends after a flush. What was complete is there; what had begun is told, once. */
+/* The recorder died: the file ends after a flush. What was complete is there; what had begun is
+ * told, once. */
 static void test_recording_that_died(void **unused)
 {
 	size_t n = 3 * SBT_PAGE;
 	uint8_t *p = noise(3, n);
 	static struct got g;
 	struct sbt_writer *w = begin();
-	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x100000, n), b = piece(2, SBT_MEMORY_START, 0x200000, n);
+	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x100000, n),
+			  b = piece(2, SBT_MEMORY_START, 0x200000, n);
 	struct sbt_reader *r;
 	uint64_t died;
 	uint32_t id;
@@ -517,14 +543,15 @@ static void test_recording_that_died(void **unused)
 	assert_int_equal(g.n, 1);
 	assert_bytes(r, &g.m[0], p);
 	ok(sbt_reader_memory(r, 0, UINT64_MAX, collect, &g));
-	at = strstr(sbt_reader_damage(r), "the memory at 0x200000 (196608 bytes, start, command #2) is missing");
+	at = strstr(sbt_reader_damage(r),
+		"the memory at 0x200000 (196608 bytes, start, command #2) is missing");
 	assert_non_null(at);
 	assert_null(strstr(at + 20, "0x200000"));
 	sbt_reader_close(r);
 	free(p);
 }
 
-/* ---- damage ---------------------------------------------------------------------------------------------------------- */
+/* --- damage --- */
 
 struct bytes {
 	uint8_t *p;
@@ -571,7 +598,8 @@ static uint8_t *make_trace(void)
 {
 	uint8_t *p = noise(11, 5 * SBT_PAGE);
 	struct sbt_writer *w = begin();
-	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x100000, 4 * SBT_PAGE), b = piece(2, SBT_MEMORY_START, 0x200000, 5 * SBT_PAGE);
+	struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x100000, 4 * SBT_PAGE),
+			  b = piece(2, SBT_MEMORY_START, 0x200000, 5 * SBT_PAGE);
 
 	memset(p + 2 * SBT_PAGE, 7, SBT_PAGE); /* one that is compressed */
 	put(w, &a, p);
@@ -598,7 +626,8 @@ static void test_damaged_page(void **unused)
 		assert_unreadable(r, &g.m[i], 0, 4 * SBT_PAGE, "page 1 of the memory at 0x");
 		assert_unreadable(r, &g.m[i], SBT_PAGE + 70, 5, "its hash is wrong");
 		ok(sbt_reader_memory_read(r, &g.m[i], 0, q, SBT_PAGE));
-		ok(sbt_reader_memory_read(r, &g.m[i], 2 * SBT_PAGE - 0, q + 2 * SBT_PAGE, 2 * SBT_PAGE));
+		ok(sbt_reader_memory_read(
+			r, &g.m[i], 2 * SBT_PAGE - 0, q + 2 * SBT_PAGE, 2 * SBT_PAGE));
 		assert_memory_equal(p, q, SBT_PAGE);
 		assert_memory_equal(p + 2 * SBT_PAGE, q + 2 * SBT_PAGE, 2 * SBT_PAGE);
 	}
@@ -607,7 +636,8 @@ static void test_damaged_page(void **unused)
 	b.p[at + 2 * SBT_PAGE + 1] ^= 0xff; /* in page 2, which is coded in ten bytes */
 	put_file(b.p, b.n);
 	r = open_all(&g);
-	assert_unreadable(r, &g.m[0], 0, 4 * SBT_PAGE, "page 2 of the memory at 0x100000 (262144 bytes, start, command #1): ");
+	assert_unreadable(r, &g.m[0], 0, 4 * SBT_PAGE,
+		"page 2 of the memory at 0x100000 (262144 bytes, start, command #1): ");
 	ok(sbt_reader_memory_read(r, &g.m[1], 3 * SBT_PAGE, q, 2 * SBT_PAGE));
 	assert_memory_equal(p + 3 * SBT_PAGE, q, 2 * SBT_PAGE);
 	sbt_reader_close(r);
@@ -616,7 +646,7 @@ static void test_damaged_page(void **unused)
 	free(q);
 }
 
-/* ---- codes of pages ------------------------------------------------------------------------------------------------ */
+/* --- codes of pages --- */
 
 static void fill_coarse(uint8_t *p, size_t n)
 {
@@ -645,7 +675,7 @@ static void fill_one_value(uint8_t *p, size_t n)
 static void fill_text(uint8_t *p, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		p[i] = (uint8_t)"what a cat sat on "[i % 18];
+		p[i] = (uint8_t) "what a cat sat on "[i % 18];
 }
 
 static void fill_noise(uint8_t *p, size_t n)
@@ -660,9 +690,12 @@ static const struct {
 	void (*fill)(uint8_t *p, size_t n);
 	size_t stored;
 } kinds[] = {
-	{"rounded floats", fill_coarse, 2 + 8 + SBT_PAGE / 2}, {"small numbers", fill_small, 2 + 8 + SBT_PAGE / 8},
-	{"scattered zeros", fill_sparse, 1 + SBT_PAGE / 32 + SBT_PAGE / 4}, {"one value", fill_one_value, 10},
-	{"text", fill_text, 0}, {"noise", fill_noise, SBT_PAGE},
+	{"rounded floats", fill_coarse, 2 + 8 + SBT_PAGE / 2},
+	{"small numbers", fill_small, 2 + 8 + SBT_PAGE / 8},
+	{"scattered zeros", fill_sparse, 1 + SBT_PAGE / 32 + SBT_PAGE / 4},
+	{"one value", fill_one_value, 10},
+	{"text", fill_text, 0},
+	{"noise", fill_noise, SBT_PAGE},
 };
 
 static struct sbt_page_entry entry_of(unsigned i)
@@ -670,7 +703,8 @@ static struct sbt_page_entry entry_of(unsigned i)
 	struct bytes b = get_file();
 	struct sbt_page_entry e;
 
-	memcpy(&e, b.p + find_chunk(&b, SBT_CHUNK_PAGES, 0) + SBT_HEADER_SIZE + i * sizeof e, sizeof e);
+	memcpy(&e, b.p + find_chunk(&b, SBT_CHUNK_PAGES, 0) + SBT_HEADER_SIZE + i * sizeof e,
+		sizeof e);
 	free(b.p);
 	return e;
 }
@@ -692,9 +726,12 @@ static void assert_loads(struct sbt_reader *r, const struct sbt_memory *m, const
 		if (!zeros)
 			assert_memory_equal(p, want + i * SBT_PAGE, n);
 		else
-			assert_true(!want[i * SBT_PAGE] && !memcmp(want + i * SBT_PAGE, want + i * SBT_PAGE + 1, n - 1) && p[0] == 0xee);
+			assert_true(!want[i * SBT_PAGE] &&
+				    !memcmp(want + i * SBT_PAGE, want + i * SBT_PAGE + 1, n - 1) &&
+				    p[0] == 0xee);
 		for (size_t k = 0; k < pages - i; k++)
-			assert_true(sbt_hash_equal(hashes[k], sbt_page_hash(want + (i + k) * SBT_PAGE, n - k * SBT_PAGE)));
+			assert_true(sbt_hash_equal(hashes[k],
+				sbt_page_hash(want + (i + k) * SBT_PAGE, n - k * SBT_PAGE)));
 	}
 	free(hashes);
 	free(p);
@@ -702,7 +739,8 @@ static void assert_loads(struct sbt_reader *r, const struct sbt_memory *m, const
 
 static void test_codes_of_pages(void **unused)
 {
-	static const size_t sizes[] = {SBT_PAGE, SBT_PAGE + 4097, SBT_PAGE + 257, SBT_PAGE + 300, SBT_PAGE + 130, 4099, 3 * SBT_PAGE - 1};
+	static const size_t sizes[] = {SBT_PAGE, SBT_PAGE + 4097, SBT_PAGE + 257, SBT_PAGE + 300,
+		SBT_PAGE + 130, 4099, 3 * SBT_PAGE - 1};
 	static struct got g;
 
 	for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -748,7 +786,8 @@ static void test_loading_zeros(void **unused)
 	free(p);
 }
 
-/* Each byte of the heads changed, with all checksums made right: refused, or told by the hash; never read outside (the sanitizers look). */
+/* Each byte of the heads changed, with all checksums made right: refused, or told by the hash;
+ * never read outside (the sanitizers look). */
 static void test_hostile_codes(void **unused)
 {
 	static struct got g;
@@ -786,9 +825,10 @@ static void test_damaged_table(void **unused)
 		uint32_t value;
 		const char *why;
 	} cases[] = {
-		{16, 0, "damaged"}, {16, SBT_PAGE + 1, "damaged"}, {16, 5, "damaged"}, {16, UINT32_MAX, "damaged"},
-		{20, 0, "damaged"}, {20, SBT_PAGE - 1, "damaged"}, {20, UINT32_MAX, "damaged"},
-		{0, 0, "its hash is wrong"}, {12, 0x55, "its hash is wrong"},
+		{16, 0, "damaged"}, {16, SBT_PAGE + 1, "damaged"}, {16, 5, "damaged"},
+		{16, UINT32_MAX, "damaged"}, {20, 0, "damaged"}, {20, SBT_PAGE - 1, "damaged"},
+		{20, UINT32_MAX, "damaged"}, {0, 0, "its hash is wrong"},
+		{12, 0x55, "its hash is wrong"},
 		{2 * 24 + 16, SBT_PAGE - 1, "instead of 65536"}, /* the third page is compressed */
 	};
 	uint8_t *p = make_trace();
@@ -807,7 +847,8 @@ static void test_damaged_table(void **unused)
 				repair(copy, b.n);
 			put_file(copy, b.n);
 			r = open_all(&g);
-			assert_unreadable(r, &g.m[0], cases[i].at / 24 * SBT_PAGE, SBT_PAGE, cases[i].why);
+			assert_unreadable(
+				r, &g.m[0], cases[i].at / 24 * SBT_PAGE, SBT_PAGE, cases[i].why);
 			sbt_reader_close(r);
 			free(copy);
 		}
@@ -834,7 +875,8 @@ static void test_missing_and_double_pages(void **unused)
 	put_file(b.p, b.n - n - SBT_TRAILER_SIZE);
 	r = open_all(&g);
 	assert_int_equal(g.n, 2);
-	assert_unreadable(r, &g.m[0], 0, 1, "page 0 of the memory at 0x100000 (262144 bytes, start, command #1): the trace does not hold page number 0");
+	assert_unreadable(r, &g.m[0], 0, 1,
+		"page 0 of the memory at 0x100000 (262144 bytes, start, command #1): the trace does not hold page number 0");
 	assert_unreadable(r, &g.m[1], 3 * SBT_PAGE, 2 * SBT_PAGE, "page 3 of");
 	sbt_reader_close(r);
 	free(b.p);
@@ -844,7 +886,8 @@ static void test_missing_and_double_pages(void **unused)
 	b = get_file();
 	twice = malloc(2 * b.n);
 	memcpy(twice, b.p, b.n);
-	memcpy(twice + b.n, b.p + SBT_HEADER_SIZE, b.n - SBT_HEADER_SIZE - SBT_TRAILER_SIZE); /* all of it again, without a trailer */
+	memcpy(twice + b.n, b.p + SBT_HEADER_SIZE,
+		b.n - SBT_HEADER_SIZE - SBT_TRAILER_SIZE); /* all of it again, without a trailer */
 	put_file(twice, 2 * b.n - SBT_HEADER_SIZE - SBT_TRAILER_SIZE);
 	r = open_all(&g);
 	assert_int_equal(g.n, 2); /* and no piece twice */
@@ -893,13 +936,15 @@ static void test_cut_in_the_middle(void **unused)
 	free(p);
 }
 
-/* ---- records built by hand --------------------------------------------------------------------------------------------- */
+/* --- records built by hand --- */
 
-static void record(struct buf *out, unsigned flags, uint64_t number, uint64_t size, const struct buf *list)
+static void record(
+	struct buf *out, unsigned flags, uint64_t number, uint64_t size, const struct buf *list)
 {
 	struct buf b = BUF_INIT;
 	static const uint8_t hash[16];
-	const uint64_t fields[] = {flags, number, 5 /* seq */, SBT_MEMORY_START, SBT_MEMORY_ANY, 0x1000, size, 0, 0 /* name */};
+	const uint64_t fields[] = {flags, number, 5 /* seq */, SBT_MEMORY_START, SBT_MEMORY_ANY,
+		0x1000, size, 0, 0 /* name */};
 
 	for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
 		sbt_put(&b, fields[i]);
@@ -918,8 +963,13 @@ static void record(struct buf *out, unsigned flags, uint64_t number, uint64_t si
 static struct sbt_reader *open_records(const struct buf *records, struct got *g)
 {
 	struct sbt_file_header f = {.magic = SBT_MAGIC, .major = 1, .byte_order = SBT_BYTE_ORDER};
-	struct sbt_chunk_header h = {.magic = SBT_CHUNK_MAGIC, .type = SBT_CHUNK_MEMORY, .stored = records->len, .raw = records->len,
-				     .first = 5, .last = 5, .count = 1};
+	struct sbt_chunk_header h = {.magic = SBT_CHUNK_MAGIC,
+		.type = SBT_CHUNK_MEMORY,
+		.stored = records->len,
+		.raw = records->len,
+		.first = 5,
+		.last = 5,
+		.count = 1};
 	struct buf b = BUF_INIT;
 	struct sbt_reader *r;
 
@@ -940,18 +990,18 @@ static void test_hostile_lists(void **unused)
 		unsigned n;
 		bool good;
 	} cases[] = {
-		{3 * SBT_PAGE, {3 << 1}, 1, true}, /* three pages of zeros */
+		{3 * SBT_PAGE, {3 << 1}, 1, true},   /* three pages of zeros */
 		{1ull << 60, {1ull << 45}, 1, true}, /* 2^44 of them */
 		{1ull << 63, {1ull << 48}, 1, true}, /* more would have no end */
-		{3 * SBT_PAGE, {2 << 1}, 1, false}, /* too few */
-		{3 * SBT_PAGE, {4 << 1}, 1, false}, /* too many */
+		{3 * SBT_PAGE, {2 << 1}, 1, false},  /* too few */
+		{3 * SBT_PAGE, {4 << 1}, 1, false},  /* too many */
 		{3 * SBT_PAGE, {UINT64_MAX - 1}, 1, false},
-		{3 * SBT_PAGE, {0, 3 << 1}, 2, false}, /* a run of none */
-		{3 * SBT_PAGE, {3 << 1 | 1}, 1, false}, /* no number */
+		{3 * SBT_PAGE, {0, 3 << 1}, 2, false},	   /* a run of none */
+		{3 * SBT_PAGE, {3 << 1 | 1}, 1, false},	   /* no number */
 		{3 * SBT_PAGE, {3 << 1 | 1, 1}, 2, false}, /* -1: past the last number */
-		{3 * SBT_PAGE, {1 << 1, 3 << 1}, 2, false},
-		{3 * SBT_PAGE, {0}, 0, false},
-		{3 * SBT_PAGE, {UINT64_MAX - 1, UINT64_MAX - 1, 5 << 1}, 3, false}, /* 2^64 + 3 pages */
+		{3 * SBT_PAGE, {1 << 1, 3 << 1}, 2, false}, {3 * SBT_PAGE, {0}, 0, false},
+		{3 * SBT_PAGE, {UINT64_MAX - 1, UINT64_MAX - 1, 5 << 1}, 3,
+			false}, /* 2^64 + 3 pages */
 	};
 	uint8_t byte;
 
@@ -996,10 +1046,12 @@ static void test_hostile_records(void **unused)
 	assert_memory_equal(bytes, "abcd", 4);
 	sbt_reader_close(r);
 
-	record(&records, SBT_PIECE_BYTES | SBT_PIECE_INLINE, 2, 5, &contents); /* 5 bytes are said, 4 are there */
+	record(&records, SBT_PIECE_BYTES | SBT_PIECE_INLINE, 2, 5,
+		&contents); /* 5 bytes are said, 4 are there */
 	r = open_records(&records, &g);
 	assert_int_equal(g.n, 1);
-	assert_non_null(strstr(sbt_reader_damage(r), "memory recorded for commands #5 to #5 is damaged"));
+	assert_non_null(
+		strstr(sbt_reader_damage(r), "memory recorded for commands #5 to #5 is damaged"));
 	sbt_reader_close(r);
 
 	for (size_t n = 0; n < records.len; n++) { /* and any beginning of that */
@@ -1013,14 +1065,15 @@ static void test_hostile_records(void **unused)
 	buf_free(&contents);
 }
 
-/* ---- a full disk ------------------------------------------------------------------------------------------------------- */
+/* --- a full disk --- */
 
 static void test_full_disk(void **unused)
 {
 	struct rlimit before, small;
 	size_t n = 30u << 20;
 	uint8_t *p = noise(5, n);
-	struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x1000, n), little = piece(1, SBT_MEMORY_INPUT, 0x1000, 4);
+	struct sbt_memory m = piece(1, SBT_MEMORY_START, 0x1000, n),
+			  little = piece(1, SBT_MEMORY_INPUT, 0x1000, 4);
 	struct sbt_writer *w = begin();
 	static struct got g;
 	struct sbt_reader *r;
@@ -1052,7 +1105,7 @@ static void test_full_disk(void **unused)
 	free(p);
 }
 
-/* ---- pages by their hashes ---------------------------------------------------------------------------------------------- */
+/* --- pages by their hashes --- */
 
 static char path_before[80];
 
@@ -1073,7 +1126,8 @@ static void test_known_pages(void **state)
 {
 	enum { PAGES = 3, LAST = 1000, SIZE = PAGES * SBT_PAGE + LAST };
 	uint8_t *p = noise(11, SIZE), *q = noise(12, SIZE);
-	const struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x1000, SIZE), b = piece(2, SBT_MEMORY_START, 0x1000, SIZE);
+	const struct sbt_memory a = piece(1, SBT_MEMORY_START, 0x1000, SIZE),
+				b = piece(2, SBT_MEMORY_START, 0x1000, SIZE);
 	struct sbt_hash pages[PAGES + 1];
 	struct sbt_memory_figures before, after;
 	struct sbt_reader *r;
@@ -1081,7 +1135,8 @@ static void test_known_pages(void **state)
 	struct got g;
 	uint32_t id;
 
-	/* The second piece: a page of the first, one of zeros, one that is new, the end of the first. */
+	/* The second piece: a page of the first, one of zeros, one that is new, the end of the
+	 * first. */
 	memcpy(q, p, SBT_PAGE);
 	memset(q + SBT_PAGE, 0, SBT_PAGE);
 	memcpy(q + PAGES * SBT_PAGE, p + PAGES * SBT_PAGE, LAST);
@@ -1096,10 +1151,12 @@ static void test_known_pages(void **state)
 	assert_refused(sbt_writer_memory_known(w, id, &pages[2], 100), ERR_STATE);
 	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SIZE), ERR_STATE);
 	ok(sbt_writer_memory_bytes(w, id, q + 2 * SBT_PAGE, 100));
-	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SBT_PAGE), ERR_STATE); /* in the middle of a page */
+	assert_refused(sbt_writer_memory_known(w, id, &pages[2], SBT_PAGE),
+		ERR_STATE); /* in the middle of a page */
 	ok(sbt_writer_memory_bytes(w, id, q + 2 * SBT_PAGE + 100, SBT_PAGE - 100));
 	ok(sbt_writer_memory_known(w, id, &pages[3], LAST));
-	assert_refused(sbt_writer_memory_known(w, id, &pages[3], LAST), ERR_STATE); /* it is whole */
+	assert_refused(
+		sbt_writer_memory_known(w, id, &pages[3], LAST), ERR_STATE); /* it is whole */
 	sbt_writer_memory_figures(w, &after);
 	assert_int_equal(after.bytes - before.bytes, SIZE);
 	assert_int_equal(after.pages_again - before.pages_again, 2);

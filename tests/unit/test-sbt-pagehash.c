@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash of memory contents: known answers (from a program that knows the formula of pagehash.h and nothing of pagehash.c), and a
- * second implementation written straight from the formula, lane by lane.
+ * The hash of memory contents: known answers (from a program that knows the formula of pagehash.h
+ * and nothing of pagehash.c), and a second implementation written straight from the formula, lane
+ * by lane.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,10 +89,12 @@ static void test_known_answers(void **state)
 	free(zeros);
 }
 
-/* Lengths around the borders of cells and turns, from addresses that are not aligned; both ways of computing. */
+/* Lengths around the borders of cells and turns, from addresses that are not aligned; both ways of
+ * computing. */
 static void test_against_the_formula(void **state)
 {
-	static const size_t lengths[] = {1, 15, 16, 17, 31, 63, 64, 65, 4080, 4095, 4096, 4097, 8191, 40000, 61440, 65535, 65536};
+	static const size_t lengths[] = {1, 15, 16, 17, 31, 63, 64, 65, 4080, 4095, 4096, 4097,
+		8191, 40000, 61440, 65535, 65536};
 	uint8_t *p = malloc(SBT_PAGE + 64);
 
 	(void)state;
@@ -104,12 +107,14 @@ static void test_against_the_formula(void **state)
 			struct sbt_hash want = naive_page(at, lengths[i]);
 
 			assert_hash(sbt_page_hash(at, lengths[i]), want.half[0], want.half[1]);
-			assert_hash(sbt_page_hash_plain(at, lengths[i]), want.half[0], want.half[1]);
+			assert_hash(
+				sbt_page_hash_plain(at, lengths[i]), want.half[0], want.half[1]);
 		}
 	free(p);
 }
 
-/* Any one bit changes both halves, and so does swapping two cells of a lane, two lanes, two words. */
+/* Any one bit changes both halves, and so does swapping two cells of a lane, two lanes, two words.
+ */
 static void test_changes(void **state)
 {
 	uint8_t *p = ramp(SBT_PAGE);
@@ -148,11 +153,13 @@ static void test_ranges(void **state)
 	p[5] = 99; /* else the pages are equal */
 	whole = sbt_range_hash(p, n);
 	for (unsigned i = 0; i < 4; i++)
-		sbt_range_hash_add(&any, order[i], sbt_page_hash(p + order[i] * SBT_PAGE, n - order[i] * SBT_PAGE));
+		sbt_range_hash_add(&any, order[i],
+			sbt_page_hash(p + order[i] * SBT_PAGE, n - order[i] * SBT_PAGE));
 	sbt_range_hash_end(&any, n);
 	assert_hash(any, whole.half[0], whole.half[1]);
 	/* two pages in another order; the same bytes with zeros behind */
-	assert_false(sbt_hash_equal(sbt_range_hash(p, 2 * SBT_PAGE), sbt_range_hash(p + SBT_PAGE, 2 * SBT_PAGE)));
+	assert_false(sbt_hash_equal(
+		sbt_range_hash(p, 2 * SBT_PAGE), sbt_range_hash(p + SBT_PAGE, 2 * SBT_PAGE)));
 	assert_false(sbt_hash_equal(sbt_range_hash("a", 1), sbt_range_hash("a\0", 2)));
 	free(p);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands as text and as JSON. The JSON is read back by jansson, whatever bytes are in the strings.
+ * Commands as text and as JSON. The JSON is read back by jansson, whatever bytes are in the
+ * strings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,8 +39,14 @@ static void test_launch_line(void **unused)
 {
 	struct sbt_cmd c = cmd(143, SBT_LAUNCH);
 
-	c.u.launch = (struct sbt_cmd_launch){.stream = 2, .kernel = 3, .grid_x = 64, .grid_y = 64, .grid_z = 1, .block_x = 16,
-					     .block_y = 16, .block_z = 1};
+	c.u.launch = (struct sbt_cmd_launch){.stream = 2,
+		.kernel = 3,
+		.grid_x = 64,
+		.grid_y = 64,
+		.grid_z = 1,
+		.block_x = 16,
+		.block_y = 16,
+		.block_z = 1};
 	line_is(&c, "#143 matmul<<<(64,64,1),(16,16,1)>>> stream 2");
 	c.u.launch.shared = 1024;
 	c.u.launch.kernel = 9;
@@ -56,7 +63,8 @@ static void test_other_lines(void **unused)
 {
 	struct sbt_cmd c = cmd(12, SBT_COPY);
 
-	c.u.copy = (struct sbt_cmd_copy){.dir = SBT_COPY_H2D, .dst = 0x302000000, .src = 0x7f0000001000, .size = 4096};
+	c.u.copy = (struct sbt_cmd_copy){
+		.dir = SBT_COPY_H2D, .dst = 0x302000000, .src = 0x7f0000001000, .size = 4096};
 	line_is(&c, "#12 copy h2d 4096 bytes 0x7f0000001000 -> 0x302000000 stream 0");
 	c.u.copy.dir = 77;
 	line_is(&c, "#12 copy ?77 4096 bytes 0x7f0000001000 -> 0x302000000 stream 0");
@@ -67,12 +75,14 @@ static void test_other_lines(void **unused)
 	c.u.stream_wait = (struct sbt_cmd_stream_wait){.stream = 3, .event = 1};
 	line_is(&c, "#8 stream_wait event 1 stream 3");
 	c = cmd(9, SBT_FILL);
-	c.u.fill = (struct sbt_cmd_fill){.stream = 1, .dst = 0x3000, .size = 16, .value = 0xa, .elem = 1};
+	c.u.fill = (struct sbt_cmd_fill){
+		.stream = 1, .dst = 0x3000, .size = 16, .value = 0xa, .elem = 1};
 	line_is(&c, "#9 fill 16 bytes 0x3000 with 0x0a stream 1");
 	c = cmd(10, SBT_SYNC);
 	c.u.sync = (struct sbt_cmd_sync){.scope = SBT_SYNC_STREAM, .stream = 2, .event = SBT_NO_ID};
 	line_is(&c, "#10 sync stream 2");
-	c.u.sync = (struct sbt_cmd_sync){.scope = SBT_SYNC_CTX, .stream = SBT_NO_ID, .event = SBT_NO_ID};
+	c.u.sync = (struct sbt_cmd_sync){
+		.scope = SBT_SYNC_CTX, .stream = SBT_NO_ID, .event = SBT_NO_ID};
 	line_is(&c, "#10 sync ctx");
 	c = cmd(11, SBT_SYNC_END);
 	c.u.sync_end.begin = 10;
@@ -81,20 +91,22 @@ static void test_other_lines(void **unused)
 	c.u.alloc = (struct sbt_cmd_alloc){.addr = 0x302000000, .size = 400, .stream = SBT_NO_ID};
 	line_is(&c, "#13 alloc device 400 bytes 0x302000000");
 	c = cmd(14, SBT_STREAM_CREATE);
-	c.u.stream_create = (struct sbt_cmd_stream_create){.new_stream = 4, .handle = 0x55, .stream_flags = 1,
-							   .priority = (uint64_t)-5};
+	c.u.stream_create = (struct sbt_cmd_stream_create){
+		.new_stream = 4, .handle = 0x55, .stream_flags = 1, .priority = (uint64_t)-5};
 	line_is(&c, "#14 stream_create stream 4 stream_flags 0x1 priority -5");
 	c = cmd(15, SBT_FREE);
 	c.u.free = (struct sbt_cmd_free){.addr = 0x302000000, .mem = SBT_MEM_ASYNC, .stream = 2};
 	line_is(&c, "#15 free async 0x302000000 stream 2");
 	c = cmd(1, SBT_DEVICE);
-	c.u.device = (struct sbt_cmd_device){.device = 0, .device_name = {"H", 1}, .sm_major = 9, .soft = 1};
+	c.u.device = (struct sbt_cmd_device){
+		.device = 0, .device_name = {"H", 1}, .sm_major = 9, .soft = 1};
 	line_is(&c, "#1 device 0 \"H\" sm_major 9 sm_minor 0 sm_count 0 driver_version 0 soft");
 	c = cmd(15, SBT_MARK);
 	c.u.mark = (struct sbt_cmd_mark){.mark_kind = 1, .text = {"a\"\n\xc2\x9b", 5}};
 	line_is(&c, "#15 mark push \"a\\\"\\x0a\\xc2\\x9b\"");
 	c = cmd(16, SBT_QUERY);
-	c.u.query = (struct sbt_cmd_query){.scope = SBT_SYNC_EVENT, .stream = SBT_NO_ID, .event = 6};
+	c.u.query =
+		(struct sbt_cmd_query){.scope = SBT_SYNC_EVENT, .stream = SBT_NO_ID, .event = 6};
 	c.result = 600;
 	line_is(&c, "#16 query event 6 = not ready");
 }
@@ -102,12 +114,27 @@ static void test_other_lines(void **unused)
 static void test_json_launch(void **unused)
 {
 	uint8_t args[3] = {0x00, 0xab, 0x7f};
-	struct sbt_cmd c = {.seq = 5, .kind = SBT_LAUNCH, .thread = 1, .ctx = SBT_NO_ID, .stack = 2, .corr = 9,
-			    .host_ns = 1700000000000000001, .gpu_start_ns = 10, .gpu_end_ns = 20};
+	struct sbt_cmd c = {.seq = 5,
+		.kind = SBT_LAUNCH,
+		.thread = 1,
+		.ctx = SBT_NO_ID,
+		.stack = 2,
+		.corr = 9,
+		.host_ns = 1700000000000000001,
+		.gpu_start_ns = 10,
+		.gpu_end_ns = 20};
 	struct buf b = BUF_INIT;
 
-	c.u.launch = (struct sbt_cmd_launch){.stream = 1, .kernel = 3, .grid_x = 2, .grid_y = 1, .grid_z = 1, .block_x = 32,
-					     .block_y = 1, .block_z = 1, .launch_attrs = 6, .args = {args, 3}};
+	c.u.launch = (struct sbt_cmd_launch){.stream = 1,
+		.kernel = 3,
+		.grid_x = 2,
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 32,
+		.block_y = 1,
+		.block_z = 1,
+		.launch_attrs = 6,
+		.args = {args, 3}};
 	sbt_json_cmd(&b, &c, &names);
 	assert_string_equal(buf_cstr(&b),
 		"{\"seq\":5,\"kind\":\"launch\",\"flags\":0,\"thread\":1,\"ctx\":null,\"stack\":2,\"result\":0,\"corr\":9,"
@@ -125,14 +152,14 @@ static void test_json_strings(void **unused)
 		size_t n;
 		const char *json;
 	} cases[] = {
-		{"", 0, "\"\""},
-		{"a\"\\\n\0b", 6, "\"a\\\"\\\\\\u000a\\u0000b\""},
-		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
-		{"\xc2\x85\xc2\xa0\xe2\x80\xa8\x7f", 8, "\"\\u0085\xc2\xa0\\u2028\\u007f\""}, /* ends of lines to some */
-		{"\xff", 1, "\"\\ufffd\""},
-		{"\xc3", 1, "\"\\ufffd\""},				 /* cut off */
-		{"\xc0\xaf", 2, "\"\\ufffd\\ufffd\""},			 /* overlong */
-		{"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""},	 /* a surrogate */
+		{"", 0, "\"\""}, {"a\"\\\n\0b", 6, "\"a\\\"\\\\\\u000a\\u0000b\""},
+		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+			"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+		{"\xc2\x85\xc2\xa0\xe2\x80\xa8\x7f", 8,
+			"\"\\u0085\xc2\xa0\\u2028\\u007f\""},		/* ends of lines to some */
+		{"\xff", 1, "\"\\ufffd\""}, {"\xc3", 1, "\"\\ufffd\""}, /* cut off */
+		{"\xc0\xaf", 2, "\"\\ufffd\\ufffd\""},			/* overlong */
+		{"\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\""},	/* a surrogate */
 		{"\xf4\x90\x80\x80", 4, "\"\\ufffd\\ufffd\\ufffd\\ufffd\""}, /* past U+10FFFF */
 	};
 
@@ -178,8 +205,11 @@ static void test_json_is_json(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_launch_line),  cmocka_unit_test(test_other_lines),  cmocka_unit_test(test_json_launch),
-		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_json_is_json),
+		cmocka_unit_test(test_launch_line),
+		cmocka_unit_test(test_other_lines),
+		cmocka_unit_test(test_json_launch),
+		cmocka_unit_test(test_json_strings),
+		cmocka_unit_test(test_json_is_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPython's structures: line tables worked out by hand from CPython's Objects/locations.md, the walk over frames laid out here as each
- * version lays them out, and what must be refused.
+ * CPython's structures: line tables worked out by hand from CPython's Objects/locations.md, the
+ * walk over frames laid out here as each version lays them out, and what must be refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,41 +16,46 @@
 #define V312 0x030c01f0u
 #define V313 0x030d00f0u
 
-/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 /* 1cccclll: code and instructions. */
-#define ENTRY(code, units) (0x80 | (code) << 3 | ((units) - 1))
+#define ENTRY(code, units) (0x80 | (code) << 3 | ((units)-1))
 
 static void test_lines(void **unused)
 {
 	/* def f at line 10: */
 	static const uint8_t table[] = {
-		ENTRY(15, 1),				      /* 0..1: none */
-		ENTRY(13, 1), 0x00,			      /* 2..3: no columns, +0: line 10 */
-		ENTRY(10, 2), 4, 9,			      /* 4..7: one line, +0: 10 */
-		ENTRY(11, 8), 8, 12,			      /* 8..23: one line, +1: 11 */
-		ENTRY(3, 1), 0x45,			      /* 24..25: short: 11 */
-		ENTRY(12, 1), 0, 3,			      /* 26..27: one line, +2: 13 */
-		ENTRY(14, 3), 0x06, 0x02, 0x05, 0x09,	      /* 28..33: long, +3 (6 is +3): 16; end +2, columns */
-		ENTRY(13, 1), 0x05,			      /* 34..35: no columns, -2 (5 is -2): 14 */
-		ENTRY(14, 1), 0x50, 0x03, 0x00, 0x01, 0x01,   /* 36..37: long, 0x50 has bit 6: 16 + 3 * 64 = 208, +104: 118 */
-		ENTRY(15, 1),				      /* 38..39: none again */
-		ENTRY(0, 1), 0x00,			      /* 40..41: short: still 118 */
+		ENTRY(15, 1),	     /* 0..1: none */
+		ENTRY(13, 1), 0x00,  /* 2..3: no columns, +0: line 10 */
+		ENTRY(10, 2), 4, 9,  /* 4..7: one line, +0: 10 */
+		ENTRY(11, 8), 8, 12, /* 8..23: one line, +1: 11 */
+		ENTRY(3, 1), 0x45,   /* 24..25: short: 11 */
+		ENTRY(12, 1), 0, 3,  /* 26..27: one line, +2: 13 */
+		ENTRY(14, 3), 0x06, 0x02, 0x05,
+		0x09,		    /* 28..33: long, +3 (6 is +3): 16; end +2, columns */
+		ENTRY(13, 1), 0x05, /* 34..35: no columns, -2 (5 is -2): 14 */
+		ENTRY(14, 1), 0x50, 0x03, 0x00, 0x01,
+		0x01,		   /* 36..37: long, 0x50 has bit 6: 16 + 3 * 64 = 208, +104: 118 */
+		ENTRY(15, 1),	   /* 38..39: none again */
+		ENTRY(0, 1), 0x00, /* 40..41: short: still 118 */
 	};
 	static const struct {
 		unsigned at, line;
-	} cases[] = {{0, 0}, {2, 10}, {3, 10}, {4, 10}, {7, 10}, {8, 11}, {22, 11}, {23, 11}, {24, 11}, {26, 13}, {28, 16}, {33, 16},
-		{34, 14}, {36, 118}, {38, 0}, {40, 118}, {41, 118}, {42, 0}, {100000, 0}};
+	} cases[] = {{0, 0}, {2, 10}, {3, 10}, {4, 10}, {7, 10}, {8, 11}, {22, 11}, {23, 11},
+		{24, 11}, {26, 13}, {28, 16}, {33, 16}, {34, 14}, {36, 118}, {38, 0}, {40, 118},
+		{41, 118}, {42, 0}, {100000, 0}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (python_line(table, sizeof table, 10, cases[i].at) != cases[i].line)
 			fail_msg("byte %u is on line %u, not %u", cases[i].at, cases[i].line,
-				 python_line(table, sizeof table, 10, cases[i].at));
+				python_line(table, sizeof table, 10, cases[i].at));
 }
 
 static void test_bad_lines(void **unused)
 {
-	static const uint8_t no_head[] = {0x00, 0x01}, cut[] = {ENTRY(14, 8)}, endless[] = {ENTRY(13, 1), 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f};
+	static const uint8_t no_head[] = {0x00, 0x01}, cut[] = {ENTRY(14, 8)},
+			     endless[] = {
+				     ENTRY(13, 1), 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f};
 	static const uint8_t below[] = {ENTRY(13, 1), 0x29}; /* -20 */
 
 	assert_int_equal(python_line(NULL, 0, 10, 0), 0);
@@ -61,13 +66,15 @@ static void test_bad_lines(void **unused)
 	assert_int_equal(python_line(below, sizeof below, 30, 0), 10);
 }
 
-/* ---- layouts --------------------------------------------------------------------------------------------------------- */
+/* --- layouts --- */
 
-/* 3.13's table of offsets, as CPython 3.13.0 has it (pycore_runtime.h, offsetof() in its headers). */
+/* 3.13's table of offsets, as CPython 3.13.0 has it (pycore_runtime.h, offsetof() in its headers).
+ */
 static void make_debug(uint64_t *word)
 {
-	static const uint64_t words[] = {0, V313, 0, 0, 0, 632, 0, 0, 7264, 7344, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 16, 72, 152, 160, 0, 0, 88, 8, 0, 56, 72, 70, 0,
-		112, 120, 128, 136, 68, 0, 0, 0, 200};
+	static const uint64_t words[] = {0, V313, 0, 0, 0, 632, 0, 0, 7264, 7344, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 8, 16, 72, 152, 160, 0, 0, 88, 8, 0, 56, 72, 70, 0, 112, 120, 128,
+		136, 68, 0, 0, 0, 200};
 
 	memset(word, 0, PYTHON_DEBUG_BYTES);
 	memcpy(word, words, sizeof words);
@@ -118,7 +125,7 @@ static void test_layouts(void **unused)
 	refused(V313, head, "without the global interpreter lock");
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------------- */
+/* --- the walk --- */
 
 /* Memory at a made-up address; what lies outside cannot be read. */
 #define BASE 0x10000u
@@ -128,7 +135,8 @@ static const uint64_t code_type = BASE + 0x3f00;
 static bool read_memory(void *arg, uint64_t address, void *to, size_t n)
 {
 	(void)arg;
-	if (address < BASE || address - BASE > sizeof memory || n > sizeof memory - (address - BASE))
+	if (address < BASE || address - BASE > sizeof memory ||
+		n > sizeof memory - (address - BASE))
 		return false;
 	memcpy(to, memory + (address - BASE), n);
 	return true;
@@ -148,7 +156,8 @@ static uint64_t put_code(const struct python_layout *l, unsigned i, unsigned tra
 	return code;
 }
 
-static uint64_t put_frame(const struct python_layout *l, unsigned i, uint64_t previous, uint64_t code, int64_t at, unsigned owner, bool entry)
+static uint64_t put_frame(const struct python_layout *l, unsigned i, uint64_t previous,
+	uint64_t code, int64_t at, unsigned owner, bool entry)
 {
 	const uint64_t f = BASE + 0x1000 + i * 0x80;
 
@@ -161,7 +170,8 @@ static uint64_t put_frame(const struct python_layout *l, unsigned i, uint64_t pr
 	return f;
 }
 
-static void begin(struct python_walk *w, const struct python_layout *l, uint64_t frame, uint64_t cframe)
+static void begin(
+	struct python_walk *w, const struct python_layout *l, uint64_t frame, uint64_t cframe)
 {
 	const uint64_t thread = BASE + 0x100;
 
@@ -195,7 +205,8 @@ static void expect_end(struct python_walk *w, bool bad)
 /* 3.11: is_entry ends a group, whose anchor is the _PyCFrame. */
 static void test_walk_311(void **unused)
 {
-	const uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0}, c1 = BASE + 0x300, c2 = BASE + 0x340, root = BASE + 0x380;
+	const uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0}, c1 = BASE + 0x300, c2 = BASE + 0x340,
+						 root = BASE + 0x380;
 	struct python_layout l;
 	struct python_walk w;
 	const char *why;
@@ -204,9 +215,11 @@ static void test_walk_311(void **unused)
 	assert_true(python_layout(&l, V311, head, &why));
 	const uint64_t a = put_code(&l, 0, 1), b = put_code(&l, 1, 4), c = put_code(&l, 2, 1);
 	const uint64_t outer = put_frame(&l, 3, 0, c, 20, 0, true);
-	const uint64_t fresh = put_frame(&l, 2, outer, b, -2, 0, true); /* has not begun: only its group's end counts */
+	const uint64_t fresh = put_frame(
+		&l, 2, outer, b, -2, 0, true); /* has not begun: only its group's end counts */
 	const uint64_t caller = put_frame(&l, 1, fresh, a, 2, 0, false);
-	const uint64_t inner = put_frame(&l, 0, caller, b, 6, 1, false); /* a generator, before the first traceable one */
+	const uint64_t inner = put_frame(
+		&l, 0, caller, b, 6, 1, false); /* a generator, before the first traceable one */
 	put(c1 + l.cframe.previous, c2, 8);
 	put(c2 + l.cframe.previous, root, 8);
 	begin(&w, &l, inner, c1);
@@ -229,8 +242,10 @@ static void walk_with_entries(uint32_t version, const uint64_t *head)
 	const uint64_t a = put_code(&l, 0, 2), b = put_code(&l, 1, 1);
 	const uint64_t e2 = put_frame(&l, 4, 0, 0, 0, 3, false);
 	const uint64_t outer = put_frame(&l, 3, e2, b, 8, 0, false);
-	const uint64_t e1 = put_frame(&l, 2, outer, 0, 0, 3, false); /* its code is None in 3.13: not looked at */
-	const uint64_t shim = put_frame(&l, 1, e1, a, 2, 0, false);  /* before the first traceable instruction: the interpreter's own */
+	const uint64_t e1 = put_frame(
+		&l, 2, outer, 0, 0, 3, false); /* its code is None in 3.13: not looked at */
+	const uint64_t shim = put_frame(&l, 1, e1, a, 2, 0,
+		false); /* before the first traceable instruction: the interpreter's own */
 	const uint64_t inner = put_frame(&l, 0, shim, a, 4, 0, false);
 	begin(&w, &l, inner, BASE + 0x300);
 	expect(&w, a, 4, 0);
@@ -274,9 +289,10 @@ static void test_walk_313(void **unused)
 	walk_with_entries(V313, head);
 }
 
-/* ---- strings ----------------------------------------------------------------------------------------------------------- */
+/* --- strings --- */
 
-static void put_string(const struct python_layout *l, unsigned kind, bool ascii, const void *chars, unsigned n)
+static void put_string(
+	const struct python_layout *l, unsigned kind, bool ascii, const void *chars, unsigned n)
 {
 	const uint64_t s = BASE + 0x400;
 
@@ -302,10 +318,14 @@ static void test_strings(void **unused)
 		assert_string_equal(text, "forward");
 		assert_int_equal(python_text(&l, s, text, 5, read_memory, NULL), 4);
 		assert_string_equal(text, "forw");
-		put_string(&l, 1, false, "gr\xf6\xdf" "e", 5);
+		put_string(&l, 1, false,
+			"gr\xf6\xdf"
+			"e",
+			5);
 		assert_int_equal(python_text(&l, s, text, sizeof text, read_memory, NULL), 7);
 		assert_string_equal(text, "größe");
-		assert_int_equal(python_text(&l, s, text, 4, read_memory, NULL), 2); /* no half characters */
+		assert_int_equal(
+			python_text(&l, s, text, 4, read_memory, NULL), 2); /* no half characters */
 		put_string(&l, 2, false, two, 4);
 		(void)python_text(&l, s, text, sizeof text, read_memory, NULL);
 		assert_string_equal(text, "gö€\xef\xbf\xbd");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace written and read again: every kind with random fields, seeking, stacks, code, keyframes, GPU times, size.
+ * A trace written and read again: every kind with random fields, seeking, stacks, code, keyframes,
+ * GPU times, size.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,9 +27,17 @@ static void ok(struct err *e)
 
 static struct sbt_writer *begin(void)
 {
-	struct sbt_meta meta = {.program = "./app 'a b'", .cwd = "/home", .host = "h 6.1", .gpu = "Soft", .tsdb = "0.1",
-				.start_ns = 12345678901234567, .pid = 42, .driver_version = 13000, .soft = true,
-				.stacks = true, .timestamps = false};
+	struct sbt_meta meta = {.program = "./app 'a b'",
+		.cwd = "/home",
+		.host = "h 6.1",
+		.gpu = "Soft",
+		.tsdb = "0.1",
+		.start_ns = 12345678901234567,
+		.pid = 42,
+		.driver_version = 13000,
+		.soft = true,
+		.stacks = true,
+		.timestamps = false};
 	struct sbt_writer *w;
 
 	snprintf(path, sizeof path, "test-sbt-trace-%d.sbt", (int)getpid());
@@ -43,12 +52,15 @@ static void same_cmd(const struct sbt_cmd *a, const struct sbt_cmd *b)
 	for (const struct sbt_field *f = sbt_common_fields; f->name; f++)
 		if (sbt_get(a, f) != sbt_get(b, f))
 			fail_msg("#%llu %s: %llx is not %llx", (unsigned long long)a->seq, f->name,
-				 (unsigned long long)sbt_get(b, f), (unsigned long long)sbt_get(a, f));
+				(unsigned long long)sbt_get(b, f),
+				(unsigned long long)sbt_get(a, f));
 	for (const struct sbt_field *f = d->fields; f->name; f++) {
 		if (!sbt_type_is_blob(f->type)) {
 			if (sbt_get(a, f) != sbt_get(b, f))
-				fail_msg("#%llu %s.%s: %llx is not %llx", (unsigned long long)a->seq, d->name, f->name,
-					 (unsigned long long)sbt_get(b, f), (unsigned long long)sbt_get(a, f));
+				fail_msg("#%llu %s.%s: %llx is not %llx",
+					(unsigned long long)a->seq, d->name, f->name,
+					(unsigned long long)sbt_get(b, f),
+					(unsigned long long)sbt_get(a, f));
 		} else {
 			const struct sbt_blob *x = sbt_get_blob(a, f), *y = sbt_get_blob(b, f);
 
@@ -149,8 +161,15 @@ static void test_meta(void **unused)
 /* What the first trace says no to, and a rank: numbers from 0, stored plus 1. */
 static void assert_other_meta(bool observed)
 {
-	const struct sbt_meta meta = {.program = "p", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "0",
-				      .timestamps = true, .observed = observed, .rank = 3, .ranks = 9};
+	const struct sbt_meta meta = {.program = "p",
+		.cwd = "/",
+		.host = "h",
+		.gpu = "g",
+		.tsdb = "0",
+		.timestamps = true,
+		.observed = observed,
+		.rank = 3,
+		.ranks = 9};
 	struct sbt_writer *w;
 	struct sbt_reader *r;
 	const struct sbt_meta *m;
@@ -177,9 +196,10 @@ static void test_other_meta(void **unused)
 	assert_other_meta(false);
 }
 
-/* ---- launches: size, times, seeking ------------------------------------------------------------------------------ */
+/* --- launches: size, times, seeking --- */
 
-/* What a loop of tiny launches looks like: one kernel, one call site, a counter among the arguments, a clock that jitters. */
+/* What a loop of tiny launches looks like: one kernel, one call site, a counter among the
+ * arguments, a clock that jitters. */
 static void tiny_launch(struct sbt_cmd *c, uint64_t seq, uint64_t *seed, uint64_t *args)
 {
 	static uint64_t host, gpu;
@@ -192,10 +212,23 @@ static void tiny_launch(struct sbt_cmd *c, uint64_t seq, uint64_t *seed, uint64_
 	gpu += 3000 + make_random(seed) % 1000;
 	args[0] = 0x7f0012340000;
 	args[1] = seq;
-	*c = (struct sbt_cmd){.seq = seq, .kind = SBT_LAUNCH, .thread = 1, .ctx = 1, .stack = 7, .corr = (uint32_t)(100 + 2 * seq),
-			      .host_ns = host, .gpu_start_ns = gpu, .gpu_end_ns = gpu + 1200 + make_random(seed) % 128};
-	c->u.launch = (struct sbt_cmd_launch){.kernel = 1, .grid_x = 1, .grid_y = 1, .grid_z = 1, .block_x = 32, .block_y = 1,
-					      .block_z = 1, .args = {args, 16}};
+	*c = (struct sbt_cmd){.seq = seq,
+		.kind = SBT_LAUNCH,
+		.thread = 1,
+		.ctx = 1,
+		.stack = 7,
+		.corr = (uint32_t)(100 + 2 * seq),
+		.host_ns = host,
+		.gpu_start_ns = gpu,
+		.gpu_end_ns = gpu + 1200 + make_random(seed) % 128};
+	c->u.launch = (struct sbt_cmd_launch){.kernel = 1,
+		.grid_x = 1,
+		.grid_y = 1,
+		.grid_z = 1,
+		.block_x = 32,
+		.block_y = 1,
+		.block_z = 1,
+		.args = {args, 16}};
 }
 
 static uint64_t write_launches(uint64_t n, bool times)
@@ -227,7 +260,8 @@ static uint64_t write_launches(uint64_t n, bool times)
 
 static void test_bytes_per_launch(void **unused)
 {
-	double with = (double)write_launches(10000, true) / 10000, without = (double)write_launches(10000, false) / 10000;
+	double with = (double)write_launches(10000, true) / 10000,
+	       without = (double)write_launches(10000, false) / 10000;
 
 	print_message("# bytes per launch: %.2f with GPU times, %.2f without\n", with, without);
 	assert_true(with <= 24);
@@ -257,10 +291,12 @@ static void test_seek(void **unused)
 			assert_int_equal(got->seq, seq);
 			assert_int_equal(((const uint64_t *)got->u.launch.args.p)[1], seq);
 			assert_int_equal(got->corr, 100 + 2 * seq);
-			assert_true(got->gpu_end_ns > got->gpu_start_ns && got->gpu_start_ns > got->host_ns - 60000000);
+			assert_true(got->gpu_end_ns > got->gpu_start_ns &&
+				    got->gpu_start_ns > got->host_ns - 60000000);
 		}
 	}
-	for (uint64_t seq = 100; seq > 90; seq--) { /* the one just seen again, then the one before: stepping back */
+	for (uint64_t seq = 100; seq > 90;
+		seq--) { /* the one just seen again, then the one before: stepping back */
 		for (unsigned k = 0; k < 3; k++) {
 			ok(sbt_cursor_seek(cur, seq));
 			if (k == 1)
@@ -331,7 +367,8 @@ static void test_times_come_late_and_in_any_order(void **unused)
 
 static void test_stacks_and_modules(void **unused)
 {
-	struct sbt_frame outer[3] = {{1, 30}, {1, 20}, {0, 10}}, inner[4] = {{2, 99}, {1, 31}, {1, 20}, {0, 10}};
+	struct sbt_frame outer[3] = {{1, 30}, {1, 20}, {0, 10}},
+			 inner[4] = {{2, 99}, {1, 31}, {1, 20}, {0, 10}};
 	struct sbt_frame deep[2000];
 	struct sbt_writer *w = begin();
 	struct sbt_reader *r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Typed values of memory, watchpoints in the breakpoint table, and what a partial replay is asked for.
+ * Typed values of memory, watchpoints in the breakpoint table, and what a partial replay is asked
+ * for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,8 @@ static void types(void **state)
 static void encoding(void **state)
 {
 	struct x_format f32 = {.letter = 'f', .unit = 'w'}, f64 = {.letter = 'f', .unit = 'g'};
-	struct x_format s8 = {.letter = 'd', .unit = 'b'}, u16 = {.letter = 'u', .unit = 'h'}, x64 = {.letter = 'x', .unit = 'g'};
+	struct x_format s8 = {.letter = 'd', .unit = 'b'}, u16 = {.letter = 'u', .unit = 'h'},
+			x64 = {.letter = 'x', .unit = 'g'};
 	uint8_t b[9] = {0};
 
 	must(memory_encode(&f32, "-1.5", b));
@@ -157,7 +159,8 @@ static void parts(void **state)
 	char many[400] = "";
 
 	must(partial_streams(&p, "3,1"));
-	assert_true(p.kind == PARTIAL_STREAMS && p.n == 2 && p.streams[0] == 3 && p.streams[1] == 1);
+	assert_true(
+		p.kind == PARTIAL_STREAMS && p.n == 2 && p.streams[0] == 3 && p.streams[1] == 1);
 	refused(partial_streams(&p, ""));
 	refused(partial_streams(&p, ","));
 	refused(partial_streams(&p, "1,x"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sessions over a made trace: what commands say, what they refuse, breakpoints in a replay, scripts, exit counts. And the recorder's
- * refusals. No program is run here; tests/e2e does that.
+ * Sessions over a made trace: what commands say, what they refuse, breakpoints in a replay,
+ * scripts, exit counts. And the recorder's refusals. No program is run here; tests/e2e does that.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,13 +37,20 @@ static char *in_dir(const char *name)
 	return xasprintf("%s/%s", dir, name);
 }
 
-/* 1 device, 2 ctx, 3 stream 1, 4 event 0, 5 kernel, 6 alloc, 7 copy, 8 launch on 0, 9 record on 0, 10 wait on 1, 11 launch on 1,
- * 12 sync, 13 sync_end. */
+/* 1 device, 2 ctx, 3 stream 1, 4 event 0, 5 kernel, 6 alloc, 7 copy, 8 launch on 0, 9 record on 0,
+ * 10 wait on 1, 11 launch on 1, 12 sync, 13 sync_end. */
 static char *make_trace(void)
 {
 	static const uint32_t params[] = {0, 8, 8, 4};
-	static const unsigned char args[12] = {0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0xc0, 0x3f}; /* 0x302000000, 1.5f */
-	const struct sbt_meta meta = {.program = "app 64", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t", .start_ns = 1, .stacks = true};
+	static const unsigned char args[12] = {
+		0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0xc0, 0x3f}; /* 0x302000000, 1.5f */
+	const struct sbt_meta meta = {.program = "app 64",
+		.cwd = "/",
+		.host = "h",
+		.gpu = "g",
+		.tsdb = "t",
+		.start_ns = 1,
+		.stacks = true};
 	const struct sbt_frame frames[] = {{0, 0x1000}, {0, 0x2000}};
 	char *path = in_dir("made.sbt");
 	struct sbt_writer *w;
@@ -80,7 +87,8 @@ static char *make_trace(void)
 /* The same from #7 on: what came before is only in a keyframe. */
 static char *make_late_trace(void)
 {
-	const struct sbt_meta meta = {.program = "app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t"};
+	const struct sbt_meta meta = {
+		.program = "app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t"};
 	char *path = in_dir("late.sbt"), *whole = make_trace();
 	struct buf frame = BUF_INIT;
 	struct sbt_cursor *cur;
@@ -111,7 +119,7 @@ static char *make_late_trace(void)
 	return path;
 }
 
-/* ---- running lines with the screen in a file ---------------------------------------------------------------------- */
+/* --- running lines with the screen in a file --- */
 
 struct screen {
 	struct session *s;
@@ -201,7 +209,7 @@ static struct session *with_trace(void **state)
 	return s;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static void refuses_without_subject(void **state)
 {
@@ -232,14 +240,16 @@ static void refuses_without_subject(void **state)
 	assert_int_equal(s->failures, 22);
 }
 
-/* Words that a command does not take are not passed over: "kill 4711" is meant for another process. */
+/* Words that a command does not take are not passed over: "kill 4711" is meant for another process.
+ */
 static void refuses_words(void **state)
 {
 	struct session *s = *state;
 
 	for (unsigned i = 0; i < commands_count; i++) {
 		const struct command *c = &commands[i];
-		char *line = xasprintf("%s 4711", c->name), *want = xasprintf("%s takes no \"4711\"", c->name);
+		char *line = xasprintf("%s 4711", c->name),
+		     *want = xasprintf("%s takes no \"4711\"", c->name);
 		struct err *e;
 
 		if (!(c->flags & CMD_PREFIX) && (!*c->usage || !strcmp(c->usage, "[--json]"))) {
@@ -279,12 +289,14 @@ static void replays(void **state)
 	struct session *s = with_trace(state);
 
 	shows(s, "replay start --on soft", "holds no memory contents.*--memory all");
-	shows(s, "replay start", "^The state alone is replayed: .*no memory.*\nReplaying .*13 commands, #1-#13");
+	shows(s, "replay start",
+		"^The state alone is replayed: .*no memory.*\nReplaying .*13 commands, #1-#13");
 	shows(s, "when", "^At the beginning");
 	shows(s, "bt", "beginning");
 	shows(s, "replay step 8", "^#8 matmul");
 	shows(s, "bt", "^#0 .*app\n#1 .*app");
-	shows(s, "info args", "^arg0 +8 bytes at 0 +0x302000000  -> allocation of 4096 bytes \\(#6\\)\narg1 +4 bytes at 8 +.*1.5");
+	shows(s, "info args",
+		"^arg0 +8 bytes at 0 +0x302000000  -> allocation of 4096 bytes \\(#6\\)\narg1 +4 bytes at 8 +.*1.5");
 	shows(s, "print $cmd.grid_x * 2 + 1", "^\\$1 = 129$");
 	shows(s, "print/x $ + 1", "^\\$2 = 0x82$");
 	shows(s, "print arg1.f32", "^\\$3 = 1.5$");
@@ -328,7 +340,8 @@ static void breakpoints_in_a_replay(void **state)
 {
 	struct session *s = with_trace(state);
 
-	shows(s, "break kernel matmul if grid_x < 10", "^Breakpoint 1 at kernel matmul if grid_x < 10$");
+	shows(s, "break kernel matmul if grid_x < 10",
+		"^Breakpoint 1 at kernel matmul if grid_x < 10$");
 	shows(s, "tbreak copy", "^Temporary breakpoint 2 at copy$");
 	shows(s, "break kernel no_such", "pending");
 	shows(s, "break seq 12", "^Breakpoint 4 at command if seq == 12$");
@@ -353,10 +366,12 @@ static void what_the_program_will_get(void **state)
 {
 	struct session *s = *state;
 
-	shows(s, "set env TSDB_TEST_A=1 2\nset env TSDB_TEST_B=3\nshow env TSDB_TEST_A", "^TSDB_TEST_A=1 2\n$");
+	shows(s, "set env TSDB_TEST_A=1 2\nset env TSDB_TEST_B=3\nshow env TSDB_TEST_A",
+		"^TSDB_TEST_A=1 2\n$");
 	shows(s, "unset env TSDB_TEST_A\nshow env TSDB_TEST_A", "^TSDB_TEST_A \\(unset\\)\n$");
 	shows(s, "show env TSDB_TEST", "^TSDB_TEST \\(not set\\)\n$");
-	shows(s, "handle SIGUSR1 stop nopass\ninfo signals SIGUSR1", "Description\nSIGUSR1 +Yes +No [^\n]*\n$");
+	shows(s, "handle SIGUSR1 stop nopass\ninfo signals SIGUSR1",
+		"Description\nSIGUSR1 +Yes +No [^\n]*\n$");
 	shows(s, "info signals SIGFOO", "no signal \"SIGFOO\"");
 }
 
@@ -366,7 +381,8 @@ static void commands_in_commands(void **state)
 
 	shows(s, "break copy\nbreak seq 12", "Breakpoint 2");
 	shows(s, "commands 1\nprint 5\ncommands 2\nprint 6\nend\nprint 7\nend", "");
-	shows(s, "info breakpoints", "^1 .*\n +print 5\n +commands 2\n +print 6\n +end\n +print 7\n2 .*");
+	shows(s, "info breakpoints",
+		"^1 .*\n +print 5\n +commands 2\n +print 6\n +end\n +print 7\n2 .*");
 	shows(s, "replay start\nreplay continue", "#7 copy.*\n\\$1 = 5\n\\$2 = 7\n");
 	shows(s, "info breakpoints", "2 .*\n.*\n? *print 6\n");
 	shows(s, "replay continue", "#12 .*\n\\$3 = 6\n");
@@ -376,12 +392,16 @@ static void commands_in_commands(void **state)
 static void saves_and_sources(void **state)
 {
 	struct session *s = *state;
-	char *path = in_dir("saved"), *line = xasprintf("save breakpoints %s", path), *again = xasprintf("source %s", path), *text;
+	char *path = in_dir("saved"), *line = xasprintf("save breakpoints %s", path),
+	     *again = xasprintf("source %s", path), *text;
 
-	shows(s, "break kernel 'a b' if seq > 3\ntbreak work\ndisable 1\nignore 2 5\ncommands 2\nbt\nend", "Temporary breakpoint 2 at work");
+	shows(s,
+		"break kernel 'a b' if seq > 3\ntbreak work\ndisable 1\nignore 2 5\ncommands 2\nbt\nend",
+		"Temporary breakpoint 2 at work");
 	shows(s, line, "");
 	text = read_file(path);
-	assert_string_equal(text, "break kernel 'a b' if seq > 3\ndisable $bpnum\ntbreak work\nignore $bpnum 5\ncommands\n  bt\nend\n");
+	assert_string_equal(text,
+		"break kernel 'a b' if seq > 3\ndisable $bpnum\ntbreak work\nignore $bpnum 5\ncommands\n  bt\nend\n");
 	free(text);
 	shows(s, "delete", "");
 	shows(s, again, "Breakpoint 3 at .*\n.*breakpoint 4 at work");
@@ -430,9 +450,11 @@ static void settings_and_support(void **state)
 	shows(s, "handle USR1 noprint pass\ninfo signals", "^SIGUSR1 +No +Yes");
 	shows(s, "handle USR1 noprint stop\ninfo signals", "^SIGUSR1 +Yes +Yes");
 	shows(s, "handle USR1 nopass stop print\ninfo signals", "^SIGUSR1 +Yes +No");
-	shows(s, "handle USR1 pass nostop print", "a signal that does not stop the program is not printed");
+	shows(s, "handle USR1 pass nostop print",
+		"a signal that does not stop the program is not printed");
 	shows(s, "info signals USR1", "^SIGUSR1 +Yes +No");
-	shows(s, "handle USR1 USR2 print", "a signal that does not stop the program is not printed");
+	shows(s, "handle USR1 USR2 print",
+		"a signal that does not stop the program is not printed");
 	shows(s, "handle USR1 SEGV print\ninfo signals USR1", "^SIGUSR1 +Yes +No");
 	shows(s, "handle all print", "a signal that does not stop the program is not printed");
 	shows(s, "handle print", "handle needs a signal");
@@ -589,7 +611,8 @@ static void completes(void **state)
 	completion(s, "frobnicate x", 11, "");
 }
 
-/* The pager sees the end of what it shows when the command ends, though a process that was started meanwhile, as a replayer is, goes on. */
+/* The pager sees the end of what it shows when the command ends, though a process that was started
+ * meanwhile, as a replayer is, goes on. */
 static void a_pager_ends(void **state)
 {
 	struct out *o = out_new();
@@ -607,7 +630,8 @@ static void a_pager_ends(void **state)
 	assert_true(pid > 0);
 	usleep(100000); /* it executes its program meanwhile */
 	out_page_end(o);
-	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* it has not ended, so nobody waited for it */
+	assert_int_equal(
+		waitpid(pid, NULL, WNOHANG), 0); /* it has not ended, so nobody waited for it */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	out_free(o);
@@ -618,7 +642,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pager_ends),
-		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown), cmocka_unit_test_setup_teardown(refuses_words, setup, teardown),
+		cmocka_unit_test_setup_teardown(refuses_without_subject, setup, teardown),
+		cmocka_unit_test_setup_teardown(refuses_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_a_trace, setup, teardown),
 		cmocka_unit_test_setup_teardown(replays, setup, teardown),
 		cmocka_unit_test_setup_teardown(begins_in_mid_run, setup, teardown),
@@ -628,7 +653,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(saves_and_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(scripts_stop_at_an_error, setup, teardown),
 		cmocka_unit_test_setup_teardown(settings_and_support, setup, teardown),
-		cmocka_unit_test(breaks_inside_kernels), cmocka_unit_test(arms_the_control_block),
+		cmocka_unit_test(breaks_inside_kernels),
+		cmocka_unit_test(arms_the_control_block),
 		cmocka_unit_test(recorder_refuses_bad_files),
 		cmocka_unit_test_setup_teardown(completes, setup, teardown),
 	};

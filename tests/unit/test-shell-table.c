@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command table: every command has usage, doc, help and an entry in the manual; names and short forms do not clash; what the user may
- * type finds what gdb's users expect.
+ * The command table: every command has usage, doc, help and an entry in the manual; names and short
+ * forms do not clash; what the user may type finds what gdb's users expect.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,8 @@ static void every_row_is_complete(void **state)
 		if (!(c->flags & CMD_JSON) && strstr(c->usage, "--json"))
 			fail_msg("%s does not take --json, but its usage says so", c->name);
 		if (*c->usage && !strstr(c->help, "\nExample"))
-			fail_msg("%s takes words, but its help has no example on a line of its own", c->name);
+			fail_msg("%s takes words, but its help has no example on a line of its own",
+				c->name);
 	}
 }
 
@@ -57,11 +58,13 @@ static void names_do_not_clash(void **state)
 
 			snprintf(group, sizeof group, "%.*s", (int)strlen(parent) - 1, parent);
 			for (unsigned k = 0; k < commands_count; k++)
-				found = found || (!strcmp(commands[k].name, group) && (commands[k].flags & CMD_PREFIX));
+				found = found || (!strcmp(commands[k].name, group) &&
+							 (commands[k].flags & CMD_PREFIX));
 			if (!found)
 				fail_msg("%s has no group \"%s\"", commands[i].name, group);
 		}
-		snprintf(words, sizeof words, "%s %s", commands[i].name + strlen(parent), commands[i].aliases);
+		snprintf(words, sizeof words, "%s %s", commands[i].name + strlen(parent),
+			commands[i].aliases);
 		for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
 			char *line = xasprintf("%s%s", parent, w);
 			const struct command *c;
@@ -71,7 +74,8 @@ static void names_do_not_clash(void **state)
 			if (e)
 				fail_msg("%s: %s", line, e->what);
 			if (c != &commands[i])
-				fail_msg("\"%s\" finds %s, not %s", line, c->name, commands[i].name);
+				fail_msg(
+					"\"%s\" finds %s, not %s", line, c->name, commands[i].name);
 			free(line);
 		}
 	}
@@ -119,7 +123,8 @@ static void manual_has_every_command(void **state)
 		char *name = escaped(c->name), *usage = escaped(c->usage), *entry;
 
 		if (!(c->flags & CMD_PREFIX)) {
-			entry = *usage ? xasprintf("\n.It Ic %s Ar \"%s\"\n", name, usage) : xasprintf("\n.It Ic %s\n", name);
+			entry = *usage ? xasprintf("\n.It Ic %s Ar \"%s\"\n", name, usage)
+				       : xasprintf("\n.It Ic %s\n", name);
 			if (!strstr(manual, entry))
 				fail_msg("man/tsdb.1 lacks the entry%s", entry);
 			free(entry);
@@ -128,7 +133,8 @@ static void manual_has_every_command(void **state)
 		free(usage);
 	}
 	for (unsigned i = 0; i < SET_COUNT; i++) {
-		char *name = escaped(setting_descs[i].name), *entry = xasprintf("\n.It Ic \"%s\"\n", name);
+		char *name = escaped(setting_descs[i].name),
+		     *entry = xasprintf("\n.It Ic \"%s\"\n", name);
 
 		if (!strstr(manual, entry))
 			fail_msg("man/tsdb.1 lacks the setting%s", entry);
@@ -196,7 +202,8 @@ static void refused(const char *line, const char *text)
 
 static void what_is_refused(void **state)
 {
-	refused("re", "ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, reverse-stepi, replay");
+	refused("re",
+		"ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, reverse-stepi, replay");
 	refused("frobnicate", "unknown command: frobnicate");
 	refused("braek copy", "Did you mean \"break\"?");
 	refused("info frob", "unknown command: info frob");

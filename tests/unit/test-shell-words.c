@@ -14,19 +14,19 @@
 #include "shell/print/vars.h"
 #include "base/words.h"
 
-#define assert_ok(expr)                                                                             \
-	do {                                                                                        \
-		struct err *e_ = (expr);                                                            \
-		if (e_)                                                                             \
-			fail_msg("%s", e_->what);                                                   \
+#define assert_ok(expr)                                                                            \
+	do {                                                                                       \
+		struct err *e_ = (expr);                                                           \
+		if (e_)                                                                            \
+			fail_msg("%s", e_->what);                                                  \
 	} while (0)
-#define assert_refused(expr, text)                                                                  \
-	do {                                                                                        \
-		struct err *e_ = (expr);                                                            \
-		assert_non_null(e_);                                                                \
-		if (!strstr(e_->what, text))                                                        \
-			fail_msg("\"%s\" does not say \"%s\"", e_->what, text);                     \
-		err_free(e_);                                                                       \
+#define assert_refused(expr, text)                                                                 \
+	do {                                                                                       \
+		struct err *e_ = (expr);                                                           \
+		assert_non_null(e_);                                                               \
+		if (!strstr(e_->what, text))                                                       \
+			fail_msg("\"%s\" does not say \"%s\"", e_->what, text);                    \
+		err_free(e_);                                                                      \
 	} while (0)
 
 static void split(void **state)
@@ -253,7 +253,8 @@ static void values(void **state)
 	struct value s = {.kind = VALUE_INT, .type = SBT_T_INT, .i = -1, .size = 4};
 	struct value addr = {.kind = VALUE_INT, .type = SBT_T_ADDR, .i = 0x302000000, .size = 8};
 	struct value none = {.kind = VALUE_INT, .type = SBT_T_EVENT, .i = SBT_NO_ID, .size = 8};
-	struct value dir = {.kind = VALUE_INT, .type = SBT_T_ENUM_COPY, .i = SBT_COPY_D2H, .size = 8};
+	struct value dir = {
+		.kind = VALUE_INT, .type = SBT_T_ENUM_COPY, .i = SBT_COPY_D2H, .size = 8};
 	struct value f = {.kind = VALUE_FLOAT, .f = 1.5, .size = 4};
 	struct value text = {.kind = VALUE_TEXT, .bytes = {"ab\"cdef", 7}};
 	struct buf b = BUF_INIT;

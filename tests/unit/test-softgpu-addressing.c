@@ -5,11 +5,12 @@
 #include "ptx-test.h"
 #include "softgpu/watch/ptx-addressing.h"
 
-#define KERNEL(body)                                                                                              \
-	PTX_HEAD ".const .u32 table[4];\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n, .param .f32 x) {\n" \
-		 ".reg .b32 %r<32>; .reg .b64 %d<32>; .reg .f32 %f<8>; .reg .pred %p<8>;\n.shared .align 4 .b32 s[64];\n" \
-		 "ld.param.u64 %d0, [p]; ld.param.u64 %d1, [q]; ld.param.u32 %r0, [n]; ld.param.f32 %f0, [x];\n"    \
-		 "mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4;\n" body "\nret; }\n"
+#define KERNEL(body)                                                                                               \
+	PTX_HEAD                                                                                                   \
+	".const .u32 table[4];\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u32 n, .param .f32 x) {\n" \
+	".reg .b32 %r<32>; .reg .b64 %d<32>; .reg .f32 %f<8>; .reg .pred %p<8>;\n.shared .align 4 .b32 s[64];\n"   \
+	"ld.param.u64 %d0, [p]; ld.param.u64 %d1, [q]; ld.param.u32 %r0, [n]; ld.param.f32 %f0, [x];\n"            \
+	"mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4;\n" body "\nret; }\n"
 
 enum { P, Q, COUNT, X }; /* in the order of the loads */
 
@@ -32,7 +33,8 @@ static void expect_unknown(const char *text, const char *why)
 	assert_string_equal(a.why, why);
 	assert_null(a.base);
 }
-#define UNKNOWN(body) expect_unknown(KERNEL(body), "what it touches may depend on what memory holds")
+#define UNKNOWN(body)                                                                              \
+	expect_unknown(KERNEL(body), "what it touches may depend on what memory holds")
 #define NOT_LOOKED_INTO "it has an instruction that is not looked into"
 
 static void expect_known(const char *text)
@@ -80,14 +82,19 @@ static void test_bases(void **state)
 static void test_shapes(void **state)
 {
 	static const char *const uses[] = {
-		KERNEL("setp.eq.u64 %p0, %d0, 0; @%p0 bra l; st.global.u32 [%d0], 1; l:"), /* asked whether it is null */
+		KERNEL("setp.eq.u64 %p0, %d0, 0; @%p0 bra l; st.global.u32 [%d0], 1; l:"), /* asked
+											      whether
+											      it is
+											      null
+											    */
 		KERNEL("setp.ne.u32 %p0, %r0, 0; selp.b64 %d3, %d0, %d1, %p0; st.global.u32 [%d3], 1;"), /* one of two */
 		KERNEL("sub.s64 %d3, %d1, %d0; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;"), /* a difference */
 		KERNEL("add.s64 %d3, %d0, %d0; st.global.u32 [%d3], 1;"),
 		KERNEL("shl.b64 %d3, %d0, 1; st.global.u32 [%d3], 1;"),
 		KERNEL("and.b64 %d3, %d0, -256; st.global.u32 [%d3], 1;"),
 		KERNEL("cvt.u32.u64 %r2, %d0; cvt.u64.u32 %d3, %r2; st.global.u32 [%d3], 1;"),
-		KERNEL("mov.u64 %d3, %d0; @%p1 mov.u64 %d3, %d1; st.global.u32 [%d3], 1;"), /* either */
+		KERNEL("mov.u64 %d3, %d0; @%p1 mov.u64 %d3, %d1; st.global.u32 [%d3], 1;"), /* either
+											     */
 		KERNEL("setp.gt.u64 %p0, %d0, %d1; @%p0 st.global.u32 [%d1], 1;"),
 		KERNEL("ld.param.u32 %r5, [p+4]; st.shared.u32 [s], %r5; st.global.u32 [%d0], 1;"), /* looked at in halves */
 	};
@@ -115,7 +122,15 @@ static void test_memory(void **state)
 	UNKNOWN("atom.global.add.u32 %r2, [%d0], 1; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
 	UNKNOWN("ld.const.u32 %r2, [table]; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;"); /* copied to at any time */
 	UNKNOWN("ld.shared.u32 %r2, [s]; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
-	UNKNOWN("ld.global.u32 %r2, [%d0]; st.shared.u32 [%r2], 1; st.global.u32 [%d1], 1;"); /* out of bounds it would end the launch */
+	UNKNOWN("ld.global.u32 %r2, [%d0]; st.shared.u32 [%r2], 1; st.global.u32 [%d1], 1;"); /* out
+												 of
+												 bounds
+												 it
+												 would
+												 end
+												 the
+												 launch
+											       */
 	UNKNOWN("ld.global.u32 %r2, [%d0]; shfl.sync.idx.b32 %r3, %r2, 0, 31, -1; mul.wide.u32 %d3, %r3, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
 	/* Through a circle of registers. */
 	UNKNOWN("mov.u32 %r3, 0; l: mov.u32 %r4, %r3; ld.global.u32 %r3, [%d0]; add.s32 %r5, %r4, 1; setp.lt.u32 %p0, %r5, 9; @%p0 bra l;");
@@ -124,9 +139,12 @@ static void test_memory(void **state)
 	UNKNOWN("mov.u32 %r2, %smid; mul.wide.u32 %d3, %r2, 4; add.s64 %d3, %d3, %d1; st.global.u32 [%d3], 1;");
 	/* What is not looked into. */
 	expect_unknown(KERNEL("activemask.b32 %r2; st.global.u32 [%d0], 1;"), NOT_LOOKED_INTO);
-	expect_unknown(KERNEL("add.cc.u32 %r2, %r0, 1; addc.u32 %r3, %r0, 0; st.global.u32 [%d0], %r2;"), NOT_LOOKED_INTO);
-	expect_unknown(PTX_HEAD ".func f(.param .u64 a) { ret; }\n.visible .entry k(.param .u64 p) { .reg .b64 %d<4>; ld.param.u64 %d0, [p];\n"
-				"{ .param .b64 x; st.param.b64 [x], %d0; call.uni f, (x); } st.global.u32 [%d0], 1; ret; }\n",
+	expect_unknown(
+		KERNEL("add.cc.u32 %r2, %r0, 1; addc.u32 %r3, %r0, 0; st.global.u32 [%d0], %r2;"),
+		NOT_LOOKED_INTO);
+	expect_unknown(PTX_HEAD
+		".func f(.param .u64 a) { ret; }\n.visible .entry k(.param .u64 p) { .reg .b64 %d<4>; ld.param.u64 %d0, [p];\n"
+		"{ .param .b64 x; st.param.b64 [x], %d0; call.uni f, (x); } st.global.u32 [%d0], 1; ret; }\n",
 		NOT_LOOKED_INTO);
 }
 
@@ -145,7 +163,8 @@ static void test_data_may_come_from_memory(void **state)
 /* By instruction: the base of its address. */
 static void test_base_of_instructions(void **state)
 {
-	struct ptx_module *m = load(KERNEL("ld.global.u32 %r2, [%d1]; st.global.u32 [%d0], %r2; st.shared.u32 [s], %r2;"));
+	struct ptx_module *m = load(KERNEL(
+		"ld.global.u32 %r2, [%d1]; st.global.u32 [%d0], %r2; st.shared.u32 [s], %r2;"));
 	const struct ptx_function *k = ptx_kernel_by_name(m, "k");
 	unsigned loads = 0, stores = 0;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's calls around memory and graphs: graph memory, user objects, updates that fail and why, batches, advice about managed memory,
- * linking, and several devices (TSDB_SOFT_DEVICES=3).
+ * The driver's calls around memory and graphs: graph memory, user objects, updates that fail and
+ * why, batches, advice about managed memory, linking, and several devices (TSDB_SOFT_DEVICES=3).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,10 +27,11 @@
 #define IS(call, code) assert_int_equal(call, CUDA_ERROR_##code)
 
 /* p[i] += n for 32 threads */
-static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
-			  ".visible .entry add(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<4>; .reg .b64 %d<3>;\n"
-			  "ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4;\n"
-			  "add.s64 %d0, %d0, %d1; ld.global.u32 %r2, [%d0]; add.u32 %r2, %r2, %r0; st.global.u32 [%d0], %r2; ret;\n}\n";
+static const char ptx[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n"
+	".visible .entry add(.param .u64 p, .param .u32 n)\n{\n.reg .b32 %r<4>; .reg .b64 %d<3>;\n"
+	"ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mul.wide.u32 %d1, %r1, 4;\n"
+	"add.s64 %d0, %d0, %d1; ld.global.u32 %r2, [%d0]; add.u32 %r2, %r2, %r0; st.global.u32 [%d0], %r2; ret;\n}\n";
 
 static CUcontext ctx;
 static CUmodule module;
@@ -63,20 +64,28 @@ static CUresult launch(CUdeviceptr p, uint32_t n, CUstream s)
 static CUgraphNode kernel_node(CUgraph g, CUdeviceptr p, uint32_t n, CUgraphNode after)
 {
 	void *params[2] = {&p, &n};
-	CUDA_KERNEL_NODE_PARAMS k = {.func = add, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-				     .kernelParams = params};
+	CUDA_KERNEL_NODE_PARAMS k = {.func = add,
+		.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.kernelParams = params};
 	CUgraphNode ret;
 
 	OK(cuGraphAddKernelNode(&ret, g, &after, after != NULL, &k));
 	return ret;
 }
 
-/* --- graph memory -------------------------------------------------------------------------------------------------------- */
+/* --- graph memory --- */
 
 static CUDA_MEM_ALLOC_NODE_PARAMS alloc_params(size_t n)
 {
-	return (CUDA_MEM_ALLOC_NODE_PARAMS){.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
-					    .bytesize = n};
+	return (CUDA_MEM_ALLOC_NODE_PARAMS){
+		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}},
+		.bytesize = n};
 }
 
 static void graph_memory(void **state)
@@ -109,7 +118,8 @@ static void graph_memory(void **state)
 	OK(cuGraphDestroy(g2));
 	IS(cuGraphAddMemFreeNode(&node, g, &k, 1, out), INVALID_VALUE); /* no graph's */
 
-	/* not freed in the graph: the program owns it after a launch, and must free it before the next */
+	/* not freed in the graph: the program owns it after a launch, and must free it before the
+	 * next */
 	OK(cuGraphInstantiate(&e, g, 0));
 	IS(cuGraphInstantiate(&e2, g, 0), NOT_SUPPORTED);
 	IS(cuMemFree(p.dptr), INVALID_VALUE); /* not allocated yet */
@@ -142,7 +152,8 @@ static void graph_memory(void **state)
 	OK(cuMemFree(out));
 }
 
-/* Freed on a stream that waits for the host: the call returns, and what is before it still has the memory. */
+/* Freed on a stream that waits for the host: the call returns, and what is before it still has the
+ * memory. */
 static void freed_behind_work(void **state)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(128);
@@ -179,7 +190,8 @@ static void freed_behind_work(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* A context ends before the graph that allocated in it: the graph must not free what others put there later. */
+/* A context ends before the graph that allocated in it: the graph must not free what others put
+ * there later. */
 static void context_before_graph(void **state)
 {
 	CUDA_MEM_ALLOC_NODE_PARAMS p = alloc_params(4096);
@@ -206,8 +218,13 @@ static void context_before_graph(void **state)
 static void freed_under_a_graph(void **state)
 {
 	CUDA_MEMSET_NODE_PARAMS fill = {.value = 5, .elementSize = 4, .width = 32, .height = 1};
-	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = 32, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
-	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE, .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = 128, .Height = 1, .Depth = 1};
+	CUDA_ARRAY3D_DESCRIPTOR d = {
+		.Width = 32, .Height = 1, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1};
+	CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstMemoryType = CU_MEMORYTYPE_ARRAY,
+		.WidthInBytes = 128,
+		.Height = 1,
+		.Depth = 1};
 	unsigned k;
 
 	for (k = 0; k < 3; k++) {
@@ -303,9 +320,11 @@ static void capture_to_graph(void **state)
 	OK(cuGraphCreate(&g, 0));
 	OK(cuGraphCreate(&other, 0));
 	first = kernel_node(g, p, 1, NULL);
-	IS(cuStreamBeginCaptureToGraph(s, other, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED), INVALID_VALUE);
+	IS(cuStreamBeginCaptureToGraph(s, other, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED),
+		INVALID_VALUE);
 	OK(cuStreamBeginCaptureToGraph(s, g, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED));
-	IS(cuStreamBeginCaptureToGraph(s, g, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED), INVALID_VALUE);
+	IS(cuStreamBeginCaptureToGraph(s, g, &first, NULL, 1, CU_STREAM_CAPTURE_MODE_RELAXED),
+		INVALID_VALUE);
 	OK(launch(p, 10, s));
 	OK(launch(p, 100, s));
 	OK(cuStreamEndCapture(s, &ended));
@@ -331,7 +350,7 @@ static void capture_to_graph(void **state)
 	OK(cuMemFree(p));
 }
 
-/* --- updates -------------------------------------------------------------------------------------------------------------- */
+/* --- updates --- */
 
 static void updates(void **state)
 {
@@ -421,7 +440,7 @@ static void dot(void **state)
 	OK(cuMemFree(p));
 }
 
-/* --- user objects ---------------------------------------------------------------------------------------------------------- */
+/* --- user objects --- */
 
 static int destroyed;
 
@@ -443,7 +462,8 @@ static void user_objects(void **state)
 
 	destroyed = 0;
 	IS(cuUserObjectCreate(&a, &one, destroy, 1, 0), INVALID_VALUE);
-	IS(cuUserObjectCreate(&a, &one, destroy, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC), INVALID_VALUE);
+	IS(cuUserObjectCreate(&a, &one, destroy, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+		INVALID_VALUE);
 	OK(cuUserObjectCreate(&a, &one, destroy, 2, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
 	OK(cuUserObjectCreate(&b, &ten, destroy, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
 	OK(cuUserObjectRetain(a, 1));
@@ -469,7 +489,7 @@ static void user_objects(void **state)
 	assert_int_equal(destroyed, 11);
 }
 
-/* --- batches --------------------------------------------------------------------------------------------------------------- */
+/* --- batches --- */
 
 static void batches(void **state)
 {
@@ -547,7 +567,7 @@ static void batches(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* --- managed memory --------------------------------------------------------------------------------------------------------- */
+/* --- managed memory --- */
 
 static int asked(CUmem_range_attribute what, CUdeviceptr p, size_t n)
 {
@@ -559,7 +579,8 @@ static int asked(CUmem_range_attribute what, CUdeviceptr p, size_t n)
 
 static void managed(void **state)
 {
-	CUmemLocation dev1 = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}, host = {.type = CU_MEM_LOCATION_TYPE_HOST},
+	CUmemLocation dev1 = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1},
+		      host = {.type = CU_MEM_LOCATION_TYPE_HOST},
 		      none = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 3};
 	CUdeviceptr p, d;
 	int by[3];
@@ -593,8 +614,10 @@ static void managed(void **state)
 	IS(cuMemPrefetchAsync(p, 8192, none, 0, NULL), INVALID_DEVICE);
 	IS(cuMemPrefetchAsync(d, 64, host, 0, NULL), INVALID_VALUE);
 	IS(cuMemAdvise(p, 8192, (CUmem_advise)9, host), INVALID_VALUE);
-	IS(cuMemRangeGetAttribute(by, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), INVALID_VALUE);
-	IS(cuMemRangeGetAttribute(by, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192), INVALID_VALUE);
+	IS(cuMemRangeGetAttribute(by, 3, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192),
+		INVALID_VALUE);
+	IS(cuMemRangeGetAttribute(by, 8, CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, 8192),
+		INVALID_VALUE);
 	OK(cuMemFree(p));
 	OK(cuMemAllocManaged(&p, 8192, CU_MEM_ATTACH_GLOBAL)); /* the same addresses, unadvised */
 	assert_int_equal(asked(CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION, p, 8192), -2);
@@ -602,7 +625,7 @@ static void managed(void **state)
 	OK(cuMemFree(d));
 }
 
-/* --- several devices --------------------------------------------------------------------------------------------------------- */
+/* --- several devices --- */
 
 static void devices(void **state)
 {
@@ -695,8 +718,10 @@ static void devices(void **state)
 
 static void pools_of_devices(void **state)
 {
-	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2}};
-	CUmemAccessDesc desc = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2}};
+	CUmemAccessDesc desc = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUmemAccess_flags flags;
 	CUmemoryPool pool, p0;
 	uint32_t back[32];
@@ -722,12 +747,13 @@ static void pools_of_devices(void **state)
 	OK(cuMemPoolDestroy(pool));
 }
 
-/* --- linking ----------------------------------------------------------------------------------------------------------------- */
+/* --- linking --- */
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
-/* Both have a private `helper` and a private `secret`; the first uses the second's `twice` and `shared_value`, declared extern; both have a
- * weak `common`. */
-static const char link_a[] = HEAD "// \"quote { in a comment\n.extern .func (.param .b32 r) twice(.param .b32 x);\n.extern .global .b32 shared_value;\n"
+/* Both have a private `helper` and a private `secret`; the first uses the second's `twice` and
+ * `shared_value`, declared extern; both have a weak `common`. */
+static const char link_a[] = HEAD
+	"// \"quote { in a comment\n.extern .func (.param .b32 r) twice(.param .b32 x);\n.extern .global .b32 shared_value;\n"
 	".global .b32 secret = 3;\n"
 	".func (.param .b32 r) helper(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; ld.global.b32 %r1, [secret]; add.u32 %r0, %r0, %r1;"
 	" st.param.b32 [r], %r0; ret; }\n"
@@ -737,7 +763,8 @@ static const char link_a[] = HEAD "// \"quote { in a comment\n.extern .func (.pa
 	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), twice, (a); ld.param.b32 %r0, [b]; }\n"
 	"{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r0; call (b), common, (a); ld.param.b32 %r0, [b]; }\n"
 	"ld.global.b32 %r1, [shared_value]; add.u32 %r0, %r0, %r1; st.global.u32 [%d0], %r0; ret; }\n";
-static const char link_b[] = HEAD ".global .b32 secret = 100;\n.visible .global .b32 shared_value = 10000;\n"
+static const char link_b[] = HEAD
+	".global .b32 secret = 100;\n.visible .global .b32 shared_value = 10000;\n"
 	".weak .func (.param .b32 r) common(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; add.u32 %r0, %r0, 1000; st.param.b32 [r], %r0; ret; }\n"
 	".func (.param .b32 r) helper(.param .b32 x)\n{ .reg .b32 %r<3>; ld.param.b32 %r0, [x]; ld.global.b32 %r1, [secret]; add.u32 %r0, %r0, %r1;"
 	" st.param.b32 [r], %r0; ret; }\n"
@@ -754,7 +781,8 @@ static CUresult linked(const char *const *texts, unsigned n, char *log, CUmodule
 
 	OK(cuLinkCreate(2, options, values, &l));
 	for (unsigned i = 0; i < n; i++)
-		OK(cuLinkAddData(l, CU_JIT_INPUT_PTX, (void *)texts[i], strlen(texts[i]) + 1, "text", 0, NULL, NULL));
+		OK(cuLinkAddData(l, CU_JIT_INPUT_PTX, (void *)texts[i], strlen(texts[i]) + 1,
+			"text", 0, NULL, NULL));
 	r = cuLinkComplete(l, &image, &size);
 	if (r == CUDA_SUCCESS)
 		OK(cuModuleLoadData(m, image));
@@ -765,7 +793,8 @@ static CUresult linked(const char *const *texts, unsigned n, char *log, CUmodule
 
 static void linking(void **state)
 {
-	const char *both[2] = {link_a, link_b}, *swapped[2] = {link_b, link_a}, *twice[2] = {link_b, link_b}, *bad[1] = {HEAD ".visible .entry k( {"},
+	const char *both[2] = {link_a, link_b}, *swapped[2] = {link_b, link_a},
+		   *twice[2] = {link_b, link_b}, *bad[1] = {HEAD ".visible .entry k( {"},
 		   *junk[2] = {link_a, "\"unended /* { \\"};
 	char log[256] = "";
 	CUdeviceptr p;
@@ -791,21 +820,29 @@ static void linking(void **state)
 	assert_true(linked(junk, 2, log, &m) != CUDA_SUCCESS);
 	OK(cuLinkCreate(0, NULL, NULL, &l));
 	IS(cuLinkComplete(l, (void **)&m, NULL), INVALID_VALUE);
-	IS(cuLinkAddData(l, CU_JIT_INPUT_LIBRARY, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL), NOT_SUPPORTED);
-	IS(cuLinkAddData(l, CU_JIT_INPUT_CUBIN, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL), NO_BINARY_FOR_GPU);
-	IS(cuLinkAddData(l, CU_JIT_INPUT_FATBINARY, (void *)"\x50\xed\x55\xba\1\0\x10\0\xff\xff\xff\xff\0\0\0\0", 16, "x", 0, NULL, NULL), INVALID_IMAGE);
+	IS(cuLinkAddData(
+		   l, CU_JIT_INPUT_LIBRARY, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL),
+		NOT_SUPPORTED);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_CUBIN, (void *)link_a, sizeof(link_a), "x", 0, NULL, NULL),
+		NO_BINARY_FOR_GPU);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_FATBINARY,
+		   (void *)"\x50\xed\x55\xba\1\0\x10\0\xff\xff\xff\xff\0\0\0\0", 16, "x", 0, NULL,
+		   NULL),
+		INVALID_IMAGE);
 	IS(cuLinkAddFile(l, CU_JIT_INPUT_PTX, "/nonexistent", 0, NULL, NULL), FILE_NOT_FOUND);
 	OK(cuLinkDestroy(l));
 	OK(cuMemFree(p));
 }
 
-/* --- occupancy: what the toolkit's own calculator says ------------------------------------------------------------------------- */
+/* --- occupancy: what the toolkit's own calculator says --- */
 
 static CUmodule with_registers(unsigned n, CUfunction *f)
 {
 	static char text[65536];
-	size_t at = (size_t)sprintf(text, HEAD ".visible .entry k(.param .u64 p)\n{ .reg .b32 %%r<%u>; .reg .b64 %%d<2>; .shared .b8 s[100]; ld.param.u64 %%d0, [p];\n",
-				    n + 2);
+	size_t at = (size_t)sprintf(text,
+		HEAD
+		".visible .entry k(.param .u64 p)\n{ .reg .b32 %%r<%u>; .reg .b64 %%d<2>; .shared .b8 s[100]; ld.param.u64 %%d0, [p];\n",
+		n + 2);
 	CUmodule m;
 	unsigned i;
 
@@ -813,7 +850,8 @@ static CUmodule with_registers(unsigned n, CUfunction *f)
 		at += (size_t)sprintf(text + at, "ld.global.u32 %%r%u, [%%d0+%u];\n", i, 4 * i);
 	at += (size_t)sprintf(text + at, "st.shared.u32 [s], %%r0;\n");
 	for (i = 0; i < n; i++)
-		at += (size_t)sprintf(text + at, "st.global.u32 [%%d0+%u], %%r%u;\n", 4 * i, n - 1 - i);
+		at += (size_t)sprintf(
+			text + at, "st.global.u32 [%%d0+%u], %%r%u;\n", 4 * i, n - 1 - i);
 	sprintf(text + at, "ret; }\n");
 	OK(cuModuleLoadData(&m, text));
 	OK(cuModuleGetFunction(f, m, "k"));
@@ -842,21 +880,27 @@ static void occupancy(void **state)
 	p.regsPerMultiprocessor = figure(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
 	p.warpSize = 32;
 	p.sharedMemPerBlock = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-	p.sharedMemPerMultiprocessor = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-	p.sharedMemPerBlockOptin = (size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-	p.reservedSharedMemPerBlock = (size_t)figure(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+	p.sharedMemPerMultiprocessor =
+		(size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+	p.sharedMemPerBlockOptin =
+		(size_t)figure(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	p.reservedSharedMemPerBlock =
+		(size_t)figure(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
 	p.numSms = figure(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	st.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT;
 	for (n = 2; n < 240; n += 17) {
-		cudaOccFuncAttributes a = {.partitionedGCConfig = PARTITIONED_GC_OFF, .shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN};
+		cudaOccFuncAttributes a = {.partitionedGCConfig = PARTITIONED_GC_OFF,
+			.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN};
 		CUfunction f;
 		CUmodule m = with_registers(n, &f);
 		size_t dyn;
 		int block, v, best, grid;
 
-		OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536 - 100));
+		OK(cuFuncSetAttribute(
+			f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536 - 100));
 		OK(cuFuncGetAttribute(&a.numRegs, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
-		OK(cuFuncGetAttribute(&a.maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
+		OK(cuFuncGetAttribute(
+			&a.maxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f));
 		OK(cuFuncGetAttribute(&v, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f));
 		assert_int_equal(v, 100);
 		assert_true(a.numRegs >= (int)n);
@@ -866,13 +910,19 @@ static void occupancy(void **state)
 			for (dyn = 0; dyn <= 65536 - 100; dyn += 2345, tried++) {
 				cudaOccResult want;
 
-				assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(&want, &p, &a, &st, block, dyn), CUDA_OCC_SUCCESS);
+				assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(
+							 &want, &p, &a, &st, block, dyn),
+					CUDA_OCC_SUCCESS);
 				OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&v, f, block, dyn));
 				if (v != want.activeBlocksPerMultiprocessor)
-					fail_msg("%d registers, %d threads, %zu bytes: %d blocks, should be %d", a.numRegs, block, dyn, v,
-						 want.activeBlocksPerMultiprocessor);
+					fail_msg(
+						"%d registers, %d threads, %zu bytes: %d blocks, should be %d",
+						a.numRegs, block, dyn, v,
+						want.activeBlocksPerMultiprocessor);
 			}
-		assert_int_equal(cudaOccMaxPotentialOccupancyBlockSize(&grid, &best, &p, &a, &st, NULL, 0), CUDA_OCC_SUCCESS);
+		assert_int_equal(
+			cudaOccMaxPotentialOccupancyBlockSize(&grid, &best, &p, &a, &st, NULL, 0),
+			CUDA_OCC_SUCCESS);
 		OK(cuOccupancyMaxPotentialBlockSize(&v, &block, f, NULL, 0, 0));
 		assert_int_equal(block, best);
 		assert_int_equal(v, grid);
@@ -884,9 +934,21 @@ static void occupancy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(graph_memory), cmocka_unit_test(context_before_graph), cmocka_unit_test(freed_behind_work), cmocka_unit_test(freed_under_a_graph), cmocka_unit_test(captured_memory), cmocka_unit_test(capture_to_graph), cmocka_unit_test(updates), cmocka_unit_test(dot),
-		cmocka_unit_test(user_objects), cmocka_unit_test(batches),	   cmocka_unit_test(managed), cmocka_unit_test(devices),
-		cmocka_unit_test(pools_of_devices), cmocka_unit_test(linking), cmocka_unit_test(occupancy),
+		cmocka_unit_test(graph_memory),
+		cmocka_unit_test(context_before_graph),
+		cmocka_unit_test(freed_behind_work),
+		cmocka_unit_test(freed_under_a_graph),
+		cmocka_unit_test(captured_memory),
+		cmocka_unit_test(capture_to_graph),
+		cmocka_unit_test(updates),
+		cmocka_unit_test(dot),
+		cmocka_unit_test(user_objects),
+		cmocka_unit_test(batches),
+		cmocka_unit_test(managed),
+		cmocka_unit_test(devices),
+		cmocka_unit_test(pools_of_devices),
+		cmocka_unit_test(linking),
+		cmocka_unit_test(occupancy),
 	};
 
 	setenv("TSDB_SOFT_DEVICES", "3", 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libcupti.so.13 of the software GPU: what a subscriber sees around driver calls, resource callbacks, activity records.
+ * libcupti.so.13 of the software GPU: what a subscriber sees around driver calls, resource
+ * callbacks, activity records.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +91,8 @@ static int stop(void **state)
 static void test_subscribing(void **state)
 {
 	CUpti_SubscriberHandle h = subscribe(), other;
-	CUpti_SubscriberParams p = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE, .subscriberName = "second"};
+	CUpti_SubscriberParams p = {
+		.structSize = CUpti_SubscriberParams_STRUCT_SIZE, .subscriberName = "second"};
 	CUdevice dev;
 	uint32_t on;
 
@@ -100,13 +102,17 @@ static void test_subscribing(void **state)
 	CUPTI_OK(cuptiGetLastError());
 	OK(cuCtxGetDevice(&dev)); /* nothing is enabled yet */
 	assert_int_equal(nseen, 0);
-	CUPTI_OK(cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice));
-	CUPTI_OK(cuptiGetCallbackState(&on, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice));
+	CUPTI_OK(cuptiEnableCallback(
+		1, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice));
+	CUPTI_OK(cuptiGetCallbackState(
+		&on, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice));
 	assert_int_equal(on, 1);
 	OK(cuCtxGetDevice(&dev));
 	OK(cuCtxSynchronize());
 	assert_int_equal(nseen, 2);
-	CUPTI_IS(cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE), INVALID_PARAMETER);
+	CUPTI_IS(
+		cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE),
+		INVALID_PARAMETER);
 	CUPTI_IS(cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_SIZE), INVALID_PARAMETER);
 	CUPTI_IS(cuptiEnableDomain(1, NULL, CUPTI_CB_DOMAIN_DRIVER_API), INVALID_PARAMETER);
 	CUPTI_OK(cuptiUnsubscribe(h));
@@ -172,7 +178,7 @@ static void test_resources(void **state)
 	assert_int_equal(seen[3].id, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 }
 
-/* --- activity --------------------------------------------------------------------------------------------------------- */
+/* --- activity --- */
 
 static uint64_t buffers[64][512]; /* 4 KiB each: several are needed */
 static unsigned nbuffers, nback;
@@ -267,7 +273,7 @@ static void test_activity(void **state)
 	OK(cuMemFree(d));
 }
 
-/* --- the rest --------------------------------------------------------------------------------------------------------------- */
+/* --- the rest --- */
 
 static void test_queries(void **state)
 {
@@ -278,12 +284,15 @@ static void test_queries(void **state)
 
 	CUPTI_OK(cuptiGetVersion(&n));
 	assert_int_equal(n, CUPTI_API_VERSION);
-	CUPTI_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &text));
+	CUPTI_OK(cuptiGetCallbackName(
+		CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &text));
 	assert_string_equal(text, "cuLaunchKernel");
-	CUPTI_OK(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, &text));
+	CUPTI_OK(cuptiGetCallbackName(
+		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020, &text));
 	assert_string_equal(text, "cudaMalloc_v3020");
 	CUPTI_IS(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 0, &text), INVALID_PARAMETER);
-	CUPTI_IS(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 100000, &text), INVALID_PARAMETER);
+	CUPTI_IS(
+		cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 100000, &text), INVALID_PARAMETER);
 	CUPTI_OK(cuptiGetResultString(CUPTI_ERROR_INVALID_KIND, &text));
 	assert_string_equal(text, "CUPTI_ERROR_INVALID_KIND");
 	CUPTI_IS(cuptiGetResultString((CUptiResult)777, &text), INVALID_PARAMETER);
@@ -332,8 +341,12 @@ static void test_fork(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_subscribing), cmocka_unit_test(test_callback_data), cmocka_unit_test(test_resources),
-		cmocka_unit_test(test_activity),    cmocka_unit_test(test_queries),	  cmocka_unit_test(test_finalize),
+		cmocka_unit_test(test_subscribing),
+		cmocka_unit_test(test_callback_data),
+		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_activity),
+		cmocka_unit_test(test_queries),
+		cmocka_unit_test(test_finalize),
 		cmocka_unit_test(test_fork),
 	};
 

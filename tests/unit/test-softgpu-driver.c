@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libcuda.so.1 of the software GPU through its public interface, without kernels (those are in test-softgpu-launch.c): what each call does
- * and what it answers to wrong arguments. All expectations are worked out by hand or taken from the driver API's manual.
+ * libcuda.so.1 of the software GPU through its public interface, without kernels (those are in
+ * test-softgpu-launch.c): what each call does and what it answers to wrong arguments. All
+ * expectations are worked out by hand or taken from the driver API's manual.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,7 @@ static void gate_wait(void *p)
 		nap_ms(1);
 }
 
-/* --- starting ------------------------------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static int start(void **state)
 {
@@ -168,7 +169,7 @@ static void test_contexts(void **state)
 	IS(cuCtxCreate(NULL, NULL, 0, 0), INVALID_VALUE);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------ */
+/* --- memory --- */
 
 static void test_alloc(void **state)
 {
@@ -320,7 +321,8 @@ static void test_copies_2d_3d(void **state)
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < 2; i++)
 			for (j = 0; j < 2; j++)
-				assert_int_equal(src[k * 3 + i][j], 100 + k * 12 + (i + 1) * 4 + j + 1);
+				assert_int_equal(
+					src[k * 3 + i][j], 100 + k * 12 + (i + 1) * 4 + j + 1);
 	assert_int_equal(src[0][2], 0);
 	assert_int_equal(src[2][0], 0);
 	three.Depth = 3;
@@ -370,8 +372,9 @@ static void test_host_memory(void **state)
 
 static void test_pointer_attributes(void **state)
 {
-	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-				       CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+	CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+		CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
 	unsigned type = 9, managed = 9;
 	CUdeviceptr d, base = 9;
 	size_t size = 9;
@@ -385,7 +388,8 @@ static void test_pointer_attributes(void **state)
 	OK(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d));
 	assert_int_equal(managed, 0);
 	IS(cuPointerGetAttribute(&ctx, CU_POINTER_ATTRIBUTE_HOST_POINTER, d), INVALID_VALUE);
-	IS(cuPointerGetAttribute(&ctx, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)&d), INVALID_VALUE);
+	IS(cuPointerGetAttribute(&ctx, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)&d),
+		INVALID_VALUE);
 	OK(cuPointerGetAttributes(4, which, data, d + 299));
 	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
 	assert_int_equal(base, d);
@@ -437,8 +441,10 @@ static void test_pool(void **state)
 /* Addresses and memory apart: two pieces side by side, moved elsewhere with their contents. */
 static void test_virtual_memory(void **state)
 {
-	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-	CUmemAccessDesc rw = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+	CUmemAccessDesc rw = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUmemGenericAllocationHandle a, b;
 	CUdeviceptr va, again, other, plain;
 	unsigned word, h[2] = {7, 8};
@@ -462,7 +468,8 @@ static void test_virtual_memory(void **state)
 	IS(cuMemCreate(&b, g + 4096, &prop, 0), INVALID_VALUE);
 	OK(cuMemMap(va, g, 0, a, 0));
 	IS(cuMemMap(va, g, 0, b, 0), INVALID_VALUE);
-	IS(cuMemMap((other > va ? other : va) + 4 * g, g, 0, b, 0), INVALID_VALUE); /* not reserved */
+	IS(cuMemMap((other > va ? other : va) + 4 * g, g, 0, b, 0),
+		INVALID_VALUE); /* not reserved */
 	OK(cuMemMap(va + g, g, 0, b, 0));
 	IS(cuMemsetD32(va, 1, 1), INVALID_VALUE); /* no access yet */
 	OK(cuMemSetAccess(va, 2 * g, &rw, 1));
@@ -489,7 +496,7 @@ static void test_virtual_memory(void **state)
 	OK(cuMemAddressFree(other, 4 * g));
 }
 
-/* --- streams and events ------------------------------------------------------------------------------------------------- */
+/* --- streams and events --- */
 
 static void test_stream_calls(void **state)
 {
@@ -524,7 +531,8 @@ static void add_one(void *p)
 	++*(int *)p;
 }
 
-/* A held blocking stream holds the legacy stream, which holds other blocking streams; non-blocking ones run on. */
+/* A held blocking stream holds the legacy stream, which holds other blocking streams; non-blocking
+ * ones run on. */
 static void test_legacy_barrier(void **state)
 {
 	struct gate gate = {0};
@@ -699,9 +707,11 @@ static void *other_thread(void *unused)
 	CUdeviceptr d;
 
 	/* No context here yet. */
-	if (cuMemAlloc(&d, 1) != CUDA_ERROR_INVALID_CONTEXT || cuCtxSetCurrent(primary) != CUDA_SUCCESS)
+	if (cuMemAlloc(&d, 1) != CUDA_ERROR_INVALID_CONTEXT ||
+		cuCtxSetCurrent(primary) != CUDA_SUCCESS)
 		return (void *)0;
-	if (cuLaunchHostFunc(CU_STREAM_PER_THREAD, gate_wait, &gate) || cuStreamSynchronize(CU_STREAM_PER_THREAD))
+	if (cuLaunchHostFunc(CU_STREAM_PER_THREAD, gate_wait, &gate) ||
+		cuStreamSynchronize(CU_STREAM_PER_THREAD))
 		return (void *)0;
 	return (void *)(cuStreamGetId(CU_STREAM_PER_THREAD, &mine) ? 0 : mine);
 }
@@ -724,7 +734,7 @@ static void test_per_thread_stream(void **state)
 	IS(cuStreamDestroy(CU_STREAM_PER_THREAD), INVALID_HANDLE);
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------------------------------ */
+/* --- graphs --- */
 
 static void test_capture(void **state)
 {
@@ -836,7 +846,8 @@ static void test_capture_errors(void **state)
 	OK(cuStreamDestroy(t));
 }
 
-/* A stream that took part may go before the capture ends; its work counts as joined or not like that of any other. */
+/* A stream that took part may go before the capture ends; its work counts as joined or not like
+ * that of any other. */
 static void test_capture_destroyed_stream(void **state)
 {
 	CUstream s, t;
@@ -932,16 +943,34 @@ static CUgraphEdgeData edge(unsigned char type, unsigned char port)
 	return (CUgraphEdgeData){.type = type, .from_port = port};
 }
 
-/* Programmatic edges are kept, by a clone as well, are between kernels alone, and are what a captured launch that may begin early gets. */
+/* Programmatic edges are kept, by a clone as well, are between kernels alone, and are what a
+ * captured launch that may begin early gets. */
 static void test_programmatic_edges(void **state)
 {
-	static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
-	const CUgraphEdgeData early = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC),
-			      order = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER),
-			      bad[] = {edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 0), edge(0, 1), edge(7, 0)};
-	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
-	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
-	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .attrs = &attr, .numAttrs = 1};
+	static const char ptx[] =
+		".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+	const CUgraphEdgeData early = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
+				      CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC),
+			      order = edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC,
+				      CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER),
+			      bad[] = {edge(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, 0), edge(0, 1),
+				      edge(7, 0)};
+	CUlaunchAttribute attr = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		.value.programmaticStreamSerializationAllowed = 1};
+	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1};
+	CUlaunchConfig config = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = &attr,
+		.numAttrs = 1};
 	CUgraphNode a, b, c, from[4], to[4];
 	CUgraphEdgeData data[4];
 	CUgraph g, copy;
@@ -993,9 +1022,18 @@ static void test_programmatic_edges(void **state)
 /* Events that launch attributes record are recorded, at the latest when the launch has ended. */
 static void test_events_by_attribute(void **state)
 {
-	static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
-	CUlaunchAttribute attrs[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT}, {.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT}};
-	CUlaunchConfig config = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1, .attrs = attrs, .numAttrs = 2};
+	static const char ptx[] =
+		".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+	CUlaunchAttribute attrs[2] = {{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT},
+		{.id = CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT}};
+	CUlaunchConfig config = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = attrs,
+		.numAttrs = 2};
 	struct gate gate = {0};
 	CUevent e, f;
 	CUfunction k;
@@ -1026,7 +1064,8 @@ static void test_events_by_attribute(void **state)
 	OK(cuModuleUnload(m));
 }
 
-/* A graph that records an event in its middle, and one that waits for it in its own: seen from outside while the first still runs. */
+/* A graph that records an event in its middle, and one that waits for it in its own: seen from
+ * outside while the first still runs. */
 static void test_graph_events(void **state)
 {
 	CUDA_HOST_NODE_PARAMS host = {.fn = add_one};
@@ -1046,9 +1085,11 @@ static void test_graph_events(void **state)
 	OK(cuEventCreate(&e, 0));
 	OK(cuEventCreate(&other, 0));
 	OK(cuGraphCreate(&g, 0));
-	OK(cuGraphAddHostNode(&n[0], g, NULL, 0, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &before}));
+	OK(cuGraphAddHostNode(
+		&n[0], g, NULL, 0, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &before}));
 	OK(cuGraphAddEventRecordNode(&n[1], g, &n[0], 1, e));
-	OK(cuGraphAddHostNode(&n[2], g, &n[1], 1, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &after}));
+	OK(cuGraphAddHostNode(
+		&n[2], g, &n[1], 1, &(CUDA_HOST_NODE_PARAMS){.fn = gate_wait, .userData = &after}));
 	OK(cuGraphNodeGetType(n[1], &type));
 	assert_int_equal(type, CU_GRAPH_NODE_TYPE_EVENT_RECORD);
 	OK(cuGraphEventRecordNodeGetEvent(n[1], &got));
@@ -1171,11 +1212,12 @@ static void test_graph_in_capture(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* --- odds and ends ------------------------------------------------------------------------------------------------------------ */
+/* --- odds and ends --- */
 
 static void test_bad_images(void **state)
 {
-	static const char garbage[64] = {1, 2, 3, 4}, elf[64] = "\x7f" "ELF";
+	static const char garbage[64] = {1, 2, 3, 4}, elf[64] = "\x7f"
+								"ELF";
 	CUlibrary lib;
 	CUmodule m;
 
@@ -1183,7 +1225,8 @@ static void test_bad_images(void **state)
 	IS(cuModuleLoadData(&m, elf), NO_BINARY_FOR_GPU);
 	IS(cuModuleLoadData(&m, NULL), INVALID_VALUE);
 	IS(cuModuleLoadData(NULL, garbage), INVALID_VALUE);
-	IS(cuModuleLoadData(&m, ".version 9.0\n.target sm_75\n.address_size 64\nthis is not PTX\n"), INVALID_PTX);
+	IS(cuModuleLoadData(&m, ".version 9.0\n.target sm_75\n.address_size 64\nthis is not PTX\n"),
+		INVALID_PTX);
 	IS(cuModuleLoad(&m, "/does/not/exist"), FILE_NOT_FOUND);
 	IS(cuModuleUnload((CUmodule)garbage), INVALID_HANDLE);
 	IS(cuLibraryLoadData(&lib, garbage, NULL, NULL, 0, NULL, NULL, 0), INVALID_IMAGE);
@@ -1200,7 +1243,8 @@ static void test_proc_address(void **state)
 	assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
 	OK(cuGetProcAddress("cuLaunchKernel", &fn, 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, NULL));
 	assert_ptr_equal(fn, cuLaunchKernel);
-	OK(cuGetProcAddress("cuLaunchKernel", &same, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
+	OK(cuGetProcAddress("cuLaunchKernel", &same, 13000,
+		CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
 	assert_ptr_not_equal(fn, same);
 	OK(cuGetProcAddress("cuNoSuchCall", &fn, 13000, 0, &status));
 	assert_null(fn);
@@ -1240,10 +1284,11 @@ static void test_fork(void **state)
 
 	if (!pid) {
 		alarm(20);
-		_exit(cuMemAlloc(&d, 4) == CUDA_ERROR_NOT_INITIALIZED && cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
-				      cuDriverGetVersion(&n) == CUDA_SUCCESS
-			      ? 0
-			      : 1);
+		_exit(cuMemAlloc(&d, 4) == CUDA_ERROR_NOT_INITIALIZED &&
+					cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+					cuDriverGetVersion(&n) == CUDA_SUCCESS
+				? 0
+				: 1);
 	}
 	assert_int_equal(child_status(pid), 0);
 	OK(cuMemAlloc(&d, 4));
@@ -1257,7 +1302,8 @@ static int run_again(const char *what, const char *visible)
 
 	if (!pid) {
 		setenv("SOFTGPU_CHILD", what, 1);
-		setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* it ends with a context, as programs do */
+		setenv("ASAN_OPTIONS", "detect_leaks=0",
+			1); /* it ends with a context, as programs do */
 		if (visible)
 			setenv("CUDA_VISIBLE_DEVICES", visible, 1);
 		execl("/proc/self/exe", "again", (char *)NULL);
@@ -1286,8 +1332,10 @@ static int child_pending(void)
 	CUdeviceptr d;
 
 	alarm(20);
-	if (cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) || cuMemAlloc(&d, 4) ||
-	    cuMemsetD32(d, 0, 1) || cuStreamWaitValue32(NULL, d, 1, CU_STREAM_WAIT_VALUE_EQ) || cuMemsetD32Async(d, 2, 1, NULL))
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) ||
+		cuMemAlloc(&d, 4) || cuMemsetD32(d, 0, 1) ||
+		cuStreamWaitValue32(NULL, d, 1, CU_STREAM_WAIT_VALUE_EQ) ||
+		cuMemsetD32Async(d, 2, 1, NULL))
 		return 1;
 	exit(3);
 }

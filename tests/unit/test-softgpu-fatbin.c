@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fat binaries made by hand, byte for byte, in all the ways they can be right and wrong. Those that nvcc makes are in
- * tests/fuzz/corpus/fatbin (nvcc 13.0), one for each way of compressing.
+ * Fat binaries made by hand, byte for byte, in all the ways they can be right and wrong. Those that
+ * nvcc makes are in tests/fuzz/corpus/fatbin (nvcc 13.0), one for each way of compressing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,8 @@ static void header(struct bytes *x, uint64_t body)
 	put(x, body, 8);
 }
 
-static void entry(struct bytes *x, unsigned kind, unsigned arch, unsigned flags, const void *payload, size_t n, uint64_t whole)
+static void entry(struct bytes *x, unsigned kind, unsigned arch, unsigned flags,
+	const void *payload, size_t n, uint64_t whole)
 {
 	size_t padded = (n + 7) & ~(size_t)7;
 
@@ -96,7 +97,10 @@ static void expect(const struct bytes *x, unsigned arch, enum fatbin_result want
 static void three(struct bytes *x)
 {
 	entry(x, 1, 60, PLAIN, ".target sm_60", 13, 0);
-	entry(x, 2, 75, PLAIN, "\x7f" "ELF....", 8, 0);
+	entry(x, 2, 75, PLAIN,
+		"\x7f"
+		"ELF....",
+		8, 0);
 	entry(x, 1, 90, PLAIN, ".target sm_90", 13, 0);
 	entry(x, 1, 70, PLAIN, ".target sm_70", 13, 0);
 }
@@ -114,7 +118,10 @@ static void test_choice(void **state)
 
 static void elf_only(struct bytes *x)
 {
-	entry(x, 2, 75, PLAIN, "\x7f" "ELF....", 8, 0);
+	entry(x, 2, 75, PLAIN,
+		"\x7f"
+		"ELF....",
+		8, 0);
 }
 
 static void nothing(struct bytes *x)
@@ -183,20 +190,40 @@ static void test_zstd(void **state)
 	expect(&x, 75, FATBIN_MALFORMED, NULL);
 }
 
-/* By the block format: 3 literals "abc", a match of 4 + 15 + 2 = 21 bytes at distance 3, then 2 literals "xy". */
+/* By the block format: 3 literals "abc", a match of 4 + 15 + 2 = 21 bytes at distance 3, then 2
+ * literals "xy". */
 static void lz4(struct bytes *x)
 {
-	entry(x, 1, 75, LZ4, "\x3f" "abc" "\x03\x00" "\x02" "\x20" "xy", 10, 26);
+	entry(x, 1, 75, LZ4,
+		"\x3f"
+		"abc"
+		"\x03\x00"
+		"\x02"
+		"\x20"
+		"xy",
+		10, 26);
 }
 
 static void lz4_far(struct bytes *x)
 {
-	entry(x, 1, 75, LZ4, "\x3f" "abc" "\x04\x00" "\x02" "\x20" "xy", 10, 26);
+	entry(x, 1, 75, LZ4,
+		"\x3f"
+		"abc"
+		"\x04\x00"
+		"\x02"
+		"\x20"
+		"xy",
+		10, 26);
 }
 
 static void lz4_long(struct bytes *x)
 {
-	entry(x, 1, 75, LZ4, "\x3f" "abc" "\x03\x00" "\xff", 7, 26);
+	entry(x, 1, 75, LZ4,
+		"\x3f"
+		"abc"
+		"\x03\x00"
+		"\xff",
+		7, 26);
 }
 
 static void test_lz4(void **state)
@@ -271,7 +298,8 @@ static bool read_until(uint64_t at, void *to, size_t n)
 	return at + n <= readable_until && fatbin_memory(at, to, n);
 }
 
-/* As the agent reads memory that other threads may unmap: what is not there ends the walk, and what was found is kept. */
+/* As the agent reads memory that other threads may unmap: what is not there ends the walk, and what
+ * was found is kept. */
 static void test_unreadable(void **state)
 {
 	const struct bytes x = with_entries(packed);
@@ -328,9 +356,15 @@ static void test_nvcc(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choice),	cmocka_unit_test(test_no_ptx),	cmocka_unit_test(test_two_regions),
-		cmocka_unit_test(test_zstd),	cmocka_unit_test(test_lz4),	cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_wrapper), cmocka_unit_test(test_unreadable), cmocka_unit_test(test_nvcc),
+		cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_no_ptx),
+		cmocka_unit_test(test_two_regions),
+		cmocka_unit_test(test_zstd),
+		cmocka_unit_test(test_lz4),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_wrapper),
+		cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_nvcc),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-fatbin", tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiled kernels against the interpreter: random programs (arithmetic of every kind, guards, branches and loops that part the lanes, memory in every shape),
- * faults, limits and clocks have to come out alike, to the bit. Skipped where the compiler was not built.
+ * Compiled kernels against the interpreter: random programs (arithmetic of every kind, guards,
+ * branches and loops that part the lanes, memory in every shape), faults, limits and clocks have to
+ * come out alike, to the bit. Skipped where the compiler was not built.
  */
 #include "ptx-test.h"
 
@@ -14,37 +15,187 @@
 #define NREGS 8
 #define WORDS 64 /* of input and output per thread */
 
-/* Capitals are destinations, small letters sources: R 32 bits, D 64, H 16, F single, G double, P predicates; x a shift count or position. */
+/* Capitals are destinations, small letters sources: R 32 bits, D 64, H 16, F single, G double, P
+ * predicates; x a shift count or position. */
 static const char *const forms[] = {
-	"add.u32 R, r, r", "sub.s32 R, r, r", "mul.lo.s32 R, r, r", "mul.hi.u32 R, r, r", "mul.hi.s32 R, r, r", "mad.lo.u32 R, r, r, r",
-	"mul.wide.s32 D, r, r", "mul.wide.u32 D, r, r", "mad.wide.s32 D, r, r, d", "mul.wide.u16 R, h, h", "mul.wide.s16 R, h, h", "min.s32 R, r, r",
-	"min.u32 R, r, r", "max.s32 R, r, r", "max.u32 R, r, r", "abs.s32 R, r", "neg.s32 R, r", "div.s32 R, r, r", "rem.u32 R, r, r", "and.b32 R, r, r",
-	"or.b32 R, r, r", "xor.b32 R, r, r", "not.b32 R, r", "cnot.b32 R, r", "shl.b32 R, r, x", "shr.u32 R, r, x", "shr.s32 R, r, x",
-	"shf.l.wrap.b32 R, r, r, x", "shf.r.clamp.b32 R, r, r, x", "shf.l.clamp.b32 R, r, r, x", "shf.r.wrap.b32 R, r, r, x", "lop3.b32 R, r, r, r, 0x1e",
-	"lop3.b32 R, r, r, r, 0xe8", "popc.b32 R, r", "clz.b32 R, r", "brev.b32 R, r", "bfe.u32 R, r, x, x", "bfi.b32 R, r, r, x, x", "prmt.b32 R, r, r, x",
-	"sad.s32 R, r, r, r", "add.cc.u32 R, r, r", "addc.u32 R, r, r", "add.sat.s32 R, r, r", "dp4a.s32.s32 R, r, r, r",
-	"add.u64 D, d, d", "sub.s64 D, d, d", "mul.lo.u64 D, d, d", "mad.lo.s64 D, d, d, d", "min.s64 D, d, d", "max.u64 D, d, d", "and.b64 D, d, d",
-	"xor.b64 D, d, d", "not.b64 D, d", "shl.b64 D, d, x", "shr.u64 D, d, x", "shr.s64 D, d, x", "neg.s64 D, d", "popc.b64 R, d",
-	"add.u16 H, h, h", "sub.s16 H, h, h", "mul.lo.u16 H, h, h", "and.b16 H, h, h", "not.b16 H, h", "min.s16 H, h, h", "shl.b16 H, h, x", "neg.s16 H, h",
-	"add.f32 F, f, f", "sub.f32 F, f, f", "mul.f32 F, f, f", "fma.rn.f32 F, f, f, f", "add.ftz.f32 F, f, f", "mul.ftz.f32 F, f, f",
-	"fma.rn.ftz.f32 F, f, f, f", "div.rn.f32 F, f, f", "div.approx.f32 F, f, f", "div.full.ftz.f32 F, f, f", "rcp.rn.f32 F, f", "rcp.approx.ftz.f32 F, f",
-	"sqrt.rn.f32 F, f", "sqrt.approx.f32 F, f", "rsqrt.approx.f32 F, f", "ex2.approx.f32 F, f", "min.f32 F, f, f", "max.f32 F, f, f",
-	"min.NaN.f32 F, f, f", "max.ftz.f32 F, f, f", "abs.f32 F, f", "neg.ftz.f32 F, f", "add.rz.f32 F, f, f", "mul.sat.f32 F, f, f", "copysign.f32 F, f, f",
-	"add.f64 G, g, g", "sub.f64 G, g, g", "mul.f64 G, g, g", "fma.rn.f64 G, g, g, g", "div.rn.f64 G, g, g", "rcp.rn.f64 G, g", "sqrt.rn.f64 G, g",
-	"min.f64 G, g, g", "max.f64 G, g, g", "abs.f64 G, g", "neg.f64 G, g", "add.rm.f64 G, g, g",
-	"setp.lt.s32 P, r, r", "setp.hs.u32 P, r, r", "setp.ne.b32 P, r, r", "setp.lt.f32 P, f, f", "setp.neu.f32 P, f, f", "setp.ne.ftz.f32 P, f, f",
-	"setp.num.f64 P, g, g", "setp.geu.f64 P, g, g", "setp.gt.s64 P, d, d", "setp.le.u16 P, h, h", "setp.lt.s16 P, h, h", "setp.eq.and.b32 P, r, r, p",
-	"setp.gt.or.f32 P, f, f, !p", "setp.lt.xor.s32 P|P, r, r, p", "and.pred P, p, p", "or.pred P, p, p", "xor.pred P, p, p", "not.pred P, p", "mov.pred P, p",
-	"selp.b32 R, r, r, p", "selp.b64 D, d, d, p", "selp.f32 F, f, f, p", "selp.b16 H, h, h, p", "slct.f32.s32 F, f, f, r", "set.lt.u32.f32 R, f, f",
-	"mov.b32 R, r", "mov.b64 D, d", "mov.b32 R, f", "mov.b64 D, {r1, r2}", "mov.b64 {R1, R2}, D3", "mov.b32 R, {h1, h2}", "mov.b32 {H1, H2}, R3",
-	"cvt.u64.u32 D, r", "cvt.s64.s32 D, r", "cvt.u32.u64 R, d", "cvt.s32.s8 R, r", "cvt.u32.u16 R, h", "cvt.s32.s16 R, h", "cvt.u16.u32 H, r",
-	"cvt.s16.s8 H, h", "cvt.sat.u8.s32 R, r", "cvt.rn.f32.s32 F, r", "cvt.rn.f32.u32 F, r", "cvt.rn.f32.s64 F, d", "cvt.rz.f32.u32 F, r",
-	"cvt.rn.f64.s32 G, r", "cvt.rn.f64.u64 G, d", "cvt.f64.f32 G, f", "cvt.rn.f32.f64 F, g", "cvt.rzi.s32.f32 R, f", "cvt.rni.s32.f32 R, f",
-	"cvt.rpi.ftz.u32.f32 R, f", "cvt.rmi.u32.f32 R, f", "cvt.rzi.s64.f32 D, f", "cvt.rzi.s32.f64 R, g", "cvt.rni.f32.f32 F, f", "cvt.rpi.ftz.f32.f32 F, f",
-	"cvt.rn.f16.f32 H, f", "cvt.f32.f16 F, h", "cvt.sat.f32.f32 F, f", "add.f16 H, h, h", "fma.rn.f16x2 R, r, r, r",
-	"shfl.sync.bfly.b32 R, r, 5, 31, -1", "shfl.sync.down.b32 R|P, r, 3, 0x0f1f, -1", "shfl.sync.up.b32 R|P, r, 2, 0, -1", "shfl.sync.idx.b32 R, r, 7, 0x181f, -1",
-	"shfl.sync.idx.b32 R, r, x, 31, -1", "shfl.sync.down.b32 R|P, f, 9, 31, -1", "vote.sync.ballot.b32 R, p, -1",
-	"activemask.b32 R", "mov.u32 R, %tid.x", "mov.u32 R, %laneid", "mov.u32 R, %lanemask_lt", "mov.u32 R, %ctaid.x", "mov.u64 D, %clock64",
+	"add.u32 R, r, r",
+	"sub.s32 R, r, r",
+	"mul.lo.s32 R, r, r",
+	"mul.hi.u32 R, r, r",
+	"mul.hi.s32 R, r, r",
+	"mad.lo.u32 R, r, r, r",
+	"mul.wide.s32 D, r, r",
+	"mul.wide.u32 D, r, r",
+	"mad.wide.s32 D, r, r, d",
+	"mul.wide.u16 R, h, h",
+	"mul.wide.s16 R, h, h",
+	"min.s32 R, r, r",
+	"min.u32 R, r, r",
+	"max.s32 R, r, r",
+	"max.u32 R, r, r",
+	"abs.s32 R, r",
+	"neg.s32 R, r",
+	"div.s32 R, r, r",
+	"rem.u32 R, r, r",
+	"and.b32 R, r, r",
+	"or.b32 R, r, r",
+	"xor.b32 R, r, r",
+	"not.b32 R, r",
+	"cnot.b32 R, r",
+	"shl.b32 R, r, x",
+	"shr.u32 R, r, x",
+	"shr.s32 R, r, x",
+	"shf.l.wrap.b32 R, r, r, x",
+	"shf.r.clamp.b32 R, r, r, x",
+	"shf.l.clamp.b32 R, r, r, x",
+	"shf.r.wrap.b32 R, r, r, x",
+	"lop3.b32 R, r, r, r, 0x1e",
+	"lop3.b32 R, r, r, r, 0xe8",
+	"popc.b32 R, r",
+	"clz.b32 R, r",
+	"brev.b32 R, r",
+	"bfe.u32 R, r, x, x",
+	"bfi.b32 R, r, r, x, x",
+	"prmt.b32 R, r, r, x",
+	"sad.s32 R, r, r, r",
+	"add.cc.u32 R, r, r",
+	"addc.u32 R, r, r",
+	"add.sat.s32 R, r, r",
+	"dp4a.s32.s32 R, r, r, r",
+	"add.u64 D, d, d",
+	"sub.s64 D, d, d",
+	"mul.lo.u64 D, d, d",
+	"mad.lo.s64 D, d, d, d",
+	"min.s64 D, d, d",
+	"max.u64 D, d, d",
+	"and.b64 D, d, d",
+	"xor.b64 D, d, d",
+	"not.b64 D, d",
+	"shl.b64 D, d, x",
+	"shr.u64 D, d, x",
+	"shr.s64 D, d, x",
+	"neg.s64 D, d",
+	"popc.b64 R, d",
+	"add.u16 H, h, h",
+	"sub.s16 H, h, h",
+	"mul.lo.u16 H, h, h",
+	"and.b16 H, h, h",
+	"not.b16 H, h",
+	"min.s16 H, h, h",
+	"shl.b16 H, h, x",
+	"neg.s16 H, h",
+	"add.f32 F, f, f",
+	"sub.f32 F, f, f",
+	"mul.f32 F, f, f",
+	"fma.rn.f32 F, f, f, f",
+	"add.ftz.f32 F, f, f",
+	"mul.ftz.f32 F, f, f",
+	"fma.rn.ftz.f32 F, f, f, f",
+	"div.rn.f32 F, f, f",
+	"div.approx.f32 F, f, f",
+	"div.full.ftz.f32 F, f, f",
+	"rcp.rn.f32 F, f",
+	"rcp.approx.ftz.f32 F, f",
+	"sqrt.rn.f32 F, f",
+	"sqrt.approx.f32 F, f",
+	"rsqrt.approx.f32 F, f",
+	"ex2.approx.f32 F, f",
+	"min.f32 F, f, f",
+	"max.f32 F, f, f",
+	"min.NaN.f32 F, f, f",
+	"max.ftz.f32 F, f, f",
+	"abs.f32 F, f",
+	"neg.ftz.f32 F, f",
+	"add.rz.f32 F, f, f",
+	"mul.sat.f32 F, f, f",
+	"copysign.f32 F, f, f",
+	"add.f64 G, g, g",
+	"sub.f64 G, g, g",
+	"mul.f64 G, g, g",
+	"fma.rn.f64 G, g, g, g",
+	"div.rn.f64 G, g, g",
+	"rcp.rn.f64 G, g",
+	"sqrt.rn.f64 G, g",
+	"min.f64 G, g, g",
+	"max.f64 G, g, g",
+	"abs.f64 G, g",
+	"neg.f64 G, g",
+	"add.rm.f64 G, g, g",
+	"setp.lt.s32 P, r, r",
+	"setp.hs.u32 P, r, r",
+	"setp.ne.b32 P, r, r",
+	"setp.lt.f32 P, f, f",
+	"setp.neu.f32 P, f, f",
+	"setp.ne.ftz.f32 P, f, f",
+	"setp.num.f64 P, g, g",
+	"setp.geu.f64 P, g, g",
+	"setp.gt.s64 P, d, d",
+	"setp.le.u16 P, h, h",
+	"setp.lt.s16 P, h, h",
+	"setp.eq.and.b32 P, r, r, p",
+	"setp.gt.or.f32 P, f, f, !p",
+	"setp.lt.xor.s32 P|P, r, r, p",
+	"and.pred P, p, p",
+	"or.pred P, p, p",
+	"xor.pred P, p, p",
+	"not.pred P, p",
+	"mov.pred P, p",
+	"selp.b32 R, r, r, p",
+	"selp.b64 D, d, d, p",
+	"selp.f32 F, f, f, p",
+	"selp.b16 H, h, h, p",
+	"slct.f32.s32 F, f, f, r",
+	"set.lt.u32.f32 R, f, f",
+	"mov.b32 R, r",
+	"mov.b64 D, d",
+	"mov.b32 R, f",
+	"mov.b64 D, {r1, r2}",
+	"mov.b64 {R1, R2}, D3",
+	"mov.b32 R, {h1, h2}",
+	"mov.b32 {H1, H2}, R3",
+	"cvt.u64.u32 D, r",
+	"cvt.s64.s32 D, r",
+	"cvt.u32.u64 R, d",
+	"cvt.s32.s8 R, r",
+	"cvt.u32.u16 R, h",
+	"cvt.s32.s16 R, h",
+	"cvt.u16.u32 H, r",
+	"cvt.s16.s8 H, h",
+	"cvt.sat.u8.s32 R, r",
+	"cvt.rn.f32.s32 F, r",
+	"cvt.rn.f32.u32 F, r",
+	"cvt.rn.f32.s64 F, d",
+	"cvt.rz.f32.u32 F, r",
+	"cvt.rn.f64.s32 G, r",
+	"cvt.rn.f64.u64 G, d",
+	"cvt.f64.f32 G, f",
+	"cvt.rn.f32.f64 F, g",
+	"cvt.rzi.s32.f32 R, f",
+	"cvt.rni.s32.f32 R, f",
+	"cvt.rpi.ftz.u32.f32 R, f",
+	"cvt.rmi.u32.f32 R, f",
+	"cvt.rzi.s64.f32 D, f",
+	"cvt.rzi.s32.f64 R, g",
+	"cvt.rni.f32.f32 F, f",
+	"cvt.rpi.ftz.f32.f32 F, f",
+	"cvt.rn.f16.f32 H, f",
+	"cvt.f32.f16 F, h",
+	"cvt.sat.f32.f32 F, f",
+	"add.f16 H, h, h",
+	"fma.rn.f16x2 R, r, r, r",
+	"shfl.sync.bfly.b32 R, r, 5, 31, -1",
+	"shfl.sync.down.b32 R|P, r, 3, 0x0f1f, -1",
+	"shfl.sync.up.b32 R|P, r, 2, 0, -1",
+	"shfl.sync.idx.b32 R, r, 7, 0x181f, -1",
+	"shfl.sync.idx.b32 R, r, x, 31, -1",
+	"shfl.sync.down.b32 R|P, f, 9, 31, -1",
+	"vote.sync.ballot.b32 R, p, -1",
+	"activemask.b32 R",
+	"mov.u32 R, %tid.x",
+	"mov.u32 R, %laneid",
+	"mov.u32 R, %lanemask_lt",
+	"mov.u32 R, %ctaid.x",
+	"mov.u64 D, %clock64",
 };
 #define NFORMS (sizeof(forms) / sizeof(forms[0]))
 
@@ -57,8 +208,9 @@ static unsigned rnd(unsigned n)
 
 static uint32_t edge32(void)
 {
-	static const uint32_t edge[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 0x7f800000, 0xff800000, 0x7fc00001, 0xffa00005, 0x00000001, 0x807fffff,
-		0x3f800000, 0x4f000000, 0xcf000000, 0x4f800000, 0x7e800001, 0x7c007e01};
+	static const uint32_t edge[] = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32,
+		0x7f800000, 0xff800000, 0x7fc00001, 0xffa00005, 0x00000001, 0x807fffff, 0x3f800000,
+		0x4f000000, 0xcf000000, 0x4f800000, 0x7e800001, 0x7c007e01};
 
 	if (rnd(3) == 0)
 		return edge[rnd(sizeof(edge) / sizeof(edge[0]))];
@@ -73,8 +225,9 @@ static uint32_t edge32(void)
 
 static uint64_t edge64(void)
 {
-	static const uint64_t edge[] = {0, 1, ~0ull, 1ull << 63, INT64_MAX, 0x7ff0000000000000ull, 0xfff0000000000000ull, 0x7ff8000000000001ull,
-		0xfff4000000000003ull, 1ull << 51, 0x3ff0000000000000ull, 0x41dfffffffc00000ull, 0x800fffffffffffffull};
+	static const uint64_t edge[] = {0, 1, ~0ull, 1ull << 63, INT64_MAX, 0x7ff0000000000000ull,
+		0xfff0000000000000ull, 0x7ff8000000000001ull, 0xfff4000000000003ull, 1ull << 51,
+		0x3ff0000000000000ull, 0x41dfffffffc00000ull, 0x800fffffffffffffull};
 
 	if (rnd(3) == 0)
 		return edge[rnd(sizeof(edge) / sizeof(edge[0]))];
@@ -119,7 +272,8 @@ static void operand(struct text *t, char c)
 	}
 }
 
-/* Letters that stand alone are operands, or are followed by a digit (which keeps an instruction's several apart). */
+/* Letters that stand alone are operands, or are followed by a digit (which keeps an instruction's
+ * several apart). */
 static void fill(struct text *t, const char *form)
 {
 	const char *s = strchr(form, ' ');
@@ -128,12 +282,16 @@ static void fill(struct text *t, const char *form)
 		OUT("@%s%%p%u ", rnd(2) ? "!" : "", rnd(NREGS));
 	OUT("%.*s", (int)(s ? s - form : (long)strlen(form)), form);
 	for (char before = ' '; s && *s; before = *s++) {
-		bool alone = strchr(" {|!", before) && strchr("RDHFGPrdhfgpx", *s) && (!s[1] || strchr(", }|123", s[1]));
+		bool alone = strchr(" {|!", before) && strchr("RDHFGPrdhfgpx", *s) &&
+			     (!s[1] || strchr(", }|123", s[1]));
 		if (alone && s[1] >= '1' && s[1] <= '3') {
 			if (strchr("RH", *s)) /* two destinations must differ */
 				OUT("%%%c%u", *s | 0x20, (unsigned)(s[1] - '1') * 2 + rnd(2));
 			else
-				operand(t, (char)(*s | 0x20) == 'd' ? 'D' : *s == 'r' ? 'R' : *s == 'h' ? 'h' : *s);
+				operand(t, (char)(*s | 0x20) == 'd' ? 'D'
+					   : *s == 'r'		    ? 'R'
+					   : *s == 'h'		    ? 'h'
+								    : *s);
 			s++;
 		} else if (alone) {
 			operand(t, *s);
@@ -144,13 +302,23 @@ static void fill(struct text *t, const char *form)
 	OUT(";\n");
 }
 
-/* An address in %a0 (shared) or %b0 (global), and an access there. Every block has its own 4 KiB of either. */
+/* An address in %a0 (shared) or %b0 (global), and an access there. Every block has its own 4 KiB of
+ * either. */
 static void memory_access(struct text *t)
 {
-	static const char *const types[] = {"u32", "f32", "u8", "s8", "u16", "s16", "b64", "f64", "v2", "v4", "v2d"};
-	unsigned what = rnd(11), bytes = what < 2 ? 4 : what < 4 ? 1 : what < 6 ? 2 : what < 9 ? 8 : 16, shape = rnd(6);
+	static const char *const types[] = {
+		"u32", "f32", "u8", "s8", "u16", "s16", "b64", "f64", "v2", "v4", "v2d"};
+	unsigned what = rnd(11),
+		 bytes = what < 2   ? 4
+			 : what < 4 ? 1
+			 : what < 6 ? 2
+			 : what < 9 ? 8
+				    : 16,
+		 shape = rnd(6);
 	bool shared = rnd(2), store = rnd(2);
-	const char *base = shared ? "%a0" : "%b0", *space = shared ? "shared" : rnd(3) ? "global" : "";
+	const char *base = shared ? "%a0" : "%b0", *space = shared   ? "shared"
+							    : rnd(3) ? "global"
+								     : "";
 	char guard[16] = "", vec[64];
 	unsigned k = rnd(4), disp = rnd(4) * 16;
 
@@ -184,10 +352,19 @@ static void memory_access(struct text *t)
 		snprintf(vec, sizeof(vec), "{%%d%u, %%d%u}", k, k + 1);
 		break;
 	default:
-		snprintf(vec, sizeof(vec), "%%%c%u", what == 1 ? 'f' : what == 4 || what == 5 ? 'h' : what == 6 ? 'd' : what == 7 ? 'g' : 'r', k);
+		snprintf(vec, sizeof(vec), "%%%c%u",
+			what == 1		 ? 'f'
+			: what == 4 || what == 5 ? 'h'
+			: what == 6		 ? 'd'
+			: what == 7		 ? 'g'
+						 : 'r',
+			k);
 	}
 	OUT("%s%s%s%s.%s", guard, store ? "st" : "ld", *space ? "." : "", space,
-		what == 8 ? "v2.u32" : what == 9 ? "v4.f32" : what == 10 ? "v2.u64" : types[what]);
+		what == 8    ? "v2.u32"
+		: what == 9  ? "v4.f32"
+		: what == 10 ? "v2.u64"
+			     : types[what]);
 	if (store)
 		OUT(" [%s+%u], %s;\n", base, disp, vec);
 	else
@@ -206,14 +383,16 @@ static void statements(struct text *t, unsigned n, unsigned depth)
 			OUT("bra L%u;\nL%u:\n", b, a);
 			statements(t, rnd(4), depth - 1);
 			OUT("L%u:\n", b);
-		} else if (what == 4 && depth) { /* a loop, the same number of turns for all or not */
+		} else if (what == 4 &&
+			   depth) { /* a loop, the same number of turns for all or not */
 			if (rnd(2))
 				OUT("mov.u32 %%n%u, %u;\n", depth, 1 + rnd(5));
 			else
 				OUT("and.b32 %%n%u, %%r%u, 3;\n", depth, rnd(NREGS));
 			OUT("L%u:\n", a);
 			statements(t, 1 + rnd(5), depth - 1);
-			OUT("sub.s32 %%n%u, %%n%u, 1; setp.gt.s32 %%q, %%n%u, 0; @%%q bra L%u;\n", depth, depth, depth, a);
+			OUT("sub.s32 %%n%u, %%n%u, 1; setp.gt.s32 %%q, %%n%u, 0; @%%q bra L%u;\n",
+				depth, depth, depth, a);
 		} else if (what == 5 && depth == 3 && rnd(2)) {
 			OUT("bar.sync 0;\n");
 		} else {
@@ -229,7 +408,9 @@ static void io(struct text *t, bool store)
 	for (const char *c = "rfdgh"; *c; c++)
 		for (unsigned k = 0; k < NREGS; k++) {
 			unsigned bytes = *c == 'd' || *c == 'g' ? 8 : 4;
-			const char *type = *c == 'd' || *c == 'g' ? "b64" : *c == 'h' ? "b16" : "b32";
+			const char *type = *c == 'd' || *c == 'g' ? "b64"
+					   : *c == 'h'		  ? "b16"
+								  : "b32";
 			at = (at + bytes - 1) / bytes * bytes;
 			if (store)
 				OUT("st.global.%s [%%io+%u], %%%c%u;\n", type, at, *c, k);
@@ -239,9 +420,11 @@ static void io(struct text *t, bool store)
 		}
 	for (unsigned k = 0; k < NREGS; k++) {
 		if (store)
-			OUT("selp.u32 %%i0, 1, 0, %%p%u; st.global.u8 [%%io+%u], %%i0;\n", k, at + k);
+			OUT("selp.u32 %%i0, 1, 0, %%p%u; st.global.u8 [%%io+%u], %%i0;\n", k,
+				at + k);
 		else
-			OUT("ld.global.u8 %%i0, [%%io+%u]; and.b32 %%i0, %%i0, 1; setp.ne.u32 %%p%u, %%i0, 0;\n", at + k, k);
+			OUT("ld.global.u8 %%i0, [%%io+%u]; and.b32 %%i0, %%i0, 1; setp.ne.u32 %%p%u, %%i0, 0;\n",
+				at + k, k);
 	}
 }
 
@@ -250,10 +433,10 @@ static void write_program(struct text *t)
 	t->at = t->labels = 0;
 	OUT("%s", PTX_HEAD);
 	OUT(".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 mem) {\n"
-		".reg .b32 %%r<8>, %%n<4>, %%i<4>, %%a<2>; .reg .b64 %%d<8>, %%b<2>, %%io; .reg .f32 %%f<8>; .reg .f64 %%g<8>; .reg .b16 %%h<8>;\n"
-		".reg .pred %%p<8>, %%q; .shared .align 16 .b8 s[4096];\n"
-		"mov.u32 %%a1, s; mov.u32 %%i0, %%ctaid.x; mov.u32 %%i1, %%tid.x; ld.param.u64 %%b1, [mem]; mad.wide.u32 %%b1, %%i0, 4096, %%b1;\n"
-		"mad.lo.u32 %%i1, %%i0, %d, %%i1; ld.param.u64 %%io, [in]; mad.wide.u32 %%io, %%i1, %d, %%io;\n",
+	    ".reg .b32 %%r<8>, %%n<4>, %%i<4>, %%a<2>; .reg .b64 %%d<8>, %%b<2>, %%io; .reg .f32 %%f<8>; .reg .f64 %%g<8>; .reg .b16 %%h<8>;\n"
+	    ".reg .pred %%p<8>, %%q; .shared .align 16 .b8 s[4096];\n"
+	    "mov.u32 %%a1, s; mov.u32 %%i0, %%ctaid.x; mov.u32 %%i1, %%tid.x; ld.param.u64 %%b1, [mem]; mad.wide.u32 %%b1, %%i0, 4096, %%b1;\n"
+	    "mad.lo.u32 %%i1, %%i0, %d, %%i1; ld.param.u64 %%io, [in]; mad.wide.u32 %%io, %%i1, %d, %%io;\n",
 		THREADS, WORDS * 4);
 	io(t, false);
 	statements(t, 12 + rnd(25), 3);
@@ -280,10 +463,13 @@ static void same_as_interpreted(void **state)
 {
 	static struct text t;
 	const size_t n = BLOCKS * THREADS * WORDS * 4;
-	uint8_t *in = device(n), *out[2] = {device(n), device(n)}, *mem[2] = {device(BLOCKS * 4096), device(BLOCKS * 4096)};
+	uint8_t *in = device(n), *out[2] = {device(n), device(n)},
+		*mem[2] = {device(BLOCKS * 4096), device(BLOCKS * 4096)};
 	const char *rounds = getenv("JIT_TEST_ROUNDS"), *first = getenv("JIT_TEST_FIRST");
 
-	for (unsigned round = first ? (unsigned)atoi(first) : 0, end = round + (rounds ? (unsigned)atoi(rounds) : 8); round < end; round++) {
+	for (unsigned round = first ? (unsigned)atoi(first) : 0,
+		      end = round + (rounds ? (unsigned)atoi(rounds) : 8);
+		round < end; round++) {
 		struct ptx_fault f[2];
 		enum ptx_fault_code code[2];
 		seed = round * 7919 + 1;
@@ -309,7 +495,8 @@ static void same_as_interpreted(void **state)
 			if (out[0][k] != out[1][k]) {
 				if (getenv("JIT_TEST_TEXT"))
 					print_message("%s\n", t.s);
-				fail_msg("program %u, thread %zu, byte %zu: %#x, not %#x", round, k / (WORDS * 4), k % (WORDS * 4), out[1][k], out[0][k]);
+				fail_msg("program %u, thread %zu, byte %zu: %#x, not %#x", round,
+					k / (WORDS * 4), k % (WORDS * 4), out[1][k], out[0][k]);
 			}
 		assert_memory_equal(mem[0], mem[1], BLOCKS * 4096);
 		if (!have_compiler())
@@ -317,18 +504,21 @@ static void same_as_interpreted(void **state)
 	}
 }
 
-/* --- faults ------------------------------------------------------------------------------------------ */
-#define KERNEL(body) PTX_HEAD ".visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>; .shared .align 16 .b8 s[256];\n" \
+/* --- faults --- */
+#define KERNEL(body)                                                                                                             \
+	PTX_HEAD                                                                                                                 \
+	".visible .entry k(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<4>; .shared .align 16 .b8 s[256];\n" \
 	"ld.param.u64 %d1, [p]; mov.u32 %r0, %tid.x; mov.u32 %r1, s;\n" body " ret; }"
 
 static void same_faults(void **state)
 {
 	static const char *const bodies[] = {
-		KERNEL("mul.wide.u32 %d2, %r0, 4; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], %r0; ld.global.u32 %r2, [%d2+128];"),  /* the range's end */
-		KERNEL("mul.wide.u32 %d2, %r0, 5; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], %r0;"),				    /* misaligned */
-		KERNEL("mad.lo.u32 %r2, %r0, 8, %r1; st.shared.u32 [%r2+8], %r0;"),						    /* past shared memory */
-		KERNEL("mad.lo.u32 %r2, %r0, 4, %r1; st.shared.u32 [%r2+-4], %r0;"),						    /* before it */
-		KERNEL("mov.u64 %d2, 16; ld.global.u32 %r3, [%d2];"),								    /* nothing there */
+		KERNEL("mul.wide.u32 %d2, %r0, 4; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], %r0; ld.global.u32 %r2, [%d2+128];"), /* the range's end */
+		KERNEL("mul.wide.u32 %d2, %r0, 5; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], %r0;"), /* misaligned */
+		KERNEL("mad.lo.u32 %r2, %r0, 8, %r1; st.shared.u32 [%r2+8], %r0;"),  /* past shared
+											memory */
+		KERNEL("mad.lo.u32 %r2, %r0, 4, %r1; st.shared.u32 [%r2+-4], %r0;"), /* before it */
+		KERNEL("mov.u64 %d2, 16; ld.global.u32 %r3, [%d2];"), /* nothing there */
 		KERNEL("setp.eq.u32 %p0, %r0, 17; @%p0 add.u64 %d1, %d1, 4096; st.global.u32 [%d1], %r0;"),
 		KERNEL("setp.gt.u32 %p0, %r0, 20; @%p0 st.global.u32 [%d1+4096], %r0;"),
 		KERNEL("setp.gt.u32 %p0, %r0, 20; @!%p0 bra L; mul.wide.u32 %d2, %r0, 400; add.u64 %d2, %d1, %d2; ld.global.v2.u32 {%r3, %r4}, [%d2]; L:"),
@@ -342,7 +532,11 @@ static void same_faults(void **state)
 		struct ptx_fault f[2];
 		for (unsigned how = 0; how < 2; how++) {
 			struct ptx_module *m = load(bodies[k]);
-			struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {1, 1, 1}, .block = {64, 1, 1}, .params = &mem, .max_slices = 3};
+			struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
+				.grid = {1, 1, 1},
+				.block = {64, 1, 1},
+				.params = &mem,
+				.max_slices = 3};
 			ptx_jit_set(how ? PTX_JIT_FORCE : PTX_JIT_OFF);
 			assert_int_not_equal(ptx_run(&l, &f[how]), PTX_OK);
 			ptx_free(m);
@@ -354,7 +548,8 @@ static void same_faults(void **state)
 /* A warp's clock and its turns do not tell whether it is compiled. */
 static void same_clocks(void **state)
 {
-	static const char text[] = KERNEL("mov.u32 %r2, 0; and.b32 %r5, %r0, 7;\n"
+	static const char text[] = KERNEL(
+		"mov.u32 %r2, 0; and.b32 %r5, %r0, 7;\n"
 		"L: add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 50000; @%p0 bra L;\n"
 		"M: sub.s32 %r5, %r5, 1; setp.gt.s32 %p0, %r5, 0; @%p0 bra M;\n"
 		"mov.u64 %d3, %clock64; mul.wide.u32 %d2, %r0, 8; add.u64 %d2, %d1, %d2; st.global.u64 [%d2], %d3;");
@@ -374,7 +569,8 @@ static void same_clocks(void **state)
 /* A kernel that is hot is compiled while it runs, and its results do not change. */
 static void becomes_hot(void **state)
 {
-	static const char text[] = KERNEL("mov.u32 %r2, 0; mov.u32 %r3, %r0;\n"
+	static const char text[] = KERNEL(
+		"mov.u32 %r2, 0; mov.u32 %r3, %r0;\n"
 		"L: mad.lo.u32 %r3, %r3, 1664525, 1013904223; add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, 200000; @%p0 bra L;\n"
 		"mul.wide.u32 %d2, %r0, 4; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], %r3;");
 	struct ptx_jit_stats before, after;

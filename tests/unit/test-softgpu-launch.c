@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels on the software GPU's driver: modules, libraries, functions, launches, faults. The kernels are PTX written here; what they
- * must compute is worked out by hand.
+ * Kernels on the software GPU's driver: modules, libraries, functions, launches, faults. The
+ * kernels are PTX written here; what they must compute is worked out by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,8 @@ static const char ptx[] =
 	".reg .b32 %r<4>; .reg .b64 %d<2>;\n"
 	"ld.param.u32 %r0, [k]; ld.const.u32 %r1, [factor+4]; mul.lo.u32 %r0, %r0, %r1;\n"
 	"mov.u64 %d0, counter; atom.global.add.u32 %r2, [%d0], %r0; ret;\n}\n"
-	/* out[0] = the number of bytes of dynamic shared memory it could touch: writes one word per thread there and adds them up */
+	/* out[0] = the number of bytes of dynamic shared memory it could touch: writes one word per
+	   thread there and adds them up */
 	".extern .shared .align 4 .b8 dyn[];\n"
 	".visible .entry shared_sum(.param .u64 out)\n{\n"
 	".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p;\n"
@@ -144,7 +145,8 @@ static void test_params(void **state)
 		unsigned b, n;
 	} buffer = {.a = 9, .b = 100, .n = 70};
 	size_t size = sizeof(buffer);
-	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&size, CU_LAUNCH_PARAM_END};
 	unsigned char a = 200;
 	unsigned b = 1, n = 99, out[128];
 	CUdeviceptr d;
@@ -190,9 +192,11 @@ static void test_shapes(void **state)
 	IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 49153, NULL, NULL, NULL), INVALID_VALUE);
 	OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536));
 	OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 65536, NULL, NULL, NULL));
-	IS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65537), INVALID_VALUE);
+	IS(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65537),
+		INVALID_VALUE);
 	OK(cuLaunchCooperativeKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, NULL));
-	IS(cuLaunchCooperativeKernel(f, 1 << 20, 1, 1, 1, 1, 1, 0, NULL, NULL), COOPERATIVE_LAUNCH_TOO_LARGE);
+	IS(cuLaunchCooperativeKernel(f, 1 << 20, 1, 1, 1, 1, 1, 0, NULL, NULL),
+		COOPERATIVE_LAUNCH_TOO_LARGE);
 	OK(cuCtxSynchronize());
 }
 
@@ -200,11 +204,18 @@ static void test_launch_ex(void **state)
 {
 	CUlaunchAttribute attrs[] = {
 		{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY, .value.priority = -1},
-		{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1},
+		{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+			.value.programmaticStreamSerializationAllowed = 1},
 		{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {2, 1, 1}},
 	};
-	CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1,
-				 .attrs = attrs, .numAttrs = 3};
+	CUlaunchConfig config = {.gridDimX = 4,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 32,
+		.blockDimY = 1,
+		.blockDimZ = 1,
+		.attrs = attrs,
+		.numAttrs = 3};
 	CUdeviceptr d;
 	unsigned sum;
 	void *params[] = {&d};
@@ -303,7 +314,8 @@ static void test_library(void **state)
 	OK(cuLibraryGetGlobal(&counter, &size, lib, "counter"));
 	OK(cuMemcpyDtoH(&value, counter, 4));
 	assert_int_equal(value, 12);
-	IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), INVALID_HANDLE); /* the first context's function */
+	IS(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL),
+		INVALID_HANDLE); /* the first context's function */
 	OK(cuCtxDestroy(second));
 	OK(cuLibraryUnload(lib));
 	IS(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), INVALID_HANDLE);
@@ -336,7 +348,8 @@ static void test_fatbins(void **state)
 		ssize_t n;
 		int fd;
 
-		snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/fatbin/%s", src ? src : ".", names[i]);
+		snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/fatbin/%s", src ? src : ".",
+			names[i]);
 		fd = open(path, O_RDONLY);
 		assert_true(fd >= 0);
 		n = read(fd, data, sizeof(data));
@@ -365,9 +378,10 @@ static void test_jit_log(void **state)
 	void *values[] = {log, (void *)sizeof(log)};
 	CUmodule m;
 
-	IS(cuModuleLoadDataEx(&m, ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\nbra nowhere;\n}\n", 2,
-			      options, values),
-	   INVALID_PTX);
+	IS(cuModuleLoadDataEx(&m,
+		   ".version 9.0\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\nbra nowhere;\n}\n",
+		   2, options, values),
+		INVALID_PTX);
 	assert_non_null(strstr(log, "6")); /* the line */
 	assert_non_null(strstr(log, "nowhere"));
 }
@@ -402,7 +416,8 @@ static void test_asynchronous(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* Threads with streams of their own: every launch counts exactly once, every sum is its thread's. */
+/* Threads with streams of their own: every launch counts exactly once, every sum is its thread's.
+ */
 static void *worker(void *arg)
 {
 	unsigned id = (unsigned)(uintptr_t)arg, one = 1, n = 64, b, out[65], i, k;
@@ -413,22 +428,26 @@ static void *worker(void *arg)
 	CUstream s, t;
 	CUevent e;
 
-	if (cuCtxSetCurrent(primary) || cuModuleGetFunction(&count, module, "count") || cuModuleGetFunction(&line, module, "line"))
+	if (cuCtxSetCurrent(primary) || cuModuleGetFunction(&count, module, "count") ||
+		cuModuleGetFunction(&line, module, "line"))
 		return "functions";
 	for (i = 0; i < 40; i++) {
 		a = (unsigned char)(id + i);
 		b = 1000 * id + i;
-		if (cuStreamCreate(&s, i % 2 ? CU_STREAM_NON_BLOCKING : 0) || cuStreamCreate(&t, CU_STREAM_NON_BLOCKING) ||
-		    cuEventCreate(&e, 0) || cuMemAllocAsync(&d, sizeof(out), s))
+		if (cuStreamCreate(&s, i % 2 ? CU_STREAM_NON_BLOCKING : 0) ||
+			cuStreamCreate(&t, CU_STREAM_NON_BLOCKING) || cuEventCreate(&e, 0) ||
+			cuMemAllocAsync(&d, sizeof(out), s))
 			return "making";
-		if (cuLaunchKernel(line, 2, 1, 1, 32, 1, 1, 0, s, line_params, NULL) || cuEventRecord(e, s) ||
-		    cuStreamWaitEvent(t, e, 0) || cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, t, count_params, NULL) ||
-		    cuMemcpyDtoHAsync(out, d, n * 4, t))
+		if (cuLaunchKernel(line, 2, 1, 1, 32, 1, 1, 0, s, line_params, NULL) ||
+			cuEventRecord(e, s) || cuStreamWaitEvent(t, e, 0) ||
+			cuLaunchKernel(count, 1, 1, 1, 1, 1, 1, 0, t, count_params, NULL) ||
+			cuMemcpyDtoHAsync(out, d, n * 4, t))
 			return "work";
 		for (k = 0; k < n; k++)
 			if (out[k] != a * k + b)
 				return "result";
-		if (cuMemFreeAsync(d, s) || cuEventDestroy(e) || cuStreamSynchronize(s) || cuStreamDestroy(s) || cuStreamDestroy(t))
+		if (cuMemFreeAsync(d, s) || cuEventDestroy(e) || cuStreamSynchronize(s) ||
+			cuStreamDestroy(s) || cuStreamDestroy(t))
 			return "ending";
 		last = d;
 	}
@@ -447,7 +466,8 @@ static void test_threads(void **state)
 	OK(cuMemsetD32(counter, 0, 1));
 	OK(cuCtxSynchronize());
 	for (i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)(i + 1)), 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, worker, (void *)(uintptr_t)(i + 1)), 0);
 	for (i = 0; i < 4; i++) {
 		pthread_join(threads[i], &why);
 		if (why)
@@ -472,7 +492,8 @@ static void test_captured_kernels(void **state)
 
 	OK(cuModuleGetGlobal(&counter, &size, module, "counter"));
 	OK(cuMemsetD32(counter, 0, 1));
-	OK(cuCtxSynchronize()); /* a fill of device memory does not wait, and s does not wait for it */
+	OK(cuCtxSynchronize()); /* a fill of device memory does not wait, and s does not wait for it
+				 */
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 	OK(cuLaunchKernel(fn("count"), 2, 1, 1, 8, 1, 1, 0, s, params, NULL));
@@ -554,16 +575,24 @@ static CUgraph rebuilt(CUgraph from)
 	return g;
 }
 
-static CUDA_MEMCPY3D flat_copy(CUdeviceptr to_device, void *to_host, CUdeviceptr from_device, const void *from_host, size_t bytes)
+static CUDA_MEMCPY3D flat_copy(CUdeviceptr to_device, void *to_host, CUdeviceptr from_device,
+	const void *from_host, size_t bytes)
 {
 	return (CUDA_MEMCPY3D){
-		.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, .srcHost = from_host, .srcDevice = from_device,
-		.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE, .dstHost = to_host, .dstDevice = to_device,
-		.WidthInBytes = bytes, .Height = 1, .Depth = 1,
+		.srcMemoryType = from_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.srcHost = from_host,
+		.srcDevice = from_device,
+		.dstMemoryType = to_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.dstHost = to_host,
+		.dstDevice = to_device,
+		.WidthInBytes = bytes,
+		.Height = 1,
+		.Depth = 1,
 	};
 }
 
-/* Every kind of node that holds work, arguments both ways, a child twice; then the same again rebuilt, and rebuilt from that. */
+/* Every kind of node that holds work, arguments both ways, a child twice; then the same again
+ * rebuilt, and rebuilt from that. */
 static void test_graph_rebuilt(void **state)
 {
 	struct __attribute__((packed)) {
@@ -572,10 +601,16 @@ static void test_graph_rebuilt(void **state)
 		unsigned b, n;
 	} line = {0, 3, {0}, 1, 4};
 	size_t line_size = sizeof(line), size;
-	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &line, CU_LAUNCH_PARAM_BUFFER_SIZE, &line_size, CU_LAUNCH_PARAM_END};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &line, CU_LAUNCH_PARAM_BUFFER_SIZE,
+		&line_size, CU_LAUNCH_PARAM_END};
 	unsigned in[16], out[96], k = 2, one = 1, value;
 	void *count_2[] = {&k}, *count_1[] = {&one};
-	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1};
+	CUDA_KERNEL_NODE_PARAMS kernel = {.gridDimX = 1,
+		.gridDimY = 1,
+		.gridDimZ = 1,
+		.blockDimX = 1,
+		.blockDimY = 1,
+		.blockDimZ = 1};
 	CUDA_MEMSET_NODE_PARAMS fill = {.elementSize = 4, .width = 64, .height = 1, .value = 9};
 	CUDA_MEMCPY3D copy;
 	CUgraphNode n[7], c[2], end;
@@ -619,7 +654,8 @@ static void test_graph_rebuilt(void **state)
 	graphs[1] = rebuilt(graphs[0]);
 	graphs[2] = rebuilt(graphs[1]);
 	for (unsigned g = 0; g < 3; g++) {
-		OK(cuGraphInstantiateWithFlags(&exec, graphs[g], CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
+		OK(cuGraphInstantiateWithFlags(
+			&exec, graphs[g], CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
 		OK(cuMemsetD32Async(counter, 0, 1, s));
 		OK(cuMemsetD32Async(d, 77, 96, s));
 		memset(out, 0, sizeof(out));
@@ -637,7 +673,7 @@ static void test_graph_rebuilt(void **state)
 	OK(cuStreamDestroy(s));
 }
 
-/* --- what tools see of it ------------------------------------------------------------------------------------------------- */
+/* --- what tools see of it --- */
 
 static struct {
 	unsigned launches, loads, unloads, kernels;
@@ -652,7 +688,8 @@ static void watch(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId 
 	const CUpti_ResourceData *r = p;
 	const CUpti_CallbackData *c = p;
 
-	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel && !c->callbackSite) {
+	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
+		!c->callbackSite) {
 		seen.launches++;
 		seen.correlation = c->correlationId;
 		snprintf(seen.symbol, sizeof(seen.symbol), "%s", c->symbolName);
@@ -729,7 +766,7 @@ static void test_tools(void **state)
 	assert_int_equal(cuptiFinalize(), CUPTI_SUCCESS);
 }
 
-/* --- faults end a context, so each has a process of its own ---------------------------------------------------------------- */
+/* --- faults end a context, so each has a process of its own --- */
 
 static CUresult child_fault(const char *kernel, uint64_t where)
 {
@@ -738,19 +775,22 @@ static CUresult child_fault(const char *kernel, uint64_t where)
 	CUfunction f;
 	CUresult r;
 
-	if (cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) || cuModuleLoadData(&module, ptx) ||
-	    cuModuleGetFunction(&f, module, kernel) || cuMemAlloc(&d, 8))
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) ||
+		cuModuleLoadData(&module, ptx) || cuModuleGetFunction(&f, module, kernel) ||
+		cuMemAlloc(&d, 8))
 		return 1;
 	if (where)
 		where += d;
-	if (cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, strcmp(kernel, "stop") ? params : NULL, NULL))
+	if (cuLaunchKernel(
+		    f, 1, 1, 1, 1, 1, 1, 0, NULL, strcmp(kernel, "stop") ? params : NULL, NULL))
 		return 2;
 	r = cuCtxSynchronize();
 	/* The error stays until the context is gone. */
-	if (cuMemAlloc(&d, 8) != r || cuStreamQuery(NULL) != r || cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) != r)
+	if (cuMemAlloc(&d, 8) != r || cuStreamQuery(NULL) != r ||
+		cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL) != r)
 		return 3;
-	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&primary, 0) || cuCtxSetCurrent(primary) || cuMemAlloc(&d, 8) ||
-	    cuDevicePrimaryCtxRelease(0))
+	if (cuDevicePrimaryCtxReset(0) || cuDevicePrimaryCtxRetain(&primary, 0) ||
+		cuCtxSetCurrent(primary) || cuMemAlloc(&d, 8) || cuDevicePrimaryCtxRelease(0))
 		return 4;
 	return r;
 }
@@ -786,7 +826,8 @@ static void test_faults(void **state)
 
 	assert_int_equal(fault("store_at", "0", text, sizeof(text)), CUDA_ERROR_ILLEGAL_ADDRESS);
 	assert_non_null(strstr(text, "store_at"));
-	assert_int_equal(fault("store_at", "8", text, sizeof(text)), CUDA_ERROR_ILLEGAL_ADDRESS); /* one past the end */
+	assert_int_equal(fault("store_at", "8", text, sizeof(text)),
+		CUDA_ERROR_ILLEGAL_ADDRESS); /* one past the end */
 	assert_int_equal(fault("store_at", "2", text, sizeof(text)), CUDA_ERROR_MISALIGNED_ADDRESS);
 	assert_non_null(strstr(text, "store_at"));
 	assert_int_equal(fault("stop", "0", text, sizeof(text)), CUDA_ERROR_LAUNCH_FAILED);
@@ -795,11 +836,20 @@ static void test_faults(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_params),	cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_launch_ex), cmocka_unit_test(test_globals),	cmocka_unit_test(test_library),
-		cmocka_unit_test(test_fatbins),	  cmocka_unit_test(test_jit_log),	cmocka_unit_test(test_asynchronous),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_captured_kernels),
-		cmocka_unit_test(test_graph_rebuilt), cmocka_unit_test(test_tools), cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_params),
+		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_launch_ex),
+		cmocka_unit_test(test_globals),
+		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_fatbins),
+		cmocka_unit_test(test_jit_log),
+		cmocka_unit_test(test_asynchronous),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_captured_kernels),
+		cmocka_unit_test(test_graph_rebuilt),
+		cmocka_unit_test(test_tools),
+		cmocka_unit_test(test_faults),
 	};
 	const char *child = getenv("SOFTGPU_CHILD");
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU's address space against a model: thousands of random allocations, reservations and mappings, each checked for place,
- * alignment and overlap, and every lookup against a list. A second thread looks up all the while.
+ * The software GPU's address space against a model: thousands of random allocations, reservations
+ * and mappings, each checked for place, alignment and overlap, and every lookup against a list. A
+ * second thread looks up all the while.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +86,8 @@ static void check_mark(const struct model *m)
 
 static void do_alloc(struct model *m)
 {
-	static const enum mem_kind kinds[] = {MEM_DEVICE, MEM_DEVICE, MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_MODULE};
+	static const enum mem_kind kinds[] = {
+		MEM_DEVICE, MEM_DEVICE, MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_MODULE};
 	uint64_t size = 1 + rnd(rnd(4) ? 5000 : 300000), align = rnd(3) ? 0 : 1ull << rnd(17);
 	enum mem_kind kind = kinds[rnd(6)];
 	const struct mem_range *r;
@@ -108,7 +110,8 @@ static void do_reserve(struct model *m)
 	uint64_t size = GRANULE * (1 + rnd(8)), hint = 0, got;
 
 	if (rnd(2)) /* somewhere: free, taken, or outside the window */
-		hint = rnd(2) ? MEM_DEVICE_BASE + GRANULE * rnd(64) : (1ull << 44) + GRANULE * rnd(1u << 20);
+		hint = rnd(2) ? MEM_DEVICE_BASE + GRANULE * rnd(64)
+			      : (1ull << 44) + GRANULE * rnd(1u << 20);
 	assert_true(mem_va_reserve(hint, size, GRANULE, &got));
 	assert_int_equal(got % GRANULE, 0);
 	*m = (struct model){.what = RESERVED, .start = got, .size = size};
@@ -174,7 +177,8 @@ static void do_register(struct model *m)
 	assert_non_null(p);
 	assert_non_null(mem_register(p, size, 1));
 	assert_null(mem_register(p + size - 1, 1, 1));
-	*m = (struct model){.what = REGISTERED, .kind = MEM_REGISTERED, .start = (uint64_t)p, .size = size};
+	*m = (struct model){
+		.what = REGISTERED, .kind = MEM_REGISTERED, .start = (uint64_t)p, .size = size};
 	mark(m);
 }
 
@@ -240,7 +244,8 @@ static void test_model(void **state)
 /* Two owners' memory; what is mapped belongs to neither. */
 static void test_owners(void **state)
 {
-	const struct mem_range *a = mem_alloc(MEM_DEVICE, 100, 0, 7), *b = mem_alloc(MEM_PINNED, 100, 0, 8);
+	const struct mem_range *a = mem_alloc(MEM_DEVICE, 100, 0, 7),
+			       *b = mem_alloc(MEM_PINNED, 100, 0, 8);
 	const struct mem_range *c = mem_alloc(MEM_MODULE, 100, 0, 7);
 	uint64_t first = a->start, second = b->start, third = c->start, va;
 	void *pages = mem_pages_new(0, GRANULE);
@@ -267,7 +272,8 @@ static void test_owners(void **state)
 /* Lowest first, again and again; full is full. */
 static void test_order(void **state)
 {
-	const struct mem_range *a = mem_alloc(MEM_DEVICE, 1, 0, 1), *b = mem_alloc(MEM_DEVICE, 257, 0, 1), *c;
+	const struct mem_range *a = mem_alloc(MEM_DEVICE, 1, 0, 1),
+			       *b = mem_alloc(MEM_DEVICE, 257, 0, 1), *c;
 	uint64_t first = a->start, second = b->start;
 
 	assert_int_equal(second, first + 512);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The microscope on a kernel whose every step can be worked out by hand: 2 blocks of 2 warps; a thread computes 3 * tid, puts it into shared
- * memory, waits, adds 100 unless tid < 4, and stores that.
+ * The microscope on a kernel whose every step can be worked out by hand: 2 blocks of 2 warps; a
+ * thread computes 3 * tid, puts it into shared memory, waits, adds 100 unless tid < 4, and stores
+ * that.
  */
 #include "ptx-test.h"
 #include "softgpu/micro/micro.h"
@@ -9,31 +10,31 @@
 #include <unistd.h>
 
 /* Line 4 is the .file. */
-#define TEXT                                                                                        \
-	PTX_HEAD                                                                                    \
-	".file 1 \"/src/demo/k.cu\"\n"                                                              \
-	".visible .entry k(.param .u64 out, .param .u32 n) {\n"                                     \
+#define TEXT                                                                                                     \
+	PTX_HEAD                                                                                                 \
+	".file 1 \"/src/demo/k.cu\"\n"                                                                           \
+	".visible .entry k(.param .u64 out, .param .u32 n) {\n"                                                  \
 	".reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p<2>; .reg .f32 %f<4>; .shared .align 4 .b32 tile[64];\n" \
-	".loc 1 10 0\n"                                                                             \
-	"	ld.param.u64 %d0, [out];\n" /* 8 */                                                 \
-	"	mov.u32 %r0, %tid.x;\n"                                                             \
-	"	mul.lo.u32 %r1, %r0, 3;\n"                                                          \
-	".loc 1 11 0\n"                                                                             \
-	"	cvt.rn.f32.u32 %f1, %r1;\n" /* 12 */                                                \
-	"	shl.b32 %r2, %r0, 2;\n"                                                             \
-	"	mov.u32 %r3, tile;\n"                                                               \
-	"	add.u32 %r3, %r3, %r2;\n"                                                           \
-	"	st.shared.u32 [%r3], %r1;\n" /* 16 */                                               \
-	"	bar.sync 0;\n"                                                                      \
-	".loc 1 12 0\n"                                                                             \
-	"	setp.lt.u32 %p1, %r0, 4;\n" /* 19 */                                                \
-	"	@%p1 bra L;\n"                                                                      \
-	"	add.u32 %r1, %r1, 100;\n" /* 21 */                                                  \
-	"L:\n"                                                                                      \
-	"	mul.wide.u32 %d1, %r0, 4;\n" /* 23 */                                               \
-	"	add.u64 %d1, %d1, %d0;\n"                                                           \
-	"	st.global.u32 [%d1], %r1;\n" /* 25 */                                               \
-	"	ret;\n"                                                                             \
+	".loc 1 10 0\n"                                                                                          \
+	"	ld.param.u64 %d0, [out];\n" /* 8 */                                                              \
+	"	mov.u32 %r0, %tid.x;\n"                                                                                \
+	"	mul.lo.u32 %r1, %r0, 3;\n"                                                                             \
+	".loc 1 11 0\n"                                                                                          \
+	"	cvt.rn.f32.u32 %f1, %r1;\n" /* 12 */                                                             \
+	"	shl.b32 %r2, %r0, 2;\n"                                                                                \
+	"	mov.u32 %r3, tile;\n"                                                                                  \
+	"	add.u32 %r3, %r3, %r2;\n"                                                                              \
+	"	st.shared.u32 [%r3], %r1;\n" /* 16 */                                                            \
+	"	bar.sync 0;\n"                                                                                         \
+	".loc 1 12 0\n"                                                                                          \
+	"	setp.lt.u32 %p1, %r0, 4;\n" /* 19 */                                                             \
+	"	@%p1 bra L;\n"                                                                                         \
+	"	add.u32 %r1, %r1, 100;\n" /* 21 */                                                               \
+	"L:\n"                                                                                                   \
+	"	mul.wide.u32 %d1, %r0, 4;\n" /* 23 */                                                            \
+	"	add.u64 %d1, %d1, %d0;\n"                                                                              \
+	"	st.global.u32 [%d1], %r1;\n" /* 25 */                                                            \
+	"	ret;\n"                                                                                                \
 	"}\n"
 #define BLOCK_STEPS 32 /* of both warps of a block: 16 instructions each */
 
@@ -45,9 +46,13 @@ struct demo {
 	uint64_t params[2];
 };
 
-static void begin(struct demo *d, const char *text, uint64_t first_block, const struct soft_turn *turns, unsigned n)
+static void begin(struct demo *d, const char *text, uint64_t first_block,
+	const struct soft_turn *turns, unsigned n)
 {
-	struct ptx_launch l = {.fn = ptx_kernel_by_name(d->m, "k"), .grid = {2, 1, 1}, .block = {64, 1, 1}, .params = d->params,
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(d->m, "k"),
+		.grid = {2, 1, 1},
+		.block = {64, 1, 1},
+		.params = d->params,
 		.first_block = first_block};
 	const char *why = micro_start(&l, text, strlen(text), turns, n, &d->s, &d->stop);
 
@@ -77,7 +82,8 @@ static void go(struct demo *d, enum soft_how how, uint64_t n)
 		fail_msg("%s", why);
 }
 
-static void point(struct demo *d, unsigned id, enum soft_point_kind kind, unsigned line, const char *file, const char *condition)
+static void point(struct demo *d, unsigned id, enum soft_point_kind kind, unsigned line,
+	const char *file, const char *condition)
 {
 	struct soft_point p = {.id = id, .kind = kind, .line = line};
 	const char *why;
@@ -102,7 +108,8 @@ static void add(void *arg, const void *p, size_t n)
 	got.n += n;
 }
 
-static const char *ask(struct demo *d, enum soft_question what, unsigned space, uint64_t addr, uint64_t size, const char *text)
+static const char *ask(struct demo *d, enum soft_question what, unsigned space, uint64_t addr,
+	uint64_t size, const char *text)
 {
 	struct soft_ask q = {.what = what, .space = space, .addr = addr, .size = size};
 
@@ -133,7 +140,8 @@ static uint32_t shared_word(struct demo *d, uint64_t addr)
 	return v;
 }
 
-static void stands(const struct demo *d, unsigned block, unsigned thread, unsigned line, uint64_t step, uint64_t total)
+static void stands(const struct demo *d, unsigned block, unsigned thread, unsigned line,
+	uint64_t step, uint64_t total)
 {
 	assert_int_equal(d->stop.state, SOFT_STOPPED);
 	assert_int_equal(d->stop.block[0], block);
@@ -246,7 +254,8 @@ static void breakpoints(void **state)
 
 static void watch(void **state)
 {
-	struct soft_point p = {.id = 3, .kind = SOFT_WATCH, .space = SOFT_SHARED, .addr = 20, .size = 4};
+	struct soft_point p = {
+		.id = 3, .kind = SOFT_WATCH, .space = SOFT_SHARED, .addr = 20, .size = 4};
 	struct demo d;
 
 	setup(&d);
@@ -270,7 +279,11 @@ static void watch(void **state)
 	done(&d);
 	/* global: 2 of its bytes; block 1 stores the same again */
 	setup(&d);
-	p = (struct soft_point){.id = 4, .kind = SOFT_WATCH, .space = SOFT_GLOBAL, .addr = d.params[0] + 40 * 4 + 1, .size = 2};
+	p = (struct soft_point){.id = 4,
+		.kind = SOFT_WATCH,
+		.space = SOFT_GLOBAL,
+		.addr = d.params[0] + 40 * 4 + 1,
+		.size = 2};
 	d.out[40] = 0x0500;
 	assert_null(micro_points(d.s, &p, 1));
 	go(&d, SOFT_RUN, 0);
@@ -288,7 +301,8 @@ static void watch(void **state)
 
 static void turns(void **state)
 {
-	const uint32_t block[3] = {0}, thread[3] = {40, 0, 0}, other[3] = {1, 0, 0}, none[3] = {64, 0, 0};
+	const uint32_t block[3] = {0}, thread[3] = {40, 0, 0}, other[3] = {1, 0, 0},
+		       none[3] = {64, 0, 0};
 	const struct soft_turn *t;
 	struct soft_turn copy[4];
 	uint64_t first;
@@ -363,7 +377,7 @@ static void fault(void **state)
 	assert_int_equal(d.stop.line, 25);
 	assert_int_equal(d.stop.thread[0], 0);
 	assert_non_null(strstr(d.stop.sentence, "illegal address"));
-	assert_int_equal(d.stop.step, 14); /* those before it: 16 with it and ret */
+	assert_int_equal(d.stop.step, 14);		  /* those before it: 16 with it and ret */
 	assert_int_equal(value(&d, "%r1").value[4], 112); /* everything is still there */
 	go(&d, SOFT_RUN, 0);
 	assert_int_equal(d.stop.state, SOFT_ENDED);
@@ -412,9 +426,11 @@ static void answers(void **state)
 	assert_int_equal(line[2].source_line, 12);
 	assert_int_equal(value(&d, "tile + 4 * %laneid").value[7], 28);
 	assert_string_equal(value(&d, "tile").declared, "shared");
-	assert_int_equal(value(&d, "-(%tid.x - 2) * 3 % 5 + (1 << 4 | 1)").value[9], 16); /* -7 * 3 = -21, % 5 = -1; 17 */
+	assert_int_equal(value(&d, "-(%tid.x - 2) * 3 % 5 + (1 << 4 | 1)").value[9],
+		16); /* -7 * 3 = -21, % 5 = -1; 17 */
 	assert_int_equal(value(&d, "%f1 / 2 >= 1.5 && !%p1").value[4], 1);
-	assert_string_equal(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "%r77"), "there is no register %r77 here");
+	assert_string_equal(
+		ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "%r77"), "there is no register %r77 here");
 	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, "(%r1"));
 	assert_non_null(ask(&d, SOFT_ASK_VALUE, 0, 0, 0, ""));
 	assert_non_null(ask(&d, (enum soft_question)99, 0, 0, 0, ""));
@@ -424,22 +440,22 @@ static void answers(void **state)
 	done(&d);
 }
 
-#define CALLS                                                                                       \
-	PTX_HEAD                                                                                    \
-	".func (.param .b32 r) twice(.param .b32 a) {\n" /* 4 */                                    \
-	".reg .b32 %r<3>;\n"                                                                        \
-	"ld.param.b32 %r1, [a];\n" /* 6 */                                                          \
-	"add.u32 %r2, %r1, %r1;\n"                                                                  \
-	"st.param.b32 [r], %r2;\n"                                                                  \
-	"ret;\n"                                                                                    \
-	"}\n"                                                                                       \
-	".visible .entry k(.param .u64 out, .param .u32 n) {\n" /* 11 */                            \
-	".reg .b32 %r<3>; .param .b32 a; .param .b32 r;\n"                                          \
-	"mov.u32 %r1, %tid.x;\n" /* 13 */                                                           \
-	"st.param.b32 [a], %r1;\n"                                                                  \
-	"call (r), twice, (a);\n" /* 15 */                                                          \
-	"ld.param.b32 %r2, [r];\n"                                                                  \
-	"ret;\n"                                                                                    \
+#define CALLS                                                                                      \
+	PTX_HEAD                                                                                   \
+	".func (.param .b32 r) twice(.param .b32 a) {\n" /* 4 */                                   \
+	".reg .b32 %r<3>;\n"                                                                       \
+	"ld.param.b32 %r1, [a];\n" /* 6 */                                                         \
+	"add.u32 %r2, %r1, %r1;\n"                                                                 \
+	"st.param.b32 [r], %r2;\n"                                                                 \
+	"ret;\n"                                                                                   \
+	"}\n"                                                                                      \
+	".visible .entry k(.param .u64 out, .param .u32 n) {\n" /* 11 */                           \
+	".reg .b32 %r<3>; .param .b32 a; .param .b32 r;\n"                                         \
+	"mov.u32 %r1, %tid.x;\n" /* 13 */                                                          \
+	"st.param.b32 [a], %r1;\n"                                                                 \
+	"call (r), twice, (a);\n" /* 15 */                                                         \
+	"ld.param.b32 %r2, [r];\n"                                                                 \
+	"ret;\n"                                                                                   \
 	"}\n"
 
 static void calls(void **state)
@@ -461,7 +477,7 @@ static void calls(void **state)
 	assert_string_equal(d.stop.kernel, "k");
 	assert_int_equal(d.stop.depth, 1);
 	assert_int_equal(value(&d, "%r2").value[3], 6); /* twice's */
-	go(&d, SOFT_NEXT, 2); /* out of it */
+	go(&d, SOFT_NEXT, 2);				/* out of it */
 	stands(&d, 0, 0, 16, 7, 7);
 	done(&d);
 }
@@ -469,7 +485,8 @@ static void calls(void **state)
 /* A line of source in two kernels: the condition is about the registers of the one that runs. */
 static void one_line_in_two_kernels(void **state)
 {
-	static const char text[] = PTX_HEAD ".file 1 \"h.cuh\"\n"
+	static const char text[] = PTX_HEAD
+		".file 1 \"h.cuh\"\n"
 		".visible .entry a() {\n.reg .b32 %r<4>;\n.loc 1 5 0\nmov.u32 %r1, %laneid;\n.loc 1 6 0\nadd.u32 %r2, %r1, 0;\nret;\n}\n"
 		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<9>;\n"
 		"mov.u32 %r8, 99; mov.u32 %r7, 98;\n" /* other registers come first in the frame */
@@ -488,7 +505,8 @@ static void one_line_in_two_kernels(void **state)
 /* ... or of the function that is called: its %r1 is laneid + 1. */
 static void one_line_in_a_callee(void **state)
 {
-	static const char text[] = PTX_HEAD ".file 1 \"h.cuh\"\n"
+	static const char text[] = PTX_HEAD
+		".file 1 \"h.cuh\"\n"
 		".func f(.param .b32 a) {\n.reg .b32 %r<4>;\nld.param.b32 %r1, [a];\n.loc 1 6 0\nadd.u32 %r2, %r1, 0;\nret;\n}\n"
 		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<9>; .param .b32 a;\n"
 		"mov.u32 %r8, 99; mov.u32 %r7, 98; mov.u32 %r1, %laneid;\n.loc 1 6 0\nadd.u32 %r2, %r1, 1;\n.loc 1 7 0\n"
@@ -517,7 +535,10 @@ static void blocks_together(void **state)
 	for (unsigned clusters = 0; clusters < 2; clusters++) {
 		setup(&d);
 		micro_end(d.s);
-		struct ptx_launch l = {.fn = ptx_kernel_by_name(d.m, "k"), .grid = {2, 1, 1}, .block = {64, 1, 1}, .params = d.params,
+		struct ptx_launch l = {.fn = ptx_kernel_by_name(d.m, "k"),
+			.grid = {2, 1, 1},
+			.block = {64, 1, 1},
+			.params = d.params,
 			.cooperative = !clusters};
 		if (clusters)
 			l.cluster[0] = 2, l.cluster[1] = l.cluster[2] = 1;
@@ -548,7 +569,8 @@ static void blocks_together(void **state)
 /* What kernels print comes once, however often they were begun. */
 static void printing(void **state)
 {
-	static const char text[] = PTX_HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+	static const char text[] = PTX_HEAD
+		".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
 		".global .align 1 .b8 fmt[4] = {104, 105, 10, 0};\n"
 		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b64 %d<4>; .param .b64 a; .param .b64 b; .param .b32 r;\n"
 		"mov.u64 %d1, fmt; cvta.global.u64 %d1, %d1; st.param.b64 [a], %d1; mov.u64 %d2, 0; st.param.b64 [b], %d2;\n"
@@ -564,7 +586,8 @@ static void printing(void **state)
 	for (unsigned k = 0; k < 3; k++) {
 		begin(&d, text, 0, NULL, 0);
 		if (k == 1)
-			go(&d, SOFT_STEP, 12); /* 8 instructions: the first warp has printed, and the launch is given up */
+			go(&d, SOFT_STEP, 12); /* 8 instructions: the first warp has printed, and
+						  the launch is given up */
 		if (k == 2)
 			go(&d, SOFT_FINISH, 0);
 		micro_end(d.s);
@@ -587,7 +610,8 @@ static void printing(void **state)
 /* A loop of a million rounds is not waited for. */
 static void time_is_up(void **state)
 {
-	static const char text[] = PTX_HEAD ".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<2>; .reg .pred %p<2>;\n"
+	static const char text[] = PTX_HEAD
+		".visible .entry k(.param .u64 out, .param .u32 n) {\n.reg .b32 %r<2>; .reg .pred %p<2>;\n"
 		"mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nsetp.ne.u32 %p1, %r1, 100000000;\n@%p1 bra L;\nret;\n}\n";
 	struct soft_go g = {.how = SOFT_FINISH, .ms = 20};
 	struct demo d = {.m = load(text)};
@@ -607,9 +631,19 @@ static void time_is_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps), cmocka_unit_test(lines), cmocka_unit_test(breakpoints), cmocka_unit_test(watch), cmocka_unit_test(turns),
-		cmocka_unit_test(back), cmocka_unit_test(fault), cmocka_unit_test(answers), cmocka_unit_test(calls),
-		cmocka_unit_test(blocks_together), cmocka_unit_test(one_line_in_two_kernels), cmocka_unit_test(one_line_in_a_callee), cmocka_unit_test(printing),
+		cmocka_unit_test(steps),
+		cmocka_unit_test(lines),
+		cmocka_unit_test(breakpoints),
+		cmocka_unit_test(watch),
+		cmocka_unit_test(turns),
+		cmocka_unit_test(back),
+		cmocka_unit_test(fault),
+		cmocka_unit_test(answers),
+		cmocka_unit_test(calls),
+		cmocka_unit_test(blocks_together),
+		cmocka_unit_test(one_line_in_two_kernels),
+		cmocka_unit_test(one_line_in_a_callee),
+		cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),
 	};
 

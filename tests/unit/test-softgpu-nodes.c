@@ -70,7 +70,7 @@ static void run(CUgraphExec exec)
 	OK(cuCtxSynchronize());
 }
 
-/* --- fills --------------------------------------------------------------------------- */
+/* --- fills --- */
 
 static void check_fills(struct pair *p)
 {
@@ -128,7 +128,7 @@ static void test_any_fill(void **state)
 	check_fills(&p);
 }
 
-/* --- copies -------------------------------------------------------------------------- */
+/* --- copies --- */
 
 static CUDA_MEMCPY3D copy_of(const unsigned *from, unsigned to, unsigned words)
 {
@@ -167,7 +167,7 @@ static void test_copy(void **state)
 	pair_end(&p);
 }
 
-/* --- host functions ------------------------------------------------------------------ */
+/* --- host functions --- */
 
 static void add_one(void *p)
 {
@@ -203,7 +203,7 @@ static void test_host(void **state)
 	pair_end(&p);
 }
 
-/* --- kernels ------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 static CUDA_KERNEL_NODE_PARAMS store(CUmodule m, void **params)
 {

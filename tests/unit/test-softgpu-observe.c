@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watching a launch: every access with its lanes, addresses, kind and values, barriers, fences, steps that make a warp give way.
+ * Watching a launch: every access with its lanes, addresses, kind and values, barriers, fences,
+ * steps that make a warp give way.
  */
 #include "ptx-test.h"
 #include "softgpu/watch/ptx-observe.h"
 
-#define KERNEL(body)                                                                                \
-	PTX_HEAD ".visible .entry k(.param .u64 out) {\n"                                           \
-		 ".reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .pred %p<10>;\n"         \
-		 ".shared .align 16 .b32 s[64];\n"                                                  \
-		 "ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d1, %d0, %d2;\n" \
-		 "mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r1, %r1, %r2;\n" body "\nret; }\n"
+#define KERNEL(body)                                                                                       \
+	PTX_HEAD                                                                                           \
+	".visible .entry k(.param .u64 out) {\n"                                                           \
+	".reg .b16 %h<8>; .reg .b32 %r<32>; .reg .b64 %d<16>; .reg .pred %p<10>;\n"                        \
+	".shared .align 16 .b32 s[64];\n"                                                                  \
+	"ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4; add.u64 %d1, %d0, %d2;\n" \
+	"mov.u32 %r1, s; shl.b32 %r2, %r0, 2; add.u32 %r1, %r1, %r2;\n" body "\nret; }\n"
 
 struct seen {
 	char name[40];
@@ -72,13 +74,18 @@ static void on_end(void *arg, struct ptx_block *b)
 }
 
 static const struct ptx_observer second = {.access = NULL};
-static const struct ptx_observer observer = {NULL, on_step, on_access, on_sync, on_start, on_end, &second};
+static const struct ptx_observer observer = {
+	NULL, on_step, on_access, on_sync, on_start, on_end, &second};
 
 static uint64_t watch(const char *text, unsigned grid, unsigned block)
 {
 	struct ptx_module *m = load(text);
 	void *out = device(4096);
-	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {grid, 1, 1}, .block = {block, 1, 1}, .params = &out, .observer = &observer};
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
+		.grid = {grid, 1, 1},
+		.block = {block, 1, 1},
+		.params = &out,
+		.observer = &observer};
 	struct ptx_fault f;
 
 	nseen = nsyncs = nsteps = nblocks[0] = nblocks[1] = 0;
@@ -90,8 +97,10 @@ static uint64_t watch(const char *text, unsigned grid, unsigned block)
 
 static void loads_and_stores(void **state)
 {
-	uint64_t out = watch(KERNEL("st.global.u32 [%d1+128], %r0; ld.global.v2.u32 {%r3, %r4}, [%d0+8];\n"
-				    "setp.lt.u32 %p0, %r0, 3; @%p0 st.shared.u8 [%r1+1], %r0; @!%p0 ld.shared.u16 %h1, [%r1];"), 1, 32);
+	uint64_t out = watch(
+		KERNEL("st.global.u32 [%d1+128], %r0; ld.global.v2.u32 {%r3, %r4}, [%d0+8];\n"
+		       "setp.lt.u32 %p0, %r0, 3; @%p0 st.shared.u8 [%r1+1], %r0; @!%p0 ld.shared.u16 %h1, [%r1];"),
+		1, 32);
 
 	assert_int_equal(nseen, 4); /* the parameter is not memory */
 	assert_string_equal(seen[0].name, "st.global.u32");
@@ -117,10 +126,13 @@ static void loads_and_stores(void **state)
 
 static void wide_and_generic(void **state)
 {
-	/* even lanes write shared memory, odd ones global memory, by one instruction; 16 bytes a lane */
-	uint64_t out = watch(KERNEL("and.b32 %r5, %r0, 1; setp.eq.u32 %p0, %r5, 0; shl.b32 %r6, %r0, 3; cvt.u64.u32 %d3, %r6;\n"
-				    "mov.u64 %d4, s; cvta.shared.u64 %d4, %d4; selp.b64 %d5, %d4, %d0, %p0; add.u64 %d5, %d5, %d3;\n"
-				    "and.b64 %d5, %d5, -16; setp.lt.u32 %p1, %r0, 24; mov.u64 %d6, 77; @%p1 st.v2.u64 [%d5], {%d3, %d6};"), 1, 32);
+	/* even lanes write shared memory, odd ones global memory, by one instruction; 16 bytes a
+	 * lane */
+	uint64_t out = watch(
+		KERNEL("and.b32 %r5, %r0, 1; setp.eq.u32 %p0, %r5, 0; shl.b32 %r6, %r0, 3; cvt.u64.u32 %d3, %r6;\n"
+		       "mov.u64 %d4, s; cvta.shared.u64 %d4, %d4; selp.b64 %d5, %d4, %d0, %p0; add.u64 %d5, %d5, %d3;\n"
+		       "and.b64 %d5, %d5, -16; setp.lt.u32 %p1, %r0, 24; mov.u64 %d6, 77; @%p1 st.v2.u64 [%d5], {%d3, %d6};"),
+		1, 32);
 
 	assert_int_equal(nseen, 2);
 	assert_int_equal(seen[0].space, SP_GLOBAL);
@@ -136,8 +148,10 @@ static void wide_and_generic(void **state)
 
 static void atomics_fences_orders(void **state)
 {
-	uint64_t out = watch(KERNEL("atom.global.add.u32 %r5, [%d0], 1; red.shared.max.u32 [%r1], %r0; membar.gl; fence.acq_rel.cta;\n"
-				    "ld.acquire.sys.u32 %r6, [%d0]; st.volatile.shared.u32 [%r1], %r0; atom.release.gpu.global.exch.b32 %r7, [%d0+4], 1;"), 1, 32);
+	uint64_t out = watch(
+		KERNEL("atom.global.add.u32 %r5, [%d0], 1; red.shared.max.u32 [%r1], %r0; membar.gl; fence.acq_rel.cta;\n"
+		       "ld.acquire.sys.u32 %r6, [%d0]; st.volatile.shared.u32 [%r1], %r0; atom.release.gpu.global.exch.b32 %r7, [%d0+4], 1;"),
+		1, 32);
 
 	assert_int_equal(nseen, 5);
 	assert_int_equal(seen[0].kind, PTX_ATOMIC);
@@ -146,13 +160,16 @@ static void atomics_fences_orders(void **state)
 	assert_int_equal(seen[1].space, SP_SHARED);
 	assert_int_equal(nsyncs, 2);
 	assert_int_equal(syncs[0].kind, PTX_SYNC_FENCE);
-	assert_int_equal(order[0], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_GPU);
-	assert_int_equal(order[1], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_CTA);
+	assert_int_equal(
+		order[0], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_GPU);
+	assert_int_equal(
+		order[1], ORDER_FENCE | ORDER_STRONG | ORDER_ACQUIRE | ORDER_RELEASE | ORDER_CTA);
 }
 
 static void barriers(void **state)
 {
-	watch(KERNEL("bar.sync 1; setp.lt.u32 %p0, %r0, 5; @%p0 bra A; bar.warp.sync -1; bra B; A: bar.warp.sync -1; B: mov.u32 %r3, 0;"), 2, 40);
+	watch(KERNEL("bar.sync 1; setp.lt.u32 %p0, %r0, 5; @%p0 bra A; bar.warp.sync -1; bra B; A: bar.warp.sync -1; B: mov.u32 %r3, 0;"),
+		2, 40);
 
 	/* for each block: two warps arrive, leave, the barrier is done; each warp meets */
 	assert_int_equal(nblocks[0], 2);

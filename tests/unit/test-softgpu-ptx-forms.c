@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rarer PTX instructions: every modifier of halves, conversions to the formats of tensor cores, bit fields, packed integers, video.
+ * The rarer PTX instructions: every modifier of halves, conversions to the formats of tensor cores,
+ * bit fields, packed integers, video.
  */
 #include "ptx-rows.h"
 
@@ -34,9 +35,12 @@ static const struct row halves[] = {
 	{"tanh.approx.bf16x2 %r9, %r0;", 'r', 0xff800000, 0, 0, 0xbf800000},
 	{"setp.eq.ftz.f16 %p9, %h0, %h1;", 'p', 1, 0x8002, 0, 1},
 	{"setp.eq.f16 %p9, %h0, %h1;", 'p', 1, 0x8002, 0, 0},
-	{"setp.eq.u32 %p7, 0, 1; setp.gt.or.f16x2 %p8|%p9, %r0, %r1, %p7;", 'p', 0x40003c00, 0x3c004000, 0, 1},
-	{"setp.eq.u32 %p7, 0, 1; setp.gt.or.f16x2 %p9|%p8, %r0, %r1, %p7;", 'p', 0x40003c00, 0x3c004000, 0, 0},
-	{"setp.eq.u32 %p7, 0, 1; setp.gt.xor.f16x2 %p9|%p8, %r0, %r1, !%p7;", 'p', 0x40003c00, 0x3c004000, 0, 1},
+	{"setp.eq.u32 %p7, 0, 1; setp.gt.or.f16x2 %p8|%p9, %r0, %r1, %p7;", 'p', 0x40003c00,
+		0x3c004000, 0, 1},
+	{"setp.eq.u32 %p7, 0, 1; setp.gt.or.f16x2 %p9|%p8, %r0, %r1, %p7;", 'p', 0x40003c00,
+		0x3c004000, 0, 0},
+	{"setp.eq.u32 %p7, 0, 1; setp.gt.xor.f16x2 %p9|%p8, %r0, %r1, !%p7;", 'p', 0x40003c00,
+		0x3c004000, 0, 1},
 	{"setp.eq.u32 %p7, 0, 1; setp.lt.and.bf16 %p9, %h0, %h1, !%p7;", 'p', 0x3f80, 0x4000, 0, 1},
 	{"set.lt.u32.f16 %r9, %h0, %h1;", 'r', 0x3c00, 0x4000, 0, 0xffffffff},
 	{"set.lt.s16.f16 %h9, %h0, %h1;", 'h', 0x3c00, 0x4000, 0, 0xffff},
@@ -46,17 +50,22 @@ static const struct row halves[] = {
 	{"set.ge.u32.f16x2 %r9, %r0, %r1;", 'r', 0x40003c00, 0x3c004000, 0, 0xffff0000},
 	{"set.ge.f16x2.f16x2 %r9, %r0, %r1;", 'r', 0x40003c00, 0x3c004000, 0, 0x3c000000},
 	{"set.eq.ftz.f16x2.f16x2 %r9, %r0, %r1;", 'r', 0x00018001, 0, 0, 0x3c003c00},
-	{"setp.eq.u32 %p7, 0, 1; set.ge.and.bf16x2.bf16x2 %r9, %r0, %r1, %p7;", 'r', 0x40003c00, 0x3c004000, 0, 0},
+	{"setp.eq.u32 %p7, 0, 1; set.ge.and.bf16x2.bf16x2 %r9, %r0, %r1, %p7;", 'r', 0x40003c00,
+		0x3c004000, 0, 0},
 	{"set.lt.f16.f32 %h9, %f0, %f1;", 'h', ONE, TWO, 0, 0x3c00},
 };
 
 static const struct row narrow[] = {
 	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', ONE, 0x43e00000 /* 448 */, 0, 0x387e},
 	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0x43fa0000 /* 500 */, NINF, 0, 0x7efe},
-	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0xffc00000, 0x3b000000 /* 2^-9 */, 0, 0x7f01},
-	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0x3a800000 /* 2^-10 */, 0xbac00000 /* -1.5 * 2^-10 */, 0, 0x0081},
-	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0x41880000 /* 17 */, 0x41980000 /* 19 */, 0, 0x585a},
-	{"cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f0, %f1;", 'h', 0xbf800000, 0x4788b800 /* 70000 */, 0, 0x007b},
+	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0xffc00000, 0x3b000000 /* 2^-9 */, 0,
+		0x7f01},
+	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0x3a800000 /* 2^-10 */,
+		0xbac00000 /* -1.5 * 2^-10 */, 0, 0x0081},
+	{"cvt.rn.satfinite.e4m3x2.f32 %h9, %f0, %f1;", 'h', 0x41880000 /* 17 */,
+		0x41980000 /* 19 */, 0, 0x585a},
+	{"cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f0, %f1;", 'h', 0xbf800000, 0x4788b800 /* 70000 */,
+		0, 0x007b},
 	{"cvt.rn.satfinite.e5m2x2.f32 %h9, %f0, %f1;", 'h', 0x80000000, INF, 0, 0x807b},
 	{"cvt.rn.satfinite.e4m3x2.f16x2 %h9, %r0;", 'h', 0x3c005f00, 0, 0, 0x387e},
 	{"cvt.rn.satfinite.relu.e5m2x2.f16x2 %h9, %r0;", 'h', 0xbc003c00, 0, 0, 0x003c},
@@ -131,17 +140,23 @@ static const struct row fields[] = {
 };
 
 static const struct row video[] = {
-	{"vadd.s32.u32.s32.sat %r9, %r0.b1, %r1.h1;", 'r', 0x0000ff00, 0x80000000, 0, 0xffff80ff}, /* 255 - 32768 */
-	{"vadd.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1}, /* as the assembler writes it out: only negatives saturate */
+	{"vadd.s32.u32.s32.sat %r9, %r0.b1, %r1.h1;", 'r', 0x0000ff00, 0x80000000, 0,
+		0xffff80ff}, /* 255 - 32768 */
+	{"vadd.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0,
+		1}, /* as the assembler writes it out: only negatives saturate */
 	{"vadd.u32.s32.u32.sat %r9, %r0, %r1;", 'r', 0xffffffff, 0, 0, 0},
 	{"vadd.u32.u32.u32.min %r9, %r0, %r1, %r2;", 'r', 0x80000000, 1, 0x90000000, 0x90000000},
-	{"vadd.u32.s32.s32.sat %r9.h1, %r0, %r1, %r2;", 'r', 0x20000, 0, 0x12345678, 0x00005678}, /* the high half of 0xffff */
-	{"vadd.u32.s32.s32.sat %r9.b2, %r0, %r1, %r2;", 'r', 0xffffffff, 0, 0x12345678, 0x12ff5678}, /* negative is too large */
+	{"vadd.u32.s32.s32.sat %r9.h1, %r0, %r1, %r2;", 'r', 0x20000, 0, 0x12345678,
+		0x00005678}, /* the high half of 0xffff */
+	{"vadd.u32.s32.s32.sat %r9.b2, %r0, %r1, %r2;", 'r', 0xffffffff, 0, 0x12345678,
+		0x12ff5678}, /* negative is too large */
 	{"vsub.s32.s32.s32.sat %r9.h0, %r0, %r1, %r2;", 'r', 0, 1, 0x12345678, 0x12347fff},
 	{"vmin.s32.s32.s32.sat %r9.b0, %r0, %r1, %r2;", 'r', 5, 7, 0x12345678, 0x12345605},
-	{"vshl.u32.s32.u32.sat.clamp %r9.b1, %r0, %r1, %r2;", 'r', 0x101, 4, 0x12345678, 0x12341078}, /* of 32 bits, not of 8 */
+	{"vshl.u32.s32.u32.sat.clamp %r9.b1, %r0, %r1, %r2;", 'r', 0x101, 4, 0x12345678,
+		0x12341078}, /* of 32 bits, not of 8 */
 	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 0x80000002, 1, 0, 0x80000000},
-	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 2, 32, 0, 0x80000000}, /* bit 33 is the sign */
+	{"vshl.s32.s32.u32.sat.clamp %r9, %r0, %r1;", 'r', 2, 32, 0,
+		0x80000000}, /* bit 33 is the sign */
 	{"vadd.u32.u32.u32 %r9, %r0, %r1;", 'r', 0xffffffff, 2, 0, 1},
 	{"vadd.s32.s32.s32.sat %r9, %r0, %r1;", 'r', 0x80000000, 0xffffffff, 0, 0x80000000},
 	{"vsub.u32.u32.u32.sat %r9, %r0, %r1;", 'r', 1, 2, 0, 0},
@@ -161,7 +176,8 @@ static const struct row video[] = {
 	{"vmad.s32.u32.u32 %r9, -%r0, %r1, %r2;", 'r', 3, 4, 100, 88},
 	{"vmad.s32.u32.u32 %r9, %r0, %r1, -%r2;", 'r', 3, 4, 100, 0xffffffa8},
 	{"vmad.u32.u32.u32.po %r9, %r0, %r1, %r2;", 'r', 3, 4, 100, 113},
-	{"vmad.u32.u32.u32.sat.shr15 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 0xffffffff, 0, 0}, /* -1 * -1 */
+	{"vmad.u32.u32.u32.sat.shr15 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 0xffffffff, 0,
+		0}, /* -1 * -1 */
 	{"vmad.u32.u32.u32.sat.shr7 %r9, %r0, %r1, %r2;", 'r', 1, 0xffffffff, 0, 0xffffffff},
 	{"vmad.u32.u32.u32.po.sat %r9, %r0, %r1, %r2;", 'r', 1, 0x80000000, 0, 0},
 	{"vmad.s32.s32.s32.shr7 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 128, 0, 0xffffffff},
@@ -171,14 +187,18 @@ static const struct row video[] = {
 	{"vadd2.u32.u32.u32.sat %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010002, 0, 0xffff0003},
 	{"vsub2.s32.s32.s32.sat %r9, %r0, %r1, %r2;", 'r', 0x80000001, 0x00010002, 0, 0x8000ffff},
 	{"vsub2.s32.s32.s32.add %r9, %r0, %r1, %r2;", 'r', 0x00050001, 0x00010002, 10, 13},
-	{"vadd2.u32.u32.u32 %r9.h1, %r0.h02, %r1.h13, %r2;", 'r', 0x00020001, 0x00200010, 0x11112222, 0x00032222}, /* half 0 + half 1 */
-	{"vavrg2.s32.s32.s32 %r9, %r0, %r1, %r2;", 'r', 0xfffd0003, 0x00000004, 0, 0xfffe0004}, /* -3 >> 1, (3 + 4 + 1) >> 1 */
+	{"vadd2.u32.u32.u32 %r9.h1, %r0.h02, %r1.h13, %r2;", 'r', 0x00020001, 0x00200010,
+		0x11112222, 0x00032222}, /* half 0 + half 1 */
+	{"vavrg2.s32.s32.s32 %r9, %r0, %r1, %r2;", 'r', 0xfffd0003, 0x00000004, 0,
+		0xfffe0004}, /* -3 >> 1, (3 + 4 + 1) >> 1 */
 	{"vabsdiff2.u32.s32.s32 %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010003, 0, 0x00020002},
 	{"vabsdiff2.u32.u32.u32 %r9, %r0, %r1, %r2;", 'r', 0xffff0001, 0x00010003, 0, 0xfffe0002},
 	{"vset2.s32.s32.gt %r9, %r0, %r1, %r2;", 'r', 0xffff0002, 0xfffe0003, 0, 0x00010000},
 	{"vadd4.s32.s32.s32.sat %r9, %r0, %r1, %r2;", 'r', 0x7f80ff01, 0x01ff0101, 0, 0x7f800002},
-	{"vmin4.u32.u32.u32 %r9.b20, %r0, %r1, %r2;", 'r', 0x01020304, 0x04030201, 0xaabbccdd, 0xaa02cc01},
-	{"vmax4.u32.u32.u32 %r9, %r0.b7654, %r1.b0123, %r2;", 'r', 0x01020304, 0x08070605, 0, 0x08070605},
+	{"vmin4.u32.u32.u32 %r9.b20, %r0, %r1, %r2;", 'r', 0x01020304, 0x04030201, 0xaabbccdd,
+		0xaa02cc01},
+	{"vmax4.u32.u32.u32 %r9, %r0.b7654, %r1.b0123, %r2;", 'r', 0x01020304, 0x08070605, 0,
+		0x08070605},
 	{"vavrg4.u32.u32.u32.add %r9.b0, %r0, %r1, %r2;", 'r', 3, 4, 100, 104},
 	{"vset4.u32.u32.eq.add %r9, %r0, %r1, %r2;", 'r', 0x01020304, 0x01020504, 10, 13},
 	{"vabsdiff4.u32.u32.u32.add %r9.b310, %r0, %r1, %r2;", 'r', 0x01020304, 0, 10, 18},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every family of PTX arithmetic: one row per instruction, with operands and the result worked out by hand from the PTX ISA.
+ * Every family of PTX arithmetic: one row per instruction, with operands and the result worked out
+ * by hand from the PTX ISA.
  */
 #include "ptx-rows.h"
 
@@ -60,7 +61,8 @@ static const struct row integers[] = {
 	{"max.s16 %h9, %h0, %h1;", 'h', 0xffff, 1, 0, 1},
 	{"add.cc.u32 %r8, %r0, %r1; addc.u32 %r9, %r2, 0;", 'r', 0xffffffff, 1, 41, 42},
 	{"sub.cc.u32 %r8, %r0, %r1; subc.u32 %r9, %r2, 0;", 'r', 0, 1, 43, 42},
-	{"mad.lo.cc.u32 %r8, %r0, %r1, %r0; madc.hi.u32 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 2, 10, 12},
+	{"mad.lo.cc.u32 %r8, %r0, %r1, %r0; madc.hi.u32 %r9, %r0, %r1, %r2;", 'r', 0xffffffff, 2,
+		10, 12},
 	{"add.cc.u64 %d8, %d0, %d1; addc.u64 %d9, %d2, 0;", 'd', ~0ull, 1, 41, 42},
 };
 
@@ -184,7 +186,8 @@ static const struct row doubles[] = {
 	{"add.rn.f64 %g9, %g0, %g1;", 'g', DONE, 0x3ca0000000000000ull, 0, DONE},
 	{"sub.rn.f64 %g9, %g0, %g1;", 'g', DTHREE, DTWO, 0, DONE},
 	{"mul.f64 %g9, %g0, %g1;", 'g', DTHREE, DTWO, 0, 0x4018000000000000ull},
-	{"fma.rn.f64 %g9, %g0, %g1, %g2;", 'g', DONE + 1, DONE + 1, 0xbff0000000000000ull, 0x3cc0000000000000ull},
+	{"fma.rn.f64 %g9, %g0, %g1, %g2;", 'g', DONE + 1, DONE + 1, 0xbff0000000000000ull,
+		0x3cc0000000000000ull},
 	{"fma.rz.f64 %g9, %g0, %g1, %g2;", 'g', DONE, DONE, 0x3c90000000000000ull, DONE},
 	{"div.rn.f64 %g9, %g0, %g1;", 'g', DONE, DTHREE, 0, 0x3fd5555555555555ull},
 	{"div.rp.f64 %g9, %g0, %g1;", 'g', DONE, DTHREE, 0, 0x3fd5555555555556ull},
@@ -264,7 +267,8 @@ static const struct row conversions[] = {
 	{"cvt.rn.f16x2.f32 %r9, %f0, %f1;", 'r', ONE, TWO, 0, 0x3c004000},
 	{"add.f16 %h9, %h0, %h1;", 'h', 0x3c00, 0x4000, 0, 0x4200},
 	{"mul.f16x2 %r9, %r0, %r1;", 'r', 0x3c004000, 0x40004000, 0, 0x40004400},
-	/* (1+x)(1+3x) - 1 with x = 2^-10: 4x + 3x^2, 3/4 of a last bit above 4x; unfused it is lost */
+	/* (1+x)(1+3x) - 1 with x = 2^-10: 4x + 3x^2, 3/4 of a last bit above 4x; unfused it is lost
+	 */
 	{"fma.rn.f16 %h9, %h0, %h1, %h2;", 'h', 0x3c01, 0x3c03, 0xbc00, 0x1c01},
 	{"sub.bf16 %h9, %h0, %h1;", 'h', 0x4040, 0x3f80, 0, 0x4000},
 	{"max.f16 %h9, %h0, %h1;", 'h', 0x7e00, 0x3c00, 0, 0x3c00},
@@ -292,7 +296,8 @@ static const struct row choices[] = {
 	{"setp.eq.u32 %p8, 1, 1; setp.gt.xor.s32 %p9, %r0, %r1, %p8;", 'p', 0, 1, 0, 1},
 	{"setp.lt.s32 %p8|%p9, %r0, %r1;", 'p', 5, 1, 0, 1},
 	{"setp.lt.s32 %p8, %r0, %r1; not.pred %p9, %p8;", 'p', 1, 5, 0, 0},
-	{"setp.lt.s32 %p7, %r0, %r1; setp.gt.s32 %p8, %r0, %r1; or.pred %p9, %p7, %p8;", 'p', 1, 5, 0, 1},
+	{"setp.lt.s32 %p7, %r0, %r1; setp.gt.s32 %p8, %r0, %r1; or.pred %p9, %p7, %p8;", 'p', 1, 5,
+		0, 1},
 	{"set.lt.u32.s32 %r9, %r0, %r1;", 'r', 1, 5, 0, 0xffffffff},
 	{"set.lt.f32.s32 %f9, %r0, %r1;", 'f', 1, 5, 0, ONE},
 	{"set.eq.s32.f64 %r9, %g0, %g1;", 'r', DONE, DTWO, 0, 0},
@@ -301,18 +306,25 @@ static const struct row choices[] = {
 	{"setp.lt.s32 %p8, %r0, %r1; selp.u16 %h9, 1, 0, %p8;", 'h', 1, 5, 0, 1},
 	{"slct.s32.s32 %r9, %r0, %r1, %r2;", 'r', 1, 5, 0xffffffff, 5},
 	{"slct.u64.f32 %d9, %d0, %d1, %f2;", 'd', 1, 5, 0x80000000, 1},
-	{"setp.eq.u32 %p8, %r0, 5; mov.u32 %r9, 1; @%p8 mov.u32 %r9, 2; @!%p8 add.u32 %r9, %r9, 10;", 'r', 5, 0, 0, 2},
-	{"setp.eq.u32 %p8, %r0, 5; mov.u32 %r9, 1; @%p8 mov.u32 %r9, 2; @!%p8 add.u32 %r9, %r9, 10;", 'r', 6, 0, 0, 11},
+	{"setp.eq.u32 %p8, %r0, 5; mov.u32 %r9, 1; @%p8 mov.u32 %r9, 2; @!%p8 add.u32 %r9, %r9, 10;",
+		'r', 5, 0, 0, 2},
+	{"setp.eq.u32 %p8, %r0, 5; mov.u32 %r9, 1; @%p8 mov.u32 %r9, 2; @!%p8 add.u32 %r9, %r9, 10;",
+		'r', 6, 0, 0, 11},
 	{"cvta.shared.u64 %d8, s; isspacep.shared %p9, %d8;", 'p', 0, 0, 0, 1},
 	{"cvta.shared.u64 %d8, s; isspacep.global %p9, %d8;", 'p', 0, 0, 0, 0},
-	{"cvta.shared.u64 %d8, s; st.u32 [%d8+4], %r0; ld.shared.u32 %r9, [s+4];", 'r', 77, 0, 0, 77},
+	{"cvta.shared.u64 %d8, s; st.u32 [%d8+4], %r0; ld.shared.u32 %r9, [s+4];", 'r', 77, 0, 0,
+		77},
 	{"cvta.local.u64 %d8, l; st.local.u64 [l+8], %d0; ld.u64 %d9, [%d8+8];", 'd', 77, 0, 0, 77},
-	{"mov.u32 %r8, s; st.shared.u8 [%r8+1], 255; ld.shared.s8 %r9, [s+1];", 'r', 0, 0, 0, 0xffffffff},
+	{"mov.u32 %r8, s; st.shared.u8 [%r8+1], 255; ld.shared.s8 %r9, [s+1];", 'r', 0, 0, 0,
+		0xffffffff},
 	{"st.shared.v2.u32 [s], {%r0, %r1}; ld.shared.u64 %d9, [s];", 'd', 1, 2, 0, 0x200000001ull},
-	{"st.shared.u64 [s+8], %d0; ld.shared.v4.u16 {%h6, %h7, %h8, %h9}, [s+8];", 'h', 0x4444333322221111ull, 0, 0, 0x4444},
+	{"st.shared.u64 [s+8], %d0; ld.shared.v4.u16 {%h6, %h7, %h8, %h9}, [s+8];", 'h',
+		0x4444333322221111ull, 0, 0, 0x4444},
 	{"st.shared.u16 [s], %h0; ld.shared.s16 %r9, [s];", 'r', 0x8001, 0, 0, 0xffff8001},
-	{"st.shared.u32 [s], %r0; ld.shared.s32 %d9, [s];", 'd', 0x80000001, 0, 0, 0xffffffff80000001ull},
-	{"st.shared.u32 [s], %r0; ld.volatile.shared.u32 %d9, [s];", 'd', 0x80000001, 0, 0, 0x80000001ull},
+	{"st.shared.u32 [s], %r0; ld.shared.s32 %d9, [s];", 'd', 0x80000001, 0, 0,
+		0xffffffff80000001ull},
+	{"st.shared.u32 [s], %r0; ld.volatile.shared.u32 %d9, [s];", 'd', 0x80000001, 0, 0,
+		0x80000001ull},
 	{"ld.param.u8 %r9, [i+7];", 'r', 0, 0, 0, 0},
 };
 

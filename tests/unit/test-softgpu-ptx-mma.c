@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The matrix instructions. Fragments are laid out here once more, from the formulas of the PTX ISA, and products compared with plain
- * triple loops over small whole numbers, which every type holds exactly; then sums worked out by hand that show how a tensor core cuts off,
- * rounds, overflows. wmma goes through memory alone, so that its layout does not matter.
+ * The matrix instructions. Fragments are laid out here once more, from the formulas of the PTX ISA,
+ * and products compared with plain triple loops over small whole numbers, which every type holds
+ * exactly; then sums worked out by hand that show how a tensor core cuts off, rounds, overflows.
+ * wmma goes through memory alone, so that its layout does not matter.
  */
 #include "ptx-test.h"
 #include "softgpu/watch/ptx-access.h"
 
 #include <math.h>
 
-/* --- numbers ----------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 static uint16_t half_of(double v) /* exact ones */
 {
 	int e;
@@ -26,7 +27,9 @@ static uint16_t half_of(double v) /* exact ones */
 static double half_value(uint16_t h)
 {
 	int e = h >> 10 & 31, f = h & 1023;
-	double v = e == 31 ? (f ? (double)NAN : (double)INFINITY) : e ? ldexp(1024 + f, e - 25) : ldexp(f, -24);
+	double v = e == 31 ? (f ? (double)NAN : (double)INFINITY)
+		   : e	   ? ldexp(1024 + f, e - 25)
+			   : ldexp(f, -24);
 
 	return h & 0x8000 ? -v : v;
 }
@@ -70,9 +73,13 @@ static uint64_t encode(const char *type, int v)
 	if (!strcmp(type, "f64"))
 		return double_of(v);
 	if (!strcmp(type, "e4m3"))
-		return v ? (v < 0 ? 0x80u : 0) | (unsigned)(e + 7) << 3 | (unsigned)((a << 3 >> e) & 7) : 0;
+		return v ? (v < 0 ? 0x80u : 0) | (unsigned)(e + 7) << 3 |
+				       (unsigned)((a << 3 >> e) & 7)
+			 : 0;
 	if (!strcmp(type, "e5m2"))
-		return v ? (v < 0 ? 0x80u : 0) | (unsigned)(e + 15) << 2 | (unsigned)((a << 2 >> e) & 3) : 0;
+		return v ? (v < 0 ? 0x80u : 0) | (unsigned)(e + 15) << 2 |
+				       (unsigned)((a << 2 >> e) & 3)
+			 : 0;
 	if (!strcmp(type, "f32") || !strcmp(type, "tf32"))
 		return single_of(v);
 	if (!strcmp(type, "s4") || !strcmp(type, "u4"))
@@ -86,10 +93,16 @@ static uint64_t encode(const char *type, int v)
 
 static unsigned bits_of(const char *type)
 {
-	return !strcmp(type, "b1") ? 1 : type[0] == 'e' ? 8 : type[1] == '4' ? 4 : !strcmp(type + 1, "8") ? 8 : strstr(type, "f16") ? 16 : !strcmp(type, "f64") ? 64 : 32;
+	return !strcmp(type, "b1")	? 1
+	       : type[0] == 'e'		? 8
+	       : type[1] == '4'		? 4
+	       : !strcmp(type + 1, "8") ? 8
+	       : strstr(type, "f16")	? 16
+	       : !strcmp(type, "f64")	? 64
+					: 32;
 }
 
-/* --- forms ------------------------------------------------------------------------------------------- */
+/* --- forms --- */
 struct form {
 	unsigned m, n, k;
 	const char *d, *a, *b, *c, *before, *after;
@@ -124,10 +137,13 @@ static const struct form forms[] = {
 	{16, 8, 256, "s32", "b1", "b1", "s32", "", ".xor.popc"},
 };
 
-/* Element number e of lane l, in the order of its registers: "PTX ISA 9.0", 9.7.14.5.2 to 9.7.14.5.13. */
-static void where(const struct form *f, char matrix, unsigned l, unsigned e, unsigned *row, unsigned *col)
+/* Element number e of lane l, in the order of its registers: "PTX ISA 9.0", 9.7.14.5.2
+ * to 9.7.14.5.13. */
+static void where(
+	const struct form *f, char matrix, unsigned l, unsigned e, unsigned *row, unsigned *col)
 {
-	unsigned per = bits_of(f->a) == 64 ? 1 : 32 / bits_of(f->a), group = l >> 2, in = l % 4, tall = f->m == 16;
+	unsigned per = bits_of(f->a) == 64 ? 1 : 32 / bits_of(f->a), group = l >> 2, in = l % 4,
+		 tall = f->m == 16;
 
 	if (matrix == 'a') {
 		*row = tall && e / per % 2 ? group + 8 : group;
@@ -158,7 +174,7 @@ static unsigned registers(const struct form *f, char matrix)
 	return bits == 64 ? elements(f, matrix) : elements(f, matrix) * bits / 32;
 }
 
-/* --- running ----------------------------------------------------------------------------------------- */
+/* --- running --- */
 /* Registers of a lane: a at 0, b at 8, c at 16; d goes to 24. All as 64-bit words. */
 #define WORDS 32
 static void vector(char *text, size_t size, unsigned first, unsigned n, bool wide)
@@ -167,23 +183,28 @@ static void vector(char *text, size_t size, unsigned first, unsigned n, bool wid
 
 	at += (size_t)snprintf(text + at, size - at, " {");
 	for (unsigned k = 0; k < n; k++)
-		at += (size_t)snprintf(text + at, size - at, "%s%%%c%u", k ? "," : "", wide ? 'd' : 'r', first + k);
+		at += (size_t)snprintf(text + at, size - at, "%s%%%c%u", k ? "," : "",
+			wide ? 'd' : 'r', first + k);
 	snprintf(text + at, size - at, "}");
 }
 
-static void run_mma(const char *insn, const unsigned regs[4], const bool wide[4], uint64_t words[32][WORDS])
+static void run_mma(
+	const char *insn, const unsigned regs[4], const bool wide[4], uint64_t words[32][WORDS])
 {
 	static const unsigned first[4] = {24, 0, 8, 16};
 	char text[8192];
 	struct ptx_module *m;
 	uint64_t *p = device(32 * WORDS * 8);
 	size_t at = (size_t)snprintf(text, sizeof(text),
-		PTX_HEAD ".visible .entry k(.param .u64 p) { .reg .b32 %%r<33>; .reg .b64 %%d<36>;\n"
-			 "ld.param.u64 %%d32, [p]; mov.u32 %%r32, %%tid.x; mul.wide.u32 %%d33, %%r32, 256; add.u64 %%d32, %%d32, %%d33;\n");
+		PTX_HEAD
+		".visible .entry k(.param .u64 p) { .reg .b32 %%r<33>; .reg .b64 %%d<36>;\n"
+		"ld.param.u64 %%d32, [p]; mov.u32 %%r32, %%tid.x; mul.wide.u32 %%d33, %%r32, 256; add.u64 %%d32, %%d32, %%d33;\n");
 
 	for (unsigned o = 1; o < 4; o++)
 		for (unsigned k = first[o]; k < first[o] + regs[o]; k++)
-			at += (size_t)snprintf(text + at, sizeof(text) - at, "ld.global.b%u %%%c%u, [%%d32+%u];\n", wide[o] ? 64 : 32, wide[o] ? 'd' : 'r', k, k * 8);
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+				"ld.global.b%u %%%c%u, [%%d32+%u];\n", wide[o] ? 64 : 32,
+				wide[o] ? 'd' : 'r', k, k * 8);
 	at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", insn);
 	for (unsigned o = 0; o < 4; o++) {
 		vector(text, sizeof(text), first[o], regs[o], wide[o]);
@@ -191,7 +212,9 @@ static void run_mma(const char *insn, const unsigned regs[4], const bool wide[4]
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", o < 3 ? "," : ";\n");
 	}
 	for (unsigned k = first[0]; k < first[0] + regs[0]; k++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "st.global.b%u [%%d32+%u], %%%c%u;\n", wide[0] ? 64 : 32, k * 8, wide[0] ? 'd' : 'r', k);
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+			"st.global.b%u [%%d32+%u], %%%c%u;\n", wide[0] ? 64 : 32, k * 8,
+			wide[0] ? 'd' : 'r', k);
 	snprintf(text + at, sizeof(text) - at, "ret; }\n");
 	memcpy(p, words, 32 * WORDS * 8);
 	m = load(text);
@@ -209,7 +232,8 @@ static int small(unsigned seed, unsigned row, unsigned col, const char *type)
 	return type[0] == 'u' ? (int)(x % 9) : (int)(x % 9) - 4;
 }
 
-static void pack(const struct form *f, char matrix, unsigned base, unsigned seed, uint64_t words[32][WORDS])
+static void pack(
+	const struct form *f, char matrix, unsigned base, unsigned seed, uint64_t words[32][WORDS])
 {
 	const char *type = type_of(f, matrix);
 	unsigned bits = bits_of(type), per = bits == 64 ? 1 : 32 / bits, row, col;
@@ -217,7 +241,8 @@ static void pack(const struct form *f, char matrix, unsigned base, unsigned seed
 	for (unsigned l = 0; l < 32; l++)
 		for (unsigned e = 0; e < elements(f, matrix); e++) {
 			where(f, matrix, l, e, &row, &col);
-			words[l][base + e / per] |= encode(type, small(seed, row, col, type)) << (e % per * bits);
+			words[l][base + e / per] |= encode(type, small(seed, row, col, type))
+						    << (e % per * bits);
 		}
 }
 
@@ -250,7 +275,8 @@ static void test_whole_numbers(void **state)
 		pack(f, 'a', 0, 1, words);
 		pack(f, 'b', 8, 2, words);
 		pack(f, 'c', 16, 3, words);
-		snprintf(insn, sizeof(insn), "mma.sync.aligned.m%un%uk%u.row.col%s.%s.%s.%s.%s%s", f->m, f->n, f->k, f->before, f->d, f->a, f->b, f->c, f->after);
+		snprintf(insn, sizeof(insn), "mma.sync.aligned.m%un%uk%u.row.col%s.%s.%s.%s.%s%s",
+			f->m, f->n, f->k, f->before, f->d, f->a, f->b, f->c, f->after);
 		run_mma(insn, regs, wide, words);
 		for (unsigned l = 0; l < 32; l++)
 			for (unsigned e = 0; e < elements(f, 'd'); e++) {
@@ -260,12 +286,15 @@ static void test_whole_numbers(void **state)
 				if (bits < 64)
 					got &= (1ull << bits) - 1;
 				if (got != want)
-					fail_msg("%s: d[%u][%u] is %#llx, not %#llx", insn, row, col, (unsigned long long)got, (unsigned long long)want);
+					fail_msg("%s: d[%u][%u] is %#llx, not %#llx", insn, row,
+						col, (unsigned long long)got,
+						(unsigned long long)want);
 			}
 	}
 }
 
-/* Volta's: four products of 8 by 8 by 4, all four pairs of layouts, both accumulators. "PTX ISA 9.0", 9.7.14.5.1. */
+/* Volta's: four products of 8 by 8 by 4, all four pairs of layouts, both accumulators. "PTX
+ * ISA 9.0", 9.7.14.5.1. */
 static void test_volta(void **state)
 {
 	static const char *const layouts[] = {"row.row", "row.col", "col.row", "col.col"};
@@ -273,60 +302,76 @@ static void test_volta(void **state)
 
 	(void)state;
 	for (unsigned v = 0; v < 12; v++) {
-		bool acol = layouts[v % 4][0] == 'c', bcol = layouts[v % 4][4] == 'c', dwide = v / 4 > 0, cwide = v / 4 > 1;
+		bool acol = layouts[v % 4][0] == 'c', bcol = layouts[v % 4][4] == 'c',
+		     dwide = v / 4 > 0, cwide = v / 4 > 1;
 		unsigned regs[4] = {dwide ? 8 : 4, 2, 2, cwide ? 8 : 4};
 		char insn[120];
 		memset(words, 0, sizeof(words));
 		for (unsigned l = 0; l < 32; l++) {
 			unsigned q = l % 16 / 4, high = l < 16 ? 0 : 4, t = l % 4;
 			for (unsigned i = 0; i < 4; i++) {
-				int x = acol ? small(q, high + i, t, "f16") : small(q, high + t, i, "f16");
-				int y = bcol ? small(q + 5, i, high + t, "f16") : small(q + 5, t, high + i, "f16");
+				int x = acol ? small(q, high + i, t, "f16")
+					     : small(q, high + t, i, "f16");
+				int y = bcol ? small(q + 5, i, high + t, "f16")
+					     : small(q + 5, t, high + i, "f16");
 				words[l][i / 2] |= (uint64_t)half_of(x) << (i % 2 * 16);
 				words[l][8 + i / 2] |= (uint64_t)half_of(y) << (i % 2 * 16);
 			}
 			for (unsigned i = 0; i < 8; i++) {
-				unsigned row = high + (cwide ? (l & 1) + (i & 2) : t), col = cwide ? (i & 4) + (l & 2) + (i & 1) : i;
+				unsigned row = high + (cwide ? (l & 1) + (i & 2) : t),
+					 col = cwide ? (i & 4) + (l & 2) + (i & 1) : i;
 				int z = small(q + 9, row, col, "f16");
 				if (cwide)
 					words[l][16 + i] = single_of(z);
 				else
-					words[l][16 + i / 2] |= (uint64_t)half_of(z) << (i % 2 * 16);
+					words[l][16 + i / 2] |= (uint64_t)half_of(z)
+								<< (i % 2 * 16);
 			}
 		}
-		snprintf(insn, sizeof(insn), "mma.sync.aligned.m8n8k4.%s.%s.f16.f16.%s", layouts[v % 4], dwide ? "f32" : "f16", cwide ? "f32" : "f16");
+		snprintf(insn, sizeof(insn), "mma.sync.aligned.m8n8k4.%s.%s.f16.f16.%s",
+			layouts[v % 4], dwide ? "f32" : "f16", cwide ? "f32" : "f16");
 		run_mma(insn, regs, (const bool[4]){false}, words);
 		for (unsigned l = 0; l < 32; l++)
 			for (unsigned i = 0; i < 8; i++) {
 				unsigned q = l % 16 / 4, high = l < 16 ? 0 : 4;
-				unsigned row = high + (dwide ? (l & 1) + (i & 2) : l % 4), col = dwide ? (i & 4) + (l & 2) + (i & 1) : i;
+				unsigned row = high + (dwide ? (l & 1) + (i & 2) : l % 4),
+					 col = dwide ? (i & 4) + (l & 2) + (i & 1) : i;
 				int sum = small(q + 9, row, col, "f16");
-				double got = dwide ? single_value((uint32_t)words[l][24 + i]) : half_value((uint16_t)(words[l][24 + i / 2] >> (i % 2 * 16)));
+				double got = dwide ? single_value((uint32_t)words[l][24 + i])
+						   : half_value((uint16_t)(words[l][24 + i / 2] >>
+									   (i % 2 * 16)));
 				for (unsigned k = 0; k < 4; k++)
-					sum += small(q, row, k, "f16") * small(q + 5, k, col, "f16");
+					sum += small(q, row, k, "f16") *
+					       small(q + 5, k, col, "f16");
 				if (got != sum)
-					fail_msg("%s: product %u, d[%u][%u] is %g, not %d", insn, q, row, col, got, sum);
+					fail_msg("%s: product %u, d[%u][%u] is %g, not %d", insn, q,
+						row, col, got, sum);
 			}
 	}
 }
 
-/* --- how a tensor core adds ---------------------------------------------------------------------------- */
+/* --- how a tensor core adds --- */
 struct sum {
 	const char *what;
 	double a[3], b[3], c; /* products at k = 0, 1 and 8 */
 	uint32_t want;
 	bool f16; /* the accumulator */
 };
-/* An H200 keeps 25 binary places below the largest exponent, for 16 products and the accumulator at once. */
+/* An H200 keeps 25 binary places below the largest exponent, for 16 products and the accumulator at
+ * once. */
 static const struct sum sums[] = {
-	{"the last place kept", {1, 0x1p-13, 0}, {1, 0x1p-12, 0}, -1, 0x33000000 /* 2^-25 */, false},
+	{"the last place kept", {1, 0x1p-13, 0}, {1, 0x1p-12, 0}, -1, 0x33000000 /* 2^-25 */,
+		false},
 	{"below it", {1, 0x1p-14, 0}, {1, 0x1p-12, 0}, -1, 0, false},
-	{"two below it are not added first", {1, 0x1p-14, 0x1p-14}, {1, 0x1p-12, 0x1p-12}, -1, 0, false},
+	{"two below it are not added first", {1, 0x1p-14, 0x1p-14}, {1, 0x1p-12, 0x1p-12}, -1, 0,
+		false},
 	{"the sum is cut off", {0x1p-12, 0x1p-13, 0}, {0x1p-12, 0x1p-12, 0}, 1, 0x3f800000, false},
-	{"towards zero also below it", {-0x1p-12, -0x1p-13, 0}, {0x1p-12, 0x1p-12, 0}, -1, 0xbf800000, false},
+	{"towards zero also below it", {-0x1p-12, -0x1p-13, 0}, {0x1p-12, 0x1p-12, 0}, -1,
+		0xbf800000, false},
 	{"one block of 16", {0x1p-12, 0, 0x1p-12}, {0x1p-12, 0, 0x1p-12}, 1, 0x3f800001, false},
 	{"an accumulator far below", {1, -1, 0}, {1, 1, 0}, 0x1p-26, 0, false},
-	{"a large accumulator", {1, 1, 0}, {1, 1, 0}, 0x1p25, 0x4c000000, false}, /* 2^25 + 2 is cut to 2^25 */
+	{"a large accumulator", {1, 1, 0}, {1, 1, 0}, 0x1p25, 0x4c000000,
+		false}, /* 2^25 + 2 is cut to 2^25 */
 	{"subnormal halves", {0x1p-24, 0, 0}, {0x1p-24, 0, 0}, 0, 0x27800000, false},
 	{"infinity", {INFINITY, 0, 0}, {1, 0, 0}, 1, 0x7f800000, false},
 	{"minus infinity", {INFINITY, 0, 0}, {-1, 0, 0}, 1, 0xff800000, false},
@@ -353,14 +398,16 @@ static void test_sums(void **state)
 		const struct sum *s = &sums[k];
 		unsigned regs[4] = {s->f16 ? 2 : 4, 4, 2, s->f16 ? 2 : 4};
 		memset(words, 0, sizeof(words));
-		/* row 0 of a and column 0 of b: lane 0 has k = 0, 1 in its first register and 8, 9 in its third (second) */
+		/* row 0 of a and column 0 of b: lane 0 has k = 0, 1 in its first register and 8, 9
+		 * in its third (second) */
 		words[0][0] = any_half(s->a[0]) | (uint64_t)any_half(s->a[1]) << 16;
 		words[0][2] = any_half(s->a[2]);
 		words[0][8] = any_half(s->b[0]) | (uint64_t)any_half(s->b[1]) << 16;
 		words[0][9] = any_half(s->b[2]);
 		words[0][16] = s->f16 ? any_half(s->c) : single_of(s->c);
-		run_mma(s->f16 ? "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16" : "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", regs,
-			(const bool[4]){false}, words);
+		run_mma(s->f16 ? "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16"
+			       : "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+			regs, (const bool[4]){false}, words);
 		if (s->f16)
 			words[0][24] &= 0xffff;
 		if ((uint32_t)words[0][24] != s->want)
@@ -377,29 +424,34 @@ static void test_ranges(void **state)
 	memset(words, 0, sizeof(words));
 	words[0][0] = 0x7f00; /* 2^127 */
 	words[0][8] = 0x4000; /* 2 */
-	run_mma("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", (const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
+	run_mma("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+		(const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
 	assert_int_equal((uint32_t)words[0][24], 0x7f800000);
 	words[0][0] = 0x7f007f00;
 	words[0][8] = 0xc0004000; /* 2^128 - 2^128 */
-	run_mma("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", (const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
+	run_mma("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+		(const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
 	assert_int_equal((uint32_t)words[0][24], 0);
 	memset(words, 0, sizeof(words));
 	words[0][0] = 0x3f801fff; /* 1 and bits that tf32 has not */
 	words[0][8] = 0x3fffffff; /* 1.9990234375 and more */
-	run_mma("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", (const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
+	run_mma("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+		(const unsigned[4]){4, 4, 2, 4}, (const bool[4]){false}, words);
 	assert_int_equal((uint32_t)words[0][24], 0x3fffe000);
 	memset(words, 0, sizeof(words));
 	words[0][0] = 2;
 	words[0][8] = 3;
 	words[0][16] = 0x7ffffffe;
-	run_mma("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", (const unsigned[4]){4, 2, 1, 4}, (const bool[4]){false}, words);
+	run_mma("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", (const unsigned[4]){4, 2, 1, 4},
+		(const bool[4]){false}, words);
 	assert_int_equal((uint32_t)words[0][24], 0x80000004);
-	run_mma("mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32", (const unsigned[4]){4, 2, 1, 4}, (const bool[4]){false}, words);
+	run_mma("mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.s8.s32",
+		(const unsigned[4]){4, 2, 1, 4}, (const bool[4]){false}, words);
 	assert_int_equal((uint32_t)words[0][24], 0x7fffffff);
 }
 
-/* What an H200 does not have in hardware. 8-bit products: k = 0, 1, 4, 5, ... at once, then k = 2, 3, 6, 7, ..., then c by an addition that
- * rounds. m8n8k4: products one after the other in f32. */
+/* What an H200 does not have in hardware. 8-bit products: k = 0, 1, 4, 5, ... at once, then k = 2,
+ * 3, 6, 7, ..., then c by an addition that rounds. m8n8k4: products one after the other in f32. */
 static void test_emulated(void **state)
 {
 	static uint64_t words[32][WORDS];
@@ -410,14 +462,16 @@ static void test_emulated(void **state)
 	memset(words, 0, sizeof(words));
 	words[0][0] = 0x38; /* k = 0: 1 * 1 */
 	words[0][8] = 0x38;
-	words[0][16] = 0x33c00000; /* c = 1.5 * 2^-24: 1 + c is nearer to 1 + 2^-23; a tensor core would cut it off */
+	words[0][16] = 0x33c00000; /* c = 1.5 * 2^-24: 1 + c is nearer to 1 + 2^-23; a tensor core
+				      would cut it off */
 	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
 	assert_int_equal((uint32_t)words[0][24], 0x3f800001);
 	memset(words, 0, sizeof(words));
 	words[0][0] = 0x01780078; /* 256 at k = 0 and 2 */
 	words[0][8] = 0x01f80078; /* 256 and -256; at k = 3 2^-9 * 2^-9 */
 	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
-	assert_int_equal((uint32_t)words[0][24], 0); /* 2^-18 is 34 places below 2^16, in the block of k = 2 and 3 */
+	assert_int_equal((uint32_t)words[0][24],
+		0);		  /* 2^-18 is 34 places below 2^16, in the block of k = 2 and 3 */
 	words[0][0] = 0x00780178; /* the same at k = 1: gone in the first block, too */
 	words[0][8] = 0x00f80178;
 	run_mma("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", regs, narrow, words);
@@ -451,23 +505,36 @@ static void test_f64_order(void **state)
 		words[t][0] = double_of(t == 0 ? 0x1p60 : t == 1 ? 1 : -0x1p60);
 		words[t][8] = double_of(1);
 	}
-	run_mma("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", (const unsigned[4]){2, 1, 1, 2}, (const bool[4]){true, true, true, true}, words);
+	run_mma("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", (const unsigned[4]){2, 1, 1, 2},
+		(const bool[4]){true, true, true, true}, words);
 	assert_true(words[0][24] == 0);
-	run_mma("mma.sync.aligned.m8n8k4.row.col.rp.f64.f64.f64.f64", (const unsigned[4]){2, 1, 1, 2}, (const bool[4]){true, true, true, true}, words);
+	run_mma("mma.sync.aligned.m8n8k4.row.col.rp.f64.f64.f64.f64",
+		(const unsigned[4]){2, 1, 1, 2}, (const bool[4]){true, true, true, true}, words);
 	assert_true(words[0][24] == double_of(256)); /* 2^60 + 1 goes up to 2^60 + 256 */
 }
 
-/* --- wmma -------------------------------------------------------------------------------------------- */
+/* --- wmma --- */
 struct wform {
 	unsigned m, n, k;
 	const char *ab, *cd;
 	unsigned a, b, c; /* registers */
 };
 static const struct wform wforms[] = {
-	{16, 16, 16, "f16", "f16", 8, 8, 4}, {16, 16, 16, "f16", "f32", 8, 8, 8}, {8, 32, 16, "f16", "f32", 8, 8, 8}, {32, 8, 16, "f16", "f16", 8, 8, 4},
-	{16, 16, 16, "bf16", "f32", 4, 4, 8}, {8, 32, 16, "bf16", "f32", 2, 8, 8}, {32, 8, 16, "bf16", "f32", 8, 2, 8}, {16, 16, 8, "tf32", "f32", 4, 4, 8},
-	{8, 8, 4, "f64", "f64", 1, 1, 2}, {16, 16, 16, "s8", "s32", 2, 2, 8}, {8, 32, 16, "u8", "s32", 1, 4, 8}, {32, 8, 16, "s8", "s32", 4, 1, 8},
-	{8, 8, 32, "s4", "s32", 1, 1, 2}, {8, 8, 32, "u4", "s32", 1, 1, 2}, {8, 8, 128, "b1", "s32", 1, 1, 2},
+	{16, 16, 16, "f16", "f16", 8, 8, 4},
+	{16, 16, 16, "f16", "f32", 8, 8, 8},
+	{8, 32, 16, "f16", "f32", 8, 8, 8},
+	{32, 8, 16, "f16", "f16", 8, 8, 4},
+	{16, 16, 16, "bf16", "f32", 4, 4, 8},
+	{8, 32, 16, "bf16", "f32", 2, 8, 8},
+	{32, 8, 16, "bf16", "f32", 8, 2, 8},
+	{16, 16, 8, "tf32", "f32", 4, 4, 8},
+	{8, 8, 4, "f64", "f64", 1, 1, 2},
+	{16, 16, 16, "s8", "s32", 2, 2, 8},
+	{8, 32, 16, "u8", "s32", 1, 4, 8},
+	{32, 8, 16, "s8", "s32", 4, 1, 8},
+	{8, 8, 32, "s4", "s32", 1, 1, 2},
+	{8, 8, 32, "u4", "s32", 1, 1, 2},
+	{8, 8, 128, "b1", "s32", 1, 1, 2},
 };
 
 static void put(uint8_t *p, const char *type, uint64_t at, uint64_t v)
@@ -488,48 +555,60 @@ static uint64_t get(const uint8_t *p, const char *type, uint64_t at)
 	return v;
 }
 
-/* a and b lie at 0 and 4096 with rows (columns) 4 elements apart more than needed, c at 8192, d goes to 12288. */
+/* a and b lie at 0 and 4096 with rows (columns) 4 elements apart more than needed, c at 8192, d
+ * goes to 12288. */
 static void run_wmma(const struct wform *f, bool acol, bool bcol, bool ccol)
 {
 	bool sub = bits_of(f->ab) < 8, wide = !strcmp(f->ab, "f64");
-	unsigned pad = sub ? 128 : 16, lda = (acol ? f->m : f->k) + pad, ldb = (bcol ? f->k : f->n) + pad, ldc = ccol ? f->m : f->n;
-	const char *al = acol ? "col" : "row", *bl = bcol ? "col" : "row", *cl = ccol ? "col" : "row";
-	char text[4096] = PTX_HEAD ".visible .entry k(.param .u64 p) { .reg .b32 %r<33>; .reg .b64 %d<36>; ld.param.u64 %d32, [p];\n", line[600];
+	unsigned pad = sub ? 128 : 16, lda = (acol ? f->m : f->k) + pad,
+		 ldb = (bcol ? f->k : f->n) + pad, ldc = ccol ? f->m : f->n;
+	const char *al = acol ? "col" : "row", *bl = bcol ? "col" : "row",
+		   *cl = ccol ? "col" : "row";
+	char text[4096] = PTX_HEAD
+		".visible .entry k(.param .u64 p) { .reg .b32 %r<33>; .reg .b64 %d<36>; ld.param.u64 %d32, [p];\n",
+	     line[600];
 	char shape[32], types[64];
 	struct ptx_module *m;
 	uint8_t *p = device(16384);
 
 	for (unsigned r = 0; r < f->m; r++)
 		for (unsigned k = 0; k < f->k; k++)
-			put(p, f->ab, acol ? k * lda + r : r * lda + k, encode(f->ab, small(1, r, k, f->ab)));
+			put(p, f->ab, acol ? k * lda + r : r * lda + k,
+				encode(f->ab, small(1, r, k, f->ab)));
 	for (unsigned k = 0; k < f->k; k++)
 		for (unsigned c = 0; c < f->n; c++)
-			put(p + 4096, f->ab, bcol ? c * ldb + k : k * ldb + c, encode(f->ab, small(2, k, c, f->ab)));
+			put(p + 4096, f->ab, bcol ? c * ldb + k : k * ldb + c,
+				encode(f->ab, small(2, k, c, f->ab)));
 	for (unsigned r = 0; r < f->m; r++)
 		for (unsigned c = 0; c < f->n; c++)
-			put(p + 8192, f->cd, ccol ? c * ldc + r : r * ldc + c, encode(f->cd, small(3, r, c, f->cd)));
+			put(p + 8192, f->cd, ccol ? c * ldc + r : r * ldc + c,
+				encode(f->cd, small(3, r, c, f->cd)));
 	snprintf(shape, sizeof(shape), "m%un%uk%u", f->m, f->n, f->k);
 	snprintf(line, sizeof(line), "wmma.load.a.sync.aligned.%s.%s.global.%s", al, shape, f->ab);
 	strcat(text, line);
 	vector(text, sizeof(text), 0, f->a, wide);
-	snprintf(line, sizeof(line), ", [%%d32], %u;\nwmma.load.b.sync.aligned.%s.%s.%s", lda, bl, shape, f->ab);
+	snprintf(line, sizeof(line), ", [%%d32], %u;\nwmma.load.b.sync.aligned.%s.%s.%s", lda, bl,
+		shape, f->ab);
 	strcat(text, line);
 	vector(text, sizeof(text), 8, f->b, wide);
-	snprintf(line, sizeof(line), ", [%%d32+4096], %u;\nwmma.load.c.sync.aligned.%s.%s.%s", ldb, cl, shape, f->cd);
+	snprintf(line, sizeof(line), ", [%%d32+4096], %u;\nwmma.load.c.sync.aligned.%s.%s.%s", ldb,
+		cl, shape, f->cd);
 	strcat(text, line);
 	vector(text, sizeof(text), 16, f->c, wide);
 	if (!strcmp(f->ab, "f16"))
 		snprintf(types, sizeof(types), "%s.%s", f->cd, f->cd);
 	else
 		snprintf(types, sizeof(types), "%s.%s.%s.%s", f->cd, f->ab, f->ab, f->cd);
-	snprintf(line, sizeof(line), ", [%%d32+8192];\nwmma.mma%s.sync.aligned.%s.%s.%s.%s", strcmp(f->ab, "b1") ? "" : ".xor.popc", al, bl, shape, types);
+	snprintf(line, sizeof(line), ", [%%d32+8192];\nwmma.mma%s.sync.aligned.%s.%s.%s.%s",
+		strcmp(f->ab, "b1") ? "" : ".xor.popc", al, bl, shape, types);
 	strcat(text, line);
 	vector(text, sizeof(text), 24, f->c, wide);
 	for (unsigned o = 0; o < 3; o++) {
 		strcat(text, ",");
 		vector(text, sizeof(text), 8 * o, o == 0 ? f->a : o == 1 ? f->b : f->c, wide);
 	}
-	snprintf(line, sizeof(line), ";\nwmma.store.d.sync.aligned.%s.%s.global.%s [%%d32+12288],", cl, shape, f->cd);
+	snprintf(line, sizeof(line), ";\nwmma.store.d.sync.aligned.%s.%s.global.%s [%%d32+12288],",
+		cl, shape, f->cd);
 	strcat(text, line);
 	vector(text, sizeof(text), 24, f->c, wide);
 	snprintf(line, sizeof(line), ", %u; ret; }\n", ldc);
@@ -546,7 +625,8 @@ static void run_wmma(const struct wform *f, bool acol, bool bcol, bool ccol)
 				sum += !strcmp(f->ab, "b1") ? x ^ y : x * y;
 			}
 			if (got != encode(f->cd, sum))
-				fail_msg("%s %s %s %s.%s: d[%u][%u] is %#llx, not %d", shape, types, al, bl, cl, r, c, (unsigned long long)got, sum);
+				fail_msg("%s %s %s %s.%s: d[%u][%u] is %#llx, not %d", shape, types,
+					al, bl, cl, r, c, (unsigned long long)got, sum);
 		}
 }
 
@@ -561,8 +641,9 @@ static void test_wmma(void **state)
 		}
 }
 
-/* --- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------------------- */
-/* Element e of row r of matrix k is 256 * k + 16 * r + e. All through: load four, store them transposed, turn one. */
+/* --- ldmatrix, stmatrix, movmatrix --- */
+/* Element e of row r of matrix k is 256 * k + 16 * r + e. All through: load four, store them
+ * transposed, turn one. */
 static void test_matrices(void **state)
 {
 	static const char text[] = PTX_HEAD
@@ -592,9 +673,11 @@ static void test_matrices(void **state)
 		unsigned row = l / 4, col = l % 4 * 2;
 		memcpy(got, p + 1024 + 32 * l, sizeof(got));
 		for (unsigned k = 0; k < 4; k++)
-			assert_int_equal(got[k], (256 * k + 16 * row + col) | (256 * k + 16 * row + col + 1) << 16);
+			assert_int_equal(got[k],
+				(256 * k + 16 * row + col) | (256 * k + 16 * row + col + 1) << 16);
 		assert_int_equal(got[4], (16 * col + row) | (16 * (col + 1) + row) << 16);
-		assert_int_equal(got[5], (256 + 16 * col + row) | (256 + 16 * (col + 1) + row) << 16);
+		assert_int_equal(
+			got[5], (256 + 16 * col + row) | (256 + 16 * (col + 1) + row) << 16);
 	}
 	for (unsigned r = 0; r < 16; r++) /* rows of the two stored matrices */
 		for (unsigned e = 0; e < 8; e++)
@@ -602,7 +685,8 @@ static void test_matrices(void **state)
 	ptx_free(m);
 }
 
-/* Who watches sees the bytes of rows that are 8 elements longer than a matrix needs, and not those between. */
+/* Who watches sees the bytes of rows that are 8 elements longer than a matrix needs, and not those
+ * between. */
 static void test_watched(void **state)
 {
 	static const char text[] = PTX_HEAD
@@ -613,7 +697,11 @@ static void test_watched(void **state)
 	struct ptx_accesses *a = ptx_accesses_new(0);
 	struct ptx_observer o = ptx_accesses_observer(a);
 	uint8_t *p = device(8192);
-	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"), .grid = {1, 1, 1}, .block = {32, 1, 1}, .params = &p, .observer = &o};
+	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
+		.grid = {1, 1, 1},
+		.block = {32, 1, 1},
+		.params = &p,
+		.observer = &o};
 	struct ptx_span *spans;
 	struct ptx_fault f;
 	bool inexact;
@@ -625,7 +713,8 @@ static void test_watched(void **state)
 		assert_true(ptx_accesses_spans(a, kind, 100, &spans, &n, &inexact));
 		assert_int_equal(n, 16);
 		for (unsigned k = 0; k < n; k++) {
-			assert_int_equal(spans[k].addr - (uint64_t)(uintptr_t)p, kind == PTX_READ ? 48 * k : 4096 + 64 * k);
+			assert_int_equal(spans[k].addr - (uint64_t)(uintptr_t)p,
+				kind == PTX_READ ? 48 * k : 4096 + 64 * k);
 			assert_int_equal(spans[k].size, 32);
 		}
 		free(spans);
@@ -634,7 +723,7 @@ static void test_watched(void **state)
 	ptx_free(m);
 }
 
-/* --- refusals ---------------------------------------------------------------------------------------- */
+/* --- refusals --- */
 static void refused(const char *insn, unsigned block, const char *why)
 {
 	char text[1024];
@@ -642,7 +731,10 @@ static void refused(const char *insn, unsigned block, const char *why)
 	struct ptx_fault f;
 	void *p = device(4096);
 
-	snprintf(text, sizeof(text), PTX_HEAD ".visible .entry k(.param .u64 p) { .reg .b32 %%r<33>; .reg .b64 %%d<36>; .shared .align 16 .b8 s[512];\n%s ret; }\n", insn);
+	snprintf(text, sizeof(text),
+		PTX_HEAD
+		".visible .entry k(.param .u64 p) { .reg .b32 %%r<33>; .reg .b64 %%d<36>; .shared .align 16 .b8 s[512];\n%s ret; }\n",
+		insn);
 	m = load(text);
 	if (!launch_of(m, "k", 1, block, &p, &f))
 		fail_msg("%s runs", insn);
@@ -654,24 +746,42 @@ static void refused(const char *insn, unsigned block, const char *why)
 static void test_refusals(void **state)
 {
 	(void)state;
-	refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16 {%r0,%r1,%r2,%r3},{%r4,%r5},{%r6},{%r7,%r8};", 32, "these types");
-	refused("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0,%r1,%r2},{%r4,%r5,%r9,%r10},{%r6,%r11},{%r7,%r8,%r0,%r1};", 32, "another number of registers");
-	refused("mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3},{%r4,%r5,%r9,%r10},{%r6,%r11},{%r7,%r8,%r0,%r1};", 32, ".satfinite");
-	refused("mma.sync.aligned.m16n8k4.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3},{%r4},{%r6},{%r7,%r8,%r0,%r1};", 32, "this shape");
-	refused("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0,%r1},{%r2,%r3},{%r4},{%r5,%r6};", 31, "not all 32 lanes");
-	refused("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r1},{%r2,%r3},{%r4,%r7},{%r5,%r6},%r8,0;", 32, "mma.sp");
+	refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f16 {%r0,%r1,%r2,%r3},{%r4,%r5},{%r6},{%r7,%r8};",
+		32, "these types");
+	refused("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0,%r1,%r2},{%r4,%r5,%r9,%r10},{%r6,%r11},{%r7,%r8,%r0,%r1};",
+		32, "another number of registers");
+	refused("mma.sync.aligned.m16n8k16.row.col.satfinite.f32.f16.f16.f32 {%r0,%r1,%r2,%r3},{%r4,%r5,%r9,%r10},{%r6,%r11},{%r7,%r8,%r0,%r1};",
+		32, ".satfinite");
+	refused("mma.sync.aligned.m16n8k4.row.col.f32.f16.f16.f32 {%r0,%r1,%r2,%r3},{%r4},{%r6},{%r7,%r8,%r0,%r1};",
+		32, "this shape");
+	refused("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r0,%r1},{%r2,%r3},{%r4},{%r5,%r6};",
+		31, "not all 32 lanes");
+	refused("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r0,%r1},{%r2,%r3},{%r4,%r7},{%r5,%r6},%r8,0;",
+		32, "mma.sp");
 	refused("wgmma.fence.sync.aligned;", 32, "wgmma.fence");
-	refused("wmma.load.a.sync.aligned.row.m16n16k8.f16 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, [%d0];", 32, "this shape with this type");
-	refused("mov.u32 %r0, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r0+8];", 32, "misaligned");
-	refused("mov.u32 %r0, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r0+512];", 32, "illegal address");
-	refused("ld.param.u64 %d0, [p]; ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%d0];", 32, "illegal address");
+	refused("wmma.load.a.sync.aligned.row.m16n16k8.f16 {%r0,%r1,%r2,%r3,%r4,%r5,%r6,%r7}, [%d0];",
+		32, "this shape with this type");
+	refused("mov.u32 %r0, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r0+8];", 32,
+		"misaligned");
+	refused("mov.u32 %r0, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r0+512];", 32,
+		"illegal address");
+	refused("ld.param.u64 %d0, [p]; ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%d0];", 32,
+		"illegal address");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_numbers), cmocka_unit_test(test_volta), cmocka_unit_test(test_sums), cmocka_unit_test(test_ranges), cmocka_unit_test(test_emulated),
-		cmocka_unit_test(test_f64_order), cmocka_unit_test(test_wmma), cmocka_unit_test(test_matrices), cmocka_unit_test(test_watched), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_whole_numbers),
+		cmocka_unit_test(test_volta),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_emulated),
+		cmocka_unit_test(test_f64_order),
+		cmocka_unit_test(test_wmma),
+		cmocka_unit_test(test_matrices),
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

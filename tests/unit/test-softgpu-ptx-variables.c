@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Variables of modules: sizes, initial values, declarations that are repeated. Each text that a variable's memory does not hold must be refused
- * by the parser: it is a trace's, and what is written besides is this process's memory.
+ * Variables of modules: sizes, initial values, declarations that are repeated. Each text that a
+ * variable's memory does not hold must be refused by the parser: it is a trace's, and what is
+ * written besides is this process's memory.
  */
 #include "ptx-test.h"
 
 #include <stdint.h>
 
-#define STRING_4096 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64
+#define STRING_4096                                                                                \
+	S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64 S64    \
+		S64 S64 S64 S64 S64 S64
 #define S64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static void refused(const char *text, const char *why)
@@ -30,17 +33,21 @@ struct bad {
 static void test_initial_values_outside(void **state)
 {
 	static const struct bad bad[] = {
-		/* a value 8 * 218203770 bytes behind its variable, which the second declaration made smaller */
-		{".extern .global .align 8 .b64 zz[][218203770]={{},{0x4141414141414141}}; .global .align 8 .b64 zz[0];", "extern and has initial"},
+		/* a value 8 * 218203770 bytes behind its variable, which the second declaration
+		   made smaller */
+		{".extern .global .align 8 .b64 zz[][218203770]={{},{0x4141414141414141}}; .global .align 8 .b64 zz[0];",
+			"extern and has initial"},
 		{".global .b8 s[2] = \"abc\";", "a string of 3 bytes for an array of 2"},
-		{".global .b8 s[2][2] = {\"ab\", \"cde\"};", "a string of 3 bytes for an array of 2"},
+		{".global .b8 s[2][2] = {\"ab\", \"cde\"};",
+			"a string of 3 bytes for an array of 2"},
 		{".global .b8 s[8] = \"" STRING_4096 "\";", "for an array of 8"},
 		{".global .b32 a[2] = {1, 2, 3};", "more initial values than elements"},
 		{".global .b32 a[2][2] = {{1, 2, 3}};", "more initial values than elements"},
 		{".global .b32 a[0] = {1};", "more initial values than elements"},
 		{".global .b32 a[][0] = {{1}};", "more initial values than elements"},
 		{".global .v2 .b32 a[1] = {{1, 2, 3}};", "more initial values than elements"},
-		{".global .b32 a[0][18446744073709551615][18446744073709551615] = {};", "not possible"},
+		{".global .b32 a[0][18446744073709551615][18446744073709551615] = {};",
+			"not possible"},
 		{".global .b64 a[][65536][65536] = {{}, {}, {{}, {1}}};", "not possible"},
 		{".global .b64 a[][4294967296] = {{}, {}};", "not possible"},
 		{".global .b8 a[4294967297];", "not possible"},
@@ -103,10 +110,12 @@ static void test_declared_again(void **state)
 	ptx_free(m);
 }
 
-/* A variable of no bytes has an address, not 0: what is stored through it is a fault of the kernel's. */
+/* A variable of no bytes has an address, not 0: what is stored through it is a fault of the
+ * kernel's. */
 static void test_no_bytes(void **state)
 {
-	struct ptx_module *m = load(PTX_HEAD ".global .align 8 .b64 zz[0]; .global .b8 e[] = \"ab\";\n"
+	struct ptx_module *m = load(PTX_HEAD
+		".global .align 8 .b64 zz[0]; .global .b8 e[] = \"ab\";\n"
 		".visible .entry k(.param .u64 p) { .reg .u64 %rd<3>; ld.param.u64 %rd0, [p]; mov.u64 %rd1, zz;\n"
 		"  st.global.u64 [%rd0], %rd1; }\n");
 	uint64_t *out = device(8);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sampling and linking with hostile input: any coordinates on any kind of image stay inside its memory (a sanitizer watches the edges),
- * filtering gives the values that were worked out by hand, and no text makes the merging of PTX read past its end.
+ * Sampling and linking with hostile input: any coordinates on any kind of image stay inside its
+ * memory (a sanitizer watches the edges), filtering gives the values that were worked out by hand,
+ * and no text makes the merging of PTX read past its end.
  */
 #include "softgpu/ptx/ptx-merge.h"
 #include "softgpu/ptx/ptx.h"
@@ -29,8 +30,9 @@ static uint32_t next(void)
 
 static float any_float(void)
 {
-	static const uint32_t edges[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f7fffff, 0xff7fffff, 1, 0x3f800000, 0xbf800000, 0x4f000000,
-					 0xcf000000, 0x5f000000};
+	static const uint32_t edges[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000,
+		0x7f7fffff, 0xff7fffff, 1, 0x3f800000, 0xbf800000, 0x4f000000, 0xcf000000,
+		0x5f000000};
 	uint32_t u = next() % 3 ? next() : edges[next() % (sizeof(edges) / sizeof(edges[0]))];
 	float f;
 
@@ -66,7 +68,9 @@ static void any_object(struct tex_object *o, uint8_t **memory)
 		(*memory)[i] = (uint8_t)next();
 	m->base = (uint64_t)(uintptr_t)*memory;
 	o->normalized = next() & 1;
-	o->as_float = (m->format == TEX_U8 || m->format == TEX_S8 || m->format == TEX_U16 || m->format == TEX_S16) && next() & 1;
+	o->as_float = (m->format == TEX_U8 || m->format == TEX_S8 || m->format == TEX_U16 ||
+			      m->format == TEX_S16) &&
+		      next() & 1;
 	o->linear = (o->as_float || m->format >= TEX_F16) && next() & 1;
 	o->srgb = m->format == TEX_U8 && o->as_float && next() & 1;
 	o->fetch = m->dims == 1 && !m->layered && next() % 4 == 0;
@@ -86,7 +90,9 @@ static void any_coordinates(void **state_)
 
 		any_object(&o, &memory);
 		for (k = 0; k < 40; k++) {
-			struct tex_at at = {.integer = next() % 4 == 0, .layer = next() % 3 ? next() % 8 : next(), .cube = o.image.cube};
+			struct tex_at at = {.integer = next() % 4 == 0,
+				.layer = next() % 3 ? next() % 8 : next(),
+				.cube = o.image.cube};
 			uint32_t v[4];
 
 			for (c = 0; c < 3; c++) {
@@ -113,24 +119,36 @@ static uint32_t bits(float f)
 static void by_hand(void **state_)
 {
 	float texels[4] = {1, 2, 4, 8};
-	struct tex_object o = {.image = {.base = (uint64_t)(uintptr_t)texels, .width = 4, .height = 1, .depth = 1, .layers = 1, .dims = 1, .format = TEX_F32,
-					 .channels = 1},
-			       .linear = true,
-			       .address = {TEX_CLAMP, TEX_CLAMP, TEX_CLAMP},
-			       .border = {16, 0, 0, 0}};
+	struct tex_object o = {.image = {.base = (uint64_t)(uintptr_t)texels,
+				       .width = 4,
+				       .height = 1,
+				       .depth = 1,
+				       .layers = 1,
+				       .dims = 1,
+				       .format = TEX_F32,
+				       .channels = 1},
+		.linear = true,
+		.address = {TEX_CLAMP, TEX_CLAMP, TEX_CLAMP},
+		.border = {16, 0, 0, 0}};
 	static const struct {
 		uint8_t mode;
 		bool normalized, linear;
 		float x, want;
 	} cases[] = {
-		{TEX_CLAMP, false, true, 0.5f, 1}, {TEX_CLAMP, false, true, 1.0f, 1.5f}, {TEX_CLAMP, false, true, 3.25f, 7}, /* 4 + 3/4 of 4 */
-		{TEX_CLAMP, false, true, -9, 1}, {TEX_CLAMP, false, true, 99, 8}, {TEX_BORDER, false, true, 0, 8.5f}, {TEX_BORDER, false, true, 4, 12},
-		{TEX_BORDER, false, false, 4, 16}, {TEX_BORDER, false, false, -0.001f, 16}, {TEX_BORDER, false, false, 3.999f, 8},
+		{TEX_CLAMP, false, true, 0.5f, 1}, {TEX_CLAMP, false, true, 1.0f, 1.5f},
+		{TEX_CLAMP, false, true, 3.25f, 7}, /* 4 + 3/4 of 4 */
+		{TEX_CLAMP, false, true, -9, 1}, {TEX_CLAMP, false, true, 99, 8},
+		{TEX_BORDER, false, true, 0, 8.5f}, {TEX_BORDER, false, true, 4, 12},
+		{TEX_BORDER, false, false, 4, 16}, {TEX_BORDER, false, false, -0.001f, 16},
+		{TEX_BORDER, false, false, 3.999f, 8},
 		{TEX_WRAP, true, true, 0, 4.5f}, /* half of the last, half of the first */
-		{TEX_WRAP, true, false, -0.1f, 8}, {TEX_WRAP, true, false, 1.3f, 2}, {TEX_WRAP, true, false, 1e30f, 1}, {TEX_MIRROR, true, false, -0.1f, 1},
-		{TEX_MIRROR, true, false, -0.3f, 2}, {TEX_MIRROR, true, false, 1.1f, 8}, {TEX_MIRROR, true, false, 2.6f, 4}, {TEX_MIRROR, true, true, 0, 1},
+		{TEX_WRAP, true, false, -0.1f, 8}, {TEX_WRAP, true, false, 1.3f, 2},
+		{TEX_WRAP, true, false, 1e30f, 1}, {TEX_MIRROR, true, false, -0.1f, 1},
+		{TEX_MIRROR, true, false, -0.3f, 2}, {TEX_MIRROR, true, false, 1.1f, 8},
+		{TEX_MIRROR, true, false, 2.6f, 4}, {TEX_MIRROR, true, true, 0, 1},
 		{TEX_WRAP, false, false, -1, 1}, /* not normalised: clamp */
-		{TEX_CLAMP, false, true, 1.001953125f, 1.50390625f}, /* 1 + 1/512: the weight 128.5/256 rounds up to 129/256 */
+		{TEX_CLAMP, false, true, 1.001953125f,
+			1.50390625f}, /* 1 + 1/512: the weight 128.5/256 rounds up to 129/256 */
 	};
 	struct tex_at at = {0};
 	uint32_t v[4];
@@ -143,7 +161,8 @@ static void by_hand(void **state_)
 		at.c[0] = cases[i].x;
 		tex_sample(&o, &at, v);
 		if (v[0] != bits(cases[i].want))
-			fail_msg("case %u, %g: %#x, should be %#x", i, (double)cases[i].x, v[0], bits(cases[i].want));
+			fail_msg("case %u, %g: %#x, should be %#x", i, (double)cases[i].x, v[0],
+				bits(cases[i].want));
 	}
 }
 
@@ -165,9 +184,10 @@ static void handles(void **state_)
 	assert_true(tex_remove(a) && tex_remove(b) && tex_remove(c));
 }
 
-/* --- merging ------------------------------------------------------------------------------------------------------------- */
+/* --- merging --- */
 
-static const char seed[] = ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"a.cu\"\n/* c */ .extern .func (.param .b32 r) f(.param .b32 x);\n"
+static const char seed[] =
+	".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"a.cu\"\n/* c */ .extern .func (.param .b32 r) f(.param .b32 x);\n"
 	".global .align 4 .b32 v[2] = {1, 2};\n.weak .func w()\n{ ret; }\n.visible .entry k(.param .u64 p)\n{ .reg .b32 %r<2>; .loc 1 3 4\nmov.u32 %r0, 1; ret; }\n"
 	".section .debug_str\n{ .b8 1,2 }\n";
 
@@ -184,7 +204,8 @@ static void fuzz_merge(void **state_)
 			if (next() % 3 == 0)
 				text[n = next() % (n + 1)] = '\0';
 			else if (n)
-				text[next() % n] = next() % 2 ? "{}();\"/*.\\ \nkv0"[next() % 15] : (char)(1 + next() % 255);
+				text[next() % n] = next() % 2 ? "{}();\"/*.\\ \nkv0"[next() % 15]
+							      : (char)(1 + next() % 255);
 			if (!n)
 				break;
 		}
@@ -203,8 +224,9 @@ static void fuzz_merge(void **state_)
 
 static void merged_debug_lines(void **state_)
 {
-	const struct ptx_input in[2] = {{"a", seed}, {"b", ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"b.cu\"\n.file 2 \"c.cu\"\n"
-							  ".func g()\n{ .loc 2 7 1, function_name L, inlined_at 1 3 1\nret; }\n"}};
+	const struct ptx_input in[2] = {{"a", seed},
+		{"b", ".version 7.0\n.target sm_75\n.address_size 64\n.file 1 \"b.cu\"\n.file 2 \"c.cu\"\n"
+		      ".func g()\n{ .loc 2 7 1, function_name L, inlined_at 1 3 1\nret; }\n"}};
 	char log[128], *out;
 	size_t size;
 
@@ -222,8 +244,11 @@ static void merged_debug_lines(void **state_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_coordinates), cmocka_unit_test(by_hand),		cmocka_unit_test(handles),
-		cmocka_unit_test(fuzz_merge),	   cmocka_unit_test(merged_debug_lines),
+		cmocka_unit_test(any_coordinates),
+		cmocka_unit_test(by_hand),
+		cmocka_unit_test(handles),
+		cmocka_unit_test(fuzz_merge),
+		cmocka_unit_test(merged_debug_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

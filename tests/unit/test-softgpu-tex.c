@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arrays, textures and surfaces through the driver: descriptors, what wrong ones answer, sampling by hand-computed values, and objects that
- * are used wrongly in kernels. tests/programs/ptx-suite/texture.cu has the formulas at length.
+ * Arrays, textures and surfaces through the driver: descriptors, what wrong ones answer, sampling
+ * by hand-computed values, and objects that are used wrongly in kernels.
+ * tests/programs/ptx-suite/texture.cu has the formulas at length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,11 +21,11 @@
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 /* k(texture, out, x, y): one thread; its results are stored */
-#define KERNEL(body)                                                                                \
-	HEAD ".visible .entry k(.param .u64 t, .param .u64 o, .param .f32 x, .param .f32 y)\n{\n"   \
-	     ".reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b64 %d<4>;\n"                                 \
+#define KERNEL(body)                                                                                         \
+	HEAD ".visible .entry k(.param .u64 t, .param .u64 o, .param .f32 x, .param .f32 y)\n{\n"            \
+	     ".reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b64 %d<4>;\n"                                          \
 	     "ld.param.u64 %d1, [t]; ld.param.u64 %d2, [o]; ld.param.f32 %f4, [x]; ld.param.f32 %f5, [y];\n" \
-	     "ld.param.b32 %r4, [x]; ld.param.b32 %r5, [y];\n" body                                  \
+	     "ld.param.b32 %r4, [x]; ld.param.b32 %r5, [y];\n" body                                          \
 	     "st.global.v4.b32 [%d2], {%r0, %r1, %r2, %r3};\nret;\n}\n"
 
 static CUcontext ctx;
@@ -81,9 +82,11 @@ static float number(uint32_t u)
 	return f;
 }
 
-static CUarray array_2d(CUarray_format format, unsigned channels, size_t w, size_t h, unsigned flags, const void *data, size_t bytes)
+static CUarray array_2d(CUarray_format format, unsigned channels, size_t w, size_t h,
+	unsigned flags, const void *data, size_t bytes)
 {
-	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = w, .Height = h, .Format = format, .NumChannels = channels, .Flags = flags};
+	CUDA_ARRAY3D_DESCRIPTOR d = {
+		.Width = w, .Height = h, .Format = format, .NumChannels = channels, .Flags = flags};
 	CUarray a;
 
 	OK(cuArray3DCreate(&a, &d));
@@ -94,18 +97,25 @@ static CUarray array_2d(CUarray_format format, unsigned channels, size_t w, size
 static CUtexObject texture_of(CUarray a, CUfilter_mode filter, CUaddress_mode mode, unsigned flags)
 {
 	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a};
-	CUDA_TEXTURE_DESC t = {.addressMode = {mode, mode, mode}, .filterMode = filter, .flags = flags, .borderColor = {0.25f, 0.5f, 0.75f, 1}};
+	CUDA_TEXTURE_DESC t = {.addressMode = {mode, mode, mode},
+		.filterMode = filter,
+		.flags = flags,
+		.borderColor = {0.25f, 0.5f, 0.75f, 1}};
 	CUtexObject ret;
 
 	OK(cuTexObjectCreate(&ret, &r, &t, NULL));
 	return ret;
 }
 
-/* --- arrays ---------------------------------------------------------------------------------------------------------- */
+/* --- arrays --- */
 
 static void array_descriptors(void **state)
 {
-	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = 5, .Height = 3, .Format = CU_AD_FORMAT_HALF, .NumChannels = 2}, got;
+	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = 5,
+					.Height = 3,
+					.Format = CU_AD_FORMAT_HALF,
+					.NumChannels = 2},
+				got;
 	CUDA_ARRAY_DESCRIPTOR d2;
 	CUarray a;
 
@@ -140,7 +150,11 @@ static void array_descriptors(void **state)
 	IS(cuArray3DCreate(&a, &d), INVALID_VALUE);
 	d.Flags = CUDA_ARRAY3D_SPARSE;
 	IS(cuArray3DCreate(&a, &d), NOT_SUPPORTED);
-	d = (CUDA_ARRAY3D_DESCRIPTOR){.Width = 16384, .Height = 16384, .Depth = 16384, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4};
+	d = (CUDA_ARRAY3D_DESCRIPTOR){.Width = 16384,
+		.Height = 16384,
+		.Depth = 16384,
+		.Format = CU_AD_FORMAT_FLOAT,
+		.NumChannels = 4};
 	IS(cuArray3DCreate(&a, &d), OUT_OF_MEMORY);
 }
 
@@ -149,8 +163,14 @@ static void array_copies(void **state)
 	uint8_t data[24], back[24];
 	CUdeviceptr mem;
 	CUarray a, b;
-	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY, .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = back, .dstPitch = 3,
-			   .srcXInBytes = 2, .srcY = 1, .WidthInBytes = 3, .Height = 2};
+	CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+		.dstMemoryType = CU_MEMORYTYPE_HOST,
+		.dstHost = back,
+		.dstPitch = 3,
+		.srcXInBytes = 2,
+		.srcY = 1,
+		.WidthInBytes = 3,
+		.Height = 2};
 
 	for (unsigned i = 0; i < 24; i++)
 		data[i] = (uint8_t)(i * 7);
@@ -183,14 +203,16 @@ static void array_copies(void **state)
 	OK(cuArrayDestroy(b));
 }
 
-/* --- objects --------------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 static void object_descriptors(void **state)
 {
 	const float data[4] = {1, 2, 3, 4};
 	CUarray a = array_2d(CU_AD_FORMAT_FLOAT, 1, 2, 2, 0, data, 16);
 	CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a}, got;
-	CUDA_TEXTURE_DESC t = {.addressMode = {CU_TR_ADDRESS_MODE_MIRROR}, .flags = CU_TRSF_NORMALIZED_COORDINATES}, tgot;
+	CUDA_TEXTURE_DESC t = {.addressMode = {CU_TR_ADDRESS_MODE_MIRROR},
+				  .flags = CU_TRSF_NORMALIZED_COORDINATES},
+			  tgot;
 	CUtexObject x;
 	CUsurfObject s;
 
@@ -214,13 +236,21 @@ static void object_descriptors(void **state)
 	r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
 	IS(cuTexObjectCreate(&x, &r, &t, NULL), NOT_SUPPORTED);
 	r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_LINEAR,
-				 .res.linear = {.devPtr = out, .format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = 68}};
+		.res.linear = {.devPtr = out,
+			.format = CU_AD_FORMAT_FLOAT,
+			.numChannels = 1,
+			.sizeInBytes = 68}};
 	IS(cuTexObjectCreate(&x, &r, &t, NULL), INVALID_VALUE); /* the allocation has 64 */
 	r.res.linear.sizeInBytes = 64;
 	OK(cuTexObjectCreate(&x, &r, &t, NULL));
 	OK(cuTexObjectDestroy(x));
-	r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D, .res.pitch2D = {.devPtr = out, .format = CU_AD_FORMAT_FLOAT, .numChannels = 1,
-										     .width = 8, .height = 2, .pitchInBytes = 33}};
+	r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D,
+		.res.pitch2D = {.devPtr = out,
+			.format = CU_AD_FORMAT_FLOAT,
+			.numChannels = 1,
+			.width = 8,
+			.height = 2,
+			.pitchInBytes = 33}};
 	IS(cuTexObjectCreate(&x, &r, &t, NULL), INVALID_VALUE);
 	r.res.pitch2D.pitchInBytes = 32;
 	OK(cuTexObjectCreate(&x, &r, &t, NULL));
@@ -230,8 +260,9 @@ static void object_descriptors(void **state)
 	OK(cuArrayDestroy(a));
 }
 
-#define TEX2D KERNEL("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d1, {%f4, %f5}];\n" \
-	"mov.b32 %r0, %f0; mov.b32 %r1, %f1; mov.b32 %r2, %f2; mov.b32 %r3, %f3;\n")
+#define TEX2D                                                                                      \
+	KERNEL("tex.2d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d1, {%f4, %f5}];\n"                      \
+	       "mov.b32 %r0, %f0; mov.b32 %r1, %f1; mov.b32 %r2, %f2; mov.b32 %r3, %f3;\n")
 
 static void sampling(void **state)
 {
@@ -240,13 +271,15 @@ static void sampling(void **state)
 	CUtexObject t = texture_of(a, CU_TR_FILTER_MODE_LINEAR, CU_TR_ADDRESS_MODE_CLAMP, 0);
 	uint32_t v[4];
 
-	/* the middle of the upper two texels: (0 + 102) / 2 / 255 = 0.2, (51 + 255) / 2 / 255 = 0.6 */
+	/* the middle of the upper two texels: (0 + 102) / 2 / 255 = 0.2, (51 + 255) / 2 / 255 = 0.6
+	 */
 	OK(fetch(TEX2D, t, bits(1), bits(0.5f), v));
 	assert_float_equal(number(v[0]), 0.2, 1e-7);
 	assert_float_equal(number(v[1]), 0.6, 1e-7);
 	assert_int_equal(v[2], 0);
 	assert_int_equal(v[3], 0);
-	/* 1/512 of a texel to the right of texel 0: rounds up to a weight of 1/256; (255 * 0 + 1 * 102 * 257) / 256 = 102.4 of 65535 */
+	/* 1/512 of a texel to the right of texel 0: rounds up to a weight of 1/256; (255 * 0 + 1 *
+	 * 102 * 257) / 256 = 102.4 of 65535 */
 	OK(fetch(TEX2D, t, bits(0.5f + 1.0f / 512), bits(0.5f), v));
 	assert_int_equal(v[0], bits(102.0f / 65535));
 	/* not quite that far: rounds down to 0 */
@@ -264,7 +297,8 @@ static void sampling(void **state)
 	assert_int_equal(v[1], bits((51 + 127) / 2 * 257 / 65535.0f));
 	OK(cuTexObjectDestroy(t));
 	/* as they are */
-	t = texture_of(a, CU_TR_FILTER_MODE_POINT, CU_TR_ADDRESS_MODE_WRAP, CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES);
+	t = texture_of(a, CU_TR_FILTER_MODE_POINT, CU_TR_ADDRESS_MODE_WRAP,
+		CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES);
 	OK(fetch(TEX2D, t, bits(1.75f), bits(-0.25f), v));
 	assert_int_equal(v[0], 30);
 	assert_int_equal(v[1], 40);
@@ -276,11 +310,13 @@ static void questions(void **state)
 {
 	const float data[6] = {0};
 	CUarray a = array_2d(CU_AD_FORMAT_FLOAT, 1, 3, 2, 0, data, 24);
-	CUtexObject t = texture_of(a, CU_TR_FILTER_MODE_POINT, CU_TR_ADDRESS_MODE_CLAMP, CU_TRSF_NORMALIZED_COORDINATES);
+	CUtexObject t = texture_of(a, CU_TR_FILTER_MODE_POINT, CU_TR_ADDRESS_MODE_CLAMP,
+		CU_TRSF_NORMALIZED_COORDINATES);
 	uint32_t v[4];
 
-	OK(fetch(KERNEL("txq.width.b32 %r0, [%d1]; txq.height.b32 %r1, [%d1]; txq.depth.b32 %r2, [%d1]; txq.normalized_coords.b32 %r3, [%d1];\n"), t, 0, 0,
-		 v));
+	OK(fetch(
+		KERNEL("txq.width.b32 %r0, [%d1]; txq.height.b32 %r1, [%d1]; txq.depth.b32 %r2, [%d1]; txq.normalized_coords.b32 %r3, [%d1];\n"),
+		t, 0, 0, v));
 	assert_int_equal(v[0], 3);
 	assert_int_equal(v[1], 2);
 	assert_int_equal(v[2], 0);
@@ -289,7 +325,7 @@ static void questions(void **state)
 	OK(cuArrayDestroy(a));
 }
 
-/* --- surfaces -------------------------------------------------------------------------------------------------------- */
+/* --- surfaces --- */
 
 static CUsurfObject surface_of(CUarray a)
 {
@@ -303,16 +339,19 @@ static CUsurfObject surface_of(CUarray a)
 static void reductions(void **state)
 {
 	int32_t data[4] = {5, -6, 7, 8}, back[4];
-	CUarray a = array_2d(CU_AD_FORMAT_SIGNED_INT32, 1, 4, 1, CUDA_ARRAY3D_SURFACE_LDST, data, 16);
+	CUarray a =
+		array_2d(CU_AD_FORMAT_SIGNED_INT32, 1, 4, 1, CUDA_ARRAY3D_SURFACE_LDST, data, 16);
 	CUsurfObject s = surface_of(a);
 	uint32_t v[4];
 
-	OK(fetch(KERNEL("mov.u32 %r6, 0; mov.u32 %r7, -20;\n"
-			"sured.b.add.2d.s32.trap [%d1, {%r6, %r6}], %r7; mov.u32 %r6, 4; mov.u32 %r5, 0;\n"
-			"sured.b.max.2d.s32.trap [%d1, {%r6, %r5}], 3; mov.u32 %r6, 8;\n"
-			"sured.b.min.2d.u32.zero [%d1, {%r6, %r5}], %r7; mov.u32 %r6, 3;\n"
-			"sured.p.or.2d.b32.clamp [%d1, {%r6, %r6}], 16; mov.u32 %r6, 400; sured.b.add.2d.s32.zero [%d1, {%r6, %r5}], 1;\n"
-			"suld.b.2d.v4.b32.trap {%r0, %r1, %r2, %r3}, [%d1, {%r5, %r5}];\n"), s, 0, 0, v));
+	OK(fetch(
+		KERNEL("mov.u32 %r6, 0; mov.u32 %r7, -20;\n"
+		       "sured.b.add.2d.s32.trap [%d1, {%r6, %r6}], %r7; mov.u32 %r6, 4; mov.u32 %r5, 0;\n"
+		       "sured.b.max.2d.s32.trap [%d1, {%r6, %r5}], 3; mov.u32 %r6, 8;\n"
+		       "sured.b.min.2d.u32.zero [%d1, {%r6, %r5}], %r7; mov.u32 %r6, 3;\n"
+		       "sured.p.or.2d.b32.clamp [%d1, {%r6, %r6}], 16; mov.u32 %r6, 400; sured.b.add.2d.s32.zero [%d1, {%r6, %r5}], 1;\n"
+		       "suld.b.2d.v4.b32.trap {%r0, %r1, %r2, %r3}, [%d1, {%r5, %r5}];\n"),
+		s, 0, 0, v));
 	OK(cuMemcpyAtoH(back, a, 0, 16));
 	assert_memory_equal(back, v, 16);
 	assert_int_equal(back[0], -15);
@@ -323,7 +362,7 @@ static void reductions(void **state)
 	OK(cuArrayDestroy(a));
 }
 
-/* --- wrong use in kernels: each in a context of its own, which the fault ends ----------------------------------------- */
+/* --- wrong use in kernels: each in a context of its own, which the fault ends --- */
 
 static void fresh(void)
 {
@@ -357,9 +396,12 @@ static void misuse(void **state)
 	fresh();
 	a = array_2d(CU_AD_FORMAT_UNSIGNED_INT8, 1, 8, 8, CUDA_ARRAY3D_SURFACE_LDST, data, 64);
 	t = texture_of(a, CU_TR_FILTER_MODE_POINT, CU_TR_ADDRESS_MODE_CLAMP, 0);
-	IS(fetch(KERNEL("tex.3d.v4.s32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%f4, %f5, %f4, %f4}];\n"), t, 0, 0, v), ILLEGAL_INSTRUCTION);
+	IS(fetch(KERNEL("tex.3d.v4.s32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%f4, %f5, %f4, %f4}];\n"),
+		   t, 0, 0, v),
+		ILLEGAL_INSTRUCTION);
 	fresh();
-#define SULD KERNEL("suld.b.2d.b32.trap %r0, [%d1, {%r4, %r5}]; mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r3, 0;\n")
+#define SULD                                                                                       \
+	KERNEL("suld.b.2d.b32.trap %r0, [%d1, {%r4, %r5}]; mov.u32 %r1, 0; mov.u32 %r2, 0; mov.u32 %r3, 0;\n")
 	a = array_2d(CU_AD_FORMAT_UNSIGNED_INT8, 1, 8, 8, CUDA_ARRAY3D_SURFACE_LDST, data, 64);
 	s = surface_of(a);
 	OK(fetch(SULD, s, 4, 7, v));
@@ -372,13 +414,16 @@ static void misuse(void **state)
 	/* memory of the program's that has gone */
 	{
 		CUDA_RESOURCE_DESC r = {.resType = CU_RESOURCE_TYPE_LINEAR,
-					.res.linear = {.format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = 64}};
+			.res.linear = {
+				.format = CU_AD_FORMAT_FLOAT, .numChannels = 1, .sizeInBytes = 64}};
 		CUDA_TEXTURE_DESC d = {.flags = 0};
 
 		OK(cuMemAlloc(&r.res.linear.devPtr, 64));
 		OK(cuTexObjectCreate(&t, &r, &d, NULL));
 		OK(cuMemFree(r.res.linear.devPtr));
-		IS(fetch(KERNEL("tex.1d.v4.s32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r4}];\n"), t, 0, 0, v), ILLEGAL_ADDRESS);
+		IS(fetch(KERNEL("tex.1d.v4.s32.s32 {%r0, %r1, %r2, %r3}, [%d1, {%r4}];\n"), t, 0, 0,
+			   v),
+			ILLEGAL_ADDRESS);
 		fresh();
 	}
 }
@@ -407,8 +452,10 @@ static void texts(void **state)
 
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		snprintf(text, sizeof(text), "%s%s\nret;\n}\n",
-			 HEAD ".visible .entry k(.param .u64 t, .param .u64 o, .param .f32 x, .param .f32 y)\n{\n"
-			      ".reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b64 %d<4>; ld.param.u64 %d1, [t]; ld.param.u64 %d2, [o];\n", refused[i]);
+			HEAD
+			".visible .entry k(.param .u64 t, .param .u64 o, .param .f32 x, .param .f32 y)\n{\n"
+			".reg .f32 %f<8>; .reg .b32 %r<8>; .reg .b64 %d<4>; ld.param.u64 %d1, [t]; ld.param.u64 %d2, [o];\n",
+			refused[i]);
 		assert_int_equal(fetch(text, 1, 0, 0, v), CUDA_ERROR_ILLEGAL_INSTRUCTION);
 		fresh();
 	}
@@ -416,19 +463,29 @@ static void texts(void **state)
 		CUmodule m;
 
 		IS(cuModuleLoadData(&m, HEAD ".global .texref t;\n"), INVALID_PTX);
-		IS(cuModuleLoadData(&m, HEAD ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; txq.width.b32 %r0, [%d1, {; ret; }\n"), INVALID_PTX);
-		IS(cuModuleLoadData(&m, HEAD ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; txq.width.b32 %r0, [%d1,; ret; }\n"), INVALID_PTX);
-		IS(cuModuleLoadData(&m, HEAD ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; suld.b.1d.b32.trap %r0, [%d1, {%r9}]; ret; }\n"),
-		   INVALID_PTX);
+		IS(cuModuleLoadData(&m, HEAD
+			   ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; txq.width.b32 %r0, [%d1, {; ret; }\n"),
+			INVALID_PTX);
+		IS(cuModuleLoadData(&m, HEAD
+			   ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; txq.width.b32 %r0, [%d1,; ret; }\n"),
+			INVALID_PTX);
+		IS(cuModuleLoadData(&m, HEAD
+			   ".visible .entry k()\n{ .reg .b64 %d<2>; .reg .b32 %r<2>; suld.b.1d.b32.trap %r0, [%d1, {%r9}]; ret; }\n"),
+			INVALID_PTX);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(array_descriptors), cmocka_unit_test(array_copies), cmocka_unit_test(object_descriptors),
-		cmocka_unit_test(sampling),	     cmocka_unit_test(questions),    cmocka_unit_test(reductions),
-		cmocka_unit_test(misuse),	     cmocka_unit_test(texts),
+		cmocka_unit_test(array_descriptors),
+		cmocka_unit_test(array_copies),
+		cmocka_unit_test(object_descriptors),
+		cmocka_unit_test(sampling),
+		cmocka_unit_test(questions),
+		cmocka_unit_test(reductions),
+		cmocka_unit_test(misuse),
+		cmocka_unit_test(texts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

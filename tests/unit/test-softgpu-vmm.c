@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses of the software GPU: that they repeat from run to run, and that a later process can put memory at the addresses of an
- * earlier one, which is what executing a trace again needs. Run with an argument it is the earlier process: it prints its addresses.
+ * Addresses of the software GPU: that they repeat from run to run, and that a later process can put
+ * memory at the addresses of an earlier one, which is what executing a trace again needs. Run with
+ * an argument it is the earlier process: it prints its addresses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,22 +37,24 @@ static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 			  "ld.global.u32 %r5, [%rd4];\nld.global.u32 %r6, [%rd5];\n"
 			  "mad.lo.s32 %r7, %r5, 3, %r6;\nst.global.u32 [%rd4], %r7;\nret;\n}\n";
 
-static const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-static const CUmemAccessDesc rw = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+static const CUmemAllocationProp prop = {
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+static const CUmemAccessDesc rw = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+	.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 static const char *self;
 static CUcontext ctx;
 
-/* --- the earlier process ------------------------------------------------------------------------------------------- */
+/* --- the earlier process --- */
 
 enum { A_SMALL, A_BIG, A_ASYNC, A_AGAIN, A_PINNED, A_PINNED2, A_MANAGED, A_COUNT };
 
-#define TRY(call)                                                                                   \
-	do {                                                                                        \
-		CUresult r_ = (call);                                                               \
-		if (r_) {                                                                           \
-			fprintf(stderr, "%s: %d\n", #call, (int)r_);                                \
-			exit(1);                                                                    \
-		}                                                                                   \
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		CUresult r_ = (call);                                                              \
+		if (r_) {                                                                          \
+			fprintf(stderr, "%s: %d\n", #call, (int)r_);                               \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static void earlier(void)
@@ -94,7 +97,7 @@ static void addresses(unsigned long long ret[A_COUNT])
 	assert_int_equal(pclose(f), 0);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 static int start(void **state)
 {
@@ -147,7 +150,8 @@ static void unplace(CUdeviceptr va, size_t size)
 	OK(cuMemAddressFree(va, size));
 }
 
-/* Each 2 MiB of the earlier process's allocations is put back where it was; its pinned memory too. */
+/* Each 2 MiB of the earlier process's allocations is put back where it was; its pinned memory too.
+ */
 static void test_replay(void **state)
 {
 	unsigned long long a[A_COUNT], low, high;
@@ -164,17 +168,21 @@ static void test_replay(void **state)
 	high = (a[A_BIG] + 5 * G + 4 + G - 1) / G * G;
 	place(low, low + G);
 	place(low + G, high);
-	place(a[A_SMALL] + (1ull << 35), a[A_SMALL] + (1ull << 35) + G); /* of a device with more memory */
-	OK(cuMemAddressReserve(&other, G, 0, low, 0));			  /* taken: elsewhere */
+	place(a[A_SMALL] + (1ull << 35),
+		a[A_SMALL] + (1ull << 35) + G);	       /* of a device with more memory */
+	OK(cuMemAddressReserve(&other, G, 0, low, 0)); /* taken: elsewhere */
 	assert_true(other >= high);
 	OK(cuMemAddressFree(other, G));
-	host = mmap((void *)a[A_PINNED2], 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	host = mmap((void *)a[A_PINNED2], 1 << 20, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	assert_int_equal((uint64_t)host, a[A_PINNED2]);
 	OK(cuMemHostRegister(host, 1 << 20, 0));
 	OK(cuMemHostAlloc(&own, 2 << 20, 0)); /* steps over it */
-	assert_true((char *)own >= (char *)host + (1 << 20) || (char *)own + (2 << 20) <= (char *)host);
+	assert_true(
+		(char *)own >= (char *)host + (1 << 20) || (char *)own + (2 << 20) <= (char *)host);
 
-	/* p spans the two mappings: p[i] = 7 * 3 + 5; the last block's q is pinned memory with q[i] = i */
+	/* p spans the two mappings: p[i] = 7 * 3 + 5; the last block's q is pinned memory with q[i]
+	 * = i */
 	OK(cuMemsetD32(a[A_SMALL], 7, (high - low) / 4));
 	OK(cuMemsetD32(a[A_SMALL] + (1ull << 35), 5, G / 4));
 	for (int i = 0; i < 256; i++)
@@ -257,7 +265,8 @@ static void test_shared_pages(void **state)
 	OK(cuMemGetInfo(&free1, &total));
 	assert_int_equal(free0, free1);
 	IS(cuMemCreate(&h, (total + 2 * G) / G * G, &prop, 0), OUT_OF_MEMORY);
-	OK(cuMemAddressReserve(&va, (total + 2 * G) / G * G, 0, 0, 0)); /* addresses alone cost nothing */
+	OK(cuMemAddressReserve(
+		&va, (total + 2 * G) / G * G, 0, 0, 0)); /* addresses alone cost nothing */
 	OK(cuMemAddressFree(va, (total + 2 * G) / G * G));
 	setrlimit(RLIMIT_NOFILE, &before);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams, events and host waits: when commands are pending, waiting and finished. Every expectation is worked out by hand
- * from the CUDA programming guide.
+ * Streams, events and host waits: when commands are pending, waiting and finished. Every
+ * expectation is worked out by hand from the CUDA programming guide.
  */
 #include "state-test.h"
 #include "state/fold/transitions.h"
@@ -110,7 +110,8 @@ static void sync_event_covers_up_to_the_record(void **arg)
 	apply(s, cmd_event_record(10, 1, 0));
 	apply(s, cmd_launch(11, 1, 0));
 	apply(s, cmd_sync_event(12, 0));
-	apply(s, cmd_event_record(13, 1, 0)); /* another thread records again meanwhile: not what is waited for */
+	apply(s, cmd_event_record(13, 1,
+			 0)); /* another thread records again meanwhile: not what is waited for */
 	apply(s, cmd_sync_end(14, 12));
 	assert_stream(s, 1, STATE_RUNNING, 11, 2);
 	assert_false(event_of(s, 0).complete);
@@ -251,7 +252,8 @@ static void per_thread_default_stream(void **arg)
 	c.flags = SBT_F_PTDS;
 	apply(s, c);
 	apply(s, cmd_launch(10, 1, 0));
-	assert_stream(s, 1, STATE_RUNNING, 10, 1); /* per-thread and blocking streams run side by side */
+	assert_stream(
+		s, 1, STATE_RUNNING, 10, 1); /* per-thread and blocking streams run side by side */
 	apply(s, cmd_launch(11, 0, 0));
 	assert_stream(s, 0, STATE_WAITING, 11, 1); /* the legacy stream waits for both */
 	state_retire(s, 10);
@@ -386,7 +388,8 @@ static void failed_calls(void **arg)
 	state_free(s);
 }
 
-/* What a failed call was to use, or would have made, may not exist: it is a command all the same. */
+/* What a failed call was to use, or would have made, may not exist: it is a command all the same.
+ */
 static void failed_calls_without_an_object(void **arg)
 {
 	struct state *s = state_small();
@@ -523,12 +526,14 @@ static void every_kind_has_a_transition(void **unused)
 	(void)unused;
 	for (unsigned k = 1; k < SBT_KIND_END; k++)
 		if (sbt_kind(k) && !transition_is_there(k))
-			fail_msg("%s has no row in transitions[] of src/state/fold/transitions.c", sbt_kind(k)->name);
+			fail_msg("%s has no row in transitions[] of src/state/fold/transitions.c",
+				sbt_kind(k)->name);
 	assert_false(transition_is_there(0));
 	assert_false(transition_is_there(SBT_KIND_END));
 }
 
-/* A row of queue_fields[] that was forgotten would show, and write into keyframes, a command without what it is about. */
+/* A row of queue_fields[] that was forgotten would show, and write into keyframes, a command
+ * without what it is about. */
 static void every_queued_kind_keeps_fields(void **unused)
 {
 	(void)unused;
@@ -556,7 +561,9 @@ static void every_queued_kind_keeps_fields(void **unused)
 				kept++;
 			}
 		if (!kept)
-			fail_msg("%s keeps nothing: it has no row in queue_fields[] of src/state/fold/queue.c", sbt_kind(k)->name);
+			fail_msg(
+				"%s keeps nothing: it has no row in queue_fields[] of src/state/fold/queue.c",
+				sbt_kind(k)->name);
 		state_free(s);
 	}
 }
@@ -564,17 +571,31 @@ static void every_queued_kind_keeps_fields(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queue_and_sync), cmocka_unit_test(queue_rows), cmocka_unit_test(threads_have_a_context), cmocka_unit_test(every_kind_has_a_transition),
+		cmocka_unit_test(queue_and_sync),
+		cmocka_unit_test(queue_rows),
+		cmocka_unit_test(threads_have_a_context),
+		cmocka_unit_test(every_kind_has_a_transition),
 		cmocka_unit_test(every_queued_kind_keeps_fields),
-		cmocka_unit_test(sync_ctx_covers_all_streams), cmocka_unit_test(sync_event_covers_up_to_the_record),
-		cmocka_unit_test(event_life), cmocka_unit_test(wait_takes_the_last_record),
-		cmocka_unit_test(wait_for_a_never_recorded_event), cmocka_unit_test(retiring_takes_what_it_depends_on),
-		cmocka_unit_test(legacy_barrier), cmocka_unit_test(legacy_barrier_retires_both_ways),
-		cmocka_unit_test(per_thread_default_stream), cmocka_unit_test(other_contexts_do_not_wait),
-		cmocka_unit_test(synchronous_copies), cmocka_unit_test(queries), cmocka_unit_test(stream_dies_with_work),
-		cmocka_unit_test(event_dies_before_its_record), cmocka_unit_test(failed_calls),
-		cmocka_unit_test(failed_calls_without_an_object), cmocka_unit_test(failed_sync_proves_nothing), cmocka_unit_test(two_threads_wait),
-		cmocka_unit_test(begun_by_timestamps), cmocka_unit_test(longer_than_the_window),
+		cmocka_unit_test(sync_ctx_covers_all_streams),
+		cmocka_unit_test(sync_event_covers_up_to_the_record),
+		cmocka_unit_test(event_life),
+		cmocka_unit_test(wait_takes_the_last_record),
+		cmocka_unit_test(wait_for_a_never_recorded_event),
+		cmocka_unit_test(retiring_takes_what_it_depends_on),
+		cmocka_unit_test(legacy_barrier),
+		cmocka_unit_test(legacy_barrier_retires_both_ways),
+		cmocka_unit_test(per_thread_default_stream),
+		cmocka_unit_test(other_contexts_do_not_wait),
+		cmocka_unit_test(synchronous_copies),
+		cmocka_unit_test(queries),
+		cmocka_unit_test(stream_dies_with_work),
+		cmocka_unit_test(event_dies_before_its_record),
+		cmocka_unit_test(failed_calls),
+		cmocka_unit_test(failed_calls_without_an_object),
+		cmocka_unit_test(failed_sync_proves_nothing),
+		cmocka_unit_test(two_threads_wait),
+		cmocka_unit_test(begun_by_timestamps),
+		cmocka_unit_test(longer_than_the_window),
 		cmocka_unit_test(context_ends),
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Properties of keyframes and clones over random commands: a state that was stored and read again goes on exactly as the
- * one that was not; a clone and its original never touch each other; damaged bytes are refused or harmless.
+ * Properties of keyframes and clones over random commands: a state that was stored and read again
+ * goes on exactly as the one that was not; a clone and its original never touch each other; damaged
+ * bytes are refused or harmless.
  */
 #include "random-cmds.h"
 #include "state-test.h"
@@ -20,7 +21,8 @@ static struct state *through_bytes(const struct state *s)
 	return ret;
 }
 
-/* Everything that can be looked at, as JSON: a field that keyframes forget cannot hide here, as it could from a hash. */
+/* Everything that can be looked at, as JSON: a field that keyframes forget cannot hide here, as it
+ * could from a hash. */
 static void assert_looks_same(const struct state *a, const struct state *b)
 {
 	struct buf x = BUF_INIT, y = BUF_INIT;
@@ -202,8 +204,8 @@ static void flipped_anywhere(void **arg)
 	buf_free(&b);
 }
 
-/* Whatever bytes a keyframe has: the allocations of a state are some bytes long, end within the address space, and do not
- * overlap. */
+/* Whatever bytes a keyframe has: the allocations of a state are some bytes long, end within the
+ * address space, and do not overlap. */
 static void allocations_are_apart(void **arg)
 {
 	struct state *s = state_new();
@@ -268,9 +270,12 @@ static void keyframes_are_rarer_when_large(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stored_goes_on_the_same), cmocka_unit_test(clones_are_apart),
-		cmocka_unit_test(retiring_after_storing), cmocka_unit_test(different_states_differ),
-		cmocka_unit_test(cut_anywhere), cmocka_unit_test(flipped_anywhere),
+		cmocka_unit_test(stored_goes_on_the_same),
+		cmocka_unit_test(clones_are_apart),
+		cmocka_unit_test(retiring_after_storing),
+		cmocka_unit_test(different_states_differ),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(flipped_anywhere),
 		cmocka_unit_test(keyframes_are_rarer_when_large),
 		cmocka_unit_test(allocations_are_apart),
 	};

@@ -114,7 +114,7 @@ static void last_writer(void **arg)
 	apply(s, c);
 	assert_int_equal(alloc_at(s, 0x10000).last_writer, 13);
 	assert_false(alloc_at(s, 0x10000).writer_certain);
-	assert_int_equal(alloc_at(s, 0x20000).last_writer, 0); /* 4 bytes are no pointer */
+	assert_int_equal(alloc_at(s, 0x20000).last_writer, 0);	/* 4 bytes are no pointer */
 	assert_int_equal(alloc_at(s, 0x30000).last_writer, 13); /* within a struct */
 	apply(s, cmd_fill(14, 1, 0x20080, 4));
 	assert_int_equal(alloc_at(s, 0x20000).last_writer, 14);
@@ -147,7 +147,8 @@ static void code_that_comes_later(void **arg)
 	c.u.module_load.code_hash = c.u.module_load.code_size = 0;
 	apply(s, c);
 	c = cmd_any(9, SBT_MODULE_CODE);
-	c.u.module_code = (struct sbt_cmd_module_code){.module = 3, .code_hash = 0x77, .code_size = 12};
+	c.u.module_code =
+		(struct sbt_cmd_module_code){.module = 3, .code_hash = 0x77, .code_size = 12};
 	apply(s, c);
 	assert_true(state_module(s, 0, &m));
 	while (m.id != 3)
@@ -230,8 +231,9 @@ static void captured_work_does_not_queue(void **arg)
 	assert_int_equal(n.type, SBT_NODE_EMPTY);
 	apply(s, cmd_graph_launch(16, 1, 1));
 	assert_stream(s, 1, STATE_RUNNING, 16, 1);
-	assert_int_equal(alloc_at(s, 0x10000).last_writer, 16); /* through the kernel node's argument */
-	apply(s, cmd_graph_destroy(17, 1)); /* it runs still */
+	assert_int_equal(
+		alloc_at(s, 0x10000).last_writer, 16); /* through the kernel node's argument */
+	apply(s, cmd_graph_destroy(17, 1));	       /* it runs still */
 	assert_true(state_graph(s, 0, &g));
 	assert_true(g.destroyed);
 	assert_int_equal(g.launches, 1);
@@ -253,7 +255,8 @@ static void double_life(void **arg)
 	apply(s, cmd_stream_destroy(13, 3));
 	apply(s, cmd_stream_destroy(14, 3));
 	assert_int_equal(totals_of(s).oddities, 4);
-	apply(s, cmd_stream_create(15, 3, 1)); /* lives again: it must not vanish when its work ends */
+	apply(s, cmd_stream_create(
+			 15, 3, 1)); /* lives again: it must not vanish when its work ends */
 	state_retire(s, 12);
 	assert_stream(s, 3, STATE_IDLE, 0, 0);
 	state_free(s);
@@ -330,11 +333,17 @@ static void a_node_that_is_not_known_may_write_anything(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alloc_and_free), cmocka_unit_test(odd_memory), cmocka_unit_test(many_allocations),
-		cmocka_unit_test(last_writer), cmocka_unit_test(short_arguments), cmocka_unit_test(kernels_and_modules),
+		cmocka_unit_test(alloc_and_free),
+		cmocka_unit_test(odd_memory),
+		cmocka_unit_test(many_allocations),
+		cmocka_unit_test(last_writer),
+		cmocka_unit_test(short_arguments),
+		cmocka_unit_test(kernels_and_modules),
 		cmocka_unit_test(a_node_that_is_not_known_may_write_anything),
 		cmocka_unit_test(code_that_comes_later),
-		cmocka_unit_test(captured_work_does_not_queue), cmocka_unit_test(double_life), cmocka_unit_test(huge_ids),
+		cmocka_unit_test(captured_work_does_not_queue),
+		cmocka_unit_test(double_life),
+		cmocka_unit_test(huge_ids),
 		cmocka_unit_test(impossible_commands),
 	};
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tables: columns aligned, none to say so, JSON that a parser takes, whatever names a trace holds.
+ * The tables: columns aligned, none to say so, JSON that a parser takes, whatever names a trace
+ * holds.
  */
 #include "state-test.h"
 #include <jansson.h>
 
-#define assert_prints(s, view, want)                                                                \
-	do {                                                                                        \
-		struct buf ap_ = BUF_INIT;                                                          \
-		state_print(&ap_, s, view, 0);                                                        \
-		assert_string_equal(buf_cstr(&ap_), want);                                          \
-		buf_free(&ap_);                                                                     \
+#define assert_prints(s, view, want)                                                               \
+	do {                                                                                       \
+		struct buf ap_ = BUF_INIT;                                                         \
+		state_print(&ap_, s, view, 0);                                                     \
+		assert_string_equal(buf_cstr(&ap_), want);                                         \
+		buf_free(&ap_);                                                                    \
 	} while (0)
 
 static json_t *parse(struct buf *b)
@@ -131,7 +132,8 @@ static void narrow_screens(void **arg)
 		"     2         0\n"
 		"     3         0  event 4 (#10 on stream 1)\n");
 	buf_clear(&b);
-	state_print(&b, s, STATE_VIEW_EVENTS, 1); /* every column beside the first, however narrow the screen */
+	state_print(&b, s, STATE_VIEW_EVENTS,
+		1); /* every column beside the first, however narrow the screen */
 	assert_string_equal(buf_cstr(&b),
 		"Event  State\n    4  Pending\n\nEvent  Record\n    4     #10\n\nEvent  Stream\n    4       1\n\n"
 		"Event  Records\n    4        1\n\nEvent  Waits\n    4      1\n\nEvent  Flags\n    4\n");
@@ -176,7 +178,9 @@ static void one_stream(void **arg)
 	assert_int_equal(json_integer_value(json_object_get(j, "wait_event")), 4);
 	queue = json_object_get(j, "queue");
 	assert_int_equal(json_array_size(queue), 2);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(json_array_get(queue, 1), "command"), "seq")), 12);
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_object_get(json_array_get(queue, 1), "command"), "seq")),
+		12);
 	json_decref(j);
 	assert_false(state_print_stream(&b, s, 99));
 	assert_false(state_json_stream(&b, s, 99));
@@ -269,7 +273,8 @@ static void all(void **arg)
 
 	apply(s, cmd_free(14, 0x5000));
 	state_print(&b, s, STATE_VIEW_ALL, 0);
-	assert_non_null(strstr(buf_cstr(&b), "After #14: 14 commands, 3 launches, 0 copies, 0 fills, 0 syncs, 0 failed calls; "
+	assert_non_null(strstr(buf_cstr(&b),
+		"After #14: 14 commands, 3 launches, 0 copies, 0 fills, 0 syncs, 0 failed calls; "
 		"5 pending\n1 oddity: #14 free: 0x5000 is not allocated\n"));
 	assert_non_null(strstr(buf_cstr(&b), "\n\nStreams\nStream  Context"));
 	assert_non_null(strstr(buf_cstr(&b), "\n\nGraphs\nNo graphs.\n"));
@@ -280,10 +285,17 @@ static void all(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing), cmocka_unit_test(stream_table), cmocka_unit_test(columns_with_nothing), cmocka_unit_test(other_tables),
-		cmocka_unit_test(narrow_screens), cmocka_unit_test(devices_in_80_columns),
-		cmocka_unit_test(one_stream), cmocka_unit_test(long_queue), cmocka_unit_test(json),
-		cmocka_unit_test(hostile_names), cmocka_unit_test(all),
+		cmocka_unit_test(nothing),
+		cmocka_unit_test(stream_table),
+		cmocka_unit_test(columns_with_nothing),
+		cmocka_unit_test(other_tables),
+		cmocka_unit_test(narrow_screens),
+		cmocka_unit_test(devices_in_80_columns),
+		cmocka_unit_test(one_stream),
+		cmocka_unit_test(long_queue),
+		cmocka_unit_test(json),
+		cmocka_unit_test(hostile_names),
+		cmocka_unit_test(all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * state_at() against the plain fold, on traces with and without keyframes, with holes in their seqs, damaged; and states at a
- * time.
+ * state_at() against the plain fold, on traces with and without keyframes, with holes in their
+ * seqs, damaged; and states at a time.
  */
 #include "random-trace.h"
 
@@ -21,7 +21,8 @@ static uint64_t hash_at(struct sbt_reader *r, uint64_t seq)
 static void check_all_over(uint64_t keyframe_every, uint64_t gap)
 {
 	static uint64_t seq[COMMANDS + 1], hash[COMMANDS + 1];
-	struct sbt_reader *r = trace_random(42 + keyframe_every, COMMANDS, keyframe_every, gap, seq, hash);
+	struct sbt_reader *r =
+		trace_random(42 + keyframe_every, COMMANDS, keyframe_every, gap, seq, hash);
 	struct random_cmds dice = {.x = 17};
 
 	assert_true(hash_at(r, 0) == hash[0]);
@@ -29,7 +30,8 @@ static void check_all_over(uint64_t keyframe_every, uint64_t gap)
 		unsigned k = (unsigned)random_below(&dice, COMMANDS + 1);
 
 		assert_true(hash_at(r, seq[k]) == hash[k]);
-		if (k < COMMANDS && seq[k + 1] > seq[k] + 1) /* within a hole: the command before it */
+		if (k < COMMANDS &&
+			seq[k + 1] > seq[k] + 1) /* within a hole: the command before it */
 			assert_true(hash_at(r, seq[k] + 1) == hash[k]);
 	}
 	assert_true(hash_at(r, UINT64_MAX) == hash[COMMANDS]);
@@ -107,7 +109,7 @@ static void lying_keyframe(void **arg)
 }
 
 /* cmds.h enters command seq at 1 s + seq us. */
-#define US(n) (UINT64_C(1000000000) + (n) * 1000)
+#define US(n) (UINT64_C(1000000000) + (n)*1000)
 
 static void at_a_time(void **arg)
 {
@@ -173,8 +175,12 @@ static void without_times(void **arg)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_keyframes), cmocka_unit_test(with_keyframes), cmocka_unit_test(with_holes),
-		cmocka_unit_test(bad_keyframe), cmocka_unit_test(lying_keyframe), cmocka_unit_test(at_a_time),
+		cmocka_unit_test(without_keyframes),
+		cmocka_unit_test(with_keyframes),
+		cmocka_unit_test(with_holes),
+		cmocka_unit_test(bad_keyframe),
+		cmocka_unit_test(lying_keyframe),
+		cmocka_unit_test(at_a_time),
 		cmocka_unit_test(without_times),
 	};
 

@@ -27,9 +27,13 @@ static bool spec_node(void *arg, uint32_t graph, unsigned i, struct state_node *
 
 		if (p->graph != graph || i--)
 			continue;
-		*ret = (struct state_node){.node = p->node, .kernel = SBT_NO_ID, .type = p->type, .deps = {p->deps, p->ndeps * 4}};
+		*ret = (struct state_node){.node = p->node,
+			.kernel = SBT_NO_ID,
+			.type = p->type,
+			.deps = {p->deps, p->ndeps * 4}};
 		if (p->type == SBT_NODE_GRAPH && p->child) {
-			struct sbt_cmd c = {.kind = SBT_GRAPH_LAUNCH, .u.graph_launch = {.stream = SBT_NO_ID, .exec = p->child}};
+			struct sbt_cmd c = {.kind = SBT_GRAPH_LAUNCH,
+				.u.graph_launch = {.stream = SBT_NO_ID, .exec = p->child}};
 			uint64_t *to = t->payload[k];
 
 			assert_true(sbt_pack_size(&c) <= sizeof t->payload[0]);
@@ -61,7 +65,8 @@ static struct err *make(struct state_steps *ret, struct specs *t, const struct s
 
 #define MAKE(ret, t, s) make(ret, t, s, sizeof s / sizeof *(s))
 
-static void is(const struct state_steps *t, uint32_t at, uint32_t graph, uint32_t node, unsigned ndeps, const uint32_t *deps)
+static void is(const struct state_steps *t, uint32_t at, uint32_t graph, uint32_t node,
+	unsigned ndeps, const uint32_t *deps)
 {
 	assert_true(at < t->n);
 	assert_int_equal(t->step[at].graph, graph);
@@ -71,14 +76,15 @@ static void is(const struct state_steps *t, uint32_t at, uint32_t graph, uint32_
 		assert_memory_equal(t->step[at].deps, deps, ndeps * sizeof *deps);
 }
 
-#define IS(t, at, graph, node, ...) \
+#define IS(t, at, graph, node, ...)                                                                \
 	is(t, at, graph, node, sizeof((uint32_t[]){__VA_ARGS__}) / 4, (uint32_t[]){__VA_ARGS__})
 
 /* The lowest number that may go next goes: 2 waits for 3, so the order is 0 1 3 2. */
 static void test_order(void **state)
 {
-	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}}, {1, 1, SBT_NODE_EMPTY, 0, 1, {0}},
-		{1, 2, SBT_NODE_KERNEL, 0, 2, {1, 3}}, {1, 3, SBT_NODE_COPY, 0, 1, {0}}};
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}},
+		{1, 1, SBT_NODE_EMPTY, 0, 1, {0}}, {1, 2, SBT_NODE_KERNEL, 0, 2, {1, 3}},
+		{1, 3, SBT_NODE_COPY, 0, 1, {0}}};
 	struct state_steps t;
 	struct specs specs;
 
@@ -96,11 +102,13 @@ static void test_order(void **state)
 	state_steps_free(&t);
 }
 
-/* 0 -> child {5 -> 6, 7} -> 2: the child's roots wait for 0, and 2 for what ends the child, 6 and 7. */
+/* 0 -> child {5 -> 6, 7} -> 2: the child's roots wait for 0, and 2 for what ends the child, 6
+ * and 7. */
 static void test_child(void **state)
 {
-	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}}, {1, 1, SBT_NODE_GRAPH, 9, 1, {0}},
-		{1, 2, SBT_NODE_KERNEL, 0, 1, {1}}, {9, 5, SBT_NODE_KERNEL, 0, 0, {0}}, {9, 6, SBT_NODE_KERNEL, 0, 1, {5}},
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 0, {0}},
+		{1, 1, SBT_NODE_GRAPH, 9, 1, {0}}, {1, 2, SBT_NODE_KERNEL, 0, 1, {1}},
+		{9, 5, SBT_NODE_KERNEL, 0, 0, {0}}, {9, 6, SBT_NODE_KERNEL, 0, 1, {5}},
 		{9, 7, SBT_NODE_KERNEL, 0, 0, {0}}};
 	struct state_steps t;
 	struct specs specs;
@@ -119,8 +127,9 @@ static void test_child(void **state)
 /* 0 is the child {0, 1}, and 1 waits for it: for both of the child's nodes. */
 static void test_child_of_two(void **state)
 {
-	static const struct spec s[] = {{1, 0, SBT_NODE_GRAPH, 9, 0, {0}}, {1, 1, SBT_NODE_KERNEL, 0, 1, {0}},
-		{9, 0, SBT_NODE_KERNEL, 0, 0, {0}}, {9, 1, SBT_NODE_KERNEL, 0, 0, {0}}};
+	static const struct spec s[] = {{1, 0, SBT_NODE_GRAPH, 9, 0, {0}},
+		{1, 1, SBT_NODE_KERNEL, 0, 1, {0}}, {9, 0, SBT_NODE_KERNEL, 0, 0, {0}},
+		{9, 1, SBT_NODE_KERNEL, 0, 0, {0}}};
 	struct state_steps t;
 	struct specs specs;
 
@@ -134,7 +143,8 @@ static void test_child_of_two(void **state)
 
 static void test_chain(void **state)
 {
-	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {2}}, {1, 2, SBT_NODE_FILL, 0, 0, {0}}};
+	static const struct spec s[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}},
+		{1, 1, SBT_NODE_FILL, 0, 1, {2}}, {1, 2, SBT_NODE_FILL, 0, 0, {0}}};
 	struct state_steps t;
 	struct specs specs;
 
@@ -156,14 +166,17 @@ static void says(struct err *e, const char *part)
 
 static void test_hostile(void **state)
 {
-	static const struct spec circle[] = {{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {0}}};
+	static const struct spec circle[] = {
+		{1, 0, SBT_NODE_FILL, 0, 1, {1}}, {1, 1, SBT_NODE_FILL, 0, 1, {0}}};
 	static const struct spec self[] = {{1, 0, SBT_NODE_FILL, 0, 1, {0}}};
 	static const struct spec dangling[] = {{1, 0, SBT_NODE_FILL, 0, 1, {17}}};
 	static const struct spec unknown[] = {{1, 0, SBT_NODE_OTHER + 1, 0, 0, {0}}};
-	static const struct spec twice[] = {{1, 4, SBT_NODE_FILL, 0, 0, {0}}, {1, 4, SBT_NODE_FILL, 0, 0, {0}}};
+	static const struct spec twice[] = {
+		{1, 4, SBT_NODE_FILL, 0, 0, {0}}, {1, 4, SBT_NODE_FILL, 0, 0, {0}}};
 	static const struct spec orphan[] = {{1, 0, SBT_NODE_GRAPH, 8, 0, {0}}};
 	static const struct spec empty[] = {{1, 0, SBT_NODE_GRAPH, 0, 0, {0}}};
-	static const struct spec mother[] = {{1, 0, SBT_NODE_GRAPH, 2, 0, {0}}, {2, 0, SBT_NODE_GRAPH, 1, 0, {0}}};
+	static const struct spec mother[] = {
+		{1, 0, SBT_NODE_GRAPH, 2, 0, {0}}, {2, 0, SBT_NODE_GRAPH, 1, 0, {0}}};
 	struct state_steps t;
 	struct specs specs;
 
@@ -188,7 +201,8 @@ static void test_empty_tree(void **state)
 
 	for (uint32_t g = 1; g <= 8; g++)
 		for (uint32_t k = 0; k < 8; k++)
-			s[n++] = (struct spec){.graph = g, .node = k, .type = SBT_NODE_GRAPH, .child = g + 1};
+			s[n++] = (struct spec){
+				.graph = g, .node = k, .type = SBT_NODE_GRAPH, .child = g + 1};
 	s[n++] = (struct spec){.graph = 9, .node = 0, .type = SBT_NODE_GRAPH, .child = 10};
 	s[n++] = (struct spec){.graph = 10, .node = 0, .type = SBT_NODE_EMPTY};
 	fails(make(&t, &specs, s, n), ERR_LIMIT);
@@ -218,11 +232,13 @@ static void test_positions(void **state)
 	assert_false(step_position("-1", &seq, &step));
 }
 
-/* Nodes written again after the graph was instantiated change what was instantiated, or not, as their id says. */
+/* Nodes written again after the graph was instantiated change what was instantiated, or not, as
+ * their id says. */
 static void test_updates(void **state)
 {
 	struct state *s = state_new(), *back;
-	struct sbt_cmd update = cmd_any(30, SBT_GRAPH_UPDATE), node, inst, begin = cmd_any(3, SBT_CAPTURE_BEGIN), end = cmd_any(9, SBT_CAPTURE_END);
+	struct sbt_cmd update = cmd_any(30, SBT_GRAPH_UPDATE), node, inst,
+		       begin = cmd_any(3, SBT_CAPTURE_BEGIN), end = cmd_any(9, SBT_CAPTURE_END);
 	struct state_graph g;
 	struct state_node n;
 	struct buf b = BUF_INIT;
@@ -281,7 +297,8 @@ static void test_updates(void **state)
 /* A clone keeps what it had; room is used again, and grows. */
 static void test_payloads(void **state)
 {
-	static const char *const payloads[] = {"12345678", "abcd", "abcd", "ABCDEFGH", "longer than that", "x"};
+	static const char *const payloads[] = {
+		"12345678", "abcd", "abcd", "ABCDEFGH", "longer than that", "x"};
 	struct state *s = state_new(), *before;
 	struct sbt_cmd create = cmd_any(2, SBT_GRAPH_CREATE);
 	struct state_node n;
@@ -311,8 +328,11 @@ static void test_payloads(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_child), cmocka_unit_test(test_child_of_two), cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions), cmocka_unit_test(test_updates), cmocka_unit_test(test_payloads)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
+		cmocka_unit_test(test_child), cmocka_unit_test(test_child_of_two),
+		cmocka_unit_test(test_chain), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions),
+		cmocka_unit_test(test_updates), cmocka_unit_test(test_payloads)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,8 @@ struct arch_frame {
 bool arch_frame_write(pid_t tid, const struct arch_regs *r, uint64_t mask, uint64_t return_to,
 	size_t text_bytes, struct arch_frame *ret);
 /* Changes r so that the thread calls fn(a, b) on the frame. */
-void arch_call(struct arch_regs *r, const struct arch_frame *f, uint64_t fn, uint64_t a, uint64_t b);
+void arch_call(
+	struct arch_regs *r, const struct arch_frame *f, uint64_t fn, uint64_t a, uint64_t b);
 /* Changes r to what it is when the called function has just returned. */
 void arch_call_over(struct arch_regs *r, const struct arch_frame *f, uint64_t return_to);
 /* In a syscall-stop: whether the thread is about to restore its old state. */

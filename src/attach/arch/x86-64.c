@@ -25,7 +25,7 @@
 #define XSAVE_SW 464u
 /* tile configuration and data: a thread that uses them asks the kernel for a larger frame */
 #define AMX_FEATURES (3ull << 17)
-#define FLAGS_OF_CALL 0x202u	  /* interrupts on, direction forwards, no single step */
+#define FLAGS_OF_CALL 0x202u /* interrupts on, direction forwards, no single step */
 
 /* Flags of the frame (Linux, arch/x86/include/uapi/asm/ucontext.h). */
 #define FRAME_FP_XSTATE 1u
@@ -34,7 +34,8 @@
 /* An alternate signal stack that the kernel silently refuses to set: the thread keeps its own. */
 #define NO_ALTSTACK 0xfu
 
-/* What marks an extended state (Linux, arch/x86/include/uapi/asm/sigcontext.h, struct _fpx_sw_bytes). */
+/* What marks an extended state (Linux, arch/x86/include/uapi/asm/sigcontext.h, struct
+ * _fpx_sw_bytes). */
 #define XSTATE_MAGIC1 0x46505853u
 #define XSTATE_MAGIC2 0x46505845u
 struct xstate_mark {
@@ -52,7 +53,8 @@ struct frame {
 		uint32_t flags, pad;
 		uint64_t size;
 	} altstack;
-	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, eflags;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+		eflags;
 	uint16_t cs, gs, fs, ss;
 	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
 	uint64_t mask;
@@ -60,7 +62,6 @@ struct frame {
 };
 _Static_assert(offsetof(struct frame, r8) == 48, "struct ucontext: uc_mcontext");
 _Static_assert(offsetof(struct frame, mask) == 48 + 256, "struct ucontext: uc_sigmask");
-
 
 bool arch_regs_read(pid_t tid, struct arch_regs *ret)
 {
@@ -95,8 +96,9 @@ bool arch_runs_64_bit(const struct arch_regs *r)
 bool arch_dwarf_register(const struct arch_regs *regs, unsigned number, uint64_t *ret)
 {
 	const struct user_regs_struct *r = &regs->user;
-	const unsigned long long values[ARCH_DWARF_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp,
-		r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+	const unsigned long long values[ARCH_DWARF_REGISTERS] = {r->rax, r->rdx, r->rcx, r->rbx,
+		r->rsi, r->rdi, r->rbp, r->rsp, r->r8, r->r9, r->r10, r->r11, r->r12, r->r13,
+		r->r14, r->r15, r->rip};
 
 	if (number >= ARCH_DWARF_REGISTERS)
 		return false;
@@ -120,7 +122,8 @@ struct arch_syscall arch_syscall(const struct arch_regs *regs)
 {
 	const struct user_regs_struct *r = &regs->user;
 
-	return (struct arch_syscall){.nr = (long)r->orig_rax < 0 ? -1 : (long)r->orig_rax, .result = (long)r->rax,
+	return (struct arch_syscall){.nr = (long)r->orig_rax < 0 ? -1 : (long)r->orig_rax,
+		.result = (long)r->rax,
 		.arg = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
 }
 
@@ -142,7 +145,8 @@ void arch_syscall_again(struct arch_regs *regs)
 			r->rdi = r->rsi;
 		if (nr == SYS_clock_nanosleep && r->r10)
 			r->rdx = r->r10;
-	} else if (result != -512 /* ERESTARTSYS */ && result != -513 /* ERESTARTNOINTR */ && result != -514 /* ERESTARTNOHAND */) {
+	} else if (result != -512 /* ERESTARTSYS */ && result != -513 /* ERESTARTNOINTR */ &&
+		   result != -514 /* ERESTARTNOHAND */) {
 		return;
 	}
 	r->rax = (unsigned long long)nr;
@@ -151,16 +155,38 @@ void arch_syscall_again(struct arch_regs *regs)
 
 /* ---- calls into the inferior ---- */
 
-static void fill_frame(struct frame *f, const struct arch_regs *now, uint64_t return_to, uint64_t mask, uint64_t fpstate)
+static void fill_frame(struct frame *f, const struct arch_regs *now, uint64_t return_to,
+	uint64_t mask, uint64_t fpstate)
 {
 	struct arch_regs back = *now;
 	const struct user_regs_struct *r = &back.user;
 
 	arch_syscall_again(&back);
-	*f = (struct frame){.return_to = return_to, .flags = FRAME_FP_XSTATE | FRAME_SS | FRAME_STRICT_SS, .altstack.flags = NO_ALTSTACK,
-		.r8 = r->r8, .r9 = r->r9, .r10 = r->r10, .r11 = r->r11, .r12 = r->r12, .r13 = r->r13, .r14 = r->r14, .r15 = r->r15,
-		.rdi = r->rdi, .rsi = r->rsi, .rbp = r->rbp, .rbx = r->rbx, .rdx = r->rdx, .rax = r->rax, .rcx = r->rcx, .rsp = r->rsp,
-		.rip = r->rip, .eflags = r->eflags, .cs = (uint16_t)r->cs, .ss = (uint16_t)r->ss, .fpstate = fpstate, .mask = mask};
+	*f = (struct frame){.return_to = return_to,
+		.flags = FRAME_FP_XSTATE | FRAME_SS | FRAME_STRICT_SS,
+		.altstack.flags = NO_ALTSTACK,
+		.r8 = r->r8,
+		.r9 = r->r9,
+		.r10 = r->r10,
+		.r11 = r->r11,
+		.r12 = r->r12,
+		.r13 = r->r13,
+		.r14 = r->r14,
+		.r15 = r->r15,
+		.rdi = r->rdi,
+		.rsi = r->rsi,
+		.rbp = r->rbp,
+		.rbx = r->rbx,
+		.rdx = r->rdx,
+		.rax = r->rax,
+		.rcx = r->rcx,
+		.rsp = r->rsp,
+		.rip = r->rip,
+		.eflags = r->eflags,
+		.cs = (uint16_t)r->cs,
+		.ss = (uint16_t)r->ss,
+		.fpstate = fpstate,
+		.mask = mask};
 }
 
 /* The size that the kernel uses for a thread's state: without tiles, unless the thread uses
@@ -187,7 +213,8 @@ static uint32_t take_vectors(pid_t tid, uint8_t *x)
 	uint64_t possible, used;
 	uint32_t magic2 = XSTATE_MAGIC2;
 
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) != 0 || v.iov_len < XSAVE_LEAST || v.iov_len > XSAVE_MAX - 4)
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) != 0 || v.iov_len < XSAVE_LEAST ||
+		v.iov_len > XSAVE_MAX - 4)
 		return 0;
 	memcpy(&possible, x + XSAVE_SW, sizeof(possible));
 	memcpy(&used, x + XSAVE_HEADER, sizeof(used));
@@ -203,7 +230,8 @@ static uint32_t take_vectors(pid_t tid, uint8_t *x)
 	return sw.extended_size;
 }
 
-bool arch_frame_write(pid_t tid, const struct arch_regs *r, uint64_t mask, uint64_t return_to, size_t text_bytes, struct arch_frame *ret)
+bool arch_frame_write(pid_t tid, const struct arch_regs *r, uint64_t mask, uint64_t return_to,
+	size_t text_bytes, struct arch_frame *ret)
 {
 	uint8_t *vectors = xcalloc(1, XSAVE_MAX);
 	const uint32_t n = take_vectors(tid, vectors);
@@ -215,12 +243,14 @@ bool arch_frame_write(pid_t tid, const struct arch_regs *r, uint64_t mask, uint6
 	fpstate = (ret->text - n) & ~(uint64_t)63;
 	ret->sp = ((fpstate - sizeof f) & ~(uint64_t)15) - 8;
 	fill_frame(&f, r, return_to, mask, fpstate);
-	good = n && remote_write(tid, fpstate, vectors, n) && remote_write(tid, ret->sp, &f, sizeof f);
+	good = n && remote_write(tid, fpstate, vectors, n) &&
+	       remote_write(tid, ret->sp, &f, sizeof f);
 	free(vectors);
 	return good;
 }
 
-void arch_call(struct arch_regs *regs, const struct arch_frame *f, uint64_t fn, uint64_t a, uint64_t b)
+void arch_call(
+	struct arch_regs *regs, const struct arch_frame *f, uint64_t fn, uint64_t a, uint64_t b)
 {
 	struct user_regs_struct *r = &regs->user;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Joins GPU times with commands by correlation id. A graph launch has many times, so an entry stays until it is overwritten.
+ * Joins GPU times with commands by correlation id. A graph launch has many times, so an entry stays
+ * until it is overwritten.
  */
 #include "attach/drain/drain.h"
 
@@ -17,7 +18,8 @@ void drain_join_free(struct drain_join *j)
 	free(j->times);
 }
 
-bool drain_join_cmd(struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret)
+bool drain_join_cmd(
+	struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret)
 {
 	struct join_time *t;
 

@@ -43,14 +43,15 @@ struct drain_window {
 };
 
 struct drain_bulk {
-	uint8_t *data; /* all slots' bytes, mapped at first use */
-	uint64_t next; /* ticket */
+	uint8_t *data;		       /* all slots' bytes, mapped at first use */
+	uint64_t next;		       /* ticket */
 	uint32_t lap[TSDB_BULK_SLOTS]; /* times each slot was given back */
 	bool bad;
-	bool gaps;    /* a ticket may never have been filled: its program is dead or executed another one */
-	bool exec;    /* saved has, or open belongs to, data of the program before an exec */
-	bool drained; /* the program is dead and nothing is left */
-	int held;	/* the slot that the last item lies in; -1: none */
+	bool gaps; /* a ticket may never have been filled: its program is dead or executed another
+		      one */
+	bool exec; /* saved has, or open belongs to, data of the program before an exec */
+	bool drained;	 /* the program is dead and nothing is left */
+	int held;	 /* the slot that the last item lies in; -1: none */
 	unsigned stages; /* parts of cur that are still to be handed out */
 	struct drain_bulk_head cur;
 	const void *bytes;
@@ -96,8 +97,8 @@ static bool map_slots(struct inferior *inf, struct drain_bulk *b)
 
 	if (b->data)
 		return true;
-	p = mmap(NULL, (size_t)TSDB_BULK_SLOTS * TSDB_BULK_BYTES, PROT_READ, MAP_SHARED, inf->control_fd,
-		(off_t)tsdb_bulk_offset(inf->ring_bytes, 0));
+	p = mmap(NULL, (size_t)TSDB_BULK_SLOTS * TSDB_BULK_BYTES, PROT_READ, MAP_SHARED,
+		inf->control_fd, (off_t)tsdb_bulk_offset(inf->ring_bytes, 0));
 	if (p != MAP_FAILED)
 		b->data = p;
 	return b->data != NULL;
@@ -108,7 +109,9 @@ static bool map_slots(struct inferior *inf, struct drain_bulk *b)
 /* How many bytes are in a slot. */
 static size_t filled(const struct drain_bulk_head *h)
 {
-	const size_t n = h->flags & TSDB_BULK_SAME ? ((uint64_t)h->n + SBT_PAGE - 1) / SBT_PAGE * sizeof(struct sbt_hash) : h->n;
+	const size_t n = h->flags & TSDB_BULK_SAME ? ((uint64_t)h->n + SBT_PAGE - 1) / SBT_PAGE *
+							     sizeof(struct sbt_hash)
+						   : h->n;
 
 	/* an invalid slot, which is noticed later, or one that belongs to nothing */
 	return n > TSDB_BULK_BYTES ? 0 : n;
@@ -157,8 +160,10 @@ static void abandon(struct inferior *inf, struct drain_bulk *b, const char *why)
 	b->stages = 0;
 	b->ncut = b->nopen;
 	inf->drain->lost++;
-	drain_warn(inf->drain, "the memory contents that the program sends are damaged (%s); no more of them are recorded: "
-		"the program overwrote memory that it shares with tsdb", why);
+	drain_warn(inf->drain,
+		"the memory contents that the program sends are damaged (%s); no more of them are recorded: "
+		"the program overwrote memory that it shares with tsdb",
+		why);
 }
 
 /* ---- pieces ---- */
@@ -204,9 +209,11 @@ static const char *bad_bytes(const struct open_piece *p, const struct drain_bulk
 		return "a piece changed its size";
 	if (h->offset != p->got)
 		return "a piece's bytes are out of order";
-	if (h->n > (h->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES) || h->n > p->size - p->got)
+	if (h->n > (h->flags & TSDB_BULK_SAME ? TSDB_SAME_MAX : TSDB_BULK_BYTES) ||
+		h->n > p->size - p->got)
 		return "a slot has more bytes than its piece";
-	if (h->flags & TSDB_BULK_SAME && (h->offset % SBT_PAGE || (h->n % SBT_PAGE && h->n != p->size - p->got)))
+	if (h->flags & TSDB_BULK_SAME &&
+		(h->offset % SBT_PAGE || (h->n % SBT_PAGE && h->n != p->size - p->got)))
 		return "a slot tells of parts of pages";
 	if (!h->n && !(h->flags & TSDB_BULK_CUT) && p->size)
 		return "a slot is empty";
@@ -259,7 +266,8 @@ static const char *judge(struct drain_bulk *b)
 	if (why)
 		return why;
 	p->got += h->n;
-	b->stages |= (h->n ? STAGE_BYTES : 0u) | (h->flags & TSDB_BULK_CUT && p->got < p->size ? STAGE_CUT : 0u);
+	b->stages |= (h->n ? STAGE_BYTES : 0u) |
+		     (h->flags & TSDB_BULK_CUT && p->got < p->size ? STAGE_CUT : 0u);
 	if (p->got == p->size || (h->flags & TSDB_BULK_CUT))
 		forget_piece(b, p);
 	return NULL;
@@ -277,9 +285,17 @@ static void give_stage(struct drain_bulk *b, uint32_t epoch, struct drain_item *
 	if (b->stages & STAGE_BEGIN) {
 		b->stages &= ~(unsigned)STAGE_BEGIN;
 		ret->part = DRAIN_PIECE_BEGINS;
-		ret->memory = (struct sbt_memory){.seq = h->seq, .role = h->role, .owner = h->owner, .addr = h->addr, .size = h->size,
-			.module = h->module, .ctx = h->ctx, .name = {h->name, h->name_len}, .hash = h->hash,
-			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY), .doubt = h->flags & TSDB_BULK_DOUBT};
+		ret->memory = (struct sbt_memory){.seq = h->seq,
+			.role = h->role,
+			.owner = h->owner,
+			.addr = h->addr,
+			.size = h->size,
+			.module = h->module,
+			.ctx = h->ctx,
+			.name = {h->name, h->name_len},
+			.hash = h->hash,
+			.has_bytes = !(h->flags & TSDB_BULK_HASH_ONLY),
+			.doubt = h->flags & TSDB_BULK_DOUBT};
 	} else if (b->stages & STAGE_BYTES) {
 		b->stages &= ~(unsigned)STAGE_BYTES;
 		ret->part = h->flags & TSDB_BULK_SAME ? DRAIN_PIECE_SAME : DRAIN_PIECE_BYTES;
@@ -310,7 +326,8 @@ static bool take_slot(struct inferior *inf, struct drain_bulk *b, bool dead)
 	struct tsdb_control *c = inf->control;
 	unsigned i = b->next % TSDB_BULK_SLOTS;
 
-	for (unsigned k = 0; dead && k < TSDB_BULK_SLOTS && !is_full(c, i); k++, i = b->next % TSDB_BULK_SLOTS) {
+	for (unsigned k = 0; dead && k < TSDB_BULK_SLOTS && !is_full(c, i);
+		k++, i = b->next % TSDB_BULK_SLOTS) {
 		b->gaps = true;
 		b->lap[i]++;
 		b->next++;
@@ -413,7 +430,8 @@ unsigned drain_bulk_pressure(const struct inferior *inf)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < TSDB_BULK_SLOTS; i++)
-		n += atomic_load_explicit(&inf->control->bulk[i].state, memory_order_relaxed) == TSDB_BULK_FULL;
+		n += atomic_load_explicit(&inf->control->bulk[i].state, memory_order_relaxed) ==
+		     TSDB_BULK_FULL;
 	return n * 1000 / TSDB_BULK_SLOTS;
 }
 
@@ -459,7 +477,8 @@ static void end_span(struct inferior *inf, struct drain_bulk *b)
 		open += b->windows[i].msg.ended ? -1 : 1;
 	}
 	if (open > 0 && b->nwindows < WINDOWS_MAX)
-		b->windows[b->nwindows++] = (struct drain_window){.msg = {.seq = inf->drain->last_seq, .ended = 1}, .lapsed = true};
+		b->windows[b->nwindows++] = (struct drain_window){
+			.msg = {.seq = inf->drain->last_seq, .ended = 1}, .lapsed = true};
 }
 
 /* Starts again for the new program, whose agent begins with ticket 0. */
@@ -491,7 +510,8 @@ bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uin
 
 	if (m->head.size < sizeof(*m) || m->ended > 1 || !m->seq || b->nwindows == WINDOWS_MAX)
 		return false;
-	b->windows[b->nwindows++] = (struct drain_window){.msg = *m, .epoch = epoch,
+	b->windows[b->nwindows++] = (struct drain_window){.msg = *m,
+		.epoch = epoch,
 		.barrier = atomic_load_explicit(&inf->control->next_bulk, memory_order_acquire)};
 	return true;
 }
@@ -511,9 +531,11 @@ static struct drain_window *next_window(struct drain_bulk *b)
 bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item *ret)
 {
 	struct drain_bulk *b = inf->drain->bulk;
-	struct drain_window *w = b->nwindows && !(begins_only && b->in_span) ? next_window(b) : NULL;
+	struct drain_window *w =
+		b->nwindows && !(begins_only && b->in_span) ? next_window(b) : NULL;
 
-	if (!w || (b->in_span && (b->stages || b->exec || (!b->bad && !b->drained && b->next < w->barrier))))
+	if (!w || (b->in_span && (b->stages || b->exec ||
+					 (!b->bad && !b->drained && b->next < w->barrier))))
 		return false;
 	ret->kind = w->lapsed ? DRAIN_NONE : DRAIN_WINDOW;
 	ret->epoch = w->epoch;

@@ -41,7 +41,8 @@ static uint32_t *find_code(const struct drain_python *p, uint32_t epoch, uint32_
 	for (uint32_t i = mix(epoch, number);; i++) {
 		uint32_t *at = &p->by_number[i & (p->by_number_cap - 1)];
 
-		if (!*at || (p->codes[*at - 1].epoch == epoch && p->codes[*at - 1].number == number))
+		if (!*at ||
+			(p->codes[*at - 1].epoch == epoch && p->codes[*at - 1].number == number))
 			return at;
 	}
 }
@@ -97,7 +98,8 @@ bool drain_python_code(struct drain_python *p, uint32_t epoch, const struct tsdb
 
 /* ---- places ---- */
 
-static struct drain_place_slot *find_place(const struct drain_python *p, uint32_t code, uint32_t line)
+static struct drain_place_slot *find_place(
+	const struct drain_python *p, uint32_t code, uint32_t line)
 {
 	for (uint32_t i = mix(code, line);; i++) {
 		struct drain_place_slot *s = &p->slots[i & (p->slots_cap - 1)];
@@ -121,7 +123,8 @@ static void grow_slots(struct drain_python *p)
 }
 
 /* The number of a place; it is made if it is new. Unknown code has the index ncodes. */
-static uint32_t place_of(struct drain_python *p, uint32_t code, uint32_t line, const struct sbt_place *place)
+static uint32_t place_of(
+	struct drain_python *p, uint32_t code, uint32_t line, const struct sbt_place *place)
 {
 	struct drain_place_slot *s;
 
@@ -148,5 +151,6 @@ uint32_t drain_python_place(struct drain_python *p, uint32_t epoch, uint64_t pc)
 		return place_of(p, UINT32_MAX, 0, &(struct sbt_place){"?", "?", 0, 0});
 	c = &p->codes[index - 1];
 	line = python_line(c->lines, c->nlines, c->first_line, TSDB_PC_PYTHON_AT(pc));
-	return place_of(p, index, line, &(struct sbt_place){c->file, c->function, c->first_line, line});
+	return place_of(
+		p, index, line, &(struct sbt_place){c->file, c->function, c->first_line, line});
 }

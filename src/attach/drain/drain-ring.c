@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define TIMES_MAX (1u << 22)	/* of one batch */
+#define TIMES_MAX (1u << 22)   /* of one batch */
 #define SPILL_MAX (2ull << 30) /* bytes, of all rings; past it the threads wait */
 
 /* ---- one ring ---- */
@@ -21,7 +21,8 @@
 static bool view_map(struct inferior *inf, unsigned i, struct drain_view *v)
 {
 	size_t n = v->bytes;
-	uint8_t *p = mmap(NULL, 2 * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p =
+		mmap(NULL, 2 * n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		return false;
@@ -53,7 +54,8 @@ static void add_command(struct drain_view *v, uint64_t seq, uint64_t at)
 	unsigned i = v->n;
 
 	MAKE_ROOM(v->index, v->n, v->cap);
-	/* A thread publishes nearly always in order; a command within another's callback comes first. */
+	/* A thread publishes nearly always in order; a command within another's callback comes
+	 * first. */
 	for (; i > v->next && v->index[i - 1].seq > seq; i--) {
 		v->index[i] = v->index[i - 1];
 		v->in_order = false;
@@ -90,7 +92,8 @@ static const void *copy_message(struct drain *d, const void *from, uint32_t size
 	return d->record;
 }
 
-static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, const void *p, uint32_t size, uint16_t type)
+static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, const void *p,
+	uint32_t size, uint16_t type)
 {
 	struct drain *d = inf->drain;
 	uint64_t seq;
@@ -98,10 +101,10 @@ static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, 
 	switch (type) {
 	case TSDB_MSG_MAPPING:
 		return size >= sizeof(struct tsdb_msg_mapping) &&
-			drain_stacks_mapping(&d->stacks, v->epoch, copy_message(d, p, size));
+		       drain_stacks_mapping(&d->stacks, v->epoch, copy_message(d, p, size));
 	case TSDB_MSG_PYTHON:
 		return size >= sizeof(struct tsdb_msg_python) &&
-			drain_python_code(&d->stacks.python, v->epoch, copy_message(d, p, size));
+		       drain_python_code(&d->stacks.python, v->epoch, copy_message(d, p, size));
 	case TSDB_MSG_STACK:
 		if (size < sizeof(struct tsdb_msg_stack))
 			return false;
@@ -111,7 +114,8 @@ static bool scan_one(struct inferior *inf, uint32_t ring, struct drain_view *v, 
 		add_side(d, ring, v->scanned);
 		return true;
 	case TSDB_MSG_WINDOW:
-		return size >= sizeof(struct tsdb_msg_window) && drain_window_add(inf, copy_message(d, p, size), v->epoch);
+		return size >= sizeof(struct tsdb_msg_window) &&
+		       drain_window_add(inf, copy_message(d, p, size), v->epoch);
 	case TSDB_MSG_TIME:
 		return add_time(d, v->epoch, p, size);
 	}
@@ -139,7 +143,8 @@ static void scan(struct inferior *inf, uint32_t ring, struct drain_view *v, uint
 		struct tsdb_msg_head h;
 
 		memcpy(&h, p, sizeof(h));
-		if (h.size < sizeof(h) || h.size % 8 || h.size > TSDB_RECORD_MAX || h.size > head - v->scanned) {
+		if (h.size < sizeof(h) || h.size % 8 || h.size > TSDB_RECORD_MAX ||
+			h.size > head - v->scanned) {
 			drain_abandon(inf->drain, s, v, "a record has an impossible size");
 			return;
 		}
@@ -209,7 +214,8 @@ void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state)
 
 /* ---- copying out ---- */
 
-const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size)
+const void *drain_ring_fetch(
+	struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size)
 {
 	bool spilled = at & DRAIN_SPILLED;
 	const void *p = spilled ? v->spill.data + (at & ~DRAIN_SPILLED) : view_at(v, at);
@@ -217,7 +223,8 @@ const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_
 	uint32_t size;
 
 	memcpy(&size, p, sizeof(size));
-	if (size < sizeof(struct tsdb_msg_head) || size > TSDB_RECORD_MAX || size % 8 || size > end - (at & ~DRAIN_SPILLED))
+	if (size < sizeof(struct tsdb_msg_head) || size > TSDB_RECORD_MAX || size % 8 ||
+		size > end - (at & ~DRAIN_SPILLED))
 		return NULL;
 	*ret_size = size;
 	return copy_message(inf->drain, p, size);

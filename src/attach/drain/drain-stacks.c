@@ -129,11 +129,13 @@ bool drain_stacks_mapping(struct drain_stacks *s, uint32_t epoch, const struct t
 	if (s->nmaps >= MAPS_MAX || s->nmodules >= MODULES_MAX)
 		return true; /* frames in it will be in no module */
 	MAKE_ROOM(s->maps, s->nmaps, s->maps_cap);
-	s->maps[s->nmaps++] = (struct drain_mapping){m->start, m->end, m->bias, epoch, add_module(s, m->path, n)};
+	s->maps[s->nmaps++] =
+		(struct drain_mapping){m->start, m->end, m->bias, epoch, add_module(s, m->path, n)};
 	return true;
 }
 
-static const struct drain_mapping *find_map(const struct drain_stacks *s, uint32_t epoch, uint64_t pc)
+static const struct drain_mapping *find_map(
+	const struct drain_stacks *s, uint32_t epoch, uint64_t pc)
 {
 	for (unsigned i = s->nmaps; i-- > 0;) /* the newest mapping first */
 		if (s->maps[i].epoch == epoch && pc >= s->maps[i].start && pc < s->maps[i].end)
@@ -148,8 +150,10 @@ static struct sbt_frame make_frame(struct drain_stacks *s, uint32_t epoch, uint6
 
 	if (return_pc & TSDB_PC_PYTHON_BIT) {
 		if (s->python_module == SBT_NO_ID)
-			s->python_module = add_module(s, SBT_MODULE_PYTHON, strlen(SBT_MODULE_PYTHON));
-		return (struct sbt_frame){s->python_module, drain_python_place(&s->python, epoch, return_pc)};
+			s->python_module =
+				add_module(s, SBT_MODULE_PYTHON, strlen(SBT_MODULE_PYTHON));
+		return (struct sbt_frame){
+			s->python_module, drain_python_place(&s->python, epoch, return_pc)};
 	}
 	m = find_map(s, epoch, pc);
 	if (m)
@@ -159,11 +163,13 @@ static struct sbt_frame make_frame(struct drain_stacks *s, uint32_t epoch, uint6
 	return (struct sbt_frame){s->unknown_module, pc};
 }
 
-bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m, struct drain_item *ret)
+bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m,
+	struct drain_item *ret)
 {
 	uint32_t id;
 
-	if (m->head.size < sizeof(*m) || m->n > TSDB_STACK_MAX || m->n > (m->head.size - sizeof(*m)) / sizeof(m->pcs[0]))
+	if (m->head.size < sizeof(*m) || m->n > TSDB_STACK_MAX ||
+		m->n > (m->head.size - sizeof(*m)) / sizeof(m->pcs[0]))
 		return false;
 	id = move_id(s, epoch, m->id);
 	if (!id || is_known(s, id))

@@ -138,7 +138,8 @@ void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, c
 	d->spilled -= v->spill.len;
 	buf_clear(&v->spill);
 	d->lost++;
-	drain_warn(d, "the records of GPU thread %u (tid %u) are damaged (%s); what it does from here on is not recorded: "
+	drain_warn(d,
+		"the records of GPU thread %u (tid %u) are damaged (%s); what it does from here on is not recorded: "
 		"the program overwrote memory that it shares with tsdb",
 		s->thread, s->os_tid, why);
 	fill_heap(d);
@@ -178,7 +179,8 @@ static void begin_batch(struct inferior *inf, bool final)
 		d->watermark = UINT64_MAX;
 	d->rings = tsdb_rings(inf->control);
 	for (uint32_t i = 0; i < d->rings; i++) {
-		uint32_t state = atomic_load_explicit(&inf->control->ring[i].state, memory_order_acquire);
+		uint32_t state =
+			atomic_load_explicit(&inf->control->ring[i].state, memory_order_acquire);
 
 		if (state != TSDB_RING_FREE)
 			drain_ring_look(inf, i, state);
@@ -203,12 +205,15 @@ static void give_side(struct inferior *inf, struct drain_item *ret)
 	if (m && m->type == TSDB_MSG_STACK)
 		good = drain_stacks_define(&d->stacks, v->epoch, (const void *)m, ret);
 	else
-		good = m && m->type == TSDB_MSG_CODE && drain_code_piece(&v->code, (const void *)m, ret);
+		good = m && m->type == TSDB_MSG_CODE &&
+		       drain_code_piece(&v->code, (const void *)m, ret);
 	if (!good)
-		drain_abandon(d, &inf->control->ring[e->ring], v, "a host stack or a module's code makes no sense");
+		drain_abandon(d, &inf->control->ring[e->ring], v,
+			"a host stack or a module's code makes no sense");
 }
 
-static bool unpack(struct inferior *inf, struct drain_view *v, const struct drain_entry *e, struct drain_item *ret)
+static bool unpack(struct inferior *inf, struct drain_view *v, const struct drain_entry *e,
+	struct drain_item *ret)
 {
 	uint32_t size;
 	const void *p = drain_ring_fetch(inf, v, e->at, &size);
@@ -226,8 +231,8 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 
 	if (e.seq <= d->last_seq) {
 		d->lost++;
-		drain_warn(d, "command #%llu of GPU thread %u came after #%llu; it is left out", (unsigned long long)e.seq, s->thread,
-			(unsigned long long)d->last_seq);
+		drain_warn(d, "command #%llu of GPU thread %u came after #%llu; it is left out",
+			(unsigned long long)e.seq, s->thread, (unsigned long long)d->last_seq);
 	} else if (!unpack(inf, v, &e, ret)) {
 		drain_abandon(d, s, v, "a command makes no sense");
 		return;
@@ -246,7 +251,8 @@ static void give_cmd(struct inferior *inf, struct drain_item *ret)
 	heap_next(d);
 }
 
-static void set_time(struct drain_item *ret, uint32_t corr, uint64_t seq, uint64_t start_ns, uint64_t end_ns)
+static void set_time(
+	struct drain_item *ret, uint32_t corr, uint64_t seq, uint64_t start_ns, uint64_t end_ns)
 {
 	ret->kind = DRAIN_TIME;
 	ret->corr = corr;
@@ -302,8 +308,10 @@ struct err *drain_next(struct inferior *inf, bool final, struct drain_item *ret)
 	if (!inf->control)
 		return NULL;
 	while (ret->kind == DRAIN_NONE) {
-		if (drain_window_give(inf, true, ret) || (drain_bulk_is_old(d->bulk) && drain_bulk_give(inf, final, ret)) || give(inf, ret) ||
-			give_bulk(inf, final, ret) || drain_window_give(inf, false, ret))
+		if (drain_window_give(inf, true, ret) ||
+			(drain_bulk_is_old(d->bulk) && drain_bulk_give(inf, final, ret)) ||
+			give(inf, ret) || give_bulk(inf, final, ret) ||
+			drain_window_give(inf, false, ret))
 			continue;
 		if (fresh || (!final && d->batches >= BATCHES_MAX))
 			break;
@@ -412,7 +420,8 @@ unsigned drain_pressure(const struct inferior *inf)
 
 		if (atomic_load_explicit(&s->state, memory_order_relaxed) == TSDB_RING_FREE)
 			continue;
-		n = atomic_load_explicit(&s->head, memory_order_relaxed) - atomic_load_explicit(&s->tail, memory_order_relaxed);
+		n = atomic_load_explicit(&s->head, memory_order_relaxed) -
+		    atomic_load_explicit(&s->tail, memory_order_relaxed);
 		if (n <= bytes && n * 1000 / bytes > most)
 			most = n * 1000 / bytes;
 	}
@@ -437,7 +446,8 @@ void drain_exec(struct inferior *inf)
 
 		if (state == TSDB_RING_FREE)
 			continue;
-		drain_ring_look(inf, i, TSDB_RING_USED); /* all of it is indexed with the old program's epoch */
+		drain_ring_look(inf, i,
+			TSDB_RING_USED); /* all of it is indexed with the old program's epoch */
 		close_slot(s);
 	}
 	fill_heap(d);
@@ -451,7 +461,8 @@ void drain_thread_gone(struct inferior *inf, pid_t tid)
 	for (unsigned i = 0; inf->control && i < tsdb_rings(inf->control); i++) {
 		struct tsdb_ring *s = &inf->control->ring[i];
 
-		if (atomic_load_explicit(&s->state, memory_order_acquire) == TSDB_RING_USED && s->os_tid == (uint32_t)tid)
+		if (atomic_load_explicit(&s->state, memory_order_acquire) == TSDB_RING_USED &&
+			s->os_tid == (uint32_t)tid)
 			close_slot(s);
 	}
 }

@@ -55,7 +55,8 @@ struct drain_stacks {
 	struct sbt_host_module *modules; /* strings owned */
 	unsigned nmodules, modules_cap;
 	uint32_t unknown_module; /* SBT_NO_ID until a frame is in no file */
-	/* Stack ids of the program since the last exec are moved up by id_base, so that ids are unique in the trace. */
+	/* Stack ids of the program since the last exec are moved up by id_base, so that ids are
+	 * unique in the trace. */
 	uint32_t *id_bases; /* one per epoch */
 	uint32_t nepochs;
 	uint8_t *known; /* a bit per (moved) id that was handed out */
@@ -75,7 +76,8 @@ void drain_stacks_saw(struct drain_stacks *s, uint32_t epoch, uint32_t id);
 /* These take a whole message of n bytes and return false if it is malformed. */
 bool drain_stacks_mapping(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_mapping *m);
 /* ret->kind stays NONE if the stack is known already. */
-bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m, struct drain_item *ret);
+bool drain_stacks_define(struct drain_stacks *s, uint32_t epoch, const struct tsdb_msg_stack *m,
+	struct drain_item *ret);
 
 /* ---- drain-join.c ---- */
 
@@ -98,7 +100,8 @@ struct drain_join {
 void drain_join_init(struct drain_join *j);
 void drain_join_free(struct drain_join *j);
 /* Remembers the command; returns true if its times came before it, in *ret. */
-bool drain_join_cmd(struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret);
+bool drain_join_cmd(
+	struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret);
 /* The seq of the command that the time belongs to; 0: not merged yet, the time is kept for
  * drain_join_cmd(). */
 uint64_t drain_join_time(struct drain_join *j, uint32_t epoch, const struct tsdb_msg_time *m);
@@ -149,14 +152,15 @@ struct drain_entry {
 
 /* tsdb's end of a ring. */
 struct drain_view {
-	uint8_t *data;	  /* 2 * bytes, mapped at first use */
-	uint32_t bytes;	  /* of the ring */
-	uint64_t scanned; /* bytes indexed so far */
-	uint64_t tail;	  /* as published */
+	uint8_t *data;		   /* 2 * bytes, mapped at first use */
+	uint32_t bytes;		   /* of the ring */
+	uint64_t scanned;	   /* bytes indexed so far */
+	uint64_t tail;		   /* as published */
 	struct drain_entry *index; /* commands scanned and not handed out yet: next..n */
 	unsigned next, n, cap;
-	bool in_order;	   /* the index has rising offsets, so a tail can be published in the middle of a batch */
-	bool used;	   /* epoch is valid */
+	bool in_order; /* the index has rising offsets, so a tail can be published in the middle of
+			  a batch */
+	bool used;     /* epoch is valid */
 	bool bad;
 	uint32_t epoch;
 	struct drain_code code;
@@ -182,17 +186,19 @@ struct drain {
 	uint32_t rings; /* views that may be in use */
 	uint32_t epoch; /* execs so far */
 	uint64_t watermark;
-	struct drain_front heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
+	struct drain_front
+		heap[TSDB_RING_COUNT]; /* rings with commands, by the seq of the next one */
 	unsigned nheap;
 	struct drain_side *sides;
 	unsigned side_next, nsides, sides_cap;
 	struct drain_time *times;
 	unsigned time_next, ntimes, times_cap;
-	unsigned batches, bulk_left; /* of this turn of the caller's; bulk slots to hand out in this batch */
+	unsigned batches,
+		bulk_left; /* of this turn of the caller's; bulk slots to hand out in this batch */
 	struct drain_bulk *bulk;
-	uint64_t spilled;  /* bytes in all spills */
-	uint64_t last_seq; /* handed out */
-	uint64_t lost;	   /* in abandoned rings, and commands that came too late */
+	uint64_t spilled;   /* bytes in all spills */
+	uint64_t last_seq;  /* handed out */
+	uint64_t lost;	    /* in abandoned rings, and commands that came too late */
 	uint64_t lost_full; /* in slots given back */
 	struct drain_stacks stacks;
 	struct drain_join join;
@@ -213,7 +219,8 @@ void drain_abandon(struct drain *d, struct tsdb_ring *s, struct drain_view *v, c
 void drain_ring_look(struct inferior *inf, uint32_t i, uint32_t state);
 /* A copy of the record at offset at, valid until the next call. NULL if its size has changed since
  * it was scanned. */
-const void *drain_ring_fetch(struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size);
+const void *drain_ring_fetch(
+	struct inferior *inf, struct drain_view *v, uint64_t at, uint32_t *ret_size);
 /* Tells the producer that everything before tail has been read. */
 void drain_ring_publish_tail(struct tsdb_ring *s, struct drain_view *v, uint64_t tail);
 /* Called between batches: frees what has been handed out of slot i, and moves records that must

@@ -33,7 +33,10 @@ struct err *handover_begin(struct handover **ret)
 	n = strlen(h->name);
 	memcpy(at.sun_path + 1, h->name + 1, n - 1);
 	h->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (h->fd >= 0 && bind(h->fd, (const struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == 0 && listen(h->fd, 4) == 0) {
+	if (h->fd >= 0 &&
+		bind(h->fd, (const struct sockaddr *)&at,
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) == 0 &&
+		listen(h->fd, 4) == 0) {
 		*ret = h;
 		return NULL;
 	}
@@ -63,7 +66,8 @@ static void give(int to, int fd)
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} box;
 	struct iovec v = {"d", 1};
-	struct msghdr m = {.msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box)};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box)};
 
 	memset(&box, 0, sizeof(box));
 	box.head.cmsg_level = SOL_SOCKET;

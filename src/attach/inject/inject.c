@@ -38,13 +38,16 @@ struct err *inject_prepare(struct inject *j, const struct inject_site *s, struct
 	j->regs = *regs;
 	find_errno(j, s, s->space.pid);
 	if (!arch_frame_write(t->tid, regs, mask, s->restore_rt, INJECT_TEXT_MAX, &j->frame))
-		return err_new(ERR_SYSTEM, "the stack of thread %d cannot be written, or its vector registers not read", t->tid);
+		return err_new(ERR_SYSTEM,
+			"the stack of thread %d cannot be written, or its vector registers not read",
+			t->tid);
 	return NULL;
 }
 
 /* The signal mask is set after the registers: if tsdb is killed in between, the call can be
  * interrupted by signals, which is harmless; the thread is never left with signals blocked. */
-struct err *inject_call(struct inject *j, struct tracee *t, uint64_t fn, const char *text, uint64_t arg)
+struct err *inject_call(
+	struct inject *j, struct tracee *t, uint64_t fn, const char *text, uint64_t arg)
 {
 	struct arch_regs r = j->regs;
 	uint64_t all = ~0ull;
@@ -100,23 +103,30 @@ static bool is_libc(const char *name)
 
 static bool is_libdl(const char *name)
 {
-	return !strcmp(name, "libdl.so.2") || (!strncmp(name, "libdl-2.", 8) && strstr(name, ".so"));
+	return !strcmp(name, "libdl.so.2") ||
+	       (!strncmp(name, "libdl-2.", 8) && strstr(name, ".so"));
 }
 
 /* On Debian the name of musl's loader is a link to libc.so, which with glibc is a text for the
  * linker. */
 static bool is_musl(const char *name)
 {
-	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) || !strcmp(name, "libc.so");
+	return !strncmp(name, "ld-musl", 7) || !strncmp(name, "libc.musl", 9) ||
+	       !strcmp(name, "libc.so");
 }
 
 static struct err *no_libc(struct inject_site *s)
 {
 	if (remote_find(&s->space, is_musl))
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot attach to process %d: its C library is musl, which tsdb does not support", s->space.pid),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot attach to process %d: its C library is musl, which tsdb does not support",
+				s->space.pid),
 			"run the program on a system with glibc 2.31 or later");
-	return err_cure(err_new(ERR_UNSUPPORTED,
-				"cannot attach to process %d: it is a static program (no C library is mapped), so the agent cannot be loaded into it", s->space.pid),
+	return err_cure(
+		err_new(ERR_UNSUPPORTED,
+			"cannot attach to process %d: it is a static program (no C library is mapped), so the agent cannot be loaded into it",
+			s->space.pid),
 		"link the program dynamically");
 }
 
@@ -124,14 +134,17 @@ static uint64_t find_restore(const struct inject_site *s, const struct remote_ma
 {
 	uint64_t found = 0;
 
-	for (const struct remote_map *m = libc; !found && m < s->space.maps + s->space.n && m->inode == libc->inode; m++) {
+	for (const struct remote_map *m = libc;
+		!found && m < s->space.maps + s->space.n && m->inode == libc->inode; m++) {
 		size_t n = m->end - m->start;
 		uint8_t *bytes, *at;
 
 		if (!m->x || n > 64u << 20)
 			continue;
 		bytes = xcalloc(1, n);
-		at = remote_read(s->space.pid, m->start, bytes, n) ? memmem(bytes, n, arch_sigreturn_code, arch_sigreturn_bytes) : NULL;
+		at = remote_read(s->space.pid, m->start, bytes, n)
+			     ? memmem(bytes, n, arch_sigreturn_code, arch_sigreturn_bytes)
+			     : NULL;
 		found = at ? m->start + (uint64_t)(at - bytes) : 0;
 		free(bytes);
 	}
@@ -183,14 +196,19 @@ struct err *inject_site_read(struct inject_site *s, pid_t pid)
 		return no_libc(s);
 	s->libc_base = libc->start;
 	if (!remote_symbols_read(&s->libc, pid, libc->start))
-		return err_new(ERR_UNSUPPORTED, "cannot attach to process %d: the symbols of its %s cannot be read", pid, remote_name(libc));
+		return err_new(ERR_UNSUPPORTED,
+			"cannot attach to process %d: the symbols of its %s cannot be read", pid,
+			remote_name(libc));
 	read_program(s, pid);
 	find_dlopen(s);
 	s->restore_rt = find_restore(s, libc);
 	errno_location = remote_symbol_addr(&s->libc, "__errno_location");
 	s->errno_word = errno_location ? arch_errno_word(pid, errno_location) : 0;
 	if (!s->dlopen || !s->restore_rt)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot attach to process %d: its C library (%s) is not one that tsdb knows", pid, libc->path),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot attach to process %d: its C library (%s) is not one that tsdb knows",
+				pid, libc->path),
 			"glibc 2.31 and later are supported");
 	return NULL;
 }
@@ -202,7 +220,8 @@ static bool is_linker(const char *name)
 
 bool inject_is_early(const struct inject_site *s)
 {
-	return remote_find(&s->space, is_linker) && (!remote_find(&s->space, is_libc) || !s->dlopen || !s->restore_rt);
+	return remote_find(&s->space, is_linker) &&
+	       (!remote_find(&s->space, is_libc) || !s->dlopen || !s->restore_rt);
 }
 
 void inject_site_free(struct inject_site *s)

@@ -50,7 +50,8 @@ static void take_line(struct remote_space *s, char *line)
 	/* a library that was replaced on disk is still the same one in the process */
 	maps_line_undelete(&l);
 	MAKE_ROOM(s->maps, s->n, s->cap);
-	s->maps[s->n++] = (struct remote_map){l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
+	s->maps[s->n++] = (struct remote_map){
+		l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
 }
 
 struct err *remote_space_read(struct remote_space *s, pid_t pid)
@@ -101,7 +102,8 @@ const struct remote_map *remote_find(const struct remote_space *s, bool (*match)
 
 const struct remote_map *remote_base(const struct remote_space *s, const struct remote_map *m)
 {
-	while (m > s->maps && m->offset && m[-1].inode == m->inode && !strcmp(m[-1].path, m->path) && m[-1].offset <= m->offset)
+	while (m > s->maps && m->offset && m[-1].inode == m->inode &&
+		!strcmp(m[-1].path, m->path) && m[-1].offset <= m->offset)
 		m--;
 	return m;
 }
@@ -112,14 +114,17 @@ struct dynamic {
 	uint64_t symtab, strtab, strsz, gnu_hash, hash;
 };
 
-bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr, uint64_t *ret_size)
+bool remote_segment(pid_t pid, uint64_t base, uint32_t type, uint64_t *ret_bias, uint64_t *ret_addr,
+	uint64_t *ret_size)
 {
 	Elf64_Ehdr h;
 	Elf64_Phdr p[PHDRS_MAX];
 	bool biased = false;
 
-	if (!remote_read(pid, base, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-		h.e_phentsize != sizeof(*p) || !h.e_phnum || h.e_phnum > PHDRS_MAX || !remote_read(pid, base + h.e_phoff, p, h.e_phnum * sizeof(*p)))
+	if (!remote_read(pid, base, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) ||
+		h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof(*p) || !h.e_phnum ||
+		h.e_phnum > PHDRS_MAX ||
+		!remote_read(pid, base + h.e_phoff, p, h.e_phnum * sizeof(*p)))
 		return false;
 	*ret_addr = *ret_size = 0;
 	for (unsigned i = 0; i < h.e_phnum; i++) {
@@ -184,7 +189,8 @@ static uint32_t count_gnu(pid_t pid, uint64_t at)
 	uint32_t head[4], *buckets, max = 0, word;
 	uint64_t chains;
 
-	if (!remote_read(pid, at, head, sizeof(head)) || !head[0] || head[0] > SYMS_MAX || head[2] > SYMS_MAX)
+	if (!remote_read(pid, at, head, sizeof(head)) || !head[0] || head[0] > SYMS_MAX ||
+		head[2] > SYMS_MAX)
 		return 0;
 	buckets = xcalloc(head[0], sizeof(*buckets));
 	at += sizeof(head) + head[2] * 8ull;
@@ -195,7 +201,10 @@ static uint32_t count_gnu(pid_t pid, uint64_t at)
 	free(buckets);
 	if (max < head[1])
 		return head[1];
-	for (; max < SYMS_MAX && remote_read(pid, chains + (max - head[1]) * 4ull, &word, sizeof(word)) && !(word & 1); max++)
+	for (; max < SYMS_MAX &&
+		remote_read(pid, chains + (max - head[1]) * 4ull, &word, sizeof(word)) &&
+		!(word & 1);
+		max++)
 		;
 	return max + 1;
 }
@@ -218,13 +227,16 @@ static int by_addr(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void take_symbols(struct remote_symbols *r, const Elf64_Sym *e, uint32_t n, uint64_t strsz, uint64_t bias)
+static void take_symbols(
+	struct remote_symbols *r, const Elf64_Sym *e, uint32_t n, uint64_t strsz, uint64_t bias)
 {
 	r->sym = xcalloc(n + 1, sizeof(*r->sym));
 	for (uint32_t i = 0; i < n; i++) {
-		if (ELF64_ST_TYPE(e[i].st_info) != STT_FUNC || !e[i].st_value || e[i].st_name >= strsz)
+		if (ELF64_ST_TYPE(e[i].st_info) != STT_FUNC || !e[i].st_value ||
+			e[i].st_name >= strsz)
 			continue;
-		r->sym[r->n++] = (struct remote_symbol){bias + e[i].st_value, e[i].st_size, r->strings + e[i].st_name};
+		r->sym[r->n++] = (struct remote_symbol){
+			bias + e[i].st_value, e[i].st_size, r->strings + e[i].st_name};
 	}
 	qsort(r->sym, r->n, sizeof(*r->sym), by_addr);
 }
@@ -245,7 +257,8 @@ bool remote_symbols_read(struct remote_symbols *r, pid_t pid, uint64_t base)
 		return false;
 	e = xcalloc(n, sizeof(*e));
 	r->strings = xcalloc(1, d.strsz + 1);
-	good = remote_read(pid, d.symtab, e, n * sizeof(*e)) && remote_read(pid, d.strtab, r->strings, d.strsz);
+	good = remote_read(pid, d.symtab, e, n * sizeof(*e)) &&
+	       remote_read(pid, d.strtab, r->strings, d.strsz);
 	if (good)
 		take_symbols(r, e, n, d.strsz, bias);
 	free(e);

@@ -42,10 +42,12 @@ static bool one_of(long nr, const short *list, size_t n)
 
 static enum rank rank_syscall(const struct arch_syscall *call, const char **why)
 {
-	static const short good[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_select, SYS_pselect6, SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep,
-		SYS_poll, SYS_epoll_wait, SYS_epoll_pwait, SYS_accept, SYS_accept4, SYS_connect, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg,
-		SYS_wait4, SYS_waitid, SYS_pause, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_futex, SYS_flock, SYS_fcntl, SYS_semop, SYS_msgrcv, SYS_ioctl,
-		SYS_restart_syscall};
+	static const short good[] = {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_select,
+		SYS_pselect6, SYS_ppoll, SYS_nanosleep, SYS_clock_nanosleep, SYS_poll,
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_accept, SYS_accept4, SYS_connect, SYS_recvfrom,
+		SYS_recvmsg, SYS_sendto, SYS_sendmsg, SYS_wait4, SYS_waitid, SYS_pause,
+		SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_futex, SYS_flock, SYS_fcntl, SYS_semop,
+		SYS_msgrcv, SYS_ioctl, SYS_restart_syscall};
 	bool relative = call->result == -516; /* ERESTART_RESTARTBLOCK */
 
 	*why = "in a system call that loading a library could disturb";
@@ -81,7 +83,8 @@ static bool in_rseq(pid_t tid)
 #endif
 }
 
-static bool has_room(const struct inject_site *s, const struct inferior *inf, const struct tracee *t, const struct arch_regs *r)
+static bool has_room(const struct inject_site *s, const struct inferior *inf,
+	const struct tracee *t, const struct arch_regs *r)
 {
 	const uint64_t sp = arch_sp(r), own = arch_thread_pointer(r);
 	const struct remote_map *m = remote_map_at(&s->space, sp);
@@ -94,13 +97,15 @@ static bool has_room(const struct inject_site *s, const struct inferior *inf, co
 	return own >= sp && own < m->end && sp - m->start >= ROOM;
 }
 
-static struct look look_at(const struct inject_site *s, const struct inferior *inf, struct tracee *t)
+static struct look look_at(
+	const struct inject_site *s, const struct inferior *inf, struct tracee *t)
 {
 	struct look l = {t, RANK_NEVER, "not stopped"};
 	const struct arch_regs *r;
 	struct arch_syscall call;
 
-	if (t->running || t->limbo || t->has_pending || t->group_stop || t->fresh || t->inject || !(r = tracee_regs(t)))
+	if (t->running || t->limbo || t->has_pending || t->group_stop || t->fresh || t->inject ||
+		!(r = tracee_regs(t)))
 		return l;
 	l.why = "on a stack of its own making, or one that is nearly full";
 	if (!has_room(s, inf, t, r))
@@ -125,7 +130,8 @@ static struct look look_at(const struct inject_site *s, const struct inferior *i
 
 static bool is_linker(const char *name)
 {
-	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-2.", 5) || !strncmp(name, "ld.so", 5);
+	return !strncmp(name, "ld-linux", 8) || !strncmp(name, "ld-2.", 5) ||
+	       !strncmp(name, "ld.so", 5);
 }
 
 static bool is_allocator(const char *name)
@@ -135,12 +141,15 @@ static bool is_allocator(const char *name)
 
 static bool is_bad_function(const char *name)
 {
-	static const char *const bad[] = {"malloc", "free", "calloc", "realloc", "reallocarray", "memalign", "posix_memalign", "aligned_alloc", "valloc",
-		"pvalloc", "cfree", "malloc_trim", "malloc_usable_size", "malloc_info", "mallinfo", "mallinfo2", "dl_iterate_phdr", "dlopen", "dlmopen",
-		"dlsym", "dlvsym", "dlclose", "dladdr", "dladdr1", "dlerror", "dlinfo", "__libc_dlopen_mode", "__libc_dlsym", "__libc_dlclose",
-		"pthread_create", "__register_atfork", "pthread_atfork", "fork", "_Fork", "vfork", "exit", "quick_exit", "abort", "__cxa_atexit",
-		"__cxa_finalize", "__cxa_thread_atexit_impl", "setenv", "unsetenv", "putenv", "clearenv", "posix_spawn", "posix_spawnp", "system",
-		"popen", "pthread_exit"};
+	static const char *const bad[] = {"malloc", "free", "calloc", "realloc", "reallocarray",
+		"memalign", "posix_memalign", "aligned_alloc", "valloc", "pvalloc", "cfree",
+		"malloc_trim", "malloc_usable_size", "malloc_info", "mallinfo", "mallinfo2",
+		"dl_iterate_phdr", "dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose", "dladdr",
+		"dladdr1", "dlerror", "dlinfo", "__libc_dlopen_mode", "__libc_dlsym",
+		"__libc_dlclose", "pthread_create", "__register_atfork", "pthread_atfork", "fork",
+		"_Fork", "vfork", "exit", "quick_exit", "abort", "__cxa_atexit", "__cxa_finalize",
+		"__cxa_thread_atexit_impl", "setenv", "unsetenv", "putenv", "clearenv",
+		"posix_spawn", "posix_spawnp", "system", "popen", "pthread_exit"};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		if (!strcmp(name, bad[i]))
@@ -156,7 +165,8 @@ static void worse(struct look *l, enum rank rank, const char *why)
 	}
 }
 
-static void judge_frame(const struct inject_site *s, const struct raw_frame *f, unsigned i, struct look *l, bool *ret_libc)
+static void judge_frame(const struct inject_site *s, const struct raw_frame *f, unsigned i,
+	struct look *l, bool *ret_libc)
 {
 	uint64_t at = i ? f->pc - 1 : f->pc;
 	const struct remote_map *m = remote_map_at(&s->space, at), *base;
@@ -187,7 +197,8 @@ static void judge_frame(const struct inject_site *s, const struct raw_frame *f, 
 		return;
 	function = remote_symbol_at(*ret_libc ? &s->libc : &s->program, at);
 	if (function && is_bad_function(function))
-		worse(l, RANK_NEVER, "in the C library's memory allocator, loader or process functions");
+		worse(l, RANK_NEVER,
+			"in the C library's memory allocator, loader or process functions");
 	else if (!function && i == 0 && *ret_libc && l->rank == RANK_RUNNING)
 		worse(l, RANK_UNSURE, "inside the C library");
 }
@@ -226,9 +237,11 @@ static int by_rank(const void *a, const void *b)
 	return x->rank != y->rank ? (int)x->rank - (int)y->rank : x->t->tid - y->t->tid;
 }
 
-struct tracee *safe_pick(struct inferior *inf, const struct inject_site *s, bool desperate, const char **ret_why)
+struct tracee *safe_pick(
+	struct inferior *inf, const struct inject_site *s, bool desperate, const char **ret_why)
 {
-	struct look *looks = xcalloc(inf->ntracees + 1, sizeof(*looks)), best = {NULL, RANK_NEVER, "not there"};
+	struct look *looks = xcalloc(inf->ntracees + 1, sizeof(*looks)),
+		    best = {NULL, RANK_NEVER, "not there"};
 	unsigned n = inf->ntracees;
 
 	for (unsigned i = 0; i < n; i++)

@@ -20,18 +20,20 @@
 #include "attach/inject/inject.h"
 #include "attach/ptrace/target.h"
 
-#define ATTACH_OPTIONS                                                                                                                 \
-	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+#define ATTACH_OPTIONS                                                                             \
+	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |     \
+		PTRACE_O_TRACESYSGOOD)
 #define SEIZE_ROUNDS 100u
-#define SAFE_MS 5000u	  /* of looking for a thread in a safe place */
+#define SAFE_MS 5000u	   /* of looking for a thread in a safe place */
 #define DESPERATE_MS 1000u /* after which a stack that cannot be followed to its end will do */
-#define CALL_MS 5000u	  /* for dlopen() */
-#define UP_MS 5000u	  /* for CUPTI, which may wait for the device */
-#define BUSY_MS 3000u	  /* for the agent to notice that an earlier tsdb has gone */
+#define CALL_MS 5000u	   /* for dlopen() */
+#define UP_MS 5000u	   /* for CUPTI, which may wait for the device */
+#define BUSY_MS 3000u	   /* for the agent to notice that an earlier tsdb has gone */
 #define BUSY_LOOK_MS 20u
 #define BUSY_LOOK_MOST_MS 320u
 #define LIBC_MS 10000u
-#define EXEC_MS 100u /* for a program that is being executed: nothing is mapped yet, as if it were static */
+/* for a program that is being executed: nothing is mapped yet, as if it were static */
+#define EXEC_MS 100u
 #define RINGS_FULL 400u /* per mille */
 #define RESULT_AT (INJECT_TEXT_MAX - 16u)
 #define NO_RESULT 0x7fffffff
@@ -43,7 +45,7 @@ struct attaching {
 	struct inject_site site;
 	struct inject call;
 	struct handover *handover; /* NULL: the process may open tsdb's descriptors by itself */
-	uint64_t stopped_ns; /* since when the program is held up; 0: it runs */
+	uint64_t stopped_ns;	   /* since when the program is held up; 0: it runs */
 };
 
 static uint64_t now_ns(void)
@@ -56,7 +58,10 @@ static uint64_t now_ns(void)
 
 static struct err *has_execed(pid_t pid)
 {
-	return err_cure(err_new(ERR_INFERIOR, "process %d executed another program while tsdb attached to it", pid), "attach again");
+	return err_cure(
+		err_new(ERR_INFERIOR,
+			"process %d executed another program while tsdb attached to it", pid),
+		"attach again");
 }
 
 static struct err *went_away(struct attaching *a)
@@ -64,7 +69,9 @@ static struct err *went_away(struct attaching *a)
 	struct inferior *inf = a->inf;
 
 	if (inf->died || !inf->alive)
-		return err_cure(err_new(ERR_INFERIOR, "process %d ended while tsdb attached to it", inf->pid), "`attach --wait NAME` catches its next start");
+		return err_cure(err_new(ERR_INFERIOR, "process %d ended while tsdb attached to it",
+					inf->pid),
+			"`attach --wait NAME` catches its next start");
 	return has_execed(inf->pid);
 }
 
@@ -73,7 +80,8 @@ static struct err *check_there(struct attaching *a)
 {
 	if (a->inf->died || !a->inf->alive || a->inf->nqueue)
 		for (unsigned i = 0; a->inf->died || !a->inf->alive || i < a->inf->nqueue; i++)
-			if (a->inf->died || !a->inf->alive || a->inf->queue[i].kind == INFERIOR_EXECED)
+			if (a->inf->died || !a->inf->alive ||
+				a->inf->queue[i].kind == INFERIOR_EXECED)
 				return went_away(a);
 	return NULL;
 }
@@ -82,7 +90,8 @@ static struct err *check_interrupt(struct attaching *a)
 {
 	if (!a->o->interrupt || !*a->o->interrupt)
 		return NULL;
-	return err_new(ERR_INTERRUPTED, "attaching to process %d was given up; it goes on", a->inf->pid);
+	return err_new(
+		ERR_INTERRUPTED, "attaching to process %d was given up; it goes on", a->inf->pid);
 }
 
 /* ---- stopping and going on, with the time that it took ---- */
@@ -174,15 +183,19 @@ static struct err *seize_all(struct inferior *inf)
 		if (!more)
 			return NULL;
 	}
-	return err_new(ERR_LIMIT, "cannot attach to process %d: it makes threads faster than they can be seized", inf->pid);
+	return err_new(ERR_LIMIT,
+		"cannot attach to process %d: it makes threads faster than they can be seized",
+		inf->pid);
 }
 
 /* ---- the calls ---- */
 
 static struct err *no_safe_place(struct attaching *a, const char *why)
 {
-	return err_cure(err_new(ERR_STATE, "cannot attach to process %d: none of its %u threads came to a place where a library can be loaded (%s)",
-				a->inf->pid, a->result->threads, why),
+	return err_cure(
+		err_new(ERR_STATE,
+			"cannot attach to process %d: none of its %u threads came to a place where a library can be loaded (%s)",
+			a->inf->pid, a->result->threads, why),
 		"try again, or start the program with tsdb");
 }
 
@@ -222,7 +235,9 @@ static struct err *thread_gone(struct attaching *a)
 		(void)stops_pump(a->inf, a->inf->pid, 20);
 		TRY(check_there(a));
 	}
-	return err_cure(err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid), "attach again");
+	return err_cure(
+		err_new(ERR_INFERIOR, "thread %d ended while tsdb attached to it", a->call.tid),
+		"attach again");
 }
 
 /* How long one wait for the threads may take: short while the agent waits for the descriptor. */
@@ -245,7 +260,9 @@ static struct err *no_return(struct attaching *a, const char *function)
 	if (t)
 		t->syscalls = false;
 	let_run(a);
-	return err_cure(err_new(ERR_STATE, "%s() does not return in process %d: it waits for a lock", function, a->inf->pid),
+	return err_cure(
+		err_new(ERR_STATE, "%s() does not return in process %d: it waits for a lock",
+			function, a->inf->pid),
 		back ? "the call was taken back and the program goes on; attach again, or start the program with tsdb"
 		     : "nothing is left to undo: it returns when that lock is given back; attach again then");
 }
@@ -280,7 +297,8 @@ static struct err *await_call(struct attaching *a, const char *function)
 }
 
 /* Makes the thread call fn; it is stopped and prepared, or back from an earlier call. */
-static struct err *call(struct attaching *a, const char *function, uint64_t fn, const char *text, uint64_t arg)
+static struct err *call(
+	struct attaching *a, const char *function, uint64_t fn, const char *text, uint64_t arg)
 {
 	struct tracee *t = tracee_find(a->inf, a->call.tid);
 
@@ -336,25 +354,34 @@ static struct err *load_library(struct attaching *a, uint64_t *ret_fn)
 	*ret_fn = agent_function(a);
 	if (*ret_fn)
 		return NULL;
-	return err_cure(err_new(ERR_INFERIOR, "the dynamic linker of process %d does not load %s", a->inf->pid, a->o->agent),
-		"a library that the agent needs may be missing for that process: `ldd %s` under its LD_LIBRARY_PATH", a->o->agent);
+	return err_cure(err_new(ERR_INFERIOR, "the dynamic linker of process %d does not load %s",
+				a->inf->pid, a->o->agent),
+		"a library that the agent needs may be missing for that process: `ldd %s` under its LD_LIBRARY_PATH",
+		a->o->agent);
 }
 
 static struct err *agent_error(struct attaching *a, int result)
 {
 	if (result == -EPROTO)
-		return err_cure(err_new(ERR_UNSUPPORTED, "process %d holds the agent of another version of tsdb, from an earlier attach", a->inf->pid),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"process %d holds the agent of another version of tsdb, from an earlier attach",
+				a->inf->pid),
 			"use that version, or start the program anew");
 	if (result == -EBUSY)
-		return err_cure(err_new(ERR_STATE, "the agent in process %d still serves an earlier debugger", a->inf->pid),
+		return err_cure(err_new(ERR_STATE,
+					"the agent in process %d still serves an earlier debugger",
+					a->inf->pid),
 			"try again in a moment; a call of the GPU driver that it makes may wait for work that does not end");
-	return err_new(ERR_INFERIOR, "the agent in process %d cannot reach tsdb: %s", a->inf->pid, strerror(result < 0 ? -result : EINVAL));
+	return err_new(ERR_INFERIOR, "the agent in process %d cannot reach tsdb: %s", a->inf->pid,
+		strerror(result < 0 ? -result : EINVAL));
 }
 
 /* *ret is the agent's answer. */
 static struct err *ask_agent(struct attaching *a, uint64_t fn, int32_t *ret)
 {
-	char *path = a->handover ? xstrdup(handover_name(a->handover)) : xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
+	char *path = a->handover ? xstrdup(handover_name(a->handover))
+				 : xasprintf("/proc/%d/fd/%d", getpid(), a->inf->control_fd);
 	uint64_t at = a->call.frame.text + RESULT_AT;
 	struct err *e = NULL;
 
@@ -379,7 +406,9 @@ static struct err *start_agent(struct attaching *a)
 	struct patience patience;
 
 	patience_begin(&patience, a->inf->pid, most * MS_NS);
-	for (unsigned pause_ms = BUSY_LOOK_MS;; pause_ms += pause_ms < BUSY_LOOK_MOST_MS ? pause_ms : 0) { /* each look holds the program up */
+	for (unsigned pause_ms = BUSY_LOOK_MS;;
+		pause_ms +=
+		pause_ms < BUSY_LOOK_MOST_MS ? pause_ms : 0) { /* each look holds the program up */
 		struct tracee *t;
 		int32_t result;
 		uint64_t fn;
@@ -389,7 +418,9 @@ static struct err *start_agent(struct attaching *a)
 		TRY(ask_agent(a, fn, &result));
 		if (!result)
 			return NULL;
-		if (result == -EBUSY && a->o->without_agent && monotonic_ms() - begin >= most) { /* by the clock: nothing is lost but time */
+		if (result == -EBUSY && a->o->without_agent &&
+			monotonic_ms() - begin >=
+				most) { /* by the clock: nothing is lost but time */
 			a->result->held = true;
 			return NULL;
 		}
@@ -408,7 +439,8 @@ static struct err *refused(struct attaching *a)
 
 	memcpy(text, a->inf->control->text, sizeof(text));
 	text[sizeof(text) - 1] = 0;
-	return err_cure(err_new(ERR_STATE, "cannot capture in process %d: %s", a->inf->pid, *text ? text : "the agent could not start"),
+	return err_cure(err_new(ERR_STATE, "cannot capture in process %d: %s", a->inf->pid,
+				*text ? text : "the agent could not start"),
 		"the process goes on without tsdb");
 }
 
@@ -425,7 +457,8 @@ static struct err *await_agent(struct attaching *a)
 		case TSDB_AGENT_UP:
 			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)
 				break;
-			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns) : now_ns() - start;
+			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns)
+									: now_ns() - start;
 			return NULL;
 		case TSDB_AGENT_WAITING:
 			a->result->waiting = true;
@@ -438,14 +471,18 @@ static struct err *await_agent(struct attaching *a)
 		TRY(check_interrupt(a));
 	}
 	if (!atomic_load(&c->late))
-		return err_cure(err_new(ERR_STATE, "the agent's thread does not begin in process %d", a->inf->pid), "attach again later");
+		return err_cure(
+			err_new(ERR_STATE, "the agent's thread does not begin in process %d",
+				a->inf->pid),
+			"attach again later");
 	a->result->blocked = true;
 	memcpy(a->result->busy, c->busy, sizeof(c->busy));
 	a->result->busy[sizeof(c->busy) - 1] = 0;
 	return NULL;
 }
 
-/* A process that has only just started (attach --wait) has no C library yet; from a cold disk it may take seconds. */
+/* A process that has only just started (attach --wait) has no C library yet; from a cold disk it
+ * may take seconds. */
 static struct err *read_site(struct attaching *a)
 {
 	struct patience libc, exec;
@@ -455,7 +492,8 @@ static struct err *read_site(struct attaching *a)
 	patience_begin(&exec, a->inf->pid, EXEC_MS * MS_NS);
 	for (;;) {
 		struct err *e = inject_site_read(&a->site, a->inf->pid);
-		bool early = inject_is_early(&a->site), over = patience_over(&libc) || (!early && patience_over(&exec));
+		bool early = inject_is_early(&a->site),
+		     over = patience_over(&libc) || (!early && patience_over(&exec));
 
 		dynamic |= early || a->site.libc_base;
 		if (!e || (over && !dynamic) || (over && early))
@@ -488,7 +526,8 @@ static struct err *attach(struct attaching *a)
 	return NULL;
 }
 
-struct err *inferior_attach(struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result)
+struct err *inferior_attach(
+	struct inferior **ret, const struct attach_options *o, struct attach_result *ret_result)
 {
 	struct attaching a = {.o = o, .result = ret_result};
 	struct inferior *inf;

@@ -17,8 +17,8 @@ static struct err *check_ring_bytes(uint32_t n)
 {
 	if (n >= 2 * TSDB_RECORD_MAX && n <= (1u << 30) && !(n & (n - 1)))
 		return NULL;
-	return err_cure(err_new(ERR_USAGE, "a ring of %u bytes is not possible", n), "choose a power of two from %u to %u",
-		2 * TSDB_RECORD_MAX, 1u << 30);
+	return err_cure(err_new(ERR_USAGE, "a ring of %u bytes is not possible", n),
+		"choose a power of two from %u to %u", 2 * TSDB_RECORD_MAX, 1u << 30);
 }
 
 static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
@@ -37,7 +37,8 @@ static void set_defaults(struct tsdb_control *c, uint32_t ring_bytes)
 	c->magic = TSDB_WIRE_MAGIC;
 }
 
-/* A limit on file sizes (ulimit -f) is meant for disks, but the kernel applies it here too, with a deadly signal. */
+/* A limit on file sizes (ulimit -f) is meant for disks, but the kernel applies it here too, with a
+ * deadly signal. */
 static bool set_size(int fd, uint64_t bytes)
 {
 	struct rlimit old, high;
@@ -63,8 +64,10 @@ static struct err *size_error(uint64_t bytes)
 {
 	if (errno != EFBIG)
 		return err_sys(errno, "cannot make the memory shared with the agent");
-	return err_cure(err_new(ERR_LIMIT, "cannot make the memory shared with the agent: the limit on file sizes forbids %llu MiB",
-				(unsigned long long)(bytes >> 20)),
+	return err_cure(
+		err_new(ERR_LIMIT,
+			"cannot make the memory shared with the agent: the limit on file sizes forbids %llu MiB",
+			(unsigned long long)(bytes >> 20)),
 		"`ulimit -H -f unlimited`, or smaller rings with `set capture ring-size`");
 }
 
@@ -80,7 +83,8 @@ struct err *control_create(struct inferior *inf, uint32_t ring_bytes)
 	if (inf->control_fd < 0 ||
 		fcntl(inf->control_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return err_sys(errno, "cannot make the memory shared with the agent");
-	p = mmap(NULL, tsdb_control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, inf->control_fd, 0);
+	p = mmap(
+		NULL, tsdb_control_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, inf->control_fd, 0);
 	if (p == MAP_FAILED)
 		return err_sys(errno, "cannot map the memory shared with the agent");
 	inf->control = p;

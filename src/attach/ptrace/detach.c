@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMBO_MS 3000u /* for threads that wait for a vfork child, which has not called exec yet */
+#define LIMBO_MS                                                                                   \
+	3000u /* for threads that wait for a vfork child, which has not called exec yet            \
+	       */
 #define LEAVE_MS 5000u
 
 bool inferior_attached(const struct inferior *inf)
@@ -128,8 +130,10 @@ static struct err *let_go(struct inferior *inf)
 	inferior_take_terminal(inf);
 	if (!left)
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "%u thread%s of process %d cannot be let go of now: they are in a call of the kernel that nothing interrupts", left,
-				left == 1 ? "" : "s", inf->pid),
+	return err_cure(
+		err_new(ERR_STATE,
+			"%u thread%s of process %d cannot be let go of now: they are in a call of the kernel that nothing interrupts",
+			left, left == 1 ? "" : "s", inf->pid),
 		"they are free when tsdb ends");
 }
 

@@ -52,7 +52,8 @@ struct err *family_begin(struct inferior *inf)
 
 char *family_control(const struct inferior *inf)
 {
-	return xasprintf("/proc/%d/fd/%d", getpid(), inf->family ? inf->family->fd : inf->control_fd);
+	return xasprintf(
+		"/proc/%d/fd/%d", getpid(), inf->family ? inf->family->fd : inf->control_fd);
 }
 
 /* The processes can write into the directory; the worst result is that they do not find their

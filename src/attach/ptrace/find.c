@@ -106,7 +106,8 @@ unsigned inferior_find(const char *name, pid_t *ret, unsigned max)
 	return n;
 }
 
-bool inferior_await(const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret)
+bool inferior_await(
+	const char *name, const pid_t *old, unsigned nold, volatile bool *interrupt, pid_t *ret)
 {
 	enum { NEW_MAX = 1024 };
 	pid_t now[NEW_MAX];

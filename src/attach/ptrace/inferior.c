@@ -53,7 +53,8 @@ void tracee_remove(struct inferior *inf, struct tracee *t)
 		i++;
 	BUG_ON(i == inf->ntracees);
 	inf->ntracees--;
-	memmove(inf->tracees + i, inf->tracees + i + 1, (inf->ntracees - i) * sizeof(*inf->tracees));
+	memmove(inf->tracees + i, inf->tracees + i + 1,
+		(inf->ntracees - i) * sizeof(*inf->tracees));
 	inf->last_found = NULL;
 	free(t);
 }
@@ -170,7 +171,8 @@ struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t
 	if (got < 0 && errno != EFAULT && errno != EIO)
 		return err_sys(errno, "cannot read the memory of process %d", inf->pid);
 	addr += got > 0 ? (uint64_t)got : 0;
-	return err_new(ERR_NOT_FOUND, "cannot access host memory at address 0x%llx", (unsigned long long)addr);
+	return err_new(ERR_NOT_FOUND, "cannot access host memory at address 0x%llx",
+		(unsigned long long)addr);
 }
 
 /* Whether tid, which was killed before, has been reaped. */

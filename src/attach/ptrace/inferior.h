@@ -15,14 +15,15 @@
 /* One thread as ptrace knows it. */
 struct tracee {
 	pid_t tid;
-	bool running;	  /* resumed; false: in a ptrace stop, registers can be read */
-	bool fresh;	  /* just cloned, its first stop has not been seen */
-	bool asked;	  /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
-	bool job_stop;	  /* in the stop of SIGSTOP or its like */
-	bool group_stop;  /* the same, and to stay there: resumed with PTRACE_LISTEN */
-	bool limbo;	  /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
-	bool syscalls;	  /* resumed up to its system calls: an injected call is under way */
-	bool has_pending; /* pending is a wait status that came while the others were being stopped */
+	bool running;	 /* resumed; false: in a ptrace stop, registers can be read */
+	bool fresh;	 /* just cloned, its first stop has not been seen */
+	bool asked;	 /* PTRACE_INTERRUPT was sent, the stop it makes has not been seen */
+	bool job_stop;	 /* in the stop of SIGSTOP or its like */
+	bool group_stop; /* the same, and to stay there: resumed with PTRACE_LISTEN */
+	bool limbo;	 /* does not stop: in an uninterruptible sleep (vfork) or a zombie leader */
+	bool syscalls;	 /* resumed up to its system calls: an injected call is under way */
+	bool has_pending; /* pending is a wait status that came while the others were being stopped
+			   */
 	int pending;
 	int inject; /* signal to deliver at the next resume */
 	bool has_regs;
@@ -38,8 +39,9 @@ struct signal_rule {
 struct inferior {
 	pid_t pid;
 	bool alive, running;
-	bool attached; /* tsdb attached to it: no EXITKILL, and it lives on when tsdb goes */
-	bool through_stop;  /* threads run although SIGSTOP stopped the process: the agent needs them */
+	bool attached;	   /* tsdb attached to it: no EXITKILL, and it lives on when tsdb goes */
+	bool through_stop; /* threads run although SIGSTOP stopped the process: the agent needs them
+			    */
 	/* SIGSTOP had stopped it before the attach, and it has not been continued since */
 	bool found_stopped;
 	volatile sig_atomic_t interrupt; /* set by inferior_interrupt() */
@@ -48,21 +50,23 @@ struct inferior {
 	unsigned ntracees, tracees_cap;
 	struct tracee *last_found;
 
-	pid_t event_tid;     /* thread of the last STOP event, 0 when running */
-	bool at_agent;	     /* that thread is at tsdb_agent_stop */
-	bool owes_served;    /* a request timed out: its thread will report TSDB_STOP_SERVED some time later */
+	pid_t event_tid;  /* thread of the last STOP event, 0 when running */
+	bool at_agent;	  /* that thread is at tsdb_agent_stop */
+	bool owes_served; /* a request timed out: its thread will report TSDB_STOP_SERVED some time
+			     later */
 	struct inferior_event queue[EVENT_QUEUE_MAX]; /* forks and execs not yet reported */
 	unsigned nqueue;
 	/* all-stops so far: data read from the inferior before the last one is old */
 	uint64_t stops;
-	bool died;	     /* the leader's exit status was seen but not yet reported */
+	bool died; /* the leader's exit status was seen but not yet reported */
 	int death_status;
 
 	struct signal_rule rules[_NSIG];
 	bool sigint_ruled; /* the user chose what to do with SIGINT */
 
 	/* terminal.c */
-	bool own_group; /* the inferior has a process group of its own and gets the terminal while it runs */
+	bool own_group; /* the inferior has a process group of its own and gets the terminal while
+			   it runs */
 	bool has_terminal;
 	pid_t our_group;
 	struct termios our_modes, its_modes;
@@ -84,12 +88,13 @@ struct inferior {
 	struct inferior *born; /* children not taken yet, oldest first, linked by sibling */
 	struct inferior *sibling;
 
-	struct keeper *keeper;		/* keeper-process.c, NULL: none */
-	struct drain *drain;		/* drain.c */
-	struct unwind *unwind;		/* unwind.c, NULL until the first backtrace */
-	struct symbols *symbols;	/* backtrace.c, NULL until first used */
-	struct python_names *python;	/* python-frames.c, NULL until first used */
-	struct libraries *libraries;	/* libraries.c, NULL until first used; renewed after each stop */
+	struct keeper *keeper;	     /* keeper-process.c, NULL: none */
+	struct drain *drain;	     /* drain.c */
+	struct unwind *unwind;	     /* unwind.c, NULL until the first backtrace */
+	struct symbols *symbols;     /* backtrace.c, NULL until first used */
+	struct python_names *python; /* python-frames.c, NULL until first used */
+	struct libraries
+		*libraries; /* libraries.c, NULL until first used; renewed after each stop */
 };
 
 /* inferior.c */
@@ -97,14 +102,16 @@ struct tracee *tracee_find(struct inferior *inf, pid_t tid);
 struct tracee *tracee_add(struct inferior *inf, pid_t tid);
 void tracee_remove(struct inferior *inf, struct tracee *t);
 void tracee_remove_others(struct inferior *inf, pid_t keep);
-/* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was killed). */
+/* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was
+ * killed). */
 const struct arch_regs *tracee_regs(struct tracee *t);
 uint64_t monotonic_ms(void); /* for how often something is done; whether to give up: patience.h */
 #define MS_NS 1000000ull
 
 /* launch.c */
-#define SEIZE_OPTIONS                                                                                                  \
-	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+#define SEIZE_OPTIONS                                                                              \
+	(PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |      \
+		PTRACE_O_TRACEEXEC)
 struct inferior *inferior_new(const char *agent);
 void inferior_default_rules(struct inferior *inf);
 

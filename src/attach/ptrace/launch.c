@@ -46,13 +46,15 @@ static struct err *check_file(const char *path)
 	struct stat st;
 
 	if (stat(path, &st) != 0)
-		return err_cure(err_new(ERR_NOT_FOUND, "cannot start %s: %s", path, strerror(errno)),
+		return err_cure(
+			err_new(ERR_NOT_FOUND, "cannot start %s: %s", path, strerror(errno)),
 			"check the path of the program");
 	if (S_ISDIR(st.st_mode))
 		return err_cure(err_new(ERR_USAGE, "cannot start %s: it is a directory", path),
 			"name a program inside it");
 	if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0)
-		return err_cure(err_new(ERR_PERMISSION, "cannot start %s: it is not an executable file", path),
+		return err_cure(err_new(ERR_PERMISSION,
+					"cannot start %s: it is not an executable file", path),
 			"make it executable with `chmod +x %s`", path);
 	return NULL;
 }
@@ -69,14 +71,18 @@ static struct err *check_format(const char *path)
 	if (f.script)
 		return NULL;
 	if (!f.elf)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot start %s: it is neither an ELF program nor a script", path),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot start %s: it is neither an ELF program nor a script", path),
 			"a script needs a first line like `#!/bin/sh`");
 	if (!f.elf64 || !f.x86_64)
 		return err_cure(err_new(ERR_UNSUPPORTED, "cannot start %s: it is %s", path,
 					f.elf64 ? "not an x86-64 program" : "a 32-bit program"),
 			"build it for x86-64 (`-m64`); CUDA has no 32-bit programs any more");
 	if (!f.executable)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot start %s: it is an ELF file but not a program", path),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot start %s: it is an ELF file but not a program", path),
 			"name the program that uses it");
 	return NULL;
 }
@@ -87,7 +93,8 @@ static struct err *find_program(const char *name, char **ret)
 	struct err *e;
 
 	if (!path)
-		return err_cure(err_new(ERR_NOT_FOUND, "cannot start %s: no such program in PATH", name),
+		return err_cure(
+			err_new(ERR_NOT_FOUND, "cannot start %s: no such program in PATH", name),
 			"give its path, for example `./%s`", name);
 	e = check_file(path);
 	if (!e)
@@ -97,7 +104,8 @@ static struct err *find_program(const char *name, char **ret)
 		return e;
 	}
 	cwd = path[0] == '/' ? NULL : getcwd(NULL, 0);
-	*ret = cwd ? xasprintf("%s/%s", cwd, path) : xstrdup(path); /* the child may change its directory */
+	*ret = cwd ? xasprintf("%s/%s", cwd, path)
+		   : xstrdup(path); /* the child may change its directory */
 	free(cwd);
 	free(path);
 	return NULL;
@@ -262,44 +270,56 @@ static void child_run(const struct child *c)
 
 /* ---- the parent ---- */
 
-static struct err *report_error(const struct launch_options *o, const char *path, struct child_report r)
+static struct err *report_error(
+	const struct launch_options *o, const char *path, struct child_report r)
 {
 	switch (r.step) {
 	case CHILD_CWD:
-		return err_cure(err_new(ERR_SYSTEM, "cannot enter the directory %s: %s", o->cwd, strerror(r.sys)),
+		return err_cure(err_new(ERR_SYSTEM, "cannot enter the directory %s: %s", o->cwd,
+					strerror(r.sys)),
 			"choose another one with `set cwd`");
 	case CHILD_IN:
-		return err_cure(err_new(ERR_SYSTEM, "cannot read the input from %s: %s", o->in, strerror(r.sys)),
+		return err_cure(err_new(ERR_SYSTEM, "cannot read the input from %s: %s", o->in,
+					strerror(r.sys)),
 			"check the name after `<`");
 	case CHILD_OUT:
-		return err_cure(err_new(ERR_SYSTEM, "cannot write the output to %s: %s", o->out, strerror(r.sys)),
+		return err_cure(err_new(ERR_SYSTEM, "cannot write the output to %s: %s", o->out,
+					strerror(r.sys)),
 			"check the name after `>`");
 	case CHILD_ERR:
-		return err_cure(err_new(ERR_SYSTEM, "cannot write errors to %s: %s", o->err, strerror(r.sys)),
+		return err_cure(err_new(ERR_SYSTEM, "cannot write errors to %s: %s", o->err,
+					strerror(r.sys)),
 			"check the name after `2>`");
 	}
 	if (r.sys == ENOENT)
-		return err_cure(err_new(ERR_NOT_FOUND, "cannot start %s: its interpreter is missing", path),
-			"see the first line of the script, or `readelf -l %s`, for the interpreter", path);
+		return err_cure(
+			err_new(ERR_NOT_FOUND, "cannot start %s: its interpreter is missing", path),
+			"see the first line of the script, or `readelf -l %s`, for the interpreter",
+			path);
 	return err_cure(err_new(ERR_SYSTEM, "cannot start %s: %s", path, strerror(r.sys)),
 		"try to run it without tsdb to see what the system says");
 }
 
 static struct err *seize_error(int sys)
 {
-	struct err *e = err_new(ERR_PERMISSION, "cannot trace the program: ptrace is not permitted here (%s)", strerror(sys));
+	struct err *e = err_new(ERR_PERMISSION,
+		"cannot trace the program: ptrace is not permitted here (%s)", strerror(sys));
 	int scope = target_yama_scope();
 
 	if (scope == 3)
-		return err_cure(e, "kernel.yama.ptrace_scope is 3, which forbids every debugger until the next boot: boot with "
-				   "`kernel.yama.ptrace_scope = 1` in /etc/sysctl.conf");
+		return err_cure(e,
+			"kernel.yama.ptrace_scope is 3, which forbids every debugger until the next boot: boot with "
+			"`kernel.yama.ptrace_scope = 1` in /etc/sysctl.conf");
 	if (scope == 2)
-		return err_cure(e, "kernel.yama.ptrace_scope is 2: run tsdb as root, or `sudo sysctl kernel.yama.ptrace_scope=1`");
-	return err_cure(e, "in a container, start it with `--cap-add=SYS_PTRACE --security-opt seccomp=unconfined`");
+		return err_cure(e,
+			"kernel.yama.ptrace_scope is 2: run tsdb as root, or `sudo sysctl kernel.yama.ptrace_scope=1`");
+	return err_cure(e,
+		"in a container, start it with `--cap-add=SYS_PTRACE --security-opt seccomp=unconfined`");
 }
 
 /* Waits until the child is past exec, or says why it is not. */
-static struct err *await_exec(struct inferior *inf, const struct launch_options *o, const char *path, int report)
+static struct err *await_exec(
+	struct inferior *inf, const struct launch_options *o, const char *path, int report)
 {
 	struct child_report r;
 	struct patience patience;
@@ -313,7 +333,10 @@ static struct err *await_exec(struct inferior *inf, const struct launch_options 
 			inf->alive = false;
 			if (read(report, &r, sizeof(r)) == sizeof(r))
 				return report_error(o, path, r);
-			return err_cure(err_new(ERR_INFERIOR, "cannot start %s: it was killed while it was being started", path),
+			return err_cure(
+				err_new(ERR_INFERIOR,
+					"cannot start %s: it was killed while it was being started",
+					path),
 				"if it was killed for lack of memory, `dmesg` says so");
 		}
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_EXEC << 8))

@@ -39,15 +39,19 @@ static int open_deleted(const struct inferior *inf, const struct maps_line *m)
 	char link[96], exe[4096];
 	int fd;
 
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", inf->pid, (unsigned long long)m->start, (unsigned long long)m->end);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", inf->pid,
+		(unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0)
 		return fd;
 	snprintf(link, sizeof(link), "/proc/%d/exe", inf->pid);
-	return !target_program(inf->pid, exe, sizeof(exe)) || strcmp(exe, m->path) ? -1 : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return !target_program(inf->pid, exe, sizeof(exe)) || strcmp(exe, m->path)
+		       ? -1
+		       : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-static struct elf_known *file_get(struct inferior *inf, struct libraries *l, const struct maps_line *m)
+static struct elf_known *file_get(
+	struct inferior *inf, struct libraries *l, const struct maps_line *m)
 {
 	struct elf_known *f;
 	char file[64];
@@ -67,13 +71,15 @@ static struct elf_known *file_get(struct inferior *inf, struct libraries *l, con
 	return f;
 }
 
-static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const char *path, bool deleted)
+static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint64_t bias,
+	const char *path, bool deleted)
 {
 	MAKE_ROOM(l->maps, l->nmaps, l->maps_cap);
 	l->maps[l->nmaps++] = (struct mapping){start, end, bias, path, deleted};
 }
 
-static void add_library(struct libraries *l, uint64_t start, uint64_t end, const struct elf_known *f)
+static void add_library(
+	struct libraries *l, uint64_t start, uint64_t end, const struct elf_known *f)
 {
 	for (unsigned i = 0; i < l->nlibs; i++)
 		if (l->libs[i].path == f->path) {
@@ -84,7 +90,8 @@ static void add_library(struct libraries *l, uint64_t start, uint64_t end, const
 			return;
 		}
 	MAKE_ROOM(l->libs, l->nlibs, l->libs_cap);
-	l->libs[l->nlibs++] = (struct inferior_library){start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
+	l->libs[l->nlibs++] = (struct inferior_library){
+		start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
 }
 
 static void take_line(struct inferior *inf, struct libraries *l, char *line)

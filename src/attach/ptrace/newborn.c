@@ -31,7 +31,8 @@ bool newborn_next(struct inferior *inf, pid_t *ret_parent, pid_t *ret_child)
 			i++;
 			continue;
 		}
-		memmove(inf->newborns + i, inf->newborns + i + 1, (--inf->nnewborns - i) * sizeof(*inf->newborns));
+		memmove(inf->newborns + i, inf->newborns + i + 1,
+			(--inf->nnewborns - i) * sizeof(*inf->newborns));
 		if (r < 0 || !WIFSTOPPED(status))
 			continue; /* has ended already */
 		*ret_parent = n.parent;

@@ -11,7 +11,9 @@ static struct err *check_stop(const struct inferior *inf)
 {
 	if (inf->alive && !inf->running && inf->at_agent)
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "the GPU can be asked only while the program is stopped at a GPU command"),
+	return err_cure(
+		err_new(ERR_STATE,
+			"the GPU can be asked only while the program is stopped at a GPU command"),
 		"stop at one with `next`, `start` or a breakpoint");
 }
 
@@ -19,7 +21,8 @@ static struct err *check_stop(const struct inferior *inf)
 static struct err *ask(struct inferior *inf, uint32_t kind, int timeout_ms)
 {
 	struct tsdb_control *c = inf->control;
-	struct tsdb_stop was = {.why = c->stop.why, .break_id = c->stop.break_id, .api_exit = c->stop.api_exit};
+	struct tsdb_stop was = {
+		.why = c->stop.why, .break_id = c->stop.break_id, .api_exit = c->stop.api_exit};
 
 	c->request.kind = kind;
 	c->request.result = 0;
@@ -33,12 +36,14 @@ static struct err *ask(struct inferior *inf, uint32_t kind, int timeout_ms)
 
 static struct err *bad_address(uint64_t addr, uint64_t n, uint32_t result, const char *verb)
 {
-	return err_cure(err_new(ERR_NOT_FOUND, "cannot %s %llu bytes of GPU memory at 0x%llx (CUresult %u)", verb,
-				(unsigned long long)n, (unsigned long long)addr, result),
+	return err_cure(
+		err_new(ERR_NOT_FOUND, "cannot %s %llu bytes of GPU memory at 0x%llx (CUresult %u)",
+			verb, (unsigned long long)n, (unsigned long long)addr, result),
 		"`info allocations` lists what is there");
 }
 
-struct err *inferior_gpu_read(struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms)
+struct err *inferior_gpu_read(
+	struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms)
 {
 	TRY(check_stop(inf));
 	for (size_t done = 0; done < n;) {
@@ -61,7 +66,8 @@ uint64_t inferior_gpu_read_before(const struct inferior *inf)
 	return inf->control ? inf->control->request.before : 0;
 }
 
-struct err *inferior_gpu_write(struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms)
+struct err *inferior_gpu_write(
+	struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms)
 {
 	TRY(check_stop(inf));
 	for (size_t done = 0; done < n;) {

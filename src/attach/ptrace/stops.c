@@ -18,10 +18,10 @@
 #include <unistd.h>
 #include "attach/ptrace/keeper-process.h"
 
-#define EVENT_STOP 128	   /* PTRACE_EVENT_STOP */
-#define STOP_WAIT_MS 2000  /* for all threads to stop */
-#define LIMBO_AFTER_MS 20  /* before asking why a thread does not stop */
-#define SETTLE_MS 10000	   /* for first stops of children when the inferior goes */
+#define EVENT_STOP 128	  /* PTRACE_EVENT_STOP */
+#define STOP_WAIT_MS 2000 /* for all threads to stop */
+#define LIMBO_AFTER_MS 20 /* before asking why a thread does not stop */
+#define SETTLE_MS 10000	  /* for first stops of children when the inferior goes */
 
 /* ---- what a status means ---- */
 
@@ -38,7 +38,8 @@ static bool is_job_stop(int sig)
 /* With PTRACE_O_TRACESYSGOOD. */
 static bool is_syscall_stop(int status)
 {
-	return WIFSTOPPED(status) && status_event(status) == 0 && WSTOPSIG(status) == (SIGTRAP | 0x80);
+	return WIFSTOPPED(status) && status_event(status) == 0 &&
+	       WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
 static bool is_end(int status)
@@ -48,7 +49,8 @@ static bool is_end(int status)
 
 static bool at_agent_stop(const struct inferior *inf, const struct tracee *t)
 {
-	return inf->control && inf->control->stop_pc && arch_is_behind_trap(t->tid, inf->control->stop_pc);
+	return inf->control && inf->control->stop_pc &&
+	       arch_is_behind_trap(t->tid, inf->control->stop_pc);
 }
 
 /* Whether the signal was typed at the terminal, not sent by a process. */
@@ -66,7 +68,10 @@ static void run_thread(struct tracee *t, int sig)
 {
 	if (t->limbo)
 		return;
-	ptrace(t->group_stop ? PTRACE_LISTEN : t->syscalls ? PTRACE_SYSCALL : PTRACE_CONT, t->tid, 0, t->group_stop ? 0 : sig);
+	ptrace(t->group_stop  ? PTRACE_LISTEN
+		: t->syscalls ? PTRACE_SYSCALL
+			      : PTRACE_CONT,
+		t->tid, 0, t->group_stop ? 0 : sig);
 	t->running = true;
 	t->has_regs = false;
 	t->has_pending = false;
@@ -91,7 +96,8 @@ static void leader_died(struct inferior *inf, int status)
 static void queue_event(struct inferior *inf, enum inferior_event_kind kind, pid_t tid, pid_t child)
 {
 	if (inf->nqueue < EVENT_QUEUE_MAX)
-		inf->queue[inf->nqueue++] = (struct inferior_event){.kind = kind, .tid = tid, .child = child};
+		inf->queue[inf->nqueue++] =
+			(struct inferior_event){.kind = kind, .tid = tid, .child = child};
 }
 
 /* Child processes are traced from birth; at its first stop a child is followed or let go of. In a
@@ -125,7 +131,8 @@ static void on_clone(struct inferior *inf, struct tracee *t)
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &tid) != 0 || tracee_find(inf, (pid_t)tid))
 		return; /* its first stop overtook this event */
-	if (!wait_is_thread(inf, (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
+	if (!wait_is_thread(inf,
+		    (pid_t)tid)) { /* clone() without CLONE_THREAD, or a thread that has ended */
 		newborn_expect(inf, t->tid, (pid_t)tid);
 		return;
 	}
@@ -160,9 +167,11 @@ static void on_exec(struct inferior *inf, struct tracee *t)
  * come. As ERESTARTNOHAND they are made again, unless a handler runs. */
 static void restart_wait(struct tracee *t)
 {
-	static const short waits[] = {SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait,
-		SYS_io_getevents, 333 /* io_pgetevents */, 426 /* io_uring_enter */, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
-		SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg};
+	static const short waits[] = {SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */,
+		SYS_semop, SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents,
+		333 /* io_pgetevents */, 426 /* io_uring_enter */, SYS_read, SYS_readv,
+		SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_accept, SYS_accept4, SYS_sendto,
+		SYS_sendmsg};
 	struct arch_regs regs;
 	struct arch_syscall call;
 
@@ -514,7 +523,8 @@ struct err *inferior_wait(struct inferior *inf, int timeout_ms, struct inferior_
 {
 	*ret = (struct inferior_event){.kind = INFERIOR_NONE};
 	if (!inf->alive)
-		return err_cure(err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
+		return err_cure(
+			err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
 	if (!inf->running && !inf->died && !inf->nqueue)
 		return err_cure(err_new(ERR_STATE, "the program is stopped"), "use `continue`");
 	if (inf->running && !inf->nqueue && !inf->died)
@@ -530,7 +540,8 @@ static unsigned whose(struct inferior *const *infs, unsigned n, bool *ret_look)
 {
 	siginfo_t si = {0};
 
-	*ret_look = waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 && si.si_pid != 0;
+	*ret_look = waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+		    si.si_pid != 0;
 	for (unsigned i = 0; *ret_look && i < n; i++)
 		if (tracee_find(infs[i], si.si_pid))
 			return i;
@@ -556,13 +567,15 @@ static unsigned look_any(struct inferior *const *infs, unsigned n, struct inferi
 			continue;
 		if (inf->died || inf->nqueue)
 			return i;
-		if ((inf->interrupt || find_pending(inf) || i == owner || (all && owner == n)) && look(inf, ev))
+		if ((inf->interrupt || find_pending(inf) || i == owner || (all && owner == n)) &&
+			look(inf, ev))
 			return i;
 	}
 	return n;
 }
 
-struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int timeout_ms, unsigned *ret_i, struct inferior_event *ret)
+struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int timeout_ms,
+	unsigned *ret_i, struct inferior_event *ret)
 {
 	uint64_t deadline = monotonic_ms() + (uint64_t)timeout_ms;
 	struct wait_hold h;
@@ -591,7 +604,8 @@ static bool pending_reports(const struct inferior *inf)
 	for (unsigned i = 0; i < inf->ntracees; i++) {
 		const struct tracee *t = inf->tracees[i];
 
-		if (t->has_pending && (WSTOPSIG(t->pending) == SIGTRAP || inf->rules[WSTOPSIG(t->pending)].stop))
+		if (t->has_pending &&
+			(WSTOPSIG(t->pending) == SIGTRAP || inf->rules[WSTOPSIG(t->pending)].stop))
 			return true;
 	}
 	return false;
@@ -602,7 +616,8 @@ struct err *inferior_resume(struct inferior *inf, bool drop_signal)
 	struct tracee *t;
 
 	if (!inf->alive)
-		return err_cure(err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
+		return err_cure(
+			err_new(ERR_STATE, "the program is not being run"), "start it with `run`");
 	if (inf->running)
 		return NULL;
 	t = tracee_find(inf, inf->event_tid);
@@ -701,7 +716,8 @@ bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
 	struct wait_hold h;
 
 	wait_hold(&h);
-	while (!there && !inf->died && !has_execed(inf) && tracee_find(inf, tid) && monotonic_ms() < deadline) {
+	while (!there && !inf->died && !has_execed(inf) && tracee_find(inf, tid) &&
+		monotonic_ms() < deadline) {
 		int status;
 		struct tracee *t = wait_next(inf, &status);
 
@@ -769,10 +785,12 @@ static bool serve_event(struct inferior *inf, struct tracee *t, int status, stru
 		t->has_pending = true;
 		t->pending = status;
 		inf->at_agent = false;
-		*ret = err_new(ERR_INFERIOR, "the program got %s while the request was served", strsignal(WSTOPSIG(status)));
+		*ret = err_new(ERR_INFERIOR, "the program got %s while the request was served",
+			strsignal(WSTOPSIG(status)));
 		return true;
 	}
-	run_thread(t, status_event(status) || !inf->rules[WSTOPSIG(status)].pass ? 0 : WSTOPSIG(status));
+	run_thread(t,
+		status_event(status) || !inf->rules[WSTOPSIG(status)].pass ? 0 : WSTOPSIG(status));
 	return false;
 }
 
@@ -805,7 +823,8 @@ static struct err *serve_timeout(struct inferior *inf, int timeout_ms)
 	inf->owes_served = true;
 	inf->at_agent = false;
 	stop_all(inf);
-	return err_cure(err_new(ERR_STATE, "the GPU driver did not answer within %d ms", timeout_ms),
+	return err_cure(
+		err_new(ERR_STATE, "the GPU driver did not answer within %d ms", timeout_ms),
 		"another thread may hold the driver's lock or the stream may wait for the host: `continue` and stop again");
 }
 

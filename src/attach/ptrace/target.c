@@ -33,14 +33,18 @@ static void take_field(struct status *s, const char *line)
 		const char *name;
 		size_t field;
 	} numbers[] = {
-		{"Tgid:", offsetof(struct status, tgid)}, {"PPid:", offsetof(struct status, ppid)}, {"TracerPid:", offsetof(struct status, tracer)},
-		{"Kthread:", offsetof(struct status, kthread)}, {"Seccomp:", offsetof(struct status, seccomp)},
+		{"Tgid:", offsetof(struct status, tgid)},
+		{"PPid:", offsetof(struct status, ppid)},
+		{"TracerPid:", offsetof(struct status, tracer)},
+		{"Kthread:", offsetof(struct status, kthread)},
+		{"Seccomp:", offsetof(struct status, seccomp)},
 		{"Threads:", offsetof(struct status, threads)},
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (!strncmp(line, numbers[i].name, strlen(numbers[i].name)))
-			*(int *)((char *)s + numbers[i].field) = atoi(line + strlen(numbers[i].name));
+			*(int *)((char *)s + numbers[i].field) =
+				atoi(line + strlen(numbers[i].name));
 	(void)sscanf(line, "Name: %63[^\n]", s->name);
 	(void)sscanf(line, "State: %c", &s->state);
 	(void)sscanf(line, "Uid: %*u %u", &s->uid);
@@ -125,11 +129,15 @@ static bool has_driver(pid_t pid)
 static struct err *check_pid(pid_t pid)
 {
 	if (pid <= 0)
-		return err_cure(err_new(ERR_USAGE, "%d is no process id", pid), "`ps -e` lists the processes");
+		return err_cure(err_new(ERR_USAGE, "%d is no process id", pid),
+			"`ps -e` lists the processes");
 	if (pid == getpid())
-		return err_cure(refuse(ERR_USAGE, pid, "that is tsdb itself"), "name the process that makes the GPU calls");
+		return err_cure(refuse(ERR_USAGE, pid, "that is tsdb itself"),
+			"name the process that makes the GPU calls");
 	if (pid == 1 && !has_driver(pid))
-		return err_cure(refuse(ERR_USAGE, pid, "it is the first process of the system or container, which nothing may hold up"),
+		return err_cure(
+			refuse(ERR_USAGE, pid,
+				"it is the first process of the system or container, which nothing may hold up"),
 			"name the process that makes the GPU calls");
 	return NULL;
 }
@@ -142,23 +150,33 @@ static struct err *check_traced(pid_t pid, const struct status *s)
 		return NULL;
 	target_name(s->tracer, name);
 	if (s->tracer == getpid())
-		return err_cure(refuse(ERR_STATE, pid, "tsdb is attached to it already"), "`detach` first");
-	return err_cure(err_new(ERR_STATE, "cannot attach to process %d: %s (process %d) is tracing it, and a process has one tracer at a time", pid, name,
-				s->tracer),
+		return err_cure(
+			refuse(ERR_STATE, pid, "tsdb is attached to it already"), "`detach` first");
+	return err_cure(
+		err_new(ERR_STATE,
+			"cannot attach to process %d: %s (process %d) is tracing it, and a process has one tracer at a time",
+			pid, name, s->tracer),
 		"end %s, or detach it there", name);
 }
 
 static struct err *check_state(pid_t pid, const struct status *s)
 {
 	if (s->tgid != pid)
-		return err_cure(err_new(ERR_USAGE, "%d is a thread of process %d", pid, s->tgid), "`attach %d`", s->tgid);
+		return err_cure(err_new(ERR_USAGE, "%d is a thread of process %d", pid, s->tgid),
+			"`attach %d`", s->tgid);
 	if (s->state == 'Z' && s->threads > 1)
-		return err_cure(refuse(ERR_UNSUPPORTED, pid, "its first thread has ended while others run on, and debuggers come in by the first"),
+		return err_cure(
+			refuse(ERR_UNSUPPORTED, pid,
+				"its first thread has ended while others run on, and debuggers come in by the first"),
 			"let main() wait for the other threads (pthread_join) instead of pthread_exit(), or start the program with tsdb");
 	if (s->state == 'Z' || s->state == 'X')
-		return err_cure(refuse(ERR_STATE, pid, "it has ended and only waits for its parent to notice (a zombie)"), "there is nothing left to debug");
+		return err_cure(
+			refuse(ERR_STATE, pid,
+				"it has ended and only waits for its parent to notice (a zombie)"),
+			"there is nothing left to debug");
 	if (s->kthread || !s->has_memory)
-		return err_cure(refuse(ERR_USAGE, pid, "it is a thread of the kernel"), "name the process that makes the GPU calls");
+		return err_cure(refuse(ERR_USAGE, pid, "it is a thread of the kernel"),
+			"name the process that makes the GPU calls");
 	return check_traced(pid, s);
 }
 
@@ -171,7 +189,9 @@ static struct err *check_owner(pid_t pid, const struct status *s)
 		return NULL;
 	pw = getpwuid(s->uid);
 	snprintf(id, sizeof(id), "#%u", s->uid);
-	return err_cure(err_new(ERR_PERMISSION, "cannot attach to process %d: it belongs to another user, %s", pid, pw ? pw->pw_name : id),
+	return err_cure(err_new(ERR_PERMISSION,
+				"cannot attach to process %d: it belongs to another user, %s", pid,
+				pw ? pw->pw_name : id),
 		"`sudo -u %s tsdb -p %d`", pw ? pw->pw_name : id, pid);
 }
 
@@ -210,24 +230,34 @@ static struct err *check_program(pid_t pid)
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		return target_seize_error(pid, errno);
 	if (fd < 0)
-		return err_cure(refuse(ERR_STATE, pid, "its program cannot be looked at; it may be ending"), "`ps -p %d` shows whether it is still there", pid);
+		return err_cure(
+			refuse(ERR_STATE, pid, "its program cannot be looked at; it may be ending"),
+			"`ps -p %d` shows whether it is still there", pid);
 	n = read(fd, head, sizeof(head));
 	close(fd);
-	if (n == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) && head[EI_CLASS] == ELFCLASS32)
-		return err_cure(refuse(ERR_UNSUPPORTED, pid, "it is a 32-bit program"), "build it for x86-64 (`-m64`); CUDA has no 32-bit programs any more");
+	if (n == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) &&
+		head[EI_CLASS] == ELFCLASS32)
+		return err_cure(refuse(ERR_UNSUPPORTED, pid, "it is a 32-bit program"),
+			"build it for x86-64 (`-m64`); CUDA has no 32-bit programs any more");
 	return NULL;
 }
 
 static struct err *check_protection(pid_t pid, const struct status *s)
 {
 	if (s->seccomp == 1)
-		return err_cure(refuse(ERR_PERMISSION, pid, "it is in strict seccomp mode and would be killed for loading a library"),
+		return err_cure(
+			refuse(ERR_PERMISSION, pid,
+				"it is in strict seccomp mode and would be killed for loading a library"),
 			"start the program with tsdb instead");
 	if (strstr(s->features, "shstk"))
-		return err_cure(refuse(ERR_UNSUPPORTED, pid, "it runs with a shadow stack, which forbids calls from outside"),
+		return err_cure(
+			refuse(ERR_UNSUPPORTED, pid,
+				"it runs with a shadow stack, which forbids calls from outside"),
 			"start it without: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK");
 	if (s->ppid > 0 && syscall(SYS_kcmp, pid, s->ppid, KCMP_VM, 0, 0) == 0)
-		return err_cure(refuse(ERR_STATE, pid, "it is a vfork child: it still borrows its parent's memory"),
+		return err_cure(
+			refuse(ERR_STATE, pid,
+				"it is a vfork child: it still borrows its parent's memory"),
 			"attach again when it has executed its own program");
 	return NULL;
 }
@@ -237,13 +267,18 @@ static struct err *check_places(pid_t pid, const char *agent)
 {
 	struct stat ours, theirs;
 	char *there = xasprintf("/proc/%d/root%s", pid, agent);
-	bool same = !stat(agent, &ours) && !stat(there, &theirs) && ours.st_ino == theirs.st_ino && ours.st_size == theirs.st_size;
+	bool same = !stat(agent, &ours) && !stat(there, &theirs) && ours.st_ino == theirs.st_ino &&
+		    ours.st_size == theirs.st_size;
 
 	free(there);
 	if (!same_link(pid, "ns/pid"))
-		return err_cure(refuse(ERR_UNSUPPORTED, pid, "it runs in another container"), "run tsdb inside that container (`docker exec`)");
+		return err_cure(refuse(ERR_UNSUPPORTED, pid, "it runs in another container"),
+			"run tsdb inside that container (`docker exec`)");
 	if (!same)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot attach to process %d: %s, the agent, is not at that place for it (a container or chroot)", pid, agent),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot attach to process %d: %s, the agent, is not at that place for it (a container or chroot)",
+				pid, agent),
 			"run tsdb inside that container");
 	return NULL;
 }
@@ -254,7 +289,8 @@ struct err *target_check(pid_t pid, const char *agent)
 
 	TRY(check_pid(pid));
 	if (!read_status(pid, &s))
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", pid), "`ps -e` lists the processes");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", pid),
+			"`ps -e` lists the processes");
 	TRY(check_state(pid, &s));
 	TRY(check_owner(pid, &s));
 	TRY(check_program(pid));
@@ -270,15 +306,23 @@ struct err *target_seize_error(pid_t pid, int sys)
 	struct status s;
 
 	if (sys == ESRCH || !read_status(pid, &s))
-		return err_cure(refuse(ERR_STATE, pid, "it has just ended"), "`ps -e` lists the processes");
+		return err_cure(
+			refuse(ERR_STATE, pid, "it has just ended"), "`ps -e` lists the processes");
 	TRY(check_traced(pid, &s));
 	if (scope == 3)
-		return err_cure(refuse(ERR_PERMISSION, pid, "kernel.yama.ptrace_scope is 3, which forbids every debugger until the next boot"),
+		return err_cure(
+			refuse(ERR_PERMISSION, pid,
+				"kernel.yama.ptrace_scope is 3, which forbids every debugger until the next boot"),
 			"boot with `kernel.yama.ptrace_scope = 1` in /etc/sysctl.conf");
 	if (scope > 0 && geteuid() != 0)
-		return err_cure(err_new(ERR_PERMISSION, "cannot attach to process %d: kernel.yama.ptrace_scope is %d, which lets only %s", pid, scope,
-					scope == 1 ? "its parent trace a process" : "root trace processes"),
+		return err_cure(
+			err_new(ERR_PERMISSION,
+				"cannot attach to process %d: kernel.yama.ptrace_scope is %d, which lets only %s",
+				pid, scope,
+				scope == 1 ? "its parent trace a process" : "root trace processes"),
 			"`sudo sysctl kernel.yama.ptrace_scope=0`, or start the program with tsdb");
-	return err_cure(err_new(ERR_PERMISSION, "cannot attach to process %d: ptrace is not permitted here (%s)", pid, strerror(sys)),
+	return err_cure(err_new(ERR_PERMISSION,
+				"cannot attach to process %d: ptrace is not permitted here (%s)",
+				pid, strerror(sys)),
 		"in a container, start it with `--cap-add=SYS_PTRACE --security-opt seccomp=unconfined`; a program that is setuid, or not dumpable, needs root");
 }

@@ -11,7 +11,8 @@
 
 #define TTY STDIN_FILENO
 
-/* A background process that changes the terminal gets SIGTTOU, so it is blocked around each change. */
+/* A background process that changes the terminal gets SIGTTOU, so it is blocked around each change.
+ */
 static void set_foreground(pid_t group)
 {
 	sigset_t ttou, old;

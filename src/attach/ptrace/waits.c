@@ -22,8 +22,9 @@ void wait_install_sigchld(void)
 {
 	struct sigaction sa = {.sa_handler = on_sigchld, .sa_flags = SA_RESTART}, old;
 
-	if (sigaction(SIGCHLD, NULL, &old) == 0 && (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN ||
-							   (old.sa_flags & SA_NOCLDSTOP)))
+	if (sigaction(SIGCHLD, NULL, &old) == 0 &&
+		(old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN ||
+			(old.sa_flags & SA_NOCLDSTOP)))
 		sigaction(SIGCHLD, &sa, NULL);
 }
 
@@ -97,7 +98,8 @@ struct tracee *wait_next(struct inferior *inf, int *ret_status)
 	siginfo_t si = {0};
 	struct tracee *t;
 
-	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0 || si.si_pid == 0)
+	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) != 0 ||
+		si.si_pid == 0)
 		return NULL;
 	t = tracee_find(inf, si.si_pid);
 	if (!t && wait_is_thread(inf, si.si_pid)) {

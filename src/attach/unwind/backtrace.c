@@ -47,7 +47,8 @@ static uint64_t lookup_pc(const struct raw_frame *f)
 	return f->exact ? f->pc : f->pc - 1;
 }
 
-static unsigned name_frame(struct inferior *inf, const struct raw_frame *f, struct symbol *ret, unsigned max)
+static unsigned name_frame(
+	struct inferior *inf, const struct raw_frame *f, struct symbol *ret, unsigned max)
 {
 	uint64_t pc = lookup_pc(f);
 	const struct mapping *m = libraries_at(inf, pc);
@@ -67,7 +68,8 @@ static unsigned name_frame(struct inferior *inf, const struct raw_frame *f, stru
 }
 
 /* The raw frames without the agent's. */
-static struct err *visible(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+static struct err *visible(
+	struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
 	unsigned ours;
 
@@ -104,12 +106,16 @@ static void mix_python(struct mixture *m, uint64_t end, unsigned number)
 	for (; m->at < m->nplaces && m->places[m->at].anchor < end; m->at++) {
 		const struct python_place *p = &m->places[m->at];
 
-		mix_in(m, &(struct backtrace_frame){.sym = {.function = p->function, .file = p->file, .line = p->line}, .python = true,
-			.number = number});
+		mix_in(m,
+			&(struct backtrace_frame){
+				.sym = {.function = p->function, .file = p->file, .line = p->line},
+				.python = true,
+				.number = number});
 	}
 }
 
-struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, struct backtrace_frame **ret, unsigned *ret_n)
+struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max,
+	struct backtrace_frame **ret, unsigned *ret_n)
 {
 	struct symbol names[SYMBOL_INLINED_MAX];
 	struct mixture m = {0};
@@ -128,8 +134,11 @@ struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max, st
 		 * none, and the remaining Python frames come after it. */
 		mix_python(&m, raw[i].at.cfa, number);
 		for (unsigned j = 0; j < k; j++)
-			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc, .sp = raw[i].sp, .sym = names[j], .inlined = j + 1 < k,
-				.number = number++});
+			mix_in(&m, &(struct backtrace_frame){.pc = raw[i].pc,
+					   .sp = raw[i].sp,
+					   .sym = names[j],
+					   .inlined = j + 1 < k,
+					   .number = number++});
 	}
 	mix_python(&m, UINT64_MAX, number ? number - 1 : 0);
 	free(raw);
@@ -159,5 +168,6 @@ struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, stru
 		at += k;
 	}
 	free(raw);
-	return err_cure(err_new(ERR_USAGE, "there is no frame %u, the stack has %u", frame, at), "see `bt`");
+	return err_cure(err_new(ERR_USAGE, "there is no frame %u, the stack has %u", frame, at),
+		"see `bt`");
 }

@@ -13,15 +13,17 @@
 struct raw_frame {
 	uint64_t pc, sp;
 	struct frame_registers at;
-	bool exact;	/* pc is the instruction itself, not the one after a call */
+	bool exact; /* pc is the instruction itself, not the one after a call */
 };
 /* Innermost first; *ret is a heap array the caller frees. */
-struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n) TS_CHECK;
+struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret,
+	unsigned *ret_n) TS_CHECK;
 
 /* unwind-memory.c */
 struct remote_space;
 /* Does what _UPT_find_proc_info() does, with tables in the memory of the process. */
-int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg);
+int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip,
+	unw_proc_info_t *pi, int need_info, void *arg);
 
 /* python-frames.c */
 struct python_place {
@@ -42,6 +44,7 @@ struct user_frame {
 	unsigned depth;
 	uint64_t lookup; /* address to look up */
 };
-struct err *backtrace_find(struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret) TS_CHECK;
+struct err *backtrace_find(
+	struct inferior *inf, pid_t tid, unsigned frame, struct user_frame *ret) TS_CHECK;
 
 #endif

@@ -108,7 +108,9 @@ static unsigned line_there(struct look *k, uint64_t code, uint64_t at)
 	unsigned line = 0;
 
 	if (!read_there(k->inf, code + k->l.code.first_line, &first, sizeof(first)) ||
-		!python_bytes(word_there(k->inf, code + k->l.code.lines), &table, &n, read_there, k->inf) || n > LINES_BYTES_MAX)
+		!python_bytes(word_there(k->inf, code + k->l.code.lines), &table, &n, read_there,
+			k->inf) ||
+		n > LINES_BYTES_MAX)
 		return 0;
 	bytes = xmalloc(n + 1);
 	if (read_there(k->inf, table, bytes, n))
@@ -129,8 +131,10 @@ static const char *text_there(struct look *k, uint64_t object)
 static void add_place(struct look *k, const struct python_frame *f)
 {
 	MAKE_ROOM(k->places, k->n, k->cap);
-	k->places[k->n++] = (struct python_place){text_there(k, word_there(k->inf, f->code + k->l.code.filename)),
-		text_there(k, word_there(k->inf, f->code + k->l.code.qualname)), line_there(k, f->code, f->at), UINT64_MAX};
+	k->places[k->n++] = (struct python_place){
+		text_there(k, word_there(k->inf, f->code + k->l.code.filename)),
+		text_there(k, word_there(k->inf, f->code + k->l.code.qualname)),
+		line_there(k, f->code, f->at), UINT64_MAX};
 }
 
 static void walk_state(struct look *k, uint64_t state)
@@ -150,7 +154,8 @@ static void walk_state(struct look *k, uint64_t state)
 	}
 }
 
-/* The states of the thread whose pthread_self() is self. (On x86-64 that is its FS base, which no process namespace changes.) */
+/* The states of the thread whose pthread_self() is self. (On x86-64 that is its FS base, which no
+ * process namespace changes.) */
 static void walk_thread(struct look *k, uint64_t self)
 {
 	uint64_t interp = word_there(k->inf, k->inf->control->python_runtime + k->l.interp.head);
@@ -188,7 +193,9 @@ unsigned python_frames(struct inferior *inf, pid_t tid, unsigned max, struct pyt
 	const char *why;
 
 	*ret = NULL;
-	if (!regs || !inf->control || atomic_load_explicit(&inf->control->python, memory_order_acquire) != TSDB_PYTHON_READ ||
+	if (!regs || !inf->control ||
+		atomic_load_explicit(&inf->control->python, memory_order_acquire) !=
+			TSDB_PYTHON_READ ||
 		!read_there(inf, inf->control->python_runtime, head, sizeof(head)) ||
 		!python_layout(&k.l, inf->control->python_version, head, &why))
 		return 0;

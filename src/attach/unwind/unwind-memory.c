@@ -13,7 +13,8 @@
 
 /* A function of libunwind that is not in its headers: it looks up ip in a table and follows it to
  * the frame's description, with the accessors of as. */
-int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi, int need_info, void *arg);
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+	unw_proc_info_t *pi, int need_info, void *arg);
 
 #define HEADER_VERSION 1u
 #define ENC_SDATA4_PCREL 0x1bu
@@ -31,16 +32,25 @@ static bool find_table(const struct remote_space *maps, uint64_t ip, unw_dyn_inf
 	} head;
 	uint64_t bias, addr, size;
 
-	if (!m || !remote_segment(maps->pid, remote_base(maps, m)->start, PT_GNU_EH_FRAME, &bias, &addr, &size) || size < sizeof(head) ||
-		!remote_read(maps->pid, addr, &head, sizeof(head)) || head.version != HEADER_VERSION || head.frame != ENC_SDATA4_PCREL ||
-		head.count_enc != ENC_UDATA4 || head.table != ENC_TABLE || !head.count || head.count >= TABLE_MAX)
+	if (!m ||
+		!remote_segment(maps->pid, remote_base(maps, m)->start, PT_GNU_EH_FRAME, &bias,
+			&addr, &size) ||
+		size < sizeof(head) || !remote_read(maps->pid, addr, &head, sizeof(head)) ||
+		head.version != HEADER_VERSION || head.frame != ENC_SDATA4_PCREL ||
+		head.count_enc != ENC_UDATA4 || head.table != ENC_TABLE || !head.count ||
+		head.count >= TABLE_MAX)
 		return false;
-	*ret = (unw_dyn_info_t){.start_ip = m->start, .end_ip = m->end, .format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti = {.segbase = addr, .table_data = addr + sizeof(head), .table_len = head.count}};
+	*ret = (unw_dyn_info_t){.start_ip = m->start,
+		.end_ip = m->end,
+		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
+		.u.rti = {.segbase = addr,
+			.table_data = addr + sizeof(head),
+			.table_len = head.count}};
 	return true;
 }
 
-int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
+int unwind_memory_find(unw_addr_space_t as, const struct remote_space *maps, unw_word_t ip,
+	unw_proc_info_t *pi, int need_info, void *arg)
 {
 	unw_dyn_info_t di;
 

@@ -98,14 +98,16 @@ static int no_resume(unw_addr_space_t as, unw_cursor_t *c, void *arg)
 	return -UNW_EINVAL;
 }
 
-static int no_name(unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw_word_t *offset, void *arg)
+static int no_name(
+	unw_addr_space_t as, unw_word_t ip, char *name, size_t n, unw_word_t *offset, void *arg)
 {
 	return -UNW_ENOINFO;
 }
 
 /* libunwind opens the file that the map names: if it was deleted, there is no such file, or it is
  * another one. */
-static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
+static int find_proc_info(
+	unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need_info, void *arg)
 {
 	const struct mapping *m = libraries_at(current->inf, ip);
 	int r = m && m->deleted ? -UNW_ENOINFO : _UPT_find_proc_info(as, ip, pi, need_info, arg);
@@ -159,7 +161,8 @@ void unwind_free(struct inferior *inf)
 	inf->unwind = NULL;
 }
 
-_Static_assert((int)FRAME_REGISTERS == (int)ARCH_DWARF_REGISTERS, "a frame's registers are the processor's");
+_Static_assert((int)FRAME_REGISTERS == (int)ARCH_DWARF_REGISTERS,
+	"a frame's registers are the processor's");
 
 /* Registers that a called function may change are known only in the innermost frame. */
 static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
@@ -168,7 +171,8 @@ static bool take_frame(unw_cursor_t *c, bool innermost, struct raw_frame *ret)
 	for (unsigned i = 0; i < FRAME_REGISTERS; i++) {
 		unw_word_t v;
 
-		if ((innermost || (ARCH_DWARF_PRESERVED >> i & 1)) && unw_get_reg(c, (int)i, &v) == 0) {
+		if ((innermost || (ARCH_DWARF_PRESERVED >> i & 1)) &&
+			unw_get_reg(c, (int)i, &v) == 0) {
 			ret->at.regs[i] = v;
 			ret->at.valid |= 1u << i;
 		}
@@ -189,8 +193,11 @@ static unsigned take_bad_call(struct unwind *u, struct raw_frame *ret)
 	u->popped = false;
 	if (!regs || read_word(u, arch_pc(regs), &word))
 		return 0;
-	*ret = (struct raw_frame){.pc = arch_pc(regs), .sp = arch_sp(regs), .exact = true,
-		.at = {.cfa = arch_sp(regs) + ARCH_CALL_PUSHES, .valid = (1u << FRAME_REGISTERS) - 1}};
+	*ret = (struct raw_frame){.pc = arch_pc(regs),
+		.sp = arch_sp(regs),
+		.exact = true,
+		.at = {.cfa = arch_sp(regs) + ARCH_CALL_PUSHES,
+			.valid = (1u << FRAME_REGISTERS) - 1}};
 	for (unsigned i = 0; i < FRAME_REGISTERS; i++)
 		(void)arch_dwarf_register(regs, i, &ret->at.regs[i]);
 	u->popped = true;
@@ -213,9 +220,11 @@ static unsigned walk(unw_cursor_t *c, unsigned n, unsigned max, struct raw_frame
 	return n;
 }
 
-static bool memo_get(const struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+static bool memo_get(
+	const struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
-	if (!u->memo || u->memo_tid != tid || u->memo_stops != u->stops || (u->memo_n == u->memo_max && u->memo_max < max))
+	if (!u->memo || u->memo_tid != tid || u->memo_stops != u->stops ||
+		(u->memo_n == u->memo_max && u->memo_max < max))
 		return false;
 	*ret_n = u->memo_n < max ? u->memo_n : max;
 	*ret = xcalloc(*ret_n + 1, sizeof(**ret));
@@ -223,7 +232,8 @@ static bool memo_get(const struct unwind *u, pid_t tid, unsigned max, struct raw
 	return true;
 }
 
-static void memo_set(struct unwind *u, pid_t tid, unsigned max, const struct raw_frame *f, unsigned n)
+static void memo_set(
+	struct unwind *u, pid_t tid, unsigned max, const struct raw_frame *f, unsigned n)
 {
 	free(u->memo);
 	u->memo = xcalloc(n + 1, sizeof(*f));
@@ -234,7 +244,8 @@ static void memo_set(struct unwind *u, pid_t tid, unsigned max, const struct raw
 	u->memo_stops = u->stops;
 }
 
-static struct err *unwind_now(struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+static struct err *unwind_now(
+	struct unwind *u, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
 	unw_cursor_t cursor;
 	void *upt = _UPT_create(tid);
@@ -258,7 +269,8 @@ static struct err *unwind_now(struct unwind *u, pid_t tid, unsigned max, struct 
 	return NULL;
 }
 
-struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
+struct err *unwind_raw(
+	struct inferior *inf, pid_t tid, unsigned max, struct raw_frame **ret, unsigned *ret_n)
 {
 	struct unwind *u;
 	struct tracee *t = tracee_find(inf, tid);
@@ -266,7 +278,8 @@ struct err *unwind_raw(struct inferior *inf, pid_t tid, unsigned max, struct raw
 	*ret = NULL;
 	*ret_n = 0;
 	if (!inf->alive || inf->running)
-		return err_cure(err_new(ERR_STATE, "no stack: the program is not stopped"), "stop it with Ctrl-C");
+		return err_cure(err_new(ERR_STATE, "no stack: the program is not stopped"),
+			"stop it with Ctrl-C");
 	if (!t || !tracee_regs(t))
 		return err_new(ERR_STATE, "thread %d has no stack that can be read now", tid);
 	u = current = unwind_get(inf);

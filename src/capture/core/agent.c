@@ -36,13 +36,15 @@ __thread struct tls tls __attribute__((tls_model("initial-exec")));
 
 void *agent_map_kept(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
 
 void agent_touch(void *p, size_t bytes)
 {
-	const uintptr_t from = (uintptr_t)p & ~(uintptr_t)(TSDB_PAGE - 1), end = ((uintptr_t)p + bytes + TSDB_PAGE - 1) & ~(uintptr_t)(TSDB_PAGE - 1);
+	const uintptr_t from = (uintptr_t)p & ~(uintptr_t)(TSDB_PAGE - 1),
+			end = ((uintptr_t)p + bytes + TSDB_PAGE - 1) & ~(uintptr_t)(TSDB_PAGE - 1);
 	/* before Linux 5.14: an error; the pages are then made at first use */
 	madvise((void *)from, end - from, POPULATE_WRITE);
 }
@@ -78,7 +80,7 @@ void spin_lock(struct spin *s)
 	unsigned tries = 0;
 	while (atomic_exchange_explicit(&s->held, 1, memory_order_acquire)) {
 		if (++tries > 100)
-			nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 		else
 			__builtin_ia32_pause();
 	}
@@ -165,7 +167,8 @@ static int check_header(int fd, uint64_t *ret_bytes)
 	struct stat st;
 	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || fstat(fd, &st) < 0)
 		return -EINVAL;
-	_Static_assert(offsetof(struct tsdb_control, pid) == 20, "the header is what check_header reads");
+	_Static_assert(
+		offsetof(struct tsdb_control, pid) == 20, "the header is what check_header reads");
 	if (h.magic != TSDB_WIRE_MAGIC || h.version != TSDB_WIRE_VERSION)
 		return -EPROTO;
 	if (h.ring_bytes < 2 * TSDB_RECORD_MAX || (h.ring_bytes & (h.ring_bytes - 1)))
@@ -202,22 +205,24 @@ static int look_up(int fd, char path[64])
  * space); used when tsdb belongs to another user. */
 static int receive(const char *name)
 {
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} box;
 	char byte;
-	struct iovec v = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box) };
+	struct iovec v = {&byte, 1};
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box)};
 	const size_t n = strnlen(name, sizeof(to.sun_path));
 	int fd = -1, s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (s < 0)
 		return -1;
 	memcpy(to.sun_path + 1, name + 1, n - 1); /* begins with a NUL */
-	if (!connect(s, (const struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) &&
-		recvmsg(s, &m, MSG_CMSG_CLOEXEC) == 1 && box.head.cmsg_level == SOL_SOCKET && box.head.cmsg_type == SCM_RIGHTS &&
-		box.head.cmsg_len == CMSG_LEN(sizeof(int)))
+	if (!connect(s, (const struct sockaddr *)&to,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) &&
+		recvmsg(s, &m, MSG_CMSG_CLOEXEC) == 1 && box.head.cmsg_level == SOL_SOCKET &&
+		box.head.cmsg_type == SCM_RIGHTS && box.head.cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(&fd, CMSG_DATA(&box.head), sizeof(fd));
 	else if (!errno)
 		errno = ECONNRESET;
@@ -328,7 +333,9 @@ static void start(void)
 	char why[TSDB_TEXT_MAX] = "";
 	const struct source *source = source_find();
 	if (!source || driver->open()) {
-		snprintf(why, sizeof(why), "the %s driver's library is loaded but does not offer its functions by name, so there is no capture", driver->api);
+		snprintf(why, sizeof(why),
+			"the %s driver's library is loaded but does not offer its functions by name, so there is no capture",
+			driver->api);
 		agent_refuse(why);
 		return;
 	}
@@ -343,7 +350,8 @@ static void start(void)
 	/* Unless the debugger has left meanwhile: starting the source may have waited for the
 	 * device. */
 	uint32_t was = atomic_load(&agent.control->agent_state);
-	while (was != TSDB_AGENT_LEFT && !atomic_compare_exchange_weak(&agent.control->agent_state, &was, TSDB_AGENT_UP))
+	while (was != TSDB_AGENT_LEFT &&
+		!atomic_compare_exchange_weak(&agent.control->agent_state, &was, TSDB_AGENT_UP))
 		;
 }
 

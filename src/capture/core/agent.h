@@ -94,12 +94,12 @@ void agent_unmap_control(struct tsdb_control *c);
 void agent_empty(void *p, size_t bytes);
 
 /* Brackets a driver call made by the agent. */
-#define OWN(expr)                         \
-	({                                \
-		tls.own++;                \
-		__auto_type own_r = expr; \
-		tls.own--;                \
-		own_r;                    \
+#define OWN(expr)                                                                                  \
+	({                                                                                         \
+		tls.own++;                                                                         \
+		__auto_type own_r = expr;                                                          \
+		tls.own--;                                                                         \
+		own_r;                                                                             \
 	})
 
 /* A lock for first sights. It is only taken with tls.inside set, so never by a signal handler that

@@ -31,10 +31,10 @@
 #include "capture/memory/span.h"
 #include "capture/core/thread.h"
 
-#define OUT_MS 3000		  /* for the program's threads to leave the agent */
+#define OUT_MS 3000 /* for the program's threads to leave the agent */
 #define OUT_AGAIN_MS 20
-#define WORK_MS 1000		  /* for a call of tsdb-late's */
-#define LOOK_NS 100000000 /* how soon a debugger's death is noticed */
+#define WORK_MS 1000	     /* for a call of tsdb-late's */
+#define LOOK_NS 100000000    /* how soon a debugger's death is noticed */
 #define LOOK_SOON_NS 5000000 /* how soon the end of cuInit() is noticed */
 #define LOADS_US_NS 20000000 /* from the driver's first answer until cuInit() loads the agent */
 
@@ -113,14 +113,14 @@ static bool was_passed_over(void)
 {
 	if (agent.started || !is_initialised())
 		return false;
-	nanosleep(&(struct timespec){ .tv_nsec = LOADS_US_NS }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = LOADS_US_NS}, NULL);
 	return !agent.started;
 }
 
 static void *work(void *arg)
 {
 	struct tsdb_control *c = arg;
-	const struct timespec most = { .tv_nsec = LOOK_NS }, soon = { .tv_nsec = LOOK_SOON_NS };
+	const struct timespec most = {.tv_nsec = LOOK_NS}, soon = {.tv_nsec = LOOK_SOON_NS};
 	tls.inside = 1;
 	prctl(PR_SET_NAME, "tsdb-late");
 	bool started = begin(c);
@@ -129,7 +129,8 @@ static void *work(void *arg)
 			start_late(c);
 		started |= atomic_load(&agent.started) != 0;
 		late_work();
-		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, !started && source_find() ? &soon : &most, NULL, 0);
+		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0,
+			!started && source_find() ? &soon : &most, NULL, 0);
 	}
 	if (!agent_live() && agent.source) /* the debugger did not wait for this */
 		agent.source->stop();
@@ -157,13 +158,13 @@ static bool end_work(struct tsdb_control *c)
 	atomic_store(&work_over, 1);
 	(void)syscall(SYS_futex, &c->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 	for (unsigned i = 0; i < WORK_MS && atomic_load(&working); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	return !atomic_load(&working);
 }
 
 static void await_end(struct tsdb_control *c)
 {
-	const struct timespec most = { .tv_nsec = LOOK_NS };
+	const struct timespec most = {.tv_nsec = LOOK_NS};
 	while (!atomic_load(&c->leave) && !debugger_gone(c))
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
 }

@@ -31,14 +31,15 @@ _Atomic uint32_t calls_any;
 _Atomic uint64_t calls_fault_seq;
 _Atomic uint32_t calls_fault;
 
-/* ---- publishing ------------------------------------------------------------------------------------------------------ */
+/* --- publishing --- */
 
 /* See "Order" in wire.h. */
 static uint64_t take_seq(struct thread *t)
 {
 	struct tsdb_control *ctl = agent.control;
 	if (t->ring.shared)
-		atomic_store_explicit(&t->ring.shared->inflight, atomic_load_explicit(&ctl->next_seq, memory_order_relaxed),
+		atomic_store_explicit(&t->ring.shared->inflight,
+			atomic_load_explicit(&ctl->next_seq, memory_order_relaxed),
 			memory_order_release);
 	return atomic_fetch_add_explicit(&ctl->next_seq, 1, memory_order_acq_rel);
 }
@@ -63,7 +64,8 @@ static void count_lost(struct thread *t, size_t size)
 static void publish(struct thread *t, const struct sbt_cmd *cmd)
 {
 	const size_t size = sbt_pack_size(cmd);
-	void *to = ring_reserve(&t->ring, size > TSDB_RECORD_MAX ? TSDB_RECORD_MAX + 8 : (uint32_t)size, false);
+	void *to = ring_reserve(
+		&t->ring, size > TSDB_RECORD_MAX ? TSDB_RECORD_MAX + 8 : (uint32_t)size, false);
 	if (!to) {
 		count_lost(t, size);
 		return;
@@ -76,7 +78,12 @@ static void publish(struct thread *t, const struct sbt_cmd *cmd)
 static bool was_before(const struct sbt_cmd *cmd)
 {
 	switch (cmd->kind) {
-	case SBT_CTX_CREATE: case SBT_EVENT_CREATE: case SBT_MODULE_LOAD: case SBT_ALLOC: case SBT_GRAPH_CREATE: case SBT_GRAPH_INSTANTIATE:
+	case SBT_CTX_CREATE:
+	case SBT_EVENT_CREATE:
+	case SBT_MODULE_LOAD:
+	case SBT_ALLOC:
+	case SBT_GRAPH_CREATE:
+	case SBT_GRAPH_INSTANTIATE:
 		return true;
 	case SBT_STREAM_CREATE:
 		return !cmd->u.stream_create.per_thread;
@@ -95,7 +102,8 @@ void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t c
 	cmd->host_ns = clock_ns(&t->clock);
 	if (t->in_flight) {
 		/* The call in progress has an earlier seq, which stays the lower bound. */
-		cmd->seq = atomic_fetch_add_explicit(&agent.control->next_seq, 1, memory_order_acq_rel);
+		cmd->seq = atomic_fetch_add_explicit(
+			&agent.control->next_seq, 1, memory_order_acq_rel);
 		publish(t, cmd);
 		return;
 	}
@@ -106,28 +114,39 @@ void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t c
 
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
 {
-	record_in(t, cmd, flags, t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID);
+	record_in(t, cmd, flags,
+		t->busy			  ? t->call.cmd.ctx
+		: t->ctx && t->ctx_handle ? t->ctx->id
+					  : SBT_NO_ID);
 }
 
 void record_unreplayable(struct thread *t, const char *what)
 {
-	struct sbt_cmd cmd = { .kind = SBT_UNREPLAYABLE };
-	cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+	struct sbt_cmd cmd = {.kind = SBT_UNREPLAYABLE};
+	cmd.u.unreplayable.call = (struct sbt_blob){what, strlen(what)};
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 
 bool call_is_step(const struct sbt_cmd *cmd)
 {
 	switch (cmd->kind) {
-	case SBT_SYNC_END: case SBT_QUERY: case SBT_MARK: case SBT_THREAD: case SBT_DEVICE: case SBT_KERNEL_DEF:
-	case SBT_ATTACH: case SBT_MODULE_CODE: case SBT_GRAPH_NODE: case SBT_GRAPH_ADD:
+	case SBT_SYNC_END:
+	case SBT_QUERY:
+	case SBT_MARK:
+	case SBT_THREAD:
+	case SBT_DEVICE:
+	case SBT_KERNEL_DEF:
+	case SBT_ATTACH:
+	case SBT_MODULE_CODE:
+	case SBT_GRAPH_NODE:
+	case SBT_GRAPH_ADD:
 		return false;
 	default:
 		return !(cmd->flags & SBT_F_SYNTHETIC);
 	}
 }
 
-/* ---- for handlers ------------------------------------------------------------------------------------------------------ */
+/* --- for handlers --- */
 
 uint32_t call_ctx_id(const struct call *c)
 {
@@ -153,7 +172,7 @@ void call_unreplayable(struct call *c, const char *what)
 {
 	memset(&c->cmd.u, 0, sizeof(c->cmd.u));
 	c->cmd.kind = SBT_UNREPLAYABLE;
-	c->cmd.u.unreplayable.call = (struct sbt_blob){ what, strlen(what) };
+	c->cmd.u.unreplayable.call = (struct sbt_blob){what, strlen(what)};
 }
 
 void call_counted(struct call *c)
@@ -161,7 +180,7 @@ void call_counted(struct call *c)
 	call_unreplayable(c, c->row->name ? c->row->name : (const char *)(uintptr_t)c->note);
 }
 
-/* ---- entry --------------------------------------------------------------------------------------------------------------- */
+/* --- entry --- */
 
 /* Capture was off for a while: the handles may refer to other objects now. */
 static _Atomic uint32_t was_off;
@@ -172,7 +191,8 @@ static bool switched_on(struct tsdb_control *ctl)
 		atomic_store_explicit(&was_off, 1, memory_order_relaxed);
 		return false;
 	}
-	if (__builtin_expect(atomic_load_explicit(&was_off, memory_order_relaxed), 0) && atomic_exchange(&was_off, 0))
+	if (__builtin_expect(atomic_load_explicit(&was_off, memory_order_relaxed), 0) &&
+		atomic_exchange(&was_off, 0))
 		ids_forget();
 	return true;
 }
@@ -200,15 +220,20 @@ static void take_stack(struct call *c, const void *frame)
 	struct tsdb_control *ctl = agent.control;
 	const uint32_t when = atomic_load_explicit(&ctl->stacks, memory_order_relaxed);
 	const bool launch = c->cmd.kind == SBT_LAUNCH || c->cmd.kind == SBT_GRAPH_LAUNCH;
-	if (when == TSDB_STACKS_ALL || (when == TSDB_STACKS_LAUNCHES && launch) || (when != TSDB_STACKS_NEVER && c->cmd.flags & SBT_F_WINDOW))
-		c->cmd.stack = stack_take(c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
+	if (when == TSDB_STACKS_ALL || (when == TSDB_STACKS_LAUNCHES && launch) ||
+		(when != TSDB_STACKS_NEVER && c->cmd.flags & SBT_F_WINDOW))
+		c->cmd.stack = stack_take(
+			c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
 }
 
 static struct call *prepare(struct thread *t, const struct call_site *s)
 {
 	struct call *c = &t->call;
-	*c = (struct call){ .row = s->row, .t = t, .params = s->params, .symbol = s->symbol,
-		.note = (uint64_t)(uintptr_t)s->name };
+	*c = (struct call){.row = s->row,
+		.t = t,
+		.params = s->params,
+		.symbol = s->symbol,
+		.note = (uint64_t)(uintptr_t)s->name};
 	c->cmd.kind = s->row->kind;
 	c->cmd.thread = t->number;
 	c->cmd.corr = s->corr;
@@ -231,7 +256,8 @@ static void pass_gate(struct call *c)
 static void number(struct call *c, const void *frame)
 {
 	struct thread *t = c->t;
-	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER); /* the driver has done it already */
+	const bool late =
+		c->row->flags & (CALL_LATE | CALL_AFTER); /* the driver has done it already */
 	if (__builtin_expect(atomic_load_explicit(&calls_captures, memory_order_relaxed), 0))
 		flag_capturing(c);
 	if (!late)
@@ -259,7 +285,8 @@ static void number(struct call *c, const void *frame)
 		live_free(c);
 	if (__builtin_expect(ipc_watched(), 0) && !late)
 		ipc_before(c);
-	if (__builtin_expect(span_watched(), 0) && !late && (!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
+	if (__builtin_expect(span_watched(), 0) && !late &&
+		(!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
 		span_enter(c);
 	host_turn_over(c);
 }
@@ -305,11 +332,11 @@ void calls_enter(const struct call_site *s)
 	}
 }
 
-/* ---- exit ----------------------------------------------------------------------------------------------------------------- */
+/* --- exit --- */
 
 static void end_sync(struct thread *t, struct call *c, uint32_t result)
 {
-	struct sbt_cmd cmd = { .kind = SBT_SYNC_END, .result = result };
+	struct sbt_cmd cmd = {.kind = SBT_SYNC_END, .result = result};
 	cmd.u.sync_end.begin = c->cmd.seq;
 	cmd.flags = c->cmd.flags & SBT_F_WINDOW;
 	record_now(t, &cmd, 0);
@@ -345,7 +372,8 @@ void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 			number(c, frame);
 			numbered = true;
 		}
-		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream && (sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream &&
+			(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
 			graph_note_captured(c);
 		if (!c->skip && numbered)
 			publish(t, &c->cmd);
@@ -364,11 +392,13 @@ void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 	const bool failed = __builtin_expect(result, 0) && numbered && !c->skip;
 	const bool sticky = failed && note_fault(c);
 	if (__builtin_expect(ipc_watched(), 0) && !result &&
-		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY || (c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))
+		(c->row->flags & CALL_FIRST || c->cmd.kind == SBT_QUERY ||
+			(c->cmd.kind == SBT_COPY && !(c->row->flags & CALL_ASYNC))))
 		ipc_waited();
 	if (__builtin_expect(c->effect, 0))
 		effect_exit(c);
-	if (__builtin_expect(c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
+	if (__builtin_expect(
+		    c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
 			span_waited(t);
 		else if (numbered && !c->skip)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A driver call on its way through the agent: calls_enter() when the program has entered the driver, calls_exit() when the
- * driver is done. Between them a struct call lives in the thread's state. Calls that the driver makes within a call are
- * not the program's and are not seen.
+ * A driver call on its way through the agent: calls_enter() when the program has entered the
+ * driver, calls_exit() when the driver is done. Between them a struct call lives in the thread's
+ * state. Calls that the driver makes within a call are not the program's and are not seen.
  *
- * A free has its number before the driver does it, an allocation after: so of one address, whichever threads free and get it, the free's number
- * is the lower one. Handles need no such rule: records name objects by ids, which are never reused.
+ * A free has its number before the driver does it, an allocation after: so of one address,
+ * whichever threads free and get it, the free's number is the lower one. Handles need no such rule:
+ * records name objects by ids, which are never reused.
  *
- * A handler's enter function reads the parameters, fills call->cmd.u, and gives ids to objects seen for the first time (their
- * records go out before the command gets its seq). Its exit function adds what the driver answered; it runs for failed
- * calls too. Either may set skip: nothing is recorded then. cmd.kind comes from the call's row; a handler may change it.
+ * A handler's enter function reads the parameters, fills call->cmd.u, and gives ids to objects seen
+ * for the first time (their records go out before the command gets its seq). Its exit function adds
+ * what the driver answered; it runs for failed calls too. Either may set skip: nothing is recorded
+ * then. cmd.kind comes from the call's row; a handler may change it.
  */
 #ifndef CAPTURE_CALLS_H
 #define CAPTURE_CALLS_H
@@ -32,8 +34,10 @@ enum call_how {
 enum call_flags {
 	CALL_PTSZ = 1,	/* stream 0 means the per-thread default stream */
 	CALL_ASYNC = 2, /* returns before the work is done */
-	CALL_FIRST = 4, /* published before the driver does it, because it may take long: the syncs */
-	CALL_LATE = 8,	/* numbered at exit: most of these calls are not recorded, and would leave gaps */
+	CALL_FIRST =
+		4, /* published before the driver does it, because it may take long: the syncs */
+	CALL_LATE = 8, /* numbered at exit: most of these calls are not recorded, and would leave
+			  gaps */
 	CALL_HANDLES = 16, /* returns handles and touches no memory */
 	/* numbered at exit: another thread may just have freed the address that the driver
 	 * returns */
@@ -57,16 +61,16 @@ struct call {
 	const char *symbol; /* of a launch: the kernel's name as the source knows it; may be NULL */
 	struct object *ctx; /* current context; NULL: none */
 	struct kernel *kernel; /* of a launch */
-	uint64_t stream;     /* its handle; set by call_stream() */
+	uint64_t stream;       /* its handle; set by call_stream() */
 	bool has_stream;
 	bool skip;
-	bool turn;	    /* it has its turn to be compared for (host.c) */
-	bool effect;	    /* its effect on memory is being recorded (effect.c) */
+	bool turn;   /* it has its turn to be compared for (host.c) */
+	bool effect; /* its effect on memory is being recorded (effect.c) */
 	bool opaque; /* a launch of an executable graph that has nodes which cannot be described */
-	bool window_closed; /* a capture window closed with this command */
+	bool window_closed;  /* a capture window closed with this command */
 	uint64_t freed_size; /* live.c: size of the allocation that a free removes; 0: not known */
 	uint32_t freed_ctx;
-	uint64_t note;	    /* for handlers: a value passed from enter to exit */
+	uint64_t note; /* for handlers: a value passed from enter to exit */
 	struct sbt_cmd cmd;
 };
 
@@ -76,7 +80,7 @@ struct call_site {
 	const char *name; /* for rows without one; never freed */
 	const void *params;
 	const char *symbol;
-	uint64_t ctx; /* handle of the current context */
+	uint64_t ctx;	   /* handle of the current context */
 	const void *frame; /* frame address of the source's callback */
 	uint32_t corr;
 	uint64_t *link; /* the source's word that connects entry and exit */
@@ -102,7 +106,8 @@ void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
 void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
 /* Records "not replayable: what", beside the present call. */
 void record_unreplayable(struct thread *t, const char *what);
-/* Whether the record is a step's stopping point: not a note, not the end of a wait. A new kind is one until it is named there. */
+/* Whether the record is a step's stopping point: not a note, not the end of a wait. A new kind is
+ * one until it is named there. */
 bool call_is_step(const struct sbt_cmd *cmd);
 
 /* Whether the record is complete only after the driver's answer, so that a stop must be there. */

@@ -15,7 +15,8 @@
 #define ASK_AGAIN_NS 20000000u
 #define TOGETHER_TICKS 10000u
 
-/* Intel SDM vol. 3, 18.17.1: CPUID.80000007H:EDX[8], the counter runs at a constant rate in all power states. */
+/* Intel SDM vol. 3, 18.17.1: CPUID.80000007H:EDX[8], the counter runs at a constant rate in all
+ * power states. */
 static bool is_steady(void)
 {
 	static _Atomic int known; /* 1 no, 2 yes */
@@ -49,7 +50,8 @@ static uint64_t ask(struct clock *c)
 
 	/* Between 1 ms and 4 s, at 0.25 to 10 ticks a nanosecond; a longer time would overflow
 	 * below. */
-	if (c->tsc && passed >= 1000000u && passed < 4000000000u && ticks / 10 < passed && ticks > passed / 4)
+	if (c->tsc && passed >= 1000000u && passed < 4000000000u && ticks / 10 < passed &&
+		ticks > passed / 4)
 		c->rate = (passed << 32) / ticks;
 	else if (passed >= 4000000000u)
 		c->rate = 0;

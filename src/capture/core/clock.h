@@ -11,9 +11,9 @@
 /* One thread's view of the clock, zeroed at first. Each thread has one, so threads do not wait for
  * each other. */
 struct clock {
-	uint64_t tsc, ns;  /* one moment, read together */
-	uint64_t rate;	   /* nanoseconds a tick, times 2^32; 0: not known yet */
-	uint64_t last;	   /* the last answer */
+	uint64_t tsc, ns; /* one moment, read together */
+	uint64_t rate;	  /* nanoseconds a tick, times 2^32; 0: not known yet */
+	uint64_t last;	  /* the last answer */
 };
 
 /* CLOCK_REALTIME in nanoseconds. It never goes back by its own error, and is at most about a

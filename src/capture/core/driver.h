@@ -62,7 +62,7 @@ enum driver_can {
 
 struct driver_device {
 	char name[256];
-	uint64_t memory; /* bytes */
+	uint64_t memory;	      /* bytes */
 	uint32_t major, minor, units; /* compute capability; multiprocessors */
 };
 
@@ -106,7 +106,7 @@ struct driver {
 	bool (*is_open)(void);
 	/* Whether the program has initialised it. */
 	bool (*is_started)(void);
-	bool (*is_soft)(void); /* a software GPU */
+	bool (*is_soft)(void);	    /* a software GPU */
 	bool (*can)(unsigned what); /* takes enum driver_can: whether it has all of these */
 	/* A function that a software GPU offers to tsdb; NULL: there is none. */
 	void *(*symbol)(const char *name);
@@ -207,7 +207,7 @@ struct driver {
 	bool (*global_find)(uint64_t module, bool is_library, const char *name, uint64_t *ret_addr,
 		uint64_t *ret_size);
 
-	/* ---- code that was loaded before the agent came (cuda/old-code.h) ---- */
+	/* --- code that was loaded before the agent came (cuda/old-code.h) --- */
 	void (*old_code_want)(
 		struct object *module, uint64_t handle, bool is_kernel, struct object *ctx);
 	bool (*old_code_waiting)(void);

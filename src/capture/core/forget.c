@@ -29,11 +29,11 @@ static AGENT_KEPT struct {
 	struct note {
 		void *p;
 		size_t bytes;
-	} *note;
+	} * note;
 	size_t n, cap;
 } notes;
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static bool grow(void)
 {
@@ -55,7 +55,7 @@ bool forget_note(void *p, size_t bytes)
 	spin_lock(&notes.lock);
 	const bool good = notes.n < notes.cap || grow();
 	if (good)
-		notes.note[notes.n++] = (struct note){ p, bytes };
+		notes.note[notes.n++] = (struct note){p, bytes};
 	spin_unlock(&notes.lock);
 	return good;
 }
@@ -79,7 +79,7 @@ static void give_all_back(void)
 	notes.n = 0;
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------------------------- */
+/* --- variables --- */
 
 static int find_image(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -90,7 +90,8 @@ static int find_image(struct dl_phdr_info *info, size_t size, void *arg)
 		char *from = base + p->p_vaddr;
 		if (p->p_type == PT_GNU_RELRO)
 			relro = from + p->p_memsz;
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || (char *)&agent < from || (char *)&agent >= from + p->p_memsz)
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) || (char *)&agent < from ||
+			(char *)&agent >= from + p->p_memsz)
 			continue;
 		found = true;
 		image.start = from;

@@ -27,15 +27,16 @@ void gate_barrier(void)
 	gate_prepare();
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return;
-	/* Before Linux 4.14, or forbidden: a store leaves a processor's buffer in far less than this. */
+	/* Before Linux 4.14, or forbidden: a store leaves a processor's buffer in far less than
+	 * this. */
 	atomic_thread_fence(memory_order_seq_cst);
-	nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
 static void wait_for_zero(_Atomic uint32_t *word)
 {
 	/* Limited, so that a lost wake-up does little harm. */
-	const struct timespec most = { .tv_nsec = 50000000 };
+	const struct timespec most = {.tv_nsec = 50000000};
 	uint32_t value;
 	while ((value = atomic_load(word)) && agent_live())
 		(void)syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &most, NULL, 0);
@@ -100,7 +101,7 @@ bool gate_quiet(struct thread *self, bool stopping_too, unsigned tenths)
 		if (tries < 100)
 			__builtin_ia32_pause();
 		else
-			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 	return false;
 }

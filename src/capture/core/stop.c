@@ -50,7 +50,7 @@ uint64_t stop_trap_address(void)
 	return (uint64_t)(uintptr_t)tsdb_agent_stop;
 }
 
-/* ---- globs --------------------------------------------------------------------------------------------------------- */
+/* --- globs --- */
 
 /* The globs at match_generation, so that a kernel is matched once for each change and not for each
  * launch. */
@@ -59,7 +59,7 @@ static struct {
 	char window[TSDB_GLOB_MAX];
 	_Atomic uint32_t generation; /* from 1 */
 	struct spin lock;
-} globs = { .generation = 1 };
+} globs = {.generation = 1};
 
 static bool glob_changed(const char *copy, const char *glob)
 {
@@ -83,16 +83,19 @@ static void match_all(struct kernel *k)
 	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++)
 		if (!globs.glob[i][0] || sbt_kernel_glob(globs.glob[i], k->name, k->short_name))
 			mask |= 1ull << i;
-	const bool window = !globs.window[0] || sbt_kernel_glob(globs.window, k->name, k->short_name);
+	const bool window =
+		!globs.window[0] || sbt_kernel_glob(globs.window, k->name, k->short_name);
 	atomic_store_explicit(&k->break_match, mask, memory_order_relaxed);
 	atomic_store_explicit(&k->window_match, window, memory_order_relaxed);
-	atomic_store_explicit(&k->match_generation, atomic_load(&globs.generation), memory_order_release);
+	atomic_store_explicit(
+		&k->match_generation, atomic_load(&globs.generation), memory_order_release);
 	spin_unlock(&globs.lock);
 }
 
 static void bring_up_to_date(struct kernel *k)
 {
-	if (atomic_load_explicit(&k->match_generation, memory_order_acquire) != atomic_load(&globs.generation))
+	if (atomic_load_explicit(&k->match_generation, memory_order_acquire) !=
+		atomic_load(&globs.generation))
 		match_all(k);
 }
 
@@ -103,7 +106,7 @@ bool stop_window_matches(struct kernel *k)
 	return atomic_load_explicit(&k->window_match, memory_order_relaxed);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static struct driver_result private_stream(uint64_t *ret)
 {
@@ -133,7 +136,8 @@ static struct driver_result sync_unless_capturing(uint64_t s)
 	bool capturing;
 	/* Asked about the legacy stream while another one captures, the driver returns an error: do
 	 * not wait then. */
-	if (atomic_load(&calls_captures) && (!driver_good(driver->stream_capturing(s, &capturing)) || capturing))
+	if (atomic_load(&calls_captures) &&
+		(!driver_good(driver->stream_capturing(s, &capturing)) || capturing))
 		return driver->answer(DRIVER_OK);
 	return driver->stream_finish(s);
 }
@@ -143,7 +147,8 @@ static struct driver_result copy(const struct call *c, struct tsdb_req *q)
 	uint64_t s = 0;
 	if (q->size > sizeof(q->data))
 		return driver->answer(DRIVER_NOT_VALID);
-	struct driver_result r = sync_unless_capturing(c && c->has_stream ? c->stream : STREAM_LEGACY);
+	struct driver_result r =
+		sync_unless_capturing(c && c->has_stream ? c->stream : STREAM_LEGACY);
 	if (driver_good(r))
 		r = private_stream(&s);
 	if (!driver_good(r))
@@ -173,7 +178,7 @@ static bool is_wanted(void *arg, uint64_t key, uint64_t value)
 
 static struct driver_result sync_stream(const struct call *c, uint32_t id)
 {
-	struct wanted w = { .id = id };
+	struct wanted w = {.id = id};
 	/* No lock: its holder may be stopped. */
 	map_each(&ids.streams, is_wanted, &w);
 	if (!w.found && c && c->ctx && c->ctx->default_stream == id) {
@@ -203,7 +208,8 @@ static struct driver_result read_memory(const struct call *c, struct tsdb_req *q
 	return driver->answer(DRIVER_OK);
 }
 
-static struct driver_result serve(struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
+static struct driver_result serve(
+	struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
 {
 	struct driver_result r;
 	/* Another thread's capture in global mode must not forbid these calls, nor be invalidated
@@ -230,7 +236,7 @@ static struct driver_result serve(struct thread *t, const struct call *c, struct
 	return r;
 }
 
-/* ---- the stop ------------------------------------------------------------------------------------------------------- */
+/* --- the stop --- */
 
 /* Whether the control block's debugger traces this process: it may have died, and another one may
  * be attaching. */
@@ -259,7 +265,8 @@ static void ignore_trap(int sig)
  * there is a handler meanwhile. */
 static void trap(void)
 {
-	const struct sigaction mine = { .sa_handler = ignore_trap, .sa_flags = SA_RESTART | SA_ONSTACK };
+	const struct sigaction mine = {
+		.sa_handler = ignore_trap, .sa_flags = SA_RESTART | SA_ONSTACK};
 	struct sigaction theirs;
 	sigset_t set, mask;
 	sigemptyset(&set);
@@ -277,11 +284,12 @@ static void acquire(struct thread *t)
 {
 	uint32_t nobody = 0;
 	const uint32_t was = atomic_load(&t->at);
-	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) && agent_live()) {
+	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) &&
+		agent_live()) {
 		nobody = 0;
 		/* A thread at a stop may end the span meanwhile; this thread does nothing. */
 		atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
-		nanosleep(&(struct timespec){ .tv_nsec = STOP_POLL_NS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = STOP_POLL_NS}, NULL);
 	}
 	atomic_store(&t->at, was);
 }
@@ -304,7 +312,9 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	s->break_id = id;
 	s->os_tid = t->os_tid;
 	s->api_exit = at_exit;
-	s->seq = c ? c->cmd.seq : why == TSDB_STOP_CAPTURE ? atomic_load(&ctl->next_seq) : atomic_load(&ctl->window.closed_seq);
+	s->seq = c			    ? c->cmd.seq
+		 : why == TSDB_STOP_CAPTURE ? atomic_load(&ctl->next_seq)
+					    : atomic_load(&ctl->window.closed_seq);
 	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
 	if (s->cmd_size)
 		sbt_pack(s->cmd, &c->cmd);
@@ -320,7 +330,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	s->why = TSDB_STOP_NONE;
 }
 
-/* ---- what to stop at -------------------------------------------------------------------------------------------------- */
+/* --- what to stop at --- */
 
 static bool step_matches(const struct call *c)
 {
@@ -347,7 +357,8 @@ static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call 
 		struct sbt_cmd node;
 		if (!e->of || e->disabled || !kernel_matches(b, slot, e->of))
 			continue;
-		const struct sbt_blob params = { e->of->params, e->of->nparams * sizeof(struct kernel_param) };
+		const struct sbt_blob params = {
+			e->of->params, e->of->nparams * sizeof(struct kernel_param)};
 		if (!b->cond.n)
 			return true;
 		if (!e->size || !sbt_unpack(&node, e->payload, e->size))
@@ -361,16 +372,18 @@ static bool node_matches(struct tsdb_break *b, unsigned slot, const struct call 
 
 static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 {
-	static const struct sbt_python_view view = { .answer = python_answer };
-	struct sbt_blob params = { NULL, 0 };
-	if (b->kind == SBT_LAUNCH && b->glob[0] && c->cmd.kind == SBT_GRAPH_LAUNCH && !(c->cmd.flags & SBT_F_GRAPH))
+	static const struct sbt_python_view view = {.answer = python_answer};
+	struct sbt_blob params = {NULL, 0};
+	if (b->kind == SBT_LAUNCH && b->glob[0] && c->cmd.kind == SBT_GRAPH_LAUNCH &&
+		!(c->cmd.flags & SBT_F_GRAPH))
 		return node_matches(b, slot, c);
 	if (b->kind ? b->kind != c->cmd.kind : !call_is_step(&c->cmd))
 		return false;
 	if (c->kernel) {
 		if (!kernel_matches(b, slot, c->kernel))
 			return false;
-		params = (struct sbt_blob){ c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param) };
+		params = (struct sbt_blob){
+			c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param)};
 	} else if (b->glob[0]) {
 		return false;
 	}
@@ -396,7 +409,8 @@ static uint64_t matching(struct call *c)
 	const uint32_t n = atomic_load_explicit(&ctl->breaks, memory_order_acquire);
 	uint64_t mask = 0;
 	for (unsigned i = 0; i < n && i < TSDB_BREAK_MAX; i++)
-		if (atomic_load_explicit(&ctl->brk[i].enabled, memory_order_acquire) && break_matches(&ctl->brk[i], i, c))
+		if (atomic_load_explicit(&ctl->brk[i].enabled, memory_order_acquire) &&
+			break_matches(&ctl->brk[i], i, c))
 			mask |= 1ull << i;
 	return mask;
 }
@@ -441,7 +455,8 @@ static bool error_wanted(const struct call *c, bool sticky)
 {
 	static _Atomic uint32_t told; /* of the context's end */
 	const struct tsdb_control *ctl = agent.control;
-	const uint32_t on = atomic_load_explicit(&ctl->stop_on_error, memory_order_relaxed), code = atomic_load(&ctl->error_code);
+	const uint32_t on = atomic_load_explicit(&ctl->stop_on_error, memory_order_relaxed),
+		       code = atomic_load(&ctl->error_code);
 	const size_t n = strnlen(ctl->error_what, sizeof(ctl->error_what));
 	if (on == TSDB_ERRORS_NONE)
 		return false;
@@ -451,7 +466,8 @@ static bool error_wanted(const struct call *c, bool sticky)
 		return false;
 	const char *name = n ? driver->result_name(c->cmd.result) : NULL;
 	return (!code || code == c->cmd.result) &&
-	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) || (name && !strncmp(name, ctl->error_what, n)));
+	       (!n || (c->row->name && !strncmp(c->row->name, ctl->error_what, n)) ||
+		       (name && !strncmp(name, ctl->error_what, n)));
 }
 
 /* Adds what a software GPU knows of its fault; a vendor's driver reports nothing. */
@@ -481,7 +497,7 @@ void stop_error(struct call *c, bool sticky)
 	const char *name = driver->result_name(c->cmd.result);
 	acquire(c->t);
 	struct tsdb_error *e = &agent.control->error;
-	*e = (struct tsdb_error){ .code = c->cmd.result, .sticky = sticky };
+	*e = (struct tsdb_error){.code = c->cmd.result, .sticky = sticky};
 	if (name)
 		strncpy(e->name, name, sizeof(e->name) - 1);
 	if (c->row->name)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stops: breakpoints, steps, the end of a capture window; and what the agent does for the debugger at a stop.
+ * Stops: breakpoints, steps, the end of a capture window; and what the agent does for the debugger
+ * at a stop.
  */
 #ifndef CAPTURE_STOP_H
 #define CAPTURE_STOP_H
@@ -14,7 +15,8 @@ struct thread;
 static inline bool stop_watched(void)
 {
 	const struct tsdb_control *c = agent.control;
-	return atomic_load_explicit(&c->breaks, memory_order_relaxed) || atomic_load_explicit(&c->step, memory_order_relaxed);
+	return atomic_load_explicit(&c->breaks, memory_order_relaxed) ||
+	       atomic_load_explicit(&c->step, memory_order_relaxed);
 }
 /* Stops the process if this is a call to stop at. at_exit: the driver has done it. Calls whose
  * record is complete only then (those with an exit function) stop there, the others before the

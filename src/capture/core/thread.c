@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that make GPU calls; see thread.h. A thread's end is seen by the destructor of a thread-specific value. Destructors
- * of the program that run later and make GPU calls get a new state, and their end is seen in the next round of destructors.
+ * Threads that make GPU calls; see thread.h. A thread's end is seen by the destructor of a
+ * thread-specific value. Destructors of the program that run later and make GPU calls get a new
+ * state, and their end is seen in the next round of destructors.
  */
 #include "capture/core/thread.h"
 
@@ -160,7 +161,7 @@ static struct thread *set_up(bool numbered)
 	return t;
 }
 
-/* ---- leaving --------------------------------------------------------------------------------------------------------------- */
+/* --- leaving --- */
 
 /* With the list locked. */
 static bool somebody_inside(void)
@@ -181,7 +182,7 @@ bool thread_shut_out(unsigned ms)
 		if (!somebody_inside())
 			return true;
 		spin_unlock(&all.lock);
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	return false;
 }
@@ -211,8 +212,9 @@ struct thread *thread_get(void)
 	if (__builtin_expect(t && t->left, 0))
 		return set_up(true);
 	if (t && !t->number)
-		t->number = t->ring.shared ? (t->ring.shared->thread = atomic_fetch_add(&agent.control->next_thread, 1)) :
-					     atomic_fetch_add(&agent.control->next_thread, 1);
+		t->number = t->ring.shared ? (t->ring.shared->thread = atomic_fetch_add(
+						      &agent.control->next_thread, 1))
+					   : atomic_fetch_add(&agent.control->next_thread, 1);
 	return t ? t : set_up(true);
 }
 
@@ -224,11 +226,11 @@ struct thread *thread_get_quiet(void)
 static void announce_device(struct thread *t, int ordinal, uint32_t version)
 {
 	struct driver_device facts;
-	struct sbt_cmd cmd = { .kind = SBT_DEVICE };
+	struct sbt_cmd cmd = {.kind = SBT_DEVICE};
 	struct sbt_cmd_device *d = &cmd.u.device;
 	driver->device_facts(ordinal, &facts);
 	d->device = (uint64_t)ordinal;
-	d->device_name = (struct sbt_blob){ facts.name, strnlen(facts.name, sizeof(facts.name)) };
+	d->device_name = (struct sbt_blob){facts.name, strnlen(facts.name, sizeof(facts.name))};
 	d->sm_major = facts.major;
 	d->sm_minor = facts.minor;
 	d->sm_count = facts.units;
@@ -252,7 +254,7 @@ void thread_announce(struct thread *t)
 {
 	static bool devices_out;
 	char name[17] = "";
-	struct sbt_cmd cmd = { .kind = SBT_THREAD };
+	struct sbt_cmd cmd = {.kind = SBT_THREAD};
 	t->announced = true;
 	spin_lock(&ids.first_sight);
 	if (!devices_out && driver->is_open()) {
@@ -262,7 +264,7 @@ void thread_announce(struct thread *t)
 	spin_unlock(&ids.first_sight);
 	prctl(PR_GET_NAME, name);
 	cmd.u.thread.os_tid = t->os_tid;
-	cmd.u.thread.thread_name = (struct sbt_blob){ name, strnlen(name, sizeof(name)) };
+	cmd.u.thread.thread_name = (struct sbt_blob){name, strnlen(name, sizeof(name))};
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 

@@ -23,13 +23,14 @@ enum thread_at {
 	THREAD_OUT,
 	THREAD_IN,	 /* in a call of the driver, or about to be */
 	THREAD_SYNCING,	 /* in a call that only waits */
-	THREAD_STOPPING, /* waits for its turn to stop: before the driver gets the command, or after */
+	THREAD_STOPPING, /* waits for its turn to stop: before the driver gets the command, or after
+			  */
 };
 
 struct thread {
 	struct ring ring;
-	_Atomic uint32_t at; /* enum thread_at */
-	struct thread *next; /* of all threads */
+	_Atomic uint32_t at;   /* enum thread_at */
+	struct thread *next;   /* of all threads */
 	const struct tls *tls; /* the thread's own */
 	bool left; /* it belongs to an earlier debugger's time: its other fields mean nothing */
 	struct clock clock;
@@ -38,9 +39,9 @@ struct thread {
 	uint32_t os_tid;
 	bool announced; /* the THREAD record is out */
 
-	bool busy;	       /* in call */
-	bool in_flight;	       /* the call has its seq and is not published */
-	uintptr_t busy_frame;  /* where the stack was then */
+	bool busy;	      /* in call */
+	bool in_flight;	      /* the call has its seq and is not published */
+	uintptr_t busy_frame; /* where the stack was then */
 	uint64_t busy_link;
 	struct call call;
 
@@ -58,8 +59,8 @@ struct thread {
 	} ptds[THREAD_PTDS];
 	unsigned nptds;
 
-	bool ctx_known;	      /* current_ctx below is valid */
-	uint32_t current_ctx; /* id last published as current */
+	bool ctx_known;		   /* current_ctx below is valid */
+	uint32_t current_ctx;	   /* id last published as current */
 	_Atomic uint64_t work_seq; /* its last command that may change memory */
 	/* what the last not-ready query was about; repetitions are not recorded */
 	uint64_t last_query;
@@ -67,11 +68,13 @@ struct thread {
 	/* Code that the driver loaded during the present call (resource callback). */
 	uint64_t loaded_hash, loaded_size;
 
-	uint32_t range_depth, window_depth; /* ranges pushed; the depth at which the capture window's range was */
-	uintptr_t stack_low, stack_high;   /* bounds of the thread's stack; 0 when not known */
-	struct memo *memo;		   /* stack.c */
-	struct graph_table *graph_pending; /* of the graph that is being instantiated (graph-table.c) */
-	uint8_t *page; /* SBT_PAGE bytes for hashing; made at first use */
+	uint32_t range_depth,
+		window_depth; /* ranges pushed; the depth at which the capture window's range was */
+	uintptr_t stack_low, stack_high; /* bounds of the thread's stack; 0 when not known */
+	struct memo *memo;		 /* stack.c */
+	struct graph_table
+		*graph_pending; /* of the graph that is being instantiated (graph-table.c) */
+	uint8_t *page;		/* SBT_PAGE bytes for hashing; made at first use */
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
 	/* one bit for each Python code object whose message was sent */
 	uint64_t python_sent[THREAD_PYTHON_SENT / 64];

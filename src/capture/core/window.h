@@ -13,7 +13,8 @@ struct thread;
 static inline bool window_watched(void)
 {
 	const struct tsdb_window *w = &agent.control->window;
-	return w->kind != TSDB_WINDOW_NONE && atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
+	return w->kind != TSDB_WINDOW_NONE &&
+	       atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
 }
 /* The command has its seq: opens the window, flags the command, closes the window, as needed. */
 void window_enter(struct call *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * GPU start and end times, from CUPTI's activity records. CUPTI hands full buffers back on a thread of its own, which gets a
- * ring of its own. Its clock is CLOCK_REALTIME (measured).
+ * GPU start and end times, from CUPTI's activity records. CUPTI hands full buffers back on a thread
+ * of its own, which gets a ring of its own. Its clock is CLOCK_REALTIME (measured).
  */
 #include <string.h>
 #include "capture/core/agent.h"
@@ -13,8 +13,8 @@
 #define PERIOD_MS 100
 #define BUFFERS_READY 4u
 
-static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-	CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET };
+static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+	CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
 /* Buffers are reused: a stack of free ones, all zeros. CUPTI's own thread zeroes them and touches
  * their pages first; otherwise CUPTI would zero them on the program's threads
@@ -70,12 +70,15 @@ static void send_time(struct thread *t, uint32_t corr, uint64_t start, uint64_t 
 		t->ring.shared->lost++;
 	if (!m)
 		return;
-	*m = (struct tsdb_msg_time){ .head = { .size = sizeof(*m), .type = TSDB_MSG_TIME }, .corr = corr, .start_ns = start,
-		.end_ns = end };
+	*m = (struct tsdb_msg_time){.head = {.size = sizeof(*m), .type = TSDB_MSG_TIME},
+		.corr = corr,
+		.start_ns = start,
+		.end_ns = end};
 	ring_commit(&t->ring, sizeof(*m));
 }
 
-/* The leading members are the same in every version of the structures since CUDA 11 (cupti_activity.h): new ones are appended. */
+/* The leading members are the same in every version of the structures since CUDA 11
+ * (cupti_activity.h): new ones are appended. */
 static void send_record(struct thread *t, const CUpti_Activity *r)
 {
 	switch (r->kind) {
@@ -105,7 +108,8 @@ static void send_record(struct thread *t, const CUpti_Activity *r)
 	}
 }
 
-static void CUPTIAPI buffer_completed(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void CUPTIAPI buffer_completed(
+	CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	CUpti_Activity *r = NULL;
 	bool stranger;
@@ -123,14 +127,15 @@ static AGENT_KEPT _Atomic uint32_t registered;
 
 void activity_switch(bool on)
 {
-	if (!cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityRegisterCallbacks ||
-		!cupti.cuptiActivityGetNextRecord)
+	if (!cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable ||
+		!cupti.cuptiActivityRegisterCallbacks || !cupti.cuptiActivityGetNextRecord)
 		return;
 	if (on && !atomic_exchange(&registered, 1)) {
 		if (cupti.cuptiActivitySetAttribute) {
 			size_t bytes = sizeof(uint8_t);
 			uint8_t zeroed = 1;
-			(void)cupti.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &zeroed);
+			(void)cupti.cuptiActivitySetAttribute(
+				CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &bytes, &zeroed);
 		}
 		for (unsigned i = 0; i < BUFFERS_READY; i++) {
 			uint8_t *b = new_buffer();
@@ -145,7 +150,8 @@ void activity_switch(bool on)
 			(void)cupti.cuptiActivityFlushPeriod(PERIOD_MS);
 	}
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds) && atomic_load(&registered); i++)
-		(void)(on ? cupti.cuptiActivityEnable(kinds[i]) : cupti.cuptiActivityDisable(kinds[i]));
+		(void)(on ? cupti.cuptiActivityEnable(kinds[i])
+			  : cupti.cuptiActivityDisable(kinds[i]));
 }
 
 void activity_flush(bool force)

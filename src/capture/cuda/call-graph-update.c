@@ -24,13 +24,13 @@ static struct graph_table *begin(struct call *c, CUgraphExec exec)
 	u->exec = id;
 	u->graph = SBT_NO_ID;
 	u->node = SBT_NO_ID;
-	u->call = (struct sbt_blob){ c->row->name, strlen(c->row->name) };
+	u->call = (struct sbt_blob){c->row->name, strlen(c->row->name)};
 	if (!t)
 		call_unreplayable(c, c->row->name);
 	return t;
 }
 
-/* ---- one node ------------------------------------------------------------------------------------------------------------------------ */
+/* --- one node --- */
 
 void enter_node_update(struct call *c) /* all: hGraphExec and hNode come first */
 {
@@ -70,8 +70,11 @@ static void send(struct call *c, struct graph_table *t, struct graph_entry *e, s
 	agent_unmap(bytes, TSDB_RECORD_MAX);
 }
 
-static const struct call_row node_row = { "graph node", CALL_HANDLED, CALL_ASYNC, 0, NULL, NULL };
-#define NODE(c) { .row = &node_row, .t = (c)->t, .ctx = (c)->ctx }
+static const struct call_row node_row = {"graph node", CALL_HANDLED, CALL_ASYNC, 0, NULL, NULL};
+#define NODE(c)                                                                                    \
+	{                                                                                          \
+		.row = &node_row, .t = (c)->t, .ctx = (c)->ctx                                     \
+	}
 
 static void kernel_update(struct call *c, const CUDA_KERNEL_NODE_PARAMS *p)
 {
@@ -94,8 +97,11 @@ void exit_kernel_update(struct call *c)
 
 void exit_kernel_update_v1(struct call *c)
 {
-	const CUDA_KERNEL_NODE_PARAMS_v1 *v1 = ((const cuGraphExecKernelNodeSetParams_params *)c->params)->nodeParams;
-	const CUDA_KERNEL_NODE_PARAMS none = { 0 }, p = v1 ? (CUDA_KERNEL_NODE_PARAMS){ LAUNCH_NODE_PARAMS(v1) } : none;
+	const CUDA_KERNEL_NODE_PARAMS_v1 *v1 =
+		((const cuGraphExecKernelNodeSetParams_params *)c->params)->nodeParams;
+	const CUDA_KERNEL_NODE_PARAMS none = {0},
+				      p = v1 ? (CUDA_KERNEL_NODE_PARAMS){LAUNCH_NODE_PARAMS(v1)}
+					     : none;
 	kernel_update(c, v1 ? &p : NULL);
 }
 
@@ -145,7 +151,8 @@ static void host_update(struct call *c, CUhostFn fn, void *data)
 
 void exit_host_update(struct call *c)
 {
-	const CUDA_HOST_NODE_PARAMS *p = ((const cuGraphExecHostNodeSetParams_params *)c->params)->nodeParams;
+	const CUDA_HOST_NODE_PARAMS *p =
+		((const cuGraphExecHostNodeSetParams_params *)c->params)->nodeParams;
 	if (p)
 		host_update(c, p->fn, p->userData);
 }
@@ -163,7 +170,8 @@ static void event_update(struct call *c, CUevent event, bool wait)
 
 void exit_record_update(struct call *c)
 {
-	event_update(c, ((const cuGraphExecEventRecordNodeSetEvent_params *)c->params)->event, false);
+	event_update(
+		c, ((const cuGraphExecEventRecordNodeSetEvent_params *)c->params)->event, false);
 }
 
 void exit_wait_update(struct call *c)
@@ -183,15 +191,20 @@ void exit_enabled_update(struct call *c)
 	graph_send_node(c, e, &n, e->payload, e->size);
 }
 
-/* ---- nodes of any type ----------------------------------------------------------------------------------------------------------------- */
+/* --- nodes of any type --- */
 
 void enter_any_update(struct call *c)
 {
-	const CUgraphNodeParams *p = ((const cuGraphExecNodeSetParams_params *)c->params)->nodeParams;
+	const CUgraphNodeParams *p =
+		((const cuGraphExecNodeSetParams_params *)c->params)->nodeParams;
 	enter_node_update(c);
 	switch (p ? p->type : CU_GRAPH_NODE_TYPE_KERNEL) {
-	case CU_GRAPH_NODE_TYPE_KERNEL: case CU_GRAPH_NODE_TYPE_MEMCPY: case CU_GRAPH_NODE_TYPE_MEMSET: case CU_GRAPH_NODE_TYPE_HOST:
-	case CU_GRAPH_NODE_TYPE_WAIT_EVENT: case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+	case CU_GRAPH_NODE_TYPE_HOST:
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
 		break;
 	default:
 		call_unreplayable(c, c->row->name);
@@ -200,11 +213,13 @@ void enter_any_update(struct call *c)
 
 void exit_any_update(struct call *c)
 {
-	const CUgraphNodeParams *p = ((const cuGraphExecNodeSetParams_params *)c->params)->nodeParams;
+	const CUgraphNodeParams *p =
+		((const cuGraphExecNodeSetParams_params *)c->params)->nodeParams;
 	switch (p ? p->type : CU_GRAPH_NODE_TYPE_EMPTY) {
 	case CU_GRAPH_NODE_TYPE_KERNEL: {
 		const CUDA_KERNEL_NODE_PARAMS_v3 *k = &p->kernel;
-		const CUDA_KERNEL_NODE_PARAMS v2 = { LAUNCH_NODE_PARAMS(k), .kern = k->kern, .ctx = k->ctx };
+		const CUDA_KERNEL_NODE_PARAMS v2 = {
+			LAUNCH_NODE_PARAMS(k), .kern = k->kern, .ctx = k->ctx};
 		kernel_update(c, &v2);
 		break;
 	}
@@ -212,8 +227,12 @@ void exit_any_update(struct call *c)
 		copy_update(c, &p->memcpy.copyParams);
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMSET: {
-		const CUDA_MEMSET_NODE_PARAMS v1 = { .dst = p->memset.dst, .pitch = p->memset.pitch, .value = p->memset.value,
-			.elementSize = p->memset.elementSize, .width = p->memset.width, .height = p->memset.height };
+		const CUDA_MEMSET_NODE_PARAMS v1 = {.dst = p->memset.dst,
+			.pitch = p->memset.pitch,
+			.value = p->memset.value,
+			.elementSize = p->memset.elementSize,
+			.width = p->memset.width,
+			.height = p->memset.height};
 		fill_update(c, &v1);
 		break;
 	}
@@ -231,13 +250,14 @@ void exit_any_update(struct call *c)
 	}
 }
 
-/* ---- a child graph, a whole graph -------------------------------------------------------------------------------------------------------- */
+/* --- a child graph, a whole graph --- */
 
 void enter_child_update(struct call *c)
 {
 	enter_node_update(c);
 	if (c->cmd.kind == SBT_GRAPH_UPDATE)
-		c->cmd.u.graph_update.graph = graph_id(c->t, ((const cuGraphExecChildGraphNodeSetParams_params *)c->params)->childGraph);
+		c->cmd.u.graph_update.graph = graph_id(c->t,
+			((const cuGraphExecChildGraphNodeSetParams_params *)c->params)->childGraph);
 }
 
 /* The table has the previous child graph's nodes: a later change of one of them cannot be matched
@@ -251,7 +271,9 @@ void exit_child_update(struct call *c)
 	struct sbt_cmd was;
 	if (!e)
 		return;
-	const uint32_t old = e->size && sbt_unpack(&was, e->payload, e->size) ? (uint32_t)was.u.graph_launch.exec : SBT_NO_ID;
+	const uint32_t old = e->size && sbt_unpack(&was, e->payload, e->size)
+				     ? (uint32_t)was.u.graph_launch.exec
+				     : SBT_NO_ID;
 	const uint32_t id = graph_snapshot(&n, p->childGraph, 1);
 	graph_drop_pending(c->t); /* the table keeps its own entries */
 	for (uint32_t i = 0; i < t->n; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: stream capture and graphs. How a graph was built (captured, or node by node) is not recorded: when it is
- * instantiated, its nodes are listed with what they will do, and with the nodes they depend on.
+ * Handlers: stream capture and graphs. How a graph was built (captured, or node by node) is not
+ * recorded: when it is instantiated, its nodes are listed with what they will do, and with the
+ * nodes they depend on.
  */
 #include <cupti.h>
 #include <string.h>
@@ -12,20 +13,22 @@
 #include "capture/cuda/graph-nodes.h"
 #include "capture/core/thread.h"
 
-/* ---- capture ---------------------------------------------------------------------------------------------------------- */
+/* --- capture --- */
 
 static void begin(struct call *c, CUstream stream, CUstreamCaptureMode mode)
 {
 	c->cmd.flags |= SBT_F_GRAPH;
 	c->cmd.u.capture_begin.stream = call_stream(c, H(stream));
-	c->cmd.u.capture_begin.mode = mode == CU_STREAM_CAPTURE_MODE_GLOBAL	  ? SBT_CAPTURE_GLOBAL :
-				      mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL ? SBT_CAPTURE_THREAD :
-										    SBT_CAPTURE_RELAXED;
+	c->cmd.u.capture_begin.mode = mode == CU_STREAM_CAPTURE_MODE_GLOBAL ? SBT_CAPTURE_GLOBAL
+				      : mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+					      ? SBT_CAPTURE_THREAD
+					      : SBT_CAPTURE_RELAXED;
 }
 
 void enter_begin_capture_v1(struct call *c)
 {
-	begin(c, ((const cuStreamBeginCapture_params *)c->params)->hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	begin(c, ((const cuStreamBeginCapture_params *)c->params)->hStream,
+		CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 
 void enter_begin_capture(struct call *c)
@@ -63,15 +66,17 @@ void exit_end_capture(struct call *c)
 {
 	const cuStreamEndCapture_params *p = c->params;
 	int32_t n = atomic_load(&calls_captures);
-	while (c->cmd.result != CUDA_ERROR_ILLEGAL_STATE && n > 0 && !atomic_compare_exchange_weak(&calls_captures, &n, n - 1))
+	while (c->cmd.result != CUDA_ERROR_ILLEGAL_STATE && n > 0 &&
+		!atomic_compare_exchange_weak(&calls_captures, &n, n - 1))
 		;
 	if (c->cmd.result || !p->phGraph || !*p->phGraph)
 		return;
-	c->cmd.u.capture_end.new_graph = ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraph));
+	c->cmd.u.capture_end.new_graph =
+		ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraph));
 	c->cmd.u.capture_end.handle = H(*p->phGraph);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 void enter_graph_create(struct call *c)
 {
@@ -86,7 +91,7 @@ uint32_t graph_id(struct thread *t, CUgraph handle)
 	spin_lock(&ids.first_sight);
 	id = ids_number(&ids.graphs, H(handle));
 	if (id == SBT_NO_ID) {
-		struct sbt_cmd cmd = { .kind = SBT_GRAPH_CREATE };
+		struct sbt_cmd cmd = {.kind = SBT_GRAPH_CREATE};
 		id = ids_new_number(&ids.graphs, &ids.next_graph, H(handle));
 		cmd.u.graph_create.new_graph = id;
 		cmd.u.graph_create.clone_of = SBT_NO_ID;
@@ -117,7 +122,8 @@ void exit_graph_create(struct call *c) /* both: phGraph comes first */
 	const cuGraphCreate_params *p = c->params;
 	if (c->cmd.result || !p->phGraph)
 		return;
-	c->cmd.u.graph_create.new_graph = ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraph));
+	c->cmd.u.graph_create.new_graph =
+		ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraph));
 	c->cmd.u.graph_create.handle = H(*p->phGraph);
 }
 
@@ -141,7 +147,7 @@ void exit_graph_destroy(struct call *c)
 static void old_exec(struct call *c, uint64_t handle)
 {
 	static struct map opaque; /* id + 1 -> 1 */
-	struct sbt_cmd cmd = { .kind = SBT_GRAPH_INSTANTIATE };
+	struct sbt_cmd cmd = {.kind = SBT_GRAPH_INSTANTIATE};
 	uint64_t id = c->cmd.u.graph_launch.exec;
 	if (id == SBT_NO_ID && handle) {
 		spin_lock(&ids.first_sight);
@@ -206,14 +212,15 @@ void exit_instantiate(struct call *c) /* all: phGraphExec comes first */
 		graph_drop_pending(c->t);
 		return;
 	}
-	c->cmd.u.graph_instantiate.new_exec = ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraphExec));
+	c->cmd.u.graph_instantiate.new_exec =
+		ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraphExec));
 	c->cmd.u.graph_instantiate.handle = H(*p->phGraphExec);
 	graph_keep_pending(c->t, (uint32_t)c->cmd.u.graph_instantiate.new_exec);
 	if (c->cmd.u.graph_instantiate.inst_flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		record_unreplayable(c->t, "launches of a graph from the device");
 }
 
-/* ---- nodes by calls -------------------------------------------------------------------------------------------------------- */
+/* --- nodes by calls --- */
 
 void enter_graph_add(struct call *c) /* all: phGraphNode and hGraph come first */
 {
@@ -231,7 +238,9 @@ void exit_graph_add(struct call *c)
 	c->cmd.u.graph_add.type = graph_node_type(*p->phGraphNode);
 	graph_note_origin(H(*p->phGraphNode), &c->cmd);
 	CUgraph child;
-	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 && cuda.cuGraphChildGraphNodeGetGraph &&
+	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 &&
+		cuda.cuGraphChildGraphNodeGetGraph &&
 		!OWN(cuda.cuGraphChildGraphNodeGetGraph(*p->phGraphNode, &child)))
-		graph_copy_origins(((const cuGraphAddChildGraphNode_params *)c->params)->childGraph, child);
+		graph_copy_origins(
+			((const cuGraphAddChildGraphNode_params *)c->params)->childGraph, child);
 }

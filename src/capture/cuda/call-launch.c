@@ -30,9 +30,11 @@ static int64_t gather_extra(void **extra, uint8_t *buf, uint64_t size)
 	return (int64_t)*n;
 }
 
-int64_t launch_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size)
+int64_t launch_gather(
+	const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size)
 {
-	return !params && extra ? gather_extra(extra, buf, size) : kernel_gather(k, params, buf, size);
+	return !params && extra ? gather_extra(extra, buf, size)
+				: kernel_gather(k, params, buf, size);
 }
 
 static void launch(struct call *c, CUfunction f, CUstream stream, void **params, void **extra)
@@ -45,9 +47,10 @@ static void launch(struct call *c, CUfunction f, CUstream stream, void **params,
 		return;
 	const int64_t n = launch_gather(c->kernel, params, extra, c->t->args, sizeof(c->t->args));
 	if (n >= 0)
-		l->args = (struct sbt_blob){ c->t->args, (uint64_t)n };
+		l->args = (struct sbt_blob){c->t->args, (uint64_t)n};
 	else
-		record_unreplayable(c->t, "kernel arguments (the driver does not tell their sizes)");
+		record_unreplayable(
+			c->t, "kernel arguments (the driver does not tell their sizes)");
 }
 
 void enter_launch(struct call *c)
@@ -119,7 +122,8 @@ void enter_stream_callback(struct call *c)
 	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
 }
 
-static void memory_op(struct call *c, CUstream s, CUdeviceptr addr, uint64_t value, unsigned elem, unsigned flags, bool wait)
+static void memory_op(struct call *c, CUstream s, CUdeviceptr addr, uint64_t value, unsigned elem,
+	unsigned flags, bool wait)
 {
 	struct sbt_cmd_batch *b = &c->cmd.u.batch;
 	b->stream = call_stream(c, H(s));

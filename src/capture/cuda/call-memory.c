@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: memory comes and goes. gpucode/memory-calls.def says what the calls' arguments mean. An address leaves the table when the
- * free begins: the driver may give it to another thread before we hear that the free has ended.
+ * Handlers: memory comes and goes. gpucode/memory-calls.def says what the calls' arguments mean. An
+ * address leaves the table when the free begins: the driver may give it to another thread before we
+ * hear that the free has ended.
  */
 #include <cupti.h>
 #include "capture/cuda/cuda-calls.h"
@@ -29,7 +30,8 @@ static void alloc(struct call *c, enum memory_call which)
 /* An allocation that memory-calls.def does not describe. */
 static void alloc_other(struct call *c, enum sbt_mem mem, uint64_t size)
 {
-	c->cmd.u.alloc = (struct sbt_cmd_alloc){ .mem = mem, .size = size, .device = call_device(c), .stream = SBT_NO_ID };
+	c->cmd.u.alloc = (struct sbt_cmd_alloc){
+		.mem = mem, .size = size, .device = call_device(c), .stream = SBT_NO_ID};
 }
 
 static void allocated(struct call *c, uint64_t addr)
@@ -41,7 +43,8 @@ static void allocated(struct call *c, uint64_t addr)
 		agent_count_lost();
 }
 
-void exit_alloc(struct call *c) /* cuMemAlloc_v2, cuMemAllocManaged, cuMemAlloc*Async, cuMemAllocPitch: dptr comes first */
+void exit_alloc(struct call *c) /* cuMemAlloc_v2, cuMemAllocManaged, cuMemAlloc*Async,
+				   cuMemAllocPitch: dptr comes first */
 {
 	const cuMemAlloc_v2_params *p = c->params;
 	allocated(c, p->dptr ? *p->dptr : 0);
@@ -86,7 +89,8 @@ static void release(struct call *c, uint64_t addr, enum sbt_mem otherwise)
 	const uint64_t known = map_remove(&ids.memory, addr);
 	if (ipc_watched())
 		ipc_gone(addr);
-	c->cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = known ? known - 1 : otherwise, .stream = SBT_NO_ID };
+	c->cmd.u.free = (struct sbt_cmd_free){
+		.addr = addr, .mem = known ? known - 1 : otherwise, .stream = SBT_NO_ID};
 	c->note = known;
 }
 
@@ -110,7 +114,8 @@ void enter_ipc_open(struct call *c)
 static uint64_t range_size(uint64_t addr)
 {
 	uint64_t size = 0;
-	return OWN(cuda.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) ? 0 : size;
+	return OWN(cuda.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr)) ? 0
+											     : size;
 }
 
 void exit_ipc_open(struct call *c) /* both: pdptr comes first */
@@ -142,7 +147,10 @@ void exit_ipc_get(struct call *c)
 {
 	const cuIpcGetMemHandle_params *p = c->params;
 	uint64_t start = 0;
-	if (!c->cmd.result && !OWN(cuda.cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) && start)
+	if (!c->cmd.result &&
+		!OWN(cuda.cuPointerGetAttribute(
+			&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) &&
+		start)
 		(void)ipc_share(start, range_size(start), c->cmd.ctx, false);
 }
 
@@ -153,12 +161,12 @@ void exit_free(struct call *c)
 		(void)map_put(&ids.memory, c->cmd.u.free.addr, c->note);
 }
 
-/* ---- the handlers ----------------------------------------------------------------------------------------------------- */
+/* --- the handlers --- */
 
-#define HANDLER(name, body)           \
-	void enter_##name(struct call *c) \
-	{                                 \
-		body;                     \
+#define HANDLER(name, body)                                                                        \
+	void enter_##name(struct call *c)                                                          \
+	{                                                                                          \
+		body;                                                                              \
 	}
 #define COPY(name, ...)
 #define COPY_2D(name, ...)

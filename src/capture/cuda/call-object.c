@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: contexts, streams, events, waits, modules. A handle leaves the tables when its destruction begins, and enters them
- * when its creation has ended, before anybody else can know it.
+ * Handlers: contexts, streams, events, waits, modules. A handle leaves the tables when its
+ * destruction begins, and enters them when its creation has ended, before anybody else can know it.
  */
 #include <cupti.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "capture/cuda/ptx-beside.h"
 #include "capture/core/thread.h"
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------- */
+/* --- contexts --- */
 
 /* Notes that the call made ctx; the command says so. */
 static void created_ctx(struct call *c, CUcontext handle, int device, bool primary, uint64_t flags)
@@ -134,7 +134,7 @@ static bool find_primary(void *arg, uint64_t key, uint64_t value)
 void enter_primary_release(struct call *c) /* release and reset: dev comes first */
 {
 	const cuDevicePrimaryCtxRelease_v2_params *p = c->params;
-	struct primary_of a = { .device = p->dev };
+	struct primary_of a = {.device = p->dev};
 	map_each(&ids.ctxs, find_primary, &a);
 	c->note = H(a.found);
 	c->skip = !a.found;
@@ -162,7 +162,7 @@ void exit_primary_reset(struct call *c)
 		ids_drop_ctx((struct object *)(uintptr_t)c->note);
 }
 
-/* ---- streams ---------------------------------------------------------------------------------------------------------- */
+/* --- streams --- */
 
 void enter_stream_create(struct call *c)
 {
@@ -269,7 +269,7 @@ void exit_event_query(struct call *c)
 	asked(c, (c->cmd.u.query.event + 1) << 32);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------------ */
+/* --- events --- */
 
 void enter_event_create(struct call *c)
 {
@@ -283,7 +283,8 @@ void exit_event_create(struct call *c)
 	const cuEventCreate_params *p = c->params;
 	if (c->cmd.result || !p->phEvent)
 		return;
-	c->cmd.u.event_create.new_event = ids_new_number(&ids.events, &ids.next_event, H(*p->phEvent));
+	c->cmd.u.event_create.new_event =
+		ids_new_number(&ids.events, &ids.next_event, H(*p->phEvent));
 	c->cmd.u.event_create.handle = H(*p->phEvent);
 }
 
@@ -321,7 +322,7 @@ void enter_stream_wait(struct call *c)
 	c->cmd.u.stream_wait.wait_flags = p->Flags;
 }
 
-/* ---- modules and libraries ------------------------------------------------------------------------------------------------ */
+/* --- modules and libraries --- */
 
 static void loaded(struct call *c, uint64_t handle, bool is_library, const void *image)
 {
@@ -349,7 +350,7 @@ static void loading(struct call *c, const char *file)
 {
 	c->cmd.u.module_load.new_module = SBT_NO_ID;
 	if (file)
-		c->cmd.u.module_load.file = (struct sbt_blob){ file, strnlen(file, 4096) };
+		c->cmd.u.module_load.file = (struct sbt_blob){file, strnlen(file, 4096)};
 }
 
 void enter_module_load_file(struct call *c)
@@ -364,7 +365,8 @@ void enter_module_load(struct call *c) /* data and fatbin */
 
 void exit_module_load(struct call *c) /* all: module comes first */
 {
-	const cuModuleLoadData_params *p = c->params; /* the image comes second, or the file's name */
+	const cuModuleLoadData_params *p =
+		c->params; /* the image comes second, or the file's name */
 	loaded(c, p->module ? H(*p->module) : 0, false, p->image);
 }
 
@@ -466,7 +468,8 @@ void exit_kernel_function(struct call *c)
 	code_of_kernel(c, (CUfunction)p->kernel);
 	/* The function will be launched, and no call loaded its module. */
 	if (!c->cmd.result && p->pFunc && cuda.cuKernelGetLibrary && cuda.cuFuncGetModule &&
-	    !OWN(cuda.cuFuncGetModule(&module, *p->pFunc)) && !OWN(cuda.cuKernelGetLibrary(&library, p->kernel)))
+		!OWN(cuda.cuFuncGetModule(&module, *p->pFunc)) &&
+		!OWN(cuda.cuKernelGetLibrary(&library, p->kernel)))
 		ids_module_of_library(H(module), H(library));
 }
 
@@ -492,7 +495,8 @@ void exit_func_attribute(struct call *c)
 
 void exit_occupancy(struct call *c) /* all of them that begin with the answer and the function */
 {
-	code_of_kernel(c, ((const cuOccupancyMaxActiveBlocksPerMultiprocessor_params *)c->params)->func);
+	code_of_kernel(
+		c, ((const cuOccupancyMaxActiveBlocksPerMultiprocessor_params *)c->params)->func);
 }
 
 void exit_block_size(struct call *c) /* cuOccupancyMaxPotentialBlockSize, with and without flags */
@@ -500,7 +504,8 @@ void exit_block_size(struct call *c) /* cuOccupancyMaxPotentialBlockSize, with a
 	code_of_kernel(c, ((const cuOccupancyMaxPotentialBlockSize_params *)c->params)->func);
 }
 
-static void global(struct call *c, uint64_t handle, const CUdeviceptr *dptr, size_t bytes, const char *name)
+static void global(
+	struct call *c, uint64_t handle, const CUdeviceptr *dptr, size_t bytes, const char *name)
 {
 	struct sbt_cmd_global_def *g = &c->cmd.u.global_def;
 	struct object *o = code_of(c, handle);
@@ -508,7 +513,7 @@ static void global(struct call *c, uint64_t handle, const CUdeviceptr *dptr, siz
 	g->addr = !c->cmd.result && dptr ? *dptr : 0;
 	g->size = c->cmd.result ? 0 : bytes;
 	if (name)
-		g->global_name = (struct sbt_blob){ name, strnlen(name, 32768) };
+		g->global_name = (struct sbt_blob){name, strnlen(name, 32768)};
 }
 
 void enter_global(struct call *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CUPTI functions that the agent uses, from the library that source-cupti.c has opened. Never linked: the agent must
- * load where there is no CUPTI.
+ * The CUPTI functions that the agent uses, from the library that source-cupti.c has opened. Never
+ * linked: the agent must load where there is no CUPTI.
  */
 #ifndef CAPTURE_CUPTI_API_H
 #define CAPTURE_CUPTI_API_H
@@ -9,20 +9,20 @@
 #include <cupti.h>
 #include <stdbool.h>
 
-#define CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)      \
-	REQUIRED(cuptiSubscribe)                 \
-	REQUIRED(cuptiEnableCallback)            \
-	REQUIRED(cuptiEnableDomain)              \
-	OPTIONAL(cuptiUnsubscribe)               \
-	OPTIONAL(cuptiGetCallbackName)           \
-	OPTIONAL(cuptiActivityEnable)            \
-	OPTIONAL(cuptiActivityDisable)           \
-	OPTIONAL(cuptiActivityRegisterCallbacks) \
-	OPTIONAL(cuptiActivityGetNextRecord)     \
-	OPTIONAL(cuptiActivityFlushAll)          \
-	OPTIONAL(cuptiActivityFlushPeriod)       \
-	OPTIONAL(cuptiActivityGetAttribute)      \
-	OPTIONAL(cuptiActivitySetAttribute)      \
+#define CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)                                                        \
+	REQUIRED(cuptiSubscribe)                                                                   \
+	REQUIRED(cuptiEnableCallback)                                                              \
+	REQUIRED(cuptiEnableDomain)                                                                \
+	OPTIONAL(cuptiUnsubscribe)                                                                 \
+	OPTIONAL(cuptiGetCallbackName)                                                             \
+	OPTIONAL(cuptiActivityEnable)                                                              \
+	OPTIONAL(cuptiActivityDisable)                                                             \
+	OPTIONAL(cuptiActivityRegisterCallbacks)                                                   \
+	OPTIONAL(cuptiActivityGetNextRecord)                                                       \
+	OPTIONAL(cuptiActivityFlushAll)                                                            \
+	OPTIONAL(cuptiActivityFlushPeriod)                                                         \
+	OPTIONAL(cuptiActivityGetAttribute)                                                        \
+	OPTIONAL(cuptiActivitySetAttribute)                                                        \
 	OPTIONAL(cuptiActivityGetNumDroppedRecords)
 
 struct cupti {

@@ -30,7 +30,7 @@ void cuda_kernel_facts(uint64_t handle, const char *hint, struct driver_kernel *
 	CUfunction function = NULL;
 	CUmodule module = NULL;
 	CUlibrary library = NULL;
-	*ret = (struct driver_kernel){ 0 };
+	*ret = (struct driver_kernel){0};
 	ret->name = name_of(handle, hint, &ret->is_kernel);
 	if (ret->is_kernel) {
 		/* This also makes the driver load the code, so that its hash is known from here
@@ -73,7 +73,7 @@ static int ask_params(uint64_t handle, bool is_kernel, struct kernel_param *to, 
 			return (int)i;
 		if (!driver_good(r) || offset > CALL_ARGS_MAX || size > CALL_ARGS_MAX - offset)
 			return -1;
-		to[i] = (struct kernel_param){ (uint32_t)offset, (uint32_t)size };
+		to[i] = (struct kernel_param){(uint32_t)offset, (uint32_t)size};
 	}
 	return (int)max;
 }
@@ -91,11 +91,10 @@ bool cuda_global_find(
 {
 	CUdeviceptr addr = 0;
 	size_t size = 0;
-	const struct driver_result r =
-		is_library ? CUDA_ASK(cuLibraryGetGlobal, &addr, &size,
-				     (CUlibrary)(uintptr_t)module, name)
-			   : CUDA_ASK(cuModuleGetGlobal_v2, &addr, &size,
-				     (CUmodule)(uintptr_t)module, name);
+	const struct driver_result r = is_library ? CUDA_ASK(cuLibraryGetGlobal, &addr, &size,
+							    (CUlibrary)(uintptr_t)module, name)
+						  : CUDA_ASK(cuModuleGetGlobal_v2, &addr, &size,
+							    (CUmodule)(uintptr_t)module, name);
 	*ret_addr = addr;
 	*ret_size = size;
 	return driver_good(r) && addr && size;

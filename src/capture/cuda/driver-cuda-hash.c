@@ -48,7 +48,7 @@ static struct driver_hasher *free_slot(void)
 static void give_slot_back(struct driver_hasher *h)
 {
 	spin_lock(&hashers.lock);
-	*h = (struct driver_hasher){ .used = false };
+	*h = (struct driver_hasher){.used = false};
 	spin_unlock(&hashers.lock);
 }
 

@@ -66,8 +66,7 @@ struct driver_result cuda_mem_range(uint64_t addr, uint64_t *ret_start, uint64_t
 	struct driver_result r = CUDA_ASK(
 		cuPointerGetAttribute, &start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, addr);
 	if (driver_good(r))
-		r = CUDA_ASK(
-			cuPointerGetAttribute, &size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr);
+		r = CUDA_ASK(cuPointerGetAttribute, &size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr);
 	*ret_start = start;
 	*ret_size = size;
 	return r;
@@ -75,7 +74,7 @@ struct driver_result cuda_mem_range(uint64_t addr, uint64_t *ret_start, uint64_t
 
 bool cuda_mem_access(uint64_t addr)
 {
-	CUmemLocation here = { .type = CU_MEM_LOCATION_TYPE_DEVICE };
+	CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
 	unsigned long long flags = 0;
 	CUdevice dev;
 	if (!driver_good(CUDA_ASK(cuCtxGetDevice, &dev)))
@@ -88,8 +87,7 @@ static bool is_mapping(uint64_t addr)
 {
 	CUmemGenericAllocationHandle h;
 	if (!cuda.cuMemRelease ||
-		!driver_good(CUDA_ASK(
-			cuMemRetainAllocationHandle, &h, (void *)(uintptr_t)addr)))
+		!driver_good(CUDA_ASK(cuMemRetainAllocationHandle, &h, (void *)(uintptr_t)addr)))
 		return false;
 	(void)OWN(cuda.cuMemRelease(h));
 	return true;
@@ -145,7 +143,7 @@ bool cuda_mem_at(uint64_t addr, struct driver_memory *f)
 		!attribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, addr) || !size ||
 		addr - base >= size)
 		return false;
-	*f = (struct driver_memory){ .addr = base, .size = size };
+	*f = (struct driver_memory){.addr = base, .size = size};
 	if (!find_kind(f, addr, type))
 		return false;
 	if (attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, addr) && device >= 0)

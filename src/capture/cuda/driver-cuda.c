@@ -113,13 +113,13 @@ struct driver_result cuda_result(uint32_t code)
 {
 	for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (codes[i] == code)
-			return (struct driver_result){ i, code };
-	return (struct driver_result){ DRIVER_FAILED, code };
+			return (struct driver_result){i, code};
+	return (struct driver_result){DRIVER_FAILED, code};
 }
 
 static struct driver_result answer(enum driver_status status)
 {
-	return (struct driver_result){ status, codes[status] };
+	return (struct driver_result){status, codes[status]};
 }
 
 /* ---- devices and contexts ---- */
@@ -139,7 +139,7 @@ static uint32_t device_attribute(CUdevice d, CUdevice_attribute a)
 static void device_facts(int device, struct driver_device *ret)
 {
 	size_t memory = 0;
-	*ret = (struct driver_device){ .name = "" };
+	*ret = (struct driver_device){.name = ""};
 	(void)CUDA_ASK(cuDeviceGetName, ret->name, sizeof(ret->name), device);
 	(void)CUDA_ASK(cuDeviceTotalMem_v2, &memory, device);
 	ret->memory = memory;
@@ -266,8 +266,7 @@ static bool stream_capture(uint64_t s, uint64_t *ret)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 	cuuint64_t number = 0;
-	if (!driver_good(
-		    CUDA_ASK(stream_capture_info, S(s), &status, &number, NULL, NULL, NULL)))
+	if (!driver_good(CUDA_ASK(stream_capture_info, S(s), &status, &number, NULL, NULL, NULL)))
 		return false;
 	*ret = number;
 	return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -282,8 +281,8 @@ static bool stream_captured(uint64_t s, uint64_t *ret_node)
 	cuuint64_t id;
 	CUgraph graph;
 	size_t n = 0;
-	if (!driver_good(CUDA_ASK(cuStreamGetCaptureInfo_v3, S(s), &status, &id, &graph, &deps,
-		    &edges, &n)) ||
+	if (!driver_good(CUDA_ASK(
+		    cuStreamGetCaptureInfo_v3, S(s), &status, &id, &graph, &deps, &edges, &n)) ||
 		n != 1 || !deps)
 		return false;
 	*ret_node = H(deps[0]);

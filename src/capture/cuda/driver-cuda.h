@@ -13,7 +13,7 @@
 struct driver_result cuda_result(uint32_t code);
 
 /* Calls a function of the driver, if it has it. */
-#define CUDA_ASK(name, ...) \
+#define CUDA_ASK(name, ...)                                                                        \
 	cuda_result(cuda.name ? OWN(cuda.name(__VA_ARGS__)) : CUDA_ERROR_NOT_SUPPORTED)
 
 /* ---- driver-cuda-memory.c ---- */
@@ -34,8 +34,8 @@ void cuda_kernel_facts(uint64_t handle, const char *hint, struct driver_kernel *
 void cuda_kernel_numbers(const struct driver_kernel *k, struct driver_numbers *ret);
 int cuda_kernel_params(
 	uint64_t handle, const struct driver_kernel *k, struct kernel_param *to, unsigned max);
-bool cuda_global_find(uint64_t module, bool is_library, const char *name, uint64_t *ret_addr,
-	uint64_t *ret_size);
+bool cuda_global_find(
+	uint64_t module, bool is_library, const char *name, uint64_t *ret_addr, uint64_t *ret_size);
 
 /* ---- driver-cuda-hash.c ---- */
 struct driver_hasher *cuda_hash_open(uint64_t s);

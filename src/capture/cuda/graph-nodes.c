@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The nodes of a graph as the driver tells them, as records. They are read when the graph is instantiated: what the program does to the
- * graph afterwards does not concern the executable one. The driver lists nodes in an order of its own, so each carries the numbers of those
- * they depend on. Child graphs go out as graphs of their own, a new one each time, for the same reason.
+ * The nodes of a graph as the driver tells them, as records. They are read when the graph is
+ * instantiated: what the program does to the graph afterwards does not concern the executable one.
+ * The driver lists nodes in an order of its own, so each carries the numbers of those they depend
+ * on. Child graphs go out as graphs of their own, a new one each time, for the same reason.
  */
 #include "capture/cuda/graph-nodes.h"
 
@@ -46,13 +47,15 @@ static uint32_t number_of(const struct nodes *s, CUgraphNode node)
 
 static bool get_nodes(struct nodes *s, CUgraph graph)
 {
-	*s = (struct nodes){ 0 };
-	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &s->n)) || s->n > NODES_MAX)
+	*s = (struct nodes){0};
+	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &s->n)) ||
+		s->n > NODES_MAX)
 		return false;
 	const size_t n = s->n + 1; /* one more, so that nothing is empty */
 	for (s->slots = 16; s->slots < 2 * n; s->slots *= 2)
 		;
-	s->bytes = TSDB_RECORD_MAX + n * (2 * sizeof(CUgraphNode) + sizeof(CUgraphEdgeData) + 4) + s->slots * 4;
+	s->bytes = TSDB_RECORD_MAX + n * (2 * sizeof(CUgraphNode) + sizeof(CUgraphEdgeData) + 4) +
+		   s->slots * 4;
 	uint8_t *at = agent_map(s->bytes);
 	if (!at)
 		return false;
@@ -88,7 +91,7 @@ static struct sbt_blob deps_of(struct nodes *s, CUgraphNode node)
 		if (number != SBT_NO_ID)
 			s->dep_numbers[known++] = number;
 	}
-	return (struct sbt_blob){ s->dep_numbers, known * 4 };
+	return (struct sbt_blob){s->dep_numbers, known * 4};
 }
 
 /* Whether one of the dependencies just listed by deps_of() is programmatic: the node may begin
@@ -107,7 +110,8 @@ static bool begins_early(const struct nodes *s, const struct sbt_blob *deps)
 static CUgraphNode *list_nodes(CUgraph graph, size_t *ret_n, size_t *ret_room)
 {
 	size_t n = 0;
-	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &n)) || !n || n > 1u << 20)
+	if (!cuda.cuGraphGetNodes || OWN(cuda.cuGraphGetNodes(graph, NULL, &n)) || !n ||
+		n > 1u << 20)
 		return NULL;
 	CUgraphNode *node = agent_map(n * sizeof(*node));
 	*ret_n = *ret_room = n;
@@ -137,7 +141,7 @@ void graph_copy_origins(CUgraph from, CUgraph to)
 		same = graph_node_type(a[i]) == graph_node_type(b[i]);
 	for (size_t i = 0; same && i < n; i++) {
 		const struct graph_origin *o = graph_origin(H(a[i]));
-		const struct sbt_cmd c = { .seq = o ? o->seq : 0, .stack = o ? o->stack : 0 };
+		const struct sbt_cmd c = {.seq = o ? o->seq : 0, .stack = o ? o->stack : 0};
 		if (o)
 			graph_note_origin(H(b[i]), &c);
 	}
@@ -160,18 +164,20 @@ void graph_kernel_payload(struct call *n, const CUDA_KERNEL_NODE_PARAMS *p)
 	l->stream = SBT_NO_ID;
 	l->kernel = n->kernel->id;
 	LAUNCH_SHAPE(l, p);
-	const int64_t bytes = launch_gather(n->kernel, p->kernelParams, p->extra, n->t->args, sizeof(n->t->args));
+	const int64_t bytes =
+		launch_gather(n->kernel, p->kernelParams, p->extra, n->t->args, sizeof(n->t->args));
 	if (bytes >= 0)
-		l->args = (struct sbt_blob){ n->t->args, (uint64_t)bytes };
+		l->args = (struct sbt_blob){n->t->args, (uint64_t)bytes};
 }
 
 static void kernel_attributes(struct call *n, CUgraphNode node)
 {
-	static const CUlaunchAttributeID known[] = { CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
+	static const CUlaunchAttributeID known[] = {
+		CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
 	if (!cuda.cuGraphKernelNodeGetAttribute || n->cmd.kind != SBT_LAUNCH)
 		return;
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		CUlaunchAttributeValue v = { 0 };
+		CUlaunchAttributeValue v = {0};
 		if (!OWN(cuda.cuGraphKernelNodeGetAttribute(node, known[i], &v)))
 			launch_attribute(&n->cmd.u.launch, known[i], &v);
 	}
@@ -179,9 +185,10 @@ static void kernel_attributes(struct call *n, CUgraphNode node)
 
 static void kernel_payload(struct call *n, CUgraphNode node)
 {
-	CUDA_KERNEL_NODE_PARAMS p = { 0 };
+	CUDA_KERNEL_NODE_PARAMS p = {0};
 	n->cmd.kind = 0;
-	if (!cuda.cuGraphKernelNodeGetParams_v2 || OWN(cuda.cuGraphKernelNodeGetParams_v2(node, &p)))
+	if (!cuda.cuGraphKernelNodeGetParams_v2 ||
+		OWN(cuda.cuGraphKernelNodeGetParams_v2(node, &p)))
 		return;
 	graph_kernel_payload(n, &p);
 	kernel_attributes(n, node);
@@ -199,7 +206,7 @@ void graph_copy_payload(struct call *n, const CUDA_MEMCPY3D *m)
 
 static void copy_payload(struct call *n, CUgraphNode node)
 {
-	CUDA_MEMCPY3D m = { 0 };
+	CUDA_MEMCPY3D m = {0};
 	if (cuda.cuGraphMemcpyNodeGetParams && !OWN(cuda.cuGraphMemcpyNodeGetParams(node, &m)))
 		graph_copy_payload(n, &m);
 }
@@ -223,7 +230,7 @@ void graph_fill_payload(struct call *n, const CUDA_MEMSET_NODE_PARAMS *p)
 
 static void fill_payload(struct call *n, CUgraphNode node)
 {
-	CUDA_MEMSET_NODE_PARAMS p = { 0 };
+	CUDA_MEMSET_NODE_PARAMS p = {0};
 	if (cuda.cuGraphMemsetNodeGetParams && !OWN(cuda.cuGraphMemsetNodeGetParams(node, &p)))
 		graph_fill_payload(n, &p);
 }
@@ -238,7 +245,7 @@ void graph_host_payload(struct call *n, CUhostFn fn, void *data)
 
 static void host_payload(struct call *n, CUgraphNode node)
 {
-	CUDA_HOST_NODE_PARAMS p = { 0 };
+	CUDA_HOST_NODE_PARAMS p = {0};
 	if (cuda.cuGraphHostNodeGetParams && !OWN(cuda.cuGraphHostNodeGetParams(node, &p)))
 		graph_host_payload(n, p.fn, p.userData);
 }
@@ -258,8 +265,10 @@ void graph_event_payload(struct call *n, CUevent event, bool wait)
 static void event_payload(struct call *n, CUgraphNode node, bool wait)
 {
 	CUevent event = NULL;
-	if (wait ? cuda.cuGraphEventWaitNodeGetEvent && !OWN(cuda.cuGraphEventWaitNodeGetEvent(node, &event))
-		 : cuda.cuGraphEventRecordNodeGetEvent && !OWN(cuda.cuGraphEventRecordNodeGetEvent(node, &event)))
+	if (wait ? cuda.cuGraphEventWaitNodeGetEvent &&
+				!OWN(cuda.cuGraphEventWaitNodeGetEvent(node, &event))
+		 : cuda.cuGraphEventRecordNodeGetEvent &&
+				!OWN(cuda.cuGraphEventRecordNodeGetEvent(node, &event)))
 		graph_event_payload(n, event, wait);
 }
 
@@ -267,7 +276,7 @@ static size_t publish_nodes(struct call *c, CUgraph graph, uint32_t id, unsigned
 
 uint32_t graph_snapshot(struct call *c, CUgraph child, unsigned depth)
 {
-	struct sbt_cmd cmd = { .kind = SBT_GRAPH_CREATE };
+	struct sbt_cmd cmd = {.kind = SBT_GRAPH_CREATE};
 	const uint32_t id = atomic_fetch_add(&ids.next_graph, 1);
 	cmd.u.graph_create.new_graph = id;
 	cmd.u.graph_create.clone_of = graph_id(c->t, child);
@@ -288,12 +297,14 @@ void graph_child_payload(struct call *n, uint32_t id)
 static void child_payload(struct call *n, CUgraphNode node, unsigned depth)
 {
 	CUgraph child = NULL;
-	if (depth < CHILD_DEPTH_MAX && cuda.cuGraphChildGraphNodeGetGraph && !OWN(cuda.cuGraphChildGraphNodeGetGraph(node, &child)))
+	if (depth < CHILD_DEPTH_MAX && cuda.cuGraphChildGraphNodeGetGraph &&
+		!OWN(cuda.cuGraphChildGraphNodeGetGraph(node, &child)))
 		graph_child_payload(n, graph_snapshot(n, child, depth + 1));
 }
 
 /* Fills n->cmd with what the node does (kind 0: not known); returns its type. */
-static enum sbt_node payload_of(struct call *n, CUgraphNode node, CUgraphNodeType type, unsigned depth)
+static enum sbt_node payload_of(
+	struct call *n, CUgraphNode node, CUgraphNodeType type, unsigned depth)
 {
 	switch (type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
@@ -326,12 +337,17 @@ static enum sbt_node payload_of(struct call *n, CUgraphNode node, CUgraphNodeTyp
 
 enum sbt_node graph_node_type(CUgraphNode node)
 {
-	static const uint8_t types[] = { [CU_GRAPH_NODE_TYPE_KERNEL] = SBT_NODE_KERNEL, [CU_GRAPH_NODE_TYPE_MEMCPY] = SBT_NODE_COPY,
-		[CU_GRAPH_NODE_TYPE_MEMSET] = SBT_NODE_FILL, [CU_GRAPH_NODE_TYPE_HOST] = SBT_NODE_HOST, [CU_GRAPH_NODE_TYPE_GRAPH] = SBT_NODE_GRAPH,
-		[CU_GRAPH_NODE_TYPE_EMPTY] = SBT_NODE_EMPTY, [CU_GRAPH_NODE_TYPE_WAIT_EVENT] = SBT_NODE_WAIT_EVENT,
-		[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = SBT_NODE_EVENT_RECORD };
+	static const uint8_t types[] = {[CU_GRAPH_NODE_TYPE_KERNEL] = SBT_NODE_KERNEL,
+		[CU_GRAPH_NODE_TYPE_MEMCPY] = SBT_NODE_COPY,
+		[CU_GRAPH_NODE_TYPE_MEMSET] = SBT_NODE_FILL,
+		[CU_GRAPH_NODE_TYPE_HOST] = SBT_NODE_HOST,
+		[CU_GRAPH_NODE_TYPE_GRAPH] = SBT_NODE_GRAPH,
+		[CU_GRAPH_NODE_TYPE_EMPTY] = SBT_NODE_EMPTY,
+		[CU_GRAPH_NODE_TYPE_WAIT_EVENT] = SBT_NODE_WAIT_EVENT,
+		[CU_GRAPH_NODE_TYPE_EVENT_RECORD] = SBT_NODE_EVENT_RECORD};
 	CUgraphNodeType type;
-	if (!cuda.cuGraphNodeGetType || OWN(cuda.cuGraphNodeGetType(node, &type)) || (size_t)type >= sizeof(types))
+	if (!cuda.cuGraphNodeGetType || OWN(cuda.cuGraphNodeGetType(node, &type)) ||
+		(size_t)type >= sizeof(types))
 		return SBT_NODE_OTHER;
 	return types[type];
 }
@@ -340,23 +356,31 @@ enum sbt_node graph_node_type(CUgraphNode node)
 static const char *other_type(CUgraphNodeType type)
 {
 	switch ((int)type) {
-	case 8: case 9: return "a graph node that signals or waits for an external semaphore";
-	case 10: case 11: return "a graph node that allocates or frees memory";
-	case 12: return "a graph node of stream memory operations";
-	case 13: return "a conditional graph node";
-	default: return "a graph node of a type that no command kind describes";
+	case 8:
+	case 9:
+		return "a graph node that signals or waits for an external semaphore";
+	case 10:
+	case 11:
+		return "a graph node that allocates or frees memory";
+	case 12:
+		return "a graph node of stream memory operations";
+	case 13:
+		return "a conditional graph node";
+	default:
+		return "a graph node of a type that no command kind describes";
 	}
 }
 
-void graph_send_node(struct call *c, struct graph_entry *e, const struct call *n, const uint8_t *payload, size_t size)
+void graph_send_node(struct call *c, struct graph_entry *e, const struct call *n,
+	const uint8_t *payload, size_t size)
 {
-	struct sbt_cmd cmd = { .kind = SBT_GRAPH_NODE };
+	struct sbt_cmd cmd = {.kind = SBT_GRAPH_NODE};
 	cmd.u.graph_node.graph = e->graph;
 	cmd.u.graph_node.node = e->number;
 	cmd.u.graph_node.type = e->type;
-	cmd.u.graph_node.deps = (struct sbt_blob){ e->deps, e->ndeps * 4ull };
+	cmd.u.graph_node.deps = (struct sbt_blob){e->deps, e->ndeps * 4ull};
 	cmd.u.graph_node.kernel = e->kernel;
-	cmd.u.graph_node.payload = (struct sbt_blob){ payload, size };
+	cmd.u.graph_node.payload = (struct sbt_blob){payload, size};
 	cmd.u.graph_node.disabled = e->disabled;
 	cmd.u.graph_node.origin = e->origin;
 	cmd.stack = e->stack;
@@ -376,9 +400,9 @@ size_t graph_pack(struct call *n, uint8_t *payload)
 
 static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id, unsigned depth)
 {
-	static const struct call_row row = { "graph node", CALL_HANDLED, CALL_ASYNC, 0, NULL, NULL };
-	struct call n = { .row = &row, .t = c->t, .ctx = c->ctx };
-	struct graph_entry e = { .handle = H(s->node[i]), .graph = id, .number = (uint32_t)i };
+	static const struct call_row row = {"graph node", CALL_HANDLED, CALL_ASYNC, 0, NULL, NULL};
+	struct call n = {.row = &row, .t = c->t, .ctx = c->ctx};
+	struct graph_entry e = {.handle = H(s->node[i]), .graph = id, .number = (uint32_t)i};
 	CUgraphNodeType type = (CUgraphNodeType)-1;
 	if (cuda.cuGraphNodeGetType)
 		(void)OWN(cuda.cuGraphNodeGetType(s->node[i], &type));
@@ -392,7 +416,8 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 	e.kernel = n.kernel ? n.kernel->id : SBT_NO_ID;
 	if (e.type == SBT_NODE_OTHER) {
 		n.cmd.kind = SBT_UNREPLAYABLE;
-		n.cmd.u.unreplayable.call = (struct sbt_blob){ other_type(type), strlen(other_type(type)) };
+		n.cmd.u.unreplayable.call =
+			(struct sbt_blob){other_type(type), strlen(other_type(type))};
 	}
 	const struct graph_origin *o = graph_origin(H(s->node[i]));
 	e.origin = o ? o->seq : 0;

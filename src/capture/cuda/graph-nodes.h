@@ -32,6 +32,7 @@ void graph_child_payload(struct call *n, uint32_t id);
 /* Packs n->cmd, at most TSDB_RECORD_MAX bytes; 0: too large, or nothing to pack. */
 size_t graph_pack(struct call *n, uint8_t *payload);
 /* Sends the node's record. */
-void graph_send_node(struct call *c, struct graph_entry *e, const struct call *n, const uint8_t *payload, size_t size);
+void graph_send_node(struct call *c, struct graph_entry *e, const struct call *n,
+	const uint8_t *payload, size_t size);
 
 #endif

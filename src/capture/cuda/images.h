@@ -24,6 +24,7 @@ struct images_sums {
 
 /* Calls fn for each image of these kinds until it returns true. Takes about a second for 4 GB. Not
  * thread-safe. */
-void images_each(unsigned kinds, bool (*fn)(void *arg, const struct image *i), void *arg, struct images_sums *ret);
+void images_each(unsigned kinds, bool (*fn)(void *arg, const struct image *i), void *arg,
+	struct images_sums *ret);
 
 #endif

@@ -110,8 +110,8 @@ static int ask(const struct keeper_ask *q, struct keeper_answer *ret, int *ret_f
 static bool have_functions(void)
 {
 	return cuda.cuMemImportFromShareableHandle && cuda.cuMemAddressReserve &&
-	       cuda.cuMemAddressFree && cuda.cuMemMap && cuda.cuMemUnmap &&
-	       cuda.cuMemSetAccess && cuda.cuMemRelease && cuda.cuDeviceGetUuid_v2;
+	       cuda.cuMemAddressFree && cuda.cuMemMap && cuda.cuMemUnmap && cuda.cuMemSetAccess &&
+	       cuda.cuMemRelease && cuda.cuDeviceGetUuid_v2;
 }
 
 static bool refuse(const char *why, unsigned code)

@@ -127,7 +127,8 @@ static CUresult create(struct block *b, uint64_t bytes, int *ret_fd)
 		return CUDA_ERROR_INVALID_VALUE;
 	b->bytes -= b->bytes % grain;
 	r = driver.cuMemCreate(&b->handle, b->bytes, &prop, 0);
-	if (r && r != CUDA_ERROR_OUT_OF_MEMORY && !enter(b->dev)) /* a driver that wants a context */
+	if (r && r != CUDA_ERROR_OUT_OF_MEMORY &&
+		!enter(b->dev)) /* a driver that wants a context */
 		r = driver.cuMemCreate(&b->handle, b->bytes, &prop, 0);
 	if (r)
 		return r;

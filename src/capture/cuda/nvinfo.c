@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sections .nv.info.KERNEL: attributes, each a format byte, an attribute byte, then a u16: a value, or for format 4 the
- * length of what follows. Attribute 0x17 (KPARAM_INFO): u32 index, u16 ordinal, u16 offset, u32 whose upper 14 bits are the
- * size. (Seen with nvcc 13.0 and cuobjdump; the same in the sources of several open tools.) The cubin is checked like a stranger's.
+ * Sections .nv.info.KERNEL: attributes, each a format byte, an attribute byte, then a u16: a value,
+ * or for format 4 the length of what follows. Attribute 0x17 (KPARAM_INFO): u32 index, u16 ordinal,
+ * u16 offset, u32 whose upper 14 bits are the size. (Seen with nvcc 13.0 and cuobjdump; the same in
+ * the sources of several open tools.) The cubin is checked like a stranger's.
  */
 #include "capture/cuda/nvinfo.h"
 
@@ -49,7 +50,7 @@ static uint32_t read_params(const uint8_t *p, size_t n, struct kernel_param *to)
 			memcpy(&word, p + 12, 4);
 			if (ordinal < PARAMS_MAX) {
 				if (to)
-					to[ordinal] = (struct kernel_param){ offset, word >> 18 };
+					to[ordinal] = (struct kernel_param){offset, word >> 18};
 				if (ordinal >= count)
 					count = ordinal + 1u;
 			}
@@ -85,7 +86,8 @@ void nvinfo_learn(const void *cubin, size_t size)
 	if (size < sizeof(eh) || memcmp(base, ELFMAG, SELFMAG))
 		return;
 	memcpy(&eh, base, sizeof(eh));
-	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_shentsize != sizeof(sh) || eh.e_shstrndx >= eh.e_shnum ||
+	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_shentsize != sizeof(sh) ||
+		eh.e_shstrndx >= eh.e_shnum ||
 		!inside(eh.e_shoff, (uint64_t)eh.e_shnum * sizeof(sh), size))
 		return;
 	memcpy(&names, base + eh.e_shoff + (uint64_t)eh.e_shstrndx * sizeof(sh), sizeof(names));
@@ -93,18 +95,21 @@ void nvinfo_learn(const void *cubin, size_t size)
 		return;
 	for (unsigned i = 0; i < eh.e_shnum; i++) {
 		memcpy(&sh, base + eh.e_shoff + (uint64_t)i * sizeof(sh), sizeof(sh));
-		if (sh.sh_name >= names.sh_size || sh.sh_type == SHT_NOBITS || !inside(sh.sh_offset, sh.sh_size, size))
+		if (sh.sh_name >= names.sh_size || sh.sh_type == SHT_NOBITS ||
+			!inside(sh.sh_offset, sh.sh_size, size))
 			continue;
 		const char *name = (const char *)base + names.sh_offset + sh.sh_name;
 		const size_t n = strnlen(name, names.sh_size - sh.sh_name);
 		if (n > sizeof(PREFIX) - 1 && !memcmp(name, PREFIX, sizeof(PREFIX) - 1))
-			learn(name + sizeof(PREFIX) - 1, n - (sizeof(PREFIX) - 1), base + sh.sh_offset, sh.sh_size);
+			learn(name + sizeof(PREFIX) - 1, n - (sizeof(PREFIX) - 1),
+				base + sh.sh_offset, sh.sh_size);
 	}
 }
 
 int nvinfo_params(const char *name, struct kernel_param *to, unsigned max)
 {
-	const struct learnt *l = (const struct learnt *)(uintptr_t)map_get(&by_name, key_of(name, strlen(name)));
+	const struct learnt *l =
+		(const struct learnt *)(uintptr_t)map_get(&by_name, key_of(name, strlen(name)));
 	if (!l || l->n > max)
 		return -1;
 	memcpy(to, l->param, l->n * sizeof(*to));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVTX marks and ranges. The header-only NVTX in the program loads the library that NVTX_INJECTION64_PATH names and calls its
- * InitializeInjectionNvtx2() at the first NVTX call, which may come before cuInit(). It hands out a table of pointers to
- * its function pointers, which we set.
+ * NVTX marks and ranges. The header-only NVTX in the program loads the library that
+ * NVTX_INJECTION64_PATH names and calls its InitializeInjectionNvtx2() at the first NVTX call,
+ * which may come before cuInit(). It hands out a table of pointers to its function pointers, which
+ * we set.
  */
 #include <errno.h>
 #include <nvtx3/nvToolsExt.h>
@@ -19,10 +20,10 @@ enum mark_kind { MARK, PUSH, POP };
 
 static void record(struct thread *t, enum mark_kind kind, const char *text)
 {
-	struct sbt_cmd cmd = { .kind = SBT_MARK };
+	struct sbt_cmd cmd = {.kind = SBT_MARK};
 	cmd.u.mark.mark_kind = kind;
 	if (text)
-		cmd.u.mark.text = (struct sbt_blob){ text, strnlen(text, TEXT_MAX) };
+		cmd.u.mark.text = (struct sbt_blob){text, strnlen(text, TEXT_MAX)};
 	record_now(t, &cmd, 0);
 }
 
@@ -32,9 +33,13 @@ static void mark(enum mark_kind kind, const char *text)
 	bool stranger;
 	if (tls.inside || !thread_come_in(&stranger))
 		return;
-	struct thread *t = agent_live() && atomic_load_explicit(&agent.control->on, memory_order_relaxed) ? thread_get() : NULL;
+	struct thread *t =
+		agent_live() && atomic_load_explicit(&agent.control->on, memory_order_relaxed)
+			? thread_get()
+			: NULL;
 	if (t) {
-		/* The devices cannot be listed before cuInit(): the first GPU call announces the thread. */
+		/* The devices cannot be listed before cuInit(): the first GPU call announces the
+		 * thread. */
 		if (kind == PUSH)
 			window_push(t, text ? text : "");
 		record(t, kind, text);
@@ -58,7 +63,8 @@ static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, co
 	do {
 		if (i >= REGISTERED_MAX)
 			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(&registered_count, &i, i + 1, memory_order_relaxed, memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&registered_count, &i, i + 1, memory_order_relaxed, memory_order_relaxed));
 	strncpy(registered[i], text ? text : "", REGISTERED_TEXT - 1);
 	return (nvtxStringHandle_t)registered[i];
 }
@@ -66,7 +72,9 @@ static nvtxStringHandle_t NVTX_API register_string(nvtxDomainHandle_t domain, co
 static const char *registered_text(nvtxStringHandle_t handle)
 {
 	const uintptr_t at = (uintptr_t)handle - (uintptr_t)registered;
-	return at < sizeof(registered) && at % REGISTERED_TEXT == 0 ? registered[at / REGISTERED_TEXT] : "";
+	return at < sizeof(registered) && at % REGISTERED_TEXT == 0
+		       ? registered[at / REGISTERED_TEXT]
+		       : "";
 }
 
 /* Wide strings are ignored. */
@@ -87,7 +95,8 @@ static void NVTX_API mark_ascii(const char *text)
 	mark(MARK, text);
 }
 
-/* These return the depth of the range, from 0, or a negative number when it is not known (nvToolsExt.h). */
+/* These return the depth of the range, from 0, or a negative number when it is not known
+ * (nvToolsExt.h). */
 static int NVTX_API push_ex(const nvtxEventAttributes_t *a)
 {
 	mark(PUSH, text_of(a));
@@ -123,10 +132,10 @@ static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 	return -1;
 }
 
-#define SET(table, size, id, fn)                                       \
-	do {                                                           \
-		if ((id) < (size) && (table)[id])                      \
-			*(table)[id] = (NvtxFunctionPointer)(fn);      \
+#define SET(table, size, id, fn)                                                                   \
+	do {                                                                                       \
+		if ((id) < (size) && (table)[id])                                                  \
+			*(table)[id] = (NvtxFunctionPointer)(fn);                                  \
 	} while (0)
 
 AGENT_PUBLIC int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
@@ -134,7 +143,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
 {
 	NvtxFunctionTable table = NULL;
 	unsigned int size = 0;
-	const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS) : NULL;
+	const NvtxExportTableCallbacks *callbacks =
+		get_table ? get_table(NVTX_ETID_CALLBACKS) : NULL;
 	if (!callbacks || callbacks->struct_size < sizeof(*callbacks) || agent_open())
 		return 0;
 	if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size)) {

@@ -55,7 +55,7 @@ struct want {
 	enum image_kind kind; /* cubins, when any does */
 	bool also_ptx;
 	uint64_t hash[FITS_MAX];
-	unsigned fits; /* different ones of that kind, FITS_MAX at most */
+	unsigned fits;	/* different ones of that kind, FITS_MAX at most */
 	uint8_t *image; /* the first */
 	size_t image_size;
 };
@@ -69,7 +69,7 @@ static struct {
 	struct want *now;	  /* WANTS_MAX: of the agent's thread */
 } old;
 
-/* ---- asking -------------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struct object *ctx)
 {
@@ -79,8 +79,11 @@ void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struc
 	const bool is_new = old.want && old.n < WANTS_MAX && !module->sought;
 	if (is_new) {
 		module->sought = true;
-		old.want[old.n++] = (struct want){ .module = module, .handle = handle, .is_kernel = is_kernel, .ctx = ctx,
-			.inside = atomic_load(&span_open) };
+		old.want[old.n++] = (struct want){.module = module,
+			.handle = handle,
+			.is_kernel = is_kernel,
+			.ctx = ctx,
+			.inside = atomic_load(&span_open)};
 		atomic_fetch_add(&old.waiting, 1);
 	}
 	spin_unlock(&old.lock);
@@ -96,17 +99,19 @@ bool old_code_waiting(void)
 uint64_t old_code_settle(void)
 {
 	for (unsigned i = 0; i < PATIENCE_MS && old_code_waiting() && agent_live(); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	return atomic_load(&old.told);
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 static const char *name_of(const struct want *w)
 {
 	const char *name = NULL;
-	if (w->is_kernel ? !cuda.cuKernelGetName || OWN(cuda.cuKernelGetName(&name, (CUkernel)w->handle)) :
-			   !cuda.cuFuncGetName || OWN(cuda.cuFuncGetName(&name, (CUfunction)w->handle)))
+	if (w->is_kernel ? !cuda.cuKernelGetName ||
+				   OWN(cuda.cuKernelGetName(&name, (CUkernel)w->handle))
+			 : !cuda.cuFuncGetName ||
+				   OWN(cuda.cuFuncGetName(&name, (CUfunction)w->handle)))
 		return "?";
 	return name ? name : "?";
 }
@@ -122,11 +127,13 @@ static void told(uint64_t seq)
 static void tell_unknown(struct thread *t, const struct want *w, const char *what, const char *why)
 {
 	char text[TSDB_TEXT_MAX];
-	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
-	const int n = snprintf(text, sizeof(text), "the %s of module %u (kernel %.60s): %s", what, w->module->id, name_of(w), why);
+	struct sbt_cmd cmd = {.kind = SBT_ATTACH};
+	const int n = snprintf(text, sizeof(text), "the %s of module %u (kernel %.60s): %s", what,
+		w->module->id, name_of(w), why);
 	cmd.u.attach.what = SBT_ATTACH_UNKNOWN;
 	cmd.u.attach.module = w->module->id;
-	cmd.u.attach.text = (struct sbt_blob){ text, n < (int)sizeof(text) ? (uint64_t)n : sizeof(text) - 1 };
+	cmd.u.attach.text =
+		(struct sbt_blob){text, n < (int)sizeof(text) ? (uint64_t)n : sizeof(text) - 1};
 	record_in(t, &cmd, SBT_F_SYNTHETIC, SBT_NO_ID);
 	told(cmd.seq);
 }
@@ -143,7 +150,7 @@ static void known(struct thread *t, const struct want *w)
 			"it was first met inside a window; they are taken to hold at its beginning what they held when it was loaded");
 }
 
-/* ---- libraries --------------------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 /* Asking for the function makes the driver load the code into the agent's context; the resource
  * callback sees the code. */
@@ -159,13 +166,14 @@ static void find_library(struct thread *t, struct want *w)
 		known(t, w);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------------------------ */
+/* --- modules --- */
 
 static struct facts facts_of(CUfunction f, CUmodule m)
 {
-	static const CUfunction_attribute numbers[NUMBERS] = { CU_FUNC_ATTRIBUTE_NUM_REGS, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-		CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-		CU_FUNC_ATTRIBUTE_BINARY_VERSION };
+	static const CUfunction_attribute numbers[NUMBERS] = {CU_FUNC_ATTRIBUTE_NUM_REGS,
+		CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
+		CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, CU_FUNC_ATTRIBUTE_PTX_VERSION,
+		CU_FUNC_ATTRIBUTE_BINARY_VERSION};
 	struct facts x;
 	size_t layout[2 * PARAMS_MAX];
 	size_t n = 0;
@@ -174,7 +182,8 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 		if (OWN(cuda.cuFuncGetAttribute(&x.number[i], numbers[i], f)))
 			x.number[i] = -1;
 	/* Asks until an index past the last parameter is refused. */
-	while (cuda.cuFuncGetParamInfo && n < PARAMS_MAX && !OWN(cuda.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
+	while (cuda.cuFuncGetParamInfo && n < PARAMS_MAX &&
+		!OWN(cuda.cuFuncGetParamInfo(f, n, &layout[2 * n], &layout[2 * n + 1])))
 		n++;
 	x.params = n;
 	x.layout = XXH64(layout, n * 2 * sizeof(*layout), 0);
@@ -187,7 +196,8 @@ static struct facts facts_of(CUfunction f, CUmodule m)
 static void look_up(struct want *w)
 {
 	CUcontext was;
-	const bool entered = w->ctx && !OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)w->ctx->handle));
+	const bool entered =
+		w->ctx && !OWN(cuda.cuCtxPushCurrent_v2((CUcontext)(uintptr_t)w->ctx->handle));
 	w->facts = facts_of((CUfunction)w->handle, (CUmodule)(uintptr_t)w->module->handle);
 	w->name = name_of(w);
 	if (entered)
@@ -279,18 +289,22 @@ static void decide(struct thread *t, struct want *w, const struct images_sums *s
 	CUfunction f;
 	t->loaded_hash = 0;
 	if (w->fits == 1 && w->image && !OWN(cuda.cuModuleLoadData(&m, w->image))) {
-		(void)OWN(cuda.cuModuleGetFunction(&f, m, w->name)); /* under lazy loading this loads it */
+		(void)OWN(cuda.cuModuleGetFunction(
+			&f, m, w->name)); /* under lazy loading this loads it */
 		if (t->loaded_hash == w->hash[0])
 			known(t, w);
 		if (w->module->hash && w->also_ptx)
-			tell_unknown(t, w, "origin", "machine code and PTX that are in memory both fit; the machine code is taken");
+			tell_unknown(t, w, "origin",
+				"machine code and PTX that are in memory both fit; the machine code is taken");
 		(void)OWN(cuda.cuModuleUnload(m));
 	}
 	if (w->fits > 1)
-		snprintf(why, sizeof(why), "%u different images in memory have a kernel of that name with the same registers, memory and parameters",
+		snprintf(why, sizeof(why),
+			"%u different images in memory have a kernel of that name with the same registers, memory and parameters",
 			w->fits);
 	else
-		snprintf(why, sizeof(why), "what it was loaded from is not in memory any more (%llu MiB looked through%s)",
+		snprintf(why, sizeof(why),
+			"what it was loaded from is not in memory any more (%llu MiB looked through%s)",
 			(unsigned long long)(sums->read >> 20), sums->skipped ? ", not all" : "");
 	if (!w->module->hash)
 		tell_unknown(t, w, "code", why);
@@ -308,7 +322,7 @@ static bool any_open(uint32_t n, bool unfit_only)
 
 static void find_modules(struct thread *t, uint32_t n)
 {
-	struct search s = { .t = t, .n = n };
+	struct search s = {.t = t, .n = n};
 	struct images_sums sums;
 	if (!any_open(n, false) || !cuda.cuModuleLoadData || !cuda.cuModuleUnload)
 		return;
@@ -323,7 +337,7 @@ static void find_modules(struct thread *t, uint32_t n)
 			decide(t, &old.now[k], &sums);
 }
 
-/* ---- the thread -------------------------------------------------------------------------------------------------------------- */
+/* --- the thread --- */
 
 /* Takes all that is wanted for one device. */
 static uint32_t take(int *ret_device)
@@ -355,7 +369,8 @@ static void find_all(struct thread *t, uint32_t n, int device)
 	agent.source->own_context(false);
 	if (!own) {
 		for (uint32_t k = 0; k < n; k++)
-			tell_unknown(t, &old.now[k], "code", "there is no memory on the device for a context to load it into");
+			tell_unknown(t, &old.now[k], "code",
+				"there is no memory on the device for a context to load it into");
 		return;
 	}
 	for (uint32_t k = 0; k < n && agent_live(); k++)

@@ -26,7 +26,7 @@
 /* The PTX for the newest architecture in a fat binary that begins at `at`. */
 static struct fatbin_entry find(uint64_t at)
 {
-	struct fatbin_entry best = { .at = 0 };
+	struct fatbin_entry best = {.at = 0};
 	struct fatbin_walk w;
 	if (fatbin_begin(&w, host_read, at, FATBIN_MAX))
 		fatbin_best(&w, UINT_MAX, &best);
@@ -55,9 +55,11 @@ static int (*lz4_decompress)(const char *, char *, int, int);
 static bool have_zstd(void)
 {
 	if (!zstd_is_error)
-		zstd_is_error = (unsigned (*)(size_t))(uintptr_t)function_of("libzstd.so.1", "ZSTD_isError");
+		zstd_is_error = (unsigned (*)(size_t))(uintptr_t)function_of(
+			"libzstd.so.1", "ZSTD_isError");
 	if (!zstd_decompress)
-		zstd_decompress = (size_t(*)(void *, size_t, const void *, size_t))(uintptr_t)function_of("libzstd.so.1", "ZSTD_decompress");
+		zstd_decompress = (size_t(*)(void *, size_t, const void *, size_t))(
+			uintptr_t)function_of("libzstd.so.1", "ZSTD_decompress");
 	return zstd_is_error && zstd_decompress;
 }
 
@@ -70,7 +72,8 @@ static size_t unpack_zstd(uint8_t *to, size_t size, const uint8_t *from, size_t 
 static bool have_lz4(void)
 {
 	if (!lz4_decompress)
-		lz4_decompress = (int (*)(const char *, char *, int, int))(uintptr_t)function_of("liblz4.so.1", "LZ4_decompress_safe");
+		lz4_decompress = (int (*)(const char *, char *, int, int))(uintptr_t)function_of(
+			"liblz4.so.1", "LZ4_decompress_safe");
 	return lz4_decompress;
 }
 
@@ -80,7 +83,8 @@ static size_t unpack_lz4(uint8_t *to, size_t size, const uint8_t *from, size_t n
 	return got < 0 ? 0 : (size_t)got;
 }
 
-static uint64_t send_unpacked(struct thread *t, const struct fatbin_entry *f, const uint8_t *from, unpack_fn *unpack)
+static uint64_t send_unpacked(
+	struct thread *t, const struct fatbin_entry *f, const uint8_t *from, unpack_fn *unpack)
 {
 	const size_t size = f->decompressed;
 	uint8_t *text = size && size <= PTX_MAX ? agent_map(size) : NULL;
@@ -98,14 +102,16 @@ static uint64_t send_compressed(struct thread *t, const struct fatbin_entry *f, 
 	const bool lz4 = f->flags & FATBIN_LZ4;
 	uint64_t hash = 0;
 	if (lz4 ? !have_lz4() : !have_zstd()) {
-		record_unreplayable(t, lz4 ? "a module's PTX, which LZ4 has compressed (liblz4.so.1 is not there)" :
-					     "a module's PTX, which zstd has compressed (libzstd.so.1 is not there)");
+		record_unreplayable(t,
+			lz4 ? "a module's PTX, which LZ4 has compressed (liblz4.so.1 is not there)"
+			    : "a module's PTX, which zstd has compressed (libzstd.so.1 is not there)");
 		return 0;
 	}
 	hash = send_unpacked(t, f, from, lz4 ? unpack_lz4 : unpack_zstd);
 	if (!hash)
-		record_unreplayable(t, lz4 ? "a module's PTX, which LZ4 has compressed and which cannot be decompressed" :
-					     "a module's PTX, which zstd has compressed and which cannot be decompressed");
+		record_unreplayable(t,
+			lz4 ? "a module's PTX, which LZ4 has compressed and which cannot be decompressed"
+			    : "a module's PTX, which zstd has compressed and which cannot be decompressed");
 	return hash;
 }
 
@@ -126,7 +132,8 @@ static uint64_t send_found(struct thread *t, const struct fatbin_entry *f)
 	return hash;
 }
 
-/* Whether text is PTX: a .version directive comes first, behind comments (PTX ISA, "PTX Module Directives"). */
+/* Whether text is PTX: a .version directive comes first, behind comments (PTX ISA, "PTX Module
+ * Directives"). */
 static bool is_text(const char *head, size_t n)
 {
 	return memmem(head, n, ".version", 8) && !memchr(head, '\177', n);
@@ -150,7 +157,9 @@ uint64_t ptx_of_image(struct thread *t, const void *image)
 	while (n > 16 && !host_read(at, head, n))
 		n /= 2;
 	n = strnlen(head, n);
-	return magic != FATBIN_WRAPPER_MAGIC && magic != FATBIN_MAGIC && is_text(head, n) ? send_text(t, image, PTX_MAX) : 0;
+	return magic != FATBIN_WRAPPER_MAGIC && magic != FATBIN_MAGIC && is_text(head, n)
+		       ? send_text(t, image, PTX_MAX)
+		       : 0;
 }
 
 uint64_t ptx_of_file(struct thread *t, const char *path)
@@ -166,7 +175,8 @@ uint64_t ptx_of_file(struct thread *t, const char *path)
 		/* One page more, so that the text ends with a zero. */
 		const size_t n = (size_t)st.st_size;
 		uint8_t *all = agent_map(n + TSDB_PAGE);
-		if (all && mmap(all, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) != MAP_FAILED)
+		if (all && mmap(all, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
+				   MAP_FAILED)
 			hash = ptx_of_image(t, all);
 		if (all)
 			agent_unmap(all, n + TSDB_PAGE);

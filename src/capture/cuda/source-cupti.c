@@ -22,14 +22,15 @@
 
 struct cupti cupti;
 
-/* ---- callbacks --------------------------------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 
-static const struct call_row counted = { NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL };
+static const struct call_row counted = {NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL};
 
 static void timestamps_follow(void)
 {
 	static _Atomic uint32_t now;
-	const uint32_t wanted = atomic_load_explicit(&agent.control->timestamps, memory_order_relaxed) != 0;
+	const uint32_t wanted =
+		atomic_load_explicit(&agent.control->timestamps, memory_order_relaxed) != 0;
 	if (__builtin_expect(atomic_load_explicit(&now, memory_order_relaxed) != wanted, 0) &&
 		atomic_exchange(&now, wanted) != wanted)
 		OWN((activity_switch(wanted), 0));
@@ -38,7 +39,8 @@ static void timestamps_follow(void)
 static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *frame)
 {
 	if (d->callbackSite == CUPTI_API_EXIT) {
-		calls_exit(d->correlationData, d->functionReturnValue ? *(const CUresult *)d->functionReturnValue : 0,
+		calls_exit(d->correlationData,
+			d->functionReturnValue ? *(const CUresult *)d->functionReturnValue : 0,
 			frame);
 		return;
 	}
@@ -50,14 +52,21 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 	if (!row->name)
 		row = &counted;
 	timestamps_follow();
-	calls_enter(&(struct call_site){ .row = row, .name = d->functionName, .params = d->functionParams,
-		.symbol = d->symbolName, .ctx = H(d->context), .frame = frame, .corr = d->correlationId, .link = d->correlationData });
+	calls_enter(&(struct call_site){.row = row,
+		.name = d->functionName,
+		.params = d->functionParams,
+		.symbol = d->symbolName,
+		.ctx = H(d->context),
+		.frame = frame,
+		.corr = d->correlationId,
+		.link = d->correlationData});
 }
 
 static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 {
 	const CUpti_ModuleResourceData *m = d->resourceDescriptor;
-	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize || tls.hidden)
+	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize ||
+		tls.hidden)
 		return;
 	if (!atomic_load_explicit(&agent.control->on, memory_order_relaxed))
 		return;
@@ -71,7 +80,8 @@ static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 	}
 }
 
-static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
+static void CUPTIAPI callback(
+	void *arg, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *data)
 {
 	bool stranger;
 	if (!thread_come_in(&stranger))
@@ -89,15 +99,16 @@ static void CUPTIAPI callback(void *arg, CUpti_CallbackDomain domain, CUpti_Call
 	thread_go_out(stranger);
 }
 
-/* ---- finding the library -------------------------------------------------------------------------------------------------- */
+/* --- finding the library --- */
 
 static void *open_in(const char *folder, size_t n, const char *below)
 {
-	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
+	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 	char path[2048];
 	void *lib = NULL;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !lib; i++) {
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)n, folder, below, names[i]) < (int)sizeof(path))
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)n, folder, below, names[i]) <
+			(int)sizeof(path))
 			lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	}
 	return lib;
@@ -124,7 +135,8 @@ static void *beside_runtime(void)
 
 static void *open_library(void)
 {
-	static const char *const places[] = { "", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/" };
+	static const char *const places[] = {
+		"", "/usr/local/cuda/lib64/", "/usr/local/cuda/extras/CUPTI/lib64/"};
 	const size_t n = strlen(cuda.folder);
 	void *lib = NULL;
 	/* The software GPU's CUPTI and its driver belong together. */
@@ -142,7 +154,7 @@ static void *open_library(void)
 	return lib;
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------------------ */
+/* --- start --- */
 
 /* Enables entry points that this build does not know, if CUPTI can name them and the name is not
  * that of a question. */
@@ -169,7 +181,8 @@ static bool enable(CUpti_SubscriberHandle h)
 	if (!enabled && cupti.cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_DRIVER_API))
 		return false;
 	enable_unknown(h);
-	if (cupti.cuptiEnableCallback(1, h, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED))
+	if (cupti.cuptiEnableCallback(
+		    1, h, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED))
 		return !cupti.cuptiEnableDomain(1, h, CUPTI_CB_DOMAIN_RESOURCE);
 	return true;
 }
@@ -179,9 +192,12 @@ static bool enable(CUpti_SubscriberHandle h)
 static CUptiResult subscribe(void *lib, CUpti_SubscriberHandle *handle, char *other)
 {
 #ifdef CUpti_SubscriberParams_STRUCT_SIZE
-	CUpti_SubscriberParams p = { .structSize = CUpti_SubscriberParams_STRUCT_SIZE, .subscriberName = "tsdb",
-		.oldSubscriberName = other, .oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN };
-	const __typeof__(&cuptiSubscribe_v2) v2 = (__typeof__(&cuptiSubscribe_v2))(uintptr_t)dlsym(lib, "cuptiSubscribe_v2");
+	CUpti_SubscriberParams p = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+		.subscriberName = "tsdb",
+		.oldSubscriberName = other,
+		.oldSubscriberSize = CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN};
+	const __typeof__(&cuptiSubscribe_v2) v2 =
+		(__typeof__(&cuptiSubscribe_v2))(uintptr_t)dlsym(lib, "cuptiSubscribe_v2");
 	if (v2)
 		return v2(handle, callback, NULL, &p);
 #endif
@@ -196,24 +212,27 @@ static int start(char *why, size_t why_size)
 	bool missing = false;
 	void *lib = open_library();
 	if (!lib) {
-		snprintf(why, why_size, "no CUPTI library (libcupti.so.13 or .12) was found: put its folder into LD_LIBRARY_PATH");
+		snprintf(why, why_size,
+			"no CUPTI library (libcupti.so.13 or .12) was found: put its folder into LD_LIBRARY_PATH");
 		return -ENOENT;
 	}
-#define REQUIRED(name)                                                 \
-	cupti.name = (__typeof__(cupti.name))(uintptr_t)dlsym(lib, #name); \
+#define REQUIRED(name)                                                                             \
+	cupti.name = (__typeof__(cupti.name))(uintptr_t)dlsym(lib, #name);                         \
 	missing |= !cupti.name;
 #define OPTIONAL(name) cupti.name = (__typeof__(cupti.name))(uintptr_t)dlsym(lib, #name);
 	CUPTI_FUNCTIONS(REQUIRED, OPTIONAL)
 #undef REQUIRED
 #undef OPTIONAL
 	if (missing) {
-		snprintf(why, why_size, "the CUPTI library in this process lacks functions: it is too old");
+		snprintf(why, why_size,
+			"the CUPTI library in this process lacks functions: it is too old");
 		return -ENOSYS;
 	}
 	const CUptiResult r = subscribe(lib, &handle, other);
 	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		handle = NULL;
-		snprintf(why, why_size, "the program, or a tool in it, already uses CUPTI%s%.63s%s, which serves one at a time",
+		snprintf(why, why_size,
+			"the program, or a tool in it, already uses CUPTI%s%.63s%s, which serves one at a time",
 			other[0] ? " (" : "", other, other[0] ? ")" : "");
 		return -EBUSY;
 	}
@@ -241,8 +260,10 @@ static void stop(void)
  * time that a debugger attaches. */
 static void own_context(bool about_to)
 {
-	static const CUpti_ActivityAttribute what[] = { CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE, CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE };
-	static const size_t little[] = { 0, 4096 };
+	static const CUpti_ActivityAttribute what[] = {
+		CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE,
+		CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE};
+	static const size_t little[] = {0, 4096};
 	static size_t was[2];
 	static bool known[2];
 	if (!cupti.cuptiActivityGetAttribute || !cupti.cuptiActivitySetAttribute)
@@ -256,16 +277,25 @@ static void own_context(bool about_to)
 	}
 }
 
-static const char *const hidden[] = { "libcupti.so", "libcuda.so", NULL };
-static const char *const foreign[] = { "libcuda.so", "libnvidia-", "libcupti", "libnvrtc", "libnvJitLink", NULL };
-static const char *const devices[] = { "/dev/nvidia", NULL };
+static const char *const hidden[] = {"libcupti.so", "libcuda.so", NULL};
+static const char *const foreign[] = {
+	"libcuda.so", "libnvidia-", "libcupti", "libnvrtc", "libnvJitLink", NULL};
+static const char *const devices[] = {"/dev/nvidia", NULL};
 
 const struct source source_cupti = {
-	.names = { [SOURCE_HIDDEN] = hidden, [SOURCE_FOREIGN] = foreign, [SOURCE_DEVICES] = devices },
-	.name = "CUPTI", .number = 1, .driver = &driver_cuda, .variable = "CUDA_INJECTION64_PATH", .start = start, .stop = stop, .own_context = own_context, .timestamps = activity_switch, .flush = activity_flush
-};
+	.names = {[SOURCE_HIDDEN] = hidden, [SOURCE_FOREIGN] = foreign, [SOURCE_DEVICES] = devices},
+	.name = "CUPTI",
+	.number = 1,
+	.driver = &driver_cuda,
+	.variable = "CUDA_INJECTION64_PATH",
+	.start = start,
+	.stop = stop,
+	.own_context = own_context,
+	.timestamps = activity_switch,
+	.flush = activity_flush};
 
-/* Called by the driver from cuInit() because CUDA_INJECTION64_PATH names us; nonzero means "loaded". */
+/* Called by the driver from cuInit() because CUDA_INJECTION64_PATH names us; nonzero means
+ * "loaded". */
 AGENT_PUBLIC int InitializeInjection(void);
 int InitializeInjection(void)
 {

@@ -21,15 +21,17 @@
 #define DEVICES_MAX 64
 #define STREAMS_TOLD 16
 #define PATIENCE 100 /* tenths of a second */
-#define GRACE_NS 20000000 /* for calls that were under way when the source started: they are not seen */
+/* for calls that were under way when the source started: they are not seen */
+#define GRACE_NS 20000000
 
 static struct {
 	_Atomic uint32_t finding; /* memory has not been looked for */
 } late;
 
-static void tell(struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
+static void tell(
+	struct thread *t, enum sbt_attach what, const struct discover_sums *sums, uint64_t contexts)
 {
-	struct sbt_cmd cmd = { .kind = SBT_ATTACH };
+	struct sbt_cmd cmd = {.kind = SBT_ATTACH};
 	struct sbt_cmd_attach *a = &cmd.u.attach;
 	a->what = what;
 	a->contexts = contexts;
@@ -95,7 +97,7 @@ static void find_memory(struct thread *t)
 	map_each(&ids.ctxs, enter_any, &entered);
 	if (!entered)
 		return;
-	nanosleep(&(struct timespec){ .tv_nsec = GRACE_NS }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = GRACE_NS}, NULL);
 	const uint64_t from = clock_monotonic_ns();
 	discover_all(t, &sums);
 	discover_verify(t);
@@ -116,7 +118,7 @@ static bool add_line(size_t *at, const char *text)
 		return false;
 	memcpy(to + *at, text, n);
 	to[*at + n] = '\n';
-	to[*at += n + 1] = '\0';
+	to[ *at += n + 1] = '\0';
 	return true;
 }
 
@@ -124,7 +126,8 @@ static bool add_line(size_t *at, const char *text)
 static void look_at_contexts(size_t *at)
 {
 	int n = 0;
-	if (!driver->can(DRIVER_CAN_FIND | DRIVER_CAN_READ) || !driver_good(driver->device_count(&n)))
+	if (!driver->can(DRIVER_CAN_FIND | DRIVER_CAN_READ) ||
+		!driver_good(driver->device_count(&n)))
 		return;
 	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
 		char text[96];
@@ -134,11 +137,15 @@ static void look_at_contexts(size_t *at)
 		if (driver_good(driver->context_enter(ctx))) {
 			const struct driver_result r = driver->stream_query(STREAM_LEGACY);
 			if (r.status == DRIVER_NOT_READY)
-				snprintf(text, sizeof(text), "device %d: the default stream has work", i);
+				snprintf(text, sizeof(text),
+					"device %d: the default stream has work", i);
 			else if (!driver_good(r))
-				snprintf(text, sizeof(text), "device %d: %s error %u", i, driver->api, r.code);
+				snprintf(text, sizeof(text), "device %d: %s error %u", i,
+					driver->api, r.code);
 			else
-				snprintf(text, sizeof(text), "device %d: the default stream has no work; other streams are not known yet", i);
+				snprintf(text, sizeof(text),
+					"device %d: the default stream has no work; other streams are not known yet",
+					i);
 			(void)add_line(at, text);
 			driver->context_leave();
 		}
@@ -154,7 +161,9 @@ void late_look(void)
 	size_t at = 0;
 	if (!driver->is_started())
 		return;
-	for (unsigned i = 0; soft_busy && i < STREAMS_TOLD && soft_busy(i, text, sizeof(text)) == 1 && add_line(&at, text); i++)
+	for (unsigned i = 0; soft_busy && i < STREAMS_TOLD &&
+			     soft_busy(i, text, sizeof(text)) == 1 && add_line(&at, text);
+		i++)
 		;
 	if (!soft_busy)
 		look_at_contexts(&at);
@@ -207,7 +216,7 @@ bool late_settle(struct thread *t)
 		if (!atomic_load(&late.finding) && !driver->old_code_waiting())
 			break;
 		discover_hurry();
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
 	discover_verify(t);
 	return !discover_watched() || (!atomic_load(&late.finding) && !driver->old_code_waiting());

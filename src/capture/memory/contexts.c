@@ -31,7 +31,7 @@ void device_made_stream(uint64_t ctx, uint32_t id, uint64_t stream)
 {
 	spin_lock(&made.lock);
 	if (made.nstreams < sizeof(made.stream) / sizeof(*made.stream))
-		made.stream[made.nstreams++] = (struct made_stream){ ctx, id, stream };
+		made.stream[made.nstreams++] = (struct made_stream){ctx, id, stream};
 	spin_unlock(&made.lock);
 }
 
@@ -59,7 +59,7 @@ static bool add(void *arg, uint64_t key, uint64_t value)
 		if (s->ctx[i].handle == key && s->ctx[i].id == o->id)
 			return false;
 	if (s->n < DEVICE_CTXS)
-		s->ctx[s->n] = (struct device_ctx){ .handle = key, .id = o->id };
+		s->ctx[s->n] = (struct device_ctx){.handle = key, .id = o->id};
 	return ++s->n > DEVICE_CTXS;
 }
 
@@ -81,7 +81,8 @@ bool device_collect(struct device_set *s)
 		s->n = DEVICE_CTXS;
 		return false;
 	}
-	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n && device_enter(&s->ctx[0])) {
+	if (!s->staging && (s->staging = agent_map(DEVICE_STAGING)) && s->n &&
+		device_enter(&s->ctx[0])) {
 		if (driver_good(driver->host_pin(s->staging, DEVICE_STAGING)))
 			made_pinned(&s->ctx[0], s->staging);
 		device_leave();
@@ -155,13 +156,15 @@ static struct driver_result rest_idle(const struct device_ctx *d, unsigned tenth
 	struct driver_result r;
 	if (!agent.control->attached)
 		return driver->context_finish();
-	return deadline_run(sync_in, as_arg(d), tenths * 100, &r) ? r : driver->answer(DRIVER_NOT_READY);
+	return deadline_run(sync_in, as_arg(d), tenths * 100, &r)
+		       ? r
+		       : driver->answer(DRIVER_NOT_READY);
 }
 
 static struct driver_result idle(struct device_ctx *d, unsigned tenths)
 {
 	for (unsigned tries = 0; tries < 100 + tenths * 1000; tries++) {
-		struct busy b = { .ctx = d->id };
+		struct busy b = {.ctx = d->id};
 		map_each(&ids.streams, is_busy, &b);
 		if (!b.busy)
 			b.busy = driver->stream_query(STREAM_LEGACY).status == DRIVER_NOT_READY;
@@ -170,7 +173,7 @@ static struct driver_result idle(struct device_ctx *d, unsigned tenths)
 		if (!agent_live())
 			return driver->answer(DRIVER_NOT_READY);
 		if (tries >= 100)
-			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 	return driver->answer(DRIVER_NOT_READY);
 }
@@ -209,9 +212,10 @@ struct driver_result device_finish(uint64_t stream, unsigned ms)
 {
 	const uint64_t most = ASKED_AT_ONCE + (uint64_t)ms * 10;
 	struct driver_result r = driver->stream_query(stream);
-	for (uint64_t tries = 1; r.status == DRIVER_NOT_READY && tries < most && agent_live(); tries++) {
+	for (uint64_t tries = 1; r.status == DRIVER_NOT_READY && tries < most && agent_live();
+		tries++) {
 		if (tries >= ASKED_AT_ONCE)
-			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 		r = driver->stream_query(stream);
 	}
 	return r;
@@ -219,17 +223,18 @@ struct driver_result device_finish(uint64_t stream, unsigned ms)
 
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 {
-	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) && driver_good(device_finish(d->stream, deadline_limit()));
+	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) &&
+	       driver_good(device_finish(d->stream, deadline_limit()));
 }
 
-/* ---- hashes ----------------------------------------------------------------------------------------------------------------- */
+/* --- hashes --- */
 
 /* The kernels in one context. */
 struct hasher {
 	uint64_t handle; /* 0: a free slot */
 	uint32_t id;
 	struct driver_hasher *kernel; /* NULL: they cannot be loaded */
-	struct spin using; /* it has one table */
+	struct spin using;	      /* it has one table */
 };
 
 static struct {
@@ -254,7 +259,7 @@ static struct hasher *new_hasher(const struct device_ctx *d)
 			continue;
 		if (h->kernel)
 			driver->hash_forget(h->kernel);
-		*h = (struct hasher){ .handle = d->handle, .id = d->id };
+		*h = (struct hasher){.handle = d->handle, .id = d->id};
 		return h;
 	}
 	return NULL;
@@ -290,13 +295,14 @@ static struct hasher *borrow(const struct device_ctx *d)
 bool device_is_mapped(uint64_t addr, uint64_t size)
 {
 	uint64_t start, range;
-	return driver_good(driver->mem_range(addr, &start, &range)) && addr >= start && addr - start <= range &&
-	       size <= range - (addr - start);
+	return driver_good(driver->mem_range(addr, &start, &range)) && addr >= start &&
+	       addr - start <= range && size <= range - (addr - start);
 }
 
 bool device_may_read(uint64_t addr, uint64_t size)
 {
-	return size && device_is_mapped(addr, size) && driver->mem_access(addr) && driver->mem_access(addr + size - 1);
+	return size && device_is_mapped(addr, size) && driver->mem_access(addr) &&
+	       driver->mem_access(addr + size - 1);
 }
 
 /* Keeps the kernels until device_wait(). */
@@ -307,13 +313,15 @@ static struct driver_hasher *keep(struct device_ctx *d)
 	return d->kept ? ((struct hasher *)d->kept)->kernel : NULL;
 }
 
-bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, uint64_t packed)
+bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges,
+	uint64_t first, uint32_t n, uint64_t packed)
 {
 	struct driver_hasher *h = keep(d);
 	return h && driver_good(driver->gather_begin(h, r, nranges, first, n, packed, d->stream));
 }
 
-bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b)
+bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n,
+	struct sbt_hash *ret, struct hash_kernel_begun *b)
 {
 	struct driver_hasher *h = keep(d);
 	return h && driver_good(driver->hash_begin(h, r, n, ret, d->stream, b));
@@ -333,7 +341,8 @@ bool device_wait(struct device_ctx *d)
 	return driver_good(r);
 }
 
-bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
+bool device_hash_ranges(
+	struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
 {
 	struct hasher *h = borrow(d);
 	if (!h)
@@ -353,24 +362,26 @@ bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct 
 	return good;
 }
 
-bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret)
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size,
+	bool doubtful, struct sbt_hash *ret)
 {
-	const struct hash_kernel_range range = { addr, size };
+	const struct hash_kernel_range range = {addr, size};
 	if (!doubtful && device_is_mapped(addr, size) && device_hash_ranges(d, &range, 1, ret))
 		return true;
-	*ret = (struct sbt_hash){ { 0, 0 } };
+	*ret = (struct sbt_hash){{0, 0}};
 	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {
 		const size_t n = size - at < DEVICE_STAGING ? size - at : DEVICE_STAGING;
 		if (!device_read(d, addr + at, s->staging, n))
 			return false;
 		for (size_t i = 0; i < n; i += SBT_PAGE)
-			sbt_range_hash_add(ret, (at + i) / SBT_PAGE, sbt_page_hash(s->staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE));
+			sbt_range_hash_add(ret, (at + i) / SBT_PAGE,
+				sbt_page_hash(s->staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE));
 	}
 	sbt_range_hash_end(ret, size);
 	return true;
 }
 
-/* ---- leaving ---------------------------------------------------------------------------------------------------------------- */
+/* --- leaving --- */
 
 static bool enter_if_there(uint64_t ctx, uint32_t id)
 {
@@ -380,7 +391,8 @@ static bool enter_if_there(uint64_t ctx, uint32_t id)
 void device_give_back(void)
 {
 	for (unsigned i = 0; i < DEVICE_CTXS; i++)
-		if (hashers.of[i].kernel && enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
+		if (hashers.of[i].kernel &&
+			enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
 			driver->hash_close(hashers.of[i].kernel);
 			device_leave();
 		}

@@ -53,9 +53,11 @@ struct driver_result device_idle(struct device_set *s, unsigned tenths);
 /* Loads the hash kernels into contexts that lack them. Takes milliseconds, or tenths of a second if
  * they must be compiled. Not to be called while the process exits (the driver may never return). */
 void device_load(struct device_set *s);
-/* Waits until the work in a stream is done, by asking: what waits in the driver could not be given up. DRIVER_NOT_READY: not within ms. */
+/* Waits until the work in a stream is done, by asking: what waits in the driver could not be given
+ * up. DRIVER_NOT_READY: not within ms. */
 struct driver_result device_finish(uint64_t stream, unsigned ms);
-/* Within device_enter(): reads memory, with the work on it done. False also when the copy is not done within `set gpu-timeout`. */
+/* Within device_enter(): reads memory, with the work on it done. False also when the copy is not
+ * done within `set gpu-timeout`. */
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n);
 /* Whether the driver says that the memory is all within one allocation or mapping. */
 bool device_is_mapped(uint64_t addr, uint64_t size);
@@ -64,18 +66,23 @@ bool device_is_mapped(uint64_t addr, uint64_t size);
 bool device_may_read(uint64_t addr, uint64_t size);
 /* Within device_enter(): hashes mapped memory by the kernels; returns false if they are not there.
  * Waits. */
-bool device_hash_ranges(struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
+bool device_hash_ranges(
+	struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
 /* The same without waiting, so that the next ranges can be listed meanwhile; also returns false if
  * there is no room beside what was begun. device_gather() is the driver's gather_begin(). Both use
  * the kernels of the context until device_wait(). */
-bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, struct hash_kernel_begun *b);
-bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges, uint64_t first, uint32_t n, uint64_t packed);
+bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n,
+	struct sbt_hash *ret, struct hash_kernel_begun *b);
+bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges,
+	uint64_t first, uint32_t n, uint64_t packed);
 /* Waits for all work on the context's stream, and lets others use the kernels. Returns false if it
  * failed. */
 bool device_wait(struct device_ctx *d);
-bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
+bool device_hash_pages(
+	struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
 /* Hashes on the device if possible. doubtful: the memory may not be mapped; then it is copied,
  * since a copy returns an error where a kernel would fault. */
-bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size, bool doubtful, struct sbt_hash *ret);
+bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size,
+	bool doubtful, struct sbt_hash *ret);
 
 #endif

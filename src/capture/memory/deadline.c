@@ -55,7 +55,8 @@ static void *run(void *arg)
 		if (state == ASKED)
 			do_call();
 		else
-			(void)syscall(SYS_futex, &door.state, FUTEX_WAIT_PRIVATE, state, &second, NULL, 0);
+			(void)syscall(SYS_futex, &door.state, FUTEX_WAIT_PRIVATE, state, &second,
+				NULL, 0);
 	}
 	atomic_fetch_sub(&thread_strangers, 1);
 	return NULL;

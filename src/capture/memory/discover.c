@@ -20,35 +20,36 @@
 #include "sbt/footprint.h"
 
 #define GRANULE (1ull << 21)
-#define TOP (1ull << 47)		  /* user addresses end there */
-#define BITS_BYTES (TOP / GRANULE / 8)	  /* 8 MiB, touched as far as used */
-#define GRAIN 512ull			  /* allocations begin at multiples of it */
-#define QUESTIONS (4ull << 20)		  /* in a run over everything: some 150 ns each */
+#define TOP (1ull << 47)	       /* user addresses end there */
+#define BITS_BYTES (TOP / GRANULE / 8) /* 8 MiB, touched as far as used */
+#define GRAIN 512ull		       /* allocations begin at multiples of it */
+#define QUESTIONS (4ull << 20)	       /* in a run over everything: some 150 ns each */
 #define NOTHING_BITS 12
 #define FOUND_MAX 65536u
 #define BURST 512u /* questions in a row, while no thread waits for the answers */
 /* granules given up, because calls that allocate are under way all the time */
 #define MISSED_MAX 64
-#define PATIENCE 200			  /* tries of 100 us: until no allocating call is under way */
+/* tries of 100 us: until no allocating call is under way */
+#define PATIENCE 200
 
 _Atomic uint32_t discover_on;
 static struct {
-	_Atomic uint64_t *asked;  /* bits: no more questions */
+	_Atomic uint64_t *asked; /* bits: no more questions */
 	/* bits: asked only at the steps of the search of everything, and nothing was there */
 	_Atomic uint64_t *coarse;
-	struct map freed;	 /* address -> 1: freed since the agent came, or being freed */
+	struct map freed;	      /* address -> 1: freed since the agent came, or being freed */
 	_Atomic uint64_t begun, over; /* calls that allocate */
 	_Atomic uint32_t hurry;
 	/* words that are no addresses of old memory */
 	_Atomic uint64_t nothing[1u << NOTHING_BITS];
 	_Atomic uint32_t complete, swept; /* swept: complete, or some places were given up */
-	struct spin looking;	 /* of found */
-	struct driver_memory *found; /* FOUND_MAX */
+	struct spin looking;		  /* of found */
+	struct driver_memory *found;	  /* FOUND_MAX */
 	/* introduced so far, by the search and by commands that named them; under looking */
 	uint64_t allocations, bytes;
 } discover;
 
-/* ---- granules ------------------------------------------------------------------------------------------------------------ */
+/* --- granules --- */
 
 static bool is_set(_Atomic uint64_t *bits, uint64_t addr)
 {
@@ -72,7 +73,7 @@ static void set_asked(uint64_t addr)
 	set(discover.asked, addr);
 }
 
-/* ---- taking over ----------------------------------------------------------------------------------------------------------- */
+/* --- taking over --- */
 
 static bool of_device(void *arg, uint64_t key, uint64_t value)
 {
@@ -94,7 +95,7 @@ static uint32_t owner_of(struct thread *t, const struct driver_memory *f)
 	}
 	if (o)
 		return o->id;
-	struct object of = { .id = SBT_NO_ID, .device = (int32_t)f->device }, *best = &of;
+	struct object of = {.id = SBT_NO_ID, .device = (int32_t)f->device}, *best = &of;
 	map_each(&ids.ctxs, of_device, &best);
 	return best->id;
 }
@@ -104,12 +105,17 @@ static uint32_t owner_of(struct thread *t, const struct driver_memory *f)
 static bool take_over(struct thread *t, const struct driver_memory *f)
 {
 	const uint32_t ctx = owner_of(t, f);
-	struct sbt_cmd cmd = { .kind = SBT_ALLOC };
+	struct sbt_cmd cmd = {.kind = SBT_ALLOC};
 	bool mine = false;
-	cmd.u.alloc = (struct sbt_cmd_alloc){ .addr = f->addr, .size = f->size, .mem = f->mem, .device = f->device, .stream = SBT_NO_ID };
+	cmd.u.alloc = (struct sbt_cmd_alloc){.addr = f->addr,
+		.size = f->size,
+		.mem = f->mem,
+		.device = f->device,
+		.stream = SBT_NO_ID};
 	spin_lock(&ids.first_sight);
 	if (!map_get(&discover.freed, f->addr) &&
-		live_take_over(&(struct live){ .addr = f->addr, .size = f->size, .mem = f->mem, .ctx = ctx })) {
+		live_take_over(&(struct live){
+			.addr = f->addr, .size = f->size, .mem = f->mem, .ctx = ctx})) {
 		mine = true;
 		(void)map_put(&ids.memory, f->addr, f->mem + 1ull);
 		record_in(t, &cmd, SBT_F_SYNTHETIC, ctx);
@@ -130,12 +136,12 @@ static bool settle(unsigned patience)
 	for (unsigned i = 0; i < patience && agent_live(); i++) {
 		if (atomic_load(&discover.over) == atomic_load(&discover.begun))
 			return true;
-		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 	}
 	return false;
 }
 
-/* ---- one granule ----------------------------------------------------------------------------------------------------------- */
+/* --- one granule --- */
 
 /* Puts all that the driver has in [from, from + GRANULE) into discover.found. first: the first
  * address that it knows there. */
@@ -179,7 +185,7 @@ static bool look_at(struct thread *t, uint64_t addr, unsigned patience)
 	return good;
 }
 
-/* ---- everything ------------------------------------------------------------------------------------------------------------- */
+/* --- everything --- */
 
 struct sweep {
 	struct thread *t;
@@ -215,7 +221,7 @@ static void pause_sometimes(struct sweep *s)
 	if (++s->burst % BURST || atomic_load_explicit(&discover.hurry, memory_order_relaxed))
 		return;
 	const uint64_t now = clock_monotonic_ns(), ns = 2 * (now - s->burst_ns);
-	nanosleep(&(struct timespec){ .tv_nsec = ns < 10000000 ? (long)ns : 10000000 }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = ns < 10000000 ? (long)ns : 10000000}, NULL);
 	s->burst_ns = clock_monotonic_ns();
 }
 
@@ -241,7 +247,8 @@ static bool sweep_area(void *arg, const struct area *a)
 	}
 	/* Memory between two steps is found when a command names it. Elsewhere there can be none:
 	 * memory that is mapped later is not old. */
-	for (uint64_t g = a->start & ~(GRANULE - 1); g < end && (s->sums->step > GRAIN || s->sums->missed); g += GRANULE)
+	for (uint64_t g = a->start & ~(GRANULE - 1);
+		g < end && (s->sums->step > GRAIN || s->sums->missed); g += GRANULE)
 		if (!was_asked(g))
 			set(discover.coarse, g);
 	return !agent_live() || s->sums->missed >= MISSED_MAX;
@@ -249,8 +256,8 @@ static bool sweep_area(void *arg, const struct area *a)
 
 void discover_all(struct thread *t, struct discover_sums *ret)
 {
-	struct sweep s = { .t = t, .sums = ret, .burst_ns = clock_monotonic_ns() };
-	*ret = (struct discover_sums){ .step = GRAIN };
+	struct sweep s = {.t = t, .sums = ret, .burst_ns = clock_monotonic_ns()};
+	*ret = (struct discover_sums){.step = GRAIN};
 	if (!discover_watched() || !discover.found)
 		return;
 	areas_each(measure, &s);
@@ -272,7 +279,7 @@ bool discover_is_complete(void)
 	return atomic_load_explicit(&discover.complete, memory_order_relaxed) != 0;
 }
 
-/* ---- what is met -------------------------------------------------------------------------------------------------------------- */
+/* --- what is met --- */
 
 /* Asking costs a launch 0.15 us for each word of its arguments that could be a pointer, and some
  * have hundreds. So after the search only the places between its steps are asked about, each once
@@ -300,7 +307,8 @@ static void met(struct thread *t, uint64_t word)
 		met_late(t, word);
 		return;
 	}
-	if (word < GRANULE || word >= TOP || was_asked(word) || atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
+	if (word < GRANULE || word >= TOP || was_asked(word) ||
+		atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
 		return;
 	if (!driver->mem_at(word, &f)) {
 		atomic_store_explicit(nothing_at(word), word, memory_order_relaxed);
@@ -372,14 +380,15 @@ void discover_exit(const struct call *c)
 
 bool discover_withdraw(struct thread *t, uint64_t addr, uint64_t size)
 {
-	struct sbt_cmd cmd = { .kind = SBT_FREE };
+	struct sbt_cmd cmd = {.kind = SBT_FREE};
 	if (!discover_watched())
 		return false;
 	spin_lock(&ids.first_sight);
 	const bool was_found = live_give_up(addr, size);
 	if (was_found) {
 		const uint64_t mem = map_remove(&ids.memory, addr);
-		cmd.u.free = (struct sbt_cmd_free){ .addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID };
+		cmd.u.free = (struct sbt_cmd_free){
+			.addr = addr, .mem = mem ? mem - 1 : SBT_MEM_DEVICE, .stream = SBT_NO_ID};
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	(void)map_put(&discover.freed, addr, 1); /* even if it has not been found yet */
@@ -398,12 +407,13 @@ void discover_verify(struct thread *t)
 		const struct driver_result r = driver->mem_range(l.addr, &start, &size);
 		if (!driver_good(r) && r.status != DRIVER_NOT_VALID)
 			return; /* the context is broken, or none is current */
-		if (!driver_good(r) || (driver->mem_at(l.addr, &f) && (f.addr != l.addr || f.size != l.size)))
+		if (!driver_good(r) ||
+			(driver->mem_at(l.addr, &f) && (f.addr != l.addr || f.size != l.size)))
 			(void)discover_withdraw(t, l.addr, l.size);
 	}
 }
 
-/* ---- beginning and end -------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 
 static bool any(void *arg, uint64_t key, uint64_t value)
 {

@@ -27,7 +27,7 @@ static inline bool discover_watched(void)
 
 /* The result of a search of the address space. */
 struct discover_sums {
-	uint64_t allocations, bytes;	/* introduced */
+	uint64_t allocations, bytes; /* introduced */
 	uint64_t probed, step; /* bytes of address space searched; distance between questions */
 	uint64_t took_ns;
 	/* found, but not introduced, because calls that allocate were under way all the time */

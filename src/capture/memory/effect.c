@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Recorded effects; see effect.h. The gate is shut for looking, before and after, but not while the driver has the command: a collective operation may
- * wait for what another thread is yet to launch. Commands that came in between are noted: their changes cannot be told apart.
+ * Recorded effects; see effect.h. The gate is shut for looking, before and after, but not while the
+ * driver has the command: a collective operation may wait for what another thread is yet to launch.
+ * Commands that came in between are noted: their changes cannot be told apart.
  */
 #include "capture/memory/effect.h"
 
@@ -47,7 +48,8 @@ static bool concerns(const struct call *c)
 {
 	if (c->cmd.flags & SBT_F_GRAPH || atomic_load(&calls_captures))
 		return false;
-	return c->opaque || (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & (CALL_LATE | CALL_HANDLES))) ||
+	return c->opaque ||
+	       (c->cmd.kind == SBT_UNREPLAYABLE && !(c->row->flags & (CALL_LATE | CALL_HANDLES))) ||
 	       (c->cmd.kind == SBT_LAUNCH && c->kernel && c->kernel->collective);
 }
 
@@ -80,31 +82,35 @@ static bool hash_pages(const struct range *r, struct sbt_hash *ret)
 {
 	if (!enter_ctx(r->ctx))
 		return false;
-	if (!r->doubtful && device_hash_pages(effect.now, (struct hash_kernel_range){ r->addr, r->size }, ret))
+	if (!r->doubtful &&
+		device_hash_pages(effect.now, (struct hash_kernel_range){r->addr, r->size}, ret))
 		return true;
 	for (uint64_t at = 0; at < r->size; at += DEVICE_STAGING) {
 		const size_t n = r->size - at < DEVICE_STAGING ? r->size - at : DEVICE_STAGING;
 		if (!device_read(effect.now, r->addr + at, effect.set.staging, n))
 			return false;
 		for (size_t i = 0; i < n; i += SBT_PAGE)
-			ret[(at + i) / SBT_PAGE] = sbt_page_hash(effect.set.staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE);
+			ret[(at + i) / SBT_PAGE] = sbt_page_hash(
+				effect.set.staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE);
 	}
 	return true;
 }
 
-/* ---- before --------------------------------------------------------------------------------------------------------------- */
+/* --- before --- */
 
 static bool add(const struct range *what)
 {
 	if (effect.n == RANGES_MAX) {
-		span_note("there are too many allocations to tell what a call that cannot be repeated did to them");
+		span_note(
+			"there are too many allocations to tell what a call that cannot be repeated did to them");
 		return true;
 	}
 	struct range *r = &effect.range[effect.n];
 	*r = *what;
 	r->pages = agent_map(pages_of(r->size) * sizeof(*r->pages));
 	if (!r->pages) {
-		span_note("there was no memory for telling what a call that cannot be repeated did");
+		span_note(
+			"there was no memory for telling what a call that cannot be repeated did");
 		return true;
 	}
 	effect.n++;
@@ -115,35 +121,46 @@ static bool add(const struct range *what)
 static bool look_before(void *arg, struct live *l)
 {
 	/* Memory of the host: its changes are found before the next launch (host.c). */
-	return live_is_host(l) ? false :
-				 add(&(struct range){ .addr = l->addr, .size = l->size, .ctx = l->ctx, .doubtful = l->mem == SBT_MEM_VMM });
+	return live_is_host(l) ? false
+			       : add(&(struct range){.addr = l->addr,
+					 .size = l->size,
+					 .ctx = l->ctx,
+					 .doubtful = l->mem == SBT_MEM_VMM});
 }
 
 static void look_before_global(void *arg, struct device_ctx *d, const struct piece *p)
 {
 	(void)arg;
-	(void)add(&(struct range){ .addr = p->addr, .size = p->size, .ctx = d->id, .is_global = true });
+	(void)add(
+		&(struct range){.addr = p->addr, .size = p->size, .ctx = d->id, .is_global = true});
 }
 
 static void drop_all(void)
 {
 	for (uint32_t i = 0; i < effect.n; i++)
-		agent_unmap(effect.range[i].pages, pages_of(effect.range[i].size) * sizeof(*effect.range[i].pages));
+		agent_unmap(effect.range[i].pages,
+			pages_of(effect.range[i].size) * sizeof(*effect.range[i].pages));
 	effect.n = 0;
 }
 
-/* ---- after ---------------------------------------------------------------------------------------------------------------- */
+/* --- after --- */
 
 static void send_run(const struct range *r, uint64_t from, uint64_t to)
 {
-	const uint64_t begin = from * SBT_PAGE, end = to * SBT_PAGE < r->size ? to * SBT_PAGE : r->size;
-	struct piece p = { .seq = effect.seq, .addr = r->addr + begin, .size = end - begin, .role = BULK_EFFECT, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	const uint64_t begin = from * SBT_PAGE,
+		       end = to * SBT_PAGE < r->size ? to * SBT_PAGE : r->size;
+	struct piece p = {.seq = effect.seq,
+		.addr = r->addr + begin,
+		.size = end - begin,
+		.role = BULK_EFFECT,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 	effect.changed = true;
 	for (uint64_t at = begin; at < end; at += DEVICE_STAGING) {
 		const size_t n = end - at < DEVICE_STAGING ? end - at : DEVICE_STAGING;
 		if (!device_read(effect.now, r->addr + at, effect.set.staging, n)) {
-			span_note("what a call that cannot be repeated did to memory could not be read");
+			span_note(
+				"what a call that cannot be repeated did to memory could not be read");
 			memset(effect.set.staging, 0, n);
 		}
 		if (!bulk_bytes(&p, effect.set.staging, n))
@@ -187,17 +204,21 @@ static void compare_all(void)
 /* Sends an empty effect: a launch without one would be executed again. */
 static void send_nothing(void)
 {
-	struct piece p = { .seq = effect.seq, .addr = effect.n ? effect.range[0].addr : 0, .role = BULK_EFFECT, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	struct piece p = {.seq = effect.seq,
+		.addr = effect.n ? effect.range[0].addr : 0,
+		.role = BULK_EFFECT,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 	(void)bulk_bytes(&p, "", 0);
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------------------ */
+/* --- the command --- */
 
 /* With the gate shut: whether nothing is under way. */
 static bool all_quiet(struct thread *t)
 {
-	return gate_quiet(t, false, PATIENCE) && device_collect(&effect.set) && driver_good(device_idle(&effect.set, PATIENCE));
+	return gate_quiet(t, false, PATIENCE) && device_collect(&effect.set) &&
+	       driver_good(device_idle(&effect.set, PATIENCE));
 }
 
 static bool shut(struct call *c)
@@ -225,7 +246,8 @@ void effect_enter(struct call *c)
 	if (!concerns(c))
 		return;
 	if (!atomic_compare_exchange_strong(&effect.owner, &nobody, c->t->os_tid)) {
-		span_note("two threads made calls that cannot be repeated: what they did to memory cannot be told apart");
+		span_note(
+			"two threads made calls that cannot be repeated: what they did to memory cannot be told apart");
 		return;
 	}
 	const unsigned mode = driver->relax();
@@ -244,7 +266,8 @@ void effect_enter(struct call *c)
 		open_again();
 		c->effect = true;
 	} else {
-		span_note("work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
+		span_note(
+			"work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
 		atomic_store(&effect.owner, 0);
 	}
 	driver->restrict_again(mode);
@@ -260,13 +283,15 @@ void effect_exit(struct call *c)
 		/* It failed, or the span is over. */
 	} else if (shut(c)) {
 		if (thread_others_work(c->t) > effect.seq)
-			span_note("other threads' commands came together with a call that cannot be repeated: what each did to memory cannot be told apart");
+			span_note(
+				"other threads' commands came together with a call that cannot be repeated: what each did to memory cannot be told apart");
 		compare_all();
 		if (!effect.changed && c->cmd.kind != SBT_UNREPLAYABLE)
 			send_nothing();
 		open_again();
 	} else {
-		span_note("a call that cannot be repeated did not end: what it did to memory is not known");
+		span_note(
+			"a call that cannot be repeated did not end: what it did to memory is not known");
 	}
 	drop_all();
 	driver->restrict_again(mode);

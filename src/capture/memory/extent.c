@@ -52,7 +52,8 @@ bool host_read(uint64_t addr, void *dst, size_t n)
 }
 
 /* Reads the part of row r (at offset `row` of the extent) that is in [offset, offset + n). */
-static bool read_row(const struct sbt_rows *e, uint64_t row, uint64_t offset, uint8_t *dst, size_t n)
+static bool read_row(
+	const struct sbt_rows *e, uint64_t row, uint64_t offset, uint8_t *dst, size_t n)
 {
 	const uint64_t from = row > offset ? row : offset;
 	const uint64_t to = row + e->width < offset + n ? row + e->width : offset + n;
@@ -65,7 +66,8 @@ bool extent_read(void *arg, uint64_t offset, void *dst, size_t n)
 	if (e->height == 1 && e->depth == 1)
 		return host_read(e->addr + offset, dst, n);
 	memset(dst, 0, n);
-	for (uint64_t z = e->depth > 1 && e->slice ? offset / e->slice : 0; z < e->depth && z * e->slice < offset + n; z++) {
+	for (uint64_t z = e->depth > 1 && e->slice ? offset / e->slice : 0;
+		z < e->depth && z * e->slice < offset + n; z++) {
 		const uint64_t base = z * e->slice;
 		uint64_t y = e->pitch && offset > base ? (offset - base) / e->pitch : 0;
 		for (; y < e->height && base + y * e->pitch < offset + n; y++)
@@ -78,7 +80,7 @@ bool extent_read(void *arg, uint64_t offset, void *dst, size_t n)
 bool extent_hash(struct sbt_rows *e, uint8_t *page, struct sbt_hash *ret)
 {
 	const uint64_t size = sbt_rows_size(e);
-	*ret = (struct sbt_hash){ { 0, 0 } };
+	*ret = (struct sbt_hash){{0, 0}};
 	for (uint64_t at = 0; at < size; at += SBT_PAGE) {
 		const size_t n = size - at < SBT_PAGE ? size - at : SBT_PAGE;
 		if (!extent_read(e, at, page, n))

@@ -55,7 +55,7 @@ static struct sbt_hash hash_of_zeros(uint64_t size)
 	static const uint8_t zeros[16];
 	/* missing bytes count as zeros */
 	const struct sbt_hash page = sbt_page_hash(zeros, sizeof(zeros));
-	struct sbt_hash h = { { 0, 0 } };
+	struct sbt_hash h = {{0, 0}};
 	for (uint64_t i = 0; i * SBT_PAGE < size; i++)
 		sbt_range_hash_add(&h, i, page);
 	sbt_range_hash_end(&h, size);
@@ -65,8 +65,12 @@ static struct sbt_hash hash_of_zeros(uint64_t size)
 static void send(struct device_ctx *d, const struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	struct piece p = { .seq = c->cmd.seq, .addr = a->addr, .size = a->size, .role = BULK_EFFECT, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	struct piece p = {.seq = c->cmd.seq,
+		.addr = a->addr,
+		.size = a->size,
+		.role = BULK_EFFECT,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 	for (uint64_t at = 0; at < a->size;) {
 		const size_t n = a->size - at < DEVICE_STAGING ? a->size - at : DEVICE_STAGING;
 		if (!device_read(d, a->addr + at, fresh.set.staging, n)) {
@@ -80,11 +84,13 @@ static void send(struct device_ctx *d, const struct call *c)
 	}
 }
 
-/* Whether the stream's work has ended, within `set gpu-timeout`. One that did not is asked once from then on. */
+/* Whether the stream's work has ended, within `set gpu-timeout`. One that did not is asked once
+ * from then on. */
 static bool is_there(uint64_t stream)
 {
 	static uint64_t stuck = UINT64_MAX; /* with the lock */
-	const struct driver_result r = device_finish(stream, stuck == stream ? 0 : deadline_limit());
+	const struct driver_result r =
+		device_finish(stream, stuck == stream ? 0 : deadline_limit());
 	stuck = r.status == DRIVER_NOT_READY ? stream : UINT64_MAX;
 	return driver_good(r);
 }
@@ -93,16 +99,20 @@ static void look(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
 	struct sbt_hash hash;
-	struct device_ctx *d = device_collect(&fresh.set) ? device_find(&fresh.set, c->cmd.ctx) : NULL;
+	struct device_ctx *d =
+		device_collect(&fresh.set) ? device_find(&fresh.set, c->cmd.ctx) : NULL;
 	if (!d)
 		return;
 	device_load(&fresh.set);
 	if (!device_enter(d))
 		return;
-	/* Stream-ordered memory can be read when its stream has reached the allocation; its work may wait for this very thread. */
+	/* Stream-ordered memory can be read when its stream has reached the allocation; its work
+	 * may wait for this very thread. */
 	if (a->mem == SBT_MEM_ASYNC && !is_there(c->stream))
-		span_note("memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
-	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) || !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
+		span_note(
+			"memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
+	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) ||
+		 !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
 		send(d, c);
 	device_leave();
@@ -111,10 +121,13 @@ static void look(struct call *c)
 void fresh_alloc(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	if ((driver->is_soft() && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+	if ((driver->is_soft() && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC ||
+		c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
 		return;
-	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be accessed yet, and comes as zeros. */
-	if (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED || a->mem == SBT_MEM_VMM)
+	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be
+	 * accessed yet, and comes as zeros. */
+	if (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED ||
+		a->mem == SBT_MEM_VMM)
 		return;
 	spin_lock(&fresh.lock);
 	look(c);

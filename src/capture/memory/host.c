@@ -242,7 +242,8 @@ static void wait_for_kernels(void)
 		return;
 	const unsigned mode = driver->relax();
 	if (!device_collect(&set) || !driver_good(device_idle(&set, PATIENCE)))
-		span_note("work on the device did not end, so managed memory was recorded while it may have been written");
+		span_note(
+			"work on the device did not end, so managed memory was recorded while it may have been written");
 	driver->restrict_again(mode);
 }
 
@@ -259,7 +260,7 @@ static bool may_write(const struct call *c)
 
 bool host_turn(struct call *c)
 {
-	struct compare a = { .c = c };
+	struct compare a = {.c = c};
 	if (c->turn || !live_host() || !(may_read(&a) || may_write(c)))
 		return true;
 	c->turn = !atomic_exchange(&turn, 1);
@@ -272,7 +273,7 @@ void host_await_turn(void)
 		if (tries < 100)
 			__builtin_ia32_pause();
 		else
-			nanosleep(&(struct timespec){ .tv_nsec = TURN_NS }, NULL);
+			nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
 	}
 }
 
@@ -297,7 +298,7 @@ static uint8_t *room_for_pages(void)
 
 void host_enter(struct call *c)
 {
-	struct compare a = { .c = c };
+	struct compare a = {.c = c};
 	if (!live_host() || !may_read(&a))
 		return;
 	spin_lock(&comparing);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of the host that kernels can read (pinned, registered, managed): the program writes to it without a call. Before a command that
- * may read it, its pages are compared with what was last recorded, and those that changed are sent.
+ * Memory of the host that kernels can read (pinned, registered, managed): the program writes to it
+ * without a call. Before a command that may read it, its pages are compared with what was last
+ * recorded, and those that changed are sent.
  */
 #ifndef CAPTURE_HOST_H
 #define CAPTURE_HOST_H

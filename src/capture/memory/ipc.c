@@ -24,7 +24,7 @@ static struct {
 	struct range {
 		uint64_t addr, size; /* addr 0: free */
 		uint32_t ctx, opens;
-		bool known;	     /* pages are those of the last look */
+		bool known; /* pages are those of the last look */
 		struct sbt_hash *pages;
 	} range[RANGES_MAX];
 } ipc;
@@ -50,11 +50,12 @@ bool ipc_share(uint64_t addr, uint64_t size, uint32_t ctx, bool opened)
 	if (r) {
 		r->opens += opened;
 	} else if (addr && size && (r = find(0))) {
-		*r = (struct range){ .addr = addr, .size = size, .ctx = ctx, .opens = opened };
+		*r = (struct range){.addr = addr, .size = size, .ctx = ctx, .opens = opened};
 		r->pages = agent_map(pages_of(r) * sizeof(*r->pages));
 		atomic_fetch_add(&ipc_ranges, 1);
 	} else if (addr) {
-		span_note("memory is shared with other processes that could not be watched: what they write to it is not recorded");
+		span_note(
+			"memory is shared with other processes that could not be watched: what they write to it is not recorded");
 	}
 	spin_unlock(&ipc.lock);
 	return !known;
@@ -64,7 +65,7 @@ static void drop(struct range *r)
 {
 	if (r->pages)
 		agent_unmap(r->pages, pages_of(r) * sizeof(*r->pages));
-	*r = (struct range){ 0 };
+	*r = (struct range){0};
 	atomic_fetch_sub(&ipc_ranges, 1);
 }
 
@@ -104,13 +105,19 @@ void ipc_span(void)
 	ipc_waited();
 }
 
-/* ---- looking -------------------------------------------------------------------------------------------------------------- */
+/* --- looking --- */
 
-static void send_run(struct device_ctx *d, const struct range *r, uint64_t seq, uint64_t from, uint64_t to)
+static void send_run(
+	struct device_ctx *d, const struct range *r, uint64_t seq, uint64_t from, uint64_t to)
 {
-	const uint64_t begin = from * SBT_PAGE, end = to * SBT_PAGE < r->size ? to * SBT_PAGE : r->size;
-	struct piece p = { .seq = seq, .addr = r->addr + begin, .size = end - begin, .role = BULK_HOST, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	const uint64_t begin = from * SBT_PAGE,
+		       end = to * SBT_PAGE < r->size ? to * SBT_PAGE : r->size;
+	struct piece p = {.seq = seq,
+		.addr = r->addr + begin,
+		.size = end - begin,
+		.role = BULK_HOST,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 	for (uint64_t at = begin; at < end; at += DEVICE_STAGING) {
 		const size_t n = end - at < DEVICE_STAGING ? end - at : DEVICE_STAGING;
 		if (!device_read(d, r->addr + at, ipc.set.staging, n)) {
@@ -124,14 +131,15 @@ static void send_run(struct device_ctx *d, const struct range *r, uint64_t seq, 
 
 static bool hash_pages(struct device_ctx *d, const struct range *r, struct sbt_hash *ret)
 {
-	if (device_hash_pages(d, (struct hash_kernel_range){ r->addr, r->size }, ret))
+	if (device_hash_pages(d, (struct hash_kernel_range){r->addr, r->size}, ret))
 		return true;
 	for (uint64_t at = 0; at < r->size; at += DEVICE_STAGING) {
 		const size_t n = r->size - at < DEVICE_STAGING ? r->size - at : DEVICE_STAGING;
 		if (!device_read(d, r->addr + at, ipc.set.staging, n))
 			return false;
 		for (size_t i = 0; i < n; i += SBT_PAGE)
-			ret[(at + i) / SBT_PAGE] = sbt_page_hash(ipc.set.staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE);
+			ret[(at + i) / SBT_PAGE] = sbt_page_hash(
+				ipc.set.staging + i, n - i < SBT_PAGE ? n - i : SBT_PAGE);
 	}
 	return true;
 }
@@ -177,7 +185,8 @@ static void look(struct call *c)
 void ipc_before(struct call *c)
 {
 	const uint32_t now = atomic_load(&waits);
-	if (!atomic_load(&span_open) || now == atomic_load(&looked) || c->cmd.flags & SBT_F_GRAPH || atomic_load(&calls_captures))
+	if (!atomic_load(&span_open) || now == atomic_load(&looked) || c->cmd.flags & SBT_F_GRAPH ||
+		atomic_load(&calls_captures))
 		return;
 	if (c->cmd.kind != SBT_LAUNCH && c->cmd.kind != SBT_COPY && c->cmd.kind != SBT_GRAPH_LAUNCH)
 		return;

@@ -62,7 +62,8 @@ static bool take(struct block *b, uint64_t bytes)
 static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 {
 	uint64_t unused;
-	if (room.n == BLOCKS_MAX || !driver_good(driver->mem_unused(&unused)) || unused <= LEAVE_FREE)
+	if (room.n == BLOCKS_MAX || !driver_good(driver->mem_unused(&unused)) ||
+		unused <= LEAVE_FREE)
 		return;
 	const uint64_t most = ahead ? (unused - LEAVE_FREE) / 2 : unused - LEAVE_FREE;
 	if (bytes > most && ahead)
@@ -92,8 +93,9 @@ void room_reserve(struct device_set *s, bool ahead)
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < s->n; i++) {
 		/* Memory whose context is not known is the first one's (device_find()). */
-		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) + (i ? 0 : live_device_bytes(SBT_NO_ID)) +
-			s->ctx[i].globals + (room.n + 1) * SBT_PAGE);
+		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) +
+					       (i ? 0 : live_device_bytes(SBT_NO_ID)) +
+					       s->ctx[i].globals + (room.n + 1) * SBT_PAGE);
 		const uint64_t have = held_of(s->ctx[i].id);
 		if (need > have && device_enter(&s->ctx[i])) {
 			grow(&s->ctx[i], need - have, ahead);
@@ -109,7 +111,8 @@ uint64_t room_left(uint32_t ctx)
 	spin_lock(&room.lock);
 	for (unsigned i = 0; i < room.n; i++)
 		if (room.block[i].ctx == ctx)
-			bytes += (room.block[i].bytes - room.block[i].used) & ~(uint64_t)(SBT_PAGE - 1);
+			bytes += (room.block[i].bytes - room.block[i].used) &
+				 ~(uint64_t)(SBT_PAGE - 1);
 	spin_unlock(&room.lock);
 	return bytes;
 }
@@ -124,7 +127,8 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 			continue;
 		*ret_addr = b->addr + b->used;
 		/* Whole pages, but for the last: they are hashed one by one. */
-		n = bytes <= b->bytes - b->used ? bytes : (b->bytes - b->used) & ~(uint64_t)(SBT_PAGE - 1);
+		n = bytes <= b->bytes - b->used ? bytes
+						: (b->bytes - b->used) & ~(uint64_t)(SBT_PAGE - 1);
 		if (!n)
 			continue;
 		b->used += (n + LIVE_ALIGN - 1) & ~(uint64_t)(LIVE_ALIGN - 1);
@@ -142,7 +146,8 @@ static void release(void)
 			driver->keep_free(b->keep, b->addr, b->bytes);
 			continue;
 		}
-		if (!device_is_there(b->handle, b->ctx) || !driver_good(driver->context_enter(b->handle)))
+		if (!device_is_there(b->handle, b->ctx) ||
+			!driver_good(driver->context_enter(b->handle)))
 			continue;
 		(void)driver->mem_free(b->addr);
 		driver->context_leave();
@@ -217,7 +222,8 @@ void room_make_way(uint64_t bytes)
 		used |= room.block[i].used != 0;
 	/* Asks in the calling thread's context; if that is not possible the program's call fails
 	 * anyway. */
-	if (room.n && !used && driver_good(driver->mem_unused(&unused)) && (unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
+	if (room.n && !used && driver_good(driver->mem_unused(&unused)) &&
+		(unused < LEAVE_FREE || unused - LEAVE_FREE < bytes))
 		release();
 	spin_unlock(&room.lock);
 }

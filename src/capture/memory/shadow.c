@@ -41,16 +41,17 @@ static struct {
 	 * epoch */
 	uint32_t kept;
 	uint32_t epoch;
-	struct device_set own; /* the sending thread's */
+	struct device_set own;	/* the sending thread's */
 	struct sbt_hash *pages; /* PAGES_AT_ONCE; the sending thread's */
-	uint8_t *small; /* SMALL_BYTES, for copies of small memory of the host: mapping some for each takes longer than all the rest */
+	uint8_t *small; /* SMALL_BYTES, for copies of small memory of the host: mapping some for
+			   each takes longer than all the rest */
 	uint32_t small_used;
 	/* some memory could not be read: zeros were sent, and no hash says so */
 	_Atomic uint32_t unread;
 } shadow;
 _Atomic uint64_t shadow_sent, shadow_same;
 
-/* ---- sending --------------------------------------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 /* Where bytes to be sent are. */
 struct place {
@@ -89,10 +90,12 @@ static bool hash_pages(const struct place *at, uint64_t offset, uint64_t size)
 	if (!shadow.pages && !(shadow.pages = agent_map(PAGES_AT_ONCE * sizeof(*shadow.pages))))
 		return false;
 	if (at->ctx)
-		return device_hash_pages(at->ctx, (struct hash_kernel_range){ at->addr + offset, size }, shadow.pages);
+		return device_hash_pages(
+			at->ctx, (struct hash_kernel_range){at->addr + offset, size}, shadow.pages);
 	for (uint64_t i = 0; i < size; i += SBT_PAGE)
-		shadow.pages[i / SBT_PAGE] = sbt_page_hash((const uint8_t *)(uintptr_t)at->addr + offset + i,
-			size - i < SBT_PAGE ? size - i : SBT_PAGE);
+		shadow.pages[i / SBT_PAGE] =
+			sbt_page_hash((const uint8_t *)(uintptr_t)at->addr + offset + i,
+				size - i < SBT_PAGE ? size - i : SBT_PAGE);
 	return true;
 }
 
@@ -123,7 +126,8 @@ static bool send_hashed(const struct place *at, uint64_t offset, uint64_t size, 
 	bool same = false;
 	for (uint64_t i = 0, run; i < n; i += run) {
 		run = run_of(size, n, i, &same);
-		const uint64_t end = (i + run) * SBT_PAGE < size ? (i + run) * SBT_PAGE : size, bytes = end - i * SBT_PAGE;
+		const uint64_t end = (i + run) * SBT_PAGE < size ? (i + run) * SBT_PAGE : size,
+			       bytes = end - i * SBT_PAGE;
 		if (!same && !send_bytes(at, offset + i * SBT_PAGE, bytes, p))
 			return false;
 		if (same && !bulk_same(p, &shadow.pages[i], bytes))
@@ -138,15 +142,18 @@ static bool send_hashed(const struct place *at, uint64_t offset, uint64_t size, 
 static void send(const struct place *at, uint64_t size, struct piece *p)
 {
 	for (uint64_t done = 0; done < size;) {
-		const uint64_t most = (uint64_t)PAGES_AT_ONCE * SBT_PAGE, n = size - done < most ? size - done : most;
-		const bool good = p->size > SBT_PAGE && hash_pages(at, done, n) ? send_hashed(at, done, n, p) : send_bytes(at, done, n, p);
+		const uint64_t most = (uint64_t)PAGES_AT_ONCE * SBT_PAGE,
+			       n = size - done < most ? size - done : most;
+		const bool good = p->size > SBT_PAGE && hash_pages(at, done, n)
+					  ? send_hashed(at, done, n, p)
+					  : send_bytes(at, done, n, p);
 		if (!good)
 			return;
 		done += n;
 	}
 }
 
-/* ---- copies --------------------------------------------------------------------------------------------------------------- */
+/* --- copies --- */
 
 static bool have_table(void)
 {
@@ -162,7 +169,7 @@ static struct entry *new_entry(const struct piece *p)
 	if (!shadow.n)
 		shadow.kept = 0;
 	struct entry *e = &shadow.entry[shadow.n++];
-	*e = (struct entry){ .piece = *p };
+	*e = (struct entry){.piece = *p};
 	return e;
 }
 
@@ -205,8 +212,10 @@ static void copy_or_send(const struct piece *p)
 	struct piece now = *p;
 	if (copy_device(gathering.ctx, p))
 		gathering.copied += p->size;
-	else /* In place it is not hashed: a kernel that reads memory which is not mapped is a fault. */
-		send_bytes(&(struct place){ gathering.ctx, p->addr, gathering.set->staging }, 0, p->size, &now);
+	else /* In place it is not hashed: a kernel that reads memory which is not mapped is a
+		fault. */
+		send_bytes(&(struct place){gathering.ctx, p->addr, gathering.set->staging}, 0,
+			p->size, &now);
 }
 
 static uint64_t pages_of(uint64_t size)
@@ -220,7 +229,8 @@ static bool add_entries(uint64_t first, uint64_t n, uint64_t to)
 	uint64_t at = 0; /* page that the piece begins with */
 	for (uint32_t i = 0; i < gathering.n && at < first + n; i++) {
 		const struct piece *p = &gathering.piece[i];
-		const uint64_t end = at + pages_of(p->size), from = at > first ? at : first, upto = end < first + n ? end : first + n;
+		const uint64_t end = at + pages_of(p->size), from = at > first ? at : first,
+			       upto = end < first + n ? end : first + n;
 		struct entry *e = from < upto ? new_entry(p) : NULL;
 		if (from < upto && !e)
 			return false;
@@ -240,9 +250,13 @@ static bool gather(void)
 	if (room_left(gathering.ctx->id) < gathering.pages * SBT_PAGE)
 		return false;
 	for (uint64_t done = 0, n, to; done < gathering.pages; done += n) {
-		n = room_take(gathering.ctx->id, (gathering.pages - done) * SBT_PAGE, &to) / SBT_PAGE;
+		n = room_take(gathering.ctx->id, (gathering.pages - done) * SBT_PAGE, &to) /
+		    SBT_PAGE;
 		/* The device copies while the entries are made. */
-		if (!n || !device_gather(gathering.ctx, gathering.range, gathering.n, done, (uint32_t)n, to) || !add_entries(done, n, to))
+		if (!n ||
+			!device_gather(gathering.ctx, gathering.range, gathering.n, done,
+				(uint32_t)n, to) ||
+			!add_entries(done, n, to))
 			return false;
 	}
 	return true;
@@ -290,16 +304,19 @@ void shadow_device(struct device_set *s, struct device_ctx *d, const struct piec
 	if (gathering.n == GATHER_PIECES || gathering.pages + pages_of(p->size) > GATHER_PAGES)
 		flush();
 	gathering.piece[gathering.n] = *p;
-	gathering.range[gathering.n++] = (struct hash_kernel_range){ p->addr, p->size };
+	gathering.range[gathering.n++] = (struct hash_kernel_range){p->addr, p->size};
 	gathering.pages += pages_of(p->size);
 }
 
 void shadow_touch(uint64_t pieces, uint64_t host_bytes)
 {
 	if (have_table())
-		agent_touch(shadow.entry, (pieces < ENTRIES_MAX ? pieces : ENTRIES_MAX) * sizeof(struct entry));
-	agent_touch(gathering.piece, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.piece[0]));
-	agent_touch(gathering.range, (pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.range[0]));
+		agent_touch(shadow.entry,
+			(pieces < ENTRIES_MAX ? pieces : ENTRIES_MAX) * sizeof(struct entry));
+	agent_touch(gathering.piece,
+		(pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.piece[0]));
+	agent_touch(gathering.range,
+		(pieces < GATHER_PIECES ? pieces : GATHER_PIECES) * sizeof(gathering.range[0]));
 	if (host_bytes && !shadow.small)
 		shadow.small = agent_map(SMALL_BYTES);
 	if (shadow.small)
@@ -365,12 +382,12 @@ uint64_t shadow_settle(struct device_set *s)
 	return copied;
 }
 
-/* ---- the sending thread ---------------------------------------------------------------------------------------------------- */
+/* --- the sending thread --- */
 
 static void send_entry(struct entry *e, struct piece *p)
 {
 	if (e->on_host) {
-		send(&(struct place){ NULL, e->at, NULL }, e->n, p);
+		send(&(struct place){NULL, e->at, NULL}, e->n, p);
 		host_room_back((uint8_t *)(uintptr_t)e->at, e->n);
 		return;
 	}
@@ -397,7 +414,7 @@ void shadow_prepare(void)
 
 void shadow_send(void)
 {
-	struct piece p = { .seq = 0 };
+	struct piece p = {.seq = 0};
 	atomic_store(&shadow.unread, 0);
 	if (shadow.n && !device_collect(&shadow.own))
 		span_note("there was no memory for sending what the window began with");

@@ -57,11 +57,16 @@ static bool is_readable(struct device_ctx *d, struct live *l)
 	return may;
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------------------------------- */
+/* --- the beginning --- */
 
 static struct piece piece_of(const struct live *l, uint32_t role)
 {
-	return (struct piece){ .seq = now.seq, .addr = l->addr, .size = l->size, .role = role, .owner = BULK_ALLOCATION, .module = SBT_NO_ID };
+	return (struct piece){.seq = now.seq,
+		.addr = l->addr,
+		.size = l->size,
+		.role = role,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 }
 
 static struct piece piece_of_global(const struct piece *global, uint32_t role)
@@ -128,7 +133,7 @@ uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times
 	return shadow_settle(s);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static void not_looked_at(void)
 {
@@ -171,7 +176,8 @@ static void go(struct ending *e)
 	const unsigned n = e->n - e->begun;
 	if (!n)
 		return;
-	if (e->launches < BEGUN && device_hash_begin(e->now, e->range + e->begun, n, e->hash + e->begun, &e->launch[e->launches])) {
+	if (e->launches < BEGUN && device_hash_begin(e->now, e->range + e->begun, n,
+					   e->hash + e->begun, &e->launch[e->launches])) {
 		e->begun = e->n;
 		e->launches++;
 	} else {
@@ -197,7 +203,8 @@ static void change_ctx(struct ending *e, struct device_ctx *to)
 	e->now = to && device_enter(to) ? to : NULL;
 }
 
-static void end_of_device(struct ending *e, struct device_ctx *d, const struct piece *p, bool mapped)
+static void end_of_device(
+	struct ending *e, struct device_ctx *d, const struct piece *p, bool mapped)
 {
 	change_ctx(e, d);
 	if (!e->now || !mapped) {
@@ -207,7 +214,7 @@ static void end_of_device(struct ending *e, struct device_ctx *d, const struct p
 		return;
 	}
 	e->piece[e->n] = *p;
-	e->range[e->n++] = (struct hash_kernel_range){ p->addr, p->size };
+	e->range[e->n++] = (struct hash_kernel_range){p->addr, p->size};
 	if (e->n == BATCH)
 		flush(e);
 }
@@ -296,7 +303,7 @@ void span_memory_send(void)
 	cells_send();
 }
 
-/* ---- getting ready ---------------------------------------------------------------------------------------------------------- */
+/* --- getting ready --- */
 
 struct ahead {
 	uint64_t pieces, host_bytes;
@@ -320,7 +327,7 @@ static bool ask_ahead(void *arg, struct live *l)
  * them. */
 void span_memory_touch(struct device_set *s)
 {
-	struct ahead a = { 0 };
+	struct ahead a = {0};
 	now.set = s;
 	live_each(ask_ahead, &a);
 	for (unsigned i = 0; i < s->n; i++)

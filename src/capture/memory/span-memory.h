@@ -19,7 +19,8 @@ void span_memory_touch(struct device_set *s);
 uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times *times);
 /* seq: the span's last command. The memory is read when span_memory_end() returns;
  * span_memory_send(), called by the sending thread, sends it. */
-void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times);
+void span_memory_end(
+	struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times);
 void span_memory_send(void);
 
 #endif

@@ -22,8 +22,12 @@ void span_times_write(const struct span_times *s, uint64_t first, uint64_t last)
 		"{\"first\": %llu, \"last\": %llu, \"live\": %llu, \"shadowed\": %llu, \"sent\": %llu, \"same\": %llu, "
 		"\"begin\": {\"wait\": %llu, \"prepare\": %llu, \"gate\": %llu, \"idle\": %llu, \"work\": %llu, \"memory\": %llu, \"go\": %llu, \"host\": %llu, \"globals\": %llu, \"all\": %llu}, "
 		"\"end\": {\"gate\": %llu, \"idle\": %llu, \"work\": %llu, \"memory\": %llu, \"go\": %llu, \"globals\": %llu, \"all\": %llu}}\n",
-		LL(first), LL(last), LL(s->live), LL(s->shadowed), LL(s->sent), LL(s->same), LL(s->begin.wait), LL(s->begin.prepare), LL(s->begin.gate),
-		LL(s->begin.idle), LL(s->begin.work), LL(s->begin.memory), LL(s->begin.go), LL(s->begin.host), LL(s->begin.globals), LL(s->begin.all), LL(s->end.gate), LL(s->end.idle), LL(s->end.work), LL(s->end.memory), LL(s->end.go), LL(s->end.globals), LL(s->end.all));
+		LL(first), LL(last), LL(s->live), LL(s->shadowed), LL(s->sent), LL(s->same),
+		LL(s->begin.wait), LL(s->begin.prepare), LL(s->begin.gate), LL(s->begin.idle),
+		LL(s->begin.work), LL(s->begin.memory), LL(s->begin.go), LL(s->begin.host),
+		LL(s->begin.globals), LL(s->begin.all), LL(s->end.gate), LL(s->end.idle),
+		LL(s->end.work), LL(s->end.memory), LL(s->end.go), LL(s->end.globals),
+		LL(s->end.all));
 	const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;

@@ -34,7 +34,8 @@
 #include "capture/core/thread.h"
 #include "capture/memory/touched.h"
 
-#define PATIENCE 100 /* tenths of a second: how long for calls under way, and for each context's work */
+/* tenths of a second: how long for calls under way, and for each context's work */
+#define PATIENCE 100
 
 _Atomic uint32_t span_open;
 _Atomic uint32_t span_refused;
@@ -43,7 +44,8 @@ static struct {
 	uint64_t first;
 	_Atomic uint32_t incomplete;
 	_Atomic uint32_t over;	  /* the program exits */
-	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being captured */
+	_Atomic uint32_t overrun; /* commands behind the window were let through: a stream was being
+				     captured */
 	_Atomic uint32_t missed;  /* it could not begin: a stream was being captured */
 	bool no_end;		  /* the memory at the end is not known */
 	struct spin noting;
@@ -99,7 +101,8 @@ static void not_idle_text(struct driver_result r, const char *when, unsigned ten
 			"the device has faulted (%s error %u, first told by #%llu): its memory could not be read when the window %s",
 			driver->api, atomic_load(&calls_fault), (unsigned long long)seq, when);
 	else
-		snprintf(text, n, "the device answered with %s error %u: its memory could not be read when the window %s",
+		snprintf(text, n,
+			"the device answered with %s error %u: its memory could not be read when the window %s",
 			driver->api, r.code, when);
 }
 
@@ -127,12 +130,16 @@ static void tell(struct thread *t, uint64_t seq, bool ended)
 	struct tsdb_msg_window *m = ring_reserve(&t->ring, sizeof(*m), true);
 	if (!m)
 		return;
-	*m = (struct tsdb_msg_window){ .head = { .size = sizeof(*m), .type = TSDB_MSG_WINDOW }, .seq = seq, .ended = ended,
-		.complete = !ended || atomic_load(&span.incomplete) ? 0 : span.no_end ? TSDB_SPAN_NO_END : 1 };
+	*m = (struct tsdb_msg_window){.head = {.size = sizeof(*m), .type = TSDB_MSG_WINDOW},
+		.seq = seq,
+		.ended = ended,
+		.complete = !ended || atomic_load(&span.incomplete) ? 0
+			    : span.no_end			    ? TSDB_SPAN_NO_END
+								    : 1};
 	ring_commit(&t->ring, sizeof(*m));
 }
 
-/* ---- what is wanted ------------------------------------------------------------------------------------------------------ */
+/* --- what is wanted --- */
 
 /* Whether a window is open, or would be opened by this command (NULL: none). */
 static bool window_wants(const struct call *c)
@@ -144,8 +151,10 @@ static bool window_wants(const struct call *c)
 	if (state == TSDB_WINDOW_OPEN || !c)
 		return state == TSDB_WINDOW_OPEN;
 	if (w->kind == TSDB_WINDOW_SEQ)
-		return atomic_load(&agent.control->next_seq) >= w->first && atomic_load(&agent.control->next_seq) <= w->last;
-	return w->kind == TSDB_WINDOW_KERNEL && c->cmd.kind == SBT_LAUNCH && c->kernel && stop_window_matches(c->kernel);
+		return atomic_load(&agent.control->next_seq) >= w->first &&
+		       atomic_load(&agent.control->next_seq) <= w->last;
+	return w->kind == TSDB_WINDOW_KERNEL && c->cmd.kind == SBT_LAUNCH && c->kernel &&
+	       stop_window_matches(c->kernel);
 }
 
 static bool wanted(const struct call *c)
@@ -156,7 +165,7 @@ static bool wanted(const struct call *c)
 	return atomic_load_explicit(&ctl->span, memory_order_relaxed) || window_wants(c);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------------------------------------- */
+/* --- the beginning --- */
 
 static bool within_limit(void)
 {
@@ -215,7 +224,8 @@ static void begin(struct thread *t, uint64_t seq)
 		return;
 	}
 	if (!gate_quiet(t, false, PATIENCE)) {
-		refuse(t, "a GPU call of another thread did not end, so memory could not be recorded");
+		refuse(t,
+			"a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
 	clock_lap(&at, &span.times.begin.gate);
@@ -224,7 +234,9 @@ static void begin(struct thread *t, uint64_t seq)
 		return;
 	/* Before the first command nothing runs, and a context that is just being made cannot be
 	 * used. */
-	const struct driver_result r = atomic_load(&calls_any) ? device_idle(&span.set, patience_begin()) : driver->answer(DRIVER_OK);
+	const struct driver_result r = atomic_load(&calls_any)
+					       ? device_idle(&span.set, patience_begin())
+					       : driver->answer(DRIVER_OK);
 	if (!driver_good(r)) {
 		note_not_idle(r, "began", patience_begin());
 		refuse(t, "");
@@ -232,10 +244,13 @@ static void begin(struct thread *t, uint64_t seq)
 	}
 	clock_lap(&at, &span.times.begin.idle);
 	if (span.unsettled)
-		span_note("memory and code that were there before tsdb was attached were still being looked for");
+		span_note(
+			"memory and code that were there before tsdb was attached were still being looked for");
 	if (live_incomplete())
-		span_note(discover_watched() ? "memory that was allocated before tsdb was attached is not all known" :
-					       "memory that was allocated before the capture began is not known");
+		span_note(
+			discover_watched()
+				? "memory that was allocated before tsdb was attached is not all known"
+				: "memory that was allocated before the capture began is not known");
 	/* The span of a whole run also includes the records before the first command. */
 	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
 	tell(t, span.first, false);
@@ -245,13 +260,14 @@ static void begin(struct thread *t, uint64_t seq)
 	atomic_store(&span_open, 1);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 /* Commands with a number behind the window wait for the span's end: none has reached the driver. */
 static uint64_t last_given(void)
 {
 	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, window = window_last();
-	const bool exact = window && !atomic_load(&agent.control->span) && !atomic_load(&span.overrun);
+	const bool exact =
+		window && !atomic_load(&agent.control->span) && !atomic_load(&span.overrun);
 	return exact && window < last ? window : last;
 }
 
@@ -274,13 +290,15 @@ static void tell_end(struct thread *t)
 /* Ends the span, with the gate shut. The sending thread does what takes long. */
 static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
-	/* No device_load() here: compiling the hash kernels while the process exits hangs in the driver (580.159; 24 of 24 tries of one program). */
+	/* No device_load() here: compiling the hash kernels while the process exits hangs in the
+	 * driver (580.159; 24 of 24 tries of one program). */
 	uint64_t at = clock_monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&span.set);
 	clock_lap(&at, &span.times.end.gate);
 	span.last = last ? last : last_given();
-	const struct driver_result r = quiet && collected ? device_idle(&span.set, patience_end()) : driver->answer(DRIVER_NOT_READY);
+	const struct driver_result r = quiet && collected ? device_idle(&span.set, patience_end())
+							  : driver->answer(DRIVER_NOT_READY);
 	clock_lap(&at, &span.times.end.idle);
 	if (!driver_good(r)) {
 		end_is_missing(r);
@@ -295,7 +313,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 	sender_end(tell_end);
 }
 
-/* ---- getting ready --------------------------------------------------------------------------------------------------------- */
+/* --- getting ready --- */
 
 /* Prepares what takes long and does not disturb the program: streams, hash kernels, room for the
  * copies. Called before the gate is shut. */
@@ -353,11 +371,15 @@ static void prepare_ahead(struct thread *t)
 static void prepare_if_armed(void)
 {
 	struct tsdb_window *w = &agent.control->window;
-	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_ARMED || !atomic_load(&calls_any) ||
-		atomic_load(&sender_jobs) || atomic_load(&calls_captures) || atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE || late_is_finding())
+	if (w->kind == TSDB_WINDOW_NONE || atomic_load(&w->state) != TSDB_WINDOW_ARMED ||
+		!atomic_load(&calls_any) || atomic_load(&sender_jobs) ||
+		atomic_load(&calls_captures) ||
+		atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE || late_is_finding())
 		return;
-	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) || atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
-		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) || globals_epoch() != atomic_load(&span.ready_globals))
+	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) ||
+		atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
+		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) ||
+		globals_epoch() != atomic_load(&span.ready_globals))
 		sender_prepare(prepare_ahead);
 }
 
@@ -375,7 +397,7 @@ static void begin_span(struct thread *t, uint64_t seq)
 {
 	uint64_t at = clock_monotonic_ns();
 	const uint64_t t0 = at;
-	span.times = (struct span_times){ .live = atomic_load(&live_total) };
+	span.times = (struct span_times){.live = atomic_load(&live_total)};
 	const unsigned mode = driver->relax();
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 	clock_lap(&at, &span.times.begin.wait);
@@ -414,7 +436,8 @@ static void tell_missed(struct thread *t)
 		return;
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 	atomic_store(&span.incomplete, 0);
-	refuse(t, "all its commands came while a stream was being captured into a graph, when memory cannot be looked at; let the window take in the "
+	refuse(t,
+		"all its commands came while a stream was being captured into a graph, when memory cannot be looked at; let the window take in the "
 		"graph's launch");
 }
 
@@ -510,7 +533,8 @@ void span_before(struct call *c)
 		sender_wait(SENDER_PREPARE, PATIENCE);
 		sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
 		room_release();
-	} else if (c->cmd.kind == SBT_ALLOC && atomic_load_explicit(&room_held, memory_order_relaxed)) {
+	} else if (c->cmd.kind == SBT_ALLOC &&
+		   atomic_load_explicit(&room_held, memory_order_relaxed)) {
 		room_make_way(c->cmd.u.alloc.size);
 	} else {
 		prepare_if_armed();
@@ -529,7 +553,8 @@ void span_late(struct call *c)
 void span_after_stop(struct call *c)
 {
 	const struct tsdb_control *ctl = agent.control;
-	if (!atomic_load(&ctl->span) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span_open) || atomic_load(&span_refused) ||
+	if (!atomic_load(&ctl->span) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE ||
+		atomic_load(&span_open) || atomic_load(&span_refused) ||
 		atomic_load(&calls_captures) || call_stops_at_exit(c->row) || !gate_try_claim(c->t))
 		return;
 	if (!atomic_load(&span_open) && !atomic_load(&span.over))

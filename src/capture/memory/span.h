@@ -15,8 +15,8 @@ struct call;
 struct thread;
 
 extern _Atomic uint32_t span_open;
-extern _Atomic uint32_t sender_jobs;  /* sender.h */
-extern _Atomic uint64_t room_held;    /* room.h */
+extern _Atomic uint32_t sender_jobs; /* sender.h */
+extern _Atomic uint64_t room_held;   /* room.h */
 /* a span could not begin; not tried again until none is wanted */
 extern _Atomic uint32_t span_refused;
 
@@ -24,8 +24,10 @@ extern _Atomic uint32_t span_refused;
 static inline bool span_watched(void)
 {
 	const struct tsdb_control *c = agent.control;
-	return atomic_load_explicit(&span_open, memory_order_relaxed) || atomic_load_explicit(&span_refused, memory_order_relaxed) ||
-	       atomic_load_explicit(&sender_jobs, memory_order_relaxed) || atomic_load_explicit(&room_held, memory_order_relaxed) ||
+	return atomic_load_explicit(&span_open, memory_order_relaxed) ||
+	       atomic_load_explicit(&span_refused, memory_order_relaxed) ||
+	       atomic_load_explicit(&sender_jobs, memory_order_relaxed) ||
+	       atomic_load_explicit(&room_held, memory_order_relaxed) ||
 	       (atomic_load_explicit(&c->memory, memory_order_relaxed) != TSDB_MEMORY_NONE &&
 		       (atomic_load_explicit(&c->span, memory_order_relaxed) || window_watched()));
 }
@@ -37,8 +39,10 @@ static inline bool span_passes(uint16_t kind)
 {
 	const struct tsdb_control *c = agent.control;
 	return kind == SBT_LAUNCH && atomic_load_explicit(&span_open, memory_order_relaxed) &&
-	       atomic_load_explicit(&c->span, memory_order_relaxed) && atomic_load_explicit(&c->memory, memory_order_relaxed) &&
-	       !(atomic_load_explicit(&live_hosts, memory_order_relaxed) | atomic_load_explicit(&touched_left, memory_order_relaxed));
+	       atomic_load_explicit(&c->span, memory_order_relaxed) &&
+	       atomic_load_explicit(&c->memory, memory_order_relaxed) &&
+	       !(atomic_load_explicit(&live_hosts, memory_order_relaxed) |
+		       atomic_load_explicit(&touched_left, memory_order_relaxed));
 }
 /* Called when the thread is about to give its command a number: begins or ends the span. */
 void span_before(struct call *c);

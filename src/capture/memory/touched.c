@@ -40,8 +40,12 @@ void touched_end(void)
 
 static void send(struct device_set *s, struct live *l)
 {
-	struct piece p = { .seq = span_first(), .addr = l->addr, .size = l->size, .role = BULK_START, .owner = BULK_ALLOCATION,
-		.module = SBT_NO_ID };
+	struct piece p = {.seq = span_first(),
+		.addr = l->addr,
+		.size = l->size,
+		.role = BULK_START,
+		.owner = BULK_ALLOCATION,
+		.module = SBT_NO_ID};
 	if (live_is_host(l)) {
 		struct sbt_rows e = sbt_rows_flat(l->addr, l->size);
 		if (!bulk_fill(&p, p.size, extent_read, &e))
@@ -107,7 +111,8 @@ void touched_enter(struct call *c, struct device_set *s)
 	if (f.does & SBT_RUNS_GRAPH)
 		span_note("a graph was launched: memory that only its nodes name was not recorded");
 	if (f.does & SBT_DOES_UNKNOWN && k->kind != SBT_UNREPLAYABLE)
-		span_note("a command did something that is not known: memory that only it names was not recorded");
+		span_note(
+			"a command did something that is not known: memory that only it names was not recorded");
 	for (unsigned i = 0; i < f.n; i++)
 		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
 			named(s, f.touch[i].rows.addr);

@@ -16,7 +16,8 @@
 
 #define PIECE (32u << 10)
 
-static void send_pieces(struct thread *t, uint64_t hash, const uint8_t *code, size_t size, enum code_kind kind)
+static void send_pieces(
+	struct thread *t, uint64_t hash, const uint8_t *code, size_t size, enum code_kind kind)
 {
 	for (size_t at = 0; at < size; at += PIECE) {
 		const uint32_t n = size - at < PIECE ? (uint32_t)(size - at) : PIECE;
@@ -24,8 +25,12 @@ static void send_pieces(struct thread *t, uint64_t hash, const uint8_t *code, si
 		struct tsdb_msg_code *m = ring_reserve(&t->ring, bytes, true);
 		if (!m)
 			return;
-		*m = (struct tsdb_msg_code){ .head = { .size = bytes, .type = TSDB_MSG_CODE }, .hash = hash, .total = size,
-			.offset = at, .n = n, .kind = kind };
+		*m = (struct tsdb_msg_code){.head = {.size = bytes, .type = TSDB_MSG_CODE},
+			.hash = hash,
+			.total = size,
+			.offset = at,
+			.n = n,
+			.kind = kind};
 		memcpy(m->bytes, code + at, n);
 		ring_commit(&t->ring, bytes);
 	}
@@ -34,7 +39,8 @@ static void send_pieces(struct thread *t, uint64_t hash, const uint8_t *code, si
 bool code_wanted(void)
 {
 	return atomic_load_explicit(&agent.control->code, memory_order_relaxed) ||
-	       atomic_load_explicit(&agent.control->memory, memory_order_relaxed) != TSDB_MEMORY_NONE;
+	       atomic_load_explicit(&agent.control->memory, memory_order_relaxed) !=
+		       TSDB_MEMORY_NONE;
 }
 
 static uint64_t hash_of(const void *code, size_t size)
@@ -43,7 +49,8 @@ static uint64_t hash_of(const void *code, size_t size)
 	return hash + !hash; /* 0 means "not known" */
 }
 
-static void send_once(struct thread *t, uint64_t hash, const void *code, size_t size, enum code_kind kind)
+static void send_once(
+	struct thread *t, uint64_t hash, const void *code, size_t size, enum code_kind kind)
 {
 	static struct map sent; /* hash -> 1 */
 	static struct spin one_at_a_time;
@@ -82,7 +89,7 @@ void code_peek(struct thread *t, const void *code, size_t size)
 
 uint64_t code_belongs(struct thread *t, struct object *module)
 {
-	struct sbt_cmd cmd = { .kind = SBT_MODULE_CODE };
+	struct sbt_cmd cmd = {.kind = SBT_MODULE_CODE};
 	if (!module || module->hash || !t->loaded_hash)
 		return 0;
 	module->hash = t->loaded_hash;

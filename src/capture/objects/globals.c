@@ -30,7 +30,9 @@ static _Atomic uint32_t learned;
 static void keep(void *arg, const char *text, size_t n)
 {
 	struct names *names = arg;
-	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX ? ids_keep(sizeof(*k) + n + 1) : NULL;
+	struct name *k = n && n < TSDB_NAME_MAX && names->n < NAMES_MAX
+				 ? ids_keep(sizeof(*k) + n + 1)
+				 : NULL;
 	if (!k)
 		return;
 	k->cells = false;
@@ -66,15 +68,15 @@ void globals_learn(uint64_t hash, const void *code, size_t size)
 	struct names *names = ids_keep(sizeof(*names));
 	if (!names)
 		return;
-	*names = (struct names){ 0 };
+	*names = (struct names){0};
 	code_globals(code, size, keep, names);
 	if (names->n)
-		code_global_cells(code, size, learn_cell, &(struct cells){ names, NULL });
+		code_global_cells(code, size, learn_cell, &(struct cells){names, NULL});
 	(void)map_put(&by_hash, hash, (uint64_t)(uintptr_t)names);
 	atomic_fetch_add(&learned, 1);
 }
 
-/* ---- where they are ------------------------------------------------------------------------------------------------------ */
+/* --- where they are --- */
 
 struct place {
 	uint64_t addr, size;
@@ -98,7 +100,8 @@ static bool ask(const struct object *o, struct place *p)
 /* The globals in the context d. NULL: none, or no memory. */
 static const struct places *places_of(struct object *o, const struct device_ctx *d)
 {
-	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	const struct names *names =
+		o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
 	struct places *p = o->globals;
 	if (!names || !names->n || (!o->is_library && o->ctx != d->id))
 		return NULL;
@@ -109,9 +112,9 @@ static const struct places *places_of(struct object *o, const struct device_ctx 
 	p = ids_keep(sizeof(*p) + names->n * sizeof(p->at[0]));
 	if (!p)
 		return NULL;
-	*p = (struct places){ .next = o->globals, .ctx = d->id };
+	*p = (struct places){.next = o->globals, .ctx = d->id};
 	for (const struct name *n = names->first; n; n = n->next) {
-		struct place at = { .name = n };
+		struct place at = {.name = n};
 		if (ask(o, &at) && device_is_mapped(at.addr, at.size))
 			p->at[p->n++] = at;
 	}
@@ -160,15 +163,21 @@ static bool each_module(void *arg, uint64_t key, uint64_t value)
 	while (at && at->ctx != w->d->id)
 		at = at->next;
 	for (unsigned i = 0; at && i < at->n; i++)
-		w->fn(w->arg, w->d, &(struct piece){ .addr = at->at[i].addr, .size = at->at[i].size, .owner = BULK_GLOBAL, .module = o->id,
-			.ctx = w->d->id + 1, .name = at->at[i].name->text, .cells = at->at[i].name->cells });
+		w->fn(w->arg, w->d,
+			&(struct piece){.addr = at->at[i].addr,
+				.size = at->at[i].size,
+				.owner = BULK_GLOBAL,
+				.module = o->id,
+				.ctx = w->d->id + 1,
+				.name = at->at[i].name->text,
+				.cells = at->at[i].name->cells});
 	return false;
 }
 
 void globals_each(struct device_set *s, globals_fn *fn, void *arg)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		struct walk w = { &s->ctx[i], fn, arg };
+		struct walk w = {&s->ctx[i], fn, arg};
 		map_each(&ids.modules, each_module, &w);
 	}
 }
@@ -180,11 +189,14 @@ struct withdrawal {
 	const struct object *module;
 };
 
-static uint64_t tell(struct thread *t, const struct object *module, const struct object *ctx, const struct place *p)
+static uint64_t tell(struct thread *t, const struct object *module, const struct object *ctx,
+	const struct place *p)
 {
-	struct sbt_cmd cmd = { .kind = SBT_GLOBAL_DEF };
-	cmd.u.global_def = (struct sbt_cmd_global_def){ .module = module->id, .addr = p->addr, .size = p->size,
-		.global_name = { p->name->text, strlen(p->name->text) } };
+	struct sbt_cmd cmd = {.kind = SBT_GLOBAL_DEF};
+	cmd.u.global_def = (struct sbt_cmd_global_def){.module = module->id,
+		.addr = p->addr,
+		.size = p->size,
+		.global_name = {p->name->text, strlen(p->name->text)}};
 	record_in(t, &cmd, SBT_F_SYNTHETIC, ctx->id);
 	return cmd.seq;
 }
@@ -193,11 +205,13 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 {
 	struct withdrawal *w = arg;
 	const struct object *o = w->module, *ctx = (const struct object *)(uintptr_t)value;
-	const struct names *names = o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
-	if (!names || (!o->is_library && o->ctx != ctx->id) || !driver_good(driver->context_enter(key)))
+	const struct names *names =
+		o->hash ? (const struct names *)(uintptr_t)map_get(&by_hash, o->hash) : NULL;
+	if (!names || (!o->is_library && o->ctx != ctx->id) ||
+		!driver_good(driver->context_enter(key)))
 		return false;
 	for (const struct name *n = names->first; n; n = n->next) {
-		struct place at = { .name = n };
+		struct place at = {.name = n};
 		if (!ask(o, &at))
 			continue;
 		w->all &= discover_withdraw(w->t, at.addr, at.size);
@@ -210,7 +224,7 @@ static bool withdraw(void *arg, uint64_t key, uint64_t value)
 
 bool globals_withdraw(struct thread *t, const struct object *module, uint64_t *told)
 {
-	struct withdrawal w = { .t = t, .module = module, .told = told, .all = true };
+	struct withdrawal w = {.t = t, .module = module, .told = told, .all = true};
 	map_each(&ids.ctxs, withdraw, &w);
 	return w.all;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the agent remembers of graphs; see graph-table.h. Memory of a table comes from mmap and goes back when the executable graph is destroyed.
+ * What the agent remembers of graphs; see graph-table.h. Memory of a table comes from mmap and goes
+ * back when the executable graph is destroyed.
  */
 #include "capture/objects/graph-table.h"
 
@@ -12,7 +13,7 @@
 
 #define ARENA_BYTES (64u << 10)
 
-/* ---- where nodes come from ------------------------------------------------------------------------------------------------------- */
+/* --- where nodes come from --- */
 
 static struct map origins; /* node -> struct graph_origin * */
 
@@ -28,7 +29,7 @@ void graph_note_origin(uint64_t node, const struct sbt_cmd *c)
 		o = ids_keep(sizeof(*o));
 	if (!o)
 		return;
-	*o = (struct graph_origin){ c->seq, c->stack };
+	*o = (struct graph_origin){c->seq, c->stack};
 	(void)map_put(&origins, node, (uint64_t)(uintptr_t)o);
 }
 
@@ -43,12 +44,13 @@ void graph_note_captured(const struct call *c)
 	uint64_t node;
 	if (!driver->stream_captured(c->stream, &node))
 		return;
-	if ((c->cmd.kind == SBT_EVENT_RECORD || c->cmd.kind == SBT_STREAM_WAIT) && graph_origin(node))
+	if ((c->cmd.kind == SBT_EVENT_RECORD || c->cmd.kind == SBT_STREAM_WAIT) &&
+		graph_origin(node))
 		return;
 	graph_note_origin(node, &c->cmd);
 }
 
-/* ---- memory of a table ------------------------------------------------------------------------------------------------------------- */
+/* --- memory of a table --- */
 
 /* All of it is freed at once. */
 struct graph_arena {
@@ -65,7 +67,7 @@ static void *take(struct graph_table *t, size_t bytes)
 		a = agent_map(room);
 		if (!a)
 			return NULL;
-		*a = (struct graph_arena){ t->arena, room, (sizeof(*a) + 15) & ~(size_t)15 };
+		*a = (struct graph_arena){t->arena, room, (sizeof(*a) + 15) & ~(size_t)15};
 		t->arena = a;
 	}
 	void *p = (char *)a + a->used;
@@ -86,7 +88,7 @@ static void give_back(struct graph_table *t)
 
 static struct graph_table *new_table(void)
 {
-	struct graph_table first = { 0 };
+	struct graph_table first = {0};
 	struct graph_table *t = take(&first, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -94,7 +96,7 @@ static struct graph_table *new_table(void)
 	return t;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------------------------ */
+/* --- tables --- */
 
 static struct map tables; /* id of an executable graph + 1 -> struct graph_table * */
 
@@ -112,7 +114,8 @@ static bool is_host_copy(const uint8_t *payload, size_t size, struct sbt_cmd_cop
 	return c.u.copy.dir != SBT_COPY_D2D && c.u.copy.dir != SBT_COPY_PEER;
 }
 
-bool graph_table_set(struct graph_table *t, struct graph_entry *e, const uint8_t *payload, size_t size)
+bool graph_table_set(
+	struct graph_table *t, struct graph_entry *e, const uint8_t *payload, size_t size)
 {
 	struct sbt_cmd_copy k;
 	if (size > e->room) {
@@ -143,7 +146,8 @@ static bool grow(struct graph_table *t)
 	return true;
 }
 
-void graph_table_add(struct thread *th, const struct graph_entry *e, bool own, const uint8_t *payload, size_t size)
+void graph_table_add(struct thread *th, const struct graph_entry *e, bool own,
+	const uint8_t *payload, size_t size)
 {
 	struct graph_table *t = th->graph_pending;
 	if (!t)
@@ -195,7 +199,7 @@ void graph_drop_pending(struct thread *th)
 
 void graph_end(struct thread *t, uint32_t id)
 {
-	struct sbt_cmd cmd = { .kind = SBT_GRAPH_DESTROY };
+	struct sbt_cmd cmd = {.kind = SBT_GRAPH_DESTROY};
 	cmd.u.graph_destroy.dead_graph = id;
 	if (id != SBT_NO_ID)
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
@@ -214,7 +218,9 @@ static void end_children(struct thread *th, const struct graph_table *t, uint32_
 
 void graph_drop_table(struct thread *th, uint32_t exec)
 {
-	struct graph_table *t = exec == SBT_NO_ID ? NULL : (struct graph_table *)(uintptr_t)map_remove(&tables, (uint64_t)exec + 1);
+	struct graph_table *t = exec == SBT_NO_ID ? NULL
+						  : (struct graph_table *)(uintptr_t)map_remove(
+							    &tables, (uint64_t)exec + 1);
 	if (t)
 		end_children(th, t, exec);
 	give_back(t);
@@ -250,7 +256,8 @@ bool graph_host_copy(uint32_t exec, uint32_t *i, struct sbt_cmd_copy *ret)
 	if (!t || !t->ncopies)
 		return false;
 	for (; *i < t->n; ++*i)
-		if (!t->entry[*i].disabled && is_host_copy(t->entry[*i].payload, t->entry[*i].size, ret)) {
+		if (!t->entry[*i].disabled &&
+			is_host_copy(t->entry[*i].payload, t->entry[*i].size, ret)) {
 			++*i;
 			return true;
 		}

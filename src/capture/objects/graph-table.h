@@ -25,10 +25,10 @@ void graph_note_captured(const struct call *c);
 
 /* A node of an executable graph. */
 struct graph_entry {
-	uint64_t handle; /* of the node it was made from */
+	uint64_t handle;	/* of the node it was made from */
 	uint32_t graph, number; /* as recorded */
-	uint32_t kernel; /* id, or SBT_NO_ID */
-	struct kernel *of; /* the same; NULL: none */
+	uint32_t kernel;	/* id, or SBT_NO_ID */
+	struct kernel *of;	/* the same; NULL: none */
 	enum sbt_node type;
 	bool disabled;
 	uint32_t stack;
@@ -40,17 +40,18 @@ struct graph_entry {
 };
 struct graph_table {
 	struct graph_entry *entry;
-	uint32_t n, nown; /* nown: of the graph itself, not of child graphs */
+	uint32_t n, nown;   /* nown: of the graph itself, not of child graphs */
 	uint32_t cap, hint; /* hint: where to search first; changes mostly come in order */
-	uint32_t ncopies; /* that have a side in the host's memory */
-	uint32_t nhost;	  /* host functions */
-	bool opaque; /* some node cannot be described */
+	uint32_t ncopies;   /* that have a side in the host's memory */
+	uint32_t nhost;	    /* host functions */
+	bool opaque;	    /* some node cannot be described */
 	struct graph_arena *arena;
 };
 
 /* Appends to the thread's pending table; deps and payload are copied. own: the node is in the graph
  * that is being instantiated, not in a child graph. */
-void graph_table_add(struct thread *t, const struct graph_entry *e, bool own, const uint8_t *payload, size_t size);
+void graph_table_add(struct thread *t, const struct graph_entry *e, bool own,
+	const uint8_t *payload, size_t size);
 /* The executable graph of the pending table was made: keeps the table; or it was not: drops it. */
 void graph_keep_pending(struct thread *t, uint32_t exec);
 void graph_drop_pending(struct thread *t);
@@ -64,7 +65,8 @@ void graph_end(struct thread *t, uint32_t id);
 void graph_drop_table(struct thread *t, uint32_t exec);
 struct graph_entry *graph_table_find(struct graph_table *t, uint64_t node);
 /* Returns false if there was no memory for it. */
-bool graph_table_set(struct graph_table *t, struct graph_entry *e, const uint8_t *payload, size_t size);
+bool graph_table_set(
+	struct graph_table *t, struct graph_entry *e, const uint8_t *payload, size_t size);
 /* The i-th copy between device and host of the executable graph's nodes; returns false at the
  * end. */
 bool graph_host_copy(uint32_t exec, uint32_t *i, struct sbt_cmd_copy *ret);

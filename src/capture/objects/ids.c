@@ -47,27 +47,31 @@ struct object *ids_object(struct map *m, uint64_t handle)
 	return (struct object *)(uintptr_t)map_get(m, handle);
 }
 
-static struct object *new_object(struct map *m, _Atomic uint32_t *next, uint64_t handle, uint32_t ctx)
+static struct object *new_object(
+	struct map *m, _Atomic uint32_t *next, uint64_t handle, uint32_t ctx)
 {
 	struct object *o = ids_keep(sizeof(*o));
 	if (!o)
 		return NULL;
-	*o = (struct object){ .handle = handle, .id = atomic_fetch_add(next, 1), .ctx = ctx, .default_stream = SBT_NO_ID };
+	*o = (struct object){.handle = handle,
+		.id = atomic_fetch_add(next, 1),
+		.ctx = ctx,
+		.default_stream = SBT_NO_ID};
 	return map_put(m, handle, (uint64_t)(uintptr_t)o) ? NULL : o;
 }
 
-/* ---- contexts ------------------------------------------------------------------------------------------------------ */
+/* --- contexts --- */
 
 struct object *ids_new_ctx(uint64_t handle, int device, bool primary)
 {
 	struct object *o = ids_keep(sizeof(*o));
 	if (!o)
 		return NULL;
-	*o = (struct object){ .handle = handle,
+	*o = (struct object){.handle = handle,
 		.id = atomic_fetch_add(&ids.next_ctx, 1),
 		.default_stream = atomic_fetch_add(&ids.next_stream, 1),
 		.device = device,
-		.primary = primary };
+		.primary = primary};
 	o->ctx = o->id;
 	return map_put(&ids.ctxs, o->handle, (uint64_t)(uintptr_t)o) ? NULL : o;
 }
@@ -80,7 +84,7 @@ struct object *ids_introduce_ctx(struct thread *t, uint64_t handle)
 	spin_lock(&ids.first_sight);
 	struct object *o = ids_object(&ids.ctxs, handle);
 	if (!o && (o = ids_new_ctx(handle, device, primary))) {
-		struct sbt_cmd cmd = { .kind = SBT_CTX_CREATE };
+		struct sbt_cmd cmd = {.kind = SBT_CTX_CREATE};
 		cmd.u.ctx_create.new_ctx = o->id;
 		cmd.u.ctx_create.device = (uint64_t)device;
 		cmd.u.ctx_create.primary = primary;
@@ -135,7 +139,7 @@ static bool dies_with(void *arg, uint64_t key, uint64_t value)
 
 void ids_drop_ctx(struct object *ctx)
 {
-	struct of_ctx objects = { ctx->id, false }, kernels = { ctx->id, true };
+	struct of_ctx objects = {ctx->id, false}, kernels = {ctx->id, true};
 	map_remove(&ids.ctxs, ctx->handle);
 	live_drop_ctx(ctx->id);
 	payload_drop_ctx(ctx->handle);
@@ -146,7 +150,7 @@ void ids_drop_ctx(struct object *ctx)
 	atomic_fetch_add(&ids.generation, 1);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------- */
+/* --- streams --- */
 
 struct object *ids_new_stream(uint64_t handle, uint32_t ctx)
 {
@@ -167,7 +171,7 @@ void ids_capture_begun(uint64_t stream)
 static void find_capture(struct thread *t, const struct object *stream)
 {
 	uint64_t number;
-	struct sbt_cmd cmd = { .kind = SBT_CAPTURE_BEGIN };
+	struct sbt_cmd cmd = {.kind = SBT_CAPTURE_BEGIN};
 	if (!driver->stream_capture(stream->handle, &number))
 		return;
 	spin_lock(&ids.first_sight);
@@ -189,7 +193,7 @@ static struct object *introduce_stream(struct thread *t, struct object *ctx, uin
 	spin_lock(&ids.first_sight);
 	struct object *o = ids_object(&ids.streams, handle);
 	if (!o && (o = ids_new_stream(handle, ctx ? ctx->id : SBT_NO_ID))) {
-		struct sbt_cmd cmd = { .kind = SBT_STREAM_CREATE };
+		struct sbt_cmd cmd = {.kind = SBT_STREAM_CREATE};
 		cmd.u.stream_create.new_stream = o->id;
 		cmd.u.stream_create.handle = o->handle;
 		cmd.u.stream_create.stream_flags = flags;
@@ -214,7 +218,7 @@ static uint32_t per_thread_stream(struct thread *t, struct object *ctx)
 	uint32_t id = atomic_fetch_add(&ids.next_stream, 1);
 	t->ptds[t->nptds].ctx = ctx->id;
 	t->ptds[t->nptds++].stream = id;
-	struct sbt_cmd cmd = { .kind = SBT_STREAM_CREATE };
+	struct sbt_cmd cmd = {.kind = SBT_STREAM_CREATE};
 	cmd.u.stream_create.new_stream = id;
 	cmd.u.stream_create.handle = STREAM_PER_THREAD;
 	cmd.u.stream_create.per_thread = 1;
@@ -240,11 +244,12 @@ uint32_t ids_stream(struct thread *t, struct object *ctx, uint64_t handle, bool 
 	return o->id;
 }
 
-/* ---- the others ----------------------------------------------------------------------------------------------------- */
+/* --- the others --- */
 
 struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx)
 {
-	struct object *o = new_object(&ids.modules, &ids.next_module, handle, is_library ? SBT_NO_ID : ctx);
+	struct object *o =
+		new_object(&ids.modules, &ids.next_module, handle, is_library ? SBT_NO_ID : ctx);
 	if (o)
 		o->is_library = is_library;
 	return o;
@@ -280,7 +285,7 @@ uint32_t ids_event(struct thread *t, uint64_t handle)
 	id = ids_number(&ids.events, handle);
 	if (id == SBT_NO_ID) {
 		id = ids_new_number(&ids.events, &ids.next_event, handle);
-		struct sbt_cmd cmd = { .kind = SBT_EVENT_CREATE };
+		struct sbt_cmd cmd = {.kind = SBT_EVENT_CREATE};
 		cmd.u.event_create.new_event = id;
 		cmd.u.event_create.handle = handle;
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
@@ -297,7 +302,8 @@ uint32_t ids_drop(struct map *m, uint64_t handle)
 
 void ids_forget(void)
 {
-	struct map *const maps[] = { &ids.ctxs, &ids.streams, &ids.modules, &ids.inside, &ids.events, &ids.graphs, &ids.kernels, &ids.memory };
+	struct map *const maps[] = {&ids.ctxs, &ids.streams, &ids.modules, &ids.inside, &ids.events,
+		&ids.graphs, &ids.kernels, &ids.memory};
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_sweep(maps[i], all, NULL);
 	live_forget();

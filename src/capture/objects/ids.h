@@ -21,8 +21,8 @@ struct object {
 	int32_t device;		 /* a context's */
 	bool primary;		 /* a context's */
 	bool is_library;
-	bool sought;	     /* a module's code has been looked for by old-code.c */
-	uint64_t hash, size; /* a module's code; 0 while not known */
+	bool sought;		/* a module's code has been looked for by old-code.c */
+	uint64_t hash, size;	/* a module's code; 0 while not known */
 	struct places *globals; /* a module's, once they were looked for (globals.c) */
 };
 
@@ -30,9 +30,9 @@ struct ids {
 	struct map ctxs, streams, modules; /* -> struct object * */
 	/* a module's handle -> the struct object * of the library that it belongs to */
 	struct map inside;
-	struct map events, graphs;	   /* -> id + 1 */
-	struct map kernels;		   /* -> struct kernel * */
-	struct map memory;		   /* address -> enum sbt_mem + 1 */
+	struct map events, graphs; /* -> id + 1 */
+	struct map kernels;	   /* -> struct kernel * */
+	struct map memory;	   /* address -> enum sbt_mem + 1 */
 	_Atomic uint32_t next_ctx, next_stream, next_event, next_module, next_kernel, next_graph;
 	/* Rises when a handle may refer to another object: threads' caches are then invalid. */
 	_Atomic uint32_t generation;

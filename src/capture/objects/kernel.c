@@ -36,7 +36,7 @@ static struct object *module_of(struct thread *t, uint64_t handle, bool is_libra
 	spin_lock(&ids.first_sight);
 	o = ids_object(&ids.modules, handle);
 	if (!o && (o = ids_new_module(handle, is_library, ctx))) {
-		struct sbt_cmd cmd = { .kind = SBT_MODULE_LOAD };
+		struct sbt_cmd cmd = {.kind = SBT_MODULE_LOAD};
 		cmd.u.module_load.new_module = o->id;
 		cmd.u.module_load.handle = handle;
 		cmd.u.module_load.is_library = is_library;
@@ -48,7 +48,7 @@ static struct object *module_of(struct thread *t, uint64_t handle, bool is_libra
 
 static struct facts ask(struct thread *t, struct object *ctx, uint64_t handle)
 {
-	struct facts f = { .ctx = ctx ? ctx->id : SBT_NO_ID };
+	struct facts f = {.ctx = ctx ? ctx->id : SBT_NO_ID};
 	t->loaded_hash = 0;
 	/* A stream may be capturing: the loading that this causes must neither be forbidden nor
 	 * invalidate the capture. */
@@ -79,15 +79,15 @@ static const char *keep_name(const char *s)
 
 static void publish_def(struct thread *t, const struct kernel *k, const struct facts *f)
 {
-	struct sbt_cmd cmd = { .kind = SBT_KERNEL_DEF };
+	struct sbt_cmd cmd = {.kind = SBT_KERNEL_DEF};
 	struct sbt_cmd_kernel_def *d = &cmd.u.kernel_def;
-	struct driver_numbers numbers = { 0 };
+	struct driver_numbers numbers = {0};
 	driver->kernel_numbers(&f->said, &numbers);
 	d->new_kernel = k->id;
 	d->module = k->module;
 	d->handle = k->handle;
-	d->kernel_name = (struct sbt_blob){ k->name, strlen(k->name) };
-	d->params = (struct sbt_blob){ k->params, k->nparams * sizeof(struct kernel_param) };
+	d->kernel_name = (struct sbt_blob){k->name, strlen(k->name)};
+	d->params = (struct sbt_blob){k->params, k->nparams * sizeof(struct kernel_param)};
 	d->regs = numbers.regs;
 	d->static_shared = numbers.static_shared;
 	d->local_mem = numbers.local_mem;
@@ -96,14 +96,18 @@ static void publish_def(struct thread *t, const struct kernel *k, const struct f
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 
-static struct kernel *new_kernel(const struct facts *f, uint64_t handle, const struct kernel_param *params, int n)
+static struct kernel *new_kernel(
+	const struct facts *f, uint64_t handle, const struct kernel_param *params, int n)
 {
 	char short_name[SHORT_MAX];
 	struct kernel *k = ids_keep(sizeof(*k));
 	if (!k)
 		return NULL;
-	*k = (struct kernel){ .handle = handle, .ctx = f->ctx, .params_known = n >= 0,
-		.module = f->module ? f->module->id : SBT_NO_ID, .nparams = n > 0 ? (uint32_t)n : 0 };
+	*k = (struct kernel){.handle = handle,
+		.ctx = f->ctx,
+		.params_known = n >= 0,
+		.module = f->module ? f->module->id : SBT_NO_ID,
+		.nparams = n > 0 ? (uint32_t)n : 0};
 	struct kernel_param *keep = k->nparams ? ids_keep(k->nparams * sizeof(*keep)) : NULL;
 	if (k->nparams && !keep)
 		return NULL;

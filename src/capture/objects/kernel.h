@@ -25,7 +25,8 @@ struct kernel {
 	const struct kernel_param *params;
 	const char *name;	/* mangled */
 	const char *short_name; /* sbt_kernel_short_name() of it */
-	/* stop.c: bit i: breakpoint slot i's glob matches, as of match_generation; bit 0 of window_match the window's. */
+	/* stop.c: bit i: breakpoint slot i's glob matches, as of match_generation; bit 0 of
+	 * window_match the window's. */
 	_Atomic uint64_t break_match;
 	_Atomic uint32_t match_generation, window_match;
 };

@@ -44,12 +44,12 @@ static void drop(struct table *t)
 {
 	if (t->slot)
 		agent_unmap(t->slot, t->cap * sizeof(*t->slot));
-	*t = (struct table){ .slot = NULL };
+	*t = (struct table){.slot = NULL};
 }
 
 static bool grow(struct table *t)
 {
-	struct table more = { .cap = t->cap ? t->cap * 2 : LEAST, .n = t->n };
+	struct table more = {.cap = t->cap ? t->cap * 2 : LEAST, .n = t->n};
 	if (!(more.slot = agent_map(more.cap * sizeof(*more.slot))))
 		return false;
 	for (uint64_t i = 0; i < t->cap; i++)
@@ -63,7 +63,8 @@ static bool grow(struct table *t)
 void known_begin(enum known_set set)
 {
 	struct known *k = &sets[set];
-	const uint32_t file = atomic_load(&agent.control->pages_file), epoch = atomic_load(&agent.control->pages_epoch);
+	const uint32_t file = atomic_load(&agent.control->pages_file),
+		       epoch = atomic_load(&agent.control->pages_epoch);
 	if (!k->begun)
 		k->zero = sbt_page_hash("", 1);
 	if (!k->begun || epoch != k->epoch || (file != k->file && file != k->file + 1)) {
@@ -99,6 +100,6 @@ void known_add(enum known_set set, struct sbt_hash page, uint32_t n)
 	struct page *p = slot_of(&k->now, page, n);
 	if (p->n)
 		return;
-	*p = (struct page){ page, n };
+	*p = (struct page){page, n};
 	k->now.n++;
 }

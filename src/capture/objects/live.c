@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Live allocations; see live.h. Slots lie in one large mapping that the kernel fills in as they are used, so a slot never moves.
+ * Live allocations; see live.h. Slots lie in one large mapping that the kernel fills in as they are
+ * used, so a slot never moves.
  *
- * A walk holds the lock only while it goes from one slot to the next, since what it does with a slot may take long (hashing, waiting for tsdb),
- * and the program's frees must not wait for that. So it pins the slot: a slot whose allocation is freed meanwhile is over at once, for all
+ * A walk holds the lock only while it goes from one slot to the next, since what it does with a
+ * slot may take long (hashing, waiting for tsdb), and the program's frees must not wait for that.
+ * So it pins the slot: a slot whose allocation is freed meanwhile is over at once, for all
  * look-ups, and its memory is given back and the slot reused when the last walk has left it.
  */
 #include "capture/objects/live.h"
@@ -47,7 +49,7 @@ static void give_back(struct live *l)
 {
 	if (l->seen && l->seen != &l->only)
 		agent_unmap(l->seen, (l->size + SBT_PAGE - 1) / SBT_PAGE * sizeof(*l->seen));
-	*l = (struct live){ .next = table.free };
+	*l = (struct live){.next = table.free};
 	table.free = (uint32_t)(l - table.slot) + 1;
 }
 
@@ -107,7 +109,8 @@ void live_alloc(const struct call *c)
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
 	if (c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
 		return;
-	add(&(struct live){ .addr = a->addr, .size = a->size, .mem = (uint32_t)a->mem, .ctx = c->cmd.ctx });
+	add(&(struct live){
+		.addr = a->addr, .size = a->size, .mem = (uint32_t)a->mem, .ctx = c->cmd.ctx});
 }
 
 void live_free(struct call *c)
@@ -130,13 +133,20 @@ void live_free_over(const struct call *c)
 {
 	const struct sbt_cmd_free *f = &c->cmd.u.free;
 	if (c->cmd.result && c->freed_size)
-		add(&(struct live){ .addr = f->addr, .size = c->freed_size, .mem = (uint32_t)f->mem, .ctx = c->freed_ctx });
+		add(&(struct live){.addr = f->addr,
+			.size = c->freed_size,
+			.mem = (uint32_t)f->mem,
+			.ctx = c->freed_ctx});
 }
 
 /* Copies the fields that do not change while the allocation lives. */
 static struct live copy_of(const struct live *l)
 {
-	return (struct live){ .addr = l->addr, .size = l->size, .mem = l->mem, .before = l->before, .ctx = l->ctx };
+	return (struct live){.addr = l->addr,
+		.size = l->size,
+		.mem = l->mem,
+		.before = l->before,
+		.ctx = l->ctx};
 }
 
 bool live_take_over(const struct live *what)

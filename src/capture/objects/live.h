@@ -13,12 +13,12 @@
 struct call;
 
 struct live {
-	uint64_t addr, size; /* addr 0: a free slot */
-	uint32_t mem;	     /* enum sbt_mem */
-	bool before;	     /* found by the agent, not seen in a call */
-	uint32_t ctx;	     /* id, or SBT_NO_ID */
-	uint32_t next;	     /* of the free slots: index + 1 */
-	uint32_t pins;	     /* walks that point to it */
+	uint64_t addr, size;	    /* addr 0: a free slot */
+	uint32_t mem;		    /* enum sbt_mem */
+	bool before;		    /* found by the agent, not seen in a call */
+	uint32_t ctx;		    /* id, or SBT_NO_ID */
+	uint32_t next;		    /* of the free slots: index + 1 */
+	uint32_t pins;		    /* walks that point to it */
 	_Atomic uint32_t over;	    /* freed; a walk may still point to it */
 	_Atomic uint32_t untouched; /* TSDB_MEMORY_TOUCHED: not recorded yet */
 	/* the driver said that it is mapped; not set for memory mapped by hand, which changes */
@@ -77,7 +77,8 @@ static inline bool live_is_over(const struct live *l)
 
 static inline bool live_is_host(const struct live *l)
 {
-	return l->mem == SBT_MEM_PINNED || l->mem == SBT_MEM_REGISTERED || l->mem == SBT_MEM_MANAGED;
+	return l->mem == SBT_MEM_PINNED || l->mem == SBT_MEM_REGISTERED ||
+	       l->mem == SBT_MEM_MANAGED;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Open addressing with linear probing. A key stays in its slot when its value is removed: handles are heap addresses
- * that the driver reuses, so the slot is soon taken by the same key again.
+ * Open addressing with linear probing. A key stays in its slot when its value is removed: handles
+ * are heap addresses that the driver reuses, so the slot is soon taken by the same key again.
  */
 #include "capture/objects/map.h"
 
@@ -58,7 +58,8 @@ static struct map_table *grow(struct map *m, struct map_table *old)
 	for (uint64_t i = 0; old && i <= old->mask; i++) {
 		uint64_t value = atomic_load_explicit(&old->slot[i].value, memory_order_relaxed);
 		if (value)
-			put(t, atomic_load_explicit(&old->slot[i].key, memory_order_relaxed), value);
+			put(t, atomic_load_explicit(&old->slot[i].key, memory_order_relaxed),
+				value);
 	}
 	atomic_store_explicit(&m->table, t, memory_order_release);
 	return t;
@@ -70,9 +71,9 @@ uint64_t map_get(struct map *m, uint64_t key)
 	if (!t || !key)
 		return 0;
 	struct map_slot *s = find(t, key);
-	return atomic_load_explicit(&s->key, memory_order_relaxed) == key ?
-		       atomic_load_explicit(&s->value, memory_order_acquire) :
-		       0;
+	return atomic_load_explicit(&s->key, memory_order_relaxed) == key
+		       ? atomic_load_explicit(&s->value, memory_order_acquire)
+		       : 0;
 }
 
 int map_put(struct map *m, uint64_t key, uint64_t value)
@@ -108,7 +109,8 @@ void map_each(struct map *m, bool (*fn)(void *arg, uint64_t key, uint64_t value)
 	struct map_table *t = atomic_load_explicit(&m->table, memory_order_acquire);
 	for (uint64_t i = 0; t && i <= t->mask; i++) {
 		const uint64_t key = atomic_load_explicit(&t->slot[i].key, memory_order_acquire);
-		const uint64_t value = atomic_load_explicit(&t->slot[i].value, memory_order_acquire);
+		const uint64_t value =
+			atomic_load_explicit(&t->slot[i].value, memory_order_acquire);
 		if (key && value && fn(arg, key, value))
 			return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A hash map from handles to numbers: reads take no lock, writes take one (struct spin). Memory comes from mmap; a table
- * that was outgrown is kept, because a reader may still be in it.
+ * A hash map from handles to numbers: reads take no lock, writes take one (struct spin). Memory
+ * comes from mmap; a table that was outgrown is kept, because a reader may still be in it.
  */
 #ifndef CAPTURE_MAP_H
 #define CAPTURE_MAP_H

@@ -42,7 +42,7 @@ static struct tsdb_bulk *take(struct piece *p, uint8_t **ret_data)
 			agent_retire();
 			return NULL;
 		}
-		nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 		ns = ns * 2 > WAIT_LONGEST_NS ? WAIT_LONGEST_NS : ns * 2;
 	}
 	if (!p->number)
@@ -116,7 +116,7 @@ static bool from_bytes(void *arg, uint64_t offset, void *dst, size_t n)
 
 bool bulk_bytes(struct piece *p, const void *bytes, uint64_t n)
 {
-	return bulk_fill(p, n, from_bytes, &(struct from){ bytes, p->at });
+	return bulk_fill(p, n, from_bytes, &(struct from){bytes, p->at});
 }
 
 bool bulk_same(struct piece *p, const struct sbt_hash *pages, uint64_t n)
@@ -127,7 +127,8 @@ bool bulk_same(struct piece *p, const struct sbt_hash *pages, uint64_t n)
 		const uint64_t part = n - done < TSDB_SAME_MAX ? n - done : TSDB_SAME_MAX;
 		if (!b)
 			return false;
-		memcpy(data, pages + done / SBT_PAGE, (part + SBT_PAGE - 1) / SBT_PAGE * sizeof(*pages));
+		memcpy(data, pages + done / SBT_PAGE,
+			(part + SBT_PAGE - 1) / SBT_PAGE * sizeof(*pages));
 		describe(b, p, part, TSDB_BULK_SAME);
 		give(b);
 		p->at += part;

@@ -17,10 +17,10 @@ enum bulk_owner { BULK_ALLOCATION, BULK_GLOBAL, BULK_ANY };
 struct piece {
 	uint64_t seq, addr, size;
 	uint32_t role, owner, module;
-	uint32_t ctx; /* a global's, its id plus 1; 0: none */
+	uint32_t ctx;	  /* a global's, its id plus 1; 0: none */
 	const char *name; /* a global's, or NULL */
 	bool doubt;	  /* as in struct sbt_memory */
-	bool cells;	  /* a global's: it begins with functions' addresses (gpucode/code-globals.h) */
+	bool cells; /* a global's: it begins with functions' addresses (gpucode/code-globals.h) */
 	uint64_t number, at; /* bulk.c's: the piece's number, bytes sent */
 };
 

@@ -60,16 +60,23 @@ static bool host_side(struct sbt_rows *ret, const struct sbt_cmd_copy *k, bool s
 static uint32_t stream_of(const struct call *c)
 {
 	switch (c->cmd.kind) {
-	case SBT_COPY: return (uint32_t)c->cmd.u.copy.stream;
-	case SBT_HOST_FUNC: return (uint32_t)c->cmd.u.host_func.stream;
-	default: return (uint32_t)c->cmd.u.graph_launch.stream;
+	case SBT_COPY:
+		return (uint32_t)c->cmd.u.copy.stream;
+	case SBT_HOST_FUNC:
+		return (uint32_t)c->cmd.u.host_func.stream;
+	default:
+		return (uint32_t)c->cmd.u.graph_launch.stream;
 	}
 }
 
 static struct piece piece_of(const struct call *c, uint32_t role, const struct sbt_rows *e)
 {
-	return (struct piece){ .seq = c->cmd.seq, .addr = e->addr, .size = sbt_rows_size(e), .role = role, .owner = BULK_ANY,
-		.module = SBT_NO_ID };
+	return (struct piece){.seq = c->cmd.seq,
+		.addr = e->addr,
+		.size = sbt_rows_size(e),
+		.role = role,
+		.owner = BULK_ANY,
+		.module = SBT_NO_ID};
 }
 
 static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
@@ -84,7 +91,7 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 		span_note("the source of a copy to the device could not be read");
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 /* Whether pinned or managed memory is compared there (host.c). */
 static bool is_watched(uint64_t addr)
@@ -93,13 +100,13 @@ static bool is_watched(uint64_t addr)
 	return live_host() && live_at(addr, &l) && live_is_host(&l);
 }
 
-/* ---- copies to the host ------------------------------------------------------------------------------------------------- */
+/* --- copies to the host --- */
 
 /* Sends that it is not known what the copy delivered. */
 static void give_up(struct piece *p)
 {
 	p->doubt = true;
-	(void)sender_hash(p, (struct sbt_hash){ { 0, 0 } });
+	(void)sender_hash(p, (struct sbt_hash){{0, 0}});
 }
 
 static void deliver(struct thread *t, struct piece *p, struct sbt_rows *e)
@@ -137,7 +144,8 @@ static struct output *slot_for(struct output *ret_dropped)
 		struct output *o = &outputs.slot[i];
 		if (o->state == OUTPUT_FREE)
 			free = o;
-		else if (o->state == OUTPUT_PENDING && (!oldest || o->piece.seq < oldest->piece.seq))
+		else if (o->state == OUTPUT_PENDING &&
+			 (!oldest || o->piece.seq < oldest->piece.seq))
 			oldest = o;
 	}
 	if (!free && oldest) {
@@ -163,12 +171,13 @@ static void set_state(struct output *o, enum output_state state)
 /* Whether the graph calls host functions: they may change the bytes before the launch has ended. */
 static bool has_host_code(const struct call *c)
 {
-	return c->cmd.kind == SBT_GRAPH_LAUNCH && graph_calls_host((uint32_t)c->cmd.u.graph_launch.exec);
+	return c->cmd.kind == SBT_GRAPH_LAUNCH &&
+	       graph_calls_host((uint32_t)c->cmd.u.graph_launch.exec);
 }
 
 static void remember(struct call *c, const struct sbt_rows *e)
 {
-	struct output dropped = { .state = OUTPUT_FREE };
+	struct output dropped = {.state = OUTPUT_FREE};
 	struct piece p = piece_of(c, BULK_OUTPUT, e);
 	p.doubt = has_host_code(c);
 	struct output *o = slot_for(&dropped);
@@ -187,13 +196,14 @@ static void remember(struct call *c, const struct sbt_rows *e)
 		give_up(&p);
 }
 
-/* ---- looking at them ----------------------------------------------------------------------------------------------------- */
+/* --- looking at them --- */
 
 typedef bool output_fn(const struct output *o, const void *arg);
 
 static bool same_output(const struct output *a, const struct output *b)
 {
-	return a->state == OUTPUT_PENDING && a->piece.seq == b->piece.seq && a->piece.addr == b->piece.addr;
+	return a->state == OUTPUT_PENDING && a->piece.seq == b->piece.seq &&
+	       a->piece.addr == b->piece.addr;
 }
 
 /* A slot that another thread is filling is left alone. */
@@ -245,7 +255,7 @@ static void deliver_all(struct thread *t, output_fn *fn, const void *arg, bool r
 static void await_deliveries(void)
 {
 	while (atomic_load(&outputs.delivering) && agent_live())
-		nanosleep(&(struct timespec){ .tv_nsec = DELIVERY_NS }, NULL);
+		nanosleep(&(struct timespec){.tv_nsec = DELIVERY_NS}, NULL);
 }
 
 static bool is_any(const struct output *o, const void *arg)
@@ -285,13 +295,14 @@ void payload_drop_ctx(uint64_t handle)
 	spin_unlock(&outputs.lock);
 }
 
-/* ---- before the program gets at the bytes ----------------------------------------------------------------------------------- */
+/* --- before the program gets at the bytes --- */
 
 static bool is_freed(const struct output *o, const void *arg)
 {
 	const struct call *c = arg;
 	const uint64_t addr = c->cmd.u.free.addr, size = c->freed_size ? c->freed_size : 1;
-	return o->piece.addr < addr ? addr - o->piece.addr < o->piece.size : o->piece.addr - addr < size;
+	return o->piece.addr < addr ? addr - o->piece.addr < o->piece.size
+				    : o->piece.addr - addr < size;
 }
 
 static bool any_freed(const struct call *c)
@@ -308,8 +319,9 @@ static bool any_freed(const struct call *c)
  * for ever. */
 static void await_copies(struct call *c)
 {
-	for (unsigned tries = 0; tries < FREE_PATIENCE_NS / DELIVERY_NS && any_freed(c) && agent_live(); tries++) {
-		nanosleep(&(struct timespec){ .tv_nsec = DELIVERY_NS }, NULL);
+	for (unsigned tries = 0;
+		tries < FREE_PATIENCE_NS / DELIVERY_NS && any_freed(c) && agent_live(); tries++) {
+		nanosleep(&(struct timespec){.tv_nsec = DELIVERY_NS}, NULL);
 		payload_poll(c->t, false);
 	}
 }
@@ -321,7 +333,8 @@ static void before_free(struct call *c)
 	payload_poll(c->t, false);
 	if (!any)
 		return;
-	if (c->cmd.u.free.mem == SBT_MEM_PINNED || c->cmd.u.free.mem == SBT_MEM_REGISTERED || c->cmd.u.free.mem == SBT_MEM_MANAGED)
+	if (c->cmd.u.free.mem == SBT_MEM_PINNED || c->cmd.u.free.mem == SBT_MEM_REGISTERED ||
+		c->cmd.u.free.mem == SBT_MEM_MANAGED)
 		await_copies(c);
 	deliver_all(NULL, is_freed, c, false);
 }
@@ -394,7 +407,7 @@ static void before_program(struct call *c)
 		before_host_code(c);
 }
 
-/* ---- of a command -------------------------------------------------------------------------------------------------------------- */
+/* --- of a command --- */
 
 void payload_enter(struct call *c)
 {
@@ -404,7 +417,8 @@ void payload_enter(struct call *c)
 	if (c->cmd.kind == SBT_COPY)
 		send_source(c, &c->cmd.u.copy);
 	struct sbt_cmd_copy k;
-	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH && graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
+	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH &&
+			     graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
 		if (!is_watched(k.src))
 			send_source(c, &k);
 }
@@ -431,6 +445,7 @@ void payload_exit(struct call *c)
 	if (c->cmd.kind == SBT_COPY)
 		take_destination(c, &c->cmd.u.copy);
 	struct sbt_cmd_copy k;
-	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH && graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
+	for (uint32_t i = 0; c->cmd.kind == SBT_GRAPH_LAUNCH &&
+			     graph_host_copy((uint32_t)c->cmd.u.graph_launch.exec, &i, &k);)
 		take_destination(c, &k);
 }

@@ -16,17 +16,21 @@
 
 #define WAIT_FIRST_NS 20000
 #define WAIT_LONGEST_NS 1000000
-#define SLOT_TRIES 200 /* times WAIT_LONGEST_NS: how long a thread waits for tsdb to free a slot */
+#define SLOT_TRIES                                                                                 \
+	200 /* times WAIT_LONGEST_NS: how long a thread waits for tsdb to free a slot              \
+	     */
 
 /* Maps a slot's data twice in a row. */
 static void *map_twice(const uint8_t *once, uint32_t bytes)
 {
-	uint8_t *p = mmap(NULL, 2 * (size_t)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p = mmap(NULL, 2 * (size_t)bytes, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
 	for (int i = 0; i < 2; i++) {
 		uint8_t *to = p + (size_t)bytes * i;
-		if (mremap((void *)(uintptr_t)once, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED) {
+		if (mremap((void *)(uintptr_t)once, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) ==
+			MAP_FAILED) {
 			munmap(p, 2 * (size_t)bytes);
 			return NULL;
 		}
@@ -45,8 +49,10 @@ static int claim(struct tsdb_control *c, uint32_t *ret)
 {
 	for (uint32_t i = 0; i < TSDB_RING_COUNT; i++) {
 		uint32_t slot_free = TSDB_RING_FREE;
-		if (atomic_load_explicit(&c->ring[i].state, memory_order_relaxed) == TSDB_RING_FREE &&
-			atomic_compare_exchange_strong(&c->ring[i].state, &slot_free, TSDB_RING_USED)) {
+		if (atomic_load_explicit(&c->ring[i].state, memory_order_relaxed) ==
+				TSDB_RING_FREE &&
+			atomic_compare_exchange_strong(
+				&c->ring[i].state, &slot_free, TSDB_RING_USED)) {
 			raise_to(&c->rings, i + 1);
 			*ret = i;
 			return 0;
@@ -63,7 +69,7 @@ static bool debugger_gone(void)
 
 static void pause_ns(long ns)
 {
-	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
 int ring_open(struct ring *r)
@@ -71,7 +77,7 @@ int ring_open(struct ring *r)
 	struct tsdb_control *c = agent.control;
 	uint32_t i;
 	int err;
-	*r = (struct ring){ 0 };
+	*r = (struct ring){0};
 	for (int tries = 0; (err = claim(c, &i)) && tries < SLOT_TRIES; tries++) {
 		if (atomic_load(&c->on_full) != TSDB_FULL_WAIT || debugger_gone())
 			break;
@@ -104,20 +110,21 @@ void ring_close(struct ring *r)
 	atomic_store_explicit(&r->shared->inflight, TSDB_IDLE, memory_order_release);
 	atomic_store_explicit(&r->shared->state, TSDB_RING_CLOSED, memory_order_release);
 	munmap(r->data, 2 * (size_t)r->bytes);
-	*r = (struct ring){ 0 };
+	*r = (struct ring){0};
 }
 
 void ring_unmap(struct ring *r)
 {
 	munmap(r->data, 2 * (size_t)r->bytes);
-	*r = (struct ring){ 0 };
+	*r = (struct ring){0};
 }
 
 static bool has_room(struct ring *r, uint32_t n)
 {
 	if (r->bytes - (r->head - r->tail) >= n)
 		return true;
-	/* Pairs with the consumer's release of tail: its reads are done before we write there again. */
+	/* Pairs with the consumer's release of tail: its reads are done before we write there
+	 * again. */
 	r->tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
 	/* A tail beyond the head is a broken consumer: treat as full. */
 	return r->tail <= r->head && r->bytes - (r->head - r->tail) >= n;
@@ -130,7 +137,8 @@ static bool wait_for_room(struct ring *r, uint32_t n, bool must)
 	unsigned sleeps = 0;
 	r->shared->stalls++;
 	while (!has_room(r, n)) {
-		if (!must && atomic_load_explicit(&agent.control->on_full, memory_order_relaxed) != TSDB_FULL_WAIT)
+		if (!must && atomic_load_explicit(&agent.control->on_full, memory_order_relaxed) !=
+				     TSDB_FULL_WAIT)
 			return false;
 		if (!agent_live())
 			return false;
@@ -149,7 +157,8 @@ void *ring_reserve(struct ring *r, uint32_t n, bool must)
 	if (!r->shared || n > TSDB_RECORD_MAX)
 		return NULL;
 	if (__builtin_expect(!has_room(r, n), 0)) {
-		bool wait = must || atomic_load_explicit(&agent.control->on_full, memory_order_relaxed) == TSDB_FULL_WAIT;
+		bool wait = must || atomic_load_explicit(&agent.control->on_full,
+					    memory_order_relaxed) == TSDB_FULL_WAIT;
 		if (!wait || !wait_for_room(r, n, must))
 			return NULL;
 	}

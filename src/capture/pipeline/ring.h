@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The producer's side of a ring (wire.h). The data is mapped twice in a row, so a record is always contiguous.
+ * The producer's side of a ring (wire.h). The data is mapped twice in a row, so a record is always
+ * contiguous.
  */
 #ifndef CAPTURE_RING_H
 #define CAPTURE_RING_H

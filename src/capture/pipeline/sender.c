@@ -40,7 +40,7 @@ static void futex(int op, uint32_t value, const struct timespec *most)
 	(void)syscall(SYS_futex, &sender_jobs, op, value, most, NULL, 0);
 }
 
-/* ---- hashes that wait ------------------------------------------------------------------------------------------------------ */
+/* --- hashes that wait --- */
 
 /* Called with sender.lock. */
 static bool have_table(void)
@@ -56,7 +56,8 @@ void sender_touch(uint64_t hashes)
 	const bool good = have_table();
 	spin_unlock(&sender.lock);
 	if (good)
-		agent_touch(sender.hash, (hashes < HASHES_MAX ? hashes : HASHES_MAX) * sizeof(*sender.hash));
+		agent_touch(sender.hash,
+			(hashes < HASHES_MAX ? hashes : HASHES_MAX) * sizeof(*sender.hash));
 }
 
 static bool put_by(const struct piece *p, struct sbt_hash hash, bool always)
@@ -65,7 +66,7 @@ static bool put_by(const struct piece *p, struct sbt_hash hash, bool always)
 	spin_lock(&sender.lock);
 	if (always || atomic_load(&sender_jobs) & (SENDER_START | SENDER_END)) {
 		if (have_table() && sender.n < HASHES_MAX) {
-			sender.hash[sender.n++] = (struct hash_entry){ *p, hash };
+			sender.hash[sender.n++] = (struct hash_entry){*p, hash};
 			good = true;
 		}
 	}
@@ -115,7 +116,7 @@ static void send_hashes(uint32_t job)
 	}
 }
 
-/* ---- the thread ------------------------------------------------------------------------------------------------------------ */
+/* --- the thread --- */
 
 static void do_end(struct thread *t)
 {
@@ -147,7 +148,7 @@ static void do_job(struct thread *t, uint32_t jobs)
 /* Frees room within a second when the window it was reserved for is not armed any more. */
 static void rest(void)
 {
-	const struct timespec second = { .tv_sec = 1 };
+	const struct timespec second = {.tv_sec = 1};
 	const bool held = atomic_load(&room_held) != 0;
 	futex(FUTEX_WAIT_PRIVATE, 0, held ? &second : NULL);
 	if (held && !window_watched() && !atomic_load(&span_open) && !atomic_load(&sender_jobs) &&
@@ -197,7 +198,7 @@ static void ask(uint32_t job)
 		do_job(tls.thread, job);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 void sender_prepare(void (*fn)(struct thread *t))
 {
@@ -224,9 +225,11 @@ void sender_end(void (*tell)(struct thread *t))
 void sender_wait(uint32_t jobs, unsigned tenths)
 {
 	/* Limited, so that a lost wake-up does little harm. */
-	const struct timespec tenth = { .tv_nsec = 100000000 };
+	const struct timespec tenth = {.tv_nsec = 100000000};
 	uint32_t now;
-	for (unsigned i = 0; (now = atomic_load(&sender_jobs)) & jobs && agent_live() && (i < tenths || tenths == SENDER_FOR_EVER); i++)
+	for (unsigned i = 0; (now = atomic_load(&sender_jobs)) & jobs && agent_live() &&
+			     (i < tenths || tenths == SENDER_FOR_EVER);
+		i++)
 		futex(FUTEX_WAIT_PRIVATE, now, &tenth);
 }
 

@@ -13,7 +13,8 @@
 #include "capture/core/source.h"
 #include "base/maps-line.h"
 
-#define TEXT_MAX (64u << 20) /* 65,530 mappings (vm.max_map_count), well below 1 KB each; touched as far as used */
+/* 65,530 mappings (vm.max_map_count), well below 1 KB each; touched as far as used */
+#define TEXT_MAX (64u << 20)
 
 static char *read_all(void)
 {
@@ -53,7 +54,7 @@ static bool each_line(bool (*fn)(void *arg, const struct maps_line *l), void *ar
 	return true;
 }
 
-/* ---- the driver's --------------------------------------------------------------------------------------------------------- */
+/* --- the driver's --- */
 
 struct joining {
 	struct area area; /* end 0: none yet */
@@ -80,13 +81,13 @@ static bool join(void *arg, const struct maps_line *l)
 	}
 	if (j->area.end)
 		j->over = j->fn(j->arg, &j->area);
-	j->area = (struct area){ l->start, l->end };
+	j->area = (struct area){l->start, l->end};
 	return j->over;
 }
 
 bool areas_each(bool (*fn)(void *arg, const struct area *a), void *arg)
 {
-	struct joining j = { .fn = fn, .arg = arg };
+	struct joining j = {.fn = fn, .arg = arg};
 	if (!each_line(join, &j))
 		return false;
 	if (j.area.end && !j.over)
@@ -94,7 +95,7 @@ bool areas_each(bool (*fn)(void *arg, const struct area *a), void *arg)
 	return true;
 }
 
-/* ---- the program's -------------------------------------------------------------------------------------------------------- */
+/* --- the program's --- */
 
 struct reading {
 	bool (*fn)(void *arg, const struct area *a, const char *file);
@@ -104,25 +105,29 @@ struct reading {
 static bool is_code_library(const char *path)
 {
 	const char *name = strrchr(path, '/');
-	return name && (!strncmp(name + 1, "libtsdb-agent", 13) || source_names(SOURCE_FOREIGN, name + 1));
+	return name &&
+	       (!strncmp(name + 1, "libtsdb-agent", 13) || source_names(SOURCE_FOREIGN, name + 1));
 }
 
 static bool readable(void *arg, const struct maps_line *l)
 {
 	const struct reading *r = arg;
 	const bool file = l->path[0] == '/';
-	const struct area area = { l->start, l->end };
+	const struct area area = {l->start, l->end};
 	if (!l->r || l->shared)
 		return false;
 	if (file)
-		return !strncmp(l->path, "/dev/", 5) || is_code_library(l->path) ? false : r->fn(r->arg, &area, l->path);
-	if (!l->w || (l->path[0] == '[' && strncmp(l->path, "[heap", 5) && strncmp(l->path, "[anon", 5)))
+		return !strncmp(l->path, "/dev/", 5) || is_code_library(l->path)
+			       ? false
+			       : r->fn(r->arg, &area, l->path);
+	if (!l->w ||
+		(l->path[0] == '[' && strncmp(l->path, "[heap", 5) && strncmp(l->path, "[anon", 5)))
 		return false;
 	return r->fn(r->arg, &area, NULL);
 }
 
 bool areas_readable(bool (*fn)(void *arg, const struct area *a, const char *file), void *arg)
 {
-	struct reading r = { fn, arg };
+	struct reading r = {fn, arg};
 	return each_line(readable, &r);
 }

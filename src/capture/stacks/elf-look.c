@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks symbols up in the GNU hash tables of loaded files; see elf-look.h. (The table's layout: glibc, elf/dl-lookup.c and "ELF: GNU hash section"
- * of the gABI supplements: four words, a Bloom filter, buckets, chains whose last hash has bit 0 set.)
+ * Looks symbols up in the GNU hash tables of loaded files; see elf-look.h. (The table's layout:
+ * glibc, elf/dl-lookup.c and "ELF: GNU hash section" of the gABI supplements: four words, a Bloom
+ * filter, buckets, chains whose last hash has bit 0 set.)
  */
 #include "capture/stacks/elf-look.h"
 
@@ -11,7 +12,7 @@
 
 struct tables {
 	const uint32_t *hash;
-	const ElfW(Sym) *symbol;
+	const ElfW(Sym) * symbol;
 	const char *string;
 	uint64_t bias;
 };
@@ -31,7 +32,8 @@ static uint32_t gnu_hash(const char *s)
 
 static uint64_t look_one(const struct tables *t, const char *name)
 {
-	const uint32_t buckets = t->hash[0], first = t->hash[1], words = t->hash[2], shift = t->hash[3];
+	const uint32_t buckets = t->hash[0], first = t->hash[1], words = t->hash[2],
+		       shift = t->hash[3];
 	const uint64_t *filter = (const void *)(t->hash + 4);
 	const uint32_t *bucket = (const void *)(filter + words), *chain = bucket + buckets;
 	const uint32_t h = gnu_hash(name);
@@ -46,7 +48,8 @@ static uint64_t look_one(const struct tables *t, const char *name)
 	for (;; i++) {
 		const uint32_t theirs = chain[i - first];
 		const ElfW(Sym) *s = &t->symbol[i];
-		if ((theirs | 1) == (h | 1) && s->st_shndx != SHN_UNDEF && !strcmp(t->string + s->st_name, name))
+		if ((theirs | 1) == (h | 1) && s->st_shndx != SHN_UNDEF &&
+			!strcmp(t->string + s->st_name, name))
 			return t->bias + s->st_value;
 		if (theirs & 1)
 			return 0;
@@ -63,7 +66,7 @@ static uint64_t pointer(const struct dl_phdr_info *info, uint64_t value)
 static int take_file(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct job *j = arg;
-	struct tables t = { .bias = info->dlpi_addr };
+	struct tables t = {.bias = info->dlpi_addr};
 	const ElfW(Dyn) *d = NULL;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -88,7 +91,7 @@ static int take_file(struct dl_phdr_info *info, size_t size, void *arg)
 
 unsigned elf_look(struct elf_look *look, unsigned n, const char **ret_file)
 {
-	struct job j = { .look = look, .n = n, .file = "" };
+	struct job j = {.look = look, .n = n, .file = ""};
 	dl_iterate_phdr(take_file, &j);
 	*ret_file = j.file;
 	return j.found;

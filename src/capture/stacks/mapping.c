@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of executable mappings; see mapping.h. Readers take no lock: a table is replaced whole, and old ones are kept
- * (a reader may be in one). The load bias comes from the ELF header in memory, at the mapping of the file's offset 0.
+ * The table of executable mappings; see mapping.h. Readers take no lock: a table is replaced whole,
+ * and old ones are kept (a reader may be in one). The load bias comes from the ELF header in
+ * memory, at the mapping of the file's offset 0.
  */
 #include "capture/stacks/mapping.h"
 
@@ -40,7 +41,8 @@ static uint64_t bias_at(uint64_t base, uint64_t size)
 	_Alignas(16) uint8_t page[TSDB_PAGE];
 	const Elf64_Ehdr *eh = (const void *)page;
 	size = size < sizeof(page) ? size : sizeof(page);
-	if (size < sizeof(*eh) || !host_read(base, page, size) || memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64)
+	if (size < sizeof(*eh) || !host_read(base, page, size) ||
+		memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64)
 		return base;
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phoff > size || eh->e_phoff % 8 ||
 		eh->e_phnum * sizeof(Elf64_Phdr) > size - eh->e_phoff)
@@ -48,7 +50,8 @@ static uint64_t bias_at(uint64_t base, uint64_t size)
 	const Elf64_Phdr *ph = (const void *)(page + eh->e_phoff);
 	for (unsigned i = 0; i < eh->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
-			return base - ((ph[i].p_vaddr - ph[i].p_offset) & ~(uint64_t)(TSDB_PAGE - 1));
+			return base -
+			       ((ph[i].p_vaddr - ph[i].p_offset) & ~(uint64_t)(TSDB_PAGE - 1));
 	return base;
 }
 
@@ -62,7 +65,8 @@ static bool is_hidden(const struct maps_line *l)
 static const struct mapping *same_in(const struct table *old, const struct maps_line *l)
 {
 	for (uint32_t i = 0; old && i < old->n; i++)
-		if (old->m[i].start == l->start && old->m[i].end == l->end && !strcmp(old->m[i].path, l->path))
+		if (old->m[i].start == l->start && old->m[i].end == l->end &&
+			!strcmp(old->m[i].path, l->path))
 			return &old->m[i];
 	return NULL;
 }
@@ -82,8 +86,13 @@ static void add(struct table *t, const struct table *old, const struct maps_line
 	if (!copy)
 		return;
 	memcpy(copy, path, n + 1);
-	*m = (struct mapping){ .start = l->start, .end = l->end, .bias = bias, .path = copy, .path_len = (uint32_t)n,
-		.number = next_number++, .hidden = is_hidden(l) };
+	*m = (struct mapping){.start = l->start,
+		.end = l->end,
+		.bias = bias,
+		.path = copy,
+		.path_len = (uint32_t)n,
+		.number = next_number++,
+		.hidden = is_hidden(l)};
 	t->n++;
 }
 
@@ -140,10 +149,11 @@ void mapping_reload(void)
 	static struct scan s;
 	spin_lock(&loading);
 	char *text = agent_map(TEXT_BYTES);
-	struct table *t = agent_map(sizeof(*t) + TABLE_MAX * sizeof(struct mapping)); /* touched as far as used */
+	struct table *t = agent_map(
+		sizeof(*t) + TABLE_MAX * sizeof(struct mapping)); /* touched as far as used */
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (text && t && fd >= 0) {
-		s = (struct scan){ .to = t, .old = atomic_load(&current) };
+		s = (struct scan){.to = t, .old = atomic_load(&current)};
 		scan_text(&s, fd, text);
 		atomic_store_explicit(&current, t, memory_order_release);
 		t = NULL;
@@ -184,12 +194,16 @@ void mapping_send(struct thread *t, const struct mapping *m)
 			return;
 		*word |= bit;
 	}
-	const uint32_t size = (uint32_t)((sizeof(struct tsdb_msg_mapping) + m->path_len + 7) & ~7ul);
+	const uint32_t size =
+		(uint32_t)((sizeof(struct tsdb_msg_mapping) + m->path_len + 7) & ~7ul);
 	struct tsdb_msg_mapping *msg = ring_reserve(&t->ring, size, true);
 	if (!msg)
 		return;
-	*msg = (struct tsdb_msg_mapping){ .head = { .size = size, .type = TSDB_MSG_MAPPING },
-		.start = m->start, .end = m->end, .bias = m->bias, .n = m->path_len };
+	*msg = (struct tsdb_msg_mapping){.head = {.size = size, .type = TSDB_MSG_MAPPING},
+		.start = m->start,
+		.end = m->end,
+		.bias = m->bias,
+		.n = m->path_len};
 	memcpy(msg->path, m->path, m->path_len);
 	ring_commit(&t->ring, size);
 }

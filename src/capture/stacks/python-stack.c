@@ -38,9 +38,9 @@ static struct {
 	_Atomic uint32_t next_code;
 	struct map codes;    /* address and version (or contents) of a code object -> number */
 	struct map contents; /* hash of a code object's contents -> number */
-} python = { .next_code = 1 };
+} python = {.next_code = 1};
 
-/* ---- finding it ----------------------------------------------------------------------------------------------------- */
+/* --- finding it --- */
 
 static void tell(enum tsdb_python_state state, const char *sentence)
 {
@@ -52,7 +52,8 @@ static void tell(enum tsdb_python_state state, const char *sentence)
 static void refuse(const char *version, const char *why)
 {
 	char text[TSDB_TEXT_MAX];
-	snprintf(text, sizeof(text), "host stacks do not show the Python functions of CPython %.20s: %s", version, why);
+	snprintf(text, sizeof(text),
+		"host stacks do not show the Python functions of CPython %.20s: %s", version, why);
 	python.refused = true;
 	python_here = false;
 	tell(TSDB_PYTHON_REFUSED, text);
@@ -60,7 +61,8 @@ static void refuse(const char *version, const char *why)
 
 enum { RUNTIME, CODE_TYPE, BOUND, VERSION, RUNNING, RUNNING_NEW, TEXT, LOOKS };
 
-/* Before 3.11 there is no Py_Version; Py_GetVersion() fills a static buffer and touches nothing else. */
+/* Before 3.11 there is no Py_Version; Py_GetVersion() fills a static buffer and touches nothing
+ * else. */
 static void version_text(const struct elf_look *look, char *to, size_t n)
 {
 	const char *(*get)(void);
@@ -72,10 +74,13 @@ static void version_text(const struct elf_look *look, char *to, size_t n)
 static void look_now(void)
 {
 	struct elf_look look[LOOKS] = {
-		[RUNTIME] = { "_PyRuntime", 0 },	[CODE_TYPE] = { "PyCode_Type", 0 },
-		[BOUND] = { "PyGILState_GetThisThreadState", 0 }, [VERSION] = { "Py_Version", 0 },
-		[RUNNING] = { "_PyThreadState_UncheckedGet", 0 }, [RUNNING_NEW] = { "PyThreadState_GetUnchecked", 0 },
-		[TEXT] = { "Py_GetVersion", 0 },
+		[RUNTIME] = {"_PyRuntime", 0},
+		[CODE_TYPE] = {"PyCode_Type", 0},
+		[BOUND] = {"PyGILState_GetThisThreadState", 0},
+		[VERSION] = {"Py_Version", 0},
+		[RUNNING] = {"_PyThreadState_UncheckedGet", 0},
+		[RUNNING_NEW] = {"PyThreadState_GetUnchecked", 0},
+		[TEXT] = {"Py_GetVersion", 0},
 	};
 	char version[32];
 	const char *file, *why = "its version is not one of 3.11, 3.12 and 3.13";
@@ -87,13 +92,15 @@ static void look_now(void)
 		return;
 	}
 	const unsigned long number = *(const unsigned long *)(uintptr_t)look[VERSION].address;
-	if (!python_layout(&python.layout, (uint32_t)number, (const void *)(uintptr_t)look[RUNTIME].address, &why)) {
+	if (!python_layout(&python.layout, (uint32_t)number,
+		    (const void *)(uintptr_t)look[RUNTIME].address, &why)) {
 		refuse(version, why);
 		return;
 	}
 	python.code_type = look[CODE_TYPE].address;
 	memcpy(&python.bound, &look[BOUND].address, sizeof(python.bound));
-	const uint64_t running = look[RUNNING].address ? look[RUNNING].address : look[RUNNING_NEW].address;
+	const uint64_t running =
+		look[RUNNING].address ? look[RUNNING].address : look[RUNNING_NEW].address;
 	if (python.layout.version >= 0x030c)
 		memcpy(&python.running, &running, sizeof(python.running));
 	/* We call its functions from now on, so it must stay. */
@@ -113,9 +120,10 @@ void python_look(void)
 	spin_unlock(&python.looking);
 }
 
-/* ---- walking -------------------------------------------------------------------------------------------------------- */
+/* --- walking --- */
 
-static inline __attribute__((always_inline)) bool read_here(void *arg, uint64_t address, void *to, size_t n)
+static inline __attribute__((always_inline)) bool read_here(
+	void *arg, uint64_t address, void *to, size_t n)
 {
 	memcpy(to, (const void *)(uintptr_t)address, n);
 	return true;
@@ -136,7 +144,8 @@ static bool check_state(uint64_t state)
 		return true;
 	if (word_at(state + python.layout.thread.thread_id) != (uint64_t)pthread_self()) {
 		if (atomic_fetch_add(&python.strange, 1) == STRANGE_MAX)
-			refuse("3.11 to 3.13", "its structures are laid out differently from those of its version");
+			refuse("3.11 to 3.13",
+				"its structures are laid out differently from those of its version");
 		return false;
 	}
 	atomic_store(&python.checked, 1);
@@ -180,7 +189,9 @@ static bool merge_begin(struct merge *m)
 	const unsigned n = states(state);
 	m->n = 0;
 	for (unsigned i = 0; i < n; i++)
-		if (python_begin(&m->walk[m->n], &python.layout, python.code_type, state[i], read_here, NULL) && m->walk[m->n].frame)
+		if (python_begin(&m->walk[m->n], &python.layout, python.code_type, state[i],
+			    read_here, NULL) &&
+			m->walk[m->n].frame)
 			m->n++;
 	if (m->n == 2 && next_anchor(m->walk[1]) < next_anchor(m->walk[0])) {
 		const struct python_walk w = m->walk[0];
@@ -190,7 +201,8 @@ static bool merge_begin(struct merge *m)
 	return m->n != 0;
 }
 
-static inline __attribute__((always_inline)) bool merge_next(struct merge *m, struct python_frame *ret)
+static inline __attribute__((always_inline)) bool merge_next(
+	struct merge *m, struct python_frame *ret)
 {
 	while (m->n && !python_next(&m->walk[0], ret, read_here, NULL)) {
 		m->walk[0] = m->walk[1];
@@ -198,7 +210,9 @@ static inline __attribute__((always_inline)) bool merge_next(struct merge *m, st
 	}
 	if (!m->n)
 		return false;
-	if (__builtin_expect(m->n == 2 && ret->anchor && next_anchor(m->walk[1]) < next_anchor(m->walk[0]), 0)) {
+	if (__builtin_expect(
+		    m->n == 2 && ret->anchor && next_anchor(m->walk[1]) < next_anchor(m->walk[0]),
+		    0)) {
 		const struct python_walk w = m->walk[0];
 		m->walk[0] = m->walk[1];
 		m->walk[1] = w;
@@ -206,7 +220,7 @@ static inline __attribute__((always_inline)) bool merge_next(struct merge *m, st
 	return true;
 }
 
-/* ---- code objects --------------------------------------------------------------------------------------------------- */
+/* --- code objects --- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -216,12 +230,14 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 /* 3.11 gives code objects no number: this uses the name, some of the table of lines, and the
  * tables' addresses. */
-static inline __attribute__((always_inline)) uint64_t unversioned_mark(uint64_t lines, uint64_t name, uint64_t first_line)
+static inline __attribute__((always_inline)) uint64_t unversioned_mark(
+	uint64_t lines, uint64_t name, uint64_t first_line)
 {
 	uint64_t mark = mix(first_line ^ lines, name);
 	if (python_plausible(name))
 		mark = mix(mark, word_at(name + PYTHON_TEXT_HASH));
-	if (python_plausible(lines)) { /* at least 8 bytes can be read: sizes of objects are rounded up to 16 */
+	if (python_plausible(lines)) { /* at least 8 bytes can be read: sizes of objects are rounded
+					  up to 16 */
 		const uint64_t n = word_at(lines + PYTHON_SIZE), at = lines + PYTHON_BYTES_DATA;
 		mark = mix(mark, n ^ word_at(at));
 		if (n >= 16)
@@ -235,7 +251,10 @@ static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 {
 	const struct python_layout *l = &python.layout;
 	uint32_t v;
-	memcpy(&v, (const void *)(uintptr_t)(code + (l->code.version ? l->code.version : l->code.first_line)), sizeof(v));
+	memcpy(&v,
+		(const void *)(uintptr_t)(code +
+					  (l->code.version ? l->code.version : l->code.first_line)),
+		sizeof(v));
 	if (__builtin_expect(l->code.version && v, 1)) /* 0: the numbers have run out */
 		return v * 0x2545f4914f6cdd1du;
 	return unversioned_mark(word_at(code + l->code.lines), word_at(code + l->code.qualname), v);
@@ -247,16 +266,20 @@ static inline __attribute__((always_inline)) uint64_t code_mark(uint64_t code)
 static uint64_t hash_frames(uint64_t state, uint64_t h, unsigned *left)
 {
 	const struct python_layout *l = &python.layout;
-	const unsigned at_code = l->frame.code, at_instr = l->frame.instr, at_owner = l->frame.owner, at_previous = l->frame.previous;
+	const unsigned at_code = l->frame.code, at_instr = l->frame.instr,
+		       at_owner = l->frame.owner, at_previous = l->frame.previous;
 	uint64_t cframe = l->thread.frame ? 0 : word_at(state + l->thread.cframe);
-	uint64_t f = l->thread.frame ? word_at(state + l->thread.frame) : python_plausible(cframe) ? word_at(cframe + l->cframe.frame) : 0;
+	uint64_t f = l->thread.frame		? word_at(state + l->thread.frame)
+		     : python_plausible(cframe) ? word_at(cframe + l->cframe.frame)
+						: 0;
 	for (; python_plausible(f) && *left; f = word_at(f + at_previous), --*left) {
 		const uint64_t code = word_at(f + at_code);
 		if (*(const uint8_t *)(uintptr_t)(f + at_owner) == PYTHON_CFRAME_OWNED)
 			h = mix(h, f);
 		else if (python_plausible(code))
 			h = mix(h + code_mark(code), code + word_at(f + at_instr) * 0x100000001b3u);
-		if (l->frame.entry && *(const uint8_t *)(uintptr_t)(f + l->frame.entry) && python_plausible(cframe)) {
+		if (l->frame.entry && *(const uint8_t *)(uintptr_t)(f + l->frame.entry) &&
+			python_plausible(cframe)) {
 			h = mix(h, cframe);
 			cframe = word_at(cframe + l->cframe.previous);
 		}
@@ -285,9 +308,12 @@ static void read_code(uint64_t code, struct text *x)
 {
 	const struct python_layout *l = &python.layout;
 	uint64_t at;
-	x->nfile = (uint32_t)python_text(l, word_at(code + l->code.filename), x->file, sizeof(x->file), read_here, NULL);
-	x->nname = (uint32_t)python_text(l, word_at(code + l->code.qualname), x->name, sizeof(x->name), read_here, NULL);
-	memcpy(&x->first_line, (const void *)(uintptr_t)(code + l->code.first_line), sizeof(x->first_line));
+	x->nfile = (uint32_t)python_text(
+		l, word_at(code + l->code.filename), x->file, sizeof(x->file), read_here, NULL);
+	x->nname = (uint32_t)python_text(
+		l, word_at(code + l->code.qualname), x->name, sizeof(x->name), read_here, NULL);
+	memcpy(&x->first_line, (const void *)(uintptr_t)(code + l->code.first_line),
+		sizeof(x->first_line));
 	x->nlines = 0;
 	if (python_bytes(word_at(code + l->code.lines), &at, &x->nlines, read_here, NULL))
 		x->lines = (const char *)(uintptr_t)at;
@@ -305,7 +331,9 @@ static uint64_t hash_bytes(uint64_t h, const char *p, uint64_t n)
 static uint32_t number_of_text(const struct text *x)
 {
 	uint64_t h = mix(x->first_line, (uint64_t)x->nfile << 32 | x->nname);
-	h = hash_bytes(hash_bytes(hash_bytes(h, x->file, x->nfile), x->name, x->nname), x->lines, x->nlines) | 1;
+	h = hash_bytes(hash_bytes(hash_bytes(h, x->file, x->nfile), x->name, x->nname), x->lines,
+		    x->nlines) |
+	    1;
 	uint32_t number = (uint32_t)map_get(&python.contents, h);
 	if (number)
 		return number;
@@ -318,13 +346,19 @@ static uint32_t number_of_text(const struct text *x)
 static void send_code(struct thread *t, uint32_t number, const struct text *x)
 {
 	const uint32_t names = (uint32_t)sizeof(struct tsdb_msg_python) + x->nfile + x->nname;
-	const uint32_t lines = x->nlines < TSDB_RECORD_MAX - 8 - names ? (uint32_t)x->nlines : TSDB_RECORD_MAX - 8 - names;
+	const uint32_t lines = x->nlines < TSDB_RECORD_MAX - 8 - names
+				       ? (uint32_t)x->nlines
+				       : TSDB_RECORD_MAX - 8 - names;
 	const uint32_t size = (names + lines + 7) & ~7u;
 	struct tsdb_msg_python *msg = ring_reserve(&t->ring, size, true);
 	if (!msg)
 		return;
-	*msg = (struct tsdb_msg_python){ .head = { .size = size, .type = TSDB_MSG_PYTHON }, .number = number, .first_line = x->first_line,
-		.file = x->nfile, .name = x->nname, .lines = lines };
+	*msg = (struct tsdb_msg_python){.head = {.size = size, .type = TSDB_MSG_PYTHON},
+		.number = number,
+		.first_line = x->first_line,
+		.file = x->nfile,
+		.name = x->nname,
+		.lines = lines};
 	memcpy(msg->bytes, x->file, x->nfile);
 	memcpy(msg->bytes + x->nfile, x->name, x->nname);
 	if (lines)
@@ -374,18 +408,22 @@ unsigned python_stack_take(struct thread *t, struct python_step *to, unsigned ma
 	while (n < max && merge_next(&m, &f)) {
 		if (!f.anchor && (!f.code || n == max - 1))
 			continue;
-		to[n++] = (struct python_step){ .pc = f.code ? TSDB_PC_PYTHON(code_number(t, f.code), f.at) : 0, .anchor = f.anchor };
+		to[n++] = (struct python_step){
+			.pc = f.code ? TSDB_PC_PYTHON(code_number(t, f.code), f.at) : 0,
+			.anchor = f.anchor};
 	}
 	return n;
 }
 
-/* ---- conditions ------------------------------------------------------------------------------------------------------ */
+/* --- conditions --- */
 
 static bool code_is(uint64_t code, enum sbt_python what, const char *text, bool glob)
 {
 	const struct python_layout *l = &python.layout;
 	char name[NAME_BYTES];
-	(void)python_text(l, word_at(code + (what == SBT_PY_FILE ? l->code.filename : l->code.qualname)), name, sizeof(name), read_here, NULL);
+	(void)python_text(l,
+		word_at(code + (what == SBT_PY_FILE ? l->code.filename : l->code.qualname)), name,
+		sizeof(name), read_here, NULL);
 	return sbt_python_is(what, text, glob, name);
 }
 
@@ -393,7 +431,8 @@ static unsigned code_line(uint64_t code, uint64_t at)
 {
 	uint64_t lines, n;
 	uint32_t first;
-	memcpy(&first, (const void *)(uintptr_t)(code + python.layout.code.first_line), sizeof(first));
+	memcpy(&first, (const void *)(uintptr_t)(code + python.layout.code.first_line),
+		sizeof(first));
 	if (!python_bytes(word_at(code + python.layout.code.lines), &lines, &n, read_here, NULL))
 		return 0;
 	return python_line((const void *)(uintptr_t)lines, n, first, at);
@@ -405,7 +444,8 @@ uint64_t python_answer(void *arg, enum sbt_python what, const char *text, bool g
 	struct python_frame f;
 	bool any = false;
 	if (!python_here || !merge_begin(&m))
-		return what != SBT_PY_LINE && what != SBT_PY_STACK && sbt_python_is(what, text, glob, "");
+		return what != SBT_PY_LINE && what != SBT_PY_STACK &&
+		       sbt_python_is(what, text, glob, "");
 	while (merge_next(&m, &f)) {
 		if (!f.code)
 			continue;

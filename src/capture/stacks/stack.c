@@ -96,7 +96,7 @@ void stack_init(void)
 	unw_first();
 }
 
-/* ---- walking ------------------------------------------------------------------------------------------------------- */
+/* --- walking --- */
 
 static uint64_t word_at(uint64_t address)
 {
@@ -116,13 +116,15 @@ static void walk_unwind(struct walk *w, uint64_t frame)
 	unw_context_t context;
 	unw_cursor_t cursor;
 	unw_word_t pc, sp;
-	*w = (struct walk){ .steady = true };
+	*w = (struct walk){.steady = true};
 	if (!unw.init_local || unw.getcontext(&context) || unw.init_local(&cursor, &context))
 		return;
 	while (w->n < WALK_MAX && unw.step(&cursor) > 0) {
-		if (unw.get_reg(&cursor, UNW_REG_IP, &pc) || unw.get_reg(&cursor, UNW_REG_SP, &sp) || !pc)
+		if (unw.get_reg(&cursor, UNW_REG_IP, &pc) ||
+			unw.get_reg(&cursor, UNW_REG_SP, &sp) || !pc)
 			return;
-		/* The x86-64 ABI: the canonical frame address is the stack pointer before the call pushed the return address. */
+		/* The x86-64 ABI: the canonical frame address is the stack pointer before the call
+		 * pushed the return address. */
 		if (sp - 8 > frame)
 			push(w, sp - 8, pc);
 	}
@@ -132,7 +134,7 @@ static void walk_unwind(struct walk *w, uint64_t frame)
  * address in executable memory. */
 static void walk_frame_pointers(struct walk *w, const struct thread *t, uint64_t frame)
 {
-	*w = (struct walk){ .steady = true };
+	*w = (struct walk){.steady = true};
 	uint64_t limit = frame + FRAME_BYTES_MAX;
 	if (frame >= t->stack_low && frame < t->stack_high)
 		limit = t->stack_high;
@@ -149,7 +151,7 @@ static void walk_frame_pointers(struct walk *w, const struct thread *t, uint64_t
 	}
 }
 
-/* ---- new stacks ----------------------------------------------------------------------------------------------------- */
+/* --- new stacks --- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -207,7 +209,8 @@ static uint32_t define(struct thread *t, const uint64_t *pcs, uint32_t n)
 	if (!msg)
 		return 0;
 	id = atomic_fetch_add(&next_id, 1);
-	*msg = (struct tsdb_msg_stack){ .head = { .size = size, .type = TSDB_MSG_STACK }, .id = id, .n = n };
+	*msg = (struct tsdb_msg_stack){
+		.head = {.size = size, .type = TSDB_MSG_STACK}, .id = id, .n = n};
 	memcpy(msg->pcs, pcs, n * 8);
 	ring_commit(&t->ring, size);
 	if (map_put(&known, h, id))
@@ -215,7 +218,7 @@ static uint32_t define(struct thread *t, const uint64_t *pcs, uint32_t n)
 	return id;
 }
 
-/* ---- remembering ----------------------------------------------------------------------------------------------------- */
+/* --- remembering --- */
 
 static uint32_t *root_of(struct memo *m, uint64_t frame)
 {
@@ -278,7 +281,10 @@ static uint32_t remember(struct memo *m, uint64_t frame, const struct walk *w, u
 			i = m->node[i].sibling;
 		if (!i) {
 			i = m->used++;
-			m->node[i] = (struct node){ .slot = w->slot[d], .pc = w->pc[d], .sibling = *link, .parent = parent };
+			m->node[i] = (struct node){.slot = w->slot[d],
+				.pc = w->pc[d],
+				.sibling = *link,
+				.parent = parent};
 			*link = i;
 		}
 		if (m->node[i].id)
@@ -294,7 +300,7 @@ static uint32_t remember(struct memo *m, uint64_t frame, const struct walk *w, u
 /* Repeats the walk that was kept as the path to a node. */
 static void walk_again(const struct memo *m, uint32_t leaf, struct walk *w)
 {
-	*w = (struct walk){ .steady = true };
+	*w = (struct walk){.steady = true};
 	for (uint32_t i = leaf; i && w->n < WALK_MAX; i = m->node[i].parent)
 		w->n++;
 	unsigned at = w->n;
@@ -333,7 +339,7 @@ static __attribute__((noinline)) uint32_t take_new(struct thread *t, uint64_t fr
 	return id;
 }
 
-/* ---- with Python frames ------------------------------------------------------------------------------------------------ */
+/* --- with Python frames --- */
 
 static struct mixed *find_mixed(struct memo *m, uint64_t key)
 {
@@ -352,7 +358,7 @@ static void keep_mixed(struct memo *m, uint64_t key, uint32_t id)
 	}
 	struct mixed *x = find_mixed(m, key);
 	m->nmixed += !x->key;
-	*x = (struct mixed){ .key = key, .id = id };
+	*x = (struct mixed){.key = key, .id = id};
 }
 
 struct weave {
@@ -404,7 +410,8 @@ static uint32_t weave(struct thread *t, const struct walk *w, struct weave *v)
 	return v->count;
 }
 
-static __attribute__((noinline)) uint32_t take_mixed(struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf, uint64_t hash)
+static __attribute__((noinline)) uint32_t take_mixed(
+	struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf, uint64_t hash)
 {
 	struct walk w;
 	struct python_step step[PYTHON_FRAMES_MAX];
@@ -415,7 +422,10 @@ static __attribute__((noinline)) uint32_t take_mixed(struct thread *t, uint64_t 
 		walk_new(t, frame, &w);
 		leaf = remember(t->memo, frame, &w, LATER);
 	}
-	struct weave v = { .step = step, .n = python_stack_take(t, step, PYTHON_FRAMES_MAX), .pcs = pcs, .depth = depth };
+	struct weave v = {.step = step,
+		.n = python_stack_take(t, step, PYTHON_FRAMES_MAX),
+		.pcs = pcs,
+		.depth = depth};
 	const uint32_t n = weave(t, &w, &v);
 	const uint32_t id = n ? define(t, pcs, n) : 0;
 	if (id && leaf)
@@ -424,7 +434,8 @@ static __attribute__((noinline)) uint32_t take_mixed(struct thread *t, uint64_t 
 }
 
 /* Takes a stack without Python frames by a path that was kept for stacks with them. */
-static __attribute__((noinline)) uint32_t take_plain(struct thread *t, uint32_t leaf, uint32_t depth)
+static __attribute__((noinline)) uint32_t take_plain(
+	struct thread *t, uint32_t leaf, uint32_t depth)
 {
 	struct walk w;
 	uint64_t pcs[TSDB_STACK_MAX];
@@ -436,12 +447,15 @@ static __attribute__((noinline)) uint32_t take_plain(struct thread *t, uint32_t 
 	return id;
 }
 
-static __attribute__((noinline)) uint32_t take_python(struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf)
+static __attribute__((noinline)) uint32_t take_python(
+	struct thread *t, uint64_t frame, uint32_t depth, uint32_t leaf)
 {
 	const uint64_t hash = python_stack_hash();
 	if (!hash) {
 		const uint32_t id = leaf ? t->memo->node[leaf].id : 0;
-		return !leaf ? take_new(t, frame, depth) : id == LATER ? take_plain(t, leaf, depth) : id;
+		return !leaf	     ? take_new(t, frame, depth)
+		       : id == LATER ? take_plain(t, leaf, depth)
+				     : id;
 	}
 	const struct mixed *x = leaf ? find_mixed(t->memo, mix(leaf, hash) | 1) : NULL;
 	return x && x->key ? x->id : take_mixed(t, frame, depth, leaf, hash);

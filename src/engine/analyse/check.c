@@ -18,7 +18,7 @@
 #include "base/words.h"
 #include "state/state.h"
 
-/* ---- asking ----------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 /* Ids of the kernels whose names match; *ret_n 0 with o->kernel set: none does. */
 static struct err *find_kernels(
@@ -39,7 +39,8 @@ static struct err *find_kernels(
 		(*ret)[(*ret_n)++] = k.id;
 	}
 	state_free(end);
-	return *ret_n ? NULL : err_new(ERR_NOT_FOUND, "no kernel of the trace matches \"%s\"", o->kernel);
+	return *ret_n ? NULL
+		      : err_new(ERR_NOT_FOUND, "no kernel of the trace matches \"%s\"", o->kernel);
 }
 
 static struct check_launch *launch_of(struct check_result *r, uint64_t seq, uint32_t step)
@@ -64,7 +65,8 @@ static struct check_place *place_of(struct check_launch *l, uint64_t addr, uint6
 	return &l->places[l->nplaces++];
 }
 
-static void add_unwritten(struct check_result *r, const struct state *st, const struct replayer_difference *d)
+static void add_unwritten(
+	struct check_result *r, const struct state *st, const struct replayer_difference *d)
 {
 	struct unwritten_rows *rows = &r->unwritten;
 	struct state_alloc a;
@@ -72,13 +74,15 @@ static void add_unwritten(struct check_result *r, const struct state *st, const 
 
 	rows->row = xrealloc(rows->row, (rows->n + 1) * sizeof *rows->row);
 	u = &rows->row[rows->n++];
-	*u = (struct unwritten){.seq = d->seq, .kernel = SBT_NO_ID, .count = 1, .alloc = d->at, .nread = 1};
+	*u = (struct unwritten){
+		.seq = d->seq, .kernel = SBT_NO_ID, .count = 1, .alloc = d->at, .nread = 1};
 	u->read[0] = (struct unwritten_range){d->addr, 8};
 	if (state_alloc_at(st, d->addr, &a))
 		u->alloc_seq = a.alloc_seq;
 }
 
-static void add_row(struct check_result *r, const struct state *st, const struct replayer_difference *d)
+static void add_row(
+	struct check_result *r, const struct state *st, const struct replayer_difference *d)
 {
 	struct check_launch *l;
 	struct check_place *p;
@@ -124,8 +128,9 @@ static void judge(struct check_launch *l)
 		close += l->places[i].close;
 		floats &= value_types[l->places[i].as].is_float;
 	}
-	l->looks = floats && elements && 100 * close >= 99 * elements ? CHECK_LIKE_ATOMICS :
-		   elements && 2 * close < elements ? CHECK_LIKE_A_RACE : CHECK_LIKE_NEITHER;
+	l->looks = floats && elements && 100 * close >= 99 * elements ? CHECK_LIKE_ATOMICS
+		   : elements && 2 * close < elements		      ? CHECK_LIKE_A_RACE
+								      : CHECK_LIKE_NEITHER;
 }
 
 /* Marks launches whose kernels read a clock: their results differ by nature. */
@@ -141,7 +146,8 @@ static void find_clocks(struct engine *en, const struct state *st, struct check_
 					: NULL;
 
 		if (!e && l->nplaces && !l->step) {
-			if (c->kind == SBT_LAUNCH && state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k))
+			if (c->kind == SBT_LAUNCH &&
+				state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k))
 				l->clock = reads_clock(en->trace.reader, k.name);
 			sbt_cursor_close(cursor);
 		}
@@ -182,9 +188,11 @@ static bool is_found(const struct check_result *r, uint64_t seq)
 	return false;
 }
 
-static struct err *find_passing(struct device *d, const struct check_options *o, struct check_result *r)
+static struct err *find_passing(
+	struct device *d, const struct check_options *o, struct check_result *r)
 {
-	struct replayer_check how = {.from = device_info(d).first, .to = r->last, .runs = 2, .perturb = o->perturb};
+	struct replayer_check how = {
+		.from = device_info(d).first, .to = r->last, .runs = 2, .perturb = o->perturb};
 	struct device_checked runs[2] = {{0}};
 	struct err *e = NULL;
 
@@ -195,7 +203,8 @@ static struct err *find_passing(struct device *d, const struct check_options *o,
 	for (size_t i = 0; !e && !r->passing_unknown && i < runs[0].n && i < runs[1].n; i++) {
 		const struct replayer_difference *a = &runs[0].rows[i], *b = &runs[1].rows[i];
 
-		if (a->seq != b->seq || (a->first == b->first && a->other == b->other) || is_found(r, a->seq) || a->seq < r->first)
+		if (a->seq != b->seq || (a->first == b->first && a->other == b->other) ||
+			is_found(r, a->seq) || a->seq < r->first)
 			continue;
 		r->passing = xrealloc(r->passing, (r->npassing + 1) * sizeof *r->passing);
 		r->passing[r->npassing++] = a->seq;
@@ -269,9 +278,13 @@ static struct err *ask_all(struct engine *en, const struct check_options *o,
 	const uint32_t *kernels, size_t n, const struct patience *budget, struct check_result *r)
 {
 	struct device *d = en->trace.device->d;
-	const bool exact = en->trace.device->soft && !en->trace.device->what_if &&
-			   !en->trace.device->partial;
-	const struct replayer_check how = {.from = r->first, .to = r->last, .runs = o->runs, .as = o->as, .thorough = o->thorough,
+	const bool exact =
+		en->trace.device->soft && !en->trace.device->what_if && !en->trace.device->partial;
+	const struct replayer_check how = {.from = r->first,
+		.to = r->last,
+		.runs = o->runs,
+		.as = o->as,
+		.thorough = o->thorough,
 		.perturb = o->perturb ? exact ? REPLAYER_PERTURB_OTHERS : REPLAYER_PERTURB_ALL : 0};
 	struct device_checked c = {0};
 	struct err *e = device_check(d, &how, kernels, n, &c);
@@ -333,19 +346,23 @@ struct err *check_run(struct engine *en, const struct check_options *o, struct c
 
 	TRY(replay_device_need(en, "replay check", &rd));
 	*ret = (struct check_result){.first = o->first > rd->first ? o->first : rd->first,
-		.last = o->last && o->last < rd->last ? o->last : rd->last, .runs = o->runs};
+		.last = o->last && o->last < rd->last ? o->last : rd->last,
+		.runs = o->runs};
 	const struct device_fault f = device_info(rd->d).fault;
 	if (f.told && f.first && f.first <= ret->last) {
 		if (f.first <= ret->first)
-			return err_new(ERR_STATE, "#%" PRIu64 " cannot be checked: a command from #%" PRIu64 " on faulted in the recording (CUDA error %u, told by #%"
-				PRIu64 ")", ret->first, f.first, f.code, f.told);
+			return err_new(ERR_STATE,
+				"#%" PRIu64 " cannot be checked: a command from #%" PRIu64
+				" on faulted in the recording (CUDA error %u, told by #%" PRIu64
+				")",
+				ret->first, f.first, f.code, f.told);
 		ret->fault = f;
 		ret->last = f.first - 1;
 	}
 	e = ask(en, o, ret);
 	if (!e && (ret->end || ret->passing_unknown || ret->unwritten_unknown))
-		err_free(replay_device_back(en,
-			NULL)); /* the check's answer is valid even if this fails */
+		err_free(replay_device_back(
+			en, NULL)); /* the check's answer is valid even if this fails */
 	else
 		e = replay_device_back(en, e);
 	if (e)

@@ -26,7 +26,8 @@ struct alike {
 /* Finds alike launches among those of o between commands first and last of the trace; d is on the
  * software GPU and knows how kernels compute addresses. */
 struct err *alike_find(struct alike *ret, struct sbt_reader *trace, struct device *d,
-	const struct order_suspects *o, uint64_t first, uint64_t last, volatile bool *cancel) TS_CHECK;
+	const struct order_suspects *o, uint64_t first, uint64_t last,
+	volatile bool *cancel) TS_CHECK;
 void alike_free(struct alike *a);
 /* Lists all other work that touches memory, sorted: it need not be executed when only the n
  * launches in `wanted` are, whose addressing is known. Heap. */

@@ -16,20 +16,21 @@
 #include "engine/analyse/host-changes.h"
 #include "engine/replay-device.h"
 
-#define SPANS_MAX 4096u	       /* of each kind, of one command; beyond, the smallest gaps are closed and the set is not exact */
-#define NEAR 8u		       /* commands between two launches that are executed in one request */
-#define POOL_MAX (4u << 20)    /* accesses of all commands: 96 MiB */
+/* of each kind, of one command; beyond, the smallest gaps are closed and the set is not exact */
+#define SPANS_MAX 4096u
+#define NEAR 8u		    /* commands between two launches that are executed in one request */
+#define POOL_MAX (4u << 20) /* accesses of all commands: 96 MiB */
 
 struct known {
 	uint64_t seq;
-	uint64_t like;	/* the launch that was executed for it; 0: it was executed itself */
-	size_t at, n;	/* in the pool */
+	uint64_t like; /* the launch that was executed for it; 0: it was executed itself */
+	size_t at, n;  /* in the pool */
 	/* those behind these are by threads that had not waited for the launch in front */
 	size_t nbefore;
 	/* of a launch that is like another: how far each base has moved, SOFT_SOURCES of them */
 	size_t moves;
 	size_t stretch, nstretches; /* of its accesses in the pool, one for each base */
-	uint32_t depends; /* enum soft_depends */
+	uint32_t depends;	    /* enum soft_depends */
 	/* not all that it touched is listed: it cannot give the sets of launches with other
 	 * bases */
 	bool cut;
@@ -56,14 +57,14 @@ struct exact {
 	struct exact_ask ask;
 	struct engine *en;
 	struct patience budget;
-	uint64_t left_ns; /* of the budget, for the next window */
-	uint64_t reached; /* the last command executed */
-	bool host;	  /* also find out what the host changed */
+	uint64_t left_ns;	      /* of the budget, for the next window */
+	uint64_t reached;	      /* the last command executed */
+	bool host;		      /* also find out what the host changed */
 	struct order_change *changes; /* in order of seq */
 	size_t nchanges;
 	struct part {
 		uint64_t first, last;
-	} *parts; /* of the trace, in which that is known */
+	} * parts; /* of the trace, in which that is known */
 	size_t nparts;
 };
 
@@ -131,7 +132,10 @@ static bool early(void *arg, uint64_t seq, struct order_early *ret, struct order
 
 	if (!k || k->depends & SOFT_OLD || x->source.writes_only)
 		return false;
-	*ret = (struct order_early){.known = true, .waits = k->depends & SOFT_WAITS, .before = k->nbefore, .triggers = k->depends & SOFT_TRIGGERS,
+	*ret = (struct order_early){.known = true,
+		.waits = k->depends & SOFT_WAITS,
+		.before = k->nbefore,
+		.triggers = k->depends & SOFT_TRIGGERS,
 		.trigger_waits = k->depends & SOFT_TRIGGER_WAITS};
 	for (size_t i = 0; before && i < k->nbefore; i++) {
 		const struct order_access *a = &x->pool.a[k->at + k->n + i];
@@ -152,7 +156,8 @@ static struct err *take_spans(struct exact *x, const struct access_set *a, unsig
 		for (size_t i = 0; i < a->set.n[k]; i++) {
 			const struct soft_span s = a->set.span[k][i];
 
-			order_access_add(&x->pool, s.addr, s.addr + s.size, a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k - from]);
+			order_access_add(&x->pool, s.addr, s.addr + s.size,
+				a->set.inexact >> k & 1 ? ORDER_MAYBE : hows[k - from]);
 		}
 	}
 	return NULL;
@@ -223,8 +228,7 @@ static struct err *learn_host(
 
 	if (!x->host)
 		return NULL;
-	TRY(host_changes_learn(
-		&h, en->trace.reader, d, &x->source, first, last, en->cancel));
+	TRY(host_changes_learn(&h, en->trace.reader, d, &x->source, first, last, en->cancel));
 	if (h.known) {
 		x->parts = xrealloc(x->parts, (x->nparts + 1) * sizeof *x->parts);
 		x->parts[x->nparts++] = (struct part){first, last};
@@ -269,8 +273,7 @@ static struct err *sets_of_these_alone(struct exact *x, struct device *d, const 
 	size_t n, uint64_t first, uint64_t last)
 {
 	struct buf others = BUF_INIT;
-	struct err *e = alike_others(&others, x->en->trace.reader, seq, n, first, last),
-		   *back;
+	struct err *e = alike_others(&others, x->en->trace.reader, seq, n, first, last), *back;
 
 	if (!e)
 		e = device_skip(
@@ -405,8 +408,7 @@ static struct err *sets_of_some(struct exact *x, struct device *d, uint64_t firs
 		return sets_of(
 			x, d, o->seq + from, FIRST_WHERE(o->n, k, o->seq[k] > last) - from, NEAR);
 	}
-	TRY(alike_find(
-		&a, x->en->trace.reader, d, x->ask.only, first, last, x->en->cancel));
+	TRY(alike_find(&a, x->en->trace.reader, d, x->ask.only, first, last, x->en->cancel));
 	while (!e && again) {
 		e = sets_of_asked(x, d, &a, first, last);
 		again = spread(x, &a);
@@ -424,7 +426,9 @@ static struct err *sets_and_host(
 	if (f.told && f.first && f.first <= last) {
 		if (f.first > first)
 			TRY(sets_and_host(x, en, d, first, f.first - 1));
-		return err_new(ERR_STATE, "from #%" PRIu64 " on a command faulted in the recording, CUDA error %u", f.first, f.code);
+		return err_new(ERR_STATE,
+			"from #%" PRIu64 " on a command faulted in the recording, CUDA error %u",
+			f.first, f.code);
 	}
 	if (x->ask.want != EXACT_MUST)
 		device_budget(d, &x->budget, x->left_ns);
@@ -442,7 +446,10 @@ static struct replay_device *open_device(struct engine *en, uint64_t first, uint
 {
 	struct replay_device *rd = en->trace.device;
 
-	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last ? rd : NULL;
+	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first &&
+			       rd->last == last
+		       ? rd
+		       : NULL;
 }
 
 /* For a trace whose code only a real GPU can run: finds what its launches change there. */
@@ -454,7 +461,8 @@ static struct err *on_a_gpu(
 	struct err *e;
 
 	x->source.writes_only = true;
-	if (rd && !rd->soft && !rd->what_if && !rd->partial && rd->first == first && rd->last == last)
+	if (rd && !rd->soft && !rd->what_if && !rd->partial && rd->first == first &&
+		rd->last == last)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
 	TRY(replay_device_open(en, &c, &rd));
 	x->own = true;
@@ -510,10 +518,13 @@ static struct err *windows(
 		n += is_in(first, last, a, b) ? b - a + 1 : 0;
 	}
 	if (!found)
-		return err_cure(err_new(ERR_INCOMPLETE, "the trace holds no memory contents there, so its commands cannot be executed again"),
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"the trace holds no memory contents there, so its commands cannot be executed again"),
 			"Record it with memory: `tsdb record --memory all`, or `set capture memory all` before `capture start`");
 	if (want != EXACT_MUST && n > EXACT_AUTO_COMMANDS)
-		return err_new(ERR_LIMIT, "%" PRIu64 " commands would be executed (races --exact does it)", n);
+		return err_new(ERR_LIMIT,
+			"%" PRIu64 " commands would be executed (races --exact does it)", n);
 	for (unsigned i = 0; sbt_reader_window(en->trace.reader, i, &a, &b); i++)
 		if (is_in(first, last, a, b))
 			TRY(one_window(x, en, i, a, b));
@@ -526,9 +537,13 @@ static void explain(struct exact *x, struct err *e)
 	if (e->code == ERR_INCOMPLETE && !x->n)
 		x->note = xasprintf("Kernels' accesses are by their arguments: %s.", e->what);
 	else if (!x->n)
-		x->note = xasprintf("Kernels' accesses are by their arguments: not executed on the software GPU, %s.", e->what);
+		x->note = xasprintf(
+			"Kernels' accesses are by their arguments: not executed on the software GPU, %s.",
+			e->what);
 	else
-		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64 ", beyond by their arguments: %s%s.", x->reached, e->what,
+		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64
+				    ", beyond by their arguments: %s%s.",
+			x->reached, e->what,
 			e->code == ERR_LIMIT ? " (--budget 5m has more, --exact no end)" : "");
 	err_free(e);
 }
@@ -595,7 +610,9 @@ struct err *exact_open_for(struct exact **ret, struct engine *en, const struct e
 	else if (e && (ask->want == EXACT_MUST || e->code == ERR_INTERRUPTED)) {
 		exact_free(x);
 		*ret = NULL;
-		return e->code == ERR_INTERRUPTED ? e : err_wrap(e, "what kernels touch cannot be found exactly");
+		return e->code == ERR_INTERRUPTED
+			       ? e
+			       : err_wrap(e, "what kernels touch cannot be found exactly");
 	}
 	if (e)
 		explain(x, e);

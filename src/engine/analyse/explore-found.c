@@ -10,7 +10,7 @@
 
 #define COMPARED_MAX (64u << 20)
 
-/* ---- the fewest pairs ------------------------------------------------------------------------------------------------------------ */
+/* --- the fewest pairs --- */
 
 /* Whether the pair's sequence matters. A free alone leaves memory as it is, so it matters only when
  * its memory is poisoned. */
@@ -20,7 +20,8 @@ static bool matters(const struct explore_pair *p)
 }
 
 /* The pairs that entries reverses and that matter. */
-static struct order_pair *flipped_in(struct explorer *x, const uint64_t *entries, size_t n, size_t *ret_n)
+static struct order_pair *flipped_in(
+	struct explorer *x, const uint64_t *entries, size_t n, size_t *ret_n)
 {
 	struct order_pair *p = xcalloc(x->npairs + 1, sizeof *p);
 
@@ -34,7 +35,8 @@ static struct order_pair *flipped_in(struct explorer *x, const uint64_t *entries
 
 /* Whether reversing only these pairs, as far as the program allows, gives another result; then
  * *entries is replaced. */
-static struct err *try_flips(struct explorer *x, const struct order_pair *flips, size_t n, uint64_t **entries, size_t *nentries, bool *ret)
+static struct err *try_flips(struct explorer *x, const struct order_pair *flips, size_t n,
+	uint64_t **entries, size_t *nentries, bool *ret)
 {
 	struct order_pair *want = xcalloc(x->npairs + 1, sizeof *want);
 	uint64_t *mine = NULL;
@@ -73,7 +75,8 @@ static struct err *try_flips(struct explorer *x, const struct order_pair *flips,
 
 /* Tries one pair alone; if none is enough, leaves out pairs one after the other while the result
  * stays different. */
-static struct err *minimise(struct explorer *x, uint64_t **entries, size_t *nentries, struct order_pair **ret, size_t *ret_n)
+static struct err *minimise(struct explorer *x, uint64_t **entries, size_t *nentries,
+	struct order_pair **ret, size_t *ret_n)
 {
 	size_t n;
 	struct order_pair *p = flipped_in(x, *entries, *nentries, &n);
@@ -104,7 +107,7 @@ static struct err *minimise(struct explorer *x, uint64_t **entries, size_t *nent
 	return e;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------------------------------- */
+/* --- telling --- */
 
 static struct err *read_place(struct explorer *x, uint64_t addr, uint64_t size, struct buf *b)
 {
@@ -123,7 +126,8 @@ static void compare(struct explore_found *f, const struct buf *is, const struct 
 		if (is->data[i] == was->data[i])
 			continue;
 		if (!f->bytes++) {
-			const size_t from = i & ~(size_t)3, n = is->len - from < 8 ? is->len - from : 8;
+			const size_t from = i & ~(size_t)3,
+				     n = is->len - from < 8 ? is->len - from : 8;
 
 			f->at = f->place + from;
 			memcpy(f->is, is->data + from, n);
@@ -134,8 +138,9 @@ static void compare(struct explore_found *f, const struct buf *is, const struct 
 
 /* Finds the first byte that differs from the result of the order `good`. Memory still has the
  * result of f's order: is_o. */
-static struct err *find_place(struct explorer *x, struct explore_found *f, const struct device_ordered *is_o, const struct device_ordered *was_o,
-	const uint64_t *good, size_t ngood)
+static struct err *find_place(struct explorer *x, struct explore_found *f,
+	const struct device_ordered *is_o, const struct device_ordered *was_o, const uint64_t *good,
+	size_t ngood)
 {
 	const size_t first = explore_first_place(x, is_o, was_o);
 	struct buf is = BUF_INIT, was = BUF_INIT;
@@ -161,20 +166,31 @@ static struct err *find_place(struct explorer *x, struct explore_found *f, const
 }
 
 /* Hashes what is in memory, so that another replay can compare; the caller frees *ret. */
-static struct err *take_ends(struct explorer *x, const struct device_ordered *o, struct order_end **ret)
+static struct err *take_ends(
+	struct explorer *x, const struct device_ordered *o, struct order_end **ret)
 {
 	*ret = xcalloc(o->sums.n + 1, sizeof **ret);
 	for (uint64_t i = 0; i < o->sums.n && !x->o->no_save; i++) {
-		(*ret)[i] = (struct order_end){.addr = o->places[i].addr, .size = o->places[i].size};
-		TRY(device_hash_recorded(x->d, o->places[i].addr, o->places[i].size, &(*ret)[i].hash));
+		(*ret)[i] =
+			(struct order_end){.addr = o->places[i].addr, .size = o->places[i].size};
+		TRY(device_hash_recorded(
+			x->d, o->places[i].addr, o->places[i].size, &(*ret)[i].hash));
 	}
 	return NULL;
 }
 
-static struct err *save(struct explorer *x, struct explore_found *f, const struct order_end *ends, size_t nends)
+static struct err *save(
+	struct explorer *x, struct explore_found *f, const struct order_end *ends, size_t nends)
 {
-	const struct order_schedule plan = {.first = x->r->first, .last = x->r->last, .seqs = f->seqs, .n = f->nseqs, .ends = ends, .nends = nends,
-		.live = x->host.known, .changes = x->host.c, .nchanges = x->host.n};
+	const struct order_schedule plan = {.first = x->r->first,
+		.last = x->r->last,
+		.seqs = f->seqs,
+		.n = f->nseqs,
+		.ends = ends,
+		.nends = nends,
+		.live = x->host.known,
+		.changes = x->host.c,
+		.nchanges = x->host.n};
 
 	f->path = explore_schedule_name(
 		x->o->save ? x->o->save : x->en->trace.path, x->o->shard, x->r->nfound + 1);
@@ -205,7 +221,8 @@ static void drop(struct explore_found *f)
 static bool is_held(const struct explorer *x, const struct explore_pair *p)
 {
 	for (size_t i = 0; i < x->r->nfound; i++)
-		if (x->r->found[i].held && (x->r->found[i].held == p->p.before || x->r->found[i].places[0] == p->place))
+		if (x->r->found[i].held && (x->r->found[i].held == p->p.before ||
+						   x->r->found[i].places[0] == p->place))
 			return true;
 	return false;
 }
@@ -232,7 +249,8 @@ static struct err *tell(struct explorer *x, struct explore_found *f)
 	f->flipped = xcalloc(f->nflipped + 1, sizeof *f->flipped);
 	f->places = xcalloc(f->nflipped + 1, sizeof *f->places);
 	for (size_t i = 0; i < f->nflipped; i++) {
-		f->flipped[i] = (struct order_pair){f->as_recorded[i].after, f->as_recorded[i].before};
+		f->flipped[i] =
+			(struct order_pair){f->as_recorded[i].after, f->as_recorded[i].before};
 		f->places[i] = explore_place(x, &f->as_recorded[i]);
 	}
 	TRY(explore_steady(x));
@@ -271,7 +289,8 @@ struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n)
  * ------------------------------------------------------------------------------------------ */
 
 /* Makes an order of the pair with the lifetime's memory poisoned; *ret NULL: not allowed. */
-static struct err *poisoned(struct explorer *x, struct order_pair want, uint64_t lifetime, uint64_t **ret, size_t *ret_n)
+static struct err *poisoned(struct explorer *x, struct order_pair want, uint64_t lifetime,
+	uint64_t **ret, size_t *ret_n)
 {
 	TRY(explore_order_with(x, &want, 1, ret, ret_n));
 	for (size_t i = 0; i < *ret_n; i++)
@@ -322,13 +341,14 @@ static bool is_shown(const struct explorer *x, uint64_t user, uint64_t lifetime)
 		for (size_t k = 0; k < x->r->found[i].nflipped; k++) {
 			const struct order_pair p = x->r->found[i].as_recorded[k];
 
-			if ((p.before == user && p.after >= lifetime) || (p.after == user && p.before >= lifetime))
+			if ((p.before == user && p.after >= lifetime) ||
+				(p.after == user && p.before >= lifetime))
 				return true;
 		}
 	return false;
 }
 
-/* ---- launches that overlap ------------------------------------------------------------------------------------------------------------- */
+/* --- launches that overlap --- */
 
 static void *copy_of(const void *p, size_t n)
 {

@@ -28,7 +28,7 @@ struct err *explore_temp_file(char **ret)
 	return e;
 }
 
-/* ---- back to the recorded numbers -------------------------------------------------------------------------------------------------- */
+/* --- back to the recorded numbers --- */
 
 static uint64_t recorded_entry(const struct expanded *t, uint64_t entry)
 {
@@ -55,7 +55,8 @@ static void recorded_found(const struct expanded *t, struct explore_found *f)
 		f->held = recorded_entry(t, f->held);
 }
 
-static void recorded_result(const struct expanded *t, const char *path, uint64_t first, uint64_t last, struct explore_result *r)
+static void recorded_result(const struct expanded *t, const char *path, uint64_t first,
+	uint64_t last, struct explore_result *r)
 {
 	for (size_t i = 0; i < r->nfound; i++)
 		recorded_found(t, &r->found[i]);
@@ -106,7 +107,11 @@ struct err *explore_expanded(
 {
 	const struct replay_device *rd = en->trace.device;
 	const uint64_t first = rd->first, last = rd->last, seq = replay_seq(en->trace.replay);
-	struct replay_choice c = {.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL, .strict = true, .any_device = true, .quiet = true}, recorded = c;
+	struct replay_choice c = {.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL,
+				     .strict = true,
+				     .any_device = true,
+				     .quiet = true},
+			     recorded = c;
 	struct explore_options mine = *o;
 	struct expanded t;
 	struct trace was;

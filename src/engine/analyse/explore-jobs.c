@@ -36,10 +36,11 @@ char *explore_schedule_name(const char *trace, uint32_t shard, size_t n)
 	const size_t len = strlen(trace);
 	const int cut = (int)(len > 4 && !strcmp(trace + len - 4, ".sbt") ? len - 4 : len);
 
-	return shard ? xasprintf("%.*s.schedule-%" PRIu32 "-%zu.sbt", cut, trace, shard, n) : xasprintf("%.*s.schedule-%zu.sbt", cut, trace, n);
+	return shard ? xasprintf("%.*s.schedule-%" PRIu32 "-%zu.sbt", cut, trace, shard, n)
+		     : xasprintf("%.*s.schedule-%zu.sbt", cut, trace, n);
 }
 
-/* ---- processes ----------------------------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 
 static unsigned count_gpus(void)
 {
@@ -57,8 +58,14 @@ static unsigned count_gpus(void)
 static void job_words(struct engine *en, const struct explore_options *o,
 	const struct replay_choice *c, unsigned i, char **argv, char text[][64])
 {
-	const uint64_t budget = o->budget == UINT64_MAX ? 0 : ((o->budget ? o->budget : EXPLORE_BUDGET) + o->jobs - 1) / o->jobs;
-	static const char *const ons[] = {[REPLAY_ON_AUTO] = "auto", [REPLAY_ON_SOFT] = "soft", [REPLAY_ON_REAL] = "real", [REPLAY_ON_NONE] = "none"};
+	const uint64_t budget =
+		o->budget == UINT64_MAX
+			? 0
+			: ((o->budget ? o->budget : EXPLORE_BUDGET) + o->jobs - 1) / o->jobs;
+	static const char *const ons[] = {[REPLAY_ON_AUTO] = "auto",
+		[REPLAY_ON_SOFT] = "soft",
+		[REPLAY_ON_REAL] = "real",
+		[REPLAY_ON_NONE] = "none"};
 	unsigned n = 0;
 
 	snprintf(text[0], 64, "%u/%" PRIu32, i + 1, o->jobs);
@@ -75,15 +82,15 @@ static void job_words(struct engine *en, const struct explore_options *o,
 	for (; n < sizeof words / sizeof *words; n++)
 		argv[n] = (char *)(uintptr_t)words[n];
 	if (!en->set.number[SET_REPLAY_SANDBOX])
-		argv[n++] = (char *)(uintptr_t)"--no-sandbox";
+		argv[n++] = (char *)(uintptr_t) "--no-sandbox";
 	if (c->any_device)
-		argv[n++] = (char *)(uintptr_t)"--any-device";
+		argv[n++] = (char *)(uintptr_t) "--any-device";
 	if (o->no_save)
-		argv[n++] = (char *)(uintptr_t)"--no-save";
+		argv[n++] = (char *)(uintptr_t) "--no-save";
 	if (o->strict)
-		argv[n++] = (char *)(uintptr_t)"--strict";
+		argv[n++] = (char *)(uintptr_t) "--strict";
 	if (o->save) {
-		argv[n++] = (char *)(uintptr_t)"--save";
+		argv[n++] = (char *)(uintptr_t) "--save";
 		argv[n++] = (char *)(uintptr_t)o->save;
 	}
 	argv[n] = NULL;
@@ -150,12 +157,13 @@ static void end_job(struct job *job, bool stop)
 		return;
 	if (stop)
 		kill(job->pid, SIGTERM);
-	if (!child_wait(job->pid, stop ? STOP_MS : END_MS, &job->status) && !child_kill(job->pid, &job->status))
+	if (!child_wait(job->pid, stop ? STOP_MS : END_MS, &job->status) &&
+		!child_kill(job->pid, &job->status))
 		job->status = SIGKILL;
 	job->pid = 0;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------------------- */
+/* --- results --- */
 
 static struct err *take_result(const struct explore_options *o, const struct job *job, unsigned i,
 	struct explore_result *r)
@@ -166,8 +174,10 @@ static struct err *take_result(const struct explore_options *o, const struct job
 	char name[64];
 
 	snprintf(name, sizeof name, "the answer of shard %u of %" PRIu32, i + 1, jobs);
-	if (!WIFEXITED(job->status) || (WEXITSTATUS(job->status) && WEXITSTATUS(job->status) != REPLAY_STATUS_DIFFERS))
-		return err_new(ERR_INFERIOR, "the process of shard %u of %" PRIu32 " failed", i + 1, jobs);
+	if (!WIFEXITED(job->status) ||
+		(WEXITSTATUS(job->status) && WEXITSTATUS(job->status) != REPLAY_STATUS_DIFFERS))
+		return err_new(
+			ERR_INFERIOR, "the process of shard %u of %" PRIu32 " failed", i + 1, jobs);
 	TRY(o->read((const char *)job->out.data, job->out.len, name, &one));
 	if (!i) {
 		*r = one;
@@ -179,7 +189,8 @@ static struct err *take_result(const struct explore_options *o, const struct job
 }
 
 /* Gives the remaining findings' traces plain numbers, and removes those of findings met twice. */
-static struct err *name_traces(struct explore_result *r, const char *base, uint32_t jobs, uint64_t most)
+static struct err *name_traces(
+	struct explore_result *r, const char *base, uint32_t jobs, uint64_t most)
 {
 	for (size_t i = 0; i < r->nfound; i++) {
 		char *name = explore_schedule_name(base, 0, i + 1);

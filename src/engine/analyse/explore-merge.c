@@ -27,14 +27,20 @@ static struct explore_found *known(struct explore_result *r, const struct explor
 
 static struct err *may_merge(const struct explore_result *r, const struct explore_result *from)
 {
-	if (r->id != from->id || r->first != from->first || r->last != from->last || r->pairs != from->pairs)
-		return err_new(ERR_USAGE, "results of #%" PRIu64 "-#%" PRIu64 " and of #%" PRIu64 "-#%" PRIu64 " are of different recordings or windows", r->first,
-			r->last, from->first, from->last);
+	if (r->id != from->id || r->first != from->first || r->last != from->last ||
+		r->pairs != from->pairs)
+		return err_new(ERR_USAGE,
+			"results of #%" PRIu64 "-#%" PRIu64 " and of #%" PRIu64 "-#%" PRIu64
+			" are of different recordings or windows",
+			r->first, r->last, from->first, from->last);
 	if (r->shards != from->shards)
-		return err_new(ERR_USAGE, "one result is a part of %" PRIu32 ", another of %" PRIu32, r->shards, from->shards);
+		return err_new(ERR_USAGE,
+			"one result is a part of %" PRIu32 ", another of %" PRIu32, r->shards,
+			from->shards);
 	for (uint32_t i = 0; i < r->shards; i++)
 		if (r->have[i] && from->have[i])
-			return err_new(ERR_USAGE, "shard %" PRIu32 " of %" PRIu32 " is there twice", i + 1, r->shards);
+			return err_new(ERR_USAGE, "shard %" PRIu32 " of %" PRIu32 " is there twice",
+				i + 1, r->shards);
 	return NULL;
 }
 

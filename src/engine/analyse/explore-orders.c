@@ -22,11 +22,12 @@ double explore_now(void)
 
 bool explore_is_over(const struct explorer *x)
 {
-	return x->r->executed >= (x->o->budget ? x->o->budget : EXPLORE_BUDGET) || x->r->nfound >= (x->o->most ? x->o->most : EXPLORE_MOST) ||
+	return x->r->executed >= (x->o->budget ? x->o->budget : EXPLORE_BUDGET) ||
+	       x->r->nfound >= (x->o->most ? x->o->most : EXPLORE_MOST) ||
 	       (x->o->seconds > 0 && explore_now() - x->begin > x->o->seconds);
 }
 
-/* ---- telling them apart ------------------------------------------------------------------------------------------------------- */
+/* --- telling them apart --- */
 
 static int by_key(const void *a, const void *b)
 {
@@ -66,7 +67,8 @@ static void place(struct explorer *x, const uint64_t *entries, size_t n)
 
 bool explore_is_flipped(const struct explorer *x, const struct order_pair *p)
 {
-	const struct explore_position *before = position(x, p->before), *after = position(x, p->after);
+	const struct explore_position *before = position(x, p->before),
+				      *after = position(x, p->after);
 
 	return (before ? before->at : 0) > (after ? after->at : 0);
 }
@@ -113,7 +115,8 @@ bool explore_is_new(struct explorer *x, uint64_t h)
 	return true;
 }
 
-struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n)
+struct err *explore_order_with(
+	struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n)
 {
 	struct order_pair *all = xcalloc(n + x->nfixed + 1, sizeof *all);
 	struct err *e;
@@ -131,17 +134,22 @@ struct err *explore_order_with(struct explorer *x, const struct order_pair *want
 	return NULL;
 }
 
-/* ---- executing and comparing ---------------------------------------------------------------------------------------------------- */
+/* --- executing and comparing --- */
 
-struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret)
+struct err *explore_execute(
+	struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret)
 {
-	const struct device_order o = {.entries = entries, .n = n, .flags = x->host.known ? REPLAYER_ORDER_LIVE : 0, .changes = x->host.c,
+	const struct device_order o = {.entries = entries,
+		.n = n,
+		.flags = x->host.known ? REPLAYER_ORDER_LIVE : 0,
+		.changes = x->host.c,
 		.nchanges = x->host.n};
 
 	return device_order(x->d, &o, ret);
 }
 
-size_t explore_first_place(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b)
+size_t explore_first_place(
+	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b)
 {
 	for (uint64_t i = 0; i < a->sums.n && i < b->sums.n && i < x->base.sums.n; i++)
 		if (!x->unstable[i] && memcmp(&a->places[i], &b->places[i], sizeof *a->places))
@@ -149,10 +157,12 @@ size_t explore_first_place(const struct explorer *x, const struct device_ordered
 	return SIZE_MAX;
 }
 
-bool explore_is_other(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b)
+bool explore_is_other(
+	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b)
 {
 	return explore_first_place(x, a, b) != SIZE_MAX || a->sums.n != b->sums.n ||
-	       (!x->outputs_unstable && (a->sums.outputs != b->sums.outputs || a->sums.output_sum != b->sums.output_sum));
+	       (!x->outputs_unstable && (a->sums.outputs != b->sums.outputs ||
+						a->sums.output_sum != b->sums.output_sum));
 }
 
 struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret)

@@ -16,7 +16,7 @@
 #define PAIRS_MAX 4096u /* looked at; chance may still reverse further ones */
 #define SLOTS (4 * PAIRS_MAX)
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------------------- */
+/* --- pairs --- */
 
 static uint32_t *slot_of(const struct explorer *x, const struct order_pair *p)
 {
@@ -47,14 +47,16 @@ static bool is_lifetime(enum order_how how)
 
 /* Adds two launches of one stream, the later of which may begin early. Only a launch that triggers
  * can be overtaken. */
-static void add_early(struct explorer *x, const struct order_source *src, const struct explore_pair *p)
+static void add_early(
+	struct explorer *x, const struct order_source *src, const struct explore_pair *p)
 {
 	struct order_early front;
 
 	for (size_t i = 0; i < x->nearly; i++)
 		if (x->early[i].p.before == p->p.before && x->early[i].p.after == p->p.after)
 			return;
-	if (x->nearly == PAIRS_MAX || !src->early || !src->early(src->arg, p->p.before, &front, NULL) || !front.triggers) {
+	if (x->nearly == PAIRS_MAX || !src->early ||
+		!src->early(src->arg, p->p.before, &front, NULL) || !front.triggers) {
 		x->r->left_early = true;
 		return;
 	}
@@ -68,15 +70,18 @@ static void add_pair(void *arg, const struct order_party *a, const struct order_
 	struct explore_pair p = {.place = place_mix(place_hash(a), place_hash(b))};
 	uint32_t *slot;
 
-	if (!entry_of(x, a, &p.p.before) || !entry_of(x, b, &p.p.after) || order_key(p.p.before) >= order_key(p.p.after) ||
+	if (!entry_of(x, a, &p.p.before) || !entry_of(x, b, &p.p.after) ||
+		order_key(p.p.before) >= order_key(p.p.after) ||
 		(is_lifetime(a->how) && is_lifetime(b->how)))
 		return;
-	if (a->stream != b->stream && a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH && order_before(x->order, p.p.before, p.p.after)) {
+	if (a->stream != b->stream && a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH &&
+		order_before(x->order, p.p.before, p.p.after)) {
 		/* it is behind a wait for what may be a launch attribute's event */
 		x->r->left_early = true;
 		return;
 	}
-	if (a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH && order_before(x->order, p.p.before, p.p.after)) {
+	if (a->kind == SBT_LAUNCH && b->kind == SBT_LAUNCH &&
+		order_before(x->order, p.p.before, p.p.after)) {
 		add_early(x, x->source, &p);
 		return;
 	}
@@ -123,7 +128,8 @@ static bool knows_nothing(void *arg, uint64_t seq, struct order_accesses *l)
 static struct order_source source(struct explorer *x, const struct exact *exact)
 {
 	const struct order_source *kernels = exact_source(exact);
-	struct order_source s = kernels ? *kernels : (struct order_source){.accesses = knows_nothing};
+	struct order_source s =
+		kernels ? *kernels : (struct order_source){.accesses = knows_nothing};
 
 	s.knows_host = knows_host;
 	s.host_arg = x;
@@ -173,7 +179,7 @@ uint64_t explore_place(const struct explorer *x, const struct order_pair *p)
 	return *slot ? x->pairs[*slot - 1].place : 0;
 }
 
-/* ---- what every order has to keep ------------------------------------------------------------------------------------------ */
+/* --- what every order has to keep --- */
 
 struct freed {
 	uint64_t seq, addr, end;
@@ -201,12 +207,20 @@ static struct err *look_at(struct look *l, const struct sbt_cmd *c)
 	struct state_alloc a;
 
 	if (c->kind == SBT_UNREPLAYABLE && !c->result)
-		return err_cure(err_new(ERR_UNSUPPORTED, "other orders cannot be had: #%" PRIu64 " %.*s is a call that no command kind describes", c->seq,
-			(int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p), "Capture a window without it");
-	if (c->kind == SBT_FREE && c->u.free.stream < SBT_NO_ID && state_alloc_at(l->st, c->u.free.addr, &a))
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"other orders cannot be had: #%" PRIu64
+					" %.*s is a call that no command kind describes",
+					c->seq, (int)c->u.unreplayable.call.len,
+					(const char *)c->u.unreplayable.call.p),
+			"Capture a window without it");
+	if (c->kind == SBT_FREE && c->u.free.stream < SBT_NO_ID &&
+		state_alloc_at(l->st, c->u.free.addr, &a))
 		l->freed[l->nfreed++ % FREED_MAX] = (struct freed){c->seq, a.addr, a.addr + a.size};
-	for (size_t i = 0; c->kind == SBT_ALLOC && c->u.alloc.stream < SBT_NO_ID && i < l->nfreed && i < FREED_MAX; i++)
-		if (l->freed[i].addr < c->u.alloc.addr + c->u.alloc.size && c->u.alloc.addr < l->freed[i].end)
+	for (size_t i = 0; c->kind == SBT_ALLOC && c->u.alloc.stream < SBT_NO_ID && i < l->nfreed &&
+			   i < FREED_MAX;
+		i++)
+		if (l->freed[i].addr < c->u.alloc.addr + c->u.alloc.size &&
+			c->u.alloc.addr < l->freed[i].end)
 			keep_order(l->x, l->freed[i].seq, c->seq);
 	return NULL;
 }

@@ -10,11 +10,11 @@
 
 /* Two commands that touch the same bytes without an order. */
 struct explore_pair {
-	struct order_pair p;   /* as recorded; entries as order/order.h has them */
-	uint64_t place;	       /* a hash of the two places in the program */
+	struct order_pair p; /* as recorded; entries as order/order.h has them */
+	uint64_t place;	     /* a hash of the two places in the program */
 	/* the pair's command that is an allocation or a free in stream order; 0: neither */
 	uint64_t lifetime;
-	bool is_birth;	       /* lifetime is an allocation */
+	bool is_birth; /* lifetime is an allocation */
 };
 
 struct explorer {
@@ -23,34 +23,36 @@ struct explorer {
 	struct explore_result *r;
 	struct device *d;
 	struct order *order;
-	struct order_pair *fixed; /* a free, and the allocation that got its memory: always in this order */
+	struct order_pair
+		*fixed; /* a free, and the allocation that got its memory: always in this order */
 	size_t nfixed, cap_fixed;
-	struct exact *exact; /* what kernels touch */
+	struct exact *exact;	  /* what kernels touch */
 	struct host_changes host; /* if known, its changes are entries of orders */
 	/* explore-pairs.c */
 	const struct order_source *source; /* while pairs are found */
 	struct explore_pair *pairs;
 	size_t npairs, cap_pairs;
-	uint32_t *pair_slots; /* a hash table of them: index + 1 */
-	struct explore_pair *early; /* a programmatic dependent launch, and one in front of it on its stream that triggers */
+	uint32_t *pair_slots;	    /* a hash table of them: index + 1 */
+	struct explore_pair *early; /* a programmatic dependent launch, and one in front of it on
+				       its stream that triggers */
 	size_t nearly, cap_early;
 	bool too_many, unknown; /* too many pairs; memory whose allocation was not seen */
 	/* explore-orders.c */
 	struct device_ordered base;
-	bool *unstable;		  /* by place of base: not compared */
+	bool *unstable; /* by place of base: not compared */
 	bool outputs_unstable;
 	uint64_t *recorded;
 	size_t nrecorded;
 	struct explore_position {
 		uint64_t key; /* order_key() of an entry of `recorded`; sorted */
 		uint64_t at;  /* in the order at hand */
-	} *position;
-	uint64_t *seen;	    /* signatures of what was executed, a hash table; 0: free */
+	} * position;
+	uint64_t *seen; /* signatures of what was executed, a hash table; 0: free */
 	size_t slots, nseen;
 	double begin;
 };
 
-/* ---- explore.c, explore-graphs.c --------------------------------------------------------------------------------------------------- */
+/* --- explore.c, explore-graphs.c --- */
 
 /* Explores the window as it is: a graph launch is one command. */
 struct err *explore_plain(
@@ -62,7 +64,7 @@ struct err *explore_temp_file(char **ret) TS_CHECK;
 struct err *explore_expanded(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
 
-/* ---- explore-pairs.c: what may be turned round, and what may not ----------------------------------------------------------------- */
+/* --- explore-pairs.c: what may be turned round, and what may not --- */
 
 /* Finds what every order has to keep. */
 struct err *explore_look_through(struct explorer *x) TS_CHECK;
@@ -73,33 +75,39 @@ struct err *explore_find_pairs(struct explorer *x) TS_CHECK;
 /* A hash of the pair's two places, the same for both sequences; 0: no such pair. */
 uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
 
-/* ---- explore-orders.c: orders, executed and compared -------------------------------------------------------------------------- */
+/* --- explore-orders.c: orders, executed and compared --- */
 
 double explore_now(void);
 bool explore_is_over(const struct explorer *x);
 /* Before the first of these. */
 void explore_know_entries(struct explorer *x);
-bool explore_is_flipped(const struct explorer *x, const struct order_pair *p); /* in the order that was placed last */
-bool explore_keeps_fixed(const struct explorer *x);			       /* the same */
+bool explore_is_flipped(const struct explorer *x,
+	const struct order_pair *p);		    /* in the order that was placed last */
+bool explore_keeps_fixed(const struct explorer *x); /* the same */
 /* A hash of the pairs that the order reverses: orders that reverse the same pairs are alike. Places
  * the order. */
 uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n);
 bool explore_is_new(struct explorer *x, uint64_t signature); /* and is not from now on */
 /* Makes an order with the pairs `want` and those that are fixed; NULL: the program does not allow
  * it. Heap. */
-struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n, uint64_t **ret, size_t *ret_n) TS_CHECK;
-struct err *explore_execute(struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret) TS_CHECK;
+struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n,
+	uint64_t **ret, size_t *ret_n) TS_CHECK;
+struct err *explore_execute(
+	struct explorer *x, const uint64_t *entries, size_t n, struct device_ordered *ret) TS_CHECK;
 /* Executes the recorded order for the first time; and again, to find what differs from run to
  * run. */
 struct err *explore_first_run(struct explorer *x) TS_CHECK;
 struct err *explore_steady(struct explorer *x) TS_CHECK;
 /* Index of the first compared place that differs; SIZE_MAX: none. */
-size_t explore_first_place(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
-bool explore_is_other(const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+size_t explore_first_place(
+	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
+bool explore_is_other(
+	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
 /* Executes the order and counts it; *ret: its result differs from the recorded order's. */
-struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
+struct err *explore_differs(
+	struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
 
-/* ---- explore-found.c: what is found, brought down to its cause ------------------------------------------------------------------ */
+/* --- explore-found.c: what is found, brought down to its cause --- */
 
 /* Reports an order that gives another result. Takes entries. */
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;

@@ -40,7 +40,8 @@ static struct err *candidate(struct explorer *x, struct err *e, uint64_t *entrie
 		return NULL;
 	h = explore_signature(x, entries, n); /* also places the entries */
 	if (engine_cancelled(x->en))
-		e = err_new(ERR_INTERRUPTED, "interrupted after %" PRIu64 " schedules", x->r->executed);
+		e = err_new(
+			ERR_INTERRUPTED, "interrupted after %" PRIu64 " schedules", x->r->executed);
 	else if (!explore_keeps_fixed(x) || !is_ours(x, h))
 		;
 	else if (!explore_is_new(x, h))
@@ -66,7 +67,8 @@ static struct err *flip_each(struct explorer *x)
 		uint64_t *entries = NULL;
 		size_t n = 0;
 		/* order_flip() does not know what is fixed */
-		struct err *e = x->nfixed ? explore_order_with(x, &round, 1, &entries, &n) : order_flip(x->order, p.before, p.after, &entries, &n);
+		struct err *e = x->nfixed ? explore_order_with(x, &round, 1, &entries, &n)
+					  : order_flip(x->order, p.before, p.after, &entries, &n);
 
 		if (!e && explore_is_known(x, &p, 1)) {
 			free(entries);
@@ -136,7 +138,8 @@ static struct err *starve_each(struct explorer *x)
 
 			if (order_stream_of(x->order, l) == SBT_NO_ID && !x->host.n)
 				continue;
-			struct err *e = order_prefer(x->order, order_stream_of(x->order, l), first, &seqs, &n);
+			struct err *e = order_prefer(
+				x->order, order_stream_of(x->order, l), first, &seqs, &n);
 			TRY(candidate(x, e, seqs, n));
 		}
 	return NULL;
@@ -146,7 +149,9 @@ static struct err *shuffle(struct explorer *x)
 {
 	unsigned nothing = 0;
 
-	for (uint64_t i = 0; !x->r->went_through && x->npairs && !explore_is_over(x) && nothing < 1000 * (x->o->shards ? x->o->shards : 1); i++) {
+	for (uint64_t i = 0; !x->r->went_through && x->npairs && !explore_is_over(x) &&
+			     nothing < 1000 * (x->o->shards ? x->o->shards : 1);
+		i++) {
 		const uint64_t before = x->r->executed;
 		uint64_t *seqs = NULL;
 		size_t n = 0;
@@ -216,8 +221,7 @@ static struct err *jobs_of_replay(struct engine *en, const struct explore_option
 	struct replay_choice c = {.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL};
 	uint64_t first, last;
 
-	while (sbt_reader_window(en->trace.reader, c.window, &first, &last) &&
-		first != rd->first)
+	while (sbt_reader_window(en->trace.reader, c.window, &first, &last) && first != rd->first)
 		c.window++;
 	return explore_jobs(en, o, &c, ret);
 }
@@ -231,7 +235,8 @@ struct err *explore_run(
 	*ret = (struct explore_result){0};
 	TRY(replay_device_need(en, "replay explore", &rd));
 	if (rd->partial || rd->what_if)
-		return err_cure(err_new(ERR_STATE, "this replay is not the recorded run"), "Use \"replay restart\" first");
+		return err_cure(err_new(ERR_STATE, "this replay is not the recorded run"),
+			"Use \"replay restart\" first");
 	if (o->jobs > 1)
 		return jobs_of_replay(en, o, rd, ret);
 	TRY(expand_wanted(en->trace.reader, rd->first, rd->last, &graphs));

@@ -36,7 +36,7 @@ struct learner {
 	size_t nlooks, cap_looks;
 };
 
-/* ---- where to look ---------------------------------------------------------------------------------------------------------- */
+/* --- where to look --- */
 
 static void add(struct seqs *l, uint64_t seq)
 {
@@ -54,7 +54,8 @@ static struct err *note_piece(void *arg, const struct sbt_memory *m)
 		add(&x->pieces, m->seq);
 	if (m->role == SBT_MEMORY_HOST || m->role == SBT_MEMORY_INPUT) {
 		MAKE_ROOM(x->looks, x->nlooks, x->cap_looks);
-		x->looks[x->nlooks++] = (struct order_look){m->seq, m->addr, sat_add(m->addr, m->size)};
+		x->looks[x->nlooks++] =
+			(struct order_look){m->seq, m->addr, sat_add(m->addr, m->size)};
 	}
 	return NULL;
 }
@@ -65,8 +66,10 @@ static void look_at(struct learner *x, const struct state *s, const struct sbt_c
 {
 	while (x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] < c->seq)
 		x->next_piece++;
-	if ((x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] == c->seq) || order_reads_live(s, c) ||
-		(x->functions.n && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY || c->kind == SBT_GRAPH_LAUNCH)))
+	if ((x->next_piece < x->pieces.n && x->pieces.seq[x->next_piece] == c->seq) ||
+		order_reads_live(s, c) ||
+		(x->functions.n && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY ||
+					   c->kind == SBT_GRAPH_LAUNCH)))
 		add(&x->watched, c->seq);
 	if (c->kind == SBT_HOST_FUNC)
 		add(&x->functions, c->seq);
@@ -103,7 +106,7 @@ static struct err *look_through(struct learner *x)
 	return e;
 }
 
-/* ---- what was found there -------------------------------------------------------------------------------------------------------- */
+/* --- what was found there --- */
 
 static int by_seq(const void *pa, const void *pb)
 {
@@ -127,8 +130,11 @@ static uint64_t blame(const struct learner *x, uint64_t seq)
 {
 	const size_t at = kept_row_from(x->watched.seq, x->watched.n, sizeof *x->watched.seq, seq);
 
-	for (size_t i = kept_row_from(x->functions.seq, x->functions.n, sizeof *x->functions.seq, seq); i--;)
-		if (!at || !order_before(x->order, x->functions.seq[i], x->watched.seq[at - 1] | ORDER_HOST))
+	for (size_t i = kept_row_from(
+		     x->functions.seq, x->functions.n, sizeof *x->functions.seq, seq);
+		i--;)
+		if (!at || !order_before(x->order, x->functions.seq[i],
+				   x->watched.seq[at - 1] | ORDER_HOST))
 			return x->functions.seq[i];
 	return 0;
 }
@@ -136,7 +142,9 @@ static uint64_t blame(const struct learner *x, uint64_t seq)
 /* flights: struct order_change. */
 static struct err *learn_beside(struct learner *x, const struct buf *flights)
 {
-	struct device_order o = {.flags = REPLAYER_ORDER_LEARN, .changes = (const void *)flights->data, .nchanges = flights->len / sizeof(struct order_change)};
+	struct device_order o = {.flags = REPLAYER_ORDER_LEARN,
+		.changes = (const void *)flights->data,
+		.nchanges = flights->len / sizeof(struct order_change)};
 	struct device_ordered found = {0};
 	uint64_t *entries = NULL;
 	struct err *e = order_recorded(x->order, &entries, &o.n);
@@ -161,7 +169,8 @@ static struct err *learn_beside(struct learner *x, const struct buf *flights)
 
 static struct err *learn(struct learner *x)
 {
-	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = x->cancel, .source = x->source};
+	const struct order_options o = {
+		.first = x->first, .last = x->last, .interrupt = x->cancel, .source = x->source};
 	struct buf flights = BUF_INIT;
 	struct err *e;
 
@@ -177,7 +186,11 @@ static struct err *learn(struct learner *x)
 static struct err *open_and_learn(struct learner *x)
 {
 	struct order_change *at = xcalloc(x->watched.n + 1, sizeof *at);
-	const struct order_options o = {.first = x->first, .last = x->last, .interrupt = x->cancel, .changes = at, .nchanges = x->watched.n,
+	const struct order_options o = {.first = x->first,
+		.last = x->last,
+		.interrupt = x->cancel,
+		.changes = at,
+		.nchanges = x->watched.n,
 		.early_in_order = true};
 	struct err *e;
 
@@ -194,10 +207,16 @@ static struct err *open_and_learn(struct learner *x)
 	return NULL;
 }
 
-struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d, const struct order_source *source, uint64_t first,
-	uint64_t last, volatile bool *cancel)
+struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d,
+	const struct order_source *source, uint64_t first, uint64_t last, volatile bool *cancel)
 {
-	struct learner x = {.ret = ret, .trace = trace, .d = d, .source = source, .first = first, .last = last, .cancel = cancel};
+	struct learner x = {.ret = ret,
+		.trace = trace,
+		.d = d,
+		.source = source,
+		.first = first,
+		.last = last,
+		.cancel = cancel};
 	struct err *e;
 
 	*ret = (struct host_changes){0};

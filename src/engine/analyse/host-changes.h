@@ -14,7 +14,7 @@
 #include "replay/device.h"
 
 struct host_changes {
-	bool known; /* false: there was too much to find out, and the list is empty */
+	bool known;		/* false: there was too much to find out, and the list is empty */
 	struct order_change *c; /* in order of seq; heap */
 	size_t n;
 };
@@ -23,8 +23,9 @@ struct host_changes {
  * what kernels write. Afterwards the device is at the window's end. known is also true when there
  * is no such memory. ERR_INTERRUPTED once *cancel is true, ERR_INFERIOR, and errors of reading the
  * trace. */
-struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d, const struct order_source *source,
-	uint64_t first, uint64_t last, volatile bool *cancel) TS_CHECK;
+struct err *host_changes_learn(struct host_changes *ret, struct sbt_reader *trace, struct device *d,
+	const struct order_source *source, uint64_t first, uint64_t last,
+	volatile bool *cancel) TS_CHECK;
 void host_changes_free(struct host_changes *h);
 
 #endif

@@ -19,7 +19,8 @@ static struct err *make_plan(struct engine *en, const struct replay_device *rd,
 	case PARTIAL_STREAMS:
 		return plan_stream(ret, t, rd->first, rd->last, p->streams, p->n, p->alone);
 	case PARTIAL_RANGE:
-		return plan_range(ret, t, rd->first, rd->last, p->a ? p->a : rd->first, p->b < rd->last ? p->b : rd->last);
+		return plan_range(ret, t, rd->first, rd->last, p->a ? p->a : rd->first,
+			p->b < rd->last ? p->b : rd->last);
 	case PARTIAL_KERNEL:
 		return plan_kernel(ret, t, rd->first, rd->last, p->kernel, p->nth);
 	case PARTIAL_NONE:
@@ -63,7 +64,7 @@ static struct err *find_end(struct engine *en, const struct partial *p, struct p
 	return e;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* --- running --- */
 
 static struct err *go(struct engine *en, uint64_t seq)
 {
@@ -71,7 +72,9 @@ static struct err *go(struct engine *en, uint64_t seq)
 
 	TRY(replay_goto(en->trace.replay, 0, &stop));
 	TRY(replay_until(en->trace.replay, seq, &stop));
-	return stop.why == REPLAY_INTERRUPTED ? err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq) : NULL;
+	return stop.why == REPLAY_INTERRUPTED
+		       ? err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq)
+		       : NULL;
 }
 
 struct hashes {
@@ -131,7 +134,8 @@ static struct err *run_both(struct engine *en, struct replay_device *rd, struct 
 	if (!e)
 		e = take(en, rd, &r->plan, &whole);
 	if (!e && r->plan.nskip) {
-		e = device_skip(rd->d, r->plan.skip, (uint32_t)r->plan.nskip, r->plan.recorded_inputs);
+		e = device_skip(
+			rd->d, r->plan.skip, (uint32_t)r->plan.nskip, r->plan.recorded_inputs);
 		rd->partial = !e;
 		if (!e)
 			e = go(en, r->at);

@@ -46,7 +46,8 @@ static uint32_t step_of(const struct state_steps *steps, uint32_t node)
 }
 
 /* The commands of both nodes. *ret_known is false if the launch was not taken apart. */
-static struct err *commands_of(const struct edges *x, const struct order_race *r, struct order_pair *ret, bool *ret_known)
+static struct err *commands_of(
+	const struct edges *x, const struct order_race *r, struct order_pair *ret, bool *ret_known)
 {
 	struct state_steps steps;
 	struct sbt_cursor *cursor;
@@ -64,7 +65,8 @@ static struct err *commands_of(const struct edges *x, const struct order_race *r
 	if (!e && st)
 		e = state_steps(&steps, st, (uint32_t)c->u.graph_launch.exec);
 	if (!e && st) {
-		*ret = (struct order_pair){command_of(x, r->a.seq, step_of(&steps, r->a.node)), command_of(x, r->a.seq, step_of(&steps, r->b.node))};
+		*ret = (struct order_pair){command_of(x, r->a.seq, step_of(&steps, r->a.node)),
+			command_of(x, r->a.seq, step_of(&steps, r->b.node))};
 		*ret_known = ret->before && ret->after;
 		state_steps_free(&steps);
 	}
@@ -78,7 +80,8 @@ static const struct order_race *race_of(const struct edges *x, const struct orde
 	for (size_t i = 0; i < x->found.n; i++) {
 		const struct order_race *f = &x->found.r[i];
 
-		if ((f->a.seq == m->before && f->b.seq == m->after) || (f->a.seq == m->after && f->b.seq == m->before))
+		if ((f->a.seq == m->before && f->b.seq == m->after) ||
+			(f->a.seq == m->after && f->b.seq == m->before))
 			return f;
 	}
 	return NULL;
@@ -136,8 +139,7 @@ static struct err *look(struct edges *x)
 
 	TRY(exact_open_for(&exact, x->en, &ask));
 	o.source = exact_source(exact);
-	e = o.source && o.source->early ? order_races(&x->found, x->en->trace.reader, &o)
-					: NULL;
+	e = o.source && o.source->early ? order_races(&x->found, x->en->trace.reader, &o) : NULL;
 	if (!e && o.source && !x->found.early_unknown && !x->found.more && !x->t.nlost)
 		e = judge_all(x);
 	order_races_free(&x->found);
@@ -188,7 +190,9 @@ struct err *races_edges(struct engine *en, const struct exact_ask *ask, struct o
 {
 	struct edges x = {.en = en, .ask = ask, .r = r, .reader = en->trace.reader};
 
-	for (unsigned i = 0; ask->want != EXACT_NEVER && sbt_reader_window(x.reader, i, &x.first, &x.last); i++) {
+	for (unsigned i = 0;
+		ask->want != EXACT_NEVER && sbt_reader_window(x.reader, i, &x.first, &x.last);
+		i++) {
 		struct err *e = has_open(r, x.first, x.last) ? one_window(&x) : NULL;
 
 		if (e && (e->code == ERR_INTERRUPTED || ask->want == EXACT_MUST))

@@ -31,7 +31,9 @@ const char *reads_clock(struct sbt_reader *r, const char *kernel)
 			continue;
 		buf_clear(&code);
 		struct err *e = sbt_reader_code(r, hash, &code, &kind);
-		done = !e && code.len && ptx_body((struct ptx_text){(char *)code.data, (char *)code.data + code.len}, kernel, &body);
+		done = !e && code.len &&
+		       ptx_body((struct ptx_text){(char *)code.data, (char *)code.data + code.len},
+			       kernel, &body);
 		if (done)
 			found = clock_in(body);
 		err_free(e);

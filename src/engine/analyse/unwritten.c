@@ -10,8 +10,8 @@
 #include "engine/replay-device.h"
 #include "engine/unwritten.h"
 
-#define SPANS_MAX 65536u       /* of one command, of each kind; beyond, the set is not exact */
-#define HOLES_MAX 65536u       /* of one allocation; with more, all of it counts as written */
+#define SPANS_MAX 65536u /* of one command, of each kind; beyond, the set is not exact */
+#define HOLES_MAX 65536u /* of one allocation; with more, all of it counts as written */
 #define ROWS_MAX 20
 #define PATTERN_MAX (1u << 20) /* at most so many bytes of one range get other contents */
 
@@ -35,7 +35,7 @@ struct finder {
 	struct unwritten_rows *ret;
 };
 
-/* ---- allocations ---------------------------------------------------------------------------------------------------------- */
+/* --- allocations --- */
 
 /* The first allocation that ends behind addr. */
 static size_t at_or_behind(const struct finder *f, uint64_t addr)
@@ -130,7 +130,7 @@ static void written(struct finder *f, uint64_t addr, uint64_t end)
 		fill_holes(&f->fresh[i], addr, end);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 /* Learns from the recorded effect of a call that cannot be repeated. For an allocation that is its
  * stale contents, which were not written. */
@@ -148,7 +148,8 @@ static struct err *take_command(struct finder *f)
 	const struct sbt_cmd *c = f->cmd;
 	size_t i;
 
-	if (c->kind == SBT_ALLOC && !c->result && (c->u.alloc.mem == SBT_MEM_DEVICE || c->u.alloc.mem == SBT_MEM_ASYNC)) {
+	if (c->kind == SBT_ALLOC && !c->result &&
+		(c->u.alloc.mem == SBT_MEM_DEVICE || c->u.alloc.mem == SBT_MEM_ASYNC)) {
 		born(f, c->u.alloc.addr, c->u.alloc.size, c->seq);
 	} else if (c->kind == SBT_FREE && !c->result) {
 		i = at_or_behind(f, c->u.free.addr);
@@ -172,7 +173,8 @@ static bool is_asked(const struct finder *f, const struct sbt_cmd *c)
 static void note_read(struct unwritten *u, const struct fresh *a, uint64_t addr, uint64_t end)
 {
 	for (size_t i = first_hole(a, addr); i < a->n && a->hole[i].addr < end; i++) {
-		const uint64_t from = addr > a->hole[i].addr ? addr : a->hole[i].addr, to = end < a->hole[i].end ? end : a->hole[i].end;
+		const uint64_t from = addr > a->hole[i].addr ? addr : a->hole[i].addr,
+			       to = end < a->hole[i].end ? end : a->hole[i].end;
 
 		if (!u->bytes) {
 			u->alloc = a->addr;
@@ -195,15 +197,19 @@ static void keep(struct finder *f, struct unwritten *u, const struct soft_access
 		return;
 	/* bytes between ranges are not the launch's result */
 	for (unsigned k = SOFT_ACCESS_WRITTEN; k < SOFT_ACCESSES; k++)
-		for (size_t i = 0; !(set->inexact >> k & 1) && i < set->n[k] && u->nwrote < UNWRITTEN_RANGES; i++)
-			u->wrote[u->nwrote++] = (struct unwritten_range){set->span[k][i].addr, set->span[k][i].size};
+		for (size_t i = 0;
+			!(set->inexact >> k & 1) && i < set->n[k] && u->nwrote < UNWRITTEN_RANGES;
+			i++)
+			u->wrote[u->nwrote++] = (struct unwritten_range){
+				set->span[k][i].addr, set->span[k][i].size};
 	f->ret->row = xrealloc(f->ret->row, (f->ret->n + 1) * sizeof *f->ret->row);
 	f->ret->row[f->ret->n++] = *u;
 }
 
 static void judge(struct finder *f, const struct soft_access_set *set)
 {
-	struct unwritten u = {.seq = f->cmd->seq, .kernel = (uint32_t)f->cmd->u.launch.kernel, .count = 1};
+	struct unwritten u = {
+		.seq = f->cmd->seq, .kernel = (uint32_t)f->cmd->u.launch.kernel, .count = 1};
 
 	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
 		if (k == SOFT_ACCESS_WRITTEN || set->inexact >> k & 1)
@@ -211,7 +217,8 @@ static void judge(struct finder *f, const struct soft_access_set *set)
 		for (size_t i = 0; i < set->n[k]; i++) {
 			const struct soft_span s = set->span[k][i];
 
-			for (size_t j = at_or_behind(f, s.addr); j < f->n && f->fresh[j].addr < s.addr + s.size; j++)
+			for (size_t j = at_or_behind(f, s.addr);
+				j < f->n && f->fresh[j].addr < s.addr + s.size; j++)
 				note_read(&u, &f->fresh[j], s.addr, s.addr + s.size);
 		}
 	}
@@ -234,17 +241,19 @@ static struct err *take_set(void *arg, const struct access_set *a)
 	return NULL;
 }
 
-/* ---- proof ------------------------------------------------------------------------------------------------------------------ */
+/* --- proof --- */
 
 /* The launch's result when all unwritten bytes have the value `byte`. */
-static struct err *result_with(struct device *d, const struct unwritten *u, int byte, struct sbt_hash *ret)
+static struct err *result_with(
+	struct device *d, const struct unwritten *u, int byte, struct sbt_hash *ret)
 {
 	uint8_t *bytes = xmalloc(PATTERN_MAX);
 	struct err *e = device_seek(d, u->seq - 1);
 
 	memset(bytes, byte, PATTERN_MAX);
 	for (unsigned i = 0; !e && i < u->nread; i++)
-		e = device_write(d, u->read[i].addr, bytes, u->read[i].size < PATTERN_MAX ? u->read[i].size : PATTERN_MAX);
+		e = device_write(d, u->read[i].addr, bytes,
+			u->read[i].size < PATTERN_MAX ? u->read[i].size : PATTERN_MAX);
 	free(bytes);
 	if (!e)
 		e = device_seek(d, u->seq);

@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct err *verdict_each_command(const struct search *x, void (*each)(void *arg, const struct sbt_cmd *c), void *arg)
+struct err *verdict_each_command(
+	const struct search *x, void (*each)(void *arg, const struct sbt_cmd *c), void *arg)
 {
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
@@ -45,13 +46,15 @@ static bool is_left_out(const struct sbt_cmd *c, struct buf *name)
 	if (c->kind == SBT_HOST_FUNC)
 		buf_str(name, "a host function");
 	else
-		buf_printf(name, "%.*s", (int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p);
+		buf_printf(name, "%.*s", (int)c->u.unreplayable.call.len,
+			(const char *)c->u.unreplayable.call.p);
 	return true;
 }
 
 struct err *verdict_ask_left_out(struct search *x)
 {
-	const uint64_t last = x->output.kind ? x->output.seq : x->rd->last, newest = order_flow_newest(x->flow, last);
+	const uint64_t last = x->output.kind ? x->output.seq : x->rd->last,
+		       newest = order_flow_newest(x->flow, last);
 	struct buf name = BUF_INIT;
 	unsigned functions = 0;
 	struct sbt_cursor *cursor;
@@ -60,12 +63,16 @@ struct err *verdict_ask_left_out(struct search *x)
 
 	TRY(sbt_cursor_open(&cursor, x->en->trace.reader));
 	e = sbt_cursor_seek(cursor, x->rd->first);
-	while (!e && !verdict_answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq <= newest) {
+	while (!e && !verdict_answered(x) && !(e = sbt_cursor_next(cursor, &c)) && c &&
+		c->seq <= newest) {
 		if (!is_left_out(c, &name) || !order_flow_is_behind(x->flow, last, c->seq) ||
-			(c->kind == SBT_HOST_FUNC && ++functions <= FUNCTIONS_MAX && !host_function_matters(x, c->seq)))
+			(c->kind == SBT_HOST_FUNC && ++functions <= FUNCTIONS_MAX &&
+				!host_function_matters(x, c->seq)))
 			continue;
 		verdict_answer(x, VERDICT_NOT_EXECUTED, c->seq, 0);
-		buf_printf(&x->ret->text, "Why: a call that is not executed again: #%" PRIu64 " %s. What it did beyond the memory that was recorded with it is missing here.\n",
+		buf_printf(&x->ret->text,
+			"Why: a call that is not executed again: #%" PRIu64
+			" %s. What it did beyond the memory that was recorded with it is missing here.\n",
 			c->seq, buf_cstr(&name));
 	}
 	sbt_cursor_close(cursor);
@@ -73,7 +80,7 @@ struct err *verdict_ask_left_out(struct search *x)
 	return e;
 }
 
-/* ---- waits for values ------------------------------------------------------------------------------------------------------ */
+/* --- waits for values --- */
 
 struct wait {
 	uint64_t seq, addr, stream;

@@ -15,7 +15,7 @@ static bool is_hosts(enum sbt_mem mem)
 	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || mem == SBT_MEM_MANAGED;
 }
 
-/* ---- what is shared ------------------------------------------------------------------------------------------------------- */
+/* --- what is shared --- */
 
 static void add_shared(struct search *x, uint64_t addr, uint64_t size)
 {
@@ -47,7 +47,7 @@ struct err *verdict_list_shared(struct search *x)
 	return verdict_each_command(x, take_alloc, x);
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 /* Whether the device still holds at the end what the copy read, and that is as recorded. */
 static bool source_is_right(const struct search *x)
@@ -63,7 +63,8 @@ static bool source_is_right(const struct search *x)
 		for (size_t k = 0; k < x->v->npieces && !covered; k++) {
 			const struct replayer_piece *p = &x->v->pieces[k];
 
-			covered = p->checked == REPLAYER_CHECKED && p->same && p->addr <= t->addr && p->addr + p->size >= t->end;
+			covered = p->checked == REPLAYER_CHECKED && p->same && p->addr <= t->addr &&
+				  p->addr + p->size >= t->end;
 		}
 		if (!covered)
 			return false;
@@ -78,7 +79,8 @@ static bool host_has_destination(const struct search *x)
 	const struct sbt_cmd_copy *u = &x->output.u.copy;
 	struct state_alloc a;
 
-	return x->output.kind == SBT_COPY && (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
+	return x->output.kind == SBT_COPY &&
+	       (u->async || (state_alloc_at(x->end, u->dst, &a) && is_hosts(a.mem)));
 }
 
 /* Asks whether the host is certainly the cause: the copy cannot have delivered other bytes. */
@@ -87,8 +89,11 @@ struct err *verdict_ask_host_surely(struct search *x)
 	if (!host_has_destination(x) || !source_is_right(x))
 		return NULL;
 	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
-	buf_printf(&x->ret->text, "Why: memory that the host wrote meanwhile. What #%" PRIu64 " copied lies on the device as recorded; the program had changed"
-		" its copy at 0x%" PRIx64 " before that was looked at.\n", x->output.seq, x->output.u.copy.dst);
+	buf_printf(&x->ret->text,
+		"Why: memory that the host wrote meanwhile. What #%" PRIu64
+		" copied lies on the device as recorded; the program had changed"
+		" its copy at 0x%" PRIx64 " before that was looked at.\n",
+		x->output.seq, x->output.u.copy.dst);
 	verdict_print_cmd(x, "    ", x->output.seq);
 	return NULL;
 }
@@ -114,7 +119,9 @@ static void take_reader(void *arg, const struct sbt_cmd *c)
 {
 	struct readers *r = arg;
 
-	if ((c->kind != SBT_LAUNCH && c->kind != SBT_GRAPH_LAUNCH && (c->kind != SBT_COPY || !c->u.copy.async)) || !touches(r->x, c->seq, r->of))
+	if ((c->kind != SBT_LAUNCH && c->kind != SBT_GRAPH_LAUNCH &&
+		    (c->kind != SBT_COPY || !c->u.copy.async)) ||
+		!touches(r->x, c->seq, r->of))
 		return;
 	MAKE_ROOM(r->d, r->n, r->cap);
 	r->d[r->n++] = (struct order_doubt){.seq = c->seq};
@@ -145,9 +152,12 @@ struct err *verdict_ask_host(struct search *x)
 		if (!by)
 			continue;
 		verdict_answer(x, VERDICT_OPEN, by, 0);
-		buf_printf(&x->ret->text, "Why: that could not be found out. #%" PRIu64 " touches memory that the program and the device share, 0x%" PRIx64 ", %" PRIu64
-			" bytes:\n    what the program wrote there while commands ran is not in the trace. If it wrote nothing, the device disagrees with the recording.\n", by,
-			a->addr, a->end - a->addr);
+		buf_printf(&x->ret->text,
+			"Why: that could not be found out. #%" PRIu64
+			" touches memory that the program and the device share, 0x%" PRIx64
+			", %" PRIu64
+			" bytes:\n    what the program wrote there while commands ran is not in the trace. If it wrote nothing, the device disagrees with the recording.\n",
+			by, a->addr, a->end - a->addr);
 		verdict_print_cmd(x, "    ", by);
 		return NULL;
 	}

@@ -20,12 +20,13 @@ struct search {
 	struct verdict *ret;
 	struct exact *exact;
 	struct order_flow *flow;
-	struct state *end; /* at the window's end: names, allocations */
+	struct state *end;     /* at the window's end: names, allocations */
 	struct sbt_cmd output; /* the first copy to the host that differs; kind 0: none */
-	uint64_t seq; /* right before this command it differs; UINT64_MAX: at the end */
+	uint64_t seq;	       /* right before this command it differs; UINT64_MAX: at the end */
 	struct order_range differing[DIFFERING_MAX];
 	size_t ndiffering;
-	struct order_range *shared; /* memory that host and device share, at any time in the window; heap */
+	struct order_range
+		*shared; /* memory that host and device share, at any time in the window; heap */
 	size_t nshared, cap_shared;
 	struct buf not_asked; /* sentences: questions that could not be answered */
 };
@@ -42,7 +43,8 @@ struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
 bool verdict_answered(const struct search *x);
 
 /* Calls each() for the window's commands that were executed. */
-struct err *verdict_each_command(const struct search *x, void (*each)(void *arg, const struct sbt_cmd *c), void *arg) TS_CHECK;
+struct err *verdict_each_command(const struct search *x,
+	void (*each)(void *arg, const struct sbt_cmd *c), void *arg) TS_CHECK;
 /* Fills x->shared. */
 struct err *verdict_list_shared(struct search *x) TS_CHECK;
 struct err *verdict_ask_host_surely(struct search *x) TS_CHECK;

@@ -25,7 +25,9 @@ static const struct order_race *first_race(const struct search *x, const struct 
 
 		if (r->unread != ORDER_NO_COPY)
 			continue;
-		to[0] = (struct order_doubt){order_flow_is_behind(x->flow, r->a.seq, r->b.seq) ? r->a.seq : r->b.seq, r->addr, r->addr + r->size};
+		to[0] = (struct order_doubt){
+			order_flow_is_behind(x->flow, r->a.seq, r->b.seq) ? r->a.seq : r->b.seq,
+			r->addr, r->addr + r->size};
 		to[1] = (struct order_doubt){.seq = r->a.seq};
 		to[2] = (struct order_doubt){.seq = r->b.seq};
 		of[n++] = r;
@@ -46,21 +48,32 @@ static void say_race(const struct search *x, const struct order_race *r, enum pr
 
 	verdict_answer(x, VERDICT_RACE, r->a.seq, r->b.seq);
 	if (r->a.node != SBT_NO_ID)
-		buf_printf(b, "Why: a race (%s) in the graph that #%" PRIu64 " launches: its nodes %u and %u both touch %" PRIu64 " bytes at 0x%" PRIx64 ".\n",
+		buf_printf(b,
+			"Why: a race (%s) in the graph that #%" PRIu64
+			" launches: its nodes %u and %u both touch %" PRIu64 " bytes at 0x%" PRIx64
+			".\n",
 			order_tier_name(r->tier), r->a.seq, r->a.node, r->b.node, r->size, r->addr);
 	else
-		buf_printf(b, "Why: a race (%s), see #%" PRIu64 " and #%" PRIu64 ": both touch %" PRIu64 " bytes at 0x%" PRIx64 ", and nothing orders them.\n",
+		buf_printf(b,
+			"Why: a race (%s), see #%" PRIu64 " and #%" PRIu64 ": both touch %" PRIu64
+			" bytes at 0x%" PRIx64 ", and nothing orders them.\n",
 			order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
 	verdict_print_cmd(x, "    ", r->a.seq);
 	if (r->b.seq != r->a.seq)
 		verdict_print_cmd(x, "    ", r->b.seq);
 	if (proof == PROOF_TURNED)
-		buf_printf(b, "    With #%" PRIu64 " before #%" PRIu64 " the window gives exactly what was recorded.\n", r->b.seq, r->a.seq);
+		buf_printf(b,
+			"    With #%" PRIu64 " before #%" PRIu64
+			" the window gives exactly what was recorded.\n",
+			r->b.seq, r->a.seq);
 	else if (proof == PROOF_STARTED)
-		buf_str(b, "    In the order in which the GPU started them (`tsdb replay --order started`) the window gives exactly what was recorded.\n");
+		buf_str(b,
+			"    In the order in which the GPU started them (`tsdb replay --order started`) the window gives exactly what was recorded.\n");
 	else
 		buf_printf(b, "    The replay executes them %s; the recording need not have.\n",
-			device_info(x->rd->d).overlap ? "as they come (`set replay order concurrent`)" : "in the order of submission every time");
+			device_info(x->rd->d).overlap
+				? "as they come (`set replay order concurrent`)"
+				: "in the order of submission every time");
 	buf_str(b, "    Cure: ");
 	order_race_cure(b, r);
 	buf_byte(b, '\n');

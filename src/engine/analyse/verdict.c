@@ -14,10 +14,10 @@
 #include "engine/trace-file.h"
 #include "engine/analyse/verdict-private.h"
 
-#define RUNS 5		  /* executions of each launch from the same memory */
+#define RUNS 5				 /* executions of each launch from the same memory */
 #define PERTURB_NS UINT64_C(60000000000) /* of the replayer's time, for other orders */
 
-/* ---- what differs ------------------------------------------------------------------------------------------------------- */
+/* --- what differs --- */
 
 static void add_different(struct search *x, uint64_t addr, uint64_t end)
 {
@@ -61,7 +61,7 @@ size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t
 	return order_flow_first(x->flow, d, n, each, x->seq, x->differing, x->ndiffering);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------------ */
+/* --- answers --- */
 
 void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq)
 {
@@ -97,7 +97,7 @@ struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
 	return NULL;
 }
 
-/* ---- kernels that are not deterministic --------------------------------------------------------------------------------- */
+/* --- kernels that are not deterministic --- */
 
 /* Makes a result of the launch in row i of r and its steps. It borrows from r. */
 static struct check_result only(const struct check_result *r, size_t i)
@@ -119,7 +119,9 @@ static void say_not_deterministic(const struct search *x, const struct check_res
 	const struct check_result one = only(r, i);
 
 	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[i].seq, 0);
-	buf_printf(&x->ret->text, "Why: #%" PRIu64 " is not deterministic. It is executed again as it was recorded, and no two runs of the program need agree.\n",
+	buf_printf(&x->ret->text,
+		"Why: #%" PRIu64
+		" is not deterministic. It is executed again as it was recorded, and no two runs of the program need agree.\n",
 		r->launches[i].seq);
 	if (x->en->hooks.describe_check)
 		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
@@ -127,13 +129,15 @@ static void say_not_deterministic(const struct search *x, const struct check_res
 
 /* What a nondeterministic launch puts in doubt: the allocations in which it was seen to differ;
  * else all that it writes. */
-static size_t doubts_of(const struct check_result *r, const struct check_launch *l, struct order_doubt *ret)
+static size_t doubts_of(
+	const struct check_result *r, const struct check_launch *l, struct order_doubt *ret)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->nplaces; i++)
 		if (l->places[i].size)
-			ret[n++] = (struct order_doubt){l->seq, l->places[i].addr, l->places[i].addr + l->places[i].size};
+			ret[n++] = (struct order_doubt){
+				l->seq, l->places[i].addr, l->places[i].addr + l->places[i].size};
 	if (n && n == l->nplaces && !r->left_out && !l->shared)
 		return n;
 	ret[0] = (struct order_doubt){.seq = l->seq};
@@ -173,19 +177,24 @@ static void take_first(struct search *x, const struct check_result *r)
 /* Notes launches that were executed once only: they may be the cause. */
 static void say_not_checked(struct search *x, const struct check_result *r)
 {
-	static const char text[] = "  whether %" PRIu64 " launch%s deterministic could not be found out: %s\n";
+	static const char text[] =
+		"  whether %" PRIu64 " launch%s deterministic could not be found out: %s\n";
 
 	if (r->heap)
-		buf_printf(&x->not_asked, text, r->heap, r->heap == 1 ? " is" : "es are", "what they take from the device's own heap cannot be put back");
+		buf_printf(&x->not_asked, text, r->heap, r->heap == 1 ? " is" : "es are",
+			"what they take from the device's own heap cannot be put back");
 	if (r->late)
-		buf_printf(&x->not_asked, text, r->late, r->late == 1 ? " is" : "es are", "behind a wait for a value that was written later, they are executed once");
+		buf_printf(&x->not_asked, text, r->late, r->late == 1 ? " is" : "es are",
+			"behind a wait for a value that was written later, they are executed once");
 	if (r->missed)
-		buf_printf(&x->not_asked, text, r->missed, r->missed == 1 ? " is" : "es are", "there was no time for it");
+		buf_printf(&x->not_asked, text, r->missed, r->missed == 1 ? " is" : "es are",
+			"there was no time for it");
 }
 
 static struct err *ask_determinism(struct search *x)
 {
-	const struct check_options o = {.runs = RUNS, .first = x->rd->first,
+	const struct check_options o = {.runs = RUNS,
+		.first = x->rd->first,
 		.last = x->output.kind ? order_flow_newest(x->flow, x->output.seq) : x->rd->last};
 	struct check_result r = {0};
 	struct err *e = check_run(x->en, &o, &r);
@@ -198,22 +207,24 @@ static struct err *ask_determinism(struct search *x)
 	return verdict_not_asked(x, "whether a kernel is deterministic", e);
 }
 
-/* ---- the trace ----------------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 static struct err *ask_incomplete(struct search *x)
 {
-	const char *notes = device_info(x->rd->d).notes, *at = strstr(notes, " were not recorded: they begin as zeros");
+	const char *notes = device_info(x->rd->d).notes,
+		   *at = strstr(notes, " were not recorded: they begin as zeros");
 
 	if (!at)
 		return NULL;
 	while (at > notes && at[-1] != '\n')
 		at--;
 	verdict_answer(x, VERDICT_INCOMPLETE, 0, 0);
-	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n", (int)strcspn(at, "\n"), at);
+	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n",
+		(int)strcspn(at, "\n"), at);
 	return NULL;
 }
 
-/* ---- other orders of warps and blocks, other contents of fresh memory ------------------------------------------------------- */
+/* --- other orders of warps and blocks, other contents of fresh memory --- */
 
 static struct err *is_recorded(void *arg, const struct sbt_memory *m)
 {
@@ -228,7 +239,8 @@ static struct err *is_recorded(void *arg, const struct sbt_memory *m)
 static struct err *begins_as_recorded(const struct search *x, const struct unwritten *u, bool *ret)
 {
 	struct order_range left = {u->read[0].addr, u->read[0].addr + u->read[0].size};
-	struct err *e = sbt_reader_memory(x->en->trace.reader, u->alloc_seq, u->alloc_seq, is_recorded, &left);
+	struct err *e = sbt_reader_memory(
+		x->en->trace.reader, u->alloc_seq, u->alloc_seq, is_recorded, &left);
 
 	*ret = left.end == left.addr;
 	return e;
@@ -245,8 +257,11 @@ static struct err *take_unwritten(struct search *x, const struct check_result *r
 		if (known || verdict_first(x, &d, 1, 1) == SIZE_MAX)
 			continue;
 		verdict_answer(x, VERDICT_UNWRITTEN, u->seq, 0);
-		buf_printf(&x->ret->text, "Why: #%" PRIu64 " reads memory that nobody wrote, 0x%" PRIx64 " of the allocation #%" PRIu64 " at 0x%" PRIx64
-			": what lay there in the recording is not in the trace.\n", u->seq, u->read[0].addr, u->alloc_seq, u->alloc);
+		buf_printf(&x->ret->text,
+			"Why: #%" PRIu64 " reads memory that nobody wrote, 0x%" PRIx64
+			" of the allocation #%" PRIu64 " at 0x%" PRIx64
+			": what lay there in the recording is not in the trace.\n",
+			u->seq, u->read[0].addr, u->alloc_seq, u->alloc);
 		verdict_print_cmd(x, "    ", u->seq);
 	}
 	return NULL;
@@ -261,8 +276,11 @@ static void take_perturbed(struct search *x, const struct check_result *r)
 	const struct check_result one = only(r, first);
 
 	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[first].seq, 0);
-	buf_printf(&x->ret->text, "Why: #%" PRIu64 " may give other bytes than it did. Executed again as it is here it does not; under other conditions it does, and the recording's are"
-		" not known.\n", r->launches[first].seq);
+	buf_printf(&x->ret->text,
+		"Why: #%" PRIu64
+		" may give other bytes than it did. Executed again as it is here it does not; under other conditions it does, and the recording's are"
+		" not known.\n",
+		r->launches[first].seq);
 	if (x->en->hooks.describe_check)
 		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
 }
@@ -270,7 +288,10 @@ static void take_perturbed(struct search *x, const struct check_result *r)
 /* Asked before the device is blamed: a launch that is the same every time here may still differ. */
 static struct err *ask_perturbed(struct search *x)
 {
-	const struct check_options o = {.runs = RUNS, .perturb = true, .first = x->rd->first, .budget_ns = PERTURB_NS,
+	const struct check_options o = {.runs = RUNS,
+		.perturb = true,
+		.first = x->rd->first,
+		.budget_ns = PERTURB_NS,
 		.last = x->output.kind ? order_flow_newest(x->flow, x->output.seq) : x->rd->last};
 	struct check_result r = {0};
 	struct err *e = check_run(x->en, &o, &r);
@@ -280,10 +301,11 @@ static struct err *ask_perturbed(struct search *x)
 	if (!e && !verdict_answered(x))
 		take_perturbed(x, &r);
 	check_free(&r);
-	return verdict_not_asked(x, "whether a kernel gives other bytes in other orders of its blocks", e);
+	return verdict_not_asked(
+		x, "whether a kernel gives other bytes in other orders of its blocks", e);
 }
 
-/* ---- the device --------------------------------------------------------------------------------------------------------------- */
+/* --- the device --- */
 
 static bool is_another_device(const struct search *x)
 {
@@ -296,7 +318,8 @@ static bool is_another_device(const struct search *x)
 static struct err *ask_device(struct search *x)
 {
 	const struct order_range *t = x->ndiffering ? &x->differing[0] : NULL;
-	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0, seq = writer ? writer : x->output.seq;
+	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0,
+		       seq = writer ? writer : x->output.seq;
 	struct buf *b = &x->ret->text;
 
 	if (x->not_asked.len) {
@@ -307,21 +330,27 @@ static struct err *ask_device(struct search *x)
 	verdict_answer(x, VERDICT_DEVICE, seq, 0);
 	buf_str(b, "Why: the device disagrees with the recording.");
 	if (seq) {
-		buf_printf(b, " #%" PRIu64 " %s 0x%" PRIx64 "; executed again from the same memory it leaves the same bytes every time, and not those of the"
-			" recording.\n", seq, writer ? "is the last command that writes to" : "delivers", t ? t->addr : x->output.u.copy.dst);
+		buf_printf(b,
+			" #%" PRIu64 " %s 0x%" PRIx64
+			"; executed again from the same memory it leaves the same bytes every time, and not those of the"
+			" recording.\n",
+			seq, writer ? "is the last command that writes to" : "delivers",
+			t ? t->addr : x->output.u.copy.dst);
 		verdict_print_cmd(x, "    ", seq);
 	} else {
 		buf_str(b, " Nothing in the window writes there.\n");
 	}
 	if (is_another_device(x))
-		buf_str(b, "    It was recorded on another GPU or driver, whose results may differ in their last bits.\n");
+		buf_str(b,
+			"    It was recorded on another GPU or driver, whose results may differ in their last bits.\n");
 	else
-		buf_str(b, "    No race and no call that is left out explains it. A fault of the hardware may, then or now: replay it on another GPU of the same"
+		buf_str(b,
+			"    No race and no call that is left out explains it. A fault of the hardware may, then or now: replay it on another GPU of the same"
 			" model, and look at `nvidia-smi -q -d ECC` and dmesg (Xid).\n");
 	return NULL;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------------------------------ */
+/* --- all of it --- */
 
 static struct err *open_search(struct search *x)
 {
@@ -339,8 +368,15 @@ static struct err *open_search(struct search *x)
 static struct err *search(struct search *x)
 {
 	static struct err *(*const ask[])(struct search *) = {
-		verdict_ask_host_surely, ask_determinism, verdict_ask_values, verdict_ask_races, verdict_ask_left_out, ask_incomplete, ask_perturbed,
-		verdict_ask_host, ask_device,
+		verdict_ask_host_surely,
+		ask_determinism,
+		verdict_ask_values,
+		verdict_ask_races,
+		verdict_ask_left_out,
+		ask_incomplete,
+		ask_perturbed,
+		verdict_ask_host,
+		ask_device,
 	};
 
 	TRY(open_search(x));

@@ -16,13 +16,15 @@
 
 enum { ENVIRON_MAX = 4 << 20 };
 
-/* ---- patterns ----------------------------------------------------------------------------------------------------- */
+/* --- patterns --- */
 
 struct err *names_check(const char *pattern)
 {
 	for (const char *p = strchr(pattern, '%'); p; p = strchr(p + 2, '%')) {
 		if (!p[1] || !strchr("hpnr%", p[1]))
-			return err_cure(err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing", p[1] ? p[1] : ' ', pattern),
+			return err_cure(
+				err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing",
+					p[1] ? p[1] : ' ', pattern),
 				"%%h is the host's name, %%p the process, %%n the program, %%r the rank, %%%% a percent sign");
 	}
 	return NULL;
@@ -87,18 +89,20 @@ char *names_numbered(const char *path, unsigned long n)
 	return xasprintf("%.*s.%lu%s", len, path, n, dot ? dot : "");
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+/* --- ranks --- */
 
 /* The value of a variable, when it is a small whole number; -1 otherwise. */
 static int64_t find_number(const char *environ, size_t n, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (const char *p = environ, *end = environ + n; p < end; p += strnlen(p, (size_t)(end - p)) + 1) {
+	for (const char *p = environ, *end = environ + n; p < end;
+		p += strnlen(p, (size_t)(end - p)) + 1) {
 		size_t m = strnlen(p, (size_t)(end - p));
 		uint64_t v = 0;
 
-		if (m <= len + 1 || m > len + 10 || p + m >= end || strncmp(p, name, len) || p[len] != '=')
+		if (m <= len + 1 || m > len + 10 || p + m >= end || strncmp(p, name, len) ||
+			p[len] != '=')
 			continue;
 		for (const char *d = p + len + 1; d < p + m; d++) {
 			if (*d < '0' || *d > '9')
@@ -114,8 +118,9 @@ void names_rank(const char *environ, size_t n, int64_t *ret_rank, int64_t *ret_r
 {
 	static const struct {
 		const char *rank, *ranks;
-	} launchers[] = {{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMIX_RANK", "PMIX_SIZE"},
-		{"PMI_RANK", "PMI_SIZE"}, {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+	} launchers[] = {{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+		{"PMIX_RANK", "PMIX_SIZE"}, {"PMI_RANK", "PMI_SIZE"},
+		{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
 
 	*ret_rank = *ret_ranks = -1;
 	for (size_t i = 0; *ret_rank < 0 && i < sizeof launchers / sizeof *launchers; i++) {

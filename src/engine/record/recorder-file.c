@@ -22,11 +22,14 @@ struct err *recorder_check_path(const char *path)
 	struct stat st;
 
 	if (!stat(path, &st) && S_ISREG(st.st_mode) && st.st_size && !trace_is(path))
-		return err_cure(err_new(ERR_USAGE, "%s is there and is no trace; it is not overwritten", path), "Name another file");
+		return err_cure(err_new(ERR_USAGE,
+					"%s is there and is no trace; it is not overwritten", path),
+			"Name another file");
 	return file_can_create(path);
 }
 
-struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from)
+struct err *recorder_arm(
+	struct recorder *r, enum recorder_mode mode, const char *path, uint64_t from)
 {
 	BUG_ON(r->w);
 	TRY(recorder_check_path(path));
@@ -44,7 +47,8 @@ struct err *recorder_arm(struct recorder *r, enum recorder_mode mode, const char
 }
 
 /* The device that the trace's head names: the first one known, or the one in c. */
-static void describe_gpu(struct recorder *r, const struct sbt_cmd *c, struct sbt_meta *m, char *name, size_t n)
+static void describe_gpu(
+	struct recorder *r, const struct sbt_cmd *c, struct sbt_meta *m, char *name, size_t n)
 {
 	struct state_device d;
 	struct sbt_blob b = {0};
@@ -93,8 +97,16 @@ struct err *recorder_keyframe(struct recorder *r)
 /* Opens the trace, or writes its head again. */
 static struct err *write_head(struct recorder *r, const struct sbt_cmd *c)
 {
-	struct sbt_meta m = {.program = r->program, .cwd = r->cwd, .tsdb = PACKAGE_VERSION, .start_ns = r->start_ns,
-		.pid = (uint32_t)r->o.pid, .rank = (uint64_t)(r->o.rank + 1), .ranks = (uint64_t)(r->o.ranks + 1), .soft = r->o.soft, .stacks = r->o.stacks, .timestamps = r->o.timestamps};
+	struct sbt_meta m = {.program = r->program,
+		.cwd = r->cwd,
+		.tsdb = PACKAGE_VERSION,
+		.start_ns = r->start_ns,
+		.pid = (uint32_t)r->o.pid,
+		.rank = (uint64_t)(r->o.rank + 1),
+		.ranks = (uint64_t)(r->o.ranks + 1),
+		.soft = r->o.soft,
+		.stacks = r->o.stacks,
+		.timestamps = r->o.timestamps};
 	char gpu[128], host[300] = "", *cwd = NULL;
 	struct utsname u;
 	struct err *e;
@@ -157,9 +169,14 @@ bool recorder_capture(struct recorder *r, struct recorder_capture *ret)
 		return false;
 	if (r->w)
 		sbt_writer_memory_figures(r->w, &r->memory.figures);
-	*ret = (struct recorder_capture){.path = r->path, .first = r->first, .last = r->last, .commands = r->commands,
-		.bytes = r->w ? sbt_writer_bytes(r->w) : 0, .memory = r->memory.figures.bytes,
-		.memory_stored = r->memory.figures.bytes_stored, .memory_lacks = r->memory.lacks};
+	*ret = (struct recorder_capture){.path = r->path,
+		.first = r->first,
+		.last = r->last,
+		.commands = r->commands,
+		.bytes = r->w ? sbt_writer_bytes(r->w) : 0,
+		.memory = r->memory.figures.bytes,
+		.memory_stored = r->memory.figures.bytes_stored,
+		.memory_lacks = r->memory.lacks};
 	return true;
 }
 
@@ -182,7 +199,8 @@ static struct err *begin_late(struct recorder *r)
 	return recorder_keyframe(r);
 }
 
-static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
+static struct err *write_rest(
+	struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
 {
 	const uint64_t end = last > known ? last : known;
 	struct drain_item it;
@@ -190,7 +208,9 @@ static struct err *write_rest(struct recorder *r, struct inferior *inf, uint64_t
 	TRY(recorder_write_tail(r, inf, last, known));
 	if (r->holds) /* all waiting commands are another program's */
 		return NULL;
-	for (uint64_t after = r->last_seq; drain_peek(inf, after, &it) && it.cmd.seq <= end && it.epoch == r->epoch; after = it.cmd.seq) {
+	for (uint64_t after = r->last_seq;
+		drain_peek(inf, after, &it) && it.cmd.seq <= end && it.epoch == r->epoch;
+		after = it.cmd.seq) {
 		if (!r->commands && r->mode != RECORDER_ALL)
 			break;
 		if (!r->commands)
@@ -207,7 +227,8 @@ struct err *recorder_close(struct recorder *r, struct inferior *inf, uint64_t la
 	return e ? recorder_give_up(r, e) : NULL;
 }
 
-struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret)
+struct err *recorder_end(
+	struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret)
 {
 	struct err *e = NULL, *closing;
 	bool unwanted;
@@ -232,8 +253,13 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 	r->mode = RECORDER_OFF;
 	if (unwanted)
 		unlink(r->path);
-	*ret = (struct recorder_capture){.path = r->path, .first = r->first, .last = r->last, .commands = r->commands,
-		.memory = r->memory.figures.bytes, .memory_stored = r->memory.figures.bytes_stored, .memory_lacks = r->memory.lacks,
+	*ret = (struct recorder_capture){.path = r->path,
+		.first = r->first,
+		.last = r->last,
+		.commands = r->commands,
+		.memory = r->memory.figures.bytes,
+		.memory_stored = r->memory.figures.bytes_stored,
+		.memory_lacks = r->memory.lacks,
 		.memory_no_end = r->memory.no_end};
 	if (!e && r->commands && !r->memory.lacks && r->memory.figures.bytes) {
 		free(r->memory.whole);
@@ -241,5 +267,7 @@ struct err *recorder_end(struct recorder *r, uint64_t lost, bool always, struct 
 	}
 	if (!stat(r->path, &st))
 		ret->bytes = (uint64_t)st.st_size;
-	return e ? err_cure(err_wrap(e, "the capture's end could not be written"), "What is in %s so far can be read", r->path) : NULL;
+	return e ? err_cure(err_wrap(e, "the capture's end could not be written"),
+			   "What is in %s so far can be read", r->path)
+		 : NULL;
 }

@@ -51,11 +51,11 @@ struct recorder_memory {
 	bool lacks;	      /* memory of this capture is missing */
 	uint64_t sent; /* the first command of the span whose memory at its beginning the program
 			  has sent in full */
-	bool no_end;	      /* the memory at its end is not known */
-	bool ending;	      /* see recorder_await_end() */
-	uint64_t first, last; /* last: of the span that ended */
-	uint64_t seen; /* bytes received in all */
-	char *whole;   /* path of the last capture, if all its memory is there; NULL */
+	bool no_end;   /* the memory at its end is not known */
+	bool ending;   /* see recorder_await_end() */
+	uint64_t first, last;	    /* last: of the span that ended */
+	uint64_t seen;		    /* bytes received in all */
+	char *whole;		    /* path of the last capture, if all its memory is there; NULL */
 	struct sbt_reader *earlier; /* that capture's trace, for the next writer; NULL */
 	struct sbt_memory_figures figures; /* of the last capture */
 };
@@ -70,7 +70,7 @@ struct recorder {
 	char *path;
 	struct sbt_writer *w; /* NULL: not open (yet) */
 	bool device_known;    /* the trace's head names the device */
-	uint64_t from; /* earlier commands are not captured */
+	uint64_t from;	      /* earlier commands are not captured */
 	uint64_t first, last, commands, bytes;
 	/* packed commands outside the window since the last one inside: they are written if another
 	 * one inside follows */
@@ -98,10 +98,13 @@ struct recorder {
 /* ---- recorder.c ---- */
 /* Writes a waiting command if its seq is at most last; or at most known, if it describes code that
  * the capture launched. */
-struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known) TS_CHECK;
+struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c,
+	uint64_t last, uint64_t known) TS_CHECK;
 /* Does so with all waiting commands and empties the tail. */
-struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
-struct err *recorder_write_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
+struct err *recorder_write_tail(
+	struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known) TS_CHECK;
+struct err *recorder_write_cmd(
+	struct recorder *r, struct inferior *inf, const struct sbt_cmd *c) TS_CHECK;
 
 /* ---- recorder-file.c ---- */
 /* Creates the file. c: the command that it begins with; NULL: not known. */
@@ -115,7 +118,8 @@ struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
 struct err *recorder_give_up(struct recorder *r, struct err *e) TS_CHECK;
 
 /* ---- recorder-stacks.c ---- */
-void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n);
+void recorder_keep_stack(
+	struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n);
 struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id) TS_CHECK;
 struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
 void recorder_forget(struct recorder *r);

@@ -36,7 +36,8 @@ static struct err *begin_piece(struct recorder *r, const struct drain_item *it)
 	if (!it->memory.has_bytes || !it->memory.size)
 		return NULL;
 	MAKE_ROOM(m->open, m->nopen, m->open_cap);
-	m->open[m->nopen++] = (struct open_piece){.piece = it->piece, .left = it->memory.size, .id = id};
+	m->open[m->nopen++] =
+		(struct open_piece){.piece = it->piece, .left = it->memory.size, .id = id};
 	return NULL;
 }
 

@@ -30,7 +30,8 @@ void recorder_forget(struct recorder *r)
 	r->ncalls = 0;
 }
 
-void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n)
+void recorder_keep_stack(
+	struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n)
 {
 	struct kept_stack *k;
 
@@ -52,7 +53,8 @@ void recorder_keep_stack(struct recorder *r, uint32_t id, const struct sbt_frame
 	k->n = n;
 }
 
-bool recorder_stack(const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n)
+bool recorder_stack(
+	const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n)
 {
 	if (!id || id >= r->nstacks || !r->stacks[id].frames)
 		return false;
@@ -74,7 +76,8 @@ static void reach(uint32_t **table, size_t *n, size_t i)
 }
 
 /* The trace's index of a host module. */
-static struct err *module_index(struct recorder *r, struct inferior *inf, uint32_t module, uint32_t *ret)
+static struct err *module_index(
+	struct recorder *r, struct inferior *inf, uint32_t module, uint32_t *ret)
 {
 	struct sbt_host_module m;
 
@@ -152,7 +155,9 @@ struct err *recorder_take_code(struct recorder *r, const struct drain_item *it)
 	}
 	r->code = xrealloc(r->code, (r->ncode + 1) * sizeof *r->code);
 	k = &r->code[r->ncode++];
-	*k = (struct kept_code){.hash = it->hash, .bytes = xmalloc(it->code_size ? it->code_size : 1), .n = it->code_size,
+	*k = (struct kept_code){.hash = it->hash,
+		.bytes = xmalloc(it->code_size ? it->code_size : 1),
+		.n = it->code_size,
 		.kind = it->code_kind};
 	memcpy(k->bytes, it->code, it->code_size);
 	return NULL;

@@ -20,7 +20,7 @@ uint64_t recorder_clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 struct recorder *recorder_new(const struct recorder_options *o)
 {
@@ -67,7 +67,7 @@ enum recorder_mode recorder_mode(const struct recorder *r)
 	return r->mode;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 static void count_call(struct recorder *r, const struct sbt_blob *name)
 {
@@ -80,7 +80,8 @@ static void count_call(struct recorder *r, const struct sbt_blob *name)
 		}
 	}
 	r->calls = xrealloc(r->calls, (r->ncalls + 1) * sizeof *r->calls);
-	r->calls[r->ncalls++] = (struct kept_call){.name = xasprintf("%.*s", (int)n, (const char *)name->p), .n = 1};
+	r->calls[r->ncalls++] = (struct kept_call){
+		.name = xasprintf("%.*s", (int)n, (const char *)name->p), .n = 1};
 }
 
 static void keep_recent(struct recorder *r, const struct sbt_cmd *c)
@@ -113,7 +114,8 @@ static enum fate fate_of(const struct recorder *r, const struct sbt_cmd *c)
 {
 	if (c->seq < r->from)
 		return FATE_SKIP;
-	if ((r->mode == RECORDER_ALL && !r->memory.ending) || (r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
+	if ((r->mode == RECORDER_ALL && !r->memory.ending) ||
+		(r->mode == RECORDER_WINDOW && (c->flags & SBT_F_WINDOW)))
 		return FATE_WRITE;
 	return r->mode != RECORDER_OFF && r->commands ? FATE_KEEP : FATE_SKIP;
 }
@@ -134,7 +136,7 @@ static void keep_tail(struct recorder *r, const struct sbt_cmd *c)
 	size_t n = sbt_pack_size(c);
 
 	if (r->tail.len + n > TAIL_MAX)
-		return; /* the window was over long ago */
+		return;			    /* the window was over long ago */
 	sbt_pack(buf_room(&r->tail, n), c); /* sizes are multiples of 8, so each one is aligned */
 	r->tail.len += n;
 }
@@ -143,18 +145,21 @@ static void keep_tail(struct recorder *r, const struct sbt_cmd *c)
  * loaded from. */
 static bool tells_of_code(const struct sbt_cmd *c)
 {
-	return c->kind == SBT_MODULE_CODE || (c->kind == SBT_GLOBAL_DEF && c->flags & SBT_F_SYNTHETIC) ||
+	return c->kind == SBT_MODULE_CODE ||
+	       (c->kind == SBT_GLOBAL_DEF && c->flags & SBT_F_SYNTHETIC) ||
 	       (c->kind == SBT_ATTACH && c->u.attach.what == SBT_ATTACH_UNKNOWN);
 }
 
-struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c, uint64_t last, uint64_t known)
+struct err *recorder_write_to(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c,
+	uint64_t last, uint64_t known)
 {
 	if (c->seq <= last)
 		return recorder_write_cmd(r, inf, c);
 	return c->seq <= known && tells_of_code(c) ? sbt_writer_cmd(r->w, c) : NULL;
 }
 
-struct err *recorder_write_tail(struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
+struct err *recorder_write_tail(
+	struct recorder *r, struct inferior *inf, uint64_t last, uint64_t known)
 {
 	size_t at = 0, n;
 	struct sbt_cmd c;
@@ -254,7 +259,8 @@ static struct err *take_item(struct recorder *r, struct inferior *inf, const str
 /* Whether the next item begins another program's commands; it is then kept back. */
 static bool is_exec(struct recorder *r, const struct drain_item *it)
 {
-	if ((it->kind != DRAIN_CMD && it->kind != DRAIN_MEMORY && it->kind != DRAIN_WINDOW) || it->epoch == r->epoch)
+	if ((it->kind != DRAIN_CMD && it->kind != DRAIN_MEMORY && it->kind != DRAIN_WINDOW) ||
+		it->epoch == r->epoch)
 		return false;
 	r->epoch = it->epoch;
 	r->held = *it; /* its data is valid until the next drain_next() */
@@ -262,7 +268,8 @@ static bool is_exec(struct recorder *r, const struct drain_item *it)
 	return true;
 }
 
-struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most, enum recorder_turn *ret)
+struct err *recorder_drain(struct recorder *r, struct inferior *inf, bool final, unsigned most,
+	enum recorder_turn *ret)
 {
 	struct drain_item it;
 
@@ -300,7 +307,7 @@ struct err *recorder_tick(struct recorder *r)
 	return e ? recorder_give_up(r, e) : NULL;
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------------ */
+/* --- looking --- */
 
 struct state *recorder_state(struct recorder *r)
 {
@@ -332,7 +339,8 @@ bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret
 	return sbt_unpack(ret, slot->bytes, slot->len) != 0;
 }
 
-bool recorder_unreplayable(struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new)
+bool recorder_unreplayable(
+	struct recorder *r, unsigned i, const char **ret_call, uint64_t *ret_n, bool *ret_new)
 {
 	if (i >= r->ncalls)
 		return false;

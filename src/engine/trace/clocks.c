@@ -31,7 +31,8 @@ static int64_t difference(uint64_t a, uint64_t b)
 	return (int64_t)(a - b);
 }
 
-/* t seconds' worth of samples: x from the first match's end, y the difference less the first one. */
+/* t seconds' worth of samples: x from the first match's end, y the difference less the first one.
+ */
 struct samples {
 	double x[SAMPLES_MAX], y[SAMPLES_MAX];
 	unsigned n;
@@ -70,7 +71,8 @@ static double slope(const struct samples *s)
 /* Whether one side of a match ends before the other starts, by more than slack. */
 static bool contradicts(const struct clock_fit *f, const struct clock_match *m, double slack)
 {
-	return (double)difference(m->ref_start, clocks_apply(f, m->end)) > slack || (double)difference(clocks_apply(f, m->start), m->ref_end) > slack;
+	return (double)difference(m->ref_start, clocks_apply(f, m->end)) > slack ||
+	       (double)difference(clocks_apply(f, m->start), m->ref_end) > slack;
 }
 
 void clocks_fit(const struct clock_match *m, unsigned n, struct clock_fit *ret)
@@ -100,11 +102,14 @@ uint64_t clocks_apply(const struct clock_fit *f, uint64_t t)
 	return t + (uint64_t)f->offset + (uint64_t)llround(f->drift * (double)difference(t, f->at));
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------ */
+/* --- devices --- */
 
 void clocks_bounds_init(struct clock_bounds *b, uint64_t middle)
 {
-	*b = (struct clock_bounds){.low = INT64_MIN, .high = INT64_MAX, .half_low = {INT64_MIN, INT64_MIN}, .half_high = {INT64_MAX, INT64_MAX},
+	*b = (struct clock_bounds){.low = INT64_MIN,
+		.high = INT64_MAX,
+		.half_low = {INT64_MIN, INT64_MIN},
+		.half_high = {INT64_MAX, INT64_MAX},
 		.middle = middle};
 }
 

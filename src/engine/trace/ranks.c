@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The file of a set, see ranks.h: JSON, so that other programs can read it. Traces below the set's folder are named relative to it, so that the
- * folder can be moved. The file may come from anywhere: every field is checked.
+ * The file of a set, see ranks.h: JSON, so that other programs can read it. Traces below the set's
+ * folder are named relative to it, so that the folder can be moved. The file may come from
+ * anywhere: every field is checked.
  */
 #include "base/json-put.h"
 #include "base/file.h"
@@ -58,7 +59,8 @@ uint64_t ranks_local(const struct rank *r, uint64_t ns)
 {
 	uint64_t t = ns - (uint64_t)(r->fitted ? r->fit.offset : 0);
 
-	return r->fitted ? t - (uint64_t)llround(r->fit.drift * (double)(int64_t)(t - r->fit.at)) : t;
+	return r->fitted ? t - (uint64_t)llround(r->fit.drift * (double)(int64_t)(t - r->fit.at))
+			 : t;
 }
 
 uint64_t ranks_start(const struct ranks *set)
@@ -79,7 +81,7 @@ char *ranks_host(const struct sbt_meta *m)
 	return xasprintf("%.*s", (int)strcspn(host, " "), host);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static char *folder_of(const char *path)
 {
@@ -112,11 +114,13 @@ static const char *get_text(const json_t *o, const char *name)
 
 static bool get_fit(const json_t *o, struct rank *r)
 {
-	const json_t *offset = json_object_get(o, "offset_ns"), *drift = json_object_get(o, "drift"), *error = json_object_get(o, "error_ns");
+	const json_t *offset = json_object_get(o, "offset_ns"),
+		     *drift = json_object_get(o, "drift"), *error = json_object_get(o, "error_ns");
 	uint64_t n;
 
-	if (!json_is_boolean(json_object_get(o, "fitted")) || !get_count(o, "matches", &n) || !get_count(o, "at_ns", &r->fit.at) ||
-		!json_is_integer(offset) || !json_is_number(drift) || !json_is_number(error) || n > UINT32_MAX)
+	if (!json_is_boolean(json_object_get(o, "fitted")) || !get_count(o, "matches", &n) ||
+		!get_count(o, "at_ns", &r->fit.at) || !json_is_integer(offset) ||
+		!json_is_number(drift) || !json_is_number(error) || n > UINT32_MAX)
 		return false;
 	r->fitted = json_is_true(json_object_get(o, "fitted"));
 	r->fit.n = (unsigned)n;
@@ -131,7 +135,8 @@ static bool get_rank(const json_t *o, const char *folder, struct rank *r)
 {
 	const char *file = get_text(o, "file"), *host = get_text(o, "host");
 
-	if (!file || !*file || !host || !get_count(o, "rank", &r->rank) || !get_count(o, "pid", &r->pid) || !get_count(o, "start_ns", &r->start_ns) ||
+	if (!file || !*file || !host || !get_count(o, "rank", &r->rank) ||
+		!get_count(o, "pid", &r->pid) || !get_count(o, "start_ns", &r->start_ns) ||
 		!get_count(o, "commands", &r->commands) || !get_fit(o, r))
 		return false;
 	r->file = *file == '/' ? xstrdup(file) : xasprintf("%s%s", folder, file);
@@ -141,7 +146,9 @@ static bool get_rank(const json_t *o, const char *folder, struct rank *r)
 
 static struct err *bad_set(const char *path, const char *why)
 {
-	return err_cure(err_new(ERR_BAD_TRACE, "%s is no set of traces that can be read: %s", path, why), "Make it again with \"tsdb merge\"");
+	return err_cure(
+		err_new(ERR_BAD_TRACE, "%s is no set of traces that can be read: %s", path, why),
+		"Make it again with \"tsdb merge\"");
 }
 
 static struct err *take_set(struct ranks *set, const json_t *root)
@@ -207,15 +214,18 @@ struct err *ranks_open(const struct rank *r, struct sbt_reader **ret)
 	if (m->pid == r->pid && m->start_ns == r->start_ns)
 		return NULL;
 	sbt_reader_close(*ret);
-	return err_cure(err_new(ERR_STATE, "%s is another trace than the one that was merged", r->file), "Make the set again with \"tsdb merge\"");
+	return err_cure(
+		err_new(ERR_STATE, "%s is another trace than the one that was merged", r->file),
+		"Make the set again with \"tsdb merge\"");
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* The name of a trace in the set: relative to the set's folder if it is below it. */
 static char *named(const char *set_path, const char *file)
 {
-	char *folder = folder_of(set_path), *base = realpath(*folder ? folder : ".", NULL), *full = realpath(file, NULL), *ret;
+	char *folder = folder_of(set_path), *base = realpath(*folder ? folder : ".", NULL),
+	     *full = realpath(file, NULL), *ret;
 	size_t n = base ? strlen(base) : 0;
 
 	if (base && full && !strncmp(full, base, n) && (full[n] == '/' || !strcmp(base, "/")))
@@ -249,7 +259,11 @@ struct err *ranks_save(const struct ranks *set)
 	FILE *f;
 
 	if (!stat(set->path, &st) && !(S_ISREG(st.st_mode) && (!st.st_size || ranks_is(set->path))))
-		return err_cure(err_new(ERR_USAGE, "%s is there and is no set of traces; it is not overwritten", set->path), "Name another file with -o");
+		return err_cure(
+			err_new(ERR_USAGE,
+				"%s is there and is no set of traces; it is not overwritten",
+				set->path),
+			"Name another file with -o");
 	TRY(file_create(set->path, &f));
 	buf_byte(&b, '[');
 	for (unsigned i = 0; i < set->n; i++) {

@@ -10,7 +10,7 @@
 #include "engine/graph-place.h"
 #include "engine/replay-device.h"
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- choosing --- */
 
 struct err *replay_on_parse(const char *word, enum replay_on *ret)
 {
@@ -22,21 +22,24 @@ struct err *replay_on_parse(const char *word, enum replay_on *ret)
 			return NULL;
 		}
 	}
-	return err_cure(err_new(ERR_USAGE, "--on %s is no device", word), "It is auto, soft, real or none");
+	return err_cure(
+		err_new(ERR_USAGE, "--on %s is no device", word), "It is auto, soft, real or none");
 }
 
 struct err *replay_order_parse(const char *word, bool *ret_overlap)
 {
 	*ret_overlap = !strcmp(word, "concurrent");
-	return *ret_overlap || !strcmp(word, "fixed") ? NULL : err_cure(err_new(ERR_USAGE, "--order %s is no order", word),
-		"It is fixed, concurrent, or for a whole window started");
+	return *ret_overlap || !strcmp(word, "fixed")
+		       ? NULL
+		       : err_cure(err_new(ERR_USAGE, "--order %s is no order", word),
+				 "It is fixed, concurrent, or for a whole window started");
 }
 
 struct err *replay_device_order(struct engine *en)
 {
-	return en->trace.device ? device_overlap(en->trace.device->d,
-						en->set.number[SET_REPLAY_ORDER] != 0)
-				      : NULL;
+	return en->trace.device
+		       ? device_overlap(en->trace.device->d, en->set.number[SET_REPLAY_ORDER] != 0)
+		       : NULL;
 }
 
 struct replay_choice replay_choice_default(const struct engine *en)
@@ -53,11 +56,15 @@ static struct err *choose_soft(
 	enum { GPU_AUTO, GPU_SOFT };
 	uint64_t gpu = en->set.number[SET_GPU];
 
-	*ret = on == REPLAY_ON_SOFT || (on == REPLAY_ON_AUTO && (gpu == GPU_AUTO ? meta->soft : gpu == GPU_SOFT));
+	*ret = on == REPLAY_ON_SOFT ||
+	       (on == REPLAY_ON_AUTO && (gpu == GPU_AUTO ? meta->soft : gpu == GPU_SOFT));
 	if (*ret || gpu_has_driver())
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "the trace was recorded on %s, and there is no NVIDIA driver on this machine",
-		meta->gpu && *meta->gpu ? meta->gpu : "an NVIDIA GPU"), "`--on soft` tries the software GPU, which runs what the trace has PTX of");
+	return err_cure(
+		err_new(ERR_STATE,
+			"the trace was recorded on %s, and there is no NVIDIA driver on this machine",
+			meta->gpu && *meta->gpu ? meta->gpu : "an NVIDIA GPU"),
+		"`--on soft` tries the software GPU, which runs what the trace has PTX of");
 }
 
 static struct err *find_window(
@@ -70,10 +77,15 @@ static struct err *find_window(
 	while (sbt_reader_window(en->trace.reader, n, ret_first, ret_last))
 		n++;
 	if (n)
-		return err_cure(err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"), "They are numbered from 1");
+		return err_cure(
+			err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"),
+			"They are numbered from 1");
 	if (sbt_reader_meta(en->trace.reader)->observed)
-		return err_cure(err_new(ERR_INCOMPLETE, "%s was observed from outside: it holds no memory contents and no code, so its commands cannot be executed again",
-			en->trace.path), "`tsdb record` makes a trace that can be");
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"%s was observed from outside: it holds no memory contents and no code, so its commands cannot be executed again",
+				en->trace.path),
+			"`tsdb record` makes a trace that can be");
 	return err_cure(
 		err_new(ERR_INCOMPLETE,
 			"%s holds no memory contents, so its commands cannot be executed again",
@@ -91,19 +103,20 @@ struct err *replay_device_check(const struct engine *en, const struct replay_cho
 	return choose_soft(en, sbt_reader_meta(en->trace.reader), c->on, &soft);
 }
 
-/* ---- progress ----------------------------------------------------------------------------------------------------- */
+/* --- progress --- */
 
 static void show_progress(void *arg, enum device_doing doing, uint64_t seq)
 {
-	static const char *const what[] = {
-		[DEVICE_OPENING] = "preparing the device for command", [DEVICE_EXECUTING] = "executed again up to command", [DEVICE_GOING] = "going to command"};
+	static const char *const what[] = {[DEVICE_OPENING] = "preparing the device for command",
+		[DEVICE_EXECUTING] = "executed again up to command",
+		[DEVICE_GOING] = "going to command"};
 	const struct engine *en = arg;
 	const struct engine_progress p = {.what = what[doing], .done = seq, .moving = true};
 
 	en->hooks.progress(en->hooks.arg, &p);
 }
 
-/* ---- open, close -------------------------------------------------------------------------------------------------- */
+/* --- open, close --- */
 
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret)
@@ -125,11 +138,14 @@ struct err *replay_device_open(
 	TRY(choose_soft(en, meta, c->on, &soft));
 	replayer = gpu_replayer_path();
 	if (!replayer)
-		return err_cure(err_new(ERR_UNSUPPORTED, "tsdb-replayer is not installed, so commands cannot be executed again"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"tsdb-replayer is not installed, so commands cannot be executed again"),
 			"Build tsdb where the CUDA toolkit's headers are");
 	if (soft && !(softgpu = gpu_soft_dir_for_replay())) {
 		free(replayer);
-		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"), "\"tsdb doctor\" says more");
+		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"),
+			"\"tsdb doctor\" says more");
 	}
 	o.replayer = replayer;
 	o.softgpu = softgpu;
@@ -138,7 +154,9 @@ struct err *replay_device_open(
 		en->hooks.executes(en->hooks.arg, o.no_sandbox);
 	/* a choice that names another kind of device than the recording's is deliberate */
 	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
-		(c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft) ? REPLAYER_ANY_DEVICE : 0);
+		  (c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft)
+				  ? REPLAYER_ANY_DEVICE
+				  : 0);
 	e = device_open(&d, &o);
 	free(replayer);
 	free(softgpu);
@@ -172,9 +190,12 @@ struct err *replay_device_need(struct engine *en, const char *what, struct repla
 	if (*ret)
 		return NULL;
 	if (!en->trace.reader)
-		return err_cure(err_new(ERR_STATE, "%s needs a replay on a device", what), "Use \"replay start FILE\"");
+		return err_cure(err_new(ERR_STATE, "%s needs a replay on a device", what),
+			"Use \"replay start FILE\"");
 	TRY(find_window(en, 0, &first, &last));
-	return err_cure(err_new(ERR_STATE, "%s needs a replay on a device; this one replays the state alone", what),
+	return err_cure(
+		err_new(ERR_STATE,
+			"%s needs a replay on a device; this one replays the state alone", what),
 		"Use \"replay start --on soft\" or \"replay start --on real\"");
 }
 
@@ -189,7 +210,10 @@ void replay_device_fault(const struct replay_device *rd, struct buf *out)
 	else if (f.first == f.last)
 		buf_printf(out, "#%" PRIu64 " faulted in the recording and does not here", f.first);
 	else
-		buf_printf(out, "A command of #%" PRIu64 " to #%" PRIu64 " faulted in the recording, and none does here", f.first, f.last);
+		buf_printf(out,
+			"A command of #%" PRIu64 " to #%" PRIu64
+			" faulted in the recording, and none does here",
+			f.first, f.last);
 	buf_printf(out, " (CUDA error %u, told to the program by #%" PRIu64 ").\n", f.code, f.told);
 }
 
@@ -207,7 +231,7 @@ void replay_device_notes(const struct replay_device *rd, const char *indent, str
 	}
 }
 
-/* ---- what-ifs ----------------------------------------------------------------------------------------------------- */
+/* --- what-ifs --- */
 
 struct err *replay_device_restore(struct replay_device *rd)
 {
@@ -228,9 +252,8 @@ struct err *replay_device_back(struct engine *en, struct err *e)
 
 	if (!d)
 		return e;
-	struct err *back = device_culprit(d, NULL) && e
-				   ? NULL
-				   : device_seek(d, replay_seq(en->trace.replay));
+	struct err *back =
+		device_culprit(d, NULL) && e ? NULL : device_seek(d, replay_seq(en->trace.replay));
 
 	if (!e)
 		e = back;
@@ -246,7 +269,8 @@ struct err *replay_device_back(struct engine *en, struct err *e)
 	return e;
 }
 
-const struct replay_arg *replay_device_arg(const struct replay_device *rd, uint64_t seq, uint32_t param)
+const struct replay_arg *replay_device_arg(
+	const struct replay_device *rd, uint64_t seq, uint32_t param)
 {
 	for (unsigned i = rd ? rd->nargs : 0; i--;) {
 		if (rd->args[i].seq == seq && rd->args[i].param == param)

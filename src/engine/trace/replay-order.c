@@ -21,7 +21,8 @@ static struct err *read_starts(struct engine *en, size_t most, struct starts *re
 
 	TRY(sbt_cursor_open(&cursor, en->trace.reader));
 	struct err *e = sbt_cursor_seek(cursor, rd->first);
-	while (!e && ret->n < most && !(e = sbt_cursor_next(cursor, &c)) && c && c->seq <= rd->last) {
+	while (!e && ret->n < most && !(e = sbt_cursor_next(cursor, &c)) && c &&
+		c->seq <= rd->last) {
 		if (!c->gpu_start_ns)
 			continue;
 		MAKE_ROOM(ret->s, ret->n, ret->cap);
@@ -47,7 +48,10 @@ static struct err *by_starts(
 	struct err *e = read_starts(en, SIZE_MAX, &x);
 
 	if (!e && !x.n)
-		e = err_cure(err_new(ERR_INCOMPLETE, "no GPU times were recorded, so the order of starts is not known"), "`tsdb record --timestamps` records them");
+		e = err_cure(
+			err_new(ERR_INCOMPLETE,
+				"no GPU times were recorded, so the order of starts is not known"),
+			"`tsdb record --timestamps` records them");
 	if (!e)
 		e = order_started(order, x.s, x.n, ret, ret_n);
 	free(x.s);

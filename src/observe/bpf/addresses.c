@@ -17,7 +17,7 @@
 
 #define ANSWER_MS 20000u /* for the driver to answer */
 
-/* ---- exported ----------------------------------------------------------------------------------------------------- */
+/* --- exported --- */
 
 struct elf_file {
 	int fd;
@@ -50,7 +50,8 @@ static uint64_t file_offset(Elf *elf, uint64_t vaddr)
 
 	elf_getphdrnum(elf, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && vaddr - ph.p_vaddr < ph.p_filesz)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD &&
+			vaddr - ph.p_vaddr < ph.p_filesz)
 			return vaddr - ph.p_vaddr + ph.p_offset;
 	}
 	return 0;
@@ -68,7 +69,8 @@ static void take_symbols(Elf *elf, Elf_Scn *scn, bool runtime, uint64_t *offset)
 	for (int i = 0; data && i < (int)(sh.sh_size / sh.sh_entsize); i++) {
 		const char *name;
 
-		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_shndx)
+		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC ||
+			!sym.st_shndx)
 			continue;
 		name = elf_strptr(elf, sh.sh_link, sym.st_name);
 		for (unsigned c = 0; name && c < obs_ncalls; c++) {
@@ -94,14 +96,15 @@ unsigned addresses_exported(const char *path, bool runtime, uint64_t *offset)
 	return n;
 }
 
-/* ---- given out by cuGetProcAddress -------------------------------------------------------------------------------- */
+/* --- given out by cuGetProcAddress --- */
 
 struct answer {
 	uint32_t call;
 	uint64_t vaddr;
 };
 
-/* "cuMemAlloc" of "cuMemAlloc_v2", "cuLaunchKernel" of "cuLaunchKernel_ptsz". *ret_own: it is the form for per-thread default streams. */
+/* "cuMemAlloc" of "cuMemAlloc_v2", "cuLaunchKernel" of "cuLaunchKernel_ptsz". *ret_own: it is the
+ * form for per-thread default streams. */
 static void base_name(const char *name, char dst[64], bool *ret_own)
 {
 	size_t n = strlen(name);
@@ -132,7 +135,8 @@ static bool has_versions(const char *base, bool own)
 	return n > 1;
 }
 
-/* In the child: cuGetProcAddress(symbol, &address, version, flags, &status) of CUDA 12; flags: 1 legacy, 2 per-thread default streams. */
+/* In the child: cuGetProcAddress(symbol, &address, version, flags, &status) of CUDA 12; flags: 1
+ * legacy, 2 per-thread default streams. */
 static void ask(const char *path, int to)
 {
 	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -146,14 +150,17 @@ static void ask(const char *path, int to)
 	if (!get || !version || version(&newest))
 		return;
 	for (uint32_t c = 0; c < obs_ncalls; c++) {
-		void *exported = obs_calls[c].see ? dlsym(lib, obs_calls[c].name) : NULL, *given = NULL;
+		void *exported = obs_calls[c].see ? dlsym(lib, obs_calls[c].name) : NULL,
+		     *given = NULL;
 		struct answer a = {.call = c};
 		char base[64];
 		Dl_info in, of;
 		bool own;
 
 		base_name(obs_calls[c].name, base, &own);
-		if (!exported || has_versions(base, own) || get(base, &given, newest, own ? 2 : 1, &status) || !given || given == exported)
+		if (!exported || has_versions(base, own) ||
+			get(base, &given, newest, own ? 2 : 1, &status) || !given ||
+			given == exported)
 			continue;
 		if (!dladdr(given, &in) || !dladdr(exported, &of) || in.dli_fbase != of.dli_fbase)
 			continue;
@@ -204,7 +211,8 @@ bool addresses_trusted(const char *path)
 	struct stat st;
 
 	if (real && !stat(real, &st))
-		ok = !st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)) && (!strncmp(real, "/usr/", 5) || !strncmp(real, "/lib", 4));
+		ok = !st.st_uid && !(st.st_mode & (S_IWGRP | S_IWOTH)) &&
+		     (!strncmp(real, "/usr/", 5) || !strncmp(real, "/lib", 4));
 	free(real);
 	return ok;
 }

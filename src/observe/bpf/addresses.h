@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Private to the room observe: where a driver's entry points are in its file. The exported symbols are one answer; cuGetProcAddress, which the
- * runtime asks, may give another.
+ * Private to the room observe: where a driver's entry points are in its file. The exported symbols
+ * are one answer; cuGetProcAddress, which the runtime asks, may give another.
  */
 #ifndef OBSERVE_ADDRESSES_H
 #define OBSERVE_ADDRESSES_H
@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* File offset of each exported entry point of the library at path, by call; 0: it has none. Returns how many. */
+/* File offset of each exported entry point of the library at path, by call; 0: it has none. Returns
+ * how many. */
 unsigned addresses_exported(const char *path, bool runtime, uint64_t *offset);
 /* The addresses that cuGetProcAddress returns, where they differ: 0 where it agrees, cannot be
  * asked, or the call has several versions. Loads the library in a child process: only for trusted

@@ -18,7 +18,8 @@
 #define RING_PAGES 16u /* a power of two; about 500 mappings */
 #define MAPPINGS_MAX 65536u
 
-/* PERF_RECORD_MMAP and PERF_RECORD_COMM with their header (perf_event_open(2)); the time is the last word of each. */
+/* PERF_RECORD_MMAP and PERF_RECORD_COMM with their header (perf_event_open(2)); the time is the
+ * last word of each. */
 struct mmap_record {
 	struct perf_event_header head;
 	uint32_t pid, tid;
@@ -43,7 +44,7 @@ struct mapped {
 	struct ring {
 		int fd;
 		struct perf_event_mmap_page *head;
-	} *rings;
+	} * rings;
 	unsigned nrings;
 	struct told *told;
 	size_t ntold, captold;
@@ -51,8 +52,16 @@ struct mapped {
 
 static bool open_ring(struct mapped *m, int cpu)
 {
-	struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_DUMMY, .sample_type = PERF_SAMPLE_TIME,
-		.inherit = 1, .mmap = 1, .comm = 1, .comm_exec = 1, .sample_id_all = 1, .exclude_kernel = 1};
+	struct perf_event_attr a = {.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof a,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.inherit = 1,
+		.mmap = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.sample_id_all = 1,
+		.exclude_kernel = 1};
 	int fd = (int)syscall(SYS_perf_event_open, &a, m->pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	void *p;
 
@@ -98,7 +107,7 @@ void mapped_close(struct mapped *m)
 	free(m);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static void keep(struct mapped *m, const struct told *t)
 {
@@ -120,7 +129,8 @@ static void take(struct mapped *m, const void *record, size_t n)
 		return;
 	memcpy(&t.time, (const char *)record + n - sizeof t.time, sizeof t.time);
 	t.exec = h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC;
-	if (h->type == PERF_RECORD_MMAP && n > sizeof *map + sizeof t.time && map->len && map->addr + map->len > map->addr) {
+	if (h->type == PERF_RECORD_MMAP && n > sizeof *map + sizeof t.time && map->len &&
+		map->addr + map->len > map->addr) {
 		t.area = (struct mapped_area){map->addr, map->addr + map->len, map->pgoff, NULL};
 		t.area.path = xasprintf("%.*s", (int)(n - sizeof *map - sizeof t.time), map->path);
 	}
@@ -130,7 +140,8 @@ static void take(struct mapped *m, const void *record, size_t n)
 
 static void copy_out(const struct mapped *m, const struct ring *r, uint64_t at, void *dst, size_t n)
 {
-	const size_t size = RING_PAGES * m->page, from = at % size, first = n < size - from ? n : size - from;
+	const size_t size = RING_PAGES * m->page, from = at % size,
+		     first = n < size - from ? n : size - from;
 	const char *data = (const char *)r->head + m->page;
 
 	memcpy(dst, data + from, first);
@@ -139,7 +150,8 @@ static void copy_out(const struct mapped *m, const struct ring *r, uint64_t at, 
 
 static void read_ring(struct mapped *m, struct ring *r)
 {
-	/* Pairs with the kernel's barrier before it stores data_head (perf_event_open(2), "MMAP layout"). */
+	/* Pairs with the kernel's barrier before it stores data_head (perf_event_open(2), "MMAP
+	 * layout"). */
 	const uint64_t end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = r->head->data_tail;
 	struct perf_event_header h;

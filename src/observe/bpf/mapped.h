@@ -14,7 +14,8 @@ struct mapped;
 
 struct mapped_area {
 	uint64_t start, end, offset; /* in the file */
-	char *path;		     /* as /proc/PID/maps has it; not a file's where it does not begin with a slash. May be changed. */
+	char *path; /* as /proc/PID/maps has it; not a file's where it does not begin with a slash.
+		       May be changed. */
 };
 
 /* Begins to record mappings of all threads of pid. NULL: the kernel does not support it. The caller

@@ -62,7 +62,8 @@ struct {
 	__type(value, struct obs_event);
 } inside SEC(".maps");
 
-/* The runtime call that a thread is in. It is taken for over when what is at sp is no longer its return address. */
+/* The runtime call that a thread is in. It is taken for over when what is at sp is no longer its
+ * return address. */
 struct around {
 	__u64 caller, host_fn, sp;
 	__s32 stack, pad;
@@ -238,7 +239,8 @@ int enter(struct pt_regs *ctx)
 	if (!task)
 		return 0;
 	fill(&e, ctx, task, cookie);
-	if (flags == BPF_RB_FORCE_WAKEUP) { /* at once, while the process lives: its maps are needed to understand it */
+	if (flags == BPF_RB_FORCE_WAKEUP) { /* at once, while the process lives: its maps are needed
+					       to understand it */
 		e.phase = OBS_HELLO;
 		send(&e, flags);
 		e.phase = OBS_ENTERED;
@@ -261,7 +263,8 @@ int enter(struct pt_regs *ctx)
 }
 
 /* A record with room for a structure that the caller adds. NULL: none. */
-static __always_inline struct event_peek *begin_peek(struct pt_regs *ctx, __u64 cookie, __u64 *flags)
+static __always_inline struct event_peek *begin_peek(
+	struct pt_regs *ctx, __u64 cookie, __u64 *flags)
 {
 	__u64 task = wanted(flags);
 	struct event_peek *p = task ? reserve(sizeof *p) : 0;
@@ -296,7 +299,8 @@ static __always_inline void look_at_attribute(struct obs_config *c, __u32 i)
 		__u32 id, pad, value[3];
 	} a;
 
-	if (i >= c->nattrs || bpf_probe_read_user(&a, sizeof a, (const void *)(c->attrs + i * OBS_ATTR_BYTES)))
+	if (i >= c->nattrs ||
+		bpf_probe_read_user(&a, sizeof a, (const void *)(c->attrs + i * OBS_ATTR_BYTES)))
 		return;
 	if (a.id < 64)
 		c->bits |= 1ull << a.id;
@@ -357,7 +361,8 @@ static __always_inline __u64 out_of(const struct obs_event *e, __u32 arg)
 	return v;
 }
 
-/* The name is read when the driver has: before that its page may not be in memory, and a probe cannot wait for it. */
+/* The name is read when the driver has: before that its page may not be in memory, and a probe
+ * cannot wait for it. */
 static __always_inline int send_name(struct obs_event *e, __u64 name)
 {
 	struct event_short_name *s = reserve(sizeof *s);
@@ -414,7 +419,8 @@ int leave(struct pt_regs *ctx)
 	return send_name(&e, name);
 }
 
-/* The runtime's entry points: they send nothing, they tell the driver's call that follows on the thread where it came from. */
+/* The runtime's entry points: they send nothing, they tell the driver's call that follows on the
+ * thread where it came from. */
 SEC("uprobe")
 int enter_runtime(struct pt_regs *ctx)
 {

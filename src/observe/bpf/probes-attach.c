@@ -22,7 +22,7 @@
 #include "observe/bpf/addresses.h"
 #include "observe/bpf/probes-private.h"
 
-/* ---- links with many places --------------------------------------------------------------------------------------- */
+/* --- links with many places --- */
 
 /* The part of union bpf_attr for BPF_LINK_CREATE that linux/bpf.h has since 6.6. */
 struct multi_attr {
@@ -33,10 +33,16 @@ struct multi_attr {
 #define MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
 
 /* A link, or -errno. */
-static int multi_link(int program, const char *path, const uint64_t *offsets, const uint64_t *cookies, unsigned n, bool at_return, pid_t pid)
+static int multi_link(int program, const char *path, const uint64_t *offsets,
+	const uint64_t *cookies, unsigned n, bool at_return, pid_t pid)
 {
-	struct multi_attr a = {.prog_fd = (uint32_t)program, .attach_type = PROBES_MULTI, .path = (uint64_t)(uintptr_t)path,
-		.offsets = (uint64_t)(uintptr_t)offsets, .cookies = (uint64_t)(uintptr_t)cookies, .cnt = n, .multi_flags = at_return ? MULTI_RETURN : 0,
+	struct multi_attr a = {.prog_fd = (uint32_t)program,
+		.attach_type = PROBES_MULTI,
+		.path = (uint64_t)(uintptr_t)path,
+		.offsets = (uint64_t)(uintptr_t)offsets,
+		.cookies = (uint64_t)(uintptr_t)cookies,
+		.cnt = n,
+		.multi_flags = at_return ? MULTI_RETURN : 0,
 		.pid = pid > 0 ? (uint32_t)pid : 0};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof a);
 
@@ -72,21 +78,31 @@ static uint64_t own_offset(const void *fn)
 static int load_counter(int map)
 {
 	const struct bpf_insn insns[] = {
-		{.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4}, /* *(u32 *)(fp - 4) = 0 */
+		{.code = BPF_ST | BPF_MEM | BPF_W,
+			.dst_reg = BPF_REG_10,
+			.off = -4}, /* *(u32 *)(fp - 4) = 0 */
 		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
 		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
-		{.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map},
+		{.code = BPF_LD | BPF_DW | BPF_IMM,
+			.dst_reg = BPF_REG_1,
+			.src_reg = BPF_PSEUDO_MAP_FD,
+			.imm = map},
 		{0},
 		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_map_lookup_elem},
 		{.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 2},
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
-		{.code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = BPF_REG_0, .src_reg = BPF_REG_1, .imm = BPF_ADD},
+		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+			.dst_reg = BPF_REG_0,
+			.src_reg = BPF_REG_1,
+			.imm = BPF_ADD},
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = (enum bpf_attach_type)PROBES_MULTI);
+	LIBBPF_OPTS(
+		bpf_prog_load_opts, o, .expected_attach_type = (enum bpf_attach_type)PROBES_MULTI);
 
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "tsdb_try", "GPL", insns, sizeof insns / sizeof *insns, &o);
+	return bpf_prog_load(
+		BPF_PROG_TYPE_KPROBE, "tsdb_try", "GPL", insns, sizeof insns / sizeof *insns, &o);
 }
 
 /* Early forms (6.6 to 6.9) see only the first thread of a process; so this is tried with another
@@ -128,7 +144,7 @@ bool probes_has_multi(void)
 	return has;
 }
 
-/* ---- attaching ---------------------------------------------------------------------------------------------------- */
+/* --- attaching --- */
 
 static enum program entry_program(const struct obs_call *c)
 {
@@ -147,15 +163,17 @@ static bool tells_names(const struct obs_call *c)
 static struct err *attach_refused(int sys)
 {
 	if (sys == ESRCH)
-		return err_cure(err_new(ERR_STATE, "the process has ended"), "Give the number of a process that runs");
+		return err_cure(err_new(ERR_STATE, "the process has ended"),
+			"Give the number of a process that runs");
 	return probes_refused(sys, "placing a probe");
 }
 
 /* All places of one program. */
-static struct err *attach_many(struct probes *p, const struct library *l, enum program program, const uint64_t *offsets, const uint64_t *cookies,
-	unsigned n, struct hooks *h)
+static struct err *attach_many(struct probes *p, const struct library *l, enum program program,
+	const uint64_t *offsets, const uint64_t *cookies, unsigned n, struct hooks *h)
 {
-	int fd = multi_link(bpf_program__fd(p->program[program]), l->path, offsets, cookies, n, program == LEAVE, l->pid);
+	int fd = multi_link(bpf_program__fd(p->program[program]), l->path, offsets, cookies, n,
+		program == LEAVE, l->pid);
 
 	if (fd < 0)
 		return attach_refused(-fd);
@@ -164,13 +182,15 @@ static struct err *attach_many(struct probes *p, const struct library *l, enum p
 	return NULL;
 }
 
-static struct err *attach_each(struct probes *p, const struct library *l, enum program program, const uint64_t *offsets, const uint64_t *cookies,
-	unsigned n, struct hooks *h)
+static struct err *attach_each(struct probes *p, const struct library *l, enum program program,
+	const uint64_t *offsets, const uint64_t *cookies, unsigned n, struct hooks *h)
 {
 	h->links = xrealloc(h->links, (h->nlinks + n) * sizeof(struct bpf_link *));
 	for (unsigned i = 0; i < n; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = program == LEAVE, .bpf_cookie = cookies[i]);
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(p->program[program], l->pid, l->path, offsets[i], &opts);
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = program == LEAVE,
+			.bpf_cookie = cookies[i]);
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(
+			p->program[program], l->pid, l->path, offsets[i], &opts);
 
 		if (!link)
 			return attach_refused(errno);
@@ -180,7 +200,8 @@ static struct err *attach_each(struct probes *p, const struct library *l, enum p
 }
 
 /* A call's places: the symbol's, and the one that cuGetProcAddress returns if that differs. */
-static unsigned place(const struct probes *p, const struct library *l, unsigned c, uint64_t *offsets, uint64_t *cookies)
+static unsigned place(const struct probes *p, const struct library *l, unsigned c,
+	uint64_t *offsets, uint64_t *cookies)
 {
 	unsigned n = 0;
 
@@ -197,7 +218,8 @@ static unsigned place(const struct probes *p, const struct library *l, unsigned 
 
 /* The places of one program in a library, and the cookies that say what to record there. Returns
  * how many. */
-static unsigned places(const struct probes *p, const struct library *l, enum program program, bool names, uint64_t *offsets, uint64_t *cookies)
+static unsigned places(const struct probes *p, const struct library *l, enum program program,
+	bool names, uint64_t *offsets, uint64_t *cookies)
 {
 	unsigned n = 0;
 
@@ -206,7 +228,8 @@ static unsigned places(const struct probes *p, const struct library *l, enum pro
 
 		if (!l->offset[c] || tells_names(call) != names)
 			continue;
-		if (program == LEAVE ? !(call->cookie & OBS_C_LEAVE) : entry_program(call) != program)
+		if (program == LEAVE ? !(call->cookie & OBS_C_LEAVE)
+				     : entry_program(call) != program)
 			continue;
 		n += place(p, l, c, offsets + n, cookies + n);
 	}
@@ -217,14 +240,16 @@ static unsigned places(const struct probes *p, const struct library *l, enum pro
 static struct err *attach(struct probes *p, const struct library *l, bool names, struct hooks *h)
 {
 	static const enum program order[] = {LEAVE, ENTER, ENTER_PEEK, ENTER_CONFIG, ENTER_RUNTIME};
-	uint64_t *offsets = xcalloc(obs_ncalls * 4, sizeof *offsets), *cookies = offsets + obs_ncalls * 2;
+	uint64_t *offsets = xcalloc(obs_ncalls * 4, sizeof *offsets),
+		 *cookies = offsets + obs_ncalls * 2;
 	struct err *e = NULL;
 
 	for (unsigned i = 0; !e && i < sizeof order / sizeof *order; i++) {
 		unsigned n = places(p, l, order[i], names, offsets, cookies);
 
 		if (n)
-			e = (p->multi ? attach_many : attach_each)(p, l, order[i], offsets, cookies, n, h);
+			e = (p->multi ? attach_many : attach_each)(
+				p, l, order[i], offsets, cookies, n, h);
 	}
 	free(offsets);
 	return e;
@@ -258,25 +283,29 @@ struct err *probes_names(struct probes *p, bool on)
 static bool attached(const struct probes *p, const struct stat *st, pid_t pid)
 {
 	for (unsigned i = 0; i < p->nlibraries; i++) {
-		if (p->libraries[i].dev == st->st_dev && p->libraries[i].ino == st->st_ino && p->libraries[i].pid == pid)
+		if (p->libraries[i].dev == st->st_dev && p->libraries[i].ino == st->st_ino &&
+			p->libraries[i].pid == pid)
 			return true;
 	}
 	return false;
 }
 
-static struct library *library_new(struct probes *p, const char *path, const struct stat *st, pid_t pid)
+static struct library *library_new(
+	struct probes *p, const char *path, const struct stat *st, pid_t pid)
 {
 	struct library *l;
 
 	p->libraries = xrealloc(p->libraries, (p->nlibraries + 1) * sizeof *p->libraries);
 	l = &p->libraries[p->nlibraries++];
-	*l = (struct library){.path = xstrdup(path), .dev = st->st_dev, .ino = st->st_ino, .pid = pid};
+	*l = (struct library){
+		.path = xstrdup(path), .dev = st->st_dev, .ino = st->st_ino, .pid = pid};
 	l->offset = xcalloc(obs_ncalls, sizeof *l->offset);
 	l->given = xcalloc(obs_ncalls, sizeof *l->given);
 	return l;
 }
 
-struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_t pid, unsigned *ret)
+struct err *probes_attach(
+	struct probes *p, const char *path, bool runtime, pid_t pid, unsigned *ret)
 {
 	struct library *l;
 	struct stat st;

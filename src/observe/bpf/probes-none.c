@@ -18,7 +18,8 @@ void probes_close(struct probes *p)
 {
 }
 
-struct err *probes_attach(struct probes *p, const char *path, bool runtime, pid_t pid, unsigned *ret)
+struct err *probes_attach(
+	struct probes *p, const char *path, bool runtime, pid_t pid, unsigned *ret)
 {
 	BUG("no probes");
 }
@@ -36,7 +37,8 @@ void probes_ignore(struct probes *p, pid_t pid)
 {
 }
 
-struct err *probes_read(struct probes *p, int timeout_ms, struct err *(*fn)(void *arg, const void *record, size_t n), void *arg)
+struct err *probes_read(struct probes *p, int timeout_ms,
+	struct err *(*fn)(void *arg, const void *record, size_t n), void *arg)
 {
 	BUG("no probes");
 }

@@ -25,8 +25,8 @@ struct library {
 	dev_t dev;
 	ino_t ino;
 	pid_t pid;
-	uint64_t *offset; /* in the file, by call; 0: the library lacks it */
-	uint64_t *given;  /* where cuGetProcAddress has it, when that is somewhere else */
+	uint64_t *offset;	   /* in the file, by call; 0: the library lacks it */
+	uint64_t *given;	   /* where cuGetProcAddress has it, when that is somewhere else */
 	struct hooks hooks, names; /* names: of the calls that only tell names */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's side of tsdb observe, see probes.h. The BPF programs are in this object file as bytes (probes-object.S), so tsdb needs no other
- * file. A probe is placed in a file, not in a process: processes that load the library later have it too.
+ * The kernel's side of tsdb observe, see probes.h. The BPF programs are in this object file as
+ * bytes (probes-object.S), so tsdb needs no other file. A probe is placed in a file, not in a
+ * process: processes that load the library later have it too.
  */
 #include "observe/bpf/probes.h"
 
@@ -17,9 +18,10 @@
 
 extern const uint8_t observe_object[], observe_object_end[];
 
-static const char *const program_names[PROGRAMS] = {"enter", "enter_peek", "enter_config", "leave", "enter_runtime"};
+static const char *const program_names[PROGRAMS] = {
+	"enter", "enter_peek", "enter_config", "leave", "enter_runtime"};
 
-/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+/* --- refusals --- */
 
 static bool locked_down(void)
 {
@@ -38,24 +40,33 @@ static bool locked_down(void)
 struct err *probes_refused(int sys, const char *what)
 {
 	if (sys == ENOSYS)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot observe: this kernel has no BPF (CONFIG_BPF_SYSCALL)"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot observe: this kernel has no BPF (CONFIG_BPF_SYSCALL)"),
 			"Use a kernel that has it, as all distributions' have, or tsdb record");
 	if ((sys == EPERM || sys == EACCES) && locked_down())
-		return err_cure(err_new(ERR_PERMISSION, "cannot observe: the kernel's lockdown forbids BPF to read user memory"),
+		return err_cure(
+			err_new(ERR_PERMISSION,
+				"cannot observe: the kernel's lockdown forbids BPF to read user memory"),
 			"Boot with lockdown=integrity, or without Secure Boot, or use tsdb record");
 	if (sys == EPERM || sys == EACCES)
-		return err_cure(err_new(ERR_PERMISSION, "cannot observe: BPF is not permitted here (%s: %s)", what, strerror(sys)),
+		return err_cure(err_new(ERR_PERMISSION,
+					"cannot observe: BPF is not permitted here (%s: %s)", what,
+					strerror(sys)),
 			"Run tsdb observe as root; in a container, start it with --cap-add=BPF --cap-add=PERFMON (or --privileged); or use tsdb record");
 	if (sys == EINVAL || sys == ENOTSUP)
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot observe: this kernel lacks something (%s: %s)", what, strerror(sys)),
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"cannot observe: this kernel lacks something (%s: %s)",
+					what, strerror(sys)),
 			"Linux 5.15 or later is needed, with CONFIG_BPF_EVENTS and CONFIG_UPROBE_EVENTS; or use tsdb record");
 	return err_cure(err_sys(sys, "cannot observe: %s", what), "Use tsdb record");
 }
 
 static bool has_uprobes(void)
 {
-	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK) || !access("/sys/kernel/tracing/uprobe_events", F_OK) ||
-		!access("/sys/kernel/debug/tracing/uprobe_events", F_OK);
+	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK) ||
+	       !access("/sys/kernel/tracing/uprobe_events", F_OK) ||
+	       !access("/sys/kernel/debug/tracing/uprobe_events", F_OK);
 }
 
 static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -63,7 +74,7 @@ static int silent(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return getenv("TSDB_OBSERVE_DEBUG") ? vfprintf(stderr, fmt, ap) : 0;
 }
 
-/* ---- open, close -------------------------------------------------------------------------------------------------- */
+/* --- open, close --- */
 
 /* Process ids must be those that tsdb sees: in a container they differ from the kernel's. */
 static void settings_fill(struct obs_settings *s, bool wake)
@@ -102,19 +113,24 @@ static struct err *load(struct probes *p)
 	uint32_t zero = 0;
 	int r;
 
-	p->object = bpf_object__open_mem(observe_object, (size_t)(observe_object_end - observe_object), &opts);
+	p->object = bpf_object__open_mem(
+		observe_object, (size_t)(observe_object_end - observe_object), &opts);
 	if (!p->object)
 		return probes_refused(errno, "opening the programs");
 	if (p->o.ring_bytes)
-		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->object, "ring"), p->o.ring_bytes);
-	if (getenv("TSDB_OBSERVE_STACKS")) /* for tests: as when the kernel's map of stacks is full */
-		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->object, "stacks"), (uint32_t)atoi(getenv("TSDB_OBSERVE_STACKS")));
+		bpf_map__set_max_entries(
+			bpf_object__find_map_by_name(p->object, "ring"), p->o.ring_bytes);
+	if (getenv("TSDB_OBSERVE_STACKS")) /* for tests: as when the kernel's map of stacks is full
+					    */
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(p->object, "stacks"),
+			(uint32_t)atoi(getenv("TSDB_OBSERVE_STACKS")));
 	for (unsigned i = 0; i < PROGRAMS; i++) {
 		p->program[i] = bpf_object__find_program_by_name(p->object, program_names[i]);
 		BUG_ON(!p->program[i]);
 	}
 	for (unsigned i = 0; i < PROGRAMS && p->multi; i++)
-		bpf_program__set_expected_attach_type(p->program[i], (enum bpf_attach_type)PROBES_MULTI);
+		bpf_program__set_expected_attach_type(
+			p->program[i], (enum bpf_attach_type)PROBES_MULTI);
 	r = bpf_object__load(p->object);
 	if (r)
 		return probes_refused(-r, "loading the programs");
@@ -136,7 +152,9 @@ struct err *probes_open(struct probes **ret, const struct probes_options *o)
 
 	*ret = NULL;
 	if (!has_uprobes())
-		return err_cure(err_new(ERR_UNSUPPORTED, "cannot observe: this kernel has no user-space probes (CONFIG_UPROBE_EVENTS), or /sys is not mounted"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"cannot observe: this kernel has no user-space probes (CONFIG_UPROBE_EVENTS), or /sys is not mounted"),
 			"Mount sysfs, or use a kernel that has them, or tsdb record");
 	libbpf_set_print(silent);
 	p = xcalloc(1, sizeof *p);
@@ -163,7 +181,7 @@ void probes_close(struct probes *p)
 	free(p);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 void probes_ignore(struct probes *p, pid_t pid)
 {
@@ -172,7 +190,8 @@ void probes_ignore(struct probes *p, pid_t pid)
 	bpf_map_update_elem(p->procs, &key, &value, BPF_ANY);
 }
 
-struct err *probes_read(struct probes *p, int timeout_ms, struct err *(*fn)(void *arg, const void *record, size_t n), void *arg)
+struct err *probes_read(struct probes *p, int timeout_ms,
+	struct err *(*fn)(void *arg, const void *record, size_t n), void *arg)
 {
 	struct err *e;
 	int r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The map, see handles.h. Surprise: removing moves later entries back into the gap, so there are no tombstones.
+ * The map, see handles.h. Surprise: removing moves later entries back into the gap, so there are no
+ * tombstones.
  */
 #include "observe/decode/handles.h"
 

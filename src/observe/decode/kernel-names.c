@@ -68,15 +68,16 @@ static bool find(struct kernel_names *k, uint64_t handle)
 {
 	uint64_t at;
 
-	return handle && handle % 8 == 0 && remote_read(k->pid, handle + NAME_AT, &at, sizeof at) && at && read_text(k, at) && *k->name &&
-	       is_identifier(k->name);
+	return handle && handle % 8 == 0 && remote_read(k->pid, handle + NAME_AT, &at, sizeof at) &&
+	       at && read_text(k, at) && *k->name && is_identifier(k->name);
 }
 
 void kernel_names_told(struct kernel_names *k, uint64_t handle, const char *name)
 {
 	uint64_t probe;
 
-	if (k->confirmed || k->looks == LOOKS_MAX || !remote_read(k->pid, handle, &probe, sizeof probe))
+	if (k->confirmed || k->looks == LOOKS_MAX ||
+		!remote_read(k->pid, handle, &probe, sizeof probe))
 		return;
 	k->looks++;
 	k->confirmed = find(k, handle) && !strcmp(k->name, name);

@@ -8,7 +8,8 @@
 const struct obs_call obs_calls[] = {
 #define CALL(name, fn, bits) {#name, fn, bits, false},
 #define BOTH(name, suffix, fn, bits) {#name, fn, bits, false}, {#name "_" #suffix, fn, bits, true},
-#define RUNTIME(name, host_fn) {#name, NULL, OBS_C_STACK | ((host_fn) ? OBS_C_PEEK(0, 0) : 0), false},
+#define RUNTIME(name, host_fn)                                                                     \
+	{#name, NULL, OBS_C_STACK | ((host_fn) ? OBS_C_PEEK(0, 0) : 0), false},
 #include "observe/decode/observe-calls.def"
 #undef CALL
 #undef BOTH

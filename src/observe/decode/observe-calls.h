@@ -36,12 +36,12 @@ struct seen {
 
 struct obs_thread {
 	uint32_t tid, number;
-	uint32_t ctx;	       /* SBT_NO_ID: not known */
-	uint64_t sync;	       /* seq of the sync that it is in; 0 */
-	uint16_t sync_call;    /* ... and which call that is */
+	uint32_t ctx;	    /* SBT_NO_ID: not known */
+	uint64_t sync;	    /* seq of the sync that it is in; 0 */
+	uint16_t sync_call; /* ... and which call that is */
 	struct {
 		uint32_t ctx, stream;
-	} *own; /* its default streams */
+	} * own; /* its default streams */
 	unsigned nown;
 	uint32_t *below; /* the contexts under the current one on its stack */
 	unsigned nbelow;
@@ -55,14 +55,16 @@ struct observe_decoder {
 	struct handles handles; /* (kind, handle) -> id + 1 */
 	struct handles memory;	/* address -> enum sbt_mem + 1 */
 	struct handles named;	/* kernel handles -> 1 when the name is known */
-	struct handles capturing; /* streams' ids, and events' ids + 2^32 -> number of the capture */
+	struct handles
+		capturing; /* streams' ids, and events' ids + 2^32 -> number of the capture */
 	struct pinned {
 		uint64_t addr, size;
-	} *pinned; /* host memory that copies need not stage */
+	} * pinned; /* host memory that copies need not stage */
 	unsigned npinned;
 	struct obs_thread **threads;
 	unsigned nthreads;
-	uint32_t *ctx_stream; /* by context id: its default stream; SBT_NO_ID once it is destroyed */
+	uint32_t
+		*ctx_stream; /* by context id: its default stream; SBT_NO_ID once it is destroyed */
 	uint32_t *ctx_device; /* its device; 0 when that is not known */
 	bool from_start;
 };
@@ -75,7 +77,8 @@ enum obs_kind { OBS_CTX = 1, OBS_STREAM, OBS_EVENT, OBS_MODULE, OBS_KERNEL, OBS_
 /* Argument i, 0 for the first one. */
 uint64_t seen_arg(const struct seen *x, unsigned i);
 /* memory_call() with the record's arguments, into x->cmd. */
-void seen_memory_call(struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret);
+void seen_memory_call(
+	struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret);
 /* Sends x->cmd as a command of the program, with the thread's context. */
 struct err *seen_send(struct seen *x, enum sbt_kind kind);
 /* Sends c, which the program did earlier and not in this call. */

@@ -12,7 +12,8 @@
 
 enum { THREADS_MAX = 1 << 16 };
 
-struct observe_decoder *observe_decoder_new(const struct observe_decoder_ops *ops, void *arg, uint64_t clock_offset, bool from_start)
+struct observe_decoder *observe_decoder_new(
+	const struct observe_decoder_ops *ops, void *arg, uint64_t clock_offset, bool from_start)
 {
 	struct observe_decoder *d = xcalloc(1, sizeof *d);
 
@@ -53,14 +54,15 @@ uint64_t observe_decoder_nameless(const struct observe_decoder *d)
 	return d->nameless;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
+/* --- sending --- */
 
 uint64_t seen_arg(const struct seen *x, unsigned i)
 {
 	return i < OBS_REGS ? x->e->reg[i] : x->e->stacked[i - OBS_REGS];
 }
 
-void seen_memory_call(struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret)
+void seen_memory_call(
+	struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret)
 {
 	uint64_t args[MEMORY_CALL_ARGS];
 
@@ -90,7 +92,7 @@ struct err *seen_introduce(struct seen *x, struct sbt_cmd *c, enum sbt_kind kind
 	return send(x, c, kind);
 }
 
-/* ---- handles and ids ---------------------------------------------------------------------------------------------- */
+/* --- handles and ids --- */
 
 uint32_t seen_id(const struct seen *x, enum obs_kind kind, uint64_t handle)
 {
@@ -101,8 +103,12 @@ uint32_t seen_id(const struct seen *x, enum obs_kind kind, uint64_t handle)
 
 uint32_t seen_new_id(struct seen *x, enum obs_kind kind, uint64_t handle)
 {
-	uint32_t *const next[] = {[OBS_CTX] = &x->d->next_ctx, [OBS_STREAM] = &x->d->next_stream, [OBS_EVENT] = &x->d->next_event,
-		[OBS_MODULE] = &x->d->next_module, [OBS_KERNEL] = &x->d->next_kernel, [OBS_GRAPH] = &x->d->next_graph};
+	uint32_t *const next[] = {[OBS_CTX] = &x->d->next_ctx,
+		[OBS_STREAM] = &x->d->next_stream,
+		[OBS_EVENT] = &x->d->next_event,
+		[OBS_MODULE] = &x->d->next_module,
+		[OBS_KERNEL] = &x->d->next_kernel,
+		[OBS_GRAPH] = &x->d->next_graph};
 	uint32_t id = (*next[kind])++;
 
 	handles_put(&x->d->handles, handles_key(kind, handle), (uint64_t)id + 1);
@@ -116,7 +122,7 @@ uint32_t seen_drop_id(struct seen *x, enum obs_kind kind, uint64_t handle)
 	return v ? (uint32_t)(v - 1) : SBT_NO_ID;
 }
 
-/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+/* --- contexts --- */
 
 uint32_t seen_new_ctx(struct seen *x, uint64_t handle, uint32_t device, uint32_t *ret_stream)
 {
@@ -166,7 +172,7 @@ struct err *seen_ctx(struct seen *x)
 	return NULL;
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------- */
+/* --- streams and events --- */
 
 /* The thread's own default stream in its context. */
 static struct err *own_stream(struct seen *x, uint64_t *ret)
@@ -190,7 +196,8 @@ static struct err *own_stream(struct seen *x, uint64_t *ret)
 	return seen_introduce(x, &c, SBT_STREAM_CREATE);
 }
 
-/* 0 is the default stream of the call's kind, 1 CU_STREAM_LEGACY, 2 CU_STREAM_PER_THREAD (cuda.h). */
+/* 0 is the default stream of the call's kind, 1 CU_STREAM_LEGACY, 2 CU_STREAM_PER_THREAD (cuda.h).
+ */
 struct err *seen_stream(struct seen *x, uint64_t handle, uint64_t *ret)
 {
 	struct sbt_cmd c = {0};
@@ -234,7 +241,7 @@ void seen_captured(struct seen *x, uint64_t stream)
 		x->cmd.flags |= SBT_F_GRAPH;
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+/* --- kernels --- */
 
 struct err *seen_kernel_def(struct seen *x, uint64_t handle, uint32_t module, const char *name)
 {
@@ -247,7 +254,8 @@ struct err *seen_kernel_def(struct seen *x, uint64_t handle, uint32_t module, co
 	if (name)
 		handles_put(&x->d->named, handle, 1);
 	else
-		snprintf(unknown, sizeof unknown, "unknown kernel 0x%llx", (unsigned long long)handle);
+		snprintf(unknown, sizeof unknown, "unknown kernel 0x%llx",
+			(unsigned long long)handle);
 	c.u.kernel_def.kernel_name.p = name ? name : unknown;
 	c.u.kernel_def.kernel_name.len = strlen(name ? name : unknown);
 	return seen_introduce(x, &c, SBT_KERNEL_DEF);
@@ -275,14 +283,15 @@ struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret)
 	return NULL;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* --- records --- */
 
-const struct obs_event *observe_event(const void *record, size_t n, const void **ret_data, size_t *ret_n)
+const struct obs_event *observe_event(
+	const void *record, size_t n, const void **ret_data, size_t *ret_n)
 {
 	const struct obs_event *e = record;
 
-	if (n < sizeof *e || e->call >= obs_ncalls || !obs_calls[e->call].see || e->size > n - sizeof *e || e->phase > OBS_HELLO || !e->pid ||
-		!e->tid)
+	if (n < sizeof *e || e->call >= obs_ncalls || !obs_calls[e->call].see ||
+		e->size > n - sizeof *e || e->phase > OBS_HELLO || !e->pid || !e->tid)
 		return NULL;
 	*ret_data = e + 1;
 	*ret_n = e->size;
@@ -318,7 +327,8 @@ static struct err *thread_of(struct seen *x)
 	return seen_introduce(x, &c, SBT_THREAD);
 }
 
-struct err *observe_decoder_take(struct observe_decoder *d, const void *record, size_t n, uint32_t stack)
+struct err *observe_decoder_take(
+	struct observe_decoder *d, const void *record, size_t n, uint32_t stack)
 {
 	struct seen x = {.d = d};
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of allocations and frees mean; gpucode/memory-calls.def says what their arguments mean. Records of allocations come at the return: failed ones are sent too, with their result.
+ * What the records of allocations and frees mean; gpucode/memory-calls.def says what their
+ * arguments mean. Records of allocations come at the return: failed ones are sent too, with their
+ * result.
  */
 #include <stdlib.h>
 #include "observe/decode/observe-calls.h"
 
-/* ---- pinned host memory ------------------------------------------------------------------------------------------- */
+/* --- pinned host memory --- */
 
 static bool is_host(enum sbt_mem mem)
 {
@@ -39,7 +41,7 @@ bool seen_pinned(const struct seen *x, uint64_t addr)
 	return false;
 }
 
-/* ---- allocations -------------------------------------------------------------------------------------------------- */
+/* --- allocations --- */
 
 /* x->cmd says all but where: the driver's answer, when the call's arguments do not. */
 static struct err *allocated(struct seen *x)
@@ -78,12 +80,14 @@ static struct err *alloc(struct seen *x, enum memory_call which)
 /* cuMemAllocPitch(&addr, &pitch, width, height, element) */
 struct err *see_alloc_pitch(struct seen *x)
 {
-	x->cmd.u.alloc = (struct sbt_cmd_alloc){.mem = SBT_MEM_DEVICE, .pitch = x->e->out[1], .size = x->e->out[1] * seen_arg(x, 3),
+	x->cmd.u.alloc = (struct sbt_cmd_alloc){.mem = SBT_MEM_DEVICE,
+		.pitch = x->e->out[1],
+		.size = x->e->out[1] * seen_arg(x, 3),
 		.stream = SBT_NO_ID};
 	return allocated(x);
 }
 
-/* ---- frees -------------------------------------------------------------------------------------------------------- */
+/* --- frees --- */
 
 /* Memory that came before tsdb is not in the table: mem is what such a call usually frees. */
 static struct err *free_it(struct seen *x, enum memory_call which)
@@ -107,12 +111,12 @@ static struct err *free_it(struct seen *x, enum memory_call which)
 	return seen_send(x, SBT_FREE);
 }
 
-/* ---- the table's functions ---------------------------------------------------------------------------------------- */
+/* --- the table's functions --- */
 
-#define SEE(name, body)                     \
-	struct err *see_##name(struct seen *x) \
-	{                                      \
-		return body;                   \
+#define SEE(name, body)                                                                            \
+	struct err *see_##name(struct seen *x)                                                     \
+	{                                                                                          \
+		return body;                                                                       \
 	}
 #define COPY(name, ...)
 #define COPY_2D(name, ...)

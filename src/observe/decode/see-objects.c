@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of contexts, streams, events, modules, kernels and graphs mean. A call that failed created nothing, so it is no command.
+ * What the records of contexts, streams, events, modules, kernels and graphs mean. A call that
+ * failed created nothing, so it is no command.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "observe/decode/observe-calls.h"
 
-/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+/* --- contexts --- */
 
 /* The context with this handle, introduced if needed. */
 static struct err *known_ctx(struct seen *x, uint64_t handle, uint32_t *ret)
@@ -135,7 +136,7 @@ struct err *see_ctx_pop(struct seen *x)
 	return tell_ctx(x);
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------- */
+/* --- streams and events --- */
 
 /* A handle that the driver returns again names a new object. */
 static uint64_t made(struct seen *x, enum obs_kind kind, uint64_t handle)
@@ -238,7 +239,7 @@ struct err *see_stream_wait(struct seen *x)
 	return seen_send(x, SBT_STREAM_WAIT);
 }
 
-/* ---- the host waits ----------------------------------------------------------------------------------------------- */
+/* --- the host waits --- */
 
 /* Two records: when the wait begins, and when it has ended. */
 static struct err *sync(struct seen *x, enum sbt_sync scope, uint64_t stream, uint64_t event)
@@ -284,7 +285,7 @@ struct err *see_event_sync(struct seen *x)
 	return sync(x, SBT_SYNC_EVENT, SBT_NO_ID, event);
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------------------ */
+/* --- modules --- */
 
 /* The name in the record; "" when it could not be read. */
 static const char *name_of(const struct seen *x)
@@ -375,13 +376,14 @@ struct err *see_kernel_name(struct seen *x)
 	return seen_kernel_def(x, handle, SBT_NO_ID, name);
 }
 
-/* ---- capture and graphs ------------------------------------------------------------------------------------------- */
+/* --- capture and graphs --- */
 
 /* cuStreamBeginCapture(stream, mode) */
 struct err *see_begin_capture(struct seen *x)
 {
 	struct sbt_cmd_capture_begin *u = &x->cmd.u.capture_begin;
-	uint64_t mode = (uint32_t)seen_arg(x, 1); /* CUstreamCaptureMode has the order of enum sbt_capture */
+	uint64_t mode = (uint32_t)seen_arg(
+		x, 1); /* CUstreamCaptureMode has the order of enum sbt_capture */
 
 	TRY(seen_stream(x, seen_arg(x, 0), &u->stream));
 	u->mode = mode <= SBT_CAPTURE_RELAXED ? mode : SBT_CAPTURE_GLOBAL;
@@ -395,7 +397,8 @@ static void end_capture(struct observe_decoder *d, uint64_t capture)
 {
 	for (size_t i = 0; capture && i < d->capturing.cap;) {
 		if (d->capturing.slot[i][0] && d->capturing.slot[i][1] == capture)
-			handles_remove(&d->capturing, d->capturing.slot[i][0]); /* another may have moved here */
+			handles_remove(&d->capturing,
+				d->capturing.slot[i][0]); /* another may have moved here */
 		else
 			i++;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the records of launches, copies and fills mean. Of a launch's parameters the values are not taken: only grid, block, stream and handle.
- * gpucode/memory-calls.def says what the arguments of copies and fills mean.
+ * What the records of launches, copies and fills mean. Of a launch's parameters the values are not
+ * taken: only grid, block, stream and handle. gpucode/memory-calls.def says what the arguments of
+ * copies and fills mean.
  */
 #include <string.h>
 #include "observe/decode/observe-calls.h"
@@ -14,7 +15,7 @@ static struct err *on_stream(struct seen *x, uint64_t handle, uint64_t *ret)
 	return NULL;
 }
 
-/* ---- launches ----------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
 /* cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, | blockZ, shared, stream, params, extra):
  * the upper halves of 32-bit arguments are undefined. */
@@ -54,7 +55,8 @@ struct err *see_launch_config(struct seen *x)
 	if (x->n >= sizeof c)
 		memcpy(&c, x->data, sizeof c);
 	else
-		x->d->bad++; /* the structure could not be read: the launch is counted, its shape is 0 */
+		x->d->bad++; /* the structure could not be read: the launch is counted, its shape is
+				0 */
 	TRY(on_stream(x, c.stream, &l->stream));
 	TRY(seen_kernel(x, seen_arg(x, 1), &l->kernel));
 	l->grid_x = c.grid[0];
@@ -82,7 +84,8 @@ struct err *see_graph_launch(struct seen *x)
 	g->exec = seen_id(x, OBS_GRAPH, seen_arg(x, 0));
 	if (g->exec == SBT_NO_ID) {
 		c.flags = SBT_F_BEFORE;
-		c.u.graph_instantiate.new_exec = g->exec = seen_new_id(x, OBS_GRAPH, seen_arg(x, 0));
+		c.u.graph_instantiate.new_exec = g->exec =
+			seen_new_id(x, OBS_GRAPH, seen_arg(x, 0));
 		c.u.graph_instantiate.graph = SBT_NO_ID;
 		c.u.graph_instantiate.handle = seen_arg(x, 0);
 		TRY(seen_introduce(x, &c, SBT_GRAPH_INSTANTIATE));
@@ -101,7 +104,7 @@ struct err *see_host_func(struct seen *x)
 	return seen_send(x, SBT_HOST_FUNC);
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* --- copies --- */
 
 static struct err *copied(struct seen *x, const struct memory_asked *a)
 {
@@ -109,7 +112,8 @@ static struct err *copied(struct seen *x, const struct memory_asked *a)
 
 	TRY(on_stream(x, a->stream, &k->stream));
 	/* The driver finds the direction from the addresses. tsdb cannot ask it. */
-	k->pageable = (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H) && !seen_pinned(x, k->dir == SBT_COPY_H2D ? k->src : k->dst);
+	k->pageable = (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H) &&
+		      !seen_pinned(x, k->dir == SBT_COPY_H2D ? k->src : k->dst);
 	return seen_send(x, SBT_COPY);
 }
 
@@ -121,7 +125,8 @@ static struct err *copy(struct seen *x, enum memory_call which)
 	return copied(x, &a);
 }
 
-/* The structure that the first argument points to came with the record, unless it could not be read. */
+/* The structure that the first argument points to came with the record, unless it could not be
+ * read. */
 static struct err *copy_rows(struct seen *x, enum memory_call which, unsigned words)
 {
 	uint64_t w[MEMORY_CALL_3D_WORDS];
@@ -136,7 +141,7 @@ static struct err *copy_rows(struct seen *x, enum memory_call which, unsigned wo
 	return copied(x, &a);
 }
 
-/* ---- fills -------------------------------------------------------------------------------------------------------- */
+/* --- fills --- */
 
 static struct err *fill(struct seen *x, enum memory_call which)
 {
@@ -147,12 +152,12 @@ static struct err *fill(struct seen *x, enum memory_call which)
 	return seen_send(x, SBT_FILL);
 }
 
-/* ---- the table's functions ---------------------------------------------------------------------------------------- */
+/* --- the table's functions --- */
 
-#define SEE(name, body)                     \
-	struct err *see_##name(struct seen *x) \
-	{                                      \
-		return body;                   \
+#define SEE(name, body)                                                                            \
+	struct err *see_##name(struct seen *x)                                                     \
+	{                                                                                          \
+		return body;                                                                       \
 	}
 #define COPY(name, ...) SEE(name, copy(x, MEMORY_##name))
 #define COPY_2D(name, ...) SEE(name, copy_rows(x, MEMORY_##name, MEMORY_CALL_2D_WORDS))

@@ -19,7 +19,8 @@
 #include "base/maps-line.h"
 #include "observe/bpf/mapped.h"
 
-#define READ_AGAIN_NS 50000000u /* addresses of code that was made at run time are never found: do not read for each */
+/* addresses of code that was made at run time are never found: do not read for each */
+#define READ_AGAIN_NS 50000000u
 
 struct module {
 	char *path, *build_id;
@@ -27,7 +28,7 @@ struct module {
 	struct {
 		uint64_t addr;
 		char *name;
-	} *functions; /* that were asked for */
+	} * functions; /* that were asked for */
 	unsigned nfunctions;
 };
 
@@ -80,7 +81,8 @@ static char *reachable(const struct observe_maps *m, const char *path)
 	char *p = xasprintf("/proc/%d/root%s", (int)m->pid, path);
 	struct stat theirs, ours;
 
-	if (!stat(p, &theirs) && (stat(path, &ours) || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
+	if (!stat(p, &theirs) &&
+		(stat(path, &ours) || theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino))
 		return p;
 	free(p);
 	return xstrdup(path);
@@ -111,7 +113,8 @@ static struct area area_of(struct observe_maps *m, const struct maps_line *l)
 
 	if (l->path[0] == '/' && l->path[1] != '/') /* "//anon" is the kernel's word for no file */
 		a.module = module_of(m, l->path);
-	if (a.module != SBT_NO_ID && !elf_layout_bias(&m->modules[a.module].layout, l->start, l->offset, true, &a.bias))
+	if (a.module != SBT_NO_ID &&
+		!elf_layout_bias(&m->modules[a.module].layout, l->start, l->offset, true, &a.bias))
 		a.bias = l->start - l->offset;
 	return a;
 }
@@ -133,7 +136,8 @@ static void take_line(struct observe_maps *m, char *line)
 static void take_mapped(void *arg, const struct mapped_area *a)
 {
 	struct observe_maps *m = arg;
-	struct maps_line l = {.start = a->start, .end = a->end, .offset = a->offset, .x = true, .path = a->path};
+	struct maps_line l = {
+		.start = a->start, .end = a->end, .offset = a->offset, .x = true, .path = a->path};
 	size_t n = 0, at = 0;
 
 	for (size_t i = 0; i < m->nareas; i++)
@@ -219,7 +223,8 @@ struct sbt_frame observe_maps_frame(struct observe_maps *m, uint64_t addr)
 {
 	const struct area *a = area_find(m, addr);
 
-	return a ? (struct sbt_frame){a->module, addr - a->bias} : (struct sbt_frame){SBT_NO_ID, addr};
+	return a ? (struct sbt_frame){a->module, addr - a->bias}
+		 : (struct sbt_frame){SBT_NO_ID, addr};
 }
 
 bool observe_maps_code(struct observe_maps *m, uint64_t addr)
@@ -231,11 +236,13 @@ bool observe_maps_module(struct observe_maps *m, uint32_t i, struct sbt_host_mod
 {
 	if (i >= m->nmodules)
 		return false;
-	*ret = (struct sbt_host_module){.path = m->modules[i].path, .build_id = m->modules[i].build_id};
+	*ret = (struct sbt_host_module){
+		.path = m->modules[i].path, .build_id = m->modules[i].build_id};
 	return true;
 }
 
-void observe_maps_files(struct observe_maps *m, const char *prefix, void (*fn)(void *arg, const char *path), void *arg)
+void observe_maps_files(struct observe_maps *m, const char *prefix,
+	void (*fn)(void *arg, const char *path), void *arg)
 {
 	for (uint32_t i = 0; i < m->nmodules; i++) {
 		const char *slash = strrchr(m->modules[i].path, '/');
@@ -249,7 +256,7 @@ void observe_maps_files(struct observe_maps *m, const char *prefix, void (*fn)(v
 	}
 }
 
-/* ---- functions by address ----------------------------------------------------------------------------------------- */
+/* --- functions by address --- */
 
 /* The function symbol in section scn whose value is vaddr. */
 static char *symbol_at(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t vaddr)
@@ -259,7 +266,8 @@ static char *symbol_at(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t vad
 	GElf_Sym sym;
 
 	for (int i = 0; data && sh->sh_entsize && i < (int)(sh->sh_size / sh->sh_entsize); i++) {
-		if (!gelf_getsym(data, i, &sym) || sym.st_value != vaddr || GELF_ST_TYPE(sym.st_info) != STT_FUNC)
+		if (!gelf_getsym(data, i, &sym) || sym.st_value != vaddr ||
+			GELF_ST_TYPE(sym.st_info) != STT_FUNC)
 			continue;
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (name && *name)
@@ -281,7 +289,8 @@ static char *function_in(const char *path, uint64_t vaddr)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	while (elf && !name && (scn = elf_nextscn(elf, scn))) {
-		if (gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
+		if (gelf_getshdr(scn, &sh) &&
+			(sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
 			name = symbol_at(elf, scn, &sh, vaddr);
 	}
 	elf_end(elf);

@@ -49,7 +49,8 @@ struct err *observe_launch(char *const *argv, const char *softgpu, pid_t *ret, i
 	struct err *e;
 
 	if (!path || access(path, X_OK)) {
-		e = err_cure(err_new(ERR_NOT_FOUND, "cannot start %s: %s", argv[0], path ? strerror(errno) : "no such program in PATH"),
+		e = err_cure(err_new(ERR_NOT_FOUND, "cannot start %s: %s", argv[0],
+				     path ? strerror(errno) : "no such program in PATH"),
 			"Give the path of a program, for example ./%s", argv[0]);
 		free(path);
 		return e;
@@ -82,9 +83,12 @@ struct err *observe_launch_go(int go, pid_t pid, const char *program)
 	if (write(go, "g", 1) != 1)
 		e = err_sys(errno, "cannot start %s", program);
 	else if (!child_readable(go, pid, EXEC_MS))
-		e = err_cure(err_new(ERR_SYSTEM, "cannot start %s: it does not get past exec", program), "A file system that does not answer is the usual reason");
+		e = err_cure(
+			err_new(ERR_SYSTEM, "cannot start %s: it does not get past exec", program),
+			"A file system that does not answer is the usual reason");
 	else if (read(go, &sys, sizeof sys) == sizeof sys)
-		e = err_cure(err_new(ERR_SYSTEM, "cannot start %s: %s", program, strerror(sys)), "Try to run it without tsdb");
+		e = err_cure(err_new(ERR_SYSTEM, "cannot start %s: %s", program, strerror(sys)),
+			"Try to run it without tsdb");
 	close(go);
 	if (e)
 		(void)child_kill(pid, NULL);

@@ -38,7 +38,8 @@ struct observe {
 
 /* observe-launch.c: starts argv, which waits before its exec until observe_launch_go(). *ret_go: a
  * descriptor for that. */
-struct err *observe_launch(char *const *argv, const char *softgpu, pid_t *ret, int *ret_go) TS_CHECK;
+struct err *observe_launch(
+	char *const *argv, const char *softgpu, pid_t *ret, int *ret_go) TS_CHECK;
 struct err *observe_launch_go(int go, pid_t pid, const char *program) TS_CHECK;
 
 uint64_t observe_now_ns(void); /* CLOCK_MONOTONIC */

@@ -21,7 +21,8 @@
 #include "observe/process/observe-private.h"
 
 #define LOOK_EVERY_NS 500000000u
-#define NAMES_FOR_NS 3000000000u /* names are asked for until that long after the last kernel without one */
+/* names are asked for until that long after the last kernel without one */
+#define NAMES_FOR_NS 3000000000u
 
 uint64_t observe_now_ns(void)
 {
@@ -31,7 +32,7 @@ uint64_t observe_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 static struct err *probe_library(struct observe *o, const char *path, bool runtime)
 {
@@ -84,8 +85,8 @@ static struct err *probe_mapped(struct observe *o, struct observe_maps *m)
  * its first call is seen, too. */
 static struct err *probe_usual(struct observe *o)
 {
-	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib",
-		"/usr/local/cuda/compat"};
+	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
+		"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"};
 	static const char *const soft[] = {"libcudart.so.13", "libcuda.so.1"};
 
 	for (unsigned i = 0; o->o.softgpu && i < 2; i++) {
@@ -95,7 +96,8 @@ static struct err *probe_usual(struct observe *o)
 		free(path);
 		TRY(e);
 	}
-	for (size_t i = 0; (!o->o.softgpu || o->o.all) && i < sizeof folders / sizeof *folders; i++) {
+	for (size_t i = 0; (!o->o.softgpu || o->o.all) && i < sizeof folders / sizeof *folders;
+		i++) {
 		char *path = xasprintf("%s/libcuda.so.1", folders[i]);
 		struct err *e = probe_library(o, path, false);
 
@@ -136,9 +138,10 @@ static struct err *look_for_libraries(struct observe *o)
 	return o->o.all ? probe_everyone(o) : probe_mapped(o, o->maps);
 }
 
-/* ---- processes ---------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 
-/* The trace's name: %p is the process, %h the machine. With --all each process has a file of its own. */
+/* The trace's name: %p is the process, %h the machine. With --all each process has a file of its
+ * own. */
 static char *trace_path(const struct observe *o, pid_t pid)
 {
 	const char *p = o->o.output;
@@ -181,9 +184,11 @@ static struct observe_process *process_of(struct observe *o, pid_t pid)
 			return p;
 	}
 	path = trace_path(o, pid);
-	p = observe_process_new(pid, o->probes, path, own ? o->o.argv : NULL, own ? o->mapped : NULL);
+	p = observe_process_new(
+		pid, o->probes, path, own ? o->o.argv : NULL, own ? o->mapped : NULL);
 	free(path);
-	o->processes = xrealloc(o->processes, (o->nprocesses + 1) * sizeof(struct observe_process *));
+	o->processes =
+		xrealloc(o->processes, (o->nprocesses + 1) * sizeof(struct observe_process *));
 	o->processes[o->nprocesses++] = p;
 	return p;
 }
@@ -257,24 +262,30 @@ static void look_at_target(struct observe *o)
 		o->finished = o->has_status = true;
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static struct err *check_pid(pid_t pid)
 {
 	struct observe look = {.pid = pid};
 
 	if (pid == getpid())
-		return err_cure(err_new(ERR_USAGE, "tsdb cannot observe itself"), "Give the number of another process");
+		return err_cure(err_new(ERR_USAGE, "tsdb cannot observe itself"),
+			"Give the number of another process");
 	if (kill(pid, 0) && errno == ESRCH)
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid), "`ps -e` lists the processes");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid),
+			"`ps -e` lists the processes");
 	if (is_gone(&look))
-		return err_cure(err_new(ERR_STATE, "process %d has ended and waits for its parent (a zombie)", (int)pid), "Give the number of another process");
+		return err_cure(err_new(ERR_STATE,
+					"process %d has ended and waits for its parent (a zombie)",
+					(int)pid),
+			"Give the number of another process");
 	return NULL;
 }
 
 static struct err *begin(struct observe *o)
 {
-	struct probes_options po = {.ring_bytes = o->o.ring_bytes, .no_stacks = o->o.no_stacks, .wake = true};
+	struct probes_options po = {
+		.ring_bytes = o->o.ring_bytes, .no_stacks = o->o.no_stacks, .wake = true};
 	int go = -1;
 	struct err *e;
 

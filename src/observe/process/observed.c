@@ -29,7 +29,7 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* ---- what /proc tells --------------------------------------------------------------------------------------------- */
+/* --- what /proc tells --- */
 
 static char *proc_text(pid_t pid, const char *name)
 {
@@ -55,7 +55,7 @@ static void saw_driver(void *arg, const char *path)
 	p->soft |= strstr(path, "/softgpu/") != NULL;
 }
 
-/* ---- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 
 /* FNV-1a over whole words: only to find equal stacks again. */
 static uint64_t hash_words(uint64_t h, const uint64_t *w, size_t n)
@@ -119,7 +119,8 @@ static uint32_t known_stack(struct observe_process *p, const uint64_t *pc, unsig
 }
 
 /* The stack of a record: index + 1, 0 for none. */
-static uint32_t stack_of(struct observe_process *p, const struct obs_event *e, const uint64_t *data, size_t n)
+static uint32_t stack_of(
+	struct observe_process *p, const struct obs_event *e, const uint64_t *data, size_t n)
 {
 	bool here = e->stack == -EEXIST && !e->runtime; /* the kernel's map had no room for it */
 	uint64_t ip[OBS_DEPTH], pc[OBS_DEPTH + 1], key, known;
@@ -127,13 +128,16 @@ static uint32_t stack_of(struct observe_process *p, const struct obs_event *e, c
 
 	if (e->stack < 0 && !here && !e->caller)
 		return 0;
-	key = here ? hash_words(e->caller, data, n / 8) : handles_key(0x40, ((uint64_t)(uint32_t)e->stack << 47) ^ e->caller);
+	key = here ? hash_words(e->caller, data, n / 8)
+		   : handles_key(0x40, ((uint64_t)(uint32_t)e->stack << 47) ^ e->caller);
 	known = handles_get(&p->stack_ids, key);
 	if (known)
 		return (uint32_t)known;
 	if (here)
 		memcpy(ip, data, n < sizeof ip ? n : sizeof ip);
-	depth = here ? (unsigned)(n / 8 < OBS_DEPTH ? n / 8 : OBS_DEPTH) : p->probes && e->stack >= 0 ? probes_stack(p->probes, e->stack, ip) : 0;
+	depth = here			     ? (unsigned)(n / 8 < OBS_DEPTH ? n / 8 : OBS_DEPTH)
+		: p->probes && e->stack >= 0 ? probes_stack(p->probes, e->stack, ip)
+					     : 0;
 	k = whole_stack(pc, e->caller, ip, depth);
 	if (!k)
 		return 0;
@@ -142,12 +146,18 @@ static uint32_t stack_of(struct observe_process *p, const struct obs_event *e, c
 	return (uint32_t)known;
 }
 
-/* ---- the trace ---------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 static struct err *open_trace(struct observe_process *p)
 {
-	struct sbt_meta m = {.program = p->args, .tsdb = PACKAGE_VERSION, .start_ns = p->first_ns, .pid = (uint32_t)p->pid, .soft = p->soft,
-		.stacks = true, .observed = true, .gpu = ""};
+	struct sbt_meta m = {.program = p->args,
+		.tsdb = PACKAGE_VERSION,
+		.start_ns = p->first_ns,
+		.pid = (uint32_t)p->pid,
+		.soft = p->soft,
+		.stacks = true,
+		.observed = true,
+		.gpu = ""};
 	char host[300] = "", link[64], cwd[4096];
 	struct utsname u;
 	ssize_t n;
@@ -172,7 +182,8 @@ static struct err *module_index(struct observe_process *p, uint32_t module, uint
 
 	if (module >= p->nmodules) {
 		p->modules = xrealloc(p->modules, (module + 1) * sizeof *p->modules);
-		memset(p->modules + p->nmodules, 0, (module + 1 - p->nmodules) * sizeof *p->modules);
+		memset(p->modules + p->nmodules, 0,
+			(module + 1 - p->nmodules) * sizeof *p->modules);
 		p->nmodules = module + 1;
 	}
 	if (!p->modules[module]) {
@@ -223,7 +234,7 @@ static struct err *write_command(struct observe_process *p, const struct sbt_cmd
 	return write_keyframe(p, c->seq);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* --- records --- */
 
 static struct err *on_command(void *arg, const struct sbt_cmd *c)
 {
@@ -249,7 +260,8 @@ static const char *on_kernel_name(void *arg, uint64_t handle)
 {
 	struct observe_process *p = arg;
 
-	return kernel_names_get(p->kernel_names, handle, observe_maps_uses(p->maps, "libcuda.so.580."));
+	return kernel_names_get(
+		p->kernel_names, handle, observe_maps_uses(p->maps, "libcuda.so.580."));
 }
 
 static void on_kernel_told(void *arg, uint64_t handle, const char *name)
@@ -259,7 +271,8 @@ static void on_kernel_told(void *arg, uint64_t handle, const char *name)
 	kernel_names_told(p->kernel_names, handle, name);
 }
 
-static const struct observe_decoder_ops ops = {on_command, on_host_fn, on_kernel_name, on_kernel_told};
+static const struct observe_decoder_ops ops = {
+	on_command, on_host_fn, on_kernel_name, on_kernel_told};
 
 /* A program that tsdb started may have ended by now, but its name is known. */
 static void name_after(struct observe_process *p, char *const *argv)
@@ -280,7 +293,8 @@ static void name_after(struct observe_process *p, char *const *argv)
 	p->args = buf_steal(&b);
 }
 
-struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path, char *const *argv, struct mapped *mapped)
+struct observe_process *observe_process_new(pid_t pid, struct probes *probes, const char *path,
+	char *const *argv, struct mapped *mapped)
 {
 	struct observe_process *p = xcalloc(1, sizeof *p);
 
@@ -296,7 +310,8 @@ struct observe_process *observe_process_new(pid_t pid, struct probes *probes, co
 	p->maps = observe_maps_new(pid, NULL, mapped);
 	observe_maps_read(p->maps);
 	observe_maps_files(p->maps, "libcuda.so", saw_driver, p);
-	p->decoder = observe_decoder_new(&ops, p, clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC), argv != NULL);
+	p->decoder = observe_decoder_new(
+		&ops, p, clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC), argv != NULL);
 	observe_stats_init(&p->stats, clock_ns(CLOCK_MONOTONIC));
 	return p;
 }
@@ -348,7 +363,8 @@ struct err *observe_process_take(struct observe_process *p, const void *record, 
 	size_t size = 0;
 	const struct obs_event *e = observe_event(record, n, &data, &size);
 
-	return observe_decoder_take(p->decoder, record, n, e && e->phase != OBS_HELLO ? stack_of(p, e, data, size) : 0);
+	return observe_decoder_take(
+		p->decoder, record, n, e && e->phase != OBS_HELLO ? stack_of(p, e, data, size) : 0);
 }
 
 struct err *observe_process_tick(struct observe_process *p, uint64_t now_ns)

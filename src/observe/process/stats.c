@@ -23,7 +23,7 @@ void observe_stats_free(struct observe_stats *s)
 	handles_free(&s->waits);
 }
 
-/* ---- kernels and places ------------------------------------------------------------------------------------------- */
+/* --- kernels and places --- */
 
 static struct observe_kernel *kernel(struct observe_stats *s, uint64_t id)
 {
@@ -63,11 +63,13 @@ static void name_kernel(struct observe_stats *s, const struct sbt_cmd_kernel_def
 
 	if (!k)
 		return;
-	if (u->module == SBT_NO_ID && u->kernel_name.len > 7 && !memcmp(u->kernel_name.p, "unknown", 7)) /* seen_kernel_def() */
+	if (u->module == SBT_NO_ID && u->kernel_name.len > 7 &&
+		!memcmp(u->kernel_name.p, "unknown", 7)) /* seen_kernel_def() */
 		k->handle = u->handle;
 	else if (u->module == SBT_NO_ID && u->handle)
 		take_over(s, k, u->handle);
-	mangled = xasprintf("%.*s", (int)(u->kernel_name.len < 8192 ? u->kernel_name.len : 8192), (const char *)u->kernel_name.p);
+	mangled = xasprintf("%.*s", (int)(u->kernel_name.len < 8192 ? u->kernel_name.len : 8192),
+		(const char *)u->kernel_name.p);
 	sbt_kernel_short_name(brief, sizeof brief, mangled);
 	free(mangled);
 	free(k->name);
@@ -89,7 +91,7 @@ static void count_site(struct observe_stats *s, uint32_t stack)
 	s->sites[i - 1].calls++;
 }
 
-/* ---- memory and waits --------------------------------------------------------------------------------------------- */
+/* --- memory and waits --- */
 
 static void count_free(struct observe_stats *s, uint64_t addr)
 {
@@ -135,7 +137,7 @@ static void count_copy(struct observe_stats *s, const struct sbt_cmd_copy *u)
 	s->sums.dir_bytes[dir] += u->size;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 /* Counts what has a column of its own. */
 static void count(struct observe_stats *s, const struct sbt_cmd *c)
@@ -188,7 +190,7 @@ void observe_stats_take(struct observe_stats *s, const struct sbt_cmd *c)
 	count(s, c);
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------------------- */
+/* --- turns --- */
 
 void observe_stats_turn(struct observe_stats *s, uint64_t now_ns)
 {
@@ -203,7 +205,8 @@ void observe_stats_turn(struct observe_stats *s, uint64_t now_ns)
 		before[i] = now[i];
 	}
 	for (unsigned i = 0; i < s->nkernels; i++) {
-		s->kernels[i].rate = (double)(s->kernels[i].launches - s->kernels[i].before) / seconds;
+		s->kernels[i].rate =
+			(double)(s->kernels[i].launches - s->kernels[i].before) / seconds;
 		s->kernels[i].before = s->kernels[i].launches;
 	}
 	for (unsigned i = 0; i < s->nsites; i++) {

@@ -18,7 +18,7 @@ struct observe_sums {
 };
 
 struct observe_kernel {
-	char *name; /* short */
+	char *name;		   /* short */
 	uint64_t launches, before; /* before the last turn */
 	double rate;		   /* per second, between the last two turns */
 	uint64_t handle;	   /* 0: its name is known */
@@ -31,7 +31,8 @@ struct observe_site {
 };
 
 struct observe_stats {
-	struct observe_sums sums, before, rate; /* rate: per second; wait_ns: nanoseconds waited per second, over all threads */
+	struct observe_sums sums, before, rate; /* rate: per second; wait_ns: nanoseconds waited per
+						   second, over all threads */
 	uint64_t live, live_bytes, live_peak;	/* allocations not freed, of those that were seen */
 	struct observe_kernel *kernels;		/* by id */
 	unsigned nkernels;

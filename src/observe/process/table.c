@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The live table, the line for a file, and the JSON of tsdb observe. Kernels and places of all processes share one list, busiest first: by rate
- * while it runs, by total at the end, where rates are those over all the time.
+ * The live table, the line for a file, and the JSON of tsdb observe. Kernels and places of all
+ * processes share one list, busiest first: by rate while it runs, by total at the end, where rates
+ * are those over all the time.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 enum { TOP_DEFAULT = 10, FRAMES_SHOWN = 4, INLINED_MAX = 8, NUMBER_MAX = 32 };
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- numbers --- */
 
 /* 1234567 as "1,234,567". */
 static const char *number(char *dst, uint64_t v)
@@ -49,7 +50,7 @@ static double seconds(const struct observe *o)
 	return (double)((o->end_ns ? o->end_ns : observe_now_ns()) - o->start_ns) / 1e9;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct row {
 	struct observe_process *p;
@@ -85,7 +86,8 @@ static struct row *rows_of(const struct observe *o, bool kernels, bool final, un
 			if (final)
 				rate = (double)total / seconds(o);
 			if (total)
-				rows[n++] = (struct row){o->processes[k], i, total, rate, final ? (double)total : rate};
+				rows[n++] = (struct row){o->processes[k], i, total, rate,
+					final ? (double)total : rate};
 		}
 	}
 	if (n)
@@ -94,7 +96,7 @@ static struct row *rows_of(const struct observe *o, bool kernels, bool final, un
 	return rows;
 }
 
-/* ---- places ------------------------------------------------------------------------------------------------------- */
+/* --- places --- */
 
 static const char *base_name(const char *path)
 {
@@ -111,7 +113,8 @@ static bool is_cuda(const char *module)
 }
 
 /* The symbols of a frame, inlined ones first. */
-static unsigned frame_symbols(struct observe *o, struct observe_process *p, const struct sbt_frame *f, struct symbol *ret)
+static unsigned frame_symbols(
+	struct observe *o, struct observe_process *p, const struct sbt_frame *f, struct symbol *ret)
 {
 	struct sbt_host_module m;
 
@@ -119,18 +122,23 @@ static unsigned frame_symbols(struct observe *o, struct observe_process *p, cons
 	if (!observe_maps_module(p->maps, f->module, &m))
 		return 0;
 	ret->module = m.path;
-	return o->symbols ? symbols_lookup(o->symbols, m.path, m.build_id, f->offset, ret, INLINED_MAX) : 1;
+	return o->symbols
+		       ? symbols_lookup(o->symbols, m.path, m.build_id, f->offset, ret, INLINED_MAX)
+		       : 1;
 }
 
 /* Whether a symbol is the runtime's part of the program: what the compiler made of a launch. */
 static bool is_wrapper(const struct symbol *s)
 {
-	if (s->function && (!strncmp(s->function, "__device_stub__", 15) || !strncmp(s->function, "__cudaLaunch", 12)))
+	if (s->function && (!strncmp(s->function, "__device_stub__", 15) ||
+				   !strncmp(s->function, "__cudaLaunch", 12)))
 		return true;
-	return s->file && (strstr(s->file, "/include/crt/") || strstr(s->file, "/include/cuda_runtime"));
+	return s->file &&
+	       (strstr(s->file, "/include/crt/") || strstr(s->file, "/include/cuda_runtime"));
 }
 
-/* The one of a frame's symbols to show: the innermost that is the program's own; NULL: there is none. */
+/* The one of a frame's symbols to show: the innermost that is the program's own; NULL: there is
+ * none. */
 static const struct symbol *own_symbol(const struct symbol *sym, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -140,7 +148,8 @@ static const struct symbol *own_symbol(const struct symbol *sym, unsigned n)
 	return NULL;
 }
 
-/* "step(float*) train.c:12 < main": from the program's own function outwards. When there is none, whatever there is. */
+/* "step(float*) train.c:12 < main": from the program's own function outwards. When there is none,
+ * whatever there is. */
 static void put_place(struct observe *o, struct observe_process *p, uint32_t stack, struct buf *out)
 {
 	const struct observe_stack *s = &p->stacks[stack - 1];
@@ -157,7 +166,8 @@ static void put_place(struct observe *o, struct observe_process *p, uint32_t sta
 		y = wrapper ? &sym[n - 1] : y;
 		buf_str(out, shown++ ? " < " : "");
 		if (y && y->function)
-			buf_add(out, y->function, wrapper ? strcspn(y->function, "(") : strlen(y->function));
+			buf_add(out, y->function,
+				wrapper ? strcspn(y->function, "(") : strlen(y->function));
 		else if (y)
 			buf_printf(out, "%s+0x%" PRIx64, base_name(y->module), s->frames[i].offset);
 		else
@@ -167,7 +177,7 @@ static void put_place(struct observe *o, struct observe_process *p, uint32_t sta
 	}
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void put_head(const struct observe *o, const struct observe_look *look, struct buf *out)
 {
@@ -176,16 +186,19 @@ static void put_head(const struct observe *o, const struct observe_look *look, s
 
 	for (unsigned i = 0; i < o->nprocesses; i++)
 		n += o->processes[i]->stats.sums.calls;
-	buf_printf(out, "observed %.1f s, %u process%s, %s calls, %s lost%s\n", seconds(o), o->nprocesses, o->nprocesses == 1 ? "" : "es",
-		number(calls, n), number(lost, o->counts[OBS_COUNT_LOST]), look->final ? "" : "   (Ctrl-C ends)");
+	buf_printf(out, "observed %.1f s, %u process%s, %s calls, %s lost%s\n", seconds(o),
+		o->nprocesses, o->nprocesses == 1 ? "" : "es", number(calls, n),
+		number(lost, o->counts[OBS_COUNT_LOST]), look->final ? "" : "   (Ctrl-C ends)");
 }
 
 static void put_process(const struct observe_process *p, bool final, struct buf *out)
 {
 	const struct observe_sums *s = final ? &p->stats.sums : &p->stats.rate;
-	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX], e[NUMBER_MAX], f[NUMBER_MAX], g[NUMBER_MAX];
+	char a[NUMBER_MAX], b[NUMBER_MAX], c[NUMBER_MAX], d[NUMBER_MAX], e[NUMBER_MAX],
+		f[NUMBER_MAX], g[NUMBER_MAX];
 
-	buf_printf(out, "%8d %-16.16s %11s %9s %11s %9s %8s %11s", (int)p->pid, p->name, number(a, s->launches), number(b, s->copies), bytes(c, s->copy_bytes),
+	buf_printf(out, "%8d %-16.16s %11s %9s %11s %9s %8s %11s", (int)p->pid, p->name,
+		number(a, s->launches), number(b, s->copies), bytes(c, s->copy_bytes),
 		number(d, s->fills), number(e, s->allocs), bytes(f, p->stats.live_bytes));
 	if (final)
 		buf_printf(out, " %7.2f s", (double)s->wait_ns / 1e9);
@@ -196,12 +209,14 @@ static void put_process(const struct observe_process *p, bool final, struct buf 
 	buf_str(out, p->ended ? "  ended\n" : "\n");
 }
 
-static void put_row(struct observe *o, const struct row *r, bool kernels, unsigned columns, struct buf *out)
+static void put_row(
+	struct observe *o, const struct row *r, bool kernels, unsigned columns, struct buf *out)
 {
 	char rate[NUMBER_MAX], total[NUMBER_MAX];
 	size_t begin = out->len, end;
 
-	buf_printf(out, "%11s %12s  ", number(rate, (uint64_t)(r->rate + 0.5)), number(total, r->total));
+	buf_printf(out, "%11s %12s  ", number(rate, (uint64_t)(r->rate + 0.5)),
+		number(total, r->total));
 	if (o->nprocesses > 1)
 		buf_printf(out, "%d: ", (int)r->p->pid);
 	if (kernels)
@@ -214,13 +229,15 @@ static void put_row(struct observe *o, const struct row *r, bool kernels, unsign
 	buf_byte(out, '\n');
 }
 
-static void put_rows(struct observe *o, bool kernels, const struct observe_look *look, unsigned most, struct buf *out)
+static void put_rows(struct observe *o, bool kernels, const struct observe_look *look,
+	unsigned most, struct buf *out)
 {
 	unsigned n;
 	struct row *rows = rows_of(o, kernels, look->final, &n);
 
 	if (n) {
-		buf_printf(out, kernels ? "\n LAUNCHES/S     LAUNCHES  KERNEL\n" : "\n    CALLS/S        CALLS  FROM\n");
+		buf_printf(out, kernels ? "\n LAUNCHES/S     LAUNCHES  KERNEL\n"
+					: "\n    CALLS/S        CALLS  FROM\n");
 		for (unsigned i = 0; i < n && i < most; i++)
 			put_row(o, &rows[i], kernels, look->columns, out);
 		if (n > most)
@@ -244,8 +261,10 @@ void observe_table(struct observe *o, const struct observe_look *look, struct bu
 	unsigned shown = 0, most = look->rows ? 8 : o->nprocesses;
 
 	put_head(o, look, out);
-	buf_printf(out, look->final ? "\n     PID PROGRAM             LAUNCHES    COPIES      COPIED     FILLS   ALLOCS        LIVE    WAITED\n" :
-				      "\n     PID PROGRAM           LAUNCHES/S  COPIES/S    COPIED/S   FILLS/S ALLOCS/S        LIVE   WAITING\n");
+	buf_printf(out,
+		look->final
+			? "\n     PID PROGRAM             LAUNCHES    COPIES      COPIED     FILLS   ALLOCS        LIVE    WAITED\n"
+			: "\n     PID PROGRAM           LAUNCHES/S  COPIES/S    COPIED/S   FILLS/S ALLOCS/S        LIVE   WAITING\n");
 	for (unsigned i = o->nprocesses; i-- && shown < most; shown++)
 		put_process(o->processes[i], look->final, out);
 	put_rows(o, true, look, lines_each(o, look), out);
@@ -262,9 +281,11 @@ void observe_lines(struct observe *o, struct buf *out)
 
 		if (p->ended && !r->calls)
 			continue;
-		buf_printf(out, "%.1f s  %d %s  %s launches/s  %s copies/s  %s/s  %s allocs/s  %s live  waiting %.0f %%\n", seconds(o), (int)p->pid, p->name,
-			number(a, r->launches), number(b, r->copies), bytes(c, r->copy_bytes), number(d, r->allocs), bytes(e, p->stats.live_bytes),
-			(double)r->wait_ns / 1e7);
+		buf_printf(out,
+			"%.1f s  %d %s  %s launches/s  %s copies/s  %s/s  %s allocs/s  %s live  waiting %.0f %%\n",
+			seconds(o), (int)p->pid, p->name, number(a, r->launches),
+			number(b, r->copies), bytes(c, r->copy_bytes), number(d, r->allocs),
+			bytes(e, p->stats.live_bytes), (double)r->wait_ns / 1e7);
 	}
 }
 
@@ -276,7 +297,7 @@ void observe_rates(struct observe *o)
 		observe_stats_turn(&o->processes[i]->stats, now);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 /* Over all the time. */
 static struct observe_sums average(const struct observe *o, const struct observe_sums *s)
@@ -451,12 +472,13 @@ void observe_json(struct observe *o, const struct observe_look *look, struct buf
 	buf_byte(out, '\n');
 }
 
-/* ---- what else the user should know ------------------------------------------------------------------------------- */
+/* --- what else the user should know --- */
 
 void observe_about(struct observe *o, struct buf *out)
 {
 	for (unsigned i = 0; i < o->nlibraries; i++)
-		buf_printf(out, "%u entry points of %s\n", o->libraries[i].calls, o->libraries[i].path);
+		buf_printf(out, "%u entry points of %s\n", o->libraries[i].calls,
+			o->libraries[i].path);
 }
 
 void observe_notes(struct observe *o, struct buf *out)
@@ -465,11 +487,14 @@ void observe_notes(struct observe *o, struct buf *out)
 
 	if (o->counts[OBS_COUNT_LOST] && !o->told_lost) {
 		o->told_lost = true;
-		buf_printf(out, "%s records were lost: the ring was full (--ring SIZE makes it larger)\n", number(n, o->counts[OBS_COUNT_LOST]));
+		buf_printf(out,
+			"%s records were lost: the ring was full (--ring SIZE makes it larger)\n",
+			number(n, o->counts[OBS_COUNT_LOST]));
 	}
 	if (!o->nlibraries && !o->told_nothing && observe_now_ns() - o->start_ns > 2000000000u) {
 		o->told_nothing = true;
-		buf_str(out, o->pid ? "the process has not loaded libcuda.so.1; it is observed as soon as it does\n" :
-				      "no process has loaded libcuda.so.1; the first that does is observed\n");
+		buf_str(out,
+			o->pid ? "the process has not loaded libcuda.so.1; it is observed as soon as it does\n"
+			       : "no process has loaded libcuda.so.1; the first that does is observed\n");
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command touches, by its record. The surprise: rows of a pitched copy are ranges of their own, since two streams may well
- * write neighbouring tiles of one image.
+ * What a command touches, by its record. The surprise: rows of a pitched copy are ranges of their
+ * own, since two streams may well write neighbouring tiles of one image.
  */
 #include <stdlib.h>
 #include "base/checked.h"
@@ -13,7 +13,8 @@
 
 const char *order_how_name(enum order_how how)
 {
-	static const char *const names[ORDER_HOWS] = {"reads", "writes", "updates atomically", "may touch", "was given the address", "allocates", "frees"};
+	static const char *const names[ORDER_HOWS] = {"reads", "writes", "updates atomically",
+		"may touch", "was given the address", "allocates", "frees"};
 
 	return (unsigned)how < ORDER_HOWS ? names[how] : "?";
 }
@@ -44,12 +45,14 @@ static bool has_gaps(const struct sbt_rows *r)
 static void rows(struct order_accesses *l, const struct sbt_rows *r, enum order_how how)
 {
 	if (!has_gaps(r) || r->height > ROWS_MAX || r->depth > ROWS_MAX / r->height) {
-		order_access_add(l, r->addr, sat_add(r->addr, sbt_rows_size(r)), has_gaps(r) ? ORDER_MAYBE : how);
+		order_access_add(l, r->addr, sat_add(r->addr, sbt_rows_size(r)),
+			has_gaps(r) ? ORDER_MAYBE : how);
 		return;
 	}
 	for (uint64_t z = 0; z < r->depth; z++)
 		for (uint64_t y = 0; y < r->height; y++)
-			order_access_add(l, r->addr + z * r->slice + y * r->pitch, sat_add(r->addr + z * r->slice + y * r->pitch, r->width), how);
+			order_access_add(l, r->addr + z * r->slice + y * r->pitch,
+				sat_add(r->addr + z * r->slice + y * r->pitch, r->width), how);
 }
 
 static void launch(struct order_accesses *l, const struct state *s, const struct sbt_cmd_launch *u)
@@ -59,7 +62,8 @@ static void launch(struct order_accesses *l, const struct state *s, const struct
 	struct state_alloc a;
 	uint64_t v;
 
-	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s, (uint32_t)u->kernel, &k) || (k.params.len >= 8 && !u->args.len)) {
+	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s, (uint32_t)u->kernel, &k) ||
+		(k.params.len >= 8 && !u->args.len)) {
 		l->unknown = true;
 		return;
 	}
@@ -101,7 +105,10 @@ static void touched(struct listing *x, const struct sbt_cmd *c, const struct sbt
 	if (t->how == SBT_ALLOCATES || t->how == SBT_FREES)
 		lifetime(x, c, t);
 	else if (shared(x->s, t->rows.addr, t->host_side))
-		rows(x->l, &t->rows, t->how == SBT_READS ? ORDER_READ : t->how == SBT_WRITES ? ORDER_WRITE : ORDER_ATOMIC);
+		rows(x->l, &t->rows,
+			t->how == SBT_READS    ? ORDER_READ
+			: t->how == SBT_WRITES ? ORDER_WRITE
+					       : ORDER_ATOMIC);
 }
 
 static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
@@ -127,11 +134,14 @@ bool order_reads_live(const struct state *s, const struct sbt_cmd *c)
 {
 	struct state_alloc a;
 
-	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !c->u.copy.width && state_alloc_at(s, c->u.copy.src, &a) &&
-	       (a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED) && range_within(c->u.copy.src, c->u.copy.size, a.addr, a.size);
+	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !c->u.copy.width &&
+	       state_alloc_at(s, c->u.copy.src, &a) &&
+	       (a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED) &&
+	       range_within(c->u.copy.src, c->u.copy.size, a.addr, a.size);
 }
 
-bool order_owns(const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size)
+bool order_owns(
+	const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	struct state_alloc a;
 

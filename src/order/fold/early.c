@@ -35,7 +35,8 @@ void early_usual(struct early *e, uint64_t seq, struct clock *base, uint32_t lan
 	e->index = index;
 }
 
-void early_launched(struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint16_t doubts)
+void early_launched(
+	struct early *e, uint64_t seq, struct clock *start, struct clock *done, uint16_t doubts)
 {
 	forget(e);
 	e->seq = seq;
@@ -65,7 +66,8 @@ void early_joined(struct early *e, struct clock *c)
 
 struct clock *early_begin(const struct early *e)
 {
-	struct clock *c = e->done ? clock_ref(e->start) : clock_with(e->base, e->lane, e->index - 1);
+	struct clock *c =
+		e->done ? clock_ref(e->start) : clock_with(e->base, e->lane, e->index - 1);
 
 	return and_also(c, e->since);
 }

@@ -22,11 +22,11 @@ struct place {
 		PLACE_KNOWN,
 		PLACE_COPIED,
 		PLACE_CHANGED
-	} is;	      /* COPIED, or CHANGED by a kernel: the value is not known */
-	uint64_t seq; /* by whom */
+	} is;			   /* COPIED, or CHANGED by a kernel: the value is not known */
+	uint64_t seq;		   /* by whom */
 	struct sbt_cmd_batch wait; /* the first one for it */
-	bool wide;   /* one waits for 8 bytes */
-	bool mixed;  /* not all of them wait for the same */
+	bool wide;		   /* one waits for 8 bytes */
+	bool mixed;		   /* not all of them wait for the same */
 };
 struct write {
 	uint64_t seq, value, stream;
@@ -46,7 +46,7 @@ struct feed {
 	const struct sbt_cmd *next;
 	bool scanned;
 	uint64_t first_wait;
-	bool blind; /* there are launches of which nobody knows what they write */
+	bool blind;	      /* there are launches of which nobody knows what they write */
 	struct place *places; /* in order of address */
 	size_t nplaces;
 	struct write *writes; /* in order of seq */
@@ -72,7 +72,8 @@ static void add_place(struct feed *f, const struct sbt_cmd_batch *wait)
 
 	if (i < f->nplaces && p->addr == addr) {
 		p->wide |= wait->elem == 8;
-		p->mixed |= p->wait.value != wait->value || p->wait.op_flags != wait->op_flags || p->wait.elem != wait->elem;
+		p->mixed |= p->wait.value != wait->value || p->wait.op_flags != wait->op_flags ||
+			    p->wait.elem != wait->elem;
 		return;
 	}
 	if (f->nplaces == PLACES_MAX)
@@ -124,20 +125,24 @@ static struct err *read_input(void *arg, const struct sbt_memory *m)
 {
 	struct input *in = arg;
 
-	if (in->found || m->role != SBT_MEMORY_INPUT || !m->has_bytes || m->missing || !range_within(in->addr, in->n, m->addr, m->size))
+	if (in->found || m->role != SBT_MEMORY_INPUT || !m->has_bytes || m->missing ||
+		!range_within(in->addr, in->n, m->addr, m->size))
 		return NULL;
 	TRY(sbt_reader_memory_read(in->f->trace, m, in->addr - m->addr, &in->value, in->n));
 	in->found = true;
 	return NULL;
 }
 
-/* What a copy from the host leaves there, where the trace has the bytes and nobody can have changed them on the way. */
-static bool copied(const struct feed *f, const struct sbt_cmd *c, const struct place *p, uint64_t *ret)
+/* What a copy from the host leaves there, where the trace has the bytes and nobody can have changed
+ * them on the way. */
+static bool copied(
+	const struct feed *f, const struct sbt_cmd *c, const struct place *p, uint64_t *ret)
 {
 	const struct sbt_cmd_copy *u = &c->u.copy;
 	struct input in = {.f = f, .n = p->wide ? 8 : 4};
 
-	if (c->kind != SBT_COPY || u->width || (u->async && !u->pageable) || !range_within(p->addr, in.n, u->dst, u->size) ||
+	if (c->kind != SBT_COPY || u->width || (u->async && !u->pageable) ||
+		!range_within(p->addr, in.n, u->dst, u->size) ||
 		ckd_add(&in.addr, u->src, p->addr - u->dst))
 		return false;
 	err_free(sbt_reader_memory(f->trace, c->seq, c->seq, read_input, &in));
@@ -228,7 +233,8 @@ static bool is_on_device(const struct feed *f, uint64_t addr)
 {
 	struct state_alloc a;
 
-	return state_alloc_at(f->s, addr, &a) && (a.mem == SBT_MEM_DEVICE || a.mem == SBT_MEM_ASYNC || a.mem == SBT_MEM_VMM);
+	return state_alloc_at(f->s, addr, &a) &&
+	       (a.mem == SBT_MEM_DEVICE || a.mem == SBT_MEM_ASYNC || a.mem == SBT_MEM_VMM);
 }
 
 /* When all waits for a word want the same value, which was not there at first, and only one copy
@@ -252,8 +258,8 @@ static void conclude(struct feed *f, size_t place)
 			other |= w->seq < f->first_wait;
 		}
 	}
-	if (n != 1 || only->known || !only->copied || !other || p->mixed || f->blind || !is_on_device(f, p->addr) ||
-		!sbt_wait_is_over(&p->wait, p->wait.value))
+	if (n != 1 || only->known || !only->copied || !other || p->mixed || f->blind ||
+		!is_on_device(f, p->addr) || !sbt_wait_is_over(&p->wait, p->wait.value))
 		return;
 	only->known = true;
 	only->value = p->wait.value;
@@ -344,7 +350,8 @@ static bool began_unknown(const struct feed *f, const struct sbt_cmd *wait, size
 	return false;
 }
 
-/* Whether the fold does not know that a value was written over: by a copy or a fill that came before the first wait. */
+/* Whether the fold does not know that a value was written over: by a copy or a fill that came
+ * before the first wait. */
 static bool was_taken_back(const struct feed *f, const struct sbt_cmd *wait, size_t place)
 {
 	bool there = false;
@@ -354,7 +361,8 @@ static bool was_taken_back(const struct feed *f, const struct sbt_cmd *wait, siz
 
 		if (w->place == place && there && w->copied)
 			return true;
-		there |= w->place == place && w->known && !w->copied && sbt_wait_is_over(&wait->u.batch, w->value);
+		there |= w->place == place && w->known && !w->copied &&
+			 sbt_wait_is_over(&wait->u.batch, w->value);
 	}
 	return false;
 }
@@ -365,7 +373,8 @@ static void tell_values(struct feed *f, uint64_t seq)
 	for (size_t i = kept_row_from(f->writes, f->nwrites, sizeof *f->writes, seq);
 		i < f->nwrites && f->writes[i].seq == seq; i++)
 		if (f->writes[i].known)
-			fold_leaves(f->fold, f->places[f->writes[i].place].addr, f->writes[i].value);
+			fold_leaves(
+				f->fold, f->places[f->writes[i].place].addr, f->writes[i].value);
 }
 
 /* Notes that c goes now. For a wait, tells the fold when another write may have ended it. */
@@ -383,7 +392,8 @@ static void goes(struct feed *f, const struct sbt_cmd *c)
 		return;
 	p = place_of(f, c, &at);
 	if (!p || p->is != PLACE_KNOWN || !sbt_wait_is_over(&c->u.batch, p->value) ||
-		began_unknown(f, c, at) || was_taken_back(f, c, at) || may_come(f, c, at, last_writer(f, at)))
+		began_unknown(f, c, at) || was_taken_back(f, c, at) ||
+		may_come(f, c, at, last_writer(f, at)))
 		fold_doubt(f->fold);
 }
 

@@ -6,8 +6,8 @@
  * for happens-before and accesses.
  *
  * The surprise: values are followed without memory. A stream's writes and fills are known, and
- * copies from the host whose bytes are in the trace; what another copy brought is what all wait for,
- * when nothing else can have. What a kernel wrote is not known, and ends the wait.
+ * copies from the host whose bytes are in the trace; what another copy brought is what all wait
+ * for, when nothing else can have. What a kernel wrote is not known, and ends the wait.
  */
 #ifndef ORDER_FEED_H
 #define ORDER_FEED_H

@@ -9,26 +9,29 @@
 #include "order/fold/written-values.h"
 
 struct lane {
-	uint32_t stream;      /* SBT_NO_ID: the host */
+	uint32_t stream; /* SBT_NO_ID: the host */
 	uint32_t ctx;
 	bool known, blocking, is_default;
-	uint32_t index;	      /* items so far */
-	uint64_t seq;	      /* of the last one */
-	struct clock *base;   /* what the next one happens after, besides those before it on the lane */
-	struct clock *point;  /* base with the lane itself at point_index; made when needed */
+	uint32_t index; /* items so far */
+	uint64_t seq;	/* of the last one */
+	struct clock
+		*base; /* what the next one happens after, besides those before it on the lane */
+	struct clock *point; /* base with the lane itself at point_index; made when needed */
 	uint32_t point_index;
 	uint32_t seen_default; /* items of the default stream that it waits for already */
 	bool unseen_by_default, unseen_by_ctx;
 	struct early early;
 	bool waited_for_any; /* for an event that a launch attribute may have recorded */
-	struct moment ahead; /* the end of a launch whose event it waited for, which fires before that; index 0: of none */
-	uint64_t doubt; /* the last wait for a value in front of it that an unknown write may
-			 * have ended; 0: none */
+	struct moment ahead; /* the end of a launch whose event it waited for, which fires before
+				that; index 0: of none */
+	uint64_t doubt;	     /* the last wait for a value in front of it that an unknown write may
+			      * have ended; 0: none */
 };
 
 struct context {
 	uint32_t default_lane; /* UINT32_MAX: not seen */
-	struct clock *all;     /* what waiting for the context brings, besides the lanes marked unseen_by_ctx */
+	struct clock *all;     /* what waiting for the context brings, besides the lanes marked
+				  unseen_by_ctx */
 	uint32_t *unseen_default, *unseen_ctx; /* lanes with new work */
 	uint32_t nunseen_default, nunseen_ctx, cap_default, cap_ctx;
 };
@@ -62,26 +65,27 @@ struct fold {
 	bool (*code)(void *arg, uint64_t kernel, struct order_early *ret);
 	void *code_arg;
 	bool early_in_order, small_copies_finish;
-	bool doubt;	       /* fold_doubt() */
-	bool attribute_events; /* some launch has recorded an event by an attribute */
-	struct clock *by_attribute; /* for orders of whole commands: the clock after the ends of
-				     * such launches */
+	bool doubt;		       /* fold_doubt() */
+	bool attribute_events;	       /* some launch has recorded an event by an attribute */
+	struct clock *by_attribute;    /* for orders of whole commands: the clock after the ends of
+					* such launches */
 	struct order_item before_wait; /* lane UINT32_MAX: none */
 	struct sbt_cmd_batch leaves[LEAVES_MAX]; /* fold_leaves(): addr and value */
 	unsigned nleaves;
 	struct clock *kept[2]; /* clocks of the items returned last */
 };
 
-#define GROW(p, n, want, fill)                                                                  \
-	do {                                                                                    \
-		if ((want) >= (n)) {                                                            \
-			const uint32_t to_ = ((want) + 1 + 63) & ~63u;                          \
-			(p) = xrealloc((p), (size_t)to_ * sizeof *(p));                         \
-			memset((p) + (n), (fill), (size_t)(to_ - (n)) * sizeof *(p));           \
-			(n) = to_;                                                              \
-		}                                                                               \
+#define GROW(p, n, want, fill)                                                                     \
+	do {                                                                                       \
+		if ((want) >= (n)) {                                                               \
+			const uint32_t to_ = ((want) + 1 + 63) & ~63u;                             \
+			(p) = xrealloc((p), (size_t)to_ * sizeof *(p));                            \
+			memset((p) + (n), (fill), (size_t)(to_ - (n)) * sizeof *(p));              \
+			(n) = to_;                                                                 \
+		}                                                                                  \
 	} while (0)
-#define IDS_MAX (1u << 24) /* a trace with larger ids is hostile; state_apply() refuses it as well */
+/* a trace with larger ids is hostile; state_apply() refuses it as well */
+#define IDS_MAX (1u << 24)
 
 struct fold *fold_new(bool threads_apart)
 {
@@ -124,19 +128,22 @@ void fold_free(struct fold *f)
 	free(f);
 }
 
-void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg)
+void fold_on_edge(struct fold *f,
+	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg)
 {
 	f->edge = edge;
 	f->edge_arg = arg;
 }
 
-void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg)
+void fold_on_early(
+	struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg)
 {
 	f->early = early;
 	f->early_arg = arg;
 }
 
-void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret), void *arg)
+void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret),
+	void *arg)
 {
 	f->code = code;
 	f->code_arg = arg;
@@ -173,7 +180,7 @@ uint32_t fold_lanes(const struct fold *f)
 	return f->nlanes;
 }
 
-/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 static uint32_t new_lane(struct fold *f, uint32_t stream)
 {
@@ -252,7 +259,8 @@ static struct thread *thread_of(struct fold *f, uint32_t number)
 	return &f->threads[number];
 }
 
-/* From here on the lane is behind all launches that began early: a moment of its own, with no command. */
+/* From here on the lane is behind all launches that began early: a moment of its own, with no
+ * command. */
 static void settle(struct fold *f, uint32_t lane)
 {
 	struct lane *l = &f->lanes[lane];
@@ -337,7 +345,8 @@ static void tell(struct fold *f, uint64_t from, enum order_edge kind, uint64_t v
 		f->edge(f->edge_arg, from, kind, via);
 }
 
-static void join_moment(struct fold *f, uint32_t lane, const struct moment *m, enum order_edge kind, uint64_t via)
+static void join_moment(
+	struct fold *f, uint32_t lane, const struct moment *m, enum order_edge kind, uint64_t via)
 {
 	if (m->index && m->lane != lane)
 		take_doubt(f, lane, m->doubt);
@@ -372,7 +381,7 @@ static struct order_item advance(struct fold *f, uint32_t lane, uint64_t seq)
 	return it;
 }
 
-/* ---- the legacy default stream, and contexts ----------------------------------------------------------------------------- */
+/* --- the legacy default stream, and contexts --- */
 
 static void note_unseen(uint32_t **p, uint32_t *n, uint32_t *cap, uint32_t lane)
 {
@@ -391,7 +400,8 @@ static void barrier(struct fold *f, uint32_t lane)
 			join_lane(f, lane, x->unseen_default[i], ORDER_EDGE_DEFAULT);
 		}
 		x->nunseen_default = 0;
-	} else if (l->blocking && x->default_lane != UINT32_MAX && f->lanes[x->default_lane].index > l->seen_default) {
+	} else if (l->blocking && x->default_lane != UINT32_MAX &&
+		   f->lanes[x->default_lane].index > l->seen_default) {
 		l->seen_default = f->lanes[x->default_lane].index;
 		join_lane(f, lane, x->default_lane, ORDER_EDGE_DEFAULT);
 	}
@@ -428,10 +438,12 @@ static struct clock *whole_context(struct fold *f, uint32_t ctx)
 	return x->all;
 }
 
-/* ---- the host ------------------------------------------------------------------------------------------------------------ */
+/* --- the host --- */
 
-/* What the host learns becomes one item of its lane, so that whatever it submits from now on is known to come later. */
-static struct order_item host_learns(struct fold *f, uint32_t thread, uint64_t seq, const struct moment *m)
+/* What the host learns becomes one item of its lane, so that whatever it submits from now on is
+ * known to come later. */
+static struct order_item host_learns(
+	struct fold *f, uint32_t thread, uint64_t seq, const struct moment *m)
 {
 	const uint32_t h = host_lane(f, thread);
 
@@ -467,8 +479,8 @@ static struct moment *event(struct fold *f, uint64_t id)
 }
 
 /* What is finished when such a wait ends, or such a query says yes. */
-static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream,
-	uint64_t ev)
+static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c,
+	uint64_t scope, uint64_t stream, uint64_t ev)
 {
 	struct moment m = {.lane = UINT32_MAX};
 	const struct moment *e;
@@ -521,7 +533,8 @@ static bool on_sync_end(struct fold *f, const struct sbt_cmd *c, struct order_it
 	return true;
 }
 
-static bool on_query(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+static bool on_query(
+	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
 {
 	struct moment m;
 
@@ -535,7 +548,8 @@ static bool on_query(struct fold *f, const struct state *s, const struct sbt_cmd
 	return true;
 }
 
-/* cuMemFree gives back memory that nothing uses any more: it waits for the context (as the driver does; the manual only says that it may). */
+/* cuMemFree gives back memory that nothing uses any more: it waits for the context (as the driver
+ * does; the manual only says that it may). */
 static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
 {
 	struct moment m = {.lane = UINT32_MAX};
@@ -549,21 +563,24 @@ static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *
 	return true;
 }
 
-/* ---- work ----------------------------------------------------------------------------------------------------------------- */
+/* --- work --- */
 
 static bool on_host(const struct state *s, uint64_t addr)
 {
 	struct state_alloc a;
 
-	return !state_alloc_at(s, addr, &a) || a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED;
+	return !state_alloc_at(s, addr, &a) || a.mem == SBT_MEM_PINNED ||
+	       a.mem == SBT_MEM_REGISTERED;
 }
 
-/* Whether the host has waited for the copy when the call returns; as in state/fold/transitions-work.c. *ret_prior: it has waited for what
- * was before the copy. */
+/* Whether the host has waited for the copy when the call returns; as in
+ * state/fold/transitions-work.c. *ret_prior: it has waited for what was before the copy. */
 static bool host_waited(const struct state *s, const struct sbt_cmd_copy *u, bool *ret_prior)
 {
-	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->src));
-	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H || (u->dir == SBT_COPY_ANY && on_host(s, u->dst));
+	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H ||
+			 (u->dir == SBT_COPY_ANY && on_host(s, u->src));
+	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H ||
+		       (u->dir == SBT_COPY_ANY && on_host(s, u->dst));
 
 	*ret_prior = from_host && !to_host && !u->async && u->pageable;
 	if (from_host && to_host)
@@ -577,7 +594,8 @@ bool fold_is_staged(const struct state *s, const struct sbt_cmd *c)
 {
 	bool prior = false;
 
-	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) && !host_waited(s, &c->u.copy, &prior) && prior;
+	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) &&
+	       !host_waited(s, &c->u.copy, &prior) && prior;
 }
 
 void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index)
@@ -629,7 +647,9 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 			struct moment m = moment_of(f, lane);
 			const uint32_t h = host_lane(f, c->thread);
 
-			if (prior && !(f->small_copies_finish && staged_is_small(&c->u.copy))) { /* all but the copy itself */
+			if (prior && !(f->small_copies_finish &&
+					     staged_is_small(
+						     &c->u.copy))) { /* all but the copy itself */
 				clock_drop(m.clock);
 				m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
 			}
@@ -645,11 +665,13 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 	}
 }
 
-/* ---- launches that may begin early ------------------------------------------------------------------------------------------ */
+/* --- launches that may begin early --- */
 
-#define SIDES_MAX 256 /* lanes of one stream for launches that none is behind; beyond, a launch waits for all */
+/* lanes of one stream for launches that none is behind; beyond, a launch waits for all */
+#define SIDES_MAX 256
 
-/* A lane of stream's on which all is finished that a launch knowing start begins after; UINT32_MAX: there are too many. */
+/* A lane of stream's on which all is finished that a launch knowing start begins after; UINT32_MAX:
+ * there are too many. */
 static uint32_t side_lane(struct fold *f, uint32_t lane, const struct clock *start)
 {
 	struct early *e = &f->lanes[lane].early;
@@ -680,7 +702,8 @@ static struct order_early known_of(const struct fold *f, uint64_t seq, uint64_t 
 }
 
 /* An item of that lane which begins knowing clock, and is kept until the next command. */
-static struct order_item put_early(struct fold *f, uint32_t lane, uint64_t seq, struct clock *clock, unsigned kept)
+static struct order_item put_early(
+	struct fold *f, uint32_t lane, uint64_t seq, struct clock *clock, unsigned kept)
 {
 	struct lane *l = &f->lanes[lane];
 
@@ -691,10 +714,11 @@ static struct order_item put_early(struct fold *f, uint32_t lane, uint64_t seq, 
 }
 
 /* Puts it besides the lane, in one piece or two. False: there are too many already. */
-static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struct order_early *x, struct clock *begin, struct clock *waited,
-	struct order_item *ret)
+static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struct order_early *x,
+	struct clock *begin, struct clock *waited, struct order_item *ret)
 {
-	const bool ordered = x->known && x->waits && !x->before; /* it has only the part behind the wait */
+	const bool ordered =
+		x->known && x->waits && !x->before; /* it has only the part behind the wait */
 	const uint32_t side = side_lane(f, lane, ordered ? waited : begin);
 
 	if (side == UINT32_MAX)
@@ -708,8 +732,10 @@ static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struc
 	return true;
 }
 
-/* c on its stream's lane, when it may begin before the launch in front has finished. False: it is a launch like others. */
-static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, struct order_item *ret)
+/* c on its stream's lane, when it may begin before the launch in front has finished. False: it is a
+ * launch like others. */
+static bool place_early(
+	struct fold *f, uint32_t lane, const struct sbt_cmd *c, struct order_item *ret)
 {
 	const struct early was = f->lanes[lane].early;
 	struct clock *begin, *waited;
@@ -735,13 +761,19 @@ static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, 
 		*ret = put_early(f, lane, c->seq, waited, 0);
 	}
 	ret->behind = was.seq;
-	f->before_wait.early = ret->early = besides ? (uint16_t)(ORDER_EARLY | (x.code ? ORDER_EARLY_CODE : 0) | doubts | (x.known && x.waits && !x.before ? ORDER_EARLY_WAITS : 0) | (was.between ? ORDER_EARLY_BETWEEN : 0) | (was.loose ? ORDER_EARLY_LOOSE : 0) |
-		(front.known && !front.triggers ? ORDER_EARLY_QUIET : 0)) : ORDER_EARLY_WAITS;
+	f->before_wait.early = ret->early =
+		besides ? (uint16_t)(ORDER_EARLY | (x.code ? ORDER_EARLY_CODE : 0) | doubts |
+				     (x.known && x.waits && !x.before ? ORDER_EARLY_WAITS : 0) |
+				     (was.between ? ORDER_EARLY_BETWEEN : 0) |
+				     (was.loose ? ORDER_EARLY_LOOSE : 0) |
+				     (front.known && !front.triggers ? ORDER_EARLY_QUIET : 0))
+			: ORDER_EARLY_WAITS;
 	ret->early |= besides && x.known && x.waits ? ORDER_EARLY_BEHIND : 0;
 	f->before_wait.behind = ret->behind;
 
 	struct lane *l = &f->lanes[lane];
-	struct clock *const after = x.known && x.waits ? waited : begin, *done = clock_with(after, ret->lane, ret->index);
+	struct clock *const after = x.known && x.waits ? waited : begin,
+			    *done = clock_with(after, ret->lane, ret->index);
 
 	if (besides) {
 		struct clock *const p = l->early.pending;
@@ -750,7 +782,8 @@ static bool place_early(struct fold *f, uint32_t lane, const struct sbt_cmd *c, 
 		l->early.pending_seq = c->seq;
 		clock_drop(p);
 	}
-	early_launched(&l->early, c->seq, clock_ref(x.known && x.waits && x.trigger_waits ? waited : begin), done, doubts);
+	early_launched(&l->early, c->seq,
+		clock_ref(x.known && x.waits && x.trigger_waits ? waited : begin), done, doubts);
 	l->early.kernel = c->u.launch.kernel;
 	l->early.loose = was.loose || !x.known || !x.waits;
 	clock_drop(begin);
@@ -777,7 +810,8 @@ static uint16_t doubt_of(const struct fold *f, uint32_t lane)
 	return f->lanes[lane].doubt ? ORDER_EARLY_VALUE : 0;
 }
 
-/* Which event it was is not in the trace. An order of whole commands keeps a wait that may be for it behind the launch. */
+/* Which event it was is not in the trace. An order of whole commands keeps a wait that may be for
+ * it behind the launch. */
 static void note_attribute_event(struct fold *f, const struct sbt_cmd *c, uint32_t lane)
 {
 	struct clock *was = f->by_attribute;
@@ -789,16 +823,24 @@ static void note_attribute_event(struct fold *f, const struct sbt_cmd *c, uint32
 }
 
 /* The events that launch c, which became the item, records itself. */
-static void note_own_event(struct fold *f, const struct sbt_cmd *c, const struct order_item *it, uint64_t plus_one, bool by_trigger)
+static void note_own_event(struct fold *f, const struct sbt_cmd *c, const struct order_item *it,
+	uint64_t plus_one, bool by_trigger)
 {
 	struct moment *e = plus_one ? event(f, plus_one - 1) : NULL;
 
 	if (!e)
 		return;
 	moment_drop(e);
-	*e = (struct moment){.clock = clock_with(it->clock, it->lane, it->index), .lane = it->lane, .index = it->index, .seq = c->seq,
-		.doubt = f->lanes[it->lane].doubt, .is_early = true, .begun = clock_with(it->clock, it->lane, it->index - 1), .kernel = c->u.launch.kernel,
-		.by_trigger = by_trigger, .at_start = !by_trigger || c->u.launch.trigger_at_start};
+	*e = (struct moment){.clock = clock_with(it->clock, it->lane, it->index),
+		.lane = it->lane,
+		.index = it->index,
+		.seq = c->seq,
+		.doubt = f->lanes[it->lane].doubt,
+		.is_early = true,
+		.begun = clock_with(it->clock, it->lane, it->index - 1),
+		.kernel = c->u.launch.kernel,
+		.by_trigger = by_trigger,
+		.at_start = !by_trigger || c->u.launch.trigger_at_start};
 }
 
 static void note_own_events(struct fold *f, const struct sbt_cmd *c, const struct order_item *it)
@@ -821,15 +863,16 @@ static void wait_for_begun(struct fold *f, uint32_t lane, const struct moment *e
 	if (e->begun)
 		join(f, lane, e->begun);
 	l->waited_for_any |= l->ahead.index && l->ahead.seq != e->seq; /* only one is kept; what
-								        * is known of the other
-								        * is lost */
+									* is known of the other
+									* is lost */
 	moment_drop(&l->ahead);
 	l->ahead = *e;
 	clock_ref(l->ahead.clock);
 	clock_ref(l->ahead.begun);
 }
 
-/* What c, the lane's next work, knows of a launch whose event the lane waited for. Returns flags of its item. */
+/* What c, the lane's next work, knows of a launch whose event the lane waited for. Returns flags of
+ * its item. */
 static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
 {
 	struct moment *a = &f->lanes[lane].ahead;
@@ -855,7 +898,8 @@ static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd
 	return 0;
 }
 
-static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream, struct order_item *ret)
+static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream,
+	struct order_item *ret)
 {
 	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
 
@@ -898,8 +942,8 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	after(f, s, lane, c);
 	f->nleaves = 0;
 	ret->clock = f->lanes[lane].base;
-	ret->early = (uint16_t)((f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0) |
-			       begun | doubt_of(f, lane));
+	ret->early = (uint16_t)((f->lanes[lane].waited_for_any ? ORDER_EARLY_EVENT : 0) | begun |
+				doubt_of(f, lane));
 	ret->behind = begun & ORDER_EARLY_TRIGGER ? ahead : 0;
 	note_own_events(f, c, ret);
 	return true;
@@ -913,7 +957,8 @@ static uint64_t ordered_on(const struct sbt_cmd *c)
 	return c->kind == SBT_FREE ? c->u.free.stream : SBT_NO_ID;
 }
 
-bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+bool fold_apply(
+	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
@@ -932,8 +977,10 @@ bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, 
 			return on_free(f, c, ret);
 		/* fall through */
 	case SBT_ALLOC:
-		return !c->result && ordered_on(c) < SBT_NO_ID && work(f, s, c, (uint32_t)ordered_on(c), ret);
+		return !c->result && ordered_on(c) < SBT_NO_ID &&
+		       work(f, s, c, (uint32_t)ordered_on(c), ret);
 	default:
-		return d && d->cls == SBT_CLASS_WORK && !c->result && work(f, s, c, sbt_cmd_stream(c), ret);
+		return d && d->cls == SBT_CLASS_WORK && !c->result &&
+		       work(f, s, c, sbt_cmd_stream(c), ret);
 	}
 }

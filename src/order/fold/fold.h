@@ -32,7 +32,8 @@ enum order_edge {
 	ORDER_EDGE_WAITED,  /* and it touches nothing before it has waited for that one */
 };
 
-/* A command where it is on its lane. It happens after everything in clock, and after the items before it on its lane. */
+/* A command where it is on its lane. It happens after everything in clock, and after the items
+ * before it on its lane. */
 struct order_item {
 	uint64_t seq;
 	uint32_t lane, index; /* index from 1 */
@@ -48,23 +49,28 @@ struct fold *fold_new(bool threads_apart);
 void fold_free(struct fold *f);
 /* Calls edge() for every edge into the item that fold_apply() is about to return; via: the
  * stream_wait's seq for an event, else 0. */
-void fold_on_edge(struct fold *f, void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg);
+void fold_on_edge(struct fold *f,
+	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via), void *arg);
 
 /* early() returns what is known of launch seq's griddepcontrol; false: nothing. Without it, or
  * where it knows nothing, a launch that may begin early is ordered behind nothing that the launch
  * in front does. */
-void fold_on_early(struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg);
+void fold_on_early(
+	struct fold *f, bool (*early)(void *arg, uint64_t seq, struct order_early *ret), void *arg);
 /* code() returns what a kernel's code says; used for launches of which early() knows nothing. */
-void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret), void *arg);
+void fold_on_code(struct fold *f, bool (*code)(void *arg, uint64_t kernel, struct order_early *ret),
+	void *arg);
 /* Treats launches that may begin early as ordinary ones: for orders of whole commands, in which a
  * launch comes behind those that it waits for. */
 void fold_early_in_order(struct fold *f);
-/* The part of the launch that fold_apply() has just returned that comes before its wait, as an item of its own; NULL: there is none apart. */
+/* The part of the launch that fold_apply() has just returned that comes before its wait, as an item
+ * of its own; NULL: there is none apart. */
 const struct order_item *fold_before_wait(const struct fold *f);
 
 /* One command, in order of seq; s is the state before it. False when it is no item: it neither runs
  * on a stream nor shows the host that something is finished. */
-bool fold_apply(struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
+bool fold_apply(
+	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
 /* Says that the next command is a wait for a value that an unknown write may have ended: what is
  * behind the wait may be ordered behind that write, too (ORDER_EARLY_VALUE). The fold notices by
  * itself when it knows no write, or several. */
@@ -77,11 +83,13 @@ struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
 /* What the host's lane has learned so far. Not a new reference. */
 struct clock *fold_host_knows(struct fold *f, uint32_t thread);
 
-/* Whether c is a synchronous copy from pageable memory: when the call returns its source has been read, and no more is known. */
+/* Whether c is a synchronous copy from pageable memory: when the call returns its source has been
+ * read, and no more is known. */
 bool fold_is_staged(const struct state *s, const struct sbt_cmd *c);
 /* Where the host's lane is. */
 void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index);
-/* Takes such copies of up to STAGED_SMALL_MAX bytes (staged.h) as finished when the call returns, as drivers have been seen to do. */
+/* Takes such copies of up to STAGED_SMALL_MAX bytes (staged.h) as finished when the call returns,
+ * as drivers have been seen to do. */
 void fold_small_copies_finish(struct fold *f);
 
 /* Whether the item (lane, index) happens before b. */

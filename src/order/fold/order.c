@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The happens-before graph kept whole; see order.h. An item's clock answers whether, its edges answer why.
+ * The happens-before graph kept whole; see order.h. An item's clock answers whether, its edges
+ * answer why.
  */
 #include <stdlib.h>
 #include "order/fold/feed.h"
@@ -71,7 +72,8 @@ static void note_lane(struct order *o, const struct order_item *it)
 			o->lanes[o->nlanes++] = (struct lane_items){0};
 	}
 	l = &o->lanes[it->lane];
-	/* The host's lane also counts what it learned from a synchronous copy, which is an item elsewhere. */
+	/* The host's lane also counts what it learned from a synchronous copy, which is an item
+	 * elsewhere. */
 	while (l->n + 1 <= it->index) {
 		MAKE_ROOM(l->seqs, l->n, l->cap);
 		l->seqs[l->n++] = it->seq;
@@ -81,7 +83,9 @@ static void note_lane(struct order *o, const struct order_item *it)
 static struct err *keep(struct order *o, const struct order_item *it, size_t edge)
 {
 	if (o->n >= ORDER_KEEP_MAX)
-		return err_cure(err_new(ERR_LIMIT, "more than %u commands are too many for a graph kept whole", ORDER_KEEP_MAX),
+		return err_cure(err_new(ERR_LIMIT,
+					"more than %u commands are too many for a graph kept whole",
+					ORDER_KEEP_MAX),
 			"ask about a range of them");
 	MAKE_ROOM(o->items, o->n, o->cap);
 	o->items[o->n] = (struct item){*it, edge, o->nedges - edge};
@@ -91,13 +95,16 @@ static struct err *keep(struct order *o, const struct order_item *it, size_t edg
 }
 
 /* What the host changed before c is an item of its own. */
-static struct err *host_changes(struct order *o, const struct order_options *opt, size_t *next, const struct sbt_cmd *c)
+static struct err *host_changes(
+	struct order *o, const struct order_options *opt, size_t *next, const struct sbt_cmd *c)
 {
 	const size_t edge = o->nedges;
 
 	if (c->seq >= ORDER_STEP_SEQS)
-		return err_new(ERR_BAD_TRACE, "#%llu is no number of a command", (unsigned long long)c->seq);
-	while (*next < opt->nchanges && (opt->changes[*next].seq < c->seq || opt->changes[*next].by))
+		return err_new(ERR_BAD_TRACE, "#%llu is no number of a command",
+			(unsigned long long)c->seq);
+	while (*next < opt->nchanges &&
+		(opt->changes[*next].seq < c->seq || opt->changes[*next].by))
 		++*next;
 	if (*next == opt->nchanges || opt->changes[*next].seq != c->seq)
 		return NULL;
@@ -150,7 +157,8 @@ static struct err *read_all(struct order *o, const struct order_options *opt, st
 	return NULL;
 }
 
-struct err *order_open(struct order **ret, struct sbt_reader *trace, const struct order_options *opt)
+struct err *order_open(
+	struct order **ret, struct sbt_reader *trace, const struct order_options *opt)
 {
 	const uint64_t first = opt->first ? opt->first : sbt_reader_first_seq(trace);
 	const uint64_t last = opt->last ? opt->last : sbt_reader_last_seq(trace);
@@ -201,7 +209,7 @@ void order_close(struct order *o)
 	free(o);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static const struct item *find(const struct order *o, uint64_t seq)
 {
@@ -253,7 +261,9 @@ uint32_t order_stream_of(const struct order *o, uint32_t lane)
 
 uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index)
 {
-	return lane < o->nlanes && index && index <= o->lanes[lane].n ? o->lanes[lane].seqs[index - 1] : 0;
+	return lane < o->nlanes && index && index <= o->lanes[lane].n
+		       ? o->lanes[lane].seqs[index - 1]
+		       : 0;
 }
 
 static bool before(const struct item *a, const struct item *b)
@@ -268,14 +278,18 @@ bool order_before(const struct order *o, uint64_t a, uint64_t b)
 	return x && y && x != y && before(x, y);
 }
 
-/* ---- why ------------------------------------------------------------------------------------------------------------------- */
+/* --- why --- */
 
 const char *order_edge_name(enum order_edge e)
 {
-	static const char *const names[] = {
-		[ORDER_EDGE_STREAM] = "stream order", [ORDER_EDGE_EVENT] = "event wait", [ORDER_EDGE_DEFAULT] = "legacy default stream",
-		[ORDER_EDGE_HOST] = "submitted after", [ORDER_EDGE_LEARNED] = "host waited", [ORDER_EDGE_VALUE] = "stream memory wait",
-		[ORDER_EDGE_BEGUN] = "begins after it began", [ORDER_EDGE_WAITED] = "griddepcontrol.wait"};
+	static const char *const names[] = {[ORDER_EDGE_STREAM] = "stream order",
+		[ORDER_EDGE_EVENT] = "event wait",
+		[ORDER_EDGE_DEFAULT] = "legacy default stream",
+		[ORDER_EDGE_HOST] = "submitted after",
+		[ORDER_EDGE_LEARNED] = "host waited",
+		[ORDER_EDGE_VALUE] = "stream memory wait",
+		[ORDER_EDGE_BEGUN] = "begins after it began",
+		[ORDER_EDGE_WAITED] = "griddepcontrol.wait"};
 
 	return (unsigned)e < sizeof names / sizeof names[0] ? names[e] : "?";
 }
@@ -285,8 +299,10 @@ static size_t edges_end(const struct item *x)
 	return x->edge + x->nedges;
 }
 
-/* The step into x of a path that comes from a: across lanes when there is such a one, else along the lane. */
-static struct order_step step_into(const struct order *o, const struct item *a, const struct item *x)
+/* The step into x of a path that comes from a: across lanes when there is such a one, else along
+ * the lane. */
+static struct order_step step_into(
+	const struct order *o, const struct item *a, const struct item *x)
 {
 	const struct item *front = x->is.early & ORDER_EARLY_WAITS ? find(o, x->is.behind) : NULL;
 	struct order_step along = {0};
@@ -295,7 +311,8 @@ static struct order_step step_into(const struct order *o, const struct item *a, 
 	if (front && (front == a || before(a, front)))
 		return (struct order_step){x->is.behind, x->is.seq, ORDER_EDGE_WAITED, 0, 0};
 	if (a->is.lane == x->is.lane)
-		return (struct order_step){a->is.seq, x->is.seq, ORDER_EDGE_STREAM, 0, x->is.index - a->is.index - 1};
+		return (struct order_step){
+			a->is.seq, x->is.seq, ORDER_EDGE_STREAM, 0, x->is.index - a->is.index - 1};
 	for (size_t i = x->edge; i < edges_end(x); i++) {
 		const struct edge *e = &o->edges[i];
 		const struct item *from = find(o, e->from);
@@ -314,31 +331,41 @@ static struct order_step step_into(const struct order *o, const struct item *a, 
 	return (struct order_step){seq, x->is.seq, ORDER_EDGE_LEARNED, 0, 0};
 }
 
-/* Why a launch that may begin early is not ordered behind a, which is in front of it on its stream. */
+/* Why a launch that may begin early is not ordered behind a, which is in front of it on its stream.
+ */
 static struct err *no_path_early(const struct item *a, const struct item *b)
 {
 	static const struct {
 		uint16_t flag;
 		const char *why;
 	} reasons[] = {
-		{ORDER_EARLY_UNKNOWN, "whether it waits for it (griddepcontrol.wait) before it touches memory is not known"},
-		{ORDER_EARLY_BETWEEN, "it does not wait for it (griddepcontrol.wait) first; an event was recorded or waited for between them, and whether they "
+		{ORDER_EARLY_UNKNOWN,
+			"whether it waits for it (griddepcontrol.wait) before it touches memory is not known"},
+		{ORDER_EARLY_BETWEEN,
+			"it does not wait for it (griddepcontrol.wait) first; an event was recorded or waited for between them, and whether they "
 			"overlap then is not documented"},
-		{ORDER_EARLY_QUIET, "it does not wait for it (griddepcontrol.wait) first; the launch in front never lets it begin before its own blocks have ended, "
+		{ORDER_EARLY_QUIET,
+			"it does not wait for it (griddepcontrol.wait) first; the launch in front never lets it begin before its own blocks have ended, "
 			"but its memory may not be visible by then"},
-		{ORDER_EARLY, "it does not wait for it (griddepcontrol.wait) before it touches memory"},
+		{ORDER_EARLY,
+			"it does not wait for it (griddepcontrol.wait) before it touches memory"},
 	};
 	const bool in_front = a->is.seq == b->is.behind;
 	unsigned i = 0;
 
-	while (!(b->is.early & reasons[i].flag) || (reasons[i].flag == ORDER_EARLY_QUIET && !in_front))
+	while (!(b->is.early & reasons[i].flag) ||
+		(reasons[i].flag == ORDER_EARLY_QUIET && !in_front))
 		i++;
 	if (!in_front && reasons[i].flag == ORDER_EARLY)
-		return err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and not each of the "
-			"launches from there on waits for the one in front of it (griddepcontrol.wait) before it touches memory and lets the next one begin", (unsigned long long)b->is.seq,
-			(unsigned long long)a->is.seq, (unsigned long long)b->is.behind);
-	return err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and %s",
-		(unsigned long long)b->is.seq, (unsigned long long)a->is.seq, (unsigned long long)b->is.behind, reasons[i].why);
+		return err_new(ERR_NOT_FOUND,
+			"#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and not each of the "
+			"launches from there on waits for the one in front of it (griddepcontrol.wait) before it touches memory and lets the next one begin",
+			(unsigned long long)b->is.seq, (unsigned long long)a->is.seq,
+			(unsigned long long)b->is.behind);
+	return err_new(ERR_NOT_FOUND,
+		"#%llu may begin before #%llu has finished: it is a programmatic dependent launch behind #%llu, and %s",
+		(unsigned long long)b->is.seq, (unsigned long long)a->is.seq,
+		(unsigned long long)b->is.behind, reasons[i].why);
 }
 
 static struct err *no_path(const struct order *o, const struct item *a, const struct item *b)
@@ -348,18 +375,23 @@ static struct err *no_path(const struct order *o, const struct item *a, const st
 	struct buf why = BUF_INIT;
 	struct err *e;
 
-	if (b->is.early & ORDER_EARLY && order_stream_of(o, b->is.lane) == stream && a->is.seq < b->is.seq)
+	if (b->is.early & ORDER_EARLY && order_stream_of(o, b->is.lane) == stream &&
+		a->is.seq < b->is.seq)
 		return no_path_early(a, b);
 	if (b->is.early & ORDER_EARLY_TRIGGER && b->is.behind == a->is.seq)
-		buf_printf(&why, "it waits for an event that #%llu records when it lets others begin, not when it has ended", (unsigned long long)a->is.seq);
+		buf_printf(&why,
+			"it waits for an event that #%llu records when it lets others begin, not when it has ended",
+			(unsigned long long)a->is.seq);
 	else if (stream == SBT_NO_ID)
-		buf_printf(&why, "what the host did at #%llu is not ordered before it", (unsigned long long)a->is.seq);
+		buf_printf(&why, "what the host did at #%llu is not ordered before it",
+			(unsigned long long)a->is.seq);
 	else if (knows)
-		buf_printf(&why, "of stream %u it waits for nothing after #%llu", stream, (unsigned long long)knows);
+		buf_printf(&why, "of stream %u it waits for nothing after #%llu", stream,
+			(unsigned long long)knows);
 	else
 		buf_printf(&why, "it waits for nothing of stream %u", stream);
-	e = err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: %s", (unsigned long long)b->is.seq,
-		(unsigned long long)a->is.seq, buf_cstr(&why));
+	e = err_new(ERR_NOT_FOUND, "#%llu may begin before #%llu has finished: %s",
+		(unsigned long long)b->is.seq, (unsigned long long)a->is.seq, buf_cstr(&why));
 	buf_free(&why);
 	return e;
 }
@@ -369,11 +401,13 @@ static struct err *known(const struct order *o, uint64_t seq, const struct item 
 	*ret = find(o, seq);
 	if (*ret)
 		return NULL;
-	return err_new(ERR_NOT_FOUND, "#%llu is not in the graph: it neither runs on a stream nor tells the host that something is finished",
+	return err_new(ERR_NOT_FOUND,
+		"#%llu is not in the graph: it neither runs on a stream nor tells the host that something is finished",
 		(unsigned long long)seq);
 }
 
-struct err *order_path(const struct order *o, uint64_t sa, uint64_t sb, struct order_step **ret, size_t *ret_n)
+struct err *order_path(
+	const struct order *o, uint64_t sa, uint64_t sb, struct order_step **ret, size_t *ret_n)
 {
 	const struct item *a, *b, *x;
 	struct order_step *steps = NULL;
@@ -406,9 +440,10 @@ struct err *order_path(const struct order *o, uint64_t sa, uint64_t sb, struct o
 	return NULL;
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------------------------ */
+/* --- drawing --- */
 
-static void dot_lane(struct buf *out, const struct order *o, uint32_t lane, void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
+static void dot_lane(struct buf *out, const struct order *o, uint32_t lane,
+	void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
 {
 	const uint32_t stream = order_stream_of(o, lane);
 
@@ -439,23 +474,31 @@ static void dot_lane(struct buf *out, const struct order *o, uint32_t lane, void
 	buf_str(out, "  }\n");
 }
 
-struct err *order_dot(struct buf *out, const struct order *o, void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
+struct err *order_dot(struct buf *out, const struct order *o,
+	void (*label)(void *arg, struct buf *out, uint64_t seq), void *arg)
 {
 	if (o->n > ORDER_DOT_MAX)
-		return err_cure(err_new(ERR_LIMIT, "%zu commands do not fit on a picture (at most %u)", o->n, ORDER_DOT_MAX), "draw a range of them");
-	buf_str(out, "digraph order {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n");
+		return err_cure(
+			err_new(ERR_LIMIT, "%zu commands do not fit on a picture (at most %u)",
+				o->n, ORDER_DOT_MAX),
+			"draw a range of them");
+	buf_str(out,
+		"digraph order {\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\", fontsize=10];\n");
 	for (uint32_t i = 0; i < o->nlanes; i++)
 		if (o->lanes[i].n)
 			dot_lane(out, o, i, label, arg);
 	for (size_t i = 0; i < o->n; i++)
 		for (size_t k = o->items[i].edge; k < edges_end(&o->items[i]); k++)
 			if (find(o, o->edges[k].from))
-				buf_printf(out, "  n%llu -> n%llu%s;\n", (unsigned long long)o->edges[k].from,
+				buf_printf(out, "  n%llu -> n%llu%s;\n",
+					(unsigned long long)o->edges[k].from,
 					(unsigned long long)o->items[i].is.seq,
-					o->edges[k].kind == ORDER_EDGE_STREAM ? "" :
-					o->edges[k].kind == ORDER_EDGE_EVENT ? " [color=red, label=\"event\"]" :
-					o->edges[k].kind == ORDER_EDGE_HOST ? " [style=dotted]" :
-					o->edges[k].kind == ORDER_EDGE_LEARNED ? " [style=dashed]" : " [color=blue]");
+					o->edges[k].kind == ORDER_EDGE_STREAM ? ""
+					: o->edges[k].kind == ORDER_EDGE_EVENT
+						? " [color=red, label=\"event\"]"
+					: o->edges[k].kind == ORDER_EDGE_HOST	 ? " [style=dotted]"
+					: o->edges[k].kind == ORDER_EDGE_LEARNED ? " [style=dashed]"
+										 : " [color=blue]");
 	buf_str(out, "}\n");
 	return NULL;
 }

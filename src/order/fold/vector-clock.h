@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/* at[l]: so many items of lane l are finished; lanes from n on: none. NULL is the clock that knows nothing. */
+/* at[l]: so many items of lane l are finished; lanes from n on: none. NULL is the clock that knows
+ * nothing. */
 struct clock {
 	uint32_t refs, n;
 	uint32_t at[];

@@ -38,7 +38,8 @@ struct search {
 
 /* The allocation at addr: the seq that made it, 0: none. *ret_end: where it ends, UINT64_MAX: not
  * known. */
-static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t addr, uint64_t *ret_end)
+static uint64_t key_of(
+	const struct search *x, const struct sbt_cmd *c, uint64_t addr, uint64_t *ret_end)
 {
 	struct state_alloc a;
 
@@ -51,7 +52,8 @@ static uint64_t key_of(const struct search *x, const struct sbt_cmd *c, uint64_t
 	return a.alloc_seq;
 }
 
-/* The key of every access that has none yet. Allocations may lie wall to wall, and an exact range then reaches over several: it is cut there. */
+/* The key of every access that has none yet. Allocations may lie wall to wall, and an exact range
+ * then reaches over several: it is cut there. */
 static void note_keys(struct search *x, const struct sbt_cmd *c)
 {
 	for (; x->nkeys < x->list.n; x->nkeys++) {
@@ -69,16 +71,19 @@ static void note_keys(struct search *x, const struct sbt_cmd *c)
 	}
 }
 
-static struct err *note_touched(struct search *x, const struct order_item *it, size_t at, struct order_party who)
+static struct err *note_touched(
+	struct search *x, const struct order_item *it, size_t at, struct order_party who)
 {
 	if (x->n >= ORDER_CONFLICTS_MAX)
-		return err_new(ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
+		return err_new(
+			ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
 	MAKE_ROOM(x->t, x->n, x->cap);
 	x->t[x->n++] = (struct touched){.item = *it, .at = at, .n = x->list.n - at, .who = who};
 	return NULL;
 }
 
-static void note_death(struct search *x, const struct sbt_cmd *c, const struct order_item *it, size_t at)
+static void note_death(
+	struct search *x, const struct sbt_cmd *c, const struct order_item *it, size_t at)
 {
 	if (c->kind != SBT_FREE || !x->keys[at])
 		return;
@@ -91,7 +96,8 @@ static void add_changes(struct search *x, uint64_t by)
 {
 	for (size_t i = 0; i < x->o->nchanges; i++)
 		if (x->o->changes[i].by == by)
-			order_access_add(&x->list, x->o->changes[i].addr, x->o->changes[i].end, ORDER_WRITE);
+			order_access_add(
+				&x->list, x->o->changes[i].addr, x->o->changes[i].end, ORDER_WRITE);
 }
 
 static struct err *take(struct search *x, const struct sbt_cmd *c)
@@ -102,7 +108,8 @@ static struct err *take(struct search *x, const struct sbt_cmd *c)
 
 	if (!order_item(x->order, c->seq, &it) || order_stream_of(x->order, it.lane) == SBT_NO_ID)
 		return NULL;
-	const bool known = src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &x->list);
+	const bool known = src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) &&
+			   src->accesses(src->arg, c->seq, &x->list);
 
 	if (!known || src->writes_only) {
 		if (!known)
@@ -117,9 +124,14 @@ static struct err *take(struct search *x, const struct sbt_cmd *c)
 		return NULL;
 	note_keys(x, c);
 	note_death(x, c, &it, at);
-	return note_touched(x, &it, at, (struct order_party){.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID,
-		.stream = order_stream_of(x->order, it.lane), .stack = c->stack,
-		.kernel = c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID});
+	return note_touched(x, &it, at,
+		(struct order_party){.seq = c->seq,
+			.kind = c->kind,
+			.node = SBT_NO_ID,
+			.stream = order_stream_of(x->order, it.lane),
+			.stack = c->stack,
+			.kernel =
+				c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID});
 }
 
 /* What the host changed before c. */
@@ -135,12 +147,18 @@ static struct err *take_changes(struct search *x, const struct sbt_cmd *c)
 		return NULL;
 	for (; x->change < o->nchanges && o->changes[x->change].seq == c->seq; x->change++)
 		if (!o->changes[x->change].by)
-			order_access_add(&x->list, o->changes[x->change].addr, o->changes[x->change].end, ORDER_WRITE);
+			order_access_add(&x->list, o->changes[x->change].addr,
+				o->changes[x->change].end, ORDER_WRITE);
 	if (x->list.n == at)
 		return NULL;
 	note_keys(x, c);
-	return note_touched(x, &it, at, (struct order_party){.seq = c->seq, .kind = c->kind, .node = SBT_NO_ID, .stream = SBT_NO_ID,
-		.stack = c->stack, .kernel = SBT_NO_ID});
+	return note_touched(x, &it, at,
+		(struct order_party){.seq = c->seq,
+			.kind = c->kind,
+			.node = SBT_NO_ID,
+			.stream = SBT_NO_ID,
+			.stack = c->stack,
+			.kernel = SBT_NO_ID});
 }
 
 static int by_key(const void *pa, const void *pb)
@@ -150,7 +168,8 @@ static int by_key(const void *pa, const void *pb)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static struct err *read_all(struct search *x, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+static struct err *read_all(
+	struct search *x, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;
 
@@ -177,7 +196,8 @@ static bool may_meet(const struct search *x, uint64_t freed, const struct order_
 {
 	const size_t i = kept_row_from(x->deaths, x->ndeaths, sizeof *x->deaths, freed);
 
-	return i < x->ndeaths && x->deaths[i].key == freed && !fold_before(user->lane, user->index, &x->deaths[i].item);
+	return i < x->ndeaths && x->deaths[i].key == freed &&
+	       !fold_before(user->lane, user->index, &x->deaths[i].item);
 }
 
 static bool is_access(enum order_how how)
@@ -191,10 +211,12 @@ static bool conflict(const struct search *x, struct touched *a, struct touched *
 		for (size_t k = b->at; k < b->at + b->n; k++) {
 			const struct order_access *p = &x->list.a[i], *q = &x->list.a[k];
 
-			if (p->addr >= q->end || q->addr >= p->end || !ledger_conflict(p->how, q->how))
+			if (p->addr >= q->end || q->addr >= p->end ||
+				!ledger_conflict(p->how, q->how))
 				continue;
 			if (x->keys[i] && x->keys[k] && x->keys[i] != x->keys[k] &&
-				!(is_access(p->how) && is_access(q->how) && may_meet(x, x->keys[i], &a->item)))
+				!(is_access(p->how) && is_access(q->how) &&
+					may_meet(x, x->keys[i], &a->item)))
 				continue;
 			a->who.how = p->how;
 			b->who.how = q->how;
@@ -212,13 +234,16 @@ static struct err *pairs(struct search *x)
 			/* Work behind a wait for a value may be ordered behind a command that was
 			 * submitted later. */
 			if (!fold_before(x->t[a].item.lane, x->t[a].item.index, &x->t[b].item) &&
-				!fold_before(x->t[b].item.lane, x->t[b].item.index, &x->t[a].item) && conflict(x, &x->t[a], &x->t[b]))
+				!fold_before(
+					x->t[b].item.lane, x->t[b].item.index, &x->t[a].item) &&
+				conflict(x, &x->t[a], &x->t[b]))
 				x->o->each(x->o->each_arg, &x->t[a].who, &x->t[b].who);
 	}
 	return NULL;
 }
 
-struct err *order_conflicts(const struct order *order, struct sbt_reader *trace, const struct order_options *o, bool *ret_unknown)
+struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
+	const struct order_options *o, bool *ret_unknown)
 {
 	struct search x = {.order = order, .o = o, .ret_unknown = ret_unknown};
 	struct sbt_cursor *cursor = NULL;

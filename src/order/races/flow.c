@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Doubts followed through a window, see flow.h. Bytes in doubt are a sorted list of ranges that do not touch.
+ * Doubts followed through a window, see flow.h. Bytes in doubt are a sorted list of ranges that do
+ * not touch.
  *
- * The surprise: steps are in the order in which a replay executes them, which is not always that of their numbers (fold/feed.h).
+ * The surprise: steps are in the order in which a replay executes them, which is not always that of
+ * their numbers (fold/feed.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,11 @@
 #include "order/kept.h"
 
 struct step {
-	uint64_t seq, behind; /* behind: the command that it runs right behind, its own seq for nearly all of them; it never falls */
-	size_t at, n; /* in accesses */
-	bool exact;   /* what it writes is written whole */
-	bool unknown; /* it may read anything */
+	uint64_t seq, behind; /* behind: the command that it runs right behind, its own seq for
+				 nearly all of them; it never falls */
+	size_t at, n;	      /* in accesses */
+	bool exact;	      /* what it writes is written whole */
+	bool unknown;	      /* it may read anything */
 };
 /* Where a step is that comes later than its number. */
 struct late_step {
@@ -33,14 +36,15 @@ struct order_flow {
 	size_t naccesses, cap_accesses;
 };
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static bool runs(const struct sbt_cmd *c)
 {
 	return !c->result && !(c->flags & SBT_F_GRAPH);
 }
 
-static struct err *add_step(struct order_flow *f, const struct state *s, const struct order_source *src, const struct sbt_cmd *c, uint64_t behind)
+static struct err *add_step(struct order_flow *f, const struct state *s,
+	const struct order_source *src, const struct sbt_cmd *c, uint64_t behind)
 {
 	struct order_accesses l = {0};
 	bool exact = c->kind == SBT_COPY || c->kind == SBT_FILL;
@@ -53,11 +57,13 @@ static struct err *add_step(struct order_flow *f, const struct state *s, const s
 		order_accesses_of(&l, s, c);
 	if (l.n > ORDER_FLOW_MAX - f->naccesses) {
 		free(l.a);
-		return err_new(ERR_LIMIT, "the commands touch more than %u ranges of memory", ORDER_FLOW_MAX);
+		return err_new(ERR_LIMIT, "the commands touch more than %u ranges of memory",
+			ORDER_FLOW_MAX);
 	}
 	if (l.n || l.unknown) {
 		MAKE_ROOM(f->steps, f->n, f->cap);
-		f->steps[f->n++] = (struct step){c->seq, behind, f->naccesses, l.n, exact, l.unknown};
+		f->steps[f->n++] =
+			(struct step){c->seq, behind, f->naccesses, l.n, exact, l.unknown};
 		if (c->seq != behind) {
 			MAKE_ROOM(f->late, f->nlate, f->cap_late);
 			f->late[f->nlate++] = (struct late_step){c->seq, f->n - 1};
@@ -78,7 +84,8 @@ static int by_late_seq(const void *pa, const void *pb)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static struct err *read_all(struct order_flow *f, struct state *s, struct feed *feed, const struct order_options *o)
+static struct err *read_all(
+	struct order_flow *f, struct state *s, struct feed *feed, const struct order_options *o)
 {
 	const struct sbt_cmd *c;
 	uint64_t behind = 0;
@@ -102,11 +109,12 @@ static struct err *read_all(struct order_flow *f, struct state *s, struct feed *
 	return NULL;
 }
 
-struct err *order_flow_open(struct order_flow **ret, struct sbt_reader *trace, const struct order_options *o)
+struct err *order_flow_open(
+	struct order_flow **ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	struct order_flow *f = xcalloc(1, sizeof *f);
 	struct fold *unused = fold_new(false); /* it only takes the feed's doubts, which are not
-					        * used here */
+						* used here */
 	struct feed *feed = NULL;
 	struct state *s = NULL;
 	struct err *e = state_at(&s, trace, o->first ? o->first - 1 : 0);
@@ -136,9 +144,10 @@ void order_flow_close(struct order_flow *f)
 	free(f);
 }
 
-/* ---- when ---------------------------------------------------------------------------------------------------------------- */
+/* --- when --- */
 
-/* Where a command is among the steps: twice its step's index and one more, or between two of them; then its seq decides. */
+/* Where a command is among the steps: twice its step's index and one more, or between two of them;
+ * then its seq decides. */
 struct place {
 	uint64_t rank, seq;
 };
@@ -156,7 +165,8 @@ static struct place place_of(const struct order_flow *f, uint64_t seq)
 
 static int compare_places(struct place a, struct place b)
 {
-	return a.rank != b.rank ? (a.rank > b.rank) - (a.rank < b.rank) : (a.seq > b.seq) - (a.seq < b.seq);
+	return a.rank != b.rank ? (a.rank > b.rank) - (a.rank < b.rank)
+				: (a.seq > b.seq) - (a.seq < b.seq);
 }
 
 bool order_flow_is_behind(const struct order_flow *f, uint64_t a, uint64_t b)
@@ -174,7 +184,7 @@ uint64_t order_flow_newest(const struct order_flow *f, uint64_t seq)
 	return ret;
 }
 
-/* ---- ranges in doubt ----------------------------------------------------------------------------------------------------- */
+/* --- ranges in doubt --- */
 
 struct doubts {
 	struct order_range *r;
@@ -248,22 +258,26 @@ static void take_out(struct doubts *d, uint64_t addr, uint64_t end)
 		splice(d, i, n, rest, m);
 }
 
-/* ---- following ------------------------------------------------------------------------------------------------------------ */
+/* --- following --- */
 
-static const bool may_read[ORDER_HOWS] = {[ORDER_READ] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_POINTS] = true};
-static const bool may_write[ORDER_HOWS] = {[ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_POINTS] = true};
+static const bool may_read[ORDER_HOWS] = {
+	[ORDER_READ] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_POINTS] = true};
+static const bool may_write[ORDER_HOWS] = {
+	[ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_POINTS] = true};
 
 static bool is_in_doubt(const struct order_flow *f, const struct step *x, const struct doubts *d)
 {
 	if (x->unknown && d->n)
 		return true;
 	for (size_t i = x->at; i < x->at + x->n; i++)
-		if (may_read[f->accesses[i].how] && overlaps(d, f->accesses[i].addr, f->accesses[i].end))
+		if (may_read[f->accesses[i].how] &&
+			overlaps(d, f->accesses[i].addr, f->accesses[i].end))
 			return true;
 	return false;
 }
 
-static void follow(const struct order_flow *f, const struct step *x, bool doubtful, struct doubts *d)
+static void follow(
+	const struct order_flow *f, const struct step *x, bool doubtful, struct doubts *d)
 {
 	for (size_t i = x->at; i < x->at + x->n; i++) {
 		const struct order_access *a = &f->accesses[i];
@@ -309,7 +323,8 @@ static bool begins_whole(const struct given *g, struct place at)
 	return false;
 }
 
-bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o, size_t n, uint64_t seq, const struct order_range *r, size_t nr)
+bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o, size_t n,
+	uint64_t seq, const struct order_range *r, size_t nr)
 {
 	struct given g = {.o = xmalloc((n + 1) * sizeof *g.o), .n = n};
 	const struct place to = place_of(f, seq);
@@ -334,7 +349,8 @@ bool order_flow_reaches(const struct order_flow *f, const struct order_doubt *o,
 	return ret;
 }
 
-size_t order_flow_first(const struct order_flow *f, const struct order_doubt *o, size_t n, size_t each, uint64_t seq, const struct order_range *r, size_t nr)
+size_t order_flow_first(const struct order_flow *f, const struct order_doubt *o, size_t n,
+	size_t each, uint64_t seq, const struct order_range *r, size_t nr)
 {
 	size_t lo = 0, hi = n; /* the first hi together reach, the first lo do not */
 
@@ -359,7 +375,8 @@ uint64_t order_flow_writer(const struct order_flow *f, uint64_t seq, uint64_t ad
 		const struct step *x = &f->steps[i];
 
 		for (size_t k = x->at; k < x->at + x->n; k++)
-			if (may_write[f->accesses[k].how] && f->accesses[k].addr < end && f->accesses[k].end > addr)
+			if (may_write[f->accesses[k].how] && f->accesses[k].addr < end &&
+				f->accesses[k].end > addr)
 				return x->seq;
 	}
 	return 0;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nodes of a graph, see graph-races.h. The surprise: the whole launch's exact set says which bytes were touched, not by whom; bytes of an
- * allocation that only one kernel was given are that kernel's, less what copies and fills did there.
+ * Nodes of a graph, see graph-races.h. The surprise: the whole launch's exact set says which bytes
+ * were touched, not by whom; bytes of an allocation that only one kernel was given are that
+ * kernel's, less what copies and fills did there.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "order/races/ledger.h"
 #include "order/races/graph-races.h"
 
-#define TOUCHES_MAX 4096   /* of a node; the rows of a larger copy are one range that it may touch */
+/* of a node; the rows of a larger copy are one range that it may touch */
+#define TOUCHES_MAX 4096
 #define WORK_MAX 200000000 /* comparisons; a graph that takes more is not judged */
 
 struct touch {
@@ -43,7 +45,7 @@ static void add(struct one *o, uint64_t addr, uint64_t end, enum order_how how, 
 	o->t[o->n++] = (struct touch){addr, end, how, deduced};
 }
 
-/* ---- the graph ------------------------------------------------------------------------------------------------------------ */
+/* --- the graph --- */
 
 static uint32_t index_of(const struct nodes *g, uint32_t node)
 {
@@ -54,7 +56,8 @@ static uint32_t index_of(const struct nodes *g, uint32_t node)
 	return i;
 }
 
-/* Whether row i of `rows` gained anything from its dependency on d. early: i begins when d has begun. */
+/* Whether row i of `rows` gained anything from its dependency on d. early: i begins when d has
+ * begun. */
 static bool join(struct nodes *g, uint64_t *rows, uint32_t i, uint32_t d, bool early)
 {
 	uint64_t *to = rows + (size_t)i * g->words, *from = rows + (size_t)d * g->words;
@@ -69,7 +72,8 @@ static bool join(struct nodes *g, uint64_t *rows, uint32_t i, uint32_t d, bool e
 	return more;
 }
 
-/* Dependencies may be listed in any order, so until nothing is gained; a cycle, which no graph has, ends as well. */
+/* Dependencies may be listed in any order, so until nothing is gained; a cycle, which no graph has,
+ * ends as well. */
 static void close_paths(struct nodes *g, const struct state *s, uint32_t exec)
 {
 	struct state_node n;
@@ -89,7 +93,8 @@ static void close_paths(struct nodes *g, const struct state *s, uint32_t exec)
 				dep = index_of(g, dep);
 				if (dep >= g->n || dep == i)
 					continue;
-				more |= join(g, g->reach, i, dep, g->one[i].early && g->one[dep].is_kernel);
+				more |= join(g, g->reach, i, dep,
+					g->one[i].early && g->one[dep].is_kernel);
 				more |= join(g, g->hoped, i, dep, false);
 			}
 	}
@@ -97,7 +102,8 @@ static void close_paths(struct nodes *g, const struct state *s, uint32_t exec)
 
 static bool ordered(const struct nodes *g, const uint64_t *rows, uint32_t a, uint32_t b)
 {
-	return (rows[(size_t)a * g->words + b / 64] >> b % 64 & 1) || (rows[(size_t)b * g->words + a / 64] >> a % 64 & 1);
+	return (rows[(size_t)a * g->words + b / 64] >> b % 64 & 1) ||
+	       (rows[(size_t)b * g->words + a / 64] >> a % 64 & 1);
 }
 
 static void take_node(struct nodes *g, const struct state *s, const struct state_node *n)
@@ -107,7 +113,8 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	struct sbt_cmd c;
 
 	*o = (struct one){.node = n->node, .kernel = SBT_NO_ID};
-	if (n->type == SBT_NODE_OTHER || !n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len)) {
+	if (n->type == SBT_NODE_OTHER || !n->payload.len ||
+		!sbt_unpack(&c, n->payload.p, n->payload.len)) {
 		g->blind |= n->type == SBT_NODE_KERNEL;
 		return;
 	}
@@ -126,7 +133,7 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	free(l.a);
 }
 
-/* ---- what one kernel must have done ----------------------------------------------------------------------------------------- */
+/* --- what one kernel must have done --- */
 
 static bool alone_may_touch(const struct nodes *g, uint32_t i, const struct touch *x)
 {
@@ -142,7 +149,8 @@ static bool alone_may_touch(const struct nodes *g, uint32_t i, const struct touc
 
 /* Adds that the kernel touched [addr, end) in this way; only possibly where a copy or a fill of the
  * graph did the same. k: the node to look at next. */
-static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_t end, enum order_how how, uint32_t k)
+static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_t end,
+	enum order_how how, uint32_t k)
 {
 	for (; k < g->n; k++)
 		for (size_t j = 0; j < g->one[k].n; j++) {
@@ -151,7 +159,8 @@ static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_
 			if (t->how != how || t->addr >= end || addr >= t->end)
 				continue;
 			deduce(g, to, addr, t->addr, how, k);
-			add(to, t->addr > addr ? t->addr : addr, t->end < end ? t->end : end, ORDER_MAYBE, false);
+			add(to, t->addr > addr ? t->addr : addr, t->end < end ? t->end : end,
+				ORDER_MAYBE, false);
 			if (t->end >= end)
 				return;
 			addr = t->end;
@@ -161,7 +170,8 @@ static void deduce(const struct nodes *g, struct one *to, uint64_t addr, uint64_
 
 /* Narrows a kernel's touches to what `all` has. In allocations that it shares with other kernels
  * they stay possible. */
-static void narrow(const struct nodes *g, uint32_t i, const struct order_accesses *all, struct one *to, uint64_t *work)
+static void narrow(const struct nodes *g, uint32_t i, const struct order_accesses *all,
+	struct one *to, uint64_t *work)
 {
 	const struct one *o = &g->one[i];
 
@@ -175,7 +185,8 @@ static void narrow(const struct nodes *g, uint32_t i, const struct order_accesse
 		}
 		for (size_t k = 0; k < all->n && ++*work < WORK_MAX; k++) {
 			const struct order_access *e = &all->a[k];
-			const uint64_t addr = e->addr > x->addr ? e->addr : x->addr, end = e->end < x->end ? e->end : x->end;
+			const uint64_t addr = e->addr > x->addr ? e->addr : x->addr,
+				       end = e->end < x->end ? e->end : x->end;
 
 			if (addr >= end)
 				continue;
@@ -213,7 +224,7 @@ static void narrow_all(struct nodes *g, const struct order_accesses *all)
 	free(as);
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------------------ */
+/* --- pairs --- */
 
 static int by_addr(const void *a, const void *b)
 {
@@ -236,12 +247,15 @@ static enum order_tier tier_of(const struct touch *a, const struct touch *b)
 {
 	if (a->how == ORDER_MAYBE || b->how == ORDER_MAYBE)
 		return ORDER_POSSIBLE;
-	return a->how == ORDER_POINTS || b->how == ORDER_POINTS || a->deduced || b->deduced ? ORDER_LIKELY : ORDER_CERTAIN;
+	return a->how == ORDER_POINTS || b->how == ORDER_POINTS || a->deduced || b->deduced
+		       ? ORDER_LIKELY
+		       : ORDER_CERTAIN;
 }
 
 static struct nodes_party party(const struct one *o, const struct touch *t)
 {
-	return (struct nodes_party){.node = o->node, .kernel = o->kernel, .kind = o->kind, .how = t->how};
+	return (struct nodes_party){
+		.node = o->node, .kernel = o->kernel, .kind = o->kind, .how = t->how};
 }
 
 /* The strongest conflict of the two, the first of those; false: none. */
@@ -255,17 +269,21 @@ static bool meet(struct nodes *g, const struct one *a, const struct one *b, stru
 		for (size_t j = 0; j < b->n && ++g->work && b->t[j].addr < a->t[i].end; j++) {
 			const struct touch *x = &a->t[i], *y = &b->t[j];
 
-			if (y->end <= x->addr || !ledger_conflict(x->how, y->how) || (found && tier_of(x, y) >= ret->tier))
+			if (y->end <= x->addr || !ledger_conflict(x->how, y->how) ||
+				(found && tier_of(x, y) >= ret->tier))
 				continue;
 			found = true;
-			*ret = (struct nodes_race){.a = party(a, x), .b = party(b, y), .tier = tier_of(x, y),
-				.addr = x->addr > y->addr ? x->addr : y->addr, .end = x->end < y->end ? x->end : y->end};
+			*ret = (struct nodes_race){.a = party(a, x),
+				.b = party(b, y),
+				.tier = tier_of(x, y),
+				.addr = x->addr > y->addr ? x->addr : y->addr,
+				.end = x->end < y->end ? x->end : y->end};
 		}
 	return found;
 }
 
-bool nodes_races(const struct state *s, uint32_t exec, const struct order_accesses *all, void (*fn)(void *arg, const struct nodes_race *r),
-	void *arg)
+bool nodes_races(const struct state *s, uint32_t exec, const struct order_accesses *all,
+	void (*fn)(void *arg, const struct nodes_race *r), void *arg)
 {
 	struct nodes g = {0};
 	struct state_node n;

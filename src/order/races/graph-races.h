@@ -18,7 +18,8 @@ struct nodes_party {
 struct nodes_race {
 	struct nodes_party a, b;
 	enum order_tier tier;
-	bool early; /* only a programmatic edge is between them: whether the kernel behind it waits is not known */
+	bool early; /* only a programmatic edge is between them: whether the kernel behind it waits
+		       is not known */
 	uint64_t addr, end; /* the first bytes that both touch */
 };
 
@@ -27,7 +28,7 @@ struct nodes_race {
  * NULL. With it, what only one kernel's arguments explain counts as that kernel's; such findings
  * are likely, since another kernel may have got there through a pointer in memory. False when the
  * graph could not be judged: its nodes are not known, or too many. */
-bool nodes_races(const struct state *s, uint32_t exec, const struct order_accesses *all, void (*fn)(void *arg, const struct nodes_race *r),
-	void *arg);
+bool nodes_races(const struct state *s, uint32_t exec, const struct order_accesses *all,
+	void (*fn)(void *arg, const struct nodes_race *r), void *arg);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Work in flight, see in-flight.h. Work has finished for certain once a thread that waited for it makes its next call: the wait has returned then.
- * The surprise: threads take numbers for their calls before they look, so another thread's later command may run during the look.
+ * Work in flight, see in-flight.h. Work has finished for certain once a thread that waited for it
+ * makes its next call: the wait has returned then. The surprise: threads take numbers for their
+ * calls before they look, so another thread's later command may run during the look.
  */
 #include "order/in-flight.h"
 #include "order/fold/feed.h"
@@ -42,20 +43,24 @@ static bool is_page_locked(const struct state *s, uint64_t addr, uint64_t end)
 	struct state_alloc a;
 
 	if (!state_alloc_at(s, addr, &a))
-		return true; /* an exact range may begin before an allocation and reach over several */
+		return true; /* an exact range may begin before an allocation and reach over several
+			      */
 	return a.mem == SBT_MEM_PINNED || a.mem == SBT_MEM_REGISTERED || end > a.addr + a.size;
 }
 
-/* ---- reporting ---------------------------------------------------------------------------------------------------------------- */
+/* --- reporting --- */
 
-static struct err *tell(struct pilot *p, const struct order_look *l, const struct order_access *a, uint64_t by)
+static struct err *tell(
+	struct pilot *p, const struct order_look *l, const struct order_access *a, uint64_t by)
 {
 	const struct order_change c = {.seq = l->seq, .addr = a->addr, .end = a->end, .by = by};
 
 	if (a->addr >= l->end || l->addr >= a->end)
 		return NULL;
 	if (p->ret->len >= IN_FLIGHT_MAX * sizeof c)
-		return err_new(ERR_LIMIT, "more than %u ranges of page-locked memory were being written when they were looked at", IN_FLIGHT_MAX);
+		return err_new(ERR_LIMIT,
+			"more than %u ranges of page-locked memory were being written when they were looked at",
+			IN_FLIGHT_MAX);
 	buf_add(p->ret, &c, sizeof c);
 	return NULL;
 }
@@ -68,7 +73,7 @@ static struct err *tell_all(struct pilot *p, size_t from, size_t to, const struc
 	return NULL;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 /* The thread's slot; NULL: there are too many threads. */
 static struct looking *looking_of(struct pilot *p, uint32_t thread)
@@ -90,14 +95,15 @@ static void see_finished(struct pilot *p, uint32_t thread)
 	p->finished = clock_join(was, fold_host_knows(p->fold, thread), UINT32_MAX);
 	if (p->finished != was)
 		for (size_t i = p->nw; i--;)
-			if (p->w[i].lane != UINT32_MAX && clock_at(p->finished, p->w[i].lane) >= p->w[i].index) {
+			if (p->w[i].lane != UINT32_MAX &&
+				clock_at(p->finished, p->w[i].lane) >= p->w[i].index) {
 				free(p->w[i].to.a);
 				p->w[i] = p->w[--p->nw];
 			}
 	clock_drop(was);
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------------------ */
+/* --- commands --- */
 
 static void list_accesses(struct pilot *p, const struct sbt_cmd *c)
 {
@@ -115,21 +121,25 @@ static void list_accesses(struct pilot *p, const struct sbt_cmd *c)
 /* it NULL: it is kept back. */
 static struct err *add_writer(struct pilot *p, const struct sbt_cmd *c, const struct order_item *it)
 {
-	struct writer w = {.seq = c->seq, .lane = it ? it->lane : UINT32_MAX, .index = it ? it->index : 0};
+	struct writer w = {
+		.seq = c->seq, .lane = it ? it->lane : UINT32_MAX, .index = it ? it->index : 0};
 	struct err *e = NULL;
 
 	list_accesses(p, c);
 	for (size_t i = 0; i < p->list.n; i++) {
 		const struct order_access *a = &p->list.a[i];
 
-		if (a->how != ORDER_READ && a->how != ORDER_POINTS && a->how < ORDER_BIRTH && is_page_locked(p->s, a->addr, a->end))
+		if (a->how != ORDER_READ && a->how != ORDER_POINTS && a->how < ORDER_BIRTH &&
+			is_page_locked(p->s, a->addr, a->end))
 			order_access_add(&w.to, a->addr, a->end, a->how);
 	}
 	for (unsigned i = 0; !e && i < p->nlooking; i++)
 		if (p->looking[i].thread != c->thread)
 			e = tell_all(p, p->looking[i].from, p->looking[i].to, &w);
 	if (!e && w.to.n && p->nw == WRITERS_MAX)
-		e = err_new(ERR_LIMIT, "more than %u commands that nothing waits for write to page-locked memory", WRITERS_MAX);
+		e = err_new(ERR_LIMIT,
+			"more than %u commands that nothing waits for write to page-locked memory",
+			WRITERS_MAX);
 	if (e || !w.to.n) {
 		free(w.to.a);
 		return e;
@@ -214,20 +224,23 @@ static int by_seq(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-struct err *order_in_flight(struct buf *ret, struct sbt_reader *trace, const struct order_options *o, const struct order_look *looks, size_t n)
+struct err *order_in_flight(struct buf *ret, struct sbt_reader *trace,
+	const struct order_options *o, const struct order_look *looks, size_t n)
 {
 	struct pilot *p = xcalloc(1, sizeof *p);
 	struct feed *feed = NULL;
 	struct err *e;
 
-	*p = (struct pilot){.ret = ret, .o = o, .looks = looks, .nlooks = n, .fold = fold_new(true)};
+	*p = (struct pilot){
+		.ret = ret, .o = o, .looks = looks, .nlooks = n, .fold = fold_new(true)};
 	e = state_at(&p->s, trace, o->first ? o->first - 1 : 0);
 	if (!e)
 		e = feed_open(&feed, trace, p->s, p->fold, o->source, o->first, o->last);
 	if (!e)
 		e = fly(p, feed);
 	if (!e && ret->len)
-		qsort(ret->data, ret->len / sizeof(struct order_change), sizeof(struct order_change), by_seq);
+		qsort(ret->data, ret->len / sizeof(struct order_change),
+			sizeof(struct order_change), by_seq);
 	feed_close(feed);
 	for (size_t i = 0; i < p->nw; i++)
 		free(p->w[i].to.a);

@@ -6,7 +6,8 @@
 #include <string.h>
 #include "order/races/ledger.h"
 
-#define PIECES_MAX 16384 /* of one allocation; beyond that it is one piece, and what it knows is only possible */
+/* of one allocation; beyond that it is one piece, and what it knows is only possible */
+#define PIECES_MAX 16384
 
 struct piece {
 	uint64_t addr, end;
@@ -16,7 +17,7 @@ struct piece {
 };
 
 struct book {
-	uint64_t key; /* + 1; 0: a free slot */
+	uint64_t key;	 /* + 1; 0: a free slot */
 	struct piece *p; /* sorted, apart */
 	size_t n, cap;
 	bool coarse, gone;
@@ -33,10 +34,22 @@ struct ledger {
 bool ledger_conflict(enum order_how a, enum order_how b)
 {
 	static const bool table[ORDER_HOWS][ORDER_HOWS] = {
-		[ORDER_READ] = {[ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
+		[ORDER_READ] = {[ORDER_WRITE] = true,
+			[ORDER_ATOMIC] = true,
+			[ORDER_MAYBE] = true,
+			[ORDER_BIRTH] = true,
+			[ORDER_DEATH] = true},
 		[ORDER_WRITE] = {true, true, true, true, true, true, true},
-		[ORDER_ATOMIC] = {[ORDER_READ] = true, [ORDER_WRITE] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
-		[ORDER_MAYBE] = {[ORDER_READ] = true, [ORDER_WRITE] = true, [ORDER_ATOMIC] = true, [ORDER_MAYBE] = true, [ORDER_BIRTH] = true,
+		[ORDER_ATOMIC] = {[ORDER_READ] = true,
+			[ORDER_WRITE] = true,
+			[ORDER_MAYBE] = true,
+			[ORDER_BIRTH] = true,
+			[ORDER_DEATH] = true},
+		[ORDER_MAYBE] = {[ORDER_READ] = true,
+			[ORDER_WRITE] = true,
+			[ORDER_ATOMIC] = true,
+			[ORDER_MAYBE] = true,
+			[ORDER_BIRTH] = true,
 			[ORDER_DEATH] = true},
 		[ORDER_POINTS] = {[ORDER_WRITE] = true, [ORDER_BIRTH] = true, [ORDER_DEATH] = true},
 		[ORDER_BIRTH] = {true, true, true, true, true, true, true},
@@ -52,7 +65,8 @@ static bool stands_for(enum order_how now, enum order_how earlier)
 {
 	if (now == earlier || now == ORDER_WRITE || now == ORDER_BIRTH || now == ORDER_DEATH)
 		return true;
-	/* MAYBE conflicts with everything, but is a weaker finding than an exact access: it replaces none. */
+	/* MAYBE conflicts with everything, but is a weaker finding than an exact access: it
+	 * replaces none. */
 	return false;
 }
 
@@ -97,7 +111,7 @@ uint64_t ledger_coarse(const struct ledger *l)
 	return l->coarse;
 }
 
-/* ---- books ----------------------------------------------------------------------------------------------------------------- */
+/* --- books --- */
 
 static struct book *slot_of(const struct ledger *l, uint64_t key)
 {
@@ -154,7 +168,7 @@ void ledger_forget(struct ledger *l, uint64_t key)
 	b->gone = true;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------------------ */
+/* --- pieces --- */
 
 static struct ledger_touch *touches(struct piece *p)
 {
@@ -195,7 +209,8 @@ static size_t first_at(const struct book *b, uint64_t addr)
 	return lo;
 }
 
-bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end, bool (*fn)(void *arg, const struct ledger_touch *t), void *arg)
+bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end,
+	bool (*fn)(void *arg, const struct ledger_touch *t), void *arg)
 {
 	const struct book *b = slot_of(l, key);
 
@@ -266,22 +281,24 @@ static void merge(struct book *b, size_t from, size_t to)
 	}
 }
 
-static void judge(struct ledger *l, struct piece *p, const struct order_item *item, const struct ledger_touch *now, uint64_t addr,
-	uint64_t end)
+static void judge(struct ledger *l, struct piece *p, const struct order_item *item,
+	const struct ledger_touch *now, uint64_t addr, uint64_t end)
 {
 	struct ledger_touch *t = touches(p);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->n; i++) {
 		/* Memory that was freed may not be touched later either. */
-		const bool before = t[i].seq == now->seq ||
+		const bool before =
+			t[i].seq == now->seq ||
 			(t[i].how != ORDER_DEATH && fold_before(t[i].lane, t[i].index, item));
 
 		if (!before && ledger_conflict(t[i].how, now->how))
 			l->conflict(l->arg, &t[i], now, addr, end);
 		/* A write or free also replaces the access that it was just reported with, so later
 		 * accesses are not reported with that one again. */
-		if (!stands_for(now->how, t[i].how) || (!before && now->how != ORDER_WRITE && now->how != ORDER_DEATH))
+		if (!stands_for(now->how, t[i].how) ||
+			(!before && now->how != ORDER_WRITE && now->how != ORDER_DEATH))
 			t[n++] = t[i];
 	}
 	p->n = n;
@@ -318,7 +335,8 @@ static void coarsen(struct ledger *l, struct book *b)
 	b->coarse = true;
 }
 
-void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item, const struct ledger_touch *now, uint64_t addr, uint64_t end)
+void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item,
+	const struct ledger_touch *now, uint64_t addr, uint64_t end)
 {
 	struct book *b = book_of(l, key);
 	size_t i = first_at(b, addr), from = i;
@@ -333,7 +351,8 @@ void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item,
 			break;
 		}
 		if (b->p[i].addr > addr) {
-			const struct piece fresh = {.addr = addr, .end = b->p[i].addr, .one = *now, .n = 1};
+			const struct piece fresh = {
+				.addr = addr, .end = b->p[i].addr, .one = *now, .n = 1};
 
 			insert(b, i++, &fresh);
 			addr = fresh.end;

@@ -19,20 +19,24 @@ struct ledger_touch {
 	uint32_t kernel, stack; /* as in struct order_party */
 	uint16_t kind;
 	uint16_t how; /* enum order_how */
-	bool polls; /* a kernel that may wait for words that others set (polls.h) */
-	bool doubt; /* ORDER_EARLY_VALUE */
+	bool polls;   /* a kernel that may wait for words that others set (polls.h) */
+	bool doubt;   /* ORDER_EARLY_VALUE */
 };
 
 /* Called for every earlier touch that conflicts with the new one and is not ordered before it. */
-typedef void ledger_fn(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end);
+typedef void ledger_fn(void *arg, const struct ledger_touch *earlier,
+	const struct ledger_touch *now, uint64_t addr, uint64_t end);
 
 struct ledger *ledger_new(ledger_fn *conflict, void *arg);
 void ledger_free(struct ledger *l);
-/* The access `now` of item, which happens after item->clock, to [addr, end) of the allocation key (any number that no other allocation
- * ever has; 0: memory in no allocation). */
-void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item, const struct ledger_touch *now, uint64_t addr, uint64_t end);
-/* Calls fn for every touch that is remembered of bytes in [addr, end), until it returns true; whether it did. */
-bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end, bool (*fn)(void *arg, const struct ledger_touch *t), void *arg);
+/* The access `now` of item, which happens after item->clock, to [addr, end) of the allocation key
+ * (any number that no other allocation ever has; 0: memory in no allocation). */
+void ledger_touch(struct ledger *l, uint64_t key, const struct order_item *item,
+	const struct ledger_touch *now, uint64_t addr, uint64_t end);
+/* Calls fn for every touch that is remembered of bytes in [addr, end), until it returns true;
+ * whether it did. */
+bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end,
+	bool (*fn)(void *arg, const struct ledger_touch *t), void *arg);
 /* Forgets an allocation that was freed. */
 void ledger_forget(struct ledger *l, uint64_t key);
 /* Allocations that were cut into too many pieces. */

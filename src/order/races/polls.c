@@ -30,7 +30,8 @@ static bool scan(struct ptx_text t, bool *ret_calls)
 	for (const char *p = t.p; p < t.end;) {
 		const struct ptx_text w = ptx_word(p, t.end);
 
-		if (w.end - w.p > 5 && (!memcmp(w.p, "ld.", 3) || !memcmp(w.p, "atom.", 5)) && is_strong(w))
+		if (w.end - w.p > 5 && (!memcmp(w.p, "ld.", 3) || !memcmp(w.p, "atom.", 5)) &&
+			is_strong(w))
 			return true;
 		*ret_calls |= ptx_begins(w, "call");
 		p = w.end > p ? w.end : p + 1;
@@ -47,7 +48,8 @@ bool polls_text(const char *text, size_t n, const char *entry)
 	return ptx_body(all, entry, &body) && (scan(body, &calls) || (calls && scan(all, &calls)));
 }
 
-static struct err *polls_kernel(struct polls *p, struct sbt_reader *trace, const struct state *s, uint64_t id, bool *ret)
+static struct err *polls_kernel(
+	struct polls *p, struct sbt_reader *trace, const struct state *s, uint64_t id, bool *ret)
 {
 	struct state_kernel k;
 
@@ -64,14 +66,16 @@ static struct err *polls_kernel(struct polls *p, struct sbt_reader *trace, const
 		TRY(ptx_texts_read(&p->texts, trace));
 		p->known[id] = 1;
 		for (size_t i = 0; i < p->texts.n; i++)
-			if (p->texts.text[i].len && polls_text((const char *)p->texts.text[i].data, p->texts.text[i].len, k.name))
+			if (p->texts.text[i].len && polls_text((const char *)p->texts.text[i].data,
+							    p->texts.text[i].len, k.name))
 				p->known[id] = 2;
 	}
 	*ret = p->known[id] == 2;
 	return NULL;
 }
 
-struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct state *s, const struct sbt_cmd *c, bool *ret)
+struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct state *s,
+	const struct sbt_cmd *c, bool *ret)
 {
 	struct state_node n;
 	struct sbt_cmd node;
@@ -81,8 +85,10 @@ struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct
 		return polls_kernel(p, trace, s, c->u.launch.kernel, ret);
 	if (c->kind != SBT_GRAPH_LAUNCH || c->u.graph_launch.exec >= SBT_NO_ID)
 		return NULL;
-	for (unsigned i = 0; !*ret && state_graph_node(s, (uint32_t)c->u.graph_launch.exec, i, &n); i++)
-		if (n.payload.len && sbt_unpack(&node, n.payload.p, n.payload.len) && node.kind == SBT_LAUNCH)
+	for (unsigned i = 0; !*ret && state_graph_node(s, (uint32_t)c->u.graph_launch.exec, i, &n);
+		i++)
+		if (n.payload.len && sbt_unpack(&node, n.payload.p, n.payload.len) &&
+			node.kind == SBT_LAUNCH)
 			TRY(polls_kernel(p, trace, s, node.u.launch.kernel, ret));
 	return NULL;
 }

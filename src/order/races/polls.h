@@ -20,7 +20,8 @@ struct polls {
 };
 
 /* Whether the launch, or a node of the graph launch, c polls. False also where there is no PTX. */
-struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct state *s, const struct sbt_cmd *c, bool *ret) TS_CHECK;
+struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct state *s,
+	const struct sbt_cmd *c, bool *ret) TS_CHECK;
 void polls_free(struct polls *p);
 /* Whether the entry polls, or, when it calls functions, anything in the text. n bytes of text;
  * pure. */

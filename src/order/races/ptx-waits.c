@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See ptx-waits.h. The body is taken as statements; from its beginning, all that can be reached without passing a griddepcontrol.wait is marked. A predicated
- * wait is passed and not passed. Brackets of any other kind, calls and jumps by table: the text does not say. PTX ISA 9.0, chapters 4 and 9.
+ * See ptx-waits.h. The body is taken as statements; from its beginning, all that can be reached
+ * without passing a griddepcontrol.wait is marked. A predicated wait is passed and not passed.
+ * Brackets of any other kind, calls and jumps by table: the text does not say. PTX ISA 9.0,
+ * chapters 4 and 9.
  */
 #include "order/races/ptx-waits.h"
 
@@ -30,16 +32,21 @@ struct body {
 /* An instruction that computes in registers, or in memory that no other launch sees. */
 static bool is_plain(struct ptx_text op)
 {
-	static const char *const plain[] = {"mov", "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg", "min", "max", "and", "or", "xor", "not", "cnot",
-		"lop3", "shl", "shr", "shf", "bfe", "bfi", "bfind", "brev", "popc", "clz", "prmt", "set", "setp", "selp", "slct", "cvt", "cvta", "isspacep", "mul24",
-		"mad24", "sad", "dp4a", "dp2a", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp", "copysign", "bar", "barrier", "shfl", "vote",
-		"match", "activemask", "elect", "redux", "nanosleep", "membar", "fence", "mbarrier", "mapa", "getctarank", "setmaxnreg", "pmevent", "trap", "szext",
-		"bmsk", "createpolicy", "addc", "subc", "madc", "prefetch", "prefetchu", "applypriority"};
+	static const char *const plain[] = {"mov", "add", "sub", "mul", "mad", "fma", "div", "rem",
+		"abs", "neg", "min", "max", "and", "or", "xor", "not", "cnot", "lop3", "shl", "shr",
+		"shf", "bfe", "bfi", "bfind", "brev", "popc", "clz", "prmt", "set", "setp", "selp",
+		"slct", "cvt", "cvta", "isspacep", "mul24", "mad24", "sad", "dp4a", "dp2a", "rcp",
+		"sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "testp", "copysign", "bar",
+		"barrier", "shfl", "vote", "match", "activemask", "elect", "redux", "nanosleep",
+		"membar", "fence", "mbarrier", "mapa", "getctarank", "setmaxnreg", "pmevent",
+		"trap", "szext", "bmsk", "createpolicy", "addc", "subc", "madc", "prefetch",
+		"prefetchu", "applypriority"};
 
 	for (unsigned i = 0; i < sizeof plain / sizeof *plain; i++)
 		if (ptx_begins(op, plain[i]))
 			return true;
-	return (ptx_begins(op, "ld") || ptx_begins(op, "st") || ptx_begins(op, "atom") || ptx_begins(op, "red")) &&
+	return (ptx_begins(op, "ld") || ptx_begins(op, "st") || ptx_begins(op, "atom") ||
+		       ptx_begins(op, "red")) &&
 	       (ptx_has(op, ".param") || ptx_has(op, ".shared") || ptx_has(op, ".local"));
 }
 
@@ -70,7 +77,8 @@ static const char *take(struct body *b, const char *p, const char *end)
 	int inside = 0;
 
 	if (*p == '.') { /* a declaration; .loc and .file end with the line */
-		const bool line = ptx_begins(ptx_word(p + 1, end), "loc") || ptx_begins(ptx_word(p + 1, end), "file");
+		const bool line = ptx_begins(ptx_word(p + 1, end), "loc") ||
+				  ptx_begins(ptx_word(p + 1, end), "file");
 
 		for (; p < end && (line ? *p != '\n' : *p != ';' || inside); p++)
 			inside += (*p == '{') - (*p == '}');
@@ -126,7 +134,8 @@ static bool jump(struct body *b, struct ptx_text to)
 	size_t found = 0, at = 0;
 
 	for (size_t i = 0; i < b->n; i++)
-		if (b->s[i].what == LABEL && (size_t)(b->s[i].name.end - b->s[i].name.p) == n && !memcmp(b->s[i].name.p, to.p, n)) {
+		if (b->s[i].what == LABEL && (size_t)(b->s[i].name.end - b->s[i].name.p) == n &&
+			!memcmp(b->s[i].name.p, to.p, n)) {
 			found++;
 			at = i;
 		}
@@ -135,7 +144,8 @@ static bool jump(struct body *b, struct ptx_text to)
 	return found == 1;
 }
 
-/* Marks what is reached without a wait. *ret_ends: an end of the thread is among it. False: the text does not say. */
+/* Marks what is reached without a wait. *ret_ends: an end of the thread is among it. False: the
+ * text does not say. */
 static bool walk(struct body *b, bool *ret_ends)
 {
 	reach(b, 0);
@@ -145,7 +155,8 @@ static bool walk(struct body *b, bool *ret_ends)
 
 		if (s->what == STRANGE || (s->what == JUMP && !jump(b, s->name)))
 			return false;
-		*ret_ends |= s->what == RETURN || (i + 1 == b->n && s->what != WAIT && s->what != JUMP);
+		*ret_ends |=
+			s->what == RETURN || (i + 1 == b->n && s->what != WAIT && s->what != JUMP);
 		if (s->predicated || (s->what != JUMP && s->what != RETURN && s->what != WAIT))
 			reach(b, i + 1);
 	}
@@ -163,7 +174,10 @@ static bool any(const struct body *b, enum what what, bool reached)
 /* Whether every thread triggers before anything else can happen to it. */
 static bool triggers_first(const struct body *b)
 {
-	for (size_t i = 0; i < b->n && !b->s[i].predicated && (b->s[i].what == PLAIN || b->s[i].what == TRIGGER || b->s[i].what == ACCESS); i++)
+	for (size_t i = 0;
+		i < b->n && !b->s[i].predicated &&
+		(b->s[i].what == PLAIN || b->s[i].what == TRIGGER || b->s[i].what == ACCESS);
+		i++)
 		if (b->s[i].what == TRIGGER)
 			return true;
 	return false;
@@ -176,7 +190,8 @@ static bool judge(struct body *b, struct order_early *ret)
 	b->todo = xcalloc(b->n + 1, sizeof *b->todo);
 	if (!b->n || any(b, STRANGE, false) || !walk(b, &ends))
 		return false;
-	*ret = (struct order_early){.known = true, .code = true, .triggers = any(b, TRIGGER, false)};
+	*ret = (struct order_early){
+		.known = true, .code = true, .triggers = any(b, TRIGGER, false)};
 	if (!any(b, WAIT, false)) {
 		ret->before = true;
 		return true;
@@ -199,7 +214,8 @@ bool waits_text(const char *text, size_t n, const char *entry, struct order_earl
 	const struct ptx_text t = {text, text + strnlen(text, n)};
 	struct ptx_text body;
 	struct body b = {0};
-	bool known = is_new(t) && ptx_body(t, entry, &body) && read_body(&b, body.p, t.end) && judge(&b, ret);
+	bool known = is_new(t) && ptx_body(t, entry, &body) && read_body(&b, body.p, t.end) &&
+		     judge(&b, ret);
 
 	free(b.s);
 	free(b.todo);
@@ -208,7 +224,7 @@ bool waits_text(const char *text, size_t n, const char *entry, struct order_earl
 	return known;
 }
 
-/* ---- kernels of a trace ------------------------------------------------------------------------------------------------------------ */
+/* --- kernels of a trace --- */
 
 /* Texts that all say the same count as one. */
 static void ask(const struct waits *w, const char *name, struct waits_known *ret)
@@ -216,7 +232,8 @@ static void ask(const struct waits *w, const char *name, struct waits_known *ret
 	bool differ = false;
 
 	for (size_t i = 0; i < w->texts.n && !differ; i++) {
-		const struct ptx_text t = {(const char *)w->texts.text[i].data, (const char *)w->texts.text[i].data + w->texts.text[i].len};
+		const struct ptx_text t = {(const char *)w->texts.text[i].data,
+			(const char *)w->texts.text[i].data + w->texts.text[i].len};
 		struct ptx_text body;
 		struct order_early e;
 
@@ -230,7 +247,8 @@ static void ask(const struct waits *w, const char *name, struct waits_known *ret
 		ret->is = (struct order_early){0};
 }
 
-struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s, uint64_t id, struct order_early *ret, bool *ret_known)
+struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s,
+	uint64_t id, struct order_early *ret, bool *ret_known)
 {
 	struct state_kernel k;
 

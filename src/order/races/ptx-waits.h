@@ -21,12 +21,14 @@ struct waits {
 	struct waits_known {
 		bool asked;
 		struct order_early is;
-	} *known; /* by id of the kernel */
+	} * known; /* by id of the kernel */
 	size_t nknown;
 };
 
-/* False where no PTX in the trace has the kernel, where several have it, and where the text does not say. */
-struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s, uint64_t id, struct order_early *ret, bool *ret_known) TS_CHECK;
+/* False where no PTX in the trace has the kernel, where several have it, and where the text does
+ * not say. */
+struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s,
+	uint64_t id, struct order_early *ret, bool *ret_known) TS_CHECK;
 void waits_free(struct waits *w);
 
 #endif

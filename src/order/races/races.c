@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races: one pass that folds happens-before and keeps the ledger of last accesses side by side. The same two places in the program race
- * once, however often they are passed; a place is a call with its stream, kernel and host stack.
+ * Races: one pass that folds happens-before and keeps the ledger of last accesses side by side. The
+ * same two places in the program race once, however often they are passed; a place is a call with
+ * its stream, kernel and host stack.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ struct dead {
 	uint64_t addr, end, key;
 };
 #define HOST_TOUCH (SBT_NO_ID - 1) /* in the place of a kernel: the host */
-#define DEAD_MAX 1024 /* stream-ordered frees that are remembered, the newest */
+#define DEAD_MAX 1024		   /* stream-ordered frees that are remembered, the newest */
 
 enum { GRAPH_NEW, GRAPH_SEEN, GRAPH_ALLOCATES };
 
@@ -50,16 +51,18 @@ struct hunt {
 	uint64_t ndead;
 	uint8_t *graphs; /* by id: GRAPH_..., what was found when its nodes were judged */
 	size_t ngraphs;
-	struct clock *seen; /* what the host knew to be finished when all of its memory was last compared */
+	struct clock *seen; /* what the host knew to be finished when all of its memory was last
+			       compared */
 	struct unread unread;
 	struct staged staged;
 	struct polls polls;
 	struct waits waits;
 	struct sbt_reader *trace;
-	struct order_accesses list, before; /* before: without having waited, of a programmatic dependent launch */
+	struct order_accesses list,
+		before; /* before: without having waited, of a programmatic dependent launch */
 	bool now_polls; /* the command */
 	const struct order_item *now; /* the item whose touches are judged */
-	uint64_t alloc, alloc_size; /* that the touch in progress lies in */
+	uint64_t alloc, alloc_size;   /* that the touch in progress lies in */
 };
 
 const char *order_tier_name(enum order_tier t)
@@ -69,22 +72,28 @@ const char *order_tier_name(enum order_tier t)
 	return names[t];
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------------------------- */
+/* --- places --- */
 
 static struct order_party party(const struct hunt *h, const struct ledger_touch *t)
 {
-	return (struct order_party){.seq = t->seq, .stream = fold_stream(h->fold, t->lane), .kernel = t->kernel == HOST_TOUCH ? SBT_NO_ID : t->kernel, .stack = t->stack,
-		.node = SBT_NO_ID, .kind = t->kind, .how = (enum order_how)t->how};
+	return (struct order_party){.seq = t->seq,
+		.stream = fold_stream(h->fold, t->lane),
+		.kernel = t->kernel == HOST_TOUCH ? SBT_NO_ID : t->kernel,
+		.stack = t->stack,
+		.node = SBT_NO_ID,
+		.kind = t->kind,
+		.how = (enum order_how)t->how};
 }
 
 /* Calls without a stack and a kernel differ by their seq. */
 static bool same_place(const struct order_party *a, const struct order_party *b)
 {
-	return a->stream == b->stream && a->kernel == b->kernel && a->stack == b->stack && a->kind == b->kind && a->how == b->how &&
+	return a->stream == b->stream && a->kernel == b->kernel && a->stack == b->stack &&
+	       a->kind == b->kind && a->how == b->how &&
 	       (a->stack || a->kernel != SBT_NO_ID || a->seq == b->seq);
 }
 
-/* ---- races ------------------------------------------------------------------------------------------------------------------ */
+/* --- races --- */
 
 static uint64_t pair_hash(const struct order_party *a, const struct order_party *b)
 {
@@ -105,8 +114,10 @@ static void more_slots(struct hunt *h)
 	}
 }
 
-/* The race between those two places that was found before; else NULL, and *ret_slot is where the new one goes. */
-static struct order_race *known(struct hunt *h, const struct order_party *a, const struct order_party *b, size_t *ret_slot)
+/* The race between those two places that was found before; else NULL, and *ret_slot is where the
+ * new one goes. */
+static struct order_race *known(
+	struct hunt *h, const struct order_party *a, const struct order_party *b, size_t *ret_slot)
 {
 	size_t at = pair_hash(a, b) & (h->nslots - 1);
 
@@ -164,7 +175,8 @@ static void note_race(struct hunt *h, const struct order_race *race)
 		return;
 	}
 	if (r) {
-		if (r->a.seq == race->a.seq && r->b.seq == race->b.seq && r->addr + r->size == race->addr)
+		if (r->a.seq == race->a.seq && r->b.seq == race->b.seq &&
+			r->addr + r->size == race->addr)
 			r->size += race->size; /* the same pair, further on */
 		else if (r->b.seq != race->b.seq)
 			r->count++;
@@ -181,13 +193,21 @@ static void note_race(struct hunt *h, const struct order_race *race)
 	r->tier = tier_of(h, r);
 }
 
-static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now, uint64_t addr, uint64_t end)
+static void conflict(void *arg, const struct ledger_touch *earlier, const struct ledger_touch *now,
+	uint64_t addr, uint64_t end)
 {
 	struct hunt *h = arg;
-	struct order_race r = {.a = party(h, earlier), .b = party(h, now), .addr = addr, .size = end - addr, .alloc = h->alloc,
-		.alloc_size = h->alloc_size, .staged = earlier->kind == SBT_COPY ? staged_is(&h->staged, earlier->seq, h->now) : ORDER_NOT_STAGED};
+	struct order_race r = {.a = party(h, earlier),
+		.b = party(h, now),
+		.addr = addr,
+		.size = end - addr,
+		.alloc = h->alloc,
+		.alloc_size = h->alloc_size,
+		.staged = earlier->kind == SBT_COPY ? staged_is(&h->staged, earlier->seq, h->now)
+						    : ORDER_NOT_STAGED};
 
-	r.flag = (r.b.stream == SBT_NO_ID && earlier->polls) || (r.a.stream == SBT_NO_ID && now->polls);
+	r.flag = (r.b.stream == SBT_NO_ID && earlier->polls) ||
+		 (r.a.stream == SBT_NO_ID && now->polls);
 	if (h->now->early & ORDER_EARLY_EVENT)
 		r.early = ORDER_EARLY_EVENT;
 	else if (h->now->early & ORDER_EARLY_VALUE || earlier->doubt)
@@ -209,7 +229,7 @@ static void conflict(void *arg, const struct ledger_touch *earlier, const struct
 	note_race(h, &r);
 }
 
-/* ---- one command ------------------------------------------------------------------------------------------------------------- */
+/* --- one command --- */
 
 static const struct dead *dead_at(const struct hunt *h, uint64_t addr)
 {
@@ -222,7 +242,8 @@ static const struct dead *dead_at(const struct hunt *h, uint64_t addr)
 	return NULL;
 }
 
-/* The ledger's book for the bytes at addr. Memory that was freed in stream order keeps its own until it is allocated again. */
+/* The ledger's book for the bytes at addr. Memory that was freed in stream order keeps its own
+ * until it is allocated again. */
 static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 {
 	const struct dead *d;
@@ -247,8 +268,10 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 	return d->key;
 }
 
-/* kernel: of the touch, SBT_NO_ID none. A range of an exact set may reach over several allocations. */
-static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l, uint32_t kernel)
+/* kernel: of the touch, SBT_NO_ID none. A range of an exact set may reach over several allocations.
+ */
+static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it,
+	const struct order_accesses *l, uint32_t kernel)
 {
 	const bool polls = kernel != HOST_TOUCH && h->now_polls;
 
@@ -267,7 +290,8 @@ static void touch_all(struct hunt *h, const struct sbt_cmd *c, const struct orde
 
 		for (uint64_t addr = a->addr; addr < a->end;) {
 			const uint64_t key = key_of(h, c, addr), over = h->alloc + h->alloc_size;
-			const uint64_t end = h->alloc_size && over > addr && over < a->end ? over : a->end;
+			const uint64_t end =
+				h->alloc_size && over > addr && over < a->end ? over : a->end;
 
 			ledger_touch(h->ledger, key, it, &t, addr, end);
 			addr = end;
@@ -302,7 +326,8 @@ static void touch_before_wait(struct hunt *h, const struct sbt_cmd *c, const str
 
 	h->ret->by_attribute += early_records(c);
 	if (c->kind != SBT_LAUNCH ||
-		!(it->early & ~(ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT | ORDER_EARLY_VALUE | ORDER_EARLY_TRIGGER)))
+		!(it->early & ~(ORDER_EARLY_BETWEEN | ORDER_EARLY_EVENT | ORDER_EARLY_VALUE |
+				      ORDER_EARLY_TRIGGER)))
 		return;
 	h->ret->early++;
 	h->ret->early_unknown += (it->early & ORDER_EARLY_UNKNOWN) != 0;
@@ -320,7 +345,8 @@ static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 
 	h->list.n = 0;
 	h->list.unknown = false;
-	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) && src->accesses(src->arg, c->seq, &h->list)) {
+	if (src && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH) &&
+		src->accesses(src->arg, c->seq, &h->list)) {
 		if (src->writes_only)
 			order_accesses_of(&h->list, h->s, c);
 		return !src->writes_only;
@@ -335,7 +361,8 @@ static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
  * knew to be finished at that comparison. */
 static bool explains(void *arg, const struct ledger_touch *t)
 {
-	return t->how != ORDER_READ && t->how != ORDER_POINTS && t->kernel != HOST_TOUCH && clock_at(arg, t->lane) < t->index;
+	return t->how != ORDER_READ && t->how != ORDER_POINTS && t->kernel != HOST_TOUCH &&
+	       clock_at(arg, t->lane) < t->index;
 }
 
 static bool explains_not_as_copy(void *arg, const struct ledger_touch *t)
@@ -352,9 +379,12 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 	const uint64_t key = key_of(h, c, w->addr);
 	const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
 	const bool known = w->what == CHANGE_HOST || w->what == CHANGE_DOUBT;
-	const bool device = !known && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
+	const bool device =
+		!known && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
 
-	if ((device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen)) || (!device && w->what == CHANGE_EXPLAINED))
+	if ((device &&
+		    ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen)) ||
+		(!device && w->what == CHANGE_EXPLAINED))
 		return;
 	h->list.n = 0;
 	h->list.unknown = false;
@@ -368,7 +398,8 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 static bool compares(const struct sbt_cmd *c)
 {
 	return !(c->flags & SBT_F_GRAPH) &&
-	       (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH || (c->kind == SBT_COPY && c->u.copy.dir != SBT_COPY_H2D));
+	       (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
+		       (c->kind == SBT_COPY && c->u.copy.dir != SBT_COPY_H2D));
 }
 
 /* Enters the host's changes of pinned memory before command c. */
@@ -376,7 +407,8 @@ static void host_changes(struct hunt *h, const struct sbt_cmd *c)
 {
 	while (h->next_change < h->nchanges && h->changes[h->next_change].seq < c->seq)
 		h->next_change++;
-	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq; h->next_change++) {
+	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq;
+		h->next_change++) {
 		host_change(h, c, &h->changes[h->next_change]);
 	}
 	if (compares(c)) {
@@ -421,7 +453,7 @@ static void unbury_allocated(struct hunt *h, const struct sbt_cmd *c)
 		unbury(h, c->u.alloc.addr, c->u.alloc.addr + c->u.alloc.size);
 }
 
-/* ---- nodes of a graph -------------------------------------------------------------------------------------------------------- */
+/* --- nodes of a graph --- */
 
 struct in_graph {
 	struct hunt *h;
@@ -431,8 +463,13 @@ struct in_graph {
 
 static struct order_party node_party(const struct in_graph *g, const struct nodes_party *p)
 {
-	return (struct order_party){.seq = g->c->seq, .stream = g->stream, .kernel = p->kernel, .stack = g->c->stack, .node = p->node,
-		.kind = p->kind, .how = p->how};
+	return (struct order_party){.seq = g->c->seq,
+		.stream = g->stream,
+		.kernel = p->kernel,
+		.stack = g->c->stack,
+		.node = p->node,
+		.kind = p->kind,
+		.how = p->how};
 }
 
 static void node_race(void *arg, const struct nodes_race *r)
@@ -445,8 +482,14 @@ static void node_race(void *arg, const struct nodes_race *r)
 		return;
 	}
 	(void)key_of(h, g->c, r->addr);
-	*new_race(h) = (struct order_race){.a = node_party(g, &r->a), .b = node_party(g, &r->b), .tier = r->tier, .addr = r->addr,
-		.size = r->end - r->addr, .alloc = h->alloc, .alloc_size = h->alloc_size, .count = 1,
+	*new_race(h) = (struct order_race){.a = node_party(g, &r->a),
+		.b = node_party(g, &r->b),
+		.tier = r->tier,
+		.addr = r->addr,
+		.size = r->end - r->addr,
+		.alloc = h->alloc,
+		.alloc_size = h->alloc_size,
+		.count = 1,
 		.early = r->early ? ORDER_EARLY | ORDER_EARLY_UNKNOWN : 0};
 	h->ret->early_edges += r->early;
 }
@@ -463,9 +506,11 @@ static bool may_allocate(const struct state *s, uint32_t graph)
 	return !state_graph_by_id(s, graph, &g) || g.before;
 }
 
-/* The nodes, once for each graph, at its first launch. h->list: what the launch touches; exact: whether that is known to the byte.
- * Memory of the graph's own may lie where the program freed other memory: what the launch touches there is no use after the free. */
-static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, bool exact)
+/* The nodes, once for each graph, at its first launch. h->list: what the launch touches; exact:
+ * whether that is known to the byte. Memory of the graph's own may lie where the program freed
+ * other memory: what the launch touches there is no use after the free. */
+static void inside_graph(
+	struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, bool exact)
 {
 	struct in_graph g = {.h = h, .c = c, .stream = fold_stream(h->fold, it->lane)};
 	const uint64_t id = c->u.graph_launch.exec;
@@ -487,14 +532,25 @@ static void inside_graph(struct hunt *h, const struct sbt_cmd *c, const struct o
 		unbury(h, h->list.a[i].addr, h->list.a[i].end);
 }
 
-static void found_unread(void *arg, const struct unread_copy *copy, const struct sbt_cmd *by, enum order_unread why)
+static void found_unread(
+	void *arg, const struct unread_copy *copy, const struct sbt_cmd *by, enum order_unread why)
 {
 	struct hunt *h = arg;
 	struct order_race r = {.unread = why, .addr = copy->addr, .size = copy->end - copy->addr};
 
-	r.a = (struct order_party){.seq = copy->at.seq, .stream = fold_stream(h->fold, copy->at.lane), .kernel = SBT_NO_ID, .stack = copy->stack,
-		.node = SBT_NO_ID, .kind = SBT_COPY, .how = ORDER_WRITE};
-	r.b = (struct order_party){.seq = by->seq, .stream = SBT_NO_ID, .kernel = SBT_NO_ID, .stack = by->stack, .node = SBT_NO_ID, .kind = by->kind,
+	r.a = (struct order_party){.seq = copy->at.seq,
+		.stream = fold_stream(h->fold, copy->at.lane),
+		.kernel = SBT_NO_ID,
+		.stack = copy->stack,
+		.node = SBT_NO_ID,
+		.kind = SBT_COPY,
+		.how = ORDER_WRITE};
+	r.b = (struct order_party){.seq = by->seq,
+		.stream = SBT_NO_ID,
+		.kernel = SBT_NO_ID,
+		.stack = by->stack,
+		.node = SBT_NO_ID,
+		.kind = by->kind,
 		.how = ORDER_READ};
 	(void)key_of(h, by, copy->addr);
 	r.alloc = h->alloc;
@@ -502,8 +558,10 @@ static void found_unread(void *arg, const struct unread_copy *copy, const struct
 	note_race(h, &r);
 }
 
-/* The host's reads are not recorded; which of its threads waited says nothing about another one that reads. */
-static void judge_unread(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it, const struct clock *knows)
+/* The host's reads are not recorded; which of its threads waited says nothing about another one
+ * that reads. */
+static void judge_unread(struct hunt *h, const struct sbt_cmd *c, const struct order_item *it,
+	const struct clock *knows)
 {
 	if (!h->o->threads_apart && !(c->flags & SBT_F_GRAPH))
 		unread_command(&h->unread, h->s, c, it, &h->list, knows);
@@ -585,7 +643,8 @@ static int by_change(const void *pa, const void *pb)
 }
 
 /* Collects the changes of host memory; those of host functions are left out. */
-static struct err *read_changes(struct hunt *h, struct sbt_reader *trace, uint64_t first, uint64_t last)
+static struct err *read_changes(
+	struct hunt *h, struct sbt_reader *trace, uint64_t first, uint64_t last)
 {
 	const struct order_source *src = h->o->source;
 	struct news news = {0};
@@ -597,8 +656,9 @@ static struct err *read_changes(struct hunt *h, struct sbt_reader *trace, uint64
 	TRY(e);
 	for (size_t i = 0; src && i < src->nchanges; i++)
 		if (!src->changes[i].by)
-			add_change(h, (struct host_change){src->changes[i].seq, src->changes[i].addr, src->changes[i].end,
-				src->changes[i].doubt ? CHANGE_DOUBT : CHANGE_HOST});
+			add_change(h, (struct host_change){src->changes[i].seq,
+					      src->changes[i].addr, src->changes[i].end,
+					      src->changes[i].doubt ? CHANGE_DOUBT : CHANGE_HOST});
 	if (h->nchanges)
 		qsort(h->changes, h->nchanges, sizeof *h->changes, by_change);
 	return NULL;
@@ -640,9 +700,12 @@ static void drop_weaker(struct order_races *r)
 	for (size_t i = 0; i < r->n; i++) {
 		bool weaker = false;
 
-		for (size_t k = 0; r->r[i].tier == ORDER_POSSIBLE && k < n && r->r[k].tier != ORDER_POSSIBLE && !weaker; k++)
+		for (size_t k = 0; r->r[i].tier == ORDER_POSSIBLE && k < n &&
+				   r->r[k].tier != ORDER_POSSIBLE && !weaker;
+			k++)
 			weaker = r->r[k].a.seq == r->r[i].a.seq && r->r[k].b.seq == r->r[i].b.seq &&
-				 r->r[k].a.node == r->r[i].a.node && r->r[k].b.node == r->r[i].b.node;
+				 r->r[k].a.node == r->r[i].a.node &&
+				 r->r[k].b.node == r->r[i].b.node;
 		if (!weaker)
 			r->r[n++] = r->r[i];
 	}
@@ -666,7 +729,8 @@ void order_races_sort(struct order_races *r)
 		qsort(r->r, r->n, sizeof *r->r, by_tier);
 }
 
-struct err *order_races(struct order_races *ret, struct sbt_reader *trace, const struct order_options *o)
+struct err *order_races(
+	struct order_races *ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	const uint64_t first = o->first ? o->first : sbt_reader_first_seq(trace);
 	const uint64_t last = o->last ? o->last : sbt_reader_last_seq(trace);
@@ -714,15 +778,18 @@ void order_races_free(struct order_races *r)
 	*r = (struct order_races){0};
 }
 
-/* ---- what to do ------------------------------------------------------------------------------------------------------------- */
+/* --- what to do --- */
 
 void order_race_cure(struct buf *out, const struct order_race *r)
 {
 	const unsigned long long a = r->a.seq, b = r->b.seq;
 
 	if (r->flag)
-		buf_printf(out, "none, when the kernel polls that word, or one that is set behind it: a wait would keep it from ever seeing it. Else %s",
-			r->b.stream == SBT_NO_ID ? "let the host wait for the kernel before it writes" : "let the host write before the launch");
+		buf_printf(out,
+			"none, when the kernel polls that word, or one that is set behind it: a wait would keep it from ever seeing it. Else %s",
+			r->b.stream == SBT_NO_ID
+				? "let the host wait for the kernel before it writes"
+				: "let the host write before the launch");
 	else if (r->a.node != SBT_NO_ID && r->early)
 		buf_printf(out,
 			"griddepcontrol.wait in every thread of the later one of nodes %u and %u "
@@ -732,9 +799,13 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 				? ", and in the nodes between the two"
 				: "");
 	else if (r->a.node != SBT_NO_ID)
-		buf_printf(out, "a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)", r->a.node, r->b.node);
+		buf_printf(out,
+			"a dependency between nodes %u and %u of the graph (cuGraphAddDependencies)",
+			r->a.node, r->b.node);
 	else if (r->early == ORDER_EARLY_EVENT || r->early == ORDER_EARLY_TRIGGER)
-		buf_printf(out, "an event recorded by cuEventRecord after #%llu, and cuStreamWaitEvent for it on stream %u before #%llu", a, r->b.stream, b);
+		buf_printf(out,
+			"an event recorded by cuEventRecord after #%llu, and cuStreamWaitEvent for it on stream %u before #%llu",
+			a, r->b.stream, b);
 	else if (r->early == ORDER_EARLY_VALUE)
 		buf_printf(out,
 			"none, when what ended the wait for a value comes behind #%llu. Else "
@@ -742,20 +813,35 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 			"stream %u after #%llu",
 			a, r->b.stream, b, r->a.stream, a);
 	else if (r->early)
-		buf_printf(out, "griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "
-			"stream serialization for it", b, r->a.seq != r->behind && r->early & (ORDER_EARLY_BEHIND | ORDER_EARLY_LOOSE) ? ", and in the launches between the two" : "");
+		buf_printf(out,
+			"griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "
+			"stream serialization for it",
+			b,
+			r->a.seq != r->behind && r->early & (ORDER_EARLY_BEHIND | ORDER_EARLY_LOOSE)
+				? ", and in the launches between the two"
+				: "");
 	else if (r->unread)
-		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there", r->a.stream, a);
-	else if (r->b.stream == SBT_NO_ID)
-		buf_printf(out, "let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there", r->a.stream, a);
-	else if (r->a.stream == SBT_NO_ID)
-		buf_printf(out, "the host's writes before #%llu have to come before #%llu on stream %u", a, b, r->b.stream);
-	else if (r->b.how == ORDER_DEATH || r->b.how == ORDER_BIRTH)
-		buf_printf(out, "cuStreamWaitEvent on stream %u before the %s #%llu, for an event recorded on stream %u after #%llu", r->b.stream,
-			r->b.how == ORDER_DEATH ? "free" : "allocation", b, r->a.stream, a);
-	else if (r->a.how == ORDER_DEATH)
-		buf_printf(out, "free later: #%llu uses memory that #%llu frees on stream %u", b, a, r->a.stream);
-	else
-		buf_printf(out, "cuStreamWaitEvent on stream %u before #%llu, for an event recorded on stream %u after #%llu", r->b.stream, b,
+		buf_printf(out,
+			"let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there",
 			r->a.stream, a);
+	else if (r->b.stream == SBT_NO_ID)
+		buf_printf(out,
+			"let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there",
+			r->a.stream, a);
+	else if (r->a.stream == SBT_NO_ID)
+		buf_printf(out,
+			"the host's writes before #%llu have to come before #%llu on stream %u", a,
+			b, r->b.stream);
+	else if (r->b.how == ORDER_DEATH || r->b.how == ORDER_BIRTH)
+		buf_printf(out,
+			"cuStreamWaitEvent on stream %u before the %s #%llu, for an event recorded on stream %u after #%llu",
+			r->b.stream, r->b.how == ORDER_DEATH ? "free" : "allocation", b,
+			r->a.stream, a);
+	else if (r->a.how == ORDER_DEATH)
+		buf_printf(out, "free later: #%llu uses memory that #%llu frees on stream %u", b, a,
+			r->a.stream);
+	else
+		buf_printf(out,
+			"cuStreamWaitEvent on stream %u before #%llu, for an event recorded on stream %u after #%llu",
+			r->b.stream, b, r->a.stream, a);
 }

@@ -13,7 +13,8 @@ bool staged_is_small(const struct sbt_cmd_copy *u)
 
 	if (!u->width)
 		return u->size <= STAGED_SMALL_MAX;
-	return !__builtin_mul_overflow(u->width, u->height ? u->height : 1, &all) && !__builtin_mul_overflow(all, u->depth ? u->depth : 1, &all) &&
+	return !__builtin_mul_overflow(u->width, u->height ? u->height : 1, &all) &&
+	       !__builtin_mul_overflow(all, u->depth ? u->depth : 1, &all) &&
 	       all <= STAGED_SMALL_MAX;
 }
 
@@ -33,7 +34,8 @@ enum order_staged staged_is(const struct staged *s, uint64_t seq, const struct o
 {
 	const size_t i = FIRST_WHERE(s->n, k, s->c[k].seq >= seq);
 
-	if (i == s->n || s->c[i].seq != seq || (s->c[i].lane != later->lane && !fold_before(s->c[i].lane, s->c[i].index, later)))
+	if (i == s->n || s->c[i].seq != seq ||
+		(s->c[i].lane != later->lane && !fold_before(s->c[i].lane, s->c[i].index, later)))
 		return ORDER_NOT_STAGED;
 	return s->c[i].small ? ORDER_STAGED_SMALL : ORDER_STAGED;
 }

@@ -19,7 +19,7 @@ struct staged {
 		uint64_t seq;
 		uint32_t lane, index; /* the host's moment at which the call returned */
 		bool small;
-	} *c; /* in order of seq */
+	} * c; /* in order of seq */
 	size_t n, cap;
 };
 

@@ -98,8 +98,9 @@ static void add(struct detective *d, const struct order_item *it, struct entry e
 
 static bool touches(const struct sbt_cmd *c)
 {
-	return c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH || c->kind == SBT_COPY || c->kind == SBT_FILL || c->kind == SBT_BATCH ||
-	       c->kind == SBT_ALLOC || c->kind == SBT_FREE || c->kind == SBT_HOST_FUNC;
+	return c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH || c->kind == SBT_COPY ||
+	       c->kind == SBT_FILL || c->kind == SBT_BATCH || c->kind == SBT_ALLOC ||
+	       c->kind == SBT_FREE || c->kind == SBT_HOST_FUNC;
 }
 
 /* The nodes of a graph are judged against each other at its first launch. */
@@ -142,7 +143,8 @@ static void host(struct detective *d, const struct sbt_cmd *c)
 {
 	bool any = false;
 
-	for (; d->next_changed < d->nchanged && d->changed[d->next_changed] <= c->seq; d->next_changed++)
+	for (; d->next_changed < d->nchanged && d->changed[d->next_changed] <= c->seq;
+		d->next_changed++)
 		any |= d->changed[d->next_changed] == c->seq;
 	if (!any)
 		return;
@@ -192,7 +194,8 @@ static int by_number(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-struct err *order_suspects(struct order_suspects *ret, struct sbt_reader *trace, const struct order_options *o)
+struct err *order_suspects(
+	struct order_suspects *ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	const uint64_t first = o->first ? o->first : sbt_reader_first_seq(trace);
 	const uint64_t last = o->last ? o->last : sbt_reader_last_seq(trace);

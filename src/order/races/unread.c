@@ -25,7 +25,8 @@ static void forget_known(struct unread *u, const struct clock *knows)
 
 /* Drops each copy whose bytes this command touches. A write ordered behind the copy is reported;
  * another access reads the bytes, or is reported as a race. */
-static void touch(struct unread *u, const struct sbt_cmd *c, const struct order_item *it, const struct order_access *a)
+static void touch(struct unread *u, const struct sbt_cmd *c, const struct order_item *it,
+	const struct order_access *a)
 {
 	for (unsigned i = u->n; i--;) {
 		if (a->addr >= u->c[i].end || u->c[i].addr >= a->end)
@@ -57,22 +58,27 @@ static void freed(struct unread *u, const struct state *s, const struct sbt_cmd 
 		}
 }
 
-static void add(struct unread *u, const struct state *s, const struct sbt_cmd *c, const struct order_item *it)
+static void add(struct unread *u, const struct state *s, const struct sbt_cmd *c,
+	const struct order_item *it)
 {
 	const struct sbt_cmd_copy *k = &c->u.copy;
 	struct state_alloc a;
 
-	if (c->kind != SBT_COPY || k->dir != SBT_COPY_D2H || !k->async || k->pageable || k->width || !k->size || !state_alloc_at(s, k->dst, &a) ||
+	if (c->kind != SBT_COPY || k->dir != SBT_COPY_D2H || !k->async || k->pageable || k->width ||
+		!k->size || !state_alloc_at(s, k->dst, &a) ||
 		(a.mem != SBT_MEM_PINNED && a.mem != SBT_MEM_REGISTERED))
 		return;
 	if (u->n == UNREAD_MAX)
 		forget(u, 0);
-	u->c[u->n++] = (struct unread_copy){.at = {.seq = c->seq, .lane = it->lane, .index = it->index}, .addr = k->dst, .end = k->dst + k->size,
-		.stack = c->stack};
+	u->c[u->n++] =
+		(struct unread_copy){.at = {.seq = c->seq, .lane = it->lane, .index = it->index},
+			.addr = k->dst,
+			.end = k->dst + k->size,
+			.stack = c->stack};
 }
 
-void unread_command(struct unread *u, const struct state *s, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l,
-	const struct clock *knows)
+void unread_command(struct unread *u, const struct state *s, const struct sbt_cmd *c,
+	const struct order_item *it, const struct order_accesses *l, const struct clock *knows)
 {
 	if (u->n)
 		forget_known(u, knows);

@@ -20,14 +20,15 @@ struct unread_copy {
 struct unread {
 	struct unread_copy c[UNREAD_MAX];
 	unsigned n;
-	void (*found)(void *arg, const struct unread_copy *copy, const struct sbt_cmd *by, enum order_unread why);
+	void (*found)(void *arg, const struct unread_copy *copy, const struct sbt_cmd *by,
+		enum order_unread why);
 	void *arg;
 };
 
 /* Takes command c. it: its item when it runs on a stream, else NULL; l: what it touches; s: the
  * state before it; knows: what the host knew to be finished when it made the call. */
-void unread_command(struct unread *u, const struct state *s, const struct sbt_cmd *c, const struct order_item *it, const struct order_accesses *l,
-	const struct clock *knows);
+void unread_command(struct unread *u, const struct state *s, const struct sbt_cmd *c,
+	const struct order_item *it, const struct order_accesses *l, const struct clock *knows);
 /* The recording ends with c. */
 void unread_end(struct unread *u, const struct sbt_cmd *c, const struct clock *knows);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From one trace to another, see copied.h. Modules and places have other numbers there; stacks keep theirs.
+ * From one trace to another, see copied.h. Modules and places have other numbers there; stacks keep
+ * theirs.
  */
 #include "order/schedule/copied.h"
 
@@ -117,7 +118,8 @@ void copied_free(struct copied *w)
 	free(w->places);
 }
 
-struct err *copied_part(struct copied *w, const struct sbt_memory *m, uint64_t from, uint64_t to, struct sbt_memory as)
+struct err *copied_part(struct copied *w, const struct sbt_memory *m, uint64_t from, uint64_t to,
+	struct sbt_memory as)
 {
 	uint8_t *b;
 	uint32_t id;

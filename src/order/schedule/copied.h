@@ -23,7 +23,8 @@ struct err *copied_all(struct copied *w, const struct kept_window *window) TS_CH
 /* One more stack; not one of the window's commands. */
 struct err *copied_stack(struct copied *w, uint32_t id) TS_CHECK;
 /* The part of m that lies at [m->addr + from, m->addr + to), as a piece of its own like `as`. */
-struct err *copied_part(struct copied *w, const struct sbt_memory *m, uint64_t from, uint64_t to, struct sbt_memory as) TS_CHECK;
+struct err *copied_part(struct copied *w, const struct sbt_memory *m, uint64_t from, uint64_t to,
+	struct sbt_memory as) TS_CHECK;
 void copied_free(struct copied *w);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graph launches taken apart, see expand.h. A step goes on the stream of a step that it waits for, if that was the last one there; the first chain
- * goes on the launch's own stream. The others begin behind an event recorded there and are waited for at the end, so that for everything else
- * the launch is one thing on one stream.
+ * Graph launches taken apart, see expand.h. A step goes on the stream of a step that it waits for,
+ * if that was the last one there; the first chain goes on the launch's own stream. The others begin
+ * behind an event recorded there and are waited for at the end, so that for everything else the
+ * launch is one thing on one stream.
  */
 #include "order/expand.h"
 
@@ -14,9 +15,10 @@
 #include "sbt/memory.h"
 #include "state/steps.h"
 
-/* Streams and events for launches on one stream, used again by the next: that one comes behind all of them anyway. */
+/* Streams and events for launches on one stream, used again by the next: that one comes behind all
+ * of them anyway. */
 struct pool {
-	uint32_t stream; /* the launches' */
+	uint32_t stream;		  /* the launches' */
 	uint32_t lanes[EXPAND_LANES_MAX]; /* ids; [0]: that stream */
 	unsigned nlanes;
 	uint32_t *events;
@@ -26,7 +28,7 @@ struct pool {
 /* What has become of a command of the window. */
 struct became {
 	uint64_t first, last; /* new numbers; 0: none */
-	size_t copies; /* of expander.copies */
+	size_t copies;	      /* of expander.copies */
 	unsigned ncopies;
 };
 struct copy_step {
@@ -49,7 +51,7 @@ struct expander {
 	size_t ncopies, cap_copies;
 };
 
-/* ---- writing -------------------------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static struct err *put(struct expander *x, struct sbt_cmd *c, uint64_t seq, uint32_t step)
 {
@@ -70,11 +72,16 @@ static struct err *put(struct expander *x, struct sbt_cmd *c, uint64_t seq, uint
 /* An added command, with the launch's thread, context and stack. */
 static struct sbt_cmd ours(const struct sbt_cmd *launch, enum sbt_kind kind)
 {
-	return (struct sbt_cmd){.kind = (uint16_t)kind, .flags = SBT_F_SYNTHETIC, .thread = launch->thread, .ctx = launch->ctx, .stack = launch->stack,
+	return (struct sbt_cmd){.kind = (uint16_t)kind,
+		.flags = SBT_F_SYNTHETIC,
+		.thread = launch->thread,
+		.ctx = launch->ctx,
+		.stack = launch->stack,
 		.host_ns = launch->host_ns};
 }
 
-static struct err *put_record(struct expander *x, const struct sbt_cmd *launch, uint32_t stream, uint32_t event)
+static struct err *put_record(
+	struct expander *x, const struct sbt_cmd *launch, uint32_t stream, uint32_t event)
 {
 	struct sbt_cmd c = ours(launch, SBT_EVENT_RECORD);
 
@@ -83,7 +90,8 @@ static struct err *put_record(struct expander *x, const struct sbt_cmd *launch, 
 	return put(x, &c, launch->seq, 0);
 }
 
-static struct err *put_wait(struct expander *x, const struct sbt_cmd *launch, uint32_t stream, uint32_t event)
+static struct err *put_wait(
+	struct expander *x, const struct sbt_cmd *launch, uint32_t stream, uint32_t event)
 {
 	struct sbt_cmd c = ours(launch, SBT_STREAM_WAIT);
 
@@ -92,7 +100,7 @@ static struct err *put_wait(struct expander *x, const struct sbt_cmd *launch, ui
 	return put(x, &c, launch->seq, 0);
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------------------------ */
+/* --- streams and events --- */
 
 static struct pool *pool_of(struct expander *x, uint32_t stream)
 {
@@ -104,20 +112,23 @@ static struct pool *pool_of(struct expander *x, uint32_t stream)
 	return &x->pools[x->npools++];
 }
 
-static struct err *need_lanes(struct expander *x, struct pool *p, const struct sbt_cmd *launch, unsigned n)
+static struct err *need_lanes(
+	struct expander *x, struct pool *p, const struct sbt_cmd *launch, unsigned n)
 {
 	for (; p->nlanes < n; p->nlanes++) {
 		struct sbt_cmd c = ours(launch, SBT_STREAM_CREATE);
 
 		p->lanes[p->nlanes] = x->next_stream++;
 		c.u.stream_create.new_stream = p->lanes[p->nlanes];
-		c.u.stream_create.stream_flags = 1; /* the default stream waits for the launch's stream, which is enough */
+		c.u.stream_create.stream_flags =
+			1; /* the default stream waits for the launch's stream, which is enough */
 		TRY(put(x, &c, launch->seq, 0));
 	}
 	return NULL;
 }
 
-static struct err *need_events(struct expander *x, struct pool *p, const struct sbt_cmd *launch, size_t n)
+static struct err *need_events(
+	struct expander *x, struct pool *p, const struct sbt_cmd *launch, size_t n)
 {
 	while (p->nevents < n) {
 		struct sbt_cmd c = ours(launch, SBT_EVENT_CREATE);
@@ -130,12 +141,13 @@ static struct err *need_events(struct expander *x, struct pool *p, const struct 
 	return NULL;
 }
 
-/* ---- one launch ---------------------------------------------------------------------------------------------------------------------- */
+/* --- one launch --- */
 
 struct layout {
-	unsigned *lane; /* of each step */
-	uint32_t *tail; /* of each lane, its last step + 1; 0: none */
-	uint32_t *event; /* of each step, the pool's event that is recorded behind it, + 1; 0: none is needed. Event 0 is the launch's beginning */
+	unsigned *lane;	 /* of each step */
+	uint32_t *tail;	 /* of each lane, its last step + 1; 0: none */
+	uint32_t *event; /* of each step, the pool's event that is recorded behind it, + 1; 0: none
+			    is needed. Event 0 is the launch's beginning */
 	unsigned nlanes;
 	uint32_t nevents;
 };
@@ -161,8 +173,11 @@ static unsigned choose_lane(const struct layout *l, const struct state_step *ste
 /* False: more lanes than there may be. */
 static bool lay_out(struct layout *l, const struct state_steps *steps)
 {
-	*l = (struct layout){.nlanes = 1, .nevents = 1, .lane = xcalloc((size_t)steps->n + 1, sizeof *l->lane),
-		.tail = xcalloc(EXPAND_LANES_MAX + 1, sizeof *l->tail), .event = xcalloc((size_t)steps->n + 1, sizeof *l->event)};
+	*l = (struct layout){.nlanes = 1,
+		.nevents = 1,
+		.lane = xcalloc((size_t)steps->n + 1, sizeof *l->lane),
+		.tail = xcalloc(EXPAND_LANES_MAX + 1, sizeof *l->tail),
+		.event = xcalloc((size_t)steps->n + 1, sizeof *l->event)};
 	for (uint32_t i = 0; i < steps->n; i++) {
 		const struct state_step *step = &steps->step[i];
 		const unsigned lane = choose_lane(l, step);
@@ -191,18 +206,21 @@ static void note_copy(struct expander *x, struct became *b, const struct sbt_cmd
 	b->ncopies++;
 }
 
-/* A kernel behind one other, by a programmatic edge: it may begin before that one has finished, as a launch of a stream may. */
+/* A kernel behind one other, by a programmatic edge: it may begin before that one has finished, as
+ * a launch of a stream may. */
 static bool begins_early(const struct state_steps *steps, uint32_t i)
 {
-	const struct state_step *step = &steps->step[i], *front = step->ndeps == 1 ? &steps->step[step->deps[0]] : NULL;
+	const struct state_step *step = &steps->step[i],
+				*front = step->ndeps == 1 ? &steps->step[step->deps[0]] : NULL;
 	struct sbt_cmd c;
 
-	return front && step_works(front) && step_works(step) && front->node.type == SBT_NODE_KERNEL && step->node.type == SBT_NODE_KERNEL &&
+	return front && step_works(front) && step_works(step) &&
+	       front->node.type == SBT_NODE_KERNEL && step->node.type == SBT_NODE_KERNEL &&
 	       sbt_unpack(&c, step->node.payload.p, step->node.payload.len) && early_is(&c);
 }
 
-static struct err *put_step(struct expander *x, struct became *b, const struct sbt_cmd *launch, const struct pool *p, const struct layout *l,
-	const struct state_steps *steps, uint32_t i)
+static struct err *put_step(struct expander *x, struct became *b, const struct sbt_cmd *launch,
+	const struct pool *p, const struct layout *l, const struct state_steps *steps, uint32_t i)
 {
 	const struct state_step *step = &steps->step[i];
 	const uint32_t stream = p->lanes[l->lane[i]];
@@ -216,7 +234,10 @@ static struct err *put_step(struct expander *x, struct became *b, const struct s
 	if (step_works(step)) {
 		TRY(step_as_command(step, launch, &c));
 		sbt_set(&c, sbt_field(c.kind, "stream"), stream);
-		if (early_is(&c) && !(begins_early(steps, i) && l->lane[step->deps[0]] == l->lane[i])) { /* else that is in front of it on its stream */
+		if (early_is(&c) &&
+			!(begins_early(steps, i) &&
+				l->lane[step->deps[0]] == l->lane[i])) { /* else that is in front of
+									    it on its stream */
 			c.u.launch.launch_attrs &= ~(UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_STREAM);
 			x->to->nlost++;
 		}
@@ -229,7 +250,8 @@ static struct err *put_step(struct expander *x, struct became *b, const struct s
 	return l->event[i] ? put_record(x, launch, stream, p->events[l->event[i] - 1]) : NULL;
 }
 
-static struct err *put_steps(struct expander *x, struct became *b, const struct sbt_cmd *launch, const struct state_steps *steps, const struct layout *l)
+static struct err *put_steps(struct expander *x, struct became *b, const struct sbt_cmd *launch,
+	const struct state_steps *steps, const struct layout *l)
 {
 	struct pool *p = pool_of(x, (uint32_t)launch->u.graph_launch.stream);
 
@@ -253,7 +275,9 @@ static bool are_commands(const struct state_steps *steps, const struct sbt_cmd *
 	struct sbt_cmd c;
 
 	for (uint32_t i = 0; i < steps->n; i++) {
-		struct err *e = step_works(&steps->step[i]) ? step_as_command(&steps->step[i], launch, &c) : NULL;
+		struct err *e = step_works(&steps->step[i])
+					? step_as_command(&steps->step[i], launch, &c)
+					: NULL;
 		const bool bad = e != NULL;
 
 		err_free(e);
@@ -263,7 +287,8 @@ static bool are_commands(const struct state_steps *steps, const struct sbt_cmd *
 	return steps->n;
 }
 
-static struct err *put_launch(struct expander *x, struct became *b, const struct sbt_cmd *launch, bool *ret_done)
+static struct err *put_launch(
+	struct expander *x, struct became *b, const struct sbt_cmd *launch, bool *ret_done)
 {
 	struct state_steps steps;
 	struct layout l = {0};
@@ -277,7 +302,7 @@ static struct err *put_launch(struct expander *x, struct became *b, const struct
 	return e;
 }
 
-/* ---- the window ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the window --- */
 
 /* Numbers of commands in its fields are new ones. */
 static void renumber(const struct expander *x, struct sbt_cmd *c)
@@ -285,7 +310,8 @@ static void renumber(const struct expander *x, struct sbt_cmd *c)
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 
 	for (const struct sbt_field *f = d ? d->fields : NULL; f && f->name; f++) {
-		const size_t i = f->type == SBT_T_SEQ ? kept_find(&x->window, sbt_get(c, f)) : SIZE_MAX;
+		const size_t i =
+			f->type == SBT_T_SEQ ? kept_find(&x->window, sbt_get(c, f)) : SIZE_MAX;
 
 		if (i != SIZE_MAX && x->became[i].first)
 			sbt_set(c, f, x->became[i].first);
@@ -315,7 +341,8 @@ static struct err *put_all(struct expander *x)
 	return NULL;
 }
 
-static uint64_t of_copy(const struct expander *x, const struct became *b, const struct sbt_memory *m)
+static uint64_t of_copy(
+	const struct expander *x, const struct became *b, const struct sbt_memory *m)
 {
 	for (unsigned k = 0; k < b->ncopies; k++) {
 		const struct copy_step *p = &x->copies[b->copies + k];
@@ -378,7 +405,9 @@ static struct err *choose_ids(struct expander *x)
 		TRY(kept_get(&x->window, i, &c));
 		d = sbt_kind(c.kind);
 		for (const struct sbt_field *f = d ? d->fields : NULL; f && f->name; f++) {
-			const uint64_t id = f->type == SBT_T_STREAM || f->type == SBT_T_EVENT ? sbt_get(&c, f) : SBT_NO_ID;
+			const uint64_t id = f->type == SBT_T_STREAM || f->type == SBT_T_EVENT
+						    ? sbt_get(&c, f)
+						    : SBT_NO_ID;
 
 			if (f->type == SBT_T_STREAM && id < SBT_NO_ID && id >= x->next_stream)
 				x->next_stream = (uint32_t)id + 1;
@@ -409,9 +438,11 @@ static struct err *expand(struct expander *x)
 	return sbt_writer_window(x->copied.to, x->first, x->next - 1);
 }
 
-struct err *expand_write(struct sbt_reader *trace, uint64_t first, uint64_t last, const char *path, struct expanded *ret)
+struct err *expand_write(struct sbt_reader *trace, uint64_t first, uint64_t last, const char *path,
+	struct expanded *ret)
 {
-	struct expander x = {.copied = {.from = trace}, .first = first, .last = last, .next = first, .to = ret};
+	struct expander x = {
+		.copied = {.from = trace}, .first = first, .last = last, .next = first, .to = ret};
 	struct err *e, *closed;
 
 	*ret = (struct expanded){.first = first};
@@ -443,7 +474,7 @@ void expanded_free(struct expanded *x)
 	*x = (struct expanded){0};
 }
 
-/* ---- whether ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- whether --- */
 
 /* What is known of the graph that was looked at last. */
 struct look {
@@ -468,7 +499,9 @@ static void look_at(struct look *l, const struct state *s, uint32_t graph)
 	if (l->graph == graph)
 		return;
 	e = state_steps(&steps, s, graph);
-	*l = (struct look){.graph = graph, .steps = steps.n, .branches = !e && (steps_branch(&steps) || have_early(&steps))};
+	*l = (struct look){.graph = graph,
+		.steps = steps.n,
+		.branches = !e && (steps_branch(&steps) || have_early(&steps))};
 	state_steps_free(&steps);
 	err_free(e); /* it stays a launch */
 }

@@ -45,7 +45,8 @@ static void keep(struct kept_window *k, const struct sbt_cmd *c)
 	k->packed.len = at + size;
 }
 
-struct err *kept_read(struct kept_window *k, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+struct err *kept_read(
+	struct kept_window *k, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;
 
@@ -55,7 +56,9 @@ struct err *kept_read(struct kept_window *k, struct sbt_cursor *cursor, uint64_t
 		if (!c || c->seq > last)
 			return NULL;
 		if (k->n >= KEPT_MAX)
-			return err_new(ERR_LIMIT, "the window has more than %u commands: too many for other orders", KEPT_MAX);
+			return err_new(ERR_LIMIT,
+				"the window has more than %u commands: too many for other orders",
+				KEPT_MAX);
 		keep(k, c);
 	}
 }

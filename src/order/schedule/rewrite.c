@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A schedule as a trace. Everything that can replay a trace can then replay the schedule: step it, go backwards in it, watch memory. What
- * makes objects stays before the work that came after it; what ends them moves to the end, since work before it may come later now.
+ * A schedule as a trace. Everything that can replay a trace can then replay the schedule: step it,
+ * go backwards in it, watch memory. What makes objects stays before the work that came after it;
+ * what ends them moves to the end, since work before it may come later now.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,27 +18,31 @@ struct rewriter {
 	struct kept_window window;
 	struct fate {
 		uint64_t becomes; /* 0: not written yet */
-		uint64_t first;	  /* the first of the new numbers of it and all later ones; 0: none was written */
-		uint64_t host;	  /* the new number of what comes right after the host's changes before it; 0: it has none */
-		uint64_t after;	  /* the new number of what comes right after it; 0: it was not written */
+		uint64_t first;	  /* the first of the new numbers of it and all later ones; 0: none
+				     was written */
+		uint64_t host; /* the new number of what comes right after the host's changes before
+				  it; 0: it has none */
+		uint64_t after;	     /* the new number of what comes right after it; 0: it was not
+					written */
 		uint64_t addr, size; /* of memory that it allocates or frees */
 		bool ends_objects, reads_live, ordered; /* ordered: an entry of the order */
-	} *fate;		/* one for each of the window's */
-	uint64_t next;		/* the number of the next command written */
-	uint64_t *old;		/* by new number - first */
+	} * fate;					/* one for each of the window's */
+	uint64_t next;					/* the number of the next command written */
+	uint64_t *old;					/* by new number - first */
 	size_t nold, cap_old;
 	struct copied copied;
 };
 
-/* ---- commands ------------------------------------------------------------------------------------------------------------------ */
+/* --- commands --- */
 
 static bool ends_objects(unsigned kind)
 {
-	return kind == SBT_STREAM_DESTROY || kind == SBT_EVENT_DESTROY || kind == SBT_GRAPH_DESTROY || kind == SBT_CTX_DESTROY ||
-	       kind == SBT_MODULE_UNLOAD;
+	return kind == SBT_STREAM_DESTROY || kind == SBT_EVENT_DESTROY ||
+	       kind == SBT_GRAPH_DESTROY || kind == SBT_CTX_DESTROY || kind == SBT_MODULE_UNLOAD;
 }
 
-/* A wait of the recording orders nothing here that the waits we put in do not; its two halves would come apart. */
+/* A wait of the recording orders nothing here that the waits we put in do not; its two halves would
+ * come apart. */
 static bool is_wait(unsigned kind)
 {
 	return kind == SBT_SYNC || kind == SBT_SYNC_END || kind == SBT_QUERY;
@@ -103,9 +108,12 @@ static struct err *put_kept_as(struct rewriter *w, size_t i, bool held)
 	TRY(kept_get(&w->window, i, &c));
 	if (held && c.kind == SBT_LAUNCH)
 		c.u.launch.launch_attrs |= UINT64_C(1) << SBT_ATTR_HELD;
-	if (c.kind == SBT_LAUNCH && (c.u.launch.trigger_event || c.u.launch.begun_event)) { /* nothing waits for these events any more */
+	if (c.kind == SBT_LAUNCH &&
+		(c.u.launch.trigger_event ||
+			c.u.launch.begun_event)) { /* nothing waits for these events any more */
 		c.u.launch.trigger_event = c.u.launch.begun_event = 0;
-		c.u.launch.launch_attrs &= ~(UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT | UINT64_C(1) << SBT_ATTR_COMPLETION_EVENT);
+		c.u.launch.launch_attrs &= ~(UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT |
+					     UINT64_C(1) << SBT_ATTR_COMPLETION_EVENT);
 	}
 	w->fate[i].becomes = w->next;
 	w->fate[i].after = w->next + 1;
@@ -119,7 +127,11 @@ static struct err *put_kept(struct rewriter *w, size_t i)
 
 static struct err *put_wait(struct rewriter *w, const struct sbt_cmd *like)
 {
-	struct sbt_cmd c = {.kind = SBT_SYNC, .flags = SBT_F_SYNTHETIC, .thread = like->thread, .ctx = like->ctx, .host_ns = like->host_ns};
+	struct sbt_cmd c = {.kind = SBT_SYNC,
+		.flags = SBT_F_SYNTHETIC,
+		.thread = like->thread,
+		.ctx = like->ctx,
+		.host_ns = like->host_ns};
 	const uint64_t begin = w->next;
 
 	c.u.sync.scope = SBT_SYNC_CTX;
@@ -136,7 +148,8 @@ static struct err *put_others(struct rewriter *w, size_t *next, uint64_t before,
 	for (; *next < w->window.n && w->window.c[*next].seq < before; (*next)++) {
 		struct sbt_cmd c;
 
-		if (w->window.c[*next].is_work || w->fate[*next].ordered || w->fate[*next].becomes || w->fate[*next].ends_objects != ending)
+		if (w->window.c[*next].is_work || w->fate[*next].ordered ||
+			w->fate[*next].becomes || w->fate[*next].ends_objects != ending)
 			continue;
 		TRY(kept_get(&w->window, *next, &c));
 		if (!is_wait(c.kind))
@@ -155,10 +168,15 @@ static struct err *turn_to(struct rewriter *w, uint32_t *stream, const struct sb
 }
 
 /* Fills memory that is freed, or not yet written by its new owner, with the poison byte. */
-static struct err *put_poison(struct rewriter *w, const struct fate *f, const struct sbt_cmd *like, uint32_t *stream)
+static struct err *put_poison(
+	struct rewriter *w, const struct fate *f, const struct sbt_cmd *like, uint32_t *stream)
 {
 	const uint64_t on = like->kind == SBT_ALLOC ? like->u.alloc.stream : like->u.free.stream;
-	struct sbt_cmd c = {.kind = SBT_FILL, .flags = SBT_F_SYNTHETIC, .thread = like->thread, .ctx = like->ctx, .stack = like->stack,
+	struct sbt_cmd c = {.kind = SBT_FILL,
+		.flags = SBT_F_SYNTHETIC,
+		.thread = like->thread,
+		.ctx = like->ctx,
+		.stack = like->stack,
 		.host_ns = like->host_ns};
 
 	c.u.fill.stream = on;
@@ -171,14 +189,17 @@ static struct err *put_poison(struct rewriter *w, const struct fate *f, const st
 	return put(w, &c, 0);
 }
 
-static struct err *put_entry(struct rewriter *w, uint64_t entry, size_t *next, uint32_t *stream, struct sbt_cmd *last)
+static struct err *put_entry(
+	struct rewriter *w, uint64_t entry, size_t *next, uint32_t *stream, struct sbt_cmd *last)
 {
 	const uint64_t seq = order_seq(entry);
 	const size_t i = kept_find(&w->window, seq);
 	struct fate *f = i == SIZE_MAX ? NULL : &w->fate[i];
 
 	if (!f || (entry & ORDER_HOST ? f->host : f->becomes))
-		return err_new(ERR_NOT_FOUND, "#%llu is no command of the window, or is in the order twice", (unsigned long long)seq);
+		return err_new(ERR_NOT_FOUND,
+			"#%llu is no command of the window, or is in the order twice",
+			(unsigned long long)seq);
 	if (entry & ORDER_HOST) {
 		f->host = w->next;
 		return NULL;
@@ -223,7 +244,8 @@ static void find_firsts(struct rewriter *w)
 	}
 }
 
-/* The host had changed that when it submitted what came after, so the first of those, in the new order, sees it. */
+/* The host had changed that when it submitted what came after, so the first of those, in the new
+ * order, sees it. */
 static uint64_t first_from(const struct rewriter *w, uint64_t seq)
 {
 	const size_t i = kept_from(&w->window, seq);
@@ -231,20 +253,24 @@ static uint64_t first_from(const struct rewriter *w, uint64_t seq)
 	return i < w->window.n ? w->fate[i].first : 0;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* What of a piece the host had changed. */
 static struct err *copy_changes(struct rewriter *w, const struct sbt_memory *m)
 {
 	const struct order_schedule *p = w->plan;
-	struct sbt_memory as = {.role = SBT_MEMORY_HOST, .owner = SBT_MEMORY_ALLOCATION, .module = SBT_NO_ID,
+	struct sbt_memory as = {.role = SBT_MEMORY_HOST,
+		.owner = SBT_MEMORY_ALLOCATION,
+		.module = SBT_NO_ID,
 		.has_bytes = true};
 
 	if (!m->has_bytes)
 		return NULL;
-	for (size_t i = kept_row_from(p->changes, p->nchanges, sizeof *p->changes, m->seq); i < p->nchanges && p->changes[i].seq == m->seq; i++) {
+	for (size_t i = kept_row_from(p->changes, p->nchanges, sizeof *p->changes, m->seq);
+		i < p->nchanges && p->changes[i].seq == m->seq; i++) {
 		const uint64_t from = p->changes[i].addr > m->addr ? p->changes[i].addr : m->addr;
-		const uint64_t to = p->changes[i].end < m->addr + m->size ? p->changes[i].end : m->addr + m->size;
+		const uint64_t to = p->changes[i].end < m->addr + m->size ? p->changes[i].end
+									  : m->addr + m->size;
 
 		const struct fate *f = fate_of(w, p->changes[i].by ? p->changes[i].by : m->seq);
 
@@ -263,7 +289,8 @@ static struct err *copy_piece(void *arg, const struct sbt_memory *m)
 
 	if (m->role == SBT_MEMORY_END || m->role == SBT_MEMORY_OUTPUT || m->missing)
 		return NULL;
-	if (w->plan->live && (m->role == SBT_MEMORY_HOST || (m->role == SBT_MEMORY_INPUT && f && f->reads_live)))
+	if (w->plan->live &&
+		(m->role == SBT_MEMORY_HOST || (m->role == SBT_MEMORY_INPUT && f && f->reads_live)))
 		return copy_changes(w, m);
 	if (m->role == SBT_MEMORY_START)
 		mine.seq = w->plan->first;
@@ -279,15 +306,20 @@ static struct err *put_ends(struct rewriter *w)
 	uint32_t id;
 
 	for (size_t i = 0; i < w->plan->nends; i++) {
-		const struct sbt_memory m = {.seq = w->next - 1, .role = SBT_MEMORY_END, .owner = SBT_MEMORY_ALLOCATION, .addr = w->plan->ends[i].addr,
-			.size = w->plan->ends[i].size, .module = SBT_NO_ID, .hash = w->plan->ends[i].hash};
+		const struct sbt_memory m = {.seq = w->next - 1,
+			.role = SBT_MEMORY_END,
+			.owner = SBT_MEMORY_ALLOCATION,
+			.addr = w->plan->ends[i].addr,
+			.size = w->plan->ends[i].size,
+			.module = SBT_NO_ID,
+			.hash = w->plan->ends[i].hash};
 
 		TRY(sbt_writer_memory(w->to, &m, &id));
 	}
 	return NULL;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static struct err *put_state(struct rewriter *w)
 {
@@ -317,9 +349,11 @@ static struct err *rewrite(struct rewriter *w)
 	return sbt_writer_window(w->to, w->plan->first, w->next - 1);
 }
 
-struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule *plan, const char *path, uint64_t **ret_seqs, size_t *ret_n)
+struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule *plan,
+	const char *path, uint64_t **ret_seqs, size_t *ret_n)
 {
-	struct rewriter w = {.from = trace, .plan = plan, .next = plan->first, .copied = {.from = trace}};
+	struct rewriter w = {
+		.from = trace, .plan = plan, .next = plan->first, .copied = {.from = trace}};
 	struct err *e = sbt_writer_open(&w.to, path, sbt_reader_meta(trace)), *closed;
 
 	w.copied.to = w.to;

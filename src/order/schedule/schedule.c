@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Schedules: linear extensions of the happens-before graph. A lane's head may go when its clock is covered by what has gone on every other
- * lane; which of the heads that may go does go is the policy. The host's lane goes whenever it can: what it learns takes no time.
+ * Schedules: linear extensions of the happens-before graph. A lane's head may go when its clock is
+ * covered by what has gone on every other lane; which of the heads that may go does go is the
+ * policy. The host's lane goes whenever it can: what it learns takes no time.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "order/kept.h"
 #include "order/order.h"
 
-
 struct runner {
 	const struct order *o;
 	struct order_item *items; /* all, in order of seq */
 	size_t n;
 	uint32_t lanes;
-	uint32_t *done;	   /* by lane: items that have gone, those without an entry of their own included */
-	size_t **queue;	   /* by lane: indices of its items */
+	uint32_t *done; /* by lane: items that have gone, those without an entry of their own
+			   included */
+	size_t **queue; /* by lane: indices of its items */
 	size_t *queued, *head;
 	uint64_t *out;
 	size_t nout;
-	uint64_t x; /* of the generator */
+	uint64_t x;	    /* of the generator */
 	uint64_t *priority; /* by lane */
 };
 
@@ -45,7 +46,8 @@ static void runner_free(struct runner *r)
 
 static void runner_begin(struct runner *r, const struct order *o)
 {
-	*r = (struct runner){.o = o, .n = order_items(o), .lanes = order_lanes(o), .x = 88172645463325252ull};
+	*r = (struct runner){
+		.o = o, .n = order_items(o), .lanes = order_lanes(o), .x = 88172645463325252ull};
 	r->items = xcalloc(r->n + 1, sizeof *r->items);
 	r->done = xcalloc(r->lanes + 1, sizeof *r->done);
 	r->queue = xcalloc(r->lanes + 1, sizeof *r->queue);
@@ -71,7 +73,8 @@ static const struct order_item *head_of(const struct runner *r, uint32_t lane)
 	return r->head[lane] < r->queued[lane] ? &r->items[r->queue[lane][r->head[lane]]] : NULL;
 }
 
-/* What a lane counts besides its items, the host's learning by a synchronous copy, goes with the command that made it. */
+/* What a lane counts besides its items, the host's learning by a synchronous copy, goes with the
+ * command that made it. */
 static bool covered(const struct runner *r, uint32_t lane, uint32_t index)
 {
 	const struct order_item *h = head_of(r, lane);
@@ -109,13 +112,16 @@ static uint32_t choose(const struct runner *r, const bool *allowed)
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t l = 0; l < r->lanes; l++) {
-		const struct order_item *it = head_of(r, l), *b = best == UINT32_MAX ? NULL : head_of(r, best);
+		const struct order_item *it = head_of(r, l),
+					*b = best == UINT32_MAX ? NULL : head_of(r, best);
 
 		if (!it || (allowed && !allowed[it - r->items]) || !may_go(r, it))
 			continue;
 		if (!is_entry(r, it))
 			return l;
-		if (!b || r->priority[l] < r->priority[best] || (r->priority[l] == r->priority[best] && order_key(it->seq) < order_key(b->seq)))
+		if (!b || r->priority[l] < r->priority[best] ||
+			(r->priority[l] == r->priority[best] &&
+				order_key(it->seq) < order_key(b->seq)))
 			best = l;
 	}
 	return best;
@@ -151,7 +157,8 @@ static uint64_t start_of(const struct order_start *starts, size_t n, uint64_t se
 	return at < n && starts[at].seq == seq ? starts[at].ns : 0;
 }
 
-struct err *order_started(const struct order *o, const struct order_start *starts, size_t n, uint64_t **ret, size_t *ret_n)
+struct err *order_started(const struct order *o, const struct order_start *starts, size_t n,
+	uint64_t **ret, size_t *ret_n)
 {
 	struct runner r;
 	uint32_t l = 0;
@@ -173,13 +180,16 @@ struct err *order_flip(const struct order *o, uint64_t a, uint64_t b, uint64_t *
 	bool *first;
 
 	if (!order_item(o, a, &x) || !order_item(o, b, &y))
-		return err_new(ERR_NOT_FOUND, "#%llu or #%llu is not in the graph", (unsigned long long)a, (unsigned long long)b);
+		return err_new(ERR_NOT_FOUND, "#%llu or #%llu is not in the graph",
+			(unsigned long long)a, (unsigned long long)b);
 	if (order_before(o, a, b))
-		return err_new(ERR_NOT_FOUND, "#%llu always comes before #%llu", (unsigned long long)a, (unsigned long long)b);
+		return err_new(ERR_NOT_FOUND, "#%llu always comes before #%llu",
+			(unsigned long long)a, (unsigned long long)b);
 	runner_begin(&r, o);
 	first = xcalloc(r.n + 1, sizeof *first);
 	for (size_t i = 0; i < r.n; i++)
-		first[i] = order_key(r.items[i].seq) == order_key(b) || fold_before(r.items[i].lane, r.items[i].index, &y);
+		first[i] = order_key(r.items[i].seq) == order_key(b) ||
+			   fold_before(r.items[i].lane, r.items[i].index, &y);
 	run(&r, first);
 	run(&r, NULL);
 	free(first);
@@ -251,7 +261,8 @@ static void run_with(struct runner *r, const struct extra *x, size_t n)
 	free(allowed);
 }
 
-struct err *order_with(const struct order *o, const struct order_pair *pairs, size_t n, uint64_t **ret, size_t *ret_n)
+struct err *order_with(const struct order *o, const struct order_pair *pairs, size_t n,
+	uint64_t **ret, size_t *ret_n)
 {
 	struct extra *x = xcalloc(n + 1, sizeof *x);
 	struct runner r;
@@ -275,7 +286,8 @@ struct err *order_with(const struct order *o, const struct order_pair *pairs, si
 	return err_new(ERR_NOT_FOUND, "the program does not allow that order");
 }
 
-struct err *order_prefer(const struct order *o, uint32_t stream, bool first, uint64_t **ret, size_t *ret_n)
+struct err *order_prefer(
+	const struct order *o, uint32_t stream, bool first, uint64_t **ret, size_t *ret_n)
 {
 	struct runner r;
 
@@ -293,7 +305,8 @@ struct err *order_shuffle(const struct order *o, uint64_t seed, uint64_t **ret, 
 	runner_begin(&r, o);
 	r.x ^= (seed + 1) * 0x9e3779b97f4a7c15ull;
 	r.x += !r.x;
-	const unsigned change = 1u << seed % 5; /* of so many choices, one changes a stream's priority: short windows and long ones */
+	const unsigned change = 1u << seed % 5; /* of so many choices, one changes a stream's
+						   priority: short windows and long ones */
 	for (uint32_t l = 0; l < r.lanes; l++)
 		r.priority[l] = draw(&r.x);
 	for (uint32_t l; (l = choose(&r, NULL)) != UINT32_MAX;) {
@@ -313,7 +326,8 @@ bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n)
 	runner_begin(&r, o);
 	for (uint32_t l = 0; ok; l = 0) {
 		/* what the host learns first, as far as it can */
-		while (l < r.lanes && !(head_of(&r, l) && !is_entry(&r, head_of(&r, l)) && may_go(&r, head_of(&r, l))))
+		while (l < r.lanes && !(head_of(&r, l) && !is_entry(&r, head_of(&r, l)) &&
+					      may_go(&r, head_of(&r, l))))
 			l++;
 		if (l < r.lanes) {
 			go(&r, l);
@@ -321,7 +335,9 @@ bool order_is_legal(const struct order *o, const uint64_t *seqs, size_t n)
 		}
 		if (i == n)
 			break;
-		for (l = 0; l < r.lanes && !(head_of(&r, l) && order_key(head_of(&r, l)->seq) == order_key(seqs[i])); l++)
+		for (l = 0; l < r.lanes && !(head_of(&r, l) && order_key(head_of(&r, l)->seq) ==
+								       order_key(seqs[i]));
+			l++)
 			;
 		ok = l < r.lanes && may_go(&r, head_of(&r, l));
 		if (ok) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb's end of replayer-check.c. Answers come in pieces of part of a second, so that Ctrl-C and the progress line work.
+ * tsdb's end of replayer-check.c. Answers come in pieces of part of a second, so that Ctrl-C and
+ * the progress line work.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,20 +16,25 @@ static bool is_row(const struct replayer_difference *r)
 	return r->as < REPLAYER_AS_END && r->unwritten <= REPLAYER_UNWRITTEN_SHARED;
 }
 
-static struct err *take_rows(struct device *d, const struct replayer_check_done *head, struct device_checked *ret)
+static struct err *take_rows(
+	struct device *d, const struct replayer_check_done *head, struct device_checked *ret)
 {
 	const size_t have = (d->in.len - sizeof *head) / sizeof *ret->rows;
 
 	if (have < head->n) {
 		device_bury(d);
-		return err_new(ERR_INFERIOR, "the replayer answers with %" PRIu64 " differences and sends %zu; it was ended", head->n, have);
+		return err_new(ERR_INFERIOR,
+			"the replayer answers with %" PRIu64
+			" differences and sends %zu; it was ended",
+			head->n, have);
 	}
 	ret->rows = xrealloc(ret->rows, (ret->n + head->n + 1) * sizeof *ret->rows);
 	memcpy(ret->rows + ret->n, d->in.data + sizeof *head, head->n * sizeof *ret->rows);
 	for (uint64_t i = 0; i < head->n; i++)
 		if (!is_row(&ret->rows[ret->n + i])) {
 			device_bury(d);
-			return err_new(ERR_INFERIOR, "the replayer answers with a difference that is none; it was ended");
+			return err_new(ERR_INFERIOR,
+				"the replayer answers with a difference that is none; it was ended");
 		}
 	ret->n += head->n;
 	ret->checked += head->checked;
@@ -39,7 +45,8 @@ static struct err *take_rows(struct device *d, const struct replayer_check_done 
 	return NULL;
 }
 
-static struct err *one_piece(struct device *d, const struct buf *request, uint64_t to, struct device_checked *ret)
+static struct err *one_piece(
+	struct device *d, const struct buf *request, uint64_t to, struct device_checked *ret)
 {
 	const uint64_t was = d->want;
 	struct replayer_check_done head;
@@ -52,7 +59,9 @@ static struct err *one_piece(struct device *d, const struct buf *request, uint64
 	memcpy(&head, d->in.data, sizeof head);
 	TRY(take_rows(d, &head, ret));
 	ret->reached = d->want;
-	return d->want > was ? NULL : err_new(ERR_INFERIOR, "the replayer does not get beyond #%" PRIu64, was);
+	return d->want > was
+		       ? NULL
+		       : err_new(ERR_INFERIOR, "the replayer does not get beyond #%" PRIu64, was);
 }
 
 /* Returns true, and frees e, if it only means that there is no more time. */
@@ -68,7 +77,8 @@ static bool is_enough(const struct device *d, struct err *e, struct device_check
 	return true;
 }
 
-struct err *device_check(struct device *d, const struct replayer_check *how, const uint32_t *kernels, size_t n, struct device_checked *ret)
+struct err *device_check(struct device *d, const struct replayer_check *how,
+	const uint32_t *kernels, size_t n, struct device_checked *ret)
 {
 	const struct replayer_none none = {0};
 	struct buf request = BUF_INIT;
@@ -76,7 +86,9 @@ struct err *device_check(struct device *d, const struct replayer_check *how, con
 
 	*ret = (struct device_checked){.reached = how->from - 1};
 	if (how->from < d->first || how->to > d->last || how->from > how->to)
-		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " to #%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64 " that can be executed",
+		return err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " to #%" PRIu64 " is outside the window #%" PRIu64
+			" to #%" PRIu64 " that can be executed",
 			how->from, how->to, d->first, d->last);
 	buf_add(&request, how, sizeof *how);
 	buf_add(&request, kernels, n * sizeof *kernels);
@@ -88,7 +100,8 @@ struct err *device_check(struct device *d, const struct replayer_check *how, con
 	if (e && is_enough(d, e, ret))
 		e = NULL;
 	if (!e && d->fd >= 0) /* a process that was ended has nothing to give back */
-		e = device_ask(d, REPLAYER_CHECK_END, &none, sizeof none, sizeof(struct replayer_done));
+		e = device_ask(
+			d, REPLAYER_CHECK_END, &none, sizeof none, sizeof(struct replayer_done));
 	if (e)
 		device_checked_free(ret);
 	return e;

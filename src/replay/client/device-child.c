@@ -16,7 +16,8 @@ extern char **environ;
 
 /* One layout for each attempt: a recorded range that is in use in one process may be free in the
  * next. */
-static const unsigned long layouts[DEVICE_ATTEMPTS] = {ADDR_COMPAT_LAYOUT, ADDR_COMPAT_LAYOUT, 0, 0};
+static const unsigned long layouts[DEVICE_ATTEMPTS] = {
+	ADDR_COMPAT_LAYOUT, ADDR_COMPAT_LAYOUT, 0, 0};
 
 void device_child_layout(unsigned attempt)
 {
@@ -24,7 +25,9 @@ void device_child_layout(unsigned attempt)
 	const int now = personality(0xffffffff);
 	struct rlimit stack;
 
-	if (now != -1 && personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE | ADDR_COMPAT_LAYOUT)) | layout) != -1)
+	if (now != -1 && personality(((unsigned long)now & ~(unsigned long)(ADDR_NO_RANDOMIZE |
+									    ADDR_COMPAT_LAYOUT)) |
+				     layout) != -1)
 		return;
 	/* Containers forbid personality(). Older kernels also use this layout when the stack has no
 	 * limit. */
@@ -34,14 +37,16 @@ void device_child_layout(unsigned attempt)
 	}
 }
 
-/* ---- environment --------------------------------------------------------------------------------------------------- */
+/* --- environment --- */
 
 /* Variables that the drivers and tsdb use; a name that ends in * is a prefix. */
-static const char *const passed[] = {"TSDB_*", "CUDA_*", "NVIDIA_*", "LD_LIBRARY_PATH", "LANG", "LC_*", "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS"};
+static const char *const passed[] = {"TSDB_*", "CUDA_*", "NVIDIA_*", "LD_LIBRARY_PATH", "LANG",
+	"LC_*", "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS"};
 
 /* Variables that we set ourselves, or that make no sense in a sandbox: code to load, a cache to
  * write to, one process's socket. */
-static const char *const never[] = {REPLAYER_FD_ENV, "CUDA_INJECTION64_PATH", "CUDA_INJECTION32_PATH", "CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"};
+static const char *const never[] = {REPLAYER_FD_ENV, "CUDA_INJECTION64_PATH",
+	"CUDA_INJECTION32_PATH", "CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"};
 
 static bool is_var(const char *entry, const char *name)
 {
@@ -64,7 +69,8 @@ static bool is_passed(const struct device *d, const char *entry)
 		return false;
 	if (d->no_sandbox)
 		return !is_var(entry, REPLAYER_FD_ENV);
-	return any(entry, passed, sizeof passed / sizeof *passed) && !any(entry, never, sizeof never / sizeof *never);
+	return any(entry, passed, sizeof passed / sizeof *passed) &&
+	       !any(entry, never, sizeof never / sizeof *never);
 }
 
 char **device_child_env(const struct device *d, int fd)
@@ -81,9 +87,10 @@ char **device_child_env(const struct device *d, int fd)
 			env[k++] = xstrdup(environ[i]);
 	if (d->softgpu)
 		env[k++] = path && *path ? xasprintf("LD_LIBRARY_PATH=%s:%s", d->softgpu, path)
-			: xasprintf("LD_LIBRARY_PATH=%s", d->softgpu);
+					 : xasprintf("LD_LIBRARY_PATH=%s", d->softgpu);
 	if (!d->no_sandbox)
-		env[k++] = xstrdup("CUDA_CACHE_DISABLE=1"); /* of what the driver compiles: in the user's home */
+		env[k++] = xstrdup("CUDA_CACHE_DISABLE=1"); /* of what the driver compiles: in the
+							       user's home */
 	env[k] = xasprintf(REPLAYER_FD_ENV "=%d", fd);
 	return env;
 }

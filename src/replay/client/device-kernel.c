@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb's end of the microscope. What comes from the replayer is checked for its size and its strings get an end; the rest are numbers.
+ * tsdb's end of the microscope. What comes from the replayer is checked for its size and its
+ * strings get an end; the rest are numbers.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 static struct err *broken(struct device *d)
 {
 	device_bury(d);
-	return err_new(ERR_INFERIOR, "the replayer answers what is no answer about a launch; it was ended");
+	return err_new(ERR_INFERIOR,
+		"the replayer answers what is no answer about a launch; it was ended");
 }
 
 #define END(text) ((text)[sizeof(text) - 1] = '\0')
@@ -49,7 +51,8 @@ static void take_stop(struct device *d)
 	clean(t->change.text);
 }
 
-static struct err *call(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n, size_t reply)
+static struct err *call(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n, size_t reply)
 {
 	TRY(device_post(d, type, body, n, tail, tail_n));
 	return device_reply(d, reply);
@@ -66,11 +69,11 @@ static struct err *refused(struct device *d, struct err *e)
 	return e;
 }
 
-#define ASKING(d, expr)                                     \
-	do {                                                \
-		struct err *ask_err_ = (expr);              \
-		if (ask_err_)                               \
-			return refused((d), ask_err_);      \
+#define ASKING(d, expr)                                                                            \
+	do {                                                                                       \
+		struct err *ask_err_ = (expr);                                                     \
+		if (ask_err_)                                                                      \
+			return refused((d), ask_err_);                                             \
 	} while (0)
 
 static struct err *need(struct device *d)
@@ -80,7 +83,10 @@ static struct err *need(struct device *d)
 	d->culprit = d->culprit_first = 0;
 	d->error = 0;
 	if (!d->pid) /* the process died during another request */
-		return refused(d, err_cure(err_new(ERR_STATE, "the replayer was ended, and the launch with it"), "\"stepi\" begins it again"));
+		return refused(
+			d, err_cure(err_new(ERR_STATE,
+					    "the replayer was ended, and the launch with it"),
+				   "\"stepi\" begins it again"));
 	ASKING(d, device_alive(d));
 	return NULL;
 }
@@ -124,7 +130,8 @@ const struct soft_stop *device_kernel_stop(const struct device *d)
 	return d->inside ? &d->stop : NULL;
 }
 
-struct err *device_kernel_go(struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret)
+struct err *device_kernel_go(
+	struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret)
 {
 	struct soft_go g = {.how = how, .ms = SLICE_MS, .n = n};
 
@@ -140,7 +147,8 @@ struct err *device_kernel_go(struct device *d, enum soft_how how, uint64_t n, co
 	return NULL;
 }
 
-struct err *device_kernel_focus(struct device *d, const uint32_t block[3], const uint32_t thread[3], const struct soft_stop **ret)
+struct err *device_kernel_focus(struct device *d, const uint32_t block[3], const uint32_t thread[3],
+	const struct soft_stop **ret)
 {
 	struct replayer_kernel_focus f;
 
@@ -161,9 +169,12 @@ struct err *device_kernel_points(struct device *d, struct soft_point *p, unsigne
 
 	TRY(need(d));
 	if (n > SOFT_POINTS_MAX)
-		return err_cure(err_new(ERR_LIMIT, "a launch takes at most %d breakpoints and watchpoints", (int)SOFT_POINTS_MAX),
+		return err_cure(
+			err_new(ERR_LIMIT, "a launch takes at most %d breakpoints and watchpoints",
+				(int)SOFT_POINTS_MAX),
 			"Delete or disable some");
-	ASKING(d, call(d, REPLAYER_KERNEL_POINTS, &none, sizeof none, p, n * sizeof *p, sizeof none + n * sizeof *p));
+	ASKING(d, call(d, REPLAYER_KERNEL_POINTS, &none, sizeof none, p, n * sizeof *p,
+			  sizeof none + n * sizeof *p));
 	for (unsigned i = 0; i < n; i++) {
 		struct soft_point q;
 
@@ -209,7 +220,8 @@ static void end_strings(uint32_t what, uint8_t *r)
 	}
 }
 
-struct err *device_kernel_ask(struct device *d, const struct soft_ask *q, size_t size, void **ret, size_t *ret_n)
+struct err *device_kernel_ask(
+	struct device *d, const struct soft_ask *q, size_t size, void **ret, size_t *ret_n)
 {
 	const size_t head = sizeof(struct replayer_none);
 

@@ -20,19 +20,22 @@ static bool take(struct device *d, struct device_ordered *ret)
 	ret->places = xmalloc((ret->sums.n + 1) * sizeof *ret->places);
 	memcpy(ret->places, at, ret->sums.n * sizeof *ret->places);
 	ret->changes = xmalloc((ret->sums.changes + 1) * sizeof *ret->changes);
-	memcpy(ret->changes, at + ret->sums.n * sizeof *ret->places, ret->sums.changes * sizeof *ret->changes);
+	memcpy(ret->changes, at + ret->sums.n * sizeof *ret->places,
+		ret->sums.changes * sizeof *ret->changes);
 	return true;
 }
 
 struct err *device_order(struct device *d, const struct device_order *o, struct device_ordered *ret)
 {
-	const struct replayer_order head = {.n = (uint32_t)o->n, .nchanges = (uint32_t)o->nchanges, .flags = o->flags};
+	const struct replayer_order head = {
+		.n = (uint32_t)o->n, .nchanges = (uint32_t)o->nchanges, .flags = o->flags};
 	const size_t most = REPLAYER_MESSAGE_MAX - 4096;
 	struct buf request = BUF_INIT;
 	struct err *e;
 
 	*ret = (struct device_ordered){0};
-	if (o->n > most / sizeof *o->entries || o->nchanges > (most - o->n * sizeof *o->entries) / sizeof *o->changes)
+	if (o->n > most / sizeof *o->entries ||
+		o->nchanges > (most - o->n * sizeof *o->entries) / sizeof *o->changes)
 		return err_new(ERR_LIMIT, "%zu commands are too many for another order", o->n);
 	buf_add(&request, &head, sizeof head);
 	buf_add(&request, o->entries, o->n * sizeof *o->entries);
@@ -44,7 +47,9 @@ struct err *device_order(struct device *d, const struct device_order *o, struct 
 	if (take(d, ret))
 		return NULL;
 	device_bury(d);
-	return err_new(ERR_INFERIOR, "the replayer answers with %" PRIu64 " places and sends less; it was ended", ret->sums.n);
+	return err_new(ERR_INFERIOR,
+		"the replayer answers with %" PRIu64 " places and sends less; it was ended",
+		ret->sums.n);
 }
 
 void device_ordered_free(struct device_ordered *o)

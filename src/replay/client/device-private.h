@@ -32,21 +32,21 @@ struct device {
 	enum device_doing doing;
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
-	int said_fd;   /* the end of the replayer's standard output that we read; -1 */
+	int said_fd;	/* the end of the replayer's standard output that we read; -1 */
 	uint32_t asked; /* the type of the message sent last */
 	bool back;	/* it goes back over commands that were executed for the user before */
 
-	pid_t pid; /* 0: no process */
-	int fd;	   /* ours, non-blocking; -1 */
+	pid_t pid;	/* 0: no process */
+	int fd;		/* ours, non-blocking; -1 */
 	struct buf out; /* messages not yet sent */
 	struct buf in;	/* body of the last reply */
 
-	uint64_t pos;	/* of the replayer, if it lives and is not astray */
-	uint64_t want;	/* the caller's position */
-	uint64_t done;	/* known to have finished */
-	bool astray;	/* pos is not known */
-	bool blaming;	/* looking for the command that broke the device */
-	uint64_t late;	/* of the last hit of device_run() */
+	uint64_t pos;			 /* of the replayer, if it lives and is not astray */
+	uint64_t want;			 /* the caller's position */
+	uint64_t done;			 /* known to have finished */
+	bool astray;			 /* pos is not known */
+	bool blaming;			 /* looking for the command that broke the device */
+	uint64_t late;			 /* of the last hit of device_run() */
 	uint64_t culprit, culprit_first; /* of the last failure; 0 */
 	unsigned error; /* of the last failure: enum replayer_error_code, or DEVICE_SILENT; 0 */
 
@@ -91,15 +91,18 @@ int device_bury(struct device *d);
 /* Returns an error if the process has died meanwhile; the process is then reaped. */
 struct err *device_alive(struct device *d) TS_CHECK;
 /* Appends a message to the buffer. Sends only when the buffer has grown large. */
-struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n) TS_CHECK;
+struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n) TS_CHECK;
 /* Sends everything and waits for one reply, whose body of at least size bytes is in d->in. An ERROR
  * reply becomes an err and sets d->culprit. */
 struct err *device_reply(struct device *d, size_t size) TS_CHECK;
 
 /* ---- for device-watch.c ---- */
 /* Sends a request that does not move; the reply is in d->in. */
-struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t n, size_t reply) TS_CHECK;
+struct err *device_ask(
+	struct device *d, uint32_t type, const void *body, size_t n, size_t reply) TS_CHECK;
 /* Sends a request that executes towards seq `to`; the reply begins with the position reached. */
-struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to) TS_CHECK;
+struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n,
+	size_t reply, uint64_t to) TS_CHECK;
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The replayer as a process and as the other end of a socket. Nothing here waits without a limit, and nothing that is left waits for
- * us: whatever goes wrong on the socket ends in a dead and reaped process. The surprise: what the replayer said last may still lie in the
- * socket when writing to it fails, so a failed write is followed by a read.
+ * The replayer as a process and as the other end of a socket. Nothing here waits without a limit,
+ * and nothing that is left waits for us: whatever goes wrong on the socket ends in a dead and
+ * reaped process. The surprise: what the replayer said last may still lie in the socket when
+ * writing to it fails, so a failed write is followed by a read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 #include "base/patience.h"
 #include "replay/client/device-private.h"
 
-#define POST_BYTES 4096	   /* gathered before they are sent */
+#define POST_BYTES 4096 /* gathered before they are sent */
 /* that a reply may take after Ctrl-C: enough for work in flight, not for a hang */
 #define GRACE_MS 3000
 #define EXEC_MS 10000	   /* for the replayer to be executed; its file system may hang */
@@ -36,13 +37,14 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* ---- the process --------------------------------------------------------------------------------------------------- */
+/* --- the process --- */
 
 /* Runs after fork, so it makes only calls that are safe there. Ctrl-C goes to the shell, and the
  * replayer must not read tsdb's standard input. */
 static void child(const struct device *d, int fd, int said, int fail, char **env, pid_t parent)
 {
-	char *argv[] = {d->replayer, d->no_sandbox ? (char *)(uintptr_t)REPLAYER_NO_SANDBOX : NULL, NULL};
+	char *argv[] = {
+		d->replayer, d->no_sandbox ? (char *)(uintptr_t)REPLAYER_NO_SANDBOX : NULL, NULL};
 	sigset_t none;
 	int null, e;
 
@@ -79,7 +81,8 @@ static struct err *started(const struct device *d, int fail)
 		while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return NULL;
-	return err_cure(err_sys(n == sizeof e ? e : EIO, "cannot start the replayer %s", d->replayer),
+	return err_cure(
+		err_sys(n == sizeof e ? e : EIO, "cannot start the replayer %s", d->replayer),
 		"tsdb-replayer is installed with tsdb");
 }
 
@@ -169,7 +172,7 @@ int device_bury(struct device *d)
 	return status;
 }
 
-/* ---- the end of it -------------------------------------------------------------------------------------------------- */
+/* --- the end of it --- */
 
 /* Names all commands that were submitted and are not known to have finished. */
 static void suspect_all(struct device *d)
@@ -241,7 +244,7 @@ static struct err *kill_for(struct device *d, enum err_code code, const char *wh
 	return e;
 }
 
-/* ---- the socket ------------------------------------------------------------------------------------------------------ */
+/* --- the socket --- */
 
 struct limit {
 	struct patience patience;
@@ -261,22 +264,27 @@ static struct limit limit_of(const struct device *d)
 static struct err *wait_for(struct device *d, short events, struct limit *l)
 {
 	for (;;) {
-		struct pollfd p[] = {{.fd = d->fd, .events = events | POLLIN}, {.fd = d->said_fd, .events = POLLIN}};
+		struct pollfd p[] = {{.fd = d->fd, .events = events | POLLIN},
+			{.fd = d->said_fd, .events = POLLIN}};
 		int n;
 
 		if (d->progress)
-			d->progress(d->progress_arg, d->doing, d->doing == DEVICE_GOING ? d->pos : d->want);
+			d->progress(d->progress_arg, d->doing,
+				d->doing == DEVICE_GOING ? d->pos : d->want);
 		if (d->interrupt && *d->interrupt && !l->grace_ms)
 			l->grace_ms = now_ms();
 		if (d->budget && patience_over(d->budget) && !l->grace_ms)
 			l->grace_ms = now_ms();
 		/* the user gives up, not tsdb */
 		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS)
-			return d->interrupt && *d->interrupt ? kill_for(d, ERR_INTERRUPTED, "interrupted while the device was busy")
-							     : kill_for(d, ERR_LIMIT, "the budget is spent");
+			return d->interrupt && *d->interrupt
+				       ? kill_for(d, ERR_INTERRUPTED,
+						 "interrupted while the device was busy")
+				       : kill_for(d, ERR_LIMIT, "the budget is spent");
 		if (patience_over(&l->patience)) {
 			d->error = DEVICE_SILENT;
-			return err_cure(kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
+			return err_cure(
+				kill_for(d, ERR_INFERIOR, "no answer from the replayer in time"),
 				"the state before it can be inspected");
 		}
 		n = poll(p, 2, 50);
@@ -312,14 +320,16 @@ static struct err *flush(struct device *d)
 		/* readable although no reply is due: the replayer is ending, or it broke the
 		 * protocol */
 		struct pollfd p = {.fd = d->fd, .events = POLLIN | POLLOUT};
-		if (poll(&p, 1, 0) > 0 && (p.revents & (POLLIN | POLLHUP)) && !(p.revents & POLLOUT))
+		if (poll(&p, 1, 0) > 0 && (p.revents & (POLLIN | POLLHUP)) &&
+			!(p.revents & POLLOUT))
 			break;
 	}
 	buf_clear(&d->out);
 	return NULL;
 }
 
-struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n)
+struct err *device_post(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n)
 {
 	struct replayer_head head = {.type = type, .size = (uint32_t)(n + tail_n)};
 
@@ -356,12 +366,14 @@ static const struct {
 	const char *cure;
 } errors[] = {
 	[REPLAYER_E_OTHER] = {ERR_STATE, false, NULL},
-	[REPLAYER_E_FAULT] = {ERR_INFERIOR, true, "the memory before it can be inspected; the replayer starts again by itself"},
+	[REPLAYER_E_FAULT] = {ERR_INFERIOR, true,
+		"the memory before it can be inspected; the replayer starts again by itself"},
 	[REPLAYER_E_PLACE] = {ERR_UNSUPPORTED, true, NULL},
 	[REPLAYER_E_MEMORY] = {ERR_LIMIT, false, NULL},
 	[REPLAYER_E_DEVICE] = {ERR_UNSUPPORTED, false, NULL},
 	[REPLAYER_E_TRACE] = {ERR_BAD_TRACE, false, NULL},
-	[REPLAYER_E_TIMEOUT] = {ERR_INFERIOR, true, "TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; the memory before it can be inspected"},
+	[REPLAYER_E_TIMEOUT] = {ERR_INFERIOR, true,
+		"TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; the memory before it can be inspected"},
 	[REPLAYER_E_REFUSED] = {ERR_UNSUPPORTED, false, NULL},
 };
 
@@ -382,7 +394,8 @@ static struct err *told(struct device *d)
 	d->error = code;
 	d->culprit = x->seq;
 	d->culprit_first = x->first && x->first < x->seq ? x->first : x->seq;
-	e = err_new(errors[code].code, "%s", keep ? text : "the replayer failed without saying why");
+	e = err_new(
+		errors[code].code, "%s", keep ? text : "the replayer failed without saying why");
 	if (errors[code].cure)
 		e = err_cure(e, "%s", errors[code].cure);
 	free(text);
@@ -393,8 +406,9 @@ static struct err *told(struct device *d)
 
 static bool known_reply(const struct replayer_head *h)
 {
-	return (h->type == REPLAYER_REPLY || (h->type == REPLAYER_ERROR && h->size >= sizeof(struct replayer_error))) &&
-		h->size <= REPLAYER_MESSAGE_MAX - sizeof *h;
+	return (h->type == REPLAYER_REPLY ||
+		       (h->type == REPLAYER_ERROR && h->size >= sizeof(struct replayer_error))) &&
+	       h->size <= REPLAYER_MESSAGE_MAX - sizeof *h;
 }
 
 struct err *device_reply(struct device *d, size_t size)

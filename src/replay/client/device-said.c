@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What executed kernels print: the replayer's standard output is a pipe, read here while a call waits, before its reply is used, and
- * to the end when the process dies. So nothing is lost, and nothing of it ever reaches tsdb's own standard output. The
- * surprise: a replayer that prints much waits for us to read, which is why every wait for it reads too.
+ * What executed kernels print: the replayer's standard output is a pipe, read here while a call
+ * waits, before its reply is used, and to the end when the process dies. So nothing is lost, and
+ * nothing of it ever reaches tsdb's own standard output. The surprise: a replayer that prints much
+ * waits for us to read, which is why every wait for it reads too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +35,8 @@ struct err *device_said_open(struct device *d, int *ret_end)
  * results, it is dropped. */
 static bool for_the_user(const struct device *d)
 {
-	return !d->back && d->asked != REPLAYER_CHECK && d->asked != REPLAYER_CHANGED && d->asked != REPLAYER_ACCESSES &&
-		d->asked != REPLAYER_ORDER;
+	return !d->back && d->asked != REPLAYER_CHECK && d->asked != REPLAYER_CHANGED &&
+	       d->asked != REPLAYER_ACCESSES && d->asked != REPLAYER_ORDER;
 }
 
 void device_said_take(struct device *d)
@@ -43,7 +44,8 @@ void device_said_take(struct device *d)
 	char text[16384];
 	ssize_t n;
 
-	while (d->said_fd >= 0 && ((n = read(d->said_fd, text, sizeof text)) > 0 || (n < 0 && errno == EINTR)))
+	while (d->said_fd >= 0 &&
+		((n = read(d->said_fd, text, sizeof text)) > 0 || (n < 0 && errno == EINTR)))
 		if (n > 0 && d->said && for_the_user(d))
 			d->said(d->said_arg, text, (size_t)n);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb's end of replayer-watch.c: access sets and races of a software GPU. Sets come in pieces of about a second.
+ * tsdb's end of replayer-watch.c: access sets and races of a software GPU. Sets come in pieces of
+ * about a second.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 static struct err *broken(struct device *d)
 {
 	device_bury(d);
-	return err_new(ERR_INFERIOR, "the replayer answers with access sets that are none; it was ended");
+	return err_new(
+		ERR_INFERIOR, "the replayer answers with access sets that are none; it was ended");
 }
 
 /* Reads one set from the reply at *at; copies its spans to align them. */
@@ -44,8 +46,8 @@ static struct err *take_set(struct device *d, size_t *at, struct access_set *ret
 	return NULL;
 }
 
-static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy, struct err *(*each)(void *arg, const struct access_set *a),
-	void *arg)
+static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
 	struct replayer_accessed head;
 	size_t at = sizeof head;
@@ -69,7 +71,9 @@ static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint6
 	struct err *e = NULL;
 
 	if (first < d->first || last > d->last || first > last)
-		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " to #%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64 " that can be executed",
+		return err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " to #%" PRIu64 " is outside the window #%" PRIu64
+			" to #%" PRIu64 " that can be executed",
 			first, last, d->first, d->last);
 	TRY(device_seek(d, first - 1));
 	while (!e && d->want < last) {
@@ -81,7 +85,8 @@ static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint6
 		else if (d->budget && patience_over(d->budget))
 			e = err_new(ERR_LIMIT, "the budget is spent");
 		if (!e)
-			e = device_ask_run(d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
+			e = device_ask_run(
+				d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
 		if (!e)
 			e = d->want > was ? take_sets(d, first, &copy, each, arg) : broken(d);
 	}

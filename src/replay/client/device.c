@@ -14,17 +14,20 @@
 #define PIECE (REPLAYER_MESSAGE_MAX / 2) /* bytes of a read or write in one message */
 #define SLICE_MS 100			 /* aim of a part of a run */
 #define SLICE_FIRST 256			 /* seqs in the first part */
-#define BLAME_MAX 20000			 /* commands executed one by one to find the one that broke the device */
+/* commands executed one by one to find the one that broke the device */
+#define BLAME_MAX 20000
 
-static struct err *call(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n, size_t reply)
+static struct err *call(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n, size_t reply)
 {
 	TRY(device_post(d, type, body, n, tail, tail_n));
 	return device_reply(d, reply);
 }
 
-#define CALL(d, TYPE, body, reply) call(d, REPLAYER_##TYPE, &(body), sizeof(body), NULL, 0, sizeof(struct reply))
+#define CALL(d, TYPE, body, reply)                                                                 \
+	call(d, REPLAYER_##TYPE, &(body), sizeof(body), NULL, 0, sizeof(struct reply))
 
-/* ---- a process at the right place -------------------------------------------------------------------------------------- */
+/* --- a process at the right place --- */
 
 static void take_notes(struct device *d)
 {
@@ -52,12 +55,14 @@ static void take_notes(struct device *d)
 
 static struct err *start_once(struct device *d)
 {
-	struct replayer_open o = {.version = REPLAYER_VERSION, .flags = d->flags, .first = d->first, .last = d->last};
+	struct replayer_open o = {
+		.version = REPLAYER_VERSION, .flags = d->flags, .first = d->first, .last = d->last};
 	struct err *e;
 
 	d->doing = DEVICE_OPENING;
 	TRY(device_spawn(d));
-	e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace), sizeof(struct replayer_opened));
+	e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace),
+		sizeof(struct replayer_opened));
 	if (e) {
 		device_bury(d);
 		return e;
@@ -94,7 +99,8 @@ static struct err *edit_again(struct device *d)
 
 		if (x->type == REPLAYER_WRITE && d->pos != x->at)
 			TRY(seek_raw(d, x->at));
-		TRY(call(d, x->type, x->body.data, x->body.len, NULL, 0, sizeof(struct replayer_done)));
+		TRY(call(d, x->type, x->body.data, x->body.len, NULL, 0,
+			sizeof(struct replayer_done)));
 	}
 	if (d->nedits)
 		d->astray = true;
@@ -143,7 +149,8 @@ static struct err *heal(struct device *d)
 /* ---- finding the command that broke the device
  * --------------------------------------------------------------------------- */
 
-static struct err *run_raw(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
+static struct err *run_raw(
+	struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
 {
 	struct replayer_run r = {.to = to, .watch_addr = addr, .watch_size = size};
 	struct replayer_ran ran;
@@ -188,8 +195,8 @@ static struct err *blame(struct device *d, struct err *e)
 	if (!last)
 		return e;
 	d->want = first - 1;
-	if (d->blaming || first == last || d->pid || e->code != ERR_INFERIOR || last - first > BLAME_MAX ||
-		d->error == DEVICE_SILENT)
+	if (d->blaming || first == last || d->pid || e->code != ERR_INFERIOR ||
+		last - first > BLAME_MAX || d->error == DEVICE_SILENT)
 		return e;
 	d->blaming = true;
 	again = one_by_one(d, first, last);
@@ -201,7 +208,8 @@ static struct err *blame(struct device *d, struct err *e)
 		return again;
 	}
 	if (!again)
-		e = err_cure(e, "it did not happen again when these commands were executed one by one");
+		e = err_cure(
+			e, "it did not happen again when these commands were executed one by one");
 	err_free(again);
 	d->culprit = last;
 	d->culprit_first = first;
@@ -214,18 +222,20 @@ static struct err *failed(struct device *d, struct err *e)
 	e = blame(d, e);
 	if (d->error != REPLAYER_E_TIMEOUT || d->flags & REPLAYER_OVERLAPS)
 		return e;
-	return err_cure(e, "TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; if it waits for a later command on another stream, "
+	return err_cure(e,
+		"TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; if it waits for a later command on another stream, "
 		"`set replay order concurrent` (`tsdb replay --order concurrent`) lets streams overlap; the memory before it can be inspected");
 }
 
-#define EXECUTING(d, expr)                                                                          \
-	do {                                                                                        \
-		struct err *ex_err_ = (expr);                                                       \
-		if (ex_err_)                                                                        \
-			return failed(d, ex_err_);                                                  \
+#define EXECUTING(d, expr)                                                                         \
+	do {                                                                                       \
+		struct err *ex_err_ = (expr);                                                      \
+		if (ex_err_)                                                                       \
+			return failed(d, ex_err_);                                                 \
 	} while (0)
 
-/* A failure of a call that executes nothing itself. Nothing happened, unless the process died or it is about an earlier command. */
+/* A failure of a call that executes nothing itself. Nothing happened, unless the process died or it
+ * is about an earlier command. */
 static struct err *refused(struct device *d, struct err *e)
 {
 	if (!d->pid || d->pos != d->done)
@@ -234,11 +244,11 @@ static struct err *refused(struct device *d, struct err *e)
 	return e;
 }
 
-#define ASKING(d, expr)                                                                             \
-	do {                                                                                        \
-		struct err *ask_err_ = (expr);                                                      \
-		if (ask_err_)                                                                       \
-			return refused(d, ask_err_);                                                \
+#define ASKING(d, expr)                                                                            \
+	do {                                                                                       \
+		struct err *ask_err_ = (expr);                                                     \
+		if (ask_err_)                                                                      \
+			return refused(d, ask_err_);                                               \
 	} while (0)
 
 struct err *device_ready(struct device *d)
@@ -252,7 +262,7 @@ struct err *device_failed(struct device *d, struct err *e)
 	return failed(d, e);
 }
 
-/* ---- open and close --------------------------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
 struct err *device_open(struct device **ret, const struct device_options *o)
 {
@@ -261,7 +271,8 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 
 	*ret = NULL;
 	if (!o->first || o->last < o->first)
-		return err_new(ERR_INCOMPLETE, "the trace has no capture window that can be executed again");
+		return err_new(ERR_INCOMPLETE,
+			"the trace has no capture window that can be executed again");
 	d = xcalloc(1, sizeof *d);
 	d->fd = d->said_fd = -1;
 	d->replayer = xstrdup(o->replayer);
@@ -331,7 +342,8 @@ bool device_failed_as_recorded(const struct device *d)
 {
 	const struct device_fault *f = &d->info.fault;
 
-	return d->error == REPLAYER_E_FAULT && f->told && f->first && d->culprit_first >= f->first && d->culprit <= f->last;
+	return d->error == REPLAYER_E_FAULT && f->told && f->first &&
+	       d->culprit_first >= f->first && d->culprit <= f->last;
 }
 
 uint64_t device_culprit(const struct device *d, uint64_t *ret_first)
@@ -347,12 +359,14 @@ struct err *device_restart(struct device *d)
 	return heal(d);
 }
 
-/* ---- moving ----------------------------------------------------------------------------------------------------------------- */
+/* --- moving --- */
 
 static struct err *outside(const struct device *d, uint64_t seq)
 {
-	return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64 " that can be executed", seq,
-		d->first, d->last);
+	return err_new(ERR_NOT_FOUND,
+		"#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64
+		" that can be executed",
+		seq, d->first, d->last);
 }
 
 struct err *device_execute(struct device *d, uint64_t seq, bool wait)
@@ -362,7 +376,8 @@ struct err *device_execute(struct device *d, uint64_t seq, bool wait)
 	if (seq < d->first || seq > d->last)
 		return outside(d, seq);
 	if (seq <= d->want)
-		return err_new(ERR_STATE, "#%" PRIu64 " lies before the device's position, #%" PRIu64, seq, d->want);
+		return err_new(ERR_STATE,
+			"#%" PRIu64 " lies before the device's position, #%" PRIu64, seq, d->want);
 	EXECUTING(d, heal(d));
 	d->pos = seq;
 	EXECUTING(d, device_post(d, REPLAYER_EXECUTE, &x, sizeof x, NULL, 0));
@@ -438,7 +453,9 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 		EXECUTING(d, run_raw(d, part, addr, size, &hit));
 		if (d->pos > to || (!hit && d->pos < part) || d->pos <= d->want) {
 			device_bury(d);
-			return err_new(ERR_INFERIOR, "the replayer was to run to #%" PRIu64 " and did not; it was ended", part);
+			return err_new(ERR_INFERIOR,
+				"the replayer was to run to #%" PRIu64 " and did not; it was ended",
+				part);
 		}
 		d->want = d->pos;
 		if (now_ms() - begin < SLICE_MS)
@@ -449,7 +466,7 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 	return device_finish(d);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* To look at memory: also in the middle of a launch. */
 static struct err *look(struct device *d)
@@ -465,13 +482,16 @@ struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n)
 {
 	EXECUTING(d, look(d));
 	for (size_t at = 0; at < n;) {
-		struct replayer_range r = {.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
+		struct replayer_range r = {
+			.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
 
 		ASKING(d, CALL(d, READ, r, replayer_done));
 		if (d->in.len != sizeof(struct replayer_done) + r.size) {
 			device_bury(d);
-			return err_new(ERR_INFERIOR, "the replayer answered a read of %" PRIu64 " bytes with %zu; it was ended", r.size,
-				d->in.len - sizeof(struct replayer_done));
+			return err_new(ERR_INFERIOR,
+				"the replayer answered a read of %" PRIu64
+				" bytes with %zu; it was ended",
+				r.size, d->in.len - sizeof(struct replayer_done));
 		}
 		memcpy((uint8_t *)dst + at, d->in.data + sizeof(struct replayer_done), r.size);
 		at += r.size;
@@ -480,7 +500,8 @@ struct err *device_read(struct device *d, uint64_t addr, void *dst, size_t n)
 	return NULL;
 }
 
-static struct err *hash(struct device *d, uint32_t type, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+static struct err *hash(
+	struct device *d, uint32_t type, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	struct replayer_range r = {.addr = addr, .size = size};
 
@@ -496,20 +517,24 @@ struct err *device_hash(struct device *d, uint64_t addr, uint64_t size, struct s
 	return hash(d, REPLAYER_HASH, addr, size, ret);
 }
 
-struct err *device_hash_recorded(struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+struct err *device_hash_recorded(
+	struct device *d, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	return hash(d, REPLAYER_HASH_RECORDED, addr, size, ret);
 }
 
-/* ---- what-ifs ----------------------------------------------------------------------------------------------------------------- */
+/* --- what-ifs --- */
 
 /* Sends a what-if, and remembers it for the next process. */
-static struct err *edit(struct device *d, uint32_t type, const void *body, size_t n, const void *tail, size_t tail_n)
+static struct err *edit(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n)
 {
 	struct device_edit *x;
 
 	if ((d->inside || d->graph) && d->astray)
-		return err_cure(err_new(ERR_STATE, "nothing can be changed in the middle of launch #%" PRIu64, d->inside ? d->inside : d->graph),
+		return err_cure(err_new(ERR_STATE,
+					"nothing can be changed in the middle of launch #%" PRIu64,
+					d->inside ? d->inside : d->graph),
 			"Finish it, or go before it");
 	EXECUTING(d, heal(d));
 	ASKING(d, call(d, type, body, n, tail, tail_n, sizeof(struct replayer_done)));
@@ -532,7 +557,8 @@ static struct err *fits(const char *what, size_t n)
 struct err *device_write(struct device *d, uint64_t addr, const void *src, size_t n)
 {
 	for (size_t at = 0; at < n;) {
-		struct replayer_range r = {.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
+		struct replayer_range r = {
+			.addr = addr + at, .size = n - at < PIECE ? n - at : PIECE};
 
 		TRY(edit(d, REPLAYER_WRITE, &r, sizeof r, (const uint8_t *)src + at, r.size));
 		at += r.size;
@@ -541,7 +567,8 @@ struct err *device_write(struct device *d, uint64_t addr, const void *src, size_
 	return NULL;
 }
 
-struct err *device_set_arg(struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n)
+struct err *device_set_arg(
+	struct device *d, uint64_t seq, uint32_t param, const void *src, uint32_t n)
 {
 	struct replayer_arg a = {.seq = seq, .param = param, .size = n};
 
@@ -594,7 +621,8 @@ struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, boo
 	return NULL;
 }
 
-struct err *device_swap(struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
+struct err *device_swap(
+	struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
 {
 	struct replayer_swap s = {.kernel = kernel, .kind = kind};
 
@@ -641,7 +669,8 @@ struct err *device_ask(struct device *d, uint32_t type, const void *body, size_t
 	return NULL;
 }
 
-struct err *device_ask_run(struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to)
+struct err *device_ask_run(
+	struct device *d, uint32_t type, const void *body, size_t n, size_t reply, uint64_t to)
 {
 	uint64_t seq;
 
@@ -652,7 +681,10 @@ struct err *device_ask_run(struct device *d, uint32_t type, const void *body, si
 	memcpy(&seq, d->in.data, sizeof seq);
 	if (seq < d->first - 1 || seq > to) {
 		device_bury(d);
-		return err_new(ERR_INFERIOR, "the replayer says that it is at #%" PRIu64 ", which nobody asked for; it was ended", seq);
+		return err_new(ERR_INFERIOR,
+			"the replayer says that it is at #%" PRIu64
+			", which nobody asked for; it was ended",
+			seq);
 	}
 	d->want = d->pos = d->done = seq;
 	d->astray = false;
@@ -662,7 +694,8 @@ struct err *device_ask_run(struct device *d, uint32_t type, const void *body, si
 struct err *device_overlap(struct device *d, bool overlap)
 {
 	const struct replayer_overlap o = {.on = overlap};
-	const unsigned flags = overlap ? d->flags | REPLAYER_OVERLAPS : d->flags & ~REPLAYER_OVERLAPS;
+	const unsigned flags =
+		overlap ? d->flags | REPLAYER_OVERLAPS : d->flags & ~REPLAYER_OVERLAPS;
 
 	if (flags == d->flags)
 		return NULL;
@@ -673,7 +706,7 @@ struct err *device_overlap(struct device *d, bool overlap)
 	return NULL;
 }
 
-/* ---- judging -------------------------------------------------------------------------------------------------------------------- */
+/* --- judging --- */
 
 struct err *device_verify(struct device *d, struct device_verified *ret)
 {
@@ -682,7 +715,9 @@ struct err *device_verify(struct device *d, struct device_verified *ret)
 
 	*ret = (struct device_verified){0};
 	if (d->want != d->last)
-		return err_new(ERR_STATE, "only the window's end, #%" PRIu64 ", can be compared with the recording; this is #%" PRIu64,
+		return err_new(ERR_STATE,
+			"only the window's end, #%" PRIu64
+			", can be compared with the recording; this is #%" PRIu64,
 			d->last, d->want);
 	EXECUTING(d, heal(d));
 	ASKING(d, CALL(d, VERIFY, s, replayer_verified));
@@ -703,27 +738,37 @@ void device_verified_free(struct device_verified *v)
 
 bool device_verified_ok(const struct device_verified *v)
 {
-	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces && v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown;
+	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces &&
+	       v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown;
 }
 
 void device_verified_print(struct buf *out, const struct device_verified *v)
 {
-	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same, v->sums.pieces);
+	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same,
+		v->sums.pieces);
 	if (v->sums.unchecked)
 		buf_printf(out, " (%" PRIu64 " not compared)", v->sums.unchecked);
 	if (v->sums.own)
-		buf_printf(out, " (%" PRIu64 " changed by the program itself, copies to it compared)", v->sums.own);
+		buf_printf(out,
+			" (%" PRIu64 " changed by the program itself, copies to it compared)",
+			v->sums.own);
 	if (v->sums.outputs)
-		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical", v->sums.outputs_same, v->sums.outputs);
+		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical",
+			v->sums.outputs_same, v->sums.outputs);
 	if (v->sums.outputs_unknown)
-		buf_printf(out, " (%" PRIu64 " not compared: the recording could not look in time at what #%" PRIu64 " delivered%s)",
-			v->sums.outputs_unknown, v->sums.first_unknown, v->sums.outputs_unknown > 1 ? ", and others" : "");
+		buf_printf(out,
+			" (%" PRIu64
+			" not compared: the recording could not look in time at what #%" PRIu64
+			" delivered%s)",
+			v->sums.outputs_unknown, v->sums.first_unknown,
+			v->sums.outputs_unknown > 1 ? ", and others" : "");
 	if (v->sums.first_output)
-		buf_printf(out, "\n  #%" PRIu64 " is the first output that differs", v->sums.first_output);
+		buf_printf(out, "\n  #%" PRIu64 " is the first output that differs",
+			v->sums.first_output);
 	if (v->sums.forced)
 		buf_printf(out,
 			"\n  #%" PRIu64 " waits for a value that nothing wrote in this replay: it "
-					"went on when the program knew that the wait was over",
+			"went on when the program knew that the wait was over",
 			v->sums.forced);
 	for (size_t i = 0; i < v->npieces; i++) {
 		const struct replayer_piece *p = &v->pieces[i];
@@ -776,7 +821,7 @@ struct err *device_figures(struct device *d, struct replayer_figures *ret)
 	return NULL;
 }
 
-/* ---- the executor ---------------------------------------------------------------------------------------------------------------- */
+/* --- the executor --- */
 
 static struct err *ex_execute(void *arg, const struct sbt_cmd *c, bool wait)
 {
@@ -798,7 +843,8 @@ static void ex_close(void *arg)
 	device_close(arg);
 }
 
-static struct err *ex_run(void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit)
+static struct err *ex_run(
+	void *arg, uint64_t to, uint64_t addr, uint64_t size, uint64_t *ret_seq, bool *hit)
 {
 	struct err *e = device_run(arg, to, addr, size, hit);
 
@@ -833,7 +879,17 @@ static struct err *ex_node(void *arg, uint64_t seq, uint32_t step, uint32_t *ret
 
 struct replay_executor device_executor(struct device *d)
 {
-	return (struct replay_executor){.arg = d, .execute = ex_execute, .seek = ex_seek, .read = ex_read, .close = ex_close,
-		.first = d->first, .last = d->last, .run = ex_run, .finish = ex_finish, .culprit = ex_culprit, .node = ex_node,
-		.late = ex_late, .kept = ex_kept};
+	return (struct replay_executor){.arg = d,
+		.execute = ex_execute,
+		.seek = ex_seek,
+		.read = ex_read,
+		.close = ex_close,
+		.first = d->first,
+		.last = d->last,
+		.run = ex_run,
+		.finish = ex_finish,
+		.culprit = ex_culprit,
+		.node = ex_node,
+		.late = ex_late,
+		.kept = ex_kept};
 }

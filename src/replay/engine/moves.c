@@ -46,7 +46,9 @@ struct err *replay_until(struct replay *r, uint64_t seq, struct replay_stop *ret
 	struct err *e;
 
 	if (seq <= r->seq)
-		e = err_cure(err_new(ERR_USAGE, "#%" PRIu64 " does not lie ahead of the position, #%" PRIu64, seq, r->seq),
+		e = err_cure(err_new(ERR_USAGE,
+				     "#%" PRIu64 " does not lie ahead of the position, #%" PRIu64,
+				     seq, r->seq),
 			"`replay goto %" PRIu64 "` goes anywhere", seq);
 	else
 		e = replay_look_up(r, seq);
@@ -64,7 +66,8 @@ struct err *replay_finish_stream(struct replay *r, uint32_t stream, struct repla
 	if (!state_stream_by_id(r->s, stream, &st))
 		e = err_new(ERR_NOT_FOUND, "there is no stream %u here", stream);
 	else if (!st.head)
-		e = err_new(ERR_NOT_FOUND, "stream %u has nothing to finish at #%" PRIu64, stream, r->seq);
+		e = err_new(ERR_NOT_FOUND, "stream %u has nothing to finish at #%" PRIu64, stream,
+			r->seq);
 	else
 		e = replay_settle(r);
 	if (!e) {

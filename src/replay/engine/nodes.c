@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine inside graph launches: going to a step of one, and breakpoints on kernels in them. Which nodes a graph has is known from the state
- * at its launch alone, so looking for a match folds what concerns graphs on the way.
+ * The engine inside graph launches: going to a step of one, and breakpoints on kernels in them.
+ * Which nodes a graph has is known from the state at its launch alone, so looking for a match folds
+ * what concerns graphs on the way.
  */
 #include <inttypes.h>
 #include "replay/engine/replay-private.h"
 
-/* ---- going there ---------------------------------------------------------------------------------------------------------------- */
+/* --- going there --- */
 
 static struct err *find_launch(struct replay *r, uint64_t seq)
 {
@@ -16,7 +17,9 @@ static struct err *find_launch(struct replay *r, uint64_t seq)
 	TRY(sbt_cursor_seek(r->cursor, seq));
 	TRY(sbt_cursor_next(r->cursor, &c));
 	if (!seq || !c || c->seq != seq || c->kind != SBT_GRAPH_LAUNCH || !sbt_cmd_is_work(c))
-		return err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is no launch of a graph, so it has no steps", seq),
+		return err_cure(
+			err_new(ERR_NOT_FOUND,
+				"#%" PRIu64 " is no launch of a graph, so it has no steps", seq),
 			"\"view --kind graph_launch\" lists them");
 	return NULL;
 }
@@ -25,7 +28,8 @@ static struct err *enough_steps(uint64_t seq, uint32_t step, uint32_t steps)
 {
 	if (step <= steps)
 		return NULL;
-	return err_cure(err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " step%s, not %" PRIu32, seq, steps, steps == 1 ? "" : "s", step),
+	return err_cure(err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " step%s, not %" PRIu32, seq,
+				steps, steps == 1 ? "" : "s", step),
 		"\"info graph\" at the launch lists them");
 }
 
@@ -63,18 +67,23 @@ static struct err *go_to_node(struct replay *r, uint64_t seq, uint32_t step, uin
 	if (r->has_ex && r->ex.node) {
 		TRY(r->ex.node(r->ex.arg, seq, step, &n));
 		if (n != *ret_steps)
-			return err_new(ERR_INFERIOR, "the device counts %" PRIu32 " steps of #%" PRIu64 ", the trace has %" PRIu32, n, seq, *ret_steps);
+			return err_new(ERR_INFERIOR,
+				"the device counts %" PRIu32 " steps of #%" PRIu64
+				", the trace has %" PRIu32,
+				n, seq, *ret_steps);
 	}
-	return r->seq == seq ? NULL : replay_jump_state(r, seq, UINT64_MAX, replay_marks_before(r, seq));
+	return r->seq == seq ? NULL
+			     : replay_jump_state(r, seq, UINT64_MAX, replay_marks_before(r, seq));
 }
 
-struct err *replay_node(struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps, struct replay_stop *ret)
+struct err *replay_node(
+	struct replay *r, uint64_t seq, uint32_t step, uint32_t *ret_steps, struct replay_stop *ret)
 {
 	*ret_steps = 0;
 	return replay_stopped(r, go_to_node(r, seq, step, ret_steps), REPLAY_STEPPED, ret);
 }
 
-/* ---- breakpoints ------------------------------------------------------------------------------------------------------------------ */
+/* --- breakpoints --- */
 
 /* The graph's steps, those of the last call if it has not changed. */
 static struct err *take_steps(struct matcher *m, const struct state *s, uint32_t graph)
@@ -98,8 +107,8 @@ static struct err *take_steps(struct matcher *m, const struct state *s, uint32_t
 	return NULL;
 }
 
-struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch, uint32_t first, uint32_t last, bool backwards,
-	uint32_t *ret_step, int *ret_id)
+struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch,
+	uint32_t first, uint32_t last, bool backwards, uint32_t *ret_step, int *ret_id)
 {
 	const struct state *before = m->s;
 	struct sbt_cmd c;
@@ -132,14 +141,20 @@ struct err *nodes_match(struct matcher *m, const struct state *s, const struct s
 bool nodes_learn(const struct sbt_cmd *c)
 {
 	switch (c->kind) {
-	case SBT_KERNEL_DEF: case SBT_CAPTURE_END: case SBT_GRAPH_CREATE: case SBT_GRAPH_NODE: case SBT_GRAPH_INSTANTIATE: case SBT_GRAPH_UPDATE:
+	case SBT_KERNEL_DEF:
+	case SBT_CAPTURE_END:
+	case SBT_GRAPH_CREATE:
+	case SBT_GRAPH_NODE:
+	case SBT_GRAPH_INSTANTIATE:
+	case SBT_GRAPH_UPDATE:
 		return !c->result;
 	default:
 		return false;
 	}
 }
 
-struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, uint32_t *ret_step, int *ret_id)
+struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi,
+	uint64_t *ret_seq, uint32_t *ret_step, int *ret_id)
 {
 	const struct sbt_cmd *c;
 	struct state *s;
@@ -172,8 +187,8 @@ struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_
 	return e;
 }
 
-struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n, uint32_t first, uint32_t last, bool backwards,
-	uint32_t *ret_step, int *ret_id)
+struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint *bps, unsigned n,
+	uint32_t first, uint32_t last, bool backwards, uint32_t *ret_step, int *ret_id)
 {
 	struct replay_stop stop;
 	struct matcher m;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checkpoints: clones of the state at points of the trace. There are at most POINTS_MAX; when full, the one goes that is least
- * missed: close to its neighbours and far from the newest position, so they lie dense where the user is and thin elsewhere.
+ * Checkpoints: clones of the state at points of the trace. There are at most POINTS_MAX; when full,
+ * the one goes that is least missed: close to its neighbours and far from the newest position, so
+ * they lie dense where the user is and thin elsewhere.
  */
 #include <string.h>
 #include "replay/engine/replay-private.h"
@@ -27,7 +28,8 @@ static void thin(struct points *t, uint64_t index)
 	for (unsigned i = 0; i < t->n; i++) {
 		uint64_t before = i ? t->p[i - 1].index : 0;
 		uint64_t after = i + 1 < t->n ? t->p[i + 1].index : t->p[i].index + POINT_EVERY;
-		double missed = (double)(after - before + 1) / (double)(distance(t->p[i].index, index) + 64);
+		double missed = (double)(after - before + 1) /
+				(double)(distance(t->p[i].index, index) + 64);
 
 		if (i == 0 || missed < least) {
 			least = missed;
@@ -52,7 +54,9 @@ void points_add(struct points *t, const struct state *s, unsigned nmarks)
 	unsigned i;
 
 	state_totals(s, &now);
-	for (i = t->n; i && (t->p[i - 1].seq > now.seq || (t->p[i - 1].seq == now.seq && t->p[i - 1].nmarks > nmarks)); i--)
+	for (i = t->n; i && (t->p[i - 1].seq > now.seq ||
+				    (t->p[i - 1].seq == now.seq && t->p[i - 1].nmarks > nmarks));
+		i--)
 		;
 	if (i && t->p[i - 1].seq == now.seq && t->p[i - 1].nmarks == nmarks)
 		return;
@@ -62,7 +66,8 @@ void points_add(struct points *t, const struct state *s, unsigned nmarks)
 		return;
 	}
 	memmove(&t->p[i + 1], &t->p[i], (t->n - i) * sizeof t->p[0]);
-	t->p[i] = (struct point){.seq = now.seq, .index = now.commands, .nmarks = nmarks, .s = state_clone(s)};
+	t->p[i] = (struct point){
+		.seq = now.seq, .index = now.commands, .nmarks = nmarks, .s = state_clone(s)};
 	t->n++;
 	while (t->n > 4 && bytes_of(t) > POINTS_BYTES)
 		thin(t, now.commands);

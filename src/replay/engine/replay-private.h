@@ -9,8 +9,8 @@
 #include "replay/replay.h"
 #include "state/steps.h"
 
-/* An explicit retirement (replay_next_stream): command seq was retired when the position was at, the trace's command number
- * index (state_totals.commands). */
+/* An explicit retirement (replay_next_stream): command seq was retired when the position was at,
+ * the trace's command number index (state_totals.commands). */
 struct mark {
 	uint64_t at, index, seq;
 };
@@ -23,8 +23,8 @@ struct point {
 };
 
 #define POINTS_MAX 64
-#define POINT_EVERY 4096		/* commands, going forwards */
-#define POINTS_BYTES (256u << 20)	/* of memory for all of them */
+#define POINT_EVERY 4096	  /* commands, going forwards */
+#define POINTS_BYTES (256u << 20) /* of memory for all of them */
 
 /* In order of seq; points with equal seq in order of nmarks. */
 struct points {
@@ -48,16 +48,17 @@ struct replay {
 	struct sbt_cursor *cursor;
 	struct replay_executor ex;
 	bool has_ex;
-	uint64_t first, last;	   /* seqs within reach: the executor's window, or the trace's */
-	bool window;		   /* it is the executor's */
+	uint64_t first, last; /* seqs within reach: the executor's window, or the trace's */
+	bool window;	      /* it is the executor's */
 
-	struct state *base;	   /* before the first command: what the trace's first keyframe says when it begins in mid-run */
-	uint64_t base_index;	   /* base's commands */
+	struct state *base;  /* before the first command: what the trace's first keyframe says when
+				it begins in mid-run */
+	uint64_t base_index; /* base's commands */
 	struct state *s;
-	uint64_t seq, index;	   /* s's, kept here for speed; seq is 0 at the beginning */
+	uint64_t seq, index; /* s's, kept here for speed; seq is 0 at the beginning */
 	/* the cursor's; NULL at the beginning, or if the trace lacks it */
 	const struct sbt_cmd *cmd;
-	bool astray;		   /* the cursor is not just behind seq */
+	bool astray; /* the cursor is not just behind seq */
 
 	struct mark *marks; /* in the order they were made, so at rises */
 	unsigned nmarks, marks_cap;
@@ -78,10 +79,12 @@ struct err *replay_jump(struct replay *r, uint64_t seq, uint64_t index, unsigned
 /* Number of the marks that were made before the position reached seq. */
 unsigned replay_marks_before(const struct replay *r, uint64_t seq);
 /* Called at the end of every move: returns e if there is one, else fills *ret. */
-struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret) TS_CHECK;
+struct err *replay_stopped(
+	struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret) TS_CHECK;
 
 /* The same without moving the executor, which must go there by itself, or cannot. */
-struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
+struct err *replay_jump_state(
+	struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks) TS_CHECK;
 /* The same in two parts: a thread makes the state between start and end, while the executor goes
  * there. Before the end nothing of r may be used. take false: the executor did not get there, and r
  * stays where it was. */
@@ -105,7 +108,7 @@ struct err *replay_settle(struct replay *r) TS_CHECK;
 /* Breakpoints with what is known about kernels. */
 struct matcher {
 	struct sbt_reader *trace; /* for conditions about Python frames */
-	const struct state *s; /* names and parameters come from here */
+	const struct state *s;	  /* names and parameters come from here */
 	const struct replay_breakpoint *bps;
 	unsigned n;
 	struct match_steps { /* of the graph looked at last; node.c */
@@ -114,10 +117,11 @@ struct matcher {
 		uint64_t made, update;
 		bool there;
 	} graph;
-	bool nodes; /* some breakpoint is about nodes, too */
+	bool nodes;	/* some breakpoint is about nodes, too */
 	uint8_t *known; /* per breakpoint and kernel: 0 not known, 1 no, 2 yes */
 };
-void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps, unsigned n);
+void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps,
+	unsigned n);
 void matcher_deinit(struct matcher *m);
 /* The id of the first breakpoint that matches, or 0. */
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c);
@@ -125,13 +129,15 @@ int matcher_match(const struct matcher *m, const struct sbt_cmd *c);
 int matcher_match_node(const struct matcher *m, const struct sbt_cmd *c);
 /* nodes.c: the first (or last) step from first to last of a graph launch that matches; *ret_id 0:
  * none. s has the graph in its form at the launch. */
-struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch, uint32_t first, uint32_t last, bool backwards,
-	uint32_t *ret_step, int *ret_id) TS_CHECK;
+struct err *nodes_match(struct matcher *m, const struct state *s, const struct sbt_cmd *launch,
+	uint32_t first, uint32_t last, bool backwards, uint32_t *ret_step, int *ret_id) TS_CHECK;
 /* Whether a state must know c so that nodes_match() can be called for later launches. */
 bool nodes_learn(const struct sbt_cmd *c);
 /* The last match on a node of a launch with lo <= seq < hi; *ret_id 0: none. */
-struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, uint32_t *ret_step, int *ret_id) TS_CHECK;
+struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi,
+	uint64_t *ret_seq, uint32_t *ret_step, int *ret_id) TS_CHECK;
 /* The last command with lo <= seq < hi that matches; *ret_id is unchanged when there is none. */
-struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id) TS_CHECK;
+struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi,
+	uint64_t *ret_seq, int *ret_id) TS_CHECK;
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The replay engine: a position in a trace. Forwards is the fold; every other move is a jump: the best state at hand (the
- * current one, a checkpoint, a keyframe), then forwards from there. The surprise: the explicit retirements made on the way are
- * part of the position, so a jump makes those that lie on its way again.
+ * The replay engine: a position in a trace. Forwards is the fold; every other move is a jump: the
+ * best state at hand (the current one, a checkpoint, a keyframe), then forwards from there. The
+ * surprise: the explicit retirements made on the way are part of the position, so a jump makes
+ * those that lie on its way again.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,7 +21,7 @@ static struct state_totals totals(const struct state *s)
 	return t;
 }
 
-/* ---- the cursor --------------------------------------------------------------------------------------------------- */
+/* --- the cursor --- */
 
 struct err *replay_align(struct replay *r)
 {
@@ -32,7 +33,9 @@ struct err *replay_align(struct replay *r)
 	TRY(sbt_cursor_seek(r->cursor, r->seq ? r->seq : r->first));
 	if (r->seq) {
 		TRY(sbt_cursor_next(r->cursor, &c));
-		if (!c || c->seq != r->seq) { /* the state comes from a keyframe, the command is lost */
+		if (!c ||
+			c->seq !=
+				r->seq) { /* the state comes from a keyframe, the command is lost */
 			c = NULL;
 			TRY(sbt_cursor_seek(r->cursor, r->seq + 1));
 		}
@@ -91,8 +94,9 @@ static struct err *stand_before(struct replay *r, struct err *e)
 
 	if (!seq || e->code == ERR_INTERRUPTED)
 		return e;
-	failed = replay_jump_state(r, first - 1 < r->first ? 0 : first - 1, UINT64_MAX, replay_marks_before(r, first));
-	err_free(failed); /* the first one matters more */
+	failed = replay_jump_state(
+		r, first - 1 < r->first ? 0 : first - 1, UINT64_MAX, replay_marks_before(r, first));
+	err_free(failed);		       /* the first one matters more */
 	return name_culprit(r, e, first, seq); /* the state there knows the kernel */
 }
 
@@ -101,7 +105,8 @@ struct err *replay_settle(struct replay *r)
 	return r->has_ex && r->ex.finish ? r->ex.finish(r->ex.arg) : NULL;
 }
 
-struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret)
+struct err *replay_stopped(
+	struct replay *r, struct err *e, enum replay_why why, struct replay_stop *ret)
 {
 	struct err *align;
 
@@ -115,12 +120,13 @@ struct err *replay_stopped(struct replay *r, struct err *e, enum replay_why why,
 	return e;
 }
 
-/* ---- one command -------------------------------------------------------------------------------------------------- */
+/* --- one command --- */
 
-/* Takes the keyframe at or before seq in place of *s, when it is of at or later. In a damaged trace only, where *s may lack what
- * lost commands did: so states after a hole are what state_at() says. Not with marks on the way, which a keyframe knows
- * nothing of. */
-static struct err *take_keyframe(const struct replay *r, struct state **s, uint64_t at, uint64_t seq, unsigned nmarks)
+/* Takes the keyframe at or before seq in place of *s, when it is of at or later. In a damaged trace
+ * only, where *s may lack what lost commands did: so states after a hole are what state_at() says.
+ * Not with marks on the way, which a keyframe knows nothing of. */
+static struct err *take_keyframe(
+	const struct replay *r, struct state **s, uint64_t at, uint64_t seq, unsigned nmarks)
 {
 	struct state *k;
 
@@ -137,7 +143,8 @@ static struct err *take_keyframe(const struct replay *r, struct state **s, uint6
 }
 
 /* Applies c, which follows the state *s of the command at. */
-static struct err *apply(const struct replay *r, struct state **s, uint64_t at, const struct sbt_cmd *c, unsigned nmarks)
+static struct err *apply(const struct replay *r, struct state **s, uint64_t at,
+	const struct sbt_cmd *c, unsigned nmarks)
 {
 	if (c->seq != at + 1)
 		TRY(take_keyframe(r, s, at + 1, c->seq - 1, nmarks));
@@ -161,14 +168,14 @@ struct err *replay_submit(struct replay *r, const struct sbt_cmd *c, bool wait)
 	return NULL;
 }
 
-/* ---- jumping ------------------------------------------------------------------------------------------------------ */
+/* --- jumping --- */
 
 struct jump {
 	uint64_t seq, index; /* the goal */
 	unsigned nmarks;
-	struct state *s;     /* where the jump is now ... */
+	struct state *s; /* where the jump is now ... */
 	struct state_totals at;
-	unsigned made;	     /* marks made in s */
+	unsigned made; /* marks made in s */
 };
 
 /* Starts from the nearest state at hand, without reading the trace. */
@@ -181,7 +188,8 @@ static void start_near(const struct replay *r, struct jump *j)
 		p = q;
 	else if (!q)
 		p = NULL;
-	if (r->nmarks == j->nmarks && r->seq <= j->seq && r->index <= j->index && (!p || p->seq <= r->seq)) {
+	if (r->nmarks == j->nmarks && r->seq <= j->seq && r->index <= j->index &&
+		(!p || p->seq <= r->seq)) {
 		j->s = state_clone(r->s);
 		j->made = r->nmarks;
 	} else if (p) {
@@ -202,7 +210,8 @@ static struct err *start_keyframe(struct replay *r, struct jump *j)
 
 	if (j->nmarks && r->marks[0].at < guess)
 		guess = r->marks[0].at;
-	if (j->index != UINT64_MAX && r->seq > j->seq && r->index > j->index && guess > r->seq - (r->index - j->index))
+	if (j->index != UINT64_MAX && r->seq > j->seq && r->index > j->index &&
+		guess > r->seq - (r->index - j->index))
 		guess = r->seq - (r->index - j->index); /* seqs rise at least as fast as numbers */
 	while (guess > j->at.seq + JUMP_KEYFRAME) {
 		struct state_totals t;
@@ -315,7 +324,8 @@ static void jump_take(struct replay *r, struct jump *j)
 	r->astray = !r->cmd || r->cmd->seq != r->seq;
 }
 
-static struct err *jump(struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks, bool execute)
+static struct err *jump(
+	struct replay *r, uint64_t seq, uint64_t index, unsigned nmarks, bool execute)
 {
 	struct jump j = {.seq = seq, .index = index, .nmarks = nmarks};
 	struct err *e = jump_find(r, &j);
@@ -339,7 +349,7 @@ struct err *replay_jump_state(struct replay *r, uint64_t seq, uint64_t index, un
 	return jump(r, seq, index, nmarks, false);
 }
 
-/* ---- the state while the device runs ------------------------------------------------------------------------------ */
+/* --- the state while the device runs --- */
 
 struct replay_ahead {
 	struct replay *r;
@@ -393,9 +403,10 @@ struct err *replay_ahead_end(struct replay_ahead *a, bool take)
 	return e;
 }
 
-/* ---- the moves ---------------------------------------------------------------------------------------------------- */
+/* --- the moves --- */
 
-struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex)
+struct err *replay_open(
+	struct replay **ret, struct sbt_reader *trace, const struct replay_executor *ex)
 {
 	uint64_t first = sbt_reader_first_seq(trace), last = sbt_reader_last_seq(trace);
 	bool window = ex && ex->first;
@@ -406,8 +417,10 @@ struct err *replay_open(struct replay **ret, struct sbt_reader *trace, const str
 
 	*ret = NULL;
 	if (window && (ex->first < first || ex->first > last || ex->last < ex->first))
-		return err_new(ERR_BAD_TRACE, "the window #%" PRIu64 " to #%" PRIu64 " does not lie within the trace, #%" PRIu64
-			" to #%" PRIu64, ex->first, ex->last, first, last);
+		return err_new(ERR_BAD_TRACE,
+			"the window #%" PRIu64 " to #%" PRIu64
+			" does not lie within the trace, #%" PRIu64 " to #%" PRIu64,
+			ex->first, ex->last, first, last);
 	if (window)
 		TRY(state_at(&base, trace, ex->first - 1));
 	else
@@ -549,19 +562,23 @@ struct err *replay_not_held(const struct replay *r, uint64_t seq)
 	uint64_t first = sbt_reader_first_seq(r->trace), last = sbt_reader_last_seq(r->trace);
 
 	if (r->window && (seq < r->first || seq > r->last))
-		return err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64
-			", which is what can be executed again", seq, r->first, r->last),
+		return err_cure(err_new(ERR_NOT_FOUND,
+					"#%" PRIu64 " is outside the window #%" PRIu64
+					" to #%" PRIu64 ", which is what can be executed again",
+					seq, r->first, r->last),
 			"`goto %" PRIu64 "` without a device shows the state there", seq);
 
 	if (!first)
-		return err_new(ERR_NOT_FOUND, "the trace holds no commands, so there is no #%" PRIu64, seq);
+		return err_new(ERR_NOT_FOUND,
+			"the trace holds no commands, so there is no #%" PRIu64, seq);
 	if (seq >= first && seq <= last)
-		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is missing in the trace, which runs from #%" PRIu64 " to #%" PRIu64,
+		return err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " is missing in the trace, which runs from #%" PRIu64
+			" to #%" PRIu64,
 			seq, first, last);
 	return err_cure(err_new(ERR_NOT_FOUND, "the trace does not hold #%" PRIu64, seq),
 		"it runs from #%" PRIu64 " to #%" PRIu64, first, last);
 }
-
 
 /* Not every number becomes a command: if the call of a window's last number changed nothing, that
  * number means "behind all of it". */
@@ -577,7 +594,8 @@ struct err *replay_look_up(struct replay *r, uint64_t seq)
 	r->cmd = NULL;
 	TRY(sbt_cursor_seek(r->cursor, seq));
 	TRY(sbt_cursor_next(r->cursor, &c));
-	return (c && c->seq == seq) || (r->window && seq == r->last) ? NULL : replay_not_held(r, seq);
+	return (c && c->seq == seq) || (r->window && seq == r->last) ? NULL
+								     : replay_not_held(r, seq);
 }
 
 struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
@@ -589,7 +607,7 @@ struct err *replay_goto(struct replay *r, uint64_t seq, struct replay_stop *ret)
 	return replay_stopped(r, e, r->seq ? REPLAY_STEPPED : REPLAY_BEGIN, ret);
 }
 
-/* ---- one stream alone --------------------------------------------------------------------------------------------- */
+/* --- one stream alone --- */
 
 void replay_mark(struct replay *r, uint64_t seq)
 {
@@ -602,11 +620,16 @@ void replay_mark(struct replay *r, uint64_t seq)
 static struct err *held_back(const struct state_stream *st)
 {
 	if (st->wait_event != SBT_NO_ID)
-		return err_cure(err_new(ERR_STATE, "stream %u waits at #%" PRIu64 " for event %u, recorded by #%" PRIu64
-			" on stream %u", st->id, st->head, st->wait_event, st->wait_seq, st->wait_stream),
+		return err_cure(
+			err_new(ERR_STATE,
+				"stream %u waits at #%" PRIu64
+				" for event %u, recorded by #%" PRIu64 " on stream %u",
+				st->id, st->head, st->wait_event, st->wait_seq, st->wait_stream),
 			"`replay next stream %u` until that is finished", st->wait_stream);
-	return err_cure(err_new(ERR_STATE, "stream %u waits at #%" PRIu64 " for #%" PRIu64 " on stream %u", st->id, st->head,
-		st->wait_seq, st->wait_stream), "`replay next stream %u` until that is finished", st->wait_stream);
+	return err_cure(
+		err_new(ERR_STATE, "stream %u waits at #%" PRIu64 " for #%" PRIu64 " on stream %u",
+			st->id, st->head, st->wait_seq, st->wait_stream),
+		"`replay next stream %u` until that is finished", st->wait_stream);
 }
 
 /* Retires the head, if there is one. */
@@ -624,7 +647,8 @@ static struct err *retire_head(struct replay *r, uint32_t stream, uint64_t *ret)
 	return NULL;
 }
 
-/* Submits one command. It counts as retired when it was work of the stream and is finished already (a synchronous copy). */
+/* Submits one command. It counts as retired when it was work of the stream and is finished already
+ * (a synchronous copy). */
 static struct err *submit_for(struct replay *r, uint32_t stream, uint64_t *ret)
 {
 	const struct sbt_cmd *c;
@@ -632,7 +656,8 @@ static struct err *submit_for(struct replay *r, uint32_t stream, uint64_t *ret)
 
 	TRY(replay_peek(r, &c));
 	if (!c)
-		return err_new(ERR_NOT_FOUND, "stream %u has no more work up to the end of the %s, #%" PRIu64, stream,
+		return err_new(ERR_NOT_FOUND,
+			"stream %u has no more work up to the end of the %s, #%" PRIu64, stream,
 			r->window ? "window" : "trace", r->last);
 	TRY(replay_submit(r, c, false));
 	if (state_stream_by_id(r->s, stream, &st) && st.last_submitted == r->seq && !st.head)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Running to a breakpoint. Forwards every command is looked at before it is submitted. Backwards the trace is read in
- * blocks, each forwards, for the last match in it; no state is needed for that, since the current one knows every kernel
- * that commands before it can name.
+ * Running to a breakpoint. Forwards every command is looked at before it is submitted. Backwards
+ * the trace is read in blocks, each forwards, for the last match in it; no state is needed for
+ * that, since the current one knows every kernel that commands before it can name.
  */
 #include <stdlib.h>
 #include "replay/engine/replay-private.h"
 
-#define BLOCK_MIN 1024 /* seqs in the first block backwards; each is twice the one before it up to ... */
+/* seqs in the first block backwards; each is twice the one before it up to ... */
+#define BLOCK_MIN 1024
 #define BLOCK_MAX 65536
 #define KNOWN 4096 /* kernels whose glob matches are remembered */
 
@@ -44,9 +45,11 @@ static bool match_cond(const struct matcher *m, const struct sbt_expr *e, const 
 	return sbt_expr_true_in(e, c, NULL, &view);
 }
 
-void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps, unsigned n)
+void matcher_init(struct matcher *m, struct sbt_reader *trace, const struct replay_breakpoint *bps,
+	unsigned n)
 {
-	*m = (struct matcher){.trace = trace, .bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
+	*m = (struct matcher){
+		.trace = trace, .bps = bps, .n = n, .known = xcalloc(n ? n : 1, KNOWN)};
 	for (unsigned i = 0; i < n; i++)
 		m->nodes |= bps[i].nodes && bps[i].glob;
 }
@@ -87,8 +90,8 @@ static bool interrupted(volatile bool *interrupt)
 }
 
 /* *node: the run stops before the launch that has this step. */
-static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id, uint64_t *node_seq,
-	uint32_t *node)
+static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bool *interrupt,
+	enum replay_why *why, int *id, uint64_t *node_seq, uint32_t *node)
 {
 	const struct sbt_cmd *c;
 
@@ -121,7 +124,8 @@ static struct err *run_forwards(struct replay *r, struct matcher *m, volatile bo
 	}
 }
 
-struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi, uint64_t *ret_seq, int *ret_id)
+struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo, uint64_t hi,
+	uint64_t *ret_seq, int *ret_id)
 {
 	const struct sbt_cmd *c;
 	int id;
@@ -139,8 +143,8 @@ struct err *matcher_scan(struct replay *r, const struct matcher *m, uint64_t lo,
 	}
 }
 
-static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt, enum replay_why *why, int *id,
-	uint64_t *node_seq, uint32_t *node)
+static struct err *run_backwards(struct replay *r, struct matcher *m, volatile bool *interrupt,
+	enum replay_why *why, int *id, uint64_t *node_seq, uint32_t *node)
 {
 	uint64_t seq = 0;
 	uint32_t step = 0;
@@ -151,7 +155,8 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 	r->astray = true;
 	r->cmd = NULL;
 	*why = REPLAY_BEGIN;
-	for (uint64_t block = BLOCK_MIN; first && hi > first; block = block < BLOCK_MAX ? block * 2 : block) {
+	for (uint64_t block = BLOCK_MIN; first && hi > first;
+		block = block < BLOCK_MAX ? block * 2 : block) {
 		uint64_t lo = hi - first > block ? hi - block : first;
 
 		if (interrupted(interrupt)) {
@@ -179,8 +184,8 @@ static struct err *run_backwards(struct replay *r, struct matcher *m, volatile b
 
 /* Forwards on a device it goes straight to the next match, which is much faster than to look at
  * every command on the way. */
-struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps, unsigned n,
-	volatile bool *interrupt, struct replay_stop *ret)
+struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps,
+	unsigned n, volatile bool *interrupt, struct replay_stop *ret)
 {
 	enum replay_why why = REPLAY_END;
 	struct matcher m;
@@ -192,7 +197,8 @@ struct err *replay_run(struct replay *r, bool backwards, const struct replay_bre
 	if (!backwards && r->has_ex && r->ex.run)
 		return replay_watch(r, false, NULL, 0, bps, n, interrupt, ret);
 	matcher_init(&m, r->trace, bps, n);
-	e = backwards ? run_backwards(r, &m, interrupt, &why, &id, &node_seq, &node) : run_forwards(r, &m, interrupt, &why, &id, &node_seq, &node);
+	e = backwards ? run_backwards(r, &m, interrupt, &why, &id, &node_seq, &node)
+		      : run_forwards(r, &m, interrupt, &why, &id, &node_seq, &node);
 	matcher_deinit(&m);
 	if (e && e->code == ERR_INTERRUPTED) { /* the executor saw it first */
 		err_free(e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See values.h. The two 16-bit floats differ in nothing but where the exponent ends, so one function reads both.
+ * See values.h. The two 16-bit floats differ in nothing but where the exponent ends, so one
+ * function reads both.
  */
 #include "replay/values.h"
 
@@ -8,15 +9,21 @@
 #include <string.h>
 
 const struct value_type value_types[REPLAYER_AS_END] = {
-	[REPLAYER_AS_AUTO] = {"auto", 4, true}, [REPLAYER_AS_F32] = {"f32", 4, true}, [REPLAYER_AS_F64] = {"f64", 8, true},
-	[REPLAYER_AS_F16] = {"f16", 2, true}, [REPLAYER_AS_BF16] = {"bf16", 2, true}, [REPLAYER_AS_I32] = {"i32", 4, false},
-	[REPLAYER_AS_I64] = {"i64", 8, false}, [REPLAYER_AS_I8] = {"i8", 1, false},
+	[REPLAYER_AS_AUTO] = {"auto", 4, true},
+	[REPLAYER_AS_F32] = {"f32", 4, true},
+	[REPLAYER_AS_F64] = {"f64", 8, true},
+	[REPLAYER_AS_F16] = {"f16", 2, true},
+	[REPLAYER_AS_BF16] = {"bf16", 2, true},
+	[REPLAYER_AS_I32] = {"i32", 4, false},
+	[REPLAYER_AS_I64] = {"i64", 8, false},
+	[REPLAYER_AS_I8] = {"i8", 1, false},
 };
 
 static double half_value(uint32_t h, unsigned exponent_bits)
 {
 	const unsigned mantissa = 15 - exponent_bits;
-	const int bias = (1 << (exponent_bits - 1)) - 1, e = (int)(h >> mantissa & ((1u << exponent_bits) - 1));
+	const int bias = (1 << (exponent_bits - 1)) - 1,
+		  e = (int)(h >> mantissa & ((1u << exponent_bits) - 1));
 	const double m = (double)(h & ((1u << mantissa) - 1)) / (double)(1u << mantissa);
 	double v;
 

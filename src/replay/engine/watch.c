@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watched memory. Only the device knows which command changed a byte, and it tells only forwards: backwards is, block by block from the
- * position, a seek to the block's beginning and a run over it, and the last change in the first block that has one counts.
+ * Watched memory. Only the device knows which command changed a byte, and it tells only forwards:
+ * backwards is, block by block from the position, a seek to the block's beginning and a run over
+ * it, and the last change in the first block that has one counts.
  */
 #include <inttypes.h>
 #include "replay/engine/replay-private.h"
 #include "sbt/footprint.h"
 
-#define BLOCK_MIN 64 /* seqs in the first block backwards; each is twice the one before it up to ... */
+/* seqs in the first block backwards; each is twice the one before it up to ... */
+#define BLOCK_MIN 64
 #define BLOCK_MAX 65536
 #define AHEAD 256	/* commands whose state is worth a thread */
 #define LOOK_EVERY 1024 /* commands between two looks at the interrupt flag */
@@ -17,7 +19,7 @@ static bool interrupted(volatile bool *interrupt)
 	return interrupt && *interrupt;
 }
 
-/* ---- writes known from the record ---------------------------------------------------------------------------------------- */
+/* --- writes known from the record --- */
 
 bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size)
 {
@@ -25,18 +27,20 @@ bool replay_writes(const struct sbt_cmd *c, uint64_t addr, uint64_t size)
 
 	sbt_footprint(&f, c);
 	for (unsigned i = 0; i < f.n && !(f.does & SBT_WAITS); i++)
-		if (f.touch[i].how & (SBT_WRITES | SBT_UPDATES) && sbt_rows_meet(&f.touch[i].rows, addr, size))
+		if (f.touch[i].how & (SBT_WRITES | SBT_UPDATES) &&
+			sbt_rows_meet(&f.touch[i].rows, addr, size))
 			return true;
 	return false;
 }
 
-/* ---- the device ------------------------------------------------------------------------------------------------------------ */
+/* --- the device --- */
 
 static struct err *can_watch(const struct replay *r)
 {
 	if (r->has_ex && r->ex.run)
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "memory can only be watched while the trace is executed again"),
+	return err_cure(
+		err_new(ERR_STATE, "memory can only be watched while the trace is executed again"),
 		"`replay start` on a trace with a capture window");
 }
 
@@ -61,7 +65,8 @@ static struct err *device_back(struct replay *r, struct err *e)
 
 /* The last command in lo..hi - 1 that changes the range, or that releases a kept-back command which
  * changes it (*ret_late). *ret is unchanged when there is none. */
-static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, uint64_t *ret, uint64_t *ret_late)
+static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr,
+	uint64_t size, uint64_t *ret, uint64_t *ret_late)
 {
 	uint64_t at = lo - 1;
 	bool hit = true;
@@ -77,11 +82,12 @@ static struct err *last_change(struct replay *r, uint64_t lo, uint64_t hi, uint6
 	return NULL;
 }
 
-/* ---- forwards -------------------------------------------------------------------------------------------------------------- */
+/* --- forwards --- */
 
 /* Finds the first command after the position that matches, else the end; nothing moves. Learns
  * about kernels on the way. */
-static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt, uint64_t *ret_seq, uint32_t *ret_node, int *ret_id)
+static struct err *next_match(struct replay *r, struct matcher *m, volatile bool *interrupt,
+	uint64_t *ret_seq, uint32_t *ret_node, int *ret_id)
 {
 	struct state *ahead;
 	const struct sbt_cmd *c;
@@ -131,7 +137,8 @@ struct watch {
 
 /* Goes to a command; the state and the device move at the same time. *ret_reached is where the
  * device got to; the state always goes to `to`. */
-static struct err *run_unwatched(struct replay *r, uint64_t to, uint64_t *ret_reached, bool *ret_hit)
+static struct err *run_unwatched(
+	struct replay *r, uint64_t to, uint64_t *ret_reached, bool *ret_hit)
 {
 	struct replay_ahead *ahead = to - r->seq > AHEAD ? replay_ahead_start(r, to) : NULL;
 	struct err *e = r->ex.run(r->ex.arg, to, 0, 0, ret_reached, ret_hit);
@@ -149,7 +156,9 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 	TRY(next_match(r, m, x->interrupt, &to, &x->node, &x->id));
 	if (x->id && x->node) /* it stops before the launch; the caller goes to the node */
 		x->node_seq = to--;
-	x->why = x->id ? REPLAY_BREAKPOINT : interrupted(x->interrupt) ? REPLAY_INTERRUPTED : REPLAY_END;
+	x->why = x->id			     ? REPLAY_BREAKPOINT
+		 : interrupted(x->interrupt) ? REPLAY_INTERRUPTED
+					     : REPLAY_END;
 	if (to <= start)
 		return NULL;
 	for (unsigned i = 0; !e && (i < x->n || i == 0); i++) {
@@ -180,10 +189,11 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 	return e ? device_back(r, e) : NULL;
 }
 
-/* ---- backwards --------------------------------------------------------------------------------------------------------------- */
+/* --- backwards --- */
 
 /* The last stop in [lo, hi), if there is one: *to and x->id. */
-static struct err *look_at_block(struct replay *r, struct matcher *m, struct watch *x, uint64_t lo, uint64_t hi, uint64_t *to)
+static struct err *look_at_block(struct replay *r, struct matcher *m, struct watch *x, uint64_t lo,
+	uint64_t hi, uint64_t *to)
 {
 	r->astray = true;
 	r->cmd = NULL;
@@ -204,7 +214,9 @@ static struct err *look_at_block(struct replay *r, struct matcher *m, struct wat
 		uint64_t at = 0, late = 0;
 
 		if (x->id)
-			lo = x->why == REPLAY_BREAKPOINT ? *to : *to + 1; /* a change at a breakpoint counts as a change */
+			lo = x->why == REPLAY_BREAKPOINT
+				     ? *to
+				     : *to + 1; /* a change at a breakpoint counts as a change */
 		if (lo >= hi)
 			return NULL;
 		TRY(last_change(r, lo, hi, x->w[i].addr, x->w[i].size, &at, &late));
@@ -225,7 +237,8 @@ static struct err *backwards(struct replay *r, struct matcher *m, struct watch *
 	struct err *e = NULL;
 
 	m->s = r->s;
-	for (uint64_t block = BLOCK_MIN; !e && !x->id && hi > r->first; block = block < BLOCK_MAX ? block * 2 : block) {
+	for (uint64_t block = BLOCK_MIN; !e && !x->id && hi > r->first;
+		block = block < BLOCK_MAX ? block * 2 : block) {
 		uint64_t lo = hi - r->first > block ? hi - block : r->first;
 
 		if (interrupted(x->interrupt))
@@ -247,8 +260,9 @@ static struct err *backwards(struct replay *r, struct matcher *m, struct watch *
 	return replay_jump(r, to, UINT64_MAX, replay_marks_before(r, to));
 }
 
-struct err *replay_watch(struct replay *r, bool back, const struct replay_watchpoint *ws, unsigned nws,
-	const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt, struct replay_stop *ret)
+struct err *replay_watch(struct replay *r, bool back, const struct replay_watchpoint *ws,
+	unsigned nws, const struct replay_breakpoint *bps, unsigned nbps, volatile bool *interrupt,
+	struct replay_stop *ret)
 {
 	struct watch x = {.w = ws, .n = nws, .interrupt = interrupt};
 	struct matcher m;
@@ -269,11 +283,11 @@ struct err *replay_watch(struct replay *r, bool back, const struct replay_watchp
 	return e;
 }
 
-/* ---- who wrote ---------------------------------------------------------------------------------------------------------------- */
+/* --- who wrote --- */
 
 /* The last command in lo..hi whose record says that it writes there; 0: none. */
-static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
-	uint64_t *ret)
+static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr,
+	uint64_t size, volatile bool *interrupt, uint64_t *ret)
 {
 	const struct sbt_cmd *c;
 
@@ -299,11 +313,12 @@ static struct err *last_record(struct replay *r, uint64_t lo, uint64_t hi, uint6
 }
 
 /* The last change in lo..hi; 0: none. */
-static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr, uint64_t size, volatile bool *interrupt,
-	uint64_t *ret, uint64_t *ret_late)
+static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_t addr,
+	uint64_t size, volatile bool *interrupt, uint64_t *ret, uint64_t *ret_late)
 {
 	*ret = 0;
-	for (uint64_t block = BLOCK_MIN; !*ret && hi >= lo; block = block < BLOCK_MAX ? block * 2 : block) {
+	for (uint64_t block = BLOCK_MIN; !*ret && hi >= lo;
+		block = block < BLOCK_MAX ? block * 2 : block) {
 		uint64_t from = hi - lo >= block ? hi - block + 1 : lo;
 
 		if (interrupted(interrupt))
@@ -314,30 +329,38 @@ static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_
 	return NULL;
 }
 
-static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr, uint64_t size, volatile bool *interrupt,
-	struct replay_writer *ret)
+static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr,
+	uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
 {
 	uint64_t seen = 0, late = 0;
 	struct err *e = NULL;
 
 	if (record < r->seq)
-		e = last_seen(r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen, &late);
+		e = last_seen(
+			r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen, &late);
 	if (!e && !seen && record)
 		e = last_change(r, record, record + 1, addr, size, &seen, &late);
 	e = device_back(r, e);
 	if (!e)
-		*ret = (struct replay_writer){.seq = late ? late : seen ? seen : record, .certain = true, .changed = seen != 0};
+		*ret = (struct replay_writer){.seq = late   ? late
+						     : seen ? seen
+							    : record,
+			.certain = true,
+			.changed = seen != 0};
 	return e;
 }
 
-static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size,
+	volatile bool *interrupt, struct replay_writer *ret)
 {
 	struct state_alloc a;
 	bool known = state_alloc_at(r->s, addr, &a);
 	uint64_t lo = known && a.alloc_seq > r->first ? a.alloc_seq : r->first, record;
 
 	if (r->seq < lo)
-		return err_new(ERR_NOT_FOUND, "nothing has been executed yet that could have written to 0x%" PRIx64, addr);
+		return err_new(ERR_NOT_FOUND,
+			"nothing has been executed yet that could have written to 0x%" PRIx64,
+			addr);
 	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
 	/* A command that is kept back behind a wait for a value has written nothing yet. */
 	while (record && r->has_ex && r->ex.kept) {
@@ -358,14 +381,18 @@ static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size, vol
 	else
 		*ret = (struct replay_writer){.seq = record, .certain = true};
 	if (!ret->seq)
-		return err_new(ERR_NOT_FOUND, "nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo, r->seq);
+		return err_new(ERR_NOT_FOUND,
+			"nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo,
+			r->seq);
 	return NULL;
 }
 
-struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size,
+	volatile bool *interrupt, struct replay_writer *ret)
 {
 	struct replay_stop stop;
 
 	*ret = (struct replay_writer){0};
-	return replay_stopped(r, who_wrote(r, addr, size ? size : 1, interrupt, ret), REPLAY_STEPPED, &stop);
+	return replay_stopped(
+		r, who_wrote(r, addr, size ? size : 1, interrupt, ret), REPLAY_STEPPED, &stop);
 }

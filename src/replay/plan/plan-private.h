@@ -22,21 +22,21 @@ struct plan_touch {
 struct plan_item {
 	uint64_t seq;
 	uint16_t kind;
-	bool leavable;	   /* launches, copies, ...: not event records and waits */
-	bool everything;   /* what it touches cannot be known */
-	bool waits_all;	   /* for all that was submitted before */
-	bool recorded;	   /* what it brings is in the trace: a payload or an effect */
-	uint32_t stream;   /* index into scan.streams */
+	bool leavable;	      /* launches, copies, ...: not event records and waits */
+	bool everything;      /* what it touches cannot be known */
+	bool waits_all;	      /* for all that was submitted before */
+	bool recorded;	      /* what it brings is in the trace: a payload or an effect */
+	uint32_t stream;      /* index into scan.streams */
 	uint32_t wait_stream; /* an event wait: index, UINT32_MAX none */
 	uint64_t wait_seq;
-	size_t touch;	   /* index of the first */
+	size_t touch; /* index of the first */
 	uint32_t ntouches;
 };
 
 struct plan_lane {
 	uint32_t id, ctx;
 	bool blocking, is_default, known;
-	uint64_t needed;   /* everything on it up to this seq */
+	uint64_t needed; /* everything on it up to this seq */
 };
 
 struct plan_scan {
@@ -59,8 +59,10 @@ struct plan_scan {
 	struct state *s;
 };
 
-/* Reads commands first..last. What the host knew to be finished when it called command upto goes into the lanes' needed. */
-struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, uint64_t upto) TS_CHECK;
+/* Reads commands first..last. What the host knew to be finished when it called command upto goes
+ * into the lanes' needed. */
+struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first,
+	uint64_t last, uint64_t upto) TS_CHECK;
 void plan_scan_free(struct plan_scan *s);
 /* Index of the lane of stream id; UINT32_MAX when it has none. */
 uint32_t plan_scan_lane(const struct plan_scan *s, uint32_t id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A window as items: the fold says what is allocated, which record a wait waits for, and what the host knew. The surprise: for a plan
- * it is enough to know what the host knew at one moment, the last command asked for, since the host never forgets.
+ * A window as items: the fold says what is allocated, which record a wait waits for, and what the
+ * host knew. The surprise: for a plan it is enough to know what the host knew at one moment, the
+ * last command asked for, since the host never forgets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 #define ALIKE 256 /* touches of a command that are looked through for an equal one */
 
-/* ---- lanes ------------------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 uint32_t plan_scan_lane(const struct plan_scan *s, uint32_t id)
 {
@@ -42,7 +43,7 @@ static uint32_t lane_of(struct plan_scan *s, uint32_t id)
 	return i;
 }
 
-/* ---- allocations --------------------------------------------------------------------------------------------------------- */
+/* --- allocations --- */
 
 static size_t slot_of(const struct plan_scan *s, uint64_t seq)
 {
@@ -89,9 +90,10 @@ static uint32_t key_of(struct plan_scan *s, const struct state_alloc *a)
 	return s->alloc_keys[i];
 }
 
-/* ---- what a command touches ---------------------------------------------------------------------------------------------- */
+/* --- what a command touches --- */
 
-static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsigned how, uint64_t addr, uint64_t end)
+static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsigned how,
+	uint64_t addr, uint64_t end)
 {
 	for (uint32_t i = 0; i < it->ntouches && i < ALIKE; i++) {
 		struct plan_touch *t = &s->touches[it->touch + i];
@@ -102,12 +104,15 @@ static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsig
 		}
 	}
 	MAKE_ROOM(s->touches, s->ntouches, s->cap_touches);
-	s->touches[s->ntouches++] = (struct plan_touch){.key = key, .how = how, .addr = addr, .end = end};
+	s->touches[s->ntouches++] =
+		(struct plan_touch){.key = key, .how = how, .addr = addr, .end = end};
 	it->ntouches++;
 }
 
-/* Touches n bytes at addr. on_host: if it is no allocation it is pageable memory, which is ignored. */
-static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n, unsigned how, bool on_host)
+/* Touches n bytes at addr. on_host: if it is no allocation it is pageable memory, which is ignored.
+ */
+static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n,
+	unsigned how, bool on_host)
 {
 	uint64_t end = sat_add(addr, n);
 	struct state_alloc a;
@@ -137,7 +142,8 @@ static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct
 	struct state_alloc a;
 	uint64_t v;
 
-	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s->s, (uint32_t)u->kernel, &k) || (k.params.len >= 8 && !u->args.len)) {
+	if (u->kernel >= SBT_NO_ID || !state_kernel_by_id(s->s, (uint32_t)u->kernel, &k) ||
+		(k.params.len >= 8 && !u->args.len)) {
 		it->everything = true;
 		return;
 	}
@@ -146,7 +152,8 @@ static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct
 	w = args_words(u->args, k.params);
 	while (args_words_next(&w, &v))
 		if (state_alloc_at(s->s, v, &a))
-			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr, a.addr + a.size);
+			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr,
+				a.addr + a.size);
 }
 
 struct touching {
@@ -172,7 +179,8 @@ static void found(void *arg, const struct sbt_cmd *c, const struct sbt_footprint
 	if (f->does & SBT_WAITS)
 		x->it->waits_all |= f->in_graph || c->kind != SBT_STREAM_WAIT;
 	for (unsigned i = 0; i < f->n && !(f->does & SBT_WAITS); i++)
-		touch_range(x->s, x->it, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows), f->touch[i].how == SBT_READS ? PLAN_READS : PLAN_WRITES,
+		touch_range(x->s, x->it, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows),
+			f->touch[i].how == SBT_READS ? PLAN_READS : PLAN_WRITES,
 			f->touch[i].host_side);
 }
 
@@ -183,7 +191,7 @@ static void touch_cmd(struct plan_scan *s, struct plan_item *it, const struct sb
 	sbt_footprint_each(c, &(struct sbt_footprint_walk){a_node, found, &x});
 }
 
-/* ---- recorded memory --------------------------------------------------------------------------------------------------------- */
+/* --- recorded memory --- */
 
 static void note_global(struct plan_scan *s, uint64_t module)
 {
@@ -204,7 +212,8 @@ static struct err *note_memory(void *arg, const struct sbt_memory *m)
 
 	if (m->owner == SBT_MEMORY_GLOBAL)
 		note_global(s, m->module);
-	if ((m->role != SBT_MEMORY_INPUT && m->role != SBT_MEMORY_EFFECT) || !m->has_bytes || m->missing)
+	if ((m->role != SBT_MEMORY_INPUT && m->role != SBT_MEMORY_EFFECT) || !m->has_bytes ||
+		m->missing)
 		return NULL;
 	if (s->nrecorded && s->recorded[s->nrecorded - 1] == m->seq)
 		return NULL;
@@ -228,13 +237,18 @@ static bool is_recorded(const struct plan_scan *s, uint64_t seq)
 	return lo < s->nrecorded && s->recorded[lo] == seq;
 }
 
-/* ---- the fold ------------------------------------------------------------------------------------------------------------- */
+/* --- the fold --- */
 
 static void add_item(struct plan_scan *s, const struct sbt_cmd *c)
 {
 	struct state_event ev;
-	struct plan_item it = {.seq = c->seq, .kind = c->kind, .leavable = sbt_kind_does(c->kind) & SBT_CHANGES, .wait_stream = UINT32_MAX,
-		.touch = s->ntouches, .recorded = is_recorded(s, c->seq), .stream = lane_of(s, sbt_cmd_stream(c))};
+	struct plan_item it = {.seq = c->seq,
+		.kind = c->kind,
+		.leavable = sbt_kind_does(c->kind) & SBT_CHANGES,
+		.wait_stream = UINT32_MAX,
+		.touch = s->ntouches,
+		.recorded = is_recorded(s, c->seq),
+		.stream = lane_of(s, sbt_cmd_stream(c))};
 
 	touch_cmd(s, &it, c);
 	if (c->kind == SBT_STREAM_WAIT && c->u.stream_wait.event < SBT_NO_ID &&
@@ -262,7 +276,8 @@ static void host_knows(struct plan_scan *s, uint64_t upto)
 	}
 }
 
-static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last, uint64_t upto)
+static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first,
+	uint64_t last, uint64_t upto)
 {
 	const struct sbt_cmd *c;
 	bool known = false;
@@ -283,7 +298,8 @@ static struct err *scan(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t
 }
 
 /* Scans for globals: programs ask for a global's address long after kernels have written to it. */
-static struct err *find_globals(struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
+static struct err *find_globals(
+	struct plan_scan *s, struct sbt_cursor *cursor, uint64_t first, uint64_t last)
 {
 	const struct sbt_cmd *c;
 
@@ -297,7 +313,8 @@ static struct err *find_globals(struct plan_scan *s, struct sbt_cursor *cursor, 
 	}
 }
 
-struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, uint64_t upto)
+struct err *plan_scan(struct plan_scan *ret, struct sbt_reader *trace, uint64_t first,
+	uint64_t last, uint64_t upto)
 {
 	struct sbt_cursor *cursor = NULL;
 	struct err *e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Choosing. What is needed of a stream is always everything up to some command, since a stream is in order; so the closure is one pass
- * from the end to the beginning that raises a mark per stream, and everything a command can depend on lies further on in that pass.
+ * Choosing. What is needed of a stream is always everything up to some command, since a stream is
+ * in order; so the closure is one pass from the end to the beginning that raises a mark per stream,
+ * and everything a command can depend on lies further on in that pass.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "replay/plan/plan-private.h"
 #include "base/checked.h"
 
-/* ---- the closure ---------------------------------------------------------------------------------------------------------- */
+/* --- the closure --- */
 
 static void raise_lane(struct plan_scan *s, uint32_t lane, uint64_t seq)
 {
@@ -27,20 +28,23 @@ static void need_before(struct plan_scan *s, const struct plan_item *it)
 	for (uint32_t i = 0; i < s->nlanes; i++) {
 		const struct plan_lane *o = &s->lanes[i];
 		/* a stream of unknown kind may be ordered with this one */
-		bool barrier = o->ctx == l->ctx && ((l->is_default && o->blocking) || (l->blocking && o->is_default));
+		bool barrier = o->ctx == l->ctx &&
+			       ((l->is_default && o->blocking) || (l->blocking && o->is_default));
 
 		if (it->waits_all || barrier || !l->known || !o->known)
 			raise_lane(s, i, it->seq - 1);
 	}
 }
 
-/* How late a reader of some memory there is: whatever wrote it before that is needed. By key; of everything; of anything. */
+/* How late a reader of some memory there is: whatever wrote it before that is needed. By key; of
+ * everything; of anything. */
 struct readers {
 	uint64_t *of;
 	uint64_t all, any;
 };
 
-static bool is_read_later(const struct plan_scan *s, const struct readers *r, const struct plan_item *it)
+static bool is_read_later(
+	const struct plan_scan *s, const struct readers *r, const struct plan_item *it)
 {
 	if (it->everything && r->any > it->seq)
 		return true;
@@ -88,10 +92,11 @@ static void close_over(struct plan_scan *s, bool *needed)
 	free(r.of);
 }
 
-/* ---- a stream alone ----------------------------------------------------------------------------------------------------------- */
+/* --- a stream alone --- */
 
 /* Appends one command of the trace as the user sees it. */
-static struct err *name_cmd(struct buf *out, struct sbt_reader *trace, const struct plan_scan *s, uint64_t seq)
+static struct err *name_cmd(
+	struct buf *out, struct sbt_reader *trace, const struct plan_scan *s, uint64_t seq)
 {
 	struct sbt_names names = state_names(s->s);
 	struct sbt_cursor *cursor;
@@ -110,7 +115,8 @@ static struct err *name_cmd(struct buf *out, struct sbt_reader *trace, const str
 	return e;
 }
 
-static struct err *refuse_alone(struct sbt_reader *trace, const struct plan_scan *s, uint64_t reader, uint64_t writer)
+static struct err *refuse_alone(
+	struct sbt_reader *trace, const struct plan_scan *s, uint64_t reader, uint64_t writer)
 {
 	struct buf r = BUF_INIT, w = BUF_INIT;
 	struct err *e = name_cmd(&r, trace, s, reader);
@@ -118,8 +124,11 @@ static struct err *refuse_alone(struct sbt_reader *trace, const struct plan_scan
 	if (!e)
 		e = name_cmd(&w, trace, s, writer);
 	if (!e)
-		e = err_cure(err_new(ERR_INCOMPLETE, "not possible alone: %s may read what %s wrote, and that is not in the trace",
-			buf_cstr(&r), buf_cstr(&w)), "without --alone what it depends on is taken in");
+		e = err_cure(
+			err_new(ERR_INCOMPLETE,
+				"not possible alone: %s may read what %s wrote, and that is not in the trace",
+				buf_cstr(&r), buf_cstr(&w)),
+			"without --alone what it depends on is taken in");
 	buf_free(&r);
 	buf_free(&w);
 	return e;
@@ -131,7 +140,8 @@ struct strangers {
 	uint64_t all, any;
 };
 
-static uint64_t fed_by(const struct plan_scan *s, const struct strangers *x, const struct plan_item *it)
+static uint64_t fed_by(
+	const struct plan_scan *s, const struct strangers *x, const struct plan_item *it)
 {
 	if (it->everything)
 		return x->any;
@@ -148,7 +158,8 @@ static uint64_t fed_by(const struct plan_scan *s, const struct strangers *x, con
 	return 0;
 }
 
-static void note_stranger(const struct plan_scan *s, struct strangers *x, const struct plan_item *it)
+static void note_stranger(
+	const struct plan_scan *s, struct strangers *x, const struct plan_item *it)
 {
 	if (it->everything)
 		x->all = x->any = it->seq;
@@ -165,7 +176,8 @@ static bool is_upload(const struct plan_item *it)
 	return it->kind == SBT_COPY && it->recorded;
 }
 
-static struct err *choose_alone(struct sbt_reader *trace, struct plan_scan *s, const bool *ours, bool *needed)
+static struct err *choose_alone(
+	struct sbt_reader *trace, struct plan_scan *s, const bool *ours, bool *needed)
 {
 	struct strangers x = {.of = xcalloc(s->nallocs + 1, sizeof *x.of)};
 	struct err *e = NULL;
@@ -187,7 +199,7 @@ static struct err *choose_alone(struct sbt_reader *trace, struct plan_scan *s, c
 	return e;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------------------------------- */
+/* --- the plan --- */
 
 static void count(struct plan *p, const struct plan_scan *s, const struct plan_item *it)
 {
@@ -218,7 +230,8 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void spoil(struct plan *p, size_t *cap, const struct plan_scan *s, const struct plan_item *it)
+static void spoil(
+	struct plan *p, size_t *cap, const struct plan_scan *s, const struct plan_item *it)
 {
 	p->all_spoiled |= it->everything;
 	for (uint32_t i = 0; i < it->ntouches; i++) {
@@ -251,7 +264,8 @@ static void merge_spoiled(struct plan *p)
 }
 
 /* Fills the plan's lists and counts from the choice. */
-static struct err *fill_plan(struct plan *p, struct sbt_reader *trace, const struct plan_scan *s, const bool *needed)
+static struct err *fill_plan(
+	struct plan *p, struct sbt_reader *trace, const struct plan_scan *s, const bool *needed)
 {
 	size_t cap = 0, cap_spoiled = 0;
 
@@ -288,12 +302,14 @@ static struct err *fill_plan(struct plan *p, struct sbt_reader *trace, const str
 
 static struct err *check_window(struct sbt_reader *trace, uint64_t first, uint64_t last)
 {
-	if (first && first <= last && first >= sbt_reader_first_seq(trace) && last <= sbt_reader_last_seq(trace))
+	if (first && first <= last && first >= sbt_reader_first_seq(trace) &&
+		last <= sbt_reader_last_seq(trace))
 		return NULL;
-	return err_new(ERR_INCOMPLETE, "the trace has no window #%" PRIu64 " to #%" PRIu64, first, last);
+	return err_new(
+		ERR_INCOMPLETE, "the trace has no window #%" PRIu64 " to #%" PRIu64, first, last);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------------------ */
+/* --- streams --- */
 
 static bool is_one_of(uint32_t stream, const uint32_t *streams, unsigned n)
 {
@@ -303,9 +319,10 @@ static bool is_one_of(uint32_t stream, const uint32_t *streams, unsigned n)
 	return false;
 }
 
-/* The last work of each of the streams in a..b: last_of[i], 0 none. UINT32_MAX streams: of all of them together, in last_of[0]. */
-static struct err *last_work(struct sbt_reader *trace, uint64_t a, uint64_t b, const uint32_t *streams, unsigned n, uint64_t *last_of,
-	uint64_t *ret_first)
+/* The last work of each of the streams in a..b: last_of[i], 0 none. UINT32_MAX streams: of all of
+ * them together, in last_of[0]. */
+static struct err *last_work(struct sbt_reader *trace, uint64_t a, uint64_t b,
+	const uint32_t *streams, unsigned n, uint64_t *last_of, uint64_t *ret_first)
 {
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
@@ -332,10 +349,11 @@ static struct err *last_work(struct sbt_reader *trace, uint64_t a, uint64_t b, c
 	return e;
 }
 
-static struct err *choose_streams(struct plan *p, struct sbt_reader *trace, struct plan_scan *s, const uint32_t *streams, unsigned n,
-	const uint64_t *last_of, bool alone)
+static struct err *choose_streams(struct plan *p, struct sbt_reader *trace, struct plan_scan *s,
+	const uint32_t *streams, unsigned n, const uint64_t *last_of, bool alone)
 {
-	bool *needed = xcalloc(s->n + 1, sizeof *needed), *ours = xcalloc(s->nlanes + 1, sizeof *ours);
+	bool *needed = xcalloc(s->n + 1, sizeof *needed),
+	     *ours = xcalloc(s->nlanes + 1, sizeof *ours);
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < s->nlanes; i++)
@@ -353,8 +371,8 @@ static struct err *choose_streams(struct plan *p, struct sbt_reader *trace, stru
 	return e;
 }
 
-struct err *plan_stream(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, const uint32_t *streams, unsigned n,
-	bool alone)
+struct err *plan_stream(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last,
+	const uint32_t *streams, unsigned n, bool alone)
 {
 	uint64_t *last_of = xcalloc(n + 1, sizeof *last_of), upto = 0, from;
 	struct plan_scan s;
@@ -368,7 +386,9 @@ struct err *plan_stream(struct plan *ret, struct sbt_reader *trace, uint64_t fir
 		e = last_work(trace, first, last, streams, n, last_of, &from);
 	for (unsigned i = 0; !e && i < n; i++) {
 		if (!last_of[i])
-			e = err_new(ERR_NOT_FOUND, "stream %u has no work in the window #%" PRIu64 " to #%" PRIu64, streams[i], first, last);
+			e = err_new(ERR_NOT_FOUND,
+				"stream %u has no work in the window #%" PRIu64 " to #%" PRIu64,
+				streams[i], first, last);
 		if (last_of[i] > upto)
 			upto = last_of[i];
 	}
@@ -385,7 +405,7 @@ struct err *plan_stream(struct plan *ret, struct sbt_reader *trace, uint64_t fir
 	return e;
 }
 
-/* ---- a range -------------------------------------------------------------------------------------------------------------------- */
+/* --- a range --- */
 
 static struct err *choose_range(struct plan *p, struct sbt_reader *trace, struct plan_scan *s)
 {
@@ -401,7 +421,8 @@ static struct err *choose_range(struct plan *p, struct sbt_reader *trace, struct
 	return e;
 }
 
-struct err *plan_range(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, uint64_t a, uint64_t b)
+struct err *plan_range(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last,
+	uint64_t a, uint64_t b)
 {
 	uint64_t upto = 0, from;
 	struct plan_scan s;
@@ -410,10 +431,13 @@ struct err *plan_range(struct plan *ret, struct sbt_reader *trace, uint64_t firs
 	*ret = (struct plan){.first = first, .last = last, .from = a, .to = b};
 	e = check_window(trace, first, last);
 	if (!e && a > b)
-		e = err_new(ERR_USAGE, "a range goes forwards: #%" PRIu64 " comes after #%" PRIu64, a, b);
+		e = err_new(ERR_USAGE, "a range goes forwards: #%" PRIu64 " comes after #%" PRIu64,
+			a, b);
 	if (!e && (a < first || b > last))
-		e = err_new(ERR_NOT_FOUND, "#%" PRIu64 " to #%" PRIu64 " does not lie within the window #%" PRIu64 " to #%" PRIu64, a, b,
-			first, last);
+		e = err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " to #%" PRIu64 " does not lie within the window #%" PRIu64
+			" to #%" PRIu64,
+			a, b, first, last);
 	if (!e)
 		e = last_work(trace, a, b, NULL, 1, &upto, &from);
 	if (!e)
@@ -427,11 +451,11 @@ struct err *plan_range(struct plan *ret, struct sbt_reader *trace, uint64_t firs
 	return e;
 }
 
-/* ---- one launch ----------------------------------------------------------------------------------------------------------------- */
+/* --- one launch --- */
 
 /* The nth launch of a kernel that matches; *ret_n is how many there are when there are fewer. */
-static struct err *find_launch(struct sbt_reader *trace, uint64_t first, uint64_t last, const char *glob, uint64_t nth, uint64_t *ret,
-	uint64_t *ret_n)
+static struct err *find_launch(struct sbt_reader *trace, uint64_t first, uint64_t last,
+	const char *glob, uint64_t nth, uint64_t *ret, uint64_t *ret_n)
 {
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
@@ -453,8 +477,10 @@ static struct err *find_launch(struct sbt_reader *trace, uint64_t first, uint64_
 			break;
 		if (c->kind == SBT_KERNEL_DEF)
 			e = state_apply(s, c);
-		if (c->kind != SBT_LAUNCH || c->result || (c->flags & SBT_F_GRAPH) || c->u.launch.kernel >= SBT_NO_ID ||
-			!state_kernel_by_id(s, (uint32_t)c->u.launch.kernel, &k) || !sbt_kernel_glob(glob, k.name, k.short_name))
+		if (c->kind != SBT_LAUNCH || c->result || (c->flags & SBT_F_GRAPH) ||
+			c->u.launch.kernel >= SBT_NO_ID ||
+			!state_kernel_by_id(s, (uint32_t)c->u.launch.kernel, &k) ||
+			!sbt_kernel_glob(glob, k.name, k.short_name))
 			continue;
 		if (++*ret_n == nth)
 			*ret = c->seq;
@@ -479,7 +505,8 @@ static struct err *choose_all(struct plan *p, struct sbt_reader *trace)
 	return e;
 }
 
-struct err *plan_kernel(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last, const char *glob, uint64_t nth)
+struct err *plan_kernel(struct plan *ret, struct sbt_reader *trace, uint64_t first, uint64_t last,
+	const char *glob, uint64_t nth)
 {
 	uint64_t seq = 0, n = 0;
 	struct err *e;
@@ -491,10 +518,14 @@ struct err *plan_kernel(struct plan *ret, struct sbt_reader *trace, uint64_t fir
 	if (!e)
 		e = find_launch(trace, first, last, glob, nth, &seq, &n);
 	if (!e && !n)
-		e = err_new(ERR_NOT_FOUND, "no launch in the window #%" PRIu64 " to #%" PRIu64 " is of a kernel like %s", first, last, glob);
+		e = err_new(ERR_NOT_FOUND,
+			"no launch in the window #%" PRIu64 " to #%" PRIu64
+			" is of a kernel like %s",
+			first, last, glob);
 	else if (!e && !seq)
-		e = err_new(ERR_NOT_FOUND, "the window has %" PRIu64 " launch%s of kernels like %s, not %" PRIu64, n, n == 1 ? "" : "es",
-			glob, nth);
+		e = err_new(ERR_NOT_FOUND,
+			"the window has %" PRIu64 " launch%s of kernels like %s, not %" PRIu64, n,
+			n == 1 ? "" : "es", glob, nth);
 	if (!e) {
 		ret->from = ret->to = seq;
 		e = choose_all(ret, trace);
@@ -504,7 +535,7 @@ struct err *plan_kernel(struct plan *ret, struct sbt_reader *trace, uint64_t fir
 	return e;
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------------------------------- */
+/* --- telling --- */
 
 void plan_free(struct plan *p)
 {
@@ -550,7 +581,8 @@ void plan_print(struct buf *out, const struct plan *p)
 			buf_str(out, ends ? "; " : ", ");
 	}
 	if (p->behind)
-		buf_printf(out, "; %" PRIu64 " of these come%s after #%" PRIu64, p->behind, p->behind == 1 ? "s" : "", p->to);
+		buf_printf(out, "; %" PRIu64 " of these come%s after #%" PRIu64, p->behind,
+			p->behind == 1 ? "s" : "", p->to);
 	buf_str(out, ".\n");
 	for (unsigned i = 0; i < p->nlines; i++)
 		buf_printf(out, "  %s\n", p->lines[i]);

@@ -11,7 +11,7 @@
 
 struct cuda_tables cuda_tables;
 
-/* ---- opening -------------------------------------------------------------------- */
+/* --- opening --- */
 
 static void *look_up(void *lib, const char *name)
 {
@@ -85,7 +85,7 @@ struct gpu_result cuda_start(void)
 	return cuda_result(CU.cuInit(0), "cuInit");
 }
 
-/* ---- results -------------------------------------------------------------------- */
+/* --- results --- */
 
 const char *cuda_result_name(int code)
 {
@@ -138,7 +138,7 @@ struct gpu_result cuda_failed(CUresult r, const char *call)
 	return (struct gpu_result){status, (int)r, call};
 }
 
-/* ---- devices and contexts ------------------------------------------------------- */
+/* --- devices and contexts --- */
 
 struct gpu_result cuda_driver_version(int *ret)
 {
@@ -193,7 +193,7 @@ struct gpu_result cuda_context_finish(void)
 	return cuda_result(CU.cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
-/* ---- the table ------------------------------------------------------------------ */
+/* --- the table --- */
 
 static const char *const texture_calls[] = {"cuTexObjectCreate", "cuSurfObjectCreate",
 	"cuTexRefSetArray", "cuTexRefSetAddress", "cuTexRefSetAddress2D",

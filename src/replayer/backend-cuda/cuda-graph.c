@@ -18,7 +18,7 @@ struct gpu_result cuda_graph_destroy(struct gpu_graph *g)
 	return cuda_result(CU.cuGraphDestroy((CUgraph)g), "cuGraphDestroy");
 }
 
-/* ---- nodes ---------------------------------------------------------------------- */
+/* --- nodes --- */
 
 /* What every cuGraphAdd*Node() begins with. */
 #define AT(at) (CUgraph)(at)->graph, (const CUgraphNode *)(at)->deps, (at)->ndeps
@@ -129,7 +129,7 @@ struct gpu_result cuda_graph_add_wait(
 	return added(ret, n, r, "cuGraphAddEventWaitNode");
 }
 
-/* ---- launches ------------------------------------------------------------------- */
+/* --- launches --- */
 
 struct gpu_result cuda_graph_instantiate(struct gpu_exec **ret, struct gpu_graph *g)
 {

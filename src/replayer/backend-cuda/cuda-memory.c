@@ -5,7 +5,7 @@
  */
 #include "replayer/backend-cuda/cuda-driver.h"
 
-/* ---- allocating ----------------------------------------------------------------- */
+/* --- allocating --- */
 
 struct gpu_result cuda_mem_alloc(uint64_t *ret, size_t size)
 {
@@ -51,7 +51,7 @@ struct gpu_result cuda_host_register(void *p, size_t size, uint64_t *ret)
 
 #define DEVICES 16u /* of one window, at most */
 
-/* ---- at chosen addresses -------------------------------------------------------- */
+/* --- at chosen addresses --- */
 
 static CUmemAllocationProp properties(int device, bool host)
 {
@@ -108,7 +108,7 @@ struct gpu_result cuda_mem_map(
 	return cuda_result(CU.cuMemSetAccess(addr, size, access, n), "cuMemSetAccess");
 }
 
-/* ---- copies and fills ----------------------------------------------------------- */
+/* --- copies and fills --- */
 
 struct gpu_result cuda_copy_to_device(uint64_t dst, const void *src, size_t n, struct gpu_stream *s)
 {
@@ -199,7 +199,7 @@ struct gpu_result cuda_fill_rows(
 		"cuMemsetD2D32Async");
 }
 
-/* ---- hashes --------------------------------------------------------------------- */
+/* --- hashes --- */
 
 static struct hash_kernel hash;
 

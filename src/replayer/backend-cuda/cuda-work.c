@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- code ----------------------------------------------------------------------- */
+/* --- code --- */
 
 struct gpu_result cuda_code_load(struct gpu_module **ret, const void *code)
 {
@@ -64,7 +64,7 @@ struct gpu_result cuda_kernel_any_cluster(struct gpu_kernel *k)
 	return cuda_kernel_attribute(k, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 }
 
-/* ---- launches ------------------------------------------------------------------- */
+/* --- launches --- */
 
 /* Passes the parameters as one block with its size: the code determines their number and sizes,
  * whatever the trace says. */
@@ -141,7 +141,7 @@ struct gpu_result cuda_launch(const struct gpu_launch *l, struct gpu_stream *s)
 		"cuLaunchKernel");
 }
 
-/* ---- streams and events --------------------------------------------------------- */
+/* --- streams and events --- */
 
 struct gpu_result cuda_stream_create(struct gpu_stream **ret, bool apart, int priority)
 {

@@ -26,13 +26,15 @@ static struct err *settle_dirty(struct rp *rp, struct checking *k)
 	return check_settle(rp, k, &rows, HASH_KERNEL_COMMIT, 0, rp->turn.last);
 }
 
-static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c, const struct hash_kernel_rows *rows)
+static struct err *runs_of(struct rp *rp, struct checking *k, const struct sbt_cmd *c,
+	const struct hash_kernel_rows *rows)
 {
 	struct batch *b = &k->batch;
 	const unsigned runs = k->how->runs;
 
 	for (unsigned r = 0; r < runs; r++) {
-		const unsigned compare = r ? HASH_KERNEL_COMPARE : HASH_KERNEL_NOTE, after = r + 1 < runs ? HASH_KERNEL_RESTORE : HASH_KERNEL_COMMIT;
+		const unsigned compare = r ? HASH_KERNEL_COMPARE : HASH_KERNEL_NOTE,
+			       after = r + 1 < runs ? HASH_KERNEL_RESTORE : HASH_KERNEL_COMMIT;
 
 		TRY(execute(rp, c));
 		TRY(check_settle(rp, k, rows, compare | after, b->n, rp->turn.last));
@@ -47,7 +49,8 @@ static struct err *ready_for(struct rp *rp, struct checking *k, const struct has
 	TRY(settle_dirty(rp, k));
 	if (!k->batch.partial || !memcmp(rows, &k->batch.settled, sizeof *rows))
 		return NULL;
-	return check_settle(rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last);
+	return check_settle(
+		rp, k, rows, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last);
 }
 
 /* Executes kept commands once; they count as work that may write anywhere. */
@@ -98,8 +101,8 @@ static struct err *command(struct rp *rp, struct checking *k, const struct sbt_c
 	return checkpoint_tick(rp);
 }
 
-static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
-	struct replayer_check_done *sum)
+static struct err *submit_group(struct rp *rp, struct checking *k, const struct replayer_check *q,
+	const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
 {
 	struct slice slice = {GROUP_NS};
 	const struct sbt_cmd *c;
@@ -128,7 +131,8 @@ static struct err *end_group(struct rp *rp, struct checking *k)
 
 	TRY(settle_dirty(rp, k));
 	if (b->partial)
-		TRY(check_settle(rp, k, &all, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP, rp->turn.last));
+		TRY(check_settle(rp, k, &all, HASH_KERNEL_EXPECT | HASH_KERNEL_COMMIT, CHECK_GROUP,
+			rp->turn.last));
 	GPU(rp, copy_to_host, b->marks, k->on.mark, sizeof b->marks, rp->turn.last);
 	TRY(execute_finish(rp));
 	k->position = rp->position;
@@ -136,7 +140,8 @@ static struct err *end_group(struct rp *rp, struct checking *k)
 }
 
 /* Launch number i of the group once more, by itself. */
-static struct err *look_closer(struct rp *rp, struct checking *k, const struct replayer_check *q, unsigned i, struct replayer_check_done *sum)
+static struct err *look_closer(struct rp *rp, struct checking *k, const struct replayer_check *q,
+	unsigned i, struct replayer_check_done *sum)
 {
 	const uint64_t seq = k->batch.seq[i];
 	const size_t rows = k->nrows;
@@ -145,7 +150,8 @@ static struct err *look_closer(struct rp *rp, struct checking *k, const struct r
 	TRY(checkpoint_seek(rp, seq - 1));
 	TRY(execute_fetch_next(rp, q->to, &c));
 	if (!c || c->seq != seq)
-		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu is not there a second time", (unsigned long long)seq);
+		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu is not there a second time",
+			(unsigned long long)seq);
 	TRY(check_one(rp, k, c, sum));
 	if (k->batch.marks[i][0] && k->nrows == rows)
 		check_seen_once(k, seq, k->batch.marks[i][1] - 1);
@@ -191,8 +197,8 @@ static void choose_size(struct batch *b, uint64_t took_ns)
 		b->most = b->most > 4 ? b->most / 4 : 1;
 }
 
-struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_check *q, const uint32_t *kernels, size_t n,
-	struct replayer_check_done *sum)
+struct err *batch_run(struct rp *rp, struct checking *k, const struct replayer_check *q,
+	const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
 {
 	struct batch *b = &k->batch;
 	const uint64_t began = now_ns();

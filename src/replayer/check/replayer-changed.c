@@ -43,7 +43,8 @@ static void limit_spans(struct changed_spans *l)
 	}
 }
 
-static struct err *compare_pages(struct rp *rp, const struct checking *k, const struct pages *l, struct changed_spans *out)
+static struct err *compare_pages(
+	struct rp *rp, const struct checking *k, const struct pages *l, struct changed_spans *out)
 {
 	uint8_t *was = xmalloc(2 * PIECE), *is = was + PIECE;
 	const uint64_t from = l->first * SBT_PAGE, all = check_list_bytes(l);
@@ -52,9 +53,11 @@ static struct err *compare_pages(struct rp *rp, const struct checking *k, const 
 	for (uint64_t at = 0; !e && at < all; at += PIECE) {
 		const size_t n = all - at < PIECE ? (size_t)(all - at) : PIECE;
 
-		e = rp_gpu(rp, rp->gpu->copy_to_host(was, k->before + l->area->at + from + at, n, rp->own));
+		e = rp_gpu(rp, rp->gpu->copy_to_host(
+				       was, k->before + l->area->at + from + at, n, rp->own));
 		if (!e)
-			e = rp_gpu(rp, rp->gpu->copy_to_host(is, l->area->here + from + at, n, rp->own));
+			e = rp_gpu(rp,
+				rp->gpu->copy_to_host(is, l->area->here + from + at, n, rp->own));
 		if (!e)
 			e = rp_gpu(rp, rp->gpu->stream_finish(rp->own));
 		for (size_t i = 0; !e && i < n; i++)
@@ -65,7 +68,8 @@ static struct err *compare_pages(struct rp *rp, const struct checking *k, const 
 	return e;
 }
 
-static struct err *changed_by(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct changed_spans *out)
+static struct err *changed_by(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct changed_spans *out)
 {
 	out->n = 0;
 	out->merged = false;
@@ -80,7 +84,8 @@ static struct err *changed_by(struct rp *rp, struct checking *k, const struct sb
 	return check_take_over(rp, k, c->seq);
 }
 
-static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans *spans, struct buf *out, uint64_t *n)
+static struct err *next_changed(
+	struct rp *rp, uint64_t to, struct changed_spans *spans, struct buf *out, uint64_t *n)
 {
 	const struct replayer_check all = {.from = rp->first};
 	const struct sbt_cmd *c;
@@ -96,7 +101,8 @@ static struct err *next_changed(struct rp *rp, uint64_t to, struct changed_spans
 	}
 	const uint64_t seq = c->seq;
 	TRY(changed_by(rp, rp->checking, c, spans));
-	const struct replayer_access_set head = {.seq = seq, .n[SOFT_ACCESS_WRITTEN] = (uint32_t)spans->n,
+	const struct replayer_access_set head = {.seq = seq,
+		.n[SOFT_ACCESS_WRITTEN] = (uint32_t)spans->n,
 		.inexact = spans->merged ? 1u << SOFT_ACCESS_WRITTEN : 0};
 	buf_add(out, &head, sizeof head);
 	buf_add(out, spans->s, spans->n * sizeof *spans->s);
@@ -117,7 +123,8 @@ struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, stru
 
 	TRY(devices_one_only(rp, "comparing memory before and after each launch"));
 	if (!rp->has_hash)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"this device's driver does not load the kernels that compare memory");
 	if (!rp->checking)
 		TRY(check_open(rp));
 	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
@@ -132,4 +139,3 @@ struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, stru
 	memcpy(out->data, &head, sizeof head);
 	return NULL;
 }
-

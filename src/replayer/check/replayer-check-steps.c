@@ -21,7 +21,9 @@ static bool all_are_known(const struct state_steps *steps, const struct sbt_cmd 
 	bool good = true;
 
 	for (uint32_t i = 0; i < steps->n && good; i++) {
-		struct err *e = step_works(&steps->step[i]) ? step_as_command(&steps->step[i], launch, &c) : NULL;
+		struct err *e = step_works(&steps->step[i])
+					? step_as_command(&steps->step[i], launch, &c)
+					: NULL;
 
 		good = !e;
 		err_free(e);
@@ -29,8 +31,8 @@ static bool all_are_known(const struct state_steps *steps, const struct sbt_cmd 
 	return good && steps->n;
 }
 
-static struct err *one_step(struct rp *rp, struct checking *k, const struct state_step *step, const struct sbt_cmd *launch, struct gpu_stream *s,
-	struct replayer_check_done *sum)
+static struct err *one_step(struct rp *rp, struct checking *k, const struct state_step *step,
+	const struct sbt_cmd *launch, struct gpu_stream *s, struct replayer_check_done *sum)
 {
 	struct sbt_cmd c;
 	bool differs;
@@ -54,7 +56,8 @@ static bool was_looked_at(struct checking *k, uint32_t exec)
 	return false;
 }
 
-struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, size_t first, struct replayer_check_done *sum)
+struct err *check_steps(struct rp *rp, struct checking *k, const struct sbt_cmd *c,
+	struct gpu_stream *s, size_t first, struct replayer_check_done *sum)
 {
 	const struct rgraph *g = objects_graph(rp, c->u.graph_launch.exec);
 	struct state_steps steps;

@@ -16,8 +16,8 @@
 #include "replay/values.h"
 
 #define RUNS_MAX 1000u
-#define PAGES_LOOKED_AT 512u	/* of the pages that differ, in one execution */
-#define ROWS_MAX 4096u		/* in a reply */
+#define PAGES_LOOKED_AT 512u /* of the pages that differ, in one execution */
+#define ROWS_MAX 4096u	     /* in a reply */
 #define NOISE_BYTES (64u << 20)
 
 static uint64_t pages_in(uint64_t size)
@@ -25,9 +25,10 @@ static uint64_t pages_in(uint64_t size)
 	return size / SBT_PAGE + (size % SBT_PAGE != 0);
 }
 
-/* ---- the copy -------------------------------------------------------------------------------------------------------------- */
+/* --- the copy --- */
 
-static void add_area(struct checking *k, size_t *cap, uint64_t here, uint64_t recorded, uint64_t size)
+static void add_area(
+	struct checking *k, size_t *cap, uint64_t here, uint64_t recorded, uint64_t size)
 {
 	MAKE_ROOM(k->areas, k->nareas, *cap);
 	k->areas[k->nareas++] = (struct area){here, recorded, size, k->bytes, k->npages};
@@ -40,7 +41,8 @@ static struct err *device_room(struct rp *rp, uint64_t *ret, uint64_t n, const c
 	const struct gpu_result r = rp->gpu->mem_alloc(ret, n ? n : 1);
 
 	if (r.status == GPU_NO_MEMORY)
-		return rp_fail(rp, REPLAYER_E_MEMORY, 0, "checking needs %llu MiB more on the device, for %s",
+		return rp_fail(rp, REPLAYER_E_MEMORY, 0,
+			"checking needs %llu MiB more on the device, for %s",
 			(unsigned long long)(n >> 20) + 1, what);
 	return rp_gpu(rp, r);
 }
@@ -71,10 +73,13 @@ static struct err *send_table(struct rp *rp, struct checking *k)
 		for (size_t p = 0; p < pages_in(a->size); p++) {
 			const uint64_t at = p * SBT_PAGE, left = a->size - at;
 
-			rows[a->page + p] = (struct hash_kernel_page){a->here + at, k->before + a->at + at, left < SBT_PAGE ? (uint32_t)left : SBT_PAGE, 0};
+			rows[a->page + p] =
+				(struct hash_kernel_page){a->here + at, k->before + a->at + at,
+					left < SBT_PAGE ? (uint32_t)left : SBT_PAGE, 0};
 		}
 	}
-	e = rp_gpu(rp, rp->gpu->copy_to_device(k->on.table, rows, k->npages * sizeof *rows, rp->own));
+	e = rp_gpu(
+		rp, rp->gpu->copy_to_device(k->on.table, rows, k->npages * sizeof *rows, rp->own));
 	if (!e)
 		e = rp_gpu(rp, rp->gpu->stream_finish(rp->own));
 	free(rows);
@@ -89,23 +94,27 @@ struct err *check_open(struct rp *rp)
 	rp->checking = k;
 	k->position = UINT64_MAX;
 	for (size_t i = 0; i < rp->place.device.n; i++)
-		add_area(k, &cap, rp->place.device.r[i].addr, rp->place.device.r[i].addr, rp->place.device.r[i].size);
+		add_area(k, &cap, rp->place.device.r[i].addr, rp->place.device.r[i].addr,
+			rp->place.device.r[i].size);
 	for (size_t i = 0; i < rp->objects.nglobals; i++)
 		if (rp->objects.globals[i].here)
-			add_area(k, &cap, rp->objects.globals[i].here, rp->objects.globals[i].addr, rp->objects.globals[i].size);
+			add_area(k, &cap, rp->objects.globals[i].here, rp->objects.globals[i].addr,
+				rp->objects.globals[i].size);
 	/* frees all checkpoints but the window's start, to make room */
 	checkpoint_forget(rp, rp->first + 1);
 	TRY(device_room(rp, &k->before, k->bytes, "a copy of the memory"));
 	for (unsigned i = 0; i < 3; i++)
 		TRY(device_room(rp, &k->sums[i], k->npages * sizeof(struct sbt_hash), "hashes"));
-	TRY(device_room(rp, &k->on.table, k->npages * sizeof(struct hash_kernel_page), "a table of its pages"));
+	TRY(device_room(rp, &k->on.table, k->npages * sizeof(struct hash_kernel_page),
+		"a table of its pages"));
 	TRY(device_room(rp, &k->on.mark, sizeof k->batch.marks, "what was compared"));
 	TRY(device_room(rp, &k->took, 3 * sizeof(uint64_t), "times"));
 	alloc_rows_sort(&k->allocs, &rp->place);
 	return send_table(rp, k);
 }
 
-struct err *check_settle(struct rp *rp, const struct checking *k, const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, struct gpu_stream *s)
+struct err *check_settle(struct rp *rp, const struct checking *k,
+	const struct hash_kernel_rows *rows, unsigned todo, unsigned mark, struct gpu_stream *s)
 {
 	struct hash_kernel_settle on = k->on;
 
@@ -115,24 +124,30 @@ struct err *check_settle(struct rp *rp, const struct checking *k, const struct h
 	return rp_gpu(rp, rp->gpu->hash_settle(&on, rows, todo, s));
 }
 
-struct err *check_hash_all(struct rp *rp, const struct checking *k, unsigned to, struct gpu_stream *s)
+struct err *check_hash_all(
+	struct rp *rp, const struct checking *k, unsigned to, struct gpu_stream *s)
 {
 	const struct hash_kernel_rows rows = {.n = 1, .total = (uint32_t)k->npages};
 	struct hash_kernel_settle on = k->on;
 
 	on.copied = k->sums[0];
 	on.first = k->sums[to];
-	return rp_gpu(rp, gpu_result_of("hashing on the device", rp->gpu->hash_settle(&on, &rows, HASH_KERNEL_NOTE, s)));
+	return rp_gpu(rp, gpu_result_of("hashing on the device",
+				  rp->gpu->hash_settle(&on, &rows, HASH_KERNEL_NOTE, s)));
 }
 
-struct err *check_compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b, unsigned run, struct gpu_stream *s)
+struct err *check_compare(struct rp *rp, const struct checking *k, unsigned a, unsigned b,
+	unsigned run, struct gpu_stream *s)
 {
-	return rp_gpu(rp, rp->gpu->hash_changed(k->sums[a], k->sums[b], k->npages, k->flags + (uint64_t)run * k->npages, s));
+	return rp_gpu(rp, rp->gpu->hash_changed(k->sums[a], k->sums[b], k->npages,
+				  k->flags + (uint64_t)run * k->npages, s));
 }
 
-struct err *check_fetch_flags(struct rp *rp, const struct checking *k, unsigned first, unsigned n, struct gpu_stream *s)
+struct err *check_fetch_flags(
+	struct rp *rp, const struct checking *k, unsigned first, unsigned n, struct gpu_stream *s)
 {
-	GPU(rp, copy_to_host, k->host_flags + first * k->npages, k->flags + (uint64_t)first * k->npages, n * k->npages, s);
+	GPU(rp, copy_to_host, k->host_flags + first * k->npages,
+		k->flags + (uint64_t)first * k->npages, n * k->npages, s);
 	GPU(rp, stream_finish, s);
 	return NULL;
 }
@@ -165,7 +180,8 @@ uint64_t check_list_bytes(const struct pages *l)
 	return (end < l->area->size ? end : l->area->size) - from;
 }
 
-struct err *check_move_list(struct rp *rp, const struct checking *k, enum between way, struct gpu_stream *s)
+struct err *check_move_list(
+	struct rp *rp, const struct checking *k, enum between way, struct gpu_stream *s)
 {
 	uint64_t at = k->first;
 
@@ -240,7 +256,8 @@ struct err *check_refresh(struct rp *rp, struct checking *k)
 		return check_take_over(rp, k, rp->position);
 	}
 	for (size_t i = 0; i < k->nareas; i++)
-		GPU(rp, copy_on_device, k->before + k->areas[i].at, k->areas[i].here, k->areas[i].size, rp->own);
+		GPU(rp, copy_on_device, k->before + k->areas[i].at, k->areas[i].here,
+			k->areas[i].size, rp->own);
 	TRY(check_hash_all(rp, k, 0, rp->own));
 	GPU(rp, stream_finish, rp->own);
 	k->position = rp->position;
@@ -282,16 +299,19 @@ void check_close(struct rp *rp)
 	rp->checking = NULL;
 }
 
-/* ---- values ---------------------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
-/* The number of representable values between two, as their bits are ordered; for integers their distance. */
+/* The number of representable values between two, as their bits are ordered; for integers their
+ * distance. */
 static double steps_apart(uint64_t a, uint64_t b, unsigned bits, bool is_float)
 {
 	const uint64_t sign = 1ull << (bits - 1);
 	int64_t x, y;
 
 	if (!is_float)
-		return fabs((double)(int64_t)(a << (64 - bits)) - (double)(int64_t)(b << (64 - bits))) / ldexp(1, (int)(64 - bits));
+		return fabs((double)(int64_t)(a << (64 - bits)) -
+			       (double)(int64_t)(b << (64 - bits))) /
+		       ldexp(1, (int)(64 - bits));
 	x = a & sign ? -(int64_t)(a & (sign - 1)) : (int64_t)a;
 	y = b & sign ? -(int64_t)(b & (sign - 1)) : (int64_t)b;
 	return fabs((double)x - (double)y);
@@ -314,12 +334,14 @@ static enum replayer_as infer(const uint8_t *a, const uint8_t *b, size_t n)
 		if (x == y)
 			continue;
 		seen++;
-		good += plausible(value_of(x, REPLAYER_AS_F32)) && plausible(value_of(y, REPLAYER_AS_F32));
+		good += plausible(value_of(x, REPLAYER_AS_F32)) &&
+			plausible(value_of(y, REPLAYER_AS_F32));
 	}
 	return seen && 10 * good >= 9 * seen ? REPLAYER_AS_F32 : REPLAYER_AS_I32;
 }
 
-static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t *b, size_t n, uint64_t addr)
+static void weigh(
+	struct replayer_difference *d, const uint8_t *a, const uint8_t *b, size_t n, uint64_t addr)
 {
 	const struct value_type *t = &value_types[d->as];
 	struct replayer_difference one = {0};
@@ -331,7 +353,8 @@ static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t
 		memcpy(&y, b + i, t->bytes);
 		if (x == y)
 			continue;
-		const double u = value_of(x, (enum replayer_as)d->as), v = value_of(y, (enum replayer_as)d->as), apart = fabs(u - v);
+		const double u = value_of(x, (enum replayer_as)d->as),
+			     v = value_of(y, (enum replayer_as)d->as), apart = fabs(u - v);
 		const double steps = steps_apart(x, y, 8 * t->bytes, t->is_float);
 		if (!d->at) {
 			d->at = addr + i;
@@ -354,15 +377,17 @@ static void weigh(struct replayer_difference *d, const uint8_t *a, const uint8_t
 	d->close = one.close;
 }
 
-/* ---- a launch that differs ---------------------------------------------------------------------------------------------------- */
+/* --- a launch that differs --- */
 
-struct replayer_difference *check_row(struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
+struct replayer_difference *check_row(
+	struct checking *k, uint64_t seq, uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < k->nrows; i++)
 		if (k->rows[i].seq == seq && k->rows[i].addr == addr && k->rows[i].step == k->step)
 			return &k->rows[i];
 	MAKE_ROOM(k->rows, k->nrows, k->cap_rows);
-	k->rows[k->nrows] = (struct replayer_difference){.seq = seq, .addr = addr, .size = size, .as = k->how->as, .step = k->step};
+	k->rows[k->nrows] = (struct replayer_difference){
+		.seq = seq, .addr = addr, .size = size, .as = k->how->as, .step = k->step};
 	return &k->rows[k->nrows++];
 }
 
@@ -374,14 +399,17 @@ void check_seen_once(struct checking *k, uint64_t seq, size_t page)
 
 		if (page < a->page || at >= a->size)
 			continue;
-		check_row(k, seq, a->recorded + at, a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE)->runs = 1;
+		check_row(
+			k, seq, a->recorded + at, a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE)
+			->runs = 1;
 		return;
 	}
 }
 
 static bool has_row(const struct checking *k, uint64_t seq)
 {
-	return k->nrows && k->rows[k->nrows - 1].seq == seq && k->rows[k->nrows - 1].step == k->step;
+	return k->nrows && k->rows[k->nrows - 1].seq == seq &&
+	       k->rows[k->nrows - 1].step == k->step;
 }
 
 /* Where the first execution's bytes of a page are. */
@@ -399,7 +427,8 @@ static uint64_t first_of(const struct checking *k, const struct area *a, size_t 
 	return k->before + a->at + page * SBT_PAGE; /* the first one left it as it was */
 }
 
-static struct err *look_at(struct rp *rp, struct checking *k, uint64_t seq, const struct area *a, size_t page)
+static struct err *look_at(
+	struct rp *rp, struct checking *k, uint64_t seq, const struct area *a, size_t page)
 {
 	static uint8_t first[SBT_PAGE], now[SBT_PAGE];
 	const uint64_t at = page * SBT_PAGE, n = a->size - at < SBT_PAGE ? a->size - at : SBT_PAGE;
@@ -415,7 +444,8 @@ static struct err *look_at(struct rp *rp, struct checking *k, uint64_t seq, cons
 	return NULL;
 }
 
-static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, const uint8_t *flags, struct replayer_check_done *sum)
+static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq,
+	const uint8_t *flags, struct replayer_check_done *sum)
 {
 	unsigned seen = 0;
 
@@ -432,7 +462,7 @@ static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq, 
 	return NULL;
 }
 
-/* ---- executing again ------------------------------------------------------------------------------------------------------------ */
+/* --- executing again --- */
 
 /* Changes what may differ between two runs of a correct program. */
 static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
@@ -448,7 +478,8 @@ static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
 		GPU(rp, stream_create, &k->noise_stream, true, 0);
 	}
 	for (unsigned i = 0; i < run % 4; i++)
-		GPU(rp, copy_on_device, k->noise, k->noise + NOISE_BYTES / 2, NOISE_BYTES / 2, k->noise_stream);
+		GPU(rp, copy_on_device, k->noise, k->noise + NOISE_BYTES / 2, NOISE_BYTES / 2,
+			k->noise_stream);
 	return NULL;
 }
 
@@ -466,7 +497,8 @@ static struct err *execute_once(struct rp *rp, const struct checking *k, const s
 
 /* Submits all further executions one after the other on the launch's stream, compared on the
  * device. *ret: one differed. */
-static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, bool *ret)
+static struct err *quick_runs(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, bool *ret)
 {
 	const unsigned runs = k->how->runs;
 
@@ -486,7 +518,8 @@ static struct err *quick_runs(struct rp *rp, struct checking *k, const struct sb
 }
 
 /* Executes it again and waits for each execution; every page that was ever touched is put back. */
-static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, struct replayer_check_done *sum)
+static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt_cmd *c,
+	struct gpu_stream *s, struct replayer_check_done *sum)
 {
 	uint8_t *all = xmalloc(k->npages + 1), *now = xmalloc(k->npages + 1);
 	struct err *e = NULL;
@@ -527,7 +560,8 @@ static struct err *slow_runs(struct rp *rp, struct checking *k, const struct sbt
 	return e;
 }
 
-struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s, struct replayer_check_done *sum, bool *ret_differs)
+struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c,
+	struct gpu_stream *s, struct replayer_check_done *sum, bool *ret_differs)
 {
 	TRY(perturb(rp, k, 0));
 	TRY(execute_once(rp, k, c));
@@ -536,7 +570,8 @@ struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *
 	TRY(check_move_list(rp, k, MEMORY_TO_FIRST, s));
 	TRY(quick_runs(rp, k, c, s, ret_differs));
 	if (*ret_differs) {
-		const uint8_t *flags = k->host_flags + k->npages, *one = memchr(flags, 1, (size_t)(k->how->runs - 1) * k->npages);
+		const uint8_t *flags = k->host_flags + k->npages,
+			      *one = memchr(flags, 1, (size_t)(k->how->runs - 1) * k->npages);
 		const size_t page = (size_t)(one - flags) % k->npages;
 
 		TRY(slow_runs(rp, k, c, s, sum));
@@ -546,7 +581,8 @@ struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *
 	return unperturb(rp, k);
 }
 
-struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+struct err *check_one(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
 {
 	const size_t rows = k->nrows;
 	struct gpu_stream *s;
@@ -567,9 +603,10 @@ struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	return NULL;
 }
 
-/* ---- what a run does, in short --------------------------------------------------------------------------------------------------- */
+/* --- what a run does, in short --- */
 
-static struct err *digest_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+static struct err *digest_one(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
 {
 	struct sbt_hash *h;
 	struct replayer_difference *d;
@@ -589,11 +626,15 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 	if (!e) {
 		d = check_row(k, c->seq, 0, 0);
 		for (size_t i = 0; i < k->nlist; i++)
-			for (size_t p = k->list[i].first; p < k->list[i].first + k->list[i].n; p++) {
+			for (size_t p = k->list[i].first; p < k->list[i].first + k->list[i].n;
+				p++) {
 				const struct sbt_hash *x = &h[k->list[i].area->page + p];
 
-				d->first = (d->first ^ x->half[0] ^ (k->list[i].area->recorded + p)) * 0x9e3779b97f4a7c15ull;
-				d->other = (d->other ^ x->half[1] ^ d->first) * 0xff51afd7ed558ccdull;
+				d->first =
+					(d->first ^ x->half[0] ^ (k->list[i].area->recorded + p)) *
+					0x9e3779b97f4a7c15ull;
+				d->other =
+					(d->other ^ x->half[1] ^ d->first) * 0xff51afd7ed558ccdull;
 				d->bytes++;
 			}
 		sum->checked++;
@@ -602,11 +643,13 @@ static struct err *digest_one(struct rp *rp, struct checking *k, const struct sb
 	return e;
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------------------------ */
+/* --- the request --- */
 
-bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
+bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c,
+	const uint32_t *kernels, size_t n)
 {
-	if (c->seq < q->from || c->result || c->flags & SBT_F_GRAPH || execute_is_skipped(rp, c->seq) || execute_has_effect(rp, c->seq))
+	if (c->seq < q->from || c->result || c->flags & SBT_F_GRAPH ||
+		execute_is_skipped(rp, c->seq) || execute_has_effect(rp, c->seq))
 		return false;
 	if (c->kind == SBT_GRAPH_LAUNCH)
 		return !n;
@@ -616,7 +659,8 @@ bool check_wants(const struct rp *rp, const struct replayer_check *q, const stru
 	return c->kind == SBT_LAUNCH && !n;
 }
 
-static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels, size_t n, struct replayer_check_done *sum)
+static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels,
+	size_t n, struct replayer_check_done *sum)
 {
 	const struct sbt_cmd *c;
 	bool work, heap = false, late = false, wants, wanted;
@@ -651,13 +695,17 @@ static bool is_batched(const struct rp *rp, const struct replayer_check *q)
 static struct err *check_request(struct rp *rp, const struct replayer_check *q, size_t tail)
 {
 	if (!rp->has_hash)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "this device's driver does not load the kernels that compare memory");
-	if (q->to > rp->last || q->runs < 2 || q->runs > RUNS_MAX || q->as >= REPLAYER_AS_END || q->perturb >= REPLAYER_PERTURB_END || tail % sizeof(uint32_t))
-		return err_new(ERR_STATE, "a check of %u executions up to #%llu cannot be", q->runs, (unsigned long long)q->to);
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"this device's driver does not load the kernels that compare memory");
+	if (q->to > rp->last || q->runs < 2 || q->runs > RUNS_MAX || q->as >= REPLAYER_AS_END ||
+		q->perturb >= REPLAYER_PERTURB_END || tail % sizeof(uint32_t))
+		return err_new(ERR_STATE, "a check of %u executions up to #%llu cannot be", q->runs,
+			(unsigned long long)q->to);
 	return NULL;
 }
 
-struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t tail, struct buf *out)
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels,
+	size_t tail, struct buf *out)
 {
 	struct replayer_check_done sum = {0};
 	struct slice slice = {CHECK_LONG_NS};
@@ -674,9 +722,11 @@ struct err *check_run(struct rp *rp, const struct replayer_check *q, const void 
 	if (rp->checking->position != UINT64_MAX && rp->checking->position > rp->position)
 		rp->checking->position = UINT64_MAX; /* the user went back */
 	TRY(check_room_for_runs(rp, rp->checking, q->runs));
-	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX && slice_goes_on(&slice))
-		e = is_batched(rp, q) ? batch_run(rp, rp->checking, q, kernels, tail / sizeof(uint32_t), &sum)
-				      : next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
+	while (!e && rp->position < q->to && rp->checking->nrows < ROWS_MAX &&
+		slice_goes_on(&slice))
+		e = is_batched(rp, q)
+			    ? batch_run(rp, rp->checking, q, kernels, tail / sizeof(uint32_t), &sum)
+			    : next(rp, q, kernels, tail / sizeof(uint32_t), &sum);
 	if (e)
 		return e;
 	sum.seq = rp->position;

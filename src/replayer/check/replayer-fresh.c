@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads of what nothing has written. Memory that the window allocates is filled with a pattern; a launch is executed again with another pattern in
- * those words of it that still hold the first one. What it leaves may differ in those words alone, where it did not write: any other difference
- * comes from reading one of them; halving finds the first that matters. Shared memory likewise, on the software GPU.
+ * Reads of what nothing has written. Memory that the window allocates is filled with a pattern; a
+ * launch is executed again with another pattern in those words of it that still hold the first one.
+ * What it leaves may differ in those words alone, where it did not write: any other difference
+ * comes from reading one of them; halving finds the first that matters. Shared memory likewise, on
+ * the software GPU.
  *
- * The surprise: after an execution the other pattern is changed back only where the first execution left the first one, so a launch that
- * writes zeros to fresh memory is not taken for one that left zeros there.
+ * The surprise: after an execution the other pattern is changed back only where the first execution
+ * left the first one, so a launch that writes zeros to fresh memory is not taken for one that left
+ * zeros there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +17,11 @@
 #define PATTERN 0xa5a5a5a5a5a5a5a5ull /* what the software GPU fills with, too */
 #define PATTERN_BYTE 0xa5
 #define RANGES_MAX 1024u /* the newest */
-static const uint64_t others[] = {0, UINT64_MAX, 0x7ff800007fc00000ull /* a NaN as float64, and as float32 in one half */};
+static const uint64_t others[] = {
+	0, UINT64_MAX, 0x7ff800007fc00000ull /* a NaN as float64, and as float32 in one half */};
 static const uint32_t residues[] = {0xff, 0x7f};
 
-/* ---- which memory is fresh --------------------------------------------------------------------------------------------------- */
+/* --- which memory is fresh --- */
 
 void fresh_begin(struct rp *rp)
 {
@@ -55,7 +59,8 @@ struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c)
 	struct fresh *f = &rp->fresh;
 	uint64_t here;
 
-	if ((u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) || !u->size || place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
+	if ((u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) || !u->size ||
+		place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
 		return NULL;
 	forget_range(f, u->addr, u->size);
 	if (f->n == RANGES_MAX)
@@ -73,7 +78,7 @@ void fresh_free(struct rp *rp, const struct sbt_cmd *c)
 	forget_range(&rp->fresh, c->u.free.addr, 1);
 }
 
-/* ---- one more execution ------------------------------------------------------------------------------------------------------- */
+/* --- one more execution --- */
 
 struct trial {
 	struct rp *rp;
@@ -110,14 +115,17 @@ static struct err *put_back(struct trial *t)
 		const struct area *a = area_of(t->k, f->r[i].here);
 
 		if (a)
-			GPU(rp, copy_on_device, f->r[i].here, t->k->before + a->at + (f->r[i].here - a->here), f->r[i].size, t->s);
+			GPU(rp, copy_on_device, f->r[i].here,
+				t->k->before + a->at + (f->r[i].here - a->here), f->r[i].size,
+				t->s);
 	}
 	return NULL;
 }
 
 /* Replaces `other` in [here, here + n) by the pattern where the bytes at `like` are the
  * pattern's. */
-static struct err *change_back(struct trial *t, uint64_t here, uint64_t n, uint64_t like, uint64_t other)
+static struct err *change_back(
+	struct trial *t, uint64_t here, uint64_t n, uint64_t like, uint64_t other)
 {
 	return rp_gpu(t->rp, t->rp->gpu->hash_replace(here, n, like, other, PATTERN, t->s));
 }
@@ -135,17 +143,22 @@ static struct err *normalise(struct trial *t, const struct fresh_range *r, uint6
 		return NULL;
 	for (size_t i = 0; i < k->nlist; i++) {
 		const struct pages *l = &k->list[i];
-		const uint64_t mem = l->area->here + l->first * SBT_PAGE, bytes = check_list_bytes(l);
-		const uint64_t lo = mem > here ? mem : here, hi = mem + bytes < end ? mem + bytes : end;
+		const uint64_t mem = l->area->here + l->first * SBT_PAGE,
+			       bytes = check_list_bytes(l);
+		const uint64_t lo = mem > here ? mem : here,
+			       hi = mem + bytes < end ? mem + bytes : end;
 
 		if (l->area == a && lo < hi) {
-			TRY(change_back(t, here, lo - here, k->before + a->at + (here - a->here), other));
+			TRY(change_back(
+				t, here, lo - here, k->before + a->at + (here - a->here), other));
 			TRY(change_back(t, lo, hi - lo, from + (lo - mem), other));
 			here = hi;
 		}
 		from += (bytes + 255) & ~255ull;
 	}
-	return here < end ? change_back(t, here, end - here, k->before + a->at + (here - a->here), other) : NULL;
+	return here < end ? change_back(t, here, end - here, k->before + a->at + (here - a->here),
+				    other)
+			  : NULL;
 }
 
 /* Whether memory now is what the first execution left. */
@@ -172,8 +185,11 @@ static struct err *with_other(struct trial *t, uint64_t n, uint64_t other, bool 
 	for (size_t i = 0; i < f->n && n; i++) {
 		const uint64_t words = n < words_in(&f->r[i]) ? n : words_in(&f->r[i]);
 
-		TRY(rp_gpu(t->rp, gpu_result_of("filling on the device", t->rp->gpu->hash_replace(f->r[i].here, 8 * words < f->r[i].size ? 8 * words : f->r[i].size, 0, PATTERN, other,
-			t->s))));
+		TRY(rp_gpu(
+			t->rp, gpu_result_of("filling on the device",
+				       t->rp->gpu->hash_replace(f->r[i].here,
+					       8 * words < f->r[i].size ? 8 * words : f->r[i].size,
+					       0, PATTERN, other, t->s))));
 		n -= words;
 	}
 	TRY(execute(t->rp, t->c));
@@ -182,7 +198,7 @@ static struct err *with_other(struct trial *t, uint64_t n, uint64_t other, bool 
 	return compare(t, ret);
 }
 
-/* ---- what it read ---------------------------------------------------------------------------------------------------------------- */
+/* --- what it read --- */
 
 /* Notes that fresh word number n is the first whose value matters. */
 static void note_word(struct trial *t, uint64_t n)
@@ -194,7 +210,8 @@ static void note_word(struct trial *t, uint64_t n)
 			n -= words_in(&f->r[i]);
 			continue;
 		}
-		struct replayer_difference *d = check_row(t->k, t->c->seq, f->r[i].addr + 8 * n, f->r[i].size);
+		struct replayer_difference *d =
+			check_row(t->k, t->c->seq, f->r[i].addr + 8 * n, f->r[i].size);
 
 		d->unwritten = REPLAYER_UNWRITTEN_MEMORY;
 		d->at = f->r[i].addr;
@@ -268,9 +285,15 @@ static struct err *look(struct trial *t)
 	return t->rp->watch.soft ? look_in_shared(t) : NULL;
 }
 
-struct err *fresh_check(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s)
+struct err *fresh_check(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s)
 {
-	struct trial t = {.rp = rp, .k = k, .c = c, .s = s, .first = xmalloc(k->npages + 1), .all = xmalloc(k->npages + 1)};
+	struct trial t = {.rp = rp,
+		.k = k,
+		.c = c,
+		.s = s,
+		.first = xmalloc(k->npages + 1),
+		.all = xmalloc(k->npages + 1)};
 	struct err *e;
 
 	memcpy(t.first, k->host_flags, k->npages);

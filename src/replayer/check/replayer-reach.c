@@ -11,7 +11,7 @@
 #include "replayer/check/replayer-check.h"
 #include "base/checked.h"
 
-/* ---- runs of pages -------------------------------------------------------------------------------------------------------------- */
+/* --- runs of pages --- */
 
 void reach_all(struct reach *r)
 {
@@ -59,7 +59,8 @@ static void add_of_area(struct reach *r, const struct area *a, uint64_t addr, ui
 	const uint64_t from = addr > a->recorded ? addr - a->recorded : 0;
 	const uint64_t to = end - a->recorded < a->size ? end - a->recorded : a->size;
 
-	add_run(r, (uint32_t)(a->page + from / SBT_PAGE), (uint32_t)(a->page + (to - 1) / SBT_PAGE));
+	add_run(r, (uint32_t)(a->page + from / SBT_PAGE),
+		(uint32_t)(a->page + (to - 1) / SBT_PAGE));
 }
 
 void reach_add(struct reach *r, const struct checking *k, uint64_t addr, uint64_t size)
@@ -89,9 +90,10 @@ void reach_rows(struct reach *r, const struct checking *k, struct hash_kernel_ro
 	}
 }
 
-/* ---- launches --------------------------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
-static struct err *stores_of(struct rp *rp, struct checking *k, const struct rkernel *kernel, const struct ptx_stores **ret)
+static struct err *stores_of(struct rp *rp, struct checking *k, const struct rkernel *kernel,
+	const struct ptx_stores **ret)
 {
 	const size_t i = (size_t)(kernel - rp->objects.kernels);
 	const uint64_t hash = kernel->name ? code_ptx(rp, kernel) : 0;
@@ -132,21 +134,25 @@ static bool add_pointer(struct reach *r, const struct checking *k, uint64_t poin
 				found = true;
 			}
 	for (size_t i = 0; i < k->nareas; i++)
-		if (k->areas[i].here != k->areas[i].recorded && pointer - k->areas[i].recorded <= k->areas[i].size) {
+		if (k->areas[i].here != k->areas[i].recorded &&
+			pointer - k->areas[i].recorded <= k->areas[i].size) {
 			reach_add(r, k, k->areas[i].recorded, k->areas[i].size);
 			found = true;
 		}
 	return found;
 }
 
-static bool add_parameter(struct reach *r, const struct checking *k, const struct rkernel *kernel, const struct ptx_base *b, struct sbt_blob args)
+static bool add_parameter(struct reach *r, const struct checking *k, const struct rkernel *kernel,
+	const struct ptx_base *b, struct sbt_blob args)
 {
 	bool found = false;
 
 	if (b->param >= kernel->nparams)
 		return false;
-	const uint32_t offset = kernel->params[2 * b->param], size = kernel->params[2 * b->param + 1];
-	const uint32_t end = b->size > size - (b->offset < size ? b->offset : size) ? size : b->offset + b->size;
+	const uint32_t offset = kernel->params[2 * b->param],
+		       size = kernel->params[2 * b->param + 1];
+	const uint32_t end =
+		b->size > size - (b->offset < size ? b->offset : size) ? size : b->offset + b->size;
 
 	for (uint32_t at = b->offset; at + 8 <= end; at += 8) {
 		uint64_t word;
@@ -159,7 +165,8 @@ static bool add_parameter(struct reach *r, const struct checking *k, const struc
 	return found;
 }
 
-static bool add_variable(struct reach *r, const struct rp *rp, const struct checking *k, const struct rkernel *kernel, const char *name)
+static bool add_variable(struct reach *r, const struct rp *rp, const struct checking *k,
+	const struct rkernel *kernel, const char *name)
 {
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
 		const struct rglobal *g = &rp->objects.globals[i];
@@ -174,7 +181,8 @@ static bool add_variable(struct reach *r, const struct rp *rp, const struct chec
 
 /* The address of each store must be made from something that is memory; otherwise the store may be
  * anywhere. */
-static struct err *add_launch(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
+static struct err *add_launch(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
 {
 	const struct rkernel *kernel = objects_kernel(rp, c->u.launch.kernel);
 	const struct ptx_stores *s = NULL;
@@ -190,15 +198,18 @@ static struct err *add_launch(struct rp *rp, struct checking *k, const struct sb
 
 		for (unsigned b = 0; b < s->nbases; b++)
 			if (ptx_bases_has(&s->stores[i], b))
-				found |= s->bases[b].symbol ? add_variable(r, rp, k, kernel, s->bases[b].symbol)
-							    : add_parameter(r, k, kernel, &s->bases[b], c->u.launch.args);
+				found |=
+					s->bases[b].symbol
+						? add_variable(r, rp, k, kernel, s->bases[b].symbol)
+						: add_parameter(r, k, kernel, &s->bases[b],
+							  c->u.launch.args);
 		if (!found)
 			reach_all(r);
 	}
 	return NULL;
 }
 
-/* ---- commands --------------------------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 /* Whether the recording holds what the command did to memory that is compared. */
 static bool has_effect(const struct rp *rp, uint64_t seq)
@@ -207,12 +218,14 @@ static bool has_effect(const struct rp *rp, uint64_t seq)
 	const struct sbt_memory *m = contents_of(rp, seq, &n);
 
 	for (size_t i = 0; i < n; i++)
-		if (m[i].role == SBT_MEMORY_EFFECT || (m[i].role == SBT_MEMORY_HOST && rp->place.mixed.n))
+		if (m[i].role == SBT_MEMORY_EFFECT ||
+			(m[i].role == SBT_MEMORY_HOST && rp->place.mixed.n))
 			return true;
 	return false;
 }
 
-struct err *reach_command(struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
+struct err *reach_command(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct reach *r)
 {
 	struct sbt_footprint f;
 

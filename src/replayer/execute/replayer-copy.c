@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of a side of c, as footprint.h settles them: its extent and its descriptor are made of these. */
+/* The rows of a side of c, as footprint.h settles them: its extent and its descriptor are made of
+ * these. */
 static struct err *rows_of(struct rp *rp, const struct sbt_cmd *c, bool dst, struct sbt_rows *ret)
 {
 	const char *bad = sbt_rows_of_copy(ret, &c->u.copy, dst);
 
-	return !bad ? NULL : rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows that this copy %s %s", (unsigned long long)c->seq,
-		dst ? "writes" : "reads", bad);
+	return !bad ? NULL
+		    : rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows that this copy %s %s",
+			      (unsigned long long)c->seq, dst ? "writes" : "reads", bad);
 }
 
 static struct err *side_of(struct rp *rp, const struct sbt_cmd *c, bool dst, struct copy_side *ret)
@@ -28,15 +30,18 @@ static struct err *side_of(struct rp *rp, const struct sbt_cmd *c, bool dst, str
 /* The same rows in their own image on the host. */
 static struct copy_side in_image(const struct copy_side *s, const uint8_t *image)
 {
-	return (struct copy_side){.rows = s->rows, .where = PLACE_NOWHERE, .here = (uint64_t)(uintptr_t)image};
+	return (struct copy_side){
+		.rows = s->rows, .where = PLACE_NOWHERE, .here = (uint64_t)(uintptr_t)image};
 }
 
 struct gpu_rows copy_rows_of(const struct copy_side *s)
 {
-	return (struct gpu_rows){.rows = s->rows, .here = s->here, .on_device = s->where == PLACE_DEVICE};
+	return (struct gpu_rows){
+		.rows = s->rows, .here = s->here, .on_device = s->where == PLACE_DEVICE};
 }
 
-static struct err *copy_3d(struct rp *rp, const struct copy_side *dst, const struct copy_side *src, struct gpu_stream *stream)
+static struct err *copy_3d(struct rp *rp, const struct copy_side *dst, const struct copy_side *src,
+	struct gpu_stream *stream)
 {
 	const struct gpu_rows to = copy_rows_of(dst), from = copy_rows_of(src);
 
@@ -51,7 +56,8 @@ static bool is_flat(const struct sbt_cmd_copy *u)
 
 /* Translates addresses in the rows. Words are aligned as on the device; the host's rows may be
  * aligned differently. image: holds the rows host. */
-static void move_rows(const struct address_map *map, const struct sbt_rows *device, const struct sbt_rows *host, uint8_t *image)
+static void move_rows(const struct address_map *map, const struct sbt_rows *device,
+	const struct sbt_rows *host, uint8_t *image)
 {
 	for (uint64_t z = 0; z < host->depth && map->n; z++)
 		for (uint64_t y = 0; y < host->height; y++)
@@ -61,13 +67,14 @@ static void move_rows(const struct address_map *map, const struct sbt_rows *devi
 
 /* Uploads rows from a piece, which has the bytes from the first row's first to the last row's
  * last. */
-static struct err *upload_rows(struct rp *rp, const struct sbt_memory *in, const struct copy_side *dst, const struct copy_side *src,
-	struct gpu_stream *stream)
+static struct err *upload_rows(struct rp *rp, const struct sbt_memory *in,
+	const struct copy_side *dst, const struct copy_side *src, struct gpu_stream *stream)
 {
 	uint8_t *image;
 
 	if (in->size != sbt_rows_size(&src->rows))
-		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: the recorded payload is not that of the copy",
+		return rp_fail(rp, REPLAYER_E_TRACE, in->seq,
+			"#%llu: the recorded payload is not that of the copy",
 			(unsigned long long)in->seq);
 	TRY(image_alloc(rp, in->seq, in->size, "the rows that a copy reads", &image));
 	const struct copy_side from = in_image(src, image);
@@ -82,18 +89,22 @@ static struct err *upload_rows(struct rp *rp, const struct sbt_memory *in, const
 	return e;
 }
 
-static struct err *upload(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *in, const struct copy_side *dst,
-	const struct copy_side *src, struct gpu_stream *stream)
+static struct err *upload(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *in,
+	const struct copy_side *dst, const struct copy_side *src, struct gpu_stream *stream)
 {
 	if (!in->has_bytes)
-		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: the payload's bytes were not recorded",
+		return rp_fail(rp, REPLAYER_E_TRACE, in->seq,
+			"#%llu: the payload's bytes were not recorded",
 			(unsigned long long)in->seq);
 	if (!is_flat(u))
 		return upload_rows(rp, in, dst, src, stream);
 	if (in->size != u->size)
-		return rp_fail(rp, REPLAYER_E_TRACE, in->seq, "#%llu: %llu bytes of payload for a copy of %llu",
-			(unsigned long long)in->seq, (unsigned long long)in->size, (unsigned long long)u->size);
-	return feeder_has(rp, in) ? feeder_upload(rp, in, dst->here, stream) : staging_upload(rp, in, u->dst, dst->here, stream);
+		return rp_fail(rp, REPLAYER_E_TRACE, in->seq,
+			"#%llu: %llu bytes of payload for a copy of %llu",
+			(unsigned long long)in->seq, (unsigned long long)in->size,
+			(unsigned long long)u->size);
+	return feeder_has(rp, in) ? feeder_upload(rp, in, dst->here, stream)
+				  : staging_upload(rp, in, u->dst, dst->here, stream);
 }
 
 const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd *c)
@@ -108,8 +119,8 @@ const struct sbt_memory *copy_payload(const struct rp *rp, const struct sbt_cmd 
 
 /* Downloads rows to the host and compares them. The recording has zeros between the rows, whatever
  * the program had there (docs/sbt.md). */
-static struct err *download_rows(struct rp *rp, const struct sbt_memory *out, const struct copy_side *dst, const struct copy_side *src,
-	struct gpu_stream *stream)
+static struct err *download_rows(struct rp *rp, const struct sbt_memory *out,
+	const struct copy_side *dst, const struct copy_side *src, struct gpu_stream *stream)
 {
 	const uint64_t extent = sbt_rows_size(&dst->rows);
 	uint8_t *image;
@@ -134,16 +145,17 @@ static struct err *download_rows(struct rp *rp, const struct sbt_memory *out, co
 	return e;
 }
 
-static struct err *download(struct rp *rp, const struct sbt_cmd_copy *u, const struct sbt_memory *out, const struct copy_side *dst,
-	const struct copy_side *src, struct gpu_stream *stream)
+static struct err *download(struct rp *rp, const struct sbt_cmd_copy *u,
+	const struct sbt_memory *out, const struct copy_side *dst, const struct copy_side *src,
+	struct gpu_stream *stream)
 {
 	if (is_flat(u))
 		return staging_output(rp, out, u->src, src->here, u->size, stream);
 	return out ? download_rows(rp, out, dst, src, stream) : NULL;
 }
 
-static struct err *between(struct rp *rp, const struct sbt_cmd_copy *u, const struct copy_side *dst, const struct copy_side *src,
-	struct gpu_stream *stream)
+static struct err *between(struct rp *rp, const struct sbt_cmd_copy *u, const struct copy_side *dst,
+	const struct copy_side *src, struct gpu_stream *stream)
 {
 	if (!is_flat(u))
 		return copy_3d(rp, dst, src, stream);
@@ -165,14 +177,18 @@ struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c)
 		return NULL;
 	TRY(objects_stream(rp, u->stream, &stream));
 	if (dst.where == PLACE_NOWHERE)
-		return src.where == PLACE_NOWHERE ? NULL /* from host to host */ : download(rp, u, out, &dst, &src, stream);
+		return src.where == PLACE_NOWHERE ? NULL /* from host to host */
+						  : download(rp, u, out, &dst, &src, stream);
 	if (in && !(rp->live_host && src.where != PLACE_NOWHERE))
 		TRY(upload(rp, u, in, &dst, &src, stream));
 	else if (src.where != PLACE_NOWHERE)
 		TRY(between(rp, u, &dst, &src, stream));
 	else
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: what this copy read at 0x%llx %s", (unsigned long long)c->seq,
-			(unsigned long long)u->src, u->dir == SBT_COPY_H2D ? "was not recorded" : "is not memory of the window");
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+			"#%llu: what this copy read at 0x%llx %s", (unsigned long long)c->seq,
+			(unsigned long long)u->src,
+			u->dir == SBT_COPY_H2D ? "was not recorded"
+					       : "is not memory of the window");
 	/* Data that arrived in pinned memory is compared, too, at its source: the program may be
 	 * about to change it. */
 	if (out && src.where == PLACE_DEVICE)
@@ -189,11 +205,14 @@ struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c)
 	const char *bad = sbt_rows_of_fill(&rows, u);
 
 	if (bad)
-		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu: the rows that this fill writes %s", (unsigned long long)c->seq, bad);
+		return rp_fail(rp, REPLAYER_E_TRACE, c->seq,
+			"#%llu: the rows that this fill writes %s", (unsigned long long)c->seq,
+			bad);
 	if (!rows.width)
 		return NULL;
 	if (place_find(rp, rows.addr, sbt_rows_size(&rows), &dst) == PLACE_NOWHERE)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu fills 0x%llx, which is not memory of the window",
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+			"#%llu fills 0x%llx, which is not memory of the window",
 			(unsigned long long)c->seq, (unsigned long long)u->dst);
 	TRY(objects_stream(rp, u->stream, &stream));
 	if (u->width)

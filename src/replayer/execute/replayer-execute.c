@@ -11,14 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- launches --------------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
-struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out)
+struct err *execute_args(
+	struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out)
 {
 	const struct sbt_blob args = c->u.launch.args;
 
 	if (k->nparams && !args.len)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu %s: its parameters were not recorded",
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+			"#%llu %s: its parameters were not recorded",
 			(unsigned long long)rp->current, k->name);
 	buf_clear(out);
 	buf_add(out, args.len ? args.p : "", args.len);
@@ -35,7 +37,8 @@ struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rk
 	return NULL;
 }
 
-static struct err *more_shared(struct rp *rp, struct rkernel *k, struct gpu_kernel *f, unsigned shared)
+static struct err *more_shared(
+	struct rp *rp, struct rkernel *k, struct gpu_kernel *f, unsigned shared)
 {
 	if (shared <= k->max_shared[rp->devices.now])
 		return NULL;
@@ -49,30 +52,40 @@ static struct err *more_shared(struct rp *rp, struct rkernel *k, struct gpu_kern
  * only where it is asked to. */
 static bool is_early(const struct rp *rp, const struct sbt_cmd_launch *u)
 {
-	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 && (rp->lib.soft || rp->holding || !turn_is_fixed(rp));
+	return u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1 &&
+	       (rp->lib.soft || rp->holding || !turn_is_fixed(rp));
 }
 
-struct gpu_launch execute_launch_of(const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args)
+struct gpu_launch execute_launch_of(
+	const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args)
 {
-	return (struct gpu_launch){.kernel = f, .grid = {(unsigned)u->grid_x, (unsigned)u->grid_y, (unsigned)u->grid_z},
-		.block = {(unsigned)u->block_x, (unsigned)u->block_y, (unsigned)u->block_z}, .shared = (unsigned)u->shared,
-		.cluster = {(unsigned)u->cluster_x, (unsigned)u->cluster_y, (unsigned)u->cluster_z}, .cooperative = u->cooperative,
-		.args = args->data, .nargs = args->len};
+	return (struct gpu_launch){.kernel = f,
+		.grid = {(unsigned)u->grid_x, (unsigned)u->grid_y, (unsigned)u->grid_z},
+		.block = {(unsigned)u->block_x, (unsigned)u->block_y, (unsigned)u->block_z},
+		.shared = (unsigned)u->shared,
+		.cluster = {(unsigned)u->cluster_x, (unsigned)u->cluster_y, (unsigned)u->cluster_z},
+		.cooperative = u->cooperative,
+		.args = args->data,
+		.nargs = args->len};
 }
 
-struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args)
+struct err *execute_launch_parts(
+	struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args)
 {
 	struct rkernel *k = objects_kernel(rp, c->u.launch.kernel);
 
 	if (!k)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+			"#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
 	TRY(code_function(rp, k, ret));
 	TRY(more_shared(rp, k, *ret, (unsigned)c->u.launch.shared));
 	return execute_args(rp, c, k, args);
 }
 
-/* An event that the launch records: by its attribute (ret), or, where one command runs after the other, behind it. wanted: do that. */
-static struct err *own_event(struct rp *rp, bool wanted, uint64_t plus_one, struct gpu_stream *stream, struct gpu_event **ret)
+/* An event that the launch records: by its attribute (ret), or, where one command runs after the
+ * other, behind it. wanted: do that. */
+static struct err *own_event(struct rp *rp, bool wanted, uint64_t plus_one,
+	struct gpu_stream *stream, struct gpu_event **ret)
 {
 	struct gpu_event *event;
 
@@ -101,7 +114,8 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	struct gpu_launch l = execute_launch_of(u, f, args);
 	l.early = is_early(rp, u) && rp->lib.can & GPU_CAN_LAUNCH_MORE;
 	if ((u->cooperative || u->cluster_x) && !(rp->lib.can & GPU_CAN_LAUNCH_MORE))
-		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "#%llu: this driver has no cooperative or cluster launches",
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
+			"#%llu: this driver has no cooperative or cluster launches",
 			(unsigned long long)rp->current);
 	const bool own = !turn_is_fixed(rp) && rp->lib.can & GPU_CAN_LAUNCH_MORE;
 	TRY(own_event(rp, own, u->trigger_event, stream, &l.triggered));
@@ -139,7 +153,7 @@ static struct err *on_launch(struct rp *rp, const struct sbt_cmd *c)
 	return e;
 }
 
-/* ---- events, waits -------------------------------------------------------------------------------------------------------- */
+/* --- events, waits --- */
 
 static struct err *on_event_record(struct rp *rp, const struct sbt_cmd *c)
 {
@@ -168,7 +182,8 @@ static struct err *wait_for(struct rp *rp, uint64_t scope, uint64_t stream, uint
 	struct gpu_stream *s;
 	struct gpu_event *e;
 
-	if (scope == SBT_SYNC_EVENT && event >= SBT_NO_ID) /* of an event that was never made: it failed */
+	if (scope == SBT_SYNC_EVENT &&
+		event >= SBT_NO_ID) /* of an event that was never made: it failed */
 		return NULL;
 	if (scope == SBT_SYNC_STREAM) {
 		TRY(objects_stream(rp, stream, &s));
@@ -193,7 +208,7 @@ static struct err *on_query(struct rp *rp, const struct sbt_cmd *c)
 	return wait_for(rp, c->u.query.scope, c->u.query.stream, c->u.query.event);
 }
 
-/* ---- the rest --------------------------------------------------------------------------------------------------------------- */
+/* --- the rest --- */
 
 /* The software GPU fills fresh memory with a byte, at once; so do we for a trace recorded on it
  * (softgpu/memory/mem.c). NVIDIA does not clear memory; we keep the previous contents too. */
@@ -208,7 +223,8 @@ static struct err *on_alloc(struct rp *rp, const struct sbt_cmd *c)
 	if (rp->fresh.on)
 		return fresh_alloc(rp, c);
 	if (!rp->trace_soft || (u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) ||
-		u->size > SOFT_FILL_LIMIT || place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
+		u->size > SOFT_FILL_LIMIT ||
+		place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
 		return NULL;
 	TRY(execute_finish(rp));
 	GPU(rp, fill, here, 1, SOFT_FILL, u->size, rp->own);
@@ -280,24 +296,38 @@ static struct err *on_batch(struct rp *rp, const struct sbt_cmd *c)
 	if (u->is_wait)
 		return objects_barrier(rp, stream);
 	if (place_find(rp, u->addr, u->elem == 8 ? 8 : 4, &here) == PLACE_NOWHERE)
-		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu writes to 0x%llx, which is not memory of the window",
+		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+			"#%llu writes to 0x%llx, which is not memory of the window",
 			(unsigned long long)c->seq, (unsigned long long)u->addr);
 	(void)address_map_find(&rp->moved.to_here, u->value, &value);
 	if (!(rp->lib.can & (u->elem == 8 ? GPU_CAN_WRITE_64 : GPU_CAN_WRITE_32)))
-		return rp_fail(rp, REPLAYER_E_DEVICE, c->seq, "this driver has no stream memory operations");
+		return rp_fail(rp, REPLAYER_E_DEVICE, c->seq,
+			"this driver has no stream memory operations");
 	GPU(rp, stream_write, stream, here, u->elem == 8 ? value : u->value, u->elem == 8 ? 8 : 4);
 	return NULL;
 }
 
 static struct err *(*const table[SBT_KIND_END])(struct rp *, const struct sbt_cmd *) = {
-	[SBT_STREAM_CREATE] = on_stream_create, [SBT_STREAM_DESTROY] = on_stream_destroy,
-	[SBT_EVENT_DESTROY] = on_event_destroy, [SBT_ALLOC] = on_alloc, [SBT_FREE] = on_free, [SBT_FUNC_ATTR] = on_func_attr,
-	[SBT_LAUNCH] = on_launch, [SBT_COPY] = copy_execute, [SBT_FILL] = fill_execute,
-	[SBT_EVENT_RECORD] = on_event_record, [SBT_STREAM_WAIT] = on_stream_wait, [SBT_SYNC] = on_sync, [SBT_QUERY] = on_query,
-	[SBT_GRAPH_INSTANTIATE] = on_graph_instantiate, [SBT_GRAPH_LAUNCH] = graph_launch,
-	[SBT_GRAPH_DESTROY] = on_graph_destroy, [SBT_BATCH] = on_batch,
-	/* Objects and notes without a row need nothing: contexts are one here, modules and kernels are loaded at the start, ranges are
-	 * mapped, a host function's and an unreplayable call's effect is applied with the recorded contents. */
+	[SBT_STREAM_CREATE] = on_stream_create,
+	[SBT_STREAM_DESTROY] = on_stream_destroy,
+	[SBT_EVENT_DESTROY] = on_event_destroy,
+	[SBT_ALLOC] = on_alloc,
+	[SBT_FREE] = on_free,
+	[SBT_FUNC_ATTR] = on_func_attr,
+	[SBT_LAUNCH] = on_launch,
+	[SBT_COPY] = copy_execute,
+	[SBT_FILL] = fill_execute,
+	[SBT_EVENT_RECORD] = on_event_record,
+	[SBT_STREAM_WAIT] = on_stream_wait,
+	[SBT_SYNC] = on_sync,
+	[SBT_QUERY] = on_query,
+	[SBT_GRAPH_INSTANTIATE] = on_graph_instantiate,
+	[SBT_GRAPH_LAUNCH] = graph_launch,
+	[SBT_GRAPH_DESTROY] = on_graph_destroy,
+	[SBT_BATCH] = on_batch,
+	/* Objects and notes without a row need nothing: contexts are one here, modules and kernels
+	 * are loaded at the start, ranges are mapped, a host function's and an unreplayable call's
+	 * effect is applied with the recorded contents. */
 };
 
 /* TSDB_REPLAYER_LACKS (for tests): the name of a kind that is treated as if it had no row. */
@@ -306,7 +336,9 @@ static bool is_taken_away(unsigned kind)
 	static unsigned lacks = UINT32_MAX;
 
 	if (lacks == UINT32_MAX)
-		lacks = getenv("TSDB_REPLAYER_LACKS") ? sbt_kind_by_name(getenv("TSDB_REPLAYER_LACKS")) : 0;
+		lacks = getenv("TSDB_REPLAYER_LACKS")
+				? sbt_kind_by_name(getenv("TSDB_REPLAYER_LACKS"))
+				: 0;
 	return lacks && lacks == kind;
 }
 
@@ -325,11 +357,12 @@ static struct err *check_known(struct rp *rp, const struct sbt_cmd *c)
 
 	if (execute_knows(c) || execute_has_effect(rp, c->seq))
 		return NULL;
-	return rp_fail(rp, REPLAYER_E_REFUSED, c->seq, "#%llu %s: this replayer cannot execute commands of this kind",
+	return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
+		"#%llu %s: this replayer cannot execute commands of this kind",
 		(unsigned long long)c->seq, d ? d->name : "of an unknown kind");
 }
 
-/* ---- going on --------------------------------------------------------------------------------------------------------------- */
+/* --- going on --- */
 
 bool execute_is_skipped(const struct rp *rp, uint64_t seq)
 {
@@ -382,7 +415,8 @@ static struct err *execute_node_here(struct rp *rp, const struct sbt_cmd *c)
 	return e;
 }
 
-static struct err *on_its_device(struct rp *rp, const struct sbt_cmd *c, struct err *(*run)(struct rp *, const struct sbt_cmd *))
+static struct err *on_its_device(struct rp *rp, const struct sbt_cmd *c,
+	struct err *(*run)(struct rp *, const struct sbt_cmd *))
 {
 	TRY(devices_enter(rp, devices_of(rp, c)));
 	TRY(turn_of(rp, c));
@@ -415,7 +449,8 @@ static struct err *flip(struct rp *rp, uint64_t seq)
 static bool is_among_held(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
-	const bool held = u->launch_attrs >> SBT_ATTR_HELD & 1, may_overtake = u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
+	const bool held = u->launch_attrs >> SBT_ATTR_HELD & 1,
+		   may_overtake = u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1;
 
 	rp->holding = c->kind == SBT_LAUNCH && (held || (rp->holding && may_overtake));
 	return rp->holding;
@@ -430,7 +465,8 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 
 	if (works && !skipped)
 		TRY(check_known(rp, c));
-	if (works && execute_knows(c) && table[c->kind] && (!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
+	if (works && execute_knows(c) && table[c->kind] &&
+		(!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
 		TRY(watch_before(rp, c));
 		TRY(on_its_device(rp, c, table[c->kind]));
 		TRY(watch_after(rp, c));
@@ -540,7 +576,8 @@ struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work)
 		return late_go(rp);
 	}
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
-	*ret_work = d && (d->cls == SBT_CLASS_WORK || c->kind == SBT_ALLOC || c->kind == SBT_UNREPLAYABLE);
+	*ret_work = d && (d->cls == SBT_CLASS_WORK || c->kind == SBT_ALLOC ||
+				 c->kind == SBT_UNREPLAYABLE);
 	const bool suspect = fault_suspects(rp, c);
 	if (suspect)
 		TRY(execute_finish(rp));
@@ -561,7 +598,8 @@ struct err *execute_to(struct rp *rp, uint64_t seq)
 	return NULL;
 }
 
-static struct err *run_watched(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret)
+static struct err *run_watched(
+	struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret)
 {
 	struct sbt_hash before, after;
 	bool work;

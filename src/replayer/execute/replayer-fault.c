@@ -41,5 +41,6 @@ void fault_learn(struct rp *rp, const struct sbt_cmd *c)
 
 bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c)
 {
-	return rp->fault.told && c->seq >= rp->fault.first && c->seq <= rp->fault.last && is_suspect(c);
+	return rp->fault.told && c->seq >= rp->fault.first && c->seq <= rp->fault.last &&
+	       is_suspect(c);
 }

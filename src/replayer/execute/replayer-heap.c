@@ -22,7 +22,8 @@ static bool text_uses_heap(struct ptx_text t, const char *kernel)
 
 struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool *ret)
 {
-	const struct rkernel *kernel = c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
+	const struct rkernel *kernel =
+		c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
 	const uint64_t hash = kernel ? code_ptx(rp, kernel) : 0;
 	enum code_kind kind;
 
@@ -36,7 +37,8 @@ struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 		struct buf text = BUF_INIT;
 		struct err *e = sbt_reader_code(rp->trace, hash, &text, &kind);
 
-		const struct ptx_text all = {(const char *)text.data, (const char *)text.data + text.len};
+		const struct ptx_text all = {
+			(const char *)text.data, (const char *)text.data + text.len};
 
 		if (!e)
 			k->heap[i] = text.len > 8 && text_uses_heap(all, kernel->name) ? 2 : 1;

@@ -19,7 +19,9 @@ static bool has_variables(const struct rp *rp, const struct rkernel *k)
 
 static struct err *cannot(struct rp *rp, const struct rkernel *k, const char *why)
 {
-	return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "#%llu %s cannot be held on this GPU: %s", (unsigned long long)rp->current, k->name, why);
+	return rp_fail(rp, REPLAYER_E_REFUSED, rp->current,
+		"#%llu %s cannot be held on this GPU: %s", (unsigned long long)rp->current, k->name,
+		why);
 }
 
 static struct err *load(struct rp *rp, struct rkernel *k, struct gpu_module **ret)
@@ -32,7 +34,8 @@ static struct err *load(struct rp *rp, struct rkernel *k, struct gpu_module **re
 	if (!hash)
 		return cannot(rp, k, "the trace has only machine code of it");
 	if (has_variables(rp, k))
-		return cannot(rp, k, "its module has variables, which a second copy of its code would not share");
+		return cannot(rp, k,
+			"its module has variables, which a second copy of its code would not share");
 	e = sbt_reader_code(rp->trace, hash, &text, &kind);
 	if (!e && !ptx_hold(&held, (const char *)text.data, text.len, k->name))
 		e = cannot(rp, k, "its PTX has no such kernel");
@@ -88,7 +91,8 @@ static struct err *make_passing(struct rp *rp, struct rkernel *k)
 		e = sbt_reader_code(rp->trace, hash, &text, &kind);
 	if (!e && text.len && ptx_trigger_last(&with, (const char *)text.data, text.len, k->name)) {
 		watchdog_on(rp, 0);
-		if (!rp->gpu->code_load(&module, with.data).status && !rp->gpu->code_kernel(&k->passing[now], module, k->name).status)
+		if (!rp->gpu->code_load(&module, with.data).status &&
+			!rp->gpu->code_kernel(&k->passing[now], module, k->name).status)
 			k->not_passing &= ~(1u << now);
 	}
 	buf_free(&text);

@@ -27,7 +27,7 @@
 
 /* What the user changed; applied whenever execution passes it. */
 struct edit {
-	uint64_t seq;	 /* a write: after this command. A parameter: of this launch */
+	uint64_t seq; /* a write: after this command. A parameter: of this launch */
 	bool is_param;
 	uint32_t param;
 	uint64_t addr;
@@ -39,7 +39,8 @@ struct edit {
 struct turn {
 	bool overlap; /* streams overlap instead */
 	bool ordered; /* ORDER says what comes when, and waits where the stream changes */
-	bool any;     /* something may be in flight: what was submitted to stream last of device dev, and all before it */
+	bool any; /* something may be in flight: what was submitted to stream last of device dev,
+		     and all before it */
 	struct gpu_stream *last;
 	unsigned dev;
 	struct gpu_event *event[DEVICES_MAX]; /* by device; NULL: not made */
@@ -66,8 +67,10 @@ struct marks {
 	unsigned dev[MARKS]; /* of the events */
 	uint64_t seq[MARKS];
 	unsigned head, n, since, every;
-	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in flight since */
-	uint64_t pretend_ns, clock_ns; /* for tests, else 0: how far each passing moves marks_clock(), and its time */
+	uint64_t passed_ns; /* when the device was seen to pass the last one; 0: nothing has been in
+			       flight since */
+	uint64_t pretend_ns, clock_ns; /* for tests, else 0: how far each passing moves
+					  marks_clock(), and its time */
 };
 
 #define TABLE_PAGE 4096
@@ -94,10 +97,11 @@ struct rp {
 	struct place place;
 	struct contents contents;
 	struct restore_kit *restore_kits; /* replayer-restore.c; NULL: none yet */
-	struct feeder *feeder; /* NULL: nothing for it to do */
+	struct feeder *feeder;		  /* NULL: nothing for it to do */
 	struct checkpoints checkpoints;
-	struct in_graph {		 /* replayer-node.c: the position is before launch seq, memory is as after so many steps of it */
-		uint64_t seq;		 /* 0: in none */
+	struct in_graph { /* replayer-node.c: the position is before launch seq, memory is as after
+			     so many steps of it */
+		uint64_t seq; /* 0: in none */
 		uint32_t done;
 		struct state_steps steps;
 	} in_graph;
@@ -110,19 +114,22 @@ struct rp {
 		struct buf *out; /* access sets go there; NULL: none are asked for */
 		uint32_t max;
 		uint64_t n;
-		bool by_base; /* launches whose addressing is known are collected by base */
+		bool by_base;	/* launches whose addressing is known are collected by base */
 		uint32_t bases; /* the present one is: how many sets it has */
 	} watch;
 	struct window_kept *kept; /* replayer-order.c; NULL: not read */
-	uint64_t host_done; /* the host's changes of memory before commands up to this one were made already, or are not to be; 0: as each command comes */
-	bool live_host; /* the copy being executed reads what is in host memory, not what it carried */
-	bool holding; /* a held launch was submitted, and since then only such as may overtake it: nothing may come between them */
+	uint64_t host_done; /* the host's changes of memory before commands up to this one were made
+			       already, or are not to be; 0: as each command comes */
+	bool live_host; /* the copy being executed reads what is in host memory, not what it carried
+			 */
+	bool holding;	/* a held launch was submitted, and since then only such as may overtake it:
+			   nothing may come between them */
 	struct checking *checking; /* replayer-check.c; NULL: nothing is checked */
 	struct fresh {		   /* replayer-fresh.c: memory allocated since, newest last */
 		bool on;
 		struct fresh_range {
 			uint64_t addr, here, size; /* of the recording; in this process */
-		} *r;
+		} * r;
 		size_t n, cap;
 	} fresh;
 	/* memory at the position differs from what executing up to there gives: the next seek
@@ -145,13 +152,15 @@ struct rp {
 	} late_watched;
 	uint64_t forced; /* of those, the first wait that went on without its value; 0: none */
 	struct watchdog watchdog;
-	bool has_hash; /* false: the driver would not load it; hash on the host */
+	bool has_hash;	  /* false: the driver would not load it; hash on the host */
 	char *path;	  /* of the trace */
 	struct buf notes; /* sentences for OPEN's reply */
 	uint64_t unrepeatable;
 	uint64_t work, recorded, left_out; /* of struct replayer_opened */
 	struct recorded_fault {
-		uint64_t told, first, last; /* the call that got the error, 0: none; the commands that can have caused it, first 0: none in the window */
+		uint64_t told, first,
+			last; /* the call that got the error, 0: none; the commands that can have
+				 caused it, first 0: none in the window */
 		uint32_t code;
 		uint64_t wait; /* while learning: the last wait for a context */
 	} fault;
@@ -176,11 +185,11 @@ static inline size_t moved_to_there(const struct rp *rp, uint64_t addr, void *p,
 {
 	return address_map_words(&rp->moved.to_there, addr, p, n);
 }
-/* ---- replayer-fail.c: errors ------------------------------------------------------------------------------------------ */
+/* --- replayer-fail.c: errors --- */
 
 /* Makes an error of the protocol: code and seq go with it to tsdb. */
-struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt, ...)
-	TS_PRINTF(4, 5) TS_CHECK;
+struct err *rp_fail(struct rp *rp, enum replayer_error_code code, uint64_t seq, const char *fmt,
+	...) TS_PRINTF(4, 5) TS_CHECK;
 /* Returns NULL for GPU_OK. A fault names the commands that can have caused it. */
 struct err *rp_gpu_failed(struct rp *rp, struct gpu_result r) TS_CHECK;
 static inline struct err *TS_CHECK rp_gpu(struct rp *rp, struct gpu_result r)
@@ -189,45 +198,50 @@ static inline struct err *TS_CHECK rp_gpu(struct rp *rp, struct gpu_result r)
 }
 /* One operation of the backend; returns its error. */
 #define GPU(rp, op, ...) TRY(rp_gpu((rp), (rp)->gpu->op(__VA_ARGS__)))
-/* CLOCK_MONOTONIC: for figures, and for how often something is done, never for whether. With TSDB_REPLAYER_CLOCK=SECONDS (for tests) each look
- * is so many seconds later than the one before. */
+/* CLOCK_MONOTONIC: for figures, and for how often something is done, never for whether. With
+ * TSDB_REPLAYER_CLOCK=SECONDS (for tests) each look is so many seconds later than the one before.
+ */
 uint64_t now_ns(void);
 
-/* Of a long request a reply comes about every long_ns, so that tsdb shows how far it is and hears Ctrl-C. `while (slice_goes_on(&s))` turns at
- * least once, however late the processor comes round to it: every reply says more than the one before. */
+/* Of a long request a reply comes about every long_ns, so that tsdb shows how far it is and hears
+ * Ctrl-C. `while (slice_goes_on(&s))` turns at least once, however late the processor comes round
+ * to it: every reply says more than the one before. */
 struct slice {
 	uint64_t long_ns, began_ns; /* began_ns 0: not yet */
 };
 bool slice_goes_on(struct slice *s);
 
-/* ---- replayer-window.c ---------------------------------------------------------------------------------------------------- */
+/* --- replayer-window.c --- */
 
 /* Everything that REPLAYER_OPEN does. */
 struct err *window_open(struct rp *rp, const char *path) TS_CHECK;
-/* Another reader of the trace, for a thread of its own. Nothing is opened for it: the sandbox is shut. */
+/* Another reader of the trace, for a thread of its own. Nothing is opened for it: the sandbox is
+ * shut. */
 struct err *window_reader(const struct rp *rp, struct sbt_reader **ret) TS_CHECK;
 /* Refuses a command that is not in the window. */
 struct err *window_holds(struct rp *rp, uint64_t seq) TS_CHECK;
 /* A line for the user; counted: a command that cannot be executed again. */
 void window_note(struct rp *rp, bool counted, const char *fmt, ...) TS_PRINTF(3, 4);
 
-/* ---- replayer-held.c ---------------------------------------------------------------------------------------------------------- */
+/* --- replayer-held.c --- */
 
 /* Prepares the next launch, of function *f, to be held; may replace *f. Fails when this device
  * cannot hold it. */
-struct err *held_launch(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
+struct err *held_launch(
+	struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
 /* Prepares the next launch, of function *f, to run while one before it is held. May replace *f, so
  * that the launches behind it can run, too. */
-struct err *held_passed(struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
+struct err *held_passed(
+	struct rp *rp, const struct sbt_cmd_launch *u, struct gpu_kernel **f) TS_CHECK;
 
-/* ---- replayer-fault.c ----------------------------------------------------------------------------------------------------- */
+/* --- replayer-fault.c --- */
 
 /* Learns from a command of the window; called in order. */
 void fault_learn(struct rp *rp, const struct sbt_cmd *c);
 /* Whether c may be the one that broke the device in the recording. */
 bool fault_suspects(const struct rp *rp, const struct sbt_cmd *c);
 
-/* ---- replayer-execute.c ------------------------------------------------------------------------------------------------- */
+/* --- replayer-execute.c --- */
 
 /* Whether there is a way to execute commands of c's kind, or none is needed. */
 bool execute_knows(const struct sbt_cmd *c);
@@ -255,26 +269,31 @@ struct err *execute_finish(struct rp *rp) TS_CHECK;
 struct err *execute_step(struct rp *rp, uint64_t seq, bool *ret_work) TS_CHECK;
 /* Executes from the position up to seq, and takes checkpoints on the way. */
 struct err *execute_to(struct rp *rp, uint64_t seq) TS_CHECK;
-struct err *execute_run(struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
+struct err *execute_run(
+	struct rp *rp, const struct replayer_run *run, struct replayer_ran *ret) TS_CHECK;
 /* The command seq; NULL when the trace has none. Valid until the next call. */
 struct err *execute_fetch(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
 /* The next command behind the position, up to seq; NULL: none. */
 struct err *execute_fetch_next(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret) TS_CHECK;
 /* Puts the launch's parameters with the user's changes into out. */
-struct err *execute_args(struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
+struct err *execute_args(
+	struct rp *rp, const struct sbt_cmd *c, const struct rkernel *k, struct buf *out) TS_CHECK;
 
 /* Gives a launch's function, parameters and shared memory. */
-struct err *execute_launch_parts(struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args) TS_CHECK;
+struct err *execute_launch_parts(
+	struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel **ret, struct buf *args) TS_CHECK;
 /* The launch of f with args, as recorded. args must outlive it. */
-struct gpu_launch execute_launch_of(const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args);
+struct gpu_launch execute_launch_of(
+	const struct sbt_cmd_launch *u, struct gpu_kernel *f, const struct buf *args);
 /* Whether the recording holds what c did, so that c is not executed; whether the user left it
  * out. */
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
-/* ---- replayer-turn.c ------------------------------------------------------------------------------------------------------- */
+/* --- replayer-turn.c --- */
 
-/* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context is current. */
+/* Makes c, about to be submitted to its stream, wait for everything before it. Its device's context
+ * is current. */
 struct err *turn_of(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* Makes what is next submitted to stream, of the current device, wait for everything submitted
  * before, even where streams overlap. */
@@ -306,7 +325,7 @@ struct err *late_take(struct rp *rp, struct sbt_cmd *ret, bool *ret_any) TS_CHEC
 /* Executes all kept commands that can run by now; at the window's end, all of them. */
 struct err *late_go(struct rp *rp) TS_CHECK;
 
-/* ---- replayer-into.c ------------------------------------------------------------------------------------------------------- */
+/* --- replayer-into.c --- */
 
 struct into_kind {
 	enum sbt_kind kind;
@@ -316,14 +335,15 @@ struct into_kind {
 /* Goes to before launch seq and takes a checkpoint there for the way back; *ret is valid until the
  * next command is fetched. Refuses a command that cannot be looked into: one of another kind, one
  * that did not run here, or one that is not executed again in this replay. */
-struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret) TS_CHECK;
+struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k,
+	const struct sbt_cmd **ret) TS_CHECK;
 /* Does what comes before the launch's own work. */
 struct err *into_begin(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* Called when the launch has run to its end and nothing is in flight: the position is then behind
  * it. */
 void into_behind(struct rp *rp, uint64_t seq);
 
-/* ---- replayer-copy.c --------------------------------------------------------------------------------------------------- */
+/* --- replayer-copy.c --- */
 
 struct err *copy_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 struct err *fill_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
@@ -340,28 +360,31 @@ struct copy_side {
 /* Converts the side for the backend. */
 struct gpu_rows copy_rows_of(const struct copy_side *s);
 
-/* ---- replayer-order.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-order.c --- */
 
 /* tail: the n bytes that follow q. */
-struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out) TS_CHECK;
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n,
+	struct buf *out) TS_CHECK;
 void order_free(struct rp *rp);
 
-/* ---- replayer-check.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-check.c --- */
 
 /* kernels: u32 ids, n bytes of them; none: all. */
-struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n, struct buf *out) TS_CHECK;
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n,
+	struct buf *out) TS_CHECK;
 /* Finds what each launch changes while it is executed on the way. */
-struct err *check_changed(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+struct err *check_changed(
+	struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
 /* Frees what those functions took. */
 void check_close(struct rp *rp);
 
-/* ---- replayer-fresh.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-fresh.c --- */
 
 /* Called for each allocation and free while a check with perturbations is on. */
 struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 
-/* ---- replayer-watchdog.c ---------------------------------------------------------------------------------------------------- */
+/* --- replayer-watchdog.c --- */
 
 struct err *watchdog_start(struct rp *rp) TS_CHECK; /* writes to rp->watchdog.fd */
 /* Starts watching a call of the driver for command seq. */
@@ -373,8 +396,9 @@ void watchdog_off(struct rp *rp);
 void watchdog_claim(struct rp *rp);
 struct err *marks_note(struct rp *rp, uint64_t seq, struct gpu_stream *stream) TS_CHECK;
 struct err *marks_wait(struct rp *rp) TS_CHECK;
-/* By what the distances of marks and of checkpoints are measured: now_ns(), or with TSDB_REPLAYER_MARK_NS (for tests, whose outcome must not hang on
- * how fast a machine is) so much for each mark that was waited for. */
+/* By what the distances of marks and of checkpoints are measured: now_ns(), or with
+ * TSDB_REPLAYER_MARK_NS (for tests, whose outcome must not hang on how fast a machine is) so much
+ * for each mark that was waited for. */
 uint64_t marks_clock(const struct rp *rp);
 
 #endif

@@ -8,18 +8,23 @@
 
 /* Checks that c (NULL: none) is command `seq`, of kind k, which ran here and is executed again in
  * this replay. */
-static struct err *check_ran_here(struct rp *rp, const struct sbt_cmd *c, uint64_t seq, const struct into_kind *k)
+static struct err *check_ran_here(
+	struct rp *rp, const struct sbt_cmd *c, uint64_t seq, const struct into_kind *k)
 {
 	const unsigned long long n = seq;
 
 	if (!c || c->kind != k->kind)
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is no %s", n, k->noun);
 	if (c->result)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu failed when it was recorded: it launched nothing", n);
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq,
+			"#%llu failed when it was recorded: it launched nothing", n);
 	if (c->flags & SBT_F_GRAPH)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu was captured into a graph: it did not run here", n);
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq,
+			"#%llu was captured into a graph: it did not run here", n);
 	if (execute_has_effect(rp, seq))
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu cannot be executed again%s: what it did is taken from the recording", n, k->so);
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq,
+			"#%llu cannot be executed again%s: what it did is taken from the recording",
+			n, k->so);
 	if (rp->nskip && execute_is_skipped(rp, seq))
 		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is left out of this replay", n);
 	return NULL;
@@ -42,7 +47,8 @@ static struct err *check_not_late(struct rp *rp, const struct sbt_cmd *c)
 		(unsigned long long)seq, (unsigned long long)wait);
 }
 
-struct err *into_seek(struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret)
+struct err *into_seek(
+	struct rp *rp, uint64_t seq, const struct into_kind *k, const struct sbt_cmd **ret)
 {
 	TRY(checkpoint_seek(rp, seq - 1));
 	TRY(checkpoint_take(rp)); /* for the way back */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "replayer/execute/replayer-int.h"
 
-/* ---- messages --------------------------------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 struct request {
 	uint32_t type;
@@ -73,14 +73,16 @@ static uint32_t error_code(const struct rp *rp, const struct err *e)
 {
 	if (rp->fail_code != REPLAYER_E_OTHER)
 		return rp->fail_code;
-	return e->code == ERR_BAD_TRACE || e->code == ERR_INCOMPLETE ? REPLAYER_E_TRACE :
-	       e->code == ERR_NOT_FOUND || e->code == ERR_UNSUPPORTED ? REPLAYER_E_DEVICE : REPLAYER_E_OTHER;
+	return e->code == ERR_BAD_TRACE || e->code == ERR_INCOMPLETE	? REPLAYER_E_TRACE
+	       : e->code == ERR_NOT_FOUND || e->code == ERR_UNSUPPORTED ? REPLAYER_E_DEVICE
+									: REPLAYER_E_OTHER;
 }
 
 static bool send_error(struct rp *rp, int fd, struct err *e)
 {
 	struct buf b = BUF_INIT;
-	const struct replayer_error head = {.code = error_code(rp, e), .seq = rp->fail_seq, .first = rp->fail_first};
+	const struct replayer_error head = {
+		.code = error_code(rp, e), .seq = rp->fail_seq, .first = rp->fail_first};
 
 	buf_add(&b, &head, sizeof head);
 	buf_str(&b, e->what);
@@ -91,7 +93,7 @@ static bool send_error(struct rp *rp, int fd, struct err *e)
 	return ok;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static void reply_position(struct rp *rp, struct buf *out)
 {
@@ -107,8 +109,11 @@ static struct err *on_open(struct rp *rp, const struct request *q, struct buf *o
 	if (rp->open || rp->trace)
 		return err_new(ERR_STATE, "a trace is open already");
 	if (o->version != REPLAYER_VERSION)
-		return err_cure(err_new(ERR_UNSUPPORTED, "tsdb speaks version %u of the replayer's protocol, this is %u",
-					o->version, REPLAYER_VERSION), "install tsdb and tsdb-replayer of one version");
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"tsdb speaks version %u of the replayer's protocol, this is %u",
+				o->version, REPLAYER_VERSION),
+			"install tsdb and tsdb-replayer of one version");
 	char *path = xmalloc(q->tail_n + 1);
 	memcpy(path, q->tail, q->tail_n);
 	path[q->tail_n] = '\0';
@@ -145,7 +150,8 @@ static struct err *on_execute(struct rp *rp, const struct request *q, struct buf
 
 	TRY(window_holds(rp, x->seq));
 	if (x->seq <= rp->position)
-		return rp_fail(rp, REPLAYER_E_OTHER, x->seq, "#%llu is not behind the position #%llu: seek first",
+		return rp_fail(rp, REPLAYER_E_OTHER, x->seq,
+			"#%llu is not behind the position #%llu: seek first",
 			(unsigned long long)x->seq, (unsigned long long)rp->position);
 	TRY(execute_fetch(rp, x->seq, &c));
 	TRY(c ? execute(rp, c) : execute_writes(rp, rp->position + 1, x->seq));
@@ -165,7 +171,8 @@ static struct err *on_read(struct rp *rp, const struct request *q, struct buf *o
 	const struct replayer_done done = {rp->position};
 
 	if (r->size > REPLAYER_MESSAGE_MAX - sizeof(struct replayer_head) - sizeof done)
-		return err_new(ERR_LIMIT, "a read of %llu bytes is too large for a message", (unsigned long long)r->size);
+		return err_new(ERR_LIMIT, "a read of %llu bytes is too large for a message",
+			(unsigned long long)r->size);
 	TRY(execute_finish(rp));
 	buf_add(out, &done, sizeof done);
 	TRY(contents_read(rp, r->addr, buf_room(out, r->size), r->size));
@@ -187,7 +194,8 @@ static struct err *on_write(struct rp *rp, const struct request *q, struct buf *
 	const struct replayer_range *r = (const void *)q->body;
 
 	if (r->size != q->tail_n)
-		return err_new(ERR_STATE, "a write of %llu bytes came with %zu", (unsigned long long)r->size, q->tail_n);
+		return err_new(ERR_STATE, "a write of %llu bytes came with %zu",
+			(unsigned long long)r->size, q->tail_n);
 	TRY(execute_finish(rp));
 	TRY(contents_write(rp, r->addr, q->tail, q->tail_n));
 	struct edit *d = new_edit(rp, q->tail, q->tail_n);
@@ -204,7 +212,8 @@ static struct err *on_hash(struct rp *rp, const struct request *q, struct buf *o
 	struct replayer_hash h;
 
 	TRY(execute_finish(rp));
-	TRY(q->type == REPLAYER_HASH ? contents_hash(rp, r->addr, r->size, &h.hash) : contents_hash_recorded(rp, r->addr, r->size, &h.hash));
+	TRY(q->type == REPLAYER_HASH ? contents_hash(rp, r->addr, r->size, &h.hash)
+				     : contents_hash_recorded(rp, r->addr, r->size, &h.hash));
 	buf_add(out, &h, sizeof h);
 	return NULL;
 }
@@ -240,11 +249,15 @@ static struct err *on_arg(struct rp *rp, const struct request *q, struct buf *ou
 		return NULL;
 	}
 	TRY(execute_fetch(rp, a->seq, &c));
-	const struct rkernel *k = c && c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
+	const struct rkernel *k =
+		c && c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
 	if (!k)
-		return rp_fail(rp, REPLAYER_E_REFUSED, a->seq, "#%llu is not a launch in the trace", (unsigned long long)a->seq);
-	if (a->param >= k->nparams || a->size != q->tail_n || k->params[2 * a->param + 1] != a->size)
-		return rp_fail(rp, REPLAYER_E_REFUSED, a->seq, "%s has no parameter %u of %u bytes", k->name, a->param, a->size);
+		return rp_fail(rp, REPLAYER_E_REFUSED, a->seq, "#%llu is not a launch in the trace",
+			(unsigned long long)a->seq);
+	if (a->param >= k->nparams || a->size != q->tail_n ||
+		k->params[2 * a->param + 1] != a->size)
+		return rp_fail(rp, REPLAYER_E_REFUSED, a->seq, "%s has no parameter %u of %u bytes",
+			k->name, a->param, a->size);
 	struct edit *d = new_edit(rp, q->tail, q->tail_n);
 	d->seq = a->seq;
 	d->is_param = true;
@@ -259,13 +272,15 @@ static struct err *on_skip(struct rp *rp, const struct request *q, struct buf *o
 	const struct replayer_skip *s = (const void *)q->body;
 
 	if (q->tail_n != (size_t)s->n * sizeof(uint64_t))
-		return err_new(ERR_STATE, "a list of %u commands came with %zu bytes", s->n, q->tail_n);
+		return err_new(
+			ERR_STATE, "a list of %u commands came with %zu bytes", s->n, q->tail_n);
 	uint64_t *list = xmalloc(q->tail_n + 1);
 	memcpy(list, q->tail, q->tail_n);
 	for (uint32_t i = 1; i < s->n; i++)
 		if (list[i] <= list[i - 1]) {
 			free(list);
-			return err_new(ERR_STATE, "the list of commands to leave out is not sorted");
+			return err_new(
+				ERR_STATE, "the list of commands to leave out is not sorted");
 		}
 	free(rp->skip);
 	rp->skip = list;
@@ -304,7 +319,9 @@ static struct err *on_swap(struct rp *rp, const struct request *q, struct buf *o
 	const struct replayer_swap *s = (const void *)q->body;
 
 	TRY(execute_finish(rp));
-	TRY(code_swap(rp, s->kernel, s->kind < CODE_UNKNOWN ? (enum code_kind)s->kind : CODE_UNKNOWN, q->tail, q->tail_n));
+	TRY(code_swap(rp, s->kernel,
+		s->kind < CODE_UNKNOWN ? (enum code_kind)s->kind : CODE_UNKNOWN, q->tail,
+		q->tail_n));
 	checkpoint_forget(rp, rp->first);
 	reply_position(rp, out);
 	return NULL;
@@ -323,14 +340,17 @@ static struct err *on_verify(struct rp *rp, const struct request *q, struct buf 
 {
 	struct replayer_verified v = {0};
 	struct buf pieces = BUF_INIT;
-	const size_t room = (REPLAYER_MESSAGE_MAX - sizeof(struct replayer_head) - sizeof v) / sizeof(struct replayer_piece);
+	const size_t room = (REPLAYER_MESSAGE_MAX - sizeof(struct replayer_head) - sizeof v) /
+			    sizeof(struct replayer_piece);
 
 	TRY(execute_finish(rp));
 	struct err *e = contents_verify(rp, &v, &pieces);
 	if (!e) {
 		buf_add(out, &v, sizeof v);
-		buf_add(out, pieces.data, pieces.len < room * sizeof(struct replayer_piece)
-			? pieces.len : room * sizeof(struct replayer_piece));
+		buf_add(out, pieces.data,
+			pieces.len < room * sizeof(struct replayer_piece)
+				? pieces.len
+				: room * sizeof(struct replayer_piece));
 	}
 	buf_free(&pieces);
 	return e;
@@ -402,7 +422,8 @@ static struct err *on_addressing(struct rp *rp, const struct request *q, struct 
 {
 	struct replayer_addressing r;
 
-	TRY(watch_addressing(rp, ((const struct replayer_kernel_id *)(const void *)q->body)->id, &r.a));
+	TRY(watch_addressing(
+		rp, ((const struct replayer_kernel_id *)(const void *)q->body)->id, &r.a));
 	buf_add(out, &r, sizeof r);
 	return NULL;
 }
@@ -421,7 +442,7 @@ static struct err *on_races(struct rp *rp, const struct request *q, struct buf *
 	return watch_races(rp, out);
 }
 
-/* ---- the microscope -------------------------------------------------------------------------------------------------------- */
+/* --- the microscope --- */
 
 static struct err *reply_stop(struct rp *rp, struct err *e, struct buf *out)
 {
@@ -432,7 +453,8 @@ static struct err *reply_stop(struct rp *rp, struct err *e, struct buf *out)
 
 static struct err *on_kernel(struct rp *rp, const struct request *q, struct buf *out)
 {
-	return reply_stop(rp, micro_enter(rp, ((const struct replayer_kernel *)(const void *)q->body)->seq), out);
+	return reply_stop(rp,
+		micro_enter(rp, ((const struct replayer_kernel *)(const void *)q->body)->seq), out);
 }
 
 static struct err *on_kernel_go(struct rp *rp, const struct request *q, struct buf *out)
@@ -464,8 +486,8 @@ static struct err *on_kernel_ask(struct rp *rp, const struct request *q, struct 
 /* Whether the request leaves the launch under the microscope where it is. */
 static bool may_look(uint32_t type)
 {
-	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ || type == REPLAYER_HASH ||
-	       type == REPLAYER_FIGURES || type == REPLAYER_KEPT;
+	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ ||
+	       type == REPLAYER_HASH || type == REPLAYER_FIGURES || type == REPLAYER_KEPT;
 }
 
 static const struct handler {
@@ -479,7 +501,8 @@ static const struct handler {
 	HANDLER(EXECUTE, on_execute, replayer_execute),
 	HANDLER(READ, on_read, replayer_range),
 	HANDLER(WRITE, on_write, replayer_range),
-	HANDLER(HASH, on_hash, replayer_range), HANDLER(HASH_RECORDED, on_hash, replayer_range),
+	HANDLER(HASH, on_hash, replayer_range),
+	HANDLER(HASH_RECORDED, on_hash, replayer_range),
 	HANDLER(ARG, on_arg, replayer_arg),
 	HANDLER(SKIP, on_skip, replayer_skip),
 	HANDLER(NODE, on_node, replayer_node),
@@ -514,14 +537,16 @@ static struct err *handle(struct rp *rp, struct request *q, struct buf *out)
 		return err_new(ERR_UNSUPPORTED, "this tsdb-replayer knows no request %u", q->type);
 	if (q->n < handlers[q->type].size)
 		return err_new(ERR_STATE, "the request %s is too short", handlers[q->type].name);
-	if (!rp->open && q->type != REPLAYER_OPEN && q->type != REPLAYER_QUIT && q->type != REPLAYER_FIGURES)
+	if (!rp->open && q->type != REPLAYER_OPEN && q->type != REPLAYER_QUIT &&
+		q->type != REPLAYER_FIGURES)
 		return err_new(ERR_STATE, "%s before OPEN", handlers[q->type].name);
 	q->tail = q->body + handlers[q->type].size;
 	q->tail_n = q->n - handlers[q->type].size;
 	watchdog_on(rp, 0);
 	if (!may_look(q->type))
 		micro_leave(rp);
-	if (q->type != REPLAYER_NODE && q->type != REPLAYER_KEPT && q->type != REPLAYER_READ && q->type != REPLAYER_HASH && q->type != REPLAYER_FIGURES)
+	if (q->type != REPLAYER_NODE && q->type != REPLAYER_KEPT && q->type != REPLAYER_READ &&
+		q->type != REPLAYER_HASH && q->type != REPLAYER_FIGURES)
 		node_leave(rp);
 	return handlers[q->type].fn(rp, q, out);
 }
@@ -542,7 +567,8 @@ static bool receive(int fd, struct request *q)
 static bool has_reply(const struct request *q)
 {
 	return q->type != REPLAYER_EXECUTE ||
-	       (q->n >= sizeof(struct replayer_execute) && ((const struct replayer_execute *)(const void *)q->body)->wait);
+	       (q->n >= sizeof(struct replayer_execute) &&
+		       ((const struct replayer_execute *)(const void *)q->body)->wait);
 }
 
 static void serve(struct rp *rp, int fd)
@@ -562,8 +588,10 @@ static void serve(struct rp *rp, int fd)
 		}
 		if (has_reply(&q)) {
 			fflush(stdout); /* what kernels printed comes before the reply */
-			go_on = pending ? send_error(rp, fd, pending) && rp->fail_code != REPLAYER_E_FAULT
-					: send_message(rp, fd, REPLAYER_REPLY, &out) && q.type != REPLAYER_QUIT;
+			go_on = pending ? send_error(rp, fd, pending) &&
+						  rp->fail_code != REPLAYER_E_FAULT
+					: send_message(rp, fd, REPLAYER_REPLY, &out) &&
+						  q.type != REPLAYER_QUIT;
 			err_free(pending);
 			pending = NULL;
 		}
@@ -586,7 +614,8 @@ static int report(bool soft)
 	if (!e)
 		e = sandbox_lock(&b, soft, NULL);
 	for (unsigned w = 0; w < SANDBOX_WALLS; w++)
-		printf("%s %s %s\n", b.up[w] ? "up" : "missing", sandbox_wall_name((enum sandbox_wall)w), b.how[w]);
+		printf("%s %s %s\n", b.up[w] ? "up" : "missing",
+			sandbox_wall_name((enum sandbox_wall)w), b.how[w]);
 	if (e)
 		printf("error %s\n", e->what);
 	err_free(e);
@@ -625,7 +654,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(option, "--sandbox-report=soft") || !strcmp(option, "--sandbox-report=real"))
 		return report(!strcmp(option, "--sandbox-report=soft"));
-	if (!text || end == text || *end || fd < 0 || argc > 2 || (*option && strcmp(option, REPLAYER_NO_SANDBOX)))
+	if (!text || end == text || *end || fd < 0 || argc > 2 ||
+		(*option && strcmp(option, REPLAYER_NO_SANDBOX)))
 		return usage();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);

@@ -13,10 +13,12 @@
 
 static bool is_evidence(const struct sbt_memory *m, bool copies)
 {
-	return m->has_bytes && !m->missing && (m->role == SBT_MEMORY_HOST || (copies && m->role == SBT_MEMORY_INPUT));
+	return m->has_bytes && !m->missing &&
+	       (m->role == SBT_MEMORY_HOST || (copies && m->role == SBT_MEMORY_INPUT));
 }
 
-static struct err *put_part(struct order_running *o, const struct sbt_memory *m, uint64_t from, uint64_t to)
+static struct err *put_part(
+	struct order_running *o, const struct sbt_memory *m, uint64_t from, uint64_t to)
 {
 	uint8_t *is = xmalloc(PART);
 	struct err *e = NULL;
@@ -38,7 +40,8 @@ static struct err *put(struct order_running *o, struct order_change c)
 	const struct sbt_memory *m = contents_of(o->rp, c.seq, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t from = c.addr > m[i].addr ? c.addr : m[i].addr, over = m[i].addr + m[i].size;
+		const uint64_t from = c.addr > m[i].addr ? c.addr : m[i].addr,
+			       over = m[i].addr + m[i].size;
 
 		if (is_evidence(&m[i], true) && from < (c.end < over ? c.end : over))
 			TRY(put_part(o, &m[i], from, c.end < over ? c.end : over));
@@ -56,7 +59,8 @@ static struct order_change change_at(const struct order_running *o, size_t i)
 
 static struct err *put_own(struct order_running *o, uint64_t seq)
 {
-	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq); i < o->nchanges; i++) {
+	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq);
+		i < o->nchanges; i++) {
 		const struct order_change c = change_at(o, i);
 
 		if (c.seq != seq)

@@ -16,8 +16,9 @@
 	4096u /* of a part; where more words changed here and there, what lies between is in doubt \
 	       */
 #define NEXT 3u /* bytes of the next word in which nothing has changed yet */
-#define GAP 64u /* then: bytes that are the same between two that are not; fewer do not part them  \
-		 */
+#define GAP                                                                                        \
+	64u /* then: bytes that are the same between two that are not; fewer do not part them      \
+	     */
 #define LEARNED_MAX 65536u
 #define PART (1u << 20)
 #define SAVED_MAX ((size_t)256 << 20) /* bytes; what is beyond explains everything */
@@ -29,7 +30,7 @@ struct order_saved {
 	uint8_t *bytes;
 };
 
-/* ---- work in flight ------------------------------------------------------------------------------------------------------------- */
+/* --- work in flight --- */
 
 static struct order_change flight_at(const struct order_running *o, size_t i)
 {
@@ -70,12 +71,14 @@ static void list_writers(struct order_running *o)
 }
 
 /* The saved bytes of a range; NULL: they are not known. */
-static const struct order_saved *saved_of(const struct order_running *o, const struct order_change *c)
+static const struct order_saved *saved_of(
+	const struct order_running *o, const struct order_change *c)
 {
 	const struct order_saved key = {.by = c->by, .addr = c->addr, .end = c->end};
 	const size_t i = FIRST_WHERE(o->nsaved, k, by_writer(&o->saved[k], &key) >= 0);
 
-	return i < o->nsaved && !by_writer(&o->saved[i], &key) && o->saved[i].bytes ? &o->saved[i] : NULL;
+	return i < o->nsaved && !by_writer(&o->saved[i], &key) && o->saved[i].bytes ? &o->saved[i]
+										    : NULL;
 }
 
 static struct err *save(struct order_running *o, struct order_saved *s)
@@ -83,7 +86,8 @@ static struct err *save(struct order_running *o, struct order_saved *s)
 	const uint64_t size = s->end - s->addr;
 	uint64_t here;
 
-	if (size > SAVED_MAX || o->saved_bytes > SAVED_MAX - size || place_find(o->rp, s->addr, size, &here) == PLACE_NOWHERE)
+	if (size > SAVED_MAX || o->saved_bytes > SAVED_MAX - size ||
+		place_find(o->rp, s->addr, size, &here) == PLACE_NOWHERE)
 		return NULL;
 	o->saved_bytes += size;
 	s->bytes = xmalloc(size);
@@ -92,7 +96,8 @@ static struct err *save(struct order_running *o, struct order_saved *s)
 
 struct err *order_save(struct order_running *o, const struct sbt_cmd *c)
 {
-	if (!(o->flags & REPLAYER_ORDER_LEARN) || (c->kind != SBT_COPY && c->kind != SBT_FILL && c->kind != SBT_BATCH))
+	if (!(o->flags & REPLAYER_ORDER_LEARN) ||
+		(c->kind != SBT_COPY && c->kind != SBT_FILL && c->kind != SBT_BATCH))
 		return NULL;
 	if (!o->saved)
 		list_writers(o);
@@ -105,7 +110,8 @@ struct err *order_save(struct order_running *o, const struct sbt_cmd *c)
 }
 
 /* The part of [from, to) that lies in n bytes at addr, as offsets there; false: none. */
-static bool overlap(uint64_t from, uint64_t to, uint64_t addr, size_t n, size_t *ret_from, size_t *ret_to)
+static bool overlap(
+	uint64_t from, uint64_t to, uint64_t addr, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	if (from >= addr + n || to <= addr)
 		return false;
@@ -115,11 +121,13 @@ static bool overlap(uint64_t from, uint64_t to, uint64_t addr, size_t n, size_t 
 }
 
 /* Bytes of `is` that work in flight at seq explains get the value they have in `was`. */
-static void explain_flights(const struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *is, const uint8_t *was, size_t n)
+static void explain_flights(const struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *is,
+	const uint8_t *was, size_t n)
 {
 	size_t from, to;
 
-	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq); i < o->nchanges; i++) {
+	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq);
+		i < o->nchanges; i++) {
 		const struct order_change f = flight_at(o, i);
 		const struct order_saved *s;
 
@@ -136,7 +144,8 @@ static void explain_flights(const struct order_running *o, uint64_t seq, uint64_
 
 static bool is_in_flight(const struct order_running *o, uint64_t seq, uint64_t addr, uint64_t end)
 {
-	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq); i < o->nchanges; i++) {
+	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof(struct order_change), seq);
+		i < o->nchanges; i++) {
 		const struct order_change f = flight_at(o, i);
 
 		if (f.seq != seq)
@@ -147,7 +156,7 @@ static bool is_in_flight(const struct order_running *o, uint64_t seq, uint64_t a
 	return false;
 }
 
-/* ---- what was written over ---------------------------------------------------------------------------------------------------- */
+/* --- what was written over --- */
 
 /* Keeps bytes that both the host and work in flight wrote: at a later look either value may be
  * there. */
@@ -162,7 +171,8 @@ static void keep_lost(struct order_running *o, uint64_t addr, const uint8_t *was
 
 /* seen is a copy of `is`; its bytes that were lost get the value they have in `was`. Once nothing
  * is in flight there they are settled. */
-static void explain_lost(struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *seen, const uint8_t *was, size_t n)
+static void explain_lost(struct order_running *o, uint64_t seq, uint64_t addr, uint8_t *seen,
+	const uint8_t *was, size_t n)
 {
 	size_t from, to;
 
@@ -181,14 +191,14 @@ static void explain_lost(struct order_running *o, uint64_t seq, uint64_t addr, u
 	}
 }
 
-/* ---- comparing ------------------------------------------------------------------------------------------------------------------ */
+/* --- comparing --- */
 
 /* A part of a piece that is compared. */
 struct part {
 	uint64_t seq, addr;
 	size_t n;
 	uint8_t *recorded, *was, *is; /* is: what memory becomes */
-	uint8_t *seen; /* as recorded, with what is explained as in was */
+	uint8_t *seen;		      /* as recorded, with what is explained as in was */
 };
 
 static struct err *note(struct order_running *o, struct part *p, size_t from, size_t to, bool doubt)
@@ -197,7 +207,8 @@ static struct err *note(struct order_running *o, struct part *p, size_t from, si
 		.seq = p->seq, .addr = p->addr + from, .end = p->addr + to, .doubt = doubt};
 
 	if (o->learned.len >= LEARNED_MAX * sizeof c)
-		return rp_fail(o->rp, REPLAYER_E_REFUSED, p->seq, "the host changed more than %u ranges of memory", LEARNED_MAX);
+		return rp_fail(o->rp, REPLAYER_E_REFUSED, p->seq,
+			"the host changed more than %u ranges of memory", LEARNED_MAX);
 	buf_add(&o->learned, &c, sizeof c);
 	if (is_in_flight(o, p->seq, c.addr, c.end))
 		keep_lost(o, c.addr, p->was + from, to - from);
@@ -252,7 +263,11 @@ static struct err *learn_part(struct order_running *o, const struct sbt_memory *
 struct err *order_learn(struct order_running *o, const struct sbt_memory *m)
 {
 	uint8_t *room = xmalloc(4 * (size_t)PART);
-	struct part p = {.seq = m->seq, .recorded = room, .was = room + PART, .is = room + 2 * (size_t)PART, .seen = room + 3 * (size_t)PART};
+	struct part p = {.seq = m->seq,
+		.recorded = room,
+		.was = room + PART,
+		.is = room + 2 * (size_t)PART,
+		.seen = room + 3 * (size_t)PART};
 	struct err *e = NULL;
 	uint64_t here;
 
@@ -266,7 +281,7 @@ struct err *order_learn(struct order_running *o, const struct sbt_memory *m)
 	return e;
 }
 
-/* ---- doubt -------------------------------------------------------------------------------------------------------------------------- */
+/* --- doubt --- */
 
 /* Whether the copy delivers what it did in the recording, as far as that is known. */
 static bool delivers_the_same(const struct order_running *o, uint64_t seq)
@@ -286,7 +301,8 @@ static bool delivers_the_same(const struct order_running *o, uint64_t seq)
 
 static bool is_doubtful(const struct order_running *o, const struct order_change *c)
 {
-	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof *c, c->seq); i < o->nchanges; i++) {
+	for (size_t i = kept_row_from(o->changes, o->nchanges, sizeof *c, c->seq); i < o->nchanges;
+		i++) {
 		const struct order_change f = flight_at(o, i);
 
 		if (f.seq != c->seq)

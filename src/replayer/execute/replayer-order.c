@@ -17,11 +17,11 @@
 struct window_kept {
 	struct kept_window window;
 	struct kept_flags {
-		bool ordered;	 /* in the order that was asked for */
-		bool host_ordered; /* the same: the host's changes before it */
-		bool reads_live; /* order_reads_live() */
+		bool ordered;	     /* in the order that was asked for */
+		bool host_ordered;   /* the same: the host's changes before it */
+		bool reads_live;     /* order_reads_live() */
 		uint64_t addr, size; /* order_owns() */
-	} *flags; /* one for each */
+	} * flags;		     /* one for each */
 };
 
 void order_free(struct rp *rp)
@@ -58,7 +58,9 @@ static struct err *keep_all(struct rp *rp)
 	e = kept_read(&k->window, rp->cursor, rp->first, rp->last);
 	if (e && e->code == ERR_LIMIT) {
 		err_free(e);
-		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window has more than %u commands: too many for other orders", KEPT_MAX);
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0,
+			"the window has more than %u commands: too many for other orders",
+			KEPT_MAX);
 	}
 	TRY(e);
 	k->flags = xcalloc(k->window.n + 1, sizeof *k->flags);
@@ -87,7 +89,12 @@ static struct err *prepare(struct order_running *o, uint64_t seq)
 			continue;
 		TRY(kept_get(&k->window, o->next, &c));
 		switch (c.kind) {
-		case SBT_STREAM_DESTROY: case SBT_EVENT_DESTROY: case SBT_GRAPH_DESTROY: case SBT_SYNC: case SBT_SYNC_END: case SBT_QUERY:
+		case SBT_STREAM_DESTROY:
+		case SBT_EVENT_DESTROY:
+		case SBT_GRAPH_DESTROY:
+		case SBT_SYNC:
+		case SBT_SYNC_END:
+		case SBT_QUERY:
 			continue;
 		default:
 			TRY(execute(o->rp, &c));
@@ -98,7 +105,8 @@ static struct err *prepare(struct order_running *o, uint64_t seq)
 
 static bool only_orders(const struct sbt_cmd *c)
 {
-	return c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT || (c->kind == SBT_BATCH && c->u.batch.is_wait);
+	return c->kind == SBT_EVENT_RECORD || c->kind == SBT_STREAM_WAIT ||
+	       (c->kind == SBT_BATCH && c->u.batch.is_wait);
 }
 
 /* Fills the command's memory with poison: it is not allocated at this time. */
@@ -182,7 +190,8 @@ static struct err *one(struct order_running *o, uint64_t entry)
 }
 
 /* Sums up memory and outputs at the end; *ret_same: the device's memory is as recorded. */
-static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct buf *places, bool *ret_same)
+static struct err *sum_up(
+	struct rp *rp, struct replayer_ordered *ret, struct buf *places, bool *ret_same)
 {
 	const size_t most = (REPLAYER_MESSAGE_MAX / 2) / sizeof(struct replayer_place);
 
@@ -206,7 +215,8 @@ static struct err *sum_up(struct rp *rp, struct replayer_ordered *ret, struct bu
 			continue;
 		ret->outputs++;
 		ret->outputs_same += rp->contents.verdicts[i].same;
-		ret->output_sum = (ret->output_sum ^ (i * 2 + rp->contents.verdicts[i].same)) * 0x9e3779b97f4a7c15ull;
+		ret->output_sum = (ret->output_sum ^ (i * 2 + rp->contents.verdicts[i].same)) *
+				  0x9e3779b97f4a7c15ull;
 	}
 	return NULL;
 }
@@ -230,15 +240,20 @@ static struct err *check_order(struct order_running *o)
 	for (size_t i = 0; i < o->n; i++) {
 		const uint64_t entry = entry_at(o, i), seq = order_seq(entry);
 		const size_t at = kept_find(&k->window, seq);
-		bool *ordered = at == SIZE_MAX ? NULL : entry & ORDER_HOST ? &k->flags[at].host_ordered : &k->flags[at].ordered;
+		bool *ordered = at == SIZE_MAX	     ? NULL
+				: entry & ORDER_HOST ? &k->flags[at].host_ordered
+						     : &k->flags[at].ordered;
 
 		if (!ordered || *ordered)
-			return rp_fail(o->rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window, or is in the order twice", (unsigned long long)seq);
+			return rp_fail(o->rp, REPLAYER_E_REFUSED, seq,
+				"#%llu is not in the window, or is in the order twice",
+				(unsigned long long)seq);
 		*ordered = true;
 	}
 	for (size_t i = 0; i < k->window.n; i++)
 		if (k->window.c[i].is_work && !k->flags[i].ordered)
-			return rp_fail(o->rp, REPLAYER_E_REFUSED, k->window.c[i].seq, "#%llu is missing in the order",
+			return rp_fail(o->rp, REPLAYER_E_REFUSED, k->window.c[i].seq,
+				"#%llu is missing in the order",
 				(unsigned long long)k->window.c[i].seq);
 	return NULL;
 }
@@ -276,15 +291,24 @@ static struct err *run(struct order_running *o)
 	return e;
 }
 
-struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out)
+struct err *order_run(
+	struct rp *rp, const struct replayer_order *q, const void *tail, size_t n, struct buf *out)
 {
-	struct order_running o = {.rp = rp, .flags = q->flags, .entries = tail, .n = q->n, .nchanges = q->nchanges, .stream = SBT_NO_ID};
+	struct order_running o = {.rp = rp,
+		.flags = q->flags,
+		.entries = tail,
+		.n = q->n,
+		.nchanges = q->nchanges,
+		.stream = SBT_NO_ID};
 	struct replayer_ordered sum = {0};
 	struct buf places = BUF_INIT;
 	struct err *e;
 
-	if (n / sizeof(uint64_t) < q->n || n - q->n * sizeof(uint64_t) != (uint64_t)q->nchanges * sizeof(struct order_change))
-		return err_new(ERR_STATE, "an order of %u commands and %u changes came with %zu bytes", q->n, q->nchanges, n);
+	if (n / sizeof(uint64_t) < q->n ||
+		n - q->n * sizeof(uint64_t) != (uint64_t)q->nchanges * sizeof(struct order_change))
+		return err_new(ERR_STATE,
+			"an order of %u commands and %u changes came with %zu bytes", q->n,
+			q->nchanges, n);
 	o.changes = o.entries + q->n * sizeof(uint64_t);
 	e = run(&o);
 	if (!e)

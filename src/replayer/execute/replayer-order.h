@@ -12,11 +12,12 @@
 struct order_running {
 	struct rp *rp;
 	unsigned flags; /* enum replayer_order_flags */
-	const uint8_t *entries, *changes; /* u64, struct order_change; from the wire, so perhaps not aligned */
+	const uint8_t *entries,
+		*changes; /* u64, struct order_change; from the wire, so perhaps not aligned */
 	size_t n, nchanges;
-	size_t next;	 /* of the window's commands: those before it that make objects were executed */
-	uint32_t stream; /* of the work before; SBT_NO_ID: none */
-	struct buf learned; /* struct order_change */
+	size_t next; /* of the window's commands: those before it that make objects were executed */
+	uint32_t stream;	   /* of the work before; SBT_NO_ID: none */
+	struct buf learned;	   /* struct order_change */
 	struct order_saved *saved; /* see replayer-order-learn.c */
 	size_t nsaved, saved_bytes;
 	struct order_saved *lost;
@@ -35,7 +36,6 @@ static inline bool order_is_live(const struct order_running *o)
 struct err *order_host(struct order_running *o, uint64_t seq, bool copies) TS_CHECK;
 /* Makes or learns the changes of host function seq. */
 struct err *order_host_function(struct order_running *o, uint64_t seq) TS_CHECK;
-
 
 /* REPLAYER_ORDER_LEARN: compares a piece of the recording with memory here. Bytes that differ are
  * noted as changed by the host, and memory gets the recorded bytes; bytes that work in flight

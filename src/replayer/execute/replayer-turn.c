@@ -2,8 +2,8 @@
  *
  * The order of a replay. By default one command runs after the other in the order in which the
  * program submitted them, whatever their streams were: that is one of the orders that the program
- * allows (an edge of order/fold/fold.h leads from an earlier command to a later one, but for waits for
- * values, which replayer-late.c keeps back), and it makes memory at a position depend on the
+ * allows (an edge of order/fold/fold.h leads from an earlier command to a later one, but for waits
+ * for values, which replayer-late.c keeps back), and it makes memory at a position depend on the
  * position alone. The device does the waiting: where the stream changes, the new one waits for an
  * event on the one before, and launches stay asynchronous.
  *

@@ -31,7 +31,8 @@ static void tell(struct watchdog *w)
 	int n;
 
 	if (first < seq)
-		n = snprintf(m.text, sizeof m.text, "one of #%llu to #%llu has not finished within %llu s", first, seq,
+		n = snprintf(m.text, sizeof m.text,
+			"one of #%llu to #%llu has not finished within %llu s", first, seq,
 			(unsigned long long)(w->limit_ns / 1000000000u));
 	else if (seq)
 		n = snprintf(m.text, sizeof m.text, "#%llu has not finished within %llu s", seq,
@@ -60,7 +61,8 @@ static void *watch(void *arg)
 			seen = turn;
 			patience_begin(&patience, 0, w->limit_ns);
 		}
-		if (turn && patience_over(&patience) && atomic_compare_exchange_strong(&w->owner, &nobody, 1)) {
+		if (turn && patience_over(&patience) &&
+			atomic_compare_exchange_strong(&w->owner, &nobody, 1)) {
 			if (atomic_load(&w->turn) == turn)
 				tell(w);
 			atomic_store(&w->owner, 0);
@@ -72,16 +74,19 @@ static void *watch(void *arg)
 
 struct err *watchdog_start(struct rp *rp)
 {
-	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT"), *pretend = getenv("TSDB_REPLAYER_MARK_NS");
+	const char *limit = getenv("TSDB_REPLAYER_TIMEOUT"),
+		   *pretend = getenv("TSDB_REPLAYER_MARK_NS");
 	char *end = NULL;
 	double seconds = limit ? strtod(limit, &end) : 60;
 	pthread_t thread;
 
 	if (limit && (end == limit || *end || !(seconds > 0 && seconds < 1e9)))
-		return err_new(ERR_USAGE, "TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
+		return err_new(ERR_USAGE,
+			"TSDB_REPLAYER_TIMEOUT is \"%s\", not a number of seconds", limit);
 	rp->marks.clock_ns = rp->marks.pretend_ns = pretend ? strtoul(pretend, NULL, 10) : 0;
 	rp->watchdog.command_ns = (uint64_t)(seconds * 1e9);
-	atomic_store(&rp->watchdog.limit_ns, rp->watchdog.command_ns > OPEN_NS ? rp->watchdog.command_ns : OPEN_NS);
+	atomic_store(&rp->watchdog.limit_ns,
+		rp->watchdog.command_ns > OPEN_NS ? rp->watchdog.command_ns : OPEN_NS);
 	const int r = pthread_create(&thread, NULL, watch, &rp->watchdog);
 	if (r)
 		return err_sys(r, "cannot start the watchdog");
@@ -114,9 +119,10 @@ void watchdog_claim(struct rp *rp)
 		nobody = 0;
 }
 
-/* ---- marks ---------------------------------------------------------------------------------------------------------- */
+/* --- marks --- */
 
-#define BATCH_SHORT_NS 2000000u /* commands between two marks: more of them when they took less than this, ... */
+/* commands between two marks: more of them when they took less than this, ... */
+#define BATCH_SHORT_NS 2000000u
 #define BATCH_LONG_NS 10000000u /* ... fewer when they took more than this */
 
 uint64_t marks_clock(const struct rp *rp)

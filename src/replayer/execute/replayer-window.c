@@ -20,8 +20,9 @@ struct err *window_holds(struct rp *rp, uint64_t seq)
 {
 	if (seq >= rp->first && seq <= rp->last)
 		return NULL;
-	return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu", (unsigned long long)seq,
-		(unsigned long long)rp->first, (unsigned long long)rp->last);
+	return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is not in the window #%llu to #%llu",
+		(unsigned long long)seq, (unsigned long long)rp->first,
+		(unsigned long long)rp->last);
 }
 
 void window_note(struct rp *rp, bool counted, const char *fmt, ...)
@@ -37,16 +38,18 @@ void window_note(struct rp *rp, bool counted, const char *fmt, ...)
 	buf_byte(&rp->notes, '\n');
 }
 
-/* ---- what the window needs --------------------------------------------------------------------------------------------- */
+/* --- what the window needs --- */
 
-static void want(struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, unsigned dev, bool at_start)
+static void want(
+	struct rp *rp, uint64_t addr, uint64_t size, enum sbt_mem mem, unsigned dev, bool at_start)
 {
 	struct place *p = &rp->place;
 
 	if (!size || addr > UINT64_MAX - size)
 		return;
 	MAKE_ROOM(p->wanted, p->nwanted, p->cap_wanted);
-	p->wanted[p->nwanted++] = (struct wanted){.addr = addr, .size = size, .mem = mem, .dev = dev, .at_start = at_start};
+	p->wanted[p->nwanted++] = (struct wanted){
+		.addr = addr, .size = size, .mem = mem, .dev = dev, .at_start = at_start};
 }
 
 static void unwant(struct rp *rp, uint64_t addr)
@@ -91,19 +94,23 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 
 	(void)contents_of(rp, c->seq, &n);
 	if (!execute_knows(c)) {
-		window_note(rp, true, "#%llu %s: this replayer cannot execute commands of this kind", seq,
+		window_note(rp, true,
+			"#%llu %s: this replayer cannot execute commands of this kind", seq,
 			sbt_kind(c->kind) ? sbt_kind(c->kind)->name : "of an unknown kind");
 		return;
 	}
 	switch (c->kind) {
 	case SBT_UNREPLAYABLE:
-		window_note(rp, true, "#%llu %.*s: not executed again%s", seq, (int)c->u.unreplayable.call.len,
-			(const char *)c->u.unreplayable.call.p, n ? "; its recorded effect on memory is applied" : "");
+		window_note(rp, true, "#%llu %.*s: not executed again%s", seq,
+			(int)c->u.unreplayable.call.len, (const char *)c->u.unreplayable.call.p,
+			n ? "; its recorded effect on memory is applied" : "");
 		break;
 	case SBT_GRAPH_LAUNCH:
 		if (execute_has_effect(rp, c->seq))
-			window_note(rp, true, "#%llu launch of graph %llu: not executed again, some of its nodes are not described; its recorded effect on "
-				"memory is applied", seq, (unsigned long long)c->u.graph_launch.exec);
+			window_note(rp, true,
+				"#%llu launch of graph %llu: not executed again, some of its nodes are not described; its recorded effect on "
+				"memory is applied",
+				seq, (unsigned long long)c->u.graph_launch.exec);
 		break;
 	case SBT_HOST_FUNC:
 		window_note(rp, true, "#%llu host function: not called%s", seq,
@@ -112,12 +119,14 @@ static void scan_note(struct rp *rp, const struct sbt_cmd *c)
 	case SBT_LAUNCH:
 		k = objects_kernel(rp, c->u.launch.kernel);
 		if (!k)
-			window_note(rp, true, "#%llu launch: the trace does not name its kernel", seq);
+			window_note(
+				rp, true, "#%llu launch: the trace does not name its kernel", seq);
 		else if (k->nparams && !c->u.launch.args.len)
-			window_note(rp, true, "#%llu %s: its parameters were not recorded", seq, k->name);
+			window_note(rp, true, "#%llu %s: its parameters were not recorded", seq,
+				k->name);
 		else if (is_collective(k->name))
-			window_note(rp, true, "#%llu %s: communicates with other GPUs%s", seq, k->name,
-				n ? "; its recorded effect on memory is applied" : "");
+			window_note(rp, true, "#%llu %s: communicates with other GPUs%s", seq,
+				k->name, n ? "; its recorded effect on memory is applied" : "");
 		break;
 	default:
 		break;
@@ -146,7 +155,8 @@ static void scan_window(struct rp *rp, const struct sbt_cmd *c)
 	if (c->result)
 		return;
 	if (c->kind == SBT_ALLOC)
-		want(rp, c->u.alloc.addr, c->u.alloc.size, (enum sbt_mem)c->u.alloc.mem, device_of(rp, c->u.alloc.mem, c->u.alloc.device), false);
+		want(rp, c->u.alloc.addr, c->u.alloc.size, (enum sbt_mem)c->u.alloc.mem,
+			device_of(rp, c->u.alloc.mem, c->u.alloc.device), false);
 	if (d && d->cls == SBT_CLASS_WORK && c->ctx != SBT_NO_ID) {
 		const uint32_t device = id_map_get(&rp->devices.of_ctx, c->ctx);
 
@@ -169,7 +179,8 @@ static struct err *scan_behind(struct rp *rp, const struct sbt_cmd *c)
 	bool lacks = objects_lack_code(rp);
 
 	while (c && (lacks || c->kind == SBT_GLOBAL_DEF)) {
-		if (c->kind == SBT_MODULE_CODE || c->kind == SBT_GLOBAL_DEF || c->kind == SBT_ATTACH)
+		if (c->kind == SBT_MODULE_CODE || c->kind == SBT_GLOBAL_DEF ||
+			c->kind == SBT_ATTACH)
 			objects_learn(rp, c, true);
 		if (c->kind == SBT_MODULE_CODE)
 			lacks = objects_lack_code(rp);
@@ -216,8 +227,10 @@ static void note_missing(struct rp *rp)
 		const struct sbt_memory *m = &rp->contents.start[i];
 
 		if (m->missing || !m->has_bytes)
-			window_note(rp, false, "%llu bytes of the memory at 0x%llx were not recorded: they begin as zeros",
-				(unsigned long long)(m->has_bytes ? m->missing : m->size), (unsigned long long)m->addr);
+			window_note(rp, false,
+				"%llu bytes of the memory at 0x%llx were not recorded: they begin as zeros",
+				(unsigned long long)(m->has_bytes ? m->missing : m->size),
+				(unsigned long long)m->addr);
 	}
 }
 
@@ -231,7 +244,9 @@ static int by_addr(const void *a, const void *b)
 static void adopt_globals_of(struct rp *rp, struct sbt_memory *m, size_t n)
 {
 	for (; n--; m++) {
-		const struct rglobal *g = m->owner == SBT_MEMORY_ALLOCATION ? objects_global_at(rp, m->addr, m->size) : NULL;
+		const struct rglobal *g = m->owner == SBT_MEMORY_ALLOCATION
+						  ? objects_global_at(rp, m->addr, m->size)
+						  : NULL;
 
 		if (!g)
 			continue;
@@ -253,8 +268,12 @@ static void adopt_globals(struct rp *rp)
 static void learn_globals_of(struct rp *rp, const struct sbt_memory *m, size_t n)
 {
 	for (; n--; m++) {
-		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF, .ctx = m->ctx - 1, .u.global_def = {.module = m->module, .addr = m->addr,
-			.size = m->size, .global_name = m->name}};
+		const struct sbt_cmd def = {.kind = SBT_GLOBAL_DEF,
+			.ctx = m->ctx - 1,
+			.u.global_def = {.module = m->module,
+				.addr = m->addr,
+				.size = m->size,
+				.global_name = m->name}};
 
 		if (m->owner == SBT_MEMORY_GLOBAL)
 			objects_learn(rp, &def, true);
@@ -268,10 +287,11 @@ static void learn_globals(struct rp *rp)
 	learn_globals_of(rp, rp->contents.start, rp->contents.nstart);
 	learn_globals_of(rp, rp->contents.end, rp->contents.nend);
 	if (rp->objects.nglobals)
-		qsort(rp->objects.globals, rp->objects.nglobals, sizeof *rp->objects.globals, by_addr);
+		qsort(rp->objects.globals, rp->objects.nglobals, sizeof *rp->objects.globals,
+			by_addr);
 }
 
-/* ---- the device ------------------------------------------------------------------------------------------------------------ */
+/* --- the device --- */
 
 /* Notes what another kind of device cannot do with this trace. */
 static struct err *other_device(struct rp *rp, const char *was, const char *name, int driver)
@@ -280,11 +300,15 @@ static struct err *other_device(struct rp *rp, const char *was, const char *name
 	size_t all, portable = code_portable(rp, &all);
 
 	if (!(rp->flags & REPLAYER_ANY_DEVICE))
-		return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace was recorded on %s (driver %u); this is %s (driver %d)", was,
-				meta->driver_version, name, driver),
+		return err_cure(
+			rp_fail(rp, REPLAYER_E_DEVICE, 0,
+				"the trace was recorded on %s (driver %u); this is %s (driver %d)",
+				was, meta->driver_version, name, driver),
 			"--any-device tries it: the trace has PTX of %zu of the %zu kernels that the window launches; `--on none` replays the "
-			"state without executing anything", portable, all);
-	window_note(rp, false, "recorded on %s, replayed on %s: results may differ in their last bits", was, name);
+			"state without executing anything",
+			portable, all);
+	window_note(rp, false,
+		"recorded on %s, replayed on %s: results may differ in their last bits", was, name);
 	return NULL;
 }
 
@@ -296,11 +320,14 @@ static struct err *check_device(struct rp *rp, const char *name)
 
 	rp->trace_soft = meta->soft;
 	GPU(rp, driver_version, &driver);
-	if (meta->soft != rp->lib.soft || (!meta->soft && meta->gpu && *meta->gpu && strcmp(meta->gpu, name)))
+	if (meta->soft != rp->lib.soft ||
+		(!meta->soft && meta->gpu && *meta->gpu && strcmp(meta->gpu, name)))
 		TRY(other_device(rp, was, name, driver));
-	if (!meta->soft && !rp->lib.soft && meta->driver_version && (int)meta->driver_version != driver)
-		window_note(rp, false, "recorded with driver %u, replayed with driver %d: what it compiles from PTX may differ", meta->driver_version,
-			driver);
+	if (!meta->soft && !rp->lib.soft && meta->driver_version &&
+		(int)meta->driver_version != driver)
+		window_note(rp, false,
+			"recorded with driver %u, replayed with driver %d: what it compiles from PTX may differ",
+			meta->driver_version, driver);
 	return NULL;
 }
 
@@ -314,7 +341,8 @@ static void show_devices(const struct rp *rp)
 	for (unsigned i = 0; i < rp->devices.n; i++)
 		if (rp->devices.d[i].ordinal < DEVICES_MAX && rp->devices.d[i].ordinal + 1 > most)
 			most = rp->devices.d[i].ordinal + 1;
-	if (rp->devices.n < 2 || getenv("TSDB_REPLAYER_DEVICES")) /* for tests: as many as are set */
+	if (rp->devices.n < 2 ||
+		getenv("TSDB_REPLAYER_DEVICES")) /* for tests: as many as are set */
 		return;
 	snprintf(text, sizeof text, "%llu", (unsigned long long)most);
 	setenv("TSDB_SOFT_DEVICES", text, 1);
@@ -333,7 +361,8 @@ static struct err *load_driver(struct rp *rp)
  * that. */
 static struct err *shut_in(struct rp *rp, const char *path)
 {
-	rp->trace_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
+	rp->trace_fd = open(
+		path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
 	if (rp->trace_fd < 0)
 		return err_sys(errno, "cannot open %s", path);
 	TRY(load_driver(rp));
@@ -351,7 +380,8 @@ static struct err *start_driver(struct rp *rp)
 
 	if (!e || !rp->sandbox || rp->lib.soft)
 		return e;
-	return err_cure(e, "--no-sandbox shows whether the sandbox keeps the driver from its device; docs/security.md names the cases that are known");
+	return err_cure(e,
+		"--no-sandbox shows whether the sandbox keeps the driver from its device; docs/security.md names the cases that are known");
 }
 
 static struct err *open_device(struct rp *rp)
@@ -367,13 +397,14 @@ static struct err *open_device(struct rp *rp)
 	return devices_open(rp);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 struct err *window_reader(const struct rp *rp, struct sbt_reader **ret)
 {
 	const int fd = fcntl(rp->trace_fd, F_DUPFD_CLOEXEC, 3);
 
-	return fd < 0 ? err_sys(errno, "cannot read %s once more", rp->path) : sbt_reader_open_fd(ret, fd, rp->path);
+	return fd < 0 ? err_sys(errno, "cannot read %s once more", rp->path)
+		      : sbt_reader_open_fd(ret, fd, rp->path);
 }
 
 /* Kernels' accesses by textures and surfaces are not in the recording; with invalid handles the
@@ -388,8 +419,12 @@ static struct err *refuse_textures(struct rp *rp)
 	for (unsigned i = 0; sbt_reader_unreplayable(rp->trace, i, &call, &n); i++)
 		for (known = rp->gpu->texture_calls; *known; known++)
 			if (!strncmp(call, *known, strlen(*known)))
-				return err_cure(rp_fail(rp, REPLAYER_E_REFUSED, 0, "%s: textures and surfaces cannot be replayed, and this program's kernels may use "
-					"them", *known), "`--on none` replays the state without executing anything");
+				return err_cure(
+					rp_fail(rp, REPLAYER_E_REFUSED, 0,
+						"%s: textures and surfaces cannot be replayed, and this program's kernels may use "
+						"them",
+						*known),
+					"`--on none` replays the state without executing anything");
 	return NULL;
 }
 
@@ -402,7 +437,8 @@ static struct err *read_trace(struct rp *rp)
 	for (unsigned i = 0; sbt_reader_window(rp->trace, i, &first, &last); i++)
 		found |= rp->first == first && rp->last == last;
 	if (!rp->first || rp->first > rp->last || !found)
-		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace has no recorded memory for commands #%llu to #%llu",
+		return rp_fail(rp, REPLAYER_E_TRACE, 0,
+			"the trace has no recorded memory for commands #%llu to #%llu",
 			(unsigned long long)rp->first, (unsigned long long)rp->last);
 	TRY(refuse_textures(rp));
 	TRY(sbt_cursor_open(&rp->cursor, rp->trace));

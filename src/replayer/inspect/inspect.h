@@ -28,7 +28,7 @@ struct microscope {
 	uint32_t thread[3]; /* to look at again */
 };
 
-/* ---- replayer-micro.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-micro.c --- */
 
 struct err *micro_enter(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *micro_go(struct rp *rp, const struct soft_go *g) TS_CHECK;
@@ -39,7 +39,7 @@ struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) 
 /* Leaves the launch because something else is requested; does nothing if the launch has ended. */
 void micro_leave(struct rp *rp);
 
-/* ---- replayer-node.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-node.c --- */
 
 /* Goes to right behind step `step` of graph launch seq (0: before its first); after the last step
  * it is behind the launch. */
@@ -47,7 +47,7 @@ struct err *node_go(struct rp *rp, uint64_t seq, uint32_t step, uint32_t *ret_st
 /* Leaves the graph launch because something else is requested. */
 void node_leave(struct rp *rp);
 
-/* ---- replayer-watch.c: what only the software GPU can do ------------------------------------------------------------------- */
+/* --- replayer-watch.c: what only the software GPU can do --- */
 
 /* Called after the driver was opened. */
 void watch_open(struct rp *rp);
@@ -55,7 +55,8 @@ void watch_open(struct rp *rp);
  * that an access that faulted in the recording faults here. */
 void watch_bounds(struct rp *rp);
 struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
-struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+struct err *watch_accesses(
+	struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
 /* Answers "not known" for a kernel that the trace does not name. */
 struct err *watch_addressing(struct rp *rp, uint64_t kernel, struct soft_addressing *ret) TS_CHECK;
 struct err *watch_races(struct rp *rp, struct buf *out) TS_CHECK;

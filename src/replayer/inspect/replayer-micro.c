@@ -16,7 +16,8 @@ static struct err *need_soft(struct rp *rp)
 	struct microscope *m = &rp->micro;
 
 	if (!m->soft) {
-		const struct soft_debug *(*get)(void) = (const struct soft_debug *(*)(void))(uintptr_t)dlsym(rp->lib.handle, SOFT_DEBUG_SYMBOL);
+		const struct soft_debug *(*get)(void) = (const struct soft_debug *(*)(void))(
+			uintptr_t)dlsym(rp->lib.handle, SOFT_DEBUG_SYMBOL);
 		const struct soft_debug *soft = get ? get() : NULL;
 
 		if (soft && soft->version == SOFT_DEBUG_VERSION && soft->size >= sizeof *soft)
@@ -87,7 +88,7 @@ static struct err *set_points(struct rp *rp, struct buf *out)
 	return e;
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 {
@@ -98,11 +99,18 @@ static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 	struct err *e = execute_launch_parts(rp, c, &f, &args);
 
 	if (!e) {
-		const struct soft_start l = {.function = f, .params = args.data, .nparams = args.len,
+		const struct soft_start l = {.function = f,
+			.params = args.data,
+			.nparams = args.len,
 			.grid = {(uint32_t)u->grid_x, (uint32_t)u->grid_y, (uint32_t)u->grid_z},
 			.block = {(uint32_t)u->block_x, (uint32_t)u->block_y, (uint32_t)u->block_z},
-			.cluster = {(uint32_t)u->cluster_x, (uint32_t)u->cluster_y, (uint32_t)u->cluster_z}, .shared = u->shared, .cooperative = u->cooperative != 0, .first_block = m->first_block,
-			.turns = m->turns, .nturns = m->nturns};
+			.cluster = {(uint32_t)u->cluster_x, (uint32_t)u->cluster_y,
+				(uint32_t)u->cluster_z},
+			.shared = u->shared,
+			.cooperative = u->cooperative != 0,
+			.first_block = m->first_block,
+			.turns = m->turns,
+			.nturns = m->nturns};
 
 		e = said(rp, m->soft->start(&l, &m->session, &m->stop));
 	}
@@ -158,7 +166,7 @@ struct err *micro_enter(struct rp *rp, uint64_t seq)
 	return begin(rp);
 }
 
-/* ---- on and back ------------------------------------------------------------------------------------------------------------ */
+/* --- on and back --- */
 
 static struct err *go(struct rp *rp, const struct soft_go *g)
 {
@@ -183,7 +191,8 @@ static struct err *look_again(struct rp *rp)
 	uint64_t first;
 
 	m->stage = MICRO_FORWARDS;
-	if (m->stop.state != SOFT_STOPPED || m->stop.why == SOFT_WHY_POINT || m->stop.why == SOFT_WHY_WATCH)
+	if (m->stop.state != SOFT_STOPPED || m->stop.why == SOFT_WHY_POINT ||
+		m->stop.why == SOFT_WHY_WATCH)
 		return NULL;
 	TRY(said(rp, m->soft->focus(m->session, m->stop.block, m->thread, &first, &stop)));
 	if (first == UINT64_MAX && stop.warp == m->stop.warp) {
@@ -191,20 +200,25 @@ static struct err *look_again(struct rp *rp)
 		stop.seq = m->seq;
 		m->stop = stop;
 	} else if (first == UINT64_MAX) {
-		TRY(said(rp, m->soft->focus(m->session, m->stop.block, m->stop.thread, &first, &stop)));
+		TRY(said(rp,
+			m->soft->focus(m->session, m->stop.block, m->stop.thread, &first, &stop)));
 	}
 	return NULL;
 }
 
 static uint64_t block_index(const struct rp *rp, const struct sbt_cmd *c, const uint32_t block[3])
 {
-	return block[0] + (uint64_t)c->u.launch.grid_x * (block[1] + (uint64_t)c->u.launch.grid_y * block[2]);
+	return block[0] +
+	       (uint64_t)c->u.launch.grid_x * (block[1] + (uint64_t)c->u.launch.grid_y * block[2]);
 }
 
 static struct err *back_step(struct rp *rp, const struct soft_go *g)
 {
 	struct microscope *m = &rp->micro;
-	struct soft_go to = {.how = SOFT_TO_STEP, .ms = g->ms, .n = m->stop.step > g->n ? m->stop.step - g->n : 0, .warp = m->stop.warp};
+	struct soft_go to = {.how = SOFT_TO_STEP,
+		.ms = g->ms,
+		.n = m->stop.step > g->n ? m->stop.step - g->n : 0,
+		.warp = m->stop.warp};
 	const struct sbt_cmd *c;
 	uint32_t block[3];
 
@@ -225,7 +239,9 @@ static struct err *back_step(struct rp *rp, const struct soft_go *g)
 	TRY(again(rp));
 	m->stage = MICRO_BACK_STEP;
 	/* the place may be the beginning, which is not passed again */
-	if (to.how == SOFT_TO ? !to.n : !to.n && m->stop.warp == to.warp && !memcmp(m->stop.block, block, sizeof block))
+	if (to.how == SOFT_TO ? !to.n
+			      : !to.n && m->stop.warp == to.warp &&
+					!memcmp(m->stop.block, block, sizeof block))
 		return NULL;
 	return go(rp, &to);
 }
@@ -249,7 +265,8 @@ static struct err *back_run(struct rp *rp, const struct soft_go *g)
 static struct err *next_stage(struct rp *rp, uint32_t ms)
 {
 	struct microscope *m = &rp->micro;
-	const struct soft_go to = {.how = SOFT_TO, .ms = ms, .n = m->stop.found, .end = m->stop.found_end};
+	const struct soft_go to = {
+		.how = SOFT_TO, .ms = ms, .n = m->stop.found, .end = m->stop.found_end};
 
 	if (m->stop.state == SOFT_BUSY || m->stop.state == SOFT_FAULTED)
 		return NULL;
@@ -285,7 +302,7 @@ struct err *micro_go(struct rp *rp, const struct soft_go *g)
 	return e ? e : next_stage(rp, g->ms);
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------------------------- */
+/* --- looking --- */
 
 struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f)
 {
@@ -313,7 +330,8 @@ struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out
 
 	TRY(need_session(rp));
 	if (n % sizeof *m->points || n / sizeof *m->points > SOFT_POINTS_MAX)
-		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "%zu bytes are no list of at most %d breakpoints", n, (int)SOFT_POINTS_MAX);
+		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq,
+			"%zu bytes are no list of at most %d breakpoints", n, (int)SOFT_POINTS_MAX);
 	m->npoints = (unsigned)(n / sizeof *m->points);
 	if (n)
 		memcpy(m->points, p, n);

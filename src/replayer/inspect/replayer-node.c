@@ -17,12 +17,15 @@ void node_leave(struct rp *rp)
 /* Goes to before the first node. */
 static struct err *begin(struct rp *rp, uint64_t seq, const struct sbt_cmd **ret)
 {
-	static const struct into_kind graph_launch = {SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"};
+	static const struct into_kind graph_launch = {
+		SBT_GRAPH_LAUNCH, "graph launch", ", so it has no steps here"};
 
 	TRY(into_seek(rp, seq, &graph_launch, ret));
 	const struct rgraph *g = objects_graph(rp, (*ret)->u.graph_launch.exec);
 	if (!g)
-		return rp_fail(rp, REPLAYER_E_TRACE, seq, "#%llu launches a graph that the trace does not have", (unsigned long long)seq);
+		return rp_fail(rp, REPLAYER_E_TRACE, seq,
+			"#%llu launches a graph that the trace does not have",
+			(unsigned long long)seq);
 	TRY(graph_steps(rp, g, seq, &rp->in_graph.steps));
 	rp->in_graph.seq = seq;
 	rp->in_graph.done = 0;

@@ -14,17 +14,21 @@
 #define BASES_SPANS_MAX 4096u /* of a set of one base, of each kind */
 #define LONG_NS 1000000000u
 #define RACES_MAX 2048u
-_Static_assert(FULL + SOFT_ACCESSES * SPANS_MAX * sizeof(struct soft_span) + 65536 < REPLAYER_MESSAGE_MAX, "a reply fits in a message");
+_Static_assert(
+	FULL + SOFT_ACCESSES * SPANS_MAX * sizeof(struct soft_span) + 65536 < REPLAYER_MESSAGE_MAX,
+	"a reply fits in a message");
 _Static_assert(
 	FULL + (SOFT_SOURCES + 1) * SOFT_ACCESSES * BASES_SPANS_MAX * sizeof(struct soft_span) +
 			65536 <
 		REPLAYER_MESSAGE_MAX,
 	"so do sets of all bases");
-_Static_assert(RACES_MAX * sizeof(struct soft_race) + 65536 < REPLAYER_MESSAGE_MAX, "races fit in a message");
+_Static_assert(RACES_MAX * sizeof(struct soft_race) + 65536 < REPLAYER_MESSAGE_MAX,
+	"races fit in a message");
 
 void watch_open(struct rp *rp)
 {
-	const struct soft_watch *(*get)(void) = (const struct soft_watch *(*)(void))(uintptr_t)dlsym(rp->lib.handle, SOFT_WATCH_SYMBOL);
+	const struct soft_watch *(*get)(void) = (const struct soft_watch *(*)(void))(
+		uintptr_t)dlsym(rp->lib.handle, SOFT_WATCH_SYMBOL);
 	const struct soft_watch *w = get ? get() : NULL;
 
 	if (w && w->version == SOFT_WATCH_VERSION && w->size >= sizeof *w)
@@ -120,7 +124,7 @@ struct err *watch_before(struct rp *rp, const struct sbt_cmd *c)
 	return collect_by_base(rp, c);
 }
 
-/* ---- access sets ----------------------------------------------------------------------------------------------------------- */
+/* --- access sets --- */
 
 struct span_list {
 	struct soft_span *s;
@@ -134,7 +138,8 @@ static void put_span(struct span_list *l, uint64_t addr, uint64_t size)
 }
 
 /* The part of s that lies in [addr, addr + size), moved to `to`. */
-static void put_part(struct span_list *l, const struct soft_span *s, uint64_t addr, uint64_t size, uint64_t to)
+static void put_part(
+	struct span_list *l, const struct soft_span *s, uint64_t addr, uint64_t size, uint64_t to)
 {
 	const uint64_t begin = s->addr > addr ? s->addr : addr;
 	const uint64_t s_end = s->addr + s->size, end = s_end < addr + size ? s_end : addr + size;
@@ -151,7 +156,8 @@ static void put_recorded(const struct rp *rp, struct span_list *l, const struct 
 
 	for (unsigned k = 0; k < 2; k++)
 		for (size_t i = 0; i < kinds[k]->n; i++)
-			put_part(l, s, kinds[k]->r[i].addr, kinds[k]->r[i].size, kinds[k]->r[i].addr);
+			put_part(l, s, kinds[k]->r[i].addr, kinds[k]->r[i].size,
+				kinds[k]->r[i].addr);
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
 		const struct rglobal *g = &rp->objects.globals[i];
 
@@ -193,7 +199,9 @@ static size_t join(struct span_list *l)
  * matters for those behind it. */
 static bool set_is_wanted(const struct sbt_cmd *c, const struct soft_access_set *set)
 {
-	return c->kind == SBT_LAUNCH && (set->depends & ~SOFT_OLD || c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1);
+	return c->kind == SBT_LAUNCH &&
+	       (set->depends & ~SOFT_OLD ||
+		       c->u.launch.launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1);
 }
 
 static uint64_t bytes_of(const struct soft_span *s, size_t n)
@@ -302,7 +310,7 @@ struct err *watch_accesses(struct rp *rp, const struct replayer_accesses *a, str
 	return NULL;
 }
 
-/* ---- races ----------------------------------------------------------------------------------------------------------------- */
+/* --- races --- */
 
 /* The recorded address of the race: a module's global has another address here. */
 static uint64_t recorded_address(const struct rp *rp, const struct soft_race *r)

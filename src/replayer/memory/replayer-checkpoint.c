@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checkpoints: copies of all memory of the window, kept on the device. Going back is restoring the nearest one before and executing from
- * there. On the way to a place that was reached by going back, more are taken at halving distances from it, so that the next step
- * back is short; when there is no room the one that is missed least goes (thin_choose()).
+ * Checkpoints: copies of all memory of the window, kept on the device. Going back is restoring the
+ * nearest one before and executing from there. On the way to a place that was reached by going
+ * back, more are taken at halving distances from it, so that the next step back is short; when
+ * there is no room the one that is missed least goes (thin_choose()).
  */
 #include "replayer/execute/replayer-int.h"
 
@@ -15,14 +16,17 @@
 #define HOST_SHARE 4		/* of the machine's memory: a quarter, for pinned memory */
 #define SOFT_LIMIT (2ull << 30) /* the software GPU's memory is the machine's: for both */
 #define LEAST_NS 40000000u	/* between two that are taken on the way */
-#define COST_FACTOR 50u		/* one for every so many times its cost: the way takes at most 2 % more */
-#define NEAR_NS 10000000u	/* of executing: closer to where the user is than that no more are taken */
+/* one for every so many times its cost: the way takes at most 2 % more */
+#define COST_FACTOR 50u
+/* of executing: closer to where the user is than that no more are taken */
+#define NEAR_NS 10000000u
 
-/* ---- the copy ------------------------------------------------------------------------------------------------------------- */
+/* --- the copy --- */
 
 enum way { SAVE, RESTORE };
 
-static struct err *device_part(struct rp *rp, uint64_t *at, uint64_t addr, uint64_t size, enum way way)
+static struct err *device_part(
+	struct rp *rp, uint64_t *at, uint64_t addr, uint64_t size, enum way way)
 {
 	GPU(rp, copy_on_device, way == SAVE ? *at : addr, way == SAVE ? addr : *at, size, rp->own);
 	*at += (size + 255) & ~255ull;
@@ -35,10 +39,12 @@ static struct err *copy_all(struct rp *rp, const struct checkpoint *c, enum way 
 	uint8_t *host = c->host;
 
 	for (size_t i = 0; i < rp->place.device.n; i++)
-		TRY(device_part(rp, &at, rp->place.device.r[i].addr, rp->place.device.r[i].size, way));
+		TRY(device_part(
+			rp, &at, rp->place.device.r[i].addr, rp->place.device.r[i].size, way));
 	for (size_t i = 0; i < rp->objects.nglobals; i++)
 		if (rp->objects.globals[i].here)
-			TRY(device_part(rp, &at, rp->objects.globals[i].here, rp->objects.globals[i].size, way));
+			TRY(device_part(rp, &at, rp->objects.globals[i].here,
+				rp->objects.globals[i].size, way));
 	for (size_t i = 0; i < rp->place.host.n; i++) {
 		const struct range r = rp->place.host.r[i];
 		void *mem = (void *)(uintptr_t)r.addr;
@@ -57,11 +63,12 @@ static uint64_t device_bytes(const struct rp *rp)
 	for (size_t i = 0; i < rp->place.device.n; i++)
 		n += (rp->place.device.r[i].size + 255) & ~255ull;
 	for (size_t i = 0; i < rp->objects.nglobals; i++)
-		n += rp->objects.globals[i].here ? (rp->objects.globals[i].size + 255) & ~255ull : 0;
+		n += rp->objects.globals[i].here ? (rp->objects.globals[i].size + 255) & ~255ull
+						 : 0;
 	return n;
 }
 
-/* ---- keeping ---------------------------------------------------------------------------------------------------------------- */
+/* --- keeping --- */
 
 static uint64_t host_room(void)
 {
@@ -190,7 +197,8 @@ struct err *checkpoint_take(struct rp *rp)
 struct err *checkpoint_tick(struct rp *rp)
 {
 	const struct checkpoints *k = &rp->checkpoints;
-	const uint64_t gap = k->cost_ns * COST_FACTOR > LEAST_NS ? k->cost_ns * COST_FACTOR : LEAST_NS;
+	const uint64_t gap =
+		k->cost_ns * COST_FACTOR > LEAST_NS ? k->cost_ns * COST_FACTOR : LEAST_NS;
 
 	if (!k->max || marks_clock(rp) - k->last_ns < gap)
 		return NULL;
@@ -205,7 +213,7 @@ void checkpoint_forget(struct rp *rp, uint64_t from)
 		drop(rp, k->n - 1);
 }
 
-/* ---- going ------------------------------------------------------------------------------------------------------------------ */
+/* --- going --- */
 
 static struct err *restore(struct rp *rp, size_t i)
 {
@@ -267,7 +275,8 @@ struct err *checkpoint_seek(struct rp *rp, uint64_t seq)
 	if (seq < rp->first)
 		seq = rp->first - 1;
 	if (seq > rp->last)
-		return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu is behind the window's end, #%llu", (unsigned long long)seq,
+		return rp_fail(rp, REPLAYER_E_REFUSED, seq,
+			"#%llu is behind the window's end, #%llu", (unsigned long long)seq,
 			(unsigned long long)rp->last);
 	TRY(execute_finish(rp));
 	if (!k->planned)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What large copies to the device read, ahead of execution: several threads read and decompress the recorded payloads in the order of the
- * commands into a ring of pinned slots, so that a window with many uploads is not as slow as one thread decompresses. The ring begins
- * anew wherever execution goes on somewhere else. The surprise: only the main thread calls the driver and decides what is read next;
- * the others fill slots.
+ * What large copies to the device read, ahead of execution: several threads read and decompress the
+ * recorded payloads in the order of the commands into a ring of pinned slots, so that a window with
+ * many uploads is not as slow as one thread decompresses. The ring begins anew wherever execution
+ * goes on somewhere else. The surprise: only the main thread calls the driver and decides what is
+ * read next; the others fill slots.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -15,8 +16,9 @@
 #define SLOT_BYTES (2u << 20) /* a multiple of SBT_PAGE */
 #define SLOTS_MAX 32u
 #define THREADS_MAX 8u
-#define LEAST_PIECE SBT_PAGE  /* bytes: smaller ones are as well read when they are needed */
-#define LEAST_ALL (8ull << 20) /* bytes of all such pieces in the window: fewer are not worth threads */
+#define LEAST_PIECE SBT_PAGE /* bytes: smaller ones are as well read when they are needed */
+/* bytes of all such pieces in the window: fewer are not worth threads */
+#define LEAST_ALL (8ull << 20)
 
 enum slot_state {
 	SLOT_FREE,
@@ -31,13 +33,14 @@ struct fed {
 	uint64_t addr;
 };
 struct slot {
-	enum slot_state state; /* changes under lock; with FREE, FILLED and SENT the rest is the main thread's */
+	enum slot_state state; /* changes under lock; with FREE, FILLED and SENT the rest is the
+				  main thread's */
 	const struct fed *fed;
 	uint64_t offset;
 	size_t n;
 	uint8_t *mem;
 	struct gpu_event *event; /* NULL: nothing was sent from it so far */
-	unsigned dev;  /* of the event */
+	unsigned dev;		 /* of the event */
 	struct err *error;
 };
 
@@ -47,10 +50,10 @@ struct feeder {
 	pthread_cond_t asked, filled;
 	struct slot slots[SLOTS_MAX]; /* part i lies in slot i % nslots */
 	unsigned nslots;
-	bool hurry; /* for tests: a part is waited for as soon as it was sent */
-	uint64_t next, end;	  /* parts: the one that is sent next, the one that is asked for next */
-	uint64_t next_asked;	  /* under lock: the one that a thread takes next */
-	size_t piece;		  /* where asking goes on: of pieces, and from offset on */
+	bool hurry;	     /* for tests: a part is waited for as soon as it was sent */
+	uint64_t next, end;  /* parts: the one that is sent next, the one that is asked for next */
+	uint64_t next_asked; /* under lock: the one that a thread takes next */
+	size_t piece;	     /* where asking goes on: of pieces, and from offset on */
 	uint64_t offset;
 	struct fed *pieces;
 	size_t npieces, cap;
@@ -77,7 +80,7 @@ void feeder_add(struct rp *rp, const struct sbt_memory *m, uint64_t addr)
 	f->bytes += m->size;
 }
 
-/* ---- threads --------------------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 static void *fill(void *arg)
 {
@@ -95,7 +98,8 @@ static void *fill(void *arg)
 		f->next_asked++;
 		s->state = SLOT_BEING_FILLED;
 		pthread_mutex_unlock(&f->lock);
-		struct err *e = sbt_reader_memory_read(reader, s->fed->piece, s->offset, s->mem, s->n);
+		struct err *e =
+			sbt_reader_memory_read(reader, s->fed->piece, s->offset, s->mem, s->n);
 		if (!e)
 			moved_to_here(f->rp, s->fed->addr + s->offset, s->mem, s->n);
 		pthread_mutex_lock(&f->lock);
@@ -135,7 +139,8 @@ struct err *feeder_open(struct rp *rp)
 	if (!f || f->bytes < LEAST_ALL || cpus < 2)
 		return NULL;
 	TRY(open_slots(rp, f));
-	for (unsigned n = cpus - 1 < THREADS_MAX ? (unsigned)cpus - 1 : THREADS_MAX; f->nthreads < n; f->nthreads++) {
+	for (unsigned n = cpus - 1 < THREADS_MAX ? (unsigned)cpus - 1 : THREADS_MAX;
+		f->nthreads < n; f->nthreads++) {
 		TRY(window_reader(rp, &f->readers[f->nthreads]));
 		if (pthread_create(&thread, NULL, fill, f))
 			/* fewer threads are enough; without any, everything is read when it is
@@ -147,7 +152,7 @@ struct err *feeder_open(struct rp *rp)
 	return NULL;
 }
 
-/* ---- the main thread ---------------------------------------------------------------------------------------------------------- */
+/* --- the main thread --- */
 
 /* Asks for as many parts as there are free slots. */
 static void ask(struct rp *rp)
@@ -159,11 +164,13 @@ static void ask(struct rp *rp)
 		const struct sbt_memory *m = f->pieces[f->piece].piece;
 		struct slot *s = &f->slots[f->end % f->nslots];
 
-		if (f->end - f->next >= f->nslots || (s->state == SLOT_SENT && rp->gpu->event_query(s->event).status != GPU_OK))
+		if (f->end - f->next >= f->nslots ||
+			(s->state == SLOT_SENT && rp->gpu->event_query(s->event).status != GPU_OK))
 			break;
 		s->fed = &f->pieces[f->piece];
 		s->offset = f->offset;
-		s->n = m->size - f->offset < SLOT_BYTES ? (size_t)(m->size - f->offset) : SLOT_BYTES;
+		s->n = m->size - f->offset < SLOT_BYTES ? (size_t)(m->size - f->offset)
+							: SLOT_BYTES;
 		f->offset += s->n;
 		if (f->offset == m->size) {
 			f->piece++;
@@ -183,7 +190,8 @@ static void ask(struct rp *rp)
 
 static size_t index_of(const struct feeder *f, const struct sbt_memory *m)
 {
-	const size_t at = FIRST_WHERE(f->npieces, i, f->pieces[i].piece >= m); /* they lie in one array, in this order */
+	const size_t at = FIRST_WHERE(
+		f->npieces, i, f->pieces[i].piece >= m); /* they lie in one array, in this order */
 
 	return at < f->npieces && f->pieces[at].piece == m ? at : SIZE_MAX;
 }
@@ -261,13 +269,16 @@ static struct err *send_part(struct rp *rp, struct slot *s, uint64_t to, struct 
 	return NULL;
 }
 
-struct err *feeder_upload(struct rp *rp, const struct sbt_memory *m, uint64_t to, struct gpu_stream *stream)
+struct err *feeder_upload(
+	struct rp *rp, const struct sbt_memory *m, uint64_t to, struct gpu_stream *stream)
 {
 	struct feeder *f = rp->feeder;
 	const struct slot *first = &f->slots[f->next % f->nslots];
 	struct slot *s;
 
-	if (f->next == f->end ? f->piece >= f->npieces || f->pieces[f->piece].piece != m || f->offset : first->fed->piece != m || first->offset)
+	if (f->next == f->end
+			? f->piece >= f->npieces || f->pieces[f->piece].piece != m || f->offset
+			: first->fed->piece != m || first->offset)
 		begin_at(rp, m);
 	for (uint64_t at = 0, n; at < m->size; at += n) {
 		TRY(next_part(rp, &s));

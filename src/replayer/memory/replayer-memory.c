@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are computed where the memory is.
+ * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are
+ * computed where the memory is.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- index -------------------------------------------------------------------------------------------------------------- */
+/* --- index --- */
 
 static struct err *index_piece(void *arg, const struct sbt_memory *m)
 {
@@ -16,7 +17,8 @@ static struct err *index_piece(void *arg, const struct sbt_memory *m)
 	struct contents *x = &rp->contents;
 
 	if (m->size > UINT64_MAX - m->addr)
-		return rp_fail(rp, REPLAYER_E_TRACE, m->seq, "#%llu: a piece of memory wraps around", (unsigned long long)m->seq);
+		return rp_fail(rp, REPLAYER_E_TRACE, m->seq,
+			"#%llu: a piece of memory wraps around", (unsigned long long)m->seq);
 	if (m->role == SBT_MEMORY_START) {
 		MAKE_ROOM(x->start, x->nstart, x->cap_start);
 		x->start[x->nstart++] = *m;
@@ -47,7 +49,8 @@ const struct sbt_memory *contents_of(const struct rp *rp, uint64_t seq, size_t *
 	return n ? &x->flow[at] : NULL;
 }
 
-const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr)
+const struct sbt_memory *contents_find(
+	const struct rp *rp, uint64_t seq, enum sbt_memory_role role, uint64_t addr)
 {
 	size_t n;
 	const struct sbt_memory *m = contents_of(rp, seq, &n);
@@ -58,15 +61,16 @@ const struct sbt_memory *contents_find(const struct rp *rp, uint64_t seq, enum s
 	return NULL;
 }
 
-/* ---- moving bytes --------------------------------------------------------------------------------------------------------- */
+/* --- moving bytes --- */
 
 static struct err *no_such_memory(struct rp *rp, uint64_t addr, uint64_t size)
 {
-	return rp_fail(rp, REPLAYER_E_OTHER, 0, "0x%llx to 0x%llx is not memory of the window", (unsigned long long)addr,
-		(unsigned long long)(addr + size));
+	return rp_fail(rp, REPLAYER_E_OTHER, 0, "0x%llx to 0x%llx is not memory of the window",
+		(unsigned long long)addr, (unsigned long long)(addr + size));
 }
 
-struct err *contents_put(struct rp *rp, const struct sbt_memory *m, uint64_t addr, struct gpu_stream *stream)
+struct err *contents_put(
+	struct rp *rp, const struct sbt_memory *m, uint64_t addr, struct gpu_stream *stream)
 {
 	return m->has_bytes ? staging_upload(rp, m, m->addr, addr, stream) : NULL;
 }
@@ -119,7 +123,8 @@ struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
 	if (addr != first && n) {
 		TRY(whole_word(rp, first, word, &whole));
 		if (whole)
-			memcpy(dst, word + (addr - first), first + 8 - addr < n ? (size_t)(first + 8 - addr) : n);
+			memcpy(dst, word + (addr - first),
+				first + 8 - addr < n ? (size_t)(first + 8 - addr) : n);
 	}
 	if (addr + n != last && last >= addr) {
 		TRY(whole_word(rp, last, word, &whole));
@@ -129,7 +134,8 @@ struct err *contents_read(struct rp *rp, uint64_t addr, void *dst, size_t n)
 	return NULL;
 }
 
-static struct err *write_device(struct rp *rp, uint64_t addr, uint64_t here, const void *src, size_t n)
+static struct err *write_device(
+	struct rp *rp, uint64_t addr, uint64_t here, const void *src, size_t n)
 {
 	void *p = xmalloc(n + 1);
 
@@ -164,7 +170,8 @@ struct err *contents_write(struct rp *rp, uint64_t addr, const void *src, size_t
 	const uint64_t first = addr & ~7ull, end = (addr + n + 7) & ~7ull;
 	uint64_t here;
 
-	if (!rp->moved.to_here.n || !n || (addr == first && addr + n == end) || end < addr || place_find(rp, first, end - first, &here) == PLACE_NOWHERE)
+	if (!rp->moved.to_here.n || !n || (addr == first && addr + n == end) || end < addr ||
+		place_find(rp, first, end - first, &here) == PLACE_NOWHERE)
 		return write_words(rp, addr, src, n);
 	uint8_t *words = xmalloc(end - first);
 	struct err *e = contents_read(rp, first, words, 8);
@@ -219,18 +226,20 @@ struct err *contents_apply(struct rp *rp, uint64_t seq, enum sbt_memory_role rol
 	return NULL;
 }
 
-/* ---- hashing -------------------------------------------------------------------------------------------------------------- */
+/* --- hashing --- */
 
 void contents_open_hash(struct rp *rp)
 {
 	rp->has_hash = rp->lib.can & GPU_CAN_HASH && rp->gpu->hash_open().status == GPU_OK;
 	if (!rp->has_hash)
-		window_note(rp, false, "this device cannot load the hash kernel: comparing moves all memory to the host");
+		window_note(rp, false,
+			"this device cannot load the hash kernel: comparing moves all memory to the host");
 }
 
 /* Hashes memory as read() delivers it, a pinned slot at a time. */
-static struct err *hash_by_copy(struct rp *rp, struct err *(*read)(struct rp *rp, uint64_t from, void *dst, size_t n), uint64_t from, uint64_t size,
-	struct sbt_hash *ret)
+static struct err *hash_by_copy(struct rp *rp,
+	struct err *(*read)(struct rp *rp, uint64_t from, void *dst, size_t n), uint64_t from,
+	uint64_t size, struct sbt_hash *ret)
 {
 	uint8_t *bounce = rp->contents.slots[0].mem;
 
@@ -242,7 +251,8 @@ static struct err *hash_by_copy(struct rp *rp, struct err *(*read)(struct rp *rp
 		watchdog_on(rp, 0);
 		TRY(read(rp, from + at, bounce, (size_t)n));
 		for (uint64_t p = 0; p < n; p += SBT_PAGE)
-			sbt_range_hash_add(ret, (at + p) / SBT_PAGE, sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
+			sbt_range_hash_add(ret, (at + p) / SBT_PAGE,
+				sbt_page_hash(bounce + p, n - p < SBT_PAGE ? n - p : SBT_PAGE));
 	}
 	sbt_range_hash_end(ret, size);
 	return NULL;
@@ -261,7 +271,8 @@ struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, str
 	struct err *e = NULL;
 
 	if (is_near(rp, here, size))
-		return rp_gpu(rp, rp->gpu->hash_pages((struct hash_kernel_range){here, size}, ret, rp->own));
+		return rp_gpu(rp,
+			rp->gpu->hash_pages((struct hash_kernel_range){here, size}, ret, rp->own));
 	page = xmalloc(SBT_PAGE);
 	for (uint64_t at = 0; at < size && !e; at += SBT_PAGE) {
 		const size_t n = size - at < SBT_PAGE ? (size_t)(size - at) : SBT_PAGE;
@@ -273,7 +284,8 @@ struct err *contents_hash_pages(struct rp *rp, uint64_t here, uint64_t size, str
 	return e;
 }
 
-static struct err *hash_device(struct rp *rp, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
+static struct err *hash_device(
+	struct rp *rp, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
 {
 	bool near = true;
 
@@ -315,7 +327,7 @@ struct err *contents_hash(struct rp *rp, uint64_t addr, uint64_t size, struct sb
 	return e;
 }
 
-/* ---- verifying ------------------------------------------------------------------------------------------------------------- */
+/* --- verifying --- */
 
 /* The first page that differs from the recorded bytes. */
 static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, uint64_t *ret)
@@ -339,7 +351,8 @@ static struct err *first_difference(struct rp *rp, const struct sbt_memory *m, u
 	return e;
 }
 
-struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
+struct err *contents_hash_recorded(
+	struct rp *rp, uint64_t addr, uint64_t size, struct sbt_hash *ret)
 {
 	uint64_t here;
 
@@ -351,7 +364,8 @@ struct err *contents_hash_recorded(struct rp *rp, uint64_t addr, uint64_t size, 
 }
 
 /* Whether only addresses differ, because objects have moved. */
-static struct err *is_same_but_for_addresses(struct rp *rp, const struct sbt_memory *m, uint64_t *first_page, bool *ret)
+static struct err *is_same_but_for_addresses(
+	struct rp *rp, const struct sbt_memory *m, uint64_t *first_page, bool *ret)
 {
 	struct sbt_hash sum;
 
@@ -391,7 +405,8 @@ static struct err *hash_pieces(struct rp *rp, struct sbt_hash *hashes, bool *che
 	rp->figures.hash_ns += now_ns() - begin;
 	n = 0;
 	for (size_t i = 0; i < x->nend; i++)
-		if (checked[i] && place_find(rp, x->end[i].addr, x->end[i].size, &here) == PLACE_DEVICE)
+		if (checked[i] &&
+			place_find(rp, x->end[i].addr, x->end[i].size, &here) == PLACE_DEVICE)
 			hashes[i] = on_device[n++];
 	free(r);
 	free(on_device);
@@ -425,14 +440,16 @@ static struct err *judge_pinned(struct rp *rp, struct replayer_piece *p, bool *k
 	return NULL;
 }
 
-static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, const bool *checked, struct replayer_verified *v,
-	struct buf *pieces)
+static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, const bool *checked,
+	struct replayer_verified *v, struct buf *pieces)
 {
 	bool known = false;
 
 	for (size_t i = 0; i < rp->contents.nend; i++) {
 		const struct sbt_memory *m = &rp->contents.end[i];
-		struct replayer_piece p = {.addr = m->addr, .size = m->size, .first_page = UINT64_MAX,
+		struct replayer_piece p = {.addr = m->addr,
+			.size = m->size,
+			.first_page = UINT64_MAX,
 			.checked = checked[i] ? REPLAYER_CHECKED : REPLAYER_UNCHECKED};
 
 		bool same = checked[i] && sbt_hash_equal(hashes[i], m->hash);
@@ -456,7 +473,8 @@ static struct err *compare_pieces(struct rp *rp, const struct sbt_hash *hashes, 
 static bool end_has(const struct rp *rp, uint64_t addr)
 {
 	for (size_t i = 0; i < rp->contents.nend; i++)
-		if (rp->contents.end[i].addr == addr && rp->contents.end[i].owner != SBT_MEMORY_GLOBAL)
+		if (rp->contents.end[i].addr == addr &&
+			rp->contents.end[i].owner != SBT_MEMORY_GLOBAL)
 			return true;
 	return false;
 }
@@ -469,7 +487,8 @@ static struct err *add_unchecked(struct rp *rp, struct replayer_verified *v, str
 
 	TRY(state_at(&s, rp->trace, rp->last));
 	for (unsigned i = 0; state_alloc(s, i, &a); i++) {
-		const struct replayer_piece p = {.addr = a.addr, .size = a.size, .first_page = UINT64_MAX};
+		const struct replayer_piece p = {
+			.addr = a.addr, .size = a.size, .first_page = UINT64_MAX};
 
 		if (end_has(rp, a.addr) || objects_global_at(rp, a.addr, a.size))
 			continue;
@@ -502,7 +521,8 @@ struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct
 {
 	TRY(staging_collect(rp, true));
 	if (rp->position < rp->last)
-		return rp_fail(rp, REPLAYER_E_OTHER, 0, "the position is #%llu: memory can be compared at the window's end, #%llu",
+		return rp_fail(rp, REPLAYER_E_OTHER, 0,
+			"the position is #%llu: memory can be compared at the window's end, #%llu",
 			(unsigned long long)rp->position, (unsigned long long)rp->last);
 	struct sbt_hash *hashes = xcalloc(rp->contents.nend + 1, sizeof *hashes);
 	bool *checked = xcalloc(rp->contents.nend + 1, sizeof *checked);

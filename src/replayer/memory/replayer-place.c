@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory at the addresses it had while recording. Reserving takes a hint, not an address, and says nothing when it chose another
- * one, so the result is compared. What works was measured: ranges rounded outwards to 32 MiB, neighbours joined, right after the context,
- * before anything else; rounded to the allocation granularity some move, and holding ranges with mmap before the driver starts makes all move.
+ * Memory at the addresses it had while recording. Reserving takes a hint, not an address, and says
+ * nothing when it chose another one, so the result is compared. What works was measured: ranges
+ * rounded outwards to 32 MiB, neighbours joined, right after the context, before anything else;
+ * rounded to the allocation granularity some move, and holding ranges with mmap before the driver
+ * starts makes all move.
  *
- * An NVIDIA driver hands out addresses in blocks of 32 MiB and takes the whole block, so pinned memory that shares one with device
- * memory cannot be mapped by us: it becomes host memory of the driver's, mapped into the block. Managed memory is device memory here (nothing
- * of the program's host side runs), except on the software GPU, where it lies among the pages of the process.
+ * An NVIDIA driver hands out addresses in blocks of 32 MiB and takes the whole block, so pinned
+ * memory that shares one with device memory cannot be mapped by us: it becomes host memory of the
+ * driver's, mapped into the block. Managed memory is device memory here (nothing of the program's
+ * host side runs), except on the software GPU, where it lies among the pages of the process.
  *
- * All allocations of the window are placed for the whole window, whatever is freed in it, so two of them may share addresses.
+ * All allocations of the window are placed for the whole window, whatever is freed in it, so two of
+ * them may share addresses.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -23,7 +27,8 @@
 
 static bool on_host(const struct rp *rp, enum sbt_mem mem)
 {
-	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED || (mem == SBT_MEM_MANAGED && rp->lib.soft);
+	return mem == SBT_MEM_PINNED || mem == SBT_MEM_REGISTERED ||
+	       (mem == SBT_MEM_MANAGED && rp->lib.soft);
 }
 
 static struct ranges all_of(const struct rp *rp, bool host)
@@ -47,12 +52,15 @@ static bool meets(const struct ranges *s, struct range r)
 
 static struct err *moved(struct rp *rp, struct range r, const char *why)
 {
-	return err_cure(rp_fail(rp, REPLAYER_E_PLACE, 0, "the recorded addresses 0x%llx to 0x%llx (%llu bytes) cannot be had here: %s",
-				(unsigned long long)r.addr, (unsigned long long)(r.addr + r.size), (unsigned long long)r.size, why),
+	return err_cure(
+		rp_fail(rp, REPLAYER_E_PLACE, 0,
+			"the recorded addresses 0x%llx to 0x%llx (%llu bytes) cannot be had here: %s",
+			(unsigned long long)r.addr, (unsigned long long)(r.addr + r.size),
+			(unsigned long long)r.size, why),
 		"try again; another process or driver places its own things elsewhere");
 }
 
-/* ---- reserving --------------------------------------------------------------------------------------------------------- */
+/* --- reserving --- */
 
 static bool reserve(struct rp *rp, struct range r)
 {
@@ -68,7 +76,8 @@ static bool reserve(struct rp *rp, struct range r)
 
 /* Reserves parts of a rounded range in which something else lies: only what its allocations
  * need. */
-static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t grain, struct ranges *reserved)
+static struct err *reserve_parts(
+	struct rp *rp, struct range whole, uint64_t grain, struct ranges *reserved)
 {
 	struct ranges parts = {0};
 	struct err *e = NULL;
@@ -76,11 +85,13 @@ static struct err *reserve_parts(struct rp *rp, struct range whole, uint64_t gra
 	for (size_t i = 0; i < rp->place.nwanted; i++) {
 		const struct wanted *w = &rp->place.wanted[i];
 
-		if (!on_host(rp, w->mem) && w->addr >= whole.addr && w->addr - whole.addr < whole.size)
+		if (!on_host(rp, w->mem) && w->addr >= whole.addr &&
+			w->addr - whole.addr < whole.size)
 			ranges_add(&parts, w->addr, w->size);
 	}
 	for (size_t i = 0; i < rp->place.mixed.n; i++)
-		if (rp->place.mixed.r[i].addr >= whole.addr && rp->place.mixed.r[i].addr - whole.addr < whole.size)
+		if (rp->place.mixed.r[i].addr >= whole.addr &&
+			rp->place.mixed.r[i].addr - whole.addr < whole.size)
 			ranges_add(&parts, rp->place.mixed.r[i].addr, rp->place.mixed.r[i].size);
 	ranges_merge(&parts, grain, 0);
 	for (size_t i = 0; i < parts.n && !e; i++)
@@ -109,12 +120,14 @@ static void mix_device(struct rp *rp, uint64_t grain)
 		was = ranges_bytes(mixed);
 		for (size_t i = 0; i < rp->place.nwanted; i++)
 			if (is_mixed(rp, &rp->place.wanted[i]))
-				ranges_add(mixed, rp->place.wanted[i].addr, rp->place.wanted[i].size);
+				ranges_add(
+					mixed, rp->place.wanted[i].addr, rp->place.wanted[i].size);
 		ranges_merge(mixed, grain, 0);
 	} while (ranges_bytes(mixed) != was);
 }
 
-/* The blocks of device memory, and the pinned memory that reaches into them (place.mixed), whose blocks may take in more. */
+/* The blocks of device memory, and the pinned memory that reaches into them (place.mixed), whose
+ * blocks may take in more. */
 static struct ranges blocks_of(struct rp *rp, uint64_t grain)
 {
 	struct ranges blocks = all_of(rp, false), host = all_of(rp, true);
@@ -125,7 +138,8 @@ static struct ranges blocks_of(struct rp *rp, uint64_t grain)
 	 * needs room. */
 	ranges_merge(&blocks, rp->lib.soft ? grain : ROUND, 0);
 	for (size_t i = 0; i < host.n && !rp->lib.soft; i++) {
-		if (!meets(&blocks, host.r[i]) || ranges_find(mixed, host.r[i].addr, host.r[i].size))
+		if (!meets(&blocks, host.r[i]) ||
+			ranges_find(mixed, host.r[i].addr, host.r[i].size))
 			continue;
 		ranges_add(mixed, host.r[i].addr, host.r[i].size);
 		ranges_merge(mixed, 1, 0);
@@ -144,7 +158,8 @@ static struct err *reserve_all(struct rp *rp, uint64_t grain, struct ranges *res
 	struct err *e = NULL;
 
 	for (size_t i = 0; i < blocks.n; i++)
-		ranges_add(reserve(rp, blocks.r[i]) ? reserved : &refused, blocks.r[i].addr, blocks.r[i].size);
+		ranges_add(reserve(rp, blocks.r[i]) ? reserved : &refused, blocks.r[i].addr,
+			blocks.r[i].size);
 	for (size_t i = 0; i < refused.n && !e; i++)
 		e = reserve_parts(rp, refused.r[i], grain, reserved);
 	ranges_free(&blocks);
@@ -152,7 +167,7 @@ static struct err *reserve_all(struct rp *rp, uint64_t grain, struct ranges *res
 	return e;
 }
 
-/* ---- mapping -------------------------------------------------------------------------------------------------------------- */
+/* --- mapping --- */
 
 /* dev: the device that it lives on; all devices of the window may use it. */
 static struct err *map_one(struct rp *rp, struct range r, unsigned dev, bool host)
@@ -161,7 +176,8 @@ static struct err *map_one(struct rp *rp, struct range r, unsigned dev, bool hos
 
 	for (unsigned i = 0; i < rp->devices.n; i++)
 		devices[i] = rp->devices.d[i].device;
-	return rp_gpu(rp, rp->gpu->mem_map(r.addr, r.size, rp->devices.d[dev].device, host, devices, rp->devices.n));
+	return rp_gpu(rp, rp->gpu->mem_map(r.addr, r.size, rp->devices.d[dev].device, host, devices,
+				  rp->devices.n));
 }
 
 /* How much device memory the touched allocations take, rounded to the grain; 0: not known. */
@@ -184,13 +200,16 @@ static struct err *too_little(struct rp *rp, uint64_t grain, uint64_t needed, ui
 {
 	const uint64_t touched = rp->flags & REPLAYER_TOUCHED ? 0 : touched_bytes(rp, grain);
 	const uint64_t up = (1u << 20) - 1;
-	struct err *e = rp_fail(rp, REPLAYER_E_MEMORY, 0, "the window needs %llu MiB of device memory; %llu MiB are free",
+	struct err *e = rp_fail(rp, REPLAYER_E_MEMORY, 0,
+		"the window needs %llu MiB of device memory; %llu MiB are free",
 		(unsigned long long)((needed + up) >> 20), (unsigned long long)(have >> 20));
 
 	if (touched && touched < needed)
-		return err_cure(e, "--touched places only what its commands name, %llu MiB; or free memory on the device",
+		return err_cure(e,
+			"--touched places only what its commands name, %llu MiB; or free memory on the device",
 			(unsigned long long)((touched + up) >> 20));
-	return err_cure(e, "free memory on the device, or use one with more; `--on none` replays the state without executing anything");
+	return err_cure(e,
+		"free memory on the device, or use one with more; `--on none` replays the state without executing anything");
 }
 
 /* Appends r without the holes. */
@@ -214,7 +233,8 @@ static void add_without(struct ranges *to, struct range r, const struct ranges *
 
 /* Chooses the ranges to map as device memory: the whole reserved ranges if they fit, else what the
  * allocations cover. */
-static struct ranges choose_mapped(struct rp *rp, uint64_t grain, const struct ranges *reserved, uint64_t have)
+static struct ranges choose_mapped(
+	struct rp *rp, uint64_t grain, const struct ranges *reserved, uint64_t have)
 {
 	struct ranges needed = all_of(rp, false), ret = {0};
 	const struct ranges *from = reserved;
@@ -320,7 +340,8 @@ static struct ranges contents_ranges(const struct rp *rp)
 
 		for (size_t j = 0; j < all.n; j++) {
 			const uint64_t start = all.r[j].addr > m.addr ? all.r[j].addr : m.addr;
-			const uint64_t all_end = all.r[j].addr + all.r[j].size, end = m.addr + m.size;
+			const uint64_t all_end = all.r[j].addr + all.r[j].size,
+				       end = m.addr + m.size;
 			const uint64_t stop = all_end < end ? all_end : end;
 
 			if (start < stop)
@@ -345,7 +366,8 @@ struct err *place_all(struct rp *rp)
 		return NULL;
 	ranges_free(&rp->place.device);
 	if (!(rp->lib.can & GPU_CAN_PLACE))
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the GPU driver cannot place memory at chosen addresses");
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the GPU driver cannot place memory at chosen addresses");
 	GPU(rp, mem_grain, &grain, rp->devices.d[0].device);
 	if (!grain || grain & (grain - 1))
 		grain = 2u << 20;
@@ -357,16 +379,19 @@ struct err *place_all(struct rp *rp)
 	return e;
 }
 
-/* ---- pinned memory ------------------------------------------------------------------------------------------------------- */
+/* --- pinned memory --- */
 
 static struct err *map_host(struct rp *rp, struct range r)
 {
 	void *want = (void *)(uintptr_t)r.addr;
 	uint64_t there = 0;
 
-	void *got = mmap(want, r.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *got = mmap(want, r.size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (got == MAP_FAILED)
-		return moved(rp, r, errno == EEXIST ? "something is mapped there in this process" : strerror(errno));
+		return moved(rp, r,
+			errno == EEXIST ? "something is mapped there in this process"
+					: strerror(errno));
 	if (got != want) { /* a kernel before 4.17 takes the address as a hint */
 		munmap(got, r.size);
 		return moved(rp, r, "the system maps them elsewhere");
@@ -393,15 +418,18 @@ struct err *place_host(struct rp *rp)
 	return NULL;
 }
 
-/* ---- finding -------------------------------------------------------------------------------------------------------------- */
+/* --- finding --- */
 
 /* Globals are sorted by their recorded address. */
 static const struct rglobal *global_at(const struct objects *o, uint64_t addr, uint64_t size)
 {
-	const size_t at = FIRST_WHERE(o->nglobals, i, o->globals[i].addr > addr); /* the first that begins behind addr */
+	const size_t at = FIRST_WHERE(
+		o->nglobals, i, o->globals[i].addr > addr); /* the first that begins behind addr */
 
 	const struct rglobal *g = at ? &o->globals[at - 1] : NULL;
-	return g && g->here && addr - g->addr < g->size && size <= g->size - (addr - g->addr) ? g : NULL;
+	return g && g->here && addr - g->addr < g->size && size <= g->size - (addr - g->addr)
+		       ? g
+		       : NULL;
 }
 
 enum place_where place_find(const struct rp *rp, uint64_t addr, uint64_t size, uint64_t *ret)

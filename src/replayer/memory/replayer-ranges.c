@@ -33,7 +33,8 @@ void ranges_sort(struct ranges *s)
 static struct range rounded(struct range r, uint64_t round)
 {
 	const uint64_t start = r.addr & ~(round - 1), end = r.addr + r.size;
-	const uint64_t up = end > UINT64_MAX - (round - 1) ? UINT64_MAX & ~(round - 1) : (end + round - 1) & ~(round - 1);
+	const uint64_t up = end > UINT64_MAX - (round - 1) ? UINT64_MAX & ~(round - 1)
+							   : (end + round - 1) & ~(round - 1);
 
 	return (struct range){start, (up > end ? up : end) - start};
 }
@@ -48,7 +49,8 @@ void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap)
 		qsort(s->r, s->n, sizeof *s->r, by_addr);
 	for (size_t i = 0; i < s->n; i++) {
 		struct range *last = n ? &s->r[n - 1] : NULL;
-		const uint64_t last_end = last ? last->addr + last->size : 0, end = s->r[i].addr + s->r[i].size;
+		const uint64_t last_end = last ? last->addr + last->size : 0,
+			       end = s->r[i].addr + s->r[i].size;
 
 		if (!last || (s->r[i].addr > last_end && s->r[i].addr - last_end > gap))
 			s->r[n++] = s->r[i];
@@ -60,7 +62,8 @@ void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap)
 
 const struct range *ranges_find(const struct ranges *s, uint64_t addr, uint64_t size)
 {
-	const size_t at = FIRST_WHERE(s->n, i, s->r[i].addr > addr); /* the first that begins behind addr */
+	const size_t at =
+		FIRST_WHERE(s->n, i, s->r[i].addr > addr); /* the first that begins behind addr */
 
 	if (!at)
 		return NULL;
@@ -117,7 +120,8 @@ size_t thin_choose(const uint64_t *at, size_t n, uint64_t seq)
 			nearest = i;
 	for (size_t i = 1; i < n; i++) {
 		const uint64_t after = i + 1 < n ? at[i + 1] : at[i] + (at[i] - at[i - 1]);
-		const double cost = (double)(after - at[i - 1]) / ((double)distance(at[i], seq) + 1);
+		const double cost =
+			(double)(after - at[i - 1]) / ((double)distance(at[i], seq) + 1);
 
 		if (i == nearest || (found && cost >= least))
 			continue;

@@ -21,8 +21,8 @@ struct ranges {
 void ranges_add(struct ranges *s, uint64_t addr, uint64_t size);
 /* Sorts them; neighbours stay apart. */
 void ranges_sort(struct ranges *s);
-/* Rounds each outwards to multiples of round (a power of two), sorts, and joins those that overlap, touch, or are at most gap bytes
- * apart. */
+/* Rounds each outwards to multiples of round (a power of two), sorts, and joins those that overlap,
+ * touch, or are at most gap bytes apart. */
 void ranges_merge(struct ranges *s, uint64_t round, uint64_t gap);
 /* The one that holds all of [addr, addr + size), or NULL. */
 const struct range *ranges_find(const struct ranges *s, uint64_t addr, uint64_t size);

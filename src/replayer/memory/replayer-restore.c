@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The window's start out of the trace. Reading and decoding is what takes the time, so several threads do it, each with a reader, a stream and
- * pinned slots of its own. All memory is cleared first, at the device's speed: what is zeros in the trace is not sent, and memory that
- * is allocated within the window begins alike in every run. The surprise: pages are compared with their hashes only when all are there, on a
- * GPU, which reads a hundred times faster than a core hashes. The software GPU's are checked by the threads.
+ * The window's start out of the trace. Reading and decoding is what takes the time, so several
+ * threads do it, each with a reader, a stream and pinned slots of its own. All memory is cleared
+ * first, at the device's speed: what is zeros in the trace is not sent, and memory that is
+ * allocated within the window begins alike in every run. The surprise: pages are compared with
+ * their hashes only when all are there, on a GPU, which reads a hundred times faster than a core
+ * hashes. The software GPU's are checked by the threads.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/checked.h"
@@ -52,9 +54,9 @@ struct restore {
 	uint64_t offset;
 	bool failed;
 	struct gpu_event *cleared; /* when all memory has been */
-	uint64_t began, ready; /* now_ns(); ready: the first thread could begin, 0: none has */
-	uint64_t *lost; /* per START piece: bytes that the trace does not give */
-	bool by_device; /* hashes of pages in device memory are checked there */
+	uint64_t began, ready;	   /* now_ns(); ready: the first thread could begin, 0: none has */
+	uint64_t *lost;		   /* per START piece: bytes that the trace does not give */
+	bool by_device;		   /* hashes of pages in device memory are checked there */
 	struct sbt_hash *hashes; /* by_device: of all pages of all START pieces, as they must be */
 	size_t *first;		 /* of each piece, its first page's place in hashes */
 	struct worker workers[THREADS_MAX];
@@ -77,7 +79,8 @@ static void clear_host(const struct rp *rp, struct range r)
 static struct err *clear_all(struct rp *rp, struct gpu_event *done)
 {
 	for (size_t i = 0; i < rp->place.device.n; i++)
-		GPU(rp, fill, rp->place.device.r[i].addr, 1, 0, rp->place.device.r[i].size, rp->own);
+		GPU(rp, fill, rp->place.device.r[i].addr, 1, 0, rp->place.device.r[i].size,
+			rp->own);
 	for (size_t i = 0; i < rp->place.host.n; i++)
 		clear_host(rp, rp->place.host.r[i]);
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
@@ -90,14 +93,16 @@ static struct err *clear_all(struct rp *rp, struct gpu_event *done)
 	return NULL;
 }
 
-/* ---- a thread ------------------------------------------------------------------------------------------------------------- */
+/* --- a thread --- */
 
-static bool take(struct restore *all, const struct sbt_memory **ret, uint64_t *ret_offset, size_t *ret_n)
+static bool take(
+	struct restore *all, const struct sbt_memory **ret, uint64_t *ret_offset, size_t *ret_n)
 {
 	const struct contents *x = &all->rp->contents;
 
 	pthread_mutex_lock(&all->lock);
-	while (all->piece < x->nstart && (!x->start[all->piece].has_bytes || all->offset >= x->start[all->piece].size)) {
+	while (all->piece < x->nstart &&
+		(!x->start[all->piece].has_bytes || all->offset >= x->start[all->piece].size)) {
 		all->piece++;
 		all->offset = 0;
 	}
@@ -123,12 +128,13 @@ static void is_lost(struct restore *all, const struct sbt_memory *m, size_t n)
 
 /* Reads pages to p, at most CHUNK bytes, and compares them with their hashes unless these are to be
  * kept. *ret_zeros: p was left alone. */
-static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n, struct sbt_hash *keep,
-	bool *ret_zeros)
+static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p,
+	size_t n, struct sbt_hash *keep, bool *ret_zeros)
 {
 	struct sbt_hash own[CHUNK / SBT_PAGE], *hashes = keep ? keep : own;
 
-	TRY(sbt_reader_memory_load(w->kit->reader, m, offset, p, n, hashes, ret_zeros, &w->spent.load));
+	TRY(sbt_reader_memory_load(
+		w->kit->reader, m, offset, p, n, hashes, ret_zeros, &w->spent.load));
 	if (keep || *ret_zeros)
 		return NULL;
 	const uint64_t begin = now_ns();
@@ -141,13 +147,14 @@ static struct err *load(struct worker *w, const struct sbt_memory *m, uint64_t o
 
 /* Reads page by page; pages that cannot be read become zeros and are counted, so the rest is still
  * of use. */
-static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n,
-	struct sbt_hash *keep)
+static struct err *read_what_is_there(struct worker *w, const struct sbt_memory *m, uint64_t offset,
+	uint8_t *p, size_t n, struct sbt_hash *keep)
 {
 	for (size_t at = 0; at < n; at += SBT_PAGE) {
 		const size_t part = n - at < SBT_PAGE ? n - at : SBT_PAGE;
 		bool zeros;
-		struct err *e = load(w, m, offset + at, p + at, part, keep ? keep + at / SBT_PAGE : NULL, &zeros);
+		struct err *e = load(w, m, offset + at, p + at, part,
+			keep ? keep + at / SBT_PAGE : NULL, &zeros);
 
 		if (e && e->code != ERR_BAD_TRACE)
 			return e;
@@ -163,8 +170,8 @@ static struct err *read_what_is_there(struct worker *w, const struct sbt_memory 
 	return NULL;
 }
 
-static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n, struct sbt_hash *keep,
-	bool *ret_zeros)
+static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offset,
+	uint8_t *p, size_t n, struct sbt_hash *keep, bool *ret_zeros)
 {
 	struct err *e = load(w, m, offset, p, n, keep, ret_zeros);
 
@@ -178,13 +185,15 @@ static struct err *read_chunk(struct worker *w, const struct sbt_memory *m, uint
 /* Where the hashes of a piece's pages from offset on are kept; NULL: they are checked here. */
 static struct sbt_hash *kept(const struct restore *all, const struct sbt_memory *m, uint64_t offset)
 {
-	return all->by_device && m->owner != SBT_MEMORY_GLOBAL ?
-		&all->hashes[all->first[m - all->rp->contents.start] + offset / SBT_PAGE] : NULL;
+	return all->by_device && m->owner != SBT_MEMORY_GLOBAL
+		       ? &all->hashes[all->first[m - all->rp->contents.start] + offset / SBT_PAGE]
+		       : NULL;
 }
 
 /* Translates addresses in a page. A page that the device would check (keep) is checked here if its
  * addresses change. */
-static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t addr, uint8_t *p, size_t n, struct sbt_hash *keep)
+static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t addr, uint8_t *p,
+	size_t n, struct sbt_hash *keep)
 {
 	if (!address_map_any(&w->all->rp->moved.to_here, addr, p, n))
 		return;
@@ -198,16 +207,19 @@ static void move_page(struct worker *w, const struct sbt_memory *m, uint64_t add
 }
 
 /* Translates addresses in a chunk. Chunks begin at whole pages. */
-static void move_addresses(struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
+static void move_addresses(
+	struct worker *w, const struct sbt_memory *m, uint64_t offset, uint8_t *p, size_t n)
 {
 	struct sbt_hash *keep = kept(w->all, m, offset);
 
 	for (size_t at = 0; at < n && w->all->rp->moved.to_here.n; at += SBT_PAGE)
-		move_page(w, m, m->addr + offset + at, p + at, n - at < SBT_PAGE ? n - at : SBT_PAGE, keep ? keep + at / SBT_PAGE : NULL);
+		move_page(w, m, m->addr + offset + at, p + at,
+			n - at < SBT_PAGE ? n - at : SBT_PAGE, keep ? keep + at / SBT_PAGE : NULL);
 }
 
 /* Sends a chunk to the device: its memory is not cleared, so zeros are sent, too. */
-static struct gpu_result upload(struct worker *w, const struct sbt_memory *m, uint64_t here, uint64_t offset, size_t n)
+static struct gpu_result upload(
+	struct worker *w, const struct sbt_memory *m, uint64_t here, uint64_t offset, size_t n)
 {
 	const struct backend *gpu = w->all->rp->gpu;
 	const unsigned s = w->next;
@@ -245,9 +257,11 @@ static void do_chunk(struct worker *w, const struct sbt_memory *m, uint64_t offs
 
 	switch (place_find(w->all->rp, m->addr, m->size, &here)) {
 	case PLACE_HOST:
-		w->error = read_chunk(w, m, offset, (uint8_t *)(uintptr_t)here + offset, n, NULL, &zeros);
+		w->error = read_chunk(
+			w, m, offset, (uint8_t *)(uintptr_t)here + offset, n, NULL, &zeros);
 		if (!w->error && !zeros)
-			moved_to_here(w->all->rp, m->addr + offset, (uint8_t *)(uintptr_t)here + offset, n);
+			moved_to_here(w->all->rp, m->addr + offset,
+				(uint8_t *)(uintptr_t)here + offset, n);
 		break;
 	case PLACE_DEVICE:
 		w->result = upload(w, m, here, offset, n);
@@ -316,7 +330,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 static uint64_t bytes_of(const struct rp *rp)
 {
@@ -373,12 +387,13 @@ static struct err *run_workers(struct restore *all)
 		if (e)
 			err_free(w->error);
 		else
-			e = w->error ? w->error : rp_gpu(rp, gpu_result_of("restoring memory", w->result));
+			e = w->error ? w->error
+				     : rp_gpu(rp, gpu_result_of("restoring memory", w->result));
 	}
 	return e;
 }
 
-/* ---- checking on the device ------------------------------------------------------------------------------------------------- */
+/* --- checking on the device --- */
 
 static uint64_t pages_of(uint64_t size)
 {
@@ -411,7 +426,8 @@ static struct err *open_hashes(struct restore *all)
 		all->first[i] = n;
 		n = sat_add(n, x->start[i].has_bytes ? pages_of(x->start[i].size) : 0);
 	}
-	TRY(image_array(all->rp, all->rp->first, n, sizeof *all->hashes, "the hashes of the memory that the window begins with", &hashes));
+	TRY(image_array(all->rp, all->rp->first, n, sizeof *all->hashes,
+		"the hashes of the memory that the window begins with", &hashes));
 	all->hashes = hashes;
 	return NULL;
 }
@@ -448,7 +464,8 @@ static struct err *check_all(struct restore *all)
 		const struct sbt_memory *m = &x->start[i];
 
 		watchdog_on(all->rp, 0);
-		if (m->has_bytes && m->size && m->owner != SBT_MEMORY_GLOBAL && place_find(all->rp, m->addr, m->size, &here) == PLACE_DEVICE)
+		if (m->has_bytes && m->size && m->owner != SBT_MEMORY_GLOBAL &&
+			place_find(all->rp, m->addr, m->size, &here) == PLACE_DEVICE)
 			TRY(check_piece(all, i, here));
 	}
 	all->rp->figures.restore_check_ns += now_ns() - begin;
@@ -461,16 +478,23 @@ static void note_lost(const struct restore *all)
 
 	for (size_t i = 0; i < x->nstart; i++)
 		if (all->lost[i])
-			window_note(all->rp, false, "%llu of the %llu bytes at 0x%llx%s%.*s are damaged in the trace: they begin as zeros, and "
-				"what commands compute from them is not what was recorded", (unsigned long long)all->lost[i],
-				(unsigned long long)x->start[i].size, (unsigned long long)x->start[i].addr, x->start[i].name.len ? ", global " : "",
-				(int)x->start[i].name.len, x->start[i].name.len ? (const char *)x->start[i].name.p : "");
+			window_note(all->rp, false,
+				"%llu of the %llu bytes at 0x%llx%s%.*s are damaged in the trace: they begin as zeros, and "
+				"what commands compute from them is not what was recorded",
+				(unsigned long long)all->lost[i],
+				(unsigned long long)x->start[i].size,
+				(unsigned long long)x->start[i].addr,
+				x->start[i].name.len ? ", global " : "", (int)x->start[i].name.len,
+				x->start[i].name.len ? (const char *)x->start[i].name.p : "");
 }
 
 struct err *contents_restore(struct rp *rp)
 {
 	const uint64_t bytes = bytes_of(rp);
-	struct restore all = {.rp = rp, .lock = PTHREAD_MUTEX_INITIALIZER, .n = threads_for(bytes), .began = now_ns()};
+	struct restore all = {.rp = rp,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.n = threads_for(bytes),
+		.began = now_ns()};
 
 	if (!rp->restore_kits)
 		rp->restore_kits = xcalloc(THREADS_MAX, sizeof *rp->restore_kits);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A ring of pinned slots between the trace and the device. Payloads go up through it while earlier ones are still being copied; what
- * copies to the host deliver comes down into it and is hashed when it is there, a slot at a time, so that nothing waits for it. A
- * slot is taken again only after its copy is done.
+ * A ring of pinned slots between the trace and the device. Payloads go up through it while earlier
+ * ones are still being copied; what copies to the host deliver comes down into it and is hashed
+ * when it is there, a slot at a time, so that nothing waits for it. A slot is taken again only
+ * after its copy is done.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/first-where.h"
@@ -27,7 +28,7 @@ struct err *staging_open(struct rp *rp)
 	return NULL;
 }
 
-/* ---- answers about outputs ------------------------------------------------------------------------------------------------ */
+/* --- answers about outputs --- */
 
 /* The agent looks at the data of an asynchronous copy when the program has waited. If another copy
  * went to the same place before that, the recorded bytes are that copy's, and nothing is known
@@ -37,8 +38,8 @@ static bool was_overwritten(const struct rp *rp, const struct sbt_memory *m)
 	const struct sbt_memory *end = rp->contents.flow + rp->contents.nflow;
 
 	for (const struct sbt_memory *y = m + 1; y < end && y - m < LOOK_AHEAD; y++)
-		if (y->role == SBT_MEMORY_OUTPUT && y->seq > m->seq && y->addr == m->addr && y->size == m->size &&
-			sbt_hash_equal(y->hash, m->hash))
+		if (y->role == SBT_MEMORY_OUTPUT && y->seq > m->seq && y->addr == m->addr &&
+			y->size == m->size && sbt_hash_equal(y->hash, m->hash))
 			return true;
 	return false;
 }
@@ -48,7 +49,8 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 {
 	struct contents *x = &rp->contents;
 
-	const struct verdict v = {m, same && !m->missing, m->missing || (!same && (m->doubt || was_overwritten(rp, m)))};
+	const struct verdict v = {m, same && !m->missing,
+		m->missing || (!same && (m->doubt || was_overwritten(rp, m)))};
 	const size_t at = FIRST_WHERE(x->nverdicts, i, x->verdicts[i].piece >= m);
 	if (at < x->nverdicts && x->verdicts[at].piece == m) {
 		x->verdicts[at] = v;
@@ -63,10 +65,12 @@ void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same)
 static void hash_slot(const struct staging_slot *s, struct sbt_hash *ret_pages)
 {
 	for (uint64_t p = 0; p < s->n; p += SBT_PAGE)
-		ret_pages[p / SBT_PAGE] = sbt_page_hash(s->mem + p, s->n - p < SBT_PAGE ? s->n - p : SBT_PAGE);
+		ret_pages[p / SBT_PAGE] =
+			sbt_page_hash(s->mem + p, s->n - p < SBT_PAGE ? s->n - p : SBT_PAGE);
 }
 
-static void add_pages(const struct staging_slot *s, const struct sbt_hash *pages, struct sbt_hash *sum)
+static void add_pages(
+	const struct staging_slot *s, const struct sbt_hash *pages, struct sbt_hash *sum)
 {
 	for (uint64_t p = 0; p < s->n; p += SBT_PAGE)
 		sbt_range_hash_add(sum, (s->offset + p) / SBT_PAGE, pages[p / SBT_PAGE]);
@@ -88,10 +92,12 @@ static void arrived(struct rp *rp, struct staging_slot *s)
 		return;
 	sbt_range_hash_end(&o->sum, o->piece->size);
 	sbt_range_hash_end(&o->as_it_is, o->piece->size);
-	staging_verdict(rp, o->piece, sbt_hash_equal(o->sum, o->piece->hash) || sbt_hash_equal(o->as_it_is, o->piece->hash));
+	staging_verdict(rp, o->piece,
+		sbt_hash_equal(o->sum, o->piece->hash) ||
+			sbt_hash_equal(o->as_it_is, o->piece->hash));
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------------------ */
+/* --- slots --- */
 
 static struct err *finish_slot(struct rp *rp, struct staging_slot *s)
 {
@@ -140,9 +146,10 @@ struct err *staging_collect(struct rp *rp, bool wait)
 	return NULL;
 }
 
-/* ---- up and down --------------------------------------------------------------------------------------------------------------- */
+/* --- up and down --- */
 
-struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t to, struct gpu_stream *stream)
+struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t to,
+	struct gpu_stream *stream)
 {
 	struct staging_slot *s;
 
@@ -158,7 +165,8 @@ struct err *staging_upload(struct rp *rp, const struct sbt_memory *m, uint64_t a
 	return NULL;
 }
 
-struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t from, uint64_t n, struct gpu_stream *stream)
+struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t addr, uint64_t from,
+	uint64_t n, struct gpu_stream *stream)
 {
 	struct contents *x = &rp->contents;
 	struct staging_slot *s;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the window's commands name: allocations that a launch has a pointer into among its parameters, that a copy or a fill covers, and
- * those that recorded contents of these point into, and so on. The surprise: contents are looked at as if every eight bytes were a
- * pointer. A number that looks like one costs memory, nothing else; a pointer that the program computes is not found, and what it
- * points to is then missing.
+ * What the window's commands name: allocations that a launch has a pointer into among its
+ * parameters, that a copy or a fill covers, and those that recorded contents of these point into,
+ * and so on. The surprise: contents are looked at as if every eight bytes were a pointer. A number
+ * that looks like one costs memory, nothing else; a pointer that the program computes is not found,
+ * and what it points to is then missing.
  */
 #include "replayer/execute/replayer-int.h"
 #include "base/checked.h"
@@ -52,7 +53,8 @@ void alloc_rows_sort(struct alloc_rows *r, const struct place *p)
 
 size_t alloc_rows_before(const struct alloc_rows *r, uint64_t end)
 {
-	return FIRST_WHERE(r->n, i, r->row[i].w->addr >= end); /* the first that begins at the end or behind it */
+	return FIRST_WHERE(r->n, i,
+		r->row[i].w->addr >= end); /* the first that begins at the end or behind it */
 }
 
 enum by { BY_COPY, BY_KERNEL };
@@ -82,12 +84,13 @@ static void touch_words(struct touched *t, const uint8_t *p, size_t n)
 
 	for (size_t i = 0; n - i >= 8 && i < n; i += 8) {
 		memcpy(&word, p + i, 8);
-		if (t->allocs.n && word >= t->allocs.row[0].w->addr && word < t->allocs.row[t->allocs.n - 1].reach)
+		if (t->allocs.n && word >= t->allocs.row[0].w->addr &&
+			word < t->allocs.row[t->allocs.n - 1].reach)
 			touch(t, word, 1, BY_KERNEL);
 	}
 }
 
-/* ---- commands ------------------------------------------------------------------------------------------------------------ */
+/* --- commands --- */
 
 /* Gives the versions of all nodes, one after the other: whichever version a launch of the window
  * uses is among them. */
@@ -102,9 +105,11 @@ static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_n
 	for (; g && at->node < g->nnodes; at->version = 0, at->node++)
 		for (; at->version < g->nodes[at->node].nversions; at->version++, at->i++)
 			if (at->i == i) {
-				const struct rnode_version *v = &g->nodes[at->node].versions[at->version];
+				const struct rnode_version *v =
+					&g->nodes[at->node].versions[at->version];
 
-				*ret = (struct sbt_footprint_node){v->type, {v->payload, v->payload_size}};
+				*ret = (struct sbt_footprint_node){
+					v->type, {v->payload, v->payload_size}};
 				return true;
 			}
 	return false;
@@ -122,7 +127,8 @@ static void command(void *arg, const struct sbt_cmd *c, const struct sbt_footpri
 		touch(t, 0, UINT64_MAX, BY_KERNEL);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
-			touch(t, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows), f->touch[i].how == SBT_UPDATES ? BY_KERNEL : BY_COPY);
+			touch(t, f->touch[i].rows.addr, sbt_rows_size(&f->touch[i].rows),
+				f->touch[i].how == SBT_UPDATES ? BY_KERNEL : BY_COPY);
 }
 
 static struct err *commands(struct touched *t)
@@ -142,7 +148,7 @@ static struct err *commands(struct touched *t)
 	}
 }
 
-/* ---- contents ------------------------------------------------------------------------------------------------------------ */
+/* --- contents --- */
 
 static void look_into(struct touched *t, const struct sbt_memory *m)
 {
@@ -175,7 +181,8 @@ static void contents(struct touched *t)
 		const struct wanted *w = t->todo[--t->ntodo];
 
 		for (size_t i = 0; w->at_start && i < x->nstart; i++)
-			if (x->start[i].addr == w->addr && x->start[i].owner == SBT_MEMORY_ALLOCATION)
+			if (x->start[i].addr == w->addr &&
+				x->start[i].owner == SBT_MEMORY_ALLOCATION)
 				look_into(t, &x->start[i]);
 	}
 }
@@ -210,7 +217,8 @@ struct err *touched_only(struct rp *rp)
 			left_out += p->wanted[i].size;
 	p->nwanted = n;
 	if (n < all)
-		window_note(rp, false, "%zu allocations of %llu bytes in all are not here: no command of the window names them", all - n,
-			(unsigned long long)left_out);
+		window_note(rp, false,
+			"%zu allocations of %llu bytes in all are not here: no command of the window names them",
+			all - n, (unsigned long long)left_out);
 	return NULL;
 }

@@ -25,7 +25,7 @@ struct id_map {
 uint32_t id_map_get(const struct id_map *m, uint32_t id); /* UINT32_MAX: none */
 void id_map_put(struct id_map *m, uint32_t id, uint32_t index);
 
-/* ---- devices --------------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 /* The GPUs of the window, numbered in the order of first use. Number 0 is home: the replayer's own
  * memory and kernels are there. Each has one context. */
@@ -42,10 +42,10 @@ struct devices {
 	struct id_map of_ctx; /* context id -> number */
 };
 
-/* ---- objects of the trace ------------------------------------------------------------------------------------------- */
+/* --- objects of the trace --- */
 
 struct rstream {
-	unsigned dev; /* number of its device in struct devices; NOT a device's ordinal */
+	unsigned dev;  /* number of its device in struct devices; NOT a device's ordinal */
 	bool at_start; /* live before the window */
 	bool is_default, per_thread;
 	bool apart; /* from the default stream: neither waits for the other */
@@ -60,11 +60,11 @@ struct rmodule {
 	uint32_t id;
 	uint64_t code_hash;
 	uint64_t ptx_hash; /* of the PTX that was beside it; 0: none */
-	bool before; /* it was there when tsdb was attached */
-	char *why;   /* why its code is not known; NULL: the trace does not say */
-	unsigned dev; /* whose context it was loaded into; a library is everywhere */
+	bool before;	   /* it was there when tsdb was attached */
+	char *why;	   /* why its code is not known; NULL: the trace does not say */
+	unsigned dev;	   /* whose context it was loaded into; a library is everywhere */
 	struct gpu_module *handle[DEVICES_MAX]; /* by device; NULL: not loaded there */
-	uint32_t tried; /* on which devices: a set */
+	uint32_t tried;				/* on which devices: a set */
 };
 struct rkernel {
 	uint32_t id, module; /* ids; module may be SBT_NO_ID */
@@ -73,21 +73,24 @@ struct rkernel {
 	unsigned nparams;
 	uint64_t code_hash;
 	unsigned max_shared[DEVICES_MAX]; /* what it may use as dynamic shared memory so far */
-	bool used;	     /* launched in the window */
-	uint32_t devs;	     /* on which devices: a set */
+	bool used;			  /* launched in the window */
+	uint32_t devs;			  /* on which devices: a set */
 	struct gpu_kernel *function[DEVICES_MAX]; /* by device; NULL: not looked up there */
-	struct gpu_module *swapped; /* replacement code, or NULL */
-	struct gpu_kernel *held[DEVICES_MAX]; /* by device: the same, changed so that it holds itself (replayer-held.c); NULL: not made */
-	struct gpu_kernel *passing[DEVICES_MAX]; /* the same, changed so that it triggers before it returns; NULL: not made */
-	uint32_t not_passing;		 /* devices on which that cannot be made: a set */
+	struct gpu_module *swapped;		  /* replacement code, or NULL */
+	struct gpu_kernel *held[DEVICES_MAX];	  /* by device: the same, changed so that it holds
+						     itself (replayer-held.c); NULL: not made */
+	struct gpu_kernel *passing[DEVICES_MAX];  /* the same, changed so that it triggers before it
+						     returns; NULL: not made */
+	uint32_t not_passing;			  /* devices on which that cannot be made: a set */
 };
 struct rglobal {
 	uint32_t module; /* id */
 	unsigned dev;
 	char *name;
 	uint64_t addr, size; /* where it was while recording */
-	uint64_t here;    /* 0: not found, or not needed */
-	uint8_t *initial;    /* as the module begins; NULL: its contents at the window's start were recorded */
+	uint64_t here;	     /* 0: not found, or not needed */
+	uint8_t *initial;    /* as the module begins; NULL: its contents at the window's start were
+				recorded */
 };
 struct rattr {
 	uint64_t seq;
@@ -114,7 +117,8 @@ struct rshadow {
 	uint64_t addr, size; /* of the program's */
 	void *mem;	     /* pinned */
 	bool is_source;
-	uint64_t device; /* what is copied from there or to there, as it was; of several, those with its last three bits */
+	uint64_t device; /* what is copied from there or to there, as it was; of several, those with
+			    its last three bits */
 };
 struct rgraph {
 	uint32_t id;
@@ -136,10 +140,10 @@ struct objects {
 	struct rkernel *kernels;
 	struct rgraph *graphs;
 	struct rglobal *globals;
-	bool graphs_change; /* some node has more than one version */
+	bool graphs_change;  /* some node has more than one version */
 	struct rattr *attrs; /* in order of seq */
-	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels, cap_kernels, ngraphs, cap_graphs,
-		nglobals, cap_globals, nattrs, cap_attrs;
+	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels,
+		cap_kernels, ngraphs, cap_graphs, nglobals, cap_globals, nattrs, cap_attrs;
 };
 
 /* Objects whose addresses differ here from the recording's. */
@@ -149,7 +153,7 @@ struct moved {
 		unsigned dev;
 		char *variable;
 		uint64_t offset;
-	} *cells;
+	} * cells;
 	size_t ncells, cap_cells;
 	struct address_map to_here, to_there; /* complete after moved_find() */
 };
@@ -160,7 +164,7 @@ struct probe {
 	bool tried;
 };
 
-/* ---- replayer-devices.c ------------------------------------------------------------------------------------------------ */
+/* --- replayer-devices.c --- */
 
 /* Returns the number of a recorded device and notes that the window uses it. */
 unsigned devices_use(struct rp *rp, uint64_t ordinal);
@@ -187,14 +191,15 @@ struct err *devices_event(struct rp *rp, struct gpu_event **event, unsigned *dev
  * device. */
 struct err *devices_one_only(struct rp *rp, const char *what) TS_CHECK;
 
-/* ---- replayer-objects.c ------------------------------------------------------------------------------------------------ */
+/* --- replayer-objects.c --- */
 
 void objects_from_state(struct rp *rp, const struct state *s);
 /* Learns from a command up to the window's end; before: the command comes before the window. */
 void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before);
 struct rkernel *objects_kernel(struct rp *rp, uint64_t id); /* NULL: none */
 struct rgraph *objects_graph(struct rp *rp, uint64_t id);
-const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size); /* where it was while recording; NULL: none */
+const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr,
+	uint64_t size); /* where it was while recording; NULL: none */
 /* Whether the window launches a kernel whose module was loaded before an attach and whose code is
  * not known so far. */
 bool objects_lack_code(const struct rp *rp);
@@ -218,7 +223,7 @@ struct err *objects_drop_event(struct rp *rp, uint64_t id) TS_CHECK;
 /* Makes stream wait for all that has been submitted to any other. */
 struct err *objects_barrier(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
 
-/* ---- replayer-code.c -------------------------------------------------------------------------------------------------- */
+/* --- replayer-code.c --- */
 
 /* How many of the kernels that the window launches (*ret_all) have PTX in the trace: those run on
  * any device. */
@@ -226,20 +231,23 @@ size_t code_portable(struct rp *rp, size_t *ret_all);
 /* Loads the code of every kernel that the window launches and finds the globals. */
 struct err *code_load(struct rp *rp) TS_CHECK;
 struct err *code_function(struct rp *rp, struct rkernel *k, struct gpu_kernel **ret) TS_CHECK;
-/* The PTX that the kernel was made from, or that was beside its machine code; 0: the trace has none, or the user replaced the code. */
+/* The PTX that the kernel was made from, or that was beside its machine code; 0: the trace has
+ * none, or the user replaced the code. */
 uint64_t code_ptx(struct rp *rp, const struct rkernel *k);
 /* Function attributes as they were after seq. */
 struct err *code_attrs(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
 /* REPLAYER_SWAP: replaces the kernel's code; with n 0 the recorded code is used again. */
-struct err *code_swap(struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
+struct err *code_swap(
+	struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
 
-/* ---- replayer-graph.c ---------------------------------------------------------------------------------------------------- */
+/* --- replayer-graph.c --- */
 
 struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 /* The nodes of a launch of g by command seq, in order. The caller owns the list; it refers to the
  * graph's nodes. */
-struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
+struct err *graph_steps(
+	struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret) TS_CHECK;
 /* Whether all its nodes, as they are for command seq, are of types that can be executed again. */
 bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq);
 /* Makes the executable graph if it is not there. */
@@ -248,7 +256,7 @@ void graph_unmake(struct rp *rp, struct rgraph *g);
 /* Unmakes all graphs, after a kernel's code or a parameter changed. */
 void graph_unmake_all(struct rp *rp);
 
-/* ---- replayer-moved.c ------------------------------------------------------------------------------------------------------ */
+/* --- replayer-moved.c --- */
 
 /* Learns from the code of a module that was just loaded on this device which of its variables begin
  * with functions' addresses. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels from recorded code: a cubin where there is the NVIDIA GPU it is for, the PTX that was beside it on another one (which the driver
- * compiles) and on the software GPU, which knows nothing else. Two modules of the program with the same code are two modules here: each has
- * globals of its own. Where the code that a kernel came from is not known, or cannot run here, one that the trace has with a kernel
- * of this name and signature is taken, and a note says so.
+ * Kernels from recorded code: a cubin where there is the NVIDIA GPU it is for, the PTX that was
+ * beside it on another one (which the driver compiles) and on the software GPU, which knows nothing
+ * else. Two modules of the program with the same code are two modules here: each has globals of its
+ * own. Where the code that a kernel came from is not known, or cannot run here, one that the trace
+ * has with a kernel of this name and signature is taken, and a note says so.
  */
 #include "replayer/execute/replayer-int.h"
 #include "gpucode/cubin.h"
@@ -35,7 +36,8 @@ static const char *code_flaw(const struct buf *code, enum code_kind kind)
 	return !fatbin_size(code->data) || fatbin_size(code->data) > n ? "is cut off" : NULL;
 }
 
-static struct err *check_code(struct rp *rp, const struct buf *code, enum code_kind kind, const char *who)
+static struct err *check_code(
+	struct rp *rp, const struct buf *code, enum code_kind kind, const char *who)
 {
 	const char *flaw = code_flaw(code, kind);
 
@@ -43,22 +45,27 @@ static struct err *check_code(struct rp *rp, const struct buf *code, enum code_k
 }
 
 /* The code of a recorded hash. */
-static struct err *get_code(struct rp *rp, uint64_t hash, const char *who, struct buf *code, enum code_kind *ret_kind)
+static struct err *get_code(
+	struct rp *rp, uint64_t hash, const char *who, struct buf *code, enum code_kind *ret_kind)
 {
 	struct err *e = sbt_reader_code(rp->trace, hash, code, ret_kind);
 
 	if (e)
 		return err_wrap(e, "the code of %s", who);
 	if (rp->lib.soft && *ret_kind != CODE_PTX)
-		return err_cure(rp_fail(rp, REPLAYER_E_DEVICE, 0, "the trace has only machine code of %s, which the software GPU cannot run",
-					who), "replay on an NVIDIA GPU, or build the program with PTX");
+		return err_cure(
+			rp_fail(rp, REPLAYER_E_DEVICE, 0,
+				"the trace has only machine code of %s, which the software GPU cannot run",
+				who),
+			"replay on an NVIDIA GPU, or build the program with PTX");
 	TRY(check_code(rp, code, *ret_kind, who));
 	buf_byte(code, 0); /* PTX is text that ends with NUL */
 	return NULL;
 }
 
 /* Loads code for a module of the trace; SBT_NO_ID: for no known module. */
-static struct err *load(struct rp *rp, uint32_t module, uint64_t hash, const char *who, struct gpu_module **ret)
+static struct err *load(
+	struct rp *rp, uint32_t module, uint64_t hash, const char *who, struct gpu_module **ret)
 {
 	struct buf code = BUF_INIT;
 	enum code_kind kind;
@@ -104,8 +111,12 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 	if (why)
 		return why;
 	why = rp_fail(rp, REPLAYER_E_TRACE, 0, "the trace does not have the code of %s%s%s", who,
-		m->before ? ", which was loaded before tsdb was attached: " : "", !m->before ? "" : m->why ? m->why : "what it was loaded from was not found (state show may say why)");
-	return err_cure(why, m->before ? "record the program from its start" : "record again with `set capture code on`");
+		m->before ? ", which was loaded before tsdb was attached: " : "",
+		!m->before ? ""
+		: m->why   ? m->why
+			   : "what it was loaded from was not found (state show may say why)");
+	return err_cure(why, m->before ? "record the program from its start"
+				       : "record again with `set capture code on`");
 }
 
 /* The module of a kernel; if the trace does not say which, it is found by its code. */
@@ -127,14 +138,15 @@ static struct rmodule *module_of(struct rp *rp, struct rkernel *k)
 	return m;
 }
 
-/* ---- by name --------------------------------------------------------------------------------------------------------------- */
+/* --- by name --- */
 
 /* Whether parameter i lies in function f of kernel k where the trace says. */
 static bool param_is(struct rp *rp, const struct rkernel *k, struct gpu_kernel *f, unsigned i)
 {
 	size_t offset, size;
 
-	return rp->gpu->kernel_param(f, i, &offset, &size).status == GPU_OK && offset == k->params[2 * i] && size == k->params[2 * i + 1];
+	return rp->gpu->kernel_param(f, i, &offset, &size).status == GPU_OK &&
+	       offset == k->params[2 * i] && size == k->params[2 * i + 1];
 }
 
 static bool has_signature(struct rp *rp, const struct rkernel *k, struct gpu_kernel *f)
@@ -164,7 +176,8 @@ static struct rmodule *module_by_sibling(struct rp *rp, const struct rkernel *k)
 		const struct rkernel *y = &rp->objects.kernels[i];
 		struct rmodule *m = objects_module(rp, y->module);
 
-		if (y == k || !m || !(m->code_hash | m->ptx_hash) || !y->name || strcmp(y->name, k->name) || y->nparams != k->nparams ||
+		if (y == k || !m || !(m->code_hash | m->ptx_hash) || !y->name ||
+			strcmp(y->name, k->name) || y->nparams != k->nparams ||
 			memcmp(y->params, k->params, 8 * (size_t)k->nparams))
 			continue;
 		if (found && found->code_hash != m->code_hash)
@@ -187,7 +200,8 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 	if (!rp->probes)
 		rp->probes = xcalloc(n + 1, sizeof *rp->probes);
 	for (unsigned i = 0; i < 2 * n; i++) { /* machine code first */
-		if (!sbt_reader_code_at(rp->trace, i % n, &hash, &kind) || (kind == CODE_PTX) != (i >= n) || (rp->lib.soft && kind != CODE_PTX))
+		if (!sbt_reader_code_at(rp->trace, i % n, &hash, &kind) ||
+			(kind == CODE_PTX) != (i >= n) || (rp->lib.soft && kind != CODE_PTX))
 			continue;
 		struct gpu_module *m = probe(rp, i % n, hash);
 
@@ -197,7 +211,7 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 	return 0;
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 /* Finds the trace's module with that code under another handle: a graph's nodes name the module
  * within a library. */
@@ -212,7 +226,8 @@ static struct rmodule *twin(struct rp *rp, uint64_t hash, const struct rmodule *
 	return NULL;
 }
 
-static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rkernel *k, struct err *why)
+static struct err *load_by_name(
+	struct rp *rp, struct rmodule **ret, struct rkernel *k, struct err *why)
 {
 	uint64_t hash = hash_by_name(rp, k);
 	struct rmodule *m = *ret;
@@ -231,7 +246,8 @@ static struct err *load_by_name(struct rp *rp, struct rmodule **ret, struct rker
 	}
 	m->code_hash = hash;
 	window_note(rp, false, "for %s the code of a kernel of that name was taken: %s", k->name,
-		k->code_hash ? "its own cannot run here" : "the recording does not say which it was");
+		k->code_hash ? "its own cannot run here"
+			     : "the recording does not say which it was");
 	return load_module(rp, m, k->name);
 }
 
@@ -258,7 +274,8 @@ struct err *code_function(struct rp *rp, struct rkernel *k, struct gpu_kernel **
 	TRY(module_for(rp, k, &m));
 	struct gpu_result r = rp->gpu->code_kernel(ret, m->handle[rp->devices.now], k->name);
 	if (r.status == GPU_NOT_FOUND)
-		return rp_fail(rp, REPLAYER_E_TRACE, 0, "the recorded code does not have the kernel %s", k->name);
+		return rp_fail(rp, REPLAYER_E_TRACE, 0,
+			"the recorded code does not have the kernel %s", k->name);
 	TRY(rp_gpu(rp, r));
 	k->function[rp->devices.now] = *ret;
 	return NULL;
@@ -278,7 +295,8 @@ static bool has_ptx(struct rp *rp, uint64_t hash)
 uint64_t code_ptx(struct rp *rp, const struct rkernel *k)
 {
 	const struct rmodule *m = objects_module(rp, k->module);
-	const uint64_t hashes[] = {m ? m->code_hash : k->code_hash, k->code_hash, m ? m->ptx_hash : 0};
+	const uint64_t hashes[] = {
+		m ? m->code_hash : k->code_hash, k->code_hash, m ? m->ptx_hash : 0};
 
 	for (unsigned i = 0; i < sizeof hashes / sizeof *hashes && !k->swapped; i++)
 		if (has_ptx(rp, hashes[i]))
@@ -300,19 +318,21 @@ size_t code_portable(struct rp *rp, size_t *ret_all)
 		if (!m || !(m->code_hash | m->ptx_hash))
 			m = module_by_sibling(rp, k);
 		++*ret_all;
-		n += has_ptx(rp, k->code_hash) || (m && (has_ptx(rp, m->code_hash) || has_ptx(rp, m->ptx_hash)));
+		n += has_ptx(rp, k->code_hash) ||
+		     (m && (has_ptx(rp, m->code_hash) || has_ptx(rp, m->ptx_hash)));
 	}
 	return n;
 }
 
-/* ---- globals ------------------------------------------------------------------------------------------------------------ */
+/* --- globals --- */
 
 static bool has_start(const struct rp *rp, const struct rglobal *g)
 {
 	for (size_t i = 0; i < rp->contents.nstart; i++) {
 		const struct sbt_memory *m = &rp->contents.start[i];
 
-		if (m->owner == SBT_MEMORY_GLOBAL && m->addr == g->addr && m->module == g->module && m->has_bytes)
+		if (m->owner == SBT_MEMORY_GLOBAL && m->addr == g->addr && m->module == g->module &&
+			m->has_bytes)
 			return true;
 	}
 	return false;
@@ -346,7 +366,8 @@ static struct err *find_globals(struct rp *rp)
 		if (!m || !m->handle[g->dev] || g->here)
 			continue;
 		TRY(devices_enter(rp, g->dev));
-		const struct gpu_result r = rp->gpu->code_global(&g->here, &size, m->handle[g->dev], g->name);
+		const struct gpu_result r =
+			rp->gpu->code_global(&g->here, &size, m->handle[g->dev], g->name);
 		TRY(devices_enter(rp, 0));
 		if (r.status != GPU_OK && r.status != GPU_NOT_FOUND)
 			return rp_gpu(rp, r);
@@ -354,7 +375,8 @@ static struct err *find_globals(struct rp *rp)
 			g->size = size;
 		if (r.status || size < g->size) {
 			g->here = 0;
-			window_note(rp, false, "the global %s is not in the replayed code", g->name);
+			window_note(
+				rp, false, "the global %s is not in the replayed code", g->name);
 			continue;
 		}
 		TRY(keep_initial(rp, g));
@@ -386,7 +408,8 @@ struct err *code_load(struct rp *rp)
 	for (unsigned dev = 0; dev < rp->devices.n; dev++) {
 		TRY(devices_enter(rp, dev));
 		for (size_t i = 0; i < rp->objects.nkernels; i++)
-			if (rp->objects.kernels[i].used && (rp->devices.n == 1 || rp->objects.kernels[i].devs >> dev & 1))
+			if (rp->objects.kernels[i].used &&
+				(rp->devices.n == 1 || rp->objects.kernels[i].devs >> dev & 1))
 				TRY(code_function(rp, &rp->objects.kernels[i], &f));
 	}
 	TRY(devices_enter(rp, 0));
@@ -395,7 +418,7 @@ struct err *code_load(struct rp *rp)
 	return moved_find(rp);
 }
 
-/* ---- attributes ---------------------------------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
 struct err *code_attr(struct rp *rp, const struct rattr *a)
 {
@@ -411,7 +434,8 @@ struct err *code_attr(struct rp *rp, const struct rattr *a)
 	for (unsigned dev = 0; dev < rp->devices.n; dev++) {
 		if (!k->function[dev])
 			continue;
-		const struct gpu_result r = rp->gpu->kernel_attribute(k->function[dev], a->attr, a->value);
+		const struct gpu_result r =
+			rp->gpu->kernel_attribute(k->function[dev], a->attr, a->value);
 		if (r.status != GPU_REFUSED)
 			TRY(rp_gpu(rp, r));
 	}
@@ -425,7 +449,7 @@ struct err *code_attrs(struct rp *rp, uint64_t seq)
 	return NULL;
 }
 
-/* ---- replacement ----------------------------------------------------------------------------------------------------------- */
+/* --- replacement --- */
 
 static struct err *same_signature(struct rp *rp, const struct rkernel *k, struct gpu_kernel *f)
 {
@@ -435,10 +459,13 @@ static struct err *same_signature(struct rp *rp, const struct rkernel *k, struct
 		return NULL;
 	for (unsigned i = 0; i < k->nparams; i++)
 		if (!param_is(rp, k, f, i))
-			return rp_fail(rp, REPLAYER_E_REFUSED, 0, "parameter %u of the replacement is not the %u bytes that %s takes",
+			return rp_fail(rp, REPLAYER_E_REFUSED, 0,
+				"parameter %u of the replacement is not the %u bytes that %s takes",
 				i, k->params[2 * i + 1], k->name);
 	if (k->nparams && !rp->gpu->kernel_param(f, k->nparams, &offset, &size).status)
-		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the replacement takes more than the %u parameters of %s", k->nparams, k->name);
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0,
+			"the replacement takes more than the %u parameters of %s", k->nparams,
+			k->name);
 	return NULL;
 }
 
@@ -470,7 +497,8 @@ static struct err *swap_in(struct rp *rp, struct rkernel *k, struct gpu_module *
 
 	const struct gpu_result r = rp->gpu->code_kernel(&f, module, k->name);
 	if (r.status == GPU_NOT_FOUND)
-		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the replacement has no kernel named %s", k->name);
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the replacement has no kernel named %s",
+			k->name);
 	TRY(rp_gpu(rp, r));
 	TRY(same_signature(rp, k, f));
 	TRY(fill_globals(rp, k, module));
@@ -478,7 +506,8 @@ static struct err *swap_in(struct rp *rp, struct rkernel *k, struct gpu_module *
 	return NULL;
 }
 
-struct err *code_swap(struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
+struct err *code_swap(
+	struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
 {
 	struct rkernel *k = objects_kernel(rp, kernel);
 	struct buf text = BUF_INIT;
@@ -488,7 +517,9 @@ struct err *code_swap(struct rp *rp, uint32_t kernel, enum code_kind kind, const
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the trace has no kernel %u", kernel);
 	TRY(devices_one_only(rp, "replacing a kernel's code"));
 	if (n && kind != CODE_PTX && rp->lib.soft)
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the replacement for %s is machine code; the software GPU runs PTX only", k->name);
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the replacement for %s is machine code; the software GPU runs PTX only",
+			k->name);
 	graph_unmake_all(rp);
 	if (!n) {
 		k->function[0] = NULL;

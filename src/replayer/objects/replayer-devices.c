@@ -28,12 +28,14 @@ unsigned devices_use(struct rp *rp, uint64_t ordinal)
 void devices_learn_ctx(struct rp *rp, uint64_t ctx, uint64_t ordinal)
 {
 	if (ctx < SBT_NO_ID)
-		id_map_put(&rp->devices.of_ctx, (uint32_t)ctx, ordinal < UINT32_MAX ? (uint32_t)ordinal : 0);
+		id_map_put(&rp->devices.of_ctx, (uint32_t)ctx,
+			ordinal < UINT32_MAX ? (uint32_t)ordinal : 0);
 }
 
 unsigned devices_ordinal(const struct rp *rp, uint64_t ctx)
 {
-	const uint32_t ordinal = ctx < SBT_NO_ID ? id_map_get(&rp->devices.of_ctx, (uint32_t)ctx) : UINT32_MAX;
+	const uint32_t ordinal =
+		ctx < SBT_NO_ID ? id_map_get(&rp->devices.of_ctx, (uint32_t)ctx) : UINT32_MAX;
 
 	return ordinal < 32 ? ordinal : 0;
 }
@@ -46,12 +48,13 @@ unsigned devices_number(const struct rp *rp, unsigned ordinal)
 	return 0;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------- */
+/* --- opening --- */
 
 static void name_all(const struct devices *v, struct buf *b)
 {
 	for (unsigned i = 0; i < v->n; i++)
-		buf_printf(b, "%s%llu", i ? i + 1 < v->n ? ", " : " and " : "", (unsigned long long)v->d[i].ordinal);
+		buf_printf(b, "%s%llu", i ? i + 1 < v->n ? ", " : " and " : "",
+			(unsigned long long)v->d[i].ordinal);
 }
 
 static struct err *too_few(struct rp *rp, int have)
@@ -60,10 +63,12 @@ static struct err *too_few(struct rp *rp, int have)
 	struct err *e;
 
 	name_all(&rp->devices, &names);
-	e = rp_fail(rp, REPLAYER_E_DEVICE, 0, "the window uses %u GPUs (devices %s of the recording); this machine shows %d", rp->devices.n,
-		buf_cstr(&names), have);
+	e = rp_fail(rp, REPLAYER_E_DEVICE, 0,
+		"the window uses %u GPUs (devices %s of the recording); this machine shows %d",
+		rp->devices.n, buf_cstr(&names), have);
 	buf_free(&names);
-	return err_cure(e, "replay it where there are %u; CUDA_VISIBLE_DEVICES may hide some; `--on none` replays the state without executing anything",
+	return err_cure(e,
+		"replay it where there are %u; CUDA_VISIBLE_DEVICES may hide some; `--on none` replays the state without executing anything",
 		rp->devices.n);
 }
 
@@ -78,7 +83,8 @@ struct err *devices_choose(struct rp *rp)
 	if (!have)
 		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the driver shows no GPU");
 	if (v->too_many)
-		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the window uses more than %u GPUs: not supported", DEVICES_MAX);
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0,
+			"the window uses more than %u GPUs: not supported", DEVICES_MAX);
 	if (!v->n)
 		(void)devices_use(rp, 0);
 	if (v->n > (unsigned)have)
@@ -95,7 +101,8 @@ static struct err *see_each_other(struct rp *rp)
 	struct devices *v = &rp->devices;
 
 	if (v->n > 1 && !(rp->lib.can & GPU_CAN_PEERS))
-		return rp_fail(rp, REPLAYER_E_DEVICE, 0, "the GPU driver cannot open one device's memory to another");
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the GPU driver cannot open one device's memory to another");
 	for (unsigned i = 0; i < v->n; i++) {
 		TRY(devices_enter(rp, i));
 		for (unsigned j = 0; j < v->n; j++) {
@@ -105,8 +112,10 @@ static struct err *see_each_other(struct rp *rp)
 				continue;
 			GPU(rp, device_sees, &can, v->d[i].device, v->d[j].device);
 			if (!can)
-				return rp_fail(rp, REPLAYER_E_DEVICE, 0, "devices %llu and %llu of the recording are GPUs here that cannot see each other's memory",
-					(unsigned long long)v->d[i].ordinal, (unsigned long long)v->d[j].ordinal);
+				return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+					"devices %llu and %llu of the recording are GPUs here that cannot see each other's memory",
+					(unsigned long long)v->d[i].ordinal,
+					(unsigned long long)v->d[j].ordinal);
 			const struct gpu_result r = rp->gpu->context_open_to(v->d[j].ctx);
 			if (r.status != GPU_ALREADY)
 				TRY(rp_gpu(rp, r));
@@ -125,7 +134,7 @@ struct err *devices_open(struct rp *rp)
 	return see_each_other(rp);
 }
 
-/* ---- going from one to another ------------------------------------------------------------------------------------------------ */
+/* --- going from one to another --- */
 
 struct err *devices_enter(struct rp *rp, unsigned dev)
 {
@@ -146,7 +155,8 @@ unsigned devices_of(struct rp *rp, const struct sbt_cmd *c)
 		return 0;
 	if (stream < SBT_NO_ID)
 		return objects_stream_device(rp, stream);
-	return c->kind == SBT_GRAPH_INSTANTIATE ? devices_number(rp, devices_ordinal(rp, c->ctx)) : 0;
+	return c->kind == SBT_GRAPH_INSTANTIATE ? devices_number(rp, devices_ordinal(rp, c->ctx))
+						: 0;
 }
 
 struct err *devices_finish(struct rp *rp)
@@ -176,6 +186,8 @@ struct err *devices_one_only(struct rp *rp, const char *what)
 {
 	if (rp->devices.n < 2)
 		return NULL;
-	return err_cure(rp_fail(rp, REPLAYER_E_REFUSED, 0, "%s is done in windows of one GPU only; this one uses %u", what, rp->devices.n),
+	return err_cure(rp_fail(rp, REPLAYER_E_REFUSED, 0,
+				"%s is done in windows of one GPU only; this one uses %u", what,
+				rp->devices.n),
 		"capture a window that uses one GPU");
 }

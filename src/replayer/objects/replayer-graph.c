@@ -16,27 +16,31 @@ struct build {
 	struct rgraph *exec; /* owns the stand-ins */
 	struct gpu_graph *graph;
 	struct gpu_node **nodes; /* by index; NULL: not added yet */
-	struct gpu_node *last;   /* the one added last; NULL: none */
+	struct gpu_node *last;	 /* the one added last; NULL: none */
 	struct gpu_node **deps;
 	size_t ndeps;
 	unsigned depth;
 };
 
 /* device: the address on the device that is copied from or to. */
-static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_t device, bool is_source, uint64_t *ret)
+static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_t device,
+	bool is_source, uint64_t *ret)
 {
 	struct rgraph *g = b->exec;
 	void *mem;
 
 	for (size_t i = 0; i < g->nshadows; i++)
-		if (g->shadows[i].addr == addr && g->shadows[i].size == size && g->shadows[i].is_source == is_source &&
+		if (g->shadows[i].addr == addr && g->shadows[i].size == size &&
+			g->shadows[i].is_source == is_source &&
 			!((g->shadows[i].device ^ device) & 7)) {
 			*ret = (uint64_t)(uintptr_t)g->shadows[i].mem;
 			return NULL;
 		}
 	if (size > IMAGE_MAX)
-		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current, "a copy of graph %u has rows over %llu bytes of the host: more than the "
-			"%llu GiB that a trace gets there", g->id, (unsigned long long)size, IMAGE_MAX >> 30);
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current,
+			"a copy of graph %u has rows over %llu bytes of the host: more than the "
+			"%llu GiB that a trace gets there",
+			g->id, (unsigned long long)size, IMAGE_MAX >> 30);
 	GPU(b->rp, host_alloc, &mem, size);
 	memset(mem, 0, size);
 	MAKE_ROOM(g->shadows, g->nshadows, g->cap_shadows);
@@ -45,11 +49,12 @@ static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_
 	return NULL;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 
 static struct gpu_node_place node_place(const struct build *b)
 {
-	return (struct gpu_node_place){b->graph, b->deps, b->ndeps, b->rp->devices.d[b->rp->devices.now].ctx};
+	return (struct gpu_node_place){
+		b->graph, b->deps, b->ndeps, b->rp->devices.d[b->rp->devices.now].ctx};
 }
 
 static struct err *empty_node(struct build *b, const struct sbt_cmd *c, struct gpu_node **ret)
@@ -71,9 +76,11 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, struct 
 	struct gpu_kernel *f;
 
 	if (!k)
-		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph's kernel is not named in the trace");
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current,
+			"a graph's kernel is not named in the trace");
 	if ((u->cooperative || u->cluster_x) && !(rp->lib.can & GPU_CAN_NODE_LAUNCH_MORE))
-		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no cooperative or cluster launches in graphs");
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
+			"this driver has no cooperative or cluster launches in graphs");
 	TRY(code_function(rp, k, &f));
 	if (u->shared > k->max_shared[rp->devices.now]) {
 		k->max_shared[rp->devices.now] = (unsigned)u->shared;
@@ -87,16 +94,20 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, struct 
 	return e;
 }
 
-static struct err *copy_end(struct build *b, const struct sbt_cmd_copy *u, bool dst, struct copy_side *ret)
+static struct err *copy_end(
+	struct build *b, const struct sbt_cmd_copy *u, bool dst, struct copy_side *ret)
 {
 	const char *bad = sbt_rows_of_copy(&ret->rows, u, dst);
 	const uint64_t extent = sbt_rows_size(&ret->rows);
 
 	if (bad)
-		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "the rows that a copy of graph %u %s %s", b->exec->id,
+		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current,
+			"the rows that a copy of graph %u %s %s", b->exec->id,
 			dst ? "writes" : "reads", bad);
 	ret->where = extent ? place_find(b->rp, ret->rows.addr, extent, &ret->here) : PLACE_NOWHERE;
-	return ret->where == PLACE_NOWHERE && extent ? shadow(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here) : NULL;
+	return ret->where == PLACE_NOWHERE && extent
+		       ? shadow(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here)
+		       : NULL;
 }
 
 static struct err *copy_node(struct build *b, const struct sbt_cmd *c, struct gpu_node **ret)
@@ -124,17 +135,20 @@ static struct err *fill_node(struct build *b, const struct sbt_cmd *c, struct gp
 	const char *bad = sbt_rows_of_fill(&rows, u);
 
 	if (bad)
-		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "the rows that a fill of graph %u writes %s", b->exec->id, bad);
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current,
+			"the rows that a fill of graph %u writes %s", b->exec->id, bad);
 	if (!rows.width)
 		return empty_node(b, c, ret);
 	if (place_find(rp, rows.addr, sbt_rows_size(&rows), &dst) == PLACE_NOWHERE)
-		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current, "a graph fills 0x%llx, which is not memory of the window",
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current,
+			"a graph fills 0x%llx, which is not memory of the window",
 			(unsigned long long)u->dst);
 	GPU(rp, graph_add_fill, ret, &at, dst, &rows, (unsigned)u->elem, (unsigned)u->value);
 	return NULL;
 }
 
-static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth, struct gpu_graph **ret);
+static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth,
+	struct gpu_graph **ret);
 
 static struct err *child_node(struct build *b, const struct sbt_cmd *c, struct gpu_node **ret)
 {
@@ -144,7 +158,8 @@ static struct err *child_node(struct build *b, const struct sbt_cmd *c, struct g
 	struct gpu_graph *graph;
 
 	if (!child || b->depth == DEPTH_MAX)
-		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "a child graph is not in the trace");
+		return rp_fail(
+			rp, REPLAYER_E_TRACE, rp->current, "a child graph is not in the trace");
 	TRY(build(rp, b->exec, child, b->depth + 1, &graph));
 	struct err *e = rp_gpu(rp, rp->gpu->graph_add_child(ret, &at, graph));
 	(void)rp->gpu->graph_destroy(graph); /* the node has a copy */
@@ -158,7 +173,8 @@ static struct err *record_node(struct build *b, const struct sbt_cmd *c, struct 
 	struct gpu_event *event;
 
 	if (!(rp->lib.can & GPU_CAN_NODE_RECORD))
-		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no event records in graphs");
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
+			"this driver has no event records in graphs");
 	TRY(objects_event(rp, c->u.event_record.event, &event));
 	GPU(rp, graph_add_record, ret, &at, event);
 	return NULL;
@@ -171,7 +187,8 @@ static struct err *wait_node(struct build *b, const struct sbt_cmd *c, struct gp
 	struct gpu_event *event;
 
 	if (!(rp->lib.can & GPU_CAN_NODE_WAIT))
-		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current, "this driver has no event waits in graphs");
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
+			"this driver has no event waits in graphs");
 	TRY(objects_event(rp, c->u.stream_wait.event, &event));
 	GPU(rp, graph_add_wait, ret, &at, event);
 	return NULL;
@@ -193,23 +210,28 @@ static const struct node_row {
 	[SBT_NODE_OTHER] = {0, NULL, "unknown"},
 };
 
-static struct err *add_node(struct build *b, uint32_t number, const struct rnode_version *n, struct gpu_node **ret)
+static struct err *add_node(
+	struct build *b, uint32_t number, const struct rnode_version *n, struct gpu_node **ret)
 {
-	const struct node_row *row = (size_t)n->type < sizeof rows / sizeof *rows ? &rows[n->type] : &rows[SBT_NODE_OTHER];
+	const struct node_row *row = (size_t)n->type < sizeof rows / sizeof *rows
+					     ? &rows[n->type]
+					     : &rows[SBT_NODE_OTHER];
 	struct sbt_cmd c = {0};
 
 	if (n->disabled)
 		return empty_node(b, &c, ret);
 	if (!row->add)
-		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current, "node %u of graph %u is of a type that cannot be executed again",
-			number, b->exec->id);
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current,
+			"node %u of graph %u is of a type that cannot be executed again", number,
+			b->exec->id);
 	if (row->kind && (!sbt_unpack(&c, n->payload, n->payload_size) || c.kind != row->kind))
-		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "what the %s node %u of graph %u does was not recorded",
-			row->name, number, b->exec->id);
+		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current,
+			"what the %s node %u of graph %u does was not recorded", row->name, number,
+			b->exec->id);
 	return row->add(b, &c, ret);
 }
 
-/* ---- graphs ----------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 static size_t index_of(const struct rgraph *g, uint32_t node)
 {
@@ -280,7 +302,8 @@ static struct err *wanted_nodes(struct build *b, const struct rgraph *g, bool **
 		return NULL;
 	const size_t at = index_of(g, part->node);
 	if (at == SIZE_MAX)
-		return rp_fail(b->rp, REPLAYER_E_REFUSED, part->seq, "graph %u has no node %u", g->id, part->node);
+		return rp_fail(b->rp, REPLAYER_E_REFUSED, part->seq, "graph %u has no node %u",
+			g->id, part->node);
 	*ret = xcalloc(g->nnodes + 1, sizeof **ret);
 	add_dependencies(g, part->seq, at, *ret);
 	(*ret)[at] = part->with;
@@ -295,8 +318,8 @@ static struct err *add_all(struct build *b, const struct rgraph *g, const bool *
 
 	for (size_t i = 0; i < g->nnodes || skipped < g->nnodes; i++) {
 		if (i >= g->nnodes)
-			return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current, "the nodes of graph %u depend on one another in a circle",
-				g->id);
+			return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current,
+				"the nodes of graph %u depend on one another in a circle", g->id);
 		if (b->nodes[i] || (wanted && !wanted[i]))
 			continue;
 		const struct rnode_version v = objects_node(&g->nodes[i], b->rp->current);
@@ -316,7 +339,8 @@ static struct err *add_all(struct build *b, const struct rgraph *g, const bool *
 	return NULL;
 }
 
-static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth, struct gpu_graph **ret)
+static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, unsigned depth,
+	struct gpu_graph **ret)
 {
 	struct build b = {.rp = rp, .exec = exec, .depth = depth};
 
@@ -337,7 +361,8 @@ static struct err *build(struct rp *rp, struct rgraph *exec, struct rgraph *g, u
 }
 
 /* left: how many more nodes may be looked at, since nested graphs may have too many. */
-static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
+static bool is_told(
+	struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
 {
 	struct sbt_cmd c;
 
@@ -346,8 +371,10 @@ static bool is_told(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigne
 
 		if (v.type >= SBT_NODE_OTHER || !*left || !--*left)
 			return false;
-		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH &&
-			!is_told(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left))
+		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) &&
+			c.kind == SBT_GRAPH_LAUNCH &&
+			!is_told(
+				rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left))
 			return false;
 	}
 	return true;
@@ -359,7 +386,8 @@ bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq)
 }
 
 /* The newest change of a node that a launch by command seq sees. */
-static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
+static uint64_t version(
+	struct rp *rp, const struct rgraph *g, uint64_t seq, unsigned depth, uint32_t *left)
 {
 	uint64_t newest = 0;
 	struct sbt_cmd c;
@@ -368,8 +396,10 @@ static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, uns
 		const struct rnode_version v = objects_node(&g->nodes[i], seq);
 		uint64_t child = 0;
 
-		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) && c.kind == SBT_GRAPH_LAUNCH)
-			child = version(rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left);
+		if (v.type == SBT_NODE_GRAPH && sbt_unpack(&c, v.payload, v.payload_size) &&
+			c.kind == SBT_GRAPH_LAUNCH)
+			child = version(
+				rp, objects_graph(rp, c.u.graph_launch.exec), seq, depth + 1, left);
 		newest = v.since > newest ? v.since : newest;
 		newest = child > newest ? child : newest;
 	}
@@ -378,7 +408,9 @@ static uint64_t version(struct rp *rp, const struct rgraph *g, uint64_t seq, uns
 
 struct err *graph_make(struct rp *rp, struct rgraph *g)
 {
-	const uint64_t now = rp->objects.graphs_change ? version(rp, g, rp->current, 0, &(uint32_t){STEPS_MAX}) : 0;
+	const uint64_t now = rp->objects.graphs_change
+				     ? version(rp, g, rp->current, 0, &(uint32_t){STEPS_MAX})
+				     : 0;
 
 	if (g->exec && g->built == now)
 		return NULL;
@@ -418,7 +450,7 @@ void graph_unmake_all(struct rp *rp)
 		graph_unmake(rp, &rp->objects.graphs[i]);
 }
 
-/* ---- launches --------------------------------------------------------------------------------------------------------------- */
+/* --- launches --- */
 
 static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 {
@@ -431,7 +463,8 @@ static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 			continue;
 		const struct sbt_memory *m = contents_find(rp, seq, SBT_MEMORY_INPUT, s->addr);
 		if (!m || !m->has_bytes || m->size > s->size)
-			return rp_fail(rp, REPLAYER_E_REFUSED, seq, "#%llu: what graph %u copied from 0x%llx was not recorded",
+			return rp_fail(rp, REPLAYER_E_REFUSED, seq,
+				"#%llu: what graph %u copied from 0x%llx was not recorded",
 				(unsigned long long)seq, g->id, (unsigned long long)s->addr);
 		if (!waited)
 			TRY(execute_finish(rp)); /* an earlier launch may still read it */
@@ -444,20 +477,24 @@ static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
 
 /* Where the data is that the graph copied to the program's addr; *ret_device: the device address
  * that it came from, for translating words. */
-static const void *delivered(struct rp *rp, const struct rgraph *g, uint64_t addr, uint64_t size, uint64_t *ret_device)
+static const void *delivered(
+	struct rp *rp, const struct rgraph *g, uint64_t addr, uint64_t size, uint64_t *ret_device)
 {
 	uint64_t here;
 
 	*ret_device = addr;
 	for (size_t i = 0; i < g->nshadows; i++)
-		if (!g->shadows[i].is_source && g->shadows[i].addr == addr && g->shadows[i].size >= size) {
+		if (!g->shadows[i].is_source && g->shadows[i].addr == addr &&
+			g->shadows[i].size >= size) {
 			*ret_device = g->shadows[i].device;
 			return g->shadows[i].mem;
 		}
-	return place_find(rp, addr, size, &here) == PLACE_HOST ? (const void *)(uintptr_t)here : NULL;
+	return place_find(rp, addr, size, &here) == PLACE_HOST ? (const void *)(uintptr_t)here
+							       : NULL;
 }
 
-static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64_t seq, struct gpu_stream *stream)
+static struct err *compare_outputs(
+	struct rp *rp, const struct rgraph *g, uint64_t seq, struct gpu_stream *stream)
 {
 	size_t n;
 	const struct sbt_memory *m = contents_of(rp, seq, &n);
@@ -465,7 +502,9 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		const void *p = m[i].role == SBT_MEMORY_OUTPUT ? delivered(rp, g, m[i].addr, m[i].size, &device) : NULL;
+		const void *p = m[i].role == SBT_MEMORY_OUTPUT
+					? delivered(rp, g, m[i].addr, m[i].size, &device)
+					: NULL;
 
 		if (!p)
 			continue;
@@ -478,7 +517,8 @@ static struct err *compare_outputs(struct rp *rp, const struct rgraph *g, uint64
 }
 
 /* Makes a graph for this launch alone, and launches it. */
-static struct err *launch_part(struct rp *rp, struct rgraph *g, uint64_t seq, struct gpu_stream *stream)
+static struct err *launch_part(
+	struct rp *rp, struct rgraph *g, uint64_t seq, struct gpu_stream *stream)
 {
 	TRY(execute_finish(rp));
 	graph_unmake(rp, g);
@@ -496,7 +536,8 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	struct gpu_stream *stream;
 
 	if (!g)
-		return rp_fail(rp, REPLAYER_E_TRACE, c->seq, "#%llu launches a graph that the trace does not have",
+		return rp_fail(rp, REPLAYER_E_TRACE, c->seq,
+			"#%llu launches a graph that the trace does not have",
 			(unsigned long long)c->seq);
 	if (execute_has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
 		return NULL;
@@ -509,7 +550,7 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	return compare_outputs(rp, g, c->seq, stream);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 struct step_nodes {
 	struct rp *rp;
@@ -524,8 +565,12 @@ static bool step_node(void *arg, uint32_t graph, unsigned i, struct state_node *
 	if (!g || i >= g->nnodes)
 		return false;
 	const struct rnode_version v = objects_node(&g->nodes[i], from->seq);
-	*ret = (struct state_node){.node = g->nodes[i].node, .kernel = SBT_NO_ID, .type = v.type, .disabled = v.disabled,
-		.deps = {v.deps, (uint64_t)v.ndeps * 4}, .payload = {v.payload, v.payload_size}};
+	*ret = (struct state_node){.node = g->nodes[i].node,
+		.kernel = SBT_NO_ID,
+		.type = v.type,
+		.disabled = v.disabled,
+		.deps = {v.deps, (uint64_t)v.ndeps * 4},
+		.payload = {v.payload, v.payload_size}};
 	return true;
 }
 
@@ -536,7 +581,8 @@ static bool step_known(void *arg, uint32_t graph)
 	return objects_graph(from->rp, graph) != NULL;
 }
 
-struct err *graph_steps(struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret)
+struct err *graph_steps(
+	struct rp *rp, const struct rgraph *g, uint64_t seq, struct state_steps *ret)
 {
 	struct step_nodes from = {rp, seq};
 	const struct steps_source source = {.arg = &from, .node = step_node, .known = step_known};

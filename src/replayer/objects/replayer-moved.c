@@ -32,33 +32,38 @@ static void learn_cell(void *arg, const char *variable, uint64_t offset)
 void moved_learn_code(struct rp *rp, uint32_t module, const void *code, size_t size)
 {
 	if (module != SBT_NO_ID)
-		(void)cubin_cells(code, size, learn_cell, &(struct learning){rp, module, rp->devices.now});
+		(void)cubin_cells(
+			code, size, learn_cell, &(struct learning){rp, module, rp->devices.now});
 }
 
-/* ---- functions --------------------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 
 static const struct rglobal *variable_of(const struct rp *rp, const struct moved_cell *c)
 {
 	for (size_t i = 0; i < rp->objects.nglobals; i++) {
 		const struct rglobal *g = &rp->objects.globals[i];
 
-		if (g->module == c->module && g->dev == c->dev && g->here && !strcmp(g->name, c->variable))
+		if (g->module == c->module && g->dev == c->dev && g->here &&
+			!strcmp(g->name, c->variable))
 			return g;
 	}
 	return NULL;
 }
 
-static const struct sbt_memory *piece_among(const struct sbt_memory *m, size_t n, const struct rglobal *g)
+static const struct sbt_memory *piece_among(
+	const struct sbt_memory *m, size_t n, const struct rglobal *g)
 {
 	for (size_t i = 0; i < n; i++)
-		if (m[i].owner == SBT_MEMORY_GLOBAL && m[i].addr == g->addr && m[i].module == g->module && m[i].has_bytes)
+		if (m[i].owner == SBT_MEMORY_GLOBAL && m[i].addr == g->addr &&
+			m[i].module == g->module && m[i].has_bytes)
 			return &m[i];
 	return NULL;
 }
 
 /* Reads a variable's bytes from offset on: the earliest ones in the trace, and those that the
  * loader put here. *n becomes 0 when the trace has none. */
-static struct err *both_contents(struct rp *rp, const struct rglobal *g, uint64_t offset, uint8_t *there, uint8_t *here, size_t *n)
+static struct err *both_contents(struct rp *rp, const struct rglobal *g, uint64_t offset,
+	uint8_t *there, uint8_t *here, size_t *n)
 {
 	const struct contents *x = &rp->contents;
 	const struct sbt_memory *m = piece_among(x->start, x->nstart, g);
@@ -90,7 +95,8 @@ static bool is_of(const struct moved_cell *a, const struct moved_cell *b)
  * once, not once for each of its words. */
 static struct err *pairs_together(struct rp *rp, size_t *i, struct address_pair *pairs, size_t *n)
 {
-	const struct moved_cell *first = &rp->moved.cells[*i], *end = rp->moved.cells + rp->moved.ncells;
+	const struct moved_cell *first = &rp->moved.cells[*i],
+				*end = rp->moved.cells + rp->moved.ncells;
 	const struct rglobal *g = variable_of(rp, first);
 	static uint8_t there[SBT_PAGE], here[SBT_PAGE];
 	size_t have = SBT_PAGE;
@@ -98,7 +104,8 @@ static struct err *pairs_together(struct rp *rp, size_t *i, struct address_pair 
 	watchdog_on(rp, 0);
 	if (g)
 		TRY(both_contents(rp, g, first->offset, there, here, &have));
-	for (const struct moved_cell *c = first; c < end && is_of(c, first) && c->offset - first->offset < SBT_PAGE; c++, ++*i) {
+	for (const struct moved_cell *c = first;
+		c < end && is_of(c, first) && c->offset - first->offset < SBT_PAGE; c++, ++*i) {
 		const uint64_t at = c->offset - first->offset;
 		struct address_pair p;
 
@@ -132,7 +139,7 @@ static struct err *find_functions(struct rp *rp)
 	return e;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 /* Whether an allocation, or a variable that did not move, begins at addr. */
 static bool something_begins(const struct rp *rp, const struct alloc_rows *r, uint64_t addr)
@@ -142,7 +149,8 @@ static bool something_begins(const struct rp *rp, const struct alloc_rows *r, ui
 
 	if (before && r->row[before - 1].w->addr == addr)
 		return true;
-	return place_find(rp, addr, 1, &here) == PLACE_DEVICE && here == addr && !ranges_find(&rp->place.mapped, addr, 1);
+	return place_find(rp, addr, 1, &here) == PLACE_DEVICE && here == addr &&
+	       !ranges_find(&rp->place.mapped, addr, 1);
 }
 
 /* Adds a variable. Loops compare with a variable's end address, so the end is translated, too,
@@ -154,7 +162,8 @@ static void add_variable(struct rp *rp, const struct rglobal *g, const struct al
 
 	address_map_add(&m->to_here, g->addr, g->size, g->here);
 	address_map_add(&m->to_there, g->here, g->size, g->addr);
-	if (!g->size || end < g->addr || here < g->here || something_begins(rp, allocs, end) || something_begins(rp, allocs, here))
+	if (!g->size || end < g->addr || here < g->here || something_begins(rp, allocs, end) ||
+		something_begins(rp, allocs, here))
 		return;
 	address_map_add(&m->to_here, end, 1, here);
 	address_map_add(&m->to_there, here, 1, end);
@@ -172,7 +181,8 @@ struct err *moved_find(struct rp *rp)
 		const struct rglobal *g = &o->globals[i];
 
 		/* If two variables share an address, place_find() decides between them. */
-		if (!g->here || place_find(rp, g->addr, g->size ? 1 : 0, &here) != PLACE_DEVICE || here != g->here)
+		if (!g->here || place_find(rp, g->addr, g->size ? 1 : 0, &here) != PLACE_DEVICE ||
+			here != g->here)
 			continue;
 		add_variable(rp, g, &allocs);
 	}
@@ -191,7 +201,8 @@ bool moved_is(const struct rp *rp, uint64_t addr, const void *p, size_t n, struc
 		return false;
 	uint8_t *copy = xmalloc(n + 1);
 	memcpy(copy, p, n);
-	const bool same = moved_to_there(rp, addr, copy, n) && sbt_hash_equal(sbt_range_hash(copy, n), want);
+	const bool same =
+		moved_to_there(rp, addr, copy, n) && sbt_hash_equal(sbt_range_hash(copy, n), want);
 	free(copy);
 	return same;
 }

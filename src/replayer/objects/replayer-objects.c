@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ids ---------------------------------------------------------------------------------------------------------------- */
+/* --- ids --- */
 
 static size_t slot_of(const struct id_map *m, uint32_t id)
 {
@@ -66,23 +66,27 @@ static bool is_id(uint64_t id)
 }
 
 /* The element of a table for the_id, made if it is new; NULL when the_id does not fit. */
-#define OWN(o, table, type, the_id)                                                                     \
-	({                                                                                              \
-		const uint64_t own_id_ = (the_id);                                                      \
-		uint32_t own_i_ = is_id(own_id_) ? id_map_get(&(o)->table##_ids, (uint32_t)own_id_) : UINT32_MAX; \
-		if (own_i_ == UINT32_MAX && is_id(own_id_)) {                                           \
-			MAKE_ROOM((o)->table##s, (o)->n##table##s, (o)->cap_##table##s);                \
-			own_i_ = (uint32_t)(o)->n##table##s++;                                          \
-			memset(&(o)->table##s[own_i_], 0, sizeof(struct type));                         \
-			id_map_put(&(o)->table##_ids, (uint32_t)own_id_, own_i_);                       \
-		}                                                                                       \
-		is_id(own_id_) ? &(o)->table##s[own_i_] : NULL;                                         \
+#define OWN(o, table, type, the_id)                                                                \
+	({                                                                                         \
+		const uint64_t own_id_ = (the_id);                                                 \
+		uint32_t own_i_ = is_id(own_id_)                                                   \
+					  ? id_map_get(&(o)->table##_ids, (uint32_t)own_id_)       \
+					  : UINT32_MAX;                                            \
+		if (own_i_ == UINT32_MAX && is_id(own_id_)) {                                      \
+			MAKE_ROOM((o)->table##s, (o)->n##table##s, (o)->cap_##table##s);           \
+			own_i_ = (uint32_t)(o)->n##table##s++;                                     \
+			memset(&(o)->table##s[own_i_], 0, sizeof(struct type));                    \
+			id_map_put(&(o)->table##_ids, (uint32_t)own_id_, own_i_);                  \
+		}                                                                                  \
+		is_id(own_id_) ? &(o)->table##s[own_i_] : NULL;                                    \
 	})
-#define FIND(o, table, the_id)                                                                          \
-	({                                                                                              \
-		const uint64_t find_id_ = (the_id);                                                     \
-		const uint32_t find_i_ = is_id(find_id_) ? id_map_get(&(o)->table##_ids, (uint32_t)find_id_) : UINT32_MAX; \
-		find_i_ == UINT32_MAX ? NULL : &(o)->table##s[find_i_];                                 \
+#define FIND(o, table, the_id)                                                                     \
+	({                                                                                         \
+		const uint64_t find_id_ = (the_id);                                                \
+		const uint32_t find_i_ =                                                           \
+			is_id(find_id_) ? id_map_get(&(o)->table##_ids, (uint32_t)find_id_)        \
+					: UINT32_MAX;                                              \
+		find_i_ == UINT32_MAX ? NULL : &(o)->table##s[find_i_];                            \
 	})
 
 struct rkernel *objects_kernel(struct rp *rp, uint64_t id)
@@ -100,10 +104,10 @@ struct rmodule *objects_module(struct rp *rp, uint64_t id)
 	return FIND(&rp->objects, module, id);
 }
 
-/* ---- learning ----------------------------------------------------------------------------------------------------------- */
+/* --- learning --- */
 
-static void learn_kernel(struct objects *o, uint64_t id, uint64_t module, struct sbt_blob name, struct sbt_blob params,
-	uint64_t hash)
+static void learn_kernel(struct objects *o, uint64_t id, uint64_t module, struct sbt_blob name,
+	struct sbt_blob params, uint64_t hash)
 {
 	struct rkernel *k = OWN(o, kernel, rkernel, id);
 
@@ -138,7 +142,8 @@ static struct rmodule *learn_module(struct objects *o, uint64_t id, uint64_t has
 	return m;
 }
 
-static void learn_stream(struct objects *o, uint64_t id, unsigned dev, uint64_t flags, int64_t priority, bool is_default, bool per_thread)
+static void learn_stream(struct objects *o, uint64_t id, unsigned dev, uint64_t flags,
+	int64_t priority, bool is_default, bool per_thread)
 {
 	struct rstream *s = OWN(o, stream, rstream, id);
 
@@ -161,8 +166,10 @@ struct rnode_version objects_node(const struct rnode *n, uint64_t seq)
 
 static bool same_node(const struct rnode_version *v, const struct state_node *n)
 {
-	return v->type == n->type && v->disabled == n->disabled && (uint64_t)v->ndeps * 4 == n->deps.len - n->deps.len % 4 &&
-	       v->payload_size == n->payload.len && (!v->ndeps || !memcmp(v->deps, n->deps.p, (size_t)v->ndeps * 4)) &&
+	return v->type == n->type && v->disabled == n->disabled &&
+	       (uint64_t)v->ndeps * 4 == n->deps.len - n->deps.len % 4 &&
+	       v->payload_size == n->payload.len &&
+	       (!v->ndeps || !memcmp(v->deps, n->deps.p, (size_t)v->ndeps * 4)) &&
 	       (!v->payload_size || !memcmp(v->payload, n->payload.p, v->payload_size));
 }
 
@@ -192,8 +199,13 @@ static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n
 	o->graphs_change |= to->nversions > 0;
 	struct rnode_version *v = &to->versions[to->nversions++];
 
-	*v = (struct rnode_version){.since = since, .type = n->type, .ndeps = (unsigned)(n->deps.len / 4), .disabled = n->disabled,
-		.payload_size = n->payload.len, .deps = xmalloc(n->deps.len + 4), .payload = xmalloc(n->payload.len + 8)};
+	*v = (struct rnode_version){.since = since,
+		.type = n->type,
+		.ndeps = (unsigned)(n->deps.len / 4),
+		.disabled = n->disabled,
+		.payload_size = n->payload.len,
+		.deps = xmalloc(n->deps.len + 4),
+		.payload = xmalloc(n->payload.len + 8)};
 	memcpy(v->deps, n->deps.len ? n->deps.p : "", (size_t)v->ndeps * 4);
 	memcpy(v->payload, n->payload.len ? n->payload.p : "", n->payload.len);
 	if (g->used)
@@ -201,7 +213,8 @@ static void learn_node(struct rp *rp, uint64_t graph, const struct state_node *n
 }
 
 /* limit: nodes with lower numbers only; 0: all. */
-static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t limit, uint64_t since)
+static void copy_nodes(
+	struct rp *rp, uint64_t exec, uint64_t source, uint64_t limit, uint64_t since)
 {
 	struct objects *o = &rp->objects;
 	struct rgraph *g = OWN(o, graph, rgraph, exec), *s;
@@ -214,8 +227,11 @@ static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t l
 	for (size_t i = 0; s && i < s->nnodes; i++) {
 		const struct rnode *n = &s->nodes[i];
 		const struct rnode_version *v = &n->versions[n->nversions - 1];
-		const struct state_node copy = {.node = n->node, .type = v->type, .disabled = v->disabled,
-			.deps = {v->deps, (uint64_t)v->ndeps * 4}, .payload = {v->payload, v->payload_size}};
+		const struct state_node copy = {.node = n->node,
+			.type = v->type,
+			.disabled = v->disabled,
+			.deps = {v->deps, (uint64_t)v->ndeps * 4},
+			.payload = {v->payload, v->payload_size}};
 
 		if (!limit || n->node < limit)
 			learn_node(rp, exec, &copy, since);
@@ -224,10 +240,13 @@ static void copy_nodes(struct rp *rp, uint64_t exec, uint64_t source, uint64_t l
 }
 
 /* size 0: not known yet. */
-static void learn_global(struct objects *o, uint32_t module, unsigned dev, struct sbt_blob name, uint64_t addr, uint64_t size)
+static void learn_global(struct objects *o, uint32_t module, unsigned dev, struct sbt_blob name,
+	uint64_t addr, uint64_t size)
 {
 	for (size_t i = 0; i < o->nglobals; i++)
-		if (o->globals[i].module == module && (o->globals[i].dev == dev || o->globals[i].addr == addr) && strlen(o->globals[i].name) == name.len &&
+		if (o->globals[i].module == module &&
+			(o->globals[i].dev == dev || o->globals[i].addr == addr) &&
+			strlen(o->globals[i].name) == name.len &&
 			!memcmp(o->globals[i].name, name.p, name.len)) {
 			if (!o->globals[i].size)
 				o->globals[i].size = size;
@@ -237,7 +256,11 @@ static void learn_global(struct objects *o, uint32_t module, unsigned dev, struc
 		return;
 	MAKE_ROOM(o->globals, o->nglobals, o->cap_globals);
 	struct rglobal *g = &o->globals[o->nglobals++];
-	*g = (struct rglobal){.module = module, .dev = dev, .addr = addr, .size = size, .name = xmalloc(name.len + 1)};
+	*g = (struct rglobal){.module = module,
+		.dev = dev,
+		.addr = addr,
+		.size = size,
+		.name = xmalloc(name.len + 1)};
 	memcpy(g->name, name.p, name.len);
 	g->name[name.len] = '\0';
 }
@@ -246,11 +269,14 @@ static void learn_global(struct objects *o, uint32_t module, unsigned dev, struc
  * step): what it was loaded from is not in memory any more". */
 static void learn_why(struct objects *o, struct sbt_blob said)
 {
-	char *text = xasprintf("%.*s", said.len < 1024 ? (int)said.len : 1024, said.len ? (const char *)said.p : "");
+	char *text = xasprintf("%.*s", said.len < 1024 ? (int)said.len : 1024,
+		said.len ? (const char *)said.p : "");
 	const char *why = strstr(text, "): ");
 	unsigned id;
 
-	struct rmodule *m = why && sscanf(text, "the code of module %u (", &id) == 1 ? learn_module(o, id, 0) : NULL;
+	struct rmodule *m = why && sscanf(text, "the code of module %u (", &id) == 1
+				    ? learn_module(o, id, 0)
+				    : NULL;
 
 	if (m) {
 		free(m->why);
@@ -270,7 +296,8 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	struct state_node n;
 
 	for (unsigned i = 0; state_stream(s, i, &st); i++) {
-		learn_stream(o, st.id, devices_ordinal(rp, st.ctx), st.flags, st.priority, st.is_default, st.per_thread);
+		learn_stream(o, st.id, devices_ordinal(rp, st.ctx), st.flags, st.priority,
+			st.is_default, st.per_thread);
 		struct rstream *to = FIND(o, stream, st.id);
 		if (to)
 			to->at_start = true;
@@ -287,7 +314,8 @@ void objects_from_state(struct rp *rp, const struct state *s)
 		to->before = m.before;
 	}
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
-		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params, k.code_hash);
+		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params,
+			k.code_hash);
 	for (unsigned i = 0; state_graph(s, i, &g); i++) {
 		struct rgraph *to = OWN(o, graph, rgraph, g.id);
 
@@ -316,17 +344,18 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 
 	if (c->kind == SBT_FUNC_ATTR) {
 		MAKE_ROOM(o->attrs, o->nattrs, o->cap_attrs);
-		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel, (int)c->u.func_attr.attr,
-			(int)(int64_t)c->u.func_attr.attr_value};
+		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel,
+			(int)c->u.func_attr.attr, (int)(int64_t)c->u.func_attr.attr_value};
 	} else if (c->kind == SBT_GLOBAL_DEF) {
-		learn_global(o, (uint32_t)c->u.global_def.module, global_device(rp, c), c->u.global_def.global_name, c->u.global_def.addr,
-			c->u.global_def.size);
+		learn_global(o, (uint32_t)c->u.global_def.module, global_device(rp, c),
+			c->u.global_def.global_name, c->u.global_def.addr, c->u.global_def.size);
 	} else if (c->kind == SBT_ATTACH) {
 		learn_why(o, c->u.attach.text);
 	} else if (c->kind == SBT_MODULE_CODE) {
 		(void)learn_module(o, c->u.module_code.module, c->u.module_code.code_hash);
 	} else if (c->kind == SBT_MODULE_LOAD && c->u.module_load.ptx_hash) {
-		struct rmodule *m = learn_module(o, c->u.module_load.new_module, c->u.module_load.code_hash);
+		struct rmodule *m =
+			learn_module(o, c->u.module_load.new_module, c->u.module_load.code_hash);
 
 		if (m)
 			m->ptx_hash = c->u.module_load.ptx_hash;
@@ -381,11 +410,13 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 		return;
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
-		learn_stream(o, c->u.ctx_create.default_stream, devices_ordinal(rp, c->u.ctx_create.new_ctx), 0, 0, true, false);
+		learn_stream(o, c->u.ctx_create.default_stream,
+			devices_ordinal(rp, c->u.ctx_create.new_ctx), 0, 0, true, false);
 		break;
 	case SBT_STREAM_CREATE:
-		learn_stream(o, c->u.stream_create.new_stream, devices_ordinal(rp, c->ctx), c->u.stream_create.stream_flags,
-			(int64_t)c->u.stream_create.priority, false, c->u.stream_create.per_thread != 0);
+		learn_stream(o, c->u.stream_create.new_stream, devices_ordinal(rp, c->ctx),
+			c->u.stream_create.stream_flags, (int64_t)c->u.stream_create.priority,
+			false, c->u.stream_create.per_thread != 0);
 		break;
 	case SBT_MODULE_LOAD:
 		m = learn_module(o, c->u.module_load.new_module, c->u.module_load.code_hash);
@@ -395,8 +426,9 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 		}
 		break;
 	case SBT_KERNEL_DEF:
-		learn_kernel(o, c->u.kernel_def.new_kernel, c->u.kernel_def.module, c->u.kernel_def.kernel_name,
-			c->u.kernel_def.params, c->u.kernel_def.code_hash);
+		learn_kernel(o, c->u.kernel_def.new_kernel, c->u.kernel_def.module,
+			c->u.kernel_def.kernel_name, c->u.kernel_def.params,
+			c->u.kernel_def.code_hash);
 		break;
 	case SBT_GRAPH_CREATE:
 		if (!is_id(c->u.graph_create.clone_of))
@@ -407,12 +439,17 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 			g->is_exec = false;
 		break;
 	case SBT_GRAPH_NODE:
-		learn_node(rp, c->u.graph_node.graph, &(struct state_node){.node = (uint32_t)c->u.graph_node.node,
-			.type = (enum sbt_node)c->u.graph_node.type, .deps = c->u.graph_node.deps,
-			.payload = c->u.graph_node.payload, .disabled = c->u.graph_node.disabled != 0}, c->seq);
+		learn_node(rp, c->u.graph_node.graph,
+			&(struct state_node){.node = (uint32_t)c->u.graph_node.node,
+				.type = (enum sbt_node)c->u.graph_node.type,
+				.deps = c->u.graph_node.deps,
+				.payload = c->u.graph_node.payload,
+				.disabled = c->u.graph_node.disabled != 0},
+			c->seq);
 		break;
 	case SBT_GRAPH_INSTANTIATE:
-		copy_nodes(rp, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph, c->u.graph_instantiate.nodes, c->seq);
+		copy_nodes(rp, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph,
+			c->u.graph_instantiate.nodes, c->seq);
 		break;
 	case SBT_LAUNCH:
 		k = c->flags & SBT_F_GRAPH ? NULL : objects_kernel(rp, c->u.launch.kernel);
@@ -441,7 +478,8 @@ bool objects_lack_code(const struct rp *rp)
 {
 	for (size_t i = 0; i < rp->objects.nkernels; i++) {
 		const struct rkernel *k = &rp->objects.kernels[i];
-		const struct rmodule *m = k->used && !k->code_hash ? FIND(&rp->objects, module, k->module) : NULL;
+		const struct rmodule *m =
+			k->used && !k->code_hash ? FIND(&rp->objects, module, k->module) : NULL;
 
 		if (m && m->before && !m->code_hash)
 			return true;
@@ -469,7 +507,7 @@ void objects_settle(struct rp *rp)
 	}
 }
 
-/* ---- driver objects ----------------------------------------------------------------------------------------------------- */
+/* --- driver objects --- */
 
 unsigned objects_stream_device(struct rp *rp, uint64_t id)
 {
@@ -489,15 +527,16 @@ static struct err *make_stream(struct rp *rp, struct rstream *s)
 	return devices_enter(rp, was);
 }
 
-/* A per-thread default stream is an ordinary stream that takes part in the legacy default stream's barrier (CUDA C++ programming
- * guide, "Per-thread default stream"). */
+/* A per-thread default stream is an ordinary stream that takes part in the legacy default stream's
+ * barrier (CUDA C++ programming guide, "Per-thread default stream"). */
 struct err *objects_stream(struct rp *rp, uint64_t id, struct gpu_stream **ret)
 {
 	struct rstream *s = FIND(&rp->objects, stream, id);
 
 	*ret = NULL;
 	if (!s && id != SBT_NO_ID)
-		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "#%llu is on stream %llu, which the trace never made",
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current,
+			"#%llu is on stream %llu, which the trace never made",
 			(unsigned long long)rp->current, (unsigned long long)id);
 	if (!s || s->is_default)
 		return NULL;
@@ -521,7 +560,8 @@ struct err *objects_event(struct rp *rp, uint64_t id, struct gpu_event **ret)
 {
 	*ret = NULL;
 	if (id >= SBT_NO_ID)
-		return rp_fail(rp, REPLAYER_E_TRACE, rp->current, "#%llu uses an event that the trace does not know",
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current,
+			"#%llu uses an event that the trace does not know",
 			(unsigned long long)rp->current);
 	struct revent *e = OWN(&rp->objects, event, revent, id);
 	if (!e->handle)
@@ -566,7 +606,8 @@ struct err *objects_drop_event(struct rp *rp, uint64_t id)
 }
 
 /* other is a stream of device dev. */
-static struct err *join(struct rp *rp, struct gpu_stream *stream, struct gpu_stream *other, unsigned dev)
+static struct err *join(
+	struct rp *rp, struct gpu_stream *stream, struct gpu_stream *other, unsigned dev)
 {
 	const unsigned was = rp->devices.now;
 	struct gpu_event *e;
@@ -588,6 +629,7 @@ struct err *objects_barrier(struct rp *rp, struct gpu_stream *stream)
 		TRY(join(rp, stream, NULL, i));
 	for (size_t i = 0; i < rp->objects.nstreams; i++)
 		if (rp->objects.streams[i].handle && rp->objects.streams[i].handle != stream)
-			TRY(join(rp, stream, rp->objects.streams[i].handle, rp->objects.streams[i].dev));
+			TRY(join(rp, stream, rp->objects.streams[i].handle,
+				rp->objects.streams[i].dev));
 	return NULL;
 }

@@ -70,13 +70,13 @@ static FILE *fopen_as(const char *name, const char *path, const char *mode)
 }
 
 #define TAKES_PLACE __attribute__((visibility("default")))
-#define MODE(flags, ret)                                      \
-	do {                                                  \
-		va_list ap;                                   \
-		va_start(ap, flags);                          \
-		if (flags & (O_CREAT | __O_TMPFILE))          \
-			ret = va_arg(ap, mode_t);             \
-		va_end(ap);                                   \
+#define MODE(flags, ret)                                                                           \
+	do {                                                                                       \
+		va_list ap;                                                                        \
+		va_start(ap, flags);                                                               \
+		if (flags & (O_CREAT | __O_TMPFILE))                                               \
+			ret = va_arg(ap, mode_t);                                                  \
+		va_end(ap);                                                                        \
 	} while (0)
 
 TAKES_PLACE int open(const char *path, int flags, ...);

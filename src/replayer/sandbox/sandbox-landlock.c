@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Landlock: which files the process may open from now on. Everything that the kernel's version of it can forbid is forbidden; what a driver
- * opens late is let through by the tables below. linux/landlock.h is often older than the kernel, so its numbers are here (Linux's
+ * Landlock: which files the process may open from now on. Everything that the kernel's version of
+ * it can forbid is forbidden; what a driver opens late is let through by the tables below.
+ * linux/landlock.h is often older than the kernel, so its numbers are here (Linux's
  * Documentation/userspace-api/landlock.rst; the ABI's version says which of them the kernel knows).
  */
 #include <dirent.h>
@@ -22,8 +23,15 @@
 #define SYS_landlock_restrict_self 446
 #endif
 
-enum { WRITE_FILE = 1u << 1, READ_FILE = 1u << 2, READ_DIR = 1u << 3, TRUNCATE = 1u << 14, IOCTL = 1u << 15 };
-#define OF_FILES (1u | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL) /* the rights that a rule for a file may have; 1: execute */
+enum {
+	WRITE_FILE = 1u << 1,
+	READ_FILE = 1u << 2,
+	READ_DIR = 1u << 3,
+	TRUNCATE = 1u << 14,
+	IOCTL = 1u << 15
+};
+/* the rights that a rule for a file may have; 1: execute */
+#define OF_FILES (1u | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL)
 #define READ (READ_FILE | READ_DIR)
 #define USE (READ_FILE | WRITE_FILE | IOCTL)
 
@@ -40,13 +48,12 @@ static const struct {
 	struct ruleset all;
 	size_t size;
 } versions[] = {
-	{{0, 0, 0}, 0},
-	{{0x1fff, 0, 0}, 8},
-	{{0x3fff, 0, 0}, 8},	/* moving files to other folders */
-	{{0x7fff, 0, 0}, 8},	/* truncating */
-	{{0x7fff, 3, 0}, 16},	/* TCP */
-	{{0xffff, 3, 0}, 16},	/* ioctl on devices */
-	{{0xffff, 3, 3}, 24},	/* abstract sockets and signals of other processes */
+	{{0, 0, 0}, 0}, {{0x1fff, 0, 0}, 8},
+	{{0x3fff, 0, 0}, 8},  /* moving files to other folders */
+	{{0x7fff, 0, 0}, 8},  /* truncating */
+	{{0x7fff, 3, 0}, 16}, /* TCP */
+	{{0xffff, 3, 0}, 16}, /* ioctl on devices */
+	{{0xffff, 3, 3}, 24}, /* abstract sockets and signals of other processes */
 };
 #define NEWEST ((int)(sizeof versions / sizeof *versions) - 1)
 
@@ -57,17 +64,45 @@ struct path {
 
 /* The software GPU: libraries, which its compiler of hot kernels is opened from. */
 static const struct path for_soft[] = {
-	{"/lib", READ}, {"/lib64", READ}, {"/usr/lib", READ}, {"/usr/lib64", READ}, {"/usr/local/lib", READ}, {"/nix/store", READ},
-	{"/etc/ld.so.cache", READ}, {"/sys/devices/system/cpu", READ}, {"/dev/null", READ_FILE | WRITE_FILE}, {"/dev/urandom", READ},
+	{"/lib", READ},
+	{"/lib64", READ},
+	{"/usr/lib", READ},
+	{"/usr/lib64", READ},
+	{"/usr/local/lib", READ},
+	{"/nix/store", READ},
+	{"/etc/ld.so.cache", READ},
+	{"/sys/devices/system/cpu", READ},
+	{"/dev/null", READ_FILE | WRITE_FILE},
+	{"/dev/urandom", READ},
 };
 
 /* NVIDIA's driver: its devices, libraries, settings, and what it asks the system about. */
 static const struct path for_driver[] = {
-	{"/lib", READ}, {"/lib64", READ}, {"/usr", READ}, {"/nix/store", READ}, {"/run/opengl-driver", READ}, {"/etc/ld.so.cache", READ},
-	{"/etc/nvidia", READ}, {"/sys", READ}, {"/proc/driver", READ}, {"/proc/devices", READ}, {"/proc/modules", READ},
-	{"/proc/cpuinfo", READ}, {"/proc/meminfo", READ}, {"/proc/stat", READ}, {"/proc/version", READ}, {"/proc/filesystems", READ},
-	{"/proc/mounts", READ}, {"/proc/sys/vm", READ}, {"/proc/sys/kernel", READ}, {"/proc/self", READ}, {"/dev/null", USE},
-	{"/dev/zero", USE}, {"/dev/random", READ}, {"/dev/urandom", READ}, {"/dev/dxg", USE},
+	{"/lib", READ},
+	{"/lib64", READ},
+	{"/usr", READ},
+	{"/nix/store", READ},
+	{"/run/opengl-driver", READ},
+	{"/etc/ld.so.cache", READ},
+	{"/etc/nvidia", READ},
+	{"/sys", READ},
+	{"/proc/driver", READ},
+	{"/proc/devices", READ},
+	{"/proc/modules", READ},
+	{"/proc/cpuinfo", READ},
+	{"/proc/meminfo", READ},
+	{"/proc/stat", READ},
+	{"/proc/version", READ},
+	{"/proc/filesystems", READ},
+	{"/proc/mounts", READ},
+	{"/proc/sys/vm", READ},
+	{"/proc/sys/kernel", READ},
+	{"/proc/self", READ},
+	{"/dev/null", USE},
+	{"/dev/zero", USE},
+	{"/dev/random", READ},
+	{"/dev/urandom", READ},
+	{"/dev/dxg", USE},
 };
 
 struct rules {
@@ -145,17 +180,22 @@ void sandbox_landlock(struct sandbox *b, const char *folder)
 	const int use = abi < NEWEST ? abi : NEWEST;
 
 	if (abi <= 0) {
-		sandbox_lacks(b, SANDBOX_LANDLOCK, "%s", errno == EOPNOTSUPP ? "this kernel has it switched off" : "this kernel has none (Linux 5.13 has)");
+		sandbox_lacks(b, SANDBOX_LANDLOCK, "%s",
+			errno == EOPNOTSUPP ? "this kernel has it switched off"
+					    : "this kernel has none (Linux 5.13 has)");
 		return;
 	}
 	struct ruleset all = versions[use].all;
-	const struct rules r = {(int)syscall(SYS_landlock_create_ruleset, &all, versions[use].size, 0), all.files};
+	const struct rules r = {
+		(int)syscall(SYS_landlock_create_ruleset, &all, versions[use].size, 0), all.files};
 	if (r.fd < 0 || !restrict_self(b, &r, folder)) {
 		sandbox_lacks(b, SANDBOX_LANDLOCK, "this kernel refuses it (%s)", strerror(errno));
 	} else {
 		b->landlock = abi;
-		sandbox_has(b, SANDBOX_LANDLOCK, "version %d: opens libraries%s to read, changes no file, executes none%s", abi,
-			b->soft ? "" : " and the driver's devices", use >= 6 ? ", signals nobody" : "");
+		sandbox_has(b, SANDBOX_LANDLOCK,
+			"version %d: opens libraries%s to read, changes no file, executes none%s",
+			abi, b->soft ? "" : " and the driver's devices",
+			use >= 6 ? ", signals nobody" : "");
 	}
 	if (r.fd >= 0)
 		close(r.fd);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Namespaces of our own: no network, and all file systems mounted read-only. A user without rights gets them through a user namespace, where the
- * system grants those; containers often do not, then Landlock and seccomp are what there is. The surprise: a read-only mount of /dev does not keep
- * a driver from its device, for device nodes can be opened for writing all the same.
+ * Namespaces of our own: no network, and all file systems mounted read-only. A user without rights
+ * gets them through a user namespace, where the system grants those; containers often do not, then
+ * Landlock and seccomp are what there is. The surprise: a read-only mount of /dev does not keep a
+ * driver from its device, for device nodes can be opened for writing all the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,9 @@
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
 #endif
-#define ATTR_RDONLY 1u /* MOUNT_ATTR_RDONLY and MOUNT_ATTR_NOSUID of linux/mount.h, which clashes with sys/mount.h in older C libraries */
+/* MOUNT_ATTR_RDONLY and MOUNT_ATTR_NOSUID of linux/mount.h, which clashes with sys/mount.h in older
+ * C libraries */
+#define ATTR_RDONLY 1u
 #define ATTR_NOSUID 2u
 #define WHOLE_TREE 0x8000u /* AT_RECURSIVE */
 
@@ -45,7 +48,8 @@ static bool map_ids(uid_t uid, gid_t gid)
 
 	snprintf(users, sizeof users, "%u %u 1", (unsigned)uid, (unsigned)uid);
 	snprintf(groups, sizeof groups, "%u %u 1", (unsigned)gid, (unsigned)gid);
-	return put("/proc/self/setgroups", "deny") && put("/proc/self/gid_map", groups) && put("/proc/self/uid_map", users);
+	return put("/proc/self/setgroups", "deny") && put("/proc/self/gid_map", groups) &&
+	       put("/proc/self/uid_map", users);
 }
 
 static bool read_only(void)
@@ -64,13 +68,16 @@ void sandbox_namespaces(struct sandbox *b)
 	const bool own_user = !unshare(CLONE_NEWUSER | spaces);
 
 	if (!own_user && unshare(spaces)) { /* root needs no user namespace */
-		sandbox_lacks(b, SANDBOX_NAMESPACES, "the system grants none (%s)", strerror(errno));
+		sandbox_lacks(
+			b, SANDBOX_NAMESPACES, "the system grants none (%s)", strerror(errno));
 		return;
 	}
 	if (own_user && !map_ids(uid, gid))
-		sandbox_has(b, SANDBOX_NAMESPACES, "no network; users cannot be mapped (%s)", strerror(errno));
+		sandbox_has(b, SANDBOX_NAMESPACES, "no network; users cannot be mapped (%s)",
+			strerror(errno));
 	else if (!read_only())
-		sandbox_has(b, SANDBOX_NAMESPACES, "no network; file systems cannot be made read-only (%s)", strerror(errno));
+		sandbox_has(b, SANDBOX_NAMESPACES,
+			"no network; file systems cannot be made read-only (%s)", strerror(errno));
 	else {
 		b->read_only = true;
 		sandbox_has(b, SANDBOX_NAMESPACES, "no network, all file systems read-only");
@@ -88,7 +95,9 @@ bool sandbox_empty_root(void)
 {
 	_Alignas(16) char stack[16384];
 	int status;
-	const pid_t pid = clone(into_dying_folder, stack + sizeof stack, CLONE_FS | CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	const pid_t pid = clone(into_dying_folder, stack + sizeof stack,
+		CLONE_FS | CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	       !WEXITSTATUS(status);
 }

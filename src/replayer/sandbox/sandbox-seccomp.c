@@ -21,7 +21,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define NEW_SPACES (CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define NEW_SPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | \
+		CLONE_NEWCGROUP)
 #define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND)
 #define LOW32 0xffffffffu
 
@@ -31,16 +33,82 @@ struct when {
 	unsigned n;
 	struct scmp_arg_cmp arg[2];
 };
-#define MASKED(i, mask, value) {(i), SCMP_CMP_MASKED_EQ, (mask), (value)}
-#define EQUALS(i, value) {(i), SCMP_CMP_EQ, (value), 0}
+#define MASKED(i, mask, value)                                                                     \
+	{                                                                                          \
+		(i), SCMP_CMP_MASKED_EQ, (mask), (value)                                           \
+	}
+#define EQUALS(i, value)                                                                           \
+	{                                                                                          \
+		(i), SCMP_CMP_EQ, (value), 0                                                       \
+	}
 
 static const char *const soft_calls[] = {
-	"read", "write", "readv", "writev", "pread64", "preadv", "lseek", "close", "dup", "fstat", "newfstatat", "statx", "stat", "lstat", "access",
-	"faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "munmap", "mremap", "madvise", "brk", "msync", "futex", "set_robust_list", "get_robust_list", "rseq",
-	"set_tid_address", "sched_yield", "sched_getaffinity", "sched_getparam", "sched_getscheduler", "nanosleep", "clock_nanosleep", "clock_gettime",
-	"clock_getres", "gettimeofday", "time", "times", "getrusage", "getcpu", "getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid",
-	"sysinfo", "uname", "getrandom", "membarrier", "restart_syscall", "poll", "ppoll", "select", "pselect6", "rt_sigaction", "rt_sigprocmask",
-	"rt_sigreturn", "sigaltstack", "exit", "exit_group", "mseal",
+	"read",
+	"write",
+	"readv",
+	"writev",
+	"pread64",
+	"preadv",
+	"lseek",
+	"close",
+	"dup",
+	"fstat",
+	"newfstatat",
+	"statx",
+	"stat",
+	"lstat",
+	"access",
+	"faccessat",
+	"faccessat2",
+	"readlink",
+	"readlinkat",
+	"getcwd",
+	"munmap",
+	"mremap",
+	"madvise",
+	"brk",
+	"msync",
+	"futex",
+	"set_robust_list",
+	"get_robust_list",
+	"rseq",
+	"set_tid_address",
+	"sched_yield",
+	"sched_getaffinity",
+	"sched_getparam",
+	"sched_getscheduler",
+	"nanosleep",
+	"clock_nanosleep",
+	"clock_gettime",
+	"clock_getres",
+	"gettimeofday",
+	"time",
+	"times",
+	"getrusage",
+	"getcpu",
+	"getpid",
+	"gettid",
+	"getppid",
+	"getuid",
+	"geteuid",
+	"getgid",
+	"getegid",
+	"sysinfo",
+	"uname",
+	"getrandom",
+	"membarrier",
+	"restart_syscall",
+	"poll",
+	"ppoll",
+	"select",
+	"pselect6",
+	"rt_sigaction",
+	"rt_sigprocmask",
+	"rt_sigreturn",
+	"sigaltstack",
+	"exit",
+	"exit_group",
+	"mseal",
 };
 
 /* A thread, and nothing but a thread; memory that is never writable and executable at once. */
@@ -71,14 +139,80 @@ static const struct when soft_opens[] = {
  * connect to such a name, a name in the file system is refused by Landlock and read-only mounts,
  * and there are no other kinds of sockets. */
 static const char *const driver_never[] = {
-	"execve", "execveat", "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_open", "pidfd_getfd",
-	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "connect", "mount", "umount2",
-	"pivot_root", "chroot", "setns", "unshare", "fsopen", "fsmount", "fsconfig", "fspick", "open_tree", "move_mount", "mount_setattr", "bpf",
-	"perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl", "add_key", "request_key", "init_module",
-	"finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "sethostname",
-	"setdomainname", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "open_by_handle_at", "personality", "iopl", "ioperm", "modify_ldt",
-	"syslog", "vhangup", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups", "capset", "fanotify_init", "creat",
-	"mknod", "mknodat",
+	"execve",
+	"execveat",
+	"fork",
+	"vfork",
+	"ptrace",
+	"process_vm_readv",
+	"process_vm_writev",
+	"process_madvise",
+	"kcmp",
+	"pidfd_open",
+	"pidfd_getfd",
+	"pidfd_send_signal",
+	"tkill",
+	"rt_sigqueueinfo",
+	"rt_tgsigqueueinfo",
+	"connect",
+	"mount",
+	"umount2",
+	"pivot_root",
+	"chroot",
+	"setns",
+	"unshare",
+	"fsopen",
+	"fsmount",
+	"fsconfig",
+	"fspick",
+	"open_tree",
+	"move_mount",
+	"mount_setattr",
+	"bpf",
+	"perf_event_open",
+	"userfaultfd",
+	"io_uring_setup",
+	"io_uring_enter",
+	"io_uring_register",
+	"keyctl",
+	"add_key",
+	"request_key",
+	"init_module",
+	"finit_module",
+	"delete_module",
+	"kexec_load",
+	"kexec_file_load",
+	"reboot",
+	"swapon",
+	"swapoff",
+	"acct",
+	"quotactl",
+	"quotactl_fd",
+	"sethostname",
+	"setdomainname",
+	"settimeofday",
+	"clock_settime",
+	"adjtimex",
+	"clock_adjtime",
+	"open_by_handle_at",
+	"personality",
+	"iopl",
+	"ioperm",
+	"modify_ldt",
+	"syslog",
+	"vhangup",
+	"setuid",
+	"setgid",
+	"setreuid",
+	"setregid",
+	"setresuid",
+	"setresgid",
+	"setgroups",
+	"capset",
+	"fanotify_init",
+	"creat",
+	"mknod",
+	"mknodat",
 };
 
 /* Another process, another kind of socket, and the ioctls that type into a terminal. */
@@ -95,7 +229,8 @@ static int add(scmp_filter_ctx f, uint32_t action, const struct when *w)
 {
 	const int number = seccomp_syscall_resolve_name(w->call);
 
-	return number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(f, action, number, w->n, w->arg);
+	return number == __NR_SCMP_ERROR ? 0
+					 : seccomp_rule_add_array(f, action, number, w->n, w->arg);
 }
 
 static int add_names(scmp_filter_ctx f, uint32_t action, const char *const *names, size_t n)
@@ -123,9 +258,10 @@ static int add_when(scmp_filter_ctx f, uint32_t action, const struct when *w, si
  * refused. */
 static int only_self(scmp_filter_ctx f, bool soft)
 {
-	const struct when to_self[] = {{"kill", 1, {EQUALS(0, (scmp_datum_t)getpid())}}, {"tgkill", 1, {EQUALS(0, (scmp_datum_t)getpid())}}};
-	const struct when to_others[] = {
-		{"kill", 1, {{0, SCMP_CMP_NE, (scmp_datum_t)getpid(), 0}}}, {"tgkill", 1, {{0, SCMP_CMP_NE, (scmp_datum_t)getpid(), 0}}}};
+	const struct when to_self[] = {{"kill", 1, {EQUALS(0, (scmp_datum_t)getpid())}},
+		{"tgkill", 1, {EQUALS(0, (scmp_datum_t)getpid())}}};
+	const struct when to_others[] = {{"kill", 1, {{0, SCMP_CMP_NE, (scmp_datum_t)getpid(), 0}}},
+		{"tgkill", 1, {{0, SCMP_CMP_NE, (scmp_datum_t)getpid(), 0}}}};
 
 	return soft ? WHEN(f, SCMP_ACT_ALLOW, to_self) : WHEN(f, SCMP_ACT_ERRNO(EPERM), to_others);
 }
@@ -156,11 +292,15 @@ void sandbox_seccomp(struct sandbox *b)
 	if (!bad)
 		bad = seccomp_load(f);
 	if (bad)
-		sandbox_lacks(b, SANDBOX_SECCOMP, "the system refuses the filter (%s)", strerror(-bad));
+		sandbox_lacks(
+			b, SANDBOX_SECCOMP, "the system refuses the filter (%s)", strerror(-bad));
 	else if (b->soft)
-		sandbox_has(b, SANDBOX_SECCOMP, "%zu system calls, none that writes a file, connects or executes", sizeof soft_calls / sizeof *soft_calls);
+		sandbox_has(b, SANDBOX_SECCOMP,
+			"%zu system calls, none that writes a file, connects or executes",
+			sizeof soft_calls / sizeof *soft_calls);
 	else
-		sandbox_has(b, SANDBOX_SECCOMP, "%zu system calls are refused", sizeof driver_never / sizeof *driver_never);
+		sandbox_has(b, SANDBOX_SECCOMP, "%zu system calls are refused",
+			sizeof driver_never / sizeof *driver_never);
 	if (f)
 		seccomp_release(f);
 }

@@ -25,8 +25,11 @@
 #endif
 
 static const char *const names[SANDBOX_WALLS] = {
-	[SANDBOX_NAMESPACES] = "namespaces", [SANDBOX_LIMITS] = "limits", [SANDBOX_LANDLOCK] = "landlock",
-	[SANDBOX_CAPABILITIES] = "capabilities", [SANDBOX_SECCOMP] = "seccomp",
+	[SANDBOX_NAMESPACES] = "namespaces",
+	[SANDBOX_LIMITS] = "limits",
+	[SANDBOX_LANDLOCK] = "landlock",
+	[SANDBOX_CAPABILITIES] = "capabilities",
+	[SANDBOX_SECCOMP] = "seccomp",
 };
 
 const char *sandbox_wall_name(enum sandbox_wall w)
@@ -78,7 +81,10 @@ static struct err *read_without(struct sandbox *b)
 		while (w < SANDBOX_WALLS && (strlen(names[w]) != n || strncmp(names[w], all, n)))
 			w++;
 		if (w == SANDBOX_WALLS)
-			return err_cure(err_new(ERR_USAGE, "TSDB_SANDBOX_WITHOUT: the sandbox has no wall \"%.*s\"", (int)n, all),
+			return err_cure(
+				err_new(ERR_USAGE,
+					"TSDB_SANDBOX_WITHOUT: the sandbox has no wall \"%.*s\"",
+					(int)n, all),
 				"They are namespaces, limits, landlock, capabilities, seccomp");
 		b->without |= 1u << w;
 	}
@@ -101,7 +107,7 @@ struct err *sandbox_begin(struct sandbox *b, int keep)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return err_sys(errno, "the replayer cannot give up gaining privileges");
 	close_others(keep);
-	(void)setsid(); /* no terminal that could be typed into; fails when there was none */
+	(void)setsid();	       /* no terminal that could be typed into; fails when there was none */
 	sandbox_first_to_go(); /* before /proc is read-only */
 	if (wanted(b, SANDBOX_NAMESPACES))
 		sandbox_namespaces(b);
@@ -115,7 +121,8 @@ static bool folder_of(void *address, char *ret, size_t size)
 
 	if (!address || !dladdr(address, &info) || !info.dli_fname || !strrchr(info.dli_fname, '/'))
 		return false;
-	return snprintf(ret, size, "%.*s", (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname) < (int)size;
+	return snprintf(ret, size, "%.*s", (int)(strrchr(info.dli_fname, '/') - info.dli_fname),
+		       info.dli_fname) < (int)size;
 }
 
 static unsigned threads(void)
@@ -145,8 +152,11 @@ static struct err *too_little(const struct sandbox *b)
 {
 	if (b->up[SANDBOX_LANDLOCK] || (b->soft && b->up[SANDBOX_SECCOMP]) || b->read_only)
 		return NULL;
-	return err_cure(err_new(ERR_UNSUPPORTED, "this system grants the replayer no sandbox: landlock: %s; namespaces: %s; seccomp: %s",
-				b->how[SANDBOX_LANDLOCK], b->how[SANDBOX_NAMESPACES], b->how[SANDBOX_SECCOMP]),
+	return err_cure(
+		err_new(ERR_UNSUPPORTED,
+			"this system grants the replayer no sandbox: landlock: %s; namespaces: %s; seccomp: %s",
+			b->how[SANDBOX_LANDLOCK], b->how[SANDBOX_NAMESPACES],
+			b->how[SANDBOX_SECCOMP]),
 		"--no-sandbox executes without one, with all your rights: for traces that you recorded yourself");
 }
 
@@ -158,7 +168,9 @@ struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
 
 	b->soft = soft;
 	if (n > 1)
-		return err_new(ERR_STATE, "the GPU driver started %u threads when it was opened: they would be outside the sandbox", n - 1);
+		return err_new(ERR_STATE,
+			"the GPU driver started %u threads when it was opened: they would be outside the sandbox",
+			n - 1);
 	if (wanted(b, SANDBOX_LIMITS))
 		sandbox_limits(b);
 	if (wanted(b, SANDBOX_LANDLOCK))
@@ -179,14 +191,21 @@ struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
 
 void sandbox_gaps(const struct sandbox *b, struct buf *out)
 {
-	const bool files = b->up[SANDBOX_LANDLOCK] || b->empty_root || (b->soft && b->up[SANDBOX_SECCOMP]);
+	const bool files =
+		b->up[SANDBOX_LANDLOCK] || b->empty_root || (b->soft && b->up[SANDBOX_SECCOMP]);
 
 	if (!files)
-		buf_printf(out, "the sandbox has a gap: the trace's code could read the files that you can read (landlock: %s)\n", b->how[SANDBOX_LANDLOCK]);
+		buf_printf(out,
+			"the sandbox has a gap: the trace's code could read the files that you can read (landlock: %s)\n",
+			b->how[SANDBOX_LANDLOCK]);
 	if (!files && !b->read_only)
-		buf_printf(out, "the sandbox has a gap: the trace's code could change your files (namespaces: %s)\n", b->how[SANDBOX_NAMESPACES]);
+		buf_printf(out,
+			"the sandbox has a gap: the trace's code could change your files (namespaces: %s)\n",
+			b->how[SANDBOX_NAMESPACES]);
 	if (!b->up[SANDBOX_SECCOMP] && !b->up[SANDBOX_NAMESPACES])
-		buf_printf(out, "the sandbox has a gap: the trace's code could use the network (seccomp: %s)\n", b->how[SANDBOX_SECCOMP]);
+		buf_printf(out,
+			"the sandbox has a gap: the trace's code could use the network (seccomp: %s)\n",
+			b->how[SANDBOX_SECCOMP]);
 }
 
 struct err *sandbox_seal(void *addr, size_t size)

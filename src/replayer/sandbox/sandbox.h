@@ -24,7 +24,7 @@ enum sandbox_wall {
 };
 
 struct sandbox {
-	bool soft;		      /* the device is the software GPU */
+	bool soft; /* the device is the software GPU */
 	bool up[SANDBOX_WALLS];
 	bool read_only;		      /* the namespaces keep files from being changed */
 	bool empty_root;	      /* there are no files to open */
@@ -32,7 +32,7 @@ struct sandbox {
 	/* a set of walls that TSDB_SANDBOX_WITHOUT=NAME,... leaves out, to find the one that stops
 	 * a driver */
 	unsigned without;
-	int landlock;		      /* its ABI version; 0: none */
+	int landlock; /* its ABI version; 0: none */
 };
 
 /* The wall's name: "landlock". */

@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command table's generated code: descriptions, access by field, and the packed form of the agent's ring.
- * Everything here is expanded from commands.def. Packing is straight-line stores without a loop over descriptors: it is on
- * the path of every GPU call of the inferior. This file is also compiled into the agent: no allocation, no libc but string.h.
+ * The command table's generated code: descriptions, access by field, and the packed form of the
+ * agent's ring. Everything here is expanded from commands.def. Packing is straight-line stores
+ * without a loop over descriptors: it is on the path of every GPU call of the inferior. This file
+ * is also compiled into the agent: no allocation, no libc but string.h.
  */
 #include <string.h>
 #include "sbt/cmd.h"
 
-/* --- descriptions -------------------------------------------------------------------------------------------------
- * One function per kind, because FIELD() does not know the kind it is in: inside a function `self` can name its struct. */
+/* --- descriptions
+ * -------------------------------------------------------------------------------------------------
+ * One function per kind, because FIELD() does not know the kind it is in: inside a function `self`
+ * can name its struct. */
 
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	static const struct sbt_kind_desc *desc_##nm(void)                                          \
-	{                                                                                           \
-		typedef struct sbt_cmd_##nm self;                                                   \
-		static const char name[] = #nm, help[] = text;                                      \
-		enum { CLS = SBT_CLASS_##class, DOES = (does) };                                    \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	static const struct sbt_kind_desc *desc_##nm(void)                                         \
+	{                                                                                          \
+		typedef struct sbt_cmd_##nm self;                                                  \
+		static const char name[] = #nm, help[] = text;                                     \
+		enum { CLS = SBT_CLASS_##class, DOES = (does) };                                   \
 		static const struct sbt_field fields[] = {
-#define FIELD(ty, nm, text) {#nm, SBT_T_##ty, offsetof(struct sbt_cmd, u) + offsetof(self, nm), text},
-#define END(ID)                                                                                     \
-			{NULL, 0, 0, NULL}                                                          \
-		};                                                                                  \
-		static const struct sbt_kind_desc desc = {                                          \
-			name, #ID, (enum sbt_class)CLS, DOES, help, fields,                         \
-			sizeof fields / sizeof *fields - 1};                                        \
-		return &desc;                                                                       \
+#define FIELD(ty, nm, text)                                                                        \
+	{#nm, SBT_T_##ty, offsetof(struct sbt_cmd, u) + offsetof(self, nm), text},
+#define END(ID)                                                                                    \
+	{                                                                                          \
+		NULL, 0, 0, NULL                                                                   \
+	}                                                                                          \
+	}                                                                                          \
+	;                                                                                          \
+	static const struct sbt_kind_desc desc = {name, #ID, (enum sbt_class)CLS, DOES, help,      \
+		fields, sizeof fields / sizeof *fields - 1};                                       \
+	return &desc;                                                                              \
 	}
 #include "sbt/commands.def"
 #undef CMD
@@ -34,8 +40,8 @@
 const struct sbt_kind_desc *sbt_kind(unsigned kind)
 {
 	switch (kind) {
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	case num:                                                                                   \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	case num:                                                                                  \
 		return desc_##nm();
 #define FIELD(ty, nm, text)
 #define END(ID)
@@ -51,15 +57,18 @@ const struct sbt_kind_desc *sbt_kind(unsigned kind)
 const struct sbt_field sbt_common_fields[] = {
 	{"seq", SBT_T_SEQ, offsetof(struct sbt_cmd, seq), "number of the command, from 1"},
 	{"kind", SBT_T_UINT, offsetof(struct sbt_cmd, kind), "number of the kind"},
-	{"flags", SBT_T_HEX, offsetof(struct sbt_cmd, flags), "1 window, 2 graph, 4 synthetic, 8 per-thread default stream"},
+	{"flags", SBT_T_HEX, offsetof(struct sbt_cmd, flags),
+		"1 window, 2 graph, 4 synthetic, 8 per-thread default stream"},
 	{"thread", SBT_T_UINT, offsetof(struct sbt_cmd, thread), "thread number, from 1"},
 	{"ctx", SBT_T_CONTEXT, offsetof(struct sbt_cmd, ctx), "current context"},
 	{"stack", SBT_T_UINT, offsetof(struct sbt_cmd, stack), "id of the host stack; 0: none"},
 	{"result", SBT_T_UINT, offsetof(struct sbt_cmd, result), "CUresult; 0 is success"},
 	{"corr", SBT_T_UINT, offsetof(struct sbt_cmd, corr), "correlation id; 0: none"},
 	{"host_ns", SBT_T_TIME, offsetof(struct sbt_cmd, host_ns), "host time at API entry"},
-	{"gpu_start_ns", SBT_T_TIME, offsetof(struct sbt_cmd, gpu_start_ns), "start on the GPU; 0: not known"},
-	{"gpu_end_ns", SBT_T_TIME, offsetof(struct sbt_cmd, gpu_end_ns), "end on the GPU; 0: not known"},
+	{"gpu_start_ns", SBT_T_TIME, offsetof(struct sbt_cmd, gpu_start_ns),
+		"start on the GPU; 0: not known"},
+	{"gpu_end_ns", SBT_T_TIME, offsetof(struct sbt_cmd, gpu_end_ns),
+		"end on the GPU; 0: not known"},
 	{NULL, 0, 0, NULL},
 };
 
@@ -126,11 +135,12 @@ const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_fi
 const char *sbt_enum_name(enum sbt_type type, uint64_t value)
 {
 	static const char *const copy[] = {"h2d", "d2h", "d2d", "h2h", "peer", "any"};
-	static const char *const mem[] = {"device", "pinned", "managed", "registered", "async", "vmm", "ipc"};
+	static const char *const mem[] = {
+		"device", "pinned", "managed", "registered", "async", "vmm", "ipc"};
 	static const char *const sync[] = {"ctx", "stream", "event"};
 	static const char *const capture[] = {"global", "thread", "relaxed"};
-	static const char *const node[] = {
-		"kernel", "copy", "fill", "host", "graph", "empty", "wait_event", "event_record", "other"};
+	static const char *const node[] = {"kernel", "copy", "fill", "host", "graph", "empty",
+		"wait_event", "event_record", "other"};
 #define PICK(t) return value < sizeof t / sizeof *t ? t[value] : NULL
 
 	switch (type) {
@@ -177,18 +187,21 @@ bool sbt_kind_takes_turn(unsigned kind)
 {
 	const unsigned does = sbt_kind_does(kind);
 
-	return does & SBT_QUEUED && does & (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH);
+	return does & SBT_QUEUED &&
+	       does & (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_RUNS_KERNEL | SBT_RUNS_GRAPH);
 }
 
-/* One function per kind, as above: a sum of zeros and of the one offset, which the compiler adds up. */
-#define CMD(num, ID, nm, class, does, text)                                                         \
-	static inline uint16_t stream_of_##nm(void)                                                 \
-	{                                                                                           \
-		typedef struct sbt_cmd_##nm self;                                                   \
+/* One function per kind, as above: a sum of zeros and of the one offset, which the compiler adds
+ * up. */
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	static inline uint16_t stream_of_##nm(void)                                                \
+	{                                                                                          \
+		typedef struct sbt_cmd_##nm self;                                                  \
 		return 0
-#define FIELD(ty, nm, text) +(__builtin_strcmp(#nm, "stream") ? 0 : offsetof(struct sbt_cmd, u) + offsetof(self, nm))
-#define END(ID)                                                                                     \
-		;                                                                                   \
+#define FIELD(ty, nm, text)                                                                        \
+	+(__builtin_strcmp(#nm, "stream") ? 0 : offsetof(struct sbt_cmd, u) + offsetof(self, nm))
+#define END(ID)                                                                                    \
+	;                                                                                          \
 	}
 #include "sbt/commands.def"
 #undef CMD
@@ -198,8 +211,8 @@ bool sbt_kind_takes_turn(unsigned kind)
 uint16_t sbt_stream_offset(unsigned kind)
 {
 	switch (kind) {
-#define CMD(num, ID, nm, class, does, text)                                                         \
-	case num:                                                                                   \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	case num:                                                                                  \
 		return stream_of_##nm();
 #define FIELD(ty, nm, text)
 #define END(ID)
@@ -241,18 +254,19 @@ static inline uint64_t number_of(const void *field, bool is_blob)
 	return is_blob ? 0 : *(const uint64_t *)field;
 }
 
-/* One function per kind, as above: the place of the field among the kind's, from 1. Comparisons that cannot fail are compiled away. */
-#define CMD(num, ID, nm, class, does, text)                                                         \
-	static inline unsigned out_of_range_##nm(const struct sbt_cmd_##nm *s)                      \
-	{                                                                                           \
-		unsigned at = 0, bad = 0;                                                           \
+/* One function per kind, as above: the place of the field among the kind's, from 1. Comparisons
+ * that cannot fail are compiled away. */
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	static inline unsigned out_of_range_##nm(const struct sbt_cmd_##nm *s)                     \
+	{                                                                                          \
+		unsigned at = 0, bad = 0;                                                          \
 		(void)s;
-#define FIELD(ty, nm, text)                                                                         \
-	at++;                                                                                       \
-	if (number_of(&s->nm, sbt_type_is_blob(SBT_T_##ty)) > (uint64_t)SBT_MAX_##ty)               \
+#define FIELD(ty, nm, text)                                                                        \
+	at++;                                                                                      \
+	if (number_of(&s->nm, sbt_type_is_blob(SBT_T_##ty)) > (uint64_t)SBT_MAX_##ty)              \
 		bad = at;
-#define END(ID)                                                                                     \
-		return at ? bad : 0;                                                                \
+#define END(ID)                                                                                    \
+	return at ? bad : 0;                                                                       \
 	}
 #include "sbt/commands.def"
 #undef CMD
@@ -264,9 +278,9 @@ const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c)
 	unsigned bad = 0;
 
 	switch (c->kind) {
-#define CMD(num, ID, nm, class, does, text)                                                         \
-	case num:                                                                                   \
-		bad = out_of_range_##nm(&c->u.nm);                                                  \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	case num:                                                                                  \
+		bad = out_of_range_##nm(&c->u.nm);                                                 \
 		break;
 #define FIELD(ty, nm, text)
 #define END(ID)
@@ -285,10 +299,10 @@ uint32_t sbt_cmd_stream(const struct sbt_cmd *c)
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
 	const uint16_t at = d && d->cls == SBT_CLASS_WORK ? sbt_stream_offset(c->kind) : 0;
 
-	return at ? (uint32_t)*(const uint64_t *)((const char *)c + at) : SBT_NO_ID;
+	return at ? (uint32_t) * (const uint64_t *)((const char *)c + at) : SBT_NO_ID;
 }
 
-/* --- the packed form ---------------------------------------------------------------------------------------------- */
+/* --- the packed form --- */
 
 struct packed {
 	uint32_t size;
@@ -355,13 +369,13 @@ size_t sbt_pack_size(const struct sbt_cmd *c)
 	size_t n = sizeof(struct packed);
 
 	switch (c->kind) {
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	case num: {                                                                                 \
-		const struct sbt_cmd_##nm *s = &c->u.nm;                                            \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	case num: {                                                                                \
+		const struct sbt_cmd_##nm *s = &c->u.nm;                                           \
 		(void)s;
 #define FIELD(ty, nm, text) n += 8 + SBT_IF_##ty(0, pad8(s->nm.len));
-#define END(ID)                                                                                     \
-	break;                                                                                      \
+#define END(ID)                                                                                    \
+	break;                                                                                     \
 	}
 #include "sbt/commands.def"
 #undef CMD
@@ -385,27 +399,27 @@ static inline char *put_blob(char *p, const struct sbt_blob *b)
 	return p + padded;
 }
 
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	static inline uint32_t pack_##nm(struct packed *dst, const struct sbt_cmd_##nm *s)          \
-	{                                                                                           \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	static inline uint32_t pack_##nm(struct packed *dst, const struct sbt_cmd_##nm *s)         \
+	{                                                                                          \
 		uint64_t *d = dst->field;
 #define FIELD(ty, nm, text) *d++ = SBT_IF_##ty(s->nm, s->nm.len);
-#define END(ID)                                                                                     \
-	dst->nfields = (uint32_t)(d - dst->field);                                                  \
-	return dst->nfields;                                                                        \
+#define END(ID)                                                                                    \
+	dst->nfields = (uint32_t)(d - dst->field);                                                 \
+	return dst->nfields;                                                                       \
 	}
 #include "sbt/commands.def"
 #undef CMD
 #undef FIELD
 #undef END
 
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	static inline char *blobs_##nm(char *p, const struct sbt_cmd_##nm *s)                       \
-	{                                                                                           \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	static inline char *blobs_##nm(char *p, const struct sbt_cmd_##nm *s)                      \
+	{                                                                                          \
 		(void)s;
 #define FIELD(ty, nm, text) SBT_IF_##ty(, p = put_blob(p, &s->nm);)
-#define END(ID)                                                                                     \
-	return p;                                                                                   \
+#define END(ID)                                                                                    \
+	return p;                                                                                  \
 	}
 #include "sbt/commands.def"
 #undef CMD
@@ -428,10 +442,10 @@ void sbt_pack(void *dst, const struct sbt_cmd *c)
 	d->nfields = 0;
 	d->host_ns = c->host_ns;
 	switch (c->kind) {
-#define CMD(num, ID, nm, class, does, text)                                                               \
-	case num:                                                                                   \
-		end = (char *)(d->field + pack_##nm(d, &c->u.nm));                                  \
-		end = blobs_##nm(end, &c->u.nm);                                                    \
+#define CMD(num, ID, nm, class, does, text)                                                        \
+	case num:                                                                                  \
+		end = (char *)(d->field + pack_##nm(d, &c->u.nm));                                 \
+		end = blobs_##nm(end, &c->u.nm);                                                   \
 		break;
 #define FIELD(ty, nm, text)
 #define END(ID)
@@ -467,7 +481,8 @@ size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n)
 		return 0;
 	memcpy(&s, src, sizeof s); /* a payload in a trace need not be aligned */
 	d = sbt_kind(s.kind);
-	if (!d || s.size < sizeof s || s.size > n || s.size % 8 || s.nfields > (s.size - sizeof s) / 8)
+	if (!d || s.size < sizeof s || s.size > n || s.size % 8 ||
+		s.nfields > (s.size - sizeof s) / 8)
 		return 0;
 	memset(ret, 0, sizeof *ret);
 	ret->seq = s.seq;
@@ -481,7 +496,8 @@ size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n)
 	ret->host_ns = s.host_ns;
 	p = field + 8 * (size_t)s.nfields;
 	end = (const char *)src + s.size;
-	/* Fewer fields: an older writer, the rest is 0. More: a newer one, their blobs come last and are ignored. */
+	/* Fewer fields: an older writer, the rest is 0. More: a newer one, their blobs come last
+	 * and are ignored. */
 	for (unsigned i = 0; i < d->nfields && i < s.nfields; i++) {
 		const struct sbt_field *f = &d->fields[i];
 		char *to = (char *)ret + f->offset;

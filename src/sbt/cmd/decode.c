@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The payload of a commands chunk back to commands, see encode.h. Everything in it is hostile: each number is
- * checked, and memory is bounded by the payload's own size, because a slot's blobs are patched in place.
- * The surprise: kinds and fields that this version does not know are decoded too, from the chunk's kind table, and
- * then left out.
+ * The payload of a commands chunk back to commands, see encode.h. Everything in it is hostile: each
+ * number is checked, and memory is bounded by the payload's own size, because a slot's blobs are
+ * patched in place. The surprise: kinds and fields that this version does not know are decoded too,
+ * from the chunk's kind table, and then left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@ struct kind {
 struct slot {
 	const struct kind *kind;
 	struct sbt_cmd cmd;
-	uint64_t *scalar;	/* kind->nfields; of an unknown kind's or a newer kind's fields */
-	struct buf *blob;	/* kind->nblobs, for BLOB fields */
+	uint64_t *scalar; /* kind->nfields; of an unknown kind's or a newer kind's fields */
+	struct buf *blob; /* kind->nblobs, for BLOB fields */
 };
 
 struct sbt_decoder {
@@ -88,7 +88,8 @@ static bool take_kind(struct kind *k, struct sbt_in *in)
 		if (k->wire[i] > SBT_WIRE_BLOB)
 			return false;
 		k->nblobs += k->wire[i] != SBT_WIRE_SCALAR;
-		if (k->desc && i < k->desc->nfields && k->wire[i] != wire_of(k->desc->fields[i].type))
+		if (k->desc && i < k->desc->nfields &&
+			k->wire[i] != wire_of(k->desc->fields[i].type))
 			return false;
 	}
 	return true;
@@ -118,7 +119,8 @@ static struct err *take_prelude(struct sbt_decoder *d, struct sbt_in *in)
 			return damaged("the lengths of its columns");
 		d->col[i] = (struct sbt_in){p, p + len[i], false};
 	}
-	if (d->left > len[SBT_COL_HEAD] || d->left > len[SBT_COL_CORR] || d->left > len[SBT_COL_TIME])
+	if (d->left > len[SBT_COL_HEAD] || d->left > len[SBT_COL_CORR] ||
+		d->left > len[SBT_COL_TIME])
 		return damaged("more commands than bytes");
 	return NULL;
 }
@@ -231,12 +233,12 @@ static bool take_common(struct sbt_decoder *d, struct sbt_cmd *c, uint64_t mask)
 			return false;
 		d->seq += v;
 	}
-#define COMMON(BIT, member)                                                                         \
-	if (mask & 1 << BIT) {                                                                      \
-		v = sbt_take_delta(in, c->member);                                                  \
-		c->member = (__typeof__(c->member))v;                                               \
-		if (c->member != v)                                                                 \
-			return false;                                                               \
+#define COMMON(BIT, member)                                                                        \
+	if (mask & 1 << BIT) {                                                                     \
+		v = sbt_take_delta(in, c->member);                                                 \
+		c->member = (__typeof__(c->member))v;                                              \
+		if (c->member != v)                                                                \
+			return false;                                                              \
 	}
 	COMMON(SBT_BIT_FLAGS, flags)
 	COMMON(SBT_BIT_THREAD, thread)
@@ -303,7 +305,8 @@ static struct err *take_cmd(struct sbt_decoder *d, struct slot **ret)
 	s = &d->slots[(v >> 1) - 1];
 	if (v & 1)
 		mask = sbt_take(&d->col[SBT_COL_MASK]);
-	if (d->seq == UINT64_MAX || !take_common(d, &s->cmd, mask) || !take_fields(d, s, mask >> SBT_COMMON_BITS))
+	if (d->seq == UINT64_MAX || !take_common(d, &s->cmd, mask) ||
+		!take_fields(d, s, mask >> SBT_COMMON_BITS))
 		return damaged("its column of values");
 	s->cmd.seq = ++d->seq;
 	corr = sbt_take(&d->col[SBT_COL_CORR]);

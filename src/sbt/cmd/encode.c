@@ -109,7 +109,8 @@ static uint32_t slot_find(struct sbt_encoder *e, const struct sbt_cmd *c, bool *
 			return e->map[at] - 1;
 	}
 	if (free_at == MAP_SIZE)
-		free_at = at; /* forget what is there; its slot stays, unfound, until its turn as a victim */
+		free_at = at; /* forget what is there; its slot stays, unfound, until its turn as a
+				 victim */
 	i = e->nslots < SBT_SLOTS_MAX ? e->nslots++ : e->victim++ % SBT_SLOTS_MAX;
 	e->map[free_at] = i + 1;
 	s = slot_at(e, i);
@@ -129,7 +130,8 @@ static struct string *string_probe(struct sbt_encoder *e, const struct sbt_blob 
 
 		if (!s->index)
 			return s;
-		if (s->hash == hash && s->len == b->len && (!b->len || memcmp(e->text.data + s->at, b->p, b->len) == 0))
+		if (s->hash == hash && s->len == b->len &&
+			(!b->len || memcmp(e->text.data + s->at, b->p, b->len) == 0))
 			return s;
 	}
 }
@@ -182,7 +184,8 @@ static uint64_t word_at(const uint8_t *p, uint64_t len, uint64_t i)
 	return w;
 }
 
-/* Both blobs have the same length: only the words that differ, as differences. False when most of them do. */
+/* Both blobs have the same length: only the words that differ, as differences. False when most of
+ * them do. */
 static bool put_patch(struct buf *out, const uint8_t *old, const struct sbt_blob *b)
 {
 	uint64_t words = (b->len + 7) / 8, changed = 0, next = 0;
@@ -223,7 +226,8 @@ static bool blob_same(const struct sbt_blob *a, const void *p, size_t n)
 	return a->len == n && (!n || memcmp(a->p, p, n) == 0);
 }
 
-/* Writes the values that differ from the slot's and brings the slot up to date. Returns the change mask. */
+/* Writes the values that differ from the slot's and brings the slot up to date. Returns the change
+ * mask. */
 static uint64_t put_values(struct sbt_encoder *e, struct slot *s, const struct sbt_cmd *c)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
@@ -235,11 +239,11 @@ static uint64_t put_values(struct sbt_encoder *e, struct slot *s, const struct s
 		mask |= 1 << SBT_BIT_SEQ;
 		sbt_put(out, c->seq - e->seq - 1);
 	}
-#define COMMON(BIT, member)                                                                         \
-	if (c->member != s->cmd.member) {                                                           \
-		mask |= 1 << BIT;                                                                   \
-		sbt_put_delta(out, c->member, s->cmd.member);                                       \
-		s->cmd.member = c->member;                                                          \
+#define COMMON(BIT, member)                                                                        \
+	if (c->member != s->cmd.member) {                                                          \
+		mask |= 1 << BIT;                                                                  \
+		sbt_put_delta(out, c->member, s->cmd.member);                                      \
+		s->cmd.member = c->member;                                                         \
 	}
 	COMMON(SBT_BIT_FLAGS, flags)
 	COMMON(SBT_BIT_THREAD, thread)
@@ -250,7 +254,8 @@ static uint64_t put_values(struct sbt_encoder *e, struct slot *s, const struct s
 	for (const struct sbt_field *f = d->fields; f->name; f++, bit <<= 1) {
 		if (!sbt_type_is_blob(f->type)) {
 			uint64_t *was = (uint64_t *)(void *)((char *)&s->cmd + f->offset);
-			uint64_t is = *(const uint64_t *)(const void *)((const char *)c + f->offset);
+			uint64_t is =
+				*(const uint64_t *)(const void *)((const char *)c + f->offset);
 
 			if (is == *was)
 				continue;
@@ -284,18 +289,21 @@ static struct err *check(const struct sbt_encoder *e, const struct sbt_cmd *c)
 	uint64_t bytes = 0;
 
 	if (!d)
-		return err_new(ERR_UNSUPPORTED, "command #%llu has kind %u, which the trace format lacks",
-			       (unsigned long long)c->seq, c->kind);
+		return err_new(ERR_UNSUPPORTED,
+			"command #%llu has kind %u, which the trace format lacks",
+			(unsigned long long)c->seq, c->kind);
 	BUG_ON(d->nfields > SBT_FIELDS_MAX);
 	if (c->seq == 0 || (e->count && c->seq <= e->seq))
-		return err_new(ERR_STATE, "command #%llu comes after #%llu: commands must be written in order",
-			       (unsigned long long)c->seq, (unsigned long long)e->seq);
+		return err_new(ERR_STATE,
+			"command #%llu comes after #%llu: commands must be written in order",
+			(unsigned long long)c->seq, (unsigned long long)e->seq);
 	for (const struct sbt_field *f = d->fields; f->name; f++) {
 		if (!sbt_type_is_blob(f->type))
 			continue;
 		if (sbt_get_blob(c, f)->len > SBT_CMD_MAX - bytes)
-			return err_new(ERR_LIMIT, "command #%llu (%s) has more than %u MiB of arguments",
-				       (unsigned long long)c->seq, d->name, SBT_CMD_MAX >> 20);
+			return err_new(ERR_LIMIT,
+				"command #%llu (%s) has more than %u MiB of arguments",
+				(unsigned long long)c->seq, d->name, SBT_CMD_MAX >> 20);
 		bytes += sbt_get_blob(c, f)->len;
 	}
 	return NULL;
@@ -376,7 +384,9 @@ static void put_kinds(struct sbt_encoder *e, struct buf *out)
 		for (unsigned i = 0; i < d->nfields; i++) {
 			enum sbt_type t = d->fields[i].type;
 
-			buf_byte(out, t == SBT_T_STR ? SBT_WIRE_STR : t == SBT_T_BLOB ? SBT_WIRE_BLOB : SBT_WIRE_SCALAR);
+			buf_byte(out, t == SBT_T_STR	? SBT_WIRE_STR
+				      : t == SBT_T_BLOB ? SBT_WIRE_BLOB
+							: SBT_WIRE_SCALAR);
 		}
 	}
 }

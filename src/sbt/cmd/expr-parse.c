@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiles the text of a condition into postfix operations, see expr.h. Precedence climbing over a table. The one
- * odd thing: a name right after `FIELD ==` or `!=` is looked up among the values of that field's enumeration first, so that
- * `scope == stream` means the scope and not the stream.
+ * Compiles the text of a condition into postfix operations, see expr.h. Precedence climbing over a
+ * table. The one odd thing: a name right after `FIELD ==` or `!=` is looked up among the values of
+ * that field's enumeration first, so that `scope == stream` means the scope and not the stream.
  */
 #include <locale.h>
 #include <stdarg.h>
@@ -43,7 +43,8 @@ static bool fail(struct parser *p, const char *fmt, ...)
 static bool emit(struct parser *p, struct sbt_op op)
 {
 	if (p->e->n == SBT_EXPR_MAX)
-		return fail(p, "the condition is too long: at most %d operands and operators", SBT_EXPR_MAX);
+		return fail(p, "the condition is too long: at most %d operands and operators",
+			SBT_EXPR_MAX);
 	p->e->ops[p->e->n++] = op;
 	return true;
 }
@@ -64,12 +65,13 @@ static bool is_name(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 static bool emit_integer(struct parser *p, uint64_t v)
 {
-	return emit(p, (struct sbt_op){
-		.op = SBT_OP_CONST, .type = v > INT64_MAX ? SBT_V_UNSIGNED : SBT_V_SIGNED, .value = v});
+	return emit(p, (struct sbt_op){.op = SBT_OP_CONST,
+			       .type = v > INT64_MAX ? SBT_V_UNSIGNED : SBT_V_SIGNED,
+			       .value = v});
 }
 
 static bool emit_double(struct parser *p)
@@ -122,7 +124,8 @@ static bool parse_number(struct parser *p)
 		return emit_double(p);
 	}
 	for (; digit_value(*p->p) < (int)base; p->p++)
-		if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, (uint64_t)digit_value(*p->p), &v))
+		if (__builtin_mul_overflow(v, base, &v) ||
+			__builtin_add_overflow(v, (uint64_t)digit_value(*p->p), &v))
 			return fail(p, "a number does not fit in 64 bits");
 	if (*p->p == 'K')
 		shift = 10;
@@ -138,7 +141,7 @@ static bool parse_number(struct parser *p)
 	return emit_integer(p, v << shift);
 }
 
-/* --- names --------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 /* The value called name of one enumeration. */
 static bool enum_value(enum sbt_type type, const char *name, uint64_t *ret)
@@ -171,9 +174,11 @@ static bool any_enum_value(struct parser *p, const char *name, uint64_t *ret, bo
 }
 
 /* The field: of the kind compiled for, else of the first kind that has one, else a common one. */
-static bool find_field(struct parser *p, const char *name, struct sbt_op *ret, const struct sbt_field **ret_field)
+static bool find_field(
+	struct parser *p, const char *name, struct sbt_op *ret, const struct sbt_field **ret_field)
 {
-	unsigned first = p->e->kind ? p->e->kind : 1, last = p->e->kind ? p->e->kind : SBT_KIND_END - 1;
+	unsigned first = p->e->kind ? p->e->kind : 1,
+		 last = p->e->kind ? p->e->kind : SBT_KIND_END - 1;
 
 	*ret = (struct sbt_op){.op = SBT_OP_FIELD};
 	for (unsigned i = 0; sbt_common_fields[i].name; i++)
@@ -206,17 +211,27 @@ static bool unknown_name(struct parser *p, const char *name)
 	for (const struct sbt_field *f = d->fields; f->name; f++) {
 		if (sbt_type_is_blob(f->type) || len + strlen(f->name) + 3 > sizeof list)
 			continue;
-		len += (size_t)snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", f->name);
+		len += (size_t)snprintf(
+			list + len, sizeof list - len, "%s%s", len ? ", " : "", f->name);
 	}
-	return fail(p, "%s has no field \"%s\"; it has %s, and seq, thread, ctx, result, host_ns", d->name, name, list);
+	return fail(p, "%s has no field \"%s\"; it has %s, and seq, thread, ctx, result, host_ns",
+		d->name, name, list);
 }
 
 static const struct {
 	const char *name;
 	enum sbt_view view;
 } views[] = {
-	{"f32", SBT_VIEW_F32}, {"f64", SBT_VIEW_F64}, {"s8", SBT_VIEW_S8},   {"s16", SBT_VIEW_S16}, {"s32", SBT_VIEW_S32},
-	{"s64", SBT_VIEW_S64}, {"u8", SBT_VIEW_U8},   {"u16", SBT_VIEW_U16}, {"u32", SBT_VIEW_U32}, {"u64", SBT_VIEW_U64},
+	{"f32", SBT_VIEW_F32},
+	{"f64", SBT_VIEW_F64},
+	{"s8", SBT_VIEW_S8},
+	{"s16", SBT_VIEW_S16},
+	{"s32", SBT_VIEW_S32},
+	{"s64", SBT_VIEW_S64},
+	{"u8", SBT_VIEW_U8},
+	{"u16", SBT_VIEW_U16},
+	{"u32", SBT_VIEW_U32},
+	{"u64", SBT_VIEW_U64},
 };
 
 /* Whether name is argN; its number. */
@@ -254,7 +269,8 @@ static bool parse_arg(struct parser *p, unsigned index)
 	if (index > 4095)
 		return fail(p, "a kernel has no argument %u", index);
 	if (p->e->kind && p->e->kind != SBT_LAUNCH)
-		return fail(p, "only a launch has arguments, %s has none", sbt_kind(p->e->kind)->name);
+		return fail(
+			p, "only a launch has arguments, %s has none", sbt_kind(p->e->kind)->name);
 	if (*p->p != '.')
 		return emit(p, op);
 	p->p++;
@@ -265,15 +281,18 @@ static bool parse_arg(struct parser *p, unsigned index)
 			op.type = (uint8_t)views[i].view;
 			return emit(p, op);
 		}
-	return fail(p, "an argument has no view \"%s\"; there are f32, f64, s8, s16, s32, s64, u8, u16, u32, u64", name);
+	return fail(p,
+		"an argument has no view \"%s\"; there are f32, f64, s8, s16, s32, s64, u8, u16, u32, u64",
+		name);
 }
 
-/* --- Python frames ------------------------------------------------------------------------------------------------- */
+/* --- Python frames --- */
 
 static const struct {
 	const char *name;
 	enum sbt_python what;
-} python_names[] = {{"pyfunc", SBT_PY_FUNC}, {"pyfile", SBT_PY_FILE}, {"pystack", SBT_PY_STACK}, {"pyline", SBT_PY_LINE}};
+} python_names[] = {{"pyfunc", SBT_PY_FUNC}, {"pyfile", SBT_PY_FILE}, {"pystack", SBT_PY_STACK},
+	{"pyline", SBT_PY_LINE}};
 
 /* A text in quotes, into the expression's texts; \ takes the next character as it is. */
 static bool parse_text(struct parser *p, uint16_t *ret)
@@ -289,12 +308,14 @@ static bool parse_text(struct parser *p, uint16_t *ret)
 		if (!*p->p)
 			return fail(p, "a text lacks its closing %c", quote);
 		if (p->ntext + 2 > SBT_EXPR_TEXT)
-			return fail(p, "the condition's texts are too long: at most %d bytes", SBT_EXPR_TEXT - 1);
+			return fail(p, "the condition's texts are too long: at most %d bytes",
+				SBT_EXPR_TEXT - 1);
 		p->e->text[p->ntext++] = *p->p;
 	}
 	p->p++;
 	if (p->ntext + 1 > SBT_EXPR_TEXT)
-		return fail(p, "the condition's texts are too long: at most %d bytes", SBT_EXPR_TEXT - 1);
+		return fail(p, "the condition's texts are too long: at most %d bytes",
+			SBT_EXPR_TEXT - 1);
 	p->e->text[p->ntext++] = 0;
 	return true;
 }
@@ -305,7 +326,8 @@ static bool parse_python(struct parser *p, const char *name, enum sbt_python wha
 	static const struct {
 		char text[3];
 		uint8_t flags;
-	} compare[] = {{"==", 0}, {"!=", SBT_TEXT_NOT}, {"=~", SBT_TEXT_GLOB}, {"!~", SBT_TEXT_GLOB | SBT_TEXT_NOT}};
+	} compare[] = {{"==", 0}, {"!=", SBT_TEXT_NOT}, {"=~", SBT_TEXT_GLOB},
+		{"!~", SBT_TEXT_GLOB | SBT_TEXT_NOT}};
 	struct sbt_op op = {.op = SBT_OP_PYTHON, .type = (uint8_t)what};
 
 	if (what == SBT_PY_LINE)
@@ -318,7 +340,8 @@ static bool parse_python(struct parser *p, const char *name, enum sbt_python wha
 			skip_space(p);
 			return parse_text(p, &op.index) && emit(p, op);
 		}
-	return fail(p, "%s is a text: compare it, as in %s == \"forward\" or %s =~ \"for*\"", name, name, name);
+	return fail(p, "%s is a text: compare it, as in %s == \"forward\" or %s =~ \"for*\"", name,
+		name, name);
 }
 
 static bool parse_name(struct parser *p, int hint)
@@ -341,7 +364,8 @@ static bool parse_name(struct parser *p, int hint)
 		return emit_integer(p, sbt_kind_by_name(name));
 	if (find_field(p, name, &op, &f)) {
 		if (sbt_type_is_blob(f->type))
-			return fail(p, "\"%s\" is not a number, so it cannot stand in a condition%s", name,
+			return fail(p,
+				"\"%s\" is not a number, so it cannot stand in a condition%s", name,
 				strcmp(name, "args") == 0 ? "; arg0, arg1, ... can" : "");
 		return emit(p, op);
 	}
@@ -350,11 +374,12 @@ static bool parse_name(struct parser *p, int hint)
 	if (!any_enum_value(p, name, &v, &ambiguous))
 		return unknown_name(p, name);
 	if (ambiguous)
-		return fail(p, "\"%s\" means several things here; write it right after FIELD ==", name);
+		return fail(
+			p, "\"%s\" means several things here; write it right after FIELD ==", name);
 	return emit_integer(p, v);
 }
 
-/* --- operators ------------------------------------------------------------------------------------------------------ */
+/* --- operators --- */
 
 static bool parse_operand(struct parser *p)
 {
@@ -372,14 +397,17 @@ static bool parse_operand(struct parser *p)
 			return false;
 		skip_space(p);
 		if (*p->p != ')')
-			return fail(p, *p->p ? "missing ) before \"%.20s\"" : "missing ) at the end%.0s", p->p);
+			return fail(p,
+				*p->p ? "missing ) before \"%.20s\"" : "missing ) at the end%.0s",
+				p->p);
 		p->p++;
 		return true;
 	}
 	if (!*p->p)
 		return fail(p, "the condition ends where a value is expected");
 	if (*p->p == '"' || *p->p == '\'')
-		return fail(p, "a text can only stand behind pyfunc, pyfile or pystack and ==, !=, =~ or !~");
+		return fail(p,
+			"a text can only stand behind pyfunc, pyfile or pystack and ==, !=, =~ or !~");
 	return fail(p, "a value is expected at \"%.20s\"", p->p);
 }
 
@@ -408,17 +436,33 @@ static bool parse_unary(struct parser *p)
 }
 
 /* Longer spellings first. Precedence as in C, 1 binds least. */
-static const struct operator {
+static const struct operator
+{
 	char text[3];
 	uint8_t op, precedence;
-} operators[] = {
-	{"||", SBT_OP_OROR, 1}, {"&&", SBT_OP_ANDAND, 2}, {"==", SBT_OP_EQ, 6},	 {"!=", SBT_OP_NE, 6}, {"<=", SBT_OP_LE, 7},
-	{">=", SBT_OP_GE, 7},	{"<<", SBT_OP_SHL, 8},	  {">>", SBT_OP_SHR, 8}, {"|", SBT_OP_OR, 3},  {"^", SBT_OP_XOR, 4},
-	{"&", SBT_OP_AND, 5},	{"<", SBT_OP_LT, 7},	  {">", SBT_OP_GT, 7},	 {"+", SBT_OP_ADD, 9}, {"-", SBT_OP_SUB, 9},
-	{"*", SBT_OP_MUL, 10},	{"/", SBT_OP_DIV, 10},	  {"%", SBT_OP_MOD, 10},
+}
+operators[] = {
+	{"||", SBT_OP_OROR, 1},
+	{"&&", SBT_OP_ANDAND, 2},
+	{"==", SBT_OP_EQ, 6},
+	{"!=", SBT_OP_NE, 6},
+	{"<=", SBT_OP_LE, 7},
+	{">=", SBT_OP_GE, 7},
+	{"<<", SBT_OP_SHL, 8},
+	{">>", SBT_OP_SHR, 8},
+	{"|", SBT_OP_OR, 3},
+	{"^", SBT_OP_XOR, 4},
+	{"&", SBT_OP_AND, 5},
+	{"<", SBT_OP_LT, 7},
+	{">", SBT_OP_GT, 7},
+	{"+", SBT_OP_ADD, 9},
+	{"-", SBT_OP_SUB, 9},
+	{"*", SBT_OP_MUL, 10},
+	{"/", SBT_OP_DIV, 10},
+	{"%", SBT_OP_MOD, 10},
 };
 
-static const struct operator *peek_operator(struct parser *p)
+static const struct operator* peek_operator(struct parser *p)
 {
 	skip_space(p);
 	for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
@@ -427,13 +471,15 @@ static const struct operator *peek_operator(struct parser *p)
 	return NULL;
 }
 
-/* What a name after == may mean, from the operand just emitted as the one operation at index first. */
-static int hint_from(const struct parser *p, unsigned first, const struct operator *o)
+/* What a name after == may mean, from the operand just emitted as the one operation at index first.
+ */
+static int hint_from(const struct parser *p, unsigned first, const struct operator* o)
 {
 	const struct sbt_op *op = &p->e->ops[first];
 	enum sbt_type type;
 
-	if ((o->op != SBT_OP_EQ && o->op != SBT_OP_NE) || p->e->n != first + 1 || op->op != SBT_OP_FIELD)
+	if ((o->op != SBT_OP_EQ && o->op != SBT_OP_NE) || p->e->n != first + 1 ||
+		op->op != SBT_OP_FIELD)
 		return NO_HINT;
 	if (!op->kind)
 		return strcmp(sbt_common_fields[op->index].name, "kind") == 0 ? HINT_KIND : NO_HINT;
@@ -444,7 +490,7 @@ static int hint_from(const struct parser *p, unsigned first, const struct operat
 static bool parse_binary(struct parser *p, unsigned min)
 {
 	unsigned first = p->e->n;
-	const struct operator *o;
+	const struct operator* o;
 
 	if (!parse_unary(p))
 		return false;
@@ -457,7 +503,8 @@ static bool parse_binary(struct parser *p, unsigned min)
 	return true;
 }
 
-bool sbt_expr_compile(struct sbt_expr *ret, unsigned kind, const char *text, char *why, size_t why_size)
+bool sbt_expr_compile(
+	struct sbt_expr *ret, unsigned kind, const char *text, char *why, size_t why_size)
 {
 	struct parser p = {.e = ret, .p = text, .why = why, .why_size = why_size, .hint = NO_HINT};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evaluates conditions on commands, see expr.h. Runs in the agent on the inferior's threads and over programs that lie in
- * memory the inferior could overwrite: every index is checked, nothing is allocated, nothing can trap.
+ * Evaluates conditions on commands, see expr.h. Runs in the agent on the inferior's threads and
+ * over programs that lie in memory the inferior could overwrite: every index is checked, nothing is
+ * allocated, nothing can trap.
  */
 #include <string.h>
 #include "sbt/expr.h"
@@ -41,7 +42,7 @@ static bool truth(struct sbt_value v)
 	return v.type == SBT_V_FLOAT ? v.f != 0 : v.u != 0;
 }
 
-/* --- operands ------------------------------------------------------------------------------------------------------ */
+/* --- operands --- */
 
 static const struct sbt_field *find_field(const struct sbt_op *op, const struct sbt_cmd *c)
 {
@@ -56,7 +57,8 @@ static const struct sbt_field *find_field(const struct sbt_op *op, const struct 
 	d = sbt_kind(op->kind);
 	if (!d || op->index >= d->nfields)
 		return NULL;
-	return c->kind == op->kind ? &d->fields[op->index] : sbt_field(c->kind, d->fields[op->index].name);
+	return c->kind == op->kind ? &d->fields[op->index]
+				   : sbt_field(c->kind, d->fields[op->index].name);
 }
 
 static struct sbt_value field_value(const struct sbt_op *op, const struct sbt_cmd *c)
@@ -68,8 +70,10 @@ static struct sbt_value field_value(const struct sbt_op *op, const struct sbt_cm
 	return integer(sbt_get(c, f), f->type == SBT_T_INT);
 }
 
-/* Copies at most 8 bytes of parameter n into ret; how many there were, 0 when there is no such parameter. */
-static unsigned arg_bytes(uint64_t *ret, unsigned n, const struct sbt_cmd *c, const struct sbt_blob *params)
+/* Copies at most 8 bytes of parameter n into ret; how many there were, 0 when there is no such
+ * parameter. */
+static unsigned arg_bytes(
+	uint64_t *ret, unsigned n, const struct sbt_cmd *c, const struct sbt_blob *params)
 {
 	const struct sbt_blob *args = &c->u.launch.args;
 	uint32_t at[2]; /* offset, size */
@@ -86,7 +90,8 @@ static unsigned arg_bytes(uint64_t *ret, unsigned n, const struct sbt_cmd *c, co
 	return at[1];
 }
 
-static struct sbt_value arg_value(const struct sbt_op *op, const struct sbt_cmd *c, const struct sbt_blob *params)
+static struct sbt_value arg_value(
+	const struct sbt_op *op, const struct sbt_cmd *c, const struct sbt_blob *params)
 {
 	uint64_t bits;
 	unsigned n = arg_bytes(&bits, op->index, c, params);
@@ -121,7 +126,7 @@ static struct sbt_value arg_value(const struct sbt_op *op, const struct sbt_cmd 
 	}
 }
 
-/* --- operators ----------------------------------------------------------------------------------------------------- */
+/* --- operators --- */
 
 static struct sbt_value binary_float(unsigned op, double a, double b)
 {
@@ -225,10 +230,12 @@ static struct sbt_value binary(unsigned op, struct sbt_value a, struct sbt_value
 		both = truth(a) && truth(b);
 		return integer(op == SBT_OP_ANDAND ? both : truth(a) || truth(b), true);
 	}
-	if ((a.type == SBT_V_FLOAT || b.type == SBT_V_FLOAT) && op != SBT_OP_OR && op != SBT_OP_XOR && op != SBT_OP_AND &&
-	    op != SBT_OP_SHL && op != SBT_OP_SHR && op != SBT_OP_MOD)
+	if ((a.type == SBT_V_FLOAT || b.type == SBT_V_FLOAT) && op != SBT_OP_OR &&
+		op != SBT_OP_XOR && op != SBT_OP_AND && op != SBT_OP_SHL && op != SBT_OP_SHR &&
+		op != SBT_OP_MOD)
 		return binary_float(op, as_double(a), as_double(b));
-	return binary_int(op, as_bits(a), as_bits(b), a.type != SBT_V_UNSIGNED, b.type != SBT_V_UNSIGNED);
+	return binary_int(
+		op, as_bits(a), as_bits(b), a.type != SBT_V_UNSIGNED, b.type != SBT_V_UNSIGNED);
 }
 
 static struct sbt_value unary(unsigned op, struct sbt_value v)
@@ -239,7 +246,8 @@ static struct sbt_value unary(unsigned op, struct sbt_value v)
 	case SBT_OP_INVERT:
 		return integer(~as_bits(v), v.type != SBT_V_UNSIGNED);
 	default:
-		return v.type == SBT_V_FLOAT ? floating(-v.f) : integer(-v.u, v.type == SBT_V_SIGNED);
+		return v.type == SBT_V_FLOAT ? floating(-v.f)
+					     : integer(-v.u, v.type == SBT_V_SIGNED);
 	}
 }
 
@@ -253,7 +261,7 @@ static struct sbt_value constant(const struct sbt_op *op)
 	return floating(f);
 }
 
-/* --- Python frames ------------------------------------------------------------------------------------------------- */
+/* --- Python frames --- */
 
 bool sbt_python_is(enum sbt_python what, const char *text, bool glob, const char *name)
 {
@@ -268,7 +276,8 @@ bool sbt_python_is(enum sbt_python what, const char *text, bool glob, const char
 	return k == n || (k && name[n - k - 1] == between);
 }
 
-static struct sbt_value python_value(const struct sbt_expr *e, const struct sbt_op *op, const struct sbt_python_view *view)
+static struct sbt_value python_value(
+	const struct sbt_expr *e, const struct sbt_op *op, const struct sbt_python_view *view)
 {
 	const char *text = e->text + (op->index < SBT_EXPR_TEXT ? op->index : SBT_EXPR_TEXT - 1);
 	bool yes;
@@ -277,7 +286,8 @@ static struct sbt_value python_value(const struct sbt_expr *e, const struct sbt_
 		return integer(view ? view->answer(view->arg, SBT_PY_LINE, "", false) : 0, true);
 	if (op->type > SBT_PY_LINE || !memchr(text, 0, (size_t)(e->text + SBT_EXPR_TEXT - text)))
 		return integer(0, true);
-	yes = view && view->answer(view->arg, (enum sbt_python)op->type, text, op->value & SBT_TEXT_GLOB);
+	yes = view &&
+	      view->answer(view->arg, (enum sbt_python)op->type, text, op->value & SBT_TEXT_GLOB);
 	return integer(yes != (op->value & SBT_TEXT_NOT ? true : false), true);
 }
 
@@ -289,8 +299,8 @@ bool sbt_expr_asks_python(const struct sbt_expr *e)
 	return false;
 }
 
-struct sbt_value sbt_expr_eval_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params,
-				  const struct sbt_python_view *view)
+struct sbt_value sbt_expr_eval_in(const struct sbt_expr *e, const struct sbt_cmd *c,
+	const struct sbt_blob *params, const struct sbt_python_view *view)
 {
 	struct sbt_value stack[SBT_EXPR_MAX];
 	unsigned depth = 0, n = e->n < SBT_EXPR_MAX ? e->n : SBT_EXPR_MAX;
@@ -318,12 +328,14 @@ struct sbt_value sbt_expr_eval_in(const struct sbt_expr *e, const struct sbt_cmd
 	return depth ? stack[depth - 1] : integer(1, true);
 }
 
-bool sbt_expr_true_in(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params, const struct sbt_python_view *view)
+bool sbt_expr_true_in(const struct sbt_expr *e, const struct sbt_cmd *c,
+	const struct sbt_blob *params, const struct sbt_python_view *view)
 {
 	return truth(sbt_expr_eval_in(e, c, params, view));
 }
 
-struct sbt_value sbt_expr_eval(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
+struct sbt_value sbt_expr_eval(
+	const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
 {
 	return sbt_expr_eval_in(e, c, params, NULL);
 }
@@ -333,7 +345,8 @@ bool sbt_expr_true(const struct sbt_expr *e, const struct sbt_cmd *c, const stru
 	return truth(sbt_expr_eval(e, c, params));
 }
 
-int64_t sbt_expr_value(const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
+int64_t sbt_expr_value(
+	const struct sbt_expr *e, const struct sbt_cmd *c, const struct sbt_blob *params)
 {
 	return (int64_t)as_bits(sbt_expr_eval(e, c, params));
 }

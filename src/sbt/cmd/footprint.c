@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command does; see footprint.h. The column DOES of commands.def says it for each kind; the functions here add the bytes. A kind that
- * touches bytes and has no function here counts as unknown, which is everything: forgetting one costs precision, never truth.
+ * What a command does; see footprint.h. The column DOES of commands.def says it for each kind; the
+ * functions here add the bytes. A kind that touches bytes and has no function here counts as
+ * unknown, which is everything: forgetting one costs precision, never truth.
  */
 #include "sbt/footprint.h"
 #include "base/checked.h"
 
-#define DEPTH_MAX 8    /* graphs in graphs */
-#define NODES_MAX (1u << 20) /* visits a launch: graphs that contain one another would make more than there is time for */
+#define DEPTH_MAX 8 /* graphs in graphs */
+/* visits a launch: graphs that contain one another would make more than there is time for */
+#define NODES_MAX (1u << 20)
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 uint64_t sbt_rows_size(const struct sbt_rows *r)
 {
@@ -28,18 +30,21 @@ bool sbt_rows_meet(const struct sbt_rows *r, uint64_t addr, uint64_t n)
 
 	if (!r->width || !n || last < at)
 		return false;
-	/* Of all rows that begin at `last` or before it, the one that begins last also ends last. */
+	/* Of all rows that begin at `last` or before it, the one that begins last also ends last.
+	 */
 	at += least(r->depth - 1, (last - at) / r->slice) * r->slice;
 	at += least(r->height - 1, (last - at) / r->pitch) * r->pitch;
 	return at + (r->width - 1) >= addr;
 }
 
-/* Turns the 0s of r into numbers and checks the rest. size: the bytes that the record says are in the rows. */
+/* Turns the 0s of r into numbers and checks the rest. size: the bytes that the record says are in
+ * the rows. */
 static const char *settle(struct sbt_rows *r, uint64_t size)
 {
 	uint64_t bytes, least_slice, end;
 
-	if (ckd_mul(&bytes, r->width, r->height) || ckd_mul(&bytes, bytes, r->depth) || bytes != size)
+	if (ckd_mul(&bytes, r->width, r->height) || ckd_mul(&bytes, bytes, r->depth) ||
+		bytes != size)
 		return "do not add up to the bytes that it has";
 	if (!bytes) {
 		*r = (struct sbt_rows){.addr = r->addr};
@@ -57,8 +62,9 @@ static const char *settle(struct sbt_rows *r, uint64_t size)
 		return "overlap: a slice begins before the one before it ends";
 	if (r->slice % r->pitch)
 		return "cannot be copied by any device: their slice is not a multiple of their pitch";
-	if (ckd_mul(&end, r->slice, r->depth - 1) || ckd_add(&end, end, r->pitch * (r->height - 1)) || ckd_add(&end, end, r->width - 1) ||
-		ckd_add(&end, end, r->addr))
+	if (ckd_mul(&end, r->slice, r->depth - 1) ||
+		ckd_add(&end, end, r->pitch * (r->height - 1)) ||
+		ckd_add(&end, end, r->width - 1) || ckd_add(&end, end, r->addr))
 		return "reach beyond the end of memory";
 	return NULL;
 }
@@ -77,7 +83,8 @@ const char *sbt_rows_of_copy(struct sbt_rows *ret, const struct sbt_cmd_copy *u,
 	const uint64_t addr = dst ? u->dst : u->src;
 
 	if (u->width)
-		*ret = (struct sbt_rows){addr, u->width, u->height, u->depth, dst ? u->dst_pitch : u->src_pitch, dst ? u->dst_slice : u->src_slice};
+		*ret = (struct sbt_rows){addr, u->width, u->height, u->depth,
+			dst ? u->dst_pitch : u->src_pitch, dst ? u->dst_slice : u->src_slice};
 	else
 		*ret = sbt_rows_flat(addr, u->size);
 	return settled(ret, u->size);
@@ -101,16 +108,18 @@ const char *sbt_rows_of_fill(struct sbt_rows *ret, const struct sbt_cmd_fill *u)
 	return settled(ret, u->size);
 }
 
-void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr, uint64_t *pitch, uint64_t *slice)
+void sbt_side_rows(const struct sbt_side *s, uint64_t width, uint64_t height, uint64_t *addr,
+	uint64_t *pitch, uint64_t *slice)
 {
 	*pitch = s->pitch ? s->pitch : s->x + width;
 	*slice = *pitch * (s->height ? s->height : s->y + height);
 	*addr = s->base + s->z * *slice + s->y * *pitch + s->x;
 }
 
-/* ---- kinds ----------------------------------------------------------------------------------------------------------------- */
+/* --- kinds --- */
 
-static void touch(struct sbt_footprint *f, enum sbt_does how, const struct sbt_rows *rows, bool host_side)
+static void touch(
+	struct sbt_footprint *f, enum sbt_does how, const struct sbt_rows *rows, bool host_side)
 {
 	if (rows->width)
 		f->touch[f->n++] = (struct sbt_touch){how, host_side, *rows};
@@ -168,7 +177,11 @@ static void of_free(struct sbt_footprint *f, const struct sbt_cmd *c)
 }
 
 static void (*const bytes[SBT_KIND_END])(struct sbt_footprint *, const struct sbt_cmd *) = {
-	[SBT_COPY] = of_copy, [SBT_FILL] = of_fill, [SBT_BATCH] = of_batch, [SBT_ALLOC] = of_alloc, [SBT_FREE] = of_free,
+	[SBT_COPY] = of_copy,
+	[SBT_FILL] = of_fill,
+	[SBT_BATCH] = of_batch,
+	[SBT_ALLOC] = of_alloc,
+	[SBT_FREE] = of_free,
 };
 
 #define TELLS_BYTES (SBT_READS | SBT_WRITES | SBT_UPDATES | SBT_ALLOCATES | SBT_FREES)
@@ -192,7 +205,7 @@ void sbt_footprint(struct sbt_footprint *ret, const struct sbt_cmd *c)
 		sbt_footprint_when_run(ret, c);
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 struct walking {
 	const struct sbt_footprint_walk *w;
@@ -218,7 +231,8 @@ static void node(struct walking *x, const struct sbt_footprint_node *n, unsigned
 		found(x, x->launch, n->type == SBT_NODE_WAIT_EVENT ? SBT_WAITS : SBT_SIGNALS);
 		return;
 	}
-	if (n->type >= SBT_NODE_OTHER || !n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len)) {
+	if (n->type >= SBT_NODE_OTHER || !n->payload.len ||
+		!sbt_unpack(&c, n->payload.p, n->payload.len)) {
 		found(x, x->launch, SBT_DOES_UNKNOWN);
 		return;
 	}
@@ -235,7 +249,8 @@ static void nodes(struct walking *x, uint64_t graph, unsigned depth)
 	struct sbt_footprint_node n;
 	unsigned i = 0;
 
-	for (; depth < DEPTH_MAX && x->left && x->w->node && x->w->node(x->w->arg, graph, i, &n); i++) {
+	for (; depth < DEPTH_MAX && x->left && x->w->node && x->w->node(x->w->arg, graph, i, &n);
+		i++) {
 		x->left--;
 		node(x, &n, depth);
 	}

@@ -24,8 +24,8 @@ static void put_hex(struct buf *out, const struct sbt_blob *b)
 
 	buf_byte(out, '"');
 	for (uint64_t i = 0; i < b->len; i++) {
-		buf_byte(out, (uint8_t)"0123456789abcdef"[p[i] >> 4]);
-		buf_byte(out, (uint8_t)"0123456789abcdef"[p[i] & 15]);
+		buf_byte(out, (uint8_t) "0123456789abcdef"[p[i] >> 4]);
+		buf_byte(out, (uint8_t) "0123456789abcdef"[p[i] & 15]);
 	}
 	buf_byte(out, '"');
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Short names of kernels out of mangled ones (Itanium C++ ABI 5.1), and globs over them. Not a demangler: template arguments
- * and parameter types are stepped over, never printed, so that nothing is allocated and the agent can use it too. A part of
- * a name that is not understood ends the short name there: what was found up to that point is right and is kept.
+ * Short names of kernels out of mangled ones (Itanium C++ ABI 5.1), and globs over them. Not a
+ * demangler: template arguments and parameter types are stepped over, never printed, so that
+ * nothing is allocated and the agent can use it too. A part of a name that is not understood ends
+ * the short name there: what was found up to that point is right and is kept.
  */
 #include <string.h>
 #include "sbt/cmd.h"
@@ -111,15 +112,16 @@ static bool skip_seq_id(struct demangle *d)
 /* <substitution> that abbreviates a name in std, 5.1.10. St is not here: a name must follow it. */
 static bool std_name(struct demangle *d)
 {
-	static const char table[][2][20] = {
-		{"Sa", "std::allocator"}, {"Sb", "std::basic_string"}, {"Ss", "std::string"},
-		{"Si", "std::istream"},	  {"So", "std::ostream"},      {"Sd", "std::iostream"}};
+	static const char table[][2][20] = {{"Sa", "std::allocator"}, {"Sb", "std::basic_string"},
+		{"Ss", "std::string"}, {"Si", "std::istream"}, {"So", "std::ostream"},
+		{"Sd", "std::iostream"}};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
 		if (eat(d, table[i][0])) {
 			component(d, table[i][1], strlen(table[i][1]));
 			if (!d->silent)
-				d->last += 5; /* a constructor is called as what comes after std:: */
+				d->last +=
+					5; /* a constructor is called as what comes after std:: */
 			return true;
 		}
 	return false;
@@ -128,17 +130,15 @@ static bool std_name(struct demangle *d)
 /* <operator-name>, 5.1.3 */
 static bool operator_name(struct demangle *d)
 {
-	static const char table[][2][12] = {
-		{"nw", " new"},	 {"na", " new[]"}, {"dl", " delete"}, {"da", " delete[]"}, {"aw", " co_await"},
-		{"ps", "+"},	 {"ng", "-"},	   {"ad", "&"},	      {"de", "*"},	   {"co", "~"},
-		{"pl", "+"},	 {"mi", "-"},	   {"ml", "*"},	      {"dv", "/"},	   {"rm", "%"},
-		{"an", "&"},	 {"or", "|"},	   {"eo", "^"},	      {"aS", "="},	   {"pL", "+="},
-		{"mI", "-="},	 {"mL", "*="},	   {"dV", "/="},      {"rM", "%="},	   {"aN", "&="},
-		{"oR", "|="},	 {"eO", "^="},	   {"ls", "<<"},      {"rs", ">>"},	   {"lS", "<<="},
-		{"rS", ">>="},	 {"eq", "=="},	   {"ne", "!="},      {"lt", "<"},	   {"gt", ">"},
-		{"le", "<="},	 {"ge", ">="},	   {"ss", "<=>"},     {"nt", "!"},	   {"aa", "&&"},
-		{"oo", "||"},	 {"pp", "++"},	   {"mm", "--"},      {"cm", ","},	   {"pm", "->*"},
-		{"pt", "->"},	 {"cl", "()"},	   {"ix", "[]"},      {"qu", "?"}};
+	static const char table[][2][12] = {{"nw", " new"}, {"na", " new[]"}, {"dl", " delete"},
+		{"da", " delete[]"}, {"aw", " co_await"}, {"ps", "+"}, {"ng", "-"}, {"ad", "&"},
+		{"de", "*"}, {"co", "~"}, {"pl", "+"}, {"mi", "-"}, {"ml", "*"}, {"dv", "/"},
+		{"rm", "%"}, {"an", "&"}, {"or", "|"}, {"eo", "^"}, {"aS", "="}, {"pL", "+="},
+		{"mI", "-="}, {"mL", "*="}, {"dV", "/="}, {"rM", "%="}, {"aN", "&="}, {"oR", "|="},
+		{"eO", "^="}, {"ls", "<<"}, {"rs", ">>"}, {"lS", "<<="}, {"rS", ">>="},
+		{"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"gt", ">"}, {"le", "<="}, {"ge", ">="},
+		{"ss", "<=>"}, {"nt", "!"}, {"aa", "&&"}, {"oo", "||"}, {"pp", "++"}, {"mm", "--"},
+		{"cm", ","}, {"pm", "->*"}, {"pt", "->"}, {"cl", "()"}, {"ix", "[]"}, {"qu", "?"}};
 
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
 		if (eat(d, table[i][0])) {
@@ -164,7 +164,8 @@ static bool constructor(struct demangle *d)
 	char copy[128];
 	size_t n = d->end - d->last;
 
-	if (!((c == 'C' && which >= '1' && which <= '5') || (c == 'D' && which >= '0' && which <= '5')))
+	if (!((c == 'C' && which >= '1' && which <= '5') ||
+		    (c == 'D' && which >= '0' && which <= '5')))
 		return false;
 	d->p += 2;
 	if (n > sizeof copy)
@@ -250,7 +251,8 @@ static bool nested(struct demangle *d)
 	return d->p[-1] == 'E';
 }
 
-/* <local-name>, after its Z: Z <encoding> E <name>, Z <encoding> E s, Z <encoding> E d [n] _ <name> */
+/* <local-name>, after its Z: Z <encoding> E <name>, Z <encoding> E s, Z <encoding> E d [n] _ <name>
+ */
 static bool local(struct demangle *d)
 {
 	size_t n;
@@ -329,7 +331,7 @@ static bool encoding(struct demangle *d)
 	return true;
 }
 
-/* --- what is stepped over ------------------------------------------------------------------------------------------ */
+/* --- what is stepped over --- */
 
 static bool skip_until_e(struct demangle *d, bool (*one)(struct demangle *))
 {
@@ -382,7 +384,14 @@ static bool skip_type_inner(struct demangle *d)
 	switch (c) {
 	case 0:
 		return false;
-	case 'P': case 'R': case 'O': case 'K': case 'V': case 'r': case 'C': case 'G': /* <qualified>, 5.1.5.3 */
+	case 'P':
+	case 'R':
+	case 'O':
+	case 'K':
+	case 'V':
+	case 'r':
+	case 'C':
+	case 'G': /* <qualified>, 5.1.5.3 */
 		d->p++;
 		return skip_type(d);
 	case 'U': /* vendor qualifier, or a closure */
@@ -517,13 +526,15 @@ static bool skip_template_args(struct demangle *d)
 	return ok;
 }
 
-/* <expression>, the forms that occur in kernels' names: literals, parameters, sizeof, calls, casts, operators. */
+/* <expression>, the forms that occur in kernels' names: literals, parameters, sizeof, calls, casts,
+ * operators. */
 static bool skip_expression_inner(struct demangle *d)
 {
 	/* operators by number of operands */
 	static const char unary[] = "ps ng ad de co nt pp mm nx te az sz ";
-	static const char binary[] = "pl mi ml dv rm an or eo aS pL mI mL dV rM aN oR eO ls rs lS rS eq ne lt gt le ge ss aa oo cm "
-				     "pm ix dt pt ds ";
+	static const char binary[] =
+		"pl mi ml dv rm an or eo aS pL mI mL dV rM aN oR eO ls rs lS rS eq ne lt gt le ge ss aa oo cm "
+		"pm ix dt pt ds ";
 	char op[4] = {d->p[0], d->p[0] ? d->p[1] : 0, ' ', 0};
 	size_t n;
 
@@ -551,7 +562,8 @@ static bool skip_expression_inner(struct demangle *d)
 			return false;
 		return eat(d, "_") ? skip_until_e(d, skip_expression) : skip_expression(d);
 	}
-	if (eat(d, "sc") || eat(d, "dc") || eat(d, "cc") || eat(d, "rc")) /* static_cast<type>(...) */
+	if (eat(d, "sc") || eat(d, "dc") || eat(d, "cc") ||
+		eat(d, "rc")) /* static_cast<type>(...) */
 		return skip_type(d) && skip_expression(d);
 	if (eat(d, "qu"))
 		return skip_expression(d) && skip_expression(d) && skip_expression(d);
@@ -586,7 +598,8 @@ static bool skip_expression(struct demangle *d)
 	return ok;
 }
 
-/* The name goes to screens, in lists of one line each: a control character would break out of its line. */
+/* The name goes to screens, in lists of one line each: a control character would break out of its
+ * line. */
 static void make_one_line(char *s)
 {
 	for (; *s; s++)
@@ -612,7 +625,7 @@ void sbt_kernel_short_name(char *dst, size_t n, const char *mangled)
 	make_one_line(dst);
 }
 
-/* --- globs -------------------------------------------------------------------------------------------------------- */
+/* --- globs --- */
 
 /* [set] at glob; *ret_next is behind it. A set that is never closed is a plain '['. */
 static bool match_set(const char *glob, char c, const char **ret_next)
@@ -623,7 +636,8 @@ static bool match_set(const char *glob, char c, const char **ret_next)
 
 	for (; *p && (*p != ']' || p == first); p++) {
 		if (p[1] == '-' && p[2] && p[2] != ']') {
-			found |= (unsigned char)p[0] <= (unsigned char)c && (unsigned char)c <= (unsigned char)p[2];
+			found |= (unsigned char)p[0] <= (unsigned char)c &&
+				 (unsigned char)c <= (unsigned char)p[2];
 			p += 2;
 		} else {
 			found |= *p == c;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command as one line of text, see sbt.h. Launches, copies, fills, allocations and marks have a form of their own; everything else is
- * printed from the table, without what says nothing: raw handles, zero flags, ids that are none.
- * Text out of a trace is made harmless before it reaches a terminal.
+ * A command as one line of text, see sbt.h. Launches, copies, fills, allocations and marks have a
+ * form of their own; everything else is printed from the table, without what says nothing: raw
+ * handles, zero flags, ids that are none. Text out of a trace is made harmless before it reaches a
+ * terminal.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -31,13 +32,15 @@ static void print_launch(struct buf *out, const struct sbt_cmd *c, const struct 
 	const struct sbt_cmd_launch *l = &c->u.launch;
 
 	put_kernel(out, l->kernel, names);
-	buf_printf(out, "<<<(%" PRIu64 ",%" PRIu64 ",%" PRIu64 "),(%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", l->grid_x,
-		   l->grid_y, l->grid_z, l->block_x, l->block_y, l->block_z);
+	buf_printf(out,
+		"<<<(%" PRIu64 ",%" PRIu64 ",%" PRIu64 "),(%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")",
+		l->grid_x, l->grid_y, l->grid_z, l->block_x, l->block_y, l->block_z);
 	if (l->shared)
 		buf_printf(out, ",%" PRIu64, l->shared);
 	buf_str(out, ">>>");
 	if (l->cluster_x)
-		buf_printf(out, " cluster (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", l->cluster_x, l->cluster_y, l->cluster_z);
+		buf_printf(out, " cluster (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", l->cluster_x,
+			l->cluster_y, l->cluster_z);
 	if (l->cooperative)
 		buf_str(out, " cooperative");
 	put_stream(out, l->stream);
@@ -61,7 +64,8 @@ static void print_copy(struct buf *out, const struct sbt_cmd *c)
 	print_enum(out, SBT_T_ENUM_COPY, p->dir);
 	buf_printf(out, " %" PRIu64 " bytes", p->size);
 	if (p->width)
-		buf_printf(out, " (%" PRIu64 " x %" PRIu64 " x %" PRIu64 ")", p->width, p->height, p->depth);
+		buf_printf(out, " (%" PRIu64 " x %" PRIu64 " x %" PRIu64 ")", p->width, p->height,
+			p->depth);
 	buf_printf(out, " 0x%" PRIx64 " -> 0x%" PRIx64, p->src, p->dst);
 	put_stream(out, p->stream);
 }
@@ -73,7 +77,8 @@ static void print_fill(struct buf *out, const struct sbt_cmd *c)
 	buf_printf(out, "fill %" PRIu64 " bytes", p->size);
 	if (p->width)
 		buf_printf(out, " (%" PRIu64 " x %" PRIu64 ")", p->width, p->height);
-	buf_printf(out, " 0x%" PRIx64 " with 0x%0*" PRIx64, p->dst, (int)(p->elem <= 4 ? 2 * p->elem : 8), p->value);
+	buf_printf(out, " 0x%" PRIx64 " with 0x%0*" PRIx64, p->dst,
+		(int)(p->elem <= 4 ? 2 * p->elem : 8), p->value);
 	put_stream(out, p->stream);
 }
 
@@ -111,8 +116,11 @@ static void print_attach(struct buf *out, const struct sbt_cmd *c)
 	if (a->what == SBT_ATTACH_BEGINS) {
 		buf_str(out, "attached to a running process: what came before is not known");
 	} else if (a->what == SBT_ATTACH_FOUND) {
-		buf_printf(out, "attach: found %" PRIu64 " contexts and %" PRIu64 " allocations, %" PRIu64 " bytes, in %" PRIu64
-			" bytes of address space by steps of %" PRIu64 ", %.1f ms", a->contexts, a->allocations, a->bytes, a->probed, a->step,
+		buf_printf(out,
+			"attach: found %" PRIu64 " contexts and %" PRIu64 " allocations, %" PRIu64
+			" bytes, in %" PRIu64 " bytes of address space by steps of %" PRIu64
+			", %.1f ms",
+			a->contexts, a->allocations, a->bytes, a->probed, a->step,
 			(double)a->took / 1e6);
 		if (a->missed)
 			buf_printf(out, "; gave up %" PRIu64 " places", a->missed);
@@ -162,7 +170,8 @@ static bool idle(const struct sbt_cmd *c, const struct sbt_field *f, uint64_t v)
 	}
 }
 
-static void print_field(struct buf *out, const struct sbt_cmd *c, const struct sbt_field *f, const struct sbt_names *names)
+static void print_field(struct buf *out, const struct sbt_cmd *c, const struct sbt_field *f,
+	const struct sbt_names *names)
 {
 	uint64_t v = sbt_type_is_blob(f->type) ? 0 : sbt_get(c, f);
 	const struct sbt_blob *text;
@@ -189,7 +198,8 @@ static void print_field(struct buf *out, const struct sbt_cmd *c, const struct s
 			buf_printf(out, " %s %" PRIu64, f->name, v);
 		break;
 	case SBT_T_ADDR:
-		buf_printf(out, " %s%s0x%" PRIx64, strcmp(f->name, "addr") ? f->name : "", strcmp(f->name, "addr") ? " " : "", v);
+		buf_printf(out, " %s%s0x%" PRIx64, strcmp(f->name, "addr") ? f->name : "",
+			strcmp(f->name, "addr") ? " " : "", v);
 		break;
 	case SBT_T_HEX:
 		buf_printf(out, " %s 0x%" PRIx64, f->name, v);
@@ -209,7 +219,8 @@ static void print_field(struct buf *out, const struct sbt_cmd *c, const struct s
 		put_kernel(out, v, strncmp(f->name, "new_", 4) ? names : NULL);
 		break;
 	default:
-		if (strcmp(label(f->name), sbt_kind(c->kind)->name) != 0) /* not "device device 0" */
+		if (strcmp(label(f->name), sbt_kind(c->kind)->name) !=
+			0) /* not "device device 0" */
 			buf_printf(out, " %s", label(f->name));
 		buf_printf(out, " %" PRIu64, v);
 		break;
@@ -221,8 +232,10 @@ static bool is_enum(enum sbt_type t)
 	return sbt_enum_name(t, 0) != NULL;
 }
 
-/* The kind's name, enumerations ("free device"), its other fields in the table's order, and the stream last. */
-static void print_generic(struct buf *out, const struct sbt_cmd *c, const struct sbt_kind_desc *d, const struct sbt_names *names)
+/* The kind's name, enumerations ("free device"), its other fields in the table's order, and the
+ * stream last. */
+static void print_generic(struct buf *out, const struct sbt_cmd *c, const struct sbt_kind_desc *d,
+	const struct sbt_names *names)
 {
 	const struct sbt_field *stream = NULL;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking the commands, see sbt.h. The surprise: GPU times come from other chunks, often far behind, so for each chunk of
- * commands those that the index gives for its seqs are decoded and joined.
+ * Walking the commands, see sbt.h. The surprise: GPU times come from other chunks, often far
+ * behind, so for each chunk of commands those that the index gives for its seqs are decoded and
+ * joined.
  */
 #include <stdlib.h>
 
@@ -19,10 +20,11 @@ struct gpu_time {
 
 struct sbt_cursor {
 	struct sbt_reader *r;
-	size_t next;	    /* in r->commands: the chunk after the loaded one */
-	struct buf payload; /* of the loaded one */
+	size_t next;		     /* in r->commands: the chunk after the loaded one */
+	struct buf payload;	     /* of the loaded one */
 	struct sbt_decoder *decoder; /* NULL: none loaded, or it ended */
-	uint64_t decoded, last_seq;  /* in the loaded chunk: how many came out; the last of them, or 0 */
+	uint64_t decoded,
+		last_seq; /* in the loaded chunk: how many came out; the last of them, or 0 */
 	struct gpu_time *times;
 	size_t ntimes, cap_times, time_at;
 	bool pending; /* cmd holds the next command already */
@@ -46,9 +48,10 @@ void sbt_cursor_close(struct sbt_cursor *c)
 	free(c);
 }
 
-/* ---- times ------------------------------------------------------------------------------------------------------- */
+/* --- times --- */
 
-static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint32_t chunk, uint64_t first, uint64_t last)
+static struct err *take_times(struct sbt_cursor *c, const struct buf *payload, uint32_t chunk,
+	uint64_t first, uint64_t last)
 {
 	struct sbt_in in = sbt_in_of(payload), col[3];
 	uint64_t n = sbt_take_max(&in, TIMES_MAX), seq = sbt_take(&in), end = 0, len[3];
@@ -136,7 +139,7 @@ static void join_time(struct sbt_cursor *c)
 	}
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+/* --- chunks --- */
 
 static uint32_t entry_index(const struct sbt_cursor *c)
 {
@@ -194,12 +197,12 @@ static void chunk_finish(struct sbt_cursor *c)
 
 	if (c->decoded + unknown != entry->count)
 		sbt_reader_note_chunk(c->r, entry_index(c),
-				      err_new(ERR_BAD_TRACE, "%llu commands in place of %u",
-					      (unsigned long long)(c->decoded + unknown), entry->count));
+			err_new(ERR_BAD_TRACE, "%llu commands in place of %u",
+				(unsigned long long)(c->decoded + unknown), entry->count));
 	else if (unknown)
 		sbt_reader_note_chunk(c->r, entry_index(c),
-				      err_new(ERR_BAD_TRACE, "%llu are of kinds that only a newer tsdb knows",
-					      (unsigned long long)unknown));
+			err_new(ERR_BAD_TRACE, "%llu are of kinds that only a newer tsdb knows",
+				(unsigned long long)unknown));
 	chunk_end(c);
 }
 
@@ -219,7 +222,8 @@ static bool chunk_next(struct sbt_cursor *c)
 		return false;
 	}
 	if (cmd->seq < entry->first || cmd->seq > entry->last) {
-		chunk_damaged(c, err_new(ERR_BAD_TRACE, "a command with number %llu is in it", (unsigned long long)cmd->seq));
+		chunk_damaged(c, err_new(ERR_BAD_TRACE, "a command with number %llu is in it",
+					 (unsigned long long)cmd->seq));
 		return false;
 	}
 	c->cmd = *cmd;

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See pagecode.h. Planes: byte k of every eight bytes, for each k. The surprise: both ways of splitting bytes into planes are the same step,
- * repeated. Of 128 bytes in 8 vectors, the place of a byte is a number of 7 bits; a turn rotates those bits left by one. Planes first (3 bits
- * plane, 4 bits element) become elements first by 3 turns, and elements first become planes first by 4.
+ * See pagecode.h. Planes: byte k of every eight bytes, for each k. The surprise: both ways of
+ * splitting bytes into planes are the same step, repeated. Of 128 bytes in 8 vectors, the place of
+ * a byte is a number of 7 bits; a turn rotates those bits left by one. Planes first (3 bits plane,
+ * 4 bits element) become elements first by 3 turns, and elements first become planes first by 4.
  */
 #include <string.h>
 
 #include "sbt/format/pagecode.h"
 
 #define PLANES 8u
-#define STEP 16u		    /* elements in a vector's step */
-#define HEAD (2 + PLANES)	    /* code, mask of the planes that are stored, values of the others */
+#define STEP 16u /* elements in a vector's step */
+/* code, mask of the planes that are stored, values of the others */
+#define HEAD (2 + PLANES)
 #define WORTH(n) ((n) - (n) / 5) /* a page is coded when it comes out smaller than this */
-#define SMALLEST 256u		    /* bytes of a page that is coded at all */
+#define SMALLEST 256u		 /* bytes of a page that is coded at all */
 
 typedef uint8_t vec __attribute__((vector_size(16)));
 
 static inline vec low(vec a, vec b)
 {
-	return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+	return __builtin_shufflevector(
+		a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 
 static inline vec high(vec a, vec b)
 {
-	return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+	return __builtin_shufflevector(
+		a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 static inline __attribute__((always_inline)) void turn(vec x[PLANES])
@@ -40,7 +44,8 @@ static inline __attribute__((always_inline)) void turn(vec x[PLANES])
 		x[k] = y[k];
 }
 
-static inline __attribute__((always_inline)) void load(vec x[PLANES], const uint8_t *const from[PLANES])
+static inline __attribute__((always_inline)) void load(
+	vec x[PLANES], const uint8_t *const from[PLANES])
 {
 #pragma GCC unroll 8
 	for (unsigned k = 0; k < PLANES; k++)
@@ -48,7 +53,8 @@ static inline __attribute__((always_inline)) void load(vec x[PLANES], const uint
 }
 
 /* 16 bytes of each plane to 16 elements. */
-static inline __attribute__((always_inline)) void weave(const uint8_t *const planes[PLANES], uint8_t *dst)
+static inline __attribute__((always_inline)) void weave(
+	const uint8_t *const planes[PLANES], uint8_t *dst)
 {
 	vec x[PLANES];
 
@@ -59,7 +65,8 @@ static inline __attribute__((always_inline)) void weave(const uint8_t *const pla
 	memcpy(dst, x, sizeof x);
 }
 
-static inline __attribute__((always_inline)) void unweave(const uint8_t *src, uint8_t *const planes[PLANES])
+static inline __attribute__((always_inline)) void unweave(
+	const uint8_t *src, uint8_t *const planes[PLANES])
 {
 	vec x[PLANES];
 
@@ -73,7 +80,7 @@ static inline __attribute__((always_inline)) void unweave(const uint8_t *src, ui
 		memcpy(planes[k], &x[k], sizeof x[k]);
 }
 
-/* ---- planes -------------------------------------------------------------------------------------------------------- */
+/* --- planes --- */
 
 /* Bit k: byte k is not the same in all n elements. */
 static unsigned changing(const uint8_t *page, size_t n)
@@ -85,7 +92,8 @@ static unsigned changing(const uint8_t *page, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		memcpy(&v, page + i * PLANES, sizeof v);
 		differ |= v ^ first;
-		if (i % 512 == 63 && !~(differ | (differ >> 4 & 0x0f0f0f0f0f0f0f0full) | (differ << 4 & 0xf0f0f0f0f0f0f0f0ull)))
+		if (i % 512 == 63 && !~(differ | (differ >> 4 & 0x0f0f0f0f0f0f0f0full) |
+					     (differ << 4 & 0xf0f0f0f0f0f0f0f0ull)))
 			return 0xff; /* soon seen, as a rule */
 	}
 	for (unsigned k = 0; k < PLANES; k++)
@@ -163,7 +171,7 @@ static bool planes_unpack(const uint8_t *stored, size_t got, uint8_t *dst, size_
 	return true;
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 
 static size_t words_size(size_t set, size_t n)
 {
@@ -246,7 +254,7 @@ static bool words_unpack(const uint8_t *stored, size_t got, uint8_t *dst, size_t
 	return true;
 }
 
-/* ---- either -------------------------------------------------------------------------------------------------------- */
+/* --- either --- */
 
 size_t sbt_pagecode_pack(const uint8_t *page, size_t n, uint8_t *dst)
 {

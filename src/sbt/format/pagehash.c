@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash of memory contents, see pagehash.h. Compiled into tsdb and into the agent, so it needs nothing but libc, takes no lock
- * and no heap. The surprise: a page is walked in the order of its bytes, not lane by lane, which keeps memory streaming;
- * the 512 sums wait in 4 KiB of stack meanwhile. For pages i of a range, see sbt_range_hash_add().
+ * The hash of memory contents, see pagehash.h. Compiled into tsdb and into the agent, so it needs
+ * nothing but libc, takes no lock and no heap. The surprise: a page is walked in the order of its
+ * bytes, not lane by lane, which keeps memory streaming; the 512 sums wait in 4 KiB of stack
+ * meanwhile. For pages i of a range, see sbt_range_hash_add().
  */
 #include <string.h>
 
@@ -20,22 +21,24 @@
 #define Q 0xc2b2ae3d27d4eb4full
 #define MIX_1 0xbf58476d1ce4e5b9ull
 #define MIX_2 0x94d049bb133111ebull
-_Static_assert(BLOCK * TURNS == SBT_PAGE, "a page is 16 turns of 256 cells");
+_Static_assert(BLOCK *TURNS == SBT_PAGE, "a page is 16 turns of 256 cells");
 
-/* ---- keys -------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
-/* mix() as a constant expression, so that the keys are read-only data and no thread has to make them first. */
+/* mix() as a constant expression, so that the keys are read-only data and no thread has to make
+ * them first. */
 #define CMIX_A(z) (((z) ^ (z) >> 30) * MIX_1)
 #define CMIX_B(z) (((z) ^ (z) >> 27) * MIX_2)
 #define CMIX_C(z) ((z) ^ (z) >> 31)
-#define KEY(l, h, j) (uint32_t)CMIX_C(CMIX_B(CMIX_A(1ull + (l) * 8 + (h) * 4 + (j))))
+#define KEY(l, h, j) (uint32_t) CMIX_C(CMIX_B(CMIX_A(1ull + (l)*8 + (h)*4 + (j))))
 #define KEYS_1(l, h) KEY(l, h, 0), KEY(l, h, 1), KEY(l, h, 2), KEY(l, h, 3)
 #define KEYS_4(l, h) KEYS_1(l, h), KEYS_1(l + 1, h), KEYS_1(l + 2, h), KEYS_1(l + 3, h)
 #define KEYS_16(l, h) KEYS_4(l, h), KEYS_4(l + 4, h), KEYS_4(l + 8, h), KEYS_4(l + 12, h)
 #define KEYS_64(l, h) KEYS_16(l, h), KEYS_16(l + 16, h), KEYS_16(l + 32, h), KEYS_16(l + 48, h)
 #define KEYS_256(h) KEYS_64(0, h), KEYS_64(64, h), KEYS_64(128, h), KEYS_64(192, h)
 
-static const uint32_t keys[2][LANES * 4] __attribute__((aligned(64))) = {{KEYS_256(0)}, {KEYS_256(1)}};
+static const uint32_t keys[2][LANES * 4]
+	__attribute__((aligned(64))) = {{KEYS_256(0)}, {KEYS_256(1)}};
 
 /* The sums of one page. */
 struct sums {
@@ -51,7 +54,7 @@ static inline uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/* ---- any processor ----------------------------------------------------------------------------------------------- */
+/* --- any processor --- */
 
 static void turn_plain(struct sums *s, const uint8_t *p)
 {
@@ -62,7 +65,8 @@ static void turn_plain(struct sums *s, const uint8_t *p)
 		for (unsigned h = 0; h < 2; h++) {
 			const uint32_t *k = keys[h] + l * 4;
 
-			s->acc[h][l] = s->acc[h][l] * P + (uint64_t)(uint32_t)(w[0] + k[0]) * (uint32_t)(w[1] + k[1]) +
+			s->acc[h][l] = s->acc[h][l] * P +
+				       (uint64_t)(uint32_t)(w[0] + k[0]) * (uint32_t)(w[1] + k[1]) +
 				       (uint64_t)(uint32_t)(w[2] + k[2]) * (uint32_t)(w[3] + k[3]);
 		}
 	}
@@ -78,7 +82,7 @@ static struct sbt_hash end_plain(const struct sums *s)
 	return r;
 }
 
-/* ---- AVX2: four lanes at a time ------------------------------------------------------------------------------------ */
+/* --- AVX2: four lanes at a time --- */
 
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
@@ -86,12 +90,14 @@ static struct sbt_hash end_plain(const struct sums *s)
 /* a * (high:low) mod 2^64 in each of four words; b holds the constant. */
 static inline AVX2 __m256i mul64(__m256i a, __m256i b, __m256i b_high)
 {
-	__m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b), _mm256_mul_epu32(a, b_high));
+	__m256i cross = _mm256_add_epi64(
+		_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b), _mm256_mul_epu32(a, b_high));
 
 	return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(cross, 32));
 }
 
-/* The products of two cells: (w0 + K0) * (w1 + K1), (w2 + K2) * (w3 + K3), and of the second cell the same. */
+/* The products of two cells: (w0 + K0) * (w1 + K1), (w2 + K2) * (w3 + K3), and of the second cell
+ * the same. */
 static inline AVX2 __m256i products(__m256i cells, const uint32_t *k)
 {
 	__m256i x = _mm256_add_epi32(cells, _mm256_load_si256((const __m256i *)k));
@@ -99,7 +105,8 @@ static inline AVX2 __m256i products(__m256i cells, const uint32_t *k)
 	return _mm256_mul_epu32(x, _mm256_srli_epi64(x, 32));
 }
 
-/* Lanes l, l + 2, l + 1, l + 3 in this order: what unpacking yields. acc keeps it; end_avx2() knows. */
+/* Lanes l, l + 2, l + 1, l + 3 in this order: what unpacking yields. acc keeps it; end_avx2()
+ * knows. */
 static AVX2 void turn_avx2(struct sums *s, const uint8_t *p)
 {
 	const __m256i b = _mm256_set1_epi64x((long long)P), b_high = _mm256_srli_epi64(b, 32);
@@ -110,17 +117,21 @@ static AVX2 void turn_avx2(struct sums *s, const uint8_t *p)
 
 		for (unsigned h = 0; h < 2; h++) {
 			__m256i *acc = (__m256i *)&s->acc[h][l];
-			__m256i x = products(low, keys[h] + l * 4), y = products(high, keys[h] + l * 4 + 8);
-			__m256i sum = _mm256_add_epi64(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
+			__m256i x = products(low, keys[h] + l * 4),
+				y = products(high, keys[h] + l * 4 + 8);
+			__m256i sum = _mm256_add_epi64(
+				_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
 
-			_mm256_store_si256(acc, _mm256_add_epi64(mul64(_mm256_load_si256(acc), b, b_high), sum));
+			_mm256_store_si256(acc,
+				_mm256_add_epi64(mul64(_mm256_load_si256(acc), b, b_high), sum));
 		}
 	}
 }
 
 static inline AVX2 __m256i mix_avx2(__m256i z)
 {
-	const __m256i m1 = _mm256_set1_epi64x((long long)MIX_1), m2 = _mm256_set1_epi64x((long long)MIX_2);
+	const __m256i m1 = _mm256_set1_epi64x((long long)MIX_1),
+		      m2 = _mm256_set1_epi64x((long long)MIX_2);
 
 	z = _mm256_xor_si256(z, _mm256_srli_epi64(z, 30));
 	z = mul64(z, m1, _mm256_srli_epi64(m1, 32));
@@ -135,12 +146,15 @@ static AVX2 struct sbt_hash end_avx2(const struct sums *s)
 	struct sbt_hash r;
 
 	for (unsigned h = 0; h < 2; h++) {
-		__m256i add = _mm256_setr_epi64x((long long)Q, (long long)(3 * Q), (long long)(2 * Q), (long long)(4 * Q));
+		__m256i add = _mm256_setr_epi64x(
+			(long long)Q, (long long)(3 * Q), (long long)(2 * Q), (long long)(4 * Q));
 		__m256i sum = _mm256_setzero_si256();
 		uint64_t four[4];
 
 		for (unsigned l = 0; l < LANES; l += 4) {
-			sum = _mm256_add_epi64(sum, mix_avx2(_mm256_add_epi64(_mm256_load_si256((const __m256i *)&s->acc[h][l]), add)));
+			sum = _mm256_add_epi64(sum,
+				mix_avx2(_mm256_add_epi64(
+					_mm256_load_si256((const __m256i *)&s->acc[h][l]), add)));
 			add = _mm256_add_epi64(add, step);
 		}
 		_mm256_storeu_si256((__m256i *)four, sum);
@@ -163,7 +177,7 @@ static bool has_avx2(void)
 #define end_avx2 end_plain
 #endif
 
-/* ---- pages ------------------------------------------------------------------------------------------------------- */
+/* --- pages --- */
 
 static struct sbt_hash hash_page(const uint8_t *p, size_t n, bool fast)
 {
@@ -200,7 +214,7 @@ struct sbt_hash sbt_page_hash_plain(const void *p, size_t n)
 	return hash_page(p, n < SBT_PAGE ? n : SBT_PAGE, false);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+/* --- ranges --- */
 
 void sbt_range_hash_add(struct sbt_hash *range, uint64_t i, struct sbt_hash page)
 {
@@ -219,7 +233,8 @@ struct sbt_hash sbt_range_hash(const void *p, size_t n)
 	struct sbt_hash r = {{0, 0}};
 
 	for (size_t at = 0; at < n; at += SBT_PAGE)
-		sbt_range_hash_add(&r, at / SBT_PAGE, sbt_page_hash((const uint8_t *)p + at, n - at));
+		sbt_range_hash_add(
+			&r, at / SBT_PAGE, sbt_page_hash((const uint8_t *)p + at, n - at));
 	sbt_range_hash_end(&r, n);
 	return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads CPython's location table (co_linetable, from 3.11 on; CPython, Objects/locations.md). Entries lie one behind the other: a first byte 1cccclll,
- * where lll + 1 is how many 2-byte instructions the entry covers and cccc how the location is written; the bytes that follow have bit 7
- * clear. The table was copied out of the inferior and may be anything.
+ * Reads CPython's location table (co_linetable, from 3.11 on; CPython, Objects/locations.md).
+ * Entries lie one behind the other: a first byte 1cccclll, where lll + 1 is how many 2-byte
+ * instructions the entry covers and cccc how the location is written; the bytes that follow have
+ * bit 7 clear. The table was copied out of the inferior and may be anything.
  */
 #include "sbt/python.h"
 
@@ -54,7 +55,8 @@ unsigned python_line(const void *table, size_t n, unsigned first_line, uint64_t 
 		line += line_change(code, &p, end);
 		done += ((head & 7) + 1u) * PYTHON_UNIT;
 		if (at < done)
-			return code == CODE_NONE || line < 0 || line > INT32_MAX ? 0 : (unsigned)line;
+			return code == CODE_NONE || line < 0 || line > INT32_MAX ? 0
+										 : (unsigned)line;
 		while (p < end && !(*p & 0x80))
 			p++;
 	}

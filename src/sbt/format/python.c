@@ -1,42 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CPython's structures by version; see python.h. The offsets were computed with offsetof() from the headers of the versions
- * named there; they are stable within a minor version. Compiled into the agent, too: no allocation, no libc beyond memcpy.
+ * CPython's structures by version; see python.h. The offsets were computed with offsetof() from the
+ * headers of the versions named there; they are stable within a minor version. Compiled into the
+ * agent, too: no allocation, no libc beyond memcpy.
  */
 #include "sbt/python.h"
 
 static const struct python_layout layouts[] = {
 	{
 		.version = 0x030b,
-		.frame = { .code = 32, .previous = 48, .instr = 56, .owner = 69, .entry = 68 },
-		.thread = { .cframe = 56, .next = 8, .interp = 16, .thread_id = 152, .native_id = 160 },
-		.cframe = { .frame = 8, .previous = 16 },
-		.code = { .first_line = 72, .filename = 112, .name = 120, .qualname = 128, .lines = 136, .bytes = 184, .traceable = 168 },
-		.ascii_data = 48, .compact_data = 72,
-		.interp = { .head = 40, .next = 0, .threads = 16 },
+		.frame = {.code = 32, .previous = 48, .instr = 56, .owner = 69, .entry = 68},
+		.thread =
+			{.cframe = 56, .next = 8, .interp = 16, .thread_id = 152, .native_id = 160},
+		.cframe = {.frame = 8, .previous = 16},
+		.code = {.first_line = 72,
+			.filename = 112,
+			.name = 120,
+			.qualname = 128,
+			.lines = 136,
+			.bytes = 184,
+			.traceable = 168},
+		.ascii_data = 48,
+		.compact_data = 72,
+		.interp = {.head = 40, .next = 0, .threads = 16},
 	},
 	{
 		.version = 0x030c,
-		.frame = { .code = 0, .previous = 8, .instr = 56, .owner = 70 },
-		.thread = { .cframe = 56, .next = 8, .interp = 16, .thread_id = 136, .native_id = 144 },
-		.cframe = { .frame = 0, .previous = 8 },
-		.code = { .first_line = 68, .filename = 112, .name = 120, .qualname = 128, .lines = 136, .bytes = 192, .traceable = 176,
-			.version = 92 },
-		.ascii_data = 40, .compact_data = 56,
-		.interp = { .head = 40, .next = 0, .threads = 72 },
+		.frame = {.code = 0, .previous = 8, .instr = 56, .owner = 70},
+		.thread =
+			{.cframe = 56, .next = 8, .interp = 16, .thread_id = 136, .native_id = 144},
+		.cframe = {.frame = 0, .previous = 8},
+		.code = {.first_line = 68,
+			.filename = 112,
+			.name = 120,
+			.qualname = 128,
+			.lines = 136,
+			.bytes = 192,
+			.traceable = 176,
+			.version = 92},
+		.ascii_data = 40,
+		.compact_data = 56,
+		.interp = {.head = 40, .next = 0, .threads = 72},
 	},
 	{
 		.version = 0x030d,
-		.frame = { .code = 0, .previous = 8, .instr = 56, .owner = 70 },
-		.thread = { .frame = 72, .next = 8, .interp = 16, .thread_id = 152, .native_id = 160 },
-		.code = { .first_line = 68, .filename = 112, .name = 120, .qualname = 128, .lines = 136, .bytes = 200, .traceable = 184,
-			.version = 92 },
-		.ascii_data = 40, .compact_data = 56,
-		.interp = { .head = 632, .next = 7264, .threads = 7344 },
+		.frame = {.code = 0, .previous = 8, .instr = 56, .owner = 70},
+		.thread =
+			{.frame = 72, .next = 8, .interp = 16, .thread_id = 152, .native_id = 160},
+		.code = {.first_line = 68,
+			.filename = 112,
+			.name = 120,
+			.qualname = 128,
+			.lines = 136,
+			.bytes = 200,
+			.traceable = 184,
+			.version = 92},
+		.ascii_data = 40,
+		.compact_data = 56,
+		.interp = {.head = 632, .next = 7264, .threads = 7344},
 	},
 };
 
-/* ---- 3.13's own table (_Py_DebugOffsets) ------------------------------------------------------------------------------ */
+/* --- 3.13's own table (_Py_DebugOffsets) --- */
 
 /* Indices of its 8-byte words (pycore_runtime.h of 3.13). */
 enum { DEBUG_FREE_THREADED = 2 };
@@ -44,14 +69,30 @@ struct place {
 	uint16_t word;
 	uint16_t offset; /* offset in struct python_layout of the uint16_t to compare */
 };
-#define PLACE(word, member) { word, offsetof(struct python_layout, member) }
+#define PLACE(word, member)                                                                        \
+	{                                                                                          \
+		word, offsetof(struct python_layout, member)                                       \
+	}
 static const struct place taken[] = {
-	PLACE(5, interp.head), PLACE(8, interp.next), PLACE(9, interp.threads),
-	PLACE(21, thread.next), PLACE(22, thread.interp), PLACE(23, thread.frame), PLACE(24, thread.thread_id), PLACE(25, thread.native_id),
+	PLACE(5, interp.head),
+	PLACE(8, interp.next),
+	PLACE(9, interp.threads),
+	PLACE(21, thread.next),
+	PLACE(22, thread.interp),
+	PLACE(23, thread.frame),
+	PLACE(24, thread.thread_id),
+	PLACE(25, thread.native_id),
 };
 static const struct place compared[] = {
-	PLACE(29, frame.previous), PLACE(30, frame.code), PLACE(31, frame.instr), PLACE(33, frame.owner),
-	PLACE(35, code.filename), PLACE(36, code.name), PLACE(37, code.qualname), PLACE(38, code.lines), PLACE(39, code.first_line),
+	PLACE(29, frame.previous),
+	PLACE(30, frame.code),
+	PLACE(31, frame.instr),
+	PLACE(33, frame.owner),
+	PLACE(35, code.filename),
+	PLACE(36, code.name),
+	PLACE(37, code.qualname),
+	PLACE(38, code.lines),
+	PLACE(39, code.first_line),
 	PLACE(43, code.bytes),
 };
 
@@ -95,12 +136,12 @@ bool python_layout(struct python_layout *ret, uint32_t version, const void *head
 	return false;
 }
 
-/* ---- objects --------------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 /* Appends a character as UTF-8 when there is room. */
 static bool put_char(char *to, size_t *n, size_t max, uint32_t c)
 {
-	static const uint8_t lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
 	const unsigned k = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 
 	if (*n + k >= max)
@@ -113,7 +154,8 @@ static bool put_char(char *to, size_t *n, size_t max, uint32_t c)
 }
 
 /* kind: bytes per character, 1, 2 or 4. */
-static size_t wide_text(uint64_t at, uint64_t n, unsigned kind, char *to, size_t max, python_read *read, void *arg)
+static size_t wide_text(
+	uint64_t at, uint64_t n, unsigned kind, char *to, size_t max, python_read *read, void *arg)
 {
 	size_t len = 0;
 
@@ -122,7 +164,8 @@ static size_t wide_text(uint64_t at, uint64_t n, unsigned kind, char *to, size_t
 
 		if (!read(arg, at + i * kind, &c, kind))
 			return 0;
-		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) /* file names may hold lone surrogates */
+		if (c > 0x10ffff ||
+			(c >= 0xd800 && c < 0xe000)) /* file names may hold lone surrogates */
 			c = 0xfffd;
 		if (!put_char(to, &len, max, c))
 			break;
@@ -130,14 +173,16 @@ static size_t wide_text(uint64_t at, uint64_t n, unsigned kind, char *to, size_t
 	return len;
 }
 
-size_t python_text(const struct python_layout *l, uint64_t object, char *to, size_t max, python_read *read, void *arg)
+size_t python_text(const struct python_layout *l, uint64_t object, char *to, size_t max,
+	python_read *read, void *arg)
 {
 	uint64_t n;
 	uint32_t state;
 	size_t len;
 
 	to[0] = 0;
-	if (!python_plausible(object) || !read(arg, object + PYTHON_SIZE, &n, 8) || !read(arg, object + PYTHON_TEXT_STATE, &state, 4))
+	if (!python_plausible(object) || !read(arg, object + PYTHON_SIZE, &n, 8) ||
+		!read(arg, object + PYTHON_TEXT_STATE, &state, 4))
 		return 0;
 	/* struct { interned:2; kind:3; compact:1; ascii:1; } */
 	const unsigned kind = state >> 2 & 7;
@@ -155,9 +200,11 @@ size_t python_text(const struct python_layout *l, uint64_t object, char *to, siz
 	return len;
 }
 
-bool python_bytes(uint64_t object, uint64_t *ret_address, uint64_t *ret_n, python_read *read, void *arg)
+bool python_bytes(
+	uint64_t object, uint64_t *ret_address, uint64_t *ret_n, python_read *read, void *arg)
 {
-	if (!python_plausible(object) || !read(arg, object + PYTHON_SIZE, ret_n, 8) || *ret_n > 1u << 28)
+	if (!python_plausible(object) || !read(arg, object + PYTHON_SIZE, ret_n, 8) ||
+		*ret_n > 1u << 28)
 		return false;
 	*ret_address = object + PYTHON_BYTES_DATA;
 	return true;

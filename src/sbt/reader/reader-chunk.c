@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One chunk out of the file: read, checked, decompressed. The surprise: nothing is mapped into memory, because a trace that is
- * cut while we look at it must be an error and not a SIGBUS.
+ * One chunk out of the file: read, checked, decompressed. The surprise: nothing is mapped into
+ * memory, because a trace that is cut while we look at it must be an error and not a SIGBUS.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,10 +58,13 @@ static struct err *check_header(const struct sbt_chunk_header *h, const struct s
 {
 	if (!sbt_header_valid(h))
 		return err_new(ERR_BAD_TRACE, "its header does not have the right checksum");
-	if (h->type != e->type || h->stored != e->stored || h->raw != e->raw || h->first != e->first || h->last != e->last)
+	if (h->type != e->type || h->stored != e->stored || h->raw != e->raw ||
+		h->first != e->first || h->last != e->last)
 		return err_new(ERR_BAD_TRACE, "its header is not what the index says");
-	if (!sbt_raw_possible(h->type, h->raw, h->stored) || h->stored > ZSTD_compressBound(raw_limit(h->type)))
-		return err_new(ERR_LIMIT, "it claims to hold %llu bytes", (unsigned long long)h->raw);
+	if (!sbt_raw_possible(h->type, h->raw, h->stored) ||
+		h->stored > ZSTD_compressBound(raw_limit(h->type)))
+		return err_new(
+			ERR_LIMIT, "it claims to hold %llu bytes", (unsigned long long)h->raw);
 	if (!(h->flags & SBT_CHUNK_ZSTD) && h->raw != h->stored)
 		return err_new(ERR_BAD_TRACE, "its lengths contradict each other");
 	return NULL;
@@ -82,7 +85,8 @@ static struct err *reserve(struct buf *b, uint64_t n)
 	return NULL;
 }
 
-struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw)
+struct err *sbt_reader_inflate(
+	struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw)
 {
 	size_t got;
 
@@ -96,7 +100,8 @@ struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t 
 	return NULL;
 }
 
-static struct err *inflate(struct sbt_reader *r, const struct buf *stored, uint64_t raw, struct buf *out)
+static struct err *inflate(
+	struct sbt_reader *r, const struct buf *stored, uint64_t raw, struct buf *out)
 {
 	TRY(reserve(out, raw ? raw : 1));
 	TRY(sbt_reader_inflate(r, stored->data, stored->len, out->data, raw));
@@ -104,7 +109,8 @@ static struct err *inflate(struct sbt_reader *r, const struct buf *stored, uint6
 	return NULL;
 }
 
-struct err *sbt_reader_header(struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret)
+struct err *sbt_reader_header(
+	struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret)
 {
 	TRY(sbt_reader_pread(r, e->offset, ret, sizeof *ret));
 	return check_header(ret, e);

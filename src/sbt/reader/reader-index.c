@@ -21,9 +21,10 @@ static void entry_add(struct sbt_reader *r, const struct sbt_entry *e)
 	r->entries[r->n++] = *e;
 }
 
-/* ---- with a trailer ---------------------------------------------------------------------------------------------- */
+/* --- with a trailer --- */
 
-static bool take_entry(struct sbt_entry *e, struct sbt_in *in, uint64_t *at, uint64_t last, uint64_t size)
+static bool take_entry(
+	struct sbt_entry *e, struct sbt_in *in, uint64_t *at, uint64_t last, uint64_t size)
 {
 	uint64_t gap;
 
@@ -56,15 +57,20 @@ static struct err *read_index(struct sbt_reader *r, uint64_t offset)
 	TRY(sbt_reader_pread(r, offset, &h, sizeof h));
 	if (!sbt_header_valid(&h) || h.type != SBT_CHUNK_INDEX)
 		return err_new(ERR_BAD_TRACE, "its header is damaged");
-	index = (struct sbt_entry){.offset = offset, .type = h.type, .stored = h.stored, .raw = h.raw,
-				   .first = h.first, .last = h.last};
+	index = (struct sbt_entry){.offset = offset,
+		.type = h.type,
+		.stored = h.stored,
+		.raw = h.raw,
+		.first = h.first,
+		.last = h.last};
 	e = sbt_reader_load(r, &index, &payload);
 	if (!e) {
 		in = sbt_in_of(&payload);
 		for (n = sbt_take(&in); n && !e; n--) {
 			struct sbt_entry entry = {0};
 
-			if (take_entry(&entry, &in, &at, r->n ? r->entries[r->n - 1].last : 0, offset))
+			if (take_entry(
+				    &entry, &in, &at, r->n ? r->entries[r->n - 1].last : 0, offset))
 				entry_add(r, &entry);
 			else
 				e = err_new(ERR_BAD_TRACE, "it does not decode");
@@ -93,16 +99,18 @@ static bool find_trailer(struct sbt_reader *r, uint64_t *ret)
 		return false;
 	}
 	*ret = t.payload[0];
-	return sbt_header_valid(&t.h) && t.h.type == SBT_CHUNK_TRAILER && t.h.stored == sizeof t.payload &&
+	return sbt_header_valid(&t.h) && t.h.type == SBT_CHUNK_TRAILER &&
+	       t.h.stored == sizeof t.payload &&
 	       XXH64(t.payload, sizeof t.payload, 0) == t.h.hash && t.payload[1] == SBT_END_MAGIC &&
 	       t.payload[0] >= SBT_HEADER_SIZE && t.payload[0] <= r->size - sizeof t;
 }
 
-/* ---- without ----------------------------------------------------------------------------------------------------- */
+/* --- without --- */
 
 #define SEARCH 65536
 
-/* The next offset from at on where a whole, valid chunk header lies; the file's size if there is none. */
+/* The next offset from at on where a whole, valid chunk header lies; the file's size if there is
+ * none. */
 static uint64_t resync(struct sbt_reader *r, uint64_t at)
 {
 	const uint32_t magic = SBT_CHUNK_MAGIC;
@@ -117,7 +125,8 @@ static uint64_t resync(struct sbt_reader *r, uint64_t at)
 			err_free(e);
 			break;
 		}
-		while ((p = memmem(p, (size_t)(end - p), &magic, sizeof magic)) && (size_t)(end - p) >= SBT_HEADER_SIZE) {
+		while ((p = memmem(p, (size_t)(end - p), &magic, sizeof magic)) &&
+			(size_t)(end - p) >= SBT_HEADER_SIZE) {
 			struct sbt_chunk_header h;
 
 			memcpy(&h, p, sizeof h);
@@ -143,7 +152,8 @@ static uint64_t scan_one(struct sbt_reader *r, uint64_t at)
 	uint64_t next, left = r->size - at;
 
 	if (left < sizeof h) {
-		sbt_reader_note(r, "its last %llu bytes are an unfinished chunk", (unsigned long long)left);
+		sbt_reader_note(
+			r, "its last %llu bytes are an unfinished chunk", (unsigned long long)left);
 		return r->size;
 	}
 	e = sbt_reader_pread(r, at, &h, sizeof h);
@@ -151,33 +161,42 @@ static uint64_t scan_one(struct sbt_reader *r, uint64_t at)
 		err_free(e);
 		next = resync(r, at + 1);
 		sbt_reader_note(r, "%llu bytes from offset %llu on are damaged and were left out",
-				(unsigned long long)(next - at), (unsigned long long)at);
+			(unsigned long long)(next - at), (unsigned long long)at);
 		return next;
 	}
 	if (h.stored > left - sizeof h) {
-		sbt_reader_note(r, "its last %llu bytes are an unfinished chunk", (unsigned long long)left);
+		sbt_reader_note(
+			r, "its last %llu bytes are an unfinished chunk", (unsigned long long)left);
 		return r->size;
 	}
-	entry = (struct sbt_entry){.offset = at, .type = h.type, .count = h.count, .stored = h.stored, .raw = h.raw,
-				   .first = h.first, .last = h.last, .lost = h.lost};
+	entry = (struct sbt_entry){.offset = at,
+		.type = h.type,
+		.count = h.count,
+		.stored = h.stored,
+		.raw = h.raw,
+		.first = h.first,
+		.last = h.last,
+		.lost = h.lost};
 	entry_add(r, &entry);
 	if (h.lost > r->lost)
 		r->lost = h.lost;
 	return at + sizeof h + h.stored;
 }
 
-/* ---- both -------------------------------------------------------------------------------------------------------- */
+/* --- both --- */
 
 /* Commands must rise from chunk to chunk; one that does not is left out. */
 static void add_commands(struct sbt_reader *r, size_t i)
 {
 	const struct sbt_entry *e = &r->entries[i];
-	const struct sbt_entry *before = r->commands.n ? &r->entries[r->commands.at[r->commands.n - 1]] : NULL;
+	const struct sbt_entry *before =
+		r->commands.n ? &r->entries[r->commands.at[r->commands.n - 1]] : NULL;
 
-	if (e->first == 0 || e->last < e->first || e->count == 0 || e->last - e->first < e->count - 1 ||
-	    (before && e->first <= before->last)) {
-		sbt_reader_note(r, "the chunk of commands #%llu to #%llu is out of order and was left out",
-				(unsigned long long)e->first, (unsigned long long)e->last);
+	if (e->first == 0 || e->last < e->first || e->count == 0 ||
+		e->last - e->first < e->count - 1 || (before && e->first <= before->last)) {
+		sbt_reader_note(r,
+			"the chunk of commands #%llu to #%llu is out of order and was left out",
+			(unsigned long long)e->first, (unsigned long long)e->last);
 		return;
 	}
 	list_add(&r->commands, i);
@@ -206,11 +225,13 @@ static void sort_pages(struct sbt_reader *r)
 		const struct sbt_entry *before = n ? &r->entries[r->pages.at[n - 1]] : NULL;
 
 		if (e->count == 0 || e->last < e->first || e->last - e->first != e->count - 1 ||
-		    e->stored / sizeof(struct sbt_page_entry) < e->count)
-			sbt_reader_note(r, "a chunk of memory pages is damaged (its numbers contradict each other)");
+			e->stored / sizeof(struct sbt_page_entry) < e->count)
+			sbt_reader_note(r,
+				"a chunk of memory pages is damaged (its numbers contradict each other)");
 		else if (before && e->first <= before->last)
-			sbt_reader_note(r, "memory pages %llu to %llu are there twice; those later in the file were left out",
-					(unsigned long long)e->first, (unsigned long long)e->last);
+			sbt_reader_note(r,
+				"memory pages %llu to %llu are there twice; those later in the file were left out",
+				(unsigned long long)e->first, (unsigned long long)e->last);
 		else
 			r->pages.at[n++] = r->pages.at[k];
 	}
@@ -227,8 +248,9 @@ static void sort_windows(struct sbt_reader *r)
 		if (e->first && e->first <= e->last)
 			r->windows.at[n++] = r->windows.at[k];
 		else
-			sbt_reader_note(r, "a capture window from #%llu to #%llu is out of order and was left out",
-					(unsigned long long)e->first, (unsigned long long)e->last);
+			sbt_reader_note(r,
+				"a capture window from #%llu to #%llu is out of order and was left out",
+				(unsigned long long)e->first, (unsigned long long)e->last);
 	}
 	r->windows.n = n;
 	if (n)
@@ -312,7 +334,8 @@ struct err *sbt_reader_find_chunks(struct sbt_reader *r)
 		}
 		err_free(e);
 	} else {
-		sbt_reader_note(r, "it has no index: the recording was cut off, or is still going on");
+		sbt_reader_note(
+			r, "it has no index: the recording was cut off, or is still going on");
 	}
 	if (!whole)
 		while (at < r->size)

@@ -82,7 +82,7 @@ static struct sbt_piece_store *store_of(struct sbt_reader *r)
 	return r->piece_store;
 }
 
-/* ---- names: kept until the reader is closed ------------------------------------------------------------------------ */
+/* --- names: kept until the reader is closed --- */
 
 static struct name *name_slot(struct name *t, size_t cap, uint64_t hash, const void *p, size_t n)
 {
@@ -131,7 +131,7 @@ static struct err *keep_name(struct sbt_piece_store *s, struct sbt_blob *name)
 	return NULL;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 /* The payload of entry i, loaded if need be. NULL when the chunk is damaged, which is noted. */
 static const struct buf *payload_of(struct sbt_reader *r, uint32_t i)
@@ -178,7 +178,8 @@ static void take_contents(struct record *rec, struct sbt_in *in)
 		in->bad = true;
 }
 
-/* The record at in; false when it does not decode. Fields behind those that we know are from a newer tsdb. */
+/* The record at in; false when it does not decode. Fields behind those that we know are from a
+ * newer tsdb. */
 static bool take_record(struct record *rec, struct sbt_in *in)
 {
 	uint64_t n = sbt_take(in), module;
@@ -207,7 +208,7 @@ static bool take_record(struct record *rec, struct sbt_in *in)
 	return !in->bad;
 }
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+/* --- pieces --- */
 
 /* A record that was found. */
 struct found {
@@ -223,7 +224,8 @@ struct finding {
 
 static const char *role_name(uint32_t role)
 {
-	static const char *const names[] = {"of no role", "start", "input", "host memory", "output", "effect", "end"};
+	static const char *const names[] = {
+		"of no role", "start", "input", "host memory", "output", "effect", "end"};
 
 	return role < sizeof names / sizeof *names ? names[role] : "of an unknown role";
 }
@@ -233,8 +235,9 @@ static struct buf describe(const struct sbt_memory *m)
 {
 	struct buf b = BUF_INIT;
 
-	buf_printf(&b, "the memory at 0x%llx (%llu bytes, %s, command #%llu)", (unsigned long long)m->addr,
-		   (unsigned long long)m->size, role_name(m->role), (unsigned long long)m->seq);
+	buf_printf(&b, "the memory at 0x%llx (%llu bytes, %s, command #%llu)",
+		(unsigned long long)m->addr, (unsigned long long)m->size, role_name(m->role),
+		(unsigned long long)m->seq);
 	buf_cstr(&b);
 	return b;
 }
@@ -248,8 +251,11 @@ static struct err *grow_finding(struct finding *f)
 	if (f->n < f->cap)
 		return NULL;
 	if (cap > PIECES_MAX)
-		return err_cure(err_new(ERR_LIMIT, "there are more than %u pieces of memory in that range of commands", PIECES_MAX),
-				"ask for fewer commands at a time");
+		return err_cure(
+			err_new(ERR_LIMIT,
+				"there are more than %u pieces of memory in that range of commands",
+				PIECES_MAX),
+			"ask for fewer commands at a time");
 	p = realloc(f->f, cap * sizeof *p);
 	if (!p)
 		return err_nomem();
@@ -258,7 +264,8 @@ static struct err *grow_finding(struct finding *f)
 	return NULL;
 }
 
-static struct err *find_in(struct sbt_reader *r, uint32_t entry, uint64_t first, uint64_t last, struct finding *f)
+static struct err *find_in(
+	struct sbt_reader *r, uint32_t entry, uint64_t first, uint64_t last, struct finding *f)
 {
 	const struct buf *b = payload_of(r, entry);
 	struct record rec;
@@ -271,13 +278,16 @@ static struct err *find_in(struct sbt_reader *r, uint32_t entry, uint64_t first,
 		size_t at = (size_t)(in.p - b->data);
 
 		if (!take_record(&rec, &in)) {
-			sbt_reader_note_chunk(r, entry, err_new(ERR_BAD_TRACE, "a record does not decode"));
+			sbt_reader_note_chunk(
+				r, entry, err_new(ERR_BAD_TRACE, "a record does not decode"));
 			return NULL;
 		}
 		if (rec.m.seq < first || rec.m.seq > last)
 			continue;
-		if (rec.m.role < SBT_MEMORY_START || rec.m.role > SBT_MEMORY_END || rec.m.owner > SBT_MEMORY_ANY) {
-			sbt_reader_note_once(r, "it holds memory of a role that only a newer tsdb knows");
+		if (rec.m.role < SBT_MEMORY_START || rec.m.role > SBT_MEMORY_END ||
+			rec.m.owner > SBT_MEMORY_ANY) {
+			sbt_reader_note_once(
+				r, "it holds memory of a role that only a newer tsdb knows");
 			continue;
 		}
 		rec.m.chunk = entry;
@@ -297,12 +307,14 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* (seq, role, addr), then one piece's records next to each other: what begins it behind what completes it. */
+/* (seq, role, addr), then one piece's records next to each other: what begins it behind what
+ * completes it. */
 static int by_order(const void *x, const void *y)
 {
 	const struct found *a = x, *b = y;
-	const uint64_t keys[][2] = {{a->m.seq, b->m.seq}, {a->m.role, b->m.role}, {a->m.addr, b->m.addr}, {a->number, b->number},
-				    {a->begun, b->begun}, {a->m.chunk, b->m.chunk}, {a->m.at, b->m.at}};
+	const uint64_t keys[][2] = {{a->m.seq, b->m.seq}, {a->m.role, b->m.role},
+		{a->m.addr, b->m.addr}, {a->number, b->number}, {a->begun, b->begun},
+		{a->m.chunk, b->m.chunk}, {a->m.at, b->m.at}};
 
 	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (keys[i][0] != keys[i][1])
@@ -316,10 +328,11 @@ static void note_incomplete(struct sbt_reader *r, const struct found *f)
 	struct buf b = describe(&f->m);
 
 	if (f->begun)
-		sbt_reader_note_once(r, "%s is missing: the recording ended before it was complete", (const char *)b.data);
+		sbt_reader_note_once(r, "%s is missing: the recording ended before it was complete",
+			(const char *)b.data);
 	else
-		sbt_reader_note_once(r, "%s was cut off: %llu bytes behind it never came", (const char *)b.data,
-				     (unsigned long long)f->m.missing);
+		sbt_reader_note_once(r, "%s was cut off: %llu bytes behind it never came",
+			(const char *)b.data, (unsigned long long)f->m.missing);
 	buf_free(&b);
 }
 
@@ -328,8 +341,8 @@ static struct err *tell(struct sbt_reader *r, const struct finding *f, sbt_memor
 	for (size_t i = 0; i < f->n; i++) {
 		const struct found *now = &f->f[i], *before = i ? now - 1 : NULL;
 
-		if (before && before->number == now->number && before->m.seq == now->m.seq && before->m.role == now->m.role &&
-		    before->m.addr == now->m.addr)
+		if (before && before->number == now->number && before->m.seq == now->m.seq &&
+			before->m.role == now->m.role && before->m.addr == now->m.addr)
 			continue; /* its beginning, or a copy */
 		if (now->begun || now->m.missing)
 			note_incomplete(r, now);
@@ -339,7 +352,8 @@ static struct err *tell(struct sbt_reader *r, const struct finding *f, sbt_memor
 	return NULL;
 }
 
-struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t last, sbt_memory_fn *fn, void *arg)
+struct err *sbt_reader_memory(
+	struct sbt_reader *r, uint64_t first, uint64_t last, sbt_memory_fn *fn, void *arg)
 {
 	struct finding f = {0};
 	struct err *e = NULL;
@@ -358,7 +372,7 @@ struct err *sbt_reader_memory(struct sbt_reader *r, uint64_t first, uint64_t las
 	return e;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static uint64_t pages_of(uint64_t size)
 {
@@ -413,7 +427,8 @@ static struct err *record_of(struct sbt_reader *r, const struct sbt_memory *m, s
 	return NULL;
 }
 
-static struct err *list_of(struct sbt_reader *r, const struct sbt_memory *m, const struct record *rec, const struct list **ret)
+static struct err *list_of(struct sbt_reader *r, const struct sbt_memory *m,
+	const struct record *rec, const struct list **ret)
 {
 	struct sbt_piece_store *s = store_of(r);
 	struct list *oldest = &s->lists[0];
@@ -453,12 +468,13 @@ static const struct run *run_with(const struct list *l, uint64_t page)
 	return &l->runs[lo];
 }
 
-static struct err *read_pages(struct sbt_reader *r, const struct sbt_memory *m, const struct list *l, uint64_t offset, uint8_t *dst,
-			      size_t n, uint64_t *ret_page)
+static struct err *read_pages(struct sbt_reader *r, const struct sbt_memory *m,
+	const struct list *l, uint64_t offset, uint8_t *dst, size_t n, uint64_t *ret_page)
 {
 	while (n) {
 		uint64_t page = offset / SBT_PAGE, left = m->size - page * SBT_PAGE;
-		uint32_t size = left < SBT_PAGE ? (uint32_t)left : SBT_PAGE, at = (uint32_t)(offset % SBT_PAGE);
+		uint32_t size = left < SBT_PAGE ? (uint32_t)left : SBT_PAGE,
+			 at = (uint32_t)(offset % SBT_PAGE);
 		uint32_t take = size - at < n ? size - at : (uint32_t)n;
 		const struct run *run = run_with(l, page);
 		struct err *e = NULL;
@@ -466,7 +482,8 @@ static struct err *read_pages(struct sbt_reader *r, const struct sbt_memory *m, 
 		if (run->zero)
 			memset(dst, 0, take);
 		else
-			e = sbt_reader_page(r, run->first + (page - run->start), size, at, dst, take);
+			e = sbt_reader_page(
+				r, run->first + (page - run->start), size, at, dst, take);
 		if (e) {
 			*ret_page = page;
 			return e;
@@ -479,7 +496,8 @@ static struct err *read_pages(struct sbt_reader *r, const struct sbt_memory *m, 
 }
 
 /* *ret_page is set when it is a page that cannot be read. */
-static struct err *read_bytes(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n, uint64_t *ret_page)
+static struct err *read_bytes(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset,
+	void *dst, size_t n, uint64_t *ret_page)
 {
 	const struct list *l = NULL;
 	struct record rec;
@@ -494,12 +512,14 @@ static struct err *read_bytes(struct sbt_reader *r, const struct sbt_memory *m, 
 }
 
 /* Why m's bytes, or those of its page (UINT64_MAX: none in particular), cannot be read; takes e. */
-static struct err *unreadable(struct sbt_reader *r, const struct sbt_memory *m, uint64_t page, struct err *e)
+static struct err *unreadable(
+	struct sbt_reader *r, const struct sbt_memory *m, uint64_t page, struct err *e)
 {
 	struct buf b = describe(m);
 
 	if (!m->has_bytes)
-		e = err_new(ERR_NOT_FOUND, "of %s only the hash was recorded", (const char *)b.data);
+		e = err_new(
+			ERR_NOT_FOUND, "of %s only the hash was recorded", (const char *)b.data);
 	else if (page != UINT64_MAX)
 		e = err_wrap(e, "page %llu of %s", (unsigned long long)page, (const char *)b.data);
 	else
@@ -510,7 +530,8 @@ static struct err *unreadable(struct sbt_reader *r, const struct sbt_memory *m, 
 	return e;
 }
 
-struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n)
+struct err *sbt_reader_memory_read(
+	struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n)
 {
 	uint64_t page = UINT64_MAX;
 	struct err *e = NULL;
@@ -521,9 +542,11 @@ struct err *sbt_reader_memory_read(struct sbt_reader *r, const struct sbt_memory
 	return m->has_bytes && !e ? NULL : unreadable(r, m, page, e);
 }
 
-/* Pages first..last of a piece to dst. Zeros are written only where something else was (*any), or comes. */
-static struct err *load_pages(struct sbt_reader *r, const struct sbt_memory *m, const struct list *l, uint64_t first, uint64_t last, uint8_t *dst,
-			      struct sbt_hash *hashes, bool *any, struct sbt_load_times *times)
+/* Pages first..last of a piece to dst. Zeros are written only where something else was (*any), or
+ * comes. */
+static struct err *load_pages(struct sbt_reader *r, const struct sbt_memory *m,
+	const struct list *l, uint64_t first, uint64_t last, uint8_t *dst, struct sbt_hash *hashes,
+	bool *any, struct sbt_load_times *times)
 {
 	const struct sbt_hash zero = sbt_page_hash(NULL, 0);
 	const struct run *run = run_with(l, first), *end = l->runs + l->n;
@@ -531,11 +554,15 @@ static struct err *load_pages(struct sbt_reader *r, const struct sbt_memory *m, 
 	for (const struct run *x = run; x < end && x->start <= last; x++)
 		*any |= !x->zero;
 	for (uint64_t page = first; page <= last; run++) {
-		const uint64_t next = run + 1 < end && run[1].start <= last ? run[1].start : last + 1, left = m->size - (next - 1) * SBT_PAGE;
-		const uint32_t size = left < SBT_PAGE ? (uint32_t)left : SBT_PAGE; /* of the run's last page here */
+		const uint64_t next = run + 1 < end && run[1].start <= last ? run[1].start
+									    : last + 1,
+			       left = m->size - (next - 1) * SBT_PAGE;
+		const uint32_t size = left < SBT_PAGE ? (uint32_t)left
+						      : SBT_PAGE; /* of the run's last page here */
 
 		if (!run->zero)
-			TRY(sbt_reader_pages_load(r, run->first + (page - run->start), next - page, size, dst, hashes, times));
+			TRY(sbt_reader_pages_load(r, run->first + (page - run->start), next - page,
+				size, dst, hashes, times));
 		else if (*any)
 			memset(dst, 0, (size_t)(next - page - 1) * SBT_PAGE + size);
 		for (uint64_t i = 0; run->zero && i < next - page; i++)
@@ -547,15 +574,17 @@ static struct err *load_pages(struct sbt_reader *r, const struct sbt_memory *m, 
 	return NULL;
 }
 
-struct err *sbt_reader_memory_load(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset, void *dst, size_t n,
-				   struct sbt_hash *hashes, bool *ret_zeros, struct sbt_load_times *times)
+struct err *sbt_reader_memory_load(struct sbt_reader *r, const struct sbt_memory *m,
+	uint64_t offset, void *dst, size_t n, struct sbt_hash *hashes, bool *ret_zeros,
+	struct sbt_load_times *times)
 {
 	const struct list *l = NULL;
 	struct record rec;
 	struct err *e = NULL;
 	bool any = false;
 
-	BUG_ON(offset > m->size || n > m->size - offset || offset % SBT_PAGE || (n % SBT_PAGE && offset + n != m->size));
+	BUG_ON(offset > m->size || n > m->size - offset || offset % SBT_PAGE ||
+		(n % SBT_PAGE && offset + n != m->size));
 	*ret_zeros = false;
 	if (!n)
 		return NULL;
@@ -570,14 +599,15 @@ struct err *sbt_reader_memory_load(struct sbt_reader *r, const struct sbt_memory
 	if (m->has_bytes && !e)
 		e = list_of(r, m, &rec, &l);
 	if (m->has_bytes && !e)
-		e = load_pages(r, m, l, offset / SBT_PAGE, (offset + n - 1) / SBT_PAGE, dst, hashes, &any, times);
+		e = load_pages(r, m, l, offset / SBT_PAGE, (offset + n - 1) / SBT_PAGE, dst, hashes,
+			&any, times);
 	if (!m->has_bytes || e)
 		return unreadable(r, m, UINT64_MAX, e);
 	*ret_zeros = !any;
 	return NULL;
 }
 
-/* ---- windows, figures ---------------------------------------------------------------------------------------------- */
+/* --- windows, figures --- */
 
 bool sbt_reader_window(struct sbt_reader *r, unsigned i, uint64_t *ret_first, uint64_t *ret_last)
 {

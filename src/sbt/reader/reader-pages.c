@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One page of memory out of the file: found by its number, decompressed alone, and checked by its own hash. The surprise: the checksum of
- * its chunk is not looked at, so that a damaged page costs itself only, and reading one page does not read the megabytes around it.
+ * One page of memory out of the file: found by its number, decompressed alone, and checked by its
+ * own hash. The surprise: the checksum of its chunk is not looked at, so that a damaged page costs
+ * itself only, and reading one page does not read the megabytes around it.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -68,7 +69,7 @@ static struct err *store_of(struct sbt_reader *r, struct sbt_page_store **ret)
 	return NULL;
 }
 
-/* ---- the table of a chunk ------------------------------------------------------------------------------------------ */
+/* --- the table of a chunk --- */
 
 /* Sizes must make sense and fill the payload. */
 static struct err *check_table(struct chunk_pages *c, uint32_t count, uint64_t room)
@@ -78,7 +79,8 @@ static struct err *check_table(struct chunk_pages *c, uint32_t count, uint64_t r
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sbt_page_entry *e = &c->table[i];
 
-		if (e->size == 0 || e->size > SBT_PAGE || e->stored == 0 || e->stored > e->size || e->stored > room - at)
+		if (e->size == 0 || e->size > SBT_PAGE || e->stored == 0 || e->stored > e->size ||
+			e->stored > room - at)
 			return err_new(ERR_BAD_TRACE, "its table does not make sense");
 		c->offset[i] = (uint32_t)at;
 		at += e->stored;
@@ -86,7 +88,8 @@ static struct err *check_table(struct chunk_pages *c, uint32_t count, uint64_t r
 	return at == room ? NULL : err_new(ERR_BAD_TRACE, "its table does not make sense");
 }
 
-static struct err *load_table(struct sbt_reader *r, struct chunk_pages *c, const struct sbt_entry *e)
+static struct err *load_table(
+	struct sbt_reader *r, struct chunk_pages *c, const struct sbt_entry *e)
 {
 	size_t n = (size_t)e->count * sizeof *c->table; /* at most e->stored, see sort_pages() */
 	struct sbt_chunk_header h;
@@ -110,15 +113,16 @@ static size_t find(const struct sbt_reader *r, uint64_t number)
 	return at < r->pages.n && r->entries[r->pages.at[at]].first <= number ? at : r->pages.n;
 }
 
-static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, struct chunk_pages **ret,
-			    const struct sbt_entry **ret_entry)
+static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number,
+	struct chunk_pages **ret, const struct sbt_entry **ret_entry)
 {
 	size_t k = find(r, number);
 	struct chunk_pages *c = &s->chunks[k];
 	struct err *e;
 
 	if (k == r->pages.n)
-		return err_new(ERR_BAD_TRACE, "the trace does not hold page number %llu", (unsigned long long)number);
+		return err_new(ERR_BAD_TRACE, "the trace does not hold page number %llu",
+			(unsigned long long)number);
 	if (!c->table && !c->bad) {
 		e = load_table(r, c, &r->entries[r->pages.at[k]]);
 		if (e) {
@@ -141,15 +145,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* ---- a page ------------------------------------------------------------------------------------------------------ */
+/* --- a page --- */
 
 /* A page in the file. */
 struct place {
-	const struct sbt_page_entry *e; /* of it, and behind that of the pages up to the chunk's end */
-	uint64_t at, left;		/* offset in the file; pages of the chunk from here on */
+	const struct sbt_page_entry
+		*e;	   /* of it, and behind that of the pages up to the chunk's end */
+	uint64_t at, left; /* offset in the file; pages of the chunk from here on */
 };
 
-static struct err *place_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, struct place *ret)
+static struct err *place_of(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number,
+	uint32_t size, struct place *ret)
 {
 	const struct sbt_entry *entry = NULL;
 	struct chunk_pages *c = NULL;
@@ -159,24 +165,31 @@ static struct err *place_of(struct sbt_reader *r, struct sbt_page_store *s, uint
 	i = (uint32_t)(number - entry->first);
 	ret->e = &c->table[i];
 	if (ret->e->size != size)
-		return err_new(ERR_BAD_TRACE, "page number %llu has %u bytes instead of %u", (unsigned long long)number, ret->e->size, size);
-	ret->at = entry->offset + SBT_HEADER_SIZE + (uint64_t)entry->count * sizeof *ret->e + c->offset[i];
+		return err_new(ERR_BAD_TRACE, "page number %llu has %u bytes instead of %u",
+			(unsigned long long)number, ret->e->size, size);
+	ret->at = entry->offset + SBT_HEADER_SIZE + (uint64_t)entry->count * sizeof *ret->e +
+		  c->offset[i];
 	ret->left = entry->count - i;
 	return NULL;
 }
 
 /* Unpacks a page that is stored in fewer bytes than it has: a zstd frame, or one of pagecode.h's
  * codes. */
-static struct err *unpack(struct sbt_reader *r, const uint8_t *stored, const struct sbt_page_entry *e, uint8_t *dst)
+static struct err *unpack(
+	struct sbt_reader *r, const uint8_t *stored, const struct sbt_page_entry *e, uint8_t *dst)
 {
 	if (stored[0] == ZSTD_FIRST_BYTE)
 		return sbt_reader_inflate(r, stored, e->stored, dst, e->size);
 	if (stored[0] > SBT_PAGECODE_WORDS)
-		return err_new(ERR_BAD_TRACE, "it is coded in a way that only a newer tsdb may know");
-	return sbt_pagecode_unpack(stored, e->stored, dst, e->size) ? NULL : err_new(ERR_BAD_TRACE, "it does not decode");
+		return err_new(
+			ERR_BAD_TRACE, "it is coded in a way that only a newer tsdb may know");
+	return sbt_pagecode_unpack(stored, e->stored, dst, e->size)
+		       ? NULL
+		       : err_new(ERR_BAD_TRACE, "it does not decode");
 }
 
-static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint32_t size, uint8_t *dst)
+static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number,
+	uint32_t size, uint8_t *dst)
 {
 	const struct sbt_page_entry *e;
 	struct place place;
@@ -193,7 +206,8 @@ static struct err *read_page(struct sbt_reader *r, struct sbt_page_store *s, uin
 	return NULL;
 }
 
-struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n)
+struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset,
+	void *dst, uint32_t n)
 {
 	struct sbt_page_store *s = NULL;
 	struct cached *c;
@@ -202,7 +216,8 @@ struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size
 	c = &s->cache[number % CACHE];
 	if (c->size != size || c->number != number) {
 		if (n == size)
-			return read_page(r, s, number, size, dst); /* all of it: no need to keep it */
+			return read_page(
+				r, s, number, size, dst); /* all of it: no need to keep it */
 		if (!c->bytes && !(c->bytes = malloc(SBT_PAGE)))
 			return err_nomem();
 		c->size = 0;
@@ -215,8 +230,9 @@ struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size
 }
 
 /* Pages that lie in the file as they are, one behind the other, are read at once. */
-static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst,
-			     struct sbt_hash *hashes, struct sbt_load_times *times, uint64_t *ret_n)
+static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uint64_t number,
+	uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
+	struct sbt_load_times *times, uint64_t *ret_n)
 {
 	const uint64_t begin = now_ns();
 	struct place place;
@@ -227,7 +243,8 @@ static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uin
 	const bool plain = e->stored == e->size;
 
 	bytes = e->stored;
-	while (plain && n < count && n < place.left && e[n].stored == e[n].size && e[n].size == (n + 1 == count ? last : SBT_PAGE))
+	while (plain && n < count && n < place.left && e[n].stored == e[n].size &&
+		e[n].size == (n + 1 == count ? last : SBT_PAGE))
 		bytes += e[n++].stored;
 	TRY(sbt_reader_pread(r, place.at, plain ? dst : s->stored, bytes));
 	const uint64_t done = now_ns();
@@ -244,8 +261,8 @@ static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uin
 	return NULL;
 }
 
-struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
-				  struct sbt_load_times *times)
+struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count,
+	uint32_t last, uint8_t *dst, struct sbt_hash *hashes, struct sbt_load_times *times)
 {
 	struct sbt_page_store *s = NULL;
 
@@ -262,7 +279,8 @@ struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_
 	return NULL;
 }
 
-struct err *sbt_reader_pages_each(struct sbt_reader *r, void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg)
+struct err *sbt_reader_pages_each(struct sbt_reader *r,
+	void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg)
 {
 	struct sbt_page_store *s = NULL;
 

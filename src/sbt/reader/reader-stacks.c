@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host stacks and the files they lie in. Loaded when first asked for, one chunk at a time, and kept.
+ * Host stacks and the files they lie in. Loaded when first asked for, one chunk at a time, and
+ * kept.
  */
 #include <stdlib.h>
 
 #include "sbt/reader/reader.h"
 #include "base/text.h"
 
-#define FRAMES_MAX (16u << 20)	/* in memory, over all chunks */
+#define FRAMES_MAX (16u << 20) /* in memory, over all chunks */
 #define MODULES_MAX (1u << 20)
 #define PLACES_MAX (1u << 22)
 
@@ -30,7 +31,7 @@ void sbt_reader_stacks_free(struct sbt_reader *r)
 	free(r->place);
 }
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static struct sbt_stack_slot *probe(struct sbt_stack_slot *t, size_t cap, uint32_t id)
 {
@@ -63,7 +64,7 @@ static void table_add(struct sbt_reader *r, uint32_t id, const struct sbt_frame 
 	r->table_n++;
 }
 
-/* ---- a stacks chunk ---------------------------------------------------------------------------------------------- */
+/* --- a stacks chunk --- */
 
 struct stacks {
 	struct sbt_in in;
@@ -109,7 +110,8 @@ static struct err *take_stacks(struct sbt_reader *r, const struct buf *payload)
 	if (total > SBT_CHUNK_FRAMES_MAX || total > FRAMES_MAX - r->nframes)
 		return err_new(ERR_LIMIT, "it has too many frames");
 	frames = xcalloc(total, sizeof *frames);
-	r->frame_blocks = xrealloc(r->frame_blocks, (r->nframe_blocks + 1) * sizeof *r->frame_blocks);
+	r->frame_blocks =
+		xrealloc(r->frame_blocks, (r->nframe_blocks + 1) * sizeof *r->frame_blocks);
 	r->frame_blocks[r->nframe_blocks++] = frames;
 	r->nframes += total;
 	s = (struct stacks){.in = sbt_in_of(payload)};
@@ -135,7 +137,8 @@ static void load_stacks(struct sbt_reader *r, size_t k)
 	buf_free(&payload);
 }
 
-struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n)
+struct err *sbt_reader_stack(
+	struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n)
 {
 	struct sbt_stack_slot *s;
 
@@ -147,8 +150,9 @@ struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt
 		s = r->table_cap ? probe(r->table, r->table_cap, id) : NULL;
 		if (s && s->id)
 			break;
-		while (k < r->stacks.n && (r->stacks_loaded[k] || id < r->entries[r->stacks.at[k]].first ||
-					   id > r->entries[r->stacks.at[k]].last))
+		while (k < r->stacks.n &&
+			(r->stacks_loaded[k] || id < r->entries[r->stacks.at[k]].first ||
+				id > r->entries[r->stacks.at[k]].last))
 			k++;
 		if (k >= r->stacks.n)
 			return NULL;
@@ -159,7 +163,7 @@ struct err *sbt_reader_stack(struct sbt_reader *r, uint32_t id, const struct sbt
 	return NULL;
 }
 
-/* ---- modules ----------------------------------------------------------------------------------------------------- */
+/* --- modules --- */
 
 static char *take_text(struct sbt_in *in)
 {
@@ -169,7 +173,8 @@ static char *take_text(struct sbt_in *in)
 	return sbt_take_string(in, &p, &n) ? text_safe_dup(p, strnlen(p, n)) : xstrdup("");
 }
 
-static struct err *take_modules(struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
+static struct err *take_modules(
+	struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
 {
 	struct sbt_in in = sbt_in_of(payload);
 	uint64_t index = e->first;
@@ -179,7 +184,8 @@ static struct err *take_modules(struct sbt_reader *r, const struct sbt_entry *e,
 			return err_new(ERR_LIMIT, "it has too many of them");
 		if (index >= r->nmodules) { /* a damaged chunk before this one leaves a hole */
 			r->module = xrealloc(r->module, (index + 1) * sizeof *r->module);
-			memset(r->module + r->nmodules, 0, (index + 1 - r->nmodules) * sizeof *r->module);
+			memset(r->module + r->nmodules, 0,
+				(index + 1 - r->nmodules) * sizeof *r->module);
 			r->nmodules = index + 1;
 		}
 		if (r->module[index].path)
@@ -209,9 +215,10 @@ const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t i
 	return index < r->nmodules && r->module[index].path ? &r->module[index] : NULL;
 }
 
-/* ---- places in the source ---------------------------------------------------------------------------------------- */
+/* --- places in the source --- */
 
-static struct err *take_places(struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
+static struct err *take_places(
+	struct sbt_reader *r, const struct sbt_entry *e, const struct buf *payload)
 {
 	struct sbt_in in = sbt_in_of(payload);
 	uint64_t index = e->first;
@@ -225,7 +232,8 @@ static struct err *take_places(struct sbt_reader *r, const struct sbt_entry *e, 
 			const size_t cap = (index + 1) * 2;
 
 			r->place = xrealloc(r->place, cap * sizeof *r->place);
-			memset(r->place + r->cap_places, 0, (cap - r->cap_places) * sizeof *r->place);
+			memset(r->place + r->cap_places, 0,
+				(cap - r->cap_places) * sizeof *r->place);
 			r->cap_places = cap;
 		}
 		if (index >= r->nplaces) /* a damaged chunk before this one leaves a hole */
@@ -259,11 +267,12 @@ const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index)
 	return index < r->nplaces && r->place[index].file ? &r->place[index] : NULL;
 }
 
-/* ---- Python frames for conditions --------------------------------------------------------------------------------- */
+/* --- Python frames for conditions --- */
 
 static const struct sbt_place *python_place(struct sbt_reader *r, const struct sbt_frame *f)
 {
-	const struct sbt_host_module *m = f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
+	const struct sbt_host_module *m =
+		f->module == SBT_NO_ID ? NULL : sbt_reader_module(r, f->module);
 
 	return m && !strcmp(m->path, SBT_MODULE_PYTHON) ? sbt_reader_place(r, f->offset) : NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Opening a trace and answering questions about it, see sbt.h. The surprise: damage is no error. What can be used is used,
- * and sbt_reader_damage() says what is missing; only a file without a usable header is refused.
+ * Opening a trace and answering questions about it, see sbt.h. The surprise: damage is no error.
+ * What can be used is used, and sbt_reader_damage() says what is missing; only a file without a
+ * usable header is refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 
 #define SENTENCES 20
 
-/* ---- damage ------------------------------------------------------------------------------------------------------ */
+/* --- damage --- */
 
 void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...)
 {
@@ -58,10 +59,12 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 
 	switch (e->type) {
 	case SBT_CHUNK_COMMANDS:
-		sbt_reader_note(r, "commands #%llu to #%llu are damaged and were left out (%s)", first, last, why);
+		sbt_reader_note(r, "commands #%llu to #%llu are damaged and were left out (%s)",
+			first, last, why);
 		break;
 	case SBT_CHUNK_TIMES:
-		sbt_reader_note(r, "GPU times of commands #%llu to #%llu are damaged (%s)", first, last, why);
+		sbt_reader_note(r, "GPU times of commands #%llu to #%llu are damaged (%s)", first,
+			last, why);
 		break;
 	case SBT_CHUNK_STACKS:
 		sbt_reader_note(r, "host stacks %llu to %llu are damaged (%s)", first, last, why);
@@ -73,13 +76,16 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 		sbt_reader_note(r, "a list of the program's files is damaged (%s)", why);
 		break;
 	case SBT_CHUNK_PLACES:
-		sbt_reader_note(r, "places %llu to %llu in the program's source are damaged (%s)", first, last, why);
+		sbt_reader_note(r, "places %llu to %llu in the program's source are damaged (%s)",
+			first, last, why);
 		break;
 	case SBT_CHUNK_CODE:
 		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
 		break;
 	case SBT_CHUNK_MEMORY:
-		sbt_reader_note(r, "memory recorded for commands #%llu to #%llu is damaged and was left out (%s)", first, last, why);
+		sbt_reader_note(r,
+			"memory recorded for commands #%llu to #%llu is damaged and was left out (%s)",
+			first, last, why);
 		break;
 	case SBT_CHUNK_PAGES:
 		sbt_reader_note(r, "memory pages %llu to %llu are damaged (%s)", first, last, why);
@@ -106,7 +112,7 @@ const char *sbt_reader_damage(const struct sbt_reader *r)
 	return r->damage.len ? (const char *)r->damage.data : NULL;
 }
 
-/* ---- the small chunks -------------------------------------------------------------------------------------------- */
+/* --- the small chunks --- */
 
 bool sbt_take_string(struct sbt_in *in, const char **ret, size_t *ret_n)
 {
@@ -130,8 +136,9 @@ static size_t keep(struct buf *b, const char *p, size_t n)
 
 static void take_meta(struct sbt_reader *r, const struct buf *payload)
 {
-	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns", "pid", "driver_version",
-					   "soft", "stacks", "timestamps", "rank", "ranks", "observed"};
+	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns",
+		"pid", "driver_version", "soft", "stacks", "timestamps", "rank", "ranks",
+		"observed"};
 	enum { N = sizeof keys / sizeof *keys };
 	struct sbt_in in = sbt_in_of(payload);
 	size_t at[N] = {0};
@@ -214,7 +221,7 @@ static void load_small(struct sbt_reader *r)
 	buf_free(&payload);
 }
 
-/* ---- open, close ------------------------------------------------------------------------------------------------- */
+/* --- open, close --- */
 
 static struct err *check_file(struct sbt_reader *r)
 {
@@ -229,25 +236,28 @@ static struct err *check_file(struct sbt_reader *r)
 	r->size = (uint64_t)st.st_size;
 	if (!r->size)
 		return err_cure(err_new(ERR_BAD_TRACE, "%s is empty", r->path),
-				"the recording was stopped before it wrote anything: record again");
+			"the recording was stopped before it wrote anything: record again");
 	return NULL;
 }
 
 static struct err *foreign(const struct sbt_reader *r)
 {
 	return err_cure(err_new(ERR_BAD_TRACE, "%s is not a tsdb trace", r->path),
-			"traces are made by `tsdb record` and `capture start`");
+		"traces are made by `tsdb record` and `capture start`");
 }
 
 static struct err *check_version(const struct sbt_reader *r, const struct sbt_file_header *h)
 {
 	if (h->byte_order == __builtin_bswap32(SBT_BYTE_ORDER))
-		return err_new(ERR_UNSUPPORTED, "%s was recorded on a big-endian machine, which this tsdb cannot read", r->path);
+		return err_new(ERR_UNSUPPORTED,
+			"%s was recorded on a big-endian machine, which this tsdb cannot read",
+			r->path);
 	if (h->major > SBT_VERSION_MAJOR)
-		return err_cure(err_new(ERR_UNSUPPORTED,
-					"%s was written by a newer tsdb (trace format version %u.%u; this tsdb reads %u.x)",
-					r->path, h->major, h->minor, SBT_VERSION_MAJOR),
-				"read it with the tsdb that recorded it, or a newer one");
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s was written by a newer tsdb (trace format version %u.%u; this tsdb reads %u.x)",
+				r->path, h->major, h->minor, SBT_VERSION_MAJOR),
+			"read it with the tsdb that recorded it, or a newer one");
 	return NULL;
 }
 
@@ -261,15 +271,19 @@ static struct err *check_file_header(struct sbt_reader *r)
 	if (memcmp(h.magic, SBT_MAGIC, n < SBT_MAGIC_SIZE ? n : SBT_MAGIC_SIZE) != 0)
 		return foreign(r);
 	if (n < sizeof h)
-		return err_cure(err_new(ERR_BAD_TRACE, "%s is cut off inside its header, nothing in it can be used", r->path),
-				"record again");
+		return err_cure(
+			err_new(ERR_BAD_TRACE,
+				"%s is cut off inside its header, nothing in it can be used",
+				r->path),
+			"record again");
 	TRY(check_version(r, &h));
 	if (h.hash != XXH64(&h, offsetof(struct sbt_file_header, hash), 0))
 		sbt_reader_note(r, "its header is damaged");
 	return NULL;
 }
 
-/* A few kilobytes of zstd may claim to be gigabytes. Pages of memory are not counted: they are unpacked one at a time, when asked for. */
+/* A few kilobytes of zstd may claim to be gigabytes. Pages of memory are not counted: they are
+ * unpacked one at a time, when asked for. */
 static struct err *check_budget(const struct sbt_reader *r)
 {
 	const char *own = getenv("TSDB_UNPACK_MAX");
@@ -282,13 +296,18 @@ static struct err *check_budget(const struct sbt_reader *r)
 	for (size_t i = 0; i < r->n; i++) {
 		const struct sbt_entry *e = &r->entries[i];
 
-		if (e->type != SBT_CHUNK_PAGES && sbt_raw_possible(e->type, e->raw, e->stored)) /* others are not unpacked at all */
+		if (e->type != SBT_CHUNK_PAGES &&
+			sbt_raw_possible(
+				e->type, e->raw, e->stored)) /* others are not unpacked at all */
 			sum = sat_add(sum, e->raw);
 	}
 	if (sum <= most)
 		return NULL;
-	return err_cure(err_new(ERR_LIMIT, "%s has %llu bytes and unpacks to %llu; the budget for a file of its size is %llu", r->path,
-		(unsigned long long)r->size, (unsigned long long)sum, (unsigned long long)most),
+	return err_cure(
+		err_new(ERR_LIMIT,
+			"%s has %llu bytes and unpacks to %llu; the budget for a file of its size is %llu",
+			r->path, (unsigned long long)r->size, (unsigned long long)sum,
+			(unsigned long long)most),
 		"If you trust where it comes from, set TSDB_UNPACK_MAX=BYTES in the environment");
 }
 
@@ -317,15 +336,16 @@ struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path
 
 struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
+	const int fd = open(
+		path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not block us */
 
 	return fd < 0 ? err_sys(errno, "cannot open %s", path) : sbt_reader_open_fd(ret, fd, path);
 }
 
 void sbt_reader_close(struct sbt_reader *r)
 {
-	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules, &r->places, &r->codes,
-				    &r->memories, &r->pages, &r->windows};
+	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules,
+		&r->places, &r->codes, &r->memories, &r->pages, &r->windows};
 
 	if (r->fd >= 0)
 		close(r->fd);
@@ -347,7 +367,7 @@ void sbt_reader_close(struct sbt_reader *r)
 	free(r);
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
+/* --- questions --- */
 
 const struct sbt_meta *sbt_reader_meta(const struct sbt_reader *r)
 {
@@ -379,7 +399,8 @@ uint64_t sbt_reader_size(const struct sbt_reader *r)
 	return r->size;
 }
 
-bool sbt_reader_unreplayable(const struct sbt_reader *r, unsigned i, const char **ret_call, uint64_t *ret_n)
+bool sbt_reader_unreplayable(
+	const struct sbt_reader *r, unsigned i, const char **ret_call, uint64_t *ret_n)
 {
 	if (i >= r->ncalls)
 		return false;
@@ -401,7 +422,8 @@ uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq)
 	return n ? r->entries[r->keyframes.at[n - 1]].first : 0;
 }
 
-struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret)
+struct err *sbt_reader_keyframe(
+	struct sbt_reader *r, uint64_t seq, uint64_t *ret_seq, struct buf *ret)
 {
 	size_t lo = keyframes_to(r, seq);
 
@@ -420,7 +442,8 @@ struct err *sbt_reader_keyframe(struct sbt_reader *r, uint64_t seq, uint64_t *re
 	return NULL;
 }
 
-bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, enum code_kind *ret_kind)
+bool sbt_reader_code_at(
+	const struct sbt_reader *r, unsigned i, uint64_t *ret_hash, enum code_kind *ret_kind)
 {
 	if (i >= r->codes.n)
 		return false;
@@ -429,7 +452,8 @@ bool sbt_reader_code_at(const struct sbt_reader *r, unsigned i, uint64_t *ret_ha
 	return true;
 }
 
-struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret, enum code_kind *ret_kind)
+struct err *sbt_reader_code(
+	struct sbt_reader *r, uint64_t hash, struct buf *ret, enum code_kind *ret_kind)
 {
 	for (size_t k = 0; k < r->codes.n; k++) {
 		uint32_t i = r->codes.at[k];
@@ -448,5 +472,6 @@ struct err *sbt_reader_code(struct sbt_reader *r, uint64_t hash, struct buf *ret
 			return NULL;
 		sbt_reader_note_chunk(r, i, e);
 	}
-	return err_new(ERR_NOT_FOUND, "%s does not hold the GPU code with hash 0x%llx", r->path, (unsigned long long)hash);
+	return err_new(ERR_NOT_FOUND, "%s does not hold the GPU code with hash 0x%llx", r->path,
+		(unsigned long long)hash);
 }

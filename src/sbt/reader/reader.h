@@ -37,8 +37,10 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* for each entry, whether its damage was reported */
-	struct sbt_list commands, times, keyframes, stacks, modules, places, codes, memories, pages, windows; /* times, pages and windows are sorted by first */
-	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows where to stop */
+	struct sbt_list commands, times, keyframes, stacks, modules, places, codes, memories, pages,
+		windows;      /* times, pages and windows are sorted by first */
+	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows
+				 where to stop */
 	uint64_t count, lost;
 	struct buf damage; /* NUL-terminated when not empty */
 	unsigned ndamage;
@@ -55,9 +57,9 @@ struct sbt_reader {
 	size_t nmodules;
 	struct sbt_place *place;
 	size_t nplaces, cap_places;
-	struct sbt_page_store *page_store;     /* NULL until a page is read */
+	struct sbt_page_store *page_store;   /* NULL until a page is read */
 	struct sbt_piece_store *piece_store; /* NULL until a piece is read */
-	void *zstd; /* ZSTD_DCtx */
+	void *zstd;			     /* ZSTD_DCtx */
 };
 
 /* Adds a sentence to what sbt_reader_damage() says. After 20 of them they are only counted. */
@@ -76,7 +78,8 @@ bool sbt_raw_possible(unsigned type, uint64_t raw, uint64_t stored);
 /* Whether h is a chunk header at all. */
 bool sbt_header_valid(const struct sbt_chunk_header *h);
 /* Reads, checks and decompresses the payload of e; out is cleared first. */
-struct err *sbt_reader_load(struct sbt_reader *r, const struct sbt_entry *e, struct buf *out) TS_CHECK;
+struct err *sbt_reader_load(
+	struct sbt_reader *r, const struct sbt_entry *e, struct buf *out) TS_CHECK;
 
 /* Fills entries, from the index if there is one, else by walking the chunk headers. */
 struct err *sbt_reader_find_chunks(struct sbt_reader *r) TS_CHECK;
@@ -84,17 +87,23 @@ void sbt_reader_stacks_free(struct sbt_reader *r);
 void sbt_reader_memory_free(struct sbt_reader *r);
 void sbt_reader_pages_free(struct sbt_reader *r);
 /* Bytes [offset, offset + n) of a page that must have size bytes. The error says why, not which. */
-struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset, void *dst, uint32_t n) TS_CHECK;
-/* Whole pages from number on, the last of them of `last` bytes, the others of SBT_PAGE, one behind the other to dst. Their hashes are not
- * checked: hashes[i] is what the table says. */
-struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
-				  struct sbt_load_times *times) TS_CHECK;
-/* Calls fn for every page in the file, from the tables of its chunks; chunks that are damaged are left out. */
-struct err *sbt_reader_pages_each(struct sbt_reader *r, void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg) TS_CHECK;
+struct err *sbt_reader_page(struct sbt_reader *r, uint64_t number, uint32_t size, uint32_t offset,
+	void *dst, uint32_t n) TS_CHECK;
+/* Whole pages from number on, the last of them of `last` bytes, the others of SBT_PAGE, one behind
+ * the other to dst. Their hashes are not checked: hashes[i] is what the table says. */
+struct err *sbt_reader_pages_load(struct sbt_reader *r, uint64_t number, uint64_t count,
+	uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
+	struct sbt_load_times *times) TS_CHECK;
+/* Calls fn for every page in the file, from the tables of its chunks; chunks that are damaged are
+ * left out. */
+struct err *sbt_reader_pages_each(struct sbt_reader *r,
+	void (*fn)(void *arg, uint64_t number, const struct sbt_page_entry *e), void *arg) TS_CHECK;
 /* One block out of a zstd frame of known size; ERR_BAD_TRACE when it is not that. */
-struct err *sbt_reader_inflate(struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw) TS_CHECK;
+struct err *sbt_reader_inflate(
+	struct sbt_reader *r, const void *stored, size_t n, void *dst, size_t raw) TS_CHECK;
 /* The chunk's header, checked against e. */
-struct err *sbt_reader_header(struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret) TS_CHECK;
+struct err *sbt_reader_header(
+	struct sbt_reader *r, const struct sbt_entry *e, struct sbt_chunk_header *ret) TS_CHECK;
 
 /* A length-prefixed string in out's memory. False when it does not fit. */
 bool sbt_take_string(struct sbt_in *in, const char **ret, size_t *ret_n);

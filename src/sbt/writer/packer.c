@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See packer.h. A ring of batches; a batch becomes a chunk. The caller's thread fills and writes them in order, helpers compress in
- * between. The surprise: the threads take no signals, for tsdb's signals and its tracees belong to its own threads.
+ * See packer.h. A ring of batches; a batch becomes a chunk. The caller's thread fills and writes
+ * them in order, helpers compress in between. The surprise: the threads take no signals, for tsdb's
+ * signals and its tracees belong to its own threads.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,8 +19,8 @@
 #define BATCH_PAGES 64u /* 4 MiB of memory in a chunk */
 #define THREADS_MAX 4u
 #define BATCHES (THREADS_MAX + 3)
-/* A zstd frame must be this much smaller than what the page takes without: decompressing goes at a gigabyte a second, a tenth of what memory and
- * devices take. */
+/* A zstd frame must be this much smaller than what the page takes without: decompressing goes at a
+ * gigabyte a second, a tenth of what memory and devices take. */
 #define WORTH(n) ((n) / 3)
 #define SLICES 8u
 #define SLICE 1024u
@@ -35,20 +36,21 @@ struct batch {
 
 struct sbt_packer {
 	struct batch ring[BATCHES];
-	uint64_t next;	 /* number of the next page */
+	uint64_t next;	  /* number of the next page */
 	uint64_t written; /* batches in the file; batch i lies at ring[i % BATCHES] */
-	uint64_t first;	 /* number of batch[written]'s first page */
+	uint64_t first;	  /* number of batch[written]'s first page */
 	unsigned nthreads;
 	bool tried; /* to start threads */
 	pthread_t thread[THREADS_MAX];
 	void *zstd; /* of the caller's thread */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
-	uint64_t full, taken; /* under lock: batches handed over, and those that helpers began with */
+	uint64_t full,
+		taken; /* under lock: batches handed over, and those that helpers began with */
 	bool quit;
 };
 
-/* ---- compressing a batch ------------------------------------------------------------------------------------------- */
+/* --- compressing a batch --- */
 
 /* Compresses an eighth of the page, taken from all over it, and returns whether it shrinks to
  * part/n. A page that does not is stored as it is, five times faster. */
@@ -68,8 +70,10 @@ static bool is_promising(ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n, size_
 /* Appends a page, compressed if that is worth it. Returns its bytes in the payload. */
 static uint32_t put_page(struct buf *b, ZSTD_CCtx *zstd, const uint8_t *page, uint32_t n)
 {
-	uint8_t *dst = buf_room(b, 2 * (size_t)n); /* a frame is written behind the code that it may replace */
-	size_t coded = sbt_pagecode_pack(page, n, dst), best = coded ? coded : n, part = WORTH(best), got = 0;
+	uint8_t *dst = buf_room(
+		b, 2 * (size_t)n); /* a frame is written behind the code that it may replace */
+	size_t coded = sbt_pagecode_pack(page, n, dst), best = coded ? coded : n,
+	       part = WORTH(best), got = 0;
 
 	if (zstd && n >= 64 && is_promising(zstd, page, n, part))
 		got = ZSTD_compressCCtx(zstd, dst + best, part, page, n, LEVEL);
@@ -91,7 +95,8 @@ static void pack(struct batch *b, ZSTD_CCtx *zstd)
 	buf_room(&b->payload, table + ((size_t)b->n + 1) * SBT_PAGE);
 	b->payload.len = table;
 	for (unsigned i = 0; i < b->n; i++)
-		b->entry[i].stored = put_page(&b->payload, zstd, b->raw + (size_t)i * SBT_PAGE, b->entry[i].size);
+		b->entry[i].stored = put_page(
+			&b->payload, zstd, b->raw + (size_t)i * SBT_PAGE, b->entry[i].size);
 	memcpy(b->payload.data, b->entry, table);
 	b->hash = XXH64(b->payload.data, b->payload.len, 0);
 }
@@ -141,7 +146,7 @@ static void start_threads(struct sbt_packer *p)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* ---- the ring ---------------------------------------------------------------------------------------------------- */
+/* --- the ring --- */
 
 struct sbt_packer *sbt_packer_create(void)
 {
@@ -207,7 +212,8 @@ static struct err *write_done(struct sbt_packer *p, struct sbt_out *o, uint64_t 
 		p->written++;
 		b->n = 0;
 		b->done = false;
-		TRY(sbt_out_stored(o, SBT_CHUNK_PAGES, first, first + n - 1, n, b->payload.data, b->payload.len, b->hash));
+		TRY(sbt_out_stored(o, SBT_CHUNK_PAGES, first, first + n - 1, n, b->payload.data,
+			b->payload.len, b->hash));
 	}
 	return NULL;
 }
@@ -231,8 +237,8 @@ static void hand_over(struct sbt_packer *p, bool with_threads)
 	pthread_mutex_unlock(&p->lock);
 }
 
-struct err *sbt_packer_add(struct sbt_packer *p, struct sbt_out *o, const void *page, uint32_t n, struct sbt_hash hash,
-			   uint64_t *ret_number)
+struct err *sbt_packer_add(struct sbt_packer *p, struct sbt_out *o, const void *page, uint32_t n,
+	struct sbt_hash hash, uint64_t *ret_number)
 {
 	struct batch *b = &p->ring[p->full % BATCHES];
 

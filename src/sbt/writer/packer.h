@@ -17,8 +17,8 @@ struct sbt_packer *sbt_packer_create(void);
 void sbt_packer_destroy(struct sbt_packer *p);
 /* Copies a page (1..SBT_PAGE bytes) and gives it the next number, from 0. Writes the chunks that
  * are ready, and waits for one when too many are not. */
-struct err *sbt_packer_add(struct sbt_packer *p, struct sbt_out *o, const void *page, uint32_t n, struct sbt_hash hash,
-			   uint64_t *ret_number) TS_CHECK;
+struct err *sbt_packer_add(struct sbt_packer *p, struct sbt_out *o, const void *page, uint32_t n,
+	struct sbt_hash hash, uint64_t *ret_number) TS_CHECK;
 /* Every page so far reaches the file. */
 struct err *sbt_packer_finish(struct sbt_packer *p, struct sbt_out *o) TS_CHECK;
 /* Bytes of pages that wait, before compression. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whole chunks into the file. The surprise: a chunk goes out in one writev(), and when that comes back short the file is cut
- * back, so that a full disk leaves a trace that ends in a whole chunk.
+ * Whole chunks into the file. The surprise: a chunk goes out in one writev(), and when that comes
+ * back short the file is cut back, so that a full disk leaves a trace that ends in a whole chunk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,11 +60,13 @@ static struct err *fail(struct sbt_out *o, int sys)
 	struct err *e = err_sys(sys, "cannot write to %s", o->path);
 
 	o->failed = true;
-	/* What does not fit is cut off; a file that cannot be cut (a pipe, /dev/full) has nothing to save. */
+	/* What does not fit is cut off; a file that cannot be cut (a pipe, /dev/full) has nothing
+	 * to save. */
 	if (ftruncate(o->fd, (off_t)o->size) == 0)
 		(void)!lseek(o->fd, (off_t)o->size, SEEK_SET);
 	if (sys == ENOSPC || sys == EFBIG || sys == EDQUOT)
-		e = err_cure(e, "make room or record to another disk; what was recorded until now can be read");
+		e = err_cure(e,
+			"make room or record to another disk; what was recorded until now can be read");
 	return e;
 }
 
@@ -95,8 +97,10 @@ static void out_free(struct sbt_out *o)
 
 struct err *sbt_out_open(struct sbt_out *o, const char *path)
 {
-	struct sbt_file_header h = {
-		.magic = SBT_MAGIC, .major = SBT_VERSION_MAJOR, .minor = SBT_VERSION_MINOR, .byte_order = SBT_BYTE_ORDER};
+	struct sbt_file_header h = {.magic = SBT_MAGIC,
+		.major = SBT_VERSION_MAJOR,
+		.minor = SBT_VERSION_MINOR,
+		.byte_order = SBT_BYTE_ORDER};
 	struct err *e;
 	int sys;
 
@@ -124,13 +128,19 @@ struct err *sbt_out_open(struct sbt_out *o, const char *path)
 static void remember(struct sbt_out *o, const struct sbt_chunk_header *h)
 {
 	MAKE_ROOM(o->entries, o->n, o->cap);
-	o->entries[o->n++] = (struct sbt_entry){
-		.offset = o->size, .type = h->type, .count = h->count, .stored = h->stored, .raw = h->raw,
-		.first = h->first, .last = h->last, .lost = h->lost};
+	o->entries[o->n++] = (struct sbt_entry){.offset = o->size,
+		.type = h->type,
+		.count = h->count,
+		.stored = h->stored,
+		.raw = h->raw,
+		.first = h->first,
+		.last = h->last,
+		.lost = h->lost};
 }
 
 /* Compresses when that makes it smaller; what to store is in *ret and *ret_n. */
-static bool squeeze(struct sbt_out *o, const void *payload, size_t n, const void **ret, size_t *ret_n)
+static bool squeeze(
+	struct sbt_out *o, const void *payload, size_t n, const void **ret, size_t *ret_n)
 {
 	size_t bound = ZSTD_compressBound(n), got;
 
@@ -165,10 +175,11 @@ static struct err *append(struct sbt_out *o, struct sbt_chunk_header *h, const v
 	return NULL;
 }
 
-struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
-			  const void *payload, size_t n)
+struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first,
+	uint64_t last, uint32_t count, const void *payload, size_t n)
 {
-	struct sbt_chunk_header h = {.type = (uint16_t)type, .raw = n, .first = first, .last = last, .count = count};
+	struct sbt_chunk_header h = {
+		.type = (uint16_t)type, .raw = n, .first = first, .last = last, .count = count};
 	const void *stored;
 	size_t nstored;
 
@@ -181,11 +192,16 @@ struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t 
 	return append(o, &h, stored);
 }
 
-struct err *sbt_out_stored(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
-			   const void *payload, size_t n, uint64_t hash)
+struct err *sbt_out_stored(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first,
+	uint64_t last, uint32_t count, const void *payload, size_t n, uint64_t hash)
 {
-	struct sbt_chunk_header h = {.type = (uint16_t)type, .stored = n, .raw = n, .first = first, .last = last,
-				     .count = count, .hash = hash};
+	struct sbt_chunk_header h = {.type = (uint16_t)type,
+		.stored = n,
+		.raw = n,
+		.first = first,
+		.last = last,
+		.count = count,
+		.hash = hash};
 
 	return append(o, &h, payload);
 }

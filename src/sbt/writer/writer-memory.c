@@ -20,9 +20,10 @@ struct piece {
 	uint64_t number, got;
 	struct sbt_hash hash;
 	bool open, announced;
-	uint8_t *part; /* the page that is not full yet; room for SBT_PAGE bytes, or for all when they are fewer */
+	uint8_t *part; /* the page that is not full yet; room for SBT_PAGE bytes, or for all when
+			  they are fewer */
 	size_t part_n, part_cap;
-	struct buf list; /* pages, as in the record, but for the run that goes on */
+	struct buf list;	 /* pages, as in the record, but for the run that goes on */
 	uint64_t run, run_first; /* pages in it; number of the first */
 	uint64_t expected;	 /* base page number for the delta coding of a run */
 	bool run_zero;
@@ -38,22 +39,22 @@ struct known {
 struct sbt_memory_out {
 	struct piece *pieces;
 	size_t n, cap;
-	uint64_t next; /* number of the next piece */
+	uint64_t next;	     /* number of the next piece */
 	struct known *known; /* open addressing */
 	size_t nknown, known_cap;
 	struct sbt_packer *packer;
 	struct sbt_hash zero; /* a page of zeros */
-	struct buf records; /* that wait */
+	struct buf records;   /* that wait */
 	uint32_t nrecords;
 	uint64_t first, last; /* seqs in them */
 	struct sbt_memory_figures figures;
-	struct sbt_reader *earlier;  /* another trace, or NULL */
-	struct known *its;	     /* the pages of `earlier`, a table like `known` */
+	struct sbt_reader *earlier; /* another trace, or NULL */
+	struct known *its;	    /* the pages of `earlier`, a table like `known` */
 	size_t nits, its_cap;
 	uint8_t *copy; /* SBT_PAGE bytes */
 };
 
-/* ---- pages that are known ------------------------------------------------------------------------------------------ */
+/* --- pages that are known --- */
 
 static struct known *slot(struct known *t, size_t cap, const struct sbt_hash *hash, uint32_t size)
 {
@@ -78,8 +79,8 @@ static void grow(struct known **table, size_t *table_cap)
 }
 
 /* The page's number, stored if need be. */
-static struct err *number_of(struct sbt_memory_out *m, struct sbt_out *o, const uint8_t *p, uint32_t n, struct sbt_hash hash,
-			     uint64_t *ret)
+static struct err *number_of(struct sbt_memory_out *m, struct sbt_out *o, const uint8_t *p,
+	uint32_t n, struct sbt_hash hash, uint64_t *ret)
 {
 	uint64_t before = o->size;
 	struct known *k;
@@ -106,7 +107,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
-/* ---- a piece's pages ----------------------------------------------------------------------------------------------- */
+/* --- a piece's pages --- */
 
 static void end_run(struct piece *p)
 {
@@ -133,7 +134,8 @@ static void refer(struct piece *p, bool zero, uint64_t number)
 }
 
 /* Page i of the piece, whole. */
-static struct err *add_page(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, uint64_t i, const uint8_t *page, uint32_t n)
+static struct err *add_page(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p,
+	uint64_t i, const uint8_t *page, uint32_t n)
 {
 	struct sbt_hash hash;
 	uint64_t number = 0;
@@ -153,7 +155,8 @@ static struct err *add_page(struct sbt_memory_out *m, struct sbt_out *o, struct 
 	return e;
 }
 
-static struct err *take_bytes(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, const uint8_t *from, size_t n)
+static struct err *take_bytes(
+	struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, const uint8_t *from, size_t n)
 {
 	while (n) {
 		uint64_t i = p->got / SBT_PAGE, left = p->m.size - i * SBT_PAGE;
@@ -178,7 +181,7 @@ static struct err *take_bytes(struct sbt_memory_out *m, struct sbt_out *o, struc
 	return NULL;
 }
 
-/* ---- pages that are known by their hashes ---------------------------------------------------------------------------- */
+/* --- pages that are known by their hashes --- */
 
 static void note_earlier(void *arg, uint64_t number, const struct sbt_page_entry *e)
 {
@@ -192,7 +195,8 @@ static void note_earlier(void *arg, uint64_t number, const struct sbt_page_entry
 }
 
 /* Page i of the piece, whole, n bytes. */
-static struct err *add_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, uint64_t i, struct sbt_hash hash, uint32_t n)
+static struct err *add_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p,
+	uint64_t i, struct sbt_hash hash, uint32_t n)
 {
 	const struct known *k = m->known_cap ? slot(m->known, m->known_cap, &hash, n) : NULL;
 	const bool zero = sbt_hash_equal(hash, m->zero);
@@ -207,14 +211,16 @@ static struct err *add_known(struct sbt_memory_out *m, struct sbt_out *o, struct
 	}
 	k = m->its_cap ? slot(m->its, m->its_cap, &hash, n) : NULL;
 	if (!k || !k->size)
-		return err_new(ERR_NOT_FOUND, "a page of the memory at 0x%llx is in no trace", (unsigned long long)p->m.addr);
+		return err_new(ERR_NOT_FOUND, "a page of the memory at 0x%llx is in no trace",
+			(unsigned long long)p->m.addr);
 	if (!m->copy)
 		m->copy = xmalloc(SBT_PAGE);
 	TRY(sbt_reader_page(m->earlier, k->number, n, 0, m->copy, n));
 	return add_page(m, o, p, i, m->copy, n);
 }
 
-static struct err *take_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p, const struct sbt_hash *pages, uint64_t n)
+static struct err *take_known(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p,
+	const struct sbt_hash *pages, uint64_t n)
 {
 	while (n) {
 		const uint32_t bytes = n < SBT_PAGE ? (uint32_t)n : SBT_PAGE;
@@ -227,7 +233,7 @@ static struct err *take_known(struct sbt_memory_out *m, struct sbt_out *o, struc
 	return NULL;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 static void put_blob(struct buf *b, const void *p, uint64_t n)
 {
@@ -236,7 +242,8 @@ static void put_blob(struct buf *b, const void *p, uint64_t n)
 }
 
 /* What all records have; size is what is there, missing what is not. */
-static void put_head(struct buf *b, const struct piece *p, unsigned flags, uint64_t size, uint64_t missing)
+static void put_head(
+	struct buf *b, const struct piece *p, unsigned flags, uint64_t size, uint64_t missing)
 {
 	const struct sbt_memory *m = &p->m;
 
@@ -264,7 +271,8 @@ static void put_contents(struct buf *b, const struct piece *p, unsigned flags)
 		put_blob(b, p->list.data, p->list.len);
 }
 
-static void put_record(struct sbt_memory_out *m, const struct piece *p, unsigned flags, uint64_t size, uint64_t missing)
+static void put_record(struct sbt_memory_out *m, const struct piece *p, unsigned flags,
+	uint64_t size, uint64_t missing)
 {
 	struct buf b = BUF_INIT;
 
@@ -286,7 +294,8 @@ static struct err *flush_records(struct sbt_memory_out *m, struct sbt_out *o)
 	struct err *e = sbt_packer_finish(m->packer, o);
 
 	if (!e && m->nrecords)
-		e = sbt_out_chunk(o, SBT_CHUNK_MEMORY, m->first, m->last, m->nrecords, m->records.data, m->records.len);
+		e = sbt_out_chunk(o, SBT_CHUNK_MEMORY, m->first, m->last, m->nrecords,
+			m->records.data, m->records.len);
 	buf_clear(&m->records);
 	m->nrecords = 0;
 	m->figures.bytes_stored += o->size - before;
@@ -311,7 +320,8 @@ struct err *sbt_memory_out_flush(struct sbt_memory_out *m, struct sbt_out *o)
 static struct err *complete(struct sbt_memory_out *m, struct sbt_out *o, struct piece *p)
 {
 	bool in_line = p->m.size <= SBT_MEMORY_INLINE_MAX;
-	unsigned flags = SBT_PIECE_BYTES | (in_line ? SBT_PIECE_INLINE : 0) | (p->got < p->m.size ? SBT_PIECE_CUT : 0);
+	unsigned flags = SBT_PIECE_BYTES | (in_line ? SBT_PIECE_INLINE : 0) |
+			 (p->got < p->m.size ? SBT_PIECE_CUT : 0);
 	struct err *e = NULL;
 
 	if (in_line)
@@ -343,7 +353,7 @@ struct err *sbt_memory_out_cut(struct sbt_memory_out *m, struct sbt_out *o)
 	return NULL;
 }
 
-/* ---- the writer's calls -------------------------------------------------------------------------------------------- */
+/* --- the writer's calls --- */
 
 static struct err *memory_of(struct sbt_writer *w, struct sbt_memory_out **ret)
 {
@@ -378,7 +388,8 @@ struct err *sbt_writer_memory(struct sbt_writer *w, const struct sbt_memory *fro
 
 	*ret_id = SBT_NO_ID;
 	if (from->name.len > SBT_NAME_MAX)
-		return err_new(ERR_LIMIT, "a global's name of %llu bytes is too long for a trace", (unsigned long long)from->name.len);
+		return err_new(ERR_LIMIT, "a global's name of %llu bytes is too long for a trace",
+			(unsigned long long)from->name.len);
 	TRY(memory_of(w, &m));
 	p = free_piece(m);
 	*p = (struct piece){.m = *from, .number = m->next++};
@@ -418,8 +429,9 @@ struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const voi
 	if (!p)
 		return err_new(ERR_STATE, "bytes for a piece of memory that is not open");
 	if (n > p->m.size - p->got)
-		return err_new(ERR_STATE, "%zu bytes for the memory at 0x%llx, of which only %llu are left", n,
-			       (unsigned long long)p->m.addr, (unsigned long long)(p->m.size - p->got));
+		return err_new(ERR_STATE,
+			"%zu bytes for the memory at 0x%llx, of which only %llu are left", n,
+			(unsigned long long)p->m.addr, (unsigned long long)(p->m.size - p->got));
 	m->figures.bytes += n;
 	if (o->failed)
 		p->got += n;
@@ -428,7 +440,8 @@ struct err *sbt_writer_memory_bytes(struct sbt_writer *w, uint32_t id, const voi
 	return p->got == p->m.size ? complete(m, o, p) : NULL;
 }
 
-struct err *sbt_writer_memory_known(struct sbt_writer *w, uint32_t id, const struct sbt_hash *pages, uint64_t n)
+struct err *sbt_writer_memory_known(
+	struct sbt_writer *w, uint32_t id, const struct sbt_hash *pages, uint64_t n)
 {
 	struct sbt_memory_out *m = *sbt_writer_memory_out(w);
 	struct sbt_out *o = sbt_writer_out(w);
@@ -436,9 +449,12 @@ struct err *sbt_writer_memory_known(struct sbt_writer *w, uint32_t id, const str
 
 	if (!p)
 		return err_new(ERR_STATE, "pages for a piece of memory that is not open");
-	if (p->m.size <= SBT_MEMORY_INLINE_MAX || p->got % SBT_PAGE || n > p->m.size - p->got || (n % SBT_PAGE && n != p->m.size - p->got))
-		return err_new(ERR_STATE, "%llu bytes in pages for the memory at 0x%llx, at %llu of %llu", (unsigned long long)n,
-			       (unsigned long long)p->m.addr, (unsigned long long)p->got, (unsigned long long)p->m.size);
+	if (p->m.size <= SBT_MEMORY_INLINE_MAX || p->got % SBT_PAGE || n > p->m.size - p->got ||
+		(n % SBT_PAGE && n != p->m.size - p->got))
+		return err_new(ERR_STATE,
+			"%llu bytes in pages for the memory at 0x%llx, at %llu of %llu",
+			(unsigned long long)n, (unsigned long long)p->m.addr,
+			(unsigned long long)p->got, (unsigned long long)p->m.size);
 	if (o->failed)
 		p->got += n;
 	else
@@ -462,13 +478,15 @@ struct err *sbt_writer_memory_cut(struct sbt_writer *w, uint32_t id)
 	struct sbt_memory_out *m = *sbt_writer_memory_out(w);
 	struct piece *p = open_piece(m, id);
 
-	return p ? complete(m, sbt_writer_out(w), p) : err_new(ERR_STATE, "a piece of memory is cut that is not open");
+	return p ? complete(m, sbt_writer_out(w), p)
+		 : err_new(ERR_STATE, "a piece of memory is cut that is not open");
 }
 
 struct err *sbt_writer_window(struct sbt_writer *w, uint64_t first, uint64_t last)
 {
 	if (first == 0 || last < first)
-		return err_new(ERR_STATE, "a window from #%llu to #%llu", (unsigned long long)first, (unsigned long long)last);
+		return err_new(ERR_STATE, "a window from #%llu to #%llu", (unsigned long long)first,
+			(unsigned long long)last);
 	TRY(sbt_writer_flush(w));
 	return sbt_out_chunk(sbt_writer_out(w), SBT_CHUNK_WINDOW, first, last, 1, NULL, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The writer, see sbt.h. It gathers commands, stacks, modules and times, and a flush turns each kind into one chunk.
- * The surprise: order within a flush. What commands refer to goes first (modules, stacks), so that a file cut anywhere
- * has no command whose stack came later.
+ * The writer, see sbt.h. It gathers commands, stacks, modules and times, and a flush turns each
+ * kind into one chunk. The surprise: order within a flush. What commands refer to goes first
+ * (modules, stacks), so that a file cut anywhere has no command whose stack came later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ struct sbt_out *sbt_writer_out(struct sbt_writer *w)
 	return &w->out;
 }
 
-/* ---- meta -------------------------------------------------------------------------------------------------------- */
+/* --- meta --- */
 
 static void put_string(struct buf *b, const char *s)
 {
@@ -115,7 +115,7 @@ struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *m)
 	return e;
 }
 
-/* ---- open -------------------------------------------------------------------------------------------------------- */
+/* --- open --- */
 
 static void writer_free(struct sbt_writer *w)
 {
@@ -155,7 +155,7 @@ struct err *sbt_writer_open(struct sbt_writer **ret, const char *path, const str
 	return NULL;
 }
 
-/* ---- flushing one kind ------------------------------------------------------------------------------------------- */
+/* --- flushing one kind --- */
 
 static struct err *flush_modules(struct sbt_writer *w)
 {
@@ -163,8 +163,8 @@ static struct err *flush_modules(struct sbt_writer *w)
 
 	if (w->nmodules == w->modules_first)
 		return NULL;
-	e = sbt_out_chunk(&w->out, SBT_CHUNK_MODULES, w->modules_first, w->nmodules - 1, w->nmodules - w->modules_first,
-			  w->modules.data, w->modules.len);
+	e = sbt_out_chunk(&w->out, SBT_CHUNK_MODULES, w->modules_first, w->nmodules - 1,
+		w->nmodules - w->modules_first, w->modules.data, w->modules.len);
 	buf_clear(&w->modules);
 	w->modules_first = w->nmodules;
 	return e;
@@ -176,8 +176,8 @@ static struct err *flush_places(struct sbt_writer *w)
 
 	if (w->nplaces == w->places_first)
 		return NULL;
-	e = sbt_out_chunk(&w->out, SBT_CHUNK_PLACES, w->places_first, w->nplaces - 1, w->nplaces - w->places_first, w->places.data,
-			  w->places.len);
+	e = sbt_out_chunk(&w->out, SBT_CHUNK_PLACES, w->places_first, w->nplaces - 1,
+		w->nplaces - w->places_first, w->places.data, w->places.len);
 	buf_clear(&w->places);
 	w->places_first = w->nplaces;
 	return e;
@@ -190,7 +190,8 @@ static struct err *flush_stacks(struct sbt_writer *w)
 	TRY(flush_places(w));
 	if (!w->nstacks)
 		return NULL;
-	e = sbt_out_chunk(&w->out, SBT_CHUNK_STACKS, w->stack_min, w->stack_max, w->nstacks, w->stacks.data, w->stacks.len);
+	e = sbt_out_chunk(&w->out, SBT_CHUNK_STACKS, w->stack_min, w->stack_max, w->nstacks,
+		w->stacks.data, w->stacks.len);
 	buf_clear(&w->stacks);
 	w->nstacks = w->stack_last = 0;
 	w->frames_n = 0;
@@ -209,7 +210,8 @@ static struct err *flush_commands(struct sbt_writer *w)
 	TRY(flush_stacks(w));
 	buf_clear(&w->scratch);
 	sbt_encoder_finish(w->commands, &w->scratch);
-	return sbt_out_chunk(&w->out, SBT_CHUNK_COMMANDS, first, last, n, w->scratch.data, w->scratch.len);
+	return sbt_out_chunk(
+		&w->out, SBT_CHUNK_COMMANDS, first, last, n, w->scratch.data, w->scratch.len);
 }
 
 static int by_seq(const void *a, const void *b)
@@ -242,7 +244,8 @@ static struct err *write_times(struct sbt_writer *w, const struct time_entry *t,
 	buf_add(b, seqs.data, seqs.len);
 	buf_add(b, starts.data, starts.len);
 	buf_add(b, lengths.data, lengths.len);
-	e = sbt_out_chunk(&w->out, SBT_CHUNK_TIMES, t[0].seq, t[n - 1].seq, (uint32_t)n, b->data, b->len);
+	e = sbt_out_chunk(
+		&w->out, SBT_CHUNK_TIMES, t[0].seq, t[n - 1].seq, (uint32_t)n, b->data, b->len);
 	buf_free(&seqs);
 	buf_free(&starts);
 	buf_free(&lengths);
@@ -274,7 +277,8 @@ static struct err *flush_calls(struct sbt_writer *w)
 		put_string(b, w->calls[i].name);
 		sbt_put(b, w->calls[i].n);
 	}
-	return sbt_out_chunk(&w->out, SBT_CHUNK_UNREPLAYABLE, 0, 0, (uint32_t)w->ncalls, b->data, b->len);
+	return sbt_out_chunk(
+		&w->out, SBT_CHUNK_UNREPLAYABLE, 0, 0, (uint32_t)w->ncalls, b->data, b->len);
 }
 
 static struct err *flush_losses(struct sbt_writer *w)
@@ -300,7 +304,7 @@ struct err *sbt_writer_flush(struct sbt_writer *w)
 	return flush_losses(w);
 }
 
-/* ---- adding ------------------------------------------------------------------------------------------------------ */
+/* --- adding --- */
 
 struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c)
 {
@@ -309,20 +313,23 @@ struct err *sbt_writer_cmd(struct sbt_writer *w, const struct sbt_cmd *c)
 		return NULL;
 	}
 	if (c->seq <= w->last_seq)
-		return err_new(ERR_STATE, "command #%llu comes after #%llu: commands must be written in order",
-			       (unsigned long long)c->seq, (unsigned long long)w->last_seq);
+		return err_new(ERR_STATE,
+			"command #%llu comes after #%llu: commands must be written in order",
+			(unsigned long long)c->seq, (unsigned long long)w->last_seq);
 	TRY(sbt_encoder_add(w->commands, c));
 	w->last_seq = c->seq;
 	w->count++;
 	w->since_keyframe++;
 	if (c->gpu_start_ns || c->gpu_end_ns)
 		TRY(sbt_writer_time(w, c->seq, c->gpu_start_ns, c->gpu_end_ns));
-	if (sbt_encoder_count(w->commands) >= CHUNK_COMMANDS || sbt_encoder_size(w->commands) >= CHUNK_BYTES)
+	if (sbt_encoder_count(w->commands) >= CHUNK_COMMANDS ||
+		sbt_encoder_size(w->commands) >= CHUNK_BYTES)
 		return flush_commands(w);
 	return NULL;
 }
 
-struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index)
+struct err *sbt_writer_module(
+	struct sbt_writer *w, const char *path, const char *build_id, uint32_t *ret_index)
 {
 	put_string(&w->modules, path);
 	put_string(&w->modules, build_id);
@@ -330,7 +337,8 @@ struct err *sbt_writer_module(struct sbt_writer *w, const char *path, const char
 	return w->modules.len >= CHUNK_BYTES ? flush_modules(w) : NULL;
 }
 
-struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index)
+struct err *sbt_writer_place(
+	struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index)
 {
 	put_string(&w->places, place->file);
 	put_string(&w->places, place->function);
@@ -341,17 +349,20 @@ struct err *sbt_writer_place(struct sbt_writer *w, const struct sbt_place *place
 }
 
 /* How many of the outermost frames are those of the stack before. */
-static unsigned shared_frames(const struct sbt_writer *w, const struct sbt_frame *frames, unsigned n)
+static unsigned shared_frames(
+	const struct sbt_writer *w, const struct sbt_frame *frames, unsigned n)
 {
 	unsigned same = 0;
 
-	while (same < n && same < w->frames_n && w->frames[same].module == frames[n - 1 - same].module &&
-	       w->frames[same].offset == frames[n - 1 - same].offset)
+	while (same < n && same < w->frames_n &&
+		w->frames[same].module == frames[n - 1 - same].module &&
+		w->frames[same].offset == frames[n - 1 - same].offset)
 		same++;
 	return same;
 }
 
-struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n)
+struct err *sbt_writer_stack(
+	struct sbt_writer *w, uint32_t id, const struct sbt_frame *frames, unsigned n)
 {
 	uint32_t module = 0;
 	uint64_t offset = 0;
@@ -385,7 +396,8 @@ struct err *sbt_writer_stack(struct sbt_writer *w, uint32_t id, const struct sbt
 	w->stack_max = !w->nstacks || id > w->stack_max ? id : w->stack_max;
 	w->nstacks++;
 	w->nframes += n;
-	if (w->stacks.len >= CHUNK_BYTES || w->nframes > SBT_CHUNK_FRAMES_MAX - SBT_STACK_DEPTH_MAX) {
+	if (w->stacks.len >= CHUNK_BYTES ||
+		w->nframes > SBT_CHUNK_FRAMES_MAX - SBT_STACK_DEPTH_MAX) {
 		TRY(flush_modules(w));
 		return flush_stacks(w);
 	}
@@ -401,7 +413,8 @@ struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_n
 	return w->ntimes >= PENDING_TIMES ? flush_times(w) : NULL;
 }
 
-struct err *sbt_writer_code(struct sbt_writer *w, const void *code, size_t n, enum code_kind kind, uint64_t *ret_hash)
+struct err *sbt_writer_code(
+	struct sbt_writer *w, const void *code, size_t n, enum code_kind kind, uint64_t *ret_hash)
 {
 	uint64_t hash = XXH64(code, n, 0);
 
@@ -453,7 +466,7 @@ struct err *sbt_writer_lost(struct sbt_writer *w, uint64_t seq, uint64_t n)
 	return NULL;
 }
 
-/* ---- asking, closing --------------------------------------------------------------------------------------------- */
+/* --- asking, closing --- */
 
 uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w)
 {
@@ -462,8 +475,8 @@ uint64_t sbt_writer_since_keyframe(const struct sbt_writer *w)
 
 uint64_t sbt_writer_bytes(const struct sbt_writer *w)
 {
-	return w->out.size + sbt_encoder_size(w->commands) + w->stacks.len + w->modules.len + 8 * w->ntimes +
-	       sbt_memory_out_waiting(w->memory);
+	return w->out.size + sbt_encoder_size(w->commands) + w->stacks.len + w->modules.len +
+	       8 * w->ntimes + sbt_memory_out_waiting(w->memory);
 }
 
 uint64_t sbt_writer_count(const struct sbt_writer *w)

@@ -15,9 +15,9 @@
 struct sbt_out {
 	int fd;
 	char *path;
-	uint64_t size;	  /* bytes of whole chunks */
-	bool failed;	  /* a write failed: nothing is written any more */
-	uint64_t lost;	  /* goes into every chunk header */
+	uint64_t size;	       /* bytes of whole chunks */
+	bool failed;	       /* a write failed: nothing is written any more */
+	uint64_t lost;	       /* goes into every chunk header */
 	uint64_t lost_written; /* in the last chunk header */
 	struct sbt_entry *entries;
 	size_t n, cap;
@@ -26,13 +26,13 @@ struct sbt_out {
 };
 
 struct err *sbt_out_open(struct sbt_out *o, const char *path) TS_CHECK;
-/* Appends one chunk. After a failed write the file is cut back to whole chunks and the error returned; from then on
- * every call does nothing and succeeds. */
-struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
-			  const void *payload, size_t n) TS_CHECK;
+/* Appends one chunk. After a failed write the file is cut back to whole chunks and the error
+ * returned; from then on every call does nothing and succeeds. */
+struct err *sbt_out_chunk(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first,
+	uint64_t last, uint32_t count, const void *payload, size_t n) TS_CHECK;
 /* The same for a payload that is stored as it is, with its XXH64. */
-struct err *sbt_out_stored(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first, uint64_t last, uint32_t count,
-			   const void *payload, size_t n, uint64_t hash) TS_CHECK;
+struct err *sbt_out_stored(struct sbt_out *o, enum sbt_chunk_type type, uint64_t first,
+	uint64_t last, uint32_t count, const void *payload, size_t n, uint64_t hash) TS_CHECK;
 /* Index and trailer, then closes and frees what o holds. */
 struct err *sbt_out_close(struct sbt_out *o) TS_CHECK;
 

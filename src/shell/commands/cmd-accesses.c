@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * info accesses: which bytes commands read, write and change atomically, found by executing them on the software GPU.
+ * info accesses: which bytes commands read, write and change atomically, found by executing them on
+ * the software GPU.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,17 +20,18 @@ static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes ato
 
 struct listing {
 	struct session *s;
-	uint64_t seq;		 /* of the command listed last */
+	uint64_t seq; /* of the command listed last */
 	/* right after the command being listed; NULL: no command was listed so far */
 	struct state *at;
-	struct sbt_cursor *cur;	 /* its last command is that one */
+	struct sbt_cursor *cur; /* its last command is that one */
 	bool json;
 	size_t n;
 	struct buf out;
 };
 
 /* The part of a span within one allocation: spans of neighbouring allocations are joined. */
-static struct soft_span piece_of(const struct listing *l, struct soft_span s, struct state_alloc *ret, bool *ret_known)
+static struct soft_span piece_of(
+	const struct listing *l, struct soft_span s, struct state_alloc *ret, bool *ret_known)
 {
 	*ret_known = state_alloc_at(l->at, s.addr, ret);
 	if (*ret_known && ret->addr + ret->size - s.addr < s.size)
@@ -44,7 +46,8 @@ static void text_spans(struct listing *l, const struct soft_access_set *set, uns
 
 	for (size_t i = 0; i < set->n[k]; i++)
 		bytes += set->span[k][i].size;
-	buf_printf(&l->out, "  %s %s%" PRIu64 " byte%s\n", verbs[k], set->inexact >> k & 1 ? "at most " : "", bytes, bytes == 1 ? "" : "s");
+	buf_printf(&l->out, "  %s %s%" PRIu64 " byte%s\n", verbs[k],
+		set->inexact >> k & 1 ? "at most " : "", bytes, bytes == 1 ? "" : "s");
 	for (size_t i = 0; i < set->n[k] && shown < SPANS_SHOWN; i++) {
 		struct soft_span left = set->span[k][i];
 
@@ -54,10 +57,12 @@ static void text_spans(struct listing *l, const struct soft_access_set *set, uns
 			struct soft_span p = piece_of(l, left, &a, &known);
 
 			if (known)
-				buf_printf(&l->out, "    0x%" PRIx64 " +%" PRIu64, a.addr, p.addr - a.addr);
+				buf_printf(&l->out, "    0x%" PRIx64 " +%" PRIu64, a.addr,
+					p.addr - a.addr);
 			else
 				buf_printf(&l->out, "    0x%" PRIx64, p.addr);
-			buf_printf(&l->out, ", %" PRIu64 " byte%s%s\n", p.size, p.size == 1 ? "" : "s",
+			buf_printf(&l->out, ", %" PRIu64 " byte%s%s\n", p.size,
+				p.size == 1 ? "" : "s",
 				known && p.size == a.size ? ": all of it" : "");
 			left.addr += p.size;
 			left.size -= p.size;
@@ -116,7 +121,8 @@ JS_DEFINE(accesses_object, "accesses", accesses, JS(UINT, accesses, seq), JS(BOO
 	JS_BY("written", accesses, kind[1], put_spans, "[span]"),
 	JS_BY("atomic", accesses, kind[2], put_spans, "[span]"));
 
-/* Moves on to command seq, which lies further on than the one before, unless it had been kept back. */
+/* Moves on to command seq, which lies further on than the one before, unless it had been kept back.
+ */
 static struct err *go_to(struct listing *l, uint64_t seq, const struct sbt_cmd **ret)
 {
 	if (l->at && seq <= l->seq) {
@@ -164,14 +170,16 @@ static struct err *list_set(void *arg, const struct access_set *a)
 
 /* Reports commands that are kept back at `last`, whose accesses are not known yet. If they are all
  * that was asked for, that is an error. */
-static struct err *tell_kept_back(struct device *d, uint64_t first, uint64_t last, size_t listed, uint64_t *ret_n)
+static struct err *tell_kept_back(
+	struct device *d, uint64_t first, uint64_t last, size_t listed, uint64_t *ret_n)
 {
 	uint64_t wait;
 
 	TRY(device_kept(d, first, &wait, ret_n));
 	if (listed || first != last || !wait)
 		return NULL;
-	return err_cure(err_new(ERR_STATE, REPLAYER_KEPT_BACK, (unsigned long long)first, (unsigned long long)wait),
+	return err_cure(err_new(ERR_STATE, REPLAYER_KEPT_BACK, (unsigned long long)first,
+				(unsigned long long)wait),
 		"Use \"info accesses\" with a range that goes to the command that writes it, or further");
 }
 
@@ -193,11 +201,15 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 
 	TRY(replay_device_need(&s->engine, "info accesses", &rd));
 	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))
-		return err_cure(err_new(ERR_USAGE, "info accesses takes a command or a range"), "Use \"info accesses 12\" or \"info accesses 12-20\"");
+		return err_cure(err_new(ERR_USAGE, "info accesses takes a command or a range"),
+			"Use \"info accesses 12\" or \"info accesses 12-20\"");
 	if (!first && !a->argc)
-		return err_cure(err_new(ERR_STATE, "the replay stands before its first command"), "Use \"info accesses SEQ\", or \"replay step\"");
+		return err_cure(err_new(ERR_STATE, "the replay stands before its first command"),
+			"Use \"info accesses SEQ\", or \"replay step\"");
 	if (!rd->soft)
-		return err_cure(err_new(ERR_UNSUPPORTED, "the machine's GPU does not tell which bytes its kernels access"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"the machine's GPU does not tell which bytes its kernels access"),
 			"Use \"replay start --on soft\" where the trace has PTX");
 	s->focus = FOCUS_REPLAY;
 	first = a->argc && first < rd->first ? rd->first : first;
@@ -211,13 +223,18 @@ struct err *cmd_info_accesses(struct session *s, const struct cmd_args *a)
 	if (!e && a->json)
 		out_printf(s->out, "%s]\n", buf_cstr(&l.out));
 	else if (!e && !l.n)
-		out_printf(s->out, first == last ? "#%" PRIu64 " accesses no memory of the device.\n" : "No command from #%" PRIu64
-			" on accesses memory of the device.\n", first);
+		out_printf(s->out,
+			first == last ? "#%" PRIu64 " accesses no memory of the device.\n"
+				      : "No command from #%" PRIu64
+					" on accesses memory of the device.\n",
+			first);
 	else if (!e)
 		out_str(s->out, buf_cstr(&l.out));
 	if (!e && kept && !a->json)
-		out_printf(s->out, "%" PRIu64 " command%s kept back at #%" PRIu64 ", behind waits for values: not executed yet.\n", kept,
-			kept == 1 ? " is" : "s are", last);
+		out_printf(s->out,
+			"%" PRIu64 " command%s kept back at #%" PRIu64
+			", behind waits for values: not executed yet.\n",
+			kept, kept == 1 ? " is" : "s are", last);
 	sbt_cursor_close(l.cur);
 	state_free(l.at);
 	buf_free(&l.out);

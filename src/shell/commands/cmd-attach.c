@@ -33,7 +33,7 @@ const char cmd_detach_help[] =
 	"the attach is left stopped, unless `continue` has woken it.\n"
 	"Example: detach\n";
 
-/* ---- which process ------------------------------------------------------------------------------------------------ */
+/* --- which process --- */
 
 static struct err *many(const char *name, const pid_t *pids, unsigned n)
 {
@@ -44,7 +44,8 @@ static struct err *many(const char *name, const pid_t *pids, unsigned n)
 		buf_printf(&b, "%s%d", i ? ", " : "", pids[i]);
 	if (n > MATCHES_MAX)
 		buf_str(&b, ", ...");
-	e = err_cure(err_new(ERR_USAGE, "%u processes are called %s: %s", n, name, buf_cstr(&b)), "Name one by its number: attach %d", pids[0]);
+	e = err_cure(err_new(ERR_USAGE, "%u processes are called %s: %s", n, name, buf_cstr(&b)),
+		"Name one by its number: attach %d", pids[0]);
 	buf_free(&b);
 	return e;
 }
@@ -55,7 +56,9 @@ static struct err *find(const char *name, pid_t *ret)
 	unsigned n = inferior_find(name, pids, MATCHES_MAX);
 
 	if (!n)
-		return err_cure(err_new(ERR_NOT_FOUND, "no process is called %s", name), "\"attach --wait %s\" catches its next start; `ps -e` lists processes", name);
+		return err_cure(err_new(ERR_NOT_FOUND, "no process is called %s", name),
+			"\"attach --wait %s\" catches its next start; `ps -e` lists processes",
+			name);
 	if (n > 1)
 		return many(name, pids, n);
 	*ret = pids[0];
@@ -76,7 +79,7 @@ static struct err *wait_for(struct session *s, const char *name, pid_t *ret)
 	return err_new(ERR_INTERRUPTED, "no process called %s has started", name);
 }
 
-/* ---- attaching ---------------------------------------------------------------------------------------------------- */
+/* --- attaching --- */
 
 /* The command line of a process as one line; a heap string. */
 static char *command_line(pid_t pid)
@@ -106,7 +109,8 @@ static char *link_of(pid_t pid, const char *what)
 	snprintf(path, sizeof path, "/proc/%d/%s", pid, what);
 	n = readlink(path, text, sizeof text - 1);
 	text[n < 0 ? 0 : n] = 0;
-	if (n > (ssize_t)strlen(MAPS_DELETED) && !strcmp(text + n - strlen(MAPS_DELETED), MAPS_DELETED))
+	if (n > (ssize_t)strlen(MAPS_DELETED) &&
+		!strcmp(text + n - strlen(MAPS_DELETED), MAPS_DELETED))
 		/* the file of that name now is another one, or none; the name is still the
 		 * program's */
 		text[n - (ssize_t)strlen(MAPS_DELETED)] = 0;
@@ -127,8 +131,10 @@ static bool uses_soft_gpu(struct inferior *inf)
  * doing. */
 static void tell_blocked(struct session *s, pid_t pid, const struct attach_result *r)
 {
-	out_str(s->out, ".\nThe GPU does not come to an end: CUPTI, which reports GPU calls, waits for the work that was there. Capture begins when that is over.\n");
-	out_str(s->out, "Not known until then: contexts, streams, memory and kernels from before. `info threads` and `bt` show where the host waits.\n");
+	out_str(s->out,
+		".\nThe GPU does not come to an end: CUPTI, which reports GPU calls, waits for the work that was there. Capture begins when that is over.\n");
+	out_str(s->out,
+		"Not known until then: contexts, streams, memory and kernels from before. `info threads` and `bt` show where the host waits.\n");
 	for (const char *at = r->busy, *end; *at; at = end + (*end == '\n')) {
 		end = at + strcspn(at, "\n");
 		out_printf(s->out, "  %.*s\n", (int)(end - at), at);
@@ -138,21 +144,26 @@ static void tell_blocked(struct session *s, pid_t pid, const struct attach_resul
 
 static void tell(struct session *s, pid_t pid, const struct attach_result *r)
 {
-	out_printf(s->out, "Attached to process %d (%s), %u thread%s; it was held up for %.1f ms", pid, r->name, r->threads, r->threads == 1 ? "" : "s",
-		(double)r->pause_ns / 1e6);
+	out_printf(s->out, "Attached to process %d (%s), %u thread%s; it was held up for %.1f ms",
+		pid, r->name, r->threads, r->threads == 1 ? "" : "s", (double)r->pause_ns / 1e6);
 	if (r->held)
-		out_str(s->out, ".\nThe agent of an earlier attach is still in a call of the GPU driver that does not return: the GPU does not come to an end. No GPU call is seen, and "
-				"nothing is known of the GPU.\n`info threads` and `bt` show where the host waits. When the GPU's work has ended, `detach` and attach again.\n");
+		out_str(s->out,
+			".\nThe agent of an earlier attach is still in a call of the GPU driver that does not return: the GPU does not come to an end. No GPU call is seen, and "
+			"nothing is known of the GPU.\n`info threads` and `bt` show where the host waits. When the GPU's work has ended, `detach` and attach again.\n");
 	else if (r->blocked)
 		tell_blocked(s, pid, r);
 	else if (r->waiting)
 		out_str(s->out, ".\nIt has not used the GPU yet: capture begins when it does.\n");
 	else
-		out_printf(s->out, ", and the agent was up %.1f ms later.\n", (double)r->start_ns / 1e6);
+		out_printf(s->out, ", and the agent was up %.1f ms later.\n",
+			(double)r->start_ns / 1e6);
 	if (r->stopped && s->target.recording)
-		out_printf(s->out, "It was stopped (by SIGSTOP or Ctrl-Z), and is until `kill -CONT %d`.\n", (int)pid);
+		out_printf(s->out,
+			"It was stopped (by SIGSTOP or Ctrl-Z), and is until `kill -CONT %d`.\n",
+			(int)pid);
 	else if (r->stopped)
-		out_str(s->out, "It was stopped (by SIGSTOP or Ctrl-Z): `continue` wakes it, `detach` leaves it stopped.\n");
+		out_str(s->out,
+			"It was stopped (by SIGSTOP or Ctrl-Z): `continue` wakes it, `detach` leaves it stopped.\n");
 }
 
 /* Adopts the process's program and arguments for `run`, unless the user chose a program. */
@@ -181,7 +192,9 @@ static struct err *attach(struct session *s, pid_t pid)
 	struct attach_options o = {.pid = pid,
 		.agent = gpu_agent_path(),
 		.ring_bytes = (uint32_t)s->engine.set.number[SET_RING_SIZE],
-		.start_ms = s->engine.set.number[SET_GPU_TIMEOUT] < UINT32_MAX ? (unsigned)s->engine.set.number[SET_GPU_TIMEOUT] : UINT32_MAX,
+		.start_ms = s->engine.set.number[SET_GPU_TIMEOUT] < UINT32_MAX
+				    ? (unsigned)s->engine.set.number[SET_GPU_TIMEOUT]
+				    : UINT32_MAX,
 		.without_agent = !s->target.recording,
 		.interrupt = &interrupt_flag};
 	struct attach_result r;
@@ -190,7 +203,9 @@ static struct err *attach(struct session *s, pid_t pid)
 	struct err *e;
 
 	if (!o.agent)
-		return err_cure(err_new(ERR_UNSUPPORTED, "libtsdb-agent.so is not installed: programs cannot be debugged"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"libtsdb-agent.so is not installed: programs cannot be debugged"),
 			"Build tsdb where the CUDA toolkit's headers are; traces can be viewed and replayed without");
 	out_flush(s->out);
 	line = command_line(pid);
@@ -214,16 +229,19 @@ struct err *process_attach(struct session *s, const char *who, bool wait)
 	uint64_t number;
 	pid_t pid;
 
-	if (s->target.inf && !session_confirm(s, "A program is being debugged already. %s it?", inferior_attached(s->target.inf) ? "Leave" : "Kill"))
+	if (s->target.inf && !session_confirm(s, "A program is being debugged already. %s it?",
+				     inferior_attached(s->target.inf) ? "Leave" : "Kill"))
 		return err_new(ERR_STATE, "nothing was attached to");
 	if (s->target.inf)
 		TRY(inferior_attached(s->target.inf) ? process_detach(s) : process_kill(s));
 	TRY(capture_check(s));
 	if (*who == '-')
-		return err_cure(err_new(ERR_USAGE, "attach has no \"%s\"", who), "For example: attach 4711, attach --wait train");
+		return err_cure(err_new(ERR_USAGE, "attach has no \"%s\"", who),
+			"For example: attach 4711, attach --wait train");
 	if (!wait && word_u64(who, &number)) {
 		if (number > INT32_MAX)
-			return err_cure(err_new(ERR_NOT_FOUND, "there is no process %s", who), "`ps -e` lists the processes");
+			return err_cure(err_new(ERR_NOT_FOUND, "there is no process %s", who),
+				"`ps -e` lists the processes");
 		return attach(s, (pid_t)number);
 	}
 	TRY(wait ? wait_for(s, who, &pid) : find(who, &pid));
@@ -235,7 +253,8 @@ struct err *cmd_attach(struct session *s, const struct cmd_args *a)
 	bool wait = a->argc && !strcmp(a->argv[0], "--wait");
 
 	if (a->argc != (wait ? 2 : 1))
-		return err_cure(err_new(ERR_USAGE, "attach needs a process number, or a name"), "For example: attach 4711, attach --wait train");
+		return err_cure(err_new(ERR_USAGE, "attach needs a process number, or a name"),
+			"For example: attach 4711, attach --wait train");
 	return process_attach(s, a->argv[wait], wait);
 }
 

@@ -16,7 +16,7 @@
 #include "base/words.h"
 #include "state/state.h"
 
-/* ---- catch --------------------------------------------------------------------------------------------------------- */
+/* --- catch --- */
 
 const char cmd_catch_help[] =
 	"Stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
@@ -32,8 +32,10 @@ struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 	const char *what = a->argc > 1 ? a->argv[1] : "";
 	uint64_t code = 0;
 
-	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") || strlen(what) >= sizeof(s->target.catch_what))
-		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""), "For example: catch error, catch error cuMemAlloc, catch error 2");
+	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") ||
+		strlen(what) >= sizeof(s->target.catch_what))
+		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""),
+			"For example: catch error, catch error cuMemAlloc, catch error 2");
 	if (*what && word_u64(what, &code))
 		what = "";
 	if (code > UINT32_MAX)
@@ -43,11 +45,12 @@ struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 	s->target.catch_code = (uint32_t)code;
 	s->engine.set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_ALL;
 	process_configure(s);
-	out_printf(s->out, "The program stops where %s%s fails.\n", a->argc > 1 ? "a GPU call with " : "any GPU call", a->argc > 1 ? a->argv[1] : "");
+	out_printf(s->out, "The program stops where %s%s fails.\n",
+		a->argc > 1 ? "a GPU call with " : "any GPU call", a->argc > 1 ? a->argv[1] : "");
 	return NULL;
 }
 
-/* ---- break, tbreak ------------------------------------------------------------------------------------------------ */
+/* --- break, tbreak --- */
 
 const char cmd_break_help[] =
 	"Stops the program before the driver does a GPU command, and a replay right after it\n"
@@ -108,7 +111,9 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	if (bp->line && s->focus == FOCUS_REPLAY && s->engine.trace.device &&
 		!s->engine.trace.device->soft) {
 		breakpoints_delete(s->breaks, bp);
-		return err_cure(err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"), "Use \"replay start --on soft\"");
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
+			"Use \"replay start --on soft\"");
 	}
 	known = is_known(s, bp);
 	e = bp->line ? kernel_check_points(s, bp->id, &line) : NULL;
@@ -117,8 +122,9 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 		return e;
 	}
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what, bp->cond ? " if " : "",
-		bp->cond ? bp->cond : "", known || line ? "" : " (pending)");
+	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint",
+		bp->id, bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "",
+		known || line ? "" : " (pending)");
 	if (line && line != bp->line)
 		out_printf(s->out, "Here that is PTX line %u.\n", line);
 	else if (!line && bp->line && kernel_stop(s))
@@ -136,11 +142,12 @@ struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
 	return add(s, a->rest, true);
 }
 
-/* ---- by number ---------------------------------------------------------------------------------------------------- */
+/* --- by number --- */
 
 static struct err *no_breakpoint(const char *word)
 {
-	return err_cure(err_new(ERR_NOT_FOUND, "there is no breakpoint %s", word), "\"info breakpoints\" lists them");
+	return err_cure(err_new(ERR_NOT_FOUND, "there is no breakpoint %s", word),
+		"\"info breakpoints\" lists them");
 }
 
 /* Parses a breakpoint's number, or a variable such as $bpnum. */
@@ -162,22 +169,26 @@ static struct err *find(struct session *s, const char *word, struct breakpoint *
 
 	*ret = NULL;
 	if (!breakpoint_number(s, word, &id))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no breakpoint number", word), "\"info breakpoints\" lists them");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no breakpoint number", word),
+			"\"info breakpoints\" lists them");
 	*ret = id <= INT32_MAX ? breakpoints_by_id(s->breaks, (int)id) : NULL;
 	return *ret ? NULL : no_breakpoint(word);
 }
 
 /* Calls fn for each breakpoint that the words name ("2", "3-5"); without words for all. */
-static struct err *for_each(struct session *s, unsigned argc, char *const *argv, void (*fn)(struct session *s, struct breakpoint *bp))
+static struct err *for_each(struct session *s, unsigned argc, char *const *argv,
+	void (*fn)(struct session *s, struct breakpoint *bp))
 {
 	for (unsigned i = 0; i < argc; i++) {
 		uint64_t first, last;
 		struct breakpoint *bp;
 
-		if (*argv[i] != '$' && strchr(argv[i], '-') && word_range(argv[i], &first, &last) && last <= INT32_MAX) {
+		if (*argv[i] != '$' && strchr(argv[i], '-') && word_range(argv[i], &first, &last) &&
+			last <= INT32_MAX) {
 			unsigned found = 0;
 
-			for (int id = (int)first; id <= (int)last && id <= breakpoints_last_id(s->breaks); id++) {
+			for (int id = (int)first;
+				id <= (int)last && id <= breakpoints_last_id(s->breaks); id++) {
 				bp = breakpoints_by_id(s->breaks, id);
 				found += bp != NULL;
 				if (bp)
@@ -204,15 +215,15 @@ static void delete_one(struct session *s, struct breakpoint *bp)
 	breakpoints_delete(s->breaks, bp);
 }
 
-const char cmd_delete_help[] =
-	"Deletes breakpoints by number (2, 3-5), or all of them.\n"
-	"Example: delete 1 3\n";
+const char cmd_delete_help[] = "Deletes breakpoints by number (2, 3-5), or all of them.\n"
+			       "Example: delete 1 3\n";
 
 struct err *cmd_delete(struct session *s, const struct cmd_args *a)
 {
 	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
 
-	if (a->argc == skip && breakpoints_nth(s->breaks, 0) && !session_confirm(s, "Delete all breakpoints?"))
+	if (a->argc == skip && breakpoints_nth(s->breaks, 0) &&
+		!session_confirm(s, "Delete all breakpoints?"))
 		return NULL;
 	return for_each(s, a->argc - skip, a->argv + skip, delete_one);
 }
@@ -251,23 +262,28 @@ const char cmd_enable_help[] =
 
 struct err *cmd_enable(struct session *s, const struct cmd_args *a)
 {
-	unsigned skip = a->argc && (!strcmp(a->argv[0], "breakpoints") || !strcmp(a->argv[0], "delete"));
+	unsigned skip =
+		a->argc && (!strcmp(a->argv[0], "breakpoints") || !strcmp(a->argv[0], "delete"));
 	bool temporary = a->argc && !strcmp(a->argv[0], "delete");
 
 	if (a->argc && !strcmp(a->argv[0], "once"))
-		return err_cure(err_new(ERR_UNSUPPORTED, "enable once is not in this version"), "Use \"enable delete N\" or \"tbreak\"");
+		return err_cure(err_new(ERR_UNSUPPORTED, "enable once is not in this version"),
+			"Use \"enable delete N\" or \"tbreak\"");
 	return for_each(s, a->argc - skip, a->argv + skip, temporary ? enable_delete : enable_one);
 }
 
 /* Splits "N rest" of a raw line. */
-static struct err *number_and_rest(struct session *s, const char *text, struct breakpoint **ret, const char **ret_rest)
+static struct err *number_and_rest(
+	struct session *s, const char *text, struct breakpoint **ret, const char **ret_rest)
 {
 	size_t n = strcspn(text, " \t");
 	char *word = strndup(text, n);
 	struct err *e;
 
 	BUG_ON(!word);
-	e = n ? find(s, word, ret) : err_cure(err_new(ERR_USAGE, "a breakpoint's number is missing"), "For example: condition 1 grid_x > 4");
+	e = n ? find(s, word, ret)
+	      : err_cure(err_new(ERR_USAGE, "a breakpoint's number is missing"),
+			"For example: condition 1 grid_x > 4");
 	*ret_rest = text + n + strspn(text + n, " \t");
 	free(word);
 	return e;
@@ -285,16 +301,17 @@ struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 
 	TRY(number_and_rest(s, a->rest, &bp, &rest));
 	if (bp->size)
-		return err_cure(err_new(ERR_UNSUPPORTED, "watchpoint %d takes no condition", bp->id), "`ignore %d N` passes it by", bp->id);
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "watchpoint %d takes no condition", bp->id),
+			"`ignore %d N` passes it by", bp->id);
 	TRY(breakpoints_condition(bp, rest));
 	if (!*rest)
 		out_printf(s->out, "Breakpoint %d now unconditional.\n", bp->id);
 	return process_rearm(s);
 }
 
-const char cmd_ignore_help[] =
-	"Passes breakpoint N by COUNT times before it stops again.\n"
-	"Example: ignore 1 3\n";
+const char cmd_ignore_help[] = "Passes breakpoint N by COUNT times before it stops again.\n"
+			       "Example: ignore 1 3\n";
 
 struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 {
@@ -302,20 +319,22 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 	uint64_t count;
 
 	if (a->argc != 2 || !word_u64(a->argv[1], &count))
-		return err_cure(err_new(ERR_USAGE, "ignore needs a breakpoint and a count"), "For example: ignore 1 3");
+		return err_cure(err_new(ERR_USAGE, "ignore needs a breakpoint and a count"),
+			"For example: ignore 1 3");
 	TRY(find(s, a->argv[0], &bp));
 	bp->ignore = count;
 	TRY(process_set_ignore(s, bp));
 	if (count == 1)
 		out_printf(s->out, "Will ignore the next hit of breakpoint %d.\n", bp->id);
 	else if (count)
-		out_printf(s->out, "Will ignore the next %" PRIu64 " hits of breakpoint %d.\n", count, bp->id);
+		out_printf(s->out, "Will ignore the next %" PRIu64 " hits of breakpoint %d.\n",
+			count, bp->id);
 	else
 		out_printf(s->out, "Will stop next time breakpoint %d is reached.\n", bp->id);
 	return NULL;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 const char cmd_commands_help[] =
 	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (the\n"
@@ -332,7 +351,9 @@ static bool opens_block(const char *line)
 {
 	const struct command *c = NULL;
 	const char *rest;
-	struct err *e = *line && *line != '#' ? lookup_command(commands, commands_count, line, &c, &rest) : NULL;
+	struct err *e = *line && *line != '#'
+				? lookup_command(commands, commands_count, line, &c, &rest)
+				: NULL;
 
 	err_free(e);
 	return !e && c && c->run == cmd_commands;
@@ -370,12 +391,16 @@ struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 	if (a->argc)
 		TRY(find(s, a->argv[0], &bp));
 	if (!bp)
-		return err_cure(err_new(ERR_STATE, "there is no breakpoint"), "Set one with \"break\"");
+		return err_cure(
+			err_new(ERR_STATE, "there is no breakpoint"), "Set one with \"break\"");
 	if (s->interactive)
-		out_printf(s->out, "Commands for breakpoint %d, one a line; \"end\" ends them.\n", bp->id);
+		out_printf(s->out, "Commands for breakpoint %d, one a line; \"end\" ends them.\n",
+			bp->id);
 	if (!read_block(s, &body)) {
 		buf_free(&body);
-		return err_cure(err_new(ERR_USAGE, "the commands of breakpoint %d have no end", bp->id), "Close them with a line \"end\"");
+		return err_cure(
+			err_new(ERR_USAGE, "the commands of breakpoint %d have no end", bp->id),
+			"Close them with a line \"end\"");
 	}
 	free(bp->commands);
 	bp->commands = body.len ? buf_steal(&body) : NULL;
@@ -383,7 +408,7 @@ struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- info, save --------------------------------------------------------------------------------------------------- */
+/* --- info, save --- */
 
 const char cmd_info_breakpoints_help[] =
 	"Shows breakpoints: number, whether hits delete it, whether it is on, hits so far, where.\n"
@@ -417,7 +442,8 @@ struct err *cmd_save_breakpoints(struct session *s, const struct cmd_args *a)
 	struct err *e;
 
 	if (a->argc != 1)
-		return err_cure(err_new(ERR_USAGE, "save breakpoints needs a file name"), "For example: save breakpoints my.tsdb");
+		return err_cure(err_new(ERR_USAGE, "save breakpoints needs a file name"),
+			"For example: save breakpoints my.tsdb");
 	breakpoints_script(s->breaks, &b);
 	e = file_write(a->argv[0], b.data, b.len);
 	buf_free(&b);

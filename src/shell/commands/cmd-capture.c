@@ -20,7 +20,8 @@ static struct err *begin_plan(struct session *s, enum recorder_mode mode)
 
 	if (s->recorder && recorder_capture(s->recorder, &c)) {
 		if (c.commands)
-			return err_cure(err_new(ERR_STATE, "a capture to %s is going on", c.path), "Use \"capture stop\" first");
+			return err_cure(err_new(ERR_STATE, "a capture to %s is going on", c.path),
+				"Use \"capture stop\" first");
 		TRY(recorder_end(s->recorder, 0, false, &c));
 	}
 	capture_forget(s);
@@ -55,13 +56,15 @@ struct err *cmd_capture_start(struct session *s, const struct cmd_args *a)
 	char *path;
 
 	if (a->argc > 1)
-		return err_cure(err_new(ERR_USAGE, "capture start takes one file"), "Put quotes around a name with blanks");
+		return err_cure(err_new(ERR_USAGE, "capture start takes one file"),
+			"Put quotes around a name with blanks");
 	TRY(begin_plan(s, RECORDER_ALL));
 	if (a->argc)
 		s->plan.path = xstrdup(a->argv[0]);
 	TRY(arm_plan(s));
 	path = capture_path(s);
-	out_printf(s->out, "Capturing every command to %s%s.\n", path, s->target.inf ? "" : " from the start of the next run");
+	out_printf(s->out, "Capturing every command to %s%s.\n", path,
+		s->target.inf ? "" : " from the start of the next run");
 	free(path);
 	return NULL;
 }
@@ -79,13 +82,14 @@ struct err *cmd_capture_stop(struct session *s, const struct cmd_args *a)
 	if (s->recorder && recorder_capture(s->recorder, &c))
 		return capture_stop(s);
 	if (s->plan.mode == RECORDER_OFF)
-		return err_cure(err_new(ERR_STATE, "no capture is on"), "Use \"capture start\" or \"capture window\"");
+		return err_cure(err_new(ERR_STATE, "no capture is on"),
+			"Use \"capture start\" or \"capture window\"");
 	capture_forget(s);
 	out_str(s->out, "The next run is not captured.\n");
 	return NULL;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows --- */
 
 const char cmd_capture_window_help[] =
 	"Captures a part of the run:\n"
@@ -122,7 +126,8 @@ static struct err *parse_window(struct session *s, unsigned n, char *const *w)
 	if (n < 2)
 		return window_usage("a window needs to know where it begins");
 	if (strlen(w[1]) >= TSDB_GLOB_MAX)
-		return err_new(ERR_LIMIT, "a window's pattern has at most %u characters", TSDB_GLOB_MAX - 1);
+		return err_new(ERR_LIMIT, "a window's pattern has at most %u characters",
+			TSDB_GLOB_MAX - 1);
 	if (!strcmp(w[0], "kernel")) {
 		TRY(window_kernel(s, n - 1, w + 1));
 	} else if (!strcmp(w[0], "seq")) {
@@ -158,7 +163,7 @@ struct err *cmd_capture_window(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- status ------------------------------------------------------------------------------------------------------- */
+/* --- status --- */
 
 const char cmd_capture_status_help[] =
 	"Shows the capture that is on or armed, and the file of the newest finished one.\n"
@@ -176,7 +181,8 @@ JS_DEFINE(capture_object, "capture", capture, JS(TEXT, capture, mode), JS(BOOL, 
 
 struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 {
-	static const char *const words[] = {[RECORDER_OFF] = "off", [RECORDER_ALL] = "all", [RECORDER_WINDOW] = "window"};
+	static const char *const words[] = {
+		[RECORDER_OFF] = "off", [RECORDER_ALL] = "all", [RECORDER_WINDOW] = "window"};
 	struct recorder_capture c = {0};
 	bool on = s->recorder && recorder_capture(s->recorder, &c);
 	struct buf b = BUF_INIT;
@@ -190,9 +196,13 @@ struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 		if (s->plan.mode == RECORDER_OFF)
 			buf_str(&b, "No capture is on.\n");
 		else if (!c.commands)
-			buf_printf(&b, "Armed (%s); no command has been captured yet.\n", words[s->plan.mode]);
+			buf_printf(&b, "Armed (%s); no command has been captured yet.\n",
+				words[s->plan.mode]);
 		else
-			buf_printf(&b, "Capturing to %s: #%" PRIu64 "-#%" PRIu64 ", %" PRIu64 " commands, %s.\n", c.path, c.first, c.last, c.commands,
+			buf_printf(&b,
+				"Capturing to %s: #%" PRIu64 "-#%" PRIu64 ", %" PRIu64
+				" commands, %s.\n",
+				c.path, c.first, c.last, c.commands,
 				words_bytes(size, sizeof size, c.bytes));
 		if (s->plan.made)
 			buf_printf(&b, "The newest trace is %s.\n", s->plan.made);

@@ -136,7 +136,7 @@ struct err *cmd_replay_check(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- tsdb check FILE -------------------------------------------------------------------------------------------------- */
+/* --- tsdb check FILE --- */
 
 #define USAGE                                                                                      \
 	"Use: tsdb check FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] "     \

@@ -39,12 +39,16 @@ static struct err *parse_cast(const char *text, struct x_format *ret, const char
 	while (n && strchr(" \t", text[n - 1]))
 		n--;
 	if (!end || !memory_type(text, n, ret))
-		return err_cure(err_new(ERR_USAGE, "\"{%.*s\" is no type", (int)n, text), "For example: print {f32[8]}arg0; see \"help print\"");
+		return err_cure(err_new(ERR_USAGE, "\"{%.*s\" is no type", (int)n, text),
+			"For example: print {f32[8]}arg0; see \"help print\"");
 	text += strcspn(text, "[}");
 	if (*text == '[') {
 		ret->count = strtoull(text + 1, &after, 0);
 		if (*after != ']' || after[1] != '}' || !ret->count || ret->count > X_COUNT_MAX)
-			return err_cure(err_new(ERR_USAGE, "the array's length is no number from 1 to %u", X_COUNT_MAX), "For example: {f32[8]}arg0");
+			return err_cure(
+				err_new(ERR_USAGE, "the array's length is no number from 1 to %u",
+					X_COUNT_MAX),
+				"For example: {f32[8]}arg0");
 	}
 	*ret_rest = end + 1;
 	return NULL;
@@ -62,7 +66,8 @@ static struct err *print_memory(struct session *s, const char *text, char letter
 	TRY(parse_cast(text, &f, &text));
 	TRY(value_eval(s, text, &addr));
 	if (addr.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
+			"\"info allocations\" lists addresses");
 	if (letter)
 		f.letter = letter;
 	n = (size_t)f.count * x_unit_bytes(f.unit);
@@ -75,7 +80,8 @@ static struct err *print_memory(struct session *s, const char *text, char letter
 			x_format_one(&shown, &f, b.data);
 		else
 			memory_list(&shown, &f, b.data, count, count < f.count);
-		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, (int64_t)v), buf_cstr(&shown));
+		out_printf(
+			s->out, "$%u = %s\n", vars_remember(s->vars, (int64_t)v), buf_cstr(&shown));
 	}
 	buf_free(&shown);
 	buf_free(&b);
@@ -91,12 +97,15 @@ static bool python_value(const struct stack *st, const char *name, struct buf *o
 	if (!strcmp(name, "pyline")) {
 		buf_printf(out, "%u", in ? in->line : 0);
 	} else if (!strcmp(name, "pyfunc") || !strcmp(name, "pyfile")) {
-		const char *text = !in ? NULL : name[2] == 'f' && name[3] == 'u' ? in->function : in->file;
+		const char *text = !in				      ? NULL
+				   : name[2] == 'f' && name[3] == 'u' ? in->function
+								      : in->file;
 
 		buf_printf(out, "\"%s\"", text ? text : "");
 	} else if (!strcmp(name, "pystack")) {
 		for (unsigned i = 0; i < st->n; i++)
-			buf_printf(out, "%s\"%s\"", i ? " < " : "", st->frames[i].sym.function ? st->frames[i].sym.function : "");
+			buf_printf(out, "%s\"%s\"", i ? " < " : "",
+				st->frames[i].sym.function ? st->frames[i].sym.function : "");
 		if (!st->n)
 			buf_str(out, "\"\"");
 	} else {
@@ -134,7 +143,8 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 	bool done;
 
 	if (letter && a->fmt[1])
-		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt), "It is one letter of x d u o t c f a z; x/FMT shows memory");
+		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt),
+			"It is one letter of x d u o t c f a z; x/FMT shows memory");
 	if (*a->rest == '{')
 		return print_memory(s, a->rest, letter);
 	TRY(print_python(s, a->rest, &done));
@@ -145,12 +155,14 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 	TRY(value_eval(s, a->rest, &v));
 	e = value_format(&v, letter, s->engine.set.number[SET_ELEMENTS], &b);
 	if (!e)
-		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i), buf_cstr(&b));
+		out_printf(s->out, "$%u = %s\n",
+			vars_remember(s->vars, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i),
+			buf_cstr(&b));
 	buf_free(&b);
 	return e;
 }
 
-/* ---- x ------------------------------------------------------------------------------------------------------------ */
+/* --- x --- */
 
 const char cmd_x_help[] =
 	"Shows memory at ADDRESS, an expression. FMT is a count, a letter (x d u o t c f a z s)\n"
@@ -176,7 +188,8 @@ static struct err *show_string(struct session *s, uint64_t addr)
 			break;
 	}
 	text_safe(&shown, text, n, TEXT_QUOTE);
-	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, buf_cstr(&shown), n + 1 == sizeof text ? "..." : "");
+	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, buf_cstr(&shown),
+		n + 1 == sizeof text ? "..." : "");
 	buf_free(&shown);
 	return NULL;
 }
@@ -191,7 +204,8 @@ static void remember_next(struct session *s, uint64_t addr, const char *fmt)
 	s->last_line = xasprintf("x/%s", fmt);
 }
 
-static struct err *x_address(struct session *s, const char *text, uint64_t *ret, unsigned *ret_space)
+static struct err *x_address(
+	struct session *s, const char *text, uint64_t *ret, unsigned *ret_space)
 {
 	struct value v;
 	int64_t next, space;
@@ -208,10 +222,12 @@ static struct err *x_address(struct session *s, const char *text, uint64_t *ret,
 	if (done)
 		return NULL;
 	if (!*text)
-		return err_cure(err_new(ERR_USAGE, "x needs an address"), "For example: x/8fw arg0");
+		return err_cure(
+			err_new(ERR_USAGE, "x needs an address"), "For example: x/8fw arg0");
 	TRY(value_eval(s, text, &v));
 	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
+			"\"info allocations\" lists addresses");
 	*ret = (uint64_t)v.i;
 	return NULL;
 }
@@ -230,15 +246,20 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 	if (s->focus == FOCUS_REPLAY)
 		TRY(replay_device_need(&s->engine, "looking at memory", &rd));
 	else if (!s->target.inf)
-		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
+		return err_cure(
+			err_new(ERR_STATE,
+				"there is no memory to look at: the program is not being run"),
+			"Use \"run\"");
 	TRY(x_address(s, a->rest, &addr, &space));
 	vars_set(s->vars, "_x_space", space);
 	if (f.letter == 's' && space != SOFT_GLOBAL)
-		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"), "Use x/16cb @%s", kernel_spaces[space]);
+		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"),
+			"Use x/16cb @%s", kernel_spaces[space]);
 	if (f.letter == 's')
 		return show_string(s, addr);
 	n = (size_t)f.count * x_unit_bytes(f.unit);
-	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n) : kernel_read(s, space, addr, buf_room(&b, n), n);
+	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n)
+				 : kernel_read(s, space, addr, buf_room(&b, n), n);
 	if (!e) {
 		struct buf text = BUF_INIT;
 
@@ -252,10 +273,11 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 	return e;
 }
 
-/* ---- what-ifs ----------------------------------------------------------------------------------------------------- */
+/* --- what-ifs --- */
 
 /* Values as words, separated by blanks or commas, as elements of type f at addr. */
-static struct err *write_values(struct session *s, const struct x_format *f, uint64_t addr, char *const *words, unsigned n)
+static struct err *write_values(
+	struct session *s, const struct x_format *f, uint64_t addr, char *const *words, unsigned n)
 {
 	unsigned size = x_unit_bytes(f->unit);
 	struct buf b = BUF_INIT;
@@ -274,7 +296,9 @@ static struct err *write_values(struct session *s, const struct x_format *f, uin
 	if (!e)
 		e = memory_write(s, addr, b.data, b.len);
 	if (!e)
-		out_printf(s->out, "%zu bytes at 0x%" PRIx64 " changed (what-if, until \"replay restart\").\n", b.len, addr);
+		out_printf(s->out,
+			"%zu bytes at 0x%" PRIx64 " changed (what-if, until \"replay restart\").\n",
+			b.len, addr);
 	buf_free(&b);
 	return e;
 }
@@ -285,7 +309,8 @@ static struct err *set_address(struct session *s, const char *text, uint64_t *re
 
 	TRY(value_eval(s, text, &v));
 	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "\"info allocations\" lists addresses");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
+			"\"info allocations\" lists addresses");
 	*ret = (uint64_t)v.i;
 	return NULL;
 }
@@ -302,14 +327,17 @@ struct err *what_if_cast(struct session *s, const char *text)
 	TRY(parse_cast(text, &f, &rest));
 	eq = strchr(rest, '=');
 	if (!eq)
-		return err_cure(err_new(ERR_USAGE, "\"=\" is missing"), "For example: set {f32}arg0 = 1.5");
+		return err_cure(
+			err_new(ERR_USAGE, "\"=\" is missing"), "For example: set {f32}arg0 = 1.5");
 	addr = strndup(rest, (size_t)(eq - rest));
 	BUG_ON(!addr);
 	e = set_address(s, addr, &at);
 	free(addr);
 	TRY(e);
 	TRY(words_split(eq + 1, &words, &n));
-	e = n ? write_values(s, &f, at, words, n) : err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set {f32}arg0 = 1.5");
+	e = n ? write_values(s, &f, at, words, n)
+	      : err_cure(err_new(ERR_USAGE, "a value is missing"),
+			"For example: set {f32}arg0 = 1.5");
 	words_free(words);
 	return e;
 }
@@ -327,7 +355,9 @@ struct err *what_if_memory(struct session *s, const char *text)
 		type = memory_type(words[i], strlen(words[i]), &f) ? i : 0;
 	if (!type || type + 1 >= n) {
 		words_free(words);
-		return err_cure(err_new(ERR_USAGE, "set memory needs an address, a type and values"), "For example: set memory arg0 f32 1.5 2.5");
+		return err_cure(
+			err_new(ERR_USAGE, "set memory needs an address, a type and values"),
+			"For example: set memory arg0 f32 1.5 2.5");
 	}
 	addr = words_join(words, type);
 	e = set_address(s, addr, &at);
@@ -341,11 +371,18 @@ struct err *what_if_memory(struct session *s, const char *text)
 /* Converts text to the bytes of a parameter of n bytes. */
 static struct err *arg_bytes(const char *text, size_t n, uint8_t *dst)
 {
-	struct x_format f = {.count = 1, .letter = 'd', .unit = n == 1 ? 'b' : n == 2 ? 'h' : n == 4 ? 'w' : 'g'};
+	struct x_format f = {.count = 1,
+		.letter = 'd',
+		.unit = n == 1	 ? 'b'
+			: n == 2 ? 'h'
+			: n == 4 ? 'w'
+				 : 'g'};
 	uint64_t whole;
 
 	if (n != 1 && n != 2 && n != 4 && n != 8)
-		return err_cure(err_new(ERR_UNSUPPORTED, "a parameter of %zu bytes cannot be set", n), "Parameters of 1, 2, 4 and 8 bytes can");
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "a parameter of %zu bytes cannot be set", n),
+			"Parameters of 1, 2, 4 and 8 bytes can");
 	if ((n == 4 || n == 8) && !word_u64(text + (*text == '-'), &whole))
 		f.letter = 'f';
 	return memory_encode(&f, text, dst);
@@ -371,14 +408,17 @@ struct err *what_if_arg(struct session *s, const char *text)
 
 	TRY(replay_device_need(&s->engine, "changing an argument", &rd));
 	if (!session_cmd(s, &c) || c->kind != SBT_LAUNCH)
-		return err_cure(err_new(ERR_STATE, "the replay does not stand at a kernel launch"), "Go to one with \"replay goto SEQ\"");
+		return err_cure(err_new(ERR_STATE, "the replay does not stand at a kernel launch"),
+			"Go to one with \"replay goto SEQ\"");
 	end += strspn(end, " \t");
 	end += *end == '=';
 	end += strspn(end, " \t");
 	if (i > 4095 || !value_arg(s, c, (unsigned)i, &offset, &bytes))
-		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%lu", i), "\"info args\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%lu", i),
+			"\"info args\" lists them");
 	if (!*end)
-		return err_cure(err_new(ERR_USAGE, "a value is missing"), "For example: set arg %lu 5", i);
+		return err_cure(
+			err_new(ERR_USAGE, "a value is missing"), "For example: set arg %lu 5", i);
 	TRY(arg_bytes(end, bytes.len, a.bytes));
 	a.seq = c->seq;
 	a.param = (uint32_t)i;
@@ -391,6 +431,9 @@ struct err *what_if_arg(struct session *s, const char *text)
 	if (replay_seq(s->engine.trace.replay) == a.seq) /* that undid only a retirement */
 		TRY(replay_goto(s->engine.trace.replay, a.seq - 1, &stop));
 	TRY(replay_goto(s->engine.trace.replay, a.seq, &stop));
-	out_printf(s->out, "#%" PRIu64 " was executed again with another arg%lu (what-if, until \"replay restart\").\n", a.seq, i);
+	out_printf(s->out,
+		"#%" PRIu64
+		" was executed again with another arg%lu (what-if, until \"replay restart\").\n",
+		a.seq, i);
 	return NULL;
 }

@@ -29,7 +29,7 @@ enum {
 	SWAP_COMPARED = 4 << 20, /* bytes of one allocation that are compared value by value */
 };
 
-/* ---- restart ------------------------------------------------------------------------------------------------------ */
+/* --- restart --- */
 
 const char cmd_replay_restart_help[] =
 	"Goes before the first command of the window. On a device, forgets what `set memory`,\n"
@@ -48,10 +48,11 @@ struct err *cmd_replay_restart(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- verify ------------------------------------------------------------------------------------------------------- */
+/* --- verify --- */
 
 /* Executes the whole window and compares. Afterwards the replay is at the end. */
-static struct err *run_and_verify(struct session *s, struct replay_device *rd, struct device_verified *ret)
+static struct err *run_and_verify(
+	struct session *s, struct replay_device *rd, struct device_verified *ret)
 {
 	struct replay_stop stop;
 
@@ -70,7 +71,8 @@ static struct err *go_back(struct session *s, uint64_t seq)
 }
 
 /* why: NULL if the user changed something. */
-static void tell_verified(struct session *s, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why)
+static void tell_verified(struct session *s, const struct replay_device *rd,
+	const struct device_verified *v, const struct verdict *why)
 {
 	bool ok = device_verified_ok(v);
 	struct buf b = BUF_INIT;
@@ -105,7 +107,10 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 
 	TRY(replay_device_need(&s->engine, "replay verify", &rd));
 	if (rd->partial)
-		return err_cure(err_new(ERR_STATE, "commands are left out of this replay, so its end is another one"), "Use \"replay restart\" first");
+		return err_cure(
+			err_new(ERR_STATE,
+				"commands are left out of this replay, so its end is another one"),
+			"Use \"replay restart\" first");
 	TRY(run_and_verify(s, rd, &v));
 	verdict_find(&s->engine, &v, &why);
 	if (a->json) {
@@ -124,7 +129,7 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 	return go_back(s, seq);
 }
 
-/* ---- parts -------------------------------------------------------------------------------------------------------- */
+/* --- parts --- */
 
 static struct err *run_partial(struct session *s, const struct partial *p)
 {
@@ -165,12 +170,15 @@ struct err *cmd_replay_stream(struct session *s, const struct cmd_args *a)
 		if (!strcmp(a->argv[i], "--alone"))
 			p.alone = true;
 		else if (p.kind)
-			return err_cure(err_new(ERR_USAGE, "replay stream has no \"%s\"", a->argv[i]), "Use \"replay stream 1,3 --alone\"");
+			return err_cure(
+				err_new(ERR_USAGE, "replay stream has no \"%s\"", a->argv[i]),
+				"Use \"replay stream 1,3 --alone\"");
 		else
 			TRY(partial_streams(&p, a->argv[i]));
 	}
 	if (!p.kind)
-		return err_cure(err_new(ERR_USAGE, "replay stream needs streams"), "Use \"replay stream 2\" or \"replay stream 1,3\"");
+		return err_cure(err_new(ERR_USAGE, "replay stream needs streams"),
+			"Use \"replay stream 2\" or \"replay stream 1,3\"");
 	return run_partial(s, &p);
 }
 
@@ -184,7 +192,8 @@ struct err *cmd_replay_range(struct session *s, const struct cmd_args *a)
 	struct partial p = {.kind = PARTIAL_NONE};
 
 	if (a->argc != 1)
-		return err_cure(err_new(ERR_USAGE, "replay range needs a range of commands"), "Use \"replay range 100-120\"");
+		return err_cure(err_new(ERR_USAGE, "replay range needs a range of commands"),
+			"Use \"replay range 100-120\"");
 	TRY(partial_range(&p, a->argv[0]));
 	return run_partial(s, &p);
 }
@@ -198,13 +207,15 @@ struct err *cmd_replay_kernel(struct session *s, const struct cmd_args *a)
 {
 	struct partial p = {.kind = PARTIAL_KERNEL, .nth = 1};
 
-	if ((a->argc != 1 && a->argc != 3) || (a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &p.nth))))
-		return err_cure(err_new(ERR_USAGE, "replay kernel needs a kernel"), "Use \"replay kernel scale nth 3\"");
+	if ((a->argc != 1 && a->argc != 3) ||
+		(a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &p.nth))))
+		return err_cure(err_new(ERR_USAGE, "replay kernel needs a kernel"),
+			"Use \"replay kernel scale nth 3\"");
 	p.kernel = a->argv[0];
 	return run_partial(s, &p);
 }
 
-/* ---- swap --------------------------------------------------------------------------------------------------------- */
+/* --- swap --- */
 
 const char cmd_replay_swap_help[] =
 	"Replaces a kernel by the one of the same name in FILE (PTX, or a cubin; the parameters\n"
@@ -231,7 +242,9 @@ static struct err *find_kernels(struct session *s, const char *glob, struct kern
 		if (!sbt_kernel_glob(glob, k.name, k.short_name))
 			continue;
 		if (ret->n && strcmp(ret->name, k.name)) {
-			struct err *e = err_cure(err_new(ERR_USAGE, "\"%s\" matches several kernels, %s and %s", glob, ret->name, k.name),
+			struct err *e = err_cure(
+				err_new(ERR_USAGE, "\"%s\" matches several kernels, %s and %s",
+					glob, ret->name, k.name),
 				"Name one; \"info kernels\" lists them");
 
 			free(ret->id);
@@ -243,7 +256,9 @@ static struct err *find_kernels(struct session *s, const char *glob, struct kern
 		ret->id = xrealloc(ret->id, (ret->n + 1) * sizeof *ret->id);
 		ret->id[ret->n++] = k.id;
 	}
-	return ret->n ? NULL : err_cure(err_new(ERR_NOT_FOUND, "the trace has no kernel %s", glob), "\"info kernels\" lists them at the end of the trace");
+	return ret->n ? NULL
+		      : err_cure(err_new(ERR_NOT_FOUND, "the trace has no kernel %s", glob),
+				"\"info kernels\" lists them at the end of the trace");
 }
 
 static struct err *read_code(const char *path, struct buf *ret)
@@ -262,7 +277,9 @@ static struct err *read_code(const char *path, struct buf *ret)
 		return err_sys(sys, "cannot read %s", path);
 	if (!ret->len)
 		return err_new(ERR_USAGE, "%s is empty", path);
-	return ret->len > CODE_MAX ? err_new(ERR_LIMIT, "%s is larger than %d MiB", path, CODE_MAX >> 20) : NULL;
+	return ret->len > CODE_MAX
+		       ? err_new(ERR_LIMIT, "%s is larger than %d MiB", path, CODE_MAX >> 20)
+		       : NULL;
 }
 
 static void remember_swap(struct replay_device *rd, uint32_t kernel, bool on)
@@ -280,12 +297,14 @@ static void remember_swap(struct replay_device *rd, uint32_t kernel, bool on)
 }
 
 /* Replaces the code of all of the kernels; NULL: back to the recorded code. */
-static struct err *swap_all(struct replay_device *rd, const struct kernels *k, const struct buf *code)
+static struct err *swap_all(
+	struct replay_device *rd, const struct kernels *k, const struct buf *code)
 {
 	const enum code_kind kind = code ? code_kind_of(code->data, code->len) : CODE_UNKNOWN;
 
 	for (unsigned i = 0; i < k->n; i++) {
-		TRY(device_swap(rd->d, k->id[i], kind, code ? code->data : NULL, code ? code->len : 0));
+		TRY(device_swap(
+			rd->d, k->id[i], kind, code ? code->data : NULL, code ? code->len : 0));
 		remember_swap(rd, k->id[i], code != NULL);
 	}
 	rd->what_if = rd->what_if || code;
@@ -303,7 +322,8 @@ static void part_of(const struct replayer_piece *p, uint64_t *ret_at, size_t *re
 }
 
 /* Appends the contents of the parts to b, one after the other. */
-static struct err *read_parts(struct replay_device *rd, const struct device_verified *v, struct buf *b)
+static struct err *read_parts(
+	struct replay_device *rd, const struct device_verified *v, struct buf *b)
 {
 	for (size_t i = 0; i < v->npieces; i++) {
 		const struct replayer_piece *p = &v->pieces[i];
@@ -319,7 +339,8 @@ static struct err *read_parts(struct replay_device *rd, const struct device_veri
 	return NULL;
 }
 
-static void tell_parts(struct session *s, const struct device_verified *v, const struct buf *recorded, const struct buf *swapped)
+static void tell_parts(struct session *s, const struct device_verified *v,
+	const struct buf *recorded, const struct buf *swapped)
 {
 	struct x_format f = {.count = 1, .unit = 'w'};
 	size_t offset = 0;
@@ -334,9 +355,13 @@ static void tell_parts(struct session *s, const struct device_verified *v, const
 		if (!p->checked || p->same)
 			continue;
 		part_of(p, &at, &n);
-		diff = memory_compare(&text, &f, p->addr + at, p->addr, recorded->data + offset, swapped->data + offset, n, SWAP_SHOWN);
-		out_printf(s->out, "0x%" PRIx64 ", %" PRIu64 " bytes: %" PRIu64 " of the %s%zu differ (recorded -> replacement)\n%s", p->addr, p->size,
-			diff.bytes, n < p->size ? "first " : "", n, buf_cstr(&text));
+		diff = memory_compare(&text, &f, p->addr + at, p->addr, recorded->data + offset,
+			swapped->data + offset, n, SWAP_SHOWN);
+		out_printf(s->out,
+			"0x%" PRIx64 ", %" PRIu64 " bytes: %" PRIu64
+			" of the %s%zu differ (recorded -> replacement)\n%s",
+			p->addr, p->size, diff.bytes, n < p->size ? "first " : "", n,
+			buf_cstr(&text));
 		buf_free(&text);
 		offset += n;
 	}
@@ -344,7 +369,8 @@ static void tell_parts(struct session *s, const struct device_verified *v, const
 
 /* Reads what the copy to the host with this seq copied, from the device's memory right behind the
  * copy; *ret_n 0: there is nothing to read. */
-static struct err *read_output(struct session *s, struct replay_device *rd, uint64_t seq, struct buf *b, uint64_t *ret_addr, size_t *ret_n)
+static struct err *read_output(struct session *s, struct replay_device *rd, uint64_t seq,
+	struct buf *b, uint64_t *ret_addr, size_t *ret_n)
 {
 	const struct sbt_cmd *c;
 
@@ -360,29 +386,35 @@ static struct err *read_output(struct session *s, struct replay_device *rd, uint
 	return NULL;
 }
 
-static void tell_output(struct session *s, uint64_t seq, uint64_t addr, size_t n, const struct buf *recorded, const struct buf *swapped)
+static void tell_output(struct session *s, uint64_t seq, uint64_t addr, size_t n,
+	const struct buf *recorded, const struct buf *swapped)
 {
 	struct x_format f = {.count = 1, .unit = 'w'};
 	struct buf text = BUF_INIT;
-	struct memory_difference diff = memory_compare(&text, &f, addr, addr, recorded->data + recorded->len - n, swapped->data + swapped->len - n, n,
-		SWAP_SHOWN);
+	struct memory_difference diff =
+		memory_compare(&text, &f, addr, addr, recorded->data + recorded->len - n,
+			swapped->data + swapped->len - n, n, SWAP_SHOWN);
 
-	out_printf(s->out, "What #%" PRIu64 " copies to the host: %" PRIu64 " of %zu bytes differ (recorded -> replacement)\n%s", seq, diff.bytes, n,
-		buf_cstr(&text));
+	out_printf(s->out,
+		"What #%" PRIu64 " copies to the host: %" PRIu64
+		" of %zu bytes differ (recorded -> replacement)\n%s",
+		seq, diff.bytes, n, buf_cstr(&text));
 	buf_free(&text);
 }
 
 /* Reads memory of the present run, at the window's end and at the first output that differs. */
-static struct err *read_both(struct session *s, struct replay_device *rd, const struct device_verified *v, struct buf *b, uint64_t *ret_addr,
-	size_t *ret_n)
+static struct err *read_both(struct session *s, struct replay_device *rd,
+	const struct device_verified *v, struct buf *b, uint64_t *ret_addr, size_t *ret_n)
 {
 	*ret_n = 0;
 	TRY(read_parts(rd, v, b));
-	return v->sums.first_output ? read_output(s, rd, v->sums.first_output, b, ret_addr, ret_n) : NULL;
+	return v->sums.first_output ? read_output(s, rd, v->sums.first_output, b, ret_addr, ret_n)
+				    : NULL;
 }
 
 /* Runs once with the replacement and, when something differs, once without it, for the values. */
-static struct err *compare_swap(struct session *s, struct replay_device *rd, const struct kernels *k, const struct buf *code)
+static struct err *compare_swap(struct session *s, struct replay_device *rd,
+	const struct kernels *k, const struct buf *code)
 {
 	struct buf recorded = BUF_INIT, swapped = BUF_INIT;
 	struct device_verified v, whole;
@@ -425,7 +457,8 @@ static struct err *swap_off(struct session *s, struct replay_device *rd, const s
 	return go_back(s, 0);
 }
 
-static struct err *swap(struct session *s, struct replay_device *rd, const struct kernels *k, const char *file)
+static struct err *swap(
+	struct session *s, struct replay_device *rd, const struct kernels *k, const char *file)
 {
 	struct buf code = BUF_INIT;
 	struct err *e = read_code(file, &code), *off;
@@ -454,7 +487,8 @@ struct err *cmd_replay_swap(struct session *s, const struct cmd_args *a)
 
 	TRY(replay_device_need(&s->engine, "replay swap", &rd));
 	if (a->argc != 2)
-		return err_cure(err_new(ERR_USAGE, "replay swap needs a kernel and a file"), "For example: replay swap matmul new.ptx");
+		return err_cure(err_new(ERR_USAGE, "replay swap needs a kernel and a file"),
+			"For example: replay swap matmul new.ptx");
 	s->focus = FOCUS_REPLAY;
 	TRY(find_kernels(s, a->argv[0], &k));
 	e = !strcmp(a->argv[1], "off") ? swap_off(s, rd, &k) : swap(s, rd, &k, a->argv[1]);

@@ -14,7 +14,8 @@
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
-#define USAGE "[--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict]"
+#define USAGE                                                                                      \
+	"[--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] [--strict]"
 
 const char cmd_replay_explore_help[] =
 	"Executes the window's work in other orders: each respects everything that the program\n"
@@ -36,7 +37,8 @@ const char cmd_replay_explore_help[] =
 
 static struct err *bad(const char *what)
 {
-	return err_cure(err_new(ERR_USAGE, "\"%s\" does not say how to explore", what), "Use: " USAGE);
+	return err_cure(
+		err_new(ERR_USAGE, "\"%s\" does not say how to explore", what), "Use: " USAGE);
 }
 
 static struct err *take_budget(struct explore_options *o, const char *w)
@@ -71,7 +73,8 @@ static struct err *take_jobs(struct explore_options *o, const char *w)
 	if (!word_u64(w, &n) || !n)
 		return bad(w);
 	if (n > EXPLORE_JOBS_MAX)
-		return err_new(ERR_USAGE, "%s processes are too many: %d at most", w, EXPLORE_JOBS_MAX);
+		return err_new(
+			ERR_USAGE, "%s processes are too many: %d at most", w, EXPLORE_JOBS_MAX);
 	o->jobs = (uint32_t)n;
 	return NULL;
 }
@@ -88,7 +91,8 @@ static void tell(struct session *s, const struct explore_result *r, bool json)
 	buf_free(&out);
 }
 
-static struct err *parse(struct explore_options *o, int argc, char *const *argv, const char **ret_file)
+static struct err *parse(
+	struct explore_options *o, int argc, char *const *argv, const char **ret_file)
 {
 	*o = (struct explore_options){.program = "/proc/self/exe", .read = explore_read};
 	for (int i = 0; i < argc; i++) {
@@ -115,7 +119,9 @@ static struct err *parse(struct explore_options *o, int argc, char *const *argv,
 		else
 			return bad(w);
 	}
-	return o->jobs && o->shards ? err_new(ERR_USAGE, "--jobs makes shards of its own: not with --shard") : NULL;
+	return o->jobs && o->shards
+		       ? err_new(ERR_USAGE, "--jobs makes shards of its own: not with --shard")
+		       : NULL;
 }
 
 struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
@@ -135,7 +141,7 @@ struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- schedules that were found ---------------------------------------------------------------------------------------- */
+/* --- schedules that were found --- */
 
 const char cmd_replay_schedule_help[] =
 	"Replays a schedule that `replay explore` found and saved, by its number: executes it and\n"
@@ -149,17 +155,20 @@ static struct err *schedule_path(struct session *s, const char *id, char **ret)
 	unsigned shard = 0, number = 0;
 	int end = 0;
 
-	if (strspn(id, "0123456789-") == strlen(id) && sscanf(id, "%u-%u%n", &shard, &number, &end) < 2) {
+	if (strspn(id, "0123456789-") == strlen(id) &&
+		sscanf(id, "%u-%u%n", &shard, &number, &end) < 2) {
 		number = shard;
 		shard = 0;
 		end = strchr(id, '-') ? 0 : (int)strlen(id);
 	}
 	if (!number || end != (int)strlen(id))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule's number", id), "Use: replay schedule N [--step]");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule's number", id),
+			"Use: replay schedule N [--step]");
 	*ret = explore_schedule_name(s->engine.trace.path, shard, number);
 	if (trace_is(*ret))
 		return NULL;
-	struct err *e = err_cure(err_new(ERR_NOT_FOUND, "there is no %s", *ret), "\"replay explore\" finds schedules and saves them");
+	struct err *e = err_cure(err_new(ERR_NOT_FOUND, "there is no %s", *ret),
+		"\"replay explore\" finds schedules and saves them");
 	free(*ret);
 	return e;
 }
@@ -174,7 +183,9 @@ static struct err *execute_schedule(struct session *s, const struct replay_choic
 	TRY(replay_until(s->engine.trace.replay, s->engine.trace.device->last, &stop));
 	TRY(device_verify(s->engine.trace.device->d, &v));
 	device_verified_print(&b, &v);
-	out_printf(s->out, "%s\n%s\n", buf_cstr(&b), device_verified_ok(&v) ? "The schedule gave its result again." : "The schedule gave yet another result.");
+	out_printf(s->out, "%s\n%s\n", buf_cstr(&b),
+		device_verified_ok(&v) ? "The schedule gave its result again."
+				       : "The schedule gave yet another result.");
 	if (!device_verified_ok(&v) && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	device_verified_free(&v);
@@ -191,21 +202,23 @@ struct err *cmd_replay_schedule(struct session *s, const struct cmd_args *a)
 	struct err *e;
 
 	if (a->argc < 1 || (a->argc > 1 && !step))
-		return err_cure(err_new(ERR_USAGE, "which schedule?"), "Use: replay schedule N [--step]");
+		return err_cure(
+			err_new(ERR_USAGE, "which schedule?"), "Use: replay schedule N [--step]");
 	TRY(replay_device_need(&s->engine, "a schedule", &rd));
 	TRY(schedule_path(s, a->argv[0], &path));
 	c.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
 	c.strict = true;
 	e = trace_open(s, path);
 	if (!e)
-		out_printf(s->out, "Now in %s; the trace it came from is opened by its name.\n", path);
+		out_printf(
+			s->out, "Now in %s; the trace it came from is opened by its name.\n", path);
 	if (!e)
 		e = step ? engine_replay(&s->engine, &c) : execute_schedule(s, &c);
 	free(path);
 	return e;
 }
 
-/* ---- tsdb explore FILE ------------------------------------------------------------------------------------------------- */
+/* --- tsdb explore FILE --- */
 
 struct tool_explore {
 	struct session *s;
@@ -217,7 +230,8 @@ struct tool_explore {
 
 static struct err *take_options(struct tool_explore *t, int argc, char **argv)
 {
-	static const char usage[] = "Use: tsdb explore FILE " USAGE
+	static const char usage[] =
+		"Use: tsdb explore FILE " USAGE
 		" [--window N] [--on auto|soft|real] [--any-device] [--json], or tsdb explore merge FILE.json...";
 
 	TRY(tool_options_take(&t->tool, usage, &argc, argv));
@@ -256,7 +270,7 @@ static struct err *explore_file(struct tool_explore *t)
 	return NULL;
 }
 
-/* ---- tsdb explore merge FILE... ----------------------------------------------------------------------------------------- */
+/* --- tsdb explore merge FILE... --- */
 
 struct tool_merge {
 	struct session *s;
@@ -333,7 +347,8 @@ static int merge(struct session *s, int argc, char **argv)
 			e = merge_file(&t, argv[i]);
 	}
 	if (!e && !files)
-		e = err_cure(err_new(ERR_USAGE, "no results were named"), "Use: tsdb explore merge FILE.json... [--json]");
+		e = err_cure(err_new(ERR_USAGE, "no results were named"),
+			"Use: tsdb explore merge FILE.json... [--json]");
 	if (!e)
 		tell_merged(&t);
 	for (size_t i = 0; i < t.n; i++) {

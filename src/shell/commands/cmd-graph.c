@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * info graph: one graph with its nodes in the order in which a replay steps through them. What the state does not keep, which launches there
- * were, is looked up in the trace.
+ * info graph: one graph with its nodes in the order in which a replay steps through them. What the
+ * state does not keep, which launches there were, is looked up in the trace.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { LISTED_MAX = 16 };
 
-/* ---- a node ----------------------------------------------------------------------------------------------------------------- */
+/* --- a node --- */
 
 void graph_node_text(struct buf *out, const struct state *st, const struct state_node *n)
 {
@@ -30,7 +30,8 @@ void graph_node_text(struct buf *out, const struct state *st, const struct state
 		if (n->type != SBT_NODE_EMPTY)
 			buf_str(out, ", what it does was not recorded");
 	} else if (c.kind == SBT_UNREPLAYABLE) {
-		buf_printf(out, "%.*s, what it does was not recorded", (int)c.u.unreplayable.call.len, (const char *)c.u.unreplayable.call.p);
+		buf_printf(out, "%.*s, what it does was not recorded",
+			(int)c.u.unreplayable.call.len, (const char *)c.u.unreplayable.call.p);
 	} else if (c.kind == SBT_GRAPH_LAUNCH) {
 		buf_printf(out, "child graph %" PRIu64, c.u.graph_launch.exec);
 	} else {
@@ -51,13 +52,17 @@ static bool is_stub(const struct backtrace_frame *f, const char *kernel)
 	const char *name = f->sym.function;
 	const size_t n = strlen(kernel);
 
-	return name && n && !strncmp(name, kernel, n) && (!name[n] || name[n] == '(' || name[n] == '<');
+	return name && n && !strncmp(name, kernel, n) &&
+	       (!name[n] || name[n] == '(' || name[n] == '<');
 }
 
-void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r, const struct state *now, const struct state_node *n)
+void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r,
+	const struct state *now, const struct state_node *n)
 {
 	struct state_kernel k;
-	const char *kernel = n->kernel != SBT_NO_ID && state_kernel_by_id(now, n->kernel, &k) ? k.short_name : "";
+	const char *kernel = n->kernel != SBT_NO_ID && state_kernel_by_id(now, n->kernel, &k)
+				     ? k.short_name
+				     : "";
 	struct stack st;
 	struct err *e;
 
@@ -84,7 +89,7 @@ void graph_node_origin(struct buf *out, struct session *s, struct sbt_reader *r,
 	stack_free(&st);
 }
 
-/* ---- what the trace knows --------------------------------------------------------------------------------------------------- */
+/* --- what the trace knows --- */
 
 struct history {
 	uint64_t launches[LISTED_MAX], updates[LISTED_MAX];
@@ -95,15 +100,18 @@ struct history {
 
 static void note(struct history *h, const struct sbt_cmd *c, uint32_t id)
 {
-	if (c->kind == SBT_GRAPH_LAUNCH && c->u.graph_launch.exec == id && h->nlaunches < LISTED_MAX && !(c->flags & SBT_F_GRAPH)) {
+	if (c->kind == SBT_GRAPH_LAUNCH && c->u.graph_launch.exec == id &&
+		h->nlaunches < LISTED_MAX && !(c->flags & SBT_F_GRAPH)) {
 		h->launches[h->nlaunches++] = c->seq;
-	} else if (c->kind == SBT_GRAPH_UPDATE && c->u.graph_update.exec == id && h->nupdates < LISTED_MAX) {
+	} else if (c->kind == SBT_GRAPH_UPDATE && c->u.graph_update.exec == id &&
+		   h->nupdates < LISTED_MAX) {
 		const struct sbt_blob *call = &c->u.graph_update.call;
 		const unsigned i = h->nupdates++;
 
 		h->updates[i] = c->seq;
 		h->nodes[i] = c->u.graph_update.node;
-		snprintf(h->calls[i], sizeof h->calls[i], "%.*s", (int)(call->len < 64 ? call->len : 63), (const char *)call->p);
+		snprintf(h->calls[i], sizeof h->calls[i], "%.*s",
+			(int)(call->len < 64 ? call->len : 63), (const char *)call->p);
 	}
 }
 
@@ -131,7 +139,8 @@ static void read_history(struct session *s, const struct state_graph *g, struct 
 	sbt_cursor_close(cur);
 }
 
-static void print_times(struct buf *b, const char *what, uint64_t n, uint64_t last, const uint64_t *seqs, unsigned nseqs)
+static void print_times(struct buf *b, const char *what, uint64_t n, uint64_t last,
+	const uint64_t *seqs, unsigned nseqs)
 {
 	if (!n)
 		return;
@@ -139,7 +148,8 @@ static void print_times(struct buf *b, const char *what, uint64_t n, uint64_t la
 	for (unsigned i = 0; i < nseqs; i++)
 		buf_printf(b, "%s#%" PRIu64, i ? ", " : ": ", seqs[i]);
 	if (!nseqs || seqs[nseqs - 1] != last)
-		buf_printf(b, "%s#%" PRIu64 " the last", nseqs ? nseqs < n - 1 ? ", ..., " : ", " : ": ", last);
+		buf_printf(b, "%s#%" PRIu64 " the last",
+			nseqs ? nseqs < n - 1 ? ", ..., " : ", " : ": ", last);
 	buf_byte(b, '\n');
 }
 
@@ -154,7 +164,7 @@ static void print_updates(struct buf *b, const struct state_graph *g, const stru
 	}
 }
 
-/* ---- text -------------------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 /* Prints where a graph was made; for an executable graph, the graph it was made from. */
 static void print_origin(struct buf *b, const struct state *st, const struct state_graph *g)
@@ -166,10 +176,12 @@ static void print_origin(struct buf *b, const struct state *st, const struct sta
 	if (!g->capture_first)
 		return;
 	const char *mode = sbt_enum_name(SBT_T_ENUM_CAPTURE, g->capture_mode);
-	buf_printf(b, "  captured from #%" PRIu64 "..#%" PRIu64 " on stream %u, %s mode\n", g->capture_first, g->made, g->capture_stream, mode ? mode : "?");
+	buf_printf(b, "  captured from #%" PRIu64 "..#%" PRIu64 " on stream %u, %s mode\n",
+		g->capture_first, g->made, g->capture_stream, mode ? mode : "?");
 }
 
-static void print_head(struct buf *b, const struct state *st, const struct state_graph *g, const struct history *h, size_t edges)
+static void print_head(struct buf *b, const struct state *st, const struct state_graph *g,
+	const struct history *h, size_t edges)
 {
 	buf_printf(b, "Graph %u%s", g->id, g->is_exec ? ", executable" : "");
 	if (g->source != SBT_NO_ID)
@@ -181,7 +193,8 @@ static void print_head(struct buf *b, const struct state *st, const struct state
 	}
 	if (g->made)
 		buf_printf(b, " by #%" PRIu64, g->made);
-	buf_printf(b, ": %u node%s, %zu dependenc%s%s\n", g->nodes, g->nodes == 1 ? "" : "s", edges, edges == 1 ? "y" : "ies",
+	buf_printf(b, ": %u node%s, %zu dependenc%s%s\n", g->nodes, g->nodes == 1 ? "" : "s", edges,
+		edges == 1 ? "y" : "ies",
 		g->destroyed ? "; destroyed, a launch of it goes on" : "");
 	print_origin(b, st, g);
 	print_times(b, "launched", g->launches, g->last_launch, h->launches, h->nlaunches);
@@ -196,7 +209,8 @@ static void print_deps(struct buf *b, const struct state_step *p)
 		buf_byte(b, '-');
 }
 
-static void print_steps(struct buf *b, struct session *s, const struct state *st, const struct state_steps *steps)
+static void print_steps(
+	struct buf *b, struct session *s, const struct state *st, const struct state_steps *steps)
 {
 	struct sbt_reader *r = s->focus == FOCUS_REPLAY ? s->engine.trace.reader : NULL;
 	struct buf cell = BUF_INIT;
@@ -209,7 +223,8 @@ static void print_steps(struct buf *b, struct session *s, const struct state *st
 			wide = cell.len;
 	}
 	if (steps->n)
-		buf_printf(b, "%-6s %-10s %-*s %s\n", "Step", "Node", (int)wide, "After", "What it does, and the command that made it");
+		buf_printf(b, "%-6s %-10s %-*s %s\n", "Step", "Node", (int)wide, "After",
+			"What it does, and the command that made it");
 	for (uint32_t i = 0; i < steps->n; i++) {
 		const struct state_step *p = &steps->step[i];
 		char name[32];
@@ -250,7 +265,7 @@ static void print_nodes(struct buf *b, const struct state *st, uint32_t id)
 	}
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 static const char *node_type(uint64_t v)
 {
@@ -324,7 +339,8 @@ JS_DEFINE(whole_object, "graph_in_full", whole, JS_IN(UINT, whole, g, id),
 	JS_NUMBERS_OF("updated", whole, updated, nupdated),
 	JS_BY("step_list", whole, steps, put_steps, "[step]"));
 
-static void print_json(struct buf *b, const struct state *st, const struct state_graph *g, const struct history *h, const struct state_steps *steps)
+static void print_json(struct buf *b, const struct state *st, const struct state_graph *g,
+	const struct history *h, const struct state_steps *steps)
 {
 	struct state_graph from = *g;
 
@@ -340,7 +356,7 @@ static void print_json(struct buf *b, const struct state *st, const struct state
 	buf_byte(b, '\n');
 }
 
-/* ---- the command ------------------------------------------------------------------------------------------------------------- */
+/* --- the command --- */
 
 const char cmd_info_graph_help[] =
 	"Shows a graph: its nodes in the order in which a replay steps through them, what each\n"
@@ -365,14 +381,16 @@ static struct err *which(struct session *s, const struct cmd_args *a, uint32_t *
 		return NULL;
 	}
 	if (a->argc != 1 || !word_u64(a->argv[0], &id) || id >= SBT_NO_ID)
-		return err_cure(err_new(ERR_USAGE, "info graph needs a graph's number"), "\"info graphs\" lists them");
+		return err_cure(err_new(ERR_USAGE, "info graph needs a graph's number"),
+			"\"info graphs\" lists them");
 	*ret = (uint32_t)id;
 	return NULL;
 }
 
 /* For a graph that the trace knows, but not at this position: the state right before its
  * destruction, which is *ret_at. *ret NULL: not found. */
-static struct err *find_elsewhere(struct session *s, uint32_t id, struct state **ret, uint64_t *ret_at)
+static struct err *find_elsewhere(
+	struct session *s, uint32_t id, struct state **ret, uint64_t *ret_at)
 {
 	struct sbt_cursor *cur;
 	const struct sbt_cmd *c;
@@ -397,7 +415,8 @@ static struct err *find_elsewhere(struct session *s, uint32_t id, struct state *
 	return state_at(ret, s->engine.trace.reader, *ret_at - 1);
 }
 
-static struct err *show_graph(struct session *s, const struct state *st, uint32_t id, uint64_t before, bool json)
+static struct err *show_graph(
+	struct session *s, const struct state *st, uint32_t id, uint64_t before, bool json)
 {
 	struct state_steps steps;
 	struct state_graph g;
@@ -406,7 +425,8 @@ static struct err *show_graph(struct session *s, const struct state *st, uint32_
 	struct err *e;
 
 	if (!state_graph_by_id(st, id, &g))
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no graph %u here", id), "\"info graphs\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no graph %u here", id),
+			"\"info graphs\" lists them");
 	read_history(s, &g, &h);
 	e = state_steps(&steps, st, id);
 	if (json) {
@@ -426,7 +446,8 @@ static struct err *show_graph(struct session *s, const struct state *st, uint32_
 		err_free(e);
 		e = NULL;
 		if (!json)
-			buf_str(&b, "Its child graphs are as they were when it was instantiated; they are not known any more.\n");
+			buf_str(&b,
+				"Its child graphs are as they were when it was instantiated; they are not known any more.\n");
 	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);

@@ -19,7 +19,7 @@
 #include "replay/replay.h"
 #include "state/state.h"
 
-/* ---- view, info commands ------------------------------------------------------------------------------------------ */
+/* --- view, info commands --- */
 
 const char cmd_view_help[] =
 	"Lists commands of the open trace. RANGE is 100-200, 100-, -50 or 143. Of the live\n"
@@ -40,9 +40,12 @@ struct err *cmd_view(struct session *s, const struct cmd_args *a)
 	TRY(view_options(&f, a->argc, a->argv, NULL));
 	f.json = a->json;
 	if (!s->engine.trace.reader)
-		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or \"info commands\" for the live program");
+		return err_cure(err_new(ERR_STATE, "no trace is open"),
+			"Use \"replay start FILE\", or \"info commands\" for the live program");
 	if (f.rank != VIEW_NO_RANK && !s->engine.ranks)
-		return err_cure(err_new(ERR_STATE, "no set of traces is open: there is one rank only"), "\"tsdb merge\" makes a set");
+		return err_cure(
+			err_new(ERR_STATE, "no set of traces is open: there is one rank only"),
+			"\"tsdb merge\" makes a set");
 	if (f.rank != VIEW_NO_RANK)
 		return ranks_view(s, s->engine.ranks, &f);
 	return view_commands(s, s->engine.trace.reader, &f);
@@ -56,7 +59,8 @@ const char cmd_info_commands_help[] =
 	"          info commands 100-200\n";
 
 /* Lists the latest commands of the live program within [first, last], oldest first. */
-static struct err *list_live(struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
+static struct err *list_live(
+	struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
 {
 	struct sbt_names names = state_names(recorder_state(s->recorder));
 	struct buf b = BUF_INIT;
@@ -94,12 +98,15 @@ struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
 	struct view_filter f = {.last = UINT64_MAX, .json = a->json};
 
 	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", a->rest), "Ranges are like 100-200, 100- or 143");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", a->rest),
+			"Ranges are like 100-200, 100- or 143");
 	if (!size)
 		size = UINT32_MAX;
 	if (s->focus != FOCUS_REPLAY) {
 		if (!s->recorder)
-			return err_cure(err_new(ERR_STATE, "there are no GPU commands: no program has been run and no trace is open"),
+			return err_cure(
+				err_new(ERR_STATE,
+					"there are no GPU commands: no program has been run and no trace is open"),
 				"Use \"run\", or \"replay start FILE\"");
 		return list_live(s, first, last, a->argc ? UINT32_MAX : (unsigned)size, a->json);
 	}
@@ -115,21 +122,25 @@ struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
 	return view_commands(s, s->engine.trace.reader, &f);
 }
 
-/* ---- the current command ------------------------------------------------------------------------------------------ */
+/* --- the current command --- */
 
 static struct err *no_command(void)
 {
-	return err_cure(err_new(ERR_STATE, "there is no GPU command here"), "Stop at one with \"break\" and \"run\", or \"replay start\" and \"replay step\"");
+	return err_cure(err_new(ERR_STATE, "there is no GPU command here"),
+		"Stop at one with \"break\" and \"run\", or \"replay start\" and \"replay step\"");
 }
 
-static void print_field(struct session *s, const struct sbt_cmd *c, const struct sbt_field *f, struct buf *b)
+static void print_field(
+	struct session *s, const struct sbt_cmd *c, const struct sbt_field *f, struct buf *b)
 {
 	struct value v;
 
 	if (sbt_type_is_blob(f->type))
-		v = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES, .bytes = *sbt_get_blob(c, f)};
+		v = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES,
+			.bytes = *sbt_get_blob(c, f)};
 	else
-		v = (struct value){.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
+		v = (struct value){
+			.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
 	buf_printf(b, "%-14s ", f->name);
 	err_free(value_format(&v, 0, s->engine.set.number[SET_ELEMENTS], b));
 	if (f->help && *f->help)
@@ -168,7 +179,7 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- arguments --- */
 
 const char cmd_info_args_help[] =
 	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
@@ -196,13 +207,14 @@ static void describe_pointer(const struct state *st, uint64_t v, struct buf *b)
 enum { ARRAY_SHOWN = 8 };
 
 /* Reads memory without asking the program: a replay's, or the copy from before a fault. */
-static struct err *read_first(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *before)
+static struct err *read_first(
+	struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *before)
 {
 	if (s->focus == FOCUS_REPLAY)
 		return memory_read(s, addr, dst, n);
 	return memory_kept(s, addr, dst, n, before)
-		? NULL
-		: err_new(ERR_NOT_FOUND, "nothing is kept of this memory");
+		       ? NULL
+		       : err_new(ERR_NOT_FOUND, "nothing is kept of this memory");
 }
 
 /* Prints the first values that a pointer argument points to. */
@@ -315,12 +327,16 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	else if (!session_cmd(s, &c))
 		return no_command();
 	if (c->kind != SBT_LAUNCH)
-		return err_cure(err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq),
+		return err_cure(
+			err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments",
+				c->seq),
 			"\"info command\" shows its fields");
 	TRY(x_format_parse(&(struct x_format){.unit = 'w'}, a->fmt));
 	TRY(session_state(s, &st));
 	if (c == &culprit && !a->json)
-		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq, sure ? "which faulted" : "the only launch that was not known to have finished");
+		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq,
+			sure ? "which faulted"
+			     : "the only launch that was not known to have finished");
 	if (a->json)
 		buf_byte(&b, '[');
 	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
@@ -328,7 +344,8 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 			js_add(&b, &arg_object, &(struct arg){i, offset, bytes});
 			continue;
 		}
-		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len, bytes.len == 1 ? " " : "s", offset);
+		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len,
+			bytes.len == 1 ? " " : "s", offset);
 		if (s->focus == FOCUS_REPLAY &&
 			replay_device_arg(s->engine.trace.device, c->seq, i))
 			buf_str(&b, "(what-if) ");
@@ -338,15 +355,18 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	if (a->json)
 		buf_str(&b, "]\n");
 	else if (!i)
-		buf_str(&b, c->u.launch.args.len ? "The layout of the kernel's parameters is not known.\n" : "No arguments.\n");
+		buf_str(&b, c->u.launch.args.len
+				    ? "The layout of the kernel's parameters is not known.\n"
+				    : "No arguments.\n");
 	if (before && !a->json)
-		buf_printf(&b, "Values are as before #%" PRIu64 ", where the capture began.\n", before);
+		buf_printf(&b, "Values are as before #%" PRIu64 ", where the capture began.\n",
+			before);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	return NULL;
 }
 
-/* ---- the trace ---------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 const char cmd_info_trace_help[] =
 	"Shows what the open trace holds and where it comes from, as `tsdb info FILE` does.\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a launch under the microscope consists of: info blocks, info warps, info lanes, info registers.
+ * What a launch under the microscope consists of: info blocks, info warps, info lanes, info
+ * registers.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -16,7 +17,8 @@ struct rows {
 	size_t n;
 };
 
-static struct err *ask(struct session *s, const char *what, const struct soft_ask *q, size_t size, struct rows *ret)
+static struct err *ask(struct session *s, const char *what, const struct soft_ask *q, size_t size,
+	struct rows *ret)
 {
 	struct device *d;
 
@@ -40,7 +42,7 @@ static const char *name_of(const char *const *names, unsigned n, uint32_t i)
 }
 #define NAME(names, i) name_of(names, sizeof(names) / sizeof *(names), i)
 
-/* ---- blocks --------------------------------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 const char cmd_info_blocks_help[] =
 	"Shows the launch's blocks: the one that runs, with its warps, and which have ended or\n"
@@ -87,7 +89,8 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 				: " ",
 			from, to, r->count, block_state(r->state));
 		if (r->warps)
-			buf_printf(&b, ": %u warps, %u at barriers, %u ended", r->warps, r->waiting, r->ended);
+			buf_printf(&b, ": %u warps, %u at barriers, %u ended", r->warps, r->waiting,
+				r->ended);
 		buf_byte(&b, '\n');
 	}
 	if (a->json)
@@ -96,7 +99,7 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- warps ---------------------------------------------------------------------------------------------------------------- */
+/* --- warps --- */
 
 const char cmd_info_warps_help[] =
 	"Shows the warps of the focused block: whether they run or wait at a barrier, which\n"
@@ -143,7 +146,8 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 			js_add(&b, &warp_object, &(struct warp){focus, *r});
 			continue;
 		}
-		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
+		snprintf(
+			thread, sizeof thread, "(%u,%u,%u)", r->first[0], r->first[1], r->first[2]);
 		snprintf(state, sizeof state, "%s", warp_state(r->state));
 		if (r->barrier != UINT32_MAX)
 			snprintf(state, sizeof state, "barrier %u", r->barrier);
@@ -151,8 +155,9 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 			snprintf(line, sizeof line, "%u", r->line);
 		if (r->source_line)
 			snprintf(source, sizeof source, "%u", r->source_line);
-		buf_printf(&b, "%s %-5u %-13s %-10s 0x%08x  0x%08x  %-7" PRIu64 " %-6s %-7s %s\n", focus ? "*" : " ", r->warp, thread, state, r->active,
-			r->live, r->step, line, source, r->text);
+		buf_printf(&b, "%s %-5u %-13s %-10s 0x%08x  0x%08x  %-7" PRIu64 " %-6s %-7s %s\n",
+			focus ? "*" : " ", r->warp, thread, state, r->active, r->live, r->step,
+			line, source, r->text);
 	}
 	if (a->json)
 		buf_str(&b, "]\n");
@@ -160,7 +165,7 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- lanes ---------------------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 const char cmd_info_lanes_help[] =
 	"Shows the lanes of the focused warp: their threads, whether they stand at the warp's\n"
@@ -190,7 +195,9 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 	buf_str(&b, a->json ? "[" : "  Lane  Thread        State      Line   Source\n");
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
-		const char *state = r->state == SOFT_LANE_ACTIVE && !r->executing ? "guarded" : NAME(states, r->state);
+		const char *state = r->state == SOFT_LANE_ACTIVE && !r->executing
+					    ? "guarded"
+					    : NAME(states, r->state);
 		const bool focus = t && t->lane == r->lane;
 		char thread[48], line[16] = "-", source[16] = "-";
 
@@ -200,12 +207,14 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 			js_add(&b, &lane_object, &(struct lane){focus, state, *r});
 			continue;
 		}
-		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->thread[0], r->thread[1], r->thread[2]);
+		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->thread[0], r->thread[1],
+			r->thread[2]);
 		if (r->line)
 			snprintf(line, sizeof line, "%u", r->line);
 		if (r->source_line)
 			snprintf(source, sizeof source, "%u", r->source_line);
-		buf_printf(&b, "%s %-5u %-13s %-10s %-6s %s\n", focus ? "*" : " ", r->lane, thread, state, line, source);
+		buf_printf(&b, "%s %-5u %-13s %-10s %-6s %s\n", focus ? "*" : " ", r->lane, thread,
+			state, line, source);
 	}
 	if (a->json)
 		buf_str(&b, "]\n");
@@ -213,7 +222,7 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- registers ------------------------------------------------------------------------------------------------------------ */
+/* --- registers --- */
 
 const char cmd_info_registers_help[] =
 	"Shows the registers of the focused thread that its function uses: as hexadecimal\n"
@@ -259,7 +268,8 @@ static void print_register(struct buf *b, const struct soft_value *v, unsigned l
 	buf_free(&hex);
 }
 
-static struct err *registers(struct session *s, const char *glob, bool json, struct buf *b, size_t *n)
+static struct err *registers(
+	struct session *s, const char *glob, bool json, struct buf *b, size_t *n)
 {
 	struct soft_ask q = {.what = SOFT_ASK_REGISTERS};
 	const struct soft_stop *t = kernel_stop(s);
@@ -280,7 +290,8 @@ static struct err *registers(struct session *s, const char *glob, bool json, str
 	}
 	free(rows.v);
 	if (*glob && !rows.n)
-		return err_cure(err_new(ERR_NOT_FOUND, "no register that is used here is %s", glob), "\"info registers\" lists them all");
+		return err_cure(err_new(ERR_NOT_FOUND, "no register that is used here is %s", glob),
+			"\"info registers\" lists them all");
 	return NULL;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside a launch: replay enter, stepi, nexti, reverse-stepi, block, and its texts: disassemble, list. `continue`, `finish`, `reverse-continue`,
- * `thread`, `print`, `x`, `watch` and `break ptx` are where they always are, and come here when a launch is under the microscope.
+ * Inside a launch: replay enter, stepi, nexti, reverse-stepi, block, and its texts: disassemble,
+ * list. `continue`, `finish`, `reverse-continue`, `thread`, `print`, `x`, `watch` and `break ptx`
+ * are where they always are, and come here when a launch is under the microscope.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 
 enum { LINES_AROUND = 10, LIST_AROUND = 5 };
 
-/* ---- moving --------------------------------------------------------------------------------------------------------------- */
+/* --- moving --- */
 
 const char cmd_replay_enter_help[] =
 	"Goes into a launch: to before its first instruction, on the software GPU. Without SEQ,\n"
@@ -33,7 +34,8 @@ struct err *cmd_replay_enter(struct session *s, const struct cmd_args *a)
 	uint64_t seq = 0;
 
 	if (a->argc > 1 || (a->argc && (!word_u64(a->argv[0], &seq) || !seq)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", a->rest), "Use \"replay enter 143\"");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", a->rest),
+			"Use \"replay enter 143\"");
 	return kernel_enter(s, seq);
 }
 
@@ -101,7 +103,7 @@ struct err *cmd_block(struct session *s, const struct cmd_args *a)
 	return e;
 }
 
-/* ---- text ------------------------------------------------------------------------------------------------------------------ */
+/* --- text --- */
 
 const char cmd_disassemble_help[] =
 	"Shows the PTX around the focused warp's next instruction, which is marked =>, with\n"
@@ -133,11 +135,14 @@ static struct err *find_function(struct device *d, const char *glob, char ret[SO
 			strcpy(ret, f[i].name);
 	}
 	free(v);
-	return *ret ? NULL : err_cure(err_new(ERR_NOT_FOUND, "the PTX of this launch has no function %s", glob),
-		"Without a name, \"disassemble\" shows where the launch stands");
+	return *ret ? NULL
+		    : err_cure(err_new(ERR_NOT_FOUND, "the PTX of this launch has no function %s",
+				       glob),
+			      "Without a name, \"disassemble\" shows where the launch stands");
 }
 
-static struct err *get_lines(struct session *s, const struct cmd_args *a, struct device *d, struct lines *ret)
+static struct err *get_lines(
+	struct session *s, const struct cmd_args *a, struct device *d, struct lines *ret)
 {
 	struct soft_ask q = {.what = SOFT_ASK_LINES};
 	const struct soft_stop *t = kernel_stop(s);
@@ -147,7 +152,8 @@ static struct err *get_lines(struct session *s, const struct cmd_args *a, struct
 	int n = 0;
 	void *v;
 
-	if (sscanf(w, "%u%c%u%n", &first, &mark, &last, &n) == 3 && !w[n] && (mark == ',' || mark == '-')) {
+	if (sscanf(w, "%u%c%u%n", &first, &mark, &last, &n) == 3 && !w[n] &&
+		(mark == ',' || mark == '-')) {
 		q.addr = first;
 		q.size = last;
 	} else if (*w) {
@@ -156,7 +162,8 @@ static struct err *get_lines(struct session *s, const struct cmd_args *a, struct
 		q.addr = t->line > LINES_AROUND ? t->line - LINES_AROUND : 1;
 		q.size = t->line + LINES_AROUND;
 	} else {
-		return err_cure(err_new(ERR_STATE, "the %s has ended", t ? "warp" : "launch"), "Use \"disassemble KERNEL\"");
+		return err_cure(err_new(ERR_STATE, "the %s has ended", t ? "warp" : "launch"),
+			"Use \"disassemble KERNEL\"");
 	}
 	TRY(device_kernel_ask(d, &q, sizeof *ret->line, &v, &ret->n));
 	ret->line = v;
@@ -190,7 +197,8 @@ static void print_lines(const struct lines *l, struct buf *b)
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct soft_line *x = &l->line[i];
-		const bool same = before && x->source_line == before->source_line && !strcmp(x->file, before->file);
+		const bool same = before && x->source_line == before->source_line &&
+				  !strcmp(x->file, before->file);
 
 		buf_printf(b, "%s %5u  ", x->here ? "=>" : "  ", x->line);
 		if (!x->source_line || same) {
@@ -232,7 +240,8 @@ const char cmd_list_help[] =
 	"Example: list 20\n";
 
 /* Prints lines first to last of a source file that the PTX names. */
-static struct err *print_source(struct session *s, const char *path, unsigned first, unsigned last, unsigned here)
+static struct err *print_source(
+	struct session *s, const char *path, unsigned first, unsigned last, unsigned here)
 {
 	char *line = NULL;
 	size_t cap = 0;
@@ -240,7 +249,8 @@ static struct err *print_source(struct session *s, const char *path, unsigned fi
 	FILE *f = fopen(path, "re");
 
 	if (!f)
-		return err_cure(err_sys(errno, "cannot read the source file %s", path), "\"disassemble\" shows the PTX");
+		return err_cure(err_sys(errno, "cannot read the source file %s", path),
+			"\"disassemble\" shows the PTX");
 	while (n < last && getline(&line, &cap, f) >= 0) {
 		line[strcspn(line, "\r\n")] = 0;
 		if (++n >= first)
@@ -261,10 +271,14 @@ struct err *cmd_list(struct session *s, const struct cmd_args *a)
 
 	TRY(kernel_need(s, "list", &d));
 	if (!t || !t->source_line || !*t->file)
-		return err_cure(err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),
+		return err_cure(
+			err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),
 			"Build with \"nvcc -lineinfo\"; \"disassemble\" shows the PTX");
 	line = t->source_line;
-	if (a->argc > 1 || (a->argc && (!word_u64(a->argv[0], &line) || !line || line > UINT32_MAX / 2)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no line", a->rest), "Use \"list 25\"");
-	return print_source(s, t->file, line > LIST_AROUND ? (unsigned)line - LIST_AROUND : 1, (unsigned)line + LIST_AROUND, t->source_line);
+	if (a->argc > 1 ||
+		(a->argc && (!word_u64(a->argv[0], &line) || !line || line > UINT32_MAX / 2)))
+		return err_cure(
+			err_new(ERR_USAGE, "\"%s\" is no line", a->rest), "Use \"list 25\"");
+	return print_source(s, t->file, line > LIST_AROUND ? (unsigned)line - LIST_AROUND : 1,
+		(unsigned)line + LIST_AROUND, t->source_line);
 }

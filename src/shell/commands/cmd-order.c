@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the program ordered and what it did not: races, order why, order graph. The replay, if one is on, stays where it is.
+ * What the program ordered and what it did not: races, order why, order graph. The replay, if one
+ * is on, stays where it is.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
-/* ---- races ---------------------------------------------------------------------------------------------------------- */
+/* --- races --- */
 
 const char cmd_races_help[] =
 	"Lists pairs of commands that touch the same bytes, at least one of them writing, without\n"
@@ -69,19 +70,26 @@ static const char *node_name(const struct races_view *v, const struct order_part
 	return d ? d->name : "node";
 }
 
-static void print_party(struct races_view *v, struct buf *b, const struct order_party *p, enum order_unread unread)
+static void print_party(
+	struct races_view *v, struct buf *b, const struct order_party *p, enum order_unread unread)
 {
-	static const char *const why[] = {[ORDER_OVERWRITTEN] = "overwrites it", [ORDER_FREED] = "frees the memory", [ORDER_ENDED] = ", the end of the recording"};
+	static const char *const why[] = {[ORDER_OVERWRITTEN] = "overwrites it",
+		[ORDER_FREED] = "frees the memory",
+		[ORDER_ENDED] = ", the end of the recording"};
 
 	struct stack st = {0};
 	uint32_t stack = 0;
 	struct err *e;
 
 	if (p->stream == SBT_NO_ID) {
-		buf_printf(b, unread ? "    the host may read there, before " : "    the host %s there before ", order_how_name(p->how));
+		buf_printf(b,
+			unread ? "    the host may read there, before "
+			       : "    the host %s there before ",
+			order_how_name(p->how));
 		e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
 		if (unread)
-			buf_printf(b, "%s%s: nothing has waited for the copy by then", unread == ORDER_ENDED ? "" : " ", why[unread]);
+			buf_printf(b, "%s%s: nothing has waited for the copy by then",
+				unread == ORDER_ENDED ? "" : " ", why[unread]);
 		buf_byte(b, '\n');
 		err_free(e);
 		return;
@@ -117,11 +125,14 @@ static void print_early(struct buf *b, const struct order_race *r)
 	if (!r->early)
 		return;
 	if (r->early == ORDER_EARLY_EVENT) {
-		buf_str(b, "    A launch attribute may have recorded the event that this stream waited for: what that orders is not known\n");
+		buf_str(b,
+			"    A launch attribute may have recorded the event that this stream waited for: what that orders is not known\n");
 		return;
 	}
 	if (r->early == ORDER_EARLY_TRIGGER) {
-		buf_printf(b, "    Stream %u waited for an event that #%" PRIu64 " records by a launch attribute when it lets others begin, not when it has ended\n",
+		buf_printf(b,
+			"    Stream %u waited for an event that #%" PRIu64
+			" records by a launch attribute when it lets others begin, not when it has ended\n",
 			r->b.stream, r->a.seq);
 		return;
 	}
@@ -131,23 +142,36 @@ static void print_early(struct buf *b, const struct order_race *r)
 		return;
 	}
 	if (r->a.node != SBT_NO_ID) {
-		buf_printf(b, "    A programmatic edge is between them: the later one may begin before the other has finished; %s\n", node_why(r));
+		buf_printf(b,
+			"    A programmatic edge is between them: the later one may begin before the other has finished; %s\n",
+			node_why(r));
 		return;
 	}
-	buf_printf(b, "    Programmatic dependent launch: #%" PRIu64 " may begin before #%" PRIu64 " has finished", r->b.seq, r->a.seq);
+	buf_printf(b,
+		"    Programmatic dependent launch: #%" PRIu64 " may begin before #%" PRIu64
+		" has finished",
+		r->b.seq, r->a.seq);
 	if (r->early & ORDER_EARLY_UNKNOWN)
 		buf_str(b, "; whether it waits is not known");
 	else if (r->early & ORDER_EARLY_BETWEEN)
 		buf_str(b, "; an event comes between them, and what that means is not documented");
 	else if (r->early & ORDER_EARLY_QUIET && r->a.seq == r->behind)
-		buf_str(b, ", by the letter of the documentation: without a trigger in the first, they overlap at its very end only");
+		buf_str(b,
+			", by the letter of the documentation: without a trigger in the first, they overlap at its very end only");
 	else if (r->a.seq != r->behind && r->early & ORDER_EARLY_BEHIND)
-		buf_str(b, ": a launch between them does not wait, and waiting for that one is not enough");
+		buf_str(b,
+			": a launch between them does not wait, and waiting for that one is not enough");
 	else if (r->a.seq != r->behind)
-		buf_printf(b, ": some of its threads touch this memory without having waited, and %s", r->early & ORDER_EARLY_LOOSE ? "a launch between them does not wait either" :
-			"it may begin before the launches between them have waited");
+		buf_printf(b,
+			": some of its threads touch this memory without having waited, and %s",
+			r->early & ORDER_EARLY_LOOSE
+				? "a launch between them does not wait either"
+				: "it may begin before the launches between them have waited");
 	else
-		buf_str(b, r->early & ORDER_EARLY_CODE ? ": its code has no wait" : ": some of its threads touch this memory without having waited");
+		buf_str(b,
+			r->early & ORDER_EARLY_CODE
+				? ": its code has no wait"
+				: ": some of its threads touch this memory without having waited");
 	buf_byte(b, '\n');
 }
 
@@ -156,10 +180,13 @@ static void print_staged(struct buf *b, const struct order_race *r)
 {
 	if (!r->staged)
 		return;
-	buf_printf(b, "    A copy from pageable memory returns when its source has been read, not when the device has the bytes: #%" PRIu64 " may still be on its way.\n",
+	buf_printf(b,
+		"    A copy from pageable memory returns when its source has been read, not when the device has the bytes: #%" PRIu64
+		" may still be on its way.\n",
 		r->a.seq);
 	if (r->staged == ORDER_STAGED_SMALL)
-		buf_str(b, "    At most 64 KiB: a race by the letter of the documentation; drivers seen so far finish these first.\n");
+		buf_str(b,
+			"    At most 64 KiB: a race by the letter of the documentation; drivers seen so far finish these first.\n");
 }
 
 static void print_race(struct races_view *v, struct buf *b, size_t i)
@@ -168,8 +195,8 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 
 	buf_printf(b, "Race %zu (%s): ", i + 1, order_tier_name(r->tier));
 	if (r->a.node != SBT_NO_ID)
-		buf_printf(b, "nodes %u (%s) and %u (%s) of the graph that #%" PRIu64 " launches", r->a.node, node_name(v, &r->a), r->b.node,
-			node_name(v, &r->b), r->a.seq);
+		buf_printf(b, "nodes %u (%s) and %u (%s) of the graph that #%" PRIu64 " launches",
+			r->a.node, node_name(v, &r->a), r->b.node, node_name(v, &r->b), r->a.seq);
 	else
 		buf_printf(b, "#%" PRIu64 " and #%" PRIu64, r->a.seq, r->b.seq);
 	buf_printf(b, " both touch %" PRIu64 " bytes at 0x%" PRIx64, r->size, r->addr);
@@ -182,7 +209,8 @@ static void print_race(struct races_view *v, struct buf *b, size_t i)
 	if (r->a.node == SBT_NO_ID)
 		print_party(v, b, &r->b, r->unread);
 	else
-		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how), r->b.node, order_how_name(r->b.how));
+		buf_printf(b, "    node %u %s, node %u %s\n", r->a.node, order_how_name(r->a.how),
+			r->b.node, order_how_name(r->b.how));
 	print_early(b, r);
 	print_staged(b, r);
 	buf_str(b, "    Cure: ");
@@ -290,11 +318,14 @@ static size_t print_by_cause(struct races_view *v, struct buf *b, size_t n)
 		causes++;
 		print_race(v, b, i);
 		for (size_t k = i + 1; k < n; k++) {
-			if (cause[k] != i || same_pair(&v->found.r[k], &v->found.r[i]) || same_pair(&v->found.r[k], &v->found.r[told]))
+			if (cause[k] != i || same_pair(&v->found.r[k], &v->found.r[i]) ||
+				same_pair(&v->found.r[k], &v->found.r[told]))
 				continue;
 			told = k;
 			if (more < MORE_MAX)
-				buf_printf(b, "%s#%" PRIu64 " and #%" PRIu64, more ? ", " : "    Also, between the same functions: ", v->found.r[k].a.seq, v->found.r[k].b.seq);
+				buf_printf(b, "%s#%" PRIu64 " and #%" PRIu64,
+					more ? ", " : "    Also, between the same functions: ",
+					v->found.r[k].a.seq, v->found.r[k].b.seq);
 			more++;
 		}
 		if (more > MORE_MAX)
@@ -318,25 +349,37 @@ static void show_text(struct races_view *v)
 		buf_printf(&b, " of %zu cause%s", causes, causes == 1 ? "" : "s");
 	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
 	if (n < v->found.n)
-		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n, v->found.n - n == 1 ? "is" : "are");
+		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n,
+			v->found.n - n == 1 ? "is" : "are");
 	if (v->found.more)
 		buf_printf(&b, " %" PRIu64 " more meetings are left out.", v->found.more);
 	if (v->found.unknown)
-		buf_printf(&b, " Of %" PRIu64 " command%s nobody knows what they touch.", v->found.unknown, v->found.unknown == 1 ? "" : "s");
+		buf_printf(&b, " Of %" PRIu64 " command%s nobody knows what they touch.",
+			v->found.unknown, v->found.unknown == 1 ? "" : "s");
 	if (v->found.coarse)
-		buf_printf(&b, " %" PRIu64 " allocation%s touched in too many places to keep apart.", v->found.coarse,
-			v->found.coarse == 1 ? " was" : "s were");
+		buf_printf(&b,
+			" %" PRIu64 " allocation%s touched in too many places to keep apart.",
+			v->found.coarse, v->found.coarse == 1 ? " was" : "s were");
 	buf_byte(&b, '\n');
 	if (v->found.early_unknown)
-		buf_printf(&b, "%" PRIu64 " of %" PRIu64 " programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
-			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n", v->found.early_unknown, v->found.early,
-			v->found.early == 1 ? "" : "es");
+		buf_printf(&b,
+			"%" PRIu64 " of %" PRIu64
+			" programmatic dependent launch%s may begin before the launch in front has finished: whether they wait for it "
+			"(griddepcontrol.wait) before they touch memory is not known, so nothing is certain about them.\n",
+			v->found.early_unknown, v->found.early, v->found.early == 1 ? "" : "es");
 	if (v->found.by_attribute)
-		buf_printf(&b, "%" PRIu64 " launch%s an event by an attribute (programmatic event, launch completion event): what waiting for it orders is not known, so "
-			"nothing is certain behind such a wait.\n", v->found.by_attribute, v->found.by_attribute == 1 ? " records" : "es record");
+		buf_printf(&b,
+			"%" PRIu64
+			" launch%s an event by an attribute (programmatic event, launch completion event): what waiting for it orders is not known, so "
+			"nothing is certain behind such a wait.\n",
+			v->found.by_attribute,
+			v->found.by_attribute == 1 ? " records" : "es record");
 	if (v->found.early_edges)
-		buf_printf(&b, "%" PRIu64 " pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
-			"(griddepcontrol.wait) is not known.\n", v->found.early_edges, v->found.early_edges == 1 ? "" : "s");
+		buf_printf(&b,
+			"%" PRIu64
+			" pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
+			"(griddepcontrol.wait) is not known.\n",
+			v->found.early_edges, v->found.early_edges == 1 ? "" : "s");
 	if (*exact_note(v->exact))
 		buf_printf(&b, "%s\n", exact_note(v->exact));
 	out_str(v->s->out, buf_cstr(&b));
@@ -348,7 +391,8 @@ static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_las
 {
 	if (word_range(w, ret_first, ret_last))
 		return NULL;
-	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w), "Ranges are like 100-200, 100- or 143");
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w),
+		"Ranges are like 100-200, 100- or 143");
 }
 
 /* Parses argv[*i] and its value. */
@@ -380,12 +424,17 @@ static struct err *races_word(struct races_view *v, int argc, char *const *argv,
 
 static struct err *races(struct races_view *v, bool *ret_found)
 {
-	struct order_options o = {.first = v->first, .last = v->last, .threads_apart = v->apart, .strict = v->strict,
+	struct order_options o = {.first = v->first,
+		.last = v->last,
+		.threads_apart = v->apart,
+		.strict = v->strict,
 		.interrupt = &interrupt_flag};
 	struct err *e;
 
 	if (sbt_reader_meta(v->r)->observed)
-		return err_cure(err_new(ERR_INCOMPLETE, "the trace was observed from outside: what its kernels touch is not known, so neither are races"),
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"the trace was observed from outside: what its kernels touch is not known, so neither are races"),
 			"`tsdb record` makes a trace that tells");
 	TRY(order_suspects(&v->suspects, v->r, &o));
 	e = exact_open_for(&v->exact, &v->s->engine,
@@ -427,7 +476,7 @@ struct err *cmd_races(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- tsdb races FILE -------------------------------------------------------------------------------------------------- */
+/* --- tsdb races FILE --- */
 
 static struct err *races_of_file(struct races_view *v, int argc, char **argv, bool *ret_found)
 {
@@ -439,11 +488,13 @@ static struct err *races_of_file(struct races_view *v, int argc, char **argv, bo
 		else if (!file)
 			file = argv[i];
 		else
-			return err_cure(err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
+			return err_cure(
+				err_new(ERR_USAGE, "one file at a time, not also %s", argv[i]),
 				"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
 	}
 	if (!file)
-		return err_cure(err_new(ERR_USAGE, "no trace was named"), "Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
+		return err_cure(err_new(ERR_USAGE, "no trace was named"),
+			"Use: tsdb races FILE [RANGE] [--possible] [--exact | --no-exact | --budget TIME] [--strict] [--threads-apart] [--json]");
 	TRY(trace_open(v->s, file));
 	v->r = v->s->engine.trace.reader;
 	return races(v, ret_found);
@@ -462,7 +513,7 @@ int tool_races(struct session *s, int argc, char **argv)
 	return found ? REPLAY_STATUS_DIFFERS : 0;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 
 const char cmd_order_why_help[] =
 	"Explains why command A is finished before command B begins, whatever the timing: the\n"
@@ -474,10 +525,12 @@ static struct err *two_seqs(const struct cmd_args *a, uint64_t *ret_a, uint64_t 
 {
 	if (a->argc == 2 && word_u64(a->argv[0], ret_a) && word_u64(a->argv[1], ret_b))
 		return NULL;
-	return err_cure(err_new(ERR_USAGE, "two commands are needed"), "Use: order why A B, with numbers as in #201");
+	return err_cure(err_new(ERR_USAGE, "two commands are needed"),
+		"Use: order why A B, with numbers as in #201");
 }
 
-static struct err *print_step(struct session *s, struct state *names, struct buf *b, const struct order_step *step)
+static struct err *print_step(
+	struct session *s, struct state *names, struct buf *b, const struct order_step *step)
 {
 	uint32_t stack;
 
@@ -489,7 +542,8 @@ static struct err *print_step(struct session *s, struct state *names, struct buf
 	return NULL;
 }
 
-static struct err *print_path(struct session *s, const struct order *o, uint64_t from, uint64_t to, struct buf *b)
+static struct err *print_path(
+	struct session *s, const struct order *o, uint64_t from, uint64_t to, struct buf *b)
 {
 	struct order_step *steps = NULL;
 	struct state *names = NULL;
@@ -506,7 +560,9 @@ static struct err *print_path(struct session *s, const struct order *o, uint64_t
 		e = state_at(&names, s->engine.trace.reader,
 			sbt_reader_last_seq(s->engine.trace.reader));
 	if (!e) {
-		buf_printf(b, "#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ", from, to, "");
+		buf_printf(b,
+			"#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ",
+			from, to, "");
 		e = trace_print_cmd(s->engine.trace.reader, names, from, false, b, &stack);
 		buf_byte(b, '\n');
 	}
@@ -640,7 +696,8 @@ static struct err *write_graph(const char *path, const struct buf *dot)
 	if (tool) {
 		/* The picture goes through tsdb's own file descriptor: no file name is passed to a
 		 * shell. */
-		char *all = xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
+		char *all =
+			xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
 		FILE *to = fopen(path, "we");
 
 		free(tool);
@@ -660,7 +717,8 @@ static struct err *write_graph(const char *path, const struct buf *dot)
 		fclose(to);
 		if (!f || rc) {
 			unlink(path);
-			return err_cure(err_new(ERR_UNSUPPORTED, "Graphviz's dot did not draw %s", path),
+			return err_cure(
+				err_new(ERR_UNSUPPORTED, "Graphviz's dot did not draw %s", path),
 				"install graphviz, or write a .dot file");
 		}
 		return NULL;
@@ -668,7 +726,8 @@ static struct err *write_graph(const char *path, const struct buf *dot)
 	return file_write(path, dot->data, dot->len);
 }
 
-static struct err *graph_options(const struct cmd_args *a, const char **ret_path, struct order_options *o)
+static struct err *graph_options(
+	const struct cmd_args *a, const char **ret_path, struct order_options *o)
 {
 	for (unsigned i = 0; i < a->argc; i++) {
 		if (!strcmp(a->argv[i], "-o") && i + 1 < a->argc)
@@ -677,7 +736,8 @@ static struct err *graph_options(const struct cmd_args *a, const char **ret_path
 			TRY(a_range(a->argv[i], &o->first, &o->last));
 	}
 	if (!*ret_path)
-		return err_cure(err_new(ERR_USAGE, "no file was named"), "Use: order graph -o FILE.dot|FILE.svg [RANGE]");
+		return err_cure(err_new(ERR_USAGE, "no file was named"),
+			"Use: order graph -o FILE.dot|FILE.svg [RANGE]");
 	return NULL;
 }
 

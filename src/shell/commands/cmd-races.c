@@ -44,7 +44,7 @@ static struct races *races_of(struct session *s)
 	return s->races;
 }
 
-/* ---- settings ----------------------------------------------------------------------------------------------------- */
+/* --- settings --- */
 
 struct err *races_settings(const struct session *s, struct replayer_soft *ret)
 {
@@ -55,14 +55,17 @@ struct err *races_settings(const struct session *s, struct replayer_soft *ret)
 
 	*ret = (struct replayer_soft){.racecheck = settings_on(&s->engine.set, SET_SOFT_RACECHECK)};
 	TRY(words_split(text, &words, &n));
-	if (n == 3 && !strcmp(words[0], "random") && !strcmp(words[1], "seed") && word_u64(words[2], &ret->seed)) {
+	if (n == 3 && !strcmp(words[0], "random") && !strcmp(words[1], "seed") &&
+		word_u64(words[2], &ret->seed)) {
 		ret->schedule = SOFT_SCHEDULE_RANDOM;
 		ok = true;
 	} else {
 		ok = !n || (n == 1 && !strcmp(words[0], "fixed"));
 	}
 	words_free(words);
-	return ok ? NULL : err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule", text), "Use \"set softgpu schedule fixed\" or \"set softgpu schedule random seed 7\"");
+	return ok ? NULL
+		  : err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule", text),
+			    "Use \"set softgpu schedule fixed\" or \"set softgpu schedule random seed 7\"");
 }
 
 struct err *races_apply(struct session *s)
@@ -106,7 +109,7 @@ void races_deinit(struct session *s)
 	s->races = NULL;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* --- telling --- */
 
 static bool is_new(struct races *rs, const struct soft_race *r)
 {
@@ -114,7 +117,8 @@ static bool is_new(struct races *rs, const struct soft_race *r)
 
 	for (size_t i = 0; i < rs->n; i++) {
 		t = &rs->told[i];
-		if (t->label == r->label && t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier &&
+		if (t->label == r->label && t->line[0] == r->side[0].line &&
+			t->line[1] == r->side[1].line && t->tier == r->tier &&
 			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
 			return false;
 	}
@@ -140,7 +144,8 @@ static void make_safe(struct soft_race *r)
 	for (unsigned k = 0; k < 2; k++) {
 		struct soft_race_side *s = &r->side[k];
 
-		s->insn[sizeof s->insn - 1] = s->function[sizeof s->function - 1] = s->file[sizeof s->file - 1] = '\0';
+		s->insn[sizeof s->insn - 1] = s->function[sizeof s->function - 1] =
+			s->file[sizeof s->file - 1] = '\0';
 		s->kind = s->kind < SOFT_ACCESSES ? s->kind : SOFT_ACCESS_READ;
 	}
 }
@@ -149,7 +154,8 @@ static void print_address(struct session *s, const struct soft_race *r, struct b
 {
 	struct state_alloc a;
 
-	buf_printf(b, "%u byte%s of %s memory at ", r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global");
+	buf_printf(b, "%u byte%s of %s memory at ", r->size, r->size == 1 ? "" : "s",
+		r->shared ? "shared" : "global");
 	if (r->shared)
 		buf_printf(b, "+%" PRIu64, r->addr);
 	else if (s->engine.trace.replay &&
@@ -163,8 +169,8 @@ static void print_side(const struct soft_race_side *x, struct buf *b)
 {
 	static const char *const verbs[SOFT_ACCESSES] = {"reads", "writes", "changes atomically"};
 
-	buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1], x->block[2], x->thread[0], x->thread[1],
-		x->thread[2], verbs[x->kind]);
+	buf_printf(b, "    block (%u,%u,%u) thread (%u,%u,%u) %s: ", x->block[0], x->block[1],
+		x->block[2], x->thread[0], x->thread[1], x->thread[2], verbs[x->kind]);
 	if (x->source_line)
 		buf_printf(b, "%s:%u, ", x->file, x->source_line);
 	buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
@@ -172,7 +178,8 @@ static void print_side(const struct soft_race_side *x, struct buf *b)
 
 /* Prints a race. pairs, count: how many pairs of instructions, and how many times, for all races of
  * the same source lines. */
-static void print_race(struct session *s, const struct soft_race *r, uint64_t count, size_t pairs, struct buf *b)
+static void print_race(
+	struct session *s, const struct soft_race *r, uint64_t count, size_t pairs, struct buf *b)
 {
 	buf_printf(b, "  %s: ", tiers[r->tier][0]);
 	print_address(s, r, b);
@@ -186,16 +193,19 @@ static void print_race(struct session *s, const struct soft_race *r, uint64_t co
 
 static bool same_place(const struct soft_race_side *x, const struct soft_race_side *y)
 {
-	return x->source_line && x->source_line == y->source_line && x->kind == y->kind && !strcmp(x->file, y->file);
+	return x->source_line && x->source_line == y->source_line && x->kind == y->kind &&
+	       !strcmp(x->file, y->file);
 }
 
 /* Whether two races are of the same source lines: an unrolled loop has many pairs that are one in
  * the source. */
 static bool same_source(const struct soft_race *a, const struct soft_race *b)
 {
-	return a->label == b->label && a->tier == b->tier && a->shared == b->shared && !strcmp(a->kernel, b->kernel) &&
-		((same_place(&a->side[0], &b->side[0]) && same_place(&a->side[1], &b->side[1])) ||
-			(same_place(&a->side[0], &b->side[1]) && same_place(&a->side[1], &b->side[0])));
+	return a->label == b->label && a->tier == b->tier && a->shared == b->shared &&
+	       !strcmp(a->kernel, b->kernel) &&
+	       ((same_place(&a->side[0], &b->side[0]) && same_place(&a->side[1], &b->side[1])) ||
+		       (same_place(&a->side[0], &b->side[1]) &&
+			       same_place(&a->side[1], &b->side[0])));
 }
 
 static const char *side_kind(uint64_t v)
@@ -219,7 +229,8 @@ JS_DEFINE(side_object, "race_side", soft_race_side,
 	{"kind", JS_NAMED, JS_MEMBER(soft_race_side, kind), .named = side_kind},
 	JS(U32S, soft_race_side, block), JS_AS("kernel_thread", U32S, soft_race_side, thread),
 	JS_AS("ptx_line", UINT, soft_race_side, line),
-	JS_AS("instruction", CHARS, soft_race_side, insn), JS(CHARS, soft_race_side, function, file),
+	JS_AS("instruction", CHARS, soft_race_side, insn),
+	JS(CHARS, soft_race_side, function, file),
 	JS_AS("line", UINT, soft_race_side, source_line));
 JS_DEFINE(kernel_race_object, "kernel_race", soft_race, JS_AS("seq", UINT, soft_race, label),
 	JS_AS("kernel_name", CHARS, soft_race, kernel),
@@ -240,7 +251,8 @@ static void print_head(const struct soft_race *r, struct buf *b)
 
 /* Whether it is the first race of its source lines; *ret_count, *ret_pairs: sums over all of
  * them. */
-static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_t *ret_count, size_t *ret_pairs)
+static bool is_leader(
+	const struct soft_race *race, size_t n, size_t at, uint64_t *ret_count, size_t *ret_pairs)
 {
 	*ret_count = *ret_pairs = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -255,7 +267,8 @@ static bool is_leader(const struct soft_race *race, size_t n, size_t at, uint64_
 }
 
 /* ret_n: how many there are of each kind, the more serious ones and all. */
-static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new, struct buf *b, size_t ret_n[2])
+static void print_races(struct session *s, struct soft_race *race, size_t n, bool only_new,
+	struct buf *b, size_t ret_n[2])
 {
 	const struct soft_race *last = NULL;
 	uint64_t count;
@@ -283,7 +296,8 @@ static void print_races(struct session *s, struct soft_race *race, size_t n, boo
 static void tell_doubts(struct session *s, const struct device_races *r)
 {
 	if (r->doubts)
-		out_printf(s->out, "%" PRIu64 " launch%s could not be checked whole: %s\n", r->doubts, r->doubts == 1 ? "" : "es", r->doubt);
+		out_printf(s->out, "%" PRIu64 " launch%s could not be checked whole: %s\n",
+			r->doubts, r->doubts == 1 ? "" : "es", r->doubt);
 }
 
 void races_tell(struct session *s)
@@ -309,7 +323,7 @@ void races_tell(struct session *s)
 	free(r.race);
 }
 
-/* ---- the live program --------------------------------------------------------------------------------------------- */
+/* --- the live program --- */
 
 static bool open_file(struct races *r)
 {
@@ -370,7 +384,7 @@ void races_tell_live(struct session *s)
 	free(race);
 }
 
-/* ---- replay racecheck --------------------------------------------------------------------------------------------- */
+/* --- replay racecheck --- */
 
 const char cmd_replay_racecheck_help[] =
 	"Executes the window (or command SEQ, or those of a RANGE, or the Kth launch of a kernel)\n"
@@ -386,7 +400,8 @@ const char cmd_replay_racecheck_help[] =
 	"          replay racecheck reduce nth 2\n"
 	"          replay racecheck 12-20 --json\n";
 
-static struct err *parse_part(struct session *s, const struct replay_device *rd, const struct cmd_args *a, uint64_t *first, uint64_t *last)
+static struct err *parse_part(struct session *s, const struct replay_device *rd,
+	const struct cmd_args *a, uint64_t *first, uint64_t *last)
 {
 	uint64_t nth = 1;
 	struct plan p;
@@ -399,18 +414,23 @@ static struct err *parse_part(struct session *s, const struct replay_device *rd,
 		*first = *first < rd->first ? rd->first : *first;
 		*last = *last == UINT64_MAX ? rd->last : *last;
 		if (*last > rd->last || *first > *last)
-			return err_new(ERR_NOT_FOUND, "%s is outside the window #%" PRIu64 " to #%" PRIu64, a->argv[0], rd->first, rd->last);
+			return err_new(ERR_NOT_FOUND,
+				"%s is outside the window #%" PRIu64 " to #%" PRIu64, a->argv[0],
+				rd->first, rd->last);
 		return NULL;
 	}
-	if ((a->argc != 1 && a->argc != 3) || (a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &nth))))
-		return err_cure(err_new(ERR_USAGE, "replay racecheck takes commands or a kernel"), "Use \"replay racecheck 12-20\" or \"replay racecheck reduce nth 2\"");
+	if ((a->argc != 1 && a->argc != 3) ||
+		(a->argc == 3 && (strcmp(a->argv[1], "nth") || !word_u64(a->argv[2], &nth))))
+		return err_cure(err_new(ERR_USAGE, "replay racecheck takes commands or a kernel"),
+			"Use \"replay racecheck 12-20\" or \"replay racecheck reduce nth 2\"");
 	TRY(plan_kernel(&p, s->engine.trace.reader, rd->first, rd->last, a->argv[0], nth));
 	*first = *last = p.to;
 	plan_free(&p);
 	return NULL;
 }
 
-static struct err *run_checked(struct session *s, struct replay_device *rd, uint64_t first, uint64_t last, struct device_races *ret)
+static struct err *run_checked(struct session *s, struct replay_device *rd, uint64_t first,
+	uint64_t last, struct device_races *ret)
 {
 	struct replayer_soft soft;
 	struct err *e;
@@ -473,7 +493,8 @@ static void text_races(struct session *s, struct device_races *r, uint64_t first
 	if (first == last)
 		out_printf(s->out, "%zu race%s in #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first);
 	else
-		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n[0], n[0] == 1 ? "" : "s", first, last);
+		out_printf(s->out, "%zu race%s in #%" PRIu64 " to #%" PRIu64, n[0],
+			n[0] == 1 ? "" : "s", first, last);
 	if (n[1] > n[0])
 		out_printf(s->out, ", and %zu that may be meant", n[1] - n[0]);
 	out_str(s->out, ".\n");
@@ -489,7 +510,8 @@ struct err *cmd_replay_racecheck(struct session *s, const struct cmd_args *a)
 
 	TRY(replay_device_need(&s->engine, "replay racecheck", &rd));
 	if (!rd->soft)
-		return err_cure(err_new(ERR_UNSUPPORTED, "races inside kernels are found on the software GPU only"),
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"races inside kernels are found on the software GPU only"),
 			"Use \"replay start --on soft\" where the trace has PTX");
 	s->focus = FOCUS_REPLAY;
 	TRY(parse_part(s, rd, a, &first, &last));

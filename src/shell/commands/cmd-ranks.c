@@ -26,11 +26,13 @@ struct err *cmd_rank(struct session *s, const struct cmd_args *a)
 
 	TRY(need_set(s));
 	if (a->argc > 1 || (a->argc && !word_u64(a->argv[0], &v)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", a->rest), "\"info ranks\" lists them");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", a->rest),
+			"\"info ranks\" lists them");
 	if (a->argc) {
 		r = ranks_find(s->engine.ranks, v);
 		if (!r)
-			return err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRIu64, v), "\"info ranks\" lists them");
+			return err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRIu64, v),
+				"\"info ranks\" lists them");
 		TRY(trace_open(s, r->file));
 		s->engine.rank = v;
 	}
@@ -47,6 +49,7 @@ struct err *cmd_info_ranks(struct session *s, const struct cmd_args *a)
 {
 	TRY(need_set(s));
 	if (a->argc)
-		return err_cure(err_new(ERR_USAGE, "info ranks takes no \"%s\"", a->argv[0]), "Use \"info ranks\"");
+		return err_cure(err_new(ERR_USAGE, "info ranks takes no \"%s\"", a->argv[0]),
+			"Use \"info ranks\"");
 	return ranks_info(s, s->engine.ranks, a->json);
 }

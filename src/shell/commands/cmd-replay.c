@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replaying: replay start, stop, step, next stream, finish stream, until, continue, reverse-step, reverse-continue, goto, status; when. What
- * only a device can do is in cmd-device.c, watching memory in cmd-watch.c.
+ * Replaying: replay start, stop, step, next stream, finish stream, until, continue, reverse-step,
+ * reverse-continue, goto, status; when. What only a device can do is in cmd-device.c, watching
+ * memory in cmd-watch.c.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -26,10 +27,11 @@ const char cmd_group_help[] = "";
 
 struct err *cmd_group(struct session *s, const struct cmd_args *a)
 {
-	return err_cure(err_new(ERR_USAGE, "%s needs a subcommand", a->cmd->name), "\"help %s\" lists them", a->cmd->name);
+	return err_cure(err_new(ERR_USAGE, "%s needs a subcommand", a->cmd->name),
+		"\"help %s\" lists them", a->cmd->name);
 }
 
-/* ---- where it is -------------------------------------------------------------------------------------------------- */
+/* --- where it is --- */
 
 static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b, bool json)
 {
@@ -51,7 +53,8 @@ static void tell_kept(struct session *s, uint64_t seq)
 		return;
 	err_free(device_kept(rd->d, seq, &wait, NULL));
 	if (wait)
-		out_printf(s->out, "  " REPLAYER_KEPT_BACK "\n", (unsigned long long)seq, (unsigned long long)wait);
+		out_printf(s->out, "  " REPLAYER_KEPT_BACK "\n", (unsigned long long)seq,
+			(unsigned long long)wait);
 }
 
 /* Prints the kept-back command that changed what is watched, when the stop's command only released
@@ -60,10 +63,13 @@ static void tell_late(struct session *s, uint64_t seq)
 {
 	struct buf b = BUF_INIT;
 	uint32_t stack;
-	struct err *e = seq ? trace_print_cmd(s->engine.trace.reader, replay_state(s->engine.trace.replay), seq, false, &b, &stack) : NULL;
+	struct err *e = seq ? trace_print_cmd(s->engine.trace.reader,
+				      replay_state(s->engine.trace.replay), seq, false, &b, &stack)
+			    : NULL;
 
 	if (seq && !e)
-		out_printf(s->out, "  changed by %s, which was kept back until then\n", buf_cstr(&b));
+		out_printf(
+			s->out, "  changed by %s, which was kept back until then\n", buf_cstr(&b));
 	err_free(e);
 	buf_free(&b);
 }
@@ -102,7 +108,7 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	races_tell(s);
 }
 
-/* ---- moving ------------------------------------------------------------------------------------------------------- */
+/* --- moving --- */
 
 /* no breakpoint of the table: stops at graph launches, to look into them while memory is watched */
 #define GRAPH_LAUNCHES INT_MAX
@@ -123,7 +129,8 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 			/* its steps may change the bytes and change them back */
 			SET_REPLAY_NODES)) {
 		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
-		bps[nbps++] = (struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
+		bps[nbps++] =
+			(struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
 	}
 	if (nws && s->engine.trace.device)
 		e = replay_watch(s->engine.trace.replay, backwards, ws, nws, bps, nbps,
@@ -137,7 +144,8 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 
 /* Runs to the engine's next stop, and from there into the graph launch that it is about:
  * *ret_in_graph, with *ret_step steps done. */
-static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop, bool *ret_in_graph, uint32_t *ret_step)
+static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop,
+	bool *ret_in_graph, uint32_t *ret_step)
 {
 	const struct sbt_cmd *c;
 	struct replay_stop in;
@@ -148,7 +156,9 @@ static struct err *run_past_commands(struct session *s, bool backwards, struct r
 		TRY(run_once(s, backwards, stop));
 		c = replay_cmd(s->engine.trace.replay);
 		seq = stop->node_seq;
-		if (!seq && (stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) && c && c->kind == SBT_GRAPH_LAUNCH &&
+		if (!seq &&
+			(stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) &&
+			c && c->kind == SBT_GRAPH_LAUNCH &&
 			settings_on(&s->engine.set, SET_REPLAY_NODES))
 			seq = c->seq;
 		if (!seq)
@@ -168,7 +178,9 @@ static struct err *run_past_commands(struct session *s, bool backwards, struct r
  * too, the launch's first such stop is taken. */
 static bool is_inside(struct session *s, const struct replay_stop *stop)
 {
-	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT ? breakpoints_by_id(s->breaks, stop->breakpoint) : NULL;
+	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT
+					      ? breakpoints_by_id(s->breaks, stop->breakpoint)
+					      : NULL;
 
 	return bp && bp->line && s->engine.trace.device && s->engine.trace.device->soft;
 }
@@ -234,7 +246,7 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 	return NULL;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 const char cmd_replay_start_help[] =
 	"Opens FILE (without one: the open trace, or the newest capture of this session) and\n"
@@ -269,12 +281,15 @@ static struct err *start_options(const struct cmd_args *a, struct start *ret)
 		bool valued = !strcmp(w, "--on") || !strcmp(w, "--window");
 
 		if (valued && i + 1 == a->argc)
-			return err_cure(err_new(ERR_USAGE, "%s needs a value", w), "See \"help replay start\"");
+			return err_cure(err_new(ERR_USAGE, "%s needs a value", w),
+				"See \"help replay start\"");
 		if (!strcmp(w, "--on")) {
 			TRY(replay_on_parse(a->argv[++i], &ret->choice.on));
 		} else if (!strcmp(w, "--window")) {
 			if (!word_u64(a->argv[++i], &window) || !window || window > UINT32_MAX)
-				return err_cure(err_new(ERR_USAGE, "\"%s\" is no window", a->argv[i]), "They are numbered from 1");
+				return err_cure(
+					err_new(ERR_USAGE, "\"%s\" is no window", a->argv[i]),
+					"They are numbered from 1");
 			ret->choice.window = (unsigned)window - 1;
 		} else if (!strcmp(w, "--touched")) {
 			ret->choice.touched = true;
@@ -283,7 +298,11 @@ static struct err *start_options(const struct cmd_args *a, struct start *ret)
 		} else if (!strcmp(w, "--no-sandbox")) {
 			ret->choice.no_sandbox = true;
 		} else if (*w == '-' || ret->file) {
-			return err_cure(err_new(ERR_USAGE, *w == '-' ? "replay start has no option %s" : "replay start takes one file, not also %s", w),
+			return err_cure(
+				err_new(ERR_USAGE,
+					*w == '-' ? "replay start has no option %s"
+						  : "replay start takes one file, not also %s",
+					w),
 				"Put quotes around a name with blanks; see \"help replay start\"");
 		} else {
 			ret->file = w;
@@ -303,7 +322,8 @@ static void tell_start(struct session *s)
 		sbt_reader_first_seq(s->engine.trace.reader),
 		sbt_reader_last_seq(s->engine.trace.reader));
 	if (rd) {
-		buf_printf(&b, "On %s: window #%" PRIu64 "-#%" PRIu64 ", %s of memory.\n", replay_device_name(rd), rd->first, rd->last,
+		buf_printf(&b, "On %s: window #%" PRIu64 "-#%" PRIu64 ", %s of memory.\n",
+			replay_device_name(rd), rd->first, rd->last,
 			words_bytes(size, sizeof size, device_info(rd->d).bytes));
 		replay_device_notes(rd, "  ", &b);
 	}
@@ -319,13 +339,15 @@ struct err *cmd_replay_start(struct session *s, const struct cmd_args *a)
 
 	TRY(start_options(a, &o));
 	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !o.file)
-		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path), "Use \"capture stop\" first");
+		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path),
+			"Use \"capture stop\" first");
 	if (o.file)
 		TRY(trace_open(s, o.file));
 	else if (made && (!s->engine.trace.path || strcmp(s->engine.trace.path, made)))
 		TRY(trace_open(s, made));
 	else if (!s->engine.trace.reader)
-		return err_cure(err_new(ERR_STATE, "there is no trace to replay"), "Use \"replay start FILE\", or \"capture start\" and \"run\"");
+		return err_cure(err_new(ERR_STATE, "there is no trace to replay"),
+			"Use \"replay start FILE\", or \"capture start\" and \"run\"");
 	TRY(engine_replay(&s->engine, &o.choice));
 	tell_start(s);
 	return NULL;
@@ -373,9 +395,10 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 
 	if (!a->argc)
 		return replay_run_steps(s, 1, false, false);
-	if (a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) || !word_u64(a->argv[a->argc - 1], &v) ||
-		v > UINT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest), "Use \"replay next stream 2\"");
+	if (a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest),
+			"Use \"replay next stream 2\"");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_next_stream(s->engine.trace.replay, (uint32_t)v, &stop));
 	replay_tell(s, &stop);
@@ -397,9 +420,11 @@ struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
 
 		return graph_finish(s, false, &done);
 	}
-	if (!a->argc || a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+	if (!a->argc || a->argc > 2 ||
+		(a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
 		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"), "Use \"replay finish stream 2\"");
+		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"),
+			"Use \"replay finish stream 2\"");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_finish_stream(s->engine.trace.replay, (uint32_t)v, &stop));
 	replay_tell(s, &stop);
@@ -424,7 +449,10 @@ static struct err *until_step(struct session *s, uint64_t seq, uint32_t step)
 	const uint64_t at = replay_seq(s->engine.trace.replay);
 
 	if (seq < at || (seq == at && (!p || step < p->step)))
-		return err_cure(err_new(ERR_USAGE, "#%" PRIu64 ".%" PRIu32 " lies behind the replay", seq, step), "\"replay goto\" goes there");
+		return err_cure(
+			err_new(ERR_USAGE, "#%" PRIu64 ".%" PRIu32 " lies behind the replay", seq,
+				step),
+			"\"replay goto\" goes there");
 	return go_to_step(s, seq, step);
 }
 
@@ -437,7 +465,8 @@ struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 	if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
 		return until_step(s, seq, step);
 	if (a->argc != 1 || !word_u64(a->argv[0], &seq))
-		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"), "Use \"replay until 143\"");
+		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"),
+			"Use \"replay until 143\"");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_until(s->engine.trace.replay, seq, &stop));
 	replay_tell(s, &stop);
@@ -481,7 +510,8 @@ struct err *cmd_replay_reverse_next(struct session *s, const struct cmd_args *a)
 	return replay_run_steps(s, n, true, false);
 }
 
-const char cmd_replay_reverse_continue_help[] = "Goes back to the previous command that a breakpoint matches, or to the beginning.\n";
+const char cmd_replay_reverse_continue_help[] =
+	"Goes back to the previous command that a breakpoint matches, or to the beginning.\n";
 
 struct err *cmd_replay_reverse_continue(struct session *s, const struct cmd_args *a)
 {
@@ -511,14 +541,15 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
 		return go_to_step(s, seq, step);
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
-		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"), "Use \"replay goto 143\", or begin, or end");
+		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
+			"Use \"replay goto 143\", or begin, or end");
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_goto(s->engine.trace.replay, seq, &stop));
 	replay_tell(s, &stop);
 	return NULL;
 }
 
-/* ---- when --------------------------------------------------------------------------------------------------------- */
+/* --- when --- */
 
 const char cmd_when_help[] =
 	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
@@ -581,11 +612,16 @@ static struct err *when_replay(struct session *s, bool json)
 	if (!json && kernel_stop(s)) {
 		const struct soft_stop *t = kernel_stop(s);
 
-		buf_printf(&b, "Inside #%" PRIu64 ", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u, after %" PRIu64 " instructions of its warp\n",
-			t->seq, t->block[0], t->block[1], t->block[2], t->thread[0], t->thread[1], t->thread[2], t->line, t->step);
+		buf_printf(&b,
+			"Inside #%" PRIu64
+			", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u, after %" PRIu64
+			" instructions of its warp\n",
+			t->seq, t->block[0], t->block[1], t->block[2], t->thread[0], t->thread[1],
+			t->thread[2], t->line, t->step);
 	}
 	if (!json && rd) {
-		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd), rd->first, rd->last);
+		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd),
+			rd->first, rd->last);
 		buf_str(&b, rd->what_if ? "; not as recorded (what-if)" : "");
 		buf_str(&b, rd->partial ? "; commands are left out (partial)\n" : "\n");
 	}
@@ -603,7 +639,9 @@ struct err *cmd_when(struct session *s, const struct cmd_args *a)
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
 		return when_replay(s, a->json);
 	if (!session_cmd(s, &c))
-		return err_cure(err_new(ERR_STATE, "the program is not stopped at a GPU command, and no replay is on"),
+		return err_cure(
+			err_new(ERR_STATE,
+				"the program is not stopped at a GPU command, and no replay is on"),
 			"Use \"break\" and \"run\", or \"replay start\"");
 	names = state_names(recorder_state(s->recorder));
 	if (a->json)

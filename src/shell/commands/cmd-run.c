@@ -19,7 +19,7 @@
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
-/* ---- run, start --------------------------------------------------------------------------------------------------- */
+/* --- run, start --- */
 
 const char cmd_run_help[] =
 	"Starts the program that was given on the command line or with `file`. Arguments\n"
@@ -48,7 +48,8 @@ static const struct redirection redirections[] = {
 };
 
 /* Takes "> file" or ">file" at words[*i] out of the arguments; *ret: there was one. */
-static struct err *take_redirection(char **words, unsigned n, unsigned *i, struct redirect *r, bool *ret)
+static struct err *take_redirection(
+	char **words, unsigned n, unsigned *i, struct redirect *r, bool *ret)
 {
 	for (size_t k = 0; k < sizeof redirections / sizeof *redirections; k++) {
 		const struct redirection *d = &redirections[k];
@@ -59,7 +60,10 @@ static struct err *take_redirection(char **words, unsigned n, unsigned *i, struc
 		*ret = true;
 		if (!*target) {
 			if (*i + 1 >= n)
-				return err_cure(err_new(ERR_USAGE, "a file name is missing after %s", d->token), "For example: run > out.txt");
+				return err_cure(
+					err_new(ERR_USAGE, "a file name is missing after %s",
+						d->token),
+					"For example: run > out.txt");
 			target = words[++*i];
 		}
 		*(const char **)((char *)r + d->field) = target;
@@ -103,7 +107,9 @@ static struct err *launch(struct session *s, const struct cmd_args *a)
 	unsigned n;
 	struct err *e;
 
-	if (s->target.inf && !session_confirm(s, "The program is being run already. Start it from the beginning?"))
+	if (s->target.inf &&
+		!session_confirm(
+			s, "The program is being run already. Start it from the beginning?"))
 		return err_new(ERR_STATE, "the program was not started again");
 	TRY(words_split(a->rest, &words, &n));
 	e = take_line(s, words, n, &r);
@@ -125,7 +131,7 @@ struct err *cmd_start(struct session *s, const struct cmd_args *a)
 	return process_next(s);
 }
 
-/* ---- continue, next, finish --------------------------------------------------------------------------------------- */
+/* --- continue, next, finish --- */
 
 static struct err *not_running(struct session *s)
 {
@@ -157,7 +163,8 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 	bp = n > 1 ? breakpoints_by_id(s->breaks, s->target.last_break) : NULL;
 	if (bp) {
 		bp->ignore = n - 1;
-		out_printf(s->out, "Will ignore the next %" PRIu64 " hit%s of breakpoint %d.\n", n - 1, n == 2 ? "" : "s", bp->id);
+		out_printf(s->out, "Will ignore the next %" PRIu64 " hit%s of breakpoint %d.\n",
+			n - 1, n == 2 ? "" : "s", bp->id);
 		TRY(process_set_ignore(s, bp));
 	}
 	return process_continue(s);
@@ -219,14 +226,20 @@ static struct err *finish_stream(struct session *s, const struct cmd_args *a, ui
 	if (a->argc) {
 		const char *w = a->argv[a->argc - 1];
 
-		if (a->argc > 2 || (a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) || !word_u64(w, &v) || v > UINT32_MAX)
-			return err_cure(err_new(ERR_USAGE, "\"finish %s\" names no stream", a->rest), "Use \"finish stream 2\"");
+		if (a->argc > 2 ||
+			(a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
+			!word_u64(w, &v) || v > UINT32_MAX)
+			return err_cure(
+				err_new(ERR_USAGE, "\"finish %s\" names no stream", a->rest),
+				"Use \"finish stream 2\"");
 		*ret = (uint32_t)v;
 		return NULL;
 	}
 	*ret = s->target.at_cmd ? sbt_cmd_stream(&s->target.cmd) : SBT_NO_ID;
 	if (*ret == SBT_NO_ID)
-		return err_cure(err_new(ERR_STATE, "the program is not stopped at a command of a stream"), "Use \"finish stream N\"");
+		return err_cure(
+			err_new(ERR_STATE, "the program is not stopped at a command of a stream"),
+			"Use \"finish stream N\"");
 	return NULL;
 }
 
@@ -248,21 +261,25 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 	TRY(finish_stream(s, a, &stream));
 	st = recorder_state(s->recorder);
 	if (!state_stream_by_id(st, stream, &str))
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", stream), "\"info streams\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", stream),
+			"\"info streams\" lists them");
 	TRY(inferior_gpu_sync(s->target.inf, stream, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
 	if (str.last_submitted)
 		state_retire(st, str.last_submitted);
 	if (str.pending)
-		out_printf(s->out, "Stream %u has finished: %" PRIu64 " command%s, the last one is #%" PRIu64 ".\n", stream, str.pending,
-			str.pending == 1 ? "" : "s", str.last_submitted);
+		out_printf(s->out,
+			"Stream %u has finished: %" PRIu64 " command%s, the last one is #%" PRIu64
+			".\n",
+			stream, str.pending, str.pending == 1 ? "" : "s", str.last_submitted);
 	else
 		out_printf(s->out, "Stream %u had nothing pending.\n", stream);
 	return NULL;
 }
 
-/* ---- kill, file --------------------------------------------------------------------------------------------------- */
+/* --- kill, file --- */
 
-const char cmd_kill_help[] = "Kills the program. A capture that is on ends; its trace is complete up to here.\n";
+const char cmd_kill_help[] =
+	"Kills the program. A capture that is on ends; its trace is complete up to here.\n";
 
 struct err *cmd_kill(struct session *s, const struct cmd_args *a)
 {
@@ -284,18 +301,20 @@ const char cmd_file_help[] =
 struct err *cmd_file(struct session *s, const struct cmd_args *a)
 {
 	if (a->argc > 1)
-		return err_cure(err_new(ERR_USAGE, "file takes one name"), "Give arguments with \"set args\" or to \"run\"");
+		return err_cure(err_new(ERR_USAGE, "file takes one name"),
+			"Give arguments with \"set args\" or to \"run\"");
 	if (a->argc && ranks_is(a->argv[0]))
 		return ranks_begin(s, a->argv[0]);
 	if (a->argc && trace_is(a->argv[0]))
 		return trace_open(s, a->argv[0]);
 	if (a->argc)
 		return process_file(s, a->argv[0], NULL);
-	out_printf(s->out, "%s\n", s->target.program ? s->target.program : "No program has been chosen.");
+	out_printf(s->out, "%s\n",
+		s->target.program ? s->target.program : "No program has been chosen.");
 	return NULL;
 }
 
-/* ---- signals ------------------------------------------------------------------------------------------------------ */
+/* --- signals --- */
 
 const char cmd_handle_help[] =
 	"Says what happens when the program gets a signal: stop or nostop, pass it on or\n"
@@ -332,8 +351,12 @@ static bool is_action(struct handling *h, const char *w)
 		const char *word;
 		struct handling is;
 	} words[] = {
-		{"stop", {1, -1, -1, 0}}, {"nostop", {0, -1, -1, 0}}, {"pass", {-1, 1, -1, 0}}, {"nopass", {-1, 0, -1, 0}},
-		{"print", {-1, -1, 1, 0}}, {"noprint", {0, -1, 0, 0}},
+		{"stop", {1, -1, -1, 0}},
+		{"nostop", {0, -1, -1, 0}},
+		{"pass", {-1, 1, -1, 0}},
+		{"nopass", {-1, 0, -1, 0}},
+		{"print", {-1, -1, 1, 0}},
+		{"noprint", {0, -1, 0, 0}},
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -350,24 +373,28 @@ static bool is_action(struct handling *h, const char *w)
 }
 
 /* Refuses printing for a signal that does not stop the program. */
-static struct err *check_print(const struct session *s, const struct handling *h, const struct cmd_args *a)
+static struct err *check_print(
+	const struct session *s, const struct handling *h, const struct cmd_args *a)
 {
 	bool stops = h->stop != 0;
 
 	for (unsigned i = 0; i < a->argc && h->stop < 0; i++) {
 		const int sig = signal_number(a->argv[i]);
 
-		stops = stops && (sig ? process_signal_stops(s, sig) : strcmp(a->argv[i], "all") != 0);
+		stops = stops &&
+			(sig ? process_signal_stops(s, sig) : strcmp(a->argv[i], "all") != 0);
 	}
 	if (h->print != 1 || stops)
 		return NULL;
-	return err_cure(err_new(ERR_UNSUPPORTED, "a signal that does not stop the program is not printed"),
+	return err_cure(
+		err_new(ERR_UNSUPPORTED, "a signal that does not stop the program is not printed"),
 		"Say \"stop\", or leave \"print\" away");
 }
 
 static void handle_one(struct session *s, int sig, int stop, int pass)
 {
-	process_set_signal(s, sig, stop < 0 ? process_signal_stops(s, sig) : stop, pass < 0 ? process_signal_passes(s, sig) : pass);
+	process_set_signal(s, sig, stop < 0 ? process_signal_stops(s, sig) : stop,
+		pass < 0 ? process_signal_passes(s, sig) : pass);
 }
 
 struct err *cmd_handle(struct session *s, const struct cmd_args *a)
@@ -380,11 +407,13 @@ struct err *cmd_handle(struct session *s, const struct cmd_args *a)
 		if (is_action(&h, w))
 			continue;
 		if (strcmp(w, "all") && !signal_number(w))
-			return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", w), "\"info signals\" lists them");
+			return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", w),
+				"\"info signals\" lists them");
 		h.signals++;
 	}
 	if (!h.signals || (h.stop < 0 && h.pass < 0 && h.print < 0))
-		return err_cure(err_new(ERR_USAGE, "handle needs a signal and what to do"), "For example: handle SIGUSR1 nostop pass");
+		return err_cure(err_new(ERR_USAGE, "handle needs a signal and what to do"),
+			"For example: handle SIGUSR1 nostop pass");
 	TRY(check_print(s, &h, a));
 	for (unsigned i = 0; i < a->argc; i++) {
 		int sig = signal_number(a->argv[i]);
@@ -417,11 +446,13 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 
 	if (a->argc > 1 || (a->argc && !only))
-		return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", a->rest), "\"info signals\" lists them");
+		return err_cure(err_new(ERR_USAGE, "there is no signal \"%s\"", a->rest),
+			"\"info signals\" lists them");
 	if (a->json)
 		buf_byte(&b, '[');
 	else
-		out_style(s->out, STYLE_HEADER, "%-12s %-5s %-5s %s\n", "Signal", "Stop", "Pass", "Description");
+		out_style(s->out, STYLE_HEADER, "%-12s %-5s %-5s %s\n", "Signal", "Stop", "Pass",
+			"Description");
 	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
 		const char *name = process_signal_name(sig);
 		bool stop = process_signal_stops(s, sig), pass = process_signal_passes(s, sig);
@@ -450,14 +481,14 @@ const char cmd_info_inferiors_help[] =
 struct err *cmd_info_inferiors(struct session *s, const struct cmd_args *a)
 {
 	if (a->argc)
-		return err_cure(err_new(ERR_USAGE, "info inferiors takes no \"%s\"", a->argv[0]), "Use \"info inferiors\"");
+		return err_cure(err_new(ERR_USAGE, "info inferiors takes no \"%s\"", a->argv[0]),
+			"Use \"info inferiors\"");
 	follow_print(s, a->json);
 	return NULL;
 }
 
-const char cmd_info_program_help[] =
-	"Shows the program, its process and what it is doing.\n"
-	"Example: info program\n";
+const char cmd_info_program_help[] = "Shows the program, its process and what it is doing.\n"
+				     "Example: info program\n";
 
 static const char *status_word(const struct target *t)
 {
@@ -513,7 +544,8 @@ struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 		if (pid && gpu)
 			buf_printf(&b, "process %d, %s, on the %s\n", pid, status_word(t), gpu);
 		else if (pid)
-			buf_printf(&b, "process %d, %s, has not used the GPU yet\n", pid, status_word(t));
+			buf_printf(&b, "process %d, %s, has not used the GPU yet\n", pid,
+				status_word(t));
 		else
 			buf_printf(&b, "%s\n", status_word(t));
 	}

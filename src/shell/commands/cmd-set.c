@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Settings: set, show, unset. `set $x = EXPR` makes a variable, `set env NAME=VALUE` changes the program's environment.
+ * Settings: set, show, unset. `set $x = EXPR` makes a variable, `set env NAME=VALUE` changes the
+ * program's environment.
  */
 #include "config.h"
 #include <ctype.h>
@@ -12,7 +13,8 @@
 #include "shell/print/vars.h"
 #include "shell/print/what-if.h"
 
-/* Whether text begins with the word name, abbreviated to at least `least` letters; *ret_rest is what follows. */
+/* Whether text begins with the word name, abbreviated to at least `least` letters; *ret_rest is
+ * what follows. */
 static bool begins_with(const char *text, const char *name, size_t least, const char **ret_rest)
 {
 	size_t n = strcspn(text, " \t=");
@@ -32,7 +34,8 @@ static struct err *set_variable(struct session *s, const char *text)
 	while (isalnum((unsigned char)text[n]) || text[n] == '_')
 		n++;
 	if (!n || n >= sizeof name || isdigit((unsigned char)*text))
-		return err_cure(err_new(ERR_USAGE, "\"$%s\" is no name for a variable", text), "For example: set $n = 5");
+		return err_cure(err_new(ERR_USAGE, "\"$%s\" is no name for a variable", text),
+			"For example: set $n = 5");
 	memcpy(name, text, n);
 	name[n] = 0;
 	text += n;
@@ -54,7 +57,8 @@ static struct err *set_env(struct session *s, const char *text)
 	char *change;
 
 	if (!n)
-		return err_cure(err_new(ERR_USAGE, "set env needs a name"), "For example: set env CUDA_LAUNCH_BLOCKING=1");
+		return err_cure(err_new(ERR_USAGE, "set env needs a name"),
+			"For example: set env CUDA_LAUNCH_BLOCKING=1");
 	value += strspn(value, " \t");
 	if (*value == '=') {
 		value++;
@@ -98,7 +102,8 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 		return what_if_cast(s, a->rest);
 	if (begins_with(a->rest, "memory", 3, &rest))
 		return what_if_memory(s, rest);
-	if (s->focus == FOCUS_REPLAY && begins_with(a->rest, "argument", 3, &rest) && isdigit((unsigned char)*rest))
+	if (s->focus == FOCUS_REPLAY && begins_with(a->rest, "argument", 3, &rest) &&
+		isdigit((unsigned char)*rest))
 		return what_if_arg(s, rest);
 	if (begins_with(a->rest, "environment", 3, &rest))
 		return set_env(s, rest);
@@ -106,12 +111,14 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE, "set needs a setting"), "\"show\" lists them");
 	TRY(settings_find(a->rest, &id, &rest));
 	if (id == SET_COUNT)
-		return err_cure(err_new(ERR_USAGE, "set %s is the beginning of several settings", a->rest), "\"show %s\" lists them", a->rest);
+		return err_cure(
+			err_new(ERR_USAGE, "set %s is the beginning of several settings", a->rest),
+			"\"show %s\" lists them", a->rest);
 	TRY(settings_assign(&s->engine.set, id, rest));
 	return session_settings_changed(s, id);
 }
 
-/* ---- show --------------------------------------------------------------------------------------------------------- */
+/* --- show --- */
 
 /* Prints one variable as the program will see it. */
 static void show_env_one(struct session *s, const char *name)
@@ -136,7 +143,8 @@ static void show_env_one(struct session *s, const char *name)
 static void show_env(struct session *s)
 {
 	for (unsigned i = 0; i < s->target.nenv; i++)
-		out_printf(s->out, strchr(s->target.env[i], '=') ? "%s\n" : "%s (unset)\n", s->target.env[i]);
+		out_printf(s->out, strchr(s->target.env[i], '=') ? "%s\n" : "%s (unset)\n",
+			s->target.env[i]);
 	if (!s->target.nenv)
 		out_str(s->out, "The program gets tsdb's own environment.\n");
 }
@@ -168,8 +176,9 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 	enum setting id;
 
 	if (!strcmp(a->rest, "version")) {
-		out_printf(s->out, "tsdb %s (TraceSmith), a debugger for GPU command streams; trace format %d.%d\n", PACKAGE_VERSION,
-			SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
+		out_printf(s->out,
+			"tsdb %s (TraceSmith), a debugger for GPU command streams; trace format %d.%d\n",
+			PACKAGE_VERSION, SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
 		return NULL;
 	}
 	if (*a->rest && begins_with(a->rest, "environment", 3, &rest)) {
@@ -195,7 +204,8 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 		return NULL;
 	}
 	settings_value(&s->engine.set, id, &b);
-	out_printf(s->out, "%s: %s is %s.\n", setting_descs[id].doc, setting_descs[id].name, b.len ? buf_cstr(&b) : "empty");
+	out_printf(s->out, "%s: %s is %s.\n", setting_descs[id].doc, setting_descs[id].name,
+		b.len ? buf_cstr(&b) : "empty");
 	buf_free(&b);
 	return NULL;
 }
@@ -210,10 +220,12 @@ struct err *cmd_unset(struct session *s, const struct cmd_args *a)
 	size_t n;
 
 	if (!begins_with(a->rest, "environment", 3, &rest) || !*rest)
-		return err_cure(err_new(ERR_USAGE, "unset needs \"env\" and a name"), "For example: unset env DISPLAY");
+		return err_cure(err_new(ERR_USAGE, "unset needs \"env\" and a name"),
+			"For example: unset env DISPLAY");
 	n = strcspn(rest, " \t=");
 	if (rest[n])
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no name of a variable", rest), "For example: unset env DISPLAY");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no name of a variable", rest),
+			"For example: unset env DISPLAY");
 	process_env(s, rest);
 	return NULL;
 }

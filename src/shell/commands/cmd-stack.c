@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host threads and stacks: backtrace, frame, up, down, thread, info threads, info locals, info sharedlibrary.
+ * Host threads and stacks: backtrace, frame, up, down, thread, info threads, info locals, info
+ * sharedlibrary.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "base/words.h"
 #include "state/state.h"
 
-/* ---- backtrace ---------------------------------------------------------------------------------------------------- */
+/* --- backtrace --- */
 
 const char cmd_backtrace_help[] =
 	"Shows the host call stack: of the selected thread of the stopped program, or the\n"
@@ -48,7 +49,8 @@ static struct err *parse_bt(const struct cmd_args *a, struct bt *ret)
 		else if (word_u64(w + (*w == '-'), &v) && v && v < INT32_MAX)
 			ret->limit = *w == '-' ? -(int64_t)v : (int64_t)v;
 		else
-			return err_cure(err_new(ERR_USAGE, "backtrace has no \"%s\"", w), "Use \"bt\", \"bt 10\", \"bt -3\", \"bt full\", \"bt python\" or \"bt native\"");
+			return err_cure(err_new(ERR_USAGE, "backtrace has no \"%s\"", w),
+				"Use \"bt\", \"bt 10\", \"bt -3\", \"bt full\", \"bt python\" or \"bt native\"");
 	}
 	return NULL;
 }
@@ -120,7 +122,7 @@ struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 static struct err *select_frame(struct session *s, int64_t i)
 {
@@ -130,7 +132,11 @@ static struct err *select_frame(struct session *s, int64_t i)
 
 	TRY(stack_get(s, STACK_MIXED, &st));
 	if (i < 0 || i >= (int64_t)st.n) {
-		e = err_cure(err_new(ERR_NOT_FOUND, i < 0 ? "this is the innermost frame" : "the stack has %u frames", st.n), "\"bt\" shows them");
+		e = err_cure(
+			err_new(ERR_NOT_FOUND,
+				i < 0 ? "this is the innermost frame" : "the stack has %u frames",
+				st.n),
+			"\"bt\" shows them");
 	} else {
 		s->target.frame = (unsigned)i;
 		stack_print_frame(&b, &st, (unsigned)i);
@@ -145,7 +151,8 @@ static struct err *frame_count(const struct cmd_args *a, uint64_t none, uint64_t
 {
 	*ret = none;
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], ret) || *ret > INT32_MAX))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no frame", a->rest), "\"bt\" shows their numbers");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no frame", a->rest),
+			"\"bt\" shows their numbers");
 	return NULL;
 }
 
@@ -161,10 +168,9 @@ struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 	return select_frame(s, (int64_t)n);
 }
 
-const char cmd_up_help[] =
-	"Selects the frame that called the selected one, or N frames out.\n"
-	"Examples: up\n"
-	"          up 2\n";
+const char cmd_up_help[] = "Selects the frame that called the selected one, or N frames out.\n"
+			   "Examples: up\n"
+			   "          up 2\n";
 
 struct err *cmd_up(struct session *s, const struct cmd_args *a)
 {
@@ -174,9 +180,8 @@ struct err *cmd_up(struct session *s, const struct cmd_args *a)
 	return select_frame(s, (int64_t)s->target.frame + (int64_t)n);
 }
 
-const char cmd_down_help[] =
-	"Selects the frame that the selected one called, or N frames in.\n"
-	"Example: down\n";
+const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n"
+			     "Example: down\n";
 
 struct err *cmd_down(struct session *s, const struct cmd_args *a)
 {
@@ -198,9 +203,14 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 
 	TRY(stack_of_thread(s, s->target.tid, &st));
 	if (s->target.frame < st.n && st.frames[s->target.frame].python)
-		e = err_new(ERR_UNSUPPORTED, "frame %u is a Python function; its variables are not shown", s->target.frame);
+		e = err_new(ERR_UNSUPPORTED,
+			"frame %u is a Python function; its variables are not shown",
+			s->target.frame);
 	else
-		e = inferior_frame_locals(s->target.inf, s->target.tid, s->target.frame < st.n ? st.frames[s->target.frame].number : s->target.frame, &b);
+		e = inferior_frame_locals(s->target.inf, s->target.tid,
+			s->target.frame < st.n ? st.frames[s->target.frame].number
+					       : s->target.frame,
+			&b);
 	stack_free(&st);
 	if (!e)
 		out_str(s->out, b.len ? buf_cstr(&b) : "No locals.\n");
@@ -208,7 +218,7 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 	return e;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------ */
+/* --- threads --- */
 
 const char cmd_info_threads_help[] =
 	"Lists host threads: * marks the selected one; GPU is the thread's number in the order\n"
@@ -238,7 +248,8 @@ JS_DEFINE(host_thread_object, "host_thread", host_thread, JS(UINT, host_thread, 
 	JS_IN(UINT, host_thread, of, tid, thread), JS(BOOL, host_thread, selected),
 	JS_IN(CHARS, host_thread, of, name));
 
-static void print_thread(struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
+static void print_thread(
+	struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
 {
 	bool selected = t->tid == s->target.tid;
 
@@ -325,7 +336,8 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 	char *line;
 
 	if (!n || n == nwords)
-		return err_cure(err_new(ERR_USAGE, "thread apply needs threads and a command"), "For example: thread apply all bt 5");
+		return err_cure(err_new(ERR_USAGE, "thread apply needs threads and a command"),
+			"For example: thread apply all bt 5");
 	line = words_join(words + n, nwords - n);
 	for (unsigned i = 0; !e && s->target.inf && inferior_thread(s->target.inf, i, &t); i++) {
 		if (!names_thread(words, n, i + 1))
@@ -333,7 +345,8 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 		applied++;
 		s->target.tid = t.tid;
 		s->target.frame = 0;
-		out_style(s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
+		out_style(
+			s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
 		out_str(s->out, "\n");
 		e = session_execute(s, line);
 	}
@@ -341,7 +354,8 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 	s->target.frame = frame;
 	free(line);
 	if (!e && !applied)
-		e = err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", words[0]), "\"info threads\" lists them");
+		e = err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", words[0]),
+			"\"info threads\" lists them");
 	return e;
 }
 
@@ -373,19 +387,22 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 	if (!a->argc) {
 		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++) {
 			if (t.tid == s->target.tid)
-				out_printf(s->out, "Thread %u (tid %d, %s)\n", i + 1, (int)t.tid, t.name);
+				out_printf(s->out, "Thread %u (tid %d, %s)\n", i + 1, (int)t.tid,
+					t.name);
 		}
 		return NULL;
 	}
-	if (a->argc != 1 || !word_u64(a->argv[0], &n) || !n || n > UINT32_MAX || !inferior_thread(s->target.inf, (unsigned)n - 1, &t))
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", a->rest), "\"info threads\" lists them");
+	if (a->argc != 1 || !word_u64(a->argv[0], &n) || !n || n > UINT32_MAX ||
+		!inferior_thread(s->target.inf, (unsigned)n - 1, &t))
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", a->rest),
+			"\"info threads\" lists them");
 	s->target.tid = t.tid;
 	s->target.frame = 0;
 	out_printf(s->out, "Thread %u (tid %d, %s)\n", (unsigned)n, (int)t.tid, t.name);
 	return select_frame(s, 0);
 }
 
-/* ---- libraries ---------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 const char cmd_info_sharedlibrary_help[] =
 	"Lists the ELF files mapped into the program, and whether they have symbols and line numbers.\n"
@@ -404,13 +421,15 @@ struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
 	if (a->json)
 		buf_byte(&b, '[');
 	else
-		buf_printf(&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
+		buf_printf(
+			&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
 	for (unsigned i = 0; inferior_library(s->target.inf, i, &l); i++) {
 		if (a->json) {
 			js_add(&b, &library_object, &l);
 		} else {
-			buf_printf(&b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l.start, l.end, l.has_symbols ? "Yes" : "No",
-				l.has_lines ? "Yes" : "No", l.path);
+			buf_printf(&b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l.start,
+				l.end, l.has_symbols ? "Yes" : "No", l.has_lines ? "Yes" : "No",
+				l.path);
 		}
 	}
 	if (a->json) {

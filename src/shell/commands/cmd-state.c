@@ -25,11 +25,14 @@ static void tell_attached(struct session *s, const struct state *st)
 	if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_WAITING)
 		out_style(s->out, STYLE_NOTE, "(It has not used the GPU yet.)");
 	else if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_NONE)
-		out_style(s->out, STYLE_NOTE, "(Nothing is known of the GPU: the agent of an earlier attach is still in a call of the driver that does not return.)");
+		out_style(s->out, STYLE_NOTE,
+			"(Nothing is known of the GPU: the agent of an earlier attach is still in a call of the driver that does not return.)");
 	else if (atomic_load(&inferior_control(inf)->agent_state) == TSDB_AGENT_STARTING)
-		out_style(s->out, STYLE_NOTE, "(Nothing is known of the GPU until the work that was there ends: the agent's start waits for it.)");
+		out_style(s->out, STYLE_NOTE,
+			"(Nothing is known of the GPU until the work that was there ends: the agent's start waits for it.)");
 	else if (!t.found_ns)
-		out_style(s->out, STYLE_NOTE, "(What was there before the attach is found as the program uses it, or when a capture begins.)");
+		out_style(s->out, STYLE_NOTE,
+			"(What was there before the attach is found as the program uses it, or when a capture begins.)");
 	else
 		return;
 	out_str(s->out, "\n");
@@ -47,7 +50,8 @@ static void show_view(struct session *s, const struct state *st, enum state_view
 		out_str(s->out, buf_cstr(&b));
 	} else {
 		state_print(&b, st, view, out_columns());
-		empty = view == STATE_VIEW_ALL ? strstr(buf_cstr(&b), "\nNo contexts.") != NULL : !strncmp(buf_cstr(&b), "No ", 3);
+		empty = view == STATE_VIEW_ALL ? strstr(buf_cstr(&b), "\nNo contexts.") != NULL
+					       : !strncmp(buf_cstr(&b), "No ", 3);
 		if (view == STATE_VIEW_ALL)
 			out_str(s->out, buf_cstr(&b));
 		else
@@ -63,39 +67,47 @@ static struct err *info_view(struct session *s, const struct cmd_args *a, enum s
 	const struct state *st;
 
 	if (a->argc)
-		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", a->cmd->name, a->argv[0]), "See \"help %s\"", a->cmd->name);
+		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", a->cmd->name, a->argv[0]),
+			"See \"help %s\"", a->cmd->name);
 	TRY(session_state(s, &st));
 	show_view(s, st, view, a->json);
 	return NULL;
 }
 
-#define INFO(name, VIEW, help)                                                                      \
-	const char cmd_info_##name##_help[] = help;                                                 \
-	struct err *cmd_info_##name(struct session *s, const struct cmd_args *a)                    \
-	{                                                                                           \
-		return info_view(s, a, VIEW);                                                       \
+#define INFO(name, VIEW, help)                                                                     \
+	const char cmd_info_##name##_help[] = help;                                                \
+	struct err *cmd_info_##name(struct session *s, const struct cmd_args *a)                   \
+	{                                                                                          \
+		return info_view(s, a, VIEW);                                                      \
 	}
 
 INFO(streams, STATE_VIEW_STREAMS,
 	"Lists streams: what is at the head of each, whether it runs or waits, and for what;\n"
 	"how much is pending. `state show stream N` shows a whole queue.\n"
 	"Example: info streams\n")
-INFO(events, STATE_VIEW_EVENTS, "Lists events: the last record of each, its stream, and whether it is known to be finished.\n"
+INFO(events, STATE_VIEW_EVENTS,
+	"Lists events: the last record of each, its stream, and whether it is known to be finished.\n"
 	"Example: info events\n")
-INFO(kernels, STATE_VIEW_KERNELS, "Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n"
+INFO(kernels, STATE_VIEW_KERNELS,
+	"Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n"
 	"Example: info kernels\n")
-INFO(modules, STATE_VIEW_MODULES, "Lists GPU modules and libraries that are loaded.\n"
+INFO(modules, STATE_VIEW_MODULES,
+	"Lists GPU modules and libraries that are loaded.\n"
 	"Example: info modules\n")
-INFO(allocations, STATE_VIEW_ALLOCS, "Lists live allocations by address: size, kind, who allocated, and the last writer.\n"
+INFO(allocations, STATE_VIEW_ALLOCS,
+	"Lists live allocations by address: size, kind, who allocated, and the last writer.\n"
 	"Example: info allocations --json\n")
-INFO(contexts, STATE_VIEW_CONTEXTS, "Lists GPU contexts.\n"
+INFO(contexts, STATE_VIEW_CONTEXTS,
+	"Lists GPU contexts.\n"
 	"Example: info contexts\n")
-INFO(devices, STATE_VIEW_DEVICES, "Lists the devices that the program sees, and what it has done on each.\n"
+INFO(devices, STATE_VIEW_DEVICES,
+	"Lists the devices that the program sees, and what it has done on each.\n"
 	"Example: info devices\n")
-INFO(graphs, STATE_VIEW_GRAPHS, "Lists CUDA graphs and executable graphs, with launches. `info graph ID` shows one.\n"
+INFO(graphs, STATE_VIEW_GRAPHS,
+	"Lists CUDA graphs and executable graphs, with launches. `info graph ID` shows one.\n"
 	"Example: info graphs\n")
 
-/* ---- state show --------------------------------------------------------------------------------------------------- */
+/* --- state show --- */
 
 const char cmd_state_show_help[] =
 	"Shows the state of the GPU at the stop, or where the replay is: all of it, or\n"
@@ -153,11 +165,15 @@ static struct err *parse_show(const struct cmd_args *a, struct show *w)
 
 		if (!strcmp(word, "at") && i + 1 < a->argc) {
 			w->at = a->argv[++i];
-		} else if ((w->view == STATE_VIEW_STREAMS || w->view == STATE_VIEW_DEVICES) && !w->one && word_u64(word, &v) && v <= UINT32_MAX) {
+		} else if ((w->view == STATE_VIEW_STREAMS || w->view == STATE_VIEW_DEVICES) &&
+			   !w->one && word_u64(word, &v) && v <= UINT32_MAX) {
 			w->one = true;
 			w->id = (uint32_t)v;
 		} else if (chosen) {
-			return err_cure(err_new(ERR_USAGE, "state show takes one of these at a time, and then \"%s\"", word),
+			return err_cure(
+				err_new(ERR_USAGE,
+					"state show takes one of these at a time, and then \"%s\"",
+					word),
 				"For example: state show stream 2 at 143");
 		} else if (*word && find_view(word, &w->view)) {
 			chosen = true;
@@ -179,17 +195,22 @@ static struct err *show_state(struct session *s, const struct state *st, const s
 		return NULL;
 	}
 	if (w->view == STATE_VIEW_DEVICES)
-		found = w->json ? state_json_device(&b, st, w->id) : state_print_device(&b, st, w->id, out_columns());
+		found = w->json ? state_json_device(&b, st, w->id)
+				: state_print_device(&b, st, w->id, out_columns());
 	else
-		found = w->json ? state_json_stream(&b, st, w->id) : state_print_stream(&b, st, w->id);
+		found = w->json ? state_json_stream(&b, st, w->id)
+				: state_print_stream(&b, st, w->id);
 	if (b.len && b.data[b.len - 1] != '\n')
 		buf_byte(&b, '\n');
 	if (found)
 		out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	if (!found && w->view == STATE_VIEW_DEVICES)
-		return err_cure(err_new(ERR_NOT_FOUND, "the program saw no device %u", w->id), "\"state show device\" lists them");
-	return found ? NULL : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->id), "\"info streams\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "the program saw no device %u", w->id),
+			"\"state show device\" lists them");
+	return found ? NULL
+		     : err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", w->id),
+			       "\"info streams\" lists them");
 }
 
 /* Makes the state that "at WHERE" names; the caller frees it. */
@@ -199,15 +220,19 @@ static struct err *state_where(struct session *s, const char *where, struct stat
 	uint64_t v;
 
 	if (!r)
-		return err_cure(err_new(ERR_STATE, "\"at\" needs an open trace"), "Use \"replay start FILE\"");
+		return err_cure(err_new(ERR_STATE, "\"at\" needs an open trace"),
+			"Use \"replay start FILE\"");
 	if (word_u64(where, &v)) {
 		if (v > sbt_reader_last_seq(r) || v + 1 < sbt_reader_first_seq(r))
-			return err_cure(err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, v), "It holds #%" PRIu64 "-#%" PRIu64,
-				sbt_reader_first_seq(r), sbt_reader_last_seq(r));
+			return err_cure(err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, v),
+				"It holds #%" PRIu64 "-#%" PRIu64, sbt_reader_first_seq(r),
+				sbt_reader_last_seq(r));
 		return state_at(ret, r, v);
 	}
 	if (!word_duration(*where == '+' ? where + 1 : where, &v))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is neither a command's number nor a time", where), "Use \"at 143\" or \"at 12.3ms\"");
+		return err_cure(err_new(ERR_USAGE,
+					"\"%s\" is neither a command's number nor a time", where),
+			"Use \"at 143\" or \"at 12.3ms\"");
 	if (s->engine.ranks) /* since the first rank's start, whichever rank is looked at */
 		return state_at_time(ret, r,
 			ranks_local(ranks_find(s->engine.ranks, s->engine.rank),
@@ -224,7 +249,8 @@ static void tell_place(struct session *s)
 	if (!p)
 		return;
 	graph_print_place(&b, s, p);
-	out_printf(s->out, "In a graph launch, %u of its %u steps are done: %s\n", p->step, p->steps.n, buf_cstr(&b));
+	out_printf(s->out, "In a graph launch, %u of its %u steps are done: %s\n", p->step,
+		p->steps.n, buf_cstr(&b));
 	buf_free(&b);
 }
 

@@ -16,7 +16,7 @@
 #include "shell/tools/tools.h"
 #include "base/words.h"
 
-/* ---- help --------------------------------------------------------------------------------------------------------- */
+/* --- help --- */
 
 const char cmd_help_help[] =
 	"Without a word: the commands in groups. `help COMMAND` says what one does, `help info`\n"
@@ -65,7 +65,8 @@ static struct err *help_fields(struct session *s, const char *name)
 	unsigned kind = *name ? sbt_kind_by_name(name) : SBT_LAUNCH;
 
 	if (!kind)
-		return err_cure(err_new(ERR_NOT_FOUND, "there is no command kind \"%s\"", name), "\"help kinds\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "there is no command kind \"%s\"", name),
+			"\"help kinds\" lists them");
 	out_printf(s->out, "Fields of %s:\n", sbt_kind(kind)->name);
 	print_fields(s, sbt_kind(kind)->fields);
 	out_str(s->out, "Fields of every command:\n");
@@ -90,7 +91,8 @@ static unsigned hanging(const char *line, size_t n, unsigned columns)
  * indentation. */
 static bool goes_on(const char *line, unsigned indent)
 {
-	return strspn(line, " ") == indent && line[indent] && line[indent] != '\n' && strncmp(line + indent, "Example", 7) != 0;
+	return strspn(line, " ") == indent && line[indent] && line[indent] != '\n' &&
+	       strncmp(line + indent, "Example", 7) != 0;
 }
 
 /* Prints lines of text, folded between words if the screen is narrower; column: where the first
@@ -108,11 +110,13 @@ static void put_folded(struct session *s, const char *text, unsigned column)
 		if (first)
 			indent = hanging(text, n, columns);
 		while (column + blank + n > columns && indent < columns / 2) {
-			for (cut = columns > column + blank ? columns - column - blank : 0; cut && text[cut] != ' '; cut--)
+			for (cut = columns > column + blank ? columns - column - blank : 0;
+				cut && text[cut] != ' '; cut--)
 				;
 			if ((!cut && column <= indent) || (!folded && first && cut < indent))
 				break; /* a word that is longer than the screen */
-			out_printf(s->out, "%s%.*s\n%*s", blank && cut ? " " : "", (int)cut, text, (int)indent, "");
+			out_printf(s->out, "%s%.*s\n%*s", blank && cut ? " " : "", (int)cut, text,
+				(int)indent, "");
 			text += cut + !!cut;
 			n -= cut + !!cut;
 			column = indent;
@@ -161,7 +165,8 @@ static void help_groups(struct session *s)
 		out_str(s->out, " ");
 		put_folded(s, t->doc, 27);
 	}
-	out_str(s->out, "\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
+	out_str(s->out,
+		"\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
 }
 
 static void help_prefix(struct session *s, const struct command *c)
@@ -230,7 +235,7 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 	return e;
 }
 
-/* ---- apropos ------------------------------------------------------------------------------------------------------ */
+/* --- apropos --- */
 
 const char cmd_apropos_help[] =
 	"Lists commands and settings whose name or help has the word in it.\n"
@@ -241,11 +246,13 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 	unsigned found = 0;
 
 	if (!*a->rest)
-		return err_cure(err_new(ERR_USAGE, "apropos needs a word"), "For example: apropos stream");
+		return err_cure(
+			err_new(ERR_USAGE, "apropos needs a word"), "For example: apropos stream");
 	for (unsigned i = 0; i < commands_count; i++) {
 		const struct command *c = &commands[i];
 
-		if (!strcasestr(c->name, a->rest) && !strcasestr(c->doc, a->rest) && !strcasestr(c->help, a->rest))
+		if (!strcasestr(c->name, a->rest) && !strcasestr(c->doc, a->rest) &&
+			!strcasestr(c->help, a->rest))
 			continue;
 		out_style(s->out, STYLE_NAME, "%s", c->name);
 		out_printf(s->out, " -- %s\n", c->doc);
@@ -259,7 +266,8 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 		found++;
 	}
 	for (unsigned i = 0; i < SET_COUNT; i++) {
-		if (!strcasestr(setting_descs[i].name, a->rest) && !strcasestr(setting_descs[i].doc, a->rest))
+		if (!strcasestr(setting_descs[i].name, a->rest) &&
+			!strcasestr(setting_descs[i].doc, a->rest))
 			continue;
 		out_style(s->out, STYLE_NAME, "set %s", setting_descs[i].name);
 		out_printf(s->out, " -- %s\n", setting_descs[i].doc);
@@ -270,7 +278,7 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* ---- scripts, history --------------------------------------------------------------------------------------------- */
+/* --- scripts, history --- */
 
 const char cmd_source_help[] =
 	"Runs the commands of FILE, a line each; # begins a comment. The first command that\n"
@@ -280,7 +288,8 @@ const char cmd_source_help[] =
 struct err *cmd_source(struct session *s, const struct cmd_args *a)
 {
 	if (a->argc != 1)
-		return err_cure(err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
+		return err_cure(
+			err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
 	return session_source(s, a->argv[0]);
 }
 
@@ -295,19 +304,21 @@ struct err *cmd_history(struct session *s, const struct cmd_args *a)
 	const char *line;
 
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &n)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "For example: history 50");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest),
+			"For example: history 50");
 	if (!s->editor) {
 		out_str(s->out, "There is no history: tsdb does not read from a terminal.\n");
 		return NULL;
 	}
 	while (editor_history(s->editor, total, &line))
 		total++;
-	for (unsigned i = n < total ? total - (unsigned)n : 0; editor_history(s->editor, i, &line); i++)
+	for (unsigned i = n < total ? total - (unsigned)n : 0; editor_history(s->editor, i, &line);
+		i++)
 		out_printf(s->out, "%5u  %.*s\n", i + 1, (int)strcspn(line, "\n"), line);
 	return NULL;
 }
 
-/* ---- the system --------------------------------------------------------------------------------------------------- */
+/* --- the system --- */
 
 const char cmd_shell_help[] =
 	"Runs COMMAND in the system's shell ($SHELL, or /bin/sh); without one, an interactive shell. !COMMAND is the same.\n"
@@ -338,7 +349,8 @@ struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return err_new(ERR_SYSTEM, "the shell %s could not run the command", shell);
 	if (WIFEXITED(status) && WEXITSTATUS(status))
-		return err_new(ERR_SYSTEM, "the command ended with exit status %d", WEXITSTATUS(status));
+		return err_new(
+			ERR_SYSTEM, "the command ended with exit status %d", WEXITSTATUS(status));
 	return NULL;
 }
 
@@ -362,7 +374,8 @@ struct err *cmd_echo(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-const char cmd_pwd_help[] = "Shows the working directory of tsdb, which the program gets unless `set cwd` names another.\n";
+const char cmd_pwd_help[] =
+	"Shows the working directory of tsdb, which the program gets unless `set cwd` names another.\n";
 
 struct err *cmd_pwd(struct session *s, const struct cmd_args *a)
 {
@@ -387,17 +400,20 @@ struct err *cmd_cd(struct session *s, const struct cmd_args *a)
 
 	if (!dir)
 		return err_cure(err_new(ERR_USAGE, "cd needs a directory"), "$HOME is not set");
-	path = *dir == '~' && home && (!dir[1] || dir[1] == '/') ? xasprintf("%s%s", home, dir + 1) : xstrdup(dir);
+	path = *dir == '~' && home && (!dir[1] || dir[1] == '/') ? xasprintf("%s%s", home, dir + 1)
+								 : xstrdup(dir);
 	r = chdir(path) ? errno : 0;
 	free(path);
 	return r ? err_sys(r, "cannot change to %s", dir) : NULL;
 }
 
-const char cmd_doctor_help[] = "Says what this machine can do: driver, CUPTI, ptrace, software GPU; and the cure for what is missing.\n";
+const char cmd_doctor_help[] =
+	"Says what this machine can do: driver, CUPTI, ptrace, software GPU; and the cure for what is missing.\n";
 
 struct err *cmd_doctor(struct session *s, const struct cmd_args *a)
 {
-	return gpu_doctor(s) ? NULL : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
+	return gpu_doctor(s) ? NULL
+			     : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
 }
 
 const char cmd_quit_help[] =
@@ -410,9 +426,11 @@ struct err *cmd_quit(struct session *s, const struct cmd_args *a)
 	uint64_t status = 0;
 
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &status) || status > 255))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no exit status", a->rest), "It is a number from 0 to 255");
-	if (s->target.inf && !session_confirm(s, "The program is being debugged and will %s. Quit anyway?",
-				     inferior_attached(s->target.inf) ? "go on without tsdb" : "be killed"))
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no exit status", a->rest),
+			"It is a number from 0 to 255");
+	if (s->target.inf &&
+		!session_confirm(s, "The program is being debugged and will %s. Quit anyway?",
+			inferior_attached(s->target.inf) ? "go on without tsdb" : "be killed"))
 		return NULL;
 	s->quitting = true;
 	s->quit_status = (int)status;

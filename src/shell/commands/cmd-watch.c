@@ -22,12 +22,12 @@
 #include "state/state.h"
 
 enum {
-	SHOWN_MAX = 8,			/* differences shown of one piece of memory */
-	WATCH_SHOWN_BYTES = 1 << 20,	/* of a watched range that are compared for showing */
-	DIFF_PIECE = 64 << 20,		/* bytes compared at a time */
+	SHOWN_MAX = 8,		     /* differences shown of one piece of memory */
+	WATCH_SHOWN_BYTES = 1 << 20, /* of a watched range that are compared for showing */
+	DIFF_PIECE = 64 << 20,	     /* bytes compared at a time */
 };
 
-/* ---- watch -------------------------------------------------------------------------------------------------------- */
+/* --- watch --- */
 
 const char cmd_watch_help[] =
 	"Stops `continue` and `reverse-continue` of a replay on a device right after a command\n"
@@ -58,14 +58,20 @@ static struct err *watch_inside(struct session *s, const char *text, bool *ret_d
 	if (!*ret_done)
 		return NULL;
 	if (len && (!word_size(len + 5, &size) || !size))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5), "It is a number of bytes; K, M and G may follow");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5),
+			"It is a number of bytes; K, M and G may follow");
 	if (space != SOFT_GLOBAL && space != SOFT_SHARED)
-		return err_cure(err_new(ERR_UNSUPPORTED, "%s memory is a thread's own and cannot be watched", kernel_spaces[space]),
-			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does", kernel_spaces[space]);
-	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->breaks, addr, size)
-				  : breakpoints_add_watch_in(s->breaks, space, kernel_spaces[space], addr, size);
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"%s memory is a thread's own and cannot be watched",
+					kernel_spaces[space]),
+			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does",
+			kernel_spaces[space]);
+	bp = space == SOFT_GLOBAL
+		     ? breakpoints_add_watch(s->breaks, addr, size)
+		     : breakpoints_add_watch_in(s->breaks, space, kernel_spaces[space], addr, size);
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size, kernel_spaces[space], addr,
+	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size,
+		kernel_spaces[space], addr,
 		space ? ", of every block of a launch under the microscope" : "");
 	return NULL;
 }
@@ -95,7 +101,8 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 }
 
 /* Reads memory before the command at the device's position; the device then goes back to it. */
-static struct err *read_before(struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
+static struct err *read_before(
+	struct session *s, const struct replay_device *rd, uint64_t addr, void *dst, size_t n)
 {
 	const struct graph_place *p = graph_place(s);
 	uint32_t steps;
@@ -127,12 +134,14 @@ struct err *watch_tell(struct session *s, int id)
 	if (!e)
 		e = read_before(s, rd, bp->addr, buf_room(&before, n), n);
 	if (!e) {
-		diff = memory_compare(&text, &f, bp->addr, bp->addr, before.data, after.data, n, SHOWN_MAX);
+		diff = memory_compare(
+			&text, &f, bp->addr, bp->addr, before.data, after.data, n, SHOWN_MAX);
 		out_str(s->out, buf_cstr(&text));
 		if (n < bp->size)
 			out_printf(s->out, "  (looked at the first %zu bytes)\n", n);
 		else
-			out_printf(s->out, "  %" PRIu64 " of %" PRIu64 " bytes changed\n", diff.bytes, bp->size);
+			out_printf(s->out, "  %" PRIu64 " of %" PRIu64 " bytes changed\n",
+				diff.bytes, bp->size);
 	}
 	buf_free(&before);
 	buf_free(&after);
@@ -140,7 +149,7 @@ struct err *watch_tell(struct session *s, int id)
 	return e;
 }
 
-/* ---- who-wrote ---------------------------------------------------------------------------------------------------- */
+/* --- who-wrote --- */
 
 const char cmd_who_wrote_help[] =
 	"Names the last command up to the present point that wrote to memory, and its recorded\n"
@@ -149,7 +158,8 @@ const char cmd_who_wrote_help[] =
 	"Example: who-wrote arg0 + 64\n";
 
 /* Prints the writer as a command; step: of that graph launch, 0: the command itself. */
-static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json, struct buf *b, uint32_t *ret_stack)
+static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json,
+	struct buf *b, uint32_t *ret_stack)
 {
 	struct state *st;
 	struct state_steps steps;
@@ -197,7 +207,8 @@ static void text_writer(struct buf *b, const struct replay_writer *w, const stru
 	}
 }
 
-static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t step, bool json)
+static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size,
+	const struct replay_writer *w, uint32_t step, bool json)
 {
 	struct buf cmd = BUF_INIT, b = BUF_INIT;
 	struct stack st = {0};
@@ -222,7 +233,8 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size, 
 }
 
 /* Inside a graph launch: finds the writer among the steps done, else before the launch. */
-static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *ret, uint32_t *ret_step)
+static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size,
+	struct replay_writer *ret, uint32_t *ret_step)
 {
 	const struct graph_place at = *graph_place(s);
 	struct replay_stop stop;
@@ -243,7 +255,8 @@ static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t s
 }
 
 /* The writer is a graph launch that changed the bytes: finds the step. */
-static struct err *which_step(struct session *s, uint64_t addr, uint64_t size, const struct replay_writer *w, uint32_t *ret_step)
+static struct err *which_step(struct session *s, uint64_t addr, uint64_t size,
+	const struct replay_writer *w, uint32_t *ret_step)
 {
 	struct state *st;
 	struct sbt_cmd launch;
@@ -263,7 +276,8 @@ static struct err *which_step(struct session *s, uint64_t addr, uint64_t size, c
 enum { RECENT_MAX = 16 };
 
 /* The newest graph launches behind `after`, newest last. */
-static struct err *recent_launches(struct session *s, uint64_t after, uint64_t seqs[RECENT_MAX], unsigned *ret_n)
+static struct err *recent_launches(
+	struct session *s, uint64_t after, uint64_t seqs[RECENT_MAX], unsigned *ret_n)
 {
 	const uint64_t at = replay_seq(s->engine.trace.replay);
 	const struct sbt_cmd *c;
@@ -288,7 +302,8 @@ static struct err *recent_launches(struct session *s, uint64_t after, uint64_t s
 }
 
 /* Finds a launch that changed the bytes and changed them back: its end does not show that. */
-static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size, struct replay_writer *w, uint32_t *ret_step)
+static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size,
+	struct replay_writer *w, uint32_t *ret_step)
 {
 	uint64_t seqs[RECENT_MAX];
 	unsigned n;
@@ -300,7 +315,8 @@ static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t s
 	for (; !e && !*ret_step && n; n--) {
 		e = graph_last_change(s, seqs[n - 1], addr, size, UINT32_MAX, ret_step);
 		if (!e && *ret_step)
-			*w = (struct replay_writer){.seq = seqs[n - 1], .certain = true, .changed = true};
+			*w = (struct replay_writer){
+				.seq = seqs[n - 1], .certain = true, .changed = true};
 	}
 	return replay_device_back(&s->engine, e);
 }
@@ -323,7 +339,7 @@ struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
 	return tell_writer(s, addr, size, &w, step, a->json);
 }
 
-/* ---- diff --------------------------------------------------------------------------------------------------------- */
+/* --- diff --- */
 
 const char cmd_diff_help[] =
 	"Shows what the commands after #A up to #B changed in memory: which allocations, how\n"
@@ -360,7 +376,8 @@ struct change {
 JS_DEFINE(change_object, "change", change, JS(HEX, change, addr), JS(UINT, change, size),
 	JS_IN(UINT, change, d, bytes), JS_AS("offset", UINT, change, d.first));
 
-static void add_piece(struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
+static void add_piece(
+	struct diff *d, unsigned side, uint64_t addr, uint64_t size, uint64_t alloc_seq)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->p[i].addr == addr && d->p[i].alloc_seq == alloc_seq) {
@@ -394,7 +411,8 @@ static struct err *go_to_side(struct diff *d, unsigned side)
 		return device_seek(d->rd->d, d->at[side]);
 	TRY(device_node(d->rd->d, d->at[side], d->step[side], &steps));
 	if (d->step[side] > steps)
-		return err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " steps, not %" PRIu32, d->at[side], steps, d->step[side]);
+		return err_new(ERR_USAGE, "#%" PRIu64 " has %" PRIu32 " steps, not %" PRIu32,
+			d->at[side], steps, d->step[side]);
 	return NULL;
 }
 
@@ -409,7 +427,8 @@ static struct err *hash_side(struct diff *d, unsigned side)
 	return NULL;
 }
 
-static void tell_piece(struct diff *d, const struct piece *p, const struct memory_difference *all, struct buf *lines)
+static void tell_piece(struct diff *d, const struct piece *p, const struct memory_difference *all,
+	struct buf *lines)
 {
 	struct buf *b = &d->out;
 
@@ -421,8 +440,8 @@ static void tell_piece(struct diff *d, const struct piece *p, const struct memor
 	buf_printf(b, "0x%" PRIx64 ", %" PRIu64 " bytes", p->addr, p->size);
 	if (p->alloc_seq)
 		buf_printf(b, " (allocated by #%" PRIu64 ")", p->alloc_seq);
-	buf_printf(b, ": %" PRIu64 " byte%s changed, from offset %" PRIu64 " on\n%s", all->bytes, all->bytes == 1 ? "" : "s", all->first,
-		buf_cstr(lines));
+	buf_printf(b, ": %" PRIu64 " byte%s changed, from offset %" PRIu64 " on\n%s", all->bytes,
+		all->bytes == 1 ? "" : "s", all->first, buf_cstr(lines));
 }
 
 /* Compares the contents of a piece that differs, part by part. */
@@ -444,7 +463,8 @@ static struct err *compare_piece(struct diff *d, const struct piece *p)
 		}
 		if (e)
 			break;
-		part = memory_compare(&lines, &d->f, p->addr + at, p->addr, bytes[0], bytes[1], n, all.bytes ? 0 : SHOWN_MAX);
+		part = memory_compare(&lines, &d->f, p->addr + at, p->addr, bytes[0], bytes[1], n,
+			all.bytes ? 0 : SHOWN_MAX);
 		if (part.bytes && !all.bytes)
 			all.first = at + part.first;
 		all.bytes += part.bytes;
@@ -463,8 +483,10 @@ static void tell_come_and_gone(struct diff *d)
 		const struct piece *p = &d->p[i];
 
 		if (p->in[0] != p->in[1])
-			buf_printf(&d->out, "0x%" PRIx64 ", %" PRIu64 " bytes (allocated by #%" PRIu64 "): %s\n", p->addr, p->size, p->alloc_seq,
-				p->in[0] ? "is freed" : "is new");
+			buf_printf(&d->out,
+				"0x%" PRIx64 ", %" PRIu64 " bytes (allocated by #%" PRIu64
+				"): %s\n",
+				p->addr, p->size, p->alloc_seq, p->in[0] ? "is freed" : "is new");
 	}
 }
 
@@ -488,7 +510,8 @@ static struct err *compare(struct diff *d, uint64_t addr, uint64_t size)
 	return NULL;
 }
 
-static struct err *parse_point(const struct diff *d, const char *word, uint64_t *ret, uint32_t *ret_step)
+static struct err *parse_point(
+	const struct diff *d, const char *word, uint64_t *ret, uint32_t *ret_step)
 {
 	*ret_step = UINT32_MAX;
 	if (!strcmp(word, "begin"))
@@ -496,16 +519,20 @@ static struct err *parse_point(const struct diff *d, const char *word, uint64_t 
 	else if (!strcmp(word, "end"))
 		*ret = d->rd->last;
 	else if (!(strchr(word, '.') ? step_position(word, ret, ret_step) : word_u64(word, ret)))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", word), "Use \"diff 12 20\", or begin and end");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command's number", word),
+			"Use \"diff 12 20\", or begin and end");
 	if (!*ret)
 		*ret = d->rd->first - 1;
 	if (*ret + 1 < d->rd->first || *ret > d->rd->last)
-		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, *ret, d->rd->first, d->rd->last);
+		return err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, *ret,
+			d->rd->first, d->rd->last);
 	return NULL;
 }
 
 /* Parses "A B [ADDRESS LEN]" */
-static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
+static struct err *parse_diff(
+	struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	struct value v;
 	char *addr;
@@ -513,19 +540,22 @@ static struct err *parse_diff(struct diff *d, char *const *words, unsigned n, ui
 
 	*ret_addr = *ret_size = 0;
 	if (n < 2 || n == 3)
-		return err_cure(err_new(ERR_USAGE, "diff needs two commands' numbers"), "Use \"diff 12 20\", or \"diff 12 20 ADDRESS LEN\"");
+		return err_cure(err_new(ERR_USAGE, "diff needs two commands' numbers"),
+			"Use \"diff 12 20\", or \"diff 12 20 ADDRESS LEN\"");
 	TRY(parse_point(d, words[0], &d->at[0], &d->step[0]));
 	TRY(parse_point(d, words[1], &d->at[1], &d->step[1]));
 	if (n == 2)
 		return NULL;
 	if (!word_size(words[n - 1], ret_size) || !*ret_size)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", words[n - 1]), "It is a number of bytes; K, M and G may follow");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", words[n - 1]),
+			"It is a number of bytes; K, M and G may follow");
 	addr = words_join(words + 2, n - 3);
 	e = value_eval(d->s, addr, &v);
 	free(addr);
 	TRY(e);
 	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "that is no address"), "\"info allocations\" lists addresses");
+		return err_cure(err_new(ERR_USAGE, "that is no address"),
+			"\"info allocations\" lists addresses");
 	*ret_addr = (uint64_t)v.i;
 	return NULL;
 }
@@ -557,7 +587,8 @@ static void tell_diff(struct diff *d)
 	else if (d->out.len)
 		out_str(d->s->out, buf_cstr(&d->out));
 	else
-		out_printf(d->s->out, "Nothing changed from #%" PRIu64 " to #%" PRIu64 ".\n", d->at[0], d->at[1]);
+		out_printf(d->s->out, "Nothing changed from #%" PRIu64 " to #%" PRIu64 ".\n",
+			d->at[0], d->at[1]);
 }
 
 struct err *cmd_diff(struct session *s, const struct cmd_args *a)

@@ -18,7 +18,7 @@
 
 #define PIECE (1u << 20) /* bytes read from the device at once */
 
-/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 
 static size_t place_of(const struct extract *x, uint64_t addr)
 {
@@ -30,7 +30,8 @@ static size_t place_of(const struct extract *x, uint64_t addr)
 }
 
 /* Takes name. */
-static void add_piece(struct extract *x, enum extract_where where, uint64_t addr, uint64_t size, char *name)
+static void add_piece(
+	struct extract *x, enum extract_where where, uint64_t addr, uint64_t size, char *name)
 {
 	const size_t at = place_of(x, addr);
 
@@ -40,7 +41,8 @@ static void add_piece(struct extract *x, enum extract_where where, uint64_t addr
 	}
 	x->pieces = xrealloc(x->pieces, (x->npieces + 1) * sizeof *x->pieces);
 	memmove(x->pieces + at + 1, x->pieces + at, (x->npieces - at) * sizeof *x->pieces);
-	x->pieces[at] = (struct extract_piece){.where = where, .addr = addr, .size = size, .name = name};
+	x->pieces[at] =
+		(struct extract_piece){.where = where, .addr = addr, .size = size, .name = name};
 	x->npieces++;
 }
 
@@ -59,14 +61,14 @@ void extract_free_memory(struct extract *x)
 	free(x->pieces);
 }
 
-/* ---- allocations -------------------------------------------------------------------------------------------------- */
+/* --- allocations --- */
 
 /* Managed memory recorded on a GPU can be placed like device memory; the software GPU's is the
  * program's own. */
 static void add_alloc(struct extract *x, const struct state_alloc *a)
 {
 	const bool host = a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED ||
-		(a->mem == SBT_MEM_MANAGED && x->s->engine.trace.device->soft);
+			  (a->mem == SBT_MEM_MANAGED && x->s->engine.trace.device->soft);
 
 	add_piece(x, host ? EXTRACT_HOST : EXTRACT_DEVICE, a->addr, a->size, NULL);
 }
@@ -78,7 +80,9 @@ struct err *extract_find_memory(struct extract *x, const struct state *st)
 
 	for (unsigned i = 0; x->all && state_alloc(st, i, &a); i++)
 		add_alloc(x, &a);
-	for (size_t i = 0; i + 8 <= x->args.len; i += 8) { /* pointers are aligned in the parameter buffer, those in structures too */
+	for (size_t i = 0; i + 8 <= x->args.len;
+		i +=
+		8) { /* pointers are aligned in the parameter buffer, those in structures too */
 		memcpy(&v, x->args.data + i, 8);
 		if (v > 0xffff && state_alloc_at(st, v, &a))
 			add_alloc(x, &a);
@@ -86,9 +90,11 @@ struct err *extract_find_memory(struct extract *x, const struct state *st)
 	return NULL;
 }
 
-/* ---- globals: they lie elsewhere in another process, and the kernel would begin with what its code says ----------------- */
+/* --- globals: they lie elsewhere in another process, and the kernel would begin with what its code
+ * says --- */
 
-static struct err *add_global(struct extract *x, uint32_t module, const struct sbt_blob *name, uint64_t addr, uint64_t size)
+static struct err *add_global(struct extract *x, uint32_t module, const struct sbt_blob *name,
+	uint64_t addr, uint64_t size)
 {
 	if (x->module == SBT_NO_ID || module != x->module || !addr)
 		return NULL;
@@ -99,7 +105,9 @@ static struct err *add_global(struct extract *x, uint32_t module, const struct s
 	text[name->len] = 0;
 	if (strlen(text) != name->len || !extract_plain(text)) {
 		free(text);
-		return err_new(ERR_UNSUPPORTED, "the module of %s has a global whose name is not an assembler's", buf_cstr(&x->name));
+		return err_new(ERR_UNSUPPORTED,
+			"the module of %s has a global whose name is not an assembler's",
+			buf_cstr(&x->name));
 	}
 	add_piece(x, EXTRACT_GLOBAL, addr, size, text);
 	return NULL;
@@ -107,7 +115,9 @@ static struct err *add_global(struct extract *x, uint32_t module, const struct s
 
 static struct err *on_memory(void *arg, const struct sbt_memory *m)
 {
-	return m->owner == SBT_MEMORY_GLOBAL ? add_global(arg, m->module, &m->name, m->addr, m->size) : NULL;
+	return m->owner == SBT_MEMORY_GLOBAL
+		       ? add_global(arg, m->module, &m->name, m->addr, m->size)
+		       : NULL;
 }
 
 /* Adds the globals that the recorder saw at the window's ends, and those whose addresses the
@@ -123,18 +133,21 @@ struct err *extract_find_globals(struct extract *x)
 	TRY(sbt_cursor_open(&cursor, x->s->engine.trace.reader));
 	while (!(e = sbt_cursor_next(cursor, &c)) && c && c->seq < x->seq) {
 		if (c->kind == SBT_GLOBAL_DEF)
-			e = add_global(x, c->u.global_def.module, &c->u.global_def.global_name, c->u.global_def.addr, c->u.global_def.size);
+			e = add_global(x, c->u.global_def.module, &c->u.global_def.global_name,
+				c->u.global_def.addr, c->u.global_def.size);
 		if (e)
 			break;
 	}
 	sbt_cursor_close(cursor);
 	if (!e && !x->npieces)
-		e = err_new(ERR_INCOMPLETE, "no parameter of #%" PRIu64 " %s points into an allocation: there is nothing to compare", x->seq,
-			buf_cstr(&x->name));
+		e = err_new(ERR_INCOMPLETE,
+			"no parameter of #%" PRIu64
+			" %s points into an allocation: there is nothing to compare",
+			x->seq, buf_cstr(&x->name));
 	return e;
 }
 
-/* ---- contents ----------------------------------------------------------------------------------------------------- */
+/* --- contents --- */
 
 void extract_piece_name(char *dst, size_t n, size_t i, bool after)
 {
@@ -142,7 +155,8 @@ void extract_piece_name(char *dst, size_t n, size_t i, bool after)
 }
 
 /* Writes the present contents to f; with old, *ret_differs says whether they differ from old's. */
-static struct err *copy_piece(struct extract *x, const struct extract_piece *p, FILE *f, FILE *old, bool *ret_differs)
+static struct err *copy_piece(
+	struct extract *x, const struct extract_piece *p, FILE *f, FILE *old, bool *ret_differs)
 {
 	uint8_t *here = xmalloc(2 * PIECE), *there = here + PIECE;
 	struct err *e = NULL;
@@ -191,7 +205,8 @@ static struct err *save_piece(struct extract *x, size_t i, bool after)
 }
 
 /* Writes the bytes of m into their place in the file of a piece. */
-static struct err *patch(struct extract *x, const struct sbt_memory *m, const struct extract_piece *p)
+static struct err *patch(
+	struct extract *x, const struct sbt_memory *m, const struct extract_piece *p)
 {
 	const uint64_t at = m->addr - p->addr;
 	const size_t n = (size_t)(m->size < p->size - at ? m->size : p->size - at);
@@ -219,7 +234,9 @@ static struct err *patch(struct extract *x, const struct sbt_memory *m, const st
 static struct err *on_host_write(void *arg, const struct sbt_memory *m)
 {
 	struct extract *x = arg;
-	const struct extract_piece *p = m->role == SBT_MEMORY_HOST && m->has_bytes && m->size ? extract_piece_at(x, m->addr) : NULL;
+	const struct extract_piece *p = m->role == SBT_MEMORY_HOST && m->has_bytes && m->size
+						? extract_piece_at(x, m->addr)
+						: NULL;
 
 	return p ? patch(x, m, p) : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of `tsdb extract`'s main.c that belongs to the one launch: its memory, its parameters and how it is started.
+ * The part of `tsdb extract`'s main.c that belongs to the one launch: its memory, its parameters
+ * and how it is started.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -8,23 +9,29 @@
 
 #define ROUND (32ull << 20) /* as in replayer/memory/replayer-place.c */
 
-/* ---- main.c ------------------------------------------------------------------------------------------------------- */
+/* --- main.c --- */
 
 static void print_head(struct buf *b, const struct extract *x, const char *kernel)
 {
-	buf_printf(b, "/* Launch #%" PRIu64 " of a recorded program, alone. Written by tsdb extract; made to be edited.\n"
+	buf_printf(b,
+		"/* Launch #%" PRIu64
+		" of a recorded program, alone. Written by tsdb extract; made to be edited.\n"
 		" * Exit status: 0 when memory holds afterwards what it held in a replay of the recording, 1 when not, 2 when that could not be tried. */\n"
-		"#define _GNU_SOURCE\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n\n", x->seq);
-	buf_printf(b, "#define CODE_FILE \"%s\"\n#define KERNEL \"%s\"\n\nstatic void check(CUresult r, const char *what);\n\n",
+		"#define _GNU_SOURCE\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n\n",
+		x->seq);
+	buf_printf(b,
+		"#define CODE_FILE \"%s\"\n#define KERNEL \"%s\"\n\nstatic void check(CUresult r, const char *what);\n\n",
 		x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", kernel);
 }
 
 static void print_pieces(struct buf *b, const struct extract *x)
 {
-	static const char *const where[] = {[EXTRACT_DEVICE] = "DEVICE", [EXTRACT_HOST] = "HOST", [EXTRACT_GLOBAL] = "GLOBAL"};
+	static const char *const where[] = {
+		[EXTRACT_DEVICE] = "DEVICE", [EXTRACT_HOST] = "HOST", [EXTRACT_GLOBAL] = "GLOBAL"};
 	char name[64];
 
-	buf_str(b, "/* The memory that the launch could reach. after: NULL where it changed nothing. */\n"
+	buf_str(b,
+		"/* The memory that the launch could reach. after: NULL where it changed nothing. */\n"
 		"enum where { DEVICE, HOST, GLOBAL };\n"
 		"static struct memory {\n\tenum where where;\n\tCUdeviceptr addr; /* as recorded; HOST and GLOBAL: from place() on, where it is here */\n"
 		"\tsize_t size; /* bytes */\n\tconst char *before, *after; /* files */\n\tconst char *name; /* of a global */\n} memory[] = {\n");
@@ -32,7 +39,8 @@ static void print_pieces(struct buf *b, const struct extract *x)
 		const struct extract_piece *p = &x->pieces[i];
 
 		extract_piece_name(name, sizeof name, i, false);
-		buf_printf(b, "\t{%s, 0x%" PRIx64 ", %" PRIu64 ", \"%s\", ", where[p->where], p->addr, p->size, name);
+		buf_printf(b, "\t{%s, 0x%" PRIx64 ", %" PRIu64 ", \"%s\", ", where[p->where],
+			p->addr, p->size, name);
 		extract_piece_name(name, sizeof name, i, true);
 		buf_printf(b, p->changed ? "\"%s\", " : "NULL, ", name);
 		buf_printf(b, p->name ? "\"%s\"},\n" : "NULL},\n", p->name);
@@ -45,10 +53,12 @@ static void print_ranges(struct buf *b, const struct extract *x)
 {
 	uint64_t from = 0, to = 0;
 
-	buf_str(b, "/* What is mapped for device memory. */\nstatic const struct {\n\tCUdeviceptr addr;\n\tsize_t size;\n} ranges[] = {\n");
+	buf_str(b,
+		"/* What is mapped for device memory. */\nstatic const struct {\n\tCUdeviceptr addr;\n\tsize_t size;\n} ranges[] = {\n");
 	for (size_t i = 0; i < x->npieces; i++) {
 		const struct extract_piece *p = &x->pieces[i];
-		uint64_t begin = p->addr & ~(ROUND - 1), end = (p->addr + p->size + ROUND - 1) & ~(ROUND - 1);
+		uint64_t begin = p->addr & ~(ROUND - 1),
+			 end = (p->addr + p->size + ROUND - 1) & ~(ROUND - 1);
 
 		if (p->where != EXTRACT_DEVICE)
 			continue;
@@ -57,7 +67,8 @@ static void print_ranges(struct buf *b, const struct extract *x)
 			continue;
 		}
 		if (to)
-			buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n", from, (to - from) >> 20);
+			buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n", from,
+				(to - from) >> 20);
 		from = begin;
 		to = end;
 	}
@@ -86,21 +97,31 @@ static void print_pointers(struct buf *b, const struct extract *x)
 		memcpy(&v, x->args.data + i, 8);
 		p = extract_piece_at(x, v);
 		if (p && p->where != EXTRACT_DEVICE)
-			buf_printf(b, "\tmemcpy(args + %zu, &(CUdeviceptr){memory[%zu].addr + %" PRIu64 "}, sizeof(CUdeviceptr));\n", i,
-				(size_t)(p - x->pieces), v - p->addr);
+			buf_printf(b,
+				"\tmemcpy(args + %zu, &(CUdeviceptr){memory[%zu].addr + %" PRIu64
+				"}, sizeof(CUdeviceptr));\n",
+				i, (size_t)(p - x->pieces), v - p->addr);
 	}
 }
 
 /* Appends one parameter, size bytes at offset: as a number if it has a number's size. */
-static void print_arg(struct buf *b, const struct extract *x, uint32_t i, uint32_t offset, uint32_t size)
+static void print_arg(
+	struct buf *b, const struct extract *x, uint32_t i, uint32_t offset, uint32_t size)
 {
-	static const char *const types[] = {[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned", [8] = "unsigned long long"};
+	static const char *const types[] = {[1] = "unsigned char",
+		[2] = "unsigned short",
+		[4] = "unsigned",
+		[8] = "unsigned long long"};
 	uint64_t v = 0;
 
 	if (size > 8 || !types[size]) {
 		buf_printf(b, "\tstatic const unsigned char arg%u[%u] = {", i, size);
 		for (uint32_t k = 0; k < size; k++)
-			buf_printf(b, "%s0x%02x", !k ? "" : k % 16 ? ", " : ",\n\t\t", x->args.data[offset + k]);
+			buf_printf(b, "%s0x%02x",
+				!k	 ? ""
+				: k % 16 ? ", "
+					 : ",\n\t\t",
+				x->args.data[offset + k]);
 		buf_printf(b, "}; /* offset %u */\n", offset);
 		return;
 	}
@@ -120,8 +141,10 @@ static void print_args(struct buf *b, const struct extract *x)
 		print_arg(b, x, i, offset, size);
 	if (!x->args.len)
 		return;
-	buf_printf(b, "\tunsigned char args[%zu] = {0};\n\tsize_t nargs = sizeof args;\n", x->args.len);
-	buf_str(b, "\tvoid *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args, CU_LAUNCH_PARAM_BUFFER_SIZE, &nargs, CU_LAUNCH_PARAM_END};\n");
+	buf_printf(b, "\tunsigned char args[%zu] = {0};\n\tsize_t nargs = sizeof args;\n",
+		x->args.len);
+	buf_str(b,
+		"\tvoid *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args, CU_LAUNCH_PARAM_BUFFER_SIZE, &nargs, CU_LAUNCH_PARAM_END};\n");
 }
 
 static void print_arg_copies(struct buf *b, const struct extract *x)
@@ -135,8 +158,10 @@ static void print_arg_copies(struct buf *b, const struct extract *x)
 		buf_printf(b, "\tmemcpy(args + %u, &arg%u, sizeof arg%u);\n", offset, i, i);
 	print_pointers(b, x);
 	if (x->launch.shared)
-		buf_printf(b, "\tcheck(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %" PRIu64
-			"), \"cuFuncSetAttribute\");\n", x->launch.shared);
+		buf_printf(b,
+			"\tcheck(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %" PRIu64
+			"), \"cuFuncSetAttribute\");\n",
+			x->launch.shared);
 }
 
 /* Appends a launch with those attributes that change what it computes. */
@@ -144,18 +169,25 @@ static void print_launch_ex(struct buf *b, const struct extract *x)
 {
 	const struct sbt_cmd_launch *u = &x->launch;
 
-	buf_printf(b, "\tCUlaunchAttribute attrs[2] = {0};\n\tCUlaunchConfig config = {.gridDimX = %" PRIu64 ", .gridDimY = %" PRIu64
-		", .gridDimZ = %" PRIu64 ",\n\t\t.blockDimX = %" PRIu64 ", .blockDimY = %" PRIu64 ", .blockDimZ = %" PRIu64
-		", .sharedMemBytes = %" PRIu64 ", .attrs = attrs};\n\n", u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z,
-		u->shared);
+	buf_printf(b,
+		"\tCUlaunchAttribute attrs[2] = {0};\n\tCUlaunchConfig config = {.gridDimX = %" PRIu64
+		", .gridDimY = %" PRIu64 ", .gridDimZ = %" PRIu64 ",\n\t\t.blockDimX = %" PRIu64
+		", .blockDimY = %" PRIu64 ", .blockDimZ = %" PRIu64 ", .sharedMemBytes = %" PRIu64
+		", .attrs = attrs};\n\n",
+		u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z, u->shared);
 	if (u->cooperative)
 		buf_str(b, "\tattrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;\n"
-			"\tattrs[config.numAttrs++].value.cooperative = 1;\n");
+			   "\tattrs[config.numAttrs++].value.cooperative = 1;\n");
 	if (u->cluster_x)
-		buf_printf(b, "\tattrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
-			"\tattrs[config.numAttrs].value.clusterDim.x = %" PRIu64 ";\n\tattrs[config.numAttrs].value.clusterDim.y = %" PRIu64
-			";\n\tattrs[config.numAttrs++].value.clusterDim.z = %" PRIu64 ";\n", u->cluster_x, u->cluster_y, u->cluster_z);
-	buf_printf(b, "\tcheck(cuLaunchKernelEx(&config, kernel, NULL, %s), \"cuLaunchKernelEx\");\n", x->args.len ? "extra" : "NULL");
+		buf_printf(b,
+			"\tattrs[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;\n"
+			"\tattrs[config.numAttrs].value.clusterDim.x = %" PRIu64
+			";\n\tattrs[config.numAttrs].value.clusterDim.y = %" PRIu64
+			";\n\tattrs[config.numAttrs++].value.clusterDim.z = %" PRIu64 ";\n",
+			u->cluster_x, u->cluster_y, u->cluster_z);
+	buf_printf(b,
+		"\tcheck(cuLaunchKernelEx(&config, kernel, NULL, %s), \"cuLaunchKernelEx\");\n",
+		x->args.len ? "extra" : "NULL");
 }
 
 static void print_launch(struct buf *b, const struct extract *x)
@@ -168,9 +200,13 @@ static void print_launch(struct buf *b, const struct extract *x)
 	if (u->cooperative || u->cluster_x)
 		print_launch_ex(b, x);
 	else
-		buf_printf(b, "\tcheck(cuLaunchKernel(kernel, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", /* blocks */\n\t\t%" PRIu64 ", %" PRIu64 ", %" PRIu64
-			", /* threads of a block */\n\t\t%" PRIu64 ", /* bytes of dynamic shared memory */\n\t\tNULL, NULL, %s), \"cuLaunchKernel\");\n",
-			u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z, u->shared, x->args.len ? "extra" : "NULL");
+		buf_printf(b,
+			"\tcheck(cuLaunchKernel(kernel, %" PRIu64 ", %" PRIu64 ", %" PRIu64
+			", /* blocks */\n\t\t%" PRIu64 ", %" PRIu64 ", %" PRIu64
+			", /* threads of a block */\n\t\t%" PRIu64
+			", /* bytes of dynamic shared memory */\n\t\tNULL, NULL, %s), \"cuLaunchKernel\");\n",
+			u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z,
+			u->shared, x->args.len ? "extra" : "NULL");
 	buf_str(b, "}\n");
 }
 

@@ -21,14 +21,15 @@
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
-#define USAGE "Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]"
+#define USAGE                                                                                      \
+	"Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]"
 
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 static struct err *take_value(struct extract *x, const char *name, const char *value)
 {
@@ -39,9 +40,13 @@ static struct err *take_value(struct extract *x, const char *name, const char *v
 	else if (!strcmp(name, "-o"))
 		x->dir = value;
 	else if (!strcmp(name, "--nth"))
-		return word_u64(value, &x->nth) && x->nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
+		return word_u64(value, &x->nth) && x->nth
+			       ? NULL
+			       : usage("\"%s\" is no count of launches, from 1", value);
 	else if (!strcmp(name, "--graph"))
-		return word_u64(*value == '#' ? value + 1 : value, &x->graph) && x->graph ? NULL : usage("\"%s\" is no graph launch's number", value);
+		return word_u64(*value == '#' ? value + 1 : value, &x->graph) && x->graph
+			       ? NULL
+			       : usage("\"%s\" is no graph launch's number", value);
 	else
 		return tool_option_window(value, USAGE, &x->window);
 	return NULL;
@@ -49,10 +54,12 @@ static struct err *take_value(struct extract *x, const char *name, const char *v
 
 static struct err *take_options(struct extract *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"--kernel", "--nth", "--graph", "-o", "--window", "--on", NULL};
+	static const char *const valued[] = {
+		"--kernel", "--nth", "--graph", "-o", "--window", "--on", NULL};
 
 	for (int i = 0; i < argc; i++) {
-		const char *w = argv[i], *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
+		const char *w = argv[i], *value,
+			   *name = tool_option_valued(valued, argc, argv, &i, &value);
 
 		if (name && !value)
 			return usage("%s needs a value", name);
@@ -66,13 +73,15 @@ static struct err *take_options(struct extract *x, int argc, char **argv)
 			x->file = w;
 	}
 	if (!x->file || !x->glob || !x->dir)
-		return usage("extract needs %s", !x->file ? "a trace" : !x->glob ? "--kernel" : "-o DIR");
+		return usage("extract needs %s", !x->file   ? "a trace"
+						 : !x->glob ? "--kernel"
+							    : "-o DIR");
 	if (x->choice.on == REPLAY_ON_NONE)
 		return usage("--on none executes nothing%s", "");
 	return NULL;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 char *extract_path(const struct extract *x, const char *name)
 {
@@ -108,8 +117,10 @@ static struct err *begin_dir(struct extract *x)
 static struct err *end_dir(struct extract *x, struct err *e)
 {
 	if (x->part && !e && rename(x->part, x->dir))
-		e = errno == ENOTEMPTY || errno == EEXIST ? err_cure(err_new(ERR_STATE, "%s is there already", x->dir), "Name another folder, or remove it")
-							  : err_sys(errno, "cannot make the folder %s", x->dir);
+		e = errno == ENOTEMPTY || errno == EEXIST
+			    ? err_cure(err_new(ERR_STATE, "%s is there already", x->dir),
+				      "Name another folder, or remove it")
+			    : err_sys(errno, "cannot make the folder %s", x->dir);
 	if (x->part && e)
 		file_remove_all(x->part);
 	free(x->part);
@@ -117,7 +128,7 @@ static struct err *end_dir(struct extract *x, struct err *e)
 	return e;
 }
 
-/* ---- the launch --------------------------------------------------------------------------------------------------- */
+/* --- the launch --- */
 
 static struct err *take_launch(struct extract *x)
 {
@@ -133,7 +144,8 @@ static struct err *take_launch(struct extract *x)
 		e = err_new(ERR_BAD_TRACE, "#%" PRIu64 " cannot be read", x->seq);
 	if (!e) {
 		x->launch = c->u.launch;
-		buf_add(&x->args, c->u.launch.args.len ? c->u.launch.args.p : "", c->u.launch.args.len);
+		buf_add(&x->args, c->u.launch.args.len ? c->u.launch.args.p : "",
+			c->u.launch.args.len);
 		x->launch.args = (struct sbt_blob){0};
 	}
 	sbt_cursor_close(cursor);
@@ -142,7 +154,9 @@ static struct err *take_launch(struct extract *x)
 
 bool extract_plain(const char *p)
 {
-	return *p && strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") == strlen(p);
+	return *p &&
+	       strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$.") ==
+		       strlen(p);
 }
 
 bool extract_param(const struct extract *x, uint32_t i, uint32_t *ret_offset, uint32_t *ret_size)
@@ -161,7 +175,8 @@ static struct err *take_kernel(struct extract *x, const struct state *st)
 	uint32_t offset, size;
 
 	if (!state_kernel_by_id(st, (uint32_t)x->launch.kernel, &k) || !extract_plain(k.name))
-		return err_new(ERR_INCOMPLETE, "the trace does not name the kernel of #%" PRIu64, x->seq);
+		return err_new(
+			ERR_INCOMPLETE, "the trace does not name the kernel of #%" PRIu64, x->seq);
 	buf_str(&x->name, k.name);
 	buf_add(&x->params, k.params.len ? k.params.p : "", k.params.len);
 	x->module = k.module;
@@ -171,7 +186,9 @@ static struct err *take_kernel(struct extract *x, const struct state *st)
 			x->code_hash = m.code_hash;
 	for (uint32_t i = 0; i < k.params.len / 8; i++)
 		if (!extract_param(x, i, &offset, &size))
-			return err_new(ERR_INCOMPLETE, "#%" PRIu64 " %s: its parameters were not recorded", x->seq, k.name);
+			return err_new(ERR_INCOMPLETE,
+				"#%" PRIu64 " %s: its parameters were not recorded", x->seq,
+				k.name);
 	return NULL;
 }
 
@@ -194,7 +211,9 @@ static struct err *find_ptx(struct extract *x)
 	}
 	free(entry);
 	if (!e && !found)
-		e = err_cure(err_new(ERR_INCOMPLETE, "the trace does not have the code of %s", buf_cstr(&x->name)), "Record with `set capture code on`");
+		e = err_cure(err_new(ERR_INCOMPLETE, "the trace does not have the code of %s",
+				     buf_cstr(&x->name)),
+			"Record with `set capture code on`");
 	return e;
 }
 
@@ -209,10 +228,11 @@ static struct err *take_code(struct extract *x)
 		TRY(find_ptx(x));
 	while (x->kind == CODE_PTX && x->code.len && !x->code.data[x->code.len - 1])
 		x->code.len--;
-	return extract_write(x, x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", x->code.data, x->code.len);
+	return extract_write(
+		x, x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", x->code.data, x->code.len);
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 /* Finds the nth kernel node that matches glob in the graph launched by #SEQ. */
 static struct err *find_node(struct extract *x, const struct state *st, uint32_t graph)
@@ -223,8 +243,8 @@ static struct err *find_node(struct extract *x, const struct state *st, uint32_t
 	uint64_t seen = 0;
 
 	for (unsigned i = 0; state_graph_node(st, graph, i, &n); i++) {
-		if (n.type != SBT_NODE_KERNEL || !state_kernel_by_id(st, n.kernel, &k) || !sbt_kernel_glob(x->glob, k.name, k.short_name) ||
-			++seen != x->nth)
+		if (n.type != SBT_NODE_KERNEL || !state_kernel_by_id(st, n.kernel, &k) ||
+			!sbt_kernel_glob(x->glob, k.name, k.short_name) || ++seen != x->nth)
 			continue;
 		uint64_t *aligned = xcalloc(n.payload.len / 8 + 1, 8);
 
@@ -233,16 +253,21 @@ static struct err *find_node(struct extract *x, const struct state *st, uint32_t
 		const bool good = sbt_unpack(&c, aligned, n.payload.len) && c.kind == SBT_LAUNCH;
 		if (good) {
 			x->launch = c.u.launch;
-			buf_add(&x->args, c.u.launch.args.len ? c.u.launch.args.p : "", c.u.launch.args.len);
+			buf_add(&x->args, c.u.launch.args.len ? c.u.launch.args.p : "",
+				c.u.launch.args.len);
 			x->launch.args = (struct sbt_blob){0};
 			x->launch.kernel = n.kernel;
 			x->node = n.node;
 		}
 		free(aligned);
-		return good ? NULL : err_new(ERR_INCOMPLETE, "what node %u of #%" PRIu64 " does was not recorded", n.node, x->graph);
+		return good ? NULL
+			    : err_new(ERR_INCOMPLETE,
+				      "what node %u of #%" PRIu64 " does was not recorded", n.node,
+				      x->graph);
 	}
-	return err_new(ERR_NOT_FOUND, "the graph of #%" PRIu64 " has %" PRIu64 " kernel node%s like %s, not %" PRIu64, x->graph, seen,
-		seen == 1 ? "" : "s", x->glob, x->nth);
+	return err_new(ERR_NOT_FOUND,
+		"the graph of #%" PRIu64 " has %" PRIu64 " kernel node%s like %s, not %" PRIu64,
+		x->graph, seen, seen == 1 ? "" : "s", x->glob, x->nth);
 }
 
 static struct err *find_in_graph(struct extract *x)
@@ -254,7 +279,9 @@ static struct err *find_in_graph(struct extract *x)
 	struct err *e;
 
 	if (x->graph < rd->first || x->graph > rd->last)
-		return err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, x->graph, rd->first, rd->last);
+		return err_new(ERR_NOT_FOUND,
+			"#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, x->graph,
+			rd->first, rd->last);
 	TRY(sbt_cursor_open(&cursor, x->s->engine.trace.reader));
 	e = sbt_cursor_seek(cursor, x->graph);
 	if (!e)
@@ -279,7 +306,8 @@ static struct err *find_launch(struct extract *x)
 		plan_kernel(&plan, x->s->engine.trace.reader, rd->first, rd->last, x->glob, x->nth);
 
 	if (e)
-		return err_cure(e, "A launch inside a graph is found with --graph SEQ, the number of the graph launch");
+		return err_cure(e,
+			"A launch inside a graph is found with --graph SEQ, the number of the graph launch");
 	x->seq = plan.to;
 	plan_free(&plan);
 	return take_launch(x);
@@ -327,8 +355,11 @@ int tool_extract(struct session *s, int argc, char **argv)
 	for (size_t i = 0; i < x.npieces; i++)
 		bytes += x.pieces[i].size;
 	if (!e)
-		out_printf(s->out, "#%" PRIu64 " %s with %zu allocation%s, %s, is in %s; `make -C %s check` runs it.\n", x.seq, buf_cstr(&x.name),
-			x.npieces, x.npieces == 1 ? "" : "s", words_bytes(size, sizeof size, bytes), x.dir, x.dir);
+		out_printf(s->out,
+			"#%" PRIu64
+			" %s with %zu allocation%s, %s, is in %s; `make -C %s check` runs it.\n",
+			x.seq, buf_cstr(&x.name), x.npieces, x.npieces == 1 ? "" : "s",
+			words_bytes(size, sizeof size, bytes), x.dir, x.dir);
 	buf_free(&x.args);
 	buf_free(&x.name);
 	buf_free(&x.params);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of `tsdb extract`: extract.c reads options, finds the launch and its code; extract-memory.c has what it could reach, from a replay;
- * extract-program.c writes main.c, which ends with the text of extract-text.c.
+ * The parts of `tsdb extract`: extract.c reads options, finds the launch and its code;
+ * extract-memory.c has what it could reach, from a replay; extract-program.c writes main.c, which
+ * ends with the text of extract-text.c.
  */
 #ifndef SHELL_EXTRACT_H
 #define SHELL_EXTRACT_H
@@ -46,7 +47,8 @@ struct extract {
 
 /* The path of a file in the folder that is being filled; heap. */
 char *extract_path(const struct extract *x, const char *name);
-struct err *extract_write(const struct extract *x, const char *name, const void *p, size_t n) TS_CHECK;
+struct err *extract_write(
+	const struct extract *x, const char *name, const void *p, size_t n) TS_CHECK;
 /* Whether the name needs no escapes in a C string: only characters that assemblers accept. */
 bool extract_plain(const char *name);
 /* Finds parameter i; returns false if there is none, or if it is not within the buffer. */

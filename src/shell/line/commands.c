@@ -5,7 +5,7 @@
 #include "shell/line/command.h"
 
 const struct command commands[] = {
-#define COMMAND(name, aliases, fn, flags, completes, group, usage, doc) \
+#define COMMAND(name, aliases, fn, flags, completes, group, usage, doc)                            \
 	{name, aliases, fn, flags, COMPLETE_##completes, GROUP_##group, usage, doc, fn##_help},
 #include "shell/line/shell-commands.def"
 #undef COMMAND

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Completion of a line: commands word by word, then what the command's row says: settings, kernels and kinds, streams, files, fields,
- * breakpoint numbers. A `help` is completed like the command it asks about.
+ * Completion of a line: commands word by word, then what the command's row says: settings, kernels
+ * and kinds, streams, files, fields, breakpoint numbers. A `help` is completed like the command it
+ * asks about.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -32,7 +33,7 @@ static void offer_command(void *arg, const char *candidate)
 	offer(arg, candidate);
 }
 
-/* ---- sources ------------------------------------------------------------------------------------------------------ */
+/* --- sources --- */
 
 static void offer_settings(const struct adder *w, const char *before)
 {
@@ -43,16 +44,19 @@ static void offer_settings(const struct adder *w, const char *before)
 
 		if (strncmp(setting_descs[i].name, before, n))
 			continue;
-		snprintf(word, sizeof word, "%.*s", (int)strcspn(setting_descs[i].name + n, " "), setting_descs[i].name + n);
+		snprintf(word, sizeof word, "%.*s", (int)strcspn(setting_descs[i].name + n, " "),
+			setting_descs[i].name + n);
 		offer(w, word);
 	}
 	for (unsigned i = 0; n && i < SET_COUNT; i++) {
 		char choice[32];
 		size_t len = strlen(setting_descs[i].name);
 
-		if (strncmp(before, setting_descs[i].name, len) || before[len] != ' ' || before[len + 1])
+		if (strncmp(before, setting_descs[i].name, len) || before[len] != ' ' ||
+			before[len + 1])
 			continue;
-		for (unsigned k = 0; settings_choice((enum setting)i, k, choice, sizeof choice); k++)
+		for (unsigned k = 0; settings_choice((enum setting)i, k, choice, sizeof choice);
+			k++)
 			offer(w, choice);
 		if (setting_descs[i].type == SETTING_BOOL) {
 			offer(w, "on");
@@ -94,7 +98,8 @@ static void offer_kernels(struct session *s, const struct adder *w, const char *
 
 static void offer_streams(struct session *s, const struct adder *w, const char *before)
 {
-	static const char *const words[] = {"stream", "event", "memory", "device", "context", "module", "kernel", "graph", "thread", "all", "at"};
+	static const char *const words[] = {"stream", "event", "memory", "device", "context",
+		"module", "kernel", "graph", "thread", "all", "at"};
 	const struct state *st = any_state(s);
 	size_t n = strlen(before);
 	struct state_stream str;
@@ -189,9 +194,10 @@ static void offer_breakpoints(struct session *s, const struct adder *w)
 	}
 }
 
-/* ---- putting it together ------------------------------------------------------------------------------------------ */
+/* --- putting it together --- */
 
-static void offer_words(struct session *s, const struct command *c, const char *before, const struct adder *w)
+static void offer_words(
+	struct session *s, const struct command *c, const char *before, const struct adder *w)
 {
 	switch (c->completes) {
 	case COMPLETE_SETTINGS:
@@ -264,7 +270,8 @@ static void complete_in(struct session *s, const char *text, const char *word, s
 	}
 }
 
-void session_complete(void *session, const char *line, size_t *ret_start, void (*add)(void *to, const char *word), void *to)
+void session_complete(void *session, const char *line, size_t *ret_start,
+	void (*add)(void *to, const char *word), void *to)
 {
 	size_t n = strlen(line);
 	struct adder w = {.add = add, .to = to};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line editor over libedit's own interface (editline(3)); see editor.h. The history file is plain text, one line
- * each, so that people and scripts can read it.
+ * The line editor over libedit's own interface (editline(3)); see editor.h. The history file is
+ * plain text, one line each, so that people and scripts can read it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +156,8 @@ static void list_candidates(struct candidates *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		bool last = (i + 1) % per_line == 0 || i + 1 == c->n;
 
-		text_print(stdout, "%-*s%s", last ? 0 : (int)widest + 2, c->words[i], last ? "\n" : "");
+		text_print(stdout, "%-*s%s", last ? 0 : (int)widest + 2, c->words[i],
+			last ? "\n" : "");
 	}
 	fflush(stdout);
 }
@@ -280,7 +281,8 @@ struct err *editor_history_load(struct editor *ed, const char *path)
 	ssize_t n;
 
 	if (!f)
-		return errno == ENOENT ? NULL : err_sys(errno, "cannot read the history file %s", path);
+		return errno == ENOENT ? NULL
+				       : err_sys(errno, "cannot read the history file %s", path);
 	while ((n = getline(&line, &cap, f)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = 0;
@@ -312,7 +314,8 @@ struct err *editor_history_save(struct editor *ed, const char *path)
 	struct err *e = NULL;
 	HistEvent ev;
 
-	for (int ok = f ? history(ed->history, &ev, H_LAST) : -1; ok >= 0; ok = history(ed->history, &ev, H_PREV)) {
+	for (int ok = f ? history(ed->history, &ev, H_LAST) : -1; ok >= 0;
+		ok = history(ed->history, &ev, H_PREV)) {
 		size_t len = strcspn(ev.str, "\n");
 
 		fprintf(f, "%.*s\n", (int)len, ev.str);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The line editor: libedit with history, completion and reverse search (Ctrl-R). Only made on a terminal.
+ * The line editor: libedit with history, completion and reverse search (Ctrl-R). Only made on a
+ * terminal.
  */
 #ifndef SHELL_EDITOR_H
 #define SHELL_EDITOR_H
@@ -12,8 +13,8 @@ struct editor;
 
 /* Called for Tab: completes `line` (the text before the cursor) with one add() for each candidate
  * of the last word, which begins at *ret_start. */
-typedef void editor_complete_fn(void *arg, const char *line, size_t *ret_start, void (*add)(void *to, const char *word),
-	void *to);
+typedef void editor_complete_fn(void *arg, const char *line, size_t *ret_start,
+	void (*add)(void *to, const char *word), void *to);
 
 struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, void *arg);
 void editor_free(struct editor *ed);

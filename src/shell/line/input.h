@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where command lines come from: the terminal, a pipe, a script, -ex options, the body of a breakpoint's commands. Sources nest.
+ * Where command lines come from: the terminal, a pipe, a script, -ex options, the body of a
+ * breakpoint's commands. Sources nest.
  */
 #ifndef SHELL_INPUT_H
 #define SHELL_INPUT_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finding a command by what the user typed: gdb's rules. Command names form a tree by their words ("info streams");
- * at each level an exact name or alias wins, then a prefix that only one name has.
+ * Finding a command by what the user typed: gdb's rules. Command names form a tree by their words
+ * ("info streams"); at each level an exact name or alias wins, then a prefix that only one name
+ * has.
  */
 #include <ctype.h>
 #include <string.h>
@@ -50,13 +51,14 @@ static bool has_alias(const struct command *c, const char *word, size_t len)
 	return false;
 }
 
-static const struct command *find_exact(const struct command *table, unsigned n, const char *parent,
-	const char *word, size_t len)
+static const struct command *find_exact(
+	const struct command *table, unsigned n, const char *parent, const char *word, size_t len)
 {
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = level_name(&table[i], parent);
 
-		if (name && ((strlen(name) == len && !memcmp(name, word, len)) || has_alias(&table[i], word, len)))
+		if (name && ((strlen(name) == len && !memcmp(name, word, len)) ||
+				    has_alias(&table[i], word, len)))
 			return &table[i];
 	}
 	return NULL;
@@ -83,7 +85,8 @@ unsigned lookup_distance(const char *a, const char *b)
 				best = d[i - 1][j] + 1;
 			if (d[i][j - 1] + 1 < best)
 				best = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+				d[i - 2][j - 2] + 1 < best)
 				best = d[i - 2][j - 2] + 1;
 			d[i][j] = best;
 		}
@@ -91,7 +94,8 @@ unsigned lookup_distance(const char *a, const char *b)
 	return d[la][lb];
 }
 
-static struct err *unknown(const struct command *table, unsigned n, const char *parent, const char *word, size_t len)
+static struct err *unknown(
+	const struct command *table, unsigned n, const char *parent, const char *word, size_t len)
 {
 	char typed[40];
 	const char *nearest = NULL;
@@ -115,22 +119,22 @@ static struct err *unknown(const struct command *table, unsigned n, const char *
 	}
 	e = err_new(ERR_USAGE, "unknown command: %s%s", parent, *typed ? typed : word);
 	if (nearest)
-		return err_cure(e, "Did you mean \"%s%s\"? \"help%s%.*s\" lists what there is", parent, nearest, up ? " " : "", up,
-			parent);
+		return err_cure(e, "Did you mean \"%s%s\"? \"help%s%.*s\" lists what there is",
+			parent, nearest, up ? " " : "", up, parent);
 	return err_cure(e, "\"help%s%.*s\" lists what there is", up ? " " : "", up, parent);
 }
 
 static struct err *ambiguous(const char *parent, const char *word, size_t len, struct buf *names)
 {
-	struct err *e = err_new(ERR_USAGE, "ambiguous command: %s%.*s, could be: %s", parent, (int)len, word,
-		buf_cstr(names));
+	struct err *e = err_new(ERR_USAGE, "ambiguous command: %s%.*s, could be: %s", parent,
+		(int)len, word, buf_cstr(names));
 
 	return err_cure(e, "Type more letters of the one you mean");
 }
 
 /* Looks up one level: the row named by word, or by a prefix of it. */
-static struct err *find_one(const struct command *table, unsigned n, const char *parent, const char *word, size_t len,
-	const struct command **ret)
+static struct err *find_one(const struct command *table, unsigned n, const char *parent,
+	const char *word, size_t len, const struct command **ret)
 {
 	const struct command *found = len ? find_exact(table, n, parent, word, len) : NULL;
 	struct buf names = BUF_INIT;
@@ -155,8 +159,8 @@ static struct err *find_one(const struct command *table, unsigned n, const char 
 	return e;
 }
 
-struct err *lookup_command(const struct command *table, unsigned n, const char *text, const struct command **ret,
-	const char **ret_rest)
+struct err *lookup_command(const struct command *table, unsigned n, const char *text,
+	const struct command **ret, const char **ret_rest)
 {
 	char parent[64] = "";
 
@@ -195,6 +199,7 @@ struct err *cmd_count(const struct cmd_args *a, uint64_t *ret)
 {
 	*ret = 1;
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], ret) || !*ret))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"", a->cmd->name);
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest), "Use \"%s 3\"",
+			a->cmd->name);
 	return NULL;
 }

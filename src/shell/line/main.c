@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program tsdb: its command line. A first word that is the name of a tool (record, view, replay, races, ...: tools.c) is that tool; write ./record for
- * a program of that name.
+ * The program tsdb: its command line. A first word that is the name of a tool (record, view,
+ * replay, races, ...: tools.c) is that tool; write ./record for a program of that name.
  */
 #include "config.h"
 #include <errno.h>
@@ -30,7 +30,7 @@ struct options {
 	const char *attach; /* -p */
 	struct step *steps;
 	unsigned nsteps;
-	char **rest; /* the program or trace, and its arguments; NULL: none */
+	char **rest;	/* the program or trace, and its arguments; NULL: none */
 	bool rest_args; /* --args: the words behind the program are its arguments */
 };
 
@@ -68,16 +68,18 @@ static void add_step(struct options *o, bool file, const char *text)
 	o->steps[o->nsteps++] = (struct step){file, text};
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 /* Options without a value; true when w is one. */
 static bool take_flag(struct session *s, struct options *o, const char *w)
 {
 	if (!strcmp(w, "--batch") || !strcmp(w, "-batch"))
 		s->batch = s->quiet = true;
-	else if (!strcmp(w, "-q") || !strcmp(w, "--quiet") || !strcmp(w, "-quiet") || !strcmp(w, "--silent"))
+	else if (!strcmp(w, "-q") || !strcmp(w, "--quiet") || !strcmp(w, "-quiet") ||
+		 !strcmp(w, "--silent"))
 		s->quiet = true;
-	else if (!strcmp(w, "--no-init") || !strcmp(w, "-n") || !strcmp(w, "-nx") || !strcmp(w, "--nx"))
+	else if (!strcmp(w, "--no-init") || !strcmp(w, "-n") || !strcmp(w, "-nx") ||
+		 !strcmp(w, "--nx"))
 		o->no_init = true;
 	else if (!strcmp(w, "--help") || !strcmp(w, "-h"))
 		o->help = true;
@@ -95,7 +97,8 @@ static bool take_flag(struct session *s, struct options *o, const char *w)
 /* Options with a value, in the next word or after "=". */
 static struct err *take_valued(struct session *s, struct options *o, char **argv, int argc, int *i)
 {
-	static const char *const names[] = {"--gpu", "-ex", "--ex", "--eval-command", "-x", "--command", "--cd", "-cd", "-p", "--pid"};
+	static const char *const names[] = {"--gpu", "-ex", "--ex", "--eval-command", "-x",
+		"--command", "--cd", "-cd", "-p", "--pid"};
 	const char *w = argv[*i], *value = NULL, *name = NULL;
 
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -131,7 +134,8 @@ static bool looks_like_trace(const char *name)
 }
 
 /* Words behind a trace are options, too: a trace takes no arguments. */
-static struct err *take_options_behind(struct session *s, struct options *o, int argc, char **argv, int i)
+static struct err *take_options_behind(
+	struct session *s, struct options *o, int argc, char **argv, int i)
 {
 	for (; i < argc; i++) {
 		if (*argv[i] != '-')
@@ -163,7 +167,7 @@ static struct err *take_options(struct session *s, struct options *o, int argc, 
 	return NULL;
 }
 
-/* ---- the session -------------------------------------------------------------------------------------------------- */
+/* --- the session --- */
 
 static struct err *open_subject(struct session *s, const struct options *o)
 {
@@ -335,7 +339,8 @@ static int output_status(struct session *s, int status)
 		return status;
 	if (out_failed(s->out) == EPIPE)
 		return 128 + SIGPIPE;
-	out_error(s->out, err_cure(err_sys(out_failed(s->out), "cannot write to standard output"), "What was printed is not whole"));
+	out_error(s->out, err_cure(err_sys(out_failed(s->out), "cannot write to standard output"),
+				  "What was printed is not whole"));
 	return 1;
 }
 

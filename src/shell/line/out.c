@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Standard output, pager, colours, log; see out.h. Surprise: nothing is written before out_flush(), so that a long list
- * can still decide to go through a pager.
+ * Standard output, pager, colours, log; see out.h. Surprise: nothing is written before out_flush(),
+ * so that a long list can still decide to go through a pager.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -294,7 +294,9 @@ struct err *out_log(struct out *o, const char *path)
 	if (!path)
 		return NULL;
 	o->log = fopen(path, "ae");
-	return o->log ? NULL : err_cure(err_sys(errno, "cannot write the log file %s", path), "See `show logging file`");
+	return o->log ? NULL
+		      : err_cure(err_sys(errno, "cannot write the log file %s", path),
+				"See `show logging file`");
 }
 
 /* Appends s, with a full stop if it has none. */
@@ -371,7 +373,8 @@ void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total
 		return;
 	o->progress_drawn = now;
 	if (total)
-		fprintf(stderr, "\r%s %u %%\033[K", what, (unsigned)(100.0 * (double)done / (double)total));
+		fprintf(stderr, "\r%s %u %%\033[K", what,
+			(unsigned)(100.0 * (double)done / (double)total));
 	else
 		fprintf(stderr, "\r%s %llu\033[K", what, (unsigned long long)done);
 	fflush(stderr);

@@ -25,7 +25,7 @@
 
 enum { SCRIPT_DEPTH_MAX = 64 };
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 void session_init(struct session *s)
 {
@@ -76,7 +76,7 @@ void session_deinit(struct session *s)
 	out_free(s->out);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static void make_folders(char *path)
 {
@@ -112,7 +112,7 @@ char *session_state_path(const char *name, bool make)
 	return path;
 }
 
-/* ---- sources of lines --------------------------------------------------------------------------------------------- */
+/* --- sources of lines --- */
 
 void input_push(struct session *s, struct input *in)
 {
@@ -196,7 +196,7 @@ char *session_read(struct session *s, const char *prompt)
 	return NULL;
 }
 
-/* ---- one command -------------------------------------------------------------------------------------------------- */
+/* --- one command --- */
 
 static struct err *check_needs(struct session *s, const struct command *c)
 {
@@ -206,16 +206,19 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	if ((f & CMD_NEEDS_REPLAY) && !s->engine.trace.replay && s->engine.trace.reader)
 		TRY(engine_replay(&s->engine, NULL));
 	if ((f & CMD_NEEDS_REPLAY) && !s->engine.trace.replay)
-		return err_cure(err_new(ERR_STATE, "no replay is on"), "Use \"replay start\" for what was captured last, or \"replay start FILE\"");
+		return err_cure(err_new(ERR_STATE, "no replay is on"),
+			"Use \"replay start\" for what was captured last, or \"replay start FILE\"");
 	if ((f & CMD_NEEDS_TRACE) && !s->engine.trace.reader)
-		return err_cure(err_new(ERR_STATE, "no trace is open"), "Use \"replay start FILE\", or start tsdb with the file");
+		return err_cure(err_new(ERR_STATE, "no trace is open"),
+			"Use \"replay start FILE\", or start tsdb with the file");
 	if ((f & (CMD_NEEDS_PROCESS | CMD_NEEDS_STOP)) && !t->inf)
 		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
 	return NULL;
 }
 
 /* Removes /FMT and --json from the front of the rest of the line. */
-static struct err *take_options(const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
+static struct err *take_options(
+	const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
 {
 	bool joined = !strchr(" \t", (*rest)[-1]); /* "info/x" has a format, "cd /tmp" has none */
 
@@ -223,7 +226,8 @@ static struct err *take_options(const struct command *c, const char **rest, stru
 		size_t len = strcspn(*rest, " \t");
 
 		if (!(c->flags & CMD_FORMAT))
-			return err_cure(err_new(ERR_USAGE, "%s takes no /FORMAT", c->name), "See \"help %s\"", c->name);
+			return err_cure(err_new(ERR_USAGE, "%s takes no /FORMAT", c->name),
+				"See \"help %s\"", c->name);
 		if (len > n)
 			return err_new(ERR_USAGE, "the format %.*s... is too long", (int)n, *rest);
 		memcpy(fmt, *rest + 1, len - 1);
@@ -249,7 +253,8 @@ static struct err *take_json(const struct command *c, struct cmd_args *a, char *
 				words[kept++] = words[k];
 			words[kept] = NULL;
 			a->argc = kept;
-			return err_cure(err_new(ERR_USAGE, "%s takes no --json", c->name), "See \"help %s\"", c->name);
+			return err_cure(err_new(ERR_USAGE, "%s takes no --json", c->name),
+				"See \"help %s\"", c->name);
 		}
 		a->json = true;
 		free(words[i]);
@@ -274,7 +279,8 @@ static void take_json_raw(const struct command *c, struct cmd_args *a)
 static struct err *check_words(const struct command *c, const struct cmd_args *a)
 {
 	if (a->argc && (!*c->usage || !strcmp(c->usage, "[--json]")))
-		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", c->name, a->argv[0]), "See \"help %s\"", c->name);
+		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", c->name, a->argv[0]),
+			"See \"help %s\"", c->name);
 	return NULL;
 }
 
@@ -304,7 +310,9 @@ static struct err *unknown(struct err *e, const char *line)
 
 	if (known && tool_find(name)) {
 		err_free(e);
-		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name), "It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"", name, name);
+		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name),
+			"It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"",
+			name, name);
 	}
 	err_free(known);
 	free(name);
@@ -394,7 +402,8 @@ bool session_command(struct session *s, const char *line)
 		char *next;
 
 		input_push(s, &in);
-		while (!s->quitting && runs == s->target.runs && !interrupt_flag && (next = session_read(s, "")) != NULL) {
+		while (!s->quitting && runs == s->target.runs && !interrupt_flag &&
+			(next = session_read(s, "")) != NULL) {
 			ok = execute_and_tell(s, next) && ok;
 			free(next);
 		}
@@ -420,7 +429,7 @@ static const char *repeat_or_remember(struct session *s, const char *line)
 	return line;
 }
 
-/* ---- sources, whole ----------------------------------------------------------------------------------------------- */
+/* --- sources, whole --- */
 
 /* Runs the lines of `in` to its end; with stop_at_error it ends at the first failed one. */
 static bool run_input(struct session *s, struct input *in, bool stop_at_error)
@@ -451,11 +460,13 @@ struct err *session_source(struct session *s, const char *path)
 	for (struct input *i = s->input; i; i = i->outer)
 		depth++;
 	if (depth >= SCRIPT_DEPTH_MAX)
-		return err_cure(err_new(ERR_LIMIT, "scripts are nested more than %d deep", SCRIPT_DEPTH_MAX),
+		return err_cure(err_new(ERR_LIMIT, "scripts are nested more than %d deep",
+					SCRIPT_DEPTH_MAX),
 			"Does %s source itself?", path);
 	in.f = fopen(path, "re");
 	if (!in.f || fstat(fileno(in.f), &st))
-		return err_cure(err_sys(errno, "cannot read the script %s", path), "Check its name");
+		return err_cure(
+			err_sys(errno, "cannot read the script %s", path), "Check its name");
 	if (S_ISDIR(st.st_mode)) {
 		fclose(in.f);
 		return err_new(ERR_USAGE, "%s is a folder, not a script", path);
@@ -481,8 +492,7 @@ static void loop_terminal(struct session *s)
 
 	input_push(s, &in);
 	while (!s->quitting) {
-		char *prompt = xasprintf(
-			     "%s%s", trace_mark(s), s->engine.set.string[SET_PROMPT]),
+		char *prompt = xasprintf("%s%s", trace_mark(s), s->engine.set.string[SET_PROMPT]),
 		     *line, *run;
 		bool interrupted;
 
@@ -553,7 +563,8 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	switch (id) {
 	case SET_COLOR: {
 		const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-		bool automatic = isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+		bool automatic =
+			isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
 
 		out_set_color(s->out,
 			s->engine.set.number[id] ? s->engine.set.number[id] == 1 : automatic);

@@ -38,47 +38,48 @@ struct target {
 	char *path;    /* where it is */
 	char **env;    /* changes for launch_options; NULL-terminated */
 	unsigned nenv;
-	bool soft;     /* the running program is on the software GPU */
+	bool soft; /* the running program is on the software GPU */
 	bool soft_told, agent_told, python_told, keep_told;
 	struct inferior *inf; /* NULL: no process */
 	pid_t pid;	      /* of inf, also when that has ended; 0: none so far */
 	/* its rank and the number of ranks, from its launcher's variables; -1: not known */
 	int64_t rank, ranks;
-	pid_t tid;	      /* the thread that commands refer to */
-	bool at_cmd;	      /* stopped at a GPU command: cmd, and the agent serves requests */
+	pid_t tid;   /* the thread that commands refer to */
+	bool at_cmd; /* stopped at a GPU command: cmd, and the agent serves requests */
 	struct sbt_cmd cmd;
 	uint64_t cmd_data[(64 << 10) / 8]; /* what cmd's blobs point into */
-	int last_break;	      /* breakpoint of the last stop; 0 */
-	char catch_what[64];  /* `catch error`: a prefix of the call's or the error's name */
-	uint32_t catch_code;  /* or the CUresult; 0: any */
+	int last_break;			   /* breakpoint of the last stop; 0 */
+	char catch_what[64]; /* `catch error`: a prefix of the call's or the error's name */
+	uint32_t catch_code; /* or the CUresult; 0: any */
 	/* where a fault was first seen: the launch that caused it; 0: not known, or no such stop */
 	uint64_t fault_launch;
-	unsigned last_stop;   /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's */
-	int exit_code;	      /* of the last exit; -1: none yet */
-	int exit_signal;      /* 0: none */
-	uint64_t runs;	      /* counts resumes: a breakpoint's commands end when it moves */
-	unsigned frame;	      /* selected stack frame of tid */
-	uint8_t signals[65];  /* enum process_signal, by number */
-	bool recording;	      /* `tsdb record`: nothing stops the program, and there is no prompt */
+	unsigned last_stop;  /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's
+			      */
+	int exit_code;	     /* of the last exit; -1: none yet */
+	int exit_signal;     /* 0: none */
+	uint64_t runs;	     /* counts resumes: a breakpoint's commands end when it moves */
+	unsigned frame;	     /* selected stack frame of tid */
+	uint8_t signals[65]; /* enum process_signal, by number */
+	bool recording;	     /* `tsdb record`: nothing stops the program, and there is no prompt */
 };
 
 /* What to capture (cmd-capture.c); one request is one capture. */
 struct capture_plan {
-	int mode;   /* enum recorder_mode; RECORDER_OFF: nothing asked for */
-	char *path; /* NULL: the default name; may be a pattern (names.h) */
-	char *pattern; /* names of children's traces; NULL: children are not followed */
+	int mode;	      /* enum recorder_mode; RECORDER_OFF: nothing asked for */
+	char *path;	      /* NULL: the default name; may be a pattern (names.h) */
+	char *pattern;	      /* names of children's traces; NULL: children are not followed */
 	uint32_t window_kind; /* enum tsdb_window_kind */
-	char *glob; /* of the window: kernel glob or NVTX name */
+	char *glob;	      /* of the window: kernel glob or NVTX name */
 	uint64_t first, last, count;
-	char *made; /* the file of the newest capture; NULL: none yet */
+	char *made;	/* the file of the newest capture; NULL: none yet */
 	unsigned nmade; /* captures under the default name */
 	unsigned nexec; /* captures ended by an exec */
-	bool failed; /* writing failed */
-	bool ending; /* `capture stop` was entered; the agent's end of the span is awaited */
+	bool failed;	/* writing failed */
+	bool ending;	/* `capture stop` was entered; the agent's end of the span is awaited */
 	bool in_span, asking; /* with ending: a span was on, and capture_stop() waits for it */
 	/* this capture goes on without memory, which exceeded the limit; a message said so */
 	bool declined;
-	bool no_memory; /* the same, for any capture of a batch */
+	bool no_memory;	 /* the same, for any capture of a batch */
 	bool stacks_off; /* `record --no-stacks` */
 };
 
@@ -97,7 +98,8 @@ struct session {
 	enum focus focus;
 	struct target target;
 	struct capture_plan plan;
-	struct follow *follow; /* children of the live program; outlives it as the recorder does; NULL: not followed */
+	struct follow *follow; /* children of the live program; outlives it as the recorder does;
+				  NULL: not followed */
 	struct recorder *recorder; /* of the live program; outlives it until the next run */
 	struct breakpoints *breaks;
 	struct vars *vars;
@@ -144,6 +146,7 @@ char *session_config_path(const char *name);
 char *session_state_path(const char *name, bool make);
 
 /* complete.c: the editor_complete_fn of a session. */
-void session_complete(void *session, const char *line, size_t *ret_start, void (*add)(void *to, const char *word), void *to);
+void session_complete(void *session, const char *line, size_t *ret_start,
+	void (*add)(void *to, const char *word), void *to);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The breakpoint table, see breakpoints.h. Surprise: an ignore count of a breakpoint on several kinds cannot be counted
- * by the agent (each kind has its own slot), so the shell counts it.
+ * The breakpoint table, see breakpoints.h. Surprise: an ignore count of a breakpoint on several
+ * kinds cannot be counted by the agent (each kind has its own slot), so the shell counts it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct breakpoints {
 	unsigned n;
 	int next_id;
 	char *pending;
-	bool silent; /* the stop at the last breakpoint is not reported */
+	bool silent;		   /* the stop at the last breakpoint is not reported */
 	int owner[TSDB_BREAK_MAX]; /* breakpoint id of each slot; 0: free */
 };
 
@@ -47,7 +47,7 @@ void breakpoints_free(struct breakpoints *b)
 	free(b);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* --- making --- */
 
 static uint64_t kinds_of_class(const char *name)
 {
@@ -72,7 +72,8 @@ _Static_assert(SBT_KIND_END <= 64, "kinds fit a mask");
 /* The kind for which a condition is compiled: the only one, or any. */
 static unsigned only_kind(const struct breakpoint *bp)
 {
-	return bp->kinds && !(bp->kinds & (bp->kinds - 1)) ? (unsigned)__builtin_ctzll(bp->kinds) : 0;
+	return bp->kinds && !(bp->kinds & (bp->kinds - 1)) ? (unsigned)__builtin_ctzll(bp->kinds)
+							   : 0;
 }
 
 struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
@@ -81,8 +82,10 @@ struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
 	char why[256];
 
 	memset(&compiled, 0, sizeof compiled);
-	if (expr && *expr && !bp->line && !sbt_expr_compile(&compiled, only_kind(bp), expr, why, sizeof why))
-		return err_cure(err_new(ERR_USAGE, "the condition \"%s\" does not compile: %s", expr, why),
+	if (expr && *expr && !bp->line &&
+		!sbt_expr_compile(&compiled, only_kind(bp), expr, why, sizeof why))
+		return err_cure(
+			err_new(ERR_USAGE, "the condition \"%s\" does not compile: %s", expr, why),
 			"\"help expressions\" has the grammar and the fields");
 	free(bp->cond);
 	bp->cond = expr && *expr ? xstrdup(expr) : NULL;
@@ -120,9 +123,11 @@ static char *trim(char *text)
 static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 {
 	if (!*glob)
-		return err_cure(err_new(ERR_USAGE, "no kernel is named"), "Use \"break kernel NAME\"; * and ? may stand in it");
+		return err_cure(err_new(ERR_USAGE, "no kernel is named"),
+			"Use \"break kernel NAME\"; * and ? may stand in it");
 	if (strlen(glob) >= TSDB_GLOB_MAX)
-		return err_new(ERR_LIMIT, "a kernel pattern has at most %u characters", TSDB_GLOB_MAX - 1);
+		return err_new(
+			ERR_LIMIT, "a kernel pattern has at most %u characters", TSDB_GLOB_MAX - 1);
 	bp->glob = xstrdup(glob);
 	bp->kinds = 1ull << SBT_LAUNCH;
 	bp->what = xasprintf("kernel %s", glob);
@@ -173,7 +178,8 @@ static struct err *set_seq(struct breakpoint *bp, const char *word)
 	uint64_t seq;
 
 	if (!word_u64(word, &seq))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command number", word), "Use \"break seq 143\"");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no command number", word),
+			"Use \"break seq 143\"");
 	bp->what = xstrdup("command");
 	snprintf(cond, sizeof cond, "seq == %llu", (unsigned long long)seq);
 	return breakpoints_condition(bp, cond);
@@ -216,7 +222,8 @@ static void add(struct breakpoints *b, struct breakpoint *bp)
 	b->v[b->n++] = bp;
 }
 
-struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret)
+struct err *breakpoints_add(
+	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret)
 {
 	struct breakpoint *bp = xcalloc(1, sizeof *bp);
 	char *text = xstrdup(spec), *cond = cut_condition(text);
@@ -232,7 +239,8 @@ struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool tempor
 	if (!e && cond && bp->cond)
 		e = err_new(ERR_USAGE, "\"break seq N\" takes no condition");
 	if (!e && cond && !*trim(cond))
-		e = err_cure(err_new(ERR_USAGE, "nothing stands behind \"if\""), "For example: break kernel matmul if grid_x > 64");
+		e = err_cure(err_new(ERR_USAGE, "nothing stands behind \"if\""),
+			"For example: break kernel matmul if grid_x > 64");
 	if (!e && cond)
 		e = breakpoints_condition(bp, trim(cond));
 	free(text);
@@ -257,7 +265,8 @@ struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, u
 	return bp;
 }
 
-struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size)
+struct breakpoint *breakpoints_add_watch_in(
+	struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size)
 {
 	struct breakpoint *bp = breakpoints_add_watch(b, addr, size);
 
@@ -299,7 +308,7 @@ void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp)
 	BUG("a breakpoint that is not in the table");
 }
 
-/* ---- the live program --------------------------------------------------------------------------------------------- */
+/* --- the live program --- */
 
 static unsigned slots_needed(const struct breakpoint *bp)
 {
@@ -311,7 +320,8 @@ static void fill_slot(struct tsdb_break *slot, const struct breakpoint *bp, unsi
 	slot->id = bp->id;
 	slot->kind = kind;
 	slot->temporary = bp->temporary;
-	atomic_store_explicit(&slot->ignore, slots_needed(bp) == 1 ? bp->ignore : 0, memory_order_relaxed);
+	atomic_store_explicit(
+		&slot->ignore, slots_needed(bp) == 1 ? bp->ignore : 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->hits, 0, memory_order_relaxed);
 	memset(slot->glob, 0, sizeof slot->glob);
 	if (bp->glob)
@@ -321,7 +331,8 @@ static void fill_slot(struct tsdb_break *slot, const struct breakpoint *bp, unsi
 }
 
 /* Gives the next slots to one breakpoint; returns how many are then used. */
-static unsigned arm_one(struct breakpoints *b, struct tsdb_control *ctl, const struct breakpoint *bp, unsigned used)
+static unsigned arm_one(
+	struct breakpoints *b, struct tsdb_control *ctl, const struct breakpoint *bp, unsigned used)
 {
 	for (unsigned k = 0; k < SBT_KIND_END; k++) {
 		if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
@@ -346,8 +357,11 @@ struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl)
 		if (!b->v[i]->enabled || b->v[i]->size || b->v[i]->line)
 			continue;
 		if (used + slots_needed(b->v[i]) > TSDB_BREAK_MAX) {
-			e = err_cure(err_new(ERR_LIMIT, "more than %u command kinds have breakpoints; breakpoint %d is off",
-				TSDB_BREAK_MAX, b->v[i]->id), "Delete or disable some");
+			e = err_cure(
+				err_new(ERR_LIMIT,
+					"more than %u command kinds have breakpoints; breakpoint %d is off",
+					TSDB_BREAK_MAX, b->v[i]->id),
+				"Delete or disable some");
 			break;
 		}
 		used = arm_one(b, ctl, b->v[i], used);
@@ -367,7 +381,8 @@ void breakpoints_collect(struct breakpoints *b, struct tsdb_control *ctl)
 			continue;
 		bp->hits += atomic_exchange_explicit(&ctl->brk[i].hits, 0, memory_order_relaxed);
 		if (slots_needed(bp) == 1)
-			bp->ignore = atomic_load_explicit(&ctl->brk[i].ignore, memory_order_relaxed);
+			bp->ignore =
+				atomic_load_explicit(&ctl->brk[i].ignore, memory_order_relaxed);
 	}
 }
 
@@ -431,7 +446,10 @@ struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nod
 		for (unsigned k = 0; bp->enabled && !bp->size && k < SBT_KIND_END; k++) {
 			if (bp->kinds ? !(bp->kinds >> k & 1) : k != 0)
 				continue;
-			v[n++] = (struct replay_breakpoint){.id = bp->id, .kind = k, .glob = bp->glob, .cond = bp->expr,
+			v[n++] = (struct replay_breakpoint){.id = bp->id,
+				.kind = k,
+				.glob = bp->glob,
+				.cond = bp->expr,
 				.nodes = nodes && bp->glob && !bp->line};
 		}
 	}
@@ -446,13 +464,14 @@ struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *r
 
 	for (unsigned i = 0; i < b->n; i++) {
 		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space)
-			v[n++] = (struct replay_watchpoint){.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
+			v[n++] = (struct replay_watchpoint){
+				.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
 	}
 	*ret_n = n;
 	return v;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 
 static void print_commands(const char *commands, const char *indent, struct buf *out)
 {
@@ -475,12 +494,14 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct breakpoint *bp = b->v[i];
 
-		buf_printf(out, "%-4d %-5s %-4s %-5llu %s\n", bp->id, bp->temporary ? "del" : "keep", bp->enabled ? "y" : "n",
+		buf_printf(out, "%-4d %-5s %-4s %-5llu %s\n", bp->id,
+			bp->temporary ? "del" : "keep", bp->enabled ? "y" : "n",
 			(unsigned long long)bp->hits, bp->what);
 		if (bp->cond)
 			buf_printf(out, "        stop only if %s\n", bp->cond);
 		if (bp->ignore)
-			buf_printf(out, "        ignore the next %llu hits\n", (unsigned long long)bp->ignore);
+			buf_printf(out, "        ignore the next %llu hits\n",
+				(unsigned long long)bp->ignore);
 		if (bp->commands)
 			print_commands(bp->commands, "        ", out);
 	}
@@ -504,8 +525,11 @@ void breakpoints_script(struct breakpoints *b, struct buf *out)
 	for (unsigned i = 0; i < b->n; i++) {
 		const struct breakpoint *bp = b->v[i];
 
-		buf_printf(out, "%s%s%s%s\n", bp->size ? "" : bp->temporary ? "tbreak " : "break ", bp->what, bp->cond ? " if " : "",
-			bp->cond ? bp->cond : "");
+		buf_printf(out, "%s%s%s%s\n",
+			bp->size	? ""
+			: bp->temporary ? "tbreak "
+					: "break ",
+			bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "");
 		if (bp->ignore)
 			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);
 		if (!bp->enabled)

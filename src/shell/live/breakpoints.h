@@ -20,13 +20,15 @@ struct breakpoint {
 	bool enabled, temporary;
 	uint64_t ignore; /* hits that are still to be ignored */
 	uint64_t hits;
-	char *commands;	 /* lines run at a stop; NULL: none */
+	char *commands; /* lines run at a stop; NULL: none */
 	/* memory to watch; size 0: not a watchpoint. Only a replay on a device stops at it */
 	uint64_t addr, size;
-	unsigned space;	     /* of a watchpoint: 0 global memory, else an enum soft_space: only inside launches (shell/live/microscope.h) */
-	unsigned line;	     /* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is about registers then */
-	char *file;	     /* of the source; NULL: line is of the PTX */
-	char letter, unit;   /* how to show it, as in x/FMT; letter 0: not said */
+	unsigned space; /* of a watchpoint: 0 global memory, else an enum soft_space: only inside
+			   launches (shell/live/microscope.h) */
+	unsigned line;	/* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is
+			   about registers then */
+	char *file;	/* of the source; NULL: line is of the PTX */
+	char letter, unit; /* how to show it, as in x/FMT; letter 0: not said */
 };
 
 struct breakpoints;
@@ -34,13 +36,17 @@ struct breakpoints;
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
-/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
-struct err *breakpoints_add(struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
+/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]",
+ * "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
+struct err *breakpoints_add(
+	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */
 struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size);
 /* Adds one on memory of a space other than global, named `name` ("shared"). */
-struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size);
-struct err *breakpoints_condition(struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
+struct breakpoint *breakpoints_add_watch_in(
+	struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size);
+struct err *breakpoints_condition(
+	struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
 struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id);
 struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i);
 int breakpoints_last_id(const struct breakpoints *b);
@@ -67,7 +73,8 @@ char *breakpoints_take_pending(struct breakpoints *b);
 
 /* The table for replay_run(): a heap array for free(), *ret_n rows; globs belong to the table.
  * nodes: kernels of graph launches count, too. */
-struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nodes, unsigned *ret_n);
+struct replay_breakpoint *breakpoints_for_replay(
+	struct breakpoints *b, bool nodes, unsigned *ret_n);
 
 /* The watchpoints for replay_watch(): a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);

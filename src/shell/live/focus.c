@@ -20,7 +20,9 @@ struct err *session_state(struct session *s, const struct state **ret)
 		*ret = recorder_state(s->recorder);
 		return NULL;
 	}
-	return err_cure(err_new(ERR_STATE, "there is no GPU to look at: no program has been run and no trace is open"),
+	return err_cure(
+		err_new(ERR_STATE,
+			"there is no GPU to look at: no program has been run and no trace is open"),
 		"Use \"run\", or \"replay start FILE\"");
 }
 

@@ -53,7 +53,7 @@ struct follow {
 	unsigned missed;
 };
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 struct follow *follow_new(struct session *main)
 {
@@ -67,7 +67,8 @@ struct follow *follow_new(struct session *main)
 static void add_row(struct follow *f, const struct member *m)
 {
 	f->rows = xrealloc(f->rows, (f->nrows + 1) * sizeof *f->rows);
-	f->rows[f->nrows++] = (struct row){.pid = m->pid, .rank = m->rank, .program = xstrdup(m->program)};
+	f->rows[f->nrows++] =
+		(struct row){.pid = m->pid, .rank = m->rank, .program = xstrdup(m->program)};
 }
 
 /* Looks at a process that has just executed another program. */
@@ -91,7 +92,9 @@ static void note_row(struct row *row, struct session *s)
 		free(row->path);
 		row->path = xstrdup(path);
 	}
-	row->commands = !s->recorder ? 0 : path ? recorder_written(s->recorder) : recorder_count(s->recorder);
+	row->commands = !s->recorder ? 0
+			: path	     ? recorder_written(s->recorder)
+				     : recorder_count(s->recorder);
 }
 
 static void end_session(struct follow *f, struct member *m)
@@ -178,7 +181,7 @@ void follow_free(struct follow *f)
 	free(f);
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static const char *program_word(const char *line, char **ret_free)
 {
@@ -197,14 +200,16 @@ static char *expand(const char *pattern, const char *program, pid_t pid, int64_t
 {
 	char *host = names_host(), *path;
 
-	path = names_expand(pattern, &(struct names){.host = host, .program = program, .pid = pid, .rank = rank});
+	path = names_expand(pattern,
+		&(struct names){.host = host, .program = program, .pid = pid, .rank = rank});
 	free(host);
 	return path;
 }
 
 char *follow_path(struct session *s, const char *pattern)
 {
-	pid_t pid = s->target.inf && inferior_alive(s->target.inf) ? inferior_pid(s->target.inf) : getpid();
+	pid_t pid = s->target.inf && inferior_alive(s->target.inf) ? inferior_pid(s->target.inf)
+								   : getpid();
 	int64_t rank, ranks;
 
 	names_rank_of(0, &rank, &ranks);
@@ -242,7 +247,7 @@ static char *child_path(struct follow *f, const struct member *m)
 	return with;
 }
 
-/* ---- recording a child -------------------------------------------------------------------------------------------- */
+/* --- recording a child --- */
 
 static struct session *child_session(struct follow *f, const struct member *m)
 {
@@ -266,7 +271,8 @@ static bool uses_gpu(const struct member *m)
 {
 	struct tsdb_control *ctl = inferior_control(m->inf);
 
-	return atomic_load_explicit(&ctl->agent_state, memory_order_acquire) != TSDB_AGENT_NONE || atomic_load(&ctl->next_seq) > 1;
+	return atomic_load_explicit(&ctl->agent_state, memory_order_acquire) != TSDB_AGENT_NONE ||
+	       atomic_load(&ctl->next_seq) > 1;
 }
 
 static void begin_session(struct follow *f, struct member *m)
@@ -289,7 +295,10 @@ static void begin_session(struct follow *f, struct member *m)
 
 static void init_member(struct follow *f, struct member *m, struct inferior *child)
 {
-	*m = (struct member){.inf = child, .pid = inferior_pid(child), .rank = f->main->target.rank, .ranks = f->main->target.ranks};
+	*m = (struct member){.inf = child,
+		.pid = inferior_pid(child),
+		.rank = f->main->target.rank,
+		.ranks = f->main->target.ranks};
 	for (unsigned i = 0; i < f->n; i++) {
 		if (f->m[i]->pid != inferior_parent(child))
 			continue;
@@ -303,7 +312,9 @@ static void init_member(struct follow *f, struct member *m, struct inferior *chi
 
 static void take_children(struct follow *f, struct inferior *of)
 {
-	bool wanted = f->main->target.recording || f->main->plan.mode == RECORDER_ALL; /* a capture ends with the program, `record` does not */
+	bool wanted = f->main->target.recording ||
+		      f->main->plan.mode ==
+			      RECORDER_ALL; /* a capture ends with the program, `record` does not */
 	struct inferior *child;
 
 	f->missed = inferior_children_missed(of);
@@ -324,11 +335,12 @@ static void take_children(struct follow *f, struct inferior *of)
 	}
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* --- waiting --- */
 
 static bool is_stop(const struct inferior_event *ev)
 {
-	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
+	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL ||
+	       ev->kind == INFERIOR_STOP_INTERRUPT;
 }
 
 static void act(struct follow *f, unsigned i, const struct inferior_event *ev)
@@ -348,7 +360,8 @@ static void act(struct follow *f, unsigned i, const struct inferior_event *ev)
 }
 
 /* The next event of any process; *ret_i is n for the program's own. */
-static struct err *wait_any(struct follow *f, int timeout_ms, unsigned *ret_i, struct inferior_event *ev)
+static struct err *wait_any(
+	struct follow *f, int timeout_ms, unsigned *ret_i, struct inferior_event *ev)
 {
 	struct inferior *main = f->main->target.inf, *one[1] = {main};
 	unsigned n = f->n;
@@ -426,15 +439,16 @@ struct err *follow_rest(struct follow *f)
 			return NULL;
 		}
 		if (!told && f->n && now_ms() - begin > 2000) {
-			text_print(stderr, "[the program has ended; %u of its processes go%s on, Ctrl-C ends %s]\n", f->n, f->n == 1 ? "es" : "",
-				f->n == 1 ? "it" : "them");
+			text_print(stderr,
+				"[the program has ended; %u of its processes go%s on, Ctrl-C ends %s]\n",
+				f->n, f->n == 1 ? "es" : "", f->n == 1 ? "it" : "them");
 			told = true;
 		}
 	}
 	return NULL;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* --- telling --- */
 
 /* Makes a row of the program itself. */
 static bool main_row(const struct follow *f, struct row *ret)
@@ -443,7 +457,10 @@ static bool main_row(const struct follow *f, struct row *ret)
 
 	if (!s->recorder || !recorder_count(s->recorder))
 		return false;
-	*ret = (struct row){.program = s->target.program, .ended = !s->target.inf, .pid = s->target.pid, .rank = s->target.rank};
+	*ret = (struct row){.program = s->target.program,
+		.ended = !s->target.inf,
+		.pid = s->target.pid,
+		.rank = s->target.rank};
 	note_row(ret, s);
 	return true;
 }
@@ -453,7 +470,8 @@ static void summary_line(const struct row *row)
 	text_print(stderr, "  %s: ", row->path ? row->path : "no trace");
 	if (row->rank >= 0)
 		text_print(stderr, "rank %lld, ", (long long)row->rank);
-	text_print(stderr, "process %d, %llu commands, %s\n", (int)row->pid, (unsigned long long)row->commands, row->program);
+	text_print(stderr, "process %d, %llu commands, %s\n", (int)row->pid,
+		(unsigned long long)row->commands, row->program);
 }
 
 void follow_summary(const struct follow *f)
@@ -463,7 +481,8 @@ void follow_summary(const struct follow *f)
 	unsigned used = f->nrows + has_own;
 	uint64_t total = has_own ? own.commands : 0;
 
-	text_print(stderr, "[%u process%s, %u used the GPU%s\n", f->seen, f->seen == 1 ? "" : "es", used, used ? ":" : "]");
+	text_print(stderr, "[%u process%s, %u used the GPU%s\n", f->seen, f->seen == 1 ? "" : "es",
+		used, used ? ":" : "]");
 	if (has_own)
 		summary_line(&own);
 	for (unsigned i = 0; i < f->nrows; i++) {
@@ -473,7 +492,9 @@ void follow_summary(const struct follow *f)
 	if (used)
 		text_print(stderr, "  %llu commands in all]\n", (unsigned long long)total);
 	if (f->missed)
-		out_warn(f->main->out, "%u process%s not followed: too many at once; raise `ulimit -n`", f->missed, f->missed == 1 ? " was" : "es were");
+		out_warn(f->main->out,
+			"%u process%s not followed: too many at once; raise `ulimit -n`", f->missed,
+			f->missed == 1 ? " was" : "es were");
 	if (has_own)
 		free(own.path);
 }
@@ -481,7 +502,9 @@ void follow_summary(const struct follow *f)
 /* The state of a row. At a command's time the program is stopped, while its children run on. */
 static const char *row_state(const struct session *s, const struct row *row)
 {
-	return row->ended ? "ended" : s->target.inf && row->pid == s->target.pid ? "stopped" : "runs";
+	return row->ended				    ? "ended"
+	       : s->target.inf && row->pid == s->target.pid ? "stopped"
+							    : "runs";
 }
 
 JS_DEFINE(process_object, "process", row, JS(UINT, row, pid), JS(INT, row, rank),
@@ -501,7 +524,10 @@ static void print_row(struct session *s, const struct row *row, bool json, struc
 void follow_print(struct session *s, bool json)
 {
 	struct follow *f = s->follow;
-	struct row own = {.program = s->target.program, .ended = !s->target.inf, .pid = s->target.pid, .rank = s->target.rank};
+	struct row own = {.program = s->target.program,
+		.ended = !s->target.inf,
+		.pid = s->target.pid,
+		.rank = s->target.rank};
 	struct buf b = BUF_INIT;
 
 	if (s->recorder)
@@ -509,7 +535,8 @@ void follow_print(struct session *s, bool json)
 	if (json)
 		buf_byte(&b, '[');
 	else
-		out_style(s->out, STYLE_HEADER, "%-8s %-7s %-10s %-30s %s\n", "Process", "State", "Commands", "Trace", "Program");
+		out_style(s->out, STYLE_HEADER, "%-8s %-7s %-10s %-30s %s\n", "Process", "State",
+			"Commands", "Trace", "Program");
 	if (own.program && own.pid)
 		print_row(s, &own, json, &b);
 	for (unsigned i = 0; f && i < f->n; i++) {
@@ -522,6 +549,7 @@ void follow_print(struct session *s, bool json)
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	if (!json && f)
-		out_printf(s->out, "%u process%s in all, %u of the children run.\n", f->seen, f->seen == 1 ? "" : "es", f->n);
+		out_printf(s->out, "%u process%s in all, %u of the children run.\n", f->seen,
+			f->seen == 1 ? "" : "es", f->n);
 	free(own.path);
 }

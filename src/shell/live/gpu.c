@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The machine, see gpu.h. Surprise: libcuda and CUPTI are opened in a child process, so that a driver that hangs or
- * crashes does not take the shell with it.
+ * The machine, see gpu.h. Surprise: libcuda and CUPTI are opened in a child process, so that a
+ * driver that hangs or crashes does not take the shell with it.
  */
 #include "config.h"
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include "shell/live/gpu.h"
 #include "shell/live/trust.h"
 
-/* ---- choosing ----------------------------------------------------------------------------------------------------- */
+/* --- choosing --- */
 
 static struct err *check_soft(const char *path, const struct program_facts *facts)
 {
@@ -29,12 +29,16 @@ static struct err *check_soft(const char *path, const struct program_facts *fact
 			"Build tsdb where the CUDA toolkit's headers are; \"tsdb doctor\" says more");
 	free(dir);
 	if (facts->static_cudart)
-		return err_cure(err_new(ERR_UNSUPPORTED, "%s has a statically linked CUDA runtime, which cannot use the software GPU", path),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s has a statically linked CUDA runtime, which cannot use the software GPU",
+				path),
 			"Link it with `nvcc -cudart shared`");
 	return NULL;
 }
 
-struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft)
+struct err *gpu_choose(
+	struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft)
 {
 	enum { AUTO, SOFT, REAL };
 	bool driver = gpu_has_driver();
@@ -43,7 +47,8 @@ struct err *gpu_choose(struct session *s, const char *path, const struct program
 	case REAL:
 		*ret_soft = false;
 		if (!driver)
-			return err_cure(err_new(ERR_STATE, "there is no NVIDIA driver on this machine"),
+			return err_cure(
+				err_new(ERR_STATE, "there is no NVIDIA driver on this machine"),
 				"Use --gpu soft, or `set gpu soft`");
 		return NULL;
 	case SOFT:
@@ -61,9 +66,10 @@ struct err *gpu_choose(struct session *s, const char *path, const struct program
 	}
 }
 
-/* ---- doctor ------------------------------------------------------------------------------------------------------- */
+/* --- doctor --- */
 
-static void verdict(struct session *s, bool ok, const char *what, const char *text, const char *cure)
+static void verdict(
+	struct session *s, bool ok, const char *what, const char *text, const char *cure)
 {
 	out_style(s->out, ok ? STYLE_NAME : STYLE_ERROR, "%-8s", ok ? "ok" : "missing");
 	out_printf(s->out, "%-14s %s\n", what, text);
@@ -127,7 +133,8 @@ static int probe_driver(void)
 static int probe_cupti(void)
 {
 	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
-		"/usr/local/cuda/lib64/libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+		"/usr/local/cuda/lib64/libcupti.so",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (dlopen(names[i], RTLD_NOW | RTLD_LOCAL))
@@ -158,9 +165,13 @@ static bool doctor_driver(struct session *s)
 {
 	int r = gpu_has_driver() ? in_child(probe_driver) : 1;
 
-	verdict(s, r == 0, "NVIDIA driver", r == 0 ? "answers, with a device" : r == 2 ? "is there, but no device answers"
-		: r == 1 ? "not on this machine" : "does not answer",
-		r == 1 ? "Not needed: the software GPU runs programs on the CPU." : "Try nvidia-smi; in a container, start it with --gpus all.");
+	verdict(s, r == 0, "NVIDIA driver",
+		r == 0	 ? "answers, with a device"
+		: r == 2 ? "is there, but no device answers"
+		: r == 1 ? "not on this machine"
+			 : "does not answer",
+		r == 1 ? "Not needed: the software GPU runs programs on the CPU."
+		       : "Try nvidia-smi; in a container, start it with --gpus all.");
 	return r == 0;
 }
 
@@ -172,7 +183,8 @@ static bool doctor_agent(struct session *s, bool driver)
 	verdict(s, agent != NULL, "agent", agent ? agent : "libtsdb-agent.so is not beside tsdb",
 		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
 	if (driver)
-		verdict(s, reporter == 0, "CUPTI", reporter == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
+		verdict(s, reporter == 0, "CUPTI",
+			reporter == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
 			"Install the CUDA toolkit's CUPTI, or put its folder into LD_LIBRARY_PATH.");
 	free(agent);
 	return agent && reporter == 0;
@@ -184,8 +196,13 @@ static void doctor_jit(struct session *s, const char *soft)
 	char path[4096];
 
 	snprintf(path, sizeof path, "%s/tsdb-softgpu-jit.so", soft);
-	verdict(s, true, "hot kernels", access(path, R_OK) ? "are interpreted: built without LLVM (install llvm-dev, configure again)"
-		: in_child_load(path) ? "are interpreted: tsdb-softgpu-jit.so cannot be loaded (its libLLVM is missing?)" : "are compiled", NULL);
+	verdict(s, true, "hot kernels",
+		access(path, R_OK)
+			? "are interpreted: built without LLVM (install llvm-dev, configure again)"
+		: in_child_load(path)
+			? "are interpreted: tsdb-softgpu-jit.so cannot be loaded (its libLLVM is missing?)"
+			: "are compiled",
+		NULL);
 }
 
 static bool doctor_soft(struct session *s)
@@ -220,7 +237,8 @@ static void doctor_sandbox(struct session *s, bool driver)
 	char *replayer = gpu_replayer_path();
 
 	if (replayer && !trust_doctor(s, replayer, driver))
-		out_printf(s->out, "%-23s%s\n", "", "Traces are executed here only with --no-sandbox (docs/security.md).");
+		out_printf(s->out, "%-23s%s\n", "",
+			"Traces are executed here only with --no-sandbox (docs/security.md).");
 	free(replayer);
 }
 
@@ -233,7 +251,10 @@ bool gpu_doctor(struct session *s)
 	driver = doctor_driver(s);
 	soft = doctor_soft(s);
 	agent = doctor_agent(s, driver);
-	verdict(s, trace == 0, "ptrace", trace == 0 ? "permitted" : trace > 0 ? strerror(trace) : "cannot be tried",
+	verdict(s, trace == 0, "ptrace",
+		trace == 0  ? "permitted"
+		: trace > 0 ? strerror(trace)
+			    : "cannot be tried",
 		"In a container, start it with --cap-add=SYS_PTRACE (or --security-opt seccomp=unconfined).");
 	doctor_sandbox(s, driver);
 	doctor_observe(s);

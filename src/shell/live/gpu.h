@@ -13,7 +13,8 @@
 
 /* Chooses the device for a program by `set gpu`; prints it if tsdb made the choice. Refuses what
  * cannot work, with the cure. */
-struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts, bool *ret_soft) TS_CHECK;
+struct err *gpu_choose(struct session *s, const char *path, const struct program_facts *facts,
+	bool *ret_soft) TS_CHECK;
 /* Prints a line for each thing that tsdb needs. Returns false if its main work cannot be done
  * here. */
 bool gpu_doctor(struct session *s);

@@ -37,9 +37,12 @@ static struct err *need_soft(struct session *s, const char *what, struct replay_
 {
 	*ret = NULL;
 	if (!s->engine.trace.reader && !s->engine.trace.replay)
-		return err_cure(err_new(ERR_STATE, "%s is for a launch of a replay", what), "Use \"replay start FILE --on soft\"");
+		return err_cure(err_new(ERR_STATE, "%s is for a launch of a replay", what),
+			"Use \"replay start FILE --on soft\"");
 	if (s->engine.trace.device && !s->engine.trace.device->soft)
-		return err_cure(err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"), "Use \"replay start --on soft\"");
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
+			"Use \"replay start --on soft\"");
 	return replay_device_need(&s->engine, what, ret);
 }
 
@@ -50,7 +53,10 @@ struct err *kernel_need(struct session *s, const char *what, struct device **ret
 	*ret = NULL;
 	TRY(need_soft(s, what, &rd));
 	if (!kernel_stop_any(s))
-		return err_cure(err_new(ERR_STATE, "%s is for the inside of a launch, and none is under the microscope", what),
+		return err_cure(
+			err_new(ERR_STATE,
+				"%s is for the inside of a launch, and none is under the microscope",
+				what),
 			"Go to a launch with \"replay goto SEQ\", then use \"stepi\" or \"replay enter\"");
 	*ret = rd->d;
 	return NULL;
@@ -62,7 +68,7 @@ const char *kernel_short_name(char *dst, size_t n, const char *mangled)
 	return dst;
 }
 
-/* ---- saying where it is --------------------------------------------------------------------------------------------------- */
+/* --- saying where it is --- */
 
 void kernel_source(struct buf *out, const char *file, unsigned line)
 {
@@ -74,7 +80,8 @@ void kernel_source(struct buf *out, const char *file, unsigned line)
 
 static void print_thread(struct buf *b, const uint32_t block[3], const uint32_t thread[3])
 {
-	buf_printf(b, "block (%u,%u,%u), thread (%u,%u,%u)", block[0], block[1], block[2], thread[0], thread[1], thread[2]);
+	buf_printf(b, "block (%u,%u,%u), thread (%u,%u,%u)", block[0], block[1], block[2],
+		thread[0], thread[1], thread[2]);
 }
 
 /* "57: add.s32 %r1, ...;   matmul.cu:23" */
@@ -90,9 +97,11 @@ static void print_place(struct buf *b, const struct soft_stop *t)
 		kernel_source(b, t->file, t->source_line);
 	}
 	if (t->active != t->live || t->executing != t->active) {
-		const int lanes = __builtin_popcount(t->active), on = __builtin_popcount(t->executing);
+		const int lanes = __builtin_popcount(t->active),
+			  on = __builtin_popcount(t->executing);
 
-		buf_printf(b, "\t[%d of %d lanes%s", lanes, __builtin_popcount(t->live), on != lanes ? "" : "]");
+		buf_printf(b, "\t[%d of %d lanes%s", lanes, __builtin_popcount(t->live),
+			on != lanes ? "" : "]");
 		if (on != lanes)
 			buf_printf(b, ", the guard lets %d]", on);
 	}
@@ -126,7 +135,8 @@ static void print_change(struct buf *b, const struct soft_stop *t)
 {
 	const struct soft_change *c = &t->change;
 
-	buf_printf(b, "Watchpoint %u: %s 0x%" PRIx64 ", written by ", t->id, c->space < SOFT_SPACES ? kernel_spaces[c->space] : "?", c->addr);
+	buf_printf(b, "Watchpoint %u: %s 0x%" PRIx64 ", written by ", t->id,
+		c->space < SOFT_SPACES ? kernel_spaces[c->space] : "?", c->addr);
 	print_thread(b, c->block, c->thread);
 	if (c->lanes > 1)
 		buf_printf(b, " (the last of %u lanes that wrote there at once)", c->lanes);
@@ -179,9 +189,12 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 	kernel_short_name(name, sizeof name, t->kernel);
 	vars_set(s->vars, "seq", (int64_t)t->seq);
 	if (t->state == SOFT_ENDED && t->why == SOFT_WHY_FAULT) {
-		buf_printf(&b, "#%" PRIu64 " %s has ended with a fault: %s\n", t->seq, name, t->sentence);
+		buf_printf(&b, "#%" PRIu64 " %s has ended with a fault: %s\n", t->seq, name,
+			t->sentence);
 	} else if (t->state == SOFT_ENDED) {
-		buf_printf(&b, "#%" PRIu64 " %s has ended; its warps executed %" PRIu64 " instructions.\n", t->seq, name, t->total);
+		buf_printf(&b,
+			"#%" PRIu64 " %s has ended; its warps executed %" PRIu64 " instructions.\n",
+			t->seq, name, t->total);
 	} else {
 		print_head(s, t, &b);
 		if (t->why == SOFT_WHY_FOCUS) {
@@ -194,7 +207,7 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 	buf_free(&b);
 }
 
-/* ---- which launch --------------------------------------------------------------------------------------------------------- */
+/* --- which launch --- */
 
 /* The next work behind seq; 0: none nearby. */
 static struct err *next_work(struct session *s, uint64_t seq, uint64_t *ret, bool *ret_launch)
@@ -230,19 +243,25 @@ static struct err *find_launch(struct session *s, const struct replay_device *rd
 	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot be at it */
 		return NULL;
 	if (graph_place(s))
-		return err_cure(err_new(ERR_UNSUPPORTED, "the microscope goes into launches of their own, not into nodes of a graph"),
-			"\"tsdb extract FILE --graph %" PRIu64 " --kernel GLOB\" makes a program of one", graph_place(s)->seq);
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"the microscope goes into launches of their own, not into nodes of a graph"),
+			"\"tsdb extract FILE --graph %" PRIu64
+			" --kernel GLOB\" makes a program of one",
+			graph_place(s)->seq);
 	if (c && c->kind == SBT_LAUNCH) {
 		*ret = c->seq;
 		return NULL;
 	}
 	if (*ret && launch)
 		return NULL;
-	return err_cure(err_new(ERR_STATE, "the replay stands neither at a kernel launch nor right before one"),
+	return err_cure(
+		err_new(ERR_STATE,
+			"the replay stands neither at a kernel launch nor right before one"),
 		"Go to one with \"replay goto SEQ\"; \"view --kind launch\" lists them");
 }
 
-/* ---- breakpoints ---------------------------------------------------------------------------------------------------------- */
+/* --- breakpoints --- */
 
 /* The breakpoints that concern this kernel. */
 static struct soft_point *collect_points(struct session *s, const char *mangled, unsigned *ret_n)
@@ -253,7 +272,8 @@ static struct soft_point *collect_points(struct session *s, const char *mangled,
 
 	*ret_n = 0;
 	kernel_short_name(name, sizeof name, mangled);
-	for (unsigned i = 0; (bp = breakpoints_nth(s->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
+	for (unsigned i = 0;
+		(bp = breakpoints_nth(s->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
 		struct soft_point *q = &p[*ret_n];
 
 		if (!bp->enabled || (!bp->size && !bp->line))
@@ -296,7 +316,7 @@ struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line)
 	return kernel_stop(s) ? send_points(s, s->engine.trace.device->d, id, ret_line) : NULL;
 }
 
-/* ---- moving --------------------------------------------------------------------------------------------------------------- */
+/* --- moving --- */
 
 /* If the launch has ended and the replay was before it, moves the replay to it. */
 static struct err *settle(struct session *s, const struct soft_stop *t)
@@ -311,7 +331,8 @@ static struct err *settle(struct session *s, const struct soft_stop *t)
 	return replay_goto(s->engine.trace.replay, t->seq, &stop);
 }
 
-static struct err *enter(struct session *s, struct replay_device *rd, uint64_t seq, const struct soft_stop **ret)
+static struct err *enter(
+	struct session *s, struct replay_device *rd, uint64_t seq, const struct soft_stop **ret)
 {
 	struct replay_stop stop;
 	struct err *e;
@@ -343,7 +364,8 @@ struct err *kernel_enter(struct session *s, uint64_t seq)
 }
 
 /* Runs until a stop that has to be reported. */
-static struct err *go(struct session *s, struct device *d, enum soft_how how, uint64_t n, const struct soft_stop **ret)
+static struct err *go(struct session *s, struct device *d, enum soft_how how, uint64_t n,
+	const struct soft_stop **ret)
 {
 	unsigned line;
 	bool passed;
@@ -351,7 +373,8 @@ static struct err *go(struct session *s, struct device *d, enum soft_how how, ui
 	TRY(send_points(s, d, 0, &line));
 	do {
 		TRY(device_kernel_go(d, how, n, ret));
-		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) && how != SOFT_BACK_RUN &&
+		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) &&
+			 how != SOFT_BACK_RUN &&
 			 !breakpoints_hit(s->breaks, (int)(*ret)->id, false);
 		if (passed)
 			how = SOFT_ON;
@@ -371,7 +394,9 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 	s->target.runs++;
 	t = back ? kernel_stop_any(s) : kernel_stop(s);
 	if (!t && back)
-		return err_cure(err_new(ERR_STATE, "no launch is under the microscope: there are no instructions to go back"),
+		return err_cure(
+			err_new(ERR_STATE,
+				"no launch is under the microscope: there are no instructions to go back"),
 			"\"stepi\" goes into the launch that the replay stands at");
 	if (!t) {
 		TRY(enter(s, rd, 0, &t));
@@ -423,7 +448,7 @@ struct err *kernel_run_to_point(struct session *s, uint64_t seq, bool *ret_hit)
 	return settle(s, t);
 }
 
-/* ---- focus ---------------------------------------------------------------------------------------------------------------- */
+/* --- focus --- */
 
 bool kernel_coordinates(const char *word, uint32_t ret[3])
 {
@@ -470,17 +495,21 @@ struct err *kernel_focus(struct session *s, unsigned argc, char *const *argv)
 
 	TRY(kernel_need(s, "choosing a thread", &d));
 	if (!t)
-		return err_cure(err_new(ERR_STATE, "the launch has ended"), "\"reverse-stepi\" goes back into it");
+		return err_cure(err_new(ERR_STATE, "the launch has ended"),
+			"\"reverse-stepi\" goes back into it");
 	memcpy(block, t->block, sizeof block);
 	memcpy(thread, t->thread, sizeof thread);
 	for (unsigned i = 0; i < argc;) {
 		const bool is_block = !strcmp(argv[i], "block");
 
 		if (!is_block && strcmp(argv[i], "thread"))
-			return err_cure(err_new(ERR_USAGE, "\"%s\" is neither block nor thread", argv[i]), "For example: block (1,0,0) thread (5,0,0)");
+			return err_cure(
+				err_new(ERR_USAGE, "\"%s\" is neither block nor thread", argv[i]),
+				"For example: block (1,0,0) thread (5,0,0)");
 		i++;
 		if (!take_coordinates(argc, argv, &i, at))
-			return err_cure(err_new(ERR_USAGE, "there are no coordinates behind \"%s\"", is_block ? "block" : "thread"),
+			return err_cure(err_new(ERR_USAGE, "there are no coordinates behind \"%s\"",
+						is_block ? "block" : "thread"),
 				"For example: block (1,0,0) thread (5,0,0)");
 		memcpy(is_block ? block : thread, at, sizeof at);
 		if (is_block && memcmp(block, t->block, sizeof block))

@@ -43,12 +43,13 @@ void kernel_source(struct buf *out, const char *file, unsigned line);
 /* The kernel's readable name. */
 const char *kernel_short_name(char *dst, size_t n, const char *mangled);
 
-/* ---- values (kernel-value.c) ------------------------------------------------------------------------------------------- */
+/* --- values (kernel-value.c) --- */
 
 /* Whether text names a register: "%r4" and "%tid.x + 1" do, "5 % 3" does not. */
 bool kernel_has_register(const char *text);
 /* The value of an expression in the focused thread; *all (may be NULL) gets it for all lanes. */
-struct err *kernel_value(struct session *s, const char *text, struct value *ret, struct soft_value *all) TS_CHECK;
+struct err *kernel_value(
+	struct session *s, const char *text, struct value *ret, struct soft_value *all) TS_CHECK;
 /* The value of one lane. */
 struct value kernel_lane(const struct soft_value *v, unsigned lane);
 void kernel_format(const struct soft_value *v, unsigned lane, char letter, struct buf *out);
@@ -56,9 +57,11 @@ void kernel_format(const struct soft_value *v, unsigned lane, char letter, struc
 struct err *kernel_print(struct session *s, const char *text, char letter, bool *ret_done) TS_CHECK;
 /* Parses "@shared 0x10", "shared:16", "tile + 4", "%rd4": *ret_space is an enum soft_space.
  * *ret_done false: text is none of these. */
-struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret, bool *ret_done) TS_CHECK;
+struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret,
+	bool *ret_done) TS_CHECK;
 /* Reads shared, local or param memory of the focused thread. */
-struct err *kernel_read(struct session *s, unsigned space, uint64_t addr, void *dst, size_t n) TS_CHECK;
+struct err *kernel_read(
+	struct session *s, unsigned space, uint64_t addr, void *dst, size_t n) TS_CHECK;
 extern const char *const kernel_spaces[SOFT_SPACES];
 
 #endif

@@ -11,7 +11,8 @@
 
 bool process_signal_stops(const struct session *s, int sig)
 {
-	static const int stopping[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGINT};
+	static const int stopping[] = {
+		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGINT};
 
 	if (s->target.signals[sig] & SIGNAL_SET)
 		return s->target.signals[sig] & SIGNAL_STOP;
@@ -31,7 +32,8 @@ bool process_signal_passes(const struct session *s, int sig)
 
 void process_set_signal(struct session *s, int sig, bool stop, bool pass)
 {
-	s->target.signals[sig] = (uint8_t)(SIGNAL_SET | (stop ? SIGNAL_STOP : 0) | (pass ? SIGNAL_PASS : 0));
+	s->target.signals[sig] =
+		(uint8_t)(SIGNAL_SET | (stop ? SIGNAL_STOP : 0) | (pass ? SIGNAL_PASS : 0));
 	if (s->target.inf)
 		inferior_handle_signal(s->target.inf, sig, stop, pass);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The live program, see process.h. Surprise: at a stop the rings are drained without `final`: the stopped command itself is not
- * published yet, and what other threads published after it must wait for it, or the order of seq would break.
+ * The live program, see process.h. Surprise: at a stop the rings are drained without `final`: the
+ * stopped command itself is not published yet, and what other threads published after it must wait
+ * for it, or the order of seq would break.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,17 +29,17 @@
 #define LOST_IF_FAULT "copies of device memory will be lost if the device faults: "
 
 enum {
-	WAIT_BUSY_MS = 3,   /* between drains while commands come */
+	WAIT_BUSY_MS = 3, /* between drains while commands come */
 	WAIT_IDLE_MS = 25,
 	EXEC_TRIES = 10,
 	DRAIN_MOST = 50000, /* commands a turn, so that a stop is seen soon */
 	FINAL_MOST = 0,
 	PAUSE_FIRST_US = 50,
 	PRESSURE_HIGH = 250, /* per mille */
-	LEAVE_MOST = 10000, /* turns of a millisecond or more that the agent has to leave */
+	LEAVE_MOST = 10000,  /* turns of a millisecond or more that the agent has to leave */
 };
 
-/* ---- the program -------------------------------------------------------------------------------------------------- */
+/* --- the program --- */
 
 struct err *process_file(struct session *s, const char *program, char *const *args)
 {
@@ -89,9 +90,9 @@ static void configure_memory(struct session *s, struct tsdb_control *ctl, bool a
 
 	atomic_store(&ctl->memory, memory[s->engine.set.number[SET_MEMORY]]);
 	atomic_store(&ctl->memory_limit, s->engine.set.number[SET_MEMORY_LIMIT]);
-	atomic_store(&ctl->gpu_timeout, s->engine.set.number[SET_GPU_TIMEOUT] < UINT32_MAX ?
-						(uint32_t)s->engine.set.number[SET_GPU_TIMEOUT] :
-						UINT32_MAX);
+	atomic_store(&ctl->gpu_timeout, s->engine.set.number[SET_GPU_TIMEOUT] < UINT32_MAX
+						? (uint32_t)s->engine.set.number[SET_GPU_TIMEOUT]
+						: UINT32_MAX);
 	atomic_store(&ctl->outputs_full, s->engine.set.number[SET_OUTPUTS] == 1);
 	atomic_store(
 		&ctl->span, all && !s->plan.ending &&
@@ -104,13 +105,15 @@ static uint32_t errors_wanted(const struct session *s)
 				   : (uint32_t)s->engine.set.number[SET_STOP_ON_ERROR];
 }
 
-/* Which stacks the agent takes: those of all launches if it stops at errors, since a stop at a fault
- * shows where the launch came from. */
+/* Which stacks the agent takes: those of all launches if it stops at errors, since a stop at a
+ * fault shows where the launch came from. */
 static uint32_t stacks_wanted(const struct session *s, bool all)
 {
 	if (!settings_on(&s->engine.set, SET_STACKS) || s->plan.stacks_off)
 		return TSDB_STACKS_NEVER;
-	return all ? TSDB_STACKS_ALL : errors_wanted(s) != TSDB_ERRORS_NONE ? TSDB_STACKS_LAUNCHES : TSDB_STACKS_WINDOWS;
+	return all				      ? TSDB_STACKS_ALL
+	       : errors_wanted(s) != TSDB_ERRORS_NONE ? TSDB_STACKS_LAUNCHES
+						      : TSDB_STACKS_WINDOWS;
 }
 
 /* Whether memory has to be kept: not without a span, nor for a program that has not used the GPU
@@ -185,7 +188,7 @@ struct err *process_set_ignore(struct session *s, struct breakpoint *bp)
 	return breakpoints_arm(s->breaks, ctl);
 }
 
-/* ---- launch ------------------------------------------------------------------------------------------------------- */
+/* --- launch --- */
 
 /* argv for the program: a NULL-terminated list for words_free(). */
 static struct err *make_argv(struct session *s, char ***ret)
@@ -231,7 +234,8 @@ static struct err *begin_process(struct session *s, const char *line, const char
 		if (t->recording)
 			inferior_handle_signal(t->inf, sig, false, true);
 		else if (t->signals[sig] & SIGNAL_SET)
-			inferior_handle_signal(t->inf, sig, process_signal_stops(s, sig), process_signal_passes(s, sig));
+			inferior_handle_signal(t->inf, sig, process_signal_stops(s, sig),
+				process_signal_passes(s, sig));
 	}
 	new_recorder(s, line, cwd);
 	breakpoints_reset(s->breaks);
@@ -242,7 +246,8 @@ static struct err *begin_process(struct session *s, const char *line, const char
 	return NULL;
 }
 
-struct err *process_take(struct session *s, struct inferior *inf, const char *line, const char *cwd, bool soft)
+struct err *process_take(
+	struct session *s, struct inferior *inf, const char *line, const char *cwd, bool soft)
 {
 	struct err *e;
 
@@ -279,7 +284,9 @@ static struct err *launch_program(struct session *s, const struct redirect *r, c
 	struct err *e;
 
 	if (!agent)
-		e = err_cure(err_new(ERR_UNSUPPORTED, "libtsdb-agent.so is not installed: programs cannot be debugged"),
+		e = err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"libtsdb-agent.so is not installed: programs cannot be debugged"),
 			"Build tsdb where the CUDA toolkit's headers are; traces can be viewed and replayed without");
 	else
 		e = inferior_launch(&t->inf, &o);
@@ -317,7 +324,8 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 	struct err *e;
 
 	if (!t->program)
-		return err_cure(err_new(ERR_STATE, "no program to run has been chosen"), "Use \"file PROGRAM\"");
+		return err_cure(err_new(ERR_STATE, "no program to run has been chosen"),
+			"Use \"file PROGRAM\"");
 	TRY(t->inf && inferior_attached(t->inf) ? process_detach(s) : process_kill(s));
 	TRY(program_facts(t->program, &facts));
 	TRY(gpu_choose(s, t->program, &facts, &t->soft));
@@ -342,10 +350,11 @@ struct err *process_launch(struct session *s, const struct redirect *r)
 	return e;
 }
 
-/* ---- what the rings say ------------------------------------------------------------------------------------------- */
+/* --- what the rings say --- */
 
 /* Prints a sentence. text: TSDB_TEXT_MAX bytes that the inferior may have written. */
-static void tell_sentence(struct session *s, const char *shared, const char *before, const char *otherwise)
+static void tell_sentence(
+	struct session *s, const char *shared, const char *before, const char *otherwise)
 {
 	char text[TSDB_TEXT_MAX];
 
@@ -360,7 +369,8 @@ static void tell_agent(struct session *s)
 
 	if (ctl && !s->target.agent_told && atomic_load(&ctl->agent_state) == TSDB_AGENT_REFUSED) {
 		s->target.agent_told = true;
-		tell_sentence(s, ctl->text, "no GPU commands are captured: ", "the agent could not start");
+		tell_sentence(s, ctl->text,
+			"no GPU commands are captured: ", "the agent could not start");
 	}
 	if (ctl && !s->target.keep_told && ctl->keep_text[0]) {
 		s->target.keep_told = true;
@@ -417,7 +427,7 @@ static bool drain(struct session *s, bool final, unsigned most)
 	return turn != RECORDER_DONE;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------ */
+/* --- waiting --- */
 
 static void pass_interrupt(struct session *s)
 {
@@ -455,7 +465,8 @@ static unsigned next_pause(struct session *s, struct pace *p, bool more)
 /* The one place that waits: for the rings and for the program, until there is an event. */
 static struct err *wait_event(struct session *s, struct inferior_event *ev)
 {
-	struct pace pace = {recorder_last_seq(s->recorder), recorder_memory_seen(s->recorder), WAIT_IDLE_MS * 1000u};
+	struct pace pace = {recorder_last_seq(s->recorder), recorder_memory_seen(s->recorder),
+		WAIT_IDLE_MS * 1000u};
 	uint64_t first = pace.memory;
 
 	for (;;) {
@@ -466,7 +477,8 @@ static struct err *wait_event(struct session *s, struct inferior_event *ev)
 			more = follow_drain(s->follow) || more;
 
 		if (s->plan.asking)
-			out_progress(s->out, "recording memory, MB", (pace.memory - first) / 1000000, 0);
+			out_progress(
+				s->out, "recording memory, MB", (pace.memory - first) / 1000000, 0);
 		pass_interrupt(s);
 		us = next_pause(s, &pace, more);
 		if (us && us < 1000)
@@ -480,7 +492,7 @@ static struct err *wait_event(struct session *s, struct inferior_event *ev)
 	}
 }
 
-/* ---- ends --------------------------------------------------------------------------------------------------------- */
+/* --- ends --- */
 
 static void forget_process(struct session *s)
 {
@@ -514,10 +526,12 @@ static void on_end(struct session *s, const struct inferior_event *ev)
 		vars_set(s->vars, "_exitcode", t->exit_code);
 	if (!t->recording) {
 		if (t->exit_signal)
-			out_style(s->out, STYLE_STOP, "[process %d killed by %s, %s]", pid, process_signal_name(t->exit_signal),
+			out_style(s->out, STYLE_STOP, "[process %d killed by %s, %s]", pid,
+				process_signal_name(t->exit_signal),
 				process_signal_text(t->exit_signal));
 		else if (t->exit_code)
-			out_style(s->out, STYLE_STOP, "[process %d exited with code %d]", pid, t->exit_code);
+			out_style(s->out, STYLE_STOP, "[process %d exited with code %d]", pid,
+				t->exit_code);
 		else
 			out_style(s->out, STYLE_NOTE, "[process %d exited normally]", pid);
 		out_str(s->out, "\n");
@@ -549,7 +563,8 @@ static struct err *await_leaving(struct session *s)
 	struct inferior_event ev;
 
 	TRY(inferior_leave(inf));
-	for (unsigned turns = 0; !inferior_agent_left(inf) && turns < LEAVE_MOST && !interrupt_flag; turns++) {
+	for (unsigned turns = 0; !inferior_agent_left(inf) && turns < LEAVE_MOST && !interrupt_flag;
+		turns++) {
 		drain(s, false, DRAIN_MOST);
 		TRY(inferior_wait(inf, 1, &ev));
 		if (ev.kind == INFERIOR_EXITED || ev.kind == INFERIOR_SIGNALLED) {
@@ -583,7 +598,7 @@ struct err *process_detach(struct session *s)
 	return e;
 }
 
-/* ---- stops -------------------------------------------------------------------------------------------------------- */
+/* --- stops --- */
 
 /* Copies the command that the agent stopped at. */
 static void take_stop_cmd(struct session *s, const struct tsdb_stop *stop)
@@ -626,7 +641,8 @@ static bool on_break(struct session *s, const struct tsdb_stop *stop)
 	s->target.last_break = stop->break_id;
 	vars_set(s->vars, "bpnum_hit", stop->break_id);
 	if (!breakpoints_silent(s->breaks))
-		out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint", stop->break_id);
+		out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint",
+			stop->break_id);
 	return true;
 }
 
@@ -649,8 +665,10 @@ static void tell_node(struct session *s, const struct breakpoint *bp, struct buf
 		const bool is_command = !e && step_works(p);
 
 		err_free(e);
-		if (!is_command || c.kind != SBT_LAUNCH || !state_kernel_by_id(st, (uint32_t)c.u.launch.kernel, &k) ||
-			!sbt_kernel_glob(bp->glob, k.name, k.short_name) || (bp->expr.n && !sbt_expr_true(&bp->expr, &c, &k.params)))
+		if (!is_command || c.kind != SBT_LAUNCH ||
+			!state_kernel_by_id(st, (uint32_t)c.u.launch.kernel, &k) ||
+			!sbt_kernel_glob(bp->glob, k.name, k.short_name) ||
+			(bp->expr.n && !sbt_expr_true(&bp->expr, &c, &k.params)))
 			continue;
 		buf_printf(b, "  its step %u of %u is ", i + 1, steps.n);
 		graph_node_text(b, st, &p->node);
@@ -687,7 +705,8 @@ static bool on_agent_stop(struct session *s)
 		return false;
 	case TSDB_STOP_WINDOW_DONE:
 		if (recorder_in_span(s->recorder))
-			out_str(s->out, "A stream is being captured: the window is complete when that is over.\n");
+			out_str(s->out,
+				"A stream is being captured: the window is complete when that is over.\n");
 		else
 			capture_finish(s);
 		out_str(s->out, "The capture window is closed, ");
@@ -708,7 +727,8 @@ static bool on_agent_stop(struct session *s)
 static void on_signal_stop(struct session *s, int sig)
 {
 	s->target.at_cmd = false;
-	out_style(s->out, STYLE_STOP, "Program received signal %s, %s.", process_signal_name(sig), process_signal_text(sig));
+	out_style(s->out, STYLE_STOP, "Program received signal %s, %s.", process_signal_name(sig),
+		process_signal_text(sig));
 	out_str(s->out, "\n");
 	stack_tell_top(s);
 }
@@ -724,9 +744,12 @@ static bool act(struct session *s, const struct inferior_event *ev)
 		return false;
 	case INFERIOR_EXECED:
 		if (!t->recording)
-			out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n", inferior_pid(t->inf));
+			out_style(s->out, STYLE_NOTE, "[process %d is executing another program]\n",
+				inferior_pid(t->inf));
 		if (inferior_attached(t->inf) && t->recording)
-			out_warn(s->out, "the agent went with the old program: `tsdb record -p %d` records what the new one does", inferior_pid(t->inf));
+			out_warn(s->out,
+				"the agent went with the old program: `tsdb record -p %d` records what the new one does",
+				inferior_pid(t->inf));
 		return false;
 	case INFERIOR_EXITED:
 	case INFERIOR_SIGNALLED:
@@ -762,7 +785,8 @@ bool process_drain(struct session *s)
 
 static bool is_stop(const struct inferior_event *ev)
 {
-	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL || ev->kind == INFERIOR_STOP_INTERRUPT;
+	return ev->kind == INFERIOR_STOP_AGENT || ev->kind == INFERIOR_STOP_SIGNAL ||
+	       ev->kind == INFERIOR_STOP_INTERRUPT;
 }
 
 /* An agent that was loaded into a running program disappears when that executes another one: loads
@@ -774,13 +798,17 @@ static struct err *attach_again(struct session *s)
 
 	err_free(process_detach(s));
 	e = process_attach(s, pid, false);
-	for (unsigned i = 0; e && e->code == ERR_INFERIOR && i < EXEC_TRIES; i++) { /* as wrappers do: one after the other */
+	for (unsigned i = 0; e && e->code == ERR_INFERIOR && i < EXEC_TRIES;
+		i++) { /* as wrappers do: one after the other */
 		err_free(e);
 		e = process_attach(s, pid, false);
 	}
 	if (e && e->code == ERR_NOT_FOUND) {
 		err_free(e);
-		e = err_cure(err_new(ERR_INFERIOR, "process %s ended before tsdb had attached to its new program", pid), "`attach --wait NAME` catches its next start");
+		e = err_cure(err_new(ERR_INFERIOR,
+				     "process %s ended before tsdb had attached to its new program",
+				     pid),
+			"`attach --wait NAME` catches its next start");
 	} else if (e) {
 		e = err_wrap(e, "process %s goes on without tsdb", pid);
 	}
@@ -807,7 +835,8 @@ struct err *process_continue(struct session *s)
 		if (act(s, &ev))
 			break;
 		resume = is_stop(&ev);
-		if (ev.kind == INFERIOR_EXECED && inferior_attached(s->target.inf) && !s->target.recording) {
+		if (ev.kind == INFERIOR_EXECED && inferior_attached(s->target.inf) &&
+			!s->target.recording) {
 			TRY(attach_again(s));
 			resume = true;
 		}
@@ -844,7 +873,8 @@ struct err *process_next(struct session *s)
 	struct err *e;
 
 	if (!ctl)
-		return err_new(ERR_STATE, "the program runs without the agent: there are no GPU commands to stop at");
+		return err_new(ERR_STATE,
+			"the program runs without the agent: there are no GPU commands to stop at");
 	atomic_store(&ctl->step_thread, 0);
 	atomic_store(&ctl->step, 1);
 	e = process_continue(s);

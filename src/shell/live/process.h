@@ -24,7 +24,8 @@ struct err *process_launch(struct session *s, const struct redirect *r) TS_CHECK
 struct err *process_attach(struct session *s, const char *who, bool wait) TS_CHECK;
 /* Makes an attached process the session's program, with capture and breakpoints armed. The session
  * owns inf in any case. line: its command line. */
-struct err *process_take(struct session *s, struct inferior *inf, const char *line, const char *cwd, bool soft) TS_CHECK;
+struct err *process_take(struct session *s, struct inferior *inf, const char *line, const char *cwd,
+	bool soft) TS_CHECK;
 /* Lets the process run on without tsdb, whether it was launched or attached to. */
 struct err *process_detach(struct session *s) TS_CHECK;
 /* Lets it run until something stops it, and reports the stop. */

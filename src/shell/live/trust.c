@@ -18,7 +18,8 @@
 /* "in the sandbox" or not, for a sentence that begins "its code is executed". */
 static const char *where(bool no_sandbox)
 {
-	return no_sandbox ? "WITHOUT a sandbox: it can do all that you can" : "here, in a sandbox (docs/security.md)";
+	return no_sandbox ? "WITHOUT a sandbox: it can do all that you can"
+			  : "here, in a sandbox (docs/security.md)";
 }
 
 /* The trace's host is "NAME RELEASE"; an old trace has none. */
@@ -27,7 +28,9 @@ static bool other_machine(const char *host, int *ret_length)
 	struct utsname u;
 
 	*ret_length = host ? (int)strcspn(host, " ") : 0;
-	return *ret_length && !uname(&u) && (strlen(u.nodename) != (size_t)*ret_length || strncmp(u.nodename, host, (size_t)*ret_length));
+	return *ret_length && !uname(&u) &&
+	       (strlen(u.nodename) != (size_t)*ret_length ||
+		       strncmp(u.nodename, host, (size_t)*ret_length));
 }
 
 void trust_tell(struct session *s, bool no_sandbox)
@@ -53,7 +56,7 @@ void trust_tell(struct session *s, bool no_sandbox)
 		s->trust_told = false; /* warn again for the next trace */
 }
 
-/* ---- doctor --------------------------------------------------------------------------------------------------------- */
+/* --- doctor --- */
 
 /* Prints a wall from a line of tsdb-replayer's: "up landlock version 7: ...". */
 static bool tell_wall(struct session *s, char *line)
@@ -80,7 +83,8 @@ static bool tell_wall(struct session *s, char *line)
 
 bool trust_doctor(struct session *s, const char *replayer, bool driver)
 {
-	char *command = xasprintf("'%s' --sandbox-report=%s 2>&1", replayer, driver ? "real" : "soft");
+	char *command =
+		xasprintf("'%s' --sandbox-report=%s 2>&1", replayer, driver ? "real" : "soft");
 	FILE *f = strchr(replayer, '\'') ? NULL : popen(command, "re");
 	char line[512];
 	bool ok = f != NULL;

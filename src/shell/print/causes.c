@@ -9,7 +9,8 @@
 #include "shell/print/stack-view.h"
 
 /* Appends what identifies a party; returns false if nothing does. */
-static bool add_party(struct session *s, struct sbt_reader *r, struct buf *b, const struct order_party *p)
+static bool add_party(
+	struct session *s, struct sbt_reader *r, struct buf *b, const struct order_party *p)
 {
 	struct stack st = {0};
 	struct err *e;
@@ -28,7 +29,8 @@ static bool add_party(struct session *s, struct sbt_reader *r, struct buf *b, co
 	return named;
 }
 
-size_t *causes_find(struct session *s, struct sbt_reader *r, const struct order_race *races, size_t n)
+size_t *causes_find(
+	struct session *s, struct sbt_reader *r, const struct order_race *races, size_t n)
 {
 	size_t *ret = xcalloc(n + 1, sizeof *ret);
 	char **keys = xcalloc(n + 1, sizeof *keys);
@@ -37,9 +39,11 @@ size_t *causes_find(struct session *s, struct sbt_reader *r, const struct order_
 		struct buf b = BUF_INIT;
 		const struct order_race *x = &races[i];
 
-		buf_printf(&b, "%d %d %d %d|", (int)x->tier, (int)x->unread, (int)x->staged, (int)(x->early | x->flag));
+		buf_printf(&b, "%d %d %d %d|", (int)x->tier, (int)x->unread, (int)x->staged,
+			(int)(x->early | x->flag));
 		ret[i] = i;
-		if (x->a.node == SBT_NO_ID && add_party(s, r, &b, &x->a) && add_party(s, r, &b, &x->b))
+		if (x->a.node == SBT_NO_ID && add_party(s, r, &b, &x->a) &&
+			add_party(s, r, &b, &x->b))
 			keys[i] = xstrdup(buf_cstr(&b));
 		buf_free(&b);
 		for (size_t k = 0; keys[i] && k < i && ret[i] == i; k++)

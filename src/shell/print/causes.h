@@ -11,6 +11,7 @@
 
 /* For each of n races, sorted, the index of the first one with the same cause: the same tier, kinds
  * of command, kernels and host functions; lines, streams and addresses may differ. Heap. */
-size_t *causes_find(struct session *s, struct sbt_reader *r, const struct order_race *races, size_t n);
+size_t *causes_find(
+	struct session *s, struct sbt_reader *r, const struct order_race *races, size_t n);
 
 #endif

@@ -17,7 +17,10 @@
 
 static void print_value(struct buf *out, enum replayer_as as, uint64_t bits)
 {
-	static const int digits[REPLAYER_AS_END] = {[REPLAYER_AS_F32] = 9, [REPLAYER_AS_F64] = 17, [REPLAYER_AS_F16] = 5, [REPLAYER_AS_BF16] = 4};
+	static const int digits[REPLAYER_AS_END] = {[REPLAYER_AS_F32] = 9,
+		[REPLAYER_AS_F64] = 17,
+		[REPLAYER_AS_F16] = 5,
+		[REPLAYER_AS_BF16] = 4};
 
 	if (digits[as])
 		buf_printf(out, "%.*g", digits[as], value_of(bits, as));
@@ -28,7 +31,8 @@ static void print_value(struct buf *out, enum replayer_as as, uint64_t bits)
 static const char *looks_text(enum check_looks l)
 {
 	static const char *const texts[] = {
-		[CHECK_LIKE_ATOMICS] = "only last bits differ: it looks like sums made in another order (floating-point atomics)",
+		[CHECK_LIKE_ATOMICS] =
+			"only last bits differ: it looks like sums made in another order (floating-point atomics)",
 		[CHECK_LIKE_A_RACE] = "whole values differ: it looks like a race within the kernel",
 		[CHECK_LIKE_NEITHER] = "neither the last bits alone nor mostly whole values differ",
 	};
@@ -42,7 +46,8 @@ static void print_place(const struct check_place *p, struct buf *out)
 	if (p->size)
 		buf_printf(out, " (%" PRIu64 " bytes)", p->size);
 	if (!p->elements) {
-		buf_str(out, ": something in it was different once, and not when each execution was looked at\n");
+		buf_str(out,
+			": something in it was different once, and not when each execution was looked at\n");
 		return;
 	}
 	buf_printf(out, ": %" PRIu64 " %s differ", p->elements, value_types[p->as].name);
@@ -57,7 +62,8 @@ static void print_place(const struct check_place *p, struct buf *out)
 	buf_byte(out, '\n');
 }
 
-static void print_cmd(struct session *s, const struct state *st, uint64_t seq, struct buf *out, bool stack)
+static void print_cmd(
+	struct session *s, const struct state *st, uint64_t seq, struct buf *out, bool stack)
 {
 	struct stack frames = {0};
 	uint32_t id = 0;
@@ -87,15 +93,19 @@ static void print_what_differs(const struct check_launch *l, struct buf *out)
 	for (size_t i = 0; i < l->nplaces; i++)
 		print_place(&l->places[i], out);
 	if (l->clock)
-		buf_printf(out, "    the kernel reads a clock (%s): its results differ by nature\n", l->clock);
+		buf_printf(out, "    the kernel reads a clock (%s): its results differ by nature\n",
+			l->clock);
 	else if (is_seen(l))
 		buf_printf(out, "    %s\n", looks_text(l->looks));
 }
 
-static void print_launch(struct session *s, const struct state *st, const struct check_result *r, const struct check_launch *l, struct buf *out)
+static void print_launch(struct session *s, const struct state *st, const struct check_result *r,
+	const struct check_launch *l, struct buf *out)
 {
 	if (l->nplaces)
-		buf_printf(out, "Not deterministic, in %u of %u further executions from the same memory:\n  ", l->differing, r->runs - 1);
+		buf_printf(out,
+			"Not deterministic, in %u of %u further executions from the same memory:\n  ",
+			l->differing, r->runs - 1);
 	else
 		buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
 	print_cmd(s, st, l->seq, out, true);
@@ -104,11 +114,11 @@ static void print_launch(struct session *s, const struct state *st, const struct
 		buf_str(out, "    reads shared memory that nothing in its block has written\n");
 }
 
-/* ---- nodes of a graph launch --------------------------------------------------------------------------------------------- */
+/* --- nodes of a graph launch --- */
 
 /* The steps of a launch, kept for its next row: the state before a command takes long to make. */
 struct nodes {
-	uint64_t seq; /* 0: none */
+	uint64_t seq;	  /* 0: none */
 	struct state *st; /* before the launch */
 	struct sbt_cmd launch;
 	struct state_steps steps;
@@ -122,7 +132,8 @@ static void drop_nodes(struct nodes *n)
 }
 
 /* Finds a row's step; NULL: the trace does not have it. */
-static const struct state_step *find_node(struct session *s, const struct check_launch *l, struct nodes *n)
+static const struct state_step *find_node(
+	struct session *s, const struct check_launch *l, struct nodes *n)
 {
 	if (n->seq != l->seq) {
 		drop_nodes(n);
@@ -135,7 +146,8 @@ static const struct state_step *find_node(struct session *s, const struct check_
 	return l->step && l->step <= n->steps.n ? &n->steps.step[l->step - 1] : NULL;
 }
 
-static void print_node(struct session *s, const struct check_result *r, const struct check_launch *l, struct nodes *n, struct buf *out)
+static void print_node(struct session *s, const struct check_result *r,
+	const struct check_launch *l, struct nodes *n, struct buf *out)
 {
 	const struct state_step *step = find_node(s, l, n);
 	struct buf origin = BUF_INIT;
@@ -171,21 +183,31 @@ static void print_nodes(struct session *s, const struct check_result *r, size_t 
 	}
 	drop_nodes(&n);
 	if (*i + 1 == first)
-		buf_printf(out, "    each of its %u nodes alone gave the same bytes every time: it may be their order, where the graph leaves it open (see explore)\n", l->nodes);
+		buf_printf(out,
+			"    each of its %u nodes alone gave the same bytes every time: it may be their order, where the graph leaves it open (see explore)\n",
+			l->nodes);
 }
 
-static void print_unwritten(struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
+static void print_unwritten(
+	struct session *s, const struct state *st, const struct unwritten *u, struct buf *out)
 {
 	buf_str(out, "Its result depends on memory that nobody wrote:\n  ");
 	print_cmd(s, st, u->seq, out, true);
 	if (!u->bytes)
-		buf_printf(out, "    reads 0x%" PRIx64 ", +%" PRIu64 " of the allocation #%" PRIu64 " at 0x%" PRIx64 ", the first such address that matters\n", u->read[0].addr,
-			u->read[0].addr - u->alloc, u->alloc_seq, u->alloc);
+		buf_printf(out,
+			"    reads 0x%" PRIx64 ", +%" PRIu64 " of the allocation #%" PRIu64
+			" at 0x%" PRIx64 ", the first such address that matters\n",
+			u->read[0].addr, u->read[0].addr - u->alloc, u->alloc_seq, u->alloc);
 	else
-		buf_printf(out, "    reads %" PRIu64 " bytes from 0x%" PRIx64 " on, of the allocation #%" PRIu64 " at 0x%" PRIx64 ": with zeros there it leaves other bytes than"
-		" with 0xff\n", u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
+		buf_printf(out,
+			"    reads %" PRIu64 " bytes from 0x%" PRIx64
+			" on, of the allocation #%" PRIu64 " at 0x%" PRIx64
+			": with zeros there it leaves other bytes than"
+			" with 0xff\n",
+			u->bytes, u->read[0].addr, u->alloc_seq, u->alloc);
 	if (u->count > 1)
-		buf_printf(out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
+		buf_printf(
+			out, "    %" PRIu64 " launches of the kernel read such memory\n", u->count);
 }
 
 static const char *why_ended(const struct check_result *r)
@@ -212,18 +234,21 @@ static void print_missed(const struct check_result *r, struct buf *out)
 static void print_sum(const struct check_result *r, struct buf *out)
 {
 	if (!r->checked) {
-		buf_printf(out, "No launch of #%" PRIu64 "-#%" PRIu64 " was checked.\n", r->first, r->last);
+		buf_printf(out, "No launch of #%" PRIu64 "-#%" PRIu64 " was checked.\n", r->first,
+			r->last);
 		print_missed(r, out);
 		return;
 	}
-	buf_printf(out, "%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ", r->checked, r->checked == 1 ? "" : "es",
-		r->first, r->last, r->runs);
+	buf_printf(out,
+		"%" PRIu64 " launch%s of #%" PRIu64 "-#%" PRIu64 " executed %u times each: ",
+		r->checked, r->checked == 1 ? "" : "es", r->first, r->last, r->runs);
 	if (r->nlaunches)
 		buf_printf(out, "%zu not deterministic", r->nlaunches - r->nsteps);
 	else
 		buf_str(out, "all gave the same bytes every time");
 	if (r->left_out)
-		buf_printf(out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
+		buf_printf(
+			out, " (%" PRIu64 " more pages differ than were looked at)", r->left_out);
 	buf_str(out, ".\n");
 	print_missed(r, out);
 }
@@ -243,7 +268,8 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	for (size_t i = 0; i < r->unwritten.n; i++)
 		print_unwritten(s, st, &r->unwritten.row[i], out);
 	if (r->npassing)
-		buf_printf(out, "Deterministic, but different in two runs of the window because what they read was:\n");
+		buf_printf(out,
+			"Deterministic, but different in two runs of the window because what they read was:\n");
 	for (size_t i = 0; i < r->npassing && i < 20; i++) {
 		buf_str(out, "  ");
 		print_cmd(s, st, r->passing[i], out, false);
@@ -252,17 +278,25 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 		buf_printf(out, "  ... and %zu more\n", r->npassing - 20);
 	print_sum(r, out);
 	if (r->heap)
-		buf_printf(out, "%" PRIu64 " launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n", r->heap,
-			r->heap == 1 ? "" : "es");
+		buf_printf(out,
+			"%" PRIu64
+			" launch%s not checked, executed once: what they take from the device's own heap cannot be put back.\n",
+			r->heap, r->heap == 1 ? "" : "es");
 	if (r->late)
 		buf_printf(out,
-			"%" PRIu64 " launch%s not checked, executed once: %s behind a wait for a value that was written later.\n",
-			r->late, r->late == 1 ? "" : "es", r->late == 1 ? "it stands" : "they stand");
+			"%" PRIu64
+			" launch%s not checked, executed once: %s behind a wait for a value that was written later.\n",
+			r->late, r->late == 1 ? "" : "es",
+			r->late == 1 ? "it stands" : "they stand");
 	if (r->fault.told)
-		buf_printf(out, "Not checked from #%" PRIu64 " on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64 ").\n", r->fault.first,
-			r->fault.code, r->fault.told);
+		buf_printf(out,
+			"Not checked from #%" PRIu64
+			" on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64
+			").\n",
+			r->fault.first, r->fault.code, r->fault.told);
 	if (r->outside)
-		buf_str(out, "Memory changed that, by its PTX, no launch writes to: since then all memory was compared after each execution.\n");
+		buf_str(out,
+			"Memory changed that, by its PTX, no launch writes to: since then all memory was compared after each execution.\n");
 	state_free(st);
 }
 

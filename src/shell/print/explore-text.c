@@ -22,7 +22,8 @@ static void print_number(uint64_t entry, struct buf *out)
 }
 
 /* Prints a step of a graph launch. */
-static struct err *print_step_of(struct session *s, uint64_t entry, struct buf *out, uint32_t *ret_stack)
+static struct err *print_step_of(
+	struct session *s, uint64_t entry, struct buf *out, uint32_t *ret_stack)
 {
 	const uint32_t step = order_entry_step(entry);
 	struct state_steps steps;
@@ -109,8 +110,11 @@ static void print_poisoned(const struct explore_found *f, struct buf *out)
 
 	buf_str(out, "because ");
 	print_number(user, out);
-	buf_printf(out, " %s memory that #%" PRIu64 " has %s: %s memory is poisoned with 0x%02x at #%" PRIu64 "\n", f->always ? "uses" : "may use", f->poison,
-		freed ? "freed" : "yet to allocate", freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
+	buf_printf(out,
+		" %s memory that #%" PRIu64
+		" has %s: %s memory is poisoned with 0x%02x at #%" PRIu64 "\n",
+		f->always ? "uses" : "may use", f->poison, freed ? "freed" : "yet to allocate",
+		freed ? "freed" : "new", ORDER_POISON_BYTE, f->poison);
 }
 
 /* Prints a programmatic dependent launch, and one before it. */
@@ -120,7 +124,8 @@ static void print_held(const struct explore_found *f, struct buf *out)
 	print_number(f->as_recorded[0].after, out);
 	buf_str(out, " may begin before ");
 	print_number(f->held, out);
-	buf_str(out, " has finished: programmatic dependent launch, not waited for where it counts\n");
+	buf_str(out,
+		" has finished: programmatic dependent launch, not waited for where it counts\n");
 }
 
 static void print_cause(const struct explore_found *f, struct buf *out)
@@ -133,7 +138,9 @@ static void print_cause(const struct explore_found *f, struct buf *out)
 		print_held(f, out);
 		return;
 	}
-	buf_str(out, f->nflipped ? "because " : "by an order among commands of which nobody knows what they touch\n");
+	buf_str(out,
+		f->nflipped ? "because "
+			    : "by an order among commands of which nobody knows what they touch\n");
 	for (size_t k = 0; k < f->nflipped; k++) {
 		buf_str(out, k ? ", " : "");
 		print_entry(f->as_recorded[k].before, out);
@@ -153,7 +160,8 @@ static void print_cause(const struct explore_found *f, struct buf *out)
 static void print_values(const struct explore_found *f, struct buf *out)
 {
 	if (!f->place || !f->nflipped) {
-		buf_str(out, f->place ? "  memory is different\n" : "  what was copied to the host is different\n");
+		buf_str(out, f->place ? "  memory is different\n"
+				      : "  what was copied to the host is different\n");
 		return;
 	}
 	if (f->always) {
@@ -171,7 +179,8 @@ static void print_values(const struct explore_found *f, struct buf *out)
 	buf_printf(out, ", %" PRIu64 " bytes of 0x%" PRIx64 " differ\n", f->bytes, f->place);
 }
 
-static void print_found(struct session *s, const struct state *st, const struct explore_result *r, size_t i, struct buf *out)
+static void print_found(struct session *s, const struct state *st, const struct explore_result *r,
+	size_t i, struct buf *out)
 {
 	const struct explore_found *f = &r->found[i];
 
@@ -183,7 +192,8 @@ static void print_found(struct session *s, const struct state *st, const struct 
 		print_cmd(s, st, f->as_recorded[k].after, out);
 	}
 	if (f->again)
-		buf_printf(out, "  the same two places meet %" PRIu64 " more time%s\n", f->again, f->again == 1 ? "" : "s");
+		buf_printf(out, "  the same two places meet %" PRIu64 " more time%s\n", f->again,
+			f->again == 1 ? "" : "s");
 	if (f->path)
 		print_saved(f->path, out);
 }
@@ -200,25 +210,31 @@ static void print_shards(const struct explore_result *r, struct buf *out)
 	for (uint32_t i = 0, told = 0; i < r->shards; i++)
 		if (!r->have[i] && told++ < 20)
 			buf_printf(out, "%s %" PRIu32, told > 1 ? "," : "", i + 1);
-	buf_printf(out, "%s of %" PRIu32 ".\n", r->shards - have > 20 ? " and others" : "", r->shards);
+	buf_printf(
+		out, "%s of %" PRIu32 ".\n", r->shards - have > 20 ? " and others" : "", r->shards);
 }
 
 static void print_sums(const struct explore_result *r, struct buf *out)
 {
-	buf_printf(out, "%" PRIu64 " schedule%s executed in %.2f s", r->executed, r->executed == 1 ? "" : "s", r->seconds);
+	buf_printf(out, "%" PRIu64 " schedule%s executed in %.2f s", r->executed,
+		r->executed == 1 ? "" : "s", r->seconds);
 	if (r->executed && r->seconds > 0)
 		buf_printf(out, " (%.0f a second)", (double)r->executed / r->seconds);
-	buf_printf(out, ", %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ", r->alike, r->pairs, r->pairs == 1 ? "" : "s",
+	buf_printf(out, ", %" PRIu64 " left out as equal; %" PRIu64 " unordered pair%s%s. ",
+		r->alike, r->pairs, r->pairs == 1 ? "" : "s",
 		explore_is_complete(r) ? ", every order of them" : "");
 	if (r->nfound)
 		buf_printf(out, "%zu other result%s.\n", r->nfound, r->nfound == 1 ? "" : "s");
 	else
 		buf_str(out, "Always the same result.\n");
 	if (r->unstable)
-		buf_printf(out, "Not compared: %" PRIu64 " allocation%s different from run to run in the recorded order already (replay check says why).\n",
+		buf_printf(out,
+			"Not compared: %" PRIu64
+			" allocation%s different from run to run in the recorded order already (replay check says why).\n",
 			r->unstable, r->unstable == 1 ? ", which is" : "s or outputs, which are");
 	if (r->left_early)
-		buf_str(out, "Not tried: programmatic dependent launches beside one in front that never triggers, or of which that is not known, that other nodes of its graph "
+		buf_str(out,
+			"Not tried: programmatic dependent launches beside one in front that never triggers, or of which that is not known, that other nodes of its graph "
 			"wait for, too, or that is waited for by an attribute's event (races --possible).\n");
 	print_shards(r, out);
 }
@@ -235,7 +251,7 @@ void explore_print(struct session *s, const struct explore_result *r, struct buf
 	state_free(st);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 /* A number; "N.K": step K of graph launch N; "host N": what the host changed before command N. */
 static void json_entry(uint64_t entry, struct buf *out)
@@ -243,9 +259,11 @@ static void json_entry(uint64_t entry, struct buf *out)
 	const uint32_t step = order_entry_step(entry);
 
 	if (step)
-		buf_printf(out, "\"%s%" PRIu64 ".%" PRIu32 "\"", entry & ORDER_HOST ? "host " : "", order_seq(entry), step);
+		buf_printf(out, "\"%s%" PRIu64 ".%" PRIu32 "\"", entry & ORDER_HOST ? "host " : "",
+			order_seq(entry), step);
 	else
-		buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64, order_seq(entry));
+		buf_printf(out, entry & ORDER_HOST ? "\"host %" PRIu64 "\"" : "%" PRIu64,
+			order_seq(entry));
 }
 
 static void put_entry(struct buf *out, const void *entry)
@@ -284,9 +302,9 @@ static void put_schedule(struct buf *out, const void *found)
 
 /* flipped is the first member. */
 JS_DEFINE(found_object, "found", explore_found,
-	JS_BY("pairs", explore_found, flipped, put_pairs, "[pair]"), JS(UINT, explore_found, poison),
-	JS(BOOL, explore_found, always), JS(UINT, explore_found, held, again),
-	JS_AS("allocation", HEX, explore_found, place),
+	JS_BY("pairs", explore_found, flipped, put_pairs, "[pair]"),
+	JS(UINT, explore_found, poison), JS(BOOL, explore_found, always),
+	JS(UINT, explore_found, held, again), JS_AS("allocation", HEX, explore_found, place),
 	JS_AS("size", UINT, explore_found, place_size), JS(UINT, explore_found, bytes),
 	JS_AS("addr", HEX, explore_found, at), JS(BYTES, explore_found, was, is),
 	JS_AS("trace", TEXT, explore_found, path),

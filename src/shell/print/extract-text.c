@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of `tsdb extract`'s main.c that is the same for every launch, and its Makefile. In pieces: a string literal has its limits.
+ * The part of `tsdb extract`'s main.c that is the same for every launch, and its Makefile. In
+ * pieces: a string literal has its limits.
  */
 #include <stddef.h>
 #include "shell/extract/extract.h"

@@ -15,7 +15,7 @@
 #include "state/state.h"
 
 #define LAUNCHES_TOLD 5u
-#define FRAMES_TOLD 16u	   /* of the one launch */
+#define FRAMES_TOLD 16u	  /* of the one launch */
 #define FRAMES_OF_MANY 4u /* of each that it may have been */
 
 static void text_of(char *to, size_t size, const char *from)
@@ -30,11 +30,14 @@ static bool is_kernel(const struct state *st, const struct sbt_cmd *c, const cha
 
 	if (c->kind == SBT_GRAPH_LAUNCH)
 		return !*mangled;
-	return c->kind == SBT_LAUNCH && (!*mangled || (state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k) && !strcmp(k.name, mangled)));
+	return c->kind == SBT_LAUNCH &&
+	       (!*mangled || (state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k) &&
+				     !strcmp(k.name, mangled)));
 }
 
 /* Prints a launch with the host stack of its call. */
-static void tell_launch(struct session *s, const struct state *st, const char *word, const struct sbt_cmd *c, unsigned frames)
+static void tell_launch(struct session *s, const struct state *st, const char *word,
+	const struct sbt_cmd *c, unsigned frames)
 {
 	struct sbt_names names = state_names(st);
 	struct buf b = BUF_INIT;
@@ -63,7 +66,9 @@ static unsigned tell_launches(struct session *s, const struct state *st, const c
 				continue;
 			s->target.fault_launch = n ? 0 : c.seq;
 			if (n++ < LAUNCHES_TOLD)
-				tell_launch(s, st, *mangled ? "in" : "not known to have finished:", &c, FRAMES_OF_MANY);
+				tell_launch(s, st,
+					*mangled ? "in" : "not known to have finished:", &c,
+					FRAMES_OF_MANY);
 		}
 	if (n > LAUNCHES_TOLD)
 		out_printf(s->out, "  and %u more\n", n - LAUNCHES_TOLD);
@@ -71,12 +76,14 @@ static unsigned tell_launches(struct session *s, const struct state *st, const c
 }
 
 /* Prints the launch that the device names, if it is among the last commands. */
-static bool tell_named(struct session *s, const struct state *st, const struct tsdb_error *e, const char *mangled)
+static bool tell_named(
+	struct session *s, const struct state *st, const struct tsdb_error *e, const char *mangled)
 {
 	struct sbt_cmd c;
 
 	for (unsigned age = 0; e->corr && recorder_recent(s->recorder, age, &c); age++) {
-		if (c.corr != e->corr || !(c.kind == SBT_GRAPH_LAUNCH || is_kernel(st, &c, mangled)))
+		if (c.corr != e->corr ||
+			!(c.kind == SBT_GRAPH_LAUNCH || is_kernel(st, &c, mangled)))
 			continue;
 		s->target.fault_launch = c.seq;
 		tell_launch(s, st, "in", &c, FRAMES_TOLD);
@@ -89,7 +96,8 @@ bool fault_launch(struct session *s, struct sbt_cmd *ret, bool *ret_sure)
 {
 	const struct target *t = &s->target;
 
-	if (!t->inf || !s->recorder || !t->at_cmd || t->last_stop != TSDB_STOP_ERROR || !t->fault_launch)
+	if (!t->inf || !s->recorder || !t->at_cmd || t->last_stop != TSDB_STOP_ERROR ||
+		!t->fault_launch)
 		return false;
 	*ret_sure = inferior_control(t->inf)->error.known;
 	for (unsigned age = 0; recorder_recent(s->recorder, age, ret); age++)
@@ -100,7 +108,9 @@ bool fault_launch(struct session *s, struct sbt_cmd *ret, bool *ret_sure)
 
 static uint64_t distance(const struct state_alloc *a, uint64_t addr)
 {
-	return addr < a->addr ? a->addr - addr : addr - a->addr < a->size ? 0 : addr - a->addr - a->size + 1;
+	return addr < a->addr		  ? a->addr - addr
+	       : addr - a->addr < a->size ? 0
+					  : addr - a->addr - a->size + 1;
 }
 
 static void tell_address(struct session *s, const struct state *st, uint64_t addr, uint32_t size)
@@ -114,11 +124,16 @@ static void tell_address(struct session *s, const struct state *st, uint64_t add
 	if (!best.size)
 		out_str(s->out, "; no memory is allocated\n");
 	else if (addr - best.addr < best.size)
-		out_printf(s->out, ", byte %" PRIu64 " of the %" PRIu64 " bytes that #%" PRIu64 " allocated at 0x%" PRIx64 "\n", addr - best.addr, best.size,
-			best.alloc_seq, best.addr);
+		out_printf(s->out,
+			", byte %" PRIu64 " of the %" PRIu64 " bytes that #%" PRIu64
+			" allocated at 0x%" PRIx64 "\n",
+			addr - best.addr, best.size, best.alloc_seq, best.addr);
 	else
-		out_printf(s->out, ", %" PRIu64 " bytes %s the nearest allocation: %" PRIu64 " bytes at 0x%" PRIx64 ", by #%" PRIu64 "\n",
-			addr < best.addr ? best.addr - addr : addr - best.addr - best.size, addr < best.addr ? "before" : "past the end of", best.size, best.addr,
+		out_printf(s->out,
+			", %" PRIu64 " bytes %s the nearest allocation: %" PRIu64
+			" bytes at 0x%" PRIx64 ", by #%" PRIu64 "\n",
+			addr < best.addr ? best.addr - addr : addr - best.addr - best.size,
+			addr < best.addr ? "before" : "past the end of", best.size, best.addr,
 			best.alloc_seq);
 }
 
@@ -129,7 +144,8 @@ static void tell_fault(struct session *s, const struct state *st, const struct t
 	if (!e->known) {
 		if (!tell_launches(s, st, ""))
 			out_str(s->out, "  no launch is known that had not finished\n");
-		out_str(s->out, "  This driver does not say which thread of which launch it was.\n");
+		out_str(s->out,
+			"  This driver does not say which thread of which launch it was.\n");
 		return;
 	}
 	text_of(kernel, sizeof(kernel), e->kernel);
@@ -137,7 +153,8 @@ static void tell_fault(struct session *s, const struct state *st, const struct t
 	text_of(file, sizeof(file), e->file);
 	if (!tell_named(s, st, e, kernel))
 		(void)tell_launches(s, st, kernel);
-	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u), ", e->block[0], e->block[1], e->block[2], e->thread[0], e->thread[1], e->thread[2]);
+	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u), ", e->block[0], e->block[1],
+		e->block[2], e->thread[0], e->thread[1], e->thread[2]);
 	if (e->source_line && *file)
 		out_printf(s->out, "%s:%u, ", file, e->source_line);
 	out_printf(s->out, "line %u of the PTX\n", e->line);
@@ -154,7 +171,8 @@ void fault_tell(struct session *s, const struct tsdb_error *error)
 	text_of(name, sizeof(name), e.name);
 	text_of(call, sizeof(call), e.call);
 	if (e.sticky)
-		out_style(s->out, STYLE_STOP, "The GPU has faulted: %s (%u), first said by %s:", name, e.code, call);
+		out_style(s->out, STYLE_STOP,
+			"The GPU has faulted: %s (%u), first said by %s:", name, e.code, call);
 	else
 		out_style(s->out, STYLE_STOP, "%s has failed: %s (%u):", call, name, e.code);
 	out_str(s->out, "\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values inside a launch: registers and expressions over them, typed as the PTX declares them; memory of the focused thread.
+ * Values inside a launch: registers and expressions over them, typed as the PTX declares them;
+ * memory of the focused thread.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -29,7 +30,8 @@ static struct err *ask(struct session *s, const char *text, struct soft_value *r
 
 	TRY(kernel_need(s, "a register", &d));
 	if (strlen(text) >= sizeof q.text)
-		return err_new(ERR_LIMIT, "the expression is longer than %zu characters", sizeof q.text - 1);
+		return err_new(ERR_LIMIT, "the expression is longer than %zu characters",
+			sizeof q.text - 1);
 	strcpy(q.text, text);
 	TRY(device_kernel_ask(d, &q, sizeof *ret, &v, &n));
 	if (n)
@@ -42,7 +44,10 @@ struct value kernel_lane(const struct soft_value *v, unsigned lane)
 {
 	const uint64_t u = v->value[lane % SOFT_LANES];
 	const unsigned bytes = v->bytes && v->bytes <= 8 ? v->bytes : 8;
-	struct value r = {.kind = VALUE_INT, .size = bytes, .type = v->type == SOFT_INT ? SBT_T_INT : SBT_T_UINT, .i = (int64_t)u};
+	struct value r = {.kind = VALUE_INT,
+		.size = bytes,
+		.type = v->type == SOFT_INT ? SBT_T_INT : SBT_T_UINT,
+		.i = (int64_t)u};
 
 	if (v->type == SOFT_FLOAT) {
 		float f32;
@@ -58,7 +63,8 @@ struct value kernel_lane(const struct soft_value *v, unsigned lane)
 	return r;
 }
 
-struct err *kernel_value(struct session *s, const char *text, struct value *ret, struct soft_value *all)
+struct err *kernel_value(
+	struct session *s, const char *text, struct value *ret, struct soft_value *all)
 {
 	const struct soft_stop *t = kernel_stop(s);
 	struct soft_value v = {0};
@@ -80,7 +86,7 @@ void kernel_format(const struct soft_value *v, unsigned lane, char letter, struc
 		err_free(value_format(&r, letter, 0, out));
 }
 
-/* ---- print ---------------------------------------------------------------------------------------------------------------- */
+/* --- print --- */
 
 static void print_all(struct session *s, const struct soft_value *v, char letter)
 {
@@ -94,7 +100,8 @@ static void print_all(struct session *s, const struct soft_value *v, char letter
 		kernel_format(v, l, letter, &b);
 		sep = ", ";
 	}
-	out_printf(s->out, "$%u = {%s}\n", vars_remember(s->vars, kernel_lane(v, 0).i), buf_cstr(&b));
+	out_printf(
+		s->out, "$%u = {%s}\n", vars_remember(s->vars, kernel_lane(v, 0).i), buf_cstr(&b));
 	buf_free(&b);
 }
 
@@ -134,12 +141,14 @@ struct err *kernel_print(struct session *s, const char *text, char letter, bool 
 	if (v.declared[0] && memchr("gslp", v.declared[0], 4) && strlen(v.declared) > 4)
 		buf_printf(&b, "@%s ", v.declared); /* the address of a variable */
 	kernel_format(&v, t ? t->lane : 0, letter ? letter : b.len ? 'x' : 0, &b);
-	out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, one.kind == VALUE_FLOAT ? (int64_t)one.f : one.i), buf_cstr(&b));
+	out_printf(s->out, "$%u = %s\n",
+		vars_remember(s->vars, one.kind == VALUE_FLOAT ? (int64_t)one.f : one.i),
+		buf_cstr(&b));
 	buf_free(&b);
 	return NULL;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static int space_of(const char *text, size_t n)
 {
@@ -152,7 +161,8 @@ static int space_of(const char *text, size_t n)
 /* The windows of generic addresses, see softgpu/ptx/ptx-int.h. */
 static void leave_window(unsigned *space, uint64_t *addr)
 {
-	static const uint64_t windows[SOFT_SPACES] = {[SOFT_SHARED] = 0x40000001, [SOFT_LOCAL] = 0x40000002, [SOFT_PARAM] = 0x40000003};
+	static const uint64_t windows[SOFT_SPACES] = {
+		[SOFT_SHARED] = 0x40000001, [SOFT_LOCAL] = 0x40000002, [SOFT_PARAM] = 0x40000003};
 
 	for (unsigned i = 0; i < SOFT_SPACES; i++)
 		if (windows[i] && *addr >> 32 == windows[i]) {
@@ -162,7 +172,8 @@ static void leave_window(unsigned *space, uint64_t *addr)
 		}
 }
 
-struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret, bool *ret_done)
+struct err *kernel_address(
+	struct session *s, const char *text, unsigned *ret_space, uint64_t *ret, bool *ret_done)
 {
 	const bool at = *text == '@';
 	const char *word = text + at;
@@ -173,7 +184,8 @@ struct err *kernel_address(struct session *s, const char *text, unsigned *ret_sp
 
 	*ret_done = at || space >= 0 || kernel_has_register(text);
 	if (at && space < 0)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no memory space", text), "It is @global, @shared, @local or @param");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no memory space", text),
+			"It is @global, @shared, @local or @param");
 	if (!*ret_done && !kernel_stop(s))
 		return NULL;
 	if (space >= 0)
@@ -190,7 +202,8 @@ struct err *kernel_address(struct session *s, const char *text, unsigned *ret_sp
 	}
 	TRY(e);
 	if (one.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text), "Registers of 64 bits hold addresses; see \"info registers\"");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
+			"Registers of 64 bits hold addresses; see \"info registers\"");
 	if (!*ret_done && !v.declared[0])
 		return NULL; /* a number: memory as ever */
 	*ret_done = true;
@@ -215,5 +228,7 @@ struct err *kernel_read(struct session *s, unsigned space, uint64_t addr, void *
 	if (got == n)
 		memcpy(dst, bytes, n);
 	free(bytes);
-	return got == n ? NULL : err_new(ERR_INFERIOR, "the replayer answered with %zu bytes instead of %zu", got, n);
+	return got == n ? NULL
+			: err_new(ERR_INFERIOR,
+				  "the replayer answered with %zu bytes instead of %zu", got, n);
 }

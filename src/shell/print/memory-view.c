@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory and its typed values, see memory-view.h. Device memory is read by the agent of the stopped thread, or by the process that executes a replay;
- * host memory through /proc.
+ * Memory and its typed values, see memory-view.h. Device memory is read by the agent of the stopped
+ * thread, or by the process that executes a replay; host memory through /proc.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,11 +19,12 @@
 
 #define RANGE_DEFAULT 4 /* bytes */
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static struct err *beyond(const struct state_alloc *al, uint64_t addr, size_t n)
 {
-	return err_cure(err_new(ERR_USAGE, "0x%" PRIx64 " + %zu bytes goes beyond its allocation", addr, n),
+	return err_cure(
+		err_new(ERR_USAGE, "0x%" PRIx64 " + %zu bytes goes beyond its allocation", addr, n),
 		"The allocation at 0x%" PRIx64 " has %" PRIu64 " bytes", al->addr, al->size);
 }
 
@@ -40,8 +41,10 @@ static struct err *read_replay(struct session *s, uint64_t addr, void *dst, size
 	if (known && n > al.addr + al.size - addr)
 		return beyond(&al, addr, n);
 	e = device_read(rd->d, addr, dst, n); /* a module's global is in no allocation */
-	return e && !known && e->code != ERR_INTERRUPTED && e->code != ERR_INFERIOR ? err_cure(err_wrap(e,
-		"0x%" PRIx64 " is in no allocation here", addr), "\"info allocations\" lists them") : e;
+	return e && !known && e->code != ERR_INTERRUPTED && e->code != ERR_INFERIOR
+		       ? err_cure(err_wrap(e, "0x%" PRIx64 " is in no allocation here", addr),
+				 "\"info allocations\" lists them")
+		       : e;
 }
 
 /* Whether addr is device memory that the driver has to read: in an allocation that is not plain
@@ -88,17 +91,24 @@ static struct err *read_live(struct session *s, uint64_t addr, void *dst, size_t
 	struct err *e;
 
 	if (!s->target.inf)
-		return err_cure(err_new(ERR_STATE, "there is no memory to look at: the program is not being run"), "Use \"run\"");
+		return err_cure(
+			err_new(ERR_STATE,
+				"there is no memory to look at: the program is not being run"),
+			"Use \"run\"");
 	if (is_device(s, addr, &al)) {
 		if (!s->target.at_cmd)
-			return err_cure(err_new(ERR_STATE, "device memory can be read only while the program is stopped at a GPU command"),
+			return err_cure(
+				err_new(ERR_STATE,
+					"device memory can be read only while the program is stopped at a GPU command"),
 				"Use \"next\"");
 		if (n > al.addr + al.size - addr)
 			return beyond(&al, addr, n);
 		return read_device(s, addr, dst, n);
 	}
 	e = inferior_read(s->target.inf, addr, dst, n);
-	return e ? err_cure(err_wrap(e, "0x%" PRIx64 " is in no device allocation", addr), "\"info allocations\" lists them") : NULL;
+	return e ? err_cure(err_wrap(e, "0x%" PRIx64 " is in no device allocation", addr),
+			   "\"info allocations\" lists them")
+		 : NULL;
 }
 
 struct err *memory_read(struct session *s, uint64_t addr, void *dst, size_t n)
@@ -112,7 +122,8 @@ struct err *memory_write(struct session *s, uint64_t addr, const void *src, size
 	struct state_alloc al;
 
 	if (s->focus != FOCUS_REPLAY)
-		return err_cure(err_new(ERR_UNSUPPORTED, "memory of the live program cannot be changed"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "memory of the live program cannot be changed"),
 			"Capture it, and change memory in a replay on a device");
 	TRY(replay_device_need(&s->engine, "changing memory", &rd));
 	if (state_alloc_at(replay_state(s->engine.trace.replay), addr, &al) &&
@@ -123,7 +134,7 @@ struct err *memory_write(struct session *s, uint64_t addr, const void *src, size
 	return NULL;
 }
 
-/* ---- types -------------------------------------------------------------------------------------------------------- */
+/* --- types --- */
 
 bool memory_type(const char *name, size_t len, struct x_format *ret)
 {
@@ -131,16 +142,33 @@ bool memory_type(const char *name, size_t len, struct x_format *ret)
 		const char *name;
 		char letter, unit;
 	} types[] = {
-		{"f32", 'f', 'w'}, {"f64", 'f', 'g'}, {"float", 'f', 'w'}, {"double", 'f', 'g'},
-		{"s8", 'd', 'b'}, {"s16", 'd', 'h'}, {"s32", 'd', 'w'}, {"s64", 'd', 'g'},
-		{"u8", 'u', 'b'}, {"u16", 'u', 'h'}, {"u32", 'u', 'w'}, {"u64", 'u', 'g'},
-		{"x8", 'x', 'b'}, {"x16", 'x', 'h'}, {"x32", 'x', 'w'}, {"x64", 'x', 'g'},
-		{"char", 'd', 'b'}, {"short", 'd', 'h'}, {"int", 'd', 'w'}, {"long", 'd', 'g'}, {"unsigned", 'u', 'w'},
+		{"f32", 'f', 'w'},
+		{"f64", 'f', 'g'},
+		{"float", 'f', 'w'},
+		{"double", 'f', 'g'},
+		{"s8", 'd', 'b'},
+		{"s16", 'd', 'h'},
+		{"s32", 'd', 'w'},
+		{"s64", 'd', 'g'},
+		{"u8", 'u', 'b'},
+		{"u16", 'u', 'h'},
+		{"u32", 'u', 'w'},
+		{"u64", 'u', 'g'},
+		{"x8", 'x', 'b'},
+		{"x16", 'x', 'h'},
+		{"x32", 'x', 'w'},
+		{"x64", 'x', 'g'},
+		{"char", 'd', 'b'},
+		{"short", 'd', 'h'},
+		{"int", 'd', 'w'},
+		{"long", 'd', 'g'},
+		{"unsigned", 'u', 'w'},
 	};
 
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		if (strlen(types[i].name) == len && !memcmp(types[i].name, name, len)) {
-			*ret = (struct x_format){.count = 1, .letter = types[i].letter, .unit = types[i].unit};
+			*ret = (struct x_format){
+				.count = 1, .letter = types[i].letter, .unit = types[i].unit};
 			return true;
 		}
 	}
@@ -149,7 +177,8 @@ bool memory_type(const char *name, size_t len, struct x_format *ret)
 
 static struct err *no_value(const char *word, const struct x_format *f)
 {
-	return err_cure(err_new(ERR_USAGE, "\"%s\" is no %u-byte %s", word, x_unit_bytes(f->unit), f->letter == 'f' ? "float" : "integer"),
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no %u-byte %s", word, x_unit_bytes(f->unit),
+				f->letter == 'f' ? "float" : "integer"),
 		"Write a number such as %s", f->letter == 'f' ? "1.5" : "42 or 0x2a");
 }
 
@@ -159,7 +188,8 @@ static struct err *encode_int(const struct x_format *f, const char *word, void *
 	bool negative = *word == '-';
 	uint64_t v, most = size == 8 ? UINT64_MAX : (1ull << 8 * size) - 1;
 
-	if (!word_u64(word + negative, &v) || v > (negative ? most / 2 + 1 : most) || word[negative] == '#')
+	if (!word_u64(word + negative, &v) || v > (negative ? most / 2 + 1 : most) ||
+		word[negative] == '#')
 		return no_value(word, f);
 	v = negative ? 0 - v : v;
 	memcpy(dst, &v, size);
@@ -183,7 +213,7 @@ struct err *memory_encode(const struct x_format *f, const char *word, void *dst)
 	return NULL;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 
 struct x_format memory_guess(const void *bytes, size_t n)
 {
@@ -199,7 +229,8 @@ struct x_format memory_guess(const void *bytes, size_t n)
 		if (!v)
 			continue;
 		any = true;
-		floats = floats && isfinite(x) && (v == INT32_MIN || (fabsf(x) > 1e-12f && fabsf(x) < 1e12f));
+		floats = floats && isfinite(x) &&
+			 (v == INT32_MIN || (fabsf(x) > 1e-12f && fabsf(x) < 1e12f));
 		ints = ints && v > -(1 << 24) && v < 1 << 24;
 	}
 	if (any && (floats || ints))
@@ -207,7 +238,8 @@ struct x_format memory_guess(const void *bytes, size_t n)
 	return f;
 }
 
-void memory_list(struct buf *out, const struct x_format *f, const void *bytes, uint64_t count, bool more)
+void memory_list(
+	struct buf *out, const struct x_format *f, const void *bytes, uint64_t count, bool more)
 {
 	unsigned size = x_unit_bytes(f->unit);
 
@@ -219,7 +251,8 @@ void memory_list(struct buf *out, const struct x_format *f, const void *bytes, u
 	buf_str(out, more ? "...}" : "}");
 }
 
-static struct x_format pick(const struct x_format *f, const void *before, const void *after, size_t n)
+static struct x_format pick(
+	const struct x_format *f, const void *before, const void *after, size_t n)
 {
 	struct x_format a, b;
 
@@ -233,8 +266,8 @@ static struct x_format pick(const struct x_format *f, const void *before, const 
 	return a.letter == 'f' || a.letter == 'd' ? a : b;
 }
 
-struct memory_difference memory_compare(struct buf *out, const struct x_format *f, uint64_t addr, uint64_t base, const void *before,
-	const void *after, size_t n, unsigned most)
+struct memory_difference memory_compare(struct buf *out, const struct x_format *f, uint64_t addr,
+	uint64_t base, const void *before, const void *after, size_t n, unsigned most)
 {
 	const char *a = before, *b = after;
 	struct memory_difference r = {0};
@@ -246,7 +279,8 @@ struct memory_difference memory_compare(struct buf *out, const struct x_format *
 		if (a[i] != b[i] && !r.bytes++)
 			r.first = i;
 	}
-	for (size_t i = r.first - r.first % size; r.bytes && i + size <= n && shown < most; i += size) {
+	for (size_t i = r.first - r.first % size; r.bytes && i + size <= n && shown < most;
+		i += size) {
 		if (!memcmp(a + i, b + i, size))
 			continue;
 		buf_printf(out, "  0x%" PRIx64, addr + i);
@@ -262,7 +296,7 @@ struct memory_difference memory_compare(struct buf *out, const struct x_format *
 	return r;
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 /* The last " len " in text. */
 static const char *find_len(const char *text)
@@ -274,7 +308,8 @@ static const char *find_len(const char *text)
 	return found;
 }
 
-struct err *memory_range(struct session *s, const char *text, uint64_t *ret_addr, uint64_t *ret_size)
+struct err *memory_range(
+	struct session *s, const char *text, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	const char *len = find_len(text);
 	char *addr = len ? strndup(text, (size_t)(len - text)) : xstrdup(text);
@@ -284,15 +319,19 @@ struct err *memory_range(struct session *s, const char *text, uint64_t *ret_addr
 	struct err *e;
 
 	BUG_ON(!addr);
-	e = *addr ? value_eval(s, addr, &v) : err_cure(err_new(ERR_USAGE, "an address is missing"), "For example: arg0, or 0x302000000 len 16");
+	e = *addr ? value_eval(s, addr, &v)
+		  : err_cure(err_new(ERR_USAGE, "an address is missing"),
+			    "For example: arg0, or 0x302000000 len 16");
 	if (!e && v.kind != VALUE_INT)
-		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no address", addr), "\"info allocations\" lists addresses");
+		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no address", addr),
+			"\"info allocations\" lists addresses");
 	if (!e) {
 		*ret_addr = (uint64_t)v.i;
 		*ret_size = RANGE_DEFAULT;
 	}
 	if (!e && len && (!word_size(len + 5 + strspn(len + 5, " \t"), ret_size) || !*ret_size))
-		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5), "It is a number of bytes; K, M and G may follow");
+		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5),
+			"It is a number of bytes; K, M and G may follow");
 	if (!e && !len && (!strncmp(addr, "arg", 3) || !strncmp(addr, "$arg", 4))) {
 		e = session_state(s, &st);
 		if (!e && state_alloc_at(st, *ret_addr, &al))
@@ -300,6 +339,7 @@ struct err *memory_range(struct session *s, const char *text, uint64_t *ret_addr
 	}
 	free(addr);
 	if (!e && *ret_size > UINT64_MAX - *ret_addr)
-		return err_new(ERR_USAGE, "0x%" PRIx64 " + %" PRIu64 " bytes is beyond all memory", *ret_addr, *ret_size);
+		return err_new(ERR_USAGE, "0x%" PRIx64 " + %" PRIu64 " bytes is beyond all memory",
+			*ret_addr, *ret_size);
 	return e;
 }

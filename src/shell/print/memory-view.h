@@ -17,7 +17,8 @@ bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t
 /* Writes memory of the replay's device, as a what-if. */
 struct err *memory_write(struct session *s, uint64_t addr, const void *src, size_t n) TS_CHECK;
 
-/* An element's type by its name: f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, and C's float double char short int long unsigned. */
+/* An element's type by its name: f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, and C's
+ * float double char short int long unsigned. */
 bool memory_type(const char *name, size_t len, struct x_format *ret);
 /* Encodes a number in the user's notation as an element of that type. */
 struct err *memory_encode(const struct x_format *f, const char *word, void *dst) TS_CHECK;
@@ -26,19 +27,21 @@ struct err *memory_encode(const struct x_format *f, const char *word, void *dst)
 struct x_format memory_guess(const void *bytes, size_t n);
 /* Appends "{1, 2, 3...}", up to most of count elements; more: whether there are further
  * elements. */
-void memory_list(struct buf *out, const struct x_format *f, const void *bytes, uint64_t count, bool more);
+void memory_list(
+	struct buf *out, const struct x_format *f, const void *bytes, uint64_t count, bool more);
 
 struct memory_difference {
-	uint64_t bytes;	   /* that differ */
-	uint64_t first;	   /* offset of the first one */
+	uint64_t bytes; /* that differ */
+	uint64_t first; /* offset of the first one */
 };
 /* Compares, and appends lines " +16 0x7f..: 1 -> 2" for the first elements that differ, at most
  * `most`. f->letter 0: the type is guessed. */
-struct memory_difference memory_compare(struct buf *out, const struct x_format *f, uint64_t addr, uint64_t base, const void *before,
-	const void *after, size_t n, unsigned most);
+struct memory_difference memory_compare(struct buf *out, const struct x_format *f, uint64_t addr,
+	uint64_t base, const void *before, const void *after, size_t n, unsigned most);
 
 /* Parses "ADDRESS [len N]" or "ARGn [len N]". Without len it is 4 bytes, for an argument everything
  * up to the end of its allocation. */
-struct err *memory_range(struct session *s, const char *text, uint64_t *ret_addr, uint64_t *ret_size) TS_CHECK;
+struct err *memory_range(
+	struct session *s, const char *text, uint64_t *ret_addr, uint64_t *ret_size) TS_CHECK;
 
 #endif

@@ -40,7 +40,8 @@ static struct err *lane_next(struct lane *l)
 	return NULL;
 }
 
-static struct err *open_lanes(struct session *s, struct ranks *set, const struct view_filter *f, struct lanes *ls)
+static struct err *open_lanes(
+	struct session *s, struct ranks *set, const struct view_filter *f, struct lanes *ls)
 {
 	for (unsigned i = 0; i < set->n; i++) {
 		struct lane *l = &ls->l[ls->n];
@@ -52,7 +53,8 @@ static struct err *open_lanes(struct session *s, struct ranks *set, const struct
 		ls->n++;
 		TRY(view_stream_open(&l->v, s, l->reader, f));
 		TRY(lane_next(l));
-		ls->host_width = (int)strlen(l->r->host) > ls->host_width ? (int)strlen(l->r->host) : ls->host_width;
+		ls->host_width = (int)strlen(l->r->host) > ls->host_width ? (int)strlen(l->r->host)
+									  : ls->host_width;
 	}
 	return NULL;
 }
@@ -76,7 +78,8 @@ struct at {
 };
 JS_DEFINE(at_object, "ranked", at, JS(UINT, at, rank), JS(TEXT, at, host), JS(UINT, at, time_ns));
 
-static struct err *print_line(struct session *s, const struct lanes *ls, const struct lane *l, bool json, struct buf *line)
+static struct err *print_line(struct session *s, const struct lanes *ls, const struct lane *l,
+	bool json, struct buf *line)
 {
 	struct buf cmd = BUF_INIT;
 	struct err *e = view_stream_print(l->v, l->c, &cmd);
@@ -87,7 +90,9 @@ static struct err *print_line(struct session *s, const struct lanes *ls, const s
 		js_members(line, &at_object, &(struct at){l->r->rank, l->at, l->r->host});
 		buf_printf(line, ",%s", buf_cstr(&cmd) + 1);
 	} else {
-		buf_printf(line, "%+14.6f ms  %4" PRIu64 "  %-*s  %s", (double)(l->at - ls->start) / 1e6, l->r->rank, ls->host_width, l->r->host, buf_cstr(&cmd));
+		buf_printf(line, "%+14.6f ms  %4" PRIu64 "  %-*s  %s",
+			(double)(l->at - ls->start) / 1e6, l->r->rank, ls->host_width, l->r->host,
+			buf_cstr(&cmd));
 	}
 	out_str(s->out, buf_cstr(line));
 	buf_free(&cmd);
@@ -103,7 +108,8 @@ static struct err *list_lanes(struct session *s, struct lanes *ls, const struct 
 	if (!l && !f->json)
 		out_str(s->out, "No such commands.\n");
 	if (l && !f->json)
-		out_style(s->out, STYLE_HEADER, "%17s  %4s  %-*s  %s\n", "Time", "Rank", ls->host_width, "Host", "Command");
+		out_style(s->out, STYLE_HEADER, "%17s  %4s  %-*s  %s\n", "Time", "Rank",
+			ls->host_width, "Host", "Command");
 	ls->start = l ? l->at : 0;
 	while (!e && (l = earliest(ls)) && !out_closed(s->out) && !interrupt_flag) {
 		e = print_line(s, ls, l, f->json, &line);
@@ -121,9 +127,13 @@ struct err *ranks_view(struct session *s, struct ranks *set, const struct view_f
 	struct err *e = NULL;
 
 	if (f->rank >= 0 && !ranks_find(set, (uint64_t)f->rank))
-		e = err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRId64, f->rank), "\"tsdb info %s\" lists them", set->path);
+		e = err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRId64, f->rank),
+			"\"tsdb info %s\" lists them", set->path);
 	else if (f->rank < 0 && (f->first || f->last != UINT64_MAX))
-		e = err_cure(err_new(ERR_USAGE, "each rank numbers its commands by itself: a range is one rank's"), "Add --rank N");
+		e = err_cure(
+			err_new(ERR_USAGE,
+				"each rank numbers its commands by itself: a range is one rank's"),
+			"Add --rank N");
 	if (!e)
 		e = open_lanes(s, set, f, &ls);
 	if (!e)
@@ -136,7 +146,7 @@ struct err *ranks_view(struct session *s, struct ranks *set, const struct view_f
 	return e;
 }
 
-/* ---- what the set holds ------------------------------------------------------------------------------------------- */
+/* --- what the set holds --- */
 
 static void clock_text(struct buf *b, const struct rank *r)
 {

@@ -45,7 +45,8 @@ static const char *verdict_name(uint64_t kind)
 		[VERDICT_HOST] = "host_wrote",
 		[VERDICT_NOT_EXECUTED] = "not_executed",
 		[VERDICT_INCOMPLETE] = "incomplete",
-		[VERDICT_UNWRITTEN] = "unwritten", [VERDICT_DEVICE] = "device",
+		[VERDICT_UNWRITTEN] = "unwritten",
+		[VERDICT_DEVICE] = "device",
 		[VERDICT_OPEN] = "open",
 	};
 

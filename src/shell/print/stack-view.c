@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host call stacks, see stack-view.h; symbols/host-stack.h says what is left out. `set backtrace runtime on` shows the runtime's frames.
+ * Host call stacks, see stack-view.h; symbols/host-stack.h says what is left out. `set backtrace
+ * runtime on` shows the runtime's frames.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,8 +15,11 @@ enum { FRAMES_MAX = 1024 };
 
 static void hide_frames(const struct session *s, struct stack *st, bool inner, enum stack_only only)
 {
-	stack_hide(st, &(struct stack_shown){.only = only, .agent = !inner, .runtime = s->engine.set.number[SET_BT_RUNTIME],
-		.past_main = s->engine.set.number[SET_BT_PAST_MAIN], .interpreter = s->engine.set.number[SET_BT_INTERPRETER]});
+	stack_hide(st, &(struct stack_shown){.only = only,
+			       .agent = !inner,
+			       .runtime = s->engine.set.number[SET_BT_RUNTIME],
+			       .past_main = s->engine.set.number[SET_BT_PAST_MAIN],
+			       .interpreter = s->engine.set.number[SET_BT_INTERPRETER]});
 }
 
 static struct symbols *session_symbols(struct session *s)
@@ -25,7 +29,8 @@ static struct symbols *session_symbols(struct session *s)
 	return s->symbols;
 }
 
-static struct err *take_thread(struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
+static struct err *take_thread(
+	struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
 {
 	memset(ret, 0, sizeof *ret);
 	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
@@ -63,7 +68,8 @@ void stack_kept(struct session *s, uint32_t id, struct stack *ret)
 	hide_frames(s, ret, true, STACK_MIXED);
 }
 
-static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id, enum stack_only only, struct stack *ret)
+static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id,
+	enum stack_only only, struct stack *ret)
 {
 	TRY(stack_read(ret, session_symbols(s), r, id));
 	hide_frames(s, ret, true, only);
@@ -81,14 +87,20 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 
 	if (s->focus == FOCUS_REPLAY) {
 		if (!session_cmd(s, &c))
-			return err_cure(err_new(ERR_STATE, "there is no command here: the replay is at the beginning"), "Use \"replay step\"");
+			return err_cure(
+				err_new(ERR_STATE,
+					"there is no command here: the replay is at the beginning"),
+				"Use \"replay step\"");
 		if (!c->stack)
-			return err_cure(err_new(ERR_INCOMPLETE, "no host stack was recorded for #%" PRIu64, c->seq),
+			return err_cure(err_new(ERR_INCOMPLETE,
+						"no host stack was recorded for #%" PRIu64, c->seq),
 				"`set capture stacks on` before the capture records them");
 		return take_recorded(s, s->engine.trace.reader, c->stack, only, ret);
 	}
 	if (!s->target.inf)
-		return err_cure(err_new(ERR_STATE, "there is no stack: the program is not being run"), "Use \"run\" or \"replay start\"");
+		return err_cure(
+			err_new(ERR_STATE, "there is no stack: the program is not being run"),
+			"Use \"run\" or \"replay start\"");
 	return take_thread(s, s->target.tid, only, ret);
 }
 
@@ -107,7 +119,9 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 	if (y->file)
 		buf_printf(out, " at %s:%u", y->file, y->line);
 	else if (y->module)
-		buf_printf(out, " from %s", st->recorded && strrchr(y->module, '/') ? strrchr(y->module, '/') + 1 : y->module);
+		buf_printf(out, " from %s",
+			st->recorded && strrchr(y->module, '/') ? strrchr(y->module, '/') + 1
+								: y->module);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
 	if (f->python)

@@ -14,7 +14,8 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 /* The stack of thread tid of the live program. */
 struct err *stack_of_thread(struct session *s, pid_t tid, struct stack *ret) TS_CHECK;
 /* The stack with this id in r. */
-struct err *stack_recorded(struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
+struct err *stack_recorded(
+	struct session *s, struct sbt_reader *r, uint32_t id, struct stack *ret) TS_CHECK;
 /* The stack of a command of the live program; empty if the recorder no longer has it. */
 void stack_kept(struct session *s, uint32_t id, struct stack *ret);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values, see value.h. A bare field or argument is shown by its type; anything else is an integer expression (sbt/expr.h).
- * A name that the current command does not have is refused here: the expression machine itself would take it as 0.
+ * Values, see value.h. A bare field or argument is shown by its type; anything else is an integer
+ * expression (sbt/expr.h). A name that the current command does not have is refused here: the
+ * expression machine itself would take it as 0.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 #include "shell/print/value.h"
 #include "shell/print/vars.h"
 
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+/* --- arguments --- */
 
 static bool kernel_params(struct session *s, const struct sbt_cmd *c, struct sbt_blob *ret)
 {
@@ -35,7 +36,8 @@ static bool kernel_params(struct session *s, const struct sbt_cmd *c, struct sbt
 	return true;
 }
 
-bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset, struct sbt_blob *ret)
+bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset,
+	struct sbt_blob *ret)
 {
 	const struct replay_arg *what_if;
 	struct sbt_blob params;
@@ -49,7 +51,8 @@ bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t 
 	what_if = s->focus == FOCUS_REPLAY ? replay_device_arg(s->engine.trace.device, c->seq, i)
 					   : NULL;
 	*ret_offset = pair[0];
-	ret->p = what_if ? (const char *)what_if->bytes : (const char *)c->u.launch.args.p + pair[0];
+	ret->p =
+		what_if ? (const char *)what_if->bytes : (const char *)c->u.launch.args.p + pair[0];
 	ret->len = pair[1];
 	return true;
 }
@@ -77,19 +80,23 @@ static bool parse_arg(const char *text, unsigned *ret_i, unsigned *ret_view)
 
 static struct err *no_command(void)
 {
-	return err_cure(err_new(ERR_STATE, "there is no GPU command here"), "Stop at one with \"break\" and \"run\", or \"replay start\"");
+	return err_cure(err_new(ERR_STATE, "there is no GPU command here"),
+		"Stop at one with \"break\" and \"run\", or \"replay start\"");
 }
 
-static struct err *eval_arg(struct session *s, const struct sbt_cmd *c, unsigned i, unsigned view, struct value *ret)
+static struct err *eval_arg(
+	struct session *s, const struct sbt_cmd *c, unsigned i, unsigned view, struct value *ret)
 {
 	struct sbt_blob bytes;
 	uint32_t offset;
 	float f32;
 
 	if (c->kind != SBT_LAUNCH)
-		return err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq);
+		return err_new(
+			ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments", c->seq);
 	if (!value_arg(s, c, i, &offset, &bytes))
-		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%u", i), "\"info args\" lists them");
+		return err_cure(err_new(ERR_NOT_FOUND, "the kernel has no arg%u", i),
+			"\"info args\" lists them");
 	if (view == 1 && bytes.len == 4) {
 		memcpy(&f32, bytes.p, 4);
 		*ret = (struct value){.kind = VALUE_FLOAT, .f = f32, .size = 4};
@@ -101,18 +108,22 @@ static struct err *eval_arg(struct session *s, const struct sbt_cmd *c, unsigned
 
 		memcpy(&s32, bytes.p, 4);
 		*ret = (struct value){.kind = VALUE_INT, .type = SBT_T_INT, .i = s32, .size = 4};
-	} else if (!view && (bytes.len == 1 || bytes.len == 2 || bytes.len == 4 || bytes.len == 8)) {
-		*ret = (struct value){.kind = VALUE_INT, .type = bytes.len == 8 ? SBT_T_HEX : SBT_T_UINT, .size = (unsigned)bytes.len};
+	} else if (!view &&
+		   (bytes.len == 1 || bytes.len == 2 || bytes.len == 4 || bytes.len == 8)) {
+		*ret = (struct value){.kind = VALUE_INT,
+			.type = bytes.len == 8 ? SBT_T_HEX : SBT_T_UINT,
+			.size = (unsigned)bytes.len};
 		memcpy(&ret->i, bytes.p, bytes.len);
 	} else if (!view) {
 		*ret = (struct value){.kind = VALUE_BYTES, .bytes = bytes};
 	} else {
-		return err_new(ERR_USAGE, "arg%u has %u bytes, which is not what %s takes", i, (unsigned)bytes.len, views[view] + 1);
+		return err_new(ERR_USAGE, "arg%u has %u bytes, which is not what %s takes", i,
+			(unsigned)bytes.len, views[view] + 1);
 	}
 	return NULL;
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields --- */
 
 static const struct sbt_field *common_field(const char *name)
 {
@@ -154,9 +165,11 @@ static bool is_field(void *arg, const char *name)
 static void eval_field(const struct sbt_cmd *c, const struct sbt_field *f, struct value *ret)
 {
 	if (sbt_type_is_blob(f->type))
-		*ret = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES, .bytes = *sbt_get_blob(c, f)};
+		*ret = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES,
+			.bytes = *sbt_get_blob(c, f)};
 	else
-		*ret = (struct value){.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
+		*ret = (struct value){
+			.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
 }
 
 static struct err *no_field(const struct sbt_cmd *c, const char *name)
@@ -169,8 +182,10 @@ static struct err *no_field(const struct sbt_cmd *c, const char *name)
 		return no_command();
 	for (const struct sbt_field *f = d->fields; f->name; f++)
 		buf_printf(&fields, "%s%s", fields.len ? ", " : "", f->name);
-	e = err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is a %s: it has no %s", c->seq, d->name, name),
-		"It has seq, thread, result, %s%s", buf_cstr(&fields), c->kind == SBT_LAUNCH ? ", arg0, arg1, ..." : "");
+	e = err_cure(
+		err_new(ERR_NOT_FOUND, "#%" PRIu64 " is a %s: it has no %s", c->seq, d->name, name),
+		"It has seq, thread, result, %s%s", buf_cstr(&fields),
+		c->kind == SBT_LAUNCH ? ", arg0, arg1, ..." : "");
 	buf_free(&fields);
 	return e;
 }
@@ -206,7 +221,8 @@ static struct err *check_names(const struct sbt_cmd *c, const char *text)
 	return NULL;
 }
 
-static struct err *eval_expression(struct session *s, const struct sbt_cmd *c, const char *text, struct value *ret)
+static struct err *eval_expression(
+	struct session *s, const struct sbt_cmd *c, const char *text, struct value *ret)
 {
 	static const struct sbt_cmd none;
 	struct sbt_blob params = {0};
@@ -215,10 +231,13 @@ static struct err *eval_expression(struct session *s, const struct sbt_cmd *c, c
 
 	TRY(check_names(c, text));
 	if (!sbt_expr_compile(&x, c ? c->kind : 0, text, why, sizeof why))
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no expression: %s", text, why), "\"help expressions\" has the grammar");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no expression: %s", text, why),
+			"\"help expressions\" has the grammar");
 	if (c)
 		kernel_params(s, c, &params);
-	*ret = (struct value){.kind = VALUE_INT, .type = SBT_T_INT, .size = 8,
+	*ret = (struct value){.kind = VALUE_INT,
+		.type = SBT_T_INT,
+		.size = 8,
 		.i = sbt_expr_value(&x, c ? c : &none, params.p ? &params : NULL)};
 	return NULL;
 }
@@ -234,13 +253,15 @@ static char *trimmed(const char *text)
 	return strndup(text, n);
 }
 
-static struct err *eval_plain(struct session *s, const struct sbt_cmd *c, const char *text, struct value *ret)
+static struct err *eval_plain(
+	struct session *s, const struct sbt_cmd *c, const char *text, struct value *ret)
 {
 	const struct sbt_field *f = c ? field_of(c, text) : NULL;
 	unsigned i, view;
 
 	if (!*text)
-		return err_cure(err_new(ERR_USAGE, "there is no expression"), "For example: print $cmd.grid_x");
+		return err_cure(err_new(ERR_USAGE, "there is no expression"),
+			"For example: print $cmd.grid_x");
 	if (parse_arg(text, &i, &view))
 		return c ? eval_arg(s, c, i, view, ret) : no_command();
 	if (!f)
@@ -282,7 +303,7 @@ struct err *value_eval(struct session *s, const char *text, struct value *ret)
 	return e;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 
 static void format_binary(uint64_t v, struct buf *out)
 {
@@ -424,12 +445,13 @@ struct err *value_format(const struct value *v, char letter, uint64_t limit, str
 	} else if (!letter) {
 		format_own(v, out);
 	} else if (!format_int(v->i, v->size ? v->size : 8, letter, out)) {
-		return err_cure(err_new(ERR_USAGE, "there is no format letter \"%c\"", letter), "It is one of x d u o t c f a z");
+		return err_cure(err_new(ERR_USAGE, "there is no format letter \"%c\"", letter),
+			"It is one of x d u o t c f a z");
 	}
 	return NULL;
 }
 
-/* ---- x/FMT -------------------------------------------------------------------------------------------------------- */
+/* --- x/FMT --- */
 
 unsigned x_unit_bytes(char unit)
 {
@@ -462,7 +484,8 @@ struct err *x_format_parse(struct x_format *f, const char *text)
 		} else if (strchr("xduotcfasz", *p)) {
 			f->letter = *p;
 		} else if (*p == 'i') {
-			return err_cure(err_new(ERR_UNSUPPORTED, "x/i (instructions) is not here yet"),
+			return err_cure(
+				err_new(ERR_UNSUPPORTED, "x/i (instructions) is not here yet"),
 				"\"info modules\" says which code is loaded");
 		} else {
 			return x_refuse(text);
@@ -492,7 +515,11 @@ void x_format_one(struct buf *out, const struct x_format *f, const void *bytes)
 void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes)
 {
 	unsigned size = x_unit_bytes(f->unit);
-	unsigned per_line = f->letter == 't' ? (size > 2 ? 1 : 4) : size == 1 ? 8 : size == 2 ? 8 : size == 4 ? 4 : 2;
+	unsigned per_line = f->letter == 't' ? (size > 2 ? 1 : 4)
+			    : size == 1	     ? 8
+			    : size == 2	     ? 8
+			    : size == 4	     ? 4
+					     : 2;
 
 	for (uint64_t i = 0; i < f->count; i++) {
 		if (i % per_line == 0)

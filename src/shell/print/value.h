@@ -11,24 +11,26 @@
 enum value_kind { VALUE_INT, VALUE_FLOAT, VALUE_TEXT, VALUE_BYTES };
 struct value {
 	enum value_kind kind;
-	enum sbt_type type;	/* of an INT: how it is shown */
-	unsigned size;		/* of an INT, bytes: 1, 2, 4 or 8 */
+	enum sbt_type type; /* of an INT: how it is shown */
+	unsigned size;	    /* of an INT, bytes: 1, 2, 4 or 8 */
 	int64_t i;
 	double f;
-	struct sbt_blob bytes;	/* TEXT, BYTES: owned by the command */
+	struct sbt_blob bytes; /* TEXT, BYTES: owned by the command */
 };
 
 /* Evaluates text at the current command. $cmd.FIELD and FIELD mean the same. */
 struct err *value_eval(struct session *s, const char *text, struct value *ret) TS_CHECK;
 /* Appends v by a format letter (0: its own); ERR_USAGE for an unknown letter. limit: most bytes of
  * TEXT and BYTES, 0: all. */
-struct err *value_format(const struct value *v, char letter, uint64_t limit, struct buf *out) TS_CHECK;
+struct err *value_format(
+	const struct value *v, char letter, uint64_t limit, struct buf *out) TS_CHECK;
 
 /* Finds parameter i in the layout of the kernel of launch c: its bytes within c's args, or those
  * that `set arg` replaced them with; returns false if there is none. */
-bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset, struct sbt_blob *ret);
+bool value_arg(struct session *s, const struct sbt_cmd *c, unsigned i, uint32_t *ret_offset,
+	struct sbt_blob *ret);
 
-/* ---- x/FMT ---------------------------------------------------------------------------------------------------------- */
+/* --- x/FMT --- */
 struct x_format {
 	uint64_t count;
 	char letter; /* x d u o t c f a s */

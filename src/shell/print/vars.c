@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * $ variables, see vars.h. They are replaced in the text before an expression is compiled, so expressions know nothing
- * of them.
+ * $ variables, see vars.h. They are replaced in the text before an expression is compiled, so
+ * expressions know nothing of them.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -105,8 +105,8 @@ static size_t name_at(const char *p, char *dst, size_t n)
 	return len;
 }
 
-struct err *vars_expand(const struct vars *v, const char *text, bool (*is_field)(void *arg, const char *name), void *arg,
-	char **ret)
+struct err *vars_expand(const struct vars *v, const char *text,
+	bool (*is_field)(void *arg, const char *name), void *arg, char **ret)
 {
 	struct buf out = BUF_INIT;
 
@@ -138,7 +138,8 @@ struct err *vars_expand(const struct vars *v, const char *text, bool (*is_field)
 			buf_str(&out, name);
 		} else {
 			buf_free(&out);
-			return err_cure(err_new(ERR_NOT_FOUND, "there is no variable $%s", name), "Use \"set $%s = 1\" to make one", name);
+			return err_cure(err_new(ERR_NOT_FOUND, "there is no variable $%s", name),
+				"Use \"set $%s = 1\" to make one", name);
 		}
 		text += len;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Listing a trace's commands, for `tsdb view` and the shell's `view`. Memory stays constant: only the kernels' names are kept, those of
- * a trace that begins in the middle of a run out of its first keyframe.
+ * Listing a trace's commands, for `tsdb view` and the shell's `view`. Memory stays constant: only
+ * the kernels' names are kept, those of a trace that begins in the middle of a run out of its first
+ * keyframe.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,12 +34,14 @@ struct view_stream {
 	uint64_t read; /* commands */
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
-static struct err *option_value(const char *option, unsigned argc, char *const *argv, unsigned *i, const char **ret)
+static struct err *option_value(
+	const char *option, unsigned argc, char *const *argv, unsigned *i, const char **ret)
 {
 	if (*i + 1 >= argc)
-		return err_cure(err_new(ERR_USAGE, "%s needs a value", option), "See \"help view\"");
+		return err_cure(
+			err_new(ERR_USAGE, "%s needs a value", option), "See \"help view\"");
 	*ret = argv[++*i];
 	return NULL;
 }
@@ -48,7 +51,8 @@ static struct err *set_stream(struct view_filter *f, const char *word)
 	uint64_t v;
 
 	if (!word_u64(word, &v) || v > UINT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no stream", word), "Streams are numbers, see \"info streams\"");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no stream", word),
+			"Streams are numbers, see \"info streams\"");
 	f->has_stream = true;
 	f->stream = (uint32_t)v;
 	return NULL;
@@ -63,7 +67,8 @@ static struct err *set_rank(struct view_filter *f, const char *word)
 		return NULL;
 	}
 	if (!word_u64(word, &v) || v > INT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", word), "Ranks are numbers, see \"tsdb info FILE\"");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", word),
+			"Ranks are numbers, see \"tsdb info FILE\"");
 	f->rank = (int64_t)v;
 	return NULL;
 }
@@ -71,7 +76,9 @@ static struct err *set_rank(struct view_filter *f, const char *word)
 static struct err *set_kind(struct view_filter *f, const char *word)
 {
 	f->kind = sbt_kind_by_name(word);
-	return f->kind ? NULL : err_cure(err_new(ERR_USAGE, "there is no command kind \"%s\"", word), "\"help kinds\" lists them");
+	return f->kind ? NULL
+		       : err_cure(err_new(ERR_USAGE, "there is no command kind \"%s\"", word),
+				 "\"help kinds\" lists them");
 }
 
 static struct err *view_word(struct view_filter *f, const char *word, const char **ret_file)
@@ -82,12 +89,14 @@ static struct err *view_word(struct view_filter *f, const char *word, const char
 		return err_cure(err_new(ERR_USAGE, "view has no option %s", word),
 			"It has --json, --stream N, --kernel GLOB, --kind KIND, --stacks and, for sets, --rank N");
 	if (!ret_file || *ret_file)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word), "Ranges are like 100-200, 100- or 143");
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word),
+			"Ranges are like 100-200, 100- or 143");
 	*ret_file = word;
 	return NULL;
 }
 
-struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file)
+struct err *view_options(
+	struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file)
 {
 	const char *value = NULL;
 
@@ -121,7 +130,7 @@ struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv
 	return NULL;
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static const struct kernel_name *find_kernel(const struct view_stream *v, uint32_t id)
 {
@@ -152,7 +161,8 @@ static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
 
 static void learn_kernel(struct view_stream *v, const struct sbt_cmd *c)
 {
-	const struct sbt_blob *name = &c->u.kernel_def.kernel_name, *params = &c->u.kernel_def.params;
+	const struct sbt_blob *name = &c->u.kernel_def.kernel_name,
+			      *params = &c->u.kernel_def.params;
 	uint64_t id = c->u.kernel_def.new_kernel;
 	struct kernel_name *k;
 	char shown[512];
@@ -211,7 +221,7 @@ static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
 	return e;
 }
 
-/* ---- listing ------------------------------------------------------------------------------------------------------ */
+/* --- listing --- */
 
 static bool on_stream(const struct sbt_cmd *c, uint32_t stream)
 {
@@ -316,8 +326,11 @@ static struct err *check_range(struct sbt_reader *r, const struct view_filter *f
 
 	if (!sbt_reader_count(r) || (f->first <= last && f->last >= first))
 		return NULL;
-	return err_cure(f->first == f->last ? err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, f->first)
-					    : err_new(ERR_NOT_FOUND, "the trace has nothing of #%" PRIu64 "-#%" PRIu64, f->first, f->last),
+	return err_cure(
+		f->first == f->last
+			? err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, f->first)
+			: err_new(ERR_NOT_FOUND, "the trace has nothing of #%" PRIu64 "-#%" PRIu64,
+				  f->first, f->last),
 		"It holds #%" PRIu64 "-#%" PRIu64, first, last);
 }
 
@@ -331,12 +344,16 @@ static struct err *open_stream(struct view_stream *v)
 	return from ? sbt_cursor_seek(v->cur, from + 1) : NULL;
 }
 
-struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r, const struct view_filter *f)
+struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r,
+	const struct view_filter *f)
 {
 	struct view_stream *v = xcalloc(1, sizeof *v);
 	struct err *e;
 
-	*v = (struct view_stream){.s = s, .r = r, .f = *f, .names = {.arg = v, .kernel = name_of, .params = params_of}};
+	*v = (struct view_stream){.s = s,
+		.r = r,
+		.f = *f,
+		.names = {.arg = v, .kernel = name_of, .params = params_of}};
 	e = open_stream(v);
 	if (!e)
 		*ret = v;

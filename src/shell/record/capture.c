@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Captures, see capture.h. One request is one capture and one file: app.sbt, then app.1.sbt, app.2.sbt within a session.
+ * Captures, see capture.h. One request is one capture and one file: app.sbt, then app.1.sbt,
+ * app.2.sbt within a session.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,22 +53,26 @@ static bool same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
-	return a && b && !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return a && b && !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
 }
 
 /* The first command of a capture that begins now: the one that the program is stopped at. Other
  * threads may still be in earlier calls. */
 static uint64_t capture_from(const struct session *s)
 {
-	const struct tsdb_control *ctl = s->target.inf && s->recorder ? inferior_control(s->target.inf) : NULL;
+	const struct tsdb_control *ctl =
+		s->target.inf && s->recorder ? inferior_control(s->target.inf) : NULL;
 
-	if (!ctl || s->plan.mode != RECORDER_ALL || !inferior_alive(s->target.inf) || inferior_running(s->target.inf))
+	if (!ctl || s->plan.mode != RECORDER_ALL || !inferior_alive(s->target.inf) ||
+		inferior_running(s->target.inf))
 		return 0;
 	return s->target.at_cmd ? s->target.cmd.seq : atomic_load(&ctl->next_seq);
 }
 
 /* Arms the recorder: before a launch a trial one, then the session's. */
-static struct err *arm_recorder(struct session *s, struct recorder *r, const char *path, uint64_t from)
+static struct err *arm_recorder(
+	struct session *s, struct recorder *r, const char *path, uint64_t from)
 {
 	return recorder_arm(r, (enum recorder_mode)s->plan.mode, path, from);
 }
@@ -170,10 +175,12 @@ static void tell_captured(struct session *s, const struct recorder_capture *c, b
 	struct buf line = BUF_INIT;
 
 	if (c->commands) {
-		buf_printf(&line, "[captured #%llu-#%llu -> %s, %s", (unsigned long long)c->first, (unsigned long long)c->last, c->path,
+		buf_printf(&line, "[captured #%llu-#%llu -> %s, %s", (unsigned long long)c->first,
+			(unsigned long long)c->last, c->path,
 			words_bytes(size, sizeof size, c->bytes - c->memory_stored));
 		if (c->memory)
-			buf_printf(&line, ", memory %s in %s", words_bytes(memory, sizeof memory, c->memory),
+			buf_printf(&line, ", memory %s in %s",
+				words_bytes(memory, sizeof memory, c->memory),
 				words_bytes(stored, sizeof stored, c->memory_stored));
 		buf_byte(&line, ']');
 	} else if (window) {
@@ -211,24 +218,33 @@ static void tell_lacks(struct session *s, bool all)
 			*text ? text : "the program died in the window");
 		return;
 	}
-	out_warn(s->out, "the capture cannot be run again on a device, some of its memory is missing: %s",
+	out_warn(s->out,
+		"the capture cannot be run again on a device, some of its memory is missing: %s",
 		*text ? text : "the program ended before all of it was recorded");
 }
 
 static void tell_lost(struct session *s, const struct drain_losses *l)
 {
 	if (l->full)
-		out_warn(s->out, "%llu commands were lost: a ring buffer was full; use \"set capture on-full wait\", or a larger "
-			"\"set capture ring-size\"", (unsigned long long)l->full);
+		out_warn(s->out,
+			"%llu commands were lost: a ring buffer was full; use \"set capture on-full wait\", or a larger "
+			"\"set capture ring-size\"",
+			(unsigned long long)l->full);
 	if (l->no_ring)
-		out_warn(s->out, "%llu commands of %llu threads were lost: a thread needs one of %u ring buffers, and two of the process' memory mappings "
+		out_warn(s->out,
+			"%llu commands of %llu threads were lost: a thread needs one of %u ring buffers, and two of the process' memory mappings "
 			"for it; raise the limit (`sysctl vm.max_map_count`), or use the GPU from fewer threads at once",
-			(unsigned long long)l->no_ring, (unsigned long long)l->threads, TSDB_RING_COUNT);
+			(unsigned long long)l->no_ring, (unsigned long long)l->threads,
+			TSDB_RING_COUNT);
 	if (l->damaged)
-		out_warn(s->out, "%llu commands were lost: the program overwrote memory that it shares with tsdb", (unsigned long long)l->damaged);
+		out_warn(s->out,
+			"%llu commands were lost: the program overwrote memory that it shares with tsdb",
+			(unsigned long long)l->damaged);
 	if (l->otherwise)
-		out_warn(s->out, "%llu commands were lost: a signal handler made them while its thread was in another GPU call, or they were larger "
-			"than %u KiB", (unsigned long long)l->otherwise, TSDB_RECORD_MAX >> 10);
+		out_warn(s->out,
+			"%llu commands were lost: a signal handler made them while its thread was in another GPU call, or they were larger "
+			"than %u KiB",
+			(unsigned long long)l->otherwise, TSDB_RECORD_MAX >> 10);
 }
 
 /* The last command of the capture: where the window closed (a window of seqs may close at a later
@@ -241,7 +257,8 @@ static uint64_t last_of(struct session *s, bool window)
 	if (!window || !ctl)
 		return last;
 	closed = atomic_load(&ctl->window.closed_seq);
-	if (atomic_load_explicit(&ctl->window.state, memory_order_acquire) == TSDB_WINDOW_DONE && closed < last)
+	if (atomic_load_explicit(&ctl->window.state, memory_order_acquire) == TSDB_WINDOW_DONE &&
+		closed < last)
 		last = closed;
 	if (s->plan.window_kind == TSDB_WINDOW_SEQ && s->plan.last < last)
 		last = s->plan.last;
@@ -276,11 +293,15 @@ void capture_finish(struct session *s)
 	lost = s->target.inf ? drain_lost(s->target.inf, &losses) : 0;
 	if (process_control(s))
 		recorder_span_sent(s->recorder, atomic_load(&process_control(s)->span_sent));
-	e = s->target.inf ? recorder_close(s->recorder, s->target.inf, last_of(s, mode == RECORDER_WINDOW), known_of(s, mode == RECORDER_WINDOW)) : NULL;
+	e = s->target.inf ? recorder_close(s->recorder, s->target.inf,
+				    last_of(s, mode == RECORDER_WINDOW),
+				    known_of(s, mode == RECORDER_WINDOW))
+			  : NULL;
 	if (e)
 		memset(&c, 0, sizeof c);
 	else
-		e = recorder_end(s->recorder, lost, s->target.recording && !s->plan.made && !s->plan.pattern, &c);
+		e = recorder_end(s->recorder, lost,
+			s->target.recording && !s->plan.made && !s->plan.pattern, &c);
 	if (e) {
 		s->plan.failed = true;
 		s->failures++;
@@ -319,7 +340,7 @@ void capture_check_window(struct session *s)
 		capture_finish(s);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Whether the agent can serve requests at this stop. */
 static bool at_agent(const struct session *s)
@@ -329,7 +350,9 @@ static bool at_agent(const struct session *s)
 
 struct err *capture_stop(struct session *s)
 {
-	struct tsdb_control *ctl = s->target.inf && inferior_alive(s->target.inf) ? inferior_control(s->target.inf) : NULL;
+	struct tsdb_control *ctl = s->target.inf && inferior_alive(s->target.inf)
+					   ? inferior_control(s->target.inf)
+					   : NULL;
 	struct err *e;
 
 	s->plan.in_span = recorder_in_span(s->recorder);
@@ -342,7 +365,8 @@ struct err *capture_stop(struct session *s)
 	process_configure(s); /* no more spans */
 	recorder_await_end(s->recorder);
 	if (!at_agent(s)) {
-		out_str(s->out, "The capture ends at the program's next GPU command; its memory is recorded then.\n");
+		out_str(s->out,
+			"The capture ends at the program's next GPU command; its memory is recorded then.\n");
 		return NULL;
 	}
 	s->plan.asking = true;
@@ -378,7 +402,9 @@ void capture_answer(struct session *s)
 	words_bytes(limit, sizeof limit, s->engine.set.number[SET_MEMORY_LIMIT]);
 	print_limit(enough, sizeof enough, bytes);
 	if (session_can_ask(s))
-		record = session_confirm(s, "This window would record %s of memory, more than the limit of %s. Record it anyway?", needed, limit);
+		record = session_confirm(s,
+			"This window would record %s of memory, more than the limit of %s. Record it anyway?",
+			needed, limit);
 	else
 		record = s->interactive; /* `set confirm off` */
 	atomic_store(&ctl->memory_answer, record ? TSDB_ANSWER_RECORD : TSDB_ANSWER_WITHOUT);
@@ -388,11 +414,20 @@ void capture_answer(struct session *s)
 	s->plan.no_memory = true;
 	s->failures++;
 	if (s->target.recording)
-		out_error(s->out, err_cure(err_new(ERR_LIMIT, "the recording would hold %s of memory, more than the limit of %s; it goes on without memory",
-			needed, limit), "Use \"--memory-limit %s\" or \"--memory touched\"", enough));
+		out_error(s->out,
+			err_cure(
+				err_new(ERR_LIMIT,
+					"the recording would hold %s of memory, more than the limit of %s; it goes on without memory",
+					needed, limit),
+				"Use \"--memory-limit %s\" or \"--memory touched\"", enough));
 	else
-		out_error(s->out, err_cure(err_new(ERR_LIMIT, "this window would record %s of memory, more than the limit of %s; it is captured without memory",
-			needed, limit), "Use \"set capture memory-limit %s\" or \"set capture memory touched\"", enough));
+		out_error(s->out,
+			err_cure(
+				err_new(ERR_LIMIT,
+					"this window would record %s of memory, more than the limit of %s; it is captured without memory",
+					needed, limit),
+				"Use \"set capture memory-limit %s\" or \"set capture memory touched\"",
+				enough));
 }
 
 void capture_exec(struct session *s)
@@ -403,7 +438,8 @@ void capture_exec(struct session *s)
 
 	if (!recorder_capture(s->recorder, &c) || !c.commands)
 		return;
-	path = recorder_mode(s->recorder) == RECORDER_ALL ? names_numbered(c.path, ++s->plan.nexec) : NULL;
+	path = recorder_mode(s->recorder) == RECORDER_ALL ? names_numbered(c.path, ++s->plan.nexec)
+							  : NULL;
 	capture_finish(s);
 	if (!path)
 		return;

@@ -21,12 +21,16 @@ struct step {
 	const char *words[8];
 };
 static const struct step race[] = {
-	{"A program whose two streams share memory. This run may well be right; record it:", {"record", "-o", "racy.sbt", "--", "./" PROGRAM}},
-	{"Which commands touch the same bytes without an order between them?", {"races", "racy.sbt"}},
+	{"A program whose two streams share memory. This run may well be right; record it:",
+		{"record", "-o", "racy.sbt", "--", "./" PROGRAM}},
+	{"Which commands touch the same bytes without an order between them?",
+		{"races", "racy.sbt"}},
 	{"Is any kernel itself not deterministic?", {"check", "racy.sbt", "5"}},
-	{"Other orders that the program allows; one that gives another result is proof, and is kept:", {"explore", "racy.sbt", "--budget", "20"}},
+	{"Other orders that the program allows; one that gives another result is proof, and is kept:",
+		{"explore", "racy.sbt", "--budget", "20"}},
 	{"That order again: it fails every time:", {"replay", "racy.schedule-1.sbt"}},
-	{"With the wait (race_demo.cu, the line with cudaStreamWaitEvent):", {"record", "-o", "fixed.sbt", "--", "./" PROGRAM, "fixed"}},
+	{"With the wait (race_demo.cu, the line with cudaStreamWaitEvent):",
+		{"record", "-o", "fixed.sbt", "--", "./" PROGRAM, "fixed"}},
 	{"", {"races", "fixed.sbt"}},
 	{"", {"explore", "fixed.sbt", "--budget", "20"}},
 };
@@ -34,7 +38,8 @@ static const struct step race[] = {
 /* The path of the example in a build or an installation; heap; NULL: there is none. */
 static char *find_program(const char *exe)
 {
-	static const char *const forms[] = {"%.*s/examples/" PROGRAM, "%.*s/../examples/" PROGRAM, "%.*s/../lib/tsdb/examples/" PROGRAM};
+	static const char *const forms[] = {"%.*s/examples/" PROGRAM, "%.*s/../examples/" PROGRAM,
+		"%.*s/../lib/tsdb/examples/" PROGRAM};
 	const char *slash = strrchr(exe, '/');
 	const int n = slash ? (int)(slash - exe) : 0;
 	char *path;
@@ -63,7 +68,8 @@ static struct err *run_step(struct session *s, char *exe, const struct step *ste
 		argv[n++] = (char *)*w;
 		buf_printf(&line, " %s", *w);
 	}
-	out_printf(s->out, "\n%s%s$ tsdb%s\n", step->says, *step->says ? "\n" : "", buf_cstr(&line));
+	out_printf(
+		s->out, "\n%s%s$ tsdb%s\n", step->says, *step->says ? "\n" : "", buf_cstr(&line));
 	out_flush(s->out);
 	buf_free(&line);
 	rc = posix_spawn(&pid, exe, NULL, NULL, argv, environ);
@@ -97,7 +103,9 @@ static struct err *demo_race(struct session *s)
 	for (unsigned i = 0; !e && i < sizeof race / sizeof *race; i++)
 		e = run_step(s, exe, &race[i]);
 	if (!e)
-		out_printf(s->out, "\nThe traces are in %s. Next: tsdb %s/racy.sbt, and docs/nondeterminism.md.\n", dir, dir);
+		out_printf(s->out,
+			"\nThe traces are in %s. Next: tsdb %s/racy.sbt, and docs/nondeterminism.md.\n",
+			dir, dir);
 	free(dir);
 	return e;
 }
@@ -107,7 +115,9 @@ int tool_demo(struct session *s, int argc, char **argv)
 	struct err *e;
 
 	if (argc != 1 || strcmp(argv[0], "race"))
-		e = err_cure(err_new(ERR_USAGE, argc ? "there is no demo \"%s\"" : "which demo?", argc ? argv[0] : ""), "Use: tsdb demo race");
+		e = err_cure(err_new(ERR_USAGE, argc ? "there is no demo \"%s\"" : "which demo?",
+				     argc ? argv[0] : ""),
+			"Use: tsdb demo race");
 	else
 		e = demo_race(s);
 	if (e)

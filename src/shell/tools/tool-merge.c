@@ -18,7 +18,8 @@ enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
 
 /* Kernels that no rank can leave before all have entered: NCCL's (2.4 to 2.28) except broadcasts,
  * reductions and point to point. */
-static const char *const default_globs[] = {"nccl*AllReduce*", "nccl*AllGather*", "nccl*ReduceScatter*", NULL};
+static const char *const default_globs[] = {
+	"nccl*AllReduce*", "nccl*AllGather*", "nccl*ReduceScatter*", NULL};
 
 /* A launch that meets launches of other ranks. */
 struct meeting {
@@ -36,13 +37,13 @@ struct merge {
 	struct session *s;
 	struct ranks set;
 	struct meetings *of; /* by rank's place in set.r */
-	const char *match; /* glob; NULL: the default ones */
+	const char *match;   /* glob; NULL: the default ones */
 	bool as_is, json;
 };
 
 #define USAGE "Usage: tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 static struct err *usage(const char *why, const char *word)
 {
@@ -80,7 +81,7 @@ static struct err *take_options(struct merge *m, int argc, char **argv)
 	return m->set.n ? NULL : usage("merge needs traces%s", "");
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------------------- */
+/* --- meetings --- */
 
 static bool is_meeting(const struct merge *m, const char *mangled)
 {
@@ -126,7 +127,10 @@ static void add_meeting(struct meetings *t, const char *name, const struct sbt_c
 	if (t->n == MEETINGS_MAX)
 		return;
 	MAKE_ROOM(t->m, t->n, t->cap);
-	t->m[t->n++] = (struct meeting){.name = xstrdup(name), .nth = c->seq, .start = c->gpu_start_ns, .end = c->gpu_end_ns};
+	t->m[t->n++] = (struct meeting){.name = xstrdup(name),
+		.nth = c->seq,
+		.start = c->gpu_start_ns,
+		.end = c->gpu_end_ns};
 }
 
 static struct err *find_meetings(struct merge *m, struct sbt_reader *r, struct meetings *t)
@@ -151,7 +155,8 @@ static struct err *find_meetings(struct merge *m, struct sbt_reader *r, struct m
 
 /* Matches the meetings of two ranks, in order of the other's ends; *ret_lone: meetings without a
  * match. */
-static size_t match_up(const struct meetings *ref, const struct meetings *t, struct clock_match *ret, size_t *ret_lone)
+static size_t match_up(const struct meetings *ref, const struct meetings *t,
+	struct clock_match *ret, size_t *ret_lone)
 {
 	size_t i = 0, k = 0, n = 0;
 
@@ -160,7 +165,8 @@ static size_t match_up(const struct meetings *ref, const struct meetings *t, str
 		int c = by_name(&ref->m[i], &t->m[k]);
 
 		if (!c)
-			ret[n++] = (struct clock_match){ref->m[i].start, ref->m[i].end, t->m[k].start, t->m[k].end};
+			ret[n++] = (struct clock_match){
+				ref->m[i].start, ref->m[i].end, t->m[k].start, t->m[k].end};
 		else
 			++*ret_lone;
 		i += c <= 0;
@@ -177,7 +183,7 @@ static int by_end(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------------------------- */
+/* --- ranks --- */
 
 static int by_rank(const void *a, const void *b)
 {
@@ -199,7 +205,8 @@ static void number_ranks(struct merge *m)
 	}
 	if (known)
 		return;
-	out_warn(m->s->out, "the traces do not say which rank each is, or two say the same: they are numbered as they were given");
+	out_warn(m->s->out,
+		"the traces do not say which rank each is, or two say the same: they are numbered as they were given");
 	for (unsigned i = 0; i < m->set.n; i++)
 		m->set.r[i].rank = i;
 }
@@ -210,7 +217,8 @@ static struct err *look_at(struct merge *m, struct rank *r)
 	const struct sbt_meta *meta;
 
 	if (ranks_is(r->file))
-		return err_cure(err_new(ERR_USAGE, "%s is a set already", r->file), "Merge the traces themselves");
+		return err_cure(err_new(ERR_USAGE, "%s is a set already", r->file),
+			"Merge the traces themselves");
 	TRY(sbt_reader_open(&reader, r->file));
 	meta = sbt_reader_meta(reader);
 	r->host = ranks_host(meta);
@@ -223,7 +231,7 @@ static struct err *look_at(struct merge *m, struct rank *r)
 	return NULL;
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------------------------- */
+/* --- clocks --- */
 
 /* Fits the clock of rank i to the first rank's; appends what to report about it. */
 static void fit_clock(struct merge *m, unsigned i, struct buf *say)
@@ -239,10 +247,11 @@ static void fit_clock(struct merge *m, unsigned i, struct buf *say)
 	clocks_fit(match, (unsigned)n, &r->fit);
 	free(match);
 	if (n)
-		buf_printf(say, "%zu meetings, ends %+.1f us apart to %.1f us, drift %+.3f ppm", n, (double)r->fit.offset / 1e3, r->fit.error / 1e3,
-			r->fit.drift * 1e6);
+		buf_printf(say, "%zu meetings, ends %+.1f us apart to %.1f us, drift %+.3f ppm", n,
+			(double)r->fit.offset / 1e3, r->fit.error / 1e3, r->fit.drift * 1e6);
 	if (same_host) {
-		buf_str(say, n ? "; the same host: its clock is taken as it is" : "the same host as the first: the same clock");
+		buf_str(say, n ? "; the same host: its clock is taken as it is"
+			       : "the same host as the first: the same clock");
 		return;
 	}
 	if (n >= MATCHES_MIN && r->fit.possible && !m->as_is && lone <= n / 4) {
@@ -253,11 +262,16 @@ static void fit_clock(struct merge *m, unsigned i, struct buf *say)
 	if (m->as_is)
 		buf_str(say, "its clock is taken as it is, as asked for");
 	else if (!n)
-		buf_printf(say, "%s: its clock is taken as it is", t->without_times || ref->without_times ? "no GPU times were recorded (record --timestamps)"
-			: "no kernels that meet the first rank's");
+		buf_printf(say, "%s: its clock is taken as it is",
+			t->without_times || ref->without_times
+				? "no GPU times were recorded (record --timestamps)"
+				: "no kernels that meet the first rank's");
 	else
-		buf_printf(say, "%s: its clock is taken as it is", n < MATCHES_MIN ? "too few" : r->fit.possible ? "the ranks do not have the same ones"
-			: "some end on one rank before they start on the other, so they are not the same ones");
+		buf_printf(say, "%s: its clock is taken as it is",
+			n < MATCHES_MIN ? "too few"
+			: r->fit.possible
+				? "the ranks do not have the same ones"
+				: "some end on one rank before they start on the other, so they are not the same ones");
 }
 
 static void fit_clocks(struct merge *m)
@@ -269,8 +283,9 @@ static void fit_clocks(struct merge *m)
 			fit_clock(m, i, &say);
 		else
 			buf_str(&say, "the reference");
-		out_printf(m->s->out, "rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n", m->set.r[i].rank, m->set.r[i].host, m->set.r[i].file,
-			m->set.r[i].commands, buf_cstr(&say));
+		out_printf(m->s->out, "rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n",
+			m->set.r[i].rank, m->set.r[i].host, m->set.r[i].file, m->set.r[i].commands,
+			buf_cstr(&say));
 		buf_free(&say);
 	}
 }

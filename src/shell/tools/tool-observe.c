@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `tsdb observe`: the live table of a process that runs, without stopping it. On a terminal it is redrawn; otherwise a line comes every interval, or a
- * JSON object with --json. Surprise: with a program to start everything goes to standard error, because standard output is the program's.
+ * `tsdb observe`: the live table of a process that runs, without stopping it. On a terminal it is
+ * redrawn; otherwise a line comes every interval, or a JSON object with --json. Surprise: with a
+ * program to start everything goes to standard error, because standard output is the program's.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -36,11 +37,12 @@ struct tool_observe {
 
 static struct err *usage(const char *fmt, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, fmt, word), "Usage: tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] "
+	return err_cure(err_new(ERR_USAGE, fmt, word),
+		"Usage: tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] "
 		"[--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS, or tsdb observe --list");
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 static bool take_flag(struct tool_observe *t, const char *w)
 {
@@ -104,7 +106,8 @@ static struct err *take_value(struct tool_observe *t, const char *name, const ch
 
 static struct err *take_option(struct tool_observe *t, int argc, char **argv, int *i)
 {
-	static const char *const valued[] = {"-o", "--interval", "--for", "--top", "--ring", "--gpu", NULL};
+	static const char *const valued[] = {
+		"-o", "--interval", "--for", "--top", "--ring", "--gpu", NULL};
 	const char *w = argv[*i], *name = NULL;
 	size_t n = strcspn(w, "=");
 
@@ -141,7 +144,10 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	if (i < argc && t->o.all)
 		return usage("--all takes no process or program: %s", argv[i]);
 	if (i >= argc)
-		return t->o.all || t->list ? NULL : usage("observe needs the number of a process, a program, or --all%s", "");
+		return t->o.all || t->list
+			       ? NULL
+			       : usage("observe needs the number of a process, a program, or --all%s",
+					 "");
 	if (program || !is_number(argv[i])) {
 		t->o.argv = argv + i;
 		return NULL;
@@ -151,7 +157,8 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	t->o.pid = (pid_t)pid;
 	for (i++; i < argc; i++) { /* options may follow a number */
 		if (*argv[i] != '-')
-			return usage("one process at a time, or --all: %s is one too many", argv[i]);
+			return usage(
+				"one process at a time, or --all: %s is one too many", argv[i]);
 		TRY(take_option(t, argc, argv, &i));
 	}
 	return NULL;
@@ -176,7 +183,7 @@ static struct err *choose_gpu(struct tool_observe *t)
 	return NULL;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 
 static void put(struct tool_observe *t, struct buf *b)
 {
@@ -262,7 +269,7 @@ static void show_end(struct tool_observe *t)
 	buf_free(&b);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* --- running --- */
 
 static void on_term(int sig)
 {
@@ -272,7 +279,8 @@ static void on_term(int sig)
 /* Called between two turns. Returns false when the observation is over or the user ends it. */
 static bool goes_on(struct tool_observe *t, uint64_t now, uint64_t start, uint64_t *ret_until)
 {
-	if (observe_finished(t->observe) || (t->limit_ns && now - start >= t->limit_ns) || out_closed(t->s->out))
+	if (observe_finished(t->observe) || (t->limit_ns && now - start >= t->limit_ns) ||
+		out_closed(t->s->out))
 		return false;
 	if (interrupt_take()) {
 		/* a program that tsdb started got the Ctrl-C, too: what it still does is
@@ -323,7 +331,8 @@ static int ended(struct tool_observe *t)
 	if (!t->o.argv)
 		return 0;
 	if (!observe_status(t->observe, &status)) {
-		out_warn(t->s->out, "%s goes on, as process %d", t->o.argv[0], (int)observe_pid(t->observe));
+		out_warn(t->s->out, "%s goes on, as process %d", t->o.argv[0],
+			(int)observe_pid(t->observe));
 		return 0;
 	}
 	if (WIFSIGNALED(status)) {

@@ -17,7 +17,8 @@ struct tool_options tool_options_default(const struct session *s)
 	return t;
 }
 
-const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret)
+const char *tool_option_valued(
+	const char *const *names, int argc, char *const *argv, int *i, const char **ret)
 {
 	const char *w = argv[*i];
 	const size_t n = strcspn(w, "=");
@@ -35,7 +36,8 @@ struct err *tool_option_window(const char *word, const char *usage, uint64_t *re
 {
 	if (word_u64(word, ret) && *ret && *ret <= UINT32_MAX)
 		return NULL;
-	return err_cure(err_new(ERR_USAGE, "\"%s\" is no window: they are numbered from 1", word), "%s", usage);
+	return err_cure(err_new(ERR_USAGE, "\"%s\" is no window: they are numbered from 1", word),
+		"%s", usage);
 }
 
 struct err *tool_options_take(struct tool_options *t, const char *usage, int *argc, char **argv)

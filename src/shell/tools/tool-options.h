@@ -20,11 +20,13 @@ struct tool_options {
 struct tool_options tool_options_default(const struct session *s);
 /* Removes these options from argv and leaves the rest for the caller; ERR_USAGE with `usage` as the
  * cure. */
-struct err *tool_options_take(struct tool_options *t, const char *usage, int *argc, char **argv) TS_CHECK;
+struct err *tool_options_take(
+	struct tool_options *t, const char *usage, int *argc, char **argv) TS_CHECK;
 /* Looks whether argv[*i] is one of names (the last is NULL), as "NAME VALUE" or "NAME=VALUE".
  * Returns that name; *ret is the value, or NULL if it is missing, and *i the last word of the
  * option. Returns NULL if it is none of them. */
-const char *tool_option_valued(const char *const *names, int argc, char *const *argv, int *i, const char **ret);
+const char *tool_option_valued(
+	const char *const *names, int argc, char *const *argv, int *i, const char **ret);
 /* Parses a window's number. */
 struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret) TS_CHECK;
 

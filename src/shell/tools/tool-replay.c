@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `tsdb replay FILE`: executes the trace's windows on a device and compares with the recording, without a prompt. Exit status 0 only when all that
- * was recorded came out the same, 3 when something differs, 1 when it could not be done.
+ * `tsdb replay FILE`: executes the trace's windows on a device and compares with the recording,
+ * without a prompt. Exit status 0 only when all that was recorded came out the same, 3 when
+ * something differs, 1 when it could not be done.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,16 +23,17 @@ struct tool_replay {
 	struct tool_options tool;
 	const char *file;
 	struct partial partial;
-	struct buf out;	   /* the windows' JSON */
-	bool started; /* in the order in which the GPU started them */
+	struct buf out;		/* the windows' JSON */
+	bool started;		/* in the order in which the GPU started them */
 	bool verified, faulted; /* faulted: as recorded */
-	uint64_t recorded;  /* commands whose effects were taken from the recording */
-	bool differs, bare; /* something differs; a window has nothing to compare with */
-	bool freed; /* bare, because the program had freed its memory at the end */
-	bool late; /* bare, because its outputs could not be looked at in time */
+	uint64_t recorded;	/* commands whose effects were taken from the recording */
+	bool differs, bare;	/* something differs; a window has nothing to compare with */
+	bool freed;		/* bare, because the program had freed its memory at the end */
+	bool late;		/* bare, because its outputs could not be looked at in time */
 };
 
-#define USAGE "Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
+#define USAGE                                                                                                                                     \
+	"Use: tsdb replay FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | --range A-B | --kernel GLOB [--nth K]] " \
 	"[--order fixed|concurrent|started] [--touched] [--any-device] [--json]"
 
 static struct err *usage(const char *fmt, const char *word)
@@ -39,7 +41,7 @@ static struct err *usage(const char *fmt, const char *word)
 	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* --- options --- */
 
 /* Options without a value; true when w is one. */
 static bool take_flag(struct tool_replay *t, const char *w)
@@ -58,13 +60,17 @@ static bool take_flag(struct tool_replay *t, const char *w)
 static struct err *take_value(struct tool_replay *t, const char *name, const char *value)
 {
 	if (!strcmp(name, "--nth"))
-		return word_u64(value, &t->partial.nth) && t->partial.nth ? NULL : usage("\"%s\" is no count of launches, from 1", value);
+		return word_u64(value, &t->partial.nth) && t->partial.nth
+			       ? NULL
+			       : usage("\"%s\" is no count of launches, from 1", value);
 	if (!strcmp(name, "--order")) {
 		t->started = !strcmp(value, "started");
 		return t->started ? NULL : replay_order_parse(value, &t->tool.choice.overlap);
 	}
 	if (t->partial.kind)
-		return usage("only one of --stream, --range and --kernel can be replayed, not also %s", value);
+		return usage(
+			"only one of --stream, --range and --kernel can be replayed, not also %s",
+			value);
 	if (!strcmp(name, "--stream"))
 		return partial_streams(&t->partial, value);
 	if (!strcmp(name, "--range"))
@@ -76,11 +82,13 @@ static struct err *take_value(struct tool_replay *t, const char *name, const cha
 
 static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 {
-	static const char *const valued[] = {"--stream", "--range", "--kernel", "--nth", "--order", NULL};
+	static const char *const valued[] = {
+		"--stream", "--range", "--kernel", "--nth", "--order", NULL};
 
 	TRY(tool_options_take(&t->tool, USAGE, &argc, argv));
 	for (int i = 0; i < argc; i++) {
-		const char *w = argv[i], *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
+		const char *w = argv[i], *value,
+			   *name = tool_option_valued(valued, argc, argv, &i, &value);
 
 		if (name && !value)
 			return usage("%s needs a value", name);
@@ -105,7 +113,7 @@ static struct err *take_options(struct tool_replay *t, int argc, char **argv)
 	return NULL;
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------------ */
+/* --- telling --- */
 
 /* What was not executed was not verified either: it is as recorded because it was copied from
  * there. */
@@ -122,7 +130,8 @@ static void tell_recorded(const struct device_info *info, struct buf *b)
 	buf_byte(b, '\n');
 }
 
-static void tell_window(struct tool_replay *t, const struct replay_device *rd, const struct device_verified *v, const struct verdict *why, double seconds)
+static void tell_window(struct tool_replay *t, const struct replay_device *rd,
+	const struct device_verified *v, const struct verdict *why, double seconds)
 {
 	struct device_info info = device_info(rd->d);
 	struct buf b = BUF_INIT;
@@ -132,13 +141,15 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 		replayed_json(&t->out, rd, v, why, seconds);
 		return;
 	}
-	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n", info.first, info.last, replay_device_name(rd),
+	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n",
+		info.first, info.last, replay_device_name(rd),
 		words_bytes(size, sizeof size, info.bytes), seconds);
 	replay_device_notes(rd, "  ", &b);
 	if (v->sums.pieces || v->sums.outputs)
 		device_verified_print(&b, v);
 	else
-		buf_str(&b, "The program has no memory at the window's end: there is nothing to compare.");
+		buf_str(&b,
+			"The program has no memory at the window's end: there is nothing to compare.");
 	buf_byte(&b, '\n');
 	tell_recorded(&info, &b);
 	replay_device_fault(rd, &b);
@@ -148,7 +159,8 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd, c
 	buf_free(&b);
 }
 
-static void tell_partial(struct tool_replay *t, const struct replay_device *rd, const struct partial_result *r, double seconds)
+static void tell_partial(struct tool_replay *t, const struct replay_device *rd,
+	const struct partial_result *r, double seconds)
 {
 	struct buf b = BUF_INIT;
 
@@ -156,14 +168,15 @@ static void tell_partial(struct tool_replay *t, const struct replay_device *rd, 
 		partial_json(&t->out, rd, r, seconds);
 		return;
 	}
-	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " in part, executed again on %s, in %.2f s\n", rd->first, r->at, replay_device_name(rd), seconds);
+	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " in part, executed again on %s, in %.2f s\n",
+		rd->first, r->at, replay_device_name(rd), seconds);
 	replay_device_notes(rd, "  ", &b);
 	partial_print(&b, r);
 	out_str(t->s->out, buf_cstr(&b));
 	buf_free(&b);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------ */
+/* --- running --- */
 
 static double now(void)
 {
@@ -186,7 +199,8 @@ static struct err *run_part(struct tool_replay *t, double begin)
 	return NULL;
 }
 
-static struct err *run_to_end(struct session *s, struct replay_device *rd, struct device_verified *ret)
+static struct err *run_to_end(
+	struct session *s, struct replay_device *rd, struct device_verified *ret)
 {
 	struct replay_stop stop;
 
@@ -209,14 +223,17 @@ static struct verdict not_asked(const struct device_verified *v)
 }
 
 /* Reports that the replay failed where the recording did. */
-static void tell_as_recorded(struct tool_replay *t, const struct replay_device *rd, const struct err *e)
+static void tell_as_recorded(
+	struct tool_replay *t, const struct replay_device *rd, const struct err *e)
 {
 	const struct device_fault f = device_info(rd->d).fault;
 
 	if (t->tool.json)
 		faulted_json(&t->out, rd);
 	else
-		out_printf(t->s->out, "%s\nFailed as recorded: #%" PRIu64 " told the program, CUDA error %u. Nothing can be compared after a fault.\n",
+		out_printf(t->s->out,
+			"%s\nFailed as recorded: #%" PRIu64
+			" told the program, CUDA error %u. Nothing can be compared after a fault.\n",
 			e->what, f.told, f.code);
 }
 
@@ -251,8 +268,9 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	t->recorded += device_info(rd->d).recorded;
 	const bool faulted = device_info(rd->d).fault.told; /* in the recording, but not here */
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
-	t->bare = t->bare || (!faulted && device_info(rd->d).bytes && v.sums.pieces == v.sums.unchecked + v.sums.own &&
-		v.sums.outputs == v.sums.outputs_unknown);
+	t->bare = t->bare || (!faulted && device_info(rd->d).bytes &&
+				     v.sums.pieces == v.sums.unchecked + v.sums.own &&
+				     v.sums.outputs == v.sums.outputs_unknown);
 	t->freed = t->freed || (t->bare && !v.sums.pieces && !v.sums.outputs);
 	t->late = t->late || (t->bare && v.sums.outputs);
 	device_verified_free(&v);
@@ -274,16 +292,22 @@ static struct err *run_windows(struct tool_replay *t)
 static struct err *nothing_to_compare(const struct tool_replay *t)
 {
 	if (t->partial.kind)
-		return err_new(ERR_INCOMPLETE, "there is no memory at the end of that part that could be compared");
+		return err_new(ERR_INCOMPLETE,
+			"there is no memory at the end of that part that could be compared");
 	if (t->late)
-		return err_cure(err_new(ERR_INCOMPLETE, "no memory could be compared, and no copy to the host was looked at in time: "
-			"the commands ran, and nothing says whether they did the same"),
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"no memory could be compared, and no copy to the host was looked at in time: "
+				"the commands ran, and nothing says whether they did the same"),
 			"A window that ends before memory is freed can be compared (`capture stop`); `replay start` shows what the commands do");
 	if (t->freed)
-		return err_cure(err_new(ERR_INCOMPLETE, "the program freed all of its memory before the window's end and copied none of it to the host: "
-			"the commands ran, and nothing says whether they did the same"),
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"the program freed all of its memory before the window's end and copied none of it to the host: "
+				"the commands ran, and nothing says whether they did the same"),
 			"A window that ends before the frees can be compared (`capture stop`); `replay start` shows what the commands do");
-	return err_cure(err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
+	return err_cure(
+		err_new(ERR_INCOMPLETE, "nothing was recorded at the window's end to compare with"),
 		"The recording was cut short; `replay start` still shows what the commands do");
 }
 
@@ -320,10 +344,14 @@ int tool_replay(struct session *s, int argc, char **argv)
 		buf_free(&b);
 	} else if (!e && t.recorded && !t.differs && !t.faulted) {
 		out_printf(s->out,
-			"Verified. Not executed, taken from the recording: %" PRIu64 " command%s.\n",
+			"Verified. Not executed, taken from the recording: %" PRIu64
+			" command%s.\n",
 			t.recorded, t.recorded == 1 ? "" : "s");
 	} else if (!e) {
-		out_str(s->out, t.faulted && !t.differs ? "" : t.differs ? "Not verified: the replay differs from the recording.\n" : "Verified.\n");
+		out_str(s->out, t.faulted && !t.differs ? ""
+				: t.differs
+					? "Not verified: the replay differs from the recording.\n"
+					: "Verified.\n");
 	}
 	buf_free(&t.out);
 	if (e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb record, view, info, doctor; see tools.h. Surprise: `record` ends as the program did, by the same signal if it was killed by one.
+ * tsdb record, view, info, doctor; see tools.h. Surprise: `record` ends as the program did, by the
+ * same signal if it was killed by one.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 	if (!e)
 		return NULL;
 	err_free(e);
-	return err_cure(err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
+	return err_cure(
+		err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
 }
 
 void tool_no_sandbox(struct session *s)
@@ -52,11 +54,12 @@ void tool_take_no_sandbox(struct session *s, char **words)
 	*to = NULL;
 }
 
-/* ---- record ------------------------------------------------------------------------------------------------------- */
+/* --- record --- */
 
 static struct err *record_usage(const char *why, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, why, word), "Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
+	return err_cure(err_new(ERR_USAGE, why, word),
+		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
 		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
 }
 
@@ -64,7 +67,8 @@ static struct err *record_usage(const char *why, const char *word)
 static const struct {
 	const char *name;
 	enum setting id;
-} record_settings[] = {{"--gpu", SET_GPU}, {"--memory", SET_MEMORY}, {"--memory-limit", SET_MEMORY_LIMIT}, {"--outputs", SET_OUTPUTS}};
+} record_settings[] = {{"--gpu", SET_GPU}, {"--memory", SET_MEMORY},
+	{"--memory-limit", SET_MEMORY_LIMIT}, {"--outputs", SET_OUTPUTS}};
 
 /* The value of option `name` at argv[*i]; NULL: it is another option. *ret_missing: it is this
  * option, without a value. */
@@ -117,7 +121,8 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 }
 
 /* *ret_attach: the process to attach to instead of a program, or NULL. */
-static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program, const char **ret_attach)
+static struct err *record_options(
+	struct session *s, int argc, char **argv, int *ret_program, const char **ret_attach)
 {
 	bool missing = false;
 	int i = 0;
@@ -134,7 +139,8 @@ static struct err *record_options(struct session *s, int argc, char **argv, int 
 		TRY(record_option(s, argc, argv, &i));
 	}
 	if (*ret_attach && settings_on(&s->engine.set, SET_FOLLOW_CHILDREN))
-		return err_cure(err_new(ERR_UNSUPPORTED, "children of a process that runs already are not followed"),
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"children of a process that runs already are not followed"),
 			"Start the program with tsdb: tsdb record --children PROGRAM ARGS");
 	if (*ret_attach && i < argc)
 		return record_usage("a process that runs takes no arguments (%s)", argv[i]);
@@ -211,8 +217,10 @@ static int tool_record(struct session *s, int argc, char **argv)
 	if (!recorder_count(s->recorder) && !s->follow && !s->plan.failed)
 		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
 	if (s->target.exit_signal)
-		out_warn(s->out, "the program was killed by %s, %s, after %llu GPU commands; the trace ends there",
-			process_signal_name(s->target.exit_signal), process_signal_text(s->target.exit_signal),
+		out_warn(s->out,
+			"the program was killed by %s, %s, after %llu GPU commands; the trace ends there",
+			process_signal_name(s->target.exit_signal),
+			process_signal_text(s->target.exit_signal),
 			(unsigned long long)recorder_count(s->recorder));
 	if (s->plan.failed)
 		return 1;
@@ -223,7 +231,7 @@ static int tool_record(struct session *s, int argc, char **argv)
 	return s->target.exit_code ? s->target.exit_code : s->plan.no_memory;
 }
 
-/* ---- view, info --------------------------------------------------------------------------------------------------- */
+/* --- view, info --- */
 
 static int view_set(struct session *s, const char *file, const struct view_filter *f)
 {
@@ -263,7 +271,8 @@ static int tool_view(struct session *s, int argc, char **argv)
 	if (!e && ranks_is(file))
 		return view_set(s, file, &f);
 	if (!e && f.rank != VIEW_NO_RANK)
-		e = err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", file), "Leave --rank away, or make a set with \"tsdb merge\"");
+		e = err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", file),
+			"Leave --rank away, or make a set with \"tsdb merge\"");
 	if (!e)
 		e = sbt_reader_open(&r, file);
 	if (e)
@@ -297,12 +306,14 @@ static int tool_info(struct session *s, int argc, char **argv)
 		else if (!strcmp(argv[i], "--clocks"))
 			clocks = true;
 		else if (*argv[i] == '-' || file)
-			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]), "Usage: tsdb info FILE [--clocks] [--json]");
+			e = err_cure(err_new(ERR_USAGE, "info has no option %s", argv[i]),
+				"Usage: tsdb info FILE [--clocks] [--json]");
 		else
 			file = argv[i];
 	}
 	if (!e && !file)
-		e = err_cure(err_new(ERR_USAGE, "info needs a trace"), "Usage: tsdb info FILE [--clocks] [--json]");
+		e = err_cure(err_new(ERR_USAGE, "info needs a trace"),
+			"Usage: tsdb info FILE [--clocks] [--json]");
 	if (!e && ranks_is(file))
 		return info_set(s, file, json);
 	if (!e)
@@ -322,12 +333,13 @@ static int tool_info(struct session *s, int argc, char **argv)
 	return e ? fail(s, e) : damaged;
 }
 
-/* ---- the others --------------------------------------------------------------------------------------------------- */
+/* --- the others --- */
 
 static int tool_doctor(struct session *s, int argc, char **argv)
 {
 	if (argc)
-		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[0]), "Use \"tsdb doctor\""));
+		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[0]),
+				       "Use \"tsdb doctor\""));
 	return !gpu_doctor(s);
 }
 
@@ -423,7 +435,11 @@ void tool_usage(const struct tool *t, struct buf *out)
 	}
 	buf_printf(out, "\n      %s\n", t->doc);
 	for (p = t->examples; *p; p += strcspn(p, "\n") + 1)
-		buf_printf(out, "  %-11s%.*s\n", p > t->examples ? "" : p[strcspn(p, "\n") + 1] ? "Examples:" : "Example:", (int)strcspn(p, "\n"), p);
+		buf_printf(out, "  %-11s%.*s\n",
+			p > t->examples		  ? ""
+			: p[strcspn(p, "\n") + 1] ? "Examples:"
+						  : "Example:",
+			(int)strcspn(p, "\n"), p);
 }
 
 const struct tool *tool_find(const char *name)

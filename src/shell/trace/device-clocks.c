@@ -91,11 +91,13 @@ static void begin_wait(struct looking *l, const struct sbt_cmd *c)
 	uint64_t only = c->u.sync.scope == SBT_SYNC_STREAM ? c->u.sync.stream : SBT_NO_ID;
 	struct wait w = {.seq = c->seq, .device = UINT32_MAX};
 
-	if (c->result || c->u.sync.scope == SBT_SYNC_EVENT || (c->u.sync.scope == SBT_SYNC_STREAM && only >= l->nstream))
+	if (c->result || c->u.sync.scope == SBT_SYNC_EVENT ||
+		(c->u.sync.scope == SBT_SYNC_STREAM && only >= l->nstream))
 		return;
 	w.device = device_of_ctx(l, only < l->nstream ? l->stream_ctx[only] : c->ctx);
 	for (size_t i = 0; i < l->nstream; i++) {
-		if ((only == SBT_NO_ID ? l->stream_ctx[i] == c->ctx : i == only) && l->stream_end[i] > w.end)
+		if ((only == SBT_NO_ID ? l->stream_ctx[i] == c->ctx : i == only) &&
+			l->stream_end[i] > w.end)
 			w.end = l->stream_end[i];
 	}
 	if (w.device != UINT32_MAX && w.end)
@@ -177,12 +179,16 @@ static struct err *walk(struct looking *l, struct sbt_reader *r, uint64_t *first
 /* A bound that is on the wrong side of 0 by less than the accuracy of times is ignored. */
 static void tell_same(struct buf *out, const struct clock_bounds *b)
 {
-	const double before = b->low < 0 ? -(double)b->low / 1e3 : 0, behind = b->high > 0 ? (double)b->high / 1e3 : 0;
+	const double before = b->low < 0 ? -(double)b->low / 1e3 : 0,
+		     behind = b->high > 0 ? (double)b->high / 1e3 : 0;
 
 	if (b->high == INT64_MAX)
-		buf_printf(out, "the host's, as far as can be said: at most %.1f us before it, no wait bounds the other side", before);
+		buf_printf(out,
+			"the host's, as far as can be said: at most %.1f us before it, no wait bounds the other side",
+			before);
 	else
-		buf_printf(out, "the host's, between %.1f us before and %.1f us behind", before, behind);
+		buf_printf(out, "the host's, between %.1f us before and %.1f us behind", before,
+			behind);
 	if (b->low > 0 || b->high < 0)
 		buf_printf(out, " (host times are good for %d us)", CLOCKS_READ_NS / 1000);
 }
@@ -194,8 +200,9 @@ static void tell(struct buf *out, unsigned device, const struct clock_bounds *b,
 	buf_printf(out, "clock       device %u, %" PRIu64 " times: ", device, n);
 	switch (clocks_distance(b)) {
 	case CLOCKS_UNSTEADY:
-		buf_printf(out, "not a steady distance from the host's: at least %.1f us behind it and at least %.1f us before it", (double)b->low / 1e3,
-			-(double)b->high / 1e3);
+		buf_printf(out,
+			"not a steady distance from the host's: at least %.1f us behind it and at least %.1f us before it",
+			(double)b->low / 1e3, -(double)b->high / 1e3);
 		break;
 	case CLOCKS_BEHIND:
 		buf_printf(out, "at least %.1f us behind the host's", (double)b->low / 1e3);

@@ -26,7 +26,8 @@ const struct graph_place *graph_place(const struct session *s)
 static void choose_cmd(struct graph_place *p, const struct sbt_cmd *launch)
 {
 	const uint32_t about = p->before ? p->step + 1 : p->step;
-	const struct state_step *step = about && about <= p->steps.n ? &p->steps.step[about - 1] : NULL;
+	const struct state_step *step =
+		about && about <= p->steps.n ? &p->steps.step[about - 1] : NULL;
 	struct err *e;
 
 	p->has_cmd = false;
@@ -67,9 +68,10 @@ struct err *graph_go(struct session *s, uint64_t seq, uint32_t step, bool before
 	return e;
 }
 
-/* ---- saying where it is ---------------------------------------------------------------------------------------------------------- */
+/* --- saying where it is --- */
 
-void graph_print_step(struct buf *out, const struct state *st, const struct sbt_cmd *launch, uint32_t number, const struct state_step *step, bool json)
+void graph_print_step(struct buf *out, const struct state *st, const struct sbt_cmd *launch,
+	uint32_t number, const struct state_step *step, bool json)
 {
 	const struct sbt_names names = state_names(st);
 	struct buf b = BUF_INIT;
@@ -98,14 +100,16 @@ void graph_print_step(struct buf *out, const struct state *st, const struct sbt_
 	buf_free(&b);
 }
 
-static void print_step(struct buf *out, const struct session *s, uint32_t number, const struct state_step *step)
+static void print_step(
+	struct buf *out, const struct session *s, uint32_t number, const struct state_step *step)
 {
 	if (replay_cmd(s->engine.trace.replay))
 		graph_print_step(out, replay_state(s->engine.trace.replay),
 			replay_cmd(s->engine.trace.replay), number, step, false);
 }
 
-struct err *graph_launched(struct session *s, uint64_t seq, struct state **ret, struct sbt_cmd *ret_cmd)
+struct err *graph_launched(
+	struct session *s, uint64_t seq, struct state **ret, struct sbt_cmd *ret_cmd)
 {
 	const struct sbt_cmd *c;
 	struct sbt_cursor *cur;
@@ -124,7 +128,8 @@ void graph_print_place(struct buf *out, const struct session *s, const struct gr
 	const uint32_t about = p->before ? p->step + 1 : p->step;
 
 	if (!about) {
-		buf_printf(out, "#%" PRIu64 ".0 before the first of %" PRIu32 " step%s of ", p->seq, p->steps.n, p->steps.n == 1 ? "" : "s");
+		buf_printf(out, "#%" PRIu64 ".0 before the first of %" PRIu32 " step%s of ", p->seq,
+			p->steps.n, p->steps.n == 1 ? "" : "s");
 		struct buf b = BUF_INIT;
 		const struct sbt_names names = state_names(replay_state(s->engine.trace.replay));
 
@@ -162,7 +167,8 @@ void graph_tell(struct session *s, const struct replay_stop *stop, uint64_t seq,
 
 		if (c && !e && step && step <= steps.n) {
 			print_step(&b, s, step, &steps.step[step - 1]);
-			buf_printf(&b, " (step %" PRIu32 " of %" PRIu32 ", the last)", step, steps.n);
+			buf_printf(
+				&b, " (step %" PRIu32 " of %" PRIu32 ", the last)", step, steps.n);
 		}
 		if (c && !e)
 			state_steps_free(&steps);
@@ -173,7 +179,7 @@ void graph_tell(struct session *s, const struct replay_stop *stop, uint64_t seq,
 	buf_free(&b);
 }
 
-/* ---- stepping -------------------------------------------------------------------------------------------------------------------- */
+/* --- stepping --- */
 
 static bool is_launch(const struct sbt_cmd *c)
 {
@@ -372,9 +378,10 @@ struct err *graph_finish(struct session *s, bool backwards, bool *ret_done)
 	return NULL;
 }
 
-/* ---- stops within a launch ------------------------------------------------------------------------------------------------------- */
+/* --- stops within a launch --- */
 
-static struct err *hash_at(struct session *s, uint64_t seq, uint32_t step, const struct replay_watchpoint *w, unsigned n, struct sbt_hash *ret)
+static struct err *hash_at(struct session *s, uint64_t seq, uint32_t step,
+	const struct replay_watchpoint *w, unsigned n, struct sbt_hash *ret)
 {
 	struct replay_device *rd;
 	uint32_t steps;
@@ -388,17 +395,20 @@ static struct err *hash_at(struct session *s, uint64_t seq, uint32_t step, const
 
 /* Finds the first (or last) of steps first..last of launch seq that changes watched bytes:
  * *ret_step, 0: none. Moves the device. */
-static struct err *find_change(struct session *s, uint64_t seq, uint32_t first, uint32_t last, const struct replay_watchpoint *w, unsigned n,
-	bool backwards, uint32_t *ret_step, int *ret_id)
+static struct err *find_change(struct session *s, uint64_t seq, uint32_t first, uint32_t last,
+	const struct replay_watchpoint *w, unsigned n, bool backwards, uint32_t *ret_step,
+	int *ret_id)
 {
-	struct sbt_hash *before = xcalloc(n + 1, sizeof *before), *after = xcalloc(n + 1, sizeof *after);
+	struct sbt_hash *before = xcalloc(n + 1, sizeof *before),
+			*after = xcalloc(n + 1, sizeof *after);
 	struct err *e = NULL;
 
 	*ret_step = 0;
 	if (n && first && first <= last)
 		e = hash_at(s, seq, first - 1, w, n, before);
 	for (uint32_t k = first; !e && n && k && k <= last && (backwards || !*ret_step); k++) {
-		e = interrupt_flag ? err_new(ERR_INTERRUPTED, "interrupted") : hash_at(s, seq, k, w, n, after);
+		e = interrupt_flag ? err_new(ERR_INTERRUPTED, "interrupted")
+				   : hash_at(s, seq, k, w, n, after);
 		for (unsigned i = 0; !e && i < n; i++) {
 			if (sbt_hash_equal(before[i], after[i]))
 				continue;
@@ -412,7 +422,8 @@ static struct err *find_change(struct session *s, uint64_t seq, uint32_t first, 
 	return e;
 }
 
-struct err *graph_last_change(struct session *s, uint64_t seq, uint64_t addr, uint64_t size, uint32_t limit, uint32_t *ret)
+struct err *graph_last_change(struct session *s, uint64_t seq, uint64_t addr, uint64_t size,
+	uint32_t limit, uint32_t *ret)
 {
 	const struct replay_watchpoint w = {.id = 1, .addr = addr, .size = size};
 	uint32_t steps;
@@ -428,8 +439,8 @@ struct span {
 
 /* Finds a stop in the launch at the replay's position: breakpoints before the steps of `stops`,
  * changes by those of `changes`. *hit_step 0: none. */
-static struct err *look_in(struct session *s, uint64_t seq, struct span stops, struct span changes, bool backwards, uint32_t *hit_step,
-	struct replay_stop *ret)
+static struct err *look_in(struct session *s, uint64_t seq, struct span stops, struct span changes,
+	bool backwards, uint32_t *hit_step, struct replay_stop *ret)
 {
 	struct replay_breakpoint *bps;
 	struct replay_watchpoint *ws;
@@ -446,20 +457,27 @@ static struct err *look_in(struct session *s, uint64_t seq, struct span stops, s
 	if (!id)
 		*hit_step = 0;
 	if (!e && nws && s->engine.trace.device)
-		e = find_change(s, seq, changes.first, changes.last, ws, nws, backwards, &change, &change_id);
+		e = find_change(s, seq, changes.first, changes.last, ws, nws, backwards, &change,
+			&change_id);
 	/* A breakpoint at step k stops after step k - 1. */
 	if (change && (!*hit_step || (backwards ? change >= *hit_step : change < *hit_step))) {
-		*ret = (struct replay_stop){.why = REPLAY_WATCHPOINT, .breakpoint = change_id, .seq = seq};
+		*ret = (struct replay_stop){
+			.why = REPLAY_WATCHPOINT, .breakpoint = change_id, .seq = seq};
 		*hit_step = change;
 	} else if (*hit_step) {
-		*ret = (struct replay_stop){.why = REPLAY_BREAKPOINT, .breakpoint = id, .seq = seq, .node_seq = seq, .node = *hit_step};
+		*ret = (struct replay_stop){.why = REPLAY_BREAKPOINT,
+			.breakpoint = id,
+			.seq = seq,
+			.node_seq = seq,
+			.node = *hit_step};
 	}
 	free(bps);
 	free(ws);
 	return e;
 }
 
-static struct err *stop_in(struct session *s, uint64_t seq, uint32_t step, const struct replay_stop *stop, uint32_t *ret_step)
+static struct err *stop_in(struct session *s, uint64_t seq, uint32_t step,
+	const struct replay_stop *stop, uint32_t *ret_step)
 {
 	const bool before = stop->why == REPLAY_BREAKPOINT;
 
@@ -467,7 +485,8 @@ static struct err *stop_in(struct session *s, uint64_t seq, uint32_t step, const
 	return graph_go(s, seq, *ret_step, before);
 }
 
-struct err *graph_run(struct session *s, bool backwards, struct replay_stop *ret, uint32_t *ret_step)
+struct err *graph_run(
+	struct session *s, bool backwards, struct replay_stop *ret, uint32_t *ret_step)
 {
 	const struct graph_place *p = graph_place(s);
 	struct span stops, changes;
@@ -478,8 +497,10 @@ struct err *graph_run(struct session *s, bool backwards, struct replay_stop *ret
 	if (!p)
 		return NULL;
 	seq = p->seq;
-	stops = backwards ? (struct span){1, p->step} : (struct span){p->step + 1 + p->before, p->steps.n};
-	changes = backwards ? (struct span){1, p->step ? p->step - 1 : 0} : (struct span){p->step + 1, p->steps.n};
+	stops = backwards ? (struct span){1, p->step}
+			  : (struct span){p->step + 1 + p->before, p->steps.n};
+	changes = backwards ? (struct span){1, p->step ? p->step - 1 : 0}
+			    : (struct span){p->step + 1, p->steps.n};
 	TRY(look_in(s, seq, stops, changes, backwards, &hit, ret));
 	if (hit)
 		return stop_in(s, seq, hit, ret, ret_step);
@@ -487,7 +508,8 @@ struct err *graph_run(struct session *s, bool backwards, struct replay_stop *ret
 	return NULL;
 }
 
-struct err *graph_look_in(struct session *s, uint64_t seq, bool backwards, struct replay_stop *ret, uint32_t *ret_step)
+struct err *graph_look_in(struct session *s, uint64_t seq, bool backwards, struct replay_stop *ret,
+	uint32_t *ret_step)
 {
 	uint32_t steps, hit;
 
@@ -496,7 +518,8 @@ struct err *graph_look_in(struct session *s, uint64_t seq, bool backwards, struc
 	if (!steps) /* it is one step */
 		return NULL;
 	TRY(graph_go(s, seq, 0, false));
-	TRY(look_in(s, seq, (struct span){1, steps}, (struct span){1, steps}, backwards, &hit, ret));
+	TRY(look_in(
+		s, seq, (struct span){1, steps}, (struct span){1, steps}, backwards, &hit, ret));
 	if (hit)
 		return stop_in(s, seq, hit, ret, ret_step);
 	graph_forget(&s->engine);

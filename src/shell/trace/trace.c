@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "base/words.h"
 
-/* ---- open, close -------------------------------------------------------------------------------------------------- */
+/* --- open, close --- */
 
 bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader *r)
 {
@@ -40,8 +40,12 @@ bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader 
 struct err *trace_open(struct session *s, const char *path)
 {
 	if (ranks_is(path))
-		return err_cure(err_new(ERR_UNSUPPORTED, "%s is a set of traces: its ranks are replayed and looked at one at a time, each by its own trace", path),
-			"\"tsdb info %s\" lists them; \"tsdb %s\" opens it, \"rank N\" chooses", path, path);
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s is a set of traces: its ranks are replayed and looked at one at a time, each by its own trace",
+				path),
+			"\"tsdb info %s\" lists them; \"tsdb %s\" opens it, \"rank N\" chooses",
+			path, path);
 	TRY(engine_open(&s->engine, path));
 	ranks_leave(&s->engine, path);
 	s->focus = FOCUS_REPLAY;
@@ -145,7 +149,7 @@ void trace_hooks(struct session *s)
 		.replay_opened = replay_opened};
 }
 
-/* ---- what it holds ------------------------------------------------------------------------------------------------ */
+/* --- what it holds --- */
 
 static void row(struct buf *out, const char *name, const char *text)
 {
@@ -159,7 +163,8 @@ static void print_unreplayable(struct buf *out, const struct sbt_reader *r)
 	uint64_t n;
 
 	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
-		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n, n == 1 ? "" : "s");
+		buf_printf(out, "not replayable: %s, %" PRIu64 " call%s\n", call, n,
+			n == 1 ? "" : "s");
 }
 
 /* Appends the windows that can be executed again. */
@@ -180,7 +185,8 @@ static void print_windows(struct buf *out, struct sbt_reader *r)
 /* The attach of the recording and what was found then, from the last keyframe, or from the whole
  * trace if it has none. to_end: includes the commands behind that keyframe. Free *ret_state.
  * Returns false if there was no attach, or the state cannot be made. */
-static bool attached(struct sbt_reader *r, bool to_end, struct state_totals *ret, struct state **ret_state)
+static bool attached(
+	struct sbt_reader *r, bool to_end, struct state_totals *ret, struct state **ret_state)
 {
 	const uint64_t last = sbt_reader_last_seq(r);
 	struct err *e = state_keyframe(ret_state, r, last);
@@ -206,10 +212,14 @@ static void print_attached(struct buf *out, struct sbt_reader *r)
 	struct state *st;
 
 	if (attached(r, true, &t, &st)) {
-		buf_printf(out, "%-12sat #%" PRIu64 ", to a running process: %" PRIu64 " allocations were found; commands before are not known\n", "attached",
-			t.attach_seq, t.found_allocations);
+		buf_printf(out,
+			"%-12sat #%" PRIu64 ", to a running process: %" PRIu64
+			" allocations were found; commands before are not known\n",
+			"attached", t.attach_seq, t.found_allocations);
 		if (t.last_unknown)
-			buf_printf(out, "%-12s%" PRIu64 " thing%s%s: %s\n", "not known", t.unknown, t.unknown == 1 ? "" : "s", t.unknown > 1 ? ", the last" : "", t.last_unknown);
+			buf_printf(out, "%-12s%" PRIu64 " thing%s%s: %s\n", "not known", t.unknown,
+				t.unknown == 1 ? "" : "s", t.unknown > 1 ? ", the last" : "",
+				t.last_unknown);
 	}
 	state_free(st);
 }
@@ -220,7 +230,10 @@ void trace_tell_attached(struct out *o, struct sbt_reader *r)
 	struct state *st;
 
 	if (attached(r, false, &t, &st))
-		out_warn(o, "recorded by attaching to a running process, at #%" PRIu64 ": commands before are not known", t.attach_seq);
+		out_warn(o,
+			"recorded by attaching to a running process, at #%" PRIu64
+			": commands before are not known",
+			t.attach_seq);
 	state_free(st);
 }
 
@@ -237,7 +250,8 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	row(out, "trace", path);
 	buf_printf(out, "%-12s%" PRIu64, "commands", n);
 	if (n)
-		buf_printf(out, ", #%" PRIu64 "-#%" PRIu64, sbt_reader_first_seq(r), sbt_reader_last_seq(r));
+		buf_printf(out, ", #%" PRIu64 "-#%" PRIu64, sbt_reader_first_seq(r),
+			sbt_reader_last_seq(r));
 	buf_printf(out, ", %s\n", words_bytes(size, sizeof size, sbt_reader_size(r)));
 	row(out, "program", m->program);
 	row(out, "in", m->cwd);
@@ -245,16 +259,19 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	row(out, "on", m->host);
 	row(out, "device", m->gpu && *m->gpu ? m->gpu : m->soft ? "software GPU" : NULL);
 	if (m->driver_version)
-		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000, m->driver_version % 1000 / 10,
-			m->soft ? " (software GPU)" : "");
+		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000,
+			m->driver_version % 1000 / 10, m->soft ? " (software GPU)" : "");
 	if (m->rank && m->ranks)
-		buf_printf(out, "%-12s%" PRIu64 " of %" PRIu64 "\n", "rank", m->rank - 1, m->ranks - 1);
+		buf_printf(out, "%-12s%" PRIu64 " of %" PRIu64 "\n", "rank", m->rank - 1,
+			m->ranks - 1);
 	else if (m->rank)
 		buf_printf(out, "%-12s%" PRIu64 "\n", "rank", m->rank - 1);
 	row(out, "by tsdb", m->tsdb);
 	if (m->observed)
-		row(out, "observed", "from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
-	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no", m->timestamps ? "yes" : "no");
+		row(out, "observed",
+			"from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
+	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no",
+		m->timestamps ? "yes" : "no");
 	print_attached(out, r);
 	if (lost)
 		buf_printf(out, "%-12s%" PRIu64 " commands (`record` said why)\n", "lost", lost);

@@ -27,29 +27,33 @@ void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
  * trace (device-clocks.c). */
 struct err *trace_clocks(struct sbt_reader *r, struct buf *out) TS_CHECK;
 
-/* ---- view.c: listing commands ------------------------------------------------------------------------------------- */
+/* --- view.c: listing commands --- */
 enum { VIEW_NO_RANK = -1, VIEW_ALL_RANKS = -2 };
 struct view_filter {
-	uint64_t first, last;  /* seq; 0 and UINT64_MAX: all */
+	uint64_t first, last; /* seq; 0 and UINT64_MAX: all */
 	bool has_stream;
 	uint32_t stream;
-	const char *kernel;    /* glob; NULL: any */
-	unsigned kind;	       /* 0: any */
-	int64_t rank;	       /* of a set; or one of those above */
+	const char *kernel; /* glob; NULL: any */
+	unsigned kind;	    /* 0: any */
+	int64_t rank;	    /* of a set; or one of those above */
 	bool stacks, json;
 };
 /* Reads options and RANGE from words. If ret_file is given, a word that is no range is the file. */
-struct err *view_options(struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file) TS_CHECK;
+struct err *view_options(
+	struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file) TS_CHECK;
 /* Lists the commands that pass the filter, in constant memory. */
-struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f) TS_CHECK;
+struct err *view_commands(
+	struct session *s, struct sbt_reader *r, const struct view_filter *f) TS_CHECK;
 
 /* Lists the commands one by one, for merging several traces. */
 struct view_stream;
-struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r, const struct view_filter *f) TS_CHECK;
+struct err *view_stream_open(struct view_stream **ret, struct session *s, struct sbt_reader *r,
+	const struct view_filter *f) TS_CHECK;
 /* The next command that passes the filter, valid until the next call; NULL at the end. */
 struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret) TS_CHECK;
 /* Appends its line, or JSON, and its stack if requested, with the newline. */
-struct err *view_stream_print(struct view_stream *v, const struct sbt_cmd *c, struct buf *out) TS_CHECK;
+struct err *view_stream_print(
+	struct view_stream *v, const struct sbt_cmd *c, struct buf *out) TS_CHECK;
 /* The mangled name of a kernel; NULL: not known. */
 const char *view_stream_kernel(const struct view_stream *v, uint64_t id);
 void view_stream_close(struct view_stream *v);

@@ -26,7 +26,8 @@ static struct buffer current; /* data NULL: none */
 static CUpti_BuffersCallbackRequestFunc request_fn;
 static CUpti_BuffersCallbackCompleteFunc complete_fn;
 static _Atomic bool kinds[CUPTI_ACTIVITY_KIND_COUNT];
-static _Atomic uint8_t muted[2][1024]; /* calls that cuptiActivityEnable*Api switched off; [0] driver */
+static _Atomic uint8_t
+	muted[2][1024]; /* calls that cuptiActivityEnable*Api switched off; [0] driver */
 static _Atomic size_t dropped;
 static _Atomic bool latency;
 
@@ -41,7 +42,7 @@ bool activity_wants_ops(void)
 	       kinds[CUPTI_ACTIVITY_KIND_MEMCPY] || kinds[CUPTI_ACTIVITY_KIND_MEMSET];
 }
 
-/* --- buffers --------------------------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 
 static void deliver(const struct buffer *b)
 {
@@ -51,7 +52,8 @@ static void deliver(const struct buffer *b)
 
 static bool has_room(const struct buffer *b, size_t n)
 {
-	return b->data && b->size - b->used >= n && (!b->max_records || b->records < b->max_records);
+	return b->data && b->size - b->used >= n &&
+	       (!b->max_records || b->records < b->max_records);
 }
 
 /* A new buffer from the program. Caller holds the lock. */
@@ -102,7 +104,7 @@ static void flush(bool empty_too)
 	deliver(&b);
 }
 
-/* --- names live for ever ------------------------------------------------------------------------------------------------ */
+/* --- names live for ever --- */
 
 struct name {
 	struct name *next;
@@ -135,13 +137,14 @@ static const char *name_keep(const char *text)
 	return n ? n->text : NULL;
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 static void kernel_record(const struct soft_op *op, int64_t shift)
 {
 	CUpti_ActivityKernel10 r = {
-		.kind = kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
-								   : CUPTI_ACTIVITY_KIND_KERNEL,
+		.kind = kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]
+				? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+				: CUPTI_ACTIVITY_KIND_KERNEL,
 		.registersPerThread = (uint16_t)(op->regs > 255 ? 255 : op->regs),
 		.start = op->start_ns + (uint64_t)shift,
 		.end = op->end_ns + (uint64_t)shift,
@@ -179,7 +182,8 @@ static bool on_host(enum soft_mem_kind k)
 static uint8_t copy_kind(const struct soft_op *op)
 {
 	if (on_host(op->src))
-		return on_host(op->dst) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOH : CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+		return on_host(op->dst) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOH
+					: CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
 	return on_host(op->dst) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH : CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
 }
 
@@ -240,14 +244,15 @@ static void fill_record(const struct soft_op *op, int64_t shift)
 }
 _Static_assert(sizeof(CUpti_ActivityKernel10) % 8 == 0 && sizeof(CUpti_ActivityMemcpy6) % 8 == 0 &&
 		       sizeof(CUpti_ActivityMemset4) % 8 == 0 && sizeof(CUpti_ActivityAPI) % 8 == 0,
-	       "records keep the buffer aligned");
+	"records keep the buffer aligned");
 
 void activity_op(const struct soft_op *op)
 {
 	int64_t shift = cupti_clock_offset();
 
 	if (op->kind == SOFT_OP_KERNEL) {
-		if (kinds[CUPTI_ACTIVITY_KIND_KERNEL] || kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
+		if (kinds[CUPTI_ACTIVITY_KIND_KERNEL] ||
+			kinds[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL])
 			kernel_record(op, shift);
 	} else if (op->kind == SOFT_OP_COPY) {
 		if (kinds[CUPTI_ACTIVITY_KIND_MEMCPY])
@@ -280,10 +285,10 @@ void activity_call(const struct soft_call *c)
 	append(&r, sizeof(r));
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
-								CUpti_BuffersCallbackCompleteFunc complete)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
+	CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete)
 {
 	if (!request || !complete)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -331,12 +336,14 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind k
 	return cupti_result(set_kind(kind, true));
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableContext(
+	CUcontext context, CUpti_ActivityKind kind)
 {
 	return cupti_result(CUPTI_ERROR_NOT_SUPPORTED);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(
+	CUcontext context, CUpti_ActivityKind kind)
 {
 	return cupti_result(CUPTI_ERROR_NOT_SUPPORTED);
 }
@@ -363,7 +370,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId c
 	return cupti_result(mute(0, cbid, enable));
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(
+	CUpti_CallbackId cbid, uint8_t enable)
 {
 	return cupti_result(mute(1, cbid, enable));
 }
@@ -380,12 +388,14 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext context, uint32_t streamId, uint32_t flag)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityFlush(
+	CUcontext context, uint32_t streamId, uint32_t flag)
 {
 	return cuptiActivityFlushAll(flag);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *n)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(
+	CUcontext context, uint32_t streamId, size_t *n)
 {
 	if (!n)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -411,7 +421,8 @@ static size_t record_size(CUpti_ActivityKind kind)
 	}
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(
+	uint8_t *buffer, size_t valid, CUpti_Activity **record)
 {
 	uint8_t *next = buffer;
 	size_t n;
@@ -435,7 +446,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, siz
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-/* --- flushing now and then -------------------------------------------------------------------------------------------------- */
+/* --- flushing now and then --- */
 
 static pthread_mutex_t period_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t period_changed = PTHREAD_COND_INITIALIZER;

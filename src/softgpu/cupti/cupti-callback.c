@@ -33,7 +33,9 @@ static const struct {
 	[CUPTI_CB_DOMAIN_NVTX] = {"nvtx", 128},
 	[CUPTI_CB_DOMAIN_STATE] = {"state", CUPTI_CBID_STATE_SIZE},
 };
-_Static_assert(CUPTI_DRIVER_TRACE_CBID_SIZE <= MAX_CBID && CUPTI_RUNTIME_TRACE_CBID_SIZE <= MAX_CBID, "table size");
+_Static_assert(
+	CUPTI_DRIVER_TRACE_CBID_SIZE <= MAX_CBID && CUPTI_RUNTIME_TRACE_CBID_SIZE <= MAX_CBID,
+	"table size");
 
 static bool any_enabled(CUpti_CallbackDomain d)
 {
@@ -47,22 +49,26 @@ static bool any_enabled(CUpti_CallbackDomain d)
 
 bool callback_wants_calls(void)
 {
-	return subscriber.fn && (any_enabled(CUPTI_CB_DOMAIN_DRIVER_API) || any_enabled(CUPTI_CB_DOMAIN_RUNTIME_API));
+	return subscriber.fn && (any_enabled(CUPTI_CB_DOMAIN_DRIVER_API) ||
+					any_enabled(CUPTI_CB_DOMAIN_RUNTIME_API));
 }
 
 bool callback_wants_resources(void)
 {
-	return subscriber.fn && (any_enabled(CUPTI_CB_DOMAIN_RESOURCE) || any_enabled(CUPTI_CB_DOMAIN_SYNCHRONIZE));
+	return subscriber.fn &&
+	       (any_enabled(CUPTI_CB_DOMAIN_RESOURCE) || any_enabled(CUPTI_CB_DOMAIN_SYNCHRONIZE));
 }
 
-/* --- on the way ---------------------------------------------------------------------------------------------------- */
+/* --- on the way --- */
 
 void callback_call(struct soft_call *c, bool exit)
 {
-	CUpti_CallbackDomain d = c->domain == SOFT_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
+	CUpti_CallbackDomain d =
+		c->domain == SOFT_DRIVER ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
 	CUpti_CallbackFunc fn = subscriber.fn;
 
-	if (!fn || c->cbid >= MAX_CBID || !atomic_load_explicit(&enabled[d][c->cbid], memory_order_relaxed))
+	if (!fn || c->cbid >= MAX_CBID ||
+		!atomic_load_explicit(&enabled[d][c->cbid], memory_order_relaxed))
 		return;
 	CUpti_CallbackData data = {
 		.callbackSite = exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
@@ -88,7 +94,8 @@ static void deliver_resource(const struct soft_resource *r, CUpti_CallbackIdReso
 
 	if (!fn || !enabled[CUPTI_CB_DOMAIN_RESOURCE][id])
 		return;
-	if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED || id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
+	if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED ||
+		id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
 		data.resourceDescriptor = &module;
 	else
 		data.resourceHandle.stream = r->stream;
@@ -124,9 +131,10 @@ void callback_resource(const struct soft_resource *r)
 		deliver_resource(r, ids[r->kind]);
 }
 
-/* --- subscribing ------------------------------------------------------------------------------------------------------ */
+/* --- subscribing --- */
 
-static CUptiResult subscribe(CUpti_SubscriberHandle *ret, CUpti_CallbackFunc fn, void *userdata, const char *name)
+static CUptiResult subscribe(
+	CUpti_SubscriberHandle *ret, CUpti_CallbackFunc fn, void *userdata, const char *name)
 {
 	CUptiResult r = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 
@@ -134,7 +142,8 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret, CUpti_CallbackFunc fn,
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
 	if (!cupti_driver())
 		return cupti_result(CUPTI_ERROR_NOT_INITIALIZED);
-	/* Where contexts are there already NVIDIA's waits for their work, too (seen on an H200: an attach beside a kernel that spins). */
+	/* Where contexts are there already NVIDIA's waits for their work, too (seen on an H200: an
+	 * attach beside a kernel that spins). */
 	if (cupti_driver()->drain && fn)
 		cupti_driver()->drain();
 	pthread_mutex_lock(&lock);
@@ -151,17 +160,19 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *ret, CUpti_CallbackFunc fn,
 	return cupti_result(r);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *userdata)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(
+	CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback, void *userdata)
 {
 	return subscribe(handle, callback, userdata, NULL);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
-						   void *userdata, CUpti_SubscriberParams *p)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle,
+	CUpti_CallbackFunc callback, void *userdata, CUpti_SubscriberParams *p)
 {
 	CUptiResult r = subscribe(handle, callback, userdata, p ? p->subscriberName : NULL);
 
-	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && p && p->oldSubscriberName && p->oldSubscriberSize)
+	if (r == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && p && p->oldSubscriberName &&
+		p->oldSubscriberSize)
 		snprintf(p->oldSubscriberName, p->oldSubscriberSize, "%s", subscriber.name);
 	return r;
 }
@@ -194,7 +205,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle h)
 	return cupti_result(hooks_update());
 }
 
-/* --- enabling ---------------------------------------------------------------------------------------------------------- */
+/* --- enabling --- */
 
 static bool domain_ok(CUpti_CallbackDomain d)
 {
@@ -209,8 +220,8 @@ static void domain_set(CUpti_CallbackDomain d, uint32_t on)
 		enabled[d][i] = on != 0;
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle h, CUpti_CallbackDomain domain,
-						     CUpti_CallbackId cbid)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle h,
+	CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	if (!is_subscriber(h) || !domain_ok(domain) || !cbid || cbid >= domains[domain].ids)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -218,7 +229,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_Subs
 	return cupti_result(hooks_update());
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle h, CUpti_CallbackDomain domain)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(
+	uint32_t enable, CUpti_SubscriberHandle h, CUpti_CallbackDomain domain)
 {
 	if (!is_subscriber(h) || !domain_ok(domain))
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -238,7 +250,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiEnableAllDomains(uint32_t enable, CUpti_Su
 }
 
 SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle h,
-						       CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+	CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
 	if (!enable || !is_subscriber(h) || !domain_ok(domain) || cbid >= domains[domain].ids)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -246,10 +258,11 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_S
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTable *domainTable)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiSupportedDomains(
+	size_t *domainCount, CUpti_DomainTable *domainTable)
 {
-	static CUpti_CallbackDomain table[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
-					       CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE};
+	static CUpti_CallbackDomain table[] = {CUPTI_CB_DOMAIN_DRIVER_API,
+		CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_SYNCHRONIZE};
 
 	if (!domainCount || !domainTable)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -258,7 +271,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *domainCount, CUpt
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------ */
+/* --- names --- */
 
 /* Made from the toolkit's headers when we are built: [cbid] = "name". */
 static const char *const driver_names[] = {
@@ -277,7 +290,8 @@ static const char *const resource_names[] = {
 	[CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING] = "MODULE_UNLOAD_STARTING",
 };
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetCallbackName(
+	CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
 	const char *const *table;
 	size_t n;

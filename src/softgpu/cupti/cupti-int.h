@@ -9,7 +9,7 @@
 #include "softgpu/driver/soft.h"
 #include <cupti.h>
 
-/* --- the driver below (cupti-query.c) ------------------------------------------------------------------------- */
+/* --- the driver below (cupti-query.c) --- */
 /* The private functions of the software GPU's libcuda.so.1, which is loaded when it is not yet. */
 struct cupti_driver {
 	void (*set_hooks)(const struct soft_hooks *hooks);
@@ -24,10 +24,11 @@ const struct cupti_driver *cupti_driver(void);
 /* The thread's last error, as cuptiGetLastError gives it; returns r. */
 CUptiResult cupti_result(CUptiResult r);
 uint64_t cupti_now(void);
-/* The program's own clock minus ours, in nanoseconds; 0 without cuptiActivityRegisterTimestampCallback. */
+/* The program's own clock minus ours, in nanoseconds; 0 without
+ * cuptiActivityRegisterTimestampCallback. */
 int64_t cupti_clock_offset(void);
 
-/* --- callbacks (cupti-callback.c) -------------------------------------------------------------------------------- */
+/* --- callbacks (cupti-callback.c) --- */
 bool callback_wants_calls(void);
 bool callback_wants_resources(void);
 void callback_call(struct soft_call *c, bool exit);
@@ -35,7 +36,7 @@ void callback_resource(const struct soft_resource *r);
 void callback_reset(void);
 void callback_after_fork(void);
 
-/* --- activity records (cupti-activity.c) -------------------------------------------------------------------------- */
+/* --- activity records (cupti-activity.c) --- */
 bool activity_wants_calls(void);
 bool activity_wants_ops(void);
 void activity_call(const struct soft_call *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rest of libcupti.so.13: finding the driver, the hooks that are in it, ids, clock, versions, errors. The driver is opened, not
- * linked, because the program may have another one.
+ * The rest of libcupti.so.13: finding the driver, the hooks that are in it, ids, clock, versions,
+ * errors. The driver is opened, not linked, because the program may have another one.
  */
 #include "softgpu/cupti/cupti-int.h"
 
@@ -24,7 +24,7 @@ CUptiResult cupti_result(CUptiResult r)
 	return r;
 }
 
-/* --- the driver below ----------------------------------------------------------------------------------------------- */
+/* --- the driver below --- */
 
 static struct cupti_driver driver;
 static bool driver_ok;
@@ -52,9 +52,11 @@ static void driver_find(void)
 	*(void **)&driver.graph_id = dlsym(lib, "tsdb_soft_graph_id");
 	*(void **)&driver.drain = dlsym(lib, "tsdb_soft_drain");
 	*(void **)&driver.ctx_get_current = dlsym(lib, "cuCtxGetCurrent");
-	driver_ok = driver.set_hooks && driver.context_id && driver.stream_id && driver.graph_id && driver.ctx_get_current;
+	driver_ok = driver.set_hooks && driver.context_id && driver.stream_id && driver.graph_id &&
+		    driver.ctx_get_current;
 	if (!driver_ok)
-		fprintf(stderr, "tsdb: software GPU: this libcupti.so.13 does not go with the libcuda.so.1 that was loaded\n");
+		fprintf(stderr,
+			"tsdb: software GPU: this libcupti.so.13 does not go with the libcuda.so.1 that was loaded\n");
 }
 
 const struct cupti_driver *cupti_driver(void)
@@ -65,7 +67,7 @@ const struct cupti_driver *cupti_driver(void)
 	return driver_ok ? &driver : NULL;
 }
 
-/* --- hooks: the structures must live for ever, so there is one per combination ----------------------------------------- */
+/* --- hooks: the structures must live for ever, so there is one per combination --- */
 
 static void hook_call(struct soft_call *c, bool exit)
 {
@@ -74,9 +76,13 @@ static void hook_call(struct soft_call *c, bool exit)
 		activity_call(c);
 }
 
-#define HOOKS(bits)                                                                                 \
-	{(bits) & 1 ? hook_call : NULL, (bits) & 2 ? callback_resource : NULL, (bits) & 4 ? activity_op : NULL}
-static const struct soft_hooks hooks[8] = {HOOKS(0), HOOKS(1), HOOKS(2), HOOKS(3), HOOKS(4), HOOKS(5), HOOKS(6), HOOKS(7)};
+#define HOOKS(bits)                                                                                \
+	{                                                                                          \
+		(bits) & 1 ? hook_call : NULL, (bits)&2 ? callback_resource : NULL,                \
+			(bits)&4 ? activity_op : NULL                                              \
+	}
+static const struct soft_hooks hooks[8] = {
+	HOOKS(0), HOOKS(1), HOOKS(2), HOOKS(3), HOOKS(4), HOOKS(5), HOOKS(6), HOOKS(7)};
 
 CUptiResult hooks_update(void)
 {
@@ -87,8 +93,8 @@ CUptiResult hooks_update(void)
 	if (!d)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	pthread_mutex_lock(&lock);
-	bits = (callback_wants_calls() || activity_wants_calls() ? 1u : 0) | (callback_wants_resources() ? 2u : 0) |
-	       (activity_wants_ops() ? 4u : 0);
+	bits = (callback_wants_calls() || activity_wants_calls() ? 1u : 0) |
+	       (callback_wants_resources() ? 2u : 0) | (activity_wants_ops() ? 4u : 0);
 	d->set_hooks(bits ? &hooks[bits] : NULL);
 	pthread_mutex_unlock(&lock);
 	return CUPTI_SUCCESS;
@@ -101,7 +107,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
 	return cupti_result(hooks_update());
 }
 
-/* --- clock ------------------------------------------------------------------------------------------------------------------ */
+/* --- clock --- */
 
 static uint64_t our_clock(void)
 {
@@ -133,7 +139,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 	return CUPTI_SUCCESS;
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc fn)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(
+	CUpti_TimestampCallbackFunc fn)
 {
 	if (!fn)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -141,7 +148,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_Ti
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-/* --- ids ------------------------------------------------------------------------------------------------------------------------ */
+/* --- ids --- */
 
 static CUptiResult current_context(CUcontext *ctx)
 {
@@ -168,7 +175,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *
 	return cupti_result(r);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamIdEx(
+	CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId)
 {
 	CUptiResult r;
 	uint32_t id;
@@ -185,7 +193,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream 
 	return cupti_result(CUPTI_SUCCESS);
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetStreamId(
+	CUcontext context, CUstream stream, uint32_t *streamId)
 {
 	return cuptiGetStreamIdEx(context, stream, 0, streamId);
 }
@@ -260,7 +269,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiDeviceSupported(CUdevice dev, int *support
 	return CUPTI_SUCCESS;
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiDeviceVirtualizationMode(CUdevice dev, CUpti_DeviceVirtualizationMode *mode)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiDeviceVirtualizationMode(
+	CUdevice dev, CUpti_DeviceVirtualizationMode *mode)
 {
 	if (!mode)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -286,11 +296,12 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType
 	return CUPTI_SUCCESS;
 }
 
-/* --- sizes of the vendor's internal buffers: kept, without effect ------------------------------------------------------------------ */
+/* --- sizes of the vendor's internal buffers: kept, without effect --- */
 
 static size_t attributes[16];
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size, void *value)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(
+	CUpti_ActivityAttribute attr, size_t *size, void *value)
 {
 	if (!size || !value || (unsigned)attr >= 16 || *size > sizeof(attributes[0]))
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -299,7 +310,8 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribu
 	return CUPTI_SUCCESS;
 }
 
-SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *size, void *value)
+SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetAttribute(
+	CUpti_ActivityAttribute attr, size_t *size, void *value)
 {
 	if (!size || !value || (unsigned)attr >= 16)
 		return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -309,7 +321,7 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribu
 	return CUPTI_SUCCESS;
 }
 
-/* --- versions and errors ----------------------------------------------------------------------------------------------------------------- */
+/* --- versions and errors --- */
 
 SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 {
@@ -327,7 +339,10 @@ SOFT_EXPORT CUptiResult CUPTIAPI cuptiGetLastError(void)
 	return r;
 }
 
-#define E(name, text) {name, #name, text}
+#define E(name, text)                                                                              \
+	{                                                                                          \
+		name, #name, text                                                                  \
+	}
 static const struct {
 	CUptiResult code;
 	const char *name, *text;
@@ -347,7 +362,8 @@ static const struct {
 	E(CUPTI_ERROR_MAX_LIMIT_REACHED, "the maximum limit is reached"),
 	E(CUPTI_ERROR_NOT_READY, "the object is not yet ready"),
 	E(CUPTI_ERROR_NOT_COMPATIBLE, "the operation is not compatible with the current state"),
-	E(CUPTI_ERROR_NOT_INITIALIZED, "CUPTI is unable to initialize its connection to the CUDA driver"),
+	E(CUPTI_ERROR_NOT_INITIALIZED,
+		"CUPTI is unable to initialize its connection to the CUDA driver"),
 	E(CUPTI_ERROR_INVALID_METRIC_ID, "the metric id is invalid"),
 	E(CUPTI_ERROR_INVALID_METRIC_NAME, "the metric name is invalid"),
 	E(CUPTI_ERROR_QUEUE_EMPTY, "the queue is empty"),

@@ -18,7 +18,8 @@ struct array {
 };
 
 CUresult array_resolve(CUarray h, struct array **ret);
-/* A texel's format; CUDA_ERROR_INVALID_VALUE for one that does not exist, CUDA_ERROR_NOT_SUPPORTED with a line for the others. */
+/* A texel's format; CUDA_ERROR_INVALID_VALUE for one that does not exist, CUDA_ERROR_NOT_SUPPORTED
+ * with a line for the others. */
 CUresult array_format(CUarray_format format, unsigned channels, struct tex_image *ret);
 /* Caller holds drv_lock; the work of c has run. */
 void arrays_delete_of(struct ctx *c);

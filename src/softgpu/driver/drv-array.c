@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA arrays: one to three dimensions, layers, cube maps; and the one-dimensional copies to and from them. Copies of two and three
- * dimensions are in drv-copy.c. Mipmaps and sparse arrays are refused.
+ * CUDA arrays: one to three dimensions, layers, cube maps; and the one-dimensional copies to and
+ * from them. Copies of two and three dimensions are in drv-copy.c. Mipmaps and sparse arrays are
+ * refused.
  */
 #include "softgpu/driver/array.h"
 
@@ -11,7 +12,9 @@
 #define MAX_3D 16384u
 #define MAX_LAYERED 32768u /* width and height */
 #define MAX_LAYERS 2048u
-#define KNOWN_FLAGS (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_TEXTURE_GATHER)
+#define KNOWN_FLAGS                                                                                \
+	(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |                 \
+		CUDA_ARRAY3D_TEXTURE_GATHER)
 
 CUresult array_resolve(CUarray h, struct array **ret)
 {
@@ -27,9 +30,14 @@ CUresult array_format(CUarray_format format, unsigned channels, struct tex_image
 		CUarray_format from;
 		uint8_t to;
 	} formats[] = {
-		{CU_AD_FORMAT_UNSIGNED_INT8, TEX_U8}, {CU_AD_FORMAT_UNSIGNED_INT16, TEX_U16}, {CU_AD_FORMAT_UNSIGNED_INT32, TEX_U32},
-		{CU_AD_FORMAT_SIGNED_INT8, TEX_S8}, {CU_AD_FORMAT_SIGNED_INT16, TEX_S16}, {CU_AD_FORMAT_SIGNED_INT32, TEX_S32},
-		{CU_AD_FORMAT_HALF, TEX_F16}, {CU_AD_FORMAT_FLOAT, TEX_F32},
+		{CU_AD_FORMAT_UNSIGNED_INT8, TEX_U8},
+		{CU_AD_FORMAT_UNSIGNED_INT16, TEX_U16},
+		{CU_AD_FORMAT_UNSIGNED_INT32, TEX_U32},
+		{CU_AD_FORMAT_SIGNED_INT8, TEX_S8},
+		{CU_AD_FORMAT_SIGNED_INT16, TEX_S16},
+		{CU_AD_FORMAT_SIGNED_INT32, TEX_S32},
+		{CU_AD_FORMAT_HALF, TEX_F16},
+		{CU_AD_FORMAT_FLOAT, TEX_F32},
 	};
 	unsigned i;
 
@@ -42,7 +50,8 @@ CUresult array_format(CUarray_format format, unsigned channels, struct tex_image
 		return CUDA_SUCCESS;
 	}
 	REQUIRE((unsigned)format >= 0x50 && (unsigned)format <= 0xcb);
-	drv_say("texel format %#x is not supported: only integers and floating point of 8, 16 and 32 bits are", (unsigned)format);
+	drv_say("texel format %#x is not supported: only integers and floating point of 8, 16 and 32 bits are",
+		(unsigned)format);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -58,12 +67,15 @@ static CUresult shape_of(const CUDA_ARRAY3D_DESCRIPTOR *d, struct tex_image *m)
 	m->height = d->Height ? (uint32_t)d->Height : 1;
 	m->depth = m->layers = 1;
 	if (layered || cube) {
-		REQUIRE(d->Depth && d->Width <= MAX_LAYERED && d->Height <= MAX_LAYERED && d->Depth <= MAX_LAYERS);
-		REQUIRE(!cube || (d->Width == d->Height && (layered ? d->Depth % 6 == 0 : d->Depth == 6)));
+		REQUIRE(d->Depth && d->Width <= MAX_LAYERED && d->Height <= MAX_LAYERED &&
+			d->Depth <= MAX_LAYERS);
+		REQUIRE(!cube ||
+			(d->Width == d->Height && (layered ? d->Depth % 6 == 0 : d->Depth == 6)));
 		m->layers = (uint32_t)d->Depth;
 		m->dims = d->Height ? 2 : 1;
 	} else if (d->Depth) {
-		REQUIRE(d->Height && d->Width <= MAX_3D && d->Height <= MAX_3D && d->Depth <= MAX_3D);
+		REQUIRE(d->Height && d->Width <= MAX_3D && d->Height <= MAX_3D &&
+			d->Depth <= MAX_3D);
 		m->depth = (uint32_t)d->Depth;
 		m->dims = 3;
 	} else if (d->Height) {
@@ -89,7 +101,8 @@ static CUresult create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *d)
 	TRY_CU(ctx_current(&c));
 	TRY_CU(capture_check_unsafe());
 	if (d->Flags & ~(unsigned)KNOWN_FLAGS) {
-		drv_say("arrays with flags %#x (depth textures, attachments, sparse, deferred) are not supported", d->Flags & ~(unsigned)KNOWN_FLAGS);
+		drv_say("arrays with flags %#x (depth textures, attachments, sparse, deferred) are not supported",
+			d->Flags & ~(unsigned)KNOWN_FLAGS);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
 	TRY_CU(array_format(d->Format, d->NumChannels, &m));
@@ -110,7 +123,8 @@ static CUresult create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *d)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(2, cuArray3DCreate_v2, CUarray *, pHandle, const CUDA_ARRAY3D_DESCRIPTOR *, pAllocateArray)
+DRV_DEFINE(
+	2, cuArray3DCreate_v2, CUarray *, pHandle, const CUDA_ARRAY3D_DESCRIPTOR *, pAllocateArray)
 {
 	return create(pHandle, pAllocateArray);
 }
@@ -120,12 +134,15 @@ DRV_DEFINE(2, cuArrayCreate_v2, CUarray *, pHandle, const CUDA_ARRAY_DESCRIPTOR 
 	CUDA_ARRAY3D_DESCRIPTOR d;
 
 	REQUIRE(pAllocateArray);
-	d = (CUDA_ARRAY3D_DESCRIPTOR){.Width = pAllocateArray->Width, .Height = pAllocateArray->Height,
-				      .Format = pAllocateArray->Format, .NumChannels = pAllocateArray->NumChannels};
+	d = (CUDA_ARRAY3D_DESCRIPTOR){.Width = pAllocateArray->Width,
+		.Height = pAllocateArray->Height,
+		.Format = pAllocateArray->Format,
+		.NumChannels = pAllocateArray->NumChannels};
 	return create(pHandle, &d);
 }
 
-DRV_DEFINE(2, cuArray3DGetDescriptor_v2, CUDA_ARRAY3D_DESCRIPTOR *, pArrayDescriptor, CUarray, hArray)
+DRV_DEFINE(
+	2, cuArray3DGetDescriptor_v2, CUDA_ARRAY3D_DESCRIPTOR *, pArrayDescriptor, CUarray, hArray)
 {
 	struct array *a;
 
@@ -141,12 +158,15 @@ DRV_DEFINE(2, cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *, pArrayDescriptor
 
 	REQUIRE(pArrayDescriptor);
 	TRY_CU(array_resolve(hArray, &a));
-	*pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){.Width = a->desc.Width, .Height = a->desc.Height, .Format = a->desc.Format,
-						    .NumChannels = a->desc.NumChannels};
+	*pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){.Width = a->desc.Width,
+		.Height = a->desc.Height,
+		.Format = a->desc.Format,
+		.NumChannels = a->desc.NumChannels};
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *, memoryRequirements, CUarray, array, CUdevice, device)
+DRV_DEFINE(3, cuArrayGetMemoryRequirements, CUDA_ARRAY_MEMORY_REQUIREMENTS *, memoryRequirements,
+	CUarray, array, CUdevice, device)
 {
 	struct array *a;
 
@@ -188,7 +208,7 @@ void arrays_delete_of(struct ctx *c)
 	}
 }
 
-/* --- one-dimensional copies: offsets count bytes from the array's beginning ---------------------------------------------- */
+/* --- one-dimensional copies: offsets count bytes from the array's beginning --- */
 
 static CUresult bytes_at(CUarray h, size_t offset, size_t n, uint64_t *ret)
 {
@@ -200,7 +220,8 @@ static CUresult bytes_at(CUarray h, size_t offset, size_t n, uint64_t *ret)
 	return CUDA_SUCCESS;
 }
 
-static CUresult to_array(CUarray h, size_t offset, uint64_t src, enum copy_side side, size_t n, CUstream s, bool ptds, bool async)
+static CUresult to_array(CUarray h, size_t offset, uint64_t src, enum copy_side side, size_t n,
+	CUstream s, bool ptds, bool async)
 {
 	uint64_t dst;
 
@@ -208,7 +229,8 @@ static CUresult to_array(CUarray h, size_t offset, uint64_t src, enum copy_side 
 	return copy_bytes(dst, SIDE_DEVICE, src, side, n, s, ptds, async);
 }
 
-static CUresult from_array(uint64_t dst, enum copy_side side, CUarray h, size_t offset, size_t n, CUstream s, bool ptds, bool async)
+static CUresult from_array(uint64_t dst, enum copy_side side, CUarray h, size_t offset, size_t n,
+	CUstream s, bool ptds, bool async)
 {
 	uint64_t src;
 
@@ -216,27 +238,35 @@ static CUresult from_array(uint64_t dst, enum copy_side side, CUarray h, size_t 
 	return copy_bytes(dst, side, src, SIDE_DEVICE, n, s, ptds, async);
 }
 
-DRV_STREAM(4, cuMemcpyDtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, CUdeviceptr, srcDevice, size_t, ByteCount)
+DRV_STREAM(4, cuMemcpyDtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, CUdeviceptr, srcDevice,
+	size_t, ByteCount)
 {
 	return to_array(dstArray, dstOffset, srcDevice, SIDE_DEVICE, ByteCount, NULL, ptds, false);
 }
 
-DRV_STREAM(4, cuMemcpyAtoD_v2, _ptds, CUdeviceptr, dstDevice, CUarray, srcArray, size_t, srcOffset, size_t, ByteCount)
+DRV_STREAM(4, cuMemcpyAtoD_v2, _ptds, CUdeviceptr, dstDevice, CUarray, srcArray, size_t, srcOffset,
+	size_t, ByteCount)
 {
-	return from_array(dstDevice, SIDE_DEVICE, srcArray, srcOffset, ByteCount, NULL, ptds, false);
+	return from_array(
+		dstDevice, SIDE_DEVICE, srcArray, srcOffset, ByteCount, NULL, ptds, false);
 }
 
-DRV_STREAM(4, cuMemcpyHtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, const void *, srcHost, size_t, ByteCount)
+DRV_STREAM(4, cuMemcpyHtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, const void *, srcHost,
+	size_t, ByteCount)
 {
-	return to_array(dstArray, dstOffset, (uint64_t)srcHost, SIDE_HOST, ByteCount, NULL, ptds, false);
+	return to_array(
+		dstArray, dstOffset, (uint64_t)srcHost, SIDE_HOST, ByteCount, NULL, ptds, false);
 }
 
-DRV_STREAM(4, cuMemcpyAtoH_v2, _ptds, void *, dstHost, CUarray, srcArray, size_t, srcOffset, size_t, ByteCount)
+DRV_STREAM(4, cuMemcpyAtoH_v2, _ptds, void *, dstHost, CUarray, srcArray, size_t, srcOffset, size_t,
+	ByteCount)
 {
-	return from_array((uint64_t)dstHost, SIDE_HOST, srcArray, srcOffset, ByteCount, NULL, ptds, false);
+	return from_array(
+		(uint64_t)dstHost, SIDE_HOST, srcArray, srcOffset, ByteCount, NULL, ptds, false);
 }
 
-DRV_STREAM(5, cuMemcpyAtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, CUarray, srcArray, size_t, srcOffset, size_t, ByteCount)
+DRV_STREAM(5, cuMemcpyAtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, CUarray, srcArray,
+	size_t, srcOffset, size_t, ByteCount)
 {
 	uint64_t src;
 
@@ -244,13 +274,16 @@ DRV_STREAM(5, cuMemcpyAtoA_v2, _ptds, CUarray, dstArray, size_t, dstOffset, CUar
 	return to_array(dstArray, dstOffset, src, SIDE_DEVICE, ByteCount, NULL, ptds, false);
 }
 
-DRV_STREAM(5, cuMemcpyHtoAAsync_v2, _ptsz, CUarray, dstArray, size_t, dstOffset, const void *, srcHost, size_t, ByteCount, CUstream,
-	   hStream)
+DRV_STREAM(5, cuMemcpyHtoAAsync_v2, _ptsz, CUarray, dstArray, size_t, dstOffset, const void *,
+	srcHost, size_t, ByteCount, CUstream, hStream)
 {
-	return to_array(dstArray, dstOffset, (uint64_t)srcHost, SIDE_HOST, ByteCount, hStream, ptds, true);
+	return to_array(
+		dstArray, dstOffset, (uint64_t)srcHost, SIDE_HOST, ByteCount, hStream, ptds, true);
 }
 
-DRV_STREAM(5, cuMemcpyAtoHAsync_v2, _ptsz, void *, dstHost, CUarray, srcArray, size_t, srcOffset, size_t, ByteCount, CUstream, hStream)
+DRV_STREAM(5, cuMemcpyAtoHAsync_v2, _ptsz, void *, dstHost, CUarray, srcArray, size_t, srcOffset,
+	size_t, ByteCount, CUstream, hStream)
 {
-	return from_array((uint64_t)dstHost, SIDE_HOST, srcArray, srcOffset, ByteCount, hStream, ptds, true);
+	return from_array(
+		(uint64_t)dstHost, SIDE_HOST, srcArray, srcOffset, ByteCount, hStream, ptds, true);
 }

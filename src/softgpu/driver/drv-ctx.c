@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Contexts: each device's primary one, created ones, and each thread's stack of current contexts. A context that a fault ended
- * keeps its handle and answers with the fault's error until it is destroyed or the primary context is reset.
+ * Contexts: each device's primary one, created ones, and each thread's stack of current contexts. A
+ * context that a fault ended keeps its handle and answers with the fault's error until it is
+ * destroyed or the primary context is reset.
  */
 #include "softgpu/driver/array.h"
 
@@ -80,7 +81,7 @@ uint32_t tsdb_soft_context_id(CUcontext h)
 	return obj_alive(OBJ_CTX, h) ? ((struct ctx *)h)->uid : 0;
 }
 
-/* --- making and ending -------------------------------------------------------------------------------------- */
+/* --- making and ending --- */
 
 static const size_t default_limits[CTX_LIMITS] = {
 	[CU_LIMIT_STACK_SIZE] = 1024,
@@ -171,18 +172,19 @@ DRV_DEFINE(3, cuCtxCreate_v2, CUcontext *, pctx, unsigned int, flags, CUdevice, 
 	return create(pctx, flags, 3020, dev);
 }
 
-DRV_DEFINE(5, cuCtxCreate_v3, CUcontext *, pctx, CUexecAffinityParam *, paramsArray, int, numParams, unsigned int,
-	   flags, CUdevice, dev)
+DRV_DEFINE(5, cuCtxCreate_v3, CUcontext *, pctx, CUexecAffinityParam *, paramsArray, int, numParams,
+	unsigned int, flags, CUdevice, dev)
 {
 	if (numParams)
 		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
 	return create(pctx, flags, 3020, dev);
 }
 
-DRV_DEFINE(4, cuCtxCreate_v4, CUcontext *, pctx, CUctxCreateParams *, ctxCreateParams, unsigned int, flags, CUdevice,
-	   dev)
+DRV_DEFINE(4, cuCtxCreate_v4, CUcontext *, pctx, CUctxCreateParams *, ctxCreateParams, unsigned int,
+	flags, CUdevice, dev)
 {
-	if (ctxCreateParams && (ctxCreateParams->numExecAffinityParams || ctxCreateParams->cigParams))
+	if (ctxCreateParams &&
+		(ctxCreateParams->numExecAffinityParams || ctxCreateParams->cigParams))
 		return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
 	return create(pctx, flags, 3020, dev);
 }
@@ -209,7 +211,7 @@ DRV_DEFINE(1, cuCtxDestroy_v2, CUcontext, ctx)
 	return destroy(ctx);
 }
 
-/* --- the primary context ---------------------------------------------------------------------------------------- */
+/* --- the primary context --- */
 
 DRV_DEFINE(2, cuDevicePrimaryCtxRetain, CUcontext *, pctx, CUdevice, dev)
 {
@@ -321,7 +323,7 @@ DRV_DEFINE(3, cuDevicePrimaryCtxGetState, CUdevice, dev, unsigned int *, flags, 
 	return CUDA_SUCCESS;
 }
 
-/* --- current ------------------------------------------------------------------------------------------------------ */
+/* --- current --- */
 
 static CUresult push(CUcontext h)
 {
@@ -378,7 +380,7 @@ DRV_DEFINE(1, cuCtxGetCurrent, CUcontext *, pctx)
 	return CUDA_SUCCESS;
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------ */
+/* --- questions --- */
 
 static CUresult get_device(CUdevice *device, CUcontext h)
 {
@@ -475,7 +477,8 @@ DRV_DEFINE(2, cuCtxSetLimit, CUlimit, limit, size_t, value)
 
 	TRY_CU(ctx_current(&c));
 	if (!limit_known(limit))
-		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
+					    : CUDA_ERROR_INVALID_VALUE;
 	/* not after a kernel has used the heap: "CUDA Driver API", cuCtxSetLimit */
 	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && c->heap && !ptx_heap_set_limit(c->heap, value))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -490,7 +493,8 @@ DRV_DEFINE(2, cuCtxGetLimit, size_t *, pvalue, CUlimit, limit)
 	REQUIRE(pvalue);
 	TRY_CU(ctx_current(&c));
 	if (!limit_known(limit))
-		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT : CUDA_ERROR_INVALID_VALUE;
+		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
+					    : CUDA_ERROR_INVALID_VALUE;
 	*pvalue = c->limits[limit];
 	return CUDA_SUCCESS;
 }
@@ -589,7 +593,8 @@ DRV_DEFINE(1, cuCtxDetach, CUcontext, ctx)
 	return destroy(ctx);
 }
 
-/* --- peers: kernels of a context may use the memory of another device once it is enabled; host and managed memory, and copies, always work */
+/* --- peers: kernels of a context may use the memory of another device once it is enabled; host and
+ * managed memory, and copies, always work */
 
 DRV_DEFINE(2, cuCtxEnablePeerAccess, CUcontext, peerContext, unsigned int, Flags)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The devices, TSDB_SOFT_DEVICES of them, all alike: "TraceSmith software GPU", compute capability 7.5 unless TSDB_SOFT_CC says another. Their multiprocessors are the machine's cores; the other
- * figures are those of the vendor's 7.5 parts ("CUDA C++ Programming Guide", technical specifications per compute capability), so that
- * programs choose launch shapes as they would on one.
+ * The devices, TSDB_SOFT_DEVICES of them, all alike: "TraceSmith software GPU", compute
+ * capability 7.5 unless TSDB_SOFT_CC says another. Their multiprocessors are the machine's cores;
+ * the other figures are those of the vendor's 7.5 parts ("CUDA C++ Programming Guide", technical
+ * specifications per compute capability), so that programs choose launch shapes as they would on
+ * one.
  */
 #include "softgpu/driver/drv.h"
 
@@ -15,8 +17,8 @@
 #define DEVICE_NAME "TraceSmith software GPU"
 #define PCI_ID "0000:%02x:00.0" /* the bus is the device's number */
 
-static const unsigned char uuid_bytes[16] = {0x74, 0x73, 0x64, 0x62, 0x73, 0x6f, 0x46, 0x74,
-					     0x80, 0x67, 0x70, 0x75, 0x00, 0x00, 0x00, 0x01};
+static const unsigned char uuid_bytes[16] = {0x74, 0x73, 0x64, 0x62, 0x73, 0x6f, 0x46, 0x74, 0x80,
+	0x67, 0x70, 0x75, 0x00, 0x00, 0x00, 0x01};
 
 unsigned device_sm_count(void)
 {
@@ -25,7 +27,8 @@ unsigned device_sm_count(void)
 	return n < 1 ? 1 : n > 256 ? 256 : (unsigned)n;
 }
 
-/* "CUDA environment variables": the list of devices that a program sees, in its order; it ends at the first entry that names none. */
+/* "CUDA environment variables": the list of devices that a program sees, in its order; it ends at
+ * the first entry that names none. */
 static struct {
 	pthread_once_t once;
 	unsigned n;
@@ -47,7 +50,8 @@ static bool uuid_prefix(unsigned physical, const char *text, size_t n)
 	uuid_of(physical, bytes);
 	at = (size_t)sprintf(full, "GPU-");
 	for (i = 0; i < 16; i++)
-		at += (size_t)sprintf(full + at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
+		at += (size_t)sprintf(full + at,
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
 	return n > 4 && n <= at && !strncasecmp(full, text, n);
 }
 
@@ -111,7 +115,8 @@ bool device_visible(void)
 
 CUresult device_check(CUdevice dev)
 {
-	return dev >= 0 && (unsigned)dev < device_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+	return dev >= 0 && (unsigned)dev < device_count() ? CUDA_SUCCESS
+							  : CUDA_ERROR_INVALID_DEVICE;
 }
 
 DRV_DEFINE(2, cuDeviceGet, CUdevice *, device, int, ordinal)
@@ -173,7 +178,8 @@ unsigned device_cc(void)
 	static const struct {
 		const char *text;
 		unsigned cc;
-	} known[] = {{"7.5", 75}, {"8.0", 80}, {"8.6", 86}, {"8.9", 89}, {"9.0", 90}, {"10.0", 100}, {"12.0", 120}};
+	} known[] = {{"7.5", 75}, {"8.0", 80}, {"8.6", 86}, {"8.9", 89}, {"9.0", 90}, {"10.0", 100},
+		{"12.0", 120}};
 	static _Atomic unsigned chosen; /* cc + 1 */
 	const char *text = getenv("TSDB_SOFT_CC");
 	unsigned cc = text && *text ? 0 : 75;
@@ -184,7 +190,8 @@ unsigned device_cc(void)
 		if (!strcmp(text, known[i].text))
 			cc = known[i].cc;
 	if (!cc)
-		drv_say("TSDB_SOFT_CC=%s is none of the compute capabilities 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0", text);
+		drv_say("TSDB_SOFT_CC=%s is none of the compute capabilities 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0",
+			text);
 	chosen = cc + 1;
 	return cc;
 }
@@ -212,7 +219,7 @@ DRV_DEFINE(2, cuDeviceGetByPCIBusId, CUdevice *, dev, const char *, pciBusId)
 
 	REQUIRE(dev && pciBusId);
 	if (sscanf(pciBusId, "%x:%x:%x.%x", &domain, &bus, &device, &fn) < 3 &&
-	    (domain = 0, sscanf(pciBusId, "%x:%x.%x", &bus, &device, &fn) < 2))
+		(domain = 0, sscanf(pciBusId, "%x:%x.%x", &bus, &device, &fn) < 2))
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < device_count() && !domain && !device && !fn; i++)
 		if (visible.physical[i] == bus) {
@@ -222,7 +229,7 @@ DRV_DEFINE(2, cuDeviceGetByPCIBusId, CUdevice *, dev, const char *, pciBusId)
 	return CUDA_ERROR_INVALID_DEVICE;
 }
 
-/* --- attributes ---------------------------------------------------------------------------------------------------- */
+/* --- attributes --- */
 
 #define A(name, value) [CU_DEVICE_ATTRIBUTE_##name] = (value)
 static const int attributes[CU_DEVICE_ATTRIBUTE_MAX] = {
@@ -326,7 +333,8 @@ DRV_DEFINE(3, cuDeviceGetAttribute, int *, pi, CUdevice_attribute, attrib, CUdev
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
 		*pi = (int)device_cc() % 10;
 		break;
-	case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: /* they are launched in any case; programs ask first */
+	case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: /* they are launched in any case; programs ask
+						    first */
 		*pi = device_cc() >= 90;
 		break;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
@@ -378,7 +386,8 @@ DRV_DEFINE(3, cuDeviceCanAccessPeer, int *, canAccessPeer, CUdevice, dev, CUdevi
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuDeviceGetP2PAttribute, int *, value, CUdevice_P2PAttribute, attrib, CUdevice, srcDevice, CUdevice, dstDevice)
+DRV_DEFINE(4, cuDeviceGetP2PAttribute, int *, value, CUdevice_P2PAttribute, attrib, CUdevice,
+	srcDevice, CUdevice, dstDevice)
 {
 	REQUIRE(value);
 	TRY_CU(device_check(srcDevice));

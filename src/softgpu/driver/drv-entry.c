@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The door of libcuda.so.1: cuInit, what every call passes on its way in and out, cuGetProcAddress, and the private
- * tsdb_soft_* functions that our libcupti and libcudart use. After a fork the child has no driver, like the vendor's: every
- * call answers CUDA_ERROR_NOT_INITIALIZED.
+ * The door of libcuda.so.1: cuInit, what every call passes on its way in and out, cuGetProcAddress,
+ * and the private tsdb_soft_* functions that our libcupti and libcudart use. After a fork the child
+ * has no driver, like the vendor's: every call answers CUDA_ERROR_NOT_INITIALIZED.
  */
 #include "softgpu/driver/drv.h"
 
@@ -58,7 +58,7 @@ uint64_t now_realtime(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* --- cuInit ---------------------------------------------------------------------------------------------- */
+/* --- cuInit --- */
 
 static void in_child(void)
 {
@@ -84,7 +84,8 @@ static void in_child_unlock(void)
 	in_child();
 }
 
-/* The tool that CUDA_INJECTION64_PATH names is loaded once, inside cuInit, before any other call can be seen. */
+/* The tool that CUDA_INJECTION64_PATH names is loaded once, inside cuInit, before any other call
+ * can be seen. */
 static void load_injection(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -157,7 +158,7 @@ DRV_EARLY(1, cuDriverGetVersion, int *, driverVersion)
 	return CUDA_SUCCESS;
 }
 
-/* --- callbacks -------------------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 
 void tsdb_soft_set_hooks(const struct soft_hooks *h)
 {
@@ -237,7 +238,8 @@ uint32_t drv_correlation(void)
 	return current_correlation;
 }
 
-/* Also for what a call made from inside a call's callback brings about: a tool that has a module loaded there wants to see its code. */
+/* Also for what a call made from inside a call's callback brings about: a tool that has a module
+ * loaded there wants to see its code. */
 void drv_raise(const struct soft_resource *r)
 {
 	static _Thread_local bool inside_resource;
@@ -267,12 +269,12 @@ void drv_report(const struct soft_op *op)
 		h->op(op);
 }
 
-/* --- cuGetProcAddress --------------------------------------------------------------------------------------- */
+/* --- cuGetProcAddress --- */
 
 extern const struct drv_entry __start_drv_entries[], __stop_drv_entries[];
 
-/* Names whose meaning changed: from which CUDA version on which symbol is meant (cudaTypedefs.h). Rows of a name go
- * from old to new; a name without rows is its own symbol since version 0. */
+/* Names whose meaning changed: from which CUDA version on which symbol is meant (cudaTypedefs.h).
+ * Rows of a name go from old to new; a name without rows is its own symbol since version 0. */
 static const struct version_row {
 	const char *name, *symbol;
 	int since;
@@ -362,7 +364,8 @@ static void *entry_named(const char *name, const char *suffix)
 	return NULL;
 }
 
-/* The symbol that `name` means for a program written against `version`; *too_old when only newer ones exist. */
+/* The symbol that `name` means for a program written against `version`; *too_old when only newer
+ * ones exist. */
 static const char *symbol_for(const char *name, int version, bool *too_old)
 {
 	const char *ret = NULL;
@@ -381,10 +384,10 @@ static const char *symbol_for(const char *name, int version, bool *too_old)
 }
 
 static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint64_t flags,
-			     CUdriverProcAddressQueryResult *status)
+	CUdriverProcAddressQueryResult *status)
 {
-	const cuuint64_t both = CU_GET_PROC_ADDRESS_LEGACY_STREAM |
-				CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+	const cuuint64_t both =
+		CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 	const char *name;
 	bool too_old;
 
@@ -401,14 +404,14 @@ static CUresult proc_address(const char *symbol, void **pfn, int version, cuuint
 	if (name && !*pfn) /* calls that we refuse have no row in the table above */
 		*pfn = entry_named(name, "_v2");
 	if (status)
-		*status = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS
+		*status = *pfn	    ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : too_old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 				    : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-DRV_EARLY(5, cuGetProcAddress_v2, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t, flags,
-	  CUdriverProcAddressQueryResult *, symbolStatus)
+DRV_EARLY(5, cuGetProcAddress_v2, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t,
+	flags, CUdriverProcAddressQueryResult *, symbolStatus)
 {
 	CUresult r = proc_address(symbol, pfn, cudaVersion, flags, symbolStatus);
 
@@ -416,7 +419,8 @@ DRV_EARLY(5, cuGetProcAddress_v2, const char *, symbol, void **, pfn, int, cudaV
 	return r == CUDA_ERROR_NOT_FOUND && symbolStatus ? CUDA_SUCCESS : r;
 }
 
-DRV_EARLY(4, cuGetProcAddress, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t, flags)
+DRV_EARLY(4, cuGetProcAddress, const char *, symbol, void **, pfn, int, cudaVersion, cuuint64_t,
+	flags)
 {
 	return proc_address(symbol, pfn, cudaVersion, flags, NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Events: a record is a mark in a stream; the event remembers the point right after the last one. Waiting streams wait for that
- * point as it was when they asked, so recording the event again later does not move them.
+ * Events: a record is a mark in a stream; the event remembers the point right after the last one.
+ * Waiting streams wait for that point as it was when they asked, so recording the event again later
+ * does not move them.
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
@@ -85,7 +86,7 @@ DRV_DEFINE(1, cuEventDestroy_v2, CUevent, hEvent)
 	return destroy(hEvent);
 }
 
-/* --- recording -------------------------------------------------------------------------------------------------- */
+/* --- recording --- */
 
 /* In a capture the event refers to the stream's last nodes. Caller holds drv_lock. */
 static CUresult record_captured(struct event *e, struct stream *s)
@@ -169,7 +170,8 @@ static CUresult record(CUevent h, CUstream hs, bool ptds, unsigned flags)
 	TRY_CU(stream_resolve(hs, ptds, &s));
 	if (s->ctx != e->ctx)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (flags) /* "CUDA Driver API", cuEventRecordWithFlags: only in a capture, where it becomes a node */
+	if (flags) /* "CUDA Driver API", cuEventRecordWithFlags: only in a capture, where it becomes
+		      a node */
 		return external(OP_EVENT_RECORD, e, s);
 	return event_record(e, s);
 }
@@ -179,12 +181,13 @@ DRV_STREAM(2, cuEventRecord, _ptsz, CUevent, hEvent, CUstream, hStream)
 	return record(hEvent, hStream, ptds, 0);
 }
 
-DRV_STREAM(3, cuEventRecordWithFlags, _ptsz, CUevent, hEvent, CUstream, hStream, unsigned int, flags)
+DRV_STREAM(
+	3, cuEventRecordWithFlags, _ptsz, CUevent, hEvent, CUstream, hStream, unsigned int, flags)
 {
 	return record(hEvent, hStream, ptds, flags);
 }
 
-/* --- asking -------------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 /* An event recorded in a capture has no place in time until the graph runs. */
 static CUresult not_captured(const struct event *e)
@@ -245,7 +248,7 @@ DRV_DEFINE(3, cuEventElapsedTime_v2, float *, pMilliseconds, CUevent, hStart, CU
 	return elapsed(pMilliseconds, hStart, hEnd);
 }
 
-/* --- waiting streams ------------------------------------------------------------------------------------------------- */
+/* --- waiting streams --- */
 
 DRV_STREAM(3, cuStreamWaitEvent, _ptsz, CUstream, hStream, CUevent, hEvent, unsigned int, Flags)
 {

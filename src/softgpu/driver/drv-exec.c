@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Execution: every stream is a timeline, a queue with a thread of its own that runs one command after the other. A command may
- * first have to wait for points of other timelines. Submission happens under drv_lock, so the points that a command
- * waits for were all submitted before it and no cycle can form. Timeline locks are taken inside drv_lock, never around it.
+ * Execution: every stream is a timeline, a queue with a thread of its own that runs one command
+ * after the other. A command may first have to wait for points of other timelines. Submission
+ * happens under drv_lock, so the points that a command waits for were all submitted before it and
+ * no cycle can form. Timeline locks are taken inside drv_lock, never around it.
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
@@ -36,16 +37,17 @@ struct timeline {
 	_Atomic uint64_t done;
 	bool started, closed;
 	_Atomic(const char *) now; /* what it is running or waiting for; NULL: nothing */
-	unsigned waiting; /* for its progress */
+	unsigned waiting;	   /* for its progress */
 };
 
-/* A program that submits faster than its commands run waits when this many are pending on a stream. */
+/* A program that submits faster than its commands run waits when this many are pending on a stream.
+ */
 #define MAX_PENDING 65536u
 
 /* A thread that runs commands must never wait for them. */
 static _Thread_local bool on_timeline;
 
-/* --- marks --------------------------------------------------------------------------------------------------- */
+/* --- marks --- */
 
 struct mark *mark_new(void)
 {
@@ -67,7 +69,7 @@ void mark_unref(struct mark *m)
 		free(m);
 }
 
-/* --- commands -------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 bool op_clone(const struct op *op, struct op *ret)
 {
@@ -164,12 +166,16 @@ static void keep_fault(const struct ptx_fault *f, uint32_t correlation)
 {
 	pthread_mutex_lock(&fault_lock);
 	if (!faulted) {
-		first_fault = (struct soft_fault){.correlation = correlation, .line = f->line, .addr = f->addr, .size = f->size,
+		first_fault = (struct soft_fault){.correlation = correlation,
+			.line = f->line,
+			.addr = f->addr,
+			.size = f->size,
 			.source_line = f->file ? f->source_line : 0};
 		snprintf(first_fault.file, sizeof(first_fault.file), "%s", f->file ? f->file : "");
 		memcpy(first_fault.block, f->block, sizeof(f->block));
 		memcpy(first_fault.thread, f->thread, sizeof(f->thread));
-		snprintf(first_fault.kernel, sizeof(first_fault.kernel), "%s", f->kernel ? f->kernel : "");
+		snprintf(first_fault.kernel, sizeof(first_fault.kernel), "%s",
+			f->kernel ? f->kernel : "");
 		snprintf(first_fault.text, sizeof(first_fault.text), "%s", f->text);
 		faulted = true;
 	}
@@ -221,7 +227,8 @@ static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
 	keep_fault(&fault, correlation);
-	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text : fault.text + sizeof(own) - 1);
+	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text
+								: fault.text + sizeof(own) - 1);
 	atomic_compare_exchange_strong(&c->sticky, &none, (int)fault_result(code));
 }
 
@@ -236,7 +243,8 @@ static void run_copy(const struct copy *c)
 	for (z = 0; z < c->depth; z++)
 		for (y = 0; y < c->height; y++)
 			memmove((char *)c->dst + z * c->dst_slice + y * c->dst_pitch,
-				(const char *)c->src + z * c->src_slice + y * c->src_pitch, c->width);
+				(const char *)c->src + z * c->src_slice + y * c->src_pitch,
+				c->width);
 }
 
 /* A graph's node says addresses, and what was there may have gone. */
@@ -249,14 +257,19 @@ static bool copy_is_possible(const struct copy *c)
 	       (c->src_kind == SOFT_MEM_PAGEABLE || mem_covers(c->src, last_src));
 }
 
-/* False, and the context has faulted, when a graph's copy or fill would touch memory that was freed. */
+/* False, and the context has faulted, when a graph's copy or fill would touch memory that was
+ * freed. */
 static bool still_there(const struct op *op, struct ctx *c, const struct op_origin *origin)
 {
 	int none = CUDA_SUCCESS;
 
-	if (!origin->graph_id || (op->kind == OP_COPY ? copy_is_possible(&op->copy.c) : op->kind != OP_FILL || fill_check(&op->fill) == CUDA_SUCCESS))
+	if (!origin->graph_id ||
+		(op->kind == OP_COPY
+				? copy_is_possible(&op->copy.c)
+				: op->kind != OP_FILL || fill_check(&op->fill) == CUDA_SUCCESS))
 		return true;
-	drv_say("illegal address: a %s node of graph %u uses memory that was freed", op->kind == OP_COPY ? "copy" : "fill", origin->graph_id);
+	drv_say("illegal address: a %s node of graph %u uses memory that was freed",
+		op->kind == OP_COPY ? "copy" : "fill", origin->graph_id);
 	atomic_compare_exchange_strong(&c->sticky, &none, CUDA_ERROR_ILLEGAL_ADDRESS);
 	return false;
 }
@@ -298,13 +311,14 @@ static bool value_reached(const struct op *op)
 		now = __atomic_load_n((uint64_t *)op->value.addr, __ATOMIC_ACQUIRE);
 	switch (op->value.flags & 3) {
 	case CU_STREAM_WAIT_VALUE_GEQ:
-		return op->value.bytes == 4 ? (int32_t)(now - want) >= 0 : (int64_t)(now - want) >= 0;
+		return op->value.bytes == 4 ? (int32_t)(now - want) >= 0
+					    : (int64_t)(now - want) >= 0;
 	case CU_STREAM_WAIT_VALUE_EQ:
 		return now == want;
 	case CU_STREAM_WAIT_VALUE_AND:
 		return (now & want) != 0;
 	default:
-		return op->value.bytes == 4 ? (uint32_t)~(now | want) != 0 : ~(now | want) != 0;
+		return op->value.bytes == 4 ? (uint32_t) ~(now | want) != 0 : ~(now | want) != 0;
 	}
 }
 
@@ -322,12 +336,14 @@ static void run_wait_value(const struct op *op, struct ctx *c)
 static void run_write_value(const struct op *op)
 {
 	if (op->value.bytes == 4)
-		__atomic_store_n((uint32_t *)op->value.addr, (uint32_t)op->value.value, __ATOMIC_RELEASE);
+		__atomic_store_n(
+			(uint32_t *)op->value.addr, (uint32_t)op->value.value, __ATOMIC_RELEASE);
 	else
 		__atomic_store_n((uint64_t *)op->value.addr, op->value.value, __ATOMIC_RELEASE);
 }
 
-static void report(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued, uint64_t start)
+static void report(const struct op *op, struct ctx *c, const struct op_origin *origin,
+	uint64_t queued, uint64_t start)
 {
 	static _Atomic uint64_t last_grid;
 	struct soft_op o = {
@@ -387,7 +403,8 @@ static void run_host(const struct op *op, struct ctx *c)
 
 void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued)
 {
-	bool timed = drv_wants_ops() && (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_FILL);
+	bool timed = drv_wants_ops() &&
+		     (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_FILL);
 	uint64_t start = timed ? now_realtime() : 0;
 
 	switch (op->kind) {
@@ -442,7 +459,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		report(op, c, origin, queued, start);
 }
 
-/* --- timelines --------------------------------------------------------------------------------------------------- */
+/* --- timelines --- */
 
 struct timeline *timeline_new(struct ctx *c)
 {
@@ -493,7 +510,8 @@ static void item_free(struct item *it)
 	free(it);
 }
 
-/* Before a thread sleeps it looks a while longer: waking it costs more than a short command. Not where there is one processor. */
+/* Before a thread sleeps it looks a while longer: waking it costs more than a short command. Not
+ * where there is one processor. */
 #define SPIN_NS 10000u
 static bool spins_on(uint64_t *until)
 {
@@ -535,13 +553,19 @@ static struct item *timeline_take(struct timeline *tl)
 static const char *name_of(const struct op *op)
 {
 	static const char *const names[] = {
-		[OP_COPY] = "a copy", [OP_FILL] = "a fill", [OP_HOST] = "a host function", [OP_STREAM_CALLBACK] = "a stream callback",
-		[OP_GRAPH] = "a graph", [OP_WAIT_VALUE] = "waits for a value", [OP_BATCH] = "a batch of value operations",
+		[OP_COPY] = "a copy",
+		[OP_FILL] = "a fill",
+		[OP_HOST] = "a host function",
+		[OP_STREAM_CALLBACK] = "a stream callback",
+		[OP_GRAPH] = "a graph",
+		[OP_WAIT_VALUE] = "waits for a value",
+		[OP_BATCH] = "a batch of value operations",
 	};
 
 	if (op->kind == OP_KERNEL)
 		return op->kernel.fn->info.name;
-	return op->kind < sizeof(names) / sizeof(*names) && names[op->kind] ? names[op->kind] : "a command";
+	return op->kind < sizeof(names) / sizeof(*names) && names[op->kind] ? names[op->kind]
+									    : "a command";
 }
 
 /* Takes the next item when it may begin before the held launch has finished. False: it may not,
@@ -716,7 +740,7 @@ void point_wait(const struct point *p)
 	pthread_mutex_unlock(&p->tl->lock);
 }
 
-/* --- submission ------------------------------------------------------------------------------------------------------ */
+/* --- submission --- */
 
 static void dep_add(struct item *it, const struct point *p)
 {
@@ -737,8 +761,8 @@ static bool is_blocking(const struct stream *s)
 	return !s->legacy && !(s->flags & CU_STREAM_NON_BLOCKING);
 }
 
-/* "CUDA C++ Programming Guide", default stream: the legacy stream and blocking streams wait for one another.
- * Caller holds drv_lock. */
+/* "CUDA C++ Programming Guide", default stream: the legacy stream and blocking streams wait for one
+ * another. Caller holds drv_lock. */
 static void barrier_deps(struct item *it, const struct stream *s)
 {
 	struct stream *o;
@@ -784,7 +808,8 @@ static struct item *item_new(struct stream *s, struct op *op, const struct point
 	return it;
 }
 
-CUresult stream_submit(struct stream *s, struct op *op, const struct point *extra, bool wait, bool async)
+CUresult stream_submit(
+	struct stream *s, struct op *op, const struct point *extra, bool wait, bool async)
 {
 	struct point p = {0};
 	struct item *it;
@@ -895,7 +920,8 @@ int tsdb_soft_busy(unsigned i, char *text, unsigned size)
 		if (!left || i--)
 			continue;
 		found = 1;
-		snprintf(text, size, "stream %p%s: %s; behind it %llu more", (const void *)s, s->legacy ? " (default)" : "", now ? now : "about to begin",
+		snprintf(text, size, "stream %p%s: %s; behind it %llu more", (const void *)s,
+			s->legacy ? " (default)" : "", now ? now : "about to begin",
 			(unsigned long long)left - 1);
 	}
 	pthread_mutex_unlock(&drv_lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions: what they need, their attributes, and how many of their blocks fit. As with the vendor's driver, cuFunc* take
- * CUfunction handles only and cuKernel* take CUkernel handles only; launches take both.
+ * Functions: what they need, their attributes, and how many of their blocks fit. As with the
+ * vendor's driver, cuFunc* take CUfunction handles only and cuKernel* take CUkernel handles only;
+ * launches take both.
  */
 #include "softgpu/driver/drv.h"
 
@@ -45,13 +46,14 @@ int func_max_dynamic_shared(const struct ptx_function_info *info, const struct f
 {
 	if (a->max_dynamic_shared >= 0)
 		return a->max_dynamic_shared;
-	return info->static_shared < DEV_MAX_SHARED ? (int)(DEV_MAX_SHARED - info->static_shared) : 0;
+	return info->static_shared < DEV_MAX_SHARED ? (int)(DEV_MAX_SHARED - info->static_shared)
+						    : 0;
 }
 
-/* --- attributes ------------------------------------------------------------------------------------------------------ */
+/* --- attributes --- */
 
 CUresult func_attribute_get(const struct ptx_function_info *info, const struct func_attrs *a,
-			    CUfunction_attribute which, int *ret)
+	CUfunction_attribute which, int *ret)
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -92,7 +94,8 @@ CUresult func_attribute_get(const struct ptx_function_info *info, const struct f
 	case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		*ret = (int)info->cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
 		if (!info->cluster[0])
-			*ret = a->required_cluster[which - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+			*ret = a->required_cluster[which -
+						   CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
 		*ret = a->non_portable_cluster;
@@ -105,12 +108,13 @@ CUresult func_attribute_get(const struct ptx_function_info *info, const struct f
 	}
 }
 
-CUresult func_attribute_set(struct func_attrs *a, const struct ptx_function_info *info, CUfunction_attribute which,
-			    int value)
+CUresult func_attribute_set(struct func_attrs *a, const struct ptx_function_info *info,
+	CUfunction_attribute which, int value)
 {
 	switch (which) {
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		REQUIRE(value >= 0 && (size_t)value + info->static_shared <= MAX_SHARED_STATIC_AND_DYNAMIC);
+		REQUIRE(value >= 0 &&
+			(size_t)value + info->static_shared <= MAX_SHARED_STATIC_AND_DYNAMIC);
 		a->max_dynamic_shared = value;
 		return CUDA_SUCCESS;
 	case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
@@ -142,8 +146,10 @@ static CUresult only_func(CUfunction h, struct func **ret)
 	return CUDA_SUCCESS;
 }
 
-/* The occupancy calls take both kinds of handle ("CUDA Driver API", cuOccupancyMaxActiveBlocksPerMultiprocessor). */
-static CUresult info_and_attrs(CUfunction h, const struct ptx_function_info **info, struct func_attrs **a)
+/* The occupancy calls take both kinds of handle ("CUDA Driver API",
+ * cuOccupancyMaxActiveBlocksPerMultiprocessor). */
+static CUresult info_and_attrs(
+	CUfunction h, const struct ptx_function_info **info, struct func_attrs **a)
 {
 	if (obj_alive(OBJ_FUNC, h)) {
 		*info = &((struct func *)h)->info;
@@ -213,7 +219,8 @@ DRV_DEFINE(2, cuFuncGetName, const char **, name, CUfunction, hfunc)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuFuncGetParamInfo, CUfunction, func, size_t, paramIndex, size_t *, paramOffset, size_t *, paramSize)
+DRV_DEFINE(4, cuFuncGetParamInfo, CUfunction, func, size_t, paramIndex, size_t *, paramOffset,
+	size_t *, paramSize)
 {
 	struct func *f;
 
@@ -243,7 +250,7 @@ DRV_DEFINE(1, cuFuncLoad, CUfunction, function)
 	return only_func(function, &f);
 }
 
-/* --- occupancy ---------------------------------------------------------------------------------------------------------- */
+/* --- occupancy --- */
 
 #define SUB_PARTITIONS 4
 
@@ -252,7 +259,8 @@ static size_t round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Registers go to warps in units of 256, out of the file of the warp's quarter of the multiprocessor ("cuda_occupancy.h"). */
+/* Registers go to warps in units of 256, out of the file of the warp's quarter of the
+ * multiprocessor ("cuda_occupancy.h"). */
 static size_t blocks_by_registers(const struct ptx_function_info *info, size_t warps)
 {
 	size_t each = round_up((size_t)(info->regs > 255 ? 255 : info->regs) * 32, 256);
@@ -299,21 +307,22 @@ static CUresult max_active(int *ret, CUfunction h, int block, size_t dynamic)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, numBlocks, CUfunction, func, int, blockSize, size_t,
-	   dynamicSMemSize)
+DRV_DEFINE(4, cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, numBlocks, CUfunction, func, int,
+	blockSize, size_t, dynamicSMemSize)
 {
 	return max_active(numBlocks, func, blockSize, dynamicSMemSize);
 }
 
-DRV_DEFINE(5, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *, numBlocks, CUfunction, func, int, blockSize,
-	   size_t, dynamicSMemSize, unsigned int, flags)
+DRV_DEFINE(5, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *, numBlocks, CUfunction,
+	func, int, blockSize, size_t, dynamicSMemSize, unsigned int, flags)
 {
 	REQUIRE(!(flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE));
 	return max_active(numBlocks, func, blockSize, dynamicSMemSize);
 }
 
 /* The block size with the most resident threads; among equals the largest. */
-static CUresult potential(int *grid, int *block, CUfunction h, CUoccupancyB2DSize shared_of, size_t dynamic, int limit)
+static CUresult potential(int *grid, int *block, CUfunction h, CUoccupancyB2DSize shared_of,
+	size_t dynamic, int limit)
 {
 	const struct ptx_function_info *info;
 	int best = 0, best_block = 0, best_blocks = 0, b;
@@ -337,21 +346,25 @@ static CUresult potential(int *grid, int *block, CUfunction h, CUoccupancyB2DSiz
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(6, cuOccupancyMaxPotentialBlockSize, int *, minGridSize, int *, blockSize, CUfunction, func,
-	   CUoccupancyB2DSize, blockSizeToDynamicSMemSize, size_t, dynamicSMemSize, int, blockSizeLimit)
+DRV_DEFINE(6, cuOccupancyMaxPotentialBlockSize, int *, minGridSize, int *, blockSize, CUfunction,
+	func, CUoccupancyB2DSize, blockSizeToDynamicSMemSize, size_t, dynamicSMemSize, int,
+	blockSizeLimit)
 {
-	return potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
+	return potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
+		blockSizeLimit);
 }
 
-DRV_DEFINE(7, cuOccupancyMaxPotentialBlockSizeWithFlags, int *, minGridSize, int *, blockSize, CUfunction, func,
-	   CUoccupancyB2DSize, blockSizeToDynamicSMemSize, size_t, dynamicSMemSize, int, blockSizeLimit, unsigned int, flags)
+DRV_DEFINE(7, cuOccupancyMaxPotentialBlockSizeWithFlags, int *, minGridSize, int *, blockSize,
+	CUfunction, func, CUoccupancyB2DSize, blockSizeToDynamicSMemSize, size_t, dynamicSMemSize,
+	int, blockSizeLimit, unsigned int, flags)
 {
 	REQUIRE(!(flags & ~(unsigned)CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE));
-	return potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit);
+	return potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize,
+		blockSizeLimit);
 }
 
-DRV_DEFINE(4, cuOccupancyAvailableDynamicSMemPerBlock, size_t *, dynamicSmemSize, CUfunction, func, int, numBlocks, int,
-	   blockSize)
+DRV_DEFINE(4, cuOccupancyAvailableDynamicSMemPerBlock, size_t *, dynamicSmemSize, CUfunction, func,
+	int, numBlocks, int, blockSize)
 {
 	const struct ptx_function_info *info;
 	struct func_attrs *a;
@@ -366,17 +379,19 @@ DRV_DEFINE(4, cuOccupancyAvailableDynamicSMemPerBlock, size_t *, dynamicSmemSize
 	return CUDA_SUCCESS;
 }
 
-/* --- clusters: as on compute capability 9.0, whatever the device says it is ---------------------------------------- */
+/* --- clusters: as on compute capability 9.0, whatever the device says it is --- */
 #define PORTABLE_CLUSTER 8u
 #define MAX_CLUSTER 16u
 
-CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3])
+CUresult func_cluster(
+	const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3])
 {
 	unsigned own[3], size = 1, i;
 
 	memset(ret, 0, 3 * sizeof(*ret));
 	for (i = 0; i < 3; i++)
-		own[i] = f->info.cluster[0] ? f->info.cluster[i] : (unsigned)f->attrs.required_cluster[i];
+		own[i] = f->info.cluster[0] ? f->info.cluster[i]
+					    : (unsigned)f->attrs.required_cluster[i];
 	for (i = 0; own[0] && i < 3; i++)
 		own[i] = own[i] ? own[i] : 1;
 	if (!asked || !asked[0])
@@ -384,7 +399,8 @@ CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigne
 	if (!asked[0])
 		return f->info.explicit_cluster ? CUDA_ERROR_INVALID_CLUSTER_SIZE : CUDA_SUCCESS;
 	for (i = 0; i < 3; i++) {
-		if (!asked[i] || asked[i] > MAX_CLUSTER || grid[i] % asked[i] || (own[0] && own[i] != asked[i]))
+		if (!asked[i] || asked[i] > MAX_CLUSTER || grid[i] % asked[i] ||
+			(own[0] && own[i] != asked[i]))
 			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 		size *= asked[i];
 	}
@@ -403,7 +419,8 @@ static int resident(const struct ptx_function_info *info, const CUlaunchConfig *
 	return blocks_per_sm(info, (int)threads, c->sharedMemBytes) * (int)device_sm_count();
 }
 
-DRV_DEFINE(3, cuOccupancyMaxPotentialClusterSize, int *, clusterSize, CUfunction, func, const CUlaunchConfig *, config)
+DRV_DEFINE(3, cuOccupancyMaxPotentialClusterSize, int *, clusterSize, CUfunction, func,
+	const CUlaunchConfig *, config)
 {
 	const struct ptx_function_info *info;
 	struct func_attrs *a;
@@ -419,7 +436,8 @@ DRV_DEFINE(3, cuOccupancyMaxPotentialClusterSize, int *, clusterSize, CUfunction
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuOccupancyMaxActiveClusters, int *, numClusters, CUfunction, func, const CUlaunchConfig *, config)
+DRV_DEFINE(3, cuOccupancyMaxActiveClusters, int *, numClusters, CUfunction, func,
+	const CUlaunchConfig *, config)
 {
 	const struct ptx_function_info *info;
 	struct func_attrs *a;
@@ -428,15 +446,19 @@ DRV_DEFINE(3, cuOccupancyMaxActiveClusters, int *, numClusters, CUfunction, func
 	REQUIRE(numClusters && config && (!config->numAttrs || config->attrs));
 	TRY_CU(info_and_attrs(func, &info, &a));
 	for (i = 0; i < 3; i++)
-		dim[i] = info->cluster[i] ? info->cluster[i] : a->required_cluster[i] ? (unsigned)a->required_cluster[i] : 1;
+		dim[i] = info->cluster[i]	  ? info->cluster[i]
+			 : a->required_cluster[i] ? (unsigned)a->required_cluster[i]
+						  : 1;
 	for (i = 0; i < config->numAttrs; i++)
 		if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
 			dim[0] = config->attrs[i].value.clusterDim.x;
 			dim[1] = config->attrs[i].value.clusterDim.y;
 			dim[2] = config->attrs[i].value.clusterDim.z;
 		}
-	if (!dim[0] || !dim[1] || !dim[2] || dim[0] > MAX_CLUSTER || dim[1] > MAX_CLUSTER || dim[2] > MAX_CLUSTER ||
-	    dim[0] * dim[1] * dim[2] > (a->non_portable_cluster ? MAX_CLUSTER : PORTABLE_CLUSTER))
+	if (!dim[0] || !dim[1] || !dim[2] || dim[0] > MAX_CLUSTER || dim[1] > MAX_CLUSTER ||
+		dim[2] > MAX_CLUSTER ||
+		dim[0] * dim[1] * dim[2] >
+			(a->non_portable_cluster ? MAX_CLUSTER : PORTABLE_CLUSTER))
 		return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 	*numClusters = resident(info, config) / (int)(dim[0] * dim[1] * dim[2]);
 	return CUDA_SUCCESS;

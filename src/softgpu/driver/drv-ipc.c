@@ -31,7 +31,7 @@ static struct opened {
 	void *pages;
 	unsigned refs;
 	struct handle handle;
-} *all;
+} * all;
 
 DRV_DEFINE(2, cuIpcGetMemHandle, CUipcMemHandle *, pHandle, CUdeviceptr, dptr)
 {
@@ -77,7 +77,8 @@ static CUresult open_new(const struct handle *h, int dev, struct opened *o)
 	if (!o->pages)
 		return CUDA_ERROR_MAP_FAILED;
 	if (mem_va_reserve(0, h->bytes, 2u << 20, &o->start)) {
-		if (mem_va_map_part(o->start, h->bytes, o->pages, h->offset, h->size, false, (unsigned)dev, 0)) {
+		if (mem_va_map_part(o->start, h->bytes, o->pages, h->offset, h->size, false,
+			    (unsigned)dev, 0)) {
 			o->ptr = o->start + h->offset;
 			return CUDA_SUCCESS;
 		}
@@ -96,7 +97,8 @@ static struct opened *find(const struct handle *h)
 	return o;
 }
 
-DRV_DEFINE(3, cuIpcOpenMemHandle_v2, CUdeviceptr *, pdptr, CUipcMemHandle, handle, unsigned int, Flags)
+DRV_DEFINE(
+	3, cuIpcOpenMemHandle_v2, CUdeviceptr *, pdptr, CUipcMemHandle, handle, unsigned int, Flags)
 {
 	CUresult r = CUDA_SUCCESS;
 	struct handle h;
@@ -106,7 +108,8 @@ DRV_DEFINE(3, cuIpcOpenMemHandle_v2, CUdeviceptr *, pdptr, CUipcMemHandle, handl
 	TRY_CU(ctx_current(&c));
 	memcpy(&h, &handle, sizeof(h));
 	REQUIRE(pdptr && Flags == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-	REQUIRE(h.magic == HANDLE_MAGIC && h.bytes && h.bytes % 4096 == 0 && h.offset < h.bytes && h.size && h.size <= h.bytes - h.offset);
+	REQUIRE(h.magic == HANDLE_MAGIC && h.bytes && h.bytes % 4096 == 0 && h.offset < h.bytes &&
+		h.size && h.size <= h.bytes - h.offset);
 	if (h.pid == getpid())
 		return CUDA_ERROR_INVALID_CONTEXT; /* as the vendor's driver says */
 	pthread_mutex_lock(&drv_lock);

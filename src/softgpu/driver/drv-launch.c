@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches: kernels and host functions put into a stream. Arguments are copied at the call, by the kernel's own parameter
- * table, so the caller's memory is free again when it returns.
+ * Launches: kernels and host functions put into a stream. Arguments are copied at the call, by the
+ * kernel's own parameter table, so the caller's memory is free again when it returns.
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/driver/overlap.h"
@@ -16,9 +16,11 @@ struct shape {
 	unsigned cluster[3]; /* zeros: the kernel's own */
 };
 
-CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3], size_t shared, bool cooperative)
+CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3],
+	size_t shared, bool cooperative)
 {
-	static const unsigned max_grid[3] = {0x7fffffff, 65535, 65535}, max_block[3] = {1024, 1024, 64};
+	static const unsigned max_grid[3] = {0x7fffffff, 65535, 65535},
+			      max_block[3] = {1024, 1024, 64};
 	unsigned long long threads;
 	unsigned i;
 
@@ -33,7 +35,8 @@ CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned
 			return CUDA_ERROR_INVALID_VALUE; /* .reqntid */
 	REQUIRE(shared <= (size_t)func_max_dynamic_shared(&f->info, &f->attrs));
 	REQUIRE(f->info.static_shared + shared <= DEV_MAX_SHARED_OPTIN);
-	if (cooperative && (unsigned long long)grid[0] * grid[1] * grid[2] > (unsigned)func_blocks_resident(f, (unsigned)threads, shared))
+	if (cooperative && (unsigned long long)grid[0] * grid[1] * grid[2] >
+				   (unsigned)func_blocks_resident(f, (unsigned)threads, shared))
 		return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 	return CUDA_SUCCESS;
 }
@@ -72,7 +75,8 @@ CUresult func_params(const struct func *f, void **kernel_params, void **extra, v
 	REQUIRE(kernel_params || extra);
 	if (extra) {
 		TRY_CU(extra_buffer(extra, &buffer, &size));
-		if (size < info->params[info->nparams - 1].offset + info->params[info->nparams - 1].size)
+		if (size < info->params[info->nparams - 1].offset +
+				   info->params[info->nparams - 1].size)
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	*ret = calloc(1, info->param_bytes);
@@ -88,13 +92,15 @@ CUresult func_params(const struct func *f, void **kernel_params, void **extra, v
 			*ret = NULL;
 			return CUDA_ERROR_INVALID_VALUE;
 		}
-		memcpy((char *)*ret + info->params[i].offset, kernel_params[i], info->params[i].size);
+		memcpy((char *)*ret + info->params[i].offset, kernel_params[i],
+			info->params[i].size);
 	}
 	return CUDA_SUCCESS;
 }
 
-CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3], size_t shared,
-		 bool cooperative, const unsigned *cluster, void **kernel_params, void **extra, struct op *ret)
+CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3],
+	size_t shared, bool cooperative, const unsigned *cluster, void **kernel_params,
+	void **extra, struct op *ret)
 {
 	struct shape s = {.shared = shared, .cooperative = cooperative};
 	struct func *f;
@@ -119,41 +125,50 @@ CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsi
 	return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction h, const struct shape *shape, CUstream hs, bool ptds, void **kernel_params, void **extra)
+static CUresult launch(CUfunction h, const struct shape *shape, CUstream hs, bool ptds,
+	void **kernel_params, void **extra)
 {
 	struct stream *s;
 	struct op op;
 
 	TRY_CU(stream_resolve(hs, ptds, &s));
-	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative, shape->cluster, kernel_params, extra, &op));
+	TRY_CU(func_op(h, s->ctx, shape->grid, shape->block, shape->shared, shape->cooperative,
+		shape->cluster, kernel_params, extra, &op));
 	op.kernel.early = shape->early;
 	op.kernel.held = overlap_take_hold();
 	return stream_submit(s, &op, NULL, false, true);
 }
 
-DRV_STREAM(11, cuLaunchKernel, _ptsz, CUfunction, f, unsigned int, gridDimX, unsigned int, gridDimY, unsigned int,
-	   gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ, unsigned int,
-	   sharedMemBytes, CUstream, hStream, void **, kernelParams, void **, extra)
+DRV_STREAM(11, cuLaunchKernel, _ptsz, CUfunction, f, unsigned int, gridDimX, unsigned int, gridDimY,
+	unsigned int, gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int,
+	blockDimZ, unsigned int, sharedMemBytes, CUstream, hStream, void **, kernelParams, void **,
+	extra)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, false, false, {0}};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+		sharedMemBytes, false, false, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, extra);
 }
 
-DRV_STREAM(10, cuLaunchCooperativeKernel, _ptsz, CUfunction, f, unsigned int, gridDimX, unsigned int, gridDimY,
-	   unsigned int, gridDimZ, unsigned int, blockDimX, unsigned int, blockDimY, unsigned int, blockDimZ,
-	   unsigned int, sharedMemBytes, CUstream, hStream, void **, kernelParams)
+DRV_STREAM(10, cuLaunchCooperativeKernel, _ptsz, CUfunction, f, unsigned int, gridDimX,
+	unsigned int, gridDimY, unsigned int, gridDimZ, unsigned int, blockDimX, unsigned int,
+	blockDimY, unsigned int, blockDimZ, unsigned int, sharedMemBytes, CUstream, hStream,
+	void **, kernelParams)
 {
-	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, true, false, {0}};
+	struct shape s = {{gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ},
+		sharedMemBytes, true, false, {0}};
 
 	return launch(f, &s, hStream, ptds, kernelParams, NULL);
 }
 
-/* Events that a launch records when its blocks have begun, and when they let launches behind begin. Here both come when it has ended: later is allowed. */
+/* Events that a launch records when its blocks have begun, and when they let launches behind begin.
+ * Here both come when it has ended: later is allowed. */
 enum { BEGUN, TRIGGERED, RECORDS };
 
-/* What changes the launch goes into *s and record; hints are accepted; the rest is refused by name. */
-static CUresult launch_attribute(const CUlaunchAttribute *a, struct shape *s, CUevent record[RECORDS])
+/* What changes the launch goes into *s and record; hints are accepted; the rest is refused by name.
+ */
+static CUresult launch_attribute(
+	const CUlaunchAttribute *a, struct shape *s, CUevent record[RECORDS])
 {
 	unsigned i;
 
@@ -175,7 +190,8 @@ static CUresult launch_attribute(const CUlaunchAttribute *a, struct shape *s, CU
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: {
-		const unsigned dim[3] = {a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z};
+		const unsigned dim[3] = {
+			a->value.clusterDim.x, a->value.clusterDim.y, a->value.clusterDim.z};
 
 		for (i = 0; i < 3; i++)
 			if (!dim[i] || s->grid[i] % dim[i])
@@ -196,7 +212,8 @@ static CUresult launch_attribute(const CUlaunchAttribute *a, struct shape *s, CU
 	}
 }
 
-DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunction, f, void **, kernelParams, void **, extra)
+DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunction, f, void **,
+	kernelParams, void **, extra)
 {
 	CUevent record[RECORDS] = {NULL};
 	struct stream *st;
@@ -205,9 +222,8 @@ DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunctio
 
 	REQUIRE(config && (!config->numAttrs || config->attrs));
 	s = (struct shape){{config->gridDimX, config->gridDimY, config->gridDimZ},
-			   {config->blockDimX, config->blockDimY, config->blockDimZ},
-			   config->sharedMemBytes,
-			   false, false, {0}};
+		{config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes,
+		false, false, {0}};
 	for (i = 0; i < config->numAttrs; i++)
 		TRY_CU(launch_attribute(&config->attrs[i], &s, record));
 	for (i = 0; i < RECORDS; i++)
@@ -221,7 +237,7 @@ DRV_STREAM(4, cuLaunchKernelEx, _ptsz, const CUlaunchConfig *, config, CUfunctio
 	return CUDA_SUCCESS;
 }
 
-/* --- host functions ------------------------------------------------------------------------------------------------------ */
+/* --- host functions --- */
 
 DRV_STREAM(3, cuLaunchHostFunc, _ptsz, CUstream, hStream, CUhostFn, fn, void *, userData)
 {
@@ -233,10 +249,11 @@ DRV_STREAM(3, cuLaunchHostFunc, _ptsz, CUstream, hStream, CUhostFn, fn, void *, 
 	return stream_submit(s, &op, NULL, false, true);
 }
 
-DRV_STREAM(4, cuStreamAddCallback, _ptsz, CUstream, hStream, CUstreamCallback, callback, void *, userData, unsigned int, flags)
+DRV_STREAM(4, cuStreamAddCallback, _ptsz, CUstream, hStream, CUstreamCallback, callback, void *,
+	userData, unsigned int, flags)
 {
 	struct op op = {.kind = OP_STREAM_CALLBACK,
-			.host = {.stream_fn = callback, .stream = hStream, .data = userData}};
+		.host = {.stream_fn = callback, .stream = hStream, .data = userData}};
 	struct stream *s;
 
 	REQUIRE(callback && !flags);

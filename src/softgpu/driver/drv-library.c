@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Libraries: code that belongs to no context. A context gets a module of its own at first use; the first one uses the
- * library's parsed PTX, others parse the text again, because variables' addresses are part of it.
+ * Libraries: code that belongs to no context. A context gets a module of its own at first use; the
+ * first one uses the library's parsed PTX, others parse the text again, because variables'
+ * addresses are part of it.
  */
 #include "softgpu/driver/drv.h"
 
@@ -133,11 +134,11 @@ CUresult library_module(struct library *lib, struct ctx *c, struct module **ret)
 	return r;
 }
 
-/* --- libraries ----------------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
-DRV_DEFINE(8, cuLibraryLoadData, CUlibrary *, library, const void *, code, CUjit_option *, jitOptions, void **,
-	   jitOptionsValues, unsigned int, numJitOptions, CUlibraryOption *, libraryOptions, void **, libraryOptionValues,
-	   unsigned int, numLibraryOptions)
+DRV_DEFINE(8, cuLibraryLoadData, CUlibrary *, library, const void *, code, CUjit_option *,
+	jitOptions, void **, jitOptionsValues, unsigned int, numJitOptions, CUlibraryOption *,
+	libraryOptions, void **, libraryOptionValues, unsigned int, numLibraryOptions)
 {
 	struct jit_log log;
 	char *text;
@@ -150,9 +151,9 @@ DRV_DEFINE(8, cuLibraryLoadData, CUlibrary *, library, const void *, code, CUjit
 	return library_new(library, text, size, &log);
 }
 
-DRV_DEFINE(8, cuLibraryLoadFromFile, CUlibrary *, library, const char *, fileName, CUjit_option *, jitOptions, void **,
-	   jitOptionsValues, unsigned int, numJitOptions, CUlibraryOption *, libraryOptions, void **, libraryOptionValues,
-	   unsigned int, numLibraryOptions)
+DRV_DEFINE(8, cuLibraryLoadFromFile, CUlibrary *, library, const char *, fileName, CUjit_option *,
+	jitOptions, void **, jitOptionsValues, unsigned int, numJitOptions, CUlibraryOption *,
+	libraryOptions, void **, libraryOptionValues, unsigned int, numLibraryOptions)
 {
 	size_t size, text_size;
 	struct jit_log log;
@@ -208,7 +209,8 @@ DRV_DEFINE(2, cuLibraryGetKernelCount, unsigned int *, count, CUlibrary, lib)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuLibraryEnumerateKernels, CUkernel *, kernels, unsigned int, numKernels, CUlibrary, lib)
+DRV_DEFINE(
+	3, cuLibraryEnumerateKernels, CUkernel *, kernels, unsigned int, numKernels, CUlibrary, lib)
 {
 	struct library *l;
 	unsigned i;
@@ -255,18 +257,20 @@ static CUresult library_global(CUdeviceptr *dptr, size_t *bytes, CUlibrary h, co
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuLibraryGetGlobal, CUdeviceptr *, dptr, size_t *, bytes, CUlibrary, library, const char *, name)
+DRV_DEFINE(4, cuLibraryGetGlobal, CUdeviceptr *, dptr, size_t *, bytes, CUlibrary, library,
+	const char *, name)
 {
 	return library_global(dptr, bytes, library, name);
 }
 
 /* __managed__ variables: module memory is visible to both sides. */
-DRV_DEFINE(4, cuLibraryGetManaged, CUdeviceptr *, dptr, size_t *, bytes, CUlibrary, library, const char *, name)
+DRV_DEFINE(4, cuLibraryGetManaged, CUdeviceptr *, dptr, size_t *, bytes, CUlibrary, library,
+	const char *, name)
 {
 	return library_global(dptr, bytes, library, name);
 }
 
-/* --- kernels ---------------------------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 static CUresult kernel_resolve(CUkernel h, struct kernel **ret)
 {
@@ -310,7 +314,8 @@ DRV_DEFINE(2, cuKernelGetName, const char **, name, CUkernel, hfunc)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuKernelGetAttribute, int *, pi, CUfunction_attribute, attrib, CUkernel, kernel, CUdevice, dev)
+DRV_DEFINE(4, cuKernelGetAttribute, int *, pi, CUfunction_attribute, attrib, CUkernel, kernel,
+	CUdevice, dev)
 {
 	struct kernel *k;
 
@@ -320,7 +325,8 @@ DRV_DEFINE(4, cuKernelGetAttribute, int *, pi, CUfunction_attribute, attrib, CUk
 	return func_attribute_get(&k->info, &k->attrs, attrib, pi);
 }
 
-DRV_DEFINE(4, cuKernelSetAttribute, CUfunction_attribute, attrib, int, val, CUkernel, kernel, CUdevice, dev)
+DRV_DEFINE(4, cuKernelSetAttribute, CUfunction_attribute, attrib, int, val, CUkernel, kernel,
+	CUdevice, dev)
 {
 	struct kernel *k;
 
@@ -340,7 +346,8 @@ DRV_DEFINE(3, cuKernelSetCacheConfig, CUkernel, kernel, CUfunc_cache, config, CU
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuKernelGetParamInfo, CUkernel, kernel, size_t, paramIndex, size_t *, paramOffset, size_t *, paramSize)
+DRV_DEFINE(4, cuKernelGetParamInfo, CUkernel, kernel, size_t, paramIndex, size_t *, paramOffset,
+	size_t *, paramSize)
 {
 	struct kernel *k;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuLink*: several PTX texts, from memory, files or fat binaries, linked into one, which is what comes out in place of a cubin and goes
- * into cuModuleLoadData. Objects, archives and machine code are refused.
+ * cuLink*: several PTX texts, from memory, files or fat binaries, linked into one, which is what
+ * comes out in place of a cubin and goes into cuModuleLoadData. Objects, archives and machine code
+ * are refused.
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/ptx/ptx-merge.h"
@@ -27,7 +28,8 @@ static CUresult resolve(CUlinkState h, struct link **ret)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuLinkCreate_v2, unsigned int, numOptions, CUjit_option *, options, void **, optionValues, CUlinkState *, stateOut)
+DRV_DEFINE(4, cuLinkCreate_v2, unsigned int, numOptions, CUjit_option *, options, void **,
+	optionValues, CUlinkState *, stateOut)
 {
 	struct link_handle *h;
 	struct ctx *c;
@@ -50,7 +52,8 @@ DRV_DEFINE(4, cuLinkCreate_v2, unsigned int, numOptions, CUjit_option *, options
 /* Takes text over. */
 static CUresult add(struct link *l, const char *name, char *text)
 {
-	struct ptx_input *more = l->n < MAX_INPUTS ? realloc(l->in, (l->n + 1) * sizeof(*more)) : NULL;
+	struct ptx_input *more =
+		l->n < MAX_INPUTS ? realloc(l->in, (l->n + 1) * sizeof(*more)) : NULL;
 	char *copy = strdup(name ? name : "<unnamed>");
 
 	if (more)
@@ -64,7 +67,8 @@ static CUresult add(struct link *l, const char *name, char *text)
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_image(struct link *l, CUjitInputType type, const void *data, size_t size, const char *name)
+static CUresult add_image(
+	struct link *l, CUjitInputType type, const void *data, size_t size, const char *name)
 {
 	size_t n;
 	char *text;
@@ -80,7 +84,8 @@ static CUresult add_image(struct link *l, CUjitInputType type, const void *data,
 	case CU_JIT_INPUT_OBJECT:
 	case CU_JIT_INPUT_LIBRARY:
 	case CU_JIT_INPUT_NVVM:
-		drv_say("cuLink: inputs of type %d (objects, libraries, NVVM) are not supported: give PTX", (int)type);
+		drv_say("cuLink: inputs of type %d (objects, libraries, NVVM) are not supported: give PTX",
+			(int)type);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	default:
 		return CUDA_ERROR_INVALID_VALUE;
@@ -98,8 +103,9 @@ static CUresult add_image(struct link *l, CUjitInputType type, const void *data,
 	return add(l, name, text);
 }
 
-DRV_DEFINE(8, cuLinkAddData_v2, CUlinkState, state, CUjitInputType, type, void *, data, size_t, size, const char *, name, unsigned int,
-	   numOptions, CUjit_option *, options, void **, optionValues)
+DRV_DEFINE(8, cuLinkAddData_v2, CUlinkState, state, CUjitInputType, type, void *, data, size_t,
+	size, const char *, name, unsigned int, numOptions, CUjit_option *, options, void **,
+	optionValues)
 {
 	struct link *l;
 
@@ -107,8 +113,8 @@ DRV_DEFINE(8, cuLinkAddData_v2, CUlinkState, state, CUjitInputType, type, void *
 	return add_image(l, type, data, size, name);
 }
 
-DRV_DEFINE(6, cuLinkAddFile_v2, CUlinkState, state, CUjitInputType, type, const char *, path, unsigned int, numOptions, CUjit_option *,
-	   options, void **, optionValues)
+DRV_DEFINE(6, cuLinkAddFile_v2, CUlinkState, state, CUjitInputType, type, const char *, path,
+	unsigned int, numOptions, CUjit_option *, options, void **, optionValues)
 {
 	struct link *l;
 	char *data;

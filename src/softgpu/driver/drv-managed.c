@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Managed memory: one memory for host and devices, so advice moves nothing, but it is remembered, for programs that ask. Advice is kept
- * by ranges of addresses, newest last; a question about bytes that were advised differently has no one answer.
+ * Managed memory: one memory for host and devices, so advice moves nothing, but it is remembered,
+ * for programs that ask. Advice is kept by ranges of addresses, newest last; a question about bytes
+ * that were advised differently has no one answer.
  */
 #include "softgpu/driver/drv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NOWHERE (-2)	       /* CU_DEVICE_INVALID */
+#define NOWHERE (-2)	      /* CU_DEVICE_INVALID */
 #define MAX_ADVICE (1u << 16) /* entries */
 
 /* What one call said about [start, end). */
@@ -37,8 +38,10 @@ void managed_forget(uint64_t start, uint64_t end)
 /* Which entries a new one makes void when it covers them. */
 static bool same_matter(CUmem_advise a, CUmem_advise b)
 {
-	return a == PREFETCH || b == PREFETCH ? a == b : (a - 1) / 2 == (b - 1) / 2 && a != CU_MEM_ADVISE_SET_ACCESSED_BY &&
-							    b != CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+	return a == PREFETCH || b == PREFETCH
+		       ? a == b
+		       : (a - 1) / 2 == (b - 1) / 2 && a != CU_MEM_ADVISE_SET_ACCESSED_BY &&
+				 b != CU_MEM_ADVISE_UNSET_ACCESSED_BY;
 }
 
 static CUresult remember(uint64_t start, size_t size, CUmem_advise what, CUmemLocation where)
@@ -49,7 +52,8 @@ static CUresult remember(uint64_t start, size_t size, CUmem_advise what, CUmemLo
 
 	pthread_mutex_lock(&drv_lock);
 	for (i = 0; i < n; i++)
-		if (!same_matter(list[i].what, what) || list[i].start < a.start || list[i].end > a.end)
+		if (!same_matter(list[i].what, what) || list[i].start < a.start ||
+			list[i].end > a.end)
 			list[k++] = list[i];
 	n = k;
 	if (n == room) {
@@ -94,8 +98,9 @@ CUresult location_check(const CUmemLocation *l)
 /* The older calls say device numbers, -1 for the host. */
 static CUmemLocation old_location(CUdevice dev)
 {
-	return dev == CU_DEVICE_CPU ? (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST}
-				    : (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev};
+	return dev == CU_DEVICE_CPU
+		       ? (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_HOST}
+		       : (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = dev};
 }
 
 static CUresult advise(CUdeviceptr addr, size_t size, CUmem_advise what, CUmemLocation where)
@@ -103,17 +108,19 @@ static CUresult advise(CUdeviceptr addr, size_t size, CUmem_advise what, CUmemLo
 	TRY_CU(check(addr, size));
 	REQUIRE(what >= CU_MEM_ADVISE_SET_READ_MOSTLY && what <= CU_MEM_ADVISE_UNSET_ACCESSED_BY);
 	if (what != CU_MEM_ADVISE_SET_READ_MOSTLY && what != CU_MEM_ADVISE_UNSET_READ_MOSTLY &&
-	    what != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
+		what != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
 		TRY_CU(location_check(&where));
 	return remember(addr, size, what, where);
 }
 
-DRV_DEFINE(4, cuMemAdvise, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice, CUdevice, device)
+DRV_DEFINE(
+	4, cuMemAdvise, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice, CUdevice, device)
 {
 	return advise(devPtr, count, advice, old_location(device));
 }
 
-DRV_DEFINE(4, cuMemAdvise_v2, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice, CUmemLocation, location)
+DRV_DEFINE(4, cuMemAdvise_v2, CUdeviceptr, devPtr, size_t, count, CUmem_advise, advice,
+	CUmemLocation, location)
 {
 	return advise(devPtr, count, advice, location);
 }
@@ -128,20 +135,23 @@ static CUresult prefetch(CUdeviceptr addr, size_t size, CUmemLocation where, CUs
 	return remember(addr, size, PREFETCH, where);
 }
 
-DRV_STREAM(4, cuMemPrefetchAsync, _ptsz, CUdeviceptr, devPtr, size_t, count, CUdevice, dstDevice, CUstream, hStream)
+DRV_STREAM(4, cuMemPrefetchAsync, _ptsz, CUdeviceptr, devPtr, size_t, count, CUdevice, dstDevice,
+	CUstream, hStream)
 {
 	return prefetch(devPtr, count, old_location(dstDevice), hStream, ptds);
 }
 
-DRV_STREAM(5, cuMemPrefetchAsync_v2, _ptsz, CUdeviceptr, devPtr, size_t, count, CUmemLocation, location, unsigned int, flags, CUstream, hStream)
+DRV_STREAM(5, cuMemPrefetchAsync_v2, _ptsz, CUdeviceptr, devPtr, size_t, count, CUmemLocation,
+	location, unsigned int, flags, CUstream, hStream)
 {
 	REQUIRE(!flags);
 	return prefetch(devPtr, count, location, hStream, ptds);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------------ */
+/* --- questions --- */
 
-/* The last entry of the matter that covers all of [start, end); NULL when none does, or when a later one covers a part. */
+/* The last entry of the matter that covers all of [start, end); NULL when none does, or when a
+ * later one covers a part. */
 static const struct advice *last(uint64_t start, uint64_t end, CUmem_advise set, CUmem_advise unset)
 {
 	unsigned i;
@@ -158,7 +168,9 @@ static const struct advice *last(uint64_t start, uint64_t end, CUmem_advise set,
 
 static int device_of(const struct advice *a)
 {
-	return !a ? NOWHERE : a->where.type == CU_MEM_LOCATION_TYPE_DEVICE ? a->where.id : CU_DEVICE_CPU;
+	return !a					      ? NOWHERE
+	       : a->where.type == CU_MEM_LOCATION_TYPE_DEVICE ? a->where.id
+							      : CU_DEVICE_CPU;
 }
 
 static CUmemLocationType type_of(const struct advice *a)
@@ -174,11 +186,14 @@ static void accessed_by(uint64_t start, uint64_t end, int *ret, size_t want)
 	for (i = 0; i < n && k < want; i++) {
 		const struct advice *a = &list[i];
 		int d = device_of(a);
-		bool on = a->what == CU_MEM_ADVISE_SET_ACCESSED_BY && a->start <= start && a->end >= end;
+		bool on = a->what == CU_MEM_ADVISE_SET_ACCESSED_BY && a->start <= start &&
+			  a->end >= end;
 
 		for (unsigned j = i + 1; on && j < n; j++) /* taken back later, or said again */
-			on = !((list[j].what == CU_MEM_ADVISE_UNSET_ACCESSED_BY || list[j].what == CU_MEM_ADVISE_SET_ACCESSED_BY) &&
-			       device_of(&list[j]) == d && list[j].start < end && list[j].end > start);
+			on = !((list[j].what == CU_MEM_ADVISE_UNSET_ACCESSED_BY ||
+				       list[j].what == CU_MEM_ADVISE_SET_ACCESSED_BY) &&
+				device_of(&list[j]) == d && list[j].start < end &&
+				list[j].end > start);
 		if (on)
 			ret[k++] = d;
 	}
@@ -186,15 +201,19 @@ static void accessed_by(uint64_t start, uint64_t end, int *ret, size_t want)
 		ret[m] = NOWHERE;
 }
 
-static CUresult answer(void *data, size_t size, CUmem_range_attribute what, uint64_t start, uint64_t end)
+static CUresult answer(
+	void *data, size_t size, CUmem_range_attribute what, uint64_t start, uint64_t end)
 {
-	const struct advice *home = last(start, end, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION);
+	const struct advice *home = last(start, end, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+		CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION);
 	const struct advice *fetched = last(start, end, PREFETCH, PREFETCH);
 
-	REQUIRE(data && size >= 4 && !(size % 4) && (size == 4 || what == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY));
+	REQUIRE(data && size >= 4 && !(size % 4) &&
+		(size == 4 || what == CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY));
 	switch (what) {
 	case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY:
-		*(int *)data = last(start, end, CU_MEM_ADVISE_SET_READ_MOSTLY, CU_MEM_ADVISE_UNSET_READ_MOSTLY) != NULL;
+		*(int *)data = last(start, end, CU_MEM_ADVISE_SET_READ_MOSTLY,
+				       CU_MEM_ADVISE_UNSET_READ_MOSTLY) != NULL;
 		return CUDA_SUCCESS;
 	case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION:
 		*(int *)data = device_of(home);
@@ -222,7 +241,8 @@ static CUresult answer(void *data, size_t size, CUmem_range_attribute what, uint
 	}
 }
 
-static CUresult ask(void *data, size_t size, CUmem_range_attribute what, CUdeviceptr addr, size_t count)
+static CUresult ask(
+	void *data, size_t size, CUmem_range_attribute what, CUdeviceptr addr, size_t count)
 {
 	CUresult r;
 
@@ -233,13 +253,14 @@ static CUresult ask(void *data, size_t size, CUmem_range_attribute what, CUdevic
 	return r;
 }
 
-DRV_DEFINE(5, cuMemRangeGetAttribute, void *, data, size_t, dataSize, CUmem_range_attribute, attribute, CUdeviceptr, devPtr, size_t, count)
+DRV_DEFINE(5, cuMemRangeGetAttribute, void *, data, size_t, dataSize, CUmem_range_attribute,
+	attribute, CUdeviceptr, devPtr, size_t, count)
 {
 	return ask(data, dataSize, attribute, devPtr, count);
 }
 
-DRV_DEFINE(6, cuMemRangeGetAttributes, void **, data, size_t *, dataSizes, CUmem_range_attribute *, attributes, size_t, numAttributes,
-	   CUdeviceptr, devPtr, size_t, count)
+DRV_DEFINE(6, cuMemRangeGetAttributes, void **, data, size_t *, dataSizes, CUmem_range_attribute *,
+	attributes, size_t, numAttributes, CUdeviceptr, devPtr, size_t, count)
 {
 	size_t i;
 

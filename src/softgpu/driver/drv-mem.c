@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory: allocation, what an address is, and the calls about managed memory. Freeing waits for the work that was
- * submitted, as the vendor's driver does. Stream-ordered allocation is in drv-pool.c.
+ * Memory: allocation, what an address is, and the calls about managed memory. Freeing waits for the
+ * work that was submitted, as the vendor's driver does. Stream-ordered allocation is in drv-pool.c.
  */
 #include "softgpu/driver/drv.h"
 
@@ -10,7 +10,7 @@
 
 #define PITCH 512u
 
-/* --- what an address is ------------------------------------------------------------------------------------------ */
+/* --- what an address is --- */
 
 static bool closed(const struct mem_range *r, bool write)
 {
@@ -73,7 +73,7 @@ static bool on_host(const struct mem_range *r)
 	return r->kind == MEM_PINNED || r->kind == MEM_REGISTERED;
 }
 
-/* --- device memory ------------------------------------------------------------------------------------------------- */
+/* --- device memory --- */
 
 static CUresult alloc(enum mem_kind kind, size_t size, uint32_t flags, uint64_t *ret)
 {
@@ -107,8 +107,8 @@ DRV_DEFINE(2, cuMemAlloc_v2, CUdeviceptr *, dptr, size_t, bytesize)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(5, cuMemAllocPitch_v2, CUdeviceptr *, dptr, size_t *, pPitch, size_t, WidthInBytes, size_t, Height,
-	   unsigned int, ElementSizeBytes)
+DRV_DEFINE(5, cuMemAllocPitch_v2, CUdeviceptr *, dptr, size_t *, pPitch, size_t, WidthInBytes,
+	size_t, Height, unsigned int, ElementSizeBytes)
 {
 	uint64_t addr;
 	size_t pitch;
@@ -181,13 +181,14 @@ DRV_DEFINE(3, cuMemGetAddressRange_v2, CUdeviceptr *, pbase, size_t *, psize, CU
 	return CUDA_SUCCESS;
 }
 
-/* --- host memory ------------------------------------------------------------------------------------------------------ */
+/* --- host memory --- */
 
 static CUresult host_alloc(void **pp, size_t size, unsigned flags)
 {
 	uint64_t addr;
 
-	REQUIRE(pp && !(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED)));
+	REQUIRE(pp && !(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+					    CU_MEMHOSTALLOC_WRITECOMBINED)));
 	/* Under unified addressing pinned memory is always mapped and portable. */
 	TRY_CU(alloc(MEM_PINNED, size, flags | CU_MEMHOSTALLOC_DEVICEMAP, &addr));
 	*pp = (void *)addr;
@@ -231,7 +232,8 @@ DRV_DEFINE(3, cuMemHostRegister_v2, void *, p, size_t, bytesize, unsigned int, F
 	r = mem_register(p, bytesize, c->uid);
 	if (!r)
 		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-	mem_set_flags(r, Flags | CU_MEMHOSTALLOC_DEVICEMAP, (Flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0);
+	mem_set_flags(
+		r, Flags | CU_MEMHOSTALLOC_DEVICEMAP, (Flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0);
 	return CUDA_SUCCESS;
 }
 
@@ -268,7 +270,7 @@ DRV_DEFINE(2, cuMemHostGetFlags, unsigned int *, pFlags, void *, p)
 	return CUDA_SUCCESS;
 }
 
-/* --- managed memory: the same memory for both sides ------------------------------------------------------------------ */
+/* --- managed memory: the same memory for both sides --- */
 
 DRV_DEFINE(3, cuMemAllocManaged, CUdeviceptr *, dptr, size_t, bytesize, unsigned int, flags)
 {
@@ -288,10 +290,11 @@ static struct vmm_span reserved_around(const struct mem_range *r, CUdeviceptr pt
 	return s.size ? s : (struct vmm_span){r->start, r->end - r->start};
 }
 
-/* --- pointer attributes ---------------------------------------------------------------------------------------------- */
+/* --- pointer attributes --- */
 
 /* Stores the attribute. r is NULL for an address that the driver does not know. */
-static CUresult attribute_of(const struct mem_range *r, CUdeviceptr ptr, CUpointer_attribute which, void *data)
+static CUresult attribute_of(
+	const struct mem_range *r, CUdeviceptr ptr, CUpointer_attribute which, void *data)
 {
 	switch (which) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -392,9 +395,10 @@ static size_t attribute_size(CUpointer_attribute a)
 	}
 }
 
-/* The plural form answers for any pointer: zeros (and device ordinal -2) for one that is not ours. */
-DRV_DEFINE(4, cuPointerGetAttributes, unsigned int, numAttributes, CUpointer_attribute *, attributes, void **, data, CUdeviceptr,
-	   ptr)
+/* The plural form answers for any pointer: zeros (and device ordinal -2) for one that is not ours.
+ */
+DRV_DEFINE(4, cuPointerGetAttributes, unsigned int, numAttributes, CUpointer_attribute *,
+	attributes, void **, data, CUdeviceptr, ptr)
 {
 	const struct mem_range *r = mem_find(ptr);
 	struct ctx *c;
@@ -405,7 +409,8 @@ DRV_DEFINE(4, cuPointerGetAttributes, unsigned int, numAttributes, CUpointer_att
 	for (i = 0; i < numAttributes; i++) {
 		CUpointer_attribute a = attributes[i];
 
-		REQUIRE(data[i] && a >= CU_POINTER_ATTRIBUTE_CONTEXT && a <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE);
+		REQUIRE(data[i] && a >= CU_POINTER_ATTRIBUTE_CONTEXT &&
+			a <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE);
 		if (r && attribute_of(r, ptr, a, data[i]) == CUDA_SUCCESS)
 			continue;
 		memset(data[i], 0, attribute_size(a));
@@ -417,7 +422,8 @@ DRV_DEFINE(4, cuPointerGetAttributes, unsigned int, numAttributes, CUpointer_att
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuPointerSetAttribute, const void *, value, CUpointer_attribute, attribute, CUdeviceptr, ptr)
+DRV_DEFINE(3, cuPointerSetAttribute, const void *, value, CUpointer_attribute, attribute,
+	CUdeviceptr, ptr)
 {
 	struct ctx *c;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory operations of streams in batches, and as nodes of graphs; batches of copies; and what a batch of advice about managed memory
- * amounts to here. Single operations are in drv-stream.c.
+ * Memory operations of streams in batches, and as nodes of graphs; batches of copies; and what a
+ * batch of advice about managed memory amounts to here. Single operations are in drv-stream.c.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -12,8 +12,10 @@
 
 static CUresult one_op(const CUstreamBatchMemOpParams *p, struct op *ret)
 {
-	bool wait = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-	bool wide = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+	bool wait = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+		    p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+	bool wide = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+		    p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 
 	*ret = (struct op){.kind = OP_NOP};
 	switch (p->operation) {
@@ -22,8 +24,9 @@ static CUresult one_op(const CUstreamBatchMemOpParams *p, struct op *ret)
 	case CU_STREAM_MEM_OP_WRITE_VALUE_32:
 	case CU_STREAM_MEM_OP_WRITE_VALUE_64:
 		/* both structures have the same fields */
-		return value_op_check(wait ? OP_WAIT_VALUE : OP_WRITE_VALUE, p->waitValue.address, wide ? p->waitValue.value64 : p->waitValue.value,
-				      wide ? 8 : 4, p->waitValue.flags, ret);
+		return value_op_check(wait ? OP_WAIT_VALUE : OP_WRITE_VALUE, p->waitValue.address,
+			wide ? p->waitValue.value64 : p->waitValue.value, wide ? 8 : 4,
+			p->waitValue.flags, ret);
 	case CU_STREAM_MEM_OP_BARRIER: /* commands of a stream see one another's writes anyway */
 		REQUIRE(p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU);
 		return CUDA_SUCCESS;
@@ -34,7 +37,8 @@ static CUresult one_op(const CUstreamBatchMemOpParams *p, struct op *ret)
 	}
 }
 
-CUresult batch_op(unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags, struct op *ret)
+CUresult batch_op(
+	unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags, struct op *ret)
 {
 	unsigned i;
 
@@ -53,7 +57,8 @@ CUresult batch_op(unsigned n, const CUstreamBatchMemOpParams *params, unsigned f
 	return CUDA_SUCCESS;
 }
 
-static CUresult batch(CUstream h, bool ptds, unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags)
+static CUresult batch(
+	CUstream h, bool ptds, unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags)
 {
 	struct stream *s;
 	struct op op;
@@ -63,21 +68,24 @@ static CUresult batch(CUstream h, bool ptds, unsigned n, const CUstreamBatchMemO
 	return stream_submit(s, &op, NULL, false, true);
 }
 
-DRV_STREAM(4, cuStreamBatchMemOp_v2, _ptsz, CUstream, stream, unsigned int, count, CUstreamBatchMemOpParams *, paramArray, unsigned int, flags)
+DRV_STREAM(4, cuStreamBatchMemOp_v2, _ptsz, CUstream, stream, unsigned int, count,
+	CUstreamBatchMemOpParams *, paramArray, unsigned int, flags)
 {
 	return batch(stream, ptds, count, paramArray, flags);
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 
-DRV_DEFINE(5, cuGraphAddBatchMemOpNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(5, cuGraphAddBatchMemOpNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies,
+	const CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams)
 {
 	struct op op;
 
 	REQUIRE(nodeParams);
 	TRY_CU(batch_op(nodeParams->count, nodeParams->paramArray, nodeParams->flags, &op));
-	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &op);
+	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies,
+		CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &op);
 }
 
 static CUstreamBatchMemOpParams params_of(const struct op *op)
@@ -90,8 +98,10 @@ static CUstreamBatchMemOpParams params_of(const struct op *op)
 		p.operation = CU_STREAM_MEM_OP_BARRIER;
 		return p;
 	}
-	p.waitValue.operation = wait ? wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32
-				     : wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64 : CU_STREAM_MEM_OP_WRITE_VALUE_32;
+	p.waitValue.operation =
+		wait   ? wide ? CU_STREAM_MEM_OP_WAIT_VALUE_64 : CU_STREAM_MEM_OP_WAIT_VALUE_32
+		: wide ? CU_STREAM_MEM_OP_WRITE_VALUE_64
+		       : CU_STREAM_MEM_OP_WRITE_VALUE_32;
 	p.waitValue.address = op->value.addr;
 	p.waitValue.value64 = op->value.value;
 	p.waitValue.flags = op->value.flags;
@@ -99,7 +109,8 @@ static CUstreamBatchMemOpParams params_of(const struct op *op)
 }
 
 /* The array belongs to the node and lives as long as it does. */
-DRV_DEFINE(2, cuGraphBatchMemOpNodeGetParams, CUgraphNode, hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams_out)
+DRV_DEFINE(2, cuGraphBatchMemOpNodeGetParams, CUgraphNode, hNode, CUDA_BATCH_MEM_OP_NODE_PARAMS *,
+	nodeParams_out)
 {
 	CUstreamBatchMemOpParams *list;
 	const struct op *ops;
@@ -121,7 +132,8 @@ DRV_DEFINE(2, cuGraphBatchMemOpNodeGetParams, CUgraphNode, hNode, CUDA_BATCH_MEM
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(2, cuGraphBatchMemOpNodeSetParams, CUgraphNode, hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(2, cuGraphBatchMemOpNodeSetParams, CUgraphNode, hNode,
+	const CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams)
 {
 	struct op op;
 
@@ -130,8 +142,8 @@ DRV_DEFINE(2, cuGraphBatchMemOpNodeSetParams, CUgraphNode, hNode, const CUDA_BAT
 	return node_op_replace(hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &op);
 }
 
-DRV_DEFINE(3, cuGraphExecBatchMemOpNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_BATCH_MEM_OP_NODE_PARAMS *,
-	   nodeParams)
+DRV_DEFINE(3, cuGraphExecBatchMemOpNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_BATCH_MEM_OP_NODE_PARAMS *, nodeParams)
 {
 	struct op op;
 
@@ -140,21 +152,25 @@ DRV_DEFINE(3, cuGraphExecBatchMemOpNodeSetParams, CUgraphExec, hGraphExec, CUgra
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, &op);
 }
 
-/* --- batches of copies: hints about where memory is, and when a source is read, change nothing ----------------------------- */
+/* --- batches of copies: hints about where memory is, and when a source is read, change nothing ---
+ */
 
-static CUresult copies(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *idxs, size_t nattrs,
-		       size_t *fail, CUstream h, bool ptds)
+static CUresult copies(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+	CUmemcpyAttributes *attrs, size_t *idxs, size_t nattrs, size_t *fail, CUstream h, bool ptds)
 {
 	size_t i;
 
-	REQUIRE(dsts && srcs && sizes && count && attrs && idxs && nattrs && nattrs <= count && !idxs[0]);
+	REQUIRE(dsts && srcs && sizes && count && attrs && idxs && nattrs && nattrs <= count &&
+		!idxs[0]);
 	for (i = 0; i < nattrs; i++)
-		REQUIRE(attrs[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM && attrs[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY &&
+		REQUIRE(attrs[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
+			attrs[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY &&
 			idxs[i] < count && (!i || idxs[i] > idxs[i - 1]));
 	if (!h && !ptds) /* "CUDA Driver API": not the legacy default stream */
 		return CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < count; i++) {
-		CUresult r = copy_bytes(dsts[i], SIDE_ANY, srcs[i], SIDE_ANY, sizes[i], h, ptds, true);
+		CUresult r =
+			copy_bytes(dsts[i], SIDE_ANY, srcs[i], SIDE_ANY, sizes[i], h, ptds, true);
 
 		if (r != CUDA_SUCCESS) {
 			if (fail)
@@ -165,21 +181,24 @@ static CUresult copies(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size
 	return CUDA_SUCCESS;
 }
 
-DRV_STREAM(8, cuMemcpyBatchAsync_v2, _ptsz, CUdeviceptr *, dsts, CUdeviceptr *, srcs, size_t *, sizes, size_t, count, CUmemcpyAttributes *, attrs,
-	   size_t *, attrsIdxs, size_t, numAttrs, CUstream, hStream)
+DRV_STREAM(8, cuMemcpyBatchAsync_v2, _ptsz, CUdeviceptr *, dsts, CUdeviceptr *, srcs, size_t *,
+	sizes, size_t, count, CUmemcpyAttributes *, attrs, size_t *, attrsIdxs, size_t, numAttrs,
+	CUstream, hStream)
 {
 	return copies(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL, hStream, ptds);
 }
 
-DRV_STREAM(9, cuMemcpyBatchAsync, _ptsz, CUdeviceptr *, dsts, CUdeviceptr *, srcs, size_t *, sizes, size_t, count, CUmemcpyAttributes *, attrs,
-	   size_t *, attrsIdxs, size_t, numAttrs, size_t *, failIdx, CUstream, hStream)
+DRV_STREAM(9, cuMemcpyBatchAsync, _ptsz, CUdeviceptr *, dsts, CUdeviceptr *, srcs, size_t *, sizes,
+	size_t, count, CUmemcpyAttributes *, attrs, size_t *, attrsIdxs, size_t, numAttrs, size_t *,
+	failIdx, CUstream, hStream)
 {
 	return copies(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream, ptds);
 }
 
-/* --- batches about managed memory: there is one memory, so nothing moves ---------------------------------------------------- */
+/* --- batches about managed memory: there is one memory, so nothing moves --- */
 
-static CUresult managed(CUdeviceptr *ptrs, size_t *sizes, size_t count, unsigned long long flags, CUstream h, bool ptds)
+static CUresult managed(CUdeviceptr *ptrs, size_t *sizes, size_t count, unsigned long long flags,
+	CUstream h, bool ptds)
 {
 	struct stream *s;
 	size_t i;
@@ -206,21 +225,24 @@ static CUresult places(CUmemLocation *locs, size_t *idxs, size_t n, size_t count
 	return CUDA_SUCCESS;
 }
 
-DRV_STREAM(8, cuMemPrefetchBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes, size_t, count, CUmemLocation *, prefetchLocs, size_t *,
-	   prefetchLocIdxs, size_t, numPrefetchLocs, unsigned long long, flags, CUstream, hStream)
+DRV_STREAM(8, cuMemPrefetchBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes, size_t, count,
+	CUmemLocation *, prefetchLocs, size_t *, prefetchLocIdxs, size_t, numPrefetchLocs,
+	unsigned long long, flags, CUstream, hStream)
 {
 	TRY_CU(places(prefetchLocs, prefetchLocIdxs, numPrefetchLocs, count));
 	return managed(dptrs, sizes, count, flags, hStream, ptds);
 }
 
 /* What is discarded is undefined from then on: leaving it is one way. */
-DRV_STREAM(5, cuMemDiscardBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes, size_t, count, unsigned long long, flags, CUstream, hStream)
+DRV_STREAM(5, cuMemDiscardBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes, size_t, count,
+	unsigned long long, flags, CUstream, hStream)
 {
 	return managed(dptrs, sizes, count, flags, hStream, ptds);
 }
 
-DRV_STREAM(8, cuMemDiscardAndPrefetchBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes, size_t, count, CUmemLocation *, prefetchLocs,
-	   size_t *, prefetchLocIdxs, size_t, numPrefetchLocs, unsigned long long, flags, CUstream, hStream)
+DRV_STREAM(8, cuMemDiscardAndPrefetchBatchAsync, _ptsz, CUdeviceptr *, dptrs, size_t *, sizes,
+	size_t, count, CUmemLocation *, prefetchLocs, size_t *, prefetchLocIdxs, size_t,
+	numPrefetchLocs, unsigned long long, flags, CUstream, hStream)
 {
 	TRY_CU(places(prefetchLocs, prefetchLocIdxs, numPrefetchLocs, count));
 	return managed(dptrs, sizes, count, flags, hStream, ptds);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules: code images turned into functions and variables of one context. An image is PTX text, a fat binary or the wrapper
- * that nvcc puts around one; its length is not known, so only what headers promise is read.
+ * Modules: code images turned into functions and variables of one context. An image is PTX text, a
+ * fat binary or the wrapper that nvcc puts around one; its length is not known, so only what
+ * headers promise is read.
  */
 #include "softgpu/driver/drv.h"
 #include "gpucode/code-kind.h"
@@ -20,7 +21,7 @@
 #define LOG_SIZE 1024
 #define CURE "build with -gencode arch=compute_75,code=compute_75"
 
-/* --- images ---------------------------------------------------------------------------------------------------------- */
+/* --- images --- */
 
 static CUresult image_from_fatbin(const void *image, size_t limit, char **text, size_t *size)
 {
@@ -44,7 +45,8 @@ static CUresult image_from_fatbin(const void *image, size_t limit, char **text, 
 CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size)
 {
 	const char *p = image;
-	const enum code_kind kind = limit < 4 ? CODE_UNKNOWN : code_kind_of(p, 4); /* the length is often not known */
+	const enum code_kind kind =
+		limit < 4 ? CODE_UNKNOWN : code_kind_of(p, 4); /* the length is often not known */
 	const void *inner;
 
 	if (limit < 4)
@@ -92,7 +94,8 @@ CUresult image_from_file(const char *path, char **data, size_t *size)
 	*data = NULL;
 	if (fd < 0)
 		return CUDA_ERROR_FILE_NOT_FOUND;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > MAX_FILE)
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
+		(size_t)st.st_size > MAX_FILE)
 		goto out;
 	*data = malloc((size_t)st.st_size + 1);
 	r = CUDA_ERROR_OUT_OF_MEMORY;
@@ -111,7 +114,7 @@ out:
 	return r;
 }
 
-/* --- JIT options ------------------------------------------------------------------------------------------------------- */
+/* --- JIT options --- */
 
 /* Sizes go back into the option value slots, as the vendor's driver does. */
 static void jit_options(struct jit_log *log, unsigned n, const CUjit_option *options, void **values)
@@ -176,7 +179,7 @@ CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struc
 	return CUDA_ERROR_INVALID_PTX;
 }
 
-/* --- making a module ------------------------------------------------------------------------------------------------- */
+/* --- making a module --- */
 
 static void unmake_globals(struct module *m)
 {
@@ -190,7 +193,8 @@ static void unmake_globals(struct module *m)
 static void *place_global(void *arg, unsigned i, const struct ptx_var *v)
 {
 	struct module *m = arg;
-	const struct mem_range *r = mem_alloc_on((unsigned)m->ctx->dev, MEM_MODULE, v->size ? v->size : 1, v->align, m->ctx->uid);
+	const struct mem_range *r = mem_alloc_on(
+		(unsigned)m->ctx->dev, MEM_MODULE, v->size ? v->size : 1, v->align, m->ctx->uid);
 
 	if (!r)
 		return NULL;
@@ -279,8 +283,8 @@ static void module_end(struct module *m)
 	obj_free(OBJ_MODULE, m);
 }
 
-CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text, size_t text_size,
-		    struct module **ret)
+CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text,
+	size_t text_size, struct module **ret)
 {
 	static _Atomic uint32_t last_id;
 	struct module *m = obj_new(OBJ_MODULE);
@@ -350,7 +354,7 @@ const struct global *module_global(struct module *m, const char *name)
 	return NULL;
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 /* Takes text. */
 static CUresult load_text(CUmodule *ret, char *text, size_t size, struct jit_log *log)
@@ -408,8 +412,8 @@ DRV_DEFINE(2, cuModuleLoadData, CUmodule *, module, const void *, image)
 	return load_data(module, image, NULL);
 }
 
-DRV_DEFINE(5, cuModuleLoadDataEx, CUmodule *, module, const void *, image, unsigned int, numOptions, CUjit_option *,
-	   options, void **, optionValues)
+DRV_DEFINE(5, cuModuleLoadDataEx, CUmodule *, module, const void *, image, unsigned int, numOptions,
+	CUjit_option *, options, void **, optionValues)
 {
 	struct jit_log log;
 
@@ -439,7 +443,8 @@ DRV_DEFINE(1, cuModuleUnload, CUmodule, hmod)
 	struct module *m;
 
 	TRY_CU(module_resolve(hmod, &m));
-	if (m->library) /* "CUDA_ERROR_NOT_PERMITTED": cuLibraryGetModule's modules belong to the library */
+	if (m->library) /* "CUDA_ERROR_NOT_PERMITTED": cuLibraryGetModule's modules belong to the
+			   library */
 		return CUDA_ERROR_NOT_PERMITTED;
 	module_delete(m);
 	return CUDA_SUCCESS;
@@ -476,7 +481,8 @@ DRV_DEFINE(2, cuModuleGetFunctionCount, unsigned int *, count, CUmodule, mod)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuModuleEnumerateFunctions, CUfunction *, functions, unsigned int, numFunctions, CUmodule, mod)
+DRV_DEFINE(3, cuModuleEnumerateFunctions, CUfunction *, functions, unsigned int, numFunctions,
+	CUmodule, mod)
 {
 	struct module *m;
 	unsigned i;
@@ -488,7 +494,8 @@ DRV_DEFINE(3, cuModuleEnumerateFunctions, CUfunction *, functions, unsigned int,
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuModuleGetGlobal_v2, CUdeviceptr *, dptr, size_t *, bytes, CUmodule, hmod, const char *, name)
+DRV_DEFINE(4, cuModuleGetGlobal_v2, CUdeviceptr *, dptr, size_t *, bytes, CUmodule, hmod,
+	const char *, name)
 {
 	const struct global *g;
 	struct module *m;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handles: one arena per kind of object, reserved once and never unmapped, so that obj_alive() can be asked about any
- * pointer a program passes in, stale and wild ones included. Freed slots queue up and are reused oldest first.
+ * Handles: one arena per kind of object, reserved once and never unmapped, so that obj_alive() can
+ * be asked about any pointer a program passes in, stale and wild ones included. Freed slots queue
+ * up and are reused oldest first.
  */
 #include "softgpu/driver/array.h"
 #include "softgpu/graph/drv-graph.h"
@@ -20,19 +21,32 @@ struct arena {
 	uint32_t head, tail, used;
 };
 
-#define SIZE_OF(type) {.size = (sizeof(struct type) + 15) & ~15ull}
+#define SIZE_OF(type)                                                                              \
+	{                                                                                          \
+		.size = (sizeof(struct type) + 15) & ~15ull                                        \
+	}
 static struct arena arenas[OBJ_KINDS] = {
-	[OBJ_CTX] = SIZE_OF(ctx),	 [OBJ_STREAM] = SIZE_OF(stream),   [OBJ_EVENT] = SIZE_OF(event),
-	[OBJ_MODULE] = SIZE_OF(module),	 [OBJ_FUNC] = SIZE_OF(func),	   [OBJ_LIBRARY] = SIZE_OF(library),
-	[OBJ_KERNEL] = SIZE_OF(kernel),	 [OBJ_POOL] = SIZE_OF(pool),	   [OBJ_GRAPH] = SIZE_OF(graph),
-	[OBJ_NODE] = SIZE_OF(node),	 [OBJ_GRAPH_EXEC] = SIZE_OF(graph_exec),
-	[OBJ_ARRAY] = SIZE_OF(array),	 [OBJ_USER] = SIZE_OF(user_object), [OBJ_LINK] = SIZE_OF(link_handle),
+	[OBJ_CTX] = SIZE_OF(ctx),
+	[OBJ_STREAM] = SIZE_OF(stream),
+	[OBJ_EVENT] = SIZE_OF(event),
+	[OBJ_MODULE] = SIZE_OF(module),
+	[OBJ_FUNC] = SIZE_OF(func),
+	[OBJ_LIBRARY] = SIZE_OF(library),
+	[OBJ_KERNEL] = SIZE_OF(kernel),
+	[OBJ_POOL] = SIZE_OF(pool),
+	[OBJ_GRAPH] = SIZE_OF(graph),
+	[OBJ_NODE] = SIZE_OF(node),
+	[OBJ_GRAPH_EXEC] = SIZE_OF(graph_exec),
+	[OBJ_ARRAY] = SIZE_OF(array),
+	[OBJ_USER] = SIZE_OF(user_object),
+	[OBJ_LINK] = SIZE_OF(link_handle),
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *reserve(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -62,7 +76,8 @@ void *obj_new(enum obj_kind kind)
 	pthread_mutex_lock(&lock);
 	if (!arena_open(a))
 		goto out;
-	/* Slots come back only after some others were freed: a stale handle stays stale for a while. */
+	/* Slots come back only after some others were freed: a stale handle stays stale for a
+	 * while. */
 	if (a->tail - a->head > 64 || (a->used == MAX_OBJECTS && a->tail != a->head))
 		slot = a->queue[a->head++ % MAX_OBJECTS];
 	else if (a->used < MAX_OBJECTS)
@@ -106,7 +121,8 @@ bool obj_alive(enum obj_kind kind, const void *obj)
 	const struct arena *a = &arenas[kind];
 	size_t slot;
 
-	return obj && slot_of(a, obj, &slot) && atomic_load_explicit(&a->live[slot], memory_order_acquire);
+	return obj && slot_of(a, obj, &slot) &&
+	       atomic_load_explicit(&a->live[slot], memory_order_acquire);
 }
 
 void *obj_next(enum obj_kind kind, void *after)

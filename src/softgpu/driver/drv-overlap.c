@@ -12,9 +12,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define BLOCKS_MAX 65536u      /* of a launch; a larger one does not begin early */
-#define STEPS_MAX 100000000ull /* instructions of a warp before the wait: one that does more waits for memory, perhaps of the held launch */
-#define PATIENCE 4096u	       /* times that a warp is asked whether it can do without the wait, besides those that others need */
+#define BLOCKS_MAX 65536u /* of a launch; a larger one does not begin early */
+/* instructions of a warp before the wait: one that does more waits for memory, perhaps of the held
+ * launch */
+#define STEPS_MAX 100000000ull
+/* times that a warp is asked whether it can do without the wait, besides those that others need */
+#define PATIENCE 4096u
 
 enum state { NOT_BEGUN, RUNS, STANDS /* as far as it can go */, ENDED };
 
@@ -56,7 +59,7 @@ const struct ptx_observer *overlap_observer(void)
 	return observer;
 }
 
-/* ---- inside a launch ------------------------------------------------------------------------------------------------- */
+/* --- inside a launch --- */
 
 static void become(struct member *m, enum state s)
 {
@@ -128,7 +131,7 @@ static void on_block_end(void *arg, struct ptx_block *b)
 	trigger(arg, b->index);
 }
 
-/* ---- the row of them ------------------------------------------------------------------------------------------------- */
+/* --- the row of them --- */
 
 static void run(struct member *m)
 {
@@ -187,7 +190,8 @@ static void members_init(struct overlap *o, const struct overlap_launch *l)
 	for (unsigned k = 0; k < o->n; k++) {
 		const unsigned *g = l[k].op->kernel.grid, *b = l[k].op->kernel.block;
 
-		o->m[k] = (struct member){.all = o, .k = k, .l = l[k], .blocks = (uint64_t)g[0] * g[1] * g[2]};
+		o->m[k] = (struct member){
+			.all = o, .k = k, .l = l[k], .blocks = (uint64_t)g[0] * g[1] * g[2]};
 		o->m[k].warps = o->m[k].blocks * (((uint64_t)b[0] * b[1] * b[2] + 31) / 32);
 	}
 }
@@ -195,7 +199,11 @@ static void members_init(struct overlap *o, const struct overlap_launch *l)
 void overlap_run(struct ctx *c, const struct overlap_launch *l, unsigned n)
 {
 	struct member m[OVERLAP_MAX];
-	struct overlap o = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER, .c = c, .m = m, .n = n < OVERLAP_MAX ? n : OVERLAP_MAX};
+	struct overlap o = {.lock = PTHREAD_MUTEX_INITIALIZER,
+		.moved = PTHREAD_COND_INITIALIZER,
+		.c = c,
+		.m = m,
+		.n = n < OVERLAP_MAX ? n : OVERLAP_MAX};
 
 	members_init(&o, l);
 	for (unsigned k = 1; k < o.n && has_triggered(&m[k - 1]); k++)

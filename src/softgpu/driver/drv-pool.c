@@ -49,7 +49,8 @@ static struct pool *get_default(int dev)
 
 static struct pool *get_current(int dev)
 {
-	return device_pool[dev] && obj_alive(OBJ_POOL, device_pool[dev]) ? device_pool[dev] : get_default(dev);
+	return device_pool[dev] && obj_alive(OBJ_POOL, device_pool[dev]) ? device_pool[dev]
+									 : get_default(dev);
 }
 
 static void piece_release(struct piece **at)
@@ -72,7 +73,8 @@ void pool_trim_freed(struct ctx *c, struct stream *s)
 	while (*at) {
 		struct piece *p = *at;
 
-		/* A waited-for legacy stream has waited for the blocking streams, not for the others: keep those. */
+		/* A waited-for legacy stream has waited for the blocking streams, not for the
+		 * others: keep those. */
 		if (p->freed && p->ctx == c && (!s || p->stream_id == s->id))
 			piece_release(at);
 		else
@@ -156,7 +158,8 @@ static struct piece *piece_new(struct stream *s, size_t size, int dev)
 		mem_free(r->start);
 		return NULL;
 	}
-	*p = (struct piece){.next = pieces, .addr = r->start, .size = size, .ctx = s->ctx, .dev = dev};
+	*p = (struct piece){
+		.next = pieces, .addr = r->start, .size = size, .ctx = s->ctx, .dev = dev};
 	pieces = p;
 	npieces++;
 	return p;
@@ -175,7 +178,8 @@ static CUresult capture_alloc(CUdeviceptr *dptr, size_t size, struct stream *s)
 	return CUDA_SUCCESS;
 }
 
-static CUresult alloc_async(CUdeviceptr *dptr, size_t size, struct pool *pool, CUstream h, bool ptds)
+static CUresult alloc_async(
+	CUdeviceptr *dptr, size_t size, struct pool *pool, CUstream h, bool ptds)
 {
 	struct stream *s;
 	struct piece *p;
@@ -217,7 +221,8 @@ DRV_STREAM(3, cuMemAllocAsync, _ptsz, CUdeviceptr *, dptr, size_t, bytesize, CUs
 	return alloc_async(dptr, bytesize, NULL, hStream, ptds);
 }
 
-DRV_STREAM(4, cuMemAllocFromPoolAsync, _ptsz, CUdeviceptr *, dptr, size_t, bytesize, CUmemoryPool, pool, CUstream, hStream)
+DRV_STREAM(4, cuMemAllocFromPoolAsync, _ptsz, CUdeviceptr *, dptr, size_t, bytesize, CUmemoryPool,
+	pool, CUstream, hStream)
 {
 	REQUIRE(obj_alive(OBJ_POOL, pool));
 	return alloc_async(dptr, bytesize, (struct pool *)pool, hStream, ptds);
@@ -234,8 +239,11 @@ static struct piece *adopt(CUdeviceptr addr)
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	*p = (struct piece){.next = pieces, .addr = addr, .size = r->end - r->start,
-			    .pool = get_default(r->dev), .dev = r->dev};
+	*p = (struct piece){.next = pieces,
+		.addr = addr,
+		.size = r->end - r->start,
+		.pool = get_default(r->dev),
+		.dev = r->dev};
 	p->pool->used += p->size;
 	pieces = p;
 	npieces++;
@@ -275,7 +283,7 @@ DRV_STREAM(2, cuMemFreeAsync, _ptsz, CUdeviceptr, dptr, CUstream, hStream)
 	return CUDA_SUCCESS;
 }
 
-/* --- pools ---------------------------------------------------------------------------------------------------------- */
+/* --- pools --- */
 
 static CUresult pool_default(int dev, CUmemoryPool *ret)
 {
@@ -327,7 +335,8 @@ DRV_DEFINE(2, cuMemPoolCreate, CUmemoryPool *, pool, const CUmemPoolProps *, poo
 	struct pool *p;
 
 	REQUIRE(pool && poolProps && poolProps->allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
-	if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE || poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+	if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
+		poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
 		drv_say("cuMemPoolCreate: only pools of device memory without shareable handles are supported");
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
@@ -424,13 +433,15 @@ DRV_DEFINE(3, cuMemPoolSetAccess, CUmemoryPool, pool, const CUmemAccessDesc *, m
 		REQUIRE(map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
 		TRY_CU(device_check(map[i].location.id));
 		/* its own device always has access */
-		REQUIRE(map[i].location.id != p->dev || map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		REQUIRE(map[i].location.id != p->dev ||
+			map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	}
 	pthread_mutex_lock(&drv_lock);
 	for (i = 0; i < count; i++) {
 		uint32_t bit = 1u << map[i].location.id;
 
-		p->access = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? p->access & ~bit : p->access | bit;
+		p->access = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? p->access & ~bit
+									  : p->access | bit;
 	}
 	for (x = pieces; x; x = x->next)
 		if (x->pool == p && !x->freed)
@@ -439,17 +450,21 @@ DRV_DEFINE(3, cuMemPoolSetAccess, CUmemoryPool, pool, const CUmemAccessDesc *, m
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuMemPoolGetAccess, CUmemAccess_flags *, flags, CUmemoryPool, memPool, CUmemLocation *, location)
+DRV_DEFINE(3, cuMemPoolGetAccess, CUmemAccess_flags *, flags, CUmemoryPool, memPool,
+	CUmemLocation *, location)
 {
 	const struct pool *p = (struct pool *)memPool;
 
-	REQUIRE(flags && location && obj_alive(OBJ_POOL, memPool) && location->type == CU_MEM_LOCATION_TYPE_DEVICE);
+	REQUIRE(flags && location && obj_alive(OBJ_POOL, memPool) &&
+		location->type == CU_MEM_LOCATION_TYPE_DEVICE);
 	TRY_CU(device_check(location->id));
-	*flags = location->id == p->dev || p->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	*flags = location->id == p->dev || p->access >> location->id & 1
+			 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+			 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }
 
-/* --- pools by place: only devices have any ---------------------------------------------------------------------------- */
+/* --- pools by place: only devices have any --- */
 
 static CUresult pool_place(const CUmemLocation *l, CUmemAllocationType type)
 {
@@ -461,21 +476,24 @@ static CUresult pool_place(const CUmemLocation *l, CUmemAllocationType type)
 	return device_check(l->id);
 }
 
-DRV_DEFINE(3, cuMemGetDefaultMemPool, CUmemoryPool *, pool_out, CUmemLocation *, location, CUmemAllocationType, type)
+DRV_DEFINE(3, cuMemGetDefaultMemPool, CUmemoryPool *, pool_out, CUmemLocation *, location,
+	CUmemAllocationType, type)
 {
 	REQUIRE(pool_out);
 	TRY_CU(pool_place(location, type));
 	return pool_default(location->id, pool_out);
 }
 
-DRV_DEFINE(3, cuMemGetMemPool, CUmemoryPool *, pool, CUmemLocation *, location, CUmemAllocationType, type)
+DRV_DEFINE(3, cuMemGetMemPool, CUmemoryPool *, pool, CUmemLocation *, location, CUmemAllocationType,
+	type)
 {
 	REQUIRE(pool);
 	TRY_CU(pool_place(location, type));
 	return pool_current(location->id, pool);
 }
 
-DRV_DEFINE(3, cuMemSetMemPool, CUmemLocation *, location, CUmemAllocationType, type, CUmemoryPool, pool)
+DRV_DEFINE(3, cuMemSetMemPool, CUmemLocation *, location, CUmemAllocationType, type, CUmemoryPool,
+	pool)
 {
 	TRY_CU(pool_place(location, type));
 	return pool_set(location->id, pool);

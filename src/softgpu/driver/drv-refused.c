@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls of the driver that the software GPU does not have. They exist, so that a program that only looks them up starts, and
- * answer CUDA_ERROR_NOT_SUPPORTED with one line that names them, once per process and name.
+ * Calls of the driver that the software GPU does not have. They exist, so that a program that only
+ * looks them up starts, and answer CUDA_ERROR_NOT_SUPPORTED with one line that names them, once per
+ * process and name.
  */
 #include "softgpu/driver/drv.h"
 
@@ -17,17 +18,16 @@ static CUresult refuse(const char *name, _Atomic bool *said)
 }
 
 /* Exported under the call's name without its prototype: the arguments are never looked at. */
-#define REFUSE(name)                                                                                \
-	SOFT_EXPORT CUresult refused_##name(void) __asm__(#name);                                   \
-	CUresult refused_##name(void)                                                               \
-	{                                                                                           \
-		static _Atomic bool said;                                                           \
-                                                                                                    \
-		return refuse(#name, &said);                                                        \
-	}                                                                                           \
-	static const struct drv_entry drv_row_##name                                                \
-		__attribute__((section("drv_entries"), used, aligned(8))) = {                       \
-			#name, (void *)refused_##name, CUPTI_DRIVER_TRACE_CBID_##name};
+#define REFUSE(name)                                                                               \
+	SOFT_EXPORT CUresult refused_##name(void) __asm__(#name);                                  \
+	CUresult refused_##name(void)                                                              \
+	{                                                                                          \
+		static _Atomic bool said;                                                          \
+                                                                                                   \
+		return refuse(#name, &said);                                                       \
+	}                                                                                          \
+	static const struct drv_entry drv_row_##name __attribute__((section("drv_entries"), used,  \
+		aligned(8))) = {#name, (void *)refused_##name, CUPTI_DRIVER_TRACE_CBID_##name};
 
 REFUSE(cuArrayGetPlane)
 REFUSE(cuArrayGetSparseProperties)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams: created ones, each context's legacy default stream, and each thread's own default stream (made at first use, ended
- * with its thread). What a stream executes is in drv-exec.c.
+ * Streams: created ones, each context's legacy default stream, and each thread's own default stream
+ * (made at first use, ended with its thread). What a stream executes is in drv-exec.c.
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
@@ -12,7 +12,7 @@
 #define FIRST_STREAM_ID 7 /* what the vendor's tools show for the default stream */
 #define GREATEST_PRIORITY (-5)
 
-/* --- objects -------------------------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 struct stream *stream_new(struct ctx *c, unsigned flags, int priority)
 {
@@ -50,7 +50,7 @@ void streams_delete_of(struct ctx *c)
 			stream_delete(s);
 }
 
-/* --- the thread's own default stream --------------------------------------------------------------------------- */
+/* --- the thread's own default stream --- */
 
 struct own_stream {
 	struct own_stream *next;
@@ -148,7 +148,7 @@ uint32_t tsdb_soft_stream_id(CUcontext h, CUstream stream, bool per_thread)
 	return c->legacy->id;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------ */
+/* --- waiting --- */
 
 bool stream_idle(struct stream *s)
 {
@@ -158,7 +158,8 @@ bool stream_idle(struct stream *s)
 
 	pthread_mutex_lock(&drv_lock);
 	for (o = obj_next(OBJ_STREAM, NULL); o && ret; o = obj_next(OBJ_STREAM, o)) {
-		if (o != s && !(s->legacy && o->ctx == s->ctx && !(o->flags & CU_STREAM_NON_BLOCKING)))
+		if (o != s &&
+			!(s->legacy && o->ctx == s->ctx && !(o->flags & CU_STREAM_NON_BLOCKING)))
 			continue;
 		p = timeline_now(o->tl);
 		ret = point_reached(&p);
@@ -186,12 +187,14 @@ CUresult stream_wait(struct stream *s)
 		point_release(&p);
 	}
 	pool_trim_freed(c, s);
-	drv_raise(&(struct soft_resource){
-		.kind = SOFT_STREAM_SYNCHRONIZED, .ctx = (CUcontext)c, .ctx_uid = c->uid, .stream = s->legacy ? NULL : (CUstream)s});
+	drv_raise(&(struct soft_resource){.kind = SOFT_STREAM_SYNCHRONIZED,
+		.ctx = (CUcontext)c,
+		.ctx_uid = c->uid,
+		.stream = s->legacy ? NULL : (CUstream)s});
 	return ctx_sticky(c);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static CUresult create(CUstream *ph, unsigned flags, int priority)
 {
@@ -210,7 +213,10 @@ static CUresult create(CUstream *ph, unsigned flags, int priority)
 	if (!s)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ph = (CUstream)s;
-	drv_raise(&(struct soft_resource){.kind = SOFT_STREAM_CREATED, .ctx = (CUcontext)c, .ctx_uid = c->uid, .stream = *ph});
+	drv_raise(&(struct soft_resource){.kind = SOFT_STREAM_CREATED,
+		.ctx = (CUcontext)c,
+		.ctx_uid = c->uid,
+		.stream = *ph});
 	return CUDA_SUCCESS;
 }
 
@@ -232,8 +238,10 @@ static CUresult destroy(CUstream h)
 	TRY_CU(ctx_current_any(&c));
 	if (h <= CU_STREAM_PER_THREAD || !obj_alive(OBJ_STREAM, h) || s->legacy || s->per_thread)
 		return CUDA_ERROR_INVALID_HANDLE;
-	drv_raise(&(struct soft_resource){
-		.kind = SOFT_STREAM_DESTROY_STARTING, .ctx = (CUcontext)s->ctx, .ctx_uid = s->ctx->uid, .stream = h});
+	drv_raise(&(struct soft_resource){.kind = SOFT_STREAM_DESTROY_STARTING,
+		.ctx = (CUcontext)s->ctx,
+		.ctx_uid = s->ctx->uid,
+		.stream = h});
 	pthread_mutex_lock(&drv_lock);
 	if (obj_alive(OBJ_STREAM, s))
 		stream_delete(s);
@@ -313,7 +321,8 @@ DRV_STREAM(2, cuStreamGetCtx, _ptsz, CUstream, hStream, CUcontext *, pctx)
 	return CUDA_SUCCESS;
 }
 
-DRV_STREAM(3, cuStreamGetCtx_v2, _ptsz, CUstream, hStream, CUcontext *, pCtx, CUgreenCtx *, pGreenCtx)
+DRV_STREAM(
+	3, cuStreamGetCtx_v2, _ptsz, CUstream, hStream, CUcontext *, pCtx, CUgreenCtx *, pGreenCtx)
 {
 	struct stream *s;
 
@@ -345,7 +354,8 @@ DRV_STREAM(2, cuStreamCopyAttributes, _ptsz, CUstream, dst, CUstream, src)
 	return CUDA_SUCCESS;
 }
 
-DRV_STREAM(3, cuStreamGetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, attr, CUstreamAttrValue *, value_out)
+DRV_STREAM(3, cuStreamGetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, attr,
+	CUstreamAttrValue *, value_out)
 {
 	struct stream *s;
 
@@ -353,7 +363,8 @@ DRV_STREAM(3, cuStreamGetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, at
 	TRY_CU(stream_resolve(hStream, ptds, &s));
 	switch ((int)attr) {
 	case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-		value_out->syncPolicy = s->sync_policy ? (CUsynchronizationPolicy)s->sync_policy : CU_SYNC_POLICY_AUTO;
+		value_out->syncPolicy = s->sync_policy ? (CUsynchronizationPolicy)s->sync_policy
+						       : CU_SYNC_POLICY_AUTO;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 		value_out->priority = s->priority;
@@ -363,7 +374,8 @@ DRV_STREAM(3, cuStreamGetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, at
 	}
 }
 
-DRV_STREAM(3, cuStreamSetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, attr, const CUstreamAttrValue *, value)
+DRV_STREAM(3, cuStreamSetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, attr,
+	const CUstreamAttrValue *, value)
 {
 	struct stream *s;
 
@@ -383,7 +395,8 @@ DRV_STREAM(3, cuStreamSetAttribute, _ptsz, CUstream, hStream, CUstreamAttrID, at
 }
 
 /* Managed memory is one memory here, whatever it is attached to. */
-DRV_STREAM(4, cuStreamAttachMemAsync, _ptsz, CUstream, hStream, CUdeviceptr, dptr, size_t, length, unsigned int, flags)
+DRV_STREAM(4, cuStreamAttachMemAsync, _ptsz, CUstream, hStream, CUdeviceptr, dptr, size_t, length,
+	unsigned int, flags)
 {
 	const struct mem_range *r = mem_find(dptr);
 	struct stream *s;
@@ -394,18 +407,22 @@ DRV_STREAM(4, cuStreamAttachMemAsync, _ptsz, CUstream, hStream, CUdeviceptr, dpt
 	return CUDA_SUCCESS;
 }
 
-/* --- memory operations ------------------------------------------------------------------------------------------------ */
+/* --- memory operations --- */
 
-CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags, struct op *ret)
+CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes,
+	unsigned flags, struct op *ret)
 {
 	*ret = (struct op){.kind = kind, .value = {addr, value, bytes, flags}};
-	REQUIRE(!(addr % bytes) && (kind == OP_WAIT_VALUE ? mem_covers(addr, bytes) : mem_covers_writable(addr, bytes)));
-	REQUIRE(kind == OP_WAIT_VALUE ? (flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0
-				      : (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) == 0);
+	REQUIRE(!(addr % bytes) && (kind == OP_WAIT_VALUE ? mem_covers(addr, bytes)
+							  : mem_covers_writable(addr, bytes)));
+	REQUIRE(kind == OP_WAIT_VALUE
+			? (flags & ~(3u | CU_STREAM_WAIT_VALUE_FLUSH)) == 0
+			: (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) == 0);
 	return CUDA_SUCCESS;
 }
 
-static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags)
+static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr addr, uint64_t value,
+	unsigned bytes, unsigned flags)
 {
 	struct stream *s;
 	struct op op;
@@ -415,22 +432,26 @@ static CUresult value_op(CUstream h, bool ptds, enum op_kind kind, CUdeviceptr a
 	return stream_submit(s, &op, NULL, false, true);
 }
 
-DRV_STREAM(4, cuStreamWaitValue32_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint32_t, value, unsigned int, flags)
+DRV_STREAM(4, cuStreamWaitValue32_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint32_t, value,
+	unsigned int, flags)
 {
 	return value_op(stream, ptds, OP_WAIT_VALUE, addr, value, 4, flags);
 }
 
-DRV_STREAM(4, cuStreamWaitValue64_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint64_t, value, unsigned int, flags)
+DRV_STREAM(4, cuStreamWaitValue64_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint64_t, value,
+	unsigned int, flags)
 {
 	return value_op(stream, ptds, OP_WAIT_VALUE, addr, value, 8, flags);
 }
 
-DRV_STREAM(4, cuStreamWriteValue32_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint32_t, value, unsigned int, flags)
+DRV_STREAM(4, cuStreamWriteValue32_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint32_t,
+	value, unsigned int, flags)
 {
 	return value_op(stream, ptds, OP_WRITE_VALUE, addr, value, 4, flags);
 }
 
-DRV_STREAM(4, cuStreamWriteValue64_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint64_t, value, unsigned int, flags)
+DRV_STREAM(4, cuStreamWriteValue64_v2, _ptsz, CUstream, stream, CUdeviceptr, addr, cuuint64_t,
+	value, unsigned int, flags)
 {
 	return value_op(stream, ptds, OP_WRITE_VALUE, addr, value, 8, flags);
 }

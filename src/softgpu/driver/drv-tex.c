@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface objects: descriptors checked and turned into what the PTX machine samples by (tex.h). The descriptors are kept, for
- * the calls that ask for them. Legacy texture and surface references are refused (drv-refused.c).
+ * Texture and surface objects: descriptors checked and turned into what the PTX machine samples by
+ * (tex.h). The descriptors are kept, for the calls that ask for them. Legacy texture and surface
+ * references are refused (drv-refused.c).
  */
 #include "softgpu/driver/array.h"
 
@@ -10,8 +11,9 @@
 
 #define MAX_LINEAR (1u << 28) /* texels: "CUDA C++ Programming Guide", technical specifications */
 #define PITCH_ALIGN 32u
-#define KNOWN_FLAGS (CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | \
-		     CU_TRSF_SEAMLESS_CUBEMAP)
+#define KNOWN_FLAGS                                                                                \
+	(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |                 \
+		CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP)
 
 /* What an object was made of. A list, guarded by drv_lock. */
 struct made {
@@ -34,7 +36,7 @@ static struct made *find(uint64_t handle, bool surface)
 	return m;
 }
 
-/* --- resources -------------------------------------------------------------------------------------------------------- */
+/* --- resources --- */
 
 static CUresult linear_image(const CUDA_RESOURCE_DESC *d, struct tex_image *m)
 {
@@ -43,7 +45,8 @@ static CUresult linear_image(const CUDA_RESOURCE_DESC *d, struct tex_image *m)
 	TRY_CU(array_format(d->res.linear.format, d->res.linear.numChannels, m));
 	REQUIRE(d->res.linear.devPtr && !(d->res.linear.devPtr % tex_texel_bytes(m)));
 	texels = d->res.linear.sizeInBytes / tex_texel_bytes(m);
-	REQUIRE(texels && texels <= MAX_LINEAR && mem_covers(d->res.linear.devPtr, texels * tex_texel_bytes(m)));
+	REQUIRE(texels && texels <= MAX_LINEAR &&
+		mem_covers(d->res.linear.devPtr, texels * tex_texel_bytes(m)));
 	m->base = d->res.linear.devPtr;
 	m->width = (uint32_t)texels;
 	m->dims = 1;
@@ -53,13 +56,16 @@ static CUresult linear_image(const CUDA_RESOURCE_DESC *d, struct tex_image *m)
 static CUresult pitch_image(const CUDA_RESOURCE_DESC *d, struct tex_image *m)
 {
 	TRY_CU(array_format(d->res.pitch2D.format, d->res.pitch2D.numChannels, m));
-	REQUIRE(d->res.pitch2D.devPtr && !(d->res.pitch2D.devPtr % PITCH_ALIGN) && !(d->res.pitch2D.pitchInBytes % PITCH_ALIGN));
-	REQUIRE(d->res.pitch2D.width && d->res.pitch2D.height && d->res.pitch2D.width <= 131072 && d->res.pitch2D.height <= 65536);
+	REQUIRE(d->res.pitch2D.devPtr && !(d->res.pitch2D.devPtr % PITCH_ALIGN) &&
+		!(d->res.pitch2D.pitchInBytes % PITCH_ALIGN));
+	REQUIRE(d->res.pitch2D.width && d->res.pitch2D.height && d->res.pitch2D.width <= 131072 &&
+		d->res.pitch2D.height <= 65536);
 	m->width = (uint32_t)d->res.pitch2D.width;
 	m->height = (uint32_t)d->res.pitch2D.height;
 	m->pitch = d->res.pitch2D.pitchInBytes;
 	REQUIRE(m->pitch >= (size_t)m->width * tex_texel_bytes(m) && m->pitch <= 0x7fffffff);
-	REQUIRE(mem_covers(d->res.pitch2D.devPtr, (m->height - 1) * m->pitch + (size_t)m->width * tex_texel_bytes(m)));
+	REQUIRE(mem_covers(d->res.pitch2D.devPtr,
+		(m->height - 1) * m->pitch + (size_t)m->width * tex_texel_bytes(m)));
 	m->base = d->res.pitch2D.devPtr;
 	m->dims = 2;
 	return CUDA_SUCCESS;
@@ -88,15 +94,17 @@ static CUresult image_of(const CUDA_RESOURCE_DESC *d, struct tex_image *m)
 	}
 }
 
-/* --- textures ------------------------------------------------------------------------------------------------------------ */
+/* --- textures --- */
 
 static CUresult sampling_of(const CUDA_TEXTURE_DESC *d, struct tex_object *o)
 {
 	uint8_t format = o->image.format;
-	bool integer = format != TEX_F16 && format != TEX_F32, small = format != TEX_U32 && format != TEX_S32;
+	bool integer = format != TEX_F16 && format != TEX_F32,
+	     small = format != TEX_U32 && format != TEX_S32;
 	unsigned i;
 
-	REQUIRE(!(d->flags & ~(unsigned)KNOWN_FLAGS) && (unsigned)d->filterMode <= CU_TR_FILTER_MODE_LINEAR);
+	REQUIRE(!(d->flags & ~(unsigned)KNOWN_FLAGS) &&
+		(unsigned)d->filterMode <= CU_TR_FILTER_MODE_LINEAR);
 	for (i = 0; i < 3; i++) {
 		REQUIRE((unsigned)d->addressMode[i] <= CU_TR_ADDRESS_MODE_BORDER);
 		o->address[i] = (uint8_t)d->addressMode[i];
@@ -139,8 +147,8 @@ static CUresult make(const struct tex_object *o, struct made *m, struct ctx *c, 
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuTexObjectCreate, CUtexObject *, pTexObject, const CUDA_RESOURCE_DESC *, pResDesc, const CUDA_TEXTURE_DESC *, pTexDesc,
-	   const CUDA_RESOURCE_VIEW_DESC *, pResViewDesc)
+DRV_DEFINE(4, cuTexObjectCreate, CUtexObject *, pTexObject, const CUDA_RESOURCE_DESC *, pResDesc,
+	const CUDA_TEXTURE_DESC *, pTexDesc, const CUDA_RESOURCE_VIEW_DESC *, pResViewDesc)
 {
 	struct tex_object o = {0};
 	struct made m = {0};
@@ -234,13 +242,14 @@ DRV_DEFINE(2, cuTexObjectGetTextureDesc, CUDA_TEXTURE_DESC *, pTexDesc, CUtexObj
 }
 
 /* None is ever given. */
-DRV_DEFINE(2, cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *, pResViewDesc, CUtexObject, texObject)
+DRV_DEFINE(2, cuTexObjectGetResourceViewDesc, CUDA_RESOURCE_VIEW_DESC *, pResViewDesc, CUtexObject,
+	texObject)
 {
 	REQUIRE(pResViewDesc);
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- surfaces ------------------------------------------------------------------------------------------------------------ */
+/* --- surfaces --- */
 
 DRV_DEFINE(2, cuSurfObjectCreate, CUsurfObject *, pSurfObject, const CUDA_RESOURCE_DESC *, pResDesc)
 {
@@ -272,7 +281,8 @@ DRV_DEFINE(2, cuSurfObjectGetResourceDesc, CUDA_RESOURCE_DESC *, pResDesc, CUsur
 	return ask(surfObject, true, pResDesc, NULL);
 }
 
-DRV_DEFINE(4, cuDeviceGetTexture1DLinearMaxWidth, size_t *, maxWidthInElements, CUarray_format, format, unsigned, numChannels, CUdevice, dev)
+DRV_DEFINE(4, cuDeviceGetTexture1DLinearMaxWidth, size_t *, maxWidthInElements, CUarray_format,
+	format, unsigned, numChannels, CUdevice, dev)
 {
 	struct tex_image m;
 

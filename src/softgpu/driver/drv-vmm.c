@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define GRANULARITY ((size_t)2 << 20) /* what the vendor's devices answer */
-#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE */
+#define POPULATE_WRITE 23	      /* MADV_POPULATE_WRITE */
 #define SHAREABLE CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
 struct memory {
@@ -57,14 +57,16 @@ static bool aligned(uint64_t n)
 	return n % GRANULARITY == 0;
 }
 
-/* --- addresses --------------------------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
-DRV_DEFINE(5, cuMemAddressReserve, CUdeviceptr *, ptr, size_t, size, size_t, alignment, CUdeviceptr, addr, unsigned long long, flags)
+DRV_DEFINE(5, cuMemAddressReserve, CUdeviceptr *, ptr, size_t, size, size_t, alignment, CUdeviceptr,
+	addr, unsigned long long, flags)
 {
 	struct reservation *r;
 	uint64_t at;
 
-	REQUIRE(ptr && size && aligned(size) && aligned(addr) && !flags && !(alignment & (alignment - 1)));
+	REQUIRE(ptr && size && aligned(size) && aligned(addr) && !flags &&
+		!(alignment & (alignment - 1)));
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -112,7 +114,7 @@ DRV_DEFINE(2, cuMemAddressFree, CUdeviceptr, ptr, size_t, size)
 	return CUDA_SUCCESS;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static struct memory *find(CUmemGenericAllocationHandle id)
 {
@@ -141,7 +143,8 @@ static void memory_unref(struct memory *m)
 static CUresult check_prop(const CUmemAllocationProp *prop)
 {
 	REQUIRE(prop && prop->type == CU_MEM_ALLOCATION_TYPE_PINNED);
-	REQUIRE(prop->location.type >= CU_MEM_LOCATION_TYPE_DEVICE && prop->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
+	REQUIRE(prop->location.type >= CU_MEM_LOCATION_TYPE_DEVICE &&
+		prop->location.type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
 	if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
 		(unsigned)prop->requestedHandleTypes & ~(unsigned)SHAREABLE) {
 		drv_say("cuMemCreate: only device memory without shareable handles, or with file "
@@ -254,8 +257,8 @@ DRV_DEFINE(1, cuMemRelease, CUmemGenericAllocationHandle, handle)
 	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-DRV_DEFINE(3, cuMemGetAllocationGranularity, size_t *, granularity, const CUmemAllocationProp *, prop,
-	   CUmemAllocationGranularity_flags, option)
+DRV_DEFINE(3, cuMemGetAllocationGranularity, size_t *, granularity, const CUmemAllocationProp *,
+	prop, CUmemAllocationGranularity_flags, option)
 {
 	REQUIRE(granularity && (unsigned)option <= CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
 	TRY_CU(check_prop(prop));
@@ -263,7 +266,8 @@ DRV_DEFINE(3, cuMemGetAllocationGranularity, size_t *, granularity, const CUmemA
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(2, cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *, prop, CUmemGenericAllocationHandle, handle)
+DRV_DEFINE(2, cuMemGetAllocationPropertiesFromHandle, CUmemAllocationProp *, prop,
+	CUmemGenericAllocationHandle, handle)
 {
 	struct memory *m;
 
@@ -293,7 +297,7 @@ DRV_DEFINE(2, cuMemRetainAllocationHandle, CUmemGenericAllocationHandle *, handl
 	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- mapping ----------------------------------------------------------------------------------------------------------------- */
+/* --- mapping --- */
 
 /* Caller holds drv_lock. */
 static bool reserved(uint64_t start, size_t size)
@@ -301,12 +305,14 @@ static bool reserved(uint64_t start, size_t size)
 	struct reservation *r;
 
 	for (r = reservations; r; r = r->next)
-		if (start >= r->start && start - r->start < r->size && size <= r->size - (start - r->start))
+		if (start >= r->start && start - r->start < r->size &&
+			size <= r->size - (start - r->start))
 			return true;
 	return false;
 }
 
-DRV_DEFINE(5, cuMemMap, CUdeviceptr, ptr, size_t, size, size_t, offset, CUmemGenericAllocationHandle, handle, unsigned long long, flags)
+DRV_DEFINE(5, cuMemMap, CUdeviceptr, ptr, size_t, size, size_t, offset,
+	CUmemGenericAllocationHandle, handle, unsigned long long, flags)
 {
 	CUresult r = CUDA_ERROR_INVALID_VALUE;
 	struct memory *m;
@@ -353,7 +359,8 @@ static bool cuts(uint64_t start, size_t size)
 	struct mapping *m;
 
 	for (m = mappings; m; m = m->next)
-		if ((m->start < start && m->start + m->size > start) || (m->start < end && m->start + m->size > end))
+		if ((m->start < start && m->start + m->size > start) ||
+			(m->start < end && m->start + m->size > end))
 			return true;
 	return false;
 }
@@ -376,7 +383,8 @@ DRV_DEFINE(2, cuMemUnmap, CUdeviceptr, ptr, size_t, size)
 
 	ctx_drain_all();
 	pthread_mutex_lock(&drv_lock);
-	if (!size || !reserved(ptr, size) || cuts(ptr, size)) { /* parts without a mapping are fine */
+	if (!size || !reserved(ptr, size) ||
+		cuts(ptr, size)) { /* parts without a mapping are fine */
 		pthread_mutex_unlock(&drv_lock);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
@@ -404,7 +412,8 @@ static bool restricts(uint64_t start, size_t size, CUmemAccess_flags access)
 
 	pthread_mutex_lock(&drv_lock);
 	for (m = mappings; m && !ret; m = m->next)
-		ret = m->start >= start && m->start - start < size && m->access != CU_MEM_ACCESS_FLAGS_PROT_NONE && m->access != access;
+		ret = m->start >= start && m->start - start < size &&
+		      m->access != CU_MEM_ACCESS_FLAGS_PROT_NONE && m->access != access;
 	pthread_mutex_unlock(&drv_lock);
 	return ret;
 }
@@ -412,7 +421,8 @@ static bool restricts(uint64_t start, size_t size, CUmemAccess_flags access)
 /* Caller holds drv_lock. */
 static bool set_access(struct mapping *m, CUmemAccess_flags access, int dev)
 {
-	uint32_t devices = access == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->devices & ~(1u << dev) : m->devices | 1u << dev;
+	uint32_t devices = access == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->devices & ~(1u << dev)
+								   : m->devices | 1u << dev;
 
 	if (!devices != (access == CU_MEM_ACCESS_FLAGS_PROT_NONE))
 		access = m->access; /* one device's access goes, others keep theirs */
@@ -423,15 +433,18 @@ static bool set_access(struct mapping *m, CUmemAccess_flags access, int dev)
 	m->devices = devices;
 	if (access == CU_MEM_ACCESS_FLAGS_PROT_NONE)
 		return true;
-	if (!mem_va_map(m->start, m->size, m->memory->pages, access == CU_MEM_ACCESS_FLAGS_PROT_READ,
-		    (unsigned)m->memory->prop.location.id, devices))
+	if (!mem_va_map(m->start, m->size, m->memory->pages,
+		    access == CU_MEM_ACCESS_FLAGS_PROT_READ, (unsigned)m->memory->prop.location.id,
+		    devices))
 		return false;
-	if (m->memory->fd >= 0) /* before Linux 5.14: an error, and they are mapped when they are used */
+	if (m->memory->fd >=
+		0) /* before Linux 5.14: an error, and they are mapped when they are used */
 		(void)madvise((void *)m->start, m->size, POPULATE_WRITE);
 	return true;
 }
 
-DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessDesc *, desc, size_t, count)
+DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessDesc *, desc, size_t,
+	count)
 {
 	CUresult r = CUDA_SUCCESS;
 	struct mapping *m;
@@ -441,7 +454,8 @@ DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessD
 	for (i = 0; i < count; i++) {
 		REQUIRE(desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
 		TRY_CU(device_check(desc[i].location.id));
-		REQUIRE(desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE || desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
+		REQUIRE(desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+			desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
 			desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	}
 	if (restricts(ptr, size, desc[count - 1].flags))
@@ -457,7 +471,8 @@ DRV_DEFINE(4, cuMemSetAccess, CUdeviceptr, ptr, size_t, size, const CUmemAccessD
 	return r;
 }
 
-DRV_DEFINE(3, cuMemGetAccess, unsigned long long *, flags, const CUmemLocation *, location, CUdeviceptr, ptr)
+DRV_DEFINE(3, cuMemGetAccess, unsigned long long *, flags, const CUmemLocation *, location,
+	CUdeviceptr, ptr)
 {
 	struct mapping *m;
 
@@ -467,7 +482,9 @@ DRV_DEFINE(3, cuMemGetAccess, unsigned long long *, flags, const CUmemLocation *
 	for (m = mappings; m && ptr - m->start >= m->size; m = m->next)
 		;
 	if (m)
-		*flags = (unsigned long long)(m->devices >> location->id & 1 ? m->access : CU_MEM_ACCESS_FLAGS_PROT_NONE);
+		*flags = (unsigned long long)(m->devices >> location->id & 1
+						      ? m->access
+						      : CU_MEM_ACCESS_FLAGS_PROT_NONE);
 	pthread_mutex_unlock(&drv_lock);
 	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

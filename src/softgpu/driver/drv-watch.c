@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Watching the work of this process, for a debugger (replayer/soft-watch.h) or by environment variables: access sets, schedules, races.
- * Whatever is switched on here slows launches down; while nothing is, a launch pays one look at a flag.
+ * Watching the work of this process, for a debugger (replayer/soft-watch.h) or by environment
+ * variables: access sets, schedules, races. Whatever is switched on here slows launches down; while
+ * nothing is, a launch pays one look at a flag.
  */
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
@@ -21,7 +22,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	struct ptx_accesses *set;
-	struct ptx_span *spans[PTX_ACCESS_SETS]; /* that the last collected() gave */
+	struct ptx_span *spans[PTX_ACCESS_SETS];	/* that the last collected() gave */
 	struct ptx_accesses *by_base[SOFT_SOURCES + 1]; /* NULL: nothing yet */
 	bool no_room;					/* for one of those */
 	struct ptx_schedule schedule;
@@ -41,13 +42,16 @@ static struct {
 
 static _Atomic bool collecting, by_base, checking;
 
-_Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ && (int)SOFT_ACCESS_WRITTEN == (int)PTX_WRITE &&
-	(int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC && SOFT_ACCESSES == PTX_ACCESS_KINDS &&
-	SOFT_ACCESS_SETS == PTX_ACCESS_SETS, "one order of kinds");
+_Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ &&
+		       (int)SOFT_ACCESS_WRITTEN == (int)PTX_WRITE &&
+		       (int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC &&
+		       SOFT_ACCESSES == PTX_ACCESS_KINDS && SOFT_ACCESS_SETS == PTX_ACCESS_SETS,
+	"one order of kinds");
 _Static_assert((unsigned)SOFT_SOURCES == PTX_SOURCES_MAX, "sources are told as they are");
-_Static_assert(sizeof(struct soft_span) == sizeof(struct ptx_span), "spans are handed on as they are");
+_Static_assert(
+	sizeof(struct soft_span) == sizeof(struct ptx_span), "spans are handed on as they are");
 
-/* --- access sets --------------------------------------------------------------------------------------------- */
+/* --- access sets --- */
 
 static void forget_spans(void)
 {
@@ -72,8 +76,8 @@ static void collect(void)
 
 static uint32_t depends(const struct ptx_depends *d)
 {
-	return (d->waits ? SOFT_WAITS : 0) | (d->triggers ? SOFT_TRIGGERS : 0) | (d->trigger_waits ? SOFT_TRIGGER_WAITS : 0) |
-	       (d->old ? SOFT_OLD : 0);
+	return (d->waits ? SOFT_WAITS : 0) | (d->triggers ? SOFT_TRIGGERS : 0) |
+	       (d->trigger_waits ? SOFT_TRIGGER_WAITS : 0) | (d->old ? SOFT_OLD : 0);
 }
 
 static const char *take_spans(struct ptx_accesses *set, size_t max, struct soft_access_set *ret)
@@ -211,12 +215,14 @@ void watch_value(uint64_t addr, unsigned bytes, bool write)
 		add(write ? PTX_WRITE : PTX_READ, addr, bytes);
 }
 
-/* --- schedules ----------------------------------------------------------------------------------------------- */
+/* --- schedules --- */
 
 static void set_schedule(uint32_t kind, uint64_t seed)
 {
 	pthread_mutex_lock(&watch.lock);
-	watch.schedule = (struct ptx_schedule){.random = kind == SOFT_SCHEDULE_RANDOM, .seed = seed, .residue = watch.schedule.residue};
+	watch.schedule = (struct ptx_schedule){.random = kind == SOFT_SCHEDULE_RANDOM,
+		.seed = seed,
+		.residue = watch.schedule.residue};
 	pthread_mutex_unlock(&watch.lock);
 }
 
@@ -227,7 +233,7 @@ static void residue(uint32_t byte)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* --- races --------------------------------------------------------------------------------------------------- */
+/* --- races --- */
 
 #define RACES_KEPT 4096u
 
@@ -308,12 +314,18 @@ static void say_race(const struct soft_race *r)
 		char at[200] = "";
 		if (s->source_line)
 			snprintf(at, sizeof(at), ", %.150s:%u", s->file, s->source_line);
-		snprintf(sides[k], sizeof(sides[k]), "block (%u,%u,%u) thread (%u,%u,%u) %s it: PTX line %u, %s%s", s->block[0], s->block[1], s->block[2],
-			s->thread[0], s->thread[1], s->thread[2], verbs[s->kind % 3], s->line, s->insn, at);
+		snprintf(sides[k], sizeof(sides[k]),
+			"block (%u,%u,%u) thread (%u,%u,%u) %s it: PTX line %u, %s%s", s->block[0],
+			s->block[1], s->block[2], s->thread[0], s->thread[1], s->thread[2],
+			verbs[s->kind % 3], s->line, s->insn, at);
 	}
 	drv_say("race%s in %.100s: %u byte%s of %s memory at %#llx, unordered, %llu time%s\n    %s\n    %s",
-		r->tier == SOFT_RACE_SAME_VALUE ? " (same value)" : r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)" : "", r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
-		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s", sides[0], sides[1]);
+		r->tier == SOFT_RACE_SAME_VALUE	   ? " (same value)"
+		: r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)"
+						   : "",
+		r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
+		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s",
+		sides[0], sides[1]);
 }
 
 /* For a debugger that runs this program. */
@@ -332,7 +344,8 @@ static bool is_told(const struct soft_race *r)
 {
 	for (size_t k = 0; k < watch.ntold; k++) {
 		const struct told *t = &watch.told[k];
-		if (t->line[0] == r->side[0].line && t->line[1] == r->side[1].line && t->tier == r->tier && !strcmp(t->kernel, r->kernel))
+		if (t->line[0] == r->side[0].line && t->line[1] == r->side[1].line &&
+			t->tier == r->tier && !strcmp(t->kernel, r->kernel))
 			return true;
 	}
 	if (watch.ntold == sizeof(watch.told) / sizeof(watch.told[0]))
@@ -346,10 +359,12 @@ static void keep_race(const struct soft_race *r)
 {
 	if (watch.nraces == watch.capraces) {
 		size_t cap = watch.capraces ? 2 * watch.capraces : 16;
-		struct soft_race *p = cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
+		struct soft_race *p =
+			cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
 		if (!p) {
 			watch.ndoubts++;
-			text(watch.doubt, sizeof(watch.doubt), "more races were found than are kept");
+			text(watch.doubt, sizeof(watch.doubt),
+				"more races were found than are kept");
 			return;
 		}
 		watch.races = p;
@@ -391,10 +406,10 @@ static void take_races(struct watched *w)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-/* --- launches ------------------------------------------------------------------------------------------------ */
+/* --- launches --- */
 
-/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what is found on stderr;
- * a path: append it there (struct soft_race). */
+/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what
+ * is found on stderr; a path: append it there (struct soft_race). */
 static void from_environment(void)
 {
 	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
@@ -410,7 +425,8 @@ static void from_environment(void)
 		watch.schedule.random = !*end;
 	}
 	if (s && *s && !watch.schedule.random && strcmp(s, "fixed"))
-		drv_say("TSDB_SOFT_SCHEDULE is \"%.40s\", neither \"fixed\" nor \"random:SEED\"", s);
+		drv_say("TSDB_SOFT_SCHEDULE is \"%.40s\", neither \"fixed\" nor \"random:SEED\"",
+			s);
 }
 
 void watch_begin(struct watched *w, struct ptx_launch *l)
@@ -433,7 +449,8 @@ void watch_begin(struct watched *w, struct ptx_launch *l)
 		w->access.next = l->observer;
 		l->observer = &w->access;
 	}
-	if (atomic_load_explicit(&checking, memory_order_relaxed) && (w->races = ptx_races_new(l, 0))) {
+	if (atomic_load_explicit(&checking, memory_order_relaxed) &&
+		(w->races = ptx_races_new(l, 0))) {
 		w->race = ptx_races_observer(w->races);
 		w->race.next = l->observer;
 		l->observer = &w->race;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The barrier of a cooperative grid lives in memory of the driver's, whose address kernels find in %envreg1 and %envreg2 (the toolkit's
- * "cooperative_groups/details/driver_abi.h": struct grid_workspace). It is no device memory: where a program's own allocations come to
- * lie must not depend on when a launch runs.
+ * The barrier of a cooperative grid lives in memory of the driver's, whose address kernels find in
+ * %envreg1 and %envreg2 (the toolkit's "cooperative_groups/details/driver_abi.h": struct
+ * grid_workspace). It is no device memory: where a program's own allocations come to lie must not
+ * depend on when a launch runs.
  */
 #include "softgpu/driver/drv.h"
 

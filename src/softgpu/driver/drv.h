@@ -14,22 +14,35 @@
 #include <pthread.h>
 #include <stddef.h>
 
-#define TRY_CU(expr)                                                                                \
-	do {                                                                                        \
-		CUresult try_r_ = (expr);                                                           \
-		if (try_r_ != CUDA_SUCCESS)                                                         \
-			return try_r_;                                                              \
+#define TRY_CU(expr)                                                                               \
+	do {                                                                                       \
+		CUresult try_r_ = (expr);                                                          \
+		if (try_r_ != CUDA_SUCCESS)                                                        \
+			return try_r_;                                                             \
 	} while (0)
-#define REQUIRE(cond)                                                                               \
-	do {                                                                                        \
-		if (!(cond))                                                                        \
-			return CUDA_ERROR_INVALID_VALUE;                                            \
+#define REQUIRE(cond)                                                                              \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			return CUDA_ERROR_INVALID_VALUE;                                           \
 	} while (0)
 
-/* --- handles (drv-obj.c) ------------------------------------------------------------------------------- */
+/* --- handles (drv-obj.c) --- */
 enum obj_kind {
-	OBJ_CTX, OBJ_STREAM, OBJ_EVENT, OBJ_MODULE, OBJ_FUNC, OBJ_LIBRARY, OBJ_KERNEL, OBJ_POOL,
-	OBJ_GRAPH, OBJ_NODE, OBJ_GRAPH_EXEC, OBJ_ARRAY, OBJ_USER, OBJ_LINK, OBJ_KINDS,
+	OBJ_CTX,
+	OBJ_STREAM,
+	OBJ_EVENT,
+	OBJ_MODULE,
+	OBJ_FUNC,
+	OBJ_LIBRARY,
+	OBJ_KERNEL,
+	OBJ_POOL,
+	OBJ_GRAPH,
+	OBJ_NODE,
+	OBJ_GRAPH_EXEC,
+	OBJ_ARRAY,
+	OBJ_USER,
+	OBJ_LINK,
+	OBJ_KINDS,
 };
 /* A zeroed object, or NULL when memory or the arena is exhausted. Any thread. */
 void *obj_new(enum obj_kind kind);
@@ -41,7 +54,7 @@ void *obj_next(enum obj_kind kind, void *after);
 
 extern pthread_mutex_t drv_lock;
 
-/* --- execution (drv-exec.c) ---------------------------------------------------------------------------- */
+/* --- execution (drv-exec.c) --- */
 struct ctx;
 struct pool {
 	int dev;
@@ -53,7 +66,8 @@ struct pool {
 };
 struct timeline; /* a queue of work executed in order by one thread, and how far it has come */
 
-/* A place on a timeline: reached when `done >= ticket`. Holds a reference to tl unless tl is NULL (always reached). */
+/* A place on a timeline: reached when `done >= ticket`. Holds a reference to tl unless tl is NULL
+ * (always reached). */
 struct point {
 	struct timeline *tl;
 	uint64_t ticket;
@@ -67,9 +81,21 @@ struct mark {
 };
 
 enum op_kind {
-	OP_NOP, OP_KERNEL, OP_COPY, OP_FILL, OP_HOST, OP_STREAM_CALLBACK, OP_MARK, OP_GRAPH, OP_WRITE_VALUE, OP_WAIT_VALUE,
-	OP_EVENT_RECORD, OP_EVENT_WAIT, OP_MEM_ALLOC, OP_MEM_FREE, /* of graphs only */
-	OP_BATCH, /* of value operations */
+	OP_NOP,
+	OP_KERNEL,
+	OP_COPY,
+	OP_FILL,
+	OP_HOST,
+	OP_STREAM_CALLBACK,
+	OP_MARK,
+	OP_GRAPH,
+	OP_WRITE_VALUE,
+	OP_WAIT_VALUE,
+	OP_EVENT_RECORD,
+	OP_EVENT_WAIT,
+	OP_MEM_ALLOC,
+	OP_MEM_FREE, /* of graphs only */
+	OP_BATCH,    /* of value operations */
 };
 /* width x height x depth bytes; all pointers are addresses of this process. */
 struct copy {
@@ -96,10 +122,10 @@ struct op {
 			unsigned grid[3], block[3];
 			size_t shared;
 			bool cooperative;
-			bool early; /* programmatic stream serialization */
-			bool held;  /* see overlap.h */
+			bool early;	     /* programmatic stream serialization */
+			bool held;	     /* see overlap.h */
 			unsigned cluster[3]; /* or zeros */
-			void *params; /* owned, param_bytes of the function */
+			void *params;	     /* owned, param_bytes of the function */
 		} kernel;
 		struct {
 			struct copy c;
@@ -157,17 +183,21 @@ void point_copy(struct point *to, const struct point *from);
 bool point_reached(const struct point *p);
 void point_wait(const struct point *p);
 
-/* Memory for the barrier of a cooperative grid (drv-workspace.c); waits while all of it is in use. put takes 0 too. */
+/* Memory for the barrier of a cooperative grid (drv-workspace.c); waits while all of it is in use.
+ * put takes 0 too. */
 uint64_t workspace_get(void);
 void workspace_put(uint64_t addr);
 
 struct stream;
-/* Puts op (which it takes over, also on failure) at the end of s, after `extra` points and what the legacy default stream's rules
- * add. wait: return only when it has run. Under stream capture the op becomes a graph node instead. */
-CUresult stream_submit(struct stream *s, struct op *op, const struct point *extra, bool wait, bool async);
+/* Puts op (which it takes over, also on failure) at the end of s, after `extra` points and what the
+ * legacy default stream's rules add. wait: return only when it has run. Under stream capture the op
+ * becomes a graph node instead. */
+CUresult stream_submit(
+	struct stream *s, struct op *op, const struct point *extra, bool wait, bool async);
 /* Waits for every stream of c. */
 void ctx_drain(struct ctx *c);
-/* The same for every context: a peer's or another context's work may use what is to go. Caller does not hold drv_lock. */
+/* The same for every context: a peer's or another context's work may use what is to go. Caller does
+ * not hold drv_lock. */
 void ctx_drain_all(void);
 
 struct mark *mark_new(void);
@@ -176,14 +206,14 @@ void mark_unref(struct mark *m);
 uint64_t now_monotonic(void);
 uint64_t now_realtime(void);
 
-/* --- contexts (drv-ctx.c) ------------------------------------------------------------------------------ */
+/* --- contexts (drv-ctx.c) --- */
 #define CTX_LIMITS 16
 struct ctx {
 	uint32_t uid;
 	int dev;
 	uint32_t peers; /* devices whose memory its kernels may use, bits */
 	bool primary;
-	unsigned refs; /* of a primary context */
+	unsigned refs;	   /* of a primary context */
 	unsigned attached; /* cuCtxAttach not undone yet */
 	unsigned flags, api_version;
 	_Atomic int sticky; /* CUresult of the fault that ended it */
@@ -203,7 +233,7 @@ struct ctx *ctx_peek(void);
 CUresult ctx_resolve(CUcontext h, struct ctx **ret);
 CUresult ctx_sticky(const struct ctx *c);
 
-/* --- streams (drv-stream.c) ---------------------------------------------------------------------------- */
+/* --- streams (drv-stream.c) --- */
 struct capture;
 struct stream {
 	struct ctx *ctx;
@@ -215,7 +245,8 @@ struct stream {
 	struct capture *capture; /* NULL: not capturing */
 	int sync_policy;	 /* CUsynchronizationPolicy, 0: never set */
 };
-/* The stream behind h: 0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle, of the current context. */
+/* The stream behind h: 0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD or a handle, of the current
+ * context. */
 CUresult stream_resolve(CUstream h, bool ptds, struct stream **ret);
 struct stream *stream_new(struct ctx *c, unsigned flags, int priority);
 /* Every blocking stream of s's context has come to its end too when s is the legacy one. */
@@ -226,7 +257,7 @@ void stream_delete(struct stream *s);
 /* Caller holds drv_lock. */
 void streams_delete_of(struct ctx *c);
 
-/* --- events (drv-event.c) ------------------------------------------------------------------------------ */
+/* --- events (drv-event.c) --- */
 struct event {
 	struct ctx *ctx;
 	unsigned flags;
@@ -235,7 +266,7 @@ struct event {
 	struct mark *mark;
 	struct capture *capture; /* recorded inside a capture: compared only, with its id */
 	unsigned long long capture_id;
-	struct node **deps;	 /* in a capture: the nodes that the event refers to; owned */
+	struct node **deps; /* in a capture: the nodes that the event refers to; owned */
 	unsigned ndeps;
 };
 void events_delete_of(struct ctx *c);
@@ -243,7 +274,7 @@ CUresult event_record(struct event *e, struct stream *s);
 /* The event was recorded at this place; m and at stay the caller's. Caller holds drv_lock. */
 void event_set(struct event *e, struct mark *m, const struct point *at);
 
-/* --- modules, functions, libraries, kernels ------------------------------------------------------------ */
+/* --- modules, functions, libraries, kernels --- */
 struct global {
 	const char *name;
 	uint64_t addr;
@@ -298,8 +329,8 @@ struct jit_log {
 	size_t error_size, info_size;
 	void **error_used, **info_used; /* the option value slots where sizes go back */
 };
-/* PTX text out of whatever image is: text, fatbin wrapper, fatbin. *text is malloc'ed and NUL-terminated. limit: bytes readable at
- * image, SIZE_MAX when unknown. */
+/* PTX text out of whatever image is: text, fatbin wrapper, fatbin. *text is malloc'ed and
+ * NUL-terminated. limit: bytes readable at image, SIZE_MAX when unknown. */
 CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size);
 CUresult image_from_file(const char *path, char **data, size_t *size);
 struct link_handle {
@@ -310,8 +341,8 @@ void jit_log_error(struct jit_log *log, const char *why);
 void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, void **values);
 CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struct ptx_module **ret);
 /* A module of c from parsed PTX: gives every variable its memory, links, makes the functions. */
-CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text, size_t text_size,
-		    struct module **ret);
+CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text,
+	size_t text_size, struct module **ret);
 /* Reports the module to the tools (CUPTI). Caller does not hold drv_lock. */
 void module_loaded(struct module *m);
 /* Waits for the context's work first. */
@@ -326,36 +357,46 @@ CUresult library_module(struct library *lib, struct ctx *c, struct module **ret)
 CUresult func_resolve(CUfunction h, struct ctx *c, struct func **ret);
 void func_attrs_init(struct func_attrs *a);
 CUresult func_attribute_get(const struct ptx_function_info *info, const struct func_attrs *a,
-			    CUfunction_attribute which, int *ret);
+	CUfunction_attribute which, int *ret);
 CUresult func_attribute_set(struct func_attrs *a, const struct ptx_function_info *info,
-			    CUfunction_attribute which, int value);
+	CUfunction_attribute which, int value);
 
 int func_max_dynamic_shared(const struct ptx_function_info *info, const struct func_attrs *a);
 /* Whether the device can launch f in that shape. */
-CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3], size_t shared, bool cooperative);
-/* The dimensions of the clusters of a launch (zeros: none), of those asked for (or NULL) and those the kernel is compiled for. */
-CUresult func_cluster(const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3]);
+CUresult func_shape(const struct func *f, const unsigned grid[3], const unsigned block[3],
+	size_t shared, bool cooperative);
+/* The dimensions of the clusters of a launch (zeros: none), of those asked for (or NULL) and those
+ * the kernel is compiled for. */
+CUresult func_cluster(
+	const struct func *f, const unsigned *asked, const unsigned grid[3], unsigned ret[3]);
 /* Blocks that the whole device holds at a time. */
 int func_blocks_resident(const struct func *f, unsigned threads, size_t dynamic);
-/* --- launches and copies as commands (drv-launch.c, drv-copy.c); a graph's nodes are made with these too ------- */
+/* --- launches and copies as commands (drv-launch.c, drv-copy.c); a graph's nodes are made with
+ * these too --- */
 /* The argument bytes of a launch, malloc'ed; NULL for a kernel without parameters. */
 CUresult func_params(const struct func *f, void **kernel_params, void **extra, void **ret);
-/* A checked launch; the caller owns what is in *ret. cluster: NULL or zeros for the kernel's own. */
-CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3], size_t shared,
-		 bool cooperative, const unsigned *cluster, void **kernel_params, void **extra, struct op *ret);
+/* A checked launch; the caller owns what is in *ret. cluster: NULL or zeros for the kernel's own.
+ */
+CUresult func_op(CUfunction h, struct ctx *c, const unsigned grid[3], const unsigned block[3],
+	size_t shared, bool cooperative, const unsigned *cluster, void **kernel_params,
+	void **extra, struct op *ret);
 /* A checked memory operation of a stream, and a batch of them. */
-CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes, unsigned flags, struct op *ret);
-CUresult batch_op(unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags, struct op *ret);
+CUresult value_op_check(enum op_kind kind, CUdeviceptr addr, uint64_t value, unsigned bytes,
+	unsigned flags, struct op *ret);
+CUresult batch_op(
+	unsigned n, const CUstreamBatchMemOpParams *params, unsigned flags, struct op *ret);
 /* A checked copy; one of the sizes is 0 when there is nothing to do. */
 CUresult copy_3d(const CUDA_MEMCPY3D *p, struct copy *c);
 CUresult copy_check(struct copy *c, int dst_side, int src_side);
 enum copy_side { SIDE_HOST, SIDE_DEVICE, SIDE_ANY };
 /* One run of bytes, checked and submitted. */
-CUresult copy_bytes(uint64_t dst, enum copy_side dst_side, uint64_t src, enum copy_side src_side, size_t n, CUstream h, bool ptds, bool async);
+CUresult copy_bytes(uint64_t dst, enum copy_side dst_side, uint64_t src, enum copy_side src_side,
+	size_t n, CUstream h, bool ptds, bool async);
 CUresult fill_check(const struct fill *f);
 
-/* --- device facts (drv-device.c) ----------------------------------------------------------------------- */
-/* The compute capability, 75 for 7.5: TSDB_SOFT_CC. 0: that names none that there is; nothing starts then. */
+/* --- device facts (drv-device.c) --- */
+/* The compute capability, 75 for 7.5: TSDB_SOFT_CC. 0: that names none that there is; nothing
+ * starts then. */
 unsigned device_cc(void);
 #define DEV_MAX_THREADS 1024
 #define DEV_MAX_SHARED 49152
@@ -370,7 +411,7 @@ unsigned device_count(void);
 bool device_visible(void);
 unsigned device_sm_count(void);
 
-/* --- memory (drv-mem.c) -------------------------------------------------------------------------------- */
+/* --- memory (drv-mem.c) --- */
 /* Whether the n bytes at addr lie in one live range; NULL otherwise. */
 const struct mem_range *mem_covers(uint64_t addr, size_t n);
 /* The same, and a copy or fill may write there: not where cuMemSetAccess allows reading only. */
@@ -389,14 +430,15 @@ enum soft_mem_kind mem_soft_kind(const struct mem_range *r);
 void pools_delete_of(struct ctx *c);
 /* Texture and surface objects (drv-tex.c). Caller holds drv_lock. */
 void textures_delete_of(struct ctx *c);
-/* Gives back the memory that cuMemFreeAsync freed on s (NULL: on any stream of c), all of whose work has run. */
+/* Gives back the memory that cuMemFreeAsync freed on s (NULL: on any stream of c), all of whose
+ * work has run. */
 void pool_trim_freed(struct ctx *c, struct stream *s);
 /* The pool of the allocation that starts at addr, or NULL. */
 CUmemoryPool pool_of(uint64_t addr);
 /* Frees addr if it came from a pool, after c's work has run; false when it did not. */
 bool pool_forget(uint64_t addr, struct ctx *c);
 
-/* --- hooks (drv-entry.c) ------------------------------------------------------------------------------- */
+/* --- hooks (drv-entry.c) --- */
 void drv_raise(const struct soft_resource *r);
 void drv_report(const struct soft_op *op);
 bool drv_wants_ops(void);
@@ -405,7 +447,7 @@ uint32_t drv_new_uid(void);
 /* One line on stderr that starts with "tsdb: software GPU: ". */
 void drv_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- stream capture and graphs (drv-graph.c) ------------------------------------------------------------ */
+/* --- stream capture and graphs (drv-graph.c) --- */
 /* All take drv_lock as held. capture_add takes op over, also on failure. */
 CUresult capture_add(struct stream *s, struct op *op);
 /* Whether work on s, which does not capture, would tie a capture to it (the legacy stream). */
@@ -417,20 +459,23 @@ struct event;
 CUresult capture_wait(struct stream *s, struct event *e);
 /* Takes drv_lock itself: s was used in a way that ends its capture. */
 void capture_invalidate(struct stream *s);
-/* Takes drv_lock itself. For calls that a capture may forbid ("CUDA Driver API", cuThreadExchangeStreamCaptureMode): the
- * captures that do are invalid then. */
+/* Takes drv_lock itself. For calls that a capture may forbid ("CUDA Driver API",
+ * cuThreadExchangeStreamCaptureMode): the captures that do are invalid then. */
 CUresult capture_check_unsafe(void);
 /* launch: of this launch, NULL for a graph without events. */
-void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns);
+void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c,
+	const struct op_origin *origin, uint64_t queued_ns);
 void graph_launch_free(struct graph_launch *l);
-/* Graph memory (drv-graph-mem.c): an op that allocates or frees it, which has a reference; what it does when it runs. */
+/* Graph memory (drv-graph-mem.c): an op that allocates or frees it, which has a reference; what it
+ * does when it runs. */
 CUresult graph_mem_alloc_op(struct ctx *c, size_t size, struct op *ret);
 CUresult graph_mem_free_op(uint64_t addr, struct op *ret);
 uint64_t graph_mem_address(const struct op *op);
 void graph_mem_run(const struct op *op);
 void graph_mem_ref(struct graph_mem *m);
 void graph_mem_unref(struct graph_mem *m);
-/* The program frees memory that a graph's launch allocated, after c's work has run. False when addr is no graph's, else *ret is the answer. */
+/* The program frees memory that a graph's launch allocated, after c's work has run. False when addr
+ * is no graph's, else *ret is the answer. */
 bool graph_mem_forget(uint64_t addr, struct ctx *c, CUresult *ret);
 bool graph_mem_forget_async(uint64_t addr, struct stream *s, CUresult *ret);
 void graph_mems_delete_of(struct ctx *c);

@@ -22,7 +22,8 @@
 /* We define the calls that cuda.h marks as deprecated. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* cuda.h renames these to their newest version; we define the older ones too, under their own names. */
+/* cuda.h renames these to their newest version; we define the older ones too, under their own
+ * names. */
 #undef cuCtxCreate
 #undef cuCtxDestroy
 #undef cuCtxPushCurrent
@@ -89,64 +90,65 @@ static inline CUresult drv_gate(void)
 #define DRV_DECL(t, a) t a
 #define DRV_ARG(t, a) a
 
-#define DRV_ROW(name)                                                                               \
-	static const struct drv_entry drv_row_##name                                                \
-		__attribute__((section("drv_entries"), used, aligned(8))) = {                       \
-			#name, (void *)name, CUPTI_DRIVER_TRACE_CBID_##name};
+#define DRV_ROW(name)                                                                              \
+	static const struct drv_entry drv_row_##name __attribute__((section("drv_entries"), used,  \
+		aligned(8))) = {#name, (void *)name, CUPTI_DRIVER_TRACE_CBID_##name};
 
-#define DRV_WRAP_(fname, ptype, gate, decls, args, body)                                            \
-	SOFT_EXPORT CUresult CUDAAPI fname decls;                                                   \
-	SOFT_EXPORT CUresult CUDAAPI fname decls                                                    \
-	{                                                                                           \
-		CUresult drv_r = gate;                                                              \
-		if (__builtin_expect(drv_r != CUDA_SUCCESS, 0))                                     \
-			return drv_r;                                                               \
-		if (__builtin_expect(!drv_watch, 1))                                                \
-			return body;                                                                \
-		ptype drv_params = args;                                                            \
-		struct soft_call drv_call = {                                                       \
-			.cbid = CUPTI_DRIVER_TRACE_CBID_##fname,                                    \
-			.name = #fname,                                                              \
-			.params = &drv_params,                                                      \
-			.result = &drv_r,                                                           \
-		};                                                                                  \
-		tsdb_soft_enter(&drv_call);                                                         \
-		drv_r = body;                                                                       \
-		tsdb_soft_exit(&drv_call);                                                          \
-		return drv_r;                                                                       \
-	}                                                                                           \
+#define DRV_WRAP_(fname, ptype, gate, decls, args, body)                                           \
+	SOFT_EXPORT CUresult CUDAAPI fname decls;                                                  \
+	SOFT_EXPORT CUresult CUDAAPI fname decls                                                   \
+	{                                                                                          \
+		CUresult drv_r = gate;                                                             \
+		if (__builtin_expect(drv_r != CUDA_SUCCESS, 0))                                    \
+			return drv_r;                                                              \
+		if (__builtin_expect(!drv_watch, 1))                                               \
+			return body;                                                               \
+		ptype drv_params = args;                                                           \
+		struct soft_call drv_call = {                                                      \
+			.cbid = CUPTI_DRIVER_TRACE_CBID_##fname,                                   \
+			.name = #fname,                                                            \
+			.params = &drv_params,                                                     \
+			.result = &drv_r,                                                          \
+		};                                                                                 \
+		tsdb_soft_enter(&drv_call);                                                        \
+		drv_r = body;                                                                      \
+		tsdb_soft_exit(&drv_call);                                                         \
+		return drv_r;                                                                      \
+	}                                                                                          \
 	DRV_ROW(fname)
 
-#define DRV_BRACE(...) {__VA_ARGS__}
-#define DRV_WRAP(n, name, gate, ...)                                                                \
-	DRV_WRAP_(name, name##_params, gate, (DRV_MAP##n(DRV_DECL, __VA_ARGS__)),                   \
-		  DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),                                      \
-		  do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__)))
+#define DRV_BRACE(...)                                                                             \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define DRV_WRAP(n, name, gate, ...)                                                               \
+	DRV_WRAP_(name, name##_params, gate, (DRV_MAP##n(DRV_DECL, __VA_ARGS__)),                  \
+		DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),                                       \
+		do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__)))
 
-#define DRV_DEFINE(n, name, ...)                                                                    \
-	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__));                               \
-	DRV_WRAP(n, name, drv_gate(), __VA_ARGS__)                                                  \
+#define DRV_DEFINE(n, name, ...)                                                                   \
+	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__));                              \
+	DRV_WRAP(n, name, drv_gate(), __VA_ARGS__)                                                 \
 	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__))
 
-#define DRV_EARLY(n, name, ...)                                                                     \
-	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__));                               \
-	DRV_WRAP(n, name, CUDA_SUCCESS, __VA_ARGS__)                                                \
+#define DRV_EARLY(n, name, ...)                                                                    \
+	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__));                              \
+	DRV_WRAP(n, name, CUDA_SUCCESS, __VA_ARGS__)                                               \
 	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__))
 
-#define DRV_DEFINE0(name)                                                                           \
-	static CUresult do_##name(void);                                                            \
-	DRV_WRAP_(name, char, drv_gate(), (void), {0}, do_##name())                                 \
+#define DRV_DEFINE0(name)                                                                          \
+	static CUresult do_##name(void);                                                           \
+	DRV_WRAP_(name, char, drv_gate(), (void), {0}, do_##name())                                \
 	static CUresult do_##name(void)
 
-#define DRV_STREAM(n, name, suffix, ...)                                                            \
-	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__), bool ptds);                    \
-	DRV_WRAP_(name, name##_params, drv_gate(), (DRV_MAP##n(DRV_DECL, __VA_ARGS__)),             \
-		  DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),                                      \
-		  do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__), false))                               \
-	DRV_WRAP_(name##suffix, name##suffix##_params, drv_gate(),                                  \
-		  (DRV_MAP##n(DRV_DECL, __VA_ARGS__)),                                              \
-		  DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),                                      \
-		  do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__), true))                                \
+#define DRV_STREAM(n, name, suffix, ...)                                                           \
+	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__), bool ptds);                   \
+	DRV_WRAP_(name, name##_params, drv_gate(), (DRV_MAP##n(DRV_DECL, __VA_ARGS__)),            \
+		DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),                                       \
+		do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__), false))                                \
+	DRV_WRAP_(name##suffix, name##suffix##_params, drv_gate(),                                 \
+		(DRV_MAP##n(DRV_DECL, __VA_ARGS__)), DRV_BRACE(DRV_MAP##n(DRV_ARG, __VA_ARGS__)),  \
+		do_##name(DRV_MAP##n(DRV_ARG, __VA_ARGS__), true))                                 \
 	static CUresult do_##name(DRV_MAP##n(DRV_DECL, __VA_ARGS__), bool ptds)
 
 #endif

@@ -17,14 +17,15 @@
 
 enum soft_domain { SOFT_DRIVER, SOFT_RUNTIME };
 
-/* One API call on its way in or out; lives on the caller's stack, the same object for enter and exit. */
+/* One API call on its way in or out; lives on the caller's stack, the same object for enter and
+ * exit. */
 struct soft_call {
 	enum soft_domain domain;
-	uint32_t cbid;		   /* CUPTI_DRIVER_TRACE_CBID_* or CUPTI_RUNTIME_TRACE_CBID_* */
-	const char *name;	   /* "cuLaunchKernel" */
-	const void *params;	   /* the call's *_params structure, NULL for calls without arguments */
-	const void *result;	   /* CUresult or cudaError_t; read at exit only */
-	const char *symbol;	   /* launches: the kernel's mangled name, else NULL */
+	uint32_t cbid;	    /* CUPTI_DRIVER_TRACE_CBID_* or CUPTI_RUNTIME_TRACE_CBID_* */
+	const char *name;   /* "cuLaunchKernel" */
+	const void *params; /* the call's *_params structure, NULL for calls without arguments */
+	const void *result; /* CUresult or cudaError_t; read at exit only */
+	const char *symbol; /* launches: the kernel's mangled name, else NULL */
 	/* Filled by libcuda at enter. */
 	CUcontext ctx;
 	uint32_t ctx_uid;
@@ -58,7 +59,8 @@ struct soft_resource {
 
 enum soft_op_kind { SOFT_OP_KERNEL, SOFT_OP_COPY, SOFT_OP_FILL };
 enum soft_mem_kind { SOFT_MEM_PAGEABLE, SOFT_MEM_PINNED, SOFT_MEM_DEVICE, SOFT_MEM_MANAGED };
-/* A command that has been executed, for activity records. Strings live until their module is unloaded. */
+/* A command that has been executed, for activity records. Strings live until their module is
+ * unloaded. */
 struct soft_op {
 	enum soft_op_kind kind;
 	uint32_t correlation, ctx_uid, stream_id;
@@ -78,8 +80,9 @@ struct soft_op {
 	uint32_t value;
 };
 
-/* What libcupti installs. Every member may be NULL. Called from the thread that makes the API call (call, resource) or from
- * a stream's thread (op); `call` and `resource` may make driver calls, which are not reported. */
+/* What libcupti installs. Every member may be NULL. Called from the thread that makes the API call
+ * (call, resource) or from a stream's thread (op); `call` and `resource` may make driver calls,
+ * which are not reported. */
 struct soft_hooks {
 	void (*call)(struct soft_call *c, bool exit);
 	void (*resource)(const struct soft_resource *r);
@@ -90,11 +93,12 @@ struct soft_hooks {
 SOFT_EXPORT void tsdb_soft_set_hooks(const struct soft_hooks *hooks);
 /* Non-zero while hooks are installed: the runtime's one branch. The address never changes. */
 SOFT_EXPORT const int *tsdb_soft_watched(void);
-/* The runtime raises its callbacks with these, around the call. c: domain, cbid, name, params, result, symbol filled, the rest zero.
- * Driver calls made in between share the correlation id. */
+/* The runtime raises its callbacks with these, around the call. c: domain, cbid, name, params,
+ * result, symbol filled, the rest zero. Driver calls made in between share the correlation id. */
 SOFT_EXPORT void tsdb_soft_enter(struct soft_call *c);
 SOFT_EXPORT void tsdb_soft_exit(struct soft_call *c);
-/* Ids as CUPTI shows them. 0 for a handle that does not exist; stream 0 and 1 are the current context's legacy stream. */
+/* Ids as CUPTI shows them. 0 for a handle that does not exist; stream 0 and 1 are the current
+ * context's legacy stream. */
 SOFT_EXPORT uint32_t tsdb_soft_context_id(CUcontext ctx);
 SOFT_EXPORT uint32_t tsdb_soft_stream_id(CUcontext ctx, CUstream stream, bool per_thread);
 /* The id of a CUgraph, CUgraphNode or CUgraphExec, or 0. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stream capture: work that is put into a capturing stream becomes nodes of a graph. A stream joins a capture by waiting for an event
- * that was recorded in it. What the programming guide forbids in between makes the capture invalid, which its end reports.
+ * Stream capture: work that is put into a capturing stream becomes nodes of a graph. A stream joins
+ * a capture by waiting for an event that was recorded in it. What the programming guide forbids in
+ * between makes the capture invalid, which its end reports.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -13,7 +14,7 @@ static struct capture *captures;
 static _Atomic unsigned ncaptures; /* read without the lock: is there any? */
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/* --- finding ------------------------------------------------------------------------------------------------------ */
+/* --- finding --- */
 
 static struct capture_stream *find(const struct stream *s)
 {
@@ -40,7 +41,7 @@ static bool capture_alive(const struct capture *c, unsigned long long id)
 	return x && x->id == id;
 }
 
-/* --- joining and ending ------------------------------------------------------------------------------------------------ */
+/* --- joining and ending --- */
 
 CUresult capture_join(struct capture *c, struct stream *s, struct node *const *deps, unsigned ndeps)
 {
@@ -91,8 +92,10 @@ static void graph_drop(struct capture *c)
 		graph_delete(c->graph);
 }
 
-/* to: the program's graph, whose nodes `deps` come before the first of the capture; NULL: a new one. */
-static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, struct graph *to, struct node *const *deps, unsigned ndeps)
+/* to: the program's graph, whose nodes `deps` come before the first of the capture; NULL: a new
+ * one. */
+static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, struct graph *to,
+	struct node *const *deps, unsigned ndeps)
 {
 	static unsigned long long last_id;
 	struct capture *c;
@@ -125,7 +128,8 @@ static CUresult capture_begin(struct stream *s, CUstreamCaptureMode mode, struct
 	return r;
 }
 
-/* Marks everything that the nodes depend on, themselves included. Edges go to older nodes only, so one pass backwards does. */
+/* Marks everything that the nodes depend on, themselves included. Edges go to older nodes only, so
+ * one pass backwards does. */
 static void mark_ancestors(struct graph *g, struct node *const *from, unsigned n)
 {
 	unsigned i, k;
@@ -180,7 +184,7 @@ static CUresult capture_end(struct stream *s, struct graph **ret)
 	return r;
 }
 
-/* --- what the rest of the driver asks ------------------------------------------------------------------------------------- */
+/* --- what the rest of the driver asks --- */
 
 static CUgraphNodeType type_of(const struct op *op)
 {
@@ -209,7 +213,9 @@ static CUgraphNodeType type_of(const struct op *op)
 CUresult capture_add(struct stream *s, struct op *op)
 {
 	/* programmatic stream serialization: "CUDA Programming Guide", "Use in CUDA Graphs" */
-	static const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+	static const CUgraphEdgeData programmatic = {
+		.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+		.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
 	const bool early = op->kind == OP_KERNEL && op->kernel.early;
 	struct capture_stream *cs = capture_stream_of(s);
 	struct graph *child = NULL;
@@ -229,7 +235,8 @@ CUresult capture_add(struct stream *s, struct op *op)
 		if (!child)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	r = node_add(s->capture->graph, child ? CU_GRAPH_NODE_TYPE_GRAPH : type_of(op), op, cs->deps, cs->ndeps, &n);
+	r = node_add(s->capture->graph, child ? CU_GRAPH_NODE_TYPE_GRAPH : type_of(op), op,
+		cs->deps, cs->ndeps, &n);
 	if (r != CUDA_SUCCESS) {
 		if (child)
 			graph_delete(child);
@@ -237,7 +244,8 @@ CUresult capture_add(struct stream *s, struct op *op)
 	}
 	n->child = child;
 	for (unsigned i = 0; early && i < cs->ndeps; i++)
-		if (cs->deps[i]->type == CU_GRAPH_NODE_TYPE_KERNEL && !edge_set(n, cs->deps[i], &programmatic))
+		if (cs->deps[i]->type == CU_GRAPH_NODE_TYPE_KERNEL &&
+			!edge_set(n, cs->deps[i], &programmatic))
 			return CUDA_ERROR_OUT_OF_MEMORY;
 	cs->ndeps = 0;
 	return node_list_add(&cs->deps, &cs->ndeps, n) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -252,14 +260,16 @@ bool capture_forbids(const struct stream *s)
 		return false;
 	for (c = captures; c; c = c->next)
 		for (cs = c->streams; cs; cs = cs->next)
-			if (cs->stream && cs->stream->ctx == s->ctx && !(cs->stream->flags & CU_STREAM_NON_BLOCKING)) {
+			if (cs->stream && cs->stream->ctx == s->ctx &&
+				!(cs->stream->flags & CU_STREAM_NON_BLOCKING)) {
 				c->invalid = true;
 				return true;
 			}
 	return false;
 }
 
-/* The nodes of a stream other than the origin stay: whether they were joined is asked when the capture ends. */
+/* The nodes of a stream other than the origin stay: whether they were joined is asked when the
+ * capture ends. */
 void capture_stream_gone(struct stream *s)
 {
 	struct capture *c = s->capture;
@@ -326,9 +336,10 @@ CUresult capture_wait(struct stream *s, struct event *e)
 	return capture_join(e->capture, s, e->deps, e->ndeps);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
-static CUresult begin(CUstream h, bool ptds, CUstreamCaptureMode mode, struct graph *to, const CUgraphNode *deps, size_t n)
+static CUresult begin(CUstream h, bool ptds, CUstreamCaptureMode mode, struct graph *to,
+	const CUgraphNode *deps, size_t n)
 {
 	struct stream *s;
 	CUresult r;
@@ -348,8 +359,9 @@ DRV_STREAM(2, cuStreamBeginCapture_v2, _ptsz, CUstream, hStream, CUstreamCapture
 	return begin(hStream, ptds, mode, NULL, NULL, 0);
 }
 
-DRV_STREAM(6, cuStreamBeginCaptureToGraph, _ptsz, CUstream, hStream, CUgraph, hGraph, const CUgraphNode *, dependencies, const CUgraphEdgeData *,
-	   dependencyData, size_t, numDependencies, CUstreamCaptureMode, mode)
+DRV_STREAM(6, cuStreamBeginCaptureToGraph, _ptsz, CUstream, hStream, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, const CUgraphEdgeData *, dependencyData, size_t,
+	numDependencies, CUstreamCaptureMode, mode)
 {
 	struct graph *g;
 	size_t i;
@@ -357,7 +369,8 @@ DRV_STREAM(6, cuStreamBeginCaptureToGraph, _ptsz, CUstream, hStream, CUgraph, hG
 	TRY_CU(graph_resolve(hGraph, &g));
 	REQUIRE(!g->capturing && !g->is_child && (dependencies || !numDependencies));
 	for (i = 0; i < numDependencies; i++)
-		REQUIRE(obj_alive(OBJ_NODE, dependencies[i]) && ((struct node *)dependencies[i])->graph == g);
+		REQUIRE(obj_alive(OBJ_NODE, dependencies[i]) &&
+			((struct node *)dependencies[i])->graph == g);
 	return begin(hStream, ptds, mode, g, dependencies, numDependencies);
 }
 
@@ -407,7 +420,8 @@ static CUstreamCaptureStatus status_of(const struct stream *s)
 {
 	if (!s->capture)
 		return CU_STREAM_CAPTURE_STATUS_NONE;
-	return s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+	return s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+				   : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 DRV_STREAM(2, cuStreamIsCapturing, _ptsz, CUstream, hStream, CUstreamCaptureStatus *, captureStatus)
@@ -420,8 +434,8 @@ DRV_STREAM(2, cuStreamIsCapturing, _ptsz, CUstream, hStream, CUstreamCaptureStat
 	return CUDA_SUCCESS;
 }
 
-static CUresult info(CUstream h, bool ptds, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-		     const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *ndeps)
+static CUresult info(CUstream h, bool ptds, CUstreamCaptureStatus *status, cuuint64_t *id,
+	CUgraph *graph, const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *ndeps)
 {
 	struct capture_stream *cs;
 	struct stream *s;
@@ -447,22 +461,26 @@ static CUresult info(CUstream h, bool ptds, CUstreamCaptureStatus *status, cuuin
 	return CUDA_SUCCESS;
 }
 
-DRV_STREAM(3, cuStreamGetCaptureInfo, _ptsz, CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out, cuuint64_t *, id_out)
+DRV_STREAM(3, cuStreamGetCaptureInfo, _ptsz, CUstream, hStream, CUstreamCaptureStatus *,
+	captureStatus_out, cuuint64_t *, id_out)
 {
 	return info(hStream, ptds, captureStatus_out, id_out, NULL, NULL, NULL, NULL);
 }
 
-DRV_STREAM(6, cuStreamGetCaptureInfo_v2, _ptsz, CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out, cuuint64_t *,
-	   id_out, CUgraph *, graph_out, const CUgraphNode **, dependencies_out, size_t *, numDependencies_out)
+DRV_STREAM(6, cuStreamGetCaptureInfo_v2, _ptsz, CUstream, hStream, CUstreamCaptureStatus *,
+	captureStatus_out, cuuint64_t *, id_out, CUgraph *, graph_out, const CUgraphNode **,
+	dependencies_out, size_t *, numDependencies_out)
 {
-	return info(hStream, ptds, captureStatus_out, id_out, graph_out, dependencies_out, NULL, numDependencies_out);
+	return info(hStream, ptds, captureStatus_out, id_out, graph_out, dependencies_out, NULL,
+		numDependencies_out);
 }
 
-DRV_STREAM(7, cuStreamGetCaptureInfo_v3, _ptsz, CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out, cuuint64_t *,
-	   id_out, CUgraph *, graph_out, const CUgraphNode **, dependencies_out, const CUgraphEdgeData **, edgeData_out,
-	   size_t *, numDependencies_out)
+DRV_STREAM(7, cuStreamGetCaptureInfo_v3, _ptsz, CUstream, hStream, CUstreamCaptureStatus *,
+	captureStatus_out, cuuint64_t *, id_out, CUgraph *, graph_out, const CUgraphNode **,
+	dependencies_out, const CUgraphEdgeData **, edgeData_out, size_t *, numDependencies_out)
 {
-	return info(hStream, ptds, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out);
+	return info(hStream, ptds, captureStatus_out, id_out, graph_out, dependencies_out,
+		edgeData_out, numDependencies_out);
 }
 
 static CUresult update(CUstream h, bool ptds, CUgraphNode *deps, size_t n, unsigned flags)
@@ -479,7 +497,8 @@ static CUresult update(CUstream h, bool ptds, CUgraphNode *deps, size_t n, unsig
 	if (!cs)
 		r = CUDA_ERROR_ILLEGAL_STATE;
 	for (i = 0; i < n && r == CUDA_SUCCESS; i++)
-		if (!obj_alive(OBJ_NODE, deps[i]) || ((struct node *)deps[i])->graph != s->capture->graph)
+		if (!obj_alive(OBJ_NODE, deps[i]) ||
+			((struct node *)deps[i])->graph != s->capture->graph)
 			r = CUDA_ERROR_INVALID_VALUE;
 	if (r == CUDA_SUCCESS && flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES)
 		cs->ndeps = 0;
@@ -490,14 +509,15 @@ static CUresult update(CUstream h, bool ptds, CUgraphNode *deps, size_t n, unsig
 	return r;
 }
 
-DRV_STREAM(4, cuStreamUpdateCaptureDependencies, _ptsz, CUstream, hStream, CUgraphNode *, dependencies, size_t, numDependencies,
-	   unsigned int, flags)
+DRV_STREAM(4, cuStreamUpdateCaptureDependencies, _ptsz, CUstream, hStream, CUgraphNode *,
+	dependencies, size_t, numDependencies, unsigned int, flags)
 {
 	return update(hStream, ptds, dependencies, numDependencies, flags);
 }
 
-DRV_STREAM(5, cuStreamUpdateCaptureDependencies_v2, _ptsz, CUstream, hStream, CUgraphNode *, dependencies, const CUgraphEdgeData *,
-	   dependencyData, size_t, numDependencies, unsigned int, flags)
+DRV_STREAM(5, cuStreamUpdateCaptureDependencies_v2, _ptsz, CUstream, hStream, CUgraphNode *,
+	dependencies, const CUgraphEdgeData *, dependencyData, size_t, numDependencies,
+	unsigned int, flags)
 {
 	return update(hStream, ptds, dependencies, numDependencies, flags);
 }

@@ -12,8 +12,8 @@
 
 /* One for each step of the executable graph; empty for those without an event. */
 struct graph_place {
-	struct mark *mark;   /* recording; a reference */
-	struct point gate;   /* recording: what opens. Waiting: what is waited for */
+	struct mark *mark; /* recording; a reference */
+	struct point gate; /* recording: what opens. Waiting: what is waited for */
 	bool record, opened;
 };
 
@@ -24,7 +24,8 @@ struct graph_launch {
 
 static bool has_event(const struct graph_step *s)
 {
-	return (s->op.kind == OP_EVENT_RECORD || s->op.kind == OP_EVENT_WAIT) && obj_alive(OBJ_EVENT, s->op.event);
+	return (s->op.kind == OP_EVENT_RECORD || s->op.kind == OP_EVENT_WAIT) &&
+	       obj_alive(OBJ_EVENT, s->op.event);
 }
 
 static bool place_record(struct graph_place *p, struct ctx *c)
@@ -50,7 +51,8 @@ CUresult graph_launch_new(struct graph_exec *e, struct ctx *c, struct graph_laun
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	l->n = e->nsteps;
 	for (i = 0; i < e->nsteps; i++)
-		if (has_event(&e->steps[i]) && e->steps[i].op.kind == OP_EVENT_RECORD && !place_record(&l->places[i], c)) {
+		if (has_event(&e->steps[i]) && e->steps[i].op.kind == OP_EVENT_RECORD &&
+			!place_record(&l->places[i], c)) {
 			graph_launch_free(l);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -98,7 +100,7 @@ void graph_launch_free(struct graph_launch *l)
 	free(l);
 }
 
-/* --- the calls ----------------------------------------------------------------------------------------------------------- */
+/* --- the calls --- */
 
 CUresult event_op(enum op_kind kind, CUevent h, struct op *ret)
 {
@@ -107,22 +109,24 @@ CUresult event_op(enum op_kind kind, CUevent h, struct op *ret)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(5, cuGraphAddEventRecordNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUevent, event)
+DRV_DEFINE(5, cuGraphAddEventRecordNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, CUevent, event)
 {
 	struct op op;
 
 	TRY_CU(event_op(OP_EVENT_RECORD, event, &op));
-	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EVENT_RECORD, &op);
+	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies,
+		CU_GRAPH_NODE_TYPE_EVENT_RECORD, &op);
 }
 
-DRV_DEFINE(5, cuGraphAddEventWaitNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUevent, event)
+DRV_DEFINE(5, cuGraphAddEventWaitNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, CUevent, event)
 {
 	struct op op;
 
 	TRY_CU(event_op(OP_EVENT_WAIT, event, &op));
-	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_WAIT_EVENT, &op);
+	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies,
+		CU_GRAPH_NODE_TYPE_WAIT_EVENT, &op);
 }
 
 static CUresult get_event(CUgraphNode h, CUgraphNodeType type, CUevent *ret)
@@ -166,7 +170,8 @@ DRV_DEFINE(2, cuGraphEventWaitNodeSetEvent, CUgraphNode, hNode, CUevent, event)
 	return set_event(hNode, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }
 
-DRV_DEFINE(3, cuGraphExecEventRecordNodeSetEvent, CUgraphExec, hGraphExec, CUgraphNode, hNode, CUevent, event)
+DRV_DEFINE(3, cuGraphExecEventRecordNodeSetEvent, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	CUevent, event)
 {
 	struct op op;
 
@@ -174,7 +179,8 @@ DRV_DEFINE(3, cuGraphExecEventRecordNodeSetEvent, CUgraphExec, hGraphExec, CUgra
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EVENT_RECORD, &op);
 }
 
-DRV_DEFINE(3, cuGraphExecEventWaitNodeSetEvent, CUgraphExec, hGraphExec, CUgraphNode, hNode, CUevent, event)
+DRV_DEFINE(3, cuGraphExecEventWaitNodeSetEvent, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	CUevent, event)
 {
 	struct op op;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Executable graphs: the commands of a graph's nodes, child graphs included, as one list. A launch runs them one after the other in an
- * order that respects the edges, which is the same each time.
+ * Executable graphs: the commands of a graph's nodes, child graphs included, as one list. A launch
+ * runs them one after the other in an order that respects the edges, which is the same each time.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -31,7 +31,8 @@ void graph_exec_unref(struct graph_exec *g)
 	obj_free(OBJ_GRAPH_EXEC, g);
 }
 
-void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c, const struct op_origin *origin, uint64_t queued_ns)
+void graph_exec_run(struct graph_exec *g, struct graph_launch *launch, struct ctx *c,
+	const struct op_origin *origin, uint64_t queued_ns)
 {
 	unsigned i;
 
@@ -82,7 +83,11 @@ static bool step_add(struct graph_exec *e, const struct node *n, uint64_t parent
 		e->room = room;
 	}
 	s = &e->steps[e->nsteps];
-	*s = (struct graph_step){.node_id = n->id, .node = (struct node *)n, .type = n->type, .ndeps = n->ndeps, .parent = parent};
+	*s = (struct graph_step){.node_id = n->id,
+		.node = (struct node *)n,
+		.type = n->type,
+		.ndeps = n->ndeps,
+		.parent = parent};
 	for (i = 0; i < n->ndeps; i++)
 		s->shape += (n->deps[i]->order + 1) * 0x9e3779b97f4a7c15ull;
 	if (!op_clone(&n->op, &s->op))
@@ -113,7 +118,8 @@ static CUresult steps_add(struct graph_exec *e, struct graph *g, uint64_t parent
 	return r;
 }
 
-static CUresult instantiate(CUgraphExec *ret, CUgraph h, unsigned long long flags, CUgraphNode *error_node)
+static CUresult instantiate(
+	CUgraphExec *ret, CUgraph h, unsigned long long flags, CUgraphNode *error_node)
 {
 	struct graph_exec *e;
 	struct node *bad = NULL;
@@ -157,38 +163,42 @@ static CUresult instantiate(CUgraphExec *ret, CUgraph h, unsigned long long flag
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphInstantiateWithFlags, CUgraphExec *, phGraphExec, CUgraph, hGraph, unsigned long long, flags)
+DRV_DEFINE(3, cuGraphInstantiateWithFlags, CUgraphExec *, phGraphExec, CUgraph, hGraph,
+	unsigned long long, flags)
 {
 	return instantiate(phGraphExec, hGraph, flags, NULL);
 }
 
-static CUresult instantiate_logged(CUgraphExec *ret, CUgraph h, CUgraphNode *error_node, char *log, size_t log_size)
+static CUresult instantiate_logged(
+	CUgraphExec *ret, CUgraph h, CUgraphNode *error_node, char *log, size_t log_size)
 {
 	if (log && log_size)
 		log[0] = '\0';
 	return instantiate(ret, h, 0, error_node);
 }
 
-DRV_DEFINE(5, cuGraphInstantiate, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer,
-	   size_t, bufferSize)
+DRV_DEFINE(5, cuGraphInstantiate, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *,
+	phErrorNode, char *, logBuffer, size_t, bufferSize)
 {
 	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
 }
 
-DRV_DEFINE(5, cuGraphInstantiate_v2, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer,
-	   size_t, bufferSize)
+DRV_DEFINE(5, cuGraphInstantiate_v2, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *,
+	phErrorNode, char *, logBuffer, size_t, bufferSize)
 {
 	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
 }
 
-DRV_STREAM(3, cuGraphInstantiateWithParams, _ptsz, CUgraphExec *, phGraphExec, CUgraph, hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *,
-	   instantiateParams)
+DRV_STREAM(3, cuGraphInstantiateWithParams, _ptsz, CUgraphExec *, phGraphExec, CUgraph, hGraph,
+	CUDA_GRAPH_INSTANTIATE_PARAMS *, instantiateParams)
 {
 	CUresult r;
 
 	REQUIRE(instantiateParams);
-	r = instantiate(phGraphExec, hGraph, instantiateParams->flags, &instantiateParams->hErrNode_out);
-	instantiateParams->result_out = r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+	r = instantiate(
+		phGraphExec, hGraph, instantiateParams->flags, &instantiateParams->hErrNode_out);
+	instantiateParams->result_out =
+		r == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
 	return r;
 }
 
@@ -241,7 +251,8 @@ DRV_STREAM(2, cuGraphLaunch, _ptsz, CUgraphExec, hGraph, CUstream, hStream)
 	return stream_submit(s, &op, NULL, false, true);
 }
 
-/* A launch into a capture becomes a child graph: its commands one after the other, as they would run. */
+/* A launch into a capture becomes a child graph: its commands one after the other, as they would
+ * run. */
 struct graph *graph_of_exec(const struct graph_exec *e)
 {
 	struct graph *g = graph_new();
@@ -254,7 +265,8 @@ struct graph *graph_of_exec(const struct graph_exec *e)
 
 		if (s->disabled)
 			continue;
-		if (!op_clone(&s->op, &op) || node_add(g, s->type, &op, &last, last != NULL, &last) != CUDA_SUCCESS) {
+		if (!op_clone(&s->op, &op) ||
+			node_add(g, s->type, &op, &last, last != NULL, &last) != CUDA_SUCCESS) {
 			graph_delete(g);
 			return NULL;
 		}
@@ -264,7 +276,8 @@ struct graph *graph_of_exec(const struct graph_exec *e)
 	return g;
 }
 
-/* --- changing executable graphs: launches that are under way keep what they had, so they are waited for ----------------------------- */
+/* --- changing executable graphs: launches that are under way keep what they had, so they are
+ * waited for --- */
 
 static void exec_wait(struct graph_exec *e)
 {
@@ -282,7 +295,8 @@ static struct graph_step *step_of(struct graph_exec *e, CUgraphNode h)
 	if (node_resolve(h, &n) != CUDA_SUCCESS)
 		return NULL;
 	for (i = 0; i < e->nsteps; i++)
-		if (e->steps[i].node_id == n->id || (n->clone_of && e->steps[i].node_id == n->clone_of))
+		if (e->steps[i].node_id == n->id ||
+			(n->clone_of && e->steps[i].node_id == n->clone_of))
 			return &e->steps[i];
 	return NULL;
 }
@@ -304,7 +318,8 @@ CUresult exec_step_replace(CUgraphExec h, CUgraphNode hnode, CUgraphNodeType typ
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphNodeSetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int, isEnabled)
+DRV_DEFINE(3, cuGraphNodeSetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int,
+	isEnabled)
 {
 	struct graph_exec *e;
 	struct graph_step *s;
@@ -317,7 +332,8 @@ DRV_DEFINE(3, cuGraphNodeSetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphNodeGetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int *, isEnabled)
+DRV_DEFINE(3, cuGraphNodeGetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode, unsigned int *,
+	isEnabled)
 {
 	struct graph_exec *e;
 	struct graph_step *s;
@@ -330,7 +346,8 @@ DRV_DEFINE(3, cuGraphNodeGetEnabled, CUgraphExec, hGraphExec, CUgraphNode, hNode
 	return CUDA_SUCCESS;
 }
 
-/* The same shape is needed: node for node the same type and number of dependencies, in the order of creation. */
+/* The same shape is needed: node for node the same type and number of dependencies, in the order of
+ * creation. */
 static CUgraphExecUpdateResult step_differs(const struct graph_step *a, const struct graph_step *b)
 {
 	if (a->ndeps != b->ndeps || a->shape != b->shape)
@@ -341,7 +358,8 @@ static CUgraphExecUpdateResult step_differs(const struct graph_step *a, const st
 		return CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE;
 	if (a->op.kind == OP_FILL && (a->op.fill.height > 1) != (b->op.fill.height > 1))
 		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
-	if (a->op.kind == OP_COPY && (a->op.copy.c.dst_kind != b->op.copy.c.dst_kind || a->op.copy.c.src_kind != b->op.copy.c.src_kind))
+	if (a->op.kind == OP_COPY && (a->op.copy.c.dst_kind != b->op.copy.c.dst_kind ||
+					     a->op.copy.c.src_kind != b->op.copy.c.src_kind))
 		return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
 	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
@@ -352,14 +370,15 @@ static bool step_stale(const struct graph_step *s)
 	return s->op.kind == OP_KERNEL && !obj_alive(OBJ_FUNC, s->op.kernel.fn);
 }
 
-static CUgraphExecUpdateResult compare_steps(const struct graph_step *old, unsigned nold, const struct graph_exec *fresh,
-					     CUgraphExecUpdateResultInfo *info)
+static CUgraphExecUpdateResult compare_steps(const struct graph_step *old, unsigned nold,
+	const struct graph_exec *fresh, CUgraphExecUpdateResultInfo *info)
 {
 	unsigned i;
 
 	for (i = 0; i < fresh->nsteps && i < nold; i++) {
-		CUgraphExecUpdateResult r = step_stale(&old[i]) ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
-								     : step_differs(&old[i], &fresh->steps[i]);
+		CUgraphExecUpdateResult r = step_stale(&old[i])
+						    ? CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED
+						    : step_differs(&old[i], &fresh->steps[i]);
 
 		if (r == CU_GRAPH_EXEC_UPDATE_SUCCESS)
 			continue;
@@ -370,10 +389,12 @@ static CUgraphExecUpdateResult compare_steps(const struct graph_step *old, unsig
 	}
 	if (fresh->nsteps > nold)
 		info->errorNode = (CUgraphNode)fresh->steps[i].node;
-	return fresh->nsteps == nold ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	return fresh->nsteps == nold ? CU_GRAPH_EXEC_UPDATE_SUCCESS
+				     : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
 }
 
-static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g, CUgraphExecUpdateResultInfo *info)
+static CUgraphExecUpdateResult exec_update(
+	struct graph_exec *e, struct graph *g, CUgraphExecUpdateResultInfo *info)
 {
 	struct graph_exec fresh = {.refs = 1};
 	CUgraphExecUpdateResult r;
@@ -391,7 +412,8 @@ static CUgraphExecUpdateResult exec_update(struct graph_exec *e, struct graph *g
 		free(fresh.steps);
 		return r;
 	}
-	for (i = 0; i < e->nsteps; i++) { /* nodes are still asked for by those of the first graph */
+	for (i = 0; i < e->nsteps;
+		i++) { /* nodes are still asked for by those of the first graph */
 		op_release(&e->steps[i].op);
 		e->steps[i].op = fresh.steps[i].op;
 	}
@@ -410,18 +432,20 @@ static CUresult update(CUgraphExec he, CUgraph hg, CUgraphExecUpdateResultInfo *
 	pthread_mutex_lock(&drv_lock);
 	info->result = exec_update(e, g, info);
 	pthread_mutex_unlock(&drv_lock);
-	return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+	return info->result == CU_GRAPH_EXEC_UPDATE_SUCCESS ? CUDA_SUCCESS
+							    : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
 
-DRV_DEFINE(3, cuGraphExecUpdate_v2, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphExecUpdateResultInfo *, resultInfo)
+DRV_DEFINE(3, cuGraphExecUpdate_v2, CUgraphExec, hGraphExec, CUgraph, hGraph,
+	CUgraphExecUpdateResultInfo *, resultInfo)
 {
 	REQUIRE(resultInfo);
 	*resultInfo = (CUgraphExecUpdateResultInfo){0};
 	return update(hGraphExec, hGraph, resultInfo);
 }
 
-DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphNode *, hErrorNode_out,
-	   CUgraphExecUpdateResult *, updateResult_out)
+DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgraphNode *,
+	hErrorNode_out, CUgraphExecUpdateResult *, updateResult_out)
 {
 	CUgraphExecUpdateResultInfo info = {0};
 	CUresult r;
@@ -435,7 +459,8 @@ DRV_DEFINE(4, cuGraphExecUpdate, CUgraphExec, hGraphExec, CUgraph, hGraph, CUgra
 }
 
 /* The child graph's commands follow one another in the list. */
-DRV_DEFINE(3, cuGraphExecChildGraphNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, CUgraph, childGraph)
+DRV_DEFINE(3, cuGraphExecChildGraphNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	CUgraph, childGraph)
 {
 	struct graph_exec *e, fresh = {.refs = 1};
 	CUgraphExecUpdateResultInfo info;
@@ -455,7 +480,8 @@ DRV_DEFINE(3, cuGraphExecChildGraphNodeSetParams, CUgraphExec, hGraphExec, CUgra
 	exec_wait(e);
 	pthread_mutex_lock(&drv_lock);
 	r = graph_has_mem(g) ? CUDA_ERROR_NOT_SUPPORTED : steps_add(&fresh, g, node->id, &bad);
-	if (r == CUDA_SUCCESS && compare_steps(e->steps + first, n, &fresh, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+	if (r == CUDA_SUCCESS &&
+		compare_steps(e->steps + first, n, &fresh, &info) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
 		r = CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; i < fresh.nsteps; i++) {
 		struct op *op = r == CUDA_SUCCESS ? &e->steps[first + i].op : &fresh.steps[i].op;

@@ -18,7 +18,7 @@
 struct graph_mem {
 	struct graph_mem *next;
 	_Atomic int refs; /* nodes, steps, launches' ops; and one while live */
-	uint64_t addr; /* 0: its context has gone */
+	uint64_t addr;	  /* 0: its context has gone */
 	size_t size;
 	struct ctx *ctx;
 	int dev;
@@ -73,7 +73,8 @@ static struct graph_mem *find(uint64_t addr)
 static struct graph_mem *mem_new(struct ctx *c, size_t size)
 {
 	struct graph_mem *m = calloc(1, sizeof(*m));
-	const struct mem_range *r = m ? mem_alloc_on((unsigned)c->dev, MEM_DEVICE, size, 0, c->uid) : NULL;
+	const struct mem_range *r =
+		m ? mem_alloc_on((unsigned)c->dev, MEM_DEVICE, size, 0, c->uid) : NULL;
 
 	if (!r) {
 		free(m);
@@ -143,7 +144,7 @@ CUresult graph_mem_launch(struct graph_exec *e)
 	pthread_mutex_lock(&mems_lock);
 	for (i = 0; i < e->nsteps; i++)
 		if (e->steps[i].op.kind == OP_MEM_ALLOC && e->steps[i].op.mem->live &&
-		    !(e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
+			!(e->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
 			r = CUDA_ERROR_INVALID_VALUE;
 	for (i = 0; r == CUDA_SUCCESS && i < e->nsteps; i++) {
 		struct graph_mem *m = e->steps[i].op.mem;
@@ -220,7 +221,8 @@ void graph_mems_delete_of(struct ctx *c)
 		next = m->next;
 		if (m->ctx != c)
 			continue;
-		mem_free(m->addr); /* graphs that outlive the context must not free what is there later */
+		mem_free(m->addr); /* graphs that outlive the context must not free what is there
+				      later */
 		m->addr = 0;
 		m->ctx = NULL;
 		if (m->live) {
@@ -231,21 +233,23 @@ void graph_mems_delete_of(struct ctx *c)
 	pthread_mutex_unlock(&mems_lock);
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 
 CUresult graph_mem_node_op(const CUmemPoolProps *pool, size_t size, struct op *ret)
 {
 	struct ctx *c;
 
 	TRY_CU(ctx_current(&c));
-	REQUIRE(pool->allocType == CU_MEM_ALLOCATION_TYPE_PINNED && pool->location.type == CU_MEM_LOCATION_TYPE_DEVICE);
+	REQUIRE(pool->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+		pool->location.type == CU_MEM_LOCATION_TYPE_DEVICE);
 	REQUIRE(pool->handleTypes == CU_MEM_HANDLE_TYPE_NONE);
 	TRY_CU(device_check(pool->location.id));
 	return graph_mem_alloc_op(c, size, ret);
 }
 
-DRV_DEFINE(5, cuGraphAddMemAllocNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(5, cuGraphAddMemAllocNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *,
+	nodeParams)
 {
 	struct op op;
 	uint64_t addr;
@@ -253,21 +257,24 @@ DRV_DEFINE(5, cuGraphAddMemAllocNode, CUgraphNode *, phGraphNode, CUgraph, hGrap
 	REQUIRE(nodeParams);
 	TRY_CU(graph_mem_node_op(&nodeParams->poolProps, nodeParams->bytesize, &op));
 	addr = op.mem->addr;
-	TRY_CU(graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC, &op));
+	TRY_CU(graph_add_node(phGraphNode, hGraph, dependencies, numDependencies,
+		CU_GRAPH_NODE_TYPE_MEM_ALLOC, &op));
 	nodeParams->dptr = addr;
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(5, cuGraphAddMemFreeNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUdeviceptr, dptr)
+DRV_DEFINE(5, cuGraphAddMemFreeNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, CUdeviceptr, dptr)
 {
 	struct op op;
 
 	TRY_CU(graph_mem_free_op(dptr, &op));
-	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_FREE, &op);
+	return graph_add_node(phGraphNode, hGraph, dependencies, numDependencies,
+		CU_GRAPH_NODE_TYPE_MEM_FREE, &op);
 }
 
-DRV_DEFINE(2, cuGraphMemAllocNodeGetParams, CUgraphNode, hNode, CUDA_MEM_ALLOC_NODE_PARAMS *, params_out)
+DRV_DEFINE(2, cuGraphMemAllocNodeGetParams, CUgraphNode, hNode, CUDA_MEM_ALLOC_NODE_PARAMS *,
+	params_out)
 {
 	struct node *n;
 
@@ -276,7 +283,7 @@ DRV_DEFINE(2, cuGraphMemAllocNodeGetParams, CUgraphNode, hNode, CUDA_MEM_ALLOC_N
 	REQUIRE(n->op.kind == OP_MEM_ALLOC);
 	*params_out = (CUDA_MEM_ALLOC_NODE_PARAMS){
 		.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = n->op.mem->dev}},
+			.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = n->op.mem->dev}},
 		.bytesize = n->op.mem->size,
 		.dptr = n->op.mem->addr,
 	};
@@ -294,7 +301,7 @@ DRV_DEFINE(2, cuGraphMemFreeNodeGetParams, CUgraphNode, hNode, CUdeviceptr *, dp
 	return CUDA_SUCCESS;
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------------ */
+/* --- questions --- */
 
 /* Nothing is kept: what is reserved is what is used. */
 DRV_DEFINE(1, cuDeviceGraphMemTrim, CUdevice, device)
@@ -302,9 +309,11 @@ DRV_DEFINE(1, cuDeviceGraphMemTrim, CUdevice, device)
 	return device_check(device);
 }
 
-DRV_DEFINE(3, cuDeviceGetGraphMemAttribute, CUdevice, device, CUgraphMem_attribute, attr, void *, value)
+DRV_DEFINE(3, cuDeviceGetGraphMemAttribute, CUdevice, device, CUgraphMem_attribute, attr, void *,
+	value)
 {
-	bool high = attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+	bool high = attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+		    attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
 
 	REQUIRE(value && (unsigned)attr <= CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH);
 	TRY_CU(device_check(device));
@@ -314,9 +323,11 @@ DRV_DEFINE(3, cuDeviceGetGraphMemAttribute, CUdevice, device, CUgraphMem_attribu
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuDeviceSetGraphMemAttribute, CUdevice, device, CUgraphMem_attribute, attr, void *, value)
+DRV_DEFINE(3, cuDeviceSetGraphMemAttribute, CUdevice, device, CUgraphMem_attribute, attr, void *,
+	value)
 {
-	REQUIRE(value && (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH));
+	REQUIRE(value && (attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+				 attr == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH));
 	REQUIRE(*(cuuint64_t *)value == 0);
 	TRY_CU(device_check(device));
 	pthread_mutex_lock(&mems_lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs: nodes and edges. What nodes hold is in drv-node.c, executable graphs in drv-exec-graph.c, stream capture in drv-capture.c.
+ * Graphs: nodes and edges. What nodes hold is in drv-node.c, executable graphs in drv-exec-graph.c,
+ * stream capture in drv-capture.c.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -10,7 +11,7 @@
 static uint32_t last_graph;
 static uint64_t last_node;
 
-/* --- nodes and edges ---------------------------------------------------------------------------------------------- */
+/* --- nodes and edges --- */
 
 bool node_list_add(struct node ***list, unsigned *n, struct node *x)
 {
@@ -38,30 +39,37 @@ static void node_list_remove(struct node **list, unsigned *n, const struct node 
 	*n = k;
 }
 
-/* Driver API, CUgraphDependencyType: programmatic edges are between kernel nodes, from one of the two ports that stand for a moment before the end. */
+/* Driver API, CUgraphDependencyType: programmatic edges are between kernel nodes, from one of the
+ * two ports that stand for a moment before the end. */
 bool edge_is_valid(const struct node *from, CUgraphNodeType to, const CUgraphEdgeData *data)
 {
 	if (!data || data->type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT)
 		return !data || (!data->from_port && !data->to_port);
-	return data->type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC && from->type == CU_GRAPH_NODE_TYPE_KERNEL && to == CU_GRAPH_NODE_TYPE_KERNEL &&
-	       (data->from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC || data->from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER) && !data->to_port;
+	return data->type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC &&
+	       from->type == CU_GRAPH_NODE_TYPE_KERNEL && to == CU_GRAPH_NODE_TYPE_KERNEL &&
+	       (data->from_port == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC ||
+		       data->from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER) &&
+	       !data->to_port;
 }
 
 bool edge_set(struct node *to, struct node *from, const CUgraphEdgeData *data)
 {
 	const unsigned k = data && data->from_port == CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER;
 
-	return !data || data->type != CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC || node_list_add(&to->early[k], &to->nearly[k], from);
+	return !data || data->type != CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC ||
+	       node_list_add(&to->early[k], &to->nearly[k], from);
 }
 
 static CUgraphEdgeData edge_of(const struct node *to, const struct node *from)
 {
-	static const unsigned char ports[] = {CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER};
+	static const unsigned char ports[] = {
+		CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER};
 
 	for (unsigned k = 0; k < 2; k++)
 		for (unsigned i = 0; i < to->nearly[k]; i++)
 			if (to->early[k][i] == from)
-				return (CUgraphEdgeData){.from_port = ports[k], .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+				return (CUgraphEdgeData){.from_port = ports[k],
+					.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
 	return (CUgraphEdgeData){0};
 }
 
@@ -120,7 +128,8 @@ void graph_delete(struct graph *g)
 	obj_free(OBJ_GRAPH, g);
 }
 
-CUresult node_add(struct graph *g, CUgraphNodeType type, struct op *op, struct node *const *deps, size_t ndeps, struct node **ret)
+CUresult node_add(struct graph *g, CUgraphNodeType type, struct op *op, struct node *const *deps,
+	size_t ndeps, struct node **ret)
 {
 	struct node *n = obj_new(OBJ_NODE);
 	size_t i;
@@ -173,7 +182,7 @@ struct node **graph_sorted(struct graph *g)
 	return NULL;
 }
 
-/* --- graphs -------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 DRV_DEFINE(2, cuGraphCreate, CUgraph *, phGraph, unsigned int, flags)
 {
@@ -225,7 +234,8 @@ static struct graph *graph_clone(struct graph *g)
 		struct node *from = g->nodes[i], *to;
 		struct op op;
 
-		if (!op_clone(&from->op, &op) || node_add(ret, from->type, &op, NULL, 0, &to) != CUDA_SUCCESS)
+		if (!op_clone(&from->op, &op) ||
+			node_add(ret, from->type, &op, NULL, 0, &to) != CUDA_SUCCESS)
 			goto nomem;
 		to->clone_of = from->id;
 		to->copy = from->copy;
@@ -241,7 +251,8 @@ static struct graph *graph_clone(struct graph *g)
 			const CUgraphEdgeData data = edge_of(g->nodes[i], g->nodes[i]->deps[k]);
 			struct node *dep = clone_with_id(ret, g->nodes[i]->deps[k]->id);
 
-			if (!node_list_add(&ret->nodes[i]->deps, &ret->nodes[i]->ndeps, dep) || !edge_set(ret->nodes[i], dep, &data))
+			if (!node_list_add(&ret->nodes[i]->deps, &ret->nodes[i]->ndeps, dep) ||
+				!edge_set(ret->nodes[i], dep, &data))
 				goto nomem;
 		}
 	return ret;
@@ -257,14 +268,16 @@ DRV_DEFINE(2, cuGraphClone, CUgraph *, phGraphClone, CUgraph, originalGraph)
 	REQUIRE(phGraphClone);
 	TRY_CU(graph_resolve(originalGraph, &g));
 	if (graph_has_mem(g))
-		return CUDA_ERROR_NOT_SUPPORTED; /* as the programming guide says of graphs with memory nodes */
+		return CUDA_ERROR_NOT_SUPPORTED; /* as the programming guide says of graphs with
+						    memory nodes */
 	pthread_mutex_lock(&drv_lock);
 	*phGraphClone = (CUgraph)graph_clone(g);
 	pthread_mutex_unlock(&drv_lock);
 	return *phGraphClone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-DRV_DEFINE(3, cuGraphNodeFindInClone, CUgraphNode *, phNode, CUgraphNode, hOriginalNode, CUgraph, hClonedGraph)
+DRV_DEFINE(3, cuGraphNodeFindInClone, CUgraphNode *, phNode, CUgraphNode, hOriginalNode, CUgraph,
+	hClonedGraph)
 {
 	struct graph *g;
 	struct node *n;
@@ -297,9 +310,10 @@ DRV_DEFINE(1, cuGraphDestroyNode, CUgraphNode, hNode)
 	return CUDA_SUCCESS;
 }
 
-/* --- looking at graphs ------------------------------------------------------------------------------------------------------ */
+/* --- looking at graphs --- */
 
-/* The query convention: without an array the count, else at most *n entries and, where there are fewer, NULLs after them. */
+/* The query convention: without an array the count, else at most *n entries and, where there are
+ * fewer, NULLs after them. */
 static void give_nodes(struct node *const *list, size_t have, CUgraphNode *out, size_t *n)
 {
 	size_t i;
@@ -320,7 +334,8 @@ DRV_DEFINE(3, cuGraphGetNodes, CUgraph, hGraph, CUgraphNode *, nodes, size_t *, 
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphGetRootNodes, CUgraph, hGraph, CUgraphNode *, rootNodes, size_t *, numRootNodes)
+DRV_DEFINE(
+	3, cuGraphGetRootNodes, CUgraph, hGraph, CUgraphNode *, rootNodes, size_t *, numRootNodes)
 {
 	struct node **roots = NULL;
 	unsigned n = 0, i;
@@ -338,7 +353,8 @@ DRV_DEFINE(3, cuGraphGetRootNodes, CUgraph, hGraph, CUgraphNode *, rootNodes, si
 	return CUDA_SUCCESS;
 }
 
-static CUresult get_edges(CUgraph h, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data, size_t *n)
+static CUresult get_edges(
+	CUgraph h, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data, size_t *n)
 {
 	struct graph *g;
 	size_t have = 0;
@@ -362,13 +378,14 @@ static CUresult get_edges(CUgraph h, CUgraphNode *from, CUgraphNode *to, CUgraph
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuGraphGetEdges, CUgraph, hGraph, CUgraphNode *, from, CUgraphNode *, to, size_t *, numEdges)
+DRV_DEFINE(4, cuGraphGetEdges, CUgraph, hGraph, CUgraphNode *, from, CUgraphNode *, to, size_t *,
+	numEdges)
 {
 	return get_edges(hGraph, from, to, NULL, numEdges);
 }
 
-DRV_DEFINE(5, cuGraphGetEdges_v2, CUgraph, hGraph, CUgraphNode *, from, CUgraphNode *, to, CUgraphEdgeData *, edgeData,
-	   size_t *, numEdges)
+DRV_DEFINE(5, cuGraphGetEdges_v2, CUgraph, hGraph, CUgraphNode *, from, CUgraphNode *, to,
+	CUgraphEdgeData *, edgeData, size_t *, numEdges)
 {
 	return get_edges(hGraph, from, to, edgeData, numEdges);
 }
@@ -385,13 +402,14 @@ static CUresult get_dependencies(CUgraphNode h, CUgraphNode *out, CUgraphEdgeDat
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphNodeGetDependencies, CUgraphNode, hNode, CUgraphNode *, dependencies, size_t *, numDependencies)
+DRV_DEFINE(3, cuGraphNodeGetDependencies, CUgraphNode, hNode, CUgraphNode *, dependencies, size_t *,
+	numDependencies)
 {
 	return get_dependencies(hNode, dependencies, NULL, numDependencies);
 }
 
-DRV_DEFINE(4, cuGraphNodeGetDependencies_v2, CUgraphNode, hNode, CUgraphNode *, dependencies, CUgraphEdgeData *, edgeData,
-	   size_t *, numDependencies)
+DRV_DEFINE(4, cuGraphNodeGetDependencies_v2, CUgraphNode, hNode, CUgraphNode *, dependencies,
+	CUgraphEdgeData *, edgeData, size_t *, numDependencies)
 {
 	return get_dependencies(hNode, dependencies, edgeData, numDependencies);
 }
@@ -414,7 +432,8 @@ static CUresult get_dependents(CUgraphNode h, CUgraphNode *out, CUgraphEdgeData 
 	REQUIRE(n);
 	TRY_CU(node_resolve(h, &x));
 	for (i = 0; i < x->graph->nnodes; i++)
-		if (depends_on(x->graph->nodes[i], x) && !node_list_add(&list, &have, x->graph->nodes[i])) {
+		if (depends_on(x->graph->nodes[i], x) &&
+			!node_list_add(&list, &have, x->graph->nodes[i])) {
 			free(list);
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		}
@@ -425,13 +444,14 @@ static CUresult get_dependents(CUgraphNode h, CUgraphNode *out, CUgraphEdgeData 
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphNodeGetDependentNodes, CUgraphNode, hNode, CUgraphNode *, dependentNodes, size_t *, numDependentNodes)
+DRV_DEFINE(3, cuGraphNodeGetDependentNodes, CUgraphNode, hNode, CUgraphNode *, dependentNodes,
+	size_t *, numDependentNodes)
 {
 	return get_dependents(hNode, dependentNodes, NULL, numDependentNodes);
 }
 
-DRV_DEFINE(4, cuGraphNodeGetDependentNodes_v2, CUgraphNode, hNode, CUgraphNode *, dependentNodes, CUgraphEdgeData *, edgeData,
-	   size_t *, numDependentNodes)
+DRV_DEFINE(4, cuGraphNodeGetDependentNodes_v2, CUgraphNode, hNode, CUgraphNode *, dependentNodes,
+	CUgraphEdgeData *, edgeData, size_t *, numDependentNodes)
 {
 	return get_dependents(hNode, dependentNodes, edgeData, numDependentNodes);
 }
@@ -446,18 +466,21 @@ DRV_DEFINE(2, cuGraphNodeGetType, CUgraphNode, hNode, CUgraphNodeType *, type)
 	return CUDA_SUCCESS;
 }
 
-static CUresult check_edges(const struct graph *g, const CUgraphNode *from, const CUgraphNode *to, size_t n)
+static CUresult check_edges(
+	const struct graph *g, const CUgraphNode *from, const CUgraphNode *to, size_t n)
 {
 	size_t i;
 
 	REQUIRE((from && to) || !n);
 	for (i = 0; i < n; i++)
-		REQUIRE(obj_alive(OBJ_NODE, from[i]) && obj_alive(OBJ_NODE, to[i]) && ((struct node *)from[i])->graph == g &&
+		REQUIRE(obj_alive(OBJ_NODE, from[i]) && obj_alive(OBJ_NODE, to[i]) &&
+			((struct node *)from[i])->graph == g &&
 			((struct node *)to[i])->graph == g && from[i] != to[i]);
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_edges(CUgraph h, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *data, size_t n)
+static CUresult add_edges(CUgraph h, const CUgraphNode *from, const CUgraphNode *to,
+	const CUgraphEdgeData *data, size_t n)
 {
 	CUresult r = CUDA_SUCCESS;
 	struct graph *g;
@@ -466,26 +489,30 @@ static CUresult add_edges(CUgraph h, const CUgraphNode *from, const CUgraphNode 
 	TRY_CU(graph_resolve(h, &g));
 	TRY_CU(check_edges(g, from, to, n));
 	for (i = 0; i < n; i++)
-		REQUIRE(!depends_on((struct node *)to[i], (struct node *)from[i]) && /* an edge may exist once */
-			edge_is_valid((struct node *)from[i], ((struct node *)to[i])->type, data ? &data[i] : NULL));
+		REQUIRE(!depends_on((struct node *)to[i],
+				(struct node *)from[i]) && /* an edge may exist once */
+			edge_is_valid((struct node *)from[i], ((struct node *)to[i])->type,
+				data ? &data[i] : NULL));
 	pthread_mutex_lock(&drv_lock);
 	for (i = 0; i < n && r == CUDA_SUCCESS; i++) {
 		struct node *t = (struct node *)to[i];
 
-		if (!node_list_add(&t->deps, &t->ndeps, (struct node *)from[i]) || !edge_set(t, (struct node *)from[i], data ? &data[i] : NULL))
+		if (!node_list_add(&t->deps, &t->ndeps, (struct node *)from[i]) ||
+			!edge_set(t, (struct node *)from[i], data ? &data[i] : NULL))
 			r = CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	pthread_mutex_unlock(&drv_lock);
 	return r;
 }
 
-DRV_DEFINE(4, cuGraphAddDependencies, CUgraph, hGraph, const CUgraphNode *, from, const CUgraphNode *, to, size_t, numDependencies)
+DRV_DEFINE(4, cuGraphAddDependencies, CUgraph, hGraph, const CUgraphNode *, from,
+	const CUgraphNode *, to, size_t, numDependencies)
 {
 	return add_edges(hGraph, from, to, NULL, numDependencies);
 }
 
-DRV_DEFINE(5, cuGraphAddDependencies_v2, CUgraph, hGraph, const CUgraphNode *, from, const CUgraphNode *, to,
-	   const CUgraphEdgeData *, edgeData, size_t, numDependencies)
+DRV_DEFINE(5, cuGraphAddDependencies_v2, CUgraph, hGraph, const CUgraphNode *, from,
+	const CUgraphNode *, to, const CUgraphEdgeData *, edgeData, size_t, numDependencies)
 {
 	return add_edges(hGraph, from, to, edgeData, numDependencies);
 }
@@ -508,19 +535,19 @@ static CUresult remove_edges(CUgraph h, const CUgraphNode *from, const CUgraphNo
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuGraphRemoveDependencies, CUgraph, hGraph, const CUgraphNode *, from, const CUgraphNode *, to, size_t,
-	   numDependencies)
+DRV_DEFINE(4, cuGraphRemoveDependencies, CUgraph, hGraph, const CUgraphNode *, from,
+	const CUgraphNode *, to, size_t, numDependencies)
 {
 	return remove_edges(hGraph, from, to, numDependencies);
 }
 
-DRV_DEFINE(5, cuGraphRemoveDependencies_v2, CUgraph, hGraph, const CUgraphNode *, from, const CUgraphNode *, to,
-	   const CUgraphEdgeData *, edgeData, size_t, numDependencies)
+DRV_DEFINE(5, cuGraphRemoveDependencies_v2, CUgraph, hGraph, const CUgraphNode *, from,
+	const CUgraphNode *, to, const CUgraphEdgeData *, edgeData, size_t, numDependencies)
 {
 	return remove_edges(hGraph, from, to, numDependencies);
 }
 
-/* --- for tools -------------------------------------------------------------------------------------------------------------------- */
+/* --- for tools --- */
 
 uint64_t tsdb_soft_graph_id(const void *handle)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What graph nodes hold: kernels, copies, fills, host functions, child graphs, nothing. Each kind has a way to turn the caller's
- * structure into a command; adding a node, changing it and changing it in an executable graph all use that.
+ * What graph nodes hold: kernels, copies, fills, host functions, child graphs, nothing. Each kind
+ * has a way to turn the caller's structure into a command; adding a node, changing it and changing
+ * it in an executable graph all use that.
  */
 #include "softgpu/graph/drv-graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- structures into commands -------------------------------------------------------------------------------------- */
+/* --- structures into commands --- */
 
 static CUresult kernel_op(const CUDA_KERNEL_NODE_PARAMS_v2 *p, struct op *ret)
 {
@@ -17,16 +18,23 @@ static CUresult kernel_op(const CUDA_KERNEL_NODE_PARAMS_v2 *p, struct op *ret)
 	struct ctx *c;
 
 	TRY_CU(p->ctx ? ctx_resolve(p->ctx, &c) : ctx_current(&c));
-	return func_op(p->func ? p->func : (CUfunction)p->kern, c, grid, block, p->sharedMemBytes, false, NULL, p->kernelParams,
-		       p->extra, ret);
+	return func_op(p->func ? p->func : (CUfunction)p->kern, c, grid, block, p->sharedMemBytes,
+		false, NULL, p->kernelParams, p->extra, ret);
 }
 
 static CUresult kernel_op_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *p, struct op *ret)
 {
 	CUDA_KERNEL_NODE_PARAMS_v2 v2 = {
-		.func = p->func, .gridDimX = p->gridDimX, .gridDimY = p->gridDimY, .gridDimZ = p->gridDimZ,
-		.blockDimX = p->blockDimX, .blockDimY = p->blockDimY, .blockDimZ = p->blockDimZ,
-		.sharedMemBytes = p->sharedMemBytes, .kernelParams = p->kernelParams, .extra = p->extra,
+		.func = p->func,
+		.gridDimX = p->gridDimX,
+		.gridDimY = p->gridDimY,
+		.gridDimZ = p->gridDimZ,
+		.blockDimX = p->blockDimX,
+		.blockDimY = p->blockDimY,
+		.blockDimZ = p->blockDimZ,
+		.sharedMemBytes = p->sharedMemBytes,
+		.kernelParams = p->kernelParams,
+		.extra = p->extra,
 	};
 
 	return kernel_op(&v2, ret);
@@ -44,7 +52,7 @@ static CUresult copy_op(const CUDA_MEMCPY3D *p, struct op *ret)
 static CUresult fill_op(const CUDA_MEMSET_NODE_PARAMS_v1 *p, struct op *ret)
 {
 	*ret = (struct op){.kind = OP_FILL,
-			   .fill = {p->dst, p->pitch, p->width, p->height, p->elementSize, p->value}};
+		.fill = {p->dst, p->pitch, p->width, p->height, p->elementSize, p->value}};
 	REQUIRE(p->width && p->height);
 	return fill_check(&ret->fill);
 }
@@ -56,11 +64,11 @@ static CUresult host_op(const CUDA_HOST_NODE_PARAMS_v1 *p, struct op *ret)
 	return CUDA_SUCCESS;
 }
 
-/* --- adding --------------------------------------------------------------------------------------------------------------- */
+/* --- adding --- */
 
 /* Takes op over. */
-static CUresult add(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeType type, struct op *op,
-		    struct node **node)
+static CUresult add(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n,
+	CUgraphNodeType type, struct op *op, struct node **node)
 {
 	struct graph *g;
 	struct node *x;
@@ -87,32 +95,38 @@ static CUresult add(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t
 	return r;
 }
 
-CUresult graph_add_node(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeType type, struct op *op)
+CUresult graph_add_node(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n,
+	CUgraphNodeType type, struct op *op)
 {
 	return add(ret, h, deps, n, type, op, NULL);
 }
 
-DRV_DEFINE(5, cuGraphAddKernelNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
+DRV_DEFINE(5, cuGraphAddKernelNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies,
+	const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
 {
 	struct op op;
 
 	REQUIRE(nodeParams);
 	TRY_CU(kernel_op_v1(nodeParams, &op));
-	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL, &op, NULL);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL,
+		&op, NULL);
 }
 
-DRV_DEFINE(5, cuGraphAddKernelNode_v2, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *, nodeParams)
+DRV_DEFINE(5, cuGraphAddKernelNode_v2, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies,
+	const CUDA_KERNEL_NODE_PARAMS_v2 *, nodeParams)
 {
 	struct op op;
 
 	REQUIRE(nodeParams);
 	TRY_CU(kernel_op(nodeParams, &op));
-	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL, &op, NULL);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL,
+		&op, NULL);
 }
 
-static CUresult add_copy(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, const CUDA_MEMCPY3D *p)
+static CUresult add_copy(
+	CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, const CUDA_MEMCPY3D *p)
 {
 	struct node *node;
 	struct op op;
@@ -124,41 +138,47 @@ static CUresult add_copy(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, s
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(6, cuGraphAddMemcpyNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_MEMCPY3D *, copyParams, CUcontext, ctx)
+DRV_DEFINE(6, cuGraphAddMemcpyNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, const CUDA_MEMCPY3D *,
+	copyParams, CUcontext, ctx)
 {
 	return add_copy(phGraphNode, hGraph, dependencies, numDependencies, copyParams);
 }
 
-DRV_DEFINE(6, cuGraphAddMemsetNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_MEMSET_NODE_PARAMS *, memsetParams, CUcontext, ctx)
+DRV_DEFINE(6, cuGraphAddMemsetNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, const CUDA_MEMSET_NODE_PARAMS *,
+	memsetParams, CUcontext, ctx)
 {
 	struct op op;
 
 	REQUIRE(memsetParams);
 	TRY_CU(fill_op(memsetParams, &op));
-	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET, &op, NULL);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET,
+		&op, NULL);
 }
 
-DRV_DEFINE(5, cuGraphAddHostNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, const CUDA_HOST_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(5, cuGraphAddHostNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *,
+	dependencies, size_t, numDependencies, const CUDA_HOST_NODE_PARAMS *, nodeParams)
 {
 	struct op op;
 
 	REQUIRE(nodeParams);
 	TRY_CU(host_op(nodeParams, &op));
-	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST, &op, NULL);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST, &op,
+		NULL);
 }
 
-DRV_DEFINE(4, cuGraphAddEmptyNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies)
+DRV_DEFINE(4, cuGraphAddEmptyNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *,
+	dependencies, size_t, numDependencies)
 {
 	struct op op = {.kind = OP_NOP};
 
-	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY, &op, NULL);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY,
+		&op, NULL);
 }
 
-static CUresult add_child(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraph hchild)
+static CUresult add_child(
+	CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraph hchild)
 {
 	struct op op = {.kind = OP_NOP};
 	struct graph *child, *clone;
@@ -185,8 +205,8 @@ static CUresult add_child(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, 
 	return r;
 }
 
-DRV_DEFINE(5, cuGraphAddChildGraphNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUgraph, childGraph)
+DRV_DEFINE(5, cuGraphAddChildGraphNode, CUgraphNode *, phGraphNode, CUgraph, hGraph,
+	const CUgraphNode *, dependencies, size_t, numDependencies, CUgraph, childGraph)
 {
 	return add_child(phGraphNode, hGraph, dependencies, numDependencies, childGraph);
 }
@@ -223,10 +243,17 @@ static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 	switch (p->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		k = (CUDA_KERNEL_NODE_PARAMS_v2){
-			.func = p->kernel.func, .kern = p->kernel.kern, .ctx = p->kernel.ctx,
-			.gridDimX = p->kernel.gridDimX, .gridDimY = p->kernel.gridDimY, .gridDimZ = p->kernel.gridDimZ,
-			.blockDimX = p->kernel.blockDimX, .blockDimY = p->kernel.blockDimY, .blockDimZ = p->kernel.blockDimZ,
-			.sharedMemBytes = p->kernel.sharedMemBytes, .kernelParams = p->kernel.kernelParams,
+			.func = p->kernel.func,
+			.kern = p->kernel.kern,
+			.ctx = p->kernel.ctx,
+			.gridDimX = p->kernel.gridDimX,
+			.gridDimY = p->kernel.gridDimY,
+			.gridDimZ = p->kernel.gridDimZ,
+			.blockDimX = p->kernel.blockDimX,
+			.blockDimY = p->kernel.blockDimY,
+			.blockDimZ = p->kernel.blockDimZ,
+			.sharedMemBytes = p->kernel.sharedMemBytes,
+			.kernelParams = p->kernel.kernelParams,
 			.extra = p->kernel.extra,
 		};
 		return kernel_op(&k, ret);
@@ -255,7 +282,8 @@ static CUresult any_op(const CUgraphNodeParams *p, struct op *ret)
 	}
 }
 
-static CUresult add_any(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeParams *p)
+static CUresult add_any(
+	CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, size_t n, CUgraphNodeParams *p)
 {
 	struct node *node;
 	struct op op;
@@ -272,31 +300,34 @@ static CUresult add_any(CUgraphNode *ret, CUgraph h, const CUgraphNode *deps, si
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(5, cuGraphAddNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
-	   numDependencies, CUgraphNodeParams *, nodeParams)
+DRV_DEFINE(5, cuGraphAddNode, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *,
+	dependencies, size_t, numDependencies, CUgraphNodeParams *, nodeParams)
 {
 	return add_any(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
 }
 
-DRV_DEFINE(6, cuGraphAddNode_v2, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies,
-	   const CUgraphEdgeData *, dependencyData, size_t, numDependencies, CUgraphNodeParams *, nodeParams)
+DRV_DEFINE(6, cuGraphAddNode_v2, CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *,
+	dependencies, const CUgraphEdgeData *, dependencyData, size_t, numDependencies,
+	CUgraphNodeParams *, nodeParams)
 {
 	CUresult r = CUDA_SUCCESS;
 	size_t i;
 
 	for (i = 0; dependencyData && dependencies && nodeParams && i < numDependencies; i++)
 		REQUIRE(obj_alive(OBJ_NODE, dependencies[i]) &&
-			edge_is_valid((struct node *)dependencies[i], nodeParams->type, &dependencyData[i]));
+			edge_is_valid((struct node *)dependencies[i], nodeParams->type,
+				&dependencyData[i]));
 	TRY_CU(add_any(phGraphNode, hGraph, dependencies, numDependencies, nodeParams));
 	pthread_mutex_lock(&drv_lock);
 	for (i = 0; dependencyData && i < numDependencies && r == CUDA_SUCCESS; i++)
-		if (!edge_set((struct node *)*phGraphNode, (struct node *)dependencies[i], &dependencyData[i]))
+		if (!edge_set((struct node *)*phGraphNode, (struct node *)dependencies[i],
+			    &dependencyData[i]))
 			r = CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_unlock(&drv_lock);
 	return r;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static CUresult of_type(CUgraphNode h, CUgraphNodeType type, struct node **ret)
 {
@@ -319,7 +350,8 @@ static void **param_ptrs(struct node *n)
 	return n->param_ptrs;
 }
 
-DRV_DEFINE(2, cuGraphKernelNodeGetParams_v2, CUgraphNode, hNode, CUDA_KERNEL_NODE_PARAMS_v2 *, nodeParams)
+DRV_DEFINE(2, cuGraphKernelNodeGetParams_v2, CUgraphNode, hNode, CUDA_KERNEL_NODE_PARAMS_v2 *,
+	nodeParams)
 {
 	struct node *n;
 
@@ -329,15 +361,20 @@ DRV_DEFINE(2, cuGraphKernelNodeGetParams_v2, CUgraphNode, hNode, CUDA_KERNEL_NOD
 		.func = (CUfunction)n->op.kernel.fn,
 		.kern = (CUkernel)n->op.kernel.fn->kernel,
 		.ctx = (CUcontext)n->op.kernel.fn->module->ctx,
-		.gridDimX = n->op.kernel.grid[0], .gridDimY = n->op.kernel.grid[1], .gridDimZ = n->op.kernel.grid[2],
-		.blockDimX = n->op.kernel.block[0], .blockDimY = n->op.kernel.block[1], .blockDimZ = n->op.kernel.block[2],
+		.gridDimX = n->op.kernel.grid[0],
+		.gridDimY = n->op.kernel.grid[1],
+		.gridDimZ = n->op.kernel.grid[2],
+		.blockDimX = n->op.kernel.block[0],
+		.blockDimY = n->op.kernel.block[1],
+		.blockDimZ = n->op.kernel.block[2],
 		.sharedMemBytes = (unsigned)n->op.kernel.shared,
 		.kernelParams = param_ptrs(n),
 	};
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(2, cuGraphKernelNodeGetParams, CUgraphNode, hNode, CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
+DRV_DEFINE(
+	2, cuGraphKernelNodeGetParams, CUgraphNode, hNode, CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
 {
 	struct node *n;
 
@@ -345,8 +382,12 @@ DRV_DEFINE(2, cuGraphKernelNodeGetParams, CUgraphNode, hNode, CUDA_KERNEL_NODE_P
 	TRY_CU(of_type(hNode, CU_GRAPH_NODE_TYPE_KERNEL, &n));
 	*nodeParams = (CUDA_KERNEL_NODE_PARAMS_v1){
 		.func = (CUfunction)n->op.kernel.fn,
-		.gridDimX = n->op.kernel.grid[0], .gridDimY = n->op.kernel.grid[1], .gridDimZ = n->op.kernel.grid[2],
-		.blockDimX = n->op.kernel.block[0], .blockDimY = n->op.kernel.block[1], .blockDimZ = n->op.kernel.block[2],
+		.gridDimX = n->op.kernel.grid[0],
+		.gridDimY = n->op.kernel.grid[1],
+		.gridDimZ = n->op.kernel.grid[2],
+		.blockDimX = n->op.kernel.block[0],
+		.blockDimY = n->op.kernel.block[1],
+		.blockDimZ = n->op.kernel.block[2],
 		.sharedMemBytes = (unsigned)n->op.kernel.shared,
 		.kernelParams = param_ptrs(n),
 	};
@@ -394,8 +435,12 @@ DRV_DEFINE(2, cuGraphMemsetNodeGetParams, CUgraphNode, hNode, CUDA_MEMSET_NODE_P
 	REQUIRE(nodeParams);
 	TRY_CU(of_type(hNode, CU_GRAPH_NODE_TYPE_MEMSET, &n));
 	f = &n->op.fill;
-	*nodeParams = (CUDA_MEMSET_NODE_PARAMS){.dst = f->dst, .pitch = f->pitch, .value = f->value, .elementSize = f->elem,
-						.width = f->width, .height = f->height};
+	*nodeParams = (CUDA_MEMSET_NODE_PARAMS){.dst = f->dst,
+		.pitch = f->pitch,
+		.value = f->value,
+		.elementSize = f->elem,
+		.width = f->width,
+		.height = f->height};
 	return CUDA_SUCCESS;
 }
 
@@ -409,14 +454,15 @@ DRV_DEFINE(2, cuGraphHostNodeGetParams, CUgraphNode, hNode, CUDA_HOST_NODE_PARAM
 	return CUDA_SUCCESS;
 }
 
-/* --- changing ------------------------------------------------------------------------------------------------------------------ */
+/* --- changing --- */
 
 /* Takes op over. */
 static CUresult replace(CUgraphNode h, CUgraphNodeType type, struct op *op, struct node **ret)
 {
 	CUresult r = of_type(h, type, ret);
 
-	if (r == CUDA_SUCCESS && (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE))
+	if (r == CUDA_SUCCESS &&
+		(type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || type == CU_GRAPH_NODE_TYPE_MEM_FREE))
 		r = CUDA_ERROR_NOT_SUPPORTED;
 	if (r != CUDA_SUCCESS) {
 		op_release(op);
@@ -438,7 +484,8 @@ CUresult node_op_replace(CUgraphNode h, CUgraphNodeType type, struct op *op)
 	return replace(h, type, op, &n);
 }
 
-DRV_DEFINE(2, cuGraphKernelNodeSetParams, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
+DRV_DEFINE(2, cuGraphKernelNodeSetParams, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *,
+	nodeParams)
 {
 	struct node *n;
 	struct op op;
@@ -448,7 +495,8 @@ DRV_DEFINE(2, cuGraphKernelNodeSetParams, CUgraphNode, hNode, const CUDA_KERNEL_
 	return replace(hNode, CU_GRAPH_NODE_TYPE_KERNEL, &op, &n);
 }
 
-DRV_DEFINE(2, cuGraphKernelNodeSetParams_v2, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *, nodeParams)
+DRV_DEFINE(2, cuGraphKernelNodeSetParams_v2, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *,
+	nodeParams)
 {
 	struct node *n;
 	struct op op;
@@ -470,7 +518,8 @@ DRV_DEFINE(2, cuGraphMemcpyNodeSetParams, CUgraphNode, hNode, const CUDA_MEMCPY3
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(2, cuGraphMemsetNodeSetParams, CUgraphNode, hNode, const CUDA_MEMSET_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(2, cuGraphMemsetNodeSetParams, CUgraphNode, hNode, const CUDA_MEMSET_NODE_PARAMS *,
+	nodeParams)
 {
 	struct node *n;
 	struct op op;
@@ -480,7 +529,8 @@ DRV_DEFINE(2, cuGraphMemsetNodeSetParams, CUgraphNode, hNode, const CUDA_MEMSET_
 	return replace(hNode, CU_GRAPH_NODE_TYPE_MEMSET, &op, &n);
 }
 
-DRV_DEFINE(2, cuGraphHostNodeSetParams, CUgraphNode, hNode, const CUDA_HOST_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(
+	2, cuGraphHostNodeSetParams, CUgraphNode, hNode, const CUDA_HOST_NODE_PARAMS *, nodeParams)
 {
 	struct node *n;
 	struct op op;
@@ -503,10 +553,10 @@ DRV_DEFINE(2, cuGraphNodeSetParams, CUgraphNode, hNode, CUgraphNodeParams *, nod
 	return CUDA_SUCCESS;
 }
 
-/* --- changing in executable graphs ----------------------------------------------------------------------------------------------- */
+/* --- changing in executable graphs --- */
 
-DRV_DEFINE(3, cuGraphExecKernelNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *,
-	   nodeParams)
+DRV_DEFINE(3, cuGraphExecKernelNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_KERNEL_NODE_PARAMS_v1 *, nodeParams)
 {
 	struct op op;
 
@@ -515,8 +565,8 @@ DRV_DEFINE(3, cuGraphExecKernelNodeSetParams, CUgraphExec, hGraphExec, CUgraphNo
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, &op);
 }
 
-DRV_DEFINE(3, cuGraphExecKernelNodeSetParams_v2, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *,
-	   nodeParams)
+DRV_DEFINE(3, cuGraphExecKernelNodeSetParams_v2, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_KERNEL_NODE_PARAMS_v2 *, nodeParams)
 {
 	struct op op;
 
@@ -525,8 +575,8 @@ DRV_DEFINE(3, cuGraphExecKernelNodeSetParams_v2, CUgraphExec, hGraphExec, CUgrap
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, &op);
 }
 
-DRV_DEFINE(4, cuGraphExecMemcpyNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_MEMCPY3D *, copyParams,
-	   CUcontext, ctx)
+DRV_DEFINE(4, cuGraphExecMemcpyNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_MEMCPY3D *, copyParams, CUcontext, ctx)
 {
 	struct op op;
 
@@ -535,8 +585,8 @@ DRV_DEFINE(4, cuGraphExecMemcpyNodeSetParams, CUgraphExec, hGraphExec, CUgraphNo
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, &op);
 }
 
-DRV_DEFINE(4, cuGraphExecMemsetNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_MEMSET_NODE_PARAMS *,
-	   memsetParams, CUcontext, ctx)
+DRV_DEFINE(4, cuGraphExecMemsetNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_MEMSET_NODE_PARAMS *, memsetParams, CUcontext, ctx)
 {
 	struct op op;
 
@@ -545,7 +595,8 @@ DRV_DEFINE(4, cuGraphExecMemsetNodeSetParams, CUgraphExec, hGraphExec, CUgraphNo
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, &op);
 }
 
-DRV_DEFINE(3, cuGraphExecHostNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, const CUDA_HOST_NODE_PARAMS *, nodeParams)
+DRV_DEFINE(3, cuGraphExecHostNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	const CUDA_HOST_NODE_PARAMS *, nodeParams)
 {
 	struct op op;
 
@@ -554,7 +605,8 @@ DRV_DEFINE(3, cuGraphExecHostNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode
 	return exec_step_replace(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, &op);
 }
 
-DRV_DEFINE(3, cuGraphExecNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode, CUgraphNodeParams *, nodeParams)
+DRV_DEFINE(3, cuGraphExecNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hNode,
+	CUgraphNodeParams *, nodeParams)
 {
 	struct op op;
 
@@ -563,7 +615,7 @@ DRV_DEFINE(3, cuGraphExecNodeSetParams, CUgraphExec, hGraphExec, CUgraphNode, hN
 	return exec_step_replace(hGraphExec, hNode, nodeParams->type, &op);
 }
 
-/* --- attributes of kernel nodes: hints, and cooperative ----------------------------------------------------------------------------- */
+/* --- attributes of kernel nodes: hints, and cooperative --- */
 
 DRV_DEFINE(2, cuGraphKernelNodeCopyAttributes, CUgraphNode, dst, CUgraphNode, src)
 {
@@ -576,7 +628,8 @@ DRV_DEFINE(2, cuGraphKernelNodeCopyAttributes, CUgraphNode, dst, CUgraphNode, sr
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphKernelNodeGetAttribute, CUgraphNode, hNode, CUkernelNodeAttrID, attr, CUkernelNodeAttrValue *, value_out)
+DRV_DEFINE(3, cuGraphKernelNodeGetAttribute, CUgraphNode, hNode, CUkernelNodeAttrID, attr,
+	CUkernelNodeAttrValue *, value_out)
 {
 	struct node *n;
 
@@ -593,7 +646,8 @@ DRV_DEFINE(3, cuGraphKernelNodeGetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(3, cuGraphKernelNodeSetAttribute, CUgraphNode, hNode, CUkernelNodeAttrID, attr, const CUkernelNodeAttrValue *, value)
+DRV_DEFINE(3, cuGraphKernelNodeSetAttribute, CUgraphNode, hNode, CUkernelNodeAttrID, attr,
+	const CUkernelNodeAttrValue *, value)
 {
 	struct node *n;
 
@@ -604,9 +658,11 @@ DRV_DEFINE(3, cuGraphKernelNodeSetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 		n->op.kernel.cooperative = value->cooperative != 0;
 		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-		const unsigned asked[3] = {value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
+		const unsigned asked[3] = {
+			value->clusterDim.x, value->clusterDim.y, value->clusterDim.z};
 
-		return func_cluster(n->op.kernel.fn, asked, n->op.kernel.grid, n->op.kernel.cluster);
+		return func_cluster(
+			n->op.kernel.fn, asked, n->op.kernel.grid, n->op.kernel.cluster);
 	}
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * User objects: things of the program's that live as long as the graphs that use them. A graph, its clones and its executable graphs hold
- * references. Destructors run on a thread of the driver's or the program's, with no lock held, and may not call CUDA.
+ * User objects: things of the program's that live as long as the graphs that use them. A graph, its
+ * clones and its executable graphs hold references. Destructors run on a thread of the driver's or
+ * the program's, with no lock held, and may not call CUDA.
  */
 #include "softgpu/graph/drv-graph.h"
 
@@ -70,12 +71,13 @@ void user_refs_drop(struct user_ref **list)
 	}
 }
 
-DRV_DEFINE(5, cuUserObjectCreate, CUuserObject *, object_out, void *, ptr, CUhostFn, destroy, unsigned int, initialRefcount, unsigned int,
-	   flags)
+DRV_DEFINE(5, cuUserObjectCreate, CUuserObject *, object_out, void *, ptr, CUhostFn, destroy,
+	unsigned int, initialRefcount, unsigned int, flags)
 {
 	struct user_object *o;
 
-	REQUIRE(object_out && destroy && initialRefcount && initialRefcount <= INT32_MAX && flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+	REQUIRE(object_out && destroy && initialRefcount && initialRefcount <= INT32_MAX &&
+		flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
 	o = obj_new(OBJ_USER);
 	if (!o)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -113,7 +115,8 @@ DRV_DEFINE(2, cuUserObjectRelease, CUuserObject, object, unsigned int, count)
 	return CUDA_SUCCESS;
 }
 
-DRV_DEFINE(4, cuGraphRetainUserObject, CUgraph, graph, CUuserObject, object, unsigned int, count, unsigned int, flags)
+DRV_DEFINE(4, cuGraphRetainUserObject, CUgraph, graph, CUuserObject, object, unsigned int, count,
+	unsigned int, flags)
 {
 	struct user_object *o;
 	struct user_ref *r;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions whose lanes are independent arithmetic: one loop over lanes each, for the compiler to vectorise. This file is compiled
- * twice, for any x86-64 and (ptx-alu-avx2.c) for those with AVX2 and FMA; both give the same bits.
- * Integer division by zero gives what the hardware gives: all ones, as quotient and as remainder.
+ * Instructions whose lanes are independent arithmetic: one loop over lanes each, for the compiler
+ * to vectorise. This file is compiled twice, for any x86-64 and (ptx-alu-avx2.c) for those with
+ * AVX2 and FMA; both give the same bits. Integer division by zero gives what the hardware gives:
+ * all ones, as quotient and as remainder.
  */
 #if !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
@@ -15,6 +16,8 @@
 #define V(h) h##_base
 #endif
 
+/* Not laid out by clang-format: tables of expressions, which it takes for declarations. */
+/* clang-format off */
 #define HANDLER(name) void V(h_##name)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 /* S: how a register lane is stored; C: the type computed in. */
 #define OP1(name, S, C, EXPR)                                                                       \
@@ -48,7 +51,7 @@
 		});                                                                                 \
 	}
 
-/* --- integers ---------------------------------------------------------------------------------------- */
+/* --- integers --- */
 OP2(add_32, u32a, uint32_t, x + y)
 OP2(sub_32, u32a, uint32_t, x - y)
 OP2(mul_32, u32a, uint32_t, x * y)
@@ -301,7 +304,7 @@ OP3(mad24lo_s32, u32a, uint32_t, (uint32_t)(S24(x) * S24(y)) + z)
 OP3(mad24hi_u32, u32a, uint32_t, (uint32_t)((U24(x) * U24(y)) >> 16) + z)
 OP3(mad24hi_s32, u32a, uint32_t, (uint32_t)((S24(x) * S24(y)) >> 16) + z)
 
-/* --- bits and bytes ---------------------------------------------------------------------------------- */
+/* --- bits and bytes --- */
 HANDLER(lop3)
 {
 	u32a *d = REG(u32a, 0);
@@ -388,7 +391,7 @@ HANDLER(dp2a)
 	});
 }
 
-/* --- moves ------------------------------------------------------------------------------------------- */
+/* --- moves --- */
 OP1(mov_32, u32a, uint32_t, x)
 OP1(mov_64, u64a, uint64_t, x)
 #define SELP(name, S)                                                                               \
@@ -418,7 +421,7 @@ SLCT(slct_64_s32, u64a, s32a, c[l] >= 0)
 SLCT(slct_32_f32, u32a, f32a, FLUSHED(c[l]) >= 0)
 SLCT(slct_64_f32, u64a, f32a, FLUSHED(c[l]) >= 0)
 
-/* --- single precision, nearest even ------------------------------------------------------------------- */
+/* --- single precision, nearest even --- */
 #define F1(name, EXPR)                                                                              \
 	OP1(name, f32a, float, EXPR)                                                                \
 	HANDLER(name##_ftz)                                                                         \
@@ -499,7 +502,7 @@ HANDLER(neg_f32_ftz)
 }
 OP2(copysign_f32, u32a, uint32_t, (x & 0x80000000u) | (y & 0x7fffffffu))
 
-/* --- double precision, nearest even ------------------------------------------------------------------- */
+/* --- double precision, nearest even --- */
 /* A NaN among the operands is the result, made quiet. Of several, which one was seen on an H200: the second, then the third, then the
  * first; of a division the first. */
 OP2(add_f64, f64a, double, ptx_nan2(x + y, x, y))
@@ -530,7 +533,7 @@ static inline double max_f64(double x, double y)
 OP2(min_f64, f64a, double, min_f64(x, y))
 OP2(max_f64, f64a, double, max_f64(x, y))
 
-/* --- conversions worth a loop of their own ------------------------------------------------------------ */
+/* --- conversions worth a loop of their own --- */
 #define CVT(name, D, S, C, EXPR)                                                                    \
 	HANDLER(name)                                                                               \
 	{                                                                                           \
@@ -556,7 +559,7 @@ CVT(cvt_f64_f32, f64a, f32a, float, x)
 CVT(cvt_f32_f64, f32a, f64a, double, (float)x) /* a NaN keeps sign and payload */
 CVT(cvt_s32_f32_rzi, s32a, f32a, float, x != x ? 0 : x >= 2147483648.0f ? INT32_MAX : x <= -2147483648.0f ? INT32_MIN : (int32_t)x)
 
-/* --- extended-precision arithmetic: the carry is a bit per lane ---------------------------------------- */
+/* --- extended-precision arithmetic: the carry is a bit per lane --- */
 #define CARRY(name, S, T2)                                                                          \
 	HANDLER(addc_##name)                                                                        \
 	{                                                                                           \

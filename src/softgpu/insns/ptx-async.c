@@ -20,15 +20,16 @@ struct ptx_async {
 	uint32_t groups[2][PTX_LANES]; /* committed so far: of cp.async, of bulk copies */
 };
 
-/* --- addresses --------------------------------------------------------------------------------------- */
-void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned space, uint64_t a, uint32_t n, uint32_t align,
-	bool store)
+/* --- addresses --- */
+void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned space,
+	uint64_t a, uint32_t n, uint32_t align, bool store)
 {
 	uint64_t g = a;
 	void *p;
 
 	if (space == SP_SHARED || space == SP_SHCLUSTER) {
-		/* a register may hold it with the upper half of a generic address: only the offset counts */
+		/* a register may hold it with the upper half of a generic address: only the offset
+		 * counts */
 		if (a >> 32 || (space == SP_SHARED && a >> PTX_RANK_SHIFT))
 			ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, NULL);
 		g = PTX_WIN_SHARED + a;
@@ -45,7 +46,8 @@ void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 	return p;
 }
 
-static uint64_t at_address(const struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned lane)
+static uint64_t at_address(
+	const struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned lane)
 {
 	const struct ptx_at *at = &i->u.ats[k];
 
@@ -54,10 +56,12 @@ static uint64_t at_address(const struct ptx_warp *w, const struct ptx_insn *i, u
 	return (uint32_t)(REG_AT(u32a, at->off)[lane] + (uint64_t)at->disp);
 }
 
-void ptx_at_pointers(struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned space, uint32_t mask, uint32_t n, uint32_t align,
-	bool store, uint64_t *p)
+void ptx_at_pointers(struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned space,
+	uint32_t mask, uint32_t n, uint32_t align, bool store, uint64_t *p)
 {
-	EACH_LANE(l) p[l] = (uint64_t)(uintptr_t)ptx_in_space(w, i, l, space, at_address(w, i, k, l), n, align, store);
+	EACH_LANE(l)
+	p[l] = (uint64_t)(uintptr_t)ptx_in_space(
+		w, i, l, space, at_address(w, i, k, l), n, align, store);
 }
 
 const char *ptx_at_space(const struct ptx_dec *d, unsigned k, unsigned space)
@@ -68,14 +72,15 @@ const char *ptx_at_space(const struct ptx_dec *d, unsigned k, unsigned space)
 			continue;
 		v = d->ops[o].base == O_VAR ? d->ops[o].sym->var : NULL;
 		if (!v || v->space == space || (space == SP_SHCLUSTER && v->space == SP_SHARED) ||
-			((space == SP_GENERIC || space == SP_GLOBAL) && (v->space == SP_GLOBAL || v->space == SP_CONST)))
+			((space == SP_GENERIC || space == SP_GLOBAL) &&
+				(v->space == SP_GLOBAL || v->space == SP_CONST)))
 			return NULL;
 		return "a variable of another state space";
 	}
 	return NULL;
 }
 
-/* --- lists ------------------------------------------------------------------------------------------- */
+/* --- lists --- */
 void ptx_async_start(struct ptx_warp *w)
 {
 	if (w->async) {
@@ -124,7 +129,8 @@ static void add_tied(struct ptx_worker *wk, const struct ptx_work *x)
 	wk->tied[wk->ntied++].waited = x->w->waited >> x->lane & 1;
 }
 
-/* What it touches may have been touched since it began: then counts whether its lane had waited for the launch in front. */
+/* What it touches may have been touched since it began: then counts whether its lane had waited for
+ * the launch in front. */
 static void observe_work(const struct ptx_work *x)
 {
 	const uint32_t was = x->w->waited;
@@ -133,7 +139,8 @@ static void observe_work(const struct ptx_work *x)
 	if (x->src && x->n)
 		ptx_observe_lane(x->w, x->i, x->lane, x->src, x->n, PTX_READ);
 	if (x->n + x->zero)
-		ptx_observe_lane(x->w, x->i, x->lane, x->dst, x->n + x->zero, x->rmw ? PTX_ATOMIC : PTX_WRITE);
+		ptx_observe_lane(x->w, x->i, x->lane, x->dst, x->n + x->zero,
+			x->rmw ? PTX_ATOMIC : PTX_WRITE);
 	x->w->waited = was;
 }
 
@@ -215,7 +222,7 @@ void ptx_async_end(struct ptx_warp *w)
 	ptx_async_start(w);
 }
 
-/* --- cp.async ---------------------------------------------------------------------------------------- */
+/* --- cp.async --- */
 static const char *spaces(struct ptx_dec *d, unsigned n)
 {
 	const char *why = NULL;
@@ -260,10 +267,17 @@ void h_cp_async(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 		else if (i->arg == 2)
 			n = (PRED(3) ^ (i->flags & F_NEG_SRC ? PTX_FULL : 0)) >> l & 1 ? 0 : size;
 		if (n > size)
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "src-size is more than cp-size");
-		struct ptx_work x = {.w = w, .i = i, .lane = (uint8_t)l, .dst = (uint8_t *)(uintptr_t)dst[l], .n = n, .zero = size - n};
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"src-size is more than cp-size");
+		struct ptx_work x = {.w = w,
+			.i = i,
+			.lane = (uint8_t)l,
+			.dst = (uint8_t *)(uintptr_t)dst[l],
+			.n = n,
+			.zero = size - n};
 		if (n) /* nothing is read: the address need not be one */
-			x.src = ptx_in_space(w, i, l, SP_GLOBAL, at_address(w, i, 1, l), n, size, false);
+			x.src = ptx_in_space(
+				w, i, l, SP_GLOBAL, at_address(w, i, 1, l), n, size, false);
 		add_own(w, &x);
 	}
 }
@@ -299,7 +313,8 @@ void h_wait_all(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	finish(w, mask, false, a->groups[0]);
 }
 
-/* cp.async.mbarrier.arrive [m]: it arrives when the thread's copies so far have ended. arg 1: .noinc */
+/* cp.async.mbarrier.arrive [m]: it arrives when the thread's copies so far have ended. arg 1:
+ * .noinc */
 void h_cp_async_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	uint64_t p[PTX_LANES];
@@ -322,16 +337,25 @@ void h_cp_async_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t ma
 			add_tied(w->wk, &x);
 		}
 		a->n = kept;
-		add_tied(w->wk, &(struct ptx_work){.w = w, .i = i, .lane = (uint8_t)l, .mbar = m, .arrive = true});
+		add_tied(w->wk,
+			&(struct ptx_work){
+				.w = w, .i = i, .lane = (uint8_t)l, .mbar = m, .arrive = true});
 	}
 }
 
-/* --- bulk copies ------------------------------------------------------------------------------------- */
-enum { BULK_G2S, BULK_S2S, BULK_S2G, BULK_G2CTA }; /* row's arg; + 8: a reduction; + 16: .multicast */
+/* --- bulk copies --- */
+enum {
+	BULK_G2S,
+	BULK_S2S,
+	BULK_S2G,
+	BULK_G2CTA
+}; /* row's arg; + 8: a reduction; + 16: .multicast */
 const char *sel_bulk(struct ptx_dec *d)
 {
-	static const uint8_t space[][2] = {[BULK_G2S] = {SP_SHCLUSTER, SP_GLOBAL}, [BULK_S2S] = {SP_SHCLUSTER, SP_SHARED},
-		[BULK_S2G] = {SP_GLOBAL, SP_SHARED}, [BULK_G2CTA] = {SP_SHARED, SP_GLOBAL}};
+	static const uint8_t space[][2] = {[BULK_G2S] = {SP_SHCLUSTER, SP_GLOBAL},
+		[BULK_S2S] = {SP_SHCLUSTER, SP_SHARED},
+		[BULK_S2G] = {SP_GLOBAL, SP_SHARED},
+		[BULK_G2CTA] = {SP_SHARED, SP_GLOBAL}};
 	unsigned how = d->i->arg & 7;
 	bool order;
 
@@ -354,7 +378,8 @@ const char *sel_bulk(struct ptx_dec *d)
 	return spaces(d, how == BULK_S2G ? 2 : 3);
 }
 
-static void bulk_lane(struct ptx_warp *w, const struct ptx_insn *i, unsigned l, uint32_t n, uint32_t more, bool tied)
+static void bulk_lane(struct ptx_warp *w, const struct ptx_insn *i, unsigned l, uint32_t n,
+	uint32_t more, bool tied)
 {
 	const struct ptx_at *at = i->u.ats;
 	struct ptx_work x = {.w = w, .i = i, .lane = (uint8_t)l, .n = n, .tx = n, .bulk = true};
@@ -362,7 +387,8 @@ static void bulk_lane(struct ptx_warp *w, const struct ptx_insn *i, unsigned l, 
 	x.dst = ptx_in_space(w, i, l, at[0].space, at_address(w, i, 0, l) + more, n, 16, true);
 	x.src = ptx_in_space(w, i, l, at[1].space, at_address(w, i, 1, l), n, 16, false);
 	if (i->arg & 8) {
-		x.rmw = at[0].rmw == ptx_add_f32 && at[0].space == SP_GLOBAL ? ptx_add_f32_ftz : at[0].rmw;
+		x.rmw = at[0].rmw == ptx_add_f32 && at[0].space == SP_GLOBAL ? ptx_add_f32_ftz
+									     : at[0].rmw;
 		x.elem = i->cls;
 	}
 	if (!tied) {
@@ -382,14 +408,17 @@ void h_bulk(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	{
 		uint32_t n = REG(u32a, 2)[l];
 		if (n % 16)
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a bulk copy whose size is not a multiple of 16");
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"a bulk copy whose size is not a multiple of 16");
 		if (!(i->arg & 16)) {
 			bulk_lane(w, i, l, n, 0, tied);
 			continue;
 		}
-		/* to the same offsets in each of these blocks: the addresses are of the block's own window */
+		/* to the same offsets in each of these blocks: the addresses are of the block's own
+		 * window */
 		for (uint32_t to = REG(u32a, 4)[l] & 0xffff; to; to &= to - 1)
-			bulk_lane(w, i, l, n, (uint32_t)(__builtin_ctz(to) + 1) << PTX_RANK_SHIFT, tied);
+			bulk_lane(w, i, l, n, (uint32_t)(__builtin_ctz(to) + 1) << PTX_RANK_SHIFT,
+				tied);
 	}
 }
 
@@ -398,10 +427,11 @@ void h_bulk_prefetch(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask
 {
 	EACH_LANE(l)
 	if (REG(u32a, 1)[l] % 16)
-		ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a bulk prefetch whose size is not a multiple of 16");
+		ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"a bulk prefetch whose size is not a multiple of 16");
 }
 
-/* --- st.async, red.async ----------------------------------------------------------------------------- */
+/* --- st.async, red.async --- */
 /* [a], b, [mbar] */
 const char *sel_st_async(struct ptx_dec *d)
 {
@@ -426,11 +456,19 @@ void h_st_async(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	ptx_at_pointers(w, i, 1, SP_SHCLUSTER, mask, 8, 8, true, m);
 	EACH_LANE(l)
 	{
-		struct ptx_work x = {.w = w, .i = i, .lane = (uint8_t)l, .mbar = (uint64_t *)(uintptr_t)m[l],
-			.dst = (uint8_t *)(uintptr_t)p[l], .n = n, .tx = n, .rmw = i->u.ats[0].rmw, .elem = (uint8_t)size};
+		struct ptx_work x = {.w = w,
+			.i = i,
+			.lane = (uint8_t)l,
+			.mbar = (uint64_t *)(uintptr_t)m[l],
+			.dst = (uint8_t *)(uintptr_t)p[l],
+			.n = n,
+			.tx = n,
+			.rmw = i->u.ats[0].rmw,
+			.elem = (uint8_t)size};
 		for (unsigned k = 0; k < i->vec; k++) {
 			int32_t off = i->u.ats[0].vec.off[k];
-			uint64_t v = i->u.ats[0].vec.width[k] == 8 ? REG_AT(u64a, off)[l] : REG_AT(u32a, off)[l];
+			uint64_t v = i->u.ats[0].vec.width[k] == 8 ? REG_AT(u64a, off)[l]
+								   : REG_AT(u32a, off)[l];
 			memcpy(x.value + k * size, &v, size);
 		}
 		add_tied(w->wk, &x);

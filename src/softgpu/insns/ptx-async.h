@@ -10,7 +10,8 @@
 
 #include "softgpu/machine/ptx-exec.h"
 
-/* One piece of work: n bytes from src (or value) to dst, then `zero` zero bytes; or element by element by rmw. The pointers were checked. */
+/* One piece of work: n bytes from src (or value) to dst, then `zero` zero bytes; or element by
+ * element by rmw. The pointers were checked. */
 struct ptx_work {
 	struct ptx_warp *w;
 	const struct ptx_insn *i;
@@ -28,23 +29,25 @@ struct ptx_work {
 	bool waited; /* its lane was behind a griddepcontrol.wait when it began */
 };
 
-/* The pointer of one lane: n bytes at address a in this space (SP_GENERIC, SP_GLOBAL, SP_SHARED, SP_SHCLUSTER). Raises faults, for a not a multiple
- * of align (a power of two) as well. */
-void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned space, uint64_t a, uint32_t n, uint32_t align,
-	bool store);
+/* The pointer of one lane: n bytes at address a in this space (SP_GENERIC, SP_GLOBAL, SP_SHARED,
+ * SP_SHCLUSTER). Raises faults, for a not a multiple of align (a power of two) as well. */
+void *ptx_in_space(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned space,
+	uint64_t a, uint32_t n, uint32_t align, bool store);
 /* The same of memory operand k ('M') of the active lanes. */
-void ptx_at_pointers(struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned space, uint32_t mask, uint32_t n, uint32_t align,
-	bool store, uint64_t *p);
+void ptx_at_pointers(struct ptx_warp *w, const struct ptx_insn *i, unsigned k, unsigned space,
+	uint32_t mask, uint32_t n, uint32_t align, bool store, uint64_t *p);
 /* Why memory operand k cannot be in this space, or NULL. */
 const char *ptx_at_space(const struct ptx_dec *d, unsigned k, unsigned space);
 
-/* --- mbarriers (ptx-mbarrier.c) ---------------------------------------------------------------------- */
-void ptx_mbar_arrive(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t count);
-void ptx_mbar_complete_tx(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t bytes);
+/* --- mbarriers (ptx-mbarrier.c) --- */
+void ptx_mbar_arrive(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t count);
+void ptx_mbar_complete_tx(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t bytes);
 /* One more arrival is to come in this phase. */
 void ptx_mbar_expect_one(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m);
 
-/* --- work (ptx-async.c) ------------------------------------------------------------------------------ */
+/* --- work (ptx-async.c) --- */
 /* Does the work that completes on this mbarrier. Called when an instruction reads the mbarrier. */
 void ptx_async_fire(struct ptx_worker *wk, const uint64_t *mbar);
 /* Drops the work that earlier blocks started. */

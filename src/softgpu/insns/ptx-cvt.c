@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions that need care: every rounding mode, saturation, flushing. Rounding is done on integers, so it does
- * not depend on the processor's mode. The common conversions have loops of their own in ptx-alu.c.
+ * Conversions that need care: every rounding mode, saturation, flushing. Rounding is done on
+ * integers, so it does not depend on the processor's mode. The common conversions have loops of
+ * their own in ptx-alu.c.
  */
 #include "softgpu/insns/ptx-cvt.h"
 
 #include "softgpu/ptx/ptx-dec.h"
 
-/* --- formats ----------------------------------------------------------------------------------------- */
+/* --- formats --- */
 struct format {
 	unsigned bits, fraction, bias;
 };
@@ -26,7 +27,8 @@ static struct format format_of(unsigned type)
 	}
 }
 
-/* Does the magnitude go up, given the bit below the last, whether anything is below that, and the last bit itself? */
+/* Does the magnitude go up, given the bit below the last, whether anything is below that, and the
+ * last bit itself? */
 static bool rounds_up(unsigned mode, bool neg, bool half, bool rest, bool odd)
 {
 	if (mode & F_RZ)
@@ -40,11 +42,13 @@ static bool rounds_up(unsigned mode, bool neg, bool half, bool rest, bool odd)
 	return half && (rest || odd);
 }
 
-/* The bits of (-1)^neg * mant * 2^exp, rounded to a type. Overflow is infinity, or the largest number when the mode says so. */
+/* The bits of (-1)^neg * mant * 2^exp, rounded to a type. Overflow is infinity, or the largest
+ * number when the mode says so. */
 uint64_t ptx_round(unsigned type, bool neg, uint64_t mant, int exp, unsigned mode)
 {
 	struct format f = format_of(type);
-	uint64_t sign = (uint64_t)neg << (f.bits - 1), inf = ((1ull << (f.bits - 1 - f.fraction)) - 1) << f.fraction, r;
+	uint64_t sign = (uint64_t)neg << (f.bits - 1),
+		 inf = ((1ull << (f.bits - 1 - f.fraction)) - 1) << f.fraction, r;
 	int lead, e, shift;
 
 	if (!mant)
@@ -52,7 +56,7 @@ uint64_t ptx_round(unsigned type, bool neg, uint64_t mant, int exp, unsigned mod
 	lead = 63 - __builtin_clzll(mant);
 	e = lead + exp; /* the value is 1.xxx * 2^e */
 	if (e < 1 - (int)f.bias)
-		e = 1 - (int)f.bias; /* subnormal */
+		e = 1 - (int)f.bias;	   /* subnormal */
 	shift = e - (int)f.fraction - exp; /* bits of mant to drop */
 	if (shift <= 0) {
 		r = shift < -63 ? 0 : mant << -shift;
@@ -83,7 +87,8 @@ uint64_t ptx_from_double(unsigned type, double v, unsigned mode)
 	if (e == 0x7ff && frac) /* the canonical NaN */
 		return type == T_f64 ? 0x7fffffffffffffffull : (1ull << (f.bits - 1)) - 1;
 	if (e == 0x7ff)
-		return (uint64_t)neg << (f.bits - 1) | ((1ull << (f.bits - 1 - f.fraction)) - 1) << f.fraction;
+		return (uint64_t)neg << (f.bits - 1) | ((1ull << (f.bits - 1 - f.fraction)) - 1)
+							       << f.fraction;
 	return ptx_round(type, neg, e ? frac | 1ull << 52 : frac, (e ? e : 1) - 1075, mode);
 }
 
@@ -106,14 +111,19 @@ double ptx_to_double(unsigned type, uint64_t bits)
 	if (e == emax)
 		v = frac ? (double)NAN : (double)INFINITY;
 	else
-		v = ldexp((double)(e ? frac | 1ull << f.fraction : frac), (int)(e ? e : 1) - (int)f.bias - (int)f.fraction);
+		v = ldexp((double)(e ? frac | 1ull << f.fraction : frac),
+			(int)(e ? e : 1) - (int)f.bias - (int)f.fraction);
 	return bits >> (f.bits - 1) & 1 ? -v : v;
 }
 
 /* To an integral value, in the mode of the flags; the sign of zero stays. */
 double ptx_integral(double v, unsigned mode)
 {
-	double r = mode & F_RZ ? trunc(v) : mode & F_RM ? floor(v) : mode & F_RP ? ceil(v) : mode & F_RNA ? round(v) : v;
+	double r = mode & F_RZ	  ? trunc(v)
+		   : mode & F_RM  ? floor(v)
+		   : mode & F_RP  ? ceil(v)
+		   : mode & F_RNA ? round(v)
+				  : v;
 
 	if (!(mode & F_ROUND)) { /* nearest even, whatever the processor's mode */
 		r = fabs(v) < 0x1p52 ? copysign((fabs(v) + 0x1p52) - 0x1p52, v) : v;
@@ -121,7 +131,7 @@ double ptx_integral(double v, unsigned mode)
 	return r;
 }
 
-/* --- cvt --------------------------------------------------------------------------------------------- */
+/* --- cvt --- */
 struct value {
 	bool is_float;
 	bool neg; /* integers: sign and magnitude */
@@ -154,7 +164,9 @@ static struct value read_value(unsigned type, uint64_t bits, bool ftz)
 static uint64_t clamp_to(unsigned type, bool neg, uint64_t mag)
 {
 	unsigned n = ptx_type_bits[type];
-	uint64_t top = ptx_is_signed(type) ? (1ull << (n - 1)) - 1 : n < 64 ? (1ull << n) - 1 : ~0ull;
+	uint64_t top = ptx_is_signed(type) ? (1ull << (n - 1)) - 1
+		       : n < 64		   ? (1ull << n) - 1
+					   : ~0ull;
 
 	if (!neg)
 		return mag > top ? top : mag;
@@ -169,7 +181,9 @@ static uint64_t float_to_int(unsigned type, unsigned from, double f, unsigned fl
 	double r;
 
 	if (isnan(f))
-		return ptx_type_bits[type] == 64 || from == T_f64 ? 1ull << (ptx_type_bits[type] - 1) : 0;
+		return ptx_type_bits[type] == 64 || from == T_f64
+			       ? 1ull << (ptx_type_bits[type] - 1)
+			       : 0;
 	r = fabs(ptx_integral(f, flags & F_ROUND));
 	return clamp_to(type, signbit(f), r >= 0x1p64 ? UINT64_MAX : (uint64_t)r);
 }
@@ -194,10 +208,12 @@ static uint64_t to_float(unsigned type, struct value v, unsigned flags)
 	return r;
 }
 
-/* Conversions from and to doubles, and from bf16, keep a NaN's sign and payload; the others give the canonical one. Seen on an H200. */
+/* Conversions from and to doubles, and from bf16, keep a NaN's sign and payload; the others give
+ * the canonical one. Seen on an H200. */
 static bool keeps_nan(unsigned to, unsigned from, unsigned flags)
 {
-	return ptx_is_float(to) && !(flags & (F_SAT | F_RELU)) && (to == T_f64 || from == T_f64 || (from == T_bf16 && to == T_f32));
+	return ptx_is_float(to) && !(flags & (F_SAT | F_RELU)) &&
+	       (to == T_f64 || from == T_f64 || (from == T_bf16 && to == T_f32));
 }
 
 static uint64_t convert_nan(unsigned to, unsigned from, uint64_t bits)
@@ -206,7 +222,8 @@ static uint64_t convert_nan(unsigned to, unsigned from, uint64_t bits)
 	uint64_t sign = bits >> (f.bits - 1) & 1, frac = bits & ((1ull << f.fraction) - 1);
 	uint64_t inf = ((1ull << (t.bits - 1 - t.fraction)) - 1) << t.fraction;
 
-	frac = t.fraction >= f.fraction ? frac << (t.fraction - f.fraction) : frac >> (f.fraction - t.fraction);
+	frac = t.fraction >= f.fraction ? frac << (t.fraction - f.fraction)
+					: frac >> (f.fraction - t.fraction);
 	if (from != T_bf16 || to == T_f64) /* bf16 to f32 is a shift of the bits */
 		frac |= 1ull << (t.fraction - 1);
 	return sign << (t.bits - 1) | inf | frac;
@@ -268,41 +285,30 @@ static const struct {
 	ptx_handler *base, *avx2;
 } quick[] = {
 #define Q(to, from, tw, fw, flags, h) {T_##to, T_##from, tw, fw, flags, h##_base, h##_avx2},
-	Q(u64, u32, 1, 0, 0, h_cvt_64_u32)
-	Q(s64, u32, 1, 0, 0, h_cvt_64_u32)
-	Q(s64, s32, 1, 0, 0, h_cvt_64_s32)
-	Q(u64, s32, 1, 0, 0, h_cvt_64_s32)
-	Q(u32, u64, 0, 1, 0, h_cvt_32_64)
-	Q(s32, s64, 0, 1, 0, h_cvt_32_64)
-	Q(u32, s64, 0, 1, 0, h_cvt_32_64)
-	Q(s32, u64, 0, 1, 0, h_cvt_32_64)
-	Q(u32, u16, 0, 0, 0, h_cvt_32_u16)
-	Q(s32, u16, 0, 0, 0, h_cvt_32_u16)
-	Q(u32, s16, 0, 0, 0, h_cvt_32_s16)
-	Q(s32, s16, 0, 0, 0, h_cvt_32_s16)
-	Q(u16, u32, 0, 0, 0, h_cvt_32_u16)
-	Q(s16, s32, 0, 0, 0, h_cvt_32_s16)
-	Q(u32, u8, 0, 0, 0, h_cvt_32_u8)
-	Q(s32, s8, 0, 0, 0, h_cvt_32_s8)
-	Q(u16, u8, 0, 0, 0, h_cvt_32_u8)
-	Q(f32, s32, 0, 0, 0, h_cvt_f32_s32)
-	Q(f32, u32, 0, 0, 0, h_cvt_f32_u32)
-	Q(f64, s32, 1, 0, 0, h_cvt_f64_s32)
-	Q(f64, u32, 1, 0, 0, h_cvt_f64_u32)
-	Q(f64, f32, 1, 0, 0, h_cvt_f64_f32)
-	Q(f32, f64, 0, 1, 0, h_cvt_f32_f64)
-	Q(s32, f32, 0, 0, F_RZ, h_cvt_s32_f32_rzi)
-};
+	Q(u64, u32, 1, 0, 0, h_cvt_64_u32) Q(s64, u32, 1, 0, 0, h_cvt_64_u32) Q(
+		s64, s32, 1, 0, 0, h_cvt_64_s32) Q(u64, s32, 1, 0, 0, h_cvt_64_s32) Q(u32, u64, 0,
+		1, 0, h_cvt_32_64) Q(s32, s64, 0, 1, 0, h_cvt_32_64) Q(u32, s64, 0, 1, 0,
+		h_cvt_32_64) Q(s32, u64, 0, 1, 0, h_cvt_32_64) Q(u32, u16, 0, 0, 0, h_cvt_32_u16)
+		Q(s32, u16, 0, 0, 0, h_cvt_32_u16) Q(u32, s16, 0, 0, 0, h_cvt_32_s16) Q(
+			s32, s16, 0, 0, 0, h_cvt_32_s16) Q(u16, u32, 0, 0, 0, h_cvt_32_u16) Q(s16,
+			s32, 0, 0, 0, h_cvt_32_s16) Q(u32, u8, 0, 0, 0, h_cvt_32_u8) Q(s32, s8, 0,
+			0, 0, h_cvt_32_s8) Q(u16, u8, 0, 0, 0, h_cvt_32_u8) Q(f32, s32, 0, 0, 0,
+			h_cvt_f32_s32) Q(f32, u32, 0, 0, 0, h_cvt_f32_u32) Q(f64, s32, 1, 0, 0,
+			h_cvt_f64_s32) Q(f64, u32, 1, 0, 0, h_cvt_f64_u32)
+			Q(f64, f32, 1, 0, 0, h_cvt_f64_f32) Q(f32, f64, 0, 1, 0, h_cvt_f32_f64)
+				Q(s32, f32, 0, 0, F_RZ, h_cvt_s32_f32_rzi)};
 
 static const char *check_cvt(const struct ptx_dec *d, unsigned to, unsigned from)
 {
 	bool fto = ptx_is_float(to), ffrom = ptx_is_float(from);
 	ptx_mods round = d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna));
 	ptx_mods integral = d->mods & (MB(rni) | MB(rzi) | MB(rmi) | MB(rpi));
-	bool narrows = fto && ffrom && ptx_type_bits[to] < ptx_type_bits[from], bf16 = to == T_bf16 || from == T_bf16;
+	bool narrows = fto && ffrom && ptx_type_bits[to] < ptx_type_bits[from],
+	     bf16 = to == T_bf16 || from == T_bf16;
 	unsigned other = to == T_bf16 ? from : to;
 
-	if (to >= T_pred || from >= T_pred || to == T_f16x2 || to == T_bf16x2 || from == T_f16x2 || from == T_bf16x2)
+	if (to >= T_pred || from >= T_pred || to == T_f16x2 || to == T_bf16x2 || from == T_f16x2 ||
+		from == T_bf16x2)
 		return "a conversion of these types";
 	if (bf16 && ptx_type_bits[other] == 8)
 		return "this conversion of bf16";
@@ -318,7 +324,8 @@ static const char *check_cvt(const struct ptx_dec *d, unsigned to, unsigned from
 		return "an integral value of another format";
 	if (d->mods & MB(ftz) && to != T_f32 && from != T_f32)
 		return ".ftz on this type";
-	if (d->mods & (MB(relu) | MB(satfinite)) && ((to != T_f16 && to != T_bf16) || from != T_f32))
+	if (d->mods & (MB(relu) | MB(satfinite)) &&
+		((to != T_f16 && to != T_bf16) || from != T_f32))
 		return d->mods & MB(relu) ? ".relu on this type" : ".satfinite on this type";
 	if (d->mods & MB(rna))
 		return ".rna";
@@ -337,8 +344,10 @@ const char *sel_cvt(struct ptx_dec *d)
 	if (i->flags & (F_SAT | F_FTZ | F_RELU | F_SATFINITE))
 		return NULL;
 	for (unsigned k = 0; k < sizeof(quick) / sizeof(quick[0]); k++)
-		if (quick[k].to == i->type && quick[k].from == i->type2 && quick[k].to_wide == !!(i->flags & F_D64) &&
-			quick[k].from_wide == !!(i->flags & F_S64) && quick[k].flags == (i->flags & F_ROUND)) {
+		if (quick[k].to == i->type && quick[k].from == i->type2 &&
+			quick[k].to_wide == !!(i->flags & F_D64) &&
+			quick[k].from_wide == !!(i->flags & F_S64) &&
+			quick[k].flags == (i->flags & F_ROUND)) {
 			i->h = d->row->arg ? quick[k].avx2 : quick[k].base;
 			break;
 		}

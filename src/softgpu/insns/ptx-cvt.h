@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rounding without the processor's help. Modes are the F_ROUND bits of ptx_insn.flags; none of them: to nearest, ties to even.
+ * Rounding without the processor's help. Modes are the F_ROUND bits of ptx_insn.flags; none of
+ * them: to nearest, ties to even.
  */
 #ifndef SOFTGPU_PTX_CVT_H
 #define SOFTGPU_PTX_CVT_H

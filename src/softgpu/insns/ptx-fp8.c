@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Conversions to and from the formats of tensor cores: pairs of 8-bit floating-point numbers, tf32, and halves with .satfinite.
- * The surprising thing: e4m3 has no infinity, its largest number is 448 and all ones after the sign is its NaN.
+ * Conversions to and from the formats of tensor cores: pairs of 8-bit floating-point numbers, tf32,
+ * and halves with .satfinite. The surprising thing: e4m3 has no infinity, its largest number is 448
+ * and all ones after the sign is its NaN.
  */
 #include "softgpu/insns/ptx-cvt.h"
 
@@ -78,7 +79,8 @@ void h_cvt_fp8_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	EACH_LANE(l)
 	{
-		uint32_t hi = to_narrow(i->type, REG(f32a, 1)[l], i->flags), lo = to_narrow(i->type, REG(f32a, 2)[l], i->flags);
+		uint32_t hi = to_narrow(i->type, REG(f32a, 1)[l], i->flags),
+			 lo = to_narrow(i->type, REG(f32a, 2)[l], i->flags);
 		REG(u32a, 0)[l] = hi << 8 | lo;
 	}
 }
@@ -111,8 +113,8 @@ void h_cvt_f16_fp8(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* .rna as the assembler has it on sm_90: numbers go up by half a place, 13 bits are cut off, NaNs keep the rest of theirs; .satfinite takes
- * a place off what is then an infinity or a NaN. */
+/* .rna as the assembler has it on sm_90: numbers go up by half a place, 13 bits are cut off, NaNs
+ * keep the rest of theirs; .satfinite takes a place off what is then an infinity or a NaN. */
 static uint32_t tf32_away(uint32_t x, bool satfinite)
 {
 	bool finite = (x & 0x7f800000) != 0x7f800000;
@@ -124,5 +126,7 @@ static uint32_t tf32_away(uint32_t x, bool satfinite)
 void h_cvt_tf32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	EACH_LANE(l)
-	REG(u32a, 0)[l] = i->flags & F_RNA ? tf32_away(REG(u32a, 1)[l], i->flags & F_SATFINITE) : to_narrow(T_tf32, REG(f32a, 1)[l], i->flags);
+	REG(u32a, 0)
+	[l] = i->flags & F_RNA ? tf32_away(REG(u32a, 1)[l], i->flags & F_SATFINITE)
+			       : to_narrow(T_tf32, REG(f32a, 1)[l], i->flags);
 }

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arithmetic and comparisons on f16, bf16 and packed pairs of them: exact in double precision, then rounded once. min and max with
- * .xorsign are here for f32 too.
+ * Arithmetic and comparisons on f16, bf16 and packed pairs of them: exact in double precision, then
+ * rounded once. min and max with .xorsign are here for f32 too.
  */
 #include "softgpu/insns/ptx-cvt.h"
 
 #include "softgpu/ptx/ptx-dec.h"
 
-enum { HALF_ADD, HALF_SUB, HALF_MUL, HALF_FMA, HALF_NEG, HALF_ABS, HALF_MIN, HALF_MAX, HALF_EX2, HALF_TANH };
+enum {
+	HALF_ADD,
+	HALF_SUB,
+	HALF_MUL,
+	HALF_FMA,
+	HALF_NEG,
+	HALF_ABS,
+	HALF_MIN,
+	HALF_MAX,
+	HALF_EX2,
+	HALF_TANH
+};
 
 static bool is_pair(unsigned type)
 {
@@ -19,7 +30,8 @@ static unsigned element_of(unsigned type)
 	return type == T_f16x2 ? T_f16 : type == T_bf16x2 ? T_bf16 : type;
 }
 
-/* A product of two halves is exact in a double; the sum of it and a third may not be. Rounding to odd keeps the second rounding right. */
+/* A product of two halves is exact in a double; the sum of it and a third may not be. Rounding to
+ * odd keeps the second rounding right. */
 static double add_odd(double x, double y)
 {
 	double s = x + y, bb = s - x, err = (x - (s - bb)) + (y - bb);
@@ -51,8 +63,10 @@ static uint32_t flush(unsigned type, uint32_t bits, unsigned flags)
 	return !(flags & F_FTZ) || bits & exponent ? bits : bits & sign_of(type);
 }
 
-/* A number wins against NaN, -0 is below +0. With .xorsign the magnitudes are compared: "PTX ISA 9.0", 9.7.3.12. */
-static uint32_t min_max(unsigned type, bool max, uint32_t a, uint32_t b, unsigned flags, bool xorsign)
+/* A number wins against NaN, -0 is below +0. With .xorsign the magnitudes are compared: "PTX
+ * ISA 9.0", 9.7.3.12. */
+static uint32_t min_max(
+	unsigned type, bool max, uint32_t a, uint32_t b, unsigned flags, bool xorsign)
 {
 	uint32_t sign = (a ^ b) & sign_of(type), r;
 	double x, y;
@@ -141,12 +155,13 @@ const char *sel_xorsign(struct ptx_dec *d)
 	return NULL;
 }
 
-/* --- comparisons ------------------------------------------------------------------------------------- */
+/* --- comparisons --- */
 enum { HALF_NO_BOOL, HALF_AND, HALF_OR, HALF_XOR };
 /* arg: the comparison; cls: how its outcome and the predicate are combined. */
 const char *sel_half_cmp(struct ptx_dec *d)
 {
-	static const uint8_t mods[] = {M_eq, M_ne, M_lt, M_le, M_gt, M_ge, M_equ, M_neu, M_ltu, M_leu, M_gtu, M_geu, M_num, M_nan};
+	static const uint8_t mods[] = {M_eq, M_ne, M_lt, M_le, M_gt, M_ge, M_equ, M_neu, M_ltu,
+		M_leu, M_gtu, M_geu, M_num, M_nan};
 	ptx_mods boolean = d->mods & (MB(and) | MB(or) | MB(xor));
 	unsigned found = 0;
 
@@ -163,7 +178,10 @@ const char *sel_half_cmp(struct ptx_dec *d)
 		return "a second predicate";
 	if (d->i->type2 && is_pair(d->i->type) && d->i->type != d->i->type2)
 		return "a pair of another type";
-	d->i->cls = boolean == MB(and) ? HALF_AND : boolean == MB(or) ? HALF_OR : boolean == MB(xor) ? HALF_XOR : HALF_NO_BOOL;
+	d->i->cls = boolean == MB(and)	 ? HALF_AND
+		    : boolean == MB(or)	 ? HALF_OR
+		    : boolean == MB(xor) ? HALF_XOR
+					 : HALF_NO_BOOL;
 	return NULL;
 }
 
@@ -192,8 +210,10 @@ static uint32_t combine(unsigned how, uint32_t r, uint32_t c)
 	return how == HALF_AND ? r & c : how == HALF_OR ? r | c : how == HALF_XOR ? r ^ c : r;
 }
 
-/* A bit per lane where the comparison, combined with the predicate, holds: of the low halves, and of the high ones. */
-static void compare(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned types, uint32_t *low, uint32_t *high)
+/* A bit per lane where the comparison, combined with the predicate, holds: of the low halves, and
+ * of the high ones. */
+static void compare(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned types,
+	uint32_t *low, uint32_t *high)
 {
 	unsigned type = element_of(types);
 	uint32_t p = 0, q = 0, c = 0;
@@ -201,11 +221,16 @@ static void compare(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	EACH_LANE(l)
 	{
 		uint32_t a = REG(u32a, 1)[l], b = REG(u32a, 2)[l];
-		uint32_t al = flush(type, a & 0xffff, i->flags), bl = flush(type, b & 0xffff, i->flags);
+		uint32_t al = flush(type, a & 0xffff, i->flags),
+			 bl = flush(type, b & 0xffff, i->flags);
 		uint32_t ah = flush(type, a >> 16, i->flags), bh = flush(type, b >> 16, i->flags);
-		p |= (uint32_t)half_compare(i->arg, ptx_to_double(type, al), ptx_to_double(type, bl)) << l;
+		p |= (uint32_t)half_compare(
+			     i->arg, ptx_to_double(type, al), ptx_to_double(type, bl))
+		     << l;
 		if (is_pair(types))
-			q |= (uint32_t)half_compare(i->arg, ptx_to_double(type, ah), ptx_to_double(type, bh)) << l;
+			q |= (uint32_t)half_compare(
+				     i->arg, ptx_to_double(type, ah), ptx_to_double(type, bh))
+			     << l;
 	}
 	if (i->cls)
 		c = i->flags & F_NEG_SRC ? ~PRED(3) : PRED(3);
@@ -244,5 +269,7 @@ void h_half_set(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	uint32_t p, q, one = truth(i->type, is_pair(i->type2));
 
 	compare(w, i, mask, i->type2, &p, &q);
-	EACH_LANE(l) REG(u32a, 0)[l] = (p >> l & 1 ? one : 0) | (is_pair(i->type2) && q >> l & 1 ? one << 16 : 0);
+	EACH_LANE(l)
+	REG(u32a, 0)
+	[l] = (p >> l & 1 ? one : 0) | (is_pair(i->type2) && q >> l & 1 ? one << 16 : 0);
 }

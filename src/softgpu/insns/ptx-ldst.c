@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads, stores and atomics. Every lane's access is checked before any lane's is made; the check that all lanes fall in one known range
- * is a loop the compiler vectorises, and lanes that lie side by side are one copy. Compiled twice, as ptx-alu.c is.
+ * Loads, stores and atomics. Every lane's access is checked before any lane's is made; the check
+ * that all lanes fall in one known range is a loop the compiler vectorises, and lanes that lie side
+ * by side are one copy. Compiled twice, as ptx-alu.c is.
  */
 #if !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
@@ -17,14 +18,16 @@
 #define V(h) h##_base
 #endif
 
-/* --- checking ---------------------------------------------------------------------------------------- */
-static void misaligned(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
+/* --- checking --- */
+static void misaligned(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
 {
 	if (a & (n - 1))
 		ptx_raise(w, i, lane, PTX_MISALIGNED_ADDRESS, a, n, NULL);
 }
 
-static void addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, uint32_t mask, uint64_t *a)
+static void addresses(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned op, uint32_t mask, uint64_t *a)
 {
 	uint64_t disp = (uint64_t)i->imm;
 
@@ -38,7 +41,8 @@ static void addresses(struct ptx_warp *w, const struct ptx_insn *i, unsigned op,
 }
 
 /* One bit set if any active lane lies outside [0, limit] counted from start, or is misaligned. */
-static inline uint64_t any_bad(const uint64_t *a, uint32_t mask, uint64_t start, uint64_t limit, uint64_t am)
+static inline uint64_t any_bad(
+	const uint64_t *a, uint32_t mask, uint64_t start, uint64_t limit, uint64_t am)
 {
 	uint64_t bad = 0;
 
@@ -46,7 +50,8 @@ static inline uint64_t any_bad(const uint64_t *a, uint32_t mask, uint64_t start,
 	return bad;
 }
 
-static void resolve_global(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
+static void resolve_global(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n,
+	bool store, uint64_t *a)
 {
 	unsigned first = (unsigned)__builtin_ctz(mask);
 	const struct ptx_cached *c = ptx_find_range(w->wk, a[first]);
@@ -66,8 +71,8 @@ static void resolve_global(struct ptx_warp *w, const struct ptx_insn *i, uint32_
 	}
 }
 
-static void resolve_window(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, uint64_t *a, uint64_t size,
-	uint8_t *base, size_t stride)
+static void resolve_window(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n,
+	uint64_t *a, uint64_t size, uint8_t *base, size_t stride)
 {
 	if (size < n || any_bad(a, mask, 0, size - n, n - 1)) {
 		EACH_LANE(l)
@@ -81,7 +86,8 @@ static void resolve_window(struct ptx_warp *w, const struct ptx_insn *i, uint32_
 }
 
 /* Turns addresses into pointers, or raises the first lane's fault. */
-static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n, bool store, uint64_t *a)
+static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, unsigned n,
+	bool store, uint64_t *a)
 {
 	switch (i->space) {
 	case SP_SHARED:
@@ -91,27 +97,29 @@ static void resolve(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 		resolve_window(w, i, mask, n, a, w->lstride, w->local, w->lstride);
 		break;
 	case SP_SHCLUSTER:
-		EACH_LANE(l) a[l] = (uint64_t)(uintptr_t)ptx_in_space(w, i, l, SP_SHCLUSTER, a[l], n, n, store);
+		EACH_LANE(l)
+		a[l] = (uint64_t)(uintptr_t)ptx_in_space(w, i, l, SP_SHCLUSTER, a[l], n, n, store);
 		break;
 	case SP_PARAM:
-		resolve_window(w, i, mask, n, a, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params, 0);
+		resolve_window(w, i, mask, n, a, w->frames[0].fn->param_bytes,
+			(uint8_t *)(uintptr_t)w->wk->l->params, 0);
 		break;
 	default:
 		resolve_global(w, i, mask, n, store, a);
 	}
 }
 
-/* --- loads and stores -------------------------------------------------------------------------------- */
+/* --- loads and stores --- */
 #define PTR(T, a) (*(const T __attribute__((may_alias)) *)(uintptr_t)(a))
 #define WPTR(T, a) (*(T __attribute__((may_alias)) *)(uintptr_t)(a))
-#define COLUMN(T, D, DC)                                                                            \
-	do {                                                                                        \
-		D *d = REG_AT(D, off);                                                              \
-		LANES({ d[l] = (D)(DC)PTR(T, a[l] + at); });                                        \
+#define COLUMN(T, D, DC)                                                                           \
+	do {                                                                                       \
+		D *d = REG_AT(D, off);                                                             \
+		LANES({ d[l] = (D)(DC)PTR(T, a[l] + at); });                                       \
 	} while (0)
 
-static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a, unsigned at, int32_t off,
-	unsigned width)
+static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
+	const uint64_t *a, unsigned at, int32_t off, unsigned width)
 {
 	bool wide = width == 8;
 
@@ -154,15 +162,17 @@ static void load_column(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m
 	}
 }
 
-/* A strong vector access: the others see all of a lane's vector or nothing, as on the hardware, where programs build on it (CUB's look-back keeps
- * status and value in one). PTX promises that for an element only ("PTX ISA 9.0", 8.2.2). */
+/* A strong vector access: the others see all of a lane's vector or nothing, as on the hardware,
+ * where programs build on it (CUB's look-back keeps status and value in one). PTX promises that for
+ * an element only ("PTX ISA 9.0", 8.2.2). */
 static bool is_whole(const struct ptx_insn *i)
 {
 	return i->vec > 1 && i->order;
 }
 
 /* A lane's vectors into its row, then the rows' elements into the registers' columns. */
-static __attribute__((noinline)) void load_whole(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a)
+static __attribute__((noinline)) void load_whole(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a)
 {
 	const struct ptx_vec *v = i->u.vecs;
 	uint8_t row[PTX_LANES][PTX_OBSERVE_BYTES] __attribute__((aligned(16)));
@@ -195,8 +205,10 @@ void V(h_ld)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			load_column(w, i, mask, a, k * i->size, v->off[k], v->width[k]);
 }
 
-/* Where the accesses of all 32 lanes begin when they lie side by side and are allowed, else NULL. n is a lane's. */
-static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a, unsigned n, bool store)
+/* Where the accesses of all 32 lanes begin when they lie side by side and are allowed, else NULL. n
+ * is a lane's. */
+static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
+	const uint64_t *a, unsigned n, bool store)
 {
 	const struct ptx_cached *c;
 	uint64_t apart = a[0] & (n - 1);
@@ -208,22 +220,29 @@ static inline uint8_t *side_by_side(struct ptx_warp *w, const struct ptx_insn *i
 	if (apart)
 		return NULL;
 	if (i->space == SP_SHARED)
-		return a[0] <= w->blk->shared_size && w->blk->shared_size - a[0] >= PTX_LANES * n ? w->blk->shared + a[0] : NULL;
+		return a[0] <= w->blk->shared_size && w->blk->shared_size - a[0] >= PTX_LANES * n
+			       ? w->blk->shared + a[0]
+			       : NULL;
 	if (i->space == SP_LOCAL || i->space == SP_PARAM || i->space == SP_SHCLUSTER)
 		return NULL;
 	c = ptx_find_range(w->wk, a[0]);
-	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0] : NULL;
+	return c && c->end - a[0] >= PTX_LANES * n && !(store && c->ro) ? (uint8_t *)(uintptr_t)a[0]
+									: NULL;
 }
 
-/* A store of n columns, each of the instruction's size, that is watched, whose lanes have an order of their own, or that is whole. */
-static __attribute__((noinline)) void store_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *a,
-	const int32_t *off, const uint8_t *width, unsigned n)
+/* A store of n columns, each of the instruction's size, that is watched, whose lanes have an order
+ * of their own, or that is whole. */
+static __attribute__((noinline)) void store_observed(struct ptx_warp *w, const struct ptx_insn *i,
+	uint32_t mask, const uint64_t *a, const int32_t *off, const uint8_t *width, unsigned n)
 {
 	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES] __attribute__((aligned(16))), order[PTX_LANES];
 	unsigned size = i->size, nlanes;
 
 	for (unsigned k = 0; k < n; k++)
-		EACH_LANE(l) memcpy(&value[l][k * size], width[k] == 8 ? (void *)&REG_AT(u64a, off[k])[l] : (void *)&REG_AT(u32a, off[k])[l], size);
+		EACH_LANE(l)
+	memcpy(&value[l][k * size],
+		width[k] == 8 ? (void *)&REG_AT(u64a, off[k])[l] : (void *)&REG_AT(u32a, off[k])[l],
+		size);
 	if (ptx_is_observed(w))
 		ptx_observed(w, i, mask, a, n * size, PTX_WRITE, value);
 	ptx_schedule_lanes(w->wk, mask, order, &nlanes);
@@ -232,44 +251,46 @@ static __attribute__((noinline)) void store_observed(struct ptx_warp *w, const s
 }
 
 /* Scalar 32-bit and 64-bit accesses from and to registers of that width. */
-#define SCALAR(bits, S)                                                                             \
-	void V(h_ld_##bits)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)            \
-	{                                                                                           \
-		uint64_t a[PTX_LANES];                                                              \
-		S *d = REG(S, 0);                                                                   \
-		const uint8_t *p;                                                                   \
-		addresses(w, i, 1, mask, a);                                                        \
-		p = side_by_side(w, i, mask, a, bits / 8, false);                                   \
-		if (p) {                                                                            \
-			memcpy(d, p, PTX_LANES * bits / 8);                                         \
-			return;                                                                     \
-		}                                                                                   \
-		resolve(w, i, mask, bits / 8, false, a);                                            \
-		ptx_observe(w, i, mask, a, bits / 8, PTX_READ);                                     \
-		LANES({ d[l] = PTR(uint##bits##_t, a[l]); });                                       \
-	}                                                                                           \
-	void V(h_st_##bits)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)            \
-	{                                                                                           \
-		uint64_t a[PTX_LANES];                                                              \
-		const S *s = REG(S, 1);                                                             \
-		uint8_t *p;                                                                         \
-		addresses(w, i, 0, mask, a);                                                        \
-		p = side_by_side(w, i, mask, a, bits / 8, true);                                    \
-		if (p) {                                                                            \
-			memcpy(p, s, PTX_LANES * bits / 8);                                         \
-			return;                                                                     \
-		}                                                                                   \
-		resolve(w, i, mask, bits / 8, true, a);                                             \
-		if (ptx_is_observed(w)) {                                                           \
-			store_observed(w, i, mask, a, &(const int32_t){i->o[1]}, &(const uint8_t){bits / 8}, 1); \
-			return;                                                                     \
-		}                                                                                   \
-		EACH_LANE(l) WPTR(uint##bits##_t, a[l]) = s[l];                                     \
+#define SCALAR(bits, S)                                                                            \
+	void V(h_ld_##bits)(struct ptx_warp * w, const struct ptx_insn *i, uint32_t mask)          \
+	{                                                                                          \
+		uint64_t a[PTX_LANES];                                                             \
+		S *d = REG(S, 0);                                                                  \
+		const uint8_t *p;                                                                  \
+		addresses(w, i, 1, mask, a);                                                       \
+		p = side_by_side(w, i, mask, a, bits / 8, false);                                  \
+		if (p) {                                                                           \
+			memcpy(d, p, PTX_LANES *bits / 8);                                         \
+			return;                                                                    \
+		}                                                                                  \
+		resolve(w, i, mask, bits / 8, false, a);                                           \
+		ptx_observe(w, i, mask, a, bits / 8, PTX_READ);                                    \
+		LANES({ d[l] = PTR(uint##bits##_t, a[l]); });                                      \
+	}                                                                                          \
+	void V(h_st_##bits)(struct ptx_warp * w, const struct ptx_insn *i, uint32_t mask)          \
+	{                                                                                          \
+		uint64_t a[PTX_LANES];                                                             \
+		const S *s = REG(S, 1);                                                            \
+		uint8_t *p;                                                                        \
+		addresses(w, i, 0, mask, a);                                                       \
+		p = side_by_side(w, i, mask, a, bits / 8, true);                                   \
+		if (p) {                                                                           \
+			memcpy(p, s, PTX_LANES *bits / 8);                                         \
+			return;                                                                    \
+		}                                                                                  \
+		resolve(w, i, mask, bits / 8, true, a);                                            \
+		if (ptx_is_observed(w)) {                                                          \
+			store_observed(w, i, mask, a, &(const int32_t){i->o[1]},                   \
+				&(const uint8_t){bits / 8}, 1);                                    \
+			return;                                                                    \
+		}                                                                                  \
+		EACH_LANE(l) WPTR(uint##bits##_t, a[l]) = s[l];                                    \
 	}
 SCALAR(32, u32a)
 SCALAR(64, u64a)
 
-/* A kernel parameter at a fixed offset: the same for every lane; bounds were checked by the decoder. */
+/* A kernel parameter at a fixed offset: the same for every lane; bounds were checked by the
+ * decoder. */
 void V(h_ld_param_32)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	u32a *d = REG(u32a, 0);
@@ -288,10 +309,10 @@ void V(h_ld_param_64)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mas
 	LANES({ d[l] = v; });
 }
 
-#define SCATTER(T, S)                                                                               \
-	do {                                                                                        \
-		const S *s = REG_AT(S, v->off[k]);                                                  \
-		EACH_LANE(l) WPTR(T, a[l] + at) = (T)s[l];                                          \
+#define SCATTER(T, S)                                                                              \
+	do {                                                                                       \
+		const S *s = REG_AT(S, v->off[k]);                                                 \
+		EACH_LANE(l) WPTR(T, a[l] + at) = (T)s[l];                                         \
 	} while (0)
 
 /* Lanes are stored in rising order: when two lanes write one address, the higher lane wins. */
@@ -334,15 +355,17 @@ void V(h_st)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* --- atomics ----------------------------------------------------------------------------------------- */
-static ptx_rmw *rmw_for(const struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *a, unsigned l)
+/* --- atomics --- */
+static ptx_rmw *rmw_for(
+	const struct ptx_warp *w, const struct ptx_insn *i, const uint64_t *a, unsigned l)
 {
 	bool shared = ptx_cluster_has(w->blk->cluster, a[l]);
 
 	return i->u.rmw == ptx_add_f32 && !shared ? ptx_add_f32_ftz : i->u.rmw;
 }
 
-static inline void atomic_lane(struct ptx_warp *w, const struct ptx_insn *i, unsigned first, const uint64_t *a, unsigned l)
+static inline void atomic_lane(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned first, const uint64_t *a, unsigned l)
 {
 	ptx_rmw *fn = rmw_for(w, i, a, l);
 	void *p = (void *)(uintptr_t)a[l];
@@ -387,4 +410,3 @@ void V(h_red)(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	atomic(w, i, mask, 0);
 }
-

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Floating point off the fast path: directed rounding and saturation (in the processor's rounding mode, one lane at a time) and the
- * approximate functions, computed in double and rounded once, so better than the hardware's but not its bits.
+ * Floating point off the fast path: directed rounding and saturation (in the processor's rounding
+ * mode, one lane at a time) and the approximate functions, computed in double and rounded once, so
+ * better than the hardware's but not its bits.
  */
 #include "softgpu/insns/ptx-cvt.h"
 #include "softgpu/ptx/ptx-dec.h"
 
 #include <fenv.h>
 
-/* Keeps a value where the compiler cannot move its computation across the change of rounding mode. */
+/* Keeps a value where the compiler cannot move its computation across the change of rounding mode.
+ */
 #define PIN(v) __asm__ volatile("" : "+x"(v))
 
 enum slow_op { S_ADD, S_SUB, S_MUL, S_FMA, S_DIV, S_RCP, S_SQRT };
@@ -83,12 +85,16 @@ static double op_f64(unsigned op, double x, double y, double z)
 
 static int host_mode(uint32_t flags)
 {
-	return flags & F_RZ ? FE_TOWARDZERO : flags & F_RM ? FE_DOWNWARD : flags & F_RP ? FE_UPWARD : FE_TONEAREST;
+	return flags & F_RZ   ? FE_TOWARDZERO
+	       : flags & F_RM ? FE_DOWNWARD
+	       : flags & F_RP ? FE_UPWARD
+			      : FE_TONEAREST;
 }
 
 void h_slow_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	const f32a *a = REG(f32a, 1), *b = i->o[2] == NO_REG ? a : REG(f32a, 2), *c = i->o[3] == NO_REG ? a : REG(f32a, 3);
+	const f32a *a = REG(f32a, 1), *b = i->o[2] == NO_REG ? a : REG(f32a, 2),
+		   *c = i->o[3] == NO_REG ? a : REG(f32a, 3);
 	f32a *d = REG(f32a, 0);
 	bool ftz = i->flags & F_FTZ;
 	int old = fegetround();
@@ -96,7 +102,8 @@ void h_slow_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	fesetround(host_mode(i->flags));
 	EACH_LANE(l)
 	{
-		float r = ftz ? ptx_flush(op_f32(i->arg, ptx_flush(a[l]), ptx_flush(b[l]), ptx_flush(c[l])))
+		float r = ftz ? ptx_flush(op_f32(
+					i->arg, ptx_flush(a[l]), ptx_flush(b[l]), ptx_flush(c[l])))
 			      : op_f32(i->arg, a[l], b[l], c[l]);
 		if (i->flags & F_SAT)
 			r = r > 1 ? 1 : r > 0 ? r : 0;
@@ -107,7 +114,8 @@ void h_slow_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 void h_slow_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	const f64a *a = REG(f64a, 1), *b = i->o[2] == NO_REG ? a : REG(f64a, 2), *c = i->o[3] == NO_REG ? a : REG(f64a, 3);
+	const f64a *a = REG(f64a, 1), *b = i->o[2] == NO_REG ? a : REG(f64a, 2),
+		   *c = i->o[3] == NO_REG ? a : REG(f64a, 3);
 	f64a *d = REG(f64a, 0);
 	int old = fegetround();
 
@@ -125,7 +133,7 @@ void h_slow_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	fesetround(old);
 }
 
-/* --- approximations ---------------------------------------------------------------------------------- */
+/* --- approximations --- */
 static double m_rcp(double x)
 {
 	return 1 / x;
@@ -163,8 +171,9 @@ void h_math_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* rcp and rsqrt of doubles with .ftz are coarse on the hardware: the high word of the operand gives the high word of the result, cut off,
- * and the low one is zero. "PTX ISA 9.0", 9.7.3.14 and 17, and an H200. */
+/* rcp and rsqrt of doubles with .ftz are coarse on the hardware: the high word of the operand gives
+ * the high word of the result, cut off, and the low one is zero. "PTX ISA 9.0", 9.7.3.14 and 17,
+ * and an H200. */
 void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	f64a *d = REG(f64a, 0);
@@ -184,7 +193,8 @@ void h_math_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* Without .ftz it is the nearest double: one step of Newton, with the error of the first guess exact, and one rounding. */
+/* Without .ftz it is the nearest double: one step of Newton, with the error of the first guess
+ * exact, and one rounding. */
 static double rsqrt(double x)
 {
 	double y = 1 / sqrt(x), t, e;
@@ -204,8 +214,8 @@ void h_rsqrt_f64(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l) d[l] = ptx_nan1(rsqrt(a[l]), a[l]);
 }
 
-/* div.approx and div.full: at most 2 ulp on the hardware; here the nearest. div.approx multiplies by the reciprocal, which is zero for
- * a huge divisor: "PTX ISA 9.0", 9.7.3.8. */
+/* div.approx and div.full: at most 2 ulp on the hardware; here the nearest. div.approx multiplies
+ * by the reciprocal, which is zero for a huge divisor: "PTX ISA 9.0", 9.7.3.8. */
 void h_div_approx(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	f32a *d = REG(f32a, 0);
@@ -223,7 +233,7 @@ void h_div_approx(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 static uint32_t prmt(uint64_t bytes, uint32_t sel)
 {
 	uint32_t r = 0;

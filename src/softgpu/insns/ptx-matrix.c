@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ldmatrix, stmatrix, movmatrix: 8 by 8 matrices of 16-bit elements between shared memory and the registers of a warp. Lanes 8k to 8k + 7
- * give the addresses of matrix k's rows; lane l then has elements 2 * (l % 4) and the next of row l / 4. "PTX ISA 9.0", 9.7.14.5.15
- * to 9.7.14.5.17.
+ * ldmatrix, stmatrix, movmatrix: 8 by 8 matrices of 16-bit elements between shared memory and the
+ * registers of a warp. Lanes 8k to 8k + 7 give the addresses of matrix k's rows; lane l then has
+ * elements 2 * (l % 4) and the next of row l / 4. "PTX ISA 9.0", 9.7.14.5.15 to 9.7.14.5.17.
  */
 #include "softgpu/insns/ptx-mma.h"
 #include "softgpu/watch/ptx-observe.h"
@@ -12,7 +12,8 @@ struct tile {
 };
 
 /* The 16 bytes of a row whose address lane l gives. */
-static uint8_t *row_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned l, bool store)
+static uint8_t *row_at(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned l, bool store)
 {
 	uint64_t a = (i->flags & F_A64 ? REG(u64a, op)[l] : REG(u32a, op)[l]) + (uint64_t)i->imm;
 
@@ -29,7 +30,8 @@ static uint8_t *row_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op
 
 /* The rows that the first n lanes give; all are checked and reported to the observer before any is
  * touched. */
-static void find_rows(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned n, enum ptx_access_kind kind, uint8_t **ret)
+static void find_rows(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, unsigned n,
+	enum ptx_access_kind kind, uint8_t **ret)
 {
 	for (unsigned l = 0; l < n; l++)
 		ret[l] = row_at(w, i, op, l, kind == PTX_WRITE);
@@ -43,7 +45,8 @@ static uint32_t pair_of(const struct tile *t, unsigned l, bool trans)
 {
 	unsigned row = l / 4, col = 2 * (l % 4);
 
-	return trans ? t->at[col][row] | (uint32_t)t->at[col + 1][row] << 16 : t->at[row][col] | (uint32_t)t->at[row][col + 1] << 16;
+	return trans ? t->at[col][row] | (uint32_t)t->at[col + 1][row] << 16
+		     : t->at[row][col] | (uint32_t)t->at[row][col + 1] << 16;
 }
 
 static void put_pair(struct tile *t, unsigned l, bool trans, uint32_t v)

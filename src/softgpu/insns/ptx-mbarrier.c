@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mbarrier: "PTX ISA 9.0", 9.7.13.15. The object is 64 bits whose layout is the implementation's: ours has the number of arrivals to come and
- * the number expected in each phase (20 bits each), the bytes to come (22 bits, signed), a bit that says that it was initialised, and the parity of the
+ * mbarrier: "PTX ISA 9.0", 9.7.13.15. The object is 64 bits whose layout is the implementation's:
+ * ours has the number of arrivals to come and the number expected in each phase (20 bits each), the
+ * bytes to come (22 bits, signed), a bit that says that it was initialised, and the parity of the
  * phase. What the hardware leaves undefined (too many arrivals, no mbarrier.init) is a fault here.
  */
 #include "softgpu/insns/ptx-async.h"
@@ -23,22 +24,27 @@ struct mbar {
 
 static struct mbar unpack(uint64_t v)
 {
-	return (struct mbar){.pending = v & COUNT_MAX, .expected = v >> COUNT_BITS & COUNT_MAX,
-		.tx = (int32_t)((int64_t)(v << (64 - TX_SHIFT - TX_BITS)) >> (64 - TX_BITS)), .phase = v >> 63};
+	return (struct mbar){.pending = v & COUNT_MAX,
+		.expected = v >> COUNT_BITS & COUNT_MAX,
+		.tx = (int32_t)((int64_t)(v << (64 - TX_SHIFT - TX_BITS)) >> (64 - TX_BITS)),
+		.phase = v >> 63};
 }
 
 static uint64_t pack(const struct mbar *b)
 {
-	return b->pending | (uint64_t)b->expected << COUNT_BITS | ((uint64_t)b->tx & ((1u << TX_BITS) - 1)) << TX_SHIFT | VALID |
-		(b->phase ? PHASE : 0);
+	return b->pending | (uint64_t)b->expected << COUNT_BITS |
+	       ((uint64_t)b->tx & ((1u << TX_BITS) - 1)) << TX_SHIFT | VALID |
+	       (b->phase ? PHASE : 0);
 }
 
-static _Noreturn void wrong(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what)
+static _Noreturn void wrong(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what)
 {
 	ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
 }
 
-static struct mbar get(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const uint64_t *m)
+static struct mbar get(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const uint64_t *m)
 {
 	if (!(*m & VALID))
 		wrong(w, i, lane, "an mbarrier that was not initialised");
@@ -55,18 +61,22 @@ static void put(uint64_t *m, struct mbar b)
 	*m = pack(&b);
 }
 
-void ptx_mbar_arrive(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t count)
+void ptx_mbar_arrive(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t count)
 {
 	struct mbar b = get(w, i, lane, m);
 
 	if (!count || count > b.pending)
-		wrong(w, i, lane, count ? "more arrivals at an mbarrier than it expects" : "an arrival that counts nothing");
+		wrong(w, i, lane,
+			count ? "more arrivals at an mbarrier than it expects"
+			      : "an arrival that counts nothing");
 	b.pending -= count;
 	ptx_observe_sync(w, i, PTX_SYNC_RELEASE, 1u << lane, (uint64_t)(uintptr_t)m);
 	put(m, b);
 }
 
-static void add_tx(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, int64_t bytes)
+static void add_tx(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, int64_t bytes)
 {
 	struct mbar b = get(w, i, lane, m);
 	int64_t tx = b.tx + bytes;
@@ -80,7 +90,8 @@ static void add_tx(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 		*m = pack(&b);
 }
 
-void ptx_mbar_complete_tx(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t bytes)
+void ptx_mbar_complete_tx(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t *m, uint32_t bytes)
 {
 	ptx_observe_sync(w, i, PTX_SYNC_RELEASE, 1u << lane, (uint64_t)(uintptr_t)m);
 	add_tx(w, i, lane, m, -(int64_t)bytes);
@@ -96,7 +107,7 @@ void ptx_mbar_expect_one(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	*m = pack(&b);
 }
 
-/* --- instructions ------------------------------------------------------------------------------------ */
+/* --- instructions --- */
 const char *sel_mbar(struct ptx_dec *d)
 {
 	ptx_mods m = d->mods & (MB(shared) | MB(shcluster));
@@ -178,7 +189,8 @@ void h_mbar_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l)
 	{
 		uint64_t *m = object(p, l), old = *m;
-		uint32_t n = i->o[2] != NO_REG ? REG(u32a, 2)[l] : 1, count = i->arg & ARRIVE_TX ? 1 : n;
+		uint32_t n = i->o[2] != NO_REG ? REG(u32a, 2)[l] : 1,
+			 count = i->arg & ARRIVE_TX ? 1 : n;
 		struct mbar b = get(w, i, l, m);
 		if (i->arg & ARRIVE_TX)
 			add_tx(w, i, l, m, n > COUNT_MAX ? (int64_t)COUNT_MAX + 1 : n);
@@ -197,8 +209,8 @@ void h_mbar_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	}
 }
 
-/* mbarrier.test_wait p, [m], state: whether the phase of the state is over. arg 1: .parity instead of a state. Bit 1: .try_wait, which
- * may wait a while: the warp gives way. */
+/* mbarrier.test_wait p, [m], state: whether the phase of the state is over. arg 1: .parity instead
+ * of a state. Bit 1: .try_wait, which may wait a while: the warp gives way. */
 void h_mbar_wait(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	uint64_t p[PTX_LANES];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mma.sync: d = a * b + c, the matrices spread over the registers of a warp as "PTX ISA 9.0", 9.7.14.5 shows. All shapes but Volta's
- * m8n8k4 have one layout: eight groups of four lanes, a group for each row of A (column of B), a register's elements side by side in k.
- * Integers and f64 are exact; the other products are ptx-tensor.c's.
+ * mma.sync: d = a * b + c, the matrices spread over the registers of a warp as "PTX
+ * ISA 9.0", 9.7.14.5 shows. All shapes but Volta's m8n8k4 have one layout: eight groups of four
+ * lanes, a group for each row of A (column of B), a register's elements side by side in k. Integers
+ * and f64 are exact; the other products are ptx-tensor.c's.
  */
 #include "softgpu/insns/ptx-mma.h"
 
@@ -12,10 +13,16 @@
 #include <fenv.h>
 #include <stdio.h>
 
-/* --- what there is ----------------------------------------------------------------------------------- */
+/* --- what there is --- */
 #define S(m, n, k) ((m) << 16 | (n) << 8 | (k) / 4)
-#define S_FP16 {S(8, 8, 4), S(16, 8, 8), S(16, 8, 16)}
-#define W_ALL {S(16, 16, 16), S(8, 32, 16), S(32, 8, 16)}
+#define S_FP16                                                                                     \
+	{                                                                                          \
+		S(8, 8, 4), S(16, 8, 8), S(16, 8, 16)                                              \
+	}
+#define W_ALL                                                                                      \
+	{                                                                                          \
+		S(16, 16, 16), S(8, 32, 16), S(32, 8, 16)                                          \
+	}
 static const struct {
 	uint32_t ab, cd; /* types */
 	bool same_ab;
@@ -25,7 +32,8 @@ static const struct {
 	{TB(bf16), TB(f32), true, {S(16, 8, 8), S(16, 8, 16)}, W_ALL},
 	{TB(tf32), TB(f32), true, {S(16, 8, 4), S(16, 8, 8)}, {S(16, 16, 8)}},
 	{TB(e4m3) | TB(e5m2), TB(f16) | TB(f32), false, {S(16, 8, 16), S(16, 8, 32)}, {0}},
-	{TB(f64), TB(f64), true, {S(8, 8, 4), S(16, 8, 4), S(16, 8, 8), S(16, 8, 16)}, {S(8, 8, 4)}},
+	{TB(f64), TB(f64), true, {S(8, 8, 4), S(16, 8, 4), S(16, 8, 8), S(16, 8, 16)},
+		{S(8, 8, 4)}},
 	{TB(u8) | TB(s8), TB(s32), false, {S(8, 8, 16), S(16, 8, 16), S(16, 8, 32)}, W_ALL},
 	{TB(u4) | TB(s4), TB(s32), false, {S(8, 8, 32), S(16, 8, 32), S(16, 8, 64)}, {S(8, 8, 32)}},
 	{TB(b1), TB(s32), true, {S(8, 8, 128), S(16, 8, 128), S(16, 8, 256)}, {S(8, 8, 128)}},
@@ -68,7 +76,8 @@ static const char *check_modifiers(struct ptx_dec *d, unsigned type)
 		return "a rounding mode on these types";
 	if (bit ? logic != (MB(xor) | MB(popc)) && logic != (MB(and) | MB(popc)) : logic != 0)
 		return "this operation on these types";
-	d->i->arg = (d->mods & MB(satfinite) ? MMA_SATFINITE : 0) | (d->mods & MB(and) ? MMA_AND : 0);
+	d->i->arg =
+		(d->mods & MB(satfinite) ? MMA_SATFINITE : 0) | (d->mods & MB(and) ? MMA_AND : 0);
 	return NULL;
 }
 
@@ -77,7 +86,8 @@ const char *ptx_check_product(struct ptx_dec *d, const struct ptx_mma *m, bool w
 	for (unsigned k = 0; k < sizeof(products) / sizeof(products[0]); k++) {
 		if (!(products[k].ab >> m->type[1] & 1))
 			continue;
-		if (!(products[k].ab >> m->type[2] & 1) || (products[k].same_ab && m->type[1] != m->type[2]) ||
+		if (!(products[k].ab >> m->type[2] & 1) ||
+			(products[k].same_ab && m->type[1] != m->type[2]) ||
 			!(products[k].cd >> m->type[0] & 1) || !(products[k].cd >> m->type[3] & 1))
 			return "these types";
 		if (!has_shape(wmma ? products[k].wmma : products[k].mma, m))
@@ -87,7 +97,7 @@ const char *ptx_check_product(struct ptx_dec *d, const struct ptx_mma *m, bool w
 	return "these types";
 }
 
-/* --- fragments --------------------------------------------------------------------------------------- */
+/* --- fragments --- */
 void ptx_need_whole_warp(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	/* .sync waits for lanes that go on by themselves for now */
@@ -105,8 +115,10 @@ unsigned ptx_matrix_type(const struct ptx_mma *m, char matrix)
 
 struct ptx_extent ptx_extent(const struct ptx_mma *m, char matrix)
 {
-	unsigned type = ptx_matrix_type(m, matrix), bits = type == T_b1 ? 32 : ptx_type_bits[type], k = type == T_b1 ? m->k / 32u : m->k;
-	struct ptx_extent e = {matrix == 'b' ? k : m->m, matrix == 'a' ? k : m->n, bits, bits == 64 ? 1 : 32 / bits};
+	unsigned type = ptx_matrix_type(m, matrix), bits = type == T_b1 ? 32 : ptx_type_bits[type],
+		 k = type == T_b1 ? m->k / 32u : m->k;
+	struct ptx_extent e = {matrix == 'b' ? k : m->m, matrix == 'a' ? k : m->n, bits,
+		bits == 64 ? 1 : 32 / bits};
 
 	return e;
 }
@@ -116,7 +128,8 @@ uint64_t ptx_frag_get(const struct ptx_warp *w, const struct ptx_frag *f, unsign
 	return f->width == 8 ? REG_AT(u64a, f->off[r])[lane] : REG_AT(u32a, f->off[r])[lane];
 }
 
-void ptx_frag_put(struct ptx_warp *w, const struct ptx_frag *f, unsigned r, unsigned lane, uint64_t v)
+void ptx_frag_put(
+	struct ptx_warp *w, const struct ptx_frag *f, unsigned r, unsigned lane, uint64_t v)
 {
 	if (f->width == 8)
 		REG_AT(u64a, f->off[r])[lane] = v;
@@ -143,7 +156,8 @@ void ptx_map_fragment(struct ptx_dec *d, struct ptx_frag *f, char matrix, ptx_pl
 	f->at = at;
 }
 
-void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes, struct ptx_matrix *ret)
+void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f,
+	char matrix, uint32_t lanes, struct ptx_matrix *ret)
 {
 	struct ptx_extent e = ptx_extent(m, matrix);
 	uint64_t part = e.bits == 64 ? ~0ull : (1ull << e.bits) - 1;
@@ -160,8 +174,8 @@ void ptx_gather(const struct ptx_warp *w, const struct ptx_mma *m, const struct 
 	}
 }
 
-void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix, uint32_t lanes,
-	const struct ptx_matrix *from)
+void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_frag *f, char matrix,
+	uint32_t lanes, const struct ptx_matrix *from)
 {
 	struct ptx_extent e = ptx_extent(m, matrix);
 
@@ -177,7 +191,7 @@ void ptx_scatter(struct ptx_warp *w, const struct ptx_mma *m, const struct ptx_f
 	}
 }
 
-/* --- products ---------------------------------------------------------------------------------------- */
+/* --- products --- */
 static int64_t integer_of(unsigned type, uint64_t bits)
 {
 	switch (type) {
@@ -190,8 +204,8 @@ static int64_t integer_of(unsigned type, uint64_t bits)
 	}
 }
 
-static void multiply_integers(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
-	struct ptx_matrix *d)
+static void multiply_integers(const struct ptx_insn *i, const struct ptx_matrix *a,
+	const struct ptx_matrix *b, const struct ptx_matrix *c, struct ptx_matrix *d)
 {
 	const struct ptx_mma *m = i->u.mma;
 	int32_t x[64], y[32][64];
@@ -209,38 +223,46 @@ static void multiply_integers(const struct ptx_insn *i, const struct ptx_matrix 
 				dot += x[k] * y[col][k];
 			sum = (int64_t)(int32_t)c->at[row * d->cols + col] + dot;
 			if (i->arg & MMA_SATFINITE)
-				sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+				sum = sum > INT32_MAX	? INT32_MAX
+				      : sum < INT32_MIN ? INT32_MIN
+							: sum;
 			d->at[row * d->cols + col] = (uint32_t)sum;
 		}
 	}
 }
 
-static void multiply_bits(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
-	struct ptx_matrix *d)
+static void multiply_bits(const struct ptx_insn *i, const struct ptx_matrix *a,
+	const struct ptx_matrix *b, const struct ptx_matrix *c, struct ptx_matrix *d)
 {
 	for (unsigned row = 0; row < d->rows; row++)
 		for (unsigned col = 0; col < d->cols; col++) {
 			uint64_t sum = c->at[row * d->cols + col];
 			for (unsigned k = 0; k < a->cols; k++) {
 				uint64_t x = a->at[row * a->cols + k], y = b->at[k * b->cols + col];
-				sum += (unsigned)__builtin_popcountll(i->arg & MMA_AND ? x & y : x ^ y);
+				sum += (unsigned)__builtin_popcountll(
+					i->arg & MMA_AND ? x & y : x ^ y);
 			}
 			d->at[row * d->cols + col] = (uint32_t)sum;
 		}
 }
 
-#define PIN(v) __asm__ volatile("" : "+x"(v)) /* keeps the arithmetic where the rounding mode is set */
-static void multiply_f64(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
-	struct ptx_matrix *d)
+/* keeps the arithmetic where the rounding mode is set */
+#define PIN(v) __asm__ volatile("" : "+x"(v))
+static void multiply_f64(const struct ptx_insn *i, const struct ptx_matrix *a,
+	const struct ptx_matrix *b, const struct ptx_matrix *c, struct ptx_matrix *d)
 {
 	int old = fegetround();
 
-	fesetround(i->flags & F_RZ ? FE_TOWARDZERO : i->flags & F_RM ? FE_DOWNWARD : i->flags & F_RP ? FE_UPWARD : FE_TONEAREST);
+	fesetround(i->flags & F_RZ   ? FE_TOWARDZERO
+		   : i->flags & F_RM ? FE_DOWNWARD
+		   : i->flags & F_RP ? FE_UPWARD
+				     : FE_TONEAREST);
 	for (unsigned row = 0; row < d->rows; row++)
 		for (unsigned col = 0; col < d->cols; col++) {
 			double sum = ptx_u2d(c->at[row * d->cols + col]);
 			for (unsigned k = 0; k < a->cols; k++) {
-				double x = ptx_u2d(a->at[row * a->cols + k]), y = ptx_u2d(b->at[k * b->cols + col]), r = sum;
+				double x = ptx_u2d(a->at[row * a->cols + k]),
+				       y = ptx_u2d(b->at[k * b->cols + col]), r = sum;
 				PIN(r);
 				r = fma(x, y, r);
 				PIN(r);
@@ -251,8 +273,8 @@ static void multiply_f64(const struct ptx_insn *i, const struct ptx_matrix *a, c
 	fesetround(old);
 }
 
-static void multiply_tensor(const struct ptx_mma *m, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
-	struct ptx_matrix *d)
+static void multiply_tensor(const struct ptx_mma *m, const struct ptx_matrix *a,
+	const struct ptx_matrix *b, const struct ptx_matrix *c, struct ptx_matrix *d)
 {
 	const struct ptx_tensor_model *model = ptx_tensor_model();
 	struct ptx_tensor_row ra, rb[32];
@@ -260,21 +282,24 @@ static void multiply_tensor(const struct ptx_mma *m, const struct ptx_matrix *a,
 	for (unsigned col = 0; col < d->cols; col++) {
 		memset(&rb[col], 0, sizeof(rb[col]));
 		for (unsigned k = 0; k < b->rows; k++)
-			ptx_tensor_set(model, &rb[col], k, m->type[2], (uint32_t)b->at[k * b->cols + col]);
+			ptx_tensor_set(
+				model, &rb[col], k, m->type[2], (uint32_t)b->at[k * b->cols + col]);
 	}
 	for (unsigned row = 0; row < d->rows; row++) {
 		memset(&ra, 0, sizeof(ra));
 		for (unsigned k = 0; k < a->cols; k++)
-			ptx_tensor_set(model, &ra, k, m->type[1], (uint32_t)a->at[row * a->cols + k]);
+			ptx_tensor_set(
+				model, &ra, k, m->type[1], (uint32_t)a->at[row * a->cols + k]);
 		for (unsigned col = 0; col < d->cols; col++) {
 			unsigned at = row * d->cols + col;
-			d->at[at] = ptx_tensor_dot(model, &ra, &rb[col], a->cols, m->type[1], m->matrix, (uint32_t)c->at[at], m->type[3], m->type[0]);
+			d->at[at] = ptx_tensor_dot(model, &ra, &rb[col], a->cols, m->type[1],
+				m->matrix, (uint32_t)c->at[at], m->type[3], m->type[0]);
 		}
 	}
 }
 
-void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b, const struct ptx_matrix *c,
-	struct ptx_matrix *d)
+void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const struct ptx_matrix *b,
+	const struct ptx_matrix *c, struct ptx_matrix *d)
 {
 	const struct ptx_mma *m = i->u.mma;
 
@@ -290,8 +315,9 @@ void ptx_multiply(const struct ptx_insn *i, const struct ptx_matrix *a, const st
 		multiply_tensor(m, a, b, c, d);
 }
 
-/* --- mma --------------------------------------------------------------------------------------------- */
-static void place_mma(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+/* --- mma --- */
+static void place_mma(const struct ptx_mma *m, const struct ptx_extent *e, char matrix,
+	unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
 	unsigned group = lane / 4, in_group = lane % 4, per_reg = e->per_reg, i;
 
@@ -311,8 +337,10 @@ static void place_mma(const struct ptx_mma *m, const struct ptx_extent *e, char 
 	}
 }
 
-/* m8n8k4 on halves: lanes 4q to 4q + 3 and 16 + 4q to 16 + 4q + 3 make product q. "PTX ISA 9.0", 9.7.14.5.1. */
-static void place_volta(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+/* m8n8k4 on halves: lanes 4q to 4q + 3 and 16 + 4q to 16 + 4q + 3 make product q. "PTX
+ * ISA 9.0", 9.7.14.5.1. */
+static void place_volta(const struct ptx_mma *m, const struct ptx_extent *e, char matrix,
+	unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
 	unsigned high = lane < 16 ? 0 : 4, in_group = lane % 4, i = r * 2 + j, x;
 

@@ -8,12 +8,14 @@
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/machine/ptx-exec.h"
 
-static const uint32_t bit[PTX_LANES] = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7, 1u << 8,
-	1u << 9, 1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18, 1u << 19,
-	1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30,
-	1u << 31};
+static const uint32_t bit[PTX_LANES] = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5,
+	1u << 6, 1u << 7, 1u << 8, 1u << 9, 1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14,
+	1u << 15, 1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+	1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
 
 /* All 32 lanes are compared: those that are not active are masked later. */
+/* Not laid out by clang-format: tables of expressions, which it takes for declarations. */
+/* clang-format off */
 #define CMP(name, T, C, EXPR)                                                                       \
 	static uint32_t cmp_##name(const void *pa, const void *pb)                                  \
 	{                                                                                           \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Dot products as a tensor core makes them: see ptx-tensor.h. Zeros are surprising: they take part in the search for the largest exponent
- * with that of the smallest normal f32, so sums far below that lose their last bits.
+ * Dot products as a tensor core makes them: see ptx-tensor.h. Zeros are surprising: they take part
+ * in the search for the largest exponent with that of the smallest normal f32, so sums far below
+ * that lose their last bits.
  */
 #if !defined(__clang__) && defined(__OPTIMIZE__)
 #pragma GCC optimize("O3")
@@ -17,7 +18,12 @@
 #define HALF_PLACES 10 /* the significands of 8-bit numbers are made as long as a half's */
 
 static const struct ptx_tensor_model models[] = {
-	{.name = "hopper", .block = 32, .bits = 25, .fp8_as_f16 = true, .fma_m8n8k4 = true, .wmma_tf32 = 4},
+	{.name = "hopper",
+		.block = 32,
+		.bits = 25,
+		.fp8_as_f16 = true,
+		.fma_m8n8k4 = true,
+		.wmma_tf32 = 4},
 	{.name = "ada", .block = 16, .bits = 24, .fma_m8n8k4 = true, .wmma_tf32 = 4},
 	{.name = "ampere", .block = 16, .bits = 24, .fma_m8n8k4 = true, .wmma_tf32 = 4},
 	{.name = "turing", .block = 16, .bits = 24, .fma_m8n8k4 = true},
@@ -25,7 +31,7 @@ static const struct ptx_tensor_model models[] = {
 };
 static const struct ptx_tensor_model *model = &models[0];
 
-/* --- numbers ----------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 struct shape {
 	uint8_t exp_bits, places;
 	int16_t min_exp; /* of a normal number */
@@ -56,7 +62,8 @@ struct number {
 	uint8_t class;
 };
 
-/* tf32 is what is left of 32 bits when the 13 lowest are not looked at. e4m3 has no infinity and one NaN. */
+/* tf32 is what is left of 32 bits when the 13 lowest are not looked at. e4m3 has no infinity and
+ * one NaN. */
 static struct number take_apart(unsigned type, uint32_t bits)
 {
 	struct shape s = shape_of(type);
@@ -80,19 +87,24 @@ static struct number take_apart(unsigned type, uint32_t bits)
 double ptx_fp8_value(unsigned type, unsigned bits)
 {
 	struct number n = take_apart(type, bits & 0xff);
-	double v = n.class == TC_NAN ? (double)NAN : n.class == TC_INF ? (double)INFINITY : ldexp(n.sig, n.exp - shape_of(type).places);
+	double v = n.class == TC_NAN   ? (double)NAN
+		   : n.class == TC_INF ? (double)INFINITY
+				       : ldexp(n.sig, n.exp - shape_of(type).places);
 
 	return n.neg ? -v : v;
 }
 
-void ptx_tensor_set(const struct ptx_tensor_model *m, struct ptx_tensor_row *r, unsigned k, unsigned type, uint32_t bits)
+void ptx_tensor_set(const struct ptx_tensor_model *m, struct ptx_tensor_row *r, unsigned k,
+	unsigned type, uint32_t bits)
 {
 	bool fp8 = type == T_e4m3 || type == T_e5m2;
 	struct number n;
 
-	if (fp8 && m->fp8_as_f16) { /* a small e4m3 is a normal half; a register's low pair goes to the first block */
+	if (fp8 && m->fp8_as_f16) { /* a small e4m3 is a normal half; a register's low pair goes to
+				       the first block */
 		k = (k & 2) * 8 + k / 4 * 2 + (k & 1);
-		n = take_apart(T_f16, (uint32_t)ptx_from_double(T_f16, ptx_fp8_value(type, bits), 0));
+		n = take_apart(
+			T_f16, (uint32_t)ptx_from_double(T_f16, ptx_fp8_value(type, bits), 0));
 	} else {
 		n = take_apart(type, bits);
 		if (fp8)
@@ -104,7 +116,7 @@ void ptx_tensor_set(const struct ptx_tensor_model *m, struct ptx_tensor_row *r, 
 	r->special |= n.class != TC_FINITE;
 }
 
-/* --- sums -------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static uint32_t canonical_nan(unsigned type)
 {
 	return type == T_f16 ? 0x7fff : 0x7fffffff;
@@ -116,17 +128,19 @@ static uint32_t infinity(unsigned type, bool neg)
 }
 
 /* Infinities and NaNs among the operands decide everything. true: *ret is the sum. */
-static bool special_sum(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned from, unsigned to, struct number c,
-	unsigned dtype, uint32_t *ret)
+static bool special_sum(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b,
+	unsigned from, unsigned to, struct number c, unsigned dtype, uint32_t *ret)
 {
-	bool plus = c.class == TC_INF && !c.neg, minus = c.class == TC_INF && c.neg, nan = c.class == TC_NAN;
+	bool plus = c.class == TC_INF && !c.neg, minus = c.class == TC_INF && c.neg,
+	     nan = c.class == TC_NAN;
 
 	for (unsigned k = from; k < to; k++) {
 		unsigned x = a->class[k] & 3, y = b->class[k] & 3;
 		bool neg = (a->class[k] ^ b->class[k]) & 0x80;
 		if (x == TC_FINITE && y == TC_FINITE)
 			continue;
-		nan |= x == TC_NAN || y == TC_NAN || (x == TC_FINITE && !a->sig[k]) || (y == TC_FINITE && !b->sig[k]);
+		nan |= x == TC_NAN || y == TC_NAN || (x == TC_FINITE && !a->sig[k]) ||
+		       (y == TC_FINITE && !b->sig[k]);
 		plus |= !neg;
 		minus |= neg;
 	}
@@ -152,11 +166,12 @@ static uint32_t round_sum(int64_t sum, int exp, unsigned dtype)
 		return infinity(T_f32, neg);
 	if (lead + exp >= -126) /* normal */
 		return (neg ? 0x80000000u : 0) | (uint32_t)(lead + exp + 127) << 23 |
-			((uint32_t)(lead > 23 ? mag >> (lead - 23) : mag << (23 - lead)) & 0x7fffff);
+		       ((uint32_t)(lead > 23 ? mag >> (lead - 23) : mag << (23 - lead)) & 0x7fffff);
 	return (uint32_t)ptx_round(T_f32, neg, mag, exp, F_RZ);
 }
 
-static bool all_minus_zero(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned from, unsigned to, struct number c)
+static bool all_minus_zero(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b,
+	unsigned from, unsigned to, struct number c)
 {
 	for (unsigned k = from; k < to; k++)
 		if (!((a->class[k] ^ b->class[k]) & 0x80) || (a->sig[k] && b->sig[k]))
@@ -164,11 +179,12 @@ static bool all_minus_zero(const struct ptx_tensor_row *a, const struct ptx_tens
 	return c.neg && !c.sig;
 }
 
-/* The sum of BLOCK products, cut off `bits` places below the largest exponent; *most: in, the least that may be; out, that exponent. 16
- * products of 27 bits fit in 32. Compiled for any x86-64 and for AVX2: the bits are the same. */
+/* The sum of BLOCK products, cut off `bits` places below the largest exponent; *most: in, the least
+ * that may be; out, that exponent. 16 products of 27 bits fit in 32. Compiled for any x86-64 and
+ * for AVX2: the bits are the same. */
 #define BLOCK 16
-static inline __attribute__((always_inline)) int32_t add_products(const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be,
-	unsigned up, int32_t *most)
+static inline __attribute__((always_inline)) int32_t add_products(const int32_t *as,
+	const int32_t *ae, const int32_t *bs, const int32_t *be, unsigned up, int32_t *most)
 {
 	int32_t p[BLOCK], e[BLOCK], top = *most, sum = 0;
 
@@ -178,7 +194,8 @@ static inline __attribute__((always_inline)) int32_t add_products(const int32_t 
 		top = e[k] > top ? e[k] : top;
 	}
 	for (unsigned k = 0; k < BLOCK; k++) {
-		uint32_t mag = (uint32_t)(p[k] < 0 ? -p[k] : p[k]) << up, down = (uint32_t)(top - e[k]);
+		uint32_t mag = (uint32_t)(p[k] < 0 ? -p[k] : p[k]) << up,
+			 down = (uint32_t)(top - e[k]);
 		int32_t t = (int32_t)(mag >> (down > 31 ? 31 : down));
 		sum += p[k] < 0 ? -t : t;
 	}
@@ -186,22 +203,24 @@ static inline __attribute__((always_inline)) int32_t add_products(const int32_t 
 	return sum;
 }
 
-static int32_t add_products_base(const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be, unsigned up, int32_t *most)
+static int32_t add_products_base(const int32_t *as, const int32_t *ae, const int32_t *bs,
+	const int32_t *be, unsigned up, int32_t *most)
 {
 	return add_products(as, ae, bs, be, up, most);
 }
 
-static __attribute__((target("avx2"))) int32_t add_products_avx2(const int32_t *as, const int32_t *ae, const int32_t *bs, const int32_t *be,
-	unsigned up, int32_t *most)
+static __attribute__((target("avx2"))) int32_t add_products_avx2(const int32_t *as,
+	const int32_t *ae, const int32_t *bs, const int32_t *be, unsigned up, int32_t *most)
 {
 	return add_products(as, ae, bs, be, up, most);
 }
 
-static int32_t (*add_block)(const int32_t *, const int32_t *, const int32_t *, const int32_t *, unsigned, int32_t *) = add_products_base;
+static int32_t (*add_block)(const int32_t *, const int32_t *, const int32_t *, const int32_t *,
+	unsigned, int32_t *) = add_products_base;
 
 /* Elements from..to, with others behind them. */
-static __attribute__((noinline)) int32_t sum_some(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned from, unsigned to,
-	unsigned up, int32_t *most)
+static __attribute__((noinline)) int32_t sum_some(const struct ptx_tensor_row *a,
+	const struct ptx_tensor_row *b, unsigned from, unsigned to, unsigned up, int32_t *most)
 {
 	int32_t part[4][BLOCK] = {{0}};
 
@@ -215,28 +234,32 @@ static __attribute__((noinline)) int32_t sum_some(const struct ptx_tensor_row *a
 }
 
 /* Elements from..to are one block; what is behind the last, k, of a row is zero. */
-static int32_t sum_products(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned from, unsigned to, unsigned k, unsigned up,
-	int32_t *most)
+static int32_t sum_products(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b,
+	unsigned from, unsigned to, unsigned k, unsigned up, int32_t *most)
 {
 	if (to - from < BLOCK && to < k)
 		return sum_some(a, b, from, to, up, most);
 	return add_block(a->sig + from, a->exp + from, b->sig + from, b->exp + from, up, most);
 }
 
-static uint32_t block_sum(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned from,
-	unsigned to, unsigned k, unsigned places, uint32_t cbits, unsigned ctype, unsigned dtype)
+static uint32_t block_sum(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a,
+	const struct ptx_tensor_row *b, unsigned from, unsigned to, unsigned k, unsigned places,
+	uint32_t cbits, unsigned ctype, unsigned dtype)
 {
 	struct number c = take_apart(ctype, cbits);
 	int32_t most = c.sig ? c.exp : ZERO_EXP;
 	int64_t sum;
 	uint32_t r;
 
-	if ((a->special || b->special || c.class != TC_FINITE) && special_sum(a, b, from, to, c, dtype, &r))
+	if ((a->special || b->special || c.class != TC_FINITE) &&
+		special_sum(a, b, from, to, c, dtype, &r))
 		return r;
 	sum = sum_products(a, b, from, to, k, m->bits - places, &most);
 	if (c.sig) {
 		int shift = most - c.exp > 63 ? 63 : most - c.exp;
-		int64_t mag = (int64_t)(((uint64_t)c.sig << 32 >> (shape_of(ctype).places + 32 - m->bits)) >> shift);
+		int64_t mag = (int64_t)(((uint64_t)c.sig << 32 >>
+						(shape_of(ctype).places + 32 - m->bits)) >>
+					shift);
 		sum += c.neg ? -mag : mag;
 	}
 	if (!sum && m->minus_zero && all_minus_zero(a, b, from, to, c))
@@ -247,14 +270,16 @@ static uint32_t block_sum(const struct ptx_tensor_model *m, const struct ptx_ten
 static uint32_t add_rounded(uint32_t c, uint32_t sum, unsigned dtype)
 {
 	if (dtype == T_f16)
-		return (uint32_t)ptx_from_double(T_f16, ptx_to_double(T_f16, c) + ptx_to_double(T_f16, sum), 0);
+		return (uint32_t)ptx_from_double(
+			T_f16, ptx_to_double(T_f16, c) + ptx_to_double(T_f16, sum), 0);
 	return ptx_f2u(ptx_canon(ptx_u2f(c) + ptx_u2f(sum)));
 }
 
-/* An H200 has no 8-bit products but wgmma's. The low pairs of all registers become halves and are multiplied, then the high pairs
- * on top of that; c is added in the end, by an ordinary addition. */
-static uint32_t fp8_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c,
-	unsigned dtype)
+/* An H200 has no 8-bit products but wgmma's. The low pairs of all registers become halves and are
+ * multiplied, then the high pairs on top of that; c is added in the end, by an ordinary addition.
+ */
+static uint32_t fp8_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a,
+	const struct ptx_tensor_row *b, uint32_t c, unsigned dtype)
 {
 	uint32_t sum = block_sum(m, a, b, 0, BLOCK, 2 * BLOCK, 2 * HALF_PLACES, 0, dtype, dtype);
 
@@ -264,16 +289,20 @@ static uint32_t fp8_dot(const struct ptx_tensor_model *m, const struct ptx_tenso
 
 static float element(const struct ptx_tensor_row *r, unsigned k)
 {
-	float v = (r->class[k] & 3) == TC_NAN ? (float)NAN : (r->class[k] & 3) == TC_INF ? (float)INFINITY
-										   : ldexpf((float)abs(r->sig[k]), r->exp[k] - HALF_PLACES);
+	float v = (r->class[k] & 3) == TC_NAN ? (float)NAN
+		  : (r->class[k] & 3) == TC_INF
+			  ? (float)INFINITY
+			  : ldexpf((float)abs(r->sig[k]), r->exp[k] - HALF_PLACES);
 
 	return r->class[k] & 0x80 ? -v : v;
 }
 
 /* m8n8k4 in single precision: to an f32 the four products at once, to an f16 two and two. */
-static uint32_t fma_dot(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c, unsigned ctype, unsigned dtype)
+static uint32_t fma_dot(const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, uint32_t c,
+	unsigned ctype, unsigned dtype)
 {
-	float v = (float)ptx_to_double(ctype, c), first = element(a, 0) * element(b, 0) + (dtype == T_f32 ? 0.0f : -0.0f), last;
+	float v = (float)ptx_to_double(ctype, c),
+	      first = element(a, 0) * element(b, 0) + (dtype == T_f32 ? 0.0f : -0.0f), last;
 
 	first = fmaf(element(a, 1), element(b, 1), first);
 	if (dtype == T_f32) {
@@ -285,11 +314,16 @@ static uint32_t fma_dot(const struct ptx_tensor_row *a, const struct ptx_tensor_
 	return (uint32_t)ptx_from_double(T_f16, (v + first) + last, 0);
 }
 
-uint32_t ptx_tensor_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a, const struct ptx_tensor_row *b, unsigned k,
-	unsigned type, bool wmma, uint32_t c, unsigned ctype, unsigned dtype)
+uint32_t ptx_tensor_dot(const struct ptx_tensor_model *m, const struct ptx_tensor_row *a,
+	const struct ptx_tensor_row *b, unsigned k, unsigned type, bool wmma, uint32_t c,
+	unsigned ctype, unsigned dtype)
 {
 	bool fp8 = type == T_e4m3 || type == T_e5m2;
-	unsigned step = wmma && type == T_tf32 && m->wmma_tf32 ? m->wmma_tf32 : m->block / (fp8 ? 1 : type == T_tf32 ? 4 : 2);
+	unsigned step = wmma && type == T_tf32 && m->wmma_tf32
+				? m->wmma_tf32
+				: m->block / (fp8		      ? 1
+						     : type == T_tf32 ? 4
+								      : 2);
 	unsigned places = 2u * (fp8 ? HALF_PLACES : shape_of(type).places);
 
 	if (fp8 && m->fp8_as_f16)
@@ -297,13 +331,14 @@ uint32_t ptx_tensor_dot(const struct ptx_tensor_model *m, const struct ptx_tenso
 	if (type == T_f16 && k == 4 && m->fma_m8n8k4)
 		return fma_dot(a, b, c, ctype, dtype);
 	for (unsigned at = 0; at < k; at += step) {
-		c = block_sum(m, a, b, at, at + step < k ? at + step : k, k, places, c, ctype, dtype);
+		c = block_sum(
+			m, a, b, at, at + step < k ? at + step : k, k, places, c, ctype, dtype);
 		ctype = dtype;
 	}
 	return c;
 }
 
-/* --- the model --------------------------------------------------------------------------------------- */
+/* --- the model --- */
 static void choose_model(void)
 {
 	const char *name = getenv("TSDB_SOFT_TENSOR");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture and surface instructions: "PTX ISA 9.0", 9.7.10 and 9.7.11. Their suffixes are not in the table of modifiers, whose order is
- * free, but read here. Textures come by their 64-bit handles only: references to .texref variables are refused.
+ * Texture and surface instructions: "PTX ISA 9.0", 9.7.10 and 9.7.11. Their suffixes are not in the
+ * table of modifiers, whose order is free, but read here. Textures come by their 64-bit handles
+ * only: references to .texref variables are refused.
  */
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/watch/ptx-observe.h"
@@ -18,15 +19,20 @@ enum { Q_NONE, Q_WIDTH, Q_HEIGHT, Q_DEPTH, Q_ARRAY, Q_NORMALIZED, Q_LEVELS };
 enum { S_NONE, S_ADD, S_MIN, S_MAX, S_AND, S_OR };
 
 static const struct shape {
-	uint8_t dims, coords, spare; /* coordinates as written: `coords`, and perhaps `spare` unused ones */
+	uint8_t dims, coords,
+		spare; /* coordinates as written: `coords`, and perhaps `spare` unused ones */
 	bool layered, cube;
 } shapes[] = {
-	[G_1D] = {1, 1, 0, false, false}, [G_2D] = {2, 2, 0, false, false}, [G_3D] = {3, 3, 1, false, false},
-	[G_A1D] = {1, 2, 0, true, false}, [G_A2D] = {2, 3, 1, true, false},
-	[G_CUBE] = {2, 3, 1, false, true}, [G_ACUBE] = {2, 4, 0, true, true},
+	[G_1D] = {1, 1, 0, false, false},
+	[G_2D] = {2, 2, 0, false, false},
+	[G_3D] = {3, 3, 1, false, false},
+	[G_A1D] = {1, 2, 0, true, false},
+	[G_A2D] = {2, 3, 1, true, false},
+	[G_CUBE] = {2, 3, 1, false, true},
+	[G_ACUBE] = {2, 4, 0, true, true},
 };
 
-/* --- decoding ---------------------------------------------------------------------------------------- */
+/* --- decoding --- */
 enum opcode { OP_TEX, OP_TLD4, OP_TXQ, OP_SULD, OP_SUST, OP_SURED, OP_SUQ, OPS };
 static const char *const opcodes[OPS] = {"tex", "tld4", "txq", "suld", "sust", "sured", "suq"};
 
@@ -45,16 +51,34 @@ bool ptx_tex_suffix(struct ptx_dec *d, const struct ptx_token *t)
 		uint8_t field, value; /* field: offset in struct ptx_tex_form */
 	} suffixes[] = {
 #define FIELD(f) offsetof(struct ptx_tex_form, f)
-		{"1d", FIELD(geom), G_1D}, {"2d", FIELD(geom), G_2D}, {"3d", FIELD(geom), G_3D}, {"a1d", FIELD(geom), G_A1D},
-		{"a2d", FIELD(geom), G_A2D}, {"cube", FIELD(geom), G_CUBE}, {"acube", FIELD(geom), G_ACUBE},
-		{"base", FIELD(level), LV_BASE}, {"level", FIELD(level), LV_LEVEL}, {"grad", FIELD(level), LV_GRAD},
-		{"trap", FIELD(bound), B_TRAP}, {"clamp", FIELD(bound), B_CLAMP}, {"zero", FIELD(bound), B_ZERO},
-		{"r", FIELD(component), C_FIRST}, {"g", FIELD(component), C_FIRST + 1}, {"b", FIELD(component), C_FIRST + 2},
-		{"a", FIELD(component), C_FIRST + 3}, {"p", FIELD(component), C_FIRST},
-		{"width", FIELD(query), Q_WIDTH}, {"height", FIELD(query), Q_HEIGHT}, {"depth", FIELD(query), Q_DEPTH},
-		{"array_size", FIELD(query), Q_ARRAY}, {"normalized_coords", FIELD(query), Q_NORMALIZED},
+		{"1d", FIELD(geom), G_1D},
+		{"2d", FIELD(geom), G_2D},
+		{"3d", FIELD(geom), G_3D},
+		{"a1d", FIELD(geom), G_A1D},
+		{"a2d", FIELD(geom), G_A2D},
+		{"cube", FIELD(geom), G_CUBE},
+		{"acube", FIELD(geom), G_ACUBE},
+		{"base", FIELD(level), LV_BASE},
+		{"level", FIELD(level), LV_LEVEL},
+		{"grad", FIELD(level), LV_GRAD},
+		{"trap", FIELD(bound), B_TRAP},
+		{"clamp", FIELD(bound), B_CLAMP},
+		{"zero", FIELD(bound), B_ZERO},
+		{"r", FIELD(component), C_FIRST},
+		{"g", FIELD(component), C_FIRST + 1},
+		{"b", FIELD(component), C_FIRST + 2},
+		{"a", FIELD(component), C_FIRST + 3},
+		{"p", FIELD(component), C_FIRST},
+		{"width", FIELD(query), Q_WIDTH},
+		{"height", FIELD(query), Q_HEIGHT},
+		{"depth", FIELD(query), Q_DEPTH},
+		{"array_size", FIELD(query), Q_ARRAY},
+		{"normalized_coords", FIELD(query), Q_NORMALIZED},
 		{"num_mipmap_levels", FIELD(query), Q_LEVELS},
-		{"add", FIELD(op), S_ADD}, {"min", FIELD(op), S_MIN}, {"max", FIELD(op), S_MAX}, {"and", FIELD(op), S_AND},
+		{"add", FIELD(op), S_ADD},
+		{"min", FIELD(op), S_MIN},
+		{"max", FIELD(op), S_MAX},
+		{"and", FIELD(op), S_AND},
 		{"or", FIELD(op), S_OR},
 #undef FIELD
 	};
@@ -81,7 +105,10 @@ static struct ptx_tex *tex_of(struct ptx_dec *d)
 
 static const char *match_data(struct ptx_dec *d, const struct ptx_opnd *o, bool dest)
 {
-	unsigned want = d->mods & MB(v4) ? 4 : d->mods & MB(v2) ? 2 : 1, n = o->kind == O_VEC ? o->nelem : 1;
+	unsigned want = d->mods & MB(v4)   ? 4
+			: d->mods & MB(v2) ? 2
+					   : 1,
+		 n = o->kind == O_VEC ? o->nelem : 1;
 	struct ptx_vec *v = &tex_of(d)->data;
 	const char *why = NULL;
 
@@ -125,7 +152,8 @@ static const char *match_where(struct ptx_dec *d, const struct ptx_opnd *o)
 	if (!o->at || o->nelem < shape->coords || o->nelem > shape->coords + shape->spare)
 		return "another number of coordinates, or a sampler";
 	for (unsigned k = 0; k < shape->coords; k++) {
-		why = ptx_match_source(d, &o->elem[k], shape->layered && !k ? T_u32 : type, &t->coord[k]);
+		why = ptx_match_source(
+			d, &o->elem[k], shape->layered && !k ? T_u32 : type, &t->coord[k]);
 		if (why)
 			return why;
 		t->regs[t->nregs++] = t->coord[k];
@@ -164,9 +192,13 @@ const char *ptx_tex_match(struct ptx_dec *d, const struct ptx_opnd *o, char lett
 
 /* What each opcode must have (1), may have (2) or must not have (0) of a form's fields. */
 static const struct ptx_tex_form rules[OPS] = {
-	[OP_TEX] = {.geom = 1, .level = 2}, [OP_TLD4] = {.geom = 1, .component = 1}, [OP_TXQ] = {.query = 1},
-	[OP_SULD] = {.geom = 1, .bound = 1, .component = 1}, [OP_SUST] = {.geom = 1, .bound = 1, .component = 1},
-	[OP_SURED] = {.geom = 1, .bound = 1, .component = 1, .op = 1}, [OP_SUQ] = {.query = 1},
+	[OP_TEX] = {.geom = 1, .level = 2},
+	[OP_TLD4] = {.geom = 1, .component = 1},
+	[OP_TXQ] = {.query = 1},
+	[OP_SULD] = {.geom = 1, .bound = 1, .component = 1},
+	[OP_SUST] = {.geom = 1, .bound = 1, .component = 1},
+	[OP_SURED] = {.geom = 1, .bound = 1, .component = 1, .op = 1},
+	[OP_SUQ] = {.query = 1},
 };
 
 static bool allowed(const struct ptx_tex_form *have, enum opcode op)
@@ -201,7 +233,8 @@ const char *sel_tex(struct ptx_dec *d)
 		return "this form is not implemented";
 	if (op == OP_SUQ && (f->query == Q_NORMALIZED || f->query == Q_LEVELS))
 		return "this question";
-	if (op == OP_SURED && (f->op == S_AND || f->op == S_OR) != (d->i->type == T_b32 || d->i->type == T_b64))
+	if (op == OP_SURED &&
+		(f->op == S_AND || f->op == S_OR) != (d->i->type == T_b32 || d->i->type == T_b64))
 		return "this operation on this type";
 	t->geom = f->geom;
 	t->level = f->level;
@@ -212,11 +245,12 @@ const char *sel_tex(struct ptx_dec *d)
 	return NULL;
 }
 
-/* --- objects ----------------------------------------------------------------------------------------- */
+/* --- objects --- */
 /* Whether all memory that an object describes is allocated. */
 static bool in_memory(struct ptx_warp *w, const struct tex_image *m)
 {
-	uint64_t at = m->base, end = m->base + (m->height - 1) * m->pitch + (uint64_t)m->width * tex_texel_bytes(m);
+	uint64_t at = m->base, end = m->base + (m->height - 1) * m->pitch +
+				     (uint64_t)m->width * tex_texel_bytes(m);
 
 	while (at < end) {
 		const struct ptx_cached *c = ptx_find_range(w->wk, at);
@@ -234,11 +268,14 @@ static void unknown(uint64_t handle)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		fprintf(stderr, "tsdb: software GPU: %#llx is not a texture object: fetches by it give 0\n", (unsigned long long)handle);
+		fprintf(stderr,
+			"tsdb: software GPU: %#llx is not a texture object: fetches by it give 0\n",
+			(unsigned long long)handle);
 }
 
 /* The object of a handle. NULL: there is none, and the fetch gives 0. */
-static const struct tex_object *object(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, bool surface)
+static const struct tex_object *object(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, bool surface)
 {
 	const struct ptx_tex *t = i->u.tex;
 	uint64_t handle = REG_AT(u64a, t->object)[lane];
@@ -250,24 +287,30 @@ static const struct tex_object *object(struct ptx_warp *w, const struct ptx_insn
 		return NULL;
 	}
 	if (!o || o->surface != surface) {
-		snprintf(what, sizeof(what), "%#llx is not a %s object", (unsigned long long)handle, surface ? "surface" : "texture");
+		snprintf(what, sizeof(what), "%#llx is not a %s object", (unsigned long long)handle,
+			surface ? "surface" : "texture");
 		ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
 	}
 	if (!o->image.base)
-		ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0, "the object's array has been destroyed");
+		ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"the object's array has been destroyed");
 	if (o->image.program && !in_memory(w, &o->image))
-		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, o->image.base, 1, "the texture's memory");
+		ptx_raise(
+			w, i, lane, PTX_ILLEGAL_ADDRESS, o->image.base, 1, "the texture's memory");
 	if (t->geom) {
 		const struct shape *s = &shapes[t->geom];
 
-		if (s->layered != o->image.layered || (!surface && s->cube != o->image.cube) || (s->dims == 3) != (o->image.dims == 3) ||
+		if (s->layered != o->image.layered || (!surface && s->cube != o->image.cube) ||
+			(s->dims == 3) != (o->image.dims == 3) ||
 			(s->dims == 1 && o->image.dims == 2 && o->image.height > 1))
-			ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0, "the object's array has another shape");
+			ptx_raise(w, i, lane, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"the object's array has another shape");
 	}
 	return o;
 }
 
-static void put(struct ptx_warp *w, const struct ptx_vec *v, unsigned k, unsigned lane, uint64_t value)
+static void put(
+	struct ptx_warp *w, const struct ptx_vec *v, unsigned k, unsigned lane, uint64_t value)
 {
 	if (v->off[k] == NO_REG)
 		return;
@@ -282,8 +325,9 @@ static uint64_t get(const struct ptx_warp *w, const struct ptx_vec *v, unsigned 
 	return v->width[k] == 8 ? REG_AT(u64a, v->off[k])[lane] : REG_AT(u32a, v->off[k])[lane];
 }
 
-/* --- textures ---------------------------------------------------------------------------------------- */
-static struct tex_at where(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, bool integer)
+/* --- textures --- */
+static struct tex_at where(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, bool integer)
 {
 	const struct ptx_tex *t = i->u.tex;
 	const struct shape *s = &shapes[t->geom];
@@ -315,7 +359,10 @@ static void saw_texel(void *arg, const void *texel, unsigned bytes)
 }
 
 /* Reports each texel that a lane reads to the launch's observer. */
-#define WATCHED(w, i, l)                                                                            	struct watched watched_ = {w, i, l};                                                        	tex_watch = ptx_is_observed(w) ? saw_texel : NULL;                                          	tex_watch_arg = &watched_
+#define WATCHED(w, i, l)                                                                           \
+	struct watched watched_ = {w, i, l};                                                       \
+	tex_watch = ptx_is_observed(w) ? saw_texel : NULL;                                         \
+	tex_watch_arg = &watched_
 
 void h_tex(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
@@ -372,12 +419,14 @@ static uint32_t answer(const struct tex_object *o, unsigned query)
 /* arg: 1 for suq */
 void h_txq(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	EACH_LANE(l) put(w, &i->u.tex->data, 0, l, answer(object(w, i, l, i->arg == 1), i->u.tex->query));
+	EACH_LANE(l)
+	put(w, &i->u.tex->data, 0, l, answer(object(w, i, l, i->arg == 1), i->u.tex->query));
 }
 
-/* --- surfaces ---------------------------------------------------------------------------------------- */
+/* --- surfaces --- */
 /* x, y, z of an access of n bytes, x in bytes; false when .zero leaves it out. */
-static bool inside(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned n, const uint64_t limit[3], int64_t at[3])
+static bool inside(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned n,
+	const uint64_t limit[3], int64_t at[3])
 {
 	for (unsigned k = 0; k < 3; k++) {
 		if (at[k] >= 0 && (uint64_t)at[k] < limit[k])
@@ -394,7 +443,8 @@ static bool inside(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 }
 
 /* The bytes that a lane reads or writes, NULL for none. */
-static uint8_t *bytes_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned n, enum ptx_access_kind kind)
+static uint8_t *bytes_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned n,
+	enum ptx_access_kind kind)
 {
 	uint8_t *p;
 
@@ -403,7 +453,8 @@ static uint8_t *bytes_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	const struct shape *s = &shapes[t->geom];
 	unsigned from = s->layered, texel = tex_texel_bytes(m);
 	uint64_t row = (uint64_t)m->width * texel;
-	uint64_t limit[3] = {row >= n ? row - n + 1 : 0, m->height, s->layered ? m->layers : m->depth};
+	uint64_t limit[3] = {
+		row >= n ? row - n + 1 : 0, m->height, s->layered ? m->layers : m->depth};
 	int64_t at[3] = {0, 0, 0};
 
 	for (unsigned k = from; k < t->ncoord; k++)
@@ -413,10 +464,12 @@ static uint8_t *bytes_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	if (t->component == 0) /* .p: x counts texels */
 		at[0] *= texel;
 	if (at[0] % (int64_t)n)
-		ptx_raise(w, i, lane, PTX_MISALIGNED_ADDRESS, (uint64_t)at[0], n, "the x coordinate, in bytes");
+		ptx_raise(w, i, lane, PTX_MISALIGNED_ADDRESS, (uint64_t)at[0], n,
+			"the x coordinate, in bytes");
 	if (!inside(w, i, lane, n, limit, at))
 		return NULL;
-	p = (uint8_t *)(uintptr_t)(m->base + (uint64_t)at[2] * m->slice + (uint64_t)at[1] * m->pitch + (uint64_t)at[0]);
+	p = (uint8_t *)(uintptr_t)(m->base + (uint64_t)at[2] * m->slice +
+				   (uint64_t)at[1] * m->pitch + (uint64_t)at[0]);
 	ptx_observe_lane(w, i, lane, p, n, kind);
 	return p;
 }
@@ -453,7 +506,9 @@ void h_sust(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 static uint64_t combine(unsigned op, unsigned type, uint64_t a, uint64_t b)
 {
-	bool less = type == T_s32 ? (int32_t)a < (int32_t)b : type == T_s64 ? (int64_t)a < (int64_t)b : a < b;
+	bool less = type == T_s32   ? (int32_t)a < (int32_t)b
+		    : type == T_s64 ? (int64_t)a < (int64_t)b
+				    : a < b;
 
 	switch (op) {
 	case S_ADD:
@@ -485,14 +540,17 @@ void h_sured(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			u64a *q = p;
 			uint64_t old = __atomic_load_n(q, __ATOMIC_RELAXED);
 
-			while (!__atomic_compare_exchange_n(q, &old, combine(t->op, i->type, old, b), true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			while (!__atomic_compare_exchange_n(q, &old,
+				combine(t->op, i->type, old, b), true, __ATOMIC_RELAXED,
+				__ATOMIC_RELAXED))
 				;
 		} else {
 			u32a *q = p;
 			uint32_t old = __atomic_load_n(q, __ATOMIC_RELAXED);
 
-			while (!__atomic_compare_exchange_n(q, &old, (uint32_t)combine(t->op, i->type, old, (uint32_t)b), true, __ATOMIC_RELAXED,
-				__ATOMIC_RELAXED))
+			while (!__atomic_compare_exchange_n(q, &old,
+				(uint32_t)combine(t->op, i->type, old, (uint32_t)b), true,
+				__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 				;
 		}
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Video instructions: arithmetic on bytes, half-words and words picked out of registers, one at a time or two or four side by side,
- * then saturated, and merged into or added to a third operand. "PTX ISA 9.0", 9.7.18. No GPU since Kepler has most of them; the assembler
- * writes them out, and not always as that text says. Where the two differ, this is the assembler's (CUDA 13.0, sm_90), seen on an H200.
+ * Video instructions: arithmetic on bytes, half-words and words picked out of registers, one at a
+ * time or two or four side by side, then saturated, and merged into or added to a third operand.
+ * "PTX ISA 9.0", 9.7.18. No GPU since Kepler has most of them; the assembler writes them out, and
+ * not always as that text says. Where the two differ, this is the assembler's (CUDA 13.0, sm_90),
+ * seen on an H200.
  */
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/machine/ptx-exec.h"
@@ -84,7 +86,7 @@ static wide compute(const struct ptx_video *v, int64_t a, int64_t b)
 	}
 }
 
-/* --- one at a time ----------------------------------------------------------------------------------- */
+/* --- one at a time --- */
 /* "b2": 8 bits from bit 16 on; nothing: all 32. */
 static void part_of(const char *sel, unsigned *bits, unsigned *shift)
 {
@@ -100,22 +102,26 @@ static int64_t pick_part(const struct ptx_video *v, unsigned which, uint32_t wor
 	return extend(word >> shift, bits, v->sign[which]);
 }
 
-/* Whole registers and c are signed, whatever their types; a sum that is not signed is shifted as one of 64 bits. */
+/* Whole registers and c are signed, whatever their types; a sum that is not signed is shifted as
+ * one of 64 bits. */
 static uint32_t multiply_add(const struct ptx_video *v, int64_t a, int64_t b, uint32_t c)
 {
-	bool negate = v->minus[OF_A] != v->minus[OF_B], sign = v->sign[OF_A] || v->sign[OF_B] || negate || v->minus[OF_C];
+	bool negate = v->minus[OF_A] != v->minus[OF_B],
+	     sign = v->sign[OF_A] || v->sign[OF_B] || negate || v->minus[OF_C];
 	int64_t add = (int32_t)c, sum;
 
 	a = v->sel[OF_A][0] ? a : (int32_t)a;
 	b = v->sel[OF_B][0] ? b : (int32_t)b;
-	sum = (negate && !v->po ? -(a * b) : a * b) + (v->minus[OF_C] && !negate && !v->po ? -add : add) + v->po;
+	sum = (negate && !v->po ? -(a * b) : a * b) +
+	      (v->minus[OF_C] && !negate && !v->po ? -add : add) + v->po;
 	if (v->scale)
 		sum = sign ? sum >> v->scale : (int64_t)((uint64_t)sum >> v->scale);
 	return (uint32_t)(v->sat ? clamp(sum, 32, sign) : sum);
 }
 
-/* To a whole register. Of add, sub and absdiff the low 32 bits are known, and whether it is negative: .sat to an unsigned word makes 0 of
- * that, and nothing is too large. Without .sat a second operation finds the sign there: above INT32_MAX an unsigned word is larger than any. */
+/* To a whole register. Of add, sub and absdiff the low 32 bits are known, and whether it is
+ * negative: .sat to an unsigned word makes 0 of that, and nothing is too large. Without .sat a
+ * second operation finds the sign there: above INT32_MAX an unsigned word is larger than any. */
 static wide to_word(const struct ptx_video *v, wide r)
 {
 	if (v->op > V_ABSDIFF || v->op == V_AVRG)
@@ -127,7 +133,8 @@ static wide to_word(const struct ptx_video *v, wide r)
 	return v->sign[OF_D] ? (int32_t)(uint32_t)r : (wide)(uint64_t)(int32_t)(uint32_t)r;
 }
 
-/* To a part of one: .sat takes what is negative for too large; shifts saturate to 32 bits, whatever the part. */
+/* To a part of one: .sat takes what is negative for too large; shifts saturate to 32 bits, whatever
+ * the part. */
 static wide to_part(const struct ptx_video *v, wide r, unsigned bits)
 {
 	wide most = ((wide)1 << (v->sign[OF_D] ? bits - 1 : bits)) - 1;
@@ -141,7 +148,8 @@ static wide to_part(const struct ptx_video *v, wide r, unsigned bits)
 
 static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint32_t wc)
 {
-	int64_t a = pick_part(v, OF_A, wa), b = pick_part(v, OF_B, wb), c = extend(wc, 32, v->sign[OF_D]);
+	int64_t a = pick_part(v, OF_A, wa), b = pick_part(v, OF_B, wb),
+		c = extend(wc, 32, v->sign[OF_D]);
 	unsigned bits, shift;
 	uint32_t part;
 	wide r;
@@ -158,10 +166,11 @@ static uint32_t scalar(const struct ptx_video *v, uint32_t wa, uint32_t wb, uint
 	if (bits == 32)
 		return (uint32_t)r;
 	part = ((1u << bits) - 1) << shift;
-	return (wc & ~part) | ((uint32_t)r << (bits == 8 ? shift : 0) & part); /* .h1 takes the result's high half */
+	return (wc & ~part) | ((uint32_t)r << (bits == 8 ? shift : 0) &
+				      part); /* .h1 takes the result's high half */
 }
 
-/* --- side by side ------------------------------------------------------------------------------------- */
+/* --- side by side --- */
 static uint32_t side_by_side(const struct ptx_video *v, uint32_t a, uint32_t b, uint32_t c)
 {
 	uint64_t both = (uint64_t)b << 32 | a;
@@ -169,7 +178,8 @@ static uint32_t side_by_side(const struct ptx_video *v, uint32_t a, uint32_t b, 
 	uint32_t one = (1u << bits) - 1, d = c;
 
 	for (unsigned k = 0; k < v->parts; k++) {
-		int64_t x = extend(both >> v->pick[0][k] * bits, bits, v->sign[OF_A]), y = extend(both >> v->pick[1][k] * bits, bits, v->sign[OF_B]);
+		int64_t x = extend(both >> v->pick[0][k] * bits, bits, v->sign[OF_A]),
+			y = extend(both >> v->pick[1][k] * bits, bits, v->sign[OF_B]);
 		wide r = compute(v, x, y);
 		if (!(v->mask >> k & 1))
 			continue;
@@ -189,12 +199,13 @@ void h_video(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 	EACH_LANE(l)
 	{
-		uint32_t a = REG(u32a, 1)[l], b = REG(u32a, 2)[l], c = i->o[3] == NO_REG ? 0 : REG(u32a, 3)[l];
+		uint32_t a = REG(u32a, 1)[l], b = REG(u32a, 2)[l],
+			 c = i->o[3] == NO_REG ? 0 : REG(u32a, 3)[l];
 		REG(u32a, 0)[l] = v->parts == 1 ? scalar(v, a, b, c) : side_by_side(v, a, b, c);
 	}
 }
 
-/* --- decoding ---------------------------------------------------------------------------------------- */
+/* --- decoding --- */
 /* Keeps the selector that follows a register; why it cannot, or NULL. */
 const char *ptx_video_operand(struct ptx_dec *d, const struct ptx_opnd *o)
 {
@@ -213,8 +224,9 @@ const char *ptx_video_operand(struct ptx_dec *d, const struct ptx_opnd *o)
 static const struct {
 	const char *name;
 	enum video_op op;
-} ops[] = {{"vadd", V_ADD}, {"vsub", V_SUB}, {"vavrg", V_AVRG}, {"vabsdiff", V_ABSDIFF}, {"vmin", V_MIN}, {"vmax", V_MAX}, {"vshl", V_SHL},
-	{"vshr", V_SHR}, {"vmad", V_MAD}, {"vset", V_SET}};
+} ops[] = {{"vadd", V_ADD}, {"vsub", V_SUB}, {"vavrg", V_AVRG}, {"vabsdiff", V_ABSDIFF},
+	{"vmin", V_MIN}, {"vmax", V_MAX}, {"vshl", V_SHL}, {"vshr", V_SHR}, {"vmad", V_MAD},
+	{"vset", V_SET}};
 
 static void read_op(const char *op, struct ptx_video *v)
 {
@@ -253,13 +265,17 @@ static const char *read_modifiers(const struct ptx_dec *d, struct ptx_video *v)
 	v->wrap = (d->mods & MB(wrap)) != 0;
 	v->po = (d->mods & MB(po)) != 0;
 	v->scale = d->mods & MB(shr7) ? 7 : d->mods & MB(shr15) ? 15 : 0;
-	v->second = second == MB(add) ? SECOND_ADD : second == MB(min) ? SECOND_MIN : second ? SECOND_MAX : SECOND_NONE;
+	v->second = second == MB(add)	? SECOND_ADD
+		    : second == MB(min) ? SECOND_MIN
+		    : second		? SECOND_MAX
+					: SECOND_NONE;
 	for (unsigned k = 0; k < sizeof(cmps); k++)
 		if (d->mods >> cmps[k] & 1) {
 			v->cmp = cmps[k];
 			found++;
 		}
-	if (second & (second - 1) || (d->mods & MB(shr7) && d->mods & MB(shr15)) || found != (v->op == V_SET))
+	if (second & (second - 1) || (d->mods & MB(shr7) && d->mods & MB(shr15)) ||
+		found != (v->op == V_SET))
 		return "these modifiers";
 	if ((v->op == V_SHL || v->op == V_SHR) && !(d->mods & MB(wrap)) == !(d->mods & MB(clamp)))
 		return "neither .clamp nor .wrap";
@@ -274,14 +290,18 @@ static const char *check_scalar(const struct ptx_dec *d, const struct ptx_video 
 
 	for (unsigned k = OF_D; k <= OF_C; k++) {
 		const char *s = v->sel[k];
-		bool fits = !s[0] || (strlen(s) == 2 && ((s[0] == 'b' && s[1] >= '0' && s[1] <= '3') || (s[0] == 'h' && s[1] >= '0' && s[1] <= '1')));
+		bool fits = !s[0] || (strlen(s) == 2 &&
+					     ((s[0] == 'b' && s[1] >= '0' && s[1] <= '3') ||
+						     (s[0] == 'h' && s[1] >= '0' && s[1] <= '1')));
 		if (!fits || (k == OF_C && s[0]))
 			return "this part of a register";
 		if (v->minus[k] && (v->op != V_MAD || v->po))
 			return "- before a register";
 	}
 	if (v->op == V_MAD)
-		return v->sel[OF_D][0] ? "this part of a register" : v->minus[OF_C] && v->minus[OF_A] != v->minus[OF_B] ? "two minus signs" : NULL;
+		return v->sel[OF_D][0] ? "this part of a register"
+		       : v->minus[OF_C] && v->minus[OF_A] != v->minus[OF_B] ? "two minus signs"
+									    : NULL;
 	if (has_c != (v->second || v->sel[OF_D][0]) || (v->second && v->sel[OF_D][0]))
 		return "this use of the third operand";
 	return NULL;
@@ -339,7 +359,9 @@ const char *sel_video(struct ptx_dec *d)
 		return check_scalar(d, v);
 	if (v->minus[OF_A] || v->minus[OF_B] || v->minus[OF_C])
 		return "- before a register";
-	if (!read_picks(v, v->sel[OF_A], 0, v->pick[0]) || !read_picks(v, v->sel[OF_B], v->parts, v->pick[1]) || !read_mask(v) || v->sel[OF_C][0])
+	if (!read_picks(v, v->sel[OF_A], 0, v->pick[0]) ||
+		!read_picks(v, v->sel[OF_B], v->parts, v->pick[1]) || !read_mask(v) ||
+		v->sel[OF_C][0])
 		return "these parts of a register";
 	return NULL;
 }

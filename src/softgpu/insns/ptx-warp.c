@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instructions in which the lanes of a warp talk to one another. All lanes of the member mask that still live must be there: those that
- * are wait for the others, which may come another way (ptx-path.h).
+ * Instructions in which the lanes of a warp talk to one another. All lanes of the member mask that
+ * still live must be there: those that are wait for the others, which may come another way
+ * (ptx-path.h).
  */
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/machine/ptx-exec.h"
@@ -9,14 +10,16 @@
 
 #include <stdio.h>
 
-static void check_members(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const u32a *mm)
+static void check_members(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const u32a *mm)
 {
 	uint32_t want = 0;
 
 	EACH_LANE(l)
 	{
 		if (!(mm[l] >> l & 1))
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "the lane is not in its own member mask");
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"the lane is not in its own member mask");
 		want |= mm[l];
 	}
 	if (want & ~mask & w->live)
@@ -37,7 +40,8 @@ const char *sel_shfl(struct ptx_dec *d)
 	return found == 1 ? NULL : "this mode";
 }
 
-/* What a lane gets from one that does not take part: "the destination is undefined" says PTX; an H200 gave 0. */
+/* What a lane gets from one that does not take part: "the destination is undefined" says PTX; an
+ * H200 gave 0. */
 static uint32_t absent(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, unsigned from)
 {
 	char what[96];
@@ -85,7 +89,8 @@ void h_shfl(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 			j = lane;
 		p |= (uint32_t)ok << l;
 		if (d)
-			d[l] = mask >> (j & 31) & 1 ? in[j & 31] : absent(w, i, l, (unsigned)j & 31);
+			d[l] = mask >> (j & 31) & 1 ? in[j & 31]
+						    : absent(w, i, l, (unsigned)j & 31);
 	}
 	if (i->flags & F_PAIR && i->o[5] != NO_REG)
 		ptx_set_pred(&PRED(5), mask, p);
@@ -94,7 +99,10 @@ void h_shfl(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 const char *sel_vote(struct ptx_dec *d)
 {
-	d->i->arg = d->mods & MB(all) ? VOTE_ALL : d->mods & MB(any) ? VOTE_ANY : d->mods & MB(uni) ? VOTE_UNI : VOTE_BALLOT;
+	d->i->arg = d->mods & MB(all)	? VOTE_ALL
+		    : d->mods & MB(any) ? VOTE_ANY
+		    : d->mods & MB(uni) ? VOTE_UNI
+					: VOTE_BALLOT;
 	return NULL;
 }
 
@@ -111,7 +119,10 @@ void h_vote(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 		uint32_t in = mm[l] & mask, yes = v & in;
 		bool all = yes == in;
 		b[l] = yes;
-		r |= (uint32_t)(i->arg == VOTE_ALL ? all : i->arg == VOTE_ANY ? yes != 0 : all || !yes) << l;
+		r |= (uint32_t)(i->arg == VOTE_ALL   ? all
+				: i->arg == VOTE_ANY ? yes != 0
+						     : all || !yes)
+		     << l;
 	}
 	if (i->arg == VOTE_BALLOT) {
 		EACH_LANE(l) REG(u32a, 0)[l] = b[l];
@@ -206,7 +217,8 @@ void h_redux(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l) REG(u32a, 0)[l] = r[l];
 }
 
-/* redux.sync.min.f32 and max: NaNs count for nothing, or for all with .NaN; .abs of the inputs. arg: 1 max */
+/* redux.sync.min.f32 and max: NaNs count for nothing, or for all with .NaN; .abs of the inputs.
+ * arg: 1 max */
 void h_redux_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	const u32a *a = REG(u32a, 1), *mm = REG(u32a, 2);
@@ -221,7 +233,8 @@ void h_redux_f32(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 		for (uint32_t k = mm[l] & mask; k; k &= k - 1) {
 			float x = ptx_u2f(a[__builtin_ctz(k)] & (abs ? 0x7fffffffu : 0xffffffffu));
 			any |= x != x;
-			if (v != v || (i->arg ? x > v || (x == v && !signbit(x)) : x < v || (x == v && signbit(x))))
+			if (v != v || (i->arg ? x > v || (x == v && !signbit(x))
+					      : x < v || (x == v && signbit(x))))
 				v = x;
 		}
 		r[l] = ptx_f2u(any && i->flags & F_NAN ? ptx_u2f(0x7fffffffu) : ptx_canon(v));

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * wmma: load, multiply and store matrices without knowing which lane holds which element. The ISA leaves that open; here m16n16k16 and
- * m16n16k8 lie as two mma's of eight columns side by side, which is what programs that look inside expect, and all others element
- * by element over the lanes. Halves of A and B are held twice or more where the fragment has room for it, as the ISA has them.
+ * wmma: load, multiply and store matrices without knowing which lane holds which element. The ISA
+ * leaves that open; here m16n16k16 and m16n16k8 lie as two mma's of eight columns side by side,
+ * which is what programs that look inside expect, and all others element by element over the lanes.
+ * Halves of A and B are held twice or more where the fragment has room for it, as the ISA has them.
  */
 #include "softgpu/insns/ptx-mma.h"
 #include "softgpu/watch/ptx-observe.h"
 
-static void place_tiles(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_tiles(const struct ptx_mma *m, const struct ptx_extent *e, char matrix,
+	unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
 	unsigned group = lane / 4, in_group = lane % 4, per_reg = e->per_reg, half, i;
 	unsigned kregs = m->k / (4 * per_reg); /* registers along k */
@@ -31,7 +33,8 @@ static void place_tiles(const struct ptx_mma *m, const struct ptx_extent *e, cha
 	}
 }
 
-static void place_in_turn(const struct ptx_mma *m, const struct ptx_extent *e, char matrix, unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
+static void place_in_turn(const struct ptx_mma *m, const struct ptx_extent *e, char matrix,
+	unsigned lane, unsigned r, unsigned j, unsigned *row, unsigned *col)
 {
 	unsigned at = ((r * e->per_reg + j) * PTX_LANES + lane) % (e->rows * e->cols);
 
@@ -57,9 +60,10 @@ void h_wmma_mma(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	ptx_scatter(w, m, &m->f[0], 'd', PTX_FULL, &d);
 }
 
-/* --- memory ------------------------------------------------------------------------------------------ */
+/* --- memory --- */
 /* Elements from one row (column) to the next, as lane l gives it. */
-static uint64_t stride_of(const struct ptx_warp *w, const struct ptx_insn *i, const struct ptx_extent *e, unsigned op, unsigned l)
+static uint64_t stride_of(const struct ptx_warp *w, const struct ptx_insn *i,
+	const struct ptx_extent *e, unsigned op, unsigned l)
 {
 	if (i->o[op] != NO_REG)
 		return REG(u32a, op)[l];
@@ -67,13 +71,16 @@ static uint64_t stride_of(const struct ptx_warp *w, const struct ptx_insn *i, co
 }
 
 /* The byte that holds an element of lane l, and how far up in it the element begins. */
-static uint8_t *element_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op, const struct ptx_extent *e, unsigned l, unsigned row,
-	unsigned col, bool store, unsigned *shift)
+static uint8_t *element_at(struct ptx_warp *w, const struct ptx_insn *i, unsigned op,
+	const struct ptx_extent *e, unsigned l, unsigned row, unsigned col, bool store,
+	unsigned *shift)
 {
 	bool bit = i->u.mma->type[0] == T_b1;
-	uint64_t stride = stride_of(w, i, e, 2, l), across = i->u.mma->acol ? col : row, along = i->u.mma->acol ? row : col;
+	uint64_t stride = stride_of(w, i, e, 2, l), across = i->u.mma->acol ? col : row,
+		 along = i->u.mma->acol ? row : col;
 	uint64_t bits = (across * stride + along * (bit ? 32 : 1)) * (bit ? 1 : e->bits);
-	uint64_t base = (i->flags & F_A64 ? REG(u64a, op)[l] : REG(u32a, op)[l]) + (uint64_t)i->imm, a;
+	uint64_t base = (i->flags & F_A64 ? REG(u64a, op)[l] : REG(u32a, op)[l]) + (uint64_t)i->imm,
+		 a;
 	unsigned n = e->bits < 8 ? 1 : e->bits / 8;
 
 	if (!(i->flags & F_A64))
@@ -137,7 +144,8 @@ void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 				for (unsigned j = 0; j < e.per_reg; j++) {
 					uint64_t x = ptx_frag_get(w, f, r, l) >> (j * e.bits);
 					place(m, &e, 'd', l, r, j, &row, &col);
-					uint8_t *p = element_at(w, i, 0, &e, l, row, col, true, &shift);
+					uint8_t *p =
+						element_at(w, i, 0, &e, l, row, col, true, &shift);
 					if (pass == 1)
 						ptx_observe_lane(w, i, l, p, e.bits / 8, PTX_WRITE);
 					if (pass == 2)
@@ -145,7 +153,7 @@ void h_wmma_store(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 				}
 }
 
-/* --- decoding ---------------------------------------------------------------------------------------- */
+/* --- decoding --- */
 /* Registers of a fragment: halves of A and B fill 8 whatever the shape. */
 static bool has_registers(const struct ptx_mma *m, const struct ptx_frag *f, char matrix)
 {
@@ -208,7 +216,10 @@ static const char *check_access(struct ptx_dec *d, struct ptx_mma *m)
 	probe.i = &scratch;
 	for (unsigned k = 0; k < sizeof(types); k++) {
 		unsigned of = types[k], in = type == T_s8 ? T_u8 : type == T_s4 ? T_u4 : type;
-		unsigned result = of == T_f64 ? T_f64 : of == T_u8 || of == T_u4 || of == T_b1 ? T_s32 : ab ? T_f32 : type;
+		unsigned result = of == T_f64				   ? T_f64
+				  : of == T_u8 || of == T_u4 || of == T_b1 ? T_s32
+				  : ab					   ? T_f32
+									   : type;
 		struct ptx_mma p = *m;
 		p.type[1] = p.type[2] = (uint8_t)of;
 		p.type[0] = p.type[3] = (uint8_t)result;
@@ -238,6 +249,8 @@ const char *sel_wmma_access(struct ptx_dec *d)
 		return "a fragment with another number of registers";
 	if (d->mods & MB(shared) && d->mods & MB(global))
 		return "two state spaces";
-	d->i->space = d->mods & MB(shared) ? SP_SHARED : d->mods & MB(global) ? SP_GLOBAL : SP_GENERIC;
+	d->i->space = d->mods & MB(shared)   ? SP_SHARED
+		      : d->mods & MB(global) ? SP_GLOBAL
+					     : SP_GENERIC;
 	return NULL;
 }

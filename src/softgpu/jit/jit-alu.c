@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arithmetic and comparisons as LLVM's intermediate code, bit for bit what ptx-alu.c, ptx-pred.c and ptx-math.c do. What is
- * not here is left to the interpreter's handler. LLVM folds constants as if a NaN's bits did not matter, so every
- * operation that can make a NaN says which one it is.
+ * Arithmetic and comparisons as LLVM's intermediate code, bit for bit what ptx-alu.c, ptx-pred.c
+ * and ptx-math.c do. What is not here is left to the interpreter's handler. LLVM folds constants as
+ * if a NaN's bits did not matter, so every operation that can make a NaN says which one it is.
  */
 #include "softgpu/jit/jit-value.h"
 
@@ -10,7 +10,7 @@
 
 typedef LLVMValueRef V;
 #define B e->b
-/* --- integers ---------------------------------------------------------------------------------------- */
+/* --- integers --- */
 /* The product of two 32-bit or 16-bit integers, twice as wide. */
 static V wide_product(struct jit_emit *e, V x, V y)
 {
@@ -61,7 +61,13 @@ static bool min_max_int(struct jit_emit *e, enum kind k, bool max)
 
 	if (k == K_I16)
 		return false;
-	return set_int(e, k, choose(e, cmp(e, max ? (sgn ? LLVMIntSGT : LLVMIntUGT) : (sgn ? LLVMIntSLT : LLVMIntULT), x, y), x, y));
+	return set_int(e, k,
+		choose(e,
+			cmp(e,
+				max ? (sgn ? LLVMIntSGT : LLVMIntUGT)
+				    : (sgn ? LLVMIntSLT : LLVMIntULT),
+				x, y),
+			x, y));
 }
 
 static bool shift(struct jit_emit *e, enum kind k, bool left)
@@ -73,7 +79,8 @@ static bool shift(struct jit_emit *e, enum kind k, bool left)
 	if (k == K_I16)
 		return false;
 	big = cmp(e, LLVMIntUGT, n, c32(e, bits - 1));
-	n = !left && sgn ? choose(e, big, c32(e, bits - 1), n) : LLVMBuildAnd(B, n, c32(e, bits - 1), "");
+	n = !left && sgn ? choose(e, big, c32(e, bits - 1), n)
+			 : LLVMBuildAnd(B, n, c32(e, bits - 1), "");
 	if (k == K_I64)
 		n = twice(e, n, false);
 	if (left)
@@ -115,7 +122,7 @@ static bool lop3(struct jit_emit *e)
 	return set32(e, v ? v : c32(e, 0));
 }
 
-/* --- single precision -------------------------------------------------------------------------------- */
+/* --- single precision --- */
 static V min_max_f32(struct jit_emit *e, V x, V y, bool max, bool nan)
 {
 	V xi = as_i32(e, x), yi = as_i32(e, y);
@@ -132,7 +139,8 @@ static V min_max_f32(struct jit_emit *e, V x, V y, bool max, bool nan)
 /* (float)f((double)x), as h_math_f32 does. */
 static bool through_double(struct jit_emit *e, const char *op)
 {
-	V x = LLVMBuildFPExt(B, src_f32(e, 1), e->v32f64, ""), one = LLVMConstBitCast(c64(e, 0x3ff0000000000000ull), e->v32f64);
+	V x = LLVMBuildFPExt(B, src_f32(e, 1), e->v32f64, ""),
+	  one = LLVMConstBitCast(c64(e, 0x3ff0000000000000ull), e->v32f64);
 
 	if (strcmp(op, "rcp"))
 		x = call1(e, "llvm.sqrt", x);
@@ -150,8 +158,13 @@ static bool divide_f32(struct jit_emit *e)
 	r = LLVMBuildFDiv(B, x, y, "");
 	if (must(e, M_approx)) {
 		abs = LLVMBuildAnd(B, as_i32(e, y), c32(e, 0x7fffffff), "");
-		huge = LLVMBuildAnd(B, cmp(e, LLVMIntUGT, abs, c32(e, 0x7e800000)), cmp(e, LLVMIntULT, abs, c32(e, 0x7f800000)), "");
-		r = choose(e, huge, LLVMBuildFMul(B, x, as_f32(e, LLVMBuildAnd(B, as_i32(e, y), c32(e, 0x80000000), "")), ""), r);
+		huge = LLVMBuildAnd(B, cmp(e, LLVMIntUGT, abs, c32(e, 0x7e800000)),
+			cmp(e, LLVMIntULT, abs, c32(e, 0x7f800000)), "");
+		r = choose(e, huge,
+			LLVMBuildFMul(B, x,
+				as_f32(e, LLVMBuildAnd(B, as_i32(e, y), c32(e, 0x80000000), "")),
+				""),
+			r);
 	}
 	return set_f32(e, canon(e, r));
 }
@@ -170,16 +183,21 @@ static bool emit_f32(struct jit_emit *e, const char *op)
 	if (!strcmp(op, "mul"))
 		return set_f32(e, canon(e, LLVMBuildFMul(B, src_f32(e, 1), src_f32(e, 2), "")));
 	if (!strcmp(op, "fma") || !strcmp(op, "mad"))
-		return set_f32(e, canon(e, call3(e, "llvm.fma", src_f32(e, 1), src_f32(e, 2), src_f32(e, 3))));
+		return set_f32(e, canon(e, call3(e, "llvm.fma", src_f32(e, 1), src_f32(e, 2),
+						   src_f32(e, 3))));
 	if (!strcmp(op, "div"))
 		return divide_f32(e);
 	if (!strcmp(op, "min") || !strcmp(op, "max"))
-		return e->i->o[3] == NO_REG && set_f32(e, min_max_f32(e, src_f32(e, 1), src_f32(e, 2), op[1] == 'a', nan));
+		return e->i->o[3] == NO_REG &&
+		       set_f32(e, min_max_f32(e, src_f32(e, 1), src_f32(e, 2), op[1] == 'a', nan));
 	if (!strcmp(op, "abs"))
-		return set32(e, canon(e, as_f32(e, LLVMBuildAnd(B, as_i32(e, src_f32(e, 1)), c32(e, 0x7fffffff), ""))));
+		return set32(e, canon(e, as_f32(e, LLVMBuildAnd(B, as_i32(e, src_f32(e, 1)),
+							   c32(e, 0x7fffffff), ""))));
 	if (!strcmp(op, "neg"))
-		return set32(e, canon(e, as_f32(e, LLVMBuildXor(B, as_i32(e, src_f32(e, 1)), c32(e, 0x80000000), ""))));
-	if (must(e, M_approx) && (!strcmp(op, "rcp") || !strcmp(op, "sqrt") || !strcmp(op, "rsqrt")))
+		return set32(e, canon(e, as_f32(e, LLVMBuildXor(B, as_i32(e, src_f32(e, 1)),
+							   c32(e, 0x80000000), ""))));
+	if (must(e, M_approx) &&
+		(!strcmp(op, "rcp") || !strcmp(op, "sqrt") || !strcmp(op, "rsqrt")))
 		return through_double(e, op);
 	if (!must(e, M_rn))
 		return false;
@@ -190,7 +208,7 @@ static bool emit_f32(struct jit_emit *e, const char *op)
 	return false;
 }
 
-/* --- double precision -------------------------------------------------------------------------------- */
+/* --- double precision --- */
 /* The processor's own NaN, for what is invalid; 64-bit integers. */
 static V own_nan(struct jit_emit *e, V r)
 {
@@ -199,7 +217,8 @@ static V own_nan(struct jit_emit *e, V r)
 
 static V nan1(struct jit_emit *e, V r, V x)
 {
-	return choose(e, fcmp(e, LLVMRealUNO, x, x), LLVMBuildOr(B, as_i64(e, x), c64(e, 1ull << 51), ""), r);
+	return choose(e, fcmp(e, LLVMRealUNO, x, x),
+		LLVMBuildOr(B, as_i64(e, x), c64(e, 1ull << 51), ""), r);
 }
 
 static V nan2(struct jit_emit *e, V r, V x, V y)
@@ -231,9 +250,15 @@ static bool emit_f64(struct jit_emit *e, const char *op)
 	if (!strcmp(op, "sqrt") && must(e, M_rn))
 		return set64(e, nan1(e, own_nan(e, call1(e, "llvm.sqrt", x)), x));
 	if (!strcmp(op, "rcp") && must(e, M_rn))
-		return set64(e, nan1(e, own_nan(e, LLVMBuildFDiv(B, LLVMConstBitCast(c64(e, 0x3ff0000000000000ull), e->v32f64), x, "")), x));
-	if (strcmp(op, "add") && strcmp(op, "sub") && strcmp(op, "mul") && strcmp(op, "div") && strcmp(op, "min") && strcmp(op, "max") &&
-		strcmp(op, "fma") && strcmp(op, "mad"))
+		return set64(e,
+			nan1(e,
+				own_nan(e, LLVMBuildFDiv(B,
+						   LLVMConstBitCast(c64(e, 0x3ff0000000000000ull),
+							   e->v32f64),
+						   x, "")),
+				x));
+	if (strcmp(op, "add") && strcmp(op, "sub") && strcmp(op, "mul") && strcmp(op, "div") &&
+		strcmp(op, "min") && strcmp(op, "max") && strcmp(op, "fma") && strcmp(op, "mad"))
 		return false;
 	y = as_f64(e, src64(e, 2));
 	if (!strcmp(op, "add"))
@@ -250,17 +275,30 @@ static bool emit_f64(struct jit_emit *e, const char *op)
 	return set64(e, nan1(e, nan2(e, call3(e, "llvm.fma", x, y, z), x, z), y));
 }
 
-/* --- comparison and choice --------------------------------------------------------------------------- */
+/* --- comparison and choice --- */
 static const struct {
 	const char *name;
 	LLVMIntPredicate u, s;
 	LLVMRealPredicate f;
 } comparisons[] = {
-	{"eq", LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ}, {"ne", LLVMIntNE, LLVMIntNE, LLVMRealONE}, {"lt", LLVMIntULT, LLVMIntSLT, LLVMRealOLT},
-	{"le", LLVMIntULE, LLVMIntSLE, LLVMRealOLE}, {"gt", LLVMIntUGT, LLVMIntSGT, LLVMRealOGT}, {"ge", LLVMIntUGE, LLVMIntSGE, LLVMRealOGE},
-	{"lo", LLVMIntULT, LLVMIntULT, 0}, {"ls", LLVMIntULE, LLVMIntULE, 0}, {"hi", LLVMIntUGT, LLVMIntUGT, 0}, {"hs", LLVMIntUGE, LLVMIntUGE, 0},
-	{"equ", 0, 0, LLVMRealUEQ}, {"neu", 0, 0, LLVMRealUNE}, {"ltu", 0, 0, LLVMRealULT}, {"leu", 0, 0, LLVMRealULE},
-	{"gtu", 0, 0, LLVMRealUGT}, {"geu", 0, 0, LLVMRealUGE}, {"num", 0, 0, LLVMRealORD}, {"nan", 0, 0, LLVMRealUNO},
+	{"eq", LLVMIntEQ, LLVMIntEQ, LLVMRealOEQ},
+	{"ne", LLVMIntNE, LLVMIntNE, LLVMRealONE},
+	{"lt", LLVMIntULT, LLVMIntSLT, LLVMRealOLT},
+	{"le", LLVMIntULE, LLVMIntSLE, LLVMRealOLE},
+	{"gt", LLVMIntUGT, LLVMIntSGT, LLVMRealOGT},
+	{"ge", LLVMIntUGE, LLVMIntSGE, LLVMRealOGE},
+	{"lo", LLVMIntULT, LLVMIntULT, 0},
+	{"ls", LLVMIntULE, LLVMIntULE, 0},
+	{"hi", LLVMIntUGT, LLVMIntUGT, 0},
+	{"hs", LLVMIntUGE, LLVMIntUGE, 0},
+	{"equ", 0, 0, LLVMRealUEQ},
+	{"neu", 0, 0, LLVMRealUNE},
+	{"ltu", 0, 0, LLVMRealULT},
+	{"leu", 0, 0, LLVMRealULE},
+	{"gtu", 0, 0, LLVMRealUGT},
+	{"geu", 0, 0, LLVMRealUGE},
+	{"num", 0, 0, LLVMRealORD},
+	{"nan", 0, 0, LLVMRealUNO},
 };
 
 static V compare(struct jit_emit *e, unsigned type)
@@ -272,9 +310,13 @@ static V compare(struct jit_emit *e, unsigned type)
 		if (!jit_mod(e->i, comparisons[n].name))
 			continue;
 		if (k == K_F32)
-			return comparisons[n].f ? fcmp(e, comparisons[n].f, src_f32(e, 1), src_f32(e, 2)) : NULL;
+			return comparisons[n].f
+				       ? fcmp(e, comparisons[n].f, src_f32(e, 1), src_f32(e, 2))
+				       : NULL;
 		if (k == K_F64)
-			return comparisons[n].f ? fcmp(e, comparisons[n].f, as_f64(e, src64(e, 1)), as_f64(e, src64(e, 2))) : NULL;
+			return comparisons[n].f ? fcmp(e, comparisons[n].f, as_f64(e, src64(e, 1)),
+							  as_f64(e, src64(e, 2)))
+						: NULL;
 		if (!comparisons[n].u || k == K_NONE)
 			return NULL;
 		x = src_int(e, k, 1);
@@ -328,14 +370,16 @@ static bool selp(struct jit_emit *e, unsigned width)
 
 	if (e->i->flags & F_NEG_SRC)
 		p = LLVMBuildNot(B, p, "");
-	v = choose(e, LLVMBuildBitCast(B, p, e->v32i1, ""), jit_src(e, e->i->o[1], width), jit_src(e, e->i->o[2], width));
+	v = choose(e, LLVMBuildBitCast(B, p, e->v32i1, ""), jit_src(e, e->i->o[1], width),
+		jit_src(e, e->i->o[2], width));
 	jit_set(e, e->i->o[0], width, v);
 	return true;
 }
 
 static bool emit_pred(struct jit_emit *e, const char *op)
 {
-	V x = jit_src_pred(e, e->i->o[1]), y = e->i->o[2] == NO_REG ? NULL : jit_src_pred(e, e->i->o[2]);
+	V x = jit_src_pred(e, e->i->o[1]),
+	  y = e->i->o[2] == NO_REG ? NULL : jit_src_pred(e, e->i->o[2]);
 
 	if (e->i->flags & F_NEG_SRC)
 		return false;
@@ -354,7 +398,7 @@ static bool emit_pred(struct jit_emit *e, const char *op)
 	return true;
 }
 
-/* --- by name ----------------------------------------------------------------------------------------- */
+/* --- by name --- */
 static bool emit_bits(struct jit_emit *e, const char *op, enum kind k)
 {
 	if (!strcmp(op, "and"))
@@ -398,24 +442,29 @@ static bool emit_int(struct jit_emit *e, const char *op, enum kind k)
 		return set_int(e, k, LLVMBuildSub(B, zero, src_int(e, k, 1), ""));
 	if (!strcmp(op, "abs") && k != K_I16) {
 		x = src_int(e, k, 1);
-		return set_int(e, k, choose(e, cmp(e, LLVMIntSLT, x, zero), LLVMBuildSub(B, zero, x, ""), x));
+		return set_int(e, k,
+			choose(e, cmp(e, LLVMIntSLT, x, zero), LLVMBuildSub(B, zero, x, ""), x));
 	}
 	if (!strcmp(op, "min") || !strcmp(op, "max"))
-		return e->i->o[3] == NO_REG && !jit_mod(e->i, "relu") && min_max_int(e, k, op[1] == 'a');
+		return e->i->o[3] == NO_REG && !jit_mod(e->i, "relu") &&
+		       min_max_int(e, k, op[1] == 'a');
 	return emit_bits(e, op, k);
 }
 
 /* Every modifier is one of these: a new one makes the instruction the handler's. */
 static bool known_name(const struct ptx_insn *i)
 {
-	static const char *const known[] = {"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "b16", "b32", "b64", "f16", "f16x2", "bf16",
-		"bf16x2", "f32", "f64", "pred", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "approx", "full", "lo", "hi", "wide", "NaN",
-		"eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor", "l", "r",
-		"wrap", "clamp", "to", "global", "shared", "local", "const", "param"};
+	static const char *const known[] = {"u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
+		"b16", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64", "pred", "rn",
+		"rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "approx", "full", "lo", "hi",
+		"wide", "NaN", "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu",
+		"leu", "gtu", "geu", "num", "nan", "and", "or", "xor", "l", "r", "wrap", "clamp",
+		"to", "global", "shared", "local", "const", "param"};
 
 	for (const char *s = strchr(i->name, '.'); s; s = strchr(s + 1, '.')) {
 		size_t n = strcspn(s + 1, "."), k = 0;
-		while (k < sizeof(known) / sizeof(known[0]) && (strlen(known[k]) != n || memcmp(known[k], s + 1, n)))
+		while (k < sizeof(known) / sizeof(known[0]) &&
+			(strlen(known[k]) != n || memcmp(known[k], s + 1, n)))
 			k++;
 		if (k == sizeof(known) / sizeof(known[0]))
 			return false;
@@ -425,7 +474,8 @@ static bool known_name(const struct ptx_insn *i)
 
 static bool known_pattern(const char *p)
 {
-	static const char *const known[] = {"da", "daa", "daaa", "Waa", "WaaX", "dax", "daax", "daaai", "paa?P", "daaP", "Ll", "dK", "ka", "daP"};
+	static const char *const known[] = {"da", "daa", "daaa", "Waa", "WaaX", "dax", "daax",
+		"daaai", "paa?P", "daaP", "Ll", "dK", "ka", "daP"};
 
 	for (unsigned k = 0; k < sizeof(known) / sizeof(known[0]); k++)
 		if (!strcmp(p, known[k]))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A region as LLVM's intermediate code. Registers are variables that LLVM makes into values; they are loaded from the frame where
- * the region begins and stored where it ends, if they are live there. What is not known here is done by the interpreter's own handler, called from
- * the compiled code with its registers in the frame: that is how every instruction works from the start, and how every fault is the
- * interpreter's.
+ * A region as LLVM's intermediate code. Registers are variables that LLVM makes into values; they
+ * are loaded from the frame where the region begins and stored where it ends, if they are live
+ * there. What is not known here is done by the interpreter's own handler, called from the compiled
+ * code with its registers in the frame: that is how every instruction works from the start, and how
+ * every fault is the interpreter's.
  */
 #include "softgpu/jit/jit-int.h"
 
@@ -12,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- small things ------------------------------------------------------------------------------------ */
+/* --- small things --- */
 LLVMBasicBlockRef jit_new_block(struct jit_emit *e, const char *name)
 {
 	return LLVMAppendBasicBlockInContext(e->c, e->fn, name);
 }
 
-void jit_branch(struct jit_emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no, bool rarely_no)
+void jit_branch(struct jit_emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LLVMBasicBlockRef no,
+	bool rarely_no)
 {
 	LLVMValueRef br = LLVMBuildCondBr(e->b, cond, yes, no);
 
@@ -29,26 +31,31 @@ void jit_branch(struct jit_emit *e, LLVMValueRef cond, LLVMBasicBlockRef yes, LL
 LLVMValueRef jit_splat(struct jit_emit *e, LLVMValueRef scalar, unsigned n)
 {
 	LLVMTypeRef t = LLVMVectorType(LLVMTypeOf(scalar), n);
-	LLVMValueRef v = LLVMBuildInsertElement(e->b, LLVMGetUndef(t), scalar, LLVMConstInt(e->i32, 0, false), "");
+	LLVMValueRef v = LLVMBuildInsertElement(
+		e->b, LLVMGetUndef(t), scalar, LLVMConstInt(e->i32, 0, false), "");
 
-	return LLVMBuildShuffleVector(e->b, v, LLVMGetUndef(t), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
+	return LLVMBuildShuffleVector(
+		e->b, v, LLVMGetUndef(t), LLVMConstNull(LLVMVectorType(e->i32, n)), "");
 }
 
 LLVMValueRef jit_const(struct jit_emit *e, unsigned bits, uint64_t v)
 {
-	LLVMValueRef lane[PTX_LANES], one = LLVMConstInt(LLVMIntTypeInContext(e->c, bits), v, false);
+	LLVMValueRef lane[PTX_LANES],
+		one = LLVMConstInt(LLVMIntTypeInContext(e->c, bits), v, false);
 
 	for (unsigned l = 0; l < PTX_LANES; l++)
 		lane[l] = one;
 	return LLVMConstVector(lane, PTX_LANES);
 }
 
-LLVMValueRef jit_intrinsic(struct jit_emit *e, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args, unsigned nargs)
+LLVMValueRef jit_intrinsic(struct jit_emit *e, const char *name, LLVMTypeRef *types,
+	unsigned ntypes, LLVMValueRef *args, unsigned nargs)
 {
 	unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
 	LLVMValueRef f = LLVMGetIntrinsicDeclaration(e->m, id, types, ntypes);
 
-	return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->c, id, types, ntypes), f, args, nargs, "");
+	return LLVMBuildCall2(
+		e->b, LLVMIntrinsicGetType(e->c, id, types, ntypes), f, args, nargs, "");
 }
 
 static LLVMValueRef pointer(struct jit_emit *e, LLVMTypeRef t, LLVMValueRef addr64)
@@ -91,7 +98,7 @@ static LLVMTypeRef slot_type(struct jit_emit *e, unsigned width)
 	return width == 8 ? e->v32i64 : width == 4 ? e->v32i32 : e->i32;
 }
 
-/* --- registers --------------------------------------------------------------------------------------- */
+/* --- registers --- */
 static uint32_t number_of(const struct jit_emit *e, int32_t off)
 {
 	return e->r->reg_at[off / 4] - 1;
@@ -114,12 +121,23 @@ static LLVMValueRef lane_consts(struct jit_emit *e, unsigned width, unsigned sre
 	for (unsigned l = 0; l < PTX_LANES; l++) {
 		uint32_t v = l;
 		switch (sreg) {
-		case SR_lanemask_eq: v = 1u << l; break;
-		case SR_lanemask_le: v = (2u << l) - 1; break;
-		case SR_lanemask_lt: v = (1u << l) - 1; break;
-		case SR_lanemask_ge: v = ~((1u << l) - 1); break;
-		case SR_lanemask_gt: v = ~((2u << l) - 1); break;
-		default: break;
+		case SR_lanemask_eq:
+			v = 1u << l;
+			break;
+		case SR_lanemask_le:
+			v = (2u << l) - 1;
+			break;
+		case SR_lanemask_lt:
+			v = (1u << l) - 1;
+			break;
+		case SR_lanemask_ge:
+			v = ~((1u << l) - 1);
+			break;
+		case SR_lanemask_gt:
+			v = ~((2u << l) - 1);
+			break;
+		default:
+			break;
 		}
 		lane[l] = LLVMConstInt(width == 8 ? e->i64 : e->i32, v, false);
 	}
@@ -132,13 +150,29 @@ static LLVMValueRef special(struct jit_emit *e, const struct ptx_special *s)
 	LLVMTypeRef t = s->width == 8 ? e->i64 : e->i32;
 
 	switch (s->sreg) {
-	case SR_laneid: case SR_lanemask_eq: case SR_lanemask_le: case SR_lanemask_lt: case SR_lanemask_ge: case SR_lanemask_gt:
+	case SR_laneid:
+	case SR_lanemask_eq:
+	case SR_lanemask_le:
+	case SR_lanemask_lt:
+	case SR_lanemask_ge:
+	case SR_lanemask_gt:
 		return lane_consts(e, s->width, s->sreg);
-	case SR_ntid_x: case SR_ntid_y: case SR_ntid_z: case SR_nctaid_x: case SR_nctaid_y: case SR_nctaid_z: case SR_warpid: case SR_nwarpid:
+	case SR_ntid_x:
+	case SR_ntid_y:
+	case SR_ntid_z:
+	case SR_nctaid_x:
+	case SR_nctaid_y:
+	case SR_nctaid_z:
+	case SR_warpid:
+	case SR_nwarpid:
 		return jit_splat(e, jit_load(e, t, frame_at(e, s->off), 4), PTX_LANES);
-	case SR_ctaid_x: case SR_ctaid_y: case SR_ctaid_z: {
-		LLVMValueRef v = jit_field(e, e->i32, e->blk, offsetof(struct ptx_block, ctaid) + 4 * (size_t)(s->sreg - SR_ctaid_x));
-		return jit_splat(e, s->width == 8 ? LLVMBuildZExt(e->b, v, e->i64, "") : v, PTX_LANES);
+	case SR_ctaid_x:
+	case SR_ctaid_y:
+	case SR_ctaid_z: {
+		LLVMValueRef v = jit_field(e, e->i32, e->blk,
+			offsetof(struct ptx_block, ctaid) + 4 * (size_t)(s->sreg - SR_ctaid_x));
+		return jit_splat(
+			e, s->width == 8 ? LLVMBuildZExt(e->b, v, e->i64, "") : v, PTX_LANES);
 	}
 	default:
 		return load_slot(e, s->off, s->width);
@@ -195,7 +229,9 @@ void jit_set_pred(struct jit_emit *e, int32_t off, LLVMValueRef v)
 		return;
 	k = number_of(e, off);
 	if (e->m32)
-		v = LLVMBuildOr(e->b, LLVMBuildAnd(e->b, jit_src_pred(e, off), LLVMBuildNot(e->b, e->m32, ""), ""),
+		v = LLVMBuildOr(e->b,
+			LLVMBuildAnd(
+				e->b, jit_src_pred(e, off), LLVMBuildNot(e->b, e->m32, ""), ""),
 			LLVMBuildAnd(e->b, v, e->m32, ""), "");
 	LLVMBuildStore(e->b, v, e->slot[k]);
 	e->version[k]++;
@@ -208,15 +244,19 @@ static void to_frame(struct jit_emit *e, uint32_t k)
 	jit_store(e, v, frame_at(e, e->r->off[k]), e->r->width[k] ? 128 : 4);
 }
 
-/* --- counting ---------------------------------------------------------------------------------------- */
+/* --- counting --- */
 static void count(struct jit_emit *e, int64_t n)
 {
 	LLVMValueRef at;
 
 	if (!n)
 		return;
-	at = LLVMBuildAdd(e->b, e->warp, LLVMConstInt(e->i64, offsetof(struct ptx_warp, count), false), "");
-	jit_store(e, LLVMBuildAdd(e->b, jit_load(e, e->i64, at, 8), LLVMConstInt(e->i64, (uint64_t)n, true), ""), at, 8);
+	at = LLVMBuildAdd(
+		e->b, e->warp, LLVMConstInt(e->i64, offsetof(struct ptx_warp, count), false), "");
+	jit_store(e,
+		LLVMBuildAdd(e->b, jit_load(e, e->i64, at, 8),
+			LLVMConstInt(e->i64, (uint64_t)n, true), ""),
+		at, 8);
 }
 
 static void count_pending(struct jit_emit *e)
@@ -225,7 +265,7 @@ static void count_pending(struct jit_emit *e)
 	e->pending = 0;
 }
 
-/* --- calling the interpreter ------------------------------------------------------------------------- */
+/* --- calling the interpreter --- */
 static void spill_visit(void *arg, int32_t off, unsigned width, bool def)
 {
 	struct jit_emit *e = arg;
@@ -251,7 +291,8 @@ void jit_call_handler(struct jit_emit *e)
 
 	jit_operands(e->i, spill_visit, e);
 	count(e, e->pending);
-	fn = LLVMConstIntToPtr(LLVMConstInt(e->i64, (uint64_t)(uintptr_t)e->i->h, false), LLVMPointerType(e->handler_t, 0));
+	fn = LLVMConstIntToPtr(LLVMConstInt(e->i64, (uint64_t)(uintptr_t)e->i->h, false),
+		LLVMPointerType(e->handler_t, 0));
 	args[0] = LLVMBuildIntToPtr(e->b, e->warp, e->p8, "");
 	args[1] = LLVMConstIntToPtr(LLVMConstInt(e->i64, (uint64_t)(uintptr_t)e->i, false), e->p8);
 	args[2] = e->m32 ? e->m32 : LLVMConstInt(e->i32, PTX_FULL, false);
@@ -270,14 +311,16 @@ static void by_handler(struct jit_emit *e)
 	}
 	yes = jit_new_block(e, "some");
 	no = jit_new_block(e, "none");
-	LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntNE, e->m32, LLVMConstInt(e->i32, 0, false), ""), yes, no);
+	LLVMBuildCondBr(e->b,
+		LLVMBuildICmp(e->b, LLVMIntNE, e->m32, LLVMConstInt(e->i32, 0, false), ""), yes,
+		no);
 	LLVMPositionBuilderAtEnd(e->b, yes);
 	jit_call_handler(e);
 	LLVMBuildBr(e->b, no);
 	LLVMPositionBuilderAtEnd(e->b, no);
 }
 
-/* --- where it ends ----------------------------------------------------------------------------------- */
+/* --- where it ends --- */
 struct leave {
 	struct jit_emit *e;
 	uint64_t *live;
@@ -292,7 +335,8 @@ static void live_visit(void *arg, int32_t off, unsigned width, bool def)
 }
 
 /* Stores what has been written on the way (set, more) and is live, and returns pc. */
-static void leave(struct jit_emit *e, const uint64_t *live, const uint64_t *set, const uint64_t *more, uint32_t pc)
+static void leave(struct jit_emit *e, const uint64_t *live, const uint64_t *set,
+	const uint64_t *more, uint32_t pc)
 {
 	for (uint32_t k = 0; k < e->r->nregs; k++)
 		if (JIT_HAS(live, k) && (JIT_HAS(set, k) || (more && JIT_HAS(more, k))))
@@ -336,7 +380,8 @@ static LLVMBasicBlockRef way_to(struct jit_emit *e, const struct jit_block *b, u
 }
 
 /* A taken branch, which was counted already: backward ones use up the slice. */
-static LLVMBasicBlockRef taken(struct jit_emit *e, const struct jit_block *b, uint32_t pc, uint32_t target, LLVMBasicBlockRef out)
+static LLVMBasicBlockRef taken(struct jit_emit *e, const struct jit_block *b, uint32_t pc,
+	uint32_t target, LLVMBasicBlockRef out)
 {
 	LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b), at, go;
 	LLVMValueRef slice, where;
@@ -346,9 +391,11 @@ static LLVMBasicBlockRef taken(struct jit_emit *e, const struct jit_block *b, ui
 	at = jit_new_block(e, "back");
 	go = jit_new_block(e, "again");
 	LLVMPositionBuilderAtEnd(e->b, at);
-	where = LLVMBuildAdd(e->b, e->wk, LLVMConstInt(e->i64, offsetof(struct ptx_worker, slice), false), "");
+	where = LLVMBuildAdd(
+		e->b, e->wk, LLVMConstInt(e->i64, offsetof(struct ptx_worker, slice), false), "");
 	slice = jit_load(e, e->i64, where, 8);
-	jit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, slice, LLVMConstInt(e->i64, 0, false), ""), go, out, true);
+	jit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, slice, LLVMConstInt(e->i64, 0, false), ""), go,
+		out, true);
 	LLVMPositionBuilderAtEnd(e->b, go);
 	jit_store(e, LLVMBuildSub(e->b, slice, LLVMConstInt(e->i64, 1, false), ""), where, 8);
 	LLVMBuildBr(e->b, way_to(e, b, e->r->block_of[target]));
@@ -356,7 +403,7 @@ static LLVMBasicBlockRef taken(struct jit_emit *e, const struct jit_block *b, ui
 	return at;
 }
 
-/* --- instructions ------------------------------------------------------------------------------------ */
+/* --- instructions --- */
 static void set_mask(struct jit_emit *e, const struct ptx_insn *i)
 {
 	LLVMValueRef p;
@@ -369,7 +416,8 @@ static void set_mask(struct jit_emit *e, const struct ptx_insn *i)
 			p = LLVMBuildNot(e->b, p, "");
 		e->m32 = e->m32 ? LLVMBuildAnd(e->b, p, e->mask, "") : p;
 	}
-	e->mvec = e->m32 && !(i->flags & F_CTRL) ? LLVMBuildBitCast(e->b, e->m32, e->v32i1, "") : NULL;
+	e->mvec = e->m32 && !(i->flags & F_CTRL) ? LLVMBuildBitCast(e->b, e->m32, e->v32i1, "")
+						 : NULL;
 }
 
 /* Emits a block's last instruction, a control instruction. It was counted already; a path that
@@ -389,7 +437,8 @@ static void emit_control(struct jit_emit *e, const struct jit_block *b, const st
 		if (i->pred == NO_REG || !(i->flags & F_CTRL))
 			LLVMBuildBr(e->b, out);
 		else
-			LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, e->m32, zero, ""), next, out);
+			LLVMBuildCondBr(
+				e->b, LLVMBuildICmp(e->b, LLVMIntEQ, e->m32, zero, ""), next, out);
 	} else if (i->pred == NO_REG) {
 		LLVMBuildBr(e->b, taken(e, b, pc, (uint32_t)i->imm, out));
 	} else {
@@ -414,7 +463,10 @@ static void emit_block(struct jit_emit *e, uint32_t n)
 	e->ninfo = 0;
 	if (b->meeting && b->first != e->r->entry) {
 		LLVMBasicBlockRef on = jit_new_block(e, "on"), out = jit_new_block(e, "met");
-		jit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, e->rpc, LLVMConstInt(e->i32, b->first, false), ""), on, out, false);
+		jit_branch(e,
+			LLVMBuildICmp(
+				e->b, LLVMIntNE, e->rpc, LLVMConstInt(e->i32, b->first, false), ""),
+			on, out, false);
 		LLVMPositionBuilderAtEnd(e->b, out);
 		leave(e, b->live, b->set, NULL, b->first);
 		LLVMPositionBuilderAtEnd(e->b, on);
@@ -434,7 +486,7 @@ static void emit_block(struct jit_emit *e, uint32_t n)
 	LLVMBuildBr(e->b, way_to(e, b, n + 1));
 }
 
-/* --- the function ------------------------------------------------------------------------------------ */
+/* --- the function --- */
 static void set_types(struct jit_emit *e)
 {
 	LLVMTypeRef args[4];
@@ -467,7 +519,8 @@ static void set_types(struct jit_emit *e)
 static void attribute(struct jit_emit *e, const char *name, const char *value)
 {
 	LLVMAddAttributeAtIndex(e->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-		LLVMCreateStringAttribute(e->c, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+		LLVMCreateStringAttribute(
+			e->c, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 static void emit_prologue(struct jit_emit *e)

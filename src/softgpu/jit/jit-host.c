@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU's side of compiled code: what is hot, the plugin, the thread that compiles. The surprising thing: at exit the process
- * waits for a compilation under way (some tens of milliseconds), because the compiler's own destructors must not run under its feet.
+ * The software GPU's side of compiled code: what is hot, the plugin, the thread that compiles. The
+ * surprising thing: at exit the process waits for a compilation under way (some tens of
+ * milliseconds), because the compiler's own destructors must not run under its feet.
  */
 #include "softgpu/jit/jit.h"
 
@@ -17,7 +18,8 @@
 #define HOT 3000 /* times that an entry was met */
 #define MAX_QUEUE 256
 #define LARGE 400 /* instructions of a function's first regions */
-#define SMALL 120 /* of those that come after NLARGE: much of what they could take in is compiled already */
+/* of those that come after NLARGE: much of what they could take in is compiled already */
+#define SMALL 120
 #define NLARGE 4
 #define PLUGIN "tsdb-softgpu-jit.so"
 
@@ -45,10 +47,14 @@ static struct {
 	unsigned first, n;
 	struct code *codes;
 	struct ptx_jit_stats stats;
-	uint64_t start_ns, spent_ns; /* when the first kernel was hot; what the thread has spent since */
-} jit = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+	uint64_t start_ns,
+		spent_ns; /* when the first kernel was hot; what the thread has spent since */
+} jit = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	.work = PTHREAD_COND_INITIALIZER,
+	.idle = PTHREAD_COND_INITIALIZER,
+	.once = PTHREAD_ONCE_INIT};
 
-/* --- the mode ---------------------------------------------------------------------------------------- */
+/* --- the mode --- */
 static void after_fork(void)
 {
 	pthread_mutex_init(&jit.lock, NULL);
@@ -63,7 +69,10 @@ static void jit_init(void)
 {
 	const char *s = getenv("TSDB_SOFT_JIT");
 
-	atomic_store(&jit.mode, !s || !*s ? PTX_JIT_ON : !strcmp(s, "force") ? PTX_JIT_FORCE : !strcmp(s, "0") || !strcmp(s, "off") ? PTX_JIT_OFF : PTX_JIT_ON);
+	atomic_store(&jit.mode, !s || !*s			       ? PTX_JIT_ON
+				: !strcmp(s, "force")		       ? PTX_JIT_FORCE
+				: !strcmp(s, "0") || !strcmp(s, "off") ? PTX_JIT_OFF
+								       : PTX_JIT_ON);
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
@@ -79,7 +88,7 @@ void ptx_jit_set(enum ptx_jit_mode mode)
 	atomic_store(&jit.mode, (int)mode);
 }
 
-/* --- the plugin -------------------------------------------------------------------------------------- */
+/* --- the plugin --- */
 static bool find_range(struct ptx_worker *wk, uint32_t slot, uint64_t a)
 {
 	const struct ptx_cached *c = ptx_find_range(wk, a);
@@ -99,8 +108,9 @@ static const struct ptx_jit_host host = {
 };
 
 /*
- * Registered before the compiler is loaded, so that a compilation under way, or the loading itself, ends before the libraries' own destructors. Those
- * that the compiler would register while it works would run sooner: the plugin takes them out (jit-llvm.c, __cxa_atexit).
+ * Registered before the compiler is loaded, so that a compilation under way, or the loading itself,
+ * ends before the libraries' own destructors. Those that the compiler would register while it works
+ * would run sooner: the plugin takes them out (jit-llvm.c, __cxa_atexit).
  */
 static void at_exit(void)
 {
@@ -120,13 +130,16 @@ static void *open_plugin(void)
 	Dl_info info;
 	int flags = RTLD_NOW | RTLD_LOCAL;
 
-	if (!dlsym(RTLD_DEFAULT, "__asan_init")) /* which ends the program at the sight of the flag */
+	if (!dlsym(RTLD_DEFAULT,
+		    "__asan_init"))	/* which ends the program at the sight of the flag */
 		flags |= RTLD_DEEPBIND; /* not the program's own LLVM */
 	if (env)
 		return dlopen(env, flags);
-	if (!dladdr((void *)(uintptr_t)open_plugin, &info) || !info.dli_fname || !strrchr(info.dli_fname, '/'))
+	if (!dladdr((void *)(uintptr_t)open_plugin, &info) || !info.dli_fname ||
+		!strrchr(info.dli_fname, '/'))
 		return NULL;
-	snprintf(path, sizeof(path), "%.*s/" PLUGIN, (int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
+	snprintf(path, sizeof(path), "%.*s/" PLUGIN,
+		(int)(strrchr(info.dli_fname, '/') - info.dli_fname), info.dli_fname);
 	return dlopen(path, flags);
 }
 
@@ -143,7 +156,8 @@ static bool plugin_ready(void)
 	open = lib ? (ptx_jit_open *)(uintptr_t)dlsym(lib, "tsdb_soft_jit") : NULL;
 	if (!open) {
 		const char *why = dlerror();
-		snprintf(jit.stats.why, sizeof(jit.stats.why), "%.190s", why ? why : PLUGIN " is not there");
+		snprintf(jit.stats.why, sizeof(jit.stats.why), "%.190s",
+			why ? why : PLUGIN " is not there");
 		return false;
 	}
 	jit.plugin = open(&host, jit.stats.why, sizeof(jit.stats.why));
@@ -154,7 +168,7 @@ static bool plugin_ready(void)
 	return jit.plugin != NULL;
 }
 
-/* --- compiling --------------------------------------------------------------------------------------- */
+/* --- compiling --- */
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -172,7 +186,8 @@ static unsigned region_size(const struct ptx_function *fn)
 	return n < NLARGE ? LARGE : SMALL;
 }
 
-/* Compiling has taken its share: a second, and a quarter of the time since the first kernel was hot. Under the lock. */
+/* Compiling has taken its share: a second, and a quarter of the time since the first kernel was
+ * hot. Under the lock. */
 static bool over_budget(void)
 {
 	uint64_t now = now_ns();
@@ -215,8 +230,9 @@ static void compile(const struct job *j)
 	jit.stats.regions += code != NULL;
 	jit.stats.refused += !code;
 	if (getenv("TSDB_SOFT_JIT_LOG"))
-		fprintf(stderr, "tsdb softgpu: jit: %s, PTX line %u, %s: %s%.1f ms\n", j->fn->name, j->fn->insns[j->pc].line,
-			j->full ? "all lanes" : "some lanes", code ? "" : why, (double)(now_ns() - start) / 1e6);
+		fprintf(stderr, "tsdb softgpu: jit: %s, PTX line %u, %s: %s%.1f ms\n", j->fn->name,
+			j->fn->insns[j->pc].line, j->full ? "all lanes" : "some lanes",
+			code ? "" : why, (double)(now_ns() - start) / 1e6);
 	if (code)
 		atomic_store_explicit(&e->code[!j->full], code, memory_order_release);
 	atomic_store(&e->hits[!j->full], PTX_JIT_NEVER);
@@ -289,7 +305,8 @@ static void enqueue(const struct job *j)
 	pthread_mutex_unlock(&jit.lock);
 }
 
-ptx_jit_code *ptx_jit_hot(const struct ptx_function *fn, uint32_t pc, struct ptx_jit_entry *e, bool full)
+ptx_jit_code *ptx_jit_hot(
+	const struct ptx_function *fn, uint32_t pc, struct ptx_jit_entry *e, bool full)
 {
 	struct job j = {fn, pc, full};
 	uint32_t hits = atomic_load_explicit(&e->hits[!full], memory_order_relaxed);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The compiler plugin's one door: LLVM, set up for this processor, and compile(). Nothing is relaxed: no fast-math, no contraction. A fatal error
- * inside LLVM would end the program that runs the kernels; here it ends compiling instead, for good.
+ * The compiler plugin's one door: LLVM, set up for this processor, and compile(). Nothing is
+ * relaxed: no fast-math, no contraction. A fatal error inside LLVM would end the program that runs
+ * the kernels; here it ends compiling instead, for good.
  */
 #include "softgpu/jit/jit-int.h"
 
@@ -33,8 +34,9 @@ static struct {
 
 #if !defined(__SANITIZE_ADDRESS__)
 /*
- * Stands before libc's for LLVM and libstdc++, which are loaded with RTLD_DEEPBIND: nothing that they own is destroyed at exit. LLVM registers some of
- * its destructors at their objects' first use, later than anything could be registered that waits for the thread which uses them.
+ * Stands before libc's for LLVM and libstdc++, which are loaded with RTLD_DEEPBIND: nothing that
+ * they own is destroyed at exit. LLVM registers some of its destructors at their objects' first
+ * use, later than anything could be registered that waits for the thread which uses them.
  */
 DEFAULT int __cxa_atexit(void (*fn)(void *), void *arg, void *dso);
 int __cxa_atexit(void (*fn)(void *), void *arg, void *dso)
@@ -74,14 +76,17 @@ static LLVMTargetMachineRef new_machine(const char *triple, char *buf, size_t n)
 		LLVMDisposeMessage(text);
 		return NULL;
 	}
-	return LLVMCreateTargetMachine(target, triple, ll.cpu, ll.features, LLVMCodeGenLevelDefault, LLVMRelocStatic, LLVMCodeModelJITDefault);
+	return LLVMCreateTargetMachine(target, triple, ll.cpu, ll.features, LLVMCodeGenLevelDefault,
+		LLVMRelocStatic, LLVMCodeModelJITDefault);
 }
 
 static bool set_up(char *buf, size_t n)
 {
-	const char *cpu = getenv("TSDB_SOFT_JIT_CPU"); /* for tests: another processor's instructions */
+	const char *cpu =
+		getenv("TSDB_SOFT_JIT_CPU"); /* for tests: another processor's instructions */
 	LLVMOrcLLJITBuilderRef b = LLVMOrcCreateLLJITBuilder();
-	char *triple = LLVMGetDefaultTargetTriple(), *host_cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+	char *triple = LLVMGetDefaultTargetTriple(), *host_cpu = LLVMGetHostCPUName(),
+	     *features = LLVMGetHostCPUFeatures();
 	LLVMTargetMachineRef for_jit;
 
 	ll.cpu = cpu ? strdup(cpu) : host_cpu;
@@ -91,11 +96,12 @@ static bool set_up(char *buf, size_t n)
 	LLVMDisposeMessage(triple);
 	if (!ll.tm || !for_jit)
 		return false;
-	LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(for_jit));
+	LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+		b, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(for_jit));
 	return !failed(LLVMOrcCreateLLJIT(&ll.jit, b), buf, n);
 }
 
-/* --- one region -------------------------------------------------------------------------------------- */
+/* --- one region --- */
 static void optimise(LLVMModuleRef m, char *buf, size_t n)
 {
 	LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
@@ -104,8 +110,11 @@ static void optimise(LLVMModuleRef m, char *buf, size_t n)
 	LLVMPassBuilderOptionsSetLoopUnrolling(o, false);
 	LLVMPassBuilderOptionsSetLoopVectorization(o, false);
 	LLVMPassBuilderOptionsSetSLPVectorization(o, false);
-	failed(LLVMRunPasses(m, passes ? passes : "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,instcombine,simplifycfg)",
-		ll.tm, o), buf, n);
+	failed(LLVMRunPasses(m,
+		       passes ? passes
+			      : "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,instcombine,simplifycfg)",
+		       ll.tm, o),
+		buf, n);
 	LLVMDisposePassBuilderOptions(o);
 }
 
@@ -184,7 +193,9 @@ static ptx_jit_code *build(const struct jit_region *r, void **handle, char *buf,
 	optimise(e.m, buf, n);
 	show(e.m);
 	rt = LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(ll.jit));
-	if (failed(LLVMOrcLLJITAddLLVMIRModuleWithRT(ll.jit, rt, LLVMOrcCreateNewThreadSafeModule(e.m, ctx)), buf, n) ||
+	if (failed(LLVMOrcLLJITAddLLVMIRModuleWithRT(
+			   ll.jit, rt, LLVMOrcCreateNewThreadSafeModule(e.m, ctx)),
+		    buf, n) ||
 		failed(LLVMOrcLLJITLookup(ll.jit, &at, name), buf, n)) {
 		LLVMOrcReleaseResourceTracker(rt);
 		LLVMOrcDisposeThreadSafeContext(ctx);
@@ -195,7 +206,8 @@ static ptx_jit_code *build(const struct jit_region *r, void **handle, char *buf,
 	return (ptx_jit_code *)(uintptr_t)at;
 }
 
-static ptx_jit_code *compile(const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, void **handle, char *buf, size_t n)
+static ptx_jit_code *compile(const struct ptx_function *fn, uint32_t pc, bool full, unsigned max,
+	void **handle, char *buf, size_t n)
 {
 	struct jit_region r;
 	ptx_jit_code *volatile code = NULL;
@@ -237,7 +249,8 @@ const struct ptx_jit_plugin *tsdb_soft_jit(const struct ptx_jit_host *host, char
 		snprintf(buf, n, "the compiler is of another version");
 		return NULL;
 	}
-	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || getenv("TSDB_SOFT_NO_AVX2")) {
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+		getenv("TSDB_SOFT_NO_AVX2")) {
 		snprintf(buf, n, "compiled kernels need a processor with AVX2 and FMA");
 		return NULL;
 	}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads and stores. Two shapes are known, each half of the warp by itself: lanes side by side (vector loads and stores) and lanes alike (one load,
- * spread). Such an access is checked before it is made: in one range that is known to live, and aligned. Everything else is the interpreter's
- * handler's, which knows every case and raises every fault. What is asked of the addresses depends on the register alone, so LLVM takes it out of
- * loops and shares it between accesses at other displacements. Little code for each access: LLVM's time grows faster than its number.
+ * Loads and stores. Two shapes are known, each half of the warp by itself: lanes side by side
+ * (vector loads and stores) and lanes alike (one load, spread). Such an access is checked before it
+ * is made: in one range that is known to live, and aligned. Everything else is the interpreter's
+ * handler's, which knows every case and raises every fault. What is asked of the addresses depends
+ * on the register alone, so LLVM takes it out of loops and shares it between accesses at other
+ * displacements. Little code for each access: LLVM's time grows faster than its number.
  */
 #include "softgpu/jit/jit-int.h"
 
@@ -14,7 +16,7 @@ typedef LLVMValueRef V;
 #define B e->b
 
 struct access {
-	V reg;		/* addresses without the displacement, <32 x i32> or <32 x i64> */
+	V reg; /* addresses without the displacement, <32 x i32> or <32 x i64> */
 	int64_t disp;
 	unsigned bytes; /* of a lane: size * vec */
 	unsigned size, vec;
@@ -53,7 +55,8 @@ static V pick(struct jit_emit *e, V v, V w, unsigned at, unsigned step, unsigned
 
 	for (unsigned k = 0; k < n; k++)
 		index[k] = LLVMConstInt(e->i32, at + k * step, false);
-	return LLVMBuildShuffleVector(B, v, w ? w : LLVMGetUndef(LLVMTypeOf(v)), LLVMConstVector(index, n), "");
+	return LLVMBuildShuffleVector(
+		B, v, w ? w : LLVMGetUndef(LLVMTypeOf(v)), LLVMConstVector(index, n), "");
 }
 
 static V half(struct jit_emit *e, V v, unsigned h)
@@ -103,7 +106,8 @@ static V firsts(struct jit_emit *e, V v)
 
 	for (unsigned k = 0; k < PTX_LANES; k++)
 		index[k] = LLVMConstInt(e->i32, k & 16, false);
-	return LLVMBuildShuffleVector(B, v, LLVMGetUndef(LLVMTypeOf(v)), LLVMConstVector(index, PTX_LANES), "");
+	return LLVMBuildShuffleVector(
+		B, v, LLVMGetUndef(LLVMTypeOf(v)), LLVMConstVector(index, PTX_LANES), "");
 }
 
 /* What all accesses through this register have in common, worked out once per block. */
@@ -114,7 +118,8 @@ static struct jit_info *info_of(struct jit_emit *e, const struct access *a, int3
 	V f, d;
 
 	for (unsigned k = 0; k < e->ninfo; k++)
-		if (e->info[k].off == off && e->info[k].version == version && e->info[k].size == a->bytes)
+		if (e->info[k].off == off && e->info[k].version == version &&
+			e->info[k].size == a->bytes)
 			return &e->info[k];
 	if (e->ninfo == JIT_NINFO)
 		e->ninfo = 0;
@@ -129,14 +134,17 @@ static struct jit_info *info_of(struct jit_emit *e, const struct access *a, int3
 	return n;
 }
 
-/* --- checks ------------------------------------------------------------------------------------------ */
+/* --- checks --- */
 /* [at, at + n) and [at2, at2 + n) lie within [0, size); n is small. */
 static V within(struct jit_emit *e, V at, V at2, V n, V size)
 {
-	V ok = both(e, icmp(e, LLVMIntULT, at, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at, ""), n));
+	V ok = both(e, icmp(e, LLVMIntULT, at, size),
+		icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at, ""), n));
 
 	if (at2)
-		ok = both(e, ok, both(e, icmp(e, LLVMIntULT, at2, size), icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at2, ""), n)));
+		ok = both(e, ok,
+			both(e, icmp(e, LLVMIntULT, at2, size),
+				icmp(e, LLVMIntUGE, LLVMBuildSub(B, size, at2, ""), n)));
 	return ok;
 }
 
@@ -151,10 +159,13 @@ static V is_aligned(struct jit_emit *e, const struct access *a, V x, V y)
 
 static V range_field(struct jit_emit *e, const struct access *a, size_t at)
 {
-	return jit_field(e, e->i64, e->wk, offsetof(struct ptx_worker, jit_range) + a->slot * sizeof(struct ptx_jit_range) + at);
+	return jit_field(e, e->i64, e->wk,
+		offsetof(struct ptx_worker, jit_range) + a->slot * sizeof(struct ptx_jit_range) +
+			at);
 }
 
-/* The bytes [lo, lo + n) and [hi, hi + n) are allowed, and more holds: goes on in a new block if so, else to the slow one. n: i64. */
+/* The bytes [lo, lo + n) and [hi, hi + n) are allowed, and more holds: goes on in a new block if
+ * so, else to the slow one. n: i64. */
 static void check(struct jit_emit *e, const struct access *a, V lo, V hi, V n, V more)
 {
 	LLVMBasicBlockRef ok = jit_new_block(e, "ok");
@@ -170,7 +181,7 @@ static void check(struct jit_emit *e, const struct access *a, V lo, V hi, V n, V
 	LLVMPositionBuilderAtEnd(B, ok);
 }
 
-/* --- values ------------------------------------------------------------------------------------------ */
+/* --- values --- */
 /* What was loaded, <n x iSIZE>, into register k of the destination. */
 static void put(struct jit_emit *e, const struct access *a, unsigned k, V v)
 {
@@ -187,7 +198,8 @@ static V value(struct jit_emit *e, const struct access *a, unsigned k)
 	V v = jit_src(e, a->v->off[k], a->v->width[k]);
 
 	if (a->v->width[k] > a->size)
-		v = LLVMBuildTrunc(B, v, LLVMVectorType(LLVMIntTypeInContext(e->c, a->size * 8), PTX_LANES), "");
+		v = LLVMBuildTrunc(B, v,
+			LLVMVectorType(LLVMIntTypeInContext(e->c, a->size * 8), PTX_LANES), "");
 	return v;
 }
 
@@ -227,7 +239,8 @@ static V interleave(struct jit_emit *e, V *part, unsigned n, unsigned h)
 		return half(e, part[0], h);
 	if (n == 2) {
 		for (unsigned k = 0; k < 32; k++)
-			index[k] = LLVMConstInt(e->i32, 16 * h + k / 2 + (k % 2) * PTX_LANES, false);
+			index[k] =
+				LLVMConstInt(e->i32, 16 * h + k / 2 + (k % 2) * PTX_LANES, false);
 		return LLVMBuildShuffleVector(B, part[0], part[1], LLVMConstVector(index, 32), "");
 	}
 	V low = pick(e, part[0], part[1], 0, 1, 64), high = pick(e, part[2], part[3], 0, 1, 64);
@@ -246,7 +259,7 @@ static void store_contiguous(struct jit_emit *e, const struct access *a, V at0, 
 	jit_store(e, interleave(e, part, a->vec, 1), at1, a->bytes);
 }
 
-/* --- all lanes --------------------------------------------------------------------------------------- */
+/* --- all lanes --- */
 static V pointer_of(struct jit_emit *e, const struct access *a, V at)
 {
 	return a->base ? LLVMBuildAdd(B, a->base, at, "") : at;
@@ -255,7 +268,8 @@ static V pointer_of(struct jit_emit *e, const struct access *a, V at)
 static void full_access(struct jit_emit *e, const struct access *a)
 {
 	LLVMBasicBlockRef known = jit_new_block(e, "known"), contig, alike;
-	V at0 = add64(e, a->info->first[0], (uint64_t)a->disp), at1 = add64(e, a->info->first[1], (uint64_t)a->disp);
+	V at0 = add64(e, a->info->first[0], (uint64_t)a->disp),
+	  at1 = add64(e, a->info->first[1], (uint64_t)a->disp);
 	V n = k64(e, 16 * a->bytes), is_known = a->info->contig, ok = is_aligned(e, a, at0, at1);
 
 	if (!a->store) {
@@ -283,10 +297,11 @@ static void full_access(struct jit_emit *e, const struct access *a)
 	LLVMBuildBr(B, a->join);
 }
 
-/* --- some lanes -------------------------------------------------------------------------------------- */
+/* --- some lanes --- */
 static void masked_contiguous(struct jit_emit *e, const struct access *a, V at0)
 {
-	LLVMTypeRef t = LLVMVectorType(elem(e, a), PTX_LANES), types[2] = {t, LLVMPointerType(t, 0)};
+	LLVMTypeRef t = LLVMVectorType(elem(e, a), PTX_LANES),
+		    types[2] = {t, LLVMPointerType(t, 0)};
 	V p = LLVMBuildIntToPtr(B, pointer_of(e, a, at0), types[1], ""), args[4];
 
 	if (a->store) {
@@ -308,13 +323,16 @@ static void masked_contiguous(struct jit_emit *e, const struct access *a, V at0)
 static void some_access(struct jit_emit *e, const struct access *a)
 {
 	LLVMTypeRef t = e->i32;
-	V zero_is_poison = LLVMConstInt(e->i1, 1, false), args[2] = {e->m32, zero_is_poison}, first, last, d, base, lo, hi;
+	V zero_is_poison = LLVMConstInt(e->i1, 1, false), args[2] = {e->m32, zero_is_poison}, first,
+	  last, d, base, lo, hi;
 	V splat = jit_splat(e, lane(e, a->reg, 0), PTX_LANES);
 	LLVMBasicBlockRef contig = jit_new_block(e, "side");
 
 	first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
-	last = LLVMBuildSub(B, LLVMConstInt(e->i32, 31, false), jit_intrinsic(e, "llvm.ctlz", &t, 1, args, 2), "");
-	d = LLVMBuildXor(B, a->reg, LLVMBuildAdd(B, splat, ramp(e, a->wide, a->bytes, PTX_LANES), ""), "");
+	last = LLVMBuildSub(B, LLVMConstInt(e->i32, 31, false),
+		jit_intrinsic(e, "llvm.ctlz", &t, 1, args, 2), "");
+	d = LLVMBuildXor(
+		B, a->reg, LLVMBuildAdd(B, splat, ramp(e, a->wide, a->bytes, PTX_LANES), ""), "");
 	d = LLVMBuildSelect(B, e->mvec, d, LLVMConstNull(LLVMTypeOf(d)), "");
 	jit_branch(e, all_zero(e, d), contig, a->slow, true);
 	LLVMPositionBuilderAtEnd(B, contig);
@@ -322,11 +340,12 @@ static void some_access(struct jit_emit *e, const struct access *a)
 	base = add64(e, to64(e, lane(e, a->reg, 0)), (uint64_t)a->disp);
 	lo = LLVMBuildAdd(B, base, LLVMBuildMul(B, to64(e, first), k64(e, a->bytes), ""), "");
 	hi = LLVMBuildAdd(B, base, LLVMBuildMul(B, to64(e, last), k64(e, a->bytes), ""), "");
-	check(e, a, lo, hi, k64(e, a->bytes), both(e, is_aligned(e, a, base, base), icmp(e, LLVMIntULE, lo, hi)));
+	check(e, a, lo, hi, k64(e, a->bytes),
+		both(e, is_aligned(e, a, base, base), icmp(e, LLVMIntULE, lo, hi)));
 	masked_contiguous(e, a, base);
 }
 
-/* --- all of it --------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 static bool emit_param(struct jit_emit *e)
 {
 	const struct ptx_insn *i = e->i;
@@ -335,19 +354,23 @@ static bool emit_param(struct jit_emit *e)
 
 	if (!w32 && !w64)
 		return false;
-	jit_set(e, i->o[0], w64 ? 8 : 4, jit_splat(e, jit_field(e, w64 ? e->i64 : e->i32, e->params, (size_t)i->imm), PTX_LANES));
+	jit_set(e, i->o[0], w64 ? 8 : 4,
+		jit_splat(e, jit_field(e, w64 ? e->i64 : e->i32, e->params, (size_t)i->imm),
+			PTX_LANES));
 	return true;
 }
 
 static bool is_covered(const struct jit_emit *e, const struct ptx_insn *i)
 {
-	if (i->order || i->vec == 0 || i->vec == 3 || i->vec > 4 || i->size > 8 || i->size * i->vec > 16)
+	if (i->order || i->vec == 0 || i->vec == 3 || i->vec > 4 || i->size > 8 ||
+		i->size * i->vec > 16)
 		return false;
 	if (!e->r->full && (i->vec > 1 || i->size < 4))
 		return false;
 	if (i->imm > 1 << 30 || i->imm < -(1 << 30))
 		return false;
-	return i->space == SP_SHARED || i->space == SP_GLOBAL || i->space == SP_GENERIC || i->space == SP_CONST;
+	return i->space == SP_SHARED || i->space == SP_GLOBAL || i->space == SP_GENERIC ||
+	       i->space == SP_CONST;
 }
 
 /* The slot gets the range that the first lane's address is in, for the next time. */
@@ -361,8 +384,10 @@ static void refresh(struct jit_emit *e, const struct access *a)
 	first = jit_intrinsic(e, "llvm.cttz", &t, 1, args, 2);
 	args[0] = LLVMBuildIntToPtr(B, e->wk, e->p8, "");
 	args[1] = LLVMConstInt(e->i32, a->slot, false);
-	args[2] = add64(e, to64(e, LLVMBuildExtractElement(B, a->reg, first, "")), (uint64_t)a->disp);
-	fn = LLVMConstIntToPtr(k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
+	args[2] =
+		add64(e, to64(e, LLVMBuildExtractElement(B, a->reg, first, "")), (uint64_t)a->disp);
+	fn = LLVMConstIntToPtr(
+		k64(e, (uint64_t)(uintptr_t)e->host->range), LLVMPointerType(e->range_t, 0));
 	LLVMBuildCall2(B, e->range_t, fn, args, 3, "");
 	LLVMBuildBr(B, a->slow);
 }
@@ -370,8 +395,15 @@ static void refresh(struct jit_emit *e, const struct access *a)
 bool jit_emit_memory(struct jit_emit *e)
 {
 	const struct ptx_insn *i = e->i;
-	bool load = !strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu"), store = !strcmp(i->row->op, "st");
-	struct access a = {.disp = i->imm, .size = i->size, .vec = i->vec, .bytes = i->size * i->vec, .store = store, .wide = i->flags & F_A64, .v = i->u.vecs};
+	bool load = !strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu"),
+	     store = !strcmp(i->row->op, "st");
+	struct access a = {.disp = i->imm,
+		.size = i->size,
+		.vec = i->vec,
+		.bytes = i->size * i->vec,
+		.store = store,
+		.wide = i->flags & F_A64,
+		.v = i->u.vecs};
 	LLVMBasicBlockRef go, some;
 	V m32 = e->m32, mvec = e->mvec;
 	int32_t off = i->o[load ? 1 : 0];
@@ -393,10 +425,13 @@ bool jit_emit_memory(struct jit_emit *e)
 	if (i->pred != NO_REG) {
 		some = jit_new_block(e, "guarded");
 		go = jit_new_block(e, "go");
-		LLVMBuildCondBr(B, icmp(e, LLVMIntNE, m32, LLVMConstInt(e->i32, 0, false)), some, a.join);
+		LLVMBuildCondBr(
+			B, icmp(e, LLVMIntNE, m32, LLVMConstInt(e->i32, 0, false)), some, a.join);
 		LLVMPositionBuilderAtEnd(B, some);
 		if (e->r->full) {
-			jit_branch(e, icmp(e, LLVMIntEQ, m32, LLVMConstInt(e->i32, PTX_FULL, false)), go, a.slow, false);
+			jit_branch(e,
+				icmp(e, LLVMIntEQ, m32, LLVMConstInt(e->i32, PTX_FULL, false)), go,
+				a.slow, false);
 			e->m32 = e->mvec = NULL;
 		} else {
 			LLVMBuildBr(B, go);

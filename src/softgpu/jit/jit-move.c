@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves, conversions and shuffles as LLVM's intermediate code, bit for bit what ptx-cvt.c and the interpreter's shuffle do. The lanes that a shuffle
- * reads from are worked out here when its operands are constants, even those that reach it through a register.
+ * Moves, conversions and shuffles as LLVM's intermediate code, bit for bit what ptx-cvt.c and the
+ * interpreter's shuffle do. The lanes that a shuffle reads from are worked out here when its
+ * operands are constants, even those that reach it through a register.
  */
 #include "softgpu/jit/jit-value.h"
 
 #include <string.h>
 
-/* --- moves and conversions --------------------------------------------------------------------------- */
+/* --- moves and conversions --- */
 static bool is_clock(const struct jit_emit *e)
 {
 	const struct ptx_function *fn = e->r->fn;
@@ -30,7 +31,10 @@ static bool pack(struct jit_emit *e)
 			x = twice(e, x, false);
 		else if (w == 4 && v->width[k] == 8)
 			return false;
-		x = LLVMBuildAnd(B, x, w == 8 ? c64(e, (1ull << bits) - 1) : c32(e, (uint32_t)((1ull << bits) - 1)), "");
+		x = LLVMBuildAnd(B, x,
+			w == 8 ? c64(e, (1ull << bits) - 1)
+			       : c32(e, (uint32_t)((1ull << bits) - 1)),
+			"");
 		x = LLVMBuildShl(B, x, w == 8 ? c64(e, k * bits) : c32(e, k * bits), "");
 		r = r ? LLVMBuildOr(B, r, x, "") : x;
 	}
@@ -51,7 +55,8 @@ static bool unpack(struct jit_emit *e)
 		if (v->off[k] == NO_REG)
 			continue;
 		if (e->i->size == 8)
-			x = LLVMBuildTrunc(B, LLVMBuildLShr(B, in, c64(e, k * bits), ""), e->v32i32, "");
+			x = LLVMBuildTrunc(
+				B, LLVMBuildLShr(B, in, c64(e, k * bits), ""), e->v32i32, "");
 		else
 			x = LLVMBuildLShr(B, in, c32(e, k * bits), "");
 		if (bits < 32)
@@ -83,7 +88,8 @@ static V resize(struct jit_emit *e, V v, unsigned from_bits, bool sgn, unsigned 
 
 static bool cvt_int(struct jit_emit *e, V v)
 {
-	unsigned from = e->i->type2, to = e->i->type, n = ptx_type_bits[to], slot = e->i->flags & F_D64 ? 64 : 32;
+	unsigned from = e->i->type2, to = e->i->type, n = ptx_type_bits[to],
+		 slot = e->i->flags & F_D64 ? 64 : 32;
 
 	v = resize(e, v, ptx_type_bits[from], ptx_is_signed(from), 64);
 	v = resize(e, v, n, ptx_is_signed(to), slot);
@@ -99,7 +105,8 @@ static bool cvt_to_float(struct jit_emit *e, V v)
 	if (e->i->flags & (F_ROUND | F_SAT | F_FTZ))
 		return false;
 	v = resize(e, v, bits, sgn, bits < 32 ? 32 : bits);
-	v = sgn ? LLVMBuildSIToFP(B, v, wide ? e->v32f64 : e->v32f32, "") : LLVMBuildUIToFP(B, v, wide ? e->v32f64 : e->v32f32, "");
+	v = sgn ? LLVMBuildSIToFP(B, v, wide ? e->v32f64 : e->v32f32, "")
+		: LLVMBuildUIToFP(B, v, wide ? e->v32f64 : e->v32f32, "");
 	jit_set(e, e->i->o[0], wide ? 8 : 4, v);
 	return true;
 }
@@ -108,14 +115,20 @@ static V integral(struct jit_emit *e, V x)
 {
 	uint32_t f = e->i->flags;
 
-	return call1(e, f & F_RZ ? "llvm.trunc" : f & F_RM ? "llvm.floor" : f & F_RP ? "llvm.ceil" : "llvm.rint", x);
+	return call1(e,
+		f & F_RZ   ? "llvm.trunc"
+		: f & F_RM ? "llvm.floor"
+		: f & F_RP ? "llvm.ceil"
+			   : "llvm.rint",
+		x);
 }
 
 /* f32 to 32-bit integers: NaN gives 0, what does not fit the nearest that does. */
 static bool cvt_f32_to_int(struct jit_emit *e)
 {
 	bool sgn = e->i->type == T_s32;
-	V x = integral(e, src_f32(e, 1)), top = LLVMConstBitCast(c32(e, sgn ? 0x4f000000 : 0x4f800000), e->v32f32), low, r;
+	V x = integral(e, src_f32(e, 1)),
+	  top = LLVMConstBitCast(c32(e, sgn ? 0x4f000000 : 0x4f800000), e->v32f32), low, r;
 
 	low = LLVMConstBitCast(c32(e, sgn ? 0xcf000000 : 0), e->v32f32);
 	if (sgn)
@@ -134,7 +147,8 @@ bool jit_cvt(struct jit_emit *e)
 	bool fi = !ptx_is_float(from), ti = !ptx_is_float(to);
 	V v = jit_src(e, i->o[1], i->flags & F_S64 ? 8 : 4);
 
-	if (i->flags & (F_SAT | F_RELU | F_RNA) || (from == T_f32 && i->flags & F_S64) || (to == T_f32 && i->flags & F_D64))
+	if (i->flags & (F_SAT | F_RELU | F_RNA) || (from == T_f32 && i->flags & F_S64) ||
+		(to == T_f32 && i->flags & F_D64))
 		return false;
 	if (fi && ti)
 		return cvt_int(e, v);
@@ -165,7 +179,7 @@ bool jit_mov(struct jit_emit *e, unsigned bits)
 	return true;
 }
 
-/* --- across the warp --------------------------------------------------------------------------------- */
+/* --- across the warp --- */
 struct find_def {
 	int32_t off;
 	unsigned n; /* of definitions so far */
@@ -182,8 +196,8 @@ static void def_visit(void *arg, int32_t off, unsigned width, bool def)
 	}
 }
 
-/* A register that is written once, by a mov of a constant, is one: nvcc keeps a shuffle's numbers so. Where no register can be read before it is
- * written, that mov comes before every use. */
+/* A register that is written once, by a mov of a constant, is one: nvcc keeps a shuffle's numbers
+ * so. Where no register can be read before it is written, that mov comes before every use. */
 static int32_t behind_mov(const struct jit_emit *e, int32_t off)
 {
 	const struct ptx_function *fn = e->r->fn;
@@ -198,7 +212,8 @@ static int32_t behind_mov(const struct jit_emit *e, int32_t off)
 		if (f.here)
 			mov = &fn->insns[k];
 	}
-	if (f.n != 1 || mov->pred != NO_REG || !mov->row || strcmp(mov->row->op, "mov") || strcmp(mov->row->pattern, "da"))
+	if (f.n != 1 || mov->pred != NO_REG || !mov->row || strcmp(mov->row->op, "mov") ||
+		strcmp(mov->row->pattern, "da"))
 		return NO_REG;
 	return mov->o[1];
 }
@@ -225,13 +240,19 @@ bool jit_shuffle(struct jit_emit *e)
 	uint32_t b, c, members, ok = 0;
 	V lane[PTX_LANES];
 
-	if (!e->r->full || e->i->pred != NO_REG || e->i->type == T_none || strcmp(e->i->row->pattern, "qaxxx") || !is_const(e, e->i->o[2], &b) ||
-		!is_const(e, e->i->o[3], &c) || !is_const(e, e->i->o[4], &members) || members != PTX_FULL)
+	if (!e->r->full || e->i->pred != NO_REG || e->i->type == T_none ||
+		strcmp(e->i->row->pattern, "qaxxx") || !is_const(e, e->i->o[2], &b) ||
+		!is_const(e, e->i->o[3], &c) || !is_const(e, e->i->o[4], &members) ||
+		members != PTX_FULL)
 		return false;
 	for (int l = 0; l < PTX_LANES; l++) {
-		int bval = (int)(b & 31), cval = (int)(c & 31), seg = (int)(c >> 8 & 31), max = (l & seg) | (cval & ~seg), j;
+		int bval = (int)(b & 31), cval = (int)(c & 31), seg = (int)(c >> 8 & 31),
+		    max = (l & seg) | (cval & ~seg), j;
 		bool up = jit_mod(e->i, "up");
-		j = up ? l - bval : jit_mod(e->i, "down") ? l + bval : jit_mod(e->i, "bfly") ? l ^ bval : (l & seg) | (bval & ~seg);
+		j = up			    ? l - bval
+		    : jit_mod(e->i, "down") ? l + bval
+		    : jit_mod(e->i, "bfly") ? l ^ bval
+					    : (l & seg) | (bval & ~seg);
 		if (up ? j >= max : j <= max)
 			ok |= 1u << l;
 		else
@@ -240,7 +261,8 @@ bool jit_shuffle(struct jit_emit *e)
 	}
 	V a = src32(e, 1);
 	if (e->i->o[0] != NO_REG)
-		set32(e, LLVMBuildShuffleVector(B, a, LLVMGetUndef(e->v32i32), LLVMConstVector(lane, PTX_LANES), ""));
+		set32(e, LLVMBuildShuffleVector(B, a, LLVMGetUndef(e->v32i32),
+				 LLVMConstVector(lane, PTX_LANES), ""));
 	if (e->i->flags & F_PAIR)
 		jit_set_pred(e, e->i->o[5], LLVMConstInt(e->i32, ok, false));
 	return true;

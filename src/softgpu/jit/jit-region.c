@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which instructions a region takes in, and which registers have to be in the frame where it ends. Registers are found by the operand
- * letters of ptx-insns.def; a function with a letter that is not known here is compiled around such instructions, and all its
- * registers count as live.
+ * Which instructions a region takes in, and which registers have to be in the frame where it ends.
+ * Registers are found by the operand letters of ptx-insns.def; a function with a letter that is not
+ * known here is compiled around such instructions, and all its registers count as live.
  */
 #include "softgpu/jit/jit-int.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const uint8_t ptx_type_bits[T_COUNT] = { /* the plugin's own copy */
+const uint8_t ptx_type_bits[T_COUNT] = {/* the plugin's own copy */
 #define X(n, b) [T_##n] = b,
 	PTX_TYPES(X)
 #undef X
@@ -18,7 +18,8 @@ const uint8_t ptx_type_bits[T_COUNT] = { /* the plugin's own copy */
 
 static void *get(struct jit_region *r, size_t n)
 {
-	void *p = r->nmemory < sizeof(r->memory) / sizeof(r->memory[0]) ? calloc(n ? n : 1, 1) : NULL;
+	void *p =
+		r->nmemory < sizeof(r->memory) / sizeof(r->memory[0]) ? calloc(n ? n : 1, 1) : NULL;
 
 	if (p)
 		r->memory[r->nmemory++] = p;
@@ -31,7 +32,7 @@ void jit_region_free(struct jit_region *r)
 		free(r->memory[--r->nmemory]);
 }
 
-/* --- operands ---------------------------------------------------------------------------------------- */
+/* --- operands --- */
 static unsigned slot_width(unsigned type)
 {
 	return type == T_pred ? 0 : ptx_type_bits[type] == 64 ? 8 : 4;
@@ -46,13 +47,19 @@ static unsigned wider_width(unsigned type)
 static unsigned letter_width(const struct ptx_insn *i, char c)
 {
 	switch (c) {
-	case 'd': case 'a': case 'r': case 'q':
+	case 'd':
+	case 'a':
+	case 'r':
+	case 'q':
 		return slot_width(i->type);
-	case 'D': case 'A':
+	case 'D':
+	case 'A':
 		return slot_width(i->type2);
-	case 'W': case 'X':
+	case 'W':
+	case 'X':
 		return wider_width(i->type);
-	case 'x': case 'y':
+	case 'x':
+	case 'y':
 		return 4;
 	case 'z':
 		return 8;
@@ -101,7 +108,8 @@ bool jit_operands(const struct ptx_insn *i, jit_visit *fn, void *arg)
 			vectors = true;
 			for (unsigned k = 0; k < i->vec; k++)
 				if (i->u.vecs->off[k] != NO_REG)
-					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k], *c == 'v' || *c == 'k');
+					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k],
+						*c == 'v' || *c == 'k');
 		} else if (!strchr("daDArqWXxyzLlmpPiBT", *c)) {
 			return false;
 		} else if (slot >= 6) {
@@ -116,7 +124,7 @@ bool jit_operands(const struct ptx_insn *i, jit_visit *fn, void *arg)
 	return true;
 }
 
-/* --- registers --------------------------------------------------------------------------------------- */
+/* --- registers --- */
 struct walk {
 	struct jit_region *r;
 	struct jit_block *b;
@@ -162,7 +170,7 @@ static bool number_registers(struct jit_region *r)
 	return !w.bad;
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------ */
+/* --- blocks --- */
 static bool mark_leaders(struct jit_region *r, uint8_t *leader)
 {
 	const struct ptx_function *fn = r->fn;
@@ -172,7 +180,9 @@ static bool mark_leaders(struct jit_region *r, uint8_t *leader)
 		const struct ptx_insn *i = &fn->insns[k];
 		if (!(i->flags & F_CTRL) && !jit_leaves(r, i))
 			continue;
-		leader[k + 1] |= i->flags & F_CTRL && i->arg == C_BRA ? 1 : 3; /* lanes may wait behind a barrier or a call */
+		leader[k + 1] |= i->flags & F_CTRL && i->arg == C_BRA
+					 ? 1
+					 : 3; /* lanes may wait behind a barrier or a call */
 		if (!(i->flags & F_CTRL))
 			continue;
 		if (i->arg == C_BRA)
@@ -202,7 +212,8 @@ static bool find_blocks(struct jit_region *r)
 		return false;
 	for (uint32_t k = 0; k < fn->ninsns; k++) {
 		if (leader[k])
-			r->blocks[r->nblocks++] = (struct jit_block){.first = k, .meeting = (leader[k] & 2) != 0};
+			r->blocks[r->nblocks++] =
+				(struct jit_block){.first = k, .meeting = (leader[k] & 2) != 0};
 		r->blocks[r->nblocks - 1].end = k + 1;
 		r->block_of[k] = r->nblocks - 1;
 	}
@@ -214,8 +225,10 @@ static void find_edges(struct jit_region *r)
 	for (uint32_t k = 0; k < r->nblocks; k++) {
 		struct jit_block *b = &r->blocks[k];
 		const struct ptx_insn *last = &r->fn->insns[b->end - 1];
-		bool ctrl = last->flags & F_CTRL, ends = ctrl && last->pred == NO_REG &&
-			(last->arg == C_BRA || last->arg == C_BRX || last->arg == C_RET || last->arg == C_EXIT || last->arg == C_TRAP);
+		bool ctrl = last->flags & F_CTRL,
+		     ends = ctrl && last->pred == NO_REG &&
+			    (last->arg == C_BRA || last->arg == C_BRX || last->arg == C_RET ||
+				    last->arg == C_EXIT || last->arg == C_TRAP);
 
 		if (!ends && k + 1 < r->nblocks)
 			b->succ[b->nsucc++] = k + 1;
@@ -226,7 +239,7 @@ static void find_edges(struct jit_region *r)
 	}
 }
 
-/* --- liveness ---------------------------------------------------------------------------------------- */
+/* --- liveness --- */
 static void summary_visit(void *arg, int32_t off, unsigned width, bool def)
 {
 	struct walk *w = arg;
@@ -292,7 +305,7 @@ static bool liveness(struct jit_region *r)
 	return true;
 }
 
-/* --- the region -------------------------------------------------------------------------------------- */
+/* --- the region --- */
 /* Blocks in the order they are met, until there are enough instructions. */
 static bool grow(struct jit_region *r)
 {
@@ -365,7 +378,8 @@ static bool find_written(struct jit_region *r)
 	return true;
 }
 
-bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full, unsigned max, char *buf, size_t n)
+bool jit_region_choose(struct jit_region *r, const struct ptx_function *fn, uint32_t pc, bool full,
+	unsigned max, char *buf, size_t n)
 {
 	*r = (struct jit_region){.fn = fn, .entry = pc, .full = full, .max = max};
 	if (fn->ninsns > 50000 || fn->reg_bytes > 1 << 20) {

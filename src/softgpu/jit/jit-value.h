@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values of the instruction being translated, for jit-alu.c and jit-move.c: operands as vectors of a lane each, results into registers.
+ * Values of the instruction being translated, for jit-alu.c and jit-move.c: operands as vectors of
+ * a lane each, results into registers.
  */
 #ifndef SOFTGPU_JIT_VALUE_H
 #define SOFTGPU_JIT_VALUE_H
@@ -135,11 +136,17 @@ enum kind { K_NONE, K_I16, K_I32, K_I64, K_F32, K_F64 };
 static inline enum kind kind_of(unsigned type)
 {
 	switch (type) {
-	case T_u16: case T_s16: case T_b16:
+	case T_u16:
+	case T_s16:
+	case T_b16:
 		return K_I16;
-	case T_u32: case T_s32: case T_b32:
+	case T_u32:
+	case T_s32:
+	case T_b32:
 		return K_I32;
-	case T_u64: case T_s64: case T_b64:
+	case T_u64:
+	case T_s64:
+	case T_b64:
 		return K_I64;
 	case T_f32:
 		return K_F32;

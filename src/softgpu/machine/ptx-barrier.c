@@ -15,14 +15,16 @@ void ptx_barrier_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m
 {
 	unsigned first = (unsigned)__builtin_ctz(mask), kind = i->cls, red = kind >= BAR_RED_POPC;
 	bool has_b = red ? !i->vec : i->o[1] != NO_REG;
-	uint32_t id = REG(u32a, red ? 1 : 0)[first], need = has_b ? REG(u32a, red ? 2 : 1)[first] : 0, v;
+	uint32_t id = REG(u32a, red ? 1 : 0)[first],
+		 need = has_b ? REG(u32a, red ? 2 : 1)[first] : 0, v;
 	struct ptx_ent *e = &w->ents[w->nents - 1];
 	struct ptx_barrier *b;
 
 	if (id > 15)
 		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier above 15");
 	if (has_b && (!need || need % PTX_LANES))
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a barrier for a number of threads that is not a multiple of 32");
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"a barrier for a number of threads that is not a multiple of 32");
 	b = &w->blk->bar[id];
 	if (!b->arrived) {
 		b->kind = (enum ptx_bar_kind)kind;
@@ -30,7 +32,8 @@ void ptx_barrier_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m
 		b->need = need;
 	}
 	if (need != b->need)
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0, "two numbers of threads for one barrier");
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"two numbers of threads for one barrier");
 	/* with a count, a warp counts whole, however many of its threads live */
 	b->arrived += need && mask == w->live ? PTX_LANES : (uint32_t)__builtin_popcount(mask);
 	if (red) {
@@ -129,7 +132,8 @@ static uint32_t wsync_lanes(const struct ptx_ent *ents, unsigned n)
 
 /* Releases the entries whose lanes are all here. told: lanes that were already reported to
  * observers. */
-static void wsync_release(struct ptx_warp *w, struct ptx_ent *ents, unsigned n, uint32_t here, uint32_t *told)
+static void wsync_release(
+	struct ptx_warp *w, struct ptx_ent *ents, unsigned n, uint32_t here, uint32_t *told)
 {
 	for (unsigned k = 0; k < n; k++) {
 		uint32_t want = ents[k].want & w->live;
@@ -162,8 +166,8 @@ bool ptx_wsync(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint
 
 	EACH_LANE(l) want |= REG(u32a, 0)[l];
 	if (mask & ~want)
-		ptx_raise(w, i, (unsigned)__builtin_ctz(mask & ~want), PTX_ILLEGAL_INSTRUCTION, 0, 0,
-			"the lane is not in its own member mask");
+		ptx_raise(w, i, (unsigned)__builtin_ctz(mask & ~want), PTX_ILLEGAL_INSTRUCTION, 0,
+			0, "the lane is not in its own member mask");
 	e->pc = next;
 	e->state = ENT_WSYNC;
 	e->want = want;

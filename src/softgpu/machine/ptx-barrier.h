@@ -7,7 +7,8 @@
 
 #include "softgpu/machine/ptx-exec.h"
 
-/* bar and its kin: the lanes of mask, the top entry's, have arrived. They wait unless they only arrive, and go on at next. */
+/* bar and its kin: the lanes of mask, the top entry's, have arrived. They wait unless they only
+ * arrive, and go on at next. */
 void ptx_barrier_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t next);
 /* Releases the lanes that wait at barriers that are complete. */
 void ptx_barrier_check(struct ptx_block *blk);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A block: its warps' turns, from the start to the end or a deadlock. Warps begin light where compiled code can take them from their first
- * instruction: they get a stack and special registers only when they need them.
+ * A block: its warps' turns, from the start to the end or a deadlock. Warps begin light where
+ * compiled code can take them from their first instruction: they get a stack and special registers
+ * only when they need them.
  */
 #include "softgpu/jit/jit.h"
 #include "softgpu/insns/ptx-async.h"
@@ -17,7 +18,9 @@
 
 static size_t total_shared(const struct ptx_function *fn, size_t dynamic)
 {
-	size_t n = fn->m->shared_bytes && (fn->shared_bytes || fn->uses_module_shared) ? (fn->m->shared_bytes + 127) / 128 * 128 : 0;
+	size_t n = fn->m->shared_bytes && (fn->shared_bytes || fn->uses_module_shared)
+			   ? (fn->m->shared_bytes + 127) / 128 * 128
+			   : 0;
 
 	n += fn->shared_bytes;
 	return (n + 127) / 128 * 128 + dynamic;
@@ -43,7 +46,8 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->cl_arrived = w->cl_done = 0;
 	ptx_async_start(w);
 	if (w->inited == wk->launch_id && wk->first[w->all != PTX_FULL]) {
-		w->cold = true; /* its frame is as the block before has left it; nothing more until it needs more */
+		w->cold = true; /* its frame is as the block before has left it; nothing more until
+				   it needs more */
 		w->nframes = 1;
 		w->frame = w->regmem + fn->const_bytes;
 		return;
@@ -70,8 +74,11 @@ void ptx_begin(struct ptx_worker *wk)
 	memset(wk->jit_range, 0, sizeof(wk->jit_range));
 	wk->jit = !wk->watched && ptx_jit_wanted();
 	wk->light = wk->jit && !fn->needs_zero && !fn->stack_bytes && !fn->recursive;
-	for (unsigned k = 0; k < fn->nspecials; k++) /* of what changes from block to block, compiled code knows one */
-		wk->light &= !ptx_special_varies(&fn->specials[k]) || (fn->specials[k].sreg >= SR_ctaid_x && fn->specials[k].sreg <= SR_ctaid_z);
+	for (unsigned k = 0; k < fn->nspecials;
+		k++) /* of what changes from block to block, compiled code knows one */
+		wk->light &=
+			!ptx_special_varies(&fn->specials[k]) ||
+			(fn->specials[k].sreg >= SR_ctaid_x && fn->specials[k].sreg <= SR_ctaid_z);
 	wk->slice = PTX_SLICE;
 	wk->slices = 0;
 	wk->nprint = 0;
@@ -95,8 +102,8 @@ void ptx_block_start(struct ptx_worker *wk, struct ptx_block *blk, uint64_t inde
 		wk->fault.code = PTX_STACK_OVERFLOW;
 		wk->fault.kernel = l->fn->name;
 		snprintf(wk->fault.text, sizeof(wk->fault.text),
-			"tsdb softgpu: stack overflow: kernel %.100s needs %zu bytes of local memory per thread", l->fn->name,
-			wk->stack_limit);
+			"tsdb softgpu: stack overflow: kernel %.100s needs %zu bytes of local memory per thread",
+			l->fn->name, wk->stack_limit);
 		longjmp(wk->out, 1);
 	}
 	blk->index = index;
@@ -141,9 +148,12 @@ void ptx_block_deadlock(struct ptx_block *blk)
 			continue;
 		struct ptx_ent *e = &w->ents[w->nents - 1];
 		bool lanes = e->state == ENT_WSYNC || e->state == ENT_SYNC;
-		const struct ptx_insn *i = &w->frames[w->nframes - 1].fn->insns[e->state == ENT_SYNC ? e->pc : e->pc - 1];
+		const struct ptx_insn *i =
+			&w->frames[w->nframes - 1]
+				 .fn->insns[e->state == ENT_SYNC ? e->pc : e->pc - 1];
 		ptx_raise(w, i, (unsigned)__builtin_ctz(e->mask), PTX_TIMEOUT, 0, 0,
-			lanes ? "lanes of the member mask can never come here" : "a barrier that not all threads can reach: deadlock");
+			lanes ? "lanes of the member mask can never come here"
+			      : "a barrier that not all threads can reach: deadlock");
 	}
 }
 

@@ -12,7 +12,8 @@
 
 /* For kernels that begin from now on. Sorted, none touches the next; n 0: no bounds. */
 void ptx_bounds_set(const struct soft_span *s, size_t n);
-/* Narrows the mapped range start..end, which holds a, to the bounds around a; false: a is within none. */
+/* Narrows the mapped range start..end, which holds a, to the bounds around a; false: a is within
+ * none. */
 bool ptx_bounds_cut(uint64_t a, uint64_t *start, uint64_t *end);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Clusters: ranks, the barrier, and the addresses of other blocks' shared memory. "PTX ISA 9.0", 9.7.13.4 (barrier.cluster), 9.7.9.23 (mapa),
- * 9.7.9.24 (getctarank). An address in .shared::cluster has one more than the block's rank above PTX_RANK_SHIFT; without, it is one's own.
+ * Clusters: ranks, the barrier, and the addresses of other blocks' shared memory. "PTX
+ * ISA 9.0", 9.7.13.4 (barrier.cluster), 9.7.9.23 (mapa), 9.7.9.24 (getctarank). An address in
+ * .shared::cluster has one more than the block's rank above PTX_RANK_SHIFT; without, it is one's
+ * own.
  */
 #include "softgpu/machine/ptx-cluster.h"
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/watch/ptx-observe.h"
 #include "softgpu/machine/ptx-path.h"
 
-/* --- where a block is -------------------------------------------------------------------------------- */
+/* --- where a block is --- */
 uint64_t ptx_cluster_block(const struct ptx_launch *l, uint64_t cluster, unsigned rank)
 {
 	uint64_t at[3], n = cluster;
@@ -22,7 +24,8 @@ uint64_t ptx_cluster_block(const struct ptx_launch *l, uint64_t cluster, unsigne
 	return at[0] + l->grid[0] * (at[1] + l->grid[1] * at[2]);
 }
 
-void ptx_cluster_of(const struct ptx_launch *l, const uint32_t ctaid[3], uint64_t *cluster, unsigned *rank)
+void ptx_cluster_of(
+	const struct ptx_launch *l, const uint32_t ctaid[3], uint64_t *cluster, unsigned *rank)
 {
 	*cluster = 0;
 	*rank = 0;
@@ -58,7 +61,7 @@ uint32_t ptx_cluster_special(const struct ptx_warp *w, unsigned sreg)
 	return l->cluster[0] != 0; /* %is_explicit_cluster */
 }
 
-/* --- the barrier ------------------------------------------------------------------------------------- */
+/* --- the barrier --- */
 void ptx_cluster_exit(struct ptx_warp *w, uint32_t mask)
 {
 	w->blk->cluster->arrived -= (uint32_t)__builtin_popcount(mask & w->cl_arrived);
@@ -73,7 +76,8 @@ static void wake_entries(struct ptx_warp *w, struct ptx_ent *ents, unsigned n)
 		if (e->state != ENT_CLUSTER || e->mask & ~w->cl_done)
 			continue;
 		w->cl_done &= ~e->mask;
-		ptx_observe_sync(w, e->insn, PTX_SYNC_ACQUIRE, e->mask, (uint64_t)(uintptr_t)w->blk->cluster);
+		ptx_observe_sync(w, e->insn, PTX_SYNC_ACQUIRE, e->mask,
+			(uint64_t)(uintptr_t)w->blk->cluster);
 		e->state = ENT_RUN;
 		e->insn = NULL;
 		w->state = WARP_RUN;
@@ -135,7 +139,8 @@ bool ptx_cluster_pass(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mas
 	uint32_t never = mask & ~w->cl_arrived & ~w->cl_done;
 
 	if (never)
-		ptx_raise(w, i, (unsigned)__builtin_ctz(never), PTX_ILLEGAL_INSTRUCTION, 0, 0, "a wait without an arrival");
+		ptx_raise(w, i, (unsigned)__builtin_ctz(never), PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"a wait without an arrival");
 	if (mask & ~w->cl_done)
 		return false;
 	w->cl_done &= ~mask;
@@ -148,14 +153,15 @@ void h_cluster_arrive(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mas
 	uint32_t again = mask & (w->cl_arrived | w->cl_done);
 
 	if (again)
-		ptx_raise(w, i, (unsigned)__builtin_ctz(again), PTX_ILLEGAL_INSTRUCTION, 0, 0, "a second arrival without a wait");
+		ptx_raise(w, i, (unsigned)__builtin_ctz(again), PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"a second arrival without a wait");
 	w->cl_arrived |= mask;
 	w->blk->cluster->arrived += (uint32_t)__builtin_popcount(mask);
 	ptx_observe_sync(w, i, PTX_SYNC_RELEASE, mask, (uint64_t)(uintptr_t)w->blk->cluster);
 	ptx_cluster_check(w->blk->cluster);
 }
 
-/* --- addresses --------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 #define OFFSET_MASK ((1u << PTX_RANK_SHIFT) - 1)
 
 static void check_window(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a)
@@ -174,8 +180,10 @@ void h_mapa(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 		uint64_t a = i->size == 8 ? REG(u64a, 1)[l] : REG(u32a, 1)[l];
 		check_window(w, i, l, a);
 		if (rank[l] >= w->blk->cluster->n)
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "a rank that no block of the cluster has");
-		a = (a & ~(uint64_t)UINT32_MAX) | (a & OFFSET_MASK) | (uint64_t)(rank[l] + 1) << PTX_RANK_SHIFT;
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"a rank that no block of the cluster has");
+		a = (a & ~(uint64_t)UINT32_MAX) | (a & OFFSET_MASK) |
+		    (uint64_t)(rank[l] + 1) << PTX_RANK_SHIFT;
 		if (i->size == 8)
 			REG(u64a, 0)[l] = a;
 		else

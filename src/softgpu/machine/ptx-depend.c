@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * griddepcontrol, see ptx-depend.h. A launch runs when those in front have finished, so neither form does anything here for what is computed;
- * where launches overlap (overlap.h), an observer stops the warps at their wait.
+ * griddepcontrol, see ptx-depend.h. A launch runs when those in front have finished, so neither
+ * form does anything here for what is computed; where launches overlap (overlap.h), an observer
+ * stops the warps at their wait.
  */
 #include "softgpu/machine/ptx-depend.h"
 
@@ -57,9 +58,11 @@ void ptx_depends_access(struct ptx_depends *d, const struct ptx_access *x)
 	for (unsigned l = 0; l < PTX_LANES; l++) {
 		const uint32_t lane = x->mask & 1u << l;
 
-		if (lane && x->kind != PTX_WRITE && !(w->waited & lane) && is_among(d->flags, d->nflags, x->addr[l]))
+		if (lane && x->kind != PTX_WRITE && !(w->waited & lane) &&
+			is_among(d->flags, d->nflags, x->addr[l]))
 			see(w, lane, order & ORDER_ACQUIRE);
-		else if (lane && x->kind != PTX_READ && w->waited & lane && (order & ORDER_RELEASE || w->published & lane))
+		else if (lane && x->kind != PTX_READ && w->waited & lane &&
+			 (order & ORDER_RELEASE || w->published & lane))
 			publish(d, x->addr[l]);
 	}
 }

@@ -18,12 +18,14 @@
 struct ptx_depends {
 	uint64_t objects[PTX_DEPEND_OBJECTS]; /* published by a thread that had waited */
 	unsigned nobjects;
-	uint64_t flags[PTX_DEPEND_OBJECTS]; /* addresses in global memory, written by such a thread; the newest */
+	uint64_t flags[PTX_DEPEND_OBJECTS]; /* addresses in global memory, written by such a thread;
+					       the newest */
 	unsigned nflags;
 	bool waits;	    /* a thread waited */
 	bool triggers;	    /* a thread executed griddepcontrol.launch_dependents */
 	bool old;	    /* code for a GPU that has no griddepcontrol */
-	bool trigger_waits; /* a block let the launches behind begin, or ended, behind a wait alone: they begin when those in front have finished */
+	bool trigger_waits; /* a block let the launches behind begin, or ended, behind a wait alone:
+			       they begin when those in front have finished */
 };
 
 /* Which of the two forms of griddepcontrol an instruction is. */

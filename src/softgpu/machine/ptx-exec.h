@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What instruction handlers and the warp loop share. One worker runs one block at a time; its warps take turns.
- * A fault leaves by longjmp to the worker's block runner, so handlers return nothing.
+ * What instruction handlers and the warp loop share. One worker runs one block at a time; its warps
+ * take turns. A fault leaves by longjmp to the worker's block runner, so handlers return nothing.
  */
 #ifndef SOFTGPU_PTX_EXEC_H
 #define SOFTGPU_PTX_EXEC_H
@@ -16,16 +16,16 @@
 struct ptx_ent { /* one entry of the divergence stack */
 	uint32_t pc, rpc, mask;
 	enum { ENT_RUN, ENT_BARRIER, ENT_WSYNC, ENT_CLUSTER, ENT_SYNC } state;
-	uint32_t bar, want;		  /* ENT_BARRIER: which; ENT_WSYNC, ENT_SYNC: the lanes it waits for */
+	uint32_t bar, want; /* ENT_BARRIER: which; ENT_WSYNC, ENT_SYNC: the lanes it waits for */
 	const struct ptx_insn *insn; /* the bar.red that waits */
 };
 
 struct ptx_frame {
 	const struct ptx_function *fn;
-	uint32_t base; /* its entries begin here */
+	uint32_t base;	/* its entries begin here */
 	uint32_t lbase; /* of its local memory */
-	uint32_t mask; /* lanes that made the call */
-	size_t regs;   /* where its registers begin in regmem */
+	uint32_t mask;	/* lanes that made the call */
+	size_t regs;	/* where its registers begin in regmem */
 	const struct ptx_call *call;
 };
 
@@ -35,10 +35,10 @@ struct ptx_warp {
 	uint8_t *frame; /* zero point of the current frame */
 	struct ptx_block *blk;
 	struct ptx_worker *wk;
-	uint32_t cc;	/* carry of add.cc and its like, a bit per lane */
+	uint32_t cc; /* carry of add.cc and its like, a bit per lane */
 	uint32_t live, all, id;
 	enum ptx_warp_state state;
-	uint64_t count; /* instructions so far */
+	uint64_t count;		    /* instructions so far */
 	const struct ptx_insn *cur; /* with an observer: the instruction about to run */
 	uint32_t curmask;	    /* and its lanes */
 	struct ptx_ent *ents;
@@ -51,15 +51,17 @@ struct ptx_warp {
 	size_t lstride, localcap;
 	bool wake;
 	bool cold; /* started light: neither stack nor special registers are there */
-	uint32_t cl_arrived, cl_done; /* lanes that wait for the cluster's barrier; that may pass it */
+	uint32_t cl_arrived,
+		cl_done;	 /* lanes that wait for the cluster's barrier; that may pass it */
 	struct ptx_path *parked; /* lanes that go on by themselves */
 	unsigned nparked;
 	size_t capparked;
-	uint32_t spun; /* turns cut short by an observer */
+	uint32_t spun;		 /* turns cut short by an observer */
 	struct ptx_async *async; /* NULL until there is something */
-	uint64_t inited; /* launch whose constants the frame holds */
+	uint64_t inited;	 /* launch whose constants the frame holds */
 	uint32_t waited; /* while watched: lanes behind a griddepcontrol.wait (ptx-depend.h) */
-	uint32_t published, saw; /* lanes that executed a fence behind it; that read a flag of a lane that had waited */
+	uint32_t published, saw; /* lanes that executed a fence behind it; that read a flag of a
+				    lane that had waited */
 };
 
 struct ptx_barrier {
@@ -70,8 +72,9 @@ struct ptx_barrier {
 
 /* While watched: what a block has done about the launches in front and behind (ptx-depend.h). */
 struct ptx_depend {
-	bool waited, hasty; /* hasty: a thread let the launches behind begin without having waited */
-	uint32_t bars;	    /* barriers that a thread has arrived at which had waited */
+	bool waited,
+		hasty; /* hasty: a thread let the launches behind begin without having waited */
+	uint32_t bars; /* barriers that a thread has arrived at which had waited */
 };
 
 struct ptx_cluster {
@@ -100,7 +103,8 @@ struct ptx_cached {
 	bool ro;
 };
 #define PTX_NCACHE 8
-/* Ranges that compiled code has found its addresses in; the second half are those that may be written. */
+/* Ranges that compiled code has found its addresses in; the second half are those that may be
+ * written. */
 struct ptx_jit_range {
 	uint64_t start, len;
 };
@@ -112,22 +116,26 @@ struct ptx_worker {
 	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
 	bool jit;   /* compiled code may be used */
 	bool light; /* a warp may run this compiled code before it has a stack: */
-	uint32_t (*first[2])(struct ptx_warp *w, uint8_t *frame, uint32_t mask, uint32_t rpc); /* code for all lanes, for some; or NULL */
+	uint32_t (*first[2])(struct ptx_warp *w, uint8_t *frame, uint32_t mask,
+		uint32_t rpc); /* code for all lanes, for some; or NULL */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
-	bool told_undefined; /* this worker has reported a result that is not defined, in this launch */
+	bool told_undefined; /* this worker has reported a result that is not defined, in this
+				launch */
 	const struct ptx_observer *observer; /* of the launch; NULL: none */
-	bool watched; /* has an observer, or a random schedule */
-	uint64_t random, turn; /* ptx-schedule.h; turn: steps left before the warp gives way, UINT64_MAX: the schedule is fixed */
-	uint64_t slice;	    /* backward branches and calls left before the warp gives way */
-	uint64_t slices;    /* used up, for launches that limit them */
-	uint64_t launch_id; /* never used twice */
+	bool watched;			     /* has an observer, or a random schedule */
+	uint64_t random, turn; /* ptx-schedule.h; turn: steps left before the warp gives way,
+				  UINT64_MAX: the schedule is fixed */
+	uint64_t slice;	       /* backward branches and calls left before the warp gives way */
+	uint64_t slices;       /* used up, for launches that limit them */
+	uint64_t launch_id;    /* never used twice */
 	size_t stack_limit;
 	uint64_t start_ns;
 	struct patience patience; /* with a launch that has a time limit */
-	jmp_buf out, resume; /* resume: out of an instruction that has to wait, back to the warp loop */
+	jmp_buf out,
+		resume; /* resume: out of an instruction that has to wait, back to the warp loop */
 	struct ptx_fault fault;
-	uint64_t index; /* of the block that runs */
+	uint64_t index;	       /* of the block that runs */
 	struct ptx_work *tied; /* asynchronous work that completes on mbarriers */
 	unsigned ntied;
 	size_t captied;
@@ -157,18 +165,23 @@ typedef double __attribute__((may_alias)) f64a;
 #endif
 /* BODY for each active lane l; the first loop is the one to vectorise. */
 #define LANES(...)                                                                                 \
-	do {                                                                                        \
-		if (mask == PTX_FULL) {                                                             \
-			PTX_VECTORISE for (unsigned l = 0; l < PTX_LANES; l++) { __VA_ARGS__ }       \
-		} else {                                                                            \
-			for (uint32_t left_ = mask; left_; left_ &= left_ - 1) {                    \
-				unsigned l = (unsigned)__builtin_ctz(left_);                        \
-				__VA_ARGS__                                                         \
-			}                                                                           \
-		}                                                                                   \
+	do {                                                                                       \
+		if (mask == PTX_FULL) {                                                            \
+			PTX_VECTORISE for (unsigned l = 0; l < PTX_LANES; l++)                     \
+			{                                                                          \
+				__VA_ARGS__                                                        \
+			}                                                                          \
+		} else {                                                                           \
+			for (uint32_t left_ = mask; left_; left_ &= left_ - 1) {                   \
+				unsigned l = (unsigned)__builtin_ctz(left_);                       \
+				__VA_ARGS__                                                        \
+			}                                                                          \
+		}                                                                                  \
 	} while (0)
 /* The same without a vector version. */
-#define EACH_LANE(l) for (uint32_t left_ = mask, l; left_ && (l = (uint32_t)__builtin_ctz(left_), 1); left_ &= left_ - 1)
+#define EACH_LANE(l)                                                                               \
+	for (uint32_t left_ = mask, l; left_ && (l = (uint32_t)__builtin_ctz(left_), 1);           \
+		left_ &= left_ - 1)
 
 static inline void ptx_set_pred(uint32_t *p, uint32_t mask, uint32_t v)
 {
@@ -243,7 +256,8 @@ static inline void ptx_give_way(struct ptx_warp *w)
 	w->wk->gave_way = true;
 }
 
-/* The most bytes that alloca has taken in the current frame by one of these lanes, a multiple of 16 (ptx-stack.c). */
+/* The most bytes that alloca has taken in the current frame by one of these lanes, a multiple of 16
+ * (ptx-stack.c). */
 uint32_t ptx_alloca_top(const struct ptx_warp *w, uint32_t mask);
 
 /* --- the heap of kernels (ptx-heap.c) */
@@ -254,22 +268,29 @@ void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 
 /* Reports an undefined result to the user; the launch goes on. what: which result, and the value
  * that it got. Once for each worker and launch: check wk->told_undefined first. */
-void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what);
-_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code,
-	uint64_t addr, unsigned size, const char *what);
+void ptx_tell_undefined(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what);
+_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
+	enum ptx_fault_code code, uint64_t addr, unsigned size, const char *what);
 /* threadIdx of a lane. */
 void ptx_thread_of(const struct ptx_warp *w, unsigned lane, unsigned ret[3]);
-/* The file, and in *ret_line the line, that an instruction of fn comes from, by its .loc; lives as long as the module. NULL: not known. */
-const char *ptx_source_of(const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line);
+/* The file, and in *ret_line the line, that an instruction of fn comes from, by its .loc; lives as
+ * long as the module. NULL: not known. */
+const char *ptx_source_of(
+	const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line);
 uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg);
 /* Of the others; in the newest frame. */
 uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s, unsigned lane);
 /* n bytes at a generic address of one lane; raises a fault. */
-void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store);
-/* Returns what printf() does on the device: how many arguments it took; -1 without a format. "CUDA C++ Programming Guide", 10.34. */
-int ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);
+void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a,
+	unsigned n, bool store);
+/* Returns what printf() does on the device: how many arguments it took; -1 without a format. "CUDA
+ * C++ Programming Guide", 10.34. */
+int ptx_printf(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args);
 /* The text of a NUL-ended string at a generic address; cut at n - 1 bytes. */
-void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf, size_t n);
+void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf,
+	size_t n);
 
 /* Prototypes of every handler and selector of the table, in both instruction sets. */
 #define V(h) h##_base
@@ -285,10 +306,12 @@ void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uin
 #undef V
 #undef ROW_
 
+/* clang-format off */
 #define PTX_QUICK_CVTS(X)                                                                           \
 	X(h_cvt_64_u32) X(h_cvt_64_s32) X(h_cvt_32_64) X(h_cvt_32_u16) X(h_cvt_32_s16) X(h_cvt_32_u8) \
 	X(h_cvt_32_s8) X(h_cvt_f32_s32) X(h_cvt_f32_u32) X(h_cvt_f64_s32) X(h_cvt_f64_u32)          \
 	X(h_cvt_f64_f32) X(h_cvt_f32_f64) X(h_cvt_s32_f32_rzi)
+/* clang-format on */
 #define X(h) ptx_handler h##_base, h##_avx2;
 PTX_QUICK_CVTS(X)
 X(h_ld_32)
@@ -299,16 +322,18 @@ X(h_st_32)
 X(h_st_64)
 #undef X
 ptx_rmw ptx_add_f32, ptx_add_f32_ftz;
-ptx_rmw ptx_add_f16, ptx_add_bf16, ptx_add_f16x2, ptx_add_bf16x2, ptx_min_f16, ptx_min_bf16, ptx_min_f16x2, ptx_min_bf16x2, ptx_max_f16,
-	ptx_max_bf16, ptx_max_f16x2, ptx_max_bf16x2;
-/* The operation among mods on this type, or NULL. *order: what memory holds in the end depends on the order. */
+ptx_rmw ptx_add_f16, ptx_add_bf16, ptx_add_f16x2, ptx_add_bf16x2, ptx_min_f16, ptx_min_bf16,
+	ptx_min_f16x2, ptx_min_bf16x2, ptx_max_f16, ptx_max_bf16, ptx_max_f16x2, ptx_max_bf16x2;
+/* The operation among mods on this type, or NULL. *order: what memory holds in the end depends on
+ * the order. */
 ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order);
 /* The live range that holds an address, or NULL; remembers the last few. */
 const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a);
 
 typedef const char *ptx_select(struct ptx_dec *d);
-ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote, sel_cvta,
-	sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep, sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
+ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote,
+	sel_cvta, sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep,
+	sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
 ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access, sel_tex;
 ptx_select sel_xorsign, sel_lop3_bool, sel_video;
 ptx_select sel_atom_vec, sel_b128, sel_discard;

@@ -25,7 +25,9 @@ static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_
 
 	buf[0] = 0;
 	if (own && own->devices && w->wk->l->devices && !(own->devices & w->wk->l->devices)) {
-		snprintf(buf, n, "; this is memory of device %u, to which peer access is not enabled", own->dev);
+		snprintf(buf, n,
+			"; this is memory of device %u, to which peer access is not enabled",
+			own->dev);
 		return;
 	}
 	for (uint64_t d = 1; d <= 1ull << 32; d *= 2)
@@ -35,16 +37,20 @@ static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_
 			uint64_t start = r ? r->start : 0, end = r ? r->end : 0;
 
 			if (r && (r->kind != MEM_MAPPED || ptx_bounds_cut(at, &start, &end))) {
-				snprintf(buf, n, "; the nearest allocation is %#llx+%llu", (unsigned long long)start, (unsigned long long)(end - start));
+				snprintf(buf, n, "; the nearest allocation is %#llx+%llu",
+					(unsigned long long)start,
+					(unsigned long long)(end - start));
 				return;
 			}
 		}
 }
 
-const char *ptx_source_of(const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line)
+const char *ptx_source_of(
+	const struct ptx_function *fn, const struct ptx_insn *i, unsigned *ret_line)
 {
 	const uint32_t pc = (uint32_t)(i - fn->insns);
-	const unsigned at = FIRST_WHERE(fn->nlocs, k, fn->locs[k].pc > pc); /* behind the last .loc at or before pc */
+	const unsigned at = FIRST_WHERE(
+		fn->nlocs, k, fn->locs[k].pc > pc); /* behind the last .loc at or before pc */
 
 	for (unsigned k = 0; at && k < fn->m->nfiles; k++)
 		if (fn->m->files[k].number == fn->locs[at - 1].file) {
@@ -60,18 +66,20 @@ static void fill_source(struct ptx_fault *f, const struct ptx_warp *w, const str
 	for (unsigned k = w->nframes; k-- > 0;) {
 		const struct ptx_function *fn = w->frames[k].fn;
 
-		if ((uintptr_t)i < (uintptr_t)fn->insns || (uintptr_t)i >= (uintptr_t)(fn->insns + fn->ninsns))
+		if ((uintptr_t)i < (uintptr_t)fn->insns ||
+			(uintptr_t)i >= (uintptr_t)(fn->insns + fn->ninsns))
 			continue;
 		f->file = ptx_source_of(fn, i, &f->source_line);
 		return;
 	}
 }
 
-static const char *const code_names[] = {"ok", "illegal address", "misaligned address", "illegal instruction", "assertion failed",
-	"trap", "timeout", "stack overflow", "cancelled"};
+static const char *const code_names[] = {"ok", "illegal address", "misaligned address",
+	"illegal instruction", "assertion failed", "trap", "timeout", "stack overflow",
+	"cancelled"};
 
-_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, enum ptx_fault_code code, uint64_t addr,
-	unsigned size, const char *what)
+_Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
+	enum ptx_fault_code code, uint64_t addr, unsigned size, const char *what)
 {
 	struct ptx_fault *f = &w->wk->fault;
 	char near[80] = "", where[64] = "";
@@ -86,15 +94,19 @@ _Noreturn void ptx_raise(struct ptx_warp *w, const struct ptx_insn *i, unsigned 
 	fill_source(f, w, i);
 	f->addr = addr;
 	f->size = size;
-	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED && i->space != SP_SHARED && i->space != SP_LOCAL)
+	if (code == PTX_ILLEGAL_ADDRESS && PTX_WIN(addr) < PTX_WIN_SHARED &&
+		i->space != SP_SHARED && i->space != SP_LOCAL)
 		describe_near(w, addr, near, sizeof(near));
 	if (code == PTX_ILLEGAL_ADDRESS || code == PTX_MISALIGNED_ADDRESS)
-		snprintf(where, sizeof(where), " %s %#llx, %u bytes", i->row && (!strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu")) ? "from" : "to",
+		snprintf(where, sizeof(where), " %s %#llx, %u bytes",
+			i->row && (!strcmp(i->row->op, "ld") || !strcmp(i->row->op, "ldu")) ? "from"
+											    : "to",
 			(unsigned long long)addr, size);
 	snprintf(f->text, sizeof(f->text),
 		"tsdb softgpu: %s: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s%s%s%.80s%s",
-		code_names[code], f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0], f->thread[1], f->thread[2],
-		f->line, i->name, where, what ? ": " : "", what ? what : "", near);
+		code_names[code], f->kernel, f->block[0], f->block[1], f->block[2], f->thread[0],
+		f->thread[1], f->thread[2], f->line, i->name, where, what ? ": " : "",
+		what ? what : "", near);
 	if (code == PTX_ASSERT)
 		snprintf(f->text, sizeof(f->text), "%.255s", what);
 	if (ptx_is_observed(w) && code != PTX_CANCELLED)

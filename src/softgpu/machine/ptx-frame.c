@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a warp's functions stand on: frames of registers, local memory, and the values of special registers.
+ * What a warp's functions stand on: frames of registers, local memory, and the values of special
+ * registers.
  */
 #include "softgpu/machine/ptx-run.h"
 #include "softgpu/machine/ptx-cluster.h"
@@ -9,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- memory ------------------------------------------------------------------------------------------ */
+/* --- memory --- */
 void ptx_out_of_memory(struct ptx_worker *wk)
 {
 	memset(&wk->fault, 0, sizeof(wk->fault));
 	wk->fault.code = PTX_STACK_OVERFLOW;
 	wk->fault.kernel = wk->l->fn->name;
-	snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: kernel %.100s: the host has no memory for its warps",
+	snprintf(wk->fault.text, sizeof(wk->fault.text),
+		"tsdb softgpu: kernel %.100s: the host has no memory for its warps",
 		wk->l->fn->name);
 	longjmp(wk->out, 1);
 }
@@ -35,7 +37,7 @@ void *ptx_more(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t 
 	return p;
 }
 
-/* --- frames ------------------------------------------------------------------------------------------ */
+/* --- frames --- */
 uint64_t ptx_clock(const struct ptx_warp *w, unsigned sreg)
 {
 	uint64_t cycles = 1000 + 4 * w->count;
@@ -124,12 +126,13 @@ uint64_t ptx_special_value(const struct ptx_warp *w, const struct ptx_special *s
 bool ptx_special_varies(const struct ptx_special *s)
 {
 	return (s->sreg >= SR_ctaid_x && s->sreg <= SR_ctaid_z) || s->sreg == SR_smid ||
-		(s->sreg >= SR_clusterid_x && s->sreg <= SR_cluster_nctarank);
+	       (s->sreg >= SR_clusterid_x && s->sreg <= SR_cluster_nctarank);
 }
 
 static bool differs_by_lane(unsigned sreg)
 {
-	return sreg <= SR_tid_z || sreg == SR_laneid || (sreg >= SR_lanemask_eq && sreg <= SR_lanemask_gt);
+	return sreg <= SR_tid_z || sreg == SR_laneid ||
+	       (sreg >= SR_lanemask_eq && sreg <= SR_lanemask_gt);
 }
 
 static void fill_special(struct ptx_warp *w, const struct ptx_special *s)
@@ -160,7 +163,8 @@ void ptx_fill_specials(struct ptx_warp *w, const struct ptx_function *fn, bool b
 	}
 }
 
-/* Room for n bytes of registers from `at` on; the frame pointer is set anew, as the memory may move. */
+/* Room for n bytes of registers from `at` on; the frame pointer is set anew, as the memory may
+ * move. */
 void ptx_reserve_regs(struct ptx_warp *w, size_t at, size_t n)
 {
 	uint8_t *p;

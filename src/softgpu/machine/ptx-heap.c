@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The heap of kernels: malloc() and free() on the device. One range of memory of the context's, cut into pieces by halving (a buddy allocator), with
- * all bookkeeping outside of it, so that no kernel can spoil it. Every piece is checked like an allocation of its own: an access behind its last
- * byte, or to a freed one, is a fault. Kernels that use the heap run their blocks one after the other, so addresses repeat.
+ * The heap of kernels: malloc() and free() on the device. One range of memory of the context's, cut
+ * into pieces by halving (a buddy allocator), with all bookkeeping outside of it, so that no kernel
+ * can spoil it. Every piece is checked like an allocation of its own: an access behind its last
+ * byte, or to a freed one, is a fault. Kernels that use the heap run their blocks one after the
+ * other, so addresses repeat.
  */
 #include "softgpu/machine/ptx-exec.h"
 
@@ -62,7 +64,7 @@ bool ptx_heap_set_limit(struct ptx_heap *h, size_t limit)
 	return ok;
 }
 
-/* --- pieces; the lock is held ------------------------------------------------------------------------ */
+/* --- pieces; the lock is held --- */
 static void put_free(struct ptx_heap *h, uint32_t at, unsigned order)
 {
 	h->kind[at] = (uint8_t)(HEAD | order);
@@ -99,7 +101,9 @@ static bool begin(struct ptx_heap *h)
 	h->next = calloc(units, 4);
 	h->prev = calloc(units, 4);
 	h->bytes = calloc(units, 4);
-	r = h->kind && h->next && h->prev && h->bytes ? mem_alloc(MEM_DEVICE, units * UNIT, 4096, h->owner) : NULL;
+	r = h->kind && h->next && h->prev && h->bytes
+		    ? mem_alloc(MEM_DEVICE, units * UNIT, 4096, h->owner)
+		    : NULL;
 	if (!r) {
 		h->limit = 0;
 		return false;
@@ -108,7 +112,8 @@ static bool begin(struct ptx_heap *h)
 	h->end = r->end;
 	for (unsigned k = 0; k < ORDERS; k++)
 		h->free[k] = NONE;
-	for (uint32_t at = h->n; at;) { /* the largest pieces that fit, the first to be used lowest */
+	for (uint32_t at = h->n;
+		at;) { /* the largest pieces that fit, the first to be used lowest */
 		unsigned order = (unsigned)__builtin_ctz(at);
 		at -= 1u << order;
 		put_free(h, at, order);
@@ -143,7 +148,8 @@ static bool give_back(struct ptx_heap *h, uint64_t a)
 	uint32_t at = (uint32_t)((a - h->start) / UNIT), buddy;
 	unsigned order;
 
-	if (!h->start || a < h->start || a >= h->end || (a - h->start) % UNIT || (h->kind[at] & (HEAD | USED)) != (HEAD | USED))
+	if (!h->start || a < h->start || a >= h->end || (a - h->start) % UNIT ||
+		(h->kind[at] & (HEAD | USED)) != (HEAD | USED))
 		return false;
 	order = h->kind[at] & 0x3f;
 	memset((void *)(uintptr_t)a, 0xa5, h->bytes[at]);
@@ -159,7 +165,7 @@ static bool give_back(struct ptx_heap *h, uint64_t a)
 	return true;
 }
 
-/* --- what kernels do --------------------------------------------------------------------------------- */
+/* --- what kernels do --- */
 bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret)
 {
 	bool inside;
@@ -172,7 +178,8 @@ bool ptx_heap_find(struct ptx_heap *h, uint64_t a, struct ptx_cached *ret)
 		if (h->kind[at] != (HEAD | USED | order))
 			continue;
 		if (a - h->start - (uint64_t)at * UNIT < h->bytes[at])
-			*ret = (struct ptx_cached){h->start + (uint64_t)at * UNIT, h->start + (uint64_t)at * UNIT + h->bytes[at], false};
+			*ret = (struct ptx_cached){h->start + (uint64_t)at * UNIT,
+				h->start + (uint64_t)at * UNIT + h->bytes[at], false};
 		break;
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -205,7 +212,8 @@ void ptx_heap_free(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, 
 		pthread_mutex_unlock(&h->lock);
 	}
 	if (!ok)
-		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, 0, "free() of what malloc() did not give, or gave back already");
+		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, 0,
+			"free() of what malloc() did not give, or gave back already");
 	memset(w->wk->cache, 0, sizeof(w->wk->cache));
 	memset(w->wk->jit_range, 0, sizeof(w->wk->jit_range));
 }

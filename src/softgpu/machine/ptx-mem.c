@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory away from the hot path: which range an address is in, generic addresses, decoding of loads, stores and atomics, moves that are
- * not plain. The accesses themselves are ptx-ldst.c's.
+ * Memory away from the hot path: which range an address is in, generic addresses, decoding of
+ * loads, stores and atomics, moves that are not plain. The accesses themselves are ptx-ldst.c's.
  */
 #include "softgpu/watch/ptx-observe.h"
 
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/ptx/ptx-dec.h"
 
-/* --- ranges ------------------------------------------------------------------------------------------ */
+/* --- ranges --- */
 const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 {
 	const struct mem_range *r;
@@ -37,8 +37,8 @@ const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a)
 	return c;
 }
 
-static uint8_t *window(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t at, uint64_t size, uint8_t *base,
-	unsigned n, uint64_t shown)
+static uint8_t *window(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t at,
+	uint64_t size, uint8_t *base, unsigned n, uint64_t shown)
 {
 	if (at > size || size - at < n)
 		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, shown, n, NULL);
@@ -46,7 +46,8 @@ static uint8_t *window(struct ptx_warp *w, const struct ptx_insn *i, unsigned la
 }
 
 /* Shared memory of a block of the cluster. */
-static void *remote(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
+static void *remote(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n)
 {
 	const struct ptx_cluster *c = w->blk->cluster;
 	unsigned rank = ((uint32_t)a >> PTX_RANK_SHIFT) - 1;
@@ -56,11 +57,14 @@ static void *remote(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
 		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, "the cluster has no such block");
 	b = c->blocks[rank];
 	if (!b->live)
-		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n, "shared memory of a block that has ended");
-	return window(w, i, lane, a & ((1u << PTX_RANK_SHIFT) - 1), b->shared_size, b->shared, n, a);
+		ptx_raise(w, i, lane, PTX_ILLEGAL_ADDRESS, a, n,
+			"shared memory of a block that has ended");
+	return window(
+		w, i, lane, a & ((1u << PTX_RANK_SHIFT) - 1), b->shared_size, b->shared, n, a);
 }
 
-void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, unsigned n, bool store)
+void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a,
+	unsigned n, bool store)
 {
 	const struct ptx_cached *c;
 	uint64_t at = (uint32_t)a;
@@ -74,8 +78,8 @@ void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, u
 		return window(w, i, lane, at, w->lstride, w->local + lane * w->lstride, n, a);
 	case PTX_WIN_PARAM:
 		if (!store)
-			return window(w, i, lane, at, w->frames[0].fn->param_bytes, (uint8_t *)(uintptr_t)w->wk->l->params,
-				n, a);
+			return window(w, i, lane, at, w->frames[0].fn->param_bytes,
+				(uint8_t *)(uintptr_t)w->wk->l->params, n, a);
 		break;
 	default:
 		c = ptx_find_range(w->wk, a);
@@ -87,17 +91,18 @@ void *ptx_generic(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, u
 
 static const char *space_of(struct ptx_dec *d, unsigned *ret)
 {
-	ptx_mods m = d->mods & (MB(global) | MB(shared) | MB(shcluster) | MB(local) | MB(const) | MB(param));
+	ptx_mods m = d->mods &
+		     (MB(global) | MB(shared) | MB(shcluster) | MB(local) | MB(const) | MB(param));
 
 	if (m & (m - 1))
 		return "two state spaces";
-	*ret = m == MB(global)  ? SP_GLOBAL
-		: m == MB(shared) ? SP_SHARED
-		: m == MB(shcluster) ? SP_SHCLUSTER
-		: m == MB(local)  ? SP_LOCAL
-		: m == MB(const)  ? SP_CONST
-		: m == MB(param)  ? SP_PARAM
-				  : SP_GENERIC;
+	*ret = m == MB(global)	    ? SP_GLOBAL
+	       : m == MB(shared)    ? SP_SHARED
+	       : m == MB(shcluster) ? SP_SHCLUSTER
+	       : m == MB(local)	    ? SP_LOCAL
+	       : m == MB(const)	    ? SP_CONST
+	       : m == MB(param)	    ? SP_PARAM
+				    : SP_GENERIC;
 	return NULL;
 }
 
@@ -109,7 +114,8 @@ static const struct ptx_opnd *mem_operand(const struct ptx_dec *d)
 	return NULL;
 }
 
-/* The variable in the brackets must be in the instruction's space; .param of a function lives in its local memory. */
+/* The variable in the brackets must be in the instruction's space; .param of a function lives in
+ * its local memory. */
 static const char *check_space(struct ptx_dec *d, unsigned *space)
 {
 	const struct ptx_opnd *o = mem_operand(d);
@@ -145,10 +151,12 @@ const char *ptx_mem_space(struct ptx_dec *d)
 }
 
 /* By instruction set; 32 and 64 bits, the same of a kernel's parameter. */
-static ptx_handler *const quick_ld[2][4] = {{h_ld_32_base, h_ld_64_base, h_ld_param_32_base, h_ld_param_64_base},
+static ptx_handler *const quick_ld[2][4] = {
+	{h_ld_32_base, h_ld_64_base, h_ld_param_32_base, h_ld_param_64_base},
 	{h_ld_32_avx2, h_ld_64_avx2, h_ld_param_32_avx2, h_ld_param_64_avx2}};
 
-static ptx_handler *const quick_st[2][2] = {{h_st_32_base, h_st_64_base}, {h_st_32_avx2, h_st_64_avx2}};
+static ptx_handler *const quick_st[2][2] = {
+	{h_st_32_base, h_st_64_base}, {h_st_32_avx2, h_st_64_avx2}};
 
 const char *sel_mem(struct ptx_dec *d)
 {
@@ -197,7 +205,7 @@ const char *sel_mem(struct ptx_dec *d)
 	return NULL;
 }
 
-/* --- addresses --------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 /* arg: the window to add; flags F_STORE: to subtract. */
 void h_cvta(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
@@ -210,7 +218,10 @@ void h_cvta(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 
 static uint64_t window_of(unsigned space)
 {
-	return space == SP_SHARED || space == SP_SHCLUSTER ? PTX_WIN_SHARED : space == SP_LOCAL ? PTX_WIN_LOCAL : space == SP_PARAM ? PTX_WIN_PARAM : 0;
+	return space == SP_SHARED || space == SP_SHCLUSTER ? PTX_WIN_SHARED
+	       : space == SP_LOCAL			   ? PTX_WIN_LOCAL
+	       : space == SP_PARAM			   ? PTX_WIN_PARAM
+							   : 0;
 }
 
 const char *sel_cvta(struct ptx_dec *d)
@@ -223,7 +234,10 @@ const char *sel_cvta(struct ptx_dec *d)
 		return why;
 	if (space == SP_GENERIC)
 		return "no state space";
-	if (o->kind == O_VAR && (d->mods & MB(to) || (o->sym->var->space != space && !(space == SP_SHCLUSTER && o->sym->var->space == SP_SHARED))))
+	if (o->kind == O_VAR &&
+		(d->mods & MB(to) ||
+			(o->sym->var->space != space &&
+				!(space == SP_SHCLUSTER && o->sym->var->space == SP_SHARED))))
 		return "a variable of another state space";
 	if (space == SP_PARAM && !d->p->fn->is_entry)
 		return "the generic address of a function's parameter";
@@ -249,8 +263,11 @@ void h_isspacep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l)
 	{
 		uint64_t win = PTX_WIN(a[l]);
-		bool yes = i->space == SP_GLOBAL || i->space == SP_CONST ? win < PTX_WIN_SHARED : win == window_of(i->space);
-		if (i->space == SP_SHARED && (uint32_t)a[l] >> PTX_RANK_SHIFT && (uint32_t)a[l] >> PTX_RANK_SHIFT != w->blk->rank + 1)
+		bool yes = i->space == SP_GLOBAL || i->space == SP_CONST
+				   ? win < PTX_WIN_SHARED
+				   : win == window_of(i->space);
+		if (i->space == SP_SHARED && (uint32_t)a[l] >> PTX_RANK_SHIFT &&
+			(uint32_t)a[l] >> PTX_RANK_SHIFT != w->blk->rank + 1)
 			yes = false; /* another block's */
 		if (yes && (i->space == SP_GLOBAL || i->space == SP_CONST)) {
 			const struct mem_range *m = mem_find(a[l]);
@@ -261,39 +278,42 @@ void h_isspacep(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	ptx_set_pred(&PRED(0), mask, r);
 }
 
-/* --- atomics ----------------------------------------------------------------------------------------- */
-#define RMW_LOOP(T, NEW)                                                                            \
-	T __attribute__((may_alias)) *q = p;                                                        \
-	T old = __atomic_load_n(q, __ATOMIC_RELAXED), new;                                          \
-	do                                                                                          \
-		new = (T)(NEW);                                                                     \
-	while (!__atomic_compare_exchange_n(q, &old, new, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)); \
+/* --- atomics --- */
+#define RMW_LOOP(T, NEW)                                                                           \
+	T __attribute__((may_alias)) *q = p;                                                       \
+	T old = __atomic_load_n(q, __ATOMIC_RELAXED), new;                                         \
+	do                                                                                         \
+		new = (T)(NEW);                                                                    \
+	while (!__atomic_compare_exchange_n(                                                       \
+		q, &old, new, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));                          \
 	return old
-#define RMW(name, T, NEW)                                                                           \
-	static uint64_t name(void *p, uint64_t b, uint64_t c)                                       \
-	{                                                                                           \
-		RMW_LOOP(T, NEW);                                                                   \
+#define RMW(name, T, NEW)                                                                          \
+	static uint64_t name(void *p, uint64_t b, uint64_t c)                                      \
+	{                                                                                          \
+		RMW_LOOP(T, NEW);                                                                  \
 	}
-#define RMW_EXT(name, T, NEW)                                                                       \
-	uint64_t name(void *p, uint64_t b, uint64_t c)                                              \
-	{                                                                                           \
-		RMW_LOOP(T, NEW);                                                                   \
+#define RMW_EXT(name, T, NEW)                                                                      \
+	uint64_t name(void *p, uint64_t b, uint64_t c)                                             \
+	{                                                                                          \
+		RMW_LOOP(T, NEW);                                                                  \
 	}
-#define RMW_INT(bits)                                                                               \
-	static uint64_t rmw_add_##bits(void *p, uint64_t b, uint64_t c)                             \
-	{                                                                                           \
-		return __atomic_fetch_add((uint##bits##_t __attribute__((may_alias)) *)p, (uint##bits##_t)b, \
-			__ATOMIC_SEQ_CST);                                                          \
-	}                                                                                           \
-	RMW(rmw_and_##bits, uint##bits##_t, old & (uint##bits##_t)b)                                \
-	RMW(rmw_or_##bits, uint##bits##_t, old | (uint##bits##_t)b)                                 \
-	RMW(rmw_xor_##bits, uint##bits##_t, old ^ (uint##bits##_t)b)                                \
-	RMW(rmw_exch_##bits, uint##bits##_t, b)                                                     \
-	RMW(rmw_cas_##bits, uint##bits##_t, old == (uint##bits##_t)b ? (uint##bits##_t)c : old)     \
-	RMW(rmw_minu_##bits, uint##bits##_t, old < (uint##bits##_t)b ? old : (uint##bits##_t)b)     \
-	RMW(rmw_maxu_##bits, uint##bits##_t, old > (uint##bits##_t)b ? old : (uint##bits##_t)b)     \
-	RMW(rmw_mins_##bits, uint##bits##_t, (int##bits##_t)old < (int##bits##_t)b ? old : (uint##bits##_t)b) \
-	RMW(rmw_maxs_##bits, uint##bits##_t, (int##bits##_t)old > (int##bits##_t)b ? old : (uint##bits##_t)b)
+#define RMW_INT(bits)                                                                              \
+	static uint64_t rmw_add_##bits(void *p, uint64_t b, uint64_t c)                            \
+	{                                                                                          \
+		return __atomic_fetch_add((uint##bits##_t __attribute__((may_alias)) *)p,          \
+			(uint##bits##_t)b, __ATOMIC_SEQ_CST);                                      \
+	}                                                                                          \
+	RMW(rmw_and_##bits, uint##bits##_t, old &(uint##bits##_t)b)                                \
+	RMW(rmw_or_##bits, uint##bits##_t, old | (uint##bits##_t)b)                                \
+	RMW(rmw_xor_##bits, uint##bits##_t, old ^ (uint##bits##_t)b)                               \
+	RMW(rmw_exch_##bits, uint##bits##_t, b)                                                    \
+	RMW(rmw_cas_##bits, uint##bits##_t, old == (uint##bits##_t)b ? (uint##bits##_t)c : old)    \
+	RMW(rmw_minu_##bits, uint##bits##_t, old < (uint##bits##_t)b ? old : (uint##bits##_t)b)    \
+	RMW(rmw_maxu_##bits, uint##bits##_t, old > (uint##bits##_t)b ? old : (uint##bits##_t)b)    \
+	RMW(rmw_mins_##bits, uint##bits##_t,                                                       \
+		(int##bits##_t)old < (int##bits##_t)b ? old : (uint##bits##_t)b)                   \
+	RMW(rmw_maxs_##bits, uint##bits##_t,                                                       \
+		(int##bits##_t)old > (int##bits##_t)b ? old : (uint##bits##_t)b)
 RMW_INT(32)
 RMW_INT(64)
 RMW(rmw_cas_16, uint16_t, old == (uint16_t)b ? (uint16_t)c : old)
@@ -301,7 +321,8 @@ RMW(rmw_exch_16, uint16_t, b)
 RMW(rmw_inc_32, uint32_t, old >= (uint32_t)b ? 0 : old + 1)
 RMW(rmw_dec_32, uint32_t, !old || old > (uint32_t)b ? (uint32_t)b : old - 1)
 RMW_EXT(ptx_add_f32, uint32_t, ptx_f2u(ptx_canon(ptx_u2f(old) + ptx_u2f((uint32_t)b))))
-/* On global memory subnormals are flushed, on shared memory they are not: "PTX ISA 9.0", 9.7.13.5. */
+/* On global memory subnormals are flushed, on shared memory they are not: "PTX ISA 9.0", 9.7.13.5.
+ */
 RMW_EXT(ptx_add_f32_ftz, uint32_t,
 	ptx_f2u(ptx_flush(ptx_canon(ptx_flush(ptx_u2f(old)) + ptx_flush(ptx_u2f((uint32_t)b))))))
 RMW(rmw_add_f64, uint64_t, ptx_d2u(ptx_u2d(old) + ptx_u2d(b)))
@@ -354,7 +375,8 @@ static const struct {
 
 ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order)
 {
-	static const ptx_mods ops = MB(add) | MB(and) | MB(or) | MB(xor) | MB(exch) | MB(cas) | MB(inc) | MB(dec) | MB(min) | MB(max);
+	static const ptx_mods ops = MB(add) | MB(and) | MB(or) | MB(xor) | MB(exch) | MB(cas) |
+				    MB(inc) | MB(dec) | MB(min) | MB(max);
 
 	for (unsigned k = 0; k < sizeof(rmws) / sizeof(rmws[0]); k++)
 		if ((mods & ops) == (ptx_mods)1 << rmws[k].mod && rmws[k].types >> type & 1) {
@@ -386,7 +408,7 @@ const char *sel_atom(struct ptx_dec *d)
 	return NULL;
 }
 
-/* --- moves that are not plain ------------------------------------------------------------------------- */
+/* --- moves that are not plain --- */
 static void h_mov_clock(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	uint64_t v = ptx_clock(w, i->arg);
@@ -428,7 +450,8 @@ void h_pack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	{
 		uint64_t r = 0;
 		for (unsigned k = 0; k < i->vec; k++)
-			r |= (lane_value(w, v->off[k], v->width[k], l) & ((1ull << bits) - 1)) << (k * bits);
+			r |= (lane_value(w, v->off[k], v->width[k], l) & ((1ull << bits) - 1))
+			     << (k * bits);
 		if (i->size == 8)
 			REG(u64a, 0)[l] = r;
 		else
@@ -446,7 +469,8 @@ void h_unpack(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	for (unsigned k = 0; k < i->vec; k++) {
 		if (v->off[k] == NO_REG)
 			continue;
-		EACH_LANE(l) REG_AT(u32a, v->off[k])[l] = (uint32_t)(in[l] >> (k * bits) & ((1ull << bits) - 1));
+		EACH_LANE(l)
+		REG_AT(u32a, v->off[k])[l] = (uint32_t)(in[l] >> (k * bits) & ((1ull << bits) - 1));
 	}
 }
 

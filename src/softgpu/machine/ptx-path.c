@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Paths of a warp, see ptx-path.h. Registers are columns by lane, so two paths share a frame as long as both are in that call; a frame that begins
- * later lies behind those of all other paths.
+ * Paths of a warp, see ptx-path.h. Registers are columns by lane, so two paths share a frame as
+ * long as both are in that call; a frame that begins later lies behind those of all other paths.
  */
 #include "softgpu/machine/ptx-path.h"
 #include "softgpu/machine/ptx-run.h"
@@ -19,7 +19,8 @@ void ptx_path_reset(struct ptx_warp *w)
 
 void ptx_path_swap(struct ptx_warp *w, unsigned k)
 {
-	struct ptx_path *p = &w->parked[k], old = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes};
+	struct ptx_path *p = &w->parked[k],
+			old = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes};
 
 	w->ents = p->ents;
 	w->nents = p->nents;
@@ -41,7 +42,7 @@ size_t ptx_path_regs(const struct ptx_warp *w, size_t at)
 	return at;
 }
 
-/* --- parting ----------------------------------------------------------------------------------------- */
+/* --- parting --- */
 /* Entries without lanes go. */
 static void keep_lanes(struct ptx_path *p, uint32_t mask)
 {
@@ -64,7 +65,8 @@ static void keep_lanes(struct ptx_path *p, uint32_t mask)
 /* The lanes of mask become a parked path of their own; false when there are no others. */
 static bool split(struct ptx_warp *w, uint32_t mask)
 {
-	struct ptx_path now = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes}, *p;
+	struct ptx_path now = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes},
+			*p;
 	uint32_t rest = 0;
 
 	for (unsigned k = 0; k < w->nents; k++)
@@ -73,8 +75,8 @@ static bool split(struct ptx_warp *w, uint32_t mask)
 		return false;
 	w->parked = ptx_more(w->wk, w->parked, &w->capparked, w->nparked + 1, sizeof(*w->parked));
 	p = &w->parked[w->nparked];
-	*p = (struct ptx_path){malloc(w->nents * sizeof(*p->ents)), w->nents, w->nents, malloc(w->nframes * sizeof(*p->frames)),
-		w->nframes, w->nframes};
+	*p = (struct ptx_path){malloc(w->nents * sizeof(*p->ents)), w->nents, w->nents,
+		malloc(w->nframes * sizeof(*p->frames)), w->nframes, w->nframes};
 	if (!p->ents || !p->frames) {
 		free(p->ents);
 		free(p->frames);
@@ -89,19 +91,21 @@ static bool split(struct ptx_warp *w, uint32_t mask)
 	return true;
 }
 
-/* --- joining ----------------------------------------------------------------------------------------- */
+/* --- joining --- */
 static bool same_place(const struct ptx_path *a, const struct ptx_path *b)
 {
 	if (a->nents != b->nents || a->nframes != b->nframes)
 		return false;
 	for (unsigned k = 0; k < a->nframes; k++) {
 		const struct ptx_frame *x = &a->frames[k], *y = &b->frames[k];
-		if (x->fn != y->fn || x->base != y->base || x->lbase != y->lbase || x->regs != y->regs || x->call != y->call)
+		if (x->fn != y->fn || x->base != y->base || x->lbase != y->lbase ||
+			x->regs != y->regs || x->call != y->call)
 			return false;
 	}
 	for (unsigned k = 0; k < a->nents; k++) {
 		const struct ptx_ent *x = &a->ents[k], *y = &b->ents[k];
-		if (x->pc != y->pc || x->rpc != y->rpc || x->state != y->state || x->bar != y->bar || x->insn != y->insn)
+		if (x->pc != y->pc || x->rpc != y->rpc || x->state != y->state ||
+			x->bar != y->bar || x->insn != y->insn)
 			return false;
 	}
 	return true;
@@ -118,7 +122,9 @@ static void drop(struct ptx_warp *w, unsigned k)
 /* Joins parked path k to the current one, if both are at the same place. */
 static bool join(struct ptx_warp *w, unsigned k)
 {
-	const struct ptx_path now = {w->ents, w->nents, w->capents, w->frames, w->nframes, w->capframes}, *p = &w->parked[k];
+	const struct ptx_path now = {w->ents, w->nents, w->capents, w->frames, w->nframes,
+				      w->capframes},
+			      *p = &w->parked[k];
 
 	if (!w->nents || !same_place(&now, p))
 		return false;
@@ -132,7 +138,7 @@ static bool join(struct ptx_warp *w, unsigned k)
 	return true;
 }
 
-/* --- turns ------------------------------------------------------------------------------------------- */
+/* --- turns --- */
 static bool ready(struct ptx_warp *w)
 {
 	struct ptx_ent *e;
@@ -200,7 +206,8 @@ void ptx_path_tired(struct ptx_warp *w)
 bool ptx_path_break(struct ptx_warp *w)
 {
 	for (unsigned k = 0; k <= w->nparked; k++) {
-		if (w->nents && split(w, w->ents[w->nents - 1].mask) && ptx_path_next(w) == PATH_READY)
+		if (w->nents && split(w, w->ents[w->nents - 1].mask) &&
+			ptx_path_next(w) == PATH_READY)
 			return true;
 		if (w->nparked)
 			turn(w);

@@ -6,7 +6,8 @@
  * split into two complete ones with disjoint lanes, which run in turns and are joined again when
  * they reach the same place. "PTX ISA 9.0", 3.2 promises this progress for sm_70 and above.
  *
- * A warp has a current path (ents, frames) and parked ones; every lane that lives is in exactly one.
+ * A warp has a current path (ents, frames) and parked ones; every lane that lives is in exactly
+ * one.
  */
 #ifndef SOFTGPU_PTX_PATH_H
 #define SOFTGPU_PTX_PATH_H
@@ -41,10 +42,12 @@ void ptx_path_tired(struct ptx_warp *w);
 bool ptx_path_break(struct ptx_warp *w);
 /* Where the registers of a new frame may begin: behind those of all paths. */
 size_t ptx_path_regs(const struct ptx_warp *w, size_t at);
-/* The lanes of mask, at a .sync instruction, wait for the other lanes of want: leaves the instruction, which is begun anew later. */
-_Noreturn void ptx_path_wait(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t want);
+/* The lanes of mask, at a .sync instruction, wait for the other lanes of want: leaves the
+ * instruction, which is begun anew later. */
+_Noreturn void ptx_path_wait(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t want);
 
-/* --- the divergence stack, ptx-run.c's --------------------------------------------------------------- */
+/* --- the divergence stack, ptx-run.c's --- */
 bool ptx_settle(struct ptx_warp *w);
 bool ptx_rotate(struct ptx_warp *w);
 struct ptx_ent *ptx_part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Launches: blocks handed out to workers. The caller works too; helper threads join when there is enough to do.
- * Same input, same bits on any number of workers: a kernel whose result could depend on the order of blocks (ptx_function.ordered)
- * runs them one after the other, printf output is put in block order, and of several faults the lowest block's is reported.
- * A cooperative grid runs on one worker, all blocks taking turns, so that blocks may wait for one another.
+ * Launches: blocks handed out to workers. The caller works too; helper threads join when there is
+ * enough to do. Same input, same bits on any number of workers: a kernel whose result could depend
+ * on the order of blocks (ptx_function.ordered) runs them one after the other, printf output is put
+ * in block order, and of several faults the lowest block's is reported. A cooperative grid runs on
+ * one worker, all blocks taking turns, so that blocks may wait for one another.
  */
 #include "softgpu/machine/ptx-run.h"
 #include "softgpu/insns/ptx-async.h"
@@ -33,13 +34,14 @@ struct ptx_run {
 	const struct ptx_launch *l;
 	uint64_t nblocks, launch_id, start_ns;
 	atomic_uint_fast64_t next;
-	atomic_uint_fast64_t limit; /* blocks from here on need not run: nblocks, or the lowest that faulted */
+	atomic_uint_fast64_t
+		limit; /* blocks from here on need not run: nblocks, or the lowest that faulted */
 	atomic_bool stop;
 	unsigned wanted, active; /* helpers; under pool.lock */
 	struct ptx_run *queue;
 	pthread_mutex_t lock; /* of what follows */
 	struct ptx_fault fault;
-	char undefined[256];	  /* ptx_fault's, of the lowest block that a worker met first */
+	char undefined[256]; /* ptx_fault's, of the lowest block that a worker met first */
 	uint64_t undefined_index;
 	struct chunk *chunks;
 	size_t nchunks, capchunks, printed;
@@ -53,12 +55,16 @@ static struct {
 	pthread_once_t once;
 	unsigned workers, threads, nidle;
 	unsigned timeout_s;
-	uint64_t slices; /* as ptx_launch.max_slices, of launches that have no limit of their own; 0: none */
+	uint64_t slices; /* as ptx_launch.max_slices, of launches that have no limit of their own;
+			    0: none */
 	struct ptx_worker *idle; /* with their memory, for reuse */
 	struct ptx_run *queue;
 	atomic_uint_fast64_t launches;
 	atomic_uint_fast64_t offers; /* changed under the lock; looked at without it */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	.work = PTHREAD_COND_INITIALIZER,
+	.done = PTHREAD_COND_INITIALIZER,
+	.once = PTHREAD_ONCE_INIT};
 
 /* A forked child has no helpers; what the parent's held is lost. */
 static void after_fork(void)
@@ -74,7 +80,8 @@ static void after_fork(void)
 
 static void pool_init(void)
 {
-	const char *s = getenv("TSDB_SOFT_WORKERS"), *t = getenv("TSDB_SOFT_TIMEOUT"), *slices = getenv("TSDB_SOFT_SLICES");
+	const char *s = getenv("TSDB_SOFT_WORKERS"), *t = getenv("TSDB_SOFT_TIMEOUT"),
+		   *slices = getenv("TSDB_SOFT_SLICES");
 	long n = s && *s ? strtol(s, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
 
 	pool.workers = n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (unsigned)n;
@@ -106,7 +113,7 @@ bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code)
 	return atomic_load(&r->stop) || wk->index > atomic_load(&r->limit);
 }
 
-/* --- workers ----------------------------------------------------------------------------------------- */
+/* --- workers --- */
 static struct ptx_worker *worker_get(void)
 {
 	struct ptx_worker *wk;
@@ -180,7 +187,8 @@ static void record_fault(struct ptx_worker *wk)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what)
+void ptx_tell_undefined(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const char *what)
 {
 	struct ptx_worker *wk = w->wk;
 	struct ptx_run *r = wk->run;
@@ -191,8 +199,10 @@ void ptx_tell_undefined(struct ptx_warp *w, const struct ptx_insn *i, unsigned l
 	pthread_mutex_lock(&r->lock);
 	if (!r->undefined[0] || wk->index < r->undefined_index) {
 		r->undefined_index = wk->index;
-		snprintf(r->undefined, sizeof(r->undefined), "a result that is not defined: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s %s",
-			r->l->fn->name, w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2], thread[0], thread[1], thread[2], i->line, i->name, what);
+		snprintf(r->undefined, sizeof(r->undefined),
+			"a result that is not defined: kernel %.60s, block (%u,%u,%u), thread (%u,%u,%u), PTX line %u: %.40s %s",
+			r->l->fn->name, w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2],
+			thread[0], thread[1], thread[2], i->line, i->name, what);
 	}
 	pthread_mutex_unlock(&r->lock);
 }
@@ -227,7 +237,8 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 	bind_worker(wk, r);
 	for (;;) {
 		uint64_t n = atomic_fetch_add(&r->next, 1);
-		if (n >= r->nblocks || n >= atomic_load(&r->limit) + (r->l->first_block != 0) || atomic_load(&r->stop))
+		if (n >= r->nblocks || n >= atomic_load(&r->limit) + (r->l->first_block != 0) ||
+			atomic_load(&r->stop))
 			break;
 		wk->index = nth(r->l->first_block, n);
 		if (wk->index >= atomic_load(&r->limit))
@@ -238,20 +249,23 @@ static void run_blocks(struct ptx_worker *wk, struct ptx_run *r)
 			continue;
 		}
 		if (r->l->cancel && *r->l->cancel) {
-			wk->fault = (struct ptx_fault){.code = PTX_CANCELLED, .kernel = r->l->fn->name};
-			snprintf(wk->fault.text, sizeof(wk->fault.text), "tsdb softgpu: cancelled: kernel %.150s", r->l->fn->name);
+			wk->fault =
+				(struct ptx_fault){.code = PTX_CANCELLED, .kernel = r->l->fn->name};
+			snprintf(wk->fault.text, sizeof(wk->fault.text),
+				"tsdb softgpu: cancelled: kernel %.150s", r->l->fn->name);
 			longjmp(wk->out, 1);
 		}
 		ptx_async_reset(wk);
 		ptx_block_start(wk, &wk->blk, wk->index);
 		if (pool.timeout_s && ptx_should_stop(wk, &code))
-			ptx_raise(&wk->blk.warps[0], r->l->fn->insns, 0, code, 0, 0, "the time limit is over");
+			ptx_raise(&wk->blk.warps[0], r->l->fn->insns, 0, code, 0, 0,
+				"the time limit is over");
 		ptx_block_run(wk, &wk->blk, false);
 		keep_output(wk);
 	}
 }
 
-/* --- blocks that run at the same time ---------------------------------------------------------------- */
+/* --- blocks that run at the same time --- */
 /* A cooperative grid's, or one cluster's. Clusters lie one behind the other in members. */
 struct ptx_gang {
 	struct ptx_block *blocks, **members;
@@ -290,8 +304,10 @@ static struct ptx_gang *gang_new(uint64_t n)
 	return NULL;
 }
 
-/* Starts block k of the gang as block number index of the grid, which is in the cluster-th of the gang's clusters. */
-static void gang_start(struct ptx_worker *wk, struct ptx_gang *g, uint64_t k, uint64_t index, uint64_t cluster)
+/* Starts block k of the gang as block number index of the grid, which is in the cluster-th of the
+ * gang's clusters. */
+static void gang_start(
+	struct ptx_worker *wk, struct ptx_gang *g, uint64_t k, uint64_t index, uint64_t cluster)
 {
 	unsigned size = ptx_cluster_size(wk->l);
 	struct ptx_cluster *c = &g->clusters[cluster];
@@ -346,14 +362,16 @@ static void gang_run(struct ptx_worker *wk, struct ptx_gang *g, bool cooperative
 
 static void no_memory(struct ptx_worker *wk)
 {
-	wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = wk->l->fn->name,
+	wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW,
+		.kernel = wk->l->fn->name,
 		.text = "tsdb softgpu: the host has no memory for blocks that run at the same time"};
 	record_fault(wk);
 }
 
 static uint64_t first_cluster(const struct ptx_launch *l)
 {
-	const uint32_t at[3] = {(uint32_t)(l->first_block % l->grid[0]), (uint32_t)(l->first_block / l->grid[0] % l->grid[1]),
+	const uint32_t at[3] = {(uint32_t)(l->first_block % l->grid[0]),
+		(uint32_t)(l->first_block / l->grid[0] % l->grid[1]),
 		(uint32_t)(l->first_block / l->grid[0] / l->grid[1])};
 	uint64_t ret;
 	unsigned in;
@@ -390,7 +408,8 @@ static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 		for (unsigned rank = 0; rank < size; rank++)
 			gang_start(wk, g, rank, ptx_cluster_block(r->l, wk->index, rank), 0);
 		if (ptx_should_stop(wk, &code))
-			ptx_raise(&g->blocks[0].warps[0], r->l->fn->insns, 0, code, 0, 0, code == PTX_TIMEOUT ? "the time limit is over" : NULL);
+			ptx_raise(&g->blocks[0].warps[0], r->l->fn->insns, 0, code, 0, 0,
+				code == PTX_TIMEOUT ? "the time limit is over" : NULL);
 		gang_run(wk, g, false);
 		keep_output(wk);
 	}
@@ -418,7 +437,8 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 		keep_output(wk);
 	} else {
 		for (uint64_t k = 0; k < r->nblocks; k++) {
-			uint32_t at[3] = {(uint32_t)(k % r->l->grid[0]), (uint32_t)(k / r->l->grid[0] % r->l->grid[1]),
+			uint32_t at[3] = {(uint32_t)(k % r->l->grid[0]),
+				(uint32_t)(k / r->l->grid[0] % r->l->grid[1]),
 				(uint32_t)(k / r->l->grid[0] / r->l->grid[1])};
 			uint64_t cluster;
 			unsigned rank;
@@ -431,14 +451,16 @@ static void run_cooperative(struct ptx_worker *wk, struct ptx_run *r)
 	gang_free(g);
 }
 
-/* --- a random schedule ------------------------------------------------------------------------------- */
-/* Blocks that are under way at a time, to begin with: it grows when none of them can end, since one may wait for a later one. */
+/* --- a random schedule --- */
+/* Blocks that are under way at a time, to begin with: it grows when none of them can end, since one
+ * may wait for a later one. */
 #define WINDOW 16u
 #define WINDOW_TURNS 400u /* without an end, before it grows */
-#define WINDOW_SKIP 8u	    /* a block begins before at most so many with a lower index */
+#define WINDOW_SKIP 8u	  /* a block begins before at most so many with a lower index */
 
 struct mixed {
-	struct ptx_block **blocks; /* the first n are under way; the others' memory serves later ones */
+	struct ptx_block *
+		*blocks; /* the first n are under way; the others' memory serves later ones */
 	unsigned n, cap, window;
 	uint64_t waiting[WINDOW_SKIP]; /* indices that may begin next */
 	unsigned nwaiting;
@@ -520,7 +542,9 @@ static void run_random(struct ptx_worker *wk, struct ptx_run *r)
 
 	bind_worker(wk, r);
 	if (!m) {
-		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW, .kernel = r->l->fn->name, .text = "tsdb softgpu: the host has no memory"};
+		wk->fault = (struct ptx_fault){.code = PTX_STACK_OVERFLOW,
+			.kernel = r->l->fn->name,
+			.text = "tsdb softgpu: the host has no memory"};
 		record_fault(wk);
 		return;
 	}
@@ -539,7 +563,7 @@ static void run_random(struct ptx_worker *wk, struct ptx_run *r)
 	free(m);
 }
 
-/* --- helpers ----------------------------------------------------------------------------------------- */
+/* --- helpers --- */
 static void *helper(void *arg)
 {
 	pthread_setname_np(pthread_self(), "tsdb-soft");
@@ -549,9 +573,11 @@ static void *helper(void *arg)
 		while (r && !r->wanted)
 			r = r->queue;
 		if (!r) {
-			uint64_t seen = atomic_load(&pool.offers), until = now_ns(CLOCK_MONOTONIC) + SPIN_NS;
+			uint64_t seen = atomic_load(&pool.offers),
+				 until = now_ns(CLOCK_MONOTONIC) + SPIN_NS;
 			pthread_mutex_unlock(&pool.lock);
-			while (atomic_load_explicit(&pool.offers, memory_order_relaxed) == seen && now_ns(CLOCK_MONOTONIC) < until)
+			while (atomic_load_explicit(&pool.offers, memory_order_relaxed) == seen &&
+				now_ns(CLOCK_MONOTONIC) < until)
 				for (unsigned k = 0; k < 16; k++)
 					__builtin_ia32_pause();
 			pthread_mutex_lock(&pool.lock);
@@ -619,7 +645,7 @@ static void withdraw(struct ptx_run *r)
 	pthread_mutex_unlock(&pool.lock);
 }
 
-/* --- launches ---------------------------------------------------------------------------------------- */
+/* --- launches --- */
 static int by_index(const void *a, const void *b)
 {
 	const struct chunk *x = a, *y = b;
@@ -644,14 +670,16 @@ static void print_output(struct ptx_run *r)
 		qsort(r->chunks, r->nchunks, sizeof(*r->chunks), by_index);
 	for (size_t k = 0; k < r->nchunks; k++) {
 		/* blocks after the one that faulted may or may not have run: silent */
-		if ((r->chunks[k].index <= limit || is_mixed(r->l)) && !(r->l->observer && r->fault.code == PTX_CANCELLED))
+		if ((r->chunks[k].index <= limit || is_mixed(r->l)) &&
+			!(r->l->observer && r->fault.code == PTX_CANCELLED))
 			fwrite(r->chunks[k].text, 1, r->chunks[k].n, stdout);
 		free(r->chunks[k].text);
 	}
 	free(r->chunks);
 }
 
-/* TSDB_SOFT_SLICES: what a launch may use, whatever time that takes. False: it has more blocks than could be meant. */
+/* TSDB_SOFT_SLICES: what a launch may use, whatever time that takes. False: it has more blocks than
+ * could be meant. */
 static bool limit_slices(struct ptx_run *r, struct ptx_launch *limited)
 {
 	if (!pool.slices || r->l->max_slices)
@@ -662,7 +690,8 @@ static bool limit_slices(struct ptx_run *r, struct ptx_launch *limited)
 	return r->nblocks <= BLOCKS_OF_SLICE * pool.slices;
 }
 
-/* fma needs glibc's exact one, and both tables round to nearest: a caller's rounding mode does not matter to them. */
+/* fma needs glibc's exact one, and both tables round to nearest: a caller's rounding mode does not
+ * matter to them. */
 enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 {
 	struct ptx_run r = {.l = l, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -680,7 +709,9 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 	if (!limit_slices(&r, &limited)) {
 		fault->code = PTX_TIMEOUT;
 		fault->kernel = l->fn->name;
-		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: kernel %.100s has more blocks than TSDB_SOFT_SLICES allows", l->fn->name);
+		snprintf(fault->text, sizeof(fault->text),
+			"tsdb softgpu: kernel %.100s has more blocks than TSDB_SOFT_SLICES allows",
+			l->fn->name);
 		return fault->code;
 	}
 	l = r.l;
@@ -696,8 +727,10 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		run_cooperative(wk, &r);
 	} else {
 		uint64_t units = r.nblocks / ptx_cluster_size(l);
-		if (!l->fn->ordered && !l->observer && !l->schedule.random && units >= 4 && r.nblocks * threads >= 512 && pool.workers > 1) {
-			helpers = pool.workers - 1 < units - 1 ? pool.workers - 1 : (unsigned)units - 1;
+		if (!l->fn->ordered && !l->observer && !l->schedule.random && units >= 4 &&
+			r.nblocks * threads >= 512 && pool.workers > 1) {
+			helpers = pool.workers - 1 < units - 1 ? pool.workers - 1
+							       : (unsigned)units - 1;
 			offer(&r, helpers);
 		}
 		run_units(wk, &r);

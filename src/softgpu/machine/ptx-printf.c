@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The kernels' printf. vprintf's second argument points to the arguments, each at its natural alignment; floats came as doubles.
- * Text is kept by the worker and written when the grid has ended.
+ * The kernels' printf. vprintf's second argument points to the arguments, each at its natural
+ * alignment; floats came as doubles. Text is kept by the worker and written when the grid has
+ * ended.
  */
 #include "softgpu/watch/ptx-observe.h"
 
@@ -9,10 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LINE_LIMIT 4096		   /* of one format and of one %s */
-#define OUTPUT_LIMIT (4u << 20)    /* of one block */
+#define LINE_LIMIT 4096		/* of one format and of one %s */
+#define OUTPUT_LIMIT (4u << 20) /* of one block */
 
-void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf, size_t n)
+void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf,
+	size_t n)
 {
 	size_t k = 0;
 
@@ -126,7 +128,8 @@ static void convert(struct args *a, const char *spec, size_t n, char conv, bool 
 		put(a->w->wk, out, (size_t)len < sizeof(out) ? (size_t)len : sizeof(out) - 1);
 }
 
-int ptx_printf(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args)
+int ptx_printf(
+	struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t fmt, uint64_t args)
 {
 	struct args a = {w, i, lane, args, 0, 0};
 	char text[LINE_LIMIT];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The warp loop: divergence, calls, barriers, and the turns of a block's warps.
- * A warp has a stack of entries (pc, meeting point, lanes). The top one runs; when it reaches its meeting point it is popped and
- * the one below, which waits there, goes on with all lanes. Each call has its own part of the stack. A warp runs until it waits, ends, or
- * has used up its slice, counted in backward branches, so turns are the same on every machine.
+ * A warp has a stack of entries (pc, meeting point, lanes). The top one runs; when it reaches its
+ * meeting point it is popped and the one below, which waits there, goes on with all lanes. Each
+ * call has its own part of the stack. A warp runs until it waits, ends, or has used up its slice,
+ * counted in backward branches, so turns are the same on every machine.
  */
 #include "softgpu/watch/ptx-observe.h"
 #include "softgpu/machine/ptx-run.h"
@@ -21,7 +22,7 @@
 
 #define SHORT_SLICE 4000 /* of a warp whose lanes wait for one another, perhaps */
 
-/* --- the stack --------------------------------------------------------------------------------------- */
+/* --- the stack --- */
 static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint32_t mask)
 {
 	size_t cap = w->capents;
@@ -34,8 +35,8 @@ static struct ptx_ent *push(struct ptx_warp *w, uint32_t pc, uint32_t rpc, uint3
 	return &w->ents[w->nents++];
 }
 
-void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call, uint32_t mask,
-	size_t regs, uint32_t lbase)
+void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call,
+	uint32_t mask, size_t regs, uint32_t lbase)
 {
 	size_t cap = w->capframes;
 
@@ -51,13 +52,16 @@ void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const str
 	push(w, 0, NO_PC, mask);
 }
 
-/* --- calls ------------------------------------------------------------------------------------------- */
-static void copy_params(struct ptx_warp *w, uint32_t mask, uint32_t to, uint32_t from, uint32_t bytes)
+/* --- calls --- */
+static void copy_params(
+	struct ptx_warp *w, uint32_t mask, uint32_t to, uint32_t from, uint32_t bytes)
 {
-	EACH_LANE(l) memcpy(w->local + l * w->lstride + to, w->local + l * w->lstride + from, bytes);
+	EACH_LANE(l)
+	memcpy(w->local + l * w->lstride + to, w->local + l * w->lstride + from, bytes);
 }
 
-static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
+static void call_builtin(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
 {
 	const struct ptx_call *c = i->u.call;
 	uint32_t base = w->frames[w->nframes - 1].lbase;
@@ -67,7 +71,8 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 		uint8_t *local = w->local + l * w->lstride + base;
 		uint64_t arg[5] = {0};
 		for (unsigned k = 0; k < c->nargs && k < 5; k++)
-			memcpy(&arg[k], local + c->args[k].caller, c->args[k].bytes < 8 ? c->args[k].bytes : 8);
+			memcpy(&arg[k], local + c->args[k].caller,
+				c->args[k].bytes < 8 ? c->args[k].bytes : 8);
 		if (fn->builtin == PB_VPRINTF) {
 			int taken = ptx_printf(w, i, l, arg[0], arg[1]);
 			memcpy(local + c->rets[0].caller, &taken, 4);
@@ -85,15 +90,17 @@ static void call_builtin(struct ptx_warp *w, const struct ptx_insn *i, uint32_t 
 			ptx_string(w, i, l, arg[1], text[1], sizeof(text[1]));
 			ptx_string(w, i, l, arg[3], text[2], sizeof(text[2]));
 			ptx_thread_of(w, l, t); /* in the words of the vendor's driver */
-			snprintf(what, sizeof(what), "%.80s:%u: %.40s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.60s` failed.",
-				text[1], (unsigned)arg[2], text[2], w->blk->ctaid[0], w->blk->ctaid[1], w->blk->ctaid[2], t[0],
-				t[1], t[2], text[0]);
+			snprintf(what, sizeof(what),
+				"%.80s:%u: %.40s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%.60s` failed.",
+				text[1], (unsigned)arg[2], text[2], w->blk->ctaid[0],
+				w->blk->ctaid[1], w->blk->ctaid[2], t[0], t[1], t[2], text[0]);
 			ptx_raise(w, i, l, PTX_ASSERT, 0, 0, what);
 		}
 	}
 }
 
-static const struct ptx_function *callee_of(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t *same)
+static const struct ptx_function *callee_of(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t *same)
 {
 	const struct ptx_call *c = i->u.call;
 	const struct ptx_module *m = w->frames[0].fn->m;
@@ -108,13 +115,16 @@ static const struct ptx_function *callee_of(struct ptx_warp *w, const struct ptx
 	*same = 0;
 	EACH_LANE(l) *same |= (uint32_t)(t[l] == t[first]) << l;
 	if (PTX_WIN(t[first]) != PTX_WIN_CODE || (uint32_t)t[first] >= m->nfuncs)
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "a call of an address that is no function's");
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0,
+			"a call of an address that is no function's");
 	fn = m->funcs[(uint32_t)t[first]];
 	fn = fn->alias ? fn->alias : fn;
 	if (fn->is_entry || fn->sig.nparams != c->nargs || fn->sig.nrets != c->nrets)
-		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0, "an indirect call of a function with other parameters");
+		ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0,
+			"an indirect call of a function with other parameters");
 	for (unsigned k = 0; k < c->nargs + c->nrets; k++) {
-		const struct ptx_formal *f = k < c->nargs ? &fn->sig.params[k] : &fn->sig.rets[k - c->nargs];
+		const struct ptx_formal *f =
+			k < c->nargs ? &fn->sig.params[k] : &fn->sig.rets[k - c->nargs];
 		const struct ptx_xfer *x = k < c->nargs ? &c->args[k] : &c->rets[k - c->nargs];
 		if (f->size != x->bytes || f->off != x->callee)
 			ptx_raise(w, i, first, PTX_ILLEGAL_INSTRUCTION, t[first], 0,
@@ -124,21 +134,25 @@ static const struct ptx_function *callee_of(struct ptx_warp *w, const struct ptx
 }
 
 /* The caller's entry has its next pc already. */
-static void call_function(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
+static void call_function(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const struct ptx_function *fn)
 {
 	const struct ptx_call *c = i->u.call;
 	const struct ptx_frame *f = &w->frames[w->nframes - 1];
-	uint32_t from = f->lbase, to = f->lbase + (uint32_t)f->fn->local_bytes + ptx_alloca_top(w, mask);
+	uint32_t from = f->lbase,
+		 to = f->lbase + (uint32_t)f->fn->local_bytes + ptx_alloca_top(w, mask);
 	size_t regs = f->regs + f->fn->const_bytes + f->fn->reg_bytes;
 	unsigned first = (unsigned)__builtin_ctz(mask);
 
 	if (w->nparked)
 		regs = ptx_path_regs(w, regs);
-	if (to + fn->local_bytes > w->lstride || w->nframes >= PTX_DEPTH_LIMIT || regs + fn->const_bytes + fn->reg_bytes > (64u << 20))
+	if (to + fn->local_bytes > w->lstride || w->nframes >= PTX_DEPTH_LIMIT ||
+		regs + fn->const_bytes + fn->reg_bytes > (64u << 20))
 		ptx_raise(w, i, first, PTX_STACK_OVERFLOW, 0, 0, fn->name);
 	ptx_push_frame(w, fn, c, mask, regs, to);
 	for (unsigned k = 0; k < c->nargs; k++)
-		copy_params(w, mask, to + c->args[k].callee, from + c->args[k].caller, c->args[k].bytes);
+		copy_params(w, mask, to + c->args[k].callee, from + c->args[k].caller,
+			c->args[k].bytes);
 	memcpy(w->frame - fn->const_bytes, fn->const_image, fn->const_bytes);
 	if (fn->needs_zero || ptx_is_observed(w))
 		memset(w->frame, 0, fn->reg_bytes);
@@ -151,11 +165,12 @@ static void pop_frame(struct ptx_warp *w)
 	uint32_t to = w->frames[w->nframes - 1].lbase;
 
 	for (unsigned k = 0; k < f.call->nrets; k++)
-		copy_params(w, f.mask, to + f.call->rets[k].caller, f.lbase + f.call->rets[k].callee, f.call->rets[k].bytes);
+		copy_params(w, f.mask, to + f.call->rets[k].caller,
+			f.lbase + f.call->rets[k].callee, f.call->rets[k].bytes);
 	ptx_enter_frame(w);
 }
 
-/* --- the divergence stack ----------------------------------------------------------------------------- */
+/* --- the divergence stack --- */
 /* Pops what has nothing left to do. False when the warp has ended. */
 bool ptx_settle(struct ptx_warp *w)
 {
@@ -203,8 +218,10 @@ static bool is_plain_return(const struct ptx_insn *i)
 	return i->flags & F_CTRL && (i->arg == C_RET || i->arg == C_EXIT) && i->pred == NO_REG;
 }
 
-/* The lanes of one side leave the top entry: for a way of their own, or to wait at the meeting point. */
-static void add_side(struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t rpc, uint32_t mask)
+/* The lanes of one side leave the top entry: for a way of their own, or to wait at the meeting
+ * point. */
+static void add_side(
+	struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t rpc, uint32_t mask)
 {
 	if (is_plain_return(&code[pc])) { /* do not let them wait for a barrier's lanes */
 		if (code[pc].arg == C_EXIT)
@@ -217,9 +234,10 @@ static void add_side(struct ptx_warp *w, const struct ptx_insn *code, uint32_t p
 		push(w, pc, rpc, mask);
 }
 
-/* The top entry's lanes split: taken to target, rest to next. Turns the top entry into the one that waits where they meet. */
-static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t taken, uint32_t target,
-	uint32_t rest, uint32_t next)
+/* The top entry's lanes split: taken to target, rest to next. Turns the top entry into the one that
+ * waits where they meet. */
+static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i,
+	uint32_t taken, uint32_t target, uint32_t rest, uint32_t next)
 {
 	struct ptx_ent *e = &w->ents[w->nents - 1];
 	uint32_t rpc = i->rpc == NO_PC ? e->rpc : i->rpc;
@@ -232,7 +250,8 @@ static void diverge(struct ptx_warp *w, const struct ptx_insn *code, const struc
 	add_side(w, code, next, rpc, rest);
 }
 
-/* The top entry cannot go on; moves one that can to the top. Siblings lie next to each other and have the same meeting point. */
+/* The top entry cannot go on; moves one that can to the top. Siblings lie next to each other and
+ * have the same meeting point. */
 bool ptx_rotate(struct ptx_warp *w)
 {
 	unsigned base = w->frames[w->nframes - 1].base;
@@ -249,7 +268,7 @@ bool ptx_rotate(struct ptx_warp *w)
 	return false;
 }
 
-/* --- the loop ---------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 {
 	enum ptx_fault_code code;
@@ -262,14 +281,16 @@ static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 	}
 	w->wk->gave_way = false;
 	if (w->wk->l->max_slices && ++w->wk->slices > w->wk->l->max_slices)
-		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, PTX_TIMEOUT, 0, 0, "the launch's slices are used up");
+		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, PTX_TIMEOUT, 0, 0,
+			"the launch's slices are used up");
 	if (ptx_should_stop(w->wk, &code))
 		ptx_raise(w, i, w->live ? (unsigned)__builtin_ctz(w->live) : 0, code, 0, 0,
 			code == PTX_TIMEOUT ? "the time limit is over" : NULL);
 }
 
 /* brx.idx: lanes are grouped by target. */
-static void branch_indexed(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t mask, uint32_t next)
+static void branch_indexed(struct ptx_warp *w, const struct ptx_insn *code,
+	const struct ptx_insn *i, uint32_t mask, uint32_t next)
 {
 	const u32a *a = REG(u32a, 0);
 	const struct ptx_table *t = i->u.table;
@@ -278,7 +299,8 @@ static void branch_indexed(struct ptx_warp *w, const struct ptx_insn *code, cons
 
 	EACH_LANE(l)
 	if (a[l] >= t->n)
-		ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "an index past the list of targets");
+		ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+			"an index past the list of targets");
 	if (rpc == e->rpc)
 		w->nents--;
 	else
@@ -296,7 +318,8 @@ static void branch_indexed(struct ptx_warp *w, const struct ptx_insn *code, cons
 
 static void trap(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
-	ptx_raise(w, i, (unsigned)__builtin_ctz(mask), i->arg == C_TRAP ? PTX_TRAP : PTX_ILLEGAL_INSTRUCTION, 0, 0,
+	ptx_raise(w, i, (unsigned)__builtin_ctz(mask),
+		i->arg == C_TRAP ? PTX_TRAP : PTX_ILLEGAL_INSTRUCTION, 0, 0,
 		i->arg == C_TRAP ? NULL : i->u.text);
 }
 
@@ -314,11 +337,15 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	if (!fn->has_body) {
 		char what[96];
 		snprintf(what, sizeof(what), "%.40s is not there%s", fn->name,
-			!strncmp(fn->name, "cudaLaunchDevice", 16) || strstr(fn->name, "cudaCDP2") || !strncmp(fn->name, "cudaGetParameterBuffer", 22)
-				? ": kernels do not launch kernels" : ", it has no body");
+			!strncmp(fn->name, "cudaLaunchDevice", 16) ||
+					strstr(fn->name, "cudaCDP2") ||
+					!strncmp(fn->name, "cudaGetParameterBuffer", 22)
+				? ": kernels do not launch kernels"
+				: ", it has no body");
 		ptx_raise(w, i, (unsigned)__builtin_ctz(mask), PTX_ILLEGAL_INSTRUCTION, 0, 0, what);
 	}
-	if (same != mask) { /* indirect: one target after the other; the others come back to this call */
+	if (same != mask) { /* indirect: one target after the other; the others come back to this
+			       call */
 		struct ptx_ent *e = &w->ents[w->nents - 1];
 		uint32_t all = e->mask, rpc = pc + 1;
 		e->pc = rpc;
@@ -334,7 +361,8 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 	call_function(w, i, mask, fn);
 }
 
-/* A guarded barrier at pc: the lanes that skip it go on after it when those of m are released. The entry of m. */
+/* A guarded barrier at pc: the lanes that skip it go on after it when those of m are released. The
+ * entry of m. */
 struct ptx_ent *ptx_part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t pc)
 {
 	struct ptx_ent *e = &w->ents[w->nents - 1];
@@ -348,7 +376,8 @@ struct ptx_ent *ptx_part(struct ptx_warp *w, uint32_t m, uint32_t mask, uint32_t
 }
 
 /* Runs the top entry's compiled code, if there is any for this place; returns where to go on. */
-static uint32_t run_compiled(struct ptx_warp *w, struct ptx_jit_entry *jit, uint32_t pc, uint32_t mask, uint32_t rpc)
+static uint32_t run_compiled(
+	struct ptx_warp *w, struct ptx_jit_entry *jit, uint32_t pc, uint32_t mask, uint32_t rpc)
 {
 	bool full = mask == PTX_FULL;
 
@@ -374,10 +403,12 @@ void ptx_run_first(struct ptx_worker *wk)
 	struct ptx_jit_entry *jit = wk->light ? ptx_jit_entries(wk->l->fn) : NULL;
 
 	for (unsigned k = 0; k < 2; k++)
-		wk->first[k] = jit ? atomic_load_explicit(&jit->code[k], memory_order_acquire) : NULL;
+		wk->first[k] =
+			jit ? atomic_load_explicit(&jit->code[k], memory_order_acquire) : NULL;
 }
 
-/* The very beginning of a warp that was started light. Most end here: they never had a stack. True: it has ended. */
+/* The very beginning of a warp that was started light. Most end here: they never had a stack. True:
+ * it has ended. */
 static bool run_cold(struct ptx_warp *w)
 {
 	const struct ptx_function *fn = w->wk->l->fn;
@@ -391,7 +422,8 @@ static bool run_cold(struct ptx_warp *w)
 		w->count++;
 		if (w->async)
 			ptx_async_end(w);
-		w->blk->live -= w->all == PTX_FULL ? PTX_LANES : (uint32_t)__builtin_popcount(w->all);
+		w->blk->live -=
+			w->all == PTX_FULL ? PTX_LANES : (uint32_t)__builtin_popcount(w->all);
 		w->live = 0;
 		w->state = WARP_DONE;
 		return true;
@@ -437,8 +469,9 @@ static bool is_tired(struct ptx_warp *w, const struct ptx_insn *i, uint32_t pc)
 }
 
 /* The most frequent one. */
-static inline __attribute__((always_inline)) enum go branch(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t m,
-	uint32_t mask, uint32_t *pc)
+static inline __attribute__((always_inline)) enum go branch(struct ptx_warp *w,
+	const struct ptx_insn *code, const struct ptx_insn *i, uint32_t m, uint32_t mask,
+	uint32_t *pc)
 {
 	const uint32_t target = (uint32_t)i->imm, from = *pc;
 
@@ -455,7 +488,8 @@ static inline __attribute__((always_inline)) enum go branch(struct ptx_warp *w, 
 	return target <= from ? GO_ENTER : GO_ON;
 }
 
-static enum go at_barrier(struct ptx_warp *w, const struct ptx_insn *i, uint32_t m, uint32_t mask, uint32_t *pc)
+static enum go at_barrier(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t m, uint32_t mask, uint32_t *pc)
 {
 	struct ptx_ent *e;
 
@@ -480,7 +514,8 @@ static enum go at_barrier(struct ptx_warp *w, const struct ptx_insn *i, uint32_t
 	return GO_ENTER;
 }
 
-static enum go control(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i, uint32_t m, uint32_t mask, uint32_t *pc)
+static enum go control(struct ptx_warp *w, const struct ptx_insn *code, const struct ptx_insn *i,
+	uint32_t m, uint32_t mask, uint32_t *pc)
 {
 	switch (i->arg) {
 	case C_BRX:
@@ -530,7 +565,8 @@ static bool run_entry(struct ptx_warp *w, bool observed)
 {
 	struct ptx_ent *e = &w->ents[w->nents - 1];
 	const struct ptx_insn *code = w->frames[w->nframes - 1].fn->insns, *i;
-	struct ptx_jit_entry *jit = w->wk->jit ? ptx_jit_entries(w->frames[w->nframes - 1].fn) : NULL;
+	struct ptx_jit_entry *jit =
+		w->wk->jit ? ptx_jit_entries(w->frames[w->nframes - 1].fn) : NULL;
 	const uint32_t rpc = e->rpc, mask = e->mask;
 	uint32_t pc = e->pc, m, left = NO_PC;
 	enum go go = GO_ENTER;
@@ -568,7 +604,8 @@ static bool run_entry(struct ptx_warp *w, bool observed)
 			pc++;
 			continue;
 		}
-		go = i->arg == C_BRA ? branch(w, code, i, m, mask, &pc) : control(w, code, i, m, mask, &pc);
+		go = i->arg == C_BRA ? branch(w, code, i, m, mask, &pc)
+				     : control(w, code, i, m, mask, &pc);
 		if (go >= GO_RESTART)
 			return go == GO_LEAVE;
 	}

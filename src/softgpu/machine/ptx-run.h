@@ -24,16 +24,17 @@ void ptx_block_free(struct ptx_block *blk);
 /* True when the launch is to stop, for *code. Called now and then. */
 bool ptx_should_stop(struct ptx_worker *wk, enum ptx_fault_code *code);
 
-/* --- the loop (ptx-run.c), for blocks (ptx-block.c) --------------------------------------------------- */
+/* --- the loop (ptx-run.c), for blocks (ptx-block.c) --- */
 #define PTX_SLICE 20000 /* backward branches and calls */
 /* Runs the warp until it waits, ends or its slice is used up. */
 void ptx_run_warp(struct ptx_warp *w);
 /* Finds compiled code for a warp's very beginning, as far as there is any when a block begins. */
 void ptx_run_first(struct ptx_worker *wk);
 /* A new frame of fn for the lanes of mask, with a stack of its own; call: NULL for the kernel. */
-void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call, uint32_t mask, size_t regs, uint32_t lbase);
+void ptx_push_frame(struct ptx_warp *w, const struct ptx_function *fn, const struct ptx_call *call,
+	uint32_t mask, size_t regs, uint32_t lbase);
 
-/* --- frames (ptx-frame.c); without memory they end the launch --------------------------------------- */
+/* --- frames (ptx-frame.c); without memory they end the launch --- */
 _Noreturn void ptx_out_of_memory(struct ptx_worker *wk);
 /* Returns p, grown to have room for `want` elements; *cap: how many there is room for. */
 void *ptx_more(struct ptx_worker *wk, void *p, size_t *cap, size_t want, size_t elem);

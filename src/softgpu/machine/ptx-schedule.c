@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random schedules, see ptx-schedule.h. Turns are of very different length: many short ones, so that accesses of two warps interleave, and
- * some so long that one warp runs far ahead of the others, which is what shows a missing barrier.
+ * Random schedules, see ptx-schedule.h. Turns are of very different length: many short ones, so
+ * that accesses of two warps interleave, and some so long that one warp runs far ahead of the
+ * others, which is what shows a missing barrier.
  */
 #include "softgpu/machine/ptx-schedule.h"
 
@@ -53,7 +54,8 @@ bool ptx_schedule_parts(struct ptx_worker *wk)
 	return wk->l->schedule.random && !wk->turn && !ptx_schedule_pick(wk, 16);
 }
 
-void ptx_schedule_lanes(struct ptx_worker *wk, uint32_t mask, uint8_t order[PTX_LANES], unsigned *ret_n)
+void ptx_schedule_lanes(
+	struct ptx_worker *wk, uint32_t mask, uint8_t order[PTX_LANES], unsigned *ret_n)
 {
 	unsigned n = 0;
 

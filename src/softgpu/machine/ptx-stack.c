@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory that a function takes from its thread's stack while it runs: alloca, stacksave, stackrestore. "PTX ISA 9.0", 9.7.15. It lies behind the frame's
- * variables; how much each lane has taken is kept in a register without a name, so it is gone when the function returns.
+ * Memory that a function takes from its thread's stack while it runs: alloca, stacksave,
+ * stackrestore. "PTX ISA 9.0", 9.7.15. It lies behind the frame's variables; how much each lane has
+ * taken is kept in a register without a name, so it is gone when the function returns.
  */
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/machine/ptx-exec.h"
@@ -49,7 +50,8 @@ void h_alloca(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	EACH_LANE(l)
 	{
 		uint64_t n = i->size == 8 ? REG(u64a, 1)[l] : REG(u32a, 1)[l];
-		uint64_t at = ((uint64_t)base(w) + taken(w)[l] + align - 1) & ~(uint64_t)(align - 1);
+		uint64_t at =
+			((uint64_t)base(w) + taken(w)[l] + align - 1) & ~(uint64_t)(align - 1);
 		if (n > w->lstride || at + n > w->lstride)
 			ptx_raise(w, i, l, PTX_STACK_OVERFLOW, 0, 0, "alloca");
 		taken(w)[l] = (uint32_t)(at + n - base(w));
@@ -78,7 +80,8 @@ void h_stackrestore(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 	{
 		uint64_t to = (i->size == 8 ? REG(u64a, 0)[l] : REG(u32a, 0)[l]) - base(w);
 		if (to > taken(w)[l])
-			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0, "what is restored is not what stacksave gave");
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"what is restored is not what stacksave gave");
 		taken(w)[l] = (uint32_t)to;
 	}
 }

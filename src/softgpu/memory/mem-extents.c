@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See mem-extents.h. A sorted array: programs have few free places, and looking through them is short.
+ * See mem-extents.h. A sorted array: programs have few free places, and looking through them is
+ * short.
  */
 #include "softgpu/memory/mem-extents.h"
 #include "base/first-where.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The free places of a range of addresses, private to mem.c, under whose lock all of this is called.
+ * The free places of a range of addresses, private to mem.c, under whose lock all of this is
+ * called.
  */
 #ifndef SOFTGPU_MEM_EXTENTS_H
 #define SOFTGPU_MEM_EXTENTS_H
@@ -19,7 +20,8 @@ struct region {
 	uint64_t base, end;
 };
 
-/* Each takes size bytes at a multiple of align, a power of two; false: there is no such place, or the table is full. */
+/* Each takes size bytes at a multiple of align, a power of two; false: there is no such place, or
+ * the table is full. */
 /* First fit by address: the lowest place that holds them. */
 bool extent_take(struct region *r, uint64_t size, uint64_t align, struct extent *ret);
 /* The highest place. */

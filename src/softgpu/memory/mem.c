@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The software GPU's address space: allocation, and the lock-free question "which range holds this address?".
- * Live ranges are kept twice: as slots that never move (what callers hold) and as a table sorted by address
- * (what lookups search). Writers hold a mutex and bump a sequence count around each change of the table; a lookup that saw
- * the count change starts again. Both live in reserved memory that is never unmapped, and a slot is reused as late as possible,
- * so a stale read is harmless. Addresses are handed out lowest first: a program that asks for the same gets the same in each run.
+ * The software GPU's address space: allocation, and the lock-free question "which range holds this
+ * address?". Live ranges are kept twice: as slots that never move (what callers hold) and as a
+ * table sorted by address (what lookups search). Writers hold a mutex and bump a sequence count
+ * around each change of the table; a lookup that saw the count change starts again. Both live in
+ * reserved memory that is never unmapped, and a slot is reused as late as possible, so a stale read
+ * is harmless. Addresses are handed out lowest first: a program that asks for the same gets the
+ * same in each run.
  */
 #include "softgpu/memory/mem.h"
 #include "base/first-where.h"
@@ -23,15 +25,19 @@
 #define MAX_RANGES (1u << 20)
 #define MAX_EXTENTS (2 * MAX_RANGES + 2)
 #define DEFAULT_TOTAL (8ull << 30)
-#define WINDOW (256ull << 30)	      /* device addresses: more than there is memory, for reservations at chosen addresses */
-#define HOST_WINDOW (16ull << 40)     /* addresses of pinned and managed memory */
-#define SLOT_REST 64u		      /* a slot rests until so many others are free */
-#define GRAIN 512u		      /* allocations start at multiples of this, like the vendor's */
-#define RED_ZONE 256u		      /* at least this much nothing after a range, so that running off its end shows */
-#define FILL_LIMIT (64ull << 20)      /* larger allocations are left as the system gives them */
+/* device addresses: more than there is memory, for reservations at chosen addresses */
+#define WINDOW (256ull << 30)
+#define HOST_WINDOW (16ull << 40) /* addresses of pinned and managed memory */
+#define SLOT_REST 64u		  /* a slot rests until so many others are free */
+/* allocations start at multiples of this, like the vendor's */
+#define GRAIN 512u
+/* at least this much nothing after a range, so that running off its end shows */
+#define RED_ZONE 256u
+#define FILL_LIMIT (64ull << 20) /* larger allocations are left as the system gives them */
 #define FILL_BYTE 0xA5
 #define PAGE 4096ull
-#define EXPORT_BLOCK (2ull << 20)      /* memory is shared with other processes in blocks of this, like the vendor's */
+/* memory is shared with other processes in blocks of this, like the vendor's */
+#define EXPORT_BLOCK (2ull << 20)
 
 struct key {
 	_Atomic uint64_t start, end;
@@ -50,7 +56,7 @@ static struct {
 	_Atomic uint32_t seq;
 	struct region devices[MEM_DEVICES], host;
 	unsigned ndevices;
-	uint32_t nreserved; /* by mem_va_reserve() */
+	uint32_t nreserved;		   /* by mem_va_reserve() */
 	uint64_t total, used[MEM_DEVICES]; /* total: of each device */
 	/* where a slot's reservation really begins and ends: the device extent, or the mapping */
 	struct extent *reserved;
@@ -58,7 +64,8 @@ static struct {
 
 static void *reserve(void *hint, size_t size, int prot, int flags)
 {
-	void *p = mmap(hint, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+	void *p =
+		mmap(hint, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -75,12 +82,25 @@ static uint64_t configured_total(void)
 	errno = 0;
 	n = strtoull(text, &end, 0);
 	switch (*end) {
-	case 'k': case 'K': unit = 1ull << 10; end++; break;
-	case 'm': case 'M': unit = 1ull << 20; end++; break;
-	case 'g': case 'G': unit = 1ull << 30; end++; break;
+	case 'k':
+	case 'K':
+		unit = 1ull << 10;
+		end++;
+		break;
+	case 'm':
+	case 'M':
+		unit = 1ull << 20;
+		end++;
+		break;
+	case 'g':
+	case 'G':
+		unit = 1ull << 30;
+		end++;
+		break;
 	}
 	if (errno || *end || !n || n > (1ull << 46) / unit || n * unit < (1ull << 20)) {
-		fprintf(stderr, "tsdb: TSDB_SOFT_MEMORY=%s is not a size like 8G; using 8G\n", text);
+		fprintf(stderr, "tsdb: TSDB_SOFT_MEMORY=%s is not a size like 8G; using 8G\n",
+			text);
 		return DEFAULT_TOTAL;
 	}
 	return (n * unit + PAGE - 1) & ~(PAGE - 1);
@@ -96,7 +116,9 @@ static unsigned configured_devices(void)
 		return 1;
 	n = strtoul(text, &end, 10);
 	if (*end || !n || n > MEM_DEVICES) {
-		fprintf(stderr, "tsdb: TSDB_SOFT_DEVICES=%s is not a number from 1 to %d; using 1\n", text, MEM_DEVICES);
+		fprintf(stderr,
+			"tsdb: TSDB_SOFT_DEVICES=%s is not a number from 1 to %d; using 1\n", text,
+			MEM_DEVICES);
 		return 1;
 	}
 	return (unsigned)n;
@@ -128,8 +150,8 @@ static bool region_init(struct region *r, uint64_t base, uint64_t size)
 	return true;
 }
 
-/* The first device's addresses are MEM_DEVICE_BASE and up, the others' follow. Something may be there already (a sanitizer's shadow), or
- * addresses are rationed. */
+/* The first device's addresses are MEM_DEVICE_BASE and up, the others' follow. Something may be
+ * there already (a sanitizer's shadow), or addresses are rationed. */
 static bool device_init(unsigned dev)
 {
 	uint64_t at = MEM_DEVICE_BASE + dev * (mem.total > WINDOW ? mem.total : WINDOW), window = 0;
@@ -159,15 +181,18 @@ static void mem_init(void)
 	mem.total = configured_total();
 	mem.ndevices = configured_devices();
 	mem.slots = reserve(NULL, MAX_RANGES * sizeof(*mem.slots), PROT_READ | PROT_WRITE, 0);
-	mem.free_slots = reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
+	mem.free_slots =
+		reserve(NULL, MAX_RANGES * sizeof(*mem.free_slots), PROT_READ | PROT_WRITE, 0);
 	mem.keys = reserve(NULL, MAX_RANGES * sizeof(*mem.keys), PROT_READ | PROT_WRITE, 0);
 	mem.reserved = reserve(NULL, MAX_RANGES * sizeof(*mem.reserved), PROT_READ | PROT_WRITE, 0);
-	mem.ok = mem.slots && mem.free_slots && mem.keys && mem.reserved && region_init(&mem.host, host_base(), HOST_WINDOW);
+	mem.ok = mem.slots && mem.free_slots && mem.keys && mem.reserved &&
+		 region_init(&mem.host, host_base(), HOST_WINDOW);
 	for (i = 0; i < mem.ndevices; i++)
 		mem.ok = mem.ok && device_init(i);
 	if (!mem.ok)
-		fprintf(stderr, "tsdb: software GPU: cannot reserve %u times %llu bytes of address space\n", mem.ndevices,
-			(unsigned long long)mem.total);
+		fprintf(stderr,
+			"tsdb: software GPU: cannot reserve %u times %llu bytes of address space\n",
+			mem.ndevices, (unsigned long long)mem.total);
 }
 
 static bool mem_ready(void)
@@ -176,12 +201,13 @@ static bool mem_ready(void)
 	return mem.ok;
 }
 
-/* --- the sorted table ------------------------------------------------------------------------------ */
+/* --- the sorted table --- */
 
 /* Index of the first key that starts above addr, among n. */
 static uint32_t keys_above(uint64_t addr, uint32_t n)
 {
-	return FIRST_WHERE(n, i, atomic_load_explicit(&mem.keys[i].start, memory_order_relaxed) > addr);
+	return FIRST_WHERE(
+		n, i, atomic_load_explicit(&mem.keys[i].start, memory_order_relaxed) > addr);
 }
 
 const struct mem_range *mem_find(uint64_t addr)
@@ -197,8 +223,8 @@ const struct mem_range *mem_find(uint64_t addr)
 		ret = NULL;
 		i = keys_above(addr, atomic_load_explicit(&mem.nkeys, memory_order_relaxed));
 		if (i && addr < atomic_load_explicit(&mem.keys[i - 1].end, memory_order_relaxed))
-			ret = &mem.slots[atomic_load_explicit(&mem.keys[i - 1].slot,
-							      memory_order_relaxed)];
+			ret = &mem.slots[atomic_load_explicit(
+				&mem.keys[i - 1].slot, memory_order_relaxed)];
 		atomic_thread_fence(memory_order_acquire);
 	} while (atomic_load_explicit(&mem.seq, memory_order_relaxed) != seq);
 	return ret;
@@ -247,7 +273,7 @@ static void table_remove(uint32_t at)
 	table_change_end();
 }
 
-/* --- allocation ---------------------------------------------------------------------------------------- */
+/* --- allocation --- */
 
 static bool slot_take(uint32_t *ret)
 {
@@ -268,7 +294,8 @@ static void slot_give(uint32_t slot)
 	mem.free_slots[mem.free_tail++ % MAX_RANGES] = slot;
 }
 
-/* Whole pages inside the joined extent go back to the system: only those that x touched can still be committed. */
+/* Whole pages inside the joined extent go back to the system: only those that x touched can still
+ * be committed. */
 static struct region *region_at(uint64_t start)
 {
 	unsigned i;
@@ -294,16 +321,18 @@ static void device_release(struct extent x)
 	}
 }
 
-/* A module's variables come from the high end, so that the low addresses, which a recorded program's allocations had, stay free
- * for them when they are wanted again. */
-static bool device_reserve(unsigned dev, enum mem_kind kind, uint64_t size, uint64_t align, struct extent *ret)
+/* A module's variables come from the high end, so that the low addresses, which a recorded
+ * program's allocations had, stay free for them when they are wanted again. */
+static bool device_reserve(
+	unsigned dev, enum mem_kind kind, uint64_t size, uint64_t align, struct extent *ret)
 {
 	uint64_t lo, hi;
 
 	size = (size + RED_ZONE + GRAIN - 1) & ~(uint64_t)(GRAIN - 1);
 	if (size > mem.total - mem.used[dev])
 		return false;
-	if (!(kind == MEM_MODULE ? extent_take_high : extent_take)(&mem.devices[dev], size, align, ret))
+	if (!(kind == MEM_MODULE ? extent_take_high : extent_take)(
+		    &mem.devices[dev], size, align, ret))
 		return false;
 	lo = ret->start & ~(PAGE - 1);
 	hi = (ret->end + PAGE - 1) & ~(PAGE - 1);
@@ -314,8 +343,9 @@ static bool device_reserve(unsigned dev, enum mem_kind kind, uint64_t size, uint
 	return true;
 }
 
-/* A mapping in the host region, whose addresses repeat from run to run. The region is not reserved: the program may have put its own
- * memory there (to give it the addresses of an earlier run, and register it); that is stepped over in doubling strides. */
+/* A mapping in the host region, whose addresses repeat from run to run. The region is not reserved:
+ * the program may have put its own memory there (to give it the addresses of an earlier run, and
+ * register it); that is stepped over in doubling strides. */
 static char *host_map(uint64_t bytes)
 {
 	uint64_t stride = bytes;
@@ -323,7 +353,8 @@ static char *host_map(uint64_t bytes)
 	unsigned tries;
 	char *p;
 
-	for (tries = 0; tries < 40 && extent_take(&mem.host, bytes, PAGE, &x); tries++, stride *= 2) {
+	for (tries = 0; tries < 40 && extent_take(&mem.host, bytes, PAGE, &x);
+		tries++, stride *= 2) {
 		p = map_at(x.start, bytes, PROT_READ | PROT_WRITE);
 		if (p)
 			return p;
@@ -361,11 +392,15 @@ static bool on_device(enum mem_kind kind)
 	return kind == MEM_DEVICE || kind == MEM_MODULE;
 }
 
-static const struct mem_range *publish(uint32_t slot, uint64_t start, size_t size, enum mem_kind kind, unsigned dev,
-				       uint32_t ctx, struct extent reserved)
+static const struct mem_range *publish(uint32_t slot, uint64_t start, size_t size,
+	enum mem_kind kind, unsigned dev, uint32_t ctx, struct extent reserved)
 {
-	mem.slots[slot] = (struct mem_range){.start = start, .end = start + size, .kind = kind, .ctx = ctx, .dev = (uint8_t)dev,
-					     .devices = on_device(kind) ? 1u << dev : 0};
+	mem.slots[slot] = (struct mem_range){.start = start,
+		.end = start + size,
+		.kind = kind,
+		.ctx = ctx,
+		.dev = (uint8_t)dev,
+		.devices = on_device(kind) ? 1u << dev : 0};
 	mem.reserved[slot] = reserved;
 	if (on_device(kind))
 		mem.used[dev] += reserved.end - reserved.start;
@@ -378,14 +413,16 @@ const struct mem_range *mem_alloc(enum mem_kind kind, size_t size, size_t align,
 	return mem_alloc_on(0, kind, size, align, ctx);
 }
 
-const struct mem_range *mem_alloc_on(unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx)
+const struct mem_range *mem_alloc_on(
+	unsigned dev, enum mem_kind kind, size_t size, size_t align, uint32_t ctx)
 {
 	const struct mem_range *ret = NULL;
 	struct extent x;
 	uint32_t slot;
 	bool ok;
 
-	if (!mem_ready() || dev >= mem.ndevices || !size || size > mem.total || (align & (align - 1)) || align > mem.total)
+	if (!mem_ready() || dev >= mem.ndevices || !size || size > mem.total ||
+		(align & (align - 1)) || align > mem.total)
 		return NULL;
 	if (align < GRAIN)
 		align = GRAIN;
@@ -472,12 +509,13 @@ void mem_free_owner(uint32_t ctx)
 		return;
 	pthread_mutex_lock(&mem.lock);
 	for (i = mem.nkeys; i-- > 0;)
-		if (mem.slots[mem.keys[i].slot].ctx == ctx && mem.slots[mem.keys[i].slot].kind != MEM_MAPPED)
+		if (mem.slots[mem.keys[i].slot].ctx == ctx &&
+			mem.slots[mem.keys[i].slot].kind != MEM_MAPPED)
 			release(i);
 	pthread_mutex_unlock(&mem.lock);
 }
 
-/* --- virtual memory management -------------------------------------------------------------------------- */
+/* --- virtual memory management --- */
 
 static bool in_window(uint64_t start, uint64_t size)
 {
@@ -555,13 +593,14 @@ void mem_pages_free(unsigned dev, void *pages, uint64_t size)
 	pthread_mutex_unlock(&mem.lock);
 }
 
-const struct mem_range *mem_va_map(uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices)
+const struct mem_range *mem_va_map(
+	uint64_t start, uint64_t size, void *pages, bool read_only, unsigned dev, uint32_t devices)
 {
 	return mem_va_map_part(start, size, pages, 0, size, read_only, dev, devices);
 }
 
-const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pages, uint64_t offset, uint64_t part, bool read_only, unsigned dev,
-					uint32_t devices)
+const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pages, uint64_t offset,
+	uint64_t part, bool read_only, unsigned dev, uint32_t devices)
 {
 	const struct mem_range *ret = NULL;
 	uint32_t slot;
@@ -569,13 +608,15 @@ const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pag
 
 	pthread_mutex_lock(&mem.lock);
 	if (!overlaps(start, start + size) && slot_take(&slot)) {
-		/* mremap(2): from a shared mapping, an old size of 0 makes a second mapping of the same pages. */
+		/* mremap(2): from a shared mapping, an old size of 0 makes a second mapping of the
+		 * same pages. */
 		p = mremap(pages, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start);
 		if (p == MAP_FAILED || mprotect(p, size, PROT_READ | PROT_WRITE)) {
 			reserve((void *)start, size, PROT_NONE, MAP_FIXED);
 			slot_give(slot);
 		} else {
-			ret = publish(slot, start + offset, part, MEM_MAPPED, dev, 0, (struct extent){start, start + size});
+			ret = publish(slot, start + offset, part, MEM_MAPPED, dev, 0,
+				(struct extent){start, start + size});
 			mem.slots[slot].read_only = read_only;
 			mem.slots[slot].devices = devices;
 		}
@@ -584,13 +625,16 @@ const struct mem_range *mem_va_map_part(uint64_t start, uint64_t size, void *pag
 	return ret;
 }
 
-/* --- memory of other processes --------------------------------------------------------------------------- */
+/* --- memory of other processes --- */
 
-/* Pages of the device region that lie in a file now. Never given back: processes may still have them. */
-static struct export {
+/* Pages of the device region that lie in a file now. Never given back: processes may still have
+ * them. */
+static struct export
+{
 	struct extent pages;
 	int fd;
-} *exports;
+}
+*exports;
 static uint32_t nexports;
 
 static bool write_pages(int fd, struct extent x)
@@ -602,7 +646,8 @@ static bool write_pages(int fd, struct extent x)
 		struct iovec to = {page, PAGE}, from = {(void *)at, PAGE};
 
 		/* What is not allocated cannot be read, and is nothing. */
-		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)PAGE || !memcmp(page, zeros, PAGE))
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)PAGE ||
+			!memcmp(page, zeros, PAGE))
 			continue;
 		if (pwrite(fd, page, PAGE, (off_t)(at - x.start)) != (ssize_t)PAGE)
 			return false;
@@ -619,7 +664,8 @@ static bool move_to_file(struct extent x, int *ret_fd)
 	if (fd < 0)
 		return false;
 	if (ftruncate(fd, (off_t)(x.end - x.start)) || !write_pages(fd, x) ||
-	    mmap((void *)x.start, x.end - x.start, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+		mmap((void *)x.start, x.end - x.start, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
 		close(fd);
 		return false;
 	}
@@ -630,7 +676,8 @@ static bool move_to_file(struct extent x, int *ret_fd)
 
 bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uint64_t *ret_offset)
 {
-	struct extent x = {r->start & ~(EXPORT_BLOCK - 1), (r->end + EXPORT_BLOCK - 1) & ~(EXPORT_BLOCK - 1)};
+	struct extent x = {
+		r->start & ~(EXPORT_BLOCK - 1), (r->end + EXPORT_BLOCK - 1) & ~(EXPORT_BLOCK - 1)};
 	bool ok = false, found = false, meets = false;
 
 	pthread_mutex_lock(&mem.lock);
@@ -644,7 +691,8 @@ bool mem_export(const struct mem_range *r, int *ret_fd, uint64_t *ret_bytes, uin
 			*ret_fd = exports[i].fd;
 		}
 	}
-	ok = found || (!meets && region_at(x.start) && x.end <= region_at(x.start)->end && move_to_file(x, ret_fd));
+	ok = found || (!meets && region_at(x.start) && x.end <= region_at(x.start)->end &&
+			      move_to_file(x, ret_fd));
 	pthread_mutex_unlock(&mem.lock);
 	*ret_bytes = x.end - x.start;
 	*ret_offset = r->start - x.start;
@@ -660,14 +708,15 @@ static bool is_exported(struct extent x)
 	return false;
 }
 
-/* Whole pages of large memory are given back, so that a large variable takes memory only where it is used. */
+/* Whole pages of large memory are given back, so that a large variable takes memory only where it
+ * is used. */
 void mem_zero(const struct mem_range *r)
 {
 	struct extent pages = {(r->start + PAGE - 1) & ~(PAGE - 1), r->end & ~(PAGE - 1)};
 
 	pthread_mutex_lock(&mem.lock);
 	if (r->end - r->start <= FILL_LIMIT || is_exported(pages) ||
-	    madvise((void *)pages.start, pages.end - pages.start, MADV_DONTNEED))
+		madvise((void *)pages.start, pages.end - pages.start, MADV_DONTNEED))
 		pages.end = pages.start = r->end;
 	memset((void *)r->start, 0, pages.start - r->start);
 	memset((void *)pages.end, 0, r->end - pages.end);

@@ -14,8 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum micro_op_kind { X_INT, X_FLOAT, X_REG, X_SREG, X_VAR, X_NEG, X_NOT, X_INV, X_MUL, X_DIV, X_MOD, X_ADD, X_SUB, X_SHL, X_SHR, X_LT, X_LE,
-	X_GT, X_GE, X_EQ, X_NE, X_AND, X_XOR, X_OR, X_LAND, X_LOR };
+enum micro_op_kind {
+	X_INT,
+	X_FLOAT,
+	X_REG,
+	X_SREG,
+	X_VAR,
+	X_NEG,
+	X_NOT,
+	X_INV,
+	X_MUL,
+	X_DIV,
+	X_MOD,
+	X_ADD,
+	X_SUB,
+	X_SHL,
+	X_SHR,
+	X_LT,
+	X_LE,
+	X_GT,
+	X_GE,
+	X_EQ,
+	X_NE,
+	X_AND,
+	X_XOR,
+	X_OR,
+	X_LAND,
+	X_LOR
+};
 
 struct parser {
 	struct micro_expr *x;
@@ -28,7 +54,8 @@ struct parser {
 	jmp_buf out;
 };
 
-static _Noreturn void __attribute__((format(printf, 2, 3))) fail(struct parser *q, const char *fmt, ...)
+static _Noreturn void __attribute__((format(printf, 2, 3)))
+fail(struct parser *q, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -54,12 +81,13 @@ static void blanks(struct parser *q)
 	q->p += strspn(q->p, " \t");
 }
 
-/* --- operands --------------------------------------------------------------------------------- */
+/* --- operands --- */
 static size_t word_length(const char *p)
 {
 	size_t n = *p == '%';
 
-	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '$' || (n && p[n] == '.' && *p == '%' && isalpha((unsigned char)p[n + 1])))
+	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '$' ||
+		(n && p[n] == '.' && *p == '%' && isalpha((unsigned char)p[n + 1])))
 		n++;
 	return n;
 }
@@ -144,24 +172,44 @@ static void unary(struct parser *q)
 		if (*q->p != ')')
 			fail(q, "a bracket is not closed");
 		q->p++;
-	} else if (isdigit((unsigned char)*q->p) || (*q->p == '.' && isdigit((unsigned char)q->p[1]))) {
+	} else if (isdigit((unsigned char)*q->p) ||
+		   (*q->p == '.' && isdigit((unsigned char)q->p[1]))) {
 		number(q);
 	} else if (*q->p == '%' || *q->p == '_' || *q->p == '$' || isalpha((unsigned char)*q->p)) {
 		name(q);
 	} else {
-		fail(q, *q->p ? "\"%.20s\" is neither a register nor a number" : "the expression ends too soon%s", q->p);
+		fail(q,
+			*q->p ? "\"%.20s\" is neither a register nor a number"
+			      : "the expression ends too soon%s",
+			q->p);
 	}
 	q->depth--;
 }
 
-/* --- operators, by level --------------------------------------------------------------------------------- */
+/* --- operators, by level --- */
 static const struct {
 	const char *text;
 	uint8_t level, kind;
-} operators[] = { /* the longer ones first */
-	{"||", 0, X_LOR}, {"&&", 1, X_LAND}, {"==", 5, X_EQ}, {"!=", 5, X_NE}, {"<<", 7, X_SHL}, {">>", 7, X_SHR}, {"<=", 6, X_LE},
-	{">=", 6, X_GE}, {"|", 2, X_OR}, {"^", 3, X_XOR}, {"&", 4, X_AND}, {"<", 6, X_LT}, {">", 6, X_GT}, {"+", 8, X_ADD}, {"-", 8, X_SUB},
-	{"*", 9, X_MUL}, {"/", 9, X_DIV}, {"%", 9, X_MOD},
+} operators[] = {
+	/* the longer ones first */
+	{"||", 0, X_LOR},
+	{"&&", 1, X_LAND},
+	{"==", 5, X_EQ},
+	{"!=", 5, X_NE},
+	{"<<", 7, X_SHL},
+	{">>", 7, X_SHR},
+	{"<=", 6, X_LE},
+	{">=", 6, X_GE},
+	{"|", 2, X_OR},
+	{"^", 3, X_XOR},
+	{"&", 4, X_AND},
+	{"<", 6, X_LT},
+	{">", 6, X_GT},
+	{"+", 8, X_ADD},
+	{"-", 8, X_SUB},
+	{"*", 9, X_MUL},
+	{"/", 9, X_DIV},
+	{"%", 9, X_MOD},
 };
 
 static int operator_here(struct parser *q)
@@ -185,7 +233,8 @@ static void binary(struct parser *q, unsigned level)
 	}
 }
 
-const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, uint32_t pc, const char *text, char *why, size_t n)
+const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, uint32_t pc,
+	const char *text, char *why, size_t n)
 {
 	struct parser q = {.x = x, .fn = fn, .pc = pc, .p = text, .why = why, .n = n};
 
@@ -199,7 +248,7 @@ const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, u
 	return NULL;
 }
 
-/* --- values ------------------------------------------------------------------------------------------ */
+/* --- values --- */
 struct micro_value micro_reg_value(const uint8_t *frame, int32_t off, unsigned type, unsigned lane)
 {
 	struct micro_value v = {0};
@@ -231,7 +280,9 @@ static struct micro_value special_value(const struct ptx_warp *w, unsigned sreg,
 {
 	struct ptx_special s = {.sreg = (uint8_t)sreg};
 
-	return (struct micro_value){.i = (int64_t)(sreg > SR_VOLATILE ? ptx_clock(w, sreg) : ptx_special_value(w, &s, lane))};
+	return (struct micro_value){
+		.i = (int64_t)(sreg > SR_VOLATILE ? ptx_clock(w, sreg)
+						  : ptx_special_value(w, &s, lane))};
 }
 
 static double as_float(const struct micro_value *v)
@@ -256,17 +307,38 @@ static struct micro_value float_op(unsigned kind, double a, double b)
 	struct micro_value v = {0};
 
 	switch (kind) {
-	case X_MUL: v.f = a * b; break;
-	case X_DIV: v.f = a / b; break;
-	case X_ADD: v.f = a + b; break;
-	case X_SUB: v.f = a - b; break;
-	case X_LT: v.i = a < b; return v;
-	case X_LE: v.i = a <= b; return v;
-	case X_GT: v.i = a > b; return v;
-	case X_GE: v.i = a >= b; return v;
-	case X_EQ: v.i = a == b; return v;
-	case X_NE: v.i = a != b; return v;
-	default: return v;
+	case X_MUL:
+		v.f = a * b;
+		break;
+	case X_DIV:
+		v.f = a / b;
+		break;
+	case X_ADD:
+		v.f = a + b;
+		break;
+	case X_SUB:
+		v.f = a - b;
+		break;
+	case X_LT:
+		v.i = a < b;
+		return v;
+	case X_LE:
+		v.i = a <= b;
+		return v;
+	case X_GT:
+		v.i = a > b;
+		return v;
+	case X_GE:
+		v.i = a >= b;
+		return v;
+	case X_EQ:
+		v.i = a == b;
+		return v;
+	case X_NE:
+		v.i = a != b;
+		return v;
+	default:
+		return v;
 	}
 	v.is_float = true;
 	return v;
@@ -277,30 +349,49 @@ static int64_t int_op(unsigned kind, int64_t a, int64_t b)
 	const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
 
 	switch (kind) {
-	case X_MUL: return (int64_t)(ua * ub);
-	case X_DIV: return !b ? 0 : b == -1 ? (int64_t)(0 - ua) : a / b;
-	case X_MOD: return !b || b == -1 ? 0 : a % b;
-	case X_ADD: return (int64_t)(ua + ub);
-	case X_SUB: return (int64_t)(ua - ub);
-	case X_SHL: return ub < 64 ? (int64_t)(ua << ub) : 0;
-	case X_SHR: return ub < 64 ? a >> b : a < 0 ? -1 : 0;
-	case X_LT: return a < b;
-	case X_LE: return a <= b;
-	case X_GT: return a > b;
-	case X_GE: return a >= b;
-	case X_EQ: return a == b;
-	case X_NE: return a != b;
-	case X_AND: return a & b;
-	case X_XOR: return a ^ b;
-	default: return a | b;
+	case X_MUL:
+		return (int64_t)(ua * ub);
+	case X_DIV:
+		return !b ? 0 : b == -1 ? (int64_t)(0 - ua) : a / b;
+	case X_MOD:
+		return !b || b == -1 ? 0 : a % b;
+	case X_ADD:
+		return (int64_t)(ua + ub);
+	case X_SUB:
+		return (int64_t)(ua - ub);
+	case X_SHL:
+		return ub < 64 ? (int64_t)(ua << ub) : 0;
+	case X_SHR:
+		return ub < 64 ? a >> b : a < 0 ? -1 : 0;
+	case X_LT:
+		return a < b;
+	case X_LE:
+		return a <= b;
+	case X_GT:
+		return a > b;
+	case X_GE:
+		return a >= b;
+	case X_EQ:
+		return a == b;
+	case X_NE:
+		return a != b;
+	case X_AND:
+		return a & b;
+	case X_XOR:
+		return a ^ b;
+	default:
+		return a | b;
 	}
 }
 
-static struct micro_value two(unsigned kind, const struct micro_value *a, const struct micro_value *b)
+static struct micro_value two(
+	unsigned kind, const struct micro_value *a, const struct micro_value *b)
 {
 	if (kind == X_LAND || kind == X_LOR)
-		return (struct micro_value){.i = kind == X_LAND ? is_true(a) && is_true(b) : is_true(a) || is_true(b)};
-	if ((a->is_float || b->is_float) && kind != X_MOD && kind != X_SHL && kind != X_SHR && kind < X_AND)
+		return (struct micro_value){
+			.i = kind == X_LAND ? is_true(a) && is_true(b) : is_true(a) || is_true(b)};
+	if ((a->is_float || b->is_float) && kind != X_MOD && kind != X_SHL && kind != X_SHR &&
+		kind < X_AND)
 		return float_op(kind, as_float(a), as_float(b));
 	return (struct micro_value){.i = int_op(kind, as_int(a), as_int(b))};
 }
@@ -311,10 +402,12 @@ static struct micro_value one(unsigned kind, const struct micro_value *a)
 		return (struct micro_value){.i = !is_true(a)};
 	if (kind == X_NEG && a->is_float)
 		return (struct micro_value){.is_float = true, .f = -a->f};
-	return (struct micro_value){.i = kind == X_NEG ? (int64_t)(0 - (uint64_t)a->i) : ~as_int(a)};
+	return (struct micro_value){
+		.i = kind == X_NEG ? (int64_t)(0 - (uint64_t)a->i) : ~as_int(a)};
 }
 
-static struct micro_value leaf(const struct micro_op *o, const struct ptx_warp *w, unsigned frame, unsigned lane)
+static struct micro_value leaf(
+	const struct micro_op *o, const struct ptx_warp *w, unsigned frame, unsigned lane)
 {
 	switch (o->kind) {
 	case X_FLOAT:
@@ -330,7 +423,8 @@ static struct micro_value leaf(const struct micro_op *o, const struct ptx_warp *
 	}
 }
 
-struct micro_value micro_eval(const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane)
+struct micro_value micro_eval(
+	const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane)
 {
 	struct micro_value stack[MICRO_OPS];
 	unsigned n = 0;
@@ -349,15 +443,20 @@ struct micro_value micro_eval(const struct micro_expr *x, const struct ptx_warp 
 	return stack[0];
 }
 
-/* --- how they are shown -------------------------------------------------------------------------------- */
+/* --- how they are shown --- */
 void micro_declare(unsigned type, struct soft_value *ret)
 {
 	unsigned bits = ptx_type_bits[type];
 
-	snprintf(ret->declared, sizeof(ret->declared), "%.7s", ptx_type_name[type] ? ptx_type_name[type] : "");
+	snprintf(ret->declared, sizeof(ret->declared), "%.7s",
+		ptx_type_name[type] ? ptx_type_name[type] : "");
 	ret->bytes = bits < 8 ? 0 : bits / 8;
-	ret->type = type == T_pred ? SOFT_BOOL : type == T_f32 || type == T_f64 ? SOFT_FLOAT
-		: (type >= T_u8 && type <= T_u64) || type == T_f16 || type == T_bf16 || type == T_f16x2 || type == T_bf16x2 ? SOFT_UINT : SOFT_INT;
+	ret->type = type == T_pred		     ? SOFT_BOOL
+		    : type == T_f32 || type == T_f64 ? SOFT_FLOAT
+		    : (type >= T_u8 && type <= T_u64) || type == T_f16 || type == T_bf16 ||
+				    type == T_f16x2 || type == T_bf16x2
+			    ? SOFT_UINT
+			    : SOFT_INT;
 }
 
 void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_space)
@@ -381,6 +480,8 @@ void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_spa
 uint64_t micro_bits(const struct micro_value *v, const struct soft_value *type)
 {
 	if (type->type != SOFT_FLOAT)
-		return type->bytes == 0 || type->bytes >= 8 ? (uint64_t)v->i : (uint64_t)v->i & ((1ull << 8 * type->bytes) - 1);
+		return type->bytes == 0 || type->bytes >= 8
+			       ? (uint64_t)v->i
+			       : (uint64_t)v->i & ((1ull << 8 * type->bytes) - 1);
 	return type->bytes == 4 ? ptx_f2u((float)v->f) : ptx_d2u(v->f);
 }

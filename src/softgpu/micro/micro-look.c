@@ -23,7 +23,9 @@ struct answer {
 
 static const char *ended(struct answer *a)
 {
-	return micro_say(a->s, a->s->phase == MICRO_OVER ? "the launch has ended" : "the block of the focused thread has ended");
+	return micro_say(a->s, a->s->phase == MICRO_OVER
+				       ? "the launch has ended"
+				       : "the block of the focused thread has ended");
 }
 
 static uint32_t source_line(const struct ptx_function *fn, uint32_t pc)
@@ -33,7 +35,7 @@ static uint32_t source_line(const struct ptx_function *fn, uint32_t pc)
 	return l ? l->line : 0;
 }
 
-/* --- warps, lanes, blocks -------------------------------------------------------------------------------- */
+/* --- warps, lanes, blocks --- */
 static const char *ask_warps(struct answer *a)
 {
 	struct ptx_block *b = micro_block(a->s, a->s->focus_block);
@@ -43,10 +45,15 @@ static const char *ask_warps(struct answer *a)
 	for (unsigned k = 0; k < b->nwarps; k++) {
 		const struct ptx_warp *w = &b->warps[k];
 		struct micro_place p = micro_place_of(w);
-		struct soft_warp r = {.warp = k, .barrier = UINT32_MAX, .live = w->live, .step = *micro_steps(a->s, w)};
+		struct soft_warp r = {.warp = k,
+			.barrier = UINT32_MAX,
+			.live = w->live,
+			.step = *micro_steps(a->s, w)};
 
 		ptx_thread_of(w, 0, r.first);
-		r.state = !p.ent ? SOFT_WARP_ENDED : w->state == WARP_WAIT ? SOFT_WARP_WAITS : SOFT_WARP_RUNS;
+		r.state = !p.ent		  ? SOFT_WARP_ENDED
+			  : w->state == WARP_WAIT ? SOFT_WARP_WAITS
+						  : SOFT_WARP_RUNS;
 		if (p.ent) {
 			r.active = p.active;
 			r.line = p.line;
@@ -61,7 +68,8 @@ static const char *ask_warps(struct answer *a)
 }
 
 /* Where one lane goes on: the newest entry of a stack that has it. */
-static bool place_on(const struct ptx_path *p, const struct micro_place *at, unsigned lane, struct soft_lane *r)
+static bool place_on(
+	const struct ptx_path *p, const struct micro_place *at, unsigned lane, struct soft_lane *r)
 {
 	for (unsigned k = p->nents; k-- > 0;) {
 		const struct ptx_ent *e = &p->ents[k];
@@ -71,7 +79,9 @@ static bool place_on(const struct ptx_path *p, const struct micro_place *at, uns
 			continue;
 		while (f && p->frames[f].base > k)
 			f--;
-		r->state = e->state != ENT_RUN ? SOFT_LANE_WAITS : e == at->ent ? SOFT_LANE_ACTIVE : SOFT_LANE_DIVERGED;
+		r->state = e->state != ENT_RUN ? SOFT_LANE_WAITS
+			   : e == at->ent      ? SOFT_LANE_ACTIVE
+					       : SOFT_LANE_DIVERGED;
 		r->line = p->frames[f].fn->insns[e->pc].line;
 		r->source_line = source_line(p->frames[f].fn, e->pc);
 		return true;
@@ -79,9 +89,11 @@ static bool place_on(const struct ptx_path *p, const struct micro_place *at, uns
 	return false;
 }
 
-static void place_lane(const struct ptx_warp *w, const struct micro_place *at, unsigned lane, struct soft_lane *r)
+static void place_lane(
+	const struct ptx_warp *w, const struct micro_place *at, unsigned lane, struct soft_lane *r)
 {
-	const struct ptx_path now = {.ents = w->ents, .nents = w->nents, .frames = w->frames, .nframes = w->nframes};
+	const struct ptx_path now = {
+		.ents = w->ents, .nents = w->nents, .frames = w->frames, .nframes = w->nframes};
 	bool found = place_on(&now, at, lane, r);
 
 	for (unsigned k = 0; k < w->nparked && !found; k++)
@@ -128,7 +140,8 @@ static const char *ask_blocks(struct answer *a)
 		struct soft_block r = {.state = s->block_state[k]};
 
 		to = k + 1;
-		while (r.state != SOFT_BLOCK_RUNS && to < s->nblocks && s->block_state[to] == r.state)
+		while (r.state != SOFT_BLOCK_RUNS && to < s->nblocks &&
+			s->block_state[to] == r.state)
 			to++;
 		r.count = to - k;
 		micro_coordinates(s->l.grid, k, r.first);
@@ -140,8 +153,9 @@ static const char *ask_blocks(struct answer *a)
 	return NULL;
 }
 
-/* --- registers and values ---------------------------------------------------------------------------------- */
-static void add_value(struct answer *a, struct soft_value *r, struct micro_value (*value)(const void *what, const struct answer *a, unsigned lane),
+/* --- registers and values --- */
+static void add_value(struct answer *a, struct soft_value *r,
+	struct micro_value (*value)(const void *what, const struct answer *a, unsigned lane),
 	const void *what)
 {
 	r->lanes = a->w->all;
@@ -193,7 +207,10 @@ static struct micro_value of_expression(const void *what, const struct answer *a
 
 static const char *ask_value(struct answer *a)
 {
-	static const char *const spaces[] = {[SP_GLOBAL] = "global", [SP_SHARED] = "shared", [SP_LOCAL] = "local", [SP_CONST] = "global",
+	static const char *const spaces[] = {[SP_GLOBAL] = "global",
+		[SP_SHARED] = "shared",
+		[SP_LOCAL] = "local",
+		[SP_CONST] = "global",
 		[SP_PARAM] = "param"};
 	struct soft_value v = {0};
 	struct micro_expr x;
@@ -212,7 +229,7 @@ static const char *ask_value(struct answer *a)
 	return NULL;
 }
 
-/* --- memory ---------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 static const char *const space_names[SOFT_SPACES] = {"global", "shared", "local", "param"};
 
 static const char *ask_memory(struct answer *a)
@@ -223,11 +240,14 @@ static const char *ask_memory(struct answer *a)
 	const uint8_t *base = NULL;
 
 	if (a->q->space == SOFT_GLOBAL || a->q->space >= SOFT_SPACES || n > SOFT_MEMORY_MAX)
-		return micro_say(a->s, "shared, local and param memory can be asked for here, %u bytes at most", (unsigned)SOFT_MEMORY_MAX);
+		return micro_say(a->s,
+			"shared, local and param memory can be asked for here, %u bytes at most",
+			(unsigned)SOFT_MEMORY_MAX);
 	if (!b || (a->q->space == SOFT_LOCAL && !a->w))
 		return ended(a);
 	/* addresses may be generic ones */
-	if ((PTX_WIN(at) == PTX_WIN_SHARED && a->q->space == SOFT_SHARED) || (PTX_WIN(at) == PTX_WIN_LOCAL && a->q->space == SOFT_LOCAL) ||
+	if ((PTX_WIN(at) == PTX_WIN_SHARED && a->q->space == SOFT_SHARED) ||
+		(PTX_WIN(at) == PTX_WIN_LOCAL && a->q->space == SOFT_LOCAL) ||
 		(PTX_WIN(at) == PTX_WIN_PARAM && a->q->space == SOFT_PARAM))
 		at = (uint32_t)at;
 	if (a->q->space == SOFT_SHARED) {
@@ -241,13 +261,15 @@ static const char *ask_memory(struct answer *a)
 		size = s->l.fn->param_bytes;
 	}
 	if (at > size || n > size - at)
-		return micro_say(a->s, "the %s memory here has %llu bytes: %llu from %llu on are not there", space_names[a->q->space],
-			(unsigned long long)size, (unsigned long long)n, (unsigned long long)at);
+		return micro_say(a->s,
+			"the %s memory here has %llu bytes: %llu from %llu on are not there",
+			space_names[a->q->space], (unsigned long long)size, (unsigned long long)n,
+			(unsigned long long)at);
 	a->add(a->arg, base + at, n);
 	return NULL;
 }
 
-/* --- the text ---------------------------------------------------------------------------------------------------- */
+/* --- the text --- */
 /* First and last line with an instruction. */
 static void extent(const struct ptx_function *fn, unsigned *first, unsigned *last)
 {
@@ -342,10 +364,15 @@ static const char *ask_functions(struct answer *a)
 
 const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg)
 {
-	static const char *(*const answers[])(struct answer *a) = {
-		[SOFT_ASK_WARPS] = ask_warps, [SOFT_ASK_LANES] = ask_lanes, [SOFT_ASK_BLOCKS] = ask_blocks,
-		[SOFT_ASK_REGISTERS] = ask_registers, [SOFT_ASK_VALUE] = ask_value, [SOFT_ASK_MEMORY] = ask_memory,
-		[SOFT_ASK_LINES] = ask_lines, [SOFT_ASK_FUNCTIONS] = ask_functions,
+	static const char *(*const answers[])(struct answer * a) = {
+		[SOFT_ASK_WARPS] = ask_warps,
+		[SOFT_ASK_LANES] = ask_lanes,
+		[SOFT_ASK_BLOCKS] = ask_blocks,
+		[SOFT_ASK_REGISTERS] = ask_registers,
+		[SOFT_ASK_VALUE] = ask_value,
+		[SOFT_ASK_MEMORY] = ask_memory,
+		[SOFT_ASK_LINES] = ask_lines,
+		[SOFT_ASK_FUNCTIONS] = ask_functions,
 	};
 	struct answer a = {.s = s, .q = q, .add = add, .arg = arg};
 

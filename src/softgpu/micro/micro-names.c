@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- text -------------------------------------------------------------------------------------------- */
+/* --- text --- */
 bool micro_text_init(struct micro_text *t, const char *text, size_t n)
 {
 	unsigned lines = 1;
@@ -52,7 +52,7 @@ void micro_text_line(const struct micro_text *t, unsigned line, bool trim, char 
 	dst[k] = 0;
 }
 
-/* --- source ------------------------------------------------------------------------------------------ */
+/* --- source --- */
 const struct ptx_loc *micro_loc(const struct ptx_function *fn, uint32_t pc)
 {
 	const unsigned at = FIRST_WHERE(fn->nlocs, i, fn->locs[i].pc > pc);
@@ -76,7 +76,7 @@ bool micro_file_is(const char *path, const char *name)
 	return b && a >= b && !strcmp(path + a - b, name) && (a == b || path[a - b - 1] == '/');
 }
 
-/* --- registers, variables ------------------------------------------------------------------------------ */
+/* --- registers, variables --- */
 void micro_reg_name(const struct ptx_regname *r, char *dst, size_t n)
 {
 	if (r->number == UINT32_MAX)
@@ -85,7 +85,8 @@ void micro_reg_name(const struct ptx_regname *r, char *dst, size_t n)
 		snprintf(dst, n, "%s%u", r->name, r->number);
 }
 
-const struct ptx_regname *micro_reg(const struct ptx_function *fn, uint32_t pc, const char *name, size_t n)
+const struct ptx_regname *micro_reg(
+	const struct ptx_function *fn, uint32_t pc, const char *name, size_t n)
 {
 	const struct ptx_regname *best = NULL;
 	char have[80];

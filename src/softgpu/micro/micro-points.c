@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a launch under the microscope stops: breakpoints at lines of the PTX text or of the source, with a condition that is asked of each
- * active lane; and watched bytes. An instruction that is about to write watched bytes is noted with what they are before; the next step
- * looks whether they are different.
+ * Where a launch under the microscope stops: breakpoints at lines of the PTX text or of the source,
+ * with a condition that is asked of each active lane; and watched bytes. An instruction that is
+ * about to write watched bytes is noted with what they are before; the next step looks whether they
+ * are different.
  */
 #include "softgpu/micro/micro.h"
 
@@ -10,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- lines -------------------------------------------------------------------------------------------- */
-/* The first line from `line` on that has an instruction; the ret that closes a body does not count. */
+/* --- lines --- */
+/* The first line from `line` on that has an instruction; the ret that closes a body does not count.
+ */
 static unsigned find_line(const struct ptx_module *m, unsigned line)
 {
 	unsigned best = 0;
@@ -25,9 +27,11 @@ static unsigned find_line(const struct ptx_module *m, unsigned line)
 	return best;
 }
 
-static bool is_source(const struct ptx_function *fn, const struct ptx_loc *l, const struct soft_point *p, unsigned line)
+static bool is_source(const struct ptx_function *fn, const struct ptx_loc *l,
+	const struct soft_point *p, unsigned line)
 {
-	return l->line == line && l->pc + 1 < fn->ninsns && micro_file_is(micro_file(fn, l->file), p->file);
+	return l->line == line && l->pc + 1 < fn->ninsns &&
+	       micro_file_is(micro_file(fn, l->file), p->file);
 }
 
 /* The first line of that file from `line` on that any instruction comes from. */
@@ -39,7 +43,8 @@ static unsigned find_source(const struct ptx_module *m, const struct soft_point 
 		const struct ptx_function *fn = m->funcs[k];
 		for (unsigned j = 0; j < fn->nlocs; j++) {
 			const struct ptx_loc *l = &fn->locs[j];
-			if (l->line >= p->line && (!best || l->line < best) && is_source(fn, l, p, l->line))
+			if (l->line >= p->line && (!best || l->line < best) &&
+				is_source(fn, l, p, l->line))
 				best = l->line;
 		}
 	}
@@ -47,7 +52,8 @@ static unsigned find_source(const struct ptx_module *m, const struct soft_point 
 }
 
 /* Whether a run of instructions from that source line begins at pc. */
-static bool begins_source(const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line)
+static bool begins_source(
+	const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line)
 {
 	const struct ptx_loc *l = micro_loc(fn, pc);
 	const struct ptx_loc *before;
@@ -71,7 +77,8 @@ static void mark_source(struct soft_session *s, struct soft_point *p)
 			if (!begins_source(fn, pc, p, line))
 				continue;
 			s->stops[fn->insns[pc].line] = true;
-			if (!first || (fn == s->l.fn && !own) || (fn->insns[pc].line < first && (fn == s->l.fn) == own))
+			if (!first || (fn == s->l.fn && !own) ||
+				(fn->insns[pc].line < first && (fn == s->l.fn) == own))
 				first = fn->insns[pc].line;
 			own |= fn == s->l.fn;
 		}
@@ -80,9 +87,10 @@ static void mark_source(struct soft_session *s, struct soft_point *p)
 	p->line = first;
 }
 
-/* --- setting ------------------------------------------------------------------------------------------- */
+/* --- setting --- */
 /* The function that an instruction of that line is in. */
-static const struct ptx_function *function_at(const struct ptx_module *m, unsigned line, uint32_t *ret_pc)
+static const struct ptx_function *function_at(
+	const struct ptx_module *m, unsigned line, uint32_t *ret_pc)
 {
 	for (unsigned k = 0; k < m->nfuncs; k++)
 		for (uint32_t pc = 0; pc < m->funcs[k]->ninsns; pc++)
@@ -102,7 +110,8 @@ static const char *set_point(struct soft_session *s, struct micro_point *q, stru
 
 	p->file[sizeof(p->file) - 1] = p->condition[sizeof(p->condition) - 1] = 0;
 	if (p->kind == SOFT_WATCH) {
-		if ((p->space != SOFT_GLOBAL && p->space != SOFT_SHARED) || !p->size || p->addr + p->size < p->addr)
+		if ((p->space != SOFT_GLOBAL && p->space != SOFT_SHARED) || !p->size ||
+			p->addr + p->size < p->addr)
 			return micro_say(s, "watched bytes are in global or shared memory");
 		s->watches = true;
 		q->p = *p;
@@ -151,9 +160,11 @@ const char *micro_points(struct soft_session *s, struct soft_point *p, unsigned 
 	return why;
 }
 
-/* --- hitting ------------------------------------------------------------------------------------------- */
-/* The lanes for which the condition holds. A line of source may be in several functions, which have registers of their own. */
-static uint32_t lanes_of(struct micro_point *q, const struct ptx_warp *w, const struct ptx_function *fn, uint32_t pc, uint32_t mask)
+/* --- hitting --- */
+/* The lanes for which the condition holds. A line of source may be in several functions, which have
+ * registers of their own. */
+static uint32_t lanes_of(struct micro_point *q, const struct ptx_warp *w,
+	const struct ptx_function *fn, uint32_t pc, uint32_t mask)
 {
 	uint32_t ret = 0;
 	char why[160];
@@ -176,7 +187,8 @@ static uint32_t lanes_of(struct micro_point *q, const struct ptx_warp *w, const 
 	return ret;
 }
 
-const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes)
+const struct micro_point *micro_hit(
+	struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes)
 {
 	const struct ptx_ent *e = &w->ents[w->nents - 1];
 	const struct ptx_function *fn = w->frames[w->nframes - 1].fn;
@@ -190,17 +202,20 @@ const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_war
 		if (q->p.kind == SOFT_AT_LINE)
 			here = q->p.line == line && !(e->pc && fn->insns[e->pc - 1].line == line);
 		else
-			here = q->p.kind == SOFT_AT_SOURCE && begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
+			here = q->p.kind == SOFT_AT_SOURCE &&
+			       begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
 		if (here && (*ret_lanes = lanes_of(q, w, fn, e->pc, e->mask)))
 			return q;
 	}
 	return NULL;
 }
 
-/* --- watching ------------------------------------------------------------------------------------------ */
+/* --- watching --- */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a)
 {
-	unsigned space = a->space == SP_GLOBAL ? SOFT_GLOBAL : a->space == SP_SHARED ? SOFT_SHARED : SOFT_SPACES;
+	unsigned space = a->space == SP_GLOBAL	 ? SOFT_GLOBAL
+			 : a->space == SP_SHARED ? SOFT_SHARED
+						 : SOFT_SPACES;
 	uint32_t mask = a->mask;
 
 	if (a->size > SOFT_BYTES || space == SOFT_SPACES)
@@ -212,9 +227,13 @@ void micro_note_write(struct soft_session *s, const struct ptx_access *a)
 		EACH_LANE(l)
 		{
 			struct micro_piece *q = &s->pieces[s->npieces];
-			if (a->addr[l] >= p->addr + p->size || a->addr[l] + a->size <= p->addr || s->npieces == PTX_LANES)
+			if (a->addr[l] >= p->addr + p->size || a->addr[l] + a->size <= p->addr ||
+				s->npieces == PTX_LANES)
 				continue;
-			*q = (struct micro_piece){.point = &s->points[k], .lane = l, .size = a->size, .addr = a->addr[l],
+			*q = (struct micro_piece){.point = &s->points[k],
+				.lane = l,
+				.size = a->size,
+				.addr = a->addr[l],
 				.at = (const uint8_t *)(uintptr_t)a->pointer[l]};
 			memcpy(q->before, q->at, q->size);
 			s->npieces++;
@@ -233,7 +252,8 @@ static bool differs(const struct micro_piece *q)
 	const struct soft_point *p = &q->point->p;
 
 	for (unsigned k = 0; k < q->size; k++)
-		if (q->at[k] != q->before[k] && q->addr + k >= p->addr && q->addr + k < p->addr + p->size)
+		if (q->at[k] != q->before[k] && q->addr + k >= p->addr &&
+			q->addr + k < p->addr + p->size)
 			return true;
 	return false;
 }

@@ -28,7 +28,7 @@ const char *micro_say(struct soft_session *s, const char *fmt, ...)
 	return s->sentence;
 }
 
-/* --- blocks and warps ---------------------------------------------------------------------------------- */
+/* --- blocks and warps --- */
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3])
 {
 	ret[0] = (uint32_t)(index % grid[0]);
@@ -87,7 +87,7 @@ static void focus_on(struct soft_session *s, const struct ptx_warp *w, uint32_t 
 	s->has_focus = true;
 }
 
-/* --- what a stop says ------------------------------------------------------------------------------------ */
+/* --- what a stop says --- */
 static void fill_place(struct soft_session *s, struct soft_stop *t, const struct ptx_warp *w)
 {
 	struct micro_place p = micro_place_of(w);
@@ -130,7 +130,7 @@ void micro_fill(struct soft_session *s, enum soft_state state, enum soft_why why
 		fill_place(s, t, w);
 }
 
-/* --- standing -------------------------------------------------------------------------------------------- */
+/* --- standing --- */
 static bool is_aborted(struct soft_session *s)
 {
 	return atomic_load_explicit(&s->abort, memory_order_relaxed);
@@ -156,16 +156,18 @@ static bool focus_is_gone(const struct soft_session *s)
 	return !w || w->state == WARP_DONE;
 }
 
-static void stop_at(struct soft_session *s, struct ptx_warp *w, uint32_t lanes, enum soft_state state, enum soft_why why, unsigned id)
+static void stop_at(struct soft_session *s, struct ptx_warp *w, uint32_t lanes,
+	enum soft_state state, enum soft_why why, unsigned id)
 {
-	if (state != SOFT_BUSY || focus_is_gone(s)) /* an interruption shows where the launch is by now */
+	if (state != SOFT_BUSY ||
+		focus_is_gone(s)) /* an interruption shows where the launch is by now */
 		focus_on(s, w, lanes);
 	micro_fill(s, state, why);
 	s->stop.id = id;
 	stand(s);
 }
 
-/* --- turns ----------------------------------------------------------------------------------------------- */
+/* --- turns --- */
 static void prefer(struct soft_session *s, uint64_t block, unsigned warp)
 {
 	s->has_prefer = true;
@@ -211,7 +213,7 @@ const struct soft_turn *micro_turns(struct soft_session *s, unsigned *ret_n)
 	return s->turns;
 }
 
-/* --- reasons to stop --------------------------------------------------------------------------------------- */
+/* --- reasons to stop --- */
 /* Notes the line of source of place p; false when it is the noted one, or none is known. */
 static bool take_line(struct soft_session *s, const struct micro_place *p)
 {
@@ -335,12 +337,13 @@ static void look_at_step(struct soft_session *s, struct ptx_warp *w)
 	if (q)
 		stop_at(s, w, lanes, SOFT_STOPPED, SOFT_WHY_POINT, q->p.id);
 	else if (there)
-		stop_at(s, w, why == SOFT_WHY_WARP_ENDED ? w->ents[w->nents - 1].mask : 0, SOFT_STOPPED, why, 0);
+		stop_at(s, w, why == SOFT_WHY_WARP_ENDED ? w->ents[w->nents - 1].mask : 0,
+			SOFT_STOPPED, why, 0);
 	else if (atomic_exchange(&s->pause, false))
 		stop_at(s, w, 0, SOFT_BUSY, SOFT_WHY_TIME, 0);
 }
 
-/* --- callbacks --------------------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 static _Noreturn void give_up(struct ptx_warp *w)
 {
 	ptx_raise(w, w->cur, 0, PTX_CANCELLED, 0, 0, NULL);
@@ -417,7 +420,8 @@ static void take_text(struct soft_session *s, const struct ptx_fault *f)
 	snprintf(s->stop.sentence, sizeof(s->stop.sentence), "%s", text);
 }
 
-static void on_fault(void *arg, struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, const struct ptx_fault *f)
+static void on_fault(void *arg, struct ptx_warp *w, const struct ptx_insn *i, unsigned lane,
+	const struct ptx_fault *f)
 {
 	struct soft_session *s = arg;
 	struct micro_place p;
@@ -426,7 +430,8 @@ static void on_fault(void *arg, struct ptx_warp *w, const struct ptx_insn *i, un
 		return;
 	s->at = w;
 	p = micro_place_of(w);
-	if (p.ent && &p.fn->insns[p.pc] == i && *micro_steps(s, w)) { /* it was counted, and is not executed */
+	if (p.ent && &p.fn->insns[p.pc] == i &&
+		*micro_steps(s, w)) { /* it was counted, and is not executed */
 		--*micro_steps(s, w);
 		s->total--;
 	}
@@ -455,7 +460,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* --- life -------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 static void session_free(struct soft_session *s)
 {
 	free((void *)(uintptr_t)s->l.params);
@@ -473,7 +478,8 @@ static void session_free(struct soft_session *s)
 	free(s);
 }
 
-static bool session_alloc(struct soft_session *s, const char *text, size_t n, const struct soft_turn *turns, unsigned nturns)
+static bool session_alloc(struct soft_session *s, const char *text, size_t n,
+	const struct soft_turn *turns, unsigned nturns)
 {
 	const uint64_t slots = s->l.cooperative ? s->nblocks : ptx_cluster_size(&s->l);
 	void *params = calloc(1, s->l.fn->param_bytes + 1);
@@ -488,7 +494,8 @@ static bool session_alloc(struct soft_session *s, const char *text, size_t n, co
 	s->block_state = malloc(s->nblocks);
 	s->turns = calloc(nturns + 1, sizeof(*s->turns));
 	s->pieces = calloc(PTX_LANES + 1, sizeof(*s->pieces));
-	if (!params || !s->blocks || !s->steps || !s->told || !s->block_state || !s->turns || !s->pieces || !micro_text_init(&s->text, text, n))
+	if (!params || !s->blocks || !s->steps || !s->told || !s->block_state || !s->turns ||
+		!s->pieces || !micro_text_init(&s->text, text, n))
 		return false;
 	s->stops = calloc(s->text.nlines + 2, sizeof(*s->stops));
 	if (!s->stops)
@@ -533,8 +540,9 @@ static void wait_until(struct soft_session *s, uint32_t ms)
 		}
 }
 
-const char *micro_start(const struct ptx_launch *l, const char *text, size_t n, const struct soft_turn *turns, unsigned nturns,
-	struct soft_session **ret, struct soft_stop *stop)
+const char *micro_start(const struct ptx_launch *l, const char *text, size_t n,
+	const struct soft_turn *turns, unsigned nturns, struct soft_session **ret,
+	struct soft_stop *stop)
 {
 	struct soft_session *s = calloc(1, sizeof(*s));
 	pthread_condattr_t attr;
@@ -545,8 +553,13 @@ const char *micro_start(const struct ptx_launch *l, const char *text, size_t n, 
 	s->l = *l;
 	s->nblocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
 	s->nwarps = (l->block[0] * l->block[1] * l->block[2] + PTX_LANES - 1) / PTX_LANES;
-	s->observer = (struct ptx_observer){.arg = s, .step = on_step, .access = on_access, .block_start = on_block_start,
-		.block_end = on_block_end, .fault = on_fault, .next = l->observer};
+	s->observer = (struct ptx_observer){.arg = s,
+		.step = on_step,
+		.access = on_access,
+		.block_start = on_block_start,
+		.block_end = on_block_end,
+		.fault = on_fault,
+		.next = l->observer};
 	s->l.observer = &s->observer;
 	s->aim.how = SOFT_TO;
 	s->found = UINT64_MAX;
@@ -579,8 +592,9 @@ void micro_end(struct soft_session *s)
 	session_free(s);
 }
 
-/* --- going on ------------------------------------------------------------------------------------------------ */
-/* STEP, NEXT and LINE move the focused warp: it goes first from here on, unless it is at work anyway. */
+/* --- going on --- */
+/* STEP, NEXT and LINE move the focused warp: it goes first from here on, unless it is at work
+ * anyway. */
 static const char *aim_at_focus(struct soft_session *s)
 {
 	struct ptx_warp *w = micro_warp(s);
@@ -596,7 +610,9 @@ static const char *aim_at_focus(struct soft_session *s)
 		s->aim.n += *micro_steps(s, w);
 	s->aim_step = *micro_steps(s, w);
 	s->aim_depth = micro_place_of(w).frame;
-	if ((w != s->at || gives_way(s, w)) && !(s->has_prefer && s->prefer_block == s->focus_block && s->prefer_warp == s->focus_warp) &&
+	if ((w != s->at || gives_way(s, w)) &&
+		!(s->has_prefer && s->prefer_block == s->focus_block &&
+			s->prefer_warp == s->focus_warp) &&
 		!make_turn(s, s->focus_block, s->focus_warp))
 		return "the host has no memory";
 	return NULL;
@@ -653,8 +669,9 @@ const char *micro_go(struct soft_session *s, const struct soft_go *g, struct sof
 	return NULL;
 }
 
-/* --- focus --------------------------------------------------------------------------------------------------- */
-const char *micro_focus(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3], uint64_t *ret_first, struct soft_stop *stop)
+/* --- focus --- */
+const char *micro_focus(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3],
+	uint64_t *ret_first, struct soft_stop *stop)
 {
 	const unsigned *g = s->l.grid, *b = s->l.block;
 	uint64_t index;
@@ -665,15 +682,18 @@ const char *micro_focus(struct soft_session *s, const uint32_t block[3], const u
 		return micro_say(s, "the launch has ended");
 	for (unsigned k = 0; k < 3; k++) {
 		if (block[k] >= g[k])
-			return micro_say(s, "the grid is (%u,%u,%u): there is no block (%u,%u,%u)", g[0], g[1], g[2], block[0], block[1], block[2]);
+			return micro_say(s, "the grid is (%u,%u,%u): there is no block (%u,%u,%u)",
+				g[0], g[1], g[2], block[0], block[1], block[2]);
 		if (thread[k] >= b[k])
-			return micro_say(s, "blocks are (%u,%u,%u): there is no thread (%u,%u,%u)", b[0], b[1], b[2], thread[0], thread[1], thread[2]);
+			return micro_say(s, "blocks are (%u,%u,%u): there is no thread (%u,%u,%u)",
+				b[0], b[1], b[2], thread[0], thread[1], thread[2]);
 	}
 	index = block[0] + (uint64_t)g[0] * (block[1] + (uint64_t)g[1] * block[2]);
 	t = thread[0] + b[0] * (thread[1] + b[1] * thread[2]);
 	if (!micro_block(s, index)) {
 		if (s->l.cooperative)
-			return micro_say(s, "block (%u,%u,%u) has ended", block[0], block[1], block[2]);
+			return micro_say(
+				s, "block (%u,%u,%u) has ended", block[0], block[1], block[2]);
 		*ret_first = index;
 		return NULL;
 	}

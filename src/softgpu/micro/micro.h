@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* --- expressions (micro-expr.c) ---------------------------------------------------------------------- */
+/* --- expressions (micro-expr.c) --- */
 struct micro_op {
 	uint8_t kind, type, space; /* enum micro_op_kind; of a register */
 	int32_t off;
@@ -36,13 +36,16 @@ struct micro_value {
 	double f;
 };
 /* Names are those known at pc of fn. NULL, or what is wrong with the text, in why. */
-const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, uint32_t pc, const char *text, char *why, size_t n);
+const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, uint32_t pc,
+	const char *text, char *why, size_t n);
 /* frame: of w->frames. */
-struct micro_value micro_eval(const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane);
-/* How the value of x is shown: a lone register by its declared type; a lone variable is its address, *ret_space its space (else -1). */
+struct micro_value micro_eval(
+	const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane);
+/* How the value of x is shown: a lone register by its declared type; a lone variable is its
+ * address, *ret_space its space (else -1). */
 void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_space);
 
-/* --- names (micro-names.c) --------------------------------------------------------------------------- */
+/* --- names (micro-names.c) --- */
 struct micro_text { /* PTX by lines */
 	const char *text;
 	uint32_t *start; /* of each line, and the end */
@@ -56,7 +59,8 @@ const struct ptx_loc *micro_loc(const struct ptx_function *fn, uint32_t pc);
 const char *micro_file(const struct ptx_function *fn, uint32_t number); /* "" when not known */
 bool micro_file_is(const char *path, const char *name);
 /* The newest register of that name at pc. */
-const struct ptx_regname *micro_reg(const struct ptx_function *fn, uint32_t pc, const char *name, size_t n);
+const struct ptx_regname *micro_reg(
+	const struct ptx_function *fn, uint32_t pc, const char *name, size_t n);
 void micro_reg_name(const struct ptx_regname *r, char *dst, size_t n);
 const struct ptx_variable *micro_var(const struct ptx_function *fn, const char *name, size_t n);
 /* Its address in its space, as seen from a frame. */
@@ -73,7 +77,7 @@ struct micro_place {
 struct micro_place micro_place_of(const struct ptx_warp *w);
 const uint8_t *micro_frame(const struct ptx_warp *w, unsigned frame); /* its registers */
 
-/* --- the session ------------------------------------------------------------------------------------- */
+/* --- the session --- */
 struct micro_point {
 	struct soft_point p;
 	const struct ptx_function *fn; /* that the condition is compiled for; NULL: there is none */
@@ -108,14 +112,15 @@ struct soft_session {
 	enum ptx_fault_code code;
 	struct ptx_fault fault;
 	struct soft_stop stop;
-	struct ptx_block **blocks; /* that run: all of a cooperative grid, else a cluster's or one */
-	unsigned nslots;	   /* places in it */
-	uint64_t *steps;	   /* of their warps */
+	struct ptx_block *
+		*blocks; /* that run: all of a cooperative grid, else a cluster's or one */
+	unsigned nslots; /* places in it */
+	uint64_t *steps; /* of their warps */
 	uint64_t total, started, ended; /* started, ended: blocks */
-	uint8_t *block_state;	   /* enum soft_block_state */
-	struct ptx_warp *at;	   /* the warp in whose callback the launch is stopped */
-	bool at_end;		   /* that callback is block_end */
-	uint64_t *told;		   /* by warp: 1 + the step that was looked at already */
+	uint8_t *block_state;		/* enum soft_block_state */
+	struct ptx_warp *at;		/* the warp in whose callback the launch is stopped */
+	bool at_end;			/* that callback is block_end */
+	uint64_t *told;			/* by warp: 1 + the step that was looked at already */
 	struct soft_go aim;
 	unsigned aim_depth;
 	uint64_t aim_step;
@@ -145,24 +150,29 @@ struct soft_session {
 
 /* Starts launch l on a thread of its own, stopped before its first instruction. text is the
  * module's and must live as long; l->params is copied. */
-const char *micro_start(const struct ptx_launch *l, const char *text, size_t n, const struct soft_turn *turns, unsigned nturns,
-	struct soft_session **ret, struct soft_stop *stop);
+const char *micro_start(const struct ptx_launch *l, const char *text, size_t n,
+	const struct soft_turn *turns, unsigned nturns, struct soft_session **ret,
+	struct soft_stop *stop);
 const char *micro_go(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop);
 const char *micro_points(struct soft_session *s, struct soft_point *p, unsigned n);
-const char *micro_focus(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3], uint64_t *ret_first,
-	struct soft_stop *stop);
+const char *micro_focus(struct soft_session *s, const uint32_t block[3], const uint32_t thread[3],
+	uint64_t *ret_first, struct soft_stop *stop);
 const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
 const struct soft_turn *micro_turns(struct soft_session *s, unsigned *ret_n);
 void micro_end(struct soft_session *s);
 
-/* --- inside ------------------------------------------------------------------------------------------ */
-const char *micro_say(struct soft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-struct ptx_block *micro_block(const struct soft_session *s, uint64_t index); /* NULL: it does not run now */
-struct ptx_warp *micro_warp(const struct soft_session *s); /* the focused one, NULL when its block is gone */
+/* --- inside --- */
+const char *micro_say(struct soft_session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+struct ptx_block *micro_block(
+	const struct soft_session *s, uint64_t index); /* NULL: it does not run now */
+struct ptx_warp *micro_warp(
+	const struct soft_session *s); /* the focused one, NULL when its block is gone */
 uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w);
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
 /* The breakpoint at w's next instruction, or NULL; *ret_lanes: the lanes that hit it. */
-const struct micro_point *micro_hit(struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
+const struct micro_point *micro_hit(
+	struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
 /* Notes an access that may change watched bytes; micro_changed() then says whether it did. */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a);
 const struct micro_point *micro_changed(struct soft_session *s, struct soft_change *ret);

@@ -19,14 +19,15 @@ struct cfg {
 	uint32_t n; /* blocks; block n is the virtual end */
 	uint32_t *block_of, *first, *last;
 	uint32_t *nsucc, **succ, *npred, **pred;
-	bool *reached, *good; /* from the entry; towards the end */
+	bool *reached, *good;		  /* from the entry; towards the end */
 	uint32_t *order, *number, norder; /* reverse graph, post-order */
 	uint32_t *ipdom;
 };
 
 static bool ends_block(const struct ptx_insn *i)
 {
-	return i->flags & F_CTRL && (i->arg == C_BRA || i->arg == C_BRX || i->arg == C_RET || i->arg == C_EXIT || i->arg == C_TRAP);
+	return i->flags & F_CTRL && (i->arg == C_BRA || i->arg == C_BRX || i->arg == C_RET ||
+					    i->arg == C_EXIT || i->arg == C_TRAP);
 }
 
 static bool is_unguarded(const struct ptx_insn *i)
@@ -205,7 +206,7 @@ static void set_meeting_points(struct cfg *g)
 	}
 }
 
-/* --- registers --------------------------------------------------------------------------------------- */
+/* --- registers --- */
 void ptx_visit_operands(const struct ptx_insn *i, ptx_visit *fn, void *arg)
 {
 	unsigned slot = 0, nfrag = 0;
@@ -222,7 +223,8 @@ void ptx_visit_operands(const struct ptx_insn *i, ptx_visit *fn, void *arg)
 		if (strchr("vVkKuU", *c)) {
 			for (unsigned k = 0; k < i->vec; k++)
 				if (i->u.vecs->off[k] != NO_REG)
-					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k], *c == 'v' || *c == 'k' || *c == 'u');
+					fn(arg, i->u.vecs->off[k], i->u.vecs->width[k],
+						*c == 'v' || *c == 'k' || *c == 'u');
 		} else if (*c == 'e' || *c == 'F') {
 			const struct ptx_vec *v = *c == 'e' ? &i->u.vecatom->d : &i->u.vecatom->s;
 			for (unsigned k = 0; k < i->vec; k++)
@@ -250,10 +252,10 @@ void ptx_visit_operands(const struct ptx_insn *i, ptx_visit *fn, void *arg)
 struct live {
 	uint32_t *id; /* of the register at 4 * index, from 1 */
 	uint32_t n, words;
-	uint64_t *now; /* live registers while going backwards */
+	uint64_t *now;	     /* live registers while going backwards */
 	uint64_t *use, *def; /* of the block being summarised */
 	bool guarded, defs;
-	uint8_t *read; /* by anything */
+	uint8_t *read;	/* by anything */
 	uint32_t *bits; /* registers' 32-bit words */
 	uint32_t count;
 };
@@ -358,10 +360,12 @@ static uint32_t most_live(struct cfg *g, struct live *v, const uint64_t *in)
 	return most;
 }
 
-/* Whether the instruction's result may depend on how far other blocks are: an atomic operation whose result is read, a strong load. */
+/* Whether the instruction's result may depend on how far other blocks are: an atomic operation
+ * whose result is read, a strong load. */
 static bool sees_other_blocks(const struct ptx_insn *i, const uint8_t *read)
 {
-	if (!i->row || i->space == SP_SHARED || i->space == SP_LOCAL || i->space == SP_PARAM || i->space == SP_CONST)
+	if (!i->row || i->space == SP_SHARED || i->space == SP_LOCAL || i->space == SP_PARAM ||
+		i->space == SP_CONST)
 		return false;
 	if (!strcmp(i->row->op, "atom"))
 		return i->o[0] != NO_REG && read[i->o[0] / 4];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints the table of docs/softgpu.md that says which PTX instructions there are: the names come from the ISA's table of contents, all else
- * from the decoder's own rows. A row that no name claims is an error, so a new instruction cannot stay out of the table. `make update-coverage`.
+ * Prints the table of docs/softgpu.md that says which PTX instructions there are: the names come
+ * from the ISA's table of contents, all else from the decoder's own rows. A row that no name claims
+ * is an error, so a new instruction cannot stay out of the table. `make update-coverage`.
  */
 #include "softgpu/ptx/ptx-int.h"
 
@@ -12,26 +13,33 @@
 static const struct {
 	const char *title, *names;
 } sections[] = {
-	{"integer arithmetic", "add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext bmsk dp4a dp2a addc subc madc"},
+	{"integer arithmetic",
+		"add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi szext bmsk dp4a dp2a addc subc madc"},
 	{"floating point", "testp copysign fma rcp sqrt rsqrt sin cos lg2 ex2 tanh"},
 	{"comparison and selection", "set setp selp slct"},
 	{"logic and shift", "and or xor not cnot lop3 shf shl shr"},
-	{"data movement", "mov shfl prmt ld ldu st st.async st.bulk multimem.ld_reduce multimem.st multimem.red prefetch prefetchu applypriority "
+	{"data movement",
+		"mov shfl prmt ld ldu st st.async st.bulk multimem.ld_reduce multimem.st multimem.red prefetch prefetchu applypriority "
 		"discard createpolicy isspacep cvta cvt cvt.pack mapa getctarank"},
-	{"asynchronous copies", "cp.async cp.async.commit_group cp.async.wait_group cp.async.wait_all cp.async.bulk cp.reduce.async.bulk "
+	{"asynchronous copies",
+		"cp.async cp.async.commit_group cp.async.wait_group cp.async.wait_all cp.async.bulk cp.reduce.async.bulk "
 		"cp.async.bulk.prefetch cp.async.bulk.tensor cp.reduce.async.bulk.tensor cp.async.bulk.prefetch.tensor cp.async.bulk.commit_group "
 		"cp.async.bulk.wait_group tensormap.replace tensormap.cp_fenceproxy cp.async.mbarrier.arrive"},
 	{"textures and surfaces", "tex tld4 txq istypep suld sust sured suq"},
 	{"control flow", "bra brx call ret exit"},
-	{"synchronisation and warps", "bar barrier barrier.cluster membar fence fence.proxy atom red red.async vote match activemask redux griddepcontrol "
+	{"synchronisation and warps",
+		"bar barrier barrier.cluster membar fence fence.proxy atom red red.async vote match activemask redux griddepcontrol "
 		"elect mbarrier.init mbarrier.inval mbarrier.expect_tx mbarrier.complete_tx mbarrier.arrive mbarrier.arrive_drop mbarrier.test_wait "
 		"mbarrier.try_wait mbarrier.pending_count"},
-	{"matrices", "wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group "
+	{"matrices",
+		"wmma.load wmma.store wmma.mma mma mma.sp ldmatrix stmatrix movmatrix wgmma.mma_async wgmma.mma_async.sp wgmma.fence wgmma.commit_group "
 		"wgmma.wait_group tcgen05"},
 	{"stack", "stacksave stackrestore alloca"},
-	{"video", "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 "
+	{"video",
+		"vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 vadd4 vsub4 vavrg4 vabsdiff4 vmin4 "
 		"vmax4 vset4"},
-	{"miscellaneous", "brkpt nanosleep pmevent trap setmaxnreg clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel"},
+	{"miscellaneous",
+		"brkpt nanosleep pmevent trap setmaxnreg clusterlaunchcontrol.try_cancel clusterlaunchcontrol.query_cancel"},
 };
 #define NSECTIONS (sizeof(sections) / sizeof(sections[0]))
 
@@ -72,13 +80,14 @@ static struct name *name_of(const char *op)
 
 	for (unsigned k = 0; k < nnames; k++) {
 		size_t n = strlen(names[k].text);
-		if (!strncmp(op, names[k].text, n) && (!op[n] || op[n] == '.') && (!best || n > strlen(best->text)))
+		if (!strncmp(op, names[k].text, n) && (!op[n] || op[n] == '.') &&
+			(!best || n > strlen(best->text)))
 			best = &names[k];
 	}
 	return best;
 }
 
-/* --- what a name's rows take --------------------------------------------------------------------------- */
+/* --- what a name's rows take --- */
 struct words {
 	char text[64][32];
 	unsigned n;
@@ -109,9 +118,12 @@ static void print_types(uint32_t types)
 /* Types that a row with TB_REST takes behind its first. */
 static uint32_t further_types(const struct name *n)
 {
-	uint32_t wmma = TB(f16) | TB(bf16) | TB(tf32) | TB(f64) | TB(u8) | TB(s8) | TB(u4) | TB(s4) | TB(b1);
+	uint32_t wmma = TB(f16) | TB(bf16) | TB(tf32) | TB(f64) | TB(u8) | TB(s8) | TB(u4) |
+			TB(s4) | TB(b1);
 
-	return !strcmp(n->text, "mma") ? wmma | TB(e4m3) | TB(e5m2) : !strcmp(n->text, "wmma.mma") ? wmma : 0;
+	return !strcmp(n->text, "mma")	      ? wmma | TB(e4m3) | TB(e5m2)
+	       : !strcmp(n->text, "wmma.mma") ? wmma
+					      : 0;
 }
 
 /* As the modifier is written. */
@@ -179,11 +191,14 @@ int main(void)
 	read_names();
 	for (unsigned k = 0; k < ptx_nrows; k++)
 		if (!name_of(ptx_rows_base[k].op)) {
-			fprintf(stderr, "%s is in ptx-insns.def and not in the list of ptx-coverage.c\n", ptx_rows_base[k].op);
+			fprintf(stderr,
+				"%s is in ptx-insns.def and not in the list of ptx-coverage.c\n",
+				ptx_rows_base[k].op);
 			return 1;
 		}
 	for (unsigned s = 0; s < NSECTIONS; s++) {
-		printf("%s| %s | | types (second operand's type) | modifiers |\n| --- | --- | --- | --- |\n", s ? "\n" : "", sections[s].title);
+		printf("%s| %s | | types (second operand's type) | modifiers |\n| --- | --- | --- | --- |\n",
+			s ? "\n" : "", sections[s].title);
 		for (n = names; n < names + nnames; n++)
 			if (n->section == s)
 				print_name(n);
@@ -191,7 +206,8 @@ int main(void)
 	for (n = names; n < names + nnames; n++) {
 		bool runs = n->special;
 		for (unsigned k = 0; k < ptx_nrows && !runs; k++)
-			runs = name_of(ptx_rows_base[k].op) == n && ptx_rows_base[k].pattern[0] != '*';
+			runs = name_of(ptx_rows_base[k].op) == n &&
+			       ptx_rows_base[k].pattern[0] != '*';
 		run += runs;
 		refused += !runs;
 	}

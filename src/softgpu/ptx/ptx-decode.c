@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The PTX decoder: modifiers, and the search for the row of ptx-insns.def that takes them. What no row takes becomes an
- * instruction that stops the launch that reaches it. A row's pattern has one letter per
- * operand: see ptx-operand.c. An opcode of the table may have dots in it (`cp.async.bulk`): the longest that the instruction begins with
- * is its opcode, what follows are its modifiers and types.
+ * The PTX decoder: modifiers, and the search for the row of ptx-insns.def that takes them. What no
+ * row takes becomes an instruction that stops the launch that reaches it. A row's pattern has one
+ * letter per operand: see ptx-operand.c. An opcode of the table may have dots in it
+ * (`cp.async.bulk`): the longest that the instruction begins with is its opcode, what follows are
+ * its modifiers and types.
  */
 #include "softgpu/ptx/ptx-dec.h"
 
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the table, by opcode ---------------------------------------------------------------------------- */
+/* --- the table, by opcode --- */
 static const struct ptx_row *rows;
 static struct {
 	const char *op;
@@ -28,7 +29,8 @@ static int by_name(const void *a, const void *b)
 
 static void build_index(void)
 {
-	rows = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? ptx_rows_avx2 : ptx_rows_base;
+	rows = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? ptx_rows_avx2
+									       : ptx_rows_base;
 	if (getenv("TSDB_SOFT_NO_AVX2"))
 		rows = ptx_rows_base;
 	for (unsigned k = 0; k < ptx_nrows; k++) {
@@ -90,9 +92,10 @@ static bool has_longer(const char *s, size_t n)
 }
 
 #define MAX_SUFFIXES 24
-/* The rows of the longest opcode that the instruction begins with; *used: how many of its suffixes that takes. */
-static const struct ptx_row *longest_opcode(const struct ptx_token *op, const struct ptx_token *suffix, unsigned n, unsigned *used,
-	unsigned *count)
+/* The rows of the longest opcode that the instruction begins with; *used: how many of its suffixes
+ * that takes. */
+static const struct ptx_row *longest_opcode(const struct ptx_token *op,
+	const struct ptx_token *suffix, unsigned n, unsigned *used, unsigned *count)
 {
 	const struct ptx_row *r = rows_of(op->s, op->n, count), *longer;
 	char text[128];
@@ -119,7 +122,7 @@ static const struct ptx_row *longest_opcode(const struct ptx_token *op, const st
 	return r;
 }
 
-/* --- one instruction --------------------------------------------------------------------------------- */
+/* --- one instruction --- */
 static uint32_t flags_of(ptx_mods m)
 {
 	uint32_t f = 0;
@@ -182,8 +185,10 @@ static bool row_takes(const struct ptx_dec *d, const struct ptx_row *r)
 		have = have != 0;
 		want = 1;
 	}
-	/* SIMD video instructions name the types of all three operands; rows take those that agree */
-	if (have == 3 && d->types[0] == d->types[1] && d->types[1] == d->types[2] && !strncmp(r->op, "vabsdiff", 8))
+	/* SIMD video instructions name the types of all three operands; rows take those that agree
+	 */
+	if (have == 3 && d->types[0] == d->types[1] && d->types[1] == d->types[2] &&
+		!strncmp(r->op, "vabsdiff", 8))
 		have = 1;
 	if (have != want || (d->mods & r->must) != r->must || d->mods & ~(r->must | r->may))
 		return false;
@@ -198,7 +203,8 @@ static void choose_row(struct ptx_dec *d, const struct ptx_row *r, unsigned n, c
 	unsigned nfixes = d->p->nfixes;
 	bool chosen = false;
 
-	if (!at_most_one(d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna) | MB(rni) | MB(rzi) | MB(rmi) | MB(rpi))))
+	if (!at_most_one(d->mods & (MB(rn) | MB(rz) | MB(rm) | MB(rp) | MB(rna) | MB(rni) |
+					   MB(rzi) | MB(rmi) | MB(rpi))))
 		n = 0;
 	for (; n && !unknown; n--, r++) {
 		if (!row_takes(d, r))
@@ -239,8 +245,10 @@ static bool take_suffix(struct ptx_dec *d, const struct ptx_token *t)
 	static const struct {
 		const char *name;
 		unsigned mod;
-	} others[] = {{"shared::cta", M_shared}, {"shared::cluster", M_shcluster}, {"L2::cache_hint", M_cache_hint},
-		{"mbarrier::complete_tx::bytes", M_txbytes}, {"multicast::cluster", M_multicast}, {"param::entry", M_param}, {"param::func", M_param}, {"L1", M_hint}, {"L2", M_hint}};
+	} others[] = {{"shared::cta", M_shared}, {"shared::cluster", M_shcluster},
+		{"L2::cache_hint", M_cache_hint}, {"mbarrier::complete_tx::bytes", M_txbytes},
+		{"multicast::cluster", M_multicast}, {"param::entry", M_param},
+		{"param::func", M_param}, {"L1", M_hint}, {"L2", M_hint}};
 
 	for (unsigned k = 1; k < T_COUNT; k++)
 		if (ptx_tok_is(t, TK_DOT, ptx_type_name[k])) {
@@ -290,21 +298,23 @@ static const char *instruction_name(struct ptx_parse *p, const char *s, size_t n
 	return copy;
 }
 
-/* --- calls ------------------------------------------------------------------------------------------- */
-static const char *call_xfers(struct ptx_dec *d, const struct ptx_opnd *list, unsigned n, const struct ptx_formal *f,
-	struct ptx_xfer **ret)
+/* --- calls --- */
+static const char *call_xfers(struct ptx_dec *d, const struct ptx_opnd *list, unsigned n,
+	const struct ptx_formal *f, struct ptx_xfer **ret)
 {
 	struct ptx_xfer *x = *ret = ptx_alloc(d->p->m, (n + 1) * sizeof(*x));
 
 	for (unsigned k = 0; k < n; k++) {
 		const struct ptx_opnd *o = &list[k];
 		if (o->kind == O_NAME)
-			ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+			ptx_fail(d->p, d->i->line, "'%.*s' is not declared",
+				(int)(o->len < 60 ? o->len : 60), o->name);
 		if (o->kind != O_VAR || o->sym->var->space != SP_LOCAL || o->disp)
 			return "an argument that is not a .param variable";
 		if (o->sym->var->size != f[k].size)
 			return "an argument whose size is not the parameter's";
-		x[k] = (struct ptx_xfer){(uint32_t)o->sym->var->addr, f[k].off, (uint32_t)f[k].size};
+		x[k] = (struct ptx_xfer){
+			(uint32_t)o->sym->var->addr, f[k].off, (uint32_t)f[k].size};
 	}
 	return NULL;
 }
@@ -312,7 +322,8 @@ static const char *call_xfers(struct ptx_dec *d, const struct ptx_opnd *list, un
 /* [ (results), ] callee [, (arguments)] [, prototype] */
 static const char *decode_call(struct ptx_dec *d)
 {
-	const struct ptx_opnd *o = d->ops, *end = d->ops + d->nops, *rets = NULL, *args = NULL, *callee;
+	const struct ptx_opnd *o = d->ops, *end = d->ops + d->nops, *rets = NULL, *args = NULL,
+			      *callee;
 	struct ptx_call *c = ptx_alloc(d->p->m, sizeof(*c));
 	struct ptx_function *fn = d->p->fn;
 	const struct ptx_proto *sig;
@@ -328,20 +339,21 @@ static const char *decode_call(struct ptx_dec *d)
 	if (o < end && o->kind == O_LIST)
 		args = o++;
 	if (callee->kind == O_NAME)
-		ptx_fail(d->p, d->i->line, "function '%.*s' is not declared", (int)(callee->len < 60 ? callee->len : 60),
-			callee->name);
+		ptx_fail(d->p, d->i->line, "function '%.*s' is not declared",
+			(int)(callee->len < 60 ? callee->len : 60), callee->name);
 	if (callee->kind == O_FUNC && o == end) {
 		c->fn = callee->sym->fn;
 		sig = &c->fn->sig;
 		if (c->fn->is_entry || c->fn->reg_params)
 			return "a call of this kind of function";
-		fn->callees = ptx_grow(d->p->m, fn->callees, fn->ncallees, &fn->capcallees, sizeof(*fn->callees));
+		fn->callees = ptx_grow(
+			d->p->m, fn->callees, fn->ncallees, &fn->capcallees, sizeof(*fn->callees));
 		fn->callees[fn->ncallees++] = c->fn;
 		/* addresses depend on the order of the calls */
 		if (c->fn->builtin == PB_MALLOC || c->fn->builtin == PB_FREE)
 			fn->ordered = true;
-	} else if (callee->kind == O_REG && !callee->nsel && ptx_type_bits[callee->type] == 64 && o + 1 == end && o->sym &&
-		o->sym->kind == SY_PROTO) {
+	} else if (callee->kind == O_REG && !callee->nsel && ptx_type_bits[callee->type] == 64 &&
+		   o + 1 == end && o->sym && o->sym->kind == SY_PROTO) {
 		c->target = callee->off;
 		sig = o->sym->proto;
 		fn->has_indirect = true;
@@ -373,8 +385,10 @@ static void parse_guard(struct ptx_parse *p, struct ptx_insn *i)
 		return;
 	if (ptx_accept(p, '!'))
 		i->flags |= F_NEG_PRED;
-	if (p->lx.t.kind != TK_IDENT || !ptx_reg(p, p->lx.t.s, p->lx.t.n, &i->pred, &type) || type != T_pred)
-		ptx_fail(p, p->lx.t.line, "'%.*s' is not a predicate", (int)(p->lx.t.n < 60 ? p->lx.t.n : 60), p->lx.t.s);
+	if (p->lx.t.kind != TK_IDENT || !ptx_reg(p, p->lx.t.s, p->lx.t.n, &i->pred, &type) ||
+		type != T_pred)
+		ptx_fail(p, p->lx.t.line, "'%.*s' is not a predicate",
+			(int)(p->lx.t.n < 60 ? p->lx.t.n : 60), p->lx.t.s);
 	ptx_next(p);
 }
 
@@ -404,7 +418,8 @@ static void skip_braces(struct ptx_parse *p)
 	ptx_expect(p, '}');
 }
 
-/* Atomics are relaxed at the GPU's scope unless they say otherwise, volatile is relaxed at the system's: "PTX ISA 9.0", 8.4 and 9.7.13. */
+/* Atomics are relaxed at the GPU's scope unless they say otherwise, volatile is relaxed at the
+ * system's: "PTX ISA 9.0", 8.4 and 9.7.13. */
 static uint8_t order_of(const struct ptx_dec *d, const struct ptx_token *op)
 {
 	bool atomic = ptx_tok_is(op, TK_IDENT, "atom") || ptx_tok_is(op, TK_IDENT, "red");
@@ -413,13 +428,18 @@ static uint8_t order_of(const struct ptx_dec *d, const struct ptx_token *op)
 	unsigned order = 0;
 
 	if (fence)
-		order = ORDER_FENCE | ORDER_STRONG | (m & (MB(release)) ? 0 : ORDER_ACQUIRE) | (m & MB(acquire) ? 0 : ORDER_RELEASE);
-	else if (atomic || m & (MB(volatile) | MB(relaxed) | MB(acquire) | MB(release) | MB(acq_rel)))
+		order = ORDER_FENCE | ORDER_STRONG | (m & (MB(release)) ? 0 : ORDER_ACQUIRE) |
+			(m & MB(acquire) ? 0 : ORDER_RELEASE);
+	else if (atomic ||
+		 m & (MB(volatile) | MB(relaxed) | MB(acquire) | MB(release) | MB(acq_rel)))
 		order = ORDER_STRONG | (m & (MB(acquire) | MB(acq_rel)) ? ORDER_ACQUIRE : 0) |
 			(m & (MB(release) | MB(acq_rel)) ? ORDER_RELEASE : 0);
 	if (!order)
 		return 0;
-	return (uint8_t)(order | (m & (MB(sys) | MB(volatile)) ? ORDER_SYS : m & MB(cta) ? ORDER_CTA : m & MB(cluster) ? ORDER_CLUSTER : ORDER_GPU));
+	return (uint8_t)(order | (m & (MB(sys) | MB(volatile)) ? ORDER_SYS
+					 : m & MB(cta)	       ? ORDER_CTA
+					 : m & MB(cluster)     ? ORDER_CLUSTER
+							       : ORDER_GPU));
 }
 
 /* ld.const[2].u32: the bank, which follows .const. Afterwards the current token is its last one. */
@@ -451,14 +471,16 @@ void ptx_decode(struct ptx_parse *p)
 	parse_guard(p, d.i);
 	op = p->lx.t;
 	if (op.kind != TK_IDENT)
-		ptx_fail(p, op.line, "'%.*s' is not an instruction", (int)(op.n < 60 ? op.n : 60), op.s);
+		ptx_fail(p, op.line, "'%.*s' is not an instruction", (int)(op.n < 60 ? op.n : 60),
+			op.s);
 	d.i->line = op.line;
 	d.is_tex = ptx_tex_opcode(op.s, op.n);
 	last = op.s + op.n;
 	ptx_next(p);
 	for (; p->lx.t.kind == TK_DOT; ptx_next(p)) {
 		if (nsuffix == MAX_SUFFIXES)
-			ptx_fail(p, op.line, "an instruction with more than %u modifiers", MAX_SUFFIXES);
+			ptx_fail(p, op.line, "an instruction with more than %u modifiers",
+				MAX_SUFFIXES);
 		suffix[nsuffix++] = p->lx.t;
 		last = p->lx.t.s + p->lx.t.n;
 		skip_bank(p);

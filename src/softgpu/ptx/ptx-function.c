@@ -130,7 +130,8 @@ static void parse_targets(struct ptx_parse *p, struct ptx_sym *y)
 	y->table->pc = ptx_alloc(p->m, cap * sizeof(uint32_t));
 	y->table->n = cap;
 	for (unsigned k = 0; k < cap; k++)
-		ptx_fix(p, UINT32_MAX, &y->table->pc[k], ptx_copy_name(p, names[k].s, names[k].n), names[k].n, names[k].line);
+		ptx_fix(p, UINT32_MAX, &y->table->pc[k], ptx_copy_name(p, names[k].s, names[k].n),
+			names[k].n, names[k].line);
 }
 
 static void note_loc(struct ptx_parse *p, uint32_t file, uint32_t line)
@@ -146,7 +147,8 @@ static void note_loc(struct ptx_parse *p, uint32_t file, uint32_t line)
 	fn->locs[fn->nlocs - 1] = (struct ptx_loc){fn->ninsns, file, line};
 }
 
-/* .calltargets f, g, ...;  All have one signature, which is what a call needs; which of them it is, the call finds out. */
+/* .calltargets f, g, ...;  All have one signature, which is what a call needs; which of them it is,
+ * the call finds out. */
 static void parse_call_targets(struct ptx_parse *p, struct ptx_sym *y)
 {
 	y->kind = SY_PROTO;
@@ -155,7 +157,8 @@ static void parse_call_targets(struct ptx_parse *p, struct ptx_sym *y)
 		struct ptx_token t = ptx_expect_ident(p);
 		struct ptx_sym *f = ptx_lookup(p, t.s, t.n);
 		if (!f || f->kind != SY_FUNC || f->fn->is_entry || f->fn->reg_params)
-			ptx_fail(p, t.line, "'%.*s' is not a function that can be called", (int)(t.n < 60 ? t.n : 60), t.s);
+			ptx_fail(p, t.line, "'%.*s' is not a function that can be called",
+				(int)(t.n < 60 ? t.n : 60), t.s);
 		if (!y->proto)
 			y->proto = &f->fn->sig;
 	} while (ptx_accept(p, ','));
@@ -195,7 +198,8 @@ static void define_label(struct ptx_parse *p, struct ptx_token t)
 	struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
 
 	/* a brx.idx before its .branchtargets has made the name already */
-	if (!(y && y->kind == SY_LABEL && y->depth == p->depth && y->table && !y->table->n && ptx_is_dot(p, "branchtargets")))
+	if (!(y && y->kind == SY_LABEL && y->depth == p->depth && y->table && !y->table->n &&
+		    ptx_is_dot(p, "branchtargets")))
 		y = ptx_declare(p, t.s, t.n, SY_LABEL);
 	y->pc = p->fn->ninsns;
 	if (ptx_accept_dot(p, "branchtargets"))
@@ -231,7 +235,8 @@ static void parse_statement(struct ptx_parse *p)
 			a.is_extern = true;
 			ptx_parse_variable(p, SP_SHARED, a);
 		} else
-			ptx_fail(p, t.line, "directive .%.*s is not known here", (int)(t.n < 60 ? t.n : 60), t.s);
+			ptx_fail(p, t.line, "directive .%.*s is not known here",
+				(int)(t.n < 60 ? t.n : 60), t.s);
 		return;
 	}
 	if (t.kind == TK_IDENT) {
@@ -280,7 +285,8 @@ static void parse_tuning(struct ptx_parse *p, struct ptx_function *fn)
 		for (unsigned k = 0; k < 3 && p->lx.t.kind == TK_INT; k++) {
 			v[k] = ptx_expect_int(p);
 			if (v[k] > 1 << 20)
-				ptx_fail(p, t.line, "%llu in .%.*s", (unsigned long long)v[k], (int)t.n, t.s);
+				ptx_fail(p, t.line, "%llu in .%.*s", (unsigned long long)v[k],
+					(int)t.n, t.s);
 			if (!ptx_accept(p, ','))
 				break;
 		}
@@ -297,10 +303,14 @@ static void parse_tuning(struct ptx_parse *p, struct ptx_function *fn)
 				fn->cluster[k] = (unsigned)v[k];
 		} else if (ptx_tok_is(&t, TK_DOT, "explicitcluster")) {
 			fn->explicit_cluster = true;
-		} else if (!ptx_tok_is(&t, TK_DOT, "maxclusterrank") && !ptx_tok_is(&t, TK_DOT, "blocksareclusters") &&
-			!ptx_tok_is(&t, TK_DOT, "minnctapersm") && !ptx_tok_is(&t, TK_DOT, "maxnctapersm") &&
-			!ptx_tok_is(&t, TK_DOT, "maxnreg") && !ptx_tok_is(&t, TK_DOT, "noreturn")) {
-			ptx_fail(p, t.line, "directive .%.*s is not implemented", (int)(t.n < 60 ? t.n : 60), t.s);
+		} else if (!ptx_tok_is(&t, TK_DOT, "maxclusterrank") &&
+			   !ptx_tok_is(&t, TK_DOT, "blocksareclusters") &&
+			   !ptx_tok_is(&t, TK_DOT, "minnctapersm") &&
+			   !ptx_tok_is(&t, TK_DOT, "maxnctapersm") &&
+			   !ptx_tok_is(&t, TK_DOT, "maxnreg") &&
+			   !ptx_tok_is(&t, TK_DOT, "noreturn")) {
+			ptx_fail(p, t.line, "directive .%.*s is not implemented",
+				(int)(t.n < 60 ? t.n : 60), t.s);
 		}
 	}
 }
@@ -333,7 +343,8 @@ static void fill_params(struct ptx_parse *p, struct ptx_function *fn)
 	}
 }
 
-static struct ptx_function *new_function(struct ptx_parse *p, struct ptx_token name, const struct header *h, bool is_entry)
+static struct ptx_function *new_function(
+	struct ptx_parse *p, struct ptx_token name, const struct header *h, bool is_entry)
 {
 	struct ptx_sym *y = ptx_declare(p, name.s, name.n, SY_FUNC);
 	struct ptx_function *fn = y->fn = ptx_alloc(p->m, sizeof(*fn));
@@ -354,7 +365,8 @@ static struct ptx_function *new_function(struct ptx_parse *p, struct ptx_token n
 		fn->builtin = PB_VPRINTF;
 	else if (!strcmp(fn->name, "__assertfail") && h->n[1] == 5)
 		fn->builtin = PB_ASSERTFAIL;
-	else if (!strcmp(fn->name, "malloc") && h->n[0] == 1 && h->n[1] == 1 && h->f[0][0].size == 8 && h->f[1][0].size == 8)
+	else if (!strcmp(fn->name, "malloc") && h->n[0] == 1 && h->n[1] == 1 &&
+		 h->f[0][0].size == 8 && h->f[1][0].size == 8)
 		fn->builtin = PB_MALLOC;
 	else if (!strcmp(fn->name, "free") && !h->n[0] && h->n[1] == 1 && h->f[1][0].size == 8)
 		fn->builtin = PB_FREE;
@@ -388,13 +400,15 @@ void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 	if (y && y->kind == SY_FUNC) {
 		fn = y->fn;
 		if (!same_signature(fn, h))
-			ptx_fail(p, name.line, "function %s is declared differently before", fn->name);
+			ptx_fail(p, name.line, "function %s is declared differently before",
+				fn->name);
 	} else {
 		fn = new_function(p, name, h, is_entry);
 	}
 	parse_tuning(p, fn);
 	if (is_entry && bytes > 32768)
-		ptx_fail(p, name.line, "kernel %s has more than 32764 bytes of parameters", fn->name);
+		ptx_fail(p, name.line, "kernel %s has more than 32764 bytes of parameters",
+			fn->name);
 	if (ptx_accept(p, ';') || !ptx_punct(p, '{'))
 		return;
 	if (fn->has_body)
@@ -406,7 +420,8 @@ void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 	if (is_entry) {
 		fn->param_bytes = bytes;
 		fill_params(p, fn);
-		p->m->kernels = ptx_grow(p->m, p->m->kernels, p->m->nkernels, &p->m->capkernels, sizeof(*p->m->kernels));
+		p->m->kernels = ptx_grow(p->m, p->m->kernels, p->m->nkernels, &p->m->capkernels,
+			sizeof(*p->m->kernels));
 		p->m->kernels[p->m->nkernels++] = fn;
 	} else {
 		fn->local_bytes = bytes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the parts of the PTX machine share: types, modifiers, decoded instructions, functions, modules.
- * A register is an array of 32 lanes in its function's frame, 4 or 8 bytes a lane (a predicate is 32 bits). Constants
- * and special registers are laid out as lanes too, below the frame's zero point, so that every source operand is just a byte offset.
+ * What the parts of the PTX machine share: types, modifiers, decoded instructions, functions,
+ * modules. A register is an array of 32 lanes in its function's frame, 4 or 8 bytes a lane (a
+ * predicate is 32 bits). Constants and special registers are laid out as lanes too, below the
+ * frame's zero point, so that every source operand is just a byte offset.
  */
 #ifndef SOFTGPU_PTX_INT_H
 #define SOFTGPU_PTX_INT_H
@@ -15,6 +16,7 @@
 #define PTX_FULL 0xffffffffu
 
 /* X(name, bits) */
+/* clang-format off */
 #define PTX_TYPES(X)                                                                                \
 	X(u8, 8) X(u16, 16) X(u32, 32) X(u64, 64) X(s8, 8) X(s16, 16) X(s32, 32) X(s64, 64)         \
 	X(b8, 8) X(b16, 16) X(b32, 32) X(b64, 64) X(b128, 128) X(f16, 16) X(f16x2, 32)              \
@@ -22,13 +24,14 @@
 	/* of operands only, never of registers: */                                                 \
 	X(tf32, 32) X(e4m3, 8) X(e5m2, 8) X(e4m3x2, 16) X(e5m2x2, 16) X(u4, 4) X(s4, 4) X(b1, 1) \
 	X(u16x2, 32) X(s16x2, 32)
+/* clang-format on */
 
 enum ptx_type {
 	T_none,
 #define X(n, b) T_##n,
 	PTX_TYPES(X)
 #undef X
-	T_COUNT
+		T_COUNT
 };
 _Static_assert(T_COUNT <= 32, "types fit in the sets of a row");
 extern const uint8_t ptx_type_bits[T_COUNT];
@@ -50,7 +53,9 @@ static inline bool ptx_is_float(unsigned t)
 	return t >= T_f16 && t <= T_f64;
 }
 
-/* Every modifier that is not a type and that some row takes. Any other makes the instruction "not implemented". */
+/* Every modifier that is not a type and that some row takes. Any other makes the instruction "not
+ * implemented". */
+/* clang-format off */
 #define PTX_MODS(X)                                                                                 \
 	X(rn) X(rz) X(rm) X(rp) X(rna) X(rni) X(rzi) X(rmi) X(rpi) X(ftz) X(sat) X(satfinite)       \
 	X(approx) X(full) X(lo) X(hi) X(wide) X(cc) X(uni) X(sync) X(aligned) X(relu) X(xorsign)    \
@@ -63,12 +68,13 @@ static inline bool ptx_is_float(unsigned t)
 	X(rc16) X(to) X(red) X(arrive) X(warp) X(shiftamt) X(finite) X(infinite) X(number)          \
 	X(notanumber) X(normal) X(subnormal) X(gl) X(noftz) X(hint) X(shr7) X(shr15) X(po) X(v8) X(mmio) X(cache_hint)        \
 	X(shcluster) X(txbytes) X(multicast)
+/* clang-format on */
 
 enum ptx_mod {
 #define X(n) M_##n,
 	PTX_MODS(X)
 #undef X
-	M_COUNT
+		M_COUNT
 };
 _Static_assert(M_COUNT <= 128, "modifiers fit in 128 bits");
 typedef unsigned __int128 ptx_mods;
@@ -88,7 +94,7 @@ typedef double ptx_math(double x);
 #define NO_REG INT32_MIN
 #define NO_PC UINT32_MAX
 
-enum { /* ptx_insn.flags */
+enum {			     /* ptx_insn.flags */
 	F_NEG_PRED = 1 << 0, /* @!p */
 	F_CTRL = 1 << 1,     /* the warp loop handles it: ptx_insn.arg is an enum ptx_ctrl */
 	F_FTZ = 1 << 2,
@@ -96,38 +102,55 @@ enum { /* ptx_insn.flags */
 	F_RZ = 1 << 4,
 	F_RM = 1 << 5,
 	F_RP = 1 << 6,
-	F_INT = 1 << 7,	     /* cvt: to an integral value, .rni and its like */
+	F_INT = 1 << 7, /* cvt: to an integral value, .rni and its like */
 	F_RNA = 1 << 8,
-	F_NEG_SRC = 1 << 9,  /* !p as a source */
-	F_CC = 1 << 10,	     /* writes the carry */
-	F_CIN = 1 << 11,     /* reads the carry */
-	F_A64 = 1 << 12,     /* the address register is 64 bits wide */
-	F_D64 = 1 << 13,     /* cvt: the destination register is 64 bits wide */
+	F_NEG_SRC = 1 << 9, /* !p as a source */
+	F_CC = 1 << 10,	    /* writes the carry */
+	F_CIN = 1 << 11,    /* reads the carry */
+	F_A64 = 1 << 12,    /* the address register is 64 bits wide */
+	F_D64 = 1 << 13,    /* cvt: the destination register is 64 bits wide */
 	F_S64 = 1 << 14,
 	F_STORE = 1 << 15,
-	F_USED = 1 << 16,    /* an atomic whose result is wanted */
+	F_USED = 1 << 16, /* an atomic whose result is wanted */
 	F_NAN = 1 << 17,
 	F_HI = 1 << 18,
-	F_PAIR = 1 << 19,    /* p|q */
+	F_PAIR = 1 << 19, /* p|q */
 	F_RELU = 1 << 20,
 	F_SATFINITE = 1 << 21,
 };
 #define F_ROUND (F_RZ | F_RM | F_RP | F_RNA)
 
-/* What an instruction says about the order of memory accesses: a scope (0: none) and bits. "PTX ISA 9.0", 8. */
+/* What an instruction says about the order of memory accesses: a scope (0: none) and bits. "PTX
+ * ISA 9.0", 8. */
 enum ptx_order {
-	ORDER_CTA = 1, ORDER_CLUSTER = 2, ORDER_GPU = 3, ORDER_SYS = 4, ORDER_SCOPE = 7,
+	ORDER_CTA = 1,
+	ORDER_CLUSTER = 2,
+	ORDER_GPU = 3,
+	ORDER_SYS = 4,
+	ORDER_SCOPE = 7,
 	ORDER_STRONG = 8,   /* relaxed or stronger; volatile */
 	ORDER_ACQUIRE = 16, /* ld.acquire, atom.acquire, .acq_rel; fences */
 	ORDER_RELEASE = 32,
 	ORDER_FENCE = 64,
 };
 
-enum ptx_ctrl { C_BRA, C_BRX, C_CALL, C_RET, C_EXIT, C_BAR, C_WSYNC, C_TRAP, C_REFUSED, C_CLUSTER_WAIT };
+enum ptx_ctrl {
+	C_BRA,
+	C_BRX,
+	C_CALL,
+	C_RET,
+	C_EXIT,
+	C_BAR,
+	C_WSYNC,
+	C_TRAP,
+	C_REFUSED,
+	C_CLUSTER_WAIT
+};
 enum ptx_bar_kind { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
 enum ptx_builtin { PB_NONE, PB_VPRINTF, PB_ASSERTFAIL, PB_MALLOC, PB_FREE, PB_REFUSED };
 
-/* The parameters of one call: byte offsets into the local memory of the caller's and the callee's frames. */
+/* The parameters of one call: byte offsets into the local memory of the caller's and the callee's
+ * frames. */
 struct ptx_xfer {
 	uint32_t caller, callee, bytes;
 };
@@ -135,10 +158,10 @@ struct ptx_call {
 	struct ptx_function *fn; /* NULL: indirect */
 	unsigned nargs, nrets;
 	struct ptx_xfer *args, *rets;
-	int32_t target;		 /* register with the address, indirect */
+	int32_t target; /* register with the address, indirect */
 };
 
-struct ptx_vec { /* registers of a vector operand */
+struct ptx_vec {	/* registers of a vector operand */
 	int32_t off[8]; /* NO_REG: the sink _ */
 	uint8_t width[8];
 };
@@ -158,7 +181,8 @@ struct ptx_at {
 struct ptx_frag {
 	uint8_t n, width; /* registers, bytes of a lane */
 	int32_t off[8];
-	uint16_t step;	    /* from an element of a register to the next, in a matrix that lies row by row */
+	uint16_t step; /* from an element of a register to the next, in a matrix that lies row by
+			  row */
 	const uint16_t *at; /* by lane and register: where the first one is */
 };
 struct ptx_mma {
@@ -176,14 +200,15 @@ struct ptx_vecatom {
 	ptx_rmw *rmw;
 };
 
-/* A texture instruction: the data registers (first, so that ptx_insn.u.vecs is them), the texture, coordinates and what follows. */
+/* A texture instruction: the data registers (first, so that ptx_insn.u.vecs is them), the texture,
+ * coordinates and what follows. */
 struct ptx_tex {
 	struct ptx_vec data;
 	int32_t object;	  /* register of 64 bits */
 	int32_t coord[4]; /* as they are written */
 	uint8_t ncoord;
 	uint8_t geom, level, bound, component, query, op;
-	int32_t regs[5];  /* all that is read, for liveness */
+	int32_t regs[5]; /* all that is read, for liveness */
 	uint8_t nregs;
 };
 
@@ -196,13 +221,13 @@ struct ptx_table {
 
 struct ptx_insn {
 	ptx_handler *h;
-	int32_t o[6];	/* operands in the order they are written: byte offsets into the frame */
-	int32_t pred;	/* NO_REG: always */
+	int32_t o[6]; /* operands in the order they are written: byte offsets into the frame */
+	int32_t pred; /* NO_REG: always */
 	uint32_t flags;
-	uint32_t line;	/* of the PTX text */
-	int64_t imm;	/* memory displacement, branch target, immediate table, ... */
-	uint32_t arg;	/* the handler's */
-	uint32_t rpc;	/* branches: where the lanes meet again */
+	uint32_t line; /* of the PTX text */
+	int64_t imm;   /* memory displacement, branch target, immediate table, ... */
+	uint32_t arg;  /* the handler's */
+	uint32_t rpc;  /* branches: where the lanes meet again */
 	uint8_t type, type2, size, vec, space, cls;
 	uint8_t order; /* enum ptx_order */
 	union {
@@ -219,7 +244,7 @@ struct ptx_insn {
 		struct ptx_table *table;
 		const char *text;
 	} u;
-	const char *name; /* "ld.global.u32" */
+	const char *name;	   /* "ld.global.u32" */
 	const struct ptx_row *row; /* NULL: calls and refused ones */
 };
 
@@ -236,7 +261,9 @@ struct ptx_row {
 extern const struct ptx_row ptx_rows_base[], ptx_rows_avx2[];
 extern const unsigned ptx_nrows;
 
-/* Special registers. Those before SR_VOLATILE stay as they are while a warp lives. X(name, PTX name, bits) */
+/* Special registers. Those before SR_VOLATILE stay as they are while a warp lives. X(name, PTX
+ * name, bits) */
+/* clang-format off */
 #define PTX_SREGS(X)                                                                                \
 	X(tid_x, "%tid.x", 32) X(tid_y, "%tid.y", 32) X(tid_z, "%tid.z", 32)                        \
 	X(ntid_x, "%ntid.x", 32) X(ntid_y, "%ntid.y", 32) X(ntid_z, "%ntid.z", 32)                  \
@@ -260,18 +287,19 @@ extern const unsigned ptx_nrows;
 	X(VOLATILE, "", 0) X(clock, "%clock", 32) X(clock_hi, "%clock_hi", 32)                      \
 	X(clock64, "%clock64", 64) X(globaltimer, "%globaltimer", 64)                               \
 	X(globaltimer_lo, "%globaltimer_lo", 32) X(globaltimer_hi, "%globaltimer_hi", 32)
+/* clang-format on */
 enum ptx_sreg {
 #define X(n, s, b) SR_##n,
 	PTX_SREGS(X)
 #undef X
-	SR_COUNT
+		SR_COUNT
 };
 struct ptx_sreg_row {
 	const char *name;
 	uint8_t bits; /* 0: none that PTX names */
 };
 extern const struct ptx_sreg_row ptx_sregs[SR_COUNT]; /* ptx-operand.c */
-int ptx_sreg_find(const char *name, size_t n); /* enum ptx_sreg; -1: none */
+int ptx_sreg_find(const char *name, size_t n);	      /* enum ptx_sreg; -1: none */
 
 enum ptx_reloc { RL_NONE, RL_VAR, RL_FUNC };
 struct ptx_const { /* a splatted constant of the frame */
@@ -317,7 +345,7 @@ struct ptx_file { /* .file */
 struct ptx_function {
 	struct ptx_module *m;
 	struct ptx_jit_entry *jit; /* compiled code by pc; NULL until it is needed */
-	const char *name; /* mangled */
+	const char *name;	   /* mangled */
 	struct ptx_proto sig;
 	bool is_entry, has_body;
 	unsigned index;
@@ -337,7 +365,8 @@ struct ptx_function {
 	unsigned regs;
 	unsigned max_threads, req[3], cluster[3];
 	bool explicit_cluster;
-	int32_t alloca_reg; /* 32 bits a lane: bytes taken by alloca behind the frame's local memory; NO_REG: never used */
+	int32_t alloca_reg; /* 32 bits a lane: bytes taken by alloca behind the frame's local
+			       memory; NO_REG: never used */
 	struct ptx_param *params;
 	struct ptx_function *alias; /* .alias: the function that this is another name of, or NULL */
 	struct ptx_function **callees;
@@ -347,7 +376,8 @@ struct ptx_function {
 	unsigned nnames, capnames;
 	struct ptx_loc *locs;
 	unsigned nlocs, caplocs;
-	struct ptx_variable **vars; /* of its body, and a .func's parameters: .local and .shared; an .entry's parameters */
+	struct ptx_variable **vars; /* of its body, and a .func's parameters: .local and .shared; an
+				       .entry's parameters */
 	unsigned nvars, capvars;
 };
 
@@ -359,14 +389,22 @@ struct ptx_init { /* one initialiser: bytes or an address at an offset */
 	uint64_t value;
 	void *sym;
 };
-enum ptx_space { SP_GENERIC, SP_GLOBAL, SP_SHARED, SP_LOCAL, SP_CONST, SP_PARAM, SP_SHCLUSTER /* any block's of the cluster */ };
+enum ptx_space {
+	SP_GENERIC,
+	SP_GLOBAL,
+	SP_SHARED,
+	SP_LOCAL,
+	SP_CONST,
+	SP_PARAM,
+	SP_SHCLUSTER /* any block's of the cluster */
+};
 
 struct ptx_variable {
 	const char *name;
 	size_t size, align;
 	uint8_t space; /* enum ptx_space */
 	bool is_extern, visible, dynamic, in_kernel;
-	bool open; /* declared x[] without initial values */
+	bool open;     /* declared x[] without initial values */
 	uint64_t addr; /* bound address; offset for shared, local and parameters */
 	struct ptx_init *inits;
 	size_t ninits, capinits;
@@ -381,7 +419,7 @@ struct ptx_module {
 	unsigned nkernels, capkernels;
 	struct ptx_variable **pub; /* .global and .const */
 	unsigned npub, cappub;
-	size_t shared_bytes; /* .shared variables that are not in a kernel's body */
+	size_t shared_bytes;	      /* .shared variables that are not in a kernel's body */
 	struct ptx_variable **shared; /* those */
 	unsigned nshared, capshared;
 	struct ptx_file *files;
@@ -392,7 +430,8 @@ struct ptx_module {
 	jmp_buf *nomem;
 };
 
-/* Module-owned memory, zeroed, 16-byte aligned. Longjmps to m->nomem when there is none or the module is absurdly large. */
+/* Module-owned memory, zeroed, 16-byte aligned. Longjmps to m->nomem when there is none or the
+ * module is absurdly large. */
 void *ptx_alloc(struct ptx_module *m, size_t n);
 /* Room for one more element of size elem; *cap is updated. */
 void *ptx_grow(struct ptx_module *m, void *p, unsigned n, unsigned *cap, size_t elem);
@@ -402,12 +441,14 @@ void *ptx_grow(struct ptx_module *m, void *p, unsigned n, unsigned *cap, size_t 
 #define PTX_WIN_LOCAL 0x4000000200000000ull
 #define PTX_WIN_PARAM 0x4000000300000000ull
 #define PTX_WIN_CODE 0x4000000400000000ull /* functions, by index */
-/* In the window of shared memory: above these bits, one more than the rank of the block in its cluster; 0: one's own. */
+/* In the window of shared memory: above these bits, one more than the rank of the block in its
+ * cluster; 0: one's own. */
 #define PTX_RANK_SHIFT 24
-#define PTX_WIN(a) ((a) & 0xffffffff00000000ull)
+#define PTX_WIN(a) ((a)&0xffffffff00000000ull)
 
-#define PTX_FRAME_LIMIT (4u << 20)  /* bytes of registers per warp and function */
-#define PTX_STACK_LIMIT (64u << 10) /* bytes of local memory per thread when functions are recursive */
+#define PTX_FRAME_LIMIT (4u << 20) /* bytes of registers per warp and function */
+/* bytes of local memory per thread when functions are recursive */
+#define PTX_STACK_LIMIT (64u << 10)
 #define PTX_LOCAL_LIMIT (512u << 10)
 #define PTX_DEPTH_LIMIT 4096
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The PTX lexer. Numbers follow "PTX ISA 9.0", 4.5: decimal, octal, hex and binary integers, 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX
- * bit patterns, decimal doubles.
+ * The PTX lexer. Numbers follow "PTX ISA 9.0", 4.5: decimal, octal, hex and binary integers,
+ * 0fXXXXXXXX and 0dXXXXXXXXXXXXXXXX bit patterns, decimal doubles.
  */
 #include "softgpu/ptx/ptx-lex.h"
 
@@ -117,7 +117,9 @@ static void lex_integer(struct ptx_lex *lx)
 	}
 	for (; p < lx->end; p++) {
 		int c = tolower((unsigned char)*p);
-		unsigned d = isdigit(c) ? (unsigned)(c - '0') : isxdigit(c) ? (unsigned)(c - 'a' + 10) : 99;
+		unsigned d = isdigit(c)	   ? (unsigned)(c - '0')
+			     : isxdigit(c) ? (unsigned)(c - 'a' + 10)
+					   : 99;
 		if (d >= base)
 			break;
 		over |= __builtin_mul_overflow(v, base, &v);
@@ -153,7 +155,8 @@ static void lex_number(struct ptx_lex *lx)
 		p++;
 	if (p < lx->end && (*p == '.' || *p == 'e' || *p == 'E') &&
 		(*p != '.' || (p + 1 < lx->end && isdigit((unsigned char)p[1])))) {
-		while (p < lx->end && (isdigit((unsigned char)*p) || *p == '.' || *p == 'e' || *p == 'E' ||
+		while (p < lx->end &&
+			(isdigit((unsigned char)*p) || *p == '.' || *p == 'e' || *p == 'E' ||
 				((*p == '-' || *p == '+') && (p[-1] == 'e' || p[-1] == 'E'))))
 			p++;
 		lex_decimal(lx, p);
@@ -184,7 +187,8 @@ static void lex_word(struct ptx_lex *lx, enum ptx_tok kind, bool colons)
 	for (; q < lx->end; q++) {
 		if (is_ident((unsigned char)*q))
 			continue;
-		if (colons && *q == ':' && q + 2 < lx->end && q[1] == ':' && isalnum((unsigned char)q[2])) {
+		if (colons && *q == ':' && q + 2 < lx->end && q[1] == ':' &&
+			isalnum((unsigned char)q[2])) {
 			q++;
 			continue;
 		}

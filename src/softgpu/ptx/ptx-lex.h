@@ -17,7 +17,7 @@ struct ptx_token {
 	size_t n;
 	uint64_t value; /* TK_INT; bits of TK_F32 and TK_F64 */
 	char punct;
-	bool glued;	/* nothing between it and the token before */
+	bool glued; /* nothing between it and the token before */
 	unsigned line;
 };
 

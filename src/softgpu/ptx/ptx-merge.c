@@ -59,7 +59,7 @@ static void put(struct out *o, const char *s, size_t n)
 	o->p[o->n] = '\0';
 }
 
-/* --- words ----------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 static bool word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
@@ -112,7 +112,7 @@ static bool is(struct word w, const char *s)
 	return w.n == strlen(s) && !memcmp(w.s, s, w.n);
 }
 
-/* --- cutting --------------------------------------------------------------------------------------------------------- */
+/* --- cutting --- */
 /* Notes what a directive's name says about the statement. */
 static void directive(struct statement *st, struct word w)
 {
@@ -154,8 +154,8 @@ static struct statement cut(const char *s)
 		if (word_char(*s) && dot && !braces && !parens) {
 			section |= is(w, "section");
 			directive(&st, w);
-		} else if (word_char(*s) && !isdigit((unsigned char)*s) && !dot && !braces && !parens && !st.name.n &&
-			   (st.kind == ST_FUNC || st.kind == ST_VAR)) {
+		} else if (word_char(*s) && !isdigit((unsigned char)*s) && !dot && !braces &&
+			   !parens && !st.name.n && (st.kind == ST_FUNC || st.kind == ST_VAR)) {
 			st.name = w;
 		}
 		if (!isspace((unsigned char)*s) && !is_comment(s))
@@ -195,10 +195,11 @@ static bool cut_all(struct text *t, const char *s)
 	return true;
 }
 
-/* --- putting together ------------------------------------------------------------------------------------------------ */
+/* --- putting together --- */
 static bool defines(const struct statement *st)
 {
-	return st->name.n && (st->kind == ST_VAR ? st->linkage != LK_EXTERN : st->kind == ST_FUNC && st->body);
+	return st->name.n &&
+	       (st->kind == ST_VAR ? st->linkage != LK_EXTERN : st->kind == ST_FUNC && st->body);
 }
 
 /* The definition of a public name among the first n texts. */
@@ -222,12 +223,14 @@ static bool private_name(const struct text *t, struct word w)
 	unsigned k;
 
 	for (k = 0; k < t->n; k++)
-		if (defines(&t->list[k]) && t->list[k].linkage == LK_PRIVATE && same(t->list[k].name, w))
+		if (defines(&t->list[k]) && t->list[k].linkage == LK_PRIVATE &&
+			same(t->list[k].name, w))
 			return true;
 	return false;
 }
 
-/* Copies a statement, its private names marked with the text's number and its file numbers moved. */
+/* Copies a statement, its private names marked with the text's number and its file numbers moved.
+ */
 static void copy(struct out *o, struct text *t, const struct statement *st, unsigned number)
 {
 	const char *s = st->start;
@@ -269,7 +272,8 @@ static bool fail(char *log, size_t n, const char *fmt, ...)
 }
 
 /* Text i of the list, after those before it. */
-static bool merge_one(struct out *o, const struct ptx_input *in, struct text *texts, unsigned i, char *log, size_t log_size)
+static bool merge_one(struct out *o, const struct ptx_input *in, struct text *texts, unsigned i,
+	char *log, size_t log_size)
 {
 	struct text *t = &texts[i];
 	unsigned k;
@@ -287,10 +291,13 @@ static bool merge_one(struct out *o, const struct ptx_input *in, struct text *te
 			if (st->linkage == LK_WEAK)
 				continue;
 			if (before->linkage != LK_WEAK)
-				return fail(log, log_size, "'%.*s' of %s is defined before", (int)(st->name.n < 100 ? st->name.n : 100), st->name.s,
-					    in[i].name ? in[i].name : "an input");
-			return fail(log, log_size, "'%.*s' of %s is weak before: its strong definition must come first",
-				    (int)(st->name.n < 100 ? st->name.n : 100), st->name.s, in[i].name ? in[i].name : "an input");
+				return fail(log, log_size, "'%.*s' of %s is defined before",
+					(int)(st->name.n < 100 ? st->name.n : 100), st->name.s,
+					in[i].name ? in[i].name : "an input");
+			return fail(log, log_size,
+				"'%.*s' of %s is weak before: its strong definition must come first",
+				(int)(st->name.n < 100 ? st->name.n : 100), st->name.s,
+				in[i].name ? in[i].name : "an input");
 		}
 		copy(o, t, st, i);
 	}

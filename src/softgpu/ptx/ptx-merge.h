@@ -12,7 +12,8 @@ struct ptx_input {
 	const char *name, *text; /* text ends with a NUL */
 };
 
-/* malloc'ed and NUL-terminated; NULL with a sentence in log when a name is defined twice, a text is no PTX, or memory is out. */
+/* malloc'ed and NUL-terminated; NULL with a sentence in log when a name is defined twice, a text is
+ * no PTX, or memory is out. */
 char *ptx_merge(const struct ptx_input *in, unsigned n, size_t *size, char *log, size_t log_size);
 
 #endif

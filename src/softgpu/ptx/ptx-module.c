@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loaded module: what the driver asks about it, and placing, which gives variables memory and writes initial values and the constants of
- * its functions' frames.
+ * A loaded module: what the driver asks about it, and placing, which gives variables memory and
+ * writes initial values and the constants of its functions' frames.
  */
 #include "softgpu/ptx/ptx-int.h"
 
@@ -13,7 +13,7 @@ static size_t align_up(size_t v, size_t a)
 	return (v + a - 1) / a * a;
 }
 
-/* --- what the driver asks ---------------------------------------------------------------------------- */
+/* --- what the driver asks --- */
 unsigned ptx_version(const struct ptx_module *m)
 {
 	return m->version;
@@ -31,7 +31,8 @@ bool ptx_var(const struct ptx_module *m, unsigned i, struct ptx_var *ret)
 	if (i >= m->npub)
 		return false;
 	v = m->pub[i];
-	*ret = (struct ptx_var){v->name, v->size, v->align, v->space == SP_CONST, v->is_extern, v->visible};
+	*ret = (struct ptx_var){
+		v->name, v->size, v->align, v->space == SP_CONST, v->is_extern, v->visible};
 	return true;
 }
 
@@ -73,7 +74,8 @@ static uint64_t address_of(unsigned reloc, const void *sym)
 {
 	if (reloc == RL_VAR) {
 		const struct ptx_variable *v = sym;
-		/* variables of device functions and the module come first in shared memory, the kernel's own follow */
+		/* variables of device functions and the module come first in shared memory, the
+		 * kernel's own follow */
 		return v->addr;
 	}
 	return reloc == RL_FUNC ? PTX_WIN_CODE | ((const struct ptx_function *)sym)->index : 0;
@@ -106,14 +108,17 @@ static void write_inits(const struct ptx_variable *v)
 	}
 }
 
-enum ptx_linked ptx_link(struct ptx_module *m, ptx_place_fn *place, void *arg, char *log, size_t log_size)
+enum ptx_linked ptx_link(
+	struct ptx_module *m, ptx_place_fn *place, void *arg, char *log, size_t log_size)
 {
 	struct ptx_var v;
 
 	for (unsigned k = 0; ptx_var(m, k, &v); k++) {
 		if (v.is_extern) {
 			if (log_size)
-				snprintf(log, log_size, "variable %s is declared extern and defined nowhere", v.name);
+				snprintf(log, log_size,
+					"variable %s is declared extern and defined nowhere",
+					v.name);
 			return PTX_LINK_EXTERN;
 		}
 		m->pub[k]->addr = (uintptr_t)place(arg, k, &v);

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Operands of PTX instructions: reading them, and matching them to the pattern of a row of ptx-insns.def, one letter per operand:
+ * Operands of PTX instructions: reading them, and matching them to the pattern of a row of
+ * ptx-insns.def, one letter per operand:
  *
  *   d D   destination of the first, second type         a A   source of the first, second type
  *   W     destination twice as wide as the first type   X     source twice as wide
  *   r     like d, or the sink _                         w x z 16-bit, 32-bit, 64-bit source
  *   y     32-bit destination
- *   L     destination at least as wide                  l     source at least as wide as the second type
- *   p     predicate destination, p|q or _               P     predicate source, !p
- *   v k   vector destination: of loads; unpacking       V K   vector source: of stores; packing
- *   g     destination fragment of a matrix              G     source fragment
- *   o     destination of a video instruction            O     source of one
- *   m     memory                                        i j   immediate integer; the same, without a slot
- *   B T   label; table of labels                        ?     the next operand may be missing
- *   q     like d, and |p may follow                     Y     32-bit destination or the sink; |p may follow
- *   e F   vector destination (or _), source of an atomic
- *   M     one of several memory operands                 E     what st.async stores: a register, or a vector for .v2 and .v4
- *   u U t h  texture instructions: destinations, sources, texture and coordinates, level or gradients (ptx-tex.c)
+ *   L     destination at least as wide                  l     source at least as wide as the second
+ * type p     predicate destination, p|q or _               P     predicate source, !p v k   vector
+ * destination: of loads; unpacking       V K   vector source: of stores; packing g     destination
+ * fragment of a matrix              G     source fragment o     destination of a video instruction
+ * O     source of one m     memory                                        i j   immediate integer;
+ * the same, without a slot B T   label; table of labels                        ?     the next
+ * operand may be missing q     like d, and |p may follow                     Y     32-bit
+ * destination or the sink; |p may follow e F   vector destination (or _), source of an atomic M one
+ * of several memory operands                 E     what st.async stores: a register, or a vector
+ * for .v2 and .v4 u U t h  texture instructions: destinations, sources, texture and coordinates,
+ * level or gradients (ptx-tex.c)
  */
 #include "softgpu/ptx/ptx-dec.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* --- operands ---------------------------------------------------------------------------------------- */
+/* --- operands --- */
 const struct ptx_sreg_row ptx_sregs[SR_COUNT] = {
 #define X(n, s, b) [SR_##n] = {s, b},
 	PTX_SREGS(X)
@@ -33,7 +34,8 @@ const struct ptx_sreg_row ptx_sregs[SR_COUNT] = {
 int ptx_sreg_find(const char *name, size_t n)
 {
 	for (unsigned k = 0; k < SR_COUNT; k++)
-		if (ptx_sregs[k].bits && strlen(ptx_sregs[k].name) == n && n && !memcmp(ptx_sregs[k].name, name, n))
+		if (ptx_sregs[k].bits && strlen(ptx_sregs[k].name) == n && n &&
+			!memcmp(ptx_sregs[k].name, name, n))
 			return (int)k;
 	return -1;
 }
@@ -42,7 +44,8 @@ int ptx_sreg_find(const char *name, size_t n)
  * not the module. */
 static bool known_sreg(const char *s, size_t n)
 {
-	static const char *const prefixes[] = {"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid", "%pm"};
+	static const char *const prefixes[] = {
+		"%tid", "%ntid", "%ctaid", "%nctaid", "%cluster", "%nclusterid", "%pm"};
 
 	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
 		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
@@ -50,11 +53,13 @@ static bool known_sreg(const char *s, size_t n)
 	return false;
 }
 
-/* Special registers that are zero here: the environment's that the driver does not set, where the system's shared memory lies (there is none), the
- * graph that runs (graphs are not launched from kernels). */
+/* Special registers that are zero here: the environment's that the driver does not set, where the
+ * system's shared memory lies (there is none), the graph that runs (graphs are not launched from
+ * kernels). */
 static bool zero_sreg(const char *s, size_t n)
 {
-	static const char *const prefixes[] = {"%envreg", "%reserved_smem_offset", "%current_graph_exec"};
+	static const char *const prefixes[] = {
+		"%envreg", "%reserved_smem_offset", "%current_graph_exec"};
 
 	for (unsigned k = 0; k < sizeof(prefixes) / sizeof(prefixes[0]); k++)
 		if (n >= strlen(prefixes[k]) && !memcmp(s, prefixes[k], strlen(prefixes[k])))
@@ -164,8 +169,14 @@ static void parse_memory(struct ptx_parse *p, struct ptx_opnd *o)
 	}
 	if (b.nsel)
 		ptx_fail(p, p->lx.t.line, "a part of a register in an address");
-	*o = (struct ptx_opnd){.kind = O_MEM, .base = (uint8_t)b.kind, .off = b.off, .type = b.type, .sym = b.sym,
-		.name = b.name, .len = b.len, .disp = o->disp};
+	*o = (struct ptx_opnd){.kind = O_MEM,
+		.base = (uint8_t)b.kind,
+		.off = b.off,
+		.type = b.type,
+		.sym = b.sym,
+		.name = b.name,
+		.len = b.len,
+		.disp = o->disp};
 	o->disp = (int64_t)((uint64_t)o->disp + (uint64_t)parse_disp(p));
 	if (ptx_accept(p, ','))
 		parse_coordinates(p, o);
@@ -191,7 +202,7 @@ struct ptx_opnd ptx_operand(struct ptx_parse *p, unsigned depth)
 		parse_memory(p, &o);
 		return o;
 	}
-	o.not= ptx_accept(p, '!');
+	o.not = ptx_accept(p, '!');
 	o.minus = ptx_accept(p, '-');
 	o.value = p->lx.t.value;
 	switch (p->lx.t.kind) {
@@ -217,12 +228,13 @@ struct ptx_opnd ptx_operand(struct ptx_parse *p, unsigned depth)
 			o.disp = parse_disp(p);
 		break;
 	default:
-		ptx_fail(p, p->lx.t.line, "'%.*s' is not an operand", (int)(p->lx.t.n < 60 ? p->lx.t.n : 60), p->lx.t.s);
+		ptx_fail(p, p->lx.t.line, "'%.*s' is not an operand",
+			(int)(p->lx.t.n < 60 ? p->lx.t.n : 60), p->lx.t.s);
 	}
 	return o;
 }
 
-/* --- matching an operand to a letter; each returns why not, or NULL ----------------------------------- */
+/* --- matching an operand to a letter; each returns why not, or NULL --- */
 static unsigned slot_width(unsigned type)
 {
 	return type == T_pred ? 0 : ptx_type_bits[type] == 64 ? 8 : 4;
@@ -237,14 +249,16 @@ static const char *match_reg(const struct ptx_opnd *o, unsigned bits, bool loose
 	if (o->type == T_pred || bits == 1) {
 		if (o->type != T_pred || bits != 1)
 			return "predicate and number mixed up";
-	} else if (loose ? ptx_type_bits[o->type] < bits || (o->type == T_b128 && bits != 128) : ptx_type_bits[o->type] != bits) {
+	} else if (loose ? ptx_type_bits[o->type] < bits || (o->type == T_b128 && bits != 128)
+			 : ptx_type_bits[o->type] != bits) {
 		return "a register of the wrong width";
 	}
 	*ret = o->off;
 	return NULL;
 }
 
-static const char *match_number(struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
+static const char *match_number(
+	struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
 {
 	uint64_t v = o->value;
 	unsigned bits = ptx_type_bits[type];
@@ -288,7 +302,8 @@ static void note_shared(struct ptx_dec *d, const struct ptx_variable *v)
 		d->p->fn->uses_module_shared = true;
 }
 
-static const char *var_slot(struct ptx_dec *d, struct ptx_variable *v, int64_t disp, unsigned width, int32_t *ret)
+static const char *var_slot(
+	struct ptx_dec *d, struct ptx_variable *v, int64_t disp, unsigned width, int32_t *ret)
 {
 	if (width == 4 && (v->space == SP_GLOBAL || v->space == SP_CONST))
 		return "a 64-bit address in 32 bits";
@@ -304,11 +319,12 @@ static const char *var_slot(struct ptx_dec *d, struct ptx_variable *v, int64_t d
 	return NULL;
 }
 
-static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
+static const char *match_source(
+	struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
 {
 	unsigned bits = ptx_type_bits[type];
 
-	if (o->not&&type != T_pred)
+	if (o->not &&type != T_pred)
 		return "! before a number";
 	switch (o->kind) {
 	case O_REG:
@@ -324,10 +340,12 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 			return "a special register of the wrong width";
 		if (o->sreg == SR_unknown)
 			return "a special register that is not implemented";
-		if ((type == T_pred) != (ptx_sregs[o->sreg].bits == 1) || (ptx_sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
+		if ((type == T_pred) != (ptx_sregs[o->sreg].bits == 1) ||
+			(ptx_sregs[o->sreg].bits == 64 && bits != 64 && o->sreg != SR_gridid))
 			return "a special register of the wrong width";
 		*ret = ptx_special_slot(d->p, o->sreg, slot_width(type), 0);
-		return o->sreg > SR_VOLATILE && strcmp(d->row->op, "mov") ? "a clock outside of mov" : NULL;
+		return o->sreg > SR_VOLATILE && strcmp(d->row->op, "mov") ? "a clock outside of mov"
+									  : NULL;
 	case O_VAR:
 		if (bits != 64 && bits != 32)
 			return "an address in a narrow type";
@@ -339,7 +357,8 @@ static const char *match_source(struct ptx_dec *d, const struct ptx_opnd *o, uns
 		d->p->fn->has_indirect = true;
 		return NULL;
 	case O_NAME:
-		ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+		ptx_fail(d->p, d->i->line, "'%.*s' is not declared",
+			(int)(o->len < 60 ? o->len : 60), o->name);
 	default:
 		return "an operand of another kind";
 	}
@@ -367,7 +386,8 @@ static const char *match_mem(struct ptx_dec *d, const struct ptx_opnd *o, int32_
 	case O_VAR:
 		return var_slot(d, o->sym->var, 0, 8, ret);
 	case O_NAME:
-		ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+		ptx_fail(d->p, d->i->line, "'%.*s' is not declared",
+			(int)(o->len < 60 ? o->len : 60), o->name);
 	default:
 		return "an address of another kind";
 	}
@@ -399,12 +419,14 @@ static const char *match_at(struct ptx_dec *d, const struct ptx_opnd *o, int32_t
 	return NULL;
 }
 
-/* Vectors: of loads and stores (elements as wide as the type or wider), and of mov (their widths add up to it). */
+/* Vectors: of loads and stores (elements as wide as the type or wider), and of mov (their widths
+ * add up to it). */
 static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
 {
 	bool dest = letter == 'v' || letter == 'k', pack = letter == 'k' || letter == 'K';
 	struct ptx_vec *v = ptx_alloc(d->p->m, sizeof(*v));
-	unsigned n = o->kind == O_VEC ? o->nelem : 1, bits = ptx_type_bits[d->i->type], type = d->i->type;
+	unsigned n = o->kind == O_VEC ? o->nelem : 1, bits = ptx_type_bits[d->i->type],
+		 type = d->i->type;
 	const char *why = NULL;
 
 	if (pack) {
@@ -415,7 +437,10 @@ static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char l
 		if (!type)
 			return "vector elements of this width";
 	} else {
-		unsigned want = d->mods & MB(v8) ? 8 : d->mods & MB(v4) ? 4 : d->mods & MB(v2) ? 2 : 1;
+		unsigned want = d->mods & MB(v8)   ? 8
+				: d->mods & MB(v4) ? 4
+				: d->mods & MB(v2) ? 2
+						   : 1;
 		if (n != want || (want > 1) != (o->kind == O_VEC))
 			return "a vector of another length";
 	}
@@ -443,7 +468,8 @@ static const char *match_vec(struct ptx_dec *d, const struct ptx_opnd *o, char l
 
 static const char *match_vecatom(struct ptx_dec *d, const struct ptx_opnd *o, char letter)
 {
-	struct ptx_vecatom *a = letter == 'F' && d->i->u.vecatom ? d->i->u.vecatom : ptx_alloc(d->p->m, sizeof(*a));
+	struct ptx_vecatom *a =
+		letter == 'F' && d->i->u.vecatom ? d->i->u.vecatom : ptx_alloc(d->p->m, sizeof(*a));
 	const char *why = NULL;
 
 	if (o->kind == O_SINK && letter == 'e') {
@@ -489,11 +515,16 @@ static const char *match_frag(struct ptx_dec *d, const struct ptx_opnd *o, char 
 		const struct ptx_opnd *e = &o->elem[k];
 		bool real = e->kind == O_F32 || e->kind == O_F64;
 		if (e->kind == O_NAME)
-			ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(e->len < 60 ? e->len : 60), e->name);
+			ptx_fail(d->p, d->i->line, "'%.*s' is not declared",
+				(int)(e->len < 60 ? e->len : 60), e->name);
 		if (letter == 'g')
 			why = match_reg(e, wide ? 64 : 32, false, &f->off[k]);
 		else
-			why = match_source(d, e, wide ? real ? T_f64 : T_b64 : real ? T_f32 : T_b32, &f->off[k]);
+			why = match_source(d, e,
+				wide   ? real ? T_f64 : T_b64
+				: real ? T_f32
+				       : T_b32,
+				&f->off[k]);
 	}
 	return why;
 }
@@ -503,7 +534,8 @@ static const char *match_label(struct ptx_dec *d, const struct ptx_opnd *o, char
 	if (o->kind != O_NAME)
 		return "a target that is not a label";
 	if (letter == 'B') {
-		ptx_fix(d->p, (uint32_t)(d->i - d->p->fn->insns), NULL, o->name, o->len, d->i->line);
+		ptx_fix(d->p, (uint32_t)(d->i - d->p->fn->insns), NULL, o->name, o->len,
+			d->i->line);
 		return NULL;
 	}
 	if (!o->sym || o->sym->kind != SY_LABEL || !o->sym->table)
@@ -534,7 +566,8 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	const char *why;
 
 	if (o->kind == O_NAME && !strchr("BT", c))
-		ptx_fail(d->p, i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+		ptx_fail(d->p, i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60),
+			o->name);
 	switch (c) {
 	case 'o':
 		plain = *o;
@@ -603,7 +636,7 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	case 'E':
 		return match_stored(d, o);
 	case 'P':
-		if (o->not)
+		if (o->not )
 			i->flags |= F_NEG_SRC;
 		return match_source(d, o, T_pred, ret);
 	case 'm':
@@ -628,10 +661,12 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 	}
 }
 
-const char *ptx_match_source(struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
+const char *ptx_match_source(
+	struct ptx_dec *d, const struct ptx_opnd *o, unsigned type, int32_t *ret)
 {
 	if (o->kind == O_NAME)
-		ptx_fail(d->p, d->i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60), o->name);
+		ptx_fail(d->p, d->i->line, "'%.*s' is not declared",
+			(int)(o->len < 60 ? o->len : 60), o->name);
 	return match_source(d, o, type, ret);
 }
 

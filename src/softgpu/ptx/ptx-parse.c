@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The PTX parser: tokens, and the directives of a module. Functions are ptx-function.c's, variables ptx-variable.c's, names
- * ptx-scope.c's, instructions ptx-decode.c's.
- * Any error ends the load by longjmp; everything allocated belongs to the module.
+ * The PTX parser: tokens, and the directives of a module. Functions are ptx-function.c's, variables
+ * ptx-variable.c's, names ptx-scope.c's, instructions ptx-decode.c's. Any error ends the load by
+ * longjmp; everything allocated belongs to the module.
  */
 #include "softgpu/ptx/ptx-parse.h"
 
@@ -25,7 +25,7 @@ const char *const ptx_type_name[T_COUNT] = {
 #undef X
 };
 
-/* --- memory and errors ------------------------------------------------------------------------------- */
+/* --- memory and errors --- */
 void *ptx_alloc(struct ptx_module *m, size_t n)
 {
 	void *p = NULL;
@@ -85,7 +85,7 @@ void ptx_unexpected(struct ptx_parse *p, const char *wanted)
 	ptx_fail(p, p->lx.t.line, "'%.*s' where %s should be", TOKEN(p), wanted);
 }
 
-/* --- tokens ------------------------------------------------------------------------------------------ */
+/* --- tokens --- */
 void ptx_next(struct ptx_parse *p)
 {
 	ptx_lex_next(&p->lx);
@@ -156,7 +156,7 @@ char *ptx_copy_name(struct ptx_parse *p, const char *s, size_t n)
 	return q;
 }
 
-/* --- the module -------------------------------------------------------------------------------------- */
+/* --- the module --- */
 static void parse_version(struct ptx_parse *p)
 {
 	struct ptx_token t = p->lx.t;
@@ -165,7 +165,8 @@ static void parse_version(struct ptx_parse *p)
 
 	if ((t.kind != TK_F64 && t.kind != TK_INT) || t.n > 8)
 		ptx_unexpected(p, "a version");
-	snprintf(text, sizeof(text), "%.*s", (int)t.n, t.s); /* the module's text need not end with a NUL */
+	snprintf(text, sizeof(text), "%.*s", (int)t.n,
+		t.s); /* the module's text need not end with a NUL */
 	if (sscanf(text, "%u.%u", &major, &minor) < 1)
 		ptx_unexpected(p, "a version");
 	p->m->version = major * 10 + minor;
@@ -220,7 +221,8 @@ static struct ptx_function *expect_function(struct ptx_parse *p)
 	struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
 
 	if (!y || y->kind != SY_FUNC || y->fn->is_entry)
-		ptx_fail(p, t.line, "'%.*s' is not a function that can be called", (int)(t.n < 60 ? t.n : 60), t.s);
+		ptx_fail(p, t.line, "'%.*s' is not a function that can be called",
+			(int)(t.n < 60 ? t.n : 60), t.s);
 	return y->fn;
 }
 
@@ -233,12 +235,15 @@ static void parse_alias(struct ptx_parse *p)
 	ptx_expect(p, ',');
 	fn = expect_function(p);
 	ptx_expect(p, ';');
-	if (name->has_body || name == fn || fn->alias || name->sig.nparams != fn->sig.nparams || name->sig.nrets != fn->sig.nrets)
+	if (name->has_body || name == fn || fn->alias || name->sig.nparams != fn->sig.nparams ||
+		name->sig.nrets != fn->sig.nrets)
 		ptx_fail(p, line, "%s cannot be another name of %s", name->name, fn->name);
 	for (unsigned k = 0; k < name->sig.nparams + name->sig.nrets; k++) {
 		bool ret = k >= name->sig.nparams;
-		const struct ptx_formal *a = ret ? &name->sig.rets[k - name->sig.nparams] : &name->sig.params[k];
-		const struct ptx_formal *b = ret ? &fn->sig.rets[k - name->sig.nparams] : &fn->sig.params[k];
+		const struct ptx_formal *a =
+			ret ? &name->sig.rets[k - name->sig.nparams] : &name->sig.params[k];
+		const struct ptx_formal *b =
+			ret ? &fn->sig.rets[k - name->sig.nparams] : &fn->sig.params[k];
 		if (a->size != b->size || a->off != b->off)
 			ptx_fail(p, line, "%s has other parameters than %s", name->name, fn->name);
 	}
@@ -255,7 +260,8 @@ static void parse_toplevel(struct ptx_parse *p)
 		if (t.kind != TK_DOT)
 			ptx_unexpected(p, "a directive");
 		ptx_next(p);
-		if (ptx_tok_is(&t, TK_DOT, "visible") || ptx_tok_is(&t, TK_DOT, "weak") || ptx_tok_is(&t, TK_DOT, "common"))
+		if (ptx_tok_is(&t, TK_DOT, "visible") || ptx_tok_is(&t, TK_DOT, "weak") ||
+			ptx_tok_is(&t, TK_DOT, "common"))
 			a.visible = true;
 		else if (ptx_tok_is(&t, TK_DOT, "extern"))
 			a.is_extern = a.visible = true;
@@ -290,7 +296,8 @@ static void parse_toplevel(struct ptx_parse *p)
 	else if (ptx_tok_is(&t, TK_DOT, "func"))
 		ptx_parse_function(p, false, a.is_extern);
 	else
-		ptx_fail(p, t.line, "directive .%.*s is not implemented", (int)(t.n < 60 ? t.n : 60), t.s);
+		ptx_fail(p, t.line, "directive .%.*s is not implemented",
+			(int)(t.n < 60 ? t.n : 60), t.s);
 }
 
 /* Deepest first: what callees need, and whether a cycle of calls exists. */
@@ -300,7 +307,8 @@ static void finish_function(struct ptx_function *fn, unsigned depth)
 
 	fn->mark = 1;
 	for (unsigned k = 0; k < fn->ncallees; k++) {
-		struct ptx_function *c = fn->callees[k]->alias ? fn->callees[k]->alias : fn->callees[k];
+		struct ptx_function *c =
+			fn->callees[k]->alias ? fn->callees[k]->alias : fn->callees[k];
 		if (c->mark == 1 || depth > 256) {
 			fn->recursive = true;
 			continue;
@@ -375,7 +383,8 @@ struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_si
 	m->nomem = &nomem;
 	if (setjmp(nomem)) {
 		if (log_size)
-			snprintf(log, log_size, "line %u: the module needs too much memory", p->lx.t.line);
+			snprintf(log, log_size, "line %u: the module needs too much memory",
+				p->lx.t.line);
 		goto bad;
 	}
 	if (setjmp(p->fail))

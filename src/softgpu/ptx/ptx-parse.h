@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the files of the PTX parser share. None of these returns after an error: ptx_fail() ends the load.
+ * What the files of the PTX parser share. None of these returns after an error: ptx_fail() ends the
+ * load.
  */
 #ifndef SOFTGPU_PTX_PARSE_H
 #define SOFTGPU_PTX_PARSE_H
 
 #include "softgpu/ptx/ptx-dec.h"
 
-/* --- tokens (ptx-parse.c) ---------------------------------------------------------------------------- */
+/* --- tokens (ptx-parse.c) --- */
 /* Fails: the token here is not `wanted`. */
 _Noreturn void ptx_unexpected(struct ptx_parse *p, const char *wanted);
 /* Whether the current token is the directive or modifier `.s`; ptx_accept_dot() also moves past
@@ -19,12 +20,12 @@ struct ptx_token ptx_expect_ident(struct ptx_parse *p);
 /* A name as a string of the module's. */
 char *ptx_copy_name(struct ptx_parse *p, const char *s, size_t n);
 
-/* --- scopes (ptx-scope.c) ---------------------------------------------------------------------------- */
+/* --- scopes (ptx-scope.c) --- */
 struct ptx_sym *ptx_declare(struct ptx_parse *p, const char *s, size_t n, enum ptx_sym_kind kind);
 void ptx_enter_scope(struct ptx_parse *p);
 void ptx_leave_scope(struct ptx_parse *p);
 
-/* --- variables (ptx-variable.c) ---------------------------------------------------------------------- */
+/* --- variables (ptx-variable.c) --- */
 struct ptx_dims {
 	unsigned n;
 	uint64_t d[8];
@@ -52,7 +53,7 @@ void ptx_parse_variable(struct ptx_parse *p, enum ptx_space space, struct ptx_at
 void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v);
 void ptx_parse_reg(struct ptx_parse *p);
 
-/* --- functions (ptx-function.c) ---------------------------------------------------------------------- */
+/* --- functions (ptx-function.c) --- */
 void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern);
 void ptx_parse_loc(struct ptx_parse *p);
 /* Passes everything by, up to and with the punctuation c. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What names stand for while PTX is parsed: scopes, labels still to come, and each function's frame.
- * The surprising thing: registers get room in the frame when they are first used, so `.reg .b32 %r<100000>` costs nothing.
+ * What names stand for while PTX is parsed: scopes, labels still to come, and each function's
+ * frame. The surprising thing: registers get room in the frame when they are first used, so `.reg
+ * .b32 %r<100000>` costs nothing.
  */
 #include "softgpu/ptx/ptx-parse.h"
 
@@ -10,7 +11,7 @@
 /* Scopes inside one another. */
 #define MAX_DEPTH 64
 
-/* --- names and scopes -------------------------------------------------------------------------------- */
+/* --- names and scopes --- */
 static uint32_t hash_name(const char *s, size_t n)
 {
 	uint32_t h = 2166136261u;
@@ -61,7 +62,8 @@ void ptx_enter_scope(struct ptx_parse *p)
 		ptx_fail(p, p->lx.t.line, "more than %u scopes inside one another", MAX_DEPTH);
 }
 
-/* Branches that name a label of this scope are resolved; the others wait for the scope around it. */
+/* Branches that name a label of this scope are resolved; the others wait for the scope around it.
+ */
 void ptx_leave_scope(struct ptx_parse *p)
 {
 	unsigned kept = 0;
@@ -78,7 +80,8 @@ void ptx_leave_scope(struct ptx_parse *p)
 		}
 		if (f.depth == p->depth) {
 			if (p->depth == 1)
-				ptx_fail(p, f.line, "label '%.*s' does not exist", (int)f.len, f.name);
+				ptx_fail(p, f.line, "label '%.*s' does not exist", (int)f.len,
+					f.name);
 			f.depth--;
 		}
 		p->fixes[kept++] = f;
@@ -91,13 +94,14 @@ void ptx_leave_scope(struct ptx_parse *p)
 	p->depth--;
 }
 
-void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *name, size_t len, unsigned line)
+void ptx_fix(struct ptx_parse *p, uint32_t insn, uint32_t *slot, const char *name, size_t len,
+	unsigned line)
 {
 	p->fixes = ptx_grow(p->m, p->fixes, p->nfixes, &p->capfixes, sizeof(*p->fixes));
 	p->fixes[p->nfixes++] = (struct ptx_fix){insn, slot, name, (uint32_t)len, p->depth, line};
 }
 
-/* --- the frame --------------------------------------------------------------------------------------- */
+/* --- the frame --- */
 static int32_t reg_room(struct ptx_parse *p, unsigned type)
 {
 	struct ptx_function *fn = p->fn;
@@ -126,8 +130,11 @@ static void name_reg(struct ptx_parse *p, const struct ptx_sym *y, uint32_t k)
 	struct ptx_function *fn = p->fn;
 
 	fn->names = ptx_grow(p->m, fn->names, fn->nnames, &fn->capnames, sizeof(*fn->names));
-	fn->names[fn->nnames++] = (struct ptx_regname){.name = y->name, .number = y->kind == SY_RANGE ? k : UINT32_MAX,
-		.pc = fn->ninsns ? fn->ninsns - 1 : 0, .off = y->off[k], .type = y->type};
+	fn->names[fn->nnames++] = (struct ptx_regname){.name = y->name,
+		.number = y->kind == SY_RANGE ? k : UINT32_MAX,
+		.pc = fn->ninsns ? fn->ninsns - 1 : 0,
+		.off = y->off[k],
+		.type = y->type};
 }
 
 int32_t ptx_hidden_reg(struct ptx_parse *p)
@@ -164,7 +171,8 @@ bool ptx_reg(struct ptx_parse *p, const char *s, size_t n, int32_t *off, uint8_t
 	return y && y->kind == SY_RANGE && v < y->count && use_reg(p, y, (uint32_t)v, off, type);
 }
 
-int32_t ptx_const_slot(struct ptx_parse *p, unsigned width, uint64_t value, enum ptx_reloc reloc, void *sym)
+int32_t ptx_const_slot(
+	struct ptx_parse *p, unsigned width, uint64_t value, enum ptx_reloc reloc, void *sym)
 {
 	struct ptx_function *fn = p->fn;
 	unsigned n = fn->nconsts;
@@ -180,7 +188,8 @@ int32_t ptx_const_slot(struct ptx_parse *p, unsigned width, uint64_t value, enum
 	if (fn->const_bytes > PTX_FRAME_LIMIT)
 		ptx_fail(p, p->lx.t.line, "function %s uses too many constants", fn->name);
 	c = &fn->consts[fn->nconsts++];
-	*c = (struct ptx_const){-(int32_t)fn->const_bytes, (uint8_t)width, (uint8_t)reloc, value, sym};
+	*c = (struct ptx_const){
+		-(int32_t)fn->const_bytes, (uint8_t)width, (uint8_t)reloc, value, sym};
 	return c->off;
 }
 
@@ -194,7 +203,8 @@ int32_t ptx_special_slot(struct ptx_parse *p, unsigned sreg, unsigned width, uin
 		if (s->sreg == sreg && s->width == width && s->add == add)
 			return s->off;
 	}
-	fn->specials = ptx_grow(p->m, fn->specials, fn->nspecials, &fn->capspecials, sizeof(*fn->specials));
+	fn->specials = ptx_grow(
+		p->m, fn->specials, fn->nspecials, &fn->capspecials, sizeof(*fn->specials));
 	fn->const_bytes += width == 8 ? 256 : 128;
 	if (fn->const_bytes > PTX_FRAME_LIMIT || fn->nspecials > 4096)
 		ptx_fail(p, p->lx.t.line, "function %s uses too many constants", fn->name);

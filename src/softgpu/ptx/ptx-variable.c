@@ -31,11 +31,13 @@ static size_t parse_align(struct ptx_parse *p)
 	uint64_t a = ptx_expect_int(p);
 
 	if (!a || a & (a - 1) || a > 1 << 20)
-		ptx_fail(p, p->lx.t.line, "alignment %llu is not a small power of two", (unsigned long long)a);
+		ptx_fail(p, p->lx.t.line, "alignment %llu is not a small power of two",
+			(unsigned long long)a);
 	return a;
 }
 
-static struct ptx_init *add_init(struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned size)
+static struct ptx_init *add_init(
+	struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned size)
 {
 	struct ptx_init *i;
 
@@ -58,7 +60,8 @@ static int64_t signed_int(struct ptx_parse *p)
 }
 
 /* A number or an address: 5, -5, 0f3F800000, 1.5, name, name+4, generic(name)+4. */
-static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned type)
+static void parse_scalar_init(
+	struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned type)
 {
 	if (type == T_b128)
 		ptx_fail(p, p->lx.t.line, "initial values of .b128 are not implemented");
@@ -76,7 +79,8 @@ static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_
 			d = (double)(int64_t)i->value;
 			f = (float)d;
 			i->value = 0;
-			memcpy(&i->value, type == T_f64 ? (void *)&d : (void *)&f, type == T_f64 ? 8 : 4);
+			memcpy(&i->value, type == T_f64 ? (void *)&d : (void *)&f,
+				type == T_f64 ? 8 : 4);
 		}
 	} else if (t.kind == TK_F64 || t.kind == TK_F32) {
 		ptx_next(p);
@@ -96,7 +100,8 @@ static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_
 			if (t.kind == TK_F32)
 				i->value = (uint32_t)t.value ^ (minus ? 0x80000000u : 0);
 		} else
-			ptx_fail(p, t.line, "a floating-point value for a .%s", ptx_type_name[type]);
+			ptx_fail(
+				p, t.line, "a floating-point value for a .%s", ptx_type_name[type]);
 	} else if (t.kind == TK_IDENT && !minus) {
 		bool paren = false;
 		ptx_next(p);
@@ -110,7 +115,9 @@ static void parse_scalar_init(struct ptx_parse *p, struct ptx_variable *v, size_
 		if (paren)
 			ptx_expect(p, ')');
 		if (y->kind == SY_VAR && y->var->space != SP_GLOBAL && y->var->space != SP_CONST)
-			ptx_fail(p, t.line, "the address of '%.*s' as an initial value is not implemented", (int)t.n, t.s);
+			ptx_fail(p, t.line,
+				"the address of '%.*s' as an initial value is not implemented",
+				(int)t.n, t.s);
 		if (i->size != 8)
 			ptx_fail(p, t.line, "an address needs 64 bits");
 		i->reloc = y->kind == SY_VAR ? RL_VAR : RL_FUNC;
@@ -134,8 +141,8 @@ static size_t element_at(struct ptx_parse *p, size_t off, size_t n, size_t strid
 	return at;
 }
 
-static size_t parse_init(struct ptx_parse *p, struct ptx_variable *v, const struct ptx_dims *ds, unsigned level, size_t off,
-	unsigned type)
+static size_t parse_init(struct ptx_parse *p, struct ptx_variable *v, const struct ptx_dims *ds,
+	unsigned level, size_t off, unsigned type)
 {
 	size_t stride = ptx_type_bytes(type), n = 0;
 	bool open = ds->open && !level;
@@ -150,9 +157,11 @@ static size_t parse_init(struct ptx_parse *p, struct ptx_variable *v, const stru
 			ptx_fail(p, p->lx.t.line, "an array this large is not possible");
 	if (p->lx.t.kind == TK_STRING && level + 1 == ds->n && ptx_type_bits[type] == 8) {
 		if (!open && p->lx.t.n > ds->d[level])
-			ptx_fail(p, p->lx.t.line, "a string of %zu bytes for an array of %llu", p->lx.t.n, (unsigned long long)ds->d[level]);
+			ptx_fail(p, p->lx.t.line, "a string of %zu bytes for an array of %llu",
+				p->lx.t.n, (unsigned long long)ds->d[level]);
 		for (; n < p->lx.t.n; n++)
-			add_init(p, v, element_at(p, off, n, 1), 1)->value = (unsigned char)p->lx.t.s[n];
+			add_init(p, v, element_at(p, off, n, 1), 1)->value =
+				(unsigned char)p->lx.t.s[n];
 		ptx_next(p);
 		return n + 1;
 	}
@@ -183,7 +192,8 @@ uint64_t ptx_parse_dims(struct ptx_parse *p, struct ptx_dims *ds)
 			ds->d[ds->n++] = 0;
 		} else {
 			ds->d[ds->n++] = ptx_expect_int(p);
-			if (__builtin_mul_overflow(total, ds->d[ds->n - 1], &total) || total > MAX_VAR_BYTES)
+			if (__builtin_mul_overflow(total, ds->d[ds->n - 1], &total) ||
+				total > MAX_VAR_BYTES)
 				ptx_fail(p, p->lx.t.line, "an array this large is not possible");
 		}
 		ptx_expect(p, ']');
@@ -193,7 +203,8 @@ uint64_t ptx_parse_dims(struct ptx_parse *p, struct ptx_dims *ds)
 
 void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a)
 {
-	if (p->lx.t.glued && ptx_accept(p, '[')) { /* .const[2]: a bank of old; all are one memory */
+	if (p->lx.t.glued &&
+		ptx_accept(p, '[')) { /* .const[2]: a bank of old; all are one memory */
 		ptx_expect_int(p);
 		ptx_expect(p, ']');
 	}
@@ -208,14 +219,17 @@ void ptx_parse_attrs(struct ptx_parse *p, struct ptx_attrs *a)
 			ptx_expect(p, '(');
 			while (!ptx_accept(p, ')') && p->lx.t.kind != TK_EOF)
 				ptx_next(p);
-		} else if (ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") || ptx_is_dot(p, "surfref"))
-			ptx_fail(p, p->lx.t.line, "texture and surface references are not implemented: use texture and surface objects");
+		} else if (ptx_is_dot(p, "texref") || ptx_is_dot(p, "samplerref") ||
+			   ptx_is_dot(p, "surfref"))
+			ptx_fail(p, p->lx.t.line,
+				"texture and surface references are not implemented: use texture and surface objects");
 		else
 			ptx_unexpected(p, "a type that is implemented");
 	}
 	a->type = parse_type(p);
 	if (a->type >= T_pred)
-		ptx_fail(p, p->lx.t.line, "a variable of type .%s is not implemented", ptx_type_name[a->type]);
+		ptx_fail(p, p->lx.t.line, "a variable of type .%s is not implemented",
+			ptx_type_name[a->type]);
 	/* nvcc writes `.u64 .ptr .global .align 4 name` for kernel parameters */
 	if (ptx_accept_dot(p, "ptr")) {
 		while (p->lx.t.kind == TK_DOT) {
@@ -262,7 +276,8 @@ void ptx_note_variable(struct ptx_parse *p, struct ptx_variable *v)
 }
 
 /* The variable that a declaration names: a new one, or (*again) one that is extern until now. */
-static struct ptx_variable *declared(struct ptx_parse *p, struct ptx_token t, enum ptx_space space, bool is_extern, bool *again)
+static struct ptx_variable *declared(
+	struct ptx_parse *p, struct ptx_token t, enum ptx_space space, bool is_extern, bool *again)
 {
 	struct ptx_sym *y = ptx_lookup(p, t.s, t.n);
 	struct ptx_variable *v;
@@ -280,7 +295,8 @@ static struct ptx_variable *declared(struct ptx_parse *p, struct ptx_token t, en
 }
 
 /* `= {...}`. Returns how many elements the outermost dimension got. */
-static size_t parse_inits(struct ptx_parse *p, struct ptx_variable *v, struct ptx_dims ds, const struct ptx_attrs *a)
+static size_t parse_inits(
+	struct ptx_parse *p, struct ptx_variable *v, struct ptx_dims ds, const struct ptx_attrs *a)
 {
 	unsigned line = p->lx.t.line;
 
@@ -315,12 +331,16 @@ struct shape {
 	bool open, dynamic; /* open: of as many elements as another declaration says */
 };
 
-/* The first declaration, or another of an extern variable: what kernels were compiled for stays true. */
-static void set_shape(struct ptx_parse *p, struct ptx_variable *v, enum ptx_space space, bool again, const struct shape *s)
+/* The first declaration, or another of an extern variable: what kernels were compiled for stays
+ * true. */
+static void set_shape(struct ptx_parse *p, struct ptx_variable *v, enum ptx_space space, bool again,
+	const struct shape *s)
 {
-	bool placed = space == SP_SHARED && !s->dynamic; /* by its first declaration, in which place_variable() saw its alignment */
+	bool placed = space == SP_SHARED && !s->dynamic; /* by its first declaration, in which
+							    place_variable() saw its alignment */
 
-	if (again && (v->space != space || v->dynamic != s->dynamic || (!v->open && !s->open && v->size != s->size) ||
+	if (again && (v->space != space || v->dynamic != s->dynamic ||
+			     (!v->open && !s->open && v->size != s->size) ||
 			     (placed && s->align > v->align)))
 		ptx_fail(p, p->lx.t.line, "'%s' is declared differently before", v->name);
 	if (v->align < s->align)
@@ -393,7 +413,8 @@ void ptx_parse_reg(struct ptx_parse *p)
 		ptx_fail(p, p->lx.t.line, "vector registers are not implemented");
 	type = parse_type(p);
 	if (type > T_pred)
-		ptx_fail(p, p->lx.t.line, "registers of type .%s are not implemented", ptx_type_name[type]);
+		ptx_fail(p, p->lx.t.line, "registers of type .%s are not implemented",
+			ptx_type_name[type]);
 	do {
 		struct ptx_token t = ptx_expect_ident(p);
 		uint64_t count = 1;

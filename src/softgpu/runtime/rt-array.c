@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * CUDA arrays: allocation, what they are, and copies by byte offset and row. cudaMemcpy3D is in rt-copy.c.
+ * CUDA arrays: allocation, what they are, and copies by byte offset and row. cudaMemcpy3D is in
+ * rt-copy.c.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -9,20 +10,25 @@
 /* The older copies are marked as deprecated; they exist all the same. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-/* --- channel descriptions ---------------------------------------------------------------------------------------------- */
+/* --- channel descriptions --- */
 
 static const struct {
 	int bits;
 	enum cudaChannelFormatKind kind;
 	CUarray_format format;
 } formats[] = {
-	{8, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT8}, {16, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT16},
-	{32, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT32}, {8, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT8},
-	{16, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT16}, {32, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT32},
-	{16, cudaChannelFormatKindFloat, CU_AD_FORMAT_HALF}, {32, cudaChannelFormatKindFloat, CU_AD_FORMAT_FLOAT},
+	{8, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT8},
+	{16, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT16},
+	{32, cudaChannelFormatKindUnsigned, CU_AD_FORMAT_UNSIGNED_INT32},
+	{8, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT8},
+	{16, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT16},
+	{32, cudaChannelFormatKindSigned, CU_AD_FORMAT_SIGNED_INT32},
+	{16, cudaChannelFormatKindFloat, CU_AD_FORMAT_HALF},
+	{32, cudaChannelFormatKindFloat, CU_AD_FORMAT_FLOAT},
 };
 
-cudaError_t rt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format, unsigned *channels)
+cudaError_t rt_format(
+	const struct cudaChannelFormatDesc *d, CUarray_format *format, unsigned *channels)
 {
 	const int bits[4] = {d->x, d->y, d->z, d->w};
 	unsigned n = 0, i;
@@ -36,7 +42,8 @@ cudaError_t rt_format(const struct cudaChannelFormatDesc *d, CUarray_format *for
 		return cudaErrorInvalidChannelDescriptor;
 	*channels = n;
 	if (d->f > cudaChannelFormatKindNone)
-		return rt_refuse("cudaChannelFormatDesc", "normalised, planar and compressed formats are");
+		return rt_refuse(
+			"cudaChannelFormatDesc", "normalised, planar and compressed formats are");
 	for (i = 0; i < RT_COUNT(formats); i++)
 		if (formats[i].bits == d->x && formats[i].kind == d->f) {
 			*format = formats[i].format;
@@ -60,11 +67,13 @@ struct cudaChannelFormatDesc rt_channels(CUarray_format format, unsigned channel
 	return d;
 }
 
-/* --- arrays ------------------------------------------------------------------------------------------------------------- */
+/* --- arrays --- */
 
-static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent e, unsigned flags)
+static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+	struct cudaExtent e, unsigned flags)
 {
-	CUDA_ARRAY3D_DESCRIPTOR d = {.Width = e.width, .Height = e.height, .Depth = e.depth, .Flags = flags};
+	CUDA_ARRAY3D_DESCRIPTOR d = {
+		.Width = e.width, .Height = e.height, .Depth = e.depth, .Flags = flags};
 
 	if (!array || !desc)
 		return cudaErrorInvalidValue;
@@ -73,14 +82,16 @@ static cudaError_t create(cudaArray_t *array, const struct cudaChannelFormatDesc
 }
 
 RT_API(cudaMallocArray, v3020,
-	(cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width, size_t height, unsigned int flags),
+	(cudaArray_t * array, const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
+		unsigned int flags),
 	(array, desc, width, height, flags))
 {
 	return create(array, desc, (struct cudaExtent){width, height, 0}, flags);
 }
 
 RT_API(cudaMalloc3DArray, v3020,
-	(cudaArray_t * array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned int flags),
+	(cudaArray_t * array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+		unsigned int flags),
 	(array, desc, extent, flags))
 {
 	return create(array, desc, extent, flags);
@@ -97,7 +108,8 @@ cudaError_t rt_array(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *d)
 }
 
 RT_API(cudaArrayGetInfo, v4010,
-	(struct cudaChannelFormatDesc * desc, struct cudaExtent *extent, unsigned int *flags, cudaArray_t array),
+	(struct cudaChannelFormatDesc * desc, struct cudaExtent *extent, unsigned int *flags,
+		cudaArray_t array),
 	(desc, extent, flags, array))
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
@@ -112,7 +124,8 @@ RT_API(cudaArrayGetInfo, v4010,
 	return cudaSuccess;
 }
 
-RT_API(cudaGetChannelDesc, v3020, (struct cudaChannelFormatDesc * desc, cudaArray_const_t array), (desc, array))
+RT_API(cudaGetChannelDesc, v3020, (struct cudaChannelFormatDesc * desc, cudaArray_const_t array),
+	(desc, array))
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
 
@@ -131,15 +144,16 @@ size_t rt_texel(const CUDA_ARRAY3D_DESCRIPTOR *d)
 }
 
 RT_FORWARD(cudaDeviceGetTexture1DLinearMaxWidth, v11010,
-	(size_t * maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device), (maxWidthInElements, fmtDesc, device),
-	({
+	(size_t * maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device),
+	(maxWidthInElements, fmtDesc, device), ({
 		CUarray_format f;
 		unsigned n;
 		cudaError_t e2_ = fmtDesc ? rt_format(fmtDesc, &f, &n) : cudaErrorInvalidValue;
-		e2_ ? (CUresult)e2_ : cuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, f, n, device);
+		e2_ ? (CUresult)e2_
+		    : cuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements, f, n, device);
 	}))
 
-/* --- copies of rectangles ------------------------------------------------------------------------------------------------ */
+/* --- copies of rectangles --- */
 
 /* One side of a copy: an array, or memory at pitch. */
 struct side {
@@ -148,21 +162,36 @@ struct side {
 	size_t x, y, pitch;
 };
 
-static CUmemorytype type_of(const struct side *s, enum cudaMemcpyKind kind, enum cudaMemcpyKind host)
+static CUmemorytype type_of(
+	const struct side *s, enum cudaMemcpyKind kind, enum cudaMemcpyKind host)
 {
 	if (s->array)
 		return CU_MEMORYTYPE_ARRAY;
-	return kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED : kind == host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+	return kind == cudaMemcpyDefault ? CU_MEMORYTYPE_UNIFIED
+	       : kind == host		 ? CU_MEMORYTYPE_HOST
+					 : CU_MEMORYTYPE_DEVICE;
 }
 
-static cudaError_t rectangle(struct side dst, struct side src, size_t width, size_t height, enum cudaMemcpyKind kind, CUstream stream,
-	bool async)
+static cudaError_t rectangle(struct side dst, struct side src, size_t width, size_t height,
+	enum cudaMemcpyKind kind, CUstream stream, bool async)
 {
 	CUDA_MEMCPY2D c = {
-		.srcXInBytes = src.x, .srcY = src.y, .srcMemoryType = type_of(&src, kind, cudaMemcpyHostToDevice), .srcHost = src.p,
-		.srcDevice = (CUdeviceptr)src.p, .srcArray = src.array, .srcPitch = src.pitch,
-		.dstXInBytes = dst.x, .dstY = dst.y, .dstMemoryType = type_of(&dst, kind, cudaMemcpyDeviceToHost), .dstHost = (void *)dst.p,
-		.dstDevice = (CUdeviceptr)dst.p, .dstArray = dst.array, .dstPitch = dst.pitch, .WidthInBytes = width, .Height = height,
+		.srcXInBytes = src.x,
+		.srcY = src.y,
+		.srcMemoryType = type_of(&src, kind, cudaMemcpyHostToDevice),
+		.srcHost = src.p,
+		.srcDevice = (CUdeviceptr)src.p,
+		.srcArray = src.array,
+		.srcPitch = src.pitch,
+		.dstXInBytes = dst.x,
+		.dstY = dst.y,
+		.dstMemoryType = type_of(&dst, kind, cudaMemcpyDeviceToHost),
+		.dstHost = (void *)dst.p,
+		.dstDevice = (CUdeviceptr)dst.p,
+		.dstArray = dst.array,
+		.dstPitch = dst.pitch,
+		.WidthInBytes = width,
+		.Height = height,
 	};
 	CUresult r;
 
@@ -188,49 +217,58 @@ static cudaError_t check(enum cudaMemcpyKind kind, enum cudaMemcpyKind host)
 #define MEMORY(ptr, pit) ((struct side){.p = (ptr), .pitch = (pit)})
 
 RT_API_PT(cudaMemcpy2DToArray, v3020, ptds, v7000,
-	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind),
+	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch,
+		size_t width, size_t height, enum cudaMemcpyKind kind),
 	(dst, wOffset, hOffset, src, spitch, width, height, kind))
 {
 	RT_TRY(check(kind, cudaMemcpyHostToDevice));
-	return rectangle(ARRAY(dst, wOffset, hOffset), MEMORY(src, spitch), width, height, kind, def, false);
+	return rectangle(
+		ARRAY(dst, wOffset, hOffset), MEMORY(src, spitch), width, height, kind, def, false);
 }
 
 RT_API_PT(cudaMemcpy2DToArrayAsync, v3020, ptsz, v7000,
-	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-		cudaStream_t stream),
+	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t spitch,
+		size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
 	(dst, wOffset, hOffset, src, spitch, width, height, kind, stream))
 {
 	RT_TRY(check(kind, cudaMemcpyHostToDevice));
-	return rectangle(ARRAY(dst, wOffset, hOffset), MEMORY(src, spitch), width, height, kind, rt_stream(stream, def), true);
+	return rectangle(ARRAY(dst, wOffset, hOffset), MEMORY(src, spitch), width, height, kind,
+		rt_stream(stream, def), true);
 }
 
 RT_API_PT(cudaMemcpy2DFromArray, v3020, ptds, v7000,
-	(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind),
+	(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset,
+		size_t width, size_t height, enum cudaMemcpyKind kind),
 	(dst, dpitch, src, wOffset, hOffset, width, height, kind))
 {
 	RT_TRY(check(kind, cudaMemcpyDeviceToHost));
-	return rectangle(MEMORY(dst, dpitch), ARRAY(src, wOffset, hOffset), width, height, kind, def, false);
+	return rectangle(
+		MEMORY(dst, dpitch), ARRAY(src, wOffset, hOffset), width, height, kind, def, false);
 }
 
 RT_API_PT(cudaMemcpy2DFromArrayAsync, v3020, ptsz, v7000,
-	(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
-		cudaStream_t stream),
+	(void *dst, size_t dpitch, cudaArray_const_t src, size_t wOffset, size_t hOffset,
+		size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
 	(dst, dpitch, src, wOffset, hOffset, width, height, kind, stream))
 {
 	RT_TRY(check(kind, cudaMemcpyDeviceToHost));
-	return rectangle(MEMORY(dst, dpitch), ARRAY(src, wOffset, hOffset), width, height, kind, rt_stream(stream, def), true);
+	return rectangle(MEMORY(dst, dpitch), ARRAY(src, wOffset, hOffset), width, height, kind,
+		rt_stream(stream, def), true);
 }
 
 RT_API_PT(cudaMemcpy2DArrayToArray, v3020, ptds, v7000,
-	(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width,
-		size_t height, enum cudaMemcpyKind kind),
+	(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src,
+		size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height,
+		enum cudaMemcpyKind kind),
 	(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width, height, kind))
 {
 	RT_TRY(check(kind, cudaMemcpyDeviceToDevice));
-	return rectangle(ARRAY(dst, wOffsetDst, hOffsetDst), ARRAY(src, wOffsetSrc, hOffsetSrc), width, height, kind, def, false);
+	return rectangle(ARRAY(dst, wOffsetDst, hOffsetDst), ARRAY(src, wOffsetSrc, hOffsetSrc),
+		width, height, kind, def, false);
 }
 
-/* --- copies of a run of texels, which goes on in the next row: the rest of a row, whole rows, the beginning of one -------- */
+/* --- copies of a run of texels, which goes on in the next row: the rest of a row, whole rows, the
+ * beginning of one --- */
 
 static size_t row_bytes(cudaArray_const_t array)
 {
@@ -240,19 +278,22 @@ static size_t row_bytes(cudaArray_const_t array)
 }
 
 /* a is the array, m the memory; to: into the array. */
-static cudaError_t run(struct side a, struct side m, size_t count, bool to, enum cudaMemcpyKind kind, CUstream stream, bool async)
+static cudaError_t run(struct side a, struct side m, size_t count, bool to,
+	enum cudaMemcpyKind kind, CUstream stream, bool async)
 {
 	size_t row = row_bytes((cudaArray_const_t)a.array);
 
 	if (!row || a.x >= row)
 		return count ? cudaErrorInvalidValue : cudaSuccess;
 	while (count) {
-		size_t width = a.x || count < row ? row - a.x : row, height = a.x || count < row ? 1 : count / row;
+		size_t width = a.x || count < row ? row - a.x : row,
+		       height = a.x || count < row ? 1 : count / row;
 
 		if (width > count)
 			width = count;
 		m.pitch = width;
-		RT_TRY(to ? rectangle(a, m, width, height, kind, stream, async) : rectangle(m, a, width, height, kind, stream, async));
+		RT_TRY(to ? rectangle(a, m, width, height, kind, stream, async)
+			  : rectangle(m, a, width, height, kind, stream, async));
 		m.p = (const char *)m.p + width * height;
 		count -= width * height;
 		a.x = 0;
@@ -262,7 +303,8 @@ static cudaError_t run(struct side a, struct side m, size_t count, bool to, enum
 }
 
 RT_API_PT(cudaMemcpyToArray, v3020, ptds, v7000,
-	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, enum cudaMemcpyKind kind),
+	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count,
+		enum cudaMemcpyKind kind),
 	(dst, wOffset, hOffset, src, count, kind))
 {
 	RT_TRY(check(kind, cudaMemcpyHostToDevice));
@@ -270,15 +312,18 @@ RT_API_PT(cudaMemcpyToArray, v3020, ptds, v7000,
 }
 
 RT_API_PT(cudaMemcpyToArrayAsync, v3020, ptsz, v7000,
-	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream),
+	(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src, size_t count,
+		enum cudaMemcpyKind kind, cudaStream_t stream),
 	(dst, wOffset, hOffset, src, count, kind, stream))
 {
 	RT_TRY(check(kind, cudaMemcpyHostToDevice));
-	return run(ARRAY(dst, wOffset, hOffset), MEMORY(src, 0), count, true, kind, rt_stream(stream, def), true);
+	return run(ARRAY(dst, wOffset, hOffset), MEMORY(src, 0), count, true, kind,
+		rt_stream(stream, def), true);
 }
 
 RT_API_PT(cudaMemcpyFromArray, v3020, ptds, v7000,
-	(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, enum cudaMemcpyKind kind),
+	(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count,
+		enum cudaMemcpyKind kind),
 	(dst, src, wOffset, hOffset, count, kind))
 {
 	RT_TRY(check(kind, cudaMemcpyDeviceToHost));
@@ -286,17 +331,20 @@ RT_API_PT(cudaMemcpyFromArray, v3020, ptds, v7000,
 }
 
 RT_API_PT(cudaMemcpyFromArrayAsync, v3020, ptsz, v7000,
-	(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream),
+	(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t count,
+		enum cudaMemcpyKind kind, cudaStream_t stream),
 	(dst, src, wOffset, hOffset, count, kind, stream))
 {
 	RT_TRY(check(kind, cudaMemcpyDeviceToHost));
-	return run(ARRAY(src, wOffset, hOffset), MEMORY(dst, 0), count, false, kind, rt_stream(stream, def), true);
+	return run(ARRAY(src, wOffset, hOffset), MEMORY(dst, 0), count, false, kind,
+		rt_stream(stream, def), true);
 }
 
-/* The rows of two arrays may break in different places: row by row of the destination, and of the source. */
+/* The rows of two arrays may break in different places: row by row of the destination, and of the
+ * source. */
 RT_API_PT(cudaMemcpyArrayToArray, v3020, ptds, v7000,
-	(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
-		enum cudaMemcpyKind kind),
+	(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst, cudaArray_const_t src,
+		size_t wOffsetSrc, size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind),
 	(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, count, kind))
 {
 	struct side d = ARRAY(dst, wOffsetDst, hOffsetDst), s = ARRAY(src, wOffsetSrc, hOffsetSrc);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Copies and fills. A kind of copy is one driver call, as under the vendor's runtime: cudaMemcpyHostToDevice is cuMemcpyHtoD, and so on; only
- * cudaMemcpyDefault and host to host leave the direction to the driver (cuMemcpy).
+ * Copies and fills. A kind of copy is one driver call, as under the vendor's runtime:
+ * cudaMemcpyHostToDevice is cuMemcpyHtoD, and so on; only cudaMemcpyDefault and host to host leave
+ * the direction to the driver (cuMemcpy).
  */
 #include "softgpu/runtime/rt.h"
 
 #include <string.h>
 
-static cudaError_t copy(void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, CUstream def)
+static cudaError_t copy(
+	void *dst, const void *src, size_t n, enum cudaMemcpyKind kind, CUstream def)
 {
 	CUdeviceptr d = (CUdeviceptr)dst, s = (CUdeviceptr)src;
 
@@ -68,7 +70,7 @@ RT_API_PT(cudaMemcpyAsync, v3020, ptsz, v7000,
 	return count ? copy_async(dst, src, count, kind, rt_stream(stream, def)) : cudaSuccess;
 }
 
-/* --- symbols ------------------------------------------------------------------------------------------------------- */
+/* --- symbols --- */
 
 cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum cudaMemcpyKind kind,
 	enum cudaMemcpyKind host, CUdeviceptr *ret)
@@ -113,7 +115,8 @@ RT_API_PT(cudaMemcpyToSymbolAsync, v3020, ptsz, v7000,
 	CUdeviceptr d;
 
 	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyHostToDevice, &d));
-	return count ? copy_async((void *)d, src, count, kind, rt_stream(stream, def)) : cudaSuccess;
+	return count ? copy_async((void *)d, src, count, kind, rt_stream(stream, def))
+		     : cudaSuccess;
 }
 
 RT_API_PT(cudaMemcpyFromSymbolAsync, v3020, ptsz, v7000,
@@ -124,10 +127,11 @@ RT_API_PT(cudaMemcpyFromSymbolAsync, v3020, ptsz, v7000,
 	CUdeviceptr s;
 
 	RT_TRY(rt_in_symbol(symbol, offset, count, kind, cudaMemcpyDeviceToHost, &s));
-	return count ? copy_async(dst, (void *)s, count, kind, rt_stream(stream, def)) : cudaSuccess;
+	return count ? copy_async(dst, (void *)s, count, kind, rt_stream(stream, def))
+		     : cudaSuccess;
 }
 
-/* --- two and three dimensions --------------------------------------------------------------------------------------- */
+/* --- two and three dimensions --- */
 
 /* What each kind says about its two sides, for CUDA_MEMCPY2D and 3D. */
 static const CUmemorytype side_types[][2] = {
@@ -180,11 +184,11 @@ RT_API_PT(cudaMemcpy2DAsync, v3020, ptsz, v7000,
 		enum cudaMemcpyKind kind, cudaStream_t stream),
 	(dst, dpitch, src, spitch, width, height, kind, stream))
 {
-	return copy_2d(
-		dst, dpitch, src, spitch, width, height, kind, rt_stream(stream, def), true);
+	return copy_2d(dst, dpitch, src, spitch, width, height, kind, rt_stream(stream, def), true);
 }
 
-/* "CUDA Runtime API", cudaMemcpy3D: with an array the extent counts texels, and so does the position in it. */
+/* "CUDA Runtime API", cudaMemcpy3D: with an array the extent counts texels, and so does the
+ * position in it. */
 static cudaError_t texel_of(const struct cudaMemcpy3DParms *p, size_t *ret)
 {
 	CUDA_ARRAY3D_DESCRIPTOR d;
@@ -212,7 +216,8 @@ cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret)
 		return cudaErrorInvalidValue;
 	RT_TRY(check_kind(p->kind));
 	RT_TRY(texel_of(p, &texel));
-	if (p->extent.width > SIZE_MAX / texel || p->srcPos.x > SIZE_MAX / texel || p->dstPos.x > SIZE_MAX / texel)
+	if (p->extent.width > SIZE_MAX / texel || p->srcPos.x > SIZE_MAX / texel ||
+		p->dstPos.x > SIZE_MAX / texel)
 		return cudaErrorInvalidValue;
 	*ret = (CUDA_MEMCPY3D){
 		.srcXInBytes = p->srcPos.x * (p->srcArray ? texel : 1),
@@ -270,7 +275,8 @@ static cudaError_t check_device(int device)
 	int n;
 
 	RT_TRY(rt_init());
-	return cuDeviceGetCount(&n) || device < 0 || device >= n ? cudaErrorInvalidDevice : cudaSuccess;
+	return cuDeviceGetCount(&n) || device < 0 || device >= n ? cudaErrorInvalidDevice
+								 : cudaSuccess;
 }
 
 /* Addresses say which device they belong to: a peer copy is a copy. */
@@ -330,22 +336,25 @@ RT_API_PT(cudaMemcpy3DPeerAsync, v4000, ptsz, v7000,
 	return peer_3d(p, rt_stream(stream, def), true);
 }
 
-/* The attributes are hints on where memory is and when the source is read; copies here read their source in stream order. */
+/* The attributes are hints on where memory is and when the source is read; copies here read their
+ * source in stream order. */
 RT_API_PT(cudaMemcpyBatchAsync, v13000, ptsz, v13000,
 	(void *const *dsts, const void *const *srcs, const size_t *sizes, size_t count,
 		struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
 		cudaStream_t stream),
 	(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, stream))
 {
-	if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs || numAttrs > count)
+	if (!dsts || !srcs || !sizes || !count || !attrs || !attrsIdxs || !numAttrs ||
+		numAttrs > count)
 		return cudaErrorInvalidValue;
 	RT_TRY(rt_init());
 	for (size_t i = 0; i < count; i++)
-		RT_TRY(copy_async((void *)dsts[i], srcs[i], sizes[i], cudaMemcpyDefault, rt_stream(stream, def)));
+		RT_TRY(copy_async((void *)dsts[i], srcs[i], sizes[i], cudaMemcpyDefault,
+			rt_stream(stream, def)));
 	return cudaSuccess;
 }
 
-/* --- fills ------------------------------------------------------------------------------------------------------------ */
+/* --- fills --- */
 
 static cudaError_t fill(void *p, int value, size_t n, CUstream stream, bool async)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Devices and contexts. The runtime initialises itself lazily: the first call that needs a context retains the device's primary
- * context and makes it current on the calling thread; later calls of the thread see a thread-local mark and pay nothing.
+ * Devices and contexts. The runtime initialises itself lazily: the first call that needs a context
+ * retains the device's primary context and makes it current on the calling thread; later calls of
+ * the thread see a thread-local mark and pay nothing.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -20,7 +21,8 @@ static CUcontext primary[MAX_DEVICES];
 /* Bumped by cudaDeviceReset: what threads remember about the current context is void. */
 static atomic_uint generation = 1;
 
-/* A device that was reset after a fault is lost to the process: every later use is refused (measured). */
+/* A device that was reset after a fault is lost to the process: every later use is refused
+ * (measured). */
 static atomic_bool lost;
 
 static __thread int current;
@@ -302,7 +304,8 @@ RT_API(cudaDeviceEnablePeerAccess, v4000, (int peerDevice, unsigned int flags), 
 	RT_TRY(rt_peer_context(peerDevice, &peer));
 	if (flags)
 		return cudaErrorInvalidValue;
-	return peerDevice == current ? cudaErrorPeerAccessUnsupported : rt_error(cuCtxEnablePeerAccess(peer, 0));
+	return peerDevice == current ? cudaErrorPeerAccessUnsupported
+				     : rt_error(cuCtxEnablePeerAccess(peer, 0));
 }
 
 RT_API(cudaDeviceDisablePeerAccess, v4000, (int peerDevice), (peerDevice))
@@ -323,7 +326,8 @@ RT_API(cudaDeviceGetP2PAttribute, v8000,
 	if (srcDevice < 0 || srcDevice >= ndevices || dstDevice < 0 || dstDevice >= ndevices ||
 		srcDevice == dstDevice)
 		return cudaErrorInvalidDevice;
-	return rt_error(cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice));
+	return rt_error(
+		cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)attr, srcDevice, dstDevice));
 }
 
 /* These have prototypes in "cuda_profiler_api.h" only. */

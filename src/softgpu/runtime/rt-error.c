@@ -26,8 +26,9 @@ cudaError_t rt_last_error(cudaError_t err)
 	return err;
 }
 
-/* These two report the last error and must not become it, so they are written without RT_API. A fault does not stay here: it stays in the
- * context, and the next call that uses that returns it again (measured). */
+/* These two report the last error and must not become it, so they are written without RT_API. A
+ * fault does not stay here: it stays in the context, and the next call that uses that returns it
+ * again (measured). */
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
 
@@ -44,12 +45,14 @@ static cudaError_t report(struct rt_call call, bool clear)
 
 RT_EXPORT cudaError_t cudaGetLastError(void)
 {
-	return report((struct rt_call)RT_CALL(cudaGetLastError_v3020, "cudaGetLastError", NULL), true);
+	return report(
+		(struct rt_call)RT_CALL(cudaGetLastError_v3020, "cudaGetLastError", NULL), true);
 }
 
 RT_EXPORT cudaError_t cudaPeekAtLastError(void)
 {
-	return report((struct rt_call)RT_CALL(cudaPeekAtLastError_v3020, "cudaPeekAtLastError", NULL),
+	return report(
+		(struct rt_call)RT_CALL(cudaPeekAtLastError_v3020, "cudaPeekAtLastError", NULL),
 		false);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Questions about kernels: attributes, parameters, occupancy; libraries that the program loads itself; driver entry points.
+ * Questions about kernels: attributes, parameters, occupancy; libraries that the program loads
+ * itself; driver entry points.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -16,7 +17,8 @@ static int attribute(CUkernel k, CUfunction_attribute a)
 	return v;
 }
 
-RT_API(cudaFuncGetAttributes, v3020, (struct cudaFuncAttributes * attr, const void *func), (attr, func))
+RT_API(cudaFuncGetAttributes, v3020, (struct cudaFuncAttributes * attr, const void *func),
+	(attr, func))
 {
 	CUkernel k;
 
@@ -74,7 +76,8 @@ RT_API(cudaFuncSetCacheConfig, v3020, (const void *func, enum cudaFuncCache cach
 	CUkernel k;
 
 	RT_TRY(rt_kernel(func, &k)); /* a preference; the software GPU has no cache to divide */
-	return (unsigned)cacheConfig > cudaFuncCachePreferEqual ? cudaErrorInvalidValue : cudaSuccess;
+	return (unsigned)cacheConfig > cudaFuncCachePreferEqual ? cudaErrorInvalidValue
+								: cudaSuccess;
 }
 
 RT_API(cudaFuncSetSharedMemConfig, v4020, (const void *func, enum cudaSharedMemConfig config),
@@ -103,7 +106,7 @@ RT_API(cudaFuncGetParamInfo, v12040,
 	return rt_error(cuKernelGetParamInfo(k, paramIndex, paramOffset, paramSize));
 }
 
-/* --- occupancy ------------------------------------------------------------------------------------------------------ */
+/* --- occupancy --- */
 
 static cudaError_t occupancy(int *blocks, const void *func, int size, size_t shared, unsigned flags)
 {
@@ -138,8 +141,8 @@ RT_API(cudaOccupancyAvailableDynamicSMemPerBlock, v10200,
 	CUfunction f;
 
 	RT_TRY(rt_function(func, &f));
-	return rt_error(cuOccupancyAvailableDynamicSMemPerBlock(
-		dynamicSmemSize, f, numBlocks, blockSize));
+	return rt_error(
+		cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, f, numBlocks, blockSize));
 }
 
 RT_API(cudaOccupancyMaxActiveClusters, v11070,
@@ -170,7 +173,7 @@ RT_API(cudaOccupancyMaxPotentialClusterSize, v11070,
 	return rt_error(cuOccupancyMaxPotentialClusterSize(clusterSize, f, &c));
 }
 
-/* --- libraries ------------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 /* cudaJitOption and cudaLibraryOption have the driver's numbers. */
 RT_API(cudaLibraryLoadData, v12060,
@@ -181,9 +184,9 @@ RT_API(cudaLibraryLoadData, v12060,
 	(library, code, jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
 		libraryOptionValues, numLibraryOptions))
 {
-	return RT_DRIVER(cuLibraryLoadData(library, code, (CUjit_option *)jitOptions, jitOptionsValues,
-		numJitOptions, (CUlibraryOption *)libraryOptions, libraryOptionValues,
-		numLibraryOptions));
+	return RT_DRIVER(cuLibraryLoadData(library, code, (CUjit_option *)jitOptions,
+		jitOptionsValues, numJitOptions, (CUlibraryOption *)libraryOptions,
+		libraryOptionValues, numLibraryOptions));
 }
 
 RT_API(cudaLibraryUnload, v12060, (cudaLibrary_t library), (library))
@@ -221,8 +224,8 @@ RT_FORWARD(cudaLibraryGetManaged, v12060,
 	(dptr, bytes, library, name),
 	cuLibraryGetManaged((CUdeviceptr *)dptr, bytes, library, name))
 
-RT_FORWARD(cudaLibraryGetKernelCount, v12060, (unsigned int *count, cudaLibrary_t lib), (count, lib),
-	cuLibraryGetKernelCount(count, lib))
+RT_FORWARD(cudaLibraryGetKernelCount, v12060, (unsigned int *count, cudaLibrary_t lib),
+	(count, lib), cuLibraryGetKernelCount(count, lib))
 
 RT_API(cudaLibraryEnumerateKernels, v12060,
 	(cudaKernel_t * kernels, unsigned int numKernels, cudaLibrary_t lib),
@@ -241,10 +244,10 @@ RT_API(cudaLibraryEnumerateKernels, v12060,
 	return cudaSuccess;
 }
 
-/* --- driver entry points ---------------------------------------------------------------------------------------------- */
+/* --- driver entry points --- */
 
-static cudaError_t entry_point(const char *symbol, void **ret, int version, unsigned long long flags,
-	enum cudaDriverEntryPointQueryResult *status, bool per_thread)
+static cudaError_t entry_point(const char *symbol, void **ret, int version,
+	unsigned long long flags, enum cudaDriverEntryPointQueryResult *status, bool per_thread)
 {
 	CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	CUresult r;
@@ -255,7 +258,8 @@ static cudaError_t entry_point(const char *symbol, void **ret, int version, unsi
 	r = cuGetProcAddress(symbol, ret, version, flags, &found);
 	if (status)
 		*status = (enum cudaDriverEntryPointQueryResult)found;
-	if (r == CUDA_ERROR_NOT_FOUND) /* no error, whether or not the caller looks at *status (measured) */
+	if (r == CUDA_ERROR_NOT_FOUND) /* no error, whether or not the caller looks at *status
+					  (measured) */
 		r = CUDA_SUCCESS;
 	return rt_error(r);
 }

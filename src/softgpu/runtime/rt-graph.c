@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stream capture and graphs. The runtime's handles are the driver's, and so are the numbers of every enumeration here, so
- * nearly all of these calls are the driver's call of the same name. Nodes with parameters are in rt-node.c.
+ * Stream capture and graphs. The runtime's handles are the driver's, and so are the numbers of
+ * every enumeration here, so nearly all of these calls are the driver's call of the same name.
+ * Nodes with parameters are in rt-node.c.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -14,21 +15,24 @@ SAME_SIZE(cudaGraphInstantiateParams, CUDA_GRAPH_INSTANTIATE_PARAMS);
 SAME_SIZE(cudaGraphExecUpdateResultInfo, CUgraphExecUpdateResultInfo);
 SAME_SIZE(cudaStreamAttrValue, CUstreamAttrValue);
 
-/* --- capture --------------------------------------------------------------------------------------------- */
+/* --- capture --- */
 
 RT_FORWARD_PT(cudaStreamBeginCaptureToGraph, v12030, ptsz, v12030,
-	(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
-		size_t numDependencies, enum cudaStreamCaptureMode mode),
+	(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+		const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+		enum cudaStreamCaptureMode mode),
 	(stream, graph, dependencies, dependencyData, numDependencies, mode),
-	cuStreamBeginCaptureToGraph(rt_stream(stream, def), graph, dependencies, (const CUgraphEdgeData *)dependencyData, numDependencies,
+	cuStreamBeginCaptureToGraph(rt_stream(stream, def), graph, dependencies,
+		(const CUgraphEdgeData *)dependencyData, numDependencies,
 		(CUstreamCaptureMode)mode))
 
 RT_FORWARD_PT(cudaStreamBeginCapture, v10000, ptsz, v10000,
 	(cudaStream_t stream, enum cudaStreamCaptureMode mode), (stream, mode),
 	cuStreamBeginCapture(rt_stream(stream, def), (CUstreamCaptureMode)mode))
 
-RT_FORWARD_PT(cudaStreamEndCapture, v10000, ptsz, v10000, (cudaStream_t stream, cudaGraph_t *pGraph),
-	(stream, pGraph), cuStreamEndCapture(rt_stream(stream, def), pGraph))
+RT_FORWARD_PT(cudaStreamEndCapture, v10000, ptsz, v10000,
+	(cudaStream_t stream, cudaGraph_t *pGraph), (stream, pGraph),
+	cuStreamEndCapture(rt_stream(stream, def), pGraph))
 
 RT_FORWARD_PT(cudaStreamIsCapturing, v10000, ptsz, v10000,
 	(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus),
@@ -57,7 +61,7 @@ RT_FORWARD_PT(cudaStreamUpdateCaptureDependencies, v12030, ptsz, v12030,
 RT_FORWARD(cudaThreadExchangeStreamCaptureMode, v10010, (enum cudaStreamCaptureMode * mode), (mode),
 	cuThreadExchangeStreamCaptureMode((CUstreamCaptureMode *)mode))
 
-/* --- graphs ---------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 RT_FORWARD(cudaGraphCreate, v10000, (cudaGraph_t * pGraph, unsigned int flags), (pGraph, flags),
 	cuGraphCreate(pGraph, flags))
@@ -80,8 +84,7 @@ RT_FORWARD(cudaGraphGetNodes, v10000, (cudaGraph_t graph, cudaGraphNode_t *nodes
 
 RT_FORWARD(cudaGraphGetRootNodes, v10000,
 	(cudaGraph_t graph, cudaGraphNode_t *pRootNodes, size_t *pNumRootNodes),
-	(graph, pRootNodes, pNumRootNodes),
-	cuGraphGetRootNodes(graph, pRootNodes, pNumRootNodes))
+	(graph, pRootNodes, pNumRootNodes), cuGraphGetRootNodes(graph, pRootNodes, pNumRootNodes))
 
 RT_FORWARD(cudaGraphGetEdges, v12030,
 	(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, cudaGraphEdgeData *edgeData,
@@ -119,28 +122,37 @@ RT_FORWARD(cudaGraphRemoveDependencies, v12030,
 RT_FORWARD(cudaGraphDestroyNode, v10000, (cudaGraphNode_t node), (node), cuGraphDestroyNode(node))
 
 RT_FORWARD(cudaUserObjectCreate, v11030,
-	(cudaUserObject_t * object_out, void *ptr, cudaHostFn_t destroy, unsigned int initialRefcount, unsigned int flags),
+	(cudaUserObject_t * object_out, void *ptr, cudaHostFn_t destroy,
+		unsigned int initialRefcount, unsigned int flags),
 	(object_out, ptr, destroy, initialRefcount, flags),
 	cuUserObjectCreate((CUuserObject *)object_out, ptr, destroy, initialRefcount, flags))
-RT_FORWARD(cudaUserObjectRetain, v11030, (cudaUserObject_t object, unsigned int count), (object, count),
-	cuUserObjectRetain((CUuserObject)object, count))
-RT_FORWARD(cudaUserObjectRelease, v11030, (cudaUserObject_t object, unsigned int count), (object, count),
-	cuUserObjectRelease((CUuserObject)object, count))
-RT_FORWARD(cudaGraphRetainUserObject, v11030, (cudaGraph_t graph, cudaUserObject_t object, unsigned int count, unsigned int flags),
-	(graph, object, count, flags), cuGraphRetainUserObject(graph, (CUuserObject)object, count, flags))
-RT_FORWARD(cudaGraphReleaseUserObject, v11030, (cudaGraph_t graph, cudaUserObject_t object, unsigned int count), (graph, object, count),
+RT_FORWARD(cudaUserObjectRetain, v11030, (cudaUserObject_t object, unsigned int count),
+	(object, count), cuUserObjectRetain((CUuserObject)object, count))
+RT_FORWARD(cudaUserObjectRelease, v11030, (cudaUserObject_t object, unsigned int count),
+	(object, count), cuUserObjectRelease((CUuserObject)object, count))
+RT_FORWARD(cudaGraphRetainUserObject, v11030,
+	(cudaGraph_t graph, cudaUserObject_t object, unsigned int count, unsigned int flags),
+	(graph, object, count, flags),
+	cuGraphRetainUserObject(graph, (CUuserObject)object, count, flags))
+RT_FORWARD(cudaGraphReleaseUserObject, v11030,
+	(cudaGraph_t graph, cudaUserObject_t object, unsigned int count), (graph, object, count),
 	cuGraphReleaseUserObject(graph, (CUuserObject)object, count))
-RT_FORWARD(cudaGraphExecChildGraphNodeSetParams, v11010, (cudaGraphExec_t hGraphExec, cudaGraphNode_t node, cudaGraph_t childGraph),
-	(hGraphExec, node, childGraph), cuGraphExecChildGraphNodeSetParams(hGraphExec, node, childGraph))
+RT_FORWARD(cudaGraphExecChildGraphNodeSetParams, v11010,
+	(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, cudaGraph_t childGraph),
+	(hGraphExec, node, childGraph),
+	cuGraphExecChildGraphNodeSetParams(hGraphExec, node, childGraph))
 RT_FORWARD(cudaDeviceGraphMemTrim, v11040, (int device), (device), cuDeviceGraphMemTrim(device))
-RT_FORWARD(cudaDeviceGetGraphMemAttribute, v11040, (int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
+RT_FORWARD(cudaDeviceGetGraphMemAttribute, v11040,
+	(int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
 	cuDeviceGetGraphMemAttribute(device, (CUgraphMem_attribute)attr, value))
-RT_FORWARD(cudaDeviceSetGraphMemAttribute, v11040, (int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
+RT_FORWARD(cudaDeviceSetGraphMemAttribute, v11040,
+	(int device, enum cudaGraphMemAttributeType attr, void *value), (device, attr, value),
 	cuDeviceSetGraphMemAttribute(device, (CUgraphMem_attribute)attr, value))
-RT_FORWARD(cudaGraphDebugDotPrint, v11030, (cudaGraph_t graph, const char *path, unsigned int flags),
-	(graph, path, flags), cuGraphDebugDotPrint(graph, path, flags))
+RT_FORWARD(cudaGraphDebugDotPrint, v11030,
+	(cudaGraph_t graph, const char *path, unsigned int flags), (graph, path, flags),
+	cuGraphDebugDotPrint(graph, path, flags))
 
-/* --- executable graphs ----------------------------------------------------------------------------------- */
+/* --- executable graphs --- */
 
 RT_FORWARD(cudaGraphInstantiate, v12000,
 	(cudaGraphExec_t * pGraphExec, cudaGraph_t graph, unsigned long long flags),
@@ -150,8 +162,10 @@ RT_FORWARD(cudaGraphInstantiateWithFlags, v11040,
 	(cudaGraphExec_t * pGraphExec, cudaGraph_t graph, unsigned long long flags),
 	(pGraphExec, graph, flags), cuGraphInstantiate(pGraphExec, graph, flags))
 
-/* The upload stream 0 is the default stream of the caller's kind; the caller's structure keeps what it said. */
-static CUresult instantiate(cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphInstantiateParams *p, CUstream def)
+/* The upload stream 0 is the default stream of the caller's kind; the caller's structure keeps what
+ * it said. */
+static CUresult instantiate(
+	cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphInstantiateParams *p, CUstream def)
 {
 	cudaStream_t upload;
 	CUresult r;
@@ -174,11 +188,13 @@ RT_FORWARD_PT(cudaGraphInstantiateWithParams, v12000, ptsz, v12000,
 RT_FORWARD(cudaGraphExecGetFlags, v12000, (cudaGraphExec_t graphExec, unsigned long long *flags),
 	(graphExec, flags), cuGraphExecGetFlags(graphExec, (cuuint64_t *)flags))
 
-RT_FORWARD_PT(cudaGraphLaunch, v10000, ptsz, v10000, (cudaGraphExec_t graphExec, cudaStream_t stream),
-	(graphExec, stream), cuGraphLaunch(graphExec, rt_stream(stream, def)))
+RT_FORWARD_PT(cudaGraphLaunch, v10000, ptsz, v10000,
+	(cudaGraphExec_t graphExec, cudaStream_t stream), (graphExec, stream),
+	cuGraphLaunch(graphExec, rt_stream(stream, def)))
 
-RT_FORWARD_PT(cudaGraphUpload, v10000, ptsz, v10000, (cudaGraphExec_t graphExec, cudaStream_t stream),
-	(graphExec, stream), cuGraphUpload(graphExec, rt_stream(stream, def)))
+RT_FORWARD_PT(cudaGraphUpload, v10000, ptsz, v10000,
+	(cudaGraphExec_t graphExec, cudaStream_t stream), (graphExec, stream),
+	cuGraphUpload(graphExec, rt_stream(stream, def)))
 
 RT_FORWARD(cudaGraphExecDestroy, v10000, (cudaGraphExec_t graphExec), (graphExec),
 	cuGraphExecDestroy(graphExec))

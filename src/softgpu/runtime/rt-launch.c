@@ -2,10 +2,11 @@
  *
  * Launches: the <<<>>> code that nvcc emits, cudaLaunchKernel and its relatives, host functions.
  *
- * What nvcc 13 emits for f<<<g, b, s, t>>>(x): __cudaPushCallConfiguration, then the stub: __cudaGetKernel once, into a
- * static variable, __cudaPopCallConfiguration, __cudaLaunchKernel. The stub drops __cudaGetKernel's error, so it is kept here for the
- * launch that follows with a null handle. A grid or block of a wrong shape is "invalid argument", the driver's answer (measured with the
- * vendor's runtime 13.0; older ones said "invalid configuration").
+ * What nvcc 13 emits for f<<<g, b, s, t>>>(x): __cudaPushCallConfiguration, then the stub:
+ * __cudaGetKernel once, into a static variable, __cudaPopCallConfiguration, __cudaLaunchKernel. The
+ * stub drops __cudaGetKernel's error, so it is kept here for the launch that follows with a null
+ * handle. A grid or block of a wrong shape is "invalid argument", the driver's answer (measured
+ * with the vendor's runtime 13.0; older ones said "invalid configuration").
  */
 #include "softgpu/runtime/rt.h"
 
@@ -31,10 +32,11 @@ RT_EXPORT cudaError_t CUDARTAPI __cudaPopCallConfiguration(
 RT_EXPORT cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t *kernel, const void *func);
 RT_EXPORT cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
 	void **args, size_t sharedMem, cudaStream_t stream);
-RT_EXPORT cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim,
-	void **args, size_t sharedMem, cudaStream_t stream);
+RT_EXPORT cudaError_t CUDARTAPI __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 gridDim,
+	dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);
 
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
+unsigned __cudaPushCallConfiguration(
+	dim3 grid, dim3 block, size_t shared, struct CUstream_st *stream)
 {
 	if (depth == CONFIG_DEPTH)
 		return 1; /* not 0: the stub is not called */
@@ -65,7 +67,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
 	return err;
 }
 
-/* NVIDIA's runtime asks for the kernel's name before each launch (seen with 13.0), from which observers learn what is launched. */
+/* NVIDIA's runtime asks for the kernel's name before each launch (seen with 13.0), from which
+ * observers learn what is launched. */
 static cudaError_t launch(CUkernel k, dim3 g, dim3 b, void **args, size_t shared, CUstream stream)
 {
 	const char *name;
@@ -73,8 +76,8 @@ static cudaError_t launch(CUkernel k, dim3 g, dim3 b, void **args, size_t shared
 	if (shared > UINT32_MAX)
 		return cudaErrorInvalidValue;
 	(void)cuKernelGetName(&name, k);
-	return rt_error(cuLaunchKernel((CUfunction)k, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared,
-		stream, args, NULL));
+	return rt_error(cuLaunchKernel(
+		(CUfunction)k, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared, stream, args, NULL));
 }
 
 static cudaError_t launch_handle(
@@ -108,7 +111,8 @@ RT_API_PT(cudaLaunchKernel, v7000, ptsz, v7000,
 	return launch_func(func, gridDim, blockDim, args, sharedMem, rt_stream(stream, def));
 }
 
-/* Tools see <<<>>> as cudaLaunchKernel: CUPTI has a callback id for __cudaLaunchKernel but no structure for its parameters. */
+/* Tools see <<<>>> as cudaLaunchKernel: CUPTI has a callback id for __cudaLaunchKernel but no
+ * structure for its parameters. */
 #define LAUNCH_HANDLE(entry, cb, def)                                                              \
 	cudaError_t entry(cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args,           \
 		size_t sharedMem, cudaStream_t stream)                                             \

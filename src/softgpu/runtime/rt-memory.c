@@ -26,12 +26,13 @@ RT_API(cudaMalloc, v3020, (void **devPtr, size_t size), (devPtr, size))
 	return device_alloc(devPtr, size);
 }
 
-RT_API(cudaIpcGetMemHandle, v4010, (cudaIpcMemHandle_t *handle, void *devPtr), (handle, devPtr))
+RT_API(cudaIpcGetMemHandle, v4010, (cudaIpcMemHandle_t * handle, void *devPtr), (handle, devPtr))
 {
 	return RT_DRIVER(cuIpcGetMemHandle((CUipcMemHandle *)handle, (CUdeviceptr)devPtr));
 }
 
-RT_API(cudaIpcOpenMemHandle, v4010, (void **devPtr, cudaIpcMemHandle_t handle, unsigned int flags), (devPtr, handle, flags))
+RT_API(cudaIpcOpenMemHandle, v4010, (void **devPtr, cudaIpcMemHandle_t handle, unsigned int flags),
+	(devPtr, handle, flags))
 {
 	CUipcMemHandle h;
 
@@ -155,7 +156,8 @@ RT_API_PT(cudaMallocAsync, v11020, ptsz, v11020, (void **devPtr, size_t size, cu
 	return RT_DRIVER(cuMemAllocAsync((CUdeviceptr *)devPtr, size, rt_stream(hStream, def)));
 }
 
-RT_API_PT(cudaFreeAsync, v11020, ptsz, v11020, (void *devPtr, cudaStream_t hStream), (devPtr, hStream))
+RT_API_PT(cudaFreeAsync, v11020, ptsz, v11020, (void *devPtr, cudaStream_t hStream),
+	(devPtr, hStream))
 {
 	return devPtr ? RT_DRIVER(cuMemFreeAsync((CUdeviceptr)devPtr, rt_stream(hStream, def)))
 		      : rt_check();
@@ -174,45 +176,55 @@ static CUmemLocation location_of(struct cudaMemLocation l)
 	return (CUmemLocation){.type = (CUmemLocationType)l.type, .id = l.id};
 }
 
-RT_FORWARD(cudaMemAdvise, v12020, (const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location),
-	(devPtr, count, advice, location), cuMemAdvise_v2((CUdeviceptr)devPtr, count, (CUmem_advise)advice, location_of(location)))
+RT_FORWARD(cudaMemAdvise, v12020,
+	(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+		struct cudaMemLocation location),
+	(devPtr, count, advice, location),
+	cuMemAdvise_v2((CUdeviceptr)devPtr, count, (CUmem_advise)advice, location_of(location)))
 
 RT_FORWARD_PT(cudaMemPrefetchAsync, v12020, ptsz, v12020,
-	(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags, cudaStream_t stream),
+	(const void *devPtr, size_t count, struct cudaMemLocation location, unsigned int flags,
+		cudaStream_t stream),
 	(devPtr, count, location, flags, stream),
-	cuMemPrefetchAsync_v2((CUdeviceptr)devPtr, count, location_of(location), flags, rt_stream(stream, def)))
+	cuMemPrefetchAsync_v2(
+		(CUdeviceptr)devPtr, count, location_of(location), flags, rt_stream(stream, def)))
 
 RT_FORWARD_PT(cudaMemPrefetchBatchAsync, v13000, ptsz, v13000,
-	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-		unsigned long long flags, cudaStream_t stream),
+	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs,
+		size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
+		cudaStream_t stream),
 	(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream),
-	cuMemPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count, (CUmemLocation *)prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags,
-		rt_stream(stream, def)))
+	cuMemPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count, (CUmemLocation *)prefetchLocs,
+		prefetchLocIdxs, numPrefetchLocs, flags, rt_stream(stream, def)))
 
 RT_FORWARD_PT(cudaMemDiscardBatchAsync, v13000, ptsz, v13000,
-	(void **dptrs, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream), (dptrs, sizes, count, flags, stream),
+	(void **dptrs, size_t *sizes, size_t count, unsigned long long flags, cudaStream_t stream),
+	(dptrs, sizes, count, flags, stream),
 	cuMemDiscardBatchAsync((CUdeviceptr *)dptrs, sizes, count, flags, rt_stream(stream, def)))
 
 RT_FORWARD_PT(cudaMemDiscardAndPrefetchBatchAsync, v13000, ptsz, v13000,
-	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
-		unsigned long long flags, cudaStream_t stream),
+	(void **dptrs, size_t *sizes, size_t count, struct cudaMemLocation *prefetchLocs,
+		size_t *prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
+		cudaStream_t stream),
 	(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream),
-	cuMemDiscardAndPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count, (CUmemLocation *)prefetchLocs, prefetchLocIdxs, numPrefetchLocs,
-		flags, rt_stream(stream, def)))
+	cuMemDiscardAndPrefetchBatchAsync((CUdeviceptr *)dptrs, sizes, count,
+		(CUmemLocation *)prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags,
+		rt_stream(stream, def)))
 
 RT_API_PT(cudaStreamAttachMemAsync, v6000, ptsz, v7000,
 	(cudaStream_t stream, void *devPtr, size_t length, unsigned int flags),
 	(stream, devPtr, length, flags))
 {
-	return RT_DRIVER(cuStreamAttachMemAsync(rt_stream(stream, def), (CUdeviceptr)devPtr, length, flags));
+	return RT_DRIVER(
+		cuStreamAttachMemAsync(rt_stream(stream, def), (CUdeviceptr)devPtr, length, flags));
 }
 
 RT_FORWARD(cudaMemRangeGetAttribute, v8000,
 	(void *data, size_t dataSize, enum cudaMemRangeAttribute attribute, const void *devPtr,
 		size_t count),
 	(data, dataSize, attribute, devPtr, count),
-	cuMemRangeGetAttribute(data, dataSize, (CUmem_range_attribute)attribute,
-		(CUdeviceptr)devPtr, count))
+	cuMemRangeGetAttribute(
+		data, dataSize, (CUmem_range_attribute)attribute, (CUdeviceptr)devPtr, count))
 
 RT_FORWARD(cudaMemRangeGetAttributes, v8000,
 	(void **data, size_t *dataSizes, enum cudaMemRangeAttribute *attributes,
@@ -232,9 +244,10 @@ static enum cudaMemoryType memory_type(CUdeviceptr p)
 	return type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
 }
 
-/* A pointer that CUDA does not know is no error since CUDA 11: its type is cudaMemoryTypeUnregistered. */
-RT_API(cudaPointerGetAttributes, v4000, (struct cudaPointerAttributes * attributes, const void *ptr),
-	(attributes, ptr))
+/* A pointer that CUDA does not know is no error since CUDA 11: its type is
+ * cudaMemoryTypeUnregistered. */
+RT_API(cudaPointerGetAttributes, v4000,
+	(struct cudaPointerAttributes * attributes, const void *ptr), (attributes, ptr))
 {
 	CUdeviceptr p = (CUdeviceptr)ptr;
 	struct cudaPointerAttributes a = {.device = rt_device()};

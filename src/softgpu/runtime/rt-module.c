@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What nvcc's start-up code registers: fatbins, kernels by the address of their host stub, device variables by the address of their
- * host shadow. A fatbin becomes a CUlibrary when something in it is first used, as with the vendor's lazy
- * loading, so a program with a hundred fatbins loads the one it needs.
+ * What nvcc's start-up code registers: fatbins, kernels by the address of their host stub, device
+ * variables by the address of their host shadow. A fatbin becomes a CUlibrary when something in it
+ * is first used, as with the vendor's lazy loading, so a program with a hundred fatbins loads the
+ * one it needs.
  *
- * Registration happens in constructors and in dlopen of plugins, so before main and on any thread: one lock, and tables that only
- * grow until their fatbin is unregistered.
+ * Registration happens in constructors and in dlopen of plugins, so before main and on any thread:
+ * one lock, and tables that only grow until their fatbin is unregistered.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -81,7 +82,8 @@ static bool grow(void)
 	return true;
 }
 
-/* Under the lock. The same key registered twice (a plugin loaded where another was): the newest counts. */
+/* Under the lock. The same key registered twice (a plugin loaded where another was): the newest
+ * counts. */
 static bool add(const struct rt_entity *e)
 {
 	struct rt_entity *slot;
@@ -104,7 +106,8 @@ static void register_entity(
 		.size = size};
 
 	pthread_mutex_lock(&lock);
-	add(&e); /* short of memory: the kernel is unknown when it is launched, and that is an error */
+	add(&e); /* short of memory: the kernel is unknown when it is launched, and that is an error
+		  */
 	pthread_mutex_unlock(&lock);
 }
 
@@ -113,12 +116,13 @@ bool rt_kernel_add(CUkernel handle)
 	bool ok;
 
 	pthread_mutex_lock(&lock);
-	ok = find(handle) || add(&(struct rt_entity){.key = handle, .kind = RT_KERNEL, .kernel = handle});
+	ok = find(handle) ||
+	     add(&(struct rt_entity){.key = handle, .kind = RT_KERNEL, .kernel = handle});
 	pthread_mutex_unlock(&lock);
 	return ok;
 }
 
-/* --- nvcc's start-up code: "crt/host_runtime.h" has these prototypes ------------------------------------------- */
+/* --- nvcc's start-up code: "crt/host_runtime.h" has these prototypes --- */
 
 RT_EXPORT void **CUDARTAPI __cudaRegisterFatBinary(void *fat_cubin);
 RT_EXPORT void CUDARTAPI __cudaRegisterFatBinaryEnd(void **handle);
@@ -126,8 +130,8 @@ RT_EXPORT void CUDARTAPI __cudaUnregisterFatBinary(void **handle);
 RT_EXPORT void CUDARTAPI __cudaRegisterFunction(void **handle, const char *host, char *device,
 	const char *name, int thread_limit, uint3 *tid, uint3 *bid, dim3 *block, dim3 *grid,
 	int *warp_size);
-RT_EXPORT void CUDARTAPI __cudaRegisterVar(void **handle, char *host, char *device, const char *name,
-	int ext, size_t size, int constant, int global);
+RT_EXPORT void CUDARTAPI __cudaRegisterVar(void **handle, char *host, char *device,
+	const char *name, int ext, size_t size, int constant, int global);
 RT_EXPORT void CUDARTAPI __cudaRegisterHostVar(
 	void **handle, const char *name, char *host, size_t size);
 RT_EXPORT void CUDARTAPI __cudaRegisterManagedVar(void **handle, void **host, char *device,
@@ -180,13 +184,14 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 	register_entity(host, RT_KERNEL, handle, name, 0);
 }
 
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t size,
-	int constant, int global)
+void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext,
+	size_t size, int constant, int global)
 {
 	register_entity(host, RT_VAR, handle, name, size);
 }
 
-/* Host variables that device code names; the software GPU shares the program's addresses and needs no list. */
+/* Host variables that device code names; the software GPU shares the program's addresses and needs
+ * no list. */
 void __cudaRegisterHostVar(void **handle, const char *name, char *host, size_t size)
 {
 }
@@ -198,7 +203,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 	register_entity(host, RT_MANAGED, handle, name, size);
 }
 
-/* --- loading on first use --------------------------------------------------------------------------------------- */
+/* --- loading on first use --- */
 
 /* Under the lock. A failure is remembered: every later use of the module gets the same answer. */
 static cudaError_t load(struct rt_module *m)
@@ -207,8 +212,8 @@ static cudaError_t load(struct rt_module *m)
 		return cudaErrorInvalidResourceHandle;
 	if (!m->tried) {
 		m->tried = true;
-		m->load_error = rt_error(cuLibraryLoadData(
-			&m->lib, m->wrapper, NULL, NULL, 0, NULL, NULL, 0));
+		m->load_error = rt_error(
+			cuLibraryLoadData(&m->lib, m->wrapper, NULL, NULL, 0, NULL, NULL, 0));
 	}
 	return m->load_error;
 }
@@ -255,7 +260,8 @@ cudaError_t rt_kernel(const void *func, CUkernel *ret)
 	      : func			? cudaErrorInvalidResourceHandle
 					: cudaErrorInvalidDeviceFunction;
 	if (!err) {
-		/* A cudaKernel_t may be passed wherever a host function may ("CUDA Runtime API", cudaLaunchKernel). */
+		/* A cudaKernel_t may be passed wherever a host function may ("CUDA Runtime API",
+		 * cudaLaunchKernel). */
 		struct rt_entity handle = *e;
 
 		*ret = e->kernel;
@@ -346,7 +352,7 @@ char __cudaInitModule(void **handle)
 	return 1;
 }
 
-/* --- the public calls ---------------------------------------------------------------------------------------------- */
+/* --- the public calls --- */
 
 RT_API(cudaGetSymbolAddress, v3020, (void **devPtr, const void *symbol), (devPtr, symbol))
 {

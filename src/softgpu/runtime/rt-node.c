@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graph nodes with parameters. The runtime names a kernel by its host function and a copy by struct cudaMemcpy3DParms; the driver has
- * structures of its own for both. Fills, host functions and allocations look alike on both sides.
+ * Graph nodes with parameters. The runtime names a kernel by its host function and a copy by struct
+ * cudaMemcpy3DParms; the driver has structures of its own for both. Fills, host functions and
+ * allocations look alike on both sides.
  *
- * cudaGraphAddNode and cudaGraphExecNodeSetParams (one structure for every kind of node) go to the call of their kind.
+ * cudaGraphAddNode and cudaGraphExecNodeSetParams (one structure for every kind of node) go to the
+ * call of their kind.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -11,7 +13,8 @@
 
 _Static_assert(sizeof(struct cudaMemsetParams) == sizeof(CUDA_MEMSET_NODE_PARAMS), "fill nodes");
 _Static_assert(sizeof(struct cudaHostNodeParams) == sizeof(CUDA_HOST_NODE_PARAMS), "host nodes");
-_Static_assert(sizeof(struct cudaMemAllocNodeParams) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS), "alloc nodes");
+_Static_assert(
+	sizeof(struct cudaMemAllocNodeParams) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS), "alloc nodes");
 
 static CUcontext context(void)
 {
@@ -21,7 +24,7 @@ static CUcontext context(void)
 	return ctx;
 }
 
-/* --- kernels --------------------------------------------------------------------------------------------- */
+/* --- kernels --- */
 
 static cudaError_t kernel_params(const struct cudaKernelNodeParams *p, CUDA_KERNEL_NODE_PARAMS *ret)
 {
@@ -45,7 +48,8 @@ static cudaError_t kernel_params(const struct cudaKernelNodeParams *p, CUDA_KERN
 	return cudaSuccess;
 }
 
-static cudaError_t kernel_params_back(const CUDA_KERNEL_NODE_PARAMS *p, struct cudaKernelNodeParams *ret)
+static cudaError_t kernel_params_back(
+	const CUDA_KERNEL_NODE_PARAMS *p, struct cudaKernelNodeParams *ret)
 {
 	const void *host = rt_kernel_host(p->kern, p->func);
 
@@ -62,8 +66,8 @@ static cudaError_t kernel_params_back(const CUDA_KERNEL_NODE_PARAMS *p, struct c
 	return cudaSuccess;
 }
 
-static cudaError_t add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps, size_t ndeps,
-	const struct cudaKernelNodeParams *params)
+static cudaError_t add_kernel(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	size_t ndeps, const struct cudaKernelNodeParams *params)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
 
@@ -134,9 +138,10 @@ RT_FORWARD(cudaGraphKernelNodeSetAttribute, v11000,
 RT_FORWARD(cudaGraphKernelNodeCopyAttributes, v11000, (cudaGraphNode_t hDst, cudaGraphNode_t hSrc),
 	(hDst, hSrc), cuGraphKernelNodeCopyAttributes(hDst, hSrc))
 
-/* --- copies ---------------------------------------------------------------------------------------------- */
+/* --- copies --- */
 
-static struct cudaMemcpy3DParms flat(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+static struct cudaMemcpy3DParms flat(
+	void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
 	return (struct cudaMemcpy3DParms){
 		.srcPtr = {(void *)src, count, count, 1},
@@ -167,8 +172,8 @@ static cudaError_t from_symbol(void *host, const void *symbol, size_t count, siz
 	return cudaSuccess;
 }
 
-static cudaError_t add_copy(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps, size_t ndeps,
-	const struct cudaMemcpy3DParms *params)
+static cudaError_t add_copy(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	size_t ndeps, const struct cudaMemcpy3DParms *params)
 {
 	CUDA_MEMCPY3D c;
 
@@ -345,7 +350,8 @@ RT_API(cudaGraphExecMemcpyNodeSetParamsFromSymbol, v11010,
 	return exec_set_copy(hGraphExec, node, &p);
 }
 
-/* --- fills, host functions, allocations, graphs, events: the driver's structures under other names ----------------- */
+/* --- fills, host functions, allocations, graphs, events: the driver's structures under other names
+ * --- */
 
 RT_FORWARD(cudaGraphAddMemsetNode, v10000,
 	(cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
@@ -405,8 +411,7 @@ RT_FORWARD(cudaGraphAddMemFreeNode, v11040,
 	(cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
 		size_t numDependencies, void *dptr),
 	(pGraphNode, graph, pDependencies, numDependencies, dptr),
-	cuGraphAddMemFreeNode(
-		pGraphNode, graph, pDependencies, numDependencies, (CUdeviceptr)dptr))
+	cuGraphAddMemFreeNode(pGraphNode, graph, pDependencies, numDependencies, (CUdeviceptr)dptr))
 
 RT_FORWARD(cudaGraphMemFreeNodeGetParams, v11040, (cudaGraphNode_t node, void *dptr_out),
 	(node, dptr_out), cuGraphMemFreeNodeGetParams(node, (CUdeviceptr *)dptr_out))
@@ -451,14 +456,14 @@ RT_FORWARD(cudaGraphEventWaitNodeSetEvent, v11010, (cudaGraphNode_t node, cudaEv
 	(node, event), cuGraphEventWaitNodeSetEvent(node, event))
 
 RT_FORWARD(cudaGraphExecEventRecordNodeSetEvent, v11010,
-	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event), (hGraphExec, hNode, event),
-	cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event))
+	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event),
+	(hGraphExec, hNode, event), cuGraphExecEventRecordNodeSetEvent(hGraphExec, hNode, event))
 
 RT_FORWARD(cudaGraphExecEventWaitNodeSetEvent, v11010,
-	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event), (hGraphExec, hNode, event),
-	cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event))
+	(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, cudaEvent_t event),
+	(hGraphExec, hNode, event), cuGraphExecEventWaitNodeSetEvent(hGraphExec, hNode, event))
 
-/* --- any kind of node ---------------------------------------------------------------------------------------------- */
+/* --- any kind of node --- */
 
 static bool plain_edges(const cudaGraphEdgeData *edges, size_t n)
 {
@@ -495,8 +500,8 @@ static CUDA_MEMSET_NODE_PARAMS fill_of(const struct cudaMemsetParamsV2 *p)
 	};
 }
 
-static cudaError_t add_behind(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps, const cudaGraphEdgeData *edges, size_t n,
-	const struct cudaGraphNodeParams *p);
+static cudaError_t add_behind(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	const cudaGraphEdgeData *edges, size_t n, const struct cudaGraphNodeParams *p);
 
 RT_API(cudaGraphAddNode, v12030,
 	(cudaGraphNode_t * pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
@@ -532,13 +537,14 @@ RT_API(cudaGraphAddNode, v12030,
 	case cudaGraphNodeTypeEmpty:
 		return rt_error(cuGraphAddEmptyNode(pGraphNode, graph, d, n));
 	case cudaGraphNodeTypeWaitEvent:
-		return rt_error(cuGraphAddEventWaitNode(pGraphNode, graph, d, n, p->eventWait.event));
+		return rt_error(
+			cuGraphAddEventWaitNode(pGraphNode, graph, d, n, p->eventWait.event));
 	case cudaGraphNodeTypeEventRecord:
 		return rt_error(
 			cuGraphAddEventRecordNode(pGraphNode, graph, d, n, p->eventRecord.event));
 	case cudaGraphNodeTypeMemAlloc:
-		return rt_error(cuGraphAddMemAllocNode(pGraphNode, graph, d, n,
-			(CUDA_MEM_ALLOC_NODE_PARAMS *)&p->alloc));
+		return rt_error(cuGraphAddMemAllocNode(
+			pGraphNode, graph, d, n, (CUDA_MEM_ALLOC_NODE_PARAMS *)&p->alloc));
 	case cudaGraphNodeTypeMemFree:
 		return rt_error(
 			cuGraphAddMemFreeNode(pGraphNode, graph, d, n, (CUdeviceptr)p->free.dptr));
@@ -568,15 +574,15 @@ RT_API(cudaGraphExecNodeSetParams, v12020,
 		f = fill_of(&p->memset);
 		return rt_error(cuGraphExecMemsetNodeSetParams(graphExec, node, &f, context()));
 	case cudaGraphNodeTypeHost:
-		return rt_error(cuGraphExecHostNodeSetParams(graphExec, node,
-			&(CUDA_HOST_NODE_PARAMS){p->host.fn, p->host.userData}));
+		return rt_error(cuGraphExecHostNodeSetParams(
+			graphExec, node, &(CUDA_HOST_NODE_PARAMS){p->host.fn, p->host.userData}));
 	default:
 		return rt_refuse("cudaGraphExecNodeSetParams", "this type of node is");
 	}
 }
 
-RT_API(cudaGraphNodeSetParams, v12020, (cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams),
-	(node, nodeParams))
+RT_API(cudaGraphNodeSetParams, v12020,
+	(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams), (node, nodeParams))
 {
 	struct cudaGraphNodeParams *p = nodeParams;
 	struct cudaKernelNodeParams k;
@@ -605,8 +611,8 @@ RT_API(cudaGraphNodeSetParams, v12020, (cudaGraphNode_t node, struct cudaGraphNo
 }
 
 /* Programmatic edges are between kernel nodes. */
-static cudaError_t add_behind(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps, const cudaGraphEdgeData *edges, size_t n,
-	const struct cudaGraphNodeParams *p)
+static cudaError_t add_behind(cudaGraphNode_t *ret, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	const cudaGraphEdgeData *edges, size_t n, const struct cudaGraphNodeParams *p)
 {
 	struct cudaKernelNodeParams k = kernel_of(&p->kernel);
 	cudaGraphNode_t node;
@@ -616,7 +622,8 @@ static cudaError_t add_behind(cudaGraphNode_t *ret, cudaGraph_t graph, const cud
 		return cudaErrorInvalidValue;
 	RT_TRY(add_kernel(&node, graph, NULL, 0, &k));
 	for (size_t i = 0; i < n; i++) {
-		r = rt_error(cuGraphAddDependencies_v2(graph, &deps[i], &node, (const CUgraphEdgeData *)&edges[i], 1));
+		r = rt_error(cuGraphAddDependencies_v2(
+			graph, &deps[i], &node, (const CUgraphEdgeData *)&edges[i], 1));
 		if (r != cudaSuccess) {
 			(void)cuGraphDestroyNode(node);
 			return r;

@@ -8,8 +8,8 @@ _Static_assert(sizeof(struct cudaMemPoolProps) == sizeof(CUmemPoolProps), "pool 
 _Static_assert(sizeof(struct cudaMemAccessDesc) == sizeof(CUmemAccessDesc), "access");
 _Static_assert(sizeof(struct cudaMemLocation) == sizeof(CUmemLocation), "location");
 
-RT_FORWARD(cudaDeviceGetDefaultMemPool, v11020, (cudaMemPool_t * memPool, int device), (memPool, device),
-	cuDeviceGetDefaultMemPool(memPool, device))
+RT_FORWARD(cudaDeviceGetDefaultMemPool, v11020, (cudaMemPool_t * memPool, int device),
+	(memPool, device), cuDeviceGetDefaultMemPool(memPool, device))
 
 RT_FORWARD(cudaDeviceGetMemPool, v11020, (cudaMemPool_t * memPool, int device), (memPool, device),
 	cuDeviceGetMemPool(memPool, device))
@@ -21,7 +21,8 @@ RT_FORWARD(cudaMemPoolCreate, v11020,
 	(cudaMemPool_t * memPool, const struct cudaMemPoolProps *poolProps), (memPool, poolProps),
 	cuMemPoolCreate(memPool, (const CUmemPoolProps *)poolProps))
 
-RT_FORWARD(cudaMemPoolDestroy, v11020, (cudaMemPool_t memPool), (memPool), cuMemPoolDestroy(memPool))
+RT_FORWARD(
+	cudaMemPoolDestroy, v11020, (cudaMemPool_t memPool), (memPool), cuMemPoolDestroy(memPool))
 
 RT_FORWARD(cudaMemPoolSetAttribute, v11020,
 	(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value), (memPool, attr, value),
@@ -49,10 +50,20 @@ RT_FORWARD_PT(cudaMallocFromPoolAsync, v11020, ptsz, v11020,
 	(ptr, size, memPool, stream),
 	cuMemAllocFromPoolAsync((CUdeviceptr *)ptr, size, memPool, rt_stream(stream, def)))
 
-RT_FORWARD(cudaMemGetDefaultMemPool, v13000, (cudaMemPool_t * memPool, struct cudaMemLocation *location, enum cudaMemAllocationType type),
+RT_FORWARD(cudaMemGetDefaultMemPool, v13000,
+	(cudaMemPool_t * memPool, struct cudaMemLocation *location,
+		enum cudaMemAllocationType type),
 	(memPool, location, type),
-	cuMemGetDefaultMemPool((CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
-RT_FORWARD(cudaMemGetMemPool, v13000, (cudaMemPool_t * memPool, struct cudaMemLocation *location, enum cudaMemAllocationType type),
-	(memPool, location, type), cuMemGetMemPool((CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
-RT_FORWARD(cudaMemSetMemPool, v13000, (struct cudaMemLocation * location, enum cudaMemAllocationType type, cudaMemPool_t memPool),
-	(location, type, memPool), cuMemSetMemPool((CUmemLocation *)location, (CUmemAllocationType)type, (CUmemoryPool)memPool))
+	cuMemGetDefaultMemPool(
+		(CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
+RT_FORWARD(cudaMemGetMemPool, v13000,
+	(cudaMemPool_t * memPool, struct cudaMemLocation *location,
+		enum cudaMemAllocationType type),
+	(memPool, location, type),
+	cuMemGetMemPool(
+		(CUmemoryPool *)memPool, (CUmemLocation *)location, (CUmemAllocationType)type))
+RT_FORWARD(cudaMemSetMemPool, v13000,
+	(struct cudaMemLocation * location, enum cudaMemAllocationType type, cudaMemPool_t memPool),
+	(location, type, memPool),
+	cuMemSetMemPool(
+		(CUmemLocation *)location, (CUmemAllocationType)type, (CUmemoryPool)memPool))

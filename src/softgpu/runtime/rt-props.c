@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a device is: cudaGetDeviceProperties, filled attribute by attribute from the driver, and single attributes, whose numbers
- * are the driver's ("cuda.h", CUdevice_attribute; "driver_types.h", cudaDeviceAttr).
+ * What a device is: cudaGetDeviceProperties, filled attribute by attribute from the driver, and
+ * single attributes, whose numbers are the driver's ("cuda.h", CUdevice_attribute;
+ * "driver_types.h", cudaDeviceAttr).
  */
 #include "softgpu/runtime/rt.h"
 
@@ -15,8 +16,8 @@ struct prop {
 
 #define P(field, attr)                                                                             \
 	{                                                                                          \
-		offsetof(struct cudaDeviceProp, field), sizeof(((struct cudaDeviceProp *)0)->field), \
-			CU_DEVICE_ATTRIBUTE_##attr                                                 \
+		offsetof(struct cudaDeviceProp, field),                                            \
+			sizeof(((struct cudaDeviceProp *)0)->field), CU_DEVICE_ATTRIBUTE_##attr    \
 	}
 
 static const struct prop props[] = {

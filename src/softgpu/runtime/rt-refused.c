@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls that are not there yet, each refused by name. This file alone does not include the CUDA headers: the functions take whatever
- * the caller passes in registers or on the stack, look at none of it, and return an int in place of a cudaError_t.
+ * Calls that are not there yet, each refused by name. This file alone does not include the CUDA
+ * headers: the functions take whatever the caller passes in registers or on the stack, look at none
+ * of it, and return an int in place of a cudaError_t.
  */
 #include <stdatomic.h>
 #include <stdio.h>

@@ -18,7 +18,8 @@ RT_API(cudaStreamCreate, v3020, (cudaStream_t * pStream), (pStream))
 	return create(pStream, CU_STREAM_DEFAULT);
 }
 
-RT_API(cudaStreamCreateWithFlags, v5000, (cudaStream_t * pStream, unsigned int flags), (pStream, flags))
+RT_API(cudaStreamCreateWithFlags, v5000, (cudaStream_t * pStream, unsigned int flags),
+	(pStream, flags))
 {
 	return create(pStream, flags);
 }
@@ -66,8 +67,8 @@ RT_API_PT(cudaStreamGetPriority, v5050, ptsz, v7000, (cudaStream_t hStream, int 
 	return RT_DRIVER(cuStreamGetPriority(rt_stream(hStream, def), priority));
 }
 
-RT_API_PT(cudaStreamGetId, v12000, ptsz, v12000, (cudaStream_t hStream, unsigned long long *streamId),
-	(hStream, streamId))
+RT_API_PT(cudaStreamGetId, v12000, ptsz, v12000,
+	(cudaStream_t hStream, unsigned long long *streamId), (hStream, streamId))
 {
 	return RT_DRIVER(cuStreamGetId(rt_stream(hStream, def), streamId));
 }
@@ -85,8 +86,8 @@ RT_API_PT(cudaStreamGetDevice, v12080, ptsz, v12080, (cudaStream_t hStream, int 
 RT_FORWARD_PT(cudaStreamSetAttribute, v11000, ptsz, v11000,
 	(cudaStream_t hStream, cudaStreamAttrID attr, const cudaStreamAttrValue *value),
 	(hStream, attr, value),
-	cuStreamSetAttribute(rt_stream(hStream, def), (CUstreamAttrID)attr,
-		(const CUstreamAttrValue *)value))
+	cuStreamSetAttribute(
+		rt_stream(hStream, def), (CUstreamAttrID)attr, (const CUstreamAttrValue *)value))
 
 RT_FORWARD_PT(cudaStreamGetAttribute, v11000, ptsz, v11000,
 	(cudaStream_t hStream, cudaStreamAttrID attr, cudaStreamAttrValue *value_out),
@@ -97,7 +98,7 @@ RT_FORWARD_PT(cudaStreamGetAttribute, v11000, ptsz, v11000,
 RT_FORWARD_PT(cudaStreamCopyAttributes, v11000, ptsz, v11000, (cudaStream_t dst, cudaStream_t src),
 	(dst, src), cuStreamCopyAttributes(rt_stream(dst, def), rt_stream(src, def)))
 
-/* --- callbacks ----------------------------------------------------------------------------------------------------- */
+/* --- callbacks --- */
 
 struct callback {
 	cudaStreamCallback_t fn;
@@ -134,7 +135,7 @@ RT_API_PT(cudaStreamAddCallback, v5000, ptsz, v7000,
 	return rt_error(r);
 }
 
-/* --- events ---------------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static cudaError_t event_create(cudaEvent_t *ret, unsigned flags)
 {
@@ -180,7 +181,8 @@ RT_API(cudaEventSynchronize, v3020, (cudaEvent_t event), (event))
 	return RT_DRIVER(cuEventSynchronize(event));
 }
 
-RT_API(cudaEventElapsedTime, v12080, (float *ms, cudaEvent_t start, cudaEvent_t end), (ms, start, end))
+RT_API(cudaEventElapsedTime, v12080, (float *ms, cudaEvent_t start, cudaEvent_t end),
+	(ms, start, end))
 {
 	return RT_DRIVER(cuEventElapsedTime(ms, start, end));
 }

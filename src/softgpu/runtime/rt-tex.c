@@ -19,13 +19,15 @@ static cudaError_t resource_in(const struct cudaResourceDesc *d, CUDA_RESOURCE_D
 	case cudaResourceTypeLinear:
 		ret->res.linear.devPtr = (CUdeviceptr)d->res.linear.devPtr;
 		ret->res.linear.sizeInBytes = d->res.linear.sizeInBytes;
-		return rt_format(&d->res.linear.desc, &ret->res.linear.format, &ret->res.linear.numChannels);
+		return rt_format(
+			&d->res.linear.desc, &ret->res.linear.format, &ret->res.linear.numChannels);
 	case cudaResourceTypePitch2D:
 		ret->res.pitch2D.devPtr = (CUdeviceptr)d->res.pitch2D.devPtr;
 		ret->res.pitch2D.width = d->res.pitch2D.width;
 		ret->res.pitch2D.height = d->res.pitch2D.height;
 		ret->res.pitch2D.pitchInBytes = d->res.pitch2D.pitchInBytes;
-		return rt_format(&d->res.pitch2D.desc, &ret->res.pitch2D.format, &ret->res.pitch2D.numChannels);
+		return rt_format(&d->res.pitch2D.desc, &ret->res.pitch2D.format,
+			&ret->res.pitch2D.numChannels);
 	default:
 		return cudaErrorInvalidValue;
 	}
@@ -48,7 +50,8 @@ static struct cudaResourceDesc resource_out(const CUDA_RESOURCE_DESC *d)
 		ret.res.pitch2D.width = d->res.pitch2D.width;
 		ret.res.pitch2D.height = d->res.pitch2D.height;
 		ret.res.pitch2D.pitchInBytes = d->res.pitch2D.pitchInBytes;
-		ret.res.pitch2D.desc = rt_channels(d->res.pitch2D.format, d->res.pitch2D.numChannels);
+		ret.res.pitch2D.desc =
+			rt_channels(d->res.pitch2D.format, d->res.pitch2D.numChannels);
 		break;
 	default:
 		ret.res.array.array = (cudaArray_t)d->res.array.hArray;
@@ -87,9 +90,11 @@ static cudaError_t check_reading(const struct cudaTextureDesc *t, const CUDA_RES
 
 	RT_TRY(format_of(d, &f));
 	integer = f != CU_AD_FORMAT_FLOAT && f != CU_AD_FORMAT_HALF;
-	if (t->readMode == cudaReadModeNormalizedFloat && (f == CU_AD_FORMAT_UNSIGNED_INT32 || f == CU_AD_FORMAT_SIGNED_INT32))
+	if (t->readMode == cudaReadModeNormalizedFloat &&
+		(f == CU_AD_FORMAT_UNSIGNED_INT32 || f == CU_AD_FORMAT_SIGNED_INT32))
 		return cudaErrorInvalidNormSetting;
-	if (t->readMode == cudaReadModeElementType && integer && t->filterMode == cudaFilterModeLinear)
+	if (t->readMode == cudaReadModeElementType && integer &&
+		t->filterMode == cudaFilterModeLinear)
 		return cudaErrorInvalidFilterSetting;
 	return cudaSuccess;
 }
@@ -97,18 +102,23 @@ static cudaError_t check_reading(const struct cudaTextureDesc *t, const CUDA_RES
 static CUDA_TEXTURE_DESC texture_in(const struct cudaTextureDesc *t)
 {
 	CUDA_TEXTURE_DESC ret = {
-		.filterMode = (CUfilter_mode)t->filterMode, .maxAnisotropy = t->maxAnisotropy,
-		.mipmapFilterMode = (CUfilter_mode)t->mipmapFilterMode, .mipmapLevelBias = t->mipmapLevelBias,
-		.minMipmapLevelClamp = t->minMipmapLevelClamp, .maxMipmapLevelClamp = t->maxMipmapLevelClamp,
+		.filterMode = (CUfilter_mode)t->filterMode,
+		.maxAnisotropy = t->maxAnisotropy,
+		.mipmapFilterMode = (CUfilter_mode)t->mipmapFilterMode,
+		.mipmapLevelBias = t->mipmapLevelBias,
+		.minMipmapLevelClamp = t->minMipmapLevelClamp,
+		.maxMipmapLevelClamp = t->maxMipmapLevelClamp,
 	};
 
 	for (unsigned i = 0; i < 3; i++)
 		ret.addressMode[i] = (CUaddress_mode)t->addressMode[i];
 	memcpy(ret.borderColor, t->borderColor, sizeof(ret.borderColor));
-	ret.flags = (t->readMode == cudaReadModeElementType ? CU_TRSF_READ_AS_INTEGER : 0u) |
-		    (t->normalizedCoords ? CU_TRSF_NORMALIZED_COORDINATES : 0u) | (t->sRGB ? CU_TRSF_SRGB : 0u) |
-		    (t->disableTrilinearOptimization ? CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION : 0u) |
-		    (t->seamlessCubemap ? CU_TRSF_SEAMLESS_CUBEMAP : 0u);
+	ret.flags =
+		(t->readMode == cudaReadModeElementType ? CU_TRSF_READ_AS_INTEGER : 0u) |
+		(t->normalizedCoords ? CU_TRSF_NORMALIZED_COORDINATES : 0u) |
+		(t->sRGB ? CU_TRSF_SRGB : 0u) |
+		(t->disableTrilinearOptimization ? CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION : 0u) |
+		(t->seamlessCubemap ? CU_TRSF_SEAMLESS_CUBEMAP : 0u);
 	return ret;
 }
 
@@ -121,7 +131,8 @@ static struct cudaTextureDesc texture_out(const CUDA_TEXTURE_DESC *t)
 		ret.addressMode[i] = (enum cudaTextureAddressMode)t->addressMode[i];
 	memcpy(ret.borderColor, t->borderColor, sizeof(ret.borderColor));
 	ret.filterMode = (enum cudaTextureFilterMode)t->filterMode;
-	ret.readMode = t->flags & CU_TRSF_READ_AS_INTEGER ? cudaReadModeElementType : cudaReadModeNormalizedFloat;
+	ret.readMode = t->flags & CU_TRSF_READ_AS_INTEGER ? cudaReadModeElementType
+							  : cudaReadModeNormalizedFloat;
 	ret.normalizedCoords = (t->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
 	ret.sRGB = (t->flags & CU_TRSF_SRGB) != 0;
 	ret.disableTrilinearOptimization = (t->flags & CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION) != 0;
@@ -135,7 +146,8 @@ static struct cudaTextureDesc texture_out(const CUDA_TEXTURE_DESC *t)
 }
 
 RT_API(cudaCreateTextureObject, v5000,
-	(cudaTextureObject_t * pTexObject, const struct cudaResourceDesc *pResDesc, const struct cudaTextureDesc *pTexDesc,
+	(cudaTextureObject_t * pTexObject, const struct cudaResourceDesc *pResDesc,
+		const struct cudaTextureDesc *pTexDesc,
 		const struct cudaResourceViewDesc *pResViewDesc),
 	(pTexObject, pResDesc, pTexDesc, pResViewDesc))
 {
@@ -152,10 +164,11 @@ RT_API(cudaCreateTextureObject, v5000,
 	return RT_DRIVER(cuTexObjectCreate((CUtexObject *)pTexObject, &res, &tex, NULL));
 }
 
-RT_FORWARD(cudaDestroyTextureObject, v5000, (cudaTextureObject_t texObject), (texObject), cuTexObjectDestroy(texObject))
+RT_FORWARD(cudaDestroyTextureObject, v5000, (cudaTextureObject_t texObject), (texObject),
+	cuTexObjectDestroy(texObject))
 
-RT_API(cudaGetTextureObjectResourceDesc, v5000, (struct cudaResourceDesc * pResDesc, cudaTextureObject_t texObject),
-	(pResDesc, texObject))
+RT_API(cudaGetTextureObjectResourceDesc, v5000,
+	(struct cudaResourceDesc * pResDesc, cudaTextureObject_t texObject), (pResDesc, texObject))
 {
 	CUDA_RESOURCE_DESC d;
 
@@ -166,7 +179,8 @@ RT_API(cudaGetTextureObjectResourceDesc, v5000, (struct cudaResourceDesc * pResD
 	return cudaSuccess;
 }
 
-RT_API(cudaGetTextureObjectTextureDesc, v5000, (struct cudaTextureDesc * pTexDesc, cudaTextureObject_t texObject), (pTexDesc, texObject))
+RT_API(cudaGetTextureObjectTextureDesc, v5000,
+	(struct cudaTextureDesc * pTexDesc, cudaTextureObject_t texObject), (pTexDesc, texObject))
 {
 	CUDA_TEXTURE_DESC d;
 
@@ -177,10 +191,13 @@ RT_API(cudaGetTextureObjectTextureDesc, v5000, (struct cudaTextureDesc * pTexDes
 	return cudaSuccess;
 }
 
-RT_FORWARD(cudaGetTextureObjectResourceViewDesc, v5000, (struct cudaResourceViewDesc * pResViewDesc, cudaTextureObject_t texObject),
-	(pResViewDesc, texObject), cuTexObjectGetResourceViewDesc((CUDA_RESOURCE_VIEW_DESC *)pResViewDesc, texObject))
+RT_FORWARD(cudaGetTextureObjectResourceViewDesc, v5000,
+	(struct cudaResourceViewDesc * pResViewDesc, cudaTextureObject_t texObject),
+	(pResViewDesc, texObject),
+	cuTexObjectGetResourceViewDesc((CUDA_RESOURCE_VIEW_DESC *)pResViewDesc, texObject))
 
-RT_API(cudaCreateSurfaceObject, v5000, (cudaSurfaceObject_t * pSurfObject, const struct cudaResourceDesc *pResDesc),
+RT_API(cudaCreateSurfaceObject, v5000,
+	(cudaSurfaceObject_t * pSurfObject, const struct cudaResourceDesc *pResDesc),
 	(pSurfObject, pResDesc))
 {
 	CUDA_RESOURCE_DESC res;
@@ -191,9 +208,11 @@ RT_API(cudaCreateSurfaceObject, v5000, (cudaSurfaceObject_t * pSurfObject, const
 	return RT_DRIVER(cuSurfObjectCreate((CUsurfObject *)pSurfObject, &res));
 }
 
-RT_FORWARD(cudaDestroySurfaceObject, v5000, (cudaSurfaceObject_t surfObject), (surfObject), cuSurfObjectDestroy(surfObject))
+RT_FORWARD(cudaDestroySurfaceObject, v5000, (cudaSurfaceObject_t surfObject), (surfObject),
+	cuSurfObjectDestroy(surfObject))
 
-RT_API(cudaGetSurfaceObjectResourceDesc, v5000, (struct cudaResourceDesc * pResDesc, cudaSurfaceObject_t surfObject),
+RT_API(cudaGetSurfaceObjectResourceDesc, v5000,
+	(struct cudaResourceDesc * pResDesc, cudaSurfaceObject_t surfObject),
 	(pResDesc, surfObject))
 {
 	CUDA_RESOURCE_DESC d;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Entry and exit of runtime calls, for CUPTI's runtime domain. libcuda keeps the subscribers; while there are none, a call costs one
- * load and one branch here.
+ * Entry and exit of runtime calls, for CUPTI's runtime domain. libcuda keeps the subscribers; while
+ * there are none, a call costs one load and one branch here.
  */
 #include "softgpu/runtime/rt.h"
 
@@ -12,7 +12,8 @@ __attribute__((constructor)) static void find_flag(void)
 	watched = tsdb_soft_watched();
 }
 
-/* A launch shows its kernel's name. The host function (or kernel handle) is the first of its parameters. */
+/* A launch shows its kernel's name. The host function (or kernel handle) is the first of its
+ * parameters. */
 static const char *launch_symbol(const struct soft_call *c)
 {
 	switch (c->cbid) {

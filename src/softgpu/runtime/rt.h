@@ -48,7 +48,7 @@ void rt_forget_error(void);
 		.soft = {.domain = SOFT_RUNTIME,                                                   \
 			.cbid = CUPTI_RUNTIME_TRACE_CBID_##cb,                                     \
 			.name = call_name,                                                         \
-			.params = parameters },                                                    \
+			.params = parameters},                                                     \
 	}
 
 #define RT_ENTRY_(entry, cb, parm, params, invoke)                                                 \
@@ -61,7 +61,7 @@ void rt_forget_error(void);
 
 #define RT_API(name, version, params, args)                                                        \
 	static cudaError_t name##_do params;                                                       \
-	RT_ENTRY_(name, name##_##version, (&(name##_##version##_params){RT_UNPAREN args}), params,   \
+	RT_ENTRY_(name, name##_##version, (&(name##_##version##_params){RT_UNPAREN args}), params, \
 		name##_do args)                                                                    \
 	static cudaError_t name##_do params
 
@@ -73,8 +73,8 @@ void rt_forget_error(void);
 /* suffix: ptsz or ptds, with the version of its own callback id. */
 #define RT_API_PT(name, version, suffix, suffix_version, params, args)                             \
 	static cudaError_t name##_do(CUstream def, RT_UNPAREN params);                             \
-	RT_ENTRY_(name, name##_##version, (&(name##_##version##_params){RT_UNPAREN args}), params,   \
-		name##_do(RT_LEGACY, RT_UNPAREN args))                              \
+	RT_ENTRY_(name, name##_##version, (&(name##_##version##_params){RT_UNPAREN args}), params, \
+		name##_do(RT_LEGACY, RT_UNPAREN args))                                             \
 	cudaError_t CUDARTAPI name##_##suffix params;                                              \
 	RT_ENTRY_(name##_##suffix, name##_##suffix##_##suffix_version,                             \
 		(&(name##_##suffix##_##suffix_version##_params){RT_UNPAREN args}), params,         \
@@ -108,10 +108,12 @@ static inline cudaError_t rt_error(CUresult r)
 	return (cudaError_t)r;
 }
 
-/* The calling thread has a current context afterwards: the one that the program made current through the driver API, else the
- * primary context of its device, created by the first call that needs one. Any thread. */
+/* The calling thread has a current context afterwards: the one that the program made current
+ * through the driver API, else the primary context of its device, created by the first call that
+ * needs one. Any thread. */
 cudaError_t rt_init(void);
-/* The same, and the context must be in order: a fault in it is returned. For calls that need not ask the driver anything. */
+/* The same, and the context must be in order: a fault in it is returned. For calls that need not
+ * ask the driver anything. */
 cudaError_t rt_check(void);
 /* Changes when contexts have gone: what was found in one of them has to be asked for again. */
 unsigned rt_generation(void);
@@ -136,8 +138,9 @@ int rt_device(void);
 
 /* rt-module.c: what nvcc's start-up code registered. */
 
-/* The kernel for a host function (its stub's address) or a cudaKernel_t; loads its module on first use. NULL is an invalid device function,
- * any other stranger an invalid handle, as the vendor's runtime has it. */
+/* The kernel for a host function (its stub's address) or a cudaKernel_t; loads its module on first
+ * use. NULL is an invalid device function, any other stranger an invalid handle, as the vendor's
+ * runtime has it. */
 cudaError_t rt_kernel(const void *func, CUkernel *ret);
 /* The same as a function of the current context, for driver calls that take no CUkernel. */
 cudaError_t rt_function(const void *func, CUfunction *ret);
@@ -148,14 +151,15 @@ const char *rt_kernel_name(const void *func);
 /* Makes handle known to rt_kernel (cudaLibraryGetKernel). Returns false when memory is short. */
 bool rt_kernel_add(CUkernel handle);
 
-/* The other way: the host function of a kernel, given as a CUkernel or (k NULL) a CUfunction; k itself when it has none. NULL: not
- * a kernel of this runtime. */
+/* The other way: the host function of a kernel, given as a CUkernel or (k NULL) a CUfunction; k
+ * itself when it has none. NULL: not a kernel of this runtime. */
 const void *rt_kernel_host(CUkernel k, CUfunction f);
 
 /* rt-array.c */
 
 /* The driver's format of a channel description, and the other way. */
-cudaError_t rt_format(const struct cudaChannelFormatDesc *d, CUarray_format *format, unsigned *channels);
+cudaError_t rt_format(
+	const struct cudaChannelFormatDesc *d, CUarray_format *format, unsigned *channels);
 struct cudaChannelFormatDesc rt_channels(CUarray_format format, unsigned channels);
 cudaError_t rt_array(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR *d);
 /* Bytes of one texel. */
@@ -165,12 +169,13 @@ size_t rt_texel(const CUDA_ARRAY3D_DESCRIPTOR *d);
 
 /* The driver's form of *p. */
 cudaError_t rt_copy_3d(const struct cudaMemcpy3DParms *p, CUDA_MEMCPY3D *ret);
-/* The address of count bytes at offset of a device variable. kind must be host (the direction when the other side is host memory),
- * device to device, or default. */
+/* The address of count bytes at offset of a device variable. kind must be host (the direction when
+ * the other side is host memory), device to device, or default. */
 cudaError_t rt_in_symbol(const void *symbol, size_t offset, size_t count, enum cudaMemcpyKind kind,
 	enum cudaMemcpyKind host, CUdeviceptr *ret);
 
-/* One line on stderr the first time that this place is reached: name does not do what. Returns cudaErrorNotSupported. */
+/* One line on stderr the first time that this place is reached: name does not do what. Returns
+ * cudaErrorNotSupported. */
 #define rt_refuse(name, what)                                                                      \
 	({                                                                                         \
 		static atomic_flag said_ = ATOMIC_FLAG_INIT;                                       \

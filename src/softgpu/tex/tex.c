@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Texture sampling, after "CUDA C++ Programming Guide", Texture Fetching. Linear filtering places a coordinate on a grid of 1/256 texel
- * (the guide's 9-bit fixed point with 8 fractional bits). What the guide leaves open is as measured on an H200 with tests/programs/tex-bits:
- * the rounding of weights, sums and results, borders, missing channels, sRGB's table. docs/softgpu.md says which kinds are bit-identical.
+ * Texture sampling, after "CUDA C++ Programming Guide", Texture Fetching. Linear filtering places a
+ * coordinate on a grid of 1/256 texel (the guide's 9-bit fixed point with 8 fractional bits). What
+ * the guide leaves open is as measured on an H200 with tests/programs/tex-bits: the rounding of
+ * weights, sums and results, borders, missing channels, sRGB's table. docs/softgpu.md says which
+ * kinds are bit-identical.
  */
 #include "softgpu/tex/tex.h"
 
@@ -15,7 +17,7 @@
 
 #define MAX_OBJECTS 65536u
 
-/* --- the table --------------------------------------------------------------------------------------- */
+/* --- the table --- */
 static struct tex_object *_Atomic slots[MAX_OBJECTS];
 static uint32_t lowest; /* no slot below is free */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,7 +45,9 @@ uint64_t tex_add(const struct tex_object *o)
 
 const struct tex_object *tex_find(uint64_t handle)
 {
-	return handle - 1 < MAX_OBJECTS ? atomic_load_explicit(&slots[handle - 1], memory_order_acquire) : NULL;
+	return handle - 1 < MAX_OBJECTS
+		       ? atomic_load_explicit(&slots[handle - 1], memory_order_acquire)
+		       : NULL;
 }
 
 bool tex_remove(uint64_t handle)
@@ -70,7 +74,7 @@ void tex_forget_image(uint64_t base)
 	pthread_mutex_unlock(&lock);
 }
 
-/* --- texels ------------------------------------------------------------------------------------------ */
+/* --- texels --- */
 unsigned tex_format_bytes(unsigned format)
 {
 	static const uint8_t bytes[TEX_FORMATS] = {1, 2, 4, 1, 2, 4, 2, 4};
@@ -143,24 +147,265 @@ static double unit(unsigned format)
 	}
 }
 
-/* What 8-bit sRGB is as a float, whose upper halves these are: IEC 61966-2-1 to 8 significant bits, as measured on an H200. */
+/* What 8-bit sRGB is as a float, whose upper halves these are: IEC 61966-2-1 to 8 significant bits,
+ * as measured on an H200. */
 static const uint16_t srgb[256] = {
-	0x0000, 0x39a0, 0x3a20, 0x3a70, 0x3aa0, 0x3ac8, 0x3af0, 0x3b0c, 0x3b20, 0x3b34, 0x3b48, 0x3b5c, 0x3b70, 0x3b84, 0x3b90, 0x3b9c,
-	0x3baa, 0x3bb8, 0x3bc6, 0x3bd6, 0x3be6, 0x3bf6, 0x3c03, 0x3c0c, 0x3c16, 0x3c1f, 0x3c29, 0x3c34, 0x3c3e, 0x3c49, 0x3c55, 0x3c60,
-	0x3c6c, 0x3c7a, 0x3c83, 0x3c8a, 0x3c91, 0x3c98, 0x3c9f, 0x3ca6, 0x3cae, 0x3cb6, 0x3cbe, 0x3cc6, 0x3cce, 0x3cd7, 0x3ce0, 0x3ce9,
-	0x3cf2, 0x3cfc, 0x3d03, 0x3d08, 0x3d0d, 0x3d12, 0x3d17, 0x3d1c, 0x3d22, 0x3d28, 0x3d2d, 0x3d33, 0x3d39, 0x3d3f, 0x3d45, 0x3d4c,
-	0x3d52, 0x3d58, 0x3d60, 0x3d66, 0x3d6c, 0x3d74, 0x3d7a, 0x3d81, 0x3d85, 0x3d88, 0x3d8c, 0x3d90, 0x3d94, 0x3d98, 0x3d9c, 0x3da0,
-	0x3da4, 0x3da9, 0x3dad, 0x3db1, 0x3db6, 0x3dba, 0x3dbf, 0x3dc3, 0x3dc8, 0x3dcd, 0x3dd1, 0x3dd6, 0x3ddb, 0x3de0, 0x3de5, 0x3dea,
-	0x3df0, 0x3df4, 0x3dfa, 0x3e00, 0x3e02, 0x3e05, 0x3e08, 0x3e0b, 0x3e0e, 0x3e11, 0x3e14, 0x3e17, 0x3e1a, 0x3e1d, 0x3e20, 0x3e23,
-	0x3e26, 0x3e29, 0x3e2c, 0x3e30, 0x3e33, 0x3e36, 0x3e3a, 0x3e3d, 0x3e40, 0x3e44, 0x3e47, 0x3e4b, 0x3e4e, 0x3e52, 0x3e56, 0x3e59,
-	0x3e5d, 0x3e61, 0x3e65, 0x3e68, 0x3e6c, 0x3e70, 0x3e74, 0x3e78, 0x3e7c, 0x3e80, 0x3e82, 0x3e84, 0x3e86, 0x3e88, 0x3e8a, 0x3e8d,
-	0x3e8f, 0x3e91, 0x3e93, 0x3e95, 0x3e98, 0x3e9a, 0x3e9c, 0x3e9e, 0x3ea1, 0x3ea3, 0x3ea5, 0x3ea8, 0x3eaa, 0x3ead, 0x3eaf, 0x3eb2,
-	0x3eb4, 0x3eb6, 0x3eb9, 0x3ebc, 0x3ebe, 0x3ec1, 0x3ec3, 0x3ec6, 0x3ec8, 0x3ecb, 0x3ece, 0x3ed1, 0x3ed3, 0x3ed6, 0x3ed9, 0x3edb,
-	0x3ede, 0x3ee1, 0x3ee4, 0x3ee7, 0x3eea, 0x3eed, 0x3ef0, 0x3ef2, 0x3ef6, 0x3ef8, 0x3efc, 0x3efe, 0x3f01, 0x3f02, 0x3f04, 0x3f05,
-	0x3f07, 0x3f09, 0x3f0a, 0x3f0c, 0x3f0d, 0x3f0f, 0x3f11, 0x3f12, 0x3f14, 0x3f16, 0x3f17, 0x3f19, 0x3f1b, 0x3f1c, 0x3f1e, 0x3f20,
-	0x3f21, 0x3f23, 0x3f25, 0x3f27, 0x3f29, 0x3f2a, 0x3f2c, 0x3f2e, 0x3f30, 0x3f32, 0x3f33, 0x3f35, 0x3f37, 0x3f39, 0x3f3b, 0x3f3d,
-	0x3f3f, 0x3f41, 0x3f43, 0x3f45, 0x3f47, 0x3f49, 0x3f4b, 0x3f4d, 0x3f4f, 0x3f51, 0x3f53, 0x3f55, 0x3f57, 0x3f59, 0x3f5b, 0x3f5d,
-	0x3f5f, 0x3f61, 0x3f63, 0x3f65, 0x3f68, 0x3f6a, 0x3f6c, 0x3f6e, 0x3f70, 0x3f72, 0x3f74, 0x3f76, 0x3f7a, 0x3f7c, 0x3f7e, 0x3f80,
+	0x0000,
+	0x39a0,
+	0x3a20,
+	0x3a70,
+	0x3aa0,
+	0x3ac8,
+	0x3af0,
+	0x3b0c,
+	0x3b20,
+	0x3b34,
+	0x3b48,
+	0x3b5c,
+	0x3b70,
+	0x3b84,
+	0x3b90,
+	0x3b9c,
+	0x3baa,
+	0x3bb8,
+	0x3bc6,
+	0x3bd6,
+	0x3be6,
+	0x3bf6,
+	0x3c03,
+	0x3c0c,
+	0x3c16,
+	0x3c1f,
+	0x3c29,
+	0x3c34,
+	0x3c3e,
+	0x3c49,
+	0x3c55,
+	0x3c60,
+	0x3c6c,
+	0x3c7a,
+	0x3c83,
+	0x3c8a,
+	0x3c91,
+	0x3c98,
+	0x3c9f,
+	0x3ca6,
+	0x3cae,
+	0x3cb6,
+	0x3cbe,
+	0x3cc6,
+	0x3cce,
+	0x3cd7,
+	0x3ce0,
+	0x3ce9,
+	0x3cf2,
+	0x3cfc,
+	0x3d03,
+	0x3d08,
+	0x3d0d,
+	0x3d12,
+	0x3d17,
+	0x3d1c,
+	0x3d22,
+	0x3d28,
+	0x3d2d,
+	0x3d33,
+	0x3d39,
+	0x3d3f,
+	0x3d45,
+	0x3d4c,
+	0x3d52,
+	0x3d58,
+	0x3d60,
+	0x3d66,
+	0x3d6c,
+	0x3d74,
+	0x3d7a,
+	0x3d81,
+	0x3d85,
+	0x3d88,
+	0x3d8c,
+	0x3d90,
+	0x3d94,
+	0x3d98,
+	0x3d9c,
+	0x3da0,
+	0x3da4,
+	0x3da9,
+	0x3dad,
+	0x3db1,
+	0x3db6,
+	0x3dba,
+	0x3dbf,
+	0x3dc3,
+	0x3dc8,
+	0x3dcd,
+	0x3dd1,
+	0x3dd6,
+	0x3ddb,
+	0x3de0,
+	0x3de5,
+	0x3dea,
+	0x3df0,
+	0x3df4,
+	0x3dfa,
+	0x3e00,
+	0x3e02,
+	0x3e05,
+	0x3e08,
+	0x3e0b,
+	0x3e0e,
+	0x3e11,
+	0x3e14,
+	0x3e17,
+	0x3e1a,
+	0x3e1d,
+	0x3e20,
+	0x3e23,
+	0x3e26,
+	0x3e29,
+	0x3e2c,
+	0x3e30,
+	0x3e33,
+	0x3e36,
+	0x3e3a,
+	0x3e3d,
+	0x3e40,
+	0x3e44,
+	0x3e47,
+	0x3e4b,
+	0x3e4e,
+	0x3e52,
+	0x3e56,
+	0x3e59,
+	0x3e5d,
+	0x3e61,
+	0x3e65,
+	0x3e68,
+	0x3e6c,
+	0x3e70,
+	0x3e74,
+	0x3e78,
+	0x3e7c,
+	0x3e80,
+	0x3e82,
+	0x3e84,
+	0x3e86,
+	0x3e88,
+	0x3e8a,
+	0x3e8d,
+	0x3e8f,
+	0x3e91,
+	0x3e93,
+	0x3e95,
+	0x3e98,
+	0x3e9a,
+	0x3e9c,
+	0x3e9e,
+	0x3ea1,
+	0x3ea3,
+	0x3ea5,
+	0x3ea8,
+	0x3eaa,
+	0x3ead,
+	0x3eaf,
+	0x3eb2,
+	0x3eb4,
+	0x3eb6,
+	0x3eb9,
+	0x3ebc,
+	0x3ebe,
+	0x3ec1,
+	0x3ec3,
+	0x3ec6,
+	0x3ec8,
+	0x3ecb,
+	0x3ece,
+	0x3ed1,
+	0x3ed3,
+	0x3ed6,
+	0x3ed9,
+	0x3edb,
+	0x3ede,
+	0x3ee1,
+	0x3ee4,
+	0x3ee7,
+	0x3eea,
+	0x3eed,
+	0x3ef0,
+	0x3ef2,
+	0x3ef6,
+	0x3ef8,
+	0x3efc,
+	0x3efe,
+	0x3f01,
+	0x3f02,
+	0x3f04,
+	0x3f05,
+	0x3f07,
+	0x3f09,
+	0x3f0a,
+	0x3f0c,
+	0x3f0d,
+	0x3f0f,
+	0x3f11,
+	0x3f12,
+	0x3f14,
+	0x3f16,
+	0x3f17,
+	0x3f19,
+	0x3f1b,
+	0x3f1c,
+	0x3f1e,
+	0x3f20,
+	0x3f21,
+	0x3f23,
+	0x3f25,
+	0x3f27,
+	0x3f29,
+	0x3f2a,
+	0x3f2c,
+	0x3f2e,
+	0x3f30,
+	0x3f32,
+	0x3f33,
+	0x3f35,
+	0x3f37,
+	0x3f39,
+	0x3f3b,
+	0x3f3d,
+	0x3f3f,
+	0x3f41,
+	0x3f43,
+	0x3f45,
+	0x3f47,
+	0x3f49,
+	0x3f4b,
+	0x3f4d,
+	0x3f4f,
+	0x3f51,
+	0x3f53,
+	0x3f55,
+	0x3f57,
+	0x3f59,
+	0x3f5b,
+	0x3f5d,
+	0x3f5f,
+	0x3f61,
+	0x3f63,
+	0x3f65,
+	0x3f68,
+	0x3f6a,
+	0x3f6c,
+	0x3f6e,
+	0x3f70,
+	0x3f72,
+	0x3f74,
+	0x3f76,
+	0x3f7a,
+	0x3f7c,
+	0x3f7e,
+	0x3f80,
 };
 
 static double from_srgb(unsigned v)
@@ -177,7 +422,8 @@ static double to_srgb(double v)
 	return v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055;
 }
 
-/* A channel as the number that filtering works on: floats as they are, integers of 65535 or 32767, but s8 of 127 * 256. */
+/* A channel as the number that filtering works on: floats as they are, integers of 65535 or 32767,
+ * but s8 of 127 * 256. */
 static double number(const struct tex_object *o, uint32_t bits, unsigned c)
 {
 	int32_t s = (int32_t)bits;
@@ -254,18 +500,21 @@ _Thread_local void *tex_watch_arg;
 static const uint8_t *texel(const struct tex_image *m, uint32_t x, uint32_t y, uint32_t z)
 {
 	unsigned n = tex_texel_bytes(m);
-	const uint8_t *p = (const uint8_t *)(uintptr_t)(m->base + z * m->slice + y * m->pitch + (uint64_t)x * n);
+	const uint8_t *p = (const uint8_t *)(uintptr_t)(m->base + z * m->slice + y * m->pitch +
+							(uint64_t)x * n);
 
 	if (__builtin_expect(tex_watch != NULL, 0))
 		tex_watch(tex_watch_arg, p, n);
 	return p;
 }
 
-/* --- coordinates ------------------------------------------------------------------------------------- */
+/* --- coordinates --- */
 static uint8_t mode_of(const struct tex_object *o, unsigned dim)
 {
 	/* wrap and mirror are for normalised coordinates: the guide has clamp in their place */
-	return !o->normalized && (o->address[dim] == TEX_WRAP || o->address[dim] == TEX_MIRROR) ? TEX_CLAMP : o->address[dim];
+	return !o->normalized && (o->address[dim] == TEX_WRAP || o->address[dim] == TEX_MIRROR)
+		       ? TEX_CLAMP
+		       : o->address[dim];
 }
 
 /* The coordinate in texels, small enough for 1/256 texel in 64 bits. */
@@ -276,7 +525,8 @@ static double in_texels(const struct tex_object *o, float c, unsigned dim, uint3
 	if (x != x)
 		return 0;
 	if (o->normalized) {
-		if ((mode_of(o, dim) == TEX_WRAP || mode_of(o, dim) == TEX_MIRROR) && fabs(x) < HUGE_VAL)
+		if ((mode_of(o, dim) == TEX_WRAP || mode_of(o, dim) == TEX_MIRROR) &&
+			fabs(x) < HUGE_VAL)
 			x -= 2 * floor(x / 2); /* both repeat after two widths */
 		x *= n;
 	}
@@ -311,7 +561,8 @@ struct axis {
 	unsigned weight;
 };
 
-static struct axis axis_of(const struct tex_object *o, const struct tex_at *at, unsigned dim, uint32_t n, bool mix)
+static struct axis axis_of(
+	const struct tex_object *o, const struct tex_at *at, unsigned dim, uint32_t n, bool mix)
 {
 	struct axis a = {{0, 0}, 0};
 	uint8_t mode = mode_of(o, dim);
@@ -333,10 +584,12 @@ static struct axis axis_of(const struct tex_object *o, const struct tex_at *at, 
 	return a;
 }
 
-/* "CUDA C++ Programming Guide", Cubemap Textures: the face, and its two coordinates. Of equal magnitudes the later axis counts. */
+/* "CUDA C++ Programming Guide", Cubemap Textures: the face, and its two coordinates. Of equal
+ * magnitudes the later axis counts. */
 static void to_face(const struct tex_image *image, const struct tex_at *at, struct tex_at *ret)
 {
-	float x = at->c[0], y = at->c[1], z = at->c[2], ax = fabsf(x), ay = fabsf(y), az = fabsf(z), m, s, t;
+	float x = at->c[0], y = at->c[1], z = at->c[2], ax = fabsf(x), ay = fabsf(y), az = fabsf(z),
+	      m, s, t;
 	unsigned face, cubes = image->layers / 6;
 
 	if (az >= ax && az >= ay) {
@@ -368,7 +621,7 @@ static uint32_t layer_of(const struct tex_image *m, uint32_t layer)
 	return layer >= m->layers ? m->layers - 1 : layer;
 }
 
-/* --- fetches ----------------------------------------------------------------------------------------- */
+/* --- fetches --- */
 /* Channels that an image does not have read as 0, the fourth as well. */
 static void missing(const struct tex_object *o, uint32_t ret[4])
 {
@@ -377,8 +630,9 @@ static void missing(const struct tex_object *o, uint32_t ret[4])
 }
 
 /*
- * A channel of the border, as channel() gives a texel's. For integers read as floats the nearest that the format holds, of two the
- * smaller magnitude; for integers the descriptor's bits ("CUDA Runtime API", cudaTextureDesc), of which texels hold the lowest.
+ * A channel of the border, as channel() gives a texel's. For integers read as floats the nearest
+ * that the format holds, of two the smaller magnitude; for integers the descriptor's bits ("CUDA
+ * Runtime API", cudaTextureDesc), of which texels hold the lowest.
  */
 static uint32_t border_channel(const struct tex_object *o, unsigned c)
 {
@@ -392,7 +646,9 @@ static uint32_t border_channel(const struct tex_object *o, unsigned c)
 		v = o->srgb && c < 3 ? to_srgb(o->border[c]) : o->border[c];
 		v = copysign(ceil(fabs(v) * most - 0.5), v);
 		v = v > most ? most : v > -most ? v : -most;
-		return (uint32_t)(int32_t)(o->image.format == TEX_U8 || o->image.format == TEX_U16 ? fmax(v, 0) : v);
+		return (uint32_t)(int32_t)(o->image.format == TEX_U8 || o->image.format == TEX_U16
+						   ? fmax(v, 0)
+						   : v);
 	}
 	memcpy(bits, &u, 4);
 	return channel(&(struct tex_image){.format = o->image.format}, bits, 0);
@@ -427,7 +683,8 @@ static unsigned both(unsigned a, unsigned b, bool down)
 	return (a * b + 128 - down) >> 8;
 }
 
-/* Four weights of two rows: the rounded products, of which each row adds up to its share y, and in a plane also each column. */
+/* Four weights of two rows: the rounded products, of which each row adds up to its share y, and in
+ * a plane also each column. */
 static void corners(unsigned x, unsigned y, bool plane, unsigned w[4])
 {
 	w[3] = both(x, y, false);
@@ -447,10 +704,11 @@ static int exponent(const struct tex_object *o, uint32_t bits, double v)
 }
 
 /*
- * The sum of weights times values, of one plane of texels. Halves (e: their exponents) are first cut so many places below
- * the largest one's exponent; floats and integers are added exactly.
+ * The sum of weights times values, of one plane of texels. Halves (e: their exponents) are first
+ * cut so many places below the largest one's exponent; floats and integers are added exactly.
  */
-static double weighted(const double v[4], const unsigned w[4], const int e[4], int places, int *ret_top)
+static double weighted(
+	const double v[4], const unsigned w[4], const int e[4], int places, int *ret_top)
 {
 	double sum = 0, x;
 	int top = NO_EXPONENT;
@@ -469,11 +727,13 @@ static double weighted(const double v[4], const unsigned w[4], const int e[4], i
 	return sum;
 }
 
-/* Both planes of a volume. Of halves each one's sum is cut 25 places below the larger exponent; 24 and 27 do not fit what was measured. */
+/* Both planes of a volume. Of halves each one's sum is cut 25 places below the larger exponent; 24
+ * and 27 do not fit what was measured. */
 static double planes(const double v[8], const unsigned w[8], const int e[8], int places)
 {
 	int top[2], cut;
-	double a = weighted(v, w, e, places, &top[0]), b = weighted(v + 4, w + 4, e + 4, places, &top[1]);
+	double a = weighted(v, w, e, places, &top[0]),
+	       b = weighted(v + 4, w + 4, e + 4, places, &top[1]);
 
 	cut = top[0] > top[1] ? top[0] : top[1];
 	if (cut == NO_EXPONENT || !isfinite(a) || !isfinite(b))
@@ -482,7 +742,8 @@ static double planes(const double v[8], const unsigned w[8], const int e[8], int
 	return ldexp(trunc(ldexp(a, -cut)) + trunc(ldexp(b, -cut)), cut);
 }
 
-/* The weights of two or four rows of two columns, and of two planes of them: z is shared out first, y last. */
+/* The weights of two or four rows of two columns, and of two planes of them: z is shared out first,
+ * y last. */
 static void weigh(const struct axis a[3], bool volume, unsigned w[8])
 {
 	unsigned xz[4], k, *to;
@@ -500,7 +761,8 @@ static void weigh(const struct axis a[3], bool volume, unsigned w[8])
 }
 
 /* A line is a plane of one row, sampled at y = 0: that shows where there is a border. */
-static void sample_linear(const struct tex_object *o, const struct axis a[3], uint32_t layer, uint32_t ret[4])
+static void sample_linear(
+	const struct tex_object *o, const struct axis a[3], uint32_t layer, uint32_t ret[4])
 {
 	const struct tex_image *m = &o->image;
 	bool volume = m->dims == 3;
@@ -511,9 +773,11 @@ static void sample_linear(const struct tex_object *o, const struct axis a[3], ui
 
 	weigh(a, volume, w);
 	for (k = 0; k < n; k++) {
-		int64_t x = a[0].i[k & 1], y = a[1].i[k >> 1 & 1], z = volume ? a[2].i[k >> 2] : layer;
+		int64_t x = a[0].i[k & 1], y = a[1].i[k >> 1 & 1],
+			z = volume ? a[2].i[k >> 2] : layer;
 
-		p[k] = x < 0 || y < 0 || z < 0 ? NULL : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
+		p[k] = x < 0 || y < 0 || z < 0 ? NULL
+					       : texel(m, (uint32_t)x, (uint32_t)y, (uint32_t)z);
 	}
 	for (c = 0; c < m->channels; c++) {
 		bool halves = in_halves(o, c);
@@ -524,7 +788,8 @@ static void sample_linear(const struct tex_object *o, const struct axis a[3], ui
 			v[k] = number(o, bits, c);
 			e[k] = halves ? exponent(o, bits, v[k]) : NO_EXPONENT;
 		}
-		sum = volume ? planes(v, w, e, o->srgb ? 7 : 14) : weighted(v, w, e, o->srgb ? 7 : 14, &top);
+		sum = volume ? planes(v, w, e, o->srgb ? 7 : 14)
+			     : weighted(v, w, e, o->srgb ? 7 : 14, &top);
 		ret[c] = finish(o, halves || m->format == TEX_F32 ? sum : floor(sum + 0.5), c);
 	}
 	missing(o, ret);
@@ -563,7 +828,8 @@ void tex_sample(const struct tex_object *o, const struct tex_at *where, uint32_t
 	read_texel(o, texel(m, (uint32_t)a[0].i[0], (uint32_t)a[1].i[0], z), ret);
 }
 
-void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned component, uint32_t ret[4])
+void tex_gather(
+	const struct tex_object *o, const struct tex_at *where, unsigned component, uint32_t ret[4])
 {
 	static const uint8_t dx[4] = {0, 1, 1, 0}, dy[4] = {1, 1, 0, 0};
 	const struct tex_image *m = &o->image;
@@ -579,7 +845,8 @@ void tex_gather(const struct tex_object *o, const struct tex_at *where, unsigned
 	y = axis_of(o, &at, 1, m->height, true);
 	for (k = 0; k < 4; k++) {
 		bool out = x.i[dx[k]] < 0 || y.i[dy[k]] < 0;
-		const uint8_t *p = out ? NULL : texel(m, (uint32_t)x.i[dx[k]], (uint32_t)y.i[dy[k]], layer);
+		const uint8_t *p =
+			out ? NULL : texel(m, (uint32_t)x.i[dx[k]], (uint32_t)y.i[dy[k]], layer);
 
 		ret[k] = component < m->channels ? channel_or_border(o, p, component) : 0;
 		if (component < m->channels && o->as_float)

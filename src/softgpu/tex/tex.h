@@ -11,10 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tex_format { TEX_U8, TEX_U16, TEX_U32, TEX_S8, TEX_S16, TEX_S32, TEX_F16, TEX_F32, TEX_FORMATS };
+enum tex_format {
+	TEX_U8,
+	TEX_U16,
+	TEX_U32,
+	TEX_S8,
+	TEX_S16,
+	TEX_S32,
+	TEX_F16,
+	TEX_F32,
+	TEX_FORMATS
+};
 enum tex_address { TEX_WRAP, TEX_CLAMP, TEX_MIRROR, TEX_BORDER }; /* CUaddress_mode's numbers */
 
-/* Where texels are. Rows lie pitch bytes apart, slices (of a volume, or layers, or faces of cubes) slice bytes. */
+/* Where texels are. Rows lie pitch bytes apart, slices (of a volume, or layers, or faces of cubes)
+ * slice bytes. */
 struct tex_image {
 	uint64_t base; /* an address of this process; 0 when the array has gone */
 	size_t pitch, slice;
@@ -29,7 +40,7 @@ struct tex_image {
 struct tex_object {
 	struct tex_image image;
 	bool surface;
-	bool fetch;	 /* of linear memory: texels by number, 0 outside; nothing else below counts */
+	bool fetch; /* of linear memory: texels by number, 0 outside; nothing else below counts */
 	bool normalized; /* coordinates from 0 to 1 */
 	bool linear;	 /* filter */
 	bool as_float;	 /* 8-bit and 16-bit integers become [0, 1] or [-1, 1] */
@@ -56,7 +67,7 @@ static inline unsigned tex_texel_bytes(const struct tex_image *i)
 /* Coordinates of one fetch. A cube map has three in c, and its own layer. */
 struct tex_at {
 	float c[3];
-	int32_t i[3];	 /* instead of c when integer */
+	int32_t i[3]; /* instead of c when integer */
 	bool integer;
 	uint32_t layer;
 	bool cube;
@@ -66,7 +77,9 @@ extern _Thread_local void (*tex_watch)(void *arg, const void *texel, unsigned by
 extern _Thread_local void *tex_watch_arg;
 /* Four 32-bit values: floats, or integers as the object reads them. */
 void tex_sample(const struct tex_object *o, const struct tex_at *at, uint32_t ret[4]);
-/* tld4: one component of the four texels that a bilinear fetch would mix: (i0,j1) (i1,j1) (i1,j0) (i0,j0). */
-void tex_gather(const struct tex_object *o, const struct tex_at *at, unsigned component, uint32_t ret[4]);
+/* tld4: one component of the four texels that a bilinear fetch would mix: (i0,j1) (i1,j1) (i1,j0)
+ * (i0,j0). */
+void tex_gather(
+	const struct tex_object *o, const struct tex_at *at, unsigned component, uint32_t ret[4]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Access sets, see ptx-access.h: a hash table of 64 KiB regions, each with a bitmap per kind that is made when the region is first touched
- * that way.
+ * Access sets, see ptx-access.h: a hash table of 64 KiB regions, each with a bitmap per kind that
+ * is made when the region is first touched that way.
  */
 #include "softgpu/watch/ptx-access.h"
 
@@ -65,7 +65,7 @@ void ptx_accesses_free(struct ptx_accesses *a)
 	free(a);
 }
 
-/* --- adding ------------------------------------------------------------------------------------------ */
+/* --- adding --- */
 static struct region *slot_of(struct region *table, size_t slots, uint64_t key)
 {
 	size_t at = (size_t)(key * 0x9e3779b97f4a7c15ull >> 20) & (slots - 1);
@@ -151,7 +151,8 @@ static void add(struct ptx_accesses *a, unsigned kind, uint64_t addr, uint64_t s
 	}
 }
 
-void ptx_accesses_add(struct ptx_accesses *a, enum ptx_access_kind kind, uint64_t addr, uint64_t size)
+void ptx_accesses_add(
+	struct ptx_accesses *a, enum ptx_access_kind kind, uint64_t addr, uint64_t size)
 {
 	pthread_mutex_lock(&a->lock);
 	add(a, kind, addr, size);
@@ -159,7 +160,8 @@ void ptx_accesses_add(struct ptx_accesses *a, enum ptx_access_kind kind, uint64_
 }
 
 /* Lanes side by side are one piece. */
-static void add_lanes(struct ptx_accesses *a, const struct ptx_access *x, unsigned set, uint32_t mask)
+static void add_lanes(
+	struct ptx_accesses *a, const struct ptx_access *x, unsigned set, uint32_t mask)
 {
 	uint64_t begin = 0, end = 0;
 
@@ -208,7 +210,11 @@ static void on_block_end(void *arg, struct ptx_block *b)
 
 struct ptx_observer ptx_accesses_observer(struct ptx_accesses *a)
 {
-	return (struct ptx_observer){.arg = a, .access = on_access, .sync = on_sync, .block_start = on_block_start, .block_end = on_block_end};
+	return (struct ptx_observer){.arg = a,
+		.access = on_access,
+		.sync = on_sync,
+		.block_start = on_block_start,
+		.block_end = on_block_end};
 }
 
 const struct ptx_depends *ptx_accesses_depends(const struct ptx_accesses *a)
@@ -216,7 +222,7 @@ const struct ptx_depends *ptx_accesses_depends(const struct ptx_accesses *a)
 	return &a->depends;
 }
 
-/* --- spans ------------------------------------------------------------------------------------------- */
+/* --- spans --- */
 struct list {
 	struct ptx_span *s;
 	size_t n, cap, max;
@@ -299,7 +305,8 @@ static void put_bits(struct list *l, uint64_t base, const uint64_t *bits)
 			continue;
 		}
 		while (left) {
-			unsigned from = (unsigned)__builtin_ctzll(left), n = (unsigned)__builtin_ctzll(~(left >> from));
+			unsigned from = (unsigned)__builtin_ctzll(left),
+				 n = (unsigned)__builtin_ctzll(~(left >> from));
 			put(l, at + from, n);
 			left &= from + n >= 64 ? 0 : ~0ull << (from + n);
 		}
@@ -313,7 +320,8 @@ static int by_key(const void *x, const void *y)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-bool ptx_accesses_spans(struct ptx_accesses *a, unsigned kind, size_t max, struct ptx_span **ret, size_t *ret_n, bool *inexact)
+bool ptx_accesses_spans(struct ptx_accesses *a, unsigned kind, size_t max, struct ptx_span **ret,
+	size_t *ret_n, bool *inexact)
 {
 	struct list l = {.max = max ? max : 1, .inexact = a->inexact[kind]};
 	struct region **order;

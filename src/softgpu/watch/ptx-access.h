@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which bytes of global memory work reads, writes and changes atomically: a bit for each byte, so a set is exact whatever the order and
- * shape of the accesses. Memory is bounded: past the limit whole regions stand for their bytes, and the set says so.
- * Calls may come from any thread.
+ * Which bytes of global memory work reads, writes and changes atomically: a bit for each byte, so a
+ * set is exact whatever the order and shape of the accesses. Memory is bounded: past the limit
+ * whole regions stand for their bytes, and the set says so. Calls may come from any thread.
  */
 #ifndef SOFTGPU_PTX_ACCESS_H
 #define SOFTGPU_PTX_ACCESS_H
@@ -11,7 +11,8 @@
 #include "softgpu/watch/ptx-observe.h"
 
 #define PTX_ACCESS_KINDS 3u /* enum ptx_access_kind */
-#define PTX_ACCESS_SETS (2 * PTX_ACCESS_KINDS) /* all; of the same kinds, those by threads of a launch that may begin early and had not waited */
+/* all; of the same kinds, those by threads of a launch that may begin early and had not waited */
+#define PTX_ACCESS_SETS (2 * PTX_ACCESS_KINDS)
 /* What a set's bits may take by default: those of 2 GiB read, or written. */
 #define PTX_ACCESS_LIMIT (256u << 20)
 
@@ -24,10 +25,13 @@ struct ptx_accesses;
 struct ptx_accesses *ptx_accesses_new(size_t limit);
 void ptx_accesses_free(struct ptx_accesses *a);
 void ptx_accesses_clear(struct ptx_accesses *a);
-void ptx_accesses_add(struct ptx_accesses *a, enum ptx_access_kind kind, uint64_t addr, uint64_t size);
-/* The set as spans, sorted, none touching the next; malloc'ed. More than max: the smallest gaps are closed until that many are left.
- * *inexact: it holds bytes that were not accessed. False: no memory. */
-bool ptx_accesses_spans(struct ptx_accesses *a, unsigned set, size_t max, struct ptx_span **ret, size_t *ret_n, bool *inexact);
+void ptx_accesses_add(
+	struct ptx_accesses *a, enum ptx_access_kind kind, uint64_t addr, uint64_t size);
+/* The set as spans, sorted, none touching the next; malloc'ed. More than max: the smallest gaps are
+ * closed until that many are left. *inexact: it holds bytes that were not accessed. False: no
+ * memory. */
+bool ptx_accesses_spans(struct ptx_accesses *a, unsigned set, size_t max, struct ptx_span **ret,
+	size_t *ret_n, bool *inexact);
 /* An observer that adds a launch's accesses to global memory to the set. */
 struct ptx_observer ptx_accesses_observer(struct ptx_accesses *a);
 /* How the launches used griddepcontrol. */

@@ -10,7 +10,7 @@
 
 #define NOBODY UINT32_MAX
 
-/* --- clocks ------------------------------------------------------------------------------------------ */
+/* --- clocks --- */
 static void vec_unref(struct ptx_times *v)
 {
 	if (v && !--v->refs)
@@ -84,7 +84,8 @@ bool ptx_vc_covers(const struct ptx_vc *c, uint64_t block, uint32_t thread, uint
 	return e && ptx_entry_at(e, thread) >= clock;
 }
 
-struct ptx_vc *ptx_vc_with(const struct ptx_vc *c, unsigned nthreads, uint64_t block, uint32_t thread, uint32_t clock)
+struct ptx_vc *ptx_vc_with(
+	const struct ptx_vc *c, unsigned nthreads, uint64_t block, uint32_t thread, uint32_t clock)
 {
 	struct ptx_builder b;
 	const struct ptx_entry *e = ptx_vc_entry(c, block);
@@ -120,7 +121,7 @@ struct ptx_vc *ptx_vc_join(struct ptx_vc *a, struct ptx_vc *b, unsigned nthreads
 	return ptx_builder_end(&x);
 }
 
-/* --- building ---------------------------------------------------------------------------------------- */
+/* --- building --- */
 void ptx_builder_begin(struct ptx_builder *b, unsigned nthreads)
 {
 	*b = (struct ptx_builder){.nthreads = nthreads};
@@ -190,7 +191,8 @@ static void merge(struct ptx_builder *b, struct ptx_built *to, const struct ptx_
 			return;
 		}
 		for (unsigned t = 0; t < b->nthreads; t++)
-			to->vec->v[t] = to->vec->v[t] > from->vec->v[t] ? to->vec->v[t] : from->vec->v[t];
+			to->vec->v[t] =
+				to->vec->v[t] > from->vec->v[t] ? to->vec->v[t] : from->vec->v[t];
 		vec_unref(to->merged);
 		to->merged = vec_ref(from->vec);
 	}
@@ -235,7 +237,8 @@ struct ptx_vc *ptx_builder_end(struct ptx_builder *b)
 	if (c) {
 		c->all = b->all;
 		for (unsigned k = 0; k < b->n; k++)
-			c->e[k] = (struct ptx_entry){b->e[k].block, b->e[k].floor, NOBODY, 0, vec_ref(b->e[k].vec)};
+			c->e[k] = (struct ptx_entry){
+				b->e[k].block, b->e[k].floor, NOBODY, 0, vec_ref(b->e[k].vec)};
 	}
 	drop(b);
 	free(b->e);

@@ -14,12 +14,14 @@
 struct ptx_times { /* of a block's threads */
 	uint32_t refs, v[];
 };
-struct ptx_entry { /* of one block: thread t's time is the largest of floor, vec->v[t], and xclock if t is xthread */
+struct ptx_entry { /* of one block: thread t's time is the largest of floor, vec->v[t], and xclock
+		      if t is xthread */
 	uint64_t block;
 	uint32_t floor, xthread, xclock;
 	struct ptx_times *vec; /* or NULL */
 };
-/* Blocks that one clock knows of at most; beyond, it counts as knowing all (ptx_vc.all): races may be missed, but none is wrongly reported. */
+/* Blocks that one clock knows of at most; beyond, it counts as knowing all (ptx_vc.all): races may
+ * be missed, but none is wrongly reported. */
 #define PTX_VC_BLOCKS 8192u
 struct ptx_vc {
 	uint32_t refs, n;
@@ -27,14 +29,16 @@ struct ptx_vc {
 	struct ptx_entry e[]; /* by block */
 };
 
-/* Knows floor of block's threads and nothing else. NULL: no memory, as everywhere here; a NULL clock knows all. */
+/* Knows floor of block's threads and nothing else. NULL: no memory, as everywhere here; a NULL
+ * clock knows all. */
 struct ptx_vc *ptx_vc_new(uint64_t block, uint32_t floor);
 struct ptx_vc *ptx_vc_ref(struct ptx_vc *c);
 void ptx_vc_unref(struct ptx_vc *c);
 const struct ptx_entry *ptx_vc_entry(const struct ptx_vc *c, uint64_t block);
 bool ptx_vc_covers(const struct ptx_vc *c, uint64_t block, uint32_t thread, uint32_t clock);
 /* c, and that thread at clock. */
-struct ptx_vc *ptx_vc_with(const struct ptx_vc *c, unsigned nthreads, uint64_t block, uint32_t thread, uint32_t clock);
+struct ptx_vc *ptx_vc_with(
+	const struct ptx_vc *c, unsigned nthreads, uint64_t block, uint32_t thread, uint32_t clock);
 /* All that a or b know. Takes over the caller's reference to a. */
 struct ptx_vc *ptx_vc_join(struct ptx_vc *a, struct ptx_vc *b, unsigned nthreads);
 
@@ -50,7 +54,8 @@ static inline uint32_t ptx_entry_at(const struct ptx_entry *e, uint32_t thread)
 struct ptx_built {
 	uint64_t block;
 	uint32_t floor;
-	struct ptx_times *vec, *merged; /* vec: the builder's own; merged: the one that was merged last */
+	struct ptx_times *vec,
+		*merged; /* vec: the builder's own; merged: the one that was merged last */
 };
 struct ptx_builder {
 	struct ptx_built *e; /* by block */

@@ -32,10 +32,16 @@ static enum ptx_space space_of(const struct ptx_warp *w, unsigned lane, uint64_t
 	return ptx_cluster_has(w->blk->cluster, p) ? SP_SHCLUSTER : SP_GLOBAL;
 }
 
-void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, const uint64_t *pointer, unsigned size,
-	enum ptx_access_kind kind, const uint8_t (*value)[PTX_OBSERVE_BYTES])
+void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
+	const uint64_t *pointer, unsigned size, enum ptx_access_kind kind,
+	const uint8_t (*value)[PTX_OBSERVE_BYTES])
 {
-	struct ptx_access a = {.warp = w, .insn = i, .kind = kind, .size = size, .pointer = pointer, .value = value};
+	struct ptx_access a = {.warp = w,
+		.insn = i,
+		.kind = kind,
+		.size = size,
+		.pointer = pointer,
+		.value = value};
 	uint32_t in[SP_SHCLUSTER + 1] = {0}; /* SP_SHCLUSTER, other blocks' shared memory, is not
 					      * reported */
 
@@ -49,7 +55,8 @@ void ptx_observed(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, c
 	}
 }
 
-void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sync_kind kind, uint32_t mask, uint64_t id)
+void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sync_kind kind,
+	uint32_t mask, uint64_t id)
 {
 	const struct ptx_sync s = {w, i, kind, mask, id};
 
@@ -59,7 +66,8 @@ void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sy
 }
 
 /* All are asked; one that wants the warp to give way is enough. */
-enum ptx_step ptx_observed_step(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc)
+enum ptx_step ptx_observed_step(
+	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc)
 {
 	enum ptx_step ret = PTX_STEP_ON;
 

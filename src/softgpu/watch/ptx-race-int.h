@@ -18,7 +18,7 @@ struct race_mark {
 	uint32_t warp;	/* in the grid */
 	uint32_t lanes; /* 0: none */
 	uint32_t clock;
-	uint32_t insn;	/* its number, and: */
+	uint32_t insn; /* its number, and: */
 };
 #define RACE_INSN ((1u << 20) - 1)
 #define RACE_STRONG (1u << 20)
@@ -29,7 +29,7 @@ struct race_mark {
 
 struct race_cell {
 	struct race_mark write, read; /* read: atomics too */
-	uint32_t more, split; /* further reads; one cell per byte: indices from 1 */
+	uint32_t more, split;	      /* further reads; one cell per byte: indices from 1 */
 };
 struct race_more {
 	unsigned n;
@@ -58,10 +58,12 @@ struct race_found {
 /* What happened before a thread, and what it has published. Index 0: for its block, 1: for all
  * blocks. */
 struct race_thread {
-	struct ptx_vc *now;	   /* what happened before it */
+	struct ptx_vc *now;	     /* what happened before it */
 	const struct ptx_entry *own; /* of its block, in it; NULL: it knows all */
-	struct ptx_vc *release[2]; /* what its strong writes publish: all up to its last fence; NULL: nothing */
-	struct ptx_vc *acquire[2]; /* what its strong reads saw and no fence made its own yet; NULL: nothing */
+	struct ptx_vc *release[2];   /* what its strong writes publish: all up to its last fence;
+					NULL: nothing */
+	struct ptx_vc *acquire[2]; /* what its strong reads saw and no fence made its own yet; NULL:
+				      nothing */
 	struct ptx_vc *seen[2];	   /* the newest that went into acquire */
 	uint32_t clock;		   /* its own time, from 1 */
 };
@@ -83,7 +85,7 @@ struct race_block {
 };
 /* The releases that were published through a location's value. */
 struct race_place {
-	uint64_t key; /* 0: free */
+	uint64_t key;	/* 0: free */
 	uint64_t block; /* whose release[0] it is */
 	struct ptx_vc *release[2];
 };
@@ -116,14 +118,17 @@ void race_doubt(struct ptx_races *c, const char *why);
 /* Whether n more bytes may be used. */
 bool race_take(struct ptx_races *c, size_t n);
 
-/* --- ptx-race-order.c -------------------------------------------------------------------------------- */
+/* --- ptx-race-order.c --- */
 struct race_block *race_block_of(struct ptx_races *c, const struct ptx_block *blk);
-/* Whether an address is device memory that a program allocated: not, for one, another block's shared memory. */
+/* Whether an address is device memory that a program allocated: not, for one, another block's
+ * shared memory. */
 bool race_is_memory(struct ptx_races *c, uint64_t addr);
 /* Whether what thread `thread` of block did up to clock happened before what t, of b, does now. */
-bool race_covers(const struct race_thread *t, const struct race_block *b, uint64_t block, uint32_t thread, uint32_t clock);
+bool race_covers(const struct race_thread *t, const struct race_block *b, uint64_t block,
+	uint32_t thread, uint32_t clock);
 /* Lane l of the strong access a, by t: what it publishes and sees. */
-void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *t, uint32_t number, const struct ptx_access *a, unsigned l);
+void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *t, uint32_t number,
+	const struct ptx_access *a, unsigned l);
 void race_sync(void *arg, const struct ptx_sync *s);
 void race_block_start(void *arg, struct ptx_block *blk);
 void race_block_end(void *arg, struct ptx_block *blk);

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* --- small things ------------------------------------------------------------------------------------ */
+/* --- small things --- */
 static void assign(struct ptx_vc **to, struct ptx_vc *from)
 {
 	ptx_vc_unref(*to);
@@ -23,7 +23,8 @@ static void set_now(const struct race_block *b, struct race_thread *t, struct pt
 }
 
 /* What v knows, too. */
-static void join_now(struct ptx_races *c, const struct race_block *b, struct race_thread *t, struct ptx_vc *v)
+static void join_now(
+	struct ptx_races *c, const struct race_block *b, struct race_thread *t, struct ptx_vc *v)
 {
 	struct ptx_vc *now = ptx_vc_join(t->now, v, c->nthreads);
 
@@ -39,7 +40,8 @@ static void watch_size(struct ptx_races *c, const struct ptx_vc *v)
 		race_doubt(c, "more blocks know of one another than the check can follow");
 }
 
-static struct ptx_vc *snapshot(struct ptx_races *c, const struct race_block *b, const struct race_thread *t, uint32_t number)
+static struct ptx_vc *snapshot(struct ptx_races *c, const struct race_block *b,
+	const struct race_thread *t, uint32_t number)
 {
 	struct ptx_vc *v = ptx_vc_with(t->now, c->nthreads, b->index, number, t->clock);
 
@@ -48,7 +50,8 @@ static struct ptx_vc *snapshot(struct ptx_races *c, const struct race_block *b, 
 }
 
 /* What t's strong reads saw becomes its own. */
-static void absorb(struct ptx_races *c, const struct race_block *b, struct race_thread *t, bool wide)
+static void absorb(
+	struct ptx_races *c, const struct race_block *b, struct race_thread *t, bool wide)
 {
 	for (unsigned k = 0; k < 1u + wide; k++) {
 		if (!t->acquire[k])
@@ -73,14 +76,15 @@ bool race_is_memory(struct ptx_races *c, uint64_t addr)
 	return true;
 }
 
-bool race_covers(const struct race_thread *t, const struct race_block *b, uint64_t block, uint32_t thread, uint32_t clock)
+bool race_covers(const struct race_thread *t, const struct race_block *b, uint64_t block,
+	uint32_t thread, uint32_t clock)
 {
 	if (block == b->index && t->own)
 		return ptx_entry_at(t->own, thread) >= clock;
 	return ptx_vc_covers(t->now, block, thread, clock);
 }
 
-/* --- blocks ------------------------------------------------------------------------------------------ */
+/* --- blocks --- */
 struct race_block *race_block_of(struct ptx_races *c, const struct ptx_block *blk)
 {
 	struct race_block *b = c->last_block;
@@ -143,7 +147,8 @@ void race_block_start(void *arg, struct ptx_block *blk)
 		return;
 	}
 	for (unsigned k = 0; k < c->nthreads; k++)
-		b->threads[k] = (struct race_thread){.now = ptx_vc_ref(now), .own = &now->e[0], .clock = 1};
+		b->threads[k] =
+			(struct race_thread){.now = ptx_vc_ref(now), .own = &now->e[0], .clock = 1};
 	ptx_vc_unref(now);
 	b->next = c->blocks;
 	c->blocks = c->last_block = b;
@@ -163,8 +168,9 @@ void race_block_end(void *arg, struct ptx_block *blk)
 		}
 }
 
-/* --- barriers ---------------------------------------------------------------------------------------- */
-static void arrive(struct ptx_races *c, struct race_block *b, struct race_barrier *bar, unsigned first, uint32_t mask, bool goes_on)
+/* --- barriers --- */
+static void arrive(struct ptx_races *c, struct race_block *b, struct race_barrier *bar,
+	unsigned first, uint32_t mask, bool goes_on)
 {
 	const struct ptx_vc *last = NULL, *last_release[2] = {NULL, NULL};
 
@@ -212,7 +218,8 @@ static void make(struct ptx_races *c, struct race_block *b, struct race_barrier 
 		bar->made[1 + k] = bar->has_release[k] ? ptx_builder_end(&bar->release[k]) : NULL;
 }
 
-static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier *bar, unsigned first, uint32_t mask)
+static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier *bar,
+	unsigned first, uint32_t mask)
 {
 	if (!bar->made[0])
 		make(c, b, bar);
@@ -237,8 +244,9 @@ static void meet(struct ptx_races *c, struct race_block *b, unsigned first, uint
 	bar_clear(&bar);
 }
 
-/* --- fences, strong accesses ------------------------------------------------------------------------- */
-static void fence(struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask, unsigned order)
+/* --- fences, strong accesses --- */
+static void fence(
+	struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask, unsigned order)
 {
 	bool wide = (order & ORDER_SCOPE) != ORDER_CTA;
 
@@ -276,7 +284,8 @@ static struct race_place *place_at(struct ptx_races *c, uint64_t key, bool make_
 		return NULL;
 	if (2 * (c->nplaces + 1) > c->capplaces) {
 		size_t cap = c->capplaces ? 2 * c->capplaces : 64;
-		struct race_place *t = race_take(c, cap * sizeof(*t)) ? calloc(cap, sizeof(*t)) : NULL;
+		struct race_place *t =
+			race_take(c, cap * sizeof(*t)) ? calloc(cap, sizeof(*t)) : NULL;
 		if (!t)
 			return NULL;
 		for (size_t k = 0; k < c->capplaces; k++)
@@ -300,7 +309,8 @@ static void see(struct ptx_races *c, struct race_thread *t, unsigned k, struct p
 	t->acquire[k] = t->acquire[k] ? ptx_vc_join(t->acquire[k], v, c->nthreads) : ptx_vc_ref(v);
 }
 
-static void publish(struct ptx_races *c, const struct race_block *b, struct race_place *p, struct ptx_vc *const release[2], bool add)
+static void publish(struct ptx_races *c, const struct race_block *b, struct race_place *p,
+	struct ptx_vc *const release[2], bool add)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		bool join = add && p->release[k] && (k || p->block == b->index);
@@ -312,8 +322,8 @@ static void publish(struct ptx_races *c, const struct race_block *b, struct race
 	p->block = b->index;
 }
 
-static void strong_word(struct ptx_races *c, struct race_block *b, struct race_thread *t, const struct ptx_access *a, uint64_t key,
-	struct ptx_vc *const release[2])
+static void strong_word(struct ptx_races *c, struct race_block *b, struct race_thread *t,
+	const struct ptx_access *a, uint64_t key, struct ptx_vc *const release[2])
 {
 	struct race_place *p = place_at(c, key, a->kind != PTX_READ && (release[0] || release[1]));
 
@@ -330,16 +340,21 @@ static void strong_word(struct ptx_races *c, struct race_block *b, struct race_t
 #define KEY_SHARED (1ull << 63)
 #define KEY_OBJECT (1ull << 62)
 
-void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *t, uint32_t number, const struct ptx_access *a, unsigned l)
+void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *t, uint32_t number,
+	const struct ptx_access *a, unsigned l)
 {
 	unsigned order = a->insn->order;
-	bool wide = (order & ORDER_SCOPE) != ORDER_CTA, releases = order & ORDER_RELEASE && a->kind != PTX_READ;
+	bool wide = (order & ORDER_SCOPE) != ORDER_CTA,
+	     releases = order & ORDER_RELEASE && a->kind != PTX_READ;
 	struct ptx_vc *own = releases ? snapshot(c, b, t, number) : NULL;
-	struct ptx_vc *release[2] = {releases ? own : t->release[0], !wide ? NULL : releases ? own : t->release[1]};
+	struct ptx_vc *release[2] = {releases ? own : t->release[0], !wide	? NULL
+								     : releases ? own
+										: t->release[1]};
 
 	for (unsigned at = 0; at < a->size; at += 4) {
 		uint64_t addr = (a->addr[l] + at) & ~3ull;
-		strong_word(c, b, t, a, a->space == SP_SHARED ? KEY_SHARED | b->index << 20 | addr : addr, release);
+		strong_word(c, b, t, a,
+			a->space == SP_SHARED ? KEY_SHARED | b->index << 20 | addr : addr, release);
 	}
 	if (releases)
 		t->clock++;
@@ -353,11 +368,14 @@ static uint64_t object_key(const struct ptx_races *c, const struct race_block *b
 {
 	uint64_t at = id - (uint64_t)(uintptr_t)b->blk->shared;
 
-	return KEY_OBJECT | (c->l->cluster[0] || at >= b->blk->shared_size ? id : KEY_SHARED | b->index << 20 | at);
+	return KEY_OBJECT |
+	       (c->l->cluster[0] || at >= b->blk->shared_size ? id
+							      : KEY_SHARED | b->index << 20 | at);
 }
 
 /* Objects that publish all that came before: mbarriers. */
-static void object(struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask, uint64_t id, bool release)
+static void object(struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask,
+	uint64_t id, bool release)
 {
 	EACH_LANE(l)
 	{
@@ -386,7 +404,8 @@ void race_sync(void *arg, const struct ptx_sync *s)
 		return;
 	switch (s->kind) {
 	case PTX_SYNC_ARRIVE:
-		arrive(c, b, &b->bar[s->id % 16], first, s->mask, s->insn && s->insn->cls == BAR_ARRIVE);
+		arrive(c, b, &b->bar[s->id % 16], first, s->mask,
+			s->insn && s->insn->cls == BAR_ARRIVE);
 		break;
 	case PTX_SYNC_LEAVE:
 		leave(c, b, &b->bar[s->id % 16], first, s->mask);

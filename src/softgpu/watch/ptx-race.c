@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The race check's memory: for every word that was touched, its last write and the reads since that no later read covers (after Flanagan and Freund,
- * "FastTrack", 2009); a word that is accessed in parts has four such cells. Who is ordered with whom, ptx-race-order.c knows.
+ * The race check's memory: for every word that was touched, its last write and the reads since that
+ * no later read covers (after Flanagan and Freund, "FastTrack", 2009); a word that is accessed in
+ * parts has four such cells. Who is ordered with whom, ptx-race-order.c knows.
  */
 #include "softgpu/watch/ptx-race-int.h"
 
@@ -10,7 +11,7 @@
 #define LIMIT (1ull << 30)
 #define INSN_MAX (1u << 20)
 
-/* --- instructions ------------------------------------------------------------------------------------ */
+/* --- instructions --- */
 static uint32_t insn_number(struct ptx_races *c, const struct ptx_warp *w, const struct ptx_insn *i)
 {
 	size_t at = ((uintptr_t)i / sizeof(*i) * 0x9e3779b97f4a7c15ull >> 32) % RACE_SEEN;
@@ -37,7 +38,7 @@ static uint32_t insn_number(struct ptx_races *c, const struct ptx_warp *w, const
 	return c->ninsns++;
 }
 
-/* --- cells ------------------------------------------------------------------------------------------- */
+/* --- cells --- */
 bool race_take(struct ptx_races *c, size_t n)
 {
 	if (c->used + n > c->limit) {
@@ -68,7 +69,8 @@ static struct race_page *page_of(struct ptx_races *c, uint64_t addr)
 			if (!t)
 				return NULL;
 			for (size_t k = 0; k < c->slots; k++) {
-				size_t to = (c->pages[k].key * 0x9e3779b97f4a7c15ull >> 24) & (slots - 1);
+				size_t to = (c->pages[k].key * 0x9e3779b97f4a7c15ull >> 24) &
+					    (slots - 1);
 				while (c->pages[k].key && t[to].key)
 					to = (to + 1) & (slots - 1);
 				if (c->pages[k].key)
@@ -91,7 +93,9 @@ static struct race_more *more_of(struct ptx_races *c, struct race_cell *cell)
 	if (!cell->more) {
 		if (c->nmore == c->capmore) {
 			uint32_t cap = c->capmore ? 2 * c->capmore : 1024;
-			struct race_more *p = race_take(c, (cap - c->capmore) * sizeof(*p)) ? realloc(c->more, cap * sizeof(*p)) : NULL;
+			struct race_more *p = race_take(c, (cap - c->capmore) * sizeof(*p))
+						      ? realloc(c->more, cap * sizeof(*p))
+						      : NULL;
 			if (!p)
 				return NULL;
 			c->more = p;
@@ -109,7 +113,9 @@ static struct race_cell *split_of(struct ptx_races *c, struct race_cell *cell)
 		struct race_cell *four;
 		if (c->nsplit == c->capsplit) {
 			uint32_t cap = c->capsplit ? 2 * c->capsplit : 256;
-			struct race_cell(*p)[4] = race_take(c, (cap - c->capsplit) * sizeof(*p)) ? realloc(c->split, cap * sizeof(*p)) : NULL;
+			struct race_cell(*p)[4] = race_take(c, (cap - c->capsplit) * sizeof(*p))
+							  ? realloc(c->split, cap * sizeof(*p))
+							  : NULL;
 			if (!p)
 				return NULL;
 			c->split = p;
@@ -129,7 +135,7 @@ static struct race_cell *split_of(struct ptx_races *c, struct race_cell *cell)
 	return c->split[cell->split - 1];
 }
 
-/* --- conflicts --------------------------------------------------------------------------------------- */
+/* --- conflicts --- */
 struct now { /* one lane's access */
 	struct ptx_races *c;
 	const struct ptx_access *a;
@@ -138,7 +144,7 @@ struct now { /* one lane's access */
 	struct race_mark mark; /* as it will be remembered */
 	unsigned lane;
 	uint32_t number; /* of the thread in its block */
-	bool same; /* a write of what is there */
+	bool same;	 /* a write of what is there */
 };
 
 static bool is_exempt(const struct now *n, const struct race_mark *m)
@@ -162,7 +168,8 @@ static int unordered_lane(const struct now *n, const struct race_mark *m)
 	return -1;
 }
 
-static void thread_at(const struct ptx_races *c, uint64_t block, unsigned t, unsigned ret_block[3], unsigned ret_thread[3])
+static void thread_at(const struct ptx_races *c, uint64_t block, unsigned t, unsigned ret_block[3],
+	unsigned ret_thread[3])
 {
 	const struct ptx_launch *l = c->l;
 
@@ -174,14 +181,16 @@ static void thread_at(const struct ptx_races *c, uint64_t block, unsigned t, uns
 	ret_thread[2] = t / l->block[0] / l->block[1];
 }
 
-static void fill_side(const struct ptx_races *c, struct ptx_race_side *s, const struct race_mark *m, unsigned lane)
+static void fill_side(const struct ptx_races *c, struct ptx_race_side *s, const struct race_mark *m,
+	unsigned lane)
 {
 	const struct race_insn *i = &c->insns[m->insn & RACE_INSN];
 
 	s->kind = m->insn & RACE_ATOMIC ? PTX_ATOMIC : m->insn & RACE_WRITE ? PTX_WRITE : PTX_READ;
 	s->insn = i->insn;
 	s->fn = i->fn;
-	thread_at(c, m->warp / c->nwarps, m->warp % c->nwarps * PTX_LANES + lane, s->block, s->thread);
+	thread_at(c, m->warp / c->nwarps, m->warp % c->nwarps * PTX_LANES + lane, s->block,
+		s->thread);
 	s->file = ptx_source_of(i->fn, i->insn, &s->source_line);
 }
 
@@ -190,20 +199,24 @@ static struct race_found *find_pair(struct ptx_races *c, uint32_t a, uint32_t b,
 {
 	for (size_t k = 0; k < c->nfound; k++) {
 		struct race_found *f = &c->found[k];
-		if (f->race.shared == shared && ((f->a == a && f->b == b) || (f->a == b && f->b == a)))
+		if (f->race.shared == shared &&
+			((f->a == a && f->b == b) || (f->a == b && f->b == a)))
 			return f;
 	}
 	if (c->nfound == RACE_PAIRS) {
 		race_doubt(c, "more pairs of instructions race than are listed");
 		return NULL;
 	}
-	c->found[c->nfound] = (struct race_found){.a = a, .b = b, .race = {.shared = shared, .tier = PTX_RACE_SAME_VALUE}};
+	c->found[c->nfound] = (struct race_found){
+		.a = a, .b = b, .race = {.shared = shared, .tier = PTX_RACE_SAME_VALUE}};
 	return &c->found[c->nfound++];
 }
 
-static void found(const struct now *n, const struct race_mark *m, unsigned lane, enum ptx_race_tier tier, uint64_t addr, unsigned size)
+static void found(const struct now *n, const struct race_mark *m, unsigned lane,
+	enum ptx_race_tier tier, uint64_t addr, unsigned size)
 {
-	struct race_found *f = find_pair(n->c, m->insn & RACE_INSN, n->mark.insn & RACE_INSN, n->a->space == SP_SHARED);
+	struct race_found *f = find_pair(
+		n->c, m->insn & RACE_INSN, n->mark.insn & RACE_INSN, n->a->space == SP_SHARED);
 
 	if (!f)
 		return;
@@ -229,10 +242,14 @@ static void check(const struct now *n, const struct race_mark *m, uint64_t addr,
 	/* the later write's bytes, or when this is a read the earlier's, were there before */
 	same = n->mark.insn & RACE_WRITE ? n->same : (m->insn & RACE_SAME) != 0;
 	reads = !(m->insn & n->mark.insn & RACE_WRITE) && (m->insn | n->mark.insn) & RACE_ATOMIC;
-	found(n, m, (unsigned)lane, same ? PTX_RACE_SAME_VALUE : reads ? PTX_RACE_ATOMIC_READ : PTX_RACE, addr, size);
+	found(n, m, (unsigned)lane,
+		same	? PTX_RACE_SAME_VALUE
+		: reads ? PTX_RACE_ATOMIC_READ
+			: PTX_RACE,
+		addr, size);
 }
 
-/* --- remembering ------------------------------------------------------------------------------------- */
+/* --- remembering --- */
 static bool is_covered(const struct now *n, const struct race_mark *m)
 {
 	uint64_t block = m->warp / n->c->nwarps;
@@ -250,7 +267,8 @@ static bool replaces(const struct now *n, const struct race_mark *m)
 {
 	uint32_t strong = n->mark.insn & RACE_STRONG, writes = m->insn & RACE_WRITE;
 
-	return !(strong && !(m->insn & RACE_STRONG)) && !(writes && !(n->mark.insn & RACE_WRITE)) && is_covered(n, m);
+	return !(strong && !(m->insn & RACE_STRONG)) && !(writes && !(n->mark.insn & RACE_WRITE)) &&
+	       is_covered(n, m);
 }
 
 static bool joins(const struct now *n, struct race_mark *m)
@@ -261,7 +279,8 @@ static bool joins(const struct now *n, struct race_mark *m)
 	return true;
 }
 
-/* A read, or an atomic, which is remembered as one that writes. Mostly the same warp was there before. */
+/* A read, or an atomic, which is remembered as one that writes. Mostly the same warp was there
+ * before. */
 static void remember(const struct now *n, struct race_cell *cell)
 {
 	struct race_more *more = cell->more ? &n->c->more[cell->more - 1] : NULL;
@@ -321,11 +340,13 @@ static bool is_repeat(const struct now *n, const struct race_cell *cell)
 {
 	const struct race_mark *m = n->mark.insn & RACE_WRITE ? &cell->write : &cell->read;
 
-	return m->warp == n->mark.warp && m->lanes == n->mark.lanes && m->clock == n->mark.clock && m->insn == n->mark.insn && !cell->split &&
-		(n->mark.insn & RACE_WRITE ? !cell->read.lanes : !cell->more);
+	return m->warp == n->mark.warp && m->lanes == n->mark.lanes && m->clock == n->mark.clock &&
+	       m->insn == n->mark.insn && !cell->split &&
+	       (n->mark.insn & RACE_WRITE ? !cell->read.lanes : !cell->more);
 }
 
-static void access_word(const struct now *n, struct race_cell *cell, uint64_t addr, unsigned from, unsigned size)
+static void access_word(
+	const struct now *n, struct race_cell *cell, uint64_t addr, unsigned from, unsigned size)
 {
 	struct race_cell *four;
 
@@ -361,8 +382,9 @@ static void access_bytes(const struct now *n, uint64_t addr, unsigned size)
 	}
 }
 
-/* --- the observer ------------------------------------------------------------------------------------ */
-/* Whether lane's store changes nothing: neither memory nor what an earlier lane of the same instruction stores there. */
+/* --- the observer --- */
+/* Whether lane's store changes nothing: neither memory nor what an earlier lane of the same
+ * instruction stores there. */
 static bool stores_the_same(const struct ptx_access *a, unsigned lane)
 {
 	uint32_t mask = a->mask & ((1u << lane) - 1);
@@ -378,7 +400,8 @@ static bool stores_the_same(const struct ptx_access *a, unsigned lane)
 			return false;
 		earlier = true;
 	}
-	return earlier || !memcmp((const void *)(uintptr_t)a->pointer[lane], a->value[lane], a->size);
+	return earlier ||
+	       !memcmp((const void *)(uintptr_t)a->pointer[lane], a->value[lane], a->size);
 }
 
 static void on_access(void *arg, const struct ptx_access *a)
@@ -388,7 +411,8 @@ static void on_access(void *arg, const struct ptx_access *a)
 	uint32_t mask = a->mask, flags = insn_number(c, a->warp, a->insn);
 	bool strong = a->kind == PTX_ATOMIC || a->insn->order & ORDER_STRONG;
 
-	if ((a->space != SP_GLOBAL && a->space != SP_SHARED) || (a->space == SP_GLOBAL && !race_is_memory(c, a->addr[__builtin_ctz(mask)])))
+	if ((a->space != SP_GLOBAL && a->space != SP_SHARED) ||
+		(a->space == SP_GLOBAL && !race_is_memory(c, a->addr[__builtin_ctz(mask)])))
 		return;
 	n.b = race_block_of(c, a->warp->blk);
 	if (!n.b)
@@ -402,7 +426,8 @@ static void on_access(void *arg, const struct ptx_access *a)
 		n.lane = l;
 		n.number = a->warp->id * PTX_LANES + l;
 		n.t = &n.b->threads[n.number];
-		n.mark = (struct race_mark){(uint32_t)(n.b->index * c->nwarps + a->warp->id), 1u << l, n.t->clock, flags};
+		n.mark = (struct race_mark){(uint32_t)(n.b->index * c->nwarps + a->warp->id),
+			1u << l, n.t->clock, flags};
 		n.same = stores_the_same(a, l);
 		access_bytes(&n, a->addr[l], a->size);
 		if (strong)
@@ -412,10 +437,14 @@ static void on_access(void *arg, const struct ptx_access *a)
 
 struct ptx_observer ptx_races_observer(struct ptx_races *c)
 {
-	return (struct ptx_observer){.arg = c, .access = on_access, .sync = race_sync, .block_start = race_block_start, .block_end = race_block_end};
+	return (struct ptx_observer){.arg = c,
+		.access = on_access,
+		.sync = race_sync,
+		.block_start = race_block_start,
+		.block_end = race_block_end};
 }
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life --- */
 struct ptx_races *ptx_races_new(const struct ptx_launch *l, size_t limit)
 {
 	struct ptx_races *c = calloc(1, sizeof(*c));

@@ -6,8 +6,9 @@
  * write or atomic that another thread's strong read or atomic and then fence sees ("PTX ISA 9.0",
  * 8.7 to 8.10), mbarriers. Lanes of a warp are threads as any others.
  *
- * Left out on the side of silence: a pending acquire counts at a barrier as well as at a fence; an exited thread has arrived at all barriers; of
- * more than eight unordered readers of a word eight are remembered. Two strong accesses (volatile, relaxed, atomic) do not race.
+ * Left out on the side of silence: a pending acquire counts at a barrier as well as at a fence; an
+ * exited thread has arrived at all barriers; of more than eight unordered readers of a word eight
+ * are remembered. Two strong accesses (volatile, relaxed, atomic) do not race.
  */
 #ifndef SOFTGPU_PTX_RACE_H
 #define SOFTGPU_PTX_RACE_H
@@ -16,7 +17,8 @@
 
 enum ptx_race_tier {
 	PTX_RACE,
-	PTX_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap checks what was read */
+	PTX_RACE_ATOMIC_READ, /* a plain read and an atomic: wrong, unless a compare-and-swap checks
+				 what was read */
 	PTX_RACE_SAME_VALUE,  /* the write leaves the bytes as they are */
 };
 struct ptx_race_side {
@@ -24,7 +26,7 @@ struct ptx_race_side {
 	unsigned block[3], thread[3];
 	const struct ptx_insn *insn;
 	const struct ptx_function *fn; /* that the instruction is in */
-	const char *file; /* NULL: the text has no .loc there */
+	const char *file;	       /* NULL: the text has no .loc there */
 	unsigned source_line;
 };
 struct ptx_race {
@@ -36,7 +38,8 @@ struct ptx_race {
 };
 
 struct ptx_races;
-/* For one launch; l stays the caller's. limit: bytes of memory that may be used; 0: 1 GiB. NULL: no memory. */
+/* For one launch; l stays the caller's. limit: bytes of memory that may be used; 0: 1 GiB. NULL: no
+ * memory. */
 struct ptx_races *ptx_races_new(const struct ptx_launch *l, size_t limit);
 void ptx_races_free(struct ptx_races *c);
 struct ptx_observer ptx_races_observer(struct ptx_races *c);

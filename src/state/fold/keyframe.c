@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A state as bytes and back. Each table is a list of fields; a row is stored as the differences of its fields from the
- * row before, as zigzag varints, so similar rows take a byte a field. The bytes are a function of what is shown, not of how it
- * was reached: equal states have equal bytes, and state_hash() is their hash. Decoding trusts nothing: a length is
- * checked against the bytes left before memory is taken, and check_*() look at what the rest of the room relies on.
+ * A state as bytes and back. Each table is a list of fields; a row is stored as the differences of
+ * its fields from the row before, as zigzag varints, so similar rows take a byte a field. The bytes
+ * are a function of what is shown, not of how it was reached: equal states have equal bytes, and
+ * state_hash() is their hash. Decoding trusts nothing: a length is checked against the bytes left
+ * before memory is taken, and check_*() look at what the rest of the room relies on.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,57 +14,80 @@
 
 #define VERSION 2 /* 1 ends before the extras */
 
-/* ---- fields ------------------------------------------------------------------------------------------------------- */
+/* --- fields --- */
 
 struct field {
 	uint16_t off, size;
 	uint64_t max;
 };
 
-#define MAX_OF(T, m) (sizeof(((struct T *)0)->m) == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * (sizeof(((struct T *)0)->m) % 8)) - 1)
-#define F(T, m) {offsetof(struct T, m), sizeof(((struct T *)0)->m), MAX_OF(T, m)}
-#define B(T, m) {offsetof(struct T, m), sizeof(((struct T *)0)->m), 1}
+#define MAX_OF(T, m)                                                                               \
+	(sizeof(((struct T *)0)->m) == 8                                                           \
+			? UINT64_MAX                                                               \
+			: (UINT64_C(1) << 8 * (sizeof(((struct T *)0)->m) % 8)) - 1)
+#define F(T, m)                                                                                    \
+	{                                                                                          \
+		offsetof(struct T, m), sizeof(((struct T *)0)->m), MAX_OF(T, m)                    \
+	}
+#define B(T, m)                                                                                    \
+	{                                                                                          \
+		offsetof(struct T, m), sizeof(((struct T *)0)->m), 1                               \
+	}
 #define S(T, m) F(T, m.off), F(T, m.len)
-#define END {0, 0, 0}
+#define END                                                                                        \
+	{                                                                                          \
+		0, 0, 0                                                                            \
+	}
 
-static const struct field totals_fields[] = {F(state, seq), F(state, commands), F(state, launches), F(state, copies),
-	F(state, fills), F(state, syncs), F(state, failed), F(state, oddities), B(state, timed), END};
-static const struct field device_fields[] = {F(device, id), S(device, name), B(device, soft), F(device, sm_major),
-	F(device, sm_minor), F(device, total_mem), F(device, sm_count), F(device, driver_version), F(device, launches),
-	F(device, copies), F(device, copy_bytes), F(device, fills), F(device, fill_bytes), F(device, alloc_count),
-	F(device, alloc_bytes), F(device, alloc_peak), END};
-static const struct field context_fields[] = {F(context, id), F(context, device), F(context, default_stream),
-	B(context, primary), B(context, destroyed), F(context, handle), F(context, allocations), F(context, bytes), END};
-static const struct field stream_fields[] = {F(stream, id), F(stream, ctx), F(stream, thread), B(stream, is_default),
-	B(stream, per_thread), B(stream, destroyed), B(stream, capturing), F(stream, handle), F(stream, flags),
-	F(stream, priority), F(stream, submitted), F(stream, finished), F(stream, last_submitted), F(stream, done_to),
-	F(stream, old_count), F(stream, old_first), F(stream, old_last), F(stream, len), END};
-static const struct field old_wait_fields[] = {F(old_wait, dep_stream), F(old_wait, seq), F(old_wait, dep_seq), END};
-static const struct field entry_fields[] = {F(entry, seq), F(entry, dep_seq), F(entry, dep_stream), F(entry, thread),
-	F(entry, ctx), F(entry, stack), F(entry, object), F(entry, kind), F(entry, flags), B(entry, begun), F(entry, d[0]),
-	F(entry, d[1]), F(entry, d[2]), F(entry, d[3]), F(entry, d[4]), F(entry, d[5]), F(entry, d[6]), F(entry, d[7]),
+static const struct field totals_fields[] = {F(state, seq), F(state, commands), F(state, launches),
+	F(state, copies), F(state, fills), F(state, syncs), F(state, failed), F(state, oddities),
+	B(state, timed), END};
+static const struct field device_fields[] = {F(device, id), S(device, name), B(device, soft),
+	F(device, sm_major), F(device, sm_minor), F(device, total_mem), F(device, sm_count),
+	F(device, driver_version), F(device, launches), F(device, copies), F(device, copy_bytes),
+	F(device, fills), F(device, fill_bytes), F(device, alloc_count), F(device, alloc_bytes),
+	F(device, alloc_peak), END};
+static const struct field context_fields[] = {F(context, id), F(context, device),
+	F(context, default_stream), B(context, primary), B(context, destroyed), F(context, handle),
+	F(context, allocations), F(context, bytes), END};
+static const struct field stream_fields[] = {F(stream, id), F(stream, ctx), F(stream, thread),
+	B(stream, is_default), B(stream, per_thread), B(stream, destroyed), B(stream, capturing),
+	F(stream, handle), F(stream, flags), F(stream, priority), F(stream, submitted),
+	F(stream, finished), F(stream, last_submitted), F(stream, done_to), F(stream, old_count),
+	F(stream, old_first), F(stream, old_last), F(stream, len), END};
+static const struct field old_wait_fields[] = {
+	F(old_wait, dep_stream), F(old_wait, seq), F(old_wait, dep_seq), END};
+static const struct field entry_fields[] = {F(entry, seq), F(entry, dep_seq), F(entry, dep_stream),
+	F(entry, thread), F(entry, ctx), F(entry, stack), F(entry, object), F(entry, kind),
+	F(entry, flags), B(entry, begun), F(entry, d[0]), F(entry, d[1]), F(entry, d[2]),
+	F(entry, d[3]), F(entry, d[4]), F(entry, d[5]), F(entry, d[6]), F(entry, d[7]),
 	F(entry, a[0]), F(entry, a[1]), F(entry, a[2]), END};
-static const struct field event_fields[] = {F(event, id), F(event, ctx), F(event, stream), B(event, destroyed),
-	F(event, handle), F(event, flags), F(event, record_seq), F(event, records), F(event, waits), END};
-static const struct field module_fields[] = {F(module, id), F(module, ctx), F(module, handle), F(module, code_hash),
-	F(module, code_size), F(module, seq), B(module, is_library), B(module, unloaded), S(module, file),
-	F(module, kernels), END};
-static const struct field kernel_fields[] = {F(kernel, id), F(kernel, module), S(kernel, name), S(kernel, short_name),
-	S(kernel, params), F(kernel, code_hash), F(kernel, regs), F(kernel, static_shared), F(kernel, local_mem),
-	F(kernel, max_threads), F(kernel, launches), F(kernel, last_launch), END};
-static const struct field graph_fields[] = {F(graph, id), F(graph, source), F(graph, handle), F(graph, launches),
-	F(graph, last_launch), F(graph, queued), B(graph, is_exec), B(graph, destroyed), END};
-static const struct field node_fields[] = {F(node, node), F(node, kernel), F(node, type), S(node, deps),
-	S(node, payload), END};
+static const struct field event_fields[] = {F(event, id), F(event, ctx), F(event, stream),
+	B(event, destroyed), F(event, handle), F(event, flags), F(event, record_seq),
+	F(event, records), F(event, waits), END};
+static const struct field module_fields[] = {F(module, id), F(module, ctx), F(module, handle),
+	F(module, code_hash), F(module, code_size), F(module, seq), B(module, is_library),
+	B(module, unloaded), S(module, file), F(module, kernels), END};
+static const struct field kernel_fields[] = {F(kernel, id), F(kernel, module), S(kernel, name),
+	S(kernel, short_name), S(kernel, params), F(kernel, code_hash), F(kernel, regs),
+	F(kernel, static_shared), F(kernel, local_mem), F(kernel, max_threads), F(kernel, launches),
+	F(kernel, last_launch), END};
+static const struct field graph_fields[] = {F(graph, id), F(graph, source), F(graph, handle),
+	F(graph, launches), F(graph, last_launch), F(graph, queued), B(graph, is_exec),
+	B(graph, destroyed), END};
+static const struct field node_fields[] = {
+	F(node, node), F(node, kernel), F(node, type), S(node, deps), S(node, payload), END};
 /* What version 2 added: behind everything else, a row for each row of the table. */
 static const struct field stream_extras[] = {F(stream, capture_seq), F(stream, capture_mode), END};
-static const struct field graph_extras[] = {F(graph, made), F(graph, first), F(graph, stream), F(graph, mode), F(graph, updates),
-	F(graph, last_update), END};
+static const struct field graph_extras[] = {F(graph, made), F(graph, first), F(graph, stream),
+	F(graph, mode), F(graph, updates), F(graph, last_update), END};
 static const struct field node_extras[] = {F(node, origin), F(node, stack), B(node, disabled), END};
-static const struct field thread_fields[] = {F(thread, id), F(thread, os_tid), F(thread, ctx), S(thread, name),
-	F(thread, commands), F(thread, wait.seq), F(thread, wait.upto), F(thread, wait.ctx), F(thread, wait.stream), END};
-static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(alloc, pitch), F(alloc, seq),
-	F(alloc, writer), F(alloc, device), F(alloc, ctx), F(alloc, stack), F(alloc, mem), B(alloc, certain), END};
+static const struct field thread_fields[] = {F(thread, id), F(thread, os_tid), F(thread, ctx),
+	S(thread, name), F(thread, commands), F(thread, wait.seq), F(thread, wait.upto),
+	F(thread, wait.ctx), F(thread, wait.stream), END};
+static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(alloc, pitch),
+	F(alloc, seq), F(alloc, writer), F(alloc, device), F(alloc, ctx), F(alloc, stack),
+	F(alloc, mem), B(alloc, certain), END};
 
 static uint64_t load(const void *row, const struct field *f)
 {
@@ -109,7 +133,7 @@ static unsigned count_fields(const struct field *f)
 	return n;
 }
 
-/* ---- encoding ----------------------------------------------------------------------------------------------------- */
+/* --- encoding --- */
 
 /* The difference from prev, a row of the same kind; NULL: from nothing. */
 static void put_row(struct buf *out, const struct field *f, const void *row, const void *prev)
@@ -170,28 +194,31 @@ static void put_extras(struct buf *out, const struct state *s)
 	}
 }
 
-/* Of an attached trace only, so that others stay as they were. A table's rows that were there before: how many, and the differences of their places. */
-#define BEFORE_TABLES(X) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) X(graphs, graph)
-static const struct field attach_fields[] = {F(attach, seq), F(attach, allocations), F(attach, bytes), F(attach, missed),
-	F(attach, unknown), F(attach, probed), F(attach, took), S(attach, text), END};
+/* Of an attached trace only, so that others stay as they were. A table's rows that were there
+ * before: how many, and the differences of their places. */
+#define BEFORE_TABLES(X)                                                                           \
+	X(contexts, context) X(streams, stream) X(events, event) X(modules, module) X(graphs, graph)
+static const struct field attach_fields[] = {F(attach, seq), F(attach, allocations),
+	F(attach, bytes), F(attach, missed), F(attach, unknown), F(attach, probed), F(attach, took),
+	S(attach, text), END};
 
 static const struct alloc *alloc_at(const struct state *s, size_t i)
 {
 	return allocs_get(&((struct state *)(uintptr_t)s)->allocs, i);
 }
 
-#define PUT_BEFORE(n_rows, is_before)                          \
-	do {                                                   \
-		size_t n = 0, last = 0;                        \
-		for (size_t i = 0; i < (n_rows); i++)          \
-			n += (is_before);                      \
-		sbt_put(out, n);                               \
-		for (size_t i = 0; i < (n_rows); i++) {        \
-			if (!(is_before))                      \
-				continue;                      \
-			sbt_put(out, i - last);                \
-			last = i;                              \
-		}                                              \
+#define PUT_BEFORE(n_rows, is_before)                                                              \
+	do {                                                                                       \
+		size_t n = 0, last = 0;                                                            \
+		for (size_t i = 0; i < (n_rows); i++)                                              \
+			n += (is_before);                                                          \
+		sbt_put(out, n);                                                                   \
+		for (size_t i = 0; i < (n_rows); i++) {                                            \
+			if (!(is_before))                                                          \
+				continue;                                                          \
+			sbt_put(out, i - last);                                                    \
+			last = i;                                                                  \
+		}                                                                                  \
 	} while (0)
 
 static void put_attach(struct buf *out, const struct state *s)
@@ -206,8 +233,10 @@ static void put_attach(struct buf *out, const struct state *s)
 }
 
 /* The plain tables in the order of the file. */
+/* clang-format off */
 #define TABLES(X) X(devices, device) X(contexts, context) X(streams, stream) X(events, event) X(modules, module) \
 	X(kernels, kernel) X(graphs, graph) X(threads, thread)
+/* clang-format on */
 
 void state_encode(const struct state *s, struct buf *out)
 {
@@ -241,7 +270,7 @@ uint64_t state_hash(const struct state *s)
 	return h;
 }
 
-/* ---- decoding ----------------------------------------------------------------------------------------------------- */
+/* --- decoding --- */
 
 static void get_row(struct sbt_in *in, const struct field *f, void *row, const void *prev)
 {
@@ -314,7 +343,8 @@ static void get_allocs(struct sbt_in *in, struct allocs *t)
 	for (size_t i = 0; i < n && !in->bad; i++, prev = a) {
 		memset(&a, 0, sizeof a);
 		get_row(in, alloc_fields, &a, i ? &prev : NULL);
-		if (!a.size || a.size > UINT64_MAX - a.addr || (i && a.addr < prev.addr + prev.size))
+		if (!a.size || a.size > UINT64_MAX - a.addr ||
+			(i && a.addr < prev.addr + prev.size))
 			in->bad = true;
 		else if (!in->bad)
 			allocs_insert(t, &a);
@@ -335,13 +365,14 @@ static void get_extras(struct sbt_in *in, struct state *s)
 	}
 }
 
-/* ---- what the rest of the room relies on -------------------------------------------------------------------------- */
+/* --- what the rest of the room relies on --- */
 
 static bool bad_str(const struct vec *bytes, struct str t)
 {
 	if (!t.len)
 		return false;
-	return t.off >= bytes->n || t.len >= bytes->n - t.off || ((char *)bytes->data)[t.off + t.len];
+	return t.off >= bytes->n || t.len >= bytes->n - t.off ||
+	       ((char *)bytes->data)[t.off + t.len];
 }
 
 static bool bad_queue(const struct state *s, const struct stream *st)
@@ -389,7 +420,8 @@ static bool bad_state(struct state *s)
 	for (size_t i = 0; i < s->kernels.n; i++) {
 		const struct kernel *k = &ROWS(s, kernels, kernel)[i];
 
-		bad |= bad_str(&s->bytes, k->name) || bad_str(&s->bytes, k->short_name) || bad_str(&s->bytes, k->params);
+		bad |= bad_str(&s->bytes, k->name) || bad_str(&s->bytes, k->short_name) ||
+		       bad_str(&s->bytes, k->params);
 	}
 	for (size_t i = 0; i < s->streams.n; i++) {
 		const struct stream *st = &ROWS(s, streams, stream)[i];
@@ -402,16 +434,16 @@ static bool bad_state(struct state *s)
 	return bad;
 }
 
-#define GET_BEFORE(n_rows, row_before)                              \
-	do {                                                        \
-		size_t n = get_count(in, 1), at = 0;                \
-		for (size_t i = 0; i < n && !in->bad; i++) {        \
-			uint64_t d = sbt_take(in);                  \
-			if ((i && !d) || d >= (n_rows) - at)        \
-				in->bad = true;                     \
-			else                                        \
-				row_before(at += (size_t)d) = true; \
-		}                                                   \
+#define GET_BEFORE(n_rows, row_before)                                                             \
+	do {                                                                                       \
+		size_t n = get_count(in, 1), at = 0;                                               \
+		for (size_t i = 0; i < n && !in->bad; i++) {                                       \
+			uint64_t d = sbt_take(in);                                                 \
+			if ((i && !d) || d >= (n_rows)-at)                                         \
+				in->bad = true;                                                    \
+			else                                                                       \
+				row_before(at += (size_t)d) = true;                                \
+		}                                                                                  \
 	} while (0)
 
 static void get_attach(struct sbt_in *in, struct state *s)
@@ -420,10 +452,10 @@ static void get_attach(struct sbt_in *in, struct state *s)
 	if (!s->attach.seq || bad_str(&s->bytes, s->attach.text))
 		in->bad = true;
 #define OF_ROW(k) rows[k].before
-#define GET(table, type)                                                      \
-	{                                                                     \
-		struct type *const rows = ROWS(s, table, type);           \
-		GET_BEFORE(s->table.n, OF_ROW);                               \
+#define GET(table, type)                                                                           \
+	{                                                                                          \
+		struct type *const rows = ROWS(s, table, type);                                    \
+		GET_BEFORE(s->table.n, OF_ROW);                                                    \
 	}
 	BEFORE_TABLES(GET)
 #undef GET
@@ -469,7 +501,8 @@ struct err *state_decode(struct state **ret, const void *p, size_t n)
 	struct state *s;
 
 	if (!n || !in.p[0] || in.p[0] > VERSION)
-		return err_new(ERR_BAD_TRACE, "a keyframe of an unknown layout (%d)", n ? in.p[0] : -1);
+		return err_new(
+			ERR_BAD_TRACE, "a keyframe of an unknown layout (%d)", n ? in.p[0] : -1);
 	const unsigned version = *in.p++;
 	s = state_new();
 	get_state(&in, s, version);

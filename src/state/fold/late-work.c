@@ -229,7 +229,7 @@ void late_host_knows(struct late *l, const struct sbt_cmd *c)
 		return;
 	if (c->kind == SBT_SYNC && l->nwaits < HOST_WAITS &&
 		!(l->nwaits && l->waits[l->nwaits - 1].seq == c->seq)) /* the caller may report
-								        * it twice */
+									* it twice */
 		l->waits[l->nwaits++] = (struct host_wait){
 			c->seq, c->u.sync.scope, c->u.sync.stream, c->u.sync.event};
 	if (c->kind == SBT_QUERY) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The streams' queues and how commands leave them. Whatever a command depends on has the form "stream T up to seq
- * x", so retiring is raising goals, stream by stream, until nothing more moves: no graph is ever built. The surprise: of a
- * queue longer than STATE_QUEUE_MAX only the newest entries are kept; the older ones are one summary, which is
- * retired as a whole.
+ * The streams' queues and how commands leave them. Whatever a command depends on has the form
+ * "stream T up to seq x", so retiring is raising goals, stream by stream, until nothing more moves:
+ * no graph is ever built. The surprise: of a queue longer than STATE_QUEUE_MAX only the newest
+ * entries are kept; the older ones are one summary, which is retired as a whole.
  */
 #include <stddef.h>
 #include "state/fold/state-private.h"
@@ -13,22 +13,30 @@ struct queue_field {
 	uint16_t cmd_off, entry_off, size;
 };
 
-#define F(member, slot) {offsetof(struct sbt_cmd, u.member), offsetof(struct entry, slot), sizeof(((struct entry *)0)->slot)}
+#define F(member, slot)                                                                            \
+	{                                                                                          \
+		offsetof(struct sbt_cmd, u.member), offsetof(struct entry, slot),                  \
+			sizeof(((struct entry *)0)->slot)                                          \
+	}
 
 static const struct queue_field queue_fields[SBT_KIND_END][11] = {
-	[SBT_ALLOC] = {F(alloc.addr, a[0]), F(alloc.size, a[1]), F(alloc.mem, d[0]), F(alloc.device, d[1])},
+	[SBT_ALLOC] = {F(alloc.addr, a[0]), F(alloc.size, a[1]), F(alloc.mem, d[0]),
+		F(alloc.device, d[1])},
 	[SBT_FREE] = {F(free.addr, a[0]), F(free.mem, d[0])},
-	[SBT_LAUNCH] = {F(launch.kernel, object), F(launch.grid_x, d[0]), F(launch.grid_y, d[1]), F(launch.grid_z, d[2]),
-		F(launch.block_x, d[3]), F(launch.block_y, d[4]), F(launch.block_z, d[5]), F(launch.cooperative, d[6]),
-		F(launch.cluster_x, d[7]), F(launch.shared, a[0])},
-	[SBT_COPY] = {F(copy.dst, a[0]), F(copy.src, a[1]), F(copy.size, a[2]), F(copy.dir, d[0]), F(copy.async, d[1]),
-		F(copy.pageable, d[2])},
-	[SBT_FILL] = {F(fill.dst, a[0]), F(fill.size, a[1]), F(fill.value, a[2]), F(fill.elem, d[0]), F(fill.async, d[1])},
+	[SBT_LAUNCH] = {F(launch.kernel, object), F(launch.grid_x, d[0]), F(launch.grid_y, d[1]),
+		F(launch.grid_z, d[2]), F(launch.block_x, d[3]), F(launch.block_y, d[4]),
+		F(launch.block_z, d[5]), F(launch.cooperative, d[6]), F(launch.cluster_x, d[7]),
+		F(launch.shared, a[0])},
+	[SBT_COPY] = {F(copy.dst, a[0]), F(copy.src, a[1]), F(copy.size, a[2]), F(copy.dir, d[0]),
+		F(copy.async, d[1]), F(copy.pageable, d[2])},
+	[SBT_FILL] = {F(fill.dst, a[0]), F(fill.size, a[1]), F(fill.value, a[2]),
+		F(fill.elem, d[0]), F(fill.async, d[1])},
 	[SBT_EVENT_RECORD] = {F(event_record.event, object)},
 	[SBT_STREAM_WAIT] = {F(stream_wait.event, object)},
 	[SBT_HOST_FUNC] = {F(host_func.fn, a[0]), F(host_func.user_data, a[1])},
 	[SBT_GRAPH_LAUNCH] = {F(graph_launch.exec, object)},
-	[SBT_BATCH] = {F(batch.is_wait, d[0]), F(batch.elem, d[1]), F(batch.addr, a[0]), F(batch.value, a[1])},
+	[SBT_BATCH] = {F(batch.is_wait, d[0]), F(batch.elem, d[1]), F(batch.addr, a[0]),
+		F(batch.value, a[1])},
 };
 #undef F
 
@@ -51,17 +59,22 @@ static void keep_fields(struct entry *e, const struct sbt_cmd *c)
 
 void queue_brief(struct sbt_cmd *c, const struct entry *e, uint32_t stream)
 {
-	*c = (struct sbt_cmd){.seq = e->seq, .kind = e->kind, .flags = e->flags, .thread = e->thread, .ctx = e->ctx,
+	*c = (struct sbt_cmd){.seq = e->seq,
+		.kind = e->kind,
+		.flags = e->flags,
+		.thread = e->thread,
+		.ctx = e->ctx,
 		.stack = e->stack};
 	*(uint64_t *)((char *)c + sbt_stream_offset(e->kind)) = stream;
 	for (const struct queue_field *f = queue_fields[e->kind]; f->size; f++) {
 		const char *slot = (const char *)e + f->entry_off;
 
-		*(uint64_t *)((char *)c + f->cmd_off) = f->size == 4 ? *(const uint32_t *)slot : *(const uint64_t *)slot;
+		*(uint64_t *)((char *)c + f->cmd_off) =
+			f->size == 4 ? *(const uint32_t *)slot : *(const uint64_t *)slot;
 	}
 }
 
-/* ---- the ring ----------------------------------------------------------------------------------------------------- */
+/* --- the ring --- */
 
 void ring_grow(struct stream *st)
 {
@@ -73,7 +86,8 @@ void ring_grow(struct stream *st)
 	st->ring = (struct vec){0};
 	vec_add(&st->ring, ROW(entry), cap);
 	for (uint32_t i = 0; i < st->len; i++)
-		((struct entry *)st->ring.data)[i] = ((struct entry *)old.data)[(st->head + i) & (old.n - 1)];
+		((struct entry *)st->ring.data)[i] =
+			((struct entry *)old.data)[(st->head + i) & (old.n - 1)];
 	st->head = 0;
 	vec_free(&old);
 }
@@ -142,8 +156,8 @@ static void push_out(struct state *s, struct stream *st)
 	st->len--;
 }
 
-void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uint32_t object, uint32_t dep_stream,
-	uint64_t dep_seq)
+void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uint32_t object,
+	uint32_t dep_stream, uint64_t dep_seq)
 {
 	struct entry *e;
 
@@ -169,7 +183,7 @@ void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uin
 	st->last_submitted = c->seq;
 }
 
-/* ---- retiring ----------------------------------------------------------------------------------------------------- */
+/* --- retiring --- */
 
 void retire_raise(struct state *s, uint32_t id, uint64_t seq)
 {
@@ -200,7 +214,8 @@ static void finish(struct state *s, const struct entry *e)
 	}
 }
 
-/* The summary does not know its records one by one: drops every destroyed event whose record was in it. */
+/* The summary does not know its records one by one: drops every destroyed event whose record was in
+ * it. */
 static void finish_old_events(struct state *s, const struct stream *st)
 {
 	for (size_t i = 0; i < s->events.n; i++) {
@@ -211,7 +226,8 @@ static void finish_old_events(struct state *s, const struct stream *st)
 	}
 }
 
-/* Retires from the summary: its waits are followed as far as they are known, its count falls when all of it is done. */
+/* Retires from the summary: its waits are followed as far as they are known, its count falls when
+ * all of it is done. */
 static uint64_t finish_old(struct state *s, struct stream *st, uint64_t goal)
 {
 	uint64_t last = goal < st->old_last ? goal : st->old_last;
@@ -231,7 +247,8 @@ static uint64_t finish_old(struct state *s, struct stream *st, uint64_t goal)
 	return last;
 }
 
-/* Work of a blocking stream comes after earlier work of the legacy default stream, and the other way round. */
+/* Work of a blocking stream comes after earlier work of the legacy default stream, and the other
+ * way round. */
 static void raise_barrier(struct state *s, const struct stream *st, uint64_t last)
 {
 	const struct context *ctx = table_find(&s->contexts, ROW(context), st->ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state at a seq or at a time: the nearest keyframe, then a fold. A keyframe that is damaged is passed over for the one
- * before it. Times are not part of a state, so for a time those of the pending commands are read from the trace again.
+ * The state at a seq or at a time: the nearest keyframe, then a fold. A keyframe that is damaged is
+ * passed over for the one before it. Times are not part of a state, so for a time those of the
+ * pending commands are read from the trace again.
  */
 #include <stdlib.h>
 #include "state/fold/state-private.h"
@@ -68,7 +69,7 @@ struct err *state_at(struct state **ret, struct sbt_reader *trace, uint64_t seq)
 	return NULL;
 }
 
-/* ---- by time ------------------------------------------------------------------------------------------------------ */
+/* --- by time --- */
 
 /* The first command with a seq >= seq. */
 static struct err *cmd_from(struct sbt_cursor *cursor, uint64_t seq, const struct sbt_cmd **ret)
@@ -77,9 +78,10 @@ static struct err *cmd_from(struct sbt_cursor *cursor, uint64_t seq, const struc
 	return sbt_cursor_next(cursor, ret);
 }
 
-/* The last seq entered at or before ns; 0: none. Threads race between taking the time and the seq, so entry times
- * rise along the trace but for microseconds: good enough for a search by halves. */
-static struct err *seq_at_time(struct sbt_cursor *cursor, const struct sbt_reader *trace, uint64_t ns, uint64_t *ret)
+/* The last seq entered at or before ns; 0: none. Threads race between taking the time and the seq,
+ * so entry times rise along the trace but for microseconds: good enough for a search by halves. */
+static struct err *seq_at_time(
+	struct sbt_cursor *cursor, const struct sbt_reader *trace, uint64_t ns, uint64_t *ret)
 {
 	uint64_t lo = sbt_reader_first_seq(trace), hi = sbt_reader_last_seq(trace);
 	const struct sbt_cmd *c;
@@ -130,7 +132,8 @@ static uint64_t *pending_seqs(const struct state *s, size_t *ret_n)
 /* Farther than this to the next one, and the cursor jumps. */
 #define WALK_MAX 4096
 
-static struct err *apply_times(struct state *s, struct sbt_cursor *cursor, const uint64_t *seqs, size_t n, uint64_t ns)
+static struct err *apply_times(
+	struct state *s, struct sbt_cursor *cursor, const uint64_t *seqs, size_t n, uint64_t ns)
 {
 	const struct sbt_cmd *c = NULL;
 
@@ -154,7 +157,8 @@ static struct err *apply_times(struct state *s, struct sbt_cursor *cursor, const
 	return NULL;
 }
 
-static struct err *at_time(struct state **ret, struct sbt_cursor *cursor, struct sbt_reader *trace, uint64_t ns)
+static struct err *at_time(
+	struct state **ret, struct sbt_cursor *cursor, struct sbt_reader *trace, uint64_t ns)
 {
 	uint64_t seq, *seqs;
 	struct err *e;

@@ -36,12 +36,12 @@ struct context {
 /* What a queue keeps of a command; the columns of queue_fields[] say which field goes where. */
 struct entry {
 	uint64_t seq;
-	uint64_t dep_seq;     /* stream_wait: the record it waits for; 0 none */
-	uint32_t dep_stream;  /* where that record was made */
+	uint64_t dep_seq;    /* stream_wait: the record it waits for; 0 none */
+	uint32_t dep_stream; /* where that record was made */
 	uint32_t thread, ctx, stack;
-	uint32_t object;      /* kernel, event or graph */
+	uint32_t object; /* kernel, event or graph */
 	uint16_t kind, flags;
-	bool begun;	      /* state_begin() */
+	bool begun; /* state_begin() */
 	uint32_t d[8];
 	uint64_t a[3];
 };
@@ -53,20 +53,21 @@ struct old_wait {
 	uint64_t seq, dep_seq;
 };
 
-/* A stream's queue is the summary of its oldest commands (old_*) followed by the ring. Sequence numbers rise along it. */
+/* A stream's queue is the summary of its oldest commands (old_*) followed by the ring. Sequence
+ * numbers rise along it. */
 struct stream {
 	uint32_t id, ctx, thread;
 	bool is_default, per_thread, destroyed, capturing, before;
 	uint64_t handle, flags, priority;
 	uint64_t submitted, finished, last_submitted;
-	uint64_t done_to;    /* seq: all work submitted here up to this has finished */
+	uint64_t done_to; /* seq: all work submitted here up to this has finished */
 	uint64_t old_count, old_first, old_last;
 	struct vec old_waits; /* of struct old_wait */
 	struct vec ring;      /* of struct entry; n is its capacity, a power of two */
 	uint32_t head, len;
 	uint64_t capture_seq; /* the capture that goes on began there */
 	uint8_t capture_mode;
-	uint64_t goal;	      /* only while retiring: finish up to this seq */
+	uint64_t goal; /* only while retiring: finish up to this seq */
 };
 
 struct event {
@@ -112,8 +113,9 @@ struct graph {
 
 /* The sync or the thread's host wait that has begun and not ended: seq 0 when none. */
 struct host_wait {
-	uint64_t seq, upto;	/* finished when it ends: commands up to this seq ... */
-	uint32_t ctx, stream;	/* ... of this stream, or of all of this context when stream is SBT_NO_ID */
+	uint64_t seq, upto; /* finished when it ends: commands up to this seq ... */
+	uint32_t ctx,
+		stream; /* ... of this stream, or of all of this context when stream is SBT_NO_ID */
 };
 
 struct thread {
@@ -125,7 +127,8 @@ struct thread {
 
 #define ODDITY_MAX 200
 
-/* Where tsdb was attached to the running program; seq 0: it was not. `before` in the rows: the object was there then. */
+/* Where tsdb was attached to the running program; seq 0: it was not. `before` in the rows: the
+ * object was there then. */
 struct attach {
 	uint64_t seq, allocations, bytes, missed, unknown, probed, took;
 	struct str text; /* the last thing that is not known */
@@ -158,8 +161,8 @@ static inline struct entry *ring_at(const struct stream *st, uint32_t i)
 	return (struct entry *)st->ring.data + ((st->head + i) & (st->ring.n - 1));
 }
 
-/* A stream that takes part in the legacy default stream's barrier. The per-thread default stream does too
- * (CUDA C++ programming guide, "Per-thread default stream"). */
+/* A stream that takes part in the legacy default stream's barrier. The per-thread default stream
+ * does too (CUDA C++ programming guide, "Per-thread default stream"). */
 static inline bool is_blocking(const struct stream *st)
 {
 	return !(st->flags & 1) && !st->is_default;
@@ -192,8 +195,8 @@ void transition(struct state *s, const struct sbt_cmd *c);
 /* Whether commands of this kind can be in a queue. */
 bool queue_takes(unsigned kind);
 /* Appends c. dep: the record that a stream_wait waits for, 0 for none. */
-void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uint32_t object, uint32_t dep_stream,
-	uint64_t dep_seq);
+void queue_push(struct state *s, struct stream *st, const struct sbt_cmd *c, uint32_t object,
+	uint32_t dep_stream, uint64_t dep_seq);
 /* Finishes the work of stream id up to seq, and all that this work depends on. retire_raise() and
  * retire_run() do the same for several streams at once. */
 void queue_retire(struct state *s, uint32_t id, uint64_t seq);

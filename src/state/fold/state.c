@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The state as an object: made, cloned, freed, and the frame around every transition. A clone shares every array with
- * its original until one of them writes.
+ * The state as an object: made, cloned, freed, and the frame around every transition. A clone
+ * shares every array with its original until one of them writes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,15 +84,18 @@ void state_free(struct state *s)
 
 size_t state_bytes(const struct state *s)
 {
-	size_t n = sizeof *s + allocs_bytes(&s->allocs) + vec_bytes(&s->streams) + vec_bytes(&s->graphs);
+	size_t n = sizeof *s + allocs_bytes(&s->allocs) + vec_bytes(&s->streams) +
+		   vec_bytes(&s->graphs);
 
 #define BYTES(table) n += vec_bytes(&s->table);
 	PLAIN(BYTES)
 #undef BYTES
 	for (size_t i = 0; i < s->streams.n; i++)
-		n += vec_bytes(&ROWS(s, streams, stream)[i].ring) + vec_bytes(&ROWS(s, streams, stream)[i].old_waits);
+		n += vec_bytes(&ROWS(s, streams, stream)[i].ring) +
+		     vec_bytes(&ROWS(s, streams, stream)[i].old_waits);
 	for (size_t i = 0; i < s->graphs.n; i++)
-		n += vec_bytes(&ROWS(s, graphs, graph)[i].nodes) + vec_bytes(&ROWS(s, graphs, graph)[i].bytes);
+		n += vec_bytes(&ROWS(s, graphs, graph)[i].nodes) +
+		     vec_bytes(&ROWS(s, graphs, graph)[i].bytes);
 	return n;
 }
 
@@ -153,8 +156,8 @@ struct err *state_apply(struct state *s, const struct sbt_cmd *c)
 
 	TRY(state_check(c));
 	if (c->seq <= s->seq)
-		return err_new(ERR_BAD_TRACE, "command #%llu comes after #%llu", (unsigned long long)c->seq,
-			(unsigned long long)s->seq);
+		return err_new(ERR_BAD_TRACE, "command #%llu comes after #%llu",
+			(unsigned long long)c->seq, (unsigned long long)s->seq);
 	s->seq = c->seq;
 	s->commands++;
 	t = enter_thread(s, c);

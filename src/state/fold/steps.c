@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has to be over before something that depends on a node may go: the node's step, or the last steps of a child graph. */
+/* What has to be over before something that depends on a node may go: the node's step, or the last
+ * steps of a child graph. */
 struct ends {
 	uint32_t first, n; /* in maker.ends */
 };
@@ -20,7 +21,8 @@ struct maker {
 	size_t cap, cap_deps;
 	uint32_t *ends;
 	size_t nends, cap_ends;
-	uint32_t nread; /* nodes, those of child graphs as often as they come: bounds the work also where there are no steps */
+	uint32_t nread; /* nodes, those of child graphs as often as they come: bounds the work also
+			   where there are no steps */
 	uint32_t path[STEPS_DEPTH_MAX + 1]; /* graphs that we are in */
 };
 
@@ -38,7 +40,7 @@ struct level {
 	struct ends *ends;
 };
 
-/* ---- a graph's own order ---------------------------------------------------------------------------------------------------- */
+/* --- a graph's own order --- */
 
 static void level_free(struct level *l)
 {
@@ -74,10 +76,13 @@ static struct err *read_nodes(struct maker *m, uint32_t graph, struct level *l)
 
 	for (unsigned i = 0; m->from->node(m->from->arg, graph, i, &n); i++) {
 		if (m->nread++ == STEPS_MAX)
-			return err_new(ERR_LIMIT, "graph %u has, with its child graphs, more than %u nodes", m->path[0], STEPS_MAX);
+			return err_new(ERR_LIMIT,
+				"graph %u has, with its child graphs, more than %u nodes",
+				m->path[0], STEPS_MAX);
 		if (n.type > SBT_NODE_OTHER)
-			return err_new(ERR_BAD_TRACE, "node %u of graph %u is of type %u, which does not exist", n.node, graph,
-				(unsigned)n.type);
+			return err_new(ERR_BAD_TRACE,
+				"node %u of graph %u is of type %u, which does not exist", n.node,
+				graph, (unsigned)n.type);
 		MAKE_ROOM(l->node, l->n, l->cap);
 		sorted &= !l->n || l->node[l->n - 1].node < n.node;
 		l->node[l->n++] = n;
@@ -86,7 +91,8 @@ static struct err *read_nodes(struct maker *m, uint32_t graph, struct level *l)
 		qsort(l->node, l->n, sizeof *l->node, by_number);
 	for (uint32_t i = 1; i < l->n; i++)
 		if (l->node[i].node == l->node[i - 1].node)
-			return err_new(ERR_BAD_TRACE, "graph %u has two nodes %u", graph, l->node[i].node);
+			return err_new(
+				ERR_BAD_TRACE, "graph %u has two nodes %u", graph, l->node[i].node);
 	return NULL;
 }
 
@@ -98,7 +104,8 @@ static struct err *read_edges(uint32_t graph, struct level *l)
 	for (uint32_t i = 0; i < l->n; i++)
 		n += l->node[i].deps.len / 4;
 	if (n > STEPS_DEPS_MAX)
-		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", graph, STEPS_DEPS_MAX);
+		return err_new(
+			ERR_LIMIT, "graph %u has more than %u dependencies", graph, STEPS_DEPS_MAX);
 	l->dep = xcalloc(n + 1, sizeof *l->dep);
 	n = 0;
 	for (uint32_t i = 0; i < l->n; i++) {
@@ -111,7 +118,8 @@ static struct err *read_edges(uint32_t graph, struct level *l)
 			memcpy(&number, (const char *)deps->p + at, 4);
 			index = index_of(l, number);
 			if (index == UINT32_MAX)
-				return err_new(ERR_BAD_TRACE, "node %u of graph %u depends on node %u, which the graph does not have",
+				return err_new(ERR_BAD_TRACE,
+					"node %u of graph %u depends on node %u, which the graph does not have",
 					l->node[i].node, graph, number);
 			l->dep[n++] = index;
 		}
@@ -175,14 +183,15 @@ static uint32_t heap_take(struct level *l)
 	return least;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 static struct err *put_dep(struct maker *m, uint32_t step)
 {
 	struct state_steps *t = m->to;
 
 	if (t->ndeps == STEPS_DEPS_MAX)
-		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0], STEPS_DEPS_MAX);
+		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0],
+			STEPS_DEPS_MAX);
 	MAKE_ROOM(t->deps, t->ndeps, m->cap_deps);
 	t->deps[t->ndeps++] = step;
 	return NULL;
@@ -191,14 +200,17 @@ static struct err *put_dep(struct maker *m, uint32_t step)
 static struct err *put_end(struct maker *m, uint32_t step)
 {
 	if (m->nends == STEPS_DEPS_MAX)
-		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0], STEPS_DEPS_MAX);
+		return err_new(ERR_LIMIT, "graph %u has more than %u dependencies", m->path[0],
+			STEPS_DEPS_MAX);
 	MAKE_ROOM(m->ends, m->nends, m->cap_ends);
 	m->ends[m->nends++] = step;
 	return NULL;
 }
 
-/* What node i of l has to wait for, in terms of steps: its own edges, or for a root what the child graph's node waits for. */
-static struct err *befores(struct maker *m, const struct level *l, uint32_t i, struct ends outer, struct err *(*put)(struct maker *, uint32_t))
+/* What node i of l has to wait for, in terms of steps: its own edges, or for a root what the child
+ * graph's node waits for. */
+static struct err *befores(struct maker *m, const struct level *l, uint32_t i, struct ends outer,
+	struct err *(*put)(struct maker *, uint32_t))
 {
 	for (size_t e = l->first[i]; e < l->first[i + 1]; e++) {
 		const struct ends from = l->ends[l->dep[e]];
@@ -211,40 +223,50 @@ static struct err *befores(struct maker *m, const struct level *l, uint32_t i, s
 	return NULL;
 }
 
-static struct err *put_step(struct maker *m, const struct level *l, uint32_t i, unsigned depth, struct ends outer)
+static struct err *put_step(
+	struct maker *m, const struct level *l, uint32_t i, unsigned depth, struct ends outer)
 {
 	struct state_steps *t = m->to;
 	const size_t first = t->ndeps;
 
 	if (t->n == STEPS_MAX)
-		return err_new(ERR_LIMIT, "a launch of graph %u does more than %u things", m->path[0], STEPS_MAX);
+		return err_new(ERR_LIMIT, "a launch of graph %u does more than %u things",
+			m->path[0], STEPS_MAX);
 	MAKE_ROOM(t->step, t->n, m->cap);
 	TRY(befores(m, l, i, outer, put_dep));
 	/* deps is set when all is there: the array moves; until then ndeps counts */
-	t->step[t->n] = (struct state_step){.graph = m->path[depth], .node = l->node[i], .depth = depth,
+	t->step[t->n] = (struct state_step){.graph = m->path[depth],
+		.node = l->node[i],
+		.depth = depth,
 		.ndeps = (unsigned)(t->ndeps - first)};
 	l->ends[i] = (struct ends){(uint32_t)m->nends, 1};
 	return put_end(m, t->n++);
 }
 
-static struct err *walk(struct maker *m, uint32_t graph, unsigned depth, struct ends outer, struct ends *ret);
+static struct err *walk(
+	struct maker *m, uint32_t graph, unsigned depth, struct ends outer, struct ends *ret);
 
-static struct err *put_child(struct maker *m, const struct level *l, uint32_t i, unsigned depth, struct ends outer)
+static struct err *put_child(
+	struct maker *m, const struct level *l, uint32_t i, unsigned depth, struct ends outer)
 {
 	const struct state_node *n = &l->node[i];
 	struct ends before = {(uint32_t)m->nends, 0};
 	struct sbt_cmd c;
 
-	if (!n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len) || c.kind != SBT_GRAPH_LAUNCH ||
-		c.u.graph_launch.exec >= SBT_NO_ID || !m->from->known(m->from->arg, (uint32_t)c.u.graph_launch.exec))
-		return err_new(ERR_BAD_TRACE, "the child graph that node %u of graph %u is was not recorded", n->node, m->path[depth]);
+	if (!n->payload.len || !sbt_unpack(&c, n->payload.p, n->payload.len) ||
+		c.kind != SBT_GRAPH_LAUNCH || c.u.graph_launch.exec >= SBT_NO_ID ||
+		!m->from->known(m->from->arg, (uint32_t)c.u.graph_launch.exec))
+		return err_new(ERR_BAD_TRACE,
+			"the child graph that node %u of graph %u is was not recorded", n->node,
+			m->path[depth]);
 	TRY(befores(m, l, i, outer, put_end));
 	before.n = (uint32_t)m->nends - before.first;
 	return walk(m, (uint32_t)c.u.graph_launch.exec, depth + 1, before, &l->ends[i]);
 }
 
 /* What has to be over when a graph is to be over: nodes that no other waits for. */
-static struct err *last_ones(struct maker *m, const struct level *l, struct ends outer, struct ends *ret)
+static struct err *last_ones(
+	struct maker *m, const struct level *l, struct ends outer, struct ends *ret)
 {
 	const size_t first = m->nends;
 
@@ -253,13 +275,15 @@ static struct err *last_ones(struct maker *m, const struct level *l, struct ends
 		return NULL;
 	}
 	for (uint32_t i = 0; i < l->n; i++)
-		for (uint32_t k = 0; l->first_user[i] == l->first_user[i + 1] && k < l->ends[i].n; k++)
+		for (uint32_t k = 0; l->first_user[i] == l->first_user[i + 1] && k < l->ends[i].n;
+			k++)
 			TRY(put_end(m, m->ends[l->ends[i].first + k]));
 	*ret = (struct ends){(uint32_t)first, (uint32_t)(m->nends - first)};
 	return NULL;
 }
 
-static struct err *walk_level(struct maker *m, struct level *l, unsigned depth, struct ends outer, struct ends *ret)
+static struct err *walk_level(
+	struct maker *m, struct level *l, unsigned depth, struct ends outer, struct ends *ret)
 {
 	uint32_t done = 0;
 
@@ -274,19 +298,22 @@ static struct err *walk_level(struct maker *m, struct level *l, unsigned depth, 
 	for (; l->nheap; done++) {
 		const uint32_t i = heap_take(l);
 
-		TRY(l->node[i].type == SBT_NODE_GRAPH ? put_child(m, l, i, depth, outer) : put_step(m, l, i, depth, outer));
+		TRY(l->node[i].type == SBT_NODE_GRAPH ? put_child(m, l, i, depth, outer)
+						      : put_step(m, l, i, depth, outer));
 		for (size_t e = l->first_user[i]; e < l->first_user[i + 1]; e++)
 			if (!--l->left[l->users[e]])
 				heap_put(l, l->users[e]);
 	}
 	for (uint32_t i = 0; done < l->n && i < l->n; i++)
 		if (l->left[i])
-			return err_new(ERR_BAD_TRACE, "the nodes of graph %u depend on one another in a circle, node %u is in it or behind it",
+			return err_new(ERR_BAD_TRACE,
+				"the nodes of graph %u depend on one another in a circle, node %u is in it or behind it",
 				m->path[depth], l->node[i].node);
 	return last_ones(m, l, outer, ret);
 }
 
-static struct err *walk(struct maker *m, uint32_t graph, unsigned depth, struct ends outer, struct ends *ret)
+static struct err *walk(
+	struct maker *m, uint32_t graph, unsigned depth, struct ends outer, struct ends *ret)
 {
 	struct level l = {0};
 	struct err *e;
@@ -295,7 +322,8 @@ static struct err *walk(struct maker *m, uint32_t graph, unsigned depth, struct 
 		if (m->path[i] == graph)
 			return err_new(ERR_BAD_TRACE, "graph %u is a child of itself", graph);
 	if (depth > STEPS_DEPTH_MAX)
-		return err_new(ERR_LIMIT, "graph %u has graphs in graphs deeper than %u", m->path[0], STEPS_DEPTH_MAX);
+		return err_new(ERR_LIMIT, "graph %u has graphs in graphs deeper than %u",
+			m->path[0], STEPS_DEPTH_MAX);
 	m->path[depth] = graph;
 	e = walk_level(m, &l, depth, outer, ret);
 	level_free(&l);
@@ -330,7 +358,7 @@ void state_steps_free(struct state_steps *steps)
 	*steps = (struct state_steps){0};
 }
 
-/* ---- of a state --------------------------------------------------------------------------------------------------------------- */
+/* --- of a state --- */
 
 static bool node_of(void *arg, uint32_t graph, unsigned i, struct state_node *ret)
 {
@@ -346,12 +374,13 @@ static bool is_known(void *arg, uint32_t graph)
 
 struct err *state_steps(struct state_steps *ret, const struct state *s, uint32_t graph)
 {
-	const struct steps_source from = {.arg = (void *)(uintptr_t)s, .node = node_of, .known = is_known};
+	const struct steps_source from = {
+		.arg = (void *)(uintptr_t)s, .node = node_of, .known = is_known};
 
 	return steps_make(ret, &from, graph);
 }
 
-/* ---- looking at them ------------------------------------------------------------------------------------------------------------ */
+/* --- looking at them --- */
 
 bool step_works(const struct state_step *step)
 {
@@ -369,20 +398,27 @@ bool step_cmd(const struct state_step *step, struct sbt_cmd *ret)
 
 /* What a step's payload has to be. */
 static const uint16_t kinds[SBT_NODE_OTHER + 1] = {
-	[SBT_NODE_KERNEL] = SBT_LAUNCH, [SBT_NODE_COPY] = SBT_COPY, [SBT_NODE_FILL] = SBT_FILL, [SBT_NODE_HOST] = SBT_HOST_FUNC,
-	[SBT_NODE_WAIT_EVENT] = SBT_STREAM_WAIT, [SBT_NODE_EVENT_RECORD] = SBT_EVENT_RECORD,
+	[SBT_NODE_KERNEL] = SBT_LAUNCH,
+	[SBT_NODE_COPY] = SBT_COPY,
+	[SBT_NODE_FILL] = SBT_FILL,
+	[SBT_NODE_HOST] = SBT_HOST_FUNC,
+	[SBT_NODE_WAIT_EVENT] = SBT_STREAM_WAIT,
+	[SBT_NODE_EVENT_RECORD] = SBT_EVENT_RECORD,
 };
 
-struct err *step_as_command(const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret)
+struct err *step_as_command(
+	const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret)
 {
 	const enum sbt_node type = step->node.type;
 
 	if (type > SBT_NODE_OTHER || !kinds[type])
-		return err_new(ERR_UNSUPPORTED, "#%llu: node %u of graph %u is of a type that cannot be executed again",
+		return err_new(ERR_UNSUPPORTED,
+			"#%llu: node %u of graph %u is of a type that cannot be executed again",
 			(unsigned long long)launch->seq, step->node.node, step->graph);
 	if (!step_cmd(step, ret) || ret->kind != kinds[type])
-		return err_new(ERR_BAD_TRACE, "#%llu: what node %u of graph %u does was not recorded", (unsigned long long)launch->seq,
-			step->node.node, step->graph);
+		return err_new(ERR_BAD_TRACE,
+			"#%llu: what node %u of graph %u does was not recorded",
+			(unsigned long long)launch->seq, step->node.node, step->graph);
 	sbt_set(ret, sbt_field(ret->kind, "stream"), launch->u.graph_launch.stream);
 	ret->seq = launch->seq;
 	ret->ctx = launch->ctx;
@@ -429,7 +465,7 @@ bool steps_branch(const struct state_steps *steps)
 	return false;
 }
 
-/* ---- positions -------------------------------------------------------------------------------------------------------------------- */
+/* --- positions --- */
 
 static bool digits(const char **p, uint64_t max, uint64_t *ret)
 {

@@ -4,14 +4,15 @@
  */
 #include "state/fold/transitions.h"
 
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+/* --- graphs --- */
 
 static struct graph *own_graph(struct state *s, uint64_t id)
 {
 	return id < SBT_NO_ID ? table_own(&s->graphs, ROW(graph), (uint32_t)id) : NULL;
 }
 
-static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_t id, uint64_t source, uint64_t handle)
+static struct graph *new_graph(
+	struct state *s, const struct sbt_cmd *c, uint64_t id, uint64_t source, uint64_t handle)
 {
 	struct graph *g = own_graph(s, id);
 
@@ -28,7 +29,8 @@ static struct graph *new_graph(struct state *s, const struct sbt_cmd *c, uint64_
 }
 
 /* NULL: no stream is known. */
-static struct stream *set_capturing(struct state *s, const struct sbt_cmd *c, uint64_t stream, bool on)
+static struct stream *set_capturing(
+	struct state *s, const struct sbt_cmd *c, uint64_t stream, bool on)
 {
 	struct stream *st = work_stream(s, c, stream);
 
@@ -157,7 +159,8 @@ static void drop_nodes(struct graph *g, uint64_t from)
 void on_graph_instantiate(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_graph_instantiate *u = &c->u.graph_instantiate;
-	struct graph *g = new_graph(s, c, u->new_exec, u->graph, u->handle), *source = own_graph(s, u->graph);
+	struct graph *g = new_graph(s, c, u->new_exec, u->graph, u->handle),
+		     *source = own_graph(s, u->graph);
 
 	g->is_exec = true;
 	if (!g->before)
@@ -193,17 +196,21 @@ static bool a_node(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_n
 static void wrote_by_node(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
 {
 	struct writing *x = arg;
-	const struct kernel *k = f->does & SBT_RUNS_KERNEL ? table_find(&x->s->kernels, ROW(kernel), (uint32_t)c->u.launch.kernel) : NULL;
+	const struct kernel *k = f->does & SBT_RUNS_KERNEL ? table_find(&x->s->kernels, ROW(kernel),
+								     (uint32_t)c->u.launch.kernel)
+							   : NULL;
 
 	x->unknown |= (f->does & SBT_DOES_UNKNOWN) != 0;
 	if (f->does & SBT_RUNS_KERNEL)
-		wrote_args(x->s, x->seq, c->u.launch.args, k ? str_blob(&x->s->bytes, k->params) : (struct sbt_blob){0});
+		wrote_args(x->s, x->seq, c->u.launch.args,
+			k ? str_blob(&x->s->bytes, k->params) : (struct sbt_blob){0});
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->touch[i].how & (SBT_WRITES | SBT_UPDATES) && !(f->does & SBT_WAITS))
 			wrote(x->s, x->seq, f->touch[i].rows.addr, true);
 }
 
-/* What the nodes of a launched graph may write. A node that is not known may write anything, before or after the others. */
+/* What the nodes of a launched graph may write. A node that is not known may write anything, before
+ * or after the others. */
 static void wrote_by_graph(struct state *s, const struct sbt_cmd *c)
 {
 	struct writing x = {s, c->seq, false};

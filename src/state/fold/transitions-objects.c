@@ -4,7 +4,7 @@
  */
 #include "state/fold/transitions.h"
 
-/* ---- devices and contexts ----------------------------------------------------------------------------------------- */
+/* --- devices and contexts --- */
 
 void on_device(struct state *s, const struct sbt_cmd *c)
 {
@@ -52,7 +52,8 @@ void on_ctx_create(struct state *s, const struct sbt_cmd *c)
 	make_default_stream(s, c);
 	/* cuCtxCreate makes the new context current; retaining a primary one does not */
 	if (!x->primary && !(c->flags & SBT_F_SYNTHETIC))
-		((struct thread *)table_own(&s->threads, ROW(thread), c->thread))->ctx = (uint32_t)u->new_ctx;
+		((struct thread *)table_own(&s->threads, ROW(thread), c->thread))->ctx =
+			(uint32_t)u->new_ctx;
 }
 
 /* Whatever lives in a context ends with it. */
@@ -101,14 +102,15 @@ void on_ctx_set(struct state *s, const struct sbt_cmd *c)
 	t->ctx = (uint32_t)id;
 }
 
-/* ---- streams and events ------------------------------------------------------------------------------------------- */
+/* --- streams and events --- */
 
 void on_stream_create(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_stream_create *u = &c->u.stream_create;
 	struct stream *st = find_stream(s, u->new_stream);
 
-	if (!st || !st->is_default) /* a default stream came with its context; this tells its handle */
+	if (!st ||
+		!st->is_default) /* a default stream came with its context; this tells its handle */
 		live(s, c, "stream", u->new_stream, LIFE_OF(st, destroyed), CREATE);
 	if (!st)
 		st = new_stream(s, c, u->new_stream, c->ctx);
@@ -185,8 +187,8 @@ void on_event_record(struct state *s, const struct sbt_cmd *c)
 	e->records++;
 }
 
-/* The wait refers to the record that is the last one now; a record made later does not move it. An event that was never
- * recorded is no wait (CUDA driver API, cuStreamWaitEvent). */
+/* The wait refers to the record that is the last one now; a record made later does not move it. An
+ * event that was never recorded is no wait (CUDA driver API, cuStreamWaitEvent). */
 void on_stream_wait(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_stream_wait *u = &c->u.stream_wait;
@@ -207,7 +209,7 @@ void on_stream_wait(struct state *s, const struct sbt_cmd *c)
 		queue_push(s, st, c, (uint32_t)u->event, SBT_NO_ID, 0);
 }
 
-/* ---- modules and kernels ------------------------------------------------------------------------------------------ */
+/* --- modules and kernels --- */
 
 void on_module_load(struct state *s, const struct sbt_cmd *c)
 {
@@ -230,7 +232,8 @@ void on_module_load(struct state *s, const struct sbt_cmd *c)
 
 void on_module_unload(struct state *s, const struct sbt_cmd *c)
 {
-	struct module *m = table_own(&s->modules, ROW(module), (uint32_t)c->u.module_unload.dead_module);
+	struct module *m =
+		table_own(&s->modules, ROW(module), (uint32_t)c->u.module_unload.dead_module);
 
 	live(s, c, "module", c->u.module_unload.dead_module, LIFE_OF(m, unloaded), DESTROY);
 	if (m)
@@ -251,7 +254,9 @@ void on_kernel_def(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_kernel_def *u = &c->u.kernel_def;
 	struct kernel *k = table_own(&s->kernels, ROW(kernel), (uint32_t)u->new_kernel);
-	struct module *m = u->module < SBT_NO_ID ? table_own(&s->modules, ROW(module), (uint32_t)u->module) : NULL;
+	struct module *m = u->module < SBT_NO_ID
+				   ? table_own(&s->modules, ROW(module), (uint32_t)u->module)
+				   : NULL;
 
 	live(s, c, "kernel", u->new_kernel, k ? ALIVE : ABSENT, CREATE);
 	if (!k)
@@ -281,14 +286,16 @@ void on_module_code(struct state *s, const struct sbt_cmd *c)
 
 void on_func_attr(struct state *s, const struct sbt_cmd *c)
 {
-	const struct kernel *k = table_find(&s->kernels, ROW(kernel), (uint32_t)c->u.func_attr.kernel);
+	const struct kernel *k =
+		table_find(&s->kernels, ROW(kernel), (uint32_t)c->u.func_attr.kernel);
 
 	live(s, c, "kernel", c->u.func_attr.kernel, k ? ALIVE : ABSENT, USE);
 }
 
 void on_global_def(struct state *s, const struct sbt_cmd *c)
 {
-	const struct module *m = table_find(&s->modules, ROW(module), (uint32_t)c->u.global_def.module);
+	const struct module *m =
+		table_find(&s->modules, ROW(module), (uint32_t)c->u.global_def.module);
 
 	live(s, c, "module", c->u.global_def.module, LIFE_OF(m, unloaded), USE);
 }

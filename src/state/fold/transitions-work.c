@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Transitions of memory, of work on streams, and of a host that waits or asks. The surprise is when a copy or a memset is
- * finished as it returns: see copy_returns().
+ * Transitions of memory, of work on streams, and of a host that waits or asks. The surprise is when
+ * a copy or a memset is finished as it returns: see copy_returns().
  */
 #include "state/args.h"
 #include "state/fold/transitions.h"
 
-/* ---- who wrote an allocation last --------------------------------------------------------------------------------- */
+/* --- who wrote an allocation last --- */
 
 void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
 {
@@ -30,7 +30,7 @@ void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_
 		wrote(s, seq, v, false);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Whether memory of this kind takes room on the device. */
 static bool on_device_mem(uint64_t mem)
@@ -75,8 +75,10 @@ static void free_overlapped(struct state *s, const struct sbt_cmd *c, uint64_t a
 			free_alloc(s, a);
 			continue;
 		}
-		oddity(s, "#%llu alloc: %#llx overlaps the allocation of #%llu at %#llx, whose free was not seen",
-			SEQ(c), (unsigned long long)addr, (unsigned long long)a->seq, (unsigned long long)a->addr);
+		oddity(s,
+			"#%llu alloc: %#llx overlaps the allocation of #%llu at %#llx, whose free was not seen",
+			SEQ(c), (unsigned long long)addr, (unsigned long long)a->seq,
+			(unsigned long long)a->addr);
 		free_alloc(s, a);
 	}
 }
@@ -84,16 +86,23 @@ static void free_overlapped(struct state *s, const struct sbt_cmd *c, uint64_t a
 void on_alloc(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_alloc *u = &c->u.alloc;
-	struct alloc a = {.addr = u->addr, .size = u->size, .pitch = u->pitch, .seq = c->seq, .device = (uint32_t)u->device,
-		.ctx = c->ctx, .stack = c->stack, .mem = (uint8_t)u->mem, .before = (c->flags & SBT_F_BEFORE) != 0};
+	struct alloc a = {.addr = u->addr,
+		.size = u->size,
+		.pitch = u->pitch,
+		.seq = c->seq,
+		.device = (uint32_t)u->device,
+		.ctx = c->ctx,
+		.stack = c->stack,
+		.mem = (uint8_t)u->mem,
+		.before = (c->flags & SBT_F_BEFORE) != 0};
 
 	if (u->stream != SBT_NO_ID)
 		submit(s, c, u->stream, 0);
 	if (c->flags & SBT_F_GRAPH)
 		return;
 	if (!u->size || u->size > UINT64_MAX - u->addr) {
-		oddity(s, "#%llu alloc: %llu bytes at %#llx cannot be", SEQ(c), (unsigned long long)u->size,
-			(unsigned long long)u->addr);
+		oddity(s, "#%llu alloc: %llu bytes at %#llx cannot be", SEQ(c),
+			(unsigned long long)u->size, (unsigned long long)u->addr);
 		return;
 	}
 	free_overlapped(s, c, u->addr, u->size);
@@ -103,8 +112,8 @@ void on_alloc(struct state *s, const struct sbt_cmd *c)
 	count_alloc(s, &a, 1);
 }
 
-/* A stream-ordered free leaves the table at once: the program may not use the address any more, and the next
- * allocation may get it. */
+/* A stream-ordered free leaves the table at once: the program may not use the address any more, and
+ * the next allocation may get it. */
 void on_free(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_free *u = &c->u.free;
@@ -123,18 +132,23 @@ void on_free(struct state *s, const struct sbt_cmd *c)
 	if (a && a->addr == u->addr)
 		free_alloc(s, a);
 	else if (a)
-		oddity(s, "#%llu free: %#llx lies inside the allocation of #%llu, which begins at %#llx", SEQ(c),
-			(unsigned long long)u->addr, (unsigned long long)a->seq, (unsigned long long)a->addr);
+		oddity(s,
+			"#%llu free: %#llx lies inside the allocation of #%llu, which begins at %#llx",
+			SEQ(c), (unsigned long long)u->addr, (unsigned long long)a->seq,
+			(unsigned long long)a->addr);
 	else if (u->addr)
-		oddity(s, "#%llu free: %#llx is not allocated", SEQ(c), (unsigned long long)u->addr);
+		oddity(s, "#%llu free: %#llx is not allocated", SEQ(c),
+			(unsigned long long)u->addr);
 }
 
-/* ---- work --------------------------------------------------------------------------------------------------------- */
+/* --- work --- */
 
 void on_launch(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
-	struct kernel *k = u->kernel < SBT_NO_ID ? table_own(&s->kernels, ROW(kernel), (uint32_t)u->kernel) : NULL;
+	struct kernel *k = u->kernel < SBT_NO_ID
+				   ? table_own(&s->kernels, ROW(kernel), (uint32_t)u->kernel)
+				   : NULL;
 	struct stream *st;
 	struct device *d;
 
@@ -159,8 +173,9 @@ static bool is_host_alloc(const struct alloc *a)
 	return !a || !on_device_mem(a->mem);
 }
 
-/* Which work is finished when a copy returns to the host: CUDA driver API, "API synchronization behavior".
- * COPY_PRIOR: a copy from pageable memory to the device waits for its stream, then returns once the data is staged. */
+/* Which work is finished when a copy returns to the host: CUDA driver API, "API synchronization
+ * behavior". COPY_PRIOR: a copy from pageable memory to the device waits for its stream, then
+ * returns once the data is staged. */
 enum copy_returns { COPY_AT_ONCE, COPY_PRIOR, COPY_DONE };
 
 static enum copy_returns copy_returns(const struct state *s, const struct sbt_cmd_copy *u)
@@ -171,7 +186,9 @@ static enum copy_returns copy_returns(const struct state *s, const struct sbt_cm
 		bool from_host = is_host_alloc(allocs_find(&s->allocs, u->src));
 		bool to_host = is_host_alloc(allocs_find(&s->allocs, u->dst));
 
-		dir = from_host ? (to_host ? SBT_COPY_H2H : SBT_COPY_H2D) : to_host ? SBT_COPY_D2H : SBT_COPY_D2D;
+		dir = from_host ? (to_host ? SBT_COPY_H2H : SBT_COPY_H2D)
+		      : to_host ? SBT_COPY_D2H
+				: SBT_COPY_D2D;
 	}
 	if (dir == SBT_COPY_H2H)
 		return COPY_DONE;
@@ -212,7 +229,9 @@ void on_fill(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_fill *u = &c->u.fill;
 	const struct alloc *a = allocs_find(&s->allocs, u->dst);
-	bool waits = !u->async && a && (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED || a->mem == SBT_MEM_MANAGED);
+	bool waits = !u->async && a &&
+		     (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED ||
+			     a->mem == SBT_MEM_MANAGED);
 	struct stream *st = submit(s, c, u->stream, 0);
 	struct device *d;
 
@@ -240,16 +259,17 @@ void on_batch(struct state *s, const struct sbt_cmd *c)
 		wrote(s, c->seq, c->u.batch.addr, true);
 }
 
-/* ---- the host waits or asks --------------------------------------------------------------------------------------- */
+/* --- the host waits or asks --- */
 
 /* What scope, stream and event name at this moment. False: nothing to wait for. */
-static bool host_wait(struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream, uint64_t event,
-	struct host_wait *ret)
+static bool host_wait(struct state *s, const struct sbt_cmd *c, uint64_t scope, uint64_t stream,
+	uint64_t event, struct host_wait *ret)
 {
 	const struct event *e = own_event(s, event);
 	const struct stream *st = find_stream(s, stream);
 
-	*ret = (struct host_wait){.seq = c->seq, .upto = c->seq - 1, .ctx = c->ctx, .stream = SBT_NO_ID};
+	*ret = (struct host_wait){
+		.seq = c->seq, .upto = c->seq - 1, .ctx = c->ctx, .stream = SBT_NO_ID};
 	if (scope == SBT_SYNC_CTX)
 		return c->ctx != SBT_NO_ID;
 	if (scope == SBT_SYNC_STREAM) {
@@ -292,8 +312,8 @@ void on_sync_end(struct state *s, const struct sbt_cmd *c)
 	struct host_wait w = t->wait;
 
 	if (!begin || w.seq != begin) {
-		oddity(s, "#%llu sync_end: thread %u is not inside the sync #%llu", SEQ(c), c->thread,
-			(unsigned long long)begin);
+		oddity(s, "#%llu sync_end: thread %u is not inside the sync #%llu", SEQ(c),
+			c->thread, (unsigned long long)begin);
 		return;
 	}
 	t->wait.seq = 0;

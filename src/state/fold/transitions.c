@@ -8,24 +8,29 @@
 #include <stddef.h>
 #include "state/fold/transitions.h"
 
-/* ---- life cycles -------------------------------------------------------------------------------------------------- */
+/* --- life cycles --- */
 
 /* What is wrong with an input in a state; NULL: nothing. */
 static const char *const life[LIVES][INPUTS] = {
-	[ABSENT] = {[USE] = "is used but was never created, or is gone", [DESTROY] = "is destroyed but was never created, or is gone"},
+	[ABSENT] = {[USE] = "is used but was never created, or is gone",
+		[DESTROY] = "is destroyed but was never created, or is gone"},
 	[ALIVE] = {[CREATE] = "is created a second time"},
-	[DEAD] = {[CREATE] = "is created again", [USE] = "is used after it was destroyed", [DESTROY] = "is destroyed a second time"},
+	[DEAD] = {[CREATE] = "is created again",
+		[USE] = "is used after it was destroyed",
+		[DESTROY] = "is destroyed a second time"},
 };
 
-void live(struct state *s, const struct sbt_cmd *c, const char *what, uint64_t id, enum life now, enum input in)
+void live(struct state *s, const struct sbt_cmd *c, const char *what, uint64_t id, enum life now,
+	enum input in)
 {
 	const char *wrong = life[now][in];
 
 	if (wrong)
-		oddity(s, "#%llu %s: %s %llu %s", SEQ(c), sbt_kind(c->kind)->name, what, (unsigned long long)id, wrong);
+		oddity(s, "#%llu %s: %s %llu %s", SEQ(c), sbt_kind(c->kind)->name, what,
+			(unsigned long long)id, wrong);
 }
 
-/* ---- looking things up -------------------------------------------------------------------------------------------- */
+/* --- looking things up --- */
 
 struct context *own_context(struct state *s, uint64_t id)
 {
@@ -47,7 +52,8 @@ struct device *own_device(struct state *s, uint32_t ordinal)
 /* The device of a context, or NULL. */
 struct device *device_of(struct state *s, uint32_t ctx)
 {
-	const struct context *x = ctx < SBT_NO_ID ? table_find(&s->contexts, ROW(context), ctx) : NULL;
+	const struct context *x =
+		ctx < SBT_NO_ID ? table_find(&s->contexts, ROW(context), ctx) : NULL;
 
 	return x ? own_device(s, x->device) : NULL;
 }
@@ -73,7 +79,8 @@ struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id
 		id = x ? x->default_stream : SBT_NO_ID;
 	}
 	if (id == SBT_NO_ID) {
-		oddity(s, "#%llu %s: on no stream, and its context is not known", SEQ(c), sbt_kind(c->kind)->name);
+		oddity(s, "#%llu %s: on no stream, and its context is not known", SEQ(c),
+			sbt_kind(c->kind)->name);
 		return NULL;
 	}
 	st = find_stream(s, id);
@@ -81,7 +88,8 @@ struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id
 	return st ? st : new_stream(s, c, id, c->ctx);
 }
 
-/* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph or has none. */
+/* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph
+ * or has none. */
 struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream, uint64_t object)
 {
 	struct stream *st;
@@ -94,7 +102,7 @@ struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream,
 	return st;
 }
 
-/* ---- notes -------------------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static void on_thread(struct state *s, const struct sbt_cmd *c)
 {
@@ -127,17 +135,20 @@ static void on_attach(struct state *s, const struct sbt_cmd *c)
 	}
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 #define U(member) offsetof(struct sbt_cmd, u.member)
 
 static const struct {
 	void (*apply)(struct state *s, const struct sbt_cmd *c);
-	uint16_t must;	 /* a field that holds an id which must be one, unless the call failed; other ids may be SBT_NO_ID */
-	uint16_t number; /* a field that is no id and held in 32 bits, too: a device's ordinal, a node */
+	uint16_t must; /* a field that holds an id which must be one, unless the call failed; other
+			  ids may be SBT_NO_ID */
+	uint16_t number; /* a field that is no id and held in 32 bits, too: a device's ordinal, a
+			    node */
 } transitions[SBT_KIND_END] = {
 	[SBT_DEVICE] = {on_device, .must = U(device.device)},
-	[SBT_CTX_CREATE] = {on_ctx_create, .number = U(ctx_create.device), .must = U(ctx_create.new_ctx)},
+	[SBT_CTX_CREATE] = {on_ctx_create, .number = U(ctx_create.device),
+		.must = U(ctx_create.new_ctx)},
 	[SBT_CTX_DESTROY] = {on_ctx_destroy, .must = U(ctx_destroy.dead_ctx)},
 	[SBT_CTX_SET] = {on_ctx_set},
 	[SBT_STREAM_CREATE] = {on_stream_create, .must = U(stream_create.new_stream)},
@@ -161,7 +172,8 @@ static const struct {
 	[SBT_CAPTURE_BEGIN] = {on_capture_begin},
 	[SBT_CAPTURE_END] = {on_capture_end},
 	[SBT_GRAPH_CREATE] = {on_graph_create, .must = U(graph_create.new_graph)},
-	[SBT_GRAPH_NODE] = {on_graph_node, .number = U(graph_node.node), .must = U(graph_node.graph)},
+	[SBT_GRAPH_NODE] = {on_graph_node, .number = U(graph_node.node),
+		.must = U(graph_node.graph)},
 	[SBT_GRAPH_INSTANTIATE] = {on_graph_instantiate, .must = U(graph_instantiate.new_exec)},
 	[SBT_GRAPH_DESTROY] = {on_graph_destroy, .must = U(graph_destroy.dead_graph)},
 	[SBT_GRAPH_LAUNCH] = {on_graph_launch, .must = U(graph_launch.exec)},
@@ -172,7 +184,8 @@ static const struct {
 	[SBT_UNREPLAYABLE] = {on_nothing},
 	[SBT_MODULE_CODE] = {on_module_code, .must = U(module_code.module)},
 	[SBT_GRAPH_ADD] = {on_nothing},
-	[SBT_GRAPH_UPDATE] = {on_graph_update, .number = U(graph_update.node), .must = U(graph_update.exec)},
+	[SBT_GRAPH_UPDATE] = {on_graph_update, .number = U(graph_update.node),
+		.must = U(graph_update.exec)},
 	[SBT_ATTACH] = {on_attach},
 	[SBT_BATCH] = {on_batch},
 };
@@ -189,8 +202,8 @@ static uint64_t field(const struct sbt_cmd *c, uint16_t off)
 
 static struct err *bad(const struct sbt_cmd *c, const char *what, uint16_t off)
 {
-	return err_new(ERR_BAD_TRACE, "command #%llu (%s) has %s %llu, which cannot be", SEQ(c), sbt_kind(c->kind)->name, what,
-		(unsigned long long)field(c, off));
+	return err_new(ERR_BAD_TRACE, "command #%llu (%s) has %s %llu, which cannot be", SEQ(c),
+		sbt_kind(c->kind)->name, what, (unsigned long long)field(c, off));
 }
 
 struct err *state_check(const struct sbt_cmd *c)
@@ -199,7 +212,8 @@ struct err *state_check(const struct sbt_cmd *c)
 	uint16_t must, number;
 
 	if (!sbt_kind(c->kind))
-		return err_new(ERR_BAD_TRACE, "command #%llu has the unknown kind %u", SEQ(c), c->kind);
+		return err_new(
+			ERR_BAD_TRACE, "command #%llu has the unknown kind %u", SEQ(c), c->kind);
 	BUG_ON(!transition_is_there(c->kind));
 	must = transitions[c->kind].must;
 	number = transitions[c->kind].number;

@@ -11,13 +11,15 @@
 #define SEQ(c) ((unsigned long long)(c)->seq)
 
 /* transitions.c */
-/* Whether transitions[] has a row for the kind. A command of a kind without one ends the process. */
+/* Whether transitions[] has a row for the kind. A command of a kind without one ends the process.
+ */
 bool transition_is_there(unsigned kind);
 enum life { ABSENT, ALIVE, DEAD, LIVES };
 enum input { CREATE, USE, DESTROY, INPUTS };
 #define LIFE_OF(row, flag) (!(row) ? ABSENT : (row)->flag ? DEAD : ALIVE)
 /* Counts an oddity when the life cycle forbids the input. what and id name the object. */
-void live(struct state *s, const struct sbt_cmd *c, const char *what, uint64_t id, enum life now, enum input in);
+void live(struct state *s, const struct sbt_cmd *c, const char *what, uint64_t id, enum life now,
+	enum input in);
 
 /* Rows for writing, NULL when there is none; own_device makes it. */
 struct context *own_context(struct state *s, uint64_t id);
@@ -29,7 +31,8 @@ struct stream *new_stream(struct state *s, const struct sbt_cmd *c, uint64_t id,
 /* The stream that c works on. An unknown one is added to the state, so that its commands are shown.
  * NULL: c has no stream. */
 struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id);
-/* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph or has none. */
+/* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph
+ * or has none. */
 struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream, uint64_t object);
 
 /* transitions-work.c */

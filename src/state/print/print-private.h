@@ -42,7 +42,7 @@ union row {
 
 /* How a view is shown: where its rows come from, and what its columns hold. */
 struct print_view {
-	const char *name, *title; /* "streams"; "Streams" */
+	const char *name, *title;     /* "streams"; "Streams" */
 	const struct column *columns; /* the last one's js is JS_END */
 	const struct js_object *object;
 	bool (*get)(const struct state *s, unsigned i, union row *ret);
@@ -56,10 +56,12 @@ extern const enum state_view print_order[STATE_VIEW_ALL];
 extern const enum state_view print_device_views[PRINT_DEVICE_VIEWS];
 #define ANY_DEVICE SBT_NO_ID
 /* Whether a row of a view is about that device; true for ANY_DEVICE. */
-bool print_is_of_device(const struct state *s, const struct print_view *v, const union row *row, uint32_t device);
+bool print_is_of_device(
+	const struct state *s, const struct print_view *v, const union row *row, uint32_t device);
 bool print_has_device(const struct state *s, uint32_t device);
 
-/* Names come out of a trace and may hold anything: what a terminal could act on is printed as '?'. */
+/* Names come out of a trace and may hold anything: what a terminal could act on is printed as '?'.
+ */
 void print_text(struct buf *out, struct sbt_blob t);
 /* print-json.c: the lists in a row. */
 void print_json_params(struct buf *out, const void *params);

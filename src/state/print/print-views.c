@@ -15,7 +15,7 @@ void print_text(struct buf *out, struct sbt_blob t)
 		buf_byte(out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
 }
 
-/* ---- calculated cells --------------------------------------------------------------------------------------------- */
+/* --- calculated cells --- */
 
 static void word(struct buf *out, size_t start, bool on, const char *w)
 {
@@ -31,7 +31,9 @@ void print_stream_kind(struct buf *out, const void *row)
 	word(out, start, st->is_default, "default");
 	word(out, start, st->per_thread, "per-thread");
 	word(out, start, !st->is_default && (st->flags & 1), "non-blocking");
-	word(out, start, !st->is_default && !st->per_thread && !(st->flags & (1 | SBT_STREAM_UNKNOWN)), "blocking");
+	word(out, start,
+		!st->is_default && !st->per_thread && !(st->flags & (1 | SBT_STREAM_UNKNOWN)),
+		"blocking");
 	word(out, start, st->flags & SBT_STREAM_UNKNOWN, "kind not known");
 	word(out, start, st->capturing, "capturing");
 	word(out, start, st->destroyed, "destroyed");
@@ -45,7 +47,8 @@ void print_stream_waits(struct buf *out, const void *row)
 	if (st->status != STATE_WAITING)
 		return;
 	if (st->wait_event != SBT_NO_ID)
-		buf_printf(out, "event %u (#%" PRIu64 " on stream %u)", st->wait_event, st->wait_seq, st->wait_stream);
+		buf_printf(out, "event %u (#%" PRIu64 " on stream %u)", st->wait_event,
+			st->wait_seq, st->wait_stream);
 	else if (st->wait_stream != SBT_NO_ID)
 		buf_printf(out, "stream %u (#%" PRIu64 ")", st->wait_stream, st->wait_seq);
 	else
@@ -56,7 +59,9 @@ static void event_state(struct buf *out, const void *row)
 {
 	const struct state_event *e = row;
 
-	buf_str(out, !e->recorded ? e->before ? "Not recorded since the attach" : "Never recorded" : e->complete ? "Complete" : "Pending");
+	buf_str(out, !e->recorded  ? e->before ? "Not recorded since the attach" : "Never recorded"
+		     : e->complete ? "Complete"
+				   : "Pending");
 	if (e->destroyed)
 		buf_str(out, ", destroyed");
 }
@@ -121,7 +126,8 @@ static void alloc_writer(struct buf *out, const void *row)
 	const struct state_alloc *a = row;
 
 	if (a->last_writer)
-		buf_printf(out, "#%" PRIu64 "%s", a->last_writer, a->writer_certain ? "" : " perhaps");
+		buf_printf(
+			out, "#%" PRIu64 "%s", a->last_writer, a->writer_certain ? "" : " perhaps");
 }
 
 static void graph_kind(struct buf *out, const void *row)
@@ -142,7 +148,7 @@ static void device_sm(struct buf *out, const void *row)
 	buf_printf(out, "%" PRIu64 ".%" PRIu64, d->sm_major, d->sm_minor);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static const char *mem_name(uint64_t v)
 {
@@ -269,8 +275,10 @@ OBJECT(threads, "thread");
 	{                                                                                          \
 		return state_##T(s, i, &ret->T);                                                   \
 	}
+/* clang-format off */
 GET(event)
 GET(context) GET(module) GET(kernel) GET(alloc) GET(device) GET(thread)
+	/* clang-format on */
 
 	static bool get_stream(const struct state *s, unsigned i, union row *ret)
 {
@@ -296,11 +304,13 @@ const struct print_view print_views[STATE_VIEW_ALL] = {
 	[STATE_VIEW_THREADS] = {"threads", "Threads", threads, &threads_object, get_thread},
 };
 
-const enum state_view print_order[STATE_VIEW_ALL] = {STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS, STATE_VIEW_THREADS, STATE_VIEW_STREAMS,
-	STATE_VIEW_EVENTS, STATE_VIEW_MODULES, STATE_VIEW_KERNELS, STATE_VIEW_GRAPHS, STATE_VIEW_ALLOCS};
-const enum state_view print_device_views[PRINT_DEVICE_VIEWS] = {STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS, STATE_VIEW_STREAMS, STATE_VIEW_ALLOCS};
+const enum state_view print_order[STATE_VIEW_ALL] = {STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS,
+	STATE_VIEW_THREADS, STATE_VIEW_STREAMS, STATE_VIEW_EVENTS, STATE_VIEW_MODULES,
+	STATE_VIEW_KERNELS, STATE_VIEW_GRAPHS, STATE_VIEW_ALLOCS};
+const enum state_view print_device_views[PRINT_DEVICE_VIEWS] = {
+	STATE_VIEW_DEVICES, STATE_VIEW_CONTEXTS, STATE_VIEW_STREAMS, STATE_VIEW_ALLOCS};
 
-/* ---- one device --------------------------------------------------------------------------------------------------- */
+/* --- one device --- */
 
 static uint32_t context_device(const struct state *s, uint32_t ctx)
 {
@@ -312,7 +322,8 @@ static uint32_t context_device(const struct state *s, uint32_t ctx)
 	return SBT_NO_ID;
 }
 
-bool print_is_of_device(const struct state *s, const struct print_view *v, const union row *row, uint32_t device)
+bool print_is_of_device(
+	const struct state *s, const struct print_view *v, const union row *row, uint32_t device)
 {
 	if (device == ANY_DEVICE)
 		return true;
@@ -321,7 +332,8 @@ bool print_is_of_device(const struct state *s, const struct print_view *v, const
 	if (v->columns == contexts)
 		return row->context.device == device;
 	if (v->columns == allocs)
-		return row->alloc.device == device && row->alloc.mem != SBT_MEM_PINNED && row->alloc.mem != SBT_MEM_REGISTERED;
+		return row->alloc.device == device && row->alloc.mem != SBT_MEM_PINNED &&
+		       row->alloc.mem != SBT_MEM_REGISTERED;
 	return v->columns != streams || context_device(s, row->stream.st.ctx) == device;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "state/print/print-private.h"
 
-/* ---- cells -------------------------------------------------------------------------------------------------------- */
+/* --- cells --- */
 
 /* A table of some thousand rows is mostly numbers, and printf is several times slower. */
 static void put_number(struct buf *out, uint64_t v, unsigned base)
@@ -81,7 +81,7 @@ static bool is_left(const struct column *c)
 	return c->calc ? !c->right : t == JS_BOOL || t == JS_BLOB || t == JS_NAMED;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 #define COLUMNS_MAX 16
 
@@ -114,7 +114,8 @@ static void sheet_cell(struct sheet *t, unsigned column, size_t start)
 }
 
 /* A column that is optional stays away until a row has something there. */
-static void sheet_presence(struct sheet *t, unsigned column, const struct column *c, bool is_title, size_t start)
+static void sheet_presence(
+	struct sheet *t, unsigned column, const struct column *c, bool is_title, size_t start)
 {
 	const char *cell = (const char *)t->cells.data + start;
 
@@ -152,7 +153,8 @@ static void sheet_part(struct buf *out, const struct sheet *t, unsigned from, un
 	const char *cell = (const char *)t->cells.data;
 
 	for (unsigned r = 0; r < t->rows; r++) {
-		size_t blanks = 0; /* owed before the next character, so that no line ends with one */
+		size_t blanks =
+			0; /* owed before the next character, so that no line ends with one */
 
 		for (unsigned i = 0; i < t->columns; i++, cell += strlen(cell) + 1) {
 			size_t pad = t->width[i] - width(cell);
@@ -191,7 +193,8 @@ static void sheet_print(struct buf *out, const struct sheet *t, unsigned columns
 	sheet_part(out, t, from, t->columns);
 }
 
-static void print_view(struct buf *out, const struct state *s, const struct print_view *v, uint32_t device, unsigned columns)
+static void print_view(struct buf *out, const struct state *s, const struct print_view *v,
+	uint32_t device, unsigned columns)
 {
 	struct sheet t = {.cells = BUF_INIT};
 	union row row;
@@ -228,9 +231,12 @@ static void print_attach(struct buf *out, const struct state_totals *t)
 	count(out, t->found_bytes, ", byte", ", bytes");
 	buf_str(out, ", found; commands before are not known\n");
 	if (t->found_probed)
-		buf_printf(out, "%.1f GiB of addresses were looked through in %.1f ms\n", (double)t->found_probed / (1 << 30), (double)t->found_ns / 1e6);
+		buf_printf(out, "%.1f GiB of addresses were looked through in %.1f ms\n",
+			(double)t->found_probed / (1 << 30), (double)t->found_ns / 1e6);
 	if (t->found_missed)
-		buf_printf(out, "%" PRIu64 " places where memory may be were given up: calls that allocate were under way all the time\n",
+		buf_printf(out,
+			"%" PRIu64
+			" places where memory may be were given up: calls that allocate were under way all the time\n",
 			t->found_missed);
 	if (!t->last_unknown)
 		return;
@@ -276,7 +282,7 @@ void state_print(struct buf *out, const struct state *s, enum state_view view, u
 	}
 }
 
-/* ---- one device --------------------------------------------------------------------------------------------------- */
+/* --- one device --- */
 
 bool state_print_device(struct buf *out, const struct state *s, uint32_t device, unsigned columns)
 {
@@ -290,7 +296,7 @@ bool state_print_device(struct buf *out, const struct state *s, uint32_t device,
 	return true;
 }
 
-/* ---- one stream --------------------------------------------------------------------------------------------------- */
+/* --- one stream --- */
 
 #define QUEUE_SHOWN 64 /* commands of a queue in text; JSON has all that are kept */
 
@@ -304,7 +310,9 @@ static void print_queue(struct buf *out, const struct state *s, const struct sta
 
 	for (i = 0; i < QUEUE_SHOWN && state_queue(s, st->id, i, &c, &status); i++) {
 		if (i == 0 && c.seq > st->head)
-			buf_printf(out, "  #%" PRIu64 " and others after it are too old to be listed\n", st->head);
+			buf_printf(out,
+				"  #%" PRIu64 " and others after it are too old to be listed\n",
+				st->head);
 		buf_printf(out, "  %-16s  ", state_status_name(status));
 		sbt_print_cmd(out, &c, &names);
 		buf_byte(out, '\n');
@@ -312,7 +320,8 @@ static void print_queue(struct buf *out, const struct state *s, const struct sta
 	for (left = 0; state_queue(s, st->id, i, &c, &status); i++)
 		left++;
 	if (left)
-		buf_printf(out, "  and %" PRIu64 " more, the last one #%" PRIu64 "\n", left, st->last_submitted);
+		buf_printf(out, "  and %" PRIu64 " more, the last one #%" PRIu64 "\n", left,
+			st->last_submitted);
 }
 
 bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream)
@@ -334,8 +343,8 @@ bool state_print_stream(struct buf *out, const struct state *s, uint32_t stream)
 		buf_str(out, " for ");
 		print_stream_waits(out, &st);
 	}
-	buf_printf(out, "\n%" PRIu64 " submitted, %" PRIu64 " finished, %" PRIu64 " pending\n", st.submitted, st.finished,
-		st.pending);
+	buf_printf(out, "\n%" PRIu64 " submitted, %" PRIu64 " finished, %" PRIu64 " pending\n",
+		st.submitted, st.finished, st.pending);
 	print_queue(out, s, &st);
 	return true;
 }

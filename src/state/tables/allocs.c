@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The live allocations by address, see allocs.h. Look-up is two binary searches; inserting moves at most one leaf, and
- * the directory when a leaf splits.
+ * The live allocations by address, see allocs.h. Look-up is two binary searches; inserting moves at
+ * most one leaf, and the directory when a leaf splits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ void allocs_share(struct allocs *dst)
 		dir(dst)[i].leaf->refs++;
 }
 
-/* Both searches are without branches: addresses in a launch come in no order, so half of the branches would be
- * mispredicted, which costs more than all the rest of applying a launch. */
+/* Both searches are without branches: addresses in a launch come in no order, so half of the
+ * branches would be mispredicted, which costs more than all the rest of applying a launch. */
 
 /* Index of the last leaf with first <= addr; 0 when there is none. */
 static size_t find_leaf(const struct allocs *t, uint64_t addr)
@@ -100,8 +100,9 @@ static bool search(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint
 	return *ret_row < l->n && holds(l, *ret_row, addr);
 }
 
-/* Finds the row that holds addr; false when there is none. Programs use the same pointers again and again: a hint spares
- * the search, and as allocations never overlap, a row that holds addr is the one, however old the hint is. */
+/* Finds the row that holds addr; false when there is none. Programs use the same pointers again and
+ * again: a hint spares the search, and as allocations never overlap, a row that holds addr is the
+ * one, however old the hint is. */
 static bool locate(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint32_t *ret_row)
 {
 	struct alloc_hint *h;
@@ -111,7 +112,8 @@ static bool locate(const struct allocs *t, uint64_t addr, size_t *ret_leaf, uint
 	if (!t->hints) /* no part of the contents, so a const table may get them */
 		((struct allocs *)(uintptr_t)t)->hints = xcalloc(ALLOC_HINTS, sizeof *t->hints);
 	h = &t->hints[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
-	if (h->leaf < t->dir.n && h->row < dir(t)[h->leaf].leaf->n && holds(dir(t)[h->leaf].leaf, h->row, addr)) {
+	if (h->leaf < t->dir.n && h->row < dir(t)[h->leaf].leaf->n &&
+		holds(dir(t)[h->leaf].leaf, h->row, addr)) {
 		*ret_leaf = h->leaf;
 		*ret_row = h->row;
 		return true;
@@ -176,8 +178,8 @@ static struct alloc_leaf *new_leaf(struct allocs *t, size_t at)
 	return d->leaf;
 }
 
-/* Moves the upper rows of leaf i to a new leaf after it. Appending at the very end, where addresses only grow, moves
- * none: leaves stay full. */
+/* Moves the upper rows of leaf i to a new leaf after it. Appending at the very end, where addresses
+ * only grow, moves none: leaves stay full. */
 static void split(struct allocs *t, size_t i, uint64_t addr)
 {
 	struct alloc_leaf *l = leaf_own(t, i), *r;

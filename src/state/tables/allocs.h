@@ -22,7 +22,8 @@ struct alloc {
 struct alloc_leaf {
 	size_t refs;
 	uint32_t n;
-	uint64_t key[ALLOC_LEAF]; /* addr of each, apart, so that a search touches few cache lines */
+	uint64_t
+		key[ALLOC_LEAF]; /* addr of each, apart, so that a search touches few cache lines */
 	struct alloc a[ALLOC_LEAF];
 };
 
@@ -41,7 +42,8 @@ struct alloc_hint {
 struct allocs {
 	struct vec dir; /* of struct alloc_dir, never shared */
 	size_t n;
-	struct alloc_hint *hints; /* ALLOC_HINTS by hash of the address; NULL before the first look-up; a clone begins without */
+	struct alloc_hint *hints; /* ALLOC_HINTS by hash of the address; NULL before the first
+				     look-up; a clone begins without */
 	/* where the last allocs_get() was: index of the leaf and number of the rows before it */
 	size_t at_leaf, at_base;
 };

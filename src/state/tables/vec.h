@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 struct vec {
-	void *data; /* rows; a struct vec_head lies before them. NULL while nothing was ever added */
+	void *data; /* rows; a struct vec_head lies before them. NULL while nothing was ever added
+		     */
 	size_t n;   /* rows */
 };
 

@@ -72,7 +72,7 @@ static const char *const heavy[] = {"/keeps.sbt", "/moved_addresses.sbt"};
 
 static struct model models[TRACES_MAX];
 
-/* ---- tsdb's command line --------------------------------------------------- */
+/* --- tsdb's command line --- */
 
 static uint64_t some_seq(const struct model *m, uint64_t *random, unsigned kind)
 {
@@ -151,7 +151,7 @@ static void run_tsdb(
 	free(copy);
 }
 
-/* ---- a case ---------------------------------------------------------------- */
+/* --- a case --- */
 
 static struct err *copy_file(const char *from, const char *to)
 {
@@ -226,7 +226,7 @@ uint64_t cases_as_is(const struct cases *c)
 	return c->n * COUNT(runs);
 }
 
-/* ---- findings -------------------------------------------------------------- */
+/* --- findings --- */
 
 static bool has_one(const char *line, const char *const *words)
 {
@@ -292,7 +292,7 @@ bool cases_look(const struct cases *c, uint64_t seed)
 	return found;
 }
 
-/* ---- the worker ------------------------------------------------------------ */
+/* --- the worker --- */
 
 static void limit(int what, rlim_t soft, rlim_t hard)
 {

@@ -51,7 +51,7 @@ const char *__ubsan_default_options(void)
 
 static struct cases cases;
 
-/* ---- other ways to use it -------------------------------------------------- */
+/* --- other ways to use it --- */
 
 /* A new trace for the corpus: what it says of the machine that recorded it does not belong there.
  */
@@ -90,7 +90,7 @@ static int clean(const char *folder)
 	return 0;
 }
 
-/* ---- workers --------------------------------------------------------------- */
+/* --- workers --- */
 
 /* Waits for a worker and for what it left. */
 static int wait_for(pid_t pid)
@@ -140,7 +140,7 @@ static bool run_cases(uint64_t first, uint64_t end)
 	return true;
 }
 
-/* ---- main ------------------------------------------------------------------ */
+/* --- main --- */
 
 /* Ends a long run with what it has so far. */
 static void on_enough(int sig)

@@ -29,7 +29,7 @@ static const char *text_of(const char *s)
 /* Room for one more at the end of an array. */
 #define MORE(array, n) ((array) = xrealloc((array), ((n) + 1) * sizeof *(array)), &(array)[(n)++])
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 static void keep_meta(struct model *m, const struct sbt_meta *meta)
 {
@@ -47,7 +47,8 @@ static void keep_blobs(struct sbt_cmd *c)
 
 	for (unsigned i = 0; i < k->nfields; i++)
 		if (sbt_type_is_blob(k->fields[i].type)) {
-			struct sbt_blob *b = (struct sbt_blob *)(void *)((char *)c + k->fields[i].offset);
+			struct sbt_blob *b =
+				(struct sbt_blob *)(void *)((char *)c + k->fields[i].offset);
 
 			b->p = copy_of(b->p, b->len);
 		}
@@ -143,12 +144,13 @@ struct err *model_read(struct model *m, const char *path)
 	for (unsigned i = 0; !e && sbt_reader_window(k.r, i, &w.first, &w.last); i++)
 		*MORE(m->windows, m->nwindows) = w;
 	for (unsigned i = 0; !e && (module = sbt_reader_module(k.r, i)); i++)
-		*MORE(m->modules, m->nmodules) = (struct sbt_host_module){text_of(module->path), text_of(module->build_id)};
+		*MORE(m->modules, m->nmodules) =
+			(struct sbt_host_module){text_of(module->path), text_of(module->build_id)};
 	sbt_reader_close(k.r);
 	return e;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------------- */
+/* --- copies --- */
 
 struct model model_copy(const struct model *m)
 {
@@ -177,7 +179,7 @@ void model_free_copy(struct model *m)
 	free(m->pieces);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* What a code's hash was, it is now something else, in every command. */
 static void refer(struct model *m, uint64_t was, uint64_t is)
@@ -186,7 +188,8 @@ static void refer(struct model *m, uint64_t was, uint64_t is)
 		const struct sbt_kind_desc *k = sbt_kind(m->cmds[i].kind);
 
 		for (unsigned f = 0; f < k->nfields; f++)
-			if (k->fields[f].type == SBT_T_HEX && sbt_get(&m->cmds[i], &k->fields[f]) == was)
+			if (k->fields[f].type == SBT_T_HEX &&
+				sbt_get(&m->cmds[i], &k->fields[f]) == was)
 				sbt_set(&m->cmds[i], &k->fields[f], is);
 	}
 }

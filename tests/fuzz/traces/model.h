@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A whole trace in memory, taken apart, so that a mutator can change any part of it and write it again with checksums that are right.
+ * A whole trace in memory, taken apart, so that a mutator can change any part of it and write it
+ * again with checksums that are right.
  */
 #ifndef FUZZ_MODEL_H
 #define FUZZ_MODEL_H
@@ -18,7 +19,8 @@ struct model_code {
 
 struct model_piece {
 	struct sbt_memory m;
-	uint8_t *bytes; /* m.size of them when m.has_bytes; the mutator may make m.size something else */
+	uint8_t *bytes; /* m.size of them when m.has_bytes; the mutator may make m.size something
+			   else */
 	size_t n;
 };
 
@@ -37,16 +39,18 @@ struct model {
 	struct sbt_host_module *modules;
 	struct window {
 		uint64_t first, last;
-	} *windows;
+	} * windows;
 	size_t ncodes, ncmds, npieces, nstacks, nmodules, nwindows;
 };
 
 /* The trace at path. What a model holds lives until the process ends. */
 struct err *model_read(struct model *ret, const char *path) TS_CHECK;
-/* As a trace of its own. Commands that refer to a code by its hash refer to it by the hash that it now has. */
+/* As a trace of its own. Commands that refer to a code by its hash refer to it by the hash that it
+ * now has. */
 struct err *model_write(struct model *m, const char *path) TS_CHECK;
 
-/* One to be changed and written: what a mutator changes in place is its own. What it replaces is never freed: a few bytes. */
+/* One to be changed and written: what a mutator changes in place is its own. What it replaces is
+ * never freed: a few bytes. */
 struct model model_copy(const struct model *m);
 void model_free_copy(struct model *m);
 

@@ -30,7 +30,8 @@ static size_t count_chunks(const struct buf *b)
 	struct sbt_chunk_header h;
 	size_t n = 0;
 
-	for (size_t at = sizeof(struct sbt_file_header); b->len - at >= sizeof h; at += sizeof h + h.stored, n++) {
+	for (size_t at = sizeof(struct sbt_file_header); b->len - at >= sizeof h;
+		at += sizeof h + h.stored, n++) {
 		memcpy(&h, b->data + at, sizeof h);
 		if (h.stored > b->len - at - sizeof h)
 			break;
@@ -46,7 +47,8 @@ static void change_payload(uint8_t *p, size_t n, uint64_t *random)
 		size_t at = below(random, n);
 
 		if (below(random, 4)) {
-			p[at] = below(random, 3) ? bytes[below(random, sizeof bytes)] : (uint8_t)(p[at] ^ 1u << below(random, 8));
+			p[at] = below(random, 3) ? bytes[below(random, sizeof bytes)]
+						 : (uint8_t)(p[at] ^ 1u << below(random, 8));
 			continue;
 		}
 		for (uint64_t len = below(random, 10); len && at + 1 < n; len--) /* a long varint */

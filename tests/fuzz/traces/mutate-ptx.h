@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One change to a PTX text on the heap, *n bytes with a NUL behind them: a number, a line, a word of another line, a declaration. */
+/* One change to a PTX text on the heap, *n bytes with a NUL behind them: a number, a line, a word
+ * of another line, a declaration. */
 void mutate_ptx(char **text, size_t *n, uint64_t *random);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mutations of a trace's parts. Values come from three places: boundaries, what stands elsewhere in the same trace (so that ids and addresses
- * meet what they should not), and what was there, a little changed.
+ * Mutations of a trace's parts. Values come from three places: boundaries, what stands elsewhere in
+ * the same trace (so that ids and addresses meet what they should not), and what was there, a
+ * little changed.
  */
 #include "mutate.h"
 
@@ -13,22 +14,80 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 static const uint64_t boundaries[] = {
-	0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 65535, 65536, 65537,
-	0xfffffe, 0xffffff, 0x1000000, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 0x100000001,
-	0xffffffff00, 1ull << 40, 1ull << 46, (1ull << 47) - 1, 1ull << 47, 1ull << 48, (1ull << 56) + 1, (1ull << 62) - 1, 1ull << 62,
-	(1ull << 63) - 1, 1ull << 63, (1ull << 63) + 1, ~0ull - 4096, ~0ull - 4095, ~0ull - 255, ~0ull - 15, ~0ull - 7, ~0ull - 3, ~0ull - 1, ~0ull,
+	0,
+	1,
+	2,
+	3,
+	4,
+	7,
+	8,
+	9,
+	15,
+	16,
+	31,
+	32,
+	33,
+	63,
+	64,
+	127,
+	128,
+	255,
+	256,
+	257,
+	1023,
+	1024,
+	1025,
+	4095,
+	4096,
+	4097,
+	65535,
+	65536,
+	65537,
+	0xfffffe,
+	0xffffff,
+	0x1000000,
+	0x7ffffffe,
+	0x7fffffff,
+	0x80000000,
+	0x80000001,
+	0xfffffffe,
+	0xffffffff,
+	0x100000000,
+	0x100000001,
+	0xffffffff00,
+	1ull << 40,
+	1ull << 46,
+	(1ull << 47) - 1,
+	1ull << 47,
+	1ull << 48,
+	(1ull << 56) + 1,
+	(1ull << 62) - 1,
+	1ull << 62,
+	(1ull << 63) - 1,
+	1ull << 63,
+	(1ull << 63) + 1,
+	~0ull - 4096,
+	~0ull - 4095,
+	~0ull - 255,
+	~0ull - 15,
+	~0ull - 7,
+	~0ull - 3,
+	~0ull - 1,
+	~0ull,
 };
 
 /* What another command says in a field of this type. */
-static bool from_elsewhere(const struct model *m, enum sbt_type type, uint64_t *random, uint64_t *ret)
+static bool from_elsewhere(
+	const struct model *m, enum sbt_type type, uint64_t *random, uint64_t *ret)
 {
 	for (unsigned tries = 0; m->ncmds && tries < 20; tries++) {
 		const struct sbt_cmd *c = &m->cmds[below(random, m->ncmds)];
 		const struct sbt_kind_desc *k = sbt_kind(c->kind);
-		const struct sbt_field *f = k->nfields ? &k->fields[below(random, k->nfields)] : NULL;
+		const struct sbt_field *f =
+			k->nfields ? &k->fields[below(random, k->nfields)] : NULL;
 
 		if (f && !sbt_type_is_blob(f->type) && (f->type == type || tries > 10)) {
 			*ret = sbt_get(c, f);
@@ -38,14 +97,18 @@ static bool from_elsewhere(const struct model *m, enum sbt_type type, uint64_t *
 	return false;
 }
 
-static uint64_t other_value(const struct model *m, enum sbt_type type, uint64_t was, uint64_t *random)
+static uint64_t other_value(
+	const struct model *m, enum sbt_type type, uint64_t was, uint64_t *random)
 {
 	uint64_t v = was;
 
 	switch (below(random, 8)) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		return boundaries[below(random, COUNT(boundaries))];
-	case 3: case 4:
+	case 3:
+	case 4:
 		if (from_elsewhere(m, type, random, &v))
 			return v;
 		return was + 1;
@@ -58,7 +121,7 @@ static uint64_t other_value(const struct model *m, enum sbt_type type, uint64_t 
 	}
 }
 
-/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static void change_bytes(const struct model *m, uint8_t *p, size_t n, uint64_t *random)
 {
@@ -76,7 +139,9 @@ static void change_bytes(const struct model *m, uint8_t *p, size_t n, uint64_t *
 
 static void change_blob(const struct model *m, struct sbt_blob *b, uint64_t *random)
 {
-	const size_t n = below(random, 3) ? b->len : below(random, 2) ? below(random, b->len + 2) : b->len + below(random, 64);
+	const size_t n = below(random, 3)   ? b->len
+			 : below(random, 2) ? below(random, b->len + 2)
+					    : b->len + below(random, 64);
 	uint8_t *p = xmalloc(n + 1);
 
 	memset(p, (int)below(random, 256), n + 1);
@@ -86,7 +151,7 @@ static void change_blob(const struct model *m, struct sbt_blob *b, uint64_t *ran
 	*b = (struct sbt_blob){p, n};
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------------- */
+/* --- commands --- */
 
 static void change_cmd(const struct model *m, struct sbt_cmd *c, uint64_t *random);
 
@@ -138,7 +203,8 @@ static void change_cmd(const struct model *m, struct sbt_cmd *c, uint64_t *rando
 /* Commands keep their numbers: what they are moves. */
 static void move_cmds(struct model *m, uint64_t *random)
 {
-	struct sbt_cmd *a = &m->cmds[below(random, m->ncmds)], *b = &m->cmds[below(random, m->ncmds)], was = *a;
+	struct sbt_cmd *a = &m->cmds[below(random, m->ncmds)],
+		       *b = &m->cmds[below(random, m->ncmds)], was = *a;
 	const uint64_t sa = a->seq, sb = b->seq;
 
 	*a = *b;
@@ -171,13 +237,16 @@ static void change_kind(struct model *m, uint64_t *random)
 		const struct sbt_field *f = &k->fields[i], *g = sbt_field(was.kind, f->name);
 
 		if (!sbt_type_is_blob(f->type))
-			sbt_set(c, f, g && g->type == f->type ? sbt_get(&was, g) : other_value(m, f->type, 0, random));
+			sbt_set(c, f,
+				g && g->type == f->type ? sbt_get(&was, g)
+							: other_value(m, f->type, 0, random));
 		else if (g && g->type == f->type)
-			*(struct sbt_blob *)(void *)((char *)c + f->offset) = *sbt_get_blob(&was, g);
+			*(struct sbt_blob *)(void *)((char *)c + f->offset) =
+				*sbt_get_blob(&was, g);
 	}
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static void change_piece(struct model *m, uint64_t *random)
 {
@@ -214,13 +283,15 @@ static void change_piece(struct model *m, uint64_t *random)
 	}
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 /* A fat binary's head, the wrapper's with an address, ELF's. */
 static void other_head(struct model_code *c, uint64_t *random)
 {
-	const uint64_t heads[][2] = {{0x00100001ba55ed50, boundaries[below(random, COUNT(boundaries))]},
-		{0x1466243b1, boundaries[below(random, COUNT(boundaries))]}, {0x00010102464c457f, 0}};
+	const uint64_t heads[][2] = {
+		{0x00100001ba55ed50, boundaries[below(random, COUNT(boundaries))]},
+		{0x1466243b1, boundaries[below(random, COUNT(boundaries))]},
+		{0x00010102464c457f, 0}};
 
 	if (c->n >= 16)
 		memcpy(c->p, heads[below(random, COUNT(heads))], 16);
@@ -252,7 +323,8 @@ static void change_window(struct model *m, uint64_t *random)
 
 static void change_text(struct model *m, uint64_t *random)
 {
-	const char **texts[] = {&m->meta.program, &m->meta.cwd, &m->meta.host, &m->meta.gpu, &m->meta.tsdb};
+	const char **texts[] = {
+		&m->meta.program, &m->meta.cwd, &m->meta.host, &m->meta.gpu, &m->meta.tsdb};
 	const char **t = texts[below(random, COUNT(texts))];
 	struct sbt_blob b = {*t, *t ? strlen(*t) : 0};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Changes to a trace that a hostile author would make: to what it says, checksums being right. The same seed makes the same changes.
+ * Changes to a trace that a hostile author would make: to what it says, checksums being right. The
+ * same seed makes the same changes.
  */
 #ifndef FUZZ_MUTATE_H
 #define FUZZ_MUTATE_H
@@ -28,7 +29,8 @@ static inline uint64_t below(uint64_t *state, uint64_t n)
 
 /* One change to a model: a field, a blob, a command, a piece of memory, code, a text, a window. */
 void mutate_model(struct model *m, uint64_t *random);
-/* One change to the bytes inside a chunk of the trace at path, which is unpacked, packed again and gets the right sums. */
+/* One change to the bytes inside a chunk of the trace at path, which is unpacked, packed again and
+ * gets the right sums. */
 void mutate_file(const char *path, uint64_t *random);
 
 #endif

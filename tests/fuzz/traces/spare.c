@@ -28,14 +28,14 @@ int tsdb_replayer_main(int argc, char **argv);
 struct err *__wrap_device_spawn(struct device *d);
 
 static struct {
-	int socket; /* to the spare process */
+	int socket;   /* to the spare process */
 	char sandbox; /* of the next replayer: 1 or 0 */
 	/* Replayers that tsdb may not have reaped; the oldest are overwritten. */
 	pid_t left[LEFT_MAX];
 	unsigned nleft;
 } spare;
 
-/* ---- in the spare process -------------------------------------------------- */
+/* --- in the spare process --- */
 
 /* Two descriptors, the socket to tsdb and what is to be standard output; and spare.sandbox. */
 static bool take_ends(int ends[2])
@@ -111,7 +111,7 @@ static _Noreturn void be_spare(void)
 	_exit(0);
 }
 
-/* ---- in tsdb --------------------------------------------------------------- */
+/* --- in tsdb --- */
 
 void spare_sandbox(bool on)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the programs of this folder share. Each computes something ordinary on the GPU, compares with the same sum done on the CPU, prints
- * "NAME: ok" and exits 0, or says what differs and exits 1. They run on any CUDA device.
+ * What the programs of this folder share. Each computes something ordinary on the GPU, compares
+ * with the same sum done on the CPU, prints "NAME: ok" and exits 0, or says what differs and
+ * exits 1. They run on any CUDA device.
  */
 #ifndef SUITE_H
 #define SUITE_H
@@ -15,7 +16,7 @@
 	do {                                                                                       \
 		cudaError_t check_ = (call);                                                       \
 		if (check_ != cudaSuccess) {                                                       \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,               \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call,              \
 				cudaGetErrorString(check_));                                       \
 			exit(1);                                                                   \
 		}                                                                                  \
@@ -58,7 +59,8 @@ static inline unsigned next_random(unsigned *state)
 
 /* tolerance: relative, absolute below 1. 0: bit for bit equal. */
 template <typename T>
-static void compare(const char *name, const std::vector<T> &got, const std::vector<T> &want, double tolerance = 0)
+static void compare(const char *name, const std::vector<T> &got, const std::vector<T> &want,
+	double tolerance = 0)
 {
 	for (size_t i = 0; i < want.size(); i++) {
 		double a = (double)got[i], b = (double)want[i];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the corpus of programmatic dependent launches shares. As in race.h, each program is one file that begins with RACE(), and all are
- * included into one, dependent.cu. Built for sm_90, the first that has griddepcontrol. The surprise: on a GPU most of them are right
- * every time, since the launch in front has ended by then.
+ * What the corpus of programmatic dependent launches shares. As in race.h, each program is one file
+ * that begins with RACE(), and all are included into one, dependent.cu. Built for sm_90, the first
+ * that has griddepcontrol. The surprise: on a GPU most of them are right every time, since the
+ * launch in front has ended by then.
  */
 #ifndef TESTS_RACES_DEPENDENT_H
 #define TESTS_RACES_DEPENDENT_H
@@ -34,7 +35,8 @@ static __global__ void produce_late(int *out, int v)
 }
 
 /* k<<<GRID, 0, s>>>(a...), which may begin before the launch in front has finished. */
-template <typename... P, typename... A> static void dependent(cudaStream_t s, void (*k)(P...), A... a)
+template <typename... P, typename... A>
+static void dependent(cudaStream_t s, void (*k)(P...), A... a)
 {
 	cudaLaunchAttribute early = {};
 	cudaLaunchConfig_t config = {};
