@@ -4,6 +4,7 @@
  * answer why.
  */
 #include <stdlib.h>
+#include <sys/param.h>
 #include "order/fold/feed.h"
 #include "order/races/ptx-waits.h"
 #include "order/order.h"
@@ -326,8 +327,10 @@ static struct order_step step_into(
 	}
 	if (along.from)
 		return along;
-	/* Waiting for a whole context: its clock says how far it saw a's lane. */
-	seq = order_seq_on(o, a->is.lane, clock_at(x->is.clock, a->is.lane));
+	/* Waiting for a whole context: its clock says how far it saw a's lane. A launch that may
+	 * begin early has a number there and is an item of another lane. */
+	seq = order_seq_on(
+		o, a->is.lane, MIN(clock_at(x->is.clock, a->is.lane), o->lanes[a->is.lane].n));
 	return (struct order_step){seq, x->is.seq, ORDER_EDGE_LEARNED, 0, 0};
 }
 

@@ -8,7 +8,7 @@ import shutil
 import struct
 import subprocess
 
-from e2e import Skip, program, tsdb_path
+from e2e import SRC, Skip, program, tsdb_path
 
 
 def a_trace(t):
@@ -209,3 +209,14 @@ def test_tsdb_without_build_of_agent(t):
         raise Skip('the bundle finds its libraries by place')
     r = t.run([t.path('tsdb-alone'), 'doctor'])
     t.check(r.status in (0, 1), 'doctor')
+
+
+def test_why_behind_a_launch_that_records_events(t):
+    """Found by changing traces: a launch that may begin early has a number on its stream's lane, but is no item of it."""
+    path = os.path.join(SRC, 'tests/fuzz/corpus/traces/found-launch-that-records-events.sbt')
+    if not os.path.exists(path):
+        raise Skip('the corpus is not here')
+    r = t.tsdb('--batch', '-ex', 'order why 96 99', '-ex', 'order why 48 99', path)
+    t.equal(r.status, 0, 'exit status')
+    t.match(r'^#96 is always finished before #99 begins', r.out)
+    t.match(r'^#48 is always finished before #99 begins', r.out)
