@@ -63,7 +63,9 @@ static inline __attribute__((unused)) void record(const char *what)
 	}
 	close(fd);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	/* race_demo ends with 1 when its race is lost, as on a busy machine: record passes that on. */
+	assert_true(WIFEXITED(status));
+	assert_in_range(WEXITSTATUS(status), 0, !strcmp(example, "race_demo"));
 }
 
 struct run {
