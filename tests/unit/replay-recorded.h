@@ -63,7 +63,7 @@ static inline __attribute__((unused)) void record(const char *what)
 	}
 	close(fd);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* race_demo ends with 1 when its race is lost, as on a busy machine: record passes that on. */
+	/* race_demo ends with 1 when its race is lost, as on a busy machine; record does, too. */
 	assert_true(WIFEXITED(status));
 	assert_in_range(WEXITSTATUS(status), 0, !strcmp(example, "race_demo"));
 }
