@@ -41,32 +41,6 @@ static int call(void)
 	return -1;
 }
 
-static bool send_all(int s, const void *p, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		const ssize_t now = send(s, (const char *)p + done, n - done, MSG_NOSIGNAL);
-		if (now < 0 && errno == EINTR)
-			continue;
-		if (now <= 0)
-			return false;
-		done += (size_t)now;
-	}
-	return true;
-}
-
-static bool receive_all(int s, void *p, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		const ssize_t now = recv(s, (char *)p + done, n - done, 0);
-		if (now < 0 && errno == EINTR)
-			continue;
-		if (now <= 0)
-			return false;
-		done += (size_t)now;
-	}
-	return true;
-}
-
 /* *ret_fd: the descriptor that came with the answer, or -1. */
 static bool receive_answer(int s, struct keeper_answer *a, int *ret_fd)
 {
@@ -96,7 +70,7 @@ static int ask(const struct keeper_ask *q, struct keeper_answer *ret, int *ret_f
 	*ret_fd = -1;
 	if (s < 0)
 		return -1;
-	if (send_all(s, q, sizeof(*q)) && receive_answer(s, ret, ret_fd) && !ret->result)
+	if (keeper_send(s, q, sizeof(*q)) && receive_answer(s, ret, ret_fd) && !ret->result)
 		return s;
 	if (*ret_fd >= 0)
 		close(*ret_fd);
@@ -207,7 +181,7 @@ bool keep_read(uint64_t id, uint64_t offset, void *dst, size_t n)
 	const int s = ask(&q, &a, &fd);
 	if (s < 0)
 		return false;
-	const bool good = receive_all(s, dst, n);
+	const bool good = keeper_receive(s, dst, n);
 	if (fd >= 0)
 		close(fd);
 	close(s);

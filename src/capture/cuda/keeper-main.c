@@ -228,20 +228,6 @@ static CUresult copy(uint64_t id, uint64_t offset, uint64_t n, void *dst)
 
 /* ---- the socket ---- */
 
-static bool send_all(int s, const void *p, size_t n)
-{
-	for (size_t done = 0; done < n;) {
-		ssize_t now = send(s, (const char *)p + done, n - done, MSG_NOSIGNAL);
-
-		if (now < 0 && errno == EINTR)
-			continue;
-		if (now <= 0)
-			return false;
-		done += (size_t)now;
-	}
-	return true;
-}
-
 static bool send_answer(int s, const struct keeper_answer *a, int fd)
 {
 	union {
@@ -253,7 +239,7 @@ static bool send_answer(int s, const struct keeper_answer *a, int fd)
 		.msg_iov = &v, .msg_iovlen = 1, .msg_control = &box, .msg_controllen = sizeof(box)};
 
 	if (fd < 0)
-		return send_all(s, a, sizeof(*a));
+		return keeper_send(s, a, sizeof(*a));
 	memset(&box, 0, sizeof(box));
 	box.head.cmsg_level = SOL_SOCKET;
 	box.head.cmsg_type = SCM_RIGHTS;
@@ -273,7 +259,7 @@ static void send_bytes(int s, const struct keeper_ask *q)
 		pthread_mutex_lock(&lock);
 		r = copy(q->id, q->offset + done, n, staging);
 		pthread_mutex_unlock(&lock);
-		if (r || !send_all(s, staging, n))
+		if (r || !keeper_send(s, staging, n))
 			break; /* the client sees the end of the connection */
 		done += n;
 	}
@@ -288,7 +274,7 @@ static void *serve(void *arg)
 	bool sent;
 	int fd = -1;
 
-	if (recv(s, &q, sizeof(q), MSG_WAITALL) == (ssize_t)sizeof(q)) {
+	if (keeper_receive(s, &q, sizeof(q))) {
 		pthread_mutex_lock(&lock);
 		if (q.kind == KEEPER_MAKE)
 			a.result = make(&q, &a, &fd);

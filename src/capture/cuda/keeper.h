@@ -9,7 +9,11 @@
 #ifndef CAPTURE_KEEPER_H
 #define CAPTURE_KEEPER_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 
 /* control.keeper is '@' and a name in the abstract space of Unix sockets. */
 enum keeper_kind {
@@ -33,5 +37,33 @@ struct keeper_answer {
 
 _Static_assert(
 	sizeof(struct keeper_ask) == 48 && sizeof(struct keeper_answer) == 24, "wire layout");
+
+/* Send and receive all n bytes. Return false if the other side has closed its end, or the time
+ * limit of the socket is over. */
+static inline bool keeper_send(int s, const void *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		const ssize_t now = send(s, (const char *)p + done, n - done, MSG_NOSIGNAL);
+		if (now < 0 && errno == EINTR)
+			continue;
+		if (now <= 0)
+			return false;
+		done += (size_t)now;
+	}
+	return true;
+}
+
+static inline bool keeper_receive(int s, void *p, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		const ssize_t now = recv(s, (char *)p + done, n - done, 0);
+		if (now < 0 && errno == EINTR)
+			continue;
+		if (now <= 0)
+			return false;
+		done += (size_t)now;
+	}
+	return true;
+}
 
 #endif
