@@ -55,7 +55,8 @@ ROOMS = {
     'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h', 'sbt/cmd.h', 'sbt/footprint.h']),
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
-        'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/code-globals.h']),
+        'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/code-globals.h',
+        'gpucode/cuda-faults.h']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks', [
         'base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
     'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'sbt', 'state', 'symbols']),
@@ -64,7 +65,7 @@ ROOMS = {
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
-    'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h'] + SOFT_SEAM),
+    'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'engine': ('what tsdb can do, without a terminal: recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
     'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),

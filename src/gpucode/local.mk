@@ -6,10 +6,10 @@ noinst_LIBRARIES += libgpucode.a
 libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
 	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h \
+	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def
-HEADERS_TO_CHECK += src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses
 TESTS += tests/unit/test-replay-addresses
@@ -48,6 +48,16 @@ TESTS += tests/unit/test-softgpu-fatbin
 tests_unit_test_softgpu_fatbin_SOURCES = tests/unit/test-softgpu-fatbin.c
 tests_unit_test_softgpu_fatbin_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softgpu_fatbin_LDADD = libfatbin.a libgpucode.a $(ZSTD_LIBS) $(CMOCKA_LIBS)
+endif
+
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-cuda-faults
+TESTS += tests/unit/test-cuda-faults
+tests_unit_test_cuda_faults_SOURCES = tests/unit/test-cuda-faults.c
+tests_unit_test_cuda_faults_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cuda_faults_LDADD = $(CMOCKA_LIBS)
+endif
 endif
 
 # Hashes on the device: a library of its own, since the agent has it too (never sanitised). kernels.ptx is checked in; after a change of

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include "capture/cuda/keep.h"
 #include "capture/cuda/old-code.h"
+#include "gpucode/cuda-faults.h"
 
 #define S(handle) ((CUstream)(uintptr_t)(handle))
 
@@ -76,26 +77,6 @@ static const char *result_name(uint32_t code)
 {
 	const char *name = NULL;
 	return driver_good(CUDA_ASK(cuGetErrorName, (CUresult)code, &name)) ? name : NULL;
-}
-
-/* The errors that, as cuda.h says, leave the process in an inconsistent state. */
-static bool result_is_fault(uint32_t code)
-{
-	switch (code) {
-	case CUDA_ERROR_ECC_UNCORRECTABLE:
-	case CUDA_ERROR_ILLEGAL_ADDRESS:
-	case CUDA_ERROR_LAUNCH_TIMEOUT:
-	case CUDA_ERROR_ASSERT:
-	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-	case CUDA_ERROR_MISALIGNED_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-	case CUDA_ERROR_INVALID_PC:
-	case CUDA_ERROR_LAUNCH_FAILED:
-		return true;
-	default:
-		return false;
-	}
 }
 
 static const uint32_t codes[] = {
@@ -327,7 +308,7 @@ const struct driver driver_cuda = {
 	.symbol = symbol,
 	.version = version,
 	.result_name = result_name,
-	.result_is_fault = result_is_fault,
+	.result_is_fault = cuda_code_is_fault,
 	.result = cuda_result,
 	.answer = answer,
 	.device_count = device_count,

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include "gpucode/cuda-faults.h"
 
 struct cuda_tables cuda_tables;
 
@@ -94,27 +95,9 @@ const char *cuda_result_name(int code)
 	return CU.cuGetErrorName((CUresult)code, &name) ? NULL : name;
 }
 
-/* Results after which the context answers nothing else (CUDA driver API, CUresult: "the process
- * must be terminated and relaunched"). */
 bool cuda_result_is_fault(int code)
 {
-	switch (code) {
-	case CUDA_ERROR_ECC_UNCORRECTABLE:
-	case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-	case CUDA_ERROR_ILLEGAL_ADDRESS:
-	case CUDA_ERROR_LAUNCH_TIMEOUT:
-	case CUDA_ERROR_ASSERT:
-	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-	case CUDA_ERROR_MISALIGNED_ADDRESS:
-	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-	case CUDA_ERROR_INVALID_PC:
-	case CUDA_ERROR_LAUNCH_FAILED:
-	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-		return true;
-	default:
-		return false;
-	}
+	return cuda_code_is_fault((uint32_t)code);
 }
 
 struct gpu_result cuda_failed(CUresult r, const char *call)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include "gpucode/cuda-faults.h"
 
 #define MAX_DEVICES 64
 
@@ -203,7 +204,7 @@ RT_API0(cudaDeviceReset, v3020)
 	atomic_fetch_add(&generation, 1);
 	if (!held)
 		return cudaSuccess;
-	if (cuCtxSynchronize() >= CUDA_ERROR_ILLEGAL_ADDRESS)
+	if (cuda_code_is_fault(cuCtxSynchronize()))
 		lost = true;
 	cuCtxSetCurrent(NULL);
 	RT_TRY(rt_error(cuDevicePrimaryCtxReset(dev)));
