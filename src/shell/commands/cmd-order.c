@@ -3,16 +3,14 @@
  * What the program ordered and what it did not: races, order why, order graph. The replay, if one
  * is on, stays where it is.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/json-put.h"
-#include "base/file.h"
 #include "order/order.h"
 #include "shell/print/causes.h"
+#include "shell/print/drawing.h"
 #include "engine/exact.h"
 #include "shell/line/interrupt.h"
 #include "engine/races-edges.h"
@@ -682,50 +680,6 @@ static void label(void *arg, struct buf *out, uint64_t seq)
 	err_free(e);
 }
 
-static struct err *write_graph(const char *path, const struct buf *dot)
-{
-	static const char *const kinds[] = {"svg", "png", "pdf"};
-	const char *end = strrchr(path, '.');
-	char *tool = NULL;
-	FILE *f;
-	int rc;
-
-	for (unsigned i = 0; end && i < sizeof kinds / sizeof *kinds; i++)
-		if (!strcmp(end + 1, kinds[i]))
-			tool = xasprintf("dot -T%s", kinds[i]);
-	if (tool) {
-		/* The picture goes through tsdb's own file descriptor: no file name is passed to a
-		 * shell. */
-		char *all =
-			xasprintf("command -v dot >/dev/null 2>&1 || exit 127; exec %s >&9", tool);
-		FILE *to = fopen(path, "we");
-
-		free(tool);
-		if (!to) {
-			free(all);
-			return err_sys(errno, "%s cannot be written", path);
-		}
-		fflush(stdout);
-		rc = dup2(fileno(to), 9);
-		f = rc < 0 ? NULL : popen(all, "w");
-		free(all);
-		if (f) {
-			fwrite(dot->data, 1, dot->len, f);
-			rc = pclose(f);
-		}
-		close(9);
-		fclose(to);
-		if (!f || rc) {
-			unlink(path);
-			return err_cure(
-				err_new(ERR_UNSUPPORTED, "Graphviz's dot did not draw %s", path),
-				"install graphviz, or write a .dot file");
-		}
-		return NULL;
-	}
-	return file_write(path, dot->data, dot->len);
-}
-
 static struct err *graph_options(
 	const struct cmd_args *a, const char **ret_path, struct order_options *o)
 {
@@ -756,7 +710,7 @@ struct err *cmd_order_graph(struct session *s, const struct cmd_args *a)
 	if (!e)
 		e = order_dot(&dot, o, label, &l);
 	if (!e)
-		e = write_graph(path, &dot);
+		e = drawing_write(path, &dot);
 	if (!e)
 		out_printf(s->out, "%s\n", path);
 	buf_free(&dot);

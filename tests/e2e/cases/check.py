@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from e2e import Skip  # noqa: E402
+from e2e import Skip, tsdb_path  # noqa: E402
 
 
 def check(t, *words):
@@ -184,6 +184,33 @@ def test_order_and_races_of_the_demo(t):
     with open(t.path('g.dot'), encoding='utf-8') as f:
         dot = f.read()
     t.check(dot.startswith('digraph order {') and f'n{record} -> n{waits[0]["seq"]} [color=red' in dot, dot[:300])
+
+
+def test_a_drawing_leaves_open_files_alone(t):
+    """dot runs with the graph and the picture as its input and output: tsdb's own descriptors are what they were."""
+    t.equal(t.record('pipeline').status, 0, 'record')
+    os.mkdir(t.path('bin'))
+    with open(t.path('bin/dot'), 'w', encoding='utf-8') as f:
+        f.write('#!/bin/sh\n[ "$1" = -Tsvg ] || exit 1\nreadlink /proc/$PPID/fd/9 >&2\nhead -n 1\n')
+    os.chmod(t.path('bin/dot'), 0o755)
+    open(t.path('nine'), 'w', encoding='utf-8').close()
+    path = {'PATH': t.path('bin') + ':' + os.environ['PATH']}
+    nine = ['sh', '-c', 'exec 9<nine; exec "$0" "$@"', tsdb_path(), '--batch']
+    look = 'shell readlink /proc/$PPID/fd/9'
+    r = t.run([*nine, '-ex', 'order graph -o g.svg', '-ex', look, 't.sbt'], env=path)
+    t.equal(r.status, 0, r.err)
+    t.equal(r.out.splitlines()[-1], t.path('nine'), 'descriptor 9 behind the drawing')
+    t.equal(r.err.splitlines()[0], t.path('nine'), 'descriptor 9 while dot draws')
+    with open(t.path('g.svg'), encoding='utf-8') as f:
+        t.equal(f.read(), 'digraph order {\n', 'what the picture has')
+    # A dot that fails, and none at all: a picture that was there stays.
+    for env, what in (({'PATH': t.path('bin') + ':' + os.environ['PATH']}, 'g.png'), ({'PATH': '/nowhere'}, 'g.svg')):
+        with open(t.path(what), 'w', encoding='utf-8') as f:
+            f.write('old')
+        r = t.tsdb('--batch', '-ex', f'order graph -o {what}', 't.sbt', env=env)
+        t.sentence(r, rf"Graphviz's dot did not draw {what}")
+        with open(t.path(what), encoding='utf-8') as f:
+            t.equal(f.read(), 'old', 'what was there')
 
 
 def test_races_of_a_copy_whose_pitch_is_0(t):
