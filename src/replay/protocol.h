@@ -18,9 +18,12 @@
 #ifndef REPLAY_REPLAYER_H
 #define REPLAY_REPLAYER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "replayer/soft-debug.h"
 #include "replayer/soft-watch.h"
+#include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
 #define REPLAYER_VERSION 9u
@@ -318,6 +321,19 @@ struct replayer_check {
 	uint32_t digest; /* > 0, its number: one execution; each launch's row has in first and other
 			    a hash of what it changed, in bytes the pages */
 };
+/* Whether a check of these kernels, or of all with n 0, includes c. A graph launch counts for no
+ * kernel. */
+static inline bool replayer_checks(const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
+{
+	if (c->result || c->flags & SBT_F_GRAPH)
+		return false;
+	if (c->kind == SBT_GRAPH_LAUNCH)
+		return !n;
+	for (size_t i = 0; i < n && c->kind == SBT_LAUNCH; i++)
+		if (kernels[i] == c->u.launch.kernel)
+			return true;
+	return c->kind == SBT_LAUNCH && !n;
+}
 struct replayer_check_done {
 	uint64_t seq;	  /* the position: before `to` when the reply is full or its time is over */
 	uint64_t n;	  /* rows that follow */

@@ -214,18 +214,6 @@ static struct err *find_passing(
 	return e;
 }
 
-static bool matches(const struct sbt_cmd *c, const uint32_t *kernels, size_t n)
-{
-	if (c->result || c->flags & SBT_F_GRAPH)
-		return false;
-	if (c->kind == SBT_GRAPH_LAUNCH)
-		return !n;
-	for (size_t i = 0; i < n && c->kind == SBT_LAUNCH; i++)
-		if (kernels[i] == c->u.launch.kernel)
-			return true;
-	return c->kind == SBT_LAUNCH && !n;
-}
-
 /* Launches behind r->reached, up to r->last, that would have been checked. */
 static struct err *count_missed(
 	struct engine *en, const uint32_t *kernels, size_t n, struct check_result *r)
@@ -238,7 +226,7 @@ static struct err *count_missed(
 	if (!e)
 		e = sbt_cursor_next(cursor, &c);
 	while (!e && c && c->seq <= r->last) {
-		r->missed += matches(c, kernels, n);
+		r->missed += replayer_checks(c, kernels, n);
 		e = sbt_cursor_next(cursor, &c);
 	}
 	sbt_cursor_close(cursor);

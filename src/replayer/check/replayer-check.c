@@ -648,15 +648,8 @@ static struct err *digest_one(
 bool check_wants(const struct rp *rp, const struct replayer_check *q, const struct sbt_cmd *c,
 	const uint32_t *kernels, size_t n)
 {
-	if (c->seq < q->from || c->result || c->flags & SBT_F_GRAPH ||
-		execute_is_skipped(rp, c->seq) || execute_has_effect(rp, c->seq))
-		return false;
-	if (c->kind == SBT_GRAPH_LAUNCH)
-		return !n;
-	for (size_t i = 0; i < n && c->kind == SBT_LAUNCH; i++)
-		if (kernels[i] == c->u.launch.kernel)
-			return true;
-	return c->kind == SBT_LAUNCH && !n;
+	return c->seq >= q->from && replayer_checks(c, kernels, n) &&
+	       !execute_is_skipped(rp, c->seq) && !execute_has_effect(rp, c->seq);
 }
 
 static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels,
