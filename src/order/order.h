@@ -190,7 +190,9 @@ uint32_t order_stream_of(const struct order *o, uint32_t lane); /* SBT_NO_ID: th
 bool order_item_at(const struct order *o, size_t i, struct order_item *ret);
 size_t order_items(const struct order *o);
 uint32_t order_lanes(const struct order *o);
-/* The item of a lane with that index (from 1); its seq, 0 when it lies before the range. */
+/* The seq of a lane's item with that index, from 1, or of its last item if the index is higher: a
+ * clock also counts a launch that may begin early, which is an item of another lane. 0: the index
+ * is 0, or the lane has no items in the range. */
 uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index);
 
 struct order_step {

@@ -4,7 +4,6 @@
  * answer why.
  */
 #include <stdlib.h>
-#include <sys/param.h>
 #include "order/fold/feed.h"
 #include "order/races/ptx-waits.h"
 #include "order/order.h"
@@ -20,8 +19,8 @@ struct item {
 };
 
 struct lane_items {
-	uint64_t *seqs; /* of items first + 1, ... */
-	uint32_t first, n, cap;
+	uint64_t *seqs; /* of items 1 to n */
+	uint32_t n, cap;
 };
 
 struct order {
@@ -262,9 +261,11 @@ uint32_t order_stream_of(const struct order *o, uint32_t lane)
 
 uint64_t order_seq_on(const struct order *o, uint32_t lane, uint32_t index)
 {
-	return lane < o->nlanes && index && index <= o->lanes[lane].n
-		       ? o->lanes[lane].seqs[index - 1]
-		       : 0;
+	const struct lane_items *l = lane < o->nlanes ? &o->lanes[lane] : NULL;
+
+	if (!l || !l->n || !index)
+		return 0;
+	return l->seqs[(index < l->n ? index : l->n) - 1];
 }
 
 static bool before(const struct item *a, const struct item *b)
@@ -327,10 +328,8 @@ static struct order_step step_into(
 	}
 	if (along.from)
 		return along;
-	/* Waiting for a whole context: its clock says how far it saw a's lane. A launch that may
-	 * begin early has a number there and is an item of another lane. */
-	seq = order_seq_on(
-		o, a->is.lane, MIN(clock_at(x->is.clock, a->is.lane), o->lanes[a->is.lane].n));
+	/* Waiting for a whole context: its clock says how far it saw a's lane. */
+	seq = order_seq_on(o, a->is.lane, clock_at(x->is.clock, a->is.lane));
 	return (struct order_step){seq, x->is.seq, ORDER_EDGE_LEARNED, 0, 0};
 }
 
