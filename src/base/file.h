@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files that tsdb makes. They hold what programs had in memory, so only their owner may read them
- * (mode 0600; a file that was there keeps its mode), and one process at a time writes one.
+ * Names of files, and files that tsdb makes. Those hold what programs had in memory, so only their
+ * owner may read them (mode 0600; a file that was there keeps its mode), and one process at a time
+ * writes one.
  */
 #ifndef TS_FILE_H
 #define TS_FILE_H
 
 #include <stdio.h>
+#include <string.h>
 #include "base/err.h"
+
+/* What is behind the last slash of a path; all of it if there is none. Points into path. */
+static inline const char *file_name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
 
 /* Creates path, or empties it; an advisory lock (flock(2)) makes a second writer fail with
  * ERR_STATE before it has changed anything. What is no regular file (a device, a FIFO, a socket) is

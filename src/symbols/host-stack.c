@@ -9,19 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/file.h"
 #include "sbt/python.h"
 
 void stack_free(struct stack *st)
 {
 	free(st->frames);
 	memset(st, 0, sizeof *st);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return slash ? slash + 1 : path;
 }
 
 static bool begins_with_one(const char *text, const char *const *names)
@@ -37,7 +31,7 @@ static bool is_ours(const struct symbol *sym)
 {
 	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so", NULL};
 
-	return sym->module && begins_with_one(base_name(sym->module), names);
+	return sym->module && begins_with_one(file_name_of(sym->module), names);
 }
 
 /* The CUDA runtime, and what nvcc puts between a <<<>>> and the runtime. */
@@ -48,7 +42,7 @@ static bool is_runtime(const struct symbol *sym)
 		"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
 
 	return begins_with_one(sym->function, stubs) ||
-	       (sym->module && begins_with_one(base_name(sym->module), names));
+	       (sym->module && begins_with_one(file_name_of(sym->module), names));
 }
 
 /* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it
@@ -104,7 +98,7 @@ static bool frame_is_python(const struct backtrace_frame *f)
 /* "python3.12", "libpython3.12.so.1.0": files in which everything is the interpreter's. */
 static bool is_python_file(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = path ? file_name_of(path) : NULL;
 
 	return base && (strncmp(base, "libpython", 9) == 0 || strncmp(base, "python", 6) == 0);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"
 
@@ -87,9 +88,7 @@ const struct remote_map *remote_map_at(const struct remote_space *s, uint64_t ad
 
 const char *remote_name(const struct remote_map *m)
 {
-	const char *slash = strrchr(m->path, '/');
-
-	return slash ? slash + 1 : m->path;
+	return file_name_of(m->path);
 }
 
 const struct remote_map *remote_find(const struct remote_space *s, bool (*match)(const char *name))

@@ -13,16 +13,10 @@
 #include <unistd.h>
 #include "attach/ptrace/inferior.h"
 #include "attach/ptrace/target.h"
+#include "base/file.h"
 
 #define LOOK_NS 1000000
 #define WORDS_MAX 6u /* of a command line, among which Python's script is */
-
-static const char *base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool read_text(pid_t pid, const char *what, char *text, size_t size)
 {
@@ -59,9 +53,9 @@ static bool is_word(pid_t pid, const char *name)
 	fclose(f);
 	text[n] = 0;
 	for (unsigned word = 0; at < n && word < WORDS_MAX; word++, at += strlen(text + at) + 1) {
-		if (word && strncmp(base(text), "python", 6) != 0)
+		if (word && strncmp(file_name_of(text), "python", 6) != 0)
 			break;
-		if (!strcmp(base(text + at), name))
+		if (!strcmp(file_name_of(text + at), name))
 			return true;
 	}
 	return false;
@@ -73,7 +67,7 @@ static bool is_called(pid_t pid, const char *name)
 
 	if (read_text(pid, "comm", text, sizeof(text)) && !strcmp(text, name))
 		return true;
-	if (target_program(pid, text, sizeof(text)) && !strcmp(base(text), name))
+	if (target_program(pid, text, sizeof(text)) && !strcmp(file_name_of(text), name))
 		return true;
 	return is_word(pid, name);
 }

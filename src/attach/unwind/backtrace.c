@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/file.h"
 
 static bool is_ours(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
+	const char *base = file_name_of(path);
 
 	return strncmp(base, "libtsdb-agent", 13) == 0 || strncmp(base, "libcupti", 8) == 0;
 }

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/words.h"
 
 enum { ENVIRON_MAX = 4 << 20 };
@@ -42,9 +43,7 @@ bool names_has(const char *pattern, char what)
 /* Appends a word that becomes part of a file's name. */
 static void put_word(struct buf *b, const char *word)
 {
-	const char *slash = strrchr(word, '/');
-
-	for (word = slash ? slash + 1 : word; *word; word++)
+	for (word = file_name_of(word); *word; word++)
 		buf_byte(b, (unsigned char)*word > ' ' ? (uint8_t)*word : '_');
 }
 

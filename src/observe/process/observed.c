@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "state/state.h"
 
 #define FLUSH_EVERY_NS 700000000u
@@ -277,13 +278,12 @@ static const struct observe_decoder_ops ops = {
 /* A program that tsdb started may have ended by now, but its name is known. */
 static void name_after(struct observe_process *p, char *const *argv)
 {
-	const char *slash = strrchr(argv[0], '/');
 	struct buf b = BUF_INIT;
 
 	p->started = true;
 	if (!*p->name) {
 		free(p->name);
-		p->name = xstrdup(slash ? slash + 1 : argv[0]);
+		p->name = xstrdup(file_name_of(argv[0]));
 	}
 	if (*p->args)
 		return;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/file.h"
 #include "base/json-put.h"
 #include "attach/attach.h"
 #include "observe/process/observe-private.h"
@@ -98,16 +99,9 @@ static struct row *rows_of(const struct observe *o, bool kernels, bool final, un
 
 /* --- places --- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool is_cuda(const char *module)
 {
-	const char *name = base_name(module);
+	const char *name = file_name_of(module);
 
 	return !strncmp(name, "libcuda.so", 10) || !strncmp(name, "libcudart.so", 12);
 }
@@ -169,11 +163,12 @@ static void put_place(struct observe *o, struct observe_process *p, uint32_t sta
 			buf_add(out, y->function,
 				wrapper ? strcspn(y->function, "(") : strlen(y->function));
 		else if (y)
-			buf_printf(out, "%s+0x%" PRIx64, base_name(y->module), s->frames[i].offset);
+			buf_printf(
+				out, "%s+0x%" PRIx64, file_name_of(y->module), s->frames[i].offset);
 		else
 			buf_printf(out, "0x%" PRIx64, s->frames[i].offset);
 		if (y && y->file && shown == 1 && !wrapper)
-			buf_printf(out, " %s:%u", base_name(y->file), y->line);
+			buf_printf(out, " %s:%u", file_name_of(y->file), y->line);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
 #include "shell/print/vars.h"
+#include "base/file.h"
 #include "base/words.h"
 #include "state/state.h"
 
@@ -72,10 +73,8 @@ const char *kernel_short_name(char *dst, size_t n, const char *mangled)
 
 void kernel_source(struct buf *out, const char *file, unsigned line)
 {
-	const char *slash = strrchr(file, '/');
-
 	if (line && *file)
-		buf_printf(out, "%s:%u", slash ? slash + 1 : file, line);
+		buf_printf(out, "%s:%u", file_name_of(file), line);
 }
 
 static void print_thread(struct buf *b, const uint32_t block[3], const uint32_t thread[3])

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/file.h"
 #include "base/json-put.h"
 #include "shell/live/breakpoints.h"
 #include "engine/recorder.h"
@@ -119,9 +120,7 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 	if (y->file)
 		buf_printf(out, " at %s:%u", y->file, y->line);
 	else if (y->module)
-		buf_printf(out, " from %s",
-			st->recorded && strrchr(y->module, '/') ? strrchr(y->module, '/') + 1
-								: y->module);
+		buf_printf(out, " from %s", st->recorded ? file_name_of(y->module) : y->module);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
 	if (f->python)

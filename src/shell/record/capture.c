@@ -15,6 +15,7 @@
 #include "shell/live/process.h"
 #include "engine/recorder.h"
 #include "shell/trace/trace.h"
+#include "base/file.h"
 #include "base/words.h"
 #include "base/text.h"
 
@@ -22,12 +23,11 @@
 static char *wanted_path(struct session *s)
 {
 	const char *set = s->engine.set.string[SET_OUTPUT],
-		   *program = s->target.program ? s->target.program : "tsdb", *slash;
+		   *program = s->target.program ? s->target.program : "tsdb";
 
 	if (s->plan.path)
 		return xstrdup(s->plan.path);
-	slash = strrchr(program, '/');
-	return *set ? xstrdup(set) : xasprintf("%s.sbt", slash ? slash + 1 : program);
+	return *set ? xstrdup(set) : xasprintf("%s.sbt", file_name_of(program));
 }
 
 void capture_children(struct session *s)
