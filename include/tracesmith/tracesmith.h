@@ -134,7 +134,9 @@ struct ts_stream {
 };
 /* By index, in order of id; TS_END past the last one. */
 TS_API int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret);
-/* By name: commands, launches, copies, copied_bytes, live_bytes, live_allocations. */
+/* By name: commands, launches, copies, fills, syncs, failed, pending (commands that may not have
+ * finished), live_bytes, live_allocations. TS_NOT_FOUND: no such name. The last two walk all
+ * allocations. */
 TS_API int ts_state_number(const ts_state *s, const char *name, uint64_t *ret);
 
 /* --- writing a trace --- */

@@ -26,6 +26,15 @@ struct ts_trace {
 	bool kernels_read;
 };
 
+/* Looks a number up by name in an array that a row without a name ends; TS_NOT_FOUND with a
+ * sentence about `of`, for example "a trace". */
+struct library_number {
+	const char *name;
+	uint64_t number;
+};
+int library_number(
+	const struct library_number *numbers, const char *of, const char *name, uint64_t *ret);
+
 /* One of the common fields, or the kind's own; NULL: there is none. */
 const struct sbt_field *library_field(unsigned kind, const char *name);
 

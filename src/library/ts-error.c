@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Errors of ours as a number and, for this thread, a sentence.
+ * Turns a struct err into a number of enum ts_result, and keeps its sentence for the thread.
  */
 #include <config.h>
 #include <stdio.h>

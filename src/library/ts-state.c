@@ -53,28 +53,29 @@ int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret)
 	return TS_OK;
 }
 
+/* The number of live allocations; *ret_bytes: their sizes' sum. */
+static uint64_t count_live(const struct state *s, uint64_t *ret_bytes)
+{
+	struct state_alloc a;
+	unsigned n = 0;
+
+	for (*ret_bytes = 0; state_alloc(s, n, &a); n++)
+		*ret_bytes += a.size;
+	return n;
+}
+
 int ts_state_number(const ts_state *s, const char *name, uint64_t *ret)
 {
+	uint64_t live = 0, live_bytes = 0;
 	struct state_totals totals;
-	struct state_alloc a;
-	uint64_t bytes = 0, allocations = 0;
 
 	state_totals(s->state, &totals);
-	for (; state_alloc(s->state, (unsigned)allocations, &a); allocations++)
-		bytes += a.size;
-	const struct {
-		const char *name;
-		uint64_t number;
-	} numbers[] = {{"commands", totals.commands}, {"launches", totals.launches},
-		{"copies", totals.copies}, {"fills", totals.fills}, {"syncs", totals.syncs},
-		{"failed", totals.failed}, {"pending", totals.pending}, {"live_bytes", bytes},
-		{"live_allocations", allocations}};
+	if (!strncmp(name, "live_", 5))
+		live = count_live(s->state, &live_bytes);
+	const struct library_number numbers[] = {{"commands", totals.commands},
+		{"launches", totals.launches}, {"copies", totals.copies}, {"fills", totals.fills},
+		{"syncs", totals.syncs}, {"failed", totals.failed}, {"pending", totals.pending},
+		{"live_bytes", live_bytes}, {"live_allocations", live}, {NULL, 0}};
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		if (!strcmp(name, numbers[i].name)) {
-			*ret = numbers[i].number;
-			return TS_OK;
-		}
-	}
-	return result_of(err_new(ERR_NOT_FOUND, "a state has no number called \"%s\"", name));
+	return library_number(numbers, "a state", name, ret);
 }

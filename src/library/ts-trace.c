@@ -53,27 +53,31 @@ const char *ts_text(const ts_trace *t, const char *name)
 	return NULL;
 }
 
+int library_number(
+	const struct library_number *numbers, const char *of, const char *name, uint64_t *ret)
+{
+	for (; numbers->name; numbers++) {
+		if (!strcmp(name, numbers->name)) {
+			*ret = numbers->number;
+			return TS_OK;
+		}
+	}
+	return result_of(err_new(ERR_NOT_FOUND, "%s has no number called \"%s\"", of, name));
+}
+
 int ts_number(const ts_trace *t, const char *name, uint64_t *ret)
 {
 	const struct sbt_meta *m = sbt_reader_meta(t->reader);
-	const struct {
-		const char *name;
-		uint64_t number;
-	} numbers[] = {{"commands", sbt_reader_count(t->reader)},
+	const struct library_number numbers[] = {{"commands", sbt_reader_count(t->reader)},
 		{"first_seq", sbt_reader_first_seq(t->reader)},
 		{"last_seq", sbt_reader_last_seq(t->reader)}, {"lost", sbt_reader_lost(t->reader)},
 		{"bytes", sbt_reader_size(t->reader)}, {"start_ns", m->start_ns}, {"pid", m->pid},
 		{"rank", m->rank ? m->rank - 1 : TS_MISSING},
 		{"ranks", m->ranks ? m->ranks - 1 : TS_MISSING}, {"soft", m->soft},
-		{"stacks", m->stacks}, {"timestamps", m->timestamps}, {"observed", m->observed}};
+		{"stacks", m->stacks}, {"timestamps", m->timestamps}, {"observed", m->observed},
+		{NULL, 0}};
 
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		if (!strcmp(name, numbers[i].name)) {
-			*ret = numbers[i].number;
-			return TS_OK;
-		}
-	}
-	return result_of(err_new(ERR_NOT_FOUND, "a trace has no number called \"%s\"", name));
+	return library_number(numbers, "a trace", name, ret);
 }
 
 /* ---- kernels ---- */

@@ -124,8 +124,11 @@ static void columns(void **state)
 	ts_close(t);
 }
 
+/* Each number that tracesmith.h names. */
 static void the_state(void **state)
 {
+	static const char *const numbers[] = {"commands", "launches", "copies", "fills", "syncs",
+		"failed", "pending", "live_bytes", "live_allocations"};
 	struct ts_stream st = {.size = sizeof st};
 	ts_trace *t;
 	ts_state *s;
@@ -136,7 +139,10 @@ static void the_state(void **state)
 	assert_int_equal(ts_state_at(&s, t, 5), TS_OK);
 	assert_int_equal(ts_state_number(s, "launches", &n), TS_OK);
 	assert_int_equal(n, 3);
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		assert_int_equal(ts_state_number(s, numbers[i], &n), TS_OK);
 	assert_int_equal(ts_state_number(s, "nothing", &n), TS_NOT_FOUND);
+	assert_int_equal(ts_state_number(s, "live_nothing", &n), TS_NOT_FOUND);
 	assert_int_equal(ts_state_stream(s, 0, &st), TS_OK);
 	assert_int_equal(st.pending, 3);
 	assert_int_equal(ts_state_stream(s, 1, &st), TS_END);
