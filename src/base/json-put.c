@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/err.h"
+#include "base/member.h"
 #include "base/text.h"
 
 void js_bytes(struct buf *out, const void *text, size_t n)
@@ -64,26 +65,9 @@ void js_u64(struct buf *out, uint64_t v)
 	buf_add(out, digits + n, sizeof digits - n);
 }
 
-static uint64_t number_at(const void *row, unsigned offset, unsigned size)
-{
-	const void *p = (const char *)row + offset;
-
-	switch (size) {
-	case 1:
-		return *(const uint8_t *)p;
-	case 2:
-		return *(const uint16_t *)p;
-	case 4:
-		return *(const uint32_t *)p;
-	case 8:
-		return *(const uint64_t *)p;
-	}
-	BUG("a number of %u bytes", size);
-}
-
 uint64_t js_number(const struct js_field *f, const void *row)
 {
-	return number_at(row, f->offset, f->size);
+	return member_load(row, f->offset, f->size);
 }
 
 /* What is left out where it is optional. */
@@ -142,7 +126,7 @@ static void put_numbers(struct buf *out, const void *p, unsigned size, uint64_t 
 	buf_byte(out, '[');
 	for (uint64_t i = 0; i < n; i++) {
 		buf_str(out, i ? "," : "");
-		js_u64(out, number_at((const char *)p + i * size, 0, size));
+		js_u64(out, member_load((const char *)p + i * size, 0, size));
 	}
 	buf_byte(out, ']');
 }
@@ -196,7 +180,7 @@ void js_value(struct buf *out, const struct js_field *f, const void *row)
 		break;
 	case JS_NUMBERS:
 		put_numbers(out, *(const void *const *)(const void *)p, 8,
-			number_at(row, f->count_offset, f->count_size));
+			member_load(row, f->count_offset, f->count_size));
 		break;
 	case JS_OBJECT:
 		js_put(out, f->of, p);
@@ -209,7 +193,7 @@ void js_value(struct buf *out, const struct js_field *f, const void *row)
 		break;
 	case JS_LIST:
 		put_list(out, f->of, *(const void *const *)(const void *)p,
-			number_at(row, f->count_offset, f->count_size));
+			member_load(row, f->count_offset, f->count_size));
 		break;
 	case JS_CALL:
 		f->call(out, p);

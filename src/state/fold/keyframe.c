@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <xxhash.h>
+#include "base/member.h"
 #include "sbt/varint.h"
 #include "state/fold/state-private.h"
 
@@ -91,18 +92,7 @@ static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(al
 
 static uint64_t load(const void *row, const struct field *f)
 {
-	const char *p = (const char *)row + f->off;
-
-	switch (f->size) {
-	case 1:
-		return *(const uint8_t *)p;
-	case 2:
-		return *(const uint16_t *)p;
-	case 4:
-		return *(const uint32_t *)p;
-	default:
-		return *(const uint64_t *)p;
-	}
+	return member_load(row, f->off, f->size);
 }
 
 static void store(void *row, const struct field *f, uint64_t v)
