@@ -92,15 +92,7 @@ const char cmd_block_help[] =
 
 struct err *cmd_block(struct session *s, const struct cmd_args *a)
 {
-	char **words = xcalloc(a->argc + 2, sizeof *words);
-	char name[] = "block";
-	struct err *e;
-
-	words[0] = name;
-	memcpy(words + 1, a->argv, a->argc * sizeof *words);
-	e = kernel_focus(s, a->argc ? a->argc + 1 : 0, words);
-	free(words);
-	return e;
+	return kernel_focus(s, "block", a->argc, a->argv);
 }
 
 /* --- text --- */

@@ -359,27 +359,13 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 	return e;
 }
 
-/* Handles "thread (5,0,0)" of a launch: words about the GPU's threads. */
-static struct err *gpu_thread(struct session *s, const struct cmd_args *a)
-{
-	char **words = xcalloc(a->argc + 2, sizeof *words);
-	char name[] = "thread";
-	struct err *e;
-
-	words[0] = name;
-	memcpy(words + 1, a->argv, a->argc * sizeof *words);
-	e = kernel_focus(s, a->argc ? a->argc + 1 : 0, words);
-	free(words);
-	return e;
-}
-
 struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 {
 	struct inferior_thread t;
 	uint64_t n;
 
 	if (kernel_stop(s) || (a->argc && *a->argv[0] == '('))
-		return gpu_thread(s, a);
+		return kernel_focus(s, "thread", a->argc, a->argv);
 	if (!s->target.inf)
 		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
 	if (a->argc && !strcmp(a->argv[0], "apply"))

@@ -486,7 +486,7 @@ static bool take_coordinates(unsigned argc, char *const *argv, unsigned *i, uint
 	return kernel_coordinates(text, ret);
 }
 
-struct err *kernel_focus(struct session *s, unsigned argc, char *const *argv)
+struct err *kernel_focus(struct session *s, const char *word, unsigned argc, char *const *argv)
 {
 	const struct soft_stop *t = kernel_stop(s);
 	uint32_t block[3], thread[3], at[3];
@@ -499,13 +499,13 @@ struct err *kernel_focus(struct session *s, unsigned argc, char *const *argv)
 	memcpy(block, t->block, sizeof block);
 	memcpy(thread, t->thread, sizeof thread);
 	for (unsigned i = 0; i < argc;) {
-		const bool is_block = !strcmp(argv[i], "block");
+		const char *what = i ? argv[i++] : word;
+		const bool is_block = !strcmp(what, "block");
 
-		if (!is_block && strcmp(argv[i], "thread"))
+		if (!is_block && strcmp(what, "thread"))
 			return err_cure(
-				err_new(ERR_USAGE, "\"%s\" is neither block nor thread", argv[i]),
+				err_new(ERR_USAGE, "\"%s\" is neither block nor thread", what),
 				"For example: block (1,0,0) thread (5,0,0)");
-		i++;
 		if (!take_coordinates(argc, argv, &i, at))
 			return err_cure(err_new(ERR_USAGE, "there are no coordinates behind \"%s\"",
 						is_block ? "block" : "thread"),

@@ -36,8 +36,10 @@ struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line) T
 void kernel_tell(struct session *s, const struct soft_stop *t);
 /* Parses "(1,0,0)", "1,0,0" or "1". */
 bool kernel_coordinates(const char *word, uint32_t ret[3]);
-/* Chooses a thread: "block (1,0,0) thread (5,0,0)", or only one of the two. */
-struct err *kernel_focus(struct session *s, unsigned argc, char *const *argv) TS_CHECK;
+/* Chooses a thread: word "block" with "(1,0,0) thread (5,0,0)", or word "thread" with coordinates.
+ * Without arguments prints the choice. */
+struct err *kernel_focus(
+	struct session *s, const char *word, unsigned argc, char *const *argv) TS_CHECK;
 /* Appends "matmul.cu:23", or nothing if it is not known. */
 void kernel_source(struct buf *out, const char *file, unsigned line);
 /* The kernel's readable name. */
