@@ -69,9 +69,9 @@
  * returns at once (0 or -errno) and starts the agent's thread "tsdb-agent", all signals blocked.
  * That maps the control block, has its thread "tsdb-late" set agent_state (STARTING, then UP,
  * WAITING or REFUSED) and look for what was there before, and sleeps until control.leave is set or
- * tsdb is gone. Then it unsubscribes, ends spans, makes every hook return at once, takes its hands
- * off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT comes
- * without that, and tsdb-late unsubscribes when its call has ended. The library stays mapped;
+ * tsdb has ended. Then it unsubscribes, ends spans, makes every hook return at once, takes its
+ * hands off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT
+ * comes without that, and tsdb-late unsubscribes when its call has ended. The library stays mapped;
  * tsdb_agent_attach() with another block brings it to life again.
  */
 #ifndef CAPTURE_WIRE_H

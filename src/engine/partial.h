@@ -33,8 +33,8 @@ struct partial_result {
 	uint64_t first_addr; /* of the first one that differs; 0: none */
 };
 
-/* Runs it: the recorded run again, then with commands left out; the replay stands at *ret's at.
- * Free the result. */
+/* Executes the recorded run again, then the run with commands left out. The replay's position is
+ * ret->at then. Free the result. */
 struct err *partial_run(struct engine *en, struct replay_device *rd, const struct partial *p,
 	struct partial_result *ret) TS_CHECK;
 void partial_free(struct partial_result *r);

@@ -56,7 +56,7 @@ static void find_in_elf(const struct found *f, const uint8_t *code, size_t size)
 /* ---- PTX ---- */
 
 /* One statement outside functions: the name that a .global or .const declares is the first word
- * that begins with no dot, no digit and stands in no parentheses. */
+ * outside parentheses that begins with neither a dot nor a digit. */
 static void find_in_statement(const struct found *f, const char *p, const char *end)
 {
 	bool data = false;

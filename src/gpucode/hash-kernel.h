@@ -85,7 +85,7 @@ struct hash_kernel {
 CUresult hash_kernel_open(struct hash_kernel *h, const struct hash_kernel_driver *d,
 	CUdeviceptr scratch, unsigned flags);
 void hash_kernel_close(struct hash_kernel *h);
-/* The same when the context is gone, and all it had on the device with it. */
+/* The same after the context was destroyed, which freed all it had on the device. */
 void hash_kernel_forget(struct hash_kernel *h);
 /* out[i] = sbt_range_hash() of ranges[i], after all earlier work on the stream. One launch for
  * every 26,000 ranges. CUDA_ERROR_INVALID_VALUE for a range that is no device's memory is only

@@ -87,7 +87,7 @@ struct replayer_head {
 	REQ(33, KERNEL_POINTS, replayer_none, replayer_none,                                                                                   \
 		"all its breakpoints: soft_point[] follow, in both directions")                                                                \
 	REQ(34, KERNEL_ASK, soft_ask, replayer_none,                                                                                           \
-		"about the launch where it stands; records follow")                                                                            \
+		"about the launch under the microscope; records follow")                                                                       \
 	REQ(37, HASH_RECORDED, replayer_range, replayer_hash,                                                                                  \
 		"the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")                                       \
 	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing,                                                                           \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * DWARF: any ELF file, looked up at addresses where small ones have code and at those that its last
- * bytes are, as a trace names a file and offsets in it. What is told is text that ends and a small
- * number of inlined calls.
+ * DWARF: looks up addresses in any ELF file, as a trace names a file and offsets in it: addresses
+ * where small files have code, and those that the file's last bytes contain. Each look-up returns
+ * texts that end, and a small number of inlined calls.
  */
 #include <stdio.h>
 #include <stdlib.h>

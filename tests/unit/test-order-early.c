@@ -399,7 +399,7 @@ static void test_what_code_says(void **unused)
 	says(K("$L:\nadd.u32 %r1, %r1, 1;\n@%p1 bra $L;\n" WAIT LOAD "ret;"), true,
 		WAITS | TRIGGER_WAITS, false);
 	says(K("@%p1 bra $A;\n" TRIGGER "$A:\n" WAIT LOAD "ret;"), false, 0,
-		false); /* who is behind it may begin early, or not */
+		false); /* what is behind it may begin early, or not */
 	says(K("call.uni f, ();\n" LOAD "ret;"), false, 0, false);
 	says(K("brx.idx %r1, $T;\n" LOAD "ret;"), false, 0, false);
 	says(K("cp.async.ca.shared.global [%r1], [%rd1], 4;\n" WAIT "ret;"), false, 0, false);

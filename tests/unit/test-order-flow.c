@@ -137,7 +137,7 @@ static uint64_t value(uint64_t stream, bool wait, uint64_t v)
 	return add(c);
 }
 
-/* What stands behind a wait for a value runs behind the write: there it reads, and there it is
+/* What is behind a wait for a value runs behind the write: there it reads, and there it is
  * written over. */
 static void test_what_waits_for_a_value_comes_behind_the_write(void **unused)
 {

@@ -105,7 +105,7 @@ static struct pair_list conflicts_of(struct sbt_reader *r, struct order *g, bool
 	return l;
 }
 
-/* What stands behind a wait for a value is ordered behind a command that was submitted later: no
+/* What is behind a wait for a value is ordered behind a command that was submitted later: no
  * pair to turn round. */
 static void test_a_wait_for_a_value_orders_backwards(void **unused)
 {

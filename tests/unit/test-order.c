@@ -114,7 +114,7 @@ static void test_what_a_fill_wrote_is_known(void **unused)
 	}
 }
 
-/* A word is set, or set back, by a copy. *ret_read: what stands behind the wait; a fill of the
+/* A word is set, or set back, by a copy. *ret_read: the command behind the wait; a fill of the
  * producer's is in front of what sets the word. */
 static struct order *flag_by_copy(
 	bool from_host, uint64_t dst, uint32_t in_front, uint64_t *ret_fill, uint64_t *ret_read)

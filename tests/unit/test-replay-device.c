@@ -623,8 +623,8 @@ static void what_ifs(void **arg)
 
 /* --- what goes wrong --- */
 
-/* However it is come upon: the command is named, the engine stands before it, its inputs can be
- * read. */
+/* By whatever way it is reached: the error names the command, the position is before it, and its
+ * inputs can be read. */
 static void breaks(uint64_t bad, const char *sentence)
 {
 	for (unsigned way = 0; way < 6; way++) {

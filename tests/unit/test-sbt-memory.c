@@ -709,7 +709,7 @@ static struct sbt_page_entry entry_of(unsigned i)
 	return e;
 }
 
-/* Read for somebody who checks hashes himself: all of it, and what begins at each page. */
+/* Read for a caller that checks hashes: all of it, and what begins at each page. */
 static void assert_loads(struct sbt_reader *r, const struct sbt_memory *m, const uint8_t *want)
 {
 	const size_t pages = (m->size + SBT_PAGE - 1) / SBT_PAGE;
@@ -1171,7 +1171,7 @@ static void test_known_pages(void **state)
 	free(q);
 }
 
-/* Pages of an earlier trace are copied: the new one can be read when that is gone. */
+/* Pages of an earlier trace are copied: the new one can be read without that one. */
 static void test_pages_of_an_earlier_trace(void **state)
 {
 	enum { SIZE = 40 * SBT_PAGE + 8 };

@@ -110,7 +110,7 @@ static void lock_in_a_function(void **state)
 static void behind_the_tired_some_wait_and_some_can_go(void **state)
 {
 	/* lanes 8-15 wait at a barrier first, then lanes 0-7 spin for what 16-31 set. When the
-	 * spinners are tired, those at the barrier are on top of those who can go. */
+	 * spinners are tired, those at the barrier are on top of those that can go. */
 	uint32_t *o = run_text(
 		KERNEL("",
 			"setp.ge.u32 %p0, %r0, 16; setp.lt.u32 %p1, %r0, 8; @%p0 bra SET; @%p1 bra SPIN; bar.sync 1; ld.volatile.global.u32 %r1, [%d0+512]; bra END;\n"

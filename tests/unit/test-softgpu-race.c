@@ -204,7 +204,7 @@ static void increments(void **state)
 		32, "ld.global.u32", "st.global.u32", PTX_RACE);
 	clean(KERNEL("red.global.add.u32 [%d0], 1; atom.global.add.u32 %r3, [%d0], 1; atom.shared.add.u32 %r3, [s], 1;"),
 		4, 64);
-	/* atomics, and somebody who looks */
+	/* atomics, and a plain read */
 	racy(KERNEL("red.global.add.u32 [%d0], 1; ld.global.u32 %r3, [%d0];"), 2, 32,
 		"red.global.add.u32", "ld.global.u32", PTX_RACE_ATOMIC_READ);
 	clean(KERNEL("red.global.add.u32 [%d0], 1; ld.volatile.global.u32 %r3, [%d0];"), 2, 32);

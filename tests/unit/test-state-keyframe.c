@@ -141,7 +141,7 @@ static void encoded(struct buf *out, uint64_t seed)
 	state_free(s);
 }
 
-/* Whatever was decoded must stand use. */
+/* Whatever was decoded can be used without a crash. */
 static void use(struct state *s)
 {
 	struct state_totals t = totals_of(s);

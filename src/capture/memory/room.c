@@ -137,7 +137,7 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 	return n;
 }
 
-/* Frees the blocks. A destroyed context's memory is gone with it, except the keeper's. */
+/* Frees the blocks. A destroyed context has freed its memory already, except the keeper's. */
 static void release(void)
 {
 	for (unsigned i = 0; i < room.n; i++) {

@@ -96,7 +96,7 @@ static void job_words(struct engine *en, const struct explore_options *o,
 	argv[n] = NULL;
 }
 
-/* In the child. Only the first one's errors are told: they are all alike. */
+/* In the child. Only the first job prints its errors: those of the others are alike. */
 static void run_job(
 	const char *program, char **argv, unsigned i, unsigned gpus, int fd, pid_t parent)
 {

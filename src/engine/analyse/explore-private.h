@@ -57,8 +57,8 @@ struct explorer {
 /* Explores the window as it is: a graph launch is one command. */
 struct err *explore_plain(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
-/* Makes a new file for a trace, with a name of its own; returns its path for the caller, who
- * removes the file. */
+/* Makes a new file for a trace, with a name of its own, and returns its path. The caller removes
+ * the file. */
 struct err *explore_temp_file(char **ret) TS_CHECK;
 /* The window with its graph launches taken apart. */
 struct err *explore_expanded(

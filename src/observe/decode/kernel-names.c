@@ -13,7 +13,7 @@
 #define NAME_AT 8 /* bytes into the driver's record */
 #define NAME_MAX_BYTES 4096u
 #define PAGE 4096u
-#define LOOKS_MAX 64u /* at names that were told */
+#define LOOKS_MAX 64u /* at names that the driver returned */
 
 struct kernel_names {
 	pid_t pid;

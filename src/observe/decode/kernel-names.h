@@ -5,7 +5,7 @@
  * word points to the name that cuFuncGetName and cuKernelGetName return. This is no documented
  * interface: it was found with NVIDIA's driver 580. So names are trusted for drivers that are known
  * to work like this, and for others once a name that the driver returned in this process was found
- * there; a name that was not found there ends that trust.
+ * there; a name that was not found there suspends it until another name is found.
  */
 #ifndef OBSERVE_KERNEL_NAMES_H
 #define OBSERVE_KERNEL_NAMES_H

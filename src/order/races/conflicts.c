@@ -10,7 +10,7 @@
 #include "order/order.h"
 
 struct touched { /* by one command */
-	struct order_party who;
+	struct order_party party;
 	struct order_item item;
 	size_t at, n; /* in the list of accesses */
 };
@@ -72,13 +72,13 @@ static void note_keys(struct search *x, const struct sbt_cmd *c)
 }
 
 static struct err *note_touched(
-	struct search *x, const struct order_item *it, size_t at, struct order_party who)
+	struct search *x, const struct order_item *it, size_t at, struct order_party party)
 {
 	if (x->n >= ORDER_CONFLICTS_MAX)
 		return err_new(
 			ERR_LIMIT, "more than %u commands touch memory", ORDER_CONFLICTS_MAX);
 	MAKE_ROOM(x->t, x->n, x->cap);
-	x->t[x->n++] = (struct touched){.item = *it, .at = at, .n = x->list.n - at, .who = who};
+	x->t[x->n++] = (struct touched){.item = *it, .at = at, .n = x->list.n - at, .party = party};
 	return NULL;
 }
 
@@ -218,8 +218,8 @@ static bool conflict(const struct search *x, struct touched *a, struct touched *
 				!(is_access(p->how) && is_access(q->how) &&
 					may_meet(x, x->keys[i], &a->item)))
 				continue;
-			a->who.how = p->how;
-			b->who.how = q->how;
+			a->party.how = p->how;
+			b->party.how = q->how;
 			return true;
 		}
 	return false;
@@ -237,7 +237,7 @@ static struct err *pairs(struct search *x)
 				!fold_before(
 					x->t[b].item.lane, x->t[b].item.index, &x->t[a].item) &&
 				conflict(x, &x->t[a], &x->t[b]))
-				x->o->each(x->o->each_arg, &x->t[a].who, &x->t[b].who);
+				x->o->each(x->o->each_arg, &x->t[a].party, &x->t[b].party);
 	}
 	return NULL;
 }

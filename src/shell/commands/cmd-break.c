@@ -339,7 +339,7 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 const char cmd_commands_help[] =
 	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (the\n"
 	"newest without N) is hit. No lines: none any more. If the first line is `silent`, the\n"
-	"stop is not told. `commands` may stand among the commands, with an `end` of its own.\n"
+	"stop is not shown. `commands` may be among the commands, with an `end` of its own.\n"
 	"Example:\n"
 	"  commands 1\n"
 	"  info args\n"

@@ -37,7 +37,7 @@ const char cmd_races_help[] =
 	"of at most 64 KiB from pageable memory brings, behind its call but not behind the copy.\n"
 	"--threads-apart: calls of different host threads are not ordered by when they were made.\n"
 	"Each comes with both host stacks and the one call that would order them. The same two\n"
-	"places in the program are told once, with how often they met. With --batch the exit\n"
+	"places in the program are shown once, with how often they met. With --batch the exit\n"
 	"status is 3 when one is certain or likely.\n"
 	"Examples: races\n"
 	"          races --possible 100-200\n";

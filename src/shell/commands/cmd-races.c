@@ -391,7 +391,7 @@ const char cmd_replay_racecheck_help[] =
 	"on the software GPU and looks for races inside its kernels: two threads of a launch\n"
 	"touch the same byte of global or shared memory, at least one writes, and neither a\n"
 	"barrier, an atomic nor a fence orders them. What is found does not depend on which of\n"
-	"them came first this time. Each pair of instructions is told once, with a thread of\n"
+	"them came first this time. Each pair of instructions is shown once, with a thread of\n"
 	"each side. What may be meant is told apart: a write of the bytes that are there, and a\n"
 	"plain read of what atomics change (right when a compare-and-swap then checks it). The\n"
 	"replay stays where it is. With --batch the exit status is 3 when there is a race. `set\n"

@@ -47,7 +47,7 @@ _Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ &&
 		       (int)SOFT_ACCESS_ATOMIC == (int)PTX_ATOMIC &&
 		       SOFT_ACCESSES == PTX_ACCESS_KINDS && SOFT_ACCESS_SETS == PTX_ACCESS_SETS,
 	"one order of kinds");
-_Static_assert((unsigned)SOFT_SOURCES == PTX_SOURCES_MAX, "sources are told as they are");
+_Static_assert((unsigned)SOFT_SOURCES == PTX_SOURCES_MAX, "sources are handed on as they are");
 _Static_assert(
 	sizeof(struct soft_span) == sizeof(struct ptx_span), "spans are handed on as they are");
 

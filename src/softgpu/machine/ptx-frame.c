@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a warp's functions stand on: frames of registers, local memory, and the values of special
+ * What a warp's functions work with: frames of registers, local memory, and the values of special
  * registers.
  */
 #include "softgpu/machine/ptx-run.h"

@@ -2,7 +2,7 @@
  *
  * Memory that a function takes from its thread's stack while it runs: alloca, stacksave,
  * stackrestore. "PTX ISA 9.0", 9.7.15. It lies behind the frame's variables; how much each lane has
- * taken is kept in a register without a name, so it is gone when the function returns.
+ * taken is kept in a register without a name, so it is free again when the function returns.
  */
 #include "softgpu/ptx/ptx-dec.h"
 #include "softgpu/machine/ptx-exec.h"

@@ -167,7 +167,7 @@ const char *micro_say(struct soft_session *s, const char *fmt, ...)
 struct ptx_block *micro_block(
 	const struct soft_session *s, uint64_t index); /* NULL: it does not run now */
 struct ptx_warp *micro_warp(
-	const struct soft_session *s); /* the focused one, NULL when its block is gone */
+	const struct soft_session *s); /* the focused one, NULL when its block has ended */
 uint64_t *micro_steps(const struct soft_session *s, const struct ptx_warp *w);
 void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
 /* The breakpoint at w's next instruction, or NULL; *ret_lanes: the lanes that hit it. */

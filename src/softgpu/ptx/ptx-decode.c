@@ -46,7 +46,7 @@ static void build_index(void)
 	qsort(ops_index, nops_index, sizeof(ops_index[0]), by_name);
 	for (unsigned k = 1; k < nops_index; k++)
 		if (!strcmp(ops_index[k - 1].op, ops_index[k].op))
-			abort(); /* the rows of an opcode do not stand together */
+			abort(); /* the rows of an opcode are not next to each other */
 }
 
 static const struct ptx_row *rows_of(const char *s, size_t n, unsigned *count)

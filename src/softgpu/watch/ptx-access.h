@@ -2,7 +2,7 @@
  *
  * Which bytes of global memory work reads, writes and changes atomically: a bit for each byte, so a
  * set is exact whatever the order and shape of the accesses. Memory is bounded: past the limit
- * whole regions stand for their bytes, and the set says so. Calls may come from any thread.
+ * a set has whole regions instead of bytes, and says so. Calls may come from any thread.
  */
 #ifndef SOFTGPU_PTX_ACCESS_H
 #define SOFTGPU_PTX_ACCESS_H

@@ -152,7 +152,7 @@ static bool give_ends(int fd, int said)
 	return sendmsg(spare.socket, &m, MSG_NOSIGNAL) == 1;
 }
 
-/* As device-process.c has it, but for who forks. */
+/* As device-process.c has it, but the spare process forks. */
 struct err *__wrap_device_spawn(struct device *d)
 {
 	int sv[2], said;
