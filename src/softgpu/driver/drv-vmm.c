@@ -154,10 +154,13 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
 	return device_check(prop->location.id);
 }
 
-/* Takes fd; -1: memory of this process alone. */
-static CUresult memory_new(
-	CUmemGenericAllocationHandle *ret, size_t size, const CUmemAllocationProp *prop, int fd)
+/* Takes fd; -1: memory of this process alone. fill: the file has no pages yet. They are taken now,
+ * as a device does (page by page takes far longer), once it is known that the device has as much.
+ */
+static CUresult memory_new(CUmemGenericAllocationHandle *ret, size_t size,
+	const CUmemAllocationProp *prop, int fd, bool fill)
 {
+	const unsigned dev = (unsigned)prop->location.id;
 	struct memory *m = calloc(1, sizeof(*m));
 
 	if (m)
@@ -166,7 +169,11 @@ static CUresult memory_new(
 			.refs = 1,
 			.handles = 1,
 			.fd = fd,
-			.pages = mem_pages_of((unsigned)prop->location.id, size, fd)};
+			.pages = mem_pages_of(dev, size, fd)};
+	if (m && m->pages && fill && posix_fallocate(fd, 0, (off_t)size)) {
+		mem_pages_free(dev, m->pages, size);
+		m->pages = NULL;
+	}
 	if (!m || !m->pages) {
 		free(m);
 		if (fd >= 0)
@@ -192,13 +199,8 @@ DRV_DEFINE(4, cuMemCreate, CUmemGenericAllocationHandle *, handle, size_t, size,
 		fd = memfd_create("tsdb-soft-memory", MFD_CLOEXEC);
 		if (fd < 0)
 			return CUDA_ERROR_OUT_OF_MEMORY;
-		/* Taken now, as a device does: page by page takes far longer. */
-		if (posix_fallocate(fd, 0, (off_t)size)) {
-			close(fd);
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		}
 	}
-	return memory_new(handle, size, prop, fd);
+	return memory_new(handle, size, prop, fd, fd >= 0);
 }
 
 /* A new descriptor, which the caller passes on and closes. */
@@ -240,7 +242,7 @@ DRV_DEFINE(3, cuMemImportFromShareableHandle, CUmemGenericAllocationHandle *, ha
 		close(fd);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	return memory_new(handle, (size_t)st.st_size, &prop, fd);
+	return memory_new(handle, (size_t)st.st_size, &prop, fd, false);
 }
 
 DRV_DEFINE(1, cuMemRelease, CUmemGenericAllocationHandle, handle)
