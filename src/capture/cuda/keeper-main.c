@@ -12,13 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 #include "capture/cuda/keeper.h"
 #include "base/checked.h"
 
 #define STAGING (1u << 20)
 #define DEVICES 64
+#define RETRY_NS 10000000 /* until there may be a descriptor, or memory, again */
 
 #define FUNCTIONS(F)                                                                               \
 	F(cuInit)                                                                                  \
@@ -301,31 +304,68 @@ static bool is_from(int s, pid_t pid)
 	return !getsockopt(s, SOL_SOCKET, SO_PEERCRED, &who, &n) && who.pid == pid;
 }
 
-int main(int argc, char **argv)
+static void nap(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+}
+
+/* A driver may hold a descriptor for each block, and each client has one. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* Clients wait while the system lacks what their connection needs: an end of this process would
+ * lose all copies. */
+static void serve_all(int listening, pid_t pid)
 {
 	pthread_attr_t detached;
 	pthread_t thread;
-	int listening, s;
+	int s;
 
-	if (argc != 3) {
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	for (;;) {
+		s = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+		if (s < 0) {
+			if (errno != EINTR && errno != ECONNABORTED)
+				nap();
+			continue;
+		}
+		if (!is_from(s, pid)) {
+			close(s);
+			continue;
+		}
+		while (pthread_create(&thread, &detached, serve, (void *)(intptr_t)s))
+			nap();
+	}
+}
+
+static bool is_listening(int s)
+{
+	int yes = 0;
+	socklen_t n = sizeof(yes);
+
+	return !getsockopt(s, SOL_SOCKET, SO_ACCEPTCONN, &yes, &n) && yes;
+}
+
+int main(int argc, char **argv)
+{
+	int listening = argc == 3 ? atoi(argv[1]) : -1;
+
+	if (!is_listening(listening)) {
 		fputs("tsdb-keeper: is started by tsdb\n", stderr);
 		return 2;
 	}
-	listening = atoi(argv[1]);
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	raise_limit();
 	pthread_mutex_lock(&lock);
 	/* takes some tenths of a second: so it is done before any client waits */
 	(void)open_driver();
 	pthread_mutex_unlock(&lock);
-	for (;;) {
-		s = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-		if (s < 0 && errno != EINTR && errno != ECONNABORTED)
-			return 1;
-		if (s < 0)
-			continue;
-		if (!is_from(s, atoi(argv[2])) ||
-			pthread_create(&thread, &detached, serve, (void *)(intptr_t)s))
-			close(s);
-	}
+	serve_all(listening, atoi(argv[2]));
 }
