@@ -153,6 +153,12 @@ bool state_alloc(const struct state *s, unsigned i, struct state_alloc *ret);
 /* The one that holds addr. */
 bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *ret);
 
+/* What is finished on its stream when the call of a copy or a fill returns to the host, by the
+ * state before it: CUDA driver API, "API synchronization behavior". PRIOR: a copy from pageable
+ * memory to the device waits for its stream, then returns once the data is staged. */
+enum state_returns { STATE_RETURNS_AT_ONCE, STATE_RETURNS_PRIOR, STATE_RETURNS_DONE };
+enum state_returns state_returns(const struct state *s, const struct sbt_cmd *c);
+
 struct state_graph {
 	uint32_t id, source; /* source: the graph an executable one came from, or SBT_NO_ID */
 	uint64_t handle, launches, last_launch;

@@ -565,37 +565,10 @@ static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *
 
 /* --- work --- */
 
-static bool on_host(const struct state *s, uint64_t addr)
-{
-	struct state_alloc a;
-
-	return !state_alloc_at(s, addr, &a) || a.mem == SBT_MEM_PINNED ||
-	       a.mem == SBT_MEM_REGISTERED;
-}
-
-/* Whether the host has waited for the copy when the call returns; as in
- * state/fold/transitions-work.c. *ret_prior: it has waited for what was before the copy. */
-static bool host_waited(const struct state *s, const struct sbt_cmd_copy *u, bool *ret_prior)
-{
-	bool from_host = u->dir == SBT_COPY_H2D || u->dir == SBT_COPY_H2H ||
-			 (u->dir == SBT_COPY_ANY && on_host(s, u->src));
-	bool to_host = u->dir == SBT_COPY_D2H || u->dir == SBT_COPY_H2H ||
-		       (u->dir == SBT_COPY_ANY && on_host(s, u->dst));
-
-	*ret_prior = from_host && !to_host && !u->async && u->pageable;
-	if (from_host && to_host)
-		return true;
-	if (to_host)
-		return !u->async || u->pageable;
-	return from_host && !u->async && !u->pageable;
-}
-
 bool fold_is_staged(const struct state *s, const struct sbt_cmd *c)
 {
-	bool prior = false;
-
 	return c->kind == SBT_COPY && !c->result && !(c->flags & SBT_F_GRAPH) &&
-	       !host_waited(s, &c->u.copy, &prior) && prior;
+	       state_returns(s, c) == STATE_RETURNS_PRIOR;
 }
 
 void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index)
@@ -621,10 +594,34 @@ static void join_value(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
 	f->doubt = false;
 }
 
+/* What the host knows of the lane when the call of c, the lane's last item, has returned. */
+static void host_returned(
+	struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
+{
+	const enum state_returns how = state_returns(s, c);
+	struct moment m;
+	uint32_t h;
+
+	if (how == STATE_RETURNS_AT_ONCE)
+		return;
+	m = moment_of(f, lane);
+	h = host_lane(f, c->thread);
+	if (how == STATE_RETURNS_PRIOR &&
+		!(f->small_copies_finish &&
+			staged_is_small(&c->u.copy))) { /* all but the copy itself */
+		clock_drop(m.clock);
+		m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
+	}
+	join(f, h, m.clock);
+	take_doubt(f, h, m.doubt);
+	f->lanes[h].index++;
+	f->lanes[h].seq = c->seq;
+	moment_drop(&m);
+}
+
 static void after(struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
 {
 	struct moment *e;
-	bool prior;
 
 	for (unsigned i = 0; i < f->nleaves && (c->kind == SBT_COPY || c->kind == SBT_FILL); i++)
 		values_note(&f->values, &f->leaves[i], moment_of(f, lane));
@@ -638,27 +635,12 @@ static void after(struct fold *f, const struct state *s, uint32_t lane, const st
 		}
 		break;
 	case SBT_BATCH:
-		if (c->u.batch.is_wait)
-			break;
-		values_note(&f->values, &c->u.batch, moment_of(f, lane));
+		if (!c->u.batch.is_wait)
+			values_note(&f->values, &c->u.batch, moment_of(f, lane));
 		break;
 	case SBT_COPY:
-		if (host_waited(s, &c->u.copy, &prior) || prior) {
-			struct moment m = moment_of(f, lane);
-			const uint32_t h = host_lane(f, c->thread);
-
-			if (prior && !(f->small_copies_finish &&
-					     staged_is_small(
-						     &c->u.copy))) { /* all but the copy itself */
-				clock_drop(m.clock);
-				m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
-			}
-			join(f, h, m.clock);
-			take_doubt(f, h, m.doubt);
-			f->lanes[h].index++;
-			f->lanes[h].seq = c->seq;
-			moment_drop(&m);
-		}
+	case SBT_FILL:
+		host_returned(f, s, lane, c);
 		break;
 	default:
 		break;

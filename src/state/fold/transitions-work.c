@@ -173,12 +173,7 @@ static bool is_host_alloc(const struct alloc *a)
 	return !a || !on_device_mem(a->mem);
 }
 
-/* Which work is finished when a copy returns to the host: CUDA driver API, "API synchronization
- * behavior". COPY_PRIOR: a copy from pageable memory to the device waits for its stream, then
- * returns once the data is staged. */
-enum copy_returns { COPY_AT_ONCE, COPY_PRIOR, COPY_DONE };
-
-static enum copy_returns copy_returns(const struct state *s, const struct sbt_cmd_copy *u)
+static enum state_returns copy_returns(const struct state *s, const struct sbt_cmd_copy *u)
 {
 	uint64_t dir = u->dir;
 
@@ -191,21 +186,47 @@ static enum copy_returns copy_returns(const struct state *s, const struct sbt_cm
 				: SBT_COPY_D2D;
 	}
 	if (dir == SBT_COPY_H2H)
-		return COPY_DONE;
+		return STATE_RETURNS_DONE;
 	if (dir == SBT_COPY_D2D || dir == SBT_COPY_PEER)
-		return COPY_AT_ONCE;
+		return STATE_RETURNS_AT_ONCE;
 	if (dir == SBT_COPY_D2H)
-		return !u->async || u->pageable ? COPY_DONE : COPY_AT_ONCE;
+		return !u->async || u->pageable ? STATE_RETURNS_DONE : STATE_RETURNS_AT_ONCE;
 	if (u->async)
-		return COPY_AT_ONCE;
-	return u->pageable ? COPY_PRIOR : COPY_DONE;
+		return STATE_RETURNS_AT_ONCE;
+	return u->pageable ? STATE_RETURNS_PRIOR : STATE_RETURNS_DONE;
+}
+
+/* A memset returns at once, but for pinned host and managed memory. */
+static enum state_returns fill_returns(const struct state *s, const struct sbt_cmd_fill *u)
+{
+	const struct alloc *a = allocs_find(&s->allocs, u->dst);
+
+	return !u->async && a && (is_host_alloc(a) || a->mem == SBT_MEM_MANAGED)
+		       ? STATE_RETURNS_DONE
+		       : STATE_RETURNS_AT_ONCE;
+}
+
+enum state_returns state_returns(const struct state *s, const struct sbt_cmd *c)
+{
+	if (c->kind == SBT_COPY)
+		return copy_returns(s, &c->u.copy);
+	return c->kind == SBT_FILL ? fill_returns(s, &c->u.fill) : STATE_RETURNS_AT_ONCE;
+}
+
+static void retire_returned(struct state *s, const struct sbt_cmd *c, struct stream *st)
+{
+	const enum state_returns ret = state_returns(s, c);
+
+	if (ret == STATE_RETURNS_DONE)
+		queue_retire(s, st->id, c->seq);
+	else if (ret == STATE_RETURNS_PRIOR)
+		queue_retire_before(s, st, c->seq);
 }
 
 void on_copy(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_copy *u = &c->u.copy;
 	struct stream *st = submit(s, c, u->stream, 0);
-	enum copy_returns ret;
 	struct device *d;
 
 	if (!st)
@@ -217,21 +238,12 @@ void on_copy(struct state *s, const struct sbt_cmd *c)
 		d->copy_bytes += u->size;
 	}
 	wrote(s, c->seq, u->dst, true);
-	ret = copy_returns(s, u);
-	if (ret == COPY_DONE)
-		queue_retire(s, st->id, c->seq);
-	else if (ret == COPY_PRIOR)
-		queue_retire_before(s, st, c->seq);
+	retire_returned(s, c, st);
 }
 
-/* A memset returns at once, but for pinned host and managed memory (same source as copies). */
 void on_fill(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_fill *u = &c->u.fill;
-	const struct alloc *a = allocs_find(&s->allocs, u->dst);
-	bool waits = !u->async && a &&
-		     (a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED ||
-			     a->mem == SBT_MEM_MANAGED);
 	struct stream *st = submit(s, c, u->stream, 0);
 	struct device *d;
 
@@ -244,8 +256,7 @@ void on_fill(struct state *s, const struct sbt_cmd *c)
 		d->fill_bytes += u->size;
 	}
 	wrote(s, c->seq, u->dst, true);
-	if (waits)
-		queue_retire(s, st->id, c->seq);
+	retire_returned(s, c, st);
 }
 
 void on_host_func(struct state *s, const struct sbt_cmd *c)
