@@ -73,10 +73,13 @@ static void note_lane(struct order *o, const struct order_item *it)
 	}
 	l = &o->lanes[it->lane];
 	/* The host's lane also counts what it learned from a synchronous copy, which is an item
-	 * elsewhere. */
-	while (l->n + 1 <= it->index) {
+	 * elsewhere: such a number is that of the host's item before it. */
+	while (l->n < it->index) {
+		const uint64_t last = l->n ? l->seqs[l->n - 1] : 0;
+
 		MAKE_ROOM(l->seqs, l->n, l->cap);
-		l->seqs[l->n++] = it->seq;
+		l->seqs[l->n] = l->n + 1 == it->index ? it->seq : last;
+		l->n++;
 	}
 }
 
@@ -318,12 +321,19 @@ static struct order_step step_into(
 	for (size_t i = x->edge; i < edges_end(x); i++) {
 		const struct edge *e = &o->edges[i];
 		const struct item *from = find(o, e->from);
-		const struct order_step s = {e->from, x->is.seq, e->kind, e->via, 0};
+		struct order_step s = {e->from, x->is.seq, e->kind, e->via, 0};
 
 		if (!from || (from != a && !before(a, from)))
 			continue;
+		/* a copy of which the host knows that its bytes are staged need not be over */
+		if ((e->kind == ORDER_EDGE_HOST || e->kind == ORDER_EDGE_STREAM) &&
+			!before(from, x))
+			continue;
 		if (e->kind != ORDER_EDGE_STREAM)
 			return s;
+		/* what the host learned last may be that a copy was over */
+		if (order_stream_of(o, from->is.lane) != order_stream_of(o, x->is.lane))
+			s.edge = ORDER_EDGE_LEARNED;
 		along = s;
 	}
 	if (along.from)
