@@ -55,6 +55,13 @@ static struct sbt_reader *expand(struct sbt_reader *r, struct expanded *x)
 	return to;
 }
 
+static void sync_all(void)
+{
+	const uint64_t s = add(cmd_sync_ctx(seq));
+
+	add(cmd_sync_end(seq, s));
+}
+
 /* The new number of a step of a launch. */
 static uint64_t of(const struct expanded *x, uint64_t launch, uint32_t step)
 {
@@ -100,6 +107,63 @@ static void test_diamond(void **unused)
 	expanded_free(&x);
 	sbt_reader_close(to);
 	sbt_reader_close(r);
+}
+
+/* Random graphs: of two steps one is before the other exactly if a path leads from it. What the
+ * window has besides keeps its streams and events for itself. */
+static void test_steps_are_ordered_as_paths_are(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct random_cmds dice = {.x = seed * 7919};
+		const unsigned n = 2 + (unsigned)random_below(&dice, 14);
+		bool path[16][16] = {{false}};
+		uint32_t deps[16][3];
+		struct expanded x;
+		struct order *g;
+
+		graph_begins();
+		for (unsigned i = 0; i < n; i++) {
+			const unsigned many = i ? (unsigned)random_below(&dice, 4) : 0;
+
+			for (unsigned k = 0; k < many; k++) {
+				const unsigned d = (unsigned)random_below(&dice, i);
+
+				deps[i][k] = d;
+				path[i][d] = true;
+				for (unsigned j = 0; j < n; j++)
+					path[i][j] |= path[d][j];
+			}
+			node(i, SBT_NODE_FILL, deps[i], many);
+		}
+		graph_ends();
+		const uint64_t launch = add(cmd_graph_launch(seq, 1, 1));
+
+		sync_all();
+		record(2, 1);
+		const uint64_t fired = fill(2, B, 16);
+
+		wait_for(3, 1);
+		const uint64_t waited = fill(3, B, 16), alone = fill(4, B, 16);
+		struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+		const struct order_options o = {.first = 1, .last = x.last};
+
+		ok(order_open(&g, to, &o));
+		for (unsigned i = 0; i < n; i++) {
+			const uint64_t a = of(&x, launch, i + 1);
+
+			for (unsigned k = 0; k < n; k++)
+				assert_int_equal(
+					order_before(g, of(&x, launch, k + 1), a), path[i][k]);
+			assert_true(order_before(g, a, of(&x, alone, 0)));
+		}
+		assert_false(order_before(g, of(&x, fired, 0), of(&x, waited, 0)));
+		assert_false(order_before(g, of(&x, waited, 0), of(&x, alone, 0)));
+		order_close(g);
+		expanded_free(&x);
+		sbt_reader_close(to);
+		sbt_reader_close(r);
+	}
 }
 
 /* Roots besides the first chain begin behind what was before the launch, and are over before what
@@ -404,7 +468,8 @@ static void test_positions_in_a_launch(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_diamond),
-		cmocka_unit_test(test_roots), cmocka_unit_test(test_memory_of_the_window),
+		cmocka_unit_test(test_steps_are_ordered_as_paths_are), cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_memory_of_the_window),
 		cmocka_unit_test(test_chains_need_nothing),
 		cmocka_unit_test(test_programmatic_edges),
 		cmocka_unit_test(test_programmatic_edges_that_are_lost),

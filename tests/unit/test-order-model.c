@@ -21,6 +21,9 @@ struct item {
 	uint64_t entry;
 	unsigned stream; /* STREAMS: the host's */
 	set before;
+	struct touch { /* writes the first, reads the second */
+		uint64_t addr, end;
+	} touch[2];
 };
 
 static struct item items[ITEMS_MAX];
@@ -73,6 +76,7 @@ static struct item *new_item(uint64_t entry, unsigned stream, const set before)
 	assert_true(nitems <= ITEMS_MAX);
 	it->entry = entry;
 	it->stream = stream;
+	memset(it->touch, 0, sizeof it->touch);
 	memcpy(it->before, before, sizeof it->before);
 	return it;
 }
@@ -137,11 +141,13 @@ static void a_fill(unsigned stream, unsigned thread)
 		bool waits; /* driver API: of such memory a memset is synchronous */
 	} to[] = {{A, false}, {H, true}, {MANAGED, true}, {REGISTERED, true}};
 	const unsigned i = below(4);
-	struct sbt_cmd c = cmd_fill(seq, stream, to[i].at, 16);
-	const struct item *it;
+	const uint64_t at = to[i].at + below(40), n = 1 + below(24);
+	struct sbt_cmd c = cmd_fill(seq, stream, at, n);
+	struct item *it;
 
 	c.u.fill.async = below(2);
 	it = work(c, stream, thread, nothing);
+	it->touch[0] = (struct touch){at, at + n};
 	if (to[i].waits && !c.u.fill.async)
 		finish(known[host_of(thread)], it);
 }
@@ -182,10 +188,15 @@ static void a_copy(unsigned stream, unsigned thread)
 	const uint64_t n = below(2) ? SMALL : SMALL + 1;
 	struct sbt_cmd c =
 		cmd_copy(seq, stream, rows[i].says, rows[i].dst, rows[i].src, n, below(2));
-	const struct item *it;
+	struct item *it;
 
 	c.u.copy.pageable = below(2);
 	it = work(c, stream, thread, nothing);
+	/* of host memory that nothing allocated no command is known to share bytes */
+	if (rows[i].dst != PAGEABLE)
+		it->touch[0] = (struct touch){rows[i].dst, rows[i].dst + n};
+	if (rows[i].src != PAGEABLE)
+		it->touch[1] = (struct touch){rows[i].src, rows[i].src + n};
 	switch (returns(rows[i].is, c.u.copy.async, c.u.copy.pageable)) {
 	case DONE:
 		finish(known[host_of(thread)], it);
@@ -480,6 +491,66 @@ static void test_the_fold_keeps_what_the_definition_says(void **unused)
 	}
 }
 
+/* ---- conflicts ---------------------------------------- */
+
+static bool meet(const struct touch *a, const struct touch *b)
+{
+	return a->addr < b->end && b->addr < a->end;
+}
+
+static bool conflict(const struct item *a, const struct item *b)
+{
+	return meet(&a->touch[0], &b->touch[0]) || meet(&a->touch[0], &b->touch[1]) ||
+	       meet(&a->touch[1], &b->touch[0]);
+}
+
+static unsigned pair_at;
+
+/* Pairs come by the later one. */
+static void next_pair(void *arg, const struct order_party *a, const struct order_party *b)
+{
+	bool *seen = arg;
+	const unsigned x = item_of(a->seq), y = item_of(b->seq);
+
+	assert_true(x < y && y < nitems && y >= pair_at);
+	assert_true(conflict(&items[x], &items[y]) && !items[y].before[x]);
+	assert_false(seen[x * ITEMS_MAX + y]);
+	assert_int_equal(a->stream, items[x].stream);
+	assert_int_equal(b->stream, items[y].stream);
+	seen[x * ITEMS_MAX + y] = true;
+	pair_at = y;
+}
+
+static void test_every_pair_that_conflicts_without_an_order(void **unused)
+{
+	static bool seen[ITEMS_MAX * ITEMS_MAX];
+
+	(void)unused;
+	for (uint64_t seed = 2001; seed <= 2100; seed++) {
+		struct order *g = some_trace(seed);
+		const struct order_options o = {.first = 1,
+			.last = seq,
+			.strict = strict,
+			.threads_apart = apart,
+			.each = next_pair,
+			.each_arg = seen};
+		bool unknown;
+
+		memset(seen, 0, sizeof seen);
+		pair_at = 0;
+		ok(order_conflicts(g, end_once(), &o, &unknown));
+		assert_false(unknown);
+		for (unsigned y = 0; y < nitems; y++)
+			for (unsigned x = 0; x < y; x++)
+				if (conflict(&items[x], &items[y]) && !items[y].before[x] &&
+					!seen[x * ITEMS_MAX + y])
+					fail_msg("#%llx and #%llx conflict",
+						(unsigned long long)items[x].entry,
+						(unsigned long long)items[y].entry);
+		graph_over(g);
+	}
+}
+
 /* ---- schedules ---------------------------------------- */
 
 static bool is_entry(unsigned i)
@@ -706,6 +777,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_fold_keeps_what_the_definition_says),
+		cmocka_unit_test(test_every_pair_that_conflicts_without_an_order),
 		cmocka_unit_test(test_schedules_are_made_as_their_rule_says)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

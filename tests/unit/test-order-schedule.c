@@ -569,6 +569,49 @@ static void test_a_schedule_is_written_as_a_trace(void **unused)
 	sbt_reader_close(r);
 }
 
+/* Of the recording the work is written, and what it needs; not what it waited for. */
+static void test_a_schedule_has_no_waits_of_the_recording(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = fill(1, A, 16), s = add(cmd_sync_stream(seq, 1));
+
+	add(cmd_sync_end(seq, s));
+	add(cmd_query_stream(seq, 1, 0));
+	const uint64_t event = add(cmd_event_create(seq, 7)), b = fill(1, B, 16);
+	struct sbt_reader *r = trace_end(&t), *again;
+	const uint64_t order[] = {a, b};
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cursor;
+	unsigned kinds[SBT_KIND_END] = {0};
+	uint64_t *old;
+	size_t n;
+	char path[64];
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = b, .seqs = order, .n = 2}, path,
+		&old, &n));
+	const uint64_t want[] = {a, event, b, 0, 0};
+	assert_order(old, n, want, 5);
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_cursor_open(&cursor, again));
+	for (;;) {
+		ok(sbt_cursor_next(cursor, &c));
+		if (!c)
+			break;
+		kinds[c->kind] += c->seq >= FIRST;
+	}
+	assert_int_equal(kinds[SBT_FILL], 2);
+	assert_int_equal(kinds[SBT_QUERY], 0);
+	assert_int_equal(kinds[SBT_SYNC], 1); /* the one at the end */
+	assert_int_equal(kinds[SBT_SYNC_END], 1);
+	sbt_cursor_close(cursor);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
 static void test_no_schedule_passes_the_host(void **unused)
 {
 	(void)unused;
@@ -629,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_poison_is_a_fill),
 		cmocka_unit_test(test_stacks_go_along),
 		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
+		cmocka_unit_test(test_a_schedule_has_no_waits_of_the_recording),
 		cmocka_unit_test(test_no_schedule_passes_the_host),
 		cmocka_unit_test(test_schedules_of_any_trace_are_legal),
 	};

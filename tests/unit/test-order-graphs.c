@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Races between the nodes of a graph against the definition: of random graphs, with a set for each
+ * node of those that are over when it begins.
+ */
+#include "order-test.h"
+#include "order/races/graph-races.h"
+
+#define NODES 90 /* more than a word has bits */
+
+struct one {
+	uint32_t deps[4];
+	unsigned ndeps;
+	bool kernel, early;
+	uint64_t write, write_end; /* a fill or a copy */
+	uint64_t read, read_end;
+	uint64_t pointer; /* a kernel was given it: to anything of its allocation */
+	bool over[NODES], hoped[NODES];
+};
+
+static struct one one[NODES];
+static unsigned n;
+
+/* Numbers of nodes need not be their places. */
+static uint32_t number_of(unsigned i)
+{
+	return 1000 - 3 * i;
+}
+
+static void add_node(unsigned i)
+{
+	struct one *o = &one[i];
+	struct sbt_cmd c = o->kernel	 ? cmd_launch(1, 0, 0)
+			   : o->read_end ? cmd_copy(1, 0, SBT_COPY_D2D, o->write, o->read,
+						   o->write_end - o->write, true)
+					 : cmd_fill(1, 0, o->write, o->write_end - o->write);
+	uint64_t packed[64];
+	uint32_t deps[4];
+
+	c.flags |= SBT_F_GRAPH;
+	if (o->kernel) {
+		c.u.launch.args = (struct sbt_blob){&o->pointer, 8};
+		c.u.launch.launch_attrs = o->early ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0;
+	}
+	assert_true(sbt_pack_size(&c) <= sizeof packed);
+	sbt_pack(packed, &c);
+	c = cmd_graph_node(seq, 0, number_of(i),
+		o->kernel     ? SBT_NODE_KERNEL
+		: o->read_end ? SBT_NODE_COPY
+			      : SBT_NODE_FILL,
+		o->kernel ? 0 : SBT_NO_ID, packed, sbt_pack_size(&c));
+	for (unsigned k = 0; k < o->ndeps; k++)
+		deps[k] = number_of(o->deps[k]);
+	c.u.graph_node.deps = (struct sbt_blob){deps, o->ndeps * sizeof *deps};
+	add(c);
+}
+
+static void unite(bool *to, const bool *from)
+{
+	for (unsigned i = 0; i < n; i++)
+		to[i] |= from[i];
+}
+
+/* rank: places in an order in which a node comes behind those that it depends on. */
+static void some_graph(struct random_cmds *dice)
+{
+	unsigned rank[NODES];
+
+	n = 3 + (unsigned)random_below(dice, NODES - 3);
+	memset(one, 0, sizeof one);
+	for (unsigned i = 0; i < n; i++)
+		rank[i] = i;
+	for (unsigned i = 0; i < n; i++) {
+		const unsigned k = (unsigned)random_below(dice, n), was = rank[i];
+
+		rank[i] = rank[k];
+		rank[k] = was;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		struct one *o = &one[rank[i]];
+
+		o->ndeps = i ? (unsigned)random_below(dice, 3) : 0;
+		for (unsigned k = 0; k < o->ndeps; k++)
+			o->deps[k] = rank[i - 1 - random_below(dice, i < 6 ? i : 6)];
+		o->kernel = !random_below(dice, 3);
+		o->early = o->kernel && random_below(dice, 2);
+		o->pointer = (random_below(dice, 2) ? A : B) + 8 * random_below(dice, 40);
+		o->write = (random_below(dice, 2) ? A : B) + 8 * random_below(dice, 400);
+		o->write_end = o->write + 8 + 8 * random_below(dice, 20);
+		if (!o->kernel && random_below(dice, 2)) {
+			o->read = B + 8 * random_below(dice, 400);
+			o->read_end = o->read + (o->write_end - o->write);
+		}
+		for (unsigned k = 0; k < o->ndeps; k++) {
+			const struct one *d = &one[o->deps[k]];
+
+			unite(o->over, d->over);
+			unite(o->hoped, d->hoped);
+			o->hoped[o->deps[k]] = true;
+			if (!o->early || !d->kernel)
+				o->over[o->deps[k]] = true;
+		}
+	}
+}
+
+/* ---- what two nodes have in common ---------------------------------------- */
+
+static bool meet(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
+{
+	return a < b_end && b < a_end;
+}
+
+static uint64_t alloc_of(uint64_t at)
+{
+	return at >= B ? B : A;
+}
+
+/* The surest that can be said of the two; -1: they do not conflict. */
+static int tier_with_kernel(const struct one *k, const struct one *o)
+{
+	const uint64_t at = alloc_of(k->pointer);
+
+	if (o->kernel) /* either may write what both were given */
+		return alloc_of(o->pointer) == at ? ORDER_POSSIBLE : -1;
+	if (meet(k->pointer, k->pointer + 1, o->write, o->write_end))
+		return ORDER_LIKELY;
+	if (meet(at, at + SIZE, o->write, o->write_end))
+		return ORDER_POSSIBLE;
+	return o->read_end && meet(at, at + SIZE, o->read, o->read_end) ? ORDER_POSSIBLE : -1;
+}
+
+static int tier_of(const struct one *a, const struct one *b)
+{
+	if (a->kernel)
+		return tier_with_kernel(a, b);
+	if (b->kernel)
+		return tier_with_kernel(b, a);
+	return meet(a->write, a->write_end, b->write, b->write_end) ||
+			       meet(a->write, a->write_end, b->read, b->read_end) ||
+			       meet(a->read, a->read_end, b->write, b->write_end)
+		       ? ORDER_CERTAIN
+		       : -1;
+}
+
+static bool seen[NODES][NODES];
+
+static void one_race(void *unused, const struct nodes_race *r)
+{
+	const unsigned a = (1000 - r->a.node) / 3, b = (1000 - r->b.node) / 3;
+	int tier;
+
+	(void)unused;
+	assert_true(a != b && a < n && b < n);
+	assert_false(seen[a][b] || seen[b][a]);
+	seen[a][b] = seen[b][a] = true;
+	assert_false(one[a].over[b] || one[b].over[a]);
+	assert_int_equal(r->early, one[a].hoped[b] || one[b].hoped[a]);
+	tier = tier_of(&one[a], &one[b]);
+	assert_true(tier >= 0);
+	assert_int_equal(r->tier, r->early ? ORDER_POSSIBLE : tier);
+	assert_int_equal(r->a.kernel, one[a].kernel ? 0 : SBT_NO_ID);
+	assert_int_equal(r->b.kind, one[b].kernel     ? SBT_LAUNCH
+				    : one[b].read_end ? SBT_COPY
+						      : SBT_FILL);
+	assert_true(r->addr < r->end);
+}
+
+static void test_races_of_nodes_are_by_the_definition(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 120; seed++) {
+		struct random_cmds dice = {.x = seed * 104729};
+		struct sbt_cmd graph;
+		struct sbt_reader *r;
+		struct state *s;
+
+		begin();
+		graph = cmd_any(seq, SBT_GRAPH_CREATE);
+		graph.u.graph_create.clone_of = SBT_NO_ID;
+		add(graph);
+		some_graph(&dice);
+		for (unsigned i = 0; i < n; i++)
+			add_node(i);
+		add(cmd_graph_instantiate(seq, 1, 0));
+		r = trace_end(&t);
+		ok(state_at(&s, r, seq - 1));
+		memset(seen, 0, sizeof seen);
+		assert_true(nodes_races(s, 1, NULL, one_race, NULL));
+		for (unsigned b = 0; b < n; b++)
+			for (unsigned a = 0; a < b; a++)
+				if (!one[a].over[b] && !one[b].over[a] &&
+					tier_of(&one[a], &one[b]) >= 0 && !seen[a][b])
+					fail_msg("seed %u: nodes %u and %u", (unsigned)seed,
+						number_of(a), number_of(b));
+		assert_false(nodes_races(s, 7, NULL, one_race, NULL)); /* there is no such graph */
+		state_free(s);
+		sbt_reader_close(r);
+	}
+}
+
+/* ---- the whole launch is known to the byte ---------------------------------------- */
+
+static struct nodes_race only;
+static unsigned nonly;
+
+static void keep_race(void *unused, const struct nodes_race *r)
+{
+	(void)unused;
+	only = *r;
+	nonly++;
+}
+
+/* A fill of A + 0 .. 64 and a kernel that was given A, with no order. What the launch writes there
+ * besides is the kernel's. */
+static void test_what_nobody_else_did_is_the_kernels(void **unused)
+{
+	static const struct {
+		struct order_access all;
+		bool races;
+		uint64_t addr, end;
+	} rows[] = {
+		{{A + 64, A + 128, ORDER_WRITE}, false, 0, 0},	      /* beside the fill */
+		{{A + 32, A + 40, ORDER_READ}, true, A + 32, A + 40}, /* a fill does not read */
+		{{A + 60, A + 80, ORDER_READ}, true, A + 60, A + 64},
+		{{A + 63, A + 64, ORDER_ATOMIC}, true, A + 63, A + 64},
+		{{A + 64, A + 65, ORDER_ATOMIC}, false, 0, 0},
+		{{B, B + 64, ORDER_WRITE}, false, 0, 0}, /* nobody's that is known */
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct order_access all = rows[i].all;
+		const struct order_accesses l = {.a = &all, .n = 1};
+		struct sbt_cmd graph;
+		struct sbt_reader *r;
+		struct state *s;
+
+		begin();
+		graph = cmd_any(seq, SBT_GRAPH_CREATE);
+		graph.u.graph_create.clone_of = SBT_NO_ID;
+		add(graph);
+		memset(one, 0, sizeof one);
+		one[0] = (struct one){.write = A, .write_end = A + 64};
+		one[1] = (struct one){.kernel = true, .pointer = A + 256};
+		n = 2;
+		add_node(0);
+		add_node(1);
+		add(cmd_graph_instantiate(seq, 1, 0));
+		r = trace_end(&t);
+		ok(state_at(&s, r, seq - 1));
+		nonly = 0;
+		assert_true(nodes_races(s, 1, &l, keep_race, NULL));
+		if (nonly != rows[i].races)
+			fail_msg("row %zu: %u races", i, nonly);
+		if (rows[i].races) {
+			assert_int_equal(only.tier, ORDER_LIKELY);
+			assert_int_equal(only.addr, rows[i].addr);
+			assert_int_equal(only.end, rows[i].end);
+			assert_int_equal(only.a.node, number_of(1)); /* the lower number first */
+			assert_int_equal(only.a.how, all.how);
+		}
+		/* of which something is not known, it says nothing new */
+		const struct order_accesses part = {.a = &all, .n = 1, .unknown = true};
+		nonly = 0;
+		assert_true(nodes_races(s, 1, &part, keep_race, NULL));
+		assert_int_equal(nonly, 1);
+		assert_int_equal(only.tier, ORDER_POSSIBLE);
+		state_free(s);
+		sbt_reader_close(r);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_races_of_nodes_are_by_the_definition),
+		cmocka_unit_test(test_what_nobody_else_did_is_the_kernels)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
