@@ -17,6 +17,9 @@
  *   node       as function, in a graph
  *   shared     the input comes through page-locked memory, by an asynchronous copy that nobody writes to meanwhile
  *   before     the same by a synchronous copy, before which the program writes to that memory
+ *   limit      as floats, behind a call that no command describes and that touches no memory: it sets a limit of the context
+ *   limited    as sum, behind such a call
+ *   elsewhere  such a call, and what is looked at is memory that no command writes
  * Ends with 77 when the recording did not come out as it was meant to, and can be tried again.
  */
 #include "gpu.h"
@@ -278,6 +281,30 @@ static int floats(bool fixed)
 	return fixed && h != 1024;
 }
 
+static int limit(bool fixed)
+{
+	CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 16 << 20));
+	return floats(fixed);
+}
+
+static int limited(bool fixed)
+{
+	CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 16 << 20));
+	return sum(fixed);
+}
+
+static int elsewhere(bool)
+{
+	unsigned *x, *y;
+
+	CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 16 << 20));
+	CHECK(cudaMalloc(&x, sizeof host));
+	CHECK(cudaMalloc(&y, sizeof host));
+	slow<<<N / 256, 256>>>(x, 1, 10);
+	CHECK(cudaMemcpy(host, y, sizeof host, cudaMemcpyDeviceToHost));
+	return 0;
+}
+
 static void do_nothing(void *)
 {
 }
@@ -351,7 +378,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(bool fixed);
 	} all[] = {{"clock", clock_}, {"race", race}, {"function", function}, {"host", host_writes}, {"sum", sum},
-		{"raced", raced}, {"both", both}, {"used", used}, {"stale", stale}, {"unwritten", unwritten}, {"floats", floats}, {"idle", idle}, {"node", node},
+		{"raced", raced}, {"both", both}, {"used", used}, {"stale", stale}, {"unwritten", unwritten}, {"floats", floats}, {"limit", limit}, {"limited", limited}, {"elsewhere", elsewhere}, {"idle", idle}, {"node", node},
 		{"shared", shared}, {"before", before}};
 	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
 

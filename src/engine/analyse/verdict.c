@@ -372,9 +372,9 @@ static struct err *search(struct search *x)
 		ask_determinism,
 		verdict_ask_values,
 		verdict_ask_races,
-		verdict_ask_left_out,
 		ask_incomplete,
 		ask_perturbed,
+		verdict_ask_left_out,
 		verdict_ask_host,
 		ask_device,
 	};

@@ -964,6 +964,12 @@ def test_verdict_is_not_the_innocent_one(t):
     t.match(r'^Why: #\d+ may give other bytes than it did\. Executed again as it is here it does not', out)
     out, v, _ = verdict_of(t, 'floats', 'fixed', env=flipped('add_floats'))
     t.equal(v['kind'], 'device', 'sums that are the same in any order')
+    out, v, _ = verdict_of(t, 'limit', env=flipped('add_floats'))
+    t.equal((v['kind'], v['seq']), ('not_deterministic', find(t, 'add_floats<<<')), 'sums in another order, behind a call that is not executed again')
+    out, v, _ = verdict_of(t, 'limited', env=flipped('slow'))
+    t.equal((v['kind'], v['seq']), ('device', find(t, 'slow<<<', which=-1)), 'a call that is not executed again, and touches nothing')
+    out, v, _ = verdict_of(t, 'elsewhere', env=flipped('slow', 16))
+    t.equal((v['kind'], v['seq']), ('not_executed', find(t, 'unreplayable "cuCtxSetLimit"')), 'memory that no command writes')
     verdict_case(t, 'node', 'not_executed', r'a call that is not executed again: #\d+ a host function\.')
 
 
