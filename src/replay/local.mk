@@ -46,7 +46,7 @@ tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/s
 tests_unit_test_replay_plan_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-footprint-clients
 TESTS += tests/unit/test-footprint-clients
-tests_unit_test_footprint_clients_SOURCES = tests/unit/test-footprint-clients.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_footprint_clients_SOURCES = tests/unit/test-footprint-clients.c tests/unit/awkward-cmds.h tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_footprint_clients_LDADD = libreplay.a liborder.a libstate.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 check_PROGRAMS += tests/unit/test-replay-values

@@ -152,6 +152,8 @@ struct state_alloc {
 bool state_alloc(const struct state *s, unsigned i, struct state_alloc *ret);
 /* The one that holds addr. */
 bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *ret);
+/* The first one that has a byte at addr or behind it; false: there is none. */
+bool state_alloc_from(const struct state *s, uint64_t addr, struct state_alloc *ret);
 
 /* What is finished on its stream when the call of a copy or a fill returns to the host, by the
  * state before it: CUDA driver API, "API synchronization behavior". PRIOR: a copy from pageable

@@ -12,7 +12,8 @@
 #include "sbt/memory.h"
 #include "state/args.h"
 
-#define ALIKE 256 /* touches of a command that are looked through for an equal one */
+#define ALIKE 256  /* touches of a command that are looked through for an equal one */
+#define PIECES 256 /* of a range, each in an allocation of its own; more count as everything */
 
 /* --- lanes --- */
 
@@ -109,20 +110,32 @@ static void touch(struct plan_scan *s, struct plan_item *it, uint32_t key, unsig
 	it->ntouches++;
 }
 
-/* Touches n bytes at addr. on_host: if it is no allocation it is pageable memory, which is ignored.
- */
+/* Touches n bytes at addr: the part in each allocation by itself, since others name the allocation.
+ * on_host: what is in no allocation is pageable memory, which is ignored. */
 static void touch_range(struct plan_scan *s, struct plan_item *it, uint64_t addr, uint64_t n,
 	unsigned how, bool on_host)
 {
-	uint64_t end = sat_add(addr, n);
+	const uint64_t end = sat_add(addr, n);
+	const uint32_t most = it->ntouches + PIECES;
 	struct state_alloc a;
 
-	if (!n)
-		return;
-	if (state_alloc_at(s->s, addr, &a))
-		touch(s, it, key_of(s, &a), how, addr, end);
-	else if (!on_host)
-		touch(s, it, 0, how, addr, end);
+	while (addr < end) {
+		const bool found = state_alloc_from(s->s, addr, &a) && a.addr < end;
+		const uint64_t to = !found		    ? end
+				    : a.addr > addr	    ? a.addr
+				    : a.size < end - a.addr ? a.addr + a.size
+							    : end;
+
+		if (it->ntouches == most) {
+			it->everything = true;
+			return;
+		}
+		if (found && a.addr <= addr)
+			touch(s, it, key_of(s, &a), how, addr, to);
+		else if (!on_host)
+			touch(s, it, 0, how, addr, to);
+		addr = to;
+	}
 }
 
 static bool has_globals(const struct plan_scan *s, uint32_t module)

@@ -279,6 +279,13 @@ bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *re
 	return fill_alloc(allocs_find(&s->allocs, addr), ret);
 }
 
+bool state_alloc_from(const struct state *s, uint64_t addr, struct state_alloc *ret)
+{
+	const struct alloc *a = allocs_find(&s->allocs, addr);
+
+	return fill_alloc(a ? a : allocs_next(&s->allocs, addr), ret);
+}
+
 static bool fill_graph(const struct graph *g, struct state_graph *ret)
 {
 	if (!g)

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "state/fold/state-private.h"
+#include "state/fold/transitions.h"
 
 struct state *state_new(void)
 {
@@ -150,6 +150,20 @@ static struct thread *enter_thread(struct state *s, const struct sbt_cmd *c)
 	return t;
 }
 
+/* The transition of a kind need not know what it writes; on_launch() and on_graph_launch() do what
+ * the record does not tell. A window records what an unreplayable call changed. */
+static void note_writes(struct state *s, const struct sbt_cmd *c)
+{
+	struct sbt_footprint f;
+
+	if (!s->allocs.n)
+		return;
+	sbt_footprint(&f, c);
+	wrote_touches(s, c->seq, &f);
+	if (f.does & SBT_DOES_UNKNOWN && f.does & (SBT_WRITES | SBT_UPDATES))
+		allocs_doubt(&s->allocs, c->seq);
+}
+
 struct err *state_apply(struct state *s, const struct sbt_cmd *c)
 {
 	struct thread *t;
@@ -168,5 +182,6 @@ struct err *state_apply(struct state *s, const struct sbt_cmd *c)
 		return NULL;
 	}
 	transition(s, c);
+	note_writes(s, c);
 	return NULL;
 }

@@ -204,9 +204,7 @@ static void wrote_by_node(void *arg, const struct sbt_cmd *c, const struct sbt_f
 	if (f->does & SBT_RUNS_KERNEL)
 		wrote_args(x->s, x->seq, c->u.launch.args,
 			k ? str_blob(&x->s->bytes, k->params) : (struct sbt_blob){0});
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->touch[i].how & (SBT_WRITES | SBT_UPDATES) && !(f->does & SBT_WAITS))
-			wrote(x->s, x->seq, f->touch[i].rows.addr, true);
+	wrote_touches(x->s, x->seq, f);
 }
 
 /* What the nodes of a launched graph may write. A node that is not known may write anything, before

@@ -8,7 +8,7 @@
 
 /* --- who wrote an allocation last --- */
 
-void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
+static void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
 {
 	struct alloc *a = allocs_own(&s->allocs, addr);
 
@@ -16,6 +16,30 @@ void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
 		return;
 	a->writer = seq;
 	a->certain = certain;
+}
+
+/* Every allocation that a row has a byte of: a range may go on in the next one, where a program
+ * maps memory piece by piece. */
+static void wrote_rows(struct state *s, uint64_t seq, const struct sbt_rows *r)
+{
+	const uint64_t last = r->addr + (sbt_rows_size(r) - 1);
+	const struct alloc *a = allocs_find(&s->allocs, r->addr);
+	uint64_t addr, end;
+
+	for (a = a ? a : allocs_next(&s->allocs, r->addr); a && a->addr <= last;
+		a = allocs_next(&s->allocs, end)) {
+		addr = a->addr;
+		end = addr + a->size;
+		if (sbt_rows_meet(r, addr, a->size))
+			wrote(s, seq, addr, true);
+	}
+}
+
+void wrote_touches(struct state *s, uint64_t seq, const struct sbt_footprint *f)
+{
+	for (unsigned i = 0; i < f->n && s->allocs.n && !(f->does & SBT_WAITS); i++)
+		if (f->touch[i].how & (SBT_WRITES | SBT_UPDATES))
+			wrote_rows(s, seq, &f->touch[i].rows);
 }
 
 /* args: the parameter buffer; params: packed (offset, size) pairs, empty when not known. */
@@ -237,7 +261,6 @@ void on_copy(struct state *s, const struct sbt_cmd *c)
 		d->copies++;
 		d->copy_bytes += u->size;
 	}
-	wrote(s, c->seq, u->dst, true);
 	retire_returned(s, c, st);
 }
 
@@ -255,7 +278,6 @@ void on_fill(struct state *s, const struct sbt_cmd *c)
 		d->fills++;
 		d->fill_bytes += u->size;
 	}
-	wrote(s, c->seq, u->dst, true);
 	retire_returned(s, c, st);
 }
 
@@ -266,8 +288,7 @@ void on_host_func(struct state *s, const struct sbt_cmd *c)
 
 void on_batch(struct state *s, const struct sbt_cmd *c)
 {
-	if (submit(s, c, c->u.batch.stream, 0) && !c->u.batch.is_wait)
-		wrote(s, c->seq, c->u.batch.addr, true);
+	submit(s, c, c->u.batch.stream, 0);
 }
 
 /* --- the host waits or asks --- */

@@ -36,10 +36,10 @@ struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id
 struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream, uint64_t object);
 
 /* transitions-work.c */
-/* Command seq wrote, certainly or perhaps, the allocation that holds addr. */
-void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain);
-/* The same for each allocation that a launch's arguments point into. args: the parameter buffer;
- * params: packed (offset, size) pairs, empty when not known. */
+/* Makes seq the last writer of each allocation that the footprint writes. */
+void wrote_touches(struct state *s, uint64_t seq, const struct sbt_footprint *f);
+/* Makes seq the last writer, perhaps, of each allocation that a launch's arguments point into.
+ * args: the parameter buffer; params: packed (offset, size) pairs, empty when not known. */
 void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_blob params);
 /* Takes a out of the table and out of the sums. */
 void free_alloc(struct state *s, const struct alloc *a);
