@@ -57,8 +57,9 @@ ROOMS = {
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
         'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/code-globals.h',
         'gpucode/cuda-faults.h']),
+    'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks', [
-        'base', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
+        'base', 'lang', 'sbt', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
     'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'sbt', 'state', 'symbols']),
     'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
     'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def']),
@@ -67,8 +68,8 @@ ROOMS = {
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'engine': ('what tsdb can do, without a terminal: recording, replay, analyses, ranks and their clocks, settings', [
-        'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
-    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+        'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
+    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
