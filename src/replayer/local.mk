@@ -63,6 +63,11 @@ check_PROGRAMS += tests/unit/test-replayer-place
 TESTS += tests/unit/test-replayer-place
 tests_unit_test_replayer_place_SOURCES = tests/unit/test-replayer-place.c src/replayer/memory/replayer-place.c
 tests_unit_test_replayer_place_LDADD = libranges.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-footprint-replayer
+TESTS += tests/unit/test-footprint-replayer
+tests_unit_test_footprint_replayer_SOURCES = tests/unit/test-footprint-replayer.c tests/unit/awkward-cmds.h tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h src/replayer/check/replayer-reach.c src/replayer/memory/replayer-touched.c
+tests_unit_test_footprint_replayer_LDADD = libstate.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 # The process on the software GPU.
 check_PROGRAMS += tests/unit/test-replayer-run
 TESTS += tests/unit/test-replayer-run
