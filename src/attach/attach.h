@@ -177,6 +177,9 @@ uint64_t inferior_gpu_read_before(const struct inferior *inf);
  * is a keeper already. */
 struct err *inferior_keep(struct inferior *inf, const char *keeper, const char *softgpu) TS_CHECK;
 void inferior_keep_end(struct inferior *inf);
+/* Whether the keeper has ended by itself: true once for each keeper. The copies that it had are
+ * lost if the device faults; there is none until inferior_keep_end() and inferior_keep(). */
+bool inferior_keeper_ended(struct inferior *inf, int *ret_status);
 /* At a STOP_AGENT: the stopped thread's agent ends the span of captured commands (wire.h,
  * REQ_END_SPAN). All threads are resumed; the caller waits and drains, until INFERIOR_STOP_AGENT
  * with why SERVED; control->stop is then to be taken as it was before. */

@@ -84,7 +84,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 12u
+#define TSDB_WIRE_VERSION 13u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -382,8 +382,10 @@ struct tsdb_control {
 	_Atomic uint32_t pages_epoch;
 	_Atomic uint32_t leave; /* a futex word: nonzero asks the agent to go (agent_state LEFT);
 				   see "Attach" */
-	/* keeper.h: where to ask for memory for copies; "": there is no keeper, the inferior's own
-	 * memory is used */
+	/* keeper.h: where to ask for memory for copies. keeper_number is 0 while there is no keeper
+	 * (the inferior's own memory is used), and another one for each keeper; it is written after
+	 * the name. */
+	_Atomic uint32_t keeper_number;
 	char keeper[TSDB_KEEPER_MAX];
 	uint32_t attached; /* the process was running before this block was made: there are objects
 			      to discover */

@@ -16,6 +16,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/child.h"
@@ -111,10 +112,25 @@ static void child(
 	_exit(127);
 }
 
+/* From here on the agent does not ask: it sees that the number has changed. */
+static void dismiss(struct inferior *inf)
+{
+	if (inf->control)
+		atomic_store(&inf->control->keeper_number, 0);
+}
+
+static void introduce(struct inferior *inf, const char name[TSDB_KEEPER_MAX], uint32_t number)
+{
+	memcpy(inf->control->keeper, name, TSDB_KEEPER_MAX);
+	inf->control->keep_text[0] = '\0';
+	atomic_store(&inf->control->keeper_number, number);
+}
+
 static struct err *start(struct inferior *inf, struct keeper *k)
 {
-	char name[TSDB_KEEPER_MAX], number[16], pid[16];
-	char *argv[] = {k->program, number, pid, NULL};
+	static uint32_t last_number;
+	char name[TSDB_KEEPER_MAX], number[16], pid[16], keeper[16];
+	char *argv[] = {k->program, number, pid, keeper, NULL};
 	pid_t parent = getpid();
 	char **env;
 	int listening;
@@ -122,6 +138,7 @@ static struct err *start(struct inferior *inf, struct keeper *k)
 	TRY(listen_at(name, &listening));
 	snprintf(number, sizeof(number), "%d", listening);
 	snprintf(pid, sizeof(pid), "%d", inf->pid);
+	snprintf(keeper, sizeof(keeper), "%u", ++last_number);
 	env = make_env(k->softgpu);
 	k->pid = fork();
 	if (k->pid == 0)
@@ -132,7 +149,7 @@ static struct err *start(struct inferior *inf, struct keeper *k)
 		k->pid = 0;
 		return err_sys(errno, "cannot fork for the process that keeps copies of memory");
 	}
-	memcpy(inf->control->keeper, name, sizeof(name));
+	introduce(inf, name, last_number);
 	return NULL;
 }
 
@@ -164,17 +181,27 @@ struct err *inferior_keep(struct inferior *inf, const char *keeper, const char *
 
 void inferior_keep_end(struct inferior *inf)
 {
-	if (inf->control)
-		inf->control->keeper[0] = '\0';
+	dismiss(inf);
 	keeper_end(inf->keeper);
 	inf->keeper = NULL;
+}
+
+bool inferior_keeper_ended(struct inferior *inf, int *ret_status)
+{
+	struct keeper *k = inf->keeper;
+
+	if (!k || !k->pid || waitpid(k->pid, ret_status, WNOHANG) != k->pid)
+		return false;
+	k->pid = 0;
+	dismiss(inf);
+	return true;
 }
 
 void keeper_exec(struct inferior *inf)
 {
 	if (!inf->keeper)
 		return;
-	inf->control->keeper[0] = '\0';
+	dismiss(inf);
 	stop(inf->keeper);
 	err_free(start(inf, inf->keeper));
 }

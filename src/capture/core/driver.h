@@ -191,6 +191,8 @@ struct driver {
 	uint64_t (*keep_new)(uint64_t n, uint64_t *ret_addr, uint64_t *ret_bytes);
 	void (*keep_free)(uint64_t id, uint64_t addr, uint64_t bytes);
 	bool (*keep_read)(uint64_t id, uint64_t offset, void *dst, size_t n);
+	/* Whether that memory would outlive a fault: its owner is still there. */
+	bool (*keep_is_safe)(uint64_t id);
 
 	/* ---- code ---- */
 	/* hint: the source's name of the kernel of the present call; may be NULL. Asking makes the

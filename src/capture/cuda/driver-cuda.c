@@ -348,6 +348,7 @@ const struct driver driver_cuda = {
 	.keep_new = keep_new,
 	.keep_free = keep_free,
 	.keep_read = keep_read,
+	.keep_is_safe = keep_is_safe,
 	.kernel_facts = cuda_kernel_facts,
 	.kernel_numbers = cuda_kernel_numbers,
 	.kernel_params = cuda_kernel_params,

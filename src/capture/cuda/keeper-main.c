@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb-keeper SOCKET PID: owns the device memory that the agent in process PID copies the program's
- * memory to; see keeper.h. tsdb starts it and it ends with tsdb. The surprise: it has no context
- * until something is read back, so that it costs the program no device memory but the copies.
+ * tsdb-keeper SOCKET PID NUMBER: owns the device memory that the agent in process PID copies the
+ * program's memory to; see keeper.h. Its number is the upper half of all ids. tsdb starts it and it
+ * ends with tsdb. The surprise: it has no context until something is read back, so that it costs
+ * the program no device memory but the copies.
  */
 #include <cuda.h>
 #include <dlfcn.h>
@@ -59,7 +60,8 @@ struct block {
  * stopped. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
-static uint64_t last_id;
+static uint64_t first_id;
+static uint32_t last_id;
 static CUcontext contexts[DEVICES];
 static CUresult opened = CUDA_ERROR_NOT_INITIALIZED;
 
@@ -156,7 +158,7 @@ static CUresult make(const struct keeper_ask *q, struct keeper_answer *a, int *r
 		return r;
 	}
 	b->next = blocks;
-	b->id = ++last_id;
+	b->id = first_id | ++last_id;
 	blocks = b;
 	a->id = b->id;
 	a->bytes = b->bytes;
@@ -287,6 +289,11 @@ static void *serve(void *arg)
 			a.result = copy(q.id, q.offset, q.bytes, NULL);
 		pthread_mutex_unlock(&lock);
 		sent = send_answer(s, &a, fd);
+		if (!sent && fd >= 0) { /* nobody will drop it */
+			pthread_mutex_lock(&lock);
+			drop(a.id);
+			pthread_mutex_unlock(&lock);
+		}
 		if (sent && q.kind == KEEPER_READ && !a.result)
 			send_bytes(s, &q);
 	}
@@ -356,12 +363,13 @@ static bool is_listening(int s)
 
 int main(int argc, char **argv)
 {
-	int listening = argc == 3 ? atoi(argv[1]) : -1;
+	int listening = argc == 4 ? atoi(argv[1]) : -1;
 
 	if (!is_listening(listening)) {
 		fputs("tsdb-keeper: is started by tsdb\n", stderr);
 		return 2;
 	}
+	first_id = strtoull(argv[3], NULL, 10) << 32;
 	raise_limit();
 	pthread_mutex_lock(&lock);
 	/* takes some tenths of a second: so it is done before any client waits */

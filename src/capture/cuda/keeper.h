@@ -26,7 +26,7 @@ enum keeper_kind {
 struct keeper_ask {
 	uint32_t kind, pad;
 	uint64_t id, offset, bytes;
-	uint8_t uuid[16];
+	uint8_t uuid[16]; /* MAKE */
 };
 
 struct keeper_answer {
@@ -38,8 +38,8 @@ struct keeper_answer {
 _Static_assert(
 	sizeof(struct keeper_ask) == 48 && sizeof(struct keeper_answer) == 24, "wire layout");
 
-/* Send and receive all n bytes. Return false if the other side has closed its end, or the time
- * limit of the socket is over. */
+/* Send and receive all n bytes. Return false and set errno if the other side has closed its end
+ * (ECONNRESET, EPIPE), or the time limit of the socket is over (EAGAIN). */
 static inline bool keeper_send(int s, const void *p, size_t n)
 {
 	for (size_t done = 0; done < n;) {
@@ -59,6 +59,8 @@ static inline bool keeper_receive(int s, void *p, size_t n)
 		const ssize_t now = recv(s, (char *)p + done, n - done, 0);
 		if (now < 0 && errno == EINTR)
 			continue;
+		if (now == 0)
+			errno = ECONNRESET;
 		if (now <= 0)
 			return false;
 		done += (size_t)now;

@@ -86,11 +86,45 @@ static void grow(struct device_ctx *d, uint64_t bytes, bool ahead)
 	}
 }
 
+/* Frees the blocks. A destroyed context has freed its memory already, except the keeper's. */
+static void release(void)
+{
+	for (unsigned i = 0; i < room.n; i++) {
+		const struct block *b = &room.block[i];
+		if (b->keep) {
+			driver->keep_free(b->keep, b->addr, b->bytes);
+			continue;
+		}
+		if (!device_is_there(b->handle, b->ctx) ||
+			!driver_good(driver->context_enter(b->handle)))
+			continue;
+		(void)driver->mem_free(b->addr);
+		driver->context_leave();
+	}
+	if (room.n)
+		atomic_fetch_add(&room_epoch, 1);
+	room.n = 0;
+	atomic_store(&room_held, 0);
+}
+
+/* Memory whose owner has ended would not outlive a fault; there may be another owner now. */
+static bool is_unsafe(void)
+{
+	bool unsafe = false, used = false;
+	for (unsigned i = 0; i < room.n; i++) {
+		unsafe |= room.block[i].keep && !driver->keep_is_safe(room.block[i].keep);
+		used |= room.block[i].used != 0;
+	}
+	return unsafe && !used;
+}
+
 void room_reserve(struct device_set *s, bool ahead)
 {
 	if (!driver->can(DRIVER_CAN_COPY))
 		return;
 	spin_lock(&room.lock);
+	if (is_unsafe())
+		release();
 	for (unsigned i = 0; i < s->n; i++) {
 		/* Memory whose context is not known is the first one's (device_find()). */
 		const uint64_t need = round_up(live_device_bytes(s->ctx[i].id) +
@@ -135,27 +169,6 @@ uint64_t room_take(uint32_t ctx, uint64_t bytes, uint64_t *ret_addr)
 	}
 	spin_unlock(&room.lock);
 	return n;
-}
-
-/* Frees the blocks. A destroyed context has freed its memory already, except the keeper's. */
-static void release(void)
-{
-	for (unsigned i = 0; i < room.n; i++) {
-		const struct block *b = &room.block[i];
-		if (b->keep) {
-			driver->keep_free(b->keep, b->addr, b->bytes);
-			continue;
-		}
-		if (!device_is_there(b->handle, b->ctx) ||
-			!driver_good(driver->context_enter(b->handle)))
-			continue;
-		(void)driver->mem_free(b->addr);
-		driver->context_leave();
-	}
-	if (room.n)
-		atomic_fetch_add(&room_epoch, 1);
-	room.n = 0;
-	atomic_store(&room_held, 0);
 }
 
 /* Returns false if the thread that gets room still waits for the device (deadline.h). */

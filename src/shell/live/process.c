@@ -19,14 +19,13 @@
 #include "shell/live/follow.h"
 #include "shell/live/gpu.h"
 #include "shell/line/interrupt.h"
+#include "shell/live/keeping.h"
 #include "shell/live/process.h"
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
 #include "shell/print/stack-view.h"
 #include "shell/print/vars.h"
 #include "base/words.h"
-
-#define LOST_IF_FAULT "copies of device memory will be lost if the device faults: "
 
 enum {
 	WAIT_BUSY_MS = 3, /* between drains while commands come */
@@ -116,37 +115,6 @@ static uint32_t stacks_wanted(const struct session *s, bool all)
 						      : TSDB_STACKS_WINDOWS;
 }
 
-/* Whether memory has to be kept: not without a span, nor for a program that has not used the GPU
- * yet. */
-static bool keeper_wanted(const struct session *s, struct tsdb_control *ctl)
-{
-	return settings_on(&s->engine.set, SET_KEEP) &&
-	       atomic_load(&ctl->memory) != TSDB_MEMORY_NONE &&
-	       (ctl->window.kind != TSDB_WINDOW_NONE ||
-		       (atomic_load(&ctl->span) && atomic_load(&ctl->next_seq) > 1));
-}
-
-/* Starts the keeper. Without it everything works until the device faults. */
-static void configure_keeper(struct session *s, struct tsdb_control *ctl)
-{
-	char *keeper, *soft;
-	struct err *e;
-
-	if (!settings_on(&s->engine.set, SET_KEEP))
-		inferior_keep_end(s->target.inf);
-	if (!keeper_wanted(s, ctl))
-		return;
-	keeper = gpu_keeper_path();
-	soft = s->target.soft ? gpu_soft_dir() : NULL;
-	e = keeper ? inferior_keep(s->target.inf, keeper, soft) : NULL;
-	if (e && !s->target.keep_told)
-		out_warn(s->out, LOST_IF_FAULT "%s", e->what);
-	s->target.keep_told |= e != NULL;
-	err_free(e);
-	free(keeper);
-	free(soft);
-}
-
 void process_configure(struct session *s)
 {
 	struct tsdb_control *ctl = process_control(s);
@@ -164,7 +132,7 @@ void process_configure(struct session *s)
 	atomic_store(&ctl->stacks, stacks_wanted(s, all));
 	atomic_store(&ctl->window_stop, settings_on(&s->engine.set, SET_WINDOW_STOP));
 	configure_memory(s, ctl, all);
-	configure_keeper(s, ctl);
+	keeping_configure(s, ctl);
 	atomic_store(&ctl->on, 1);
 }
 
@@ -372,10 +340,6 @@ static void tell_agent(struct session *s)
 		tell_sentence(s, ctl->text,
 			"no GPU commands are captured: ", "the agent could not start");
 	}
-	if (ctl && !s->target.keep_told && ctl->keep_text[0]) {
-		s->target.keep_told = true;
-		tell_sentence(s, ctl->keep_text, LOST_IF_FAULT, "");
-	}
 	if (ctl && !s->target.python_told && atomic_load(&ctl->python) == TSDB_PYTHON_REFUSED) {
 		s->target.python_told = true;
 		tell_sentence(s, ctl->python_text, "", "host stacks do not show Python functions");
@@ -421,6 +385,7 @@ static bool drain(struct session *s, bool final, unsigned most)
 		recorder_exec(s->recorder);
 	}
 	tell_agent(s);
+	keeping_tell(s, inferior_control(s->target.inf));
 	tell_drain(s);
 	tell_unreplayable(s);
 	capture_check_window(s);

@@ -16,6 +16,7 @@ from e2e import BUILD, first_existing
 MAKE, READ, DROP = 1, 2, 3
 OK, INVALID_VALUE, OUT_OF_MEMORY, INVALID_DEVICE, NOT_FOUND = 0, 1, 2, 101, 500
 MIB = 1 << 20
+NUMBER = 3000000000  # the keeper's; the upper half of all its ids
 GRAIN = 2 * MIB  # of the software GPU
 DEVICE = b'tsdbsoFt\x80gpu\0\0\0\x01'  # its first device (softgpu/driver/drv-device.c)
 
@@ -36,7 +37,7 @@ class Keeper:
         self.listening.bind('')  # the kernel chooses a name
         self.listening.listen(8)
         fd = self.listening.fileno()
-        self.p = subprocess.Popen([path, str(fd), str(pid or os.getpid())], cwd=t.dir, env=t.environment({'LD_LIBRARY_PATH': soft}), pass_fds=[fd],
+        self.p = subprocess.Popen([path, str(fd), str(pid or os.getpid()), str(NUMBER)], cwd=t.dir, env=t.environment({'LD_LIBRARY_PATH': soft}), pass_fds=[fd],
                                   stdin=subprocess.DEVNULL)
 
     def connect(self):
@@ -66,7 +67,8 @@ class Keeper:
         """A block with these contents; returns its id."""
         result, id, size, fd = self.say(MAKE, size=len(contents))
         self.t.equal(result, OK, 'make')
-        self.t.check(id and size >= len(contents) and size % GRAIN == 0, f'id {id}, {size} bytes')
+        self.t.equal(id >> 32, NUMBER, 'the upper half of the id')
+        self.t.check(size >= len(contents) and size % GRAIN == 0, f'id {id}, {size} bytes')
         with mmap.mmap(fd, size) as m:
             m[:len(contents)] = contents
         os.close(fd)
@@ -151,6 +153,22 @@ def test_clients_that_break_off(t):
         for s in idle:
             s.close()
         t.check(k.read(id, 0, len(kept)) == kept, 'the block')
+
+
+def test_memory_whose_answer_nobody_takes(t):
+    """It is freed: nobody knows its id."""
+    with Keeper(t) as k:
+        id = k.make(contents(GRAIN, 9))
+        before = len(os.listdir(f'/proc/{k.p.pid}/fd'))  # the software GPU has one for each block
+        for _ in range(20):
+            with k.connect() as s:
+                s.shutdown(socket.SHUT_RD)
+                s.sendall(ask(MAKE, size=GRAIN))
+        t.equal(k.say(DROP, id + 1000)[0], NOT_FOUND, 'a question after those')
+        until = time.monotonic() + 10
+        while len(os.listdir(f'/proc/{k.p.pid}/fd')) > before and time.monotonic() < until:
+            time.sleep(0.01)
+        t.equal(len(os.listdir(f'/proc/{k.p.pid}/fd')), before, 'descriptors, one of each block among them')
 
 
 def test_a_block_that_is_dropped_while_it_is_read(t):
