@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -191,6 +192,131 @@ static void test_short_names_of_declarations(void **unused)
 		short_is(t[i].mangled, t[i].name);
 }
 
+/* Itanium C++ ABI 5.1.2, 5.1.4 and 5.1.8: names that are no plain ones. */
+static void test_short_names_of_odd_declarations(void **unused)
+{
+	(void)unused;
+	static const struct {
+		const char *mangled, *name;
+	} t[] = {{"_ZL1fv", "f"}, {"_Z1fB3tagv", "f"}, {"_ZN1SB3tagB2t21fEv", "S::f"},
+		{"_ZNR1S1fEv", "S::f"}, {"_ZNO1S1fEv", "S::f"}, {"_ZNVKO1S1fEv", "S::f"},
+		{"_ZN1SC1Ev", "S::S"}, {"_ZN1SC5Ev", "S::S"}, {"_ZN1SC6Ev", "S"},
+		{"_ZN1SC0Ev", "S"}, {"_ZN1SD0Ev", "S::~S"}, {"_ZN1SD5Ev", "S::~S"},
+		{"_ZN1SD6Ev", "S"}, {"_ZN1S2InC1Ev", "S::In::In"}, {"_ZN1SIiEC2Ev", "S::S"},
+		{"_ZNSsC1Ev", "std::string::string"},
+		{"_ZNSaIcED2Ev", "std::allocator::~allocator"},
+		{"_ZNSt6vectorIiEC2Ev", "std::vector::vector"}, {"_ZSt4swapIiEvT_S0_", "std::swap"},
+		{"_ZN1ScviEv", "S::operator"}, {"_Zli2_wy", "operator\"\" _w"},
+		{"_ZZ1fvE1g", "f::g"}, {"_ZZ1fvEs", "f::{string}"}, {"_ZZ1fvEs_0_", "f::{string}"},
+		{"_ZZ1fvEd_1g", "f::g"}, {"_ZZ1fvEd0_1g", "f::g"}, {"_ZZ1fvEd0g", "f"},
+		{"_ZZ1fIiEvT_E1g", "f::g"}, {"_ZZ1fvENKUlvE_clEv", "f::{lambda}::operator()"},
+		{"_ZZ1fvENKUliPcE10_clEiS_", "f::{lambda}::operator()"},
+		{"_ZN1SUt_1gEv", "S::{unnamed}::g"}, {"_ZN1SUt7_1gEv", "S::{unnamed}::g"},
+		{"_ZN1SUlvE1gEv", "S::{lambda}"}, /* its _ is missing */
+		{"_ZN1S1aMUlvE_clEv", "S::a::{lambda}::operator()"},
+		{"_ZN1S9notsolongEv", "S::notsolong"}, {"_ZN1S20notsolongEv", "S"},
+		{"_ZN1S1000001xEv", "S"}};
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		short_is(t[i].mangled, t[i].name);
+}
+
+/* Whether A<args>::f() has its name: not if the argument is not understood. */
+static void understood(const char *arg, bool is)
+{
+	char mangled[256];
+
+	snprintf(mangled, sizeof mangled, "_ZN1AI%sE1fEv", arg);
+	short_is(mangled, is ? "A::f" : "A");
+}
+
+/* 5.1.5 */
+static void test_types_are_stepped_over(void **unused)
+{
+	static const char *const types[] = {"Pi", "Ri", "Oi", "Ki", "Vi", "ri", "Cf", "Gf", "PKc",
+		"U3fooi", "U3fooIiEi", "A5_i", "A_i", "ALi4E_i", "M1Si", "M1SFvvE", "FvvE", "FYvvE",
+		"FviPcE", "FvvRE", "FvvOE", "FvRiE", "T_", "T0_", "T_IiE", "Ts1S", "Tu1S", "Te1S",
+		"S_", "S0_", "SA_", "S_IiE", "St1S", "St6vectorIiE", "Sa", "SaIcE", "Ss", "So",
+		"Dpi", "DpT_", "DtLi1EE", "DTLi1EE", "Dv4_f", "DvLi4E_f", "DF16_", "DF16b", "DF32x",
+		"DB8_", "DU8_", "DBLi8E_", "DoFvvE", "DOLb1EEFvvE", "DwiEFvvE", "Dd", "De", "Df",
+		"Dh", "Di", "Ds", "Du", "Da", "Dc", "Dn", "u3foo", "u3fooIiE", "UlvE_", "UlvE0_",
+		"Ut_", "Ut0_", "JiiE", "1S", "N1S2InE", "Z1fvE1g", "Z1fvE1g_0", "Z1fvE1g__10_",
+		"Z1fvEs", "Z1fvEs_0_", "NSt1SE", "NDtLi1EE1SE", "NT_1SE", "iPiRd", "Li5E", "LPi0E",
+		"Lin5E", "L_Z1fvE", "LZ1fvE", "ILi1EE"};
+	static const char *const bad[] = {"k", "p", "q", "Dq", "D", "A5i", "ALi4Ei", "T0", "S0",
+		"Sq_", "DF16", "DF16q", "DB8", "Dv4f", "Fvv", "FvvR", "M1S", "U3fo", "u4foo", "Ul",
+		"UlvE", "Ts", "DtLi1E", "DwiFvvE", "Z1fv", "Z1fvE1g__1", "Li5", "L_Z1fv", "X",
+		"Xi"};
+	static const char builtins[] = "vwbcahstijlmxynofdegz";
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		understood(types[i], true);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		understood(bad[i], false);
+	for (char c = 'a'; c <= 'z'; c++) {
+		const char one[] = {c, 0};
+
+		if (c != 'r' && c != 'u') /* which begin longer ones */
+			understood(one, strchr(builtins, c) != NULL);
+	}
+}
+
+/* 5.1.6 */
+static void test_expressions_are_stepped_over(void **unused)
+{
+	static const char unary[][3] = {"ps", "ng", "ad", "de", "co", "nt", "pp", "mm", "nx", "te",
+		"az", "sz"},
+			  binary[][3] = {"pl", "mi", "ml", "dv", "rm", "an", "or", "eo", "aS", "pL",
+				  "mI", "mL", "dV", "rM", "aN", "oR", "eO", "ls", "rs", "lS", "rS",
+				  "eq", "ne", "lt", "gt", "le", "ge", "ss", "aa", "oo", "cm", "pm",
+				  "ix", "dt", "pt", "ds"};
+	static const char *const other[] = {"Li5E", "L_Z1fvE", "T_", "T3_", "fp_", "fp0_", "fpK_",
+		"fL0p_", "fL0pK1_", "sti", "ati", "tii", "sZT_", "sZfp_", "spT_", "clL_Z1fvELi1EE",
+		"cl1fE", "ilLi1ELi2EE", "ilE", "tl1SLi1EE", "tl1SE", "cviLi1E", "cvi_Li1ELi2EE",
+		"cvi_E", "sciLi1E", "dciLi1E", "cciLi1E", "rciLi1E", "quLb1ELi1ELi2E", "sr1S1v",
+		"srT_1v", "1f", "pp_Li1E", "mm_Li1E", "plmlLi1ELi2ELi3E", "ngngLi1E", "on1f"},
+				 *const bad[] = {"pl", "plLi1E", "ng", "quLb1ELi1E", "fp0", "fL0p",
+					 "st", "sr1S", "clLi1E", "cviLi1", "zzLi1E", "sc", "sciT",
+					 "Q", "tl1S"};
+	char text[160];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof unary / sizeof *unary; i++) {
+		snprintf(text, sizeof text, "X%sLi1EE", unary[i]);
+		understood(text, true);
+	}
+	for (size_t i = 0; i < sizeof binary / sizeof *binary; i++) {
+		snprintf(text, sizeof text, "X%sLi1ELi2EE", binary[i]);
+		understood(text, true);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		snprintf(text, sizeof text, "X%sE", other[i]);
+		understood(text, true);
+	}
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		snprintf(text, sizeof text, "X%sE", bad[i]);
+		understood(text, false);
+	}
+}
+
+/* However deep a type is, the stack is not. */
+static void test_deep_types_are_cut_short(void **unused)
+{
+	static char mangled[200000];
+	char begins[3][8] = {"P", "XngLi", "NIi"};
+
+	(void)unused;
+	for (unsigned i = 0; i < 3; i++) {
+		strcpy(mangled, "_ZN1AI");
+		for (unsigned k = 0; k < 30000; k++)
+			memcpy(mangled + 6 + k * strlen(begins[i]), begins[i],
+				strlen(begins[i]) + 1);
+		short_is(mangled, "A");
+	}
+	understood("PPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPPi", true);
+}
+
 static void test_globs(void **unused)
 {
 	static const char mangled[] = "_ZN2at6native6matmulIfEEvPT_",
@@ -207,6 +333,31 @@ static void test_globs(void **unused)
 	assert_false(sbt_kernel_glob("native::matmul", mangled, brief));
 	assert_false(sbt_kernel_glob("mat[n-z]ul", mangled, brief));
 	assert_false(sbt_kernel_glob("", mangled, brief));
+	assert_true(sbt_kernel_glob("", "", NULL));
+	assert_true(sbt_kernel_glob("a?c*", "abc", NULL));
+	assert_false(sbt_kernel_glob("a?c", "ac", NULL));
+	assert_false(sbt_kernel_glob("abc?", "abc", NULL));
+	assert_true(sbt_kernel_glob("*a*c", "abac", NULL));
+	assert_false(sbt_kernel_glob("*a*c", "abaca", NULL));
+	/* glob(7): sets, their ranges and what negates them */
+	assert_true(sbt_kernel_glob("[abc]", "b", NULL));
+	assert_true(sbt_kernel_glob("[!abc]x", "dx", NULL));
+	assert_true(sbt_kernel_glob("[^abc]x", "dx", NULL));
+	assert_false(sbt_kernel_glob("[!abc]x", "ax", NULL));
+	assert_true(sbt_kernel_glob("[]x]", "]", NULL));
+	assert_true(sbt_kernel_glob("[!]x]", "a", NULL));
+	assert_false(sbt_kernel_glob("[!]x]", "]", NULL));
+	assert_true(sbt_kernel_glob("[a-]", "-", NULL));
+	assert_true(sbt_kernel_glob("[a-c]", "a", NULL));
+	assert_true(sbt_kernel_glob("[a-c]", "c", NULL));
+	assert_false(sbt_kernel_glob("[a-c]", "d", NULL));
+	assert_false(sbt_kernel_glob("[b-c]", "a", NULL));
+	assert_true(sbt_kernel_glob("[a-cx-z]*", "yes", NULL));
+	assert_true(sbt_kernel_glob("[a-c", "[a-c", NULL));
+	assert_false(sbt_kernel_glob("[a-c", "a", NULL));
+	assert_false(sbt_kernel_glob("x", NULL, "a::y"));
+	assert_true(sbt_kernel_glob("x", NULL, "a::b::x"));
+	assert_false(sbt_kernel_glob("b", NULL, "a::b::x"));
 	assert_true(sbt_kernel_glob(
 		"a*a*a*a*a*a*a*a*b", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
 	assert_false(sbt_kernel_glob(
@@ -223,6 +374,10 @@ int main(void)
 		cmocka_unit_test(test_short_names),
 		cmocka_unit_test(test_globs),
 		cmocka_unit_test(test_short_names_of_declarations),
+		cmocka_unit_test(test_short_names_of_odd_declarations),
+		cmocka_unit_test(test_types_are_stepped_over),
+		cmocka_unit_test(test_expressions_are_stepped_over),
+		cmocka_unit_test(test_deep_types_are_cut_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

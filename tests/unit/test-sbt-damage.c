@@ -206,6 +206,109 @@ static void test_cut_anywhere(void **unused)
 	buf_free(&data);
 }
 
+static void add_fill(struct sbt_writer *w, uint64_t seq)
+{
+	struct sbt_cmd c = {.seq = seq, .kind = SBT_FILL};
+
+	c.u.fill.size = seq;
+	ok(sbt_writer_cmd(w, &c));
+	ok(sbt_writer_flush(w));
+}
+
+static const struct sbt_meta small_meta = {.program = "./app",
+	.cwd = "/",
+	.host = "h",
+	.gpu = "g",
+	.tsdb = "0",
+	.start_ns = 5,
+	.pid = 6};
+
+/* A chunk may hold one command; numbers may have holes. */
+static void test_one_command_in_a_chunk(void **unused)
+{
+	struct sbt_writer *w;
+	struct buf data;
+
+	(void)unused;
+	ok(sbt_writer_open(&w, path, &small_meta));
+	add_fill(w, 5);
+	add_fill(w, 9);
+	add_fill(w, 10);
+	ok(sbt_writer_close(w));
+	data = get_file();
+	/* with its index, and without it */
+	for (size_t n = data.len; n >= data.len - 1; n--) {
+		struct sbt_reader *r;
+
+		put_file(data.data, n);
+		ok(sbt_reader_open(&r, path));
+		assert_int_equal(sbt_reader_count(r), 3);
+		assert_int_equal(sbt_reader_first_seq(r), 5);
+		assert_int_equal(sbt_reader_last_seq(r), 10);
+		assert_int_equal(sbt_reader_damage(r) != NULL, n < data.len);
+		sbt_reader_close(r);
+	}
+	buf_free(&data);
+}
+
+/* n bytes that do not compress, now and then what a chunk begins with. */
+static void add_noise(struct sbt_writer *w, size_t n, uint64_t seed)
+{
+	static const uint32_t magic = SBT_CHUNK_MAGIC;
+	uint8_t *p = malloc(n);
+	uint64_t hash;
+
+	for (size_t i = 0; i < n; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		p[i] = (uint8_t)(seed >> 56);
+	}
+	for (size_t i = 1000; i + 4 < n; i += 5000)
+		memcpy(p + i, &magic, 4);
+	ok(sbt_writer_code(w, p, n, CODE_PTX, &hash));
+	free(p);
+}
+
+/* The header of a large chunk is damaged, and the index is not there: what comes behind it is
+ * found, wherever it lies in the blocks that are searched; not what was cut off. */
+static void test_behind_a_large_damaged_chunk(void **unused)
+{
+	(void)unused;
+	for (size_t n = 65200; n < 65540; n += 3) {
+		struct sbt_writer *w;
+		struct sbt_reader *r;
+		struct buf data;
+		size_t at, behind;
+
+		ok(sbt_writer_open(&w, path, &small_meta));
+		add_fill(w, 1);
+		data = get_file();
+		at = data.len;
+		buf_free(&data);
+		add_noise(w, n, n);
+		data = get_file();
+		behind = data.len;
+		buf_free(&data);
+		add_fill(w, 2);
+		add_noise(w, 70000, n);
+		add_fill(w, 3);
+		data = get_file();
+		ok(sbt_writer_close(w));
+		assert_true(at && behind > at + n);
+		data.data[at + 5] ^= 1;
+		put_file(data.data, data.len);
+		ok(sbt_reader_open(&r, path));
+		assert_int_equal(sbt_reader_count(r), 3);
+		assert_non_null(strstr(sbt_reader_damage(r), "are damaged and were left out"));
+		sbt_reader_close(r);
+		/* nothing but noise behind it */
+		put_file(data.data, behind);
+		ok(sbt_reader_open(&r, path));
+		assert_int_equal(sbt_reader_count(r), 1);
+		sbt_reader_close(r);
+		buf_free(&data);
+	}
+}
+
 /* Each line of some is one of all's. */
 static bool lines_are_among(const char *some, const char *all)
 {
@@ -687,6 +790,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_whole_trace_is_whole),
 		cmocka_unit_test(test_cut_anywhere),
+		cmocka_unit_test(test_one_command_in_a_chunk),
+		cmocka_unit_test(test_behind_a_large_damaged_chunk),
 		cmocka_unit_test(test_every_byte_flipped),
 		cmocka_unit_test(test_hostile_bytes),
 		cmocka_unit_test(test_huge_counts),

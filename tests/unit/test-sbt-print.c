@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -111,6 +112,98 @@ static void test_other_lines(void **unused)
 	line_is(&c, "#16 query event 6 = not ready");
 }
 
+/* What is 0, or none, is not shown; what is there is. */
+static void test_lines_with_everything(void **unused)
+{
+	struct sbt_cmd c = cmd(1, SBT_LAUNCH);
+
+	(void)unused;
+	c.u.launch = (struct sbt_cmd_launch){.stream = SBT_NO_ID,
+		.kernel = 3,
+		.grid_x = 1,
+		.grid_y = 2,
+		.grid_z = 3,
+		.block_x = 4,
+		.block_y = 5,
+		.block_z = 6,
+		.cluster_x = 7,
+		.cluster_y = 8,
+		.cluster_z = 9,
+		.cooperative = 1};
+	c.flags = SBT_F_BEFORE;
+	line_is(&c,
+		"#1 matmul<<<(1,2,3),(4,5,6)>>> cluster (7,8,9) cooperative (was there before the attach)");
+	c = cmd(2, SBT_COPY);
+	c.u.copy = (struct sbt_cmd_copy){.dir = SBT_COPY_D2D,
+		.dst = 0x20,
+		.src = 0x10,
+		.size = 48,
+		.width = 4,
+		.height = 6,
+		.depth = 2,
+		.stream = 3};
+	line_is(&c, "#2 copy d2d 48 bytes (4 x 6 x 2) 0x10 -> 0x20 stream 3");
+	static const struct {
+		uint64_t elem;
+		const char *digits;
+	} fills[] = {{1, "0x0a"}, {2, "0x000a"}, {4, "0x0000000a"}};
+	for (size_t i = 0; i < 3; i++) {
+		char line[80];
+
+		c = cmd(3, SBT_FILL);
+		c.u.fill = (struct sbt_cmd_fill){.dst = 0x3000,
+			.size = 8,
+			.value = 0xa,
+			.elem = fills[i].elem,
+			.width = 2,
+			.height = 4,
+			.stream = SBT_NO_ID};
+		snprintf(line, sizeof line, "#3 fill 8 bytes (2 x 4) 0x3000 with %s",
+			fills[i].digits);
+		line_is(&c, line);
+	}
+	c = cmd(4, SBT_ALLOC);
+	c.u.alloc = (struct sbt_cmd_alloc){.addr = 0x40,
+		.size = 512,
+		.mem = SBT_MEM_MANAGED,
+		.pitch = 128,
+		.device = 1,
+		.stream = 0};
+	line_is(&c, "#4 alloc managed 512 bytes 0x40 pitch 128 on device 1 stream 0");
+	c = cmd(5, SBT_MARK);
+	line_is(&c, "#5 mark");
+	c.u.mark.mark_kind = 2;
+	line_is(&c, "#5 mark pop");
+	c.u.mark.mark_kind = 3;
+	line_is(&c, "#5 mark ?");
+	c = cmd(6, SBT_ATTACH);
+	c.u.attach.what = SBT_ATTACH_BEGINS;
+	line_is(&c, "#6 attached to a running process: what came before is not known");
+	c.u.attach = (struct sbt_cmd_attach){.what = SBT_ATTACH_FOUND,
+		.contexts = 1,
+		.allocations = 2,
+		.bytes = 3,
+		.probed = 4,
+		.step = 5,
+		.took = 2500000};
+	line_is(&c,
+		"#6 attach: found 1 contexts and 2 allocations, 3 bytes, in 4 bytes of address space by steps of 5, 2.5 ms");
+	c.u.attach.missed = 6;
+	line_is(&c,
+		"#6 attach: found 1 contexts and 2 allocations, 3 bytes, in 4 bytes of address space by steps of 5, 2.5 ms; gave up 6 places");
+	c = cmd(7, SBT_EVENT_DESTROY);
+	c.u.event_destroy.dead_event = 4;
+	line_is(&c, "#7 event_destroy event 4");
+	c = cmd(8, 0);
+	c.kind = 999;
+	line_is(&c, "#8 kind 999");
+	c = cmd(9, SBT_QUERY);
+	c.u.query =
+		(struct sbt_cmd_query){.scope = SBT_SYNC_STREAM, .stream = 1, .event = SBT_NO_ID};
+	c.result = 700;
+	line_is(&c, "#9 query stream 1 = ERROR 700");
+}
+
 static void test_json_launch(void **unused)
 {
 	uint8_t args[3] = {0x00, 0xab, 0x7f};
@@ -207,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_launch_line),
 		cmocka_unit_test(test_other_lines),
+		cmocka_unit_test(test_lines_with_everything),
 		cmocka_unit_test(test_json_launch),
 		cmocka_unit_test(test_json_strings),
 		cmocka_unit_test(test_json_is_json),

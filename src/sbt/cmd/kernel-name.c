@@ -127,6 +127,19 @@ static bool std_name(struct demangle *d)
 	return false;
 }
 
+/* A <source-name> that the component goes on with. */
+static bool rest_of_name(struct demangle *d)
+{
+	size_t n;
+
+	if (!number(d, &n) || strnlen(d->p, n) < n)
+		return false;
+	put(d, d->p, n);
+	d->p += n;
+	d->end = d->len;
+	return true;
+}
+
 /* <operator-name>, 5.1.3 */
 static bool operator_name(struct demangle *d)
 {
@@ -151,8 +164,8 @@ static bool operator_name(struct demangle *d)
 		return skip_type(d);
 	}
 	if (eat(d, "li")) {
-		component(d, "operator\"\"", 10);
-		return source_name(d);
+		component(d, "operator\"\" ", 11);
+		return rest_of_name(d);
 	}
 	return false;
 }
