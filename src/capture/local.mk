@@ -114,7 +114,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
-	tests/unit/test-capture-python tests/unit/test-capture-source tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
+	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
@@ -146,6 +146,10 @@ tests_unit_test_capture_source_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_span_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_span_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_python_CFLAGS = $(capture_test_cflags)
+tests_unit_test_footprint_agent_SOURCES = tests/unit/test-footprint-agent.c tests/unit/awkward-cmds.h tests/unit/cmds.h
+tests_unit_test_footprint_agent_CFLAGS = $(capture_test_cflags)
+tests_unit_test_footprint_agent_LDFLAGS = -Wl,--wrap=span_note
+tests_unit_test_footprint_agent_LDADD = $(capture_test_ldadd)
 # The agent finds an interpreter by the symbols that a file exports.
 tests_unit_test_capture_python_LDFLAGS = -Wl,--export-dynamic
 tests_unit_test_capture_python_LDADD = $(capture_test_ldadd)

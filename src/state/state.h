@@ -142,11 +142,12 @@ struct state_alloc {
 	enum sbt_mem mem;
 	uint32_t device, ctx, stack;
 	uint64_t alloc_seq;
-	uint64_t last_writer; /* seq of the last copy or fill into it, launch that was given a
-			       * pointer into it, or launch of a graph with a node that is not
-			       * known; 0 none */
+	uint64_t last_writer; /* seq of the last command whose record says that it writes there,
+			       * launch that was given a pointer into it, or command that may
+			       * write anywhere: a graph with a node that is not known, rows
+			       * that cannot be; 0 none */
 	bool before;
-	bool writer_certain; /* false for a launch: it may only have read */
+	bool writer_certain; /* false when it may only have read, or written elsewhere */
 };
 /* Live allocations in order of address. */
 bool state_alloc(const struct state *s, unsigned i, struct state_alloc *ret);

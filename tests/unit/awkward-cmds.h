@@ -12,9 +12,9 @@
 #include "sbt/footprint.h"
 
 /* Two allocations, the second right behind the first, as a program maps memory for an array that
- * grows; one far away. */
-#define AWK_A UINT64_C(0x100000)
-#define AWK_SIZE UINT64_C(0x80000)
+ * grows, in the units in which it can be mapped; one far away. */
+#define AWK_A UINT64_C(0x10000000)
+#define AWK_SIZE UINT64_C(0x200000)
 #define AWK_B (AWK_A + AWK_SIZE)
 #define AWK_FAR UINT64_C(0x40000000)
 /* Where commands allocate and free. */

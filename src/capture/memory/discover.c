@@ -31,6 +31,7 @@
 #define MISSED_MAX 64
 /* tries of 100 us: until no allocating call is under way */
 #define PATIENCE 200
+#define RANGE_MAX (1ull << 38) /* bytes of a copy or fill: more than a device has */
 
 _Atomic uint32_t discover_on;
 static struct {
@@ -300,25 +301,41 @@ static _Atomic uint64_t *nothing_at(uint64_t word)
 	return &discover.nothing[(word * 0x9e3779b97f4a7c15ull) >> (64 - NOTHING_BITS)];
 }
 
-static void met(struct thread *t, uint64_t word)
+/* Returns false if the driver has nothing there. */
+static bool met(struct thread *t, uint64_t word)
 {
 	struct driver_memory f;
+	if (word < GRANULE || word >= TOP)
+		return false;
 	if (atomic_load_explicit(&discover.swept, memory_order_relaxed)) {
 		met_late(t, word);
-		return;
+		return true;
 	}
-	if (word < GRANULE || word >= TOP || was_asked(word) ||
-		atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
-		return;
+	if (atomic_load_explicit(nothing_at(word), memory_order_relaxed) == word)
+		return false;
+	if (was_asked(word))
+		return true;
 	if (!driver->mem_at(word, &f)) {
 		atomic_store_explicit(nothing_at(word), word, memory_order_relaxed);
-		return;
+		return false;
 	}
 	if (!look_at(t, word, 1))
-		return; /* the next command that names it tries again */
+		return true; /* the next command that names it tries again */
 	for (uint64_t at = word & ~(GRANULE - 1); at < f.addr + f.size && at < TOP; at += GRANULE)
 		if (!was_asked(at) && !look_at(t, at, 1))
-			return;
+			return true;
+	return true;
+}
+
+/* A range may go on in memory that was mapped behind the first. */
+static void met_rows(struct thread *t, const struct sbt_rows *r)
+{
+	const uint64_t size = sbt_rows_size(r),
+		       end = r->addr + (size < RANGE_MAX ? size : RANGE_MAX);
+	bool more = met(t, r->addr);
+	for (uint64_t at = (r->addr | (GRANULE - 1)) + 1; more && at < end && at < TOP;
+		at += GRANULE)
+		more = met(t, at);
 }
 
 /* Some kernels have hundreds of words: after the search, each costs the test of a bit. */
@@ -330,7 +347,7 @@ static void met_args(struct call *c)
 		uint64_t word;
 		memcpy(&word, (const uint8_t *)args->p + i, 8);
 		if (!swept)
-			met(c->t, word);
+			(void)met(c->t, word);
 		else if (word < TOP && __builtin_expect(is_set(discover.coarse, word), 0))
 			met_late(c->t, word);
 	}
@@ -339,7 +356,7 @@ static void met_args(struct call *c)
 /* Called when a FREE is about to get its number: the allocation cannot be introduced after this. */
 static void freeing(struct call *c)
 {
-	met(c->t, c->cmd.u.free.addr);
+	(void)met(c->t, c->cmd.u.free.addr);
 	spin_lock(&ids.first_sight);
 	(void)map_put(&discover.freed, c->cmd.u.free.addr, 1);
 	spin_unlock(&ids.first_sight);
@@ -358,7 +375,7 @@ void discover_enter(struct call *c)
 		met_args(c);
 	for (unsigned i = 0; i < f.n; i++)
 		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
-			met(c->t, f.touch[i].rows.addr);
+			met_rows(c->t, &f.touch[i].rows);
 	if (f.does & SBT_FREES && !c->skip)
 		freeing(c);
 	if (f.does & SBT_ALLOCATES)

@@ -187,8 +187,7 @@ static bool compare(void *arg, struct live *l)
 /* The bytes that a copy reads, and no others. */
 static const struct sbt_rows *rows_read(const struct sbt_footprint *f)
 {
-	for (unsigned i = 0;
-		i < f->n && !(f->does & (SBT_RUNS_KERNEL | SBT_RUNS_GRAPH | SBT_DOES_UNKNOWN)); i++)
+	for (unsigned i = 0; i < f->n && !(f->does & (SBT_RUNS_KERNEL | SBT_RUNS_GRAPH)); i++)
 		if (f->touch[i].how == SBT_READS)
 			return &f->touch[i].rows;
 	return NULL;
@@ -222,7 +221,9 @@ static bool may_read(struct compare *a)
 	a->end = UINT64_MAX;
 	struct sbt_footprint f;
 	sbt_footprint(&f, k);
-	if (f.does & SBT_READS && k->u.copy.dir == SBT_COPY_H2D) {
+	if (f.does & SBT_DOES_UNKNOWN)
+		return k->kind != SBT_UNREPLAYABLE; /* which has its effect recorded (effect.c) */
+	if (k->kind == SBT_COPY && f.does && k->u.copy.dir == SBT_COPY_H2D) {
 		if (!f.n || !k->u.copy.async || k->u.copy.pageable)
 			return false;
 		a->addr = f.touch[0].rows.addr;

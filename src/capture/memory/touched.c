@@ -83,9 +83,9 @@ static void named_one(void *arg, struct live *l)
 	spin_unlock(&recording);
 }
 
-static void named(struct device_set *s, uint64_t addr)
+static void named(struct device_set *s, uint64_t addr, uint64_t size)
 {
-	live_visit(addr, named_one, s);
+	live_visit(addr, size, named_one, s);
 }
 
 static void named_by_words(struct device_set *s, const struct sbt_blob *args)
@@ -93,7 +93,7 @@ static void named_by_words(struct device_set *s, const struct sbt_blob *args)
 	for (uint64_t i = 0; i + 8 <= args->len; i += 8) {
 		uint64_t word;
 		memcpy(&word, (const uint8_t *)args->p + i, 8);
-		named(s, word);
+		named(s, word, 1);
 	}
 }
 
@@ -115,5 +115,5 @@ void touched_enter(struct call *c, struct device_set *s)
 			"a command did something that is not known: memory that only it names was not recorded");
 	for (unsigned i = 0; i < f.n; i++)
 		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))
-			named(s, f.touch[i].rows.addr);
+			named(s, f.touch[i].rows.addr, sbt_rows_size(&f.touch[i].rows));
 }

@@ -196,13 +196,19 @@ void live_complete(void)
 	atomic_store(&table.incomplete, 0);
 }
 
-/* With the lock: the first used slot from i on that contains addr; addr 0: any. NULL: none. */
-static struct live *from(uint32_t i, uint64_t addr)
+static bool meets(const struct live *l, uint64_t addr, uint64_t size)
+{
+	return addr - l->addr < l->size || l->addr - addr < size;
+}
+
+/* With the lock: the first used slot from i on that has one of the bytes; size 0: any. NULL: none.
+ */
+static struct live *from(uint32_t i, uint64_t addr, uint64_t size)
 {
 	const uint32_t n = atomic_load(&table.n);
 	for (; i < n; i++) {
 		struct live *l = &table.slot[i];
-		if (is_used(l) && (!addr || addr - l->addr < l->size))
+		if (is_used(l) && (!size || meets(l, addr, size)))
 			return l;
 	}
 	return NULL;
@@ -210,10 +216,10 @@ static struct live *from(uint32_t i, uint64_t addr)
 
 /* The next slot of a walk after `last` (NULL: the first one); pins it and unpins last. NULL: the
  * end. */
-static struct live *step(struct live *last, uint64_t addr)
+static struct live *step(struct live *last, uint64_t addr, uint64_t size)
 {
 	spin_lock(&table.lock);
-	struct live *l = from(last ? (uint32_t)(last - table.slot) + 1 : 0, addr);
+	struct live *l = from(last ? (uint32_t)(last - table.slot) + 1 : 0, addr, size);
 	if (last)
 		unpin(last);
 	if (l)
@@ -232,26 +238,30 @@ static void leave(struct live *l)
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg)
 {
 	struct live *l = NULL;
-	while ((l = step(l, 0)))
+	while ((l = step(l, 0, 0)))
 		if (fn(arg, l)) {
 			leave(l);
 			return;
 		}
 }
 
-void live_visit(uint64_t addr, void (*fn)(void *arg, struct live *l), void *arg)
+void live_visit(uint64_t addr, uint64_t size, void (*fn)(void *arg, struct live *l), void *arg)
 {
-	struct live *l = addr ? step(NULL, addr) : NULL;
-	if (!l)
-		return;
-	fn(arg, l);
-	leave(l);
+	struct live *l = addr && size ? step(NULL, addr, size) : NULL;
+	while (l) {
+		fn(arg, l);
+		if (addr - l->addr < l->size && size <= l->size - (addr - l->addr)) {
+			leave(l);
+			return; /* no other one has a byte of it */
+		}
+		l = step(l, addr, size);
+	}
 }
 
 bool live_at(uint64_t addr, struct live *ret)
 {
 	spin_lock(&table.lock);
-	const struct live *l = addr ? from(0, addr) : NULL;
+	const struct live *l = addr ? from(0, addr, 1) : NULL;
 	if (l)
 		*ret = copy_of(l);
 	spin_unlock(&table.lock);

@@ -53,8 +53,8 @@ void live_forget(void);
  * shut. So fn reads memory of the host by host_read(), and calls live_is_over() before it trusts
  * the result. */
 void live_each(bool (*fn)(void *arg, struct live *l), void *arg);
-/* The same for the allocation that contains addr, if there is one. Walks the table. */
-void live_visit(uint64_t addr, void (*fn)(void *arg, struct live *l), void *arg);
+/* The same for each allocation that has one of size bytes at addr. Walks the table. */
+void live_visit(uint64_t addr, uint64_t size, void (*fn)(void *arg, struct live *l), void *arg);
 /* Copies the allocation that contains addr. Returns false if there is none. */
 bool live_at(uint64_t addr, struct live *ret);
 /* How many are host memory that kernels may read; how many of those are managed. */
