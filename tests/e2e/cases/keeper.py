@@ -168,7 +168,8 @@ def test_memory_whose_answer_nobody_takes(t):
         until = time.monotonic() + 10
         while len(os.listdir(f'/proc/{k.p.pid}/fd')) > before and time.monotonic() < until:
             time.sleep(0.01)
-        t.equal(len(os.listdir(f'/proc/{k.p.pid}/fd')), before, 'descriptors, one of each block among them')
+        after = len(os.listdir(f'/proc/{k.p.pid}/fd'))
+        t.check(after <= before, f'descriptors, one of each block among them: {before}, then {after}')  # a connection may still have been open before
 
 
 def test_a_block_that_is_dropped_while_it_is_read(t):
