@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,11 @@ void agent_count_lost(void)
 {
 	if (agent.control)
 		atomic_fetch_add_explicit(&agent.control->lost, 1, memory_order_relaxed);
+}
+
+bool agent_debugger_gone(const struct tsdb_control *c)
+{
+	return c->debugger_pid && kill((pid_t)c->debugger_pid, 0) < 0 && errno == ESRCH;
 }
 
 void agent_retire(void)

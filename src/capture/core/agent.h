@@ -58,6 +58,8 @@ static inline bool agent_live(void)
 	return agent.live && atomic_load_explicit(agent.live, memory_order_relaxed);
 }
 
+/* Whether the process that made the control block has ended. */
+bool agent_debugger_gone(const struct tsdb_control *c);
 /* Maps the control block that TSDB_CONTROL names. Returns 0, or -errno: there is no debugger, or an
  * incompatible one; the agent stays inert. */
 int agent_map_control(const char *path);

@@ -12,7 +12,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -45,11 +44,6 @@ static AGENT_KEPT _Atomic uint32_t working;   /* tsdb-late runs */
 static AGENT_KEPT _Atomic uint32_t work_over; /* it has to end */
 /* a thread was still inside the agent when a debugger left */
 static AGENT_KEPT _Atomic uint32_t stuck;
-
-static bool debugger_gone(const struct tsdb_control *c)
-{
-	return c->debugger_pid && kill((pid_t)c->debugger_pid, 0) < 0 && errno == ESRCH;
-}
 
 static void set_variable(const struct source *s, const void *path)
 {
@@ -165,7 +159,7 @@ static bool end_work(struct tsdb_control *c)
 static void await_end(struct tsdb_control *c)
 {
 	const struct timespec most = {.tv_nsec = LOOK_NS};
-	while (!atomic_load(&c->leave) && !debugger_gone(c))
+	while (!atomic_load(&c->leave) && !agent_debugger_gone(c))
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
 }
 
@@ -225,7 +219,8 @@ static void leave(struct tsdb_control *c, bool listened_to)
 /* Whether the agent still serves a debugger that has left. */
 static bool is_left(void)
 {
-	return agent_live() && (atomic_load(&agent.control->leave) || debugger_gone(agent.control));
+	return agent_live() &&
+	       (atomic_load(&agent.control->leave) || agent_debugger_gone(agent.control));
 }
 
 /* Returns false if the new block cannot be mapped, or a thread is stuck. */
@@ -246,7 +241,7 @@ static void *live(void *arg)
 	struct tsdb_control *c = agent.control;
 	if (start_work(c))
 		await_end(c);
-	leave(c, !debugger_gone(c));
+	leave(c, !agent_debugger_gone(c));
 	atomic_store(&busy, 0);
 	return NULL;
 }

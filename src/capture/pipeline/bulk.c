@@ -5,20 +5,11 @@
  */
 #include "capture/pipeline/bulk.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/types.h>
 #include <time.h>
 
 #define WAIT_FIRST_NS 20000
 #define WAIT_LONGEST_NS 1000000
-
-static bool gone(void)
-{
-	const uint32_t pid = agent.control->debugger_pid;
-	return pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
-}
 
 static bool is_mine(struct tsdb_bulk *b, uint32_t turn)
 {
@@ -38,7 +29,7 @@ static struct tsdb_bulk *take(struct piece *p, uint8_t **ret_data)
 	for (unsigned sleeps = 0; !is_mine(b, (uint32_t)(ticket / TSDB_BULK_SLOTS));) {
 		if (!agent_live())
 			return NULL;
-		if (++sleeps % 16 == 0 && gone()) {
+		if (++sleeps % 16 == 0 && agent_debugger_gone(agent.control)) {
 			agent_retire();
 			return NULL;
 		}

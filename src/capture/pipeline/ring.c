@@ -7,9 +7,7 @@
 #include "capture/pipeline/ring.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 #include "capture/core/agent.h"
@@ -61,12 +59,6 @@ static int claim(struct tsdb_control *c, uint32_t *ret)
 	return -EAGAIN;
 }
 
-static bool debugger_gone(void)
-{
-	uint32_t pid = agent.control->debugger_pid;
-	return pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
-}
-
 static void pause_ns(long ns)
 {
 	nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
@@ -79,7 +71,8 @@ int ring_open(struct ring *r)
 	int err;
 	*r = (struct ring){0};
 	for (int tries = 0; (err = claim(c, &i)) && tries < SLOT_TRIES; tries++) {
-		if (atomic_load(&c->on_full) != TSDB_FULL_WAIT || debugger_gone())
+		if (atomic_load(&c->on_full) != TSDB_FULL_WAIT ||
+			agent_debugger_gone(agent.control))
 			break;
 		pause_ns(WAIT_LONGEST_NS);
 	}
@@ -142,7 +135,7 @@ static bool wait_for_room(struct ring *r, uint32_t n, bool must)
 			return false;
 		if (!agent_live())
 			return false;
-		if (++sleeps % 16 == 0 && debugger_gone()) {
+		if (++sleeps % 16 == 0 && agent_debugger_gone(agent.control)) {
 			agent_retire();
 			return false;
 		}

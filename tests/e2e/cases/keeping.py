@@ -265,6 +265,7 @@ def test_a_program_without_a_descriptor(t):
         r = steps(t, (WINDOW, 'run', 'continue'), *words, timeout=100)
         is_lost_once(t, r, 'the program had no file descriptor left for asking the process that keeps them$')
         t.match(r'^descriptors 24$', r.out)
+        t.match(r'^The GPU has faulted', r.out)
         t.match(r'^touch 0$', r.out)
         t.match(r'^stray 700$', r.out)
         t.match(r'exited normally', r.out)
