@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "engine/settings.h"
 
+struct breakpoints;
 struct check_result;
 struct graph_place;
 struct ranks;
@@ -59,8 +60,9 @@ struct engine_hooks {
 struct engine {
 	struct settings set;
 	struct trace trace;
-	struct ranks *ranks; /* the open set; NULL: none. Its trace is in `trace` */
-	uint64_t rank;	     /* of the trace that is open */
+	struct ranks *ranks;	    /* the open set; NULL: none. Its trace is in `trace` */
+	uint64_t rank;		    /* of the trace that is open */
+	struct breakpoints *breaks; /* of the live program and of replays */
 	struct engine_hooks hooks;
 	volatile bool *cancel; /* long work ends once it is true; NULL: never */
 };

@@ -26,6 +26,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/verdict-private.h \
 	src/engine/analyse/verdict-race.c src/engine/analyse/verdict-host.c \
 	src/engine/analyse/verdict.c \
+	src/engine/breakpoints.h \
 	src/engine/check.h \
 	src/engine/clocks.h \
 	src/engine/engine.c \
@@ -33,6 +34,7 @@ libengine_a_SOURCES = \
 	src/engine/exact.h \
 	src/engine/explore.h \
 	src/engine/graph-place.h \
+	src/engine/live/breakpoints.c \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.c \
@@ -69,6 +71,7 @@ HEADERS_TO_CHECK += \
 	src/engine/analyse/explore-private.h \
 	src/engine/analyse/host-changes.h \
 	src/engine/analyse/verdict-private.h \
+	src/engine/breakpoints.h \
 	src/engine/check.h \
 	src/engine/clocks.h \
 	src/engine/engine.h \

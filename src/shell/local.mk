@@ -4,7 +4,7 @@
 
 noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
-	src/shell/live/breakpoints.c src/shell/live/breakpoints.h \
+	src/shell/print/breakpoints-text.c src/shell/print/breakpoints-text.h \
 	src/shell/record/capture.c src/shell/record/capture.h \
 	src/shell/commands/cmd-attach.c \
 	src/shell/commands/cmd-break.c \
@@ -63,7 +63,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/live/breakpoints.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/live/keeping.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/live/keeping.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/print/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/print/value.h src/shell/print/vars.h
 

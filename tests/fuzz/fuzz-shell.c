@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
+#include "shell/print/breakpoints-text.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
 #include "shell/print/vars.h"

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
+#include "shell/print/breakpoints-text.h"
 #include "shell/print/memory-view.h"
 #include "shell/tools/tool-options.h"
 

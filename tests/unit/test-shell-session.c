@@ -18,7 +18,8 @@
 #include <cmocka.h>
 #include "cmds.h"
 #include "capture/wire.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
+#include "shell/print/breakpoints-text.h"
 #include "engine/recorder.h"
 #include "shell/line/out.h"
 #include "shell/line/session.h"

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
+#include "shell/print/breakpoints-text.h"
 #include "shell/live/microscope.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
@@ -107,10 +108,10 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	struct err *e;
 	bool known;
 
-	TRY(breakpoints_add(s->breaks, spec, temporary, &bp));
+	TRY(breakpoints_add(s->engine.breaks, spec, temporary, &bp));
 	if (bp->line && s->focus == FOCUS_REPLAY && s->engine.trace.device &&
 		!s->engine.trace.device->soft) {
-		breakpoints_delete(s->breaks, bp);
+		breakpoints_delete(s->engine.breaks, bp);
 		return err_cure(
 			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
 			"Use \"replay start --on soft\"");
@@ -118,7 +119,7 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	known = is_known(s, bp);
 	e = bp->line ? kernel_check_points(s, bp->id, &line) : NULL;
 	if (e) {
-		breakpoints_delete(s->breaks, bp);
+		breakpoints_delete(s->engine.breaks, bp);
 		return e;
 	}
 	vars_set(s->vars, "bpnum", bp->id);
@@ -171,7 +172,7 @@ static struct err *find(struct session *s, const char *word, struct breakpoint *
 	if (!breakpoint_number(s, word, &id))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no breakpoint number", word),
 			"\"info breakpoints\" lists them");
-	*ret = id <= INT32_MAX ? breakpoints_by_id(s->breaks, (int)id) : NULL;
+	*ret = id <= INT32_MAX ? breakpoints_by_id(s->engine.breaks, (int)id) : NULL;
 	return *ret ? NULL : no_breakpoint(word);
 }
 
@@ -188,8 +189,9 @@ static struct err *for_each(struct session *s, unsigned argc, char *const *argv,
 			unsigned found = 0;
 
 			for (int id = (int)first;
-				id <= (int)last && id <= breakpoints_last_id(s->breaks); id++) {
-				bp = breakpoints_by_id(s->breaks, id);
+				id <= (int)last && id <= breakpoints_last_id(s->engine.breaks);
+				id++) {
+				bp = breakpoints_by_id(s->engine.breaks, id);
 				found += bp != NULL;
 				if (bp)
 					fn(s, bp);
@@ -201,18 +203,18 @@ static struct err *for_each(struct session *s, unsigned argc, char *const *argv,
 		TRY(find(s, argv[i], &bp));
 		fn(s, bp);
 	}
-	for (unsigned i = 0; !argc && breakpoints_nth(s->breaks, i);) {
-		struct breakpoint *bp = breakpoints_nth(s->breaks, i);
+	for (unsigned i = 0; !argc && breakpoints_nth(s->engine.breaks, i);) {
+		struct breakpoint *bp = breakpoints_nth(s->engine.breaks, i);
 
 		fn(s, bp);
-		i += breakpoints_nth(s->breaks, i) == bp;
+		i += breakpoints_nth(s->engine.breaks, i) == bp;
 	}
 	return process_rearm(s);
 }
 
 static void delete_one(struct session *s, struct breakpoint *bp)
 {
-	breakpoints_delete(s->breaks, bp);
+	breakpoints_delete(s->engine.breaks, bp);
 }
 
 const char cmd_delete_help[] = "Deletes breakpoints by number (2, 3-5), or all of them.\n"
@@ -222,7 +224,7 @@ struct err *cmd_delete(struct session *s, const struct cmd_args *a)
 {
 	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
 
-	if (a->argc == skip && breakpoints_nth(s->breaks, 0) &&
+	if (a->argc == skip && breakpoints_nth(s->engine.breaks, 0) &&
 		!session_confirm(s, "Delete all breakpoints?"))
 		return NULL;
 	return for_each(s, a->argc - skip, a->argv + skip, delete_one);
@@ -385,7 +387,8 @@ static bool read_block(struct session *s, struct buf *body)
 
 struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 {
-	struct breakpoint *bp = breakpoints_by_id(s->breaks, breakpoints_last_id(s->breaks));
+	struct breakpoint *bp =
+		breakpoints_by_id(s->engine.breaks, breakpoints_last_id(s->engine.breaks));
 	struct buf body = BUF_INIT;
 
 	if (a->argc)
@@ -419,12 +422,12 @@ struct err *cmd_info_breakpoints(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 
 	if (s->target.inf)
-		breakpoints_collect(s->breaks, process_control(s));
+		breakpoints_collect(s->engine.breaks, process_control(s));
 	if (a->json)
-		breakpoints_json(s->breaks, &b);
+		breakpoints_json(s->engine.breaks, &b);
 	else
-		breakpoints_print(s->breaks, &b);
-	if (a->json || !breakpoints_nth(s->breaks, 0))
+		breakpoints_print(s->engine.breaks, &b);
+	if (a->json || !breakpoints_nth(s->engine.breaks, 0))
 		out_str(s->out, buf_cstr(&b));
 	else
 		out_table(s->out, &b);
@@ -444,7 +447,7 @@ struct err *cmd_save_breakpoints(struct session *s, const struct cmd_args *a)
 	if (a->argc != 1)
 		return err_cure(err_new(ERR_USAGE, "save breakpoints needs a file name"),
 			"For example: save breakpoints my.tsdb");
-	breakpoints_script(s->breaks, &b);
+	breakpoints_script(s->engine.breaks, &b);
 	e = file_write(a->argv[0], b.data, b.len);
 	buf_free(&b);
 	return e;

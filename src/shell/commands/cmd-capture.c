@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "attach/attach.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/record/capture.h"
 #include "shell/live/process.h"
 #include "engine/recorder.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "shell/print/ranks-view.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/fault.h"
 #include "shell/print/memory-view.h"
 #include "engine/recorder.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json-put.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/live/microscope.h"
 
 struct rows {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json-put.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/live/microscope.h"
 #include "engine/replay-device.h"
 #include "base/words.h"

@@ -14,7 +14,7 @@
 #include "base/json-put.h"
 #include "replay/plan.h"
 #include "shell/commands/races.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"

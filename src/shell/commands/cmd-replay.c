@@ -10,7 +10,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "replay/replay.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/microscope.h"
@@ -122,8 +122,8 @@ static struct err *run_once(struct session *s, bool backwards, struct replay_sto
 	struct err *e;
 
 	bps = breakpoints_for_replay(
-		s->breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
-	ws = breakpoints_watches(s->breaks, &nws);
+		s->engine.breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
+	ws = breakpoints_watches(s->engine.breaks, &nws);
 	if (nws && s->engine.trace.device &&
 		settings_on(&s->engine.set,
 			/* its steps may change the bytes and change them back */
@@ -178,9 +178,10 @@ static struct err *run_past_commands(struct session *s, bool backwards, struct r
  * too, the launch's first such stop is taken. */
 static bool is_inside(struct session *s, const struct replay_stop *stop)
 {
-	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT
-					      ? breakpoints_by_id(s->breaks, stop->breakpoint)
-					      : NULL;
+	const struct breakpoint *bp =
+		stop->why == REPLAY_BREAKPOINT
+			? breakpoints_by_id(s->engine.breaks, stop->breakpoint)
+			: NULL;
 
 	return bp && bp->line && s->engine.trace.device && s->engine.trace.device->soft;
 }
@@ -210,7 +211,7 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 				return NULL;
 			continue;
 		}
-	} while (stopped && !breakpoints_hit(s->breaks, stop.breakpoint, false));
+	} while (stopped && !breakpoints_hit(s->engine.breaks, stop.breakpoint, false));
 	interrupt_take();
 	s->engine.trace.last_break = stopped ? stop.breakpoint : 0;
 	s->target.last_break = s->engine.trace.last_break;

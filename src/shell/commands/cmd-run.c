@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "attach/attach.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/live/microscope.h"
 #include "shell/live/follow.h"
@@ -160,7 +160,7 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 		return replay_run_to_break(s, false);
 	if (!s->target.inf)
 		return not_running(s);
-	bp = n > 1 ? breakpoints_by_id(s->breaks, s->target.last_break) : NULL;
+	bp = n > 1 ? breakpoints_by_id(s->engine.breaks, s->target.last_break) : NULL;
 	if (bp) {
 		bp->ignore = n - 1;
 		out_printf(s->out, "Will ignore the next %" PRIu64 " hit%s of breakpoint %d.\n",

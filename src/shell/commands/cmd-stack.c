@@ -9,7 +9,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "attach/attach.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/live/microscope.h"
 #include "shell/print/stack-view.h"
 #include "base/words.h"

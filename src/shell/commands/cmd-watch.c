@@ -8,7 +8,7 @@
 #include "base/json-put.h"
 #include "replay/replay.h"
 #include "replay/device-node.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/microscope.h"
@@ -66,9 +66,9 @@ static struct err *watch_inside(struct session *s, const char *text, bool *ret_d
 					kernel_spaces[space]),
 			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does",
 			kernel_spaces[space]);
-	bp = space == SOFT_GLOBAL
-		     ? breakpoints_add_watch(s->breaks, addr, size)
-		     : breakpoints_add_watch_in(s->breaks, space, kernel_spaces[space], addr, size);
+	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->engine.breaks, addr, size)
+				  : breakpoints_add_watch_in(s->engine.breaks, space,
+					    kernel_spaces[space], addr, size);
 	vars_set(s->vars, "bpnum", bp->id);
 	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size,
 		kernel_spaces[space], addr,
@@ -88,7 +88,7 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 	if (done)
 		return NULL;
 	TRY(memory_range(s, a->rest, &addr, &size));
-	bp = breakpoints_add_watch(s->breaks, addr, size);
+	bp = breakpoints_add_watch(s->engine.breaks, addr, size);
 	bp->letter = f.letter;
 	bp->unit = f.unit;
 	vars_set(s->vars, "bpnum", bp->id);
@@ -116,7 +116,7 @@ static struct err *read_before(
 
 struct err *watch_tell(struct session *s, int id)
 {
-	struct breakpoint *bp = breakpoints_by_id(s->breaks, id);
+	struct breakpoint *bp = breakpoints_by_id(s->engine.breaks, id);
 	const struct replay_device *rd = s->engine.trace.device;
 	struct buf before = BUF_INIT, after = BUF_INIT, text = BUF_INIT;
 	struct memory_difference diff = {0};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/live/microscope.h"
 #include "engine/replay-device.h"
 #include "shell/line/session.h"
@@ -188,7 +188,7 @@ static void offer_breakpoints(struct session *s, const struct adder *w)
 	struct breakpoint *bp;
 	char number[16];
 
-	for (unsigned i = 0; (bp = breakpoints_nth(s->breaks, i)) != NULL; i++) {
+	for (unsigned i = 0; (bp = breakpoints_nth(s->engine.breaks, i)) != NULL; i++) {
 		snprintf(number, sizeof number, "%d", bp->id);
 		offer(w, number);
 	}

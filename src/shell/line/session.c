@@ -10,7 +10,7 @@
 #include "attach/attach.h"
 #include "engine/names.h"
 #include "engine/ranks.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/line/editor.h"
 #include "shell/line/input.h"
 #include "shell/line/interrupt.h"
@@ -33,7 +33,7 @@ void session_init(struct session *s)
 	s->out = out_new();
 	settings_init(&s->engine.set);
 	trace_hooks(s);
-	s->breaks = breakpoints_new();
+	s->engine.breaks = breakpoints_new();
 	s->vars = vars_new();
 	s->target.exit_code = -1;
 	names_rank_of(0, &s->target.rank, &s->target.ranks);
@@ -62,7 +62,7 @@ void session_deinit(struct session *s)
 	if (s->editor)
 		save_history(s);
 	editor_free(s->editor);
-	breakpoints_free(s->breaks);
+	breakpoints_free(s->engine.breaks);
 	vars_free(s->vars);
 	symbols_free(s->symbols);
 	races_deinit(s);
@@ -396,7 +396,7 @@ bool session_command(struct session *s, const char *line)
 
 	/* Not recursive: `continue` at the end of a breakpoint's commands may repeat a million
 	 * times. */
-	while (!s->quitting && (body = breakpoints_take_pending(s->breaks)) != NULL) {
+	while (!s->quitting && (body = breakpoints_take_pending(s->engine.breaks)) != NULL) {
 		struct input in = {.kind = INPUT_LINES, .text = body};
 		uint64_t runs = s->target.runs;
 		char *next;

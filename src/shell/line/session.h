@@ -25,7 +25,6 @@ struct replay;
 struct replay_stop;
 struct state;
 struct symbols;
-struct breakpoints;
 struct vars;
 
 /* What commands such as continue, bt, info streams and print refer to. */
@@ -101,7 +100,6 @@ struct session {
 	struct follow *follow; /* children of the live program; outlives it as the recorder does;
 				  NULL: not followed */
 	struct recorder *recorder; /* of the live program; outlives it until the next run */
-	struct breakpoints *breaks;
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
 	struct races *races;	 /* cmd-races.c; NULL until first used */

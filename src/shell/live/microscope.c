@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/microscope.h"
@@ -272,7 +272,8 @@ static struct soft_point *collect_points(struct session *s, const char *mangled,
 	*ret_n = 0;
 	kernel_short_name(name, sizeof name, mangled);
 	for (unsigned i = 0;
-		(bp = breakpoints_nth(s->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
+		(bp = breakpoints_nth(s->engine.breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX;
+		i++) {
 		struct soft_point *q = &p[*ret_n];
 
 		if (!bp->enabled || (!bp->size && !bp->line))
@@ -374,7 +375,7 @@ static struct err *go(struct session *s, struct device *d, enum soft_how how, ui
 		TRY(device_kernel_go(d, how, n, ret));
 		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) &&
 			 how != SOFT_BACK_RUN &&
-			 !breakpoints_hit(s->breaks, (int)(*ret)->id, false);
+			 !breakpoints_hit(s->engine.breaks, (int)(*ret)->id, false);
 		if (passed)
 			how = SOFT_ON;
 	} while (passed);
@@ -425,7 +426,7 @@ uint64_t kernel_to_look_through(struct session *s)
 		err_free(e);
 		return 0;
 	}
-	for (unsigned i = 0; (bp = breakpoints_nth(s->breaks, i)) != NULL; i++)
+	for (unsigned i = 0; (bp = breakpoints_nth(s->engine.breaks, i)) != NULL; i++)
 		if (bp->enabled && bp->line && sbt_kernel_glob(bp->glob, k.name, k.short_name))
 			return c->seq;
 	return 0;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "symbols/elf-facts.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/record/capture.h"
 #include "shell/print/fault.h"
@@ -140,7 +140,7 @@ struct err *process_rearm(struct session *s)
 {
 	struct tsdb_control *ctl = process_control(s);
 
-	return ctl ? breakpoints_arm(s->breaks, ctl) : NULL;
+	return ctl ? breakpoints_arm(s->engine.breaks, ctl) : NULL;
 }
 
 struct err *process_set_ignore(struct session *s, struct breakpoint *bp)
@@ -150,10 +150,10 @@ struct err *process_set_ignore(struct session *s, struct breakpoint *bp)
 
 	if (!ctl)
 		return NULL;
-	breakpoints_collect(s->breaks, ctl); /* takes hits, and the old counts */
+	breakpoints_collect(s->engine.breaks, ctl); /* takes hits, and the old counts */
 	bp->ignore = want;
-	breakpoints_forget_slots(s->breaks);
-	return breakpoints_arm(s->breaks, ctl);
+	breakpoints_forget_slots(s->engine.breaks);
+	return breakpoints_arm(s->engine.breaks, ctl);
 }
 
 /* --- launch --- */
@@ -206,7 +206,7 @@ static struct err *begin_process(struct session *s, const char *line, const char
 				process_signal_passes(s, sig));
 	}
 	new_recorder(s, line, cwd);
-	breakpoints_reset(s->breaks);
+	breakpoints_reset(s->engine.breaks);
 	TRY(capture_arm(s));
 	process_configure(s);
 	TRY(process_rearm(s));
@@ -482,7 +482,7 @@ static void on_end(struct session *s, const struct inferior_event *ev)
 	struct target *t = &s->target;
 	pid_t pid = inferior_pid(t->inf);
 
-	breakpoints_collect(s->breaks, inferior_control(t->inf));
+	breakpoints_collect(s->engine.breaks, inferior_control(t->inf));
 	drain_all(s);
 	races_tell_live(s);
 	t->exit_code = ev->kind == INFERIOR_EXITED ? ev->status : -1;
@@ -550,7 +550,7 @@ struct err *process_detach(struct session *s)
 	if (!t->inf)
 		return NULL;
 	t->at_cmd = false;
-	breakpoints_collect(s->breaks, inferior_control(t->inf));
+	breakpoints_collect(s->engine.breaks, inferior_control(t->inf));
 	err_free(await_leaving(s));
 	if (!t->inf)
 		return NULL;
@@ -598,14 +598,14 @@ static bool on_break(struct session *s, const struct tsdb_stop *stop)
 	struct breakpoint *bp;
 	bool temporary;
 
-	breakpoints_collect(s->breaks, inferior_control(s->target.inf));
-	bp = breakpoints_by_id(s->breaks, stop->break_id);
+	breakpoints_collect(s->engine.breaks, inferior_control(s->target.inf));
+	bp = breakpoints_by_id(s->engine.breaks, stop->break_id);
 	temporary = bp && bp->temporary;
-	if (!breakpoints_hit(s->breaks, stop->break_id, true))
+	if (!breakpoints_hit(s->engine.breaks, stop->break_id, true))
 		return false;
 	s->target.last_break = stop->break_id;
 	vars_set(s->vars, "bpnum_hit", stop->break_id);
-	if (!breakpoints_silent(s->breaks))
+	if (!breakpoints_silent(s->engine.breaks))
 		out_printf(s->out, "%s %d, ", temporary ? "Temporary breakpoint" : "Breakpoint",
 			stop->break_id);
 	return true;
@@ -652,7 +652,7 @@ static bool on_agent_stop(struct session *s)
 	s->target.last_stop = stop->why;
 	switch (stop->why) {
 	case TSDB_STOP_BREAK:
-		tell_node(s, breakpoints_by_id(s->breaks, stop->break_id), &node);
+		tell_node(s, breakpoints_by_id(s->engine.breaks, stop->break_id), &node);
 		if (!on_break(s, stop)) {
 			buf_free(&node);
 			return false;
@@ -681,7 +681,7 @@ static bool on_agent_stop(struct session *s)
 		break;
 	}
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
-	if (stop->why != TSDB_STOP_BREAK || !breakpoints_silent(s->breaks)) {
+	if (stop->why != TSDB_STOP_BREAK || !breakpoints_silent(s->engine.breaks)) {
 		tell_cmd(s, stop->seq);
 		out_str(s->out, buf_cstr(&node));
 	}

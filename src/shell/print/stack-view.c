@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/json-put.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "engine/recorder.h"
 #include "shell/print/stack-view.h"
 

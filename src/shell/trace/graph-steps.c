@@ -9,7 +9,7 @@
 #include <string.h>
 #include "replay/device-node.h"
 #include "replay/replay.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "engine/replay-device.h"
@@ -450,8 +450,8 @@ static struct err *look_in(struct session *s, uint64_t seq, struct span stops, s
 	struct err *e;
 
 	bps = breakpoints_for_replay(
-		s->breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
-	ws = breakpoints_watches(s->breaks, &nws);
+		s->engine.breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
+	ws = breakpoints_watches(s->engine.breaks, &nws);
 	e = replay_match_nodes(s->engine.trace.replay, bps, nbps, stops.first, stops.last,
 		backwards, hit_step, &id);
 	if (!id)

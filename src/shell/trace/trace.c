@@ -9,7 +9,7 @@
 #include "base/json-put.h"
 #include "shell/commands/races.h"
 #include "shell/print/check-print.h"
-#include "shell/live/breakpoints.h"
+#include "engine/breakpoints.h"
 #include "shell/print/ranks-view.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"

@@ -4,8 +4,8 @@
  * replay (by the engine). A breakpoint has a set of command kinds; each kind takes one slot of the
  * control block.
  */
-#ifndef SHELL_BREAKPOINTS_H
-#define SHELL_BREAKPOINTS_H
+#ifndef ENGINE_BREAKPOINTS_H
+#define ENGINE_BREAKPOINTS_H
 
 #include "capture/wire.h"
 #include "replay/replay.h"
@@ -20,11 +20,12 @@ struct breakpoint {
 	bool enabled, temporary;
 	uint64_t ignore; /* hits that are still to be ignored */
 	uint64_t hits;
-	char *commands; /* lines run at a stop; NULL: none */
+	/* lines that the engine's user runs at a stop; NULL: none */
+	char *commands;
 	/* memory to watch; size 0: not a watchpoint. Only a replay on a device stops at it */
 	uint64_t addr, size;
 	unsigned space; /* of a watchpoint: 0 global memory, else an enum soft_space: only inside
-			   launches (shell/live/microscope.h) */
+			   launches */
 	unsigned line;	/* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is
 			   about registers then */
 	char *file;	/* of the source; NULL: line is of the PTX */
@@ -78,10 +79,5 @@ struct replay_breakpoint *breakpoints_for_replay(
 
 /* The watchpoints for replay_watch(): a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);
-
-void breakpoints_print(struct breakpoints *b, struct buf *out);
-void breakpoints_json(struct breakpoints *b, struct buf *out);
-/* Appends commands that make the same breakpoints again. */
-void breakpoints_script(struct breakpoints *b, struct buf *out);
 
 #endif

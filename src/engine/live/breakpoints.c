@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The breakpoint table, see breakpoints.h. Surprise: an ignore count of a breakpoint on several
- * kinds cannot be counted by the agent (each kind has its own slot), so the shell counts it.
+ * kinds cannot be counted by the agent (each kind has its own slot), so tsdb counts it.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/json-put.h"
-#include "shell/live/breakpoints.h"
 #include "base/words.h"
+#include "engine/breakpoints.h"
 
 struct breakpoints {
 	struct breakpoint **v;
@@ -469,75 +468,4 @@ struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *r
 	}
 	*ret_n = n;
 	return v;
-}
-
-/* --- showing --- */
-
-static void print_commands(const char *commands, const char *indent, struct buf *out)
-{
-	while (*commands) {
-		int n = (int)strcspn(commands, "\n");
-
-		buf_printf(out, "%s%.*s\n", indent, n, commands);
-		commands += n;
-		commands += *commands == '\n';
-	}
-}
-
-void breakpoints_print(struct breakpoints *b, struct buf *out)
-{
-	if (!b->n) {
-		buf_str(out, "No breakpoints.\n");
-		return;
-	}
-	buf_str(out, "Num  Disp  Enb  Hits  What\n");
-	for (unsigned i = 0; i < b->n; i++) {
-		const struct breakpoint *bp = b->v[i];
-
-		buf_printf(out, "%-4d %-5s %-4s %-5llu %s\n", bp->id,
-			bp->temporary ? "del" : "keep", bp->enabled ? "y" : "n",
-			(unsigned long long)bp->hits, bp->what);
-		if (bp->cond)
-			buf_printf(out, "        stop only if %s\n", bp->cond);
-		if (bp->ignore)
-			buf_printf(out, "        ignore the next %llu hits\n",
-				(unsigned long long)bp->ignore);
-		if (bp->commands)
-			print_commands(bp->commands, "        ", out);
-	}
-}
-
-JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
-	JS(BOOL, breakpoint, enabled, temporary), JS(UINT, breakpoint, hits, ignore),
-	JS_AS("spec", TEXT, breakpoint, what), JS_AS("condition", TEXT, breakpoint, cond),
-	JS_AS("script", TEXT, breakpoint, commands));
-
-void breakpoints_json(struct breakpoints *b, struct buf *out)
-{
-	buf_byte(out, '[');
-	for (unsigned i = 0; i < b->n; i++)
-		js_add(out, &breakpoint_object, b->v[i]);
-	buf_str(out, "]\n");
-}
-
-void breakpoints_script(struct breakpoints *b, struct buf *out)
-{
-	for (unsigned i = 0; i < b->n; i++) {
-		const struct breakpoint *bp = b->v[i];
-
-		buf_printf(out, "%s%s%s%s\n",
-			bp->size	? ""
-			: bp->temporary ? "tbreak "
-					: "break ",
-			bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "");
-		if (bp->ignore)
-			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);
-		if (!bp->enabled)
-			buf_str(out, "disable $bpnum\n");
-		if (bp->commands) {
-			buf_str(out, "commands\n");
-			print_commands(bp->commands, "  ", out);
-			buf_str(out, "end\n");
-		}
-	}
 }

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of breakpoints as text, as JSON and as shell commands.
+ */
+#include "shell/print/breakpoints-text.h"
+
+#include <string.h>
+#include "base/json-put.h"
+
+static void print_commands(const char *commands, const char *indent, struct buf *out)
+{
+	while (*commands) {
+		int n = (int)strcspn(commands, "\n");
+
+		buf_printf(out, "%s%.*s\n", indent, n, commands);
+		commands += n;
+		commands += *commands == '\n';
+	}
+}
+
+void breakpoints_print(struct breakpoints *b, struct buf *out)
+{
+	const struct breakpoint *bp;
+
+	if (!breakpoints_nth(b, 0)) {
+		buf_str(out, "No breakpoints.\n");
+		return;
+	}
+	buf_str(out, "Num  Disp  Enb  Hits  What\n");
+	for (unsigned i = 0; (bp = breakpoints_nth(b, i)) != NULL; i++) {
+		buf_printf(out, "%-4d %-5s %-4s %-5llu %s\n", bp->id,
+			bp->temporary ? "del" : "keep", bp->enabled ? "y" : "n",
+			(unsigned long long)bp->hits, bp->what);
+		if (bp->cond)
+			buf_printf(out, "        stop only if %s\n", bp->cond);
+		if (bp->ignore)
+			buf_printf(out, "        ignore the next %llu hits\n",
+				(unsigned long long)bp->ignore);
+		if (bp->commands)
+			print_commands(bp->commands, "        ", out);
+	}
+}
+
+JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
+	JS(BOOL, breakpoint, enabled, temporary), JS(UINT, breakpoint, hits, ignore),
+	JS_AS("spec", TEXT, breakpoint, what), JS_AS("condition", TEXT, breakpoint, cond),
+	JS_AS("script", TEXT, breakpoint, commands));
+
+void breakpoints_json(struct breakpoints *b, struct buf *out)
+{
+	const struct breakpoint *bp;
+
+	buf_byte(out, '[');
+	for (unsigned i = 0; (bp = breakpoints_nth(b, i)) != NULL; i++)
+		js_add(out, &breakpoint_object, bp);
+	buf_str(out, "]\n");
+}
+
+void breakpoints_script(struct breakpoints *b, struct buf *out)
+{
+	const struct breakpoint *bp;
+
+	for (unsigned i = 0; (bp = breakpoints_nth(b, i)) != NULL; i++) {
+		buf_printf(out, "%s%s%s%s\n",
+			bp->size	? ""
+			: bp->temporary ? "tbreak "
+					: "break ",
+			bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "");
+		if (bp->ignore)
+			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);
+		if (!bp->enabled)
+			buf_str(out, "disable $bpnum\n");
+		if (bp->commands) {
+			buf_str(out, "commands\n");
+			print_commands(bp->commands, "  ", out);
+			buf_str(out, "end\n");
+		}
+	}
+}
