@@ -31,9 +31,9 @@ VENDOR_EXCEPTIONS = {
     'src/attach/ptrace/target.c': 'whether a process has a driver',
     'src/attach/unwind/backtrace.c': 'frames to be left out',
     'src/engine/analyse/explore-jobs.c': 'the devices of a worker',
+    'src/engine/live/live-attach.c': "the software GPU's libraries",
     'src/engine/parts.c': "the software GPU's libraries",
     'src/replay/client/device-child.c': "the replayer's environment",
-    'src/shell/commands/cmd-attach.c': "the software GPU's libraries",
     'src/shell/live/gpu.c': 'what the machine has',
     'src/symbols/elf-facts.c': 'how a program is linked',
     'src/symbols/host-stack.c': 'frames to be left out',
@@ -67,9 +67,9 @@ ROOMS = {
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
-    'engine': ('what tsdb can do, without a terminal: recording, replay, analyses, ranks and their clocks, settings', [
+    'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
-    'shell': ('tsdb: the command line, its commands, the live process, printing', ['engine', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -99,7 +99,7 @@ struct err *inferior_kill(struct inferior *inf) TS_CHECK;
 pid_t inferior_pid(const struct inferior *inf);
 bool inferior_alive(const struct inferior *inf);
 bool inferior_running(const struct inferior *inf); /* false at a stop */
-/* The shared control block: breakpoints, window, configuration are written by the shell directly
+/* The shared control block: breakpoints, window, configuration are written by the engine directly
  * (wire.h). */
 struct tsdb_control *inferior_control(struct inferior *inf);
 
@@ -149,7 +149,7 @@ struct err *inferior_wait_any(struct inferior *const *infs, unsigned n, int time
 	unsigned *ret_i, struct inferior_event *ret) TS_CHECK;
 
 /* With a terminal on stdin the inferior owns it while it runs and tsdb at every stop; resume and
- * wait see to that. The shell calls these only around something of its own that needs the terminal
+ * wait see to that. Only called around something of its own that needs the terminal
  * while the inferior runs. No terminal: they do nothing. */
 void inferior_give_terminal(struct inferior *inf);
 void inferior_take_terminal(struct inferior *inf);

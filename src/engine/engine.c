@@ -5,11 +5,29 @@
 #include "engine/engine.h"
 
 #include <stdlib.h>
+#include "engine/breakpoints.h"
 #include "engine/graph-place.h"
+#include "engine/ranks.h"
 #include "engine/replay-device.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
 #include "state/state.h"
+
+void engine_init(struct engine *en)
+{
+	settings_init(&en->set);
+	en->breaks = breakpoints_new();
+	live_init(en);
+}
+
+void engine_deinit(struct engine *en)
+{
+	live_deinit(en);
+	engine_close(en);
+	breakpoints_free(en->breaks);
+	ranks_free(en->ranks);
+	settings_deinit(&en->set);
+}
 
 bool engine_cancelled(const struct engine *en)
 {

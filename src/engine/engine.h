@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What recording, replay and the analyses share: the open trace and the settings. The engine prints
- * nothing and never exits; it calls the hooks of its user (such as the shell), which embeds this
- * struct.
+ * What the live program, replay and the analyses share: the open trace and the settings. The engine
+ * prints nothing and never exits; it calls the hooks of its user (such as the shell), which embeds
+ * this struct.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
 #include "base/err.h"
+#include "engine/live-process.h"
 #include "engine/settings.h"
 
 struct breakpoints;
 struct check_result;
+struct engine;
 struct graph_place;
 struct ranks;
 struct replay;
@@ -55,6 +57,15 @@ struct engine_hooks {
 	void (*describe_check)(void *arg, const struct check_result *r, struct buf *out);
 	/* A replay was opened. An error makes the opening fail. */
 	struct err *(*replay_opened)(void *arg);
+
+	/* About the live program of en: of this engine, or of the one of a followed child. */
+	void (*live_note)(void *arg, struct engine *en, const struct live_note *n);
+	/* Something failed, and the program goes on all the same; the hook frees e. */
+	void (*live_failed)(void *arg, struct engine *en, struct err *e);
+	/* Whether to record this many bytes of memory, which is more than the limit; NULL: no. */
+	bool (*memory_limit)(void *arg, struct engine *en, uint64_t bytes);
+	/* The program is about to run: what it shares a screen with should be written. */
+	void (*runs_on)(void *arg);
 };
 
 struct engine {
@@ -63,9 +74,15 @@ struct engine {
 	struct ranks *ranks;	    /* the open set; NULL: none. Its trace is in `trace` */
 	uint64_t rank;		    /* of the trace that is open */
 	struct breakpoints *breaks; /* of the live program and of replays */
+	struct live live;
 	struct engine_hooks hooks;
 	volatile bool *cancel; /* long work ends once it is true; NULL: never */
 };
+
+/* en is all 0. The caller then sets hooks and cancel. */
+void engine_init(struct engine *en);
+/* Ends the live program, closes the trace, and frees everything. */
+void engine_deinit(struct engine *en);
 
 /* Whether long work has to end now. */
 bool engine_cancelled(const struct engine *en);

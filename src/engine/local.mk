@@ -34,7 +34,22 @@ libengine_a_SOURCES = \
 	src/engine/exact.h \
 	src/engine/explore.h \
 	src/engine/graph-place.h \
+	src/engine/live-capture.h \
+	src/engine/live-follow.h \
+	src/engine/live-process.h \
 	src/engine/live/breakpoints.c \
+	src/engine/live/live-attach.c \
+	src/engine/live/live-capture.c \
+	src/engine/live/live-end.c \
+	src/engine/live/live-fault.c \
+	src/engine/live/live-follow.c \
+	src/engine/live/live-gpu.c \
+	src/engine/live/live-keeper.c \
+	src/engine/live/live-private.h \
+	src/engine/live/live-process.c \
+	src/engine/live/live-signals.c \
+	src/engine/live/live-step.c \
+	src/engine/live/soft-settings.c \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.c \
@@ -54,6 +69,7 @@ libengine_a_SOURCES = \
 	src/engine/settings.c \
 	src/engine/settings.def \
 	src/engine/settings.h \
+	src/engine/soft-settings.h \
 	src/engine/trace-file.h \
 	src/engine/trace/clocks.c \
 	src/engine/trace/graph-place.c \
@@ -78,6 +94,10 @@ HEADERS_TO_CHECK += \
 	src/engine/exact.h \
 	src/engine/explore.h \
 	src/engine/graph-place.h \
+	src/engine/live-capture.h \
+	src/engine/live-follow.h \
+	src/engine/live-process.h \
+	src/engine/live/live-private.h \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.h \
@@ -89,6 +109,7 @@ HEADERS_TO_CHECK += \
 	src/engine/replay-device.h \
 	src/engine/replay-order.h \
 	src/engine/settings.h \
+	src/engine/soft-settings.h \
 	src/engine/trace-file.h \
 	src/engine/unwritten.h \
 	src/engine/verdict.h
@@ -103,4 +124,9 @@ TESTS += tests/unit/test-engine-many
 tests_unit_test_engine_many_SOURCES = tests/unit/test-engine-many.c
 tests_unit_test_engine_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_many_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-live
+TESTS += tests/unit/test-engine-live
+tests_unit_test_engine_live_SOURCES = tests/unit/test-engine-live.c
+tests_unit_test_engine_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_live_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 endif

@@ -17,14 +17,27 @@ bool gpu_has_driver(void)
 	       !access("/dev/dxg", F_OK);
 }
 
-/* The path of one of tsdb's files: DIR/here next to the program, else DIR/../there, else in the
- * installation's folder. */
+static const char *parts_folder;
+
+void gpu_parts_folder(const char *dir)
+{
+	parts_folder = dir;
+}
+
+/* The path of one of tsdb's files: in the chosen folder, else DIR/here next to the program, else
+ * DIR/../there, else in the installation's folder. */
 static char *own_file(const char *name)
 {
 	char exe[PATH_MAX], *slash, *path = NULL;
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
 	const char *const forms[] = {"%s/%s", "%s/../lib/tsdb/%s"};
 
+	if (parts_folder) {
+		path = xasprintf("%s/%s", parts_folder, name);
+		if (!access(path, R_OK))
+			return path;
+		free(path);
+	}
 	if (n > 0) {
 		exe[n] = 0;
 		slash = strrchr(exe, '/');

@@ -9,6 +9,9 @@
 
 /* Whether the machine has an NVIDIA driver. Only looks for files; the driver is not loaded. */
 bool gpu_has_driver(void);
+/* Looks for the files below in this folder first, for programs that do not lie beside them; before
+ * any engine is used. dir stays the caller's; NULL: no such folder. */
+void gpu_parts_folder(const char *dir);
 /* libtsdb-agent.so and the software GPU's folder: beside tsdb in a build tree or a bundle, else
  * where they were installed. Heap strings; NULL when they are not there. */
 char *gpu_agent_path(void);

@@ -5,7 +5,6 @@
 noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
 	src/shell/print/breakpoints-text.c src/shell/print/breakpoints-text.h \
-	src/shell/record/capture.c src/shell/record/capture.h \
 	src/shell/commands/cmd-attach.c \
 	src/shell/commands/cmd-break.c \
 	 src/shell/print/check-print.c src/shell/print/check-print.h \
@@ -34,14 +33,15 @@ libshell_a_SOURCES = \
 	src/shell/print/causes.c src/shell/print/causes.h src/shell/print/drawing.c src/shell/print/drawing.h \
 	src/shell/extract/extract.c src/shell/extract/extract-memory.c src/shell/extract/extract-program.c src/shell/print/extract-text.c src/shell/extract/extract.h \
 	src/shell/live/focus.c \
-	src/shell/print/fault.c src/shell/print/fault.h src/shell/live/follow.c src/shell/live/follow.h \
-	src/shell/live/gpu.c src/shell/live/gpu.h src/shell/live/keeping.c src/shell/live/keeping.h \
+	src/shell/print/fault.c src/shell/print/fault.h  \
+	src/shell/live/gpu.c src/shell/live/gpu.h \
 	src/shell/line/input.h \
 	src/shell/line/interrupt.c src/shell/line/interrupt.h \
 	src/shell/line/lookup.c \
 	src/shell/print/memory-view.c src/shell/print/memory-view.h \
 	src/shell/line/out.c src/shell/line/out.h \
-	src/shell/live/process.c src/shell/live/process.h src/shell/live/process-signals.c \
+	src/shell/live/process.c src/shell/live/process.h \
+	src/shell/print/live-text.c src/shell/print/live-text.h src/shell/print/follow-text.c src/shell/print/follow-text.h \
 	 src/shell/trace/device-clocks.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
 	src/shell/line/session.c src/shell/line/session.h \
 	src/shell/print/replay-print.c src/shell/print/replay-print.h \
@@ -63,7 +63,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/record/capture.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/live/follow.h src/shell/live/gpu.h src/shell/live/keeping.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/print/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/print/value.h src/shell/print/vars.h
 

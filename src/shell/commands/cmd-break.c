@@ -34,18 +34,18 @@ struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 	uint64_t code = 0;
 
 	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") ||
-		strlen(what) >= sizeof(s->target.catch_what))
+		strlen(what) >= sizeof(s->engine.live.catch_what))
 		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""),
 			"For example: catch error, catch error cuMemAlloc, catch error 2");
 	if (*what && word_u64(what, &code))
 		what = "";
 	if (code > UINT32_MAX)
 		return err_new(ERR_USAGE, "there is no error %s", a->argv[1]);
-	memset(s->target.catch_what, 0, sizeof(s->target.catch_what));
-	memcpy(s->target.catch_what, what, strlen(what));
-	s->target.catch_code = (uint32_t)code;
+	memset(s->engine.live.catch_what, 0, sizeof(s->engine.live.catch_what));
+	memcpy(s->engine.live.catch_what, what, strlen(what));
+	s->engine.live.catch_code = (uint32_t)code;
 	s->engine.set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_ALL;
-	process_configure(s);
+	live_configure(&s->engine);
 	out_printf(s->out, "The program stops where %s%s fails.\n",
 		a->argc > 1 ? "a GPU call with " : "any GPU call", a->argc > 1 ? a->argv[1] : "");
 	return NULL;
@@ -130,7 +130,7 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 		out_printf(s->out, "Here that is PTX line %u.\n", line);
 	else if (!line && bp->line && kernel_stop(s))
 		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
-	return process_rearm(s);
+	return live_rearm(&s->engine);
 }
 
 struct err *cmd_break(struct session *s, const struct cmd_args *a)
@@ -209,7 +209,7 @@ static struct err *for_each(struct session *s, unsigned argc, char *const *argv,
 		fn(s, bp);
 		i += breakpoints_nth(s->engine.breaks, i) == bp;
 	}
-	return process_rearm(s);
+	return live_rearm(&s->engine);
 }
 
 static void delete_one(struct session *s, struct breakpoint *bp)
@@ -309,7 +309,7 @@ struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 	TRY(breakpoints_condition(bp, rest));
 	if (!*rest)
 		out_printf(s->out, "Breakpoint %d now unconditional.\n", bp->id);
-	return process_rearm(s);
+	return live_rearm(&s->engine);
 }
 
 const char cmd_ignore_help[] = "Passes breakpoint N by COUNT times before it stops again.\n"
@@ -325,7 +325,7 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 			"For example: ignore 1 3");
 	TRY(find(s, a->argv[0], &bp));
 	bp->ignore = count;
-	TRY(process_set_ignore(s, bp));
+	TRY(live_set_ignore(&s->engine, bp));
 	if (count == 1)
 		out_printf(s->out, "Will ignore the next hit of breakpoint %d.\n", bp->id);
 	else if (count)
@@ -421,8 +421,8 @@ struct err *cmd_info_breakpoints(struct session *s, const struct cmd_args *a)
 {
 	struct buf b = BUF_INIT;
 
-	if (s->target.inf)
-		breakpoints_collect(s->engine.breaks, process_control(s));
+	if (s->engine.live.inf)
+		breakpoints_collect(s->engine.breaks, live_control(&s->engine));
 	if (a->json)
 		breakpoints_json(s->engine.breaks, &b);
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capture commands. They fill session.plan; a plan made before `run` is armed at the launch.
+ * Capture commands. They fill the engine's plan; a plan made before `run` is armed at the launch.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,42 +8,10 @@
 #include "base/json-put.h"
 #include "attach/attach.h"
 #include "engine/breakpoints.h"
-#include "shell/record/capture.h"
+#include "engine/live-capture.h"
 #include "shell/live/process.h"
 #include "engine/recorder.h"
 #include "base/words.h"
-
-/* Begins a new plan; it replaces one that has captured nothing so far. */
-static struct err *begin_plan(struct session *s, enum recorder_mode mode)
-{
-	struct recorder_capture c;
-
-	if (s->recorder && recorder_capture(s->recorder, &c)) {
-		if (c.commands)
-			return err_cure(err_new(ERR_STATE, "a capture to %s is going on", c.path),
-				"Use \"capture stop\" first");
-		TRY(recorder_end(s->recorder, 0, false, &c));
-	}
-	capture_forget(s);
-	s->plan.window_kind = TSDB_WINDOW_NONE;
-	s->plan.first = s->plan.last = s->plan.count = 0;
-	s->plan.mode = mode;
-	return NULL;
-}
-
-/* Arms the plan now if there is a program; a plan that cannot be armed is forgotten. */
-static struct err *arm_plan(struct session *s)
-{
-	struct err *e = capture_check(s);
-
-	if (!e)
-		e = capture_arm(s);
-	if (e)
-		capture_forget(s);
-	else
-		process_configure(s);
-	return e;
-}
 
 const char cmd_capture_start_help[] =
 	"Captures every GPU command with its host call stack into a trace, from now on (or\n"
@@ -58,13 +26,13 @@ struct err *cmd_capture_start(struct session *s, const struct cmd_args *a)
 	if (a->argc > 1)
 		return err_cure(err_new(ERR_USAGE, "capture start takes one file"),
 			"Put quotes around a name with blanks");
-	TRY(begin_plan(s, RECORDER_ALL));
+	TRY(capture_begin(&s->engine, RECORDER_ALL));
 	if (a->argc)
-		s->plan.path = xstrdup(a->argv[0]);
-	TRY(arm_plan(s));
-	path = capture_path(s);
+		s->engine.live.plan.path = xstrdup(a->argv[0]);
+	TRY(capture_arm_plan(&s->engine));
+	path = capture_path(&s->engine);
 	out_printf(s->out, "Capturing every command to %s%s.\n", path,
-		s->target.inf ? "" : " from the start of the next run");
+		s->engine.live.inf ? "" : " from the start of the next run");
 	free(path);
 	return NULL;
 }
@@ -79,12 +47,14 @@ struct err *cmd_capture_stop(struct session *s, const struct cmd_args *a)
 {
 	struct recorder_capture c;
 
-	if (s->recorder && recorder_capture(s->recorder, &c))
-		return capture_stop(s);
-	if (s->plan.mode == RECORDER_OFF)
+	if (s->engine.live.recorder && recorder_capture(s->engine.live.recorder, &c)) {
+		TRY(capture_stop(&s->engine));
+		return s->engine.live.doing == LIVE_ENDING_SPAN ? process_await(s) : NULL;
+	}
+	if (s->engine.live.plan.mode == RECORDER_OFF)
 		return err_cure(err_new(ERR_STATE, "no capture is on"),
 			"Use \"capture start\" or \"capture window\"");
-	capture_forget(s);
+	capture_forget(&s->engine);
 	out_str(s->out, "The next run is not captured.\n");
 	return NULL;
 }
@@ -116,8 +86,8 @@ static struct err *window_kernel(struct session *s, unsigned n, char *const *w)
 		return window_usage("the window is not clear");
 	if (n == 3 && (!word_u64(w[2], &count) || !count))
 		return window_usage("count needs a number from 1 on");
-	s->plan.window_kind = TSDB_WINDOW_KERNEL;
-	s->plan.count = count;
+	s->engine.live.plan.window_kind = TSDB_WINDOW_KERNEL;
+	s->engine.live.plan.count = count;
 	return NULL;
 }
 
@@ -131,16 +101,17 @@ static struct err *parse_window(struct session *s, unsigned n, char *const *w)
 	if (!strcmp(w[0], "kernel")) {
 		TRY(window_kernel(s, n - 1, w + 1));
 	} else if (!strcmp(w[0], "seq")) {
-		if (n != 2 || !word_range(w[1], &s->plan.first, &s->plan.last))
+		if (n != 2 ||
+			!word_range(w[1], &s->engine.live.plan.first, &s->engine.live.plan.last))
 			return window_usage("seq needs a range such as 100-200");
-		s->plan.window_kind = TSDB_WINDOW_SEQ;
+		s->engine.live.plan.window_kind = TSDB_WINDOW_SEQ;
 		return NULL;
 	} else if (!strcmp(w[0], "nvtx") && n == 2) {
-		s->plan.window_kind = TSDB_WINDOW_NVTX;
+		s->engine.live.plan.window_kind = TSDB_WINDOW_NVTX;
 	} else {
 		return window_usage("there is no such window");
 	}
-	s->plan.glob = xstrdup(w[1]);
+	s->engine.live.plan.glob = xstrdup(w[1]);
 	return NULL;
 }
 
@@ -149,15 +120,15 @@ struct err *cmd_capture_window(struct session *s, const struct cmd_args *a)
 	struct err *e;
 	char *path;
 
-	TRY(begin_plan(s, RECORDER_WINDOW));
+	TRY(capture_begin(&s->engine, RECORDER_WINDOW));
 	e = parse_window(s, a->argc, a->argv);
 	if (e)
-		capture_forget(s);
+		capture_forget(&s->engine);
 	else
-		e = arm_plan(s);
+		e = capture_arm_plan(&s->engine);
 	if (e)
 		return e;
-	path = capture_path(s);
+	path = capture_path(&s->engine);
 	out_printf(s->out, "Capture window: %s -> %s\n", a->rest, path);
 	free(path);
 	return NULL;
@@ -184,28 +155,29 @@ struct err *cmd_capture_status(struct session *s, const struct cmd_args *a)
 	static const char *const words[] = {
 		[RECORDER_OFF] = "off", [RECORDER_ALL] = "all", [RECORDER_WINDOW] = "window"};
 	struct recorder_capture c = {0};
-	bool on = s->recorder && recorder_capture(s->recorder, &c);
+	bool on = s->engine.live.recorder && recorder_capture(s->engine.live.recorder, &c);
 	struct buf b = BUF_INIT;
 	char size[32];
 
 	if (a->json) {
 		js_put(&b, &capture_object,
-			&(struct capture){words[s->plan.mode], s->plan.made, on && c.commands, c});
+			&(struct capture){words[s->engine.live.plan.mode], s->engine.live.plan.made,
+				on && c.commands, c});
 		buf_byte(&b, '\n');
 	} else {
-		if (s->plan.mode == RECORDER_OFF)
+		if (s->engine.live.plan.mode == RECORDER_OFF)
 			buf_str(&b, "No capture is on.\n");
 		else if (!c.commands)
 			buf_printf(&b, "Armed (%s); no command has been captured yet.\n",
-				words[s->plan.mode]);
+				words[s->engine.live.plan.mode]);
 		else
 			buf_printf(&b,
 				"Capturing to %s: #%" PRIu64 "-#%" PRIu64 ", %" PRIu64
 				" commands, %s.\n",
 				c.path, c.first, c.last, c.commands,
 				words_bytes(size, sizeof size, c.bytes));
-		if (s->plan.made)
-			buf_printf(&b, "The newest trace is %s.\n", s->plan.made);
+		if (s->engine.live.plan.made)
+			buf_printf(&b, "The newest trace is %s.\n", s->engine.live.plan.made);
 	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);

@@ -245,7 +245,7 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 	TRY(x_format_parse(&f, a->fmt));
 	if (s->focus == FOCUS_REPLAY)
 		TRY(replay_device_need(&s->engine, "looking at memory", &rd));
-	else if (!s->target.inf)
+	else if (!s->engine.live.inf)
 		return err_cure(
 			err_new(ERR_STATE,
 				"there is no memory to look at: the program is not being run"),

@@ -9,7 +9,6 @@
 #include "base/json-put.h"
 #include "shell/print/ranks-view.h"
 #include "engine/breakpoints.h"
-#include "shell/print/fault.h"
 #include "shell/print/memory-view.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
@@ -62,17 +61,17 @@ const char cmd_info_commands_help[] =
 static struct err *list_live(
 	struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
 {
-	struct sbt_names names = state_names(recorder_state(s->recorder));
+	struct sbt_names names = state_names(recorder_state(s->engine.live.recorder));
 	struct buf b = BUF_INIT;
 	unsigned n = 0, shown = 0;
 	struct sbt_cmd c;
 
-	while (n < most && recorder_recent(s->recorder, n, &c) && c.seq >= first)
+	while (n < most && recorder_recent(s->engine.live.recorder, n, &c) && c.seq >= first)
 		n++;
 	if (json)
 		buf_byte(&b, '[');
 	while (n--) {
-		if (!recorder_recent(s->recorder, n, &c) || c.seq > last)
+		if (!recorder_recent(s->engine.live.recorder, n, &c) || c.seq > last)
 			continue;
 		if (json)
 			buf_str(&b, shown ? ",\n" : "");
@@ -103,7 +102,7 @@ struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
 	if (!size)
 		size = UINT32_MAX;
 	if (s->focus != FOCUS_REPLAY) {
-		if (!s->recorder)
+		if (!s->engine.live.recorder)
 			return err_cure(
 				err_new(ERR_STATE,
 					"there are no GPU commands: no program has been run and no trace is open"),
@@ -322,7 +321,7 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	bool sure;
 	unsigned i;
 
-	if (s->focus != FOCUS_REPLAY && fault_launch(s, &culprit, &sure))
+	if (s->focus != FOCUS_REPLAY && live_fault_launch(&s->engine, &culprit, &sure))
 		c = &culprit;
 	else if (!session_cmd(s, &c))
 		return no_command();

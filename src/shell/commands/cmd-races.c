@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * replay racecheck, and the races found while `set softgpu racecheck` is on; see races.h. A live
- * program writes its races as records into a file that tsdb makes, because its standard error is
- * its own.
+ * replay racecheck, and the races found while `set softgpu racecheck` is on; see races.h.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/json-put.h"
 #include "replay/plan.h"
 #include "shell/commands/races.h"
 #include "engine/breakpoints.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
 
@@ -31,55 +26,13 @@ struct told {
 struct races {
 	struct told *told;
 	size_t n, cap;
-	char *path; /* that the live program writes to; NULL: none */
-	int fd;
 };
 
 static struct races *races_of(struct session *s)
 {
-	if (!s->races) {
+	if (!s->races)
 		s->races = xcalloc(1, sizeof *s->races);
-		s->races->fd = -1;
-	}
 	return s->races;
-}
-
-/* --- settings --- */
-
-struct err *races_settings(const struct session *s, struct replayer_soft *ret)
-{
-	const char *text = s->engine.set.string[SET_SOFT_SCHEDULE];
-	char **words;
-	unsigned n;
-	bool ok;
-
-	*ret = (struct replayer_soft){.racecheck = settings_on(&s->engine.set, SET_SOFT_RACECHECK)};
-	TRY(words_split(text, &words, &n));
-	if (n == 3 && !strcmp(words[0], "random") && !strcmp(words[1], "seed") &&
-		word_u64(words[2], &ret->seed)) {
-		ret->schedule = SOFT_SCHEDULE_RANDOM;
-		ok = true;
-	} else {
-		ok = !n || (n == 1 && !strcmp(words[0], "fixed"));
-	}
-	words_free(words);
-	return ok ? NULL
-		  : err_cure(err_new(ERR_USAGE, "\"%s\" is no schedule", text),
-			    "Use \"set softgpu schedule fixed\" or \"set softgpu schedule random seed 7\"");
-}
-
-struct err *races_apply(struct session *s)
-{
-	struct replayer_soft soft;
-	struct err *e = races_settings(s, &soft);
-
-	if (e) {
-		err_free(settings_assign(&s->engine.set, SET_SOFT_SCHEDULE, "fixed"));
-		return e;
-	}
-	return s->engine.trace.device && s->engine.trace.device->soft
-		       ? device_soft(s->engine.trace.device->d, &soft)
-		       : NULL;
 }
 
 void races_forget(struct session *s)
@@ -88,22 +41,10 @@ void races_forget(struct session *s)
 		s->races->n = 0;
 }
 
-static void close_file(struct races *r)
-{
-	if (r->fd >= 0)
-		close(r->fd);
-	if (r->path)
-		unlink(r->path);
-	free(r->path);
-	r->path = NULL;
-	r->fd = -1;
-}
-
 void races_deinit(struct session *s)
 {
 	if (!s->races)
 		return;
-	close_file(s->races);
 	free(s->races->told);
 	free(s->races);
 	s->races = NULL;
@@ -325,60 +266,16 @@ void races_tell(struct session *s)
 
 /* --- the live program --- */
 
-static bool open_file(struct races *r)
-{
-	const char *dir = getenv("TMPDIR");
-
-	r->path = xasprintf("%s/tsdb-races-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
-	r->fd = mkostemp(r->path, O_CLOEXEC);
-	if (r->fd >= 0)
-		return true;
-	free(r->path);
-	r->path = NULL;
-	return false;
-}
-
-char **races_env(struct session *s, char *const *env, unsigned n, char **ret_own)
-{
-	char **ret = xcalloc(n + RACES_OWN + 1, sizeof *ret);
-	struct replayer_soft soft;
-	struct err *e = races_settings(s, &soft);
-	unsigned k = 0;
-
-	races_forget(s);
-	close_file(races_of(s));
-	memset(ret_own, 0, RACES_OWN * sizeof *ret_own);
-	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
-		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
-	err_free(e);
-	if (soft.racecheck && open_file(s->races))
-		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", s->races->path);
-	if (s->engine.set.number[SET_SOFT_TIMEOUT])
-		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64,
-			(uint64_t)s->engine.set.number[SET_SOFT_TIMEOUT]);
-	if (s->engine.set.number[SET_SOFT_DEVICES] > 1)
-		ret_own[k++] = xasprintf("TSDB_SOFT_DEVICES=%" PRIu64,
-			(uint64_t)s->engine.set.number[SET_SOFT_DEVICES]);
-	if (!s->engine.set.number[SET_SOFT_JIT])
-		ret_own[k++] = xasprintf("TSDB_SOFT_JIT=0");
-	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
-	if (n)
-		memcpy(ret + k, env, n * sizeof *ret);
-	return ret;
-}
-
 void races_tell_live(struct session *s)
 {
-	struct soft_race *race = NULL;
+	struct soft_race *race;
 	struct buf b = BUF_INIT;
-	size_t n = 0, counts[2];
+	size_t counts[2];
 
-	if (!s->races || s->races->fd < 0)
+	if (s->engine.live.races_fd < 0)
 		return;
-	do
-		race = xrealloc(race, (n + 1) * sizeof *race);
-	while (read(s->races->fd, &race[n], sizeof *race) == sizeof *race && ++n < LIVE_MAX);
-	print_races(s, race, n, true, &b, counts);
+	race = xcalloc(LIVE_MAX, sizeof *race);
+	print_races(s, race, soft_races(&s->engine, race, LIVE_MAX), true, &b, counts);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	free(race);
@@ -436,7 +333,7 @@ static struct err *run_checked(struct session *s, struct replay_device *rd, uint
 	struct err *e;
 
 	*ret = (struct device_races){0};
-	TRY(races_settings(s, &soft));
+	TRY(soft_settings(&s->engine.set, &soft));
 	soft.racecheck = 0;
 	TRY(device_soft(rd->d, &soft));
 	e = device_seek(rd->d, first - 1);

@@ -193,7 +193,7 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	uint32_t step = 0;
 
 	s->focus = FOCUS_REPLAY;
-	s->target.runs++;
+	s->engine.live.runs++;
 	if (!backwards && kernel_to_look_through(s)) {
 		TRY(kernel_run_to_point(s, kernel_to_look_through(s), &inside));
 		if (inside)
@@ -214,7 +214,7 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	} while (stopped && !breakpoints_hit(s->engine.breaks, stop.breakpoint, false));
 	interrupt_take();
 	s->engine.trace.last_break = stopped ? stop.breakpoint : 0;
-	s->target.last_break = s->engine.trace.last_break;
+	s->engine.live.last_break = s->engine.trace.last_break;
 	if (in_graph)
 		graph_tell(s, &stop, stop.seq, step);
 	else
@@ -227,7 +227,7 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 	struct replay_stop stop;
 
 	s->focus = FOCUS_REPLAY;
-	s->target.runs++;
+	s->engine.live.runs++;
 	if (into && settings_on(&s->engine.set, SET_REPLAY_NODES))
 		return graph_run_steps(s, n, backwards);
 	if (graph_place(s)) { /* skips the rest of the launch, or, backwards, the steps done */
@@ -334,12 +334,13 @@ static void tell_start(struct session *s)
 
 struct err *cmd_replay_start(struct session *s, const struct cmd_args *a)
 {
-	const char *made = s->plan.made;
+	const char *made = s->engine.live.plan.made;
 	struct start o = {.choice = replay_choice_default(&s->engine)};
 	struct recorder_capture c;
 
 	TRY(start_options(a, &o));
-	if (s->recorder && recorder_capture(s->recorder, &c) && c.commands && !o.file)
+	if (s->engine.live.recorder && recorder_capture(s->engine.live.recorder, &c) &&
+		c.commands && !o.file)
 		return err_cure(err_new(ERR_STATE, "the capture to %s is still going on", c.path),
 			"Use \"capture stop\" first");
 	if (o.file)
@@ -361,7 +362,7 @@ const char cmd_replay_stop_help[] =
 struct err *cmd_replay_stop(struct session *s, const struct cmd_args *a)
 {
 	engine_replay_end(&s->engine);
-	if (s->recorder)
+	if (s->engine.live.recorder)
 		s->focus = FOCUS_LIVE;
 	return NULL;
 }
@@ -644,7 +645,7 @@ struct err *cmd_when(struct session *s, const struct cmd_args *a)
 			err_new(ERR_STATE,
 				"the program is not stopped at a GPU command, and no replay is on"),
 			"Use \"break\" and \"run\", or \"replay start\"");
-	names = state_names(recorder_state(s->recorder));
+	names = state_names(recorder_state(s->engine.live.recorder));
 	if (a->json)
 		sbt_json_cmd(&b, c, &names);
 	else

@@ -11,8 +11,9 @@
 #include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/live/microscope.h"
-#include "shell/live/follow.h"
+#include "shell/print/follow-text.h"
 #include "shell/live/process.h"
+#include "shell/print/live-text.h"
 #include "shell/print/ranks-view.h"
 #include "engine/recorder.h"
 #include "shell/trace/replay-run.h"
@@ -107,7 +108,7 @@ static struct err *launch(struct session *s, const struct cmd_args *a)
 	unsigned n;
 	struct err *e;
 
-	if (s->target.inf &&
+	if (s->engine.live.inf &&
 		!session_confirm(
 			s, "The program is being run already. Start it from the beginning?"))
 		return err_new(ERR_STATE, "the program was not started again");
@@ -158,14 +159,14 @@ struct err *cmd_continue(struct session *s, const struct cmd_args *a)
 		return kernel_go(s, SOFT_RUN, 0);
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
 		return replay_run_to_break(s, false);
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return not_running(s);
-	bp = n > 1 ? breakpoints_by_id(s->engine.breaks, s->target.last_break) : NULL;
+	bp = n > 1 ? breakpoints_by_id(s->engine.breaks, s->engine.live.last_break) : NULL;
 	if (bp) {
 		bp->ignore = n - 1;
 		out_printf(s->out, "Will ignore the next %" PRIu64 " hit%s of breakpoint %d.\n",
 			n - 1, n == 2 ? "" : "s", bp->id);
-		TRY(process_set_ignore(s, bp));
+		TRY(live_set_ignore(&s->engine, bp));
 	}
 	return process_continue(s);
 }
@@ -200,11 +201,12 @@ struct err *cmd_next(struct session *s, const struct cmd_args *a)
 		return kernel_go(s, SOFT_LINE, n);
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
 		return replay_run_steps(s, n, false, a->cmd->run == cmd_step);
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return not_running(s);
 	for (; n; n--) {
 		TRY(process_next(s));
-		if (!s->target.inf || !s->target.at_cmd || s->target.last_stop != TSDB_STOP_STEP)
+		if (!s->engine.live.inf || !s->engine.live.at_cmd ||
+			s->engine.live.last_stop != TSDB_STOP_STEP)
 			break;
 	}
 	return NULL;
@@ -235,7 +237,7 @@ static struct err *finish_stream(struct session *s, const struct cmd_args *a, ui
 		*ret = (uint32_t)v;
 		return NULL;
 	}
-	*ret = s->target.at_cmd ? sbt_cmd_stream(&s->target.cmd) : SBT_NO_ID;
+	*ret = s->engine.live.at_cmd ? sbt_cmd_stream(&s->engine.live.cmd) : SBT_NO_ID;
 	if (*ret == SBT_NO_ID)
 		return err_cure(
 			err_new(ERR_STATE, "the program is not stopped at a command of a stream"),
@@ -256,14 +258,15 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 
 		return graph_finish(s, false, &done);
 	}
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return not_running(s);
 	TRY(finish_stream(s, a, &stream));
-	st = recorder_state(s->recorder);
+	st = recorder_state(s->engine.live.recorder);
 	if (!state_stream_by_id(st, stream, &str))
 		return err_cure(err_new(ERR_NOT_FOUND, "there is no stream %u", stream),
 			"\"info streams\" lists them");
-	TRY(inferior_gpu_sync(s->target.inf, stream, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
+	TRY(inferior_gpu_sync(
+		s->engine.live.inf, stream, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
 	if (str.last_submitted)
 		state_retire(st, str.last_submitted);
 	if (str.pending)
@@ -283,11 +286,11 @@ const char cmd_kill_help[] =
 
 struct err *cmd_kill(struct session *s, const struct cmd_args *a)
 {
-	int pid = inferior_pid(s->target.inf);
+	int pid = inferior_pid(s->engine.live.inf);
 
 	if (!session_confirm(s, "Kill the program being debugged?"))
 		return NULL;
-	TRY(process_kill(s));
+	TRY(live_kill(&s->engine));
 	out_printf(s->out, "[process %d killed]\n", pid);
 	return NULL;
 }
@@ -308,9 +311,9 @@ struct err *cmd_file(struct session *s, const struct cmd_args *a)
 	if (a->argc && trace_is(a->argv[0]))
 		return trace_open(s, a->argv[0]);
 	if (a->argc)
-		return process_file(s, a->argv[0], NULL);
+		return live_file(&s->engine, a->argv[0], NULL);
 	out_printf(s->out, "%s\n",
-		s->target.program ? s->target.program : "No program has been chosen.");
+		s->engine.live.program ? s->engine.live.program : "No program has been chosen.");
 	return NULL;
 }
 
@@ -329,9 +332,9 @@ static int signal_number(const char *word)
 	uint64_t v;
 
 	if (word_u64(word, &v))
-		return v > 0 && v < PROCESS_SIGNALS ? (int)v : 0;
-	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
-		const char *name = process_signal_name(sig);
+		return v > 0 && v < LIVE_SIGNALS ? (int)v : 0;
+	for (int sig = 1; sig < LIVE_SIGNALS; sig++) {
+		const char *name = signal_name(sig);
 
 		if (name && (!strcasecmp(name, word) || !strcasecmp(name + 3, word)))
 			return sig;
@@ -382,7 +385,7 @@ static struct err *check_print(
 		const int sig = signal_number(a->argv[i]);
 
 		stops = stops &&
-			(sig ? process_signal_stops(s, sig) : strcmp(a->argv[i], "all") != 0);
+			(sig ? live_signal_stops(&s->engine, sig) : strcmp(a->argv[i], "all") != 0);
 	}
 	if (h->print != 1 || stops)
 		return NULL;
@@ -393,8 +396,8 @@ static struct err *check_print(
 
 static void handle_one(struct session *s, int sig, int stop, int pass)
 {
-	process_set_signal(s, sig, stop < 0 ? process_signal_stops(s, sig) : stop,
-		pass < 0 ? process_signal_passes(s, sig) : pass);
+	live_set_signal(&s->engine, sig, stop < 0 ? live_signal_stops(&s->engine, sig) : stop,
+		pass < 0 ? live_signal_passes(&s->engine, sig) : pass);
 }
 
 struct err *cmd_handle(struct session *s, const struct cmd_args *a)
@@ -453,9 +456,10 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 	else
 		out_style(s->out, STYLE_HEADER, "%-12s %-5s %-5s %s\n", "Signal", "Stop", "Pass",
 			"Description");
-	for (int sig = 1; sig < PROCESS_SIGNALS; sig++) {
-		const char *name = process_signal_name(sig);
-		bool stop = process_signal_stops(s, sig), pass = process_signal_passes(s, sig);
+	for (int sig = 1; sig < LIVE_SIGNALS; sig++) {
+		const char *name = signal_name(sig);
+		bool stop = live_signal_stops(&s->engine, sig),
+		     pass = live_signal_passes(&s->engine, sig);
 
 		if (!name || (only && sig != only))
 			continue;
@@ -463,7 +467,7 @@ struct err *cmd_info_signals(struct session *s, const struct cmd_args *a)
 			js_add(&b, &signal_object, &(struct signal){name, sig, stop, pass});
 		else
 			out_printf(s->out, "%-12s %-5s %-5s %s\n", name, stop ? "Yes" : "No",
-				pass ? "Yes" : "No", process_signal_text(sig));
+				pass ? "Yes" : "No", signal_text(sig));
 	}
 	if (a->json)
 		out_printf(s->out, "%s]\n", buf_cstr(&b));
@@ -490,7 +494,7 @@ struct err *cmd_info_inferiors(struct session *s, const struct cmd_args *a)
 const char cmd_info_program_help[] = "Shows the program, its process and what it is doing.\n"
 				     "Example: info program\n";
 
-static const char *status_word(const struct target *t)
+static const char *status_word(const struct live *t)
 {
 	if (t->inf)
 		return t->at_cmd ? "stopped at a GPU command" : "stopped";
@@ -501,7 +505,7 @@ static const char *status_word(const struct target *t)
  * starts. */
 static const char *gpu_word(struct session *s, bool *ret_soft)
 {
-	const struct target *t = &s->target;
+	const struct live *t = &s->engine.live;
 	const struct tsdb_control *c = t->inf ? inferior_control(t->inf) : NULL;
 	struct state_device d;
 
@@ -509,7 +513,8 @@ static const char *gpu_word(struct session *s, bool *ret_soft)
 	if (t->inf && inferior_attached(t->inf)) {
 		if (c && atomic_load(&c->agent_state) == TSDB_AGENT_WAITING)
 			return NULL;
-		if (s->recorder && state_device(recorder_state(s->recorder), 0, &d))
+		if (s->engine.live.recorder &&
+			state_device(recorder_state(s->engine.live.recorder), 0, &d))
 			*ret_soft = d.soft;
 	}
 	return *ret_soft ? "software GPU" : "machine's GPU";
@@ -526,7 +531,7 @@ JS_DEFINE(program_object, "program", program, JS(TEXT, program, program, args),
 
 struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 {
-	const struct target *t = &s->target;
+	const struct live *t = &s->engine.live;
 	bool soft;
 	const char *gpu = gpu_word(s, &soft);
 	int pid = t->inf ? inferior_pid(t->inf) : 0;

@@ -65,7 +65,7 @@ static struct err *set_env(struct session *s, const char *text)
 		value += strspn(value, " \t");
 	}
 	change = xasprintf("%.*s=%s", (int)n, text, value);
-	process_env(s, change);
+	live_env(&s->engine, change);
 	free(change);
 	return NULL;
 }
@@ -126,8 +126,8 @@ static void show_env_one(struct session *s, const char *name)
 	size_t n = strlen(name);
 	const char *inherited = getenv(name);
 
-	for (unsigned i = 0; i < s->target.nenv; i++) {
-		const char *entry = s->target.env[i];
+	for (unsigned i = 0; i < s->engine.live.nenv; i++) {
+		const char *entry = s->engine.live.env[i];
 
 		if (strncmp(entry, name, n) || (entry[n] && entry[n] != '='))
 			continue;
@@ -142,10 +142,10 @@ static void show_env_one(struct session *s, const char *name)
 
 static void show_env(struct session *s)
 {
-	for (unsigned i = 0; i < s->target.nenv; i++)
-		out_printf(s->out, strchr(s->target.env[i], '=') ? "%s\n" : "%s (unset)\n",
-			s->target.env[i]);
-	if (!s->target.nenv)
+	for (unsigned i = 0; i < s->engine.live.nenv; i++)
+		out_printf(s->out, strchr(s->engine.live.env[i], '=') ? "%s\n" : "%s (unset)\n",
+			s->engine.live.env[i]);
+	if (!s->engine.live.nenv)
 		out_str(s->out, "The program gets tsdb's own environment.\n");
 }
 
@@ -226,6 +226,6 @@ struct err *cmd_unset(struct session *s, const struct cmd_args *a)
 	if (rest[n])
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no name of a variable", rest),
 			"For example: unset env DISPLAY");
-	process_env(s, rest);
+	live_env(&s->engine, rest);
 	return NULL;
 }

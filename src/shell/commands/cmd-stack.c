@@ -63,7 +63,8 @@ static void print_locals(struct session *s, const struct stack *st, unsigned i, 
 
 	if (st->recorded || st->frames[i].python)
 		return;
-	e = inferior_frame_locals(s->target.inf, s->target.tid, st->frames[i].number, &lines);
+	e = inferior_frame_locals(
+		s->engine.live.inf, s->engine.live.tid, st->frames[i].number, &lines);
 	if (e) {
 		err_free(e);
 		buf_free(&lines);
@@ -138,7 +139,7 @@ static struct err *select_frame(struct session *s, int64_t i)
 				st.n),
 			"\"bt\" shows them");
 	} else {
-		s->target.frame = (unsigned)i;
+		s->engine.live.frame = (unsigned)i;
 		stack_print_frame(&b, &st, (unsigned)i);
 		out_printf(s->out, "%s\n", buf_cstr(&b));
 	}
@@ -164,7 +165,7 @@ struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(frame_count(a, s->target.frame, &n));
+	TRY(frame_count(a, s->engine.live.frame, &n));
 	return select_frame(s, (int64_t)n);
 }
 
@@ -177,7 +178,7 @@ struct err *cmd_up(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->target.frame + (int64_t)n);
+	return select_frame(s, (int64_t)s->engine.live.frame + (int64_t)n);
 }
 
 const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n"
@@ -188,7 +189,7 @@ struct err *cmd_down(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->target.frame - (int64_t)n);
+	return select_frame(s, (int64_t)s->engine.live.frame - (int64_t)n);
 }
 
 const char cmd_info_locals_help[] =
@@ -201,15 +202,15 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 	struct err *e;
 
-	TRY(stack_of_thread(s, s->target.tid, &st));
-	if (s->target.frame < st.n && st.frames[s->target.frame].python)
+	TRY(stack_of_thread(s, s->engine.live.tid, &st));
+	if (s->engine.live.frame < st.n && st.frames[s->engine.live.frame].python)
 		e = err_new(ERR_UNSUPPORTED,
 			"frame %u is a Python function; its variables are not shown",
-			s->target.frame);
+			s->engine.live.frame);
 	else
-		e = inferior_frame_locals(s->target.inf, s->target.tid,
-			s->target.frame < st.n ? st.frames[s->target.frame].number
-					       : s->target.frame,
+		e = inferior_frame_locals(s->engine.live.inf, s->engine.live.tid,
+			s->engine.live.frame < st.n ? st.frames[s->engine.live.frame].number
+						    : s->engine.live.frame,
 			&b);
 	stack_free(&st);
 	if (!e)
@@ -251,7 +252,7 @@ JS_DEFINE(host_thread_object, "host_thread", host_thread, JS(UINT, host_thread, 
 static void print_thread(
 	struct session *s, unsigned i, const struct inferior_thread *t, bool json, struct buf *b)
 {
-	bool selected = t->tid == s->target.tid;
+	bool selected = t->tid == s->engine.live.tid;
 
 	if (json) {
 		js_add(b, &host_thread_object, &(struct host_thread){i + 1, selected, *t});
@@ -273,7 +274,7 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 	const struct state *st;
 
-	if (s->focus == FOCUS_REPLAY || !s->target.inf) {
+	if (s->focus == FOCUS_REPLAY || !s->engine.live.inf) {
 		TRY(session_state(s, &st));
 		if (a->json)
 			state_json(&b, st, STATE_VIEW_THREADS);
@@ -283,7 +284,7 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 			buf_byte(&b, '\n');
 	} else {
 		buf_str(&b, a->json ? "[" : "  Id   Tid      GPU  Name             Frame\n");
-		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++)
+		for (unsigned i = 0; inferior_thread(s->engine.live.inf, i, &t); i++)
 			print_thread(s, i, &t, a->json, &b);
 		if (a->json)
 			buf_str(&b, "]\n");
@@ -329,8 +330,8 @@ static bool names_thread(char *const *words, unsigned n, unsigned id)
 /* words: "all" or numbers, then the command. */
 static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 {
-	unsigned n = count_thread_words(words, nwords), frame = s->target.frame, applied = 0;
-	pid_t was = s->target.tid;
+	unsigned n = count_thread_words(words, nwords), frame = s->engine.live.frame, applied = 0;
+	pid_t was = s->engine.live.tid;
 	struct inferior_thread t;
 	struct err *e = NULL;
 	char *line;
@@ -339,19 +340,20 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 		return err_cure(err_new(ERR_USAGE, "thread apply needs threads and a command"),
 			"For example: thread apply all bt 5");
 	line = words_join(words + n, nwords - n);
-	for (unsigned i = 0; !e && s->target.inf && inferior_thread(s->target.inf, i, &t); i++) {
+	for (unsigned i = 0; !e && s->engine.live.inf && inferior_thread(s->engine.live.inf, i, &t);
+		i++) {
 		if (!names_thread(words, n, i + 1))
 			continue;
 		applied++;
-		s->target.tid = t.tid;
-		s->target.frame = 0;
+		s->engine.live.tid = t.tid;
+		s->engine.live.frame = 0;
 		out_style(
 			s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
 		out_str(s->out, "\n");
 		e = session_execute(s, line);
 	}
-	s->target.tid = was;
-	s->target.frame = frame;
+	s->engine.live.tid = was;
+	s->engine.live.frame = frame;
 	free(line);
 	if (!e && !applied)
 		e = err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", words[0]),
@@ -366,24 +368,24 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 
 	if (kernel_stop(s) || (a->argc && *a->argv[0] == '('))
 		return kernel_focus(s, "thread", a->argc, a->argv);
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
 	if (a->argc && !strcmp(a->argv[0], "apply"))
 		return apply(s, a->argv + 1, a->argc - 1);
 	if (!a->argc) {
-		for (unsigned i = 0; inferior_thread(s->target.inf, i, &t); i++) {
-			if (t.tid == s->target.tid)
+		for (unsigned i = 0; inferior_thread(s->engine.live.inf, i, &t); i++) {
+			if (t.tid == s->engine.live.tid)
 				out_printf(s->out, "Thread %u (tid %d, %s)\n", i + 1, (int)t.tid,
 					t.name);
 		}
 		return NULL;
 	}
 	if (a->argc != 1 || !word_u64(a->argv[0], &n) || !n || n > UINT32_MAX ||
-		!inferior_thread(s->target.inf, (unsigned)n - 1, &t))
+		!inferior_thread(s->engine.live.inf, (unsigned)n - 1, &t))
 		return err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", a->rest),
 			"\"info threads\" lists them");
-	s->target.tid = t.tid;
-	s->target.frame = 0;
+	s->engine.live.tid = t.tid;
+	s->engine.live.frame = 0;
 	out_printf(s->out, "Thread %u (tid %d, %s)\n", (unsigned)n, (int)t.tid, t.name);
 	return select_frame(s, 0);
 }
@@ -409,7 +411,7 @@ struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
 	else
 		buf_printf(
 			&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
-	for (unsigned i = 0; inferior_library(s->target.inf, i, &l); i++) {
+	for (unsigned i = 0; inferior_library(s->engine.live.inf, i, &l); i++) {
 		if (a->json) {
 			js_add(&b, &library_object, &l);
 		} else {

@@ -16,7 +16,7 @@
 /* After an attach few objects are known at first; says so. */
 static void tell_attached(struct session *s, const struct state *st)
 {
-	struct inferior *inf = s->focus == FOCUS_LIVE ? s->target.inf : NULL;
+	struct inferior *inf = s->focus == FOCUS_LIVE ? s->engine.live.inf : NULL;
 	struct state_totals t;
 
 	if (!inf || !inferior_attached(inf) || !inferior_control(inf))

@@ -428,9 +428,9 @@ struct err *cmd_quit(struct session *s, const struct cmd_args *a)
 	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &status) || status > 255))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no exit status", a->rest),
 			"It is a number from 0 to 255");
-	if (s->target.inf &&
+	if (s->engine.live.inf &&
 		!session_confirm(s, "The program is being debugged and will %s. Quit anyway?",
-			inferior_attached(s->target.inf) ? "go on without tsdb" : "be killed"))
+			inferior_attached(s->engine.live.inf) ? "go on without tsdb" : "be killed"))
 		return NULL;
 	s->quitting = true;
 	s->quit_status = (int)status;

@@ -178,7 +178,7 @@ static struct err *open_subject(struct session *s, const struct options *o)
 	if (o->attach)
 		return usage("the process that -p names has its program already:", o->rest[0]);
 	if (o->rest_args || !looks_like_trace(o->rest[0]))
-		return process_file(s, o->rest[0], o->rest + 1);
+		return live_file(&s->engine, o->rest[0], o->rest + 1);
 	if (ranks_is(o->rest[0]))
 		return ranks_begin(s, o->rest[0]);
 	TRY(trace_open(s, o->rest[0]));

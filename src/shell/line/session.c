@@ -17,6 +17,7 @@
 #include "shell/live/process.h"
 #include "shell/commands/races.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "shell/line/session.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
@@ -31,12 +32,10 @@ void session_init(struct session *s)
 {
 	memset(s, 0, sizeof *s);
 	s->out = out_new();
-	settings_init(&s->engine.set);
+	engine_init(&s->engine);
 	trace_hooks(s);
-	s->engine.breaks = breakpoints_new();
+	process_hooks(s);
 	s->vars = vars_new();
-	s->target.exit_code = -1;
-	names_rank_of(0, &s->target.rank, &s->target.ranks);
 	BUG_ON(session_settings_changed(s, SET_COLOR));
 }
 
@@ -57,21 +56,13 @@ static void save_history(struct session *s)
 
 void session_deinit(struct session *s)
 {
-	process_deinit(s);
-	trace_close(s);
 	if (s->editor)
 		save_history(s);
+	engine_deinit(&s->engine);
 	editor_free(s->editor);
-	breakpoints_free(s->engine.breaks);
 	vars_free(s->vars);
 	symbols_free(s->symbols);
 	races_deinit(s);
-	ranks_free(s->engine.ranks);
-	free(s->plan.path);
-	free(s->plan.pattern);
-	free(s->plan.glob);
-	free(s->plan.made);
-	settings_deinit(&s->engine.set);
 	free(s->last_line);
 	out_free(s->out);
 }
@@ -201,7 +192,7 @@ char *session_read(struct session *s, const char *prompt)
 static struct err *check_needs(struct session *s, const struct command *c)
 {
 	unsigned f = c->flags;
-	struct target *t = &s->target;
+	struct live *t = &s->engine.live;
 
 	if ((f & CMD_NEEDS_REPLAY) && !s->engine.trace.replay && s->engine.trace.reader)
 		TRY(engine_replay(&s->engine, NULL));
@@ -398,11 +389,11 @@ bool session_command(struct session *s, const char *line)
 	 * times. */
 	while (!s->quitting && (body = breakpoints_take_pending(s->engine.breaks)) != NULL) {
 		struct input in = {.kind = INPUT_LINES, .text = body};
-		uint64_t runs = s->target.runs;
+		uint64_t runs = s->engine.live.runs;
 		char *next;
 
 		input_push(s, &in);
-		while (!s->quitting && runs == s->target.runs && !interrupt_flag &&
+		while (!s->quitting && runs == s->engine.live.runs && !interrupt_flag &&
 			(next = session_read(s, "")) != NULL) {
 			ok = execute_and_tell(s, next) && ok;
 			free(next);
@@ -586,11 +577,11 @@ struct err *session_settings_changed(struct session *s, enum setting id)
 	case SET_MEMORY:
 	case SET_MEMORY_LIMIT:
 	case SET_OUTPUTS:
-		process_configure(s);
+		live_configure(&s->engine);
 		return NULL;
 	case SET_SOFT_SCHEDULE:
 	case SET_SOFT_RACECHECK:
-		return races_apply(s);
+		return soft_settings_apply(&s->engine);
 	case SET_REPLAY_ORDER:
 		return replay_device_order(&s->engine);
 	default:

@@ -15,12 +15,8 @@
 #include "engine/engine.h"
 
 struct editor;
-struct follow;
 struct input;
-struct inferior;
-struct inferior_event;
 struct races;
-struct recorder;
 struct replay;
 struct replay_stop;
 struct state;
@@ -29,58 +25,6 @@ struct vars;
 
 /* What commands such as continue, bt, info streams and print refer to. */
 enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
-
-/* The program to run and its state (process.c). */
-struct target {
-	char *program; /* as the user wrote it; NULL: none yet */
-	bool adopted;  /* it and its arguments are those of an attached process */
-	char *path;    /* where it is */
-	char **env;    /* changes for launch_options; NULL-terminated */
-	unsigned nenv;
-	bool soft; /* the running program is on the software GPU */
-	bool soft_told, agent_told, python_told, keep_told;
-	struct inferior *inf; /* NULL: no process */
-	pid_t pid;	      /* of inf, also when that has ended; 0: none so far */
-	/* its rank and the number of ranks, from its launcher's variables; -1: not known */
-	int64_t rank, ranks;
-	pid_t tid;   /* the thread that commands refer to */
-	bool at_cmd; /* stopped at a GPU command: cmd, and the agent serves requests */
-	struct sbt_cmd cmd;
-	uint64_t cmd_data[(64 << 10) / 8]; /* what cmd's blobs point into */
-	int last_break;			   /* breakpoint of the last stop; 0 */
-	char catch_what[64]; /* `catch error`: a prefix of the call's or the error's name */
-	uint32_t catch_code; /* or the CUresult; 0: any */
-	/* where a fault was first seen: the launch that caused it; 0: not known, or no such stop */
-	uint64_t fault_launch;
-	unsigned last_stop;  /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's
-			      */
-	int exit_code;	     /* of the last exit; -1: none yet */
-	int exit_signal;     /* 0: none */
-	uint64_t runs;	     /* counts resumes: a breakpoint's commands end when it moves */
-	unsigned frame;	     /* selected stack frame of tid */
-	uint8_t signals[65]; /* enum process_signal, by number */
-	bool recording;	     /* `tsdb record`: nothing stops the program, and there is no prompt */
-};
-
-/* What to capture (cmd-capture.c); one request is one capture. */
-struct capture_plan {
-	int mode;	      /* enum recorder_mode; RECORDER_OFF: nothing asked for */
-	char *path;	      /* NULL: the default name; may be a pattern (names.h) */
-	char *pattern;	      /* names of children's traces; NULL: children are not followed */
-	uint32_t window_kind; /* enum tsdb_window_kind */
-	char *glob;	      /* of the window: kernel glob or NVTX name */
-	uint64_t first, last, count;
-	char *made;	/* the file of the newest capture; NULL: none yet */
-	unsigned nmade; /* captures under the default name */
-	unsigned nexec; /* captures ended by an exec */
-	bool failed;	/* writing failed */
-	bool ending;	/* `capture stop` was entered; the agent's end of the span is awaited */
-	bool in_span, asking; /* with ending: a span was on, and capture_stop() waits for it */
-	/* this capture goes on without memory, which exceeded the limit; a message said so */
-	bool declined;
-	bool no_memory;	 /* the same, for any capture of a batch */
-	bool stacks_off; /* `record --no-stacks` */
-};
 
 struct session {
 	struct out *out;
@@ -95,11 +39,6 @@ struct session {
 	unsigned failures; /* commands that failed */
 	char *last_line;   /* what an empty line repeats; NULL: nothing */
 	enum focus focus;
-	struct target target;
-	struct capture_plan plan;
-	struct follow *follow; /* children of the live program; outlives it as the recorder does;
-				  NULL: not followed */
-	struct recorder *recorder; /* of the live program; outlives it until the next run */
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
 	struct races *races;	 /* cmd-races.c; NULL until first used */

@@ -16,8 +16,8 @@ struct err *session_state(struct session *s, const struct state **ret)
 	}
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.reader)
 		return engine_end_state(&s->engine, ret);
-	if (s->recorder) {
-		*ret = recorder_state(s->recorder);
+	if (s->engine.live.recorder) {
+		*ret = recorder_state(s->engine.live.recorder);
 		return NULL;
 	}
 	return err_cure(
@@ -35,7 +35,7 @@ bool session_cmd(struct session *s, const struct sbt_cmd **ret)
 		*ret = &p->cmd;
 	else if (s->focus == FOCUS_REPLAY)
 		*ret = s->engine.trace.replay ? replay_cmd(s->engine.trace.replay) : NULL;
-	else if (s->target.at_cmd)
-		*ret = &s->target.cmd;
+	else if (s->engine.live.at_cmd)
+		*ret = &s->engine.live.cmd;
 	return *ret != NULL;
 }

@@ -391,7 +391,7 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 
 	TRY(need_soft(s, "stepping instructions", &rd));
 	s->focus = FOCUS_REPLAY;
-	s->target.runs++;
+	s->engine.live.runs++;
 	t = back ? kernel_stop_any(s) : kernel_stop(s);
 	if (!t && back)
 		return err_cure(

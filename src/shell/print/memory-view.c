@@ -51,7 +51,7 @@ static struct err *read_replay(struct session *s, uint64_t addr, void *dst, size
  * host memory. */
 static bool is_device(struct session *s, uint64_t addr, struct state_alloc *ret)
 {
-	if (!state_alloc_at(recorder_state(s->recorder), addr, ret))
+	if (!state_alloc_at(recorder_state(s->engine.live.recorder), addr, ret))
 		return false;
 	return ret->mem != SBT_MEM_PINNED && ret->mem != SBT_MEM_REGISTERED;
 }
@@ -63,8 +63,8 @@ static struct err *read_device(struct session *s, uint64_t addr, void *dst, size
 	uint64_t before;
 
 	TRY(inferior_gpu_read(
-		s->target.inf, addr, dst, n, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
-	before = inferior_gpu_read_before(s->target.inf);
+		s->engine.live.inf, addr, dst, n, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
+	before = inferior_gpu_read_before(s->engine.live.inf);
 	if (before)
 		out_printf(s->out, "As it was before #%" PRIu64 ", where the capture began:\n",
 			before);
@@ -73,7 +73,7 @@ static struct err *read_device(struct session *s, uint64_t addr, void *dst, size
 
 bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *ret_before)
 {
-	struct target *t = &s->target;
+	struct live *t = &s->engine.live;
 	struct err *e;
 
 	if (s->focus == FOCUS_REPLAY || !t->inf || !t->at_cmd || t->last_stop != TSDB_STOP_ERROR ||
@@ -90,13 +90,13 @@ static struct err *read_live(struct session *s, uint64_t addr, void *dst, size_t
 	struct state_alloc al;
 	struct err *e;
 
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return err_cure(
 			err_new(ERR_STATE,
 				"there is no memory to look at: the program is not being run"),
 			"Use \"run\"");
 	if (is_device(s, addr, &al)) {
-		if (!s->target.at_cmd)
+		if (!s->engine.live.at_cmd)
 			return err_cure(
 				err_new(ERR_STATE,
 					"device memory can be read only while the program is stopped at a GPU command"),
@@ -105,7 +105,7 @@ static struct err *read_live(struct session *s, uint64_t addr, void *dst, size_t
 			return beyond(&al, addr, n);
 		return read_device(s, addr, dst, n);
 	}
-	e = inferior_read(s->target.inf, addr, dst, n);
+	e = inferior_read(s->engine.live.inf, addr, dst, n);
 	return e ? err_cure(err_wrap(e, "0x%" PRIx64 " is in no device allocation", addr),
 			   "\"info allocations\" lists them")
 		 : NULL;

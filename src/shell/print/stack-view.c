@@ -34,8 +34,8 @@ static struct err *take_thread(
 	struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
 {
 	memset(ret, 0, sizeof *ret);
-	TRY(inferior_backtrace(s->target.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
-	hide_frames(s, ret, s->target.at_cmd, only);
+	TRY(inferior_backtrace(s->engine.live.inf, tid, FRAMES_MAX, &ret->frames, &ret->n));
+	hide_frames(s, ret, s->engine.live.at_cmd, only);
 	return NULL;
 }
 
@@ -48,10 +48,11 @@ static void add_kept(struct session *s, const struct sbt_frame *f, struct stack 
 {
 	struct sbt_host_module m;
 	struct sbt_place p;
-	const bool known = f->module != SBT_NO_ID && drain_module(s->target.inf, f->module, &m);
+	const bool known =
+		f->module != SBT_NO_ID && drain_module(s->engine.live.inf, f->module, &m);
 
 	if (known && !strcmp(m.path, SBT_MODULE_PYTHON))
-		stack_add_python(ret, drain_place(s->target.inf, f->offset, &p) ? &p : NULL);
+		stack_add_python(ret, drain_place(s->engine.live.inf, f->offset, &p) ? &p : NULL);
 	else
 		stack_add_native(ret, session_symbols(s), known ? &m : NULL, f);
 }
@@ -62,7 +63,8 @@ void stack_kept(struct session *s, uint32_t id, struct stack *ret)
 	unsigned n;
 
 	*ret = (struct stack){.recorded = true};
-	if (!s->recorder || !s->target.inf || !recorder_stack(s->recorder, id, &frames, &n))
+	if (!s->engine.live.recorder || !s->engine.live.inf ||
+		!recorder_stack(s->engine.live.recorder, id, &frames, &n))
 		return;
 	for (unsigned i = 0; i < n; i++)
 		add_kept(s, &frames[i], ret);
@@ -98,11 +100,11 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 				"`set capture stacks on` before the capture records them");
 		return take_recorded(s, s->engine.trace.reader, c->stack, only, ret);
 	}
-	if (!s->target.inf)
+	if (!s->engine.live.inf)
 		return err_cure(
 			err_new(ERR_STATE, "there is no stack: the program is not being run"),
 			"Use \"run\" or \"replay start\"");
-	return take_thread(s, s->target.tid, only, ret);
+	return take_thread(s, s->engine.live.tid, only, ret);
 }
 
 void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
@@ -177,7 +179,7 @@ void stack_tell_top(struct session *s)
 {
 	struct stack st;
 	struct buf b = BUF_INIT;
-	struct err *e = stack_of_thread(s, s->target.tid, &st);
+	struct err *e = stack_of_thread(s, s->engine.live.tid, &st);
 
 	if (e) {
 		err_free(e);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "state/state.h"
-#include "shell/print/fault.h"
 #include "engine/replay-device.h"
 #include "shell/print/value.h"
 #include "shell/print/vars.h"
@@ -292,7 +291,8 @@ struct err *value_eval(struct session *s, const char *text, struct value *ret)
 
 	session_cmd(s, &c);
 	/* At a fault, arguments are those of the launch that faulted, as for `info args`. */
-	if (s->focus != FOCUS_REPLAY && c && names_an_arg(text) && fault_launch(s, &culprit, &sure))
+	if (s->focus != FOCUS_REPLAY && c && names_an_arg(text) &&
+		live_fault_launch(&s->engine, &culprit, &sure))
 		c = &culprit;
 	TRY(vars_expand(s->vars, text, is_field, (void *)(uintptr_t)c, &expanded));
 	plain = trimmed(expanded);

@@ -164,7 +164,7 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	return NULL;
 }
 
-/* Chooses the driver that the program gets, like gpu_choose(). */
+/* Chooses the driver that the program gets, like live_choose_gpu(). */
 static struct err *choose_gpu(struct tool_observe *t)
 {
 	struct program_facts facts;
@@ -177,7 +177,7 @@ static struct err *choose_gpu(struct tool_observe *t)
 	if (!t->o.argv)
 		return NULL;
 	TRY(program_facts(t->o.argv[0], &facts));
-	TRY(gpu_choose(t->s, t->o.argv[0], &facts, &soft));
+	TRY(live_choose_gpu(&t->s->engine, t->o.argv[0], &facts, &soft));
 	if (soft)
 		t->o.softgpu = t->soft = gpu_soft_dir();
 	return NULL;

@@ -10,10 +10,11 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/live/gpu.h"
-#include "shell/live/follow.h"
+#include "shell/print/follow-text.h"
 #include "shell/line/interrupt.h"
 #include "engine/names.h"
 #include "shell/live/process.h"
+#include "shell/print/live-text.h"
 #include "shell/print/ranks-view.h"
 #include "engine/recorder.h"
 #include "shell/tools/tools.h"
@@ -91,7 +92,7 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 	bool missing = false;
 
 	if (!strcmp(w, "--no-stacks")) {
-		s->plan.stacks_off = true;
+		s->engine.live.plan.stacks_off = true;
 		return NULL;
 	}
 	if (!strcmp(w, "--timestamps")) {
@@ -105,8 +106,8 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 	value = option_value("-o", argc, argv, i, &missing);
 	if (value) {
 		TRY(names_check(value));
-		free(s->plan.path);
-		s->plan.path = xstrdup(value);
+		free(s->engine.live.plan.path);
+		s->engine.live.plan.path = xstrdup(value);
 		return NULL;
 	}
 	for (size_t k = 0; !missing && k < sizeof record_settings / sizeof *record_settings; k++) {
@@ -168,27 +169,27 @@ static struct err *record_run(struct session *s)
 	struct redirect none = {0};
 
 	TRY(process_launch(s, &none));
-	interrupt_forward(inferior_pid(s->target.inf));
-	while (s->target.inf)
+	interrupt_forward(inferior_pid(s->engine.live.inf));
+	while (s->engine.live.inf)
 		TRY(process_continue(s));
-	if (!s->follow)
+	if (!s->engine.live.follow)
 		return NULL;
 	interrupt_all();
-	TRY(follow_rest(s->follow));
-	follow_summary(s->follow);
+	TRY(follow_await(s));
+	follow_summary(s);
 	return NULL;
 }
 
 /* Records a running process until it ends, or until Ctrl-C or SIGTERM ends the recording. */
 static struct err *record_attached(struct session *s, const char *who)
 {
-	s->target.recording = true;
-	s->plan.mode = RECORDER_ALL;
+	s->engine.live.recording = true;
+	s->engine.live.plan.mode = RECORDER_ALL;
 	TRY(process_attach(s, who, false));
 	interrupt_all();
 	out_printf(s->out, "Recording until Ctrl-C, or until it ends.\n");
 	TRY(process_continue(s));
-	return process_detach(s);
+	return live_detach(&s->engine);
 }
 
 static int tool_record(struct session *s, int argc, char **argv)
@@ -202,33 +203,34 @@ static int tool_record(struct session *s, int argc, char **argv)
 		e = record_attached(s, attach);
 		if (e)
 			return fail(s, e);
-		return s->plan.failed ? 1 : s->plan.no_memory;
+		return s->engine.live.plan.failed ? 1 : s->engine.live.plan.no_memory;
 	}
 	if (!e) {
-		s->target.recording = true;
-		s->plan.mode = RECORDER_ALL;
-		e = process_file(s, argv[program], argv + program + 1);
+		s->engine.live.recording = true;
+		s->engine.live.plan.mode = RECORDER_ALL;
+		e = live_file(&s->engine, argv[program], argv + program + 1);
 	}
 	if (!e)
 		e = record_run(s);
 	interrupt_forward(0);
 	if (e)
 		return fail(s, e);
-	if (!recorder_count(s->recorder) && !s->follow && !s->plan.failed)
+	if (!recorder_count(s->engine.live.recorder) && !s->engine.live.follow &&
+		!s->engine.live.plan.failed)
 		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
-	if (s->target.exit_signal)
+	if (s->engine.live.exit_signal)
 		out_warn(s->out,
 			"the program was killed by %s, %s, after %llu GPU commands; the trace ends there",
-			process_signal_name(s->target.exit_signal),
-			process_signal_text(s->target.exit_signal),
-			(unsigned long long)recorder_count(s->recorder));
-	if (s->plan.failed)
+			signal_name(s->engine.live.exit_signal),
+			signal_text(s->engine.live.exit_signal),
+			(unsigned long long)recorder_count(s->engine.live.recorder));
+	if (s->engine.live.plan.failed)
 		return 1;
-	if (s->target.exit_signal) {
+	if (s->engine.live.exit_signal) {
 		out_flush(s->out);
-		tool_die_by(s->target.exit_signal);
+		tool_die_by(s->engine.live.exit_signal);
 	}
-	return s->target.exit_code ? s->target.exit_code : s->plan.no_memory;
+	return s->engine.live.exit_code ? s->engine.live.exit_code : s->engine.live.plan.no_memory;
 }
 
 /* --- view, info --- */

@@ -368,7 +368,7 @@ struct err *graph_finish(struct session *s, bool backwards, bool *ret_done)
 	*ret_done = p != NULL;
 	if (!p)
 		return NULL;
-	s->target.runs++;
+	s->engine.live.runs++;
 	graph_forget(&s->engine);
 	if (backwards)
 		TRY(replay_reverse_step(s->engine.trace.replay, 1, &stop));

@@ -12,6 +12,7 @@
 #include "engine/breakpoints.h"
 #include "shell/print/ranks-view.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "shell/trace/trace.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/trust.h"
@@ -74,7 +75,7 @@ void trace_close(struct session *s)
 {
 	engine_close(&s->engine);
 	if (s->focus == FOCUS_REPLAY)
-		s->focus = s->recorder ? FOCUS_LIVE : FOCUS_NONE;
+		s->focus = s->engine.live.recorder ? FOCUS_LIVE : FOCUS_NONE;
 }
 
 const char *trace_mark(const struct session *s)
@@ -134,7 +135,7 @@ static struct err *replay_opened(void *arg)
 
 	s->focus = FOCUS_REPLAY;
 	races_forget(s);
-	return races_apply(s);
+	return soft_settings_apply(&s->engine);
 }
 
 void trace_hooks(struct session *s)

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which device the live program gets.
+ */
+#include <stdlib.h>
+#include "engine/live/live-private.h"
+#include "engine/parts.h"
+#include "symbols/elf-facts.h"
+
+static struct err *check_soft(const char *path, const struct program_facts *facts)
+{
+	char *dir = gpu_soft_dir();
+
+	if (!dir)
+		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"),
+			"Build tsdb where the CUDA toolkit's headers are; \"tsdb doctor\" says more");
+	free(dir);
+	if (facts->static_cudart)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s has a statically linked CUDA runtime, which cannot use the software GPU",
+				path),
+			"Link it with `nvcc -cudart shared`");
+	return NULL;
+}
+
+struct err *live_choose_gpu(
+	struct engine *en, const char *path, const struct program_facts *facts, bool *ret_soft)
+{
+	enum { AUTO, SOFT, REAL };
+	bool driver = gpu_has_driver();
+
+	switch (en->set.number[SET_GPU]) {
+	case REAL:
+		*ret_soft = false;
+		if (!driver)
+			return err_cure(
+				err_new(ERR_STATE, "there is no NVIDIA driver on this machine"),
+				"Use --gpu soft, or `set gpu soft`");
+		return NULL;
+	case SOFT:
+		*ret_soft = true;
+		return check_soft(path, facts);
+	default:
+		*ret_soft = !driver;
+		if (driver)
+			return NULL;
+		TRY(check_soft(path, facts));
+		if (!en->live.soft_told)
+			live_tell_text(en, LIVE_NOTE_SOFT, NULL);
+		en->live.soft_told = true;
+		return NULL;
+	}
+}
