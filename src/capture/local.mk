@@ -113,7 +113,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 	tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -132,6 +132,8 @@ tests_unit_test_capture_memory_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
 EXTRA_tests_unit_test_capture_memory_DEPENDENCIES = libtsdb-agent.so
 tests_unit_test_capture_clock_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_clock_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_deadline_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_deadline_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_calls_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_late_CFLAGS = $(capture_test_cflags)

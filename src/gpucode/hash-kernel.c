@@ -15,7 +15,6 @@
 #define BLOCKS_PER_SM 8u /* what fits is 4 on most devices; more evens out the end */
 #define ROW_BYTES (sizeof(struct hash_kernel_row) + sizeof(struct sbt_hash))
 #define ROWS_MAX (HASH_KERNEL_SCRATCH / ROW_BYTES)
-#define PAGES_MAX (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
 
 #define TRY_CU(expr)                                                                               \
 	do {                                                                                       \
@@ -397,7 +396,8 @@ void hash_kernel_ranges_end(const struct hash_kernel_begun *b)
 {
 	for (uint32_t i = 0; b->from && i < b->n; i++) {
 		b->out[i] = b->from[i];
-		sbt_range_hash_end(&b->out[i], b->ranges[i].size);
+		if (b->ranges) /* else pages */
+			sbt_range_hash_end(&b->out[i], b->ranges[i].size);
 	}
 }
 
@@ -417,11 +417,10 @@ CUresult hash_kernel_ranges(struct hash_kernel *h, const struct hash_kernel_rang
 	return CUDA_SUCCESS;
 }
 
-/* Page hashes of one range to device memory; the row is the scratch memory's first. */
-static CUresult pages_part(
-	struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
+/* Page hashes of one range to device memory; the row becomes the scratch memory's first. */
+static CUresult pages_part(struct hash_kernel *h, struct hash_kernel_row *row,
+	struct hash_kernel_range range, CUdeviceptr pages, CUstream s)
 {
-	const struct hash_kernel_row row = {range.addr, range.size, 0};
 	CUdeviceptr table = h->scratch, none = 0;
 	uint64_t total = pages_of(range.size);
 	uint32_t n = 1, group;
@@ -429,35 +428,57 @@ static CUresult pages_part(
 
 	if (!total)
 		return CUDA_SUCCESS;
+	*row = (struct hash_kernel_row){range.addr, range.size, 0};
 	group = group_of(h, total);
-	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, &row, sizeof(row), s));
+	TRY_CU(h->driver->cuMemcpyHtoDAsync_v2(table, row, sizeof(*row), s));
 	return launch(h, h->hash, (total + group - 1) / group, params, s);
 }
 
 CUresult hash_kernel_pages_device(
 	struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream)
 {
+	struct hash_kernel_row row; /* the driver takes it before the call returns */
+
 	if (!h->on_host)
-		return pages_part(h, range, pages, stream);
+		return pages_part(h, &row, range, pages, stream);
 	TRY_CU(check_on_host(h, pages, pages_of(range.size) * sizeof(struct sbt_hash)));
 	return pages_on_host(h, range, (void *)(uintptr_t)pages, stream);
+}
+
+CUresult hash_kernel_pages_begin(struct hash_kernel *h, struct hash_kernel_range range,
+	struct sbt_hash *pages, CUstream stream, struct hash_kernel_begun *ret)
+{
+	const size_t half = HASH_KERNEL_SCRATCH / 2;
+	const uint64_t n = pages_of(range.size);
+	void *results = (char *)h->table + half;
+
+	*ret = (struct hash_kernel_begun){.out = pages};
+	if (n > HASH_KERNEL_PAGES)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (h->on_host)
+		return pages_on_host(h, range, pages, stream);
+	if (!n)
+		return CUDA_SUCCESS;
+	ret->from = results;
+	ret->n = (uint32_t)n;
+	TRY_CU(pages_part(h, h->table, range, h->scratch + half, stream));
+	return h->driver->cuMemcpyDtoHAsync_v2(
+		results, h->scratch + half, n * sizeof(*pages), stream);
 }
 
 CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range,
 	struct sbt_hash *pages, CUstream stream)
 {
-	const struct hash_kernel_driver *d = h->driver;
-	const CUdeviceptr at = h->scratch + HASH_KERNEL_SCRATCH / 2;
+	const uint64_t most = HASH_KERNEL_PAGES * SBT_PAGE;
+	struct hash_kernel_begun b;
 
-	if (h->on_host)
-		return pages_on_host(h, range, pages, stream);
 	while (range.size) {
-		const uint64_t most = PAGES_MAX * SBT_PAGE,
-			       size = range.size < most ? range.size : most;
+		const uint64_t size = range.size < most ? range.size : most;
 
-		TRY_CU(pages_part(h, (struct hash_kernel_range){range.addr, size}, at, stream));
-		TRY_CU(d->cuMemcpyDtoHAsync_v2(pages, at, pages_of(size) * sizeof(*pages), stream));
-		TRY_CU(d->cuStreamSynchronize(stream));
+		TRY_CU(hash_kernel_pages_begin(
+			h, (struct hash_kernel_range){range.addr, size}, pages, stream, &b));
+		TRY_CU(hash_kernel_wait(h, stream));
+		hash_kernel_ranges_end(&b);
 		range.addr += size;
 		range.size -= size;
 		pages += pages_of(size);

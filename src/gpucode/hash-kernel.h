@@ -59,9 +59,6 @@ static inline bool hash_kernel_driver_fill(
 	return ok;
 }
 
-/* Device memory that a launch needs for its table and results. */
-#define HASH_KERNEL_SCRATCH ((size_t)1 << 20)
-
 enum hash_kernel_flags {
 	HASH_KERNEL_ON_DEVICE = 1, /* on the software GPU too; for tests */
 };
@@ -107,6 +104,11 @@ CUresult hash_kernel_wait(struct hash_kernel *h, CUstream stream);
 /* pages[i] = sbt_page_hash() of page i of the range; to host memory. */
 CUresult hash_kernel_pages(struct hash_kernel *h, struct hash_kernel_range range,
 	struct sbt_hash *pages, CUstream stream);
+/* The same without waiting, of HASH_KERNEL_PAGES pages at most; hash_kernel_ranges_end() after
+ * hash_kernel_wait(). Nothing else may be begun beside it. On the software GPU it waits for the
+ * stream, unless that has no work. */
+CUresult hash_kernel_pages_begin(struct hash_kernel *h, struct hash_kernel_range range,
+	struct sbt_hash *pages, CUstream stream, struct hash_kernel_begun *ret);
 /* The same into device memory (16 bytes for each page); does not wait. */
 CUresult hash_kernel_pages_device(
 	struct hash_kernel *h, struct hash_kernel_range range, CUdeviceptr pages, CUstream stream);

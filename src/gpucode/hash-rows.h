@@ -14,11 +14,16 @@ struct hash_kernel_range {
 	uint64_t addr, size; /* bytes; any alignment; 16 is fast. Memory that the device can read */
 };
 
+/* Device memory that a launch needs for its table and results. */
+#define HASH_KERNEL_SCRATCH ((size_t)1 << 20)
+/* Pages whose hashes fit in half of it. */
+#define HASH_KERNEL_PAGES (HASH_KERNEL_SCRATCH / 2 / sizeof(struct sbt_hash))
+
 /* Hashes that a launch is computing. */
 struct hash_kernel_begun {
 	struct sbt_hash *out;
-	const struct sbt_hash *from; /* in the table; NULL: they are in out */
-	const struct hash_kernel_range *ranges;
+	const struct sbt_hash *from;		/* in the table; NULL: they are in out */
+	const struct hash_kernel_range *ranges; /* NULL: pages of one */
 	uint32_t n;
 };
 

@@ -596,6 +596,17 @@ static void work_in_streams_that_nobody_told_of(void **state)
 	cuda.cuCtxSynchronize = synchronize;
 }
 
+/* Another thread's own default stream: only that thread can ask for it. */
+static void work_in_streams_that_nobody_can_ask_for(void **state)
+{
+	__typeof__(cuda.cuCtxSynchronize) synchronize = cuda.cuCtxSynchronize;
+	alarm(60); /* what waits for ever */
+	cuda.cuCtxSynchronize = held_sync;
+	expect_held_once();
+	cuda.cuCtxSynchronize = synchronize;
+	alarm(0);
+}
+
 static void memory_that_the_driver_does_not_give(void **state)
 {
 	__typeof__(cuda.cuMemGetInfo_v2) get_info = cuda.cuMemGetInfo_v2;
@@ -829,6 +840,7 @@ int main(void)
 		SPAN_TEST(fresh_memory_behind_work_that_does_not_end),
 		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
 		SPAN_TEST(work_in_streams_that_nobody_told_of),
+		SPAN_TEST(work_in_streams_that_nobody_can_ask_for),
 		SPAN_TEST(memory_that_the_driver_does_not_give),
 		SPAN_TEST(effects_of_calls_that_no_kind_describes),
 		SPAN_TEST(a_context_that_is_being_made_is_idle),

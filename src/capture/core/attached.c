@@ -163,11 +163,19 @@ static void await_end(struct tsdb_control *c)
 		(void)syscall(SYS_futex, &c->leave, FUTEX_WAIT, 0, &most, NULL, 0);
 }
 
+/* Loading code may wait for the device. */
+static struct driver_result find_last(void *arg)
+{
+	late_last();
+	return driver->answer(DRIVER_OK);
+}
+
 /* Ends open spans while tsdb still listens. */
 static void end_spans(void)
 {
+	struct driver_result r;
 	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
-	late_last();
+	(void)deadline_run(find_last, NULL, deadline_limit(), &r);
 	if (agent.source)
 		agent.source->flush(true);
 }

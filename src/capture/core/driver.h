@@ -224,15 +224,15 @@ struct driver {
 	void (*hash_close)(struct driver_hasher *h);
 	/* The same when its context has been destroyed. */
 	void (*hash_forget)(struct driver_hasher *h);
-	/* Wait. */
-	struct driver_result (*hash_ranges)(struct driver_hasher *h,
-		const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret, uint64_t s);
-	struct driver_result (*hash_pages)(struct driver_hasher *h, struct hash_kernel_range r,
-		struct sbt_hash *ret, uint64_t s);
-	/* Like hash_ranges(), without waiting: call hash_end() after hash_wait(); r and ret must
-	 * live until then. Not DRIVER_OK: there is no room beside what was begun. */
+	/* Hashes of ranges, and of the pages of one, HASH_KERNEL_PAGES at most. They do not wait,
+	 * on the software GPU unless the stream has work: call hash_end() after hash_wait(); r and
+	 * ret must live until then. Not DRIVER_OK: there is no room beside what was begun. Nothing
+	 * may be begun beside pages. */
 	struct driver_result (*hash_begin)(struct driver_hasher *h,
 		const struct hash_kernel_range *r, uint32_t n, struct sbt_hash *ret, uint64_t s,
+		struct hash_kernel_begun *b);
+	struct driver_result (*hash_pages_begin)(struct driver_hasher *h,
+		struct hash_kernel_range r, struct sbt_hash *ret, uint64_t s,
 		struct hash_kernel_begun *b);
 	void (*hash_end)(const struct hash_kernel_begun *b);
 	struct driver_result (*hash_wait)(struct driver_hasher *h, uint64_t s);

@@ -76,16 +76,10 @@ void cuda_hash_forget(struct driver_hasher *h)
 	give_slot_back(h);
 }
 
-struct driver_result cuda_hash_ranges(struct driver_hasher *h, const struct hash_kernel_range *r,
-	size_t n, struct sbt_hash *ret, uint64_t s)
+struct driver_result cuda_hash_pages_begin(struct driver_hasher *h, struct hash_kernel_range r,
+	struct sbt_hash *ret, uint64_t s, struct hash_kernel_begun *b)
 {
-	return cuda_result(OWN(hash_kernel_ranges(&h->kernel, r, n, ret, S(s))));
-}
-
-struct driver_result cuda_hash_pages(
-	struct driver_hasher *h, struct hash_kernel_range r, struct sbt_hash *ret, uint64_t s)
-{
-	return cuda_result(OWN(hash_kernel_pages(&h->kernel, r, ret, S(s))));
+	return cuda_result(OWN(hash_kernel_pages_begin(&h->kernel, r, ret, S(s), b)));
 }
 
 struct driver_result cuda_hash_begin(struct driver_hasher *h, const struct hash_kernel_range *r,

@@ -41,10 +41,8 @@ bool cuda_global_find(
 struct driver_hasher *cuda_hash_open(uint64_t s);
 void cuda_hash_close(struct driver_hasher *h);
 void cuda_hash_forget(struct driver_hasher *h);
-struct driver_result cuda_hash_ranges(struct driver_hasher *h, const struct hash_kernel_range *r,
-	size_t n, struct sbt_hash *ret, uint64_t s);
-struct driver_result cuda_hash_pages(
-	struct driver_hasher *h, struct hash_kernel_range r, struct sbt_hash *ret, uint64_t s);
+struct driver_result cuda_hash_pages_begin(struct driver_hasher *h, struct hash_kernel_range r,
+	struct sbt_hash *ret, uint64_t s, struct hash_kernel_begun *b);
 struct driver_result cuda_hash_begin(struct driver_hasher *h, const struct hash_kernel_range *r,
 	uint32_t n, struct sbt_hash *ret, uint64_t s, struct hash_kernel_begun *b);
 void cuda_hash_end(const struct hash_kernel_begun *b);

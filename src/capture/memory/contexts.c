@@ -139,6 +139,7 @@ static void *as_arg(const struct device_ctx *d)
 	return (void *)(uintptr_t)d->handle;
 }
 
+/* Runs in the thread of deadline.c. */
 static struct driver_result sync_in(void *ctx)
 {
 	struct driver_result r = driver->context_enter((uint64_t)(uintptr_t)ctx);
@@ -149,13 +150,10 @@ static struct driver_result sync_in(void *ctx)
 	return r;
 }
 
-/* Waits for work in streams that no call introduced. Only a process that was attached to has
- * some. */
+/* Waits for work in streams that no call introduced, or that only their own thread can ask. */
 static struct driver_result rest_idle(const struct device_ctx *d, unsigned tenths)
 {
 	struct driver_result r;
-	if (!agent.control->attached)
-		return driver->context_finish();
 	return deadline_run(sync_in, as_arg(d), tenths * 100, &r)
 		       ? r
 		       : driver->answer(DRIVER_NOT_READY);
@@ -221,20 +219,39 @@ struct driver_result device_finish(uint64_t stream, unsigned ms)
 	return r;
 }
 
+/* Waits for the set's own stream. */
+static struct driver_result own_finish(struct device_ctx *d)
+{
+	const struct driver_result r = device_finish(d->stream, d->stuck ? 0 : deadline_limit());
+	d->stuck = r.status == DRIVER_NOT_READY;
+	return r;
+}
+
+/* Nothing is added to a stream that is stuck: what was begun still writes to the staging. */
+static bool may_begin(struct device_ctx *d)
+{
+	return !d->stuck || driver_good(own_finish(d));
+}
+
 bool device_read(struct device_ctx *d, uint64_t addr, void *dst, size_t n)
 {
-	return driver_good(driver->copy_to_host(dst, addr, n, d->stream)) &&
-	       driver_good(device_finish(d->stream, deadline_limit()));
+	return may_begin(d) && driver_good(driver->copy_to_host(dst, addr, n, d->stream)) &&
+	       driver_good(own_finish(d));
 }
 
 /* --- hashes --- */
+
+enum hasher_state { WANTED, LOADING, LOADED }; /* LOADING: by the thread of deadline.c */
 
 /* The kernels in one context. */
 struct hasher {
 	uint64_t handle; /* 0: a free slot */
 	uint32_t id;
-	struct driver_hasher *kernel; /* NULL: they cannot be loaded */
-	struct spin using;	      /* it has one table */
+	uint64_t stream;
+	struct driver_hasher *kernel; /* NULL: they are not loaded */
+	_Atomic uint32_t state;	      /* of kernel: enum hasher_state */
+	bool late;	   /* the driver did not load them in time: they are not waited for again */
+	struct spin using; /* it has one table */
 };
 
 static struct {
@@ -255,30 +272,57 @@ static struct hasher *new_hasher(const struct device_ctx *d)
 {
 	for (unsigned i = 0; i < DEVICE_CTXS; i++) {
 		struct hasher *h = &hashers.of[i];
-		if (h->handle && device_is_there(h->handle, h->id))
+		if (atomic_load(&h->state) == LOADING ||
+			(h->handle && device_is_there(h->handle, h->id)))
 			continue;
 		if (h->kernel)
 			driver->hash_forget(h->kernel);
-		*h = (struct hasher){.handle = d->handle, .id = d->id};
+		*h = (struct hasher){.handle = d->handle, .id = d->id, .stream = d->stream};
 		return h;
 	}
 	return NULL;
 }
 
-void device_load(struct device_set *s)
+static struct driver_result load_in(void *arg)
+{
+	struct hasher *h = arg;
+	uint32_t wanted = WANTED;
+	if (!atomic_compare_exchange_strong(&h->state, &wanted, LOADING))
+		return driver->answer(DRIVER_OK);
+	struct driver_result r = driver->context_enter(h->handle);
+	if (driver_good(r)) {
+		tls.hidden++;
+		h->kernel = driver->hash_open(h->stream);
+		tls.hidden--;
+		driver->context_leave();
+	}
+	atomic_store(&h->state, LOADED);
+	return r;
+}
+
+/* The context's slot, whose kernels have to be loaded; NULL: they are, or there is no slot. */
+static struct hasher *wanted_slot(const struct device_ctx *d)
 {
 	spin_lock(&hashers.lock);
+	struct hasher *h = find_hasher(d);
+	if (!h)
+		h = new_hasher(d);
+	spin_unlock(&hashers.lock);
+	return h && atomic_load(&h->state) == WANTED ? h : NULL;
+}
+
+void device_load(struct device_set *s)
+{
+	struct driver_result r;
 	for (unsigned i = 0; i < s->n; i++) {
 		struct device_ctx *d = &s->ctx[i];
-		struct hasher *h = find_hasher(d) ? NULL : new_hasher(d);
-		if (!h || !device_enter(d))
+		if (!device_enter(d)) /* makes its stream */
 			continue;
-		tls.hidden++;
-		h->kernel = driver->hash_open(d->stream);
-		tls.hidden--;
+		struct hasher *h = wanted_slot(d);
 		device_leave();
+		if (h && !deadline_run(load_in, h, h->late ? 1 : deadline_limit(), &r))
+			h->late = true;
 	}
-	spin_unlock(&hashers.lock);
 }
 
 static struct hasher *borrow(const struct device_ctx *d)
@@ -286,7 +330,7 @@ static struct hasher *borrow(const struct device_ctx *d)
 	spin_lock(&hashers.lock);
 	struct hasher *h = find_hasher(d);
 	spin_unlock(&hashers.lock);
-	if (!h || !h->kernel)
+	if (!h || atomic_load(&h->state) != LOADED || !h->kernel)
 		return NULL;
 	spin_lock(&h->using);
 	return h;
@@ -330,7 +374,7 @@ bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, 
 bool device_wait(struct device_ctx *d)
 {
 	struct hasher *h = d->kept;
-	struct driver_result r = device_finish(d->stream, deadline_limit());
+	struct driver_result r = own_finish(d);
 	if (h && r.status == DRIVER_NOT_READY)
 		h->kernel = NULL; /* they are still at work: nobody uses them again */
 	else if (h)
@@ -341,32 +385,45 @@ bool device_wait(struct device_ctx *d)
 	return driver_good(r);
 }
 
-bool device_hash_ranges(
-	struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret)
+/* Ends what was begun; good: whether that was possible. */
+static bool arrive(struct device_ctx *d, bool good, const struct hash_kernel_begun *b)
 {
-	struct hasher *h = borrow(d);
-	if (!h)
+	if (!device_wait(d) || !good)
 		return false;
-	const bool good = driver_good(driver->hash_ranges(h->kernel, r, n, ret, d->stream));
-	spin_unlock(&h->using);
-	return good;
+	driver->hash_end(b);
+	return true;
+}
+
+static bool hash_range(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret)
+{
+	struct hash_kernel_begun b;
+	return driver_good(own_finish(d)) && arrive(d, device_hash_begin(d, &r, 1, ret, &b), &b);
+}
+
+static bool hash_some(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret)
+{
+	struct hash_kernel_begun b;
+	struct driver_hasher *h = driver_good(own_finish(d)) ? keep(d) : NULL;
+	return h && arrive(d, driver_good(driver->hash_pages_begin(h, r, ret, d->stream, &b)), &b);
 }
 
 bool device_hash_pages(struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages)
 {
-	struct hasher *h = borrow(d);
-	if (!h)
-		return false;
-	const bool good = driver_good(driver->hash_pages(h->kernel, r, ret_pages, d->stream));
-	spin_unlock(&h->using);
-	return good;
+	const uint64_t most = HASH_KERNEL_PAGES * SBT_PAGE;
+	for (uint64_t at = 0; at < r.size; at += most) {
+		const uint64_t n = r.size - at < most ? r.size - at : most;
+		if (!hash_some(d, (struct hash_kernel_range){r.addr + at, n},
+			    ret_pages + at / SBT_PAGE))
+			return false;
+	}
+	return true;
 }
 
 bool device_hash(struct device_set *s, struct device_ctx *d, uint64_t addr, uint64_t size,
 	bool doubtful, struct sbt_hash *ret)
 {
-	const struct hash_kernel_range range = {addr, size};
-	if (!doubtful && device_is_mapped(addr, size) && device_hash_ranges(d, &range, 1, ret))
+	if (!doubtful && device_is_mapped(addr, size) &&
+		hash_range(d, (struct hash_kernel_range){addr, size}, ret))
 		return true;
 	*ret = (struct sbt_hash){{0, 0}};
 	for (uint64_t at = 0; at < size; at += DEVICE_STAGING) {
@@ -391,7 +448,7 @@ static bool enter_if_there(uint64_t ctx, uint32_t id)
 void device_give_back(void)
 {
 	for (unsigned i = 0; i < DEVICE_CTXS; i++)
-		if (hashers.of[i].kernel &&
+		if (atomic_load(&hashers.of[i].state) == LOADED && hashers.of[i].kernel &&
 			enter_if_there(hashers.of[i].handle, hashers.of[i].id)) {
 			driver->hash_close(hashers.of[i].kernel);
 			device_leave();

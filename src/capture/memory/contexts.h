@@ -20,6 +20,7 @@ struct device_ctx {
 	uint64_t handle;
 	uint32_t id;
 	uint64_t stream; /* the set's own */
+	bool stuck;	 /* its work did not end in time: it is asked once from then on */
 	void *kept;	 /* contexts.c's: the kernels while they are lent */
 	/* bytes for copies of modules' globals, each in whole pages (globals_find()) */
 	uint64_t globals;
@@ -51,7 +52,9 @@ void device_leave(void);
  * fault. */
 struct driver_result device_idle(struct device_set *s, unsigned tenths);
 /* Loads the hash kernels into contexts that lack them. Takes milliseconds, or tenths of a second if
- * they must be compiled. Not to be called while the process exits (the driver may never return). */
+ * they must be compiled; where the driver has not done it within `set gpu-timeout`, hashes are
+ * computed without them until it has. Not to be called while the process exits (the driver may
+ * never return). */
 void device_load(struct device_set *s);
 /* Waits until the work in a stream is done, by asking: what waits in the driver could not be given
  * up. DRIVER_NOT_READY: not within ms. */
@@ -64,20 +67,19 @@ bool device_is_mapped(uint64_t addr, uint64_t size);
 /* Within device_enter(): the same for memory that was mapped by hand; also whether the device may
  * read its beginning and its end. */
 bool device_may_read(uint64_t addr, uint64_t size);
-/* Within device_enter(): hashes mapped memory by the kernels; returns false if they are not there.
- * Waits. */
-bool device_hash_ranges(
-	struct device_ctx *d, const struct hash_kernel_range *r, size_t n, struct sbt_hash *ret);
-/* The same without waiting, so that the next ranges can be listed meanwhile; also returns false if
- * there is no room beside what was begun. device_gather() is the driver's gather_begin(). Both use
- * the kernels of the context until device_wait(). */
+/* Within device_enter(): begins to hash mapped memory by the kernels, so that the next ranges can
+ * be listed meanwhile; returns false if they are not there, or there is no room beside what was
+ * begun. device_gather() is the driver's gather_begin(). Both use the kernels of the context until
+ * device_wait(). */
 bool device_hash_begin(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t n,
 	struct sbt_hash *ret, struct hash_kernel_begun *b);
 bool device_gather(struct device_ctx *d, const struct hash_kernel_range *r, uint32_t nranges,
 	uint64_t first, uint32_t n, uint64_t packed);
 /* Waits for all work on the context's stream, and lets others use the kernels. Returns false if it
- * failed. */
+ * failed, or is not done within `set gpu-timeout`; the kernels are not used again then. */
 bool device_wait(struct device_ctx *d);
+/* Within device_enter(): hashes the pages of mapped memory by the kernels. Returns false if they
+ * are not there, or as device_wait() does. */
 bool device_hash_pages(
 	struct device_ctx *d, struct hash_kernel_range r, struct sbt_hash *ret_pages);
 /* Hashes on the device if possible. doubtful: the memory may not be mapped; then it is copied,

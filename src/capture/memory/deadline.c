@@ -17,7 +17,7 @@
 #define TURN_NS 100000
 #define TURNS 10u /* of a millisecond */
 
-enum { FREE, CLAIMED, ASKED, DONE, ABANDONED };
+enum { FREE, CLAIMED, ASKED, RUNS, DONE, ABANDONED };
 
 static struct {
 	struct spin starting;
@@ -29,17 +29,26 @@ static struct {
 } door;
 static __thread bool is_door;
 
+static void wake(void)
+{
+	(void)syscall(SYS_futex, &door.state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+}
+
 static void change(uint32_t to)
 {
 	atomic_store(&door.state, to);
-	(void)syscall(SYS_futex, &door.state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+	wake();
 }
 
 static void do_call(void)
 {
-	uint32_t asked = ASKED;
+	uint32_t asked = ASKED, runs = RUNS;
+	if (!atomic_compare_exchange_strong(&door.state, &asked, RUNS))
+		return; /* the caller gave up before it began */
 	door.result = door.fn(door.arg);
-	if (!atomic_compare_exchange_strong(&door.state, &asked, DONE))
+	if (atomic_compare_exchange_strong(&door.state, &runs, DONE))
+		wake();
+	else
 		change(FREE); /* the caller does not wait for the result any more */
 }
 
@@ -79,13 +88,15 @@ static bool start(void)
 	return good;
 }
 
-/* Returns false if the turns are used up. */
-static bool take_turn(unsigned *turns)
+/* Sleeps while the door is in that state, for a turn at most. Returns false if the turns are used
+ * up. */
+static bool take_turn(unsigned *turns, uint32_t state)
 {
+	const struct timespec turn = {.tv_nsec = TURN_NS};
 	if (!*turns || !agent_live())
 		return false;
 	--*turns;
-	nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
+	(void)syscall(SYS_futex, &door.state, FUTEX_WAIT_PRIVATE, state, &turn, NULL, 0);
 	return true;
 }
 
@@ -93,9 +104,9 @@ static bool claim(unsigned *turns)
 {
 	uint32_t is_free = FREE;
 	while (!atomic_compare_exchange_strong(&door.state, &is_free, CLAIMED)) {
-		is_free = FREE;
-		if (!take_turn(turns))
+		if (!take_turn(turns, is_free))
 			return false;
+		is_free = FREE;
 	}
 	return true;
 }
@@ -106,11 +117,22 @@ unsigned deadline_limit(void)
 	return ms ? ms : DEFAULT_MS;
 }
 
+/* The turns are used up, or the call has ended: then it returns false. */
+static bool gave_up(void)
+{
+	uint32_t asked = ASKED, runs = RUNS;
+	if (atomic_compare_exchange_strong(&door.state, &asked, CLAIMED)) {
+		change(FREE); /* it did not begin */
+		return true;
+	}
+	return atomic_compare_exchange_strong(&door.state, &runs, ABANDONED);
+}
+
 bool deadline_run(
 	struct driver_result (*fn)(void *arg), void *arg, unsigned ms, struct driver_result *ret)
 {
 	unsigned turns = ms > UINT32_MAX / TURNS ? UINT32_MAX : ms * TURNS;
-	uint32_t asked = ASKED;
+	uint32_t state;
 	if (is_door || !start()) {
 		*ret = fn(arg);
 		return true;
@@ -120,9 +142,9 @@ bool deadline_run(
 	door.fn = fn;
 	door.arg = arg;
 	change(ASKED);
-	while (atomic_load(&door.state) != DONE && take_turn(&turns))
+	while ((state = atomic_load(&door.state)) != DONE && take_turn(&turns, state))
 		;
-	if (atomic_compare_exchange_strong(&door.state, &asked, ABANDONED))
+	if (gave_up())
 		return false;
 	*ret = door.result;
 	change(FREE);
@@ -131,5 +153,5 @@ bool deadline_run(
 
 void deadline_stop(void)
 {
-	(void)syscall(SYS_futex, &door.state, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0);
+	wake();
 }

@@ -115,6 +115,9 @@ static bool add(const struct range *what)
 	}
 	effect.n++;
 	r->known = hash_pages(r, r->pages);
+	if (!r->known && effect.now && effect.now->stuck)
+		span_note(
+			"work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
 	return false;
 }
 
