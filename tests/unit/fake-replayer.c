@@ -401,7 +401,11 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 {
 	const struct replayer_difference row = {.seq = q->from,
 		.size = 4096,
-		.as = has("odd-type") ? 0x40000000 : REPLAYER_AS_F32,
+		.as = has("first-odd-type") ? REPLAYER_AS_END
+		      : has("odd-type")	    ? 0x40000000
+					    : REPLAYER_AS_F32,
+		.unwritten = has("odd-unwritten") ? REPLAYER_UNWRITTEN_SHARED + 1
+						  : REPLAYER_UNWRITTEN_SHARED,
 		.runs = 1};
 	const struct replayer_check_done done = {
 		.seq = has("beyond") ? UINT64_MAX : q->to, .n = 1, .checked = 1};

@@ -13,6 +13,7 @@
 #include "random-trace.h"
 #include "fake-replayer.h"
 #include "replay/device-kernel.h"
+#include "replay/device-node.h"
 #include "replay/device.h"
 #include "sbt/memory.h"
 
@@ -251,6 +252,29 @@ static void nothing_twice(void **arg)
 	ok(device_figures(d, &f));
 	assert_int_equal(f.executed, 9 + 8);
 	replay_close(p);
+	remove_trace(r);
+}
+
+/* What was queued has to be waited for before a position counts as reached. */
+static void going_to_what_is_queued(void **arg)
+{
+	struct sbt_reader *r = small(FAKE_FAULT);
+	struct device *d = open_device(8, 16, NULL);
+	uint64_t seq;
+	uint32_t step;
+
+	ok(device_execute(d, 10, true));
+	ok(device_execute(d, 11, false)); /* nothing has noticed yet */
+	fails(device_seek(d, 11), ERR_INFERIOR);
+	assert_int_equal(device_culprit(d, NULL), 11);
+	assert_int_equal(device_seq(d), 10);
+	ok(device_seek(d, 9));
+	assert_false(device_in_graph(d, &seq, &step));
+	assert_int_equal(seq, 0);
+	fails(device_execute(d, 9, true), ERR_STATE);
+	fails(device_execute(d, 7, true), ERR_NOT_FOUND);
+	fails(device_execute(d, 17, true), ERR_NOT_FOUND);
+	device_close(d);
 	remove_trace(r);
 }
 
@@ -776,7 +800,8 @@ static void answers_garbage(void **arg)
  * says that it is. */
 static void tells_garbage_about_checks(void **arg)
 {
-	static const char *const tempers[] = {NULL, "odd-type", "beyond"};
+	static const char *const tempers[] = {
+		NULL, "odd-type", "first-odd-type", "odd-unwritten", "beyond"};
 	const struct replayer_check how = {.from = 9, .to = 16, .runs = 2};
 
 	for (unsigned i = 0; i < sizeof tempers / sizeof *tempers; i++) {
@@ -948,6 +973,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(opens_and_closes),
 		cmocka_unit_test(memory_by_hand),
 		cmocka_unit_test(nothing_twice),
+		cmocka_unit_test(going_to_what_is_queued),
 		cmocka_unit_test(a_window),
 		cmocka_unit_test(any_walk),
 		cmocka_unit_test(watches),

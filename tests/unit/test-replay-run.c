@@ -80,6 +80,51 @@ static void kinds_and_globs(void **arg)
 	sbt_reader_close(r);
 }
 
+/* Which kernels a breakpoint matches is remembered for the first 4096: a later one is asked about
+ * each time, and changes nothing that is remembered. */
+static void many_kernels(void **arg)
+{
+	static const uint32_t params[] = {0, 4};
+	struct replay_breakpoint bps[] = {when(1, SBT_LAUNCH, "late", NULL),
+		when(2, SBT_LAUNCH, "nothing", NULL), when(3, SBT_LAUNCH, "last", NULL)};
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct replay_stop stop;
+	struct replay *p;
+
+	(void)arg;
+	trace_begin(&t, 0);
+	trace_add(&t, cmd_ctx_create(1, 0, 0));
+	trace_add(&t, cmd_kernel_def(2, 5, SBT_NO_ID, "early", params, 1));
+	trace_add(&t, cmd_kernel_def(3, 4095, SBT_NO_ID, "last", params, 1));
+	trace_add(&t, cmd_kernel_def(4, 4096, SBT_NO_ID, "none", params, 1));
+	trace_add(&t, cmd_kernel_def(5, 4096 + 5, SBT_NO_ID, "late", params, 1));
+	for (uint64_t seq = 6; seq < 18; seq++) {
+		static const uint64_t kernels[] = {4101, 5, 4095, 4096};
+
+		trace_add(&t, cmd_launch(seq, 0, kernels[(seq - 6) % 4]));
+	}
+	r = trace_end(&t);
+	ok(replay_open(&p, r, NULL));
+	for (uint64_t seq = 6; seq < 18; seq += 4) {
+		assert_hit(p, false, bps, 3, 1, seq);
+		assert_hit(p, false, bps, 3, 3, seq + 2);
+	}
+	ok(replay_run(p, false, bps, 3, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_END);
+	ok(replay_goto(p, 5, &stop));
+	ok(replay_run(p, false, bps + 1, 1, NULL, &stop)); /* in one run over all of them */
+	assert_int_equal(stop.why, REPLAY_END);
+	ok(replay_goto(p, 5, &stop));
+	/* the first is asked about kernel 4101 before the second about 5 */
+	struct replay_breakpoint two[] = {
+		when(1, SBT_LAUNCH, "late", "grid_x == 0"), when(2, SBT_LAUNCH, "nothing", NULL)};
+	ok(replay_run(p, false, two, 2, NULL, &stop));
+	assert_int_equal(stop.why, REPLAY_END);
+	replay_close(p);
+	sbt_reader_close(r);
+}
+
 static void conditions(void **arg)
 {
 	struct sbt_reader *r = launches(30, 0);
@@ -190,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_and_globs),
+		cmocka_unit_test(many_kernels),
 		cmocka_unit_test(conditions),
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(interrupts),
