@@ -33,6 +33,12 @@ libengine_a_SOURCES = \
 	src/engine/engine.h \
 	src/engine/exact.h \
 	src/engine/explore.h \
+	src/engine/extract.h \
+	src/engine/extract/extract-memory.c \
+	src/engine/extract/extract-private.h \
+	src/engine/extract/extract-program.c \
+	src/engine/extract/extract-text.c \
+	src/engine/extract/extract.c \
 	src/engine/graph-place.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
@@ -93,6 +99,8 @@ HEADERS_TO_CHECK += \
 	src/engine/engine.h \
 	src/engine/exact.h \
 	src/engine/explore.h \
+	src/engine/extract.h \
+	src/engine/extract/extract-private.h \
 	src/engine/graph-place.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
@@ -126,7 +134,12 @@ tests_unit_test_engine_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_many_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 check_PROGRAMS += tests/unit/test-engine-live
 TESTS += tests/unit/test-engine-live
-tests_unit_test_engine_live_SOURCES = tests/unit/test-engine-live.c
+tests_unit_test_engine_live_SOURCES = tests/unit/test-engine-live.c tests/unit/engine-test.h
 tests_unit_test_engine_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_live_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-extract
+TESTS += tests/unit/test-engine-extract
+tests_unit_test_engine_extract_SOURCES = tests/unit/test-engine-extract.c tests/unit/engine-test.h
+tests_unit_test_engine_extract_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_extract_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 endif

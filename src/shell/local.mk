@@ -31,7 +31,6 @@ libshell_a_SOURCES = \
 	src/shell/line/complete.c \
 	src/shell/line/editor.c src/shell/line/editor.h \
 	src/shell/print/causes.c src/shell/print/causes.h src/shell/print/drawing.c src/shell/print/drawing.h \
-	src/shell/extract/extract.c src/shell/extract/extract-memory.c src/shell/extract/extract-program.c src/shell/print/extract-text.c src/shell/extract/extract.h \
 	src/shell/live/focus.c \
 	src/shell/print/fault.c src/shell/print/fault.h  \
 	src/shell/live/gpu.c src/shell/live/gpu.h \
@@ -47,6 +46,7 @@ libshell_a_SOURCES = \
 	src/shell/print/replay-print.c src/shell/print/replay-print.h \
 	src/shell/print/stack-view.c src/shell/print/stack-view.h \
 	src/shell/tools/tool-demo.c \
+	src/shell/tools/tool-extract.c \
 	src/shell/tools/tool-observe.c \
 	src/shell/tools/tool-replay.c \
 	src/shell/tools/tool-options.c src/shell/tools/tool-options.h \
@@ -63,7 +63,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/extract/extract.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/print/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/print/value.h src/shell/print/vars.h
 

@@ -3,35 +3,13 @@
  * The live program through the engine, without a shell: starts, stops and ends as values, steps
  * that do not block, and a recording. Needs the software GPU for what uses a GPU.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "engine/breakpoints.h"
-#include "engine/engine.h"
 #include "engine/live-capture.h"
-#include "engine/parts.h"
 #include "sbt/sbt.h"
-
-/* pipeline_ptx scales and adds up this many pieces, a launch each. */
-#define CHUNKS 8
-
-static char folder[PATH_MAX];
-
-static void must(struct err *e)
-{
-	if (!e)
-		return;
-	print_error("unexpected error: %s\n", e->what);
-	err_free(e);
-	fail();
-}
+#include "engine-test.h"
 
 /* What the hooks were given. */
 struct seen {
@@ -76,19 +54,6 @@ static void run(struct engine *en, struct live_stop *stop)
 		must(live_step(en, 0, stop));
 	while (stop->why == LIVE_RUNS);
 	assert_int_equal(en->live.doing, LIVE_STANDS);
-}
-
-static char *example(void)
-{
-	char *path = xasprintf("%s/examples/pipeline_ptx", folder), *soft = gpu_soft_dir();
-	const bool there = soft && !access(path, X_OK);
-
-	free(soft);
-	if (!there) {
-		free(path);
-		skip();
-	}
-	return path;
 }
 
 static void needs_soft(void)
@@ -279,10 +244,6 @@ int main(void)
 		cmocka_unit_test(stops_at_breakpoints),
 		cmocka_unit_test(records),
 	};
-	const char *build = getenv("TSDB_BUILD");
 
-	if (!realpath(build ? build : ".", folder))
-		return 1;
-	gpu_parts_folder(folder);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return engine_test_begin() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }

@@ -4,7 +4,7 @@
  * pieces: a string literal has its limits.
  */
 #include <stddef.h>
-#include "shell/extract/extract.h"
+#include "engine/extract/extract-private.h"
 
 const char *const extract_main_text[] = {
 	"\n"

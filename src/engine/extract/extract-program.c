@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "shell/extract/extract.h"
+#include "engine/extract/extract-private.h"
 
 #define ROUND (32ull << 20) /* as in replayer/memory/replayer-place.c */
 

@@ -2,7 +2,7 @@
  *
  * The memory that an extracted launch could reach: allocations that its parameters point into, its
  * module's globals, and their contents before and after it, read from a replay. The surprise:
- * pointers in memory are not followed, because they look like numbers; --all takes every
+ * pointers in memory are not followed, because they look like numbers; `all` takes every
  * allocation.
  */
 #include <errno.h>
@@ -13,8 +13,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "sbt/memory.h"
-#include "shell/extract/extract.h"
-#include "shell/trace/trace.h"
+#include "engine/extract/extract-private.h"
 
 #define PIECE (1u << 20) /* bytes read from the device at once */
 
@@ -68,7 +67,7 @@ void extract_free_memory(struct extract *x)
 static void add_alloc(struct extract *x, const struct state_alloc *a)
 {
 	const bool host = a->mem == SBT_MEM_PINNED || a->mem == SBT_MEM_REGISTERED ||
-			  (a->mem == SBT_MEM_MANAGED && x->s->engine.trace.device->soft);
+			  (a->mem == SBT_MEM_MANAGED && x->en->trace.device->soft);
 
 	add_piece(x, host ? EXTRACT_HOST : EXTRACT_DEVICE, a->addr, a->size, NULL);
 }
@@ -78,7 +77,7 @@ struct err *extract_find_memory(struct extract *x, const struct state *st)
 	struct state_alloc a;
 	uint64_t v;
 
-	for (unsigned i = 0; x->all && state_alloc(st, i, &a); i++)
+	for (unsigned i = 0; x->o.all && state_alloc(st, i, &a); i++)
 		add_alloc(x, &a);
 	for (size_t i = 0; i + 8 <= x->args.len;
 		i +=
@@ -124,13 +123,13 @@ static struct err *on_memory(void *arg, const struct sbt_memory *m)
  * program asked for. */
 struct err *extract_find_globals(struct extract *x)
 {
-	const struct replay_device *rd = x->s->engine.trace.device;
+	const struct replay_device *rd = x->en->trace.device;
 	const struct sbt_cmd *c;
 	struct sbt_cursor *cursor;
 	struct err *e;
 
-	TRY(sbt_reader_memory(x->s->engine.trace.reader, rd->first, rd->last, on_memory, x));
-	TRY(sbt_cursor_open(&cursor, x->s->engine.trace.reader));
+	TRY(sbt_reader_memory(x->en->trace.reader, rd->first, rd->last, on_memory, x));
+	TRY(sbt_cursor_open(&cursor, x->en->trace.reader));
 	while (!(e = sbt_cursor_next(cursor, &c)) && c && c->seq < x->seq) {
 		if (c->kind == SBT_GLOBAL_DEF)
 			e = add_global(x, c->u.global_def.module, &c->u.global_def.global_name,
@@ -164,11 +163,15 @@ static struct err *copy_piece(
 	for (uint64_t at = 0; !e && at < p->size; at += PIECE) {
 		size_t n = p->size - at < PIECE ? (size_t)(p->size - at) : PIECE;
 
-		e = device_read(x->s->engine.trace.device->d, p->addr + at, here, n);
+		if (engine_cancelled(x->en)) {
+			e = err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, x->seq);
+			break;
+		}
+		e = device_read(x->en->trace.device->d, p->addr + at, here, n);
 		if (!e && fwrite(here, 1, n, f) != n)
-			e = err_sys(errno, "cannot write to %s", x->dir);
+			e = err_sys(errno, "cannot write to %s", x->o.dir);
 		if (!e && old && fread(there, 1, n, old) != n)
-			e = err_new(ERR_SYSTEM, "cannot read what was written to %s", x->dir);
+			e = err_new(ERR_SYSTEM, "cannot read what was written to %s", x->o.dir);
 		if (!e && old && memcmp(here, there, n))
 			*ret_differs = true;
 	}
@@ -217,7 +220,7 @@ static struct err *patch(
 	path = extract_path(x, name);
 	f = fopen(path, "r+b");
 	uint8_t *bytes = xmalloc(n ? n : 1);
-	struct err *e = f ? sbt_reader_memory_read(x->s->engine.trace.reader, m, 0, bytes, n)
+	struct err *e = f ? sbt_reader_memory_read(x->en->trace.reader, m, 0, bytes, n)
 			  : err_sys(errno, "cannot open %s", path);
 
 	if (!e && (fseek(f, (long)at, SEEK_SET) || fwrite(bytes, 1, n, f) != n))
@@ -246,17 +249,17 @@ struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after)
 	struct replay_stop stop;
 
 	/* only a part of the graph was executed: up to before the node, or behind it */
-	if (x->graph) {
-		TRY(replay_goto(x->s->engine.trace.replay, x->seq - 1, &stop));
-		TRY(device_graph_part(x->s->engine.trace.device->d, x->graph, x->node, after));
+	if (x->o.graph) {
+		TRY(replay_goto(x->en->trace.replay, x->seq - 1, &stop));
+		TRY(device_graph_part(x->en->trace.device->d, x->o.graph, x->node, after));
 		seq = x->seq;
 	}
-	TRY(replay_goto(x->s->engine.trace.replay, seq, &stop));
+	TRY(replay_goto(x->en->trace.replay, seq, &stop));
 	if (stop.why == REPLAY_INTERRUPTED)
 		return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, stop.seq);
 	for (size_t i = 0; i < x->npieces; i++)
 		TRY(save_piece(x, i, after));
-	return after || x->graph ? NULL
-				 : sbt_reader_memory(x->s->engine.trace.reader, x->seq, x->seq,
-					   on_host_write, x);
+	return after || x->o.graph
+		       ? NULL
+		       : sbt_reader_memory(x->en->trace.reader, x->seq, x->seq, on_host_write, x);
 }

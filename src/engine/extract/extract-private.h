@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of `tsdb extract`: extract.c reads options, finds the launch and its code;
- * extract-memory.c has what it could reach, from a replay; extract-program.c writes main.c, which
- * ends with the text of extract-text.c.
+ * The files of extract.h: extract.c finds the launch and its code; extract-memory.c has what it
+ * could reach, from a replay; extract-program.c writes main.c, which ends with the text of
+ * extract-text.c.
  */
-#ifndef SHELL_EXTRACT_H
-#define SHELL_EXTRACT_H
+#ifndef ENGINE_EXTRACT_PRIVATE_H
+#define ENGINE_EXTRACT_PRIVATE_H
 
 #include "engine/replay-device.h"
-#include "shell/line/session.h"
+#include "engine/extract.h"
 #include "gpucode/code-kind.h"
 
 /* Where a piece of memory is in the generated program. */
@@ -26,15 +26,10 @@ struct extract_piece {
 };
 
 struct extract {
-	struct session *s;
-	struct replay_choice choice;
-	const char *file, *glob, *dir;
-	char *part; /* the folder while it is being filled; heap */
-	uint64_t nth, window;
-	/* the graph launch that contains the kernel's node; 0: an ordinary launch */
-	uint64_t graph;
-	uint32_t node;
-	bool all; /* every allocation, not only those that parameters point into */
+	struct engine *en;
+	struct extract_options o;
+	char *part;    /* the folder while it is being filled; heap */
+	uint32_t node; /* with o.graph */
 	struct sbt_cmd_launch launch;
 	uint64_t seq;
 	struct buf args, name, params, code;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `tsdb extract FILE --kernel GLOB -o DIR`: writes one launch of a trace as an independent C
- * program: its code, the memory that its parameters point into, and that memory's contents
- * afterwards. The contents come from a replay on a device, not from the recording, which has them
- * only at the window's ends.
+ * One launch of a trace as a C program, see extract.h: finds the launch and its code. The contents
+ * of memory come from a replay on a device, not from the recording, which has them only at the
+ * window's ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,73 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "engine/extract/extract-private.h"
 #include "replay/plan.h"
-#include "shell/extract/extract.h"
-#include "engine/replay-device.h"
-#include "shell/tools/tool-options.h"
-#include "shell/tools/tools.h"
-#include "shell/trace/trace.h"
-#include "base/words.h"
-
-#define USAGE                                                                                      \
-	"Use: tsdb extract FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] [--on auto|soft|real]"
-
-static struct err *usage(const char *fmt, const char *word)
-{
-	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
-}
-
-/* --- options --- */
-
-static struct err *take_value(struct extract *x, const char *name, const char *value)
-{
-	if (!strcmp(name, "--on"))
-		return replay_on_parse(value, &x->choice.on);
-	if (!strcmp(name, "--kernel"))
-		x->glob = value;
-	else if (!strcmp(name, "-o"))
-		x->dir = value;
-	else if (!strcmp(name, "--nth"))
-		return word_u64(value, &x->nth) && x->nth
-			       ? NULL
-			       : usage("\"%s\" is no count of launches, from 1", value);
-	else if (!strcmp(name, "--graph"))
-		return word_u64(*value == '#' ? value + 1 : value, &x->graph) && x->graph
-			       ? NULL
-			       : usage("\"%s\" is no graph launch's number", value);
-	else
-		return tool_option_window(value, USAGE, &x->window);
-	return NULL;
-}
-
-static struct err *take_options(struct extract *x, int argc, char **argv)
-{
-	static const char *const valued[] = {
-		"--kernel", "--nth", "--graph", "-o", "--window", "--on", NULL};
-
-	for (int i = 0; i < argc; i++) {
-		const char *w = argv[i], *value,
-			   *name = tool_option_valued(valued, argc, argv, &i, &value);
-
-		if (name && !value)
-			return usage("%s needs a value", name);
-		if (name)
-			TRY(take_value(x, name, value));
-		else if (!strcmp(w, "--all"))
-			x->all = true;
-		else if (*w == '-' || x->file)
-			return usage("extract has no option %s", w);
-		else
-			x->file = w;
-	}
-	if (!x->file || !x->glob || !x->dir)
-		return usage("extract needs %s", !x->file   ? "a trace"
-						 : !x->glob ? "--kernel"
-							    : "-o DIR");
-	if (x->choice.on == REPLAY_ON_NONE)
-		return usage("--on none executes nothing%s", "");
-	return NULL;
-}
 
 /* --- files --- */
 
@@ -100,14 +34,14 @@ struct err *extract_write(const struct extract *x, const char *name, const void 
 /* Makes the folder under a temporary name; it gets its own name when it is complete. */
 static struct err *begin_dir(struct extract *x)
 {
-	size_t n = strlen(x->dir);
+	size_t n = strlen(x->o.dir);
 
-	while (n > 1 && x->dir[n - 1] == '/')
+	while (n > 1 && x->o.dir[n - 1] == '/')
 		n--;
-	x->part = xasprintf("%.*s.part-XXXXXX", (int)n, x->dir);
+	x->part = xasprintf("%.*s.part-XXXXXX", (int)n, x->o.dir);
 	if (mkdtemp(x->part))
 		return NULL;
-	struct err *e = err_sys(errno, "cannot make the folder %s", x->dir);
+	struct err *e = err_sys(errno, "cannot make the folder %s", x->o.dir);
 	free(x->part);
 	x->part = NULL;
 	return e;
@@ -116,11 +50,11 @@ static struct err *begin_dir(struct extract *x)
 /* The user may have edited the files of an earlier extract, so only an empty folder is replaced. */
 static struct err *end_dir(struct extract *x, struct err *e)
 {
-	if (x->part && !e && rename(x->part, x->dir))
+	if (x->part && !e && rename(x->part, x->o.dir))
 		e = errno == ENOTEMPTY || errno == EEXIST
-			    ? err_cure(err_new(ERR_STATE, "%s is there already", x->dir),
+			    ? err_cure(err_new(ERR_STATE, "%s is there already", x->o.dir),
 				      "Name another folder, or remove it")
-			    : err_sys(errno, "cannot make the folder %s", x->dir);
+			    : err_sys(errno, "cannot make the folder %s", x->o.dir);
 	if (x->part && e)
 		file_remove_all(x->part);
 	free(x->part);
@@ -136,7 +70,7 @@ static struct err *take_launch(struct extract *x)
 	struct sbt_cursor *cursor;
 	struct err *e;
 
-	TRY(sbt_cursor_open(&cursor, x->s->engine.trace.reader));
+	TRY(sbt_cursor_open(&cursor, x->en->trace.reader));
 	e = sbt_cursor_seek(cursor, x->seq);
 	if (!e)
 		e = sbt_cursor_next(cursor, &c);
@@ -195,7 +129,7 @@ static struct err *take_kernel(struct extract *x, const struct state *st)
 /* Finds PTX in the trace that defines the kernel, if its own code is machine code or not known. */
 static struct err *find_ptx(struct extract *x)
 {
-	struct sbt_reader *r = x->s->engine.trace.reader;
+	struct sbt_reader *r = x->en->trace.reader;
 	char *entry = xasprintf(".entry %s(", buf_cstr(&x->name));
 	uint64_t hash;
 	enum code_kind kind;
@@ -219,12 +153,12 @@ static struct err *find_ptx(struct extract *x)
 
 static struct err *take_code(struct extract *x)
 {
-	struct err *e = x->code_hash ? sbt_reader_code(x->s->engine.trace.reader, x->code_hash,
-					       &x->code, &x->kind)
+	struct err *e = x->code_hash ? sbt_reader_code(x->en->trace.reader, x->code_hash, &x->code,
+					       &x->kind)
 				     : NULL;
 
 	err_free(e);
-	if (e || !x->code_hash || (x->kind != CODE_PTX && x->s->engine.trace.device->soft))
+	if (e || !x->code_hash || (x->kind != CODE_PTX && x->en->trace.device->soft))
 		TRY(find_ptx(x));
 	while (x->kind == CODE_PTX && x->code.len && !x->code.data[x->code.len - 1])
 		x->code.len--;
@@ -244,7 +178,7 @@ static struct err *find_node(struct extract *x, const struct state *st, uint32_t
 
 	for (unsigned i = 0; state_graph_node(st, graph, i, &n); i++) {
 		if (n.type != SBT_NODE_KERNEL || !state_kernel_by_id(st, n.kernel, &k) ||
-			!sbt_kernel_glob(x->glob, k.name, k.short_name) || ++seen != x->nth)
+			!sbt_kernel_glob(x->o.kernel, k.name, k.short_name) || ++seen != x->o.nth)
 			continue;
 		uint64_t *aligned = xcalloc(n.payload.len / 8 + 1, 8);
 
@@ -263,36 +197,36 @@ static struct err *find_node(struct extract *x, const struct state *st, uint32_t
 		return good ? NULL
 			    : err_new(ERR_INCOMPLETE,
 				      "what node %u of #%" PRIu64 " does was not recorded", n.node,
-				      x->graph);
+				      x->o.graph);
 	}
 	return err_new(ERR_NOT_FOUND,
 		"the graph of #%" PRIu64 " has %" PRIu64 " kernel node%s like %s, not %" PRIu64,
-		x->graph, seen, seen == 1 ? "" : "s", x->glob, x->nth);
+		x->o.graph, seen, seen == 1 ? "" : "s", x->o.kernel, x->o.nth);
 }
 
 static struct err *find_in_graph(struct extract *x)
 {
-	struct replay_device *rd = x->s->engine.trace.device;
+	struct replay_device *rd = x->en->trace.device;
 	const struct sbt_cmd *c = NULL;
 	struct sbt_cursor *cursor;
 	struct state *st;
 	struct err *e;
 
-	if (x->graph < rd->first || x->graph > rd->last)
+	if (x->o.graph < rd->first || x->o.graph > rd->last)
 		return err_new(ERR_NOT_FOUND,
-			"#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, x->graph,
+			"#%" PRIu64 " is outside the window #%" PRIu64 " to #%" PRIu64, x->o.graph,
 			rd->first, rd->last);
-	TRY(sbt_cursor_open(&cursor, x->s->engine.trace.reader));
-	e = sbt_cursor_seek(cursor, x->graph);
+	TRY(sbt_cursor_open(&cursor, x->en->trace.reader));
+	e = sbt_cursor_seek(cursor, x->o.graph);
 	if (!e)
 		e = sbt_cursor_next(cursor, &c);
-	if (!e && (!c || c->seq != x->graph || c->kind != SBT_GRAPH_LAUNCH))
-		e = err_new(ERR_NOT_FOUND, "#%" PRIu64 " is not a graph launch", x->graph);
-	x->seq = x->graph;
+	if (!e && (!c || c->seq != x->o.graph || c->kind != SBT_GRAPH_LAUNCH))
+		e = err_new(ERR_NOT_FOUND, "#%" PRIu64 " is not a graph launch", x->o.graph);
+	x->seq = x->o.graph;
 	const uint32_t exec = e ? 0 : (uint32_t)c->u.graph_launch.exec;
 	sbt_cursor_close(cursor);
 	TRY(e);
-	TRY(state_at(&st, x->s->engine.trace.reader, x->seq - 1));
+	TRY(state_at(&st, x->en->trace.reader, x->seq - 1));
 	e = find_node(x, st, exec);
 	state_free(st);
 	return e;
@@ -300,10 +234,10 @@ static struct err *find_in_graph(struct extract *x)
 
 static struct err *find_launch(struct extract *x)
 {
-	struct replay_device *rd = x->s->engine.trace.device;
+	struct replay_device *rd = x->en->trace.device;
 	struct plan plan;
 	struct err *e =
-		plan_kernel(&plan, x->s->engine.trace.reader, rd->first, rd->last, x->glob, x->nth);
+		plan_kernel(&plan, x->en->trace.reader, rd->first, rd->last, x->o.kernel, x->o.nth);
 
 	if (e)
 		return err_cure(e,
@@ -326,10 +260,8 @@ static struct err *extract(struct extract *x)
 	struct state *st;
 	struct err *e;
 
-	TRY(trace_open(x->s, x->file));
-	TRY(engine_replay(&x->s->engine, &x->choice));
-	TRY(x->graph ? find_in_graph(x) : find_launch(x));
-	TRY(state_at(&st, x->s->engine.trace.reader, x->seq - 1));
+	TRY(x->o.graph ? find_in_graph(x) : find_launch(x));
+	TRY(state_at(&st, x->en->trace.reader, x->seq - 1));
 	e = take_kernel(x, st);
 	if (!e)
 		e = extract_find_memory(x, st);
@@ -341,31 +273,35 @@ static struct err *extract(struct extract *x)
 	return end_dir(x, fill_dir(x));
 }
 
-int tool_extract(struct session *s, int argc, char **argv)
+struct err *extract_run(
+	struct engine *en, const struct extract_options *o, struct extract_result *ret)
 {
-	struct extract x = {.s = s, .choice = replay_choice_default(&s->engine), .nth = 1};
-	struct err *e = take_options(&x, argc, argv);
-	uint64_t bytes = 0;
-	char size[32];
+	struct extract x = {.en = en, .o = *o};
+	struct err *e;
 
-	x.choice.strict = true;
-	x.choice.window = x.window ? (unsigned)x.window - 1 : 0;
-	if (!e)
-		e = extract(&x);
-	for (size_t i = 0; i < x.npieces; i++)
-		bytes += x.pieces[i].size;
-	if (!e)
-		out_printf(s->out,
-			"#%" PRIu64
-			" %s with %zu allocation%s, %s, is in %s; `make -C %s check` runs it.\n",
-			x.seq, buf_cstr(&x.name), x.npieces, x.npieces == 1 ? "" : "s",
-			words_bytes(size, sizeof size, bytes), x.dir, x.dir);
+	*ret = (struct extract_result){0};
+	if (!en->trace.device)
+		return err_cure(err_new(ERR_STATE, "no replay on a device is on"),
+			"Use \"replay start\" with a device");
+	x.o.nth += !x.o.nth;
+	e = extract(&x);
+	if (!e) {
+		ret->seq = x.seq;
+		ret->kernel = xstrdup(buf_cstr(&x.name));
+		ret->allocations = x.npieces;
+	}
+	for (size_t i = 0; !e && i < x.npieces; i++)
+		ret->bytes += x.pieces[i].size;
 	buf_free(&x.args);
 	buf_free(&x.name);
 	buf_free(&x.params);
 	buf_free(&x.code);
 	extract_free_memory(&x);
-	if (e)
-		out_error(s->out, e);
-	return e ? 1 : 0;
+	return e;
+}
+
+void extract_free(struct extract_result *r)
+{
+	free(r->kernel);
+	r->kernel = NULL;
 }
