@@ -54,6 +54,11 @@ TESTS += tests/unit/test-replay-values
 tests_unit_test_replay_values_SOURCES = tests/unit/test-replay-values.c
 tests_unit_test_replay_values_LDADD = libreplay.a $(CMOCKA_LIBS) -lm
 # The client against a replayer without a device.
+check_PROGRAMS += tests/unit/test-replay-child
+TESTS += tests/unit/test-replay-child
+tests_unit_test_replay_child_SOURCES = tests/unit/test-replay-child.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_replay_child_LDADD = $(REPLAY_TEST_LIBS)
+
 check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
 TESTS += tests/unit/test-replay-device
 tests_unit_test_replay_device_SOURCES = tests/unit/test-replay-device.c tests/unit/state-test.h tests/unit/cmds.h \
