@@ -189,7 +189,8 @@ DRV_STREAM(
 
 /* --- asking --- */
 
-/* An event recorded in a capture has no place in time until the graph runs. */
+/* An event recorded in a capture has no place in time until the graph runs. Caller holds drv_lock.
+ */
 static CUresult not_captured(const struct event *e)
 {
 	return e->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
@@ -198,36 +199,39 @@ static CUresult not_captured(const struct event *e)
 DRV_DEFINE(1, cuEventQuery, CUevent, hEvent)
 {
 	struct event *e;
+	CUresult r;
 
 	TRY_CU(event_resolve(hEvent, &e));
-	TRY_CU(not_captured(e));
-	if (e->mark && !atomic_load_explicit(&e->mark->done, memory_order_acquire))
-		return CUDA_ERROR_NOT_READY;
-	return ctx_sticky(e->ctx);
+	pthread_mutex_lock(&drv_lock); /* recording it again frees the mark */
+	r = not_captured(e);
+	if (r == CUDA_SUCCESS && e->mark &&
+		!atomic_load_explicit(&e->mark->done, memory_order_acquire))
+		r = CUDA_ERROR_NOT_READY;
+	pthread_mutex_unlock(&drv_lock);
+	return r != CUDA_SUCCESS ? r : ctx_sticky(e->ctx);
 }
 
 DRV_DEFINE(1, cuEventSynchronize, CUevent, hEvent)
 {
 	struct event *e;
 	struct point p;
+	CUresult r;
 
 	TRY_CU(event_resolve(hEvent, &e));
-	TRY_CU(not_captured(e));
 	pthread_mutex_lock(&drv_lock);
-	point_copy(&p, &e->at);
+	r = not_captured(e);
+	if (r == CUDA_SUCCESS)
+		point_copy(&p, &e->at);
 	pthread_mutex_unlock(&drv_lock);
+	TRY_CU(r);
 	point_wait(&p);
 	point_release(&p);
 	return ctx_sticky(e->ctx);
 }
 
-static CUresult elapsed(float *ms, CUevent hs, CUevent he)
+/* Caller holds drv_lock. */
+static CUresult between(float *ms, const struct event *a, const struct event *b)
 {
-	struct event *a, *b;
-
-	REQUIRE(ms);
-	TRY_CU(event_resolve(hs, &a));
-	TRY_CU(event_resolve(he, &b));
 	TRY_CU(not_captured(a));
 	TRY_CU(not_captured(b));
 	if (((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) || !a->mark || !b->mark)
@@ -236,6 +240,20 @@ static CUresult elapsed(float *ms, CUevent hs, CUevent he)
 		return CUDA_ERROR_NOT_READY;
 	*ms = (float)((double)((int64_t)b->mark->ns - (int64_t)a->mark->ns) / 1e6);
 	return CUDA_SUCCESS;
+}
+
+static CUresult elapsed(float *ms, CUevent hs, CUevent he)
+{
+	struct event *a, *b;
+	CUresult r;
+
+	REQUIRE(ms);
+	TRY_CU(event_resolve(hs, &a));
+	TRY_CU(event_resolve(he, &b));
+	pthread_mutex_lock(&drv_lock);
+	r = between(ms, a, b);
+	pthread_mutex_unlock(&drv_lock);
+	return r;
 }
 
 DRV_DEFINE(3, cuEventElapsedTime, float *, pMilliseconds, CUevent, hStart, CUevent, hEnd)
