@@ -29,6 +29,7 @@ libengine_a_SOURCES = \
 	src/engine/breakpoints.h \
 	src/engine/check.h \
 	src/engine/clocks.h \
+	src/engine/device-clocks.h \
 	src/engine/engine.c \
 	src/engine/engine.h \
 	src/engine/exact.h \
@@ -78,6 +79,7 @@ libengine_a_SOURCES = \
 	src/engine/soft-settings.h \
 	src/engine/trace-file.h \
 	src/engine/trace/clocks.c \
+	src/engine/trace/device-clocks.c \
 	src/engine/trace/graph-place.c \
 	src/engine/trace/ranks.c \
 	src/engine/trace/replay-device.c \
@@ -96,6 +98,7 @@ HEADERS_TO_CHECK += \
 	src/engine/breakpoints.h \
 	src/engine/check.h \
 	src/engine/clocks.h \
+	src/engine/device-clocks.h \
 	src/engine/engine.h \
 	src/engine/exact.h \
 	src/engine/explore.h \

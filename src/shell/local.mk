@@ -41,7 +41,7 @@ libshell_a_SOURCES = \
 	src/shell/line/out.c src/shell/line/out.h \
 	src/shell/live/process.c src/shell/live/process.h \
 	src/shell/print/live-text.c src/shell/print/live-text.h src/shell/print/follow-text.c src/shell/print/follow-text.h \
-	 src/shell/trace/device-clocks.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
+	 src/shell/print/clocks-text.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
 	src/shell/line/session.c src/shell/line/session.h \
 	src/shell/print/replay-print.c src/shell/print/replay-print.h \
 	src/shell/print/stack-view.c src/shell/print/stack-view.h \

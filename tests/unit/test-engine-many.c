@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "engine/clocks.h"
+#include "engine/device-clocks.h"
 #include "engine/names.h"
 #include "engine/ranks.h"
+#include "sbt/sbt.h"
 
 /* --- names --- */
 
@@ -345,6 +347,74 @@ static void bad_sets(void **state)
 	free(path);
 }
 
+/* --- devices' clocks from a trace --- */
+
+/* A context on device 1, a fill there that ran from 3 us to 9 us after its call, and a wait for it
+ * that ended 10 us after the call. */
+static void write_device_trace(const char *path)
+{
+	const struct sbt_cmd cmds[] = {
+		{.seq = 1,
+			.kind = SBT_CTX_CREATE,
+			.host_ns = T0 - MS,
+			.u.ctx_create = {.new_ctx = 1, .device = 1, .default_stream = 1}},
+		{.seq = 2,
+			.kind = SBT_FILL,
+			.ctx = 1,
+			.host_ns = T0,
+			.gpu_start_ns = T0 + 3000,
+			.gpu_end_ns = T0 + 9000,
+			.u.fill = {.stream = 1, .dst = 0x1000, .size = 4, .async = 1}},
+		{.seq = 3,
+			.kind = SBT_SYNC,
+			.ctx = 1,
+			.host_ns = T0 + 4000,
+			.u.sync = {.scope = SBT_SYNC_CTX, .stream = SBT_NO_ID, .event = SBT_NO_ID}},
+		{.seq = 4,
+			.kind = SBT_SYNC_END,
+			.ctx = 1,
+			.host_ns = T0 + 10000,
+			.u.sync_end = {.begin = 3}},
+	};
+	struct sbt_writer *w;
+
+	assert_null(sbt_writer_open(&w, path, &(struct sbt_meta){.program = (char *)"p"}));
+	for (size_t i = 0; i < sizeof cmds / sizeof *cmds; i++)
+		assert_null(sbt_writer_cmd(w, &cmds[i]));
+	assert_null(sbt_writer_close(w));
+}
+
+static void clocks_of_devices(void **state)
+{
+	char *path = in_folder("clocks.sbt");
+	struct device_clock clock[DEVICE_CLOCKS_MAX];
+	volatile bool cancel = false;
+	struct engine en = {.cancel = &cancel};
+	struct sbt_reader *r;
+	struct err *e;
+	unsigned n;
+
+	write_device_trace(path);
+	assert_null(sbt_reader_open(&r, path));
+	assert_null(device_clocks(&en, r, clock, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(clock[0].device, 1);
+	assert_int_equal(clock[0].times, 1);
+	assert_int_equal(clock[0].bounds.low, -3000);
+	assert_int_equal(clock[0].bounds.high, 1000);
+	assert_int_equal(clock[0].distance, CLOCKS_SAME);
+	assert_false(clock[0].has_drift); /* all of it lies in one half */
+	cancel = true;
+	e = device_clocks(&en, r, clock, &n);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_INTERRUPTED);
+	assert_int_equal(n, 0);
+	err_free(e);
+	sbt_reader_close(r);
+	unlink(path);
+	free(path);
+}
+
 static int make_folder(void **state)
 {
 	return !mkdtemp(folder);
@@ -378,6 +448,7 @@ int main(void)
 		cmocka_unit_test(what_bounds_prove),
 		cmocka_unit_test(a_set),
 		cmocka_unit_test(bad_sets),
+		cmocka_unit_test(clocks_of_devices),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -327,7 +327,7 @@ static int tool_info(struct session *s, int argc, char **argv)
 	else
 		trace_summary(&b, file, r);
 	if (clocks && !json)
-		e = trace_clocks(r, &b);
+		e = trace_clocks(s, r, &b);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	damaged = trace_tell_damage(s->out, file, r);

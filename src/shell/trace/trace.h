@@ -24,8 +24,8 @@ void trace_tell_attached(struct out *o, struct sbt_reader *r);
 void trace_summary(struct buf *out, const char *path, struct sbt_reader *r);
 void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r);
 /* Appends how its GPU times relate to the host's clock: one line for each device. Reads the whole
- * trace (device-clocks.c). */
-struct err *trace_clocks(struct sbt_reader *r, struct buf *out) TS_CHECK;
+ * trace (clocks-text.c). */
+struct err *trace_clocks(struct session *s, struct sbt_reader *r, struct buf *out) TS_CHECK;
 
 /* --- view.c: listing commands --- */
 enum { VIEW_NO_RANK = -1, VIEW_ALL_RANKS = -2 };

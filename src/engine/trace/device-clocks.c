@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compares the GPU times in a trace with the host's clock, device by device: no work runs before
+ * Compares the GPU times in a trace with the host's clock, see device-clocks.h: no work runs before
  * its call, nor after a wait for it has ended (clocks.h). Devices that both keep within their
  * bounds are on one clock. Surprise: the bounds can prove a clock wrong but not right; their
  * distance shows how much is known.
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "engine/clocks.h"
-#include "shell/line/interrupt.h"
-#include "shell/trace/trace.h"
+#include "engine/device-clocks.h"
+#include "sbt/sbt.h"
 #include "state/state.h"
 
-enum { DEVICES_MAX = 64, IDS_MAX = 1 << 20, WAITS_MAX = 256 };
+enum { IDS_MAX = 1 << 20, WAITS_MAX = 256 };
 
 /* A wait that is under way. */
 struct wait {
@@ -21,11 +20,12 @@ struct wait {
 };
 
 struct looking {
+	const struct engine *en;
 	uint32_t *ctx_device, *stream_ctx; /* by id; UINT32_MAX: not known */
 	uint64_t *stream_end;		   /* by id: of the last work on it, GPU time */
 	size_t nctx, nstream;
-	struct clock_bounds b[DEVICES_MAX];
-	uint64_t n[DEVICES_MAX];
+	struct clock_bounds b[DEVICE_CLOCKS_MAX];
+	uint64_t n[DEVICE_CLOCKS_MAX];
 	struct wait wait[WAITS_MAX];
 	unsigned nwait;
 };
@@ -49,7 +49,7 @@ static void learn_ctx(struct looking *l, uint64_t ctx, uint64_t device)
 {
 	uint32_t *p = place(&l->ctx_device, &l->nctx, ctx);
 
-	if (p && device < DEVICES_MAX)
+	if (p && device < DEVICE_CLOCKS_MAX)
 		*p = (uint32_t)device;
 }
 
@@ -69,7 +69,8 @@ static void learn_stream(struct looking *l, uint64_t stream, uint64_t ctx)
 
 static unsigned device_of_ctx(const struct looking *l, uint64_t ctx)
 {
-	return ctx < l->nctx && l->ctx_device[ctx] < DEVICES_MAX ? l->ctx_device[ctx] : UINT32_MAX;
+	return ctx < l->nctx && l->ctx_device[ctx] < DEVICE_CLOCKS_MAX ? l->ctx_device[ctx]
+								       : UINT32_MAX;
 }
 
 static void take_work(struct looking *l, const struct sbt_cmd *c)
@@ -156,90 +157,59 @@ static struct err *from_state(struct looking *l, struct sbt_reader *r)
 	return NULL;
 }
 
-/* Calls fn for all commands; with l NULL it only finds the times of the first and the last. */
-static struct err *walk(struct looking *l, struct sbt_reader *r, uint64_t *first, uint64_t *last)
+/* Goes through all commands. learn: for the bounds; else finds the first and the last time. */
+static struct err *walk(
+	struct looking *l, struct sbt_reader *r, bool learn, uint64_t *first, uint64_t *last)
 {
 	struct sbt_cursor *cur;
 	const struct sbt_cmd *c = NULL;
 	struct err *e;
 
 	TRY(sbt_cursor_open(&cur, r));
-	while (!(e = sbt_cursor_next(cur, &c)) && c && !interrupt_flag) {
-		if (l)
+	while (!(e = sbt_cursor_next(cur, &c)) && c) {
+		if (engine_cancelled(l->en)) {
+			e = err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, c->seq);
+			break;
+		}
+		if (learn) {
 			take(l, c);
-		else if (!*first || c->host_ns < *first)
+			continue;
+		}
+		if (!*first || c->host_ns < *first)
 			*first = c->host_ns;
-		if (!l && c->host_ns > *last)
+		if (c->host_ns > *last)
 			*last = c->host_ns;
 	}
 	sbt_cursor_close(cur);
 	return e;
 }
 
-/* A bound that is on the wrong side of 0 by less than the accuracy of times is ignored. */
-static void tell_same(struct buf *out, const struct clock_bounds *b)
+static void finish(struct device_clock *c)
 {
-	const double before = b->low < 0 ? -(double)b->low / 1e3 : 0,
-		     behind = b->high > 0 ? (double)b->high / 1e3 : 0;
-
-	if (b->high == INT64_MAX)
-		buf_printf(out,
-			"the host's, as far as can be said: at most %.1f us before it, no wait bounds the other side",
-			before);
-	else
-		buf_printf(out, "the host's, between %.1f us before and %.1f us behind", before,
-			behind);
-	if (b->low > 0 || b->high < 0)
-		buf_printf(out, " (host times are good for %d us)", CLOCKS_READ_NS / 1000);
+	c->distance = clocks_distance(&c->bounds);
+	c->has_drift = clocks_bounds_drift(&c->bounds, &c->least_drift, &c->most_drift);
 }
 
-static void tell(struct buf *out, unsigned device, const struct clock_bounds *b, uint64_t n)
+struct err *device_clocks(const struct engine *en, struct sbt_reader *r,
+	struct device_clock ret[DEVICE_CLOCKS_MAX], unsigned *ret_n)
 {
-	double least, most;
-
-	buf_printf(out, "clock       device %u, %" PRIu64 " times: ", device, n);
-	switch (clocks_distance(b)) {
-	case CLOCKS_UNSTEADY:
-		buf_printf(out,
-			"not a steady distance from the host's: at least %.1f us behind it and at least %.1f us before it",
-			(double)b->low / 1e3, -(double)b->high / 1e3);
-		break;
-	case CLOCKS_BEHIND:
-		buf_printf(out, "at least %.1f us behind the host's", (double)b->low / 1e3);
-		break;
-	case CLOCKS_BEFORE:
-		buf_printf(out, "at least %.1f us before the host's", -(double)b->high / 1e3);
-		break;
-	case CLOCKS_SAME:
-		tell_same(out, b);
-		break;
-	}
-	if (clocks_bounds_drift(b, &least, &most))
-		buf_printf(out, "; drift between %+.3f and %+.3f ppm", least * 1e6, most * 1e6);
-	buf_byte(out, '\n');
-}
-
-struct err *trace_clocks(struct sbt_reader *r, struct buf *out)
-{
-	struct looking l = {0};
+	struct looking l = {.en = en};
 	uint64_t first = 0, last = 0;
-	bool any = false;
 	struct err *e;
 
-	TRY(walk(NULL, r, &first, &last));
-	for (unsigned i = 0; i < DEVICES_MAX; i++)
+	*ret_n = 0;
+	TRY(walk(&l, r, false, &first, &last));
+	for (unsigned i = 0; i < DEVICE_CLOCKS_MAX; i++)
 		clocks_bounds_init(&l.b[i], first + (last - first) / 2);
 	e = from_state(&l, r);
 	if (!e)
-		e = walk(&l, r, NULL, NULL);
-	for (unsigned i = 0; i < DEVICES_MAX && !e; i++) {
+		e = walk(&l, r, true, NULL, NULL);
+	for (unsigned i = 0; i < DEVICE_CLOCKS_MAX && !e; i++) {
 		if (!l.n[i])
 			continue;
-		tell(out, i, &l.b[i], l.n[i]);
-		any = true;
+		ret[*ret_n] = (struct device_clock){.device = i, .times = l.n[i], .bounds = l.b[i]};
+		finish(&ret[(*ret_n)++]);
 	}
-	if (!e && !any)
-		buf_str(out, "clock       no GPU times were recorded (record --timestamps)\n");
 	free(l.ctx_device);
 	free(l.stream_ctx);
 	free(l.stream_end);
