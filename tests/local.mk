@@ -6,10 +6,12 @@ if HAVE_CUDA
 TESTS += tests/e2e/e2e.py
 endif
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-checked tests/unit/test-patience
-TESTS += tests/unit/test-checked tests/unit/test-patience
+check_PROGRAMS += tests/unit/test-checked tests/unit/test-patience tests/unit/test-proc-read
+TESTS += tests/unit/test-checked tests/unit/test-patience tests/unit/test-proc-read
 tests_unit_test_patience_SOURCES = tests/unit/test-patience.c
 tests_unit_test_patience_LDADD = libcommon.a $(CMOCKA_LIBS)
+tests_unit_test_proc_read_SOURCES = tests/unit/test-proc-read.c
+tests_unit_test_proc_read_LDADD = libcommon.a $(CMOCKA_LIBS) -lpthread
 tests_unit_test_checked_SOURCES = tests/unit/test-checked.c
 tests_unit_test_checked_LDADD = $(CMOCKA_LIBS)
 endif

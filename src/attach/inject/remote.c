@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"
+#include "base/proc-read.h"
 
 #define MAPS_MAX 65536u
 #define PHDRS_MAX 64u
@@ -55,21 +56,30 @@ static void take_line(struct remote_space *s, char *line)
 		l.start, l.end, l.offset, l.inode, l.r, l.w, l.x, xstrdup(l.path)};
 }
 
+static struct err *not_read(pid_t pid)
+{
+	if (errno != ETIMEDOUT)
+		return err_sys(errno, "cannot read the mappings of process %d", pid);
+	return err_cure(
+		err_new(ERR_STATE,
+			"cannot read the mappings of process %d: it hangs inside the kernel, which keeps them locked",
+			pid),
+		"`sudo cat /proc/%d/task/*/stack` shows where; tsdb can attach when that is over",
+		pid);
+}
+
 struct err *remote_space_read(struct remote_space *s, pid_t pid)
 {
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	FILE *f;
+	struct buf text = BUF_INIT;
+	char *all, *rest, *line;
 
 	*s = (struct remote_space){.pid = pid};
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return err_sys(errno, "cannot read the mappings of process %d", pid);
-	while (getline(&line, &cap, f) > 0)
+	if (!proc_read(pid, "maps", MAPS_MOST, &text))
+		return not_read(pid);
+	all = rest = buf_steal(&text);
+	while ((line = proc_next_line(&rest)))
 		take_line(s, line);
-	free(line);
-	fclose(f);
+	free(all);
 	return NULL;
 }
 

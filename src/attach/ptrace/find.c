@@ -14,9 +14,11 @@
 #include "attach/ptrace/inferior.h"
 #include "attach/ptrace/target.h"
 #include "base/file.h"
+#include "base/proc-read.h"
 
 #define LOOK_NS 1000000
-#define WORDS_MAX 6u /* of a command line, among which Python's script is */
+#define CMDLINE_MAX 4095u /* bytes of a command line that are looked at */
+#define WORDS_MAX 6u	  /* of a command line, among which Python's script is */
 
 static bool read_text(pid_t pid, const char *what, char *text, size_t size)
 {
@@ -41,24 +43,20 @@ static bool read_text(pid_t pid, const char *what, char *text, size_t size)
  * name. */
 static bool is_word(pid_t pid, const char *name)
 {
-	char text[4096], path[64];
-	size_t n, at = 0;
-	FILE *f;
+	struct buf b = BUF_INIT;
+	bool ret = false;
+	size_t at = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	for (unsigned word = 0; at < n && word < WORDS_MAX; word++, at += strlen(text + at) + 1) {
+	(void)proc_read(pid, "cmdline", CMDLINE_MAX, &b);
+	const char *text = buf_cstr(&b);
+	for (unsigned word = 0; at < b.len && word < WORDS_MAX && !ret; word++) {
 		if (word && strncmp(file_name_of(text), "python", 6) != 0)
 			break;
-		if (!strcmp(file_name_of(text + at), name))
-			return true;
+		ret = !strcmp(file_name_of(text + at), name);
+		at += strlen(text + at) + 1;
 	}
-	return false;
+	buf_free(&b);
+	return ret;
 }
 
 static bool is_called(pid_t pid, const char *name)
@@ -75,9 +73,11 @@ static bool is_called(pid_t pid, const char *name)
 /* Kernel threads, zombies and processes that have not got past exec have no command line. */
 static bool has_program(pid_t pid)
 {
-	char c[2];
+	struct buf b = BUF_INIT;
+	const bool ret = proc_read(pid, "cmdline", 1, &b) && b.len && b.data[0];
 
-	return read_text(pid, "cmdline", c, sizeof(c));
+	buf_free(&b);
+	return ret;
 }
 
 unsigned inferior_find(const char *name, pid_t *ret, unsigned max)

@@ -15,6 +15,7 @@
 #include "attach/ptrace/target.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"
+#include "base/proc-read.h"
 
 struct elf_known {
 	char *path;
@@ -110,27 +111,30 @@ static void take_line(struct inferior *inf, struct libraries *l, char *line)
 		add_library(l, m.start, m.end, f);
 }
 
+static void take_lines(struct inferior *inf, struct libraries *l, struct buf *text)
+{
+	char *all = buf_steal(text), *rest = all, *line;
+
+	while ((line = proc_next_line(&rest)))
+		take_line(inf, l, line);
+	free(all);
+}
+
 static struct libraries *libraries_get(struct inferior *inf)
 {
 	struct libraries *l = inf->libraries;
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	FILE *f;
+	struct buf text = BUF_INIT;
 
 	if (!l)
 		l = inf->libraries = xcalloc(1, sizeof(*l));
 	if (l->fresh || !inf->alive)
 		return l;
-	snprintf(path, sizeof(path), "/proc/%d/maps", inf->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return l;
-	l->nmaps = l->nlibs = 0;
-	while (getline(&line, &cap, f) > 0)
-		take_line(inf, l, line);
-	free(line);
-	fclose(f);
-	l->fresh = !inf->running;
+	if (proc_read(inf->pid, "maps", MAPS_MOST, &text)) {
+		l->nmaps = l->nlibs = 0;
+		take_lines(inf, l, &text);
+		l->fresh = !inf->running;
+	}
+	buf_free(&text);
 	return l;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/maps-line.h"
+#include "base/proc-read.h"
 #include "base/words.h"
 #include "engine/live-capture.h"
 #include "engine/live/live-private.h"
@@ -67,21 +68,18 @@ static struct err *wait_for(struct engine *en, const char *name, pid_t *ret)
 /* The command line of a process as one line; a heap string. */
 static char *command_line(pid_t pid)
 {
-	char path[64], text[LINE_MAX_BYTES], *words[LINE_MAX_BYTES / 2];
+	char *words[LINE_MAX_BYTES / 2], *text, *line;
+	struct buf b = BUF_INIT;
 	unsigned nwords = 0;
-	size_t n = 0;
-	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(text, 1, sizeof text - 1, f);
-		fclose(f);
-	}
-	text[n] = 0;
+	(void)proc_read(pid, "cmdline", LINE_MAX_BYTES - 1, &b);
+	const size_t n = b.len;
+	text = buf_steal(&b);
 	for (size_t i = 0; i < n && nwords < LINE_MAX_BYTES / 2; i += strlen(text + i) + 1)
 		words[nwords++] = text + i;
-	return words_join(words, nwords);
+	line = words_join(words, nwords);
+	free(text);
+	return line;
 }
 
 static char *link_of(pid_t pid, const char *what)

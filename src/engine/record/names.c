@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/proc-read.h"
 #include "base/words.h"
 
 enum { ENVIRON_MAX = 4 << 20 };
@@ -133,22 +134,10 @@ void names_rank(const char *environ, size_t n, int64_t *ret_rank, int64_t *ret_r
 /* A file of /proc, which has no size; heap, *ret_n bytes and a NUL. */
 static char *read_proc(pid_t pid, const char *name, size_t *ret_n)
 {
-	char path[64];
 	struct buf b = BUF_INIT;
-	size_t n;
-	FILE *f;
 
-	if (pid)
-		snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-	else
-		snprintf(path, sizeof path, "/proc/self/%s", name);
-	f = fopen(path, "re");
-	while (f && b.len < ENVIRON_MAX && (n = fread(buf_room(&b, 4096), 1, 4096, f)) > 0)
-		b.len += n;
-	if (f)
-		fclose(f);
+	(void)proc_read(pid ? pid : getpid(), name, ENVIRON_MAX, &b);
 	*ret_n = b.len;
-	buf_byte(&b, 0);
 	return buf_steal(&b);
 }
 

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
+#include "base/proc-read.h"
 #include "state/state.h"
 
 #define FLUSH_EVERY_NS 700000000u
@@ -35,15 +36,10 @@ static uint64_t clock_ns(clockid_t clock)
 static char *proc_text(pid_t pid, const char *name)
 {
 	struct buf b = BUF_INIT;
-	char *path = xasprintf("/proc/%d/%s", (int)pid, name);
-	FILE *f = fopen(path, "re");
-	int c;
 
-	free(path);
-	while (f && (c = getc(f)) != EOF && b.len < 4096)
-		buf_byte(&b, c ? (uint8_t)c : ' ');
-	if (f)
-		fclose(f);
+	(void)proc_read(pid, name, 4096, &b);
+	for (size_t i = 0; i < b.len; i++)
+		b.data[i] = b.data[i] ? b.data[i] : ' ';
 	while (b.len && (b.data[b.len - 1] == ' ' || b.data[b.len - 1] == '\n'))
 		b.len--;
 	return buf_steal(&b);
