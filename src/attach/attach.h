@@ -169,7 +169,7 @@ struct err *inferior_gpu_write(
 	struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
 /* About the last inferior_gpu_read(). 0: it read the memory itself. Else the device has faulted and
- * its memory is lost; the read returned a copy from before this command, where the capture's span
+ * its memory is lost; the read returned a copy from before this command, where the capture's window
  * began. */
 uint64_t inferior_gpu_read_before(const struct inferior *inf);
 /* From here on copies of device memory are in another process, the program `keeper` (tsdb-keeper),
@@ -180,10 +180,10 @@ void inferior_keep_end(struct inferior *inf);
 /* Whether the keeper has ended by itself: true once for each keeper. The copies that it had are
  * lost if the device faults; there is none until inferior_keep_end() and inferior_keep(). */
 bool inferior_keeper_ended(struct inferior *inf, int *ret_status);
-/* At a STOP_AGENT: the stopped thread's agent ends the span of captured commands (wire.h,
- * REQ_END_SPAN). All threads are resumed; the caller waits and drains, until INFERIOR_STOP_AGENT
+/* At a STOP_AGENT: the stopped thread's agent ends the window of captured commands (wire.h,
+ * REQ_END_WINDOW). All threads are resumed; the caller waits and drains, until INFERIOR_STOP_AGENT
  * with why SERVED; control->stop is then to be taken as it was before. */
-struct err *inferior_end_span(struct inferior *inf) TS_CHECK;
+struct err *inferior_end_window(struct inferior *inf) TS_CHECK;
 /* The inferior's own memory. */
 struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n) TS_CHECK;
 
@@ -253,7 +253,7 @@ struct drain_item {
 	const void *bytes; /* BYTES: in shared memory, where the program may overwrite them */
 	size_t nbytes;
 	bool ended, complete, no_end; /* WINDOW, with seq: see struct tsdb_msg_window; an end comes
-					 after all memory of its span */
+					 after all memory of its window */
 };
 
 /* A host module that frames refer to, defined before first use; the index is that of

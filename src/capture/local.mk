@@ -9,10 +9,10 @@ if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
-	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/span.h src/capture/memory/touched.h \
+	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
-	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/window.h
+	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/armed.h
 
 agent_sources = \
 	src/capture/cuda/activity.c \
@@ -43,7 +43,7 @@ agent_sources = \
 	src/capture/memory/effect.c src/capture/memory/effect.h \
 	src/capture/core/forget.c src/capture/core/forget.h \
 	src/capture/memory/touched.c src/capture/memory/touched.h \
-	src/capture/memory/span.c src/capture/memory/span.h src/capture/memory/span-memory.c src/capture/memory/span-memory.h src/capture/memory/span-cells.c src/capture/memory/span-cells.h src/capture/memory/span-times.c \
+	src/capture/memory/window.c src/capture/memory/window.h src/capture/memory/window-memory.c src/capture/memory/window-memory.h src/capture/memory/window-cells.c src/capture/memory/window-cells.h src/capture/memory/window-times.c \
 	src/capture/cuda/keep.c src/capture/cuda/keep.h src/capture/cuda/keeper.h \
 	src/capture/memory/room.c src/capture/memory/room.h \
 	src/capture/pipeline/sender.c src/capture/pipeline/sender.h \
@@ -71,7 +71,7 @@ agent_sources = \
 	src/capture/stacks/stack.c src/capture/stacks/stack.h \
 	src/capture/core/stop.c src/capture/core/stop.h \
 	src/capture/core/thread.c src/capture/core/thread.h \
-	src/capture/core/window.c src/capture/core/window.h \
+	src/capture/core/armed.c src/capture/core/armed.h \
 	src/capture/wire.h \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
 	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
@@ -114,7 +114,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
-	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-span tests/unit/test-capture-stack tests/unit/test-capture-stop
+	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-window tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
 capture_test_cflags = $(libagenttest_a_CFLAGS)
@@ -145,12 +145,12 @@ tests_unit_test_capture_ring_LDADD = $(capture_test_ldadd)
 # Another vendor's source: it sees nothing of CUDA.
 tests_unit_test_capture_source_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_capture_source_LDADD = $(capture_test_ldadd)
-tests_unit_test_capture_span_CFLAGS = $(capture_test_cflags)
-tests_unit_test_capture_span_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_window_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_window_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_python_CFLAGS = $(capture_test_cflags)
 tests_unit_test_footprint_agent_SOURCES = tests/unit/test-footprint-agent.c tests/unit/awkward-cmds.h tests/unit/cmds.h
 tests_unit_test_footprint_agent_CFLAGS = $(capture_test_cflags)
-tests_unit_test_footprint_agent_LDFLAGS = -Wl,--wrap=span_note
+tests_unit_test_footprint_agent_LDFLAGS = -Wl,--wrap=window_note
 tests_unit_test_footprint_agent_LDADD = $(capture_test_ldadd)
 # The agent finds an interpreter by the symbols that a file exports.
 tests_unit_test_capture_python_LDFLAGS = -Wl,--export-dynamic

@@ -55,13 +55,13 @@
  * end. tsdb has the pages of the trace that it writes and of the one before (control.pages_file,
  * pages_epoch). A piece's first slot has offset 0 and says all of seq, addr, size, role, owner,
  * module and name; the others repeat piece and size; offsets follow each other without gaps; slots
- * of different pieces may alternate. A piece of size 0 is one slot with n 0. A span's MSG_WINDOW
+ * of different pieces may alternate. A piece of size 0 is one slot with n 0. A window's MSG_WINDOW
  * "ended" goes out when all its slots are FULL. Its "begins" goes out before the first ticket of it
- * is taken. REQ_END_SPAN: at a stop, tsdb clears control.span and window.kind, sets the request,
- * and resumes all threads (as their slots may be half filled); the stopped thread ends the span,
- * whose last command is the one before the stopped one (the stopped one itself when api_exit is 1),
- * and traps. A window (control.window) with memory on is a span as well, ended where the window
- * closes, before its STOP_WINDOW_DONE.
+ * is taken. REQ_END_WINDOW: at a stop, tsdb clears control.capture_all and window.kind, sets the
+ * request, and resumes all threads (as their slots may be half filled); the stopped thread ends the
+ * window, whose last command is the one before the stopped one (the stopped one itself when
+ * api_exit is 1), and traps. What is armed (control.window), with memory on, is recorded as a
+ * window, too, which ends where that closes, before its STOP_WINDOW_DONE.
  *
  * Attach. tsdb makes one thread of a running process call dlopen() and then
  * tsdb_agent_attach("/proc/TSDB_PID/fd/N", &result) (or "@NAME", a socket in the abstract space
@@ -69,7 +69,7 @@
  * returns at once (0 or -errno) and starts the agent's thread "tsdb-agent", all signals blocked.
  * That maps the control block, has its thread "tsdb-late" set agent_state (STARTING, then UP,
  * WAITING or REFUSED) and look for what was there before, and sleeps until control.leave is set or
- * tsdb has ended. Then it unsubscribes, ends spans, makes every hook return at once, takes its
+ * tsdb has ended. Then it unsubscribes, ends windows, makes every hook return at once, takes its
  * hands off the block and sets LEFT; if tsdb-late is in a call that waits for the device, LEFT
  * comes without that, and tsdb-late unsubscribes when its call has ended. The library stays mapped;
  * tsdb_agent_attach() with another block brings it to life again.
@@ -162,15 +162,15 @@ struct tsdb_msg_mapping {
 	char path[];   /* n bytes, no NUL */
 };
 
-/* A span of commands that can be executed again begins or has ended. Sent before the record of
+/* A window of commands that can be executed again begins or has ended. Sent before the record of
  * command seq (begins: the first one in it) or after it (ended: the last one in it). */
-#define TSDB_SPAN_NO_END 2u
+#define TSDB_WINDOW_NO_END 2u
 struct tsdb_msg_window {
 	struct tsdb_msg_head head;
 	uint64_t seq;
 	uint32_t ended;
-	/* ended: 1 if all memory was recorded, 0 if some could not be, TSDB_SPAN_NO_END if only its
-	 * contents at the end are not known (control.text2 says why) */
+	/* ended: 1 if all memory was recorded, 0 if some could not be, TSDB_WINDOW_NO_END if only
+	 * its contents at the end are not known (control.text2 says why) */
 	uint32_t complete;
 };
 
@@ -300,7 +300,7 @@ enum tsdb_req_kind {
 	TSDB_REQ_READ,
 	TSDB_REQ_WRITE,
 	TSDB_REQ_SYNC_STREAM,
-	TSDB_REQ_END_SPAN
+	TSDB_REQ_END_WINDOW
 };
 struct tsdb_req {
 	uint32_t kind;
@@ -309,7 +309,7 @@ struct tsdb_req {
 	uint32_t stream;     /* for SYNC_STREAM: a stream id */
 	uint32_t pad;
 	/* READ: 0: the memory itself; else the device has faulted, and the bytes are a copy from
-	 * before this command, where the span began */
+	 * before this command, where the window began */
 	uint64_t before;
 	uint8_t data[TSDB_RECORD_MAX];
 };
@@ -368,11 +368,11 @@ struct tsdb_control {
 	_Atomic uint32_t error_code;	  /* ERRORS_ALL: only this result; 0: any */
 	char error_what[64]; /* ERRORS_ALL: only calls or errors whose names begin so; "": any */
 	_Atomic uint32_t window_stop; /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
-	_Atomic uint32_t memory;      /* enum tsdb_memory: what a span records of memory */
+	_Atomic uint32_t memory;      /* enum tsdb_memory: what a window records of memory */
 	/* record the bytes of copies to the host, not only their hash */
 	_Atomic uint32_t outputs_full;
-	_Atomic uint32_t
-		span; /* `capture start`: every command is in a span, from the next one on */
+	_Atomic uint32_t capture_all;	/* `capture start`: every command is in a window, from the
+					   next one on */
 	_Atomic uint32_t memory_answer; /* enum tsdb_memory_answer */
 	_Atomic uint64_t memory_limit;	/* bytes; 0: no limit */
 	_Atomic uint32_t gpu_timeout;	/* ms that the agent waits for the device's
@@ -403,15 +403,15 @@ struct tsdb_control {
 				       signal handler within another call, or too large */
 	char text[TSDB_TEXT_MAX];   /* one sentence, for REFUSED */
 	_Atomic uint64_t next_bulk; /* tickets */
-	/* the first command of the span whose memory at its beginning is completely in slots; 0:
+	/* the first command of the window whose memory at its beginning is completely in slots; 0:
 	 * none */
-	_Atomic uint64_t span_sent;
-	uint64_t memory_needed;	       /* for STOP_CAPTURE */
-	_Atomic uint64_t pause_ns;     /* how long the last span's beginning held the program up */
+	_Atomic uint64_t window_sent;
+	uint64_t memory_needed;	   /* for STOP_CAPTURE */
+	_Atomic uint64_t pause_ns; /* how long the last window's beginning held the program up */
 	char keep_text[TSDB_TEXT_MAX]; /* one sentence: why the keeper's memory is not used */
-	char text2[TSDB_TEXT_MAX];     /* one sentence: what of the last span's memory could not be
-					  recorded */
-	_Atomic uint32_t late;	       /* enum tsdb_late: how far an agent that came late is */
+	char text2[TSDB_TEXT_MAX]; /* one sentence: what of the last window's memory could not be
+				      recorded */
+	_Atomic uint32_t late;	   /* enum tsdb_late: how far an agent that came late is */
 	/* valid from TSDB_LATE_SOURCE on: what the device was doing then, if known; lines */
 	char busy[TSDB_BUSY_MAX];
 	/* not 0: subscribed, and contexts are introduced; how long that took after

@@ -14,7 +14,7 @@ struct err *capture_begin(struct engine *en, enum recorder_mode mode) TS_CHECK;
 /* Arms the plan now if there is a program; a plan that cannot be armed is forgotten. */
 struct err *capture_arm_plan(struct engine *en) TS_CHECK;
 /* Ends the capture, but first gets the memory of the captured commands. live.doing is
- * LIVE_ENDING_SPAN afterwards if the caller has to take steps (live_step()) until it has been
+ * LIVE_ENDING_WINDOW afterwards if the caller has to take steps (live_step()) until it has been
  * recorded. If the program is not stopped at a GPU command, the capture ends at the next one. */
 struct err *capture_stop(struct engine *en) TS_CHECK;
 /* Forgets the plan and disarms the window. */

@@ -27,19 +27,19 @@ struct capture_plan {
 	uint32_t window_kind;	 /* enum tsdb_window_kind */
 	char *glob;		 /* of the window: kernel glob or NVTX name */
 	uint64_t first, last, count;
-	char *made;	      /* the file of the newest capture; NULL: none yet */
-	unsigned nmade;	      /* captures under the default name */
-	unsigned nexec;	      /* captures ended by an exec */
-	bool failed;	      /* writing failed */
-	bool ending;	      /* the capture was stopped; the agent's end of the span is awaited */
-	bool in_span, asking; /* with ending: a span was on, and capture_stop() waits for it */
+	char *made;	/* the file of the newest capture; NULL: none yet */
+	unsigned nmade; /* captures under the default name */
+	unsigned nexec; /* captures ended by an exec */
+	bool failed;	/* writing failed */
+	bool ending;	/* the capture was stopped; the agent's end of the window is awaited */
+	bool in_window, asking; /* with ending: a window was on, and capture_stop() waits for it */
 	/* this capture goes on without memory, which exceeded the limit; an error said so */
 	bool declined;
 	bool no_memory;	 /* the same, for any capture so far */
 	bool stacks_off; /* without host stacks, whatever the setting */
 };
 
-enum live_doing { LIVE_STANDS, LIVE_RUNNING, LIVE_ENDING_SPAN };
+enum live_doing { LIVE_STANDS, LIVE_RUNNING, LIVE_ENDING_WINDOW };
 
 /* How long to sleep before the next look at the rings, in microseconds. */
 struct live_pace {
@@ -81,7 +81,7 @@ struct live {
 	bool recording;
 	enum live_doing doing;
 	struct live_pace pace;
-	uint32_t span_why; /* LIVE_ENDING_SPAN: the agent's reason for the stop before */
+	uint32_t window_why; /* LIVE_ENDING_WINDOW: the agent's reason for the stop before */
 	struct capture_plan plan;
 	struct follow *follow;	   /* its children; outlives it as the recorder does; NULL: they are
 				      not followed */
@@ -101,7 +101,7 @@ enum live_why {
 	LIVE_AGENT,	    /* another reason of the agent's */
 	LIVE_SIGNAL,	    /* `signal` is about to be delivered */
 	LIVE_INTERRUPTED,   /* as asked for */
-	LIVE_SPAN_ENDED,    /* after capture_stop(): the memory has been recorded; as before it */
+	LIVE_WINDOW_ENDED,  /* after capture_stop(): the memory has been recorded; as before it */
 	LIVE_EXITED,	    /* `status` */
 	LIVE_KILLED,	    /* by `signal` */
 };

@@ -84,18 +84,19 @@ struct err *recorder_close(
 struct err *recorder_end(
 	struct recorder *r, uint64_t lost, bool always, struct recorder_capture *ret) TS_CHECK;
 
-/* Whether the agent is in a span of commands that can be executed again, whose end has not come. */
-bool recorder_in_span(const struct recorder *r);
-/* Notes that the memory at the beginning of the span that begins with this command has been sent in
- * full: if the program dies, the recorded part of the span can be executed again. */
-void recorder_span_sent(struct recorder *r, uint64_t first);
-/* Notes that a capture of everything ends at the end of its span, which is under way: commands are
- * kept back until recorder_close() says how many of them belong to it. */
+/* Whether the agent is in a window of commands that can be executed again, whose end has not come.
+ */
+bool recorder_in_window(const struct recorder *r);
+/* Notes that the memory at the beginning of the window that begins with this command has been sent
+ * in full: if the program dies, the recorded part of the window can be executed again. */
+void recorder_window_sent(struct recorder *r, uint64_t first);
+/* Notes that a capture of everything ends at the end of its window, which is under way: commands
+ * are kept back until recorder_close() says how many of them belong to it. */
 void recorder_await_end(struct recorder *r);
-/* The last command of the capture's span if that has ended; else 0. */
-uint64_t recorder_span_ended(const struct recorder *r);
-/* The last command of the span that ended; UINT64_MAX: it has not ended. */
-uint64_t recorder_span_last(const struct recorder *r);
+/* The last command of the capture's window if that has ended; else 0. */
+uint64_t recorder_window_ended(const struct recorder *r);
+/* The last command of the window that ended; UINT64_MAX: it has not ended. */
+uint64_t recorder_window_last(const struct recorder *r);
 /* Whether pages that the program sent for the capture before this one need not be sent again. */
 bool recorder_has_earlier(const struct recorder *r);
 /* Bytes of memory contents received in all. */

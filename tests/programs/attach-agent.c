@@ -561,7 +561,7 @@ static void window_message(struct producer *p, uint64_t seq, uint32_t ended)
 	publish(p, &m);
 }
 
-/* pieces THREADS BYTES: eight pieces of each thread, in a span of two commands. */
+/* pieces THREADS BYTES: eight pieces of each thread, in a window of two commands. */
 static int do_pieces(char **a)
 {
 	struct producer p = ring_open();
@@ -740,7 +740,7 @@ static int do_bulk_rage(char **a)
 	return 0;
 }
 
-/* A piece under way and a span that has not ended at an exec; the new program does the same. */
+/* A piece under way and a window that has not ended at an exec; the new program does the same. */
 static int do_bulk_exec(char **a)
 {
 	struct producer p = ring_open();
@@ -765,7 +765,7 @@ static int do_bulk_exec(char **a)
 	return 0;
 }
 
-/* ---- spans ---- */
+/* ---- windows ---- */
 
 /* ask BYTES: would record more than the limit allows; exits with the answer. */
 static int do_ask(char **a)
@@ -781,30 +781,30 @@ static int do_ask(char **a)
 	return (int)atomic_load(&control->memory_answer);
 }
 
-static uint64_t span_pieces, span_bytes;
+static uint64_t window_pieces, window_bytes;
 
-static void begin_span(struct producer *p, uint64_t seq)
+static void begin_window(struct producer *p, uint64_t seq)
 {
 	window_message(p, seq, 0);
-	send_piece(++span_pieces, 80008, true);
+	send_piece(++window_pieces, 80008, true);
 }
 
-static void end_span(struct producer *p, uint64_t last)
+static void end_window(struct producer *p, uint64_t last)
 {
-	send_piece(++span_pieces, span_bytes, true);
+	send_piece(++window_pieces, window_bytes, true);
 	window_message(p, last, 1);
 }
 
-static void maybe_stop(struct producer *p, uint64_t seq, bool *in_span)
+static void maybe_stop(struct producer *p, uint64_t seq, bool *in_window)
 {
 	if (!atomic_exchange(&control->step, 0))
 		return;
 	fill_stop(p, TSDB_STOP_STEP, 0, seq);
 	fake_stop();
 	while (control->request.kind != TSDB_REQ_NONE) {
-		if (control->request.kind == TSDB_REQ_END_SPAN && *in_span) {
-			end_span(p, seq - 1);
-			*in_span = false;
+		if (control->request.kind == TSDB_REQ_END_WINDOW && *in_window) {
+			end_window(p, seq - 1);
+			*in_window = false;
 		}
 		control->request.kind = TSDB_REQ_NONE;
 		control->stop.why = TSDB_STOP_SERVED;
@@ -812,36 +812,36 @@ static void maybe_stop(struct producer *p, uint64_t seq, bool *in_span)
 	}
 }
 
-/* span COMMANDS BYTES [die|trap]: makes commands; records a span while control.span asks for it,
- * with so many bytes at its end; dies by SIGKILL, or gets a SIGTRAP half way. */
-static int do_span(char **a)
+/* window COMMANDS BYTES [die|trap]: makes commands; records a window while control.capture_all asks
+ * for it, with so many bytes at its end; dies by SIGKILL, or gets a SIGTRAP half way. */
+static int do_window(char **a)
 {
 	struct producer p = ring_open();
-	bool in_span = false;
+	bool in_window = false;
 	uint64_t seq = 0;
 
-	span_bytes = strtoull(a[1], NULL, 0);
+	window_bytes = strtoull(a[1], NULL, 0);
 	for (int i = 0; i < atoi(a[0]); i++) {
 		bool wants;
 
 		if (a[2] && !strcmp(a[2], "trap") && i == atoi(a[0]) / 2)
 			raise(SIGTRAP);
-		wants = atomic_load(&control->span) &&
+		wants = atomic_load(&control->capture_all) &&
 			atomic_load(&control->memory) != TSDB_MEMORY_NONE;
 
 		seq = begin(&p);
-		if (wants && !in_span)
-			begin_span(&p, seq);
-		else if (!wants && in_span)
-			end_span(&p, seq - 1);
-		in_span = wants;
-		maybe_stop(&p, seq, &in_span);
+		if (wants && !in_window)
+			begin_window(&p, seq);
+		else if (!wants && in_window)
+			end_window(&p, seq - 1);
+		in_window = wants;
+		maybe_stop(&p, seq, &in_window);
 		end(&p, seq, 0, 0);
 	}
 	if (a[2] && !strcmp(a[2], "die"))
 		raise(SIGKILL);
-	if (in_span)
-		end_span(&p, seq);
+	if (in_window)
+		end_window(&p, seq);
 	ring_close(&p);
 	return 0;
 }
@@ -868,7 +868,7 @@ static const struct {
 	{"bulk-rage", do_bulk_rage},
 	{"bulk-exec", do_bulk_exec},
 	{"ask", do_ask},
-	{"span", do_span},
+	{"window", do_window},
 };
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ struct piece {
 struct seen {
 	struct piece piece[PIECES];
 	unsigned begun, cut, windows, ends, complete,
-		at_end; /* at_end: pieces complete when the span's end came */
+		at_end; /* at_end: pieces complete when the window's end came */
 	uint64_t bytes, commands, first_window_before;
 	uint32_t epochs;
 	uint64_t same;
@@ -248,7 +248,7 @@ static void slots_scribbled_on(void **state)
 	}
 }
 
-/* What the old program had filled is still handed out, before the new one's; its span has no end.
+/* What the old program had filled is still handed out, before the new one's; its window has no end.
  */
 static void program_that_execs(void **state)
 {

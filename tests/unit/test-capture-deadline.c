@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "capture/core/driver.h"
 #include "capture/memory/contexts.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/pipeline/sender.h"
 
 #define SIZE ((uint64_t)3 * SBT_PAGE + 100)
@@ -278,9 +278,9 @@ static void a_call_that_cannot_be_repeated(void **state)
 	CUdeviceptr p = at();
 	FAKE(cuMemAlloc_v2, &p, SIZE);
 	control->gpu_timeout = 2000;
-	control->span = 1;
+	control->capture_all = 1;
 	command();
-	assert_int_equal(span_open, 1);
+	assert_int_equal(window_open, 1);
 	assert_string_equal(control->text2, "");
 	while (atomic_load(&sender_jobs)) /* it hashes, too */
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -291,7 +291,7 @@ static void a_call_that_cannot_be_repeated(void **state)
 	assert_int_equal(waits, 0);
 	assert_string_equal(control->text2,
 		"work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
-	control->span = 0;
+	control->capture_all = 0;
 	is_stuck = false;
 	command();
 }

@@ -119,7 +119,7 @@ static void fill_host(void)
 		host[i] = pattern(i);
 }
 
-/* The whole run is a span. */
+/* The whole run is a window. */
 static int child_copies(void)
 {
 	static uint8_t back[BIG], other[4096];
@@ -237,7 +237,7 @@ static void *fill_on_and_on(void *arg)
 	return NULL;
 }
 
-/* Threads give work all the time while a span begins. */
+/* Threads give work all the time while a window begins. */
 static void *with_ctx(void *arg)
 {
 	CUcontext ctx;
@@ -262,11 +262,11 @@ static int child_threads(void)
 		if (pthread_create(&t[i], NULL, with_ctx, &of_thread[i]))
 			return 1;
 	wait_for_fills(100);
-	atomic_store(&child_control->span, 1);
+	atomic_store(&child_control->capture_all, 1);
 	while (!atomic_load(&child_control->pause_ns))
 		usleep(1000);
 	wait_for_fills(500);
-	atomic_store(&child_control->span, 0);
+	atomic_store(&child_control->capture_all, 0);
 	wait_for_fills(100);
 	atomic_store(&stop_threads, 1);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -627,7 +627,7 @@ static void expect_words(const uint8_t *bytes, size_t n, uint32_t word)
 
 static void whole_run(void)
 {
-	control->span = 1;
+	control->capture_all = 1;
 }
 
 static void phase(void)
@@ -725,7 +725,7 @@ static void nothing(void)
 {
 }
 
-/* Every thread's memory is as its last fill before the span left it. */
+/* Every thread's memory is as its last fill before the window left it. */
 static void threads_are_held_up(void **state)
 {
 	run("threads", nothing);
@@ -734,7 +734,7 @@ static void threads_are_held_up(void **state)
 	assert_int_equal(seen.ends, 1);
 	assert_int_equal(seen.complete, 1);
 	assert_int_equal(count(BULK_START), THREADS + 1);
-	unsigned in_span = 0;
+	unsigned in_window = 0;
 	for (unsigned i = 0; i <= THREADS; i++) {
 		const struct got *g = piece(BULK_START, i);
 		if (g->head.size != 16384)
@@ -752,7 +752,7 @@ static void threads_are_held_up(void **state)
 				seq_in = c->seq;
 				last_in = c->value;
 			}
-			in_span += c->seq >= seen.first && c->seq <= seen.last;
+			in_window += c->seq >= seen.first && c->seq <= seen.last;
 		}
 		expect_words(g->bytes, g->n, (uint32_t)last_before);
 		for (unsigned k = 0; k < 16384; k += 4)
@@ -761,7 +761,7 @@ static void threads_are_held_up(void **state)
 			if (piece(BULK_END, k)->head.addr == g->head.addr)
 				expect_hash(piece(BULK_END, k), host, 16384);
 	}
-	assert_true(in_span > 100);
+	assert_true(in_window > 100);
 }
 
 static void over_the_limit(void)

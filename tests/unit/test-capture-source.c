@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "capture/core/driver.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/pipeline/sender.h"
@@ -418,9 +418,9 @@ static const struct tsdb_bulk *slot(uint64_t i)
 	return b;
 }
 
-/* Its memory is copied on the device when the span begins, read by the sending thread, and hashed
+/* Its memory is copied on the device when the window begins, read by the sending thread, and hashed
  * by the host at the end. */
-static void a_span_holds_the_devices_memory(void **state)
+static void a_window_holds_the_devices_memory(void **state)
 {
 	uint8_t was[SIZE];
 	const uint64_t at = (uint64_t)(uintptr_t)device;
@@ -430,9 +430,9 @@ static void a_span_holds_the_devices_memory(void **state)
 	for (unsigned i = 0; i < SIZE; i++)
 		was[i] = device[i] = (uint8_t)(i * 31 + i / 256);
 	control->memory = TSDB_MEMORY_ALL;
-	control->span = 1;
+	control->capture_all = 1;
 	play(&sync_row, NULL, 0);
-	assert_int_equal(atomic_load(&span_open), 1);
+	assert_int_equal(atomic_load(&window_open), 1);
 	assert_string_equal(control->text2, "");
 	assert_int_equal(copies, 1);
 	memset(device, 7, SIZE); /* the program goes on */
@@ -442,12 +442,12 @@ static void a_span_holds_the_devices_memory(void **state)
 	assert_int_equal(b->n, SIZE);
 	assert_memory_equal(
 		(const uint8_t *)control + tsdb_bulk_offset(control->ring_bytes, 0), was, SIZE);
-	control->span = 0;
+	control->capture_all = 0;
 	play(&sync_row, NULL, 0);
 	b = slot(1);
 	assert_int_equal(b->role, BULK_END);
 	assert_true(sbt_hash_equal(b->hash, sbt_range_hash(device, SIZE)));
-	assert_int_equal(atomic_load(&span_open), 0);
+	assert_int_equal(atomic_load(&window_open), 0);
 }
 
 static int start(void **state)
@@ -466,7 +466,7 @@ int main(void)
 		cmocka_unit_test(a_launch_introduces_what_it_names),
 		cmocka_unit_test(a_fault_is_what_the_driver_calls_one),
 		cmocka_unit_test(streams_that_every_context_has),
-		cmocka_unit_test(a_span_holds_the_devices_memory),
+		cmocka_unit_test(a_window_holds_the_devices_memory),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);
 }

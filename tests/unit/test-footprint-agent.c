@@ -26,8 +26,8 @@ static const uint64_t addrs[] = {AWK_A, AWK_B, AWK_FAR};
 
 static unsigned notes;
 
-void __wrap_span_note(const char *sentence);
-void __wrap_span_note(const char *sentence)
+void __wrap_window_note(const char *sentence);
+void __wrap_window_note(const char *sentence)
 {
 	notes++;
 }

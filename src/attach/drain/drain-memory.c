@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory contents out of the bulk slots (capture/wire.h, "Memory"), and the messages that a span
+ * Memory contents out of the bulk slots (capture/wire.h, "Memory"), and the messages that a window
  * begins or has ended. The bytes are handed out in place: if the program overwrites them meanwhile,
  * it harms only its own trace. The slot's head is copied first. When a slot makes no sense all
  * slots are abandoned: pieces under way are cut, and slots are emptied from then on so that no
@@ -39,7 +39,7 @@ struct drain_window {
 	struct tsdb_msg_window msg;
 	uint64_t barrier; /* tickets below it go before an end */
 	uint32_t epoch;
-	bool lapsed; /* no message: an exec ended the span */
+	bool lapsed; /* no message: an exec ended the window */
 };
 
 struct drain_bulk {
@@ -62,7 +62,7 @@ struct drain_bulk {
 	void *copy; /* of the bytes in cur */
 	struct drain_window windows[WINDOWS_MAX];
 	unsigned nwindows;
-	bool in_span;
+	bool in_window;
 };
 
 struct drain_bulk *drain_bulk_new(void)
@@ -467,10 +467,10 @@ static void save_current(struct drain_bulk *b)
 	b->bytes = copy;
 }
 
-/* Ends the old program's span, which has no end of its own. */
-static void end_span(struct inferior *inf, struct drain_bulk *b)
+/* Ends the old program's window, which has no end of its own. */
+static void end_window(struct inferior *inf, struct drain_bulk *b)
 {
-	int open = b->in_span;
+	int open = b->in_window;
 
 	for (unsigned i = 0; i < b->nwindows; i++) {
 		b->windows[i].barrier = 0;
@@ -498,11 +498,11 @@ void drain_bulk_exec(struct inferior *inf)
 	}
 	b->next = 0;
 	b->held = -1;
-	end_span(inf, b);
+	end_window(inf, b);
 	atomic_store(&c->next_bulk, 0);
 }
 
-/* ---- spans ---- */
+/* ---- windows ---- */
 
 bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uint32_t epoch)
 {
@@ -516,14 +516,14 @@ bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uin
 	return true;
 }
 
-/* Spans follow each other, so beginnings and ends alternate; messages from rings that are read
+/* Windows follow each other, so beginnings and ends alternate; messages from rings that are read
  * later wait. */
 static struct drain_window *next_window(struct drain_bulk *b)
 {
 	struct drain_window *best = NULL;
 
 	for (struct drain_window *w = b->windows; w < b->windows + b->nwindows; w++)
-		if ((w->msg.ended != 0) == b->in_span && (!best || w->msg.seq < best->msg.seq))
+		if ((w->msg.ended != 0) == b->in_window && (!best || w->msg.seq < best->msg.seq))
 			best = w;
 	return best;
 }
@@ -532,18 +532,18 @@ bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item
 {
 	struct drain_bulk *b = inf->drain->bulk;
 	struct drain_window *w =
-		b->nwindows && !(begins_only && b->in_span) ? next_window(b) : NULL;
+		b->nwindows && !(begins_only && b->in_window) ? next_window(b) : NULL;
 
-	if (!w || (b->in_span && (b->stages || b->exec ||
-					 (!b->bad && !b->drained && b->next < w->barrier))))
+	if (!w || (b->in_window && (b->stages || b->exec ||
+					   (!b->bad && !b->drained && b->next < w->barrier))))
 		return false;
 	ret->kind = w->lapsed ? DRAIN_NONE : DRAIN_WINDOW;
 	ret->epoch = w->epoch;
 	ret->seq = w->msg.seq;
-	ret->ended = b->in_span;
+	ret->ended = b->in_window;
 	ret->complete = w->msg.complete && !b->bad;
-	ret->no_end = w->msg.complete == TSDB_SPAN_NO_END;
-	b->in_span = !b->in_span;
+	ret->no_end = w->msg.complete == TSDB_WINDOW_NO_END;
+	b->in_window = !b->in_window;
 	b->nwindows--;
 	memmove(w, w + 1, (size_t)(b->windows + b->nwindows - w) * sizeof(*w));
 	return true;

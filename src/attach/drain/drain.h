@@ -134,9 +134,9 @@ void drain_bulk_exec(struct inferior *inf);
 /* Whether the next part is of the program before an exec: it comes before the new program's
  * commands. */
 bool drain_bulk_is_old(const struct drain_bulk *b);
-/* Takes a message about a span; returns false if it is malformed. */
+/* Takes a message about a window; returns false if it is malformed. */
 bool drain_window_add(struct inferior *inf, const struct tsdb_msg_window *m, uint32_t epoch);
-/* Returns the next beginning or end of a span; an end waits for the memory that was sent before
+/* Returns the next beginning or end of a window; an end waits for the memory that was sent before
  * it. */
 bool drain_window_give(struct inferior *inf, bool begins_only, struct drain_item *ret);
 

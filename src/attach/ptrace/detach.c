@@ -56,7 +56,7 @@ static void disarm(struct tsdb_control *c)
 	atomic_store(&c->window_stop, 0);
 	atomic_store(&c->memory_answer, TSDB_ANSWER_WITHOUT);
 	c->window.kind = TSDB_WINDOW_NONE;
-	atomic_store(&c->span, 0);
+	atomic_store(&c->capture_all, 0);
 	c->request.kind = TSDB_REQ_NONE;
 }
 

@@ -88,7 +88,7 @@ static void copy_configuration(struct tsdb_control *to, struct tsdb_control *fro
 	to->code = atomic_load(&from->code);
 	to->memory = atomic_load(&from->memory);
 	to->outputs_full = atomic_load(&from->outputs_full);
-	to->span = atomic_load(&from->span);
+	to->capture_all = atomic_load(&from->capture_all);
 	to->memory_limit = atomic_load(&from->memory_limit);
 	to->gpu_timeout = atomic_load(&from->gpu_timeout);
 }

@@ -96,10 +96,10 @@ struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout
 	return NULL;
 }
 
-struct err *inferior_end_span(struct inferior *inf)
+struct err *inferior_end_window(struct inferior *inf)
 {
 	TRY(check_stop(inf));
-	inf->control->request.kind = TSDB_REQ_END_SPAN;
+	inf->control->request.kind = TSDB_REQ_END_WINDOW;
 	inf->control->request.result = 0;
 	return inferior_resume(inf, true);
 }

@@ -24,7 +24,7 @@
 #include "capture/core/forget.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/source.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/stacks/stack.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
@@ -275,7 +275,7 @@ static void at_exit(void)
 	bool stranger;
 	if (tls.inside || !thread_come_in(&stranger))
 		return;
-	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
+	window_leave(atomic_load(&window_open) ? thread_get() : NULL);
 	if (agent.source)
 		agent.source->flush(true);
 	thread_go_out(stranger);

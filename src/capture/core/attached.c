@@ -27,7 +27,7 @@
 #include "capture/memory/room.h"
 #include "capture/pipeline/sender.h"
 #include "capture/core/source.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define OUT_MS 3000 /* for the program's threads to leave the agent */
@@ -170,11 +170,11 @@ static struct driver_result find_last(void *arg)
 	return driver->answer(DRIVER_OK);
 }
 
-/* Ends open spans while tsdb still listens. */
-static void end_spans(void)
+/* Ends open windows while tsdb still listens. */
+static void end_windows(void)
 {
 	struct driver_result r;
-	span_leave(atomic_load(&span_open) ? thread_get() : NULL);
+	window_leave(atomic_load(&window_open) ? thread_get() : NULL);
 	(void)deadline_run(find_last, NULL, deadline_limit(), &r);
 	if (agent.source)
 		agent.source->flush(true);
@@ -211,7 +211,7 @@ static void leave(struct tsdb_control *c, bool listened_to)
 		return;
 	}
 	if (listened_to && agent_live())
-		end_spans();
+		end_windows();
 	if (agent.source)
 		agent.source->stop();
 	agent_retire();

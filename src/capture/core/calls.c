@@ -20,11 +20,11 @@
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/sender.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/stacks/stack.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
-#include "capture/core/window.h"
+#include "capture/core/armed.h"
 
 _Atomic int32_t calls_captures;
 _Atomic uint32_t calls_any;
@@ -243,13 +243,13 @@ static struct call *prepare(struct thread *t, const struct call_site *s)
 	return c;
 }
 
-/* Waits while the gate is shut, and begins or ends the span. The call has not reached the
+/* Waits while the gate is shut, and begins or ends the window. The call has not reached the
  * driver. */
 static void pass_gate(struct call *c)
 {
 	gate_enter(c->t);
-	if (__builtin_expect(span_watched(), 0) && !span_passes(c->cmd.kind))
-		span_before(c);
+	if (__builtin_expect(window_watched(), 0) && !window_passes(c->cmd.kind))
+		window_before(c);
 }
 
 /* The command gets its number, its stack, and the user's stop. */
@@ -262,8 +262,8 @@ static void number(struct call *c, const void *frame)
 		flag_capturing(c);
 	if (!late)
 		pass_gate(c);
-	else if (__builtin_expect(span_watched(), 0))
-		span_late(c);
+	else if (__builtin_expect(window_watched(), 0))
+		window_late(c);
 	if (__builtin_expect(!atomic_load_explicit(&calls_any, memory_order_relaxed), 0))
 		atomic_store(&calls_any, 1);
 	c->cmd.host_ns = clock_ns(&t->clock);
@@ -271,23 +271,23 @@ static void number(struct call *c, const void *frame)
 	c->cmd.seq = take_seq(t);
 	if (may_change(c))
 		atomic_store_explicit(&t->work_seq, c->cmd.seq, memory_order_relaxed);
-	if (__builtin_expect(window_watched(), 0))
-		window_enter(c);
-	if (__builtin_expect(span_watched(), 0) && !(c->row->flags & CALL_LATE))
-		span_numbered(c);
+	if (__builtin_expect(armed_watched(), 0))
+		armed_enter(c);
+	if (__builtin_expect(window_watched(), 0) && !(c->row->flags & CALL_LATE))
+		window_numbered(c);
 	take_stack(c, frame);
 	if (__builtin_expect(stop_watched(), 0)) {
 		stop_at(c, false);
-		if (!late && span_watched())
-			span_after_stop(c);
+		if (!late && window_watched())
+			window_after_stop(c);
 	}
 	if (c->cmd.kind == SBT_FREE)
 		live_free(c);
 	if (__builtin_expect(ipc_watched(), 0) && !late)
 		ipc_before(c);
-	if (__builtin_expect(span_watched(), 0) && !late &&
-		(!span_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
-		span_enter(c);
+	if (__builtin_expect(window_watched(), 0) && !late &&
+		(!window_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
+		window_enter(c);
 	host_turn_over(c);
 }
 
@@ -398,20 +398,20 @@ void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 	if (__builtin_expect(c->effect, 0))
 		effect_exit(c);
 	if (__builtin_expect(
-		    c->window_closed || (span_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
+		    c->window_closed || (window_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))
-			span_waited(t);
+			window_waited(t);
 		else if (numbered && !c->skip)
-			span_exit(c);
+			window_exit(c);
 		if (c->window_closed)
-			span_close(t);
+			window_close(t);
 	}
 	gate_leave(t, THREAD_OUT);
 	/* The program may abort now: sends what remains of the window first. */
 	if (__builtin_expect(sticky, 0))
 		sender_wait(SENDER_START, SENDER_FOR_EVER);
 	if (__builtin_expect(c->window_closed, 0))
-		window_settle();
+		armed_settle();
 	if (failed && atomic_load_explicit(&agent.control->stop_on_error, memory_order_relaxed))
 		stop_error(c, sticky);
 	else if (__builtin_expect(stop_watched() || c->window_closed, 0) && numbered && !c->skip)

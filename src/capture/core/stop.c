@@ -27,7 +27,7 @@
 #include "capture/stacks/python-stack.h"
 #include "capture/soft-fault.h"
 #include "capture/memory/shadow.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define STOP_POLL_NS 200000
@@ -188,15 +188,15 @@ static struct driver_result sync_stream(const struct call *c, uint32_t id)
 	return w.found ? sync_unless_capturing(w.handle) : driver->answer(DRIVER_BAD_HANDLE);
 }
 
-static void end_span(struct thread *t, const struct call *c, bool at_exit)
+static void end_window(struct thread *t, const struct call *c, bool at_exit)
 {
 	if (atomic_load(&calls_captures))
 		return; /* it ends with the next command after the stream capture */
-	span_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
-	span_settle(t);
+	window_end(t, !c ? 0 : at_exit ? c->cmd.seq : c->cmd.seq - 1, true);
+	window_settle(t);
 }
 
-/* Reads memory. If the device has faulted, reads its contents from when the span began. */
+/* Reads memory. If the device has faulted, reads its contents from when the window began. */
 static struct driver_result read_memory(const struct call *c, struct tsdb_req *q)
 {
 	const struct driver_result r = copy(c, q);
@@ -204,7 +204,7 @@ static struct driver_result read_memory(const struct call *c, struct tsdb_req *q
 	if (driver_good(r) || q->size > sizeof(q->data) || !atomic_load(&calls_fault_seq) ||
 		!shadow_kept_read(q->addr, q->data, q->size))
 		return r;
-	q->before = span_first();
+	q->before = window_first();
 	return driver->answer(DRIVER_OK);
 }
 
@@ -225,8 +225,8 @@ static struct driver_result serve(
 	case TSDB_REQ_SYNC_STREAM:
 		r = sync_stream(c, q->stream);
 		break;
-	case TSDB_REQ_END_SPAN:
-		end_span(t, c, at_exit);
+	case TSDB_REQ_END_WINDOW:
+		end_window(t, c, at_exit);
 		r = driver->answer(DRIVER_OK);
 		break;
 	default:
@@ -289,7 +289,7 @@ static void acquire(struct thread *t)
 	while (!atomic_compare_exchange_strong(&agent.control->stop_owner, &nobody, t->os_tid) &&
 		agent_live()) {
 		nobody = 0;
-		/* A thread at a stop may end the span meanwhile; this thread does nothing. */
+		/* A thread at a stop may end the window meanwhile; this thread does nothing. */
 		atomic_store(&t->at, was == THREAD_IN ? THREAD_STOPPING : was);
 		nanosleep(&(struct timespec){.tv_nsec = STOP_POLL_NS}, NULL);
 	}
@@ -308,7 +308,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	if (!is_traced())
 		return;
 	if (why != TSDB_STOP_CAPTURE)
-		span_settle(t);
+		window_settle(t);
 	struct tsdb_stop *s = &ctl->stop;
 	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
 	s->break_id = id;

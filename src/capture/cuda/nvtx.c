@@ -12,7 +12,7 @@
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
 #include "capture/core/thread.h"
-#include "capture/core/window.h"
+#include "capture/core/armed.h"
 
 #define TEXT_MAX 4096
 
@@ -41,10 +41,10 @@ static void mark(enum mark_kind kind, const char *text)
 		/* The devices cannot be listed before cuInit(): the first GPU call announces the
 		 * thread. */
 		if (kind == PUSH)
-			window_push(t, text ? text : "");
+			armed_push(t, text ? text : "");
 		record(t, kind, text);
 		if (kind == POP)
-			window_pop(t);
+			armed_pop(t);
 	}
 	thread_go_out(stranger);
 	errno = saved;

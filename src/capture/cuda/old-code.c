@@ -24,7 +24,7 @@
 #include "capture/objects/kernel.h"
 #include "capture/late/late.h"
 #include "capture/core/source.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define WANTS_MAX 4096u
@@ -83,7 +83,7 @@ void old_code_want(struct object *module, uint64_t handle, bool is_kernel, struc
 			.handle = handle,
 			.is_kernel = is_kernel,
 			.ctx = ctx,
-			.inside = atomic_load(&span_open)};
+			.inside = atomic_load(&window_open)};
 		atomic_fetch_add(&old.waiting, 1);
 	}
 	spin_unlock(&old.lock);

@@ -19,7 +19,7 @@ void late_look(void);
 void late_contexts(void);
 /* Looks for memory, once; and, on request, for the code of modules that were loaded before. */
 void late_work(void);
-/* Called when the last span has ended and tsdb still listens: finds the code of kernels that were
+/* Called when the last window has ended and tsdb still listens: finds the code of kernels that were
  * first met at its end. */
 void late_last(void);
 /* The debugger leaves: forgets everything. */

@@ -15,7 +15,7 @@
 #include "capture/objects/globals.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define PATIENCE 10 /* tenths of a second */
@@ -101,7 +101,7 @@ static bool hash_pages(const struct range *r, struct sbt_hash *ret)
 static bool add(const struct range *what)
 {
 	if (effect.n == RANGES_MAX) {
-		span_note(
+		window_note(
 			"there are too many allocations to tell what a call that cannot be repeated did to them");
 		return true;
 	}
@@ -109,14 +109,14 @@ static bool add(const struct range *what)
 	*r = *what;
 	r->pages = agent_map(pages_of(r->size) * sizeof(*r->pages));
 	if (!r->pages) {
-		span_note(
+		window_note(
 			"there was no memory for telling what a call that cannot be repeated did");
 		return true;
 	}
 	effect.n++;
 	r->known = hash_pages(r, r->pages);
 	if (!r->known && effect.now && effect.now->stuck)
-		span_note(
+		window_note(
 			"work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
 	return false;
 }
@@ -162,7 +162,7 @@ static void send_run(const struct range *r, uint64_t from, uint64_t to)
 	for (uint64_t at = begin; at < end; at += DEVICE_STAGING) {
 		const size_t n = end - at < DEVICE_STAGING ? end - at : DEVICE_STAGING;
 		if (!device_read(effect.now, r->addr + at, effect.set.staging, n)) {
-			span_note(
+			window_note(
 				"what a call that cannot be repeated did to memory could not be read");
 			memset(effect.set.staging, 0, n);
 		}
@@ -177,7 +177,7 @@ static void compare(const struct range *r)
 	struct sbt_hash *now = agent_map(n * sizeof(*now));
 	const bool good = now && hash_pages(r, now);
 	if (good != r->known) /* mapped or unmapped meanwhile */
-		span_note("what a call that cannot be repeated did to memory could not be read");
+		window_note("what a call that cannot be repeated did to memory could not be read");
 	for (uint64_t i = 0, to; good && r->known && i < n; i = to) {
 		to = i + 1;
 		if (sbt_hash_equal(r->pages[i], now[i]))
@@ -249,7 +249,7 @@ void effect_enter(struct call *c)
 	if (!concerns(c))
 		return;
 	if (!atomic_compare_exchange_strong(&effect.owner, &nobody, c->t->os_tid)) {
-		span_note(
+		window_note(
 			"two threads made calls that cannot be repeated: what they did to memory cannot be told apart");
 		return;
 	}
@@ -269,7 +269,7 @@ void effect_enter(struct call *c)
 		open_again();
 		c->effect = true;
 	} else {
-		span_note(
+		window_note(
 			"work on the device did not end before a call that cannot be repeated: what it did to memory is not known");
 		atomic_store(&effect.owner, 0);
 	}
@@ -282,18 +282,18 @@ void effect_exit(struct call *c)
 		return;
 	c->effect = false;
 	const unsigned mode = driver->relax();
-	if (!atomic_load(&span_open) || c->cmd.result) {
-		/* It failed, or the span is over. */
+	if (!atomic_load(&window_open) || c->cmd.result) {
+		/* It failed, or the window is over. */
 	} else if (shut(c)) {
 		if (thread_others_work(c->t) > effect.seq)
-			span_note(
+			window_note(
 				"other threads' commands came together with a call that cannot be repeated: what each did to memory cannot be told apart");
 		compare_all();
 		if (!effect.changed && c->cmd.kind != SBT_UNREPLAYABLE)
 			send_nothing();
 		open_again();
 	} else {
-		span_note(
+		window_note(
 			"a call that cannot be repeated did not end: what it did to memory is not known");
 	}
 	drop_all();

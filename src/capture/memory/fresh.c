@@ -13,7 +13,7 @@
 #include "capture/core/driver.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define GRANULE_SHIFT 21
@@ -75,7 +75,7 @@ static void send(struct device_ctx *d, const struct call *c)
 		const size_t n = a->size - at < DEVICE_STAGING ? a->size - at : DEVICE_STAGING;
 		if (!device_read(d, a->addr + at, fresh.set.staging, n)) {
 			if (at || a->mem != SBT_MEM_VMM) /* mapped, but access is not set yet */
-				span_note("fresh memory could not be read");
+				window_note("fresh memory could not be read");
 			return;
 		}
 		if (!bulk_bytes(&p, fresh.set.staging, n))
@@ -109,7 +109,7 @@ static void look(struct call *c)
 	/* Stream-ordered memory can be read when its stream has reached the allocation; its work
 	 * may wait for this very thread. */
 	if (a->mem == SBT_MEM_ASYNC && !is_there(c->stream))
-		span_note(
+		window_note(
 			"memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
 	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) ||
 		 !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||

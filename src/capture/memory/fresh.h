@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Records the contents of memory that is allocated in a span: the driver returns it with some
+ * Records the contents of memory that is allocated in a window: the driver returns it with some
  * contents, and a program may read them.
  */
 #ifndef CAPTURE_FRESH_H
@@ -10,11 +10,11 @@
 
 struct call;
 
-/* Called when an ALLOC of an open span has ended: its contents are sent as its effect, unless they
- * are zeros and the addresses were not used before. */
+/* Called when an ALLOC of an open window has ended: its contents are sent as its effect, unless
+ * they are zeros and the addresses were not used before. */
 void fresh_alloc(struct call *c);
-/* Notes memory that is freed in a span, or existed when it began: memory allocated there later does
- * not have the contents that a replay would give it. */
+/* Notes memory that is freed in a window, or existed when it began: memory allocated there later
+ * does not have the contents that a replay would give it. */
 void fresh_used(uint64_t addr, uint64_t size);
 
 #endif

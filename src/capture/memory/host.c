@@ -18,7 +18,7 @@
 #include "capture/memory/extent.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 #include "base/checked.h"
 
@@ -69,7 +69,7 @@ static bool have_hashes(struct live *l)
 static void begin(struct live *l, const uint8_t *copy, uint8_t *page)
 {
 	if (!have_hashes(l) || (!copy && !page)) {
-		span_note("there was no memory for watching memory of the host");
+		window_note("there was no memory for watching memory of the host");
 		return;
 	}
 	l->watched = true;
@@ -146,13 +146,13 @@ static bool send_changed(const struct compare *a, struct live *l, uint64_t from,
 	return first >= end || send_run(a, l, from, first, end, hash);
 }
 
-/* Begins to watch. In memory that was allocated in the span everything is new. */
+/* Begins to watch. In memory that was allocated in the window everything is new. */
 static bool watch(struct live *l)
 {
 	if (l->watched)
 		return true;
 	if (!have_hashes(l)) {
-		span_note("there was no memory for watching memory of the host");
+		window_note("there was no memory for watching memory of the host");
 		return false;
 	}
 	memset(l->seen, 0, pages_of(l) * sizeof(*l->seen));
@@ -175,7 +175,7 @@ static bool compare(void *arg, struct live *l)
 		if (live_is_over(l))
 			return false; /* the bytes read may be anything */
 		if (!good) {
-			span_note("memory of the host that kernels can read could not be read");
+			window_note("memory of the host that kernels can read could not be read");
 			break;
 		}
 		if (!send_changed(a, l, i, end))
@@ -243,7 +243,7 @@ static void wait_for_kernels(void)
 		return;
 	const unsigned mode = driver->relax();
 	if (!device_collect(&set) || !driver_good(device_idle(&set, PATIENCE)))
-		span_note(
+		window_note(
 			"work on the device did not end, so managed memory was recorded while it may have been written");
 	driver->restrict_again(mode);
 }
@@ -309,6 +309,6 @@ void host_enter(struct call *c)
 	if (a.copy)
 		live_each(compare, &a);
 	else
-		span_note("there was no memory for watching memory of the host");
+		window_note("there was no memory for watching memory of the host");
 	spin_unlock(&comparing);
 }

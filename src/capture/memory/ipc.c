@@ -10,7 +10,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define RANGES_MAX 64u
@@ -54,7 +54,7 @@ bool ipc_share(uint64_t addr, uint64_t size, uint32_t ctx, bool opened)
 		r->pages = agent_map(pages_of(r) * sizeof(*r->pages));
 		atomic_fetch_add(&ipc_ranges, 1);
 	} else if (addr) {
-		span_note(
+		window_note(
 			"memory is shared with other processes that could not be watched: what they write to it is not recorded");
 	}
 	spin_unlock(&ipc.lock);
@@ -96,7 +96,7 @@ void ipc_waited(void)
 	atomic_fetch_add(&waits, 1);
 }
 
-void ipc_span(void)
+void ipc_window(void)
 {
 	spin_lock(&ipc.lock);
 	for (unsigned i = 0; i < RANGES_MAX; i++)
@@ -121,7 +121,7 @@ static void send_run(
 	for (uint64_t at = begin; at < end; at += DEVICE_STAGING) {
 		const size_t n = end - at < DEVICE_STAGING ? end - at : DEVICE_STAGING;
 		if (!device_read(d, r->addr + at, ipc.set.staging, n)) {
-			span_note("memory that is shared with other processes could not be read");
+			window_note("memory that is shared with other processes could not be read");
 			return;
 		}
 		if (!bulk_bytes(&p, ipc.set.staging, n))
@@ -149,7 +149,7 @@ static void look_at(struct device_ctx *d, struct range *r, uint64_t seq)
 	const uint64_t n = pages_of(r);
 	struct sbt_hash *now = agent_map(n * sizeof(*now));
 	if (!now || !r->pages || !hash_pages(d, r, now)) {
-		span_note("memory that is shared with other processes could not be read");
+		window_note("memory that is shared with other processes could not be read");
 		if (now)
 			agent_unmap(now, n * sizeof(*now));
 		return;
@@ -185,8 +185,8 @@ static void look(struct call *c)
 void ipc_before(struct call *c)
 {
 	const uint32_t now = atomic_load(&waits);
-	if (!atomic_load(&span_open) || now == atomic_load(&looked) || c->cmd.flags & SBT_F_GRAPH ||
-		atomic_load(&calls_captures))
+	if (!atomic_load(&window_open) || now == atomic_load(&looked) ||
+		c->cmd.flags & SBT_F_GRAPH || atomic_load(&calls_captures))
 		return;
 	if (c->cmd.kind != SBT_LAUNCH && c->cmd.kind != SBT_COPY && c->cmd.kind != SBT_GRAPH_LAUNCH)
 		return;

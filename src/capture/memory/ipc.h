@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Memory that other processes see: exported by this process, or opened. Their changes are in no
- * call of this process. Within a span such memory is looked at before the first command that could
- * read it after each wait of the host, for after a wait a program knows that the other process is
- * done. Changed pages are recorded as changed by the host. This needs only hashes, and only where
- * such memory exists.
+ * call of this process. Within a window such memory is looked at before the first command that
+ * could read it after each wait of the host, for after a wait a program knows that the other
+ * process is done. Changed pages are recorded as changed by the host. This needs only hashes, and
+ * only where such memory exists.
  */
 #ifndef CAPTURE_IPC_H
 #define CAPTURE_IPC_H
@@ -27,9 +27,9 @@ bool ipc_close(uint64_t addr);
 void ipc_gone(uint64_t addr);
 /* The host has waited for something. */
 void ipc_waited(void);
-/* A span begins, which records this memory in its present state. */
-void ipc_span(void);
-/* Within a span: c has its number and has not reached the driver. */
+/* A window begins, which records this memory in its present state. */
+void ipc_window(void);
+/* Within a window: c has its number and has not reached the driver. */
 void ipc_before(struct call *c);
 
 #endif

@@ -14,7 +14,7 @@
 #include "capture/objects/live.h"
 #include "capture/memory/room.h"
 #include "capture/pipeline/sender.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "base/checked.h"
 
 #define ENTRIES_MAX (1u << 20)
@@ -72,7 +72,7 @@ static bool send_bytes(const struct place *at, uint64_t offset, uint64_t size, s
 		const uint64_t from = at->addr + offset + done;
 		if ((at->lost || !device_read(at->ctx, from, at->staging, n)) &&
 			!room_read(from, at->staging, n)) {
-			span_note("memory of the device could not be read when the window began");
+			window_note("memory of the device could not be read when the window began");
 			atomic_store(&shadow.unread, 1);
 			memset(at->staging, 0, n);
 		}
@@ -294,7 +294,7 @@ static bool change_ctx(struct device_set *s, struct device_ctx *to)
 void shadow_device(struct device_set *s, struct device_ctx *d, const struct piece *p, bool mapped)
 {
 	if (!change_ctx(s, d)) {
-		span_note("memory of a context that cannot be entered was not recorded");
+		window_note("memory of a context that cannot be entered was not recorded");
 		return;
 	}
 	if (!mapped || p->size > GATHER_SIZE || (p->size >= SBT_PAGE && p->addr % 16)) {
@@ -356,7 +356,7 @@ const uint8_t *shadow_host(const struct piece *p)
 	if (copy)
 		host_room_back(copy, p->size);
 	if (!bulk_fill(&now, p->size, extent_read, &from))
-		span_note("memory of the host that kernels can read could not be read");
+		window_note("memory of the host that kernels can read could not be read");
 	return NULL;
 }
 
@@ -375,7 +375,7 @@ uint64_t shadow_settle(struct device_set *s)
 	for (unsigned i = 0; i < s->n; i++) {
 		const bool entered = device_enter(&s->ctx[i]);
 		if (!device_wait(&s->ctx[i]) && entered)
-			span_note("copying memory of the device failed when the window began");
+			window_note("copying memory of the device failed when the window began");
 		if (entered)
 			device_leave();
 	}
@@ -395,7 +395,7 @@ static void send_entry(struct entry *e, struct piece *p)
 	const bool entered = d && device_enter(d);
 	uint8_t byte;
 	if (!entered && !room_read(e->at, &byte, 1)) {
-		span_note("a context went away before its memory was sent");
+		window_note("a context went away before its memory was sent");
 		return;
 	}
 	send(&(struct place){entered ? d : NULL, e->at, shadow.own.staging, !entered}, e->n, p);
@@ -417,7 +417,7 @@ void shadow_send(void)
 	struct piece p = {.seq = 0};
 	atomic_store(&shadow.unread, 0);
 	if (shadow.n && !device_collect(&shadow.own))
-		span_note("there was no memory for sending what the window began with");
+		window_note("there was no memory for sending what the window began with");
 	for (uint32_t i = 0; i < shadow.n && shadow.own.staging && agent_live(); i++) {
 		struct entry *e = &shadow.entry[i];
 		if (!e->offset)

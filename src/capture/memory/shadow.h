@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The copy of memory at a span's beginning. Device memory is first copied to device memory of the
+ * The copy of memory at a window's beginning. Device memory is first copied to device memory of the
  * agent, host memory to host memory, so that the program can go on; the thread of sender.h then
  * sends the copies to tsdb.
  */
@@ -24,10 +24,10 @@ const uint8_t *shadow_host(const struct piece *p);
 void shadow_go(void);
 /* Waits for the copies; the gate may open after it. Returns the bytes copied on devices. */
 uint64_t shadow_settle(struct device_set *s);
-/* Reads n bytes of device memory as it was when the span began, if the keeper has the copies
+/* Reads n bytes of device memory as it was when the window began, if the keeper has the copies
  * (keep.h); works after a fault, too. Called at a stop; takes no lock. */
 bool shadow_kept_read(uint64_t addr, void *dst, size_t n);
-/* Bytes of the last span's beginning: sent; not sent but by hash, because tsdb had them. */
+/* Bytes of the last window's beginning: sent; not sent but by hash, because tsdb had them. */
 extern _Atomic uint64_t shadow_sent, shadow_same;
 /* Called by the sending thread: prepares for sending; sends everything. */
 void shadow_prepare(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory at its first mention; see touched.h. No earlier command of the span has named it, so it
- * still has its contents from the span's beginning, and nothing needs to be waited for. Addresses
+ * Memory at its first mention; see touched.h. No earlier command of the window has named it, so it
+ * still has its contents from the window's beginning, and nothing needs to be waited for. Addresses
  * are looked for in the words of a launch's arguments; addresses that are only in memory are not
  * found.
  */
@@ -13,7 +13,7 @@
 #include "capture/memory/extent.h"
 #include "capture/memory/host.h"
 #include "capture/objects/live.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 #include "sbt/footprint.h"
 
@@ -40,7 +40,7 @@ void touched_end(void)
 
 static void send(struct device_set *s, struct live *l)
 {
-	struct piece p = {.seq = span_first(),
+	struct piece p = {.seq = window_first(),
 		.addr = l->addr,
 		.size = l->size,
 		.role = BULK_START,
@@ -49,19 +49,19 @@ static void send(struct device_set *s, struct live *l)
 	if (live_is_host(l)) {
 		struct sbt_rows e = sbt_rows_flat(l->addr, l->size);
 		if (!bulk_fill(&p, p.size, extent_read, &e))
-			span_note("memory of the host that kernels can read could not be read");
+			window_note("memory of the host that kernels can read could not be read");
 		host_begin(l, NULL);
 		return;
 	}
 	struct device_ctx *d = device_find(s, l->ctx);
 	if (!d || !device_enter(d)) {
-		span_note("memory whose context is not known was not recorded");
+		window_note("memory whose context is not known was not recorded");
 		return;
 	}
 	for (uint64_t at = 0; at < l->size;) {
 		const size_t n = l->size - at < DEVICE_STAGING ? l->size - at : DEVICE_STAGING;
 		if (!device_read(d, l->addr + at, s->staging, n)) {
-			span_note("memory of the device could not be read at its first use");
+			window_note("memory of the device could not be read at its first use");
 			memset(s->staging, 0, n);
 		}
 		if (!bulk_bytes(&p, s->staging, n))
@@ -109,9 +109,10 @@ void touched_enter(struct call *c, struct device_set *s)
 	if (f.does & SBT_RUNS_KERNEL)
 		named_by_words(s, &k->u.launch.args);
 	if (f.does & SBT_RUNS_GRAPH)
-		span_note("a graph was launched: memory that only its nodes name was not recorded");
+		window_note(
+			"a graph was launched: memory that only its nodes name was not recorded");
 	if (f.does & SBT_DOES_UNKNOWN && k->kind != SBT_UNREPLAYABLE)
-		span_note(
+		window_note(
 			"a command did something that is not known: memory that only it names was not recorded");
 	for (unsigned i = 0; i < f.n; i++)
 		if (f.touch[i].how & (SBT_READS | SBT_WRITES | SBT_UPDATES))

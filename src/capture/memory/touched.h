@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TSDB_MEMORY_TOUCHED: of the memory that existed when the span began, only what a command names is
- * recorded, when it is first named.
+ * TSDB_MEMORY_TOUCHED: of the memory that existed when the window began, only what a command names
+ * is recorded, when it is first named.
  */
 #ifndef CAPTURE_TOUCHED_H
 #define CAPTURE_TOUCHED_H

@@ -3,8 +3,8 @@
  * The pages of memory that tsdb has, by their hashes: those sent for the trace that is being
  * written and for the one before it. A page that is found here, changed or moved or not, need not
  * be sent again. There are two sets, because a page counts as known only for pages sent behind it:
- * one for what spans begin with, used by the sending thread, or by the thread that begins a span
- * while the sender is idle; one for what host.c sends, used by the thread that compares.
+ * one for what windows begin with, used by the sending thread, or by the thread that begins a
+ * window while the sender is idle; one for what host.c sends, used by the thread that compares.
  */
 #ifndef CAPTURE_KNOWN_H
 #define CAPTURE_KNOWN_H
@@ -15,7 +15,7 @@
 
 enum known_set { KNOWN_MEMORY, KNOWN_HOST };
 
-/* Called before a span's first question: forgets what tsdb no longer has. */
+/* Called before a window's first question: forgets what tsdb no longer has. */
 void known_begin(enum known_set s);
 /* Called when other bytes were sent than the hashes say. */
 void known_forget(enum known_set s);

@@ -13,7 +13,7 @@
 #include "capture/core/calls.h"
 #include "capture/memory/fresh.h"
 #include "capture/objects/map.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 
 #define SLOTS_MAX (1u << 20)
 
@@ -121,7 +121,7 @@ void live_free(struct call *c)
 	struct live *l = find(c->cmd.u.free.addr);
 	c->freed_size = l ? l->size : 0;
 	c->freed_ctx = l ? l->ctx : 0;
-	if (l && atomic_load_explicit(&span_open, memory_order_relaxed) && !live_is_host(l))
+	if (l && atomic_load_explicit(&window_open, memory_order_relaxed) && !live_is_host(l))
 		fresh_used(l->addr, l->size);
 	if (l)
 		drop(l);

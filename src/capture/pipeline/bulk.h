@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The producer's side of the bulk slots ("Memory" in wire.h): sends contents of memory to tsdb. It
- * always waits for a slot, whatever control.on_full says, because a span with missing pieces cannot
- * be executed again. It gives up only when tsdb has ended.
+ * always waits for a slot, whatever control.on_full says, because a window with missing pieces
+ * cannot be executed again. It gives up only when tsdb has ended.
  */
 #ifndef CAPTURE_BULK_H
 #define CAPTURE_BULK_H

@@ -19,7 +19,7 @@
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/sender.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 
 #define OUTPUTS_MAX 1024
@@ -88,7 +88,7 @@ static void send_source(const struct call *c, const struct sbt_cmd_copy *k)
 		return;
 	struct piece p = piece_of(c, BULK_INPUT, &e);
 	if (!bulk_fill(&p, p.size, extent_read, &e))
-		span_note("the source of a copy to the device could not be read");
+		window_note("the source of a copy to the device could not be read");
 }
 
 /* --- graphs --- */

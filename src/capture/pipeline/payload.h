@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The data that commands of a span carry between host and device: the bytes that copies to the
+ * The data that commands of a window carry between host and device: the bytes that copies to the
  * device read, and those that copies to the host delivered.
  */
 #ifndef CAPTURE_PAYLOAD_H

@@ -12,9 +12,9 @@
 #include "capture/core/driver.h"
 #include "capture/memory/room.h"
 #include "capture/memory/shadow.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
-#include "capture/core/window.h"
+#include "capture/core/armed.h"
 
 #define HASHES_MAX (1u << 20)
 
@@ -137,7 +137,7 @@ static void do_job(struct thread *t, uint32_t jobs)
 	} else if (jobs & SENDER_START) {
 		shadow_send();
 		if (agent_live())
-			span_sent();
+			window_sent();
 		send_hashes(SENDER_START);
 	} else if (jobs & SENDER_END) {
 		do_end(t);
@@ -151,7 +151,7 @@ static void rest(void)
 	const struct timespec second = {.tv_sec = 1};
 	const bool held = atomic_load(&room_held) != 0;
 	futex(FUTEX_WAIT_PRIVATE, 0, held ? &second : NULL);
-	if (held && !window_watched() && !atomic_load(&span_open) && !atomic_load(&sender_jobs) &&
+	if (held && !armed_watched() && !atomic_load(&window_open) && !atomic_load(&sender_jobs) &&
 		!atomic_load(&sender.leaving))
 		room_release();
 }

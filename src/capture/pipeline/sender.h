@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The thread tsdb-memory: does work off the program's critical path. It sends a span's memory to
- * tsdb while the program goes on, reports the span's end when everything has been sent, and
+ * The thread tsdb-memory: does work off the program's critical path. It sends a window's memory to
+ * tsdb while the program goes on, reports the window's end when everything has been sent, and
  * prepares the device for an armed window. One thread does all of it, so jobs of one kind never
  * overlap. All signals are blocked in it, so the program's handlers never run on it. If no thread
  * can be made, the caller does the job.
@@ -17,9 +17,9 @@ struct thread;
 
 enum sender_job {
 	SENDER_PREPARE = 1, /* the function given to sender_prepare() */
-	SENDER_START = 2,   /* shadow_send(): the copies of what the span began with */
+	SENDER_START = 2,   /* shadow_send(): the copies of what the window began with */
 	SENDER_STOP = 8,    /* the agent is not live any more */
-	SENDER_END = 4,	    /* reports the span's end, after everything has been sent */
+	SENDER_END = 4,	    /* reports the window's end, after everything has been sent */
 };
 extern _Atomic uint32_t sender_jobs; /* jobs under way or waiting */
 

@@ -191,11 +191,11 @@ static void tell_lost(struct engine *en, const struct drain_losses *l)
 }
 
 /* The last command of the capture: where the window closed (a window of seqs may close at a later
- * call), where the span ended, or the last one there is. */
+ * call), where the window ended, or the last one there is. */
 static uint64_t last_of(struct engine *en, bool window)
 {
 	struct tsdb_control *ctl = inferior_control(en->live.inf);
-	uint64_t last = en->live.plan.ending ? recorder_span_last(en->live.recorder) : UINT64_MAX,
+	uint64_t last = en->live.plan.ending ? recorder_window_last(en->live.recorder) : UINT64_MAX,
 		 closed;
 
 	if (!window || !ctl)
@@ -206,10 +206,10 @@ static uint64_t last_of(struct engine *en, bool window)
 		last = closed;
 	if (en->live.plan.window_kind == TSDB_WINDOW_SEQ && en->live.plan.last < last)
 		last = en->live.plan.last;
-	/* A stream was being captured when the window closed: span and window went on until that
-	 * ended. */
-	if (recorder_span_ended(en->live.recorder) > last)
-		last = recorder_span_ended(en->live.recorder);
+	/* A stream was being captured when the window closed: it went on, with its memory, until
+	 * that ended. */
+	if (recorder_window_ended(en->live.recorder) > last)
+		last = recorder_window_ended(en->live.recorder);
 	return last;
 }
 
@@ -236,7 +236,8 @@ void capture_finish(struct engine *en)
 	}
 	lost = en->live.inf ? drain_lost(en->live.inf, &losses) : 0;
 	if (live_control(en))
-		recorder_span_sent(en->live.recorder, atomic_load(&live_control(en)->span_sent));
+		recorder_window_sent(
+			en->live.recorder, atomic_load(&live_control(en)->window_sent));
 	e = en->live.inf ? recorder_close(en->live.recorder, en->live.inf,
 				   last_of(en, mode == RECORDER_WINDOW),
 				   known_of(en, mode == RECORDER_WINDOW))
@@ -267,9 +268,9 @@ void capture_check_window(struct engine *en)
 	struct tsdb_control *ctl = en->live.inf ? inferior_control(en->live.inf) : NULL;
 	uint64_t known;
 
-	if (recorder_in_span(en->live.recorder))
+	if (recorder_in_window(en->live.recorder))
 		return; /* its end has not come yet */
-	if (en->live.plan.ending && en->live.plan.in_span && !en->live.plan.asking) {
+	if (en->live.plan.ending && en->live.plan.in_window && !en->live.plan.asking) {
 		capture_finish(en);
 		return;
 	}
@@ -328,24 +329,24 @@ struct err *capture_stop(struct engine *en)
 					   ? inferior_control(en->live.inf)
 					   : NULL;
 
-	en->live.plan.in_span = recorder_in_span(en->live.recorder);
-	if (!ctl || !en->live.plan.in_span) {
+	en->live.plan.in_window = recorder_in_window(en->live.recorder);
+	if (!ctl || !en->live.plan.in_window) {
 		capture_finish(en);
 		return NULL;
 	}
 	en->live.plan.ending = true;
 	ctl->window.kind = TSDB_WINDOW_NONE;
-	live_configure(en); /* no more spans */
+	live_configure(en); /* no more windows */
 	recorder_await_end(en->live.recorder);
 	if (!at_agent(en)) {
 		live_tell_text(en, LIVE_NOTE_ENDS_LATER, NULL);
 		return NULL;
 	}
 	live_runs_on(en);
-	en->live.span_why = ctl->stop.why;
-	TRY(inferior_end_span(en->live.inf));
+	en->live.window_why = ctl->stop.why;
+	TRY(inferior_end_window(en->live.inf));
 	en->live.plan.asking = true;
-	en->live.doing = LIVE_ENDING_SPAN;
+	en->live.doing = LIVE_ENDING_WINDOW;
 	live_pace_begin(en);
 	return NULL;
 }

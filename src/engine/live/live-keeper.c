@@ -8,13 +8,13 @@
 #include "engine/live/live-private.h"
 #include "engine/parts.h"
 
-/* Whether memory has to be kept: not without a span, nor for a program that has not used the GPU
+/* Whether memory has to be kept: not without a window, nor for a program that has not used the GPU
  * yet. */
 static bool keeper_wanted(const struct engine *en, struct tsdb_control *ctl)
 {
 	return settings_on(&en->set, SET_KEEP) && atomic_load(&ctl->memory) != TSDB_MEMORY_NONE &&
 	       (ctl->window.kind != TSDB_WINDOW_NONE ||
-		       (atomic_load(&ctl->span) && atomic_load(&ctl->next_seq) > 1));
+		       (atomic_load(&ctl->capture_all) && atomic_load(&ctl->next_seq) > 1));
 }
 
 void live_configure_keeper(struct engine *en, struct tsdb_control *ctl)

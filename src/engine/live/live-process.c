@@ -134,8 +134,9 @@ static void configure_memory(struct engine *en, struct tsdb_control *ctl, bool a
 						? (uint32_t)en->set.number[SET_GPU_TIMEOUT]
 						: UINT32_MAX);
 	atomic_store(&ctl->outputs_full, en->set.number[SET_OUTPUTS] == 1);
-	atomic_store(&ctl->span, all && !en->live.plan.ending &&
-					 memory[en->set.number[SET_MEMORY]] != TSDB_MEMORY_NONE);
+	atomic_store(
+		&ctl->capture_all, all && !en->live.plan.ending &&
+					   memory[en->set.number[SET_MEMORY]] != TSDB_MEMORY_NONE);
 }
 
 static uint32_t errors_wanted(const struct engine *en)

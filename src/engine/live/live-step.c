@@ -269,7 +269,7 @@ static bool on_agent_stop(struct engine *en, struct live_stop *ret)
 		return false;
 	case TSDB_STOP_WINDOW_DONE:
 		ret->why = LIVE_WINDOW_CLOSED;
-		ret->goes_on = recorder_in_span(en->live.recorder);
+		ret->goes_on = recorder_in_window(en->live.recorder);
 		if (!ret->goes_on)
 			capture_finish(en);
 		return true;
@@ -388,9 +388,9 @@ struct err *live_next(struct engine *en)
 	return live_continue(en);
 }
 
-/* Acts on an event while the agent ends a span; a stop that is not the agent's answer ends the
+/* Acts on an event while the agent ends a window; a stop that is not the agent's answer ends the
  * wait, too. */
-static struct err *span_event(
+static struct err *window_event(
 	struct engine *en, const struct inferior_event *ev, struct live_stop *ret)
 {
 	struct live *l = &en->live;
@@ -398,8 +398,8 @@ static struct err *span_event(
 
 	if (ev->kind == INFERIOR_STOP_AGENT && ctl->stop.why == TSDB_STOP_SERVED) {
 		*ret = (struct live_stop){
-			.why = LIVE_SPAN_ENDED, .pid = inferior_pid(l->inf), .tid = l->tid};
-		ctl->stop.why = l->span_why;
+			.why = LIVE_WINDOW_ENDED, .pid = inferior_pid(l->inf), .tid = l->tid};
+		ctl->stop.why = l->window_why;
 		while (live_drain(en))
 			;
 		return NULL;
@@ -439,8 +439,8 @@ static struct err *step(struct engine *en, int timeout_ms, struct live_stop *ret
 		TRY(look(en, end, &ev));
 		if (ev.kind == INFERIOR_NONE)
 			continue;
-		if (en->live.doing == LIVE_ENDING_SPAN)
-			TRY(span_event(en, &ev, ret));
+		if (en->live.doing == LIVE_ENDING_WINDOW)
+			TRY(window_event(en, &ev, ret));
 		else
 			TRY(run_event(en, &ev, ret));
 	} while (ret->why == LIVE_RUNS && now_ms() < end);
@@ -455,10 +455,10 @@ static void stands(struct engine *en, bool failed)
 
 	if (ctl)
 		atomic_store(&ctl->step, 0);
-	if (l->doing == LIVE_ENDING_SPAN) {
+	if (l->doing == LIVE_ENDING_WINDOW) {
 		l->plan.asking = false;
 		engine_progress_end(en);
-		if (!failed && (!l->inf || !recorder_in_span(l->recorder)))
+		if (!failed && (!l->inf || !recorder_in_window(l->recorder)))
 			capture_finish(en);
 	}
 	l->doing = LIVE_STANDS;

@@ -42,18 +42,18 @@ struct open_piece {
 	uint32_t id;	      /* the writer's */
 };
 
-/* Spans of commands that can be executed again, and their memory. */
+/* Windows of commands that can be executed again, and their memory. */
 struct recorder_memory {
 	struct open_piece *open;
 	unsigned nopen, open_cap;
-	bool in_span, framed; /* framed: the keyframe of the span's first command is written */
-	bool bare;	      /* the state had no memory when the span began */
-	bool lacks;	      /* memory of this capture is missing */
-	uint64_t sent; /* the first command of the span whose memory at its beginning the program
+	bool in_window, framed; /* framed: the keyframe of the window's first command is written */
+	bool bare;		/* the state had no memory when the window began */
+	bool lacks;		/* memory of this capture is missing */
+	uint64_t sent; /* the first command of the window whose memory at its beginning the program
 			  has sent in full */
 	bool no_end;   /* the memory at its end is not known */
 	bool ending;   /* see recorder_await_end() */
-	uint64_t first, last;	    /* last: of the span that ended */
+	uint64_t first, last;	    /* last: of the window that ended */
 	uint64_t seen;		    /* bytes received in all */
 	char *whole;		    /* path of the last capture, if all its memory is there; NULL */
 	struct sbt_reader *earlier; /* that capture's trace, for the next writer; NULL */
@@ -127,9 +127,9 @@ void recorder_forget(struct recorder *r);
 /* ---- recorder-memory.c ---- */
 struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;
 struct err *recorder_take_window(struct recorder *r, const struct drain_item *it) TS_CHECK;
-/* Whether the command with this seq is the first of a span, so that a keyframe goes before it.
+/* Whether the command with this seq is the first of a window, so that a keyframe goes before it.
  * Returns true once. */
-bool recorder_span_begins(struct recorder *r, uint64_t seq);
+bool recorder_window_begins(struct recorder *r, uint64_t seq);
 /* Called when the trace is about to be closed. */
 struct err *recorder_end_memory(struct recorder *r) TS_CHECK;
 void recorder_memory_free(struct recorder *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes memory contents. Pieces go straight into the trace; a span becomes a window of it when all
- * of its memory is there. Surprise: memory may come before the first command of its span, and
- * before the span itself.
+ * Writes memory contents. Pieces go straight into the trace; a window becomes one of the trace when
+ * all of its memory is there. Surprise: memory may come before the first command of its window, and
+ * before the window itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ struct err *recorder_take_window(struct recorder *r, const struct drain_item *it
 {
 	struct recorder_memory *m = &r->memory;
 
-	m->in_span = !it->ended;
+	m->in_window = !it->ended;
 	if (!it->ended) {
 		m->first = it->seq;
 		m->framed = false;
@@ -114,23 +114,23 @@ static bool is_bare(const struct state *s)
 	return !state_alloc(s, 0, &a) && !state_module(s, 0, &m);
 }
 
-bool recorder_span_begins(struct recorder *r, uint64_t seq)
+bool recorder_window_begins(struct recorder *r, uint64_t seq)
 {
 	struct recorder_memory *m = &r->memory;
 
-	if (!m->in_span || m->framed || seq < m->first)
+	if (!m->in_window || m->framed || seq < m->first)
 		return false;
 	m->framed = true;
 	m->bare = is_bare(r->state);
 	return true;
 }
 
-void recorder_span_sent(struct recorder *r, uint64_t first)
+void recorder_window_sent(struct recorder *r, uint64_t first)
 {
 	r->memory.sent = first;
 }
 
-/* Ends a span that the program did not end (it has died). The memory at its beginning is complete
+/* Ends a window that the program did not end (it has died). The memory at its beginning is complete
  * if no piece was cut, and there was none or all of it was sent. */
 struct err *recorder_end_memory(struct recorder *r)
 {
@@ -140,7 +140,7 @@ struct err *recorder_end_memory(struct recorder *r)
 		m->lacks = true;
 		TRY(sbt_writer_memory_cut(r->w, m->open[m->nopen - 1].id));
 	}
-	if (m->in_span && m->framed && r->last >= m->first) {
+	if (m->in_window && m->framed && r->last >= m->first) {
 		if (!m->bare && m->sent != m->first)
 			m->lacks = true;
 		else if (!m->lacks)
@@ -196,9 +196,9 @@ void recorder_memory_free(struct recorder *r)
 	free(r->memory.open);
 }
 
-bool recorder_in_span(const struct recorder *r)
+bool recorder_in_window(const struct recorder *r)
 {
-	return r->memory.in_span;
+	return r->memory.in_window;
 }
 
 uint64_t recorder_memory_seen(const struct recorder *r)
@@ -212,12 +212,12 @@ void recorder_await_end(struct recorder *r)
 	r->memory.last = 0;
 }
 
-uint64_t recorder_span_ended(const struct recorder *r)
+uint64_t recorder_window_ended(const struct recorder *r)
 {
-	return r->memory.in_span || r->memory.lacks ? 0 : r->memory.last;
+	return r->memory.in_window || r->memory.lacks ? 0 : r->memory.last;
 }
 
-uint64_t recorder_span_last(const struct recorder *r)
+uint64_t recorder_window_last(const struct recorder *r)
 {
-	return r->memory.in_span || !r->memory.last ? UINT64_MAX : r->memory.last;
+	return r->memory.in_window || !r->memory.last ? UINT64_MAX : r->memory.last;
 }

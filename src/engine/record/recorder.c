@@ -178,7 +178,7 @@ struct err *recorder_write_tail(
  * one is due. */
 static struct err *before_cmd(struct recorder *r, struct inferior *inf, const struct sbt_cmd *c)
 {
-	bool begins = recorder_span_begins(r, c->seq);
+	bool begins = recorder_window_begins(r, c->seq);
 
 	if (!r->w)
 		TRY(recorder_open(r, c));

@@ -49,7 +49,7 @@ struct err *cmd_capture_stop(struct session *s, const struct cmd_args *a)
 
 	if (s->engine.live.recorder && recorder_capture(s->engine.live.recorder, &c)) {
 		TRY(capture_stop(&s->engine));
-		return s->engine.live.doing == LIVE_ENDING_SPAN ? process_await(s) : NULL;
+		return s->engine.live.doing == LIVE_ENDING_WINDOW ? process_await(s) : NULL;
 	}
 	if (s->engine.live.plan.mode == RECORDER_OFF)
 		return err_cure(err_new(ERR_STATE, "no capture is on"),

@@ -330,7 +330,7 @@ void live_stop_tell(struct session *s, const struct live_stop *stop)
 {
 	switch (stop->why) {
 	case LIVE_RUNS:
-	case LIVE_SPAN_ENDED:
+	case LIVE_WINDOW_ENDED:
 		return;
 	case LIVE_EXITED:
 	case LIVE_KILLED:

@@ -29,7 +29,7 @@ def keyframes(r):
 
 
 def test_whole_run(t):
-    r = t.record('attach-agent', 'span', '20', '70000')
+    r = t.record('attach-agent', 'window', '20', '70000')
     t.equal(r.status, 0, 'record')
     t.match(r'^\[captured #1-#20 -> t\.sbt, .*, memory 150\.0 kB in \d', r.err)
     trace = reader(t, 't.sbt')
@@ -40,15 +40,15 @@ def test_whole_run(t):
 
 
 def test_without_memory(t):
-    r = t.record('attach-agent', 'span', '20', '70000', options=['--memory', 'none'])
+    r = t.record('attach-agent', 'window', '20', '70000', options=['--memory', 'none'])
     t.equal(r.status, 0, 'record')
     t.no_match('memory', r.err)
     trace = reader(t, 't.sbt')
     t.equal((trace.windows(), trace.memory()), ([], []), 'windows and memory')
 
 
-def test_program_that_dies_in_a_span(t):
-    t.equal(t.record('attach-agent', 'span', '20', '70000', 'die').status, -9, 'record')
+def test_program_that_dies_in_a_window(t):
+    t.equal(t.record('attach-agent', 'window', '20', '70000', 'die').status, -9, 'record')
     trace = reader(t, 't.sbt')
     t.equal(trace.windows(), [(1, 20)], 'what came before can be executed again')
     t.equal(len(trace.memory()), 1, 'pieces')
@@ -57,7 +57,7 @@ def test_program_that_dies_in_a_span(t):
 def test_stop_at_a_stop(t):
     """More than the slots hold comes while the program stays where it is."""
     r = t.session('attach-agent', 'start', 'next', 'capture start', 'next 3', 'next', 'capture stop', 'info commands', 'next', 'capture stop',
-                  args=['span', '20', '90000000'])
+                  args=['window', '20', '90000000'])
     t.match(r'^\[captured #2-#5 -> attach-agent\.sbt, .*, memory 90\.1 MB in ', r.out)
     t.match(r'^#7 ', r.out, 'the program goes on from where it was')
     t.match(r'no capture is on', r.err)
@@ -69,7 +69,7 @@ def test_stop_at_a_stop(t):
 def test_stop_in_the_middle_of_nowhere(t):
     """Where the agent cannot be asked the capture ends at the next command."""
     r = t.session('attach-agent', 'handle SIGTRAP stop nopass', 'capture start', 'run', 'capture stop', 'continue',
-                  args=['span', '20', '9000000', 'trap'])
+                  args=['window', '20', '9000000', 'trap'])
     t.equal(r.status, 0, 'exit status')
     t.match(r'SIGTRAP(.|\n)*^The capture ends at the program\'s next GPU command; its memory is recorded then\.\n'
             r'\[captured #1-#10 -> attach-agent\.sbt, .*, memory 9\.1 MB in .*\n\[process \d+ exited normally\]', r.out)
@@ -78,7 +78,7 @@ def test_stop_in_the_middle_of_nowhere(t):
 
 def test_two_captures(t):
     r = t.session('attach-agent', 'start', 'capture start', 'next 3', 'capture stop', 'next 2', 'capture start', 'next 3', 'capture stop', 'continue',
-                  args=['span', '30', '8'])
+                  args=['window', '30', '8'])
     t.equal(r.status, 0, 'exit status')
     t.equal(re.findall(r'^\[captured #(\d+)-#(\d+) -> ([^,]*),', r.out, re.M),
             [('1', '3', 'attach-agent.sbt'), ('6', '8', 'attach-agent.1.sbt')], 'a file each')
@@ -87,7 +87,7 @@ def test_two_captures(t):
 
 
 def test_capture_to_the_end(t):
-    r = t.session('attach-agent', 'start', 'next 4', 'capture start', 'continue', args=['span', '20', '8'])
+    r = t.session('attach-agent', 'start', 'next 4', 'capture start', 'continue', args=['window', '20', '8'])
     t.match(r'^\[captured #5-#20 -> attach-agent\.sbt', r.out)
     trace = reader(t, 'attach-agent.sbt')
     t.equal(trace.windows(), [(6, 20)], 'windows')
@@ -120,7 +120,7 @@ def test_limit_asked_on_a_terminal(t):
 
 def test_values_that_are_refused(t):
     for words in (['--memory', 'some'], ['--memory-limit', '4X'], ['--outputs=all'], ['--memory']):
-        t.sentence(t.record('attach-agent', 'span', '1', '8', options=words), r'no value for|needs a value')
+        t.sentence(t.record('attach-agent', 'window', '1', '8', options=words), r'no value for|needs a value')
     t.check(not os.path.exists(t.path('t.sbt')), 'nothing was recorded')
 
 
@@ -133,7 +133,7 @@ def test_scribbled_slot_is_told(t):
 
 def test_full_disk(t):
     """The sentence that a full disk costs comes once, the program goes on, the trace can be read."""
-    r = t.record('attach-agent', 'span', '20', '90000000',
+    r = t.record('attach-agent', 'window', '20', '90000000',
                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, resource.RLIM_INFINITY)))
     t.sentence(r, r'the capture has ended at #\d+.*')
     t.equal(len([x for x in r.err.splitlines() if 'capture has ended' in x]), 1, 'sentences')

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For measurements (bench/bench-window.py): writes how long each span held the program up, one line
- * of JSON, to the file that TSDB_AGENT_TIMES names.
+ * For measurements (bench/bench-window.py): writes how long each window held the program up, one
+ * line of JSON, to the file that TSDB_AGENT_TIMES names.
  */
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define LL(x) ((unsigned long long)(x))
 
-void span_times_write(const struct span_times *s, uint64_t first, uint64_t last)
+void window_times_write(const struct window_times *s, uint64_t first, uint64_t last)
 {
 	char line[1024];
 	const char *path = getenv("TSDB_AGENT_TIMES");

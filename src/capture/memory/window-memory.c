@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A span's memory; see span-memory.h. Only the thread that has the gate runs this, so a walk's
+ * A window's memory; see window-memory.h. Only the thread that has the gate runs this, so a walk's
  * state can be static.
  */
-#include "capture/memory/span-memory.h"
+#include "capture/memory/window-memory.h"
 
 #include "capture/pipeline/bulk.h"
 #include "capture/core/clock.h"
@@ -15,15 +15,15 @@
 #include "capture/objects/live.h"
 #include "capture/pipeline/sender.h"
 #include "capture/memory/shadow.h"
-#include "capture/memory/span-cells.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window-cells.h"
+#include "capture/memory/window.h"
 #include "capture/core/thread.h"
 #include "capture/memory/touched.h"
 
 #define BATCH 4096u
 #define BEGUN 4u
 
-/* Ranges of one context that are hashed when a span ends: for some the hashing has begun, others
+/* Ranges of one context that are hashed when a window ends: for some the hashing has begun, others
  * are only listed. */
 struct ending {
 	struct thread *t;
@@ -87,7 +87,7 @@ static bool start_of(void *arg, struct live *l)
 	if (d)
 		shadow_device(now.set, d, &p, is_readable(d, l));
 	else
-		span_note("memory whose context is not known was not recorded");
+		window_note("memory whose context is not known was not recorded");
 	return false;
 }
 
@@ -109,12 +109,12 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 	shadow_device(now.set, d, &p, true);
 }
 
-uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times *times)
+uint64_t window_memory_start(struct device_set *s, uint64_t seq, struct window_times *times)
 {
 	uint64_t at = clock_monotonic_ns();
 	now.set = s;
 	now.seq = seq;
-	ipc_span();
+	ipc_window();
 	const bool touched = atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED;
 	if (touched)
 		touched_begin();
@@ -137,7 +137,7 @@ uint64_t span_memory_start(struct device_set *s, uint64_t seq, struct span_times
 
 static void not_looked_at(void)
 {
-	span_note("memory could not be looked at when the window ended");
+	window_note("memory could not be looked at when the window ended");
 }
 
 static void hash_one(struct ending *e, const struct piece *p)
@@ -265,7 +265,8 @@ static struct ending *ending(void)
 	return now.ending;
 }
 
-void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struct span_times *times)
+void window_memory_end(
+	struct thread *t, struct device_set *s, uint64_t seq, struct window_times *times)
 {
 	uint64_t at = clock_monotonic_ns();
 	struct ending *e = ending();
@@ -288,12 +289,12 @@ void span_memory_end(struct thread *t, struct device_set *s, uint64_t seq, struc
 	clock_lap(&at, &times->end.globals);
 	if (e->now) {
 		go(e);
-		arrive(e); /* span_memory_send() does the rest */
+		arrive(e); /* window_memory_send() does the rest */
 		device_leave();
 	}
 }
 
-void span_memory_send(void)
+void window_memory_send(void)
 {
 	struct ending *e = now.ending;
 	for (unsigned i = 0; e && i < e->n && agent_live(); i++)
@@ -325,7 +326,7 @@ static bool ask_ahead(void *arg, struct live *l)
 
 /* Tables that were never used cause a page fault for every 4 kB, which takes longer than filling
  * them. */
-void span_memory_touch(struct device_set *s)
+void window_memory_touch(struct device_set *s)
 {
 	struct ahead a = {0};
 	now.set = s;

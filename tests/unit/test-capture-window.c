@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans with the fake driver, whose device memory is memory of this process: what goes through the
- * bulk slots, the question about too much memory, work that is not over yet.
+ * Windows with the fake driver, whose device memory is memory of this process: what goes through
+ * the bulk slots, the question about too much memory, work that is not over yet.
  */
 #include "capture-fake.h"
 
@@ -18,7 +18,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/memory/room.h"
 #include "capture/pipeline/sender.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 
 #define SIZE 10000u
 
@@ -88,7 +88,7 @@ static struct tsdb_msg_window expect_window(bool ended)
 		}
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
-	fail_msg("no message of a span's %s", ended ? "end" : "begin");
+	fail_msg("no message of a window's %s", ended ? "end" : "begin");
 	return (struct tsdb_msg_window){.seq = 0};
 }
 
@@ -106,13 +106,13 @@ static void command(void)
 
 static void begin(void)
 {
-	control->span = 1;
+	control->capture_all = 1;
 	command();
 }
 
 static void end(void)
 {
-	control->span = 0;
+	control->capture_all = 0;
 	command();
 }
 
@@ -136,7 +136,7 @@ static int start(void **state)
 /* Each test leaves nothing behind. */
 static int tidy(void **state)
 {
-	if (control->span)
+	if (control->capture_all)
 		end();
 	FAKE(cuMemFree_v2, (CUdeviceptr)(uintptr_t)device);
 	while (atomic_load(&sender_jobs) || ticket < control->next_bulk)
@@ -194,7 +194,7 @@ static void without_room_it_goes_straight_to_the_host(void **state)
 	assert_int_equal(fake_device_copies, 0);
 	const struct tsdb_bulk *b = expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE);
 	assert_memory_equal(bytes_of(b), device, SIZE);
-	assert_int_equal(span_open, 1);
+	assert_int_equal(window_open, 1);
 	give_back(b);
 }
 
@@ -264,7 +264,7 @@ static void an_end_waits_for_nobody(void **state)
 	alarm(20); /* of what never comes back */
 	end();
 	alarm(0);
-	assert_int_equal(span_open, 0);
+	assert_int_equal(window_open, 0);
 	memset(device, 0x77, MANY * PART); /* what comes after it */
 	for (unsigned i = 0; i < MANY; i++) {
 		const struct tsdb_bulk *b = expect_piece(BULK_START, part(i), PART);
@@ -294,8 +294,9 @@ static void *take_slots(void *arg)
 	return NULL;
 }
 
-/* A span that is asked for while the one before it is being sent: the copies of both are whole. */
-static void spans_follow_each_other(void **state)
+/* A window that is asked for while the one before it is being sent: the copies of both are whole.
+ */
+static void windows_follow_each_other(void **state)
 {
 	pthread_t reader;
 	unsigned n = 2 * MANY;
@@ -501,22 +502,22 @@ static void not_while_a_stream_is_captured(void **state)
 	fake_skip();
 	FAKE(cuStreamBeginCapture_v2, (CUstream)0x5100, CU_STREAM_CAPTURE_MODE_GLOBAL);
 	begin();
-	assert_int_equal(span_open, 0);
+	assert_int_equal(window_open, 0);
 	FAKE(cuStreamEndCapture, (CUstream)0x5100, &g);
-	assert_int_equal(span_open, 0);
+	assert_int_equal(window_open, 0);
 	command();
-	assert_int_equal(span_open, 1);
-	/* The span begins behind the capture. */
+	assert_int_equal(window_open, 1);
+	/* The window begins behind the capture. */
 	assert_true(expect_window(false).seq > 0);
 	assert_int_equal(fake_expect(SBT_SYNC).kind, SBT_SYNC);
 }
 
-static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **state)
+static void a_refused_window_is_tried_again_when_it_is_asked_for_again(void **state)
 {
 	allocate();
 	control->memory_limit = SIZE - 1;
 	begin(); /* nobody traces us: nobody to ask */
-	assert_int_equal(span_open, 0);
+	assert_int_equal(window_open, 0);
 	struct tsdb_msg_window b = expect_window(false), e;
 	assert_true(next_window(0, &e) && e.ended); /* refused: both in one ring */
 	assert_int_equal(e.seq, b.seq - 1);
@@ -524,10 +525,10 @@ static void a_refused_span_is_tried_again_when_it_is_asked_for_again(void **stat
 	assert_int_equal(control->memory_needed, SIZE);
 	control->memory_limit = 0;
 	command();
-	assert_int_equal(span_open, 0); /* refused once */
+	assert_int_equal(window_open, 0); /* refused once */
 	end();
 	begin();
-	assert_int_equal(span_open, 1);
+	assert_int_equal(window_open, 1);
 	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
 }
 
@@ -559,7 +560,7 @@ static void expect_given_up(void)
 {
 	struct tsdb_msg_window w;
 	begin();
-	assert_int_equal(span_open, 0);
+	assert_int_equal(window_open, 0);
 	assert_int_equal(held, 1);
 	assert_string_equal(control->text2,
 		"work on the device did not end when the window began, not within 0.2 s (set gpu-timeout)");
@@ -581,7 +582,7 @@ static void expect_held_once(void)
 	atomic_store(&lets_go, 1);
 	control->gpu_timeout = 0; /* 5 s */
 	begin();
-	assert_int_equal(span_open, 1);
+	assert_int_equal(window_open, 1);
 	give_back(expect_piece(BULK_START, (uint64_t)(uintptr_t)device, SIZE));
 	end();
 }
@@ -741,7 +742,7 @@ static void effects_of_calls_that_no_kind_describes(void **state)
 
 /* --- the question --- */
 
-/* A traced child stops and asks; it leaves with 1 when the span is open then. */
+/* A traced child stops and asks; it leaves with 1 when the window is open then. */
 static int ask(uint32_t answer)
 {
 	int status;
@@ -755,7 +756,7 @@ static int ask(uint32_t answer)
 		allocate();
 		control->memory_limit = SIZE - 1;
 		begin();
-		_exit(span_open ? 1 : 0);
+		_exit(window_open ? 1 : 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
@@ -765,7 +766,7 @@ static int ask(uint32_t answer)
 	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
-	control->span = 0;
+	control->capture_all = 0;
 	agent_adopt(control);
 	return WEXITSTATUS(status);
 }
@@ -805,7 +806,7 @@ static void a_context_that_is_being_made_is_idle(void **state)
 	cuda.cuCtxSynchronize = synchronize;
 	allocate();
 	begin();
-	assert_true(atomic_load(&span_open));
+	assert_true(atomic_load(&window_open));
 	assert_string_equal(control->text2, "");
 	FAKE(cuCtxDestroy_v2, UNMADE);
 	cuda = was;
@@ -822,28 +823,28 @@ static void the_user_is_asked(void **state)
 
 int main(void)
 {
-#define SPAN_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
+#define WINDOW_TEST(fn) cmocka_unit_test_teardown(fn, tidy)
 	const struct CMUnitTest tests[] = {
-		SPAN_TEST(what_is_alive_is_shadowed),
-		SPAN_TEST(an_end_waits_for_nobody),
-		SPAN_TEST(spans_follow_each_other),
-		SPAN_TEST(an_allocation_under_way_when_the_window_closes),
-		SPAN_TEST(an_armed_window_is_prepared),
-		SPAN_TEST(without_room_it_goes_straight_to_the_host),
-		SPAN_TEST(results_are_taken_when_they_are_there),
-		SPAN_TEST(a_result_is_taken_before_its_pinned_memory_goes),
-		SPAN_TEST(a_free_does_not_wait_for_ever),
-		SPAN_TEST(the_oldest_of_too_many_results_is_doubtful),
-		SPAN_TEST(a_source_that_is_not_there_is_told),
-		SPAN_TEST(not_while_a_stream_is_captured),
-		SPAN_TEST(fresh_memory_is_recorded),
-		SPAN_TEST(fresh_memory_behind_work_that_does_not_end),
-		SPAN_TEST(a_refused_span_is_tried_again_when_it_is_asked_for_again),
-		SPAN_TEST(work_in_streams_that_nobody_told_of),
-		SPAN_TEST(work_in_streams_that_nobody_can_ask_for),
-		SPAN_TEST(memory_that_the_driver_does_not_give),
-		SPAN_TEST(effects_of_calls_that_no_kind_describes),
-		SPAN_TEST(a_context_that_is_being_made_is_idle),
+		WINDOW_TEST(what_is_alive_is_shadowed),
+		WINDOW_TEST(an_end_waits_for_nobody),
+		WINDOW_TEST(windows_follow_each_other),
+		WINDOW_TEST(an_allocation_under_way_when_the_window_closes),
+		WINDOW_TEST(an_armed_window_is_prepared),
+		WINDOW_TEST(without_room_it_goes_straight_to_the_host),
+		WINDOW_TEST(results_are_taken_when_they_are_there),
+		WINDOW_TEST(a_result_is_taken_before_its_pinned_memory_goes),
+		WINDOW_TEST(a_free_does_not_wait_for_ever),
+		WINDOW_TEST(the_oldest_of_too_many_results_is_doubtful),
+		WINDOW_TEST(a_source_that_is_not_there_is_told),
+		WINDOW_TEST(not_while_a_stream_is_captured),
+		WINDOW_TEST(fresh_memory_is_recorded),
+		WINDOW_TEST(fresh_memory_behind_work_that_does_not_end),
+		WINDOW_TEST(a_refused_window_is_tried_again_when_it_is_asked_for_again),
+		WINDOW_TEST(work_in_streams_that_nobody_told_of),
+		WINDOW_TEST(work_in_streams_that_nobody_can_ask_for),
+		WINDOW_TEST(memory_that_the_driver_does_not_give),
+		WINDOW_TEST(effects_of_calls_that_no_kind_describes),
+		WINDOW_TEST(a_context_that_is_being_made_is_idle),
 		cmocka_unit_test(the_user_is_asked),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);

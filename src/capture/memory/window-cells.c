@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See span-cells.h. There are few of them: a collective library has one table of some kilobytes.
+ * See window-cells.h. There are few of them: a collective library has one table of some kilobytes.
  */
-#include "capture/memory/span-cells.h"
+#include "capture/memory/window-cells.h"
 
 #define CELLS_MAX 256u
 #define CELLS_BYTES (1u << 20)

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capture windows: which commands carry SBT_F_WINDOW, and when a window has closed.
+ * The window that `capture window` asks for: which commands carry SBT_F_WINDOW, and when it opens
+ * and closes. Its memory is for memory/window.h.
  */
-#ifndef CAPTURE_WINDOW_H
-#define CAPTURE_WINDOW_H
+#ifndef CAPTURE_ARMED_H
+#define CAPTURE_ARMED_H
 
 #include "capture/core/agent.h"
 
 struct call;
 struct thread;
 
-static inline bool window_watched(void)
+static inline bool armed_watched(void)
 {
 	const struct tsdb_window *w = &agent.control->window;
 	return w->kind != TSDB_WINDOW_NONE &&
 	       atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
 }
 /* The command has its seq: opens the window, flags the command, closes the window, as needed. */
-void window_enter(struct call *c);
+void armed_enter(struct call *c);
 /* The last number of the window once it is known; 0 before, and without a window. */
-uint64_t window_last(void);
+uint64_t armed_last(void);
 /* Called by the thread that closed the window, when it is in no call any more: waits, some seconds
  * at most, until code that an agent which came late looks for has been found. */
-void window_settle(void);
+void armed_settle(void);
 /* The thread has pushed, or is about to pop, an NVTX range. */
-void window_push(struct thread *t, const char *name);
-void window_pop(struct thread *t);
+void armed_push(struct thread *t, const char *name);
+void armed_pop(struct thread *t);
 
 #endif

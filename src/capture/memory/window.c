@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Spans; see span.h. The thread that first finds a difference between what the debugger wants and
- * the present state begins or ends the span, with the gate shut. Not while the program captures a
- * stream into a graph: waiting for the device is then forbidden, and the span begins or ends at the
- * first command after that.
+ * Windows; see window.h. The thread that first finds a difference between what the debugger wants
+ * and the present state begins or ends the window, with the gate shut. Not while the program
+ * captures a stream into a graph: waiting for the device is then forbidden, and the window begins
+ * or ends at the first command after that.
  */
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 #include "capture/memory/room.h"
 #include "capture/pipeline/sender.h"
 #include "capture/memory/shadow.h"
-#include "capture/memory/span-memory.h"
+#include "capture/memory/window-memory.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
 #include "capture/memory/touched.h"
@@ -37,8 +37,8 @@
 /* tenths of a second: how long for calls under way, and for each context's work */
 #define PATIENCE 100
 
-_Atomic uint32_t span_open;
-_Atomic uint32_t span_refused;
+_Atomic uint32_t window_open;
+_Atomic uint32_t window_refused;
 
 static struct {
 	uint64_t first;
@@ -51,27 +51,27 @@ static struct {
 	struct spin noting;
 	struct device_set set; /* only with the gate claimed */
 	bool unsettled;	       /* existing objects are still being looked for */
-	uint64_t last;	       /* of the span whose end has not been reported */
+	uint64_t last;	       /* of the window whose end has not been reported */
 	/* For an armed window: the state when the device was prepared. */
 	_Atomic uint64_t ready_bytes;
 	_Atomic uint32_t ready_ctxs, ready_epoch, ready_globals;
-	struct span_times times;
-} span;
+	struct window_times times;
+} window;
 
-uint64_t span_first(void)
+uint64_t window_first(void)
 {
-	return span.first;
+	return window.first;
 }
 
-void span_note(const char *sentence)
+void window_note(const char *sentence)
 {
 	struct tsdb_control *ctl = agent.control;
-	spin_lock(&span.noting);
-	if (!atomic_exchange(&span.incomplete, 1)) {
+	spin_lock(&window.noting);
+	if (!atomic_exchange(&window.incomplete, 1)) {
 		strncpy(ctl->text2, sentence, sizeof(ctl->text2) - 1);
 		ctl->text2[sizeof(ctl->text2) - 1] = '\0';
 	}
-	spin_unlock(&span.noting);
+	spin_unlock(&window.noting);
 }
 
 /* How long to wait for the device's work, in tenths of a second. Giving up at a window's end loses
@@ -110,19 +110,19 @@ static void note_not_idle(struct driver_result r, const char *when, unsigned ten
 {
 	char text[TSDB_TEXT_MAX];
 	not_idle_text(r, when, tenths, text);
-	span_note(text);
+	window_note(text);
 }
 
-/* The device has faulted, or its work does not end: the recorded span can be executed up to there,
- * and not be compared. */
+/* The device has faulted, or its work does not end: the recorded window can be executed up to
+ * there, and not be compared. */
 static void end_is_missing(struct driver_result r)
 {
 	struct tsdb_control *ctl = agent.control;
-	spin_lock(&span.noting);
-	span.no_end = true;
-	if (!atomic_load(&span.incomplete))
+	spin_lock(&window.noting);
+	window.no_end = true;
+	if (!atomic_load(&window.incomplete))
 		not_idle_text(r, "ended", patience_end(), ctl->text2);
-	spin_unlock(&span.noting);
+	spin_unlock(&window.noting);
 }
 
 static void tell(struct thread *t, uint64_t seq, bool ended)
@@ -133,16 +133,16 @@ static void tell(struct thread *t, uint64_t seq, bool ended)
 	*m = (struct tsdb_msg_window){.head = {.size = sizeof(*m), .type = TSDB_MSG_WINDOW},
 		.seq = seq,
 		.ended = ended,
-		.complete = !ended || atomic_load(&span.incomplete) ? 0
-			    : span.no_end			    ? TSDB_SPAN_NO_END
-								    : 1};
+		.complete = !ended || atomic_load(&window.incomplete) ? 0
+			    : window.no_end			      ? TSDB_WINDOW_NO_END
+								      : 1};
 	ring_commit(&t->ring, sizeof(*m));
 }
 
 /* --- what is wanted --- */
 
 /* Whether a window is open, or would be opened by this command (NULL: none). */
-static bool window_wants(const struct call *c)
+static bool armed_wants(const struct call *c)
 {
 	struct tsdb_window *w = &agent.control->window;
 	const uint32_t state = atomic_load(&w->state);
@@ -160,9 +160,9 @@ static bool window_wants(const struct call *c)
 static bool wanted(const struct call *c)
 {
 	struct tsdb_control *ctl = agent.control;
-	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&span.over))
+	if (atomic_load(&ctl->memory) == TSDB_MEMORY_NONE || atomic_load(&window.over))
 		return false;
-	return atomic_load_explicit(&ctl->span, memory_order_relaxed) || window_wants(c);
+	return atomic_load_explicit(&ctl->capture_all, memory_order_relaxed) || armed_wants(c);
 }
 
 /* --- the beginning --- */
@@ -185,31 +185,31 @@ static bool is_allowed(struct thread *t)
 	stop_capture(t);
 	if (atomic_load(&ctl->memory_answer) == TSDB_ANSWER_RECORD)
 		return true;
-	span_note("more memory is allocated than the limit allows to record");
+	window_note("more memory is allocated than the limit allows to record");
 	return false;
 }
 
 static void refuse(struct thread *t, const char *why)
 {
-	span_note(why);
-	span.first = atomic_load(&agent.control->next_seq);
-	tell(t, span.first, false);
-	tell(t, span.first - 1, true);
-	atomic_store(&span_refused, 1);
+	window_note(why);
+	window.first = atomic_load(&agent.control->next_seq);
+	tell(t, window.first, false);
+	tell(t, window.first - 1, true);
+	atomic_store(&window_refused, 1);
 }
 
-/* Forgets the sentences about the earlier span. */
+/* Forgets the sentences about the earlier window. */
 static void clean(void)
 {
 	struct tsdb_control *ctl = agent.control;
-	atomic_store(&span.incomplete, 0);
-	atomic_store(&span.overrun, 0);
-	span.no_end = false;
+	atomic_store(&window.incomplete, 0);
+	atomic_store(&window.overrun, 0);
+	window.no_end = false;
 	ctl->text2[0] = '\0';
-	atomic_store(&ctl->span_sent, 0);
+	atomic_store(&ctl->window_sent, 0);
 }
 
-/* Begins the span, with the gate shut. */
+/* Begins the window, with the gate shut. */
 static void begin(struct thread *t, uint64_t seq)
 {
 	const struct tsdb_control *ctl = agent.control;
@@ -219,7 +219,7 @@ static void begin(struct thread *t, uint64_t seq)
 		return;
 	}
 	uint64_t at = clock_monotonic_ns();
-	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&span.set))) {
+	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&window.set))) {
 		refuse(t, "the driver in this process lacks functions that recording memory needs");
 		return;
 	}
@@ -228,88 +228,89 @@ static void begin(struct thread *t, uint64_t seq)
 			"a GPU call of another thread did not end, so memory could not be recorded");
 		return;
 	}
-	clock_lap(&at, &span.times.begin.gate);
+	clock_lap(&at, &window.times.begin.gate);
 	if (seq && atomic_load(&ctl->next_seq) != seq + 1)
-		/* other threads have commands behind it: the span begins with the next command */
+		/* other threads have commands behind it: the window begins with the next command */
 		return;
 	/* Before the first command nothing runs, and a context that is just being made cannot be
 	 * used. */
 	const struct driver_result r = atomic_load(&calls_any)
-					       ? device_idle(&span.set, patience_begin())
+					       ? device_idle(&window.set, patience_begin())
 					       : driver->answer(DRIVER_OK);
 	if (!driver_good(r)) {
 		note_not_idle(r, "began", patience_begin());
 		refuse(t, "");
 		return;
 	}
-	clock_lap(&at, &span.times.begin.idle);
-	if (span.unsettled)
-		span_note(
+	clock_lap(&at, &window.times.begin.idle);
+	if (window.unsettled)
+		window_note(
 			"memory and code that were there before tsdb was attached were still being looked for");
 	if (live_incomplete())
-		span_note(
+		window_note(
 			discover_watched()
 				? "memory that was allocated before tsdb was attached is not all known"
 				: "memory that was allocated before the capture began is not known");
-	/* The span of a whole run also includes the records before the first command. */
-	span.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
-	tell(t, span.first, false);
-	span.times.shadowed = span_memory_start(&span.set, span.first, &span.times);
-	clock_lap(&at, &span.times.begin.work);
-	atomic_store(&span.missed, 0);
-	atomic_store(&span_open, 1);
+	/* The window of a whole run also includes the records before the first command. */
+	window.first = seq ? seq : atomic_load(&calls_any) ? atomic_load(&ctl->next_seq) : 1;
+	tell(t, window.first, false);
+	window.times.shadowed = window_memory_start(&window.set, window.first, &window.times);
+	clock_lap(&at, &window.times.begin.work);
+	atomic_store(&window.missed, 0);
+	atomic_store(&window_open, 1);
 }
 
 /* --- the end --- */
 
-/* Commands with a number behind the window wait for the span's end: none has reached the driver. */
+/* Commands with a number behind what was armed wait for the window's end: none has reached the
+ * driver. */
 static uint64_t last_given(void)
 {
-	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, window = window_last();
+	const uint64_t last = atomic_load(&agent.control->next_seq) - 1, armed = armed_last();
 	const bool exact =
-		window && !atomic_load(&agent.control->span) && !atomic_load(&span.overrun);
-	return exact && window < last ? window : last;
+		armed && !atomic_load(&agent.control->capture_all) && !atomic_load(&window.overrun);
+	return exact && armed < last ? armed : last;
 }
 
-void span_sent(void)
+void window_sent(void)
 {
-	if (atomic_load(&span_open) && !atomic_load(&span.incomplete))
-		atomic_store(&agent.control->span_sent, span.first);
+	if (atomic_load(&window_open) && !atomic_load(&window.incomplete))
+		atomic_store(&agent.control->window_sent, window.first);
 }
 
 /* Called by the sending thread when everything else has been sent. */
 static void tell_end(struct thread *t)
 {
-	span_memory_send();
-	tell(t, span.last, true);
-	span.times.sent = atomic_load(&shadow_sent);
-	span.times.same = atomic_load(&shadow_same);
-	span_times_write(&span.times, span.first, span.last);
+	window_memory_send();
+	tell(t, window.last, true);
+	window.times.sent = atomic_load(&shadow_sent);
+	window.times.same = atomic_load(&shadow_same);
+	window_times_write(&window.times, window.first, window.last);
 }
 
-/* Ends the span, with the gate shut. The sending thread does what takes long. */
+/* Ends the window, with the gate shut. The sending thread does what takes long. */
 static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
 	/* No device_load() here: compiling the hash kernels while the process exits hangs in the
 	 * driver (580.159; 24 of 24 tries of one program). */
 	uint64_t at = clock_monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
-	const bool collected = device_collect(&span.set);
-	clock_lap(&at, &span.times.end.gate);
-	span.last = last ? last : last_given();
-	const struct driver_result r = quiet && collected ? device_idle(&span.set, patience_end())
+	const bool collected = device_collect(&window.set);
+	clock_lap(&at, &window.times.end.gate);
+	window.last = last ? last : last_given();
+	const struct driver_result r = quiet && collected ? device_idle(&window.set, patience_end())
 							  : driver->answer(DRIVER_NOT_READY);
-	clock_lap(&at, &span.times.end.idle);
+	clock_lap(&at, &window.times.end.idle);
 	if (!driver_good(r)) {
 		end_is_missing(r);
 	} else {
 		payload_poll(t, true);
-		span_memory_end(t, &span.set, span.last, &span.times);
+		window_memory_end(t, &window.set, window.last, &window.times);
 	}
-	clock_lap(&at, &span.times.end.work);
+	clock_lap(&at, &window.times.end.work);
 	touched_end();
-	atomic_store(&span_open, 0);
-	span.times.end.all = at - t0;
+	atomic_store(&window_open, 0);
+	window.times.end.all = at - t0;
 	sender_end(tell_end);
 }
 
@@ -319,16 +320,16 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
  * copies. Called before the gate is shut. */
 static void prepare(bool ahead)
 {
-	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&span.set))
+	if (!atomic_load(&calls_any) || !device_can() || !device_collect(&window.set))
 		return;
-	for (unsigned i = 0; i < span.set.n; i++)
-		if (device_enter(&span.set.ctx[i])) /* makes its stream */
+	for (unsigned i = 0; i < window.set.n; i++)
+		if (device_enter(&window.set.ctx[i])) /* makes its stream */
 			device_leave();
-	device_load(&span.set);
-	globals_find(&span.set);
-	span_memory_touch(&span.set);
+	device_load(&window.set);
+	globals_find(&window.set);
+	window_memory_touch(&window.set);
 	if (atomic_load(&agent.control->memory) == TSDB_MEMORY_ALL && within_limit())
-		room_reserve(&span.set, ahead);
+		room_reserve(&window.set, ahead);
 }
 
 static struct driver_result prepare_now(void *arg)
@@ -357,11 +358,11 @@ static void prepare_ahead(struct thread *t)
 {
 	if (!gate_try_claim(t))
 		return;
-	atomic_store(&span.ready_bytes, atomic_load(&live_total));
-	atomic_store(&span.ready_ctxs, atomic_load(&ids.next_ctx));
-	atomic_store(&span.ready_epoch, atomic_load(&room_epoch));
-	atomic_store(&span.ready_globals, globals_epoch());
-	if (!atomic_load(&span_open) && !atomic_load(&span.over)) {
+	atomic_store(&window.ready_bytes, atomic_load(&live_total));
+	atomic_store(&window.ready_ctxs, atomic_load(&ids.next_ctx));
+	atomic_store(&window.ready_epoch, atomic_load(&room_epoch));
+	atomic_store(&window.ready_globals, globals_epoch());
+	if (!atomic_load(&window_open) && !atomic_load(&window.over)) {
 		gate_prepare();
 		(void)prepare_in_time(prepare_for_later);
 	}
@@ -376,10 +377,10 @@ static void prepare_if_armed(void)
 		atomic_load(&calls_captures) ||
 		atomic_load(&agent.control->memory) == TSDB_MEMORY_NONE || late_is_finding())
 		return;
-	if (atomic_load(&live_total) > atomic_load(&span.ready_bytes) ||
-		atomic_load(&ids.next_ctx) != atomic_load(&span.ready_ctxs) ||
-		atomic_load(&room_epoch) != atomic_load(&span.ready_epoch) ||
-		globals_epoch() != atomic_load(&span.ready_globals))
+	if (atomic_load(&live_total) > atomic_load(&window.ready_bytes) ||
+		atomic_load(&ids.next_ctx) != atomic_load(&window.ready_ctxs) ||
+		atomic_load(&room_epoch) != atomic_load(&window.ready_epoch) ||
+		globals_epoch() != atomic_load(&window.ready_globals))
 		sender_prepare(prepare_ahead);
 }
 
@@ -391,22 +392,22 @@ static void give_up(struct thread *t)
 	refuse(t, "");
 }
 
-/* The caller has claimed the gate. seq: the number of the command that the span begins with; 0: the
- * next one. An earlier span's memory must have been sent: the new copies use its room. */
-static void begin_span(struct thread *t, uint64_t seq)
+/* The caller has claimed the gate. seq: the number of the command that the window begins with; 0:
+ * the next one. An earlier window's memory must have been sent: the new copies use its room. */
+static void begin_window(struct thread *t, uint64_t seq)
 {
 	uint64_t at = clock_monotonic_ns();
 	const uint64_t t0 = at;
-	span.times = (struct span_times){.live = atomic_load(&live_total)};
+	window.times = (struct window_times){.live = atomic_load(&live_total)};
 	const unsigned mode = driver->relax();
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
-	clock_lap(&at, &span.times.begin.wait);
+	clock_lap(&at, &window.times.begin.wait);
 	known_begin(KNOWN_MEMORY);
 	atomic_store(&shadow_sent, 0);
 	atomic_store(&shadow_same, 0);
-	span.unsettled = discover_watched() && !late_settle(t);
+	window.unsettled = discover_watched() && !late_settle(t);
 	const bool prepared = prepare_in_time(prepare_now);
-	clock_lap(&at, &span.times.begin.prepare);
+	clock_lap(&at, &window.times.begin.prepare);
 	gate_shut(t);
 	if (prepared)
 		begin(t, seq);
@@ -416,10 +417,10 @@ static void begin_span(struct thread *t, uint64_t seq)
 	if (prepared)
 		sender_start(); /* else the room for copies may still be waiting for the device */
 	driver->restrict_again(mode);
-	atomic_store(&agent.control->pause_ns, span.times.begin.all = clock_monotonic_ns() - t0);
+	atomic_store(&agent.control->pause_ns, window.times.begin.all = clock_monotonic_ns() - t0);
 }
 
-static void end_span(struct thread *t, uint64_t last, bool at_stop)
+static void end_window(struct thread *t, uint64_t last, bool at_stop)
 {
 	const uint64_t t0 = clock_monotonic_ns();
 	const unsigned mode = driver->relax();
@@ -432,45 +433,45 @@ static void end_span(struct thread *t, uint64_t last, bool at_stop)
 /* The window or the capture has ended, and had only commands that were captured into graphs. */
 static void tell_missed(struct thread *t)
 {
-	if (!atomic_exchange(&span.missed, 0))
+	if (!atomic_exchange(&window.missed, 0))
 		return;
 	sender_wait(SENDER_START | SENDER_END, SENDER_FOR_EVER);
-	atomic_store(&span.incomplete, 0);
+	atomic_store(&window.incomplete, 0);
 	refuse(t,
 		"all its commands came while a stream was being captured into a graph, when memory cannot be looked at; let the window take in the "
 		"graph's launch");
 }
 
-void span_end(struct thread *t, uint64_t last, bool at_stop)
+void window_end(struct thread *t, uint64_t last, bool at_stop)
 {
-	while (atomic_load(&span_open) && agent_live()) {
+	while (atomic_load(&window_open) && agent_live()) {
 		if (!gate_claim(t))
 			continue;
-		if (atomic_load(&span_open))
-			end_span(t, last, at_stop);
+		if (atomic_load(&window_open))
+			end_window(t, last, at_stop);
 		gate_release();
 	}
 	if (agent_live())
 		tell_missed(t);
 }
 
-void span_close(struct thread *t)
+void window_close(struct thread *t)
 {
-	if (atomic_load(&span_open) && atomic_load(&calls_captures))
-		atomic_store(&span.overrun, 1);
+	if (atomic_load(&window_open) && atomic_load(&calls_captures))
+		atomic_store(&window.overrun, 1);
 	else
-		span_end(t, 0, false);
+		window_end(t, 0, false);
 }
 
-void span_leave(struct thread *t)
+void window_leave(struct thread *t)
 {
-	atomic_store(&span.over, 1);
+	atomic_store(&window.over, 1);
 	if (t)
-		span_end(t, 0, false);
+		window_end(t, 0, false);
 	sender_leave();
 }
 
-void span_settle(struct thread *t)
+void window_settle(struct thread *t)
 {
 	const uint32_t was = atomic_load(&t->at);
 	if (!(atomic_load(&sender_jobs) & SENDER_END))
@@ -481,22 +482,22 @@ void span_settle(struct thread *t)
 }
 
 /* Returns false if another thread is about to do it, and this command still comes before. A window
- * opens with a certain command, which therefore waits for the span; `capture start` can begin with
- * any command. */
+ * opens with a certain command, which therefore waits for the window; `capture start` can begin
+ * with any command. */
 static bool change(struct call *c, bool to)
 {
 	sender_wait(SENDER_PREPARE, PATIENCE);
 	if (!gate_try_claim(c->t)) {
-		if (atomic_load(&agent.control->span) || !to)
+		if (atomic_load(&agent.control->capture_all) || !to)
 			return false;
 		if (!gate_claim(c->t))
 			return true;
 	}
-	if (wanted(c) == to && !!atomic_load(&span_open) != to && !atomic_load(&span_refused)) {
+	if (wanted(c) == to && !!atomic_load(&window_open) != to && !atomic_load(&window_refused)) {
 		if (to)
-			begin_span(c->t, 0);
+			begin_window(c->t, 0);
 		else
-			end_span(c->t, 0, false);
+			end_window(c->t, 0, false);
 	}
 	gate_release();
 	return true;
@@ -506,13 +507,13 @@ static void begin_or_end(struct call *c)
 {
 	while (agent_live()) {
 		const bool want = wanted(c);
-		if (!want && atomic_load(&span_refused))
-			atomic_store(&span_refused, 0);
-		if (want == !!atomic_load(&span_open) || atomic_load(&span_refused))
+		if (!want && atomic_load(&window_refused))
+			atomic_store(&window_refused, 0);
+		if (want == !!atomic_load(&window_open) || atomic_load(&window_refused))
 			break;
 		if (atomic_load(&calls_captures)) {
 			if (want)
-				atomic_store(&span.missed, 1);
+				atomic_store(&window.missed, 1);
 			break;
 		}
 		if (!change(c, want))
@@ -520,10 +521,10 @@ static void begin_or_end(struct call *c)
 	}
 }
 
-void span_before(struct call *c)
+void window_before(struct call *c)
 {
 	begin_or_end(c);
-	while (atomic_load(&span_open) && agent_live() && !host_turn(c)) {
+	while (atomic_load(&window_open) && agent_live() && !host_turn(c)) {
 		gate_leave(c->t, THREAD_OUT);
 		host_await_turn();
 		gate_enter(c->t);
@@ -541,59 +542,59 @@ void span_before(struct call *c)
 	}
 }
 
-void span_late(struct call *c)
+void window_late(struct call *c)
 {
 	const struct tsdb_window *w = &agent.control->window;
-	if (w->kind != TSDB_WINDOW_SEQ || atomic_load(&span_open) || !wanted(c))
+	if (w->kind != TSDB_WINDOW_SEQ || atomic_load(&window_open) || !wanted(c))
 		return;
 	gate_enter(c->t);
-	span_before(c);
+	window_before(c);
 }
 
-void span_after_stop(struct call *c)
+void window_after_stop(struct call *c)
 {
 	const struct tsdb_control *ctl = agent.control;
-	if (!atomic_load(&ctl->span) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE ||
-		atomic_load(&span_open) || atomic_load(&span_refused) ||
+	if (!atomic_load(&ctl->capture_all) || atomic_load(&ctl->memory) == TSDB_MEMORY_NONE ||
+		atomic_load(&window_open) || atomic_load(&window_refused) ||
 		atomic_load(&calls_captures) || call_stops_at_exit(c->row) || !gate_try_claim(c->t))
 		return;
-	if (!atomic_load(&span_open) && !atomic_load(&span.over))
-		begin_span(c->t, c->cmd.seq);
+	if (!atomic_load(&window_open) && !atomic_load(&window.over))
+		begin_window(c->t, c->cmd.seq);
 	gate_release();
 }
 
-void span_numbered(struct call *c)
+void window_numbered(struct call *c)
 {
-	if (!atomic_load(&span_open) || atomic_load(&agent.control->span))
+	if (!atomic_load(&window_open) || atomic_load(&agent.control->capture_all))
 		return;
-	const uint64_t last = window_last();
+	const uint64_t last = armed_last();
 	if (!last || c->cmd.seq <= last)
 		return;
 	if (atomic_load(&calls_captures))
-		atomic_store(&span.overrun, 1); /* the device must not be waited for */
+		atomic_store(&window.overrun, 1); /* the device must not be waited for */
 	else
-		span_end(c->t, 0, false);
+		window_end(c->t, 0, false);
 }
 
-void span_enter(struct call *c)
+void window_enter(struct call *c)
 {
-	if (!atomic_load(&span_open))
+	if (!atomic_load(&window_open))
 		return;
-	touched_enter(c, &span.set);
+	touched_enter(c, &window.set);
 	host_enter(c);
 	payload_enter(c);
 	effect_enter(c);
 }
 
-void span_exit(struct call *c)
+void window_exit(struct call *c)
 {
-	if (!atomic_load(&span_open))
+	if (!atomic_load(&window_open))
 		return;
 	payload_exit(c);
 	fresh_alloc(c);
 }
 
-void span_waited(struct thread *t)
+void window_waited(struct thread *t)
 {
 	payload_poll(t, false);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Capture windows; see window.h. Any thread may open or close a window. The state moves ARMED ->
+ * What is armed; see armed.h. Any thread may open or close a window. The state moves ARMED ->
  * OPEN -> DONE by compare-and-swap; the thread that sets DONE sends the notification
  * (control.window_stop).
  */
-#include "capture/core/window.h"
+#include "capture/core/armed.h"
 
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/memory/discover.h"
 #include "capture/objects/kernel.h"
 #include "capture/core/driver.h"
-#include "capture/memory/span.h"
+#include "capture/memory/window.h"
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
 
@@ -39,14 +39,14 @@ static bool close_at(struct tsdb_window *w, uint64_t seq)
 		return false;
 	if (!seq)
 		seq = atomic_load(&agent.control->next_seq) - 1;
-	seq += !seq; /* 0: not yet known, see window_last() */
+	seq += !seq; /* 0: not yet known, see armed_last() */
 	if (!discover_watched())
 		atomic_store(&w->known_seq, seq);
 	atomic_store(&w->closed_seq, seq);
 	return true;
 }
 
-void window_settle(void)
+void armed_settle(void)
 {
 	struct tsdb_window *w = &agent.control->window;
 	const uint64_t closed = atomic_load(&w->closed_seq);
@@ -56,7 +56,7 @@ void window_settle(void)
 	atomic_store(&w->known_seq, told > closed ? told : closed);
 }
 
-uint64_t window_last(void)
+uint64_t armed_last(void)
 {
 	struct tsdb_window *w = &agent.control->window;
 	uint64_t seq = 0;
@@ -91,7 +91,7 @@ static void seq_window(struct tsdb_window *w, struct call *c)
 		c->window_closed = close_at(w, w->last);
 }
 
-void window_enter(struct call *c)
+void armed_enter(struct call *c)
 {
 	struct tsdb_window *w = &agent.control->window;
 	switch (w->kind) {
@@ -110,7 +110,7 @@ void window_enter(struct call *c)
 	}
 }
 
-void window_push(struct thread *t, const char *name)
+void armed_push(struct thread *t, const char *name)
 {
 	struct tsdb_window *w = &agent.control->window;
 	t->range_depth++;
@@ -122,7 +122,7 @@ void window_push(struct thread *t, const char *name)
 	}
 }
 
-void window_pop(struct thread *t)
+void armed_pop(struct thread *t)
 {
 	struct tsdb_window *w = &agent.control->window;
 	if (!t->range_depth)
@@ -131,8 +131,8 @@ void window_pop(struct thread *t)
 		return;
 	t->window_depth = 0;
 	if (close_at(w, 0)) {
-		span_close(t);
-		window_settle();
+		window_close(t);
+		armed_settle();
 		stop_window_done(t);
 	}
 }
