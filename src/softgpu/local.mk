@@ -164,7 +164,7 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 if HAVE_CMOCKA
-PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
+PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-paths
 check_PROGRAMS += $(PTX_TESTS)
@@ -202,6 +202,9 @@ tests_unit_test_softgpu_schedule_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_tex_fuzz_SOURCES = tests/unit/test-softgpu-tex-fuzz.c
 tests_unit_test_softgpu_tex_fuzz_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_tex_fuzz_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_extents_SOURCES = tests/unit/test-softgpu-extents.c
+tests_unit_test_softgpu_extents_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_extents_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_mem_SOURCES = tests/unit/test-softgpu-mem.c
 tests_unit_test_softgpu_mem_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_mem_LDADD = $(PTX_TEST_LINK)

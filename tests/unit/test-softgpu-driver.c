@@ -438,6 +438,31 @@ static void test_pool(void **state)
 	OK(cuStreamDestroy(t));
 }
 
+/* "CUDA Driver API", cuMemFreeAsync: also what cuMemAlloc() allocated; the address is the
+ * allocation's own, and of device memory. */
+static void test_free_of_plain_memory_in_stream_order(void **state)
+{
+	CUdeviceptr plain;
+	void *host;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&plain, 512));
+	OK(cuMemAllocHost(&host, 64));
+	IS(cuMemFreeAsync(plain + 4, s), INVALID_VALUE);
+	IS(cuMemFreeAsync((CUdeviceptr)(uintptr_t)host, s), INVALID_VALUE);
+	IS(cuMemFreeAsync(plain + (UINT64_C(1) << 40), s), INVALID_VALUE);
+	OK(cuMemsetD8(plain, 1, 512)); /* it is still there */
+	OK(cuCtxSynchronize());	       /* the free is not ordered behind the fill */
+	OK(cuMemFreeAsync(plain, s));
+	OK(cuStreamSynchronize(s));
+	IS(cuMemsetD8(plain, 1, 1), INVALID_VALUE);
+	IS(cuMemFreeAsync(plain, s), INVALID_VALUE);
+	OK(cuMemFreeAsync(0, s));
+	OK(cuMemFreeHost(host));
+	OK(cuStreamDestroy(s));
+}
+
 /* Addresses and memory apart: two pieces side by side, moved elsewhere with their contents. */
 static void test_virtual_memory(void **state)
 {
@@ -1353,6 +1378,7 @@ int main(void)
 		cmocka_unit_test(test_host_memory),
 		cmocka_unit_test(test_pointer_attributes),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_free_of_plain_memory_in_stream_order),
 		cmocka_unit_test(test_virtual_memory),
 		cmocka_unit_test(test_stream_calls),
 		cmocka_unit_test(test_legacy_barrier),

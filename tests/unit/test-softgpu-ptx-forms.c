@@ -39,6 +39,8 @@ static const struct row halves[] = {
 		0x3c004000, 0, 1},
 	{"setp.eq.u32 %p7, 0, 1; setp.gt.or.f16x2 %p9|%p8, %r0, %r1, %p7;", 'p', 0x40003c00,
 		0x3c004000, 0, 0},
+	{"setp.gt.f16x2 %p8|%p9, %r0, %r1;", 'p', 0x3c004000, 0x40003c00, 0, 0},
+	{"setp.gt.f16x2 %p9|%p8, %r0, %r1;", 'p', 0x3c004000, 0x40003c00, 0, 1},
 	{"setp.eq.u32 %p7, 0, 1; setp.gt.xor.f16x2 %p9|%p8, %r0, %r1, !%p7;", 'p', 0x40003c00,
 		0x3c004000, 0, 1},
 	{"setp.eq.u32 %p7, 0, 1; setp.lt.and.bf16 %p9, %h0, %h1, !%p7;", 'p', 0x3f80, 0x4000, 0, 1},
