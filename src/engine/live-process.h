@@ -71,6 +71,9 @@ struct live {
 	uint32_t catch_code;
 	/* where a fault was first seen: the launch that caused it; 0: not known, or no such stop */
 	uint64_t fault_launch;
+	/* the first command that may have caused it, and the one that first said it; 0: no such
+	 * stop */
+	uint64_t fault_first, fault_last;
 	unsigned last_stop; /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's
 			     */
 	int exit_code;	    /* of the last exit; -1: none yet */
@@ -248,6 +251,18 @@ void live_set_signal(struct engine *en, int sig, bool stop, bool pass);
  * known. *ret_sure: the device named it; else it may have caused it. *ret is valid until the
  * program goes on. */
 bool live_fault_launch(struct engine *en, struct sbt_cmd *ret, bool *ret_sure);
+/* Why there is no copy of device memory from before a fault. */
+enum live_lost {
+	LIVE_LOST_NO_CAPTURE,	/* nothing was being captured */
+	LIVE_LOST_NO_SPAN,	/* the capture window had not begun */
+	LIVE_LOST_NOT_COPIED,	/* the capture copies no memory where it begins */
+	LIVE_LOST_WITH_CONTEXT, /* the copies were in the program's own memory, as set */
+	LIVE_LOST_COPIES,	/* for a reason that a note has said */
+};
+/* At a stop at a fault from which no copy is left. */
+enum live_lost live_why_lost(struct engine *en);
+/* Whether the program is at a stop at a fault, so that its device memory is lost. */
+bool live_at_fault(const struct engine *en);
 /* For live-step.c: takes the failure at a stop. */
 void live_take_fault(struct engine *en, const struct tsdb_error *error, struct live_fault *ret);
 

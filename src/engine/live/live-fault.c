@@ -21,7 +21,8 @@ static bool is_kernel(const struct state *st, const struct sbt_cmd *c, const cha
 }
 
 /* Takes the launches that may have caused the fault. */
-static void take_launches(const struct state *st, const char *mangled, struct live_fault *ret)
+static void take_launches(
+	const struct state *st, const char *mangled, struct live_fault *ret, uint64_t *ret_first)
 {
 	struct state_stream stream;
 	enum state_status status;
@@ -33,7 +34,8 @@ static void take_launches(const struct state *st, const char *mangled, struct li
 				continue;
 			if (ret->n < LIVE_LAUNCHES)
 				ret->launch[ret->n] = c;
-			ret->n++;
+			if (!ret->n++ || c.seq < *ret_first)
+				*ret_first = c.seq;
 		}
 }
 
@@ -74,6 +76,7 @@ static void take_nearest(const struct state *st, uint64_t addr, struct state_all
 void live_take_fault(struct engine *en, const struct tsdb_error *error, struct live_fault *ret)
 {
 	struct tsdb_error *e = &ret->error;
+	struct live *l = &en->live;
 	const struct state *st;
 
 	*e = *error;
@@ -82,14 +85,44 @@ void live_take_fault(struct engine *en, const struct tsdb_error *error, struct l
 	END(e->file);
 	END(e->kernel);
 	END(e->text);
-	if (!e->sticky || !en->live.recorder)
+	if (!e->sticky || !l->recorder)
 		return;
-	st = recorder_state(en->live.recorder);
-	if (!e->known || !take_named(en->live.recorder, st, ret))
-		take_launches(st, e->known ? e->kernel : "", ret);
+	st = recorder_state(l->recorder);
+	l->fault_first = l->fault_last = l->cmd.seq;
+	if (!e->known || !take_named(l->recorder, st, ret))
+		take_launches(st, e->known ? e->kernel : "", ret, &l->fault_first);
+	else
+		l->fault_first = ret->launch[0].seq;
 	if (e->known && e->addr)
 		take_nearest(st, e->addr, &ret->nearest);
-	en->live.fault_launch = ret->n == 1 ? ret->launch[0].seq : 0;
+	l->fault_launch = ret->n == 1 ? ret->launch[0].seq : 0;
+}
+
+bool live_at_fault(const struct engine *en)
+{
+	const struct live *l = &en->live;
+
+	return l->inf && l->at_cmd && l->last_stop == TSDB_STOP_ERROR &&
+	       inferior_control(l->inf)->error.sticky;
+}
+
+static bool is_armed(const struct tsdb_control *c)
+{
+	return c->window.kind != TSDB_WINDOW_NONE &&
+	       atomic_load(&c->window.state) == TSDB_WINDOW_ARMED;
+}
+
+enum live_lost live_why_lost(struct engine *en)
+{
+	const struct tsdb_control *c = live_control(en);
+
+	if (!en->live.recorder || recorder_mode(en->live.recorder) == RECORDER_OFF)
+		return LIVE_LOST_NO_CAPTURE;
+	if (c && is_armed(c))
+		return LIVE_LOST_NO_SPAN;
+	if (c && atomic_load(&c->memory) != TSDB_MEMORY_ALL)
+		return LIVE_LOST_NOT_COPIED;
+	return settings_on(&en->set, SET_KEEP) ? LIVE_LOST_COPIES : LIVE_LOST_WITH_CONTEXT;
 }
 
 bool live_fault_launch(struct engine *en, struct sbt_cmd *ret, bool *ret_sure)

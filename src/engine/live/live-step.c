@@ -317,7 +317,7 @@ bool live_act(struct engine *en, const struct inferior_event *ev, struct live_st
 	l->tid = ev->tid;
 	l->frame = 0;
 	l->last_stop = TSDB_STOP_NONE;
-	l->fault_launch = 0;
+	l->fault_launch = l->fault_first = l->fault_last = 0;
 	while (live_drain(en))
 		;
 	return ev->kind == INFERIOR_STOP_AGENT ? on_agent_stop(en, ret)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "replay/replay.h"
+#include "shell/print/fault.h"
 #include "shell/print/graph.h"
 #include "shell/print/memory-view.h"
 #include "engine/recorder.h"
@@ -62,8 +63,8 @@ static struct err *read_device(struct session *s, uint64_t addr, void *dst, size
 {
 	uint64_t before;
 
-	TRY(inferior_gpu_read(
-		s->engine.live.inf, addr, dst, n, (int)s->engine.set.number[SET_GPU_TIMEOUT]));
+	TRY(fault_lost(s, inferior_gpu_read(s->engine.live.inf, addr, dst, n,
+				  (int)s->engine.set.number[SET_GPU_TIMEOUT])));
 	before = inferior_gpu_read_before(s->engine.live.inf);
 	if (before)
 		out_printf(s->out, "As it was before #%" PRIu64 ", where the capture began:\n",
@@ -76,8 +77,7 @@ bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t
 	struct live *t = &s->engine.live;
 	struct err *e;
 
-	if (s->focus == FOCUS_REPLAY || !t->inf || !t->at_cmd || t->last_stop != TSDB_STOP_ERROR ||
-		!inferior_control(t->inf)->error.sticky)
+	if (s->focus == FOCUS_REPLAY || !live_at_fault(&s->engine))
 		return false;
 	e = inferior_gpu_read(t->inf, addr, dst, n, (int)s->engine.set.number[SET_GPU_TIMEOUT]);
 	*ret_before = e ? 0 : inferior_gpu_read_before(t->inf);

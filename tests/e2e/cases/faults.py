@@ -130,8 +130,43 @@ def test_memory_may_be_kept_in_the_program_alone(t):
     """Without a process that keeps it, memory that was not sent before the fault is gone, and that is said."""
     t.need_soft()
     r = t.session('fault_kept', 'set capture keep off', 'capture window kernel stray count 2', 'run', 'x/4xw arg0', 'continue')
-    t.match(r'cannot read 16 bytes of GPU memory', r.err)
+    t.match(r"^  Device memory is lost: the capture's copies were in the program's memory\. `set capture keep on` keeps it\.$", r.out)
+    t.match(r"^tsdb: device memory is lost, the GPU has faulted: the capture's copies were in the program's memory\. `set capture keep on` keeps it\.$", r.err)
     t.match(r'memory is missing: memory of the device could not be read when the window began', r.err)
+
+
+def test_memory_that_no_capture_kept(t):
+    """The stop at the fault says that nothing is kept and which capture keeps it, and that capture does."""
+    r = t.session('fault_kept', 'run', 'bt', 'info allocations', 'x/4xw arg0', 'continue')
+    t.match(r'^The GPU has faulted', r.out)
+    said = t.match(r'^  Device memory is lost: no capture was on\. `(capture window seq (\d+)-(\d+))` and `run` keep it\.$', r.out)
+    t.match(r'^0x[0-9a-f]+ +201326592 +device', r.out)
+    t.match(f'^tsdb: device memory is lost, the GPU has faulted: no capture was on\\. `{said[1]}` and `run` keep it\\.$', r.err)
+    first, last = (int(said[i]) for i in (2, 3))
+    t.match(rf'^#{last} sync', r.out)
+    t.match(rf'^  (in|not known to have finished:) #{first} stray<<<', r.out)
+    r = t.session('fault_kept', said[1], 'run', f'x/4xw arg0 + {4 * LAST}', 'continue')
+    values = ''.join(f'\\t0x{word(LAST + i):08x}' for i in range(4))
+    t.match(f'^As it was before #{first}, where the capture began:\n0x[0-9a-f]+:{values}$', r.out)
+    t.check('is lost' not in r.both, r.both)
+    t.match(r'^\[captured #', r.both)
+
+
+def test_captures_that_keep_no_memory(t):
+    for commands, why, cure in ((('set capture memory none', 'set capture keep off'), 'no capture was on',
+                                 r'`set capture memory all`, `set capture keep on`, `capture window seq \d+-\d+` and `run` keep it'),
+                                (('capture window kernel nobody',), 'the capture window had not begun', r'`capture window seq \d+-\d+` and `run` keep it'),
+                                (('set capture memory none', 'capture window kernel stray count 2'), 'the capture copies no memory where it begins',
+                                 '`set capture memory all` keeps it'),
+                                (('set capture memory touched', 'capture window kernel stray count 2'), 'the capture copies no memory where it begins',
+                                 '`set capture memory all` keeps it')):
+        r = t.session('fault_kept', *commands, 'run', 'x/4xw arg0', 'continue')
+        t.match(rf'^  Device memory is lost: {why}\. {cure}\.$', r.out)
+        t.match(rf'^tsdb: device memory is lost, the GPU has faulted: {why}\. {cure}\.$', r.err)
+    # Errors that are no faults leave the memory alone.
+    r = t.session('failing_calls', 'catch error cuLaunchKernel', 'run', 'continue')
+    t.match(r'has failed', r.out)
+    t.check('is lost' not in r.both, r.both)
 
 
 def test_a_keeper_that_does_not_work(t):

@@ -81,6 +81,10 @@ for step in sys.argv[1:]:
         print("child", os.waitpid(fork(lambda: None), 0)[1] >> 8, flush=True)
     elif step == "lives":
         fork(lambda: time.sleep(1))
+    elif step == "wait":
+        print("waits", flush=True)
+        while not os.path.exists("go"):
+            time.sleep(0.01)
     elif step == "exec":
         os.execv(sys.argv[-1], sys.argv[-1:])
 '''
@@ -115,7 +119,7 @@ def test_killed_before_the_window(t):
     is_lost_once(t, r, r'tsdb-keeper, the process that has them, was killed by SIGKILL;')
     t.match(r'`set capture keep off` and `set capture keep on` start another', r.err)
     t.match(r'^The GPU has faulted', r.out)
-    t.match(r'cannot read 16 bytes of GPU memory', r.err)
+    t.match(r'^tsdb: device memory is lost, the GPU has faulted: no copy from before outlived it\. ', r.err)
     t.match(f'^{FAULTS}$', r.out)
     t.match(r'exited normally', r.out)
 
@@ -328,3 +332,21 @@ def test_a_keeper_that_answers_anything(t):
         is_lost_once(t, r, '')
         t.match(r'^([1-9]\d*) of \1 allocations identical', t.tsdb('replay', 'w.sbt').out, how)
         os.unlink(t.path('w.sbt'))
+
+
+def test_a_fault_of_a_program_that_was_attached_to(t):
+    """It cannot be run again: what keeps memory is a capture before the fault."""
+    t.need_soft()
+    prepare(t)
+    for commands, what in (((), r'  Device memory is lost: no capture was on\. `capture start` before the fault keeps it\.'),
+                           (('capture start a.sbt',), 'As it was before #\\d+, where the capture began:')):
+        p = subprocess.Popen([sys.executable, 'steps.py', 'touch', 'wait', 'touch', 'stray'], cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             env=t.environment({'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}), stderr=subprocess.DEVNULL, text=True)
+        while p.stdout.readline() != 'waits\n':
+            t.equal(p.poll(), None, 'the program')
+        ex = [x for c in (*commands, 'shell touch go', 'continue', 'x/2xw arg0', 'detach') for x in ('-ex', c)]
+        r = t.tsdb('--batch', '-p', str(p.pid), *ex, timeout=90)
+        t.match(r'^The GPU has faulted', r.out)
+        t.match(f'^{what}$', r.out)
+        t.equal(p.communicate(timeout=60)[0], 'touch 0\nstray 700\n', 'what the program prints')
+        os.unlink(t.path('go'))
