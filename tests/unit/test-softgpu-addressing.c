@@ -70,6 +70,13 @@ static void test_bases(void **state)
 	KNOWN("mad.wide.u32 %d3, %r1, %r0, %d0; ld.global.u32 %r2, [%d3]; mad.lo.s64 %d4, %d2, 8, %d1; st.global.u32 [%d4], %r2;");
 	assert_true(is_pure_base(P) && is_pure_base(Q) && a.source[COUNT].shapes);
 	ptx_addressing_free(&a);
+	/* What is taken from a base shapes, the base does not. */
+	KNOWN("cvt.u64.u32 %d3, %r0; sub.s64 %d4, %d0, %d3; st.global.u32 [%d4], 1;");
+	assert_true(is_pure_base(P) && a.source[COUNT].shapes);
+	ptx_addressing_free(&a);
+	KNOWN("sub.s64 %d3, %d1, %d0; st.global.u32 [%d3], 1;");
+	assert_true(a.source[P].shapes && !a.source[P].is_base);
+	ptx_addressing_free(&a);
 	/* A pointer that goes up in a loop that n ends. */
 	KNOWN("mov.u64 %d3, %d0; mov.u32 %r2, 0; l: st.global.u32 [%d3], %r2; add.s64 %d3, %d3, 128; add.s32 %r2, %r2, 1;"
 	      "setp.lt.u32 %p0, %r2, %r0; @%p0 bra l;");

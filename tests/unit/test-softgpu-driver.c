@@ -111,6 +111,32 @@ static void test_device(void **state)
 	assert_int_equal(n, 0);
 }
 
+/* "CUDA Driver API", cuDeviceGetByPCIBusId: [domain]:[bus]:[device].[function],
+ * [domain]:[bus]:[device], [bus]:[device].[function]. */
+static void test_pci_ids(void **state)
+{
+	static const char *const its[] = {"0000:00:00.0", "0:0:0.0", "0000:00:00", "00:00.0"},
+				 *const anothers[] = {"0000:00:00.1", "0000:00:01.0",
+					 "0001:00:00.0", "0000:7f:00.0", "00:00.1", "00:01.0",
+					 "7f:00.0"},
+				 *const none[] = {"", "0000", "GPU 0", "00:"};
+	char bus[13];
+	CUdevice dev;
+
+	OK(cuDeviceGetPCIBusId(bus, 13, 0));
+	assert_string_equal(bus, "0000:00:00.0");
+	IS(cuDeviceGetPCIBusId(bus, 12, 0), INVALID_VALUE);
+	for (size_t i = 0; i < sizeof its / sizeof *its; i++) {
+		dev = 7;
+		OK(cuDeviceGetByPCIBusId(&dev, its[i]));
+		assert_int_equal(dev, 0);
+	}
+	for (size_t i = 0; i < sizeof anothers / sizeof *anothers; i++)
+		IS(cuDeviceGetByPCIBusId(&dev, anothers[i]), INVALID_DEVICE);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		IS(cuDeviceGetByPCIBusId(&dev, none[i]), INVALID_VALUE);
+}
+
 static void test_errors(void **state)
 {
 	const char *s = "x";
@@ -1252,6 +1278,20 @@ static void test_bad_images(void **state)
 	IS(cuModuleLoadData(NULL, garbage), INVALID_VALUE);
 	IS(cuModuleLoadData(&m, ".version 9.0\n.target sm_75\n.address_size 64\nthis is not PTX\n"),
 		INVALID_PTX);
+	/* PTX ISA, .reqnctapercluster: as many blocks as the device has for a cluster, 16 */
+	for (size_t i = 0; i < 6; i++) {
+		static const char *const sizes[] = {
+			"4, 2, 2", "16", "2, 8", "4, 2, 3", "17", "1, 0, 1"};
+		char ptx[300];
+
+		snprintf(ptx, sizeof ptx,
+			".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n"
+			".explicitcluster\n.reqnctapercluster %s\n{\nret;\n}\n",
+			sizes[i]);
+		assert_int_equal(cuModuleLoadData(&m, ptx) == CUDA_SUCCESS, i < 3);
+		if (i < 3)
+			OK(cuModuleUnload(m));
+	}
 	IS(cuModuleLoad(&m, "/does/not/exist"), FILE_NOT_FOUND);
 	IS(cuModuleUnload((CUmodule)garbage), INVALID_HANDLE);
 	IS(cuLibraryLoadData(&lib, garbage, NULL, NULL, 0, NULL, NULL, 0), INVALID_IMAGE);
@@ -1369,6 +1409,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_pci_ids),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_contexts),
 		cmocka_unit_test(test_alloc),

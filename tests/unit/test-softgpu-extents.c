@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Free places of a range of addresses against a row of flags, one for each unit.
+ * Free places of a range of addresses against a row of flags, one for each unit; and bounds within
+ * what is mapped.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/memory/mem-extents.h"
 
 #define UNITS 160
@@ -193,10 +195,44 @@ static void test_a_full_table(void **unused)
 	assert_false(extent_take(&region, 8, 0x100, &x));
 }
 
+/* Bounds within memory that is mapped as one piece: 0x1000 to 0x2000. */
+static void test_bounds_cut_what_is_mapped(void **unused)
+{
+	static const struct soft_span spans[] = {{0x1100, 0x40}, {0x1180, 0x80}, {0x1f00, 0x200}};
+	static const struct {
+		uint64_t a, start, end;
+		bool is;
+	} rows[] = {{0x1000, 0, 0, false}, {0x10ff, 0, 0, false}, {0x1100, 0x1100, 0x1140, true},
+		{0x113f, 0x1100, 0x1140, true}, {0x1140, 0, 0, false}, {0x117f, 0, 0, false},
+		{0x1180, 0x1180, 0x1200, true}, {0x11ff, 0x1180, 0x1200, true},
+		{0x1200, 0, 0, false}, {0x1eff, 0, 0, false},
+		{0x1fff, 0x1f00, 0x2000, true}}; /* it ends where the mapping does */
+
+	(void)unused;
+	ptx_bounds_set(spans, 3);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		uint64_t start = 0x1000, end = 0x2000;
+
+		assert_int_equal(ptx_bounds_cut(rows[i].a, &start, &end), rows[i].is);
+		if (rows[i].is) {
+			assert_int_equal(start, rows[i].start);
+			assert_int_equal(end, rows[i].end);
+		}
+	}
+	uint64_t start = 0x1190, end = 0x11a0; /* less is mapped than the bounds hold */
+	assert_true(ptx_bounds_cut(0x1198, &start, &end));
+	assert_int_equal(start, 0x1190);
+	assert_int_equal(end, 0x11a0);
+	ptx_bounds_set(NULL, 0);
+	assert_true(ptx_bounds_cut(0x1000, &start, &end));
+	assert_int_equal(start, 0x1190);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_places_are_as_the_flags_say),
-		cmocka_unit_test(test_a_full_table)};
+		cmocka_unit_test(test_a_full_table),
+		cmocka_unit_test(test_bounds_cut_what_is_mapped)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
