@@ -35,6 +35,21 @@ def find(t, pattern, trace='t.sbt', which=0):
     return int(found[which])
 
 
+def test_a_copy_goes_on_in_the_next_piece(t):
+    """Memory that was mapped piece by piece: a copy touches the piece in which it ends, too."""
+    recorded(t, 'grown_array')
+    t.match(r'(\d+) of \1 allocations identical', t.tsdb('replay', '--verify', 't.sbt').out)
+    first, last = find(t, 'copy d2d'), find(t, 'copy d2d', which=1)
+    fill = find(t, 'fill')
+    writers = re.findall(r'^ *0x[0-9a-f]+ +\d+ +vmm .*#(\d+)$', shell(t, 'info allocations').out, re.M)
+    t.equal(writers, [str(fill)] * 2, 'who wrote the pieces last')
+    r = t.session('grown_array', 'set capture memory touched', f'capture window seq {first}-{last}', 'run')
+    t.equal(r.status, 0, 'record what is touched')
+    r = t.tsdb('replay', '--verify', 'grown_array.sbt')
+    t.equal(r.status, 0, 'replay of what was touched')
+    t.match(r'(\d+) of \1 allocations identical', r.out)
+
+
 def test_last_call_changed_nothing(t):
     """A call that failed is a command; one that only takes a number may end a window."""
     for how, last in ('module', 'module_load = ERROR ' + ('218' if t.gpu == 'soft' else '200')), ('unknown', 'unreplayable "cuArrayCreate_v2" = ERROR 1'), \
