@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libsymbols.a, libgpucode.a, libsbt.a and libcommon.a after it.
+# Room attach: the inferior. Who links libattach.a links $(ATTACH_LIBS), libsymbols.a, liblang.a, libgpucode.a, libsbt.a and libcommon.a after it.
 
 noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
@@ -28,7 +28,7 @@ tests_programs_attach_agent_LDFLAGS = -pthread
 
 if HAVE_CMOCKA
 ATTACH_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-ATTACH_TEST_LIBS = libattach.a libsymbols.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
+ATTACH_TEST_LIBS = libattach.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ATTACH_LIBS) -lpthread
 check_PROGRAMS += tests/programs/attach-inferior
 tests_programs_attach_inferior_SOURCES = tests/programs/attach-inferior.c
 tests_programs_attach_inferior_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter

@@ -126,7 +126,7 @@ HEADERS_TO_CHECK += \
 	src/engine/verdict.h
 
 # Everything that a program with the engine is linked with.
-ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a libgpucode.a libsbt.a libcommon.a \
+ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a \
 	$(OBSERVE_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CMOCKA

@@ -176,6 +176,8 @@ struct lang_format {
 /* Appends the value. */
 struct err *lang_show(struct lang *l, const struct lang_scope *scope, const struct lang_format *f,
 	const struct lang_value *v, struct buf *out) TS_CHECK;
+/* Appends size (1, 2, 4 or 8) bytes by a letter. */
+void lang_show_bits(struct buf *out, char letter, const void *bytes, unsigned size);
 /* Whether there is such a letter. */
 bool lang_is_letter(char letter);
 

@@ -11,8 +11,8 @@ libtracesmith_so_0_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include $(ELF_CFLAGS)
 libtracesmith_so_0_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libtracesmith_so_0_LDFLAGS = $(AM_LDFLAGS) $(SO_LDFLAGS) -Wl,-soname,libtracesmith.so.0 -Wl,--exclude-libs,ALL \
 	-Wl,--version-script=$(srcdir)/src/library/tracesmith.map
-libtracesmith_so_0_LDADD = libstate.a libsymbols.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
-libtracesmith_so_0_DEPENDENCIES = libstate.a libsymbols.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
+libtracesmith_so_0_LDADD = libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
+libtracesmith_so_0_DEPENDENCIES = libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith

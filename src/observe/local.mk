@@ -41,7 +41,7 @@ check-observe-qemu: all $(check_SCRIPTS)
 EXTRA_DIST += tests/observe/in-qemu tests/observe/on-gpu
 
 if HAVE_CMOCKA
-OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsymbols.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
+OBSERVE_TEST_LIBS = libobserve.a libstate.a libattach.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(OBSERVE_LIBS) $(ATTACH_LIBS) $(ZSTD_LIBS) $(JANSSON_LIBS) -lpthread
 check_PROGRAMS += tests/unit/libobserve-driver.so
 tests_unit_libobserve_driver_so_SOURCES = tests/unit/observe-driver.c
 tests_unit_libobserve_driver_so_CFLAGS = -std=gnu11 -fPIC -O1 $(WARN_CFLAGS)

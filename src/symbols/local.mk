@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Room symbols: what addresses in host code mean, without a process. Who links libsymbols.a links $(SYMBOLS_LIBS),
-# libgpucode.a, libsbt.a and libcommon.a after it.
+# liblang.a, libgpucode.a, libsbt.a and libcommon.a after it.
 
 noinst_LIBRARIES += libsymbols.a
 libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/elf-facts.c src/symbols/elf-facts.h \

@@ -12,7 +12,7 @@
 #include "shell/print/breakpoints-text.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 
 static struct err *nothing(struct session *s, const struct cmd_args *a)
@@ -110,23 +110,67 @@ static void fuzz_breakpoint(const char *line)
 	breakpoints_free(b);
 }
 
-static bool any_field(void *arg, const char *name)
+/* 4 KiB of memory at 0, full of small numbers. */
+static struct err *read_memory(void *arg, unsigned space, uint64_t addr, void *dst, size_t n)
 {
-	return name[0] > 'k';
+	(void)arg;
+	if (space || addr > 4096 || n > 4096 - addr)
+		return err_new(ERR_NOT_FOUND, "nothing is there");
+	for (size_t i = 0; i < n; i++)
+		((unsigned char *)dst)[i] = (unsigned char)((addr + i) % 7);
+	return NULL;
 }
 
-static void fuzz_vars(const char *line)
+static struct err *find_name(void *arg, const char *name, struct lang_value *ret, bool *ret_found)
 {
-	struct vars *v = vars_new();
-	char *text;
-	struct err *e;
+	struct vars *v = arg;
 
-	vars_set(v, "n", 5);
-	vars_remember(v, -1);
-	e = vars_expand(v, line, any_field, NULL, &text);
+	*ret_found = true;
+	if (*name == '$')
+		*ret_found = vars_find(v, name + 1, ret);
+	else if (*name == 'a')
+		*ret = lang_at(
+			lang_array_of(vars_lang(v), lang_base_type(vars_lang(v), "int"), 100), 0,
+			64);
+	else if (*name == 'c')
+		*ret = lang_at(
+			lang_pointer_to(vars_lang(v), lang_base_type(vars_lang(v), "char")), 0, 8);
+	else
+		*ret_found = false;
+	return NULL;
+}
+
+static struct err *assign(void *arg, const char *name, const struct lang_value *value)
+{
+	vars_put(arg, name, value);
+	return NULL;
+}
+
+static void fuzz_expression(const char *line)
+{
+	static const char letters[] = "\0xduotcfazs";
+	struct vars *v = vars_new();
+	const struct lang_scope scope = {
+		.arg = v, .name = find_name, .read = read_memory, .assign = assign};
+	const struct lang_format f = {.letter = letters[strlen(line) % (sizeof letters - 1)],
+		.elements = strlen(line) % 40};
+	const struct lang_type *t = NULL;
+	struct lang_value value;
+	struct buf b = BUF_INIT;
+	struct err *e = lang_type_of(vars_lang(v), &scope, line, &t);
+
 	if (!e)
-		free(text);
+		lang_type_layout(&b, t);
 	err_free(e);
+	vars_set(v, "n", 5);
+	e = lang_eval(vars_lang(v), &scope, line, &value);
+	if (!e)
+		e = lang_show(vars_lang(v), &scope, &f, &value, &b);
+	if (!e && (!value.type || value.type->size <= 4096))
+		vars_remember(v, &value);
+	err_free(e);
+	lang_value_free(&value);
+	buf_free(&b);
 	vars_free(v);
 }
 
@@ -143,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	fuzz_lookup(line);
 	fuzz_setting(line);
 	fuzz_breakpoint(line);
-	fuzz_vars(line);
+	fuzz_expression(line);
 	free(line);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "engine/breakpoints.h"
 #include "shell/print/breakpoints-text.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "shell/tools/tool-options.h"
 
 static void must(struct err *e)

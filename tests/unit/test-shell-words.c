@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "engine/settings.h"
-#include "shell/print/value.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
+#include "shell/values/x-format.h"
 #include "base/words.h"
 
 #define assert_ok(expr)                                                                            \
@@ -113,33 +113,49 @@ static void sizes_for_people(void **state)
 	assert_string_equal(words_bytes(b, sizeof b, UINT64_MAX), "18.4 EB");
 }
 
-static bool field(void *arg, const char *name)
+static unsigned remember(struct vars *v, int64_t i)
 {
-	return !strcmp(name, "grid_x");
+	struct lang_value value = lang_from_int(lang_base_type(vars_lang(v), "int"), i);
+	unsigned n = vars_remember(v, &value);
+
+	lang_value_free(&value);
+	return n;
 }
 
 static void variables(void **state)
 {
 	struct vars *v = vars_new();
+	struct lang_value found = {0};
 	int64_t n;
-	char *text;
 
-	assert_int_equal(vars_remember(v, 7), 1);
-	assert_int_equal(vars_remember(v, -5), 2);
+	assert_int_equal(remember(v, 7), 1);
+	assert_int_equal(remember(v, -5), 2);
+	assert_int_equal(remember(v, 11), 3);
 	vars_set(v, "n", 40);
 	vars_set(v, "n", 41);
-	assert_true(vars_get(v, "", &n));
+	assert_true(vars_get(v, "n", &n));
+	assert_int_equal(n, 41);
+	assert_true(vars_get(v, "", &n)); /* $ */
+	assert_int_equal(n, 11);
+	assert_true(vars_get(v, "$", &n)); /* $$ */
 	assert_int_equal(n, -5);
-	assert_true(vars_get(v, "$", &n));
+	assert_true(vars_get(v, "$2", &n)); /* $$2 */
 	assert_int_equal(n, 7);
+	assert_true(vars_get(v, "$0", &n));
+	assert_int_equal(n, 11);
 	assert_true(vars_get(v, "1", &n));
 	assert_int_equal(n, 7);
-	assert_false(vars_get(v, "3", &n));
+	assert_false(vars_get(v, "4", &n));
+	assert_false(vars_get(v, "0", &n));
+	assert_false(vars_get(v, "$3", &n));
 	assert_false(vars_get(v, "m", &n));
-	assert_ok(vars_expand(v, "$n + $ * $1 - $cmd.seq + $grid_x", field, NULL, &text));
-	assert_string_equal(text, "41 + (-5) * 7 - seq + grid_x");
-	free(text);
-	assert_refused(vars_expand(v, "$nothing", field, NULL, &text), "$nothing");
+	/* a value of the history is no variable that can be assigned to, another is */
+	assert_true(vars_find(v, "2", &found));
+	assert_null(found.variable);
+	lang_value_free(&found);
+	assert_true(vars_find(v, "n", &found));
+	assert_string_equal(found.variable, "n");
+	lang_value_free(&found);
 	vars_free(v);
 }
 
@@ -238,41 +254,35 @@ static void x_formats(void **state)
 	buf_free(&b);
 }
 
-static void show(const struct value *v, char letter, const char *want)
+static void show(struct vars *v, enum sbt_type type, int64_t i, char letter, const char *want)
 {
+	const struct lang_format f = {.letter = letter};
+	struct lang_value value = lang_from_int(vars_field_type(v, type), i);
 	struct buf b = BUF_INIT;
 
-	assert_ok(value_format(v, letter, 4, &b));
+	assert_ok(lang_show(vars_lang(v), NULL, &f, &value, &b));
 	assert_string_equal(buf_cstr(&b), want);
+	lang_value_free(&value);
 	buf_free(&b);
 }
 
-static void values(void **state)
+static void fields(void **state)
 {
-	struct value i = {.kind = VALUE_INT, .type = SBT_T_UINT, .i = 200, .size = 8};
-	struct value s = {.kind = VALUE_INT, .type = SBT_T_INT, .i = -1, .size = 4};
-	struct value addr = {.kind = VALUE_INT, .type = SBT_T_ADDR, .i = 0x302000000, .size = 8};
-	struct value none = {.kind = VALUE_INT, .type = SBT_T_EVENT, .i = SBT_NO_ID, .size = 8};
-	struct value dir = {
-		.kind = VALUE_INT, .type = SBT_T_ENUM_COPY, .i = SBT_COPY_D2H, .size = 8};
-	struct value f = {.kind = VALUE_FLOAT, .f = 1.5, .size = 4};
-	struct value text = {.kind = VALUE_TEXT, .bytes = {"ab\"cdef", 7}};
-	struct buf b = BUF_INIT;
+	struct vars *v = vars_new();
 
-	show(&i, 0, "200");
-	show(&i, 'x', "0xc8");
-	show(&i, 't', "11001000");
-	show(&i, 'o', "0310");
-	show(&s, 0, "-1");
-	show(&s, 'u', "4294967295");
-	show(&addr, 0, "0x302000000");
-	show(&none, 0, "none");
-	show(&dir, 0, "d2h");
-	show(&f, 0, "1.5");
-	show(&f, 'x', "0x3fc00000");
-	show(&text, 0, "\"ab\\\"c\"...");
-	assert_refused(value_format(&i, 'q', 0, &b), "format letter");
-	buf_free(&b);
+	show(v, SBT_T_UINT, 200, 0, "200");
+	show(v, SBT_T_UINT, 200, 'x', "0xc8");
+	show(v, SBT_T_UINT, 200, 't', "11001000");
+	show(v, SBT_T_UINT, 200, 'o', "0310");
+	show(v, SBT_T_INT, -1, 0, "-1");
+	show(v, SBT_T_INT, -1, 'u', "18446744073709551615");
+	show(v, SBT_T_ADDR, 0x302000000, 0, "0x302000000");
+	show(v, SBT_T_ADDR, 0x302000000, 'd', "12918456320");
+	show(v, SBT_T_EVENT, SBT_NO_ID, 0, "none");
+	show(v, SBT_T_EVENT, 3, 0, "3");
+	show(v, SBT_T_STREAM, 0, 0, "0");
+	show(v, SBT_T_ENUM_COPY, SBT_COPY_D2H, 0, "d2h");
+	vars_free(v);
 }
 
 int main(void)
@@ -285,7 +295,7 @@ int main(void)
 		cmocka_unit_test(setting_names),
 		cmocka_unit_test(setting_values),
 		cmocka_unit_test(x_formats),
-		cmocka_unit_test(values),
+		cmocka_unit_test(fields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

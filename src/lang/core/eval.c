@@ -3,6 +3,7 @@
  * Evaluates the tree of an expression. With types_only nothing is read, computed or assigned: every
  * value has the right type and zeros.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/checked.h"
@@ -93,7 +94,7 @@ static struct err *eval_name(struct eval *ev, const char *name, struct lang_valu
 		TRY(ev->scope->name(ev->scope->arg, name, ret, &found));
 	if (!found && *name != '$')
 		return no_name(name);
-	if (!found && name[1] && !ret->variable)
+	if (!found && (isalpha((unsigned char)name[1]) || name[1] == '_'))
 		ret->variable = xstrdup(name + 1);
 	return NULL;
 }

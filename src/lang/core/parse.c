@@ -132,7 +132,6 @@ static bool is_variable(struct parser *p, const char *name)
 		return false;
 	e = p->scope->name(p->scope->arg, name, &v, &found);
 	lang_value_free(&v);
-	found = found || e;
 	err_free(e);
 	return found;
 }
@@ -209,8 +208,8 @@ static struct err *parse_count(struct parser *p, uint64_t *ret)
 	if (p->x.token != LANG_T_NUMBER)
 		return lang_lex_refuse(&p->x);
 	TRY(lang_to_int(NULL, &p->x.value, &n));
-	if (n < 0)
-		return lang_lex_refuse(&p->x);
+	if (n <= 0)
+		return err_new(ERR_USAGE, "an array has 1 element and more");
 	*ret = (uint64_t)n;
 	TRY(advance(p, false));
 	return expect(p, "]", false);

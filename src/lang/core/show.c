@@ -142,15 +142,15 @@ static void add_float(struct buf *out, const struct lang_type *t, const uint8_t 
 }
 
 /* An integer's bits as the floating type of its size; false when there is none. */
-static bool add_bits_as_float(struct show *s, uint64_t u, unsigned size)
+static bool add_bits_as_float(struct buf *out, uint64_t u, unsigned size)
 {
-	const char *name = size == 4 ? "float" : size == 8 ? "double" : NULL;
+	const struct lang_type t = {.kind = LANG_FLOAT, .size = size, .is_signed = true};
 	uint8_t bytes[8];
 
-	if (!name)
+	if (size != 4 && size != 8)
 		return false;
 	memcpy(bytes, &u, sizeof bytes);
-	add_float(s->out, lang_base_type(s->l, name), bytes);
+	add_float(out, &t, bytes);
 	return true;
 }
 
@@ -198,11 +198,20 @@ static void add_by_letter(struct show *s, char letter, uint64_t u, unsigned size
 		add_character(out, (unsigned char)u);
 		break;
 	default: /* 'f' of a size that no floating type has */
-		if (letter == 'f' && add_bits_as_float(s, u, size))
+		if (letter == 'f' && add_bits_as_float(out, u, size))
 			break;
 		buf_printf(out, is_signed ? "%" PRId64 : "%" PRIu64,
 			is_signed ? (uint64_t)as_signed(u, size) : u);
 	}
+}
+
+void lang_show_bits(struct buf *out, char letter, const void *bytes, unsigned size)
+{
+	struct show s = {.out = out};
+	uint64_t u = 0;
+
+	memcpy(&u, bytes, size < 8 ? size : 8);
+	add_by_letter(&s, letter, u, size < 8 ? size : 8, letter == 'd' || letter == 'c');
 }
 
 static uint64_t bits_of(const struct lang_type *t, const uint8_t *bytes)

@@ -13,7 +13,7 @@
 #include "shell/live/microscope.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 #include "state/state.h"
 

@@ -8,22 +8,28 @@
 #include <string.h>
 #include "replay/replay.h"
 #include "shell/live/microscope.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
 #include "shell/print/stack-view.h"
-#include "shell/print/value.h"
-#include "shell/print/vars.h"
+#include "shell/values/value.h"
+#include "shell/values/x-format.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 #include "shell/print/what-if.h"
 #include "base/text.h"
 
+enum {
+	KEPT_MAX = 1 << 20
+}; /* bytes of a value in memory that the history keeps; of larger ones, where */
+
 const char cmd_print_help[] =
 	"Shows the value of an expression at the current command and remembers it as $1, $2,\n"
-	"...; $ is the newest. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32 (at a\n"
+	"...; $ is the newest, $$ the one before it, $$3 the one three before it. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32 (at a\n"
 	"fault: of the launch that faulted);\n"
 	"variables $n (`set $n = 5`), $seq, $bpnum, $_exitcode. /x /d /u /o /t /c /f /a choose\n"
-	"a format. See `help expressions`. Memory is {TYPE}ADDRESS or {TYPE[N]}ADDRESS with\n"
-	"f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, float, double, int, ...\n"
+	"a format, also /z /s. See `help expressions`. Memory is {TYPE}ADDRESS, {TYPE[N]}ADDRESS,\n"
+	"*(TYPE *)ADDRESS or *PTR@N with f16 bf16 f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16\n"
+	"x32 x64, float, double, int, ...\n"
 	"Inside a launch (`help replay enter`): registers of the focused thread, %r4, %f2, %tid.x,\n"
 	"expressions over them, the addresses of variables; EXPR[all] for all lanes of its warp.\n"
 	"Examples: print/x arg0 + 4 * 16\n"
@@ -52,40 +58,6 @@ static struct err *parse_cast(const char *text, struct x_format *ret, const char
 	}
 	*ret_rest = end + 1;
 	return NULL;
-}
-
-static struct err *print_memory(struct session *s, const char *text, char letter)
-{
-	struct x_format f;
-	struct buf b = BUF_INIT, shown = BUF_INIT;
-	uint64_t most = s->engine.set.number[SET_ELEMENTS], v = 0;
-	struct value addr;
-	size_t n;
-	struct err *e;
-
-	TRY(parse_cast(text, &f, &text));
-	TRY(value_eval(s, text, &addr));
-	if (addr.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
-			"\"info allocations\" lists addresses");
-	if (letter)
-		f.letter = letter;
-	n = (size_t)f.count * x_unit_bytes(f.unit);
-	e = memory_read(s, (uint64_t)addr.i, buf_room(&b, n), n);
-	if (!e) {
-		uint64_t count = most && f.count > most ? most : f.count;
-
-		memcpy(&v, b.data, x_unit_bytes(f.unit));
-		if (f.count == 1)
-			x_format_one(&shown, &f, b.data);
-		else
-			memory_list(&shown, &f, b.data, count, count < f.count);
-		out_printf(
-			s->out, "$%u = %s\n", vars_remember(s->vars, (int64_t)v), buf_cstr(&shown));
-	}
-	buf_free(&shown);
-	buf_free(&b);
-	return e;
 }
 
 /* Appends a Python value by its name in conditions: of the innermost Python function; for pystack
@@ -134,32 +106,107 @@ static struct err *print_python(struct session *s, const char *name, bool *ret_d
 	return e;
 }
 
-struct err *cmd_print(struct session *s, const struct cmd_args *a)
+/* Shows a value and remembers it. */
+static struct err *print_value(struct session *s, const char *text, char letter)
 {
 	struct buf b = BUF_INIT;
-	struct value v;
+	struct lang_value v;
 	struct err *e;
+
+	TRY(value_eval(s, *text ? text : "$", &v));
+	if (v.space && v.space < SOFT_SPACES &&
+		v.place == LANG_COMPUTED) { /* the address of a variable */
+		buf_printf(&b, "@%s ", kernel_spaces[v.space]);
+		letter = letter ? letter : 'x';
+	}
+	e = value_show(s, &v, letter, &b);
+	if (!e && v.type && v.type->size <= KEPT_MAX)
+		e = value_fetch(s, &v);
+	if (!e)
+		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, &v), buf_cstr(&b));
+	lang_value_free(&v);
+	buf_free(&b);
+	return e;
+}
+
+struct err *cmd_print(struct session *s, const struct cmd_args *a)
+{
 	char letter = a->fmt[0];
 	bool done;
 
 	if (letter && a->fmt[1])
 		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt),
-			"It is one letter of x d u o t c f a z; x/FMT shows memory");
-	if (*a->rest == '{')
-		return print_memory(s, a->rest, letter);
+			"It is one letter of x d u o t c f a z s; x/FMT shows memory");
 	TRY(print_python(s, a->rest, &done));
 	if (!done)
 		TRY(kernel_print(s, a->rest, letter, &done));
-	if (done)
-		return NULL;
+	return done ? NULL : print_value(s, a->rest, letter);
+}
+
+const char cmd_output_help[] =
+	"Shows a value as `print` does, and nothing else: no $1, no new line. For scripts, with\n"
+	"`echo`.\n"
+	"Example: output/x arg0\n";
+
+struct err *cmd_output(struct session *s, const struct cmd_args *a)
+{
+	struct buf b = BUF_INIT;
+	struct lang_value v;
+	struct err *e;
+
+	if (a->fmt[0] && a->fmt[1])
+		return err_cure(err_new(ERR_USAGE, "output/%s is no format", a->fmt),
+			"It is one letter of x d u o t c f a z s");
 	TRY(value_eval(s, a->rest, &v));
-	e = value_format(&v, letter, s->engine.set.number[SET_ELEMENTS], &b);
+	e = value_show(s, &v, a->fmt[0], &b);
 	if (!e)
-		out_printf(s->out, "$%u = %s\n",
-			vars_remember(s->vars, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i),
-			buf_cstr(&b));
+		out_str(s->out, buf_cstr(&b));
+	lang_value_free(&v);
 	buf_free(&b);
 	return e;
+}
+
+/* --- types --- */
+
+static struct err *show_type(struct session *s, const char *text,
+	void (*name)(struct buf *out, const struct lang_type *t))
+{
+	const struct lang_type *t = NULL;
+	struct buf b = BUF_INIT;
+
+	if (!*text)
+		return err_cure(err_new(ERR_USAGE, "there is no expression"),
+			"For example: whatis arg0.f32 * 2");
+	TRY(value_type(s, text, &t));
+	name(&b, t);
+	out_printf(s->out, "type = %s\n", buf_cstr(&b));
+	buf_free(&b);
+	return NULL;
+}
+
+static void short_name(struct buf *out, const struct lang_type *t)
+{
+	lang_type_name(out, t, "");
+}
+
+const char cmd_whatis_help[] =
+	"Shows the type of an expression, which is not evaluated, or of a type.\n"
+	"Examples: whatis 1 + 1.5f\n"
+	"          whatis grid_x\n";
+
+struct err *cmd_whatis(struct session *s, const struct cmd_args *a)
+{
+	return show_type(s, a->rest, short_name);
+}
+
+const char cmd_ptype_help[] =
+	"The same with what the type stands for: the members of a struct, the names of an\n"
+	"enumeration.\n"
+	"Example: ptype $cmd\n";
+
+struct err *cmd_ptype(struct session *s, const struct cmd_args *a)
+{
+	return show_type(s, a->rest, lang_type_layout);
 }
 
 /* --- x --- */
@@ -207,7 +254,6 @@ static void remember_next(struct session *s, uint64_t addr, const char *fmt)
 static struct err *x_address(
 	struct session *s, const char *text, uint64_t *ret, unsigned *ret_space)
 {
-	struct value v;
 	int64_t next, space;
 	bool done;
 
@@ -224,12 +270,7 @@ static struct err *x_address(
 	if (!*text)
 		return err_cure(
 			err_new(ERR_USAGE, "x needs an address"), "For example: x/8fw arg0");
-	TRY(value_eval(s, text, &v));
-	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
-			"\"info allocations\" lists addresses");
-	*ret = (uint64_t)v.i;
-	return NULL;
+	return value_address(s, text, ret, NULL);
 }
 
 struct err *cmd_x(struct session *s, const struct cmd_args *a)
@@ -303,23 +344,28 @@ static struct err *write_values(
 	return e;
 }
 
-static struct err *set_address(struct session *s, const char *text, uint64_t *ret)
+/* Where "{TYPE}ADDRESS" lies. As for `print`, an operator behind ADDRESS would be applied to the
+ * value.
+ */
+static struct err *memory_of(struct session *s, const char *text, uint64_t *ret)
 {
-	struct value v;
+	struct lang_value v;
+	bool there;
 
 	TRY(value_eval(s, text, &v));
-	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no address", text),
-			"\"info allocations\" lists addresses");
-	*ret = (uint64_t)v.i;
-	return NULL;
+	there = v.place == LANG_MEMORY && !v.space;
+	*ret = v.addr;
+	lang_value_free(&v);
+	return there ? NULL
+		     : err_cure(err_new(ERR_USAGE, "\"%s\" is a value, no place in memory", text),
+			       "Put brackets round the address: set {s32}(arg0 + 8) = 1");
 }
 
 struct err *what_if_cast(struct session *s, const char *text)
 {
 	struct x_format f;
-	const char *rest, *eq;
-	char *addr, **words;
+	const char *rest = text, *eq;
+	char *place, **words;
 	uint64_t at;
 	unsigned n;
 	struct err *e;
@@ -329,10 +375,10 @@ struct err *what_if_cast(struct session *s, const char *text)
 	if (!eq)
 		return err_cure(
 			err_new(ERR_USAGE, "\"=\" is missing"), "For example: set {f32}arg0 = 1.5");
-	addr = strndup(rest, (size_t)(eq - rest));
-	BUG_ON(!addr);
-	e = set_address(s, addr, &at);
-	free(addr);
+	place = strndup(text, (size_t)(eq - text));
+	BUG_ON(!place);
+	e = memory_of(s, place, &at);
+	free(place);
 	TRY(e);
 	TRY(words_split(eq + 1, &words, &n));
 	e = n ? write_values(s, &f, at, words, n)
@@ -360,7 +406,7 @@ struct err *what_if_memory(struct session *s, const char *text)
 			"For example: set memory arg0 f32 1.5 2.5");
 	}
 	addr = words_join(words, type);
-	e = set_address(s, addr, &at);
+	e = value_address(s, addr, &at, NULL);
 	if (!e)
 		e = write_values(s, &f, at, words + type + 1, n - type - 1);
 	free(addr);

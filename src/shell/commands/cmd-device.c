@@ -11,7 +11,7 @@
 #include "replay/replay.h"
 #include "sbt/memory.h"
 #include "shell/line/interrupt.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "shell/print/replay-print.h"
 #include "engine/partial.h"
 #include "engine/replay-device.h"

@@ -9,11 +9,11 @@
 #include "base/json-put.h"
 #include "shell/print/ranks-view.h"
 #include "engine/breakpoints.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
-#include "shell/print/value.h"
+#include "shell/values/value.h"
 #include "base/words.h"
 #include "replay/replay.h"
 #include "state/state.h"
@@ -132,16 +132,11 @@ static struct err *no_command(void)
 static void print_field(
 	struct session *s, const struct sbt_cmd *c, const struct sbt_field *f, struct buf *b)
 {
-	struct value v;
+	struct lang_value v = value_of_field(s, c, f);
 
-	if (sbt_type_is_blob(f->type))
-		v = (struct value){.kind = f->type == SBT_T_STR ? VALUE_TEXT : VALUE_BYTES,
-			.bytes = *sbt_get_blob(c, f)};
-	else
-		v = (struct value){
-			.kind = VALUE_INT, .type = f->type, .i = (int64_t)sbt_get(c, f), .size = 8};
 	buf_printf(b, "%-14s ", f->name);
-	err_free(value_format(&v, 0, s->engine.set.number[SET_ELEMENTS], b));
+	err_free(value_show(s, &v, 0, b));
+	lang_value_free(&v);
 	if (f->help && *f->help)
 		buf_printf(b, "   (%s)", f->help);
 	buf_byte(b, '\n');
@@ -253,12 +248,14 @@ static void print_array(struct session *s, const struct state *st, uint64_t addr
 static void print_arg(struct session *s, const struct state *st, const struct sbt_blob *bytes,
 	const char *fmt, struct buf *b, uint64_t *before)
 {
-	struct value v = {.kind = VALUE_BYTES, .bytes = *bytes};
 	uint64_t u = 0;
 	float f;
 
 	if (bytes->len != 1 && bytes->len != 2 && bytes->len != 4 && bytes->len != 8) {
-		err_free(value_format(&v, 0, s->engine.set.number[SET_ELEMENTS], b));
+		struct lang_value v = value_of_bytes(s, bytes);
+
+		err_free(value_show(s, &v, 0, b));
+		lang_value_free(&v);
 		return;
 	}
 	memcpy(&u, bytes->p, bytes->len);

@@ -20,7 +20,7 @@
 #include "engine/replay-device.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 
 const char cmd_group_help[] = "";

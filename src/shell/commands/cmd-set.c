@@ -9,8 +9,8 @@
 #include <string.h>
 #include "shell/live/process.h"
 #include "engine/settings.h"
-#include "shell/print/value.h"
-#include "shell/print/vars.h"
+#include "shell/values/value.h"
+#include "shell/values/vars.h"
 #include "shell/print/what-if.h"
 
 /* Whether text begins with the word name, abbreviated to at least `least` letters; *ret_rest is
@@ -25,27 +25,15 @@ static bool begins_with(const char *text, const char *name, size_t least, const 
 	return true;
 }
 
+/* `set $n = 5`, `set var p.x = 5`: evaluates, and shows nothing. */
 static struct err *set_variable(struct session *s, const char *text)
 {
-	char name[64];
-	struct value v;
-	size_t n = 0;
+	struct lang_value v;
 
-	while (isalnum((unsigned char)text[n]) || text[n] == '_')
-		n++;
-	if (!n || n >= sizeof name || isdigit((unsigned char)*text))
-		return err_cure(err_new(ERR_USAGE, "\"$%s\" is no name for a variable", text),
-			"For example: set $n = 5");
-	memcpy(name, text, n);
-	name[n] = 0;
-	text += n;
-	text += strspn(text, " \t");
-	if (*text != '=')
+	if (!strchr(text, '=') && !strstr(text, "++") && !strstr(text, "--"))
 		return err_cure(err_new(ERR_USAGE, "\"=\" is missing"), "For example: set $n = 5");
-	TRY(value_eval(s, text + 1, &v));
-	if (v.kind != VALUE_INT && v.kind != VALUE_FLOAT)
-		return err_new(ERR_USAGE, "a variable holds a number");
-	vars_set(s->vars, name, v.kind == VALUE_FLOAT ? (int64_t)v.f : v.i);
+	TRY(value_eval(s, text, &v));
+	lang_value_free(&v);
 	return NULL;
 }
 
@@ -97,7 +85,9 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 	enum setting id;
 
 	if (*a->rest == '$')
-		return set_variable(s, a->rest + 1);
+		return set_variable(s, a->rest);
+	if (begins_with(a->rest, "variable", 3, &rest) && *rest)
+		return set_variable(s, rest);
 	if (*a->rest == '{')
 		return what_if_cast(s, a->rest);
 	if (begins_with(a->rest, "memory", 3, &rest))
@@ -169,6 +159,20 @@ const char cmd_show_help[] =
 	"Examples: show capture memory\n"
 	"          show env LD_LIBRARY_PATH\n";
 
+struct values_shown {
+	struct session *s;
+	struct buf *out;
+};
+
+static void show_variable(void *arg, const char *name, const struct lang_value *value)
+{
+	struct values_shown *shown = arg;
+
+	buf_printf(shown->out, "$%s = ", name);
+	err_free(value_show(shown->s, value, 0, shown->out));
+	buf_byte(shown->out, '\n');
+}
+
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
 	struct buf b = BUF_INIT;
@@ -189,7 +193,9 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 		return NULL;
 	}
 	if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience")) {
-		vars_print(s->vars, &b);
+		struct values_shown shown = {s, &b};
+
+		vars_each(s->vars, show_variable, &shown);
 		out_str(s->out, b.len ? buf_cstr(&b) : "No values.\n");
 		buf_free(&b);
 		return NULL;

@@ -26,8 +26,9 @@ const char cmd_help_help[] =
 	"          help fields launch\n";
 
 static const char expressions_help[] =
-	"Expressions are C's, over 64-bit integers and doubles: || && | ^ & == != < <= > >=\n"
-	"<< >> + - * / % ! ~ ( ), decimal and 0x numbers, 0.5, suffixes K M G (powers of 1024).\n"
+	"Conditions of breakpoints are evaluated inside the program, so they are simple: C's\n"
+	"operators over 64-bit integers and doubles: || && | ^ & == != < <= > >= << >> + - * / %\n"
+	"! ~ ( ), decimal and 0x numbers, 0.5, suffixes K M G (powers of 1024); division by 0 is 0.\n"
 	"Names are fields of the command (`help fields launch`), those that every command has\n"
 	"(seq, thread, ctx, result, ...), arguments arg0, arg1, ... of a launch, read as\n"
 	"arg0.f32 .f64 .s8 .s16 .s32 .s64 .u8 .u16 .u32 .u64, and enumeration names (h2d,\n"
@@ -36,10 +37,14 @@ static const char expressions_help[] =
 	"pyline are the innermost one's, pystack is any on the stack; == and != compare with a text\n"
 	"(a name or the end of a qualified one, a path or its end), =~ and !~ with a glob.\n"
 	"`print pyfunc` and its like show them, alone.\n"
-	"`print` also takes $cmd.FIELD, $n (variables) and $1, $, $$ (values shown before).\n"
+	"`print`, `x`, `set` and their like take the same names and all of C: types as in C and gdb\n"
+	"(1 / 2 is 0, 1 / 2.0 is 0.5, 1 / 0 is an error), ?:, sizeof, casts, characters, texts,\n"
+	"assignments to $n and, in a replay, to memory, {TYPE}ADDRESS, *PTR, PTR[i], x@n for n of\n"
+	"them; $cmd (all fields), $n (variables), $1, $, $$, $$3 (values shown before).\n"
 	"Examples: block_x > 256 && stream == 2\n"
 	"          dir == h2d && size >= 1M\n"
 	"          arg3.f32 < 0.5\n"
+	"          print *(float *)arg0@8\n"
 	"          pyfunc == \"forward\" && pyfile == \"model.py\"\n";
 
 static void help_kinds(struct session *s)

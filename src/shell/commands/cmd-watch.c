@@ -12,12 +12,12 @@
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/microscope.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
 #include "shell/trace/replay-run.h"
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 #include "state/state.h"
 
@@ -534,7 +534,6 @@ static struct err *parse_point(
 static struct err *parse_diff(
 	struct diff *d, char *const *words, unsigned n, uint64_t *ret_addr, uint64_t *ret_size)
 {
-	struct value v;
 	char *addr;
 	struct err *e;
 
@@ -550,14 +549,9 @@ static struct err *parse_diff(
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no length", words[n - 1]),
 			"It is a number of bytes; K, M and G may follow");
 	addr = words_join(words + 2, n - 3);
-	e = value_eval(d->s, addr, &v);
+	e = value_address(d->s, addr, ret_addr, NULL);
 	free(addr);
-	TRY(e);
-	if (v.kind != VALUE_INT)
-		return err_cure(err_new(ERR_USAGE, "that is no address"),
-			"\"info allocations\" lists addresses");
-	*ret_addr = (uint64_t)v.i;
-	return NULL;
+	return e;
 }
 
 static void put_changes(struct buf *out, const void *changes)

@@ -21,7 +21,7 @@
 #include "shell/line/session.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 
 enum { SCRIPT_DEPTH_MAX = 64 };

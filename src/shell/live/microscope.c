@@ -14,7 +14,7 @@
 #include "shell/live/microscope.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 #include "base/file.h"
 #include "base/words.h"
 #include "state/state.h"

@@ -9,7 +9,7 @@
 
 #include "replay/device-kernel.h"
 #include "shell/line/session.h"
-#include "shell/print/value.h"
+#include "shell/values/value.h"
 
 /* Where the launch under the microscope has stopped; NULL if there is none, or it has ended. */
 const struct soft_stop *kernel_stop(const struct session *s);
@@ -49,16 +49,17 @@ const char *kernel_short_name(char *dst, size_t n, const char *mangled);
 
 /* Whether text names a register: "%r4" and "%tid.x + 1" do, "5 % 3" does not. */
 bool kernel_has_register(const char *text);
-/* The value of an expression in the focused thread; *all (may be NULL) gets it for all lanes. */
-struct err *kernel_value(
-	struct session *s, const char *text, struct value *ret, struct soft_value *all) TS_CHECK;
+/* Finds a register ("%r4") or a variable of the PTX, whose value is its address in a space; in
+ * lane, or the focused one when it is negative. A name with % that is no register is an error. */
+struct err *kernel_name(struct session *s, const char *name, int lane, struct lang_value *ret,
+	bool *ret_found) TS_CHECK;
 /* The value of one lane. */
-struct value kernel_lane(const struct soft_value *v, unsigned lane);
+struct lang_value kernel_lane(const struct soft_value *v, unsigned lane);
 void kernel_format(const struct soft_value *v, unsigned lane, char letter, struct buf *out);
-/* Prints a register or variable; *ret_done false: text names neither. */
+/* Prints an expression in all lanes, "EXPR[all]"; *ret_done false: text is not of that form. */
 struct err *kernel_print(struct session *s, const char *text, char letter, bool *ret_done) TS_CHECK;
-/* Parses "@shared 0x10", "shared:16", "tile + 4", "%rd4": *ret_space is an enum soft_space.
- * *ret_done false: text is none of these. */
+/* Parses "@shared 0x10", "shared:16", and inside a launch any address: *ret_space is an enum
+ * soft_space. *ret_done false: there is no launch under the microscope, and text names no space. */
 struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret,
 	bool *ret_done) TS_CHECK;
 /* Reads shared, local or param memory of the focused thread. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include "base/buf.h"
 #include "shell/line/out.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
 #include "shell/print/stack-view.h"
 #include "state/state.h"
 

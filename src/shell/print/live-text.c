@@ -17,7 +17,7 @@
 #include "shell/print/fault.h"
 #include "shell/print/graph.h"
 #include "shell/print/stack-view.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 
 #define LOST_IF_FAULT "copies of device memory will be lost if the device faults: "
 #define KEEPER_ENDED "tsdb-keeper, the process that has them, "

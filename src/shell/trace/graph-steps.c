@@ -15,7 +15,7 @@
 #include "engine/replay-device.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
-#include "shell/print/vars.h"
+#include "shell/values/vars.h"
 
 const struct graph_place *graph_place(const struct session *s)
 {

@@ -208,7 +208,7 @@ def test_what_is_refused(t):
             (('print %r1',), 'none is under the microscope'),
             (('reverse-stepi',), 'no instructions to go back'),
             ((f'replay enter {seq}', 'print %r9999'), 'there is no register %r9999 here'),
-            ((f'replay enter {seq}', 'print %laneid +'), 'ends too soon'),
+            ((f'replay enter {seq}', 'print %laneid +'), 'ends in the middle'),
             ((f'replay enter {seq}', 'break ptx sum_kernel:40 if %nothing'), 'no register %nothing'),
             ((f'replay enter {seq}', 'break ptx sum_kernel'), 'is no line of a kernel'),
             ((f'replay enter {seq}', 'block (196,0,0)'), r'the grid is \(196,1,1\): there is no block'),

@@ -327,7 +327,7 @@ def test_diff(t):
 def test_what_if(t):
     recorded(t)
     launch = find(t, 'accumulate<<<')
-    r = shell(t, 'replay verify', f'replay goto {launch}', 'set memory arg0 f32 100 200', 'print {f32[2]}arg0', 'set {s32}arg0+8 = -1', 'print {s32}arg0+8',
+    r = shell(t, 'replay verify', f'replay goto {launch}', 'set memory arg0 f32 100 200', 'print {f32[2]}arg0', 'set {s32}(arg0+8) = -1', 'print {s32}(arg0+8)',
               'when', 'replay reverse-step', 'print {f32[2]}0', status=1)
     t.match(r'= {100, 200}$', r.out)
     t.match(r'= -1$', r.out)

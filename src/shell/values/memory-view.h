@@ -6,7 +6,7 @@
 #define SHELL_MEMORY_H
 
 #include "shell/line/session.h"
-#include "shell/print/value.h"
+#include "shell/values/x-format.h"
 
 /* Reads device or host memory: of the stopped program, or at the replay's position on its
  * device. */

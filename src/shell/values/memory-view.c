@@ -12,7 +12,8 @@
 #include "replay/replay.h"
 #include "shell/print/fault.h"
 #include "shell/print/graph.h"
-#include "shell/print/memory-view.h"
+#include "shell/values/memory-view.h"
+#include "shell/values/value.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
 #include "base/words.h"
@@ -315,20 +316,13 @@ struct err *memory_range(
 	char *addr = len ? strndup(text, (size_t)(len - text)) : xstrdup(text);
 	const struct state *st;
 	struct state_alloc al;
-	struct value v;
 	struct err *e;
 
 	BUG_ON(!addr);
-	e = *addr ? value_eval(s, addr, &v)
+	e = *addr ? value_address(s, addr, ret_addr, NULL)
 		  : err_cure(err_new(ERR_USAGE, "an address is missing"),
 			    "For example: arg0, or 0x302000000 len 16");
-	if (!e && v.kind != VALUE_INT)
-		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no address", addr),
-			"\"info allocations\" lists addresses");
-	if (!e) {
-		*ret_addr = (uint64_t)v.i;
-		*ret_size = RANGE_DEFAULT;
-	}
+	*ret_size = RANGE_DEFAULT;
 	if (!e && len && (!word_size(len + 5 + strspn(len + 5, " \t"), ret_size) || !*ret_size))
 		e = err_cure(err_new(ERR_USAGE, "\"%s\" is no length", len + 5),
 			"It is a number of bytes; K, M and G may follow");

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values inside a launch: registers and expressions over them, typed as the PTX declares them;
+ * memory of the focused thread.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/live/microscope.h"
+#include "shell/values/value.h"
+#include "shell/values/vars.h"
+#include "base/words.h"
+
+const char *const kernel_spaces[SOFT_SPACES] = {"global", "shared", "local", "param"};
+
+bool kernel_has_register(const char *text)
+{
+	for (; *text; text++)
+		if (*text == '%' && (isalpha((unsigned char)text[1]) || text[1] == '_'))
+			return true;
+	return false;
+}
+
+static struct err *ask(struct session *s, const char *text, struct soft_value *ret)
+{
+	struct soft_ask q = {.what = SOFT_ASK_VALUE};
+	struct device *d;
+	void *v;
+	size_t n;
+
+	TRY(kernel_need(s, "a register", &d));
+	if (strlen(text) >= sizeof q.text)
+		return err_new(ERR_LIMIT, "the expression is longer than %zu characters",
+			sizeof q.text - 1);
+	strcpy(q.text, text);
+	TRY(device_kernel_ask(d, &q, sizeof *ret, &v, &n));
+	if (n)
+		memcpy(ret, v, sizeof *ret);
+	free(v);
+	return n ? NULL : err_new(ERR_INFERIOR, "the replayer has no answer");
+}
+
+/* The type of a register's value. */
+static const struct lang_type *lane_type(const struct soft_value *v)
+{
+	static const struct lang_type floats[] = {
+		{.kind = LANG_FLOAT, .name = "f16", .size = 2, .is_signed = true},
+		{.kind = LANG_FLOAT, .name = "float", .size = 4, .is_signed = true},
+		{.kind = LANG_FLOAT, .name = "double", .size = 8, .is_signed = true}};
+	static const struct lang_type ints[2][4] = {
+		{{.kind = LANG_INT, .name = "u8", .size = 1},
+			{.kind = LANG_INT, .name = "unsigned short", .size = 2},
+			{.kind = LANG_INT, .name = "unsigned int", .size = 4},
+			{.kind = LANG_INT, .name = "unsigned long", .size = 8}},
+		{{.kind = LANG_INT, .name = "s8", .size = 1, .is_signed = true},
+			{.kind = LANG_INT, .name = "short", .size = 2, .is_signed = true},
+			{.kind = LANG_INT, .name = "int", .size = 4, .is_signed = true},
+			{.kind = LANG_INT, .name = "long", .size = 8, .is_signed = true}}};
+	static const struct lang_type truth = {.kind = LANG_BOOL, .name = "bool", .size = 1};
+
+	if (v->type == SOFT_BOOL)
+		return &truth;
+	if (v->type == SOFT_FLOAT)
+		return &floats[v->bytes == 2 ? 0 : v->bytes == 4 ? 1 : 2];
+	return &ints[v->type == SOFT_INT][v->bytes == 1	  ? 0
+					  : v->bytes == 2 ? 1
+					  : v->bytes == 4 ? 2
+							  : 3];
+}
+
+struct lang_value kernel_lane(const struct soft_value *v, unsigned lane)
+{
+	const uint64_t u = v->value[lane % SOFT_LANES];
+
+	return lang_from_bytes(lane_type(v), &u); /* little endian: the low bytes */
+}
+
+void kernel_format(const struct soft_value *v, unsigned lane, char letter, struct buf *out)
+{
+	const struct lang_format f = {.letter = letter};
+	struct lang_value one = kernel_lane(v, lane);
+
+	err_free(lang_show(NULL, NULL, &f, &one, out));
+	lang_value_free(&one);
+}
+
+/* A variable of the PTX is its address; what it leads to is bytes. */
+static const struct lang_type variable_byte = {.kind = LANG_INT, .name = "u8", .size = 1};
+static const struct lang_type to_variable = {
+	.kind = LANG_POINTER, .size = 8, .target = &variable_byte};
+
+static int space_of(const char *text, size_t n)
+{
+	for (int i = 0; i < SOFT_SPACES; i++)
+		if (strlen(kernel_spaces[i]) == n && !memcmp(kernel_spaces[i], text, n))
+			return i;
+	return -1;
+}
+
+struct err *kernel_name(
+	struct session *s, const char *name, int lane, struct lang_value *ret, bool *ret_found)
+{
+	const struct soft_stop *t = kernel_stop(s);
+	struct soft_value v = {0};
+	struct err *e;
+	int space;
+
+	*ret_found = false;
+	if (!t && *name != '%')
+		return NULL;
+	e = ask(s, name, &v);
+	if (*name != '%' && e) { /* no variable of the kernel's */
+		err_free(e);
+		return NULL;
+	}
+	TRY(e);
+	space = space_of(v.declared, strlen(v.declared));
+	if (*name != '%' && space < 0)
+		return NULL;
+	*ret = kernel_lane(&v, lane >= 0 ? (unsigned)lane : t ? t->lane : 0);
+	if (space >= 0) {
+		ret->type = &to_variable;
+		ret->space = (unsigned)space;
+	}
+	*ret_found = true;
+	return NULL;
+}
+
+/* --- print --- */
+
+/* The value of an expression in every lane of the focused warp. */
+static struct err *print_all(struct session *s, const char *text, char letter)
+{
+	struct buf b = BUF_INIT;
+	struct soft_value lanes = {0};
+	struct lang_value one = {0};
+	struct err *e;
+
+	TRY(ask(s, "%laneid", &lanes));
+	e = NULL;
+	for (int l = 0; l < SOFT_LANES && !e; l++) {
+		if (!(lanes.lanes >> l & 1))
+			continue;
+		buf_str(&b, b.len ? ", " : "");
+		lang_value_free(&one);
+		e = value_eval_lane(s, text, l, &one);
+		if (!e)
+			e = value_show(s, &one, letter, &b);
+	}
+	if (!e)
+		out_printf(s->out, "$%u = {%s}\n", vars_remember(s->vars, &one), buf_cstr(&b));
+	lang_value_free(&one);
+	buf_free(&b);
+	return e;
+}
+
+struct err *kernel_print(struct session *s, const char *text, char letter, bool *ret_done)
+{
+	static const char all[] = "[all]";
+	const size_t n = strlen(text), k = strlen(all);
+	char *plain;
+	struct err *e;
+
+	*ret_done = n > k && !strcmp(text + n - k, all) &&
+		    (kernel_stop(s) || kernel_has_register(text));
+	if (!*ret_done)
+		return NULL;
+	plain = strndup(text, n - k);
+	BUG_ON(!plain);
+	e = print_all(s, plain, letter);
+	free(plain);
+	return e;
+}
+
+/* --- memory --- */
+
+/* The windows of generic addresses, see softgpu/ptx/ptx-int.h. */
+static void leave_window(unsigned *space, uint64_t *addr)
+{
+	static const uint64_t windows[SOFT_SPACES] = {
+		[SOFT_SHARED] = 0x40000001, [SOFT_LOCAL] = 0x40000002, [SOFT_PARAM] = 0x40000003};
+
+	for (unsigned i = 0; i < SOFT_SPACES; i++)
+		if (windows[i] && *addr >> 32 == windows[i]) {
+			*space = i;
+			*addr = (uint32_t)*addr;
+			return;
+		}
+}
+
+struct err *kernel_address(
+	struct session *s, const char *text, unsigned *ret_space, uint64_t *ret, bool *ret_done)
+{
+	const bool at = *text == '@';
+	const char *word = text + at;
+	const size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+	int space = at || word[n] == ':' ? space_of(word, n) : -1;
+
+	*ret_done = at || space >= 0 || kernel_stop(s) || kernel_has_register(text);
+	if (at && space < 0)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no memory space", text),
+			"It is @global, @shared, @local or @param");
+	if (!*ret_done)
+		return NULL;
+	if (space >= 0)
+		text = word + n + (word[n] == ':');
+	text += strspn(text, " \t");
+	*ret_space = space < 0 ? SOFT_GLOBAL : (unsigned)space;
+	if (space >= 0 && word_u64(*text ? text : "0", ret)) /* needs no launch to know */
+		return NULL;
+	TRY(value_address(s, *text ? text : "0", ret, space < 0 ? ret_space : NULL));
+	if (space < 0 && *ret_space == SOFT_GLOBAL)
+		leave_window(ret_space, ret);
+	return NULL;
+}
+
+struct err *kernel_read(struct session *s, unsigned space, uint64_t addr, void *dst, size_t n)
+{
+	struct soft_ask q = {.what = SOFT_ASK_MEMORY, .space = space, .addr = addr, .size = n};
+	struct device *d;
+	void *bytes;
+	size_t got;
+
+	TRY(kernel_need(s, "this memory", &d));
+	TRY(device_kernel_ask(d, &q, 1, &bytes, &got));
+	if (got == n)
+		memcpy(dst, bytes, n);
+	free(bytes);
+	return got == n ? NULL
+			: err_new(ERR_INFERIOR,
+				  "the replayer answered with %zu bytes instead of %zu", got, n);
+}
