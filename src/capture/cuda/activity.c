@@ -146,9 +146,10 @@ void activity_switch(bool on)
 			atomic_store(&registered, 0);
 			return;
 		}
-		if (cupti.cuptiActivityFlushPeriod)
-			(void)cupti.cuptiActivityFlushPeriod(PERIOD_MS);
 	}
+	/* CUPTI flushes on a thread of its own, which would go on when tsdb has left. */
+	if (cupti.cuptiActivityFlushPeriod && atomic_load(&registered))
+		(void)cupti.cuptiActivityFlushPeriod(on ? PERIOD_MS : 0);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds) && atomic_load(&registered); i++)
 		(void)(on ? cupti.cuptiActivityEnable(kinds[i])
 			  : cupti.cuptiActivityDisable(kinds[i]));

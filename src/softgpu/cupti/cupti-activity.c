@@ -459,9 +459,7 @@ static void *period_main(void *unused)
 	int r;
 
 	pthread_mutex_lock(&period_lock);
-	for (;;) {
-		while (!period_ms)
-			pthread_cond_wait(&period_changed, &period_lock);
+	while (period_ms) {
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += period_ms / 1000;
 		until.tv_nsec += (long)(period_ms % 1000) * 1000000;
@@ -476,6 +474,8 @@ static void *period_main(void *unused)
 		flush(false);
 		pthread_mutex_lock(&period_lock);
 	}
+	period_thread = false;
+	pthread_mutex_unlock(&period_lock);
 	return NULL;
 }
 

@@ -580,6 +580,21 @@ def test_leaks_nothing(t):
         t.check(after['kB'] <= before['kB'] + 2048, f'memory: {before} {after}')
 
 
+def test_timestamps_leave_no_thread(t):
+    """CUPTI hands records over on a thread of its own, every tenth of a second: not in a program that tsdb has left. It does so again at the next attach."""
+    t.need_soft()
+    driver = ('tsdb-jit', 'tsdb-soft', 'tsdb-softgpu')  # threads of the driver's, which may come at any time
+    with launcher(t) as p:
+        for i in range(3):
+            attached(t, p.pid, f'capture start t{i}.sbt', 'break kernel count', 'continue', 'continue', 'continue', 'shell sleep 0.3', 'continue', 'detach',
+                     options=['-ex', 'set capture timestamps on'])
+            comes(lambda: [n for n in threads_of(p) if n not in driver] == ['long_running'], 10)
+            t.equal([n for n in threads_of(p) if n not in driver], ['long_running'], 'threads of the program')
+            r = t.tsdb('view', f't{i}.sbt', '--json', '--kind', 'launch')
+            t.match(r'"gpu_start_ns":[1-9]', r.out, 'when a launch ran')
+        p.finish()
+
+
 def killed_at_random(t, p, times, most):
     rng = random.Random(os.environ.get('TSDB_SEED', '1'))
     for i in range(times):
