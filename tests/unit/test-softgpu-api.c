@@ -931,9 +931,51 @@ static void occupancy(void **state)
 	assert_true(tried > 10000);
 }
 
+/* "CUDA Driver API", cuMemcpyBatchAsync: not in the legacy default stream; attributes are for the
+ * copies from their index on, from 0 and upwards. */
+static void test_copies_in_a_batch(void **state)
+{
+	CUmemcpyAttributes attrs[2] = {{.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM},
+		{.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY}},
+			   odd = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID};
+	size_t from[2] = {0, 1}, sizes[2] = {4, 4}, back[2] = {0, 0}, late[2] = {1, 1},
+	       beyond[2] = {0, 2};
+	CUdeviceptr d, dst[2], src[2];
+	unsigned words[4] = {1, 2, 0, 0};
+	CUstream s;
+
+	(void)state;
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&d, 16));
+	OK(cuMemcpyHtoD(d, words, 16));
+	for (unsigned i = 0; i < 2; i++) {
+		dst[i] = d + 12 - 4 * i;
+		src[i] = d + 4 * i;
+	}
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, from, 2, NULL), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, back, 2, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, late, 2, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, beyond, 2, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, from, 0, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 0, attrs, from, 1, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 1, attrs, from, 2, s), INVALID_VALUE);
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, &odd, from, 1, s), INVALID_VALUE);
+	OK(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, from, 2, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(words, d, 16));
+	assert_int_equal(words[3], 1);
+	assert_int_equal(words[2], 2);
+	dst[1] = d + 14; /* over the end */
+	IS(cuMemcpyBatchAsync(dst, src, sizes, 2, attrs, from, 1, s), INVALID_VALUE);
+	OK(cuStreamSynchronize(s));
+	OK(cuMemFree(d));
+	OK(cuStreamDestroy(s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copies_in_a_batch),
 		cmocka_unit_test(graph_memory),
 		cmocka_unit_test(context_before_graph),
 		cmocka_unit_test(freed_behind_work),

@@ -55,6 +55,16 @@ static const struct row halves[] = {
 	{"setp.eq.u32 %p7, 0, 1; set.ge.and.bf16x2.bf16x2 %r9, %r0, %r1, %p7;", 'r', 0x40003c00,
 		0x3c004000, 0, 0},
 	{"set.lt.f16.f32 %h9, %f0, %f1;", 'h', ONE, TWO, 0, 0x3c00},
+	/* PTX ISA 4.5.1: integer constants of each base, with or without U */
+	{"mov.u32 %r9, 0;", 'r', 0, 0, 0, 0},
+	{"mov.u32 %r9, 017;", 'r', 0, 0, 0, 15},
+	{"mov.u32 %r9, 00;", 'r', 0, 0, 0, 0},
+	{"mov.u32 %r9, 0b1011;", 'r', 0, 0, 0, 11},
+	{"mov.u32 %r9, 0B1U;", 'r', 0, 0, 0, 1},
+	{"mov.u32 %r9, 0x1f;", 'r', 0, 0, 0, 31},
+	{"mov.u32 %r9, 0XaBcDeFU;", 'r', 0, 0, 0, 0xabcdef},
+	{"mov.u32 %r9, 4294967295;", 'r', 0, 0, 0, 0xffffffff},
+	{"mov.u32 %r9, 1234567890U;", 'r', 0, 0, 0, 1234567890},
 };
 
 static const struct row narrow[] = {
