@@ -41,6 +41,7 @@ libengine_a_SOURCES = \
 	src/engine/extract/extract-text.c \
 	src/engine/extract/extract.c \
 	src/engine/graph-place.h \
+	src/engine/graph-steps.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-process.h \
@@ -72,6 +73,7 @@ libengine_a_SOURCES = \
 	src/engine/record/recorder.c \
 	src/engine/recorder.h \
 	src/engine/replay-device.h \
+	src/engine/replay-moves.h \
 	src/engine/replay-order.h \
 	src/engine/settings.c \
 	src/engine/settings.def \
@@ -81,12 +83,16 @@ libengine_a_SOURCES = \
 	src/engine/trace/clocks.c \
 	src/engine/trace/device-clocks.c \
 	src/engine/trace/graph-place.c \
+	src/engine/trace/graph-steps.c \
 	src/engine/trace/ranks.c \
 	src/engine/trace/replay-device.c \
+	src/engine/trace/replay-moves.c \
 	src/engine/trace/replay-order.c \
 	src/engine/trace/trace-file.c \
+	src/engine/trace/who-wrote.c \
 	src/engine/unwritten.h \
-	src/engine/verdict.h
+	src/engine/verdict.h \
+	src/engine/who-wrote.h
 libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libengine_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
@@ -105,6 +111,7 @@ HEADERS_TO_CHECK += \
 	src/engine/extract.h \
 	src/engine/extract/extract-private.h \
 	src/engine/graph-place.h \
+	src/engine/graph-steps.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-process.h \
@@ -118,12 +125,14 @@ HEADERS_TO_CHECK += \
 	src/engine/record/recorder-inside.h \
 	src/engine/recorder.h \
 	src/engine/replay-device.h \
+	src/engine/replay-moves.h \
 	src/engine/replay-order.h \
 	src/engine/settings.h \
 	src/engine/soft-settings.h \
 	src/engine/trace-file.h \
 	src/engine/unwritten.h \
-	src/engine/verdict.h
+	src/engine/verdict.h \
+	src/engine/who-wrote.h
 
 # Everything that a program with the engine is linked with.
 ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a \
@@ -145,4 +154,9 @@ TESTS += tests/unit/test-engine-extract
 tests_unit_test_engine_extract_SOURCES = tests/unit/test-engine-extract.c tests/unit/engine-test.h
 tests_unit_test_engine_extract_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_extract_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-replay
+TESTS += tests/unit/test-engine-replay
+tests_unit_test_engine_replay_SOURCES = tests/unit/test-engine-replay.c tests/unit/engine-test.h
+tests_unit_test_engine_replay_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_replay_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 endif

@@ -15,7 +15,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-data.c \
 	src/shell/commands/cmd-device.c \
 	src/shell/commands/cmd-info.c \
-	src/shell/commands/cmd-graph.c src/shell/trace/graph-steps.c src/shell/print/graph.h \
+	src/shell/commands/cmd-graph.c src/shell/print/graph-text.c src/shell/print/graph.h \
 	src/shell/commands/cmd-order.c \
 	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/live/microscope.c src/shell/values/kernel-value.c src/shell/live/microscope.h \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \

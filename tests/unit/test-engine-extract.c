@@ -9,48 +9,11 @@
 #include <sys/stat.h>
 #include "base/file.h"
 #include "engine/extract.h"
-#include "engine/live-capture.h"
-#include "engine/replay-device.h"
 #include "engine-test.h"
 
 #define N 4096 /* floats of a piece */
 
-static char dir[] = "/tmp/tsdb-extract-XXXXXX", *trace;
-
-static void record(const char *program)
-{
-	const struct redirect quiet = {.out = "/dev/null"};
-	struct engine en = {0};
-	struct live_stop stop;
-
-	engine_init(&en);
-	must(settings_assign(&en.set, SET_GPU, "soft"));
-	must(live_file(&en, program, NULL));
-	must(capture_begin(&en, RECORDER_ALL));
-	en.live.plan.path = xstrdup(trace);
-	must(live_launch(&en, &quiet));
-	must(live_continue(&en));
-	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_EXITED);
-	assert_int_equal(stop.status, 0);
-	engine_deinit(&en);
-}
-
-static void open_replay(struct engine *en)
-{
-	struct replay_choice choice;
-	char *program = example();
-
-	if (access(trace, F_OK))
-		record(program);
-	free(program);
-	engine_init(en);
-	must(engine_open(en, trace));
-	choice = replay_choice_default(en);
-	choice.on = REPLAY_ON_SOFT;
-	choice.strict = true;
-	must(engine_replay(en, &choice));
-}
+static char *trace;
 
 /* As pipeline_ptx.c fills its memory. */
 static float value(unsigned i)
@@ -94,7 +57,7 @@ static void a_launch(void **state)
 	struct extract_result r;
 	struct engine en = {0};
 
-	open_replay(&en);
+	open_replay(&en, trace);
 	must(extract_run(
 		&en, &(struct extract_options){.kernel = "scale", .dir = to, .nth = 3}, &r));
 	assert_string_equal(r.kernel, "_Z5scalePffi");
@@ -131,7 +94,7 @@ static void errors_leave_nothing(void **state)
 	struct extract_result r;
 	struct err *e;
 
-	open_replay(&en);
+	open_replay(&en, trace);
 	e = extract_run(&en, &o, &r); /* there are CHUNKS launches of it */
 	assert_non_null(e);
 	assert_null(r.kernel);
@@ -167,10 +130,8 @@ static void errors_leave_nothing(void **state)
 
 static int make_folder(void **state)
 {
-	if (!mkdtemp(dir))
-		return 1;
-	trace = xasprintf("%s/a.sbt", dir);
-	return 0;
+	trace = in_new_folder("a.sbt");
+	return !trace;
 }
 
 static int remove_folder(void **state)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "engine/breakpoints.h"
-#include "engine/live-capture.h"
 #include "sbt/sbt.h"
 #include "engine-test.h"
 
@@ -205,13 +204,12 @@ static unsigned launches_in(struct sbt_reader *r)
 static void records(void **state)
 {
 	char *program = example(), *none[] = {NULL}, *path;
-	char dir[] = "/tmp/tsdb-live-XXXXXX";
 	struct engine en = {0};
 	struct seen seen = {0};
 	struct live_stop stop;
 
-	assert_non_null(mkdtemp(dir));
-	path = xasprintf("%s/a.sbt", dir);
+	path = in_new_folder("a.sbt");
+	assert_non_null(path);
 	engine_init(&en);
 	en.live.recording = true;
 	must(capture_begin(&en, RECORDER_ALL));

@@ -18,6 +18,7 @@
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
+#include "engine/replay-moves.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
@@ -110,70 +111,6 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 
 /* --- moving --- */
 
-/* no breakpoint of the table: stops at graph launches, to look into them while memory is watched */
-#define GRAPH_LAUNCHES INT_MAX
-
-/* One run, to the next stop of any kind. */
-static struct err *run_once(struct session *s, bool backwards, struct replay_stop *stop)
-{
-	struct replay_breakpoint *bps;
-	struct replay_watchpoint *ws;
-	unsigned nbps, nws;
-	struct err *e;
-
-	bps = breakpoints_for_replay(
-		s->engine.breaks, settings_on(&s->engine.set, SET_REPLAY_NODES), &nbps);
-	ws = breakpoints_watches(s->engine.breaks, &nws);
-	if (nws && s->engine.trace.device &&
-		settings_on(&s->engine.set,
-			/* its steps may change the bytes and change them back */
-			SET_REPLAY_NODES)) {
-		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
-		bps[nbps++] =
-			(struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
-	}
-	if (nws && s->engine.trace.device)
-		e = replay_watch(s->engine.trace.replay, backwards, ws, nws, bps, nbps,
-			&interrupt_flag, stop);
-	else
-		e = replay_run(s->engine.trace.replay, backwards, bps, nbps, &interrupt_flag, stop);
-	free(bps);
-	free(ws);
-	return e;
-}
-
-/* Runs to the engine's next stop, and from there into the graph launch that it is about:
- * *ret_in_graph, with *ret_step steps done. */
-static struct err *run_past_commands(struct session *s, bool backwards, struct replay_stop *stop,
-	bool *ret_in_graph, uint32_t *ret_step)
-{
-	const struct sbt_cmd *c;
-	struct replay_stop in;
-	uint64_t seq;
-
-	*ret_in_graph = false;
-	for (;;) {
-		TRY(run_once(s, backwards, stop));
-		c = replay_cmd(s->engine.trace.replay);
-		seq = stop->node_seq;
-		if (!seq &&
-			(stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) &&
-			c && c->kind == SBT_GRAPH_LAUNCH &&
-			settings_on(&s->engine.set, SET_REPLAY_NODES))
-			seq = c->seq;
-		if (!seq)
-			return NULL;
-		TRY(graph_look_in(s, seq, backwards, &in, ret_step));
-		*ret_in_graph = in.why != REPLAY_STEPPED;
-		if (*ret_in_graph) {
-			*stop = in;
-			return NULL;
-		}
-		if (stop->breakpoint != GRAPH_LAUNCHES)
-			return replay_goto(s->engine.trace.replay, seq, &in);
-	}
-}
-
 /* Whether the launch that the replay has reached has a breakpoint inside its kernel. Backwards,
  * too, the launch's first such stop is taken. */
 static bool is_inside(struct session *s, const struct replay_stop *stop)
@@ -186,11 +123,18 @@ static bool is_inside(struct session *s, const struct replay_stop *stop)
 	return bp && bp->line && s->engine.trace.device && s->engine.trace.device->soft;
 }
 
+static void tell_move(struct session *s, const struct replay_move *m)
+{
+	if (m->in_graph)
+		graph_tell(s, &m->stop, m->stop.seq, m->step);
+	else
+		replay_tell(s, &m->stop);
+}
+
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
-	struct replay_stop stop;
-	bool stopped, inside = false, in_graph;
-	uint32_t step = 0;
+	bool stopped, inside = false;
+	struct replay_move m;
 
 	s->focus = FOCUS_REPLAY;
 	s->engine.live.runs++;
@@ -200,49 +144,37 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 			return NULL;
 	}
 	do {
-		TRY(graph_run(s, backwards, &stop, &step));
-		in_graph = stop.why != REPLAY_STEPPED;
-		if (!in_graph)
-			TRY(run_past_commands(s, backwards, &stop, &in_graph, &step));
-		stopped = stop.why == REPLAY_BREAKPOINT || stop.why == REPLAY_WATCHPOINT;
-		if (stopped && !in_graph && is_inside(s, &stop)) {
-			TRY(kernel_run_to_point(s, stop.seq, &inside));
+		TRY(replay_move_run(&s->engine, backwards, &m));
+		stopped = m.stop.why == REPLAY_BREAKPOINT || m.stop.why == REPLAY_WATCHPOINT;
+		if (stopped && !m.in_graph && is_inside(s, &m.stop)) {
+			TRY(kernel_run_to_point(s, m.stop.seq, &inside));
 			if (inside)
 				return NULL;
 			continue;
 		}
-	} while (stopped && !breakpoints_hit(s->engine.breaks, stop.breakpoint, false));
+	} while (stopped && !breakpoints_hit(s->engine.breaks, m.stop.breakpoint, false));
 	interrupt_take();
-	s->engine.trace.last_break = stopped ? stop.breakpoint : 0;
+	s->engine.trace.last_break = stopped ? m.stop.breakpoint : 0;
 	s->engine.live.last_break = s->engine.trace.last_break;
-	if (in_graph)
-		graph_tell(s, &stop, stop.seq, step);
-	else
-		replay_tell(s, &stop);
-	return stop.why == REPLAY_WATCHPOINT ? watch_tell(s, stop.breakpoint) : NULL;
+	tell_move(s, &m);
+	return m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint) : NULL;
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)
 {
-	struct replay_stop stop;
+	struct replay_move m;
 
 	s->focus = FOCUS_REPLAY;
-	s->engine.live.runs++;
-	if (into && settings_on(&s->engine.set, SET_REPLAY_NODES))
-		return graph_run_steps(s, n, backwards);
-	if (graph_place(s)) { /* skips the rest of the launch, or, backwards, the steps done */
-		bool done;
+	TRY(replay_move_steps(&s->engine, n, backwards, into, &m));
+	tell_move(s, &m);
+	return NULL;
+}
 
-		if (n == 1)
-			return graph_finish(s, backwards, &done);
-		n -= !backwards;
-		graph_forget(&s->engine);
-		TRY(replay_goto(s->engine.trace.replay, replay_seq(s->engine.trace.replay), &stop));
-	}
-	if (backwards)
-		TRY(replay_reverse_step(s->engine.trace.replay, n, &stop));
-	else
-		TRY(replay_step(s->engine.trace.replay, n, &stop));
+struct err *replay_run_leave(struct session *s)
+{
+	struct replay_stop stop;
+
+	TRY(replay_move_leave(&s->engine, false, &stop));
 	replay_tell(s, &stop);
 	return NULL;
 }
@@ -417,11 +349,8 @@ struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
 	struct replay_stop stop;
 	uint64_t v;
 
-	if (!a->argc && graph_place(s)) {
-		bool done;
-
-		return graph_finish(s, false, &done);
-	}
+	if (!a->argc && graph_place(s))
+		return replay_run_leave(s);
 	if (!a->argc || a->argc > 2 ||
 		(a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
 		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
@@ -440,7 +369,8 @@ const char cmd_replay_until_help[] =
 
 static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
 {
-	TRY(graph_go(s, seq, step, false));
+	s->focus = FOCUS_REPLAY;
+	TRY(graph_go(&s->engine, seq, step, false));
 	graph_tell(s, NULL, seq, step);
 	return NULL;
 }

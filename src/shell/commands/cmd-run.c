@@ -253,11 +253,8 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 
 	if (!a->argc && kernel_stop(s))
 		return kernel_go(s, SOFT_FINISH, 0);
-	if (!a->argc && graph_place(s)) {
-		bool done;
-
-		return graph_finish(s, false, &done);
-	}
+	if (!a->argc && graph_place(s))
+		return replay_run_leave(s);
 	if (!s->engine.live.inf)
 		return not_running(s);
 	TRY(finish_stream(s, a, &stream));

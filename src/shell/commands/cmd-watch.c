@@ -14,6 +14,7 @@
 #include "shell/live/microscope.h"
 #include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
+#include "engine/who-wrote.h"
 #include "shell/trace/replay-run.h"
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
@@ -169,7 +170,7 @@ static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, 
 	if (!step)
 		return trace_print_cmd(s->engine.trace.reader, replay_state(s->engine.trace.replay),
 			seq, json, b, ret_stack);
-	TRY(graph_launched(s, seq, &st, &launch));
+	TRY(graph_launched(&s->engine, seq, &st, &launch));
 	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
 	if (!e && step <= steps.n) {
 		*ret_stack = steps.step[step - 1].node.stack;
@@ -232,111 +233,15 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size,
 	return e;
 }
 
-/* Inside a graph launch: finds the writer among the steps done, else before the launch. */
-static struct err *who_wrote_inside(struct session *s, uint64_t addr, uint64_t size,
-	struct replay_writer *ret, uint32_t *ret_step)
-{
-	const struct graph_place at = *graph_place(s);
-	struct replay_stop stop;
-	struct err *e, *back;
-
-	TRY(replay_device_back(
-		&s->engine, graph_last_change(s, at.seq, addr, size, at.step, ret_step)));
-	*ret = (struct replay_writer){.seq = at.seq, .certain = true, .changed = true};
-	if (*ret_step)
-		return NULL;
-	TRY(replay_reverse_step(s->engine.trace.replay, 1, &stop));
-	e = replay_who_wrote(s->engine.trace.replay, addr, size, &interrupt_flag, ret);
-	back = graph_go(s, at.seq, at.step, at.before);
-	if (!e)
-		return back;
-	err_free(back);
-	return e;
-}
-
-/* The writer is a graph launch that changed the bytes: finds the step. */
-static struct err *which_step(struct session *s, uint64_t addr, uint64_t size,
-	const struct replay_writer *w, uint32_t *ret_step)
-{
-	struct state *st;
-	struct sbt_cmd launch;
-
-	*ret_step = 0;
-	if (!s->engine.trace.device || !w->changed ||
-		!settings_on(&s->engine.set, SET_REPLAY_NODES))
-		return NULL;
-	TRY(graph_launched(s, w->seq, &st, &launch));
-	state_free(st);
-	if (launch.kind != SBT_GRAPH_LAUNCH)
-		return NULL;
-	return replay_device_back(
-		&s->engine, graph_last_change(s, w->seq, addr, size, UINT32_MAX, ret_step));
-}
-
-enum { RECENT_MAX = 16 };
-
-/* The newest graph launches behind `after`, newest last. */
-static struct err *recent_launches(
-	struct session *s, uint64_t after, uint64_t seqs[RECENT_MAX], unsigned *ret_n)
-{
-	const uint64_t at = replay_seq(s->engine.trace.replay);
-	const struct sbt_cmd *c;
-	struct sbt_cursor *cur;
-	struct err *e;
-
-	*ret_n = 0;
-	TRY(sbt_cursor_open(&cur, s->engine.trace.reader));
-	e = sbt_cursor_seek(cur, after + 1);
-	while (!e) {
-		e = sbt_cursor_next(cur, &c);
-		if (e || !c || c->seq > at)
-			break;
-		if (c->kind != SBT_GRAPH_LAUNCH || !sbt_cmd_is_work(c))
-			continue;
-		if (*ret_n == RECENT_MAX)
-			memmove(seqs, seqs + 1, --*ret_n * sizeof *seqs);
-		seqs[(*ret_n)++] = c->seq;
-	}
-	sbt_cursor_close(cur);
-	return e;
-}
-
-/* Finds a launch that changed the bytes and changed them back: its end does not show that. */
-static struct err *changed_and_back(struct session *s, uint64_t addr, uint64_t size,
-	struct replay_writer *w, uint32_t *ret_step)
-{
-	uint64_t seqs[RECENT_MAX];
-	unsigned n;
-	struct err *e = NULL;
-
-	if (!s->engine.trace.device || !settings_on(&s->engine.set, SET_REPLAY_NODES))
-		return NULL;
-	TRY(recent_launches(s, w->seq, seqs, &n));
-	for (; !e && !*ret_step && n; n--) {
-		e = graph_last_change(s, seqs[n - 1], addr, size, UINT32_MAX, ret_step);
-		if (!e && *ret_step)
-			*w = (struct replay_writer){
-				.seq = seqs[n - 1], .certain = true, .changed = true};
-	}
-	return replay_device_back(&s->engine, e);
-}
-
 struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
 {
-	struct replay_writer w;
 	uint64_t addr, size;
-	uint32_t step = 0;
+	struct who_wrote w;
 
 	s->focus = FOCUS_REPLAY;
 	TRY(memory_range(s, a->rest, &addr, &size));
-	TRY(graph_place(s) ? who_wrote_inside(s, addr, size, &w, &step)
-			   : replay_who_wrote(
-				     s->engine.trace.replay, addr, size, &interrupt_flag, &w));
-	if (!step && !graph_place(s))
-		TRY(changed_and_back(s, addr, size, &w, &step));
-	if (!step)
-		TRY(which_step(s, addr, size, &w, &step));
-	return tell_writer(s, addr, size, &w, step, a->json);
+	TRY(who_wrote(&s->engine, addr, size, &w));
+	return tell_writer(s, addr, size, &w.writer, w.step, a->json);
 }
 
 /* --- diff --- */

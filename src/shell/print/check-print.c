@@ -138,7 +138,7 @@ static const struct state_step *find_node(
 	if (n->seq != l->seq) {
 		drop_nodes(n);
 		n->seq = l->seq;
-		struct err *e = graph_launched(s, l->seq, &n->st, &n->launch);
+		struct err *e = graph_launched(&s->engine, l->seq, &n->st, &n->launch);
 		if (!e)
 			e = state_steps(&n->steps, n->st, (uint32_t)n->launch.u.graph_launch.exec);
 		err_free(e);

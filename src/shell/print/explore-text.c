@@ -31,7 +31,7 @@ static struct err *print_step_of(
 	struct state *st;
 	struct err *e;
 
-	TRY(graph_launched(s, order_seq(entry), &st, &launch));
+	TRY(graph_launched(&s->engine, order_seq(entry), &st, &launch));
 	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
 	if (!e && step <= steps.n) {
 		*ret_stack = steps.step[step - 1].node.stack;

@@ -15,6 +15,9 @@ struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
 /* into: each node of a graph launch is a step, unless `set replay nodes` is off. */
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into) TS_CHECK;
 
+/* Leaves the graph launch that the replay is inside, to its end. */
+struct err *replay_run_leave(struct session *s) TS_CHECK;
+
 /* cmd-watch.c: prints what watchpoint id saw, before and after the command at the replay's
  * position. */
 struct err *watch_tell(struct session *s, int id) TS_CHECK;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A replay inside graph launches: goes to a step, and finds the stop in a launch.
+ */
+#ifndef ENGINE_GRAPH_STEPS_H
+#define ENGINE_GRAPH_STEPS_H
+
+#include "engine/graph-place.h"
+#include "replay/replay.h"
+
+/* Goes to right behind a step of graph launch seq; 0: before its first. before: the stop is about
+ * the next step. After the last step the replay is at the launch. */
+struct err *graph_go(struct engine *en, uint64_t seq, uint32_t step, bool before) TS_CHECK;
+/* The state right before command seq, and the command (with blobs cleared); the caller frees the
+ * state. */
+struct err *graph_launched(
+	struct engine *en, uint64_t seq, struct state **ret, struct sbt_cmd *ret_cmd) TS_CHECK;
+/* How many steps `step` makes in the launch; 0: the launch is one step. */
+struct err *graph_steps_of(struct engine *en, uint64_t seq, uint32_t *ret) TS_CHECK;
+/* Goes to the next stop within the launch that the replay is inside; *ret_step steps are then done,
+ * and ret->why is REPLAY_BREAKPOINT or REPLAY_WATCHPOINT. REPLAY_STEPPED: there is no such stop, or
+ * no launch; the place is then forgotten, and the replay can go on from the launch in either
+ * direction. */
+struct err *graph_run(
+	struct engine *en, bool backwards, struct replay_stop *ret, uint32_t *ret_step) TS_CHECK;
+/* The same for a whole launch that something stopped at. */
+struct err *graph_look_in(struct engine *en, uint64_t seq, bool backwards, struct replay_stop *ret,
+	uint32_t *ret_step) TS_CHECK;
+/* The last step of launch seq that changed bytes of the range; 0: no single step did. Moves the
+ * device. */
+struct err *graph_last_change(struct engine *en, uint64_t seq, uint64_t addr, uint64_t size,
+	uint32_t limit, uint32_t *ret) TS_CHECK;
+
+#endif

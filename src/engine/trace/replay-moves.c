@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moves of a replay with the engine's breakpoints, see replay-moves.h: they go into graph launches,
+ * which are one command of the replay.
+ */
+#include "engine/replay-moves.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include "engine/breakpoints.h"
+#include "engine/graph-steps.h"
+#include "engine/replay-device.h"
+#include "sbt/sbt.h"
+
+/* --- steps --- */
+
+static bool is_launch(const struct sbt_cmd *c)
+{
+	return c->kind == SBT_GRAPH_LAUNCH && sbt_cmd_is_work(c);
+}
+
+/* Counts the commands behind the position before the next graph launch, at most `most`;
+ * *ret_launch: that launch's seq, 0: none so near. */
+static struct err *ahead(struct engine *en, uint64_t most, uint64_t *ret, uint64_t *ret_launch)
+{
+	const uint64_t last = en->trace.device ? en->trace.device->last : UINT64_MAX,
+		       at = replay_seq(en->trace.replay);
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct err *e;
+
+	*ret = *ret_launch = 0;
+	TRY(sbt_cursor_open(&cur, en->trace.reader));
+	e = sbt_cursor_seek(cur, at ? at + 1 : en->trace.device ? en->trace.device->first : 0);
+	while (!e && *ret < most) {
+		e = sbt_cursor_next(cur, &c);
+		if (e || !c || c->seq > last)
+			break;
+		if (is_launch(c)) {
+			*ret_launch = c->seq;
+			break;
+		}
+		++*ret;
+	}
+	sbt_cursor_close(cur);
+	return e;
+}
+
+/* The same backwards; the position itself is not a graph launch. */
+static struct err *behind(struct engine *en, uint64_t most, uint64_t *ret)
+{
+	const uint64_t at = replay_seq(en->trace.replay);
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct err *e;
+
+	*ret = 0;
+	TRY(sbt_cursor_open(&cur, en->trace.reader));
+	e = sbt_cursor_seek(cur, at > most ? at - most : 0);
+	while (!e) {
+		e = sbt_cursor_next(cur, &c);
+		if (e || !c || c->seq > at)
+			break;
+		*ret = is_launch(c) ? 0 : *ret + 1;
+	}
+	sbt_cursor_close(cur);
+	if (!*ret || *ret > most)
+		*ret = 1;
+	return e;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+struct walk {
+	uint64_t n;		 /* steps left */
+	struct replay_stop stop; /* of the last move of the replay */
+	uint64_t seq;		 /* of the last step, when that was one of a launch; 0 */
+	uint32_t step;
+};
+
+static struct err *walk_into(struct engine *en, struct walk *w, uint64_t seq, uint32_t step)
+{
+	TRY(graph_go(en, seq, step, false));
+	w->seq = seq;
+	w->step = step;
+	return NULL;
+}
+
+static struct err *walk_forwards(struct engine *en, struct walk *w)
+{
+	const struct graph_place *p = graph_place_of(en);
+	uint64_t plain, launch, n;
+	uint32_t steps;
+
+	if (p) {
+		n = least(w->n, p->steps.n - p->step);
+		w->n -= n;
+		return walk_into(en, w, p->seq, (uint32_t)(p->step + n));
+	}
+	TRY(ahead(en, w->n, &plain, &launch));
+	if (plain || !launch) {
+		n = plain ? plain : 1;
+		TRY(replay_step(en->trace.replay, n, &w->stop));
+		w->seq = 0;
+		w->n = w->stop.why == REPLAY_END ? 0 : w->n - n;
+		return NULL;
+	}
+	TRY(graph_steps_of(en, launch, &steps));
+	if (!steps) {
+		w->n--;
+		w->seq = 0;
+		return replay_step(en->trace.replay, 1, &w->stop);
+	}
+	n = least(w->n, steps);
+	w->n -= n;
+	return walk_into(en, w, launch, (uint32_t)n);
+}
+
+static struct err *walk_back(struct engine *en, struct walk *w)
+{
+	const struct graph_place *p = graph_place_of(en);
+	const struct sbt_cmd *c = replay_cmd(en->trace.replay);
+	uint64_t n = 1, seq = p ? p->seq : c ? c->seq : 0;
+	uint32_t at = p ? p->step : 0;
+
+	if (!p && c && is_launch(c))
+		TRY(graph_steps_of(en, seq, &at));
+	if (at > 1) {
+		n = least(w->n, at - 1);
+		w->n -= n;
+		return walk_into(en, w, seq, (uint32_t)(at - n));
+	}
+	if (!p && c && !is_launch(c))
+		TRY(behind(en, w->n, &n));
+	graph_forget(en);
+	w->seq = 0;
+	w->n -= n;
+	TRY(replay_reverse_step(en->trace.replay, n, &w->stop));
+	if (w->stop.why == REPLAY_BEGIN)
+		w->n = 0;
+	return NULL;
+}
+
+static struct err *steps_into(
+	struct engine *en, uint64_t n, bool backwards, struct replay_move *ret)
+{
+	struct walk w = {
+		.n = n, .stop = {.why = REPLAY_STEPPED, .seq = replay_seq(en->trace.replay)}};
+
+	while (w.n && !engine_cancelled(en))
+		TRY(backwards ? walk_back(en, &w) : walk_forwards(en, &w));
+	*ret = (struct replay_move){.stop = w.stop};
+	if (w.seq) {
+		ret->in_graph = true;
+		ret->stop = (struct replay_stop){.why = REPLAY_STEPPED, .seq = w.seq};
+		ret->step = w.step;
+	}
+	return NULL;
+}
+
+struct err *replay_move_leave(struct engine *en, bool backwards, struct replay_stop *ret)
+{
+	en->live.runs++;
+	graph_forget(en);
+	return backwards ? replay_reverse_step(en->trace.replay, 1, ret)
+			 : replay_goto(en->trace.replay, replay_seq(en->trace.replay), ret);
+}
+
+struct err *replay_move_steps(
+	struct engine *en, uint64_t n, bool backwards, bool into, struct replay_move *ret)
+{
+	struct replay *r = en->trace.replay;
+
+	*ret = (struct replay_move){.in_graph = false};
+	en->live.runs++;
+	if (into && settings_on(&en->set, SET_REPLAY_NODES))
+		return steps_into(en, n, backwards, ret);
+	if (graph_place_of(en)) { /* skips the rest of the launch, or, backwards, the steps done */
+		if (n == 1)
+			return replay_move_leave(en, backwards, &ret->stop);
+		n -= !backwards;
+		graph_forget(en);
+		TRY(replay_goto(r, replay_seq(r), &ret->stop));
+	}
+	return backwards ? replay_reverse_step(r, n, &ret->stop) : replay_step(r, n, &ret->stop);
+}
+
+/* --- to the next stop --- */
+
+/* no breakpoint of the table: stops at graph launches, to look into them while memory is watched */
+#define GRAPH_LAUNCHES INT_MAX
+
+/* One run, to the next stop of any kind. */
+static struct err *run_once(struct engine *en, bool backwards, struct replay_stop *stop)
+{
+	struct replay_breakpoint *bps;
+	struct replay_watchpoint *ws;
+	unsigned nbps, nws;
+	struct err *e;
+
+	bps = breakpoints_for_replay(en->breaks, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
+	ws = breakpoints_watches(en->breaks, &nws);
+	if (nws && en->trace.device &&
+		settings_on(&en->set,
+			/* its steps may change the bytes and change them back */
+			SET_REPLAY_NODES)) {
+		bps = xrealloc(bps, (nbps + 1) * sizeof *bps);
+		bps[nbps++] =
+			(struct replay_breakpoint){.id = GRAPH_LAUNCHES, .kind = SBT_GRAPH_LAUNCH};
+	}
+	if (nws && en->trace.device)
+		e = replay_watch(en->trace.replay, backwards, ws, nws, bps, nbps, en->cancel, stop);
+	else
+		e = replay_run(en->trace.replay, backwards, bps, nbps, en->cancel, stop);
+	free(bps);
+	free(ws);
+	return e;
+}
+
+/* Runs to the replay's next stop, and from there into the graph launch that it is about:
+ * *ret_in_graph, with *ret_step steps done. */
+static struct err *run_past_commands(struct engine *en, bool backwards, struct replay_stop *stop,
+	bool *ret_in_graph, uint32_t *ret_step)
+{
+	const struct sbt_cmd *c;
+	struct replay_stop in;
+	uint64_t seq;
+
+	*ret_in_graph = false;
+	for (;;) {
+		TRY(run_once(en, backwards, stop));
+		c = replay_cmd(en->trace.replay);
+		seq = stop->node_seq;
+		if (!seq &&
+			(stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) &&
+			c && c->kind == SBT_GRAPH_LAUNCH && settings_on(&en->set, SET_REPLAY_NODES))
+			seq = c->seq;
+		if (!seq)
+			return NULL;
+		TRY(graph_look_in(en, seq, backwards, &in, ret_step));
+		*ret_in_graph = in.why != REPLAY_STEPPED;
+		if (*ret_in_graph) {
+			*stop = in;
+			return NULL;
+		}
+		if (stop->breakpoint != GRAPH_LAUNCHES)
+			return replay_goto(en->trace.replay, seq, &in);
+	}
+}
+
+struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret)
+{
+	*ret = (struct replay_move){.in_graph = false};
+	TRY(graph_run(en, backwards, &ret->stop, &ret->step));
+	ret->in_graph = ret->stop.why != REPLAY_STEPPED;
+	return ret->in_graph
+		       ? NULL
+		       : run_past_commands(en, backwards, &ret->stop, &ret->in_graph, &ret->step);
+}
