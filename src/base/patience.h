@@ -21,17 +21,27 @@
 
 struct patience {
 	pid_t pid; /* 0: this process */
+	pid_t tid; /* patience_thread(); 0: the whole process */
 	uint64_t limit_ns, spent_ns;
-	uint64_t wall_ns, cpu_ns; /* when the window that is not yet charged began */
+	/* When the window that is not yet charged began; waited_ns: of a thread, the time in which
+	 * it was ready and had no processor. */
+	uint64_t wall_ns, cpu_ns, waited_ns;
 };
 
 /* Starts the limit at the present moment. Call it again when the other side has made progress. */
 void patience_begin(struct patience *p, pid_t pid, uint64_t limit_ns);
+/* From now on one thread of the process is waited for, by what the kernel's scheduler says of it:
+ * all time counts in which it runs or sleeps, none in which it is ready and has no processor. What
+ * other threads do does not count: they may spin for ever in what this one waits for. Nothing
+ * changes if the kernel does not say it (/proc/PID/task/TID/schedstat). */
+void patience_thread(struct patience *p, pid_t tid);
 /* True when the limit has been spent. Call it a few times a second while waiting, since it does the
  * charging. */
 bool patience_over(struct patience *p);
 /* What is charged (ns) for a window of `wall` in which the process spent `cpu`; `longest` is the
  * most that it returns. Pure. */
 uint64_t patience_charge(uint64_t wall, uint64_t cpu, uint64_t longest);
+/* The same for one thread, which was ready and had no processor for `waited`. */
+uint64_t patience_charge_thread(uint64_t wall, uint64_t waited, uint64_t longest);
 
 #endif

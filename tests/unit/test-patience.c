@@ -45,6 +45,49 @@ static void a_busy_machine(void **state)
 	assert_int_equal(spent, 10 * S);
 }
 
+/* A thread that mostly sleeps uses the limit up. */
+static void ends_of_thread(struct patience *p, pid_t pid, pid_t tid)
+{
+	patience_begin(p, pid, 20 * MS);
+	patience_thread(p, tid);
+	assert_int_equal(p->tid, tid);
+	while (!patience_over(p))
+		usleep(1000);
+	assert_true(p->spent_ns >= 20 * MS);
+}
+
+static void what_counts_of_a_thread(void **state)
+{
+	/* asleep or at work: the time that passed */
+	assert_int_equal(patience_charge_thread(S, 0, 2 * S), S);
+	/* beside ten others: what is left of it */
+	assert_int_equal(patience_charge_thread(S, 900 * MS, 2 * S), 100 * MS);
+	/* the kernel adds it up when the waiting ends, so it may be longer than the window */
+	assert_int_equal(patience_charge_thread(S, 5 * S, 2 * S), 0);
+	/* nobody looked for an hour */
+	assert_int_equal(patience_charge_thread(3600 * S, 0, 2 * S), 2 * S);
+	assert_int_equal(patience_charge_thread(3600 * S, 1 * S, 2 * S), 1 * S);
+}
+
+static void a_thread_that_sleeps(void **state)
+{
+	struct patience p;
+
+	ends_of_thread(&p, 0, getpid());
+	const pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	ends_of_thread(&p, pid, pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	patience_begin(&p, pid, 20 * MS);
+	patience_thread(&p, pid); /* nothing is known of it: the process counts */
+	assert_int_equal(p.tid, 0);
+}
+
 /* A process that only sleeps uses the limit up, and one that is not there any more. */
 static void ends(pid_t pid)
 {
@@ -76,6 +119,7 @@ static void it_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(what_counts),
+		cmocka_unit_test(what_counts_of_a_thread), cmocka_unit_test(a_thread_that_sleeps),
 		cmocka_unit_test(a_busy_machine), cmocka_unit_test(it_ends)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@
 #define DESPERATE_MS 1000u /* after which a stack that cannot be followed to its end will do */
 #define CALL_MS 5000u	   /* for dlopen() */
 #define UP_MS 5000u	   /* for CUPTI, which may wait for the device */
+#define LOOK_TURNS 16u	   /* of 2 ms or less, between two looks for the agent's thread */
 #define BUSY_MS 3000u	   /* for the agent to notice that an earlier tsdb has gone */
 #define BUSY_LOOK_MS 20u
 #define BUSY_LOOK_MOST_MS 320u
@@ -444,14 +445,29 @@ static struct err *refused(struct attaching *a)
 		"the process goes on without tsdb");
 }
 
+/* What is waited for is the thread that makes the agent's calls of the driver (capture/wire.h): the
+ * program's own threads may spin for ever, and would look as if there was progress. */
+static void watch_late(struct attaching *a, struct patience *p, unsigned turn)
+{
+	struct inferior_thread t;
+
+	if (p->tid || turn % LOOK_TURNS)
+		return;
+	for (unsigned i = 0; !p->tid && inferior_thread(a->inf, i, &t); i++)
+		if (!strcmp(t.name, "tsdb-late"))
+			patience_thread(p, t.tid);
+}
+
 static struct err *await_agent(struct attaching *a)
 {
 	struct tsdb_control *c = a->inf->control;
 	uint64_t start = now_ns();
 	struct patience patience;
+	unsigned turn = 0;
 
 	patience_begin(&patience, a->inf->pid, (a->o->start_ms ? a->o->start_ms : UP_MS) * MS_NS);
 	while (!patience_over(&patience)) {
+		watch_late(a, &patience, turn++);
 		switch (atomic_load_explicit(&c->agent_state, memory_order_acquire)) {
 		/* all existing objects are found, too, unless they do not fit into the rings */
 		case TSDB_AGENT_UP:
