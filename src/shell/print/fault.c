@@ -136,7 +136,7 @@ struct err *fault_lost(struct session *s, struct err *e)
 	char cure[160];
 	const char *why;
 
-	if (!e || e->code == ERR_INTERRUPTED || s->focus == FOCUS_REPLAY ||
+	if (!e || e->code != ERR_NOT_FOUND || s->focus == FOCUS_REPLAY ||
 		!live_at_fault(&s->engine))
 		return e;
 	err_free(e);

@@ -9,8 +9,8 @@
 
 /* Prints the failure at a stop. Its texts come from the program's process and are not trusted. */
 void fault_tell(struct session *s, const struct live_fault *f);
-/* At a stop at a fault: e, an error of reading device memory, says why the memory is lost and what
- * keeps it the next time. At another stop e is returned as it is. */
+/* Takes an error of reading device memory. At a stop at a fault, where there is none to read, the
+ * error that is returned says why and what keeps it the next time; else it is e. */
 struct err *fault_lost(struct session *s, struct err *e) TS_CHECK;
 
 #endif

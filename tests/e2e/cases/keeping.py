@@ -165,6 +165,18 @@ def test_a_keeper_that_hangs(t):
         t.match(r'exited normally', r.out)
 
 
+def test_a_keeper_that_hangs_at_the_stop(t):
+    """A read that takes longer than `set gpu-timeout` is given up; that is not taken for memory which is lost."""
+    t.need_soft()
+    prepare(t)
+    r = t.session('fault_kept', WINDOW, 'run', 'set gpu-timeout 500', to_keeper('SIGSTOP'), 'x/2xw arg0', to_keeper('SIGCONT'), 'continue', timeout=150)
+    t.equal(r.out.count('keepers: 1\n'), 2, 'signals')
+    t.match(r'did not answer within 500 ms', r.err)
+    t.check('is lost' not in r.both, r.both)
+    t.match(f'^{FAULTS}$', r.out)
+    t.match(r'exited normally', r.out)
+
+
 def test_killed_at_random(t):
     """keeps makes the same of its data, and its trace can be executed again: nothing faults."""
     t.need_soft()
