@@ -396,6 +396,17 @@ static void test_enumerations(void **unused)
 	assert_int_equal(value_of(0, "kind != copy", &c), 0);
 	assert_int_equal(value_of(0, "kind == alloc || kind == copy", &c), 1);
 	assert_int_equal(value_of(0, "pinned == mem", &a), 1);
+	/* every field of every kind has a name that can be asked for */
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++)
+		for (const struct sbt_field *f = sbt_kind(kind)->fields; f->name; f++) {
+			struct sbt_cmd any = {.kind = (uint16_t)kind};
+
+			if (sbt_type_is_blob(f->type))
+				continue;
+			sbt_set(&any, f, 5);
+			assert_int_equal(value_of(0, f->name, &any), 5);
+			assert_int_equal(value_of(kind, f->name, &any), 5);
+		}
 	assert_int_equal(value_of(0, "d2h", &a), SBT_COPY_D2H);
 	assert_int_equal(value_of(0, "arg4095", &a), 0);
 }

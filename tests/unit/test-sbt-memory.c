@@ -108,6 +108,62 @@ static struct sbt_reader *open_all(struct got *g)
 	return r;
 }
 
+/* Whole pages, and their hashes; of zeros nothing is written. */
+static void assert_loaded(struct sbt_reader *r, const struct sbt_memory *m, const uint8_t *want,
+	uint64_t offset, size_t n)
+{
+	const size_t pages = (n + SBT_PAGE - 1) / SBT_PAGE;
+	struct sbt_hash *hashes = malloc((pages + 1) * sizeof *hashes);
+	const struct sbt_hash untouched = {{0x5a5a, 0x5a5a}};
+	struct sbt_load_times times = {0};
+	uint8_t *p = malloc(n + 1);
+	bool zeros, is_zero = true;
+
+	memset(p, 0xe5, n + 1);
+	hashes[pages] = untouched;
+	ok(sbt_reader_memory_load(r, m, offset, p, n, hashes, &zeros, &times));
+	for (size_t i = 0; i < n; i++)
+		is_zero &= !want[offset + i];
+	assert_true(!zeros || is_zero);
+	for (size_t i = 0; i < n && zeros; i++)
+		assert_int_equal(p[i], 0xe5);
+	if (!zeros)
+		assert_memory_equal(p, want + offset, n);
+	assert_int_equal(p[n], 0xe5);
+	for (size_t i = 0; i < pages; i++) {
+		const size_t at = i * SBT_PAGE, left = n - at < SBT_PAGE ? n - at : SBT_PAGE;
+
+		assert_true(sbt_hash_equal(hashes[i], sbt_page_hash(want + offset + at, left)));
+	}
+	assert_true(sbt_hash_equal(hashes[pages], untouched));
+	free(hashes);
+	free(p);
+}
+
+static void assert_parts(struct sbt_reader *r, const struct sbt_memory *m, const uint8_t *want)
+{
+	uint64_t seed = m->size;
+
+	for (unsigned i = 0; i < 6 && m->size; i++) {
+		const uint64_t from = make_random(&seed) % m->size,
+			       n = 1 + make_random(&seed) % (m->size - from),
+			       page = from - from % SBT_PAGE;
+		uint8_t *p = malloc(n + 1);
+
+		p[n] = 0xe5;
+		ok(sbt_reader_memory_read(r, m, from, p, n));
+		assert_memory_equal(p, want + from, n);
+		assert_int_equal(p[n], 0xe5);
+		free(p);
+		if (i < 2)
+			assert_loaded(r, m, want, page, m->size - page);
+		else if (m->size - page >= SBT_PAGE)
+			assert_loaded(r, m, want, page, SBT_PAGE);
+	}
+	if (m->size)
+		assert_loaded(r, m, want, 0, m->size);
+}
+
 static void assert_bytes(struct sbt_reader *r, const struct sbt_memory *m, const uint8_t *want)
 {
 	uint8_t *p = malloc(m->size + 1);
@@ -116,6 +172,8 @@ static void assert_bytes(struct sbt_reader *r, const struct sbt_memory *m, const
 	assert_memory_equal(p, want, m->size);
 	assert_true(sbt_hash_equal(m->hash, sbt_range_hash(want, m->size)));
 	free(p);
+	if (m->size <= 400 * SBT_PAGE)
+		assert_parts(r, m, want);
 }
 
 static void assert_unreadable(struct sbt_reader *r, const struct sbt_memory *m, uint64_t offset,
