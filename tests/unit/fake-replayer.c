@@ -85,6 +85,16 @@ static void copy(const struct sbt_cmd *c)
 		memmove(dst, src, c->u.copy.size);
 }
 
+/* What a kernel prints goes to the standard output. */
+static void print(const struct sbt_cmd *c)
+{
+	if (has("prints"))
+		printf("#%llu\n", (unsigned long long)c->seq);
+	for (unsigned i = 0; has("floods") && i < 4000; i++)
+		printf("%49u\n", i);
+	fflush(stdout);
+}
+
 static void launch(const struct sbt_cmd *c)
 {
 	uint8_t args[4096];
@@ -135,8 +145,10 @@ static void perform(const struct sbt_cmd *c)
 		copy(c);
 	if (c->kind == SBT_FILL && (dst = at(c->u.fill.dst, c->u.fill.size)))
 		memset(dst, (int)c->u.fill.value, c->u.fill.size);
-	if (c->kind == SBT_LAUNCH)
+	if (c->kind == SBT_LAUNCH) {
 		launch(c);
+		print(c);
+	}
 	if (c->kind == SBT_GRAPH_LAUNCH)
 		mem[c->u.graph_launch.exec % FAKE_SIZE]++;
 }

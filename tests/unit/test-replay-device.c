@@ -320,6 +320,75 @@ static void a_window(void **arg)
 	remove_trace(r);
 }
 
+/* ---- what kernels print ---------------------------------------- */
+
+static struct buf heard;
+
+static void hear(void *arg, const char *text, size_t n)
+{
+	(void)arg;
+	buf_add(&heard, text, n);
+}
+
+static void heard_is(const char *text)
+{
+	assert_string_equal(buf_cstr(&heard), text);
+	heard.len = 0;
+}
+
+static struct device *open_listening(const char *temper)
+{
+	struct device_options o = {.replayer = fake_path,
+		.trace = trace_path,
+		.first = 8,
+		.last = 16,
+		.timeout_s = 10,
+		.said = hear};
+	struct device *d;
+
+	setenv("TSDB_FAKE_REPLAYER", temper, 1);
+	ok(device_open(&d, &o));
+	unsetenv("TSDB_FAKE_REPLAYER");
+	return d;
+}
+
+/* The launches are 9 to 12 and 14. What is executed once more to go back, or to compare, is not
+ * printed again. */
+static void what_kernels_print(void **arg)
+{
+	const struct replayer_check how = {.from = 9, .to = 16, .runs = 2};
+	struct sbt_reader *r = small(0);
+	struct device *d = open_listening("prints nopoints");
+	struct device_checked c;
+	bool hit;
+
+	(void)arg;
+	heard_is("");
+	ok(device_seek(d, 10));
+	heard_is("#9\n#10\n");
+	ok(device_run(d, 12, 0, 0, &hit));
+	heard_is("#11\n#12\n");
+	ok(device_seek(d, 9)); /* from the start */
+	heard_is("");
+	assert_int_equal(byte_at(d, A), 217);
+	heard_is("");
+	ok(device_execute(d, 10, true));
+	heard_is("#10\n");
+	ok(device_check(d, &how, NULL, 0, &c));
+	device_checked_free(&c);
+	heard_is("");
+	ok(device_seek(d, 16));
+	device_close(d);
+	heard.len = 0;
+	/* more than a pipe holds: the replayer waits until it is read */
+	d = open_listening("floods");
+	ok(device_seek(d, 14));
+	assert_int_equal(heard.len, 5 * 4000 * 50);
+	device_close(d);
+	buf_free(&heard);
+	remove_trace(r);
+}
+
 /* --- every way to a position --- */
 
 #define WALK 400
@@ -975,6 +1044,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_twice),
 		cmocka_unit_test(going_to_what_is_queued),
 		cmocka_unit_test(a_window),
+		cmocka_unit_test(what_kernels_print),
 		cmocka_unit_test(any_walk),
 		cmocka_unit_test(watches),
 		cmocka_unit_test(watch_and_break),
