@@ -396,6 +396,198 @@ static void kernels(void **arg)
 	sbt_reader_close(r);
 }
 
+/* ---- executed ---------------------------------------- */
+
+#define CELL 64
+#define CELLS (4 * SIZE / CELL)
+#define WORK_MAX 40
+
+/* What work does to memory in cells of 64 bytes: a kernel mixes all of the allocations that it was
+ * given, a copy brings what lies there, a fill its number. */
+struct deed {
+	uint64_t seq, stream, dst, src, n;
+	enum { FILLS, COPIES, MIXES, NOTHING } does;
+	uint64_t result; /* of what it wrote, when everything is executed */
+};
+
+static struct deed deeds[WORK_MAX];
+static unsigned ndeeds;
+static const uint64_t allocs[] = {A, B, C, D};
+
+/* The place of an address among the cells. */
+static size_t cell(uint64_t addr)
+{
+	size_t i = 0;
+
+	while (addr < allocs[i] || addr >= allocs[i] + SIZE)
+		i++;
+	return (i * SIZE + (addr - allocs[i])) / CELL;
+}
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+	a ^= b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2);
+	return a * 0xd6e8feb86659fd93u ^ a >> 29;
+}
+
+static uint64_t do_deed(const struct deed *x, uint64_t *mem)
+{
+	uint64_t h = x->seq;
+
+	switch (x->does) {
+	case FILLS:
+		for (size_t i = 0; i < x->n / CELL; i++)
+			mem[cell(x->dst) + i] = x->seq;
+		break;
+	case COPIES:
+		memmove(&mem[cell(x->dst)], &mem[cell(x->src)], x->n / CELL * sizeof *mem);
+		for (size_t i = 0; i < x->n / CELL; i++)
+			h = mixed(h, mem[cell(x->dst) + i]);
+		break;
+	case MIXES:
+		for (size_t i = 0; i < SIZE / CELL; i++)
+			h = mixed(mixed(h, mem[cell(x->dst) + i]), mem[cell(x->src) + i]);
+		for (size_t i = 0; i < SIZE / CELL; i++) {
+			mem[cell(x->dst) + i] = mixed(h, i);
+			mem[cell(x->src) + i] = mixed(h, i + 1);
+		}
+		break;
+	case NOTHING:
+		break;
+	}
+	return h;
+}
+
+static void some_work(struct trace_maker *t, struct random_cmds *dice)
+{
+	const uint64_t stream = random_below(dice, 4), at = random_below(dice, SIZE / CELL),
+		       n = 1 + random_below(dice, SIZE / CELL - at),
+		       from = random_below(dice, SIZE / CELL - n + 1), a = random_below(dice, 4),
+		       b = (a + 1 + random_below(dice, 3)) % 4;
+	struct deed *x = &deeds[ndeeds];
+	const uint64_t what = random_below(dice, 9);
+
+	if (what == 8) {
+		const uint64_t s = seq;
+
+		add(t, cmd_sync_stream(seq, stream));
+		add(t, cmd_sync_end(seq, s));
+		return;
+	}
+	*x = (struct deed){.seq = seq,
+		.stream = stream,
+		.dst = allocs[a] + at * CELL,
+		.src = allocs[b] + from * CELL,
+		.n = n * CELL};
+	if (what < 2) {
+		x->does = FILLS;
+		add(t, cmd_fill(seq, stream, x->dst, x->n));
+	} else if (what < 5) {
+		x->does = COPIES;
+		add(t, cmd_copy(seq, stream, SBT_COPY_D2D, x->dst, x->src, x->n, true));
+	} else if (what < 6) {
+		x->does = MIXES;
+		x->dst = allocs[a];
+		x->src = allocs[b];
+		g(t, stream, x->dst, x->src);
+	} else {
+		x->does = NOTHING;
+		add(t, what == 6 ? cmd_event_record(seq, stream, 0)
+				 : cmd_stream_wait(seq, stream, 0));
+	}
+	ndeeds++;
+}
+
+static bool is_left_out(const struct plan *p, uint64_t at)
+{
+	for (size_t i = 0; i < p->nskip; i++)
+		if (p->skip[i] == at)
+			return true;
+	return false;
+}
+
+/* Executed without what the plan leaves out, each command of the stream, or of the range, makes
+ * what it makes in the whole; and memory that is said to be exact is. */
+static void assert_same_result(const struct plan *p, const uint64_t *whole, uint32_t stream)
+{
+	static uint64_t mem[CELLS];
+
+	memset(mem, 0, sizeof mem);
+	for (unsigned i = 0; i < ndeeds && deeds[i].seq <= p->to; i++) {
+		uint64_t made;
+
+		if (is_left_out(p, deeds[i].seq)) {
+			assert_true(stream == SBT_NO_ID ? deeds[i].seq < p->from
+							: deeds[i].stream != stream);
+			assert_true(deeds[i].does != NOTHING);
+			continue;
+		}
+		made = do_deed(&deeds[i], mem);
+		if ((stream == SBT_NO_ID ? deeds[i].seq >= p->from : deeds[i].stream == stream) &&
+			made != deeds[i].result)
+			fail_msg("#%d makes something else", (int)deeds[i].seq);
+	}
+	for (size_t k = 0; k < CELLS; k++) {
+		const uint64_t addr = allocs[k * CELL / SIZE] + k * CELL % SIZE;
+
+		if (plan_exact(p, addr, CELL) && mem[k] != whole[k])
+			fail_msg("0x%llx is not exact", (unsigned long long)addr);
+	}
+}
+
+/* Memory after every command up to `to`. */
+static const uint64_t *memory_at(uint64_t to)
+{
+	static uint64_t mem[CELLS];
+
+	memset(mem, 0, sizeof mem);
+	for (unsigned i = 0; i < ndeeds && deeds[i].seq <= to; i++)
+		deeds[i].result = do_deed(&deeds[i], mem);
+	return mem;
+}
+
+static void plans_that_are_executed(void **arg)
+{
+	unsigned skipped = 0;
+
+	(void)arg;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct random_cmds dice = {.x = seed * 7919};
+		struct trace_maker t;
+		struct sbt_reader *r;
+		struct plan p;
+
+		begin(&t);
+		ndeeds = 0;
+		for (unsigned n = 4 + (unsigned)random_below(&dice, 24); ndeeds < n;)
+			some_work(&t, &dice);
+		r = trace_end(&t);
+		for (uint32_t stream = 0; stream < 4; stream++) {
+			struct err *e = plan_stream(&p, r, FIRST, seq - 1, &stream, 1, false);
+
+			if (e) {
+				assert_int_equal(e->code, ERR_NOT_FOUND);
+				err_free(e);
+				continue;
+			}
+			skipped += p.nskip > 0;
+			assert_same_result(&p, memory_at(seq - 1), stream);
+			plan_free(&p);
+		}
+		for (unsigned i = 0; i < 4; i++) {
+			const uint64_t a = deeds[random_below(&dice, ndeeds)].seq,
+				       b = a + random_below(&dice, seq - a);
+
+			ok(plan_range(&p, r, FIRST, seq - 1, a, b));
+			skipped += p.nskip > 0;
+			assert_same_result(&p, memory_at(p.to), SBT_NO_ID);
+			plan_free(&p);
+		}
+		sbt_reader_close(r);
+	}
+	assert_true(skipped > 500); /* there was something to see */
+}
+
 /* Against the definition: for random commands, the plan is closed over same stream and known
  * pointers, and never more than all. */
 static void random_plans(void **arg)
@@ -437,6 +629,7 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(kernels),
+		cmocka_unit_test(plans_that_are_executed),
 		cmocka_unit_test(random_plans),
 	};
 
