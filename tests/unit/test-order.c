@@ -88,6 +88,56 @@ static void test_one_of_two_writes_is_no_order(void **unused)
 	graph_over(g);
 }
 
+static bool is_doubtful(struct order *g, uint64_t at)
+{
+	struct order_item it;
+
+	assert_true(order_item(g, at, &it));
+	return it.early & ORDER_EARLY_VALUE;
+}
+
+/* Whatever ended a wait came before its end: once the host has waited for the whole context, it is
+ * no longer in doubt. A wait for the stream, or for another context, says nothing of it. */
+static void test_a_doubt_ends_when_the_context_was_waited_for(void **unused)
+{
+	(void)unused;
+	for (unsigned how = 0; how < 6; how++) {
+		begin();
+		add(cmd_ctx_create(seq, 1, 5));
+		value(2, true, 1); /* no write is known */
+		const uint64_t behind = fill(2, A, 16);
+		struct sbt_cmd c = how == 1 ? cmd_sync_stream(seq, 2) : cmd_sync_ctx(seq);
+		const uint64_t s = seq;
+
+		if (how == 2)
+			c.ctx = 1;
+		if (how < 4) {
+			add(c);
+			if (how == 3)
+				value(2, true, 1); /* within the wait: it does not cover this one */
+			c = cmd_sync_end(seq, s);
+			c.ctx = how == 2;
+			add(c);
+		} else if (how == 4) { /* a free waits, too */
+			c = cmd_free(seq, B);
+			c.u.free.stream = SBT_NO_ID;
+			add(c);
+		} else { /* and a query that says yes knows as much */
+			c = cmd_query_stream(seq, 2, 0);
+			c.u.query.scope = SBT_SYNC_CTX;
+			add(c);
+		}
+		const uint64_t later = fill(2, A, 16), other = fill(1, A + 64, 16);
+		struct order *g = graph_made(false);
+
+		assert_true(is_doubtful(g, behind));
+		assert_int_equal(is_doubtful(g, later), how >= 1 && how <= 3);
+		if (how == 0 || how >= 4)
+			assert_false(is_doubtful(g, other));
+		graph_over(g);
+	}
+}
+
 /* By turns: the second wait is not for the first write, over which the other stream has written by
  * then. */
 /* A fill whose bytes are known not to be the value is no write that a wait may be for. */
@@ -607,6 +657,35 @@ static void test_the_same_two_places_are_told_once(void **unused)
 	assert_int_equal(x.r[0].count, 5);
 	assert_int_equal(x.r[0].a.seq, 13);
 	races_over(&x);
+}
+
+/* What one line of the program did in two ways are two places. */
+static void test_other_commands_of_the_same_stack_are_other_places(void **unused)
+{
+	(void)unused;
+	for (unsigned how = 0; how < 4; how++) {
+		begin();
+		for (unsigned i = 0; i < 2; i++) {
+			struct sbt_cmd a = cmd_fill(seq, 1, A, 64), b;
+
+			if (i && how == 1)
+				a = cmd_copy(seq, 1, SBT_COPY_D2D, A, A + 512, 64, true);
+			if (i && how == 2)
+				a.u.fill.stream = 3;
+			a.stack = i && how == 3 ? 9 : 7;
+			add(a);
+			b = cmd_fill(seq, 2, A, 64);
+			b.stack = 8;
+			add(b);
+			const uint64_t s = add(cmd_sync_ctx(seq));
+			add(cmd_sync_end(seq, s));
+		}
+		struct order_races x = races_found();
+
+		assert_int_equal(x.n, how ? 2 : 1);
+		assert_int_equal(x.r[0].count, how ? 1 : 2);
+		races_over(&x);
+	}
 }
 
 static void test_use_after_a_stream_ordered_free(void **unused)
@@ -1522,6 +1601,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_for_a_value_is_behind_the_write_that_comes_later),
 		cmocka_unit_test(test_what_waits_for_a_stream_that_waits_for_a_value_is_behind_it),
 		cmocka_unit_test(test_one_of_two_writes_is_no_order),
+		cmocka_unit_test(test_a_doubt_ends_when_the_context_was_waited_for),
 		cmocka_unit_test(test_what_a_fill_wrote_is_known),
 		cmocka_unit_test(test_a_flag_that_a_copy_sets),
 		cmocka_unit_test(test_a_value_that_a_fill_took_back_ends_no_wait),
@@ -1545,6 +1625,7 @@ int main(void)
 		cmocka_unit_test(test_exact_sets_decide),
 		cmocka_unit_test(test_an_exact_range_reaches_over_two_allocations),
 		cmocka_unit_test(test_the_same_two_places_are_told_once),
+		cmocka_unit_test(test_other_commands_of_the_same_stack_are_other_places),
 		cmocka_unit_test(test_use_after_a_stream_ordered_free),
 		cmocka_unit_test(test_a_graph_that_allocates_where_memory_was_freed),
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
