@@ -173,9 +173,181 @@ static void test_what_waits_for_a_value_comes_behind_the_write(void **unused)
 	test_over();
 }
 
+/* ---- against one flag for each byte ---------------------------------------- */
+
+#define WINDOW 96 /* bytes of A and of B that are looked at; the rest of each is one more flag */
+#define STEPS 30
+
+static struct one {
+	uint64_t seq;
+	enum { FILLS, COPIES, RUNS } does;
+	unsigned dst, src, n; /* bytes of the windows: A's, then B's */
+} one[STEPS];
+static unsigned nsteps;
+static bool in_doubt[2 * (WINDOW + 1)];
+
+static unsigned flag(unsigned byte)
+{
+	return byte + byte / WINDOW;
+}
+
+static uint64_t address(unsigned byte)
+{
+	return byte < WINDOW ? A + byte : B + byte - WINDOW;
+}
+
+static bool any_flag(unsigned from, unsigned n)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < n; i++)
+		any |= in_doubt[from + i];
+	return any;
+}
+
+static void set_flags(unsigned from, unsigned n, bool to)
+{
+	memset(in_doubt + from, to, n);
+}
+
+static bool touches(const struct one *x, unsigned byte)
+{
+	if (x->does == RUNS)
+		return x->dst / WINDOW == byte / WINDOW;
+	return byte >= x->dst && byte < x->dst + x->n;
+}
+
+static void step(const struct one *x, bool whole)
+{
+	const unsigned all = x->dst / WINDOW * (WINDOW + 1);
+
+	switch (x->does) {
+	case FILLS:
+		set_flags(flag(x->dst), x->n, whole);
+		break;
+	case COPIES:
+		set_flags(flag(x->dst), x->n, whole || any_flag(flag(x->src), x->n));
+		break;
+	default:
+		if (whole || any_flag(all, WINDOW + 1))
+			set_flags(all, WINDOW + 1, true);
+	}
+}
+
+static void some_steps(struct random_cmds *dice)
+{
+	begin();
+	for (nsteps = 0; nsteps < STEPS; nsteps++) {
+		struct one *x = &one[nsteps];
+		const unsigned n = 1 + (unsigned)random_below(dice, 40), room = WINDOW - n + 1,
+			       side = (unsigned)random_below(dice, 2) * WINDOW;
+
+		*x = (struct one){.seq = seq,
+			.does = random_below(dice, 7) ? (unsigned)random_below(dice, 2) : RUNS,
+			.dst = side + (unsigned)random_below(dice, room),
+			.src = WINDOW - side + (unsigned)random_below(dice, room),
+			.n = n};
+		if (x->does == FILLS)
+			fill(1, address(x->dst), n);
+		else if (x->does == COPIES)
+			copied(address(x->dst), address(x->src), n);
+		else
+			f(1, address(x->dst));
+	}
+}
+
+/* Whether the doubts, in any order, reach the bytes right before command to. */
+static bool model_reaches(
+	const struct order_doubt *d, unsigned n, uint64_t to, unsigned byte, unsigned m)
+{
+	memset(in_doubt, 0, sizeof in_doubt);
+	for (uint64_t at = 0; at < to && at < seq; at++) {
+		bool whole = false;
+
+		for (unsigned i = 0; i < n; i++)
+			whole |= d[i].seq == at && !d[i].end;
+		for (unsigned i = 0; i < nsteps; i++)
+			if (one[i].seq == at)
+				step(&one[i], whole);
+		for (unsigned i = 0; i < n; i++)
+			for (unsigned k = 0; d[i].seq == at && k < 2 * WINDOW; k++)
+				if (address(k) >= d[i].addr && address(k) < d[i].end)
+					in_doubt[flag(k)] = true;
+	}
+	return any_flag(flag(byte), m);
+}
+
+static struct order_doubt some_doubt(struct random_cmds *dice)
+{
+	const unsigned n = 1 + (unsigned)random_below(dice, 20),
+		       byte = (unsigned)random_below(dice, 2) * WINDOW +
+			      (unsigned)random_below(dice, WINDOW - n + 1);
+	const uint64_t at = random_below(dice, 4) ? one[random_below(dice, STEPS)].seq : 0;
+
+	if (at && !random_below(dice, 3))
+		return (struct order_doubt){.seq = at};
+	return (struct order_doubt){at, address(byte), address(byte) + n};
+}
+
+static void ask(const struct order_flow *w, struct random_cmds *dice)
+{
+	const unsigned n = 1 + (unsigned)random_below(dice, 12),
+		       byte = (unsigned)random_below(dice, 2) * WINDOW +
+			      (unsigned)random_below(dice, WINDOW - n + 1);
+	const struct order_range r[2] = {
+		{H, H + SIZE}, {address(byte), address(byte) + n}}; /* nothing is at H */
+	const uint64_t to = random_below(dice, 3) ? one[random_below(dice, STEPS)].seq : UINT64_MAX;
+	struct order_doubt d[6];
+	size_t first = SIZE_MAX;
+	uint64_t writer = 0;
+
+	for (unsigned i = 0; i < 6; i++)
+		d[i] = some_doubt(dice);
+	assert_int_equal(order_flow_reaches(w, d, 3, to, r, 2), model_reaches(d, 3, to, byte, n));
+	for (unsigned i = 3; i--;)
+		if (model_reaches(d + 2 * i, 2, to, byte, n))
+			first = i;
+	assert_int_equal(order_flow_first(w, d, 3, 2, to, r, 2), first);
+	for (unsigned i = 0; i < nsteps && one[i].seq < to; i++)
+		for (unsigned k = 0; k < n; k++)
+			if (touches(&one[i], byte + k))
+				writer = one[i].seq;
+	assert_int_equal(order_flow_writer(w, to, address(byte), address(byte) + n), writer);
+}
+
+static void test_doubts_are_followed_byte_by_byte(void **unused)
+{
+	(void)unused;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct random_cmds dice = {.x = seed * 104729};
+		struct order_access a;
+		struct order_flow *w;
+
+		some_steps(&dice);
+		w = flow_of(end_once(), NULL);
+		for (unsigned i = 0; i < 40; i++)
+			ask(w, &dice);
+		for (unsigned i = 0; i < nsteps; i++) {
+			const uint64_t at = one[i].seq;
+
+			assert_int_equal(order_flow_newest(w, at), at);
+			assert_true(order_flow_is_behind(w, at, at - 1));
+			assert_false(order_flow_is_behind(w, at - 1, at));
+			assert_false(order_flow_is_behind(w, at, at));
+			assert_true(order_flow_access(w, at, 0, &a));
+			assert_int_equal(order_flow_access(w, at, 1, &a), one[i].does != FILLS);
+			assert_false(order_flow_access(w, at, 2, &a));
+		}
+		assert_false(order_flow_access(w, 1, 0, &a));
+		order_flow_close(w);
+		test_over();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_doubts_are_followed_byte_by_byte),
 		cmocka_unit_test(test_copies_carry_bytes_and_fills_end_them),
 		cmocka_unit_test(test_kernels_carry_doubt_to_all_that_they_may_write),
 		cmocka_unit_test(test_the_first_cause_that_reaches),
