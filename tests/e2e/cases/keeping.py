@@ -360,3 +360,16 @@ def test_a_fault_of_a_program_that_was_attached_to(t):
         t.match(f'^{what}$', r.out)
         t.equal(p.communicate(timeout=60)[0], 'touch 0\nstray 700\n', 'what the program prints')
         os.unlink(t.path('go'))
+
+
+def test_few_descriptors(t):
+    """All of tsdb, the keeper and the program under a low limit: memory is kept, or it is said that it is not."""
+    t.need_soft()
+    for limit in (8, 9, 12, 16):
+        r = t.run(['sh', '-c', f'ulimit -n {limit}; exec "$@"', 'sh', tsdb_path(), '--gpu', 'soft', '--batch', '-ex', WINDOW, '-ex', 'run', '-ex',
+                   'x/2xw arg0', '-ex', 'continue', '--args', program('fault_kept')])
+        kept = re.search(r'^As it was before #\d+, where the capture began:\n0x[0-9a-f]+:\t0x00000001\t0x9e3779b2$', r.out, re.M)
+        t.equal(r.err.count(LOST), 0 if kept else 1, f'sentences about what is lost with {limit} descriptors')
+        t.match(r'^The GPU has faulted', r.out)
+        t.match(f'^{FAULTS}$', r.out)
+        t.match(r'exited normally', r.out)
