@@ -342,8 +342,8 @@ struct replayer_check_done {
 	/* launches that were executed only once: they may use the device's heap, which is not put
 	 * back */
 	uint64_t heap;
-	/* launches that were executed only once, behind a write with a higher number that they wait
-	 * for */
+	/* launches that were kept back by a wait for a value, less those that were kept back in an
+	 * earlier reply and have been checked in this one; summed up, those that are left */
 	uint64_t late;
 	/* how often memory changed that no launch should reach: from then on all of it is
 	 * compared */

@@ -3,6 +3,7 @@
  * Waits for values that are submitted before the write which ends them: `consumer` waits for a flag and adds one to what `producer` has put. The word says who
  * sets the flag:
  *   stream     the producer's stream, cuStreamWriteValue behind the kernel
+ *   clock      the same, and behind it, between two others, a kernel whose result is the time
  *   bare       the same, but nobody waits: a race
  *   kernel     a kernel of the producer's that also puts the data, by a store
  *   either     one of two streams, nobody knows which
@@ -35,6 +36,14 @@ __global__ void fetch(unsigned *to, const unsigned *from)
 	const int i = blockIdx.x * blockDim.x + threadIdx.x;
 
 	to[i] = from[i] + 1;
+}
+
+__global__ void tick(unsigned *x)
+{
+	unsigned long long t;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+	*x = (unsigned)t;
 }
 
 /* One block: what it puts is there when the flag is. */
@@ -83,6 +92,15 @@ static void consume(bool waits)
 static void stream_(void)
 {
 	consume(true);
+	put<<<N / 256, 256, 0, producer>>>(x, 5);
+	set(producer, flag, 1);
+}
+
+static void clock_(void)
+{
+	consume(true);
+	tick<<<1, 1, 0, consumer>>>(y + N);
+	fetch<<<1, 256, 0, consumer>>>(y + N + 256, x);
 	put<<<N / 256, 256, 0, producer>>>(x, 5);
 	set(producer, flag, 1);
 }
@@ -184,7 +202,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 		unsigned result;
-	} all[] = {{"stream", stream_, 6}, {"bare", bare, 6}, {"kernel", kernel, 6}, {"either", either, 6}, {"circle", circle, 1},
+	} all[] = {{"stream", stream_, 6}, {"clock", clock_, 6}, {"bare", bare, 6}, {"kernel", kernel, 6}, {"either", either, 6}, {"circle", circle, 1},
 		{"pingpong", pingpong, 6}, {"third", third, 6}, {"copied", copied, 6}, {"copied_third", copied_third, 6},
 		{"set_by_copy", set_by_copy, 6}};
 	cudaFuncAttributes a;
@@ -205,6 +223,7 @@ int main(int argc, char **argv)
 	CHECK(cudaFuncGetAttributes(&a, more));
 	CHECK(cudaFuncGetAttributes(&a, fetch));
 	CHECK(cudaFuncGetAttributes(&a, put_and_tell));
+	CHECK(cudaFuncGetAttributes(&a, tick));
 	CHECK(cudaDeviceSynchronize());
 	for (const auto &one : all) {
 		if (argc < 2 || strcmp(argv[1], one.name))

@@ -185,7 +185,7 @@ static void say_not_checked(struct search *x, const struct check_result *r)
 			"what they take from the device's own heap cannot be put back");
 	if (r->late)
 		buf_printf(&x->not_asked, text, r->late, r->late == 1 ? " is" : "es are",
-			"behind a wait for a value that was written later, they are executed once");
+			"they are kept back behind a wait for a value that was written later");
 	if (r->missed)
 		buf_printf(&x->not_asked, text, r->missed, r->missed == 1 ? " is" : "es are",
 			"there was no time for it");

@@ -108,7 +108,9 @@ static struct err *submit_group(struct rp *rp, struct checking *k, const struct 
 	const struct sbt_cmd *c;
 	bool work;
 
-	while (rp->position < q->to && k->batch.n < k->batch.most && slice_goes_on(&slice)) {
+	/* What is kept back is compared when it comes, by itself. */
+	while (rp->position < q->to && k->batch.n < k->batch.most && !late_count(rp->late) &&
+		slice_goes_on(&slice)) {
 		TRY(execute_fetch_next(rp, q->to, &c));
 		if (!c) {
 			rp->cursor_seq = UINT64_MAX;

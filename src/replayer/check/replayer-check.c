@@ -492,7 +492,7 @@ static struct err *unperturb(struct rp *rp, struct checking *k)
 
 static struct err *execute_once(struct rp *rp, const struct checking *k, const struct sbt_cmd *c)
 {
-	return k->step ? execute_node(rp, c) : execute(rp, c);
+	return k->step ? execute_node(rp, c) : k->is_late ? execute_late(rp, c) : execute(rp, c);
 }
 
 /* Submits all further executions one after the other on the launch's stream, compared on the
@@ -603,6 +603,43 @@ struct err *check_one(
 	return NULL;
 }
 
+/* --- launches that were kept back --- */
+
+/* Memory at the position has changed since, and changes again with each of them. */
+static struct err *check_late(
+	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct replayer_check_done *sum)
+{
+	const uint64_t position = rp->position;
+	struct gpu_stream *s;
+	bool differs;
+
+	k->step = 0;
+	k->position = k->position == position ? 0 : k->position;
+	TRY(check_refresh(rp, k));
+	TRY(objects_stream(rp, sbt_cmd_stream(c), &s));
+	k->is_late = true;
+	struct err *e = check_same(rp, k, c, s, sum, &differs);
+	k->is_late = false;
+	TRY(e);
+	TRY(execute_finish(rp));
+	TRY(check_take_over(rp, k, position));
+	sum->checked++;
+	return NULL;
+}
+
+static struct err *late_by(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct checking *k = rp->checking;
+	bool heap = false;
+
+	if (!check_wants(rp, k->how, c, k->late_kernels, k->nlate_kernels))
+		return execute_late(rp, c);
+	TRY(heap_uses(rp, k, c, &heap));
+	k->late_sum->late--; /* counted when it was kept back */
+	k->late_sum->heap += heap;
+	return heap ? execute_late(rp, c) : check_late(rp, k, c, k->late_sum);
+}
+
 /* --- what a run does, in short --- */
 
 static struct err *digest_one(
@@ -652,7 +689,7 @@ bool check_wants(const struct rp *rp, const struct replayer_check *q, const stru
 	       !execute_is_skipped(rp, c->seq) && !execute_has_effect(rp, c->seq);
 }
 
-static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels,
+static struct err *step(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels,
 	size_t n, struct replayer_check_done *sum)
 {
 	const struct sbt_cmd *c;
@@ -678,11 +715,26 @@ static struct err *next(struct rp *rp, const struct replayer_check *q, const uin
 	return late_go(rp);
 }
 
+static struct err *next(struct rp *rp, const struct replayer_check *q, const uint32_t *kernels,
+	size_t n, struct replayer_check_done *sum)
+{
+	struct checking *k = rp->checking;
+
+	k->late_sum = sum;
+	k->late_kernels = kernels;
+	k->nlate_kernels = n;
+	rp->late_by = q->digest ? NULL : late_by;
+	struct err *e = step(rp, q, kernels, n, sum);
+	rp->late_by = NULL;
+	return e;
+}
+
 /* Whether launches are checked in batches. Perturbations and what-ifs need one execution at a
  * time. */
 static bool is_batched(const struct rp *rp, const struct replayer_check *q)
 {
-	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip;
+	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip &&
+	       !late_count(rp->late);
 }
 
 static struct err *check_request(struct rp *rp, const struct replayer_check *q, size_t tail)

@@ -48,6 +48,10 @@ struct batch {
 };
 
 struct checking {
+	bool is_late; /* the launch at hand was kept back, and is executed at a later position */
+	struct replayer_check_done *late_sum; /* of the request: for launches that were kept back */
+	const uint32_t *late_kernels;
+	size_t nlate_kernels;
 	struct hash_kernel_settle on; /* on the device: a row for each page; marks[] */
 	uint64_t took;
 	struct batch batch;

@@ -150,6 +150,8 @@ struct rp {
 		struct sbt_hash is;  /* right now */
 		uint64_t seq;	     /* the last command that came late and changed it; 0: none */
 	} late_watched;
+	/* Executes a command that comes late; NULL: execute_late(). */
+	struct err *(*late_by)(struct rp *rp, const struct sbt_cmd *c);
 	uint64_t forced; /* of those, the first wait that went on without its value; 0: none */
 	struct watchdog watchdog;
 	bool has_hash;	  /* false: the driver would not load it; hash on the host */

@@ -102,7 +102,7 @@ struct err *late_go(struct rp *rp)
 	while (any) {
 		TRY(late_take(rp, &c, &any));
 		if (any)
-			TRY(execute_late(rp, &c));
+			TRY(rp->late_by ? rp->late_by(rp, &c) : execute_late(rp, &c));
 		if (any)
 			TRY(look(rp, c.seq));
 	}

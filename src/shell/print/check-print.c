@@ -285,9 +285,8 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	if (r->late)
 		buf_printf(out,
 			"%" PRIu64
-			" launch%s not checked, executed once: %s behind a wait for a value that was written later.\n",
-			r->late, r->late == 1 ? "" : "es",
-			r->late == 1 ? "it stands" : "they stand");
+			" launch%s not checked: kept back behind a wait for a value that was not written up to there.\n",
+			r->late, r->late == 1 ? "" : "es");
 	if (r->fault.told)
 		buf_printf(out,
 			"Not checked from #%" PRIu64
