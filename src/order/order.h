@@ -298,8 +298,8 @@ struct err *order_rewrite(struct sbt_reader *trace, const struct order_schedule 
 	const char *path, uint64_t **ret_seqs, size_t *ret_n) TS_CHECK;
 /* Whether c is a copy of one row of bytes from page-locked memory, by the state before it. */
 bool order_reads_live(const struct state *s, const struct sbt_cmd *c);
-/* The memory that c allocates or frees; false: it does neither. */
-bool order_owns(
+/* The memory that c allocates or frees; nothing is written when it does neither. */
+void order_owns(
 	const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size);
 
 /* Whether seqs is such an order: every edge is respected, each work is there once. */

@@ -773,9 +773,90 @@ static void test_schedules_are_made_as_their_rule_says(void **unused)
 	}
 }
 
+/* ---- clocks ---------------------------------------- */
+
+#define LANES 6
+
+struct model_clock {
+	struct clock *c;
+	uint32_t at[LANES];
+};
+
+static void assert_clock(const struct clock *c, const uint32_t *at)
+{
+	for (uint32_t i = 0; i < LANES; i++)
+		assert_int_equal(clock_at(c, i), at[i]);
+	assert_int_equal(clock_at(c, LANES), 0);
+}
+
+/* What a knows that b does not. */
+static bool knows_more(const uint32_t *a, const uint32_t *b, uint32_t except)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < LANES; i++)
+		more |= i != except && a[i] > b[i];
+	return more;
+}
+
+/* All that either knows; one of the two themselves when it knows all. */
+static struct model_clock joined(
+	const struct model_clock *a, const struct model_clock *b, uint32_t except)
+{
+	const bool a_more = knows_more(a->at, b->at, except),
+		   b_more = knows_more(b->at, a->at, except);
+	struct model_clock r = {.c = clock_join(a->c, b->c, except)};
+
+	if (!b_more)
+		assert_ptr_equal(r.c, a->c);
+	else if (!a_more)
+		assert_ptr_equal(r.c, b->c);
+	for (uint32_t i = 0; i < LANES; i++) {
+		r.at[i] = a->at[i] > b->at[i] ? a->at[i] : b->at[i];
+		if (i != except)
+			assert_int_equal(clock_at(r.c, i), r.at[i]);
+		else
+			assert_true(clock_at(r.c, i) == a->at[i] || clock_at(r.c, i) == b->at[i]);
+		r.at[i] = clock_at(r.c, i);
+	}
+	return r;
+}
+
+static void test_clocks_are_sets_of_numbers(void **unused)
+{
+	struct model_clock k[8] = {{0}};
+
+	(void)unused;
+	dice = (struct random_cmds){.x = 12345};
+	assert_null(clock_ref(NULL));
+	clock_drop(NULL);
+	for (unsigned n = 0; n < 20000; n++) {
+		struct model_clock *to = &k[below(8)], r = *to;
+		const uint32_t lane = below(LANES), v = below(5);
+
+		if (below(2)) {
+			r.c = clock_with(to->c, lane, v);
+			if (to->at[lane] >= v)
+				assert_ptr_equal(r.c, to->c);
+			else
+				r.at[lane] = v;
+		} else if (below(20)) {
+			r = joined(to, &k[below(8)], below(2) ? below(LANES) : UINT32_MAX);
+		} else {
+			r = (struct model_clock){0};
+		}
+		clock_drop(to->c);
+		*to = r;
+		for (unsigned i = 0; i < 8; i++) /* what others share has not changed */
+			assert_clock(k[i].c, k[i].at);
+	}
+	for (unsigned i = 0; i < 8; i++)
+		clock_drop(k[i].c);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_clocks_are_sets_of_numbers),
 		cmocka_unit_test(test_the_fold_keeps_what_the_definition_says),
 		cmocka_unit_test(test_every_pair_that_conflicts_without_an_order),
 		cmocka_unit_test(test_schedules_are_made_as_their_rule_says)};

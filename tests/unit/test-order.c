@@ -492,6 +492,78 @@ static void test_two_writes_without_an_edge_race(void **unused)
 	races_over(&x);
 }
 
+/* The cure is for the side that can be cured, and names what is to be done there. */
+static void test_each_race_has_its_cure(void **unused)
+{
+	static const struct {
+		const char *words[3];
+		uint32_t a_stream, b_stream, a_node;
+		enum order_how a_how, b_how;
+		uint16_t early;
+		uint64_t behind;
+		enum order_unread unread;
+		bool flag;
+	} rows[] = {
+		{{"cuStreamWaitEvent on stream 2 before #9", "stream 1 after #7"}, 1, 2, SBT_NO_ID,
+			ORDER_WRITE, ORDER_WRITE, 0, 0, 0, 0},
+		{{"cuStreamWaitEvent on stream 2 before the free #9"}, 1, 2, SBT_NO_ID, ORDER_READ,
+			ORDER_DEATH, 0, 0, 0, 0},
+		{{"before the allocation #9"}, 1, 2, SBT_NO_ID, ORDER_READ, ORDER_BIRTH, 0, 0, 0,
+			0},
+		{{"free later: #9 uses", "#7 frees on stream 1"}, 1, 2, SBT_NO_ID, ORDER_DEATH,
+			ORDER_READ, 0, 0, 0, 0},
+		{{"host's writes before #7", "before #9 on stream 2"}, SBT_NO_ID, 2, SBT_NO_ID,
+			ORDER_WRITE, ORDER_READ, 0, 0, 0, 0},
+		{{"cuStreamSynchronize on stream 1", "after #7", "before it writes"}, 1, SBT_NO_ID,
+			SBT_NO_ID, ORDER_READ, ORDER_WRITE, 0, 0, 0, 0},
+		{{"cuStreamSynchronize on stream 1", "after #7", "before it reads"}, 1, SBT_NO_ID,
+			SBT_NO_ID, ORDER_WRITE, ORDER_READ, 0, 0, ORDER_ENDED, 0},
+		{{"in every thread of #9", "or no programmatic"}, 1, 1, SBT_NO_ID, ORDER_WRITE,
+			ORDER_READ, ORDER_EARLY | ORDER_EARLY_BEHIND, 7, 0, 0},
+		{{"in every thread of #9", "and in the launches between the two"}, 1, 1, SBT_NO_ID,
+			ORDER_WRITE, ORDER_READ, ORDER_EARLY | ORDER_EARLY_BEHIND, 8, 0, 0},
+		{{"when what ended the wait for a value comes behind #7", "stream 2 before #9"}, 1,
+			2, SBT_NO_ID, ORDER_WRITE, ORDER_READ, ORDER_EARLY_VALUE, 0, 0, 0},
+		{{"recorded by cuEventRecord after #7", "on stream 2 before #9"}, 1, 2, SBT_NO_ID,
+			ORDER_WRITE, ORDER_READ, ORDER_EARLY_EVENT, 0, 0, 0},
+		{{"recorded by cuEventRecord after #7"}, 1, 2, SBT_NO_ID, ORDER_WRITE, ORDER_READ,
+			ORDER_EARLY_TRIGGER, 0, 0, 0},
+		{{"between nodes 4 and 5"}, 1, 1, 4, ORDER_WRITE, ORDER_READ, 0, 0, 0, 0},
+		{{"later one of nodes 4 and 5", "memory, or a full dependency"}, 1, 1, 4,
+			ORDER_WRITE, ORDER_READ, ORDER_EARLY | ORDER_EARLY_LOOSE, 7, 0, 0},
+		{{"later one of nodes 4 and 5", "in the nodes between the two"}, 1, 1, 4,
+			ORDER_WRITE, ORDER_READ, ORDER_EARLY | ORDER_EARLY_LOOSE, 8, 0, 0},
+		{{"when the kernel polls", "let the host wait for the kernel"}, 1, SBT_NO_ID,
+			SBT_NO_ID, ORDER_READ, ORDER_WRITE, 0, 0, 0, true},
+		{{"when the kernel polls", "let the host write before the launch"}, SBT_NO_ID, 1,
+			SBT_NO_ID, ORDER_WRITE, ORDER_READ, 0, 0, 0, true},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct order_race r = {.a = {.seq = 7,
+						     .stream = rows[i].a_stream,
+						     .node = rows[i].a_node,
+						     .how = rows[i].a_how},
+			.b = {.seq = 9,
+				.stream = rows[i].b_stream,
+				.node = rows[i].a_node == SBT_NO_ID ? SBT_NO_ID : 5,
+				.how = rows[i].b_how},
+			.early = rows[i].early,
+			.behind = rows[i].behind,
+			.unread = rows[i].unread,
+			.flag = rows[i].flag};
+		struct buf b = BUF_INIT;
+
+		order_race_cure(&b, &r);
+		for (unsigned k = 0; k < 3 && rows[i].words[k]; k++)
+			if (!strstr(buf_cstr(&b), rows[i].words[k]))
+				fail_msg("row %zu: \"%s\" does not say \"%s\"", i, buf_cstr(&b),
+					rows[i].words[k]);
+		buf_free(&b);
+	}
+}
+
 static void test_neighbours_do_not_race(void **unused)
 {
 	(void)unused;
@@ -1432,6 +1504,29 @@ static void test_what_is_ordered_with_all_is_no_suspect(void **unused)
 	sbt_reader_close(r);
 }
 
+/* A launch that may begin early overlaps with the one in front of it, and with none before that. */
+static void test_a_launch_that_may_begin_early_is_suspect(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t first = f(1, A), front = f(1, A), p = A;
+	struct sbt_cmd c = cmd_launch(seq, 1, 0);
+
+	c.u.launch.args = (struct sbt_blob){&p, 8};
+	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_STREAM;
+	const uint64_t early = add(c), behind = f(1, A);
+	struct sbt_reader *r = trace_end(&t);
+	const struct order_options o = {.first = 1, .last = seq};
+	struct order_suspects x;
+
+	ok(order_suspects(&x, r, &o));
+	assert_int_equal(x.launches, 4);
+	assert_true(is_suspect(&x, front) && is_suspect(&x, early));
+	assert_false(is_suspect(&x, first) || is_suspect(&x, behind));
+	order_suspects_free(&x);
+	sbt_reader_close(r);
+}
+
 static void test_page_locked_memory_that_changes_beside_work_is_suspect(void **unused)
 {
 	(void)unused;
@@ -1617,6 +1712,7 @@ int main(void)
 		cmocka_unit_test(test_a_synchronous_copy_to_the_host_is_a_wait),
 		cmocka_unit_test(test_threads_apart_are_not_ordered_by_their_calls),
 		cmocka_unit_test(test_two_writes_without_an_edge_race),
+		cmocka_unit_test(test_each_race_has_its_cure),
 		cmocka_unit_test(test_neighbours_do_not_race),
 		cmocka_unit_test(test_reads_do_not_race_and_a_later_write_does_with_each),
 		cmocka_unit_test(test_a_wait_ends_the_race),
@@ -1648,6 +1744,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_for_a_value_tells_what_is_over),
 		cmocka_unit_test(test_a_later_copy_of_another_thread_may_run_during_the_look),
 		cmocka_unit_test(test_what_is_ordered_with_all_is_no_suspect),
+		cmocka_unit_test(test_a_launch_that_may_begin_early_is_suspect),
 		cmocka_unit_test(test_page_locked_memory_that_changes_beside_work_is_suspect),
 		cmocka_unit_test(test_no_suspect_is_overlooked),
 		cmocka_unit_test(test_which_kernels_poll),

@@ -140,7 +140,7 @@ bool order_reads_live(const struct state *s, const struct sbt_cmd *c)
 	       range_within(c->u.copy.src, c->u.copy.size, a.addr, a.size);
 }
 
-bool order_owns(
+void order_owns(
 	const struct state *s, const struct sbt_cmd *c, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	struct state_alloc a;
@@ -148,11 +148,8 @@ bool order_owns(
 	if (c->kind == SBT_ALLOC) {
 		*ret_addr = c->u.alloc.addr;
 		*ret_size = c->u.alloc.size;
-		return true;
+	} else if (c->kind == SBT_FREE && state_alloc_at(s, c->u.free.addr, &a)) {
+		*ret_addr = a.addr;
+		*ret_size = a.size;
 	}
-	if (c->kind != SBT_FREE || !state_alloc_at(s, c->u.free.addr, &a))
-		return false;
-	*ret_addr = a.addr;
-	*ret_size = a.size;
-	return true;
 }

@@ -60,7 +60,7 @@ static struct err *learn(struct rewriter *w, struct state *s)
 			break;
 		w->fate[i].ends_objects = ends_objects(c.kind);
 		w->fate[i].reads_live = w->plan->live && order_reads_live(s, &c);
-		(void)order_owns(s, &c, &w->fate[i].addr, &w->fate[i].size);
+		order_owns(s, &c, &w->fate[i].addr, &w->fate[i].size);
 		e = state_apply(s, &c);
 	}
 	return e;

@@ -42,7 +42,7 @@ static struct err *see_what_reads(struct rp *rp, struct state *s)
 	for (size_t i = 0; i < k->window.n; i++) {
 		TRY(kept_get(&k->window, i, &c));
 		k->flags[i].reads_live = order_reads_live(s, &c);
-		(void)order_owns(s, &c, &k->flags[i].addr, &k->flags[i].size);
+		order_owns(s, &c, &k->flags[i].addr, &k->flags[i].size);
 		TRY(state_apply(s, &c));
 	}
 	return NULL;
