@@ -12,7 +12,6 @@
 #include "engine/settings.h"
 
 struct breakpoints;
-struct check_result;
 struct engine;
 struct graph_place;
 struct ranks;
@@ -53,8 +52,6 @@ struct engine_hooks {
 	void (*said)(void *arg, const char *text, size_t n);
 	/* The trace's code is about to be executed. */
 	void (*executes)(void *arg, bool no_sandbox);
-	/* Appends the launches of r in words to a verdict's text. */
-	void (*describe_check)(void *arg, const struct check_result *r, struct buf *out);
 	/* A replay was opened. An error makes the opening fail. */
 	struct err *(*replay_opened)(void *arg);
 

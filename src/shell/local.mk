@@ -55,6 +55,7 @@ libshell_a_SOURCES = \
 	src/shell/values/value.c src/shell/values/value.h \
 	src/shell/values/x-format.c src/shell/values/x-format.h \
 	src/shell/values/vars.c src/shell/values/vars.h \
+	src/shell/print/verdict-text.c src/shell/print/verdict-text.h \
 	src/shell/print/view.c \
 	src/shell/print/what-if.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
@@ -64,7 +65,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
+HEADERS_TO_CHECK += src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/live/microscope.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/vars.h
 
@@ -86,6 +87,11 @@ TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test
 tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
 tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-shell-verdict
+TESTS += tests/unit/test-shell-verdict
+tests_unit_test_shell_verdict_SOURCES = tests/unit/test-shell-verdict.c
+tests_unit_test_shell_verdict_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_verdict_LDADD = $(SHELL_TEST_LIBS)
 tests_unit_test_shell_table_SOURCES = tests/unit/test-shell-table.c
 tests_unit_test_shell_table_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_table_LDADD = $(SHELL_TEST_LIBS)

@@ -5,7 +5,6 @@
  */
 #include "engine/analyse/verdict-private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/memory.h"
@@ -156,11 +155,8 @@ static bool matters(
 
 static void say_left_out(const struct search *x, uint64_t seq, const char *name)
 {
-	verdict_answer(x, VERDICT_NOT_EXECUTED, seq, 0);
-	buf_printf(&x->ret->text,
-		"Why: a call that is not executed again: #%" PRIu64
-		" %s. What it did beyond the memory that was recorded with it is missing here.\n",
-		seq, name);
+	verdict_answer(x, VERDICT_NOT_EXECUTED, VERDICT_LEFT_OUT, seq, 0);
+	x->ret->call = xstrdup(name);
 }
 
 static struct err *ask_calls(struct search *x, const struct reach *r, struct buf *name)
@@ -235,15 +231,8 @@ static struct err *ask_wait(struct search *x, const struct wait *w)
 	struct err *e = verdict_each_command(x, take_behind, &b);
 
 	if (!e && b.n && verdict_first(x, b.d, 1, b.n) != SIZE_MAX) {
-		verdict_answer(x, VERDICT_NOT_EXECUTED, w->seq, 0);
-		buf_printf(&x->ret->text,
-			"Why: a wait that a replay does not keep: #%" PRIu64
-			" waits for a value at 0x%" PRIx64
-			", and nothing that a replay executes wrote it"
-			" there.\n    What is behind the wait came when the program knew that the "
-			"wait was over.\n",
-			w->seq, w->addr);
-		verdict_print_cmd(x, "    ", w->seq);
+		verdict_answer(x, VERDICT_NOT_EXECUTED, VERDICT_VALUE_NOT_WRITTEN, w->seq, 0);
+		x->ret->addr = w->addr;
 	}
 	free(b.d);
 	return e;

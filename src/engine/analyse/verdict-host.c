@@ -7,7 +7,6 @@
  */
 #include "engine/analyse/verdict-private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 static bool is_hosts(enum sbt_mem mem)
@@ -88,13 +87,8 @@ struct err *verdict_ask_host_surely(struct search *x)
 {
 	if (!host_has_destination(x) || !source_is_right(x))
 		return NULL;
-	verdict_answer(x, VERDICT_HOST, x->output.seq, 0);
-	buf_printf(&x->ret->text,
-		"Why: memory that the host wrote meanwhile. What #%" PRIu64
-		" copied lies on the device as recorded; the program had changed"
-		" its copy at 0x%" PRIx64 " before that was looked at.\n",
-		x->output.seq, x->output.u.copy.dst);
-	verdict_print_cmd(x, "    ", x->output.seq);
+	verdict_answer(x, VERDICT_HOST, VERDICT_HOST_CHANGED_COPY, x->output.seq, 0);
+	x->ret->addr = x->output.u.copy.dst;
 	return NULL;
 }
 
@@ -151,14 +145,9 @@ struct err *verdict_ask_host(struct search *x)
 		TRY(reached(x, a, &by));
 		if (!by)
 			continue;
-		verdict_answer(x, VERDICT_OPEN, by, 0);
-		buf_printf(&x->ret->text,
-			"Why: that could not be found out. #%" PRIu64
-			" touches memory that the program and the device share, 0x%" PRIx64
-			", %" PRIu64
-			" bytes:\n    what the program wrote there while commands ran is not in the trace. If it wrote nothing, the device disagrees with the recording.\n",
-			by, a->addr, a->end - a->addr);
-		verdict_print_cmd(x, "    ", by);
+		verdict_answer(x, VERDICT_OPEN, VERDICT_HOST_MAY_WRITE, by, 0);
+		x->ret->addr = a->addr;
+		x->ret->size = a->end - a->addr;
 		return NULL;
 	}
 	return NULL;

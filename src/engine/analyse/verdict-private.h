@@ -28,17 +28,16 @@ struct search {
 	struct order_range
 		*shared; /* memory that host and device share, at any time in the window; heap */
 	size_t nshared, cap_shared;
-	struct buf not_asked; /* sentences: questions that could not be answered */
 };
 
 /* Of n causes with `each` doubts, the first that reaches something that differs; SIZE_MAX: none. */
 size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t n, size_t each);
-void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with);
-/* Appends a command's line to the answer. */
-void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq);
+void verdict_answer(const struct search *x, enum verdict_kind kind, enum verdict_reason reason,
+	uint64_t seq, uint64_t with);
 /* A question that failed does not stop the other ones: notes e for the answer. Only Ctrl-C is
  * returned. */
-struct err *verdict_not_asked(struct search *x, const char *what, struct err *e) TS_CHECK;
+struct err *verdict_not_asked(
+	struct search *x, enum verdict_question question, struct err *e) TS_CHECK;
 
 bool verdict_answered(const struct search *x);
 

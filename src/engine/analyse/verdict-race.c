@@ -5,7 +5,6 @@
  */
 #include "engine/analyse/verdict-private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include "engine/replay-order.h"
 
@@ -39,44 +38,23 @@ static const struct order_race *first_race(const struct search *x, const struct 
 	return ret;
 }
 
-/* the order in which the window gives the recorded outcome */
-enum proof { PROOF_NONE, PROOF_STARTED, PROOF_TURNED };
-
-static void say_race(const struct search *x, const struct order_race *r, enum proof proof)
+static void say_race(const struct search *x, const struct order_race *r, enum verdict_proof proof)
 {
-	struct buf *b = &x->ret->text;
+	const bool nodes = r->a.node != SBT_NO_ID;
+	struct verdict *v = x->ret;
 
-	verdict_answer(x, VERDICT_RACE, r->a.seq, r->b.seq);
-	if (r->a.node != SBT_NO_ID)
-		buf_printf(b,
-			"Why: a race (%s) in the graph that #%" PRIu64
-			" launches: its nodes %u and %u both touch %" PRIu64 " bytes at 0x%" PRIx64
-			".\n",
-			order_tier_name(r->tier), r->a.seq, r->a.node, r->b.node, r->size, r->addr);
-	else
-		buf_printf(b,
-			"Why: a race (%s), see #%" PRIu64 " and #%" PRIu64 ": both touch %" PRIu64
-			" bytes at 0x%" PRIx64 ", and nothing orders them.\n",
-			order_tier_name(r->tier), r->a.seq, r->b.seq, r->size, r->addr);
-	verdict_print_cmd(x, "    ", r->a.seq);
-	if (r->b.seq != r->a.seq)
-		verdict_print_cmd(x, "    ", r->b.seq);
-	if (proof == PROOF_TURNED)
-		buf_printf(b,
-			"    With #%" PRIu64 " before #%" PRIu64
-			" the window gives exactly what was recorded.\n",
-			r->b.seq, r->a.seq);
-	else if (proof == PROOF_STARTED)
-		buf_str(b,
-			"    In the order in which the GPU started them (`tsdb replay --order started`) the window gives exactly what was recorded.\n");
-	else
-		buf_printf(b, "    The replay executes them %s; the recording need not have.\n",
-			device_info(x->rd->d).overlap
-				? "as they come (`set replay order concurrent`)"
-				: "in the order of submission every time");
-	buf_str(b, "    Cure: ");
-	order_race_cure(b, r);
-	buf_byte(b, '\n');
+	verdict_answer(x, VERDICT_RACE, nodes ? VERDICT_RACING_NODES : VERDICT_RACING_COMMANDS,
+		r->a.seq, r->b.seq);
+	if (nodes) {
+		v->node = r->a.node;
+		v->with_node = r->b.node;
+	}
+	v->addr = r->addr;
+	v->size = r->size;
+	v->tier = r->tier;
+	v->race = *r;
+	v->proof = proof;
+	v->overlap = device_info(x->rd->d).overlap;
 }
 
 /* ---- the recorded outcome in another order is the proof ---- */
@@ -96,22 +74,22 @@ static struct err *try_order(struct search *x, const struct order_pair *turned, 
 	return NULL;
 }
 
-static struct err *prove(struct search *x, const struct order_race *r, enum proof *ret)
+static struct err *prove(struct search *x, const struct order_race *r, enum verdict_proof *ret)
 {
 	const struct order_pair turned = {.before = r->b.seq, .after = r->a.seq};
 	bool same = false;
 
-	*ret = PROOF_NONE;
+	*ret = VERDICT_UNPROVED;
 	if (r->a.stream == SBT_NO_ID || r->b.stream == SBT_NO_ID)
 		return NULL;
 	if (r->a.seq != r->b.seq && r->a.node == SBT_NO_ID) {
 		TRY(try_order(x, &turned, &same));
-		*ret = same ? PROOF_TURNED : PROOF_NONE;
+		*ret = same ? VERDICT_TURNED : VERDICT_UNPROVED;
 	}
 	if (same || !replay_order_has_times(x->en))
 		return NULL;
 	TRY(try_order(x, NULL, &same));
-	*ret = same ? PROOF_STARTED : PROOF_NONE;
+	*ret = same ? VERDICT_STARTED : VERDICT_UNPROVED;
 	return NULL;
 }
 
@@ -128,12 +106,12 @@ struct err *verdict_ask_races(struct search *x)
 	if (!e)
 		found = first_race(x, &races);
 	if (found) {
-		enum proof proof;
+		enum verdict_proof proof;
 
 		e = prove(x, found, &proof);
 		if (!e)
 			say_race(x, found, proof);
 	}
 	order_races_free(&races);
-	return verdict_not_asked(x, "whether commands race", e);
+	return verdict_not_asked(x, VERDICT_ASK_RACES, e);
 }

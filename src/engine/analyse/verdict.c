@@ -6,7 +6,6 @@
  */
 #include "engine/verdict.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/memory.h"
@@ -63,22 +62,11 @@ size_t verdict_first(const struct search *x, const struct order_doubt *d, size_t
 
 /* --- answers --- */
 
-void verdict_print_cmd(const struct search *x, const char *indent, uint64_t seq)
-{
-	struct buf *b = &x->ret->text;
-	uint32_t stack;
-
-	buf_str(b, indent);
-	struct err *e = trace_print_cmd(x->en->trace.reader, x->end, seq, false, b, &stack);
-	if (e)
-		buf_printf(b, "#%" PRIu64, seq);
-	err_free(e);
-	buf_byte(b, '\n');
-}
-
-void verdict_answer(const struct search *x, enum verdict_kind kind, uint64_t seq, uint64_t with)
+void verdict_answer(const struct search *x, enum verdict_kind kind, enum verdict_reason reason,
+	uint64_t seq, uint64_t with)
 {
 	x->ret->kind = kind;
+	x->ret->reason = reason;
 	x->ret->seq = seq;
 	x->ret->with = with;
 }
@@ -88,11 +76,21 @@ bool verdict_answered(const struct search *x)
 	return x->ret->kind != VERDICT_NONE;
 }
 
-struct err *verdict_not_asked(struct search *x, const char *what, struct err *e)
+/* Takes detail. */
+static void add_unanswered(
+	struct search *x, enum verdict_question question, uint64_t launches, char *detail)
+{
+	struct verdict *v = x->ret;
+
+	v->unanswered = xrealloc(v->unanswered, (v->nunanswered + 1) * sizeof *v->unanswered);
+	v->unanswered[v->nunanswered++] = (struct verdict_unanswered){question, launches, detail};
+}
+
+struct err *verdict_not_asked(struct search *x, enum verdict_question question, struct err *e)
 {
 	if (!e || e->code == ERR_INTERRUPTED)
 		return e;
-	buf_printf(&x->not_asked, "  %s could not be found out: %s\n", what, e->what);
+	add_unanswered(x, question, 0, xstrdup(e->what));
 	err_free(e);
 	return NULL;
 }
@@ -114,17 +112,16 @@ static struct check_result only(const struct check_result *r, size_t i)
 	return one;
 }
 
-static void say_not_deterministic(const struct search *x, const struct check_result *r, size_t i)
+/* Answers with the launch in row i of r, which becomes the answer's. */
+static void say_not_deterministic(
+	const struct search *x, enum verdict_reason reason, struct check_result *r, size_t i)
 {
-	const struct check_result one = only(r, i);
+	struct verdict *v = x->ret;
 
-	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[i].seq, 0);
-	buf_printf(&x->ret->text,
-		"Why: #%" PRIu64
-		" is not deterministic. It is executed again as it was recorded, and no two runs of the program need agree.\n",
-		r->launches[i].seq);
-	if (x->en->hooks.describe_check)
-		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
+	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, reason, r->launches[i].seq, 0);
+	v->checked = *r;
+	v->check = only(&v->checked, i);
+	*r = (struct check_result){0};
 }
 
 /* What a nondeterministic launch puts in doubt: the allocations in which it was seen to differ;
@@ -166,29 +163,23 @@ static size_t first_that_reaches(const struct search *x, const struct check_resu
 	return first;
 }
 
-static void take_first(struct search *x, const struct check_result *r)
+static void take_first(struct search *x, enum verdict_reason reason, struct check_result *r)
 {
 	const size_t first = first_that_reaches(x, r);
 
 	if (first != SIZE_MAX)
-		say_not_deterministic(x, r, first);
+		say_not_deterministic(x, reason, r, first);
 }
 
 /* Notes launches that were executed once only: they may be the cause. */
 static void say_not_checked(struct search *x, const struct check_result *r)
 {
-	static const char text[] =
-		"  whether %" PRIu64 " launch%s deterministic could not be found out: %s\n";
-
 	if (r->heap)
-		buf_printf(&x->not_asked, text, r->heap, r->heap == 1 ? " is" : "es are",
-			"what they take from the device's own heap cannot be put back");
+		add_unanswered(x, VERDICT_ASK_HEAP, r->heap, NULL);
 	if (r->late)
-		buf_printf(&x->not_asked, text, r->late, r->late == 1 ? " is" : "es are",
-			"they are kept back behind a wait for a value that was written later");
+		add_unanswered(x, VERDICT_ASK_LATE, r->late, NULL);
 	if (r->missed)
-		buf_printf(&x->not_asked, text, r->missed, r->missed == 1 ? " is" : "es are",
-			"there was no time for it");
+		add_unanswered(x, VERDICT_ASK_MISSED, r->missed, NULL);
 }
 
 static struct err *ask_determinism(struct search *x)
@@ -200,11 +191,11 @@ static struct err *ask_determinism(struct search *x)
 	struct err *e = check_run(x->en, &o, &r);
 
 	if (!e)
-		take_first(x, &r);
+		take_first(x, VERDICT_DIFFERS_AGAIN, &r);
 	if (!e && !verdict_answered(x))
 		say_not_checked(x, &r);
 	check_free(&r);
-	return verdict_not_asked(x, "whether a kernel is deterministic", e);
+	return verdict_not_asked(x, VERDICT_ASK_DETERMINISM, e);
 }
 
 /* --- the trace --- */
@@ -218,9 +209,8 @@ static struct err *ask_incomplete(struct search *x)
 		return NULL;
 	while (at > notes && at[-1] != '\n')
 		at--;
-	verdict_answer(x, VERDICT_INCOMPLETE, 0, 0);
-	buf_printf(&x->ret->text, "Why: memory that the trace lacks: %.*s.\n",
-		(int)strcspn(at, "\n"), at);
+	verdict_answer(x, VERDICT_INCOMPLETE, VERDICT_MEMORY_NOT_RECORDED, 0, 0);
+	x->ret->detail = xasprintf("%.*s", (int)strcspn(at, "\n"), at);
 	return NULL;
 }
 
@@ -256,33 +246,12 @@ static struct err *take_unwritten(struct search *x, const struct check_result *r
 		TRY(begins_as_recorded(x, u, &known));
 		if (known || verdict_first(x, &d, 1, 1) == SIZE_MAX)
 			continue;
-		verdict_answer(x, VERDICT_UNWRITTEN, u->seq, 0);
-		buf_printf(&x->ret->text,
-			"Why: #%" PRIu64 " reads memory that nobody wrote, 0x%" PRIx64
-			" of the allocation #%" PRIu64 " at 0x%" PRIx64
-			": what lay there in the recording is not in the trace.\n",
-			u->seq, u->read[0].addr, u->alloc_seq, u->alloc);
-		verdict_print_cmd(x, "    ", u->seq);
+		verdict_answer(x, VERDICT_UNWRITTEN, VERDICT_READS_UNWRITTEN, u->seq, 0);
+		x->ret->addr = u->read[0].addr;
+		x->ret->alloc = u->alloc;
+		x->ret->alloc_seq = u->alloc_seq;
 	}
 	return NULL;
-}
-
-static void take_perturbed(struct search *x, const struct check_result *r)
-{
-	const size_t first = first_that_reaches(x, r);
-
-	if (first == SIZE_MAX)
-		return;
-	const struct check_result one = only(r, first);
-
-	verdict_answer(x, VERDICT_NOT_DETERMINISTIC, r->launches[first].seq, 0);
-	buf_printf(&x->ret->text,
-		"Why: #%" PRIu64
-		" may give other bytes than it did. Executed again as it is here it does not; under other conditions it does, and the recording's are"
-		" not known.\n",
-		r->launches[first].seq);
-	if (x->en->hooks.describe_check)
-		x->en->hooks.describe_check(x->en->hooks.arg, &one, &x->ret->text);
 }
 
 /* Asked before the device is blamed: a launch that is the same every time here may still differ. */
@@ -299,10 +268,9 @@ static struct err *ask_perturbed(struct search *x)
 	if (!e)
 		e = take_unwritten(x, &r);
 	if (!e && !verdict_answered(x))
-		take_perturbed(x, &r);
+		take_first(x, VERDICT_DIFFERS_PERTURBED, &r);
 	check_free(&r);
-	return verdict_not_asked(
-		x, "whether a kernel gives other bytes in other orders of its blocks", e);
+	return verdict_not_asked(x, VERDICT_ASK_PERTURBED, e);
 }
 
 /* --- the device --- */
@@ -320,33 +288,19 @@ static struct err *ask_device(struct search *x)
 	const struct order_range *t = x->ndiffering ? &x->differing[0] : NULL;
 	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0,
 		       seq = writer ? writer : x->output.seq;
-	struct buf *b = &x->ret->text;
 
-	if (x->not_asked.len) {
-		verdict_answer(x, VERDICT_OPEN, seq, 0);
-		buf_str(b, "Why: that could not be found out.\n");
+	if (x->ret->nunanswered) {
+		verdict_answer(x, VERDICT_OPEN, VERDICT_UNANSWERED, seq, 0);
 		return NULL;
 	}
-	verdict_answer(x, VERDICT_DEVICE, seq, 0);
-	buf_str(b, "Why: the device disagrees with the recording.");
-	if (seq) {
-		buf_printf(b,
-			" #%" PRIu64 " %s 0x%" PRIx64
-			"; executed again from the same memory it leaves the same bytes every time, and not those of the"
-			" recording.\n",
-			seq, writer ? "is the last command that writes to" : "delivers",
-			t ? t->addr : x->output.u.copy.dst);
-		verdict_print_cmd(x, "    ", seq);
-	} else {
-		buf_str(b, " Nothing in the window writes there.\n");
-	}
-	if (is_another_device(x))
-		buf_str(b,
-			"    It was recorded on another GPU or driver, whose results may differ in their last bits.\n");
-	else
-		buf_str(b,
-			"    No race and no call that is left out explains it. A fault of the hardware may, then or now: replay it on another GPU of the same"
-			" model, and look at `nvidia-smi -q -d ECC` and dmesg (Xid).\n");
+	verdict_answer(x, VERDICT_DEVICE,
+		writer ? VERDICT_LAST_WRITER
+		: seq  ? VERDICT_DELIVERS
+		       : VERDICT_NO_WRITER,
+		seq, 0);
+	if (seq)
+		x->ret->addr = t ? t->addr : x->output.u.copy.dst;
+	x->ret->other_device = is_another_device(x);
 	return NULL;
 }
 
@@ -382,8 +336,6 @@ static struct err *search(struct search *x)
 	TRY(open_search(x));
 	for (size_t i = 0; i < sizeof ask / sizeof *ask && !verdict_answered(x); i++)
 		TRY(ask[i](x));
-	if (x->not_asked.len)
-		buf_add(&x->ret->text, x->not_asked.data, x->not_asked.len);
 	return NULL;
 }
 
@@ -391,25 +343,30 @@ void verdict_find(struct engine *en, const struct device_verified *v, struct ver
 {
 	struct search x = {.en = en, .rd = en->trace.device, .v = v, .ret = ret};
 
-	*ret = (struct verdict){0};
+	*ret = (struct verdict){.node = SBT_NO_ID, .with_node = SBT_NO_ID};
 	if (device_verified_ok(v) || x.rd->what_if || x.rd->partial)
 		return;
 	struct err *e = search(&x);
 	order_flow_close(x.flow);
 	exact_free(x.exact);
 	state_free(x.end);
-	buf_free(&x.not_asked);
 	free(x.shared);
 	if (e) { /* the replay differs all the same */
+		verdict_free(ret);
 		ret->kind = VERDICT_OPEN;
-		buf_clear(&ret->text);
-		buf_printf(&ret->text, "Why: that could not be found out: %s.\n", e->what);
+		ret->reason = VERDICT_SEARCH_FAILED;
+		ret->detail = xstrdup(e->what);
 		err_free(e);
 	}
 }
 
 void verdict_free(struct verdict *v)
 {
-	buf_free(&v->text);
-	*v = (struct verdict){0};
+	for (size_t i = 0; i < v->nunanswered; i++)
+		free(v->unanswered[i].detail);
+	free(v->unanswered);
+	free(v->call);
+	free(v->detail);
+	check_free(&v->checked);
+	*v = (struct verdict){.node = SBT_NO_ID, .with_node = SBT_NO_ID};
 }

@@ -18,7 +18,7 @@
 #include "shell/tools/tool-options.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
-#include "engine/verdict.h"
+#include "shell/print/verdict-text.h"
 #include "base/words.h"
 #include "state/state.h"
 #include "gpucode/code-kind.h"
@@ -80,8 +80,8 @@ static void tell_verified(struct session *s, const struct replay_device *rd,
 	device_verified_print(&b, v);
 	buf_byte(&b, '\n');
 	replay_device_notes(rd, "  ", &b);
-	if (why && why->text.len)
-		buf_add(&b, why->text.data, why->text.len);
+	if (why)
+		verdict_print(s, why, &b);
 	if (!ok)
 		buf_printf(&b, "Not verified: the replay differs from the recording%s.\n",
 			rd->what_if ? " (it is a what-if; `replay restart` takes that back)" : "");
@@ -116,7 +116,7 @@ struct err *cmd_replay_verify(struct session *s, const struct cmd_args *a)
 	if (a->json) {
 		struct buf b = BUF_INIT;
 
-		replayed_json(&b, rd, &v, &why, NAN);
+		replayed_json(s, &b, &v, &why, NAN);
 		out_printf(s->out, "%s\n", buf_cstr(&b));
 		buf_free(&b);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "sbt/memory.h"
+#include "shell/print/verdict-text.h"
 
 /* ---- a whole window
  * ---------------------------------------------------------------------------------------------------
@@ -36,30 +37,6 @@ struct different {
 };
 JS_DEFINE(different_object, "different", different, JS(HEX, different, addr),
 	JS(UINT, different, size), JS(ID, different, offset));
-
-static const char *verdict_name(uint64_t kind)
-{
-	static const char *const names[] = {
-		[VERDICT_NOT_DETERMINISTIC] = "not_deterministic",
-		[VERDICT_RACE] = "race",
-		[VERDICT_HOST] = "host_wrote",
-		[VERDICT_NOT_EXECUTED] = "not_executed",
-		[VERDICT_INCOMPLETE] = "incomplete",
-		[VERDICT_UNWRITTEN] = "unwritten",
-		[VERDICT_DEVICE] = "device",
-		[VERDICT_OPEN] = "open",
-	};
-
-	return names[kind];
-}
-
-struct why {
-	struct verdict v;
-	struct js_blob text;
-};
-JS_DEFINE(why_object, "verdict", why,
-	{"kind", JS_NAMED, JS_MEMBER(why, v.kind), .named = verdict_name},
-	JS_IN(UINT, why, v, seq, with), JS(BLOB, why, text));
 
 struct replayed {
 	struct device_info info;
@@ -105,6 +82,16 @@ static void put_differences(struct buf *out, const void *verified)
 	buf_byte(out, ']');
 }
 
+static void put_why(struct buf *out, const void *member)
+{
+	const struct why *w = *(const struct why *const *)member;
+
+	if (w)
+		js_put(out, why_object, w);
+	else
+		buf_str(out, "null");
+}
+
 JS_DEFINE(replayed_object, "replayed", replayed, JS_AS("first_seq", UINT, replayed, info.first),
 	JS_AS("last_seq", UINT, replayed, info.last), JS(BOOL, replayed, soft),
 	JS_IN(UINT, replayed, info, bytes), JS_AS("allocations", UINT, replayed, v.sums.pieces),
@@ -123,15 +110,16 @@ JS_DEFINE(replayed_object, "replayed", replayed, JS_AS("first_seq", UINT, replay
 	JS_OF("milliseconds", POINTER, replayed, phases, phases_object),
 	JS_IN(UINT, replayed, figures, restored_bytes, checkpoints),
 	JS_BY("differences", replayed, v, put_differences, "[different]"),
-	JS_OF("verdict", POINTER, replayed, why, why_object));
+	JS_BY("verdict", replayed, why, put_why, "verdict or null"));
 
-void replayed_json(struct buf *out, const struct replay_device *rd, const struct device_verified *v,
+void replayed_json(struct session *s, struct buf *out, const struct device_verified *v,
 	const struct verdict *why, double seconds)
 {
+	const struct replay_device *rd = s->engine.trace.device;
 	struct replayed r = {
 		.info = device_info(rd->d), .v = *v, .soft = rd->soft, .seconds = seconds};
 	const struct fault fault = {.f = r.info.fault};
-	const struct why w = {*why, {why->text.data, why->text.len}};
+	struct why w;
 	struct replayer_figures *f = &r.figures;
 	struct err *e = device_figures(rd->d, f);
 	const struct phases ms = {(double)f->read_ns / 1e6, (double)f->device_ns / 1e6,
@@ -139,12 +127,14 @@ void replayed_json(struct buf *out, const struct replay_device *rd, const struct
 		(double)(f->save_ns + f->room_ns + f->back_ns) / 1e6, (double)f->run_ns / 1e6,
 		(double)f->gpu_ns / 1e6, (double)f->hash_ns / 1e6};
 
+	why_make(s, why, &w);
 	r.verified = device_verified_ok(v) && !fault.f.told;
 	r.fault = fault.f.told ? &fault : NULL;
 	r.phases = e ? NULL : &ms; /* only figures: without them it is an answer, too */
 	r.why = why->kind == VERDICT_NONE ? NULL : &w;
 	r.info.notes = r.info.notes ? r.info.notes : "";
 	js_add(out, &replayed_object, &r);
+	buf_free(&w.text);
 	err_free(e);
 }
 

@@ -16,6 +16,7 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/print/replay-print.h"
+#include "shell/print/verdict-text.h"
 #include "base/words.h"
 
 struct tool_replay {
@@ -138,7 +139,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd,
 	char size[32];
 
 	if (t->tool.json) {
-		replayed_json(&t->out, rd, v, why, seconds);
+		replayed_json(t->s, &t->out, v, why, seconds);
 		return;
 	}
 	buf_printf(&b, "#%" PRIu64 "-#%" PRIu64 " executed again on %s, %s of memory, in %.2f s\n",
@@ -153,8 +154,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd,
 	buf_byte(&b, '\n');
 	tell_recorded(&info, &b);
 	replay_device_fault(rd, &b);
-	if (why->text.len)
-		buf_add(&b, why->text.data, why->text.len);
+	verdict_print(t->s, why, &b);
 	out_str(t->s->out, buf_cstr(&b));
 	buf_free(&b);
 }
@@ -213,12 +213,12 @@ static struct err *run_to_end(
 /* The verdict of a replay with --order started: the search for a cause needs the usual order. */
 static struct verdict not_asked(const struct device_verified *v)
 {
-	struct verdict why = {0};
+	struct verdict why = {.node = SBT_NO_ID, .with_node = SBT_NO_ID};
 
 	if (device_verified_ok(v))
 		return why;
 	why.kind = VERDICT_OPEN;
-	buf_str(&why.text, "Why: `tsdb replay` without --order started finds that out.\n");
+	why.reason = VERDICT_NOT_ASKED;
 	return why;
 }
 

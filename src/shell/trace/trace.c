@@ -124,11 +124,6 @@ static void tell_trust(void *arg, bool no_sandbox)
 	trust_tell(arg, no_sandbox);
 }
 
-static void describe_check(void *arg, const struct check_result *r, struct buf *out)
-{
-	check_print(arg, r, out);
-}
-
 static struct err *replay_opened(void *arg)
 {
 	struct session *s = arg;
@@ -146,7 +141,6 @@ void trace_hooks(struct session *s)
 		.note = show_note,
 		.said = show_said,
 		.executes = tell_trust,
-		.describe_check = describe_check,
 		.replay_opened = replay_opened};
 }
 
