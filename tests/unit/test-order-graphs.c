@@ -270,11 +270,52 @@ static void test_what_nobody_else_did_is_the_kernels(void **unused)
 	}
 }
 
+/* Rows of a copy are ranges of their own, up to 4096 of a node; then what lies between them may be
+ * touched, too. */
+static void test_rows_of_a_node(void **unused)
+{
+	(void)unused;
+	for (unsigned rows = 2048; rows <= 2049; rows++) { /* each is read and written */
+		struct sbt_cmd c = cmd_copy(1, 0, SBT_COPY_D2D, A, B, 16 * rows, true), graph;
+		struct sbt_reader *r;
+		struct state *s;
+		uint64_t packed[64];
+
+		begin();
+		graph = cmd_any(seq, SBT_GRAPH_CREATE);
+		graph.u.graph_create.clone_of = SBT_NO_ID;
+		add(graph);
+		c.flags |= SBT_F_GRAPH;
+		c.u.copy.width = 16;
+		c.u.copy.height = rows;
+		c.u.copy.depth = 1;
+		c.u.copy.dst_pitch = c.u.copy.src_pitch = 32;
+		assert_true(sbt_pack_size(&c) <= sizeof packed);
+		sbt_pack(packed, &c);
+		c = cmd_graph_node(seq, 0, 1, SBT_NODE_COPY, SBT_NO_ID, packed, sbt_pack_size(&c));
+		add(c);
+		memset(one, 0, sizeof one);
+		one[0] = (struct one){.write = A + 32 * 1000 + 16, .write_end = A + 32 * 1000 + 32};
+		add_node(0); /* between two rows */
+		add(cmd_graph_instantiate(seq, 1, 0));
+		r = trace_end(&t);
+		ok(state_at(&s, r, seq - 1));
+		nonly = 0;
+		assert_true(nodes_races(s, 1, NULL, keep_race, NULL));
+		assert_int_equal(nonly, rows == 2049);
+		if (nonly)
+			assert_int_equal(only.tier, ORDER_POSSIBLE);
+		state_free(s);
+		sbt_reader_close(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_races_of_nodes_are_by_the_definition),
-		cmocka_unit_test(test_what_nobody_else_did_is_the_kernels)};
+		cmocka_unit_test(test_what_nobody_else_did_is_the_kernels),
+		cmocka_unit_test(test_rows_of_a_node)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,20 @@ static bool ordered(const struct nodes *g, const uint64_t *rows, uint32_t a, uin
 	       (rows[(size_t)b * g->words + a / 64] >> a % 64 & 1);
 }
 
+/* Accesses of one kind in a row become one range that may be touched. */
+static void add_ranges(struct one *o, const struct order_accesses *l)
+{
+	for (size_t i = 0, next; i < l->n; i = next) {
+		uint64_t addr = l->a[i].addr, end = l->a[i].end;
+
+		for (next = i + 1; next < l->n && l->a[next].how == l->a[i].how; next++) {
+			addr = l->a[next].addr < addr ? l->a[next].addr : addr;
+			end = l->a[next].end > end ? l->a[next].end : end;
+		}
+		add(o, addr, end, ORDER_MAYBE, false);
+	}
+}
+
 static void take_node(struct nodes *g, const struct state *s, const struct state_node *n)
 {
 	struct order_accesses l = {0};
@@ -129,7 +143,7 @@ static void take_node(struct nodes *g, const struct state *s, const struct state
 	for (size_t i = 0; i < l.n && l.n <= TOUCHES_MAX; i++)
 		add(o, l.a[i].addr, l.a[i].end, l.a[i].how, false);
 	if (l.n > TOUCHES_MAX)
-		add(o, l.a[0].addr, l.a[l.n - 1].end, ORDER_MAYBE, false);
+		add_ranges(o, &l);
 	free(l.a);
 }
 
