@@ -1351,10 +1351,16 @@ static void test_a_pageable_copy_returns_before_it_has_arrived(void **unused)
 		bool strict, returned;
 		enum order_tier tier;
 		enum order_staged staged;
-	} rows[] = {{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL},
-		{65536, true, true, ORDER_CERTAIN, ORDER_STAGED_SMALL},
-		{65537, false, true, ORDER_CERTAIN, ORDER_STAGED},
-		{65536, false, false, ORDER_CERTAIN, ORDER_NOT_STAGED}};
+		uint64_t width, height, depth;
+	} rows[] = {{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL, 0, 0, 0},
+		{65536, true, true, ORDER_CERTAIN, ORDER_STAGED_SMALL, 0, 0, 0},
+		{65537, false, true, ORDER_CERTAIN, ORDER_STAGED, 0, 0, 0},
+		{65536, false, false, ORDER_CERTAIN, ORDER_NOT_STAGED, 0, 0, 0},
+		/* rows have as many bytes as they have, whatever lies between them */
+		{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL, 256, 256, 1},
+		{65792, false, true, ORDER_CERTAIN, ORDER_STAGED, 256, 257, 1},
+		{65536, false, true, ORDER_POSSIBLE, ORDER_STAGED_SMALL, 256, 64, 4},
+		{66560, false, true, ORDER_CERTAIN, ORDER_STAGED, 256, 65, 4}};
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -1364,6 +1370,10 @@ static void test_a_pageable_copy_returns_before_it_has_arrived(void **unused)
 
 		c.u.copy.pageable = 1;
 		c.u.copy.async = !rows[i].returned;
+		c.u.copy.width = rows[i].width;
+		c.u.copy.height = rows[i].height;
+		c.u.copy.depth = rows[i].depth;
+		c.u.copy.dst_pitch = c.u.copy.src_pitch = rows[i].height ? 512 : 0;
 		const uint64_t a = add(c), b = fill(2, A + 16, 16);
 		struct sbt_reader *r = trace_end(&t);
 		const struct order_options o = {.first = 1, .last = seq, .strict = rows[i].strict};
