@@ -178,6 +178,7 @@ int main(void)
 		cmocka_unit_test(one_layout_for_each_attempt)};
 
 	/* cmocka asks the environment, which the tests change, how to print */
-	cmocka_set_message_output(getenv("CMOCKA_MESSAGE_OUTPUT") ? CM_OUTPUT_TAP : CM_OUTPUT_STDOUT);
+	cmocka_set_message_output(
+		getenv("CMOCKA_MESSAGE_OUTPUT") ? CM_OUTPUT_TAP : CM_OUTPUT_STDOUT);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

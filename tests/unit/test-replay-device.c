@@ -1036,6 +1036,103 @@ static void verifies(void **arg)
 	remove_trace(r);
 }
 
+/* What a verification says: every sentence, and which make it a good one. */
+static void what_was_verified(void **arg)
+{
+	struct replayer_piece pieces[] = {
+		{.addr = A, .size = 64, .same = 1, .checked = REPLAYER_CHECKED, .first_page = 0},
+		{.addr = B, .size = 100, .checked = REPLAYER_CHECKED, .first_page = 3},
+		{.addr = B, .size = 200, .checked = REPLAYER_UNCHECKED},
+		{.addr = B, .size = 300, .checked = REPLAYER_OWN},
+		{.addr = B, .size = 400, .checked = REPLAYER_CHECKED, .first_page = UINT64_MAX}};
+	static const struct {
+		struct replayer_verified sums;
+		bool ok;
+		const char *text;
+	} rows[] = {{{.pieces = 3, .same = 3}, true, "3 of 3 allocations identical"},
+		{{.pieces = 3, .same = 2}, false, "2 of 3 allocations identical"},
+		{{.pieces = 3, .same = 2, .unchecked = 1}, true,
+			"2 of 3 allocations identical (1 not compared)"},
+		{{.pieces = 3, .same = 1, .unchecked = 1, .own = 1}, true,
+			"1 of 3 allocations identical (1 not compared) (1 changed by the program itself, copies to it compared)"},
+		{{.pieces = 1, .same = 1, .outputs = 4, .outputs_same = 4}, true,
+			"1 of 1 allocations identical, 4 of 4 outputs identical"},
+		{{.pieces = 1, .same = 1, .outputs = 4, .outputs_same = 3, .first_output = 9},
+			false,
+			"1 of 1 allocations identical, 3 of 4 outputs identical\n  #9 is the first output that differs"},
+		{{.pieces = 1,
+			 .same = 1,
+			 .outputs = 4,
+			 .outputs_same = 3,
+			 .outputs_unknown = 1,
+			 .first_unknown = 7},
+			true,
+			"1 of 1 allocations identical, 3 of 4 outputs identical (1 not compared: the recording could not look in time at what #7 delivered)"},
+		{{.pieces = 1,
+			 .same = 1,
+			 .outputs = 4,
+			 .outputs_same = 2,
+			 .outputs_unknown = 2,
+			 .first_unknown = 7,
+			 .forced = 11},
+			true,
+			"1 of 1 allocations identical, 2 of 4 outputs identical (2 not compared: the recording could not look in time at what #7 delivered, and others)\n"
+			"  #11 waits for a value that nothing wrote in this replay: it went on when the program knew that the wait was over"}};
+	struct buf b = BUF_INIT;
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct device_verified v = {.sums = rows[i].sums};
+
+		assert_int_equal(device_verified_ok(&v), rows[i].ok);
+		buf_clear(&b);
+		device_verified_print(&b, &v);
+		assert_string_equal(buf_cstr(&b), rows[i].text);
+	}
+	const struct device_verified v = {
+		.sums = {.pieces = 5, .same = 1}, .pieces = pieces, .npieces = 5};
+
+	buf_clear(&b);
+	device_verified_print(&b, &v);
+	char text[200];
+	snprintf(text, sizeof text,
+		"1 of 5 allocations identical\n  0x101000, 100 bytes, differs from offset %u on\n"
+		"  0x101000, 400 bytes, differs",
+		3 * (unsigned)SBT_PAGE);
+	assert_string_equal(buf_cstr(&b), text);
+	buf_free(&b);
+}
+
+/* The window's ends belong to it. */
+static void ends_of_the_window(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(9, 14, NULL);
+	struct replay *p;
+	struct replay_stop stop;
+	const uint64_t b = B;
+
+	(void)arg;
+	fails(device_set_arg(d, 8, 0, &b, 8), ERR_NOT_FOUND);
+	ok(device_set_arg(d, 9, 0, &b, 8));
+	ok(device_set_arg(d, 14, 0, &b, 8));
+	fails(device_set_arg(d, 15, 0, &b, 8), ERR_NOT_FOUND);
+	ok(device_forget(d));
+	ok(device_execute(d, 9, true));
+	ok(device_execute(d, 14, true));
+	ok(device_seek(d, 8)); /* before the first one */
+	assert_int_equal(device_seq(d), 8);
+	ok(device_seek(d, 14));
+	fails(device_seek(d, 15), ERR_NOT_FOUND);
+	device_close(d);
+	d = open_device(16, 16, NULL); /* a window of one command */
+	p = open_replay(r, d);
+	ok(replay_step(p, 5, &stop));
+	assert_int_equal(stop.seq, 16);
+	replay_close(p);
+	remove_trace(r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -1060,6 +1157,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tells_garbage_about_checks),
 		cmocka_unit_test(does_not_open),
 		cmocka_unit_test(verifies),
+		cmocka_unit_test(what_was_verified),
+		cmocka_unit_test(ends_of_the_window),
 	};
 	const char *build = getenv("TSDB_BUILD");
 
