@@ -241,9 +241,69 @@ static void merged_debug_lines(void **state_)
 	free(out);
 }
 
+/* All 65536 numbers can be in use at once, whichever were given back before. */
+static void test_every_handle_is_given_out(void **unused)
+{
+	enum { MOST = 65536 };
+	static bool used[MOST + 1];
+	struct tex_object o = {0};
+	uint64_t h;
+
+	(void)unused;
+	assert_null(tex_find(0));
+	assert_null(tex_find(MOST));
+	assert_null(tex_find(MOST + 1));
+	assert_null(tex_find(UINT64_MAX));
+	assert_false(tex_remove(0));
+	assert_false(tex_remove(MOST));
+	assert_false(tex_remove(MOST + 1));
+	for (unsigned round = 0; round < 3; round++) {
+		unsigned n = 0;
+
+		for (unsigned k = 1; k <= MOST; k++)
+			n += used[k];
+		for (; n < MOST; n++) {
+			o.image.base = n;
+			h = tex_add(&o);
+			assert_true(h >= 1 && h <= MOST && !used[h]);
+			used[h] = true;
+			assert_int_equal(tex_find(h)->image.base, n);
+		}
+		assert_int_equal(tex_add(&o), 0);
+		for (unsigned k = 0; k < 1000; k++) { /* some of them, in any order */
+			h = 1 + next() % MOST;
+			assert_int_equal(tex_remove(h), used[h]);
+			used[h] = false;
+			assert_null(tex_find(h));
+			assert_false(tex_remove(h));
+		}
+	}
+	for (h = 1; h <= MOST; h++)
+		assert_int_equal(tex_remove(h), used[h]);
+}
+
+/* The objects of one array: their image goes, others' does not. */
+static void test_an_array_is_forgotten(void **unused)
+{
+	struct tex_object o = {0};
+	uint64_t a, b;
+
+	(void)unused;
+	o.image.base = 0x1000;
+	a = tex_add(&o);
+	o.image.base = 0x2000;
+	b = tex_add(&o);
+	tex_forget_image(0x1000);
+	assert_int_equal(tex_find(a)->image.base, 0);
+	assert_int_equal(tex_find(b)->image.base, 0x2000);
+	assert_true(tex_remove(a) && tex_remove(b));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_handle_is_given_out),
+		cmocka_unit_test(test_an_array_is_forgotten),
 		cmocka_unit_test(any_coordinates),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(handles),
