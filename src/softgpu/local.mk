@@ -242,7 +242,7 @@ endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
-	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc
+	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -275,6 +275,10 @@ tests_unit_test_softgpu_locks_SOURCES = tests/unit/test-softgpu-locks.c
 tests_unit_test_softgpu_locks_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_locks_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_locks_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_watch_SOURCES = tests/unit/test-softgpu-watch.c
+tests_unit_test_softgpu_watch_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_watch_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_watch_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl
 tests_unit_test_softgpu_ipc_SOURCES = tests/unit/test-softgpu-ipc.c
 tests_unit_test_softgpu_ipc_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_ipc_LDFLAGS = $(TEST_SOFT_LINK)
