@@ -48,7 +48,7 @@ SOFT_SEAM = ['replayer/soft-watch.h', 'replayer/soft-debug.h']
 
 # room: (what it is, what it may include besides itself)
 ROOMS = {
-    'base': ('errors as values, a growing buffer, checked arithmetic, text that is safe to show, words and numbers that users type, files that tsdb makes, structs as JSON', []),
+    'base': ('errors as values, a growing buffer, checked arithmetic, text that is safe to show, words and numbers that users type, lists of settings, files that tsdb makes, structs as JSON', []),
     'sbt': ('the command table, footprints, conditions; the trace format, its reader and writer', ['base', 'gpucode/code-kind.h']),
     'state': ('the GPU state machine: a fold over commands', ['base', 'sbt']),
     'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h']),

@@ -9,13 +9,14 @@
 #include "engine/graph-place.h"
 #include "engine/ranks.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
 #include "state/state.h"
 
 void engine_init(struct engine *en)
 {
-	settings_init(&en->set);
+	settings_init(&en->set, &engine_settings);
 	en->breaks = breakpoints_new();
 	live_init(en);
 }
@@ -27,6 +28,32 @@ void engine_deinit(struct engine *en)
 	breakpoints_free(en->breaks);
 	ranks_free(en->ranks);
 	settings_deinit(&en->set);
+}
+
+struct err *engine_setting_changed(struct engine *en, enum setting id)
+{
+	switch (id) {
+	case SET_ON_FULL:
+	case SET_TIMESTAMPS:
+	case SET_STACKS:
+	case SET_STACK_DEPTH:
+	case SET_CODE:
+	case SET_KEEP:
+	case SET_WINDOW_STOP:
+	case SET_STOP_ON_ERROR:
+	case SET_MEMORY:
+	case SET_MEMORY_LIMIT:
+	case SET_OUTPUTS:
+		live_configure(en);
+		return NULL;
+	case SET_SOFT_SCHEDULE:
+	case SET_SOFT_RACECHECK:
+		return soft_settings_apply(en);
+	case SET_REPLAY_ORDER:
+		return replay_device_order(en);
+	default:
+		return NULL;
+	}
 }
 
 bool engine_cancelled(const struct engine *en)

@@ -81,6 +81,9 @@ void engine_init(struct engine *en);
 /* Ends the live program, closes the trace, and frees everything. */
 void engine_deinit(struct engine *en);
 
+/* Applies a changed setting to the live program and the replay. */
+struct err *engine_setting_changed(struct engine *en, enum setting id) TS_CHECK;
+
 /* Whether long work has to end now. */
 bool engine_cancelled(const struct engine *en);
 /* Clears the request to end, so that the next work can run. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/breakpoints.h"
+#include "shell/line/shell-settings.h"
 #include "shell/print/breakpoints-text.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
@@ -75,20 +76,22 @@ static void fuzz_lookup(const char *line)
 
 static void fuzz_setting(const char *line)
 {
-	struct settings set;
-	enum setting id;
-	const char *rest;
-	struct err *e = settings_find(line, &id, &rest);
+	struct settings engine, shell, *const sets[] = {&engine, &shell};
+	struct setting_found found;
 	struct buf b = BUF_INIT;
+	struct err *e;
 
-	settings_init(&set);
-	if (!e && id < SET_COUNT) {
-		e = settings_assign(&set, id, rest);
-		settings_value(&set, id, &b);
+	settings_init(&engine, &engine_settings);
+	settings_init(&shell, &shell_settings);
+	e = settings_find(sets, 2, line, &found);
+	if (!e && found.set) {
+		e = settings_assign(found.set, found.id, found.rest);
+		settings_value(found.set, found.id, &b);
 	}
 	err_free(e);
 	buf_free(&b);
-	settings_deinit(&set);
+	settings_deinit(&engine);
+	settings_deinit(&shell);
 }
 
 static void fuzz_breakpoint(const char *line)

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/buf.h"
+#include "shell/line/shell-settings.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
 
@@ -114,6 +115,19 @@ static char *read_manual(void)
 	return buf_steal(&b);
 }
 
+static void manual_has_settings(const char *manual, const struct setting_list *list)
+{
+	for (unsigned i = 0; i < list->n; i++) {
+		char *name = escaped(list->desc[i].name),
+		     *entry = xasprintf("\n.It Ic \"%s\"\n", name);
+
+		if (!strstr(manual, entry))
+			fail_msg("man/tsdb.1 lacks the setting%s", entry);
+		free(entry);
+		free(name);
+	}
+}
+
 static void manual_has_every_command(void **state)
 {
 	char *manual = read_manual();
@@ -132,15 +146,8 @@ static void manual_has_every_command(void **state)
 		free(name);
 		free(usage);
 	}
-	for (unsigned i = 0; i < SET_COUNT; i++) {
-		char *name = escaped(setting_descs[i].name),
-		     *entry = xasprintf("\n.It Ic \"%s\"\n", name);
-
-		if (!strstr(manual, entry))
-			fail_msg("man/tsdb.1 lacks the setting%s", entry);
-		free(entry);
-		free(name);
-	}
+	manual_has_settings(manual, &engine_settings);
+	manual_has_settings(manual, &shell_settings);
 	free(manual);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "engine/settings.h"
+#include "shell/line/shell-settings.h"
 #include "shell/values/vars.h"
 #include "shell/values/x-format.h"
 #include "base/words.h"
@@ -159,23 +160,40 @@ static void variables(void **state)
 	vars_free(v);
 }
 
+static struct settings engine_set, shell_set, *const sets[] = {&engine_set, &shell_set};
+
+static struct err *find_setting(const char *text, struct setting_found *ret)
+{
+	return settings_find(sets, 2, text, ret);
+}
+
 static void setting_names(void **state)
 {
-	enum setting id;
-	const char *rest;
+	struct setting_found f;
 
-	assert_ok(settings_find("cap time on", &id, &rest));
-	assert_int_equal(id, SET_TIMESTAMPS);
-	assert_string_equal(rest, "on");
-	assert_ok(settings_find("args = a b", &id, &rest));
-	assert_int_equal(id, SET_ARGS);
-	assert_string_equal(rest, "a b");
-	assert_ok(settings_find("capture", &id, &rest));
-	assert_int_equal(id, SET_COUNT);
-	assert_ok(settings_find("gpu soft", &id, &rest)); /* not gpu-timeout */
-	assert_int_equal(id, SET_GPU);
-	assert_refused(settings_find("capture stack x", &id, &rest), "ambiguous");
-	assert_refused(settings_find("frobnicate", &id, &rest), "unknown setting");
+	settings_init(&engine_set, &engine_settings);
+	settings_init(&shell_set, &shell_settings);
+	assert_ok(find_setting("cap time on", &f));
+	assert_ptr_equal(f.set, &engine_set);
+	assert_int_equal(f.id, SET_TIMESTAMPS);
+	assert_string_equal(f.rest, "on");
+	assert_ok(find_setting("args = a b", &f));
+	assert_int_equal(f.id, SET_ARGS);
+	assert_string_equal(f.rest, "a b");
+	assert_ok(find_setting("capture", &f));
+	assert_null(f.set);
+	assert_string_equal(f.rest, "capture");
+	assert_ok(find_setting("gpu soft", &f)); /* not gpu-timeout */
+	assert_int_equal(f.id, SET_GPU);
+	assert_ok(find_setting("conf off", &f)); /* of the other list */
+	assert_ptr_equal(f.set, &shell_set);
+	assert_int_equal(f.id, SHELL_CONFIRM);
+	assert_string_equal(f.rest, "off");
+	assert_refused(find_setting("capture stack x", &f), "ambiguous");
+	assert_refused(find_setting("c x", &f), "ambiguous"); /* cwd, confirm, color */
+	assert_refused(find_setting("frobnicate", &f), "unknown setting");
+	settings_deinit(&engine_set);
+	settings_deinit(&shell_set);
 }
 
 static void setting_values(void **state)
@@ -183,7 +201,7 @@ static void setting_values(void **state)
 	struct settings set;
 	struct buf b = BUF_INIT;
 
-	settings_init(&set);
+	settings_init(&set, &engine_settings);
 	assert_ok(settings_assign(&set, SET_ON_FULL, "dr"));
 	settings_value(&set, SET_ON_FULL, &b);
 	assert_string_equal(buf_cstr(&b), "drop");
@@ -200,15 +218,22 @@ static void setting_values(void **state)
 	settings_value(&set, SET_MEMORY_LIMIT, &b);
 	assert_string_equal(buf_cstr(&b), "unlimited");
 	buf_clear(&b);
-	assert_ok(settings_assign(&set, SET_ELEMENTS, "unlimited"));
-	settings_value(&set, SET_ELEMENTS, &b);
-	assert_string_equal(buf_cstr(&b), "unlimited");
 	assert_refused(settings_assign(&set, SET_RING_SIZE, "3M"), "power of two");
 	assert_refused(settings_assign(&set, SET_RING_SIZE, "4K"), "power of two");
 	assert_refused(settings_assign(&set, SET_STACK_DEPTH, "129"), "1 to 128");
 	assert_refused(settings_assign(&set, SET_TIMESTAMPS, "maybe"), "maybe");
 	assert_refused(settings_assign(&set, SET_GPU, "quantum"), "quantum");
 	assert_refused(settings_assign(&set, SET_MEMORY, "on"), "no value for capture memory");
+	settings_deinit(&set);
+	settings_init(&set, &shell_settings);
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SHELL_ELEMENTS, "unlimited"));
+	settings_value(&set, SHELL_ELEMENTS, &b);
+	assert_string_equal(buf_cstr(&b), "unlimited");
+	buf_clear(&b);
+	assert_ok(settings_assign(&set, SHELL_WIDTH, "unlimited"));
+	settings_value(&set, SHELL_WIDTH, &b);
+	assert_string_equal(buf_cstr(&b), "auto");
 	buf_free(&b);
 	settings_deinit(&set);
 }

@@ -240,7 +240,7 @@ static struct engine *child_engine(struct follow *f, const struct member *m)
 	struct live *l = &en->live;
 
 	engine_init(en);
-	memcpy(en->set.number, main->set.number, sizeof en->set.number);
+	memcpy(en->set.number, main->set.number, SET_COUNT * sizeof *en->set.number);
 	en->hooks = main->hooks;
 	en->cancel = main->cancel;
 	l->recording = true;

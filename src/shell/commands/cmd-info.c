@@ -93,7 +93,7 @@ static struct err *list_live(
 
 struct err *cmd_info_commands(struct session *s, const struct cmd_args *a)
 {
-	uint64_t first = 0, last = UINT64_MAX, size = s->engine.set.number[SET_LIST_SIZE];
+	uint64_t first = 0, last = UINT64_MAX, size = s->set.number[SHELL_LIST_SIZE];
 	struct view_filter f = {.last = UINT64_MAX, .json = a->json};
 
 	if (a->argc > 1 || (a->argc && !word_range(a->argv[0], &first, &last)))

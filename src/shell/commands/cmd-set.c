@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/live/process.h"
-#include "engine/settings.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 #include "shell/print/what-if.h"
@@ -58,12 +57,12 @@ static struct err *set_env(struct session *s, const char *text)
 	return NULL;
 }
 
-static void show_one(struct session *s, enum setting id, const char *indent)
+static void show_one(struct session *s, const struct settings *set, unsigned id)
 {
 	struct buf b = BUF_INIT;
 
-	settings_value(&s->engine.set, id, &b);
-	out_printf(s->out, "%s%-24s %s\n", indent, setting_descs[id].name, buf_cstr(&b));
+	settings_value(set, id, &b);
+	out_printf(s->out, "%-24s %s\n", set->list->desc[id].name, buf_cstr(&b));
 	buf_free(&b);
 }
 
@@ -81,8 +80,9 @@ const char cmd_set_help[] =
 
 struct err *cmd_set(struct session *s, const struct cmd_args *a)
 {
+	struct settings *sets[SESSION_SETS];
+	struct setting_found found;
 	const char *rest;
-	enum setting id;
 
 	if (*a->rest == '$')
 		return set_variable(s, a->rest);
@@ -99,13 +99,14 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 		return set_env(s, rest);
 	if (!*a->rest)
 		return err_cure(err_new(ERR_USAGE, "set needs a setting"), "\"show\" lists them");
-	TRY(settings_find(a->rest, &id, &rest));
-	if (id == SET_COUNT)
+	session_sets(s, sets);
+	TRY(settings_find(sets, SESSION_SETS, a->rest, &found));
+	if (!found.set)
 		return err_cure(
 			err_new(ERR_USAGE, "set %s is the beginning of several settings", a->rest),
 			"\"show %s\" lists them", a->rest);
-	TRY(settings_assign(&s->engine.set, id, rest));
-	return session_settings_changed(s, id);
+	TRY(settings_assign(found.set, found.id, found.rest));
+	return session_setting_changed(s, found.set, found.id);
 }
 
 /* --- show --- */
@@ -141,13 +142,17 @@ static void show_env(struct session *s)
 
 static void show_group(struct session *s, const char *text)
 {
+	struct settings *sets[SESSION_SETS];
 	size_t n = strlen(text);
 
+	session_sets(s, sets);
 	while (n && strchr(" \t", text[n - 1]))
 		n--;
-	for (unsigned i = 0; i < SET_COUNT; i++) {
-		if (!strncmp(setting_descs[i].name, text, n))
-			show_one(s, (enum setting)i, "");
+	for (unsigned k = 0; k < SESSION_SETS; k++) {
+		for (unsigned i = 0; i < sets[k]->list->n; i++) {
+			if (!strncmp(sets[k]->list->desc[i].name, text, n))
+				show_one(s, sets[k], i);
+		}
 	}
 }
 
@@ -175,9 +180,11 @@ static void show_variable(void *arg, const char *name, const struct lang_value *
 
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
+	struct settings *sets[SESSION_SETS];
+	const struct setting_desc *d;
+	struct setting_found found;
 	struct buf b = BUF_INIT;
 	const char *rest;
-	enum setting id;
 
 	if (!strcmp(a->rest, "version")) {
 		out_printf(s->out,
@@ -204,14 +211,15 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 		show_group(s, "");
 		return NULL;
 	}
-	TRY(settings_find(a->rest, &id, &rest));
-	if (id == SET_COUNT) {
+	session_sets(s, sets);
+	TRY(settings_find(sets, SESSION_SETS, a->rest, &found));
+	if (!found.set) {
 		show_group(s, a->rest);
 		return NULL;
 	}
-	settings_value(&s->engine.set, id, &b);
-	out_printf(s->out, "%s: %s is %s.\n", setting_descs[id].doc, setting_descs[id].name,
-		b.len ? buf_cstr(&b) : "empty");
+	settings_value(found.set, found.id, &b);
+	d = &found.set->list->desc[found.id];
+	out_printf(s->out, "%s: %s is %s.\n", d->doc, d->name, b.len ? buf_cstr(&b) : "empty");
 	buf_free(&b);
 	return NULL;
 }

@@ -246,8 +246,27 @@ const char cmd_apropos_help[] =
 	"Lists commands and settings whose name or help has the word in it.\n"
 	"Example: apropos stream\n";
 
+/* Prints the settings that have to do with text; returns how many. */
+static unsigned apropos_settings(
+	struct session *s, const struct setting_list *list, const char *text)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < list->n; i++) {
+		const struct setting_desc *d = &list->desc[i];
+
+		if (!strcasestr(d->name, text) && !strcasestr(d->doc, text))
+			continue;
+		out_style(s->out, STYLE_NAME, "set %s", d->name);
+		out_printf(s->out, " -- %s\n", d->doc);
+		found++;
+	}
+	return found;
+}
+
 struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 {
+	struct settings *sets[SESSION_SETS];
 	unsigned found = 0;
 
 	if (!*a->rest)
@@ -270,14 +289,9 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 		out_printf(s->out, " -- %s (in the system's shell)\n", t->doc);
 		found++;
 	}
-	for (unsigned i = 0; i < SET_COUNT; i++) {
-		if (!strcasestr(setting_descs[i].name, a->rest) &&
-			!strcasestr(setting_descs[i].doc, a->rest))
-			continue;
-		out_style(s->out, STYLE_NAME, "set %s", setting_descs[i].name);
-		out_printf(s->out, " -- %s\n", setting_descs[i].doc);
-		found++;
-	}
+	session_sets(s, sets);
+	for (unsigned k = 0; k < SESSION_SETS; k++)
+		found += apropos_settings(s, sets[k]->list, a->rest);
 	if (!found)
 		out_printf(s->out, "Nothing has to do with \"%s\".\n", a->rest);
 	return NULL;

@@ -35,35 +35,35 @@ static void offer_command(void *arg, const char *candidate)
 
 /* --- sources --- */
 
-static void offer_settings(const struct adder *w, const char *before)
+/* Offers the next word of a setting's name, or its values. */
+static void offer_setting(const struct adder *w, const struct setting_desc *d, const char *before)
 {
-	size_t n = strlen(before);
+	size_t n = strlen(before), len = strlen(d->name);
+	char word[64];
 
-	for (unsigned i = 0; i < SET_COUNT; i++) {
-		char word[64];
-
-		if (strncmp(setting_descs[i].name, before, n))
-			continue;
-		snprintf(word, sizeof word, "%.*s", (int)strcspn(setting_descs[i].name + n, " "),
-			setting_descs[i].name + n);
+	if (!strncmp(d->name, before, n)) {
+		snprintf(word, sizeof word, "%.*s", (int)strcspn(d->name + n, " "), d->name + n);
 		offer(w, word);
 	}
-	for (unsigned i = 0; n && i < SET_COUNT; i++) {
-		char choice[32];
-		size_t len = strlen(setting_descs[i].name);
-
-		if (strncmp(before, setting_descs[i].name, len) || before[len] != ' ' ||
-			before[len + 1])
-			continue;
-		for (unsigned k = 0; settings_choice((enum setting)i, k, choice, sizeof choice);
-			k++)
-			offer(w, choice);
-		if (setting_descs[i].type == SETTING_BOOL) {
-			offer(w, "on");
-			offer(w, "off");
-		}
+	if (!n || strncmp(before, d->name, len) || before[len] != ' ' || before[len + 1])
+		return;
+	for (unsigned k = 0; settings_choice(d, k, word, sizeof word); k++)
+		offer(w, word);
+	if (d->type == SETTING_BOOL) {
+		offer(w, "on");
+		offer(w, "off");
 	}
-	if (!n)
+}
+
+static void offer_settings(const struct adder *w, const char *before)
+{
+	static const struct setting_list *const lists[] = {&engine_settings, &shell_settings};
+
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+		for (unsigned i = 0; i < lists[k]->n; i++)
+			offer_setting(w, &lists[k]->desc[i], before);
+	}
+	if (!*before)
 		offer(w, "env");
 }
 

@@ -198,9 +198,8 @@ static void start_editor(struct session *s)
 	s->interactive = !s->batch && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!s->interactive)
 		return;
-	s->editor =
-		editor_new((unsigned)s->engine.set.number[SET_HISTORY_SIZE], session_complete, s);
-	path = s->editor && settings_on(&s->engine.set, SET_HISTORY_SAVE)
+	s->editor = editor_new((unsigned)s->set.number[SHELL_HISTORY_SIZE], session_complete, s);
+	path = s->editor && settings_on(&s->set, SHELL_HISTORY_SAVE)
 		       ? session_state_path("history", false)
 		       : NULL;
 	e = path ? editor_history_load(s->editor, path) : NULL;

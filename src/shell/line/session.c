@@ -33,17 +33,17 @@ void session_init(struct session *s)
 	memset(s, 0, sizeof *s);
 	s->out = out_new();
 	engine_init(&s->engine);
+	settings_init(&s->set, &shell_settings);
 	trace_hooks(s);
 	process_hooks(s);
 	s->vars = vars_new();
-	BUG_ON(session_settings_changed(s, SET_COLOR));
+	BUG_ON(session_setting_changed(s, &s->set, SHELL_COLOR));
 }
 
 static void save_history(struct session *s)
 {
-	char *path = settings_on(&s->engine.set, SET_HISTORY_SAVE)
-			     ? session_state_path("history", true)
-			     : NULL;
+	char *path = settings_on(&s->set, SHELL_HISTORY_SAVE) ? session_state_path("history", true)
+							      : NULL;
 
 	if (path) {
 		struct err *e = editor_history_save(s->editor, path);
@@ -59,6 +59,7 @@ void session_deinit(struct session *s)
 	if (s->editor)
 		save_history(s);
 	engine_deinit(&s->engine);
+	settings_deinit(&s->set);
 	editor_free(s->editor);
 	vars_free(s->vars);
 	symbols_free(s->symbols);
@@ -277,11 +278,10 @@ static struct err *check_words(const struct command *c, const struct cmd_args *a
 
 static struct err *run_command(struct session *s, const struct command *c, struct cmd_args *a)
 {
-	unsigned lines = (unsigned)s->engine.set.number[SET_HEIGHT], columns;
+	unsigned lines = (unsigned)s->set.number[SHELL_HEIGHT], columns;
 	struct err *e;
 
-	if ((c->flags & CMD_PAGED) && s->interactive &&
-		settings_on(&s->engine.set, SET_PAGINATION)) {
+	if ((c->flags & CMD_PAGED) && s->interactive && settings_on(&s->set, SHELL_PAGINATION)) {
 		if (!lines)
 			out_screen(&lines, &columns);
 		out_page_begin(s->out, lines);
@@ -483,8 +483,8 @@ static void loop_terminal(struct session *s)
 
 	input_push(s, &in);
 	while (!s->quitting) {
-		char *prompt = xasprintf("%s%s", trace_mark(s), s->engine.set.string[SET_PROMPT]),
-		     *line, *run;
+		char *prompt = xasprintf("%s%s", trace_mark(s), s->set.string[SHELL_PROMPT]), *line,
+		     *run;
 		bool interrupted;
 
 		line = read_terminal(s, prompt, &interrupted);
@@ -519,8 +519,8 @@ void session_loop(struct session *s)
 
 bool session_can_ask(const struct session *s)
 {
-	return s->interactive && s->editor && settings_on(&s->engine.set, SET_CONFIRM) &&
-	       s->input && s->input->kind == INPUT_TERMINAL;
+	return s->interactive && s->editor && settings_on(&s->set, SHELL_CONFIRM) && s->input &&
+	       s->input->kind == INPUT_TERMINAL;
 }
 
 bool session_confirm(struct session *s, const char *fmt, ...)
@@ -549,41 +549,33 @@ bool session_confirm(struct session *s, const char *fmt, ...)
 	return first == 'y' && !interrupted;
 }
 
-struct err *session_settings_changed(struct session *s, enum setting id)
+void session_sets(struct session *s, struct settings *ret[SESSION_SETS])
 {
-	switch (id) {
-	case SET_COLOR: {
-		const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-		bool automatic =
-			isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+	ret[0] = &s->engine.set;
+	ret[1] = &s->set;
+}
 
-		out_set_color(s->out,
-			s->engine.set.number[id] ? s->engine.set.number[id] == 1 : automatic);
+static void set_color(struct session *s)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool automatic = isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+
+	out_set_color(
+		s->out, s->set.number[SHELL_COLOR] ? s->set.number[SHELL_COLOR] == 1 : automatic);
+}
+
+struct err *session_setting_changed(struct session *s, const struct settings *set, unsigned id)
+{
+	if (set == &s->engine.set)
+		return engine_setting_changed(&s->engine, (enum setting)id);
+	switch ((enum shell_setting)id) {
+	case SHELL_COLOR:
+		set_color(s);
 		return NULL;
-	}
-	case SET_LOGGING:
-	case SET_LOG_FILE:
-		return out_log(s->out, settings_on(&s->engine.set, SET_LOGGING)
-					       ? s->engine.set.string[SET_LOG_FILE]
-					       : NULL);
-	case SET_ON_FULL:
-	case SET_TIMESTAMPS:
-	case SET_STACKS:
-	case SET_STACK_DEPTH:
-	case SET_CODE:
-	case SET_KEEP:
-	case SET_WINDOW_STOP:
-	case SET_STOP_ON_ERROR:
-	case SET_MEMORY:
-	case SET_MEMORY_LIMIT:
-	case SET_OUTPUTS:
-		live_configure(&s->engine);
-		return NULL;
-	case SET_SOFT_SCHEDULE:
-	case SET_SOFT_RACECHECK:
-		return soft_settings_apply(&s->engine);
-	case SET_REPLAY_ORDER:
-		return replay_device_order(&s->engine);
+	case SHELL_LOGGING:
+	case SHELL_LOG_FILE:
+		return out_log(s->out,
+			settings_on(&s->set, SHELL_LOGGING) ? s->set.string[SHELL_LOG_FILE] : NULL);
 	default:
 		return NULL;
 	}

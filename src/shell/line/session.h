@@ -13,6 +13,7 @@
 #include "shell/line/command.h"
 #include "shell/line/out.h"
 #include "engine/engine.h"
+#include "shell/line/shell-settings.h"
 
 struct editor;
 struct input;
@@ -29,6 +30,7 @@ enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
 struct session {
 	struct out *out;
 	struct engine engine;
+	struct settings set;   /* the shell's own */
 	struct editor *editor; /* NULL: not on a terminal */
 	struct input *input;   /* innermost source of lines */
 	bool interactive;      /* a user types at a terminal */
@@ -68,8 +70,12 @@ bool session_can_ask(const struct session *s);
 /* Asks a yes-or-no question. Answers yes without asking if there is no user to answer, or after
  * `set confirm off`. */
 bool session_confirm(struct session *s, const char *fmt, ...) TS_PRINTF(2, 3);
-/* Applies a changed setting: colours, log, the live control block. */
-struct err *session_settings_changed(struct session *s, enum setting id) TS_CHECK;
+/* The engine's settings and the shell's. */
+enum { SESSION_SETS = 2 };
+void session_sets(struct session *s, struct settings *ret[SESSION_SETS]);
+/* Applies a changed setting: colours, log; the engine's to the engine. */
+struct err *session_setting_changed(
+	struct session *s, const struct settings *set, unsigned id) TS_CHECK;
 
 /* The state that commands refer to, by focus; ERR_STATE with the cure if there is none. Owned by
  * the session. */

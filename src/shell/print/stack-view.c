@@ -18,9 +18,9 @@ static void hide_frames(const struct session *s, struct stack *st, bool inner, e
 {
 	stack_hide(st, &(struct stack_shown){.only = only,
 			       .agent = !inner,
-			       .runtime = s->engine.set.number[SET_BT_RUNTIME],
-			       .past_main = s->engine.set.number[SET_BT_PAST_MAIN],
-			       .interpreter = s->engine.set.number[SET_BT_INTERPRETER]});
+			       .runtime = s->set.number[SHELL_BT_RUNTIME],
+			       .past_main = s->set.number[SHELL_BT_PAST_MAIN],
+			       .interpreter = s->set.number[SHELL_BT_INTERPRETER]});
 }
 
 static struct symbols *session_symbols(struct session *s)

@@ -358,8 +358,7 @@ struct err *value_show(struct session *s, const struct lang_value *v, char lette
 {
 	struct names in = {s, -1};
 	const struct lang_scope scope = scope_of(&in);
-	const struct lang_format f = {
-		.letter = letter, .elements = s->engine.set.number[SET_ELEMENTS]};
+	const struct lang_format f = {.letter = letter, .elements = s->set.number[SHELL_ELEMENTS]};
 
 	return lang_show(vars_lang(s->vars), &scope, &f, v, out);
 }
