@@ -380,6 +380,7 @@ static bool on_edit(uint32_t type, const uint8_t *body, size_t n)
 static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
 {
 	static uint64_t inside;
+	static uint32_t slices;
 	struct soft_stop t;
 
 	memset(&t, 'x', sizeof t);
@@ -387,6 +388,21 @@ static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
 	if (type == REPLAYER_KERNEL) {
 		memcpy(&inside, body, sizeof inside);
 		seek(inside - 1);
+	} else if (type == REPLAYER_KERNEL_FOCUS) {
+		const struct replayer_kernel_focus *f = (const void *)body;
+
+		memcpy(t.block, f->block, sizeof t.block);
+		memcpy(t.thread, f->thread, sizeof t.thread);
+		memcpy(t.text, "\x1b[31m\ta\x7f\xc3\xa9\n", 12);
+	} else if (has("slices") && slices < 3) { /* it takes its time, and says what was asked */
+		struct soft_go go;
+
+		memcpy(&go, body, sizeof go);
+		t.state = SOFT_BUSY;
+		t.id = slices++;
+		t.step = go.how;
+		if ((t.id ? SOFT_ON : SOFT_STEP) != go.how)
+			die("a slice is gone on with by SOFT_ON");
 	} else if (has("die-go")) {
 		exit(5);
 	} else if (has("busy")) {
@@ -476,6 +492,7 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		break;
 	case REPLAYER_KERNEL:
 	case REPLAYER_KERNEL_GO:
+	case REPLAYER_KERNEL_FOCUS:
 		on_kernel(type, body, out);
 		return true;
 	case REPLAYER_KERNEL_ASK:

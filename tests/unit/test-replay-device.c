@@ -969,6 +969,37 @@ static void tells_garbage_about_launches(void **arg)
 	kernel_done(r, d);
 }
 
+static void within_a_launch(void **arg)
+{
+	static const uint32_t block[3] = {1, 2, 3}, thread[3] = {4, 5, 6};
+	const struct soft_stop *t;
+	struct sbt_reader *r;
+	struct device *d;
+
+	(void)arg;
+	kernel_of("slices", &r, &d, &t);
+	ok(device_kernel_focus(d, block, thread, &t));
+	assert_ptr_equal(t, device_kernel_stop(d));
+	assert_memory_equal(t->block, block, sizeof block);
+	assert_memory_equal(t->thread, thread, sizeof thread);
+	assert_string_equal(t->text, " [31m a \xc3\xa9 "); /* for a terminal */
+	assert_int_equal(device_seq(d), 13);
+	ok(device_kernel_go(d, SOFT_STEP, 1, &t)); /* until it is done, in slices */
+	assert_int_equal(t->state, SOFT_ENDED);
+	assert_int_equal(device_seq(d), 13);
+	kernel_done(r, d);
+	/* none is there */
+	r = small(0);
+	d = open_device(8, 16, NULL);
+	ok(device_seek(d, 13));
+	assert_null(device_kernel_stop(d));
+	fails(device_kernel_focus(d, block, thread, &t), ERR_STATE);
+	assert_null(t);
+	fails(device_kernel_go(d, SOFT_STEP, 1, &t), ERR_STATE);
+	fails(device_kernel_points(d, NULL, 0), ERR_STATE);
+	kernel_done(r, d);
+}
+
 static void does_not_open(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -1155,6 +1186,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(answers_garbage),
 		cmocka_unit_test(tells_garbage_about_launches),
 		cmocka_unit_test(tells_garbage_about_checks),
+		cmocka_unit_test(within_a_launch),
 		cmocka_unit_test(does_not_open),
 		cmocka_unit_test(verifies),
 		cmocka_unit_test(what_was_verified),
