@@ -987,6 +987,7 @@ static void within_a_launch(void **arg)
 	ok(device_kernel_go(d, SOFT_STEP, 1, &t)); /* until it is done, in slices */
 	assert_int_equal(t->state, SOFT_ENDED);
 	assert_int_equal(device_seq(d), 13);
+	ok(device_seek(d, 14));
 	kernel_done(r, d);
 	/* none is there */
 	r = small(0);
