@@ -18,6 +18,7 @@ void engine_init(struct engine *en)
 {
 	settings_init(&en->set, &engine_settings);
 	en->breaks = breakpoints_new();
+	en->cancel = &en->cancelled;
 	live_init(en);
 }
 

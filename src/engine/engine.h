@@ -73,7 +73,10 @@ struct engine {
 	struct breakpoints *breaks; /* of the live program and of replays */
 	struct live live;
 	struct engine_hooks hooks;
-	volatile bool *cancel; /* long work ends once it is true; NULL: never */
+	/* Long work ends once *cancel is true, a running program is stopped. At first it is the
+	 * engine's own flag; another thread or a signal handler may set it. NULL: never */
+	volatile bool *cancel;
+	volatile bool cancelled; /* that flag */
 };
 
 /* en is all 0. The caller then sets hooks and cancel. */

@@ -6,26 +6,34 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include "base/file.h"
 #include "engine/breakpoints.h"
 #include "sbt/sbt.h"
 #include "engine-test.h"
 
 /* What the hooks were given. */
 struct seen {
-	unsigned captured, other, failed;
-	uint64_t commands;
+	unsigned captured, attached, other, failed;
+	uint64_t commands, first, last;
 };
 
 static void note(void *arg, struct engine *en, const struct live_note *n)
 {
 	struct seen *seen = arg;
 
+	if (n->kind == LIVE_NOTE_ATTACHED) {
+		seen->attached++;
+		return;
+	}
 	if (n->kind != LIVE_NOTE_CAPTURED) {
 		seen->other++;
 		return;
 	}
 	seen->captured++;
 	seen->commands = n->captured->commands;
+	seen->first = n->captured->first;
+	seen->last = n->captured->last;
 }
 
 static void failed(void *arg, struct engine *en, struct err *e)
@@ -101,7 +109,6 @@ static void ends_are_values(void **state)
 static void steps_do_not_block(void **state)
 {
 	char *args[] = {(char *)"3600", NULL};
-	volatile bool cancel = false;
 	struct engine en = {0};
 	struct seen seen = {0};
 	struct live_stop stop;
@@ -109,7 +116,6 @@ static void steps_do_not_block(void **state)
 
 	needs_soft();
 	engine_init(&en);
-	en.cancel = &cancel;
 	start(&en, &seen, "sleep", args);
 	e = live_step(&en, 0, &stop);
 	assert_non_null(e); /* it does not run yet */
@@ -118,6 +124,10 @@ static void steps_do_not_block(void **state)
 	must(live_continue(&en));
 	must(live_step(&en, 0, &stop));
 	assert_int_equal(stop.why, LIVE_RUNS);
+	e = live_continue(&en); /* it runs */
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_STATE);
+	err_free(e);
 	must(live_step(&en, 30, &stop));
 	assert_int_equal(stop.why, LIVE_RUNS);
 	live_interrupt(&en);
@@ -125,10 +135,10 @@ static void steps_do_not_block(void **state)
 	assert_int_equal(stop.why, LIVE_INTERRUPTED);
 	assert_int_equal(en.live.doing, LIVE_STANDS);
 	must(live_continue(&en));
-	cancel = true; /* the other way to say it */
+	*en.cancel = true; /* the other way to say it */
 	must(live_step(&en, -1, &stop));
 	assert_int_equal(stop.why, LIVE_INTERRUPTED);
-	assert_false(cancel);
+	assert_false(*en.cancel);
 	must(live_kill(&en));
 	assert_null(en.live.inf);
 	e = live_continue(&en);
@@ -208,8 +218,7 @@ static void records(void **state)
 	struct seen seen = {0};
 	struct live_stop stop;
 
-	path = in_new_folder("a.sbt");
-	assert_non_null(path);
+	path = xasprintf("%s/a.sbt", dir);
 	engine_init(&en);
 	en.live.recording = true;
 	must(capture_begin(&en, RECORDER_ALL));
@@ -228,10 +237,150 @@ static void records(void **state)
 	assert_int_equal(launches_in(en.trace.reader), 2 * CHUNKS);
 	assert_null(sbt_reader_damage(en.trace.reader));
 	engine_deinit(&en);
-	unlink(path);
-	rmdir(dir);
 	free(path);
 	free(program);
+}
+
+/* A window that the program stops behind, then a capture that is stopped by hand. */
+static void windows_and_stops(void **state)
+{
+	char *program = example(), *none[] = {NULL};
+	struct engine en = {0};
+	struct seen seen = {0};
+	struct breakpoint *bp;
+	struct live_stop stop;
+	uint64_t first;
+
+	engine_init(&en);
+	must(settings_assign(&en.set, SET_MEMORY, "touched"));
+	must(capture_begin(&en, RECORDER_WINDOW));
+	en.live.plan.window_kind = TSDB_WINDOW_KERNEL;
+	en.live.plan.glob = xstrdup("scale");
+	en.live.plan.count = 2;
+	en.live.plan.path = xasprintf("%s/window.sbt", dir);
+	must(capture_arm_plan(&en));
+	start(&en, &seen, program, none);
+	run(&en, &stop);
+	assert_int_equal(stop.why, LIVE_WINDOW_CLOSED);
+	assert_false(stop.goes_on);
+	assert_int_equal(seen.captured, 1);
+	assert_true(seen.first && seen.first < seen.last);
+	must(engine_open(&en, en.live.plan.made));
+	assert_int_equal(launches_in(en.trace.reader), 3); /* scale, accumulate, scale */
+	engine_close(&en);
+	assert_int_equal(en.live.plan.mode, RECORDER_OFF); /* a plan is one capture */
+
+	must(breakpoints_add(en.breaks, "kernel scale", false, &bp));
+	must(live_rearm(&en));
+	run(&en, &stop);
+	assert_int_equal(stop.why, LIVE_BREAKPOINT);
+	first = stop.seq;
+	must(capture_begin(&en, RECORDER_ALL));
+	en.live.plan.path = xasprintf("%s/by-hand.sbt", dir);
+	must(capture_arm_plan(&en));
+	run(&en, &stop);
+	assert_int_equal(stop.why, LIVE_BREAKPOINT);
+	must(capture_stop(&en));
+	assert_int_equal(en.live.doing, LIVE_ENDING_WINDOW);
+	do
+		must(live_step(&en, 0, &stop));
+	while (stop.why == LIVE_RUNS);
+	assert_int_equal(stop.why, LIVE_WINDOW_ENDED);
+	assert_int_equal(en.live.doing, LIVE_STANDS);
+	assert_true(en.live.at_cmd); /* where it was */
+	assert_int_equal(seen.captured, 2);
+	assert_int_equal(seen.first, first);
+	assert_true(seen.last < en.live.cmd.seq);
+	breakpoints_delete(en.breaks, bp);
+	must(live_rearm(&en));
+	run(&en, &stop);
+	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.status, 0);
+	assert_int_equal(seen.failed, 0);
+	engine_deinit(&en);
+	free(program);
+}
+
+/* A process that is attached to lives on; one that is none is refused. */
+static void attaches(void **state)
+{
+	struct engine en = {0};
+	struct seen seen = {0};
+	struct live_stop stop;
+	char number[32];
+	struct err *e;
+	int status;
+	pid_t pid;
+
+	needs_soft();
+	pid = fork();
+	if (!pid) {
+		execlp("sleep", "sleep", "3600", (char *)NULL);
+		_exit(1);
+	}
+	snprintf(number, sizeof number, "%d", (int)pid);
+	engine_init(&en);
+	en.hooks = (struct engine_hooks){.arg = &seen, .live_note = note, .live_failed = failed};
+	e = live_attach(&en, "no such program", false);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_NOT_FOUND);
+	err_free(e);
+	must(live_attach(&en, number, false));
+	assert_int_equal(seen.attached, 1);
+	assert_int_equal(en.live.pid, pid);
+	assert_string_equal(en.set.string[SET_ARGS], "3600");
+	must(live_continue(&en));
+	must(live_step(&en, 0, &stop));
+	assert_int_equal(stop.why, LIVE_RUNS);
+	live_interrupt(&en);
+	must(live_step(&en, -1, &stop));
+	assert_int_equal(stop.why, LIVE_INTERRUPTED);
+	must(live_detach(&en));
+	assert_null(en.live.inf);
+	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(seen.failed, 0);
+	engine_deinit(&en);
+}
+
+/* Two programs at a time: engines share nothing. */
+static void two_engines(void **state)
+{
+	char *args[2][3] = {{(char *)"-c", (char *)"exit 4", NULL},
+		{(char *)"-c", (char *)"kill -TERM $$", NULL}};
+	struct engine en[2];
+	struct seen seen[2];
+	struct live_stop stop;
+
+	needs_soft();
+	memset(en, 0, sizeof en);
+	memset(seen, 0, sizeof seen);
+	for (int i = 0; i < 2; i++) {
+		engine_init(&en[i]);
+		start(&en[i], &seen[i], "sh", args[i]);
+	}
+	assert_int_not_equal(en[0].live.pid, en[1].live.pid);
+	run(&en[1], &stop);
+	assert_int_equal(stop.why, LIVE_KILLED);
+	assert_int_equal(stop.signal, SIGTERM);
+	assert_non_null(en[0].live.inf);
+	run(&en[0], &stop);
+	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.status, 4);
+	engine_deinit(&en[0]);
+	engine_deinit(&en[1]);
+}
+
+static int make_folder(void **state)
+{
+	return !mkdtemp(dir);
+}
+
+static int remove_folder(void **state)
+{
+	file_remove_all(dir);
+	return 0;
 }
 
 int main(void)
@@ -241,7 +390,10 @@ int main(void)
 		cmocka_unit_test(steps_do_not_block),
 		cmocka_unit_test(stops_at_breakpoints),
 		cmocka_unit_test(records),
+		cmocka_unit_test(windows_and_stops),
+		cmocka_unit_test(attaches),
+		cmocka_unit_test(two_engines),
 	};
 
-	return engine_test_begin() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+	return engine_test_begin() ? cmocka_run_group_tests(tests, make_folder, remove_folder) : 1;
 }

@@ -365,6 +365,8 @@ struct err *live_continue(struct engine *en)
 
 	if (!l->inf)
 		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
+	if (l->doing != LIVE_STANDS)
+		return err_new(ERR_STATE, "the program runs already");
 	l->runs++;
 	if (!l->recording && inferior_wake(l->inf))
 		live_tell_text(en, LIVE_NOTE_WOKEN, NULL);

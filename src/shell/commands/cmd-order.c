@@ -12,7 +12,6 @@
 #include "shell/print/causes.h"
 #include "shell/print/drawing.h"
 #include "engine/exact.h"
-#include "shell/line/interrupt.h"
 #include "engine/races-edges.h"
 #include "engine/replay-device.h"
 #include "shell/print/stack-view.h"
@@ -426,7 +425,7 @@ static struct err *races(struct races_view *v, bool *ret_found)
 		.last = v->last,
 		.threads_apart = v->apart,
 		.strict = v->strict,
-		.interrupt = &interrupt_flag};
+		.interrupt = v->s->engine.cancel};
 	struct err *e;
 
 	if (sbt_reader_meta(v->r)->observed)
@@ -592,7 +591,7 @@ static struct err *has_early(struct session *s, uint64_t last, bool *ret)
  * whether they wait, where possible. */
 static struct err *open_graph(struct session *s, uint64_t last, struct order **ret)
 {
-	struct order_options opt = {.last = last, .strict = true, .interrupt = &interrupt_flag};
+	struct order_options opt = {.last = last, .strict = true, .interrupt = s->engine.cancel};
 	struct exact *exact = NULL;
 	struct err *e;
 	bool early;
@@ -697,7 +696,7 @@ static struct err *graph_options(
 
 struct err *cmd_order_graph(struct session *s, const struct cmd_args *a)
 {
-	struct order_options opt = {.strict = true, .interrupt = &interrupt_flag};
+	struct order_options opt = {.strict = true, .interrupt = s->engine.cancel};
 	struct labels l = {.s = s};
 	struct buf dot = BUF_INIT;
 	const char *path = NULL;
