@@ -424,6 +424,52 @@ static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
 	buf_add(out, &l, has("odd") ? 3 : sizeof l);
 }
 
+/* Two commands at a time, a set for each: it read 8 bytes at 16 * seq, and wrote 1 and 2 bytes. */
+static bool on_accesses(const struct replayer_accesses *q, struct buf *out)
+{
+	const uint64_t to = q->to > pos + 2 ? pos + 2 : q->to;
+	struct replayer_accessed head = {.seq = has("sets-stuck") ? pos : to, .n = to - pos};
+	uint64_t from = pos;
+
+	if (has("sets-more"))
+		head.n++;
+	while (pos < to && next(to))
+		;
+	buf_add(out, &head, sizeof head);
+	for (uint64_t seq = from + 1; seq <= to; seq++) {
+		const struct replayer_access_set set = {.seq = seq,
+			.n = {1, has("sets-long") ? 1000 : 2},
+			.inexact = (uint32_t)(seq & 1),
+			.depends = SOFT_WAITS,
+			.base = q->by_base ? 3 : SOFT_NO_BASE,
+			.cut = seq == 9};
+		const struct soft_span spans[] = {{16 * seq, 8}, {32 * seq, 1}, {32 * seq + 4, 2}};
+
+		buf_add(out, &set, sizeof set);
+		buf_add(out, spans, sizeof spans);
+	}
+	return true;
+}
+
+/* Three races in two replies, and more than there is on request. */
+static void on_races(struct buf *out)
+{
+	static uint64_t told;
+	const struct replayer_races head = {.n = has("races-more") ? 100
+						 : told		   ? 1
+								   : 2,
+		.more = told ? 0 : 1,
+		.doubts = told ? 0 : 5,
+		.doubt = "why"};
+	struct soft_race race = {0};
+
+	buf_add(out, &head, sizeof head);
+	for (uint64_t n = told ? 1 : 2; n--;) {
+		race.label = ++told;
+		buf_add(out, &race, sizeof race);
+	}
+}
+
 /* One difference; its type, or the position, may be none that there is. */
 static void on_check(const struct replayer_check *q, struct buf *out)
 {
@@ -501,6 +547,18 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	case REPLAYER_KERNEL_POINTS: /* without the list that should follow */
 		buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
 		return true;
+	case REPLAYER_ACCESSES:
+		return on_accesses((const void *)body, out);
+	case REPLAYER_RACES:
+		on_races(out);
+		return true;
+	case REPLAYER_ADDRESSING: {
+		struct replayer_addressing a = {.a = {.known = 1, .n = has("odd") ? 1000 : 2}};
+
+		memcpy(&a.a.source[0].offset, body, 4); /* the kernel */
+		buf_add(out, &a, sizeof a);
+		return true;
+	}
 	case REPLAYER_CHECK:
 		on_check((const void *)body, out);
 		return true;

@@ -1001,6 +1001,108 @@ static void within_a_launch(void **arg)
 	kernel_done(r, d);
 }
 
+struct sets {
+	uint64_t seqs[16];
+	unsigned n;
+	bool by_base;
+	struct err *stop;
+};
+
+static struct err *take_set(void *arg, const struct access_set *a)
+{
+	struct sets *x = arg;
+	const struct soft_access_set *s = &a->set;
+
+	assert_true(x->n < 16);
+	x->seqs[x->n++] = a->seq;
+	assert_int_equal(a->base, x->by_base ? 3 : SOFT_NO_BASE);
+	assert_int_equal(a->cut, a->seq == 9);
+	assert_int_equal(s->inexact, a->seq & 1);
+	assert_int_equal(s->depends, SOFT_WAITS);
+	assert_int_equal(s->n[SOFT_ACCESS_READ], 1);
+	assert_int_equal(s->n[SOFT_ACCESS_WRITTEN], 2);
+	assert_int_equal(s->n[SOFT_ACCESS_ATOMIC], 0);
+	assert_int_equal(s->span[SOFT_ACCESS_READ][0].addr, 16 * a->seq);
+	assert_int_equal(s->span[SOFT_ACCESS_READ][0].size, 8);
+	assert_int_equal(s->span[SOFT_ACCESS_WRITTEN][0].addr, 32 * a->seq);
+	assert_int_equal(s->span[SOFT_ACCESS_WRITTEN][1].addr, 32 * a->seq + 4);
+	assert_int_equal(s->span[SOFT_ACCESS_WRITTEN][1].size, 2);
+	return x->stop;
+}
+
+/* Sets come in pieces, for each command once and in order. */
+static void access_sets(void **arg)
+{
+	static const char *const lies[] = {"sets-stuck", "sets-more", "sets-long"};
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct sets x = {.n = 0};
+
+	(void)arg;
+	ok(device_access_sets(d, 9, 15, 0, take_set, &x));
+	assert_int_equal(x.n, 7);
+	for (unsigned i = 0; i < 7; i++)
+		assert_int_equal(x.seqs[i], 9 + i);
+	assert_int_equal(device_seq(d), 15);
+	x = (struct sets){.by_base = true};
+	ok(device_sets_by_base(d, 8, 8, 0, take_set, &x)); /* the window's first */
+	assert_int_equal(x.n, 1);
+	assert_int_equal(device_seq(d), 8);
+	x.by_base = false;
+	x.stop = err_new(ERR_LIMIT, "enough");
+	fails(device_access_sets(d, 16, 16, 0, take_set, &x), ERR_LIMIT);
+	fails(device_access_sets(d, 7, 9, 0, take_set, &x), ERR_NOT_FOUND);
+	fails(device_access_sets(d, 9, 17, 0, take_set, &x), ERR_NOT_FOUND);
+	fails(device_access_sets(d, 10, 9, 0, take_set, &x), ERR_NOT_FOUND);
+	interrupt = true;
+	fails(device_access_sets(d, 9, 10, 0, take_set, &x), ERR_INTERRUPTED);
+	interrupt = false;
+	device_close(d);
+	for (unsigned i = 0; i < 3; i++) {
+		x = (struct sets){.n = 0};
+		d = open_device(8, 16, lies[i]);
+		fails(device_access_sets(d, 9, 10, 0, take_set, &x), ERR_INFERIOR);
+		assert_int_equal(device_pid(d), 0);
+		assert_true(x.n <= 2);
+		device_close(d);
+	}
+	unsetenv("TSDB_FAKE_REPLAYER");
+	remove_trace(r);
+}
+
+static void races_and_addressing(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, NULL);
+	struct soft_addressing a;
+	struct device_races x;
+
+	(void)arg;
+	ok(device_races(d, &x));
+	assert_int_equal(x.n, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(x.race[i].label, 1 + i);
+	assert_int_equal(x.doubts, 5);
+	assert_string_equal(x.doubt, "why");
+	free(x.race);
+	ok(device_addressing(d, 77, &a));
+	assert_true(a.known);
+	assert_int_equal(a.n, 2);
+	assert_int_equal(a.source[0].offset, 77);
+	device_close(d);
+	d = open_device(8, 16, "races-more"); /* than it sends */
+	ok(device_races(d, &x));
+	assert_int_equal(x.n, 0);
+	free(x.race);
+	device_close(d);
+	d = open_device(8, 16, "odd");
+	ok(device_addressing(d, 1, &a));
+	assert_int_equal(a.n, SOFT_SOURCES); /* of its table */
+	device_close(d);
+	unsetenv("TSDB_FAKE_REPLAYER");
+	remove_trace(r);
+}
+
 static void does_not_open(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -1188,6 +1290,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tells_garbage_about_launches),
 		cmocka_unit_test(tells_garbage_about_checks),
 		cmocka_unit_test(within_a_launch),
+		cmocka_unit_test(access_sets),
+		cmocka_unit_test(races_and_addressing),
 		cmocka_unit_test(does_not_open),
 		cmocka_unit_test(verifies),
 		cmocka_unit_test(what_was_verified),

@@ -24,7 +24,6 @@ struct err *device_node(struct device *d, uint64_t seq, uint32_t step, uint32_t 
 	*ret_steps = 0;
 	if (!inside)
 		TRY(device_ready(d));
-	d->astray = true;
 	d->pos = seq; /* a crash is blamed on this command */
 	d->done = seq - 1;
 	d->culprit = d->culprit_first = 0;
