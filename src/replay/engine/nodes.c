@@ -165,8 +165,6 @@ struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_
 	*ret_id = 0;
 	if (!m->nodes || lo >= hi)
 		return NULL;
-	r->astray = true;
-	r->cmd = NULL;
 	TRY(state_at(&s, r->trace, lo - 1));
 	e = sbt_cursor_seek(r->cursor, lo);
 	while (!e) {

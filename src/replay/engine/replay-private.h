@@ -133,7 +133,8 @@ struct err *nodes_match(struct matcher *m, const struct state *s, const struct s
 	uint32_t first, uint32_t last, bool backwards, uint32_t *ret_step, int *ret_id) TS_CHECK;
 /* Whether a state must know c so that nodes_match() can be called for later launches. */
 bool nodes_learn(const struct sbt_cmd *c);
-/* The last match on a node of a launch with lo <= seq < hi; *ret_id 0: none. */
+/* The last match on a node of a launch with lo <= seq < hi; *ret_id 0: none. Like matcher_scan() it
+ * moves the cursor: the caller says that it is astray. */
 struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_t hi,
 	uint64_t *ret_seq, uint32_t *ret_step, int *ret_id) TS_CHECK;
 /* The last command with lo <= seq < hi that matches; *ret_id is unchanged when there is none. */
