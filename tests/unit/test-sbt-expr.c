@@ -564,6 +564,12 @@ static void test_scribbled_programs(void **unused)
 		(void)sbt_expr_value(&e, &c, &params);
 		(void)sbt_expr_true_in(&e, &c, &params, &view);
 	}
+	memset(&e, 0, sizeof e); /* more operations than there are: what lies behind them is none */
+	e.n = SBT_EXPR_MAX + 1;
+	e.text[0] = SBT_OP_PYTHON;
+	assert_false(sbt_expr_asks_python(&e));
+	e.ops[SBT_EXPR_MAX - 1].op = SBT_OP_PYTHON;
+	assert_true(sbt_expr_asks_python(&e));
 }
 
 int main(void)
