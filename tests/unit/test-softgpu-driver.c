@@ -95,6 +95,9 @@ static void test_device(void **state)
 	assert_string_equal(name, "TraceSmith software GPU");
 	OK(cuDeviceGetName(small, sizeof(small), 0));
 	assert_string_equal(small, "Tra");
+	OK(cuDeviceGetName(small, 1, 0));
+	assert_string_equal(small, "");
+	IS(cuDeviceGetName(small, 0, 0), INVALID_VALUE);
 	OK(cuDeviceTotalMem(&total, 0));
 	assert_true(total >= 1 << 20);
 	OK(cuDeviceGetUuid_v2(&uuid, 0));
@@ -452,6 +455,8 @@ static void test_pool(void **state)
 	assert_int_equal(c, a);
 	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &high));
 	assert_int_equal(high, 1024);
+	used = 1; /* it can only be reset, to what is used now */
+	IS(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &used), INVALID_VALUE);
 	OK(cuMemFreeAsync(c, s));
 	OK(cuMemFree(b));
 	IS(cuMemFree(b), INVALID_VALUE);
@@ -459,6 +464,9 @@ static void test_pool(void **state)
 	IS(cuMemsetD8(a, 0, 1), INVALID_VALUE); /* given back by now */
 	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
 	assert_int_equal(used, 0);
+	OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &used));
+	OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &high));
+	assert_int_equal(high, 0);
 	IS(cuMemPoolDestroy(pool), INVALID_VALUE);
 	OK(cuStreamDestroy(s));
 	OK(cuStreamDestroy(t));

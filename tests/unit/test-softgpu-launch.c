@@ -54,7 +54,18 @@ static const char ptx[] =
 	".visible .entry nothing()\n{\nret;\n}\n"
 	".visible .entry small() .maxntid 64, 1, 1\n{\nret;\n}\n"
 	".visible .entry store_at(.param .u64 where)\n{\n.reg .b64 %d<2>;\nld.param.u64 %d0, [where]; st.global.u32 [%d0], 1; ret;\n}\n"
-	".visible .entry stop()\n{\ntrap; ret;\n}\n";
+	".visible .entry stop()\n{\ntrap; ret;\n}\n"
+	/* out[t] = 1 + b, for block b of the grid and thread t of all threads, both counted by x,
+	   y, z from what the registers say */
+	".visible .entry place(.param .u64 out)\n{\n.reg .b32 %r<8>; .reg .b64 %d<4>;\n"
+	"ld.param.u64 %d0, [out];\n"
+	"mov.u32 %r0, %ctaid.z; mov.u32 %r1, %nctaid.y; mov.u32 %r2, %ctaid.y; mad.lo.u32 %r0, %r0, %r1, %r2;\n"
+	"mov.u32 %r1, %nctaid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r0, %r0, %r1, %r2;\n"
+	"mov.u32 %r3, %tid.z; mov.u32 %r1, %ntid.y; mov.u32 %r2, %tid.y; mad.lo.u32 %r3, %r3, %r1, %r2;\n"
+	"mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r3, %r1, %r2;\n"
+	"mov.u32 %r4, %ntid.x; mov.u32 %r5, %ntid.y; mul.lo.u32 %r4, %r4, %r5; mov.u32 %r5, %ntid.z; mul.lo.u32 %r4, %r4, %r5;\n"
+	"mad.lo.u32 %r5, %r0, %r4, %r3; mul.wide.u32 %d1, %r5, 4; add.s64 %d1, %d0, %d1;\n"
+	"add.u32 %r0, %r0, 1; st.global.u32 [%d1], %r0;\nret;\n}\n";
 
 static CUcontext primary;
 static CUmodule module;
@@ -99,7 +110,7 @@ static void test_functions(void **state)
 	IS(cuModuleGetFunction(&none, module, "counter"), NOT_FOUND);
 	IS(cuModuleGetFunction(&none, NULL, "line"), INVALID_HANDLE);
 	OK(cuModuleGetFunctionCount(&count, module));
-	assert_int_equal(count, 7);
+	assert_int_equal(count, 8);
 	OK(cuModuleEnumerateFunctions(all, 16, module));
 	assert_ptr_equal(all[0], f);
 	OK(cuFuncGetName(&name, f));
@@ -200,6 +211,33 @@ static void test_shapes(void **state)
 	OK(cuCtxSynchronize());
 }
 
+/* Every thread of every block runs, once, and knows where it is. */
+static void test_every_thread_has_its_place(void **state)
+{
+	static const unsigned shapes[][6] = {{3, 4, 5, 2, 3, 2}, {1, 1, 7, 1, 1, 40},
+		{5, 1, 2, 33, 2, 1}, {1, 6, 1, 1, 31, 1}, {2, 3, 4, 1, 1, 1}};
+	static unsigned got[4096];
+	CUdeviceptr out;
+	CUfunction f;
+	void *params[] = {&out};
+
+	OK(cuModuleGetFunction(&f, module, "place"));
+	OK(cuMemAlloc(&out, sizeof got));
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		const unsigned *s = shapes[i], threads = s[3] * s[4] * s[5],
+			       all = s[0] * s[1] * s[2] * threads;
+
+		assert_true(all < sizeof got / sizeof *got);
+		OK(cuMemsetD8(out, 0, sizeof got));
+		OK(cuLaunchKernel(f, s[0], s[1], s[2], s[3], s[4], s[5], 0, NULL, params, NULL));
+		OK(cuMemcpyDtoH(got, out, sizeof got));
+		for (unsigned t = 0; t < all; t++)
+			assert_int_equal(got[t], 1 + t / threads);
+		assert_int_equal(got[all], 0);
+	}
+	OK(cuMemFree(out));
+}
+
 static void test_launch_ex(void **state)
 {
 	CUlaunchAttribute attrs[] = {
@@ -274,7 +312,7 @@ static void test_library(void **state)
 
 	OK(cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
 	OK(cuLibraryGetKernelCount(&n, lib));
-	assert_int_equal(n, 7);
+	assert_int_equal(n, 8);
 	OK(cuLibraryEnumerateKernels(kernels, 16, lib));
 	OK(cuLibraryGetKernel(&k, lib, "count"));
 	assert_ptr_equal(k, kernels[1]);
@@ -839,6 +877,7 @@ int main(void)
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_params),
 		cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_every_thread_has_its_place),
 		cmocka_unit_test(test_launch_ex),
 		cmocka_unit_test(test_globals),
 		cmocka_unit_test(test_library),

@@ -3,6 +3,7 @@
  * The rarer PTX instructions: every modifier of halves, conversions to the formats of tensor cores,
  * bit fields, packed integers, video.
  */
+#include <math.h>
 #include "ptx-rows.h"
 
 static const struct row halves[] = {
@@ -221,9 +222,127 @@ TEST(narrow)
 TEST(fields)
 TEST(video)
 
+/* ---- comparisons ---------------------------------------- */
+
+/* PTX ISA, setp: what each comparison is of a and b, un: one of them is no number. */
+static bool compares(const char *op, double a, double b, bool un)
+{
+	const size_t n = strlen(op);
+	const bool unordered = n == 3 && op[2] == 'u';
+	bool is;
+
+	if (!strcmp(op, "num") || !strcmp(op, "nan"))
+		return un == (op[1] == 'a');
+	is = !strncmp(op, "eq", 2)			  ? a == b
+	     : !strncmp(op, "ne", 2)			  ? a != b
+	     : !strncmp(op, "lt", 2) || !strcmp(op, "lo") ? a < b
+	     : !strncmp(op, "le", 2) || !strcmp(op, "ls") ? a <= b
+	     : !strncmp(op, "gt", 2) || !strcmp(op, "hi") ? a > b
+							  : a >= b;
+	return un ? unordered : is;
+}
+
+static void one_comparison(
+	char *text, size_t n, const char *type, const char *op, const char *a, const char *b)
+{
+	const char t = type[0], *bits = strpbrk(type, "123468");
+	const char *const reg = !strcmp(bits, "64")   ? t == 'f' ? "g" : "d"
+				: !strcmp(bits, "16") ? "h"
+				: t == 'f'	      ? "f"
+						      : "r";
+	const char *const move = t == 'f' || t == 'b' ? (!strcmp(bits, "16")	      ? "b16"
+								: !strcmp(bits, "32") ? "f32"
+										      : "f64")
+						      : type;
+	const size_t at = strlen(text);
+
+	assert_true(n - at > 300);
+	snprintf(text + at, n - at,
+		"mov.%s %%%s0, %s; mov.%s %%%s1, %s; setp.%s.%s %%p, %%%s0, %%%s1;"
+		"selp.u32 %%o, 1, 0, %%p; st.global.u32 [%%out], %%o; add.s64 %%out, %%out, 4;\n",
+		move, reg, a, move, reg, b, op, type, reg, reg);
+}
+
+#define COMPARE_HEAD                                                                               \
+	PTX_HEAD ".visible .entry k(.param .u64 out) {\n"                                          \
+		 ".reg .b16 %h<2>; .reg .b32 %r<2>; .reg .b64 %d<2>; .reg .f32 %f<2>; .reg .f64 "  \
+		 "%g<2>; .reg .pred %p; .reg .u64 %out; .reg .u32 %o;\n"                           \
+		 "ld.param.u64 %out, [out];\n"
+
+struct operand {
+	const char *text;
+	double value;
+};
+
+static void compare_all(const char *type, const char *const *ops, const struct operand *x, size_t n)
+{
+	static char text[200000];
+	const uint32_t *out;
+	size_t at = 0;
+
+	strcpy(text, COMPARE_HEAD);
+	for (size_t o = 0; ops[o]; o++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < n; k++)
+				one_comparison(
+					text, sizeof text, type, ops[o], x[i].text, x[k].text);
+	strcat(text, "ret; }\n");
+	out = run_text(text, 1, 32, 65536);
+	for (size_t o = 0; ops[o]; o++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < n; k++, at++) {
+				const double a = x[i].value, b = x[k].value;
+
+				if (out[at] != compares(ops[o], a, b, isnan(a) || isnan(b)))
+					fail_msg("setp.%s.%s %s, %s is %u", ops[o], type, x[i].text,
+						x[k].text, out[at]);
+			}
+}
+
+static void test_comparisons(void **state)
+{
+	static const char *const floats[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu",
+		"ltu", "leu", "gtu", "geu", "num", "nan", NULL},
+				 *const numbers[] = {"eq", "ne", "lt", "le", "gt", "ge", NULL},
+				 *const unsigneds[] = {"eq", "ne", "lo", "ls", "hi", "hs", "lt",
+					 "le", "gt", "ge", NULL};
+	static const struct operand f16[] = {{"0x3c00", 1}, {"0x4000", 2}, {"0xbc00", -1},
+		{"0x7e00", NAN}, {"0x8000", -0.0}, {"0", 0}, {"0x7c00", INFINITY}},
+				    bf16[] = {{"0x3f80", 1}, {"0x4000", 2}, {"0xbf80", -1},
+					    {"0x7fc0", NAN}, {"0x8000", -0.0}, {"0", 0}},
+				    f32[] = {{"0f3f800000", 1}, {"0f40000000", 2},
+					    {"0fbf800000", -1}, {"0f7fc00000", NAN},
+					    {"0f80000000", -0.0}, {"0f00000000", 0}},
+				    f64[] = {{"0d3ff0000000000000", 1}, {"0d4000000000000000", 2},
+					    {"0dbff0000000000000", -1}, {"0d7ff8000000000000", NAN},
+					    {"0d8000000000000000", 0}},
+				    small[] = {{"0", 0}, {"1", 1}, {"-1", -1}, {"7", 7},
+					    {"-7", -7}},
+				    u16[] = {{"0", 0}, {"1", 1}, {"65535", 65535},
+					    {"32768", 32768}},
+				    u32[] = {{"0", 0}, {"1", 1}, {"4294967295", 4294967295.0},
+					    {"2147483648", 2147483648.0}},
+				    u64[] = {{"0", 0}, {"1", 1}, {"18446744073709551615", 0x1p64},
+					    {"9223372036854775808", 0x1p63}};
+#define N(x) (sizeof(x) / sizeof *(x))
+
+	(void)state;
+	compare_all("f16", floats, f16, N(f16));
+	compare_all("bf16", floats, bf16, N(bf16));
+	compare_all("f32", floats, f32, N(f32));
+	compare_all("f64", floats, f64, N(f64));
+	compare_all("s16", numbers, small, N(small));
+	compare_all("s32", numbers, small, N(small));
+	compare_all("s64", numbers, small, N(small));
+	compare_all("u16", unsigneds, u16, N(u16));
+	compare_all("u32", unsigneds, u32, N(u32));
+	compare_all("u64", unsigneds, u64, N(u64));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_comparisons),
 		cmocka_unit_test(test_halves),
 		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_fields),
