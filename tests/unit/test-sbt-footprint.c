@@ -417,8 +417,9 @@ static void test_graphs(void **unused)
 	g.graph[2].n = 8;
 	for (unsigned i = 0; i < 8; i++)
 		g.graph[2].node[i] = packed(room[3], SBT_NODE_GRAPH, &child);
-	g.graph[3].n = 2;
+	g.graph[3].n = 3;
 	g.graph[3].node[0] = (struct sbt_footprint_node){.type = SBT_NODE_OTHER};
+	g.graph[3].node[2] = packed(room[4], SBT_NODE_OTHER, &fill); /* whatever comes with it */
 	g.graph[3].node[1] =
 		(struct sbt_footprint_node){.type = SBT_NODE_COPY, .payload = {"short", 5}};
 	r = walk(g, 0);
@@ -426,7 +427,7 @@ static void test_graphs(void **unused)
 	r = walk(g, 2);
 	assert_true(r.unknown && r.unknown == r.found && r.found <= 2u << 20);
 	r = walk(g, 3);
-	assert_true(r.unknown == 2 && r.found == 2);
+	assert_true(r.unknown == 3 && r.found == 3 && !r.writes);
 	r = walk(g, 9); /* nobody saw what is in it */
 	assert_true(r.unknown == 1 && r.found == 1);
 }

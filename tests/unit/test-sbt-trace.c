@@ -365,6 +365,44 @@ static void test_times_come_late_and_in_any_order(void **unused)
 	unlink(path);
 }
 
+/* Times of commands at both ends of what a chunk of times covers, each alone in its own chunk. */
+static void test_times_of_the_first_and_the_last_command(void **unused)
+{
+	(void)unused;
+	for (uint64_t n = 1; n <= 4; n++) {
+		struct sbt_writer *w = begin();
+		const struct sbt_cmd *got;
+		struct sbt_cursor *cur;
+		struct sbt_reader *r;
+		uint64_t seed = 3, args[2];
+		struct sbt_cmd c;
+
+		for (uint64_t seq = 1; seq <= 6; seq++) {
+			tiny_launch(&c, seq, &seed, args);
+			c.gpu_start_ns = c.gpu_end_ns = 0;
+			ok(sbt_writer_cmd(w, &c));
+			ok(sbt_writer_flush(w));
+		}
+		for (uint64_t seq = 2; seq < 2 + n; seq++)
+			ok(sbt_writer_time(w, seq, seq * 10, seq * 10 + 7));
+		ok(sbt_writer_close(w));
+		ok(sbt_reader_open(&r, path));
+		for (uint64_t seq = 1; seq <= 6; seq++) {
+			const uint64_t has = seq >= 2 && seq < 2 + n;
+
+			ok(sbt_cursor_open(&cur, r));
+			ok(sbt_cursor_seek(cur, seq)); /* nothing before it is read */
+			ok(sbt_cursor_next(cur, &got));
+			assert_int_equal(got->seq, seq);
+			assert_int_equal(got->gpu_start_ns, has * seq * 10);
+			assert_int_equal(got->gpu_end_ns, has * (seq * 10 + 7));
+			sbt_cursor_close(cur);
+		}
+		sbt_reader_close(r);
+		unlink(path);
+	}
+}
+
 static void test_stacks_and_modules(void **unused)
 {
 	struct sbt_frame outer[3] = {{1, 30}, {1, 20}, {0, 10}},
@@ -501,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_bytes_per_launch),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_times_come_late_and_in_any_order),
+		cmocka_unit_test(test_times_of_the_first_and_the_last_command),
 		cmocka_unit_test(test_stacks_and_modules),
 		cmocka_unit_test(test_code_keyframes_losses),
 	};
