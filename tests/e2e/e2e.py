@@ -198,7 +198,7 @@ class Transcript:
     """A session in a text file.
 
     # comment lines at the top say what the session shows
-    args: -q @examples/matmul 64        tsdb's arguments; @NAME is the path of a built program, %t the test's folder
+    args: -q @examples/matmul 64        tsdb's arguments; @examples/NAME is the path of a built program, %t the test's folder
     device: soft                        only there (default: any)
     status: 0                           tsdb's exit status
     > break kernel matmul               what the user types
@@ -242,7 +242,8 @@ class Transcript:
         return out
 
     def expand(self, t, word):
-        return re.sub(r'@(?:examples/)?([\w.-]+)', lambda m: program(m[1]), word).replace('%t', t.dir)
+        word = re.sub(r'@examples/([\w.-]+)', lambda m: program(m[1]), word)
+        return re.sub(r'%t\b', lambda m: t.dir, word)
 
     def __call__(self, t):
         if self.device and self.device != t.gpu:
