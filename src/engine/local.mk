@@ -58,6 +58,7 @@ libengine_a_SOURCES = \
 	src/engine/live/live-signals.c \
 	src/engine/live/live-step.c \
 	src/engine/live/soft-settings.c \
+	src/engine/microscope.h \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.c \
@@ -84,6 +85,7 @@ libengine_a_SOURCES = \
 	src/engine/trace/device-clocks.c \
 	src/engine/trace/graph-place.c \
 	src/engine/trace/graph-steps.c \
+	src/engine/trace/microscope.c \
 	src/engine/trace/ranks.c \
 	src/engine/trace/replay-device.c \
 	src/engine/trace/replay-moves.c \
@@ -116,6 +118,7 @@ HEADERS_TO_CHECK += \
 	src/engine/live-follow.h \
 	src/engine/live-process.h \
 	src/engine/live/live-private.h \
+	src/engine/microscope.h \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.h \

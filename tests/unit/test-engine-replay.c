@@ -5,6 +5,7 @@
  */
 #include "base/file.h"
 #include "engine/breakpoints.h"
+#include "engine/microscope.h"
 #include "engine/replay-moves.h"
 #include "engine/who-wrote.h"
 #include "sbt/sbt.h"
@@ -103,6 +104,55 @@ static void writers(void **state)
 	engine_deinit(&en);
 }
 
+/* Line 37 of examples/ptx/pipeline.ptx is an instruction of scale, which 16 blocks execute. */
+static void inside_kernels(void **state)
+{
+	struct engine en = {0};
+	struct breakpoint *bp;
+	struct replay_move m;
+	struct soft_stop t;
+	struct run run;
+
+	open_replay(&en, trace);
+	read_run(en.trace.reader, &run);
+	must(breakpoints_add(en.breaks, "ptx scale:37 if %ctaid.x == 3", false, &bp));
+	must(replay_move_run(&en, false, &m));
+	assert_true(m.in_launch);
+	assert_int_equal(m.launch.seq, run.launch[0]);
+	assert_int_equal(m.launch.why, SOFT_WHY_POINT);
+	assert_int_equal(m.launch.id, bp->id);
+	assert_int_equal(m.launch.line, 37);
+	assert_int_equal(m.launch.block[0], 3);
+	assert_non_null(microscope_stop(&en));
+	must(microscope_go(&en, SOFT_STEP, 2, &t));
+	assert_int_equal(t.line, 39);
+	breakpoints_delete(en.breaks, bp);
+	must(microscope_go(&en, SOFT_RUN, 0, &t));
+	assert_int_equal(t.state, SOFT_ENDED);
+	assert_null(microscope_stop(&en));
+	assert_int_equal(replay_seq(en.trace.replay), run.launch[0]);
+	engine_deinit(&en);
+}
+
+/* A launch in which the condition never holds is no stop, and no hit. */
+static void a_condition_that_never_holds(void **state)
+{
+	struct engine en = {0};
+	struct breakpoint *bp;
+	struct replay_move m;
+
+	open_replay(&en, trace);
+	must(breakpoints_add(en.breaks, "ptx scale:37 if %ctaid.x == 16", false, &bp));
+	must(replay_move_run(&en, false, &m));
+	assert_false(m.in_launch);
+	assert_int_equal(m.stop.why, REPLAY_END);
+	must(replay_move_run(&en, true, &m));
+	assert_false(m.in_launch);
+	assert_int_equal(m.stop.why, REPLAY_BEGIN);
+	assert_int_equal(bp->hits, 0);
+	engine_deinit(&en);
+}
+
 static int make_folder(void **state)
 {
 	trace = in_new_folder("a.sbt");
@@ -122,6 +172,8 @@ int main(void)
 		cmocka_unit_test(from_breakpoint_to_breakpoint),
 		cmocka_unit_test(steps),
 		cmocka_unit_test(writers),
+		cmocka_unit_test(inside_kernels),
+		cmocka_unit_test(a_condition_that_never_holds),
 	};
 
 	return engine_test_begin() ? cmocka_run_group_tests(tests, make_folder, remove_folder) : 1;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include "engine/breakpoints.h"
 #include "engine/graph-steps.h"
+#include "engine/microscope.h"
 #include "engine/replay-device.h"
 #include "sbt/sbt.h"
 
@@ -251,7 +252,19 @@ static struct err *run_past_commands(struct engine *en, bool backwards, struct r
 	}
 }
 
-struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret)
+/* Whether the launch that the replay has reached has a breakpoint inside its kernel. Backwards,
+ * too, the launch's first such stop is taken. */
+static bool is_inside(struct engine *en, const struct replay_stop *stop)
+{
+	const struct breakpoint *bp = stop->why == REPLAY_BREAKPOINT
+					      ? breakpoints_by_id(en->breaks, stop->breakpoint)
+					      : NULL;
+
+	return bp && bp->line && en->trace.device && en->trace.device->soft;
+}
+
+/* One run, to the next stop, in or behind the launch that the replay is inside. */
+static struct err *run_on(struct engine *en, bool backwards, struct replay_move *ret)
 {
 	*ret = (struct replay_move){.in_graph = false};
 	TRY(graph_run(en, backwards, &ret->stop, &ret->step));
@@ -259,4 +272,46 @@ struct err *replay_move_run(struct engine *en, bool backwards, struct replay_mov
 	return ret->in_graph
 		       ? NULL
 		       : run_past_commands(en, backwards, &ret->stop, &ret->in_graph, &ret->step);
+}
+
+static bool is_stop(const struct replay_move *m)
+{
+	return m->stop.why == REPLAY_BREAKPOINT || m->stop.why == REPLAY_WATCHPOINT;
+}
+
+/* Runs to a stop that counts, or to the end. A launch in whose kernel a breakpoint was not reached
+ * is none. */
+static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_move *ret)
+{
+	for (;;) {
+		TRY(run_on(en, backwards, ret));
+		if (!is_stop(ret))
+			return NULL;
+		if (!ret->in_graph && is_inside(en, &ret->stop)) {
+			TRY(microscope_run_to_point(
+				en, ret->stop.seq, &ret->in_launch, &ret->launch));
+			if (ret->in_launch)
+				return NULL;
+		} else if (breakpoints_hit(en->breaks, ret->stop.breakpoint, false)) {
+			return NULL;
+		}
+	}
+}
+
+struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret)
+{
+	const uint64_t look_through = backwards ? 0 : microscope_to_look_through(en);
+
+	*ret = (struct replay_move){.in_graph = false};
+	en->live.runs++;
+	if (look_through)
+		TRY(microscope_run_to_point(en, look_through, &ret->in_launch, &ret->launch));
+	if (!ret->in_launch)
+		TRY(run_to_stop(en, backwards, ret));
+	if (ret->in_launch)
+		return NULL;
+	engine_go_on(en);
+	en->trace.last_break = is_stop(ret) ? ret->stop.breakpoint : 0;
+	en->live.last_break = en->trace.last_break;
+	return NULL;
 }

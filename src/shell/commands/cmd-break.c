@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "engine/breakpoints.h"
 #include "shell/print/breakpoints-text.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
 #include "shell/values/vars.h"
@@ -117,7 +117,7 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 			"Use \"replay start --on soft\"");
 	}
 	known = is_known(s, bp);
-	e = bp->line ? kernel_check_points(s, bp->id, &line) : NULL;
+	e = bp->line ? microscope_check_points(&s->engine, bp->id, &line) : NULL;
 	if (e) {
 		breakpoints_delete(s->engine.breaks, bp);
 		return e;

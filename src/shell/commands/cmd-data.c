@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
 #include "shell/print/stack-view.h"

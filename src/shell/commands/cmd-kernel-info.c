@@ -10,7 +10,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "engine/breakpoints.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 
 struct rows {
 	void *v;
@@ -22,7 +22,7 @@ static struct err *ask(struct session *s, const char *what, const struct soft_as
 {
 	struct device *d;
 
-	TRY(kernel_need(s, what, &d));
+	TRY(microscope_need(&s->engine, what, &d));
 	return device_kernel_ask(d, q, size, &ret->v, &ret->n);
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "engine/breakpoints.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "engine/replay-device.h"
 #include "base/words.h"
 
@@ -213,7 +213,7 @@ struct err *cmd_disassemble(struct session *s, const struct cmd_args *a)
 	struct lines l = {0};
 	struct device *d;
 
-	TRY(kernel_need(s, "disassemble", &d));
+	TRY(microscope_need(&s->engine, "disassemble", &d));
 	TRY(get_lines(s, a, d, &l));
 	if (a->json)
 		json_lines(&l, &b);
@@ -261,7 +261,7 @@ struct err *cmd_list(struct session *s, const struct cmd_args *a)
 	struct device *d;
 	uint64_t line;
 
-	TRY(kernel_need(s, "list", &d));
+	TRY(microscope_need(&s->engine, "list", &d));
 	if (!t || !t->source_line || !*t->file)
 		return err_cure(
 			err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),

@@ -13,7 +13,7 @@
 #include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
@@ -111,21 +111,11 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 
 /* --- moving --- */
 
-/* Whether the launch that the replay has reached has a breakpoint inside its kernel. Backwards,
- * too, the launch's first such stop is taken. */
-static bool is_inside(struct session *s, const struct replay_stop *stop)
-{
-	const struct breakpoint *bp =
-		stop->why == REPLAY_BREAKPOINT
-			? breakpoints_by_id(s->engine.breaks, stop->breakpoint)
-			: NULL;
-
-	return bp && bp->line && s->engine.trace.device && s->engine.trace.device->soft;
-}
-
 static void tell_move(struct session *s, const struct replay_move *m)
 {
-	if (m->in_graph)
+	if (m->in_launch)
+		kernel_tell(s, &m->launch);
+	else if (m->in_graph)
 		graph_tell(s, &m->stop, m->stop.seq, m->step);
 	else
 		replay_tell(s, &m->stop);
@@ -133,31 +123,13 @@ static void tell_move(struct session *s, const struct replay_move *m)
 
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
-	bool stopped, inside = false;
 	struct replay_move m;
 
 	s->focus = FOCUS_REPLAY;
-	s->engine.live.runs++;
-	if (!backwards && kernel_to_look_through(s)) {
-		TRY(kernel_run_to_point(s, kernel_to_look_through(s), &inside));
-		if (inside)
-			return NULL;
-	}
-	do {
-		TRY(replay_move_run(&s->engine, backwards, &m));
-		stopped = m.stop.why == REPLAY_BREAKPOINT || m.stop.why == REPLAY_WATCHPOINT;
-		if (stopped && !m.in_graph && is_inside(s, &m.stop)) {
-			TRY(kernel_run_to_point(s, m.stop.seq, &inside));
-			if (inside)
-				return NULL;
-			continue;
-		}
-	} while (stopped && !breakpoints_hit(s->engine.breaks, m.stop.breakpoint, false));
-	interrupt_take();
-	s->engine.trace.last_break = stopped ? m.stop.breakpoint : 0;
-	s->engine.live.last_break = s->engine.trace.last_break;
+	TRY(replay_move_run(&s->engine, backwards, &m));
 	tell_move(s, &m);
-	return m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint) : NULL;
+	return !m.in_launch && m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint)
+							       : NULL;
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)

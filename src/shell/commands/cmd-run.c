@@ -10,7 +10,7 @@
 #include "attach/attach.h"
 #include "engine/breakpoints.h"
 #include "shell/print/graph.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/print/follow-text.h"
 #include "shell/live/process.h"
 #include "shell/print/live-text.h"

@@ -10,7 +10,7 @@
 #include "base/json-put.h"
 #include "attach/attach.h"
 #include "engine/breakpoints.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/print/stack-view.h"
 #include "base/words.h"
 #include "state/state.h"

@@ -11,7 +11,7 @@
 #include "engine/breakpoints.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
 #include "engine/who-wrote.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "engine/breakpoints.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "engine/replay-device.h"
 #include "shell/line/session.h"
 #include "state/state.h"

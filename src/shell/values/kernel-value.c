@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
@@ -29,7 +29,7 @@ static struct err *ask(struct session *s, const char *text, struct soft_value *r
 	void *v;
 	size_t n;
 
-	TRY(kernel_need(s, "a register", &d));
+	TRY(microscope_need(&s->engine, "a register", &d));
 	if (strlen(text) >= sizeof q.text)
 		return err_new(ERR_LIMIT, "the expression is longer than %zu characters",
 			sizeof q.text - 1);
@@ -222,7 +222,7 @@ struct err *kernel_read(struct session *s, unsigned space, uint64_t addr, void *
 	void *bytes;
 	size_t got;
 
-	TRY(kernel_need(s, "this memory", &d));
+	TRY(microscope_need(&s->engine, "this memory", &d));
 	TRY(device_kernel_ask(d, &q, 1, &bytes, &got));
 	if (got == n)
 		memcpy(dst, bytes, n);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "state/state.h"
 #include "engine/replay-device.h"
-#include "shell/live/microscope.h"
+#include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A launch of the replay under the microscope (replay/device-kernel.h), for the shell's commands.
+ * A launch of the replay under the microscope (engine/microscope.h), for the shell's commands.
  * The launch is the one at the replay's position; memory is then as it is in the middle of the
  * launch, until something moves the replay.
  */
-#ifndef SHELL_KERNEL_H
-#define SHELL_KERNEL_H
+#ifndef SHELL_KERNEL_TEXT_H
+#define SHELL_KERNEL_TEXT_H
 
-#include "replay/device-kernel.h"
+#include "engine/microscope.h"
 #include "shell/line/session.h"
 #include "shell/values/value.h"
 
@@ -15,23 +15,11 @@
 const struct soft_stop *kernel_stop(const struct session *s);
 /* The same, also for a launch that has ended: the user can go back into it. */
 const struct soft_stop *kernel_stop_any(const struct session *s);
-/* Checks that a launch is under the microscope: ERR_STATE with the cure, ERR_UNSUPPORTED on another
- * device. what: "info lanes". */
-struct err *kernel_need(struct session *s, const char *what, struct device **ret) TS_CHECK;
 /* Goes to before the first instruction of launch seq; 0: of the launch at the replay's position, or
  * the next one. Prints where it is. */
 struct err *kernel_enter(struct session *s, uint64_t seq) TS_CHECK;
 /* Moves, and prints where it stops. Enters the launch first if none is entered. */
 struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n) TS_CHECK;
-/* The launch at the replay's position, if a breakpoint inside its kernel has still to be looked
- * for; 0: none. */
-uint64_t kernel_to_look_through(struct session *s);
-/* A breakpoint inside a kernel matches the launch that the replay has reached: runs to it. *ret_hit
- * false: it was not reached, and the replay is behind the launch. */
-struct err *kernel_run_to_point(struct session *s, uint64_t seq, bool *ret_hit) TS_CHECK;
-/* Checks that the breakpoints fit the launch under the microscope, if there is one; *ret_line: the
- * PTX line of breakpoint id in it, 0: none. */
-struct err *kernel_check_points(struct session *s, int id, unsigned *ret_line) TS_CHECK;
 /* Prints a stop. */
 void kernel_tell(struct session *s, const struct soft_stop *t);
 /* Parses "(1,0,0)", "1,0,0" or "1". */

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Goes into a launch and moves in it, see microscope.h. The surprise: the replay may be right
+ * before a launch that breaks the device. The launch can be entered all the same: that is how to
+ * see the reason.
+ */
+#include "engine/microscope.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/breakpoints.h"
+#include "engine/graph-place.h"
+#include "engine/replay-device.h"
+#include "replay/replay.h"
+#include "sbt/sbt.h"
+#include "state/state.h"
+
+const struct soft_stop *microscope_stop_any(const struct engine *en)
+{
+	if (!en->trace.replay || !en->trace.device)
+		return NULL;
+	return device_kernel_stop(en->trace.device->d);
+}
+
+const struct soft_stop *microscope_stop(const struct engine *en)
+{
+	const struct soft_stop *t = microscope_stop_any(en);
+
+	return t && t->state != SOFT_ENDED ? t : NULL;
+}
+
+/* Requires a replay on the software GPU. */
+static struct err *need_soft(struct engine *en, const char *what, struct replay_device **ret)
+{
+	*ret = NULL;
+	if (!en->trace.reader && !en->trace.replay)
+		return err_cure(err_new(ERR_STATE, "%s is for a launch of a replay", what),
+			"Use \"replay start FILE --on soft\"");
+	if (en->trace.device && !en->trace.device->soft)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
+			"Use \"replay start --on soft\"");
+	return replay_device_need(en, what, ret);
+}
+
+struct err *microscope_need(struct engine *en, const char *what, struct device **ret)
+{
+	struct replay_device *rd;
+
+	*ret = NULL;
+	TRY(need_soft(en, what, &rd));
+	if (!microscope_stop_any(en))
+		return err_cure(
+			err_new(ERR_STATE,
+				"%s is for the inside of a launch, and none is under the microscope",
+				what),
+			"Go to a launch with \"replay goto SEQ\", then use \"stepi\" or \"replay enter\"");
+	*ret = rd->d;
+	return NULL;
+}
+
+/* --- which launch --- */
+
+/* The next work behind seq; 0: none nearby. */
+static struct err *next_work(struct engine *en, uint64_t seq, uint64_t *ret, bool *ret_launch)
+{
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cur;
+	struct err *e;
+
+	*ret = 0;
+	TRY(sbt_cursor_open(&cur, en->trace.reader));
+	e = sbt_cursor_seek(cur, seq + 1);
+	for (unsigned n = 0; !e && !*ret && n < 65536; n++) {
+		e = sbt_cursor_next(cur, &c);
+		if (e || !c)
+			break;
+		const struct sbt_kind_desc *d = sbt_kind(c->kind);
+		if (!d || d->cls != SBT_CLASS_WORK)
+			continue;
+		*ret = c->seq;
+		*ret_launch = c->kind == SBT_LAUNCH && !c->result && !(c->flags & SBT_F_GRAPH);
+	}
+	sbt_cursor_close(cur);
+	return e;
+}
+
+static struct err *find_launch(struct engine *en, const struct replay_device *rd, uint64_t *ret)
+{
+	const struct sbt_cmd *c = replay_cmd(en->trace.replay);
+	const uint64_t culprit = device_culprit(rd->d, NULL);
+	bool launch = false;
+
+	TRY(next_work(en, replay_seq(en->trace.replay), ret, &launch));
+	if (*ret && launch && culprit == *ret) /* it broke the device: the replay cannot be at it */
+		return NULL;
+	if (graph_place_of(en))
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"the microscope goes into launches of their own, not into nodes of a graph"),
+			"\"tsdb extract FILE --graph %" PRIu64
+			" --kernel GLOB\" makes a program of one",
+			graph_place_of(en)->seq);
+	if (c && c->kind == SBT_LAUNCH) {
+		*ret = c->seq;
+		return NULL;
+	}
+	if (*ret && launch)
+		return NULL;
+	return err_cure(
+		err_new(ERR_STATE,
+			"the replay stands neither at a kernel launch nor right before one"),
+		"Go to one with \"replay goto SEQ\"; \"view --kind launch\" lists them");
+}
+
+/* --- breakpoints --- */
+
+/* The breakpoints that concern this kernel. */
+static struct soft_point *collect_points(struct engine *en, const char *mangled, unsigned *ret_n)
+{
+	struct soft_point *p = xcalloc(SOFT_POINTS_MAX + 1, sizeof *p);
+	const struct breakpoint *bp;
+	char name[256];
+
+	*ret_n = 0;
+	sbt_kernel_short_name(name, sizeof name, mangled);
+	for (unsigned i = 0;
+		(bp = breakpoints_nth(en->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
+		struct soft_point *q = &p[*ret_n];
+
+		if (!bp->enabled || (!bp->size && !bp->line))
+			continue;
+		q->id = (uint32_t)bp->id;
+		if (bp->size) {
+			q->kind = SOFT_WATCH;
+			q->space = bp->space;
+			q->addr = bp->addr;
+			q->size = bp->size;
+		} else {
+			if (bp->glob && !sbt_kernel_glob(bp->glob, mangled, name))
+				continue;
+			q->kind = bp->file ? SOFT_AT_SOURCE : SOFT_AT_LINE;
+			q->line = bp->line;
+			strncpy(q->file, bp->file ? bp->file : "", sizeof q->file - 1);
+			strncpy(q->condition, bp->cond ? bp->cond : "", sizeof q->condition - 1);
+		}
+		++*ret_n;
+	}
+	return p;
+}
+
+static struct err *send_points(struct engine *en, struct device *d, int id, unsigned *ret_line)
+{
+	unsigned n;
+	struct soft_point *p = collect_points(en, device_kernel_stop(d)->kernel, &n);
+	struct err *e = device_kernel_points(d, p, n);
+
+	for (unsigned i = 0; !e && i < n; i++)
+		if (p[i].id == (uint32_t)id)
+			*ret_line = p[i].line;
+	free(p);
+	return e;
+}
+
+struct err *microscope_check_points(struct engine *en, int id, unsigned *ret_line)
+{
+	*ret_line = 0;
+	return microscope_stop(en) ? send_points(en, en->trace.device->d, id, ret_line) : NULL;
+}
+
+/* --- moving --- */
+
+/* If the launch has ended and the replay was before it, moves the replay to it. */
+static struct err *settle(struct engine *en, const struct soft_stop *t)
+{
+	struct replay_stop stop;
+
+	if (t->state == SOFT_ENDED)
+		en->trace.looked_through = t->seq;
+	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT ||
+		replay_seq(en->trace.replay) >= t->seq)
+		return NULL;
+	return replay_goto(en->trace.replay, t->seq, &stop);
+}
+
+static struct err *enter(
+	struct engine *en, struct replay_device *rd, uint64_t seq, const struct soft_stop **ret)
+{
+	struct replay_stop stop;
+	struct err *e;
+
+	if (!seq)
+		TRY(find_launch(en, rd, &seq));
+	else if (replay_seq(en->trace.replay) != seq && replay_seq(en->trace.replay) + 1 != seq) {
+		e = replay_goto(en->trace.replay, seq, &stop);
+		/* a launch that breaks the device is entered from before it */
+		if (e && device_culprit(rd->d, NULL) != seq)
+			return e;
+		err_free(e);
+	}
+	TRY(device_kernel(rd->d, seq, ret));
+	return NULL;
+}
+
+/* Copies the stop, and moves the replay if that is the launch's end. */
+static struct err *report(struct engine *en, const struct soft_stop *t, struct soft_stop *ret)
+{
+	*ret = *t;
+	return settle(en, ret);
+}
+
+struct err *microscope_enter(struct engine *en, uint64_t seq, struct soft_stop *ret)
+{
+	const struct soft_stop *t;
+	struct replay_device *rd;
+
+	TRY(need_soft(en, "stepping instructions", &rd));
+	TRY(enter(en, rd, seq, &t));
+	return report(en, t, ret);
+}
+
+/* Runs until a stop that has to be reported. */
+static struct err *go(struct engine *en, struct device *d, enum soft_how how, uint64_t n,
+	const struct soft_stop **ret)
+{
+	unsigned line;
+	bool passed;
+
+	TRY(send_points(en, d, 0, &line));
+	do {
+		TRY(device_kernel_go(d, how, n, ret));
+		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) &&
+			 how != SOFT_BACK_RUN &&
+			 !breakpoints_hit(en->breaks, (int)(*ret)->id, false);
+		if (passed)
+			how = SOFT_ON;
+	} while (passed);
+	engine_go_on(en);
+	return NULL;
+}
+
+struct err *microscope_go(struct engine *en, enum soft_how how, uint64_t n, struct soft_stop *ret)
+{
+	const bool back = how == SOFT_BACK_STEP || how == SOFT_BACK_RUN;
+	const struct soft_stop *t = back ? microscope_stop_any(en) : microscope_stop(en);
+	struct replay_device *rd;
+
+	TRY(need_soft(en, "stepping instructions", &rd));
+	en->live.runs++;
+	if (!t)
+		return err_cure(
+			back ? err_new(ERR_STATE,
+				       "no launch is under the microscope: there are no instructions to go back")
+			     : err_new(ERR_STATE, "no launch is under the microscope"),
+			"\"stepi\" goes into the launch that the replay stands at");
+	TRY(go(en, rd->d, how, n, &t));
+	return report(en, t, ret);
+}
+
+uint64_t microscope_to_look_through(const struct engine *en)
+{
+	const struct trace *t = &en->trace;
+	const struct sbt_cmd *c = t->replay ? replay_cmd(t->replay) : NULL;
+	const struct breakpoint *bp;
+	struct state_kernel k;
+
+	if (!t->device || !t->device->soft || graph_place_of(en) || !c || c->kind != SBT_LAUNCH ||
+		c->result || (c->flags & SBT_F_GRAPH) || t->looked_through == c->seq ||
+		!state_kernel_by_id(replay_state(t->replay), (uint32_t)c->u.launch.kernel, &k))
+		return 0;
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)
+		if (bp->enabled && bp->line && sbt_kernel_glob(bp->glob, k.name, k.short_name))
+			return c->seq;
+	return 0;
+}
+
+struct err *microscope_run_to_point(
+	struct engine *en, uint64_t seq, bool *ret_hit, struct soft_stop *ret)
+{
+	const struct soft_stop *t;
+	struct replay_device *rd;
+
+	*ret_hit = false;
+	TRY(need_soft(en, "a breakpoint inside a kernel", &rd));
+	TRY(enter(en, rd, seq, &t));
+	if (t->state != SOFT_ENDED)
+		TRY(go(en, rd->d, SOFT_RUN, 1, &t));
+	*ret_hit = t->state != SOFT_ENDED;
+	return report(en, t, ret);
+}
