@@ -336,6 +336,15 @@ static void test_what_two_kinds_do(void **unused)
 	sbt_footprint(&f, &c);
 	assert_true(f.does & SBT_WAITS && !(f.does & SBT_SIGNALS));
 	assert_true(f.n == 1 && sbt_rows_size(&f.touch[0].rows) == 4);
+	for (unsigned elem = 0; elem <= 8; elem += 4) { /* 0: from traces that did not say it */
+		c.u.batch.elem = elem;
+		c.u.batch.addr = 0x1000;
+		sbt_footprint_when_run(&f, &c);
+		assert_int_equal(f.n, 1);
+		assert_int_equal(f.touch[0].rows.addr, 0x1000);
+		assert_int_equal(f.touch[0].rows.width, elem == 8 ? 8 : 4);
+		assert_int_equal(f.touch[0].how, SBT_UPDATES);
+	}
 	c.u.batch.elem = 8;
 	c.u.batch.addr = UINT64_MAX - 6;
 	sbt_footprint(&f, &c);

@@ -92,6 +92,103 @@ static void refused(uint32_t version, const uint64_t *head, const char *says)
 		fail_msg("\"%s\" does not say \"%s\"", why, says);
 }
 
+/* CPython's own structs: Include/internal/pycore_frame.h and Include/cpython/code.h of 3.11 to
+ * 3.13. */
+struct frame_311 {
+	void *f_func, *f_globals, *f_builtins, *f_locals, *f_code, *frame_obj, *previous,
+		*prev_instr;
+	int stacktop;
+	bool is_entry;
+	char owner;
+};
+struct frame_312 {
+	void *f_code, *previous, *f_funcobj, *f_globals, *f_builtins, *f_locals, *frame_obj,
+		*prev_instr;
+	int stacktop;
+	uint16_t return_offset;
+	char owner;
+};
+struct code_311 {
+	void *head[3], *co_consts, *co_names, *co_exceptiontable;
+	int co_flags;
+	short co_warmup, line_array_entry_size;
+	int co_argcount, co_posonlyargcount, co_kwonlyargcount, co_stacksize, co_firstlineno,
+		co_nlocalsplus, co_nlocals, co_nplaincellvars, co_ncellvars, co_nfreevars;
+	void *co_localsplusnames, *co_localspluskinds, *co_filename, *co_name, *co_qualname,
+		*co_linetable, *co_weakreflist, *co_code, *line_array;
+	int firsttraceable;
+	void *co_extra;
+	char co_code_adaptive[1];
+};
+struct code_312 {
+	void *head[3], *co_consts, *co_names, *co_exceptiontable;
+	int co_flags, co_argcount, co_posonlyargcount, co_kwonlyargcount, co_stacksize,
+		co_firstlineno, co_nlocalsplus, co_framesize, co_nlocals, co_ncellvars,
+		co_nfreevars;
+	uint32_t co_version;
+	void *co_localsplusnames, *co_localspluskinds, *co_filename, *co_name, *co_qualname,
+		*co_linetable, *co_weakreflist, *co_cached;
+	uint64_t instrumentation_version;
+	void *monitoring;
+	int firsttraceable;
+	void *co_extra;
+	char co_code_adaptive[1];
+};
+struct code_313 {
+	char up_to_co_weakreflist[152];
+	void *co_executors, *co_cached;
+	uintptr_t instrumentation_version;
+	void *monitoring;
+	int firsttraceable;
+	void *co_extra;
+	char co_code_adaptive[1];
+};
+
+#define CODE_IS(l, type)                                                                           \
+	do {                                                                                       \
+		assert_int_equal((l).code.first_line, offsetof(struct type, co_firstlineno));      \
+		assert_int_equal((l).code.filename, offsetof(struct type, co_filename));           \
+		assert_int_equal((l).code.name, offsetof(struct type, co_name));                   \
+		assert_int_equal((l).code.qualname, offsetof(struct type, co_qualname));           \
+		assert_int_equal((l).code.lines, offsetof(struct type, co_linetable));             \
+	} while (0)
+#define END_IS(l, type)                                                                            \
+	do {                                                                                       \
+		assert_int_equal((l).code.traceable, offsetof(struct type, firsttraceable));       \
+		assert_int_equal((l).code.bytes, offsetof(struct type, co_code_adaptive));         \
+	} while (0)
+
+static void test_offsets_are_those_of_cpython(void **unused)
+{
+	uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0};
+	struct python_layout l;
+	const char *why;
+
+	(void)unused;
+	assert_true(python_layout(&l, V311, head, &why));
+	assert_int_equal(l.frame.code, offsetof(struct frame_311, f_code));
+	assert_int_equal(l.frame.previous, offsetof(struct frame_311, previous));
+	assert_int_equal(l.frame.instr, offsetof(struct frame_311, prev_instr));
+	assert_int_equal(l.frame.entry, offsetof(struct frame_311, is_entry));
+	assert_int_equal(l.frame.owner, offsetof(struct frame_311, owner));
+	CODE_IS(l, code_311);
+	END_IS(l, code_311);
+	for (unsigned i = 0; i < 2; i++) {
+		make_debug(head);
+		assert_true(python_layout(&l, i ? V313 : V312, head, &why));
+		assert_int_equal(l.frame.code, offsetof(struct frame_312, f_code));
+		assert_int_equal(l.frame.previous, offsetof(struct frame_312, previous));
+		assert_int_equal(l.frame.instr, offsetof(struct frame_312, prev_instr));
+		assert_int_equal(l.frame.owner, offsetof(struct frame_312, owner));
+		assert_int_equal(l.code.version, offsetof(struct code_312, co_version));
+		CODE_IS(l, code_312);
+		if (i)
+			END_IS(l, code_313);
+		else
+			END_IS(l, code_312);
+	}
+}
+
 static void test_layouts(void **unused)
 {
 	uint64_t head[PYTHON_DEBUG_BYTES / 8] = {0};
@@ -345,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_bad_lines),
 		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_offsets_are_those_of_cpython),
 		cmocka_unit_test(test_walk_311),
 		cmocka_unit_test(test_walk_312),
 		cmocka_unit_test(test_walk_313),
