@@ -374,7 +374,7 @@ struct err *cmd_info_trace(struct session *s, const struct cmd_args *a)
 	struct buf b = BUF_INIT;
 
 	if (a->json)
-		trace_summary_json(&b, s->engine.trace.path, s->engine.trace.reader);
+		trace_summary_json(&b, s->engine.trace.path, s->engine.trace.reader, NULL);
 	else
 		trace_summary(&b, s->engine.trace.path, s->engine.trace.reader);
 	out_str(s->out, buf_cstr(&b));

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How devices' clocks relate to the host's, as text. Surprise: the bounds can prove a clock wrong
- * but not right; their distance shows how much is known.
+ * How devices' clocks relate to the host's, as text and as JSON. Surprise: the bounds can prove a
+ * clock wrong but not right; their distance shows how much is known.
  */
 #include <inttypes.h>
+#include <math.h>
+#include "base/json-put.h"
 #include "engine/device-clocks.h"
 #include "shell/trace/trace.h"
 
@@ -51,15 +53,44 @@ static void tell(struct buf *out, const struct device_clock *c)
 	buf_byte(out, '\n');
 }
 
-struct err *trace_clocks(struct session *s, struct sbt_reader *r, struct buf *out)
+void trace_clocks_print(struct buf *out, const struct trace_clocks *clocks)
 {
-	struct device_clock clock[DEVICE_CLOCKS_MAX];
-	unsigned n;
-
-	TRY(device_clocks(&s->engine, r, clock, &n));
-	for (unsigned i = 0; i < n; i++)
-		tell(out, &clock[i]);
-	if (!n)
+	for (unsigned i = 0; i < clocks->n; i++)
+		tell(out, &clocks->clock[i]);
+	if (!clocks->n)
 		buf_str(out, "clock       no GPU times were recorded (record --timestamps)\n");
-	return NULL;
+}
+
+static const char *distance_name(uint64_t distance)
+{
+	static const char *const names[] = {[CLOCKS_SAME] = "same",
+		[CLOCKS_BEHIND] = "behind",
+		[CLOCKS_BEFORE] = "before",
+		[CLOCKS_UNSTEADY] = "unsteady"};
+
+	return names[distance];
+}
+
+struct clock {
+	struct device_clock c;
+	double low_ns, high_ns, least_drift, most_drift; /* NAN: not bounded */
+};
+JS_DEFINE(clock_object, "clock", clock, JS_IN(UINT, clock, c, device, times),
+	{"distance", JS_NAMED, JS_MEMBER(clock, c.distance), .named = distance_name},
+	JS(REAL, clock, low_ns, high_ns, least_drift, most_drift));
+
+void trace_clocks_put(struct buf *out, const struct trace_clocks *clocks)
+{
+	buf_byte(out, '[');
+	for (unsigned i = 0; i < clocks->n; i++) {
+		const struct device_clock *c = &clocks->clock[i];
+		const struct clock_bounds *b = &c->bounds;
+
+		js_add(out, &clock_object,
+			&(struct clock){*c, b->low == INT64_MIN ? NAN : (double)b->low,
+				b->high == INT64_MAX ? NAN : (double)b->high,
+				c->has_drift ? c->least_drift : NAN,
+				c->has_drift ? c->most_drift : NAN});
+	}
+	buf_byte(out, ']');
 }

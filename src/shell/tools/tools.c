@@ -296,6 +296,7 @@ static int tool_view(struct session *s, int argc, char **argv)
 
 static int tool_info(struct session *s, int argc, char **argv)
 {
+	struct trace_clocks found;
 	struct sbt_reader *r;
 	struct buf b = BUF_INIT;
 	const char *file = NULL;
@@ -322,12 +323,14 @@ static int tool_info(struct session *s, int argc, char **argv)
 		e = sbt_reader_open(&r, file);
 	if (e)
 		return fail(s, e);
+	if (clocks)
+		e = device_clocks(&s->engine, r, found.clock, &found.n);
 	if (json)
-		trace_summary_json(&b, file, r);
+		trace_summary_json(&b, file, r, clocks && !e ? &found : NULL);
 	else
 		trace_summary(&b, file, r);
-	if (clocks && !json)
-		e = trace_clocks(s, r, &b);
+	if (clocks && !json && !e)
+		trace_clocks_print(&b, &found);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	damaged = trace_tell_damage(s->out, file, r);

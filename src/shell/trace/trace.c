@@ -292,6 +292,7 @@ struct summary {
 	struct sbt_meta m;
 	struct state_totals t;
 	struct sbt_reader *r;
+	const struct trace_clocks *clocks;
 };
 
 static void put_calls(struct buf *out, const void *reader)
@@ -316,6 +317,11 @@ static void put_windows(struct buf *out, const void *reader)
 	buf_byte(out, ']');
 }
 
+static void put_clocks(struct buf *out, const void *member)
+{
+	trace_clocks_put(out, *(const struct trace_clocks *const *)member);
+}
+
 JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file),
 	JS(UINT, summary, size, commands, first_seq, last_seq, lost),
 	JS_IN(TEXT, summary, m, program, cwd, host, gpu, tsdb),
@@ -324,13 +330,15 @@ JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file),
 	JS_IN(BOOL, summary, m, observed), JS_AS("attached_at", SEQ, summary, t.attach_seq),
 	JS_IN(UINT, summary, t, found_allocations, unknown), JS(TEXT, summary, damage),
 	JS_BY("unreplayable", summary, r, put_calls, "[unreplayable]"),
-	JS_BY("windows", summary, r, put_windows, "[window]"));
+	JS_BY("windows", summary, r, put_windows, "[window]"),
+	JS_MAYBE_BY("clocks", summary, clocks, put_clocks, "[clock]"));
 
-void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r)
+void trace_summary_json(
+	struct buf *out, const char *path, struct sbt_reader *r, const struct trace_clocks *clocks)
 {
 	struct summary x = {path, NULL, sbt_reader_size(r), sbt_reader_count(r),
 		sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r),
-		*sbt_reader_meta(r), {0}, r};
+		*sbt_reader_meta(r), {0}, r, clocks};
 	struct state *st;
 
 	x.m.rank--; /* they are one more than that; 0: not known */

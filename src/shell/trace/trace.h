@@ -5,6 +5,7 @@
 #ifndef SHELL_TRACE_H
 #define SHELL_TRACE_H
 
+#include "engine/device-clocks.h"
 #include "engine/trace-file.h"
 #include "shell/line/session.h"
 
@@ -22,10 +23,20 @@ bool trace_tell_damage(struct out *o, const char *path, const struct sbt_reader 
 void trace_tell_attached(struct out *o, struct sbt_reader *r);
 /* Appends what a trace contains, as `tsdb info` shows it. */
 void trace_summary(struct buf *out, const char *path, struct sbt_reader *r);
-void trace_summary_json(struct buf *out, const char *path, struct sbt_reader *r);
-/* Appends how its GPU times relate to the host's clock: one line for each device. Reads the whole
- * trace (clocks-text.c). */
-struct err *trace_clocks(struct session *s, struct sbt_reader *r, struct buf *out) TS_CHECK;
+/* clocks: NULL if they were not asked for. */
+struct trace_clocks;
+void trace_summary_json(
+	struct buf *out, const char *path, struct sbt_reader *r, const struct trace_clocks *clocks);
+
+/* How a trace's GPU times relate to the host's clock, for each device (clocks-text.c). */
+struct trace_clocks {
+	struct device_clock clock[DEVICE_CLOCKS_MAX];
+	unsigned n;
+};
+/* Appends one line for each device. */
+void trace_clocks_print(struct buf *out, const struct trace_clocks *clocks);
+/* Appends them as a list for JSON. */
+void trace_clocks_put(struct buf *out, const struct trace_clocks *clocks);
 
 /* --- view.c: listing commands --- */
 enum { VIEW_NO_RANK = -1, VIEW_ALL_RANKS = -2 };

@@ -466,7 +466,12 @@ def test_clocks_of_devices(t):
     for d in 0, 1:
         m = t.match(rf"^clock +device {d}, (\d+) times: the host's, between (\d+\.\d) us before and (\d+\.\d) us behind", out)
         t.check(int(m[1]) >= 20, 'times')
+        clock = json.loads(t.tsdb('info', '--clocks', '--json', 't.sbt').out)['clocks'][d]
+        t.equal((clock['device'], clock['times'], clock['distance']), (d, int(m[1]), 'same'), 'JSON')
+        t.equal((f'{max(-clock["low_ns"], 0) / 1e3:.1f}', f'{max(clock["high_ns"], 0) / 1e3:.1f}'), (m[2], m[3]), 'bounds')
+    t.check('clocks' not in json.loads(t.tsdb('info', '--json', 't.sbt').out), 'only when asked')
     two_devices(t, '2')
+    t.equal(json.loads(t.tsdb('info', '--clocks', '--json', 't.sbt').out)['clocks'], [], 'no times')
     t.match(r'^clock +no GPU times were recorded', t.tsdb('info', '--clocks', 't.sbt').out)
 
 

@@ -188,7 +188,8 @@ def test_every_command(t):
                 'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json'], argv=[program('pipeline')])
     # a set of traces
     for i in range(2):
-        look.run('record', '--gpu', 'soft', '-o', f'r{i}.sbt', '--', program('vecadd'))
+        look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
+    look.tool('info', 'r0.sbt', '--clocks')
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')
