@@ -1241,6 +1241,54 @@ static void test_a_copy_is_overwritten_before_anybody_waited(void **unused)
 	races_over(&x);
 }
 
+/* Only a copy that returns before it has arrived, into memory that the host reads in place, can be
+ * read too early; of rows it is not known which bytes are read. */
+static void test_which_copies_can_be_read_too_early(void **unused)
+{
+	enum { REGISTERED = 0xa00000, MANAGED = 0xb00000, NOWHERE = 0xc00000 };
+	static const struct {
+		enum sbt_copy dir;
+		uint64_t dst, width;
+		bool async, pageable, found;
+	} rows[] = {{SBT_COPY_D2H, H, 0, true, false, true},
+		{SBT_COPY_D2H, REGISTERED, 0, true, false, true},
+		{SBT_COPY_D2H, H, 0, false, false, false}, {SBT_COPY_D2H, H, 0, true, true, false},
+		{SBT_COPY_D2H, H, 64, true, false, false},
+		{SBT_COPY_D2H, MANAGED, 0, true, false, false},
+		{SBT_COPY_D2H, NOWHERE, 0, true, false, false},
+		{SBT_COPY_D2D, H, 0, true, false, false}, {SBT_COPY_ANY, H, 0, true, false, false}};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct sbt_cmd c;
+
+		begin();
+		c = cmd_alloc(seq, REGISTERED, SIZE);
+		c.u.alloc.mem = SBT_MEM_REGISTERED;
+		add(c);
+		c = cmd_alloc(seq, MANAGED, SIZE);
+		c.u.alloc.mem = SBT_MEM_MANAGED;
+		add(c);
+		for (unsigned k = 0; k < 2; k++) {
+			c = cmd_copy(seq, 1, rows[i].dir, rows[i].dst, A, 64, rows[i].async);
+			c.u.copy.pageable = rows[i].pageable;
+			c.u.copy.width = rows[i].width;
+			c.u.copy.height = c.u.copy.depth = rows[i].width != 0;
+			add(c);
+		}
+		const uint64_t s = add(cmd_sync_stream(seq, 1));
+
+		add(cmd_sync_end(seq, s));
+		struct order_races x = races_found();
+
+		if (x.n != rows[i].found)
+			fail_msg("row %zu: %zu found", i, x.n);
+		if (x.n)
+			assert_int_equal(x.r[0].unread, ORDER_OVERWRITTEN);
+		races_over(&x);
+	}
+}
+
 static void test_a_copy_that_was_waited_for_or_taken_on_is_read(void **unused)
 {
 	(void)unused;
@@ -1746,6 +1794,7 @@ int main(void)
 		cmocka_unit_test(test_rows_of_a_pitched_copy_are_apart),
 		cmocka_unit_test(test_very_many_rows_are_one_range),
 		cmocka_unit_test(test_a_copy_is_overwritten_before_anybody_waited),
+		cmocka_unit_test(test_which_copies_can_be_read_too_early),
 		cmocka_unit_test(test_a_copy_that_was_waited_for_or_taken_on_is_read),
 		cmocka_unit_test(test_a_copy_is_freed_or_left_before_anybody_waited),
 		cmocka_unit_test(test_what_the_host_wrote_can_be_known),
