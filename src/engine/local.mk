@@ -42,6 +42,8 @@ libengine_a_SOURCES = \
 	src/engine/extract/extract.c \
 	src/engine/graph-place.h \
 	src/engine/graph-steps.h \
+	src/engine/kernel-lines.h \
+	src/engine/trace/kernel-lines.c \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-process.h \
@@ -138,7 +140,7 @@ HEADERS_TO_CHECK += \
 	src/engine/who-wrote.h
 
 # Everything that a program with the engine is linked with.
-ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a \
+ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a liblang.a libfatbin.a libgpucode.a libsbt.a libcommon.a \
 	$(OBSERVE_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CMOCKA

@@ -221,6 +221,43 @@ static void fatbin_facts(Elf *elf, struct program_facts *ret)
 		ret->fatbin_has_ptx = fatbins_have_ptx(d->d_buf, d->d_size);
 }
 
+static void each_fatbin(Elf *elf, const char *section,
+	void (*add)(void *arg, const void *fatbin, size_t n), void *arg)
+{
+	GElf_Shdr sh;
+	Elf_Scn *s = find_section(elf, section, &sh);
+	Elf_Data *d = s && sh.sh_type != SHT_NOBITS ? elf_rawdata(s, NULL) : NULL;
+	const unsigned char *p = d ? d->d_buf : NULL;
+	size_t left = p ? d->d_size : 0;
+
+	while (left >= FATBIN_HEADER) {
+		size_t n = 8; /* of the padding between fat binaries */
+
+		if (fatbin_is(p)) {
+			n = fatbin_size(p);
+			if (!n || n > left)
+				return;
+			add(arg, p, n);
+		}
+		p += n;
+		left -= n;
+	}
+}
+
+void program_fatbins(
+	const char *path, void (*add)(void *arg, const void *fatbin, size_t n), void *arg)
+{
+	struct elf_file f;
+
+	if (!elf_file_open(&f, path))
+		return;
+	if (f.elf) {
+		each_fatbin(f.elf, ".nv_fatbin", add, arg);
+		each_fatbin(f.elf, "__nv_relfatbin", add, arg);
+	}
+	elf_file_close(&f);
+}
+
 static void needed_facts(Elf *elf, struct program_facts *ret)
 {
 	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {

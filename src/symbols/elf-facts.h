@@ -7,6 +7,7 @@
 #define SYMBOLS_ELF_FACTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
 
@@ -46,5 +47,9 @@ struct program_facts {
 };
 /* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */
 struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
+
+/* Calls add for each fat binary in the file. */
+void program_fatbins(
+	const char *path, void (*add)(void *arg, const void *fatbin, size_t n), void *arg);
 
 #endif

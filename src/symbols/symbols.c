@@ -227,6 +227,11 @@ void symbols_open(struct symbols *s, const char *path, const char *file)
 	(void)file_get_from(s, path, file);
 }
 
+Dwfl_Module *symbols_module(struct symbols *s, const char *path)
+{
+	return file_get(s, path)->module;
+}
+
 /* ---- DWARF scopes ---- */
 
 /* The compilation unit at an address. Some compilers (clang) write no .debug_aranges; then every

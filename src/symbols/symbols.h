@@ -37,6 +37,9 @@ unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_i
 /* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */
 const char *symbols_demangle(struct symbols *s, const char *name);
 
+/* The file's module in libdwfl, whose addresses are the ELF's own; NULL: it cannot be read. */
+Dwfl_Module *symbols_module(struct symbols *s, const char *path);
+
 /* The DWARF scopes round an address. */
 struct symbols_scope {
 	Dwfl_Module *module;

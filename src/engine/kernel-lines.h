@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lines of the source that kernels were made from, as their PTX says (nvcc -lineinfo): of a
+ * trace, or of a program that has not run yet.
+ */
+#ifndef ENGINE_KERNEL_LINES_H
+#define ENGINE_KERNEL_LINES_H
+
+#include "base/err.h"
+
+struct sbt_reader;
+
+struct kernel_line {
+	const char *kernel; /* mangled */
+	const char *file;   /* NULL: the kernel has no lines; then it is in the list once */
+	unsigned line;
+};
+struct kernel_lines {
+	struct kernel_line *v;
+	unsigned n;
+	char **texts; /* that v points to */
+	unsigned ntexts;
+};
+/* The caller frees *ret. */
+struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret) TS_CHECK;
+void kernel_lines_of_program(const char *path, struct kernel_lines *ret);
+void kernel_lines_free(struct kernel_lines *l);
+/* The first line at or behind `line` that some kernel has in a file called so (a name, or the end
+ * of a path); 0: none. *ret_known: there is such a file. */
+unsigned kernel_lines_find(
+	const struct kernel_lines *l, const char *file, unsigned line, bool *ret_known);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Lines of kernels, see kernel-lines.h: `.file` and `.loc` of PTX, read line by line. A line within
+ * a .func counts for the kernels of the same text before and behind it alike: it has none of its
+ * own, so it is left out.
+ */
+#include "engine/kernel-lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "gpucode/fatbin-text.h"
+#include "sbt/sbt.h"
+#include "symbols/elf-facts.h"
+#include "symbols/places.h"
+
+enum { FILES_MAX = 4096, ARCH_MAX = 9999 };
+
+struct reading {
+	struct kernel_lines *out;
+	const char *files[FILES_MAX];
+	const char *kernel; /* whose body it is in; NULL: in none */
+	unsigned begin;	    /* first of the kernel's lines in out */
+};
+
+static const char *keep(struct kernel_lines *l, const char *p, size_t n)
+{
+	char *text = strndup(p, n);
+
+	BUG_ON(!text);
+	l->texts = xrealloc(l->texts, (l->ntexts + 1) * sizeof *l->texts);
+	return l->texts[l->ntexts++] = text;
+}
+
+static void add(struct kernel_lines *l, const char *kernel, const char *file, unsigned line)
+{
+	if (!(l->n & (l->n + 1)) || !l->v)
+		l->v = xrealloc(l->v, (l->n * 2 + 2) * sizeof *l->v);
+	l->v[l->n++] = (struct kernel_line){kernel, file, line};
+}
+
+static void end_kernel(struct reading *r)
+{
+	if (r->kernel && r->begin == r->out->n)
+		add(r->out, r->kernel, NULL, 0);
+	r->kernel = NULL;
+}
+
+static const char *behind(const char *line, const char *word)
+{
+	const char *p = strstr(line, word);
+
+	return p && (p == line || strchr(" \t", p[-1])) && strchr(" \t", p[strlen(word)])
+		       ? p + strlen(word) + strspn(p + strlen(word), " \t")
+		       : NULL;
+}
+
+static void take_file(struct reading *r, const char *text)
+{
+	char *end;
+	const unsigned long i = strtoul(text, &end, 10);
+	const char *open = strchr(end, '"'), *close = open ? strchr(open + 1, '"') : NULL;
+
+	if (close && i < FILES_MAX)
+		r->files[i] = keep(r->out, open + 1, (size_t)(close - open - 1));
+}
+
+static void take_loc(struct reading *r, const char *text)
+{
+	struct kernel_lines *l = r->out;
+	char *end;
+	const unsigned long i = strtoul(text, &end, 10), line = strtoul(end, NULL, 10);
+
+	if (!r->kernel || i >= FILES_MAX || !line || line > INT32_MAX)
+		return;
+	for (unsigned k = r->begin; k < l->n; k++)
+		if (l->v[k].line == line && (uintptr_t)l->v[k].file == i)
+			return;
+	add(l, r->kernel, (const char *)(uintptr_t)i, (unsigned)line);
+}
+
+static void take_line(struct reading *r, const char *line)
+{
+	const char *p;
+
+	if ((p = behind(line, ".entry"))) {
+		end_kernel(r);
+		r->kernel = keep(r->out, p, strcspn(p, "( \t"));
+		r->begin = r->out->n;
+	} else if (behind(line, ".func")) {
+		end_kernel(r);
+	} else if ((p = behind(line, ".file"))) {
+		take_file(r, p);
+	} else if ((p = behind(line, ".loc"))) {
+		take_loc(r, p);
+	}
+}
+
+/* Adds what a PTX text says; it ends in NUL. */
+static void take_text(struct kernel_lines *out, const char *text)
+{
+	struct reading r = {.out = out};
+	const unsigned first = out->n;
+
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+		char line[1024];
+
+		if (n < sizeof line && memchr(text, '.', n)) {
+			memcpy(line, text, n);
+			line[n] = 0;
+			take_line(&r, line);
+		}
+		text += n + (text[n] == '\n');
+	}
+	end_kernel(&r);
+	for (unsigned i = first; i < out->n; i++) /* files may be named behind the code */
+		if (out->v[i].line)
+			out->v[i].file = r.files[(uintptr_t)out->v[i].file];
+}
+
+static void take_fatbin(void *arg, const void *fatbin, size_t n)
+{
+	size_t size;
+	char *text;
+
+	if (fatbin_ptx(fatbin, n, ARCH_MAX, &text, &size, NULL) != FATBIN_OK)
+		return;
+	take_text(arg, text);
+	free(text);
+}
+
+struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret)
+{
+	struct err *e = NULL;
+	enum code_kind kind;
+	uint64_t hash;
+
+	*ret = (struct kernel_lines){0};
+	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++) {
+		struct buf code = BUF_INIT;
+
+		e = sbt_reader_code(r, hash, &code, &kind);
+		if (!e && kind == CODE_PTX)
+			take_text(ret, buf_cstr(&code));
+		else if (!e && kind == CODE_FATBIN)
+			take_fatbin(ret, code.data, code.len);
+		buf_free(&code);
+	}
+	if (e)
+		kernel_lines_free(ret);
+	return e;
+}
+
+void kernel_lines_of_program(const char *path, struct kernel_lines *ret)
+{
+	*ret = (struct kernel_lines){0};
+	program_fatbins(path, take_fatbin, ret);
+}
+
+void kernel_lines_free(struct kernel_lines *l)
+{
+	for (unsigned i = 0; i < l->ntexts; i++)
+		free(l->texts[i]);
+	free(l->texts);
+	free(l->v);
+	*l = (struct kernel_lines){0};
+}
+
+unsigned kernel_lines_find(
+	const struct kernel_lines *l, const char *file, unsigned line, bool *ret_known)
+{
+	unsigned best = 0;
+
+	*ret_known = false;
+	for (unsigned i = 0; i < l->n; i++) {
+		if (!l->v[i].file || !symbols_same_file(l->v[i].file, file))
+			continue;
+		*ret_known = true;
+		if (l->v[i].line >= line && (!best || l->v[i].line < best))
+			best = l->v[i].line;
+	}
+	return best;
+}
