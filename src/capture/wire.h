@@ -84,7 +84,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 13u
+#define TSDB_WIRE_VERSION 14u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -292,6 +292,7 @@ struct tsdb_stop {
 	uint64_t seq;
 	uint32_t cmd_size; /* bytes of cmd; 0: the command did not fit */
 	uint32_t pad;
+	uint64_t break_slots;	      /* bit i: the breakpoint in slot i was hit, too */
 	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
 };
 

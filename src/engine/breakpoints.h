@@ -9,6 +9,7 @@
 
 #include "capture/wire.h"
 #include "replay/replay.h"
+#include "symbols/host-stack.h"
 
 struct breakpoint {
 	int id;
@@ -29,7 +30,11 @@ struct breakpoint {
 	unsigned line;	/* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is
 			   about registers then */
 	char *file;	/* of the source; NULL: line is of the PTX */
-	char letter, unit; /* how to show it, as in x/FMT; letter 0: not said */
+	/* Only commands that the host made in a function, or in line from_line of a file; NULL:
+	 * wherever it made them. */
+	char *from;
+	unsigned from_line; /* 0: `from` is a function */
+	char letter, unit;  /* how to show it, as in x/FMT; letter 0: not said */
 };
 
 struct breakpoints;
@@ -37,8 +42,9 @@ struct breakpoints;
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
-/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]",
- * "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
+/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "from FUNCTION [if EXPR]",
+ * "from FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq
+ * N", "GLOB". */
 struct err *breakpoints_add(
 	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */
@@ -52,6 +58,12 @@ struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id);
 struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i);
 int breakpoints_last_id(const struct breakpoints *b);
 void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp);
+
+/* Whether the host made a command with this stack where the breakpoint says. */
+bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st);
+/* Whether the live program stops at it: a watchpoint, or a line of PTX, is only for replays. At a
+ * line of a kernel's source it stops where the kernel is launched. */
+bool breakpoint_is_live(const struct breakpoint *bp);
 
 /* For the live program: writes the table into the control block. The inferior must be stopped. */
 struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl) TS_CHECK;
@@ -67,6 +79,10 @@ void breakpoints_reset(struct breakpoints *b);
  * and makes commands pending. counted: the agent has already counted the hit and its ignore count
  * (breakpoints_collect). */
 bool breakpoints_hit(struct breakpoints *b, int id, bool counted);
+/* The same for another one at the stop of the last one: its commands follow that one's. */
+bool breakpoints_hit_also(struct breakpoints *b, int id, bool counted);
+/* For the live program: the breakpoint in a slot of the control block; NULL: none. */
+struct breakpoint *breakpoints_in_slot(struct breakpoints *b, unsigned slot);
 /* Whether the commands of the last breakpoint that was hit begin with `silent`. */
 bool breakpoints_silent(const struct breakpoints *b);
 /* The commands of the last breakpoint that was hit, only once; a heap string or NULL. */
@@ -76,6 +92,10 @@ char *breakpoints_take_pending(struct breakpoints *b);
  * nodes: kernels of graph launches count, too. */
 struct replay_breakpoint *breakpoints_for_replay(
 	struct breakpoints *b, bool nodes, unsigned *ret_n);
+/* Sets how the rows find out whether a command was made where their breakpoint says; without it,
+ * all were. */
+void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct breakpoints *b,
+	bool (*from)(void *arg, int id, uint32_t stack), void *arg);
 
 /* The watchpoints for replay_watch(): a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);

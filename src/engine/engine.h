@@ -11,6 +11,7 @@
 #include "engine/live-process.h"
 #include "engine/settings.h"
 
+struct breakpoint;
 struct breakpoints;
 struct engine;
 struct graph_place;
@@ -61,6 +62,11 @@ struct engine_hooks {
 	void (*live_failed)(void *arg, struct engine *en, struct err *e);
 	/* Whether to record this many bytes of memory, which is more than the limit; NULL: no. */
 	bool (*memory_limit)(void *arg, struct engine *en, uint64_t bytes);
+	/* Whether the command that the live program stopped at was made where the breakpoint says;
+	 * NULL: it was. */
+	bool (*made_from)(void *arg, const struct breakpoint *bp);
+	/* The same for a command of the open trace that has this stack. */
+	bool (*recorded_from)(void *arg, int id, uint32_t stack);
 	/* The program is about to run: what it shares a screen with should be written. */
 	void (*runs_on)(void *arg);
 };

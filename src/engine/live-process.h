@@ -17,7 +17,7 @@ struct engine;
 struct follow;
 struct program_facts;
 
-enum { LIVE_SIGNALS = 65, LIVE_LAUNCHES = 5 };
+enum { LIVE_SIGNALS = 65, LIVE_LAUNCHES = 5, LIVE_HITS = 8 };
 
 /* What to capture; one request is one capture. See live-capture.h. */
 struct capture_plan {
@@ -124,8 +124,10 @@ struct live_fault {
 struct live_stop {
 	enum live_why why;
 	pid_t pid, tid;
-	uint64_t seq; /* of the command, where the agent stopped the program */
-	int breakpoint;
+	uint64_t seq;	/* of the command, where the agent stopped the program */
+	int breakpoint; /* the first of them */
+	int others[LIVE_HITS];
+	unsigned nothers; /* of further breakpoints that were hit here */
 	bool temporary;
 	bool goes_on; /* LIVE_WINDOW_CLOSED: a stream is being captured; the window is complete
 			 when that is over */

@@ -9,9 +9,13 @@
 #include "replay/device-kernel.h"
 #include "replay/replay.h"
 
+enum { REPLAY_OTHERS = 8 };
+
 /* Where a move has ended. */
 struct replay_move {
 	struct replay_stop stop;
+	int others[REPLAY_OTHERS]; /* further breakpoints that were hit at the command */
+	unsigned nothers;
 	bool in_graph; /* inside graph launch stop.seq, of which `step` steps are done */
 	uint32_t step;
 	bool in_launch; /* at a breakpoint inside a kernel: `launch`, and not `stop`, says where */

@@ -66,6 +66,9 @@ struct replay_breakpoint {
 	struct sbt_expr cond; /* empty: always */
 	bool nodes; /* also at kernel nodes of graph launches, right before them; only with a glob
 		     */
+	/* Whether to stop at a command that has this host stack; NULL: at any. */
+	bool (*from)(void *arg, int id, uint32_t stack);
+	void *from_arg;
 };
 
 /* Memory to watch; its id goes to replay_stop.breakpoint. */
@@ -132,6 +135,11 @@ struct err *replay_match_nodes(struct replay *r, const struct replay_breakpoint 
  * that matched. Stops early when *interrupt becomes true (may be NULL). */
 struct err *replay_run(struct replay *r, bool backwards, const struct replay_breakpoint *bps,
 	unsigned n, volatile bool *interrupt, struct replay_stop *ret) TS_CHECK;
+
+/* The ids of all breakpoints that match the command at the position, in their order, at most max;
+ * returns how many. */
+unsigned replay_matching(
+	struct replay *r, const struct replay_breakpoint *bps, unsigned n, int *ret, unsigned max);
 
 /* Runs to seq exactly, forwards only (ERR_USAGE when it is behind the position): commands in
  * between are executed without stops, and explicit retirements are kept. */

@@ -281,8 +281,8 @@ size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n);
  * "at::native::matmul". A name that is not mangled (Itanium C++ ABI 5.1) is copied. Always
  * NUL-terminates; no allocation. */
 void sbt_kernel_short_name(char *dst, size_t n, const char *mangled);
-/* Whether glob (*, ?, [..]) matches the mangled name, the short name, or the last component of the
- * short name. */
+/* Whether glob (*, ?, [..]; A|B is either) matches the mangled name, the short name, or the last
+ * component of the short name. */
 bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name);
 
 #endif

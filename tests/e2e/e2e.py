@@ -202,7 +202,7 @@ class Transcript:
     device: soft                        only there (default: any)
     status: 0                           tsdb's exit status
     > break kernel matmul               what the user types
-    Breakpoint 1 at kernel matmul (pending)     what must be on the screen, line by line:
+    Breakpoint 1 at kernel matmul     what must be on the screen, line by line:
     ...                                 any number of lines
     #{{\\d+}} matmul {{.*}}               {{regular expression}} within a line
     Standard output and standard error are one screen. Trailing blanks do not count, empty lines are skipped.

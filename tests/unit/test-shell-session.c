@@ -344,7 +344,14 @@ static void breakpoints_in_a_replay(void **state)
 	shows(s, "break kernel matmul if grid_x < 10",
 		"^Breakpoint 1 at kernel matmul if grid_x < 10$");
 	shows(s, "tbreak copy", "^Temporary breakpoint 2 at copy$");
-	shows(s, "break kernel no_such", "pending");
+	shows(s, "break kernel no_such",
+		"no kernel of the trace is called no_such\\. Its kernels are matmul");
+	shows(s, "break matmull",
+		"no kernel of the trace is called matmull, and no GPU command .*Did you mean matmul\\?");
+	shows(s, "break app.cu:12",
+		"no GPU command of the trace was made from app\\.cu:12, .*-lineinfo");
+	shows(s, "break mat*ul", "^Breakpoint 3 at kernel mat\\*ul$");
+	shows(s, "disable 3", "");
 	shows(s, "break seq 12", "^Breakpoint 4 at command if seq == 12$");
 	shows(s, "break", "needs to know where");
 	shows(s, "break launch if no_such_field > 1", "no_such_field");
@@ -360,6 +367,12 @@ static void breakpoints_in_a_replay(void **state)
 	shows(s, "reverse-continue", "beginning");
 	shows(s, "delete 3-4\ninfo breakpoints --json", "\"id\":1");
 	shows(s, "delete 3", "no breakpoint 3");
+	shows(s, "break launch\nreverse-continue\ncontinue\ncontinue",
+		"^Breakpoint 1, Breakpoint 5, #11 matmul");
+	shows(s, "info breakpoints", "^5 +keep +y +2 +launch$");
+	shows(s, "break from nowhere\nreplay goto begin\ncontinue\ncontinue\ncontinue",
+		"^The end of the trace");
+	shows(s, "info breakpoints", "^6 +keep +y +0 +from nowhere$");
 	shows(s, "delete\ninfo breakpoints", "^No breakpoints\\.$");
 }
 

@@ -417,19 +417,21 @@ static uint64_t matching(struct call *c)
 	return mask;
 }
 
-/* Every breakpoint that is hit counts its hit; the first one is reported. */
+/* Every breakpoint that is hit counts its hit, and is reported. */
 static void stop_if_hit(struct call *c, bool at_exit)
 {
 	struct tsdb_control *ctl = agent.control;
 	int32_t id = 0;
-	bool hit = false;
+	uint64_t hit = 0;
 	for (uint64_t mask = matching(c); mask; mask &= mask - 1) {
-		struct tsdb_break *b = &ctl->brk[__builtin_ctzll(mask)];
-		if (break_hits(b) && !hit) {
-			hit = true;
-			id = b->id;
-		}
+		const unsigned slot = (unsigned)__builtin_ctzll(mask);
+		if (!break_hits(&ctl->brk[slot]))
+			continue;
+		if (!hit)
+			id = ctl->brk[slot].id;
+		hit |= 1ull << slot;
 	}
+	ctl->stop.break_slots = hit;
 	const bool step = step_matches(c) && atomic_exchange(&ctl->step, 0);
 	if (hit)
 		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);

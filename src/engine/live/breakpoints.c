@@ -32,6 +32,7 @@ static void breakpoint_free(struct breakpoint *bp)
 	free(bp->what);
 	free(bp->glob);
 	free(bp->file);
+	free(bp->from);
 	free(bp->cond);
 	free(bp->commands);
 	free(bp);
@@ -171,6 +172,23 @@ static struct err *set_ptx(struct breakpoint *bp, char *text)
 	return NULL;
 }
 
+/* Parses "FUNCTION" or "FILE:LINE". */
+static struct err *set_from(struct breakpoint *bp, char *text)
+{
+	char *colon = last_colon(text);
+	uint64_t line = 0;
+
+	if (!*text || colon == text)
+		return err_cure(err_new(ERR_USAGE, "no function is named"),
+			"Use \"break from FUNCTION\" or \"break from FILE:LINE\"");
+	bp->what = xasprintf("from %s", text);
+	if (colon && word_u64(colon + 1, &line) && line && line <= INT32_MAX)
+		*colon = 0;
+	bp->from = xstrdup(text);
+	bp->from_line = line <= INT32_MAX ? (unsigned)line : 0;
+	return NULL;
+}
+
 static struct err *set_seq(struct breakpoint *bp, const char *word)
 {
 	char cond[40] = "";
@@ -194,6 +212,8 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 		return set_kernel(bp, trim(text + 6));
 	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
 		return set_ptx(bp, trim(text + 3));
+	if (!strncmp(text, "from", 4) && strchr(" \t", text[4]))
+		return set_from(bp, trim(text + 4));
 	if (!strncmp(text, "seq ", 4))
 		return set_seq(bp, trim(text + 4));
 	if (*text == '#')
@@ -307,7 +327,74 @@ void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp)
 	BUG("a breakpoint that is not in the table");
 }
 
+/* --- where the host made a command --- */
+
+/* The qualified name in a demangled one, without what it returns, takes and is made from. */
+static char *plain_name(const char *name)
+{
+	size_t begin = 0, end = 0, open = 0;
+	unsigned depth = 0;
+	char *plain;
+
+	for (; name[end]; end++) {
+		const char c = name[end];
+
+		if (c == '(' && !depth && strncmp(name + end, "(anonymous", 10) != 0)
+			break;
+		if (c == '<' && !depth)
+			open = end;
+		depth += c == '(' || c == '<';
+		depth -= depth && (c == ')' || c == '>');
+		if (c == ' ' && !depth)
+			begin = end + 1;
+	}
+	if (end > begin && name[end - 1] == '>' && open > begin)
+		end = open;
+	plain = strndup(name + begin, end - begin);
+	BUG_ON(!plain);
+	return plain;
+}
+
+static bool is_in_function(const struct breakpoint *bp, const struct backtrace_frame *f)
+{
+	char *plain;
+	bool yes;
+
+	if (!f->sym.function)
+		return false;
+	if (f->python)
+		return sbt_python_is(SBT_PY_STACK, bp->from, true, f->sym.function);
+	plain = plain_name(f->sym.function);
+	yes = sbt_kernel_glob(bp->from, f->sym.function, plain);
+	free(plain);
+	return yes;
+}
+
+bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st)
+{
+	for (unsigned i = 0; i < st->n; i++) {
+		const struct symbol *y = &st->frames[i].sym;
+
+		if (bp->from_line ? y->file && y->line == bp->from_line &&
+					    sbt_python_is(SBT_PY_FILE, bp->from, false, y->file)
+				  : is_in_function(bp, &st->frames[i]))
+			return true;
+	}
+	return false;
+}
+
 /* --- the live program --- */
+
+bool breakpoint_is_live(const struct breakpoint *bp)
+{
+	return !bp->size && (!bp->line || (bp->file && !bp->cond));
+}
+
+/* Whether tsdb, not the agent, knows what counts as a hit. */
+static bool is_for_tsdb(const struct breakpoint *bp)
+{
+	return bp->from != NULL;
+}
 
 static unsigned slots_needed(const struct breakpoint *bp)
 {
@@ -318,9 +405,9 @@ static void fill_slot(struct tsdb_break *slot, const struct breakpoint *bp, unsi
 {
 	slot->id = bp->id;
 	slot->kind = kind;
-	slot->temporary = bp->temporary;
-	atomic_store_explicit(
-		&slot->ignore, slots_needed(bp) == 1 ? bp->ignore : 0, memory_order_relaxed);
+	slot->temporary = bp->temporary && !is_for_tsdb(bp);
+	atomic_store_explicit(&slot->ignore,
+		slots_needed(bp) == 1 && !is_for_tsdb(bp) ? bp->ignore : 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->hits, 0, memory_order_relaxed);
 	memset(slot->glob, 0, sizeof slot->glob);
 	if (bp->glob)
@@ -353,7 +440,7 @@ struct err *breakpoints_arm(struct breakpoints *b, struct tsdb_control *ctl)
 		b->owner[i] = 0;
 	}
 	for (unsigned i = 0; i < b->n; i++) {
-		if (!b->v[i]->enabled || b->v[i]->size || b->v[i]->line)
+		if (!b->v[i]->enabled || !breakpoint_is_live(b->v[i]))
 			continue;
 		if (used + slots_needed(b->v[i]) > TSDB_BREAK_MAX) {
 			e = err_cure(
@@ -376,7 +463,7 @@ void breakpoints_collect(struct breakpoints *b, struct tsdb_control *ctl)
 	for (unsigned i = 0; i < TSDB_BREAK_MAX; i++) {
 		struct breakpoint *bp = b->owner[i] ? breakpoints_by_id(b, b->owner[i]) : NULL;
 
-		if (!bp)
+		if (!bp || is_for_tsdb(bp))
 			continue;
 		bp->hits += atomic_exchange_explicit(&ctl->brk[i].hits, 0, memory_order_relaxed);
 		if (slots_needed(bp) == 1)
@@ -405,6 +492,56 @@ bool breakpoints_silent(const struct breakpoints *b)
 	return b->silent;
 }
 
+struct breakpoint *breakpoints_in_slot(struct breakpoints *b, unsigned slot)
+{
+	return b->owner[slot] ? breakpoints_by_id(b, b->owner[slot]) : NULL;
+}
+
+/* Counts a hit; returns false if it is to be ignored. */
+static bool count_hit(struct breakpoint *bp, bool counted)
+{
+	if (is_for_tsdb(bp))
+		counted = false;
+	if (!counted)
+		bp->hits++;
+	if (!bp->ignore || (counted && slots_needed(bp) == 1))
+		return true;
+	bp->ignore--;
+	return false;
+}
+
+static bool is_silent(const struct breakpoint *bp)
+{
+	return bp->commands && !strncmp(bp->commands, SILENT, strlen(SILENT));
+}
+
+/* Makes the commands of bp follow those that are pending. */
+static void add_pending(struct breakpoints *b, const struct breakpoint *bp)
+{
+	const char *more =
+		bp->commands ? bp->commands + (is_silent(bp) ? strlen(SILENT) : 0) : NULL;
+	char *both;
+
+	if (!more)
+		return;
+	both = xasprintf("%s%s", b->pending ? b->pending : "", more);
+	free(b->pending);
+	b->pending = both;
+}
+
+bool breakpoints_hit_also(struct breakpoints *b, int id, bool counted)
+{
+	struct breakpoint *bp = breakpoints_by_id(b, id);
+
+	if (!bp || !count_hit(bp, counted))
+		return false;
+	b->silent = b->silent && is_silent(bp);
+	add_pending(b, bp);
+	if (bp->temporary)
+		breakpoints_delete(b, bp);
+	return true;
+}
+
 bool breakpoints_hit(struct breakpoints *b, int id, bool counted)
 {
 	struct breakpoint *bp = breakpoints_by_id(b, id);
@@ -412,15 +549,12 @@ bool breakpoints_hit(struct breakpoints *b, int id, bool counted)
 	b->silent = false;
 	if (!bp)
 		return true;
-	if (!counted)
-		bp->hits++;
-	if (bp->ignore && (!counted || slots_needed(bp) > 1)) {
-		bp->ignore--;
+	if (!count_hit(bp, counted))
 		return false;
-	}
 	free(b->pending);
-	b->silent = bp->commands && !strncmp(bp->commands, SILENT, strlen(SILENT));
-	b->pending = bp->commands ? xstrdup(bp->commands + (b->silent ? strlen(SILENT) : 0)) : NULL;
+	b->pending = NULL;
+	b->silent = is_silent(bp);
+	add_pending(b, bp);
 	if (bp->temporary)
 		breakpoints_delete(b, bp);
 	return true;
@@ -454,6 +588,19 @@ struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nod
 	}
 	*ret_n = n;
 	return v;
+}
+
+void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct breakpoints *b,
+	bool (*from)(void *arg, int id, uint32_t stack), void *arg)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct breakpoint *bp = breakpoints_by_id(b, v[i].id);
+
+		if (!bp || !bp->from)
+			continue;
+		v[i].from = from;
+		v[i].from_arg = arg;
+	}
 }
 
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n)

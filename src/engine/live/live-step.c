@@ -229,20 +229,42 @@ static void find_node(struct engine *en, const struct breakpoint *bp, struct liv
 	state_steps_free(&steps);
 }
 
-/* Handles a stop at a breakpoint; returns false to go on. */
+/* Takes the hit of one of the breakpoints here. */
+static void take_hit(struct engine *en, const struct breakpoint *bp, struct live_stop *ret)
+{
+	const bool temporary = bp->temporary, first = ret->why != LIVE_BREAKPOINT;
+	const int id = bp->id;
+
+	if (bp->from && en->hooks.made_from && !en->hooks.made_from(en->hooks.arg, bp))
+		return;
+	if (first)
+		find_node(en, bp, ret);
+	if (!(first ? breakpoints_hit : breakpoints_hit_also)(en->breaks, id, true))
+		return;
+	if (first) {
+		ret->why = LIVE_BREAKPOINT;
+		ret->breakpoint = en->live.last_break = id;
+		ret->temporary = temporary;
+	} else if (ret->nothers < LIVE_HITS) {
+		ret->others[ret->nothers++] = id;
+	}
+}
+
+/* Handles a stop at breakpoints; returns false to go on. */
 static bool on_break(struct engine *en, const struct tsdb_stop *stop, struct live_stop *ret)
 {
-	struct breakpoint *bp;
+	const struct breakpoint *last = NULL;
 
-	find_node(en, breakpoints_by_id(en->breaks, stop->break_id), ret);
 	breakpoints_collect(en->breaks, inferior_control(en->live.inf));
-	bp = breakpoints_by_id(en->breaks, stop->break_id);
-	ret->temporary = bp && bp->temporary;
-	if (!breakpoints_hit(en->breaks, stop->break_id, true))
-		return false;
-	ret->why = LIVE_BREAKPOINT;
-	ret->breakpoint = en->live.last_break = stop->break_id;
-	return true;
+	for (uint64_t slots = stop->break_slots; slots; slots &= slots - 1) {
+		const struct breakpoint *bp =
+			breakpoints_in_slot(en->breaks, (unsigned)__builtin_ctzll(slots));
+
+		if (bp && bp != last)
+			take_hit(en, bp, ret);
+		last = bp;
+	}
+	return ret->why == LIVE_BREAKPOINT;
 }
 
 static bool on_agent_stop(struct engine *en, struct live_stop *ret)

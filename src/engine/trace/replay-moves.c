@@ -203,6 +203,7 @@ static struct err *run_once(struct engine *en, bool backwards, struct replay_sto
 	struct err *e;
 
 	bps = breakpoints_for_replay(en->breaks, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
+	breakpoints_replay_from(bps, nbps, en->breaks, en->hooks.recorded_from, en->hooks.arg);
 	ws = breakpoints_watches(en->breaks, &nws);
 	if (nws && en->trace.device &&
 		settings_on(&en->set,
@@ -279,6 +280,37 @@ static bool is_stop(const struct replay_move *m)
 	return m->stop.why == REPLAY_BREAKPOINT || m->stop.why == REPLAY_WATCHPOINT;
 }
 
+/* Takes the hits of the breakpoints at the command that the replay has reached, the first of which
+ * the stop names. Returns false if all are to be ignored. */
+static bool take_hits(struct engine *en, struct replay_move *m)
+{
+	unsigned n, nids = 1;
+	int ids[REPLAY_OTHERS + 1] = {m->stop.breakpoint};
+	struct replay_breakpoint *bps;
+	bool hit = false;
+
+	if (!m->in_graph) {
+		bps = breakpoints_for_replay(en->breaks, false, &n);
+		breakpoints_replay_from(bps, n, en->breaks, en->hooks.recorded_from, en->hooks.arg);
+		nids += replay_matching(en->trace.replay, bps, n, ids + 1, REPLAY_OTHERS);
+		free(bps);
+	}
+	for (unsigned i = 0; i < nids; i++) {
+		const struct breakpoint *bp = breakpoints_by_id(en->breaks, ids[i]);
+
+		if (i && (ids[i] == ids[0] || !bp || bp->line))
+			continue;
+		if (!hit && breakpoints_hit(en->breaks, ids[i], false)) {
+			hit = true;
+			m->stop.breakpoint = ids[i];
+			m->stop.why = i ? REPLAY_BREAKPOINT : m->stop.why;
+		} else if (hit && breakpoints_hit_also(en->breaks, ids[i], false)) {
+			m->others[m->nothers++] = ids[i];
+		}
+	}
+	return hit;
+}
+
 /* Runs to a stop that counts, or to the end. A launch in whose kernel a breakpoint was not reached
  * is none. */
 static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_move *ret)
@@ -292,7 +324,7 @@ static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_
 				en, ret->stop.seq, &ret->in_launch, &ret->launch));
 			if (ret->in_launch)
 				return NULL;
-		} else if (breakpoints_hit(en->breaks, ret->stop.breakpoint, false)) {
+		} else if (take_hits(en, ret)) {
 			return NULL;
 		}
 	}

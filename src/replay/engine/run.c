@@ -71,17 +71,38 @@ int matcher_match_node(const struct matcher *m, const struct sbt_cmd *c)
 	return 0;
 }
 
+static bool match_one(const struct matcher *m, unsigned i, const struct sbt_cmd *c)
+{
+	const struct replay_breakpoint *b = &m->bps[i];
+
+	return (!b->kind || b->kind == c->kind) && (!b->glob || match_kernel(m, i, c)) &&
+	       match_cond(m, &b->cond, c) && (!b->from || b->from(b->from_arg, b->id, c->stack));
+}
+
 int matcher_match(const struct matcher *m, const struct sbt_cmd *c)
 {
-	for (unsigned i = 0; i < m->n; i++) {
-		const struct replay_breakpoint *b = &m->bps[i];
-
-		if ((b->kind && b->kind != c->kind) || (b->glob && !match_kernel(m, i, c)))
-			continue;
-		if (match_cond(m, &b->cond, c))
-			return b->id;
-	}
+	for (unsigned i = 0; i < m->n; i++)
+		if (match_one(m, i, c))
+			return m->bps[i].id;
 	return 0;
+}
+
+unsigned replay_matching(
+	struct replay *r, const struct replay_breakpoint *bps, unsigned n, int *ret, unsigned max)
+{
+	const struct sbt_cmd *c = replay_cmd(r);
+	struct matcher m;
+	unsigned k = 0;
+
+	if (!c)
+		return 0;
+	matcher_init(&m, r->trace, bps, n);
+	m.s = replay_state(r);
+	for (unsigned i = 0; i < n && k < max; i++)
+		if ((!k || ret[k - 1] != bps[i].id) && match_one(&m, i, c))
+			ret[k++] = bps[i].id;
+	matcher_deinit(&m);
+	return k;
 }
 
 static bool interrupted(volatile bool *interrupt)

@@ -697,7 +697,7 @@ static bool match(const char *glob, const char *s)
 	return !*glob;
 }
 
-bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name)
+static bool one_glob(const char *glob, const char *mangled, const char *short_name)
 {
 	const char *last;
 
@@ -711,4 +711,22 @@ bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_na
 	for (const char *p = short_name; (p = strstr(p, "::")) != NULL;)
 		last = p += 2;
 	return last != short_name && match(glob, last);
+}
+
+bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name)
+{
+	char one[256];
+
+	while (strchr(glob, '|')) {
+		const size_t n = strcspn(glob, "|");
+
+		if (n < sizeof(one)) {
+			memcpy(one, glob, n);
+			one[n] = 0;
+			if (one_glob(one, mangled, short_name))
+				return true;
+		}
+		glob += n + 1;
+	}
+	return one_glob(glob, mangled, short_name);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "engine/breakpoints.h"
+#include "shell/commands/break-place.h"
 #include "shell/print/breakpoints-text.h"
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
@@ -63,16 +64,26 @@ const char cmd_break_help[] =
 	"                graph_launch, ...: see `help kinds`\n"
 	"  CLASS         work, object, host, note: all kinds of a class\n"
 	"  seq N         the command with this number\n"
-	"  GLOB          the same as kernel GLOB\n"
+	"  from FUNCTION, from FILE:LINE\n"
+	"                any GPU command that the host, or Python, makes in a function, or in one\n"
+	"                that it calls; or that has the line on its host stack\n"
+	"  NAME          kernel NAME if there is such a kernel, else from NAME\n"
+	"  FILE:LINE, LINE\n"
+	"                a line of a kernel's source (nvcc -lineinfo): a replay on the software\n"
+	"                GPU stops at it, a live program where the kernel is launched; else from\n"
+	"                FILE:LINE. LINE alone: of the file that is shown\n"
 	"  ptx KERNEL:LINE\n"
 	"                inside a launch of a replay on the software GPU: before the\n"
 	"                instruction at a line of the PTX, which `disassemble` shows\n"
 	"  ptx KERNEL:FILE:LINE\n"
 	"                the same, a line of the source (nvcc -lineinfo)\n"
 	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0.\n"
-	"Other conditions are over the command's fields (`help expressions`). A kernel need not be\n"
-	"known yet: the breakpoint is pending then.\n"
+	"Other conditions are over the command's fields (`help expressions`). Of a live program\n"
+	"a place need not be known yet: the breakpoint is pending then, and one that was never\n"
+	"hit says so at the program's end. In a replay everything is known.\n"
 	"Examples: break kernel matmul if grid_x > 64 && stream == 2\n"
+	"          break train_step\n"
+	"          break blur.cu:25\n"
 	"          break copy if dir == h2d && size >= 1M\n"
 	"          break launch if pystack == \"Net.forward\"\n";
 const char cmd_tbreak_help[] =
@@ -80,57 +91,49 @@ const char cmd_tbreak_help[] =
 	"Examples: tbreak kernel matmul\n"
 	"          tbreak launch if pyfunc == \"forward\"\n";
 
-/* Whether a kernel that the breakpoint matches is known; true for other breakpoints. */
-static bool is_known(struct session *s, const struct breakpoint *bp)
+static struct err *add_here(
+	struct session *s, struct breakpoint *bp, const struct break_place *place)
 {
-	const struct state *st;
-	struct state_kernel k;
-	struct err *e;
-
-	if (!bp->glob || !strcmp(bp->glob, "*"))
-		return !bp->glob;
-	e = session_state(s, &st);
-	if (e) {
-		err_free(e);
-		return false;
-	}
-	for (unsigned i = 0; state_kernel(st, i, &k); i++) {
-		if (sbt_kernel_glob(bp->glob, k.name, k.short_name))
-			return true;
-	}
-	return false;
-}
-
-static struct err *add(struct session *s, const char *spec, bool temporary)
-{
-	struct breakpoint *bp;
 	unsigned line = 0;
-	struct err *e;
-	bool known;
+	struct err *e = NULL;
 
-	TRY(breakpoints_add(s->engine.breaks, spec, temporary, &bp));
 	if (bp->line && s->focus == FOCUS_REPLAY && s->engine.trace.device &&
-		!s->engine.trace.device->soft) {
-		breakpoints_delete(s->engine.breaks, bp);
-		return err_cure(
+		!s->engine.trace.device->soft)
+		e = err_cure(
 			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
 			"Use \"replay start --on soft\"");
-	}
-	known = is_known(s, bp);
-	e = bp->line ? microscope_check_points(&s->engine, bp->id, &line) : NULL;
+	if (!e && bp->line)
+		e = microscope_check_points(&s->engine, bp->id, &line);
 	if (e) {
 		breakpoints_delete(s->engine.breaks, bp);
 		return e;
 	}
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "%s %d at %s%s%s%s\n", temporary ? "Temporary breakpoint" : "Breakpoint",
-		bp->id, bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "",
-		known || line ? "" : " (pending)");
+	out_printf(s->out, "%s %d at %s%s%s%s\n",
+		bp->temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what,
+		bp->cond ? " if " : "", bp->cond ? bp->cond : "",
+		place->pending ? " (pending)" : "");
+	if (place->note)
+		out_printf(s->out, "%s\n", place->note);
 	if (line && line != bp->line)
 		out_printf(s->out, "Here that is PTX line %u.\n", line);
 	else if (!line && bp->line && kernel_stop(s))
 		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
 	return live_rearm(&s->engine);
+}
+
+static struct err *add(struct session *s, const char *spec, bool temporary)
+{
+	struct break_place place;
+	struct breakpoint *bp;
+	struct err *e;
+
+	TRY(break_place(s, spec, &place));
+	e = breakpoints_add(s->engine.breaks, place.spec, temporary, &bp);
+	if (!e)
+		e = add_here(s, bp, &place);
+	break_place_free(&place);
+	return e;
 }
 
 struct err *cmd_break(struct session *s, const struct cmd_args *a)

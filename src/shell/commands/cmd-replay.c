@@ -75,8 +75,9 @@ static void tell_late(struct session *s, uint64_t seq)
 	buf_free(&b);
 }
 
-/* Prints where the replay is after a move. */
-void replay_tell(struct session *s, const struct replay_stop *stop)
+/* Prints where the replay is after a move; others: further breakpoints that were hit there. */
+static void tell_stop(
+	struct session *s, const struct replay_stop *stop, const int *others, unsigned nothers)
 {
 	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
 	const char *whole = s->engine.trace.device ? "window" : "trace";
@@ -88,6 +89,8 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	s->engine.trace.looked_through = 0;
 	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
+	for (unsigned i = 0; i < nothers; i++)
+		out_printf(s->out, "Breakpoint %d, ", others[i]);
 	if (stop->why == REPLAY_WATCHPOINT)
 		out_printf(s->out, "Watchpoint %d, ", stop->breakpoint);
 	if (stop->why == REPLAY_INTERRUPTED)
@@ -109,6 +112,11 @@ void replay_tell(struct session *s, const struct replay_stop *stop)
 	races_tell(s);
 }
 
+void replay_tell(struct session *s, const struct replay_stop *stop)
+{
+	tell_stop(s, stop, NULL, 0);
+}
+
 /* --- moving --- */
 
 static void tell_move(struct session *s, const struct replay_move *m)
@@ -118,7 +126,7 @@ static void tell_move(struct session *s, const struct replay_move *m)
 	else if (m->in_graph)
 		graph_tell(s, &m->stop, m->stop.seq, m->step);
 	else
-		replay_tell(s, &m->stop);
+		tell_stop(s, &m->stop, m->others, m->nothers);
 }
 
 struct err *replay_run_to_break(struct session *s, bool backwards)

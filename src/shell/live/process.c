@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include "base/words.h"
+#include "shell/commands/break-place.h"
 #include "shell/commands/races.h"
 #include "shell/print/live-text.h"
 
@@ -90,6 +91,7 @@ void process_hooks(struct session *s)
 	h->live_failed = failed;
 	h->memory_limit = memory_limit;
 	h->runs_on = runs_on;
+	h->made_from = break_made_from;
 }
 
 /* --- start --- */

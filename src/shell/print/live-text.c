@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "engine/breakpoints.h"
+#include "shell/commands/break-place.h"
 #include "shell/commands/races.h"
 #include "shell/print/fault.h"
 #include "shell/print/graph.h"
@@ -226,6 +227,7 @@ static void tell_end(struct session *s, const struct live_stop *stop)
 	else
 		out_style(s->out, STYLE_NOTE, "[process %d exited normally]", stop->pid);
 	out_str(s->out, "\n");
+	break_tell_never_hit(s);
 }
 
 void live_note_tell(struct session *s, struct engine *en, const struct live_note *n)
@@ -290,6 +292,14 @@ static void tell_node(struct session *s, const struct live_stop *stop)
 	buf_free(&b);
 }
 
+static void tell_breakpoints(struct session *s, const struct live_stop *stop)
+{
+	out_printf(s->out, "%s %d, ", stop->temporary ? "Temporary breakpoint" : "Breakpoint",
+		stop->breakpoint);
+	for (unsigned i = 0; i < stop->nothers; i++)
+		out_printf(s->out, "Breakpoint %d, ", stop->others[i]);
+}
+
 /* Prints what comes before the command of an agent's stop. */
 static void tell_why(struct session *s, const struct live_stop *stop)
 {
@@ -297,9 +307,7 @@ static void tell_why(struct session *s, const struct live_stop *stop)
 	case LIVE_BREAKPOINT:
 		vars_set(s->vars, "bpnum_hit", stop->breakpoint);
 		if (!breakpoints_silent(s->engine.breaks))
-			out_printf(s->out, "%s %d, ",
-				stop->temporary ? "Temporary breakpoint" : "Breakpoint",
-				stop->breakpoint);
+			tell_breakpoints(s, stop);
 		break;
 	case LIVE_FAILED:
 		fault_tell(s, &stop->fault);

@@ -14,6 +14,7 @@
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "shell/trace/trace.h"
+#include "shell/commands/break-place.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/trust.h"
 #include "base/text.h"
@@ -141,6 +142,7 @@ void trace_hooks(struct session *s)
 		.note = show_note,
 		.said = show_said,
 		.executes = tell_trust,
+		.recorded_from = break_recorded_from,
 		.replay_opened = replay_opened};
 }
 

@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from e2e import program, tsdb_path
+from e2e import SRC, program, tsdb_path
 
 
 def seqs(text):
@@ -87,6 +87,53 @@ def test_commands_of_a_breakpoint(t):
     t.equal(shown, [int(x) for x in re.findall(r'^Breakpoint 1, #(\d+) ', r.out, re.M)], 'a value for every stop')
     t.check(len(shown) > 1, 'more than one stop')
     t.match(r'exited normally', r.out)
+
+
+def line_of(source, text):
+    """The first line of an example that has a text."""
+    with open(os.path.join(SRC, 'examples', source), encoding='utf-8') as f:
+        return next(i for i, line in enumerate(f, 1) if text in line)
+
+
+def test_places_of_a_live_program(t):
+    inside, launch = line_of('matmul.cu', 'tb[threadIdx.y][threadIdx.x] ='), line_of('matmul.cu', 'matmul<<<')
+    r = t.session('matmul', 'tbreak main', f'break matmul.cu:{inside}', f'break {launch}', 'break matmul', 'break matmull', 'break absent.cu:3',
+                  'run', 'continue', 'continue', 'continue', 'delete 2-4', 'info breakpoints', 'continue')
+    t.match(r'^Temporary breakpoint 1 at from main$', r.out)
+    t.match(rf'^Breakpoint 2 at ptx matmul:matmul\.cu:{inside}$', r.out)
+    t.match(rf'^Breakpoint 3 at from matmul\.cu:{launch}$', r.out)
+    t.match(r'^Breakpoint 4 at kernel matmul$', r.out)
+    t.match(r'^Breakpoint 5 at kernel matmull \(pending\)$', r.out)
+    t.match(r'^Breakpoint 6 at from absent\.cu:3 \(pending\)$', r.out)
+    t.match(r'^Temporary breakpoint 1, #\d+ ', r.out)
+    t.match(r'^Breakpoint 3, #\d+ module_load', r.out, "the launch's line loads the code first")
+    t.equal(len(re.findall(r'^Breakpoint 2, Breakpoint 3, Breakpoint 4, #\d+ matmul<<<', r.out, re.M)), 2, 'three at one place')
+    t.no_match(r'^1 ', r.out, 'the temporary one')
+    t.match(r'^Breakpoint 5 was never hit; kernels seen: matmul; did you mean matmul\?$', r.out)
+    t.match(r'^Breakpoint 6 was never hit: no GPU command was made from absent\.cu:3\.$', r.out)
+    r = t.session('matmul', 'break matmul.cu:100000')
+    t.match(r'neither line 100000 of matmul\.cu nor any behind it has code', r.err)
+    r = t.session('matmul', f'break matmul.cu:{inside} if %r1 == 0')
+    t.match(r'is inside a kernel, where conditions need a replay', r.err)
+
+
+def test_ignored_hits_of_a_function(t):
+    r = t.session('matmul', 'break from main if kind == launch', 'ignore 1 2', 'run', 'info breakpoints')
+    t.match(r'^1 +keep +y +3 +from main$', r.out)
+
+
+def test_places_of_a_replay(t):
+    inside, launch, idle = (line_of('matmul.cu', x) for x in ('tb[threadIdx.y][threadIdx.x] =', 'matmul<<<', 'reference(want'))
+    t.record('matmul')
+    r = t.session(None, 'file t.sbt', 'replay start', f'break matmul.cu:{inside}', f'break matmul.cu:{launch} if kind == launch', 'break main',
+                  'delete 3', 'continue', 'delete 1', 'continue', 'continue')
+    t.match(rf'^Breakpoint 1, #\d+ matmul, block \(0,0,0\), thread \(0,0,0\)\n.*matmul\.cu:{inside}$', r.out)
+    t.equal(len(re.findall(r'^Breakpoint 2, #\d+ matmul<<<', r.out, re.M)), 1, 'the second launch')
+    r = t.session(None, 'file t.sbt', f'break matmul.cu:{idle}', 'break reference', 'break mat', 'break kernel main')
+    t.match(rf'no GPU command of the trace was made from matmul\.cu:{idle}, .*Commands were made from lines [\d, ]*\b{launch}\b', r.err)
+    t.match(r'no GPU command was made from a function of that name', r.err)
+    t.match(r'no kernel of the trace is called mat, .*Did you mean matmul\?', r.err)
+    t.match(r'no kernel of the trace is called main\. Its kernels are matmul', r.err)
 
 
 def test_thread_apply(t):
