@@ -83,6 +83,19 @@ struct soft_race {
 	struct soft_race_side side[2]; /* the earlier access, the later one */
 };
 
+/* A texture or surface object over memory of this process. Numbers are CUDA's. */
+struct soft_texture {
+	uint64_t handle;
+	uint64_t addr; /* an array's texels lie there row after row, without gaps */
+	uint32_t surface;
+	uint32_t resource; /* CUresourcetype: 0 array, 2 linear memory, 3 pitched memory */
+	uint32_t format, channels;
+	uint64_t width, height, depth; /* as they were given to the driver */
+	uint64_t pitch, size;	       /* bytes: of pitched memory; of linear memory */
+	uint32_t array_flags, address[3], filter, flags;
+	uint32_t border[4]; /* bits of floats */
+};
+
 struct soft_watch {
 	uint32_t version, size; /* of this structure */
 	/* Collects the accesses of all work that runs from now on in a new set. */
@@ -121,6 +134,11 @@ struct soft_watch {
 	/* Called after collected(), and works like it: returns the accesses by addresses made from
 	 * the base with that index; SOFT_NO_BASE: from no base. Valid until the next call. */
 	const char *(*collected_by)(uint32_t base, size_t max, struct soft_access_set *ret);
+	/* Makes an object with this very handle, in the place of any that has it; nothing may run
+	 * that uses it. The memory must be mapped. Returns NULL or a sentence. */
+	const char *(*texture)(const struct soft_texture *t);
+	/* Removes it, if there is one. */
+	void (*texture_gone)(uint64_t handle);
 };
 
 #endif

@@ -24,6 +24,15 @@ CUresult array_resolve(CUarray h, struct array **ret)
 	return CUDA_SUCCESS;
 }
 
+struct array *array_with(uint64_t addr)
+{
+	struct array *a = obj_next(OBJ_ARRAY, NULL);
+
+	while (a && addr - a->image.base >= a->bytes)
+		a = obj_next(OBJ_ARRAY, a);
+	return a;
+}
+
 CUresult array_format(CUarray_format format, unsigned channels, struct tex_image *ret)
 {
 	static const struct {
@@ -89,6 +98,16 @@ static CUresult shape_of(const CUDA_ARRAY3D_DESCRIPTOR *d, struct tex_image *m)
 	return CUDA_SUCCESS;
 }
 
+CUresult array_image(const CUDA_ARRAY3D_DESCRIPTOR *d, struct tex_image *ret, size_t *bytes)
+{
+	TRY_CU(array_format(d->Format, d->NumChannels, ret));
+	TRY_CU(shape_of(d, ret));
+	ret->pitch = (size_t)ret->width * tex_texel_bytes(ret);
+	ret->slice = ret->pitch * ret->height;
+	*bytes = ret->slice * (ret->dims == 3 ? ret->depth : ret->layers);
+	return CUDA_SUCCESS;
+}
+
 static CUresult create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	const struct mem_range *r;
@@ -105,11 +124,7 @@ static CUresult create(CUarray *ret, const CUDA_ARRAY3D_DESCRIPTOR *d)
 			d->Flags & ~(unsigned)KNOWN_FLAGS);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
-	TRY_CU(array_format(d->Format, d->NumChannels, &m));
-	TRY_CU(shape_of(d, &m));
-	m.pitch = (size_t)m.width * tex_texel_bytes(&m);
-	m.slice = m.pitch * m.height;
-	bytes = m.slice * (m.dims == 3 ? m.depth : m.layers);
+	TRY_CU(array_image(d, &m, &bytes));
 	a = obj_new(OBJ_ARRAY);
 	r = a ? mem_alloc_on((unsigned)c->dev, MEM_MODULE, bytes, 0, c->uid) : NULL;
 	if (!r) {

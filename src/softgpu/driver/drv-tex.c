@@ -292,3 +292,66 @@ DRV_DEFINE(4, cuDeviceGetTexture1DLinearMaxWidth, size_t *, maxWidthInElements, 
 	*maxWidthInElements = MAX_LINEAR;
 	return CUDA_SUCCESS;
 }
+
+/* --- objects of a recording, which have the handles and the memory that they had --- */
+
+static CUresult recorded_image(const struct soft_texture *t, struct tex_image *ret)
+{
+	CUDA_RESOURCE_DESC d = {.resType = (CUresourcetype)t->resource};
+	CUDA_ARRAY3D_DESCRIPTOR a = {.Width = t->width,
+		.Height = t->height,
+		.Depth = t->depth,
+		.Format = (CUarray_format)t->format,
+		.NumChannels = t->channels,
+		.Flags = t->array_flags};
+	size_t bytes;
+
+	switch (t->resource) {
+	case CU_RESOURCE_TYPE_ARRAY:
+		TRY_CU(array_image(&a, ret, &bytes));
+		REQUIRE(mem_covers(t->addr, bytes));
+		ret->base = t->addr;
+		return CUDA_SUCCESS;
+	case CU_RESOURCE_TYPE_LINEAR:
+		d.res.linear.devPtr = t->addr;
+		d.res.linear.format = a.Format;
+		d.res.linear.numChannels = t->channels;
+		d.res.linear.sizeInBytes = t->size;
+		return image_of(&d, ret);
+	case CU_RESOURCE_TYPE_PITCH2D:
+		d.res.pitch2D.devPtr = t->addr;
+		d.res.pitch2D.format = a.Format;
+		d.res.pitch2D.numChannels = t->channels;
+		d.res.pitch2D.width = t->width;
+		d.res.pitch2D.height = t->height;
+		d.res.pitch2D.pitchInBytes = t->pitch;
+		return image_of(&d, ret);
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+const char *textures_put(const struct soft_texture *t)
+{
+	CUDA_TEXTURE_DESC d = {
+		.addressMode = {(CUaddress_mode)t->address[0], (CUaddress_mode)t->address[1],
+			(CUaddress_mode)t->address[2]},
+		.filterMode = (CUfilter_mode)t->filter,
+		.flags = t->flags};
+	struct tex_object o = {
+		.surface = t->surface, .fetch = t->resource == CU_RESOURCE_TYPE_LINEAR};
+
+	memcpy(d.borderColor, t->border, sizeof(d.borderColor));
+	if (recorded_image(t, &o.image) != CUDA_SUCCESS)
+		return "its memory, or its shape, is none that a texture has";
+	if (o.surface && t->resource != CU_RESOURCE_TYPE_ARRAY)
+		return "it is a surface, and not of an array";
+	if (!o.surface && sampling_of(&d, &o) != CUDA_SUCCESS)
+		return "its way of sampling is none that there is";
+	return tex_put(t->handle, &o) ? NULL : "its handle is none that the software GPU has";
+}
+
+void textures_take(uint64_t handle)
+{
+	(void)tex_remove(handle);
+}

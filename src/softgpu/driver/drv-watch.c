@@ -4,6 +4,7 @@
  * variables: access sets, schedules, races. Whatever is switched on here slows launches down; while
  * nothing is, a launch pays one look at a flag.
  */
+#include "softgpu/driver/array.h"
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
 #include "softgpu/driver/overlap.h"
@@ -485,6 +486,8 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.addressing = addressing,
 		.collect_by_base = collect_by_base,
 		.collected_by = collected_by,
+		.texture = textures_put,
+		.texture_gone = textures_take,
 	};
 
 	return &table;

@@ -4,6 +4,7 @@
  * has a way to turn the caller's structure into a command; adding a node, changing it and changing
  * it in an executable graph all use that.
  */
+#include "softgpu/driver/array.h"
 #include "softgpu/graph/drv-graph.h"
 
 #include <stdlib.h>
@@ -394,8 +395,30 @@ DRV_DEFINE(
 	return CUDA_SUCCESS;
 }
 
+/* The array that the address is of, and where in it; false for other memory, and for a row of the
+ * copy that does not lie in one of the array's. */
+static bool in_array(uint64_t addr, size_t width, CUarray *ret, size_t *x, size_t *y, size_t *z)
+{
+	struct array *a;
+
+	pthread_mutex_lock(&drv_lock);
+	a = array_with(addr);
+	if (a && width <= a->image.pitch - (addr - a->image.base) % a->image.pitch) {
+		const struct tex_image *m = &a->image;
+
+		*ret = (CUarray)a;
+		*x = (addr - m->base) % m->pitch;
+		*y = (addr - m->base) % m->slice / m->pitch;
+		*z = (addr - m->base) / m->slice;
+	} else {
+		a = NULL;
+	}
+	pthread_mutex_unlock(&drv_lock);
+	return a;
+}
+
 /* A captured copy was never a structure: make one that says the same. */
-static CUDA_MEMCPY3D copy_structure(const struct copy *c)
+static CUDA_MEMCPY3D plain_structure(const struct copy *c)
 {
 	bool dst_host = c->dst_kind == SOFT_MEM_PAGEABLE || c->dst_kind == SOFT_MEM_PINNED;
 	bool src_host = c->src_kind == SOFT_MEM_PAGEABLE || c->src_kind == SOFT_MEM_PINNED;
@@ -415,6 +438,21 @@ static CUDA_MEMCPY3D copy_structure(const struct copy *c)
 		.Height = c->height,
 		.Depth = c->depth,
 	};
+}
+
+static CUDA_MEMCPY3D copy_structure(const struct copy *c)
+{
+	CUDA_MEMCPY3D m = plain_structure(c);
+
+	if (in_array(m.dstDevice, c->width, &m.dstArray, &m.dstXInBytes, &m.dstY, &m.dstZ)) {
+		m.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+		m.dstDevice = 0;
+	}
+	if (in_array(m.srcDevice, c->width, &m.srcArray, &m.srcXInBytes, &m.srcY, &m.srcZ)) {
+		m.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+		m.srcDevice = 0;
+	}
+	return m;
 }
 
 DRV_DEFINE(2, cuGraphMemcpyNodeGetParams, CUgraphNode, hNode, CUDA_MEMCPY3D *, nodeParams)

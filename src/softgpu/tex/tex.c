@@ -43,6 +43,19 @@ uint64_t tex_add(const struct tex_object *o)
 	return ret;
 }
 
+bool tex_put(uint64_t handle, const struct tex_object *o)
+{
+	struct tex_object *copy = handle - 1 < MAX_OBJECTS ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return false;
+	*copy = *o;
+	pthread_mutex_lock(&lock);
+	free(atomic_exchange(&slots[handle - 1], copy));
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
 const struct tex_object *tex_find(uint64_t handle)
 {
 	return handle - 1 < MAX_OBJECTS

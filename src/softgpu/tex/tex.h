@@ -51,6 +51,9 @@ struct tex_object {
 
 /* The object's handle, from 1; 0 when memory or numbers are out. Copies *o. */
 uint64_t tex_add(const struct tex_object *o);
+/* The same for a handle that is given, in the place of any object that has it. False when the
+ * handle is none that tex_add() could give, or memory is out. No kernel that uses it may run. */
+bool tex_put(uint64_t handle, const struct tex_object *o);
 /* False when there is none. No kernel that uses it may run. */
 bool tex_remove(uint64_t handle);
 /* NULL when there is none. Any thread, no lock. */
