@@ -74,8 +74,18 @@ enum sbt_mem {
 	SBT_MEM_REGISTERED,
 	SBT_MEM_ASYNC,
 	SBT_MEM_VMM,
-	SBT_MEM_IPC
+	SBT_MEM_IPC,
+	SBT_MEM_ARRAY /* a CUDA array. Its address is the agent's: see SBT_ARRAYS_BASE */
 };
+/* CUDA arrays have no address that a program could use. The agent gives each one from here on,
+ * which nothing else has: texels lie there row after row, slice after slice, without gaps. So an
+ * array is memory to all that looks at traces. */
+#define SBT_ARRAYS_BASE UINT64_C(0x280000000000)
+#define SBT_ARRAYS_END UINT64_C(0x2a0000000000)
+static inline bool sbt_is_array(uint64_t addr)
+{
+	return addr - SBT_ARRAYS_BASE < SBT_ARRAYS_END - SBT_ARRAYS_BASE;
+}
 enum sbt_sync { SBT_SYNC_CTX, SBT_SYNC_STREAM, SBT_SYNC_EVENT };
 enum sbt_capture { SBT_CAPTURE_GLOBAL, SBT_CAPTURE_THREAD, SBT_CAPTURE_RELAXED };
 enum sbt_node {

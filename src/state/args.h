@@ -2,7 +2,8 @@
  *
  * Walks over the words of a launch's arguments that may be addresses: every aligned 8-byte value of
  * each parameter of 8 bytes or more, so pointers inside structures are among them. Where the
- * kernel's parameters are not known, every aligned word of the buffer.
+ * kernel's parameters are not known, every aligned word of the buffer. They may be handles of
+ * textures, too (state_texture_named()), which are small numbers.
  */
 #ifndef STATE_ARGS_H
 #define STATE_ARGS_H
@@ -22,19 +23,27 @@ static inline struct args_words args_words(struct sbt_blob args, struct sbt_blob
 		.args = args, .params = params, .end = params.len < 8 ? args.len : 0};
 }
 
-/* The next such word in *ret; false at the end. Words up to 0xffff are no addresses and are
- * skipped. */
+/* The next such word in *ret; false at the end. */
+static inline bool args_words_any(struct args_words *w, uint64_t *ret);
+
+/* The same without words up to 0xffff, which are no addresses. */
 static inline bool args_words_next(struct args_words *w, uint64_t *ret)
+{
+	while (args_words_any(w, ret))
+		if (*ret > 0xffff)
+			return true;
+	return false;
+}
+
+static inline bool args_words_any(struct args_words *w, uint64_t *ret)
 {
 	uint32_t off, size;
 
 	for (;;) {
-		for (; w->at + 8 <= w->end; w->at += 8) {
+		if (w->at + 8 <= w->end) {
 			memcpy(ret, (const uint8_t *)w->args.p + w->at, 8);
-			if (*ret > 0xffff) {
-				w->at += 8;
-				return true;
-			}
+			w->at += 8;
+			return true;
 		}
 		if (w->param + 8 > w->params.len)
 			return false;

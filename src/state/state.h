@@ -156,6 +156,17 @@ bool state_alloc_at(const struct state *s, uint64_t addr, struct state_alloc *re
 /* The first one that has a byte at addr or behind it; false: there is none. */
 bool state_alloc_from(const struct state *s, uint64_t addr, struct state_alloc *ret);
 
+/* Texture and surface objects that are alive, in order of id. */
+struct state_texture {
+	uint32_t id, ctx;
+	const struct sbt_cmd_texture_create *is;
+};
+bool state_texture(const struct state *s, unsigned i, struct state_texture *ret);
+/* From *i on, the next one with this handle; textures and surfaces may have the same. *i is then
+ * behind it. */
+bool state_texture_named(
+	const struct state *s, uint64_t handle, unsigned *i, struct state_texture *ret);
+
 /* What is finished on its stream when the call of a copy or a fill returns to the host, by the
  * state before it: CUDA driver API, "API synchronization behavior". PRIOR: a copy from pageable
  * memory to the device waits for its stream, then returns once the data is staged. */

@@ -123,6 +123,70 @@ static void last_writer(void **arg)
 	state_free(s);
 }
 
+static struct sbt_cmd texture(uint64_t seq, uint64_t id, uint64_t addr, bool surface)
+{
+	struct sbt_cmd c = cmd_any(seq, SBT_TEXTURE_CREATE);
+
+	c.u.texture_create = (struct sbt_cmd_texture_create){.new_texture = id,
+		.handle = id + 1,
+		.surface = surface,
+		.addr = addr,
+		.size = 0x100,
+		.border_a = id << 20};
+	return c;
+}
+
+static struct sbt_cmd texture_destroy(uint64_t seq, uint64_t id)
+{
+	struct sbt_cmd c = cmd_any(seq, SBT_TEXTURE_DESTROY);
+
+	c.u.texture_destroy.dead_texture = id;
+	return c;
+}
+
+/* Handles are small numbers: a word of 8 bytes is one, a word of 4 is none. */
+static void textures(void **arg)
+{
+	struct state *s = state_small(), *again;
+	static const uint32_t params[] = {0, 8, 8, 4};
+	const uint64_t args[] = {2, 1};
+	struct sbt_cmd c = cmd_launch(13, 1, 2);
+	struct state_texture t;
+	struct buf b = BUF_INIT;
+
+	apply(s, cmd_kernel_def(8, 2, SBT_NO_ID, "gamma", params, 2));
+	apply(s, cmd_alloc(9, 0x10000, 0x100));
+	apply(s, cmd_alloc(10, 0x20000, 0x100));
+	apply(s, texture(11, 0, 0x10000, true));
+	apply(s, texture(12, 1, 0x20000, true));
+	c.u.launch.args = (struct sbt_blob){args, 12};
+	apply(s, c);
+	assert_int_equal(alloc_at(s, 0x10000).last_writer, 0);
+	assert_int_equal(alloc_at(s, 0x20000).last_writer, 13);
+	assert_false(alloc_at(s, 0x20000).writer_certain);
+	apply(s, texture_destroy(14, 1));
+	apply(s, texture(15, 2, 0x10000, false));
+	assert_int_equal(totals_of(s).oddities, 0);
+	state_encode(s, &b);
+	ok(state_decode(&again, b.data, b.len));
+	assert_int_equal(state_hash(s), state_hash(again));
+	assert_true(state_texture(again, 1, &t));
+	assert_int_equal(t.id, 2);
+	assert_int_equal(t.is->addr, 0x10000);
+	assert_int_equal(t.is->border_a, 2 << 20);
+	assert_false(state_texture(again, 2, &t));
+	apply(again, texture_destroy(16, 1)); /* gone long since */
+	apply(again, texture(17, 2, 0, false));
+	assert_int_equal(totals_of(again).oddities, 2);
+	c = cmd_any(18, SBT_CTX_DESTROY);
+	c.u.ctx_destroy.dead_ctx = 0;
+	apply(again, c);
+	assert_false(state_texture(again, 0, &t));
+	state_free(again);
+	state_free(s);
+	buf_free(&b);
+}
+
 static void short_arguments(void **arg)
 {
 	struct state *s = state_small();
@@ -337,6 +401,7 @@ int main(void)
 		cmocka_unit_test(odd_memory),
 		cmocka_unit_test(many_allocations),
 		cmocka_unit_test(last_writer),
+		cmocka_unit_test(textures),
 		cmocka_unit_test(short_arguments),
 		cmocka_unit_test(kernels_and_modules),
 		cmocka_unit_test(a_node_that_is_not_known_may_write_anything),

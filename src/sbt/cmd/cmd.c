@@ -136,7 +136,7 @@ const char *sbt_enum_name(enum sbt_type type, uint64_t value)
 {
 	static const char *const copy[] = {"h2d", "d2h", "d2d", "h2h", "peer", "any"};
 	static const char *const mem[] = {
-		"device", "pinned", "managed", "registered", "async", "vmm", "ipc"};
+		"device", "pinned", "managed", "registered", "async", "vmm", "ipc", "array"};
 	static const char *const sync[] = {"ctx", "stream", "event"};
 	static const char *const capture[] = {"global", "thread", "relaxed"};
 	static const char *const node[] = {"kernel", "copy", "fill", "host", "graph", "empty",

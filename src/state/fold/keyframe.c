@@ -13,7 +13,7 @@
 #include "sbt/varint.h"
 #include "state/fold/state-private.h"
 
-#define VERSION 2 /* 1 ends before the extras */
+#define VERSION 3 /* 1 ends before the extras, 2 has no textures */
 
 /* --- fields --- */
 
@@ -86,6 +86,14 @@ static const struct field node_extras[] = {F(node, origin), F(node, stack), B(no
 static const struct field thread_fields[] = {F(thread, id), F(thread, os_tid), F(thread, ctx),
 	S(thread, name), F(thread, commands), F(thread, wait.seq), F(thread, wait.upto),
 	F(thread, wait.ctx), F(thread, wait.stream), END};
+static const struct field texture_fields[] = {F(texture, id), F(texture, ctx),
+	F(texture, is.new_texture), F(texture, is.handle), F(texture, is.surface),
+	F(texture, is.resource), F(texture, is.addr), F(texture, is.size), F(texture, is.format),
+	F(texture, is.channels), F(texture, is.width), F(texture, is.height), F(texture, is.depth),
+	F(texture, is.array_flags), F(texture, is.pitch), F(texture, is.address_x),
+	F(texture, is.address_y), F(texture, is.address_z), F(texture, is.filter),
+	F(texture, is.texture_flags), F(texture, is.anisotropy), F(texture, is.border_r),
+	F(texture, is.border_g), F(texture, is.border_b), F(texture, is.border_a), END};
 static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(alloc, pitch),
 	F(alloc, seq), F(alloc, writer), F(alloc, device), F(alloc, ctx), F(alloc, stack),
 	F(alloc, mem), B(alloc, certain), END};
@@ -230,7 +238,8 @@ static void put_attach(struct buf *out, const struct state *s)
 
 void state_encode(const struct state *s, struct buf *out)
 {
-	buf_byte(out, VERSION);
+	/* without textures as before, for older readers */
+	buf_byte(out, s->textures.n ? VERSION : VERSION - 1);
 	put_row(out, totals_fields, s, NULL);
 	sbt_put(out, strlen(s->oddity));
 	buf_str(out, s->oddity);
@@ -246,6 +255,8 @@ void state_encode(const struct state *s, struct buf *out)
 	}
 	put_allocs(out, &s->allocs);
 	put_extras(out, s);
+	if (s->textures.n)
+		put_table(out, texture_fields, &s->textures, ROW(texture));
 	put_attach(out, s);
 }
 
@@ -481,6 +492,8 @@ static void get_state(struct sbt_in *in, struct state *s, unsigned version)
 		ROWS(s, graphs, graph)[i].stream = SBT_NO_ID;
 	if (version >= 2)
 		get_extras(in, s);
+	if (version >= 3)
+		get_table(in, texture_fields, &s->textures, ROW(texture));
 	if (!in->bad && sbt_left(in))
 		get_attach(in, s);
 }

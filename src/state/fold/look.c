@@ -438,3 +438,23 @@ struct sbt_names state_names(const struct state *s)
 	return (struct sbt_names){
 		.arg = (void *)(uintptr_t)s, .kernel = name_of, .params = params_of};
 }
+
+bool state_texture(const struct state *s, unsigned i, struct state_texture *ret)
+{
+	const struct texture *t;
+
+	if (i >= s->textures.n)
+		return false;
+	t = &ROWS(s, textures, texture)[i];
+	*ret = (struct state_texture){.id = t->id, .ctx = t->ctx, .is = &t->is};
+	return true;
+}
+
+bool state_texture_named(
+	const struct state *s, uint64_t handle, unsigned *i, struct state_texture *ret)
+{
+	while (state_texture(s, (*i)++, ret))
+		if (ret->is->handle == handle)
+			return true;
+	return false;
+}

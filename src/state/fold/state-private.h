@@ -84,6 +84,11 @@ struct module {
 	uint32_t kernels;
 };
 
+struct texture {
+	uint32_t id, ctx;
+	struct sbt_cmd_texture_create is;
+};
+
 struct kernel {
 	uint32_t id, module;
 	struct str name, short_name, params;
@@ -138,7 +143,7 @@ struct state {
 	uint64_t seq, commands, launches, copies, fills, syncs, failed, oddities;
 	bool timed; /* state_begin() was used: a head that has not begun is pending */
 	char oddity[ODDITY_MAX];
-	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads;
+	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads, textures;
 	struct vec bytes;
 	struct allocs allocs;
 	struct attach attach;

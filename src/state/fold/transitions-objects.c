@@ -77,6 +77,11 @@ void on_ctx_destroy(struct state *s, const struct sbt_cmd *c)
 	for (size_t i = s->events.n; i--;)
 		if (ROWS(s, events, event)[i].ctx == id)
 			vec_remove(&s->events, ROW(event), i);
+	for (size_t i = s->textures.n; i--;)
+		if (ROWS(s, textures, texture)[i].ctx == id) {
+			vec_own(&s->textures, ROW(texture));
+			vec_remove(&s->textures, ROW(texture), i);
+		}
 	vec_own(&s->modules, ROW(module));
 	for (size_t i = 0; i < s->modules.n; i++)
 		if (ROWS(s, modules, module)[i].ctx == id)
@@ -100,6 +105,31 @@ void on_ctx_set(struct state *s, const struct sbt_cmd *c)
 	if (id != SBT_NO_ID)
 		live(s, c, "context", id, LIFE_OF(x, destroyed), USE);
 	t->ctx = (uint32_t)id;
+}
+
+/* --- textures --- */
+
+void on_texture_create(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_texture_create *u = &c->u.texture_create;
+	const uint32_t id = (uint32_t)u->new_texture;
+	struct texture *t = table_own(&s->textures, ROW(texture), id);
+
+	live(s, c, "texture", id, t ? ALIVE : ABSENT, CREATE);
+	if (!t)
+		t = table_insert(&s->textures, ROW(texture), id);
+	t->ctx = c->ctx;
+	t->is = *u;
+}
+
+void on_texture_destroy(struct state *s, const struct sbt_cmd *c)
+{
+	const uint32_t id = (uint32_t)c->u.texture_destroy.dead_texture;
+	const bool is_there = table_find(&s->textures, ROW(texture), id);
+
+	live(s, c, "texture", id, is_there ? ALIVE : ABSENT, DESTROY);
+	if (is_there)
+		table_remove(&s->textures, ROW(texture), id);
 }
 
 /* --- streams and events --- */

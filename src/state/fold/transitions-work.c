@@ -46,12 +46,19 @@ void wrote_touches(struct state *s, uint64_t seq, const struct sbt_footprint *f)
 void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_blob params)
 {
 	struct args_words w = args_words(args, params);
+	struct state_texture t;
 	uint64_t v;
 
 	if (!s->allocs.n)
 		return;
-	while (args_words_next(&w, &v)) /* the kernel may write there */
+	while (args_words_any(&w, &v)) { /* the kernel may write there */
+		unsigned i = 0;
+
 		wrote(s, seq, v, false);
+		while (state_texture_named(s, v, &i, &t))
+			if (t.is->surface)
+				wrote(s, seq, t.is->addr, false);
+	}
 }
 
 /* --- memory --- */

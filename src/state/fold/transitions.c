@@ -178,6 +178,8 @@ static const struct {
 	[SBT_GRAPH_DESTROY] = {on_graph_destroy, .must = U(graph_destroy.dead_graph)},
 	[SBT_GRAPH_LAUNCH] = {on_graph_launch, .must = U(graph_launch.exec)},
 	[SBT_FUNC_ATTR] = {on_func_attr},
+	[SBT_TEXTURE_CREATE] = {on_texture_create, .must = U(texture_create.new_texture)},
+	[SBT_TEXTURE_DESTROY] = {on_texture_destroy, .must = U(texture_destroy.dead_texture)},
 	[SBT_GLOBAL_DEF] = {on_global_def},
 	[SBT_MARK] = {on_nothing},
 	[SBT_THREAD] = {on_thread},

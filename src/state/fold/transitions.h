@@ -55,6 +55,8 @@ void on_event_create(struct state *s, const struct sbt_cmd *c);
 void on_event_destroy(struct state *s, const struct sbt_cmd *c);
 void on_event_record(struct state *s, const struct sbt_cmd *c);
 void on_stream_wait(struct state *s, const struct sbt_cmd *c);
+void on_texture_create(struct state *s, const struct sbt_cmd *c);
+void on_texture_destroy(struct state *s, const struct sbt_cmd *c);
 void on_module_load(struct state *s, const struct sbt_cmd *c);
 void on_module_unload(struct state *s, const struct sbt_cmd *c);
 void on_module_code(struct state *s, const struct sbt_cmd *c);
