@@ -7,10 +7,10 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/core/agent.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
+	src/capture/core/agent.h src/capture/objects/arrays.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keep.h src/capture/cuda/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
-	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/cuda/nvinfo.h src/capture/pipeline/ring.h \
+	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
 	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/armed.h
 
@@ -19,6 +19,7 @@ agent_sources = \
 	src/capture/core/agent.c src/capture/core/agent.h \
 	src/capture/core/attached.c \
 	src/capture/pipeline/bulk.c src/capture/pipeline/bulk.h \
+	src/capture/cuda/call-array.c src/capture/objects/arrays.c src/capture/objects/arrays.h \
 	src/capture/cuda/call-copy.c \
 	src/capture/cuda/call-graph.c src/capture/cuda/call-graph-update.c \
 	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/objects/graph-table.c src/capture/objects/graph-table.h \
@@ -62,7 +63,7 @@ agent_sources = \
 	src/capture/objects/kernel.c src/capture/objects/kernel.h src/capture/cuda/launch-shape.h \
 	src/capture/objects/map.c src/capture/objects/map.h \
 	src/capture/stacks/mapping.c src/capture/stacks/mapping.h \
-	src/capture/cuda/nvinfo.c src/capture/cuda/nvinfo.h \
+	src/capture/objects/nvinfo.c src/capture/objects/nvinfo.h \
 	src/capture/cuda/nvtx.c \
 	src/capture/stacks/elf-look.c src/capture/stacks/elf-look.h \
 	src/capture/stacks/python-stack.c src/capture/stacks/python-stack.h \
@@ -113,7 +114,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 	tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-window tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -130,6 +131,8 @@ tests_unit_test_capture_memory_CFLAGS = $(tests_unit_test_capture_agent_CFLAGS)
 tests_unit_test_capture_memory_LDFLAGS =
 tests_unit_test_capture_memory_LDADD = $(CMOCKA_LIBS) -lpthread -ldl
 EXTRA_tests_unit_test_capture_memory_DEPENDENCIES = libtsdb-agent.so
+tests_unit_test_capture_arrays_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_arrays_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_clock_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_clock_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_deadline_CFLAGS = $(capture_test_cflags)

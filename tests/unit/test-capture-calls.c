@@ -70,7 +70,7 @@ static void pytorch_is_covered(void **state)
 		assert_int_equal(rows[i]->how, CALL_HANDLED);
 	assert_int_equal((ROW(cuMemHostGetDevicePointer_v2))->how, CALL_IGNORED);
 	assert_int_equal((ROW(cuThreadExchangeStreamCaptureMode))->how, CALL_IGNORED);
-	assert_int_equal((ROW(cuTexObjectCreate))->how, CALL_COUNTED);
+	assert_int_equal((ROW(cuMipmappedArrayDestroy))->how, CALL_COUNTED);
 	assert_int_equal((ROW(cuIpcOpenEventHandle))->how, CALL_COUNTED);
 #undef ROW
 }
@@ -544,11 +544,11 @@ static void polling_is_recorded_once(void **state)
 
 static void unknown_calls_are_named(void **state)
 {
-	FAKE(cuTexObjectCreate, NULL, NULL, NULL, NULL);
+	FAKE(cuMipmappedArrayDestroy, NULL);
 	struct sbt_cmd cmd = fake_expect(SBT_UNREPLAYABLE);
 	assert_memory_equal(cmd.u.unreplayable.call.p, "cuSomethingNew", 14);
-	const cuTexObjectCreate_params p = {NULL};
-	fake_call(CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate, &p,
+	const cuMipmappedArrayDestroy_params p = {NULL};
+	fake_call(CUPTI_DRIVER_TRACE_CBID_cuMipmappedArrayDestroy, &p,
 		CUDA_ERROR_INVALID_VALUE); /* changed nothing, and is a command */
 	cmd = fake_expect(SBT_UNREPLAYABLE);
 	assert_int_equal(cmd.result, CUDA_ERROR_INVALID_VALUE);

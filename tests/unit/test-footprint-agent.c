@@ -101,7 +101,7 @@ static void first_mentions_agree(void **unused)
 		struct sbt_footprint f;
 		unsigned first = 0;
 		sbt_footprint(&f, &c.cmd);
-		touched_begin();
+		touched_begin(&none);
 		notes = 0;
 		touched_enter(&c, &none);
 		for (unsigned k = 0; k < ALLOCS; k++) {
@@ -117,6 +117,17 @@ static void first_mentions_agree(void **unused)
 	live_forget();
 }
 
+/* A range that begins elsewhere is followed over what is mapped without a gap, which is not so far
+ * as to there: rows may have a pitch of 4 GiB. */
+static bool leads_to(const struct sbt_footprint *f, uint64_t addr)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->touch[i].how & NAMES && range_meets(&f->touch[i].rows, addr) &&
+			(addr != AWK_FAR || f->touch[i].rows.addr >= AWK_FAR))
+			return true;
+	return false;
+}
+
 static void old_memory_agrees(void **unused)
 {
 	struct live l;
@@ -128,7 +139,7 @@ static void old_memory_agrees(void **unused)
 		discover_begin();
 		discover_enter(&c);
 		for (unsigned k = 0; k < ALLOCS; k++)
-			assert_int_equal(live_at(addrs[k], &l), names(&f, addrs[k]));
+			assert_int_equal(live_at(addrs[k], &l), leads_to(&f, addrs[k]));
 		discover_end();
 		live_forget();
 		fake_skip();

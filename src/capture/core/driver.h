@@ -168,6 +168,7 @@ struct driver {
 	struct driver_result (*event_query)(uint64_t e);
 
 	/* ---- memory ---- */
+	/* A source may be of an array (objects/arrays.h). */
 	struct driver_result (*copy_to_host)(void *dst, uint64_t src, size_t n, uint64_t s);
 	struct driver_result (*copy_to_device)(uint64_t dst, const void *src, size_t n, uint64_t s);
 	struct driver_result (*copy_on_device)(uint64_t dst, uint64_t src, size_t n, uint64_t s);

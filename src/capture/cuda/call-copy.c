@@ -10,6 +10,7 @@
 #include "capture/cuda/cuda-api.h"
 #include "capture/cuda/cuda-calls.h"
 #include "capture/core/thread.h"
+#include "capture/objects/arrays.h"
 
 /* ---- arguments ---- */
 
@@ -44,7 +45,7 @@ void memory_args(enum memory_call which, const void *params, uint64_t *ret)
 /* ---- copies ---- */
 
 /* Whether memory is pageable: the driver does not know such memory and returns an error. */
-static bool is_pageable(uint64_t address)
+bool call_is_pageable(uint64_t address)
 {
 	CUmemorytype type = 0;
 	return OWN(cuda.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address)) !=
@@ -83,7 +84,7 @@ static void copied(struct call *c, const struct memory_asked *a)
 	if (k->dir == SBT_COPY_ANY)
 		k->dir = direction(k, a);
 	if (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H)
-		k->pageable = is_pageable(k->dir == SBT_COPY_H2D ? k->src : k->dst);
+		k->pageable = call_is_pageable(k->dir == SBT_COPY_H2D ? k->src : k->dst);
 }
 
 static void copy(struct call *c, enum memory_call which)
@@ -93,6 +94,34 @@ static void copy(struct call *c, enum memory_call which)
 	memory_args(which, c->params, args);
 	memory_call(which, args, NULL, &c->cmd, &a);
 	copied(c, &a);
+}
+
+/* Where words of the driver's structures are, from the beginning of a side. */
+struct side_words {
+	unsigned type, device, array, pitch, height; /* height 0: there is none */
+};
+
+/* Puts the address that an array has for us, and its rows, in the place of the array. One that is
+ * not known stays. */
+static void find_array(uint64_t *side, const struct side_words *at)
+{
+	const bool is_array = (uint32_t)side[at->type] == CU_MEMORYTYPE_ARRAY;
+	const struct array *a = is_array ? arrays_by_handle(side[at->array]) : NULL;
+	if (!a)
+		return;
+	side[at->type] = CU_MEMORYTYPE_DEVICE;
+	side[at->device] = a->addr;
+	side[at->pitch] = a->row;
+	if (at->height)
+		side[at->height] = a->rows;
+}
+
+static void find_arrays(uint64_t *words, unsigned n)
+{
+	static const struct side_words in_2d = {2, 4, 5, 6, 0}, in_3d = {4, 6, 7, 9, 10};
+	const bool flat = n == MEMORY_CALL_2D_WORDS;
+	find_array(words, flat ? &in_2d : &in_3d);
+	find_array(words + (flat ? 7 : 11), flat ? &in_2d : &in_3d);
 }
 
 /* from: the driver's structure, which the call's first argument points to. */
@@ -106,6 +135,7 @@ static void copy_rows(struct call *c, enum memory_call which, const uint64_t *ar
 		return;
 	}
 	memcpy(w, from, words * sizeof(*w));
+	find_arrays(w, words);
 	memory_call(which, args, w, &c->cmd, &a);
 	copied(c, &a);
 }
@@ -127,9 +157,15 @@ void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m)
 #define WORD(type, member, i)                                                                      \
 	_Static_assert(offsetof(type, member) == 8 * (i), "a structure of words")
 WORD(CUDA_MEMCPY2D, srcMemoryType, 2);
+WORD(CUDA_MEMCPY2D, srcDevice, 4);
+WORD(CUDA_MEMCPY2D, srcArray, 5);
+WORD(CUDA_MEMCPY2D, srcPitch, 6);
 WORD(CUDA_MEMCPY2D, dstXInBytes, 7);
 WORD(CUDA_MEMCPY2D, Height, MEMORY_CALL_2D_WORDS - 1);
 WORD(CUDA_MEMCPY3D, srcMemoryType, 4);
+WORD(CUDA_MEMCPY3D, srcDevice, 6);
+WORD(CUDA_MEMCPY3D, srcArray, 7);
+WORD(CUDA_MEMCPY3D, srcHeight, 10);
 WORD(CUDA_MEMCPY3D, srcPitch, 9);
 WORD(CUDA_MEMCPY3D, dstXInBytes, 11);
 WORD(CUDA_MEMCPY3D, Depth, MEMORY_CALL_3D_WORDS - 1);

@@ -34,6 +34,7 @@
 	OPTIONAL(cuMemAlloc_v2)                                                                    \
 	OPTIONAL(cuMemFree_v2)                                                                     \
 	OPTIONAL(cuMemcpyDtoDAsync_v2)                                                             \
+	OPTIONAL(cuMemcpy3DAsync_v2)                                                               \
 	OPTIONAL(cuMemGetAccess)                                                                   \
 	OPTIONAL(cuMemHostRegister_v2)                                                             \
 	OPTIONAL(cuMemHostUnregister)                                                              \

@@ -16,6 +16,8 @@ extern const uint32_t cuda_calls_size;
 /* The driver's structure of arguments (NAME_params) as memory_call() takes them; ret:
  * MEMORY_CALL_ARGS words. */
 void memory_args(enum memory_call which, const void *params, uint64_t *ret);
+/* Whether memory of the host is pageable. */
+bool call_is_pageable(uint64_t address);
 /* A 3D copy as cuMemcpy3D and a graph's copy node have it, on the default stream. */
 void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m);
 

@@ -7,7 +7,7 @@
 #include "capture/cuda/driver-cuda.h"
 
 #include "capture/core/calls.h"
-#include "capture/cuda/nvinfo.h"
+#include "capture/objects/nvinfo.h"
 
 #define F(handle) ((CUfunction)(uintptr_t)(handle))
 #define K(handle) ((CUkernel)(uintptr_t)(handle))

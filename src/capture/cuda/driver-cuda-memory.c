@@ -4,10 +4,48 @@
  */
 #include "capture/cuda/driver-cuda.h"
 
+#include "capture/objects/arrays.h"
+
 #define S(handle) ((CUstream)(uintptr_t)(handle))
+
+/* Copies n bytes of an array to memory of the host (to.dstHost) or of the device (to.dstDevice). */
+static struct driver_result copy_of_array(
+	CUDA_MEMCPY3D to, const struct array *a, uint64_t offset, size_t n, uint64_t s)
+{
+	struct driver_result r = {DRIVER_OK, 0};
+	for (uint64_t done = 0, part; done < n && driver_good(r); done += part) {
+		struct array_box b;
+		CUDA_MEMCPY3D m = to;
+		part = array_box(a, offset + done, n - done, &b);
+		m.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+		m.srcArray = (CUarray)(uintptr_t)atomic_load(&a->handle);
+		m.srcXInBytes = b.x;
+		m.srcY = b.y;
+		m.srcZ = b.z;
+		m.dstHost = to.dstHost ? (char *)to.dstHost + done : NULL;
+		m.dstDevice = to.dstDevice ? to.dstDevice + done : 0;
+		m.dstPitch = m.WidthInBytes = b.width;
+		m.dstHeight = m.Height = b.height;
+		m.Depth = b.depth;
+		r = CUDA_ASK(cuMemcpy3DAsync_v2, &m, S(s));
+	}
+	return r;
+}
+
+/* The live array that has all n bytes at addr. */
+static const struct array *array_of(uint64_t addr, size_t n)
+{
+	const struct array *a = sbt_is_array(addr) ? arrays_at(addr) : NULL;
+	return a && n <= array_bytes(a) - (addr - a->addr) ? a : NULL;
+}
 
 struct driver_result cuda_copy_to_host(void *dst, uint64_t src, size_t n, uint64_t s)
 {
+	const struct array *a = array_of(src, n);
+	if (a)
+		return copy_of_array(
+			(CUDA_MEMCPY3D){.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = dst}, a,
+			src - a->addr, n, s);
 	return CUDA_ASK(cuMemcpyDtoHAsync_v2, dst, src, n, S(s));
 }
 
@@ -18,6 +56,11 @@ struct driver_result cuda_copy_to_device(uint64_t dst, const void *src, size_t n
 
 struct driver_result cuda_copy_on_device(uint64_t dst, uint64_t src, size_t n, uint64_t s)
 {
+	const struct array *a = array_of(src, n);
+	if (a)
+		return copy_of_array(
+			(CUDA_MEMCPY3D){.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst}, a,
+			src - a->addr, n, s);
 	return CUDA_ASK(cuMemcpyDtoDAsync_v2, dst, src, n, S(s));
 }
 

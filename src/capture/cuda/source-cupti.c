@@ -16,7 +16,7 @@
 #include "capture/objects/code.h"
 #include "capture/cuda/cupti-api.h"
 #include "capture/cuda/driver-cuda.h"
-#include "capture/cuda/nvinfo.h"
+#include "capture/objects/nvinfo.h"
 #include "capture/stacks/mapping.h"
 #include "capture/core/thread.h"
 

@@ -124,11 +124,12 @@ static bool add(const struct range *what)
 static bool look_before(void *arg, struct live *l)
 {
 	/* Memory of the host: its changes are found before the next launch (host.c). */
-	return live_is_host(l) ? false
-			       : add(&(struct range){.addr = l->addr,
-					 .size = l->size,
-					 .ctx = l->ctx,
-					 .doubtful = l->mem == SBT_MEM_VMM});
+	return live_is_host(l)
+		       ? false
+		       : add(&(struct range){.addr = l->addr,
+				 .size = l->size,
+				 .ctx = l->ctx,
+				 .doubtful = l->mem == SBT_MEM_VMM || l->mem == SBT_MEM_ARRAY});
 }
 
 static void look_before_global(void *arg, struct device_ctx *d, const struct piece *p)

@@ -112,7 +112,8 @@ static void look(struct call *c)
 		window_note(
 			"memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
 	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) ||
-		 !device_hash(&fresh.set, d, a->addr, a->size, a->mem == SBT_MEM_VMM, &hash) ||
+		 !device_hash(&fresh.set, d, a->addr, a->size,
+			 a->mem == SBT_MEM_VMM || a->mem == SBT_MEM_ARRAY, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
 		send(d, c);
 	device_leave();

@@ -12,6 +12,7 @@
 #include "capture/core/calls.h"
 #include "capture/memory/extent.h"
 #include "capture/memory/host.h"
+#include "capture/objects/ids.h"
 #include "capture/objects/live.h"
 #include "capture/memory/window.h"
 #include "capture/core/thread.h"
@@ -25,12 +26,6 @@ static bool mark(void *arg, struct live *l)
 	atomic_store(&l->untouched, 1);
 	atomic_fetch_add(&touched_left, 1);
 	return false;
-}
-
-void touched_begin(void)
-{
-	atomic_store(&touched_left, 0);
-	live_each(mark, NULL);
 }
 
 void touched_end(void)
@@ -86,6 +81,29 @@ static void named_one(void *arg, struct live *l)
 static void named(struct device_set *s, uint64_t addr, uint64_t size)
 {
 	live_visit(addr, size, named_one, s);
+}
+
+/* Kernels are given textures by handles, which may lie in memory: so what any live texture is of
+ * counts as named. */
+static bool named_by_texture(void *arg, uint64_t key, uint64_t addr)
+{
+	(void)key;
+	named(arg, addr, 1);
+	return false;
+}
+
+void touched_begin(struct device_set *s)
+{
+	atomic_store(&touched_left, 0);
+	live_each(mark, NULL);
+	map_each(&ids.texture_memory, named_by_texture, s);
+}
+
+void touched_exit(const struct call *c, struct device_set *s)
+{
+	if (atomic_load_explicit(&touched_left, memory_order_relaxed) &&
+		c->cmd.kind == SBT_TEXTURE_CREATE && !c->cmd.result)
+		named(s, c->cmd.u.texture_create.addr, 1);
 }
 
 static void named_by_words(struct device_set *s, const struct sbt_blob *args)

@@ -12,10 +12,12 @@
 struct call;
 
 /* Called with the gate shut and the devices idle. */
-void touched_begin(void);
+void touched_begin(struct device_set *s);
 void touched_end(void);
 /* Called when the command has its seq: records memory that it names and that was not named
  * before. */
 void touched_enter(struct call *c, struct device_set *s);
+/* Called when the driver has answered: the same for the memory of a new texture. */
+void touched_exit(const struct call *c, struct device_set *s);
 
 #endif

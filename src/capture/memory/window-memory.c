@@ -45,6 +45,8 @@ static struct {
 /* Whether kernels may read it: they fault where it is not mapped, while a copy returns an error. */
 static bool is_readable(struct device_ctx *d, struct live *l)
 {
+	if (l->mem == SBT_MEM_ARRAY)
+		return false; /* kernels know no address of it */
 	if (l->mem != SBT_MEM_VMM) {
 		if (!atomic_load(&l->mapped))
 			atomic_store(&l->mapped, device_is_mapped(l->addr, l->size));
@@ -117,7 +119,7 @@ uint64_t window_memory_start(struct device_set *s, uint64_t seq, struct window_t
 	ipc_window();
 	const bool touched = atomic_load(&agent.control->memory) == TSDB_MEMORY_TOUCHED;
 	if (touched)
-		touched_begin();
+		touched_begin(s);
 	else
 		live_each(start_of, NULL);
 	clock_lap(&at, &times->begin.memory);

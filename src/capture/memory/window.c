@@ -592,6 +592,7 @@ void window_exit(struct call *c)
 		return;
 	payload_exit(c);
 	fresh_alloc(c);
+	touched_exit(c, &window.set);
 }
 
 void window_waited(struct thread *t)

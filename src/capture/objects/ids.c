@@ -4,6 +4,7 @@
  * introducing record is published, so no other thread's command can have an id with an earlier seq
  * than the record that introduces it.
  */
+#include "capture/objects/arrays.h"
 #include "capture/objects/ids.h"
 
 #include <string.h>
@@ -142,6 +143,7 @@ void ids_drop_ctx(struct object *ctx)
 	struct of_ctx objects = {ctx->id, false}, kernels = {ctx->id, true};
 	map_remove(&ids.ctxs, ctx->handle);
 	live_drop_ctx(ctx->id);
+	arrays_drop_ctx(ctx->id);
 	payload_drop_ctx(ctx->handle);
 	map_sweep(&ids.streams, dies_with, &objects);
 	map_sweep(&ids.modules, dies_with, &objects);
@@ -303,9 +305,11 @@ uint32_t ids_drop(struct map *m, uint64_t handle)
 void ids_forget(void)
 {
 	struct map *const maps[] = {&ids.ctxs, &ids.streams, &ids.modules, &ids.inside, &ids.events,
-		&ids.graphs, &ids.kernels, &ids.memory};
+		&ids.graphs, &ids.kernels, &ids.memory, &ids.textures, &ids.surfaces,
+		&ids.texture_memory};
 	for (unsigned i = 0; i < sizeof(maps) / sizeof(*maps); i++)
 		map_sweep(maps[i], all, NULL);
 	live_forget();
+	arrays_forget();
 	atomic_fetch_add(&ids.generation, 1);
 }

@@ -30,15 +30,24 @@ struct ids {
 	struct map ctxs, streams, modules; /* -> struct object * */
 	/* a module's handle -> the struct object * of the library that it belongs to */
 	struct map inside;
-	struct map events, graphs; /* -> id + 1 */
-	struct map kernels;	   /* -> struct kernel * */
-	struct map memory;	   /* address -> enum sbt_mem + 1 */
-	_Atomic uint32_t next_ctx, next_stream, next_event, next_module, next_kernel, next_graph;
+	struct map events, graphs;     /* -> id + 1 */
+	struct map kernels;	       /* -> struct kernel * */
+	struct map memory;	       /* address -> enum sbt_mem + 1 */
+	struct map textures, surfaces; /* -> id + 1; both have ids of one sequence */
+	/* the address that a texture, or a surface, is of; by ids_texture_key() */
+	struct map texture_memory;
+	_Atomic uint32_t next_ctx, next_stream, next_event, next_module, next_kernel, next_graph,
+		next_texture;
 	/* Rises when a handle may refer to another object: threads' caches are then invalid. */
 	_Atomic uint32_t generation;
 	struct spin first_sight;
 };
 extern struct ids ids;
+
+static inline uint64_t ids_texture_key(uint64_t handle, bool surface)
+{
+	return handle << 1 | surface;
+}
 
 /* Small pieces of memory that are never freed; NULL if there is none. */
 void *ids_keep(size_t bytes);

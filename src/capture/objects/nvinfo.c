@@ -5,7 +5,7 @@
  * u16 offset, u32 whose upper 14 bits are the size. (Seen with nvcc 13.0 and cuobjdump; the same in
  * the sources of several open tools.) The cubin is checked like a stranger's.
  */
-#include "capture/cuda/nvinfo.h"
+#include "capture/objects/nvinfo.h"
 
 #include <elf.h>
 #include <string.h>
