@@ -28,7 +28,7 @@ tsdb_replayer_SOURCES = \
 	src/replayer/memory/replayer-memory.c src/replayer/objects/replayer-moved.c \
 	src/replayer/execute/replayer-into.c src/replayer/inspect/replayer-micro.c src/replayer/soft-debug.h \
 	src/replayer/inspect/replayer-node.c \
-	src/replayer/objects/replayer-objects.c src/replayer/execute/replayer-order.c src/replayer/execute/replayer-order-host.c src/replayer/execute/replayer-order-learn.c src/replayer/execute/replayer-order.h \
+	src/replayer/objects/replayer-objects.c src/replayer/objects/replayer-textures.c src/replayer/execute/replayer-order.c src/replayer/execute/replayer-order-host.c src/replayer/execute/replayer-order-learn.c src/replayer/execute/replayer-order.h \
 	src/replayer/memory/replayer-place.c \
 	src/replayer/memory/replayer-restore.c \
 	src/replayer/memory/replayer-staging.c \

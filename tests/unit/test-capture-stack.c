@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "capture/objects/map.h"
 #include "capture/stacks/mapping.h"
-#include "capture/cuda/nvinfo.h"
+#include "capture/objects/nvinfo.h"
 
 static struct tsdb_control *control;
 

@@ -149,7 +149,8 @@ static struct err *take_command(struct finder *f)
 	size_t i;
 
 	if (c->kind == SBT_ALLOC && !c->result &&
-		(c->u.alloc.mem == SBT_MEM_DEVICE || c->u.alloc.mem == SBT_MEM_ASYNC)) {
+		(c->u.alloc.mem == SBT_MEM_DEVICE || c->u.alloc.mem == SBT_MEM_ASYNC ||
+			c->u.alloc.mem == SBT_MEM_ARRAY)) {
 		born(f, c->u.alloc.addr, c->u.alloc.size, c->seq);
 	} else if (c->kind == SBT_FREE && !c->result) {
 		i = at_or_behind(f, c->u.free.addr);

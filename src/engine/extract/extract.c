@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "engine/extract/extract-private.h"
 #include "replay/plan.h"
+#include "state/args.h"
 
 /* --- files --- */
 
@@ -102,6 +103,27 @@ bool extract_param(const struct extract *x, uint32_t i, uint32_t *ret_offset, ui
 	return *ret_size && *ret_offset <= x->args.len && *ret_size <= x->args.len - *ret_offset;
 }
 
+/* The program that is written makes no textures. A handle that lies in memory is not found: that
+ * program's own check fails then. */
+static struct err *refuse_textures(struct extract *x, const struct state *st)
+{
+	const struct sbt_blob args = {x->args.data, x->args.len},
+			      params = {x->params.data, x->params.len};
+	struct args_words w = args_words(args, params);
+	struct state_texture t;
+	uint64_t v;
+
+	while (args_words_any(&w, &v))
+		if (state_texture_named(st, v, &(unsigned){0}, &t))
+			return err_cure(
+				err_new(ERR_UNSUPPORTED,
+					"#%" PRIu64 " %s: 0x%" PRIx64
+					" among its parameters is a texture or surface object, which cannot be extracted",
+					x->seq, buf_cstr(&x->name), v),
+				"`replay enter` goes through it");
+	return NULL;
+}
+
 static struct err *take_kernel(struct extract *x, const struct state *st)
 {
 	struct state_module m;
@@ -123,7 +145,7 @@ static struct err *take_kernel(struct extract *x, const struct state *st)
 			return err_new(ERR_INCOMPLETE,
 				"#%" PRIu64 " %s: its parameters were not recorded", x->seq,
 				k.name);
-	return NULL;
+	return refuse_textures(x, st);
 }
 
 /* Finds PTX in the trace that defines the kernel, if its own code is machine code or not known. */

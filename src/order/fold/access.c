@@ -55,6 +55,16 @@ static void rows(struct order_accesses *l, const struct sbt_rows *r, enum order_
 				sat_add(r->addr + z * r->slice + y * r->pitch, r->width), how);
 }
 
+/* v may be the handle of textures and surfaces. */
+static void textures(struct order_accesses *l, const struct state *s, uint64_t v)
+{
+	struct state_texture t;
+	unsigned i = 0;
+
+	while (state_texture_named(s, v, &i, &t))
+		order_access_add(l, t.is->addr, sat_add(t.is->addr, t.is->size), ORDER_MAYBE);
+}
+
 static void launch(struct order_accesses *l, const struct state *s, const struct sbt_cmd_launch *u)
 {
 	struct args_words w;
@@ -68,7 +78,8 @@ static void launch(struct order_accesses *l, const struct state *s, const struct
 		return;
 	}
 	w = args_words(u->args, k.params);
-	while (args_words_next(&w, &v)) {
+	while (args_words_any(&w, &v)) {
+		textures(l, s, v);
 		if (!state_alloc_at(s, v, &a))
 			continue;
 		order_access_add(l, a.addr, sat_add(a.addr, a.size), ORDER_MAYBE);

@@ -148,6 +148,18 @@ static bool has_globals(const struct plan_scan *s, uint32_t module)
 	return s->unlisted_globals;
 }
 
+/* A handle may come from memory: so any texture and surface that is alive may be used. */
+static void touch_textures(struct plan_scan *s, struct plan_item *it)
+{
+	struct state_texture t;
+	struct state_alloc a;
+
+	for (unsigned i = 0; state_texture(s->s, i, &t); i++)
+		if (state_alloc_at(s->s, t.is->addr, &a))
+			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr,
+				a.addr + a.size);
+}
+
 static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct sbt_cmd_launch *u)
 {
 	struct args_words w;
@@ -167,6 +179,7 @@ static void touch_launch(struct plan_scan *s, struct plan_item *it, const struct
 		if (state_alloc_at(s->s, v, &a))
 			touch(s, it, key_of(s, &a), PLAN_READS | PLAN_WRITES, a.addr,
 				a.addr + a.size);
+	touch_textures(s, it);
 }
 
 struct touching {

@@ -77,6 +77,7 @@ struct err *execute_launch_parts(
 	if (!k)
 		return rp_fail(rp, REPLAYER_E_REFUSED, c->seq,
 			"#%llu: the trace does not name the kernel", (unsigned long long)c->seq);
+	TRY(textures_at(rp, rp->current));
 	TRY(code_function(rp, k, ret));
 	TRY(more_shared(rp, k, *ret, (unsigned)c->u.launch.shared));
 	return execute_args(rp, c, k, args);
@@ -222,7 +223,8 @@ static struct err *on_alloc(struct rp *rp, const struct sbt_cmd *c)
 
 	if (rp->fresh.on)
 		return fresh_alloc(rp, c);
-	if (!rp->trace_soft || (u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC) ||
+	if (!rp->trace_soft ||
+		(u->mem != SBT_MEM_DEVICE && u->mem != SBT_MEM_ASYNC && u->mem != SBT_MEM_ARRAY) ||
 		u->size > SOFT_FILL_LIMIT ||
 		place_find(rp, u->addr, u->size, &here) != PLACE_DEVICE)
 		return NULL;

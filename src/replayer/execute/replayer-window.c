@@ -475,6 +475,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	rp->position = rp->current = rp->first - 1;
 	execute_finished(rp, rp->position);
 	TRY(open_device(rp));
+	TRY(textures_open(rp));
 	rp->figures.device_ns += lap(&at);
 	TRY(place_all(rp));
 	TRY(place_host(rp));

@@ -168,7 +168,11 @@ static void look_into(struct touched *t, const struct sbt_memory *m)
 static void contents(struct touched *t)
 {
 	const struct contents *x = &t->rp->contents;
+	const struct textures *o = &t->rp->objects.textures;
 
+	for (size_t i = 0; i < o->nlist; i++) /* kernels have their handles, wherever from */
+		if (!o->list[i].gone)
+			touch(t, o->list[i].is.addr, o->list[i].is.size, BY_KERNEL);
 	for (size_t i = 0; i < x->nflow; i++) {
 		if (x->flow[i].role == SBT_MEMORY_HOST || x->flow[i].role == SBT_MEMORY_EFFECT)
 			touch(t, x->flow[i].addr, x->flow[i].size, BY_COPY);

@@ -11,6 +11,7 @@
 #include "gpucode/address-map.h"
 #include "replayer/backend.h"
 #include "replay/protocol.h"
+#include "replayer/soft-watch.h"
 #include "state/state.h"
 #include "state/steps.h"
 #include "gpucode/code-kind.h"
@@ -132,7 +133,20 @@ struct rgraph {
 	size_t nshadows, cap_shadows;
 };
 
+/* A texture or surface object comes (or goes) with command seq. */
+struct rtexture {
+	uint64_t seq, id;
+	bool gone; /* only its id and handle are there */
+	struct soft_texture is;
+};
+struct textures {
+	struct rtexture *list; /* in order of seq */
+	size_t nlist, cap_list;
+	size_t done; /* so many of the list are as they are on the device */
+};
+
 struct objects {
+	struct textures textures;
 	struct id_map stream_ids, event_ids, module_ids, kernel_ids, graph_ids;
 	struct rstream *streams;
 	struct revent *events;
@@ -240,6 +254,16 @@ struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
 /* REPLAYER_SWAP: replaces the kernel's code; with n 0 the recorded code is used again. */
 struct err *code_swap(
 	struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
+
+/* --- replayer-textures.c --- */
+
+/* Learns what was alive before the window, and from a command of it. */
+void textures_from_state(struct rp *rp, const struct state *s);
+void textures_learn(struct rp *rp, const struct sbt_cmd *c);
+/* Refuses the window by name when objects of it cannot be made on this device. */
+struct err *textures_open(struct rp *rp) TS_CHECK;
+/* Makes the objects those that were alive at command seq, with their recorded handles. */
+struct err *textures_at(struct rp *rp, uint64_t seq) TS_CHECK;
 
 /* --- replayer-graph.c --- */
 

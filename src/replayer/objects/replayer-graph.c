@@ -542,6 +542,7 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	if (execute_has_effect(rp, c->seq)) /* the recorder says that it cannot be executed again */
 		return NULL;
 	TRY(objects_stream(rp, c->u.graph_launch.stream, &stream));
+	TRY(textures_at(rp, rp->current));
 	if (rp->part.seq == c->seq)
 		return launch_part(rp, g, c->seq, stream);
 	TRY(graph_make(rp, g));

@@ -302,6 +302,7 @@ void objects_from_state(struct rp *rp, const struct state *s)
 		if (to)
 			to->at_start = true;
 	}
+	textures_from_state(rp, s);
 	state_totals(s, &totals); /* has the last of these sentences */
 	if (totals.last_unknown)
 		learn_why(o, (struct sbt_blob){totals.last_unknown, strlen(totals.last_unknown)});
@@ -408,6 +409,7 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	learn_early(rp, c);
 	if (before)
 		return;
+	textures_learn(rp, c);
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
 		learn_stream(o, c->u.ctx_create.default_stream,

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Texture and surface objects of the trace. Kernels get them by handles, which lie in parameters
+ * and in memory and look like small numbers: so objects get their recorded handles, and nothing has
+ * to be translated. That needs the software GPU. An array is the memory at the address that the
+ * trace gives it.
+ */
+#include "replayer/execute/replayer-int.h"
+
+#include <stdlib.h>
+
+/* --- learning --- */
+
+static struct rtexture *add(struct textures *x, uint64_t seq, uint64_t id)
+{
+	MAKE_ROOM(x->list, x->nlist, x->cap_list);
+	x->list[x->nlist] = (struct rtexture){.seq = seq, .id = id};
+	return &x->list[x->nlist++];
+}
+
+/* A number of the trace that a field of the device's cannot hold is one that it refuses. */
+static uint32_t narrow(uint64_t v)
+{
+	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static void learn_created(struct textures *x, uint64_t seq, const struct sbt_cmd_texture_create *u)
+{
+	struct rtexture *t = add(x, seq, u->new_texture);
+
+	t->is = (struct soft_texture){.handle = u->handle,
+		.addr = u->addr,
+		.surface = u->surface != 0,
+		.resource = narrow(u->resource),
+		.format = narrow(u->format),
+		.channels = narrow(u->channels),
+		.width = u->width,
+		.height = u->height,
+		.depth = u->depth,
+		.pitch = u->pitch,
+		.size = u->size,
+		.array_flags = narrow(u->array_flags),
+		.address = {narrow(u->address_x), narrow(u->address_y), narrow(u->address_z)},
+		.filter = narrow(u->filter),
+		.flags = narrow(u->texture_flags),
+		.border = {narrow(u->border_r), narrow(u->border_g), narrow(u->border_b),
+			narrow(u->border_a)}};
+}
+
+static void learn_destroyed(struct textures *x, uint64_t seq, uint64_t id)
+{
+	for (size_t i = x->nlist; i--;)
+		if (x->list[i].id == id && !x->list[i].gone) {
+			const uint64_t handle = x->list[i].is.handle;
+			struct rtexture *t = add(x, seq, id);
+
+			t->gone = true;
+			t->is.handle = handle;
+			return;
+		}
+}
+
+void textures_from_state(struct rp *rp, const struct state *s)
+{
+	struct state_texture t;
+
+	for (unsigned i = 0; state_texture(s, i, &t); i++)
+		learn_created(&rp->objects.textures, 0, t.is);
+}
+
+void textures_learn(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct textures *x = &rp->objects.textures;
+
+	if (c->kind == SBT_TEXTURE_CREATE)
+		learn_created(x, c->seq, &c->u.texture_create);
+	else if (c->kind == SBT_TEXTURE_DESTROY)
+		learn_destroyed(x, c->seq, c->u.texture_destroy.dead_texture);
+}
+
+/* --- making --- */
+
+struct err *textures_open(struct rp *rp)
+{
+	const struct textures *x = &rp->objects.textures;
+
+	for (size_t i = 0; i < x->nlist && !rp->watch.soft; i++) {
+		const struct rtexture *t = &x->list[i];
+
+		if (!t->gone)
+			return err_cure(
+				rp_fail(rp, REPLAYER_E_REFUSED, t->seq,
+					"the program's %s objects can be replayed on the software GPU only, and kernels of the "
+					"window may use them",
+					t->is.surface ? "surface" : "texture"),
+				"`--on none` replays the state without executing anything");
+	}
+	return NULL;
+}
+
+static struct err *make(struct rp *rp, const struct rtexture *t)
+{
+	const struct soft_watch *soft = rp->watch.soft;
+	const char *why = NULL;
+
+	if (t->gone)
+		soft->texture_gone(t->is.handle);
+	else
+		why = soft->texture(&t->is);
+	return why ? rp_fail(rp, REPLAYER_E_REFUSED, t->seq,
+			     "#%llu: the %s object 0x%llx cannot be made again: %s",
+			     (unsigned long long)t->seq, t->is.surface ? "surface" : "texture",
+			     (unsigned long long)t->is.handle, why)
+		   : NULL;
+}
+
+static void unmake_all(struct rp *rp)
+{
+	struct textures *x = &rp->objects.textures;
+
+	while (x->done)
+		rp->watch.soft->texture_gone(x->list[--x->done].is.handle);
+}
+
+struct err *textures_at(struct rp *rp, uint64_t seq)
+{
+	struct textures *x = &rp->objects.textures;
+	const bool back = x->done && x->list[x->done - 1].seq >= seq,
+		   on = x->done < x->nlist && x->list[x->done].seq < seq;
+
+	if (!back && !on)
+		return NULL;
+	TRY(devices_finish(rp)); /* what runs may use them */
+	if (back)
+		unmake_all(rp);
+	for (; x->done < x->nlist && x->list[x->done].seq < seq; x->done++)
+		TRY(make(rp, &x->list[x->done]));
+	return NULL;
+}
