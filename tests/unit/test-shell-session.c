@@ -308,6 +308,18 @@ static void replays(void **state)
 	shows(s, "replay reverse-step 2", "^#8 ");
 	shows(s, "replay goto end", "^#13 ");
 	shows(s, "replay goto 77", "77");
+	shows(s, "goto 3", "^#3 ");
+	shows(s, "until 5", "^#5 ");
+	shows(s, "u 6", "^#6 ");
+	shows(s, "restart", "beginning");
+	shows(s, "advance copy", "^Temporary breakpoint 1 at copy\n(.*\n)*Breakpoint 1, #7 copy");
+	shows(s, "catch launch\ncontinue",
+		"^Breakpoint 2 at launch\n(.*\n)*Breakpoint 2, #8 matmul");
+	shows(s, "catch launch matmul", "^Breakpoint 3 at kernel matmul$");
+	shows(s, "catch load", "^Breakpoint 4 at module_load$");
+	shows(s, "catch fault", "the device has faulted");
+	shows(s, "catch mouse", "catch needs .*\"launch\"");
+	shows(s, "delete\nrestart", "beginning");
 	shows(s, "replay goto 0", "beginning");
 	shows(s, "info command", "beginning|no GPU command");
 	shows(s, "replay stop\nreplay step", "^#1 ");

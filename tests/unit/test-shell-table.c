@@ -210,7 +210,7 @@ static void refused(const char *line, const char *text)
 static void what_is_refused(void **state)
 {
 	refused("re",
-		"ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, reverse-stepi, replay");
+		"ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, restart, reverse-stepi, replay");
 	refused("frobnicate", "unknown command: frobnicate");
 	refused("braek copy", "Did you mean \"break\"?");
 	refused("info frob", "unknown command: info frob");

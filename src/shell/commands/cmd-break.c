@@ -18,10 +18,15 @@
 #include "base/words.h"
 #include "state/state.h"
 
+static struct err *add(struct session *s, const char *spec, bool temporary);
+
 /* --- catch --- */
 
 const char cmd_catch_help[] =
-	"Stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
+	"`catch launch [KERNEL]` is a breakpoint at launches, `catch load` one where GPU code is\n"
+	"loaded. `catch fault` stops where a call says that the device has faulted, as tsdb does\n"
+	"unless `set stop-on-error off`.\n"
+	"`catch error` stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
 	"(cuMemAlloc, a beginning is enough), or those with an error, by NAME or number. Calls\n"
 	"that say that the device has faulted stop it anyway; `set stop-on-error fault` makes\n"
 	"that the only ones again, `off` none.\n"
@@ -29,14 +34,46 @@ const char cmd_catch_help[] =
 	"          catch error cuMemAlloc\n"
 	"          catch error CUDA_ERROR_OUT_OF_MEMORY\n";
 
+/* What is caught by a breakpoint, or by a setting. *ret_done false: it is none of these. */
+static struct err *catch_event(struct session *s, const struct cmd_args *a, bool *ret_done)
+{
+	const char *event = a->argc ? a->argv[0] : "";
+	char *spec;
+	struct err *e;
+
+	*ret_done = true;
+	if (!strcmp(event, "launch") && a->argc <= 2) {
+		spec = a->argc > 1 ? xasprintf("kernel %s", a->argv[1]) : xstrdup("launch");
+		e = add(s, spec, false);
+		free(spec);
+		return e;
+	}
+	if (!strcmp(event, "load") && a->argc == 1)
+		return add(s, "module_load", false);
+	if (!strcmp(event, "fault") && a->argc == 1) {
+		s->engine.set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_STICKY;
+		live_configure(&s->engine);
+		out_str(s->out,
+			"The program stops where a GPU call says that the device has faulted.\n");
+		return NULL;
+	}
+	*ret_done = false;
+	return NULL;
+}
+
 struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 {
 	const char *what = a->argc > 1 ? a->argv[1] : "";
 	uint64_t code = 0;
+	bool done;
 
+	TRY(catch_event(s, a, &done));
+	if (done)
+		return NULL;
 	if (!a->argc || a->argc > 2 || strcmp(a->argv[0], "error") ||
 		strlen(what) >= sizeof(s->engine.live.catch_what))
-		return err_cure(err_new(ERR_USAGE, "catch needs \"error\""),
+		return err_cure(err_new(ERR_USAGE,
+					"catch needs \"error\", \"launch\", \"load\" or \"fault\""),
 			"For example: catch error, catch error cuMemAlloc, catch error 2");
 	if (*what && word_u64(what, &code))
 		what = "";
@@ -144,6 +181,17 @@ struct err *cmd_break(struct session *s, const struct cmd_args *a)
 struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
 {
 	return add(s, a->rest, true);
+}
+
+const char cmd_advance_help[] =
+	"Sets a temporary breakpoint, as `tbreak` does, and continues to it.\n"
+	"Examples: advance matmul\n"
+	"          advance blur.cu:25\n";
+
+struct err *cmd_advance(struct session *s, const struct cmd_args *a)
+{
+	TRY(add(s, a->rest, true));
+	return session_execute(s, "continue");
 }
 
 /* --- by number --- */
