@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/buf.h"
+#include "shell/line/gdb-words.h"
 #include "shell/line/shell-settings.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
@@ -238,6 +239,23 @@ static void short_words_are_not_guessed(void **state)
 	refused("siew", "Did you mean \"view\"?");
 }
 
+/* The answer to a word of gdb is for words that are no commands. */
+static void words_of_gdb_are_not_here(void **state)
+{
+	const struct command *c;
+	const char *rest;
+
+	for (const struct gdb_word *w = gdb_words; w->word; w++) {
+		struct err *e = lookup_command(commands, commands_count, w->word, &c, &rest);
+
+		if (!e)
+			fail_msg("%s is the command %s", w->word, c->name);
+		err_free(e);
+		assert_ptr_equal(gdb_word_here(w->word), w->here);
+	}
+	assert_null(gdb_word_here("frobnicate"));
+}
+
 static void distances(void **state)
 {
 	assert_int_equal(lookup_distance("break", "break"), 0);
@@ -256,6 +274,7 @@ int main(void)
 		cmocka_unit_test(what_people_type),
 		cmocka_unit_test(what_is_refused),
 		cmocka_unit_test(short_words_are_not_guessed),
+		cmocka_unit_test(words_of_gdb_are_not_here),
 		cmocka_unit_test(distances),
 	};
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/line/editor.h"
+#include "shell/line/gdb-words.h"
 #include "shell/live/gpu.h"
 #include "shell/live/process.h"
 #include "shell/tools/tools.h"
@@ -21,7 +22,8 @@
 const char cmd_help_help[] =
 	"Without a word: the commands in groups. `help COMMAND` says what one does, `help info`\n"
 	"lists what is below a command of several words. `help expressions`, `help fields\n"
-	"[KIND]` and `help kinds` are about conditions and print.\n"
+	"[KIND]` and `help kinds` are about conditions and print. `help gdb`: what is called\n"
+	"otherwise here than in gdb.\n"
 	"Examples: help break\n"
 	"          help fields launch\n";
 
@@ -47,6 +49,8 @@ static const char expressions_help[] =
 	"          print *(float *)arg0@8\n"
 	"          pyfunc == \"forward\" && pyfile == \"model.py\"\n";
 
+static void put_folded(struct session *s, const char *text, unsigned column);
+
 static void help_kinds(struct session *s)
 {
 	static const char *const classes[] = {"work", "object", "host", "note"};
@@ -56,6 +60,15 @@ static void help_kinds(struct session *s)
 
 		if (d)
 			out_printf(s->out, "%-18s %-7s %s\n", d->name, classes[d->cls], d->help);
+	}
+}
+
+static void help_gdb(struct session *s)
+{
+	out_str(s->out, "Commands of gdb that are called otherwise here, or are not here:\n");
+	for (const struct gdb_word *w = gdb_words; w->word; w++) {
+		out_printf(s->out, "  %-16s ", w->word);
+		put_folded(s, w->here, 19);
 	}
 }
 
@@ -221,6 +234,10 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 	}
 	if (!strncmp("expressions", a->rest, strlen(a->rest)) && strlen(a->rest) > 2) {
 		put_folded(s, expressions_help, 0);
+		return NULL;
+	}
+	if (!strcmp(a->rest, "gdb")) {
+		help_gdb(s);
 		return NULL;
 	}
 	if (!strcmp(a->rest, "kinds")) {

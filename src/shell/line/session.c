@@ -12,6 +12,7 @@
 #include "engine/ranks.h"
 #include "engine/breakpoints.h"
 #include "shell/line/editor.h"
+#include "shell/line/gdb-words.h"
 #include "shell/line/input.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
@@ -298,8 +299,12 @@ static struct err *unknown(struct err *e, const char *line)
 	const char *rest;
 	const struct command *c;
 	struct err *known = lookup_command(commands, commands_count, name, &c, &rest);
+	const char *here = known ? gdb_word_here(name) : NULL;
 
-	if (known && tool_find(name)) {
+	if (here) {
+		err_free(e);
+		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name), "%s", here);
+	} else if (known && tool_find(name)) {
 		err_free(e);
 		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name),
 			"It is used from the system's shell: `shell tsdb %s ...`, see \"help %s\"",

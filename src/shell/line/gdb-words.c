@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of gdb's words, see gdb-words.h. Words that mean the same here are not in it.
+ */
+#include "shell/line/gdb-words.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct gdb_word gdb_words[] = {
+	{"awatch", "Use \"info accesses\" and \"who-wrote\" in a replay"},
+	{"call", "Functions of the program are not called; \"print\" evaluates expressions"},
+	{"checkpoint",
+		"Every position of a replay has a number: \"when\" shows it, \"goto SEQ\" goes there"},
+	{"core-file", "Use \"replay start FILE\" for a trace"},
+	{"define", "Commands are not defined; put them into a file for \"source\""},
+	{"display", "Give a breakpoint commands that print: \"commands N\""},
+	{"hbreak", "Use \"break\""},
+	{"if", "Use a breakpoint's condition: \"break PLACE if EXPR\""},
+	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
+	{"jump", "The host is not moved; \"goto\" moves a replay"},
+	{"layout", "Use \"list\", \"disassemble\" and \"info streams\""},
+	{"printf", "Use \"output EXPR\" and \"echo TEXT\""},
+	{"rbreak", "Use a pattern: \"break kernel mat*\""},
+	{"record", "Use \"capture start\" before \"run\""},
+	{"return",
+		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},
+	{"reverse-finish", "Use \"reverse-next\""},
+	{"rwatch", "Use \"info accesses\" in a replay"},
+	{"target", "Use \"attach PID\""},
+	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},
+	{"undisplay", "Use \"commands N\" with a line \"end\""},
+	{"while", "Use \"continue N\" or \"ignore\", or a breakpoint's commands"},
+	{NULL, NULL},
+};
+
+const char *gdb_word_here(const char *word)
+{
+	for (const struct gdb_word *w = gdb_words; w->word; w++)
+		if (!strcmp(w->word, word))
+			return w->here;
+	return NULL;
+}
