@@ -864,7 +864,7 @@ def test_kept_back_launch_stepped(t):
     r = shell(t, 'replay start', f'replay goto {put}', 'replay step', f'x/1uw 0x{y}', 'replay step', f'x/1uw 0x{y}', f'replay goto {fetch}', f'x/1uw 0x{y}')
     t.equal(re.findall(r'^0x[0-9a-f]+.*:\s+(\d+)$', r.out, re.M), ['6', '6', '0'], 'a step over the write takes along what waited for it')
     t.equal(len(re.findall(rf'^  {at}$', r.out, re.M)), 1, 'told where the replay stands at it')
-    for command in f'replay enter {fetch}', f'info accesses {fetch}':
+    for command in (f'replay enter {fetch}', f'info accesses {fetch}')[t.gpu != 'soft':]:  # a launch is entered on the software GPU
         r = shell(t, 'replay start', command, f'replay goto {write}', f'x/1uw 0x{y}', 'replay verify', status=1)
         t.match(at, r.err, command)
         t.match(r':\s+6$', r.out, command)
@@ -962,10 +962,13 @@ def test_verdict_is_not_the_innocent_one(t):
     t.match('fetch_and_tick<<<', v['text'], 'both: what the clock changes is elsewhere')
     v = verdict_case(t, 'used', 'not_deterministic', r'#\d+ is not deterministic')
     t.match('tick<<<', v['text'], 'used: the host wrote before')
-    for word in 'stale', 'unwritten', 'floats', 'idle', 'shared', 'before':
+    exact = t.gpu == 'soft'  # a real GPU adds floats in another order each time
+    for word in ('stale', 'unwritten', *(['floats'] if exact else []), 'idle', 'shared', 'before'):
         out, v, _ = verdict_of(t, word, status=0)
         t.equal(v, None, f'{word} is as recorded')
         t.no_match('Why', out)
+    if not exact:  # and has no kernels that can be told to compute something else
+        return
     device = r'^Why: the device disagrees with the recording\.'
     for word, kernel in ('idle', 'slow'), ('before', 'fetch'), ('sum', 'slow'):
         out, v, _ = verdict_of(t, word, env=flipped(kernel, 16))
