@@ -25,7 +25,7 @@
 enum lang_kind {
 	LANG_VOID,
 	LANG_BOOL,
-	LANG_CHAR, /* an integer that is also shown as a character */
+	LANG_CHAR, /* an integer that is also shown as a character, of 1, 2 or 4 bytes */
 	LANG_INT,
 	LANG_FLOAT,
 	LANG_ENUM,
@@ -57,10 +57,17 @@ struct lang_type {
 	const char *quals;  /* "const ", "volatile " or both; NULL: none */
 	uint64_t size;	    /* bytes; 0: void, a function, or a type that is only declared */
 	bool is_signed;
-	bool is_brain; /* a FLOAT of 2 bytes: bfloat16, else IEEE half */
-	char letter;   /* the format letter it is shown with; 0: as its kind is */
+	bool is_brain;	    /* a FLOAT of 2 bytes: bfloat16, else IEEE half */
+	bool is_reference;  /* a POINTER that stands for what it points to, as C++'s int & */
+	bool is_rvalue;	    /* the same, int && */
+	bool is_plain;	    /* a STRUCT or ENUM whose name needs no prefix, as in C++ */
+	bool is_variadic;   /* a FUNCTION that takes more than params */
+	const char *opaque; /* shown in place of its values: "<incomplete type>"; NULL: they are
+			       shown */
+	char letter;	    /* the format letter it is shown with; 0: as its kind is */
 	const struct lang_type
-		*target; /* pointer, array, typedef; what a function returns (NULL: void) */
+		*target; /* pointer, array, typedef; what a function returns (NULL: void);
+			    of an ENUM, the integer that was written for it, or NULL */
 	uint64_t count;	 /* of an array, elements */
 	const struct lang_member *members;
 	unsigned nmembers;

@@ -269,7 +269,7 @@ static void test_nothing_is_read_for_a_type(void **unused)
 		{"n.next->next->next->at", "struct point"}, {"struct node", "struct node"},
 		{"enum color *", "enum color *"}, {"(struct point *)0", "struct point *"},
 		{"far / far", "int"}, {"$x = a[0]", "int"}, {"d[1]@3", "f32 [3]"},
-		{"celsius", "celsius"}, {"(celsius)1", "celsius"}, {"(celsius)1 + 1", "double"},
+		{"celsius", "double"}, {"(celsius)1", "celsius"}, {"(celsius)1 + 1", "double"},
 		{"n.low", "unsigned int"}, {"sizeof (struct node)", "unsigned long"}};
 
 	(void)unused;

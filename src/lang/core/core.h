@@ -90,6 +90,8 @@ bool lang_is_scalar(const struct lang_type *t);	  /* that, FLOAT or POINTER */
 bool lang_load(const struct lang_type *t, const uint8_t *bytes, struct lang_number *ret);
 /* n as t's bytes, converted as C does. dst has t->size bytes. */
 void lang_store(const struct lang_type *t, const struct lang_number *n, uint8_t *dst);
+/* A bit-field's value out of the (bit_offset + bits + 7) / 8 bytes that it lies in. */
+struct lang_value lang_bits(const struct lang_member *m, const uint8_t *bytes);
 /* a OP b, or OP a (b NULL), of numbers that are no pointers. */
 struct err *lang_arith(struct lang *l, enum lang_op op, const struct lang_number *a,
 	const struct lang_number *b, struct lang_number *ret) TS_CHECK;

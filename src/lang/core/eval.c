@@ -37,6 +37,24 @@ static struct err *wrong_type(const char *what, const struct lang_value *v)
 	return e;
 }
 
+/* A reference as what it refers to. */
+static struct err *refer(struct eval *ev, struct lang_value *v)
+{
+	const struct lang_type *t = lang_strip(v->type);
+	struct lang_number n = {0};
+	unsigned space = v->space;
+
+	if (!t || t->kind != LANG_POINTER || !t->is_reference)
+		return NULL;
+	if (!ev->types_only || v->bytes)
+		TRY(lang_fetch(ev->scope, v));
+	if (v->bytes && !lang_load(t, v->bytes, &n))
+		return wrong_type("there is no address in this reference", v);
+	lang_value_free(v);
+	*v = lang_at(t->target, space, n.u);
+	return NULL;
+}
+
 /* An array in memory as the pointer to its first element, a function as a pointer to it; others as
  * they are. */
 static void decay(struct eval *ev, struct lang_value *v)
@@ -58,6 +76,7 @@ static struct err *load(struct eval *ev, struct lang_value *v, struct lang_numbe
 	const struct lang_type *t;
 
 	TRY(not_void(v));
+	TRY(refer(ev, v));
 	decay(ev, v);
 	t = lang_strip(v->type);
 	if (!lang_is_scalar(t))
@@ -108,6 +127,7 @@ static struct err *follow(struct eval *ev, struct lang_value *v)
 	struct lang_number n;
 	unsigned space;
 
+	TRY(refer(ev, v));
 	decay(ev, v);
 	t = lang_strip(v->type);
 	if (!t || (t->kind != LANG_POINTER && !lang_is_integral(t)))
@@ -129,10 +149,14 @@ static struct err *follow(struct eval *ev, struct lang_value *v)
 
 static struct err *address_of(struct eval *ev, struct lang_value *v)
 {
-	const struct lang_type *type = v->type;
-	const unsigned space = v->space;
-	const uint64_t addr = v->addr;
+	const struct lang_type *type;
+	unsigned space;
+	uint64_t addr;
 
+	TRY(refer(ev, v));
+	type = v->type;
+	space = v->space;
+	addr = v->addr;
 	if (!type || v->place != LANG_MEMORY)
 		return err_new(ERR_USAGE, "only what lies in memory has an address");
 	lang_value_free(v);
@@ -173,6 +197,7 @@ static struct err *eval_index(struct eval *ev, const struct lang_node *n, struct
 	TRY(e);
 	if (i.is_float)
 		return err_new(ERR_USAGE, "an index is an integer, not floating point");
+	TRY(refer(ev, ret));
 	t = lang_strip(ret->type);
 	if (t && t->kind == LANG_ARRAY && ret->place == LANG_COMPUTED) {
 		struct lang_value one;
@@ -245,25 +270,29 @@ static const struct lang_member *find_member(
 	return NULL;
 }
 
-/* The bits of a bit-field as a value of its type. */
-static struct err *take_bits(struct eval *ev, const struct lang_member *m, struct lang_value *v)
+/* The bytes that a bit-field's bits lie in, as a value of its type: *v is all of its struct. */
+static struct err *take_bits(struct eval *ev, const struct lang_member *m, uint64_t offset,
+	uint64_t struct_size, struct lang_value *v)
 {
-	const struct lang_type *t = lang_strip(m->type);
-	struct lang_number n;
-	uint64_t u;
+	const size_t n = (m->bit_offset + m->bits + 7) / 8;
+	uint8_t bytes[9] = {0};
 
-	v->type = m->type;
-	if (ev->types_only)
+	if (ev->types_only) {
+		lang_value_free(v);
+		*v = (struct lang_value){.type = m->type};
 		return NULL;
-	TRY(load(ev, v, &n));
-	u = m->bit_offset < 64 ? n.u >> m->bit_offset : 0;
-	if (m->bits < 64) {
-		u &= (1ull << m->bits) - 1;
-		if (t->is_signed && u >> (m->bits - 1) & 1)
-			u |= ~0ull << m->bits;
+	}
+	if (!range_within(offset, n, 0, struct_size) || n > sizeof bytes)
+		return err_new(ERR_USAGE, "\"%s\" lies outside its struct", m->name);
+	if (v->place == LANG_MEMORY) {
+		if (!ev->scope || !ev->scope->read)
+			return err_new(ERR_STATE, "there is no memory to read");
+		TRY(ev->scope->read(ev->scope->arg, v->space, v->addr + offset, bytes, n));
+	} else if (v->bytes) {
+		memcpy(bytes, v->bytes + offset, n);
 	}
 	lang_value_free(v);
-	*v = lang_from_int(m->type, (int64_t)u);
+	*v = lang_bits(m, bytes);
 	return NULL;
 }
 
@@ -311,11 +340,17 @@ static struct err *as_view(struct eval *ev, const char *name, struct lang_value 
 
 static struct err *take_member(struct eval *ev, const char *name, struct lang_value *v)
 {
-	const struct lang_type *t = lang_strip(v->type);
+	const struct lang_type *t;
 	const struct lang_member *m;
 	uint64_t offset = 0;
 
 	TRY(not_void(v));
+	TRY(refer(ev, v));
+	t = lang_strip(v->type);
+	if (t->kind == LANG_POINTER && t->target && lang_strip(t->target)->kind == LANG_STRUCT) {
+		TRY(follow(ev, v)); /* as gdb has it: p.x is p->x */
+		t = lang_strip(v->type);
+	}
 	if (t->kind != LANG_STRUCT)
 		return as_view(ev, name, v);
 	m = find_member(t, name, &offset, 0);
@@ -323,6 +358,8 @@ static struct err *take_member(struct eval *ev, const char *name, struct lang_va
 		return no_member(v, name);
 	if (v->place == LANG_GONE)
 		return lang_fetch(ev->scope, v);
+	if (m->bits)
+		return take_bits(ev, m, offset, t->size, v);
 	if (v->place == LANG_MEMORY) {
 		free(v->bytes);
 		v->bytes = NULL;
@@ -337,12 +374,13 @@ static struct err *take_member(struct eval *ev, const char *name, struct lang_va
 		*v = part;
 	}
 	v->type = m->type;
-	return m->bits ? take_bits(ev, m, v) : NULL;
+	return NULL;
 }
 
 static struct err *eval_arrow(struct eval *ev, const struct lang_node *n, struct lang_value *ret)
 {
 	TRY(eval(ev, n->a, ret));
+	TRY(refer(ev, ret));
 	decay(ev, ret);
 	if (ret->type && lang_strip(ret->type)->kind == LANG_POINTER)
 		TRY(follow(ev, ret));
@@ -439,6 +477,8 @@ static struct err *apply(
 
 	TRY(not_void(a));
 	TRY(not_void(b));
+	TRY(refer(ev, a));
+	TRY(refer(ev, b));
 	if (op == LANG_OP_REPEAT)
 		return repeat(ev, a, b);
 	if (text_op(ev, op, a, b))
@@ -572,6 +612,7 @@ static struct err *eval_assign(struct eval *ev, const struct lang_node *n, struc
 	struct err *e;
 
 	TRY(eval(ev, n->a, ret));
+	TRY(refer(ev, ret));
 	e = eval(ev, n->b, &v);
 	if (!e && n->how != LANG_OP_CONST) {
 		old = lang_value_copy(ret);
@@ -760,6 +801,8 @@ struct err *lang_type_of(struct lang *l, const struct lang_scope *scope, const c
 	TRY(lang_parse(l, scope, text, &root, &all));
 	e = eval(&ev, root, &v);
 	*ret = v.type;
+	if (!e && root->op == LANG_OP_TYPE && v.type && v.type->kind == LANG_TYPEDEF)
+		*ret = v.type->target; /* as gdb has it: what the name stands for */
 	lang_value_free(&v);
 	lang_tree_free(all);
 	return e;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "lang/core/core.h"
 
-enum { REPEATS = 10, DEPTH_MAX = 32, TEXT_MAX = 200, WHOLE = 1 << 20 };
+enum { REPEATS = 10, DEPTH_MAX = 32, TEXT_MAX = 200, WHOLE = 1 << 20, MEMBERS_MAX = 1 << 20 };
 
 struct show {
 	struct lang *l;
@@ -18,6 +18,7 @@ struct show {
 	const struct lang_format *f;
 	struct buf *out;
 	unsigned depth;
+	unsigned members; /* that were shown: types may be made so that there is no end */
 };
 
 static struct err *show(struct show *s, const struct lang_value *v);
@@ -29,64 +30,83 @@ bool lang_is_letter(char letter)
 
 /* --- characters --- */
 
-/* One character within quotes. next: the character behind it, since an escape in digits must not
- * run into a digit. */
-static void add_char(struct buf *out, unsigned char c, char quote)
+/* One character within quotes; of a type of `size` bytes. */
+static void add_char(struct buf *out, uint32_t c, unsigned size, char quote)
 {
 	static const char names[] = "ntrabfv", means[] = "\n\t\r\a\b\f\v";
-	const char *name = c ? strchr(means, c) : NULL;
+	const char *name = c && c < 128 ? strchr(means, (int)c) : NULL;
 
 	if (c == (unsigned char)quote || c == '\\')
-		buf_printf(out, "\\%c", c);
+		buf_printf(out, "\\%c", (int)c);
 	else if (name)
 		buf_printf(out, "\\%c", names[name - means]);
 	else if (c == 033)
 		buf_str(out, "\\033");
-	else if (c < 128 && isprint(c))
-		buf_byte(out, c);
-	else
+	else if (c < 128 && isprint((int)c))
+		buf_byte(out, (uint8_t)c);
+	else if (size == 1 || c < 256)
 		buf_printf(out, "\\%03o", c);
+	else
+		buf_printf(out, size == 2 ? "\\u%04x" : "\\U%08x", c);
 }
 
-static void add_character(struct buf *out, unsigned char c)
+static uint32_t char_at(const unsigned char *p, uint64_t i, unsigned size)
 {
-	buf_byte(out, '\'');
-	add_char(out, c, '\'');
+	uint32_t c = 0;
+
+	memcpy(&c, p + i * size, size);
+	return c;
+}
+
+/* What C writes before the quotes. */
+static const char *char_prefix(const struct lang_type *t)
+{
+	if (t->size == 1)
+		return "";
+	return t->size == 2 ? "u" : t->is_signed ? "L" : "U";
+}
+
+static void add_character(struct buf *out, const struct lang_type *t, uint32_t c)
+{
+	buf_printf(out, "%s'", char_prefix(t));
+	add_char(out, c, (unsigned)t->size, '\'');
 	buf_byte(out, '\'');
 }
 
-static uint64_t run_at(const unsigned char *p, uint64_t i, uint64_t n)
+static uint64_t run_at(const unsigned char *p, uint64_t i, uint64_t n, unsigned size)
 {
 	uint64_t k = 1;
 
-	while (i + k < n && p[i + k] == p[i])
+	while (i + k < n && !memcmp(p + (i + k) * size, p + i * size, size))
 		k++;
 	return k;
 }
 
-/* Characters in quotes, long runs of one as "'\000' <repeats 12 times>". */
-static void add_text(struct buf *out, const unsigned char *p, uint64_t n, bool more)
+/* n characters of type t in quotes, long runs of one as "'\000' <repeats 12 times>". */
+static void add_text(
+	struct buf *out, const struct lang_type *t, const unsigned char *p, uint64_t n, bool more)
 {
+	const unsigned size = (unsigned)t->size;
 	bool quoted = false;
 
 	if (!n)
-		buf_str(out, "\"\"");
+		buf_printf(out, "%s\"\"", char_prefix(t));
 	for (uint64_t i = 0; i < n;) {
-		const uint64_t run = run_at(p, i, n);
+		const uint64_t run = run_at(p, i, n, size);
 
 		if (run >= REPEATS) {
 			buf_str(out, quoted ? "\", " : i ? ", " : "");
 			quoted = false;
-			add_character(out, p[i]);
+			add_character(out, t, char_at(p, i, size));
 			buf_printf(out, " <repeats %" PRIu64 " times>", run);
 			i += run;
 			continue;
 		}
 		if (!quoted)
-			buf_str(out, i ? ", \"" : "\"");
+			buf_printf(out, "%s%s\"", i ? ", " : "", char_prefix(t));
 		quoted = true;
 		for (uint64_t k = 0; k < run; k++)
-			add_char(out, p[i + k], '"');
+			add_char(out, char_at(p, i + k, size), size, '"');
 		i += run;
 	}
 	if (quoted)
@@ -94,6 +114,8 @@ static void add_text(struct buf *out, const unsigned char *p, uint64_t n, bool m
 	if (more)
 		buf_str(out, "...");
 }
+
+static const struct lang_type plain_char = {.kind = LANG_CHAR, .size = 1, .is_signed = true};
 
 /* --- numbers --- */
 
@@ -195,7 +217,7 @@ static void add_by_letter(struct show *s, char letter, uint64_t u, unsigned size
 		break;
 	case 'c':
 		buf_printf(out, "%d ", is_signed ? (int)(int8_t)u : (int)(uint8_t)u);
-		add_character(out, (unsigned char)u);
+		add_character(out, &plain_char, (unsigned char)u);
 		break;
 	default: /* 'f' of a size that no floating type has */
 		if (letter == 'f' && add_bits_as_float(out, u, size))
@@ -222,6 +244,18 @@ static uint64_t bits_of(const struct lang_type *t, const uint8_t *bytes)
 	return u;
 }
 
+/* Whether an enumeration's values are flags: 0 or one bit each. */
+static bool are_flags(const struct lang_type *t)
+{
+	for (unsigned i = 0; i < t->nenumerators; i++) {
+		const int64_t v = t->enumerators[i].value;
+
+		if (v < 0 || (v & (v - 1)))
+			return false;
+	}
+	return t->nenumerators > 0;
+}
+
 /* The name of an enumeration's value, its flags joined, or the number. */
 static void add_enum(struct buf *out, const struct lang_type *t, int64_t v)
 {
@@ -233,10 +267,10 @@ static void add_enum(struct buf *out, const struct lang_type *t, int64_t v)
 			buf_str(out, t->enumerators[i].name);
 			return;
 		}
-		if (t->enumerators[i].value & (t->enumerators[i].value - 1)) { /* no single bit */
-			buf_printf(out, "%" PRId64, v);
-			return;
-		}
+	}
+	if (!v || !are_flags(t)) {
+		buf_printf(out, "%" PRId64, v);
+		return;
 	}
 	for (unsigned i = 0; i < t->nenumerators; i++) {
 		const uint64_t bit = (uint64_t)t->enumerators[i].value;
@@ -247,12 +281,9 @@ static void add_enum(struct buf *out, const struct lang_type *t, int64_t v)
 		rest &= ~bit;
 		first = false;
 	}
-	if (first)
-		buf_printf(out, t->nenumerators ? "(unknown: 0x%" PRIx64 ")" : "%" PRId64, rest);
-	else if (rest)
-		buf_printf(out, " | unknown: 0x%" PRIx64 ")", rest);
-	else
-		buf_byte(out, ')');
+	if (rest)
+		buf_printf(out, "%sunknown: 0x%" PRIx64, first ? "(" : " | ", rest);
+	buf_byte(out, ')');
 }
 
 /* --- pointers --- */
@@ -281,15 +312,42 @@ static void add_pointed_text(struct show *s, unsigned space, uint64_t addr)
 	}
 	if (n) {
 		buf_byte(s->out, ' ');
-		add_text(s->out, text, n - ended, !ended);
+		add_text(s->out, &plain_char, text, n - ended, !ended);
 	}
+}
+
+/* "(int &) @0x7ffe: 5"; within a struct the address alone. */
+static struct err *add_reference(
+	struct show *s, const struct lang_value *v, const struct lang_type *t)
+{
+	const uint64_t addr = bits_of(t, v->bytes);
+	struct lang_value to = lang_at(t->target, v->space, addr);
+	struct err *e;
+
+	if (!s->depth && !s->f->nested) {
+		buf_byte(s->out, '(');
+		lang_type_name(s->out, v->type, "");
+		buf_str(s->out, ") ");
+	}
+	buf_printf(s->out, "@0x%" PRIx64, addr);
+	if (s->depth)
+		return NULL;
+	buf_str(s->out, ": ");
+	s->depth++;
+	e = show(s, &to);
+	s->depth--;
+	if (e) {
+		buf_str(s->out, "<error: cannot be read>");
+		err_free(e);
+	}
+	return NULL;
 }
 
 static void add_pointer(struct show *s, const struct lang_value *v, const struct lang_type *t)
 {
 	const struct lang_type *to = lang_strip(t->target);
 	const uint64_t addr = bits_of(t, v->bytes);
-	const bool text = to && to->kind == LANG_CHAR;
+	const bool text = to && to->kind == LANG_CHAR && to->size == 1;
 
 	if (!s->depth && !s->f->nested && !text) {
 		buf_byte(s->out, '(');
@@ -297,13 +355,32 @@ static void add_pointer(struct show *s, const struct lang_value *v, const struct
 		buf_str(s->out, ") ");
 	}
 	buf_printf(s->out, "0x%" PRIx64, addr);
+	describe(s, v->space, addr);
 	if (text)
 		add_pointed_text(s, v->space, addr);
-	else
-		describe(s, v->space, addr);
 }
 
 /* --- scalars --- */
+
+/* An integer of 16 bytes. */
+static void add_wide(struct buf *out, const struct lang_type *t, const uint8_t *bytes)
+{
+	unsigned __int128 u;
+	char digits[48];
+	size_t n = sizeof digits;
+	bool negative;
+
+	memcpy(&u, bytes, sizeof u);
+	negative = t->is_signed && u >> 127;
+	u = negative ? -u : u;
+	do {
+		digits[--n] = (char)('0' + (int)(u % 10));
+		u /= 10;
+	} while (u);
+	if (negative)
+		digits[--n] = '-';
+	buf_add(out, digits + n, sizeof digits - n);
+}
 
 static void add_scalar(struct show *s, const struct lang_value *v, const struct lang_type *t)
 {
@@ -311,7 +388,7 @@ static void add_scalar(struct show *s, const struct lang_value *v, const struct 
 	const unsigned size = t->size < 8 ? (unsigned)t->size : 8;
 	const uint64_t u = bits_of(t, v->bytes);
 
-	if (t->size > 8 && (t->kind != LANG_FLOAT || (letter && letter != 'f')))
+	if (t->size > 8 && letter && (t->kind != LANG_FLOAT || letter != 'f'))
 		buf_printf(s->out, "<%" PRIu64 " bytes>", t->size);
 	else if (t->kind == LANG_FLOAT && (!letter || letter == 'f'))
 		add_float(s->out, t, v->bytes);
@@ -324,8 +401,10 @@ static void add_scalar(struct show *s, const struct lang_value *v, const struct 
 	else if (t->kind == LANG_ENUM)
 		add_enum(s->out, t, t->is_signed ? as_signed(u, size) : (int64_t)u);
 	else if (t->kind == LANG_CHAR) {
-		buf_printf(s->out, "%d ", t->is_signed ? (int)(int8_t)u : (int)(uint8_t)u);
-		add_character(s->out, (unsigned char)u);
+		buf_printf(s->out, "%" PRId64 " ", t->is_signed ? as_signed(u, size) : (int64_t)u);
+		add_character(s->out, t, (uint32_t)u);
+	} else if (t->size == 16) {
+		add_wide(s->out, t, v->bytes);
 	} else
 		add_by_letter(s, 'g', u, size, t->is_signed);
 }
@@ -404,9 +483,9 @@ static struct err *add_array(struct show *s, const struct lang_value *v, const s
 		uint64_t len = s->f->elements && n > s->f->elements ? s->f->elements : n;
 		const bool more = len < t->count;
 
-		if (!more && len && !part.bytes[len - 1]) /* the end of a text is not shown */
-			len--;
-		add_text(s->out, part.bytes, len, more);
+		if (!more && len && !char_at(part.bytes, len - 1, (unsigned)of->size))
+			len--; /* the end of a text is not shown */
+		add_text(s->out, of, part.bytes, len, more);
 		e = NULL;
 	} else {
 		e = add_elements(s, &part, t, n);
@@ -420,18 +499,9 @@ static struct err *add_array(struct show *s, const struct lang_value *v, const s
 
 static struct err *show_bits(struct show *s, const struct lang_member *m, const uint8_t *bytes)
 {
-	const struct lang_type *t = lang_strip(m->type);
-	uint64_t u = bits_of(t, bytes) >> (m->bit_offset & 63);
-	struct lang_value v;
-	struct err *e;
+	struct lang_value v = lang_bits(m, bytes);
+	struct err *e = show(s, &v);
 
-	if (m->bits < 64) {
-		u &= (1ull << m->bits) - 1;
-		if (t->is_signed && u >> (m->bits - 1) & 1)
-			u |= ~0ull << m->bits;
-	}
-	v = lang_from_int(m->type, (int64_t)u);
-	e = show(s, &v);
 	lang_value_free(&v);
 	return e;
 }
@@ -440,6 +510,7 @@ static struct err *add_member(
 	struct show *s, const struct lang_value *v, const struct lang_member *m)
 {
 	const struct lang_type *t = lang_strip(v->type);
+	const uint64_t size = m->bits ? (m->bit_offset + m->bits + 7) / 8 : m->type->size;
 	struct lang_value one;
 	struct err *e;
 
@@ -450,7 +521,7 @@ static struct err *add_member(
 	} else if (m->name) {
 		buf_printf(s->out, "%s = ", m->name);
 	}
-	if (m->offset > t->size || m->type->size > t->size - m->offset) {
+	if (m->offset > t->size || size > t->size - m->offset) {
 		buf_str(s->out, "<outside its struct>");
 		return NULL;
 	}
@@ -467,10 +538,13 @@ static struct err *add_struct(struct show *s, const struct lang_value *v, const 
 {
 	struct err *e = NULL;
 
-	lang_complete(t);
-	buf_byte(s->out, '{');
+	buf_str(s->out, t->nmembers ? "{" : "{<No data fields>");
 	for (unsigned i = 0; i < t->nmembers && !e; i++) {
 		buf_str(s->out, i ? ", " : "");
+		if (++s->members > MEMBERS_MAX) {
+			buf_str(s->out, "...");
+			break;
+		}
 		e = add_member(s, v, &t->members[i]);
 	}
 	buf_byte(s->out, '}');
@@ -487,6 +561,8 @@ static struct err *show_read(struct show *s, const struct lang_value *v, const s
 		buf_str(s->out, "{...}");
 		return NULL;
 	}
+	if (t->kind == LANG_POINTER && t->is_reference)
+		return add_reference(s, v, t);
 	if (lang_is_scalar(t)) {
 		add_scalar(s, v, t);
 		return NULL;
@@ -509,6 +585,11 @@ static struct err *show(struct show *s, const struct lang_value *v)
 	}
 	if (v->place == LANG_GONE) {
 		buf_str(s->out, "<optimized out>");
+		return NULL;
+	}
+	lang_complete(t);
+	if (t->opaque) {
+		buf_str(s->out, t->opaque);
 		return NULL;
 	}
 	if (t->kind == LANG_FUNCTION) {

@@ -60,6 +60,22 @@ struct lang_value lang_from_bytes(const struct lang_type *t, const void *bytes)
 	return v;
 }
 
+struct lang_value lang_bits(const struct lang_member *m, const uint8_t *bytes)
+{
+	const unsigned n = (m->bit_offset + m->bits + 7) / 8;
+	const struct lang_type *t = lang_strip(m->type);
+	uint64_t u = 0;
+
+	for (unsigned i = n; i-- > 0;) /* 9 bytes at most: the first one's low bits go */
+		u = i ? u << 8 | bytes[i] : u << (8 - m->bit_offset) | bytes[0] >> m->bit_offset;
+	if (m->bits < 64) {
+		u &= (1ull << m->bits) - 1;
+		if (t->is_signed && u >> (m->bits - 1) & 1)
+			u |= ~0ull << m->bits;
+	}
+	return lang_from_int(m->type, (int64_t)u);
+}
+
 struct lang_value lang_at(const struct lang_type *t, unsigned space, uint64_t addr)
 {
 	return (struct lang_value){.type = t, .place = LANG_MEMORY, .space = space, .addr = addr};

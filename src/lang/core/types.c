@@ -214,7 +214,7 @@ static void add_words(struct buf *out, const struct lang_type *t)
 
 	if (quals)
 		buf_str(out, quals);
-	if ((t->kind == LANG_STRUCT || t->kind == LANG_ENUM) && t->prefix)
+	if ((t->kind == LANG_STRUCT || t->kind == LANG_ENUM) && t->prefix && !t->is_plain)
 		buf_printf(out, "%s ", t->prefix);
 	buf_str(out, t->name ? t->name : t->kind == LANG_VOID ? "void" : "{...}");
 }
@@ -222,12 +222,14 @@ static void add_words(struct buf *out, const struct lang_type *t)
 static void add_params(struct buf *out, const struct lang_type *t)
 {
 	buf_byte(out, '(');
-	if (!t->nparams)
+	if (!t->nparams && !t->is_variadic)
 		buf_str(out, "void");
 	for (unsigned i = 0; i < t->nparams; i++) {
 		buf_str(out, i ? ", " : "");
 		lang_type_name(out, t->params[i], "");
 	}
+	if (t->is_variadic)
+		buf_str(out, t->nparams ? ", ..." : "...");
 	buf_byte(out, ')');
 }
 
@@ -247,10 +249,14 @@ static void add_declaration(struct buf *out, const struct lang_type *t, const ch
 		const char *quals = t->quals;
 		bool brackets = wants_brackets(t->target);
 
-		buf_printf(&b, "%s*", brackets ? "(" : "");
+		buf_printf(&b, "%s%s", brackets ? "(" : "",
+			!t->is_reference ? "*"
+			: t->is_rvalue	 ? "&&"
+					 : "&");
 		if (quals) /* " const" stands behind the star */
 			buf_printf(&b, " %.*s", (int)strlen(quals) - 1, quals);
-		buf_printf(&b, "%s%s%s", quals && *inner ? " " : "", inner, brackets ? ")" : "");
+		buf_printf(&b, "%s%s%s", quals && *inner && *inner != '[' ? " " : "", inner,
+			brackets ? ")" : "");
 		add_declaration(out, t->target, buf_cstr(&b));
 	} else if (t->kind == LANG_ARRAY) {
 		buf_str(&b, inner);
@@ -274,17 +280,6 @@ void lang_type_name(struct buf *out, const struct lang_type *t, const char *name
 }
 
 /* --- layouts --- */
-
-static const struct lang_type *resolved(struct lang_type *store, const struct lang_type *t)
-{
-	t = lang_strip(t);
-	if (t && (t->kind == LANG_POINTER || t->kind == LANG_ARRAY)) {
-		*store = *t;
-		store->target = lang_strip(t->target);
-		return store;
-	}
-	return t;
-}
 
 static void add_members(struct buf *out, const struct lang_type *t)
 {
@@ -315,28 +310,8 @@ static void add_bases(struct buf *out, const struct lang_type *t)
 	}
 }
 
-void lang_type_layout(struct buf *out, const struct lang_type *type)
+static void add_enumerators(struct buf *out, const struct lang_type *t)
 {
-	struct lang_type store;
-	const struct lang_type *t = resolved(&store, type);
-
-	if (!t || (t->kind != LANG_STRUCT && t->kind != LANG_ENUM)) {
-		lang_type_name(out, t, "");
-		return;
-	}
-	lang_complete(t);
-	buf_printf(out, "%s%s%s%s ", t->quals ? t->quals : "",
-		t->prefix	       ? t->prefix
-		: t->kind == LANG_ENUM ? "enum"
-				       : "struct",
-		t->name ? " " : "", t->name ? t->name : "");
-	if (t->kind == LANG_STRUCT) {
-		add_bases(out, t);
-		buf_str(out, "{\n");
-		add_members(out, t);
-		buf_str(out, t->nmembers ? "}" : "    <no data fields>\n}");
-		return;
-	}
 	buf_byte(out, '{');
 	for (unsigned i = 0; i < t->nenumerators; i++) {
 		const struct lang_enumerator *e = &t->enumerators[i];
@@ -347,4 +322,64 @@ void lang_type_layout(struct buf *out, const struct lang_type *type)
 			buf_printf(out, " = %lld", (long long)e->value);
 	}
 	buf_byte(out, '}');
+}
+
+/* A type that is not made of others, but for members. */
+static void add_layout(struct buf *out, const struct lang_type *t)
+{
+	if (!t || (t->kind != LANG_STRUCT && t->kind != LANG_ENUM)) {
+		lang_type_name(out, t, "");
+		return;
+	}
+	lang_complete(t);
+	buf_printf(out, "%s%s%s%s ", t->quals ? t->quals : "",
+		t->prefix	       ? t->prefix
+		: t->kind == LANG_ENUM ? "enum"
+				       : "struct",
+		t->name ? " " : "", t->name ? t->name : "");
+	if (t->kind == LANG_ENUM) {
+		if (t->target) {
+			buf_str(out, ": ");
+			lang_type_name(out, t->target, "");
+			buf_byte(out, ' ');
+		}
+		add_enumerators(out, t);
+		return;
+	}
+	add_bases(out, t);
+	buf_str(out, "{\n");
+	add_members(out, t);
+	if (t->nmembers)
+		buf_byte(out, '}');
+	else
+		buf_printf(out, "    %s\n}", t->opaque ? t->opaque : "<no data fields>");
+}
+
+/* Goes through pointers, arrays and functions, which are copied into the callers' frames, down to
+ * the type that has a layout. */
+static void resolve(struct buf *out, const struct lang_type *t, const struct lang_type *top,
+	struct lang_type *parent)
+{
+	struct lang_type copy;
+	struct buf layout = BUF_INIT;
+
+	t = lang_strip(t);
+	if (t && (t->kind == LANG_POINTER || t->kind == LANG_ARRAY || t->kind == LANG_FUNCTION)) {
+		copy = *t;
+		if (parent)
+			parent->target = &copy;
+		resolve(out, t->target, top ? top : &copy, &copy);
+		return;
+	}
+	add_layout(&layout, t);
+	copy = (struct lang_type){.kind = LANG_INT, .name = buf_cstr(&layout)};
+	if (parent)
+		parent->target = &copy;
+	lang_type_name(out, top ? top : &copy, "");
+	buf_free(&layout);
+}
+
+void lang_type_layout(struct buf *out, const struct lang_type *type)
+{
+	resolve(out, type, NULL, NULL);
 }
