@@ -184,8 +184,9 @@ bool inferior_keeper_ended(struct inferior *inf, int *ret_status);
  * REQ_END_WINDOW). All threads are resumed; the caller waits and drains, until INFERIOR_STOP_AGENT
  * with why SERVED; control->stop is then to be taken as it was before. */
 struct err *inferior_end_window(struct inferior *inf) TS_CHECK;
-/* The inferior's own memory. */
+/* The inferior's own memory. Writing needs a stop. */
 struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n) TS_CHECK;
+struct err *inferior_write(struct inferior *inf, uint64_t addr, const void *src, size_t n) TS_CHECK;
 
 /* --- threads, stacks --- */
 
@@ -201,11 +202,6 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
  * the caller frees. */
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max,
 	struct backtrace_frame **ret, unsigned *ret_n) TS_CHECK;
-/* Local variables and arguments of a frame for `bt full`, as "name = value" lines, if DWARF
- * describes them. */
-struct err *inferior_frame_locals(
-	struct inferior *inf, pid_t tid, unsigned frame, struct buf *out) TS_CHECK;
-
 struct inferior_library {
 	uint64_t start, end;
 	bool has_symbols, has_lines;

@@ -14,10 +14,10 @@ libattach_a_SOURCES = \
 	src/attach/drain/drain-memory.c src/attach/drain/drain-python.c \
 	src/attach/ptrace/libraries.c \
 	src/attach/unwind/frames.h src/attach/unwind/unwind.c src/attach/unwind/unwind-memory.c src/attach/unwind/backtrace.c src/attach/unwind/python-frames.c \
-	src/attach/unwind/locals.c
+	src/attach/unwind/program-names.c src/attach/program-names.h
 libattach_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS) $(UNWIND_PTRACE_CFLAGS) $(XXHASH_CFLAGS)
-ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl
-HEADERS_TO_CHECK += src/attach/attach.h src/attach/arch/arch.h src/attach/ptrace/inferior.h src/attach/drain/drain.h \
+ATTACH_LIBS = $(ELF_LIBS) $(UNWIND_PTRACE_LIBS) $(XXHASH_LIBS) -ldl -lm
+HEADERS_TO_CHECK += src/attach/attach.h src/attach/program-names.h src/attach/arch/arch.h src/attach/ptrace/inferior.h src/attach/drain/drain.h \
 	src/attach/unwind/frames.h src/attach/inject/inject.h src/attach/remote.h src/attach/ptrace/target.h src/attach/inject/handover.h src/attach/ptrace/keeper-process.h
 
 # Programs under test are never sanitised: LeakSanitizer refuses to work under ptrace.

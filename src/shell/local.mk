@@ -12,7 +12,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-check.c \
 	src/shell/commands/cmd-explore.c \
 	 src/shell/print/explore-text.c src/shell/print/explore-read.c src/shell/print/explore-text.h \
-	src/shell/commands/cmd-data.c \
+	src/shell/commands/cmd-data.c src/shell/values/program.c src/shell/values/program.h \
 	src/shell/commands/cmd-device.c \
 	src/shell/commands/cmd-info.c \
 	src/shell/commands/cmd-graph.c src/shell/print/graph-text.c src/shell/print/graph.h \
@@ -68,7 +68,7 @@ tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
 HEADERS_TO_CHECK += src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
-	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/vars.h
+	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
 dist_man_MANS += man/tsdb.1
 
@@ -103,3 +103,7 @@ tests_unit_test_shell_session_SOURCES = tests/unit/test-shell-session.c tests/un
 tests_unit_test_shell_session_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_session_LDADD = $(SHELL_TEST_LIBS)
 endif
+
+# What gdb makes of a program's variables.
+TESTS += tests/unit/test-values-gdb.py
+EXTRA_DIST += tests/unit/test-values-gdb.py tests/programs/value_types.c tests/programs/value_classes.cc

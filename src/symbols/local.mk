@@ -5,9 +5,10 @@
 
 noinst_LIBRARIES += libsymbols.a
 libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/elf-facts.c src/symbols/elf-facts.h \
-	src/symbols/variables.c src/symbols/variables.h src/symbols/dwarf-value.c src/symbols/dwarf-print.c \
-	src/symbols/places.c src/symbols/places.h \
-	src/symbols/host-stack.c src/symbols/host-stack.h
+	src/symbols/dwarf/variables.c src/symbols/variables.h src/symbols/dwarf/dwarf-value.c src/symbols/dwarf/dwarf-types.c src/symbols/dwarf/dwarf-types.h \
+	src/symbols/dwarf/dwarf-names.c src/symbols/dwarf/dwarf-names.h src/symbols/dwarf/dwarf-walk.h src/symbols/dwarf/symbols-files.h \
+	src/symbols/places.c src/symbols/places.h src/symbols/host-stack.c src/symbols/host-stack.h
 libsymbols_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 SYMBOLS_LIBS = $(ELF_LIBS) -ldl
-HEADERS_TO_CHECK += src/symbols/places.h src/symbols/symbols.h src/symbols/elf-facts.h src/symbols/variables.h src/symbols/host-stack.h
+HEADERS_TO_CHECK += src/symbols/places.h src/symbols/symbols.h src/symbols/elf-facts.h src/symbols/variables.h src/symbols/host-stack.h \
+	src/symbols/dwarf/dwarf-types.h src/symbols/dwarf/dwarf-names.h src/symbols/dwarf/dwarf-walk.h src/symbols/dwarf/symbols-files.h

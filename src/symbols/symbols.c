@@ -5,6 +5,7 @@
  * the ELF's own; separate debugging files are found as libdwfl does.
  */
 #include "symbols/symbols.h"
+#include "symbols/dwarf/symbols-files.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -25,6 +26,7 @@ struct symfile {
 	Dwfl *dwfl; /* NULL: cannot be opened */
 	Dwfl_Module *module;
 	char *build_id;
+	struct file_kept kept;
 };
 
 struct known_address {
@@ -63,6 +65,8 @@ void symbols_free(struct symbols *s)
 		return;
 	for (struct symfile *f = s->files, *next; f; f = next) {
 		next = f->next;
+		if (f->kept.kept)
+			f->kept.free(f->kept.kept);
 		if (f->dwfl)
 			dwfl_end(f->dwfl);
 		free(f->path);
@@ -232,6 +236,15 @@ Dwfl_Module *symbols_module(struct symbols *s, const char *path)
 	return file_get(s, path)->module;
 }
 
+Dwarf *symbols_dwarf(
+	struct symbols *s, const char *path, Dwarf_Addr *ret_bias, struct file_kept **ret_kept)
+{
+	struct symfile *f = file_get(s, path);
+
+	*ret_kept = &f->kept;
+	return f->module ? dwfl_module_getdwarf(f->module, ret_bias) : NULL;
+}
+
 /* ---- DWARF scopes ---- */
 
 /* The compilation unit at an address. Some compilers (clang) write no .debug_aranges; then every
@@ -384,6 +397,24 @@ static unsigned dwarf_names(struct symbols *s, const struct symfile *f, uint64_t
 	}
 	free(sc.scopes);
 	return n;
+}
+
+bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct symbol *ret)
+{
+	const struct symfile *f = file_get(s, path);
+	GElf_Off offset;
+	GElf_Sym sym;
+	const char *name;
+
+	*ret = (struct symbol){.module = f->path, .module_offset = vaddr};
+	if (!f->module)
+		return false;
+	name = dwfl_module_addrinfo(f->module, vaddr, &offset, &sym, NULL, NULL, NULL);
+	if (!name || !*name || offset >= (sym.st_size ? sym.st_size : 1))
+		return false;
+	ret->function = symbols_demangle(s, name);
+	ret->offset = offset;
+	return true;
 }
 
 static unsigned look_up(struct symbols *s, const struct symfile *f, uint64_t vaddr,

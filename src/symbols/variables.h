@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Prints variables of a host function by its DWARF: where one lives (dwarf-value.c), how its bytes
- * read (dwarf-print.c), and all of a frame (variables.c). Registers and memory come from the
- * caller, so a stopped process and a core file would serve alike.
+ * The program's own names for expressions, by its DWARF: variables of a frame and of a file
+ * (variables.c), where one lives (dwarf-value.c), and types (dwarf-types.c). Registers and memory
+ * come from the caller, so a stopped process and a core file would serve alike.
  */
 #ifndef SYMBOLS_VARIABLES_H
 #define SYMBOLS_VARIABLES_H
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "lang/lang.h"
 #include "symbols/symbols.h"
 
 enum { FRAME_REGISTERS = 17 }; /* DWARF numbers 0-15 of the x86-64 psABI, 16 the return address */
@@ -35,25 +35,57 @@ enum dwarf_place_kind {
 	PLACE_NONE,    /* optimised out here */
 	PLACE_MEMORY,  /* addr */
 	PLACE_VALUE,   /* value: in a register or computed */
+	PLACE_BYTES,   /* bytes: in the file */
 	PLACE_UNKNOWN, /* a form that we do not evaluate; why */
 };
 struct dwarf_place {
 	enum dwarf_place_kind kind;
 	uint64_t addr, value;
+	const void *bytes; /* nbytes of them; live as long as the file is open */
+	size_t nbytes;
 	const char *why;
 };
 /* Where var (a variable or parameter) is at ctx->pc. */
 struct dwarf_place dwarf_locate(const struct dwarf_context *ctx, Dwarf_Die *var);
+/* A number that an attribute computes, or that is in the variable it refers to. */
+bool dwarf_number_at(const struct dwarf_context *ctx, Dwarf_Attribute *attr, uint64_t *ret);
 
-/* Appends the value of a type at a place. Memory is read in small, bounded pieces. */
-void dwarf_print(const struct dwarf_context *ctx, struct buf *out, Dwarf_Die *type,
-	const struct dwarf_place *place);
+/* The names of a file with DWARF. */
+struct file_names;
+/* Those of path, with types that live as long as l (which has to outlive s); NULL: the file has no
+ * debug information. Lives as long as s, and until it is asked for with another l. */
+struct file_names *symbols_names(struct symbols *s, struct lang *l, const char *path);
+/* DWARF address = ELF address - this. */
+uint64_t file_names_bias(const struct file_names *f);
 
-/*
- * Appends "name = value" lines: the variables and arguments of the function that is `depth` inlined
- * calls out from the innermost one of sc. Sets ctx->function.
- */
-void variables_print(
-	struct dwarf_context *ctx, const struct symbols_scope *sc, unsigned depth, struct buf *out);
+/* A frame: the function that is `depth` inlined calls out from the innermost one of sc. Its
+ * functions set ctx->function. */
+struct variables_frame {
+	struct file_names *names;
+	struct dwarf_context *ctx;
+	const struct symbols_scope *sc;
+	unsigned depth;
+};
+/* Calls each for all variables and arguments, innermost block first. One whose value is not known
+ * is void, and why says why. Values are freed behind each call. */
+void frame_variables(const struct variables_frame *f,
+	void (*each)(void *arg, const char *name, const struct lang_value *v, const char *why),
+	void *arg);
+/* Finds a variable, an enumerator or a type, innermost block first. */
+struct err *frame_variable(const struct variables_frame *f, const char *name,
+	struct lang_value *ret, bool *ret_found) TS_CHECK;
+const struct lang_type *frame_type(const struct variables_frame *f, const char *name);
+/* Whether it is the function that nvcc makes for a kernel: its variables are nobody's. */
+bool frame_is_stub(const struct variables_frame *f);
+
+/* Finds a variable outside of functions, a function or an enumerator; one of the unit of `near`
+ * (may be NULL) first. ctx needs no frame. */
+struct err *file_variable(struct file_names *f, struct dwarf_context *ctx, Dwarf_Die *near,
+	const char *name, struct lang_value *ret, bool *ret_found) TS_CHECK;
+/* The same among what other files see. */
+struct err *file_external(struct file_names *f, struct dwarf_context *ctx, const char *name,
+	struct lang_value *ret, bool *ret_found) TS_CHECK;
+/* "point" or "struct point"; NULL: there is none. */
+const struct lang_type *file_type(struct file_names *f, Dwarf_Die *near, const char *name);
 
 #endif

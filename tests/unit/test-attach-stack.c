@@ -4,6 +4,7 @@
  * variables; and what ELF files tell.
  */
 #include "test-attach-common.h"
+#include "attach/program-names.h"
 #include "symbols/elf-facts.h"
 
 static struct inferior *stopped(const char *program, const char *how, struct inferior_event *ret)
@@ -216,13 +217,42 @@ static void without_ours(void **state)
 
 /* ---- variables ---- */
 
+static struct lang *lang; /* of one test: types live as long as the inferior */
+
+static struct err *read_memory(void *arg, unsigned space, uint64_t addr, void *dst, size_t n)
+{
+	return inferior_read(arg, addr, dst, n);
+}
+
+struct lines {
+	struct inferior *inf;
+	struct buf text;
+};
+
+static void add_line(void *arg, const char *name, const struct lang_value *v, const char *why)
+{
+	struct lines *l = arg;
+	const struct lang_scope scope = {.arg = l->inf, .read = read_memory};
+	const struct lang_format f = {.elements = 200, .nested = true};
+
+	buf_printf(&l->text, "%s = ", name);
+	if (why)
+		buf_printf(&l->text, "<%s>", why);
+	else
+		must(lang_show(lang, &scope, &f, v, &l->text));
+	buf_byte(&l->text, '\n');
+}
+
 static char *locals_of(struct inferior *inf, pid_t tid, unsigned frame)
 {
-	struct buf b = BUF_INIT;
+	const struct program_place p = {inf, lang, tid, frame};
+	struct lines l = {.inf = inf};
+	bool known;
 
-	must(inferior_frame_locals(inf, tid, frame, &b));
-	(void)buf_cstr(&b);
-	return buf_steal(&b);
+	must(program_locals(&p, add_line, &l, &known));
+	assert_true(known);
+	(void)buf_cstr(&l.text);
+	return buf_steal(&l.text);
 }
 
 static void has_line(const char *text, const char *line)
@@ -236,19 +266,65 @@ static void has_line(const char *text, const char *line)
 	fail();
 }
 
+static void no_frame(struct inferior *inf, pid_t tid)
+{
+	const struct program_place p = {inf, lang, tid, 1000};
+	bool known;
+
+	must_say(
+		program_locals(&p, add_line, &(struct lines){.inf = inf}, &known), "no frame 1000");
+}
+
+static struct err *find(void *arg, const char *name, struct lang_value *ret, bool *ret_found)
+{
+	return program_variable(arg, name, ret, ret_found);
+}
+
+static const struct lang_type *find_type(void *arg, const char *name)
+{
+	return program_type(arg, name);
+}
+
+static struct err *read_place(void *arg, unsigned space, uint64_t addr, void *dst, size_t n)
+{
+	return inferior_read(((const struct program_place *)arg)->inf, addr, dst, n);
+}
+
+/* An expression's value in a frame. */
+static void has_name(
+	struct inferior *inf, pid_t tid, unsigned frame, const char *text, const char *value)
+{
+	struct program_place p = {inf, lang, tid, frame};
+	const struct lang_scope scope = {
+		.arg = &p, .name = find, .type = find_type, .read = read_place};
+	const struct lang_format f = {.elements = 200};
+	struct lang_value v;
+	struct buf b = BUF_INIT;
+
+	must(lang_eval(lang, &scope, text, &v));
+	must(lang_show(lang, &scope, &f, &v, &b));
+	assert_string_equal(buf_cstr(&b), value);
+	lang_value_free(&v);
+	buf_free(&b);
+}
+
 static void variables(void **state)
 {
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o0", "0", &ev);
 	struct taken_stack s = stack_of(inf, ev.tid);
-	char *text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
+	char *text;
 
+	lang = lang_new();
+	text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
 	has_line(text, "number = 42");
 	has_line(text, "real = 2.5");
 	assert_non_null(strstr(text, "text = 0x"));
 	assert_non_null(strstr(text, " \"hello\"\n"));
-	assert_non_null(strstr(text, "l = {a = {x = 3, y = 1.5, name = \"inner\"}, b = 0x"));
-	has_line(text, "array = {1, 2, 3, 4, 5, 6, 7, 8, ...}");
+	assert_non_null(
+		strstr(text, "l = {a = {x = 3, y = 1.5, name = \"inner\\000\\000\"}, b = 0x"));
+	assert_non_null(strstr(text, ", bits = 5}\n"));
+	has_line(text, "array = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}");
 	has_line(text, "letters = \"a\\tb\\\"c\"");
 	has_line(text, "c = GREEN");
 	has_line(text, "u = 65535");
@@ -268,11 +344,69 @@ static void variables(void **state)
 	free(text);
 	text = locals_of(inf, ev.tid, frame_named(&s, "demo::outer(int)"));
 	has_line(text, "n = 0");
-	has_line(text, "p = {x = 1, y = -2.5, name = \"pt\"}");
+	has_line(text, "p = {x = 1, y = -2.5, name = \"pt\\000\\000\\000\\000\\000\"}");
 	free(text);
-	must_say(inferior_frame_locals(inf, ev.tid, 1000, &(struct buf){0}), "no frame 1000");
+	no_frame(inf, ev.tid);
 	free(s.f);
 	inferior_free(inf);
+	lang_free(lang);
+}
+
+/* A name in a frame means the innermost variable; then what lies outside of functions. */
+static void names(void **state)
+{
+	struct inferior_event ev;
+	struct inferior *inf = stopped("tests/programs/attach-stack-o0", "0", &ev);
+	struct taken_stack s = stack_of(inf, ev.tid);
+
+	lang = lang_new();
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "array[number & 3]", "3");
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "l.b->y", "-2.5");
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "where->name",
+		"\"pt\\000\\000\\000\\000\\000\"");
+	has_name(inf, ev.tid, frame_named(&s, "inlined"), "twice == 2 * v", "1");
+	has_name(inf, ev.tid, frame_named(&s, "inlined"), "how", "0");
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "GREEN + 1", "6");
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "((struct point *)where)->x", "1");
+	has_name(inf, ev.tid, frame_named(&s, "middle"), "sizeof(struct line)", "40");
+	/* abort() and what it calls may have no debug information: main's code then */
+	has_name(inf, ev.tid, 0, "sizeof(odd)", "2");
+	free(s.f);
+	inferior_free(inf);
+	lang_free(lang);
+}
+
+/* What was shown can be shown again when the program and its files are gone. */
+static void after_the_end(void **state)
+{
+	struct inferior_event ev;
+	struct inferior *inf = stopped("tests/programs/attach-stack-o0", "0", &ev);
+	struct taken_stack s = stack_of(inf, ev.tid);
+	const struct lang_format f = {.elements = 200};
+	struct program_place p = {.inf = inf, .tid = ev.tid, .frame = frame_named(&s, "middle")};
+	struct lang_value v, unread;
+	struct buf b = BUF_INIT;
+	bool found;
+
+	p.l = lang = lang_new();
+	must(program_variable(&p, "l", &v, &found));
+	assert_true(found);
+	must(program_variable(&p, "where", &unread, &found));
+	assert_true(found);
+	must(lang_fetch(&(struct lang_scope){.arg = inf, .read = read_memory}, &v));
+	must(lang_show(lang, NULL, &f, &v, &b));
+	buf_clear(&b);
+	free(s.f);
+	inferior_free(inf);
+	must(lang_show(lang, NULL, &f, &v, &b));
+	assert_non_null(strstr(buf_cstr(&b), "{a = {x = 3, y = 1.5,"));
+	buf_clear(&b);
+	lang_type_layout(&b, unread.type);
+	assert_non_null(strstr(buf_cstr(&b), "struct point {"));
+	buf_free(&b);
+	lang_value_free(&v);
+	lang_value_free(&unread);
+	lang_free(lang);
 }
 
 static void optimised_variables(void **state)
@@ -280,8 +414,10 @@ static void optimised_variables(void **state)
 	struct inferior_event ev;
 	struct inferior *inf = stopped("tests/programs/attach-stack-o2", "0", &ev);
 	struct taken_stack s = stack_of(inf, ev.tid);
-	char *text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
+	char *text;
 
+	lang = lang_new();
+	text = locals_of(inf, ev.tid, frame_named(&s, "middle"));
 	assert_non_null(strstr(text, "number = "));
 	assert_non_null(strstr(text, "<"));
 	has_line(text, "c = GREEN"); /* constants in the DWARF */
@@ -291,6 +427,7 @@ static void optimised_variables(void **state)
 	free(text);
 	free(s.f);
 	inferior_free(inf);
+	lang_free(lang);
 }
 
 /* ---- symbols without a process ---- */
@@ -427,6 +564,8 @@ int main(void)
 		cmocka_unit_test(without_ours),
 		cmocka_unit_test(variables),
 		cmocka_unit_test(optimised_variables),
+		cmocka_unit_test(names),
+		cmocka_unit_test(after_the_end),
 		cmocka_unit_test(libraries),
 		cmocka_unit_test(symbols_of_a_file),
 		cmocka_unit_test(facts),

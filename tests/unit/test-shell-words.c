@@ -266,15 +266,15 @@ static void x_formats(void **state)
 	assert_refused(x_format_parse(&f, "99999999999999999999x"), "from 1 to");
 	assert_refused(x_format_parse(&f, "3i"), "instructions");
 	f = (struct x_format){.count = 5, .letter = 'f', .unit = 'w'};
-	x_format_print(&b, &f, 0x1000, floats);
+	x_format_print(&b, &f, 0x1000, floats, NULL, NULL);
 	assert_string_equal(buf_cstr(&b), "0x1000:\t1.5\t-2\t0\t1e+10\n0x1010:\t7\n");
 	buf_clear(&b);
 	f = (struct x_format){.count = 4, .letter = 'd', .unit = 'b'};
-	x_format_print(&b, &f, 0x20, bytes);
+	x_format_print(&b, &f, 0x20, bytes, NULL, NULL);
 	assert_string_equal(buf_cstr(&b), "0x20:\t1\t-128\t-1\t65\n");
 	buf_clear(&b);
 	f = (struct x_format){.count = 2, .letter = 'x', .unit = 'h'};
-	x_format_print(&b, &f, 0, bytes);
+	x_format_print(&b, &f, 0, bytes, NULL, NULL);
 	assert_string_equal(buf_cstr(&b), "0x0:\t0x8001\t0x41ff\n");
 	buf_free(&b);
 }

@@ -175,6 +175,19 @@ struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t
 		(unsigned long long)addr);
 }
 
+struct err *inferior_write(struct inferior *inf, uint64_t addr, const void *src, size_t n)
+{
+	struct iovec from = {(void *)(uintptr_t)src, n}, to = {(void *)(uintptr_t)addr, n};
+
+	if (!inf->alive || inf->running)
+		return err_cure(
+			err_new(ERR_STATE, "the program is not stopped"), "Stop it with Ctrl-C");
+	if (process_vm_writev(inf->pid, &from, 1, &to, 1, 0) == (ssize_t)n)
+		return NULL;
+	return err_new(ERR_NOT_FOUND, "cannot write host memory at address 0x%llx",
+		(unsigned long long)addr);
+}
+
 /* Whether tid, which was killed before, has been reaped. */
 static bool reap_one(pid_t tid)
 {

@@ -9,6 +9,7 @@
 #include "replay/replay.h"
 #include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
+#include "shell/values/program.h"
 #include "engine/replay-device.h"
 #include "shell/print/stack-view.h"
 #include "shell/values/value.h"
@@ -24,7 +25,8 @@ enum {
 
 const char cmd_print_help[] =
 	"Shows the value of an expression at the current command and remembers it as $1, $2,\n"
-	"...; $ is the newest, $$ the one before it, $$3 the one three before it. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32 (at a\n"
+	"...; $ is the newest, $$ the one before it, $$3 the one three before it. Variables of\n"
+	"the live program: n, p->x, *arr@4, &global. Fields are $cmd.grid_x or grid_x; arguments arg0, arg2.f32 (at a\n"
 	"fault: of the launch that faulted);\n"
 	"variables $n (`set $n = 5`), $seq, $bpnum, $_exitcode. /x /d /u /o /t /c /f /a choose\n"
 	"a format, also /z /s. See `help expressions`. Memory is {TYPE}ADDRESS, {TYPE[N]}ADDRESS,\n"
@@ -305,7 +307,8 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 		struct buf text = BUF_INIT;
 
 		b.len = n;
-		x_format_print(&text, &f, addr, b.data);
+		x_format_print(&text, &f, addr, b.data,
+			space == SOFT_GLOBAL ? program_tell_symbol : NULL, s);
 		out_str(s->out, buf_cstr(&text));
 		buf_free(&text);
 		remember_next(s, addr + n, a->fmt);
@@ -337,9 +340,8 @@ static struct err *write_values(
 	if (!e)
 		e = memory_write(s, addr, b.data, b.len);
 	if (!e)
-		out_printf(s->out,
-			"%zu bytes at 0x%" PRIx64 " changed (what-if, until \"replay restart\").\n",
-			b.len, addr);
+		out_printf(s->out, "%zu bytes at 0x%" PRIx64 " changed%s.\n", b.len, addr,
+			s->focus == FOCUS_REPLAY ? " (what-if, until \"replay restart\")" : "");
 	buf_free(&b);
 	return e;
 }

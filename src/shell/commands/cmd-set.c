@@ -71,6 +71,7 @@ const char cmd_set_help[] =
 	"  set env NAME=VALUE   a variable of the program's environment, from the next run on\n"
 	"  set args WORDS       what `run` gives the program\n"
 	"  set $n = EXPR        a variable of tsdb\n"
+	"  set var EXPR = EXPR  a variable of the stopped program that is in host memory\n"
 	"In a replay on a device, to see what would have been (until `replay restart`):\n"
 	"  set memory ADDRESS TYPE VALUE...   memory at the present point; types as in `print`;\n"
 	"  set {TYPE}ADDRESS = VALUE...       the same\n"

@@ -12,6 +12,7 @@
 #include "engine/breakpoints.h"
 #include "shell/print/kernel-text.h"
 #include "shell/print/stack-view.h"
+#include "shell/values/program.h"
 #include "base/words.h"
 #include "state/state.h"
 
@@ -63,8 +64,7 @@ static void print_locals(struct session *s, const struct stack *st, unsigned i, 
 
 	if (st->recorded || st->frames[i].python)
 		return;
-	e = inferior_frame_locals(
-		s->engine.live.inf, s->engine.live.tid, st->frames[i].number, &lines);
+	e = program_print_locals(s, st->frames[i].number, &lines);
 	if (e) {
 		err_free(e);
 		buf_free(&lines);
@@ -208,13 +208,13 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 			"frame %u is a Python function; its variables are not shown",
 			s->engine.live.frame);
 	else
-		e = inferior_frame_locals(s->engine.live.inf, s->engine.live.tid,
+		e = program_print_locals(s,
 			s->engine.live.frame < st.n ? st.frames[s->engine.live.frame].number
 						    : s->engine.live.frame,
 			&b);
 	stack_free(&st);
 	if (!e)
-		out_str(s->out, b.len ? buf_cstr(&b) : "No locals.\n");
+		out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	return e;
 }

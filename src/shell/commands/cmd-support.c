@@ -43,10 +43,16 @@ static const char expressions_help[] =
 	"(1 / 2 is 0, 1 / 2.0 is 0.5, 1 / 0 is an error), ?:, sizeof, casts, characters, texts,\n"
 	"assignments to $n and, in a replay, to memory, {TYPE}ADDRESS, *PTR, PTR[i], x@n for n of\n"
 	"them; $cmd (all fields), $n (variables), $1, $, $$, $$3 (values shown before).\n"
+	"In a live program a name first means a variable of the selected frame, innermost block\n"
+	"first (where the frame has no debug information, of the nearest one further out that\n"
+	"has), then one of the program's own, then a field; types are the program's, too:\n"
+	"*(struct point *)p, sizeof(struct point). $cmd.n is always the field. In conditions of\n"
+	"breakpoints names are fields.\n"
 	"Examples: block_x > 256 && stream == 2\n"
 	"          dir == h2d && size >= 1M\n"
 	"          arg3.f32 < 0.5\n"
 	"          print *(float *)arg0@8\n"
+	"          print head->next->value\n"
 	"          pyfunc == \"forward\" && pyfile == \"model.py\"\n";
 
 static void put_folded(struct session *s, const char *text, unsigned column);

@@ -117,15 +117,28 @@ struct err *memory_read(struct session *s, uint64_t addr, void *dst, size_t n)
 	return s->focus == FOCUS_REPLAY ? read_replay(s, addr, dst, n) : read_live(s, addr, dst, n);
 }
 
+/* A variable of the program. Device memory stays as it is: a recording would not say that the
+ * debugger changed it. */
+static struct err *write_live(struct session *s, uint64_t addr, const void *src, size_t n)
+{
+	struct state_alloc al;
+
+	if (!s->engine.live.inf)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
+	if (is_device(s, addr, &al))
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"device memory of the live program cannot be changed"),
+			"Capture it, and change memory in a replay on a device");
+	return inferior_write(s->engine.live.inf, addr, src, n);
+}
+
 struct err *memory_write(struct session *s, uint64_t addr, const void *src, size_t n)
 {
 	struct replay_device *rd;
 	struct state_alloc al;
 
 	if (s->focus != FOCUS_REPLAY)
-		return err_cure(
-			err_new(ERR_UNSUPPORTED, "memory of the live program cannot be changed"),
-			"Capture it, and change memory in a replay on a device");
+		return write_live(s, addr, src, n);
 	TRY(replay_device_need(&s->engine, "changing memory", &rd));
 	if (state_alloc_at(replay_state(s->engine.trace.replay), addr, &al) &&
 		n > al.addr + al.size - addr)

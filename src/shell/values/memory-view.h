@@ -14,7 +14,7 @@ struct err *memory_read(struct session *s, uint64_t addr, void *dst, size_t n) T
 /* At a stop at a fault of the device: reads the copy of its memory from before command *ret_before,
  * where the capture began. Returns false if there is no copy, or at another stop. */
 bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *ret_before);
-/* Writes memory of the replay's device, as a what-if. */
+/* Writes memory of the replay's device, as a what-if, or host memory of the stopped program. */
 struct err *memory_write(struct session *s, uint64_t addr, const void *src, size_t n) TS_CHECK;
 
 /* An element's type by its name: f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 x8 x16 x32 x64, and C's

@@ -10,6 +10,7 @@
 #include "engine/replay-device.h"
 #include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
+#include "shell/values/program.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 
@@ -266,12 +267,28 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 	if (*name == '$')
 		return dollar(s, name, ret, ret_found);
 	TRY(kernel_name(s, name, in->lane, ret, ret_found));
-	if (!*ret_found && *name != '%')
+	if (*ret_found || *name == '%')
+		return NULL;
+	TRY(program_value(s, name, ret, ret_found));
+	if (!*ret_found)
 		TRY(of_command(s, name, ret, ret_found));
+	if (!*ret_found)
+		TRY(program_library_value(s, name, ret, ret_found));
 	if (*ret_found)
 		return NULL;
 	session_cmd(s, &c);
 	return no_field(c, name);
+}
+
+static const struct lang_type *find_type(void *arg, const char *name)
+{
+	return program_type_named(((const struct names *)arg)->s, name);
+}
+
+static void describe(void *arg, unsigned space, uint64_t addr, struct buf *out)
+{
+	if (space == SOFT_GLOBAL)
+		program_tell_address(((const struct names *)arg)->s, addr, out);
 }
 
 static struct err *read_at(void *arg, unsigned space, uint64_t addr, void *dst, size_t n)
@@ -304,6 +321,8 @@ static struct lang_scope scope_of(struct names *in)
 {
 	return (struct lang_scope){.arg = in,
 		.name = find_name,
+		.type = find_type,
+		.describe = describe,
 		.read = read_at,
 		.write = write_at,
 		.assign = assign_variable};
@@ -361,6 +380,22 @@ struct err *value_show(struct session *s, const struct lang_value *v, char lette
 	const struct lang_format f = {.letter = letter, .elements = s->set.number[SHELL_ELEMENTS]};
 
 	return lang_show(vars_lang(s->vars), &scope, &f, v, out);
+}
+
+void value_show_inside(struct session *s, const struct lang_value *v, struct buf *out)
+{
+	struct names in = {s, -1};
+	const struct lang_scope scope = scope_of(&in);
+	const struct lang_format f = {.elements = s->set.number[SHELL_ELEMENTS], .nested = true};
+	struct buf b = BUF_INIT;
+	struct err *e = lang_show(vars_lang(s->vars), &scope, &f, v, &b);
+
+	if (e)
+		buf_printf(out, "<error: %s>", e->what);
+	else
+		buf_str(out, buf_cstr(&b));
+	err_free(e);
+	buf_free(&b);
 }
 
 struct err *value_fetch(struct session *s, struct lang_value *v)

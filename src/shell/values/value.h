@@ -25,6 +25,9 @@ struct err *value_type(struct session *s, const char *text, const struct lang_ty
 /* Appends v by a format letter (0: by its type). */
 struct err *value_show(
 	struct session *s, const struct lang_value *v, char letter, struct buf *out) TS_CHECK;
+/* The same as part of a list: a pointer without its type, and what cannot be read as
+ * "<error: ...>". */
+void value_show_inside(struct session *s, const struct lang_value *v, struct buf *out);
 /* Reads v's bytes, so that it can be kept. */
 struct err *value_fetch(struct session *s, struct lang_value *v) TS_CHECK;
 /* The value of a field of c. */

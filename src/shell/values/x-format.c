@@ -61,7 +61,8 @@ void x_format_one(struct buf *out, const struct x_format *f, const void *bytes)
 	lang_show_bits(out, f->letter == 'x' ? 'z' : f->letter, bytes, x_unit_bytes(f->unit));
 }
 
-void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes)
+void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes,
+	void (*where)(void *arg, uint64_t addr, struct buf *out), void *arg)
 {
 	unsigned size = x_unit_bytes(f->unit);
 	unsigned per_line = f->letter == 't' ? (size > 2 ? 1 : 4)
@@ -71,8 +72,12 @@ void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, co
 					     : 2;
 
 	for (uint64_t i = 0; i < f->count; i++) {
-		if (i % per_line == 0)
-			buf_printf(out, "%s0x%" PRIx64 ":", i ? "\n" : "", addr + i * size);
+		if (i % per_line == 0) {
+			buf_printf(out, "%s0x%" PRIx64, i ? "\n" : "", addr + i * size);
+			if (where)
+				where(arg, addr + i * size, out);
+			buf_byte(out, ':');
+		}
 		buf_byte(out, '\t');
 		x_format_one(out, f, (const char *)bytes + i * size);
 	}

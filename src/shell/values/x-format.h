@@ -20,7 +20,9 @@ struct err *x_format_parse(struct x_format *f, const char *text) TS_CHECK;
 unsigned x_unit_bytes(char unit);
 /* Appends one unit, by letter and unit. */
 void x_format_one(struct buf *out, const struct x_format *f, const void *bytes);
-/* Appends lines "0xADDR:\tv\tv..." for bytes read at addr. */
-void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes);
+/* Appends lines "0xADDR:\tv\tv..." for bytes read at addr; where (may be NULL) appends what is said
+ * of an address behind it. */
+void x_format_print(struct buf *out, const struct x_format *f, uint64_t addr, const void *bytes,
+	void (*where)(void *arg, uint64_t addr, struct buf *out), void *arg);
 
 #endif

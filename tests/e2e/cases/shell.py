@@ -226,3 +226,22 @@ def test_help_fits_the_screen(t):
     t.check('puts results together. --strict: copies of at most 64 KiB from pageable memory may arrive late, too (see races). With --batch the exit status is 3 when another result was found. Example: replay explore' in words, words)
     t.match(r'^ {16}without arguments, its last part', r.out)
     t.match(r'^ {27}memory$', r.out)
+
+
+def test_variables_of_the_program(t):
+    """examples/vecadd.cu: at its launch, the names of main() come before fields; conditions are about fields."""
+    t.need_soft()
+    r = t.session('vecadd', 'break launch if grid_x == 40', 'run', 'print n', 'print bytes / sizeof(float)', 'print da', 'print a[0] == da[0]', 'whatis a', 'print grid_x',
+                  'print $cmd.block_x', 'up', 'info locals', 'set var a[1] = 2.5', 'print a[1]', 'x/2fw a', 'set var da[0] = 1', 'print &n', 'kill')
+    t.equal(r.status, 1, 'two commands are refused')
+    t.match(r'^\$1 = 10000$', r.out, 'a variable of main() from within the frame that nvcc makes for the kernel')
+    t.match(r'^\$2 = 10000$', r.out)
+    t.match(r'^\$3 = \(float \*\) 0x[0-9a-f]+ <allocation of 40000 bytes \(#\d+\)>$', r.out, 'what a device pointer leads to')
+    t.match(r'^\$4 = 1$', r.out, 'host and device memory hold the same')
+    t.match(r'^type = float \*$', r.out)
+    t.match(r'^\$5 = 40$', r.out, 'a field')
+    t.match(r'^\$6 = 256$', r.out, 'a field by $cmd')
+    t.match(r'^n = 10000$', r.out, 'info locals')
+    t.match(r'^\$7 = 2\.5$', r.out, 'what was set')
+    t.match(r'^0x[0-9a-f]+:\t-?\S+\t2\.5$', r.out)
+    t.match(r'device memory of the live program cannot be changed', r.out + r.err)

@@ -10,11 +10,13 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <string.h>
+#include "symbols/dwarf/dwarf-walk.h"
 
 #define DEPTH 32u
 
 struct machine {
 	const struct dwarf_context *ctx;
+	Dwarf_Attribute *attr; /* that the location is of */
 	uint64_t stack[DEPTH];
 	unsigned n;
 	bool is_value; /* DW_OP_stack_value or a register was seen: the top is the value, not its
@@ -56,7 +58,7 @@ static bool push_frame_base(struct machine *m, int64_t offset)
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
 	size_t n;
-	struct machine inner = {.ctx = m->ctx};
+	struct machine inner = {.ctx = m->ctx, .attr = &attr};
 
 	if (!m->ctx->function || !dwarf_attr_integrate(m->ctx->function, DW_AT_frame_base, &attr) ||
 		dwarf_getlocation_addr(&attr, m->ctx->pc, &ops, &n, 1) != 1)
@@ -118,6 +120,18 @@ static bool call_frame_cfa(struct machine *m)
 	return push(m, m->ctx->frame->cfa);
 }
 
+/* An address or a constant in the file's table of them. */
+static bool indexed(struct machine *m, const Dwarf_Op *op)
+{
+	const bool is_address = op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index;
+	Dwarf_Attribute at;
+	Dwarf_Addr v;
+
+	if (dwarf_getlocation_attr(m->attr, op, &at) || dwarf_formaddr(&at, &v))
+		return fail(m, "its location is malformed");
+	return push(m, is_address ? v + m->ctx->load_bias : v);
+}
+
 static bool unary(struct machine *m, const Dwarf_Op *op)
 {
 	uint64_t *top = m->n ? &m->stack[m->n - 1] : NULL;
@@ -164,6 +178,11 @@ static bool step(struct machine *m, const Dwarf_Op *op)
 		return call_frame_cfa(m);
 	case DW_OP_addr:
 		return push(m, op->number + m->ctx->load_bias);
+	case DW_OP_addrx:
+	case DW_OP_constx:
+	case DW_OP_GNU_addr_index:
+	case DW_OP_GNU_const_index:
+		return indexed(m, op);
 	case DW_OP_const1u:
 	case DW_OP_const2u:
 	case DW_OP_const4u:
@@ -220,36 +239,87 @@ static bool run(struct machine *m, const Dwarf_Op *ops, size_t n)
 	return true;
 }
 
-/* Compilers write negative constants in signed forms; the fixed-size forms hold what is not
- * negative (gcc 12, clang 14). */
-static struct dwarf_place constant(Dwarf_Attribute *attr)
+static struct dwarf_place constant(Dwarf_Die *var, Dwarf_Attribute *attr)
 {
-	unsigned form = dwarf_whatform(attr);
-	Dwarf_Sword v;
-	Dwarf_Word u;
+	Dwarf_Block block;
+	int64_t v;
 
-	if ((form == DW_FORM_sdata || form == DW_FORM_implicit_const) &&
-		dwarf_formsdata(attr, &v) == 0)
+	if (dwarf_formblock(attr, &block) == 0)
+		return (struct dwarf_place){
+			.kind = PLACE_BYTES, .bytes = block.data, .nbytes = block.length};
+	if (die_signed(var, DW_AT_const_value, &v))
 		return (struct dwarf_place){.kind = PLACE_VALUE, .value = (uint64_t)v};
-	if (form != DW_FORM_sdata && form != DW_FORM_implicit_const &&
-		dwarf_formudata(attr, &u) == 0)
-		return (struct dwarf_place){.kind = PLACE_VALUE, .value = u};
 	return (struct dwarf_place){
 		.kind = PLACE_UNKNOWN, .why = "a constant that is not a number"};
 }
 
+/* DW_OP_implicit_value: the bytes lie in the file. */
+static struct dwarf_place implicit(Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	Dwarf_Block block;
+
+	if (dwarf_getlocation_implicit_value(attr, op, &block))
+		return (struct dwarf_place){.kind = PLACE_UNKNOWN, .why = "its value is malformed"};
+	return (struct dwarf_place){
+		.kind = PLACE_BYTES, .bytes = block.data, .nbytes = block.length};
+}
+
+/* The bytes of a number of up to 8 bytes that a variable is. */
+static size_t number_size(Dwarf_Die *var)
+{
+	Dwarf_Die type;
+	Dwarf_Word size;
+
+	return die_ref(var, DW_AT_type, &type) && dwarf_aggregate_size(&type, &size) == 0 && size &&
+			       size < sizeof(uint64_t)
+		       ? (size_t)size
+		       : sizeof(uint64_t);
+}
+
+bool dwarf_number_at(const struct dwarf_context *ctx, Dwarf_Attribute *attr, uint64_t *ret)
+{
+	struct machine m = {.ctx = ctx, .attr = attr};
+	struct dwarf_place place;
+	Dwarf_Op *ops;
+	Dwarf_Die var;
+	size_t n;
+
+	if (dwarf_formref_die(attr, &var)) {
+		place = dwarf_locate(ctx, &var);
+		if (place.kind == PLACE_VALUE) {
+			*ret = place.value;
+			return true;
+		}
+		if (place.kind == PLACE_MEMORY) {
+			struct err *e;
+
+			*ret = 0;
+			e = ctx->read(ctx->arg, place.addr, ret, number_size(&var));
+			err_free(e);
+			return !e;
+		}
+		return false;
+	}
+	if (dwarf_getlocation_addr(attr, ctx->pc, &ops, &n, 1) != 1 || !run(&m, ops, n) || !m.n)
+		return false;
+	*ret = m.stack[m.n - 1];
+	return true;
+}
+
 struct dwarf_place dwarf_locate(const struct dwarf_context *ctx, Dwarf_Die *var)
 {
-	struct machine m = {.ctx = ctx};
 	Dwarf_Attribute attr;
+	struct machine m = {.ctx = ctx, .attr = &attr};
 	Dwarf_Op *ops;
 	size_t n;
 
 	if (dwarf_attr_integrate(var, DW_AT_const_value, &attr))
-		return constant(&attr);
+		return constant(var, &attr);
 	if (!dwarf_attr_integrate(var, DW_AT_location, &attr) ||
 		dwarf_getlocation_addr(&attr, ctx->pc, &ops, &n, 1) != 1 || n == 0)
 		return nowhere;
+	if (n == 1 && ops[0].atom == DW_OP_implicit_value)
+		return implicit(&attr, &ops[0]);
 	if (!run(&m, ops, n))
 		return (struct dwarf_place){.kind = PLACE_UNKNOWN, .why = m.why};
 	if (!m.n)
