@@ -16,6 +16,9 @@ CUDA_TESTS += tests/programs/payload tests/programs/host_outputs
 CUDA_TESTS += tests/programs/grown_array tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table tests/programs/moved_addresses
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu)
 
+HANG_TESTS = tests/programs/hangs/stuck_gpu tests/programs/hangs/stuck_host tests/programs/hangs/ranks tests/programs/hangs/busy
+EXTRA_DIST += $(HANG_TESTS:=.cu) tests/programs/hangs/hangs.h tests/programs/hangs/stuck_python.py tests/programs/hangs/busy_python.py tests/programs/hangs/table.py
+
 check_PROGRAMS += tests/programs/embeds_python
 tests_programs_embeds_python_SOURCES = tests/programs/embeds_python.c
 tests_programs_embeds_python_CFLAGS = -std=gnu11 -g -O1 -Wno-unused-parameter
@@ -55,6 +58,12 @@ tests/programs/late_static_cudart: tests/programs/late.cu
 $(CUDA_TESTS): tests/programs/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart $(if $(findstring static_cudart,$@),static,shared) -o $@ $<
+# Programs that are stuck, and busy ones; tests/programs/hangs/table.py says what is what.
+check_SCRIPTS += $(HANG_TESTS)
+CLEANFILES += $(HANG_TESTS)
+$(HANG_TESTS): tests/programs/hangs/%: tests/programs/hangs/%.cu tests/programs/hangs/hangs.h tests/programs/gpu.h examples/check.h
+	@$(MKDIR_P) tests/programs/hangs
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart shared -o $@ $<
 # Only machine code that was linked on its own has addresses in its tables; the software GPU cannot run it.
 check_SCRIPTS += tests/programs/function_table_linked
 CLEANFILES += tests/programs/function_table_linked
