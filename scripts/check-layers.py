@@ -32,7 +32,7 @@ VENDOR_EXCEPTIONS = {
     'src/attach/unwind/backtrace.c': 'frames to be left out',
     'src/engine/analyse/explore-jobs.c': 'the devices of a worker',
     'src/engine/live/live-attach.c': "the software GPU's libraries",
-    'src/engine/parts.c': "the software GPU's libraries",
+    'src/engine/session/parts.c': "the software GPU's libraries",
     'src/replay/client/device-child.c': "the replayer's environment",
     'src/shell/live/gpu.c': 'what the machine has',
     'src/symbols/elf-facts.c': 'how a program is linked',

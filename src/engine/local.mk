@@ -30,7 +30,7 @@ libengine_a_SOURCES = \
 	src/engine/check.h \
 	src/engine/clocks.h \
 	src/engine/device-clocks.h \
-	src/engine/engine.c \
+	src/engine/session/engine.c \
 	src/engine/engine.h \
 	src/engine/exact.h \
 	src/engine/explore.h \
@@ -63,7 +63,7 @@ libengine_a_SOURCES = \
 	src/engine/microscope.h \
 	src/engine/names.h \
 	src/engine/partial.h \
-	src/engine/parts.c \
+	src/engine/session/parts.c \
 	src/engine/parts.h \
 	src/engine/races-edges.h \
 	src/engine/ranks.h \
@@ -78,7 +78,7 @@ libengine_a_SOURCES = \
 	src/engine/replay-device.h \
 	src/engine/replay-moves.h \
 	src/engine/replay-order.h \
-	src/engine/settings.c \
+	src/engine/session/settings.c \
 	src/engine/settings.def \
 	src/engine/settings.h \
 	src/engine/soft-settings.h \
@@ -96,7 +96,13 @@ libengine_a_SOURCES = \
 	src/engine/trace/who-wrote.c \
 	src/engine/unwritten.h \
 	src/engine/verdict.h \
-	src/engine/who-wrote.h
+	src/engine/who-wrote.h \
+	src/engine/why.h \
+	src/engine/why/graph.c \
+	src/engine/why/why-host.c \
+	src/engine/why/inside.c \
+	src/engine/why/judge.c \
+	src/engine/why/why-private.h
 libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libengine_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
@@ -137,7 +143,9 @@ HEADERS_TO_CHECK += \
 	src/engine/trace-file.h \
 	src/engine/unwritten.h \
 	src/engine/verdict.h \
-	src/engine/who-wrote.h
+	src/engine/who-wrote.h \
+	src/engine/why.h \
+	src/engine/why/why-private.h
 
 # Everything that a program with the engine is linked with.
 ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libattach.a libsymbols.a liblang.a libfatbin.a libgpucode.a libsbt.a libcommon.a \
@@ -149,6 +157,11 @@ TESTS += tests/unit/test-engine-many
 tests_unit_test_engine_many_SOURCES = tests/unit/test-engine-many.c
 tests_unit_test_engine_many_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_many_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-why
+TESTS += tests/unit/test-engine-why
+tests_unit_test_engine_why_SOURCES = tests/unit/test-engine-why.c
+tests_unit_test_engine_why_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_why_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 check_PROGRAMS += tests/unit/test-engine-live
 TESTS += tests/unit/test-engine-live
 tests_unit_test_engine_live_SOURCES = tests/unit/test-engine-live.c tests/unit/engine-test.h

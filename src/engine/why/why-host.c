@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The sources on the host's side, see why.h: one row each, in a file why/host-NAME.c.
+ */
+#include "engine/why/why-private.h"
+
+/* A row for each; the last one is NULL. */
+static why_host_source *const sources[] = {NULL};
+
+void why_host(struct why *w, const struct why_process *p, unsigned n)
+{
+	for (unsigned i = 0; sources[i]; i++)
+		sources[i](w, p, n);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The wait-for graph: what is stuck, and what must not be called so.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "engine/why.h"
+
+#define PID 100
+
+static uint32_t node(struct why *w, enum why_kind kind, uint64_t id)
+{
+	return why_node(w, kind, PID, id, why_kind_name(kind));
+}
+
+static void waits(struct why *w, uint32_t a, uint32_t b)
+{
+	why_edge(w, a, b, WHY_KNOWN_RECORDED, "waits for");
+}
+
+static uint32_t root(struct why *w, uint64_t tid)
+{
+	const uint32_t n = node(w, WHY_THREAD, tid);
+
+	why_at(w, n)->root = true;
+	return n;
+}
+
+/* The two-stream deadlock: thread -> stream 1 -> event -> kernel -> value -> setter -> stream 1. */
+static void a_cycle(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	const uint32_t t = root(w, 1), s1 = node(w, WHY_STREAM, 1), e = node(w, WHY_EVENT, 0),
+		       k = node(w, WHY_COMMAND, 19), v = node(w, WHY_VALUE, 0x7f00),
+		       set = node(w, WHY_COMMAND, 23);
+
+	waits(w, t, s1);
+	waits(w, s1, e);
+	waits(w, e, k);
+	waits(w, k, v);
+	waits(w, v, set);
+	waits(w, set, s1);
+	why_at(w, v)->any = true;
+	why_set_cure(w, "launch it before the wait");
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_STUCK);
+	assert_int_equal(a.ncycle, 5);
+	assert_int_equal(a.cycle[0], s1);
+	assert_int_equal(a.cycle[4], set);
+	assert_int_equal(a.leaf, WHY_NONE);
+	assert_string_equal(a.cure, "launch it before the wait");
+	assert_true(why_at(w, t)->stuck);
+
+	/* A second command that would write, and can run, ends it. */
+	waits(w, v, node(w, WHY_COMMAND, 24));
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	assert_int_equal(a.ncycle, 0);
+	assert_null(a.cure);
+	assert_false(why_at(w, t)->stuck);
+	why_free(w);
+	(void)state;
+}
+
+static void a_kernel_that_moves(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	const uint32_t t = root(w, 1), k = node(w, WHY_COMMAND, 19), v = node(w, WHY_VALUE, 8);
+
+	waits(w, t, k);
+	waits(w, k, v);
+	why_at(w, v)->end = WHY_END_NEVER;
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_STUCK);
+	assert_int_equal(a.leaf, v);
+	why_at(w, k)->moved = WHY_MOVED;
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_SLOW);
+	why_free(w);
+	(void)state;
+}
+
+/* What is not known is no accusation, and neither is a command that finished between the looks. */
+static void what_is_not_known(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	uint32_t t, k;
+
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_IDLE);
+	t = root(w, 1);
+	k = node(w, WHY_COMMAND, 19);
+	waits(w, t, k);
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	assert_int_equal(a.leaf, k);
+	why_set_progress(w, &(struct why_progress){.looked = true, .moved = true});
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_SLOW);
+	why_free(w);
+	(void)state;
+}
+
+/* Two threads: one is stuck, if the other one cannot write what it waits for. */
+static void another_thread_may_act(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	const uint32_t t1 = root(w, 1), v = node(w, WHY_VALUE, 8), t2 = node(w, WHY_THREAD, 2),
+		       lock = node(w, WHY_LOCK, 64);
+
+	waits(w, t1, v);
+	waits(w, v, t2);
+	why_at(w, v)->any = true;
+	why_at(w, t2)->end = WHY_END_COMES;
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	/* it waits for the first one's lock */
+	why_at(w, t2)->end = WHY_END_UNKNOWN;
+	waits(w, t2, lock);
+	waits(w, lock, t1);
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_STUCK);
+	assert_int_equal(a.ncycle, 4);
+	/* or for a time at most */
+	why_at(w, t2)->end = WHY_END_COMES;
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	why_free(w);
+	(void)state;
+}
+
+/* The root that is stuck is told, whichever came first. */
+static void the_stuck_root(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	const uint32_t free_one = root(w, 1), other = root(w, 2), e = node(w, WHY_EVENT, 3);
+
+	why_at(w, free_one)->end = WHY_END_OUTSIDE;
+	waits(w, other, e);
+	why_at(w, e)->end = WHY_END_NEVER;
+	why_judge(w, &a);
+	assert_int_equal(a.verdict, WHY_STUCK);
+	assert_int_equal(a.leaf, e);
+	assert_false(why_at(w, free_one)->stuck);
+	why_free(w);
+	(void)state;
+}
+
+static void edges_and_names(void **state)
+{
+	struct why *w = why_new();
+	const uint32_t a = node(w, WHY_THREAD, 1), b = node(w, WHY_LOCK, 2);
+	uint32_t e;
+
+	why_edge(w, a, b, WHY_KNOWN_POSSIBLE, "may wait for");
+	why_edge(w, a, b, WHY_KNOWN_SYSTEM, "waits for");
+	why_edge(w, a, b, WHY_KNOWN_CODE, "worse");
+	e = why_next(w, a, WHY_NONE);
+	assert_int_not_equal(e, WHY_NONE);
+	assert_int_equal(why_next(w, a, e), WHY_NONE);
+	assert_int_equal(why_edge_at(w, e)->known, WHY_KNOWN_SYSTEM);
+	assert_string_equal(why_edge_at(w, e)->what, "waits for");
+	assert_int_equal(why_find(w, WHY_LOCK, PID, 2), b);
+	assert_int_equal(why_find(w, WHY_LOCK, PID + 1, 2), WHY_NONE);
+	assert_int_equal(why_node(w, WHY_LOCK, PID, 2, "again"), b);
+	assert_string_equal(why_kind_name(WHY_GIL), "gil");
+	assert_string_equal(why_known_name(WHY_KNOWN_POSSIBLE), "possible");
+	assert_null(why_at(w, 2));
+	why_note(w, "%d processes were not looked at", 3);
+	assert_string_equal(why_note_at(w, 0), "3 processes were not looked at");
+	assert_null(why_note_at(w, 1));
+	why_free(w);
+	why_free(NULL);
+	(void)state;
+}
+
+static void inside_a_kernel(void **state)
+{
+	static const struct why_warp warps[] = {
+		{.seq = 19, .lanes = ~0u, .file = "/src/app.cu", .line = 5},
+		{.seq = 20, .lanes = 1, .file = "app.cu", .line = 7},
+		{.seq = 19, .lanes = ~0u, .file = "/src/app.cu", .line = 5},
+		{.seq = 20, .lanes = 6, .file = "app.cu", .line = 8},
+		{.seq = 21, .lanes = 1, .pc = 0x40}};
+	struct why *w = why_new();
+
+	why_inside(w, PID, warps, 5);
+	assert_string_equal(
+		why_at(w, why_find(w, WHY_COMMAND, PID, 19))->where, "all 64 lanes at app.cu:5");
+	assert_string_equal(why_at(w, why_find(w, WHY_COMMAND, PID, 20))->where,
+		"2 lanes at app.cu:8, 1 lane at app.cu:7");
+	assert_string_equal(
+		why_at(w, why_find(w, WHY_COMMAND, PID, 21))->where, "its lane at +0x40");
+	why_free(w);
+	(void)state;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cycle),
+		cmocka_unit_test(a_kernel_that_moves),
+		cmocka_unit_test(what_is_not_known),
+		cmocka_unit_test(another_thread_may_act),
+		cmocka_unit_test(the_stuck_root),
+		cmocka_unit_test(edges_and_names),
+		cmocka_unit_test(inside_a_kernel),
+	};
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
