@@ -3,7 +3,8 @@
  * Fat binaries. The layout was measured on the output of nvcc 13.0 (--compress-mode=none, default,
  *size, speed):
  *
- *	wrapper   u32 magic, u32 version, pointer to the fat binary, pointer or 0
+ *	wrapper   u32 magic, u32 version, pointer to the fat binary, pointer or 0: version 2, to a
+ *list of pointers to the fat binaries that it was linked from, and NULL ("fatbinary_section.h")
  *	region    u32 magic, u16 version, u16 header size (16), u64 bytes that follow the header;
  *regions may follow one another entry     +0 u16 kind, +2 u16 0x0101, +4 u32 header size, +8 u64
  *padded payload size, +16 u32 payload size when compressed, +28 u32 architecture, +40 u64 flags,
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define ENTRY_HEADER 64
+#define LINKED 2 /* a wrapper's version */
 
 static uint16_t get16(const unsigned char *p)
 {
@@ -37,6 +39,16 @@ const void *fatbin_unwrap(const void *p)
 	if (get32(p) != FATBIN_WRAPPER_MAGIC)
 		return NULL;
 	memcpy(&ret, (const char *)p + 8, sizeof ret);
+	return ret;
+}
+
+const void *const *fatbin_parts(const void *p)
+{
+	const void *const *ret;
+
+	if (get32(p) != FATBIN_WRAPPER_MAGIC || get32((const unsigned char *)p + 4) != LINKED)
+		return NULL;
+	memcpy(&ret, (const char *)p + 16, sizeof ret);
 	return ret;
 }
 

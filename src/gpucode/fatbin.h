@@ -43,6 +43,10 @@ struct fatbin_walk {
 
 /* What a wrapper points to, NULL when it is none. p is read for 24 bytes. */
 const void *fatbin_unwrap(const void *p);
+/* The fat binaries that a wrapper's code was linked from (nvcc -rdc=true), a list that ends with
+ * NULL; NULL when p is no such wrapper. p is read for 24 bytes. What the list points to is the
+ * program's. */
+const void *const *fatbin_parts(const void *p);
 /* Whether a fat binary's header is at p; reads 4 bytes. */
 bool fatbin_is(const void *p);
 /* The header at p. Reads FATBIN_HEADER bytes. False: there is none, or its sizes cannot be. */

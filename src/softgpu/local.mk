@@ -90,7 +90,7 @@ LIBCUDA_SOURCES = \
 	src/softgpu/driver/drv-mem.c \
 	src/softgpu/driver/drv-memop.c \
 	src/softgpu/driver/drv-micro.c \
-	src/softgpu/driver/drv-module.c \
+	src/softgpu/driver/drv-image.c src/softgpu/driver/drv-module.c \
 	src/softgpu/graph/drv-node.c \
 	src/softgpu/driver/drv-obj.c \
 	src/softgpu/driver/drv-pool.c \

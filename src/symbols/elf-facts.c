@@ -207,18 +207,22 @@ static bool fatbins_have_ptx(const unsigned char *p, size_t n)
 	return found.at != 0;
 }
 
+/* Device code that was linked has its PTX in the other section, as it was before. */
 static void fatbin_facts(Elf *elf, struct program_facts *ret)
 {
-	GElf_Shdr sh;
-	Elf_Scn *s = find_section(elf, ".nv_fatbin", &sh);
-	Elf_Data *d;
+	static const char *const sections[] = {".nv_fatbin", "__nv_relfatbin"};
 
-	if (!s || sh.sh_type == SHT_NOBITS)
-		return;
-	ret->has_fatbin = true;
-	d = elf_rawdata(s, NULL);
-	if (d && d->d_buf)
-		ret->fatbin_has_ptx = fatbins_have_ptx(d->d_buf, d->d_size);
+	for (unsigned i = 0; i < sizeof sections / sizeof *sections; i++) {
+		GElf_Shdr sh;
+		Elf_Scn *s = find_section(elf, sections[i], &sh);
+		Elf_Data *d = s && sh.sh_type != SHT_NOBITS ? elf_rawdata(s, NULL) : NULL;
+
+		if (!s || sh.sh_type == SHT_NOBITS)
+			continue;
+		ret->has_fatbin = true;
+		if (d && d->d_buf)
+			ret->fatbin_has_ptx |= fatbins_have_ptx(d->d_buf, d->d_size);
+	}
 }
 
 static void each_fatbin(Elf *elf, const char *section,

@@ -291,6 +291,24 @@ static void test_wrapper(void **state)
 	assert_null(fatbin_unwrap(&w));
 }
 
+/* "fatbinary_section.h": version 2 has a list of what was linked. */
+static void test_wrapper_of_linked_code(void **state)
+{
+	const void *const parts[] = {&state, NULL};
+	struct {
+		uint32_t magic, version;
+		const void *data, *more;
+	} w = {0x466243b1, 2, &w, parts};
+
+	assert_ptr_equal(fatbin_parts(&w), parts);
+	assert_ptr_equal(fatbin_unwrap(&w), &w);
+	w.version = 1; /* then it is the name of a file */
+	assert_null(fatbin_parts(&w));
+	w.version = 2;
+	w.magic++;
+	assert_null(fatbin_parts(&w));
+}
+
 static uint64_t readable_until;
 
 static bool read_until(uint64_t at, void *to, size_t n)
@@ -363,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_lz4),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_wrapper),
+		cmocka_unit_test(test_wrapper_of_linked_code),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_nvcc),
 	};

@@ -1,118 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Modules: code images turned into functions and variables of one context. An image is PTX text, a
- * fat binary or the wrapper that nvcc puts around one; its length is not known, so only what
- * headers promise is read.
+ * Modules: code images (drv-image.c) turned into functions and variables of one context.
  */
 #include "softgpu/driver/drv.h"
-#include "gpucode/code-kind.h"
-#include "gpucode/fatbin-text.h"
-#include "gpucode/fatbin.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MAX_FILE ((size_t)1 << 31)
 #define LOG_SIZE 1024
-#define CURE "build with -gencode arch=compute_75,code=compute_75"
-
-/* --- images --- */
-
-static CUresult image_from_fatbin(const void *image, size_t limit, char **text, size_t *size)
-{
-	size_t n = limit == SIZE_MAX ? fatbin_size(image) : limit;
-	const char *why;
-
-	switch (fatbin_ptx(image, n, device_cc(), text, size, &why)) {
-	case FATBIN_OK:
-		return CUDA_SUCCESS;
-	case FATBIN_NO_MEMORY:
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	case FATBIN_NO_PTX:
-		drv_say("this code was built for GPUs of NVIDIA's only and holds no PTX; " CURE);
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	default:
-		drv_say("malformed fat binary: %s", why);
-		return CUDA_ERROR_INVALID_IMAGE;
-	}
-}
-
-CUresult image_to_ptx(const void *image, size_t limit, char **text, size_t *size)
-{
-	const char *p = image;
-	const enum code_kind kind =
-		limit < 4 ? CODE_UNKNOWN : code_kind_of(p, 4); /* the length is often not known */
-	const void *inner;
-
-	if (limit < 4)
-		return CUDA_ERROR_INVALID_IMAGE;
-	if (kind == CODE_CUBIN) {
-		drv_say("a cubin holds code for NVIDIA's GPUs only; " CURE);
-		return CUDA_ERROR_NO_BINARY_FOR_GPU;
-	}
-	if (kind == CODE_FATBIN)
-		return image_from_fatbin(p, limit, text, size);
-	if (limit == SIZE_MAX && (inner = fatbin_unwrap(p)) && fatbin_is(inner))
-		return image_from_fatbin(inner, SIZE_MAX, text, size);
-	if (kind == CODE_PTX) {
-		*size = strnlen(p, limit == SIZE_MAX ? MAX_FILE : limit);
-		*text = malloc(*size + 1);
-		if (!*text)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		memcpy(*text, p, *size);
-		(*text)[*size] = '\0';
-		return CUDA_SUCCESS;
-	}
-	return CUDA_ERROR_INVALID_IMAGE;
-}
-
-static bool read_all(int fd, char *data, size_t n)
-{
-	size_t at = 0;
-	ssize_t got;
-
-	while (at < n) {
-		got = read(fd, data + at, n - at);
-		if (got <= 0)
-			return false;
-		at += (size_t)got;
-	}
-	return true;
-}
-
-CUresult image_from_file(const char *path, char **data, size_t *size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	CUresult r = CUDA_ERROR_INVALID_IMAGE;
-	struct stat st;
-
-	*data = NULL;
-	if (fd < 0)
-		return CUDA_ERROR_FILE_NOT_FOUND;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-		(size_t)st.st_size > MAX_FILE)
-		goto out;
-	*data = malloc((size_t)st.st_size + 1);
-	r = CUDA_ERROR_OUT_OF_MEMORY;
-	if (!*data)
-		goto out;
-	r = CUDA_ERROR_INVALID_IMAGE;
-	if (!read_all(fd, *data, (size_t)st.st_size))
-		goto out;
-	(*data)[st.st_size] = '\0';
-	*size = (size_t)st.st_size;
-	r = CUDA_SUCCESS;
-out:
-	close(fd);
-	if (r != CUDA_SUCCESS)
-		free(*data);
-	return r;
-}
 
 /* --- JIT options --- */
 

@@ -189,14 +189,18 @@ def test_addresses_of_variables_go_where_the_variables_are(t):
 
 def test_functions_called_through_their_addresses(t):
     for prog in 'function_table', 'function_table_linked':
-        if t.gpu == 'soft' and prog != 'function_table':
-            continue
         recorded(t, prog)
         t.match(r'^5866767$', t.log[-1].out, prog)
         all_the_same(t, 't.sbt', 2)
         r = t.session(prog, 'break kernel by_parameter', 'run', 'continue', 'delete', 'capture start w.sbt', 'continue')
         t.match(r'^5866767$', r.out, prog)
         all_the_same(t, 'w.sbt', 1)
+
+
+def test_device_code_linked_from_several_files(t):
+    recorded(t, 'linked')
+    t.match(r'^1136 1291, 32 lanes$', t.log[-1].out)
+    all_the_same(t, 't.sbt', 2)
 
 
 def test_global_asked_for_its_address_alone(t):
