@@ -64,7 +64,8 @@ CLEANFILES += $(HANG_TESTS)
 $(HANG_TESTS): tests/programs/hangs/%: tests/programs/hangs/%.cu tests/programs/hangs/hangs.h tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs/hangs
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart shared -o $@ $<
-# Only machine code that was linked on its own has addresses in its tables; the software GPU cannot run it.
+# Relocatable device code. Only machine code that was linked on its own has addresses in its tables.
+LINKED_FLAGS = $(PROGRAM_FLAGS:-gencode=-gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90 -gencode) -cudart shared -rdc=true
 check_SCRIPTS += tests/programs/function_table_linked
 CLEANFILES += tests/programs/function_table_linked
 tests/programs/function_table_linked: tests/programs/function_table.cu tests/programs/gpu.h examples/check.h
