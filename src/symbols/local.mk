@@ -7,8 +7,16 @@ noinst_LIBRARIES += libsymbols.a
 libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/elf-facts.c src/symbols/elf-facts.h \
 	src/symbols/dwarf/variables.c src/symbols/variables.h src/symbols/dwarf/dwarf-value.c src/symbols/dwarf/dwarf-types.c src/symbols/dwarf/dwarf-types.h \
 	src/symbols/dwarf/dwarf-names.c src/symbols/dwarf/dwarf-names.h src/symbols/dwarf/dwarf-walk.h src/symbols/dwarf/symbols-files.h \
-	src/symbols/places.c src/symbols/places.h src/symbols/host-stack.c src/symbols/host-stack.h
+	src/symbols/places.c src/symbols/places.h src/symbols/host-stack.c src/symbols/host-stack.h \
+	src/symbols/gpu-core.c src/symbols/gpu-core.h src/symbols/gpu-core-code.c src/symbols/gpu-core-code.h
 libsymbols_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 SYMBOLS_LIBS = $(ELF_LIBS) -ldl
 HEADERS_TO_CHECK += src/symbols/places.h src/symbols/symbols.h src/symbols/elf-facts.h src/symbols/variables.h src/symbols/host-stack.h \
+	src/symbols/gpu-core.h src/symbols/gpu-core-code.h \
 	src/symbols/dwarf/dwarf-types.h src/symbols/dwarf/dwarf-names.h src/symbols/dwarf/dwarf-walk.h src/symbols/dwarf/symbols-files.h
+
+check_PROGRAMS += tests/unit/test-gpu-core
+TESTS += tests/unit/test-gpu-core
+EXTRA_DIST += tests/unit/data/h200-spin.core.zst
+tests_unit_test_gpu_core_SOURCES = tests/unit/test-gpu-core.c
+tests_unit_test_gpu_core_LDADD = libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(SYMBOLS_LIBS)
