@@ -21,7 +21,7 @@ agent_sources = \
 	src/capture/pipeline/bulk.c src/capture/pipeline/bulk.h \
 	src/capture/cuda/call-array.c src/capture/objects/arrays.c src/capture/objects/arrays.h \
 	src/capture/cuda/call-copy.c \
-	src/capture/cuda/call-graph.c src/capture/cuda/call-graph-update.c \
+	src/capture/cuda/call-graph.c src/capture/cuda/call-handles.c src/capture/cuda/call-graph-update.c \
 	src/capture/cuda/graph-nodes.c src/capture/cuda/graph-nodes.h src/capture/objects/graph-table.c src/capture/objects/graph-table.h \
 	src/capture/cuda/call-launch.c \
 	src/capture/cuda/call-memory.c \
@@ -77,6 +77,7 @@ agent_sources = \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
 	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
+	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 

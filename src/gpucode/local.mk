@@ -8,8 +8,9 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
 	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h \
-	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def
-HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
+	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def
+HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses
 TESTS += tests/unit/test-replay-addresses
@@ -31,6 +32,10 @@ check_PROGRAMS += tests/unit/test-memory-calls
 TESTS += tests/unit/test-memory-calls
 tests_unit_test_memory_calls_SOURCES = tests/unit/test-memory-calls.c
 tests_unit_test_memory_calls_LDADD = libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-object-calls
+TESTS += tests/unit/test-object-calls
+tests_unit_test_object_calls_SOURCES = tests/unit/test-object-calls.c
+tests_unit_test_object_calls_LDADD = libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-replay-hold
 TESTS += tests/unit/test-replay-hold
 tests_unit_test_replay_hold_SOURCES = tests/unit/test-replay-hold.c

@@ -15,34 +15,6 @@
 
 /* --- capture --- */
 
-static void begin(struct call *c, CUstream stream, CUstreamCaptureMode mode)
-{
-	c->cmd.flags |= SBT_F_GRAPH;
-	c->cmd.u.capture_begin.stream = call_stream(c, H(stream));
-	c->cmd.u.capture_begin.mode = mode == CU_STREAM_CAPTURE_MODE_GLOBAL ? SBT_CAPTURE_GLOBAL
-				      : mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-					      ? SBT_CAPTURE_THREAD
-					      : SBT_CAPTURE_RELAXED;
-}
-
-void enter_begin_capture_v1(struct call *c)
-{
-	begin(c, ((const cuStreamBeginCapture_params *)c->params)->hStream,
-		CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
-void enter_begin_capture(struct call *c)
-{
-	const cuStreamBeginCapture_v2_params *p = c->params;
-	begin(c, p->hStream, p->mode);
-}
-
-void enter_begin_capture_to(struct call *c)
-{
-	const cuStreamBeginCaptureToGraph_params *p = c->params;
-	begin(c, p->hStream, p->mode);
-}
-
 void exit_begin_capture(struct call *c)
 {
 	if (c->cmd.result)
@@ -50,14 +22,6 @@ void exit_begin_capture(struct call *c)
 	atomic_fetch_add(&calls_captures, 1);
 	if (discover_watched())
 		ids_capture_begun(c->stream);
-}
-
-void enter_end_capture(struct call *c)
-{
-	const cuStreamEndCapture_params *p = c->params;
-	c->cmd.flags |= SBT_F_GRAPH;
-	c->cmd.u.capture_end.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.capture_end.new_graph = SBT_NO_ID;
 }
 
 /* Ending an invalidated capture returns an error, but ends it. CUDA_ERROR_ILLEGAL_STATE: there was
@@ -169,8 +133,7 @@ static void old_exec(struct call *c, uint64_t handle)
 void enter_graph_launch(struct call *c)
 {
 	const cuGraphLaunch_params *p = c->params;
-	c->cmd.u.graph_launch.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.graph_launch.exec = ids_number(&ids.graphs, H(p->hGraph));
+	call_objects(c, OBJECT_CALL_graph_launch);
 	if (discover_watched())
 		old_exec(c, H(p->hGraph));
 	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);

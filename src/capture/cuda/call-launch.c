@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handlers: launches, host functions, stream memory operations, function attributes.
+ * Handlers: launches.
  */
 #include <cupti.h>
 #include <string.h>
@@ -104,76 +104,4 @@ void enter_launch_ex(struct call *c)
 		launch_attribute(l, a->id, &a->value);
 		launch_event(c, a);
 	}
-}
-
-void enter_host_func(struct call *c)
-{
-	const cuLaunchHostFunc_params *p = c->params;
-	c->cmd.u.host_func.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->fn;
-	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
-}
-
-void enter_stream_callback(struct call *c)
-{
-	const cuStreamAddCallback_params *p = c->params;
-	c->cmd.u.host_func.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.host_func.fn = (uint64_t)(uintptr_t)p->callback;
-	c->cmd.u.host_func.user_data = (uint64_t)(uintptr_t)p->userData;
-}
-
-static void memory_op(struct call *c, CUstream s, CUdeviceptr addr, uint64_t value, unsigned elem,
-	unsigned flags, bool wait)
-{
-	struct sbt_cmd_batch *b = &c->cmd.u.batch;
-	b->stream = call_stream(c, H(s));
-	b->is_wait = wait;
-	b->addr = addr;
-	b->value = value;
-	b->elem = elem;
-	b->op_flags = flags;
-}
-
-void enter_write32(struct call *c)
-{
-	const cuStreamWriteValue32_v2_params *p = c->params;
-	memory_op(c, p->stream, p->addr, p->value, 4, p->flags, false);
-}
-
-void enter_write64(struct call *c)
-{
-	const cuStreamWriteValue64_v2_params *p = c->params;
-	memory_op(c, p->stream, p->addr, p->value, 8, p->flags, false);
-}
-
-void enter_wait32(struct call *c)
-{
-	const cuStreamWaitValue32_v2_params *p = c->params;
-	memory_op(c, p->stream, p->addr, p->value, 4, p->flags, true);
-}
-
-void enter_wait64(struct call *c)
-{
-	const cuStreamWaitValue64_v2_params *p = c->params;
-	memory_op(c, p->stream, p->addr, p->value, 8, p->flags, true);
-}
-
-static void attribute(struct call *c, CUfunction f, CUfunction_attribute a, int value)
-{
-	const struct kernel *k = kernel_get(c->t, c->ctx, H(f));
-	c->cmd.u.func_attr.kernel = k ? k->id : SBT_NO_ID;
-	c->cmd.u.func_attr.attr = (uint64_t)a;
-	c->cmd.u.func_attr.attr_value = (uint64_t)(int64_t)value;
-}
-
-void enter_func_attr(struct call *c)
-{
-	const cuFuncSetAttribute_params *p = c->params;
-	attribute(c, p->hfunc, p->attrib, p->value);
-}
-
-void enter_kernel_attr(struct call *c)
-{
-	const cuKernelSetAttribute_params *p = c->params;
-	attribute(c, (CUfunction)p->kernel, p->attrib, p->val);
 }

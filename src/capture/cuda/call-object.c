@@ -164,21 +164,6 @@ void exit_primary_reset(struct call *c)
 
 /* --- streams --- */
 
-void enter_stream_create(struct call *c)
-{
-	const cuStreamCreate_params *p = c->params;
-	c->cmd.u.stream_create.new_stream = SBT_NO_ID;
-	c->cmd.u.stream_create.stream_flags = p->Flags;
-}
-
-void enter_stream_create_priority(struct call *c)
-{
-	const cuStreamCreateWithPriority_params *p = c->params;
-	c->cmd.u.stream_create.new_stream = SBT_NO_ID;
-	c->cmd.u.stream_create.stream_flags = p->flags;
-	c->cmd.u.stream_create.priority = (uint64_t)(int64_t)p->priority;
-}
-
 void exit_stream_create(struct call *c) /* both: phStream comes first */
 {
 	const cuStreamCreate_params *p = c->params;
@@ -194,23 +179,9 @@ void exit_stream_create(struct call *c) /* both: phStream comes first */
 void enter_stream_destroy(struct call *c)
 {
 	const cuStreamDestroy_v2_params *p = c->params;
-	c->cmd.u.stream_destroy.dead_stream = call_stream(c, H(p->hStream));
+	call_objects(c, OBJECT_CALL_stream_destroy);
 	map_remove(&ids.streams, H(p->hStream));
 	atomic_fetch_add(&ids.generation, 1);
-}
-
-void enter_stream_sync(struct call *c)
-{
-	const cuStreamSynchronize_params *p = c->params;
-	c->cmd.u.sync.scope = SBT_SYNC_STREAM;
-	c->cmd.u.sync.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.sync.event = SBT_NO_ID;
-}
-
-void enter_ctx_sync(struct call *c)
-{
-	c->cmd.u.sync.scope = SBT_SYNC_CTX;
-	c->cmd.u.sync.stream = c->cmd.u.sync.event = SBT_NO_ID;
 }
 
 /* The newer form has the context as an argument. */
@@ -221,14 +192,6 @@ void enter_ctx_sync_v2(struct call *c)
 	struct object *o = p && p->ctx ? ids_object(&ids.ctxs, H(p->ctx)) : NULL;
 	if (o)
 		c->cmd.ctx = o->id;
-}
-
-void enter_event_sync(struct call *c)
-{
-	const cuEventSynchronize_params *p = c->params;
-	c->cmd.u.sync.scope = SBT_SYNC_EVENT;
-	c->cmd.u.sync.stream = SBT_NO_ID;
-	c->cmd.u.sync.event = ids_event(c->t, H(p->hEvent));
 }
 
 /* A program that polls asks thousands of times: of consecutive "not ready" answers about one object
@@ -243,25 +206,9 @@ static void asked(struct call *c, uint64_t what)
 		c->t->last_query = what;
 }
 
-void enter_stream_query(struct call *c)
-{
-	const cuStreamQuery_params *p = c->params;
-	c->cmd.u.query.scope = SBT_SYNC_STREAM;
-	c->cmd.u.query.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.query.event = SBT_NO_ID;
-}
-
 void exit_stream_query(struct call *c)
 {
 	asked(c, c->cmd.u.query.stream + 1);
-}
-
-void enter_event_query(struct call *c)
-{
-	const cuEventQuery_params *p = c->params;
-	c->cmd.u.query.scope = SBT_SYNC_EVENT;
-	c->cmd.u.query.stream = SBT_NO_ID;
-	c->cmd.u.query.event = ids_event(c->t, H(p->hEvent));
 }
 
 void exit_event_query(struct call *c)
@@ -270,13 +217,6 @@ void exit_event_query(struct call *c)
 }
 
 /* --- events --- */
-
-void enter_event_create(struct call *c)
-{
-	const cuEventCreate_params *p = c->params;
-	c->cmd.u.event_create.new_event = SBT_NO_ID;
-	c->cmd.u.event_create.event_flags = p->Flags;
-}
 
 void exit_event_create(struct call *c)
 {
@@ -291,35 +231,8 @@ void exit_event_create(struct call *c)
 void enter_event_destroy(struct call *c)
 {
 	const cuEventDestroy_v2_params *p = c->params;
-	c->cmd.u.event_destroy.dead_event = ids_event(c->t, H(p->hEvent));
+	call_objects(c, OBJECT_CALL_event_destroy);
 	ids_drop(&ids.events, H(p->hEvent));
-}
-
-static void event_record(struct call *c, CUevent event, CUstream stream, unsigned flags)
-{
-	c->cmd.u.event_record.stream = call_stream(c, H(stream));
-	c->cmd.u.event_record.event = ids_event(c->t, H(event));
-	c->cmd.u.event_record.record_flags = flags;
-}
-
-void enter_event_record(struct call *c)
-{
-	const cuEventRecord_params *p = c->params;
-	event_record(c, p->hEvent, p->hStream, 0);
-}
-
-void enter_event_record_flags(struct call *c)
-{
-	const cuEventRecordWithFlags_params *p = c->params;
-	event_record(c, p->hEvent, p->hStream, p->flags);
-}
-
-void enter_stream_wait(struct call *c)
-{
-	const cuStreamWaitEvent_params *p = c->params;
-	c->cmd.u.stream_wait.stream = call_stream(c, H(p->hStream));
-	c->cmd.u.stream_wait.event = ids_event(c->t, H(p->hEvent));
-	c->cmd.u.stream_wait.wait_flags = p->Flags;
 }
 
 /* --- modules and libraries --- */

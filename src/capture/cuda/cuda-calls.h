@@ -8,6 +8,7 @@
 #include <cuda.h>
 #include "capture/core/calls.h"
 #include "gpucode/memory-calls.h"
+#include "gpucode/object-calls.h"
 
 /* By CUPTI's numbers of the driver's entry points (cupti_driver_cbid.h). */
 extern const struct call_row cuda_calls[];
@@ -16,6 +17,9 @@ extern const uint32_t cuda_calls_size;
 /* The driver's structure of arguments (NAME_params) as memory_call() takes them; ret:
  * MEMORY_CALL_ARGS words. */
 void memory_args(enum memory_call which, const void *params, uint64_t *ret);
+/* Fills the command of a call that object-calls.def describes, and gives ids to the objects that it
+ * names. */
+void call_objects(struct call *c, enum object_call which);
 /* Whether memory of the host is pageable. */
 bool call_is_pageable(uint64_t address);
 /* A 3D copy as cuMemcpy3D and a graph's copy node have it, on the default stream. */

@@ -10,6 +10,7 @@
 #include "observe/decode/observe-decode.h"
 #include "observe/decode/handles.h"
 #include "gpucode/memory-calls.h"
+#include "gpucode/object-calls.h"
 
 struct seen;
 
@@ -79,6 +80,9 @@ uint64_t seen_arg(const struct seen *x, unsigned i);
 /* memory_call() with the record's arguments, into x->cmd. */
 void seen_memory_call(
 	struct seen *x, enum memory_call which, const uint64_t *words, struct memory_asked *ret);
+/* The same for object_call(), with the ids of the objects. Of those without one, only an executable
+ * graph stays without. */
+struct err *seen_object_call(struct seen *x, enum object_call which);
 /* Sends x->cmd as a command of the program, with the thread's context. */
 struct err *seen_send(struct seen *x, enum sbt_kind kind);
 /* Sends c, which the program did earlier and not in this call. */

@@ -283,6 +283,37 @@ struct err *seen_kernel(struct seen *x, uint64_t handle, uint64_t *ret)
 	return NULL;
 }
 
+/* --- calls that name objects --- */
+
+static struct err *object_id(struct seen *x, const struct object_asked *o)
+{
+	switch (o->kind) {
+	case OBJECT_STREAM:
+		return seen_stream(x, o->handle, o->id);
+	case OBJECT_EVENT:
+		return seen_event(x, o->handle, o->id);
+	case OBJECT_KERNEL:
+		return seen_kernel(x, o->handle, o->id);
+	case OBJECT_EXEC:
+		*o->id = seen_id(x, OBS_GRAPH, o->handle);
+		break;
+	}
+	return NULL;
+}
+
+struct err *seen_object_call(struct seen *x, enum object_call which)
+{
+	uint64_t args[OBJECT_CALL_ARGS];
+	struct object_asked asked[OBJECT_CALL_ASKED];
+
+	for (unsigned i = 0; i < OBJECT_CALL_ARGS; i++)
+		args[i] = seen_arg(x, i);
+	const unsigned n = object_call(which, args, &x->cmd, asked);
+	for (unsigned i = 0; i < n; i++)
+		TRY(object_id(x, &asked[i]));
+	return NULL;
+}
+
 /* --- records --- */
 
 const struct obs_event *observe_event(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the records of contexts, streams, events, modules, kernels and graphs mean. A call that
- * failed created nothing, so it is no command.
+ * failed created nothing, so it is no command. gpucode/object-calls.def says which argument is
+ * which.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -144,51 +145,51 @@ static uint64_t made(struct seen *x, enum obs_kind kind, uint64_t handle)
 	return x->cmd.result || !handle ? SBT_NO_ID : seen_new_id(x, kind, handle);
 }
 
-/* cuStreamCreate(&stream, flags), cuStreamCreateWithPriority(&stream, flags, priority) */
-struct err *see_stream_create(struct seen *x)
+static struct err *stream_create(struct seen *x, enum object_call which)
 {
 	struct sbt_cmd_stream_create *u = &x->cmd.u.stream_create;
 
 	TRY(seen_ctx(x));
+	TRY(seen_object_call(x, which));
 	u->new_stream = made(x, OBS_STREAM, x->e->out[0]);
 	u->handle = x->e->out[0];
-	u->stream_flags = (uint32_t)seen_arg(x, 1);
-	if (strstr(obs_calls[x->e->call].name, "Priority"))
-		u->priority = (uint64_t)(int64_t)(int32_t)seen_arg(x, 2);
 	return u->new_stream == SBT_NO_ID ? NULL : seen_send(x, SBT_STREAM_CREATE);
+}
+
+struct err *see_stream_create(struct seen *x)
+{
+	return stream_create(x, OBJECT_CALL_stream_create);
+}
+
+struct err *see_stream_create_priority(struct seen *x)
+{
+	return stream_create(x, OBJECT_CALL_stream_create_priority);
 }
 
 struct err *see_stream_destroy(struct seen *x)
 {
-	uint64_t id;
-
-	TRY(seen_stream(x, seen_arg(x, 0), &id));
+	TRY(seen_object_call(x, OBJECT_CALL_stream_destroy));
 	seen_drop_id(x, OBS_STREAM, seen_arg(x, 0));
-	handles_remove(&x->d->capturing, id + 1);
-	x->cmd.u.stream_destroy.dead_stream = id;
+	handles_remove(&x->d->capturing, x->cmd.u.stream_destroy.dead_stream + 1);
 	return seen_send(x, SBT_STREAM_DESTROY);
 }
 
-/* cuEventCreate(&event, flags) */
 struct err *see_event_create(struct seen *x)
 {
 	struct sbt_cmd_event_create *u = &x->cmd.u.event_create;
 
 	TRY(seen_ctx(x));
+	TRY(seen_object_call(x, OBJECT_CALL_event_create));
 	u->new_event = made(x, OBS_EVENT, x->e->out[0]);
 	u->handle = x->e->out[0];
-	u->event_flags = (uint32_t)seen_arg(x, 1);
 	return u->new_event == SBT_NO_ID ? NULL : seen_send(x, SBT_EVENT_CREATE);
 }
 
 struct err *see_event_destroy(struct seen *x)
 {
-	uint64_t id;
-
-	TRY(seen_event(x, seen_arg(x, 0), &id));
+	TRY(seen_object_call(x, OBJECT_CALL_event_destroy));
 	seen_drop_id(x, OBS_EVENT, seen_arg(x, 0));
-	handles_remove(&x->d->capturing, SEEN_EVENT_KEY(id));
-	x->cmd.u.event_destroy.dead_event = id;
+	handles_remove(&x->d->capturing, SEEN_EVENT_KEY(x->cmd.u.event_destroy.dead_event));
 	return seen_send(x, SBT_EVENT_DESTROY);
 }
 
@@ -202,14 +203,11 @@ static void carry(struct seen *x, uint64_t from, uint64_t to)
 		handles_put(&x->d->capturing, to, capture);
 }
 
-/* cuEventRecord(event, stream), and WithFlags(event, stream, flags) */
-static struct err *event_record(struct seen *x, uint64_t flags)
+static struct err *event_record(struct seen *x, enum object_call which)
 {
 	struct sbt_cmd_event_record *u = &x->cmd.u.event_record;
 
-	TRY(seen_event(x, seen_arg(x, 0), &u->event));
-	TRY(seen_stream(x, seen_arg(x, 1), &u->stream));
-	u->record_flags = flags;
+	TRY(seen_object_call(x, which));
 	handles_remove(&x->d->capturing, SEEN_EVENT_KEY(u->event));
 	carry(x, u->stream + 1, SEEN_EVENT_KEY(u->event));
 	seen_captured(x, u->stream);
@@ -218,22 +216,19 @@ static struct err *event_record(struct seen *x, uint64_t flags)
 
 struct err *see_event_record(struct seen *x)
 {
-	return event_record(x, 0);
+	return event_record(x, OBJECT_CALL_event_record);
 }
 
 struct err *see_event_record_flags(struct seen *x)
 {
-	return event_record(x, (uint32_t)seen_arg(x, 2));
+	return event_record(x, OBJECT_CALL_event_record_flags);
 }
 
-/* cuStreamWaitEvent(stream, event, flags) */
 struct err *see_stream_wait(struct seen *x)
 {
 	struct sbt_cmd_stream_wait *u = &x->cmd.u.stream_wait;
 
-	TRY(seen_stream(x, seen_arg(x, 0), &u->stream));
-	TRY(seen_event(x, seen_arg(x, 1), &u->event));
-	u->wait_flags = (uint32_t)seen_arg(x, 2);
+	TRY(seen_object_call(x, OBJECT_CALL_stream_wait));
 	carry(x, SEEN_EVENT_KEY(u->event), u->stream + 1);
 	seen_captured(x, u->stream);
 	return seen_send(x, SBT_STREAM_WAIT);
@@ -242,11 +237,14 @@ struct err *see_stream_wait(struct seen *x)
 /* --- the host waits --- */
 
 /* Two records: when the wait begins, and when it has ended. */
-static struct err *sync(struct seen *x, enum sbt_sync scope, uint64_t stream, uint64_t event)
+static struct err *sync(struct seen *x, enum object_call which)
 {
 	struct obs_thread *t = x->thread;
 
+	TRY(seen_ctx(x));
+	TRY(seen_object_call(x, which));
 	if (x->e->phase == OBS_RETURNS) {
+		memset(&x->cmd.u, 0, sizeof x->cmd.u);
 		if (!t->sync || t->sync_call != x->e->call)
 			return NULL; /* its beginning was lost */
 		x->cmd.u.sync_end.begin = t->sync;
@@ -254,9 +252,6 @@ static struct err *sync(struct seen *x, enum sbt_sync scope, uint64_t stream, ui
 		x->cmd.host_ns = x->e->end_ns + x->d->clock_offset;
 		return seen_send(x, SBT_SYNC_END);
 	}
-	x->cmd.u.sync.scope = scope;
-	x->cmd.u.sync.stream = stream;
-	x->cmd.u.sync.event = event;
 	TRY(seen_send(x, SBT_SYNC));
 	t->sync = x->d->seq;
 	t->sync_call = x->e->call;
@@ -265,24 +260,17 @@ static struct err *sync(struct seen *x, enum sbt_sync scope, uint64_t stream, ui
 
 struct err *see_ctx_sync(struct seen *x)
 {
-	TRY(seen_ctx(x));
-	return sync(x, SBT_SYNC_CTX, SBT_NO_ID, SBT_NO_ID);
+	return sync(x, OBJECT_CALL_ctx_sync);
 }
 
 struct err *see_stream_sync(struct seen *x)
 {
-	uint64_t stream;
-
-	TRY(seen_stream(x, seen_arg(x, 0), &stream));
-	return sync(x, SBT_SYNC_STREAM, stream, SBT_NO_ID);
+	return sync(x, OBJECT_CALL_stream_sync);
 }
 
 struct err *see_event_sync(struct seen *x)
 {
-	uint64_t event;
-
-	TRY(seen_event(x, seen_arg(x, 0), &event));
-	return sync(x, SBT_SYNC_EVENT, SBT_NO_ID, event);
+	return sync(x, OBJECT_CALL_event_sync);
 }
 
 /* --- modules --- */
@@ -378,18 +366,24 @@ struct err *see_kernel_name(struct seen *x)
 
 /* --- capture and graphs --- */
 
-/* cuStreamBeginCapture(stream, mode) */
-struct err *see_begin_capture(struct seen *x)
+static struct err *begin_capture(struct seen *x, enum object_call which)
 {
 	struct sbt_cmd_capture_begin *u = &x->cmd.u.capture_begin;
-	uint64_t mode = (uint32_t)seen_arg(
-		x, 1); /* CUstreamCaptureMode has the order of enum sbt_capture */
 
-	TRY(seen_stream(x, seen_arg(x, 0), &u->stream));
-	u->mode = mode <= SBT_CAPTURE_RELAXED ? mode : SBT_CAPTURE_GLOBAL;
+	TRY(seen_object_call(x, which));
 	handles_put(&x->d->capturing, u->stream + 1, ++x->d->captures);
 	seen_captured(x, u->stream);
 	return seen_send(x, SBT_CAPTURE_BEGIN);
+}
+
+struct err *see_begin_capture_v1(struct seen *x)
+{
+	return begin_capture(x, OBJECT_CALL_begin_capture_v1);
+}
+
+struct err *see_begin_capture(struct seen *x)
+{
+	return begin_capture(x, OBJECT_CALL_begin_capture);
 }
 
 /* Ends the capture of its streams and events. */
@@ -404,12 +398,11 @@ static void end_capture(struct observe_decoder *d, uint64_t capture)
 	}
 }
 
-/* cuStreamEndCapture(stream, &graph) */
 struct err *see_end_capture(struct seen *x)
 {
 	struct sbt_cmd_capture_end *u = &x->cmd.u.capture_end;
 
-	TRY(seen_stream(x, seen_arg(x, 0), &u->stream));
+	TRY(seen_object_call(x, OBJECT_CALL_end_capture));
 	end_capture(x->d, handles_get(&x->d->capturing, u->stream + 1));
 	u->handle = x->e->out[0];
 	u->new_graph = made(x, OBS_GRAPH, u->handle);

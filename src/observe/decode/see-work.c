@@ -2,7 +2,7 @@
  *
  * What the records of launches, copies and fills mean. Of a launch's parameters the values are not
  * taken: only grid, block, stream and handle. gpucode/memory-calls.def says what the arguments of
- * copies and fills mean.
+ * copies and fills mean, gpucode/object-calls.def those of host functions and graph launches.
  */
 #include <string.h>
 #include "observe/decode/observe-calls.h"
@@ -17,61 +17,61 @@ static struct err *on_stream(struct seen *x, uint64_t handle, uint64_t *ret)
 
 /* --- launches --- */
 
-/* cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, | blockZ, shared, stream, params, extra):
- * the upper halves of 32-bit arguments are undefined. */
-static struct err *launch(struct seen *x, bool cooperative)
+static struct err *launch(struct seen *x, uint64_t kernel, const struct obs_config *c)
 {
 	struct sbt_cmd_launch *l = &x->cmd.u.launch;
 
-	TRY(on_stream(x, seen_arg(x, 8), &l->stream));
-	TRY(seen_kernel(x, seen_arg(x, 0), &l->kernel));
-	l->grid_x = (uint32_t)seen_arg(x, 1);
-	l->grid_y = (uint32_t)seen_arg(x, 2);
-	l->grid_z = (uint32_t)seen_arg(x, 3);
-	l->block_x = (uint32_t)seen_arg(x, 4);
-	l->block_y = (uint32_t)seen_arg(x, 5);
-	l->block_z = (uint32_t)seen_arg(x, 6);
-	l->shared = (uint32_t)seen_arg(x, 7);
-	l->cooperative = cooperative;
+	TRY(on_stream(x, c->stream, &l->stream));
+	TRY(seen_kernel(x, kernel, &l->kernel));
+	l->grid_x = c->grid[0];
+	l->grid_y = c->grid[1];
+	l->grid_z = c->grid[2];
+	l->block_x = c->block[0];
+	l->block_y = c->block[1];
+	l->block_z = c->block[2];
+	l->shared = c->shared;
+	l->cooperative = c->cooperative;
+	l->cluster_x = c->cluster[0];
+	l->cluster_y = c->cluster[1];
+	l->cluster_z = c->cluster[2];
+	l->launch_attrs = c->bits;
 	return seen_send(x, SBT_LAUNCH);
+}
+
+/* cuLaunchKernel(f, gridX, gridY, gridZ, blockX, blockY, | blockZ, shared, stream, params, extra):
+ * the upper halves of 32-bit arguments are undefined. */
+static struct err *launch_plain(struct seen *x, bool cooperative)
+{
+	struct obs_config c = {.stream = seen_arg(x, 8), .cooperative = cooperative};
+
+	for (unsigned i = 0; i < 3; i++) {
+		c.grid[i] = (uint32_t)seen_arg(x, 1 + i);
+		c.block[i] = (uint32_t)seen_arg(x, 4 + i);
+	}
+	c.shared = (uint32_t)seen_arg(x, 7);
+	return launch(x, seen_arg(x, 0), &c);
 }
 
 struct err *see_launch(struct seen *x)
 {
-	return launch(x, false);
+	return launch_plain(x, false);
 }
 
 struct err *see_launch_cooperative(struct seen *x)
 {
-	return launch(x, true);
+	return launch_plain(x, true);
 }
 
 /* cuLaunchKernelEx(config, f, params, extra) */
 struct err *see_launch_config(struct seen *x)
 {
-	struct sbt_cmd_launch *l = &x->cmd.u.launch;
 	struct obs_config c = {0};
 
 	if (x->n >= sizeof c)
 		memcpy(&c, x->data, sizeof c);
 	else
-		x->d->bad++; /* the structure could not be read: the launch is counted, its shape is
-				0 */
-	TRY(on_stream(x, c.stream, &l->stream));
-	TRY(seen_kernel(x, seen_arg(x, 1), &l->kernel));
-	l->grid_x = c.grid[0];
-	l->grid_y = c.grid[1];
-	l->grid_z = c.grid[2];
-	l->block_x = c.block[0];
-	l->block_y = c.block[1];
-	l->block_z = c.block[2];
-	l->shared = c.shared;
-	l->cooperative = c.cooperative;
-	l->cluster_x = c.cluster[0];
-	l->cluster_y = c.cluster[1];
-	l->cluster_z = c.cluster[2];
-	l->launch_attrs = c.bits;
-	return seen_send(x, SBT_LAUNCH);
+		x->d->bad++; /* its shape could not be read: the launch counts all the same */
+	return launch(x, seen_arg(x, 1), &c);
 }
 
 /* cuGraphLaunch(exec, stream) */
@@ -80,8 +80,8 @@ struct err *see_graph_launch(struct seen *x)
 	struct sbt_cmd_graph_launch *g = &x->cmd.u.graph_launch;
 	struct sbt_cmd c = {0};
 
-	TRY(on_stream(x, seen_arg(x, 1), &g->stream));
-	g->exec = seen_id(x, OBS_GRAPH, seen_arg(x, 0));
+	TRY(seen_object_call(x, OBJECT_CALL_graph_launch));
+	seen_captured(x, g->stream);
 	if (g->exec == SBT_NO_ID) {
 		c.flags = SBT_F_BEFORE;
 		c.u.graph_instantiate.new_exec = g->exec =
@@ -93,14 +93,10 @@ struct err *see_graph_launch(struct seen *x)
 	return seen_send(x, SBT_GRAPH_LAUNCH);
 }
 
-/* cuLaunchHostFunc(stream, fn, data), cuStreamAddCallback(stream, fn, data, flags) */
 struct err *see_host_func(struct seen *x)
 {
-	struct sbt_cmd_host_func *h = &x->cmd.u.host_func;
-
-	TRY(on_stream(x, seen_arg(x, 0), &h->stream));
-	h->fn = seen_arg(x, 1);
-	h->user_data = seen_arg(x, 2);
+	TRY(seen_object_call(x, OBJECT_CALL_host_func));
+	seen_captured(x, x->cmd.u.host_func.stream);
 	return seen_send(x, SBT_HOST_FUNC);
 }
 
