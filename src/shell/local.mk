@@ -33,14 +33,14 @@ libshell_a_SOURCES = \
 	src/shell/print/causes.c src/shell/print/causes.h src/shell/print/drawing.c src/shell/print/drawing.h \
 	src/shell/live/focus.c \
 	src/shell/print/fault.c src/shell/print/fault.h  \
-	src/shell/live/gpu.c src/shell/live/gpu.h \
+	src/shell/live/gpu.c src/shell/live/gpu.h src/shell/live/doctor-row.h \
 	src/shell/line/gdb-words.c src/shell/line/gdb-words.h src/shell/line/input.h \
 	src/shell/line/interrupt.c src/shell/line/interrupt.h \
 	src/shell/line/lookup.c \
 	src/shell/values/memory-view.c src/shell/values/memory-view.h \
 	src/shell/line/out.c src/shell/line/out.h \
 	src/shell/live/process.c src/shell/live/process.h \
-	src/shell/print/live-text.c src/shell/print/live-text.h src/shell/print/follow-text.c src/shell/print/follow-text.h \
+	src/shell/print/listing.c src/shell/print/listing.h src/shell/values/value-text.c src/shell/values/value-text.h src/shell/print/live-text.c src/shell/print/live-text.h src/shell/print/follow-text.c src/shell/print/follow-text.h \
 	 src/shell/print/clocks-text.c src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
 	src/shell/line/session.c src/shell/line/session.h \
 	src/shell/line/shell-settings.c src/shell/line/shell-settings.def src/shell/line/shell-settings.h \
@@ -66,7 +66,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
+HEADERS_TO_CHECK += src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 

@@ -274,6 +274,10 @@ static void looks_at_a_trace(void **state)
 	shows(s, "view 8", "^#8 matmul<<<\\(64,1,1\\),\\(256,1,1\\)>>> stream 0");
 	shows(s, "view --stream 1 --kernel mat*", "^#11 matmul<<<\\(5,1,1\\)");
 	shows(s, "view --json 7", "^\\{.*\"seq\": ?7.*\"kind\": ?\"copy\"");
+	shows(s, "--json view 7", "^\\{.*\"seq\":7,");
+	shows(s, "info --json streams", "^\\[\\{\"id\":");
+	shows(s, "view 7 --kernel '--json' --kind copy", "^No such commands");
+	shows(s, "echo --json", "^--json$");
 	shows(s, "info streams", "^ +1 ");
 	shows(s, "state show stream 1 at 10", "Waiting");
 	shows(s, "state show at 99", "no #99.*#1-#13");

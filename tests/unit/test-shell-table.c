@@ -17,6 +17,7 @@
 #include "shell/line/shell-settings.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
+#include "shell/tools/tools.h"
 
 static void every_row_is_complete(void **state)
 {
@@ -37,6 +38,74 @@ static void every_row_is_complete(void **state)
 		if (*c->usage && !strstr(c->help, "\nExample"))
 			fail_msg("%s takes words, but its help has no example on a line of its own",
 				c->name);
+	}
+}
+
+/* What has no --json, and why. Every other command lists or judges, and has it. */
+static const struct {
+	const char *why, *names;
+} no_json[] = {
+	{"moves: `when --json` and `bt --json` say where it stopped",
+		"run, start, continue, next, step, finish, goto, until, enter, restart, advance, "
+		"reverse-next, reverse-step, reverse-continue, stepi, nexti, reverse-stepi, "
+		"replay start, replay stop, replay step, replay next, replay finish, replay until, "
+		"replay restart, replay continue, replay reverse-step, replay reverse-continue, "
+		"replay goto, replay enter, replay schedule, replay stream, replay range, "
+		"replay kernel"},
+	{"changes something that another command lists",
+		"kill, file, attach, detach, handle, break, tbreak, catch, watch, delete, disable, "
+		"enable, condition, ignore, commands, capture start, capture stop, capture window, "
+		"set, unset, cd"},
+	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",
+		"thread, block, rank"},
+	{"writes a file", "save breakpoints, order graph"},
+	{"prints what it is given, or what others print",
+		"echo, output, source, shell, pwd, help, quit"},
+	/* `output` is `print` without its number. `apropos --json` lists what `help` does. */
+	{"the comparison that it ends with is that of `replay verify --json`", "replay swap"},
+	{"the source's files are text", "list"},
+};
+
+static const char *why_no_json(const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof no_json / sizeof *no_json; i++) {
+		for (const char *p = no_json[i].names; (p = strstr(p, name)) != NULL; p += n) {
+			if ((p == no_json[i].names || p[-1] == ' ') && (!p[n] || p[n] == ',') &&
+				(p == no_json[i].names || p[-2] == ','))
+				return no_json[i].why;
+		}
+	}
+	return NULL;
+}
+
+static void lists_and_verdicts_take_json(void **state)
+{
+	for (unsigned i = 0; i < commands_count; i++) {
+		const struct command *c = &commands[i];
+		const char *why = why_no_json(c->name);
+
+		if (c->flags & CMD_PREFIX)
+			continue;
+		if (!why && !(c->flags & CMD_JSON))
+			fail_msg("%s takes no --json, and no_json[] has no reason why", c->name);
+		if (why && c->flags & CMD_JSON)
+			fail_msg("%s takes --json, but no_json[] says: %s", c->name, why);
+	}
+}
+
+/* The tools that list or judge. */
+static void tools_take_json(void **state)
+{
+	static const char no[] = " record merge extract demo ";
+
+	for (const struct tool *t = tools; t->name; t++) {
+		char *word = xasprintf(" %s ", t->name);
+
+		if (!strstr(t->usage, "[--json]") != (strstr(no, word) != NULL))
+			fail_msg("tsdb %s: lists and verdicts take --json, others do not", t->name);
+		free(word);
 	}
 }
 
@@ -269,6 +338,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_complete),
+		cmocka_unit_test(lists_and_verdicts_take_json),
+		cmocka_unit_test(tools_take_json),
 		cmocka_unit_test(names_do_not_clash),
 		cmocka_unit_test(manual_has_every_command),
 		cmocka_unit_test(what_people_type),

@@ -4,10 +4,12 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
 #include "shell/print/kernel-text.h"
+#include "shell/values/value-text.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/program.h"
 #include "engine/replay-device.h"
@@ -88,7 +90,7 @@ static bool python_value(const struct stack *st, const char *name, struct buf *o
 	return true;
 }
 
-static struct err *print_python(struct session *s, const char *name, bool *ret_done)
+static struct err *print_python(struct session *s, const char *name, bool json, bool *ret_done)
 {
 	static const struct stack none;
 	struct buf b = BUF_INIT;
@@ -101,7 +103,7 @@ static struct err *print_python(struct session *s, const char *name, bool *ret_d
 	if (*ret_done && !e) {
 		buf_clear(&b);
 		python_value(&st, name, &b);
-		out_printf(s->out, "%s = %s\n", name, buf_cstr(&b));
+		shown_value_tell(s, json, shown_value_of(name, NULL, buf_cstr(&b)));
 		stack_free(&st);
 	}
 	buf_free(&b);
@@ -109,10 +111,11 @@ static struct err *print_python(struct session *s, const char *name, bool *ret_d
 }
 
 /* Shows a value and remembers it. */
-static struct err *print_value(struct session *s, const char *text, char letter)
+static struct err *print_value(struct session *s, const char *text, char letter, bool json)
 {
 	struct buf b = BUF_INIT;
 	struct lang_value v;
+	char name[16];
 	struct err *e;
 
 	TRY(value_eval(s, *text ? text : "$", &v));
@@ -124,8 +127,10 @@ static struct err *print_value(struct session *s, const char *text, char letter)
 	e = value_show(s, &v, letter, &b);
 	if (!e && v.type && v.type->size <= KEPT_MAX)
 		e = value_fetch(s, &v);
-	if (!e)
-		out_printf(s->out, "$%u = %s\n", vars_remember(s->vars, &v), buf_cstr(&b));
+	if (!e) {
+		snprintf(name, sizeof name, "$%u", vars_remember(s->vars, &v));
+		shown_value_tell(s, json, shown_value_of(name, &v, buf_cstr(&b)));
+	}
 	lang_value_free(&v);
 	buf_free(&b);
 	return e;
@@ -139,10 +144,10 @@ struct err *cmd_print(struct session *s, const struct cmd_args *a)
 	if (letter && a->fmt[1])
 		return err_cure(err_new(ERR_USAGE, "print/%s is no format", a->fmt),
 			"It is one letter of x d u o t c f a z s; x/FMT shows memory");
-	TRY(print_python(s, a->rest, &done));
+	TRY(print_python(s, a->rest, a->json, &done));
 	if (!done)
-		TRY(kernel_print(s, a->rest, letter, &done));
-	return done ? NULL : print_value(s, a->rest, letter);
+		TRY(kernel_print(s, a->rest, letter, a->json, &done));
+	return done ? NULL : print_value(s, a->rest, letter, a->json);
 }
 
 const char cmd_output_help[] =
@@ -170,18 +175,30 @@ struct err *cmd_output(struct session *s, const struct cmd_args *a)
 
 /* --- types --- */
 
-static struct err *show_type(struct session *s, const char *text,
+struct type_answer {
+	const char *type;
+};
+JS_DEFINE(type_object, "type", type_answer, JS(TEXT, type_answer, type));
+
+static void type_text(struct buf *out, const void *answer)
+{
+	const struct type_answer *t = answer;
+
+	buf_printf(out, "type = %s\n", t->type);
+}
+
+static struct err *show_type(struct session *s, const struct cmd_args *a,
 	void (*name)(struct buf *out, const struct lang_type *t))
 {
 	const struct lang_type *t = NULL;
 	struct buf b = BUF_INIT;
 
-	if (!*text)
+	if (!*a->rest)
 		return err_cure(err_new(ERR_USAGE, "there is no expression"),
 			"For example: whatis arg0.f32 * 2");
-	TRY(value_type(s, text, &t));
+	TRY(value_type(s, a->rest, &t));
 	name(&b, t);
-	out_printf(s->out, "type = %s\n", buf_cstr(&b));
+	listing_one(s, a->json, &type_object, type_text, &(struct type_answer){buf_cstr(&b)});
 	buf_free(&b);
 	return NULL;
 }
@@ -198,7 +215,7 @@ const char cmd_whatis_help[] =
 
 struct err *cmd_whatis(struct session *s, const struct cmd_args *a)
 {
-	return show_type(s, a->rest, short_name);
+	return show_type(s, a, short_name);
 }
 
 const char cmd_ptype_help[] =
@@ -208,7 +225,7 @@ const char cmd_ptype_help[] =
 
 struct err *cmd_ptype(struct session *s, const struct cmd_args *a)
 {
-	return show_type(s, a->rest, lang_type_layout);
+	return show_type(s, a, lang_type_layout);
 }
 
 /* --- x --- */
@@ -224,8 +241,53 @@ const char cmd_x_help[] =
 	"Examples: x/8fw arg2\n"
 	"          x/4fw @shared 4 * %r3\n";
 
+struct memory_shown {
+	uint64_t addr;
+	unsigned unit; /* bytes of a value */
+	const struct x_format *f;
+	const uint8_t *bytes;
+	const char *string; /* of x/s; NULL: values */
+	bool more;	    /* the string goes on */
+	struct session *s;  /* whose symbols name addresses; NULL: nobody's */
+};
+
+static void memory_text(struct buf *out, const void *shown)
+{
+	const struct memory_shown *m = shown;
+
+	if (m->string)
+		buf_printf(out, "0x%" PRIx64 ":\t\"%s\"%s\n", m->addr, m->string,
+			m->more ? "..." : "");
+	else
+		x_format_print(
+			out, m->f, m->addr, m->bytes, m->s ? program_tell_symbol : NULL, m->s);
+}
+
+static void put_shown(struct buf *out, const void *addr)
+{
+	const struct memory_shown *m =
+		(const void *)((const char *)addr - offsetof(struct memory_shown, addr));
+	struct buf one = BUF_INIT;
+
+	buf_byte(out, '[');
+	for (uint64_t i = 0; !m->string && i < m->f->count; i++) {
+		buf_clear(&one);
+		x_format_one(&one, m->f, m->bytes + i * m->unit);
+		buf_str(out, i ? "," : "");
+		js_text(out, buf_cstr(&one));
+	}
+	if (m->string)
+		js_text(out, m->string);
+	buf_byte(out, ']');
+	buf_free(&one);
+}
+
+JS_DEFINE(memory_object, "memory", memory_shown, JS(HEX, memory_shown, addr),
+	JS(UINT, memory_shown, unit), JS(BOOL, memory_shown, more),
+	JS_BY("values", memory_shown, addr, put_shown, "[text]"));
+
 /* Until a zero byte. */
-static struct err *show_string(struct session *s, uint64_t addr)
+static struct err *show_string(struct session *s, uint64_t addr, bool json)
 {
 	struct buf shown = BUF_INIT;
 	char text[256];
@@ -236,9 +298,11 @@ static struct err *show_string(struct session *s, uint64_t addr)
 		if (!text[n])
 			break;
 	}
+	text[n] = 0;
 	text_safe(&shown, text, n, TEXT_QUOTE);
-	out_printf(s->out, "0x%" PRIx64 ":\t\"%s\"%s\n", addr, buf_cstr(&shown),
-		n + 1 == sizeof text ? "..." : "");
+	listing_one(s, json, &memory_object, memory_text,
+		&(struct memory_shown){addr, 1, .string = json ? text : buf_cstr(&shown),
+			.more = n + 1 == sizeof text});
 	buf_free(&shown);
 	return NULL;
 }
@@ -299,18 +363,14 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"),
 			"Use x/16cb @%s", kernel_spaces[space]);
 	if (f.letter == 's')
-		return show_string(s, addr);
+		return show_string(s, addr, a->json);
 	n = (size_t)f.count * x_unit_bytes(f.unit);
 	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n)
 				 : kernel_read(s, space, addr, buf_room(&b, n), n);
 	if (!e) {
-		struct buf text = BUF_INIT;
-
-		b.len = n;
-		x_format_print(&text, &f, addr, b.data,
-			space == SOFT_GLOBAL ? program_tell_symbol : NULL, s);
-		out_str(s->out, buf_cstr(&text));
-		buf_free(&text);
+		listing_one(s, a->json, &memory_object, memory_text,
+			&(struct memory_shown){addr, x_unit_bytes(f.unit), &f, b.data,
+				.s = space == SOFT_GLOBAL ? s : NULL});
 		remember_next(s, addr + n, a->fmt);
 	}
 	buf_free(&b);

@@ -11,6 +11,7 @@
 #include "order/order.h"
 #include "shell/print/causes.h"
 #include "shell/print/drawing.h"
+#include "shell/print/listing.h"
 #include "engine/exact.h"
 #include "engine/races-edges.h"
 #include "engine/replay-device.h"
@@ -526,48 +527,101 @@ static struct err *two_seqs(const struct cmd_args *a, uint64_t *ret_a, uint64_t 
 		"Use: order why A B, with numbers as in #201");
 }
 
-static struct err *print_step(
-	struct session *s, struct state *names, struct buf *b, const struct order_step *step)
+struct order_answer {
+	uint64_t before_seq, after_seq;
+	bool turned;	       /* the user named them the other way round */
+	bool ordered;	       /* the first is finished before the second begins */
+	struct err *unordered; /* why not; NULL if they are */
+	struct order_step *path;
+	size_t n;
+	struct state *names;
+	struct sbt_reader *r;
+};
+
+static void put_step(struct buf *b, const struct order_answer *w, uint64_t seq, bool json)
 {
 	uint32_t stack;
+	struct err *e = trace_print_cmd(w->r, w->names, seq, json, b, &stack);
 
-	buf_printf(b, "  %-21s ", order_edge_name(step->edge));
-	TRY(trace_print_cmd(s->engine.trace.reader, names, step->to, false, b, &stack));
-	if (step->skipped)
-		buf_printf(b, " (%" PRIu64 " between)", step->skipped);
-	buf_byte(b, '\n');
-	return NULL;
+	if (e && !json)
+		buf_printf(b, "#%" PRIu64, seq);
+	err_free(e);
 }
 
-static struct err *print_path(
-	struct session *s, const struct order *o, uint64_t from, uint64_t to, struct buf *b)
+static void why_text(struct buf *b, const void *answer)
 {
-	struct order_step *steps = NULL;
-	struct state *names = NULL;
-	uint32_t stack;
-	size_t n = 0;
-	struct err *e = order_path(o, from, to, &steps, &n);
+	const struct order_answer *w = answer;
 
+	if (w->turned)
+		buf_printf(b, "(#%" PRIu64 " was called first.)\n",
+			w->before_seq < w->after_seq ? w->before_seq : w->after_seq);
+	if (!w->ordered) {
+		buf_printf(b, "No order: %s.\n", w->unordered->what);
+		return;
+	}
+	buf_printf(b, "#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ",
+		w->before_seq, w->after_seq, "");
+	put_step(b, w, w->before_seq, false);
+	for (size_t i = 0; i < w->n; i++) {
+		buf_printf(b, "\n  %-21s ", order_edge_name(w->path[i].edge));
+		put_step(b, w, w->path[i].to, false);
+		if (w->path[i].skipped)
+			buf_printf(b, " (%" PRIu64 " between)", w->path[i].skipped);
+	}
+	buf_byte(b, '\n');
+}
+
+struct path_step {
+	const char *edge;
+	uint64_t seq, skipped;
+	struct buf cmd; /* JSON */
+};
+JS_DEFINE(path_step_object, "path_step", path_step, JS(TEXT, path_step, edge),
+	JS(UINT, path_step, seq, skipped),
+	JS_BY("command", path_step, cmd, js_raw, "command or null"));
+
+static void put_path(struct buf *out, const void *path)
+{
+	const struct order_answer *w =
+		(const void *)((const char *)path - offsetof(struct order_answer, path));
+
+	buf_byte(out, '[');
+	for (size_t i = 0; i < w->n; i++) {
+		const struct order_step *step = &w->path[i];
+		struct path_step row = {
+			order_edge_name(step->edge), step->to, step->skipped, BUF_INIT};
+
+		put_step(&row.cmd, w, step->to, true);
+		js_add(out, &path_step_object, &row);
+		buf_free(&row.cmd);
+	}
+	buf_byte(out, ']');
+}
+
+static void put_unordered(struct buf *out, const void *error)
+{
+	const struct err *const *e = error;
+
+	js_text(out, *e ? (*e)->what : NULL);
+}
+
+JS_DEFINE(why_object, "order_why", order_answer, JS(UINT, order_answer, before_seq, after_seq),
+	JS(BOOL, order_answer, ordered),
+	JS_BY("text", order_answer, unordered, put_unordered, "text or null"),
+	JS_BY("path", order_answer, path, put_path, "[path_step]"));
+
+/* Finds the path, or why there is none. */
+static struct err *find_path(const struct order *o, struct order_answer *w)
+{
+	struct err *e = order_path(o, w->before_seq, w->after_seq, &w->path, &w->n);
+
+	w->ordered = !e;
 	if (e && e->code == ERR_NOT_FOUND) {
-		buf_printf(b, "No order: %s.\n", e->what);
-		err_free(e);
+		w->unordered = e;
 		return NULL;
 	}
-	if (!e)
-		e = state_at(&names, s->engine.trace.reader,
-			sbt_reader_last_seq(s->engine.trace.reader));
-	if (!e) {
-		buf_printf(b,
-			"#%" PRIu64 " is always finished before #%" PRIu64 " begins:\n  %-21s ",
-			from, to, "");
-		e = trace_print_cmd(s->engine.trace.reader, names, from, false, b, &stack);
-		buf_byte(b, '\n');
-	}
-	for (size_t i = 0; !e && i < n; i++)
-		e = print_step(s, names, b, &steps[i]);
-	state_free(names);
-	free(steps);
-	return e;
+	TRY(e);
+	return state_at(&w->names, w->r, sbt_reader_last_seq(w->r));
 }
 
 /* Whether commands up to last have programmatic dependent launches among them. */
@@ -632,26 +686,24 @@ static struct err *turn_round(struct session *s, struct order **o, uint64_t *fro
 
 struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
 {
-	struct buf b = BUF_INIT;
+	struct order_answer w = {.r = s->engine.trace.reader};
 	struct order *o;
 	uint64_t from, to;
 	struct err *e;
 
 	TRY(two_seqs(a, &from, &to));
 	TRY(open_graph(s, from > to ? from : to, &o));
-	if (from > to) {
-		const uint64_t was = from;
-
-		from = to;
-		to = was;
-		buf_printf(&b, "(#%" PRIu64 " was called first.)\n", from);
-	}
-	e = turn_round(s, &o, &from, &to);
+	w.turned = from > to;
+	w.before_seq = w.turned ? to : from;
+	w.after_seq = w.turned ? from : to;
+	e = turn_round(s, &o, &w.before_seq, &w.after_seq);
 	if (!e)
-		e = print_path(s, o, from, to, &b);
+		e = find_path(o, &w);
 	if (!e)
-		out_str(s->out, buf_cstr(&b));
-	buf_free(&b);
+		listing_one(s, a->json, &why_object, why_text, &w);
+	state_free(w.names);
+	free(w.path);
+	err_free(w.unordered);
 	order_close(o);
 	return e;
 }

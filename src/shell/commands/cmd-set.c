@@ -5,9 +5,11 @@
  */
 #include "config.h"
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "shell/live/process.h"
+#include "shell/values/value-text.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 #include "shell/print/what-if.h"
@@ -57,15 +59,6 @@ static struct err *set_env(struct session *s, const char *text)
 	return NULL;
 }
 
-static void show_one(struct session *s, const struct settings *set, unsigned id)
-{
-	struct buf b = BUF_INIT;
-
-	settings_value(set, id, &b);
-	out_printf(s->out, "%-24s %s\n", set->list->desc[id].name, buf_cstr(&b));
-	buf_free(&b);
-}
-
 const char cmd_set_help[] =
 	"Changes a setting; `show` lists them. Also:\n"
 	"  set env NAME=VALUE   a variable of the program's environment, from the next run on\n"
@@ -112,37 +105,85 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 
 /* --- show --- */
 
-/* Prints one variable as the program will see it. */
-static void show_env_one(struct session *s, const char *name)
-{
-	size_t n = strlen(name);
-	const char *inherited = getenv(name);
+/* A variable of the program's environment. */
+struct env_row {
+	const char *name, *shown; /* shown NULL: not set */
+	bool changed;		  /* by `set env` or `unset env` */
+};
+JS_DEFINE(env_object, "env", env_row, JS(TEXT, env_row, name, shown), JS(BOOL, env_row, changed));
 
-	for (unsigned i = 0; i < s->engine.live.nenv; i++) {
+static void env_text(struct buf *out, const void *row)
+{
+	const struct env_row *v = row;
+
+	if (v->shown)
+		buf_printf(out, "%s=%s\n", v->name, v->shown);
+	else
+		buf_printf(out, "%s (%s)\n", v->name, v->changed ? "unset" : "not set");
+}
+
+/* Shows one variable as the program will see it. */
+static void show_env_one(struct session *s, const char *name, bool json)
+{
+	struct env_row row = {name, getenv(name), false};
+	const size_t n = strlen(name);
+
+	for (unsigned i = 0; i < s->engine.live.nenv && !row.changed; i++) {
 		const char *entry = s->engine.live.env[i];
 
 		if (strncmp(entry, name, n) || (entry[n] && entry[n] != '='))
 			continue;
-		out_printf(s->out, entry[n] ? "%s\n" : "%s (unset)\n", entry);
-		return;
+		row.changed = true;
+		row.shown = entry[n] ? entry + n + 1 : NULL;
 	}
-	if (inherited)
-		out_printf(s->out, "%s=%s\n", name, inherited);
-	else
-		out_printf(s->out, "%s (not set)\n", name);
+	listing_one(s, json, &env_object, env_text, &row);
 }
 
-static void show_env(struct session *s)
+static void show_env(struct session *s, bool json)
 {
-	for (unsigned i = 0; i < s->engine.live.nenv; i++)
-		out_printf(s->out, strchr(s->engine.live.env[i], '=') ? "%s\n" : "%s (unset)\n",
-			s->engine.live.env[i]);
-	if (!s->engine.live.nenv)
-		out_str(s->out, "The program gets tsdb's own environment.\n");
+	struct listing l = listing_begin(s, json, &env_object, NULL, env_text);
+
+	for (unsigned i = 0; i < s->engine.live.nenv; i++) {
+		char *name = xstrdup(s->engine.live.env[i]), *value = strchr(name, '=');
+
+		if (value)
+			*value++ = 0;
+		listing_add(&l, &(struct env_row){name, value, true});
+		free(name);
+	}
+	listing_end(&l, "The program gets tsdb's own environment.\n");
 }
 
-static void show_group(struct session *s, const char *text)
+struct setting_row {
+	const char *name, *shown, *doc;
+};
+JS_DEFINE(setting_object, "setting", setting_row, JS(TEXT, setting_row, name, shown, doc));
+
+static void setting_text(struct buf *out, const void *row)
 {
+	const struct setting_row *r = row;
+
+	buf_printf(out, "%-24s %s\n", r->name, r->shown);
+}
+
+/* The same in a sentence. */
+static void setting_sentence(struct buf *out, const void *row)
+{
+	const struct setting_row *r = row;
+
+	buf_printf(out, "%s: %s is %s.\n", r->doc, r->name, *r->shown ? r->shown : "empty");
+}
+
+static struct setting_row setting_row(const struct settings *set, unsigned id, struct buf *b)
+{
+	settings_value(set, id, b);
+	return (struct setting_row){set->list->desc[id].name, buf_cstr(b), set->list->desc[id].doc};
+}
+
+/* Shows the settings whose names begin with text. */
+static void show_group(struct session *s, const char *text, bool json)
+{
+	struct listing l = listing_begin(s, json, &setting_object, NULL, setting_text);
 	struct settings *sets[SESSION_SETS];
 	size_t n = strlen(text);
 
@@ -151,10 +192,15 @@ static void show_group(struct session *s, const char *text)
 		n--;
 	for (unsigned k = 0; k < SESSION_SETS; k++) {
 		for (unsigned i = 0; i < sets[k]->list->n; i++) {
-			if (!strncmp(sets[k]->list->desc[i].name, text, n))
-				show_one(s, sets[k], i);
+			struct buf b = BUF_INIT;
+			const struct setting_row row = setting_row(sets[k], i, &b);
+
+			if (!strncmp(row.name, text, n))
+				listing_add(&l, &row);
+			buf_free(&b);
 		}
 	}
+	listing_end(&l, NULL);
 }
 
 const char cmd_show_help[] =
@@ -167,61 +213,90 @@ const char cmd_show_help[] =
 
 struct values_shown {
 	struct session *s;
-	struct buf *out;
+	struct listing l;
 };
 
 static void show_variable(void *arg, const char *name, const struct lang_value *value)
 {
 	struct values_shown *shown = arg;
+	char *dollar = xasprintf("$%s", name);
+	struct buf b = BUF_INIT;
 
-	buf_printf(shown->out, "$%s = ", name);
-	err_free(value_show(shown->s, value, 0, shown->out));
-	buf_byte(shown->out, '\n');
+	err_free(value_show(shown->s, value, 0, &b));
+	shown_value_add(&shown->l, shown_value_of(dollar, value, buf_cstr(&b)));
+	buf_free(&b);
+	free(dollar);
+}
+
+static void show_values(struct session *s, bool json)
+{
+	struct values_shown shown = {
+		s, listing_begin(s, json, &shown_value_object, NULL, shown_value_text)};
+
+	vars_each(s->vars, show_variable, &shown);
+	listing_end(&shown.l, "No values.\n");
+}
+
+struct version {
+	const char *tsdb;
+	char trace_format[16];
+};
+JS_DEFINE(version_object, "version", version, JS(TEXT, version, tsdb),
+	JS(CHARS, version, trace_format));
+
+static void version_text(struct buf *out, const void *version)
+{
+	const struct version *v = version;
+
+	buf_printf(out,
+		"tsdb %s (TraceSmith), a debugger for GPU command streams; trace format %s\n",
+		v->tsdb, v->trace_format);
+}
+
+static void show_version(struct session *s, bool json)
+{
+	struct version v = {.tsdb = PACKAGE_VERSION};
+
+	snprintf(v.trace_format, sizeof v.trace_format, "%d.%d", SBT_VERSION_MAJOR,
+		SBT_VERSION_MINOR);
+	listing_one(s, json, &version_object, version_text, &v);
+}
+
+static struct err *show_settings(struct session *s, const char *text, bool json)
+{
+	struct settings *sets[SESSION_SETS];
+	struct setting_found found;
+	struct setting_row row;
+	struct buf b = BUF_INIT;
+
+	session_sets(s, sets);
+	TRY(settings_find(sets, SESSION_SETS, text, &found));
+	if (!found.set) {
+		show_group(s, text, json);
+		return NULL;
+	}
+	row = setting_row(found.set, found.id, &b);
+	listing_one(s, json, &setting_object, setting_sentence, &row);
+	buf_free(&b);
+	return NULL;
 }
 
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
-	struct settings *sets[SESSION_SETS];
-	const struct setting_desc *d;
-	struct setting_found found;
-	struct buf b = BUF_INIT;
 	const char *rest;
 
-	if (!strcmp(a->rest, "version")) {
-		out_printf(s->out,
-			"tsdb %s (TraceSmith), a debugger for GPU command streams; trace format %d.%d\n",
-			PACKAGE_VERSION, SBT_VERSION_MAJOR, SBT_VERSION_MINOR);
-		return NULL;
-	}
-	if (*a->rest && begins_with(a->rest, "environment", 3, &rest)) {
-		if (*rest)
-			show_env_one(s, rest);
-		else
-			show_env(s);
-		return NULL;
-	}
-	if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience")) {
-		struct values_shown shown = {s, &b};
-
-		vars_each(s->vars, show_variable, &shown);
-		out_str(s->out, b.len ? buf_cstr(&b) : "No values.\n");
-		buf_free(&b);
-		return NULL;
-	}
-	if (!*a->rest) {
-		show_group(s, "");
-		return NULL;
-	}
-	session_sets(s, sets);
-	TRY(settings_find(sets, SESSION_SETS, a->rest, &found));
-	if (!found.set) {
-		show_group(s, a->rest);
-		return NULL;
-	}
-	settings_value(found.set, found.id, &b);
-	d = &found.set->list->desc[found.id];
-	out_printf(s->out, "%s: %s is %s.\n", d->doc, d->name, b.len ? buf_cstr(&b) : "empty");
-	buf_free(&b);
+	if (!strcmp(a->rest, "version"))
+		show_version(s, a->json);
+	else if (*a->rest && begins_with(a->rest, "environment", 3, &rest) && *rest)
+		show_env_one(s, rest, a->json);
+	else if (*a->rest && begins_with(a->rest, "environment", 3, &rest))
+		show_env(s, a->json);
+	else if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience"))
+		show_values(s, a->json);
+	else if (!*a->rest)
+		show_group(s, "", a->json);
+	else
+		return show_settings(s, a->rest, a->json);
 	return NULL;
 }
 

@@ -11,7 +11,9 @@
 #include "attach/attach.h"
 #include "engine/breakpoints.h"
 #include "shell/print/kernel-text.h"
+#include "shell/print/listing.h"
 #include "shell/print/stack-view.h"
+#include "shell/values/value-text.h"
 #include "shell/values/program.h"
 #include "base/words.h"
 #include "state/state.h"
@@ -125,7 +127,7 @@ struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
 
 /* --- frames --- */
 
-static struct err *select_frame(struct session *s, int64_t i)
+static struct err *select_frame(struct session *s, int64_t i, bool json)
 {
 	struct stack st;
 	struct buf b = BUF_INIT;
@@ -140,7 +142,10 @@ static struct err *select_frame(struct session *s, int64_t i)
 			"\"bt\" shows them");
 	} else {
 		s->engine.live.frame = (unsigned)i;
-		stack_print_frame(&b, &st, (unsigned)i);
+		if (json)
+			stack_json_frame(&b, &st, (unsigned)i);
+		else
+			stack_print_frame(&b, &st, (unsigned)i);
 		out_printf(s->out, "%s\n", buf_cstr(&b));
 	}
 	buf_free(&b);
@@ -166,7 +171,7 @@ struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, s->engine.live.frame, &n));
-	return select_frame(s, (int64_t)n);
+	return select_frame(s, (int64_t)n, a->json);
 }
 
 const char cmd_up_help[] = "Selects the frame that called the selected one, or N frames out.\n"
@@ -178,7 +183,7 @@ struct err *cmd_up(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->engine.live.frame + (int64_t)n);
+	return select_frame(s, (int64_t)s->engine.live.frame + (int64_t)n, a->json);
 }
 
 const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n"
@@ -189,7 +194,7 @@ struct err *cmd_down(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->engine.live.frame - (int64_t)n);
+	return select_frame(s, (int64_t)s->engine.live.frame - (int64_t)n, a->json);
 }
 
 const char cmd_info_locals_help[] =
@@ -198,24 +203,24 @@ const char cmd_info_locals_help[] =
 
 struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 {
+	const unsigned selected = s->engine.live.frame;
+	struct listing l = listing_begin(s, a->json, &shown_value_object, NULL, shown_value_text);
+	bool known = false;
 	struct stack st;
-	struct buf b = BUF_INIT;
 	struct err *e;
 
 	TRY(stack_of_thread(s, s->engine.live.tid, &st));
-	if (s->engine.live.frame < st.n && st.frames[s->engine.live.frame].python)
+	if (selected < st.n && st.frames[selected].python)
 		e = err_new(ERR_UNSUPPORTED,
-			"frame %u is a Python function; its variables are not shown",
-			s->engine.live.frame);
+			"frame %u is a Python function; its variables are not shown", selected);
 	else
-		e = program_print_locals(s,
-			s->engine.live.frame < st.n ? st.frames[s->engine.live.frame].number
-						    : s->engine.live.frame,
-			&b);
+		e = program_list_locals(
+			s, selected < st.n ? st.frames[selected].number : selected, &l, &known);
 	stack_free(&st);
 	if (!e)
-		out_str(s->out, buf_cstr(&b));
-	buf_free(&b);
+		listing_end(&l, known ? "No locals.\n" : "No symbol table info available.\n");
+	else
+		buf_free(&l.b);
 	return e;
 }
 
@@ -387,7 +392,7 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 	s->engine.live.tid = t.tid;
 	s->engine.live.frame = 0;
 	out_printf(s->out, "Thread %u (tid %d, %s)\n", (unsigned)n, (int)t.tid, t.name);
-	return select_frame(s, 0);
+	return select_frame(s, 0, false);
 }
 
 /* --- libraries --- */
@@ -401,31 +406,22 @@ JS_DEFINE(library_object, "library", inferior_library, JS(HEX, inferior_library,
 	JS_AS("lines", BOOL, inferior_library, has_lines),
 	JS_AS("file", TEXT, inferior_library, path));
 
+static void library_text(struct buf *b, const void *row)
+{
+	const struct inferior_library *l = row;
+
+	buf_printf(b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l->start, l->end,
+		l->has_symbols ? "Yes" : "No", l->has_lines ? "Yes" : "No", l->path);
+}
+
 struct err *cmd_info_sharedlibrary(struct session *s, const struct cmd_args *a)
 {
+	struct listing list = listing_begin(s, a->json, &library_object,
+		"From               To                 Symbols Lines File\n", library_text);
 	struct inferior_library l;
-	struct buf b = BUF_INIT;
 
-	if (a->json)
-		buf_byte(&b, '[');
-	else
-		buf_printf(
-			&b, "%-18s %-18s %-7s %-5s %s\n", "From", "To", "Symbols", "Lines", "File");
-	for (unsigned i = 0; inferior_library(s->engine.live.inf, i, &l); i++) {
-		if (a->json) {
-			js_add(&b, &library_object, &l);
-		} else {
-			buf_printf(&b, "0x%016" PRIx64 " 0x%016" PRIx64 " %-7s %-5s %s\n", l.start,
-				l.end, l.has_symbols ? "Yes" : "No", l.has_lines ? "Yes" : "No",
-				l.path);
-		}
-	}
-	if (a->json) {
-		buf_str(&b, "]\n");
-		out_str(s->out, buf_cstr(&b));
-	} else {
-		out_table(s->out, &b);
-	}
-	buf_free(&b);
+	for (unsigned i = 0; inferior_library(s->engine.live.inf, i, &l); i++)
+		listing_add(&list, &l);
+	listing_end(&list, NULL);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "shell/line/editor.h"
+#include "shell/print/listing.h"
 #include "shell/line/gdb-words.h"
 #include "shell/live/gpu.h"
 #include "shell/live/process.h"
@@ -266,57 +267,73 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 /* --- apropos --- */
 
 const char cmd_apropos_help[] =
-	"Lists commands and settings whose name or help has the word in it.\n"
+	"Lists commands and settings whose name or help has the word in it. With --json and no\n"
+	"word it lists them all.\n"
 	"Example: apropos stream\n";
 
-/* Prints the settings that have to do with text; returns how many. */
-static unsigned apropos_settings(
-	struct session *s, const struct setting_list *list, const char *text)
-{
-	unsigned found = 0;
+struct topic {
+	const char *before, *name, *usage, *doc;
+	bool in_system_shell, is_setting;
+};
+JS_DEFINE(topic_object, "topic", topic, JS(TEXT, topic, name, usage, doc),
+	JS(BOOL, topic, in_system_shell, is_setting));
 
+static void topic_text(struct buf *out, const void *row)
+{
+	const struct topic *t = row;
+
+	buf_printf(out, "%s%s -- %s%s\n", t->before, t->name, t->doc,
+		t->in_system_shell ? " (in the system's shell)" : "");
+}
+
+/* Adds the settings that have to do with text. */
+static void apropos_settings(struct listing *l, const struct setting_list *list, const char *text)
+{
 	for (unsigned i = 0; i < list->n; i++) {
 		const struct setting_desc *d = &list->desc[i];
 
-		if (!strcasestr(d->name, text) && !strcasestr(d->doc, text))
-			continue;
-		out_style(s->out, STYLE_NAME, "set %s", d->name);
-		out_printf(s->out, " -- %s\n", d->doc);
-		found++;
+		if (strcasestr(d->name, text) || strcasestr(d->doc, text))
+			listing_add(l, &(struct topic){"set ", d->name, NULL, d->doc, false, true});
 	}
-	return found;
+}
+
+/* Adds all commands, tools and settings that have to do with text; "": all that there are. */
+static void add_topics(struct session *s, struct listing *l, const char *text)
+{
+	struct settings *sets[SESSION_SETS];
+
+	for (unsigned i = 0; i < commands_count; i++) {
+		const struct command *c = &commands[i];
+
+		if (strcasestr(c->name, text) || strcasestr(c->doc, text) ||
+			(c->help && strcasestr(c->help, text)))
+			listing_add(
+				l, &(struct topic){"", c->name, c->usage, c->doc, false, false});
+	}
+	for (const struct tool *t = tools; t->name; t++) {
+		if (strcasestr(t->name, text) || strcasestr(t->doc, text))
+			listing_add(l,
+				&(struct topic){"tsdb ", t->name, t->usage, t->doc, true, false});
+	}
+	session_sets(s, sets);
+	for (unsigned k = 0; k < SESSION_SETS; k++)
+		apropos_settings(l, sets[k]->list, text);
 }
 
 struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 {
-	struct settings *sets[SESSION_SETS];
-	unsigned found = 0;
+	struct listing l = listing_begin(s, a->json, &topic_object, NULL, topic_text);
+	char *none;
 
-	if (!*a->rest)
+	if (!*a->rest && !a->json) {
+		buf_free(&l.b);
 		return err_cure(
 			err_new(ERR_USAGE, "apropos needs a word"), "For example: apropos stream");
-	for (unsigned i = 0; i < commands_count; i++) {
-		const struct command *c = &commands[i];
-
-		if (!strcasestr(c->name, a->rest) && !strcasestr(c->doc, a->rest) &&
-			!strcasestr(c->help, a->rest))
-			continue;
-		out_style(s->out, STYLE_NAME, "%s", c->name);
-		out_printf(s->out, " -- %s\n", c->doc);
-		found++;
 	}
-	for (const struct tool *t = tools; t->name; t++) {
-		if (!strcasestr(t->name, a->rest) && !strcasestr(t->doc, a->rest))
-			continue;
-		out_style(s->out, STYLE_NAME, "tsdb %s", t->name);
-		out_printf(s->out, " -- %s (in the system's shell)\n", t->doc);
-		found++;
-	}
-	session_sets(s, sets);
-	for (unsigned k = 0; k < SESSION_SETS; k++)
-		found += apropos_settings(s, sets[k]->list, a->rest);
-	if (!found)
-		out_printf(s->out, "Nothing has to do with \"%s\".\n", a->rest);
+	add_topics(s, &l, a->rest);
+	none = xasprintf("Nothing has to do with \"%s\".\n", a->rest);
+	listing_end(&l, none);
+	free(none);
 	return NULL;
 }
 
@@ -339,24 +356,43 @@ const char cmd_history_help[] =
 	"Shows the last N lines typed (20 without N), kept from session to session.\n"
 	"Example: history 20\n";
 
+struct history_row {
+	unsigned number;
+	char *text;
+};
+JS_DEFINE(history_object, "history", history_row, JS(UINT, history_row, number),
+	JS(TEXT, history_row, text));
+
+static void history_text(struct buf *out, const void *row)
+{
+	const struct history_row *h = row;
+
+	buf_printf(out, "%5u  %s\n", h->number, h->text);
+}
+
 struct err *cmd_history(struct session *s, const struct cmd_args *a)
 {
+	struct listing l = listing_begin(s, a->json, &history_object, NULL, history_text);
 	uint64_t n = 20;
 	unsigned total = 0;
 	const char *line;
 
-	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &n)))
+	if (a->argc && (a->argc > 1 || !word_u64(a->argv[0], &n))) {
+		buf_free(&l.b);
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no count", a->rest),
 			"For example: history 50");
-	if (!s->editor) {
-		out_str(s->out, "There is no history: tsdb does not read from a terminal.\n");
-		return NULL;
 	}
-	while (editor_history(s->editor, total, &line))
+	while (s->editor && editor_history(s->editor, total, &line))
 		total++;
-	for (unsigned i = n < total ? total - (unsigned)n : 0; editor_history(s->editor, i, &line);
-		i++)
-		out_printf(s->out, "%5u  %.*s\n", i + 1, (int)strcspn(line, "\n"), line);
+	for (unsigned i = n < total ? total - (unsigned)n : 0;
+		s->editor && editor_history(s->editor, i, &line); i++) {
+		struct history_row row = {i + 1, strndup(line, strcspn(line, "\n"))};
+
+		listing_add(&l, &row);
+		free(row.text);
+	}
+	listing_end(&l,
+		s->editor ? NULL : "There is no history: tsdb does not read from a terminal.\n");
 	return NULL;
 }
 
@@ -450,12 +486,14 @@ struct err *cmd_cd(struct session *s, const struct cmd_args *a)
 }
 
 const char cmd_doctor_help[] =
-	"Says what this machine can do: driver, CUPTI, ptrace, software GPU; and the cure for what is missing.\n";
+	"Says what this machine can do: driver, CUPTI, ptrace, software GPU; and the cure for what is missing.\n"
+	"Example: doctor --json\n";
 
 struct err *cmd_doctor(struct session *s, const struct cmd_args *a)
 {
-	return gpu_doctor(s) ? NULL
-			     : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
+	return gpu_doctor(s, a->json)
+		       ? NULL
+		       : err_new(ERR_STATE, "tsdb cannot debug programs here as it is");
 }
 
 const char cmd_quit_help[] =

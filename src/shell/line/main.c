@@ -26,6 +26,7 @@ struct step {
 
 struct options {
 	bool no_init, help, version;
+	bool json; /* --json before the tool's name */
 	const char *cd;
 	const char *attach; /* -p */
 	struct step *steps;
@@ -83,6 +84,8 @@ static bool take_flag(struct session *s, struct options *o, const char *w)
 		o->no_init = true;
 	else if (!strcmp(w, "--help") || !strcmp(w, "-h"))
 		o->help = true;
+	else if (!strcmp(w, "--json"))
+		o->json = true;
 	else if (!strcmp(w, "--version") || !strcmp(w, "-v"))
 		o->version = true;
 	else if (!strcmp(w, TOOL_NO_SANDBOX))
@@ -276,6 +279,20 @@ static const struct tool *asked_tool(const struct options *o)
 	return o->rest && !o->rest_args ? tool_find(o->rest[0]) : NULL;
 }
 
+/* Runs the tool with the n words behind its name, and --json if it came before. */
+static int run_tool(struct session *s, const struct tool *t, const struct options *o, int n)
+{
+	char **words = xcalloc((size_t)n + 2, sizeof *words), json[] = "--json";
+	int status;
+
+	memcpy(words, o->rest + 1, (size_t)n * sizeof *words);
+	if (o->json)
+		words[n++] = json;
+	status = t->run(s, n, words);
+	free(words);
+	return status;
+}
+
 static void print_tool_usage(struct session *s, const struct tool *t)
 {
 	struct buf b = BUF_INIT;
@@ -315,6 +332,10 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 		print_usage(s);
 		return 0;
 	}
+	if (o->json && !(tool && strstr(tool->usage, "--json"))) {
+		out_error(s->out, usage("no --json is taken by", tool ? tool->name : "a session"));
+		return 1;
+	}
 	if (!tool)
 		return run_session(s, o);
 	if (tool->executes)
@@ -326,7 +347,7 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 		out_str(s->out, "More: man tsdb.\n");
 		return 0;
 	}
-	return tool->run(s, n - 1, o->rest + 1);
+	return run_tool(s, tool, o, n - 1);
 }
 
 /* Lost output is a failure, whatever the result. If the reader has gone, no sentence is printed,

@@ -209,7 +209,7 @@ static struct err *check_needs(struct session *s, const struct command *c)
 	return NULL;
 }
 
-/* Removes /FMT and --json from the front of the rest of the line. */
+/* Removes /FMT from the front of the rest of the line. */
 static struct err *take_options(
 	const struct command *c, const char **rest, struct cmd_args *a, char *fmt, size_t n)
 {
@@ -231,40 +231,71 @@ static struct err *take_options(
 	return NULL;
 }
 
-/* Removes the word --json from words. */
-static struct err *take_json(const struct command *c, struct cmd_args *a, char **words)
+/* Whether the word --json is at p, the beginning of a word. */
+static bool json_at(const char *p)
 {
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < a->argc; i++) {
-		if (strcmp(words[i], "--json")) {
-			words[kept++] = words[i];
-			continue;
-		}
-		if (!(c->flags & CMD_JSON)) {
-			for (unsigned k = i; k < a->argc; k++)
-				words[kept++] = words[k];
-			words[kept] = NULL;
-			a->argc = kept;
-			return err_cure(err_new(ERR_USAGE, "%s takes no --json", c->name),
-				"See \"help %s\"", c->name);
-		}
-		a->json = true;
-		free(words[i]);
-	}
-	words[kept] = NULL;
-	a->argc = kept;
-	return NULL;
+	return !strncmp(p, "--json", 6) && strchr(" \t", p[6]);
 }
 
-/* Removes --json from a line that is not split; only as its first word. */
-static void take_json_raw(const struct command *c, struct cmd_args *a)
+/* Removes the word --json from line, wherever it is outside quotation marks; returns whether it was
+ * there. */
+static bool take_json(char *line)
 {
-	if ((c->flags & CMD_JSON) && !strncmp(a->rest, "--json", 6) && strchr(" \t", a->rest[6])) {
-		a->json = true;
-		a->rest += 6;
-		a->rest += strspn(a->rest, " \t");
+	char *to = line, quote = 0;
+	bool found = false;
+
+	for (const char *p = line; *p;) {
+		const bool begins = p == line || strchr(" \t", p[-1]);
+
+		if (!quote && begins && json_at(p)) {
+			found = true;
+			p += 6;
+			p += strspn(p, " \t");
+			continue;
+		}
+		if (quote)
+			quote = *p == quote ? 0 : quote;
+		else if (*p == '\'' || *p == '"')
+			quote = *p;
+		if (*p == '\\' && p[1])
+			*to++ = *p++;
+		*to++ = *p++;
 	}
+	while (found && to > line && strchr(" \t", to[-1]))
+		to--;
+	*to = 0;
+	return found;
+}
+
+/* Finds the command of a line. If the line has the word --json and the command takes it, *line has
+ * it no more. */
+static struct err *find_command(
+	char *line, const struct command **ret, struct cmd_args *a, const char **ret_rest)
+{
+	char *bare = xstrdup(line);
+	const char *rest;
+
+	a->json = take_json(bare);
+	if (a->json) {
+		struct err *e = lookup_command(commands, commands_count, bare, ret, &rest);
+
+		a->json = !e && (*ret)->flags & CMD_JSON;
+		err_free(e);
+	}
+	if (a->json)
+		strcpy(line, bare);
+	free(bare);
+	return lookup_command(commands, commands_count, line, ret, ret_rest);
+}
+
+static struct err *refuse_json(const struct command *c, const struct cmd_args *a)
+{
+	for (unsigned i = 0; !(c->flags & CMD_JSON) && i < a->argc; i++) {
+		if (!strcmp(a->argv[i], "--json"))
+			return err_cure(err_new(ERR_USAGE, "%s takes no --json", c->name),
+				"See \"help %s\"", c->name);
+	}
+	return NULL;
 }
 
 /* Refuses words for commands that take none: `kill 4711` does not mean the program that is being
@@ -315,39 +346,31 @@ static struct err *unknown(struct err *e, const char *line)
 	return e;
 }
 
-static struct err *execute_trimmed(struct session *s, const char *line)
+static struct err *execute_trimmed(struct session *s, char *line)
 {
 	const struct command *c;
 	struct cmd_args a = {0};
-	char **words = NULL, *joined = NULL;
+	char **words = NULL;
 	char fmt[32] = "";
 	struct err *e;
 
-	e = lookup_command(commands, commands_count, line, &c, &a.rest);
+	e = find_command(line, &c, &a, &a.rest);
 	if (e)
 		return unknown(e, line);
 	a.cmd = c;
 	a.fmt = fmt;
 	TRY(take_options(c, &a.rest, &a, fmt, sizeof fmt));
-	if (c->flags & CMD_RAW) {
-		take_json_raw(c, &a);
-	} else {
+	if (!(c->flags & CMD_RAW))
 		TRY(words_split(a.rest, &words, &a.argc));
-		e = take_json(c, &a, words);
-		if (e)
-			goto out;
-		if (a.json)
-			a.rest = joined = words_join(words, a.argc);
-	}
 	a.argv = words;
-	e = check_words(c, &a);
+	e = refuse_json(c, &a);
+	if (!e)
+		e = check_words(c, &a);
 	if (!e)
 		e = check_needs(s, c);
 	if (!e)
 		e = run_command(s, c, &a);
-out:
 	words_free(words);
-	free(joined);
 	return e;
 }
 

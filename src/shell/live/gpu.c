@@ -15,16 +15,32 @@
 #include <unistd.h>
 #include "observe/observe.h"
 #include "base/child.h"
+#include "shell/live/doctor-row.h"
 #include "shell/live/gpu.h"
 #include "shell/live/trust.h"
 
-static void verdict(
-	struct session *s, bool ok, const char *what, const char *text, const char *cure)
+JS_DEFINE(doctor_object, "doctor", doctor_row, JS(BOOL, doctor_row, ok),
+	JS(TEXT, doctor_row, name, text, cure));
+
+/* As text each line is on the screen before the next thing is tried, which may take seconds. */
+void doctor_tell(struct listing *l, const struct doctor_row *r)
 {
-	out_style(s->out, ok ? STYLE_NAME : STYLE_ERROR, "%-8s", ok ? "ok" : "missing");
-	out_printf(s->out, "%-14s %s\n", what, text);
-	if (!ok && cure)
-		out_printf(s->out, "%-23s%s\n", "", cure);
+	struct session *s = l->s;
+
+	if (l->json) {
+		listing_add(l, r);
+		return;
+	}
+	out_style(s->out, r->ok ? STYLE_NAME : STYLE_ERROR, "%-8s", r->ok ? "ok" : "missing");
+	out_printf(s->out, "%-14s %s\n", r->name, r->text);
+	if (r->cure)
+		out_printf(s->out, "%-23s%s\n", "", r->cure);
+}
+
+static void verdict(
+	struct listing *l, bool ok, const char *what, const char *text, const char *cure)
+{
+	doctor_tell(l, &(struct doctor_row){ok, what, text, ok ? NULL : cure});
 }
 
 /* Waits for a child that ends itself after 20 s, if the driver lets it. Returns false if it did not
@@ -111,11 +127,11 @@ static int probe_ptrace(void)
 	return sys;
 }
 
-static bool doctor_driver(struct session *s)
+static bool doctor_driver(struct listing *l)
 {
 	int r = gpu_has_driver() ? in_child(probe_driver) : 1;
 
-	verdict(s, r == 0, "NVIDIA driver",
+	verdict(l, r == 0, "NVIDIA driver",
 		r == 0	 ? "answers, with a device"
 		: r == 2 ? "is there, but no device answers"
 		: r == 1 ? "not on this machine"
@@ -125,15 +141,15 @@ static bool doctor_driver(struct session *s)
 	return r == 0;
 }
 
-static bool doctor_agent(struct session *s, bool driver)
+static bool doctor_agent(struct listing *l, bool driver)
 {
 	char *agent = gpu_agent_path();
 	int reporter = driver ? in_child(probe_cupti) : 0;
 
-	verdict(s, agent != NULL, "agent", agent ? agent : "libtsdb-agent.so is not beside tsdb",
+	verdict(l, agent != NULL, "agent", agent ? agent : "libtsdb-agent.so is not beside tsdb",
 		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
 	if (driver)
-		verdict(s, reporter == 0, "CUPTI",
+		verdict(l, reporter == 0, "CUPTI",
 			reporter == 0 ? "can be loaded" : "libcupti.so cannot be loaded",
 			"Install the CUDA toolkit's CUPTI, or put its folder into LD_LIBRARY_PATH.");
 	free(agent);
@@ -141,12 +157,12 @@ static bool doctor_agent(struct session *s, bool driver)
 }
 
 /* Checks the compiler of hot kernels; everything works without it, but slower. */
-static void doctor_jit(struct session *s, const char *soft)
+static void doctor_jit(struct listing *l, const char *soft)
 {
 	char path[4096];
 
 	snprintf(path, sizeof path, "%s/tsdb-softgpu-jit.so", soft);
-	verdict(s, true, "hot kernels",
+	verdict(l, true, "hot kernels",
 		access(path, R_OK)
 			? "are interpreted: built without LLVM (install llvm-dev, configure again)"
 		: in_child_load(path)
@@ -155,21 +171,21 @@ static void doctor_jit(struct session *s, const char *soft)
 		NULL);
 }
 
-static bool doctor_soft(struct session *s)
+static bool doctor_soft(struct listing *l)
 {
 	char *soft = gpu_soft_dir();
 	bool ok = soft != NULL;
 
-	verdict(s, ok, "software GPU", ok ? soft : "not beside tsdb",
+	verdict(l, ok, "software GPU", ok ? soft : "not beside tsdb",
 		"Build tsdb where the CUDA toolkit's headers are (configure says whether it found them).");
 	if (ok)
-		doctor_jit(s, soft);
+		doctor_jit(l, soft);
 	free(soft);
 	return ok;
 }
 
 /* Checks observing; no other command needs it, so a failure here is no error. */
-static void doctor_observe(struct session *s)
+static void doctor_observe(struct listing *l)
 {
 	struct err *e = observe_possible();
 	const char *why = e ? e->what : NULL;
@@ -177,37 +193,39 @@ static void doctor_observe(struct session *s)
 
 	if (why && !strncmp(why, head, strlen(head)))
 		why += strlen(head);
-	verdict(s, !e, "observe", e ? why : "permitted (BPF)", e ? e->cure : NULL);
+	verdict(l, !e, "observe", e ? why : "permitted (BPF)", e ? e->cure : NULL);
 	err_free(e);
 }
 
 /* Checks the sandbox, which only the execution of traces needs. */
-static void doctor_sandbox(struct session *s, bool driver)
+static void doctor_sandbox(struct listing *l, bool driver)
 {
 	char *replayer = gpu_replayer_path();
 
-	if (replayer && !trust_doctor(s, replayer, driver))
-		out_printf(s->out, "%-23s%s\n", "",
-			"Traces are executed here only with --no-sandbox (docs/security.md).");
+	if (replayer)
+		trust_doctor(l, replayer, driver);
 	free(replayer);
 }
 
-bool gpu_doctor(struct session *s)
+bool gpu_doctor(struct session *s, bool json)
 {
+	struct listing list = listing_begin(s, json, &doctor_object, NULL, NULL), *l = &list;
 	int trace = in_child(probe_ptrace);
 	bool driver, agent, soft;
 
-	out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
-	driver = doctor_driver(s);
-	soft = doctor_soft(s);
-	agent = doctor_agent(s, driver);
-	verdict(s, trace == 0, "ptrace",
+	if (!json)
+		out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
+	driver = doctor_driver(l);
+	soft = doctor_soft(l);
+	agent = doctor_agent(l, driver);
+	verdict(l, trace == 0, "ptrace",
 		trace == 0  ? "permitted"
 		: trace > 0 ? strerror(trace)
 			    : "cannot be tried",
 		"In a container, start it with --cap-add=SYS_PTRACE (or --security-opt seccomp=unconfined).");
-	doctor_sandbox(s, driver);
-	doctor_observe(s);
-	verdict(s, true, "traces", "view, info and replay need nothing else", NULL);
+	doctor_sandbox(l, driver);
+	doctor_observe(l);
+	verdict(l, true, "traces", "view, info and replay need nothing else", NULL);
+	listing_end(l, NULL);
 	return trace == 0 && agent && (driver || soft);
 }

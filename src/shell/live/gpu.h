@@ -10,6 +10,6 @@
 
 /* Prints a line for each thing that tsdb needs. Returns false if its main work cannot be done
  * here. */
-bool gpu_doctor(struct session *s);
+bool gpu_doctor(struct session *s, bool json);
 
 #endif

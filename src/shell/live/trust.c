@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "sbt/sbt.h"
 #include "shell/line/out.h"
+#include "shell/live/doctor-row.h"
 
 /* "in the sandbox" or not, for a sentence that begins "its code is executed". */
 static const char *where(bool no_sandbox)
@@ -59,29 +60,28 @@ void trust_tell(struct session *s, bool no_sandbox)
 /* --- doctor --- */
 
 /* Prints a wall from a line of tsdb-replayer's: "up landlock version 7: ...". */
-static bool tell_wall(struct session *s, char *line)
+static bool tell_wall(struct listing *l, char *line)
 {
-	char *name = strchr(line, ' '), *text;
+	char *name = strchr(line, ' '), *text, *shown;
 
 	line[strcspn(line, "\n")] = '\0';
 	if (!name)
 		return true;
 	*name++ = '\0';
 	if (!strcmp(line, "error")) {
-		out_style(s->out, STYLE_ERROR, "%-8s", "missing");
-		out_printf(s->out, "%-14s %s\n", "sandbox", name);
+		doctor_tell(l, &(struct doctor_row){false, "sandbox", name, NULL});
 		return false;
 	}
 	text = strchr(name, ' ');
 	if (text)
 		*text++ = '\0';
-	const bool up = !strcmp(line, "up");
-	out_style(s->out, up ? STYLE_NAME : STYLE_ERROR, "%-8s", up ? "ok" : "missing");
-	out_printf(s->out, "%-14s %s: %s\n", "sandbox", name, text ? text : "");
+	shown = xasprintf("%s: %s", name, text ? text : "");
+	doctor_tell(l, &(struct doctor_row){!strcmp(line, "up"), "sandbox", shown, NULL});
+	free(shown);
 	return true;
 }
 
-bool trust_doctor(struct session *s, const char *replayer, bool driver)
+void trust_doctor(struct listing *l, const char *replayer, bool driver)
 {
 	char *command =
 		xasprintf("'%s' --sandbox-report=%s 2>&1", replayer, driver ? "real" : "soft");
@@ -91,8 +91,12 @@ bool trust_doctor(struct session *s, const char *replayer, bool driver)
 
 	free(command);
 	while (f && fgets(line, sizeof line, f))
-		ok = tell_wall(s, line) && ok;
+		ok = tell_wall(l, line) && ok;
 	if (f)
 		pclose(f);
-	return ok;
+	if (!ok)
+		doctor_tell(
+			l, &(struct doctor_row){false, "traces",
+				   "are executed here only with --no-sandbox (docs/security.md)",
+				   NULL});
 }

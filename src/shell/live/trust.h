@@ -11,8 +11,9 @@
 /* Called when the session's trace is about to be executed. Warns on standard error, once for each
  * trace: when another user or another machine recorded it, or when there will be no sandbox. */
 void trust_tell(struct session *s, bool no_sandbox);
-/* For `tsdb doctor`: prints the walls of the replayer's sandbox here, one line each. Returns false
- * if there is no sandbox. */
-bool trust_doctor(struct session *s, const char *replayer, bool driver);
+/* For `tsdb doctor`: adds the walls of the replayer's sandbox here, one row each, and says so if
+ * there is no sandbox. */
+struct listing;
+void trust_doctor(struct listing *l, const char *replayer, bool driver);
 
 #endif

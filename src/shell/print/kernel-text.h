@@ -45,7 +45,8 @@ struct err *kernel_name(struct session *s, const char *name, int lane, struct la
 struct lang_value kernel_lane(const struct soft_value *v, unsigned lane);
 void kernel_format(const struct soft_value *v, unsigned lane, char letter, struct buf *out);
 /* Prints an expression in all lanes, "EXPR[all]"; *ret_done false: text is not of that form. */
-struct err *kernel_print(struct session *s, const char *text, char letter, bool *ret_done) TS_CHECK;
+struct err *kernel_print(
+	struct session *s, const char *text, char letter, bool json, bool *ret_done) TS_CHECK;
 /* Parses "@shared 0x10", "shared:16", and inside a launch any address: *ret_space is an enum
  * soft_space. *ret_done false: there is no launch under the microscope, and text names no space. */
 struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret,

@@ -161,17 +161,20 @@ JS_DEFINE(frame_object, "frame", frame, JS(UINT, frame, frame), JS(HEX, frame, p
 	JS_IN(TEXT, frame, sym, function, file), JS_IN(UINT, frame, sym, line),
 	JS_AS("binary", TEXT, frame, sym.module), JS(BOOL, frame, inlined, python));
 
+void stack_json_frame(struct buf *out, const struct stack *st, unsigned i)
+{
+	const struct backtrace_frame *f = &st->frames[i];
+
+	js_add(out, &frame_object, &(struct frame){i, f->pc, f->sym, f->inlined, f->python});
+}
+
 void stack_json(struct buf *out, const void *stack)
 {
 	const struct stack *st = stack;
 
 	buf_byte(out, '[');
-	for (unsigned i = 0; i < st->n; i++) {
-		const struct backtrace_frame *f = &st->frames[i];
-
-		js_add(out, &frame_object,
-			&(struct frame){i, f->pc, f->sym, f->inlined, f->python});
-	}
+	for (unsigned i = 0; i < st->n; i++)
+		stack_json_frame(out, st, i);
 	buf_byte(out, ']');
 }
 

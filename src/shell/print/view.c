@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/json-put.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
@@ -248,17 +249,32 @@ static bool passes(const struct view_stream *v, const struct sbt_cmd *c)
 	return mangled && shown && sbt_kernel_glob(f->kernel, mangled, shown);
 }
 
+/* What a command has besides, with --stacks. */
+struct stacked {
+	struct stack stack;
+};
+JS_DEFINE(
+	stacked_object, "stacked", stacked, JS_BY("frames", stacked, stack, stack_json, "[frame]"));
+
+/* Appends the stack's lines; as JSON, a field before the closing brace. */
 static struct err *print_stack(struct view_stream *v, const struct sbt_cmd *c, struct buf *out)
 {
-	struct stack st;
+	struct stack st = {0};
 
-	if (!v->f.stacks || v->f.json || !c->stack)
+	if (!v->f.stacks)
 		return NULL;
-	TRY(stack_recorded(v->s, v->r, c->stack, &st));
-	for (unsigned i = 0; i < st.n; i++) {
+	if (c->stack)
+		TRY(stack_recorded(v->s, v->r, c->stack, &st));
+	if (v->f.json) {
+		out->len -= strlen("}");
+		buf_byte(out, ',');
+		js_members(out, &stacked_object, &(struct stacked){st});
+		buf_byte(out, '}');
+	}
+	for (unsigned i = 0; !v->f.json && i < st.n; i++) {
+		buf_byte(out, '\n');
 		buf_str(out, "    ");
 		stack_print_frame(out, &st, i);
-		buf_byte(out, '\n');
 	}
 	stack_free(&st);
 	return NULL;
@@ -270,8 +286,9 @@ struct err *view_stream_print(struct view_stream *v, const struct sbt_cmd *c, st
 		sbt_json_cmd(out, c, &v->names);
 	else
 		sbt_print_cmd(out, c, &v->names);
+	TRY(print_stack(v, c, out));
 	buf_byte(out, '\n');
-	return print_stack(v, c, out);
+	return NULL;
 }
 
 struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)

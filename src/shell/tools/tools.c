@@ -342,10 +342,12 @@ static int tool_info(struct session *s, int argc, char **argv)
 
 static int tool_doctor(struct session *s, int argc, char **argv)
 {
-	if (argc)
-		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[0]),
+	const bool json = argc && !strcmp(argv[0], "--json");
+
+	if (argc > json)
+		return fail(s, err_cure(err_new(ERR_USAGE, "doctor takes no \"%s\"", argv[json]),
 				       "Use \"tsdb doctor\""));
-	return !gpu_doctor(s);
+	return !gpu_doctor(s, json);
 }
 
 /* In the order of "tsdb --help". */
@@ -408,7 +410,7 @@ const struct tool tools[] = {
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",
 		"tsdb demo race\n"},
-	{"doctor", tool_doctor, "", "say what this machine can do", "tsdb doctor\n"},
+	{"doctor", tool_doctor, "[--json]", "say what this machine can do", "tsdb doctor\n"},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

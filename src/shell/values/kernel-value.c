@@ -5,9 +5,11 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "shell/print/kernel-text.h"
+#include "shell/values/value-text.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
@@ -130,11 +132,12 @@ struct err *kernel_name(
 /* --- print --- */
 
 /* The value of an expression in every lane of the focused warp. */
-static struct err *print_all(struct session *s, const char *text, char letter)
+static struct err *print_all(struct session *s, const char *text, char letter, bool json)
 {
 	struct buf b = BUF_INIT;
 	struct soft_value lanes = {0};
 	struct lang_value one = {0};
+	char name[16], *all;
 	struct err *e;
 
 	TRY(ask(s, "%laneid", &lanes));
@@ -148,14 +151,19 @@ static struct err *print_all(struct session *s, const char *text, char letter)
 		if (!e)
 			e = value_show(s, &one, letter, &b);
 	}
-	if (!e)
-		out_printf(s->out, "$%u = {%s}\n", vars_remember(s->vars, &one), buf_cstr(&b));
+	if (!e) {
+		snprintf(name, sizeof name, "$%u", vars_remember(s->vars, &one));
+		all = xasprintf("{%s}", buf_cstr(&b));
+		shown_value_tell(s, json, shown_value_of(name, &one, all));
+		free(all);
+	}
 	lang_value_free(&one);
 	buf_free(&b);
 	return e;
 }
 
-struct err *kernel_print(struct session *s, const char *text, char letter, bool *ret_done)
+struct err *kernel_print(
+	struct session *s, const char *text, char letter, bool json, bool *ret_done)
 {
 	static const char all[] = "[all]";
 	const size_t n = strlen(text), k = strlen(all);
@@ -168,7 +176,7 @@ struct err *kernel_print(struct session *s, const char *text, char letter, bool 
 		return NULL;
 	plain = strndup(text, n - k);
 	BUG_ON(!plain);
-	e = print_all(s, plain, letter);
+	e = print_all(s, plain, letter, json);
 	free(plain);
 	return e;
 }

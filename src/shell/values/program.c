@@ -9,6 +9,7 @@
 #include "attach/program-names.h"
 #include "engine/settings.h"
 #include "shell/print/stack-view.h"
+#include "shell/values/value-text.h"
 #include "shell/values/program.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
@@ -124,31 +125,42 @@ void program_tell_address(struct session *s, uint64_t addr, struct buf *out)
 
 struct locals {
 	struct session *s;
-	struct buf *out;
+	struct listing *l;
 };
 
-static void print_one(void *arg, const char *name, const struct lang_value *v, const char *why)
+static void list_one(void *arg, const char *name, const struct lang_value *v, const char *why)
 {
 	const struct locals *in = arg;
+	struct buf b = BUF_INIT;
 
-	buf_printf(in->out, "%s = ", name);
 	if (why)
-		buf_printf(in->out, "<not available: %s>", why);
+		buf_printf(&b, "<not available: %s>", why);
 	else
-		value_show_inside(in->s, v, in->out);
-	buf_byte(in->out, '\n');
+		value_show_inside(in->s, v, &b);
+	shown_value_add(in->l, shown_value_of(name, v, buf_cstr(&b)));
+	buf_free(&b);
+}
+
+struct err *program_list_locals(
+	struct session *s, unsigned frame, struct listing *l, bool *ret_known)
+{
+	struct locals in = {s, l};
+	struct program_place p = place(s);
+
+	p.frame = frame;
+	return program_locals(&p, list_one, &in, ret_known);
 }
 
 struct err *program_print_locals(struct session *s, unsigned frame, struct buf *out)
 {
-	struct locals in = {s, out};
-	struct program_place p = place(s);
-	const size_t before = out->len;
+	struct listing l = listing_begin(s, false, &shown_value_object, NULL, shown_value_text);
 	bool known = false;
+	struct err *e = program_list_locals(s, frame, &l, &known);
 
-	p.frame = frame;
-	TRY(program_locals(&p, print_one, &in, &known));
-	if (out->len == before)
-		buf_str(out, known ? "No locals.\n" : "No symbol table info available.\n");
-	return NULL;
+	if (!e)
+		buf_str(out, l.n     ? buf_cstr(&l.b)
+			     : known ? "No locals.\n"
+				     : "No symbol table info available.\n");
+	buf_free(&l.b);
+	return e;
 }

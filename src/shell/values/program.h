@@ -8,6 +8,7 @@
 
 #include "lang/lang.h"
 #include "shell/line/session.h"
+#include "shell/print/listing.h"
 
 /* Finds a variable of the selected frame or of the program; nothing while no program is stopped, or
  * commands refer to a replay. */
@@ -23,7 +24,11 @@ void program_tell_symbol(void *session, uint64_t addr, struct buf *out);
 /* Appends the allocation, or the function or variable, that has an address. */
 void program_tell_address(struct session *s, uint64_t addr, struct buf *out);
 
-/* Appends "name = value" lines for native frame `frame` of the selected thread. */
+/* Adds the variables of native frame `frame` of the selected thread. *ret_known: there is debug
+ * information. */
+struct err *program_list_locals(
+	struct session *s, unsigned frame, struct listing *l, bool *ret_known) TS_CHECK;
+/* Appends them as "name = value" lines, or a line that says why there are none. */
 struct err *program_print_locals(struct session *s, unsigned frame, struct buf *out) TS_CHECK;
 
 #endif

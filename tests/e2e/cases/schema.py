@@ -39,6 +39,9 @@ class Schema:
             if 'rank' in value:
                 fields = {**fields, **self.objects['ranked']}
                 self.met.add('ranked')
+        if name == 'command' and 'frames' in value:
+            fields = {**fields, **self.objects['stacked']}
+            self.met.add('stacked')
         return fields
 
     def wrong(self, kind, value, where):
@@ -78,7 +81,7 @@ TOOLS = {c[5:]: PRINTS[c] for c in PRINTS if c.startswith('tsdb ')}
 SHELL = {c: PRINTS[c] for c in PRINTS if not c.startswith('tsdb ')}
 # Of a running program, which the software GPU's tests of tsdb observe look at: tests/unit/test-observe-table.c.
 BY_PROGRAMS = {'unwritten', 'kernel_race', 'race_side'}  # test_what_programs_show
-NOT_HERE = {'observed', 'observed_process', 'observed_frame', 'busy_kernel', 'busy_place', 'sums', 'directions', 'direction'}
+NOT_HERE = {'history', 'observed', 'observed_process', 'observed_frame', 'busy_kernel', 'busy_place', 'sums', 'directions', 'direction'}
 
 
 def values(text):
@@ -141,7 +144,8 @@ def hostile(t, name, out='h.sbt'):
 
 VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info allocations', 'info contexts', 'info devices', 'info graphs',
          'info threads', 'state show', 'state show stream', 'state show stream 0', 'state show event', 'state show memory', 'state show device 0',
-         'info commands', 'info command', 'info trace', 'view', 'when', 'replay status']
+         'info commands', 'info command', 'info trace', 'view', 'view --stacks', 'when', 'replay status', 'show', 'show env', 'show env HOME',
+         'show version', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
 
 
 def test_every_command(t):
@@ -150,6 +154,7 @@ def test_every_command(t):
     bare = [f'{v} --json' for v in VIEWS]
     # a hostile text in every field, paths included
     name = hostile(t, 'all_kinds')
+    look.tool('doctor')
     for tool in ('info', 'view', 'races'):
         look.tool(tool, name)
     look.shell([f'replay start {name}', 'replay goto 20'], [*bare, 'backtrace --json'])
@@ -161,7 +166,7 @@ def test_every_command(t):
     # what analyses find
     corpus(t, 'race')
     look.shell(['replay start t.sbt', 'replay goto 30'],
-               ['races --possible --json', 'replay verify --json', 'replay check --json', 'replay explore --no-save --json', *bare])
+               ['races --possible --json', 'order why 18 21 --json', 'order why 18 30 --json', 'order why 3 20 --json', 'replay verify --json', 'replay check --json', 'replay explore --no-save --json', *bare])
     t.check({'race', 'party', 'frame', 'found', 'pair'} <= look.schema.met, f'races and results of exploring were met: {sorted(look.schema.met)}')
     look.tool('check', corpus(t, 'sums'), '--perturb')
     for trace in ('seed-kernels', 'seed-streams'):  # which do not come out as recorded
@@ -173,9 +178,9 @@ def test_every_command(t):
     seq = launch(look, 't.sbt')
     look.shell(['replay start t.sbt --on soft', f'replay goto {seq}'],
                ['info args --json', f'info accesses {seq} --json', f'diff --json {seq - 1} {seq}', 'who-wrote --json arg0',
-                'replay racecheck --json', 'when --json'])
+                'replay racecheck --json', 'when --json', 'x/4xw arg0 --json', 'x/s --json arg0', 'print arg0 --json'])
     look.shell(['replay start t.sbt --on soft', f'replay enter {seq}'],
-               ['info blocks --json', 'info warps --json', 'info lanes --json', 'info registers --json', 'when --json', 'disassemble --json'])
+               ['info blocks --json', 'info warps --json', 'info lanes --json', 'info registers --json', 'when --json', 'print --json %tid.x[all]', 'disassemble --json'])
     # graphs
     corpus(t, 'graphs')
     seq = launch(look, 't.sbt', 'graph_launch')
@@ -185,7 +190,7 @@ def test_every_command(t):
     look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'run'],
                ['info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
-                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json'], argv=[program('pipeline')])
+                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json'], argv=[program('pipeline')])
     # a set of traces
     for i in range(2):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
