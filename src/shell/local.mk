@@ -21,6 +21,10 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
 	src/shell/commands/cmd-run.c \
 	src/shell/commands/cmd-set.c \
+	src/shell/commands/cmd-script.c src/shell/commands/cmd-printf.c \
+	src/shell/script/script.h src/shell/script/script-block.c src/shell/script/script-run.c src/shell/script/user-args.c \
+	src/shell/script/defined.c src/shell/script/defined.h \
+	src/shell/values/format-text.c src/shell/values/format-text.h \
 	src/shell/commands/cmd-stack.c \
 	src/shell/commands/cmd-state.c \
 	src/shell/commands/cmd-support.c \
@@ -66,7 +70,7 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
-HEADERS_TO_CHECK += src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
+HEADERS_TO_CHECK += src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
@@ -88,6 +92,11 @@ TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test
 tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
 tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-shell-script
+TESTS += tests/unit/test-shell-script
+tests_unit_test_shell_script_SOURCES = tests/unit/test-shell-script.c tests/unit/shell-test.h tests/unit/cmds.h
+tests_unit_test_shell_script_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_script_LDADD = $(SHELL_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-shell-verdict
 TESTS += tests/unit/test-shell-verdict
 tests_unit_test_shell_verdict_SOURCES = tests/unit/test-shell-verdict.c
@@ -99,11 +108,11 @@ tests_unit_test_shell_table_LDADD = $(SHELL_TEST_LIBS)
 tests_unit_test_shell_memory_SOURCES = tests/unit/test-shell-memory.c
 tests_unit_test_shell_memory_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_memory_LDADD = $(SHELL_TEST_LIBS)
-tests_unit_test_shell_session_SOURCES = tests/unit/test-shell-session.c tests/unit/cmds.h
+tests_unit_test_shell_session_SOURCES = tests/unit/test-shell-session.c tests/unit/shell-test.h tests/unit/cmds.h
 tests_unit_test_shell_session_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_session_LDADD = $(SHELL_TEST_LIBS)
 endif
 
-# What gdb makes of a program's variables.
-TESTS += tests/unit/test-values-gdb.py
-EXTRA_DIST += tests/unit/test-values-gdb.py tests/programs/value_types.c tests/programs/value_classes.cc
+# What gdb makes of a program's variables, and of scripts.
+TESTS += tests/unit/test-values-gdb.py tests/unit/test-script-gdb.py
+EXTRA_DIST += tests/unit/test-values-gdb.py tests/unit/test-script-gdb.py tests/programs/value_types.c tests/programs/value_classes.cc

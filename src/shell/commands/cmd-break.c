@@ -14,6 +14,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
+#include "shell/script/script.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
 #include "state/state.h"
@@ -390,76 +391,96 @@ struct err *cmd_ignore(struct session *s, const struct cmd_args *a)
 /* --- commands --- */
 
 const char cmd_commands_help[] =
-	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (the\n"
-	"newest without N) is hit. No lines: none any more. If the first line is `silent`, the\n"
-	"stop is not shown. `commands` may be among the commands, with an `end` of its own.\n"
+	"Reads commands, a line each, until a line `end`; they run whenever breakpoint N (2, 3-5,\n"
+	"the newest without N) is hit. No lines: none any more. If the first line is `silent`,\n"
+	"the stop is not shown. `if`, `while` and `commands` may be among the commands, each with\n"
+	"an `end` of its own. What follows one that has moved the program is left out.\n"
 	"Example:\n"
 	"  commands 1\n"
 	"  info args\n"
 	"  continue\n"
 	"  end\n";
 
-/* Whether a line begins a block that an `end` of its own closes. */
-static bool opens_block(const char *line)
+/* The breakpoints that `commands` names: "2", "3-5", or none: the last one that was set. */
+static struct err *named_breakpoints(
+	struct session *s, const struct cmd_args *a, struct breakpoint ***ret, unsigned *ret_n)
 {
-	const struct command *c = NULL;
-	const char *rest;
-	struct err *e = *line && *line != '#'
-				? lookup_command(commands, commands_count, line, &c, &rest)
-				: NULL;
+	unsigned cap = 0;
 
-	err_free(e);
-	return !e && c && c->run == cmd_commands;
+	*ret = NULL;
+	*ret_n = 0;
+	for (unsigned i = 0; i < a->argc; i++) {
+		struct breakpoint *bp;
+		uint64_t first, last;
+
+		if (*a->argv[i] == '$' || !strchr(a->argv[i], '-')) {
+			TRY(find(s, a->argv[i], &bp));
+			MAKE_ROOM(*ret, *ret_n, cap);
+			(*ret)[(*ret_n)++] = bp;
+			continue;
+		}
+		if (!word_range(a->argv[i], &first, &last))
+			return no_breakpoint(a->argv[i]);
+		for (unsigned k = 0; (bp = breakpoints_nth(s->engine.breaks, k)) != NULL; k++) {
+			if ((uint64_t)bp->id < first || (uint64_t)bp->id > last)
+				continue;
+			MAKE_ROOM(*ret, *ret_n, cap);
+			(*ret)[(*ret_n)++] = bp;
+		}
+		if (!*ret_n)
+			return no_breakpoint(a->argv[i]);
+	}
+	if (a->argc)
+		return NULL;
+	MAKE_ROOM(*ret, *ret_n, cap);
+	(*ret)[0] = breakpoints_by_id(s->engine.breaks, breakpoints_last_id(s->engine.breaks));
+	*ret_n = (*ret)[0] != NULL;
+	return *ret_n ? NULL
+		      : err_cure(err_new(ERR_STATE, "there is no breakpoint"),
+				"Set one with \"break\"");
 }
 
-/* Reads the lines up to the `end` that closes the block; returns false if the input ended
- * before. */
-static bool read_block(struct session *s, struct buf *body)
+/* The lines of a block, indented, without empty ones; NULL: there are none. */
+static char *tidy(const struct session *s, const char *text)
 {
-	unsigned depth = 1;
-	char *line;
+	struct buf b = BUF_INIT, lines = BUF_INIT;
 
-	while (depth && (line = session_read(s, ">")) != NULL) {
-		char *text = line + strspn(line, " \t");
-		size_t n = strlen(text);
+	script_print(s, text, 0, &lines);
+	for (const char *p = buf_cstr(&lines); *p;) {
+		size_t n = strcspn(p, "\n");
 
-		while (n && strchr(" \t\r", text[n - 1]))
-			text[--n] = 0;
-		if (!strcmp(text, "end"))
-			depth--;
-		else if (opens_block(text))
-			depth++;
-		if (n && depth)
-			buf_printf(body, "%s\n", text);
-		free(line);
+		if (n)
+			buf_printf(&b, "%.*s\n", (int)n, p);
+		p += n + (p[n] == '\n');
 	}
-	return !depth;
+	buf_free(&lines);
+	return b.len ? buf_steal(&b) : NULL;
 }
 
 struct err *cmd_commands(struct session *s, const struct cmd_args *a)
 {
-	struct breakpoint *bp =
-		breakpoints_by_id(s->engine.breaks, breakpoints_last_id(s->engine.breaks));
-	struct buf body = BUF_INIT;
+	struct breakpoint **bps;
+	struct script_block b;
+	unsigned n;
+	struct err *e = named_breakpoints(s, a, &bps, &n);
 
-	if (a->argc)
-		TRY(find(s, a->argv[0], &bp));
-	if (!bp)
-		return err_cure(
-			err_new(ERR_STATE, "there is no breakpoint"), "Set one with \"break\"");
-	if (s->interactive)
-		out_printf(s->out, "Commands for breakpoint %d, one a line; \"end\" ends them.\n",
-			bp->id);
-	if (!read_block(s, &body)) {
-		buf_free(&body);
-		return err_cure(
-			err_new(ERR_USAGE, "the commands of breakpoint %d have no end", bp->id),
-			"Close them with a line \"end\"");
+	if (!e && s->interactive)
+		out_printf(s->out,
+			"Commands for breakpoint%s %d%s, one a line; \"end\" ends them.\n",
+			n > 1 ? "s" : "", bps[0]->id, n > 1 ? " and others" : "");
+	if (e)
+		e = err_first(e, script_skip(s, SCRIPT_COMMANDS));
+	else
+		e = script_read(s, "commands", SCRIPT_COMMANDS, &b);
+	if (!e) {
+		for (unsigned i = 0; i < n; i++) {
+			free(bps[i]->commands);
+			bps[i]->commands = tidy(s, b.text);
+		}
+		script_block_free(&b);
 	}
-	free(bp->commands);
-	bp->commands = body.len ? buf_steal(&body) : NULL;
-	buf_free(&body);
-	return NULL;
+	free(bps);
+	return e;
 }
 
 /* --- info, save --- */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "shell/live/process.h"
 #include "shell/values/value-text.h"
+#include "shell/script/defined.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
 #include "shell/print/what-if.h"
@@ -205,7 +206,8 @@ static void show_group(struct session *s, const char *text, bool json)
 
 const char cmd_show_help[] =
 	"Shows a setting with what it means, all that begin with a word, or all. `show version`\n"
-	"says which tsdb this is, `show env` the changes to the program's environment, `show\n"
+	"says which tsdb this is, `show user [NAME]` the lines of commands that you have defined,\n"
+	"`show env` the changes to the program's environment, `show\n"
 	"env NAME` one variable as the program will see it, `show\n"
 	"values` what print has shown and the variables.\n"
 	"Examples: show capture memory\n"
@@ -281,6 +283,50 @@ static struct err *show_settings(struct session *s, const char *text, bool json)
 	return NULL;
 }
 
+struct definition {
+	const char *name, *script, *stands_for, *document;
+	struct session *s;
+};
+JS_DEFINE(definition_object, "definition", definition,
+	JS(TEXT, definition, name, script, stands_for, document));
+
+static void definition_text(struct buf *out, const void *row)
+{
+	const struct definition *d = row;
+
+	if (!d->script) {
+		buf_printf(out, "alias %s = %s\n", d->name, d->stands_for);
+		return;
+	}
+	buf_printf(out, "User command \"%s\":\n", d->name);
+	script_print(d->s, d->script, 2, out);
+	buf_byte(out, '\n');
+}
+
+/* The lines of a command that the user has defined, or of all. */
+static struct err *show_user(struct session *s, const char *name, bool json)
+{
+	struct listing l = listing_begin(s, json, &definition_object, NULL, definition_text);
+	unsigned n;
+	const struct command *all = defined_table(s, &n);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct script_block *body = defined_body(s, all[i].name);
+
+		if (all[i].group != GROUP_USER || (*name && strcmp(name, all[i].name) != 0))
+			continue;
+		listing_add(&l, &(struct definition){all[i].name, body ? body->text : NULL,
+					all[i].stands_for, defined_text(s, all[i].name), s});
+	}
+	if (!l.n && *name) {
+		buf_free(&l.b);
+		return err_cure(err_new(ERR_NOT_FOUND, "no command `%s` is defined", name),
+			"\"show user\" shows those that are");
+	}
+	listing_end(&l, "No commands are defined.\n");
+	return NULL;
+}
+
 struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
 	const char *rest;
@@ -291,6 +337,8 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 		show_env_one(s, rest, a->json);
 	else if (*a->rest && begins_with(a->rest, "environment", 3, &rest))
 		show_env(s, a->json);
+	else if (*a->rest && begins_with(a->rest, "user", 3, &rest))
+		return show_user(s, rest, a->json);
 	else if (!strcmp(a->rest, "values") || !strcmp(a->rest, "convenience"))
 		show_values(s, a->json);
 	else if (!*a->rest)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * help, apropos, source, history, shell, echo, pwd, cd, doctor, quit.
+ * help, apropos, history, shell, pwd, cd, doctor, quit.
  */
 #include "config.h"
 #include <ctype.h>
@@ -16,6 +16,8 @@
 #include "shell/live/gpu.h"
 #include "shell/live/process.h"
 #include "shell/tools/tools.h"
+#include "shell/script/defined.h"
+#include "shell/values/vars.h"
 #include "base/words.h"
 
 /* --- help --- */
@@ -172,15 +174,26 @@ static void help_row(struct session *s, const struct command *c)
 	put_folded(s, c->doc, 3 + (n > 24 ? (unsigned)n : 24));
 }
 
+static void help_group(struct session *s, enum group g)
+{
+	unsigned n, shown = 0;
+	const struct command *all = defined_table(s, &n);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (all[i].group != g || all[i].flags & (CMD_PREFIX | CMD_UNLISTED))
+			continue;
+		if (!shown++) {
+			out_style(s->out, STYLE_HEADER, "%s", command_group_title(g));
+			out_str(s->out, "\n");
+		}
+		help_row(s, &all[i]);
+	}
+}
+
 static void help_groups(struct session *s)
 {
 	for (int g = 0; g < GROUP_END; g++) {
-		out_style(s->out, STYLE_HEADER, "%s", command_group_title((enum group)g));
-		out_str(s->out, "\n");
-		for (unsigned i = 0; i < commands_count; i++) {
-			if (commands[i].group == (enum group)g && !(commands[i].flags & CMD_PREFIX))
-				help_row(s, &commands[i]);
-		}
+		help_group(s, (enum group)g);
 	}
 	out_style(s->out, STYLE_HEADER, "In the system's shell");
 	out_str(s->out, "\n");
@@ -197,11 +210,13 @@ static void help_groups(struct session *s)
 static void help_prefix(struct session *s, const struct command *c)
 {
 	size_t n = strlen(c->name);
+	unsigned nall;
+	const struct command *all = defined_table(s, &nall);
 
 	out_printf(s->out, "%s.\n", c->doc);
-	for (unsigned i = 0; i < commands_count; i++) {
-		if (!strncmp(commands[i].name, c->name, n) && commands[i].name[n] == ' ')
-			help_row(s, &commands[i]);
+	for (unsigned i = 0; i < nall; i++) {
+		if (!strncmp(all[i].name, c->name, n) && all[i].name[n] == ' ')
+			help_row(s, &all[i]);
 	}
 }
 
@@ -211,8 +226,14 @@ static void help_command(struct session *s, const struct command *c)
 		help_prefix(s, c);
 		return;
 	}
+	if (c->group == GROUP_USER && !c->stands_for && defined_text(s, c->name)) {
+		out_str(s->out, defined_text(s, c->name));
+		return;
+	}
 	out_style(s->out, STYLE_HEADER, "%s%s%s", c->name, *c->usage ? " " : "", c->usage);
 	out_printf(s->out, "\n%s.\n\n", c->doc);
+	if (c->group == GROUP_USER && !c->stands_for)
+		out_printf(s->out, "`show user %s` shows its lines.\n", c->name);
 	put_folded(s, c->help, 0);
 	if (*c->aliases)
 		out_printf(s->out, "Short: %s\n", c->aliases);
@@ -253,7 +274,7 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 	}
 	if (!strncmp(a->rest, "fields", 6) && (!a->rest[6] || a->rest[6] == ' '))
 		return help_fields(s, a->rest + 6 + strspn(a->rest + 6, " \t"));
-	e = lookup_command(commands, commands_count, a->rest, &c, &rest);
+	e = defined_lookup(s, a->rest, &c, &rest);
 	if (e && tool_find(a->rest)) {
 		err_free(e);
 		help_tool(s, tool_find(a->rest));
@@ -301,9 +322,11 @@ static void apropos_settings(struct listing *l, const struct setting_list *list,
 static void add_topics(struct session *s, struct listing *l, const char *text)
 {
 	struct settings *sets[SESSION_SETS];
+	unsigned n;
+	const struct command *all = defined_table(s, &n);
 
-	for (unsigned i = 0; i < commands_count; i++) {
-		const struct command *c = &commands[i];
+	for (unsigned i = 0; i < n; i++) {
+		const struct command *c = &all[i];
 
 		if (strcasestr(c->name, text) || strcasestr(c->doc, text) ||
 			(c->help && strcasestr(c->help, text)))
@@ -337,20 +360,7 @@ struct err *cmd_apropos(struct session *s, const struct cmd_args *a)
 	return NULL;
 }
 
-/* --- scripts, history --- */
-
-const char cmd_source_help[] =
-	"Runs the commands of FILE, a line each; # begins a comment. The first command that\n"
-	"fails ends it.\n"
-	"Example: source stops.tsdb\n";
-
-struct err *cmd_source(struct session *s, const struct cmd_args *a)
-{
-	if (a->argc != 1)
-		return err_cure(
-			err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
-	return session_source(s, a->argv[0]);
-}
+/* --- history --- */
 
 const char cmd_history_help[] =
 	"Shows the last N lines typed (20 without N), kept from session to session.\n"
@@ -424,31 +434,12 @@ struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	vars_set_status(s->vars, status);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return err_new(ERR_SYSTEM, "the shell %s could not run the command", shell);
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return err_new(
 			ERR_SYSTEM, "the command ended with exit status %d", WEXITSTATUS(status));
-	return NULL;
-}
-
-const char cmd_echo_help[] =
-	"Shows TEXT as it is; \\n is a new line, \\t a tab, \\\\ a backslash.\n"
-	"Example: echo step done\\n\n";
-
-struct err *cmd_echo(struct session *s, const struct cmd_args *a)
-{
-	static const char from[] = "ntae\\\"", to[] = "\n\t\a\033\\\"";
-
-	for (const char *p = a->rest; *p; p++) {
-		const char *e = *p == '\\' && p[1] ? strchr(from, p[1]) : NULL;
-
-		if (e)
-			out_printf(s->out, "%c", to[e - from]);
-		else
-			out_printf(s->out, "%c", *p);
-		p += e != NULL;
-	}
 	return NULL;
 }
 

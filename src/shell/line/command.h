@@ -24,6 +24,8 @@ enum cmd_flags {
 	CMD_FORMAT = 256,      /* takes /FMT */
 	CMD_RAW = 512,	       /* the rest of the line is not split into words */
 	CMD_PAGED = 1024,      /* its output may be longer than the screen */
+	CMD_BLOCK = 2048,      /* lines up to `end` belong to it */
+	CMD_UNLISTED = 4096,   /* an alias that completion leaves out */
 };
 
 /* What completes a command's words. */
@@ -48,6 +50,8 @@ enum group {
 	GROUP_STATE,
 	GROUP_DATA,
 	GROUP_SUPPORT,
+	GROUP_SCRIPT,
+	GROUP_USER, /* defined by the user */
 	GROUP_END
 };
 
@@ -73,6 +77,8 @@ struct command {
 	const char *usage; /* the arguments: "[N]" */
 	const char *doc;   /* one line, begins with a capital, no full stop */
 	const char *help;  /* lines of at most 80 columns */
+	/* of an alias: the command, and the beginning of its arguments; NULL: it is none */
+	const char *stands_for;
 };
 
 /* The table and its length. */
@@ -95,6 +101,8 @@ struct err *cmd_count(const struct cmd_args *a, uint64_t *ret) TS_CHECK;
  * *ret_rest is the text behind it. A group without a subcommand ("info") is returned itself. */
 struct err *lookup_command(const struct command *table, unsigned n, const char *text,
 	const struct command **ret, const char **ret_rest) TS_CHECK;
+/* Whether word is the last word of c's name, or one of its short forms. */
+bool lookup_is_name(const struct command *c, const char *word);
 /* Calls add for each word that can complete `word` after the command names in `before` ("" or "info
  * "). */
 void lookup_complete(const struct command *table, unsigned n, const char *before, const char *word,

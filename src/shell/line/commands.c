@@ -22,7 +22,9 @@ const char *command_group_title(enum group g)
 		[GROUP_KERNEL] = "Inside a launch, on the software GPU",
 		[GROUP_STATE] = "Looking at the GPU",
 		[GROUP_DATA] = "Looking at values, memory and stacks",
-		[GROUP_SUPPORT] = "Settings, scripts, help",
+		[GROUP_SUPPORT] = "Settings, help, the system",
+		[GROUP_SCRIPT] = "Scripts",
+		[GROUP_USER] = "Defined by you",
 	};
 
 	return titles[g];

@@ -14,6 +14,7 @@
 #include "shell/print/kernel-text.h"
 #include "engine/replay-device.h"
 #include "shell/line/session.h"
+#include "shell/script/defined.h"
 #include "state/state.h"
 
 struct adder {
@@ -234,7 +235,8 @@ static void offer_words(
 static void complete_in(struct session *s, const char *text, const char *word, struct adder *w)
 {
 	char parent[64] = "";
-	const struct command *c;
+	unsigned n_all;
+	const struct command *all = defined_table(s, &n_all), *c;
 	const char *p = text;
 
 	for (;;) {
@@ -245,12 +247,12 @@ static void complete_in(struct session *s, const char *text, const char *word, s
 
 		p += strspn(p, " \t");
 		if (p >= word) {
-			lookup_complete(commands, commands_count, parent, word, offer_command, w);
+			lookup_complete(all, n_all, parent, word, offer_command, w);
 			return;
 		}
 		n = strcspn(p, " \t/");
 		one = xasprintf("%s%.*s", parent, (int)n, p);
-		e = lookup_command(commands, commands_count, one, &c, &rest);
+		e = lookup_command(all, n_all, one, &c, &rest);
 		free(one);
 		err_free(e);
 		if (e && !(c && c->flags & CMD_PREFIX))

@@ -13,14 +13,11 @@ const struct gdb_word gdb_words[] = {
 	{"checkpoint",
 		"Every position of a replay has a number: \"when\" shows it, \"goto SEQ\" goes there"},
 	{"core-file", "Use \"replay start FILE\" for a trace"},
-	{"define", "Commands are not defined; put them into a file for \"source\""},
 	{"display", "Give a breakpoint commands that print: \"commands N\""},
 	{"hbreak", "Use \"break\""},
-	{"if", "Use a breakpoint's condition: \"break PLACE if EXPR\""},
 	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
 	{"jump", "The host is not moved; \"goto\" moves a replay"},
 	{"layout", "Use \"list\", \"disassemble\" and \"info streams\""},
-	{"printf", "Use \"output EXPR\" and \"echo TEXT\""},
 	{"rbreak", "Use a pattern: \"break kernel mat*\""},
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
@@ -30,7 +27,6 @@ const struct gdb_word gdb_words[] = {
 	{"target", "Use \"attach PID\""},
 	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},
 	{"undisplay", "Use \"commands N\" with a line \"end\""},
-	{"while", "Use \"continue N\" or \"ignore\", or a breakpoint's commands"},
 	{NULL, NULL},
 };
 

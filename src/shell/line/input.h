@@ -11,13 +11,17 @@
 
 enum input_kind { INPUT_TERMINAL, INPUT_STREAM, INPUT_SCRIPT, INPUT_LINES };
 
+struct user_args;
+
 struct input {
 	struct input *outer;
 	enum input_kind kind;
-	const char *name; /* of a script */
+	const char *name; /* of a script, or of the command that the lines belong to */
 	FILE *f;	  /* STREAM, SCRIPT */
 	const char *text; /* LINES: what is left */
 	unsigned line;	  /* number of the line read last, from 1 */
+	/* of the user's command that the lines belong to; NULL: none */
+	const struct user_args *args;
 };
 
 void input_push(struct session *s, struct input *in);

@@ -18,7 +18,7 @@ static size_t name_len(const char *text)
 {
 	size_t n = 0;
 
-	if (*text == '!')
+	if (*text == '!' || *text == '|')
 		return 1;
 	while (is_name_char(text[n]))
 		n++;
@@ -184,13 +184,20 @@ struct err *lookup_command(const struct command *table, unsigned n, const char *
 	return NULL;
 }
 
+bool lookup_is_name(const struct command *c, const char *word)
+{
+	const char *last = strrchr(c->name, ' ');
+
+	return !strcmp(last ? last + 1 : c->name, word) || has_alias(c, word, strlen(word));
+}
+
 void lookup_complete(const struct command *table, unsigned n, const char *before, const char *word,
 	void (*add)(void *arg, const char *candidate), void *arg)
 {
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = level_name(&table[i], before);
 
-		if (name && !strncmp(name, word, strlen(word)))
+		if (name && !(table[i].flags & CMD_UNLISTED) && !strncmp(name, word, strlen(word)))
 			add(arg, name);
 	}
 }

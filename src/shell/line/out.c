@@ -26,7 +26,8 @@ struct out {
 	unsigned height; /* lines that fit without a pager; 0: no paging now */
 	unsigned lines;	 /* in buf, while the pager is not running */
 	bool closed, color;
-	int failed; /* errno of the first failed write */
+	unsigned diverted; /* how often, within one another: no pager then */
+	int failed;	   /* errno of the first failed write */
 	FILE *log;
 	uint64_t progress_since; /* ns; 0: no progress line */
 	uint64_t progress_drawn;
@@ -149,6 +150,27 @@ void out_flush(struct out *o)
 		fflush(o->log);
 }
 
+struct out_target out_divert(struct out *o, int fd)
+{
+	const struct out_target before = {o->fd, o->closed, o->color, o->failed};
+
+	out_flush(o);
+	o->fd = fd;
+	o->closed = o->color = false;
+	o->diverted++;
+	return before;
+}
+
+void out_restore(struct out *o, struct out_target before)
+{
+	out_flush(o);
+	o->fd = before.fd;
+	o->closed = before.closed;
+	o->color = before.color;
+	o->failed = before.failed;
+	o->diverted--;
+}
+
 int out_failed(const struct out *o)
 {
 	return o->failed;
@@ -263,7 +285,7 @@ void out_table(struct out *o, struct buf *text)
 void out_page_begin(struct out *o, unsigned height)
 {
 	out_flush(o);
-	o->height = height;
+	o->height = o->diverted ? 0 : height;
 }
 
 void out_page_end(struct out *o)

@@ -35,6 +35,16 @@ bool out_closed(const struct out *o);
 void out_page_begin(struct out *o, unsigned height);
 void out_page_end(struct out *o);
 
+/* Sends everything from now on to fd instead, without a pager. Returns what out_restore() takes
+ * back; between the two, output that fd does not take is dropped, and is no failure. */
+struct out_target {
+	int fd;
+	bool closed, color;
+	int failed;
+};
+struct out_target out_divert(struct out *o, int fd);
+void out_restore(struct out *o, struct out_target before);
+
 void out_set_color(struct out *o, bool on);
 /* Copies all output to path as well; NULL ends it. */
 struct err *out_log(struct out *o, const char *path) TS_CHECK;

@@ -20,6 +20,7 @@
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "shell/line/session.h"
+#include "shell/script/defined.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
@@ -38,6 +39,7 @@ void session_init(struct session *s)
 	trace_hooks(s);
 	process_hooks(s);
 	s->vars = vars_new();
+	s->defined = defined_new();
 	BUG_ON(session_setting_changed(s, &s->set, SHELL_COLOR));
 }
 
@@ -63,6 +65,7 @@ void session_deinit(struct session *s)
 	settings_deinit(&s->set);
 	editor_free(s->editor);
 	vars_free(s->vars);
+	defined_free(s->defined);
 	symbols_free(s->symbols);
 	races_deinit(s);
 	free(s->last_line);
@@ -168,13 +171,12 @@ static char *read_lines(struct input *in)
 	return line;
 }
 
-char *session_read(struct session *s, const char *prompt)
+/* One line of the innermost source, as it is there. */
+static char *read_one(struct session *s, const char *prompt)
 {
 	struct input *in = s->input;
 	bool interrupted;
 
-	if (!in)
-		return NULL;
 	in->line++;
 	switch (in->kind) {
 	case INPUT_TERMINAL:
@@ -187,6 +189,29 @@ char *session_read(struct session *s, const char *prompt)
 		return read_lines(in);
 	}
 	return NULL;
+}
+
+/* A backslash at the end of a line joins the next to it. */
+static char *join_lines(struct session *s, char *line)
+{
+	size_t n = line ? strlen(line) : 0;
+
+	while (n && line[n - 1] == '\\' && s->input->kind != INPUT_LINES) {
+		char *next = read_one(s, ""), *both;
+
+		line[n - 1] = 0;
+		both = xasprintf("%s%s", line, next ? next : "");
+		free(line);
+		line = both;
+		n = next ? strlen(line) : 0;
+		free(next);
+	}
+	return line;
+}
+
+char *session_read(struct session *s, const char *prompt)
+{
+	return s->input ? join_lines(s, read_one(s, prompt)) : NULL;
 }
 
 /* --- one command --- */
@@ -269,15 +294,15 @@ static bool take_json(char *line)
 
 /* Finds the command of a line. If the line has the word --json and the command takes it, *line has
  * it no more. */
-static struct err *find_command(
-	char *line, const struct command **ret, struct cmd_args *a, const char **ret_rest)
+static struct err *find_command(const struct session *s, char *line, const struct command **ret,
+	struct cmd_args *a, const char **ret_rest)
 {
 	char *bare = xstrdup(line);
 	const char *rest;
 
 	a->json = take_json(bare);
 	if (a->json) {
-		struct err *e = lookup_command(commands, commands_count, bare, ret, &rest);
+		struct err *e = defined_lookup(s, bare, ret, &rest);
 
 		a->json = !e && (*ret)->flags & CMD_JSON;
 		err_free(e);
@@ -285,7 +310,7 @@ static struct err *find_command(
 	if (a->json)
 		strcpy(line, bare);
 	free(bare);
-	return lookup_command(commands, commands_count, line, ret, ret_rest);
+	return defined_lookup(s, line, ret, ret_rest);
 }
 
 static struct err *refuse_json(const struct command *c, const struct cmd_args *a)
@@ -324,12 +349,12 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 }
 
 /* A line that begins with no command may begin with a tool's name. */
-static struct err *unknown(struct err *e, const char *line)
+static struct err *unknown(const struct session *s, struct err *e, const char *line)
 {
 	char *name = xasprintf("%.*s", (int)strcspn(line, " \t"), line);
 	const char *rest;
 	const struct command *c;
-	struct err *known = lookup_command(commands, commands_count, name, &c, &rest);
+	struct err *known = defined_lookup(s, name, &c, &rest);
 	const char *here = known ? gdb_word_here(name) : NULL;
 
 	if (here) {
@@ -346,31 +371,56 @@ static struct err *unknown(struct err *e, const char *line)
 	return e;
 }
 
-static struct err *execute_trimmed(struct session *s, char *line)
+/* Runs a command with the hooks that the user has given it. */
+static struct err *run_hooked(struct session *s, const struct command *c, struct cmd_args *a)
 {
-	const struct command *c;
-	struct cmd_args a = {0};
+	TRY(defined_hook(s, "hook-", c->name));
+	TRY(run_command(s, c, a));
+	return defined_hook(s, "hookpost-", c->name);
+}
+
+/* c is a copy of its row: the command may change the table. */
+static struct err *execute_row(struct session *s, const struct command c, struct cmd_args *a)
+{
 	char **words = NULL;
 	char fmt[32] = "";
 	struct err *e;
 
-	e = find_command(line, &c, &a, &a.rest);
-	if (e)
-		return unknown(e, line);
-	a.cmd = c;
-	a.fmt = fmt;
-	TRY(take_options(c, &a.rest, &a, fmt, sizeof fmt));
-	if (!(c->flags & CMD_RAW))
-		TRY(words_split(a.rest, &words, &a.argc));
-	a.argv = words;
-	e = refuse_json(c, &a);
+	a->cmd = &c;
+	a->fmt = fmt;
+	TRY(take_options(&c, &a->rest, a, fmt, sizeof fmt));
+	if (!(c.flags & CMD_RAW))
+		TRY(words_split(a->rest, &words, &a->argc));
+	a->argv = words;
+	e = refuse_json(&c, a);
 	if (!e)
-		e = check_words(c, &a);
+		e = check_words(&c, a);
 	if (!e)
-		e = check_needs(s, c);
+		e = check_needs(s, &c);
 	if (!e)
-		e = run_command(s, c, &a);
+		e = run_hooked(s, &c, a);
 	words_free(words);
+	return e;
+}
+
+static struct err *execute_trimmed(struct session *s, char *line)
+{
+	struct cmd_args a = {0};
+	const struct command *c;
+	const char *rest;
+	char *whole;
+	struct err *e = find_command(s, line, &c, &a, &rest);
+
+	if (e)
+		return unknown(s, e, line);
+	a.rest = rest;
+	if (!c->stands_for)
+		return execute_row(s, *c, &a);
+	/* "px/x 1" and "px 1": a format stays joined to the name */
+	whole = xasprintf(
+		"%s%s%s", c->stands_for, *rest == '/' && !strchr(" \t", rest[-1]) ? "" : " ", rest);
+	e = execute_trimmed(s, whole);
+	free(whole);
 	return e;
 }
 
@@ -393,40 +443,43 @@ struct err *session_execute(struct session *s, const char *line)
 	return e;
 }
 
+/* Prints an error and counts it. */
+static void tell_failed(struct session *s, struct err *e)
+{
+	out_error(s->out, e);
+	s->failures++;
+	s->script.placed = false;
+}
+
 static bool execute_and_tell(struct session *s, const char *line)
 {
 	struct err *e = session_execute(s, line);
 	bool ok = !e;
 
-	if (e) {
-		if (s->input && s->input->kind == INPUT_SCRIPT)
-			e = err_wrap(e, "%s:%u", s->input->name, s->input->line);
-		out_error(s->out, e);
-		s->failures++;
-	}
+	if (e && s->input && s->input->kind == INPUT_SCRIPT)
+		e = script_place(s, s->input, e);
+	if (e)
+		tell_failed(s, e);
 	out_flush(s->out);
 	return ok;
 }
 
 bool session_command(struct session *s, const char *line)
 {
-	bool ok = execute_and_tell(s, line);
+	bool ok;
 	char *body;
 
+	s->script.interrupted = false;
+	ok = execute_and_tell(s, line);
 	/* Not recursive: `continue` at the end of a breakpoint's commands may repeat a million
 	 * times. */
 	while (!s->quitting && (body = breakpoints_take_pending(s->engine.breaks)) != NULL) {
-		struct input in = {.kind = INPUT_LINES, .text = body};
-		uint64_t runs = s->engine.live.runs;
-		char *next;
+		struct err *e = interrupt_flag ? NULL : script_run_stop(s, body);
 
-		input_push(s, &in);
-		while (!s->quitting && runs == s->engine.live.runs && !interrupt_flag &&
-			(next = session_read(s, "")) != NULL) {
-			ok = execute_and_tell(s, next) && ok;
-			free(next);
-		}
-		input_pop(s, &in);
+		ok = ok && !e;
+		if (e)
+			tell_failed(s, e);
+		out_flush(s->out);
 		free(body);
 	}
 	return ok;
@@ -441,7 +494,7 @@ static const char *repeat_or_remember(struct session *s, const char *line)
 
 	if (!*text)
 		return s->last_line ? s->last_line : "";
-	e = lookup_command(commands, commands_count, text, &c, &rest);
+	e = defined_lookup(s, text, &c, &rest);
 	free(s->last_line);
 	s->last_line = !e && (c->flags & CMD_REPEATS) ? xstrdup(text) : NULL;
 	err_free(e);
@@ -458,6 +511,8 @@ static bool run_input(struct session *s, struct input *in, bool stop_at_error)
 
 	input_push(s, in);
 	while (!s->quitting && !out_closed(s->out) && (line = session_read(s, "")) != NULL) {
+		if (s->script.verbose && in->kind == INPUT_SCRIPT)
+			out_printf(s->out, "+%s\n", line);
 		ok = session_command(s, line) && ok;
 		free(line);
 		if (!ok && stop_at_error)
@@ -477,7 +532,7 @@ struct err *session_source(struct session *s, const char *path)
 	bool ok;
 
 	for (struct input *i = s->input; i; i = i->outer)
-		depth++;
+		depth += i->kind == INPUT_SCRIPT;
 	if (depth >= SCRIPT_DEPTH_MAX)
 		return err_cure(err_new(ERR_LIMIT, "scripts are nested more than %d deep",
 					SCRIPT_DEPTH_MAX),
@@ -524,6 +579,7 @@ static void loop_terminal(struct session *s)
 			out_str(s->out, "quit\n");
 			line = xstrdup("quit");
 		}
+		line = join_lines(s, line);
 		if (line[strspn(line, " \t")])
 			editor_remember(s->editor, line);
 		run = xstrdup(repeat_or_remember(s, line));

@@ -23,6 +23,7 @@ struct replay_stop;
 struct state;
 struct symbols;
 struct vars;
+struct defined;
 
 /* What commands such as continue, bt, info streams and print refer to. */
 enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
@@ -44,6 +45,17 @@ struct session {
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
 	struct races *races;	 /* cmd-races.c; NULL until first used */
+	struct defined *defined; /* the command table with the user's own */
+	struct script_state {
+		/* loop_break, loop_continue: the blocks up to the loop end */
+		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;
+		unsigned loops;	  /* `while` around the current line, within the user's command */
+		unsigned calls;	  /* of the user's commands, within one another */
+		unsigned running; /* blocks, within one another */
+		bool placed;	  /* the error that is on its way up says where it happened */
+		bool verbose;	  /* scripts show their lines: `source -v` */
+		bool interrupted; /* Ctrl-C stopped what a command had set going */
+	} script;
 };
 
 void session_init(struct session *s);

@@ -132,6 +132,34 @@ static struct err *write_live(struct session *s, uint64_t addr, const void *src,
 	return inferior_write(s->engine.live.inf, addr, src, n);
 }
 
+struct err *memory_string(
+	struct session *s, uint64_t addr, size_t most, struct buf *out, bool *ret_whole)
+{
+	size_t taken = 0, n;
+	char part[64];
+
+	*ret_whole = false;
+	while (taken < most) {
+		struct err *e;
+
+		n = sizeof part - (addr + taken) % sizeof part;
+		n = n < most - taken ? n : most - taken;
+		e = memory_read(s, addr + taken, part, n);
+		if (e && n > 1) { /* the text may end before the memory does */
+			err_free(e);
+			n = 1;
+			e = memory_read(s, addr + taken, part, n);
+		}
+		TRY(e);
+		*ret_whole = strnlen(part, n) < n;
+		buf_add(out, part, strnlen(part, n));
+		taken += n;
+		if (*ret_whole)
+			return NULL;
+	}
+	return NULL;
+}
+
 struct err *memory_write(struct session *s, uint64_t addr, const void *src, size_t n)
 {
 	struct replay_device *rd;

@@ -11,6 +11,10 @@
 /* Reads device or host memory: of the stopped program, or at the replay's position on its
  * device. */
 struct err *memory_read(struct session *s, uint64_t addr, void *dst, size_t n) TS_CHECK;
+/* Appends the characters of a text at addr, up to its zero byte, at most `most`; *ret_whole: the
+ * zero byte was found. */
+struct err *memory_string(
+	struct session *s, uint64_t addr, size_t most, struct buf *out, bool *ret_whole) TS_CHECK;
 /* At a stop at a fault of the device: reads the copy of its memory from before command *ret_before,
  * where the capture began. Returns false if there is no copy, or at another stop. */
 bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *ret_before);

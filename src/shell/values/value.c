@@ -365,6 +365,21 @@ struct err *value_address(struct session *s, const char *text, uint64_t *ret, un
 	return e;
 }
 
+struct err *value_true(struct session *s, const char *text, bool *ret)
+{
+	struct names in = {s, -1};
+	const struct lang_scope scope = scope_of(&in);
+	struct lang_value v;
+	struct err *e = NULL;
+
+	*ret = false;
+	TRY(value_eval(s, text, &v));
+	if (v.type)
+		e = lang_to_bool(&scope, &v, ret);
+	lang_value_free(&v);
+	return e;
+}
+
 struct err *value_type(struct session *s, const char *text, const struct lang_type **ret)
 {
 	struct names in = {s, -1};
@@ -404,4 +419,20 @@ struct err *value_fetch(struct session *s, struct lang_value *v)
 	const struct lang_scope scope = scope_of(&in);
 
 	return lang_fetch(&scope, v);
+}
+
+struct err *value_int(struct session *s, const struct lang_value *v, int64_t *ret)
+{
+	struct names in = {s, -1};
+	const struct lang_scope scope = scope_of(&in);
+
+	return lang_to_int(&scope, v, ret);
+}
+
+struct err *value_double(struct session *s, const struct lang_value *v, double *ret)
+{
+	struct names in = {s, -1};
+	const struct lang_scope scope = scope_of(&in);
+
+	return lang_to_double(&scope, v, ret);
 }

@@ -20,6 +20,8 @@ struct err *value_eval_lane(
  */
 struct err *value_address(
 	struct session *s, const char *text, uint64_t *ret, unsigned *ret_space) TS_CHECK;
+/* Whether a condition holds. A variable that was never set does not. */
+struct err *value_true(struct session *s, const char *text, bool *ret) TS_CHECK;
 /* The type that text, an expression or a type, has; NULL: void. */
 struct err *value_type(struct session *s, const char *text, const struct lang_type **ret) TS_CHECK;
 /* Appends v by a format letter (0: by its type). */
@@ -30,6 +32,9 @@ struct err *value_show(
 void value_show_inside(struct session *s, const struct lang_value *v, struct buf *out);
 /* Reads v's bytes, so that it can be kept. */
 struct err *value_fetch(struct session *s, struct lang_value *v) TS_CHECK;
+/* A scalar as an integer, or as a floating number. */
+struct err *value_int(struct session *s, const struct lang_value *v, int64_t *ret) TS_CHECK;
+struct err *value_double(struct session *s, const struct lang_value *v, double *ret) TS_CHECK;
 /* The value of a field of c. */
 struct lang_value value_of_field(
 	struct session *s, const struct sbt_cmd *c, const struct sbt_field *f);

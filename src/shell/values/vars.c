@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include "base/buf.h"
 #include "shell/values/vars.h"
 
@@ -155,6 +156,16 @@ void vars_set(struct vars *v, const char *name, int64_t value)
 
 	vars_put(v, name, &i);
 	lang_value_free(&i);
+}
+
+void vars_set_status(struct vars *v, int status)
+{
+	static const struct lang_value nothing;
+	const bool exited = WIFEXITED(status);
+
+	vars_put(v, exited ? "_shell_exitsignal" : "_shell_exitcode", &nothing);
+	vars_set(v, exited ? "_shell_exitcode" : "_shell_exitsignal",
+		exited ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
 unsigned vars_remember(struct vars *v, const struct lang_value *value)

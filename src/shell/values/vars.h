@@ -21,6 +21,8 @@ struct lang *vars_lang(struct vars *v);
 /* The type of fields of type t: a number, shown as the field is. */
 const struct lang_type *vars_field_type(struct vars *v, enum sbt_type t);
 
+/* $_shell_exitcode or $_shell_exitsignal, of what wait() says of a child. */
+void vars_set_status(struct vars *v, int status);
 void vars_set(struct vars *v, const char *name, int64_t value);
 /* A copy of value, which is void to forget the variable. */
 void vars_put(struct vars *v, const char *name, const struct lang_value *value);

@@ -90,7 +90,7 @@ def test_ctrl_c_leaves_the_commands_of_a_breakpoint(t):
     s.p.sendline('bt')
     s.expect(r'\r\n>')
     s.p.sendintr()
-    t.match(r'have no end', s.prompt())
+    t.match(r'has no end', s.prompt())
     t.no_match(r'bt', s.type('info breakpoints'))
     s.quit()
 
