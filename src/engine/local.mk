@@ -99,6 +99,14 @@ libengine_a_SOURCES = \
 	src/engine/who-wrote.h \
 	src/engine/why.h \
 	src/engine/why/graph.c \
+	src/engine/why/host-children.c \
+	src/engine/why/host-ends.c \
+	src/engine/why/host-files.c \
+	src/engine/why/host-futex.c \
+	src/engine/why/host-look.c \
+	src/engine/why/host-look.h \
+	src/engine/why/host-python.c \
+	src/engine/why/host-waits.c \
 	src/engine/why/why-host.c \
 	src/engine/why/inside.c \
 	src/engine/why/judge.c \
@@ -145,6 +153,7 @@ HEADERS_TO_CHECK += \
 	src/engine/verdict.h \
 	src/engine/who-wrote.h \
 	src/engine/why.h \
+	src/engine/why/host-look.h \
 	src/engine/why/why-private.h
 
 # Everything that a program with the engine is linked with.
@@ -162,6 +171,11 @@ TESTS += tests/unit/test-engine-why
 tests_unit_test_engine_why_SOURCES = tests/unit/test-engine-why.c
 tests_unit_test_engine_why_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_why_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-why-host
+TESTS += tests/unit/test-engine-why-host
+tests_unit_test_engine_why_host_SOURCES = tests/unit/test-engine-why-host.c
+tests_unit_test_engine_why_host_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_why_host_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS) -lpthread
 check_PROGRAMS += tests/unit/test-engine-live
 TESTS += tests/unit/test-engine-live
 tests_unit_test_engine_live_SOURCES = tests/unit/test-engine-live.c tests/unit/engine-test.h

@@ -203,10 +203,10 @@ struct why_process {
 	bool whole; /* launched or attached early: every command since the start is known */
 };
 
-/* A source on the host's side, a row of why_host_sources[] (why/why-host.c). Adds what it knows of all
- * processes at once, so that a pipe's two ends can meet. For a thread that waits it adds edges from
- * threads[].node and sets that node's does and where; for one that runs or sleeps for a time it
- * sets end WHY_END_COMES. It waits for nothing, and for no more than some 100 ms in all. Errors
+/* A source on the host's side, a row of why_host_sources[] (why/why-host.c). Adds what it knows of
+ * all processes at once, so that a pipe's two ends can meet. For a thread that waits it adds edges
+ * from threads[].node and sets that node's does and where; for one that runs or sleeps for a time
+ * it sets end WHY_END_COMES. It waits for nothing, and for no more than some 100 ms in all. Errors
  * become why_note(). */
 typedef void why_host_source(struct why *w, const struct why_process *p, unsigned n);
 

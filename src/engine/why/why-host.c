@@ -2,10 +2,10 @@
  *
  * The sources on the host's side, see why.h: one row each, in a file why/host-NAME.c.
  */
-#include "engine/why/why-private.h"
+#include "engine/why/host-look.h"
 
 /* A row for each; the last one is NULL. */
-static why_host_source *const sources[] = {NULL};
+static why_host_source *const sources[] = {host_waits, NULL};
 
 void why_host(struct why *w, const struct why_process *p, unsigned n)
 {

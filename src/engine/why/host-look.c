@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The processes and threads that the host's half of a wait-for graph goes through. tsdb itself is
+ * one of them when it holds the other end of the program's output: it always goes on.
+ */
+#include "engine/why/host-look.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "attach/attach.h"
+#include "base/buf.h"
+#include "base/proc-read.h"
+
+enum { TEXT_MAX = 4096 };
+
+size_t host_proc_text(pid_t pid, const char *name, char *text, size_t max)
+{
+	char path[96];
+	FILE *f;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, max - 1, f);
+	text[n] = 0;
+	fclose(f);
+	return n;
+}
+
+/* --- threads that nobody has stopped --- */
+
+/* "running", or "202 0x7f.. 0x80 ... sp pc", or "-1 sp pc". */
+static void read_call(pid_t pid, struct host_thread *t)
+{
+	char name[48], text[TEXT_MAX], *s = text;
+
+	t->nr = -1;
+	snprintf(name, sizeof(name), "task/%d/syscall", (int)t->tid);
+	if (!host_proc_text(pid, name, text, sizeof(text)))
+		return;
+	if (!strncmp(text, "running", 7)) {
+		t->state = 'R';
+		return;
+	}
+	t->nr = strtol(s, &s, 10);
+	for (unsigned i = 0; i < 6; i++)
+		t->arg[i] = strtoull(s, &s, 16);
+}
+
+/* "4711 (a name) S ...". */
+static void read_state(pid_t pid, struct host_thread *t)
+{
+	char name[48], text[TEXT_MAX], *open, *close;
+
+	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
+	if (!host_proc_text(pid, name, text, sizeof(text)))
+		return;
+	open = strchr(text, '(');
+	close = strrchr(text, ')');
+	if (!open || !close || close < open || close[1] != ' ')
+		return;
+	t->state = close[2];
+	*close = 0;
+	snprintf(t->name, sizeof(t->name), "%s", open + 1);
+}
+
+static void add_thread(struct host_process *p, const struct host_thread *t)
+{
+	if (p->nthreads >= HOST_THREADS_MAX) {
+		p->cut = true;
+		return;
+	}
+	MAKE_ROOM(p->threads, p->nthreads, p->cap);
+	p->threads[p->nthreads++] = *t;
+}
+
+static void read_threads(struct host_process *p)
+{
+	char path[48];
+	const struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		struct host_thread t = {.tid = (pid_t)atoi(e->d_name), .node = WHY_NONE};
+
+		if (t.tid <= 0)
+			continue;
+		read_call(p->pid, &t);
+		read_state(p->pid, &t);
+		add_thread(p, &t);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void take_threads(struct host_process *p)
+{
+	for (unsigned i = 0; i < p->given->nthreads; i++) {
+		const struct why_thread *from = &p->given->threads[i];
+		struct host_thread t = {.tid = from->tid,
+			.node = from->node,
+			.state = from->state,
+			.nr = from->nr,
+			.call = from->call,
+			.stack = from->stack};
+
+		memcpy(t.arg, from->arg, sizeof(t.arg));
+		memcpy(t.name, from->name, sizeof(t.name));
+		add_thread(p, &t);
+	}
+}
+
+/* --- processes --- */
+
+/* Whether a GPU's driver is in it: what its threads wait for there cannot be seen from outside. */
+static bool uses_a_driver(pid_t pid)
+{
+	struct buf maps = {0};
+	bool found;
+
+	/* what cannot be read may have one */
+	found = !proc_read(pid, "maps", MAPS_MOST, &maps) || !maps.len ||
+		memmem(maps.data, maps.len, "/libcuda.so", 11) != NULL;
+	buf_free(&maps);
+	return found;
+}
+
+static const char *process_name(pid_t pid, char to[64])
+{
+	char comm[32] = "";
+	size_t n = host_proc_text(pid, "comm", comm, sizeof(comm));
+
+	if (n && comm[n - 1] == '\n')
+		comm[n - 1] = 0;
+	snprintf(to, 64, "process %d%s%s%s", (int)pid, *comm ? " (" : "", comm, *comm ? ")" : "");
+	return to;
+}
+
+/* One that was found: its node says what can be known of its end without looking inside. */
+static void introduce(struct host_look *l, struct host_process *p)
+{
+	char name[64];
+	struct why_node *n;
+
+	p->node = why_node(l->w, WHY_PROCESS, p->pid, (uint64_t)p->pid, process_name(p->pid, name));
+	n = why_at(l->w, p->node);
+	if (p->pid == getpid()) {
+		n->end = WHY_END_COMES;
+		why_set(&n->because, "it is tsdb");
+	} else if (uses_a_driver(p->pid)) {
+		why_set(&n->because, "it uses the GPU and was not looked into: why %d",
+			(int)p->pid);
+	} else {
+		read_threads(p);
+	}
+}
+
+struct host_process *host_process(struct host_look *l, pid_t pid)
+{
+	struct host_process *p;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->p[i]->pid == pid)
+			return l->p[i];
+	if (l->n >= HOST_PROCESSES_MAX || l->found >= HOST_FOUND_MAX)
+		return NULL;
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct host_process){.pid = pid, .node = WHY_NONE, .signals = -1};
+	l->p[l->n++] = p;
+	l->found++;
+	introduce(l, p);
+	return p;
+}
+
+void host_process_given(struct host_look *l, const struct why_process *given)
+{
+	struct host_process *p;
+
+	if (l->n >= HOST_PROCESSES_MAX) {
+		why_note(l->w, "process %d was not looked at: there are too many", (int)given->pid);
+		return;
+	}
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct host_process){
+		.pid = given->pid, .given = given, .node = WHY_NONE, .signals = -1};
+	take_threads(p);
+	l->p[l->n++] = p;
+}
+
+struct host_thread *host_thread(struct host_process *p, pid_t tid)
+{
+	for (unsigned i = 0; i < p->nthreads; i++)
+		if (p->threads[i].tid == tid)
+			return &p->threads[i];
+	return NULL;
+}
+
+uint32_t host_thread_node(struct host_look *l, struct host_process *p, struct host_thread *t)
+{
+	char name[96];
+
+	if (t->node != WHY_NONE)
+		return t->node;
+	snprintf(name, sizeof(name), "thread %d (%s)", (int)t->tid, t->name);
+	if (!p->given)
+		snprintf(name, sizeof(name), "thread %d (%s) of process %d", (int)t->tid, t->name,
+			(int)p->pid);
+	t->node = why_node(l->w, WHY_THREAD, p->pid, (uint64_t)t->tid, name);
+	return t->node;
+}
+
+uint32_t host_process_node(struct host_look *l, pid_t pid)
+{
+	struct host_process *p = host_process(l, pid);
+	char name[64];
+
+	if (!p) /* nothing is known of it, so it goes on */
+		return why_node(l->w, WHY_PROCESS, pid, (uint64_t)pid, process_name(pid, name));
+	if (p->node == WHY_NONE)
+		p->node = why_node(l->w, WHY_PROCESS, pid, (uint64_t)pid, process_name(pid, name));
+	if (why_next(l->w, p->node, WHY_NONE) != WHY_NONE)
+		return p->node;
+	if (p->cut) {
+		why_set(&why_at(l->w, p->node)->because, "not all of its threads were looked at");
+		return p->node;
+	}
+	why_at(l->w, p->node)->any = true;
+	for (unsigned i = 0; i < p->nthreads; i++)
+		if (!p->given || p->threads[i].node != WHY_NONE)
+			why_edge(l->w, p->node, host_thread_node(l, p, &p->threads[i]),
+				WHY_KNOWN_SYSTEM, "goes on with");
+	return p->node;
+}
+
+/* --- memory and stacks --- */
+
+bool host_read(const struct host_process *p, uint64_t addr, void *to, size_t n)
+{
+	const struct iovec here = {to, n}, there = {(void *)(uintptr_t)addr, n};
+	struct err *e;
+
+	if (!p->given || !p->given->inf)
+		return process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+	e = inferior_read(p->given->inf, addr, to, n);
+	err_free(e);
+	return !e;
+}
+
+const char *host_stack_has(const struct host_thread *t, const char *const *words)
+{
+	for (unsigned i = 0; t->stack && i < t->stack->n; i++) {
+		const char *f = t->stack->frames[i].sym.function;
+
+		for (unsigned k = 0; f && words[k]; k++)
+			if (strstr(f, words[k]))
+				return words[k];
+	}
+	return NULL;
+}
