@@ -75,6 +75,9 @@ struct err *inferior_attach(struct inferior **ret, const struct attach_options *
 /* Finds processes called name, except tsdb itself: fills in up to max, returns how many there
  * are. */
 unsigned inferior_find(const char *name, pid_t *ret, unsigned max);
+/* Whether a GPU's driver is loaded into a process, attached to or not; true where that cannot be
+ * read. */
+bool inferior_may_use_gpu(pid_t pid);
 /* Waits for such a process that is not among the old ones. Returns false if *interrupt became
  * true. */
 bool inferior_await(

@@ -126,6 +126,17 @@ static bool has_driver(pid_t pid)
 	return has;
 }
 
+bool inferior_may_use_gpu(pid_t pid)
+{
+	struct remote_space maps = {0};
+	struct err *e = remote_space_read(&maps, pid);
+	const bool may = e || remote_find(&maps, is_driver);
+
+	err_free(e);
+	remote_space_free(&maps);
+	return may;
+}
+
 static struct err *check_pid(pid_t pid)
 {
 	if (pid <= 0)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "base/buf.h"
-#include "base/proc-read.h"
 
 enum { TEXT_MAX = 4096 };
 
@@ -120,19 +119,6 @@ static void take_threads(struct host_process *p)
 
 /* --- processes --- */
 
-/* Whether a GPU's driver is in it: what its threads wait for there cannot be seen from outside. */
-static bool uses_a_driver(pid_t pid)
-{
-	struct buf maps = {0};
-	bool found;
-
-	/* what cannot be read may have one */
-	found = !proc_read(pid, "maps", MAPS_MOST, &maps) || !maps.len ||
-		memmem(maps.data, maps.len, "/libcuda.so", 11) != NULL;
-	buf_free(&maps);
-	return found;
-}
-
 static const char *process_name(pid_t pid, char to[64])
 {
 	char comm[32] = "";
@@ -155,7 +141,7 @@ static void introduce(struct host_look *l, struct host_process *p)
 	if (p->pid == getpid()) {
 		n->end = WHY_END_COMES;
 		why_set(&n->because, "it is tsdb");
-	} else if (uses_a_driver(p->pid)) {
+	} else if (inferior_may_use_gpu(p->pid)) { /* what it waits for cannot be seen from here */
 		why_set(&n->because, "it uses the GPU and was not looked into: why %d",
 			(int)p->pid);
 	} else {

@@ -11,8 +11,9 @@
 #include "engine/why.h"
 
 #define HOST_PROCESSES_MAX 1024u
-#define HOST_FOUND_MAX 32u /* processes that nobody gave; what lies behind them is not looked at   \
-			    */
+#define HOST_FOUND_MAX                                                                             \
+	32u /* processes that nobody gave; what lies behind them is not looked at                  \
+	     */
 #define HOST_THREADS_MAX 4096u /* of one process */
 
 struct host_thread {
