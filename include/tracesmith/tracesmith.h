@@ -10,7 +10,10 @@
  * Threads. An object is used by one thread at a time; different traces by different threads.
  * Stability. Until 1.0 functions may be added; the format keeps a version of its own. Nothing here
  * prints, and a damaged file is no reason to end: what cannot be read is passed over and told
- * (ts_text(t, "damage")). When memory is out the process ends, as yet.
+ * (ts_text(t, "damage")).
+ * Memory. When it is out, a function returns TS_LIMIT, and one that returns a text NULL. The object
+ * it was asked of (a trace with its cursors, a state, a writer) then answers TS_LIMIT to whatever
+ * has to allocate, until it is closed; the memory that it held stays until the process ends.
  */
 #ifndef TRACESMITH_H
 #define TRACESMITH_H

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/memory-door.h"
 
-static void out_of_memory(void)
+_Thread_local struct memory_door *memory_door;
+
+void memory_out(void)
 {
+	if (memory_door)
+		longjmp(memory_door->back, 1);
 	fputs("tsdb: out of memory\n", stderr);
 	abort();
 }
@@ -18,7 +23,7 @@ void *xmalloc(size_t n)
 	void *p = malloc(n ? n : 1);
 
 	if (!p)
-		out_of_memory();
+		memory_out();
 	return p;
 }
 
@@ -27,7 +32,7 @@ void *xcalloc(size_t n, size_t size)
 	void *p = calloc(n ? n : 1, size ? size : 1);
 
 	if (!p)
-		out_of_memory();
+		memory_out();
 	return p;
 }
 
@@ -35,7 +40,7 @@ void *xrealloc(void *p, size_t n)
 {
 	p = realloc(p, n ? n : 1);
 	if (!p)
-		out_of_memory();
+		memory_out();
 	return p;
 }
 
@@ -44,7 +49,7 @@ char *xstrdup(const char *s)
 	char *p = strdup(s);
 
 	if (!p)
-		out_of_memory();
+		memory_out();
 	return p;
 }
 
@@ -55,7 +60,7 @@ char *xasprintf(const char *fmt, ...)
 
 	va_start(ap, fmt);
 	if (vasprintf(&s, fmt, ap) < 0)
-		out_of_memory();
+		memory_out();
 	va_end(ap);
 	return s;
 }
@@ -74,7 +79,7 @@ void buf_clear(struct buf *b)
 uint8_t *buf_room(struct buf *b, size_t n)
 {
 	if (n > SIZE_MAX / 2 - b->len)
-		out_of_memory();
+		memory_out();
 	if (!b->data || b->cap - b->len < n) {
 		size_t cap = b->cap ? b->cap * 2 : 64;
 

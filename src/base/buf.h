@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A growing byte buffer, also used as a string builder. Owned by whoever declares it
- * (`struct buf b = BUF_INIT;` ... `buf_free(&b)`). Growing aborts when memory is out: host-side
- * code only, the agent never uses it.
+ * (`struct buf b = BUF_INIT;` ... `buf_free(&b)`). Growing aborts when memory is out, or
+ * leaves by the door of memory-door.h: host-side code only, the agent never uses it.
  */
 #ifndef TS_BUF_H
 #define TS_BUF_H
@@ -40,7 +40,7 @@ const char *buf_cstr(struct buf *b);
 /* The contents as a heap string owned by the caller; the buffer is empty afterwards. */
 char *buf_steal(struct buf *b);
 
-/* malloc, calloc, realloc and strdup that abort when memory is out. */
+/* malloc, calloc, realloc and strdup that do not return when memory is out. */
 void *xmalloc(size_t n) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));

@@ -8,17 +8,30 @@
 #include <tracesmith/tracesmith.h>
 
 #include "base/err.h"
+#include "base/memory-door.h"
 #include "sbt/sbt.h"
 #include "symbols/host-stack.h"
 
 /* Keeps e's sentence for ts_error() and frees it; the number to return. NULL is TS_OK. */
 int result_of(struct err *e);
 
+/* What a function returns when memory is out, and from then on for the object that it was asked of,
+ * whose insides are not whole any more. broken: the object's mark; NULL: there is no object yet. */
+int library_no_memory(bool *broken);
+
+/* At the beginning of a function that allocates: what it returns when memory is out, or was out
+ * before. broken as above, not NULL. */
+#define LIBRARY_DOOR(broken, value)                                                                \
+	if (*(broken))                                                                             \
+		return value;                                                                      \
+	MEMORY_DOOR(door, return value)
+
 struct kernel_name {
 	uint64_t id;
 	char *name;
 };
 struct ts_trace {
+	bool broken; /* memory was out while it, or a cursor of it, was at work */
 	struct sbt_reader *reader;
 	struct symbols *symbols;     /* NULL until the first stack */
 	struct kernel_name *kernels; /* by id, once kernels_read */

@@ -33,6 +33,12 @@ tests_unit_test_library_SOURCES = tests/unit/test-library.c
 tests_unit_test_library_CPPFLAGS = -I$(srcdir)/include
 tests_unit_test_library_LDFLAGS = $(AM_LDFLAGS) -Wl,-rpath,'$$ORIGIN/../..'
 tests_unit_test_library_LDADD = libtracesmith.so.0 $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-library-memory
+TESTS += tests/unit/test-library-memory
+tests_unit_test_library_memory_SOURCES = tests/unit/test-library-memory.c
+tests_unit_test_library_memory_CPPFLAGS = $(tests_unit_test_library_CPPFLAGS)
+tests_unit_test_library_memory_LDFLAGS = $(tests_unit_test_library_LDFLAGS)
+tests_unit_test_library_memory_LDADD = $(tests_unit_test_library_LDADD)
 endif
 
 # Builds a program against the installed copy, as C and as C++, with what pkg-config says and nothing else, and runs it.

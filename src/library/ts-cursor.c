@@ -16,9 +16,11 @@ struct ts_cursor {
 
 int ts_cursor_open(ts_cursor **ret, ts_trace *t, uint64_t seq)
 {
-	ts_cursor *c = xcalloc(1, sizeof *c);
+	ts_cursor *c;
 	int r;
 
+	LIBRARY_DOOR(&t->broken, library_no_memory(&t->broken));
+	c = xcalloc(1, sizeof *c);
 	c->trace = t;
 	r = result_of(sbt_cursor_open(&c->cursor, t->reader));
 	if (!r)
@@ -35,7 +37,7 @@ void ts_cursor_close(ts_cursor *c)
 {
 	if (!c)
 		return;
-	if (c->cursor)
+	if (c->cursor && !c->trace->broken)
 		sbt_cursor_close(c->cursor);
 	free(c->frames);
 	free(c);
@@ -44,16 +46,23 @@ void ts_cursor_close(ts_cursor *c)
 int ts_cursor_seek(ts_cursor *c, uint64_t seq)
 {
 	c->at = NULL;
+	LIBRARY_DOOR(&c->trace->broken, library_no_memory(&c->trace->broken));
 	return result_of(sbt_cursor_seek(c->cursor, seq));
 }
 
-int ts_next(ts_cursor *c)
+static int next(ts_cursor *c)
 {
 	int r;
 
 	c->at = NULL;
 	r = result_of(sbt_cursor_next(c->cursor, &c->at));
 	return r || c->at ? r : TS_END;
+}
+
+int ts_next(ts_cursor *c)
+{
+	LIBRARY_DOOR(&c->trace->broken, (c->at = NULL, library_no_memory(&c->trace->broken)));
+	return next(c);
 }
 
 uint64_t ts_seq(const ts_cursor *c)
@@ -113,14 +122,11 @@ int ts_field(const ts_cursor *c, const char *name, struct ts_value *ret)
 	return TS_OK;
 }
 
-int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
+static int stack_of(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
 {
 	struct stack st = {0};
 	struct err *e;
 
-	if (!c->at)
-		return result_of(
-			err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
 	if (!c->trace->symbols)
 		c->trace->symbols = symbols_new();
 	e = c->at->stack ? stack_read(&st, c->trace->symbols, c->trace->reader, c->at->stack)
@@ -148,6 +154,15 @@ int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
 	return TS_OK;
 }
 
+int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n)
+{
+	LIBRARY_DOOR(&c->trace->broken, library_no_memory(&c->trace->broken));
+	if (!c->at)
+		return result_of(
+			err_new(ERR_USAGE, "there is no command here: ts_next() goes to one"));
+	return stack_of(c, ret, ret_n);
+}
+
 /* Whether a field of that name is a text or bytes, of any kind; 2: no kind has one. */
 static int is_data(const char *name)
 {
@@ -164,29 +179,14 @@ static int is_data(const char *name)
 	return found;
 }
 
-int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t *const *columns,
-	size_t rows, size_t *ret_rows)
+/* Fills the columns of the fields, whose descriptions by kind are known. */
+static int fill(ts_cursor *c, const struct sbt_field *const *known, size_t nfields,
+	uint64_t *const *columns, size_t rows, size_t *ret_rows)
 {
-	const struct sbt_field **known; /* of each kind each field */
 	size_t n = 0;
 	int r = TS_OK;
 
-	for (size_t i = 0; i < nfields; i++) {
-		const int data = is_data(fields[i]);
-
-		if (data == 2)
-			return result_of(
-				err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", fields[i]));
-		if (data)
-			return result_of(err_new(ERR_USAGE,
-				"\"%s\" is no number: ask ts_field() for it", fields[i]));
-	}
-	known = xcalloc(SBT_KIND_END, (nfields + 1) * sizeof *known);
-	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
-		for (size_t i = 0; i < nfields; i++)
-			known[kind * nfields + i] = library_field(kind, fields[i]);
-	}
-	while (n < rows && !(r = ts_next(c))) {
+	while (n < rows && !(r = next(c))) {
 		for (size_t i = 0; i < nfields; i++) {
 			const struct sbt_field *f = c->at->kind < SBT_KIND_END
 							    ? known[c->at->kind * nfields + i]
@@ -196,9 +196,48 @@ int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t
 		}
 		n++;
 	}
-	free(known);
 	if (r && r != TS_END)
 		return r;
 	*ret_rows = n;
 	return TS_OK;
+}
+
+/* Each field must be a number that some kind has. */
+static struct err *check_numbers(const char *const *fields, size_t nfields)
+{
+	for (size_t i = 0; i < nfields; i++) {
+		const int data = is_data(fields[i]);
+
+		if (data == 2)
+			return err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", fields[i]);
+		if (data)
+			return err_new(
+				ERR_USAGE, "\"%s\" is no number: ask ts_field() for it", fields[i]);
+	}
+	return NULL;
+}
+
+static int columns_of(ts_cursor *c, const char *const *fields, size_t nfields,
+	uint64_t *const *columns, size_t rows, size_t *ret_rows)
+{
+	const struct sbt_field **known; /* of each kind each field */
+	int r = result_of(check_numbers(fields, nfields));
+
+	if (r)
+		return r;
+	known = xcalloc(SBT_KIND_END, (nfields + 1) * sizeof *known);
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
+		for (size_t i = 0; i < nfields; i++)
+			known[kind * nfields + i] = library_field(kind, fields[i]);
+	}
+	r = fill(c, known, nfields, columns, rows, ret_rows);
+	free(known);
+	return r;
+}
+
+int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t *const *columns,
+	size_t rows, size_t *ret_rows)
+{
+	LIBRARY_DOOR(&c->trace->broken, (c->at = NULL, library_no_memory(&c->trace->broken)));
+	return columns_of(c, fields, nfields, columns, rows, ret_rows);
 }

@@ -36,6 +36,13 @@ int result_of(struct err *e)
 	return r;
 }
 
+int library_no_memory(bool *broken)
+{
+	if (broken)
+		*broken = true;
+	return result_of(err_nomem());
+}
+
 const char *ts_error(void)
 {
 	return sentence;

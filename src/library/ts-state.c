@@ -11,26 +11,40 @@
 
 struct ts_state {
 	struct state *state;
+	bool broken; /* memory was out while it was asked */
 };
+
+static int at(ts_state **ret, ts_trace *t, uint64_t seq)
+{
+	ts_state *const s = xcalloc(1, sizeof *s);
+	const int r = result_of(state_at(&s->state, t->reader, seq));
+
+	if (r)
+		free(s);
+	else
+		*ret = s;
+	return r;
+}
 
 int ts_state_at(ts_state **ret, ts_trace *t, uint64_t seq)
 {
-	struct state *state;
-	const int r = result_of(state_at(&state, t->reader, seq));
-
-	if (r)
-		return r;
-	*ret = xcalloc(1, sizeof **ret);
-	(*ret)->state = state;
-	return TS_OK;
+	LIBRARY_DOOR(&t->broken, library_no_memory(&t->broken));
+	return at(ret, t, seq);
 }
 
 void ts_state_free(ts_state *s)
 {
 	if (!s)
 		return;
-	state_free(s->state);
+	if (!s->broken)
+		state_free(s->state);
 	free(s);
+}
+
+/* A question may build an index. */
+static bool *mark(const ts_state *s)
+{
+	return &((ts_state *)(uintptr_t)s)->broken;
 }
 
 int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret)
@@ -38,6 +52,7 @@ int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *ret)
 	struct state_stream st;
 	struct ts_stream found;
 
+	LIBRARY_DOOR(mark(s), library_no_memory(mark(s)));
 	if (!ret->size || ret->size > sizeof found)
 		return result_of(err_new(ERR_USAGE,
 			"the caller sets size to sizeof(struct ts_stream), at most %zu here",
@@ -64,7 +79,7 @@ static uint64_t count_live(const struct state *s, uint64_t *ret_bytes)
 	return n;
 }
 
-int ts_state_number(const ts_state *s, const char *name, uint64_t *ret)
+static int number_of(const ts_state *s, const char *name, uint64_t *ret)
 {
 	uint64_t live = 0, live_bytes = 0;
 	struct state_totals totals;
@@ -78,4 +93,10 @@ int ts_state_number(const ts_state *s, const char *name, uint64_t *ret)
 		{"live_bytes", live_bytes}, {"live_allocations", live}, {NULL, 0}};
 
 	return library_number(numbers, "a state", name, ret);
+}
+
+int ts_state_number(const ts_state *s, const char *name, uint64_t *ret)
+{
+	LIBRARY_DOOR(mark(s), library_no_memory(mark(s)));
+	return number_of(s, name, ret);
 }

@@ -17,6 +17,7 @@ int ts_open(ts_trace **ret, const char *path)
 	if (!ret || !path)
 		return result_of(
 			err_new(ERR_USAGE, "ts_open() takes a place for its result and a path"));
+	MEMORY_DOOR(door, return library_no_memory(NULL));
 	r = result_of(sbt_reader_open(&reader, path));
 	if (r)
 		return r;
@@ -30,11 +31,15 @@ void ts_close(ts_trace *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < t->nkernels; i++)
-		free(t->kernels[i].name);
-	free(t->kernels);
-	symbols_free(t->symbols);
-	sbt_reader_close(t->reader);
+	if (!t->broken) {
+		for (size_t i = 0; i < t->nkernels; i++)
+			free(t->kernels[i].name);
+		free(t->kernels);
+		symbols_free(t->symbols);
+		sbt_reader_close(t->reader);
+	} else {
+		sbt_reader_abandon(t->reader);
+	}
 	free(t);
 }
 
@@ -116,6 +121,7 @@ const char *ts_kernel(ts_trace *t, uint64_t kernel)
 {
 	const struct kernel_name key = {.id = kernel}, *found;
 
+	LIBRARY_DOOR(&t->broken, (library_no_memory(&t->broken), NULL));
 	if (!t->kernels_read)
 		(void)result_of(read_kernels(t));
 	t->kernels_read = true;

@@ -10,19 +10,26 @@
 struct ts_writer {
 	struct sbt_writer *writer;
 	struct sbt_cmd cmd; /* kind 0: none is begun */
+	bool broken;	    /* memory was out while it was at work */
 };
+
+static int open_writer(ts_writer **ret, const char *path, const char *program)
+{
+	const struct sbt_meta meta = {.program = program ? program : ""};
+	ts_writer *const w = xcalloc(1, sizeof *w);
+	const int r = result_of(sbt_writer_open(&w->writer, path, &meta));
+
+	if (r)
+		free(w);
+	else
+		*ret = w;
+	return r;
+}
 
 int ts_writer_open(ts_writer **ret, const char *path, const char *program)
 {
-	const struct sbt_meta meta = {.program = program ? program : ""};
-	struct sbt_writer *writer;
-	const int r = result_of(sbt_writer_open(&writer, path, &meta));
-
-	if (r)
-		return r;
-	*ret = xcalloc(1, sizeof **ret);
-	(*ret)->writer = writer;
-	return TS_OK;
+	MEMORY_DOOR(door, return library_no_memory(NULL));
+	return open_writer(ret, path, program);
 }
 
 /* Whether a field holds the number of an object, for which SBT_NO_ID is "none". */
@@ -97,13 +104,20 @@ int ts_writer_set_data(ts_writer *w, const char *field, const void *data, size_t
 
 int ts_writer_end(ts_writer *w)
 {
-	int r;
+	struct err *e;
 
+	LIBRARY_DOOR(&w->broken, library_no_memory(&w->broken));
 	if (!w->cmd.kind)
 		return result_of(err_new(ERR_USAGE, "no command has been begun"));
-	r = result_of(sbt_writer_cmd(w->writer, &w->cmd));
+	e = sbt_writer_cmd(w->writer, &w->cmd);
 	w->cmd.kind = 0;
-	return r;
+	return result_of(e);
+}
+
+static int complete(ts_writer *w)
+{
+	LIBRARY_DOOR(&w->broken, library_no_memory(&w->broken));
+	return result_of(sbt_writer_close(w->writer));
 }
 
 int ts_writer_close(ts_writer *w)
@@ -112,7 +126,9 @@ int ts_writer_close(ts_writer *w)
 
 	if (!w)
 		return TS_OK;
-	r = result_of(sbt_writer_close(w->writer));
+	if (w->broken)
+		sbt_writer_abandon(w->writer);
+	r = complete(w);
 	free(w);
 	return r;
 }

@@ -108,6 +108,9 @@ uint64_t sbt_writer_count(const struct sbt_writer *w);
 struct err *sbt_writer_flush(struct sbt_writer *w) TS_CHECK;
 /* Writes index and trailer, closes, frees w in every case. */
 struct err *sbt_writer_close(struct sbt_writer *w) TS_CHECK;
+/* For one whose insides are not whole, because memory was out before sbt_writer_close(): closes its
+ * file and leaves the rest as it is. It must not be used any more. */
+void sbt_writer_abandon(struct sbt_writer *w);
 
 /* --- reader --- */
 
@@ -121,6 +124,9 @@ struct err *sbt_reader_open(struct sbt_reader **ret, const char *path) TS_CHECK;
  * its sentences. */
 struct err *sbt_reader_open_fd(struct sbt_reader **ret, int fd, const char *path) TS_CHECK;
 void sbt_reader_close(struct sbt_reader *r);
+/* For one whose insides are not whole, because memory was out: closes its file and leaves the rest
+ * as it is. It must not be used any more. */
+void sbt_reader_abandon(struct sbt_reader *r);
 
 const struct sbt_meta *sbt_reader_meta(const struct sbt_reader *r);
 uint64_t sbt_reader_count(const struct sbt_reader *r);	   /* commands */

@@ -15,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/first-where.h"
+#include "base/memory-door.h"
 #include "sbt/reader/reader.h"
 #include "base/text.h"
 
@@ -101,6 +102,8 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 
 void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e)
 {
+	if (e->code == ERR_LIMIT && e->sys == ENOMEM)
+		memory_out(); /* the trace is whole: to go on without the chunk would be wrong */
 	if (!r->reported[i])
 		note_what(r, &r->entries[i], e->what);
 	r->reported[i] = 1;
@@ -342,13 +345,18 @@ struct err *sbt_reader_open(struct sbt_reader **ret, const char *path)
 	return fd < 0 ? err_sys(errno, "cannot open %s", path) : sbt_reader_open_fd(ret, fd, path);
 }
 
+void sbt_reader_abandon(struct sbt_reader *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+}
+
 void sbt_reader_close(struct sbt_reader *r)
 {
 	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules,
 		&r->places, &r->codes, &r->memories, &r->pages, &r->windows};
 
-	if (r->fd >= 0)
-		close(r->fd);
+	sbt_reader_abandon(r);
 	for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
 		free(lists[i]->at);
 	for (size_t i = 0; i < r->ncalls; i++)

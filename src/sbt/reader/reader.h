@@ -66,7 +66,8 @@ struct sbt_reader {
 void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
 /* The same, unless that sentence is there already. */
 void sbt_reader_note_once(struct sbt_reader *r, const char *fmt, ...) TS_PRINTF(2, 3);
-/* Reports the damage of entry i's chunk, once; e is why, and is freed. */
+/* Reports the damage of entry i's chunk, once; e is why, and is freed. Does not return if e says
+ * that memory is out: that is no damage. */
 void sbt_reader_note_chunk(struct sbt_reader *r, uint32_t i, struct err *e);
 
 /* n bytes at offset; ERR_BAD_TRACE past the end. */

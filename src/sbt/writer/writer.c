@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -482,6 +483,12 @@ uint64_t sbt_writer_bytes(const struct sbt_writer *w)
 uint64_t sbt_writer_count(const struct sbt_writer *w)
 {
 	return w->count;
+}
+
+void sbt_writer_abandon(struct sbt_writer *w)
+{
+	if (w->out.fd >= 0)
+		close(w->out.fd);
 }
 
 struct err *sbt_writer_close(struct sbt_writer *w)
