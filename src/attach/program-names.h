@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "lang/lang.h"
+#include "symbols/kernel-params.h"
 
 struct inferior;
 
@@ -32,6 +33,11 @@ struct err *program_library_variable(const struct program_place *p, const char *
 	struct lang_value *ret, bool *ret_found) TS_CHECK;
 /* A type by name, "struct point" or "real_t"; NULL: there is none. */
 const struct lang_type *program_type(const struct program_place *p, const char *name);
+/* The parameters of a kernel, by the first of the program's files whose debug information has it;
+ * *ret_file (may be NULL) is that file, for as long as the program runs. False: none has. The
+ * caller frees *ret. */
+bool program_kernel_params(const struct program_place *p, const char *mangled,
+	struct kernel_params *ret, const char **ret_file);
 /* Appends " <main+4>", what of the program's files has the address. */
 void program_describe(const struct program_place *p, uint64_t addr, struct buf *out);
 

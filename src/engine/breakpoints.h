@@ -54,6 +54,10 @@ struct breakpoint *breakpoints_add_watch_in(
 	struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size);
 struct err *breakpoints_condition(
 	struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
+/* The same with the text that the user sees: `shown` means expr, which has other names for the same
+ * things. */
+struct err *breakpoints_condition_shown(
+	struct breakpoint *bp, const char *expr, const char *shown) TS_CHECK;
 struct breakpoint *breakpoints_by_id(struct breakpoints *b, int id);
 struct breakpoint *breakpoints_nth(struct breakpoints *b, unsigned i);
 int breakpoints_last_id(const struct breakpoints *b);

@@ -6,6 +6,8 @@
 #ifndef ENGINE_KERNEL_LINES_H
 #define ENGINE_KERNEL_LINES_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "base/err.h"
 
 struct sbt_reader;
@@ -23,6 +25,9 @@ struct kernel_lines {
 };
 /* The caller frees *ret. */
 struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret) TS_CHECK;
+/* Those of one code of the trace. */
+struct err *kernel_lines_of_code(
+	struct sbt_reader *r, uint64_t hash, struct kernel_lines *ret) TS_CHECK;
 void kernel_lines_of_program(const char *path, struct kernel_lines *ret);
 void kernel_lines_free(struct kernel_lines *l);
 /* The first line at or behind `line` that some kernel has in a file called so (a name, or the end

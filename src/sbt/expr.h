@@ -10,9 +10,10 @@
  *   || && | ^ & == != < <= > >= << >> + - * / % ! ~ - ( ), decimal, 0x hex, K M G suffixes (powers
  * of 1024), 0.5; fields of commands.def and the common ones; argN (the launch's parameter N, up to
  * 8 bytes, zero-extended), argN.f32 .f64 .s8 .s16 .s32 .s64 .u8 .u16 .u32 .u64 read it as that
- * type; enumeration names (h2d, pinned, ...) as their numbers, after `ENUM-FIELD ==` those of that
- * field; after `kind ==` the names of kinds. As in C, an operation with a floating operand is done
- * in double, else one with an unsigned operand is unsigned. Division by zero yields 0.
+ * type, argN[8].f32 from its byte 8 on; enumeration names (h2d, pinned, ...) as their numbers,
+ * after `ENUM-FIELD ==` those of that field; after `kind ==` the names of kinds. As in C, an
+ * operation with a floating operand is done in double, else one with an unsigned operand is
+ * unsigned. Division by zero yields 0.
  *
  * Over the Python functions that a command was called from: pyfunc, pyfile and pyline are about the
  * innermost one, pystack is any function on the stack. Texts in "" or '': pyfunc == "forward", !=
@@ -37,7 +38,8 @@ struct sbt_op {
 	uint16_t index; /* argument number, the field's number within its kind, or where in text a
 			   text begins */
 	uint32_t kind;	/* the first kind that has the field; 0: a common field */
-	uint64_t value; /* constant; of a text: enum sbt_text_flag */
+	uint64_t
+		value; /* constant; of a text: enum sbt_text_flag; of an argument: the first byte */
 };
 
 /* Fixed size, no pointers: it lives in shared memory. All zero is the empty expression, which is

@@ -9,6 +9,8 @@ libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/e
 	src/symbols/dwarf/dwarf-names.c src/symbols/dwarf/dwarf-names.h src/symbols/dwarf/dwarf-walk.h src/symbols/dwarf/symbols-files.h \
 	src/symbols/places.c src/symbols/places.h src/symbols/host-stack.c src/symbols/host-stack.h \
 	src/symbols/gpu-core.c src/symbols/gpu-core.h src/symbols/gpu-core-code.c src/symbols/gpu-core-code.h
+libsymbols_a_SOURCES += src/symbols/kernel-params.c src/symbols/params-text.c src/symbols/kernel-params.h src/symbols/sources.c src/symbols/sources.h
+HEADERS_TO_CHECK += src/symbols/kernel-params.h src/symbols/sources.h
 libsymbols_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 SYMBOLS_LIBS = $(ELF_LIBS) -ldl
 HEADERS_TO_CHECK += src/symbols/places.h src/symbols/symbols.h src/symbols/elf-facts.h src/symbols/variables.h src/symbols/host-stack.h \
@@ -20,3 +22,11 @@ TESTS += tests/unit/test-gpu-core
 EXTRA_DIST += tests/unit/data/h200-spin.core.zst
 tests_unit_test_gpu_core_SOURCES = tests/unit/test-gpu-core.c
 tests_unit_test_gpu_core_LDADD = libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(ZSTD_LIBS) $(SYMBOLS_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-kernel-params
+TESTS += tests/unit/test-kernel-params
+tests_unit_test_kernel_params_SOURCES = tests/unit/test-kernel-params.c
+tests_unit_test_kernel_params_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ELF_CFLAGS)
+tests_unit_test_kernel_params_LDADD = libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(CMOCKA_LIBS) -lm
+endif

@@ -437,6 +437,13 @@ static bool other_build(const struct symfile *f, const char *build_id)
 	       strcmp(build_id, f->build_id) != 0;
 }
 
+bool symbols_is_build(struct symbols *s, const char *path, const char *build_id)
+{
+	const struct symfile *f = file_get(s, path);
+
+	return f->module && !other_build(f, build_id);
+}
+
 unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr,
 	struct symbol *ret, unsigned max)
 {

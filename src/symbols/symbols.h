@@ -34,6 +34,8 @@ void symbols_open(struct symbols *s, const char *path, const char *file);
  */
 unsigned symbols_lookup(struct symbols *s, const char *path, const char *build_id, uint64_t vaddr,
 	struct symbol *ret, unsigned max);
+/* Whether the file at path can be read and, if both have a build id, has this one. */
+bool symbols_is_build(struct symbols *s, const char *path, const char *build_id);
 /* The function or variable that has the byte at an ELF virtual address of path; false: none has. */
 bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct symbol *ret);
 /* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */

@@ -85,6 +85,8 @@ struct err *file_variable(struct file_names *f, struct dwarf_context *ctx, Dwarf
 /* The same among what other files see. */
 struct err *file_external(struct file_names *f, struct dwarf_context *ctx, const char *name,
 	struct lang_value *ret, bool *ret_found) TS_CHECK;
+/* The type of a variable, parameter or member of the file. */
+const struct lang_type *file_type_of(struct file_names *f, Dwarf_Die *die);
 /* "point" or "struct point"; NULL: there is none. */
 const struct lang_type *file_type(struct file_names *f, Dwarf_Die *near, const char *name);
 

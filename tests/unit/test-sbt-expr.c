@@ -90,6 +90,11 @@ static void test_values(void **unused)
 		{"arg4", 0}, /* past the buffer */
 		{"arg5", 0}, /* past the list */
 		{"arg0.f64", 0},
+		{"arg3[1].u8", 0xff},
+		{"arg1[2].u16", 0x4020},
+		{"arg1[0].f32 == 2.5", 1},
+		{"arg1[4]", 0}, /* past its end */
+		{"arg1[32767].u64", 0},
 		{" ( arg0 == 5 ) ", 1},
 	};
 	struct sbt_cmd c = launch();
@@ -453,6 +458,12 @@ static void test_mistakes(void **unused)
 	refused(0, "grid_x,", "operator is expected");
 	refused(0, "kind == nothing", "nothing");
 	refused(0, "(1 2)", "missing ) before \"2");
+	refused(0, "arg0[", "a number below");
+	refused(0, "arg0[x]", "a number below");
+	refused(0, "arg0[-1]", "a number below");
+	refused(0, "arg0[32768]", "a number below");
+	refused(0, "arg0[99999999999999999999].f32", "a number below");
+	refused(0, "arg0[4", "a number below");
 	refused(0, "arg0.f16", "no view \"f16\"");
 	refused(0, "0x", "no hexadecimal digits");
 	refused(0, "99999999999999999999", "64 bits");

@@ -297,6 +297,25 @@ const struct lang_type *program_type(const struct program_place *p, const char *
 	return q.type;
 }
 
+bool program_kernel_params(const struct program_place *p, const char *mangled,
+	struct kernel_params *ret, const char **ret_file)
+{
+	struct inferior_library lib;
+
+	*ret = (struct kernel_params){0};
+	for (unsigned i = 0; inferior_library(p->inf, i, &lib); i++) {
+		if (!lib.has_lines)
+			continue;
+		if (kernel_params_of_file(inferior_symbols(p->inf), p->l, lib.path, mangled, ret)) {
+			if (ret_file)
+				*ret_file = lib.path;
+			return true;
+		}
+		kernel_params_free(ret);
+	}
+	return false;
+}
+
 void program_describe(const struct program_place *p, uint64_t addr, struct buf *out)
 {
 	struct inferior_library lib;

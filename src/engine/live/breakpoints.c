@@ -93,6 +93,16 @@ struct err *breakpoints_condition(struct breakpoint *bp, const char *expr)
 	return NULL;
 }
 
+struct err *breakpoints_condition_shown(struct breakpoint *bp, const char *expr, const char *shown)
+{
+	TRY(breakpoints_condition(bp, expr));
+	if (bp->cond) {
+		free(bp->cond);
+		bp->cond = xstrdup(shown);
+	}
+	return NULL;
+}
+
 /* Splits "WHAT if EXPR"; what is the heap string to cut. "WHAT if" gives an empty condition. */
 static char *cut_condition(char *what)
 {

@@ -129,6 +129,20 @@ static void take_fatbin(void *arg, const void *fatbin, size_t n)
 	free(text);
 }
 
+static struct err *take_code(struct sbt_reader *r, uint64_t hash, struct kernel_lines *ret)
+{
+	struct buf code = BUF_INIT;
+	enum code_kind kind;
+	struct err *e = sbt_reader_code(r, hash, &code, &kind);
+
+	if (!e && kind == CODE_PTX)
+		take_text(ret, buf_cstr(&code));
+	else if (!e && kind == CODE_FATBIN)
+		take_fatbin(ret, code.data, code.len);
+	buf_free(&code);
+	return e;
+}
+
 struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret)
 {
 	struct err *e = NULL;
@@ -136,16 +150,19 @@ struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret
 	uint64_t hash;
 
 	*ret = (struct kernel_lines){0};
-	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++) {
-		struct buf code = BUF_INIT;
+	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++)
+		e = take_code(r, hash, ret);
+	if (e)
+		kernel_lines_free(ret);
+	return e;
+}
 
-		e = sbt_reader_code(r, hash, &code, &kind);
-		if (!e && kind == CODE_PTX)
-			take_text(ret, buf_cstr(&code));
-		else if (!e && kind == CODE_FATBIN)
-			take_fatbin(ret, code.data, code.len);
-		buf_free(&code);
-	}
+struct err *kernel_lines_of_code(struct sbt_reader *r, uint64_t hash, struct kernel_lines *ret)
+{
+	struct err *e;
+
+	*ret = (struct kernel_lines){0};
+	e = take_code(r, hash, ret);
 	if (e)
 		kernel_lines_free(ret);
 	return e;

@@ -14,7 +14,8 @@
 #define NESTING_MAX 48
 #define NAME_MAX_LEN 63
 #define NO_HINT (-1)
-#define HINT_KIND (-2) /* names of kinds */
+#define HINT_KIND (-2)	    /* names of kinds */
+#define ARG_BYTES_MAX 32768 /* more than a launch has */
 
 struct parser {
 	struct sbt_expr *e;
@@ -261,6 +262,22 @@ static bool read_name(struct parser *p, char *name)
 	return true;
 }
 
+/* "[8]" behind an argument: a byte of it. */
+static bool parse_offset(struct parser *p, uint64_t *ret)
+{
+	uint64_t v = 0;
+	const char *from = ++p->p;
+
+	while (is_digit(*p->p) && v < ARG_BYTES_MAX)
+		v = v * 10 + (unsigned)(*p->p++ - '0');
+	if (p->p == from || *p->p != ']' || v >= ARG_BYTES_MAX)
+		return fail(p, "an argument's byte is a number below %d in [ ], as in arg0[8].f32",
+			ARG_BYTES_MAX);
+	p->p++;
+	*ret = v;
+	return true;
+}
+
 static bool parse_arg(struct parser *p, unsigned index)
 {
 	struct sbt_op op = {.op = SBT_OP_ARG, .index = (uint16_t)index};
@@ -271,6 +288,8 @@ static bool parse_arg(struct parser *p, unsigned index)
 	if (p->e->kind && p->e->kind != SBT_LAUNCH)
 		return fail(
 			p, "only a launch has arguments, %s has none", sbt_kind(p->e->kind)->name);
+	if (*p->p == '[' && !parse_offset(p, &op.value))
+		return false;
 	if (*p->p != '.')
 		return emit(p, op);
 	p->p++;

@@ -70,10 +70,10 @@ static struct sbt_value field_value(const struct sbt_op *op, const struct sbt_cm
 	return integer(sbt_get(c, f), f->type == SBT_T_INT);
 }
 
-/* Copies at most 8 bytes of parameter n into ret; how many there were, 0 when there is no such
- * parameter. */
-static unsigned arg_bytes(
-	uint64_t *ret, unsigned n, const struct sbt_cmd *c, const struct sbt_blob *params)
+/* Copies at most 8 bytes of parameter n, from byte `begin` of it, into ret; how many there were, 0
+ * when there is no such parameter. */
+static unsigned arg_bytes(uint64_t *ret, unsigned n, uint64_t begin, const struct sbt_cmd *c,
+	const struct sbt_blob *params)
 {
 	const struct sbt_blob *args = &c->u.launch.args;
 	uint32_t at[2]; /* offset, size */
@@ -84,9 +84,12 @@ static unsigned arg_bytes(
 	memcpy(at, (const char *)params->p + (size_t)n * 8, sizeof at);
 	if (at[0] > args->len || at[1] > args->len - at[0])
 		return 0;
+	if (begin >= at[1])
+		return 0;
+	at[1] -= (uint32_t)begin;
 	if (at[1] > 8)
 		at[1] = 8;
-	memcpy(ret, (const char *)args->p + at[0], at[1]);
+	memcpy(ret, (const char *)args->p + at[0] + begin, at[1]);
 	return at[1];
 }
 
@@ -94,7 +97,7 @@ static struct sbt_value arg_value(
 	const struct sbt_op *op, const struct sbt_cmd *c, const struct sbt_blob *params)
 {
 	uint64_t bits;
-	unsigned n = arg_bytes(&bits, op->index, c, params);
+	unsigned n = arg_bytes(&bits, op->index, op->value, c, params);
 	float f32;
 	double f64;
 

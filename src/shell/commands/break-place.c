@@ -261,13 +261,6 @@ static bool look_at_function(void *arg, const struct symbols_function *f)
 	return !l->found;
 }
 
-static struct symbols *session_symbols(struct session *s)
-{
-	if (!s->symbols)
-		s->symbols = symbols_new();
-	return s->symbols;
-}
-
 static bool has_function(struct session *s, const char *path, const char *name)
 {
 	struct function_look l = {.bp = {.from = (char *)(uintptr_t)name}};

@@ -15,6 +15,7 @@
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
 #include "shell/script/script.h"
+#include "shell/values/kernel-args.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
 #include "state/state.h"
@@ -160,6 +161,43 @@ static struct err *add_here(
 	return live_rearm(&s->engine);
 }
 
+/* The kernels that a place without its condition means. False: it is not about launches alone. */
+static bool launches_at(const char *what, size_t n, char **ret_glob)
+{
+	static const char kernel[] = "kernel ";
+	const size_t k = strlen(kernel);
+
+	while (n && strchr(" \t", what[n - 1]))
+		n--;
+	*ret_glob = n > k && !strncmp(what, kernel, k) ? xasprintf("%.*s", (int)(n - k), what + k)
+						       : NULL;
+	return *ret_glob || (n == strlen("launch") && !strncmp(what, "launch", n));
+}
+
+/* Adds a breakpoint whose condition may have names of the kernel's arguments. */
+static struct err *add_spec(
+	struct session *s, const char *spec, bool temporary, struct breakpoint **ret)
+{
+	const char *if_at = strstr(spec, " if "), *cond = if_at ? if_at + 4 : "";
+	const size_t n = if_at ? (size_t)(if_at - spec) : 0;
+	char *glob = NULL, *meant = NULL, *whole;
+	struct err *e;
+
+	cond += strspn(cond, " \t");
+	if (!*cond || !launches_at(spec, n, &glob))
+		return breakpoints_add(s->engine.breaks, spec, temporary, ret);
+	e = kernel_args_condition(s, glob, cond, &meant);
+	free(glob);
+	TRY(e);
+	whole = xasprintf("%.*s if %s", (int)n, spec, meant);
+	e = breakpoints_add(s->engine.breaks, whole, temporary, ret);
+	if (!e && strcmp(meant, cond) != 0)
+		e = breakpoints_condition_shown(*ret, meant, cond);
+	free(whole);
+	free(meant);
+	return e;
+}
+
 static struct err *add(struct session *s, const char *spec, bool temporary)
 {
 	struct break_place place;
@@ -167,7 +205,7 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 	struct err *e;
 
 	TRY(break_place(s, spec, &place));
-	e = breakpoints_add(s->engine.breaks, place.spec, temporary, &bp);
+	e = add_spec(s, place.spec, temporary, &bp);
 	if (!e)
 		e = add_here(s, bp, &place);
 	break_place_free(&place);
@@ -358,7 +396,7 @@ struct err *cmd_condition(struct session *s, const struct cmd_args *a)
 		return err_cure(
 			err_new(ERR_UNSUPPORTED, "watchpoint %d takes no condition", bp->id),
 			"`ignore %d N` passes it by", bp->id);
-	TRY(breakpoints_condition(bp, rest));
+	TRY(kernel_args_set_condition(s, bp, rest));
 	if (!*rest)
 		out_printf(s->out, "Breakpoint %d now unconditional.\n", bp->id);
 	return live_rearm(&s->engine);

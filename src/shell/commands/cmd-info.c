@@ -13,6 +13,7 @@
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
+#include "shell/values/kernel-args.h"
 #include "shell/values/value.h"
 #include "base/words.h"
 #include "replay/replay.h"
@@ -176,12 +177,14 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 /* --- arguments --- */
 
 const char cmd_info_args_help[] =
-	"Shows the arguments of the kernel launch that the program or the replay stands at:\n"
-	"offset, size, value, and, for pointers into device memory, the allocation; in a replay\n"
-	"on a device also the first values there, FMT (as in `x`) saying how many of what:\n"
-	"info args/16fw. `print arg0`, `print arg2.f32` show one argument. Where a fault of the\n"
-	"device is first seen: of the launch that faulted, which it then names, with the first\n"
-	"values there from before the fault if a capture has kept them.\n"
+	"Shows the arguments of the kernel launch that the program or the replay stands at, by\n"
+	"name and type as far as the program's debug information, the kernel's mangled name or\n"
+	"its source say them for certain; else the number, size, offset and value. For pointers\n"
+	"into device memory it shows the allocation; in a replay on a device also the first\n"
+	"values there, FMT (as in `x`) saying how many of what: info args/16fw. `print lr`,\n"
+	"`print p.radius`, `print $args`, `print arg0`, `print arg2.f32` show one. Where a fault\n"
+	"of the device is first seen: of the launch that faulted, which it then names, with the\n"
+	"first values there from before the fault if a capture has kept them.\n"
 	"Examples: info args\n"
 	"          info args/x\n";
 
@@ -211,9 +214,27 @@ static struct err *read_first(
 		       : err_new(ERR_NOT_FOUND, "nothing is kept of this memory");
 }
 
-/* Prints the first values that a pointer argument points to. */
-static void print_array(struct session *s, const struct state *st, uint64_t addr, const char *fmt,
-	struct buf *b, uint64_t *before)
+/* How values of a type are shown; false: as memory is when nothing is known of it. */
+static bool format_of(const struct lang_type *t, struct x_format *ret)
+{
+	static const char units[] = {[1] = 'b', [2] = 'h', [4] = 'w', [8] = 'g'};
+
+	t = lang_strip(t);
+	if (!t || t->size > 8 || !t->size || !units[t->size])
+		return false;
+	ret->unit = units[t->size];
+	if (t->kind == LANG_FLOAT && t->size >= 4)
+		ret->letter = 'f';
+	else if (t->kind == LANG_INT || t->kind == LANG_CHAR || t->kind == LANG_BOOL)
+		ret->letter = t->is_signed ? 'd' : 'u';
+	else
+		return false;
+	return true;
+}
+
+/* Prints the first values that a pointer argument points to; of: their type, NULL: not known. */
+static void print_array(struct session *s, const struct state *st, uint64_t addr,
+	const struct lang_type *of, const char *fmt, struct buf *b, uint64_t *before)
 {
 	struct x_format f = {.count = ARRAY_SHOWN, .unit = 'w'}, guess;
 	struct buf bytes = BUF_INIT;
@@ -224,6 +245,8 @@ static void print_array(struct session *s, const struct state *st, uint64_t addr
 
 	if ((s->focus == FOCUS_REPLAY && !s->engine.trace.device) || !state_alloc_at(st, addr, &al))
 		return;
+	if (!format_of(of, &f))
+		f = (struct x_format){.count = ARRAY_SHOWN, .unit = 'w'};
 	e = x_format_parse(&f, fmt);
 	if (!e && (!*fmt || !isdigit((unsigned char)*fmt)))
 		f.count = ARRAY_SHOWN;
@@ -262,7 +285,7 @@ static void print_arg(struct session *s, const struct state *st, const struct sb
 	if (bytes->len == 8) {
 		buf_printf(b, "0x%" PRIx64, u);
 		describe_pointer(st, u, b);
-		print_array(s, st, u, fmt, b, before);
+		print_array(s, st, u, NULL, fmt, b, before);
 		return;
 	}
 	buf_printf(b, "%" PRIu64, u);
@@ -271,10 +294,28 @@ static void print_arg(struct session *s, const struct state *st, const struct sb
 		buf_printf(b, "  (as a float %.9g)", (double)f);
 }
 
+/* An argument whose type is known: "lr = 0.25". */
+static void print_typed(struct session *s, const struct state *st, const struct kernel_param *p,
+	const struct sbt_blob *bytes, const char *fmt, struct buf *b, uint64_t *before)
+{
+	const struct lang_type *t = lang_strip(p->type);
+	struct lang_value v = lang_from_bytes(p->type, bytes->p);
+	uint64_t u = 0;
+
+	err_free(value_show(s, &v, 0, b));
+	lang_value_free(&v);
+	if (t->kind != LANG_POINTER || bytes->len != sizeof u)
+		return;
+	memcpy(&u, bytes->p, sizeof u);
+	print_array(s, st, u, t->target, fmt, b, before);
+}
+
 struct arg {
 	unsigned arg;
 	uint32_t offset;
 	struct sbt_blob bytes;
+	const char *name;
+	char *type, *shown; /* heap; NULL: not known */
 };
 
 static void put_digits(struct buf *out, const void *blob)
@@ -304,60 +345,113 @@ static void put_word(struct buf *out, const void *blob)
 
 JS_DEFINE(arg_object, "arg", arg, JS(UINT, arg, arg, offset), JS_AS("size", UINT, arg, bytes.len),
 	JS_BY("data", arg, bytes, put_digits, "text"),
-	JS_BY("value", arg, bytes, put_word, "hex or null"));
+	JS_BY("value", arg, bytes, put_word, "hex or null"), JS(TEXT, arg, name, type, shown));
+
+static void json_arg(struct session *s, struct arg *a, const struct kernel_param *p, struct buf *b)
+{
+	struct buf type = BUF_INIT, shown = BUF_INIT;
+	struct lang_value v;
+
+	if (p && p->type) {
+		lang_type_name(&type, p->type, "");
+		v = lang_from_bytes(p->type, a->bytes.p);
+		value_show_inside(s, &v, &shown);
+		lang_value_free(&v);
+		(void)buf_cstr(&type);
+		(void)buf_cstr(&shown);
+		a->type = buf_steal(&type);
+		a->shown = buf_steal(&shown);
+	}
+	a->name = p ? p->name : NULL;
+	js_add(b, &arg_object, a);
+	free(a->type);
+	free(a->shown);
+}
+
+/* What `info args` prints of a launch. */
+struct args_view {
+	const struct state *st;
+	const struct sbt_cmd *c;
+	struct kernel_params params;
+	const char *fmt;
+	uint64_t before;
+};
+
+static void print_row(struct session *s, struct args_view *v, unsigned i, uint32_t offset,
+	const struct sbt_blob *bytes, struct buf *b)
+{
+	const struct kernel_param *p = i < v->params.n ? &v->params.v[i] : NULL;
+	const bool what_if =
+		s->focus == FOCUS_REPLAY && replay_device_arg(s->engine.trace.device, v->c->seq, i);
+	char number[16];
+
+	snprintf(number, sizeof number, "arg%u", i);
+	if (p && p->type) {
+		buf_printf(b, "%s = %s", p->name ? p->name : number, what_if ? "(what-if) " : "");
+		print_typed(s, v->st, p, bytes, v->fmt, b, &v->before);
+	} else {
+		buf_printf(b, "%-6s %" PRIu64 " byte%s at %-4u %s", p && p->name ? p->name : number,
+			bytes->len, bytes->len == 1 ? " " : "s", offset,
+			what_if ? "(what-if) " : "");
+		print_arg(s, v->st, bytes, v->fmt, b, &v->before);
+	}
+	buf_byte(b, '\n');
+}
+
+static unsigned show_args(struct session *s, struct args_view *v, bool json, struct buf *b)
+{
+	struct sbt_blob bytes;
+	uint32_t offset;
+	unsigned i;
+
+	if (json)
+		buf_byte(b, '[');
+	for (i = 0; value_arg(s, v->c, i, &offset, &bytes); i++) {
+		if (json)
+			json_arg(s, &(struct arg){.arg = i, .offset = offset, .bytes = bytes},
+				i < v->params.n ? &v->params.v[i] : NULL, b);
+		else
+			print_row(s, v, i, offset, &bytes, b);
+	}
+	if (json)
+		buf_str(b, "]\n");
+	return i;
+}
 
 struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 {
-	const struct state *st;
-	const struct sbt_cmd *c;
+	struct args_view v = {.fmt = a->fmt};
 	struct sbt_cmd culprit;
-	struct sbt_blob bytes;
 	struct buf b = BUF_INIT;
-	uint32_t offset;
-	uint64_t before = 0;
 	bool sure;
-	unsigned i;
+	unsigned n;
 
 	if (s->focus != FOCUS_REPLAY && live_fault_launch(&s->engine, &culprit, &sure))
-		c = &culprit;
-	else if (!session_cmd(s, &c))
+		v.c = &culprit;
+	else if (!session_cmd(s, &v.c))
 		return no_command();
-	if (c->kind != SBT_LAUNCH)
+	if (v.c->kind != SBT_LAUNCH)
 		return err_cure(
 			err_new(ERR_STATE, "#%" PRIu64 " is no kernel launch: it has no arguments",
-				c->seq),
+				v.c->seq),
 			"\"info command\" shows its fields");
 	TRY(x_format_parse(&(struct x_format){.unit = 'w'}, a->fmt));
-	TRY(session_state(s, &st));
-	if (c == &culprit && !a->json)
-		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", c->seq,
+	TRY(session_state(s, &v.st));
+	if (v.c == &culprit && !a->json)
+		buf_printf(&b, "Of #%" PRIu64 ", %s:\n", v.c->seq,
 			sure ? "which faulted"
 			     : "the only launch that was not known to have finished");
-	if (a->json)
-		buf_byte(&b, '[');
-	for (i = 0; value_arg(s, c, i, &offset, &bytes); i++) {
-		if (a->json) {
-			js_add(&b, &arg_object, &(struct arg){i, offset, bytes});
-			continue;
-		}
-		buf_printf(&b, "arg%-3u %" PRIu64 " byte%s at %-4u ", i, bytes.len,
-			bytes.len == 1 ? " " : "s", offset);
-		if (s->focus == FOCUS_REPLAY &&
-			replay_device_arg(s->engine.trace.device, c->seq, i))
-			buf_str(&b, "(what-if) ");
-		print_arg(s, st, &bytes, a->fmt, &b, &before);
-		buf_byte(&b, '\n');
-	}
-	if (a->json)
-		buf_str(&b, "]\n");
-	else if (!i)
-		buf_str(&b, c->u.launch.args.len
+	kernel_args_of_launch(s, v.c, &v.params);
+	n = show_args(s, &v, a->json, &b);
+	if (!n && !a->json)
+		buf_str(&b, v.c->u.launch.args.len
 				    ? "The layout of the kernel's parameters is not known.\n"
 				    : "No arguments.\n");
-	if (before && !a->json)
+	if (v.before && !a->json)
 		buf_printf(&b, "Values are as before #%" PRIu64 ", where the capture began.\n",
-			before);
+			v.before);
 	out_str(s->out, buf_cstr(&b));
+	kernel_params_free(&v.params);
 	buf_free(&b);
 	return NULL;
 }

@@ -24,6 +24,8 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
+#include "symbols/sources.h"
+#include "symbols/symbols.h"
 #include "base/words.h"
 
 enum { SCRIPT_DEPTH_MAX = 64 };
@@ -67,9 +69,24 @@ void session_deinit(struct session *s)
 	vars_free(s->vars);
 	defined_free(s->defined);
 	symbols_free(s->symbols);
+	sources_free(s->sources);
 	races_deinit(s);
 	free(s->last_line);
 	out_free(s->out);
+}
+
+struct symbols *session_symbols(struct session *s)
+{
+	if (!s->symbols)
+		s->symbols = symbols_new();
+	return s->symbols;
+}
+
+struct sources *session_sources(struct session *s)
+{
+	if (!s->sources)
+		s->sources = sources_new();
+	return s->sources;
 }
 
 /* --- files --- */

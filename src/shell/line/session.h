@@ -18,6 +18,7 @@
 struct editor;
 struct input;
 struct races;
+struct sources;
 struct replay;
 struct replay_stop;
 struct state;
@@ -44,6 +45,7 @@ struct session {
 	enum focus focus;
 	struct vars *vars;
 	struct symbols *symbols; /* of files on disk; NULL until first used */
+	struct sources *sources; /* texts of the program; NULL until first used */
 	struct races *races;	 /* cmd-races.c; NULL until first used */
 	struct defined *defined; /* the command table with the user's own */
 	struct script_state {
@@ -60,6 +62,10 @@ struct session {
 
 void session_init(struct session *s);
 void session_deinit(struct session *s);
+
+/* What the session knows of ELF files on disk, and of sources. Owned by it. */
+struct symbols *session_symbols(struct session *s);
+struct sources *session_sources(struct session *s);
 
 /* Runs one line: history, variables, lookup, preconditions, then the command. */
 struct err *session_execute(struct session *s, const char *line) TS_CHECK;

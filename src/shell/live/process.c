@@ -2,6 +2,7 @@
  *
  * The live program at the prompt, see process.h.
  */
+#include "shell/values/kernel-args.h"
 #include "shell/live/process.h"
 
 #include <stdio.h>
@@ -99,6 +100,7 @@ void process_hooks(struct session *s)
 struct err *process_launch(struct session *s, const struct redirect *r)
 {
 	races_forget(s);
+	kernel_args_renew_conditions(s);
 	TRY(live_launch(&s->engine, r));
 	s->focus = FOCUS_LIVE;
 	return NULL;

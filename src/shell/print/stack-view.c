@@ -23,13 +23,6 @@ static void hide_frames(const struct session *s, struct stack *st, bool inner, e
 			       .interpreter = s->set.number[SHELL_BT_INTERPRETER]});
 }
 
-static struct symbols *session_symbols(struct session *s)
-{
-	if (!s->symbols)
-		s->symbols = symbols_new();
-	return s->symbols;
-}
-
 static struct err *take_thread(
 	struct session *s, pid_t tid, enum stack_only only, struct stack *ret)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/json-put.h"
+#include "shell/values/kernel-args.h"
 #include "shell/commands/races.h"
 #include "shell/print/check-print.h"
 #include "engine/breakpoints.h"
@@ -131,6 +132,7 @@ static struct err *replay_opened(void *arg)
 
 	s->focus = FOCUS_REPLAY;
 	races_forget(s);
+	kernel_args_renew_conditions(s);
 	return soft_settings_apply(&s->engine);
 }
 

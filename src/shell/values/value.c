@@ -9,6 +9,7 @@
 #include "state/state.h"
 #include "engine/replay-device.h"
 #include "shell/print/kernel-text.h"
+#include "shell/values/kernel-args.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/program.h"
 #include "shell/values/value.h"
@@ -245,6 +246,16 @@ static struct err *dollar(
 {
 	const struct sbt_cmd *c = NULL;
 
+	if (!strcmp(name, "$args")) {
+		struct sbt_cmd culprit;
+
+		session_cmd(s, &c);
+		c = launch_of(s, c, &culprit);
+		if (!c)
+			return no_command();
+		*ret_found = true;
+		return kernel_args_value(s, c, ret);
+	}
 	if (!strcmp(name, "$cmd")) {
 		if (!session_cmd(s, &c))
 			return no_command();
@@ -258,6 +269,63 @@ static struct err *dollar(
 	return of_command(s, name + 1, ret, ret_found);
 }
 
+/* Whether two values are the same number or bytes; reads them. */
+static bool same_value(struct session *s, struct lang_value *a, struct lang_value *b)
+{
+	const struct lang_type *x = lang_strip(a->type), *y = lang_strip(b->type);
+	struct err *e = value_fetch(s, a);
+
+	if (!e)
+		e = value_fetch(s, b);
+	err_free(e);
+	return !e && x && y && x->size == y->size && a->bytes && b->bytes &&
+	       !memcmp(a->bytes, b->bytes, (size_t)x->size);
+}
+
+static struct err *means_two(const char *name, const char *other, const char *cure)
+{
+	return err_cure(
+		err_new(ERR_USAGE,
+			"%s is an argument of the kernel, and another value of that name is %s",
+			name, other),
+		"Write $args.%s for the argument, or %s", name, cure);
+}
+
+/* An argument of the launch, or a variable of the host, which is often what was passed. Where both
+ * are there and differ, neither is meant. */
+static struct err *of_launch_or_program(
+	struct session *s, const char *name, struct lang_value *ret, bool *ret_found)
+{
+	const struct sbt_cmd *c = NULL;
+	struct sbt_cmd culprit;
+	struct lang_value host = {0};
+	bool both;
+	struct err *e;
+
+	*ret_found = false;
+	session_cmd(s, &c);
+	if (s->focus == FOCUS_REPLAY || !s->engine.live.frame)
+		TRY(kernel_arg_value(s, launch_of(s, c, &culprit), name, ret, ret_found));
+	if (*ret_found && field_of(c, name)) {
+		lang_value_free(ret);
+		return means_two(name, "a field of its launch", "$cmd for the launch's fields");
+	}
+	if (!*ret_found)
+		return program_value(s, name, ret, ret_found);
+	e = program_value(s, name, &host, &both);
+	if (e &&
+		e->code == ERR_UNSUPPORTED) { /* its value is not available: nothing that differs */
+		err_free(e);
+		return NULL;
+	}
+	if (!e && both && host.place != LANG_GONE && !same_value(s, ret, &host))
+		e = means_two(name, "a variable of the host", "\"up\" to select the host's frame");
+	if (e)
+		lang_value_free(ret);
+	lang_value_free(&host);
+	return e;
+}
+
 static struct err *find_name(void *arg, const char *name, struct lang_value *ret, bool *ret_found)
 {
 	const struct names *in = arg;
@@ -269,7 +337,7 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 	TRY(kernel_name(s, name, in->lane, ret, ret_found));
 	if (*ret_found || *name == '%')
 		return NULL;
-	TRY(program_value(s, name, ret, ret_found));
+	TRY(of_launch_or_program(s, name, ret, ret_found));
 	if (!*ret_found)
 		TRY(of_command(s, name, ret, ret_found));
 	if (!*ret_found)

@@ -308,6 +308,11 @@ const struct lang_type *frame_type(const struct variables_frame *f, const char *
 	return NULL;
 }
 
+const struct lang_type *file_type_of(struct file_names *f, Dwarf_Die *die)
+{
+	return dwarf_type_of(f->types, die, NULL);
+}
+
 const struct lang_type *file_type(struct file_names *f, Dwarf_Die *near, const char *name)
 {
 	unsigned kinds = kinds_of(name, &name);

@@ -17,7 +17,7 @@ def test_a_fault_stops_the_program(t):
         # The kernel writes element 2^40 of ints; the allocation is 4 bytes.
         t.match(rf'^  4 bytes at 0x[0-9a-f]+, {4 * 2**40 - 4} bytes past the end of the nearest allocation: 4 bytes at 0x[0-9a-f]+, by #\d+$', r.out)
     t.match(r' stray<<<\(1,1,1\),\(32,1,1\)>>> stream 0\n(      #\d+ .*\n)*?      #\d+ +main \(\) at \S*bad_address\.cu:16\n', r.out)
-    t.match(r'^Of #\d+, (which faulted|the only launch that was not known to have finished):\narg0 .*\narg1 +8 bytes at 8 +0x10000000000$', r.out)
+    t.match(r'^Of #\d+, (which faulted|the only launch that was not known to have finished):\nv = \(int \*\) 0x.*\nfar_away = 1099511627776$', r.out)
     t.match(rf'^\$1 = 0x10000000000\n\$2 = {2**40 + 1}$', r.out)
     t.match(r'^#\d+ .*main \(\) at .*bad_address\.cu:17$', r.out)
     t.match(r'^0x[0-9a-f]+ +4 +device', r.out)
@@ -33,7 +33,7 @@ def test_the_launch_and_where_it_came_from(t):
     t.match(r'^  in #\d+ put<<<\(1,1,1\),\(1,1,1\)>>> stream 1\n(      #\d+ .*\n)*?      #\d+ +send\b.* at \S*fault_among\.cu:14\b.*\n'
             r'      #\d+ +main \(\) at \S*fault_among\.cu:29\n', r.out)
     t.match(r'^  block \(0,0,0\), thread \(0,0,0\), \S*/fault_among\.cu:9, line \d+ of the PTX$', r.out)
-    t.match(r'^Of #\d+, which faulted:\narg0 .*allocation of 4 bytes.*\narg1 +8 bytes at 8 +0x10000000000$', r.out)
+    t.match(r'^Of #\d+, which faulted:\nv = .*allocation of 4 bytes.*\nat = 1099511627776$', r.out)
     t.match(r'"arg":1,"offset":8,"size":8,"data":"0000000000010000","value":"0x10000000000"', r.out)
     t.match(r'^\$1 = 0x10000000000$', r.out)  # of #12; #13, which the program stands at, has 0 there
     t.match(r'the kernel has no arg2', r.err)
@@ -104,7 +104,7 @@ def test_memory_from_before_the_fault_is_kept(t):
     first, name = t.match(r'\[captured #(\d+)-#\d+ -> (\S+\.sbt)', r.both).groups()
     values = ''.join(f'\\t0x{word(LAST + i):08x}' for i in range(4))
     addr = t.match(f'^As it was before #{first}, where the capture began:\n(0x[0-9a-f]+):{values}$', r.out)[1]
-    t.match(rf'^arg0 .*\n +\{{?0x0*{word(0):x}, 0x0*{word(1):x}\b.*\narg1 .*\nValues are as before #{first}, where the capture began\.$', r.out)
+    t.match(rf'^v = .*\n +\{{?0x0*{word(0):x}, 0x0*{word(1):x}\b.*\nat = .*\nValues are as before #{first}, where the capture began\.$', r.out)
     # The replay begins before the launch that faults, with the memory that it had then.
     r = t.tsdb('--batch', '-ex', 'replay start', '-ex', f'x/4xw {addr}', '-ex', f'x/2xw {int(addr, 16) - 4 * LAST:#x}', name)
     t.match(f'^{addr}:{values}$', r.out)
