@@ -345,7 +345,7 @@ class Reader:
                 flags, number, seq, role, owner, addr, size, module = [i.varint() for _ in range(8)]
                 name = i.text()
                 missing = i.varint() if flags & 8 else 0
-                if flags & 1 or not 1 <= role <= 6 or owner > 2:
+                if flags & 1 or not 1 <= role <= 7 or owner > 2:
                     continue
                 digest, data = struct.unpack('<QQ', i.bytes(16)), None
                 if flags & 2:

@@ -223,6 +223,12 @@ struct replayer_verified {
 	uint64_t first_output;	  /* seq of the first one that was compared and differs; 0 */
 	uint64_t first_unknown;	  /* seq of the first one that was not compared; 0 */
 	uint64_t own;		  /* of the pieces: REPLAYER_OWN */
+	/* allocations at their free, or at their context's end: those that held what was recorded;
+	 * memory of the host that the program itself changed, that both it and kernels may have
+	 * changed; those whose contents the recording could not look at; the first one that
+	 * differs: seq (0: none), address, bytes */
+	uint64_t freed, freed_same, freed_own, freed_mixed, freed_unknown;
+	uint64_t first_freed, freed_addr, freed_size;
 	/* the first wait for a value that went on without it: nothing here had written the value
 	 * when the host knew that the wait was over; 0: none */
 	uint64_t forced;

@@ -25,6 +25,8 @@ enum sbt_memory_role {
 			      after command seq */
 	SBT_MEMORY_END, /* an allocation or global after command seq, the window's last; often only
 			   its hash */
+	SBT_MEMORY_FREED, /* an allocation before command seq, which frees it, or destroys its
+			     context; often only its hash */
 };
 
 /* What the memory belongs to. */
@@ -40,11 +42,11 @@ struct sbt_memory {
 	struct sbt_blob name; /* a global's name, else empty; owned by the reader */
 	struct sbt_hash hash; /* sbt_range_hash() of the contents */
 	bool has_bytes;	      /* false: the hash alone was recorded */
-	bool doubt;	      /* an output that may have been read too late: an equal hash
-			       * proves it, another one proves nothing */
-	uint64_t missing;     /* reader: bytes missing at the end of the piece; 0: none. The
-			       * hash covers the bytes that came */
-	uint32_t chunk, at;   /* for the reader only: where the piece lies in the file */
+	bool doubt; /* an output or freed memory that may have been read too late: an equal hash
+		     * proves it, another one proves nothing */
+	uint64_t missing;   /* reader: bytes missing at the end of the piece; 0: none. The
+			     * hash covers the bytes that came */
+	uint32_t chunk, at; /* for the reader only: where the piece lies in the file */
 };
 
 /* --- writer: may be called at any time, in any order of seq --- */

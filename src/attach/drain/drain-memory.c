@@ -192,7 +192,7 @@ static const char *bad_first(const struct drain_bulk *b, const struct drain_bulk
 {
 	if (h->offset)
 		return "a piece has no beginning";
-	if (h->role < SBT_MEMORY_START || h->role > SBT_MEMORY_END || h->owner > SBT_MEMORY_ANY)
+	if (h->role < SBT_MEMORY_START || h->role > SBT_MEMORY_FREED || h->owner > SBT_MEMORY_ANY)
 		return "a piece is of no known kind";
 	if (h->name_len > TSDB_NAME_MAX)
 		return "a name is too long";

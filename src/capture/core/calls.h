@@ -70,7 +70,9 @@ struct call {
 	bool window_closed;  /* a capture window closed with this command */
 	uint64_t freed_size; /* live.c: size of the allocation that a free removes; 0: not known */
 	uint32_t freed_ctx;
-	uint64_t note; /* for handlers: a value passed from enter to exit */
+	bool freed_known; /* live.c: what it holds is recorded so far (not so TSDB_MEMORY_TOUCHED)
+			   */
+	uint64_t note;	  /* for handlers: a value passed from enter to exit */
 	struct sbt_cmd cmd;
 };
 

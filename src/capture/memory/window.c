@@ -17,6 +17,7 @@
 #include "capture/memory/discover.h"
 #include "capture/core/driver.h"
 #include "capture/memory/effect.h"
+#include "capture/memory/freed.h"
 #include "capture/memory/fresh.h"
 #include "capture/core/gate.h"
 #include "capture/objects/globals.h"
@@ -583,6 +584,7 @@ void window_enter(struct call *c)
 	touched_enter(c, &window.set);
 	host_enter(c);
 	payload_enter(c);
+	freed_enter(c);
 	effect_enter(c);
 }
 

@@ -121,6 +121,7 @@ void live_free(struct call *c)
 	struct live *l = find(c->cmd.u.free.addr);
 	c->freed_size = l ? l->size : 0;
 	c->freed_ctx = l ? l->ctx : 0;
+	c->freed_known = l && !atomic_load(&l->untouched);
 	if (l && atomic_load_explicit(&window_open, memory_order_relaxed) && !live_is_host(l))
 		fresh_used(l->addr, l->size);
 	if (l)

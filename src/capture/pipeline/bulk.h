@@ -11,7 +11,15 @@
 #include "sbt/pagehash.h"
 
 /* As in sbt/memory.h, which is not for code in other people's programs. */
-enum bulk_role { BULK_START = 1, BULK_INPUT, BULK_HOST, BULK_OUTPUT, BULK_EFFECT, BULK_END };
+enum bulk_role {
+	BULK_START = 1,
+	BULK_INPUT,
+	BULK_HOST,
+	BULK_OUTPUT,
+	BULK_EFFECT,
+	BULK_END,
+	BULK_FREED
+};
 enum bulk_owner { BULK_ALLOCATION, BULK_GLOBAL, BULK_ANY };
 
 struct piece {

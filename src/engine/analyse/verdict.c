@@ -46,6 +46,12 @@ static struct err *find_differing(struct search *x)
 	if (x->v->sums.first_output)
 		return output_differs(x);
 	x->seq = UINT64_MAX;
+	if (x->v->sums.first_freed) {
+		x->seq = x->v->sums.first_freed;
+		add_different(
+			x, x->v->sums.freed_addr, x->v->sums.freed_addr + x->v->sums.freed_size);
+		return NULL;
+	}
 	for (size_t i = 0; i < x->v->npieces; i++) {
 		const struct replayer_piece *p = &x->v->pieces[i];
 

@@ -739,19 +739,48 @@ void device_verified_free(struct device_verified *v)
 bool device_verified_ok(const struct device_verified *v)
 {
 	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces &&
-	       v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown;
+	       v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown &&
+	       v->sums.freed == v->sums.freed_same + v->sums.freed_own + v->sums.freed_mixed +
+					v->sums.freed_unknown;
+}
+
+static void print_freed(struct buf *out, const struct replayer_verified *s)
+{
+	if (!s->freed)
+		return;
+	buf_printf(out, "%s%" PRIu64 " of %" PRIu64 " freed allocations identical",
+		s->pieces || s->outputs ? "\n" : "", s->freed_same, s->freed);
+	if (s->freed_own)
+		buf_printf(out, " (%" PRIu64 " changed by the program itself)", s->freed_own);
+	if (s->freed_mixed)
+		buf_printf(out,
+			" (%" PRIu64 " not compared: both the program and kernels write there)",
+			s->freed_mixed);
+	if (s->freed_unknown)
+		buf_printf(out, " (%" PRIu64 " not compared: the device was still at work)",
+			s->freed_unknown);
+	if (s->first_freed)
+		buf_printf(out,
+			"\n  #%" PRIu64 " frees the first that differs: 0x%" PRIx64 ", %" PRIu64
+			" bytes",
+			s->first_freed, s->freed_addr, s->freed_size);
+}
+
+static void print_left(struct buf *out, const struct replayer_verified *s)
+{
+	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", s->same, s->pieces);
+	if (s->unchecked)
+		buf_printf(out, " (%" PRIu64 " not compared)", s->unchecked);
+	if (s->own)
+		buf_printf(out,
+			" (%" PRIu64 " changed by the program itself, copies to it compared)",
+			s->own);
 }
 
 void device_verified_print(struct buf *out, const struct device_verified *v)
 {
-	buf_printf(out, "%" PRIu64 " of %" PRIu64 " allocations identical", v->sums.same,
-		v->sums.pieces);
-	if (v->sums.unchecked)
-		buf_printf(out, " (%" PRIu64 " not compared)", v->sums.unchecked);
-	if (v->sums.own)
-		buf_printf(out,
-			" (%" PRIu64 " changed by the program itself, copies to it compared)",
-			v->sums.own);
+	if (v->sums.pieces || v->sums.outputs || !v->sums.freed)
+		print_left(out, &v->sums);
 	if (v->sums.outputs)
 		buf_printf(out, ", %" PRIu64 " of %" PRIu64 " outputs identical",
 			v->sums.outputs_same, v->sums.outputs);
@@ -765,6 +794,7 @@ void device_verified_print(struct buf *out, const struct device_verified *v)
 	if (v->sums.first_output)
 		buf_printf(out, "\n  #%" PRIu64 " is the first output that differs",
 			v->sums.first_output);
+	print_freed(out, &v->sums);
 	if (v->sums.forced)
 		buf_printf(out,
 			"\n  #%" PRIu64 " waits for a value that nothing wrote in this replay: it "

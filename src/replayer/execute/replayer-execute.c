@@ -467,6 +467,8 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 
 	if (works && !skipped)
 		TRY(check_known(rp, c));
+	if (works && !rp->nskip && !rp->turn.ordered)
+		TRY(contents_compare_freed(rp, c->seq));
 	if (works && execute_knows(c) && table[c->kind] &&
 		(!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
 		TRY(watch_before(rp, c));

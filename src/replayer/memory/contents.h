@@ -60,6 +60,7 @@ struct output {
 struct contents {
 	struct sbt_memory *start, *flow, *end; /* sorted by seq, role, addr */
 	size_t nstart, cap_start, nflow, cap_flow, nend, cap_end;
+	bool any_freed; /* in flow */
 	struct staging_slot slots[STAGING_SLOTS];
 	unsigned next_slot;
 	struct output *outputs;
@@ -154,6 +155,9 @@ struct err *contents_hash_recorded(
 /* Hashes pages of memory that is at `here` in this process. */
 struct err *contents_hash_pages(
 	struct rp *rp, uint64_t here, uint64_t size, struct sbt_hash *ret) TS_CHECK;
+/* Compares what command seq is about to free with what was recorded; waits for all that has been
+ * submitted. */
+struct err *contents_compare_freed(struct rp *rp, uint64_t seq) TS_CHECK;
 /* Appends struct replayer_piece to pieces. */
 struct err *contents_verify(
 	struct rp *rp, struct replayer_verified *ret, struct buf *pieces) TS_CHECK;
@@ -168,7 +172,7 @@ struct err *staging_output(struct rp *rp, const struct sbt_memory *m, uint64_t a
 	uint64_t n, struct gpu_stream *stream) TS_CHECK;
 /* Checks outputs that have arrived; wait: all of them. */
 struct err *staging_collect(struct rp *rp, bool wait) TS_CHECK;
-/* Notes whether the output piece m (of the index) was the same. */
+/* Notes whether the output, or freed memory, m (of the index) was the same. */
 void staging_verdict(struct rp *rp, const struct sbt_memory *m, bool same);
 
 /* --- replayer-feeder.c --- */

@@ -28,6 +28,7 @@ static struct err *index_piece(void *arg, const struct sbt_memory *m)
 	} else {
 		MAKE_ROOM(x->flow, x->nflow, x->cap_flow);
 		x->flow[x->nflow++] = *m;
+		x->any_freed |= m->role == SBT_MEMORY_FREED;
 	}
 	return NULL;
 }
@@ -500,13 +501,40 @@ static struct err *add_unchecked(struct rp *rp, struct replayer_verified *v, str
 	return NULL;
 }
 
-static void sum_outputs(struct rp *rp, struct replayer_verified *v)
+static struct err *sum_freed(
+	struct rp *rp, const struct verdict *y, struct replayer_verified *v, bool *known)
+{
+	struct replayer_piece p = {.addr = y->piece->addr,
+		.size = y->piece->size,
+		.same = y->same || y->unknown,
+		.checked = REPLAYER_CHECKED};
+
+	TRY(judge_pinned(rp, &p, known));
+	v->freed++;
+	v->freed_same += y->same;
+	v->freed_unknown += y->unknown;
+	v->freed_own += p.checked == REPLAYER_OWN;
+	v->freed_mixed += p.checked == REPLAYER_UNCHECKED;
+	if (p.same || p.checked != REPLAYER_CHECKED || v->first_freed)
+		return NULL;
+	v->first_freed = y->piece->seq;
+	v->freed_addr = y->piece->addr;
+	v->freed_size = y->piece->size;
+	return NULL;
+}
+
+static struct err *sum_outputs(struct rp *rp, struct replayer_verified *v)
 {
 	const struct contents *x = &rp->contents;
+	bool known = false;
 
 	for (size_t i = 0; i < x->nverdicts; i++) {
 		const struct verdict *y = &x->verdicts[i];
 
+		if (y->piece->role == SBT_MEMORY_FREED) {
+			TRY(sum_freed(rp, y, v, &known));
+			continue;
+		}
 		v->outputs++;
 		v->outputs_same += y->same;
 		v->outputs_unknown += y->unknown;
@@ -515,6 +543,39 @@ static void sum_outputs(struct rp *rp, struct replayer_verified *v)
 		if (!y->same && !y->unknown && !v->first_output)
 			v->first_output = y->piece->seq;
 	}
+	return NULL;
+}
+
+static struct err *compare_one_freed(struct rp *rp, const struct sbt_memory *m)
+{
+	struct sbt_hash hash;
+	uint64_t page;
+
+	if (place_find(rp, m->addr, m->size, &page) == PLACE_NOWHERE)
+		return NULL;
+	TRY(contents_hash(rp, m->addr, m->size, &hash));
+	bool same = sbt_hash_equal(hash, m->hash);
+	if (!same && rp->moved.to_there.n)
+		TRY(is_same_but_for_addresses(rp, m, &page, &same));
+	staging_verdict(rp, m, same);
+	return NULL;
+}
+
+struct err *contents_compare_freed(struct rp *rp, uint64_t seq)
+{
+	size_t n;
+	const struct sbt_memory *m = rp->contents.any_freed ? contents_of(rp, seq, &n) : NULL;
+	bool finished = false;
+
+	for (size_t i = 0; m && i < n; i++) {
+		if (m[i].role != SBT_MEMORY_FREED)
+			continue;
+		if (!finished)
+			TRY(execute_finish(rp));
+		finished = true;
+		TRY(compare_one_freed(rp, &m[i]));
+	}
+	return NULL;
 }
 
 struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct buf *pieces)
@@ -533,7 +594,7 @@ struct err *contents_verify(struct rp *rp, struct replayer_verified *ret, struct
 	free(checked);
 	TRY(e);
 	TRY(add_unchecked(rp, ret, pieces));
-	sum_outputs(rp, ret);
+	TRY(sum_outputs(rp, ret));
 	ret->forced = rp->forced;
 	return NULL;
 }

@@ -225,7 +225,7 @@ struct finding {
 static const char *role_name(uint32_t role)
 {
 	static const char *const names[] = {
-		"of no role", "start", "input", "host memory", "output", "effect", "end"};
+		"of no role", "start", "input", "host memory", "output", "effect", "end", "freed"};
 
 	return role < sizeof names / sizeof *names ? names[role] : "of an unknown role";
 }
@@ -284,7 +284,7 @@ static struct err *find_in(
 		}
 		if (rec.m.seq < first || rec.m.seq > last)
 			continue;
-		if (rec.m.role < SBT_MEMORY_START || rec.m.role > SBT_MEMORY_END ||
+		if (rec.m.role < SBT_MEMORY_START || rec.m.role > SBT_MEMORY_FREED ||
 			rec.m.owner > SBT_MEMORY_ANY) {
 			sbt_reader_note_once(
 				r, "it holds memory of a role that only a newer tsdb knows");

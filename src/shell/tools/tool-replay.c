@@ -31,6 +31,7 @@ struct tool_replay {
 	bool differs, bare;	/* something differs; a window has nothing to compare with */
 	bool freed;		/* bare, because the program had freed its memory at the end */
 	bool late;		/* bare, because its outputs could not be looked at in time */
+	bool mixed; /* bare: kernels and the program itself wrote to the memory that it freed */
 };
 
 #define USAGE                                                                                                                                     \
@@ -146,7 +147,7 @@ static void tell_window(struct tool_replay *t, const struct replay_device *rd,
 		info.first, info.last, replay_device_name(rd),
 		words_bytes(size, sizeof size, info.bytes), seconds);
 	replay_device_notes(rd, "  ", &b);
-	if (v->sums.pieces || v->sums.outputs)
+	if (v->sums.pieces || v->sums.outputs || v->sums.freed)
 		device_verified_print(&b, v);
 	else
 		buf_str(&b,
@@ -270,7 +271,10 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
 	t->bare = t->bare || (!faulted && device_info(rd->d).bytes &&
 				     v.sums.pieces == v.sums.unchecked + v.sums.own &&
-				     v.sums.outputs == v.sums.outputs_unknown);
+				     v.sums.outputs == v.sums.outputs_unknown &&
+				     v.sums.freed == v.sums.freed_unknown + v.sums.freed_own +
+							     v.sums.freed_mixed);
+	t->mixed = t->mixed || (t->bare && v.sums.freed_mixed);
 	t->freed = t->freed || (t->bare && !v.sums.pieces && !v.sums.outputs);
 	t->late = t->late || (t->bare && v.sums.outputs);
 	device_verified_free(&v);
@@ -300,6 +304,10 @@ static struct err *nothing_to_compare(const struct tool_replay *t)
 				"no memory could be compared, and no copy to the host was looked at in time: "
 				"the commands ran, and nothing says whether they did the same"),
 			"A window that ends before memory is freed can be compared (`capture stop`); `replay start` shows what the commands do");
+	if (t->mixed)
+		return err_new(ERR_INCOMPLETE,
+			"both the program and its kernels wrote to the page-locked or managed memory that it freed, and nothing "
+			"recorded says in which order: the commands ran, and nothing says whether they did the same");
 	if (t->freed)
 		return err_cure(
 			err_new(ERR_INCOMPLETE,
