@@ -52,6 +52,8 @@ enum sbt_does {
 				  * sets, PTX or the arguments */
 	SBT_RUNS_GRAPH = 2048,	 /* what the graph's nodes do */
 	SBT_DOES_UNKNOWN = 4096, /* not known: it may touch everything */
+	SBT_PASSED = 8192,	 /* no stop for `next`: it tells something of other commands, or
+				  * asks about them */
 };
 /* May change memory, or which allocation memory belongs to. */
 #define SBT_CHANGES                                                                                \

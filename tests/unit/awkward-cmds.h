@@ -229,7 +229,7 @@ AWK_FN struct sbt_cmd awk_cmd(uint64_t seq)
 	case 5:
 		return awk_batch(seq);
 	}
-	while (!sbt_kind(kind) || !sbt_kind_does(kind))
+	while (!sbt_kind(kind) || !(sbt_kind_does(kind) & ~SBT_PASSED))
 		kind = (unsigned)rnd(SBT_KIND_END);
 	if (!awk_makers[kind])
 		fail_msg("%s does something and has no row in awk_makers[]", sbt_kind(kind)->name);

@@ -51,6 +51,25 @@ static void every_row_is_whole(void **state)
 }
 
 /* The calls that a PyTorch program makes (CUDA 13.0) are all understood. */
+/* What `next` stops at is work of the program and what it does to objects, not what the agent tells
+ * beside them (gdb: a step ends at what the user wrote). */
+static void steps(void **state)
+{
+	const enum sbt_kind yes[] = {SBT_LAUNCH, SBT_COPY, SBT_FREE, SBT_SYNC, SBT_EVENT_RECORD,
+		SBT_MODULE_LOAD, SBT_GRAPH_LAUNCH, SBT_GRAPH_CREATE, SBT_CAPTURE_BEGIN,
+		SBT_UNREPLAYABLE, SBT_GLOBAL_DEF};
+	const enum sbt_kind no[] = {SBT_SYNC_END, SBT_QUERY, SBT_MARK, SBT_THREAD, SBT_DEVICE,
+		SBT_KERNEL_DEF, SBT_ATTACH, SBT_MODULE_CODE, SBT_GRAPH_NODE, SBT_GRAPH_ADD};
+
+	for (unsigned i = 0; i < sizeof(yes) / sizeof(*yes); i++) {
+		assert_true(call_is_step(&(struct sbt_cmd){.kind = yes[i]}));
+		assert_false(
+			call_is_step(&(struct sbt_cmd){.kind = yes[i], .flags = SBT_F_SYNTHETIC}));
+	}
+	for (unsigned i = 0; i < sizeof(no) / sizeof(*no); i++)
+		assert_false(call_is_step(&(struct sbt_cmd){.kind = no[i]}));
+}
+
 static void pytorch_is_covered(void **state)
 {
 #define ROW(name) &cuda_calls[CUPTI_DRIVER_TRACE_CBID_##name]
@@ -890,6 +909,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_is_whole),
+		cmocka_unit_test(steps),
 		cmocka_unit_test(pytorch_is_covered),
 		cmocka_unit_test(the_first_call_introduces),
 		cmocka_unit_test(a_launch_is_whole),

@@ -129,21 +129,7 @@ void record_unreplayable(struct thread *t, const char *what)
 
 bool call_is_step(const struct sbt_cmd *cmd)
 {
-	switch (cmd->kind) {
-	case SBT_SYNC_END:
-	case SBT_QUERY:
-	case SBT_MARK:
-	case SBT_THREAD:
-	case SBT_DEVICE:
-	case SBT_KERNEL_DEF:
-	case SBT_ATTACH:
-	case SBT_MODULE_CODE:
-	case SBT_GRAPH_NODE:
-	case SBT_GRAPH_ADD:
-		return false;
-	default:
-		return !(cmd->flags & SBT_F_SYNTHETIC);
-	}
+	return !(cmd->flags & SBT_F_SYNTHETIC) && !(sbt_kind_does(cmd->kind) & SBT_PASSED);
 }
 
 /* --- for handlers --- */

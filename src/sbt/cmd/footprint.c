@@ -188,7 +188,7 @@ static void (*const bytes[SBT_KIND_END])(struct sbt_footprint *, const struct sb
 
 void sbt_footprint_when_run(struct sbt_footprint *f, const struct sbt_cmd *c)
 {
-	*f = (struct sbt_footprint){.does = sbt_kind_does(c->kind)};
+	*f = (struct sbt_footprint){.does = sbt_kind_does(c->kind) & ~(unsigned)SBT_PASSED};
 	if (!(f->does & TELLS_BYTES))
 		return;
 	if (bytes[c->kind])
