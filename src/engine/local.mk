@@ -98,6 +98,8 @@ libengine_a_SOURCES = \
 	src/engine/verdict.h \
 	src/engine/who-wrote.h \
 	src/engine/why.h \
+	src/engine/why-ranks.h \
+	src/engine/why/collectives.c \
 	src/engine/why/graph.c \
 	src/engine/why/host-children.c \
 	src/engine/why/host-ends.c \
@@ -153,6 +155,7 @@ HEADERS_TO_CHECK += \
 	src/engine/verdict.h \
 	src/engine/who-wrote.h \
 	src/engine/why.h \
+	src/engine/why-ranks.h \
 	src/engine/why/host-look.h \
 	src/engine/why/why-private.h
 
@@ -171,6 +174,11 @@ TESTS += tests/unit/test-engine-why
 tests_unit_test_engine_why_SOURCES = tests/unit/test-engine-why.c
 tests_unit_test_engine_why_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_why_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-why-ranks
+TESTS += tests/unit/test-engine-why-ranks
+tests_unit_test_engine_why_ranks_SOURCES = tests/unit/test-engine-why-ranks.c
+tests_unit_test_engine_why_ranks_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_why_ranks_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 check_PROGRAMS += tests/unit/test-engine-why-host
 TESTS += tests/unit/test-engine-why-host
 tests_unit_test_engine_why_host_SOURCES = tests/unit/test-engine-why-host.c

@@ -130,23 +130,29 @@ static const char *process_name(pid_t pid, char to[64])
 	return to;
 }
 
-/* One that was found: its node says what can be known of its end without looking inside. */
-static void introduce(struct host_look *l, struct host_process *p)
+/* Reads a process that nobody has stopped. */
+static void look_from_outside(struct host_look *l, struct host_process *p)
+{
+	p->outside = true;
+	if (p->pid == getpid()) {
+		if (p->node == WHY_NONE)
+			return;
+		why_at(l->w, p->node)->end = WHY_END_COMES;
+		why_set(&why_at(l->w, p->node)->because, "it is tsdb");
+		return;
+	}
+	read_threads(p);
+	if (inferior_may_use_gpu(p->pid))
+		why_note(l->w,
+			"process %d uses the GPU and was looked at from outside only: `tsdb why %d` tells more",
+			(int)p->pid, (int)p->pid);
+}
+
+static uint32_t new_process_node(struct host_look *l, pid_t pid)
 {
 	char name[64];
-	struct why_node *n;
 
-	p->node = why_node(l->w, WHY_PROCESS, p->pid, (uint64_t)p->pid, process_name(p->pid, name));
-	n = why_at(l->w, p->node);
-	if (p->pid == getpid()) {
-		n->end = WHY_END_COMES;
-		why_set(&n->because, "it is tsdb");
-	} else if (inferior_may_use_gpu(p->pid)) { /* what it waits for cannot be seen from here */
-		why_set(&n->because, "it uses the GPU and was not looked into: why %d",
-			(int)p->pid);
-	} else {
-		read_threads(p);
-	}
+	return why_node(l->w, WHY_PROCESS, pid, (uint64_t)pid, process_name(pid, name));
 }
 
 struct host_process *host_process(struct host_look *l, pid_t pid)
@@ -162,7 +168,8 @@ struct host_process *host_process(struct host_look *l, pid_t pid)
 	*p = (struct host_process){.pid = pid, .node = WHY_NONE, .signals = -1};
 	l->p[l->n++] = p;
 	l->found++;
-	introduce(l, p);
+	p->node = new_process_node(l, pid);
+	look_from_outside(l, p);
 	return p;
 }
 
@@ -177,8 +184,12 @@ void host_process_given(struct host_look *l, const struct why_process *given)
 	p = xcalloc(1, sizeof(*p));
 	*p = (struct host_process){
 		.pid = given->pid, .given = given, .node = WHY_NONE, .signals = -1};
-	take_threads(p);
+	p->node = why_find(l->w, WHY_PROCESS, p->pid, (uint64_t)p->pid);
 	l->p[l->n++] = p;
+	if (given->inf || given->nthreads)
+		take_threads(p);
+	else
+		look_from_outside(l, p);
 }
 
 struct host_thread *host_thread(struct host_process *p, pid_t tid)
@@ -196,7 +207,7 @@ uint32_t host_thread_node(struct host_look *l, struct host_process *p, struct ho
 	if (t->node != WHY_NONE)
 		return t->node;
 	snprintf(name, sizeof(name), "thread %d (%s)", (int)t->tid, t->name);
-	if (!p->given)
+	if (p->outside)
 		snprintf(name, sizeof(name), "thread %d (%s) of process %d", (int)t->tid, t->name,
 			(int)p->pid);
 	t->node = why_node(l->w, WHY_THREAD, p->pid, (uint64_t)t->tid, name);
@@ -206,21 +217,21 @@ uint32_t host_thread_node(struct host_look *l, struct host_process *p, struct ho
 uint32_t host_process_node(struct host_look *l, pid_t pid)
 {
 	struct host_process *p = host_process(l, pid);
-	char name[64];
 
 	if (!p) /* nothing is known of it, so it goes on */
-		return why_node(l->w, WHY_PROCESS, pid, (uint64_t)pid, process_name(pid, name));
+		return new_process_node(l, pid);
 	if (p->node == WHY_NONE)
-		p->node = why_node(l->w, WHY_PROCESS, pid, (uint64_t)pid, process_name(pid, name));
-	if (why_next(l->w, p->node, WHY_NONE) != WHY_NONE)
+		p->node = new_process_node(l, pid);
+	if (p->connected)
 		return p->node;
+	p->connected = true;
 	if (p->cut) {
 		why_set(&why_at(l->w, p->node)->because, "not all of its threads were looked at");
 		return p->node;
 	}
 	why_at(l->w, p->node)->any = true;
 	for (unsigned i = 0; i < p->nthreads; i++)
-		if (!p->given || p->threads[i].node != WHY_NONE)
+		if (p->outside || p->threads[i].node != WHY_NONE)
 			why_edge(l->w, p->node, host_thread_node(l, p, &p->threads[i]),
 				WHY_KNOWN_SYSTEM, "goes on with");
 	return p->node;

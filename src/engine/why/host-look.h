@@ -31,7 +31,9 @@ struct host_thread {
 struct host_process {
 	pid_t pid;
 	const struct why_process *given; /* NULL: found here */
+	bool outside;			 /* its threads were read here, from /proc */
 	uint32_t node;			 /* WHY_NONE: nobody waits for it, so far */
+	bool connected;			 /* with its threads */
 	struct host_thread *threads;
 	unsigned nthreads, cap;
 	bool cut;    /* it has more */

@@ -134,6 +134,9 @@ void host_waits(struct why *w, const struct why_process *p, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		host_process_given(&l, &p[i]);
+	for (unsigned i = 0; i < l.n && i < n; i++)
+		if (l.p[i]->node != WHY_NONE) /* somebody waits for it already */
+			host_process_node(&l, l.p[i]->pid);
 	while (look_at_next(&l))
 		;
 	for (unsigned i = 0; i < l.n; i++) {
