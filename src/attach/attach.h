@@ -175,6 +175,15 @@ struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout
  * its memory is lost; the read returned a copy from before this command, where the capture's window
  * began. */
 uint64_t inferior_gpu_read_before(const struct inferior *inf);
+/* At any stop: has the agent's thread "tsdb-look" answer the questions of ret[0] (struct tsdb_look
+ * in wire.h) twice, apart_ms apart; once with apart_ms 0. Meanwhile only that thread and the
+ * software GPU's run. The answers go to ret[0] and ret[1], with every count and text made safe to
+ * use. False: there is no such thread, or no answer within timeout_ms for each time; ret->at is the
+ * question that the driver did not answer. */
+bool inferior_look(
+	struct inferior *inf, struct tsdb_look *ret, unsigned apart_ms, unsigned timeout_ms);
+/* The command with that correlation id; 0: not known. */
+uint64_t inferior_seq_of(const struct inferior *inf, uint32_t corr);
 /* From here on copies of device memory are in another process, the program `keeper` (tsdb-keeper),
  * so that they survive a fault of the device; softgpu: as in launch_options. Does nothing if there
  * is a keeper already. */

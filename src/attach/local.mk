@@ -6,7 +6,7 @@ noinst_LIBRARIES += libattach.a
 libattach_a_SOURCES = \
 	src/attach/attach.h src/attach/ptrace/inferior.h src/attach/arch/arch.h src/attach/arch/x86-64.c \
 	src/attach/ptrace/inferior.c src/attach/ptrace/launch.c src/attach/ptrace/stops.c src/attach/ptrace/waits.c src/attach/ptrace/newborn.c src/attach/ptrace/terminal.c \
-	src/attach/ptrace/control.c src/attach/ptrace/family.c src/attach/ptrace/request.c \
+	src/attach/ptrace/control.c src/attach/ptrace/device-ask.c src/attach/ptrace/family.c src/attach/ptrace/request.c \
 	src/attach/inject/remote.c src/attach/remote.h src/attach/ptrace/target.c src/attach/ptrace/target.h \
 	src/attach/inject/inject.c src/attach/inject/inject.h src/attach/inject/safe.c src/attach/inject/seize.c src/attach/ptrace/detach.c src/attach/ptrace/find.c src/attach/inject/handover.c src/attach/inject/handover.h \
 	src/attach/ptrace/keeper-process.c src/attach/ptrace/keeper-process.h \

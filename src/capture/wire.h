@@ -79,12 +79,13 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include "capture/soft-look.h"
 #include "sbt/cmd.h"
 #include "sbt/expr.h"
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 14u
+#define TSDB_WIRE_VERSION 15u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -315,6 +316,37 @@ struct tsdb_req {
 	uint8_t data[TSDB_RECORD_MAX];
 };
 
+/* What the device has finished. tsdb fills in the questions, adds 1 to `asked` (a futex word) and
+ * wakes it; the agent's thread "tsdb-look" answers and sets `answered` to `asked`. At a stop tsdb
+ * lets that thread run alone, with the software GPU's. An answer that never comes is the driver's:
+ * question[at] is the one. */
+#define TSDB_LOOK_QUESTIONS 256u
+enum tsdb_ask { TSDB_ASK_NOTHING, TSDB_ASK_STREAM, TSDB_ASK_EVENT };
+enum tsdb_look_answer {
+	TSDB_ANSWER_NOT_ASKED, /* the object is gone, or captured */
+	TSDB_ANSWER_DONE,      /* all work of the stream, the event's last record */
+	TSDB_ANSWER_NOT_DONE,
+	TSDB_ANSWER_FAILED, /* code */
+};
+struct tsdb_question {
+	uint64_t handle, ctx; /* handles; of a default stream STREAM_LEGACY (driver.h) */
+	uint32_t kind;	      /* enum tsdb_ask */
+	uint32_t answer;      /* enum tsdb_look_answer */
+	uint32_t code;	      /* the driver's number */
+	uint32_t id;	      /* tsdb's */
+};
+struct tsdb_look {
+	_Atomic uint32_t asked, answered;
+	_Atomic uint32_t there; /* the thread runs */
+	_Atomic uint32_t at;
+	uint32_t nquestions;
+	uint32_t soft_ms; /* that the software GPU's look may take */
+	uint32_t is_soft; /* `soft` is filled in */
+	uint32_t pad;
+	struct tsdb_question question[TSDB_LOOK_QUESTIONS];
+	struct soft_look soft;
+};
+
 /* Each step may wait for the device, perhaps for ever: so a thread of its own makes them, and tsdb
  * limits its wait. */
 enum tsdb_late {
@@ -430,6 +462,7 @@ struct tsdb_control {
 	struct tsdb_stop stop;
 	struct tsdb_error error;
 	struct tsdb_req request;
+	struct tsdb_look look;
 	struct tsdb_bulk bulk[TSDB_BULK_SLOTS];
 	struct tsdb_ring ring[TSDB_RING_COUNT];
 };

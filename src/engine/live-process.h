@@ -14,6 +14,7 @@
 
 struct breakpoint;
 struct engine;
+struct live_look;
 struct follow;
 struct program_facts;
 
@@ -89,6 +90,7 @@ struct live {
 	struct follow *follow;	   /* its children; outlives it as the recorder does; NULL: they are
 				      not followed */
 	struct recorder *recorder; /* outlives the program until the next run; NULL: none yet */
+	struct live_look *look;	   /* live-look.h; NULL: none at this stop yet */
 	char *races_path;	   /* of races that the program's software GPU finds; NULL: none */
 	int races_fd;
 };

@@ -46,6 +46,7 @@ libengine_a_SOURCES = \
 	src/engine/trace/kernel-lines.c \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
+	src/engine/live-look.h \
 	src/engine/live-process.h \
 	src/engine/live/breakpoints.c \
 	src/engine/live/live-attach.c \
@@ -55,6 +56,7 @@ libengine_a_SOURCES = \
 	src/engine/live/live-follow.c \
 	src/engine/live/live-gpu.c \
 	src/engine/live/live-keeper.c \
+	src/engine/live/live-look.c \
 	src/engine/live/live-private.h \
 	src/engine/live/live-process.c \
 	src/engine/live/live-signals.c \
@@ -134,6 +136,7 @@ HEADERS_TO_CHECK += \
 	src/engine/graph-steps.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
+	src/engine/live-look.h \
 	src/engine/live-process.h \
 	src/engine/live/live-private.h \
 	src/engine/microscope.h \

@@ -6,7 +6,7 @@
 HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.h
-HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h
+HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-look.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-bounds.c \
@@ -22,7 +22,7 @@ PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bo
 	src/softgpu/ptx/ptx-operand.c src/softgpu/machine/ptx-frame.c \
 	src/softgpu/ptx/ptx-table.c src/softgpu/ptx/ptx-cfg.c src/softgpu/insns/ptx-alu.c src/softgpu/insns/ptx-alu-avx2.c \
 	src/softgpu/insns/ptx-pred.c src/softgpu/machine/ptx-mem.c src/softgpu/insns/ptx-ldst.c src/softgpu/insns/ptx-cvt.c src/softgpu/insns/ptx-math.c \
-	src/softgpu/machine/ptx-stack.c src/softgpu/machine/ptx-path.c src/softgpu/machine/ptx-path.h src/softgpu/machine/ptx-heap.c src/softgpu/insns/ptx-atomic.c src/softgpu/machine/ptx-cluster.c src/softgpu/machine/ptx-cluster.h src/softgpu/insns/ptx-async.c src/softgpu/insns/ptx-async.h src/softgpu/insns/ptx-mbarrier.c \
+	src/softgpu/machine/ptx-look.c src/softgpu/machine/ptx-look.h src/capture/soft-look.h src/softgpu/machine/ptx-stack.c src/softgpu/machine/ptx-path.c src/softgpu/machine/ptx-path.h src/softgpu/machine/ptx-heap.c src/softgpu/insns/ptx-atomic.c src/softgpu/machine/ptx-cluster.c src/softgpu/machine/ptx-cluster.h src/softgpu/insns/ptx-async.c src/softgpu/insns/ptx-async.h src/softgpu/insns/ptx-mbarrier.c \
 	src/softgpu/insns/ptx-tex.c src/softgpu/tex/tex.c src/softgpu/tex/tex.h src/softgpu/ptx/ptx-merge.c src/softgpu/ptx/ptx-merge.h \
 	src/softgpu/insns/ptx-warp.c src/softgpu/machine/ptx-printf.c src/softgpu/machine/ptx-run.c src/softgpu/machine/ptx-block.c src/softgpu/machine/ptx-barrier.c src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-fault.c src/softgpu/machine/ptx-pool.c
 # The microscope: a launch under observation, for tsdb-replayer.
@@ -86,6 +86,7 @@ LIBCUDA_SOURCES = \
 	src/softgpu/driver/drv-launch.c \
 	src/softgpu/driver/drv-library.c \
 	src/softgpu/driver/drv-link.c \
+	src/softgpu/driver/drv-look.c \
 	src/softgpu/driver/drv-managed.c \
 	src/softgpu/driver/drv-mem.c \
 	src/softgpu/driver/drv-memop.c \
@@ -243,7 +244,7 @@ tests_unit_test_softgpu_jit_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_jit_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
-SOFT_TESTS = tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
+SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
 	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
@@ -254,6 +255,10 @@ tests_unit_test_softgpu_cupti_SOURCES = tests/unit/test-softgpu-cupti.c
 tests_unit_test_softgpu_cupti_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_cupti_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_cupti_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_look_SOURCES = tests/unit/test-softgpu-look.c
+tests_unit_test_softgpu_look_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_look_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_look_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 tests_unit_test_softgpu_launch_SOURCES = tests/unit/test-softgpu-launch.c
 tests_unit_test_softgpu_launch_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_launch_LDFLAGS = $(TEST_SOFT_LINK)

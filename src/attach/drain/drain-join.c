@@ -38,6 +38,13 @@ bool drain_join_cmd(
 	return true;
 }
 
+uint64_t drain_join_seq(const struct drain_join *j, uint32_t epoch, uint32_t corr)
+{
+	const struct join_cmd *c = j->cmds && corr ? &j->cmds[corr % JOIN_CMDS] : NULL;
+
+	return c && c->corr == corr && c->epoch == epoch ? c->seq : 0;
+}
+
 uint64_t drain_join_time(struct drain_join *j, uint32_t epoch, const struct tsdb_msg_time *m)
 {
 	if (!m->corr)

@@ -102,6 +102,8 @@ void drain_join_free(struct drain_join *j);
 /* Remembers the command; returns true if its times came before it, in *ret. */
 bool drain_join_cmd(
 	struct drain_join *j, uint32_t epoch, const struct sbt_cmd *c, struct join_time *ret);
+/* The seq of the newest command with this correlation id; 0: not known. */
+uint64_t drain_join_seq(const struct drain_join *j, uint32_t epoch, uint32_t corr);
 /* The seq of the command that the time belongs to; 0: not merged yet, the time is kept for
  * drain_join_cmd(). */
 uint64_t drain_join_time(struct drain_join *j, uint32_t epoch, const struct tsdb_msg_time *m);

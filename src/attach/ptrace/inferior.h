@@ -160,6 +160,9 @@ void stops_run(struct tracee *t);
 void stops_begin(struct inferior *inf, pid_t pid);
 /* Resumes only the event thread, for requests, and waits until it is at tsdb_agent_stop again. */
 struct err *stops_serve(struct inferior *inf, int timeout_ms) TS_CHECK;
+/* At a stop: lets the device's threads and the agent's "tsdb-look" run until over(arg), which is
+ * asked every few milliseconds. Returns false if the time is over, or the program has ended. */
+bool stops_run_device(struct inferior *inf, bool (*over)(void *arg), void *arg, int timeout_ms);
 /* waits.c */
 struct wait_hold {
 	sigset_t old, sleep_mask;

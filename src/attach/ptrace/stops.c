@@ -738,10 +738,12 @@ bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
 /* ---- requests ---- */
 
 /* Runs the software GPU's own threads, which are its hardware: a read that waits for the device
- * needs them. Their names begin with tsdb-soft. An NVIDIA GPU runs by itself. */
+ * needs them; and the agent's thread that asks the driver. Their names begin with tsdb-soft and
+ * tsdb-look. An NVIDIA GPU runs by itself. */
 static void run_device_threads(struct inferior *inf)
 {
-	static const char prefix[] = "tsdb-soft";
+	static const char *const prefixes[] = {"tsdb-soft", "tsdb-look"};
+	const size_t n = strlen(prefixes[0]);
 
 	for (unsigned i = 0; i < inf->ntracees; i++) {
 		struct tracee *t = inf->tracees[i];
@@ -752,7 +754,8 @@ static void run_device_threads(struct inferior *inf)
 		f = t->running || t->has_pending ? NULL : fopen(path, "re");
 		if (!f)
 			continue;
-		if (fgets(name, sizeof(name), f) && !strncmp(name, prefix, sizeof(prefix) - 1))
+		if (fgets(name, sizeof(name), f) &&
+			(!strncmp(name, prefixes[0], n) || !strncmp(name, prefixes[1], n)))
 			run_thread(t, t->inject);
 		fclose(f);
 	}
@@ -816,6 +819,28 @@ static bool serve_wait(struct inferior *inf, pid_t tid, int timeout_ms, struct e
 	}
 	wait_release(&h);
 	return served;
+}
+
+bool stops_run_device(struct inferior *inf, bool (*over)(void *arg), void *arg, int timeout_ms)
+{
+	const uint64_t end = monotonic_ms() + (uint64_t)timeout_ms;
+	bool is_over = false;
+	struct wait_hold h;
+
+	run_device_threads(inf);
+	wait_hold(&h);
+	while (inf->alive && !inf->died && !(is_over = over(arg)) && monotonic_ms() < end) {
+		int status;
+		struct tracee *t = wait_next(inf, &status);
+
+		if (t)
+			serve_other(inf, t, status);
+		else
+			wait_sleep(&h, 2);
+	}
+	wait_release(&h);
+	stop_all(inf);
+	return is_over;
 }
 
 static struct err *serve_timeout(struct inferior *inf, int timeout_ms)

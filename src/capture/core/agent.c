@@ -5,6 +5,7 @@
  * the environment), the agent does nothing at all.
  */
 #include "capture/core/agent.h"
+#include "capture/late/device-look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -352,6 +353,7 @@ static void start(void)
 	agent.source = source;
 	if (!atomic_exchange(&at_exit_set, 1))
 		atexit(at_exit);
+	device_look_start();
 	atomic_store(&agent.control->source, source->number);
 	/* Unless the debugger has left meanwhile: starting the source may have waited for the
 	 * device. */

@@ -23,6 +23,7 @@
 #include "capture/memory/contexts.h"
 #include "capture/memory/deadline.h"
 #include "capture/core/forget.h"
+#include "capture/late/device-look.h"
 #include "capture/late/late.h"
 #include "capture/memory/room.h"
 #include "capture/pipeline/sender.h"
@@ -200,6 +201,7 @@ static void leave_behind(struct tsdb_control *c)
 	agent_retire();
 	sender_stop();
 	deadline_stop();
+	device_look_stop();
 	atomic_store(&stuck, 1);
 	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
 }
@@ -218,6 +220,7 @@ static void leave(struct tsdb_control *c, bool listened_to)
 	late_over();
 	sender_stop();
 	deadline_stop();
+	device_look_stop();
 	atomic_store(&stuck, !clear_out(OUT_MS));
 	atomic_store(&c->agent_state, TSDB_AGENT_LEFT);
 	if (!atomic_load(&stuck))
@@ -247,6 +250,7 @@ static void *live(void *arg)
 		return NULL;
 	}
 	struct tsdb_control *c = agent.control;
+	device_look_start();
 	if (start_work(c))
 		await_end(c);
 	leave(c, !agent_debugger_gone(c));

@@ -10,6 +10,7 @@
 #include "engine/breakpoints.h"
 #include "engine/live-capture.h"
 #include "engine/live-follow.h"
+#include "engine/live-look.h"
 #include "engine/live/live-private.h"
 #include "engine/names.h"
 #include "engine/parts.h"
@@ -37,6 +38,8 @@ void live_deinit(struct engine *en)
 	err_free(live_leave(en));
 	follow_free(l->follow);
 	l->follow = NULL;
+	live_look_free(l->look);
+	l->look = NULL;
 	recorder_free(l->recorder);
 	l->recorder = NULL;
 	soft_races_end(en);
@@ -215,6 +218,8 @@ static struct err *make_argv(struct engine *en, char ***ret)
 
 static void new_recorder(struct engine *en, const char *line, const char *cwd)
 {
+	live_look_free(en->live.look);
+	en->live.look = NULL;
 	recorder_free(en->live.recorder);
 	en->live.recorder = recorder_new(&(struct recorder_options){.program = line,
 		.cwd = cwd,

@@ -10,7 +10,7 @@
 #include "engine/recorder.h"
 #include "gpucode/code-kind.h"
 
-enum { RECENT_MAX = 4096 };
+enum { RECENT_MAX = 4096, FINISHED_MAX = 65536 };
 
 struct kept_stack {
 	struct sbt_frame *frames; /* NULL: not defined, or written and not kept */
@@ -93,6 +93,8 @@ struct recorder {
 	struct recorder_memory memory;
 	struct recent *recent; /* RECENT_MAX, or NULL */
 	uint64_t nrecent;
+	uint64_t *finished; /* FINISHED_MAX seqs, by their low bits; or NULL */
+	uint64_t last_end;  /* CLOCK_REALTIME, ns */
 };
 
 /* ---- recorder.c ---- */

@@ -49,6 +49,7 @@ void recorder_free(struct recorder *r)
 	state_free(r->state);
 	buf_free(&r->tail);
 	recorder_memory_free(r);
+	free(r->finished);
 	free(r->program);
 	free(r->cwd);
 	free(r->path);
@@ -60,6 +61,9 @@ void recorder_exec(struct recorder *r)
 	state_free(r->state);
 	r->state = state_new();
 	r->nrecent = 0;
+	free(r->finished);
+	r->finished = NULL;
+	r->last_end = 0;
 }
 
 enum recorder_mode recorder_mode(const struct recorder *r)
@@ -225,6 +229,27 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 	return NULL;
 }
 
+static void note_finished(struct recorder *r, const struct drain_item *it)
+{
+	if (!it->seq)
+		return;
+	if (!r->finished)
+		r->finished = xcalloc(FINISHED_MAX, sizeof *r->finished);
+	r->finished[it->seq % FINISHED_MAX] = it->seq;
+	if (it->end_ns > r->last_end)
+		r->last_end = it->end_ns;
+}
+
+bool recorder_finished(const struct recorder *r, uint64_t seq)
+{
+	return r->finished && seq && r->finished[seq % FINISHED_MAX] == seq;
+}
+
+uint64_t recorder_last_end(const struct recorder *r)
+{
+	return r->last_end;
+}
+
 static struct err *take_item(struct recorder *r, struct inferior *inf, const struct drain_item *it)
 {
 	struct err *e = NULL;
@@ -237,6 +262,7 @@ static struct err *take_item(struct recorder *r, struct inferior *inf, const str
 			recorder_keep_stack(r, it->stack, it->frames, it->n);
 		return NULL;
 	case DRAIN_TIME:
+		note_finished(r, it);
 		if (r->w && it->seq && it->seq >= r->first && it->seq <= r->last)
 			e = sbt_writer_time(r->w, it->seq, it->start_ns, it->end_ns);
 		break;

@@ -8,6 +8,7 @@
 #include "attach/attach.h"
 #include "shell/print/graph.h"
 #include "engine/ranks.h"
+#include "engine/live-look.h"
 #include "shell/line/session.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
@@ -62,6 +63,14 @@ static void show_view(struct session *s, const struct state *st, enum state_view
 	buf_free(&b);
 }
 
+/* What the device has reached, where it was asked. */
+static const struct state *device_state(struct session *s, const struct state *known)
+{
+	const struct state *st = live_device_state(&s->engine);
+
+	return st ? st : known;
+}
+
 static struct err *info_view(struct session *s, const struct cmd_args *a, enum state_view view)
 {
 	const struct state *st;
@@ -70,6 +79,8 @@ static struct err *info_view(struct session *s, const struct cmd_args *a, enum s
 		return err_cure(err_new(ERR_USAGE, "%s takes no \"%s\"", a->cmd->name, a->argv[0]),
 			"See \"help %s\"", a->cmd->name);
 	TRY(session_state(s, &st));
+	if (s->focus == FOCUS_LIVE && (view == STATE_VIEW_STREAMS || view == STATE_VIEW_EVENTS))
+		st = device_state(s, st);
 	show_view(s, st, view, a->json);
 	return NULL;
 }
@@ -83,10 +94,12 @@ static struct err *info_view(struct session *s, const struct cmd_args *a, enum s
 
 INFO(streams, STATE_VIEW_STREAMS,
 	"Lists streams: what is at the head of each, whether it runs or waits, and for what;\n"
-	"how much is pending. `state show stream N` shows a whole queue.\n"
+	"how much is pending. `state show stream N` shows a whole queue. At Ctrl-C the device is\n"
+	"asked how far it is; at a GPU command it is what the program knows.\n"
 	"Example: info streams\n")
 INFO(events, STATE_VIEW_EVENTS,
 	"Lists events: the last record of each, its stream, and whether it is known to be finished.\n"
+	"At Ctrl-C the device is asked.\n"
 	"Example: info events\n")
 INFO(kernels, STATE_VIEW_KERNELS,
 	"Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n"

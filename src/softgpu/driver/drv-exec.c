@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,8 +37,10 @@ struct timeline {
 	uint64_t submitted;
 	_Atomic uint64_t done;
 	bool started, closed;
-	_Atomic(const char *) now; /* what it is running or waiting for; NULL: nothing */
-	unsigned waiting;	   /* for its progress */
+	_Atomic(const char *) now;  /* what it is running or waiting for; NULL: nothing */
+	struct soft_look_stream at; /* for tsdb_soft_look(); under the lock */
+	const struct timeline *behind;
+	unsigned waiting; /* for its progress */
 };
 
 /* A program that submits faster than its commands run waits when this many are pending on a stream.
@@ -46,6 +49,7 @@ struct timeline {
 
 /* A thread that runs commands must never wait for them. */
 static _Thread_local bool on_timeline;
+static _Thread_local struct timeline *this_timeline;
 
 /* --- marks --- */
 
@@ -194,7 +198,7 @@ bool tsdb_soft_fault(struct soft_fault *ret)
 	return any;
 }
 
-static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
+static void run_kernel(const struct op *op, struct ctx *c, const struct op_origin *origin)
 {
 	struct ptx_launch l = {
 		.fn = op->kernel.fn->fn,
@@ -202,6 +206,8 @@ static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
 		.early = op->kernel.early,
+		.correlation = origin->correlation,
+		.node = origin->node_id,
 		.observer = overlap_observer(),
 		.devices = mem_devices() > 1 ? 1u << c->dev | c->peers : 0,
 	};
@@ -226,7 +232,7 @@ static void run_kernel(const struct op *op, struct ctx *c, uint32_t correlation)
 		drv_say("%s", fault.undefined);
 	if (code == PTX_OK || code == PTX_CANCELLED)
 		return;
-	keep_fault(&fault, correlation);
+	keep_fault(&fault, origin->correlation);
 	drv_say("%s", strncmp(fault.text, own, sizeof(own) - 1) ? fault.text
 								: fault.text + sizeof(own) - 1);
 	atomic_compare_exchange_strong(&c->sticky, &none, (int)fault_result(code));
@@ -322,10 +328,14 @@ static bool value_reached(const struct op *op)
 	}
 }
 
+static void set_at_value(struct timeline *tl, const struct op *op);
+
 static void run_wait_value(const struct op *op, struct ctx *c)
 {
 	struct timespec nap = {0, 20000};
 
+	if (this_timeline && !value_reached(op))
+		set_at_value(this_timeline, op);
 	while (!value_reached(op) && !c->sticky) {
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < 1000000)
@@ -423,7 +433,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 		return;
 	switch (op->kind) {
 	case OP_KERNEL:
-		run_kernel(op, c, origin->correlation);
+		run_kernel(op, c, origin);
 		break;
 	case OP_COPY:
 		watch_copy(&op->copy.c);
@@ -615,6 +625,68 @@ static void run_held(struct timeline *tl, struct item *first)
 		item_done(tl, it[k]);
 }
 
+/* --- where timelines are, for tsdb_soft_look() --- */
+
+static enum soft_look_kind look_kind(const struct op *op)
+{
+	static const uint8_t kinds[] = {
+		[OP_KERNEL] = SOFT_LOOK_KERNEL,
+		[OP_HOST] = SOFT_LOOK_HOST,
+		[OP_STREAM_CALLBACK] = SOFT_LOOK_HOST,
+		[OP_GRAPH] = SOFT_LOOK_GRAPH,
+		[OP_WAIT_VALUE] = SOFT_LOOK_VALUE,
+	};
+	const enum soft_look_kind k = op->kind < sizeof(kinds) ? kinds[op->kind] : 0;
+
+	return k ? k : SOFT_LOOK_OTHER;
+}
+
+/* The timeline is at this command; behind: what it waits for first, or NULL. */
+static void set_at(struct timeline *tl, const struct item *it, const struct timeline *behind)
+{
+	struct soft_look_stream at = {.corr = it->origin.correlation,
+		.kind = look_kind(&it->op),
+		.waits = behind != NULL,
+		.since_ns = now_monotonic()};
+
+	if (it->op.kind == OP_WAIT_VALUE) {
+		at.addr = it->op.value.addr;
+		at.value = it->op.value.value;
+		at.bytes = it->op.value.bytes;
+		at.flags = it->op.value.flags;
+	}
+	pthread_mutex_lock(&tl->lock);
+	at.os_tid = tl->at.os_tid;
+	tl->at = at;
+	tl->behind = behind;
+	pthread_mutex_unlock(&tl->lock);
+}
+
+/* A batch is at one of its waits. */
+static void set_at_value(struct timeline *tl, const struct op *op)
+{
+	pthread_mutex_lock(&tl->lock);
+	tl->at.kind = SOFT_LOOK_VALUE;
+	tl->at.addr = op->value.addr;
+	tl->at.value = op->value.value;
+	tl->at.bytes = op->value.bytes;
+	tl->at.flags = op->value.flags;
+	pthread_mutex_unlock(&tl->lock);
+}
+
+void timeline_look(
+	struct timeline *tl, struct soft_look_stream *ret, const struct timeline **behind)
+{
+	pthread_mutex_lock(&tl->lock);
+	*ret = tl->at;
+	*behind = tl->behind;
+	ret->done = tl->done;
+	ret->submitted = tl->submitted;
+	if (ret->done == ret->submitted)
+		ret->corr = ret->kind = ret->waits = 0;
+	pthread_mutex_unlock(&tl->lock);
+}
+
 static void *timeline_main(void *arg)
 {
 	struct timeline *tl = arg;
@@ -623,10 +695,16 @@ static void *timeline_main(void *arg)
 
 	pthread_setname_np(pthread_self(), "tsdb-softgpu"); /* another's name is a file of /proc */
 	on_timeline = true;
+	this_timeline = tl;
+	tl->at.os_tid = (uint32_t)syscall(SYS_gettid);
 	while ((it = timeline_take(tl))) {
 		atomic_store(&tl->now, "waits for another stream");
-		for (i = 0; i < it->ndeps; i++)
+		for (i = 0; i < it->ndeps; i++) {
+			if (!point_reached(&it->deps[i]))
+				set_at(tl, it, it->deps[i].tl);
 			point_wait(&it->deps[i]);
+		}
+		set_at(tl, it, NULL);
 		atomic_store(&tl->now, name_of(&it->op));
 		if (it->op.kind == OP_KERNEL && it->op.kernel.held) {
 			run_held(tl, it);

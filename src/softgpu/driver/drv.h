@@ -66,6 +66,11 @@ struct pool {
 };
 struct timeline; /* a queue of work executed in order by one thread, and how far it has come */
 
+/* Where the timeline is, but for handle, ctx and `behind`. *behind: the timeline that it waits for,
+ * or NULL; only to be compared. */
+void timeline_look(
+	struct timeline *tl, struct soft_look_stream *ret, const struct timeline **behind);
+
 /* A place on a timeline: reached when `done >= ticket`. Holds a reference to tl unless tl is NULL
  * (always reached). */
 struct point {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "capture/soft-fault.h"
+#include "capture/soft-look.h"
 
 #define SOFT_EXPORT __attribute__((visibility("default")))
 #define SOFT_CUDA_VERSION 13000
@@ -110,6 +111,8 @@ SOFT_EXPORT bool tsdb_soft_fault(struct soft_fault *ret);
 /* Describes the i-th stream that has work. 0: there are no more; -1: the state cannot be read now.
  * Waits for no command. */
 SOFT_EXPORT int tsdb_soft_busy(unsigned i, char *text, unsigned size);
+/* capture/soft-look.h */
+SOFT_EXPORT void tsdb_soft_look(struct soft_look *ret, unsigned ms);
 /* The calling thread's current context or NULL; no callback is made. */
 SOFT_EXPORT CUcontext tsdb_soft_current(void);
 /* Program exit or the runtime's need: the mangled name of a CUfunction or CUkernel, or NULL. */

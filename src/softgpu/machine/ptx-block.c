@@ -8,6 +8,7 @@
 #include "softgpu/insns/ptx-async.h"
 #include "softgpu/machine/ptx-barrier.h"
 #include "softgpu/machine/ptx-cluster.h"
+#include "softgpu/machine/ptx-look.h"
 #include "softgpu/watch/ptx-observe.h"
 #include "softgpu/machine/ptx-path.h"
 #include "softgpu/machine/ptx-run.h"
@@ -176,6 +177,7 @@ bool ptx_block_run(struct ptx_worker *wk, struct ptx_block *blk, bool may_yield)
 {
 	for (unsigned turn = 1;; turn++) {
 		bool ran = false, left = false;
+		ptx_look_poll(wk, blk);
 		if (turn % 256 == 0)
 			ptx_check(wk, blk);
 		for (unsigned k = 0; k < blk->nwarps; k++) {

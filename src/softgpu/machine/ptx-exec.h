@@ -95,7 +95,8 @@ struct ptx_block {
 	struct ptx_cluster *cluster, own; /* own: when it is alone */
 	struct ptx_block *self;
 	struct ptx_depend depend;
-	uint32_t rank; /* in its cluster */
+	uint32_t rank;	 /* in its cluster */
+	uint32_t looked; /* the last look (ptx-look.h) that it was part of */
 };
 
 struct ptx_cached {
@@ -120,6 +121,7 @@ struct ptx_worker {
 		uint32_t rpc); /* code for all lanes, for some; or NULL */
 	const struct ptx_launch *l;
 	struct ptx_run *run;
+	struct ptx_look_run *look;
 	bool told_undefined; /* this worker has reported a result that is not defined, in this
 				launch */
 	const struct ptx_observer *observer; /* of the launch; NULL: none */

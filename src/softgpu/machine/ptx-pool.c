@@ -9,6 +9,7 @@
 #include "softgpu/machine/ptx-run.h"
 #include "softgpu/insns/ptx-async.h"
 #include "softgpu/machine/ptx-cluster.h"
+#include "softgpu/machine/ptx-look.h"
 #include "softgpu/machine/ptx-schedule.h"
 
 #include <pthread.h>
@@ -33,6 +34,7 @@ struct chunk { /* printf output of one block */
 struct ptx_run {
 	const struct ptx_launch *l;
 	uint64_t nblocks, launch_id, start_ns;
+	struct ptx_look_run look;
 	atomic_uint_fast64_t next;
 	atomic_uint_fast64_t
 		limit; /* blocks from here on need not run: nblocks, or the lowest that faulted */
@@ -210,6 +212,7 @@ void ptx_tell_undefined(
 static void bind_worker(struct ptx_worker *wk, struct ptx_run *r)
 {
 	wk->run = r;
+	wk->look = &r->look;
 	wk->told_undefined = false;
 	wk->l = r->l;
 	if (pool.timeout_s)
@@ -418,10 +421,12 @@ static void run_clusters(struct ptx_worker *wk, struct ptx_run *r)
 
 static void run_units(struct ptx_worker *wk, struct ptx_run *r)
 {
+	atomic_fetch_add(&r->look.workers, 1);
 	if (ptx_cluster_size(r->l) > 1)
 		run_clusters(wk, r);
 	else
 		run_blocks(wk, r);
+	atomic_fetch_sub(&r->look.workers, 1);
 }
 
 /* All blocks at once, in turns. */
@@ -721,6 +726,12 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		snprintf(fault->text, sizeof(fault->text), "tsdb softgpu: the host has no memory");
 		return fault->code;
 	}
+	r.look = (struct ptx_look_run){.l = l,
+		.nblocks = r.nblocks,
+		.begun = &r.next,
+		.unit = ptx_cluster_size(l),
+		.all = is_mixed(l)};
+	ptx_look_run_begin(&r.look);
 	if (l->schedule.random && ptx_cluster_size(l) == 1) {
 		run_random(wk, &r);
 	} else if (l->cooperative) {
@@ -737,6 +748,7 @@ enum ptx_fault_code ptx_run(const struct ptx_launch *l, struct ptx_fault *fault)
 		if (helpers)
 			withdraw(&r);
 	}
+	ptx_look_run_end(&r.look);
 	worker_put(wk);
 	if (r.nchunks)
 		print_output(&r);

@@ -125,8 +125,10 @@ struct ptx_launch {
 	const struct ptx_observer *observer; /* ptx-observe.h; NULL: none */
 	struct ptx_schedule schedule;	     /* a random one: by the interpreter, on one worker */
 	struct ptx_heap *heap;		     /* NULL: malloc() finds no memory */
-	unsigned cluster[3];	 /* blocks of a cluster in each dimension, which divide the grid; or
-				    zeros */
+	unsigned cluster[3];  /* blocks of a cluster in each dimension, which divide the grid; or
+				 zeros */
+	uint32_t correlation; /* of the launch, and the number of its node in a graph; 0: none */
+	uint64_t node;
 	uint64_t grid_workspace; /* %envreg1 and 2: 8 zero bytes that kernels may write, for a
 				    grid's barrier; 0: none */
 };

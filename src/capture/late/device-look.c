@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the device has finished, see device-look.h. The surprise: a handle is asked about only if
+ * the agent knows it as alive. The program's threads stand still, so it stays alive meanwhile.
+ */
+#include "capture/late/device-look.h"
+
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "capture/core/agent.h"
+#include "capture/core/driver.h"
+#include "capture/core/thread.h"
+#include "capture/objects/ids.h"
+
+static AGENT_KEPT _Atomic pid_t thread_of; /* the process that has the thread */
+
+static void futex(struct tsdb_control *c, int op, uint32_t value)
+{
+	(void)syscall(SYS_futex, &c->look.asked, op, value, NULL, NULL, 0);
+}
+
+static struct driver_result ask(const struct tsdb_question *q, bool *ret_asked)
+{
+	struct driver_result r = driver->answer(DRIVER_OK);
+	bool capturing = false;
+
+	*ret_asked = false;
+	if (q->kind == TSDB_ASK_EVENT && ids_number(&ids.events, q->handle) != SBT_NO_ID) {
+		*ret_asked = true;
+		return driver->event_query(q->handle);
+	}
+	if (q->kind != TSDB_ASK_STREAM ||
+		(q->handle != STREAM_LEGACY && !ids_object(&ids.streams, q->handle)))
+		return r;
+	if (q->handle != STREAM_LEGACY &&
+		(!driver_good(driver->stream_capturing(q->handle, &capturing)) || capturing))
+		return r; /* a query would end the capture */
+	*ret_asked = true;
+	return driver->stream_query(q->handle);
+}
+
+static void answer(struct tsdb_question *q)
+{
+	struct driver_result r;
+	bool asked;
+
+	q->answer = TSDB_ANSWER_NOT_ASKED;
+	if (!ids_object(&ids.ctxs, q->ctx) || !driver_good(driver->context_enter(q->ctx)))
+		return;
+	r = ask(q, &asked);
+	driver->context_leave();
+	q->code = r.code;
+	if (asked)
+		q->answer = r.status == DRIVER_OK	   ? TSDB_ANSWER_DONE
+			    : r.status == DRIVER_NOT_READY ? TSDB_ANSWER_NOT_DONE
+							   : TSDB_ANSWER_FAILED;
+}
+
+static void look(struct tsdb_look *l)
+{
+	soft_look_fn *const soft =
+		(soft_look_fn *)(uintptr_t)(driver->is_open() ? driver->symbol("tsdb_soft_look")
+							      : NULL);
+
+	l->is_soft = soft != NULL;
+	if (soft)
+		soft(&l->soft, l->soft_ms);
+	if (!driver->is_open() || !driver->is_started() || !driver->can(DRIVER_CAN_READ))
+		return;
+	(void)driver->relax();
+	for (uint32_t i = 0; i < l->nquestions && i < TSDB_LOOK_QUESTIONS; i++) {
+		atomic_store(&l->at, i);
+		answer(&l->question[i]);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct tsdb_control *c = arg;
+
+	tls.inside = 1; /* its calls are not the program's */
+	prctl(PR_SET_NAME, "tsdb-look");
+	while (agent_live()) {
+		const uint32_t asked = atomic_load(&c->look.asked);
+
+		if (asked == atomic_load(&c->look.answered)) {
+			if (agent_live())
+				futex(c, FUTEX_WAIT, asked);
+			continue;
+		}
+		look(&c->look);
+		atomic_store(&c->look.answered, asked);
+	}
+	atomic_store(&thread_of, 0);
+	atomic_fetch_sub(&thread_strangers, 1);
+	return NULL;
+}
+
+void device_look_start(void)
+{
+	struct tsdb_control *c = agent.control;
+	pid_t before = atomic_load(&thread_of);
+	const pid_t own = getpid();
+
+	if (!c || before == own || !atomic_compare_exchange_strong(&thread_of, &before, own))
+		return;
+	atomic_store(&c->look.answered, atomic_load(&c->look.asked));
+	atomic_fetch_add(&thread_strangers, 1);
+	if (!thread_start_with(run, c)) {
+		atomic_store(&c->look.there, 1);
+		return;
+	}
+	atomic_fetch_sub(&thread_strangers, 1);
+	atomic_store(&thread_of, 0);
+}
+
+void device_look_stop(void)
+{
+	struct tsdb_control *c = agent.control;
+
+	if (!c)
+		return;
+	atomic_store(&c->look.there, 0);
+	atomic_fetch_add(&c->look.asked, 1);
+	futex(c, FUTEX_WAKE, 1);
+}
