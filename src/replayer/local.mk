@@ -6,12 +6,12 @@ HEADERS_TO_CHECK += src/replayer/memory/replayer-ranges.h
 noinst_LIBRARIES += libranges.a
 libranges_a_SOURCES = src/replayer/memory/replayer-ranges.c src/replayer/memory/replayer-ranges.h
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/replayer/sandbox/sandbox.h src/replayer/sandbox/sandbox-private.h src/replayer/backend.h src/replayer/backend-cuda/cuda-driver.h src/replayer/execute/replayer-int.h src/replayer/objects/objects.h src/replayer/memory/contents.h \
+HEADERS_TO_CHECK += src/replayer/sandbox/sandbox.h src/replayer/sandbox/sandbox-private.h src/replayer/backend.h src/replayer/backend-cuda/cuda-driver.h src/replayer/execute/replayer-copy.h src/replayer/execute/replayer-execute.h src/replayer/execute/replayer-fail.h src/replayer/execute/replayer-fault.h src/replayer/execute/replayer-held.h src/replayer/execute/replayer-into.h src/replayer/execute/replayer-late.h src/replayer/execute/replayer-rp.h src/replayer/execute/replayer-turn.h src/replayer/execute/replayer-watchdog.h src/replayer/execute/replayer-window.h src/replayer/objects/objects.h src/replayer/memory/contents.h \
 	src/replayer/inspect/inspect.h src/replayer/check/replayer-check.h \
 	src/replayer/execute/replayer-order.h
 plugin_PROGRAMS += tsdb-replayer
 tsdb_replayer_SOURCES = \
-	src/replay/protocol.h src/replayer/execute/replayer-int.h src/replayer/objects/objects.h src/replayer/memory/contents.h \
+	src/replay/protocol.h src/replayer/execute/replayer-copy.h src/replayer/execute/replayer-execute.h src/replayer/execute/replayer-fail.h src/replayer/execute/replayer-fault.h src/replayer/execute/replayer-held.h src/replayer/execute/replayer-into.h src/replayer/execute/replayer-late.h src/replayer/execute/replayer-rp.h src/replayer/execute/replayer-turn.h src/replayer/execute/replayer-watchdog.h src/replayer/execute/replayer-window.h src/replayer/objects/objects.h src/replayer/memory/contents.h \
 	src/replayer/inspect/inspect.h \
 	src/replayer/check/replayer-check.c src/replayer/check/replayer-check.h src/replayer/check/replayer-check-steps.c \
 	src/replayer/check/replayer-batch.c src/replayer/check/replayer-changed.c src/replayer/check/replayer-fresh.c src/replayer/check/replayer-reach.c \

@@ -37,7 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "replayer/backend-cuda/cuda-driver.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
 
 #define SCRIPT_MAX 4096u
 

@@ -9,6 +9,8 @@
 #include "awkward-cmds.h"
 #include "base/checked.h"
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 
 #define MANY 4000u
 

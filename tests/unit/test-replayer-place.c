@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define BLOCK UINT64_C(0x7f0000000000) /* 32 MiB, where a driver would place things */

@@ -12,6 +12,10 @@
  */
 #include <string.h>
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
+#include "replayer/execute/replayer-turn.h"
 
 #define GROUP_NS 150000000u
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
 
 #define CHANGED_FULL (4u << 20) /* of a reply */
 #define PIECE (1u << 20)

@@ -6,6 +6,8 @@
  */
 #include <string.h>
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-watchdog.h"
 
 /* Makes memory what the copy has. */
 static struct err *put_back(struct rp *rp, struct checking *k, struct gpu_stream *s)

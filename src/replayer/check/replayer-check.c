@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
 #include "replay/values.h"
 
 #define RUNS_MAX 1000u

@@ -8,7 +8,7 @@
 #define REPLAY_REPLAYER_CHECK_H
 
 #include "gpucode/ptx-stores.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-rp.h"
 
 /* Memory that is compared: a range of the window, or a module's global. */
 struct area {
@@ -182,5 +182,22 @@ void fresh_end(struct rp *rp);
  * as any execution left it, and afterwards as the first one left it. Adds rows to k. */
 struct err *fresh_check(
 	struct rp *rp, struct checking *k, const struct sbt_cmd *c, struct gpu_stream *s) TS_CHECK;
+
+/* --- the requests --- */
+
+/* kernels: u32 ids, n bytes of them; none: all. */
+struct err *check_run(struct rp *rp, const struct replayer_check *q, const void *kernels, size_t n,
+	struct buf *out) TS_CHECK;
+/* Finds what each launch changes while it is executed on the way. */
+struct err *check_changed(
+	struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;
+/* Frees what those functions took. */
+void check_close(struct rp *rp);
+
+/* --- replayer-fresh.c --- */
+
+/* Called for each allocation and free while a check with perturbations is on. */
+struct err *fresh_alloc(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+void fresh_free(struct rp *rp, const struct sbt_cmd *c);
 
 #endif

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
 
 #define PATTERN 0xa5a5a5a5a5a5a5a5ull /* what the software GPU fills with, too */
 #define PATTERN_BYTE 0xa5

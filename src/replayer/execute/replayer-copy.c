@@ -4,7 +4,8 @@
  * the recording, and what a copy wrote to it is compared with the recording. Pinned memory is here,
  * at its recorded address, because kernels can see it.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-copy.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
 #include <string.h>

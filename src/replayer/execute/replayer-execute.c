@@ -4,7 +4,15 @@
  * are not repeated, work that was captured into a graph runs when the graph does, objects are made
  * at first use. Allocations do nothing: their ranges are mapped all the time.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-copy.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-fault.h"
+#include "replayer/execute/replayer-held.h"
+#include "replayer/execute/replayer-late.h"
+#include "replayer/execute/replayer-turn.h"
+#include "replayer/execute/replayer-watchdog.h"
 #include "base/first-where.h"
 
 #include <stdio.h>

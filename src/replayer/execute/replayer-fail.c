@@ -3,7 +3,7 @@
  * Errors with the fields of the protocol: their kind, and the commands they are about. Also the
  * replayer's clock.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdarg.h>
 #include <stdio.h>

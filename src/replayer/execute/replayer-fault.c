@@ -4,7 +4,7 @@
  * caused it. Those are executed one at a time, and each is waited for, so the one that fails here
  * is known at once. Nothing behind the reporting call has run, since all calls fail from then on.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fault.h"
 
 static bool is_suspect(const struct sbt_cmd *c)
 {

@@ -7,7 +7,9 @@
  * own.
  */
 #include "gpucode/ptx-hold.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-held.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-watchdog.h"
 
 static bool has_variables(const struct rp *rp, const struct rkernel *k)
 {

@@ -4,7 +4,10 @@
  * (replayer-node.c) and at a kernel launch under the microscope (replayer-micro.c). While a launch
  * is looked into, the position stays before it, and memory counts as stale.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-into.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
 
 /* Checks that c (NULL: none) is command `seq`, of kind k, which ran here and is executed again in
  * this replay. */

@@ -7,7 +7,8 @@
  * The surprise: the device does not wait. The host looks at memory when all earlier work has
  * finished, so a position has the same bytes whichever way it was reached.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-late.h"
+#include "replayer/execute/replayer-execute.h"
 
 static struct err *is_ready(void *arg, const struct sbt_cmd *wait, bool *ret)
 {

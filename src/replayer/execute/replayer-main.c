@@ -11,7 +11,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include "replayer/execute/replayer-int.h"
+#include "replayer/check/replayer-check.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
+#include "replayer/execute/replayer-order.h"
+#include "replayer/execute/replayer-turn.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 
 /* --- messages --- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "order/kept.h"
 #include "replayer/execute/replayer-order.h"
+#include "replayer/execute/replayer-execute.h"
 
 #define PART (1u << 20)
 

@@ -11,6 +11,8 @@
 #include "base/first-where.h"
 #include "order/kept.h"
 #include "replayer/execute/replayer-order.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
 
 #define RANGES_MAX                                                                                 \
 	4096u /* of a part; where more words changed here and there, what lies between is in doubt \

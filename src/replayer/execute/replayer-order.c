@@ -12,6 +12,9 @@
 #include <string.h>
 #include "order/kept.h"
 #include "replayer/execute/replayer-order.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
 
 /* The window's commands, with random access. */
 struct window_kept {

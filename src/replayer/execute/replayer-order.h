@@ -7,7 +7,7 @@
 #define REPLAY_REPLAYER_ORDER_H
 
 #include "order/order.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-rp.h"
 
 struct order_running {
 	struct rp *rp;
@@ -48,5 +48,10 @@ struct err *order_save(struct order_running *o, const struct sbt_cmd *c) TS_CHEC
  * recording. */
 void order_doubt(struct order_running *o);
 void order_learned_free(struct order_running *o);
+
+/* tail: the n bytes that follow q. */
+struct err *order_run(struct rp *rp, const struct replayer_order *q, const void *tail, size_t n,
+	struct buf *out) TS_CHECK;
+void order_free(struct rp *rp);
 
 #endif

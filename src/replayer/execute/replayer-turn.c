@@ -10,7 +10,9 @@
  * The surprise: records of events and waits for them take no turn. They touch no memory, and the
  * work behind them takes its own.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-turn.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
 
 /* Whoever waits for turn.event[turn.dev] waits for everything that has been submitted. */
 static struct err *record_last(struct rp *rp)

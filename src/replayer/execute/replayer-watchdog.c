@@ -15,7 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/patience.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-fail.h"
 
 #define OPEN_NS 60000000000u /* a driver that starts, and code that it compiles */
 

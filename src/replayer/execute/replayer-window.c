@@ -4,7 +4,12 @@
  * code of the driver runs; then come the device, all ranges, and everything else. This order keeps
  * recorded addresses free: a driver that has allocated or loaded anything may use them.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-window.h"
+#include "replayer/execute/replayer-copy.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-fault.h"
+#include "replayer/execute/replayer-watchdog.h"
 
 #include <dlfcn.h>
 #include <errno.h>

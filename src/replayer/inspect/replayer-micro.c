@@ -9,7 +9,10 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-into.h"
+#include "replayer/execute/replayer-window.h"
 
 static struct err *need_soft(struct rp *rp)
 {

@@ -5,7 +5,11 @@
  * counts as stale, so the next request restores it. After the last node memory is what the whole
  * launch leaves, and the position is behind it.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-into.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 
 void node_leave(struct rp *rp)
 {

@@ -6,7 +6,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
 
 /* Size of a reply at which it is sent; one more set fits behind it. */
 #define FULL (4u << 20)

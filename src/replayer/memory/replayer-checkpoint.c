@@ -5,7 +5,10 @@
  * back, more are taken at halving distances from it, so that the next step back is short; when
  * there is no room the one that is missed least goes (thin_choose()).
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-late.h"
+#include "replayer/execute/replayer-watchdog.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,8 @@
  * goes on somewhere else. The surprise: only the main thread calls the driver and decides what is
  * read next; the others fill slots.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-window.h"
 #include "base/first-where.h"
 
 #include <pthread.h>

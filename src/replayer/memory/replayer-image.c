@@ -4,7 +4,7 @@
  * and gives up when there is no memory; a size from a trace may be anything, so these answer with
  * an error.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
 #include "base/checked.h"

@@ -3,7 +3,10 @@
  * Contents: the index of what the trace holds, reading, writing, hashing, verifying. Hashes are
  * computed where the memory is.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 #include "base/first-where.h"
 
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  * All allocations of the window are placed for the whole window, whatever is freed in it, so two of
  * them may share addresses.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 #include "base/first-where.h"
 
 #include <errno.h>

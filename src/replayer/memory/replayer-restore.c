@@ -7,7 +7,9 @@
  * their hashes only when all are there, on a GPU, which reads a hundred times faster than a core
  * hashes. The software GPU's are checked by the threads.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 #include "base/checked.h"
 
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * when it is there, a slot at a time, so that nothing waits for it. A slot is taken again only
  * after its copy is done.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 #include "base/first-where.h"
 
 #include <stdlib.h>

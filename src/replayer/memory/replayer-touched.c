@@ -6,7 +6,8 @@
  * that looks like one costs memory, nothing else; a pointer that the program computes is not found,
  * and what it points to is then missing.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 #include "base/checked.h"
 #include "base/first-where.h"
 

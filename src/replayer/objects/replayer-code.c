@@ -6,7 +6,9 @@
  * own. Where the code that a kernel came from is not known, or cannot run here, one that the trace
  * has with a kernel of this name and signature is taken, and a note says so.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-watchdog.h"
+#include "replayer/execute/replayer-window.h"
 #include "gpucode/cubin.h"
 #include "gpucode/fatbin.h"
 

@@ -6,7 +6,7 @@
  * streams of the device that it was made on, so when another device records it, it is made anew.
  * Waits for the old event go on.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,9 @@
  * they did to memory. A copy between the device and the program's pageable memory uses stand-in
  * host memory, which is filled before a launch and compared after it.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-copy.h"
+#include "replayer/execute/replayer-execute.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
 #include <string.h>

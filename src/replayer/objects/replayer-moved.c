@@ -9,7 +9,8 @@
  * code the new one.
  */
 #include "gpucode/cubin-cells.h"
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-watchdog.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * needed after they were destroyed, so execution can begin anywhere: everything that was recorded
  * on an event before a position has finished there, and a new event says the same.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
+#include "replayer/execute/replayer-turn.h"
 #include "base/first-where.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * to be translated. That needs the software GPU. An array is the memory at the address that the
  * trace gives it.
  */
-#include "replayer/execute/replayer-int.h"
+#include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
 
