@@ -15,7 +15,7 @@ HEADERS_TO_CHECK += src/state/steps.h src/state/late-work.h tests/unit/cmds.h sr
 if HAVE_CMOCKA
 STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe \
 	tests/unit/test-state-print tests/unit/test-state-seek tests/unit/test-state-steps \
-	tests/unit/test-state-late
+	tests/unit/test-state-late tests/unit/test-state-each
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
 STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -26,6 +26,8 @@ tests_unit_test_state_objects_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h
 tests_unit_test_state_keyframe_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_each_SOURCES = tests/unit/test-state-each.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_each_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_late_SOURCES = tests/unit/test-state-late.c tests/unit/state-test.h tests/unit/cmds.h
 tests_unit_test_state_late_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_steps_SOURCES = tests/unit/test-state-steps.c tests/unit/state-test.h tests/unit/cmds.h
