@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every file that CONTRIBUTING.md names is there, and so is every function and table that it sends the reader to. Speaks TAP."""
+"""Every file that CONTRIBUTING.md and docs/design.md name is there, and so is every function and table that they send the reader to.
+Speaks TAP."""
 import glob
 import os
 import re
@@ -26,16 +27,38 @@ def missing_names(text):
             yield f'{name} in {path}'
 
 
+def sources():
+    """Paths below src, and all their text."""
+    paths = [os.path.relpath(p, SRC) for p in glob.glob(os.path.join(SRC, 'src', '**', '*.*'), recursive=True)]
+    return paths, '\n'.join(open(os.path.join(SRC, p), encoding='utf-8').read() for p in paths if p.endswith(('.c', '.h', '.def')))
+
+
+def missing_in_design(text):
+    """There files are named from src on, or by their name alone, which is unique; functions by their name."""
+    paths, code = sources()
+    for name in sorted(set(re.findall(r'`((?:[\w-]+/)*[\w*-]+\.(?:c|h|def|cu|py|sh|md))`', text))):
+        pattern = re.escape(name).replace(r'\*', '[^/]*')
+        there = os.path.exists(os.path.join(SRC, name)) or os.path.exists(os.path.join(SRC, 'docs', name))
+        if not there and not any(re.search(rf'(?:^|/){pattern}$', p) for p in paths):
+            yield name
+    for name in sorted(set(re.findall(r'`(\w+\*?)\(\)`', text))):
+        if not re.search(r'\b' + name.replace('*', r'\w*') + r'\(', code):
+            yield name + '()'
+
+
+PAGES = (('CONTRIBUTING.md', 'files', missing_files), ('CONTRIBUTING.md', 'names', missing_names),
+         ('docs/design.md', 'files and functions', missing_in_design))
+
+
 def main():
-    with open(os.path.join(SRC, 'CONTRIBUTING.md'), encoding='utf-8') as f:
-        text = f.read()
     status = 0
-    print('1..2')
-    for number, (what, bad) in enumerate((('files', missing_files), ('names', missing_names)), 1):
-        found = list(bad(text))
+    print(f'1..{len(PAGES)}')
+    for number, (page, what, bad) in enumerate(PAGES, 1):
+        with open(os.path.join(SRC, page), encoding='utf-8') as f:
+            found = list(bad(f.read()))
         for b in found:
-            print(f'# CONTRIBUTING.md names {b}, which is not there')
-        print(f'{"not ok" if found else "ok"} {number} - the {what} that CONTRIBUTING.md names are there')
+            print(f'# {page} names {b}, which is not there')
+        print(f'{"not ok" if found else "ok"} {number} - the {what} that {page} names are there')
         status |= bool(found)
     return status
 
