@@ -291,8 +291,8 @@ struct tsdb_stop {
 	uint32_t os_tid;
 	uint32_t api_exit; /* 0: before the driver does the call; 1: after */
 	uint64_t seq;
-	uint32_t cmd_size; /* bytes of cmd; 0: the command did not fit */
-	uint32_t pad;
+	uint32_t cmd_size;	      /* bytes of cmd; 0: the command did not fit */
+	uint32_t stepped;	      /* 1: the step that was asked for ends here, too */
 	uint64_t break_slots;	      /* bit i: the breakpoint in slot i was hit, too */
 	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
 };

@@ -34,6 +34,7 @@ struct breakpoint {
 	 * wherever it made them. */
 	char *from;
 	unsigned from_line; /* 0: `from` is a function */
+	char *message;	    /* of `dprintf`: what is shown in place of a stop; NULL: it stops */
 	char letter, unit;  /* how to show it, as in x/FMT; letter 0: not said */
 };
 
@@ -85,6 +86,10 @@ void breakpoints_reset(struct breakpoints *b);
 bool breakpoints_hit(struct breakpoints *b, int id, bool counted);
 /* The same for another one at the stop of the last one: its commands follow that one's. */
 bool breakpoints_hit_also(struct breakpoints *b, int id, bool counted);
+/* Breakpoint id, which has a message, was reached: counts the hit and calls say (may be NULL)
+ * unless the hit is to be ignored. */
+void breakpoints_say(struct breakpoints *b, int id, bool counted,
+	void (*say)(void *arg, const struct breakpoint *bp), void *arg);
 /* For the live program: the breakpoint in a slot of the control block; NULL: none. */
 struct breakpoint *breakpoints_in_slot(struct breakpoints *b, unsigned slot);
 /* Whether the commands of the last breakpoint that was hit begin with `silent`. */

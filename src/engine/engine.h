@@ -67,6 +67,9 @@ struct engine_hooks {
 	bool (*made_from)(void *arg, const struct breakpoint *bp);
 	/* The same for a command of the open trace that has this stack. */
 	bool (*recorded_from)(void *arg, int id, uint32_t stack);
+	/* A breakpoint that has a message was reached: the program or the replay is there, and goes
+	 * on behind it. */
+	void (*said_at)(void *arg, const struct breakpoint *bp);
 	/* The program is about to run: what it shares a screen with should be written. */
 	void (*runs_on)(void *arg);
 };

@@ -125,6 +125,7 @@ static void breakpoints_have_conditional_commands(void **state)
 	shows(s,
 		"commands\nsilent\nif grid_x == 5\nprintf \"five at %d\\n\", $seq\nelse\ncontinue\nend\nend\ncontinue",
 		"^five at 11$");
+	shows(s, "replay restart\ncontinue", "first command.\nfive at 11\n$");
 	shows(s, "info breakpoints", "^        if grid_x == 5$");
 	shows(s, "info breakpoints", "^          continue$");
 	/* what follows a move is left out, and an error ends the commands */
@@ -134,6 +135,56 @@ static void breakpoints_have_conditional_commands(void **state)
 	shows(s, "echo end\\n", "^end$");
 	shows(s, "break sync\ncommands 1-2\necho both\\n\nend\ninfo breakpoints",
 		"echo both(.*\n.*)*echo both");
+}
+
+static void displays_follow_stops(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "info display", "^There are no displays\\.$");
+	shows(s, "display 1 +", "tsdb: ");
+	shows(s, "display/q 1", "no format");
+	shows(s, "replay start\ngoto 7\ndisplay/x size", "^1: /x size = 0x1000$");
+	shows(s, "display grid_x", "^2: grid_x is shown where it is known: now #7 is a copy");
+	/* not there: passed over; there: shown behind the stop, without being asked */
+	shows(s, "next", "^#8 .*\n2: grid_x = 64$");
+	shows(s, "display $seq * 2", "^3: \\$seq \\* 2 = 16$");
+	shows(s, "info display",
+		"^Num Enb Expression\n1:   y  /x size\n2:   y  grid_x\n3:   y  \\$seq \\* 2$");
+	shows(s, "disable display 2\nnext", "^#9 .*\n3: .* = 18$");
+	shows(s, "enable display\nundisplay 3\nreverse-next", "^#8 .*\n2: grid_x = 64\n*$");
+	shows(s, "display", "^2: grid_x = 64$");
+	shows(s, "undisplay 9", "there is no display 9");
+	shows(s, "delete display 1-2\ninfo display", "There are no displays");
+	/* in a script each stop has its own */
+	shows(s, "display $seq\nreplay restart\nset $i = 0\nwhile $i++ < 2\nnext\nend",
+		"^#1 .*\n4: .*= 1\n#2 .*\n4: .*= 2$");
+	shows(s, "define hook-stop\nprintf \"at %d\\n\", $seq\nend\nnext",
+		"^at 3\n#3 .*\n4: .*= 3$");
+	shows(s, "define hookpost-stop\nnonsense\nend\nnext",
+		"^at 4\n#4 .*\n4: .*= 4\ntsdb: hookpost-stop:1: unknown command");
+}
+
+static void messages_do_not_stop(void **state)
+{
+	struct session *s = with_trace(state);
+
+	shows(s, "replay start\ndprintf launch,\"%d blocks at %d\\n\", grid_x, $seq",
+		"^Dprintf 1 at launch$");
+	shows(s, "continue", "^64 blocks at 8\n5 blocks at 11\n#13 ");
+	shows(s, "info breakpoints", "^1 .* 2 +launch\n        printf \"%d blocks");
+	shows(s, "replay restart\ncondition 1 grid_x < 10\ncontinue", "^5 blocks at 11\n#13 ");
+	shows(s, "replay restart\ncondition 1\nignore 1 1\ncontinue", "^5 blocks at 11\n#13 ");
+	shows(s, "replay restart\nbreak launch\ncontinue", "^64 blocks at 8\nBreakpoint 2, #8 ");
+	shows(s, "dprintf launch", "needs a place, a comma and a format");
+	shows(s, "dprintf launch,\"%d\\n\"", "1 conversion, but there are 0 expressions");
+	shows(s, "dprintf nonsense_kernel,\"x\"", "no kernel of the trace");
+	shows(s, "dprintf copy,\"%d\\n\", grid_x\nreplay restart\ncontinue",
+		"^tsdb: dprintf 3: #7 is a copy: it has no grid_x");
+	shows(s, "dprintf launch if grid_x == 5,\"five\\n\"\ndelete 1-3\nreplay restart\ncontinue",
+		"^five\n#13 ");
+	shows(s, "save breakpoints /dev/stdout",
+		"^dprintf launch,\"five\\\\n\"\ncondition \\$bpnum grid_x == 5$");
 }
 
 static void output_goes_through_a_pipe(void **state)
@@ -171,6 +222,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(knows_the_current_command, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			breakpoints_have_conditional_commands, setup, teardown),
+		cmocka_unit_test_setup_teardown(displays_follow_stops, setup, teardown),
+		cmocka_unit_test_setup_teardown(messages_do_not_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(output_goes_through_a_pipe, setup, teardown),
 		cmocka_unit_test_setup_teardown(help_knows_defined_commands, setup, teardown),
 	};

@@ -53,14 +53,14 @@ static const struct {
 		"replay goto, replay enter, replay schedule, replay stream, replay range, "
 		"replay kernel"},
 	{"changes something that another command lists",
-		"kill, file, attach, detach, handle, break, tbreak, catch, watch, delete, disable, "
+		"kill, file, attach, detach, handle, break, tbreak, dprintf, undisplay, catch, watch, delete, disable, "
 		"enable, condition, ignore, commands, define, document, alias, dont-repeat, capture start, capture stop, capture window, "
 		"set, unset, cd"},
 	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",
 		"thread, block, rank"},
 	{"writes a file", "save breakpoints, order graph"},
 	{"prints what it is given, or what others print",
-		"echo, printf, output, source, shell, pipe, with, if, else, while, end, loop_break, "
+		"echo, printf, output, display, source, shell, pipe, with, if, else, while, end, loop_break, "
 		"loop_continue, pwd, help, quit"},
 	/* `output` is `print` without its number. `apropos --json` lists what `help` does. */
 	{"the comparison that it ends with is that of `replay verify --json`", "replay swap"},

@@ -433,6 +433,7 @@ static void stop_if_hit(struct call *c, bool at_exit)
 	}
 	ctl->stop.break_slots = hit;
 	const bool step = step_matches(c) && atomic_exchange(&ctl->step, 0);
+	ctl->stop.stepped = step;
 	if (hit)
 		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);
 	else if (step)

@@ -35,6 +35,7 @@ static void breakpoint_free(struct breakpoint *bp)
 	free(bp->from);
 	free(bp->cond);
 	free(bp->commands);
+	free(bp->message);
 	free(bp);
 }
 
@@ -537,6 +538,15 @@ static void add_pending(struct breakpoints *b, const struct breakpoint *bp)
 	both = xasprintf("%s%s", b->pending ? b->pending : "", more);
 	free(b->pending);
 	b->pending = both;
+}
+
+void breakpoints_say(struct breakpoints *b, int id, bool counted,
+	void (*say)(void *arg, const struct breakpoint *bp), void *arg)
+{
+	struct breakpoint *bp = breakpoints_by_id(b, id);
+
+	if (bp && count_hit(bp, counted) && say)
+		say(arg, bp);
 }
 
 bool breakpoints_hit_also(struct breakpoints *b, int id, bool counted)

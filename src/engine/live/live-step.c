@@ -237,6 +237,10 @@ static void take_hit(struct engine *en, const struct breakpoint *bp, struct live
 
 	if (bp->from && en->hooks.made_from && !en->hooks.made_from(en->hooks.arg, bp))
 		return;
+	if (bp->message) {
+		breakpoints_say(en->breaks, id, true, en->hooks.said_at, en->hooks.arg);
+		return;
+	}
 	if (first)
 		find_node(en, bp, ret);
 	if (!(first ? breakpoints_hit : breakpoints_hit_also)(en->breaks, id, true))
@@ -276,7 +280,10 @@ static bool on_agent_stop(struct engine *en, struct live_stop *ret)
 	ret->seq = stop->seq;
 	switch (stop->why) {
 	case TSDB_STOP_BREAK:
-		return on_break(en, stop, ret);
+		if (on_break(en, stop, ret))
+			return true;
+		ret->why = stop->stepped ? LIVE_STEPPED : LIVE_RUNS;
+		return stop->stepped;
 	case TSDB_STOP_STEP:
 		ret->why = LIVE_STEPPED;
 		return true;

@@ -220,6 +220,17 @@ struct err *microscope_enter(struct engine *en, uint64_t seq, struct soft_stop *
 	return report(en, t, ret);
 }
 
+/* Whether the launch goes on behind a point that was reached. */
+static bool passes(struct engine *en, int id, bool back)
+{
+	const struct breakpoint *bp = breakpoints_by_id(en->breaks, id);
+
+	if (!bp || !bp->message)
+		return !back && !breakpoints_hit(en->breaks, id, false);
+	breakpoints_say(en->breaks, id, false, en->hooks.said_at, en->hooks.arg);
+	return true;
+}
+
 /* Runs until a stop that has to be reported. */
 static struct err *go(struct engine *en, struct device *d, enum soft_how how, uint64_t n,
 	const struct soft_stop **ret)
@@ -231,9 +242,8 @@ static struct err *go(struct engine *en, struct device *d, enum soft_how how, ui
 	do {
 		TRY(device_kernel_go(d, how, n, ret));
 		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) &&
-			 how != SOFT_BACK_RUN &&
-			 !breakpoints_hit(en->breaks, (int)(*ret)->id, false);
-		if (passed)
+			 passes(en, (int)(*ret)->id, how == SOFT_BACK_RUN);
+		if (passed && how != SOFT_BACK_RUN)
 			how = SOFT_ON;
 	} while (passed);
 	engine_go_on(en);

@@ -300,6 +300,11 @@ static bool take_hits(struct engine *en, struct replay_move *m)
 
 		if (i && (ids[i] == ids[0] || !bp || bp->line))
 			continue;
+		if (bp && bp->message) {
+			breakpoints_say(
+				en->breaks, ids[i], false, en->hooks.said_at, en->hooks.arg);
+			continue;
+		}
 		if (!hit && breakpoints_hit(en->breaks, ids[i], false)) {
 			hit = true;
 			m->stop.breakpoint = ids[i];

@@ -25,6 +25,8 @@ struct err *break_each_kernel(
 	struct session *s, void (*add)(void *arg, const char *name), void *arg) TS_CHECK;
 /* Prints which breakpoints had a place that the program, which has ended, never reached. */
 void break_tell_never_hit(struct session *s);
+/* The engine's hook: shows the message of a breakpoint that was reached (cmd-break.c). */
+void break_say(void *session, const struct breakpoint *bp);
 /* The engine's hooks: whether a command was made where a breakpoint says. */
 bool break_made_from(void *session, const struct breakpoint *bp);
 bool break_recorded_from(void *session, int id, uint32_t stack);

@@ -10,17 +10,24 @@
 #include "base/file.h"
 #include "engine/breakpoints.h"
 #include "shell/commands/break-place.h"
+#include "shell/commands/by-number.h"
 #include "shell/print/breakpoints-text.h"
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
 #include "shell/script/script.h"
+#include "shell/values/format-text.h"
 #include "shell/values/kernel-args.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
 #include "state/state.h"
 
-static struct err *add(struct session *s, const char *spec, bool temporary);
+/* How a breakpoint is made. */
+struct making {
+	bool temporary;
+	const char *message; /* NULL: it stops */
+};
+static struct err *add(struct session *s, const char *spec, struct making how);
 
 /* --- catch --- */
 
@@ -46,12 +53,12 @@ static struct err *catch_event(struct session *s, const struct cmd_args *a, bool
 	*ret_done = true;
 	if (!strcmp(event, "launch") && a->argc <= 2) {
 		spec = a->argc > 1 ? xasprintf("kernel %s", a->argv[1]) : xstrdup("launch");
-		e = add(s, spec, false);
+		e = add(s, spec, (struct making){0});
 		free(spec);
 		return e;
 	}
 	if (!strcmp(event, "load") && a->argc == 1)
-		return add(s, "module_load", false);
+		return add(s, "module_load", (struct making){0});
 	if (!strcmp(event, "fault") && a->argc == 1) {
 		s->engine.set.number[SET_STOP_ON_ERROR] = TSDB_ERRORS_STICKY;
 		live_configure(&s->engine);
@@ -149,8 +156,10 @@ static struct err *add_here(
 	}
 	vars_set(s->vars, "bpnum", bp->id);
 	out_printf(s->out, "%s %d at %s%s%s%s\n",
-		bp->temporary ? "Temporary breakpoint" : "Breakpoint", bp->id, bp->what,
-		bp->cond ? " if " : "", bp->cond ? bp->cond : "",
+		bp->message	? "Dprintf"
+		: bp->temporary ? "Temporary breakpoint"
+				: "Breakpoint",
+		bp->id, bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "",
 		place->pending ? " (pending)" : "");
 	if (place->note)
 		out_printf(s->out, "%s\n", place->note);
@@ -198,14 +207,16 @@ static struct err *add_spec(
 	return e;
 }
 
-static struct err *add(struct session *s, const char *spec, bool temporary)
+static struct err *add(struct session *s, const char *spec, struct making how)
 {
 	struct break_place place;
 	struct breakpoint *bp;
 	struct err *e;
 
 	TRY(break_place(s, spec, &place));
-	e = add_spec(s, place.spec, temporary, &bp);
+	e = add_spec(s, place.spec, how.temporary, &bp);
+	if (!e && how.message)
+		bp->message = xstrdup(how.message);
 	if (!e)
 		e = add_here(s, bp, &place);
 	break_place_free(&place);
@@ -214,12 +225,62 @@ static struct err *add(struct session *s, const char *spec, bool temporary)
 
 struct err *cmd_break(struct session *s, const struct cmd_args *a)
 {
-	return add(s, a->rest, false);
+	return add(s, a->rest, (struct making){0});
 }
 
 struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
 {
-	return add(s, a->rest, true);
+	return add(s, a->rest, (struct making){.temporary = true});
+}
+
+const char cmd_dprintf_help[] =
+	"Sets a breakpoint that shows a text, as `printf` does, and goes on. PLACE is as for\n"
+	"`break`; expressions are about the command, or the launch, that is reached. `condition`\n"
+	"and `ignore` are for it, too.\n"
+	"Examples: dprintf kernel matmul,\"%d blocks, lr %g\\n\", grid_x, arg3.f32\n"
+	"          dprintf copy,\"%lu bytes\\n\", size\n";
+
+/* Where the format begins, behind the comma; NULL: there is none. */
+static const char *find_format(const char *text)
+{
+	for (const char *p = strchr(text, ','); p; p = strchr(p + 1, ','))
+		if (p[1 + strspn(p + 1, " \t")] == '"')
+			return p;
+	return NULL;
+}
+
+struct err *cmd_dprintf(struct session *s, const struct cmd_args *a)
+{
+	const char *comma = find_format(a->rest), *format;
+	char *place;
+	struct err *e;
+
+	if (!comma || comma == a->rest)
+		return err_cure(err_new(ERR_USAGE, "dprintf needs a place, a comma and a format"),
+			"For example: dprintf kernel matmul,\"%%d blocks\\n\", grid_x");
+	format = comma + 1 + strspn(comma + 1, " \t");
+	TRY(format_check(format));
+	place = xasprintf("%.*s", (int)(comma - a->rest), a->rest);
+	e = add(s, place, (struct making){.message = format});
+	free(place);
+	return e;
+}
+
+void break_say(void *session, const struct breakpoint *bp)
+{
+	struct session *s = session;
+	const struct sbt_cmd *c;
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	if (session_cmd(s, &c))
+		vars_set(s->vars, "seq", (int64_t)c->seq);
+	e = format_text(s, bp->message, &b);
+	out_str(s->out, buf_cstr(&b));
+	if (e)
+		out_error(s->out, err_wrap(e, "dprintf %d", bp->id));
+	out_flush(s->out);
+	buf_free(&b);
 }
 
 const char cmd_advance_help[] =
@@ -229,7 +290,7 @@ const char cmd_advance_help[] =
 
 struct err *cmd_advance(struct session *s, const struct cmd_args *a)
 {
-	TRY(add(s, a->rest, true));
+	TRY(add(s, a->rest, (struct making){.temporary = true}));
 	return session_execute(s, "continue");
 }
 
@@ -313,7 +374,10 @@ const char cmd_delete_help[] = "Deletes breakpoints by number (2, 3-5), or all o
 struct err *cmd_delete(struct session *s, const struct cmd_args *a)
 {
 	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
+	struct err *e;
 
+	if (displays_command(s, a, &e))
+		return e;
 	if (a->argc == skip && breakpoints_nth(s->engine.breaks, 0) &&
 		!session_confirm(s, "Delete all breakpoints?"))
 		return NULL;
@@ -342,7 +406,10 @@ const char cmd_disable_help[] =
 struct err *cmd_disable(struct session *s, const struct cmd_args *a)
 {
 	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
+	struct err *e;
 
+	if (displays_command(s, a, &e))
+		return e;
 	return for_each(s, a->argc - skip, a->argv + skip, disable_one);
 }
 
@@ -357,7 +424,10 @@ struct err *cmd_enable(struct session *s, const struct cmd_args *a)
 	unsigned skip =
 		a->argc && (!strcmp(a->argv[0], "breakpoints") || !strcmp(a->argv[0], "delete"));
 	bool temporary = a->argc && !strcmp(a->argv[0], "delete");
+	struct err *e;
 
+	if (displays_command(s, a, &e))
+		return e;
 	if (a->argc && !strcmp(a->argv[0], "once"))
 		return err_cure(err_new(ERR_UNSUPPORTED, "enable once is not in this version"),
 			"Use \"enable delete N\" or \"tbreak\"");

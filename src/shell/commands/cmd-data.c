@@ -286,31 +286,43 @@ JS_DEFINE(memory_object, "memory", memory_shown, JS(HEX, memory_shown, addr),
 	JS(UINT, memory_shown, unit), JS(BOOL, memory_shown, more),
 	JS_BY("values", memory_shown, addr, put_shown, "[text]"));
 
-/* Until a zero byte. */
-static struct err *show_string(struct session *s, uint64_t addr, bool json)
-{
-	struct buf shown = BUF_INIT;
-	char text[256];
-	size_t n = 0;
+enum { STRING_MAX = 255 }; /* characters of one that x/s shows */
 
-	for (; n + 1 < sizeof text; n++) {
-		TRY(memory_read(s, addr + n, text + n, 1));
-		if (!text[n])
-			break;
+/* Up to a zero byte; *ret_next: behind it. */
+static struct err *show_string(struct session *s, uint64_t addr, bool json, uint64_t *ret_next)
+{
+	struct buf shown = BUF_INIT, text = BUF_INIT;
+	bool whole;
+	struct err *e = memory_string(s, addr, STRING_MAX, &text, &whole);
+
+	if (!e) {
+		text_safe(&shown, buf_cstr(&text), text.len, TEXT_QUOTE);
+		listing_one(s, json, &memory_object, memory_text,
+			&(struct memory_shown){addr, 1,
+				.string = json ? buf_cstr(&text) : buf_cstr(&shown),
+				.more = !whole});
+		*ret_next = addr + text.len + whole;
 	}
-	text[n] = 0;
-	text_safe(&shown, text, n, TEXT_QUOTE);
-	listing_one(s, json, &memory_object, memory_text,
-		&(struct memory_shown){addr, 1, .string = json ? text : buf_cstr(&shown),
-			.more = n + 1 == sizeof text});
 	buf_free(&shown);
+	buf_free(&text);
+	return e;
+}
+
+static struct err *show_strings(
+	struct session *s, uint64_t count, uint64_t addr, bool json, uint64_t *ret_next)
+{
+	*ret_next = addr;
+	if (json && count > 1)
+		return err_cure(err_new(ERR_UNSUPPORTED, "x/%" PRIu64 "s takes no --json", count),
+			"Use \"x/s --json\" for each text");
+	for (uint64_t i = 0; i < count && !out_closed(s->out); i++)
+		TRY(show_string(s, *ret_next, json, ret_next));
 	return NULL;
 }
 
 /* Remembers where x goes on at an empty line, which repeats it without an address. */
-static void remember_next(struct session *s, uint64_t addr, const char *fmt)
+static void remember_next(struct session *s, const char *fmt)
 {
-	vars_set(s->vars, "_x_next", (int64_t)addr);
 	if (!s->last_line)
 		return;
 	free(s->last_line);
@@ -339,17 +351,31 @@ static struct err *x_address(
 	return value_address(s, text, ret, NULL);
 }
 
-struct err *cmd_x(struct session *s, const struct cmd_args *a)
+static struct err *show_units(struct session *s, const struct x_format *f, uint64_t addr,
+	unsigned space, bool json, uint64_t *ret_next)
+{
+	const size_t n = (size_t)f->count * x_unit_bytes(f->unit);
+	struct buf b = BUF_INIT;
+	struct err *e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n)
+					     : kernel_read(s, space, addr, buf_room(&b, n), n);
+
+	if (!e)
+		listing_one(s, json, &memory_object, memory_text,
+			&(struct memory_shown){addr, x_unit_bytes(f->unit), f, b.data,
+				.s = space == SOFT_GLOBAL ? s : NULL});
+	*ret_next = addr + n;
+	buf_free(&b);
+	return e;
+}
+
+struct err *memory_examine(struct session *s, const char *fmt, const char *text, bool json)
 {
 	struct x_format f = {.count = 1, .letter = 'x', .unit = 'w'};
-	struct buf b = BUF_INIT;
 	struct replay_device *rd;
-	uint64_t addr = 0;
+	uint64_t addr = 0, next;
 	unsigned space;
-	size_t n;
-	struct err *e;
 
-	TRY(x_format_parse(&f, a->fmt));
+	TRY(x_format_parse(&f, fmt));
 	if (s->focus == FOCUS_REPLAY)
 		TRY(replay_device_need(&s->engine, "looking at memory", &rd));
 	else if (!s->engine.live.inf)
@@ -357,24 +383,24 @@ struct err *cmd_x(struct session *s, const struct cmd_args *a)
 			err_new(ERR_STATE,
 				"there is no memory to look at: the program is not being run"),
 			"Use \"run\"");
-	TRY(x_address(s, a->rest, &addr, &space));
+	TRY(x_address(s, text, &addr, &space));
 	vars_set(s->vars, "_x_space", space);
 	if (f.letter == 's' && space != SOFT_GLOBAL)
 		return err_cure(err_new(ERR_UNSUPPORTED, "strings are shown of global memory only"),
 			"Use x/16cb @%s", kernel_spaces[space]);
 	if (f.letter == 's')
-		return show_string(s, addr, a->json);
-	n = (size_t)f.count * x_unit_bytes(f.unit);
-	e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n)
-				 : kernel_read(s, space, addr, buf_room(&b, n), n);
-	if (!e) {
-		listing_one(s, a->json, &memory_object, memory_text,
-			&(struct memory_shown){addr, x_unit_bytes(f.unit), &f, b.data,
-				.s = space == SOFT_GLOBAL ? s : NULL});
-		remember_next(s, addr + n, a->fmt);
-	}
-	buf_free(&b);
-	return e;
+		TRY(show_strings(s, f.count, addr, json, &next));
+	else
+		TRY(show_units(s, &f, addr, space, json, &next));
+	vars_set(s->vars, "_x_next", (int64_t)next);
+	return NULL;
+}
+
+struct err *cmd_x(struct session *s, const struct cmd_args *a)
+{
+	TRY(memory_examine(s, a->fmt, a->rest, a->json));
+	remember_next(s, a->fmt);
+	return NULL;
 }
 
 /* --- what-ifs --- */

@@ -14,6 +14,7 @@
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/kernel-text.h"
+#include "shell/script/displays.h"
 #include "shell/live/process.h"
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
@@ -87,6 +88,9 @@ static void tell_stop(
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
 	vars_set(s->vars, "step", 0);
 	s->engine.trace.looked_through = 0;
+	s->script.interrupted |= stop->why == REPLAY_INTERRUPTED;
+	if (!displays_stop(s, stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT))
+		return;
 	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
 	for (unsigned i = 0; i < nothers; i++)
@@ -136,8 +140,10 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_move_run(&s->engine, backwards, &m));
 	tell_move(s, &m);
-	return !m.in_launch && m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint)
-							       : NULL;
+	return !m.in_launch && m.stop.why == REPLAY_WATCHPOINT &&
+			       !breakpoints_silent(s->engine.breaks)
+		       ? watch_tell(s, m.stop.breakpoint)
+		       : NULL;
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)

@@ -13,7 +13,6 @@ const struct gdb_word gdb_words[] = {
 	{"checkpoint",
 		"Every position of a replay has a number: \"when\" shows it, \"goto SEQ\" goes there"},
 	{"core-file", "Use \"replay start FILE\" for a trace"},
-	{"display", "Give a breakpoint commands that print: \"commands N\""},
 	{"hbreak", "Use \"break\""},
 	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
 	{"jump", "The host is not moved; \"goto\" moves a replay"},
@@ -26,7 +25,6 @@ const struct gdb_word gdb_words[] = {
 	{"rwatch", "Use \"info accesses\" in a replay"},
 	{"target", "Use \"attach PID\""},
 	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},
-	{"undisplay", "Use \"commands N\" with a line \"end\""},
 	{NULL, NULL},
 };
 

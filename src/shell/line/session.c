@@ -21,6 +21,7 @@
 #include "engine/soft-settings.h"
 #include "shell/line/session.h"
 #include "shell/script/defined.h"
+#include "shell/script/displays.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
@@ -68,6 +69,7 @@ void session_deinit(struct session *s)
 	editor_free(s->editor);
 	vars_free(s->vars);
 	defined_free(s->defined);
+	displays_free(s->displays);
 	symbols_free(s->symbols);
 	sources_free(s->sources);
 	races_deinit(s);
@@ -391,8 +393,12 @@ static struct err *unknown(const struct session *s, struct err *e, const char *l
 /* Runs a command with the hooks that the user has given it. */
 static struct err *run_hooked(struct session *s, const struct command *c, struct cmd_args *a)
 {
+	struct err *e;
+
 	TRY(defined_hook(s, "hook-", c->name));
-	TRY(run_command(s, c, a));
+	e = run_command(s, c, a);
+	displays_after(s);
+	TRY(e);
 	return defined_hook(s, "hookpost-", c->name);
 }
 

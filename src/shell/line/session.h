@@ -25,6 +25,7 @@ struct state;
 struct symbols;
 struct vars;
 struct defined;
+struct displays;
 
 /* What commands such as continue, bt, info streams and print refer to. */
 enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
@@ -44,10 +45,11 @@ struct session {
 	char *last_line;   /* what an empty line repeats; NULL: nothing */
 	enum focus focus;
 	struct vars *vars;
-	struct symbols *symbols; /* of files on disk; NULL until first used */
-	struct sources *sources; /* texts of the program; NULL until first used */
-	struct races *races;	 /* cmd-races.c; NULL until first used */
-	struct defined *defined; /* the command table with the user's own */
+	struct symbols *symbols;   /* of files on disk; NULL until first used */
+	struct sources *sources;   /* texts of the program; NULL until first used */
+	struct races *races;	   /* cmd-races.c; NULL until first used */
+	struct displays *displays; /* NULL until first used */
+	struct defined *defined;   /* the command table with the user's own */
 	struct script_state {
 		/* loop_break, loop_continue: the blocks up to the loop end */
 		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;
@@ -55,6 +57,7 @@ struct session {
 		unsigned calls;	  /* of the user's commands, within one another */
 		unsigned running; /* blocks, within one another */
 		bool placed;	  /* the error that is on its way up says where it happened */
+		bool stopped;	  /* a stop was shown: the displays follow */
 		bool verbose;	  /* scripts show their lines: `source -v` */
 		bool interrupted; /* Ctrl-C stopped what a command had set going */
 	} script;

@@ -33,6 +33,8 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 			(unsigned long long)bp->hits, bp->what);
 		if (bp->cond)
 			buf_printf(out, "        stop only if %s\n", bp->cond);
+		if (bp->message)
+			buf_printf(out, "        printf %s\n", bp->message);
 		if (bp->ignore)
 			buf_printf(out, "        ignore the next %llu hits\n",
 				(unsigned long long)bp->ignore);
@@ -44,7 +46,7 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
 	JS(BOOL, breakpoint, enabled, temporary), JS(UINT, breakpoint, hits, ignore),
 	JS_AS("spec", TEXT, breakpoint, what), JS_AS("condition", TEXT, breakpoint, cond),
-	JS_AS("script", TEXT, breakpoint, commands));
+	JS_AS("script", TEXT, breakpoint, commands), JS(TEXT, breakpoint, message));
 
 void breakpoints_json(struct breakpoints *b, struct buf *out)
 {
@@ -63,9 +65,18 @@ void breakpoints_script(struct breakpoints *b, struct buf *out)
 	for (unsigned i = 0; (bp = breakpoints_nth(b, i)) != NULL; i++) {
 		buf_printf(out, "%s%s%s%s\n",
 			bp->size	? ""
+			: bp->message	? "dprintf "
 			: bp->temporary ? "tbreak "
 					: "break ",
-			bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "");
+			bp->what,
+			bp->message ? ","
+			: bp->cond  ? " if "
+				    : "",
+			bp->message ? bp->message
+			: bp->cond  ? bp->cond
+				    : "");
+		if (bp->message && bp->cond)
+			buf_printf(out, "condition $bpnum %s\n", bp->cond);
 		if (bp->ignore)
 			buf_printf(out, "ignore $bpnum %llu\n", (unsigned long long)bp->ignore);
 		if (!bp->enabled)

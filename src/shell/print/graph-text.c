@@ -6,6 +6,7 @@
 #include <string.h>
 #include "replay/replay.h"
 #include "shell/print/graph.h"
+#include "shell/script/displays.h"
 #include "shell/values/vars.h"
 
 const struct graph_place *graph_place(const struct session *s)
@@ -80,6 +81,9 @@ void graph_tell(struct session *s, const struct replay_stop *stop, uint64_t seq,
 	vars_set(s->vars, "seq", (int64_t)seq);
 	vars_set(s->vars, "step", step);
 	s->engine.trace.looked_through = 0;
+	if (!displays_stop(
+		    s, stop && (stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT)))
+		return;
 	if (stop && stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
 	if (stop && stop->why == REPLAY_WATCHPOINT)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/print/kernel-text.h"
+#include "shell/script/displays.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
 #include "base/file.h"
@@ -146,6 +147,10 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 
 	kernel_short_name(name, sizeof name, t->kernel);
 	vars_set(s->vars, "seq", (int64_t)t->seq);
+	s->script.interrupted |= t->why == SOFT_WHY_TIME;
+	if (t->why != SOFT_WHY_FOCUS &&
+		!displays_stop(s, t->why == SOFT_WHY_POINT || t->why == SOFT_WHY_WATCH))
+		return;
 	if (t->state == SOFT_ENDED && t->why == SOFT_WHY_FAULT) {
 		buf_printf(&b, "#%" PRIu64 " %s has ended with a fault: %s\n", t->seq, name,
 			t->sentence);

@@ -18,6 +18,7 @@
 #include "shell/print/fault.h"
 #include "shell/print/graph.h"
 #include "shell/print/stack-view.h"
+#include "shell/script/displays.h"
 #include "shell/values/vars.h"
 
 #define LOST_IF_FAULT "copies of device memory will be lost if the device faults: "
@@ -346,14 +347,18 @@ void live_stop_tell(struct session *s, const struct live_stop *stop)
 		return;
 	case LIVE_SIGNAL:
 	case LIVE_INTERRUPTED:
-		if (!s->engine.live.recording)
+		if (!s->engine.live.recording) {
+			displays_stop(s, false);
 			tell_signal(s, stop->signal);
+		}
+		s->script.interrupted |= stop->why == LIVE_INTERRUPTED;
 		return;
 	default:
 		break;
 	}
-	tell_why(s, stop);
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
+	displays_stop(s, stop->why == LIVE_BREAKPOINT);
+	tell_why(s, stop);
 	if (stop->why == LIVE_BREAKPOINT && breakpoints_silent(s->engine.breaks))
 		return;
 	tell_cmd(s, stop->seq);

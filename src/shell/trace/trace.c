@@ -145,6 +145,7 @@ void trace_hooks(struct session *s)
 		.said = show_said,
 		.executes = tell_trust,
 		.recorded_from = break_recorded_from,
+		.said_at = break_say,
 		.replay_opened = replay_opened};
 }
 

@@ -15,6 +15,9 @@ struct err *memory_read(struct session *s, uint64_t addr, void *dst, size_t n) T
  * zero byte was found. */
 struct err *memory_string(
 	struct session *s, uint64_t addr, size_t most, struct buf *out, bool *ret_whole) TS_CHECK;
+/* cmd-data.c: what `x/fmt text` shows; text "": what follows what was shown last. */
+struct err *memory_examine(
+	struct session *s, const char *fmt, const char *text, bool json) TS_CHECK;
 /* At a stop at a fault of the device: reads the copy of its memory from before command *ret_before,
  * where the capture began. Returns false if there is no copy, or at another stop. */
 bool memory_kept(struct session *s, uint64_t addr, void *dst, size_t n, uint64_t *ret_before);

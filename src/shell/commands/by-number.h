@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `enable`, `disable` and `delete` are about breakpoints, displays and checkpoints: who takes the
+ * line.
+ */
+#ifndef SHELL_BY_NUMBER_H
+#define SHELL_BY_NUMBER_H
+
+#include "shell/line/session.h"
+
+/* cmd-display.c: takes the line if its first word is `display`. Returns false if not; *ret: the
+ * result. */
+bool displays_command(struct session *s, const struct cmd_args *a, struct err **ret);
+
+#endif
