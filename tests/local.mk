@@ -31,6 +31,13 @@ CLEANFILES += check-loop.log libptxtest.a
 soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)
 	TSDB_SOAK=1 E2E_JOBS=1 E2E_TIMEOUT=600 TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/e2e/e2e.py 'attach-*'
 
+# What `why` says of all programs that hang, and of busy ones: minutes.
+# make why-corpus [HANGS='setter_behind_event sleeps']
+.PHONY: why-corpus
+why-corpus: all $(check_SCRIPTS)
+	TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/why-corpus $(HANGS)
+EXTRA_DIST += tests/why-corpus
+
 # The software GPU's programs compiled before their first instruction, under more schedules, recorded and replayed: minutes.
 # make check-soft-long [SUITE_PROGRAMS='scan fft']
 .PHONY: check-soft-long

@@ -736,6 +736,45 @@ static void lock_on_a_file(void **state)
 	one_lock(locks_and_sleeps, false);
 }
 
+/* --- signals: make(1) reads a pipe of its own while its children work --- */
+
+static void reads_its_own_with_a_child(void)
+{
+	char x;
+
+	signal(SIGCHLD, acts);
+	new_pipes();
+	if (!fork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close_pipes();
+		sleep(1000);
+	}
+	(void)!read(down[0], &x, 1);
+}
+
+static void reads_its_own_with_a_timer(void)
+{
+	char x;
+
+	signal(SIGALRM, acts);
+	new_pipes();
+	(void)!read(down[0], &x, 1);
+}
+
+static void handlers_that_wake(void **state)
+{
+	static void (*const ways[])(void) = {
+		reads_its_own_with_a_child, reads_its_own_with_a_timer};
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct looked *k = looked_at(start(ways[i]), 1);
+
+		assert_int_not_equal(k->a.verdict, WHY_STUCK);
+		done(k);
+		end_all(NULL);
+	}
+}
+
 /* --- Python --- */
 
 static void python(void)
@@ -790,7 +829,8 @@ int main(void)
 		TEST(pipes_that_both_read), TEST(pipe_that_the_debugger_has), TEST(pipe_of_its_own),
 		TEST(pipe_that_is_full), TEST(pipe_with_a_slow_reader), TEST(one_of_several_files),
 		TEST(sockets_that_both_read), TEST(server), TEST(child_that_waits_for_its_parent),
-		TEST(child_that_sleeps), TEST(lock_on_a_file), TEST(lock_of_python)};
+		TEST(child_that_sleeps), TEST(lock_on_a_file), TEST(handlers_that_wake),
+		TEST(lock_of_python)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

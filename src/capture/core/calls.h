@@ -108,8 +108,8 @@ void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
 void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
 /* Records "not replayable: what", beside the present call. */
 void record_unreplayable(struct thread *t, const char *what);
-/* Whether `next` stops at the command: the program made the call, and commands.def does not say that
- * its kind is passed over. */
+/* Whether `next` stops at the command: the program made the call, and commands.def does not say
+ * that its kind is passed over. */
 bool call_is_step(const struct sbt_cmd *cmd);
 
 /* Whether the record is complete only after the driver's answer, so that a stop must be there. */

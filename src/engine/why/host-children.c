@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads that wait for the end of a child process, or for a lock on a file.
+ * Threads that wait for the end of a child process, or for a lock on a file; and what signals do to
+ * all that wait: a handler may run when a child ends (make(1) waits for a pipe so), or by itself.
  */
 #include "engine/why/host-look.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@
 /* --- children --- */
 
 /* Adds the children of one of the parent's threads; returns how many. */
-static unsigned add_children(struct host_look *l, struct host_thread *t, pid_t pid, pid_t tid)
+static unsigned add_children(
+	struct host_look *l, uint32_t node, pid_t pid, pid_t tid, const char *what)
 {
 	char name[48], text[65536], *at = text, *end;
 	unsigned n = 0;
@@ -30,8 +33,7 @@ static unsigned add_children(struct host_look *l, struct host_thread *t, pid_t p
 
 		if (end == at || child <= 0)
 			return n;
-		why_edge(l->w, t->node, host_process_node(l, (pid_t)child), WHY_KNOWN_SYSTEM,
-			"waits for the end of");
+		why_edge(l->w, node, host_process_node(l, (pid_t)child), WHY_KNOWN_SYSTEM, what);
 		at = end;
 		n++;
 	}
@@ -43,7 +45,7 @@ static void waits_for_any(struct host_look *l, struct host_process *p, struct ho
 
 	why_at(l->w, t->node)->any = true;
 	for (unsigned i = 0; i < p->nthreads; i++)
-		n += add_children(l, t, p->pid, p->threads[i].tid);
+		n += add_children(l, t->node, p->pid, p->threads[i].tid, "waits for the end of");
 	why_set(&why_at(l->w, t->node)->does, "waits for the end of a child process");
 	if (!n)
 		why_at(l->w, t->node)->end = WHY_END_COMES; /* none can be seen */
@@ -62,6 +64,45 @@ void host_waits_child(struct host_look *l, struct host_process *p, struct host_t
 	why_edge(
 		l->w, t->node, host_process_node(l, pid), WHY_KNOWN_SYSTEM, "waits for the end of");
 	why_set(&why_at(l->w, t->node)->does, "waits for the end of process %d", pid);
+}
+
+/* --- signals --- */
+
+/* 32 and 33 are the C library's own. SIGINT, SIGTERM and the like are the user's: what waits for
+ * nothing else is stuck. */
+static void look_at_signals(struct host_process *p)
+{
+	static const uint64_t some = 1ull << (SIGUSR1 - 1) | 1ull << (SIGUSR2 - 1) |
+				     1ull << (SIGALRM - 1) | 1ull << (SIGVTALRM - 1) |
+				     1ull << (SIGPROF - 1) | 1ull << (SIGIO - 1) | ~0ull << 33;
+	char text[4096], *at;
+	uint64_t caught;
+
+	p->signals_looked = p->signals_act = p->child_handled = true;
+	if (!host_proc_text(p->pid, "status", text, sizeof(text)) ||
+		!(at = strstr(text, "SigCgt:")))
+		return;
+	caught = strtoull(at + strlen("SigCgt:"), NULL, 16);
+	p->child_handled = caught & 1ull << (SIGCHLD - 1);
+	p->signals_act = caught & some || host_proc_text(p->pid, "timers", text, sizeof(text)) != 0;
+}
+
+bool host_signals_act(struct host_process *p)
+{
+	if (!p->signals_looked)
+		look_at_signals(p);
+	return p->signals_act;
+}
+
+void host_add_handled_children(struct host_look *l, struct host_process *p, uint32_t node)
+{
+	unsigned n = 0;
+
+	(void)host_signals_act(p);
+	for (unsigned i = 0; p->child_handled && i < p->nthreads; i++)
+		n += add_children(l, node, p->pid, p->threads[i].tid, "is woken by the end of");
+	if (n)
+		why_at(l->w, node)->any = true;
 }
 
 /* --- locks on files --- */

@@ -17,7 +17,11 @@
 
 #define WRITING (1ull << 63) /* in a node's id: the inode's readers, not its writers */
 
-enum { POLLED_MAX = 1024, PID_NAMESPACE_OF_ALL = 0xEFFFFFFC };
+enum {
+	POLLED_MAX = 1024,
+	SOCKETS_MAX = 64, /* whose other ends are looked for: each may read a long list */
+	PID_NAMESPACE_OF_ALL = 0xEFFFFFFC
+};
 
 /* Whether descriptors that were inherited may have their other end in a process that cannot be seen
  * from here. */
@@ -73,16 +77,18 @@ static uint32_t pipe_node(struct host_look *l, int fd, uint64_t inode, bool writ
 static uint32_t socket_node(
 	struct host_look *l, struct host_process *p, int fd, uint64_t inode, bool writing)
 {
-	bool listens;
+	bool listens = false;
 	char name[64];
 	uint32_t node;
-	const uint64_t peer = host_socket_peer(p->pid, inode, &listens);
+	uint64_t peer = 0;
 
 	snprintf(name, sizeof(name), "socket %llu", (unsigned long long)inode);
 	node = why_node(l->w, WHY_FILE, 0, inode | (writing ? WRITING : 0), name);
 	if (why_at(l->w, node)->any || why_at(l->w, node)->end != WHY_END_UNKNOWN)
 		return node;
 	why_at(l->w, node)->any = true;
+	if (l->sockets++ < SOCKETS_MAX)
+		peer = host_socket_peer(p->pid, inode, &listens);
 	if (listens)
 		outside(l, node, "any client may connect");
 	else if (!peer || may_be_elsewhere(fd))

@@ -143,25 +143,6 @@ static bool is_rwlock(const struct futex *f)
 
 /* --- what has no owner --- */
 
-/* Whether a handler of the program's may run by itself: a timer's, or one that somebody sends.
- * 32 and 33 are the C library's own. */
-static bool signals_act(struct host_process *p)
-{
-	static const uint64_t some = 1ull << 9 | 1ull << 11 | 1ull << 13 | 1ull << 25 | 1ull << 26 |
-				     1ull << 28 | ~0ull << 33;
-	char text[4096], *at;
-
-	if (p->signals >= 0)
-		return p->signals;
-	p->signals = 1;
-	if (!host_proc_text(p->pid, "status", text, sizeof(text)))
-		return true;
-	at = strstr(text, "SigCgt:");
-	if (at && !(strtoull(at + 7, NULL, 16) & some))
-		p->signals = host_proc_text(p->pid, "timers", text, sizeof(text)) != 0;
-	return p->signals;
-}
-
 /* Whether the memory at addr may be another process's, too. */
 static bool is_shared(const struct futex *f)
 {
@@ -240,7 +221,7 @@ static void is_condition(const struct futex *f)
 	why_set(&why_at(f->l->w, f->t->node)->does, "waits for the %s", name);
 	if (why_next(f->l->w, node, WHY_NONE) != WHY_NONE || why_at(f->l->w, node)->because)
 		return; /* another thread waits for it, too */
-	if (signals_act(f->p) || is_shared(f)) {
+	if (host_signals_act(f->p) || is_shared(f)) {
 		why_at(f->l->w, node)->end = WHY_END_OUTSIDE;
 		why_set(&why_at(f->l->w, node)->because,
 			"a signal's handler, or another process, may signal it");
@@ -249,6 +230,7 @@ static void is_condition(const struct futex *f)
 	why_at(f->l->w, node)->any = true;
 	why_set(&why_at(f->l->w, node)->because, "it has no owner: any thread may signal it");
 	add_streams(f, node);
+	host_add_handled_children(f->l, f->p, node);
 	add_threads(f, node);
 }
 

@@ -165,7 +165,7 @@ struct host_process *host_process(struct host_look *l, pid_t pid)
 	if (l->n >= HOST_PROCESSES_MAX || l->found >= HOST_FOUND_MAX)
 		return NULL;
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct host_process){.pid = pid, .node = WHY_NONE, .signals = -1};
+	*p = (struct host_process){.pid = pid, .node = WHY_NONE};
 	l->p[l->n++] = p;
 	l->found++;
 	p->node = new_process_node(l, pid);
@@ -182,8 +182,7 @@ void host_process_given(struct host_look *l, const struct why_process *given)
 		return;
 	}
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct host_process){
-		.pid = given->pid, .given = given, .node = WHY_NONE, .signals = -1};
+	*p = (struct host_process){.pid = given->pid, .given = given, .node = WHY_NONE};
 	p->node = why_find(l->w, WHY_PROCESS, p->pid, (uint64_t)p->pid);
 	l->p[l->n++] = p;
 	if (given->inf || given->nthreads)

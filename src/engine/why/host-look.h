@@ -36,15 +36,17 @@ struct host_process {
 	bool connected;			 /* with its threads */
 	struct host_thread *threads;
 	unsigned nthreads, cap;
-	bool cut;    /* it has more */
-	int signals; /* a handler may act: 1; cannot: 0; not looked yet: -1 */
+	bool cut; /* it has more */
+	/* handlers of the program's that may run by themselves: a timer's, or of signals that
+	 * programs send one another; and the one for a child's end */
+	bool signals_looked, signals_act, child_handled;
 };
 
 struct host_end;
 struct host_look {
 	struct why *w;
 	struct host_process *p[HOST_PROCESSES_MAX];
-	unsigned n, found;
+	unsigned n, found, sockets;
 	struct host_end *ends; /* which process has which pipes and sockets open */
 	unsigned nends, ends_cap;
 	bool ends_looked, ends_known; /* known: every process's could be read */
@@ -69,6 +71,12 @@ const char *host_stack_has(const struct host_thread *t, const char *const *words
 /* Reads a file of /proc/PID/ into text, cut at max - 1 bytes; returns its length, 0 when it cannot
  * be read. */
 size_t host_proc_text(pid_t pid, const char *name, char *text, size_t max);
+
+/* Whether a handler of a signal may run by itself, so that whatever waits may be woken. */
+bool host_signals_act(struct host_process *p);
+/* A handler for a child's end may wake a thread, or signal a condition: the node goes on if a child
+ * does. Adds the children, if there is such a handler. */
+void host_add_handled_children(struct host_look *l, struct host_process *p, uint32_t node);
 
 /* --- the kinds of waits: each adds the edges of a thread that waits so --- */
 

@@ -93,6 +93,20 @@ static bool by_state(struct host_look *l, const struct host_thread *t)
 	return true;
 }
 
+/* A lock is not interrupted: it is waited for again. Everything else is. */
+static void wait_of(
+	struct host_look *l, struct host_process *p, struct host_thread *t, const struct row *r)
+{
+	if (r->nr == SYS_futex) {
+		r->fn(l, p, t);
+	} else if (host_signals_act(p)) {
+		ends_so(l, t, WHY_END_OUTSIDE, "waits, and a signal's handler may wake it");
+	} else {
+		r->fn(l, p, t);
+		host_add_handled_children(l, p, t->node);
+	}
+}
+
 static void look_at(struct host_look *l, struct host_process *p, struct host_thread *t)
 {
 	t->done = true;
@@ -108,7 +122,7 @@ static void look_at(struct host_look *l, struct host_process *p, struct host_thr
 		else if (has_limit(r, t))
 			ends_so(l, t, WHY_END_COMES, "waits, for a limited time");
 		else
-			r->fn(l, p, t);
+			wait_of(l, p, t, r);
 		return;
 	}
 }

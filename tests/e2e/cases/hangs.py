@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that are stuck and programs that are busy (tests/programs/hangs): what `why` says of them."""
 import importlib.util
+import json
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 
-from e2e import SRC
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from attach import soft_dir  # noqa: E402
+from e2e import SRC, Failure, program, tsdb_path  # noqa: E402
 
 HANGS = os.path.join(SRC, 'tests', 'programs', 'hangs')
 
@@ -34,3 +41,140 @@ def test_the_table_is_whole(t):
     t.equal(sorted((r.program, r.case) for r in rows.STUCK + rows.BUSY), sorted(have), 'rows of table.py')
     t.check(len(rows.STUCK) >= 30 and len({r.kind for r in rows.STUCK}) >= 15, 'fewer deadlocks than 30 of 15 kinds')
     t.check(len(rows.BUSY) >= 30, 'fewer than 30 busy programs')
+
+
+# ---- asking
+
+AFTER_READY = 0.7  # s: so long a case is left alone before why is asked
+LIMIT = 2.0  # s: so long why may take
+
+
+class Asked:
+    """What why said: its object, and the seconds that it took."""
+
+    def __init__(self, text, seconds):
+        self.text, self.seconds = text, seconds
+        self.json = next((json.loads(line) for line in text.splitlines() if line.startswith('{"verdict"')), None)
+
+    @property
+    def verdict(self):
+        return self.json['verdict'] if self.json else 'nothing'
+
+    def named(self):
+        """The names of the nodes that why blames: those of the cycle, or the leaf."""
+        a = self.json
+        return [node_text(a['nodes'][i]) for i in a['cycle'] or ([a['leaf']] if a.get('leaf') is not None else [])]
+
+    def edges(self):
+        nodes = self.json['nodes']
+        return [(node_text(nodes[e['from']]), node_text(nodes[e['to']])) for e in self.json['edges']]
+
+
+def node_text(n):
+    return f'{n["kind"]}: {n["name"]}'
+
+
+def fits(pattern, text):
+    """Whether "kind|kind: name" fits a node's "kind: name"."""
+    return re.match(rf'(?:{pattern.partition(": ")[0]}): ', text) and re.search(pattern.partition(': ')[2], text.partition(': ')[2])
+
+
+def argv_of(row):
+    path = os.path.join(HANGS, row.program)
+    return ['python3', path, row.case] if row.program.endswith('.py') else [program(f'hangs/{row.program}'), row.case]
+
+
+class Session:
+    """tsdb with the program under it, typed to through a pipe."""
+
+    def __init__(self, t, row):
+        self.t = t
+        self.out = open(t.path(f'{row.case}.early'), 'w+', errors='replace')
+        self.p = subprocess.Popen([tsdb_path(), '-q', '--gpu', t.gpu, '--args', *argv_of(row)], cwd=t.dir, env=t.environment({'HANG_SECONDS': '60'}),
+                                  stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def text(self):
+        with open(self.out.name, errors='replace') as f:
+            return f.read()
+
+    def type(self, line):
+        self.p.stdin.write(line + '\n')
+        self.p.stdin.flush()
+
+    def until(self, what, begin=0, seconds=30):
+        end = time.monotonic() + seconds
+        while not re.search(what, self.text()[begin:], re.M):
+            if self.p.poll() is not None or time.monotonic() > end:
+                raise Failure(f'{what!r} did not come: {self.text()[-2000:]}')
+            time.sleep(0.01)
+
+    def end(self):
+        kill_all(self.t, self.p)
+        self.out.close()
+
+
+def kill_all(t, p):
+    """The process, its group and all that it started: none may be left, whatever it waits for."""
+    for pid in {p.pid, *t.processes()}:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    p.wait(30)
+
+
+def ask_early(t, row):
+    s = Session(t, row)
+    try:
+        s.type('run')
+        s.until('^ready')
+        time.sleep(AFTER_READY)
+        s.p.send_signal(signal.SIGINT)
+        s.until(r'Interrupt|SIGINT')
+        at = len(s.text())
+        begin = time.monotonic()
+        s.type('why --json')
+        s.type('echo that is all\\n')
+        s.until('^that is all', at)
+        return Asked(s.text()[at:], time.monotonic() - begin)
+    finally:
+        s.end()
+
+
+def ask_late(t, row):
+    env = {'HANG_SECONDS': '60', **({'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {})}
+    with open(t.path(f'{row.case}.late'), 'w+') as out:
+        p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment(env), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
+                             start_new_session=True)
+        try:
+            end = time.monotonic() + 30
+            while 'ready' not in open(out.name).read():
+                if p.poll() is not None or time.monotonic() > end:
+                    raise Failure(f'{row.case} is not ready: {open(out.name).read()}')
+                time.sleep(0.01)
+            time.sleep(AFTER_READY)
+            begin = time.monotonic()
+            r = t.tsdb('why', str(p.pid), '--json', timeout=60)
+            return Asked(r.both, time.monotonic() - begin)
+        finally:
+            kill_all(t, p)
+
+
+ASK = {'early': ask_early, 'late': ask_late}
+
+
+def judge(row, asked):
+    """None: as the table says; else what is wrong."""
+    if asked.json is None:
+        return 'it said nothing: ' + asked.text[-300:].strip().replace('\n', ' / ')
+    if not hasattr(row, 'culprit'):
+        return f'accused: {asked.named()}' if asked.verdict == 'stuck' else None
+    if asked.verdict != 'stuck':
+        return f'not called stuck but {asked.verdict}: {asked.named()}'
+    if not any(fits(row.culprit, n) for n in asked.named()):
+        return f'{row.culprit!r} is not among {asked.named()}'
+    if not any(fits(row.edge[0], a) and fits(row.edge[1], b) for a, b in asked.edges()):
+        return f'no edge {row.edge[0]!r} -> {row.edge[1]!r} among {asked.edges()}'
+    if asked.seconds > LIMIT:
+        return f'it took {asked.seconds:.1f} s'
+    return None
