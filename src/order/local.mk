@@ -13,7 +13,8 @@ HEADERS_TO_CHECK += src/order/races/ptx-texts.h src/order/order.h src/order/flow
 	src/order/place.h src/order/races/unread.h src/order/early.h src/order/in-flight.h src/order/races/staged.h src/order/races/polls.h src/order/races/ptx-waits.h src/order/schedule/copied.h src/order/expand.h src/order/fold/written-values.h src/order/fold/feed.h
 
 if HAVE_CMOCKA
-ORDER_TESTS = tests/unit/test-order tests/unit/test-order-early tests/unit/test-order-flow tests/unit/test-order-schedule tests/unit/test-order-ledger tests/unit/test-order-model tests/unit/test-order-graphs
+ORDER_TESTS = tests/unit/test-order tests/unit/test-order-early tests/unit/test-order-flow tests/unit/test-order-schedule tests/unit/test-order-ledger tests/unit/test-order-model tests/unit/test-order-graphs \
+	tests/unit/test-order-each
 check_PROGRAMS += $(ORDER_TESTS)
 TESTS += $(ORDER_TESTS)
 order_test_shared = tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h tests/unit/random-trace.h
@@ -26,6 +27,8 @@ tests_unit_test_order_ledger_SOURCES = tests/unit/test-order-ledger.c $(order_te
 tests_unit_test_order_ledger_LDADD = $(order_test_libs)
 tests_unit_test_order_model_SOURCES = tests/unit/test-order-model.c $(order_test_shared)
 tests_unit_test_order_model_LDADD = $(order_test_libs)
+tests_unit_test_order_each_SOURCES = tests/unit/test-order-each.c $(order_test_shared)
+tests_unit_test_order_each_LDADD = $(order_test_libs)
 tests_unit_test_order_graphs_SOURCES = tests/unit/test-order-graphs.c $(order_test_shared)
 tests_unit_test_order_graphs_LDADD = $(order_test_libs)
 tests_unit_test_order_flow_SOURCES = tests/unit/test-order-flow.c $(order_test_shared)

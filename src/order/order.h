@@ -109,7 +109,8 @@ struct order_race {
 	enum order_staged staged; /* a is such a copy */
 	bool flag; /* one side is the host, the other a kernel that polls: the word may be a flag
 		    * that orders them, and no race */
-	uint64_t count; /* pairs of the same two places in the program */
+	uint64_t count;	 /* pairs of the same two places in the program */
+	uint64_t last_b; /* b.seq of the pair that was counted last */
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */

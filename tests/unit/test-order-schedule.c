@@ -490,7 +490,8 @@ static void test_stacks_go_along(void **unused)
 {
 	(void)unused;
 	begin();
-	const struct sbt_frame five[] = {{0, 0x500}, {0, 0x501}}, six[] = {{0, 0x600}};
+	const struct sbt_frame five[] = {{0, 0x500}, {0, 0x501}}, six[] = {{0, 0x600}},
+			       seven[] = {{0, 0x700}};
 	struct sbt_cmd c = cmd_fill(seq, 1, A, 16);
 	const struct sbt_frame *f;
 	uint32_t module;
@@ -499,6 +500,7 @@ static void test_stacks_go_along(void **unused)
 	ok(sbt_writer_module(t.w, "/bin/x", "ab", &module));
 	ok(sbt_writer_stack(t.w, 5, five, 2));
 	ok(sbt_writer_stack(t.w, 6, six, 1));
+	ok(sbt_writer_stack(t.w, 7, seven, 1));
 	c.stack = 6;
 	const uint64_t a = add(c);
 	c = cmd_fill(seq, 2, B, 16);
@@ -506,16 +508,22 @@ static void test_stacks_go_along(void **unused)
 	const uint64_t b = add(c);
 	c = cmd_fill(seq, 1, A, 32);
 	c.stack = 6;
-	const uint64_t last = add(c), order[] = {a, b, last};
+	const uint64_t again_six = add(c);
+	c = cmd_fill(seq, 1, A, 48);
+	c.stack = 7;
+	const uint64_t last = add(c), order[] = {a, b, again_six, last};
 	struct sbt_reader *r = trace_end(&t), *again;
 	char path[64];
 
 	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
-	const struct order_schedule how = {.first = FIRST, .last = last, .seqs = order, .n = 3};
+	const struct order_schedule how = {.first = FIRST, .last = last, .seqs = order, .n = 4};
 
 	ok(order_rewrite(r, &how, path, NULL, NULL));
 	ok(sbt_reader_open(&again, path));
 	assert_string_equal(sbt_reader_module(again, 0)->path, "/bin/x");
+	ok(sbt_reader_stack(again, 7, &f, &n));
+	assert_int_equal(n, 1);
+	assert_int_equal(f[0].offset, 0x700);
 	ok(sbt_reader_stack(again, 6, &f, &n));
 	assert_int_equal(n, 1);
 	assert_int_equal(f[0].offset, 0x600);

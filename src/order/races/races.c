@@ -156,8 +156,15 @@ static enum order_tier tier_of(const struct hunt *h, const struct order_race *r)
 	return r->a.how == ORDER_POINTS || r->b.how == ORDER_POINTS ? ORDER_LIKELY : ORDER_CERTAIN;
 }
 
-/* Adds a race, or counts it to the known one of the same places. race: all members but count and
- * tier. */
+/* Counts a pair once: all its pieces of memory come one after the other. */
+static void count_pair(struct order_race *r, uint64_t b)
+{
+	r->count += b != r->last_b;
+	r->last_b = b;
+}
+
+/* Adds a race, or counts it to the known one of the same places. race: all members but count,
+ * last_b and tier. */
 static void note_race(struct hunt *h, const struct order_race *race)
 {
 	struct order_race *r;
@@ -167,10 +174,12 @@ static void note_race(struct hunt *h, const struct order_race *race)
 		more_slots(h);
 	r = known(h, &race->a, &race->b, &slot);
 	if (r && tier_of(h, race) < r->tier) { /* the surer of the two is kept */
-		const uint64_t count = r->count + 1;
+		count_pair(r, race->b.seq);
+		const uint64_t count = r->count, last_b = r->last_b;
 
 		*r = *race;
 		r->count = count;
+		r->last_b = last_b;
 		r->tier = tier_of(h, r);
 		return;
 	}
@@ -178,8 +187,7 @@ static void note_race(struct hunt *h, const struct order_race *race)
 		if (r->a.seq == race->a.seq && r->b.seq == race->b.seq &&
 			r->addr + r->size == race->addr)
 			r->size += race->size; /* the same pair, further on */
-		else if (r->b.seq != race->b.seq)
-			r->count++;
+		count_pair(r, race->b.seq);
 		return;
 	}
 	if (h->ret->n >= ORDER_RACES_MAX) {
@@ -190,6 +198,7 @@ static void note_race(struct hunt *h, const struct order_race *race)
 	h->slots[slot] = (uint32_t)h->ret->n;
 	*r = *race;
 	r->count = 1;
+	r->last_b = race->b.seq;
 	r->tier = tier_of(h, r);
 }
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One thing at a time: what a launch's argument words name, and which races count as one.
+ */
+#include "order-test.h"
+#include <stdlib.h>
+
+/* --- words of a launch's arguments --- */
+
+static struct order_accesses touched(const struct state *s, uint64_t word)
+{
+	struct order_accesses l = {.n = 0};
+	struct sbt_cmd c = cmd_launch(50, 1, 0);
+
+	c.u.launch.args = (struct sbt_blob){&word, 8};
+	order_accesses_of(&l, s, &c);
+	assert_false(l.unknown);
+	return l;
+}
+
+static struct state *with_kernel(void)
+{
+	static const uint32_t params[] = {0, 8};
+	struct state *s = state_new();
+
+	apply(s, cmd_ctx_create(1, 0, 0));
+	apply(s, cmd_stream_create(2, 1, 1));
+	apply(s, cmd_kernel_def(3, 0, SBT_NO_ID, "f", params, 1));
+	apply(s, cmd_alloc(4, A, SIZE));
+	return s;
+}
+
+/* A pointer: the whole allocation may be touched, from where the word points. */
+static void test_pointers(void **unused)
+{
+	struct state *s = with_kernel();
+	struct order_accesses l = touched(s, A + 64);
+
+	(void)unused;
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.a[0].how, ORDER_MAYBE);
+	assert_int_equal(l.a[0].addr, A);
+	assert_int_equal(l.a[0].end, A + SIZE);
+	assert_int_equal(l.a[1].how, ORDER_POINTS);
+	assert_int_equal(l.a[1].addr, A + 64);
+	assert_int_equal(l.a[1].end, A + 65);
+	free(l.a);
+	l = touched(s, A + SIZE); /* behind it */
+	assert_int_equal(l.n, 0);
+	free(l.a);
+	state_free(s);
+}
+
+/* The handle of a texture or surface object: what it lies on. Both may have the same one. */
+static void test_textures(void **unused)
+{
+	struct state *s = with_kernel();
+	struct sbt_cmd c = cmd_any(5, SBT_TEXTURE_CREATE);
+	struct order_accesses l;
+
+	(void)unused;
+	c.u.texture_create = (struct sbt_cmd_texture_create){
+		.new_texture = 0, .handle = 7, .addr = B, .size = 256};
+	apply(s, c);
+	c.seq = 6;
+	c.u.texture_create.new_texture = 1;
+	c.u.texture_create.surface = 1;
+	c.u.texture_create.addr = H;
+	c.u.texture_create.size = 512;
+	apply(s, c);
+	l = touched(s, 7);
+	assert_int_equal(l.n, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(l.a[i].how, ORDER_MAYBE);
+		assert_int_equal(l.a[i].addr, i ? H : B);
+		assert_int_equal(l.a[i].end - l.a[i].addr, i ? 512 : 256);
+	}
+	free(l.a);
+	l = touched(s, 8);
+	assert_int_equal(l.n, 0);
+	free(l.a);
+	state_free(s);
+}
+
+/* --- races that are one --- */
+
+/* Launches of one kernel without a stack are one place in the program; fills without one differ. */
+static void test_places(void **unused)
+{
+	(void)unused;
+	begin();
+	f(1, A);
+	f(2, A);
+	f(1, B);
+	f(2, B);
+	struct order_races x = races_found();
+
+	assert_int_equal(x.n, 1);
+	assert_int_equal(x.r[0].count, 2);
+	races_over(&x);
+	begin();
+	const uint64_t a = fill(1, A, 64), b = fill(2, A, 64), c = fill(1, B, 64),
+		       d = fill(2, B, 64);
+
+	x = races_found();
+	assert_int_equal(x.n, 2);
+	race_is(&x, 0, a, b);
+	race_is(&x, 1, c, d);
+	assert_int_equal(x.r[0].count, 1);
+	assert_int_equal(x.r[1].count, 1);
+	races_over(&x);
+}
+
+/* What lies between cuts memory into pieces: of one pair, neighbours are one range, and what is
+ * apart is not. */
+static void test_pieces_of_a_pair(void **unused)
+{
+	(void)unused;
+	for (unsigned apart = 0; apart < 2; apart++) {
+		begin();
+		const uint64_t a = fill(1, A, 64);
+
+		if (apart)
+			add(cmd_copy(seq, 1, SBT_COPY_D2D, A + 16, B, 16, true));
+		else
+			add(cmd_copy(seq, 1, SBT_COPY_D2D, B, A, 16, true));
+		const uint64_t w = fill(2, A, 64);
+		struct order_races x = races_found();
+		unsigned found = 0;
+
+		for (size_t i = 0; i < x.n; i++) {
+			if (x.r[i].a.seq != a || x.r[i].b.seq != w)
+				continue;
+			found++;
+			assert_int_equal(x.r[i].addr, A);
+			assert_int_equal(x.r[i].size, apart ? 16 : 64);
+			assert_int_equal(x.r[i].count, 1);
+		}
+		assert_int_equal(found, 1);
+		races_over(&x);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pointers),
+		cmocka_unit_test(test_textures),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_pieces_of_a_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
