@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
@@ -972,6 +973,33 @@ static void test_copies_in_a_batch(void **state)
 	OK(cuStreamDestroy(s));
 }
 
+/* Programs that look names up by themselves find those without a suffix, too. */
+static void old_names(void **state)
+{
+	static const char *const names[] = {"cuArrayCreate", "cuDeviceTotalMem", "cuMemAlloc",
+		"cuMemFree", "cuMemGetInfo", "cuMemcpy3DAsync", "cuMemcpyHtoD", "cuMemsetD2D32",
+		"cuModuleGetGlobal", "cuTexRefSetAddress2D", "cuIpcOpenMemHandle", "cuLinkAddData",
+		"cuLinkAddFile", "cuLinkCreate", "cuMemHostRegister"};
+	static char page[8192];
+	CUresult (*alloc)(unsigned *, unsigned);
+	CUresult (*pin)(void *, size_t, unsigned);
+	unsigned addr = 7;
+	void *p;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!dlsym(RTLD_DEFAULT, names[i]))
+			fail_msg("%s is not there", names[i]);
+	*(void **)&alloc = dlsym(RTLD_DEFAULT, "cuMemAlloc");
+	IS(alloc(&addr, 4), NOT_SUPPORTED);
+	assert_int_equal(addr, 7);
+	*(void **)&pin = dlsym(RTLD_DEFAULT, "cuMemHostRegister");
+	OK(pin(page, sizeof(page), 0));
+	OK(cuMemHostUnregister(page));
+	/* cuGetProcAddress gives the newest one that the program's version has */
+	OK(cuGetProcAddress("cuMemAlloc", &p, 13000, 0, NULL));
+	assert_ptr_equal(p, dlsym(RTLD_DEFAULT, "cuMemAlloc_v2"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -987,6 +1015,7 @@ int main(void)
 		cmocka_unit_test(user_objects),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(managed),
+		cmocka_unit_test(old_names),
 		cmocka_unit_test(devices),
 		cmocka_unit_test(pools_of_devices),
 		cmocka_unit_test(linking),

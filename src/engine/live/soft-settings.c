@@ -13,6 +13,8 @@
 #include "base/words.h"
 #include "engine/replay-device.h"
 
+#define SM_DEFAULT 75
+
 struct err *soft_settings(const struct settings *set, struct replayer_soft *ret)
 {
 	const char *text = set->string[SET_SOFT_SCHEDULE];
@@ -46,6 +48,20 @@ struct err *soft_settings_apply(struct engine *en)
 	}
 	return en->trace.device && en->trace.device->soft ? device_soft(en->trace.device->d, &soft)
 							  : NULL;
+}
+
+struct err *soft_settings_sm(struct engine *en)
+{
+	static const uint64_t known[] = {SM_DEFAULT, 80, 86, 89, 90, 100, 120};
+	const uint64_t sm = en->set.number[SET_SOFT_SM];
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i] == sm)
+			return NULL;
+	err_free(settings_assign(&en->set, SET_SOFT_SM, "75"));
+	return err_cure(
+		err_new(ERR_USAGE, "the software GPU has no compute capability sm_%" PRIu64, sm),
+		"Use \"set softgpu sm\" with 75, 80, 86, 89, 90, 100 or 120");
 }
 
 void soft_races_end(struct engine *en)
@@ -94,6 +110,9 @@ char **soft_settings_env(struct engine *en, char **ret_own)
 		ret_own[k++] = xasprintf("TSDB_SOFT_TIMEOUT=%" PRIu64, set[SET_SOFT_TIMEOUT]);
 	if (set[SET_SOFT_DEVICES] > 1)
 		ret_own[k++] = xasprintf("TSDB_SOFT_DEVICES=%" PRIu64, set[SET_SOFT_DEVICES]);
+	if (set[SET_SOFT_SM] != SM_DEFAULT) /* else TSDB_SOFT_CC counts */
+		ret_own[k++] = xasprintf("TSDB_SOFT_CC=%" PRIu64 ".%" PRIu64, set[SET_SOFT_SM] / 10,
+			set[SET_SOFT_SM] % 10);
 	if (!set[SET_SOFT_JIT])
 		ret_own[k++] = xasprintf("TSDB_SOFT_JIT=0");
 	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */

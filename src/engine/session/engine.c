@@ -50,6 +50,8 @@ struct err *engine_setting_changed(struct engine *en, enum setting id)
 	case SET_SOFT_SCHEDULE:
 	case SET_SOFT_RACECHECK:
 		return soft_settings_apply(en);
+	case SET_SOFT_SM:
+		return soft_settings_sm(en);
 	case SET_REPLAY_ORDER:
 		return replay_device_order(en);
 	default:

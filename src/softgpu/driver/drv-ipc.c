@@ -153,3 +153,9 @@ DRV_DEFINE(1, cuIpcCloseMemHandle, CUdeviceptr, dptr)
 	pthread_mutex_unlock(&drv_lock);
 	return o ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
+
+/* CUDA 4.1's, as cuIpcOpenMemHandle_v2 is. */
+DRV_DEFINE(3, cuIpcOpenMemHandle, CUdeviceptr *, pdptr, CUipcMemHandle, handle, unsigned int, Flags)
+{
+	return cuIpcOpenMemHandle_v2(pdptr, handle, Flags);
+}

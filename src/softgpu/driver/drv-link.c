@@ -176,3 +176,24 @@ DRV_DEFINE(1, cuLinkDestroy, CUlinkState, state)
 	obj_free(OBJ_LINK, state);
 	return CUDA_SUCCESS;
 }
+
+/* --- CUDA 5.5's, which take what the _v2 take --- */
+
+DRV_DEFINE(4, cuLinkCreate, unsigned int, numOptions, CUjit_option *, options, void **,
+	optionValues, CUlinkState *, stateOut)
+{
+	return cuLinkCreate_v2(numOptions, options, optionValues, stateOut);
+}
+
+DRV_DEFINE(8, cuLinkAddData, CUlinkState, state, CUjitInputType, type, void *, data, size_t, size,
+	const char *, name, unsigned int, numOptions, CUjit_option *, options, void **,
+	optionValues)
+{
+	return cuLinkAddData_v2(state, type, data, size, name, numOptions, options, optionValues);
+}
+
+DRV_DEFINE(6, cuLinkAddFile, CUlinkState, state, CUjitInputType, type, const char *, path,
+	unsigned int, numOptions, CUjit_option *, options, void **, optionValues)
+{
+	return cuLinkAddFile_v2(state, type, path, numOptions, options, optionValues);
+}

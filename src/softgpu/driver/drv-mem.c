@@ -433,3 +433,9 @@ DRV_DEFINE(3, cuPointerSetAttribute, const void *, value, CUpointer_attribute, a
 	REQUIRE(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && mem_find(ptr));
 	return CUDA_SUCCESS;
 }
+
+/* CUDA 4's, as cuMemHostRegister_v2 is. */
+DRV_DEFINE(3, cuMemHostRegister, void *, p, size_t, bytesize, unsigned int, Flags)
+{
+	return cuMemHostRegister_v2(p, bytesize, Flags);
+}

@@ -8,12 +8,12 @@
 
 #include <stdatomic.h>
 
-static CUresult refuse(const char *name, _Atomic bool *said)
+static CUresult refuse(const char *name, _Atomic bool *said, const char *why)
 {
 	if (!drv_ready)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!atomic_exchange(said, true))
-		drv_say("%s is not supported", name);
+		drv_say("%s is not supported%s", name, why);
 	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -24,7 +24,7 @@ static CUresult refuse(const char *name, _Atomic bool *said)
 	{                                                                                          \
 		static _Atomic bool said;                                                          \
                                                                                                    \
-		return refuse(#name, &said);                                                       \
+		return refuse(#name, &said, "");                                                   \
 	}                                                                                          \
 	static const struct drv_entry drv_row_##name __attribute__((section("drv_entries"), used,  \
 		aligned(8))) = {#name, (void *)refused_##name, CUPTI_DRIVER_TRACE_CBID_##name};
@@ -206,3 +206,59 @@ REFUSE(cuTexRefSetMipmapLevelClamp)
 REFUSE(cuTexRefSetMipmappedArray)
 REFUSE(cuWaitExternalSemaphoresAsync)
 REFUSE(cuWaitExternalSemaphoresAsync_ptsz)
+
+/* The calls of CUDA 3.1 take addresses and sizes of 32 bits, which no allocation here fits into.
+ * Programs find them that look up names without a suffix by dlsym(). */
+#define THIRTY_TWO                                                                                 \
+	": it is the call of CUDA 3.1, whose addresses and sizes have 32 bits; its name with _v2 is the present one"
+
+/* No row for cuGetProcAddress, which gives this name's newest call. */
+#define OLD(name)                                                                                  \
+	SOFT_EXPORT CUresult old_##name(void) __asm__(#name);                                      \
+	CUresult old_##name(void)                                                                  \
+	{                                                                                          \
+		static _Atomic bool said;                                                          \
+                                                                                                   \
+		return refuse(#name, &said, THIRTY_TWO);                                           \
+	}
+
+OLD(cuArray3DCreate)
+OLD(cuArray3DGetDescriptor)
+OLD(cuArrayCreate)
+OLD(cuArrayGetDescriptor)
+OLD(cuDeviceTotalMem)
+OLD(cuMemAlloc)
+OLD(cuMemAllocHost)
+OLD(cuMemAllocPitch)
+OLD(cuMemFree)
+OLD(cuMemGetAddressRange)
+OLD(cuMemGetInfo)
+OLD(cuMemHostGetDevicePointer)
+OLD(cuMemcpy2D)
+OLD(cuMemcpy2DAsync)
+OLD(cuMemcpy2DUnaligned)
+OLD(cuMemcpy3D)
+OLD(cuMemcpy3DAsync)
+OLD(cuMemcpyAtoA)
+OLD(cuMemcpyAtoD)
+OLD(cuMemcpyAtoH)
+OLD(cuMemcpyAtoHAsync)
+OLD(cuMemcpyDtoA)
+OLD(cuMemcpyDtoD)
+OLD(cuMemcpyDtoDAsync)
+OLD(cuMemcpyDtoH)
+OLD(cuMemcpyDtoHAsync)
+OLD(cuMemcpyHtoA)
+OLD(cuMemcpyHtoAAsync)
+OLD(cuMemcpyHtoD)
+OLD(cuMemcpyHtoDAsync)
+OLD(cuMemsetD16)
+OLD(cuMemsetD2D16)
+OLD(cuMemsetD2D32)
+OLD(cuMemsetD2D8)
+OLD(cuMemsetD32)
+OLD(cuMemsetD8)
+OLD(cuModuleGetGlobal)
+OLD(cuTexRefGetAddress)
+OLD(cuTexRefSetAddress)
+OLD(cuTexRefSetAddress2D)

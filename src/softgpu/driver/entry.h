@@ -47,6 +47,10 @@
 #undef cuGraphKernelNodeSetParams
 #undef cuGraphKernelNodeGetParams
 #undef cuGraphAddKernelNode
+#undef cuIpcOpenMemHandle
+#undef cuLinkAddData
+#undef cuLinkAddFile
+#undef cuLinkCreate
 #undef cuMemAdvise
 #undef cuMemcpyBatchAsync
 #undef cuMemcpy3DBatchAsync

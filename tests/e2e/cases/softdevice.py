@@ -83,6 +83,10 @@ def test_compute_capability(t):
         t.match(rf'^#\d+ device 0 "TraceSmith software GPU" sm_major {major} sm_minor {minor} ' if minor != '0' else rf'^#\d+ device 0 "TraceSmith software GPU" sm_major {major} (?!sm_minor [1-9])',
                 t.tsdb('view', 't.sbt').out)
         t.equal(t.tsdb('replay', 't.sbt').status, 0, f'replay of {cc}')
+    r = t.session('vecadd', 'set softgpu sm 90', 'show softgpu sm', 'capture start t.sbt', 'run', 'continue')
+    t.match(r'sm_major 9 (?!sm_minor [1-9])', t.tsdb('view', 't.sbt').out)
+    r = t.session('vecadd', 'set softgpu sm 61', 'show softgpu sm')
+    t.match(r'^tsdb: the software GPU has no compute capability sm_61\. Use "set softgpu sm" with 75, 80, 86, 89, 90, 100 or 120', r.err)
     r = t.record('vecadd', env={'TSDB_SOFT_CC': '6.1'})
     t.check(r.status != 0, 'refused')
     t.match(r'TSDB_SOFT_CC=6\.1 is none of the compute capabilities 7\.5, 8\.0, 8\.6, 8\.9, 9\.0, 10\.0 and 12\.0', r.err)
