@@ -212,6 +212,9 @@ typedef void why_host_source(struct why *w, const struct why_process *p, unsigne
 
 /* The rows of the table in why/why-host.c, in their order. */
 void why_host(struct why *w, const struct why_process *p, unsigned n);
+/* The processes that these wait for, directly or not, that use the GPU and are not among them: to
+ * be looked into, too, before why_host(). Fills in up to max, returns how many. Adds nothing. */
+unsigned why_host_peers(const struct why_process *p, unsigned n, pid_t *ret, unsigned max);
 
 /* A warp's place inside a kernel, from whatever can look inside: the software GPU's look, or a core
  * dump of the device. */

@@ -438,7 +438,8 @@ static void pipes_that_both_read(void **state)
 	close_pipes();
 	k = looked_at(pid, 1); /* the other one is found */
 	expect(k, WHY_FILE, true);
-	assert_int_equal(k->a.ncycle, 6); /* thread, pipe, process: twice */
+	assert_int_equal(k->a.ncycle, 6);			  /* thread, pipe, process: twice */
+	assert_int_equal(why_host_peers(k->p, k->n, &pid, 1), 0); /* it has no driver */
 	done(k);
 }
 

@@ -100,7 +100,7 @@ static void read_threads(struct host_process *p)
 		closedir(d);
 }
 
-static void take_threads(struct host_process *p)
+static void take_threads(struct host_look *l, struct host_process *p)
 {
 	for (unsigned i = 0; i < p->given->nthreads; i++) {
 		const struct why_thread *from = &p->given->threads[i];
@@ -111,6 +111,8 @@ static void take_threads(struct host_process *p)
 			.call = from->call,
 			.stack = from->stack};
 
+		if (l->scratch && t.node != WHY_NONE)
+			t.node = why_node(l->w, WHY_THREAD, p->pid, (uint64_t)t.tid, "");
 		memcpy(t.arg, from->arg, sizeof(t.arg));
 		memcpy(t.name, from->name, sizeof(t.name));
 		add_thread(p, &t);
@@ -142,7 +144,8 @@ static void look_from_outside(struct host_look *l, struct host_process *p)
 		return;
 	}
 	read_threads(p);
-	if (inferior_may_use_gpu(p->pid))
+	p->gpu = inferior_may_use_gpu(p->pid);
+	if (p->gpu)
 		why_note(l->w,
 			"process %d uses the GPU and was looked at from outside only: `tsdb why %d` tells more",
 			(int)p->pid, (int)p->pid);
@@ -186,7 +189,7 @@ void host_process_given(struct host_look *l, const struct why_process *given)
 	p->node = why_find(l->w, WHY_PROCESS, p->pid, (uint64_t)p->pid);
 	l->p[l->n++] = p;
 	if (given->inf || given->nthreads)
-		take_threads(p);
+		take_threads(l, p);
 	else
 		look_from_outside(l, p);
 }

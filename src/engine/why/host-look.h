@@ -31,9 +31,9 @@ struct host_thread {
 struct host_process {
 	pid_t pid;
 	const struct why_process *given; /* NULL: found here */
-	bool outside;			 /* its threads were read here, from /proc */
-	uint32_t node;			 /* WHY_NONE: nobody waits for it, so far */
-	bool connected;			 /* with its threads */
+	bool outside, gpu; /* its threads were read here, from /proc; it may use the GPU */
+	uint32_t node;	   /* WHY_NONE: nobody waits for it, so far */
+	bool connected;	   /* with its threads */
 	struct host_thread *threads;
 	unsigned nthreads, cap;
 	bool cut; /* it has more */
@@ -45,6 +45,7 @@ struct host_process {
 struct host_end;
 struct host_look {
 	struct why *w;
+	bool scratch; /* w is another graph than the one that has the given threads' nodes */
 	struct host_process *p[HOST_PROCESSES_MAX];
 	unsigned n, found, sockets;
 	struct host_end *ends; /* which process has which pipes and sockets open */

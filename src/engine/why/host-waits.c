@@ -142,20 +142,44 @@ static bool look_at_next(struct host_look *l)
 	return false;
 }
 
+static void look_at_all(struct host_look *l, const struct why_process *p, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		host_process_given(l, &p[i]);
+	for (unsigned i = 0; i < l->n && i < n; i++)
+		if (l->p[i]->node != WHY_NONE) /* somebody waits for it already */
+			host_process_node(l, l->p[i]->pid);
+	while (look_at_next(l))
+		;
+}
+
+static void look_over(struct host_look *l)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		free(l->p[i]->threads);
+		free(l->p[i]);
+	}
+	free(l->ends);
+}
+
 void host_waits(struct why *w, const struct why_process *p, unsigned n)
 {
 	struct host_look l = {.w = w};
 
-	for (unsigned i = 0; i < n; i++)
-		host_process_given(&l, &p[i]);
-	for (unsigned i = 0; i < l.n && i < n; i++)
-		if (l.p[i]->node != WHY_NONE) /* somebody waits for it already */
-			host_process_node(&l, l.p[i]->pid);
-	while (look_at_next(&l))
-		;
-	for (unsigned i = 0; i < l.n; i++) {
-		free(l.p[i]->threads);
-		free(l.p[i]);
-	}
-	free(l.ends);
+	look_at_all(&l, p, n);
+	look_over(&l);
+}
+
+unsigned why_host_peers(const struct why_process *p, unsigned n, pid_t *ret, unsigned max)
+{
+	struct host_look l = {.w = why_new(), .scratch = true};
+	unsigned found = 0;
+
+	look_at_all(&l, p, n);
+	for (unsigned i = 0; i < l.n && found < max; i++)
+		if (!l.p[i]->given && l.p[i]->gpu)
+			ret[found++] = l.p[i]->pid;
+	look_over(&l);
+	why_free(l.w);
+	return found;
 }
