@@ -447,6 +447,9 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 		buf_str(&b, v.c->u.launch.args.len
 				    ? "The layout of the kernel's parameters is not known.\n"
 				    : "No arguments.\n");
+	if (v.params.newer && !a->json)
+		buf_printf(&b, "%s is newer than the program: it may not say the names any more.\n",
+			v.params.file);
 	if (v.before && !a->json)
 		buf_printf(&b, "Values are as before #%" PRIu64 ", where the capture began.\n",
 			v.before);

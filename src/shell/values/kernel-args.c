@@ -167,12 +167,12 @@ static void take_names(struct asked *q, struct kernel_params *ret)
 	if (ret->named || !ret->file || !ret->line)
 		return;
 	e = sources_get(session_sources(q->s), ret->file, ret->folder, &t);
-	if (e || t->kept || t->changed <= q->made) {
+	ret->newer = !e && !t->kept && t->changed > q->made;
+	if (!e && !ret->newer) {
 		kernel_short_name(name, sizeof name, q->mangled);
 		for (last = name; strstr(last, "::");)
 			last = strstr(last, "::") + 2;
-		if (!e)
-			kernel_params_take_names(ret, last, t->bytes);
+		kernel_params_take_names(ret, last, t->bytes);
 	}
 	err_free(e);
 }

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, types and lines of the program's source: arguments of kernels, live and in replays. What is expected is read from tests/programs/arguments.cu."""
 import json
+import os
+import shutil
 
+
+from e2e import SRC, program
 from replay import find, recorded, shell
 
 
@@ -29,6 +33,18 @@ def test_arguments_of_templates_and_of_what_is_not_certain(t):
     t.match(r'^\$1 = 2$', r.out)
     t.match(r'^arg0 = \(float \*\) 0x[0-9a-f]+ <.*>\narg1 = 7\narg2 = 0\.5$', r.out)  # a macro is among the parameters: no names
     t.match(r'^\$2 = 1$', r.out)  # so this is the launch's field
+
+
+def test_a_source_that_is_newer_names_nothing(t):
+    """The program is a copy that is older than its source; then one that is younger."""
+    for age, want in ((-10, r'^arg2 = 0\n(.*\n)*\S*arguments\.cu is newer than the program'), (10, r'^lr = 0\n')):
+        copy = t.path('copy')
+        shutil.copyfile(program('arguments'), copy)
+        os.chmod(copy, 0o755)
+        at = os.stat(os.path.join(SRC, 'tests', 'programs', 'arguments.cu')).st_mtime + age
+        os.utime(copy, (at, at))
+        r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break kernel adam', '-ex', 'run', '-ex', 'info args', '--args', copy)
+        t.match(want, r.out)
 
 
 def test_conditions_that_cannot_be(t):
