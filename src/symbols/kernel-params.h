@@ -21,7 +21,7 @@ struct kernel_params {
 	struct kernel_param *v; /* heap */
 	unsigned n;
 	bool named;    /* all have their names */
-	bool newer; /* a source would name them, but is newer than the program */
+	bool newer;    /* a source would name them, but is newer than the program */
 	char *file;    /* of the declaration, as the compiler has it; heap; NULL: not known */
 	char *folder;  /* in which it was compiled, where file is relative; heap, NULL: not known */
 	unsigned line; /* of the kernel's name there */

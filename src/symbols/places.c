@@ -54,7 +54,7 @@ bool symbols_main_file(struct symbols *s, const char *path, struct symbols_line 
 	symbols_functions(s, path, is_main, &at);
 	if (!at || !symbols_lookup(s, path, NULL, at, &sym, 1) || !sym.file)
 		return false;
-	*ret = (struct symbols_line){sym.file, sym.line, at};
+	*ret = (struct symbols_line){sym.file, sym.folder, sym.line, at};
 	return true;
 }
 
@@ -108,6 +108,7 @@ enum symbols_found symbols_line(struct symbols *s, const char *path, const char 
 	struct wanted w = {.file = file, .line = line, .found = SYMBOLS_NO_FILE};
 	Dwfl_Module *m = symbols_module(s, path);
 	Dwarf_Die *cu = NULL;
+	struct symbol sym;
 	Dwarf_Addr bias;
 
 	while (m && (cu = dwfl_module_nextcu(m, cu, &bias))) {
@@ -125,5 +126,7 @@ enum symbols_found symbols_line(struct symbols *s, const char *path, const char 
 	}
 	*ret = w.at;
 	ret->file = w.path ? symbols_demangle(s, w.path) : NULL; /* a copy that is kept */
+	if (w.path && symbols_lookup(s, path, NULL, w.at.vaddr, &sym, 1))
+		ret->folder = sym.folder;
 	return w.found;
 }

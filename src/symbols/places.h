@@ -16,7 +16,8 @@ void symbols_functions(struct symbols *s, const char *path,
 	bool (*add)(void *arg, const struct symbols_function *f), void *arg);
 
 struct symbols_line {
-	const char *file; /* as the compiler has it; lives as long as the struct symbols */
+	const char *file;   /* as the compiler has it; lives as long as the struct symbols */
+	const char *folder; /* in which it was compiled; NULL: not known */
 	unsigned line;
 	uint64_t vaddr; /* the lowest of the line's */
 };

@@ -314,6 +314,14 @@ static const char *function_name(struct symbols *s, Dwarf_Die *die)
 	return name ? symbols_demangle(s, name) : NULL;
 }
 
+static const char *folder_of(struct symbols *s, Dwarf_Die *cu)
+{
+	Dwarf_Attribute attr;
+	const char *folder = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr));
+
+	return folder ? keep(s, folder) : NULL;
+}
+
 /* The line in the caller that has the inlined call. */
 static void call_site(struct symbols *s, Dwarf_Die *cu, Dwarf_Die *die, struct symbol *ret)
 {
@@ -322,12 +330,14 @@ static void call_site(struct symbols *s, Dwarf_Die *cu, Dwarf_Die *die, struct s
 	Dwarf_Files *files;
 	const char *name;
 
-	ret->file = NULL;
+	ret->file = ret->folder = NULL;
 	ret->line = ret->column = 0;
 	if (dwarf_attr(die, DW_AT_call_file, &attr) && dwarf_formudata(&attr, &v) == 0 &&
 		dwarf_getsrcfiles(cu, &files, NULL) == 0 &&
-		(name = dwarf_filesrc(files, v, NULL, NULL)))
+		(name = dwarf_filesrc(files, v, NULL, NULL))) {
 		ret->file = keep(s, name);
+		ret->folder = folder_of(s, cu);
+	}
 	if (dwarf_attr(die, DW_AT_call_line, &attr) && dwarf_formudata(&attr, &v) == 0)
 		ret->line = (unsigned)v;
 	if (dwarf_attr(die, DW_AT_call_column, &attr) && dwarf_formudata(&attr, &v) == 0)
@@ -348,6 +358,7 @@ static void line_of(struct symbols *s, const struct symfile *f, uint64_t vaddr, 
 		return;
 	(void)dwarf_linecol(line, &column);
 	ret->file = keep(s, name);
+	ret->folder = folder_of(s, cu);
 	ret->line = number > 0 ? (unsigned)number : 0;
 	ret->column = column > 0 ? (unsigned)column : 0;
 }

@@ -17,6 +17,7 @@ struct symbol {
 	const char *function; /* demangled; NULL when not known */
 	uint64_t offset;      /* bytes from the function's start */
 	const char *file;     /* NULL when there is no line information */
+	const char *folder;   /* in which it was compiled, for relative files; NULL: not known */
 	unsigned line, column;
 	const char *module; /* path of the ELF file; NULL when the address is in none */
 	uint64_t module_offset;

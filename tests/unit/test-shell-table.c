@@ -55,7 +55,7 @@ static const struct {
 	{"changes something that another command lists",
 		"kill, file, attach, detach, handle, break, tbreak, dprintf, undisplay, catch, watch, delete, disable, "
 		"enable, condition, ignore, commands, define, document, alias, dont-repeat, capture start, capture stop, capture window, "
-		"set, unset, cd"},
+		"set, unset, cd, directory"},
 	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",
 		"thread, block, rank"},
 	{"writes a file", "save breakpoints, order graph"},
@@ -64,7 +64,6 @@ static const struct {
 		"loop_continue, pwd, help, quit"},
 	/* `output` is `print` without its number. `apropos --json` lists what `help` does. */
 	{"the comparison that it ends with is that of `replay verify --json`", "replay swap"},
-	{"the source's files are text", "list"},
 };
 
 static const char *why_no_json(const char *name)

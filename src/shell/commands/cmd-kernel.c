@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside a launch: replay enter, stepi, nexti, reverse-stepi, block, and its texts: disassemble,
- * list. `continue`, `finish`, `reverse-continue`, `thread`, `print`, `x`, `watch` and `break ptx`
+ * Inside a launch: replay enter, stepi, nexti, reverse-stepi, block, and its texts: disassemble.
+ * `continue`, `finish`, `reverse-continue`, `thread`, `print`, `x`, `watch` and `break ptx`
  * are where they always are, and come here when a launch is under the microscope.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "engine/replay-device.h"
 #include "base/words.h"
 
-enum { LINES_AROUND = 10, LIST_AROUND = 5 };
+enum { LINES_AROUND = 10 };
 
 /* --- moving --- */
 
@@ -223,54 +223,4 @@ struct err *cmd_disassemble(struct session *s, const struct cmd_args *a)
 	buf_free(&b);
 	free(l.line);
 	return NULL;
-}
-
-const char cmd_list_help[] =
-	"Shows the source around the line that the focused warp's next instruction comes from\n"
-	"(marked =>), or around line N of that file. The PTX has to say so: build with\n"
-	"-lineinfo or -G; and the file has to be where it was then.\n"
-	"Example: list 20\n";
-
-/* Prints lines first to last of a source file that the PTX names. */
-static struct err *print_source(
-	struct session *s, const char *path, unsigned first, unsigned last, unsigned here)
-{
-	char *line = NULL;
-	size_t cap = 0;
-	unsigned n = 0;
-	FILE *f = fopen(path, "re");
-
-	if (!f)
-		return err_cure(err_sys(errno, "cannot read the source file %s", path),
-			"\"disassemble\" shows the PTX");
-	while (n < last && getline(&line, &cap, f) >= 0) {
-		line[strcspn(line, "\r\n")] = 0;
-		if (++n >= first)
-			out_printf(s->out, "%s %5u  %s\n", n == here ? "=>" : "  ", n, line);
-	}
-	free(line);
-	fclose(f);
-	if (n < first)
-		return err_new(ERR_NOT_FOUND, "%s has only %u lines", path, n);
-	return NULL;
-}
-
-struct err *cmd_list(struct session *s, const struct cmd_args *a)
-{
-	const struct soft_stop *t = kernel_stop(s);
-	struct device *d;
-	uint64_t line;
-
-	TRY(microscope_need(&s->engine, "list", &d));
-	if (!t || !t->source_line || !*t->file)
-		return err_cure(
-			err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),
-			"Build with \"nvcc -lineinfo\"; \"disassemble\" shows the PTX");
-	line = t->source_line;
-	if (a->argc > 1 ||
-		(a->argc && (!word_u64(a->argv[0], &line) || !line || line > UINT32_MAX / 2)))
-		return err_cure(
-			err_new(ERR_USAGE, "\"%s\" is no line", a->rest), "Use \"list 25\"");
-	return print_source(s, t->file, line > LIST_AROUND ? (unsigned)line - LIST_AROUND : 1,
-		(unsigned)line + LIST_AROUND, t->source_line);
 }

@@ -11,6 +11,7 @@
 #include "base/json-put.h"
 #include "replay/replay.h"
 #include "engine/breakpoints.h"
+#include "shell/source/source-view.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/kernel-text.h"
@@ -110,6 +111,8 @@ static void tell_stop(
 	}
 	tell_late(s, stop->late);
 	tell_kept(s, c ? c->seq : 0);
+	if (c)
+		source_tell_recorded(s, c);
 	if (stop->why == REPLAY_END)
 		out_printf(s->out, "The end of the %s.\n", whole);
 	buf_free(&b);

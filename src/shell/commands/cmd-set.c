@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "shell/source/source-view.h"
 #include "shell/live/process.h"
 #include "shell/values/value-text.h"
 #include "shell/script/defined.h"
@@ -79,6 +80,11 @@ struct err *cmd_set(struct session *s, const struct cmd_args *a)
 	struct setting_found found;
 	const char *rest;
 
+	bool done;
+
+	TRY(source_setting(s, "set", a->rest, false, &done));
+	if (done)
+		return NULL;
 	if (*a->rest == '$')
 		return set_variable(s, a->rest);
 	if (begins_with(a->rest, "variable", 3, &rest) && *rest)
@@ -331,6 +337,11 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 {
 	const char *rest;
 
+	bool done;
+
+	TRY(source_setting(s, "show", a->rest, a->json, &done));
+	if (done)
+		return NULL;
 	if (!strcmp(a->rest, "version"))
 		show_version(s, a->json);
 	else if (*a->rest && begins_with(a->rest, "environment", 3, &rest) && *rest)
@@ -349,7 +360,8 @@ struct err *cmd_show(struct session *s, const struct cmd_args *a)
 }
 
 const char cmd_unset_help[] =
-	"Takes a variable out of the program's environment, from the next run on.\n"
+	"Takes a variable out of the program's environment, from the next run on; `unset\n"
+	"substitute-path [FROM]` ends what `set substitute-path` does.\n"
 	"Example: unset env DISPLAY\n";
 
 struct err *cmd_unset(struct session *s, const struct cmd_args *a)
@@ -357,6 +369,11 @@ struct err *cmd_unset(struct session *s, const struct cmd_args *a)
 	const char *rest;
 	size_t n;
 
+	bool done;
+
+	TRY(source_setting(s, "unset", a->rest, false, &done));
+	if (done)
+		return NULL;
 	if (!begins_with(a->rest, "environment", 3, &rest) || !*rest)
 		return err_cure(err_new(ERR_USAGE, "unset needs \"env\" and a name"),
 			"For example: unset env DISPLAY");

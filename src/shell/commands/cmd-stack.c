@@ -13,6 +13,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/print/listing.h"
 #include "shell/print/stack-view.h"
+#include "shell/source/source-view.h"
 #include "shell/values/value-text.h"
 #include "shell/values/program.h"
 #include "base/words.h"
@@ -147,6 +148,9 @@ static struct err *select_frame(struct session *s, int64_t i, bool json)
 		else
 			stack_print_frame(&b, &st, (unsigned)i);
 		out_printf(s->out, "%s\n", buf_cstr(&b));
+		if (st.frames[i].sym.file && st.frames[i].sym.line && !json)
+			source_tell(s, &(struct source_place){st.frames[i].sym.file,
+					       st.frames[i].sym.folder, st.frames[i].sym.line});
 	}
 	buf_free(&b);
 	stack_free(&st);

@@ -25,6 +25,7 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
+#include "shell/source/source-view.h"
 #include "symbols/sources.h"
 #include "symbols/symbols.h"
 #include "base/words.h"
@@ -72,6 +73,7 @@ void session_deinit(struct session *s)
 	displays_free(s->displays);
 	symbols_free(s->symbols);
 	sources_free(s->sources);
+	source_view_free(s->source);
 	races_deinit(s);
 	free(s->last_line);
 	out_free(s->out);
@@ -515,6 +517,7 @@ static const char *repeat_or_remember(struct session *s, const char *line)
 	const char *rest, *text = line + strspn(line, " \t");
 	struct err *e;
 
+	s->repeating = !*text;
 	if (!*text)
 		return s->last_line ? s->last_line : "";
 	e = defined_lookup(s, text, &c, &rest);

@@ -18,6 +18,7 @@
 struct editor;
 struct input;
 struct races;
+struct source_view;
 struct sources;
 struct replay;
 struct replay_stop;
@@ -45,11 +46,13 @@ struct session {
 	char *last_line;   /* what an empty line repeats; NULL: nothing */
 	enum focus focus;
 	struct vars *vars;
-	struct symbols *symbols;   /* of files on disk; NULL until first used */
-	struct sources *sources;   /* texts of the program; NULL until first used */
-	struct races *races;	   /* cmd-races.c; NULL until first used */
-	struct displays *displays; /* NULL until first used */
-	struct defined *defined;   /* the command table with the user's own */
+	struct symbols *symbols;    /* of files on disk; NULL until first used */
+	struct sources *sources;    /* texts of the program; NULL until first used */
+	struct source_view *source; /* what is shown of them; NULL until first used */
+	bool repeating;		    /* an empty line runs the last command again */
+	struct races *races;	    /* cmd-races.c; NULL until first used */
+	struct displays *displays;  /* NULL until first used */
+	struct defined *defined;    /* the command table with the user's own */
 	struct script_state {
 		/* loop_break, loop_continue: the blocks up to the loop end */
 		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "shell/print/kernel-text.h"
 #include "shell/script/displays.h"
+#include "shell/source/source-view.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
 #include "base/file.h"
@@ -140,7 +141,21 @@ static void print_head(struct session *s, const struct soft_stop *t, struct buf 
 	buf_str(b, t->why == SOFT_WHY_WARP_ENDED ? "]\n" : "\n");
 }
 
-void kernel_tell(struct session *s, const struct soft_stop *t)
+/* The PTX and the source line; after a step by lines, the latter alone. */
+static void tell_line(struct session *s, const struct soft_stop *t, bool by_lines, struct buf *b)
+{
+	out_str(s->out, buf_cstr(b));
+	b->len = 0;
+	if (by_lines && t->line && source_tell_kernel(s, t->file, t->source_line))
+		return;
+	print_place(b, t);
+	out_str(s->out, buf_cstr(b));
+	b->len = 0;
+	if (!by_lines && t->line && t->why != SOFT_WHY_STEP)
+		source_tell_kernel(s, t->file, t->source_line);
+}
+
+static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 {
 	struct buf b = BUF_INIT;
 	char name[256];
@@ -164,10 +179,15 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 			print_thread(&b, t->block, t->thread);
 			buf_printf(&b, ", warp %u, lane %u\n", t->warp, t->lane);
 		}
-		print_place(&b, t);
+		tell_line(s, t, by_lines, &b);
 	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
+}
+
+void kernel_tell(struct session *s, const struct soft_stop *t)
+{
+	tell(s, t, false);
 }
 
 /* --- moving --- */
@@ -197,7 +217,7 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 	}
 	s->focus = FOCUS_REPLAY;
 	TRY(microscope_go(&s->engine, how, n, &t));
-	kernel_tell(s, &t);
+	tell(s, &t, how == SOFT_LINE && t.why == SOFT_WHY_STEP);
 	return NULL;
 }
 

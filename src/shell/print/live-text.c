@@ -3,6 +3,7 @@
  * The live program's notes and stops, see live-text.h. Those of a recording go to standard error,
  * to keep them out of the program's output.
  */
+#include "shell/source/source-view.h"
 #include "shell/print/live-text.h"
 
 #include <signal.h>
@@ -333,6 +334,7 @@ static void tell_signal(struct session *s, int sig)
 		signal_text(sig));
 	out_str(s->out, "\n");
 	stack_tell_top(s);
+	source_tell_live(s);
 }
 
 void live_stop_tell(struct session *s, const struct live_stop *stop)
@@ -363,4 +365,5 @@ void live_stop_tell(struct session *s, const struct live_stop *stop)
 		return;
 	tell_cmd(s, stop->seq);
 	tell_node(s, stop);
+	source_tell_live(s);
 }

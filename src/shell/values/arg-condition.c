@@ -308,6 +308,23 @@ static struct err *rewrite(struct kernels *k, const char *text, struct buf *out)
 	return NULL;
 }
 
+/* Says why names are not known, if that is the reason. */
+static struct err *explain_newer(const struct kernels *k, const char *text)
+{
+	struct sbt_expr compiled;
+	char why[256];
+
+	for (unsigned i = 0; i < k->n; i++)
+		if (k->v[i].params.newer &&
+			!sbt_expr_compile(&compiled, SBT_LAUNCH, text, why, sizeof why))
+			return err_cure(
+				err_new(ERR_STATE,
+					"the names of the kernel's arguments are not known: %s is newer than the program",
+					k->v[i].params.file),
+				"Build the program again, or write argN, argN.f32 and the like");
+	return NULL;
+}
+
 struct err *kernel_args_condition(struct session *s, const char *glob, const char *text, char **ret)
 {
 	struct kernels k = {.s = s, .glob = glob};
@@ -328,11 +345,11 @@ struct err *kernel_args_condition(struct session *s, const char *glob, const cha
 		e = err_cure(err_new(ERR_LIMIT, "more than %d kernels match %s", KERNELS_MAX,
 				     glob ? glob : "this"),
 			"Name one, so that its arguments are known");
+	if (!e)
+		e = explain_newer(&k, buf_cstr(&out));
 	kernels_free(&k);
-	if (!e) {
-		(void)buf_cstr(&out);
+	if (!e)
 		*ret = buf_steal(&out);
-	}
 	buf_free(&out);
 	return e;
 }

@@ -166,7 +166,7 @@ def test_from_outside_to_a_line(t):
     r = shell(t, 'replay start --on soft', f'replay goto {seq}', f'break ptx histogram:{line_of("reduce.cu", "int main")}',
               f'break ptx histogram:reduce.cu:{line_of("reduce.cu", "local[threadIdx.x] = 0;")} if %tid.x == 33 && %ctaid.x == 6', 'delete 1',
               'continue', 'continue', 'continue')
-    t.match(rf'^Breakpoint 2, #{seq} histogram, block \(6,0,0\), thread \(33,0,0\)\n[^\n]*\n#{seq} histogram has ended[^\n]*\n(.*\n)*The end of the window', r.out)
+    t.match(rf'^Breakpoint 2, #{seq} histogram, block \(6,0,0\), thread \(33,0,0\)\n[^\n]*\n[^\n]*\n#{seq} histogram has ended[^\n]*\n(.*\n)*The end of the window', r.out)
 
 
 def test_a_launch_that_breaks_the_device(t):
@@ -246,10 +246,11 @@ def test_lines_of_the_source(t):
     seq = find(t, 'matmul<<<')
     first = line_of('matmul.cu', '__global__ void matmul')
     r = inside(t, seq, 'next', 'next', 'step', 'next 3')
-    at = [int(x) for x in re.findall(r'\tmatmul\.cu:(\d+)', r.out)]
+    at = [int(x) for x in re.findall(r'^(\d+)\t', r.out, re.M)]  # of the source
     t.equal(at[0], first, 'the kernel begins there')
     t.check(all(a != b for a, b in zip(at, at[1:4])), f'each is another line: {at}')
     t.equal(len(at), 5, 'stops')
+    t.equal(len(re.findall(r'\tmatmul\.cu:', r.out)), 1, 'PTX is shown at the beginning alone')
 
 
 def test_texts(t):

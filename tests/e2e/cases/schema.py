@@ -187,10 +187,11 @@ def test_every_command(t):
     look.shell(['replay start t.sbt --on soft', f'replay goto {seq}.1'],
                ['info graph --json', 'info graphs --json', 'when --json', 'state show --json', 'info contexts --json'])
     # a running program
-    look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'run'],
+    look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'directory /x', 'set substitute-path /a /b', 'run'],
                ['info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
-                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json'], argv=[program('pipeline')])
+                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
+                'show directories --json', 'show substitute-path --json'], argv=[program('pipeline')])
     # a set of traces
     for i in range(2):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
