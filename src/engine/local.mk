@@ -113,6 +113,7 @@ libengine_a_SOURCES = \
 	src/engine/why/host-waits.c \
 	src/engine/why/why-host.c \
 	src/engine/why/inside.c \
+	src/engine/why/job.c \
 	src/engine/why/judge.c \
 	src/engine/why/why-private.h
 libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'

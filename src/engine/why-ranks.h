@@ -40,4 +40,9 @@ void why_rank_free(struct why_rank *r);
  * the processes that live here to why_host(), without threads: they are looked at from outside. */
 void why_ranks(struct why *w, const struct why_rank *r, unsigned n);
 
+/* The graph of a job whose traces, finished or being written, fit the pattern (glob(7)). Reads them
+ * twice, a second apart. The caller frees *ret and calls why_judge(). ERR_NOT_FOUND: there are
+ * fewer than two. */
+struct err *why_ask_ranks(const char *pattern, const char *match, struct why **ret) TS_CHECK;
+
 #endif

@@ -79,6 +79,13 @@ static void add_thread(struct host_process *p, const struct host_thread *t)
 	p->threads[p->nthreads++] = *t;
 }
 
+/* Threads of tsdb's agent, which never act for the program. Those of the software GPU do: they are
+ * its device, and run host functions. */
+static bool is_agents(const char *name)
+{
+	return !strncmp(name, "tsdb-", 5) && strcmp(name, "tsdb-softgpu") != 0;
+}
+
 static void read_threads(struct host_process *p)
 {
 	char path[48];
@@ -94,7 +101,8 @@ static void read_threads(struct host_process *p)
 			continue;
 		read_call(p->pid, &t);
 		read_state(p->pid, &t);
-		add_thread(p, &t);
+		if (!is_agents(t.name))
+			add_thread(p, &t);
 	}
 	if (d)
 		closedir(d);
@@ -146,9 +154,8 @@ static void look_from_outside(struct host_look *l, struct host_process *p)
 	read_threads(p);
 	p->gpu = inferior_may_use_gpu(p->pid);
 	if (p->gpu)
-		why_note(l->w,
-			"process %d uses the GPU and was looked at from outside only: `tsdb why %d` tells more",
-			(int)p->pid, (int)p->pid);
+		why_note(l->w, "process %d uses the GPU and was looked at from outside only",
+			(int)p->pid);
 }
 
 static uint32_t new_process_node(struct host_look *l, pid_t pid)

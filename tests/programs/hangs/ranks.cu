@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two ranks of a job, two processes: collectives as NCCL's do them, a kernel that tells the other rank's, through memory that both have open, and waits for it.
-// The parent is rank 0, the same program started again is rank 1. ranks CASE; what is wrong in each, or slow, is said in table.py. RANK says which one a process is.
+// The parent is rank 0, the same program started again is rank 1, and its RANK says so. ranks CASE; what is wrong in each, or slow, is said in table.py.
 #include "hangs.h"
 
 #define COMMS 2
@@ -142,7 +142,6 @@ int main(int argc, char **argv)
 		must(pipe(up), 0);
 		setenv("RANK", "1", 1);
 		hang_child(argc > 1 ? argv[1] : "", down[0], up[1]);
-		setenv("RANK", "0", 1);
 		in = up[0];
 		out = down[1];
 	}
