@@ -3,14 +3,14 @@
 # Room softgpu: the CUDA driver that runs on the CPU. Loaded into other people's programs, so never sanitised.
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
-HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
+HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/memory/mem-held.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
 HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-look.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
 PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-bounds.c \
-	src/softgpu/memory/mem.c src/softgpu/memory/mem-extents.c src/softgpu/memory/mem-extents.h \
+	src/softgpu/memory/mem.c src/softgpu/memory/mem-extents.c src/softgpu/memory/mem-extents.h src/softgpu/memory/mem-held.c src/softgpu/memory/mem-held.h \
 	src/softgpu/memory/mem.h \
 	src/softgpu/jit/jit.h src/softgpu/jit/jit-host.c \
 	src/softgpu/ptx/ptx.h src/softgpu/ptx/ptx-int.h src/softgpu/ptx/ptx-dec.h src/softgpu/machine/ptx-exec.h \

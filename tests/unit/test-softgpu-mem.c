@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "softgpu/memory/mem.h"
 
@@ -270,6 +272,45 @@ static void test_owners(void **state)
 }
 
 /* Lowest first, again and again; full is full. */
+static bool is_readable(uint64_t at)
+{
+	char byte;
+	struct iovec to = {&byte, 1}, from = {(void *)at, 1};
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1;
+}
+
+/* Work that still runs may touch what is freed; it finds it no more when it looks it up. */
+static void test_freed_under_work(void **state)
+{
+	const uint64_t a = mem_alloc(MEM_DEVICE, 10 * PAGE, 256, 1)->start,
+		       b = mem_alloc(MEM_DEVICE, 10 * PAGE, 256, 1)->start;
+	const uint32_t frees = mem_frees();
+
+	mem_busy_begin();
+	mem_busy_begin();
+	*(volatile char *)(a + 5 * PAGE) = 7;
+	assert_true(mem_free(a));
+	assert_true(mem_frees() != frees);
+	assert_null(mem_find(a));
+	assert_true(mem_was_freed(a + 5 * PAGE));
+	assert_false(mem_was_freed(b));
+	assert_int_equal(*(volatile char *)(a + 5 * PAGE), 7);
+	mem_busy_end();
+	assert_true(is_readable(a + 5 * PAGE));
+	/* its first pages are allocated again: these stay */
+	const uint64_t c = mem_alloc(MEM_DEVICE, 3 * PAGE, 256, 1)->start;
+	assert_int_equal(c, a);
+	mem_busy_end();
+	assert_false(mem_was_freed(a + 5 * PAGE));
+	assert_false(is_readable(a + 5 * PAGE));
+	assert_true(is_readable(c + 2 * PAGE));
+	assert_true(is_readable(b));
+	assert_true(mem_free(b));
+	assert_false(is_readable(b + 5 * PAGE));
+	assert_true(mem_free(c));
+}
+
 static void test_order(void **state)
 {
 	const struct mem_range *a = mem_alloc(MEM_DEVICE, 1, 0, 1),
@@ -298,6 +339,7 @@ static void test_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_freed_under_work),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_owners),
 		cmocka_unit_test(test_model),

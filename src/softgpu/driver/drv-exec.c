@@ -413,8 +413,8 @@ static void run_host(const struct op *op, struct ctx *c)
 
 void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued)
 {
-	bool timed = drv_wants_ops() &&
-		     (op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_FILL);
+	const bool touches = op->kind == OP_KERNEL || op->kind == OP_COPY || op->kind == OP_FILL;
+	bool timed = drv_wants_ops() && touches;
 	uint64_t start = timed ? now_realtime() : 0;
 
 	switch (op->kind) {
@@ -431,6 +431,8 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 	}
 	if (c->sticky || !still_there(op, c, origin)) /* nothing runs after a fault */
 		return;
+	if (touches)
+		mem_busy_begin();
 	switch (op->kind) {
 	case OP_KERNEL:
 		run_kernel(op, c, origin);
@@ -465,6 +467,8 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 	default:
 		break;
 	}
+	if (touches)
+		mem_busy_end();
 	if (timed)
 		report(op, c, origin, queued, start);
 }

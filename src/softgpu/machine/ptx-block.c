@@ -71,6 +71,7 @@ void ptx_begin(struct ptx_worker *wk)
 {
 	const struct ptx_function *fn = wk->l->fn;
 
+	wk->frees = mem_frees();
 	memset(wk->cache, 0, sizeof(wk->cache));
 	memset(wk->jit_range, 0, sizeof(wk->jit_range));
 	wk->jit = !wk->watched && ptx_jit_wanted();

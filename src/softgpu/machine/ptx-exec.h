@@ -114,6 +114,7 @@ struct ptx_jit_range {
 struct ptx_worker {
 	struct ptx_cached cache[PTX_NCACHE];
 	unsigned next_cache;
+	uint32_t frees; /* mem_frees() when the ranges were found */
 	struct ptx_jit_range jit_range[PTX_JIT_RANGES];
 	bool jit;   /* compiled code may be used */
 	bool light; /* a warp may run this compiled code before it has a stack: */

@@ -24,6 +24,10 @@ static void describe_near(const struct ptx_warp *w, uint64_t a, char *buf, size_
 	const struct mem_range *own = mem_find(a);
 
 	buf[0] = 0;
+	if (!own && mem_was_freed(a)) {
+		snprintf(buf, n, "; the program freed this memory while the kernel ran");
+		return;
+	}
 	if (own && own->devices && w->wk->l->devices && !(own->devices & w->wk->l->devices)) {
 		snprintf(buf, n,
 			"; this is memory of device %u, to which peer access is not enabled",

@@ -269,10 +269,24 @@ bool ptx_rotate(struct ptx_warp *w)
 }
 
 /* --- the loop --- */
+
+/* Memory that was freed since the worker's last turn is looked up again, and not found. */
+static void forget_freed(struct ptx_worker *wk)
+{
+	const uint32_t now = mem_frees();
+
+	if (wk->frees == now)
+		return;
+	wk->frees = now;
+	memset(wk->cache, 0, sizeof(wk->cache));
+	memset(wk->jit_range, 0, sizeof(wk->jit_range));
+}
+
 static void out_of_slice(struct ptx_warp *w, const struct ptx_insn *i)
 {
 	enum ptx_fault_code code;
 
+	forget_freed(w->wk);
 	w->wk->slice = PTX_SLICE;
 	/* one that waits politely uses little */
 	if (w->wk->gave_way && ++w->wk->ways % 64) {

@@ -21,6 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "softgpu/memory/mem-extents.h"
+#include "softgpu/memory/mem-held.h"
 
 #define MAX_RANGES (1u << 20)
 #define MAX_EXTENTS (2 * MAX_RANGES + 2)
@@ -61,6 +62,9 @@ static struct {
 	/* where a slot's reservation really begins and ends: the device extent, or the mapping */
 	struct extent *reserved;
 } mem = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static _Atomic uint32_t frees, busy; /* busy: work that may touch any memory */
+static _Atomic bool holds;	     /* mem-held.h has something */
 
 static void *reserve(void *hint, size_t size, int prot, int flags)
 {
@@ -306,6 +310,12 @@ static struct region *region_at(uint64_t start)
 	return NULL;
 }
 
+static void empty(uint64_t lo, uint64_t hi)
+{
+	madvise((void *)lo, hi - lo, MADV_DONTNEED);
+	mprotect((void *)lo, hi - lo, PROT_NONE);
+}
+
 static void device_release(struct extent x)
 {
 	struct extent e = extent_give(region_at(x.start), x);
@@ -315,10 +325,61 @@ static void device_release(struct extent x)
 		lo += PAGE;
 	if (hi > e.end)
 		hi -= PAGE;
-	if (lo < hi) {
-		madvise((void *)lo, hi - lo, MADV_DONTNEED);
-		mprotect((void *)lo, hi - lo, PROT_NONE);
+	if (lo < hi && atomic_load(&busy) && held_add((struct extent){lo, hi}))
+		atomic_store(&holds, true);
+	else if (lo < hi)
+		empty(lo, hi);
+}
+
+/* Gives held pages back where nothing was allocated meanwhile. Caller holds the lock. */
+static void empty_unused(struct extent x)
+{
+	uint64_t at = x.start;
+
+	for (uint32_t i = 0; i < mem.nkeys && at < x.end; i++) {
+		const struct extent used = mem.reserved[mem.keys[i].slot];
+
+		if (used.end <= at || used.start >= x.end)
+			continue;
+		if ((used.start & ~(PAGE - 1)) > at)
+			empty(at, used.start & ~(PAGE - 1));
+		at = (used.end + PAGE - 1) & ~(PAGE - 1);
 	}
+	if (at < x.end)
+		empty(at, x.end);
+}
+
+void mem_busy_begin(void)
+{
+	atomic_fetch_add(&busy, 1);
+}
+
+void mem_busy_end(void)
+{
+	struct extent x;
+
+	if (atomic_fetch_sub(&busy, 1) != 1 || !atomic_load(&holds))
+		return;
+	pthread_mutex_lock(&mem.lock);
+	while (!atomic_load(&busy) && held_take(&x))
+		empty_unused(x);
+	atomic_store(&holds, held_any());
+	pthread_mutex_unlock(&mem.lock);
+}
+
+uint32_t mem_frees(void)
+{
+	return atomic_load_explicit(&frees, memory_order_relaxed);
+}
+
+bool mem_was_freed(uint64_t addr)
+{
+	bool ret;
+
+	pthread_mutex_lock(&mem.lock);
+	ret = held_has(addr);
+	pthread_mutex_unlock(&mem.lock);
+	return ret;
 }
 
 /* A module's variables come from the high end, so that the low addresses, which a recorded
@@ -340,6 +401,8 @@ static bool device_reserve(
 		device_release(*ret);
 		return false;
 	}
+	if (size > FILL_LIMIT && atomic_load(&holds)) /* held pages have their old contents */
+		madvise((void *)(lo + PAGE), hi - lo - 2 * PAGE, MADV_DONTNEED);
 	return true;
 }
 
@@ -474,6 +537,7 @@ static void release(uint32_t at)
 
 	table_remove(at);
 	slot_give(slot);
+	atomic_fetch_add(&frees, 1);
 	if (on_device(kind)) {
 		mem.used[mem.slots[slot].dev] -= x.end - x.start;
 		device_release(x);

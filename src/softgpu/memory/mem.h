@@ -53,6 +53,14 @@ void mem_allow(const struct mem_range *r, uint32_t devices);
 const struct mem_range *mem_register(void *p, size_t size, uint32_t ctx);
 /* Frees the range that starts at addr; false when none does. */
 bool mem_free(uint64_t addr);
+/* Around work that may touch any memory: device memory that is freed meanwhile keeps its pages
+ * until nothing of it runs any more, so a kernel that still uses it does not kill the process. */
+void mem_busy_begin(void);
+void mem_busy_end(void);
+/* Changes with every free: what was looked up before must be looked up again. */
+uint32_t mem_frees(void);
+/* Whether the byte was device memory that was freed while work that is still running ran. */
+bool mem_was_freed(uint64_t addr);
 /* Frees everything that a context still owns, when it is destroyed. */
 void mem_free_owner(uint32_t ctx);
 /* Sets the flags, which are the driver's, and read_only; before the address is handed out. */

@@ -73,6 +73,19 @@ def test_a_shuffle_from_a_lane_that_is_not_there_is_named_once(t):
     t.equal((r.out, r.err), ('36\n', ''), 'the fixed twin')
 
 
+def test_memory_that_is_freed_while_a_kernel_uses_it(t):
+    """A fault with a name, interpreted and compiled, alone and recorded: the process lives on."""
+    t.need_soft()
+    line = r'illegal address: kernel _Z6writesPViS0_, .* to 0x[0-9a-f]+, 4 bytes; the program freed this memory while the kernel ran$'
+    for jit in '0', '1', 'force':
+        r = t.run([program('freed_in_use')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu'), 'TSDB_SOFT_JIT': jit})
+        t.equal((r.status, r.out), (0, 'an illegal memory access was encountered\n'), jit)
+        t.match(line, r.err, jit)
+    r = t.record('freed_in_use')
+    t.equal(r.status, 0, 'record')
+    t.match(line, r.err)
+
+
 def test_compute_capability(t):
     """TSDB_SOFT_CC is what programs see, and what decides which PTX they get; one that there is not is refused."""
     t.need_soft()
