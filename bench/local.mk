@@ -54,6 +54,9 @@ bench_make_trace_SOURCES = bench/make-trace.c bench/synthetic.c bench/synthetic.
 bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 
+# What view and summary cost on it.
+EXTRA_DIST += bench/bench-view.py
+
 # Happens-before and races over ten million commands.
 EXTRA_PROGRAMS += bench/bench-order
 bench_bench_order_SOURCES = bench/bench-order.c bench/synthetic.c bench/synthetic.h
@@ -94,6 +97,7 @@ BENCHES = bench/bench-state bench/bench-order bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
+	@echo "== looking at a long trace"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-trace && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-view.py
 if HAVE_CUDA
 	@echo "== bench/bench-softgpu"; $(MAKE) -s $(AM_MAKEFLAGS) bench/bench-softgpu && LD_LIBRARY_PATH=softgpu ./bench/bench-softgpu
 	@echo "== hash, on the software GPU"; LD_LIBRARY_PATH=softgpu ./bench/bench-hash

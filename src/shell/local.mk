@@ -28,6 +28,7 @@ libshell_a_SOURCES = \
 	src/shell/values/format-text.c src/shell/values/format-text.h \
 	src/shell/commands/cmd-stack.c \
 	src/shell/commands/cmd-state.c \
+	src/shell/commands/cmd-summary.c src/shell/print/shown-names.c src/shell/print/shown-names.h \
 	src/shell/commands/cmd-support.c \
 	src/shell/commands/cmd-accesses.c \
 	src/shell/commands/cmd-races.c src/shell/commands/races.h \
@@ -57,12 +58,12 @@ libshell_a_SOURCES = \
 	src/shell/tools/tool-replay.c \
 	src/shell/tools/tool-options.c src/shell/tools/tool-options.h \
 	src/shell/tools/tools.c src/shell/tools/tools.h \
-	src/shell/live/trust.c src/shell/live/trust.h src/shell/trace/trace.c src/shell/trace/trace.h \
+	src/shell/live/trust.c src/shell/live/trust.h src/shell/trace/trace.c src/shell/trace/trace.h src/shell/trace/view-filter.c src/shell/trace/view-filter.h \
 	src/shell/values/value.c src/shell/values/value.h \
 	src/shell/values/x-format.c src/shell/values/x-format.h \
 	src/shell/values/vars.c src/shell/values/vars.h \
 	src/shell/print/verdict-text.c src/shell/print/verdict-text.h \
-	src/shell/print/view.c \
+	src/shell/trace/view.c \
 	src/shell/print/what-if.h
 libshell_a_SOURCES += src/shell/values/kernel-args.c src/shell/values/arg-condition.c src/shell/values/kernel-args.h
 HEADERS_TO_CHECK += src/shell/values/kernel-args.h
@@ -75,9 +76,10 @@ bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
 tsdb_LDADD = libshell.a $(ENGINE_LIBS) $(EDIT_LIBS)
 
+HEADERS_TO_CHECK += src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
-	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
+	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/trace/view-filter.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
 dist_man_MANS += man/tsdb.1
 
@@ -102,6 +104,11 @@ TESTS += tests/unit/test-shell-script
 tests_unit_test_shell_script_SOURCES = tests/unit/test-shell-script.c tests/unit/shell-test.h tests/unit/cmds.h
 tests_unit_test_shell_script_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_script_LDADD = $(SHELL_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-shell-names
+TESTS += tests/unit/test-shell-names
+tests_unit_test_shell_names_SOURCES = tests/unit/test-shell-names.c
+tests_unit_test_shell_names_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_shell_names_LDADD = $(SHELL_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-shell-verdict
 TESTS += tests/unit/test-shell-verdict
 tests_unit_test_shell_verdict_SOURCES = tests/unit/test-shell-verdict.c

@@ -3,19 +3,19 @@
 # Room state: the GPU state machine.
 
 noinst_LIBRARIES += libstate.a
-libstate_a_SOURCES = src/state/state.h src/state/args.h src/state/fold/state-private.h \
+libstate_a_SOURCES = src/state/state.h src/state/marks.h src/state/fold/marks.c src/state/summary.h src/state/fold/summary.c src/state/args.h src/state/fold/state-private.h \
 	src/state/tables/vec.c src/state/tables/vec.h src/state/tables/allocs.c src/state/tables/allocs.h \
 	src/state/fold/state.c src/state/fold/transitions.c src/state/fold/transitions.h \
 	src/state/fold/transitions-objects.c src/state/fold/transitions-work.c src/state/fold/transitions-graphs.c \
 	src/state/fold/queue.c src/state/fold/keyframe.c src/state/fold/look.c \
 	src/state/print/print.c src/state/print/print-json.c src/state/print/print-views.c src/state/print/print-private.h src/state/fold/seek.c src/state/fold/steps.c src/state/steps.h src/state/late-work.h src/state/fold/late-work.c
-HEADERS_TO_CHECK += src/state/steps.h src/state/late-work.h tests/unit/cmds.h src/state/state.h src/state/fold/state-private.h src/state/print/print-private.h src/state/args.h src/state/tables/vec.h src/state/tables/allocs.h \
+HEADERS_TO_CHECK += src/state/summary.h src/state/marks.h src/state/steps.h src/state/late-work.h tests/unit/cmds.h src/state/state.h src/state/fold/state-private.h src/state/print/print-private.h src/state/args.h src/state/tables/vec.h src/state/tables/allocs.h \
 	src/state/fold/transitions.h
 
 if HAVE_CMOCKA
 STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe \
 	tests/unit/test-state-print tests/unit/test-state-seek tests/unit/test-state-steps \
-	tests/unit/test-state-late tests/unit/test-state-each
+	tests/unit/test-state-late tests/unit/test-state-each tests/unit/test-state-marks
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
 STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -28,6 +28,8 @@ tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/
 tests_unit_test_state_keyframe_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_each_SOURCES = tests/unit/test-state-each.c tests/unit/state-test.h tests/unit/cmds.h
 tests_unit_test_state_each_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_marks_SOURCES = tests/unit/test-state-marks.c
+tests_unit_test_state_marks_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_late_SOURCES = tests/unit/test-state-late.c tests/unit/state-test.h tests/unit/cmds.h
 tests_unit_test_state_late_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_steps_SOURCES = tests/unit/test-state-steps.c tests/unit/state-test.h tests/unit/cmds.h

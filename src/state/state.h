@@ -268,6 +268,8 @@ void state_print(struct buf *out, const struct state *s, enum state_view view, u
 /* An array of objects; for STATE_VIEW_ALL an object of those arrays, with the totals before them.
  */
 void state_json(struct buf *out, const struct state *s, enum state_view view);
+/* Parameters of a kernel, state_kernel.params, as a JSON list of offsets and sizes. */
+void state_json_params(struct buf *out, const void *params);
 /* One device in detail: what it is, its contexts, streams and allocations. False when there is no
  * such device. */
 bool state_print_device(struct buf *out, const struct state *s, uint32_t device, unsigned columns);

@@ -34,14 +34,20 @@ static bool is_ours(const struct symbol *sym)
 	return sym->module && begins_with_one(file_name_of(sym->module), names);
 }
 
+/* What nvcc makes of a kernel for the host: "__device_stub__Z5scalePf(float*)", "void
+ * __wrapper__device_stub_scale<float>(float*&)", in the namespace of the kernel. */
+static bool is_stub(const char *function)
+{
+	return function && strstr(function, "__device_stub_");
+}
+
 /* The CUDA runtime, and what nvcc puts between a <<<>>> and the runtime. */
 static bool is_runtime(const struct symbol *sym)
 {
 	static const char *const names[] = {"libcudart.so", NULL};
-	static const char *const stubs[] = {
-		"__device_stub__", "__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
+	static const char *const stubs[] = {"__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
 
-	return begins_with_one(sym->function, stubs) ||
+	return is_stub(sym->function) || begins_with_one(sym->function, stubs) ||
 	       (sym->module && begins_with_one(file_name_of(sym->module), names));
 }
 

@@ -118,6 +118,11 @@ static const char *keep(struct symbols *s, const char *text)
 	return t->bytes;
 }
 
+const char *symbols_keep(struct symbols *s, const char *text)
+{
+	return keep(s, text);
+}
+
 /* ---- C++ names ---- */
 
 typedef char *demangle_fn(const char *mangled, char *buf, size_t *n, int *status);

@@ -41,6 +41,8 @@ bool symbols_is_build(struct symbols *s, const char *path, const char *build_id)
 bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct symbol *ret);
 /* C++ names; a name that is no mangled one comes back as it is. Lives as long as s. */
 const char *symbols_demangle(struct symbols *s, const char *name);
+/* A copy of text that lives as long as s; equal texts are one copy. */
+const char *symbols_keep(struct symbols *s, const char *text);
 
 /* The file's module in libdwfl, whose addresses are the ELF's own; NULL: it cannot be read. */
 Dwfl_Module *symbols_module(struct symbols *s, const char *path);

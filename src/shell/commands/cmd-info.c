@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json-put.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/ranks-view.h"
 #include "engine/breakpoints.h"
 #include "shell/values/memory-view.h"
@@ -27,10 +28,18 @@ const char cmd_view_help[] =
 	"  --stream N     only those of a stream\n"
 	"  --kernel GLOB  only launches of matching kernels\n"
 	"  --kind KIND    only commands of a kind (`help kinds`)\n"
+	"  --nvtx GLOB    only those within an NVTX range with a matching name\n"
+	"  --last N       of those, only the last N\n"
+	"  --count        only how many they are\n"
+	"  if EXPR        only those for which EXPR holds, an expression over the command's fields\n"
+	"                 (`help fields`), arguments arg0, arg1.f32, ... and names such as h2d or\n"
+	"                 launch; a command that lacks one of the fields is left out\n"
 	"  --stacks       with the recorded host call stack of each\n"
 	"  --rank N|all   of a set of traces (`tsdb merge`): that rank, or all in one timeline\n"
 	"  --json         one JSON object a line\n"
+	"On a terminal what is longer than the screen goes through a pager: / searches there.\n"
 	"Examples: view 100-200\n"
+	"          view --last 20 if kind == launch && grid_x > 64\n"
 	"          view --kind launch --stacks\n";
 
 struct err *cmd_view(struct session *s, const struct cmd_args *a)
@@ -62,7 +71,8 @@ const char cmd_info_commands_help[] =
 static struct err *list_live(
 	struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
 {
-	struct sbt_names names = state_names(recorder_state(s->engine.live.recorder));
+	const struct state *st = recorder_state(s->engine.live.recorder);
+	struct sbt_names names = json ? state_names(st) : kernel_names(s, st);
 	struct buf b = BUF_INIT;
 	unsigned n = 0, shown = 0;
 	struct sbt_cmd c;
@@ -158,7 +168,7 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 	if (!session_cmd(s, &c))
 		return no_command();
 	TRY(session_state(s, &st));
-	names = state_names(st);
+	names = a->json ? state_names(st) : kernel_names(s, st);
 	d = sbt_kind(c->kind);
 	if (a->json)
 		sbt_json_cmd(&b, c, &names);

@@ -12,6 +12,7 @@
 #include "replay/replay.h"
 #include "engine/breakpoints.h"
 #include "shell/source/source-view.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/kernel-text.h"
@@ -38,7 +39,7 @@ struct err *cmd_group(struct session *s, const struct cmd_args *a)
 
 static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b, bool json)
 {
-	struct sbt_names names = state_names(replay_state(s->engine.trace.replay));
+	struct sbt_names names = kernel_names(s, replay_state(s->engine.trace.replay));
 
 	if (json)
 		sbt_json_cmd(b, c, &names);

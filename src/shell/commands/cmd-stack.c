@@ -288,7 +288,7 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 		if (a->json)
 			state_json(&b, st, STATE_VIEW_THREADS);
 		else
-			state_print(&b, st, STATE_VIEW_THREADS, out_columns());
+			state_print(&b, st, STATE_VIEW_THREADS, out_table_columns());
 		if (b.len && b.data[b.len - 1] != '\n')
 			buf_byte(&b, '\n');
 	} else {

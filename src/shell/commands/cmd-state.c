@@ -50,7 +50,7 @@ static void show_view(struct session *s, const struct state *st, enum state_view
 			buf_byte(&b, '\n');
 		out_str(s->out, buf_cstr(&b));
 	} else {
-		state_print(&b, st, view, out_columns());
+		state_print(&b, st, view, out_table_columns());
 		empty = view == STATE_VIEW_ALL ? strstr(buf_cstr(&b), "\nNo contexts.") != NULL
 					       : !strncmp(buf_cstr(&b), "No ", 3);
 		if (view == STATE_VIEW_ALL)
@@ -101,9 +101,6 @@ INFO(events, STATE_VIEW_EVENTS,
 	"Lists events: the last record of each, its stream, and whether it is known to be finished.\n"
 	"At Ctrl-C the device is asked.\n"
 	"Example: info events\n")
-INFO(kernels, STATE_VIEW_KERNELS,
-	"Lists the kernels that the program has shown so far, with registers, shared memory and launches.\n"
-	"Example: info kernels\n")
 INFO(modules, STATE_VIEW_MODULES,
 	"Lists GPU modules and libraries that are loaded.\n"
 	"Example: info modules\n")
@@ -209,7 +206,7 @@ static struct err *show_state(struct session *s, const struct state *st, const s
 	}
 	if (w->view == STATE_VIEW_DEVICES)
 		found = w->json ? state_json_device(&b, st, w->id)
-				: state_print_device(&b, st, w->id, out_columns());
+				: state_print_device(&b, st, w->id, out_table_columns());
 	else
 		found = w->json ? state_json_stream(&b, st, w->id)
 				: state_print_stream(&b, st, w->id);

@@ -419,6 +419,11 @@ unsigned out_columns(void)
 	return columns;
 }
 
+unsigned out_table_columns(void)
+{
+	return isatty(STDOUT_FILENO) ? out_columns() : 0;
+}
+
 void out_screen(unsigned *ret_lines, unsigned *ret_columns)
 {
 	struct winsize ws;

@@ -61,5 +61,7 @@ void out_progress_end(struct out *o);
 /* Size of the terminal, 24x80 when there is none. */
 void out_screen(unsigned *ret_lines, unsigned *ret_columns);
 unsigned out_columns(void);
+/* How wide a table may be: the terminal's columns, or 0, any width, when there is none. */
+unsigned out_table_columns(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include "shell/commands/races.h"
 #include "shell/print/fault.h"
 #include "shell/print/graph.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/stack-view.h"
 #include "shell/script/displays.h"
 #include "shell/values/vars.h"
@@ -268,7 +269,7 @@ void live_note_tell(struct session *s, struct engine *en, const struct live_note
 static void tell_cmd(struct session *s, uint64_t seq)
 {
 	struct live *l = &s->engine.live;
-	struct sbt_names names = state_names(recorder_state(l->recorder));
+	struct sbt_names names = kernel_names(s, recorder_state(l->recorder));
 	struct buf b = BUF_INIT;
 
 	if (l->at_cmd)

@@ -126,7 +126,11 @@ struct err *ranks_view(struct session *s, struct ranks *set, const struct view_f
 	struct lanes ls = {.l = xcalloc(set->n, sizeof *ls.l), .host_width = 4};
 	struct err *e = NULL;
 
-	if (f->rank >= 0 && !ranks_find(set, (uint64_t)f->rank))
+	if (f->newest || f->count)
+		e = err_cure(err_new(ERR_UNSUPPORTED,
+				     "--last and --count are about one trace, not a set"),
+			"Use tsdb view on the rank's own trace");
+	else if (f->rank >= 0 && !ranks_find(set, (uint64_t)f->rank))
 		e = err_cure(err_new(ERR_NOT_FOUND, "the set has no rank %" PRId64, f->rank),
 			"\"tsdb info %s\" lists them", set->path);
 	else if (f->rank < 0 && (f->first || f->last != UINT64_MAX))

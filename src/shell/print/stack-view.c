@@ -100,14 +100,10 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 	return take_thread(s, s->engine.live.tid, only, ret);
 }
 
-void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
+void stack_print_place(struct buf *out, const struct stack *st, unsigned i)
 {
-	const struct backtrace_frame *f = &st->frames[i];
-	const struct symbol *y = &f->sym;
+	const struct symbol *y = &st->frames[i].sym;
 
-	buf_printf(out, "#%-3u", i);
-	if (!f->inlined && !f->python && !(st->recorded && y->function))
-		buf_printf(out, "0x%016" PRIx64 " in ", f->pc);
 	if (y->function)
 		buf_printf(out, "%s%s", y->function, strchr(y->function, '(') ? "" : " ()");
 	else
@@ -116,6 +112,16 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 		buf_printf(out, " at %s:%u", y->file, y->line);
 	else if (y->module)
 		buf_printf(out, " from %s", st->recorded ? file_name_of(y->module) : y->module);
+}
+
+void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
+{
+	const struct backtrace_frame *f = &st->frames[i];
+
+	buf_printf(out, "#%-3u", i);
+	if (!f->inlined && !f->python && !(st->recorded && f->sym.function))
+		buf_printf(out, "0x%016" PRIx64 " in ", f->pc);
+	stack_print_place(out, st, i);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
 	if (f->python)

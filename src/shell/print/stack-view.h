@@ -25,6 +25,8 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i);
  * more). For a Python program: the innermost frame, then Python functions, since libraries' frames
  * alone say little about the program. */
 void stack_print_brief(struct buf *out, const struct stack *st, const char *indent, unsigned most);
+/* Appends "main () at app.cu:12". */
+void stack_print_place(struct buf *out, const struct stack *st, unsigned i);
 /* Frame i as JSON. */
 void stack_json_frame(struct buf *out, const struct stack *st, unsigned i);
 /* A struct stack as an array of frames, for JS_BY(.., stack_json, "[frame]"). */

@@ -269,7 +269,7 @@ static int tool_view(struct session *s, int argc, char **argv)
 
 	if (!e && !file)
 		e = err_cure(err_new(ERR_USAGE, "view needs a trace"),
-			"Usage: tsdb view FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] [--rank N]");
+			"Usage: tsdb view FILE [RANGE] [--stream N] [--kernel GLOB] [--kind KIND] [--nvtx GLOB] [--last N] [--count] [--stacks] [--rank N] [--json] [if EXPR]");
 	if (!e && ranks_is(file))
 		return view_set(s, file, &f);
 	if (!e && f.rank != VIEW_NO_RANK)
@@ -369,16 +369,21 @@ const struct tool tools[] = {
 		"tsdb observe --for 10s -o app.sbt ./app\n"
 		"tsdb observe --all\n"},
 	{"view", tool_view,
-		"FILE [RANGE] [--json] [--stream N] [--kernel GLOB] [--kind KIND] [--stacks] "
-		"[--rank N]",
+		"FILE [RANGE] [--stream N] [--kernel GLOB] [--kind KIND] [--nvtx GLOB] [--last N] "
+		"[--count] [--stacks] [--rank N] [--json] [if EXPR]",
 		"list the commands of a trace, or of a set of them",
 		"tsdb view app.sbt 100-200 --stacks\n"
-		"tsdb view app.sbt --kernel 'matmul*'\n"},
+		"tsdb view app.sbt --kernel 'matmul*'\n"
+		"tsdb view app.sbt --last 20 if 'grid_x > 64 && stream == 2'\n"},
 	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...",
 		"the traces of a job's ranks as one set, on one clock",
 		"tsdb merge -o all.sbt run.*.sbt\n"},
 	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds",
 		"tsdb info app.sbt\n"},
+	{"summary", tool_summary,
+		"FILE [RANGE] [--by kernel|site|range] [--sort time|count|bytes] [--json]",
+		"what a trace's work comes to, by kernel, call site and NVTX range",
+		"tsdb summary app.sbt --sort time\n"},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | "
 		"--range A-B | --kernel GLOB [--nth K]] "

@@ -52,6 +52,9 @@ int tool_explore(struct session *s, int argc, char **argv);
 /* tool-demo.c */
 int tool_demo(struct session *s, int argc, char **argv);
 
+/* cmd-summary.c */
+int tool_summary(struct session *s, int argc, char **argv);
+
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);
 

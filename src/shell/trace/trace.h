@@ -8,6 +8,7 @@
 #include "engine/device-clocks.h"
 #include "engine/trace-file.h"
 #include "shell/line/session.h"
+#include "shell/trace/view-filter.h"
 
 /* Opens path and closes the trace that was open; warns if path is damaged. */
 struct err *trace_open(struct session *s, const char *path) TS_CHECK;
@@ -39,20 +40,7 @@ void trace_clocks_print(struct buf *out, const struct trace_clocks *clocks);
 void trace_clocks_put(struct buf *out, const struct trace_clocks *clocks);
 
 /* --- view.c: listing commands --- */
-enum { VIEW_NO_RANK = -1, VIEW_ALL_RANKS = -2 };
-struct view_filter {
-	uint64_t first, last; /* seq; 0 and UINT64_MAX: all */
-	bool has_stream;
-	uint32_t stream;
-	const char *kernel; /* glob; NULL: any */
-	unsigned kind;	    /* 0: any */
-	int64_t rank;	    /* of a set; or one of those above */
-	bool stacks, json;
-};
-/* Reads options and RANGE from words. If ret_file is given, a word that is no range is the file. */
-struct err *view_options(
-	struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file) TS_CHECK;
-/* Lists the commands that pass the filter, in constant memory. */
+/* Lists the commands that pass the filter, or says how many there are; in constant memory. */
 struct err *view_commands(
 	struct session *s, struct sbt_reader *r, const struct view_filter *f) TS_CHECK;
 

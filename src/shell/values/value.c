@@ -106,12 +106,11 @@ static struct err *arg_value(
 
 /* --- fields --- */
 
-static const struct sbt_field *field_of(const struct sbt_cmd *c, const char *name)
+const struct sbt_field *value_field(unsigned kind, const char *name)
 {
-	const struct sbt_field *f = c ? sbt_field(c->kind, name) : NULL;
+	const struct sbt_field *f = sbt_field(kind, name);
 
-	for (const struct sbt_field *common = sbt_common_fields; c && !f && common->name;
-		common++) {
+	for (const struct sbt_field *common = sbt_common_fields; !f && common->name; common++) {
 		if (!strcmp(common->name, name))
 			f = common;
 	}
@@ -123,6 +122,11 @@ struct lang_value value_of_bytes(struct session *s, const struct sbt_blob *bytes
 	struct lang *l = vars_lang(s->vars);
 
 	return lang_from_bytes(lang_array_of(l, lang_base_type(l, "x8"), bytes->len), bytes->p);
+}
+
+const struct lang_type *value_field_type(struct session *s, const struct sbt_field *f)
+{
+	return vars_field_type(s->vars, f->type);
 }
 
 struct lang_value value_of_field(
@@ -167,7 +171,7 @@ static struct lang_value value_of_command(struct session *s, const struct sbt_cm
 }
 
 /* The number that an enumeration's name means: h2d, pinned, ... */
-static bool enum_value(struct session *s, const char *name, struct lang_value *ret)
+bool value_enum(struct session *s, const char *name, struct lang_value *ret)
 {
 	for (int t = SBT_T_ENUM_COPY; t <= SBT_T_ENUM_NODE; t++) {
 		const char *have;
@@ -231,12 +235,12 @@ static struct err *of_command(
 
 	session_cmd(s, &c);
 	*ret_found = true;
-	f = field_of(c, name);
+	f = c ? value_field(c->kind, name) : NULL;
 	if (f)
 		*ret = value_of_field(s, c, f);
 	else if (parse_arg(name, &i))
 		return arg_value(s, launch_of(s, c, &culprit), i, ret);
-	else if (!enum_value(s, name, ret))
+	else if (!value_enum(s, name, ret))
 		*ret_found = false;
 	return NULL;
 }
@@ -306,7 +310,7 @@ static struct err *of_launch_or_program(
 	session_cmd(s, &c);
 	if (s->focus == FOCUS_REPLAY || !s->engine.live.frame)
 		TRY(kernel_arg_value(s, launch_of(s, c, &culprit), name, ret, ret_found));
-	if (*ret_found && field_of(c, name)) {
+	if (*ret_found && c && value_field(c->kind, name)) {
 		lang_value_free(ret);
 		return means_two(name, "a field of its launch", "$cmd for the launch's fields");
 	}

@@ -35,6 +35,12 @@ struct err *value_fetch(struct session *s, struct lang_value *v) TS_CHECK;
 /* A scalar as an integer, or as a floating number. */
 struct err *value_int(struct session *s, const struct lang_value *v, int64_t *ret) TS_CHECK;
 struct err *value_double(struct session *s, const struct lang_value *v, double *ret) TS_CHECK;
+/* The field that commands of a kind have by that name, common ones too; NULL: they have none. */
+const struct sbt_field *value_field(unsigned kind, const char *name);
+/* The type of the values of a field, which is no text and no bytes. */
+const struct lang_type *value_field_type(struct session *s, const struct sbt_field *f);
+/* The number that an enumeration's name means: h2d, pinned, ... */
+bool value_enum(struct session *s, const char *name, struct lang_value *ret);
 /* The value of a field of c. */
 struct lang_value value_of_field(
 	struct session *s, const struct sbt_cmd *c, const struct sbt_field *f);

@@ -29,7 +29,7 @@ struct param {
 };
 JS_DEFINE(param_object, "param", param, JS(UINT, param, offset, size));
 
-void print_json_params(struct buf *out, const void *params)
+void state_json_params(struct buf *out, const void *params)
 {
 	const struct sbt_blob *b = params;
 

@@ -7,16 +7,8 @@
 #ifndef STATE_PRINT_PRIVATE_H
 #define STATE_PRINT_PRIVATE_H
 
-#include "base/json-put.h"
+#include "base/text-table.h"
 #include "state/fold/state-private.h"
-
-struct column {
-	const char *title;				/* NULL: JSON only */
-	struct js_field js;				/* its name NULL: text only */
-	void (*calc)(struct buf *out, const void *row); /* writes the text; NULL: by js */
-	bool right;					/* calc's text is aligned like a number */
-	bool optional; /* text: left out where no row has anything there but 0 */
-};
 
 /* For JSON, what belongs to a row and is not in it. */
 struct stream_row {
@@ -64,7 +56,6 @@ bool print_has_device(const struct state *s, uint32_t device);
  */
 void print_text(struct buf *out, struct sbt_blob t);
 /* print-json.c: the lists in a row. */
-void print_json_params(struct buf *out, const void *params);
 void print_json_queue(struct buf *out, const void *queue_of);
 void print_json_nodes(struct buf *out, const void *nodes_of);
 /* "default", "non-blocking, capturing" */

@@ -190,10 +190,7 @@ static const char *status_name(uint64_t v)
 	{                                                                                          \
 		NULL, {.type = JS_END}, NULL, false, false                                         \
 	}
-#define OBJECT(columns, what)                                                                      \
-	static const struct js_object columns##_object = {                                         \
-		what, sizeof(union row), &(columns)[0].js, sizeof *(columns)};                     \
-	JS_LISTED(columns##_object)
+#define OBJECT(columns, what) TABLE_OBJECT(columns, what, sizeof(union row))
 
 static const struct column streams[] = {C("Stream", stream, id, ID), C("Context", stream, ctx, ID),
 	CALC("Kind", print_stream_kind), NAMED("Status", stream, status, status_name),
@@ -236,7 +233,7 @@ static const struct column kernels[] = {C("Kernel", kernel, id, ID), CALC("Name"
 	OPTIONAL("Local", kernel, local_mem, UINT), C("Threads", kernel, max_threads, UINT),
 	C("Launches", kernel, launches, UINT), C("Last", kernel, last_launch, SEQ),
 	C(NULL, kernel, name, TEXT), C(NULL, kernel, short_name, TEXT),
-	CALL(JS_BY("param_list", state_kernel, params, print_json_params, "[param]")),
+	CALL(JS_BY("param_list", state_kernel, params, state_json_params, "[param]")),
 	C(NULL, kernel, code_hash, HEX), END};
 OBJECT(kernels, "kernel");
 static const struct column allocs[] = {C("Address", alloc, addr, HEX),

@@ -146,6 +146,7 @@ VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info al
          'info threads', 'state show', 'state show stream', 'state show stream 0', 'state show event', 'state show memory', 'state show device 0',
          'info commands', 'info command', 'info trace', 'view', 'view --stacks', 'when', 'replay status', 'show', 'show env', 'show env HOME',
          'show version', 'show user', 'info display', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
+VIEWS += ['view --count', 'info summary']
 
 
 def test_every_command(t):
@@ -155,7 +156,7 @@ def test_every_command(t):
     # a hostile text in every field, paths included
     name = hostile(t, 'all_kinds')
     look.tool('doctor')
-    for tool in ('info', 'view', 'races'):
+    for tool in ('info', 'view', 'races', 'summary'):
         look.tool(tool, name)
     look.shell([f'replay start {name}', 'replay goto 20', 'alias two = print 2 +', 'display/x seq'], [*bare, 'backtrace --json'])
     odd = os.path.join(os.fsencode(t.dir), b'q"\\\x1b[31m\xff\n.sbt')

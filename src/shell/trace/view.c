@@ -9,15 +9,17 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "shell/line/interrupt.h"
+#include "shell/print/shown-names.h"
+#include "shell/print/listing.h"
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
-#include "base/words.h"
 #include "state/state.h"
 
 enum { KERNEL_IDS_MAX = 1 << 22 };
 
 struct kernel_name {
-	char *mangled, *shown;
+	char *mangled, *brief; /* brief: for globs, and JSON */
+	const char *shown;     /* as `set names` says */
 	void *params;
 	uint64_t params_len;
 };
@@ -27,6 +29,8 @@ struct view_stream {
 	struct sbt_cursor *cur;
 	struct sbt_reader *r;
 	struct view_filter f;
+	struct view_kernels known;
+	struct view_test *test;
 	struct state *base; /* at the trace's beginning; NULL: not needed */
 	struct sbt_names base_names;
 	struct kernel_name *kernels; /* by id */
@@ -34,102 +38,6 @@ struct view_stream {
 	struct sbt_names names;
 	uint64_t read; /* commands */
 };
-
-/* --- options --- */
-
-static struct err *option_value(
-	const char *option, unsigned argc, char *const *argv, unsigned *i, const char **ret)
-{
-	if (*i + 1 >= argc)
-		return err_cure(
-			err_new(ERR_USAGE, "%s needs a value", option), "See \"help view\"");
-	*ret = argv[++*i];
-	return NULL;
-}
-
-static struct err *set_stream(struct view_filter *f, const char *word)
-{
-	uint64_t v;
-
-	if (!word_u64(word, &v) || v > UINT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no stream", word),
-			"Streams are numbers, see \"info streams\"");
-	f->has_stream = true;
-	f->stream = (uint32_t)v;
-	return NULL;
-}
-
-static struct err *set_rank(struct view_filter *f, const char *word)
-{
-	uint64_t v;
-
-	if (!strcmp(word, "all")) {
-		f->rank = VIEW_ALL_RANKS;
-		return NULL;
-	}
-	if (!word_u64(word, &v) || v > INT32_MAX)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no rank", word),
-			"Ranks are numbers, see \"tsdb info FILE\"");
-	f->rank = (int64_t)v;
-	return NULL;
-}
-
-static struct err *set_kind(struct view_filter *f, const char *word)
-{
-	f->kind = sbt_kind_by_name(word);
-	return f->kind ? NULL
-		       : err_cure(err_new(ERR_USAGE, "there is no command kind \"%s\"", word),
-				 "\"help kinds\" lists them");
-}
-
-static struct err *view_word(struct view_filter *f, const char *word, const char **ret_file)
-{
-	if (word_range(word, &f->first, &f->last))
-		return NULL;
-	if (*word == '-')
-		return err_cure(err_new(ERR_USAGE, "view has no option %s", word),
-			"It has --json, --stream N, --kernel GLOB, --kind KIND, --stacks and, for sets, --rank N");
-	if (!ret_file || *ret_file)
-		return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word),
-			"Ranges are like 100-200, 100- or 143");
-	*ret_file = word;
-	return NULL;
-}
-
-struct err *view_options(
-	struct view_filter *f, unsigned argc, char *const *argv, const char **ret_file)
-{
-	const char *value = NULL;
-
-	memset(f, 0, sizeof *f);
-	f->last = UINT64_MAX;
-	f->rank = VIEW_NO_RANK;
-	if (ret_file)
-		*ret_file = NULL;
-	for (unsigned i = 0; i < argc; i++) {
-		const char *w = argv[i];
-
-		if (!strcmp(w, "--json")) {
-			f->json = true;
-		} else if (!strcmp(w, "--stacks")) {
-			f->stacks = true;
-		} else if (!strcmp(w, "--stream")) {
-			TRY(option_value(w, argc, argv, &i, &value));
-			TRY(set_stream(f, value));
-		} else if (!strcmp(w, "--kernel")) {
-			TRY(option_value(w, argc, argv, &i, &f->kernel));
-		} else if (!strcmp(w, "--rank")) {
-			TRY(option_value(w, argc, argv, &i, &value));
-			TRY(set_rank(f, value));
-		} else if (!strcmp(w, "--kind")) {
-			TRY(option_value(w, argc, argv, &i, &value));
-			TRY(set_kind(f, value));
-		} else {
-			TRY(view_word(f, w, ret_file));
-		}
-	}
-	return NULL;
-}
 
 /* --- names --- */
 
@@ -142,10 +50,24 @@ static const char *name_of(void *arg, uint32_t id)
 {
 	const struct view_stream *v = arg;
 	const struct kernel_name *k = find_kernel(v, id);
+	struct state_kernel sk;
 
 	if (k)
-		return k->shown;
-	return v->base && v->base_names.kernel ? v->base_names.kernel(v->base_names.arg, id) : NULL;
+		return v->f.json ? k->brief : k->shown;
+	if (!v->base || !state_kernel_by_id(v->base, id, &sk))
+		return NULL;
+	return v->f.json ? sk.short_name : kernel_shown_name(v->s, sk.name);
+}
+
+static const char *brief_of(void *arg, uint32_t id)
+{
+	const struct view_stream *v = arg;
+	const struct kernel_name *k = find_kernel(v, id);
+	struct state_kernel sk;
+
+	if (k)
+		return k->brief;
+	return v->base && state_kernel_by_id(v->base, id, &sk) ? sk.short_name : NULL;
 }
 
 static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
@@ -179,19 +101,21 @@ static void learn_kernel(struct view_stream *v, const struct sbt_cmd *c)
 	}
 	k = &v->kernels[id];
 	free(k->mangled);
-	free(k->shown);
+	free(k->brief);
 	free(k->params);
 	k->mangled = xasprintf("%.*s", (int)name->len, name->len ? (const char *)name->p : "");
 	sbt_kernel_short_name(shown, sizeof shown, k->mangled);
-	k->shown = xstrdup(shown);
+	k->brief = xstrdup(shown);
+	k->shown = kernel_shown_name(v->s, k->mangled);
 	k->params = xmalloc(params->len ? params->len : 1);
 	k->params_len = params->len;
 	if (params->len)
 		memcpy(k->params, params->p, params->len);
 }
 
-static const char *mangled_of(const struct view_stream *v, uint32_t id)
+static const char *mangled_of(void *arg, uint32_t id)
 {
+	const struct view_stream *v = arg;
 	const struct kernel_name *k = find_kernel(v, id);
 	struct state_kernel sk;
 
@@ -209,7 +133,7 @@ static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
 	struct err *e;
 
 	*ret_seq = 0;
-	if (v->f.first > first)
+	if (v->f.first > first && !v->f.range) /* which ranges are open, a keyframe does not say */
 		first = v->f.first;
 	if (first < 2)
 		return NULL;
@@ -223,31 +147,6 @@ static struct err *load_base(struct view_stream *v, uint64_t *ret_seq)
 }
 
 /* --- listing --- */
-
-static bool on_stream(const struct sbt_cmd *c, uint32_t stream)
-{
-	const struct sbt_field *f = sbt_field(c->kind, "stream");
-
-	return f && sbt_get(c, f) == stream;
-}
-
-static bool passes(const struct view_stream *v, const struct sbt_cmd *c)
-{
-	const struct view_filter *f = &v->f;
-	const char *mangled, *shown;
-
-	if (c->seq < f->first || c->seq > f->last || (f->kind && c->kind != f->kind))
-		return false;
-	if (f->has_stream && !on_stream(c, f->stream))
-		return false;
-	if (!f->kernel)
-		return true;
-	if (c->kind != SBT_LAUNCH)
-		return false;
-	mangled = mangled_of(v, (uint32_t)c->u.launch.kernel);
-	shown = name_of((void *)(uintptr_t)v, (uint32_t)c->u.launch.kernel);
-	return mangled && shown && sbt_kernel_glob(f->kernel, mangled, shown);
-}
 
 /* What a command has besides, with --stacks. */
 struct stacked {
@@ -294,6 +193,7 @@ struct err *view_stream_print(struct view_stream *v, const struct sbt_cmd *c, st
 struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)
 {
 	const struct sbt_cmd *c;
+	bool passes;
 
 	*ret = NULL;
 	for (;;) {
@@ -303,7 +203,8 @@ struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)
 		v->read++;
 		if (c->kind == SBT_KERNEL_DEF)
 			learn_kernel(v, c);
-		if (passes(v, c)) {
+		TRY(view_test_passes(v->test, c, &passes));
+		if (passes) {
 			*ret = c;
 			return NULL;
 		}
@@ -317,7 +218,7 @@ struct err *view_stream_next(struct view_stream *v, const struct sbt_cmd **ret)
 
 const char *view_stream_kernel(const struct view_stream *v, uint64_t id)
 {
-	return mangled_of(v, (uint32_t)id);
+	return mangled_of((void *)(uintptr_t)v, (uint32_t)id);
 }
 
 void view_stream_close(struct view_stream *v)
@@ -325,9 +226,10 @@ void view_stream_close(struct view_stream *v)
 	if (!v)
 		return;
 	sbt_cursor_close(v->cur);
+	view_test_close(v->test);
 	for (size_t i = 0; i < v->nkernels; i++) {
 		free(v->kernels[i].mangled);
-		free(v->kernels[i].shown);
+		free(v->kernels[i].brief);
 		free(v->kernels[i].params);
 	}
 	free(v->kernels);
@@ -356,6 +258,7 @@ static struct err *open_stream(struct view_stream *v)
 	uint64_t from;
 
 	TRY(check_range(v->r, &v->f));
+	TRY(view_test_open(&v->test, v->s, &v->f, &v->known));
 	TRY(load_base(v, &from));
 	TRY(sbt_cursor_open(&v->cur, v->r));
 	return from ? sbt_cursor_seek(v->cur, from + 1) : NULL;
@@ -370,6 +273,7 @@ struct err *view_stream_open(struct view_stream **ret, struct session *s, struct
 	*v = (struct view_stream){.s = s,
 		.r = r,
 		.f = *f,
+		.known = {v, mangled_of, brief_of, params_of},
 		.names = {.arg = v, .kernel = name_of, .params = params_of}};
 	e = open_stream(v);
 	if (!e)
@@ -399,16 +303,90 @@ static struct err *list(struct view_stream *v, uint64_t *ret_shown)
 	return e;
 }
 
-struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *f)
+/* --- how many --- */
+
+struct counted {
+	uint64_t count, commands;
+};
+JS_DEFINE(counted_object, "view_count", counted, JS(UINT, counted, count, commands));
+
+static void counted_text(struct buf *out, const void *counted)
 {
+	const struct counted *n = counted;
+
+	buf_printf(out, "%" PRIu64 " of %" PRIu64 " command%s.\n", n->count, n->commands,
+		n->commands == 1 ? "" : "s");
+}
+
+/* Counts the commands that pass; the numbers of the newest ones go to ring, of f->newest. */
+static struct err *count(struct session *s, struct sbt_reader *r, const struct view_filter *f,
+	uint64_t *ring, struct counted *ret)
+{
+	const struct sbt_cmd *c;
+	struct view_stream *v;
+	struct err *e;
+
+	*ret = (struct counted){0};
+	TRY(view_stream_open(&v, s, r, f));
+	while (!(e = view_stream_next(v, &c)) && c) {
+		if (ring)
+			ring[ret->count % f->newest] = c->seq;
+		ret->count++;
+	}
+	ret->commands = sbt_reader_count(r);
+	out_progress_end(s->out);
+	view_stream_close(v);
+	return !e && interrupt_flag ? err_new(ERR_INTERRUPTED, "interrupted") : e;
+}
+
+static struct err *show_count(struct session *s, struct sbt_reader *r, const struct view_filter *f)
+{
+	struct counted n;
+
+	TRY(count(s, r, f, NULL, &n));
+	if (f->newest && n.count > f->newest)
+		n.count = f->newest;
+	listing_one(s, f->json, &counted_object, counted_text, &n);
+	return NULL;
+}
+
+/* Sets f->first to the oldest of the newest commands that pass. */
+static struct err *begin_at_newest(struct session *s, struct sbt_reader *r, struct view_filter *f)
+{
+	const uint64_t first = sbt_reader_first_seq(r), last = sbt_reader_last_seq(r),
+		       end = f->last < last ? f->last : last;
+	uint64_t *ring;
+	struct counted n;
+	struct err *e;
+
+	if (!view_filter_chooses(f) && last - first + 1 == sbt_reader_count(r)) {
+		if (end - first >= f->newest && end - f->newest + 1 > f->first)
+			f->first = end - f->newest + 1;
+		return NULL;
+	}
+	ring = xcalloc((size_t)f->newest, sizeof *ring);
+	e = count(s, r, f, ring, &n);
+	if (!e && n.count > f->newest)
+		f->first = ring[n.count % f->newest];
+	free(ring);
+	return e;
+}
+
+struct err *view_commands(struct session *s, struct sbt_reader *r, const struct view_filter *of)
+{
+	struct view_filter f = *of;
 	struct view_stream *v;
 	uint64_t shown = 0;
 	struct err *e;
 
-	TRY(view_stream_open(&v, s, r, f));
+	if (f.count)
+		return show_count(s, r, &f);
+	if (f.newest)
+		TRY(begin_at_newest(s, r, &f));
+	TRY(view_stream_open(&v, s, r, &f));
 	e = list(v, &shown);
 	view_stream_close(v);
-	if (!e && !shown && !f->json)
+	if (!e && !shown && !f.json)
 		out_str(s->out, "No such commands.\n");
 	return e;
 }
