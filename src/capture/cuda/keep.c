@@ -25,7 +25,7 @@ static _Atomic uint32_t lost;	 /* nothing is asked any more: it did not answer *
 static _Atomic uint32_t told;	 /* a sentence was said about it */
 static _Atomic uint32_t naps;	 /* all that were taken for want of a descriptor */
 
-/* ---- who is asked ---- */
+/* ---- finding the keeper ---- */
 
 static uint32_t number(void)
 {

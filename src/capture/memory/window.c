@@ -99,7 +99,7 @@ static void not_idle_text(struct driver_result r, const char *when, unsigned ten
 			when, tenths / 10, tenths % 10);
 	else if (seq)
 		snprintf(text, n,
-			"the device has faulted (%s error %u, first told by #%llu): its memory could not be read when the window %s",
+			"the device has faulted (%s error %u, first reported by #%llu): its memory could not be read when the window %s",
 			driver->api, atomic_load(&calls_fault), (unsigned long long)seq, when);
 	else
 		snprintf(text, n,

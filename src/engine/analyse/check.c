@@ -341,7 +341,7 @@ struct err *check_run(struct engine *en, const struct check_options *o, struct c
 		if (f.first <= ret->first)
 			return err_new(ERR_STATE,
 				"#%" PRIu64 " cannot be checked: a command from #%" PRIu64
-				" on faulted in the recording (CUDA error %u, told by #%" PRIu64
+				" on faulted in the recording (CUDA error %u, reported by #%" PRIu64
 				")",
 				ret->first, f.first, f.code, f.told);
 		ret->fault = f;

@@ -135,7 +135,7 @@ static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 {
 	if (!*glob)
 		return err_cure(err_new(ERR_USAGE, "no kernel is named"),
-			"Use \"break kernel NAME\"; * and ? may stand in it");
+			"Use \"break kernel NAME\"; it may have * and ?");
 	if (strlen(glob) >= TSDB_GLOB_MAX)
 		return err_new(
 			ERR_LIMIT, "a kernel pattern has at most %u characters", TSDB_GLOB_MAX - 1);

@@ -263,7 +263,7 @@ struct err *microscope_go(struct engine *en, enum soft_how how, uint64_t n, stru
 			back ? err_new(ERR_STATE,
 				       "no launch is under the microscope: there are no instructions to go back")
 			     : err_new(ERR_STATE, "no launch is under the microscope"),
-			"\"stepi\" goes into the launch that the replay stands at");
+			"\"stepi\" goes into the launch that the replay is at");
 	TRY(go(en, rd->d, how, n, &t));
 	return report(en, t, ret);
 }

@@ -89,7 +89,7 @@ struct err *watch_addressing(struct rp *rp, uint64_t kernel, struct soft_address
 	struct gpu_kernel *f;
 
 	*ret = (struct soft_addressing){0};
-	TRY(need_soft(rp, "how kernels make their addresses is told"));
+	TRY(need_soft(rp, "how kernels make their addresses is known"));
 	if (!k)
 		return NULL;
 	TRY(code_function(rp, k, &f));

@@ -383,9 +383,8 @@ static bool parse_name(struct parser *p, int hint)
 		return emit_integer(p, sbt_kind_by_name(name));
 	if (find_field(p, name, &op, &f)) {
 		if (sbt_type_is_blob(f->type))
-			return fail(p,
-				"\"%s\" is not a number, so it cannot stand in a condition%s", name,
-				strcmp(name, "args") == 0 ? "; arg0, arg1, ... can" : "");
+			return fail(p, "\"%s\" is not a number, so a condition cannot use it%s",
+				name, strcmp(name, "args") == 0 ? "; arg0, arg1, ... can" : "");
 		return emit(p, op);
 	}
 	if (is_arg(name, &arg))

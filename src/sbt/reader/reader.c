@@ -32,7 +32,7 @@ void sbt_reader_note(struct sbt_reader *r, const char *fmt, ...)
 	if (r->damage.len)
 		r->damage.data[r->damage.len - 1] = '\n'; /* in place of the NUL */
 	if (r->ndamage == SENTENCES) {
-		buf_str(&r->damage, "there is more damage than is told here");
+		buf_str(&r->damage, "there is more damage than is listed here");
 	} else {
 		va_start(ap, fmt);
 		buf_vprintf(&r->damage, fmt, ap);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * `enable`, `disable` and `delete` are about breakpoints, displays and checkpoints: who takes the
- * line.
+ * `enable`, `disable` and `delete` are about breakpoints, displays and checkpoints: which of them
+ * takes the line.
  */
 #ifndef SHELL_BY_NUMBER_H
 #define SHELL_BY_NUMBER_H

@@ -234,7 +234,7 @@ const char cmd_x_help[] =
 	"Shows memory at ADDRESS, an expression. FMT is a count, a letter (x d u o t c f a z s)\n"
 	"and a size (b h w g: 1, 2, 4, 8 bytes). Device memory can be read while the program\n"
 	"is stopped at a GPU command, host memory at any stop; in a replay on a device, all\n"
-	"memory that it placed, as it is right after the command it stands at; inside a launch\n"
+	"memory that it placed, as it is right after the command it is at; inside a launch\n"
 	"(`help replay enter`) as it is there, and ADDRESS may hold registers, variables of the\n"
 	"PTX, and a space: @shared, @local, @param (of the focused thread), @global. An empty\n"
 	"line shows what follows.\n"
@@ -542,7 +542,7 @@ struct err *what_if_arg(struct session *s, const char *text)
 
 	TRY(replay_device_need(&s->engine, "changing an argument", &rd));
 	if (!session_cmd(s, &c) || c->kind != SBT_LAUNCH)
-		return err_cure(err_new(ERR_STATE, "the replay does not stand at a kernel launch"),
+		return err_cure(err_new(ERR_STATE, "the replay is not at a kernel launch"),
 			"Go to one with \"replay goto SEQ\"");
 	end += strspn(end, " \t");
 	end += *end == '=';

@@ -184,7 +184,7 @@ struct err *cmd_replay_stream(struct session *s, const struct cmd_args *a)
 
 const char cmd_replay_range_help[] =
 	"Executes only the commands A to B of the window and what they depend on, as `replay\n"
-	"stream` does, and stands at B.\n"
+	"stream` does, and is then at B.\n"
 	"Example: replay range 100-120\n";
 
 struct err *cmd_replay_range(struct session *s, const struct cmd_args *a)

@@ -363,7 +363,7 @@ const char cmd_info_graph_help[] =
 	"does and after which others, the command that made each (a captured one, or a call such\n"
 	"as cuGraphAddKernelNode), where the graph was captured, its launches and its changes.\n"
 	"ID is of `info graphs`; without one, the graph of the launch that the program or the\n"
-	"replay stands at. Step .3 of launch #214 is the position 214.3 (`help replay goto`).\n"
+	"replay is at. Step .3 of launch #214 is the position 214.3 (`help replay goto`).\n"
 	"Example: info graph 1\n";
 
 static struct err *which(struct session *s, const struct cmd_args *a, uint32_t *ret)

@@ -154,7 +154,7 @@ static void print_field(
 }
 
 const char cmd_info_command_help[] =
-	"Shows every field of the command that the program or the replay stands at.\n"
+	"Shows every field of the command that the program or the replay is at.\n"
 	"Example: info command\n";
 
 struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
@@ -187,7 +187,7 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 /* --- arguments --- */
 
 const char cmd_info_args_help[] =
-	"Shows the arguments of the kernel launch that the program or the replay stands at, by\n"
+	"Shows the arguments of the kernel launch that the program or the replay is at, by\n"
 	"name and type as far as the program's debug information, the kernel's mangled name or\n"
 	"its source say them for certain; else the number, size, offset and value. For pointers\n"
 	"into device memory it shows the allocation; in a replay on a device also the first\n"

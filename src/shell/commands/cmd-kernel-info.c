@@ -103,7 +103,7 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_warps_help[] =
 	"Shows the warps of the focused block: whether they run or wait at a barrier, which\n"
-	"lanes stand at their next instruction and which live, how many instructions they have\n"
+	"lanes are at their next instruction and which live, how many instructions they have\n"
 	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n"
 	"Example: info warps\n";
 
@@ -168,7 +168,7 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 /* --- lanes --- */
 
 const char cmd_info_lanes_help[] =
-	"Shows the lanes of the focused warp: their threads, whether they stand at the warp's\n"
+	"Shows the lanes of the focused warp: their threads, whether they are at the warp's\n"
 	"next instruction (active), are on another path (diverged, with the line where they go\n"
 	"on), wait at a barrier or have ended. * is the focused thread.\n"
 	"Example: info lanes\n";

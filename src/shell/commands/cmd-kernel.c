@@ -21,7 +21,7 @@ enum { LINES_AROUND = 10 };
 
 const char cmd_replay_enter_help[] =
 	"Goes into a launch: to before its first instruction, on the software GPU. Without SEQ,\n"
-	"the launch that the replay stands at, or that comes next; one that breaks the device\n"
+	"the launch that the replay is at, or that comes next; one that breaks the device\n"
 	"can be entered, too. From then on `stepi`, `nexti`, `continue`, `finish`,\n"
 	"`reverse-stepi` and `reverse-continue` move within the launch, `break ptx` and `watch`\n"
 	"stop there, `block` and `thread` choose a thread, and `info warps`, `info lanes`, `info\n"

@@ -474,7 +474,7 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 /* --- when --- */
 
 const char cmd_when_help[] =
-	"Shows the command that the replay stands at and how far that is in the trace; for a\n"
+	"Shows the command that the replay is at and how far that is in the trace; for a\n"
 	"live program, the command it stopped at. (what-if) when the run on the device was\n"
 	"changed by `set memory`, `set arg` or `replay swap`.\n"
 	"Example: when\n";

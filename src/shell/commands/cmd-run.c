@@ -143,7 +143,7 @@ static struct err *not_running(struct session *s)
 
 const char cmd_continue_help[] =
 	"Goes on until a breakpoint, a signal, the end of a capture window or the end of\n"
-	"the program. With N, passes the breakpoint it stands at by N-1 times. In a replay:\n"
+	"the program. With N, passes the breakpoint it is at N-1 times. In a replay:\n"
 	"replays to the next breakpoint; inside a launch (`help replay enter`): to the next\n"
 	"breakpoint or watchpoint there, or the launch's end.\n"
 	"Examples: continue\n"

@@ -70,7 +70,7 @@ const char cmd_set_help[] =
 	"In a replay on a device, to see what would have been (until `replay restart`):\n"
 	"  set memory ADDRESS TYPE VALUE...   memory at the present point; types as in `print`;\n"
 	"  set {TYPE}ADDRESS = VALUE...       the same\n"
-	"  set arg N VALUE      argument N of the launch the replay stands at, which is executed\n"
+	"  set arg N VALUE      argument N of the launch the replay is at, which is executed\n"
 	"                       again with it\n"
 	"Example: set capture timestamps on\n";
 

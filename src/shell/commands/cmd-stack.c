@@ -23,7 +23,7 @@
 
 const char cmd_backtrace_help[] =
 	"Shows the host call stack: of the selected thread of the stopped program, or the\n"
-	"recorded one of the command that the replay stands at. N: only the N innermost frames,\n"
+	"recorded one of the command that the replay is at. N: only the N innermost frames,\n"
 	"-N: the outermost. `full` shows the variables of each frame (live programs).\n"
 	"Of a Python program (CPython 3.11 to 3.13) it shows the Python functions in place of the\n"
 	"interpreter's own frames: `python` shows nothing else, `native` everything else.\n"

@@ -290,7 +290,7 @@ void check_print(struct session *s, const struct check_result *r, struct buf *ou
 	if (r->fault.told)
 		buf_printf(out,
 			"Not checked from #%" PRIu64
-			" on: a command there faulted in the recording (CUDA error %u, told by #%" PRIu64
+			" on: a command there faulted in the recording (CUDA error %u, reported by #%" PRIu64
 			").\n",
 			r->fault.first, r->fault.code, r->fault.told);
 	if (r->outside)

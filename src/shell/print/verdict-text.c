@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Verdicts, see verdict-text.h. A sentence is a row of a table; what stands in braces is a field of
+ * Verdicts, see verdict-text.h. A sentence is a row of a table; a word in braces is a field of
  * the verdict's JSON, put there by the same table as JSON.
  */
 #include "shell/print/verdict-text.h"
@@ -155,7 +155,7 @@ const struct js_object *const why_object = &verdict_object;
 
 /* --- sentences --- */
 
-/* The value of a field as it stands in a sentence. */
+/* The value of a field as a sentence shows it. */
 static void put_value(struct buf *out, const struct why *w, const char *name, size_t n)
 {
 	const struct js_field *f = verdict_object.fields;

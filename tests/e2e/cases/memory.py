@@ -146,7 +146,7 @@ def test_fault_is_told(t):
     t.equal(r.status, 0, 'the program\'s status')
     sync = re.search(r'^#(\d+) sync ctx', t.tsdb('view', 't.sbt').out, re.M)
     t.check(sync, 'the wait that was told')
-    t.match(rf'can be run again on a device, but there is nothing to compare the result with: the device has faulted \(CUDA error 700, first told by #{sync[1]}\): its memory could not be read when the window ended$', r.err)
+    t.match(rf'can be run again on a device, but there is nothing to compare the result with: the device has faulted \(CUDA error 700, first reported by #{sync[1]}\): its memory could not be read when the window ended$', r.err)
     t.no_match(r'did not end', r.err)
     out = t.tsdb('view', 't.sbt').out
     t.match(r'^#\d+ stray<<<\(1,1,1\),\(32,1,1\)>>>', out)

@@ -113,7 +113,7 @@ def test_a_fault_of_the_recording(t):
     r = t.tsdb('check', 't.sbt', '2')
     t.equal(r.status, 0, 'check')
     t.match(r'^1 launch of #1-#12 executed 2 times each: all gave the same', r.out)
-    t.match(r'^Not checked from #13 on: a command there faulted in the recording \(CUDA error 700, told by #16\)', r.out)
+    t.match(r'^Not checked from #13 on: a command there faulted in the recording \(CUDA error 700, reported by #16\)', r.out)
     t.equal(t.tsdb('check', 't.sbt', '2', '13-16').status, 1, 'check of what faulted')
     shell(t, 'replay start', 'replay goto 14', 'replay verify', 'replay goto end', status=1)
 
