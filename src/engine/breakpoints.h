@@ -14,7 +14,7 @@
 struct breakpoint {
 	int id;
 	char *what;	/* "kernel matmul", "copy", "work": as shown and saved */
-	char *glob;	/* kernel glob; NULL: any */
+	char *glob;	/* of kernels' names, or of NVTX texts (kinds); NULL: any */
 	uint64_t kinds; /* bit k set: kind k; 0: every GPU command */
 	char *cond;	/* text of the condition; NULL: none */
 	struct sbt_expr expr;
@@ -43,9 +43,9 @@ struct breakpoints;
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
-/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "from FUNCTION [if EXPR]",
- * "from FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq
- * N", "GLOB". */
+/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "nvtx GLOB [if EXPR]", "from
+ * FUNCTION [if EXPR]", "from FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]",
+ * "CLASS [if EXPR]", "seq N", "GLOB". */
 struct err *breakpoints_add(
 	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */
@@ -66,7 +66,8 @@ void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp);
 
 /* Whether the host made a command with this stack where the breakpoint says. */
 bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st);
-/* Whether the live program stops at it: a watchpoint, or a line of PTX, is only for replays. At a
+/* Whether the live program stops at it: a watchpoint, an NVTX mark, or a line of PTX, is only for
+ * replays. At a
  * line of a kernel's source it stops where the kernel is launched. */
 bool breakpoint_is_live(const struct breakpoint *bp);
 

@@ -60,9 +60,10 @@ struct replay_executor {
 
 /* Whether to stop at a command; see replay_run. bp_id goes to replay_stop.breakpoint. */
 struct replay_breakpoint {
-	int id;		      /* > 0 */
-	unsigned kind;	      /* 0: any kind */
-	const char *glob;     /* kernel glob for launches; NULL: any */
+	int id;	       /* > 0 */
+	unsigned kind; /* 0: any kind */
+	const char
+		*glob; /* of the kernel's name, with kind SBT_MARK of the mark's text; NULL: any */
 	struct sbt_expr cond; /* empty: always */
 	bool nodes; /* also at kernel nodes of graph launches, right before them; only with a glob
 		     */

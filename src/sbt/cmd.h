@@ -296,5 +296,8 @@ void sbt_kernel_short_name(char *dst, size_t n, const char *mangled);
 /* Whether glob (*, ?, [..]; A|B is either) matches the mangled name, the short name, or the last
  * component of the short name. */
 bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name);
+/* Whether c is an NVTX mark, or the beginning of a range, whose text glob matches; of a longer text
+ * the first 255 bytes count. */
+bool sbt_mark_glob(const char *glob, const struct sbt_cmd *c);
 
 #endif

@@ -187,6 +187,68 @@ static void messages_do_not_stop(void **state)
 		"^dprintf launch,\"five\\\\n\"\ncondition \\$bpnum grid_x == 5$");
 }
 
+/* 1 kernel, 2 push "step 1", 3 launch, 4 pop, 5 push "step 2", 6 an allocation that failed, 7 pop.
+ */
+static char *make_marked(void)
+{
+	const struct sbt_meta meta = {
+		.program = "app", .cwd = "/", .host = "h", .gpu = "g", .tsdb = "t"};
+	static const uint32_t params[] = {0, 8};
+	char *path = in_dir("marked.sbt");
+	struct sbt_writer *w;
+	struct sbt_cmd c;
+
+	must(sbt_writer_open(&w, path, &meta));
+	for (uint64_t seq = 1; seq <= 7; seq++) {
+		if (seq == 1) {
+			c = cmd_kernel_def(1, 0, SBT_NO_ID, "_Z6matmulPf", params, 1);
+		} else if (seq == 3) {
+			c = cmd_launch(3, 0, 0);
+		} else if (seq == 6) {
+			c = cmd_alloc(6, 0, 4096);
+			c.result = 2;
+		} else {
+			c = (struct sbt_cmd){.seq = seq, .kind = SBT_MARK};
+			c.u.mark.mark_kind = seq == 4 || seq == 7 ? 2 : 1;
+			if (c.u.mark.mark_kind == 1)
+				c.u.mark.text =
+					(struct sbt_blob){seq == 2 ? "step 1" : "step 2", 6};
+		}
+		must(sbt_writer_cmd(w, &c));
+	}
+	must(sbt_writer_close(w));
+	return path;
+}
+
+static void places_have_names(void **state)
+{
+	struct session *s = *state;
+	char *path = make_marked();
+
+	must(trace_open(s, path));
+	free(path);
+	shows(s, "replay start\ngoto nvtx step*", "^#2 ");
+	shows(s, "goto nvtx step* nth 2", "^#5 ");
+	shows(s, "goto nvtx \"step 2\"", "^#5 ");
+	shows(s, "goto nvtx step* nth 3", "has 2 of the NVTX name step\\*, not 3");
+	shows(s, "goto nvtx nothing", "called nothing\\. It has \"step 1\", \"step 2\"");
+	shows(s, "break nvtx nothing", "called nothing");
+	shows(s, "replay restart\nbreak nvtx step 2\ncontinue", "^Breakpoint 1, #5 ");
+	shows(s, "delete 1\nreplay restart\ncatch error\ncontinue", "^Breakpoint 2, #6 ");
+	shows(s, "replay restart\ncatch error 3\ndelete 2\ncontinue", "^The end of");
+	shows(s, "catch error CUDA_ERROR_OUT_OF_MEMORY", "numbers of errors");
+	shows(s, "delete\nrbreak ^mat", "^Breakpoint 4 at kernel matmul$");
+	shows(s, "rbreak nothing", "no kernel that is known matches");
+	shows(s, "rbreak (", "no regular expression");
+	shows(s, "delete\nreplay restart\nuntil kernel matmul",
+		"^Temporary breakpoint.*\n.*#3 matmul");
+	shows(s, "until 5", "^#5 ");
+	shows(s, "until", "^#6 ");
+	/* both are named */
+	shows(s, "break launch\nbreak kernel matmul\nreplay restart\ncontinue",
+		"^Breakpoint 6, Breakpoint 7, #3 ");
+}
+
 static void output_goes_through_a_pipe(void **state)
 {
 	struct session *s = with_trace(state);
@@ -224,6 +286,7 @@ int main(void)
 			breakpoints_have_conditional_commands, setup, teardown),
 		cmocka_unit_test_setup_teardown(displays_follow_stops, setup, teardown),
 		cmocka_unit_test_setup_teardown(messages_do_not_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(places_have_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(output_goes_through_a_pipe, setup, teardown),
 		cmocka_unit_test_setup_teardown(help_knows_defined_commands, setup, teardown),
 	};

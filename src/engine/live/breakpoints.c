@@ -145,6 +145,19 @@ static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 	return NULL;
 }
 
+static struct err *set_mark(struct breakpoint *bp, const char *glob)
+{
+	if (!*glob)
+		return err_cure(err_new(ERR_USAGE, "no NVTX name is given"),
+			"Use \"break nvtx NAME\"; * and ? may stand in it");
+	if (strlen(glob) >= TSDB_GLOB_MAX)
+		return err_new(ERR_LIMIT, "a pattern has at most %u characters", TSDB_GLOB_MAX - 1);
+	bp->glob = xstrdup(glob);
+	bp->kinds = 1ull << SBT_MARK;
+	bp->what = xasprintf("nvtx %s", glob);
+	return NULL;
+}
+
 /* The last colon that is not part of a "::". */
 static char *last_colon(char *text)
 {
@@ -221,6 +234,8 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 	text = trim(text);
 	if (!strncmp(text, "kernel", 6) && strchr(" \t", text[6]))
 		return set_kernel(bp, trim(text + 6));
+	if (!strncmp(text, "nvtx", 4) && strchr(" \t", text[4]))
+		return set_mark(bp, trim(text + 4));
 	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
 		return set_ptx(bp, trim(text + 3));
 	if (!strncmp(text, "from", 4) && strchr(" \t", text[4]))
@@ -398,7 +413,7 @@ bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st)
 
 bool breakpoint_is_live(const struct breakpoint *bp)
 {
-	return !bp->size && (!bp->line || (bp->file && !bp->cond));
+	return !bp->size && bp->kinds != 1ull << SBT_MARK && (!bp->line || (bp->file && !bp->cond));
 }
 
 /* Whether tsdb, not the agent, knows what counts as a hit. */
@@ -603,7 +618,7 @@ struct replay_breakpoint *breakpoints_for_replay(struct breakpoints *b, bool nod
 				.kind = k,
 				.glob = bp->glob,
 				.cond = bp->expr,
-				.nodes = nodes && bp->glob && !bp->line};
+				.nodes = nodes && k == SBT_LAUNCH && bp->glob && !bp->line};
 		}
 	}
 	*ret_n = n;

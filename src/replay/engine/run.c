@@ -18,6 +18,8 @@ static bool match_kernel(const struct matcher *m, unsigned i, const struct sbt_c
 	uint64_t id;
 	bool yes;
 
+	if (m->bps[i].kind == SBT_MARK)
+		return sbt_mark_glob(m->bps[i].glob, c);
 	if (c->kind != SBT_LAUNCH)
 		return false;
 	id = c->u.launch.kernel;

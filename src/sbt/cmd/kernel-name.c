@@ -730,3 +730,19 @@ bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_na
 	}
 	return one_glob(glob, mangled, short_name);
 }
+
+bool sbt_mark_glob(const char *glob, const struct sbt_cmd *c)
+{
+	enum { POP = 2 };
+	const struct sbt_blob *b = &c->u.mark.text;
+	char text[256];
+	size_t n;
+
+	if (c->kind != SBT_MARK || c->u.mark.mark_kind == POP)
+		return false;
+	n = b->len < sizeof(text) ? b->len : sizeof(text) - 1;
+	if (n)
+		memcpy(text, b->p, n);
+	text[n] = 0;
+	return match(glob, text);
+}

@@ -4,6 +4,7 @@
  * and the nearest line with code behind it are preferred to the host's, if they are as near.
  */
 #include "shell/commands/break-place.h"
+#include "shell/commands/nvtx-place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -517,7 +518,7 @@ static struct err *at_name(struct session *s, const char *name, bool kernel_only
 static bool says_itself(const char *what)
 {
 	static const char *const words[] = {
-		"ptx", "seq", "from", "command", "any", "work", "object", "host", "note"};
+		"ptx", "seq", "from", "nvtx", "command", "any", "work", "object", "host", "note"};
 	const size_t n = strcspn(what, " \t");
 
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
@@ -543,6 +544,9 @@ static bool take_line(const char *what, char **ret_file, unsigned *ret_line)
 	return true;
 }
 
+static const char only_in_replays[] =
+	"Only a replay stops at NVTX marks: record the program, or use \"capture window nvtx NAME\".";
+
 static struct err *decide(
 	struct session *s, const char *what, const char *cond, struct break_place *ret)
 {
@@ -552,6 +556,10 @@ static struct err *decide(
 
 	if (!strncmp(what, "kernel ", 7) && !strpbrk(what + 7 + strspn(what + 7, " \t"), " \t"))
 		return at_name(s, what + 7 + strspn(what + 7, " \t"), true, cond, ret);
+	if (!strncmp(what, "nvtx ", 5) && is_replay(s))
+		return nvtx_find(s, what + 5 + strspn(what + 5, " 	"), 1, NULL);
+	if (!strncmp(what, "nvtx ", 5) || !strcmp(what, "mark"))
+		ret->note = is_replay(s) ? NULL : xstrdup(only_in_replays);
 	if (says_itself(what) || strpbrk(what, " \t"))
 		return NULL;
 	if (!take_line(what, &file, &line))
@@ -647,6 +655,7 @@ void break_tell_never_hit(struct session *s)
 	const struct breakpoint *bp;
 
 	for (unsigned i = 0; (bp = breakpoints_nth(s->engine.breaks, i)) != NULL; i++)
-		if (bp->enabled && !bp->hits && (bp->from || bp->glob) && s->engine.live.recorder)
+		if (bp->enabled && !bp->hits && bp->kinds != 1ull << SBT_MARK &&
+			(bp->from || bp->glob) && s->engine.live.recorder)
 			tell_never_hit(s, bp);
 }

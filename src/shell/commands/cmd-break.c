@@ -4,6 +4,7 @@
  * breakpoint is pending.
  */
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
 #include "shell/script/script.h"
+#include "shell/trace/replay-run.h"
 #include "shell/values/format-text.h"
 #include "shell/values/kernel-args.h"
 #include "shell/values/vars.h"
@@ -37,7 +39,8 @@ const char cmd_catch_help[] =
 	"unless `set stop-on-error off`.\n"
 	"`catch error` stops the program where a GPU call has failed: any, those of a CALL of the driver\n"
 	"(cuMemAlloc, a beginning is enough), or those with an error, by NAME or number. Calls\n"
-	"that say that the device has faulted stop it anyway; `set stop-on-error fault` makes\n"
+	"that say that the device has faulted stop it anyway; in a replay, a breakpoint at the\n"
+	"commands that had failed; `set stop-on-error fault` makes\n"
 	"that the only ones again, `off` none.\n"
 	"Examples: catch error\n"
 	"          catch error cuMemAlloc\n"
@@ -70,6 +73,25 @@ static struct err *catch_event(struct session *s, const struct cmd_args *a, bool
 	return NULL;
 }
 
+/* In a replay: calls that failed are commands with a result. */
+static struct err *catch_recorded(struct session *s, const char *what)
+{
+	uint64_t code;
+	char *spec;
+	struct err *e;
+
+	if (*what && !word_u64(what, &code))
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"a trace has numbers of errors, and neither their names nor the calls'"),
+			"For example: catch error 2, or break alloc if result != 0");
+	spec = *what ? xasprintf("command if result == %" PRIu64, code)
+		     : xstrdup("command if result != 0");
+	e = add(s, spec, (struct making){0});
+	free(spec);
+	return e;
+}
+
 struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 {
 	const char *what = a->argc > 1 ? a->argv[1] : "";
@@ -84,6 +106,8 @@ struct err *cmd_catch(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE,
 					"catch needs \"error\", \"launch\", \"load\" or \"fault\""),
 			"For example: catch error, catch error cuMemAlloc, catch error 2");
+	if (s->focus == FOCUS_REPLAY)
+		return catch_recorded(s, what);
 	if (*what && word_u64(what, &code))
 		what = "";
 	if (code > UINT32_MAX)
@@ -106,6 +130,7 @@ const char cmd_break_help[] =
 	"  kernel GLOB   launches of a kernel; *, ? and [..] match; the qualified name without\n"
 	"                arguments, its last part, or the mangled name; also of graphs: the\n"
 	"                program stops at the graph's launch, a replay right before the node\n"
+	"  nvtx GLOB     in a replay: NVTX marks, and where ranges begin\n"
 	"  KIND          launch, copy, fill, alloc, free, event_record, stream_wait, sync,\n"
 	"                graph_launch, ...: see `help kinds`\n"
 	"  CLASS         work, object, host, note: all kinds of a class\n"
@@ -232,6 +257,90 @@ struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
 {
 	return add(s, a->rest, (struct making){.temporary = true});
 }
+
+const char cmd_until_help[] =
+	"In a replay, goes forwards to the command with number SEQ without stopping at breakpoints.\n"
+	"With a PLACE, as `break` takes it, goes on to there or to an earlier stop. Without, the\n"
+	"same as `next`.\n"
+	"Examples: until 143\n"
+	"          until kernel matmul\n";
+
+struct err *cmd_until(struct session *s, const struct cmd_args *a)
+{
+	const bool replay = s->focus == FOCUS_REPLAY && s->engine.trace.reader;
+	char *line;
+	struct err *e;
+
+	if (!*a->rest)
+		return session_execute(s, "next");
+	if (!replay || !replay_is_position(a->rest)) {
+		TRY(add(s, a->rest, (struct making){.temporary = true}));
+		return session_execute(s, "continue");
+	}
+	line = xasprintf("replay until %s", a->rest);
+	e = session_execute(s, line);
+	free(line);
+	return e;
+}
+
+/* --- rbreak --- */
+
+struct matching {
+	regex_t re;
+	char **names;
+	unsigned n, cap;
+};
+
+static void add_matching(void *arg, const char *name)
+{
+	struct matching *m = arg;
+
+	if (regexec(&m->re, name, 0, NULL, 0))
+		return;
+	for (unsigned i = 0; i < m->n; i++)
+		if (!strcmp(m->names[i], name))
+			return;
+	MAKE_ROOM(m->names, m->n, m->cap);
+	m->names[m->n++] = xstrdup(name);
+}
+
+const char cmd_rbreak_help[] =
+	"Sets a breakpoint at each kernel that is known, of the program or of the trace, whose name\n"
+	"matches an extended regular expression anywhere.\n"
+	"Example: rbreak ^(mat|vec)mul\n";
+
+struct err *cmd_rbreak(struct session *s, const struct cmd_args *a)
+{
+	struct matching m = {0};
+	struct err *e;
+	char why[128];
+	int r = regcomp(&m.re, a->rest, REG_EXTENDED | REG_NOSUB);
+
+	if (r) {
+		regerror(r, &m.re, why, sizeof why);
+		return err_cure(
+			err_new(ERR_USAGE, "\"%s\" is no regular expression: %s", a->rest, why),
+			"For example: rbreak ^mat");
+	}
+	e = break_each_kernel(s, add_matching, &m);
+	for (unsigned i = 0; !e && i < m.n; i++) {
+		char *spec = xasprintf("kernel %s", m.names[i]);
+
+		e = add(s, spec, (struct making){0});
+		free(spec);
+	}
+	if (!e && !m.n)
+		e = err_cure(
+			err_new(ERR_NOT_FOUND, "no kernel that is known matches \"%s\"", a->rest),
+			"\"info kernels\" lists them; \"break kernel GLOB\" waits for kernels to come");
+	for (unsigned i = 0; i < m.n; i++)
+		free(m.names[i]);
+	free(m.names);
+	regfree(&m.re);
+	return e;
+}
+
+/* --- dprintf --- */
 
 const char cmd_dprintf_help[] =
 	"Sets a breakpoint that shows a text, as `printf` does, and goes on. PLACE is as for\n"

@@ -18,6 +18,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/script/displays.h"
 #include "shell/live/process.h"
+#include "shell/commands/nvtx-place.h"
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
@@ -378,6 +379,14 @@ static struct err *until_step(struct session *s, uint64_t seq, uint32_t step)
 	return go_to_step(s, seq, step);
 }
 
+bool replay_is_position(const char *word)
+{
+	uint32_t step;
+	uint64_t seq;
+
+	return (strchr(word, '.') && step_position(word, &seq, &step)) || word_u64(word, &seq);
+}
+
 struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 {
 	struct replay_stop stop;
@@ -446,7 +455,9 @@ const char cmd_replay_goto_help[] =
 	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
 	"the first command, `end` the last one. On a device, within the window. Inside a graph\n"
 	"launch, 214.3 is right behind the third of its steps (`info graph`), 214.0 before them.\n"
-	"Example: replay goto 143\n";
+	"nvtx NAME: the first NVTX mark, or beginning of a range, of that name (*, ?), or the Kth.\n"
+	"Examples: replay goto 143\n"
+	"          goto nvtx step* nth 3\n";
 
 struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 {
@@ -462,6 +473,8 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 					     : sbt_reader_last_seq(r);
 	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
 		return go_to_step(s, seq, step);
+	else if (a->argc > 1 && !strcmp(a->argv[0], "nvtx"))
+		TRY(nvtx_place(s, a->rest + strlen("nvtx"), &seq));
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
 			"Use \"replay goto 143\", or begin, or end");

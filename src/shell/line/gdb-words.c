@@ -17,7 +17,6 @@ const struct gdb_word gdb_words[] = {
 	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
 	{"jump", "The host is not moved; \"goto\" moves a replay"},
 	{"layout", "Use \"list\", \"disassemble\" and \"info streams\""},
-	{"rbreak", "Use a pattern: \"break kernel mat*\""},
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
 		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},

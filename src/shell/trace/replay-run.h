@@ -15,6 +15,9 @@ struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
 /* into: each node of a graph launch is a step, unless `set replay nodes` is off. */
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into) TS_CHECK;
 
+/* Whether a word is a command's number, or SEQ.STEP. */
+bool replay_is_position(const char *word);
+
 /* Leaves the graph launch that the replay is inside, to its end. */
 struct err *replay_run_leave(struct session *s) TS_CHECK;
 
