@@ -23,7 +23,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-set.c \
 	src/shell/commands/cmd-script.c src/shell/commands/cmd-printf.c \
 	src/shell/script/script.h src/shell/script/script-block.c src/shell/script/script-run.c src/shell/script/user-args.c \
-	src/shell/commands/nvtx-place.c src/shell/commands/nvtx-place.h \
+	src/shell/commands/mark-place.c src/shell/commands/mark-place.h \
 	src/shell/commands/cmd-display.c src/shell/commands/by-number.h src/shell/script/displays.c src/shell/script/displays.h \
 	src/shell/script/defined.c src/shell/script/defined.h \
 	src/shell/values/format-text.c src/shell/values/format-text.h \
@@ -82,7 +82,7 @@ HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h s
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/trace/view-filter.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
-HEADERS_TO_CHECK += src/shell/commands/nvtx-place.h
+HEADERS_TO_CHECK += src/shell/commands/mark-place.h
 
 dist_man_MANS += man/tsdb.1
 

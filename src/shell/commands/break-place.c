@@ -4,7 +4,7 @@
  * and the nearest line with code behind it are preferred to the host's, if they are as near.
  */
 #include "shell/commands/break-place.h"
-#include "shell/commands/nvtx-place.h"
+#include "shell/commands/mark-place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -557,7 +557,7 @@ static struct err *decide(
 	if (!strncmp(what, "kernel ", 7) && !strpbrk(what + 7 + strspn(what + 7, " \t"), " \t"))
 		return at_name(s, what + 7 + strspn(what + 7, " \t"), true, cond, ret);
 	if (!strncmp(what, "nvtx ", 5) && is_replay(s))
-		return nvtx_find(s, what + 5 + strspn(what + 5, " 	"), 1, NULL);
+		return mark_find(s, what + 5 + strspn(what + 5, " 	"), 1, NULL);
 	if (!strncmp(what, "nvtx ", 5) || !strcmp(what, "mark"))
 		ret->note = is_replay(s) ? NULL : xstrdup(only_in_replays);
 	if (says_itself(what) || strpbrk(what, " \t"))

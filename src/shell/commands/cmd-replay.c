@@ -18,7 +18,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/script/displays.h"
 #include "shell/live/process.h"
-#include "shell/commands/nvtx-place.h"
+#include "shell/commands/mark-place.h"
 #include "shell/commands/races.h"
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
@@ -474,7 +474,7 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
 		return go_to_step(s, seq, step);
 	else if (a->argc > 1 && !strcmp(a->argv[0], "nvtx"))
-		TRY(nvtx_place(s, a->rest + strlen("nvtx"), &seq));
+		TRY(mark_place(s, a->rest + strlen("nvtx"), &seq));
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
 			"Use \"replay goto 143\", or begin, or end");

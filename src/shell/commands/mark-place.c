@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * NVTX names as places, see nvtx-place.h. Marks are found by reading the trace once.
+ * NVTX names as places, see mark-place.h. Marks are found by reading the trace once.
  */
-#include "shell/commands/nvtx-place.h"
+#include "shell/commands/mark-place.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static struct err *none(const char *glob, uint64_t nth, struct seen *seen)
 		seen->n ? "It has %s" : "It has none%s", buf_cstr(&seen->shown));
 }
 
-struct err *nvtx_find(struct session *s, const char *glob, uint64_t nth, uint64_t *ret_seq)
+struct err *mark_find(struct session *s, const char *glob, uint64_t nth, uint64_t *ret_seq)
 {
 	const struct sbt_cmd *c;
 	struct sbt_cursor *cur;
@@ -74,7 +74,7 @@ struct err *nvtx_find(struct session *s, const char *glob, uint64_t nth, uint64_
 	return e;
 }
 
-struct err *nvtx_place(struct session *s, const char *text, uint64_t *ret_seq)
+struct err *mark_place(struct session *s, const char *text, uint64_t *ret_seq)
 {
 	const char *nth = NULL;
 	uint64_t n = 1;
@@ -97,7 +97,7 @@ struct err *nvtx_place(struct session *s, const char *text, uint64_t *ret_seq)
 		return err_cure(err_new(ERR_USAGE, "no NVTX name is given"),
 			"For example: goto nvtx \"step 12\"");
 	glob = xasprintf("%.*s", (int)len, text);
-	e = nvtx_find(s, glob, n, ret_seq);
+	e = mark_find(s, glob, n, ret_seq);
 	free(glob);
 	return e;
 }

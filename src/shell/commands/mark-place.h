@@ -2,16 +2,16 @@
  *
  * NVTX names as places in a trace.
  */
-#ifndef SHELL_NVTX_PLACE_H
-#define SHELL_NVTX_PLACE_H
+#ifndef SHELL_MARK_PLACE_H
+#define SHELL_MARK_PLACE_H
 
 #include "shell/line/session.h"
 
 /* Finds the nth (from 1) mark, or beginning of a range, of the open trace whose text glob matches.
  * ret_seq may be NULL. ERR_NOT_FOUND names those that there are. */
-struct err *nvtx_find(
+struct err *mark_find(
 	struct session *s, const char *glob, uint64_t nth, uint64_t *ret_seq) TS_CHECK;
 /* "NAME [nth K]" as such a place. */
-struct err *nvtx_place(struct session *s, const char *text, uint64_t *ret_seq) TS_CHECK;
+struct err *mark_place(struct session *s, const char *text, uint64_t *ret_seq) TS_CHECK;
 
 #endif
