@@ -19,6 +19,21 @@ enum limit {
 
 typedef void waits_fn(struct host_look *l, struct host_process *p, struct host_thread *t);
 
+/* A call with a limit of time that was stopped before: its registers are still those of the call.
+ */
+static void waits_again(struct host_look *l, struct host_process *p, struct host_thread *t)
+{
+	const uint32_t gil = host_gil(l, p, t->arg[0]);
+
+	if (gil == WHY_NONE) {
+		why_at(l->w, t->node)->end = WHY_END_COMES;
+		why_set(&why_at(l->w, t->node)->does, "waits, for a limited time");
+		return;
+	}
+	why_edge(l->w, t->node, gil, WHY_KNOWN_SYSTEM, "waits for");
+	why_set(&why_at(l->w, t->node)->does, "waits for Python's lock (GIL)");
+}
+
 static const struct row {
 	short nr;
 	unsigned char limit, arg;
@@ -50,7 +65,7 @@ static const struct row {
 	{SYS_fcntl, NO_LIMIT, 0, WHY_END_UNKNOWN, host_waits_fcntl, NULL},
 	{SYS_nanosleep, ALWAYS, 0, WHY_END_COMES, NULL, "sleeps"},
 	{SYS_clock_nanosleep, ALWAYS, 0, WHY_END_COMES, NULL, "sleeps"},
-	{SYS_restart_syscall, ALWAYS, 0, WHY_END_COMES, NULL, "sleeps"},
+	{SYS_restart_syscall, NO_LIMIT, 0, WHY_END_UNKNOWN, waits_again, NULL},
 	{SYS_sched_yield, ALWAYS, 0, WHY_END_COMES, NULL, "runs"},
 	{SYS_pause, NO_LIMIT, 0, WHY_END_OUTSIDE, NULL, "waits for a signal"},
 	{SYS_rt_sigsuspend, NO_LIMIT, 0, WHY_END_OUTSIDE, NULL, "waits for a signal"},
@@ -97,7 +112,7 @@ static bool by_state(struct host_look *l, const struct host_thread *t)
 static void wait_of(
 	struct host_look *l, struct host_process *p, struct host_thread *t, const struct row *r)
 {
-	if (r->nr == SYS_futex) {
+	if (r->nr == SYS_futex || r->nr == SYS_restart_syscall) {
 		r->fn(l, p, t);
 	} else if (host_signals_act(p)) {
 		ends_so(l, t, WHY_END_OUTSIDE, "waits, and a signal's handler may wake it");

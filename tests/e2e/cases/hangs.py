@@ -54,20 +54,20 @@ class Asked:
 
     def __init__(self, text, seconds):
         self.text, self.seconds = text, seconds
-        self.json = next((json.loads(line) for line in text.splitlines() if line.startswith('{"verdict"')), None)
+        self.json = next((json.loads(line) for line in text.splitlines() if line.startswith('{"answer"')), None)
 
     @property
     def verdict(self):
-        return self.json['verdict'] if self.json else 'nothing'
+        return self.json['answer'] if self.json else 'nothing'
 
     def named(self):
         """The names of the nodes that why blames: those of the cycle, or the leaf."""
         a = self.json
-        return [node_text(a['nodes'][i]) for i in a['cycle'] or ([a['leaf']] if a.get('leaf') is not None else [])]
+        return [node_text(a['waiting_list'][i]) for i in a['cycle'] or ([a['leaf']] if a.get('leaf') is not None else [])]
 
     def edges(self):
-        nodes = self.json['nodes']
-        return [(node_text(nodes[e['from']]), node_text(nodes[e['to']])) for e in self.json['edges']]
+        nodes = self.json['waiting_list']
+        return [(node_text(nodes[e['waiter']]), node_text(nodes[e['waits_for']])) for e in self.json['wait_list']]
 
 
 def node_text(n):
@@ -129,10 +129,10 @@ def ask_early(t, row):
         s.type('run')
         s.until('^ready')
         time.sleep(AFTER_READY)
+        begin = time.monotonic()
         s.p.send_signal(signal.SIGINT)
         s.until(r'Interrupt|SIGINT')
         at = len(s.text())
-        begin = time.monotonic()
         s.type('why --json')
         s.type('echo that is all\\n')
         s.until('^that is all', at)
@@ -141,17 +141,21 @@ def ask_early(t, row):
         s.end()
 
 
+def await_ready(p, path, seconds=30):
+    end = time.monotonic() + seconds
+    while 'ready' not in open(path, errors='replace').read():
+        if p.poll() is not None or time.monotonic() > end:
+            raise Failure(f'it is not ready: {open(path, errors="replace").read()}')
+        time.sleep(0.01)
+
+
 def ask_late(t, row):
     env = {'HANG_SECONDS': '60', **({'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {})}
     with open(t.path(f'{row.case}.late'), 'w+') as out:
         p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment(env), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
                              start_new_session=True)
         try:
-            end = time.monotonic() + 30
-            while 'ready' not in open(out.name).read():
-                if p.poll() is not None or time.monotonic() > end:
-                    raise Failure(f'{row.case} is not ready: {open(out.name).read()}')
-                time.sleep(0.01)
+            await_ready(p, out.name)
             time.sleep(AFTER_READY)
             begin = time.monotonic()
             r = t.tsdb('why', str(p.pid), '--json', timeout=60)
@@ -160,7 +164,26 @@ def ask_late(t, row):
             kill_all(t, p)
 
 
-ASK = {'early': ask_early, 'late': ask_late}
+def ask_job(t, row):
+    """Ranks are recorded, and asked about by their traces."""
+    with open(t.path(f'{row.case}.job'), 'w+') as out:
+        p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', f'{row.case}.%r.sbt', '--', *argv_of(row)], cwd=t.dir,
+                             env=t.environment({'HANG_SECONDS': '60', 'RANK': '0'}), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
+                             start_new_session=True)
+        try:
+            await_ready(p, out.name)
+            time.sleep(AFTER_READY + 0.7)  # the recorder writes what it has each 0.7 s
+            begin = time.monotonic()
+            r = t.tsdb('why', '--ranks', f'{row.case}.*.sbt', '--match', 'all_reduce*', '--json', timeout=60)
+            return Asked(r.both, time.monotonic() - begin)
+        finally:
+            kill_all(t, p)
+
+
+def ask(t, row, way):
+    if way == 'early' and row.program == 'ranks':
+        return ask_job(t, row)
+    return ask_early(t, row) if way == 'early' else ask_late(t, row)
 
 
 def judge(row, asked):
@@ -169,8 +192,8 @@ def judge(row, asked):
         return 'it said nothing: ' + asked.text[-300:].strip().replace('\n', ' / ')
     if not hasattr(row, 'culprit'):
         return f'accused: {asked.named()}' if asked.verdict == 'stuck' else None
-    if asked.verdict != 'stuck':
-        return f'not called stuck but {asked.verdict}: {asked.named()}'
+    if asked.verdict != row.verdict:
+        return f'not called {row.verdict} but {asked.verdict}: {asked.named()}'
     if not any(fits(row.culprit, n) for n in asked.named()):
         return f'{row.culprit!r} is not among {asked.named()}'
     if not any(fits(row.edge[0], a) and fits(row.edge[1], b) for a, b in asked.edges()):

@@ -122,6 +122,11 @@ static void late_rank(void)
 	steps(300000, 1);
 }
 
+static void very_late_rank(void)
+{
+	steps(20000000, 1);
+}
+
 static void many_collectives(void)
 {
 	steps(100, 20);
@@ -130,7 +135,7 @@ static void many_collectives(void)
 int main(int argc, char **argv)
 {
 	static const struct hang_case all[] = {{"opposite_orders", opposite_orders}, {"missing", missing}, {"dead", dead},
-		{"late_rank", late_rank}, {"many_collectives", many_collectives}};
+		{"late_rank", late_rank}, {"very_late_rank", very_late_rank}, {"many_collectives", many_collectives}};
 	int down[2], up[2];
 
 	if (argc > 3) {

@@ -187,20 +187,26 @@ static void child_that_waits_for_the_gpu(void)
 	waitpid(pid, &status, 0);
 }
 
+// The child has the lock and waits for a word from its parent.
 static void file_lock(void)
 {
-	char name[] = "/tmp/hangs-XXXXXX", role[64];
+	int down[2], up[2];
+	char name[] = "/tmp/hangs-XXXXXX", x;
 	const int fd = mkstemp(name);
 
-	if (fd < 0 || flock(fd, LOCK_EX))
+	two_pipes(down, up);
+	if (fd < 0)
 		exit(3);
-	snprintf(role, sizeof(role), "%s", name);
-	hang_child(role, fd, fd);
+	hang_child(name, down[0], up[1]);
+	close(down[0]);
 	start_cuda();
-	usleep(500000);
+	if (read(up[0], &x, 1) != 1) // the child has the lock now
+		exit(3);
 	unlink(name);
 	ready();
-	wait_for_the_gpu(); // the child would set the flag when it has the lock
+	flock(fd, LOCK_EX);
+	if (write(down[1], &x, 1) != 1)
+		exit(3);
 }
 
 /* --- children --- */
@@ -231,6 +237,17 @@ static void gpu_then_answer(int in, int out)
 		return;
 }
 
+static void lock_and_read(const char *name, int in, int out)
+{
+	const int fd = open(name, O_RDWR); // an open file of its own: its own lock
+	char x = 0;
+
+	if (fd < 0 || flock(fd, LOCK_EX) || write(out, &x, 1) != 1)
+		exit(3);
+	if (read(in, &x, 1) == 1)
+		exit(0);
+}
+
 static int child(const char *role, int in, int out)
 {
 	hang_limit();
@@ -241,9 +258,7 @@ static int child(const char *role, int in, int out)
 	} else if (!strncmp(role, "gpu_then_", 9)) {
 		gpu_then_answer(in, out);
 	} else {
-		const int fd = open(role, O_RDWR); // an open file of its own: its own lock
-
-		flock(fd, LOCK_EX);
+		lock_and_read(role, in, out);
 	}
 	return 0;
 }

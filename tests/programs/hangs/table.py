@@ -3,10 +3,11 @@
 
 STUCK: the culprit is what must be among the nodes of the cycle, or the leaf, that `why` names; the edge is the one without which the sentence would explain nothing:
 who waits for what. Both are patterns of the form "kind: regular expression", for a node's kind and name as in `why --json` (a kind may be a|b).
+The verdict is "stuck", but for a thread that polls, which could stop polling: there the leaf must be named, and "open" is the verdict.
 BUSY: `why` must not call it stuck, at any moment."""
 import collections
 
-Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge')
+Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge verdict', defaults=('stuck',))
 Busy = collections.namedtuple('Busy', 'program case kind')
 
 GPU, HOST, RANKS, PYTHON, BUSY_PYTHON = 'stuck_gpu', 'stuck_host', 'ranks', 'stuck_python.py', 'busy_python.py'
@@ -20,7 +21,7 @@ STUCK = [
     Stuck(GPU, 'values_in_a_circle', 'values in a circle', VALUE, (VALUE, 'stream|command: ')),
     # Events.
     Stuck(GPU, 'event_behind_value', 'event behind what does not end', VALUE, ('stream|command: ', 'event: ')),
-    Stuck(GPU, 'event_polled', 'event behind what does not end', VALUE, (THREAD, 'event|stream: ')),
+    Stuck(GPU, 'event_polled', 'event behind what does not end', VALUE, ('stream|command: ', VALUE), 'open'),
     Stuck(GPU, 'event_never_recorded', 'event never recorded', CONDITION, (THREAD, CONDITION)),
     # Kernels that spin.
     Stuck(GPU, 'pinned_never_written', 'pinned flag never written', WAITS, (WAITS, VALUE)),
@@ -53,7 +54,7 @@ STUCK = [
     Stuck(HOST, 'pipe_full', 'pipe', 'file|process|thread: ', ('file: ', 'process|thread: ')),
     Stuck(HOST, 'socket_of_a_child_that_waits_for_the_gpu', 'socket', WAITS, ('file: ', 'process|thread: ')),
     Stuck(HOST, 'child_that_waits_for_the_gpu', 'child process', WAITS, (THREAD, PROCESS)),
-    Stuck(HOST, 'file_lock', 'file lock', WAITS, ('file|lock|thread: ', 'process|thread: ')),
+    Stuck(HOST, 'file_lock', 'file lock', 'lock|process|thread: ', ('lock: ', 'process|thread: ')),
     # Ranks.
     Stuck(RANKS, 'opposite_orders', 'communicators in opposite orders', 'command|collective: .*all_reduce', ('command|rank|collective: ', 'rank|collective: ')),
     Stuck(RANKS, 'missing', 'rank that is missing', 'rank|process: ', ('collective|command: .*all_reduce', 'rank: ')),
@@ -73,7 +74,7 @@ BUSY = [
     Busy('busy', 'value_later_by_the_host', 'value that is written later'),
     Busy('busy', 'value_later_by_a_stream', 'value that is written later'),
     Busy('busy', 'stream_polled', 'polling'),
-    Busy('busy', 'event_polled', 'polling'),
+    Busy('busy', 'event_polled_slowly', 'polling'),
     Busy('busy', 'big_copies', 'big copies'),
     Busy('busy', 'graphs_in_a_loop', 'graphs'),
     Busy('busy', 'allocates_and_frees', 'calls that wait for the device, often'),
@@ -94,6 +95,7 @@ BUSY = [
     Busy('busy', 'slow_child', 'pipe of a slow child'),
     Busy('busy', 'busy_child', 'child that works'),
     Busy(RANKS, 'late_rank', 'rank that is late'),
+    Busy(RANKS, 'very_late_rank', 'rank that is late'),
     Busy(RANKS, 'many_collectives', 'collectives'),
     Busy(BUSY_PYTHON, 'threads_contend_for_the_gil', 'GIL'),
     Busy(BUSY_PYTHON, 'queue_with_a_slow_worker', 'Python queue'),
