@@ -18,7 +18,7 @@ PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bo
 	src/softgpu/watch/ptx-race.c src/softgpu/watch/ptx-race-order.c src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h \
 	src/softgpu/watch/ptx-clock.c src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-access.c src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.c src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-depend.c src/softgpu/machine/ptx-depend.h src/softgpu/machine/ptx-schedule.c src/softgpu/machine/ptx-schedule.h src/softgpu/ptx/ptx-insns.def \
 	src/softgpu/ptx/ptx-lex.c src/softgpu/ptx/ptx-lex.h src/softgpu/ptx/ptx-parse.c src/softgpu/ptx/ptx-parse.h src/softgpu/ptx/ptx-scope.c \
-	src/softgpu/ptx/ptx-variable.c src/softgpu/ptx/ptx-function.c src/softgpu/ptx/ptx-module.c src/softgpu/ptx/ptx-decode.c \
+	src/softgpu/ptx/ptx-variable.c src/softgpu/ptx/ptx-function.c src/softgpu/ptx/ptx-module.c src/softgpu/ptx/ptx-shared.c src/softgpu/ptx/ptx-decode.c \
 	src/softgpu/ptx/ptx-operand.c src/softgpu/machine/ptx-frame.c \
 	src/softgpu/ptx/ptx-table.c src/softgpu/ptx/ptx-cfg.c src/softgpu/insns/ptx-alu.c src/softgpu/insns/ptx-alu-avx2.c \
 	src/softgpu/insns/ptx-pred.c src/softgpu/machine/ptx-mem.c src/softgpu/insns/ptx-ldst.c src/softgpu/insns/ptx-cvt.c src/softgpu/insns/ptx-math.c \

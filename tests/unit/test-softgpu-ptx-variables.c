@@ -159,10 +159,42 @@ static void test_large_is_lazy(void **state)
 	ptx_free(m);
 }
 
+static size_t shared_of(const struct ptx_module *m, const char *name)
+{
+	struct ptx_function_info info;
+
+	ptx_function_info(ptx_kernel_by_name(m, name), &info);
+	return info.static_shared;
+}
+
+/* A kernel has the shared variables that it, or what it calls, names; those that no kernel has
+ * together lie at one place. */
+static void test_shared_outside_of_kernels(void **state)
+{
+	static const char text[] = PTX_HEAD
+		".shared .align 4 .b8 a[40000]; .shared .align 4 .b8 b[40000]; .shared .align 16 .b8 c[100]; .shared .b8 d[5000];\n"
+		".func f() { .reg .b32 %r<2>; .shared .align 4 .b8 e[60]; ld.shared.u32 %r0, [c]; st.shared.u32 [e], %r0; ret; }\n"
+		".visible .entry one() { .reg .b32 %r<2>; ld.shared.u32 %r0, [a]; call f; ret; }\n"
+		".visible .entry two() { .reg .b32 %r<2>; ld.shared.u32 %r0, [b]; call f; ret; }\n"
+		".visible .entry three() { .shared .align 4 .b8 own[8]; .reg .b32 %r<2>; ld.shared.u32 %r0, [own]; ret; }\n"
+		".visible .entry four() { ret; }\n";
+	char log[256] = "";
+	struct ptx_module *m = ptx_load(text, strlen(text), log, sizeof(log));
+
+	if (!m)
+		fail_msg("%s", log);
+	assert_int_equal(shared_of(m, "one"), 40000 + 112 - 12 + 60); /* c at 40000, e behind it */
+	assert_int_equal(shared_of(m, "two"), 40000 + 112 - 12 + 60);
+	assert_int_equal(shared_of(m, "three"), 8);
+	assert_int_equal(shared_of(m, "four"), 0);
+	ptx_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_initial_values_outside),
+		cmocka_unit_test(test_shared_outside_of_kernels),
 		cmocka_unit_test(test_declared_differently),
 		cmocka_unit_test(test_declared_again),
 		cmocka_unit_test(test_no_bytes),

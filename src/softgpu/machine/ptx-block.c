@@ -19,11 +19,8 @@
 
 static size_t total_shared(const struct ptx_function *fn, size_t dynamic)
 {
-	size_t n = fn->m->shared_bytes && (fn->shared_bytes || fn->uses_module_shared)
-			   ? (fn->m->shared_bytes + 127) / 128 * 128
-			   : 0;
+	const size_t n = (fn->module_shared + 127) / 128 * 128 + fn->shared_bytes;
 
-	n += fn->shared_bytes;
 	return (n + 127) / 128 * 128 + dynamic;
 }
 

@@ -117,14 +117,12 @@ const struct ptx_variable *micro_var(const struct ptx_function *fn, const char *
 
 uint64_t micro_var_addr(const struct ptx_variable *v, const struct ptx_warp *w, unsigned frame)
 {
-	const struct ptx_module *m = w->frames[0].fn->m;
-
 	if (v->space == SP_LOCAL)
 		return w->frames[frame].lbase + v->addr;
 	if (v->space == SP_SHARED && v->dynamic)
 		return w->blk->shared_size - w->wk->l->dynamic_shared;
 	if (v->space == SP_SHARED && v->in_kernel)
-		return (m->shared_bytes + 127) / 128 * 128 + v->addr;
+		return (w->frames[0].fn->module_shared + 127) / 128 * 128 + v->addr;
 	return v->addr;
 }
 

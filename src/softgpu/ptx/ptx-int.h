@@ -361,7 +361,10 @@ struct ptx_function {
 	size_t local_bytes;   /* of this frame */
 	size_t stack_bytes;   /* of this and the deepest callees; recursive: of this */
 	size_t shared_bytes, param_bytes;
-	bool ordered, recursive, has_indirect, needs_zero, uses_module_shared, reg_params;
+	bool ordered, recursive, has_indirect, needs_zero, reg_params;
+	size_t module_shared; /* a kernel's: bytes of .shared variables outside of its body,
+				 ptx-shared.c */
+	unsigned visited;     /* ptx-shared.c's */
 	unsigned regs;
 	unsigned max_threads, req[3], cluster[3];
 	bool explicit_cluster;
@@ -404,8 +407,9 @@ struct ptx_variable {
 	size_t size, align;
 	uint8_t space; /* enum ptx_space */
 	bool is_extern, visible, dynamic, in_kernel;
-	bool open;     /* declared x[] without initial values */
-	uint64_t addr; /* bound address; offset for shared, local and parameters */
+	bool open;	 /* declared x[] without initial values */
+	unsigned number; /* ptx-shared.c's */
+	uint64_t addr;	 /* bound address; offset for shared, local and parameters */
 	struct ptx_init *inits;
 	size_t ninits, capinits;
 };

@@ -56,7 +56,7 @@ void ptx_function_info(const struct ptx_function *f, struct ptx_function_info *r
 	ret->nparams = f->sig.nparams;
 	ret->params = f->params;
 	ret->param_bytes = f->param_bytes;
-	ret->static_shared = f->shared_bytes + (f->uses_module_shared ? f->m->shared_bytes : 0);
+	ret->static_shared = f->shared_bytes + f->module_shared;
 	ret->local = f->stack_bytes;
 	for (unsigned k = 0; k < f->m->npub; k++)
 		if (f->m->pub[k]->space == SP_CONST)
@@ -89,7 +89,7 @@ static void link_function(struct ptx_function *fn)
 		uint64_t v = c->value + address_of(c->reloc, c->sym);
 		const struct ptx_variable *var = c->reloc == RL_VAR ? c->sym : NULL;
 		if (var && var->space == SP_SHARED && var->in_kernel)
-			v += align_up(fn->m->shared_bytes, 128);
+			v += align_up(fn->module_shared, 128);
 		for (unsigned l = 0; l < PTX_LANES && c->width; l++)
 			memcpy(at + l * c->width, &v, c->width);
 		if (!c->width)

@@ -296,18 +296,11 @@ static const char *match_number(
 	return NULL;
 }
 
-static void note_shared(struct ptx_dec *d, const struct ptx_variable *v)
-{
-	if (v->space == SP_SHARED && !v->in_kernel && !v->dynamic)
-		d->p->fn->uses_module_shared = true;
-}
-
 static const char *var_slot(
 	struct ptx_dec *d, struct ptx_variable *v, int64_t disp, unsigned width, int32_t *ret)
 {
 	if (width == 4 && (v->space == SP_GLOBAL || v->space == SP_CONST))
 		return "a 64-bit address in 32 bits";
-	note_shared(d, v);
 	if (v->space == SP_LOCAL)
 		*ret = ptx_special_slot(d->p, SR_local_sym, width, v->addr + (uint64_t)disp);
 	else if (v->space == SP_SHARED && v->dynamic)

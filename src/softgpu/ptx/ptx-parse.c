@@ -318,7 +318,6 @@ static void finish_function(struct ptx_function *fn, unsigned depth)
 		fn->recursive |= c->recursive;
 		fn->has_indirect |= c->has_indirect;
 		fn->ordered |= c->ordered;
-		fn->uses_module_shared |= c->uses_module_shared;
 		if (c->stack_bytes > deepest)
 			deepest = c->stack_bytes;
 	}
@@ -344,7 +343,6 @@ static void finish_module(struct ptx_module *m)
 		struct ptx_function *fn = m->funcs[k];
 		if (fn->has_indirect) {
 			fn->recursive = true;
-			fn->uses_module_shared = true;
 			fn->ordered |= any;
 		}
 		/* a cycle may hide the order from a function that was visited inside it */
@@ -397,6 +395,7 @@ struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_si
 	if (!m->version || !m->target)
 		ptx_fail(p, p->lx.t.line, "no .version and .target");
 	finish_module(m);
+	ptx_place_shared(m);
 	m->nomem = NULL;
 	free(p);
 	return m;

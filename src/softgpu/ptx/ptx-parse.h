@@ -59,4 +59,7 @@ void ptx_parse_loc(struct ptx_parse *p);
 /* Passes everything by, up to and with the punctuation c. */
 void ptx_skip_to(struct ptx_parse *p, char c);
 
+/* Places .shared variables that are not in a kernel's body; the module's functions are complete. */
+void ptx_place_shared(struct ptx_module *m);
+
 #endif
