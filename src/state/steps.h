@@ -56,8 +56,6 @@ bool step_cmd(const struct state_step *step, struct sbt_cmd *ret);
  * was not recorded. */
 struct err *step_as_command(
 	const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret) TS_CHECK;
-/* Whether two steps have no path between them, either way. a and b: indices. */
-bool steps_unordered(const struct state_steps *steps, uint32_t a, uint32_t b);
 /* Whether any two steps have no path between them. */
 bool steps_branch(const struct state_steps *steps);
 

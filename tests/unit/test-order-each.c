@@ -4,6 +4,7 @@
  */
 #include "order-test.h"
 #include <stdlib.h>
+#include "order/in-flight.h"
 
 /* --- words of a launch's arguments --- */
 
@@ -141,6 +142,45 @@ static void test_pieces_of_a_pair(void **unused)
 	}
 }
 
+/* --- looks at page-locked memory --- */
+
+static uint64_t by_thread(struct sbt_cmd c, uint32_t thread)
+{
+	c.thread = thread;
+	return add(c);
+}
+
+/* Each look meets the work before it, which nothing has waited for, and work behind it of a third
+ * thread, which may have begun while it looked. What is found comes in order of the looks. */
+static void test_looks_are_in_order(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t before = fill(1, H, 64);
+	const uint64_t first = by_thread(cmd_fill(seq, 2, B, 16), 1),
+		       second = by_thread(cmd_fill(seq, 2, B, 16), 2),
+		       behind = by_thread(cmd_fill(seq, 2, H + 128, 64), 3);
+	const struct order_options o = {.first = 1, .last = seq};
+	const struct order_look looks[] = {{first, H, H + 256}, {second, H, H + 256}};
+	const uint64_t want[][2] = {
+		{first, before}, {first, behind}, {second, before}, {second, behind}};
+	struct sbt_reader *r = trace_end(&t);
+	struct buf found = BUF_INIT;
+	struct order_change got[4];
+
+	ok(order_in_flight(&found, r, &o, looks, 2));
+	assert_int_equal(found.len, sizeof got);
+	memcpy(got, found.data, found.len);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(got[i].seq, want[i][0]);
+		assert_int_equal(got[i].by, want[i][1]);
+		assert_int_equal(got[i].addr, got[i].by == before ? H : H + 128);
+		assert_int_equal(got[i].end - got[i].addr, 64);
+	}
+	buf_free(&found);
+	sbt_reader_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +188,7 @@ int main(void)
 		cmocka_unit_test(test_textures),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_pieces_of_a_pair),
+		cmocka_unit_test(test_looks_are_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,6 @@ static void test_order(void **state)
 	IS(&t, 1, 1, 1, 0);
 	IS(&t, 2, 1, 3, 0);
 	IS(&t, 3, 1, 2, 1, 2);
-	assert_true(steps_unordered(&t, 1, 2));
-	assert_false(steps_unordered(&t, 0, 3));
 	assert_true(steps_branch(&t));
 	assert_true(step_works(&t.step[0]));
 	assert_false(step_works(&t.step[1]));

@@ -73,13 +73,6 @@ struct err *ranks_begin(struct session *s, const char *path)
 	return NULL;
 }
 
-void trace_close(struct session *s)
-{
-	engine_close(&s->engine);
-	if (s->focus == FOCUS_REPLAY)
-		s->focus = s->engine.live.recorder ? FOCUS_LIVE : FOCUS_NONE;
-}
-
 const char *trace_mark(const struct session *s)
 {
 	const struct replay_device *rd = s->focus == FOCUS_REPLAY ? s->engine.trace.device : NULL;

@@ -12,7 +12,6 @@
 
 /* Opens path and closes the trace that was open; warns if path is damaged. */
 struct err *trace_open(struct session *s, const char *path) TS_CHECK;
-void trace_close(struct session *s);
 /* "", "(what-if) " or "(partial) ": the replay's mark in the prompt and in `when`. */
 const char *trace_mark(const struct session *s);
 /* Makes the session the user of its engine: sets the hooks. */

@@ -56,11 +56,6 @@ RT_EXPORT cudaError_t cudaPeekAtLastError(void)
 		false);
 }
 
-void rt_forget_error(void)
-{
-	last = cudaSuccess;
-}
-
 RT_EXPORT const char *cudaGetErrorName(cudaError_t error)
 {
 	for (unsigned i = 0; i < RT_COUNT(errors); i++) {

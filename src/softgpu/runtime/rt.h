@@ -40,7 +40,6 @@ cudaError_t rt_leave(struct rt_call *call, cudaError_t err);
 void rt_trace_leave(struct rt_call *call, cudaError_t err);
 /* rt-error.c: makes err, unless it is success, the thread's last error; returns it. */
 cudaError_t rt_last_error(cudaError_t err);
-void rt_forget_error(void);
 
 /* parameters: the call's structure of generated_cuda_runtime_api_meta.h; NULL when it has none */
 #define RT_CALL(cb, call_name, parameters)                                                         \

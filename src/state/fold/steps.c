@@ -429,28 +429,6 @@ struct err *step_as_command(
 	return NULL;
 }
 
-static bool reaches(const struct state_steps *steps, uint32_t from, uint32_t to)
-{
-	uint8_t *seen;
-	bool yes;
-
-	if (from >= to)
-		return false;
-	seen = xcalloc(to + 1, 1);
-	seen[to] = 1;
-	for (uint32_t i = to; i > from; i--)
-		for (unsigned k = 0; seen[i] && k < steps->step[i].ndeps; k++)
-			seen[steps->step[i].deps[k]] = 1;
-	yes = seen[from];
-	free(seen);
-	return yes;
-}
-
-bool steps_unordered(const struct state_steps *steps, uint32_t a, uint32_t b)
-{
-	return a != b && !reaches(steps, a < b ? a : b, a < b ? b : a);
-}
-
 /* In a chain each step waits for the one before it, in any order of that kind. */
 bool steps_branch(const struct state_steps *steps)
 {
