@@ -19,6 +19,8 @@ struct ranks;
 struct replay;
 struct replay_choice;
 struct replay_device;
+struct sbt_cmd;
+struct sbt_cursor;
 struct sbt_reader;
 struct state;
 
@@ -33,6 +35,9 @@ struct trace {
 	uint64_t looked_through;
 	struct state *end; /* state at the end, made at first use */
 	int last_break;
+	/* the command of the launch under the microscope; microscope.c's */
+	struct sbt_cursor *inside_cursor;
+	const struct sbt_cmd *inside;
 	struct graph_place *graph; /* where the replay is inside a graph launch; NULL: in none */
 };
 

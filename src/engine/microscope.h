@@ -30,6 +30,20 @@ uint64_t microscope_to_look_through(const struct engine *en);
  * false: it was not reached, and the replay is behind the launch. */
 struct err *microscope_run_to_point(
 	struct engine *en, uint64_t seq, bool *ret_hit, struct soft_stop *ret) TS_CHECK;
+/* The command of that launch, also where the replay is before it; NULL: none is under the
+ * microscope. Owned by the engine, until the next call or until the trace is closed. */
+const struct sbt_cmd *microscope_cmd(struct engine *en);
+
+/* The place inside a launch, for something that has to leave it. */
+struct microscope_place {
+	struct soft_stop stop;
+};
+/* False: no launch that goes on is under the microscope. */
+bool microscope_keep(const struct engine *en, struct microscope_place *ret);
+/* Goes to the place again: the launch runs from its beginning to it. *ret_same false: that is not
+ * the same place, since the user had chosen other warps' turns; then it is at the beginning. */
+struct err *microscope_return(
+	struct engine *en, const struct microscope_place *p, bool *ret_same) TS_CHECK;
 /* Checks that the breakpoints fit the launch under the microscope, if there is one; *ret_line: the
  * PTX line of breakpoint id in it, 0: none. */
 struct err *microscope_check_points(struct engine *en, int id, unsigned *ret_line) TS_CHECK;

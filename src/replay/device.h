@@ -36,6 +36,8 @@ struct device_options {
 				 recorded, or to find what a driver lacks */
 	unsigned timeout_s; /* most time one reply may take; 0: 300. The replayer's own watchdog (60
 			       s a wait) comes first */
+	unsigned limit_s;   /* most time that the work up to a command may take in the replayer; 0:
+			       TSDB_REPLAYER_TIMEOUT, or 60 */
 	/* Called several times a second while a call waits: what the device is doing, and the last
 	 * command known to be done (at DEVICE_GOING: the one to be reached). It must not call the
 	 * device. May be NULL */

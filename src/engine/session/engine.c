@@ -110,6 +110,10 @@ void engine_close(struct engine *en)
 	if (en->trace.end)
 		state_free(en->trace.end);
 	en->trace.end = NULL;
+	if (en->trace.inside_cursor)
+		sbt_cursor_close(en->trace.inside_cursor);
+	en->trace.inside_cursor = NULL;
+	en->trace.inside = NULL;
 	if (en->trace.reader)
 		sbt_reader_close(en->trace.reader);
 	en->trace.reader = NULL;

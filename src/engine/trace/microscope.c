@@ -16,6 +16,8 @@
 #include "sbt/sbt.h"
 #include "state/state.h"
 
+enum { GAP_MAX = 64 }; /* numbers that are looked through for the command before a launch */
+
 const struct soft_stop *microscope_stop_any(const struct engine *en)
 {
 	if (!en->trace.replay || !en->trace.device)
@@ -58,6 +60,27 @@ struct err *microscope_need(struct engine *en, const char *what, struct device *
 			"Go to a launch with \"replay goto SEQ\", then use \"stepi\" or \"replay enter\"");
 	*ret = rd->d;
 	return NULL;
+}
+
+static struct err *read_cmd(struct trace *t, uint64_t seq)
+{
+	t->inside = NULL;
+	if (!t->inside_cursor)
+		TRY(sbt_cursor_open(&t->inside_cursor, t->reader));
+	TRY(sbt_cursor_seek(t->inside_cursor, seq));
+	return sbt_cursor_next(t->inside_cursor, &t->inside);
+}
+
+const struct sbt_cmd *microscope_cmd(struct engine *en)
+{
+	const struct soft_stop *stop = microscope_stop_any(en);
+	struct trace *t = &en->trace;
+
+	if (!stop)
+		return NULL;
+	if (!t->inside || t->inside->seq != stop->seq)
+		err_free(read_cmd(t, stop->seq));
+	return t->inside && t->inside->seq == stop->seq ? t->inside : NULL;
 }
 
 /* --- which launch --- */
@@ -184,21 +207,32 @@ static struct err *settle(struct engine *en, const struct soft_stop *t)
 	return replay_goto(en->trace.replay, t->seq, &stop);
 }
 
-static struct err *enter(
-	struct engine *en, struct replay_device *rd, uint64_t seq, const struct soft_stop **ret)
+/* To right before a launch, which may never end, or break the device. */
+static struct err *go_before(struct engine *en, const struct replay_device *rd, uint64_t seq)
 {
 	struct replay_stop stop;
-	struct err *e;
 
-	if (!seq)
-		TRY(find_launch(en, rd, &seq));
-	else if (replay_seq(en->trace.replay) != seq && replay_seq(en->trace.replay) + 1 != seq) {
-		e = replay_goto(en->trace.replay, seq, &stop);
-		/* a launch that breaks the device is entered from before it */
-		if (e && device_culprit(rd->d, NULL) != seq)
+	if (seq < rd->first || seq > rd->last)
+		return err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is outside the window", seq),
+			"The replay executes #%" PRIu64 " to #%" PRIu64, rd->first, rd->last);
+	/* numbers may be missing where records were lost */
+	for (uint64_t before = seq - 1; before >= rd->first && before + GAP_MAX > seq; before--) {
+		struct err *e = replay_goto(en->trace.replay, before, &stop);
+
+		if (!e || e->code != ERR_NOT_FOUND)
 			return e;
 		err_free(e);
 	}
+	return replay_goto(en->trace.replay, 0, &stop);
+}
+
+static struct err *enter(
+	struct engine *en, struct replay_device *rd, uint64_t seq, const struct soft_stop **ret)
+{
+	if (!seq)
+		TRY(find_launch(en, rd, &seq));
+	else if (replay_seq(en->trace.replay) != seq && replay_seq(en->trace.replay) + 1 != seq)
+		TRY(go_before(en, rd, seq));
 	TRY(device_kernel(rd->d, seq, ret));
 	return NULL;
 }
@@ -250,6 +284,53 @@ static struct err *go(struct engine *en, struct device *d, enum soft_how how, ui
 	return NULL;
 }
 
+/* A warp of the focused block that runs; *ret is left if none does. */
+static struct err *running_warp(struct device *d, uint32_t focused, struct soft_warp *ret)
+{
+	const struct soft_ask q = {.what = SOFT_ASK_WARPS};
+	const struct soft_warp *w;
+	bool found = false;
+	void *v;
+	size_t n;
+
+	TRY(device_kernel_ask(d, &q, sizeof *w, &v, &n));
+	w = v;
+	for (size_t i = 0; i < n; i++) {
+		if (w[i].state != SOFT_WARP_RUNS || (found && w[i].warp != focused))
+			continue;
+		*ret = w[i];
+		found = true;
+	}
+	free(v);
+	return NULL;
+}
+
+/* After an interruption: focuses a lane that executes. The others may have ended or wait. */
+static struct err *show_busy(struct device *d, struct soft_stop *t)
+{
+	const struct soft_ask q = {.what = SOFT_ASK_LANES};
+	struct soft_warp warp = {.warp = t->warp};
+	const struct soft_stop *now;
+	const struct soft_lane *lane;
+	size_t n, i = 0;
+	void *v;
+
+	TRY(running_warp(d, t->warp, &warp));
+	if (warp.warp != t->warp)
+		TRY(device_kernel_focus(d, t->block, warp.first, &now));
+	TRY(device_kernel_ask(d, &q, sizeof *lane, &v, &n));
+	lane = v;
+	while (i < n && lane[i].state != SOFT_LANE_ACTIVE)
+		i++;
+	struct err *e = i < n ? device_kernel_focus(d, t->block, lane[i].thread, &now) : NULL;
+	if (!e && i < n) {
+		*t = *now;
+		t->why = SOFT_WHY_TIME;
+	}
+	free(v);
+	return e;
+}
+
 struct err *microscope_go(struct engine *en, enum soft_how how, uint64_t n, struct soft_stop *ret)
 {
 	const bool back = how == SOFT_BACK_STEP || how == SOFT_BACK_RUN;
@@ -265,7 +346,8 @@ struct err *microscope_go(struct engine *en, enum soft_how how, uint64_t n, stru
 			     : err_new(ERR_STATE, "no launch is under the microscope"),
 			"\"stepi\" goes into the launch that the replay is at");
 	TRY(go(en, rd->d, how, n, &t));
-	return report(en, t, ret);
+	TRY(report(en, t, ret));
+	return ret->why == SOFT_WHY_TIME ? show_busy(rd->d, ret) : NULL;
 }
 
 uint64_t microscope_to_look_through(const struct engine *en)
@@ -298,4 +380,59 @@ struct err *microscope_run_to_point(
 		TRY(go(en, rd->d, SOFT_RUN, 1, &t));
 	*ret_hit = t->state != SOFT_ENDED;
 	return report(en, t, ret);
+}
+
+/* --- leaving and coming back --- */
+
+bool microscope_keep(const struct engine *en, struct microscope_place *ret)
+{
+	const struct soft_stop *t = microscope_stop(en);
+
+	if (t)
+		ret->stop = *t;
+	return t != NULL;
+}
+
+static bool same_place(const struct soft_stop *a, const struct soft_stop *b)
+{
+	return a->total == b->total && a->warp == b->warp && a->line == b->line &&
+	       a->step == b->step && !memcmp(a->block, b->block, sizeof a->block);
+}
+
+/* Ways that lead to a place: the launch as it is, with the block first that the user chose, with
+ * its warp's turns before all others. */
+enum way { WAY_PLAIN, WAY_BLOCK, WAY_WARP, WAYS };
+
+static struct err *run_to(
+	struct engine *en, const struct soft_stop *want, enum way way, bool *ret_same)
+{
+	struct device *d = en->trace.device->d;
+	const struct soft_stop *t;
+
+	*ret_same = false;
+	TRY(enter(en, en->trace.device, want->seq, &t));
+	if (way != WAY_PLAIN && t->state != SOFT_ENDED)
+		TRY(device_kernel_focus(d, want->block, want->thread, &t));
+	if (t->state != SOFT_ENDED && way != WAY_WARP && want->total)
+		TRY(device_kernel_go(d, SOFT_TO, want->total, &t));
+	if (t->state != SOFT_ENDED && way == WAY_WARP && want->step)
+		TRY(device_kernel_go(d, SOFT_STEP, want->step, &t));
+	if (t->state == SOFT_ENDED || t->total != want->total ||
+		memcmp(t->block, want->block, sizeof t->block))
+		return NULL;
+	TRY(device_kernel_focus(d, want->block, want->thread, &t));
+	*ret_same = same_place(t, want);
+	return NULL;
+}
+
+struct err *microscope_return(struct engine *en, const struct microscope_place *p, bool *ret_same)
+{
+	const struct soft_stop *t;
+	struct replay_device *rd;
+
+	*ret_same = false;
+	TRY(need_soft(en, "the launch under the microscope", &rd));
+	for (int way = 0; way < WAYS && !*ret_same && !engine_cancelled(en); way++)
+		TRY(run_to(en, &p->stop, (enum way)way, ret_same));
+	return *ret_same ? NULL : enter(en, rd, p->stop.seq, &t);
 }

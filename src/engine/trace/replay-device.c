@@ -10,6 +10,8 @@
 #include "engine/graph-place.h"
 #include "engine/replay-device.h"
 
+enum { REPLY_S = 300 }; /* what one reply of the replayer may take by default */
+
 /* --- choosing --- */
 
 struct err *replay_on_parse(const char *word, enum replay_on *ret)
@@ -150,6 +152,8 @@ struct err *replay_device_open(
 	o.replayer = replayer;
 	o.softgpu = softgpu;
 	o.no_sandbox = c->no_sandbox || !en->set.number[SET_REPLAY_SANDBOX];
+	o.limit_s = (unsigned)en->set.number[SET_REPLAY_TIMEOUT];
+	o.timeout_s = o.limit_s > REPLY_S / 5 ? o.limit_s * 5 : 0;
 	if (en->hooks.executes)
 		en->hooks.executes(en->hooks.arg, o.no_sandbox);
 	/* a choice that names another kind of device than the recording's is deliberate */

@@ -23,6 +23,7 @@ struct device {
 	char *replayer, *trace, *softgpu;
 	uint64_t first, last;
 	unsigned flags, timeout_ms;
+	unsigned limit_s; /* 0: the environment says */
 	bool no_sandbox;
 	unsigned attempt; /* at placing the memory: device_child_layout() */
 	volatile bool *interrupt;

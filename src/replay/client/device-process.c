@@ -373,7 +373,7 @@ static const struct {
 	[REPLAYER_E_DEVICE] = {ERR_UNSUPPORTED, false, NULL},
 	[REPLAYER_E_TRACE] = {ERR_BAD_TRACE, false, NULL},
 	[REPLAYER_E_TIMEOUT] = {ERR_INFERIOR, true,
-		"TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; the memory before it can be inspected"},
+		"`set replay timeout SECONDS` (TSDB_REPLAYER_TIMEOUT) gives it more time; the memory before it can be inspected"},
 	[REPLAYER_E_REFUSED] = {ERR_UNSUPPORTED, false, NULL},
 };
 

@@ -223,7 +223,7 @@ static struct err *failed(struct device *d, struct err *e)
 	if (d->error != REPLAYER_E_TIMEOUT || d->flags & REPLAYER_OVERLAPS)
 		return e;
 	return err_cure(e,
-		"TSDB_REPLAYER_TIMEOUT=SECONDS gives it more time; if it waits for a later command on another stream, "
+		"`set replay timeout SECONDS` (TSDB_REPLAYER_TIMEOUT) gives it more time; if it waits for a later command on another stream, "
 		"`set replay order concurrent` (`tsdb replay --order concurrent`) lets streams overlap; the memory before it can be inspected");
 }
 
@@ -282,6 +282,7 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->last = o->last;
 	d->flags = o->flags;
 	d->no_sandbox = o->no_sandbox;
+	d->limit_s = o->limit_s;
 	d->timeout_ms = (o->timeout_s ? o->timeout_s : TIMEOUT_S) * 1000;
 	d->interrupt = o->interrupt;
 	d->progress = o->progress;
@@ -400,12 +401,21 @@ struct err *device_finish(struct device *d)
 	return NULL;
 }
 
+/* Whether the launch under the microscope has ended, and that is where the caller wants to go: it
+ * stays, so that the user can go back into it. */
+static bool at_end_inside(const struct device *d, uint64_t seq)
+{
+	return d->inside && d->pid && !d->astray && d->pos == seq && d->want == seq;
+}
+
 struct err *device_seek(struct device *d, uint64_t seq)
 {
 	if (seq < d->first)
 		seq = d->first - 1;
 	if (seq > d->last)
 		return outside(d, seq);
+	if (at_end_inside(d, seq))
+		return NULL;
 	leave(d);
 	if (d->pid && !d->astray && d->pos == seq && d->want == seq)
 		return device_finish(d);
@@ -444,6 +454,8 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 		*ret_hit = false;
 	if (to > d->last)
 		return outside(d, to);
+	if (at_end_inside(d, to))
+		return NULL;
 	EXECUTING(d, heal(d));
 	while (d->want < to && !hit) {
 		uint64_t begin = now_ms(), part = to - d->want > slice ? d->want + slice : to;

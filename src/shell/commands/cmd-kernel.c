@@ -26,7 +26,10 @@ const char cmd_replay_enter_help[] =
 	"`reverse-stepi` and `reverse-continue` move within the launch, `break ptx` and `watch`\n"
 	"stop there, `block` and `thread` choose a thread, and `info warps`, `info lanes`, `info\n"
 	"registers`, `info blocks`, `print %r4`, `x @shared 0`, `disassemble` and `list` show\n"
-	"it. Everything that moves the replay leaves the launch.\n"
+	"it. `bt`, `info args`, `info command` and `print grid_x` are about it as well. What moves the\n"
+	"replay leaves the launch; `who-wrote`, `info accesses`, `diff`, `races` and `replay check`\n"
+	"come back to the same place. The launch itself is not executed before: one that never ends\n"
+	"can be entered, and Ctrl-C stops it at a lane that runs.\n"
 	"Example: replay enter 143\n";
 
 struct err *cmd_replay_enter(struct session *s, const struct cmd_args *a)

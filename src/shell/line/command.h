@@ -26,6 +26,8 @@ enum cmd_flags {
 	CMD_PAGED = 1024,      /* its output may be longer than the screen */
 	CMD_BLOCK = 2048,      /* lines up to `end` belong to it */
 	CMD_UNLISTED = 4096,   /* an alias that completion leaves out */
+	CMD_RETURNS = 1 << 20, /* looks elsewhere in a replay: a launch under the microscope is
+				  then entered again, to the same place */
 };
 
 /* What completes a command's words. */

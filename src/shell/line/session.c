@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "engine/microscope.h"
 #include "engine/names.h"
 #include "engine/ranks.h"
 #include "engine/breakpoints.h"
@@ -16,6 +17,7 @@
 #include "shell/line/input.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
+#include "shell/print/kernel-text.h"
 #include "shell/commands/races.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
@@ -354,6 +356,29 @@ static struct err *check_words(const struct command *c, const struct cmd_args *a
 	return NULL;
 }
 
+/* Runs a command; if it only looks elsewhere, the launch under the microscope is then where it was.
+ */
+static struct err *run_and_return(struct session *s, const struct command *c, struct cmd_args *a)
+{
+	struct microscope_place place;
+	const bool inside = (c->flags & CMD_RETURNS) && s->focus == FOCUS_REPLAY &&
+			    microscope_keep(&s->engine, &place);
+	struct err *e = c->run(s, a), *back;
+	bool same = true;
+
+	if (!inside || !s->engine.trace.replay || kernel_stop(s))
+		return e;
+	engine_go_on(&s->engine);
+	back = microscope_return(&s->engine, &place, &same);
+	if (!back && !same)
+		out_str(s->out, "The launch under the microscope is at its beginning again.\n");
+	if (e) {
+		err_free(back);
+		return e;
+	}
+	return back ? err_wrap(back, "the launch under the microscope was left") : NULL;
+}
+
 static struct err *run_command(struct session *s, const struct command *c, struct cmd_args *a)
 {
 	unsigned lines = (unsigned)s->set.number[SHELL_HEIGHT], columns;
@@ -364,7 +389,7 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 			out_screen(&lines, &columns);
 		out_page_begin(s->out, lines);
 	}
-	e = c->run(s, a);
+	e = run_and_return(s, c, a);
 	out_page_end(s->out);
 	return e;
 }

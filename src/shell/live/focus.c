@@ -4,6 +4,7 @@
  */
 #include "replay/replay.h"
 #include "shell/print/graph.h"
+#include "engine/microscope.h"
 #include "engine/recorder.h"
 #include "shell/line/session.h"
 #include "shell/trace/trace.h"
@@ -33,6 +34,8 @@ bool session_cmd(struct session *s, const struct sbt_cmd **ret)
 
 	if (p && p->has_cmd)
 		*ret = &p->cmd;
+	else if (s->focus == FOCUS_REPLAY && microscope_cmd(&s->engine))
+		*ret = microscope_cmd(&s->engine);
 	else if (s->focus == FOCUS_REPLAY)
 		*ret = s->engine.trace.replay ? replay_cmd(s->engine.trace.replay) : NULL;
 	else if (s->engine.live.at_cmd)

@@ -6,9 +6,11 @@ import os
 import re
 import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from e2e import SRC  # noqa: E402
+from interactive import Terminal  # noqa: E402
 from replay import find, recorded, shell  # noqa: E402
 
 
@@ -266,3 +268,51 @@ def test_texts(t):
     t.match(rf'^=> +{line_of("reduce.cu", "__global__ void sum_kernel")}  __global__ void sum_kernel', r.out)
     t.match(rf'^Inside #{seq}, block \(0,0,0\), thread \(0,0,0\), PTX line \d+, after 2 instructions of its warp$', r.out)
     t.match(rf'"in_kernel":{{"seq":{seq},"ptx_line":\d+', r.out)
+
+
+# --- everything is about the launch inside of it
+
+def test_commands_are_about_the_launch(t):
+    recorded(t, 'arguments', options=('--memory', 'all'))
+    first, last = find(t, 'adam<<<'), find(t, 'adam<<<', which=3)
+    for before in ((), (f'replay goto {last}',), (f'replay goto {first}',)):
+        r = shell(t, 'replay start --on soft', *before, f'replay enter {last}', 'stepi 3', 'info args', 'print lr', 'print $cmd.seq', 'bt', 'info command', 'when')
+        t.match(r'^lr = 0\.75$', r.out)
+        t.match(rf'^\$1 = 0\.75\n\$2 = {last}$', r.out)
+        t.match(r'main \(\) at \S*arguments\.cu:', r.out)
+        t.match(rf'^#{last} adam<<<.*\nstream ', r.out)
+        t.match(rf'^Inside #{last}, .* after 3 instructions', r.out)
+
+
+def test_looking_elsewhere_comes_back(t):
+    recorded(t, 'arguments', options=('--memory', 'all'))
+    first, last = find(t, 'adam<<<'), find(t, 'adam<<<', which=3)
+    looks = ('who-wrote m', f'info accesses {first}', f'diff {first - 1} {first}', 'races', 'replay check 2')
+    for place in (('stepi 7',), ('block (2,0,0) thread (40,0,0)', 'stepi 5')):
+        r = inside(t, last, *place, 'when', 'print %tid.x + %ctaid.x * 1000', *(x for look in looks for x in (look, 'when', 'print %tid.x + %ctaid.x * 1000')), 'stepi')
+        at = re.findall(r'^Inside #.*$', r.out, re.M)
+        t.equal(len(at), 1 + len(looks), 'inside')
+        t.equal(len(set(at)), 1, f'the same place: {at}')
+        t.equal(len(set(re.findall(r'^\$\d+ = (\d+)$', r.out, re.M))), 1, 'the same thread')
+        t.no_match('at its beginning again', r.out)
+
+
+def test_a_kernel_that_never_ends(t):
+    """It waits for the host, which does nothing in a replay: it is entered, not executed, and an interruption shows the lane that spins."""
+    t.need_soft()
+    t.equal(t.record('endless_wait', options=('--memory', 'all')).status, 0, 'record')
+    seq = find(t, 'spin<<<')
+    begun = time.monotonic()
+    s = Terminal(t, '-q', 't.sbt')
+    s.prompt()
+    s.type('replay start')
+    t.match(r'The beginning of #', s.type(f'replay enter {seq}'))
+    s.p.sendline('continue')
+    time.sleep(1)
+    s.p.sendintr()
+    t.match(r'Interrupted in block \(0,0,0\), thread \(5,0,0\)', s.prompt())
+    t.match(r'= 5\b', s.type('print %tid.x'))
+    s.quit()
+    t.check(time.monotonic() - begun < 60, 'in seconds')
+    r = shell(t, 'set replay timeout 2', 'replay start', f'replay goto {seq + 1}', status=1)
+    t.match(r'set replay timeout SECONDS', r.err)
