@@ -203,7 +203,7 @@ class Transcript:
     status: 0                           tsdb's exit status
     > break kernel matmul               what the user types
     Breakpoint 1 at kernel matmul     what must be on the screen, line by line:
-    ...                                 any number of lines
+    ...                                 any number of lines, none of them an error
     #{{\\d+}} matmul {{.*}}               {{regular expression}} within a line
     Standard output and standard error are one screen. Trailing blanks do not count, empty lines are skipped.
     """
@@ -238,7 +238,7 @@ class Transcript:
     def block_regex(self, lines):
         out = ''
         for line in lines:
-            out += r'(?:[^\n]*\n)*?' if line == '...' else self.line_regex(line) + r'[ \t]*\n'
+            out += r'(?:(?!tsdb: (?!no NVIDIA driver here))[^\n]*\n)*?' if line == '...' else self.line_regex(line) + r'[ \t]*\n'
         return out
 
     def expand(self, t, word):

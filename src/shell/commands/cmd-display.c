@@ -118,7 +118,7 @@ const char cmd_info_display_help[] = "Lists the expressions that `display` shows
 				     "Example: info display\n";
 
 JS_DEFINE(display_object, "display", display, JS(UINT, display, id), JS(BOOL, display, enabled),
-	JS_AS("format", TEXT, display, fmt), JS_AS("expression", TEXT, display, expr));
+	JS_AS("shown_as", TEXT, display, fmt), JS_AS("expression", TEXT, display, expr));
 
 static void display_text(struct buf *out, const void *row)
 {
