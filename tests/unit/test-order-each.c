@@ -5,6 +5,7 @@
 #include "order-test.h"
 #include <stdlib.h>
 #include "order/in-flight.h"
+#include "order/races/ledger.h"
 
 /* --- words of a launch's arguments --- */
 
@@ -142,6 +143,27 @@ static void test_pieces_of_a_pair(void **unused)
 	}
 }
 
+/* --- which accesses conflict --- */
+
+/* What writes, or ends or begins the memory's life, conflicts with all; of the others only two
+ * reads and two atomics do not, and a byte that a kernel was given the address of does by itself
+ * with none. */
+static void test_conflicts(void **unused)
+{
+	(void)unused;
+	for (enum order_how a = 0; a < ORDER_HOWS; a++)
+		for (enum order_how b = 0; b < ORDER_HOWS; b++) {
+			const bool strong = a == ORDER_WRITE || a == ORDER_BIRTH ||
+					    a == ORDER_DEATH || b == ORDER_WRITE ||
+					    b == ORDER_BIRTH || b == ORDER_DEATH;
+			const bool alike = a == b && a != ORDER_MAYBE;
+			const bool points = a == ORDER_POINTS || b == ORDER_POINTS;
+
+			if (ledger_conflict(a, b) != (strong || (!alike && !points)))
+				fail_msg("%s and %s", order_how_name(a), order_how_name(b));
+		}
+}
+
 /* --- looks at page-locked memory --- */
 
 static uint64_t by_thread(struct sbt_cmd c, uint32_t thread)
@@ -188,6 +210,7 @@ int main(void)
 		cmocka_unit_test(test_textures),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_pieces_of_a_pair),
+		cmocka_unit_test(test_conflicts),
 		cmocka_unit_test(test_looks_are_in_order),
 	};
 

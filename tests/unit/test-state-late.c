@@ -282,6 +282,27 @@ static void too_many(void **arg)
 	late_free(m.l);
 }
 
+/* What holds a command is the wait at the front, however many commands lie between. */
+static void the_wait_in_front(void **arg)
+{
+	struct machine m = {0};
+
+	assert_true(keeps(&m, wait_value(2, 5, 1)));
+	assert_true(keeps(&m, cmd_event_record(3, 5, 7)));
+	assert_true(keeps(&m, cmd_stream_wait(4, 6, 7)));
+	assert_true(keeps(&m, cmd_launch(5, 6, 0)));
+	assert_true(keeps(&m, wait_value(6, 9, 2)));
+	assert_true(keeps(&m, cmd_launch(7, 9, 0)));
+	for (uint64_t seq = 3; seq <= 5; seq++)
+		assert_int_equal(late_holds(m.l, seq), 2);
+	assert_int_equal(late_holds(m.l, 7), 6);
+	assert_int_equal(late_holds(m.l, 8), 0);
+	late_clear(m.l);
+	assert_int_equal(late_holds(m.l, 5), 0);
+	late_free(m.l);
+	assert_int_equal(late_holds(NULL, 5), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(waits_prove_what_was_before_them),
 		cmocka_unit_test(queries_that_said_yes),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(the_wait_in_front),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
