@@ -90,12 +90,12 @@ LIBCUDA_SOURCES = \
 	src/softgpu/driver/drv-managed.c \
 	src/softgpu/driver/drv-mem.c \
 	src/softgpu/driver/drv-memop.c \
-	src/softgpu/driver/drv-micro.c \
+	src/softgpu/micro/drv-micro.c \
 	src/softgpu/driver/drv-image.c src/softgpu/driver/drv-module.c \
 	src/softgpu/graph/drv-node.c \
 	src/softgpu/driver/drv-obj.c \
 	src/softgpu/driver/drv-pool.c \
-	src/softgpu/driver/drv-refused.c \
+	src/softgpu/driver/drv-refused.c src/softgpu/driver/drv-coredump.c \
 	src/softgpu/driver/drv-stream.c \
 	src/softgpu/driver/drv-tex.c \
 	src/softgpu/graph/drv-user-object.c \

@@ -88,7 +88,9 @@
 	OPTIONAL(cuGraphMemAllocNodeGetParams)                                                     \
 	OPTIONAL(cuGraphKernelNodeGetAttribute)                                                    \
 	OPTIONAL(cuStreamGetCaptureInfo_v3)                                                        \
-	OPTIONAL(cuGraphMemFreeNodeGetParams)
+	OPTIONAL(cuGraphMemFreeNodeGetParams)                                                      \
+	OPTIONAL(cuCoredumpGetAttributeGlobal)                                                     \
+	OPTIONAL(cuCoredumpSetAttributeGlobal)
 
 /* A handle in the form used by the rest of the agent. */
 #define H(handle) ((uint64_t)(uintptr_t)(handle))

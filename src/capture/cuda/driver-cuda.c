@@ -5,7 +5,7 @@
 #include "capture/cuda/driver-cuda.h"
 
 #include <dlfcn.h>
-#include "capture/cuda/keep.h"
+#include "capture/cuda/keeper/keep.h"
 #include "capture/cuda/old-code.h"
 #include "gpucode/cuda-faults.h"
 

@@ -413,6 +413,8 @@ const struct tool tools[] = {
 		"[--no-sandbox] [--on auto|soft|real]",
 		"write one launch as a C program that stands alone",
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
+	{"core", tool_core, "FILE [--json]", "where the lanes of a GPU core dump's kernels are",
+		"tsdb core core_1732377600_node1_4711.nvcudmp\n"},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",
 		"tsdb demo race\n"},
 	{"doctor", tool_doctor, "[--json]", "say what this machine can do", "tsdb doctor\n"},

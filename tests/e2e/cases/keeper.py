@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tsdb-keeper, the process that owns copies of device memory: what it answers to clients of every kind (src/capture/cuda/keeper.h has the protocol), and
+"""tsdb-keeper, the process that owns copies of device memory: what it answers to clients of every kind (src/capture/cuda/keeper/keeper.h has the protocol), and
 that it never outlives tsdb."""
 import array
 import mmap

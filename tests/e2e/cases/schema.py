@@ -149,6 +149,11 @@ VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info al
 VIEWS += ['view --count', 'info summary']
 
 
+def core_dump(t):
+    from cases.coredump import unpacked
+    return unpacked(t)
+
+
 def test_every_command(t):
     t.need_soft()
     look = Looker(t)
@@ -156,6 +161,7 @@ def test_every_command(t):
     # a hostile text in every field, paths included
     name = hostile(t, 'all_kinds')
     look.tool('doctor')
+    look.tool('core', core_dump(t))
     for tool in ('info', 'view', 'races', 'summary'):
         look.tool(tool, name)
     look.shell([f'replay start {name}', 'replay goto 20', 'alias two = print 2 +', 'display/x seq'], [*bare, 'backtrace --json'])

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include "capture/cuda/keeper.h"
+#include "capture/cuda/keeper/keeper.h"
 #include "base/checked.h"
 
 #define STAGING (1u << 20)

@@ -2,7 +2,7 @@
  *
  * Device memory of the keeper's process; see keep.h.
  */
-#include "capture/cuda/keep.h"
+#include "capture/cuda/keeper/keep.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "capture/cuda/cuda-api.h"
-#include "capture/cuda/keeper.h"
+#include "capture/cuda/keeper/keeper.h"
 
 #define PATIENCE_SECONDS 10
 #define NAP_NS 10000000
