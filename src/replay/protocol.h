@@ -225,9 +225,10 @@ struct replayer_verified {
 	uint64_t own;		  /* of the pieces: REPLAYER_OWN */
 	/* allocations at their free, or at their context's end: those that held what was recorded;
 	 * memory of the host that the program itself changed, that both it and kernels may have
-	 * changed; those whose contents the recording could not look at; the first one that
-	 * differs: seq (0: none), address, bytes */
-	uint64_t freed, freed_same, freed_own, freed_mixed, freed_unknown;
+	 * changed; those whose contents the recording could not look at; those that differ where
+	 * kernels may have left addresses of the device's own heap, which is elsewhere here; the
+	 * first one that differs: seq (0: none), address, bytes */
+	uint64_t freed, freed_same, freed_own, freed_mixed, freed_unknown, freed_heap;
 	uint64_t first_freed, freed_addr, freed_size;
 	/* the first wait for a value that went on without it: nothing here had written the value
 	 * when the host knew that the wait was over; 0: none */

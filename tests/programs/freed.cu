@@ -72,6 +72,32 @@ static void of_the_host(void)
 	CHECK(cudaFree(m));
 }
 
+__global__ void take(int **p)
+{
+	*p = (int *)malloc(sizeof(int));
+	**p = 5;
+}
+
+__global__ void give_back(int **p, int *n)
+{
+	*n = **p;
+	free(*p);
+}
+
+static void heap(void)
+{
+	int **p, *n, host;
+
+	CHECK(cudaMalloc(&n, sizeof(int)));
+	CHECK(cudaMalloc(&p, sizeof *p));
+	take<<<1, 1>>>(p);
+	give_back<<<1, 1>>>(p, n);
+	CHECK(cudaMemcpy(&host, n, sizeof host, cudaMemcpyDeviceToHost));
+	if (host != 5)
+		exit(2);
+	CHECK(cudaFree(p));
+}
+
 static void both(void)
 {
 	int *m;
@@ -100,6 +126,8 @@ int main(int argc, char **argv)
 		with_its_context();
 	else if (!strcmp(what, "host"))
 		of_the_host();
+	else if (!strcmp(what, "heap"))
+		heap();
 	else
 		both();
 	puts("done");

@@ -753,7 +753,7 @@ bool device_verified_ok(const struct device_verified *v)
 	return v->sums.same + v->sums.unchecked + v->sums.own == v->sums.pieces &&
 	       v->sums.outputs == v->sums.outputs_same + v->sums.outputs_unknown &&
 	       v->sums.freed == v->sums.freed_same + v->sums.freed_own + v->sums.freed_mixed +
-					v->sums.freed_unknown;
+					v->sums.freed_unknown + v->sums.freed_heap;
 }
 
 static void print_freed(struct buf *out, const struct replayer_verified *s)
@@ -768,6 +768,11 @@ static void print_freed(struct buf *out, const struct replayer_verified *s)
 		buf_printf(out,
 			" (%" PRIu64 " not compared: both the program and kernels write there)",
 			s->freed_mixed);
+	if (s->freed_heap)
+		buf_printf(out,
+			" (%" PRIu64
+			" not compared: kernels use the device's own heap, whose addresses are others here)",
+			s->freed_heap);
 	if (s->freed_unknown)
 		buf_printf(out, " (%" PRIu64 " not compared: the device was still at work)",
 			s->freed_unknown);

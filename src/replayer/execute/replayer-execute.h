@@ -55,4 +55,9 @@ struct gpu_launch execute_launch_of(
 bool execute_has_effect(const struct rp *rp, uint64_t seq);
 bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
+/* --- replayer-heap.c --- */
+
+/* Whether any code of the trace takes memory from the device's own heap. */
+struct err *heap_in_code(struct rp *rp, bool *ret) TS_CHECK;
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "gpucode/ptx-text.h"
+#include "replayer/execute/replayer-execute.h"
 #include "replayer/check/replayer-check.h"
 
 /* Whether the kernel uses the heap. Calls are not followed: a kernel that calls functions of the
@@ -47,4 +48,32 @@ struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	}
 	*ret = k->heap[i] == 2;
 	return NULL;
+}
+
+/* Machine code has the heap's functions by name, too: it calls those of the driver. */
+static bool code_uses_heap(const struct buf *code, enum code_kind kind)
+{
+	static const char malloc_name[] = "malloc"; /* with its end */
+	const char *p = (const char *)code->data;
+
+	if (kind == CODE_PTX)
+		return ptx_has_name((struct ptx_text){p, p + code->len}, "malloc");
+	return memmem(p, code->len, malloc_name, sizeof malloc_name);
+}
+
+struct err *heap_in_code(struct rp *rp, bool *ret)
+{
+	struct buf code = BUF_INIT;
+	enum code_kind kind;
+	uint64_t hash;
+	struct err *e = NULL;
+
+	*ret = false;
+	for (unsigned i = 0; !e && !*ret && sbt_reader_code_at(rp->trace, i, &hash, &kind); i++) {
+		buf_clear(&code);
+		e = sbt_reader_code(rp->trace, hash, &code, &kind);
+		*ret = !e && code.len && code_uses_heap(&code, kind);
+	}
+	buf_free(&code);
+	return e;
 }

@@ -518,7 +518,12 @@ static struct err *sum_freed(
 	v->freed_unknown += y->unknown;
 	v->freed_own += p.checked == REPLAYER_OWN;
 	v->freed_mixed += p.checked == REPLAYER_UNCHECKED;
-	if (p.same || p.checked != REPLAYER_CHECKED || v->first_freed)
+	if (p.same || p.checked != REPLAYER_CHECKED)
+		return NULL;
+	bool heap;
+	TRY(heap_in_code(rp, &heap));
+	v->freed_heap += heap;
+	if (heap || v->first_freed)
 		return NULL;
 	v->first_freed = y->piece->seq;
 	v->freed_addr = y->piece->addr;

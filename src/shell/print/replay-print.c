@@ -105,6 +105,7 @@ JS_DEFINE(replayed_object, "replayed", replayed, JS_AS("first_seq", UINT, replay
 	JS_AS("freed_identical", UINT, replayed, v.sums.freed_same),
 	JS_AS("freed_own", UINT, replayed, v.sums.freed_own),
 	JS_AS("freed_mixed", UINT, replayed, v.sums.freed_mixed),
+	JS_AS("freed_heap", UINT, replayed, v.sums.freed_heap),
 	JS_AS("freed_unchecked", UINT, replayed, v.sums.freed_unknown),
 	JS_AS("first_freed", UINT, replayed, v.sums.first_freed),
 	JS_IN(UINT, replayed, info, unrepeatable), JS(REAL, replayed, seconds),

@@ -269,11 +269,12 @@ static struct err *run_window(struct tool_replay *t, unsigned i)
 	t->recorded += device_info(rd->d).recorded;
 	const bool faulted = device_info(rd->d).fault.told; /* in the recording, but not here */
 	t->differs = t->differs || !device_verified_ok(&v) || faulted;
-	t->bare = t->bare || (!faulted && device_info(rd->d).bytes &&
-				     v.sums.pieces == v.sums.unchecked + v.sums.own &&
-				     v.sums.outputs == v.sums.outputs_unknown &&
-				     v.sums.freed == v.sums.freed_unknown + v.sums.freed_own +
-							     v.sums.freed_mixed);
+	t->bare =
+		t->bare || (!faulted && device_info(rd->d).bytes &&
+				   v.sums.pieces == v.sums.unchecked + v.sums.own &&
+				   v.sums.outputs == v.sums.outputs_unknown &&
+				   v.sums.freed == v.sums.freed_unknown + v.sums.freed_own +
+							   v.sums.freed_heap + v.sums.freed_mixed);
 	t->mixed = t->mixed || (t->bare && v.sums.freed_mixed);
 	t->freed = t->freed || (t->bare && !v.sums.pieces && !v.sums.outputs);
 	t->late = t->late || (t->bare && v.sums.outputs);

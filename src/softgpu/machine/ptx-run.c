@@ -353,6 +353,7 @@ static void do_call(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask,
 		snprintf(what, sizeof(what), "%.40s is not there%s", fn->name,
 			!strncmp(fn->name, "cudaLaunchDevice", 16) ||
 					strstr(fn->name, "cudaCDP2") ||
+					strstr(fn->name, "syscall_cnp") ||
 					!strncmp(fn->name, "cudaGetParameterBuffer", 22)
 				? ": kernels do not launch kernels"
 				: ", it has no body");
