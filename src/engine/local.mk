@@ -104,6 +104,7 @@ libengine_a_SOURCES = \
 	src/engine/why/collectives.c \
 	src/engine/why/graph.c \
 	src/engine/why/host-children.c \
+	src/engine/why/host-claims.c \
 	src/engine/why/host-ends.c \
 	src/engine/why/host-files.c \
 	src/engine/why/host-futex.c \

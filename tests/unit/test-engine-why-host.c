@@ -636,6 +636,84 @@ static void server(void **state)
 	done(k);
 }
 
+/* --- what was true of each, but not of all at one moment --- */
+
+static void answers(void)
+{
+	char x;
+
+	close(down[1]);
+	close(up[0]);
+	while (read(down[0], &x, 1) == 1 && write(up[1], &x, 1) == 1)
+		;
+}
+
+static void asks(void)
+{
+	char x = 0;
+
+	close(down[0]);
+	close(up[1]);
+	while (write(down[1], &x, 1) == 1 && read(up[0], &x, 1) == 1)
+		;
+}
+
+/* Asks 300 times, at any moment, from outside. */
+static void never_stuck(pid_t pid)
+{
+	for (unsigned i = 0; i < 300; i++) {
+		struct looked *k = calloc(1, sizeof(*k));
+
+		k->w = why_new();
+		k->p[k->n++] = (struct why_process){.pid = pid, .rank = -1};
+		why_at(k->w, why_node(k->w, WHY_PROCESS, pid, (uint64_t)pid, "asked"))->root = true;
+		judge(k);
+		assert_int_not_equal(k->a.verdict, WHY_STUCK);
+		usleep(100 + i);
+		done(k);
+	}
+}
+
+static void pipes_to_and_fro(void **state)
+{
+	pid_t pid;
+
+	new_pipes();
+	start(answers);
+	pid = start(asks);
+	close_pipes();
+	never_stuck(pid);
+}
+
+static sem_t ping, pong;
+
+static void *pongs(void *arg)
+{
+	for (;;) {
+		sem_wait(&ping);
+		sem_post(&pong);
+	}
+	return NULL;
+}
+
+static void pings(void)
+{
+	pthread_t t;
+
+	sem_init(&ping, 0, 0);
+	sem_init(&pong, 0, 0);
+	pthread_create(&t, NULL, pongs, NULL);
+	for (;;) {
+		sem_post(&ping);
+		sem_wait(&pong);
+	}
+}
+
+static void semaphores_to_and_fro(void **state)
+{
+	never_stuck(start(pings));
+}
+
 /* --- processes --- */
 
 static void child_reads_down(void)
@@ -829,7 +907,8 @@ int main(void)
 		TEST(semaphore_that_others_have_too), TEST(condition_with_a_limit),
 		TEST(pipes_that_both_read), TEST(pipe_that_the_debugger_has), TEST(pipe_of_its_own),
 		TEST(pipe_that_is_full), TEST(pipe_with_a_slow_reader), TEST(one_of_several_files),
-		TEST(sockets_that_both_read), TEST(server), TEST(child_that_waits_for_its_parent),
+		TEST(sockets_that_both_read), TEST(server), TEST(pipes_to_and_fro),
+		TEST(semaphores_to_and_fro), TEST(child_that_waits_for_its_parent),
 		TEST(child_that_sleeps), TEST(lock_on_a_file), TEST(handlers_that_wake),
 		TEST(lock_of_python)};
 

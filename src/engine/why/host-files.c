@@ -151,6 +151,7 @@ static void waits_for_file(
 	const int fd = (int)t->arg[0];
 	const uint32_t file = file_node(l, p, fd, writing);
 
+	host_claim_file(l, p, t->node, fd, writing ? POLLOUT : POLLIN);
 	why_edge(l->w, t->node, file, WHY_KNOWN_SYSTEM, writing ? "writes to" : "reads from");
 	why_set(&why_at(l->w, t->node)->does, "%s descriptor %d, %s",
 		writing ? "writes to" : "reads from", fd, why_at(l->w, file)->name);
@@ -172,6 +173,9 @@ static void waits_for_one(struct host_look *l, struct host_process *p, struct ho
 	int fd, bool reading, bool writing)
 {
 	why_at(l->w, t->node)->any = true;
+	if (reading || writing)
+		host_claim_file(
+			l, p, t->node, fd, (reading ? POLLIN : 0) | (writing ? POLLOUT : 0));
 	if (reading)
 		why_edge(l->w, t->node, file_node(l, p, fd, false), WHY_KNOWN_SYSTEM,
 			"waits to read from");

@@ -257,6 +257,9 @@ void host_waits_futex(struct host_look *l, struct host_process *p, struct host_t
 	if (f.op != FUTEX_WAIT && f.op != FUTEX_WAIT_BITSET && f.op != FUTEX_LOCK_PI &&
 		f.op != FUTEX_LOCK_PI2 && f.op != FUTEX_WAIT_REQUEUE_PI)
 		return; /* it wakes others */
+	if ((f.op == FUTEX_WAIT || f.op == FUTEX_WAIT_BITSET) &&
+		!host_claim_futex(l, p, t->node, f.at, (uint32_t)t->arg[2]))
+		return;
 	if (is_pi_mutex(&f) || is_end_of_thread(&f) || is_rwlock(&f) || is_mutex(&f))
 		return;
 	is_condition(&f);

@@ -99,6 +99,7 @@ static void read_threads(struct host_process *p)
 
 		if (t.tid <= 0)
 			continue;
+		t.switches = host_switches(p->pid, t.tid);
 		read_call(p->pid, &t);
 		read_state(p->pid, &t);
 		if (!is_agents(t.name))

@@ -25,7 +25,8 @@ struct host_thread {
 	const char *call;
 	const struct stack *stack; /* NULL: none */
 	char name[16];
-	bool done; /* its edges are made */
+	uint64_t switches; /* how often it had run, where nobody has stopped it */
+	bool done;	   /* its edges are made */
 };
 
 struct host_process {
@@ -51,6 +52,8 @@ struct host_look {
 	struct host_end *ends; /* which process has which pipes and sockets open */
 	unsigned nends, ends_cap;
 	bool ends_looked, ends_known; /* known: every process's could be read */
+	struct host_claim *claims;
+	unsigned nclaims, claims_cap;
 };
 
 /* --- host-look.c --- */
@@ -107,6 +110,28 @@ uint64_t host_socket_peer(pid_t pid, uint64_t inode, bool *ret_listens);
 void host_waits_child(struct host_look *l, struct host_process *p, struct host_thread *t);
 void host_waits_flock(struct host_look *l, struct host_process *p, struct host_thread *t);
 void host_waits_fcntl(struct host_look *l, struct host_process *p, struct host_thread *t);
+
+/* --- host-claims.c --- */
+
+/* That a thread waits, as it was seen: to be looked at again when all others have been. */
+struct host_claim {
+	const struct host_process *p;
+	uint32_t node;
+	int fd; /* -1: a futex */
+	short events;
+	uint64_t addr;
+	uint32_t value;
+};
+void host_claim_file(
+	struct host_look *l, const struct host_process *p, uint32_t node, int fd, short events);
+/* False: it does not wait any more. */
+bool host_claim_futex(struct host_look *l, const struct host_process *p, uint32_t node,
+	uint64_t addr, uint32_t value);
+/* Threads that do not wait any more, or have run since, go on. So what is left was true of all at
+ * one moment: between the first look at the last and the second look at the first. */
+void host_claims_check(struct host_look *l);
+/* How often a thread has been given the processor; 0: not known. */
+uint64_t host_switches(pid_t pid, pid_t tid);
 
 /* The source (host-waits.c). */
 why_host_source host_waits;

@@ -166,6 +166,7 @@ static void look_at_all(struct host_look *l, const struct why_process *p, unsign
 			host_process_node(l, l->p[i]->pid);
 	while (look_at_next(l))
 		;
+	host_claims_check(l);
 }
 
 static void look_over(struct host_look *l)
@@ -175,6 +176,7 @@ static void look_over(struct host_look *l)
 		free(l->p[i]);
 	}
 	free(l->ends);
+	free(l->claims);
 }
 
 void host_waits(struct why *w, const struct why_process *p, unsigned n)
