@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Three kernels, one of them nondeterministic: fill (the same every time), sum (float atomics: the order of the additions decides the last
- * bits), scale (deterministic, but it reads the sum).
+ * bits; launched as often as the first argument says), scale (deterministic, but it reads the sum).
  */
 #include "gpu.h"
 
@@ -29,9 +29,9 @@ __global__ void scale(float *y, const float *s, int n)
 		y[i] = *s * i;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const int n = 1 << 14;
+	const int n = 1 << 14, times = argc > 1 ? atoi(argv[1]) : 1;
 	float *x, *y, *s;
 
 	CHECK(cudaMalloc(&x, n * sizeof *x));
@@ -39,7 +39,8 @@ int main(void)
 	CHECK(cudaMalloc(&s, sizeof *s));
 	CHECK(cudaMemset(s, 0, sizeof *s));
 	fill<<<n / 256, 256>>>(x, n);
-	sum<<<n / 256, 256>>>(s, x, n);
+	for (int i = 0; i < times; i++)
+		sum<<<n / 256, 256>>>(s, x, n);
 	scale<<<n / 256, 256>>>(y, s, n);
 	CHECK(cudaDeviceSynchronize());
 	printf("sums: done\n");

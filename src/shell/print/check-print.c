@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/json-put.h"
 #include "replay/values.h"
 #include "shell/print/check-print.h"
 #include "shell/print/graph.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
 #include "state/state.h"
@@ -112,6 +114,86 @@ static void print_launch(struct session *s, const struct state *st, const struct
 	print_what_differs(l, out);
 	if (l->shared)
 		buf_str(out, "    reads shared memory that nothing in its block has written\n");
+}
+
+/* --- findings that are alike --- */
+
+/* What makes two findings one: the kernel, and how its results differ. */
+struct finding {
+	const char *kernel; /* mangled; NULL: no launch of a kernel, which is like no other */
+	bool told;	    /* with another one */
+};
+
+static const char *kernel_of(struct session *s, const struct state *st, uint64_t seq)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct state_kernel k;
+	const char *name = NULL;
+	struct err *e = trace_cmd(s->engine.trace.reader, seq, &cursor, &c);
+
+	if (!e && c->kind == SBT_LAUNCH && state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k))
+		name = k.name;
+	if (!e)
+		sbt_cursor_close(cursor);
+	err_free(e);
+	return name;
+}
+
+static struct finding *find_kernels(
+	struct session *s, const struct state *st, const struct check_result *r)
+{
+	struct finding *f = xcalloc(r->nlaunches + 1, sizeof *f);
+
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		if (!r->launches[i].step && !r->launches[i].nodes)
+			f[i].kernel = kernel_of(s, st, r->launches[i].seq);
+	}
+	return f;
+}
+
+static bool same_clock(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool are_alike(const struct check_launch *a, const struct check_launch *b)
+{
+	return !a->nplaces == !b->nplaces && a->shared == b->shared &&
+	       same_clock(a->clock, b->clock) && is_seen(a) == is_seen(b) &&
+	       (!is_seen(a) || a->looks == b->looks);
+}
+
+#define ALIKE_SHOWN 8u
+
+/* Prints the launches whose finding is like that of launch i, and marks them as told. */
+static void print_alike(struct session *s, const struct check_result *r, struct finding *f,
+	size_t i, struct buf *out)
+{
+	size_t n = 1;
+
+	for (size_t k = i + 1; f[i].kernel && k < r->nlaunches; k++) {
+		if (!f[k].kernel || f[k].told || strcmp(f[k].kernel, f[i].kernel) ||
+			!are_alike(&r->launches[i], &r->launches[k]))
+			continue;
+		f[k].told = true;
+		n++;
+	}
+	if (n == 1)
+		return;
+	buf_printf(out, "    %zu launches of %s do so: #%" PRIu64, n,
+		kernel_shown_name(s, f[i].kernel), r->launches[i].seq);
+	n = 1;
+	for (size_t k = i + 1; k < r->nlaunches; k++) {
+		if (!f[k].told || strcmp(f[k].kernel, f[i].kernel) ||
+			!are_alike(&r->launches[i], &r->launches[k]))
+			continue;
+		if (++n <= ALIKE_SHOWN)
+			buf_printf(out, ", #%" PRIu64, r->launches[k].seq);
+	}
+	if (n > ALIKE_SHOWN)
+		buf_printf(out, ", and %zu more", n - ALIKE_SHOWN);
+	buf_byte(out, '\n');
 }
 
 /* --- nodes of a graph launch --- */
@@ -256,15 +338,20 @@ static void print_sum(const struct check_result *r, struct buf *out)
 void check_print(struct session *s, const struct check_result *r, struct buf *out)
 {
 	struct state *st = NULL;
-	struct err *e = state_at(&st, s->engine.trace.reader, r->last);
+	struct finding *f;
 
-	err_free(e);
+	err_free(state_at(&st, s->engine.trace.reader, r->last));
 	if (!st)
 		st = state_new();
+	f = find_kernels(s, st, r);
 	for (size_t i = 0; i < r->nlaunches; i++) {
+		if (f[i].told)
+			continue;
 		print_launch(s, st, r, &r->launches[i], out);
+		print_alike(s, r, f, i, out);
 		print_nodes(s, r, &i, out);
 	}
+	free(f);
 	for (size_t i = 0; i < r->unwritten.n; i++)
 		print_unwritten(s, st, &r->unwritten.row[i], out);
 	if (r->npassing)

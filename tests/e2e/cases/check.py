@@ -36,6 +36,18 @@ def test_float_atomics_in_another_order(t):
     t.equal(windows[0]['passing'], scale, 'what passes it on')
 
 
+def test_findings_that_are_alike_are_one(t):
+    """Ten launches of one kernel that are not deterministic in the same way: the first in full, the others by number."""
+    t.equal(t.record('sums', '10').status, 0, 'record')
+    seqs = [c['seq'] for c in map(json.loads, t.tsdb('view', '--json', '--kernel', 'sum', 't.sbt').out.splitlines())]
+    r = t.tsdb('check', 't.sbt', '6', '--perturb')
+    t.equal(r.status, 3, 'status')
+    t.equal(r.out.count('Not deterministic'), 1, 'findings in full')
+    t.match('^    10 launches of sum do so: ' + ', '.join(f'#{n}' for n in seqs[:8]) + ', and 2 more$', r.out)
+    t.match(r'executed 6 times each: 10 not deterministic\.$', r.out)
+    t.equal(len(check(t, '6', '--perturb')[1][0]['nondeterministic']), 10, 'JSON has each')
+
+
 def test_one_kernel_is_checked(t):
     t.equal(t.record('sums').status, 0, 'record')
     status, windows = check(t, '4', '--perturb', '--kernel', 'fill')
