@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Starts and ends the keeper, see keeper-process.h and capture/cuda/keeper/keeper.h. Its socket listens
- * before the process runs, so the agent may ask at once; it answers when it has opened the driver.
+ * Starts and ends the keeper, see keeper-process.h and capture/cuda/keeper/keeper.h. Its socket
+ * listens before the process runs, so the agent may ask at once; it answers when it has opened the
+ * driver.
  */
 #include "attach/ptrace/keeper-process.h"
 
