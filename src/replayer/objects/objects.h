@@ -114,7 +114,7 @@ struct rnode {
 	size_t nversions, cap;
 };
 /* Host memory that a graph's copy uses in place of the program's memory. */
-struct rshadow {
+struct rstand_in {
 	uint64_t addr, size; /* of the program's */
 	void *mem;	     /* pinned */
 	bool is_source;
@@ -129,8 +129,8 @@ struct rgraph {
 	uint64_t built; /* exec is as the nodes were then: graph_version() */
 	struct gpu_graph *graph;
 	struct gpu_exec *exec;
-	struct rshadow *shadows;
-	size_t nshadows, cap_shadows;
+	struct rstand_in *stand_ins;
+	size_t nstand_ins, cap_stand_ins;
 };
 
 /* A texture or surface object comes (or goes) with command seq. */

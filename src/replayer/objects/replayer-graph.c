@@ -25,17 +25,17 @@ struct build {
 };
 
 /* device: the address on the device that is copied from or to. */
-static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_t device,
+static struct err *stand_in(struct build *b, uint64_t addr, uint64_t size, uint64_t device,
 	bool is_source, uint64_t *ret)
 {
 	struct rgraph *g = b->exec;
 	void *mem;
 
-	for (size_t i = 0; i < g->nshadows; i++)
-		if (g->shadows[i].addr == addr && g->shadows[i].size == size &&
-			g->shadows[i].is_source == is_source &&
-			!((g->shadows[i].device ^ device) & 7)) {
-			*ret = (uint64_t)(uintptr_t)g->shadows[i].mem;
+	for (size_t i = 0; i < g->nstand_ins; i++)
+		if (g->stand_ins[i].addr == addr && g->stand_ins[i].size == size &&
+			g->stand_ins[i].is_source == is_source &&
+			!((g->stand_ins[i].device ^ device) & 7)) {
+			*ret = (uint64_t)(uintptr_t)g->stand_ins[i].mem;
 			return NULL;
 		}
 	if (size > IMAGE_MAX)
@@ -45,8 +45,8 @@ static struct err *shadow(struct build *b, uint64_t addr, uint64_t size, uint64_
 			g->id, (unsigned long long)size, IMAGE_MAX >> 30);
 	GPU(b->rp, host_alloc, &mem, size);
 	memset(mem, 0, size);
-	MAKE_ROOM(g->shadows, g->nshadows, g->cap_shadows);
-	g->shadows[g->nshadows++] = (struct rshadow){addr, size, mem, is_source, device};
+	MAKE_ROOM(g->stand_ins, g->nstand_ins, g->cap_stand_ins);
+	g->stand_ins[g->nstand_ins++] = (struct rstand_in){addr, size, mem, is_source, device};
 	*ret = (uint64_t)(uintptr_t)mem;
 	return NULL;
 }
@@ -108,7 +108,7 @@ static struct err *copy_end(
 			dst ? "writes" : "reads", bad);
 	ret->where = extent ? place_find(b->rp, ret->rows.addr, extent, &ret->here) : PLACE_NOWHERE;
 	return ret->where == PLACE_NOWHERE && extent
-		       ? shadow(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here)
+		       ? stand_in(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here)
 		       : NULL;
 }
 
@@ -439,9 +439,9 @@ void graph_unmake(struct rp *rp, struct rgraph *g)
 		(void)rp->gpu->graph_exec_destroy(g->exec);
 	if (g->graph)
 		(void)rp->gpu->graph_destroy(g->graph);
-	for (size_t i = 0; i < g->nshadows; i++)
-		(void)rp->gpu->host_free(g->shadows[i].mem);
-	g->nshadows = 0;
+	for (size_t i = 0; i < g->nstand_ins; i++)
+		(void)rp->gpu->host_free(g->stand_ins[i].mem);
+	g->nstand_ins = 0;
 	g->exec = NULL;
 	g->graph = NULL;
 }
@@ -454,12 +454,12 @@ void graph_unmake_all(struct rp *rp)
 
 /* --- launches --- */
 
-static struct err *fill_shadows(struct rp *rp, struct rgraph *g, uint64_t seq)
+static struct err *fill_stand_ins(struct rp *rp, struct rgraph *g, uint64_t seq)
 {
 	bool waited = false;
 
-	for (size_t i = 0; i < g->nshadows; i++) {
-		const struct rshadow *s = &g->shadows[i];
+	for (size_t i = 0; i < g->nstand_ins; i++) {
+		const struct rstand_in *s = &g->stand_ins[i];
 
 		if (!s->is_source)
 			continue;
@@ -485,11 +485,11 @@ static const void *delivered(
 	uint64_t here;
 
 	*ret_device = addr;
-	for (size_t i = 0; i < g->nshadows; i++)
-		if (!g->shadows[i].is_source && g->shadows[i].addr == addr &&
-			g->shadows[i].size >= size) {
-			*ret_device = g->shadows[i].device;
-			return g->shadows[i].mem;
+	for (size_t i = 0; i < g->nstand_ins; i++)
+		if (!g->stand_ins[i].is_source && g->stand_ins[i].addr == addr &&
+			g->stand_ins[i].size >= size) {
+			*ret_device = g->stand_ins[i].device;
+			return g->stand_ins[i].mem;
 		}
 	return place_find(rp, addr, size, &here) == PLACE_HOST ? (const void *)(uintptr_t)here
 							       : NULL;
@@ -525,7 +525,7 @@ static struct err *launch_part(
 	TRY(execute_finish(rp));
 	graph_unmake(rp, g);
 	TRY(graph_make(rp, g));
-	TRY(fill_shadows(rp, g, seq));
+	TRY(fill_stand_ins(rp, g, seq));
 	GPU(rp, graph_launch, g->exec, stream);
 	GPU(rp, stream_finish, stream);
 	graph_unmake(rp, g);
@@ -548,7 +548,7 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	if (rp->part.seq == c->seq)
 		return launch_part(rp, g, c->seq, stream);
 	TRY(graph_make(rp, g));
-	TRY(fill_shadows(rp, g, c->seq));
+	TRY(fill_stand_ins(rp, g, c->seq));
 	GPU(rp, graph_launch, g->exec, stream);
 	return compare_outputs(rp, g, c->seq, stream);
 }
