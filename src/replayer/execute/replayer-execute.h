@@ -57,7 +57,7 @@ bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
 /* --- replayer-heap.c --- */
 
-/* Whether any code of the trace takes memory from the device's own heap. */
-struct err *heap_in_code(struct rp *rp, bool *ret) TS_CHECK;
+/* Whether a kernel of the window takes memory from the device's own heap. */
+struct err *heap_in_window(struct rp *rp, bool *ret) TS_CHECK;
 
 #endif

@@ -50,30 +50,37 @@ struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c
 	return NULL;
 }
 
-/* Machine code has the heap's functions by name, too: it calls those of the driver. */
-static bool code_uses_heap(const struct buf *code, enum code_kind kind)
+/* Machine code calls the driver's functions, and has their names. Which of its kernels do is not
+ * known. */
+static bool code_uses_heap(const struct buf *code, enum code_kind kind, const char *kernel)
 {
 	static const char malloc_name[] = "malloc"; /* with its end */
 	const char *p = (const char *)code->data;
 
 	if (kind == CODE_PTX)
-		return ptx_has_name((struct ptx_text){p, p + code->len}, "malloc");
+		return text_uses_heap((struct ptx_text){p, p + code->len}, kernel);
 	return memmem(p, code->len, malloc_name, sizeof malloc_name);
 }
 
-struct err *heap_in_code(struct rp *rp, bool *ret)
+static struct err *kernel_uses_heap(struct rp *rp, const struct rkernel *k, bool *ret)
 {
+	const uint64_t ptx = code_ptx(rp, k), hash = ptx ? ptx : k->code_hash;
 	struct buf code = BUF_INIT;
 	enum code_kind kind;
-	uint64_t hash;
-	struct err *e = NULL;
 
 	*ret = false;
-	for (unsigned i = 0; !e && !*ret && sbt_reader_code_at(rp->trace, i, &hash, &kind); i++) {
-		buf_clear(&code);
-		e = sbt_reader_code(rp->trace, hash, &code, &kind);
-		*ret = !e && code.len && code_uses_heap(&code, kind);
-	}
+	struct err *e = hash ? sbt_reader_code(rp->trace, hash, &code, &kind) : NULL;
+	if (!e && hash && code.len > 8)
+		*ret = code_uses_heap(&code, kind, k->name);
 	buf_free(&code);
 	return e;
+}
+
+struct err *heap_in_window(struct rp *rp, bool *ret)
+{
+	*ret = false;
+	for (size_t i = 0; i < rp->objects.nkernels && !*ret; i++)
+		if (rp->objects.kernels[i].used)
+			TRY(kernel_uses_heap(rp, &rp->objects.kernels[i], ret));
+	return NULL;
 }

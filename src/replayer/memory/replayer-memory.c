@@ -521,7 +521,7 @@ static struct err *sum_freed(
 	if (p.same || p.checked != REPLAYER_CHECKED)
 		return NULL;
 	bool heap;
-	TRY(heap_in_code(rp, &heap));
+	TRY(heap_in_window(rp, &heap));
 	v->freed_heap += heap;
 	if (heap || v->first_freed)
 		return NULL;
