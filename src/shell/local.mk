@@ -21,10 +21,11 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
 	src/shell/commands/cmd-run.c \
 	src/shell/commands/cmd-set.c \
-	src/shell/commands/cmd-script.c src/shell/commands/cmd-printf.c \
+	src/shell/script/cmd-script.c src/shell/script/cmd-printf.c \
 	src/shell/script/script.h src/shell/script/script-block.c src/shell/script/script-run.c src/shell/script/user-args.c \
 	src/shell/commands/mark-place.c src/shell/commands/mark-place.h \
-	src/shell/commands/cmd-display.c src/shell/commands/by-number.h src/shell/script/displays.c src/shell/script/displays.h \
+	src/shell/commands/cmd-memory.c src/shell/commands/cmd-checkpoint.c \
+	src/shell/script/cmd-display.c src/shell/commands/by-number.h src/shell/script/displays.c src/shell/script/displays.h \
 	src/shell/script/defined.c src/shell/script/defined.h \
 	src/shell/values/format-text.c src/shell/values/format-text.h \
 	src/shell/commands/cmd-stack.c \

@@ -259,6 +259,23 @@ static void output_goes_through_a_pipe(void **state)
 	shows(s, "pipe nonsense | cat", "^tsdb: unknown command: nonsense");
 }
 
+static void help_has_classes(void **state)
+{
+	struct session *s = *state;
+
+	shows(s, "help data", "^Looking at values and memory\n(.*\n)*  print ");
+	shows(s, "help stack", "^  backtrace ");
+	shows(s, "help running", "^  run ");
+	shows(s, "help breakpoints", "^  tbreak ");
+	shows(s, "help status", "^  info streams ");
+	shows(s, "help files", "^  file ");
+	shows(s, "help user-defined", "^There are none");
+	/* groups of commands stay what they were */
+	shows(s, "help capture", "^  capture window ");
+	for (unsigned i = 0; i < commands_count; i++)
+		assert_non_null(command_group_name(commands[i].group));
+}
+
 static void help_knows_defined_commands(void **state)
 {
 	struct session *s = *state;
@@ -288,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(messages_do_not_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(places_have_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(output_goes_through_a_pipe, setup, teardown),
+		cmocka_unit_test_setup_teardown(help_has_classes, setup, teardown),
 		cmocka_unit_test_setup_teardown(help_knows_defined_commands, setup, teardown),
 	};
 	char *line;

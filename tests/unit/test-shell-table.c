@@ -47,18 +47,18 @@ static const struct {
 } no_json[] = {
 	{"moves: `when --json` and `bt --json` say where it stopped",
 		"run, start, continue, next, step, finish, goto, until, enter, restart, advance, "
-		"reverse-next, reverse-step, reverse-continue, stepi, nexti, reverse-stepi, "
+		"reverse-next, reverse-step, reverse-continue, reverse-finish, stepi, nexti, reverse-stepi, "
 		"replay start, replay stop, replay step, replay next, replay finish, replay until, "
 		"replay restart, replay continue, replay reverse-step, replay reverse-continue, "
 		"replay goto, replay enter, replay schedule, replay stream, replay range, "
 		"replay kernel"},
 	{"changes something that another command lists",
-		"kill, file, attach, detach, handle, break, tbreak, rbreak, dprintf, undisplay, catch, watch, delete, disable, "
+		"kill, file, attach, detach, handle, checkpoint, restore, break, tbreak, rbreak, dprintf, undisplay, catch, watch, delete, disable, "
 		"enable, condition, ignore, commands, define, document, alias, dont-repeat, capture start, capture stop, capture window, "
 		"set, unset, cd, directory"},
 	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",
 		"thread, block, rank"},
-	{"writes a file", "save breakpoints, order graph"},
+	{"writes a file", "dump, save breakpoints, order graph"},
 	{"prints what it is given, or what others print",
 		"echo, printf, output, display, source, shell, pipe, with, if, else, while, end, loop_break, "
 		"loop_continue, pwd, help, quit"},
@@ -280,7 +280,7 @@ static void refused(const char *line, const char *text)
 static void what_is_refused(void **state)
 {
 	refused("re",
-		"ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, restart, reverse-stepi, replay");
+		"ambiguous command: re, could be: reverse-next, reverse-step, reverse-continue, restart, reverse-finish, reverse-stepi, replay, restore");
 	refused("frobnicate", "unknown command: frobnicate");
 	refused("braek copy", "Did you mean \"break\"?");
 	refused("info frob", "unknown command: info frob");

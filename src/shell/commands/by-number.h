@@ -11,5 +11,10 @@
 /* cmd-display.c: takes the line if its first word is `display`. Returns false if not; *ret: the
  * result. */
 bool displays_command(struct session *s, const struct cmd_args *a, struct err **ret);
+/* cmd-checkpoint.c: the same for `delete checkpoint`. */
+bool checkpoints_command(struct session *s, const struct cmd_args *a, struct err **ret);
+
+struct checkpoints;
+void checkpoints_free(struct checkpoints *c);
 
 #endif

@@ -485,7 +485,7 @@ struct err *cmd_delete(struct session *s, const struct cmd_args *a)
 	unsigned skip = a->argc && !strcmp(a->argv[0], "breakpoints");
 	struct err *e;
 
-	if (displays_command(s, a, &e))
+	if (displays_command(s, a, &e) || checkpoints_command(s, a, &e))
 		return e;
 	if (a->argc == skip && breakpoints_nth(s->engine.breaks, 0) &&
 		!session_confirm(s, "Delete all breakpoints?"))

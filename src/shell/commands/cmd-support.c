@@ -23,7 +23,7 @@
 /* --- help --- */
 
 const char cmd_help_help[] =
-	"Without a word: the commands in groups. `help COMMAND` says what one does, `help info`\n"
+	"Without a word: the commands in classes; `help data` lists one class. `help COMMAND` says what one does, `help info`\n"
 	"lists what is below a command of several words. `help expressions`, `help fields\n"
 	"[KIND]` and `help kinds` are about conditions and print. `help gdb`: what is called\n"
 	"otherwise here than in gdb.\n"
@@ -179,7 +179,7 @@ static void help_row(struct session *s, const struct command *c)
 	put_folded(s, c->doc, 3 + (n > 24 ? (unsigned)n : 24));
 }
 
-static void help_group(struct session *s, enum group g)
+static unsigned help_group(struct session *s, enum group g)
 {
 	unsigned n, shown = 0;
 	const struct command *all = defined_table(s, &n);
@@ -193,6 +193,7 @@ static void help_group(struct session *s, enum group g)
 		}
 		help_row(s, &all[i]);
 	}
+	return shown;
 }
 
 static void help_groups(struct session *s)
@@ -209,7 +210,7 @@ static void help_groups(struct session *s)
 		put_folded(s, t->doc, 27);
 	}
 	out_str(s->out,
-		"\nType \"help COMMAND\" for more on one. Commands may be abbreviated as long as they\nstay unique.\n");
+		"\nType \"help COMMAND\" for more on one, \"help CLASS\" for one of these lists: running, breakpoints,\ncapturing, replaying, kernels, status, data, stack, files, support, scripts, user-defined. Commands may be abbreviated as long as they\nstay unique.\n");
 }
 
 static void help_prefix(struct session *s, const struct command *c)
@@ -268,6 +269,13 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 	if (!strncmp("expressions", a->rest, strlen(a->rest)) && strlen(a->rest) > 2) {
 		put_folded(s, expressions_help, 0);
 		return NULL;
+	}
+	for (int g = 0; g < GROUP_END; g++) {
+		if (!strcmp(command_group_name((enum group)g), a->rest)) {
+			if (!help_group(s, (enum group)g))
+				out_str(s->out, "There are none.\n");
+			return NULL;
+		}
 	}
 	if (!strcmp(a->rest, "gdb")) {
 		help_gdb(s);

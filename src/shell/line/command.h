@@ -51,6 +51,8 @@ enum group {
 	GROUP_KERNEL,
 	GROUP_STATE,
 	GROUP_DATA,
+	GROUP_STACK,
+	GROUP_FILES,
 	GROUP_SUPPORT,
 	GROUP_SCRIPT,
 	GROUP_USER, /* defined by the user */
@@ -87,6 +89,8 @@ struct command {
 extern const struct command commands[];
 extern const unsigned commands_count;
 const char *command_group_title(enum group g);
+/* The group's name for `help`: "data". */
+const char *command_group_name(enum group g);
 
 #define COMMAND(name, aliases, fn, flags, completes, group, usage, doc)                            \
 	struct err *fn(struct session *s, const struct cmd_args *a) TS_CHECK;                      \

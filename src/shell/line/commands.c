@@ -21,11 +21,33 @@ const char *command_group_title(enum group g)
 		[GROUP_REPLAY] = "Replaying a trace",
 		[GROUP_KERNEL] = "Inside a launch, on the software GPU",
 		[GROUP_STATE] = "Looking at the GPU",
-		[GROUP_DATA] = "Looking at values, memory and stacks",
+		[GROUP_DATA] = "Looking at values and memory",
+		[GROUP_STACK] = "Looking at the host stack",
+		[GROUP_FILES] = "Files",
 		[GROUP_SUPPORT] = "Settings, help, the system",
 		[GROUP_SCRIPT] = "Scripts",
 		[GROUP_USER] = "Defined by you",
 	};
 
 	return titles[g];
+}
+
+const char *command_group_name(enum group g)
+{
+	static const char *const names[GROUP_END] = {
+		[GROUP_RUNNING] = "running",
+		[GROUP_BREAKPOINTS] = "breakpoints",
+		[GROUP_CAPTURE] = "capturing",
+		[GROUP_REPLAY] = "replaying",
+		[GROUP_KERNEL] = "kernels",
+		[GROUP_STATE] = "status",
+		[GROUP_DATA] = "data",
+		[GROUP_STACK] = "stack",
+		[GROUP_FILES] = "files",
+		[GROUP_SUPPORT] = "support",
+		[GROUP_SCRIPT] = "scripts",
+		[GROUP_USER] = "user-defined",
+	};
+
+	return names[g];
 }

@@ -10,8 +10,6 @@
 const struct gdb_word gdb_words[] = {
 	{"awatch", "Use \"info accesses\" and \"who-wrote\" in a replay"},
 	{"call", "Functions of the program are not called; \"print\" evaluates expressions"},
-	{"checkpoint",
-		"Every position of a replay has a number: \"when\" shows it, \"goto SEQ\" goes there"},
 	{"core-file", "Use \"replay start FILE\" for a trace"},
 	{"hbreak", "Use \"break\""},
 	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
@@ -20,7 +18,6 @@ const struct gdb_word gdb_words[] = {
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
 		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},
-	{"reverse-finish", "Use \"reverse-next\""},
 	{"rwatch", "Use \"info accesses\" in a replay"},
 	{"target", "Use \"attach PID\""},
 	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "shell/line/command.h"
 #include "shell/line/editor.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
@@ -172,6 +173,31 @@ static struct err *take_options(struct session *s, struct options *o, int argc, 
 
 /* --- the session --- */
 
+/* The program to debug. A word that is nearly a tool's name, and no program, is answered with that.
+ */
+static struct err *tool_or_program(struct session *s, const struct options *o)
+{
+	const char *word = o->rest[0], *nearest = NULL;
+	struct err *e = live_file(&s->engine, word, o->rest + 1);
+	unsigned best = 3;
+
+	if (!e || o->rest_args || strchr(word, '/'))
+		return e;
+	for (const struct tool *t = tools; t->name; t++) {
+		const unsigned d = lookup_distance(word, t->name);
+
+		if (d < best && d < strlen(t->name) / 2 + 1) {
+			best = d;
+			nearest = t->name;
+		}
+	}
+	if (!nearest)
+		return e;
+	err_free(e);
+	return err_cure(err_new(ERR_USAGE, "there is no tool or program %s", word),
+		"Did you mean `tsdb %s`?", nearest);
+}
+
 static struct err *open_subject(struct session *s, const struct options *o)
 {
 	struct buf b = BUF_INIT;
@@ -181,7 +207,7 @@ static struct err *open_subject(struct session *s, const struct options *o)
 	if (o->attach)
 		return usage("the process that -p names has its program already:", o->rest[0]);
 	if (o->rest_args || !looks_like_trace(o->rest[0]))
-		return live_file(&s->engine, o->rest[0], o->rest + 1);
+		return tool_or_program(s, o);
 	if (ranks_is(o->rest[0]))
 		return ranks_begin(s, o->rest[0]);
 	TRY(trace_open(s, o->rest[0]));

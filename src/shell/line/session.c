@@ -17,6 +17,7 @@
 #include "shell/line/input.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
+#include "shell/commands/by-number.h"
 #include "shell/print/kernel-text.h"
 #include "shell/commands/races.h"
 #include "engine/replay-device.h"
@@ -73,6 +74,7 @@ void session_deinit(struct session *s)
 	vars_free(s->vars);
 	defined_free(s->defined);
 	displays_free(s->displays);
+	checkpoints_free(s->checkpoints);
 	symbols_free(s->symbols);
 	sources_free(s->sources);
 	source_view_free(s->source);

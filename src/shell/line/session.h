@@ -27,6 +27,7 @@ struct symbols;
 struct vars;
 struct defined;
 struct displays;
+struct checkpoints;
 
 /* What commands such as continue, bt, info streams and print refer to. */
 enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
@@ -46,13 +47,14 @@ struct session {
 	char *last_line;   /* what an empty line repeats; NULL: nothing */
 	enum focus focus;
 	struct vars *vars;
-	struct symbols *symbols;    /* of files on disk; NULL until first used */
-	struct sources *sources;    /* texts of the program; NULL until first used */
-	struct source_view *source; /* what is shown of them; NULL until first used */
-	bool repeating;		    /* an empty line runs the last command again */
-	struct races *races;	    /* cmd-races.c; NULL until first used */
-	struct displays *displays;  /* NULL until first used */
-	struct defined *defined;    /* the command table with the user's own */
+	struct symbols *symbols;	 /* of files on disk; NULL until first used */
+	struct sources *sources;	 /* texts of the program; NULL until first used */
+	struct source_view *source;	 /* what is shown of them; NULL until first used */
+	bool repeating;			 /* an empty line runs the last command again */
+	struct races *races;		 /* cmd-races.c; NULL until first used */
+	struct checkpoints *checkpoints; /* NULL until first used */
+	struct displays *displays;	 /* NULL until first used */
+	struct defined *defined;	 /* the command table with the user's own */
 	struct script_state {
 		/* loop_break, loop_continue: the blocks up to the loop end */
 		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;

@@ -167,8 +167,7 @@ static struct err *take_pieces(struct format *f, const char *text)
 	return e;
 }
 
-/* The length of the expression at p, up to a comma that is in no bracket or quotation. */
-static size_t expression_length(const char *p)
+size_t format_expression_length(const char *p)
 {
 	unsigned depth = 0;
 	char quote = 0;
@@ -199,7 +198,7 @@ static struct err *take_arguments(struct format *f, const char *p)
 				"Put a comma before each expression");
 		p++;
 		p += strspn(p, " \t");
-		n = expression_length(p);
+		n = format_expression_length(p);
 		if (!p[strspn(p, " \t,")] && !n)
 			break;
 		if (!n || f->nargs >= PIECES_MAX)

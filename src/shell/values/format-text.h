@@ -11,6 +11,9 @@
 struct err *format_text(struct session *s, const char *text, struct buf *out) TS_CHECK;
 /* Checks the format and how many expressions there are; evaluates nothing. */
 struct err *format_check(const char *text) TS_CHECK;
+/* The length of the expression at p: up to a comma that is in no bracket or quotation, or the end.
+ */
+size_t format_expression_length(const char *p);
 /* Appends the character that an escape stands for, as `echo` knows them: *p is behind the
  * backslash, and moves behind the escape. */
 void format_escape(const char **p, struct buf *out);

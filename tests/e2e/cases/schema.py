@@ -145,7 +145,7 @@ def hostile(t, name, out='h.sbt'):
 VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info allocations', 'info contexts', 'info devices', 'info graphs',
          'info threads', 'state show', 'state show stream', 'state show stream 0', 'state show event', 'state show memory', 'state show device 0',
          'info commands', 'info command', 'info trace', 'view', 'view --stacks', 'when', 'replay status', 'show', 'show env', 'show env HOME',
-         'show version', 'show user', 'info display', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
+         'show version', 'show user', 'info display', 'info checkpoints', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
 VIEWS += ['view --count', 'info summary']
 
 
@@ -164,7 +164,7 @@ def test_every_command(t):
     look.tool('core', core_dump(t))
     for tool in ('info', 'view', 'races', 'summary'):
         look.tool(tool, name)
-    look.shell([f'replay start {name}', 'replay goto 20', 'alias two = print 2 +', 'display/x seq'], [*bare, 'backtrace --json'])
+    look.shell([f'replay start {name}', 'replay goto 20', 'alias two = print 2 +', 'display/x seq', 'checkpoint'], [*bare, 'backtrace --json'])
     odd = os.path.join(os.fsencode(t.dir), b'q"\\\x1b[31m\xff\n.sbt')
     for trace in ('race', 'unwritten', 'graphs'):
         shutil.copy(os.path.join(CORPUS, trace + '.sbt'), odd)

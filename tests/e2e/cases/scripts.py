@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts at a live program and in a replay: messages in place of stops, displays, conditional commands, source lines of kernels."""
+import os
+import re
+
 from e2e import program, tsdb_path
 
 
@@ -58,3 +61,70 @@ def test_stops_at_nvtx_names(t):
     t.match(r'^Breakpoint 1, #\d+ mark push "inner"', r.out)
     t.match(r'= "inner"', r.out)
     t.match(r'^#\d+ mark push "step"', r.out)
+
+
+def test_memory_is_found_and_kept(t):
+    t.need_soft()
+    t.run([tsdb_path(), '--gpu', t.gpu, 'record', '--memory', 'all', '-o', t.path('v.sbt'), program('vecadd')])
+    # arg2 is an array of 10000 floats
+    r = script(t, '''replay start v.sbt --on soft
+until kernel vecadd
+dump memory c.bin arg2 +40000
+find/2 arg2, +40000, 0.0f --json
+dump value one.bin ((float *)arg2)[7]
+find arg2, +40000, ((float *)arg2)[9999]
+printf "%d %d\\n", $numfound > 0, $_ == arg2 + 4 * 9999
+find/1w arg2, +40000, 0x7fffffff
+set {f32}arg2 = 99.5
+find/1 arg2, +40000, 99.5f
+restore c.bin binary arg2
+find/1 arg2, +40000, 99.5f
+checkpoint
+next
+checkpoint
+info checkpoints
+restart 1
+restart 9
+''')
+    t.match(r'^1 1$', r.out)
+    t.match(r'^\[\{"addr":"0x[0-9a-f]+"\},\s*\{"addr":"0x[0-9a-f]+"\}\]$', r.out)
+    t.match(r'^Pattern not found\.\n[^\n]*changed[^\n]*\n0x[0-9a-f]+\n1 pattern found\.\nRestoring binary file c.bin into memory \(0x\w+ to 0x\w+\)\nPattern not found\.$', r.out)
+    t.match(r'^Num  Position\n1    #(\d+)\n2    #\d+\n#\1 ', r.out)
+    t.match(r'there is no checkpoint 9', r.err)
+    with open(t.path('c.bin'), 'rb') as f:
+        c = f.read()
+    with open(t.path('one.bin'), 'rb') as f:
+        t.equal(f.read(), c[28:32], 'the eighth value')
+    t.equal(len(c), 40000, 'all of the array')
+    r = script(t, '''replay start v.sbt --on soft
+until kernel vecadd
+dump memory d.bin arg2 +40001
+''')
+    t.match(r'goes beyond its allocation', r.err)
+    t.check(not os.path.exists(t.path('d.bin')), 'no file that is not whole')
+    for wrong, says in (('find arg2', 'needs a range and a value'), ('find arg2, +0, 1', 'the range is empty'), ('find arg2, +4, ', 'needs a range'),
+                        ('dump', 'memory'), ('dump memory x', 'needs a file and a start and an end'), ('restore c.bin', 'needs a file'),
+                        ('restore nothing binary arg2', 'cannot read nothing'), ('restore c.bin binary arg2 50000', 'is no place'),
+                        ('find/q arg2, +4, 1', 'no format'), ('dump memory /nowhere/x arg2 +4', 'cannot write')):
+        r = script(t, 'replay start v.sbt --on soft\nuntil kernel vecadd\n' + wrong + '\n')
+        t.match(re.escape(says), r.err, wrong)
+
+
+def test_reverse_finish(t):
+    t.need_soft()
+    t.run([tsdb_path(), '--gpu', t.gpu, 'record', '--memory', 'all', '-o', t.path('v.sbt'), program('vecadd')])
+    r = script(t, '''replay start v.sbt --on soft
+until kernel vecadd
+stepi 5
+reverse-finish
+''')
+    t.check(r.status == 0, f'it went back\n{r.show()}')
+    t.equal(r.out.count('The beginning of #'), 2, 'twice at the beginning')
+    r = script(t, 'replay start v.sbt --on soft\nuntil kernel vecadd\nreverse-finish\n')
+    t.match(r'in no kernel and in no graph launch', r.err)
+
+
+def test_a_tool_that_is_misspelt(t):
+    r = t.run([tsdb_path(), 'viw', 'v.sbt'])
+    t.match(r'there is no tool or program viw. Did you mean `tsdb view`', r.err)
+    t.equal(r.status, 1, 'exit status')
