@@ -209,6 +209,9 @@ struct inferior_thread {
 	uint64_t pc; /* 0 while running */
 };
 bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret);
+/* The system call that a stopped thread waits in: it goes on waiting when the thread does. False:
+ * it is in none, or in one that has just ended. */
+bool inferior_syscall(struct inferior *inf, pid_t tid, long *ret_nr, uint64_t ret_arg[6]);
 
 /* Remote unwinding of a stopped thread (libunwind-ptrace), innermost first. *ret is a heap array
  * the caller frees. */

@@ -158,6 +158,25 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 	return true;
 }
 
+/* A call that has ended keeps its number until the thread is back in its program; its result is
+ * not one that the kernel keeps to itself then (ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND,
+ * ERESTART_RESTARTBLOCK). */
+bool inferior_syscall(struct inferior *inf, pid_t tid, long *ret_nr, uint64_t ret_arg[6])
+{
+	struct tracee *t = inf->running ? NULL : tracee_find(inf, tid);
+	const struct arch_regs *r = t ? tracee_regs(t) : NULL;
+	struct arch_syscall call;
+
+	if (!r)
+		return false;
+	call = arch_syscall(r);
+	if (call.nr < 0 || call.result > -512 || call.result < -516 || call.result == -515)
+		return false;
+	*ret_nr = call.nr;
+	memcpy(ret_arg, call.arg, sizeof(call.arg));
+	return true;
+}
+
 struct err *inferior_read(struct inferior *inf, uint64_t addr, void *dst, size_t n)
 {
 	struct iovec to = {dst, n}, from = {(void *)(uintptr_t)addr, n};
