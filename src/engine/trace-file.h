@@ -10,8 +10,6 @@
 #include "base/buf.h"
 #include "sbt/sbt.h"
 
-struct state;
-
 /* Whether the file begins like a trace; false if it cannot be read. */
 bool trace_is(const char *path);
 /* Whether it begins with those n bytes, 64 at most. */
@@ -21,9 +19,5 @@ bool trace_file_begins(const char *path, const void *magic, size_t n);
  * cursor. */
 struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **ret_cursor,
 	const struct sbt_cmd **ret) TS_CHECK;
-/* Prints command seq of r with names from st: a line without newline, or JSON. Its stack id goes to
- * *ret_stack. */
-struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json,
-	struct buf *b, uint32_t *ret_stack) TS_CHECK;
 
 #endif

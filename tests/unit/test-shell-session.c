@@ -125,6 +125,9 @@ static void looks_at_a_trace(void **state)
 	shows(s, "view --stream 1 --kernel mat*", "^#11 matmul<<<\\(5,1,1\\)");
 	shows(s, "view --json 7", "^\\{.*\"seq\": ?7.*\"kind\": ?\"copy\"");
 	shows(s, "--json view 7", "^\\{.*\"seq\":7,");
+	shows(s, "set names full\nview 8", "^#8 matmul\\(float\\*\\)<<<");
+	shows(s, "order why 8 9", "  #8 matmul\\(float\\*\\)<<<");
+	shows(s, "set names brief\nview 8", "^#8 matmul<<<");
 	shows(s, "info --json streams", "^\\[\\{\"id\":");
 	shows(s, "view 7 --kernel '--json' --kind copy", "^No such commands");
 	shows(s, "echo --json", "^--json$");

@@ -47,20 +47,3 @@ struct err *trace_cmd(struct sbt_reader *r, uint64_t seq, struct sbt_cursor **re
 		sbt_cursor_close(*ret_cursor);
 	return e;
 }
-
-struct err *trace_print_cmd(struct sbt_reader *r, const struct state *st, uint64_t seq, bool json,
-	struct buf *b, uint32_t *ret_stack)
-{
-	struct sbt_names names = state_names(st);
-	struct sbt_cursor *cur;
-	const struct sbt_cmd *c;
-
-	TRY(trace_cmd(r, seq, &cur, &c));
-	*ret_stack = c->stack;
-	if (json)
-		sbt_json_cmd(b, c, &names);
-	else
-		sbt_print_cmd(b, c, &names);
-	sbt_cursor_close(cur);
-	return NULL;
-}

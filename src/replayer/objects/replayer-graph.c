@@ -108,7 +108,8 @@ static struct err *copy_end(
 			dst ? "writes" : "reads", bad);
 	ret->where = extent ? place_find(b->rp, ret->rows.addr, extent, &ret->here) : PLACE_NOWHERE;
 	return ret->where == PLACE_NOWHERE && extent
-		       ? stand_in(b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here)
+		       ? stand_in(
+				 b, ret->rows.addr, extent, dst ? u->src : u->dst, !dst, &ret->here)
 		       : NULL;
 }
 

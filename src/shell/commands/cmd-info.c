@@ -72,7 +72,8 @@ static struct err *list_live(
 	struct session *s, uint64_t first, uint64_t last, unsigned most, bool json)
 {
 	const struct state *st = recorder_state(s->engine.live.recorder);
-	struct sbt_names names = json ? state_names(st) : kernel_names(s, st);
+	const struct shown_names of = {s, st};
+	struct sbt_names names = json ? state_names(st) : kernel_names(&of);
 	struct buf b = BUF_INIT;
 	unsigned n = 0, shown = 0;
 	struct sbt_cmd c;
@@ -162,13 +163,15 @@ struct err *cmd_info_command(struct session *s, const struct cmd_args *a)
 	const struct sbt_kind_desc *d;
 	const struct sbt_cmd *c;
 	const struct state *st;
+	struct shown_names of;
 	struct sbt_names names;
 	struct buf b = BUF_INIT;
 
 	if (!session_cmd(s, &c))
 		return no_command();
 	TRY(session_state(s, &st));
-	names = a->json ? state_names(st) : kernel_names(s, st);
+	of = (struct shown_names){s, st};
+	names = a->json ? state_names(st) : kernel_names(&of);
 	d = sbt_kind(c->kind);
 	if (a->json)
 		sbt_json_cmd(&b, c, &names);

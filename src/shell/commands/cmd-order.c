@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "order/order.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/causes.h"
 #include "shell/print/drawing.h"
 #include "shell/print/listing.h"
@@ -64,7 +65,7 @@ static const char *node_name(const struct races_view *v, const struct order_part
 	struct state_kernel k;
 
 	if (p->kernel != SBT_NO_ID && state_kernel_by_id(v->names, p->kernel, &k))
-		return k.short_name;
+		return kernel_shown_name(v->s, k.name);
 	return d ? d->name : "node";
 }
 
@@ -84,7 +85,8 @@ static void print_party(
 			unread ? "    the host may read there, before "
 			       : "    the host %s there before ",
 			order_how_name(p->how));
-		e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+		e = shown_cmd(
+			&(struct shown_names){v->s, v->names}, v->r, p->seq, false, b, &stack);
 		if (unread)
 			buf_printf(b, "%s%s: nothing has waited for the copy by then",
 				unread == ORDER_ENDED ? "" : " ", why[unread]);
@@ -93,7 +95,7 @@ static void print_party(
 		return;
 	}
 	buf_str(b, "    ");
-	e = trace_print_cmd(v->r, v->names, p->seq, false, b, &stack);
+	e = shown_cmd(&(struct shown_names){v->s, v->names}, v->r, p->seq, false, b, &stack);
 	if (p->node == SBT_NO_ID)
 		buf_printf(b, " %s", order_how_name(p->how));
 	buf_byte(b, '\n');
@@ -236,7 +238,7 @@ static void party_init(struct party *x, struct races_view *v, const struct order
 
 	*x = (struct party){*p, p->stream == SBT_NO_ID, order_how_name(p->how),
 		p->node == SBT_NO_ID ? NULL : node_name(v, p), BUF_INIT, {0}};
-	e = trace_print_cmd(v->r, v->names, p->seq, true, &x->cmd, &stack);
+	e = shown_cmd(&(struct shown_names){v->s, v->names}, v->r, p->seq, true, &x->cmd, &stack);
 	if (!e)
 		e = stack_recorded(v->s, v->r, stack, &x->stack);
 	err_free(e);
@@ -536,12 +538,14 @@ struct order_answer {
 	size_t n;
 	struct state *names;
 	struct sbt_reader *r;
+	struct session *s;
 };
 
 static void put_step(struct buf *b, const struct order_answer *w, uint64_t seq, bool json)
 {
 	uint32_t stack;
-	struct err *e = trace_print_cmd(w->r, w->names, seq, json, b, &stack);
+	struct err *e =
+		shown_cmd(&(struct shown_names){w->s, w->names}, w->r, seq, json, b, &stack);
 
 	if (e && !json)
 		buf_printf(b, "#%" PRIu64, seq);
@@ -686,7 +690,7 @@ static struct err *turn_round(struct session *s, struct order **o, uint64_t *fro
 
 struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
 {
-	struct order_answer w = {.r = s->engine.trace.reader};
+	struct order_answer w = {.r = s->engine.trace.reader, .s = s};
 	struct order *o;
 	uint64_t from, to;
 	struct err *e;
@@ -723,8 +727,8 @@ static void label(void *arg, struct buf *out, uint64_t seq)
 {
 	const struct labels *l = arg;
 	uint32_t stack;
-	struct err *e =
-		trace_print_cmd(l->s->engine.trace.reader, l->names, seq, false, out, &stack);
+	struct err *e = shown_cmd(&(struct shown_names){l->s, l->names}, l->s->engine.trace.reader,
+		seq, false, out, &stack);
 
 	if (e)
 		buf_printf(out, "#%" PRIu64, seq);

@@ -40,7 +40,8 @@ struct err *cmd_group(struct session *s, const struct cmd_args *a)
 
 static void print_cmd(struct session *s, const struct sbt_cmd *c, struct buf *b, bool json)
 {
-	struct sbt_names names = kernel_names(s, replay_state(s->engine.trace.replay));
+	struct sbt_names names =
+		kernel_names(&(struct shown_names){s, replay_state(s->engine.trace.replay)});
 
 	if (json)
 		sbt_json_cmd(b, c, &names);
@@ -68,9 +69,10 @@ static void tell_late(struct session *s, uint64_t seq)
 {
 	struct buf b = BUF_INIT;
 	uint32_t stack;
-	struct err *e = seq ? trace_print_cmd(s->engine.trace.reader,
-				      replay_state(s->engine.trace.replay), seq, false, &b, &stack)
-			    : NULL;
+	struct err *e =
+		seq ? shown_cmd(&(struct shown_names){s, replay_state(s->engine.trace.replay)},
+			      s->engine.trace.reader, seq, false, &b, &stack)
+		    : NULL;
 
 	if (seq && !e)
 		out_printf(
@@ -569,6 +571,7 @@ struct err *cmd_when(struct session *s, const struct cmd_args *a)
 {
 	const struct sbt_cmd *c;
 	struct buf b = BUF_INIT;
+	struct shown_names of;
 	struct sbt_names names;
 
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
@@ -578,7 +581,8 @@ struct err *cmd_when(struct session *s, const struct cmd_args *a)
 			err_new(ERR_STATE,
 				"the program is not stopped at a GPU command, and no replay is on"),
 			"Use \"break\" and \"run\", or \"replay start\"");
-	names = state_names(recorder_state(s->engine.live.recorder));
+	of = (struct shown_names){s, recorder_state(s->engine.live.recorder)};
+	names = a->json ? state_names(of.st) : kernel_names(&of);
 	if (a->json)
 		sbt_json_cmd(&b, c, &names);
 	else

@@ -9,6 +9,7 @@
 #include "replay/replay.h"
 #include "replay/device-node.h"
 #include "engine/breakpoints.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/kernel-text.h"
@@ -168,8 +169,8 @@ static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, 
 	struct err *e;
 
 	if (!step)
-		return trace_print_cmd(s->engine.trace.reader, replay_state(s->engine.trace.replay),
-			seq, json, b, ret_stack);
+		return shown_cmd(&(struct shown_names){s, replay_state(s->engine.trace.replay)},
+			s->engine.trace.reader, seq, json, b, ret_stack);
 	TRY(graph_launched(&s->engine, seq, &st, &launch));
 	e = state_steps(&steps, st, (uint32_t)launch.u.graph_launch.exec);
 	if (!e && step <= steps.n) {

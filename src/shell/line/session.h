@@ -66,7 +66,6 @@ struct session {
 		bool verbose;	  /* scripts show their lines: `source -v` */
 		bool interrupted; /* Ctrl-C stopped what a command had set going */
 	} script;
-	const struct state *named; /* shown-names.c: whose kernels are being printed */
 };
 
 void session_init(struct session *s);

@@ -69,7 +69,8 @@ static void print_cmd(
 {
 	struct stack frames = {0};
 	uint32_t id = 0;
-	struct err *e = trace_print_cmd(s->engine.trace.reader, st, seq, false, out, &id);
+	struct err *e = shown_cmd(
+		&(struct shown_names){s, st}, s->engine.trace.reader, seq, false, out, &id);
 
 	if (e)
 		buf_printf(out, "#%" PRIu64, seq);
@@ -430,8 +431,8 @@ static void put_command(struct buf *out, const void *launch)
 		graph_print_step(
 			out, x->of->nodes->st, &x->of->nodes->launch, x->l.step, step, true);
 	else if (!x->l.step)
-		err_free(trace_print_cmd(
-			x->of->s->engine.trace.reader, x->of->st, x->l.seq, true, out, &id));
+		err_free(shown_cmd(&(struct shown_names){x->of->s, x->of->st},
+			x->of->s->engine.trace.reader, x->l.seq, true, out, &id));
 	buf_str(out, out->len == from ? "null" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "base/json-put.h"
+#include "shell/print/shown-names.h"
 #include "shell/print/explore-text.h"
 #include "shell/print/graph.h"
 #include "shell/print/stack-view.h"
@@ -59,9 +60,9 @@ static void print_cmd(struct session *s, const struct state *st, uint64_t entry,
 
 	buf_str(out, entry & ORDER_HOST ? "    the host writes there before " : "    ");
 	if (st)
-		e = order_entry_step(entry)
-			    ? print_step_of(s, entry, out, &id)
-			    : trace_print_cmd(s->engine.trace.reader, st, seq, false, out, &id);
+		e = order_entry_step(entry) ? print_step_of(s, entry, out, &id)
+					    : shown_cmd(&(struct shown_names){s, st},
+						      s->engine.trace.reader, seq, false, out, &id);
 	else
 		print_number(entry, out);
 	buf_byte(out, '\n');

@@ -2,6 +2,7 @@
  *
  * Prints faults, see fault.h.
  */
+#include "shell/print/shown-names.h"
 #include "shell/print/fault.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 static void tell_launch(struct session *s, const struct state *st, const char *word,
 	const struct sbt_cmd *c, unsigned frames)
 {
-	struct sbt_names names = state_names(st);
+	struct sbt_names names = kernel_names(&(struct shown_names){s, st});
 	struct buf b = BUF_INIT;
 	struct stack stack;
 

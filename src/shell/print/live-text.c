@@ -269,7 +269,8 @@ void live_note_tell(struct session *s, struct engine *en, const struct live_note
 static void tell_cmd(struct session *s, uint64_t seq)
 {
 	struct live *l = &s->engine.live;
-	struct sbt_names names = kernel_names(s, recorder_state(l->recorder));
+	struct sbt_names names =
+		kernel_names(&(struct shown_names){s, recorder_state(l->recorder)});
 	struct buf b = BUF_INIT;
 
 	if (l->at_cmd)

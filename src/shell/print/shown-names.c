@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "engine/trace-file.h"
 #include "state/state.h"
 #include "symbols/symbols.h"
 
@@ -142,24 +143,39 @@ const char *kernel_shown_name(struct session *s, const char *mangled)
 
 static const char *shown_name(void *arg, uint32_t id)
 {
-	struct session *s = arg;
+	const struct shown_names *of = arg;
 	struct state_kernel k;
 
-	return s->named && state_kernel_by_id(s->named, id, &k) && k.name
-		       ? kernel_shown_name(s, k.name)
-		       : NULL;
+	return state_kernel_by_id(of->st, id, &k) && k.name ? kernel_shown_name(of->s, k.name)
+							    : NULL;
 }
 
 static bool params_of(void *arg, uint32_t id, struct sbt_blob *ret)
 {
-	const struct session *s = arg;
-	const struct sbt_names names = state_names(s->named);
+	const struct sbt_names names = state_names(((const struct shown_names *)arg)->st);
 
 	return names.params(names.arg, id, ret);
 }
 
-struct sbt_names kernel_names(struct session *s, const struct state *st)
+struct sbt_names kernel_names(const struct shown_names *of)
 {
-	s->named = st;
-	return (struct sbt_names){.arg = s, .kernel = shown_name, .params = params_of};
+	return (struct sbt_names){
+		.arg = (void *)(uintptr_t)of, .kernel = shown_name, .params = params_of};
+}
+
+struct err *shown_cmd(const struct shown_names *of, struct sbt_reader *r, uint64_t seq, bool json,
+	struct buf *out, uint32_t *ret_stack)
+{
+	struct sbt_names names = json ? state_names(of->st) : kernel_names(of);
+	struct sbt_cursor *cur;
+	const struct sbt_cmd *c;
+
+	TRY(trace_cmd(r, seq, &cur, &c));
+	*ret_stack = c->stack;
+	if (json)
+		sbt_json_cmd(out, c, &names);
+	else
+		sbt_print_cmd(out, c, &names);
+	sbt_cursor_close(cur);
+	return NULL;
 }

@@ -17,7 +17,16 @@ const char *kernel_shown_name(struct session *s, const char *mangled);
  * their own arguments; at last the arguments become "...". */
 #define NAMES_BRIEF_MAX 80
 void kernel_brief_name(struct buf *out, const char *demangled);
-/* Names for the printers of room sbt out of st, by the setting. Lives until the next call. */
-struct sbt_names kernel_names(struct session *s, const struct state *st);
+/* Whose kernels, and by which setting. */
+struct shown_names {
+	struct session *s;
+	const struct state *st;
+};
+/* Names for the printers of room sbt; they live as long as *of does. JSON has short names whatever
+ * the setting is: state_names(). */
+struct sbt_names kernel_names(const struct shown_names *of);
+/* Prints command seq of r: a line without newline, or JSON. Its stack id goes to *ret_stack. */
+struct err *shown_cmd(const struct shown_names *of, struct sbt_reader *r, uint64_t seq, bool json,
+	struct buf *out, uint32_t *ret_stack) TS_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
  * Verdicts, see verdict-text.h. A sentence is a row of a table; a word in braces is a field of
  * the verdict's JSON, put there by the same table as JSON.
  */
+#include "shell/print/shown-names.h"
 #include "shell/print/verdict-text.h"
 
 #include <inttypes.h>
@@ -197,7 +198,8 @@ static void put_command(struct session *s, struct buf *out, uint64_t seq)
 	if (!seq)
 		return;
 	buf_str(out, "    ");
-	e = trace_print_cmd(t->reader, replay_state(t->replay), seq, false, out, &stack);
+	e = shown_cmd(&(struct shown_names){s, replay_state(t->replay)}, t->reader, seq, false, out,
+		&stack);
 	if (e)
 		buf_printf(out, "#%" PRIu64, seq);
 	err_free(e);
