@@ -79,6 +79,7 @@ struct explore_result {
 	 * unknown, or a graph branches there */
 	bool left_early;
 	bool went_through; /* each of those shards executed all orders of its pairs */
+	bool interrupted;  /* the cancel flag ended it: there may be more to find */
 	double seconds;
 	struct explore_found *found;
 	size_t nfound;
@@ -87,7 +88,8 @@ struct explore_result {
 bool explore_is_complete(const struct explore_result *r);
 
 /* Explores on the replay's device; with o->jobs, in that many other processes. Afterwards the
- * replay is where it was. */
+ * replay is where it was. If the cancel flag ends it, what was found before is the result
+ * (interrupted), and the flag is cleared; with o->jobs it is ERR_INTERRUPTED. */
 struct err *explore_run(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
 void explore_free(struct explore_result *r);

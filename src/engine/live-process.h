@@ -36,8 +36,9 @@ struct capture_plan {
 	bool in_window, asking; /* with ending: a window was on, and capture_stop() waits for it */
 	/* this capture goes on without memory, which exceeded the limit; an error said so */
 	bool declined;
-	bool no_memory;	 /* the same, for any capture so far */
-	bool stacks_off; /* without host stacks, whatever the setting */
+	bool no_memory;	      /* the same, for any capture so far */
+	bool stacks_off;      /* without host stacks, whatever the setting */
+	bool told_overwrites; /* since the last launch: the file is there already */
 };
 
 enum live_doing { LIVE_STANDS, LIVE_RUNNING, LIVE_ENDING_WINDOW };

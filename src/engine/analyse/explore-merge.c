@@ -52,6 +52,7 @@ struct err *explore_merge(struct explore_result *r, struct explore_result *from)
 	r->executed += from->executed;
 	r->alike += from->alike;
 	r->went_through &= from->went_through;
+	r->interrupted |= from->interrupted;
 	r->left_early |= from->left_early;
 	r->unstable = r->unstable > from->unstable ? r->unstable : from->unstable;
 	r->seconds = r->seconds > from->seconds ? r->seconds : from->seconds;

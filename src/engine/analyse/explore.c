@@ -259,7 +259,15 @@ struct err *explore_plain(
 	ret->have = xcalloc(ret->shards, sizeof *ret->have);
 	ret->have[o->shards ? o->shard - 1 : 0] = true;
 	x.d = rd->d;
-	e = replay_device_back(en, explore(&x));
+	e = explore(&x);
+	if (e && e->code == ERR_INTERRUPTED && ret->executed) {
+		err_free(e);
+		e = NULL;
+		ret->interrupted = true;
+		ret->went_through = false;
+		engine_go_on(en);
+	}
+	e = replay_device_back(en, e);
 	engine_progress_end(en);
 	ret->seconds = explore_now() - x.begin;
 	explorer_free(&x);

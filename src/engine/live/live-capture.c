@@ -84,8 +84,11 @@ struct err *capture_check(struct engine *en)
 	trial = recorder_new(&(struct recorder_options){.program = ""});
 	e = arm_recorder(en, trial, path, 0);
 	recorder_free(trial);
-	if (!e && en->live.recording && !stat(path, &st) && S_ISREG(st.st_mode) && st.st_size)
+	if (!e && !en->live.plan.told_overwrites && !stat(path, &st) && S_ISREG(st.st_mode) &&
+		st.st_size) {
 		live_tell_text(en, LIVE_NOTE_OVERWRITES, path);
+		en->live.plan.told_overwrites = true;
+	}
 	free(path);
 	return e;
 }
@@ -304,7 +307,10 @@ struct err *capture_begin(struct engine *en, enum recorder_mode mode)
 
 struct err *capture_arm_plan(struct engine *en)
 {
-	struct err *e = capture_check(en);
+	struct err *e;
+
+	en->live.plan.told_overwrites = false;
+	e = capture_check(en);
 
 	if (!e)
 		e = capture_arm(en);

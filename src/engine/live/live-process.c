@@ -324,6 +324,7 @@ struct err *live_launch(struct engine *en, const struct redirect *r)
 	TRY(program_facts(l->program, &facts));
 	TRY(live_choose_gpu(en, l->program, &facts, &l->soft));
 	TRY(capture_check(en));
+	l->plan.told_overwrites = false;
 	TRY(make_argv(en, &argv));
 	live_runs_on(en);
 	begin_follow(en);

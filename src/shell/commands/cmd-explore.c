@@ -124,10 +124,21 @@ static struct err *parse(
 		       : NULL;
 }
 
+/* What was found is shown already; that it may not be all is an error all the same. */
+static struct err *check_ended(const struct explore_result *r)
+{
+	return !r->interrupted ? NULL
+			       : err_new(ERR_INTERRUPTED,
+					 "exploring was interrupted after %" PRIu64
+					 " schedules: there may be more to find than is shown",
+					 r->executed);
+}
+
 struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
 {
 	struct explore_options o;
 	struct explore_result r;
+	struct err *e;
 
 	TRY(parse(&o, (int)a->argc, a->argv, NULL));
 	s->focus = FOCUS_REPLAY;
@@ -137,8 +148,9 @@ struct err *cmd_replay_explore(struct session *s, const struct cmd_args *a)
 	tell(s, &r, a->json);
 	if (r.nfound && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
+	e = check_ended(&r);
 	explore_free(&r);
-	return NULL;
+	return e;
 }
 
 /* --- schedules that were found --- */
@@ -242,6 +254,7 @@ static struct err *take_options(struct tool_explore *t, int argc, char **argv)
 static struct err *explore_window(struct tool_explore *t, unsigned i)
 {
 	struct explore_result r;
+	struct err *e;
 
 	t->tool.choice.window = i;
 	if (t->o.jobs > 1) {
@@ -254,8 +267,9 @@ static struct err *explore_window(struct tool_explore *t, unsigned i)
 	}
 	tell(t->s, &r, t->tool.json);
 	t->found |= r.nfound != 0;
+	e = check_ended(&r);
 	explore_free(&r);
-	return NULL;
+	return e;
 }
 
 static struct err *explore_file(struct tool_explore *t)

@@ -178,6 +178,7 @@ static bool get_result(const json_t *o, struct explore_result *r)
 		return false;
 	r->seconds = json_number_value(seconds);
 	r->went_through = json_is_true(json_object_get(o, "went_through"));
+	r->interrupted = json_is_true(json_object_get(o, "interrupted"));
 	r->left_early = json_is_true(json_object_get(o, "left_early"));
 	r->found = xcalloc(n + 1, sizeof *r->found);
 	while (r->nfound < n) {

@@ -333,7 +333,7 @@ JS_DEFINE(result_object, "explore", result, JS_IN(TEXT, result, r, trace),
 	JS_AS("last_seq", UINT, result, r.last), JS_IN(UINT, result, r, shards),
 	JS_BY("have", result, r, put_have, "[number]"), JS_IN(UINT, result, r, executed, alike),
 	JS_AS("unordered", UINT, result, r.pairs), JS_IN(UINT, result, r, unstable),
-	JS_IN(BOOL, result, r, left_early, went_through), JS(BOOL, result, complete),
+	JS_IN(BOOL, result, r, left_early, went_through, interrupted), JS(BOOL, result, complete),
 	JS_IN(REAL, result, r, seconds),
 	JS_LIST_OF("found", result, r.found, r.nfound, found_object));
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts at a live program and in a replay: messages in place of stops, displays, conditional commands, source lines of kernels."""
+import json
 import os
 import re
+import signal
+import subprocess
+import time
 
 from e2e import program, tsdb_path
 
@@ -128,3 +132,24 @@ def test_a_tool_that_is_misspelt(t):
     r = t.run([tsdb_path(), 'viw', 'v.sbt'])
     t.match(r'there is no tool or program viw. Did you mean `tsdb view`', r.err)
     t.equal(r.status, 1, 'exit status')
+
+
+def test_a_capture_says_what_it_overwrites(t):
+    lines = 'capture window kernel vecadd\nrun\nkill\n'
+    t.no_match(r'overwriting', script(t, lines, '--args', program('vecadd')).err)
+    r = script(t, lines, '--args', program('vecadd'))
+    t.equal(r.err.count('overwriting the trace vecadd.sbt'), 1, f'said once\n{r.show()}')
+
+
+def test_exploring_that_is_interrupted_keeps_what_it_found(t):
+    t.need_soft()
+    t.run([tsdb_path(), '--gpu', t.gpu, 'record', '--memory', 'all', '-o', t.path('r.sbt'), program('race_demo')])
+    args = ['explore', 'r.sbt', '--budget', '100000000', '--most', '1000', '--no-save', '--on', 'soft', '--json']
+    p = subprocess.Popen([tsdb_path(), *args], cwd=t.dir, env=t.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=60)
+    t.match(r'exploring was interrupted after \d+ schedules: there may be more', err)
+    found = json.loads(out)
+    t.check(found['interrupted'] and not found['complete'] and found['executed'] > 0, f'what it had done until then: {out[:400]}')
+    t.equal(p.returncode, 1, 'exit status')
