@@ -636,10 +636,13 @@ static void fresh_memory_is_recorded(void **state)
 	FAKE(cuMemAlloc_v2, &b, SIZE); /* zeros */
 	expect_no_piece();
 	FAKE(cuMemFree_v2, b);
+	give_back(expect_piece(BULK_FREED, b, SIZE));
 	FAKE(cuMemAlloc_v2, &b, SIZE); /* zeros again, where something was */
 	give_back(expect_piece(BULK_EFFECT, b, SIZE));
 	FAKE(cuMemFree_v2, a);
+	give_back(expect_piece(BULK_FREED, a, SIZE));
 	FAKE(cuMemFree_v2, b);
+	give_back(expect_piece(BULK_FREED, b, SIZE));
 	end();
 	expect_no_piece();
 }
@@ -681,15 +684,18 @@ static void fresh_memory_behind_work_that_does_not_end(void **state)
 	assert_true(stuck_asked > 100);
 	expect_no_piece();
 	assert_non_null(strstr(control->text2, "whose work before did not end"));
-	FAKE(cuMemFreeAsync, a, STUCK);
+	FAKE(cuMemFreeAsync, a, STUCK); /* what it held then is not known */
+	give_back(expect_piece(BULK_FREED, a, SIZE));
 	asked = stuck_asked;
 	FAKE(cuMemAllocAsync, &a, SIZE, STUCK);
 	assert_true(stuck_asked - asked <= 200);
 	is_stuck = false;
 	FAKE(cuMemFreeAsync, a, STUCK);
+	give_back(expect_piece(BULK_FREED, a, SIZE));
 	FAKE(cuMemAllocAsync, &a, SIZE, STUCK);
 	give_back(expect_piece(BULK_EFFECT, a, SIZE));
 	FAKE(cuMemFreeAsync, a, STUCK);
+	give_back(expect_piece(BULK_FREED, a, SIZE));
 	control->gpu_timeout = 0;
 	cuda.cuStreamQuery = query;
 	cuda.cuStreamSynchronize = sync;
