@@ -131,6 +131,38 @@ static void put_numbers(struct buf *out, const void *p, unsigned size, uint64_t 
 	buf_byte(out, ']');
 }
 
+/* A value of several parts. */
+static void put_compound(struct buf *out, const struct js_field *f, const void *row, const char *p)
+{
+	switch (f->type) {
+	case JS_U32S:
+		put_numbers(out, p, 4, f->size / 4);
+		break;
+	case JS_NUMBERS:
+		put_numbers(out, *(const void *const *)(const void *)p, 8,
+			member_load(row, f->count_offset, f->count_size));
+		break;
+	case JS_OBJECT:
+		js_put(out, f->of, p);
+		break;
+	case JS_POINTER:
+		js_put(out, f->of, *(const void *const *)(const void *)p);
+		break;
+	case JS_ARRAY:
+		put_list(out, f->of, p, f->size / f->of->size);
+		break;
+	case JS_LIST:
+		put_list(out, f->of, *(const void *const *)(const void *)p,
+			member_load(row, f->count_offset, f->count_size));
+		break;
+	case JS_CALL:
+		f->call(out, p);
+		break;
+	default:
+		BUG("a value behind the last one");
+	}
+}
+
 void js_value(struct buf *out, const struct js_field *f, const void *row)
 {
 	const char *p = (const char *)row + f->offset;
@@ -175,31 +207,8 @@ void js_value(struct buf *out, const struct js_field *f, const void *row)
 	case JS_NAMED:
 		js_text(out, f->named(js_number(f, row)));
 		break;
-	case JS_U32S:
-		put_numbers(out, p, 4, f->size / 4);
-		break;
-	case JS_NUMBERS:
-		put_numbers(out, *(const void *const *)(const void *)p, 8,
-			member_load(row, f->count_offset, f->count_size));
-		break;
-	case JS_OBJECT:
-		js_put(out, f->of, p);
-		break;
-	case JS_POINTER:
-		js_put(out, f->of, *(const void *const *)(const void *)p);
-		break;
-	case JS_ARRAY:
-		put_list(out, f->of, p, f->size / f->of->size);
-		break;
-	case JS_LIST:
-		put_list(out, f->of, *(const void *const *)(const void *)p,
-			member_load(row, f->count_offset, f->count_size));
-		break;
-	case JS_CALL:
-		f->call(out, p);
-		break;
-	case JS_END:
-		BUG("a value behind the last one");
+	default:
+		put_compound(out, f, row, p);
 	}
 }
 

@@ -339,41 +339,48 @@ static bool note_fault(const struct call *c)
 	return true;
 }
 
+/* The driver has answered: completes the command and publishes it. Returns whether it has a number.
+ */
+static bool answered(struct thread *t, struct call *c, const void *frame)
+{
+	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER);
+	bool numbered = !c->skip && !late;
+	if (c->row->exit)
+		c->row->exit(c);
+	if (!c->skip && late) {
+		number(c, frame);
+		numbered = true;
+	}
+	if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !c->cmd.result && c->has_stream &&
+		(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+		graph_note_captured(c);
+	if (!c->skip && numbered)
+		publish(t, &c->cmd);
+	if (c->cmd.kind == SBT_ALLOC)
+		live_alloc(c);
+	else if (c->cmd.kind == SBT_FREE)
+		live_free_over(c);
+	if (discover_watched())
+		discover_exit(c);
+	if (t->in_flight) {
+		t->in_flight = false;
+		set_idle(t);
+	}
+	return numbered;
+}
+
 void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 {
 	struct thread *t = tls.thread;
 	if (!t || !t->busy || *link != t->busy_link)
 		return;
 	struct call *c = &t->call;
-	const bool late = c->row->flags & (CALL_LATE | CALL_AFTER);
-	bool numbered = !c->skip && !late;
+	bool numbered = !c->skip && !(c->row->flags & (CALL_LATE | CALL_AFTER));
 	c->cmd.result = result;
-	if (c->row->flags & CALL_FIRST) {
-		if (numbered)
-			end_sync(t, c, result);
-	} else {
-		if (c->row->exit)
-			c->row->exit(c);
-		if (!c->skip && late) {
-			number(c, frame);
-			numbered = true;
-		}
-		if (__builtin_expect(c->cmd.flags & SBT_F_GRAPH, 0) && !result && c->has_stream &&
-			(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
-			graph_note_captured(c);
-		if (!c->skip && numbered)
-			publish(t, &c->cmd);
-		if (c->cmd.kind == SBT_ALLOC)
-			live_alloc(c);
-		else if (c->cmd.kind == SBT_FREE)
-			live_free_over(c);
-		if (discover_watched())
-			discover_exit(c);
-		if (t->in_flight) {
-			t->in_flight = false;
-			set_idle(t);
-		}
-	}
+	if (!(c->row->flags & CALL_FIRST))
+		numbered = answered(t, c, frame);
+	else if (numbered)
+		end_sync(t, c, result);
 	t->busy = false;
 	const bool failed = __builtin_expect(result, 0) && numbered && !c->skip;
 	const bool sticky = failed && note_fault(c);
