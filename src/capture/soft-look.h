@@ -32,8 +32,10 @@ struct soft_look_stream {
 	uint64_t done, submitted; /* commands, in its life */
 	uint64_t since_ns;	  /* CLOCK_MONOTONIC, since when it is at this command */
 	uint64_t behind; /* the handle of a stream that it waits for before it begins the command */
-	uint64_t addr, value;  /* VALUE */
-	uint32_t corr;	       /* correlation id of the command that it is at; 0: none */
+	uint64_t addr, value; /* VALUE */
+	/* correlation id of the command that it is at, or, from 1 << 31 on, a number of its own,
+	 * if nobody had subscribed then; 0: none */
+	uint32_t corr;
 	uint32_t kind;	       /* enum soft_look_kind, of that command */
 	uint32_t waits;	       /* 1: it waits for `behind`; the command has not begun */
 	uint32_t os_tid;       /* of the thread that executes it: it runs host functions */

@@ -102,7 +102,13 @@ libengine_a_SOURCES = \
 	src/engine/why.h \
 	src/engine/why-ranks.h \
 	src/engine/why/collectives.c \
+	src/engine/why/ask.c \
+	src/engine/why/why-streams.c \
+	src/engine/why/why-device.h \
 	src/engine/why/graph.c \
+	src/engine/why/why-kernels.c \
+	src/engine/why/late-streams.c \
+	src/engine/why/why-values.c \
 	src/engine/why/host-children.c \
 	src/engine/why/host-claims.c \
 	src/engine/why/host-ends.c \
@@ -162,6 +168,7 @@ HEADERS_TO_CHECK += \
 	src/engine/why.h \
 	src/engine/why-ranks.h \
 	src/engine/why/host-look.h \
+	src/engine/why/why-device.h \
 	src/engine/why/why-private.h
 
 # Everything that a program with the engine is linked with.

@@ -2,9 +2,9 @@
  *
  * What a program is waiting for: a wait-for graph as a value. A node is something that waits or is
  * waited for; an edge says that one waits for another, and how that is known. Several sources add
- * to one graph: commands and streams (why/device.c), kernels that run (why/kernels.c), the host's
- * threads, locks and pipes (why/host-*.c), the processes of a job. why_judge() then says what is
- * stuck. Nothing here prints; src/shell/print/why-text.c makes sentences of it.
+ * to one graph: commands and streams (why/why-streams.c), kernels that run (why/why-kernels.c), the
+ * host's threads, locks and pipes (why/host-*.c), the processes of a job. why_judge() then says
+ * what is stuck. Nothing here prints; src/shell/print/why-text.c makes sentences of it.
  *
  * The rule that everything else follows: a busy program is never accused. A node is stuck only if
  * nothing that is known could ever let it go on. So a source that is not sure adds the node that
@@ -162,6 +162,10 @@ struct why_answer {
 	 * there is none. */
 	uint32_t cycle[WHY_CYCLE_MAX];
 	unsigned ncycle;
+	/* The first root's chain, from the root up to its leaf, or to the node before the one with
+	 * which a cycle closes. */
+	uint32_t path[WHY_CYCLE_MAX];
+	unsigned npath;
 	/* Where the first root's chain ends: a node that never ends, or is not known to. WHY_NONE:
 	 * in a cycle, or nobody waits. */
 	uint32_t leaf;
@@ -186,7 +190,7 @@ struct why_thread {
 			  or not known */
 	uint64_t arg[6];  /* and its arguments */
 	const char *call; /* the driver's or runtime's function that it waits in; NULL: none. Edges
-			     for these are added by why/device.c */
+			     for these are added by why/ask.c */
 	/* innermost first; empty: it could not be unwound. Nothing is left out */
 	const struct stack *stack;
 };
@@ -229,5 +233,12 @@ struct why_warp {
  * WHY_PLACES places with the most lanes. */
 #define WHY_PLACES 4
 void why_inside(struct why *w, pid_t pid, const struct why_warp *warps, unsigned n);
+
+/* --- asking --- */
+
+/* The graph of the engine's live program at its stop; the caller frees *ret and calls why_judge().
+ * Looks at the device twice (live-look.h), then at threads, locks and files. ERR_STATE: no program
+ * is stopped. */
+struct err *why_ask(struct engine *en, struct why **ret) TS_CHECK;
 
 #endif

@@ -9,8 +9,9 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
-	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def
-HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
+	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h
+HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses
 TESTS += tests/unit/test-replay-addresses

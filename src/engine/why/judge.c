@@ -74,18 +74,19 @@ static uint32_t chain_next(const struct why *w, uint32_t node)
 /* Where the chain from `from` closes, or ends. */
 static void follow(const struct why *w, uint32_t from, struct why_answer *ret)
 {
-	uint32_t path[WHY_CYCLE_MAX], n = 0;
+	unsigned n = 0;
 
 	for (uint32_t at = from; at != WHY_NONE && n < WHY_CYCLE_MAX; at = chain_next(w, at)) {
-		for (uint32_t i = 0; i < n; i++) {
-			if (path[i] != at)
+		for (unsigned i = 0; i < n; i++) {
+			if (ret->path[i] != at)
 				continue;
 			while (i < n)
-				ret->cycle[ret->ncycle++] = path[i++];
+				ret->cycle[ret->ncycle++] = ret->path[i++];
 			ret->leaf = WHY_NONE;
 			return;
 		}
-		path[n++] = ret->leaf = at;
+		ret->path[n++] = ret->leaf = at;
+		ret->npath = n;
 	}
 }
 

@@ -4,6 +4,7 @@
  * to keep them out of the program's output.
  */
 #include "shell/source/source-view.h"
+#include "shell/commands/why.h"
 #include "shell/print/live-text.h"
 
 #include <signal.h>
@@ -356,6 +357,8 @@ void live_stop_tell(struct session *s, const struct live_stop *stop)
 			tell_signal(s, stop->signal);
 		}
 		s->script.interrupted |= stop->why == LIVE_INTERRUPTED;
+		if (stop->why == LIVE_INTERRUPTED)
+			why_at_interrupt(s);
 		return;
 	default:
 		break;

@@ -57,6 +57,8 @@ int tool_demo(struct session *s, int argc, char **argv);
 
 /* cmd-summary.c */
 int tool_summary(struct session *s, int argc, char **argv);
+/* cmd-why.c */
+int tool_why(struct session *s, int argc, char **argv);
 
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);

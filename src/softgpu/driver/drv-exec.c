@@ -206,7 +206,7 @@ static void run_kernel(const struct op *op, struct ctx *c, const struct op_origi
 		.params = op->kernel.params,
 		.cooperative = op->kernel.cooperative,
 		.early = op->kernel.early,
-		.correlation = origin->correlation,
+		.correlation = origin->look,
 		.node = origin->node_id,
 		.observer = overlap_observer(),
 		.devices = mem_devices() > 1 ? 1u << c->dev | c->peers : 0,
@@ -401,14 +401,32 @@ static void report(const struct op *op, struct ctx *c, const struct op_origin *o
 	drv_report(&o);
 }
 
+/* This thread's timeline is at something else: a node of its graph. Returns what it was at. */
+static uint32_t set_at_kind(uint32_t kind)
+{
+	struct timeline *tl = this_timeline;
+	uint32_t was = SOFT_LOOK_NOTHING;
+
+	if (!tl)
+		return was;
+	pthread_mutex_lock(&tl->lock);
+	was = tl->at.kind;
+	tl->at.kind = kind;
+	pthread_mutex_unlock(&tl->lock);
+	return was;
+}
+
 static void run_host(const struct op *op, struct ctx *c)
 {
+	const uint32_t kind = set_at_kind(SOFT_LOOK_HOST);
+
 	drv_in_host_fn = true;
 	if (op->kind == OP_STREAM_CALLBACK)
 		op->host.stream_fn(op->host.stream, ctx_sticky(c), op->host.data);
 	else if (!c->sticky)
 		op->host.fn(op->host.data);
 	drv_in_host_fn = false;
+	(void)set_at_kind(kind);
 }
 
 void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, uint64_t queued)
@@ -648,7 +666,7 @@ static enum soft_look_kind look_kind(const struct op *op)
 /* The timeline is at this command; behind: what it waits for first, or NULL. */
 static void set_at(struct timeline *tl, const struct item *it, const struct timeline *behind)
 {
-	struct soft_look_stream at = {.corr = it->origin.correlation,
+	struct soft_look_stream at = {.corr = it->origin.look,
 		.kind = look_kind(&it->op),
 		.waits = behind != NULL,
 		.since_ns = now_monotonic()};
@@ -870,6 +888,14 @@ static unsigned count_streams(const struct ctx *c)
 	return n;
 }
 
+/* While nobody watches, calls have no correlation ids. */
+static uint32_t own_number(void)
+{
+	static _Atomic uint32_t last;
+
+	return 1u << 31 | atomic_fetch_add(&last, 1);
+}
+
 static struct item *item_new(struct stream *s, struct op *op, const struct point *extra, bool async)
 {
 	unsigned room = 2 + (s->legacy ? count_streams(s->ctx) : 0);
@@ -883,6 +909,7 @@ static struct item *item_new(struct stream *s, struct op *op, const struct point
 		.stream_id = s->id,
 		.async = async,
 	};
+	it->origin.look = it->origin.correlation ? it->origin.correlation : own_number();
 	it->queued_ns = drv_watch ? now_realtime() : 0;
 	if (extra)
 		dep_add(it, extra);

@@ -168,6 +168,7 @@ void op_release(struct op *op);
 /* How an op shows in activity records. */
 struct op_origin {
 	uint32_t correlation, stream_id, graph_id;
+	uint32_t look; /* for tsdb_soft_look(): the correlation id, or a number of its own */
 	uint64_t node_id;
 	bool async;
 };

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program waits for: the device's real progress at a stop, and `why`."""
+import json
 import os
 import re
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from e2e import program  # noqa: E402
+from e2e import BUILD, program  # noqa: E402
 from interactive import Terminal  # noqa: E402
 
 
@@ -33,3 +35,65 @@ def test_streams_at_the_command_that_the_device_is_at(t):
     t.match(rf'^ +1 +0 +non-blocking +Waiting +{waits} +3 +3 +0 +event 0 \(#20 on stream 2\)\s*$', out)
     s.type('kill')
     s.quit()
+
+
+def waiting(why, i):
+    n = why['waiting_list'][i]
+    return f'{n["kind"]}: {n["name"]}'
+
+
+def test_a_cycle_of_two_streams(t):
+    """At Ctrl-C, by `why`, and with every step in JSON. The numbers are those of the commands as the program makes them."""
+    t.need_soft()
+    s = interrupted(t, 'two_streams')
+    for out in s.stop, s.type('why'):
+        t.match(r'^Stuck: no command has finished for \d+\.\d s\.\s*$', out)
+        t.match(r'^  host thread 1 waits in cudaStreamSynchronize\(stream 1\) +two_streams\.cu:47 <- main\s*$', out)
+        t.match(r'^  stream 1 waits for event 0, recorded at #20 on stream 2\s*$', out)
+        t.match(r'^  stream 2: #19 wait_flag<<<1,32>>> has been running for \d+\.\d s; all 32 lanes at two_streams\.cu:(8|9|10), '
+                r'reading 4 bytes at 0x302000000 \(now 0\)\s*$', out)
+        t.match(r'^  #24 set_flag<<<1,1>>> would write there; it is on stream 1, behind #21: a cycle\. '
+                r'Cure: launch set_flag before the wait, or on another stream\.\s*$', out)
+    out = s.type('why --json')
+    why = json.loads(re.search(r'^\{"answer".*$', out, re.M)[0])
+    t.equal(why['answer'], 'stuck', 'the answer')
+    t.equal([waiting(why, i) for i in why['cycle']],
+            ['command: stream_wait', 'event: event 0', 'command: event_record', 'command: wait_flag<<<1,32>>>', 'value: 4 bytes at 0x302000000',
+             'command: set_flag<<<1,1>>>'], 'the cycle')
+    t.equal(why['leaf'], None, 'the leaf')
+    s.type('kill')
+    s.quit()
+
+
+def test_a_kernel_that_computes_is_slow(t):
+    t.need_soft()
+    s = interrupted(t, 'hangs/busy', 'long_kernel')
+    t.match(r'^Slow, not stuck: what is waited for moves \(two looks, 200 ms apart\)\.\s*$', s.stop)
+    t.match(r'work<<<1,32>>> has been running for .*; it moves', s.stop)
+    s.type('kill')
+    s.quit()
+
+
+def test_without_a_program(t):
+    r = t.tsdb('--batch', '-ex', 'why')
+    t.equal(r.status, 1, 'exit status')
+    r = t.tsdb('why')
+    t.equal(r.status, 1, 'exit status')
+    t.match('Usage: tsdb why', r.err)
+
+
+def test_a_process_that_runs(t):
+    """Attached late: the cycle's streams are found by their handles; the process goes on."""
+    t.need_soft()
+    with subprocess.Popen([program('hangs/stuck_gpu'), 'flag_never_written'], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
+        try:
+            p.stdout.readline()
+            r = t.tsdb('why', str(p.pid), '--json')
+            t.equal(r.status, 3, 'exit status')
+            why = json.loads(re.search(r'^\{"answer".*$', r.out, re.M)[0])
+            t.equal(why['answer'], 'stuck', 'the answer')
+            t.check('command: wait_flag' in [waiting(why, i) for i in why['cycle']], 'the kernel is in the cycle')
+            t.equal(p.poll(), None, 'the process goes on')
+        finally:
+            p.kill()

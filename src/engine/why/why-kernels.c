@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels in flight, by two looks into the software GPU: one whose warps all loop, or wait at a
+ * barrier for those, waits for a change of what they read. One of which that is not proven goes on,
+ * as far as is known.
+ */
+#include "engine/why/why-device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/buf.h"
+
+#define NOWHERE UINT64_MAX /* the "address" of reads that did not fit in the look */
+
+static const struct soft_look_kernel *find(
+	const struct soft_look *l, uint32_t corr, uint64_t node, const char *name)
+{
+	for (uint32_t i = 0; i < l->nkernels; i++)
+		if (l->kernel[i].corr == corr && l->kernel[i].node == node &&
+			(!name || !strcmp(l->kernel[i].name, name)))
+			return &l->kernel[i];
+	return NULL;
+}
+
+/* Whether every warp that is there is proven not to go on by itself. */
+static bool is_still(const struct soft_look_kernel *k)
+{
+	return k->whole && !k->moving && k->looping;
+}
+
+static bool same_reads(const struct soft_look_kernel *a, const struct soft_look_kernel *b)
+{
+	if (a->nreads != b->nreads)
+		return false;
+	for (uint32_t i = 0; i < a->nreads; i++) {
+		bool there = false;
+
+		for (uint32_t k = 0; k < b->nreads; k++)
+			there |= a->read[i].addr == b->read[k].addr &&
+				 a->read[i].value == b->read[k].value;
+		if (!there)
+			return false;
+	}
+	return true;
+}
+
+static enum why_moved moved(
+	const struct soft_look_kernel *first, const struct soft_look_kernel *second)
+{
+	if (second->moving || !first || first->moving || first->begun != second->begun)
+		return WHY_MOVED;
+	if (!is_still(first) || !is_still(second))
+		return WHY_MOVED_UNKNOWN;
+	return same_reads(first, second) ? WHY_STILL : WHY_MOVED;
+}
+
+bool why_only_loops(const struct why_device *d, uint32_t corr)
+{
+	const struct soft_look_kernel *k =
+		corr && d->look ? find(&d->look->look[d->look->two].soft, corr, 0, NULL) : NULL;
+
+	return k && d->look->two && k->begun == k->blocks &&
+	       moved(find(&d->look->look[0].soft, corr, 0, NULL), k) == WHY_STILL;
+}
+
+/* "all 32 lanes at app.cu:5", by why_inside(). */
+static void set_where(struct why_device *d, uint32_t node, const struct soft_look_kernel *k)
+{
+	struct buf b = BUF_INIT;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < k->nplaces; i++)
+		all += k->place[i].lanes;
+	for (uint32_t i = 0; i < k->nplaces && i < WHY_PLACES; i++) {
+		const struct soft_look_place *p = &k->place[i];
+		const char *slash = strrchr(p->file, '/');
+
+		buf_printf(&b, "%s%s%" PRIu32 " lane%s at ", i ? ", " : "",
+			k->nplaces == 1 && all > 1 ? "all " : "", p->lanes,
+			p->lanes == 1 ? "" : "s");
+		if (*p->file)
+			buf_printf(&b, "%s:%" PRIu32, slash ? slash + 1 : p->file, p->line);
+		else
+			buf_printf(&b, "line %" PRIu32 " of its PTX", p->line);
+	}
+	if (b.len)
+		why_set(&why_at(d->w, node)->where, "%s", buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void put_reads(struct buf *b, const struct soft_look_kernel *k)
+{
+	for (uint32_t i = 0; i < k->nreads && i < WHY_PLACES; i++)
+		buf_printf(b, "%s%" PRIu32 " bytes at 0x%" PRIx64 " (now %" PRIu64 ")",
+			i ? ", " : ", reading ", k->read[i].bytes, k->read[i].addr,
+			k->read[i].value);
+	if (k->nreads > WHY_PLACES || k->more_reads)
+		buf_str(b, " and more");
+}
+
+static void tell(struct why_device *d, uint32_t node, const struct soft_look_kernel *k)
+{
+	struct why_node *n = why_at(d->w, node);
+	struct buf b = BUF_INIT;
+
+	if (n->where)
+		buf_printf(&b, "; %s", n->where);
+	if (n->moved == WHY_STILL)
+		put_reads(&b, k);
+	if (n->moved == WHY_MOVED)
+		buf_str(&b, "; it moves");
+	if (k->begun < k->blocks)
+		buf_printf(&b,
+			"; %" PRIu64 " of its %" PRIu64
+			" blocks have not begun: they need the place of those that run",
+			k->blocks - k->begun, k->blocks);
+	why_set(&n->does, "%s%s", n->does ? n->does : "runs", buf_cstr(&b));
+	buf_free(&b);
+}
+
+static void add_waits(struct why_device *d, uint32_t node, const struct soft_look_kernel *k)
+{
+	why_at(d->w, node)->any = true;
+	for (uint32_t i = 0; i < k->nreads; i++)
+		why_edge(d->w, node,
+			why_value(d, k->read[i].addr, k->read[i].bytes, k->read[i].value),
+			WHY_KNOWN_SEEN, "reads");
+	if (k->more_reads) {
+		const uint32_t more = why_node(d->w, WHY_VALUE, d->pid, NOWHERE, "other memory");
+
+		why_anybody(d, more);
+		why_edge(d->w, node, more, WHY_KNOWN_SEEN, "reads");
+	}
+	if (!k->nreads && !k->more_reads) {
+		why_at(d->w, node)->end = WHY_END_NEVER;
+		why_set(&why_at(d->w, node)->because, "it loops without reading memory");
+	}
+}
+
+static void take(struct why_device *d, uint32_t node, const struct soft_look_kernel *first,
+	const struct soft_look_kernel *second)
+{
+	why_at(d->w, node)->moved = d->look->two ? moved(first, second) : WHY_MOVED_UNKNOWN;
+	set_where(d, node, second);
+	tell(d, node, second);
+	if (why_at(d->w, node)->moved == WHY_STILL)
+		add_waits(d, node, second);
+}
+
+/* A graph launch: each of its kernels in flight is a node of its own. */
+static void take_graph(struct why_device *d, uint32_t graph, uint32_t corr)
+{
+	const struct soft_look *l = &d->look->look[d->look->two].soft;
+
+	for (uint32_t i = 0; i < l->nkernels; i++) {
+		const struct soft_look_kernel *k = &l->kernel[i];
+		char name[160];
+		uint32_t node;
+
+		if (k->corr != corr)
+			continue;
+		sbt_kernel_short_name(name, sizeof name, k->name);
+		node = why_node(d->w, WHY_COMMAND, d->pid, 1ull << 63 | k->node, name);
+		take(d, node, find(&d->look->look[0].soft, corr, k->node, k->name), k);
+		why_edge(d->w, graph, node, WHY_KNOWN_SEEN, "is at");
+	}
+}
+
+void why_kernel(struct why_device *d, uint32_t node, const struct sbt_cmd *c, uint32_t corr)
+{
+	const struct soft_look_kernel *k;
+
+	if (!corr)
+		return;
+	if (c->kind == SBT_GRAPH_LAUNCH) {
+		take_graph(d, node, corr);
+		return;
+	}
+	k = find(&d->look->look[d->look->two].soft, corr, 0, NULL);
+	if (k)
+		take(d, node, find(&d->look->look[0].soft, corr, 0, NULL), k);
+}
+
+uint32_t why_late_kernel(struct why_device *d, uint32_t corr)
+{
+	const struct soft_look *l = &d->look->look[d->look->two].soft;
+
+	for (uint32_t i = 0; i < l->nkernels; i++) {
+		const struct soft_look_kernel *k = &l->kernel[i];
+		char name[160], text[32];
+		uint32_t node;
+
+		if (k->corr != corr)
+			continue;
+		sbt_kernel_short_name(name, sizeof name, k->name);
+		node = why_node(d->w, WHY_COMMAND, d->pid, 1ull << 62 | corr, name);
+		if (d->look->taken_ns > k->since_ns) {
+			why_at(d->w, node)->for_ns = d->look->taken_ns - k->since_ns;
+			why_set(&why_at(d->w, node)->does, "has been running for %s",
+				why_time(d->look->taken_ns - k->since_ns, text));
+		}
+		take(d, node, find(&d->look->look[0].soft, corr, k->node, k->name), k);
+		return node;
+	}
+	return WHY_NONE;
+}

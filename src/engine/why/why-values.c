@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values in memory that somebody waits for: who would write them. Commands whose record or whose
+ * arguments name the very address come first, then those that were given the allocation. Beyond
+ * them every stream with work and every thread may write, so a value is stuck only if they all are.
+ */
+#include "engine/why/why-device.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include "base/maps-line.h"
+#include "base/proc-read.h"
+#include "engine/recorder.h"
+#include "sbt/footprint.h"
+#include "state/args.h"
+
+/* How a command is tied to an address. */
+enum tie { TIE_NONE, TIE_NEAR, TIE_EXACT };
+
+static enum tie tie_of_launch(const struct why_device *d, const struct sbt_cmd *c, uint64_t addr,
+	const struct state_alloc *a)
+{
+	struct args_words words;
+	struct state_kernel k;
+	enum tie best = TIE_NONE;
+	uint64_t v;
+
+	if (!state_kernel_by_id(d->state, (uint32_t)c->u.launch.kernel, &k))
+		return TIE_NONE;
+	words = args_words(c->u.launch.args, k.params);
+	while (args_words_next(&words, &v)) {
+		if (v == addr)
+			return TIE_EXACT;
+		if (a->size && v - a->addr < a->size)
+			best = TIE_NEAR;
+	}
+	return best;
+}
+
+static enum tie tie_of(const struct why_device *d, const struct sbt_cmd *c, uint64_t addr,
+	const struct state_alloc *a)
+{
+	switch (c->kind) {
+	case SBT_LAUNCH:
+		return tie_of_launch(d, c, addr, a);
+	case SBT_BATCH:
+		return !c->u.batch.is_wait && c->u.batch.addr == addr ? TIE_EXACT : TIE_NONE;
+	case SBT_FILL:
+		return addr - c->u.fill.dst < c->u.fill.size ? TIE_EXACT : TIE_NONE;
+	case SBT_COPY:
+		return addr - c->u.copy.dst < c->u.copy.size ? TIE_EXACT : TIE_NONE;
+	default:
+		return TIE_NONE;
+	}
+}
+
+static void add_writers(struct why_device *d, uint32_t node, uint64_t addr,
+	const struct state_alloc *a, enum tie want)
+{
+	struct state_stream st;
+	struct sbt_cmd brief, c;
+	enum state_status status;
+	uint32_t writer;
+
+	for (unsigned i = 0; state_stream(d->state, i, &st); i++) {
+		for (unsigned k = 0;
+			!st.destroyed && state_queue(d->state, st.id, k, &brief, &status); k++) {
+			if (!why_command(d, brief.seq, &c) || tie_of(d, &c, addr, a) != want ||
+				why_only_loops(d, c.corr))
+				continue;
+			writer = why_command_node(d, brief.seq);
+			why_edge(d->w, node, writer,
+				c.kind == SBT_LAUNCH ? WHY_KNOWN_CODE : WHY_KNOWN_RECORDED,
+				want == TIE_EXACT ? "would be written by" : "may be written by");
+			if (want == TIE_EXACT)
+				why_would_write(d, writer);
+		}
+	}
+}
+
+void why_anybody(struct why_device *d, uint32_t node)
+{
+	why_at(d->w, node)->any = true;
+	for (uint32_t i = 0; i < d->w->nnodes; i++)
+		if (d->w->node[i].is.kind == WHY_STREAM && d->w->node[i].is.pid == d->pid)
+			why_edge(d->w, node, i, WHY_KNOWN_POSSIBLE, "might be written from");
+	for (unsigned i = 0; i < d->p->nthreads; i++)
+		if (d->p->threads[i].node != WHY_NONE)
+			why_edge(d->w, node, d->p->threads[i].node, WHY_KNOWN_POSSIBLE,
+				"might be written by");
+}
+
+/* Memory that other processes may have, too. */
+static bool is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a)
+{
+	char path[48], line[4608];
+	bool shared = false;
+	FILE *f;
+
+	if (a->size && a->mem == SBT_MEM_DEVICE)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)d->pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		uint64_t start, end;
+		char perms[8];
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &start, &end, perms) == 3 &&
+			addr >= start && addr < end)
+			shared = perms[3] == 's' && !strstr(line, "/memfd:tsdb");
+	}
+	if (f)
+		fclose(f);
+	return shared;
+}
+
+static void name_value(
+	struct why_device *d, uint32_t node, uint64_t addr, unsigned bytes, uint64_t now)
+{
+	struct why_node *n = why_at(d->w, node);
+
+	why_set(&n->name, "%u bytes at 0x%" PRIx64, bytes, addr);
+	why_set(&n->where, "now %" PRIu64, now);
+	why_set(&n->because,
+		"no command that is queued writes there, and everything that might waits");
+}
+
+uint32_t why_value(struct why_device *d, uint64_t addr, unsigned bytes, uint64_t now)
+{
+	uint32_t node = why_find(d->w, WHY_VALUE, d->pid, addr);
+	struct state_alloc a;
+
+	if (node != WHY_NONE)
+		return node;
+	node = why_node(d->w, WHY_VALUE, d->pid, addr, "");
+	name_value(d, node, addr, bytes, now);
+	if (!d->state || !state_alloc_at(d->state, addr, &a))
+		a.size = 0;
+	if (d->state) {
+		add_writers(d, node, addr, &a, TIE_EXACT);
+		add_writers(d, node, addr, &a, TIE_NEAR);
+	}
+	why_anybody(d, node);
+	if (is_shared(d, addr, &a))
+		why_at(d->w, node)->end = WHY_END_COMES;
+	return node;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * why: what the live program waits for; `tsdb why`, the same of a process that runs; and what is
+ * printed at Ctrl-C in a program that waits in a call of the driver.
+ */
+#include "shell/commands/why.h"
+
+#include <string.h>
+#include "engine/live-look.h"
+#include "engine/live-process.h"
+#include "shell/line/session.h"
+#include "shell/live/process.h"
+#include "shell/live/why-text.h"
+#include "shell/tools/tools.h"
+
+enum { STATUS_STUCK = 3 };
+
+const char cmd_why_help[] =
+	"Says what the stopped program waits for: the chain from a host thread over streams,\n"
+	"events, kernels and values in memory, locks, pipes and processes, up to what holds all\n"
+	"of it up, or to the cycle that it closes. The device is looked at twice, 200 ms apart,\n"
+	"while the program stands still: a kernel that moves is slow, not stuck. On the software\n"
+	"GPU a kernel counts as stuck only if it is proven to loop until what it reads changes.\n"
+	"What is not certain is never called stuck: \"slow or stuck is not known\" then.\n"
+	"With --json, each node and each edge, and how it is known.\n"
+	"Ctrl-C says the same when a thread waits for the GPU.\n"
+	"Example: why\n"
+	"         why --json\n";
+
+static struct err *ask(struct session *s, bool json, enum why_verdict *ret)
+{
+	struct buf b = BUF_INIT;
+	struct why_answer a;
+	struct why *w;
+
+	TRY(why_ask(&s->engine, &w));
+	why_judge(w, &a);
+	*ret = a.verdict;
+	if (json) {
+		why_json(&b, w, &a);
+		buf_byte(&b, '\n');
+	} else {
+		why_text(&b, w, &a);
+	}
+	out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	why_free(w);
+	return NULL;
+}
+
+struct err *cmd_why(struct session *s, const struct cmd_args *a)
+{
+	enum why_verdict verdict;
+
+	TRY(ask(s, a->json, &verdict));
+	if (verdict == WHY_STUCK && s->batch)
+		s->quit_status = STATUS_STUCK;
+	return NULL;
+}
+
+/* Whether a thread is in a call that waits for the device. */
+static bool waits_for_device(struct session *s)
+{
+	const struct live *l = &s->engine.live;
+	struct state_thread t;
+
+	if (!l->recorder || !l->inf)
+		return false;
+	for (unsigned i = 0; state_thread(recorder_state(l->recorder), i, &t); i++)
+		if (t.waiting_in)
+			return true;
+	return false;
+}
+
+void why_at_interrupt(struct session *s)
+{
+	enum why_verdict verdict;
+
+	if (!s->batch && waits_for_device(s) && !s->engine.live.recording)
+		err_free(ask(s, false, &verdict));
+}
+
+/* --- tsdb why --- */
+
+static struct err *usage(void)
+{
+	return err_cure(err_new(ERR_USAGE, "why needs a process: its number, or its name"),
+		"Usage: tsdb why PID|NAME [--json]");
+}
+
+static struct err *why_process(struct session *s, const char *who, bool json)
+{
+	enum why_verdict verdict = WHY_IDLE;
+	struct err *e;
+
+	TRY(process_attach(s, who, false));
+	e = ask(s, json, &verdict);
+	if (verdict == WHY_STUCK)
+		s->quit_status = STATUS_STUCK;
+	err_free(live_detach(&s->engine));
+	return e;
+}
+
+int tool_why(struct session *s, int argc, char **argv)
+{
+	const char *who = NULL;
+	bool json = false, wrong = false;
+	struct err *e;
+
+	for (int i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (who || argv[i][0] == '-')
+			wrong = true;
+		else
+			who = argv[i];
+	}
+	s->quiet = true;
+	e = wrong || !who ? usage() : why_process(s, who, json);
+	if (!e)
+		return s->quit_status;
+	out_error(s->out, e);
+	return 1;
+}
