@@ -35,7 +35,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-accesses.c \
 	src/shell/commands/cmd-races.c src/shell/commands/races.h \
 	src/shell/commands/cmd-watch.c \
-	src/shell/commands/cmd-why.c src/shell/commands/why.h \
+	src/shell/commands/cmd-why.c src/shell/commands/why-stop.h \
 	src/shell/live/why-text.c src/shell/live/why-text.h \
 	src/shell/line/command.h src/shell/line/commands.c src/shell/line/shell-commands.def \
 	src/shell/line/complete.c \
@@ -88,7 +88,7 @@ HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h s
 HEADERS_TO_CHECK += src/shell/commands/mark-place.h
 
 dist_man_MANS += man/tsdb.1
-HEADERS_TO_CHECK += src/shell/commands/why.h src/shell/live/why-text.h
+HEADERS_TO_CHECK += src/shell/commands/why-stop.h src/shell/live/why-text.h
 
 # What the JSON of all commands consists of: docs/json.md has it, and tests go by it.
 check_PROGRAMS += tests/json-schema

@@ -3,7 +3,7 @@
  * why: what the live program waits for; `tsdb why`, the same of a process that runs; and what is
  * printed at Ctrl-C in a program that waits in a call of the driver.
  */
-#include "shell/commands/why.h"
+#include "shell/commands/why-stop.h"
 
 #include <string.h>
 #include "engine/live-look.h"

@@ -4,7 +4,7 @@
  * to keep them out of the program's output.
  */
 #include "shell/source/source-view.h"
-#include "shell/commands/why.h"
+#include "shell/commands/why-stop.h"
 #include "shell/print/live-text.h"
 
 #include <signal.h>
