@@ -161,7 +161,7 @@ class Slot:
 
 
 class Reader:
-    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW, PLACES = range(1, 16)
+    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW, PLACES, SYMBOLS = range(1, 17)
 
     def __init__(self, path, page):
         self.zstd, self.xxhash = load_libraries()
@@ -260,6 +260,16 @@ class Reader:
             for k in range(c['count']):
                 file, function, first = i.text().decode(), i.text().decode(), i.varint()
                 out[c['first'] + k] = (file, function, first, i.delta(first))
+        return out
+
+    def symbols(self):
+        """{(module, offset): [(function, file, folder, line, start), ...]}, inlined calls first."""
+        out = {}
+        for c in self.of_type(self.SYMBOLS):
+            i, offset = In(self.payload(c)), 0
+            for _ in range(c['count']):
+                module, offset = i.varint(), i.delta(offset)
+                out[module, offset] = [(i.text().decode(), i.text().decode(), i.text().decode(), i.varint(), i.varint()) for _ in range(i.varint())]
         return out
 
     def stacks(self):

@@ -18,7 +18,7 @@ libsbt_a_SOURCES = \
 	src/sbt/cmd/encode.c src/sbt/cmd/decode.c src/sbt/cmd/encode.h \
 	src/sbt/writer/writer.c src/sbt/writer/writer-chunk.c src/sbt/writer/writer-memory.c src/sbt/writer/writer.h \
 	src/sbt/writer/packer.c src/sbt/writer/packer.h src/sbt/format/pagecode.c src/sbt/format/pagecode.h src/sbt/memory.h \
-	src/sbt/reader/reader.c src/sbt/reader/reader-chunk.c src/sbt/reader/reader-index.c src/sbt/reader/reader-stacks.c \
+	src/sbt/reader/reader.c src/sbt/reader/reader-chunk.c src/sbt/reader/reader-index.c src/sbt/reader/reader-stacks.c src/sbt/reader/reader-symbols.c \
 	src/sbt/reader/reader-memory.c src/sbt/reader/reader-pages.c src/sbt/reader/reader.h \
 	src/sbt/format/cursor.c src/sbt/cmd/print-cmd.c src/sbt/cmd/json.c \
 	src/sbt/sbt.h

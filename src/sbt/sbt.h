@@ -16,7 +16,7 @@
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
-#define SBT_VERSION_MINOR 10
+#define SBT_VERSION_MINOR 11
 
 /* One frame of a host stack. */
 struct sbt_frame {
@@ -40,6 +40,14 @@ struct sbt_place {
 	const char *file;	   /* as the interpreter names it; may be "<string>" */
 	const char *function;	   /* qualified: "Net.forward" */
 	uint32_t first_line, line; /* of the function, of the call; 0: not known */
+};
+
+/* What an address of a host stack was called when it was recorded. */
+struct sbt_symbol {
+	const char *function, *file; /* NULL: not known */
+	const char *folder;	     /* in which it was compiled, for relative files; or NULL */
+	uint32_t line;
+	uint64_t start; /* bytes from the function's beginning */
 };
 
 /* About the recording; strings owned by the trace (reader) or the caller (writer). */
@@ -80,6 +88,9 @@ struct err *sbt_writer_module(
 /* Places get dense numbers in order of definition. Before the stacks with them. */
 struct err *sbt_writer_place(
 	struct sbt_writer *w, const struct sbt_place *place, uint32_t *ret_index) TS_CHECK;
+/* What frame f was called: inlined calls from the inside out, then the function; n from 1 to 32. */
+struct err *sbt_writer_symbol(struct sbt_writer *w, const struct sbt_frame *f,
+	const struct sbt_symbol *v, unsigned n) TS_CHECK;
 /* Defines stack id (any u32 but 0, once), innermost frame first; beyond 1024 frames the outermost
  * are left out. */
 struct err *sbt_writer_stack(
@@ -163,6 +174,10 @@ uint64_t sbt_reader_keyframe_seq(const struct sbt_reader *r, uint64_t seq);
 struct err *sbt_reader_stack(
 	struct sbt_reader *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n) TS_CHECK;
 const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t index);
+/* The *ret_n names of a frame, inlined calls first; NULL: the trace has none. Owned by the reader.
+ */
+const struct sbt_symbol *sbt_reader_symbol(
+	struct sbt_reader *r, const struct sbt_frame *f, unsigned *ret_n);
 /* NULL: the trace lacks it. Owned by the reader. */
 const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index);
 /* For sbt_expr_eval_in(): answers about the Python frames of stack `stack`. Set view.answer to

@@ -162,6 +162,36 @@ void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host
 			.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
 }
 
+/* The trace's own names of a frame whose file is not the one that was recorded. */
+static bool add_recorded(struct stack *st, struct symbols *s, struct sbt_reader *r,
+	const struct sbt_host_module *m, const struct sbt_frame *f)
+{
+	const struct symbol file = {.module = m->path};
+	const struct sbt_symbol *v;
+	unsigned n;
+
+	if (*m->path != '/' || symbols_is_build(s, m->path, m->build_id))
+		return false;
+	if (!st->changed && !is_ours(&file) && !is_runtime(&file))
+		st->changed = m->path;
+	v = sbt_reader_symbol(r, f, &n);
+	st->names_kept = st->names_kept || n;
+	if (!n)
+		return false;
+	st->frames = xrealloc(st->frames, (st->n + n) * sizeof *st->frames);
+	for (unsigned i = 0; i < n; i++)
+		st->frames[st->n++] = (struct backtrace_frame){.pc = f->offset,
+			.sym = {.function = v[i].function,
+				.offset = v[i].start,
+				.file = v[i].file,
+				.folder = v[i].folder,
+				.line = v[i].line,
+				.module = m->path,
+				.module_offset = f->offset},
+			.inlined = i + 1 < n};
+	return true;
+}
+
 struct err *stack_read(struct stack *ret, struct symbols *s, struct sbt_reader *r, uint32_t id)
 {
 	const struct sbt_frame *frames;
@@ -176,7 +206,7 @@ struct err *stack_read(struct stack *ret, struct symbols *s, struct sbt_reader *
 
 		if (m && !strcmp(m->path, SBT_MODULE_PYTHON))
 			stack_add_python(ret, sbt_reader_place(r, frames[i].offset));
-		else
+		else if (!m || !add_recorded(ret, s, r, m, &frames[i]))
 			stack_add_native(ret, s, m, &frames[i]);
 	}
 	return NULL;

@@ -23,6 +23,10 @@ struct stack {
 	struct backtrace_frame *frames; /* innermost first, inlined calls expanded; heap */
 	unsigned n;
 	bool recorded; /* out of the trace: pc is an ELF virtual address */
+	/* of a recorded one: the first file that is gone, or not the one that was recorded; NULL:
+	 * none. names_kept: the trace itself has names of its frames */
+	const char *changed;
+	bool names_kept;
 };
 void stack_free(struct stack *st);
 

@@ -127,6 +127,17 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 			buf_printf(out, "place %u %s %s %u %u\n", i, p->file, p->function,
 				p->first_line, p->line);
 	}
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct sbt_frame f = {i, i ? 0x1000 : 0x1234};
+		unsigned names;
+		const struct sbt_symbol *y = sbt_reader_symbol(r, &f, &names);
+
+		for (unsigned k = 0; k < names; k++)
+			buf_printf(out, "symbol %u %" PRIx64 " %u|%s|%s|%s|%u|%" PRIx64 "\n",
+				f.module, f.offset, k, y[k].function ? y[k].function : "",
+				y[k].file ? y[k].file : "", y[k].folder ? y[k].folder : "",
+				y[k].line, y[k].start);
+	}
 	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
 		buf_printf(out, "unreplayable %s %" PRIu64 "\n", call, n);
 	for (unsigned i = 0; i <= 4; i++) {

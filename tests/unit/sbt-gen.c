@@ -125,6 +125,12 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 		w, &(struct sbt_place){"/app/train.py", "Net.forward", 40, 44}, &module));
 	for (uint32_t id = 1; id < 50; id++)
 		add_stack(w, id, &seed);
+	ok(sbt_writer_symbol(w, &(struct sbt_frame){0, 0x1234},
+		(struct sbt_symbol[]){{"inner(int)", "/src/a.cc", NULL, 7, 0},
+			{"größe", "b.cc", "/src", 4000000, 0x99}},
+		2));
+	ok(sbt_writer_symbol(w, &(struct sbt_frame){1, 0x1000},
+		&(struct sbt_symbol){"main", NULL, NULL, 0, 1}, 1));
 	for (uint64_t i = 1; i <= count; i++) {
 		seq += make_random(&seed) % 16 ? 1 : 1 + make_random(&seed) % 100;
 		make_cmd(&c, seq, 1 + (unsigned)(make_random(&seed) % (SBT_KIND_END - 1)), &seed,

@@ -144,6 +144,7 @@ struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c)
 	}
 	for (size_t i = 0; i < r->nstacks; i++)
 		r->stacks[i].written = false;
+	recorder_symbols_free(r);
 	for (size_t i = 0; i < r->nmodules; i++)
 		r->modules[i] = UINT32_MAX;
 	for (size_t i = 0; i < r->nplaces; i++)
@@ -187,7 +188,7 @@ static struct err *write_end(struct recorder *r, uint64_t lost)
 		TRY(sbt_writer_unreplayable(r->w, r->calls[i].name, r->calls[i].n));
 	if (lost)
 		TRY(sbt_writer_lost(r->w, r->last_seq, lost));
-	return NULL;
+	return recorder_symbols_write(r);
 }
 
 /* Opens the trace, if it is not open, when its commands still wait: its keyframe is of the state

@@ -83,6 +83,7 @@ struct recorder {
 	size_t nmodules;
 	uint32_t *places; /* likewise, of each place in the program's source */
 	size_t nplaces;
+	struct frame_set *frames; /* of the trace: recorder-symbols.c; NULL: none yet */
 	struct kept_code *code;
 	size_t ncode;
 	struct kept_call *calls;
@@ -125,6 +126,15 @@ void recorder_keep_stack(
 struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id) TS_CHECK;
 struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
 void recorder_forget(struct recorder *r);
+
+/* ---- recorder-symbols.c ---- */
+/* The trace's module and frames, as they are written to it. */
+void recorder_symbols_module(struct recorder *r, uint32_t index, const struct sbt_host_module *m);
+void recorder_symbols_frame(struct recorder *r, const struct sbt_frame *f);
+/* Writes what they are called, before the trace is closed. */
+struct err *recorder_symbols_write(struct recorder *r) TS_CHECK;
+/* For the next trace, or the end. */
+void recorder_symbols_free(struct recorder *r);
 
 /* ---- recorder-memory.c ---- */
 struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;

@@ -19,6 +19,7 @@ void recorder_forget(struct recorder *r)
 	free(r->code);
 	free(r->modules);
 	free(r->places);
+	recorder_symbols_free(r);
 	for (unsigned i = 0; i < r->ncalls; i++)
 		free(r->calls[i].name);
 	free(r->calls);
@@ -86,6 +87,7 @@ static struct err *module_index(
 		if (!drain_module(inf, module, &m))
 			m = (struct sbt_host_module){.path = "?", .build_id = ""};
 		TRY(sbt_writer_module(r->w, m.path, m.build_id, &r->modules[module]));
+		recorder_symbols_module(r, r->modules[module], &m);
 	}
 	*ret = r->modules[module];
 	return NULL;
@@ -113,7 +115,9 @@ static struct err *frame_in_trace(struct recorder *r, struct inferior *inf, stru
 		return NULL;
 	if (drain_module(inf, f->module, &m) && !strcmp(m.path, SBT_MODULE_PYTHON))
 		TRY(place_index(r, inf, &f->offset));
-	return module_index(r, inf, f->module, &f->module);
+	TRY(module_index(r, inf, f->module, &f->module));
+	recorder_symbols_frame(r, f);
+	return NULL;
 }
 
 struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id)

@@ -114,6 +114,7 @@ void engine_close(struct engine *en)
 		sbt_cursor_close(en->trace.inside_cursor);
 	en->trace.inside_cursor = NULL;
 	en->trace.inside = NULL;
+	en->trace.told_changed = false;
 	if (en->trace.reader)
 		sbt_reader_close(en->trace.reader);
 	en->trace.reader = NULL;

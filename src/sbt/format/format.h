@@ -53,6 +53,7 @@ enum sbt_chunk_type {
 	SBT_CHUNK_PAGES = 13,
 	SBT_CHUNK_WINDOW = 14,
 	SBT_CHUNK_PLACES = 15,
+	SBT_CHUNK_SYMBOLS = 16,
 };
 
 /* At the start of a pages chunk, one for each page; then the pages, one behind the other. */

@@ -293,6 +293,9 @@ static void sort_out(struct sbt_reader *r)
 		case SBT_CHUNK_PLACES:
 			list_add(&r->places, i);
 			break;
+		case SBT_CHUNK_SYMBOLS:
+			list_add(&r->symbols, i);
+			break;
 		case SBT_CHUNK_CODE:
 			list_add(&r->codes, i);
 			break;

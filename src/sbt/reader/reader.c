@@ -80,6 +80,9 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 		sbt_reader_note(r, "places %llu to %llu in the program's source are damaged (%s)",
 			first, last, why);
 		break;
+	case SBT_CHUNK_SYMBOLS:
+		sbt_reader_note(r, "names of host frames are damaged (%s)", why);
+		break;
 	case SBT_CHUNK_CODE:
 		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
 		break;
@@ -354,7 +357,7 @@ void sbt_reader_abandon(struct sbt_reader *r)
 void sbt_reader_close(struct sbt_reader *r)
 {
 	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules,
-		&r->places, &r->codes, &r->memories, &r->pages, &r->windows};
+		&r->places, &r->symbols, &r->codes, &r->memories, &r->pages, &r->windows};
 
 	sbt_reader_abandon(r);
 	for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -363,6 +366,7 @@ void sbt_reader_close(struct sbt_reader *r)
 		free(r->calls[i].name);
 	free(r->calls);
 	sbt_reader_stacks_free(r);
+	sbt_reader_symbols_free(r);
 	sbt_reader_memory_free(r);
 	sbt_reader_pages_free(r);
 	free(r->times_last);

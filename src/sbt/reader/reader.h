@@ -37,8 +37,8 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* for each entry, whether its damage was reported */
-	struct sbt_list commands, times, keyframes, stacks, modules, places, codes, memories, pages,
-		windows;      /* times, pages and windows are sorted by first */
+	struct sbt_list commands, times, keyframes, stacks, modules, places, symbols, codes,
+		memories, pages, windows; /* times, pages and windows are sorted by first */
 	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows
 				 where to stop */
 	uint64_t count, lost;
@@ -52,11 +52,13 @@ struct sbt_reader {
 	uint64_t nframes;
 	struct sbt_stack_slot *table; /* open addressing by id */
 	size_t table_n, table_cap;
-	bool modules_loaded, places_loaded;
+	bool modules_loaded, places_loaded, symbols_loaded;
 	struct sbt_host_module *module;
 	size_t nmodules;
 	struct sbt_place *place;
 	size_t nplaces, cap_places;
+	struct sbt_reader_symbol *symbol; /* by module and offset */
+	size_t nsymbols, cap_symbols;
 	struct sbt_page_store *page_store;   /* NULL until a page is read */
 	struct sbt_piece_store *piece_store; /* NULL until a piece is read */
 	void *zstd;			     /* ZSTD_DCtx */
@@ -85,6 +87,7 @@ struct err *sbt_reader_load(
 /* Fills entries, from the index if there is one, else by walking the chunk headers. */
 struct err *sbt_reader_find_chunks(struct sbt_reader *r) TS_CHECK;
 void sbt_reader_stacks_free(struct sbt_reader *r);
+void sbt_reader_symbols_free(struct sbt_reader *r);
 void sbt_reader_memory_free(struct sbt_reader *r);
 void sbt_reader_pages_free(struct sbt_reader *r);
 /* Bytes [offset, offset + n) of a page that must have size bytes. The error says why, not which. */

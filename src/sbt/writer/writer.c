@@ -35,6 +35,9 @@ struct sbt_writer {
 	uint32_t modules_first, nmodules; /* defined so far; those from modules_first on wait */
 	struct buf places;
 	uint32_t places_first, nplaces;
+	struct buf symbols;
+	uint32_t nsymbols; /* in the buffer */
+	uint64_t symbols_last;
 	struct buf stacks;
 	uint32_t nstacks, stack_min, stack_max, stack_last;
 	uint64_t nframes;
@@ -125,6 +128,7 @@ static void writer_free(struct sbt_writer *w)
 	buf_free(&w->modules);
 	buf_free(&w->stacks);
 	buf_free(&w->places);
+	buf_free(&w->symbols);
 	buf_free(&w->losses);
 	buf_free(&w->scratch);
 	for (size_t i = 0; i < w->ncalls; i++)
@@ -184,11 +188,26 @@ static struct err *flush_places(struct sbt_writer *w)
 	return e;
 }
 
+static struct err *flush_symbols(struct sbt_writer *w)
+{
+	struct err *e;
+
+	if (!w->nsymbols)
+		return NULL;
+	e = sbt_out_chunk(
+		&w->out, SBT_CHUNK_SYMBOLS, 0, 0, w->nsymbols, w->symbols.data, w->symbols.len);
+	buf_clear(&w->symbols);
+	w->nsymbols = 0;
+	w->symbols_last = 0;
+	return e;
+}
+
 static struct err *flush_stacks(struct sbt_writer *w)
 {
 	struct err *e;
 
 	TRY(flush_places(w));
+	TRY(flush_symbols(w));
 	if (!w->nstacks)
 		return NULL;
 	e = sbt_out_chunk(&w->out, SBT_CHUNK_STACKS, w->stack_min, w->stack_max, w->nstacks,
@@ -347,6 +366,24 @@ struct err *sbt_writer_place(
 	sbt_put_delta(&w->places, place->line, place->first_line);
 	*ret_index = w->nplaces++;
 	return w->places.len >= CHUNK_BYTES ? flush_places(w) : NULL;
+}
+
+struct err *sbt_writer_symbol(
+	struct sbt_writer *w, const struct sbt_frame *f, const struct sbt_symbol *v, unsigned n)
+{
+	sbt_put(&w->symbols, f->module);
+	sbt_put_delta(&w->symbols, f->offset, w->symbols_last);
+	w->symbols_last = f->offset;
+	sbt_put(&w->symbols, n);
+	for (unsigned i = 0; i < n; i++) {
+		put_string(&w->symbols, v[i].function ? v[i].function : "");
+		put_string(&w->symbols, v[i].file ? v[i].file : "");
+		put_string(&w->symbols, v[i].folder ? v[i].folder : "");
+		sbt_put(&w->symbols, v[i].line);
+		sbt_put(&w->symbols, v[i].start);
+	}
+	w->nsymbols++;
+	return w->symbols.len >= CHUNK_BYTES ? flush_symbols(w) : NULL;
 }
 
 /* How many of the outermost frames are those of the stack before. */

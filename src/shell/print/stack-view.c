@@ -4,6 +4,7 @@
  * runtime on` shows the runtime's frames.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
@@ -64,10 +65,27 @@ void stack_kept(struct session *s, uint32_t id, struct stack *ret)
 	hide_frames(s, ret, true, STACK_MIXED);
 }
 
+/* Says once for a trace that names come from it, or are not there. */
+static void tell_changed(struct session *s, const struct stack *st)
+{
+	char *text;
+
+	if (!st->changed || s->engine.trace.told_changed)
+		return;
+	s->engine.trace.told_changed = true;
+	text = xasprintf("%s is not there any more as it was recorded: %s.", st->changed,
+		st->names_kept ? "functions and lines are those that the trace kept"
+			       : "its functions and lines are not known");
+	out_flush(s->out);
+	fprintf(stderr, "tsdb: %s\n", text); /* standard output may be JSON */
+	free(text);
+}
+
 static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id,
 	enum stack_only only, struct stack *ret)
 {
 	TRY(stack_read(ret, session_symbols(s), r, id));
+	tell_changed(s, ret);
 	hide_frames(s, ret, true, only);
 	return NULL;
 }

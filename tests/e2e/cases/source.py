@@ -155,3 +155,24 @@ def test_sources_that_have_moved(t):
     t.match(f'^{re.escape(folder)}$', r.out)
     t.match(rf'Its text is {re.escape(folder)}/programs/arguments\.cu;', r.out)
     t.match(rf'Its text is {re.escape(at)};', r.out)
+
+
+# --- traces keep what their frames are called
+
+def test_a_program_that_has_changed(t):
+    """Recorded, then gone, then another program with the same name: the trace still says where its commands were made; an older one says that it does not know."""
+    launch = line_of('arguments.cu', 'adam<<<')
+    copy = t.path('app')
+    shutil.copyfile(program('arguments'), copy)
+    os.chmod(copy, 0o755)
+    t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', '--', copy).status, 0, 'record')
+    seq = find(t, 'adam<<<')
+    commands = ('replay start --on none', f'replay goto {seq}', 'bt', 'bt', 'bt --json')
+    there = shell(t, *commands)
+    t.equal(there.err, '', 'nothing has changed')
+    for change in (lambda: os.remove(copy), lambda: shutil.copyfile(program('exit_code'), copy)):
+        change()
+        r = shell(t, *commands)
+        t.equal(r.out, there.out, 'the same functions and lines')
+        t.match(rf'main \(\) at \S*arguments\.cu:{launch}$', r.out)
+        t.equal(re.findall(r'^tsdb: (.*)$', r.err, re.M), [f'{copy} is not there any more as it was recorded: functions and lines are those that the trace kept.'], 'said once')
