@@ -66,8 +66,9 @@ static bool hash_of(const struct going *g, struct device_ctx *d, struct sbt_hash
 		return false;
 	if (live_is_host(&l))
 		return hash_host(g, ret);
-	return device_hash(&freed.set, d, g->addr, g->size,
-		g->mem == SBT_MEM_VMM || g->mem == SBT_MEM_ARRAY, ret);
+	const bool doubtful = g->mem == SBT_MEM_ARRAY ||
+			      (g->mem == SBT_MEM_VMM && !device_may_read(g->addr, g->size));
+	return device_hash(&freed.set, d, g->addr, g->size, doubtful, ret);
 }
 
 static void record(const struct going *g, struct device_ctx *d)
