@@ -130,6 +130,7 @@ static void looks_at_a_trace(void **state)
 	shows(s, "set names brief\nview 8", "^#8 matmul<<<");
 	shows(s, "info --json streams", "^\\[\\{\"id\":");
 	shows(s, "view 7 --kernel '--json' --kind copy", "^No such commands");
+	shows(s, "view 7 --kernel 'x --json y'", "^No such commands");
 	shows(s, "echo --json", "^--json$");
 	shows(s, "info streams", "^ +1 ");
 	shows(s, "state show stream 1 at 10", "Waiting");
