@@ -52,19 +52,37 @@ static char *prompt_of(EditLine *el)
 	return ed->prompt;
 }
 
-/* Waits for a byte of input or Ctrl-C, which may come at any time: SIGINT is unblocked only during
- * the sleep. Returns false at the end of input. */
-static bool wait_input(int fd)
+/* Shows the line again if tsdb was stopped and goes on, and takes the terminal's new size. */
+static void follow_screen(struct editor *ed)
 {
-	struct pollfd in = {.fd = fd, .events = POLLIN};
+	if (interrupt_resized)
+		el_resize(ed->el);
+	if (interrupt_continued) { /* the shell has set the terminal as it likes it */
+		el_set(ed->el, EL_PREP_TERM, 0);
+		el_set(ed->el, EL_PREP_TERM, 1);
+		el_set(ed->el, EL_REFRESH);
+	}
+	interrupt_resized = interrupt_continued = false;
+}
+
+/* Waits for a byte of input or Ctrl-C, which may come at any time: signals are unblocked only
+ * during the sleep. Returns false at the end of input. */
+static bool wait_input(struct editor *ed)
+{
+	struct pollfd in = {.fd = ed->in, .events = POLLIN};
 	sigset_t sigint, old;
 	bool ready = false;
 
 	sigemptyset(&sigint);
 	sigaddset(&sigint, SIGINT);
+	sigaddset(&sigint, SIGCONT);
+	sigaddset(&sigint, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &sigint, &old);
 	while (!interrupt_flag && !ready) {
-		int n = ppoll(&in, 1, NULL, &old);
+		int n;
+
+		follow_screen(ed);
+		n = ppoll(&in, 1, NULL, &old);
 
 		if (n < 0 && errno != EINTR)
 			break;
@@ -76,16 +94,16 @@ static bool wait_input(int fd)
 
 /* Reads a byte; returns 0 at the end, -1 for an error or Ctrl-C. The byte that the wait saw may be
  * gone: Ctrl-C discards what was typed before it. */
-static ssize_t get_byte(int fd, char *ret)
+static ssize_t get_byte(struct editor *ed, char *ret)
 {
 	ssize_t n;
 
 	do {
-		if (!wait_input(fd)) {
+		if (!wait_input(ed)) {
 			errno = EINTR;
 			return -1;
 		}
-		n = read(fd, ret, 1);
+		n = read(ed->in, ret, 1);
 	} while (n < 0 && errno == EAGAIN);
 	return n;
 }
@@ -101,7 +119,7 @@ static int get_char(EditLine *el, wchar_t *ret)
 	el_get(el, EL_CLIENTDATA, &ed);
 	memset(&state, 0, sizeof state);
 	do {
-		ssize_t n = get_byte(ed->in, &c);
+		ssize_t n = get_byte(ed, &c);
 
 		if (n <= 0)
 			return (int)n;
@@ -200,6 +218,7 @@ struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, v
 	struct editor *ed = xcalloc(1, sizeof *ed);
 	HistEvent ev;
 
+	interrupt_screen();
 	ed->complete = complete;
 	ed->arg = arg;
 	ed->prompt = xstrdup("");

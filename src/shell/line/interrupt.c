@@ -6,7 +6,7 @@
 #include <string.h>
 #include "shell/line/interrupt.h"
 
-volatile bool interrupt_flag;
+volatile bool interrupt_flag, interrupt_continued, interrupt_resized;
 
 static void on_sigint(int sig)
 {
@@ -67,6 +67,26 @@ void interrupt_all(void)
 	sa.sa_handler = on_sigint;
 	for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++)
 		sigaction(sigs[i], &sa, NULL);
+}
+
+static void on_screen(int sig)
+{
+	if (sig == SIGCONT)
+		interrupt_continued = true;
+	else
+		interrupt_resized = true;
+}
+
+void interrupt_screen(void)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof sa);
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_screen;
+	sa.sa_flags = SA_RESTART;
+	sigaction(SIGCONT, &sa, NULL);
+	sigaction(SIGWINCH, &sa, NULL);
 }
 
 bool interrupt_take(void)

@@ -19,6 +19,10 @@ void interrupt_forward(pid_t pid);
 /* From now on these four signals set the flag, as Ctrl-C does: there is no process to pass them on
  * to. */
 void interrupt_all(void);
+/* From now on SIGCONT (the user stopped tsdb and goes on) and SIGWINCH (the terminal has another
+ * size) set flags, for whoever waits for input. */
+void interrupt_screen(void);
+extern volatile bool interrupt_continued, interrupt_resized;
 /* Reads and clears the flag. */
 bool interrupt_take(void);
 

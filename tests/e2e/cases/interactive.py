@@ -152,3 +152,27 @@ def test_quit_leaves_no_process(t):
     s.type('run')
     s.quit()
     t.equal(processes_with(t.dir), [], 'processes left behind')
+
+
+def test_the_prompt_comes_back_after_a_stop(t):
+    if not pexpect:
+        raise Skip('python3-pexpect is not installed')
+    env = t.environment({'TERM': 'xterm', 'NO_COLOR': '1', 'PS1': 'shell> '})
+    p = pexpect.spawn('/bin/bash', ['--norc', '--noprofile', '-i'], cwd=t.dir, env=env, encoding='utf-8', timeout=30, dimensions=(40, 120))
+    p.expect('shell> ')
+    p.sendline(f'{tsdb_path()} -q')
+    p.expect(r'\(tsdb\) ')
+    p.send('echo half')
+    p.expect('echo half')
+    p.sendcontrol('z')
+    p.expect('shell> ')
+    p.sendline('fg')
+    p.expect(r'\(tsdb\) echo half')
+    p.sendline('\\n')
+    p.expect(r'half\r\n\(tsdb\) ')
+    p.setwinsize(30, 60)
+    p.sendline('echo after\\n')
+    p.expect(r'after\r\n\(tsdb\) ')
+    p.sendline('quit')
+    p.expect('shell> ')
+    p.close(force=True)
