@@ -39,7 +39,12 @@ int tool_core(struct session *s, int argc, char **argv)
 		return 1;
 	}
 	names = symbols_new();
-	(json ? core_json : core_text)(&b, c, names);
+	if (json) {
+		core_json(&b, c, names);
+		buf_byte(&b, '\n');
+	} else {
+		core_text(&b, c, names);
+	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	symbols_free(names);

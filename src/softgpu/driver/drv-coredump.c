@@ -64,6 +64,7 @@ static void *listen_to_pipe(void *arg)
 	const int fd = (int)(intptr_t)arg;
 	char c;
 
+	pthread_setname_np(pthread_self(), "tsdb-soft-core");
 	while (read(fd, &c, 1) == 1) {
 		char file[sizeof core.text[0]];
 

@@ -64,3 +64,42 @@ def test_off_unless_asked_for(t):
     env = {'TMPDIR': t.dir, 'TSDB_SOFT_CORE': unpacked(t)}
     r = t.tsdb('--batch', '-ex', 'break launch', '-ex', 'run', '-ex', f'shell ls {t.dir}', '-ex', 'kill', program('vecadd'), env=env)
     t.check('tsdb-core-' not in r.out, r.out)
+
+
+def hung(t, *settings):
+    from cases.interactive import Terminal
+    s = Terminal(t, '-q', '-ex', 'set confirm off', '-ex', 'set width 200', *[x for c in settings for x in ('-ex', c)], '--args', program('two_streams'))
+    s.prompt()
+    s.p.sendline('run')
+    s.expect('ready')
+    t.run(['sleep', '0.5'])
+    s.p.sendintr()
+    s.prompt()
+    return s
+
+
+def test_why_looks_inside_by_a_dump(t):
+    t.need_soft()
+    os.environ['TSDB_SOFT_CORE'] = unpacked(t)
+    try:
+        s = hung(t, 'set coredump on')
+        out = s.type('why --inside')
+        t.check('Stuck: ' in out and 'Inside the device (the program has lost its context):' in out, out)
+        t.check('144 lanes in wait_flag(int volatile*, int) at spin.cu:21' in out, out)
+        t.check('Running' in s.type('info streams'), 'the program is stopped again')
+        why = json.loads(next(x for x in s.type('why --inside --json').splitlines() if x.startswith('{"answer"')))
+        t.equal(why['inside'][0]['lane_count'], 192, 'lanes in JSON')
+        s.type('kill')
+        s.quit()
+    finally:
+        del os.environ['TSDB_SOFT_CORE']
+
+
+def test_why_says_what_it_needs_to_look_inside(t):
+    t.need_soft()
+    s = hung(t)
+    out = s.type('why --inside')
+    t.check('the software GPU writes no core dumps; `why` looks inside its kernels without' in out, out)
+    t.check('why takes no "inside"' in s.type('why inside'), 'usage')
+    s.type('kill')
+    s.quit()
