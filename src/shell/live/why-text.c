@@ -250,7 +250,7 @@ JS_DEFINE(waiting_object, "waiting", why_node,
 	JS_AS("any_of", BOOL, why_node, any), JS(BOOL, why_node, root, stuck));
 
 JS_DEFINE(wait_object, "wait", why_edge, JS_AS("waiter", UINT, why_edge, from),
-	JS_AS("waits_for", UINT, why_edge, to), JS(TEXT, why_edge, what),
+	JS_AS("waits_for", UINT, why_edge, to), JS_AS("how", TEXT, why_edge, what),
 	{"known_by", JS_NAMED, JS_MEMBER(why_edge, known), .named = why_known_name});
 
 struct why_inside_json;

@@ -196,10 +196,16 @@ def test_every_command(t):
                ['info graph --json', 'info graphs --json', 'when --json', 'state show --json', 'info contexts --json'])
     # a running program
     look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'directory /x', 'set substitute-path /a /b', 'run'],
-               ['info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
+               ['why --json', 'info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
                 'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
                 'show directories --json', 'show substitute-path --json'], argv=[program('pipeline')])
+    with subprocess.Popen([program('two_streams')], stdout=subprocess.PIPE, env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
+        p.stdout.readline()
+        try:
+            look.tool('why', str(p.pid))
+        finally:
+            p.kill()
     # a set of traces
     for i in range(2):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
