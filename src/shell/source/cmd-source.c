@@ -175,7 +175,7 @@ const char cmd_list_help[] =
 	"Enter: the next ten; `list -` those before. N: around line N, N,M: these lines, FUNCTION or\n"
 	"KERNEL: around its beginning, FILE:N: of another file. Host code has lines when it is built\n"
 	"with -g, kernels with -lineinfo or -G. `directory` and `set substitute-path` say where\n"
-	"sources are that have moved; a trace made with `record --sources` has their texts.\n"
+	"sources are that have moved.\n"
 	"Examples: list\n"
 	"          list 20,40\n"
 	"          list matmul\n"

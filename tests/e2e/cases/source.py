@@ -98,7 +98,7 @@ def test_a_stop_shows_its_line(t):
     launch, second = line_of('arguments.cu', 'adam<<<'), line_of('arguments.cu', 'fill<float><<<', 1)
     r = t.session('arguments', 'break kernel fill', 'break kernel adam', 'run', 'continue', 'delete 1', 'continue', 'list', 'list', 'list -', 'up', 'frame', 'info source',
                   'set print source-line off', 'continue')
-    t.match(r'^Breakpoint 1, #\d+ fill<<<.*\n' + re.escape(f'{second}\t{lines[second - 1]}\n') + '', r.out[r.out.index('Breakpoint 1, ', r.out.index('Breakpoint 1, ') + 1):])
+    t.match(r'^Breakpoint 1, #\d+ fill\S*<<<.*\n' + re.escape(f'{second}\t{lines[second - 1]}\n') + '', r.out[r.out.index('Breakpoint 1, ', r.out.index('Breakpoint 1, ') + 1):])
     t.match(r'^Breakpoint 2, #\d+ adam<<<.*\n' + re.escape(f'{launch}\t{lines[launch - 1]}\n'), r.out)
     rows, marked = listed(r.out)
     t.equal(marked, [launch, launch], 'marked')
