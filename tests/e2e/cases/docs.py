@@ -30,6 +30,7 @@ NOT_RUN = [
     ('replayer.md', '', 'clusters, and a program with a race inside a kernel'),
     ('softgpu.md', '', 'programs of the reader'),
     ('nondeterminism.md', '', 'programs of the reader; tests/races has their like'),
+    ('why.md', '', 'programs that are stuck, for as long as one looks; cases/why.py has them'),
     ('observe.md', '', 'needs the right to use eBPF'),
     ('security.md', '', 'a trace of somebody else'),
     ('gpu-results.md', '', 'what was seen on GPUs'),

@@ -81,7 +81,7 @@ TOOLS = {c[5:]: PRINTS[c] for c in PRINTS if c.startswith('tsdb ')}
 SHELL = {c: PRINTS[c] for c in PRINTS if not c.startswith('tsdb ')}
 # Of a running program, which the software GPU's tests of tsdb observe look at: tests/unit/test-observe-table.c.
 BY_PROGRAMS = {'unwritten', 'kernel_race', 'race_side'}  # test_what_programs_show
-NOT_HERE = {'history', 'observed', 'observed_process', 'observed_frame', 'busy_kernel', 'busy_place', 'sums', 'directions', 'direction'}
+NOT_HERE = {'wait', 'history', 'observed', 'observed_process', 'observed_frame', 'busy_kernel', 'busy_place', 'sums', 'directions', 'direction'}
 
 
 def values(text):
@@ -198,7 +198,7 @@ def test_every_command(t):
     look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'directory /x', 'set substitute-path /a /b', 'run'],
                ['why --json', 'info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
-                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
+                'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'why --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
                 'show directories --json', 'show substitute-path --json'], argv=[program('pipeline')])
     with subprocess.Popen([program('two_streams')], stdout=subprocess.PIPE, env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
         p.stdout.readline()
