@@ -311,6 +311,7 @@ int main(void)
 	char *line;
 	int failed;
 
+	interrupt_install(); /* SIGPIPE is no end, as in tsdb */
 	if (!mkdtemp(dir))
 		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
