@@ -37,29 +37,11 @@ static bool is_helper(const char *name)
 	return false;
 }
 
-/* "running", or "202 0x7f.. ... sp pc", or "-1 sp pc": proc(5). */
-static void read_call(pid_t pid, struct why_thread *t)
+/* A thread that is in no call, or in one that has just ended, runs. */
+static void read_call(struct inferior *inf, struct why_thread *t)
 {
-	char path[64], text[512] = "", *at = text;
-	FILE *f;
-
-	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)t->tid);
 	t->nr = -1;
-	t->state = 'S';
-	f = fopen(path, "re");
-	if (!f || !fgets(text, sizeof text, f))
-		t->state = 0;
-	if (f)
-		fclose(f);
-	if (!strncmp(text, "running", 7) || !strncmp(text, "-1", 2)) {
-		t->state = 'R';
-		return;
-	}
-	if (!t->state)
-		return;
-	t->nr = strtol(at, &at, 10);
-	for (unsigned i = 0; i < 6; i++)
-		t->arg[i] = strtoull(at, &at, 16);
+	t->state = inferior_syscall(inf, t->tid, &t->nr, t->arg) ? 'S' : 'R';
 }
 
 /* The outermost frame of a call that waits for the device. */
@@ -156,7 +138,7 @@ static void take_threads(struct asked *a)
 		a->stacks[n] = (struct stack){0};
 		a->waits[n] = GPU_WAITS_NOT;
 		to->helper = is_helper(t.name) && !runs_host_function(a, t.tid);
-		read_call(a->p.pid, to);
+		read_call(inf, to);
 		if (to->helper)
 			continue;
 		err_free(inferior_backtrace(

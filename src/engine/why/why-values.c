@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include "base/maps-line.h"
 #include "base/proc-read.h"
 #include "engine/recorder.h"
@@ -90,28 +91,44 @@ void why_anybody(struct why_device *d, uint32_t node)
 				"might be written by");
 }
 
+/* Whether the program has opened memory of another process: that one will have opened the
+ * program's in return, and no call here says which. */
+static bool shares_with_others(const struct why_device *d)
+{
+	struct state_alloc a;
+
+	for (unsigned i = 0; d->state && state_alloc(d->state, i, &a); i++)
+		if (a.mem == SBT_MEM_IPC)
+			return true;
+	return false;
+}
+
+/* Mappings that other processes may have, too. tsdb's own are none; the software GPU's are memory
+ * that was exported. */
+static bool is_mapped_shared(const struct why_device *d, uint64_t addr)
+{
+	struct buf maps = BUF_INIT;
+	struct maps_line m;
+	char *line, *rest;
+	bool shared = false;
+
+	if (!proc_read(d->pid, "maps", MAPS_MOST, &maps))
+		return true;
+	rest = (char *)buf_cstr(&maps);
+	while ((line = proc_next_line(&rest)))
+		if (maps_line_parse(&m, line) && addr >= m.start && addr < m.end)
+			shared = m.shared && (strncmp(m.path, "/memfd:tsdb-", 12) != 0 ||
+						     !strncmp(m.path, "/memfd:tsdb-soft-", 17));
+	buf_free(&maps);
+	return shared;
+}
+
 /* Memory that other processes may have, too. */
 static bool is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a)
 {
-	char path[48], line[4608];
-	bool shared = false;
-	FILE *f;
-
-	if (a->size && a->mem == SBT_MEM_DEVICE)
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)d->pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof line, f)) {
-		uint64_t start, end;
-		char perms[8];
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &start, &end, perms) == 3 &&
-			addr >= start && addr < end)
-			shared = perms[3] == 's' && !strstr(line, "/memfd:tsdb");
-	}
-	if (f)
-		fclose(f);
-	return shared;
+	if (a->size && (a->mem == SBT_MEM_DEVICE || a->mem == SBT_MEM_IPC) && shares_with_others(d))
+		return true;
+	return is_mapped_shared(d, addr);
 }
 
 static void name_value(
@@ -141,7 +158,10 @@ uint32_t why_value(struct why_device *d, uint64_t addr, unsigned bytes, uint64_t
 		add_writers(d, node, addr, &a, TIE_NEAR);
 	}
 	why_anybody(d, node);
-	if (is_shared(d, addr, &a))
+	if (is_shared(d, addr, &a)) {
 		why_at(d->w, node)->end = WHY_END_COMES;
+		why_set(&why_at(d->w, node)->because,
+			"another process may write there: `tsdb why --ranks` compares a job's ranks");
+	}
 	return node;
 }

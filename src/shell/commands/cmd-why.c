@@ -8,6 +8,7 @@
 #include <string.h>
 #include "engine/live-look.h"
 #include "engine/live-process.h"
+#include "engine/why-ranks.h"
 #include "shell/line/session.h"
 #include "shell/live/process.h"
 #include "shell/live/why-text.h"
@@ -16,7 +17,7 @@
 #include "symbols/gpu-core.h"
 #include "symbols/symbols.h"
 
-enum { STATUS_STUCK = 3 };
+enum { STATUS_STUCK = 3, START_MS = 500 };
 
 const char cmd_why_help[] =
 	"Says what the stopped program waits for: the chain from a host thread over streams,\n"
@@ -114,41 +115,82 @@ void why_at_interrupt(struct session *s)
 
 /* --- tsdb why --- */
 
-static struct err *usage(void)
+struct asked_for {
+	const char *who, *ranks, *match;
+	bool json;
+};
+
+static struct err *usage(const char *why, const char *word)
 {
-	return err_cure(err_new(ERR_USAGE, "why needs a process: its number, or its name"),
-		"Usage: tsdb why PID|NAME [--json]");
+	return err_cure(err_new(ERR_USAGE, why, word),
+		"Usage: tsdb why PID|NAME [--json], or tsdb why --ranks GLOB [--match GLOB] [--json]");
 }
 
-static struct err *why_process(struct session *s, const char *who, bool json)
+static struct err *take_words(struct asked_for *a, int argc, char **argv)
 {
+	for (int i = 0; i < argc; i++) {
+		const char *w = argv[i];
+
+		if (!strcmp(w, "--json"))
+			a->json = true;
+		else if ((!strcmp(w, "--ranks") || !strcmp(w, "--match")) && i + 1 >= argc)
+			return usage("%s needs a value", w);
+		else if (!strcmp(w, "--ranks"))
+			a->ranks = argv[++i];
+		else if (!strcmp(w, "--match"))
+			a->match = argv[++i];
+		else if (*w == '-')
+			return usage("why has no option %s", w);
+		else if (a->who)
+			return usage("why is about one process; %s is one too many", w);
+		else
+			a->who = w;
+	}
+	if (!a->who == !a->ranks)
+		return usage("why needs a process%s, or the traces of a job's ranks", "");
+	return a->match && !a->ranks ? usage("--match needs --ranks%s", "") : NULL;
+}
+
+static struct err *why_process(struct session *s, const struct asked_for *a)
+{
+	uint64_t *const limit = &s->engine.set.number[SET_GPU_TIMEOUT];
 	enum why_verdict verdict = WHY_IDLE;
 	struct err *e;
 
-	TRY(process_attach(s, who, false));
-	e = ask(s, json, false, &verdict);
+	/* the start of capturing waits for a device that hangs, and only later calls need it */
+	if (*limit > START_MS)
+		*limit = START_MS;
+	TRY(process_attach(s, a->who, false));
+	e = ask(s, a->json, false, &verdict);
 	if (verdict == WHY_STUCK)
 		s->quit_status = STATUS_STUCK;
 	err_free(live_detach(&s->engine));
 	return e;
 }
 
+static struct err *why_job(struct session *s, const struct asked_for *a)
+{
+	struct why_answer answer;
+	struct why *w;
+
+	TRY(why_ask_ranks(a->ranks, a->match, &w));
+	why_judge(w, &answer);
+	print_answer(s, a->json, w, &answer, NULL);
+	why_free(w);
+	if (answer.verdict == WHY_STUCK)
+		s->quit_status = STATUS_STUCK;
+	return NULL;
+}
+
 int tool_why(struct session *s, int argc, char **argv)
 {
-	const char *who = NULL;
-	bool json = false, wrong = false;
+	struct asked_for a = {0};
 	struct err *e;
 
-	for (int i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			json = true;
-		else if (who || argv[i][0] == '-')
-			wrong = true;
-		else
-			who = argv[i];
-	}
 	s->quiet = true;
-	e = wrong || !who ? usage() : why_process(s, who, json);
+	e = take_words(&a, argc, argv);
+	if (!e)
+		e = a.ranks ? why_job(s, &a) : why_process(s, &a);
 	if (!e)
 		return s->quit_status;
 	out_error(s->out, e);

@@ -417,8 +417,9 @@ const struct tool tools[] = {
 		"tsdb core core_1732377600_node1_4711.nvcudmp\n"},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",
 		"tsdb demo race\n"},
-	{"why", tool_why, "PID|NAME [--json]", "say what a running program waits for",
-		"tsdb why 4711\n"},
+	{"why", tool_why, "PID|NAME|--ranks GLOB [--match GLOB] [--json]",
+		"say what a running program, or a job that is recorded, waits for",
+		"tsdb why 4711\ntsdb why --ranks 'run.*.sbt'\n"},
 	{"doctor", tool_doctor, "[--json]", "say what this machine can do", "tsdb doctor\n"},
 	{NULL, NULL, NULL, NULL, NULL},
 };

@@ -186,7 +186,7 @@ def ask(t, row, way):
     return ask_early(t, row) if way == 'early' else ask_late(t, row)
 
 
-def judge(row, asked):
+def judge(row, asked, way, timed=True):
     """None: as the table says; else what is wrong."""
     if asked.json is None:
         return 'it said nothing: ' + asked.text[-300:].strip().replace('\n', ' / ')
@@ -196,8 +196,52 @@ def judge(row, asked):
         return f'not called {row.verdict} but {asked.verdict}: {asked.named()}'
     if not any(fits(row.culprit, n) for n in asked.named()):
         return f'{row.culprit!r} is not among {asked.named()}'
-    if not any(fits(row.edge[0], a) and fits(row.edge[1], b) for a, b in asked.edges()):
-        return f'no edge {row.edge[0]!r} -> {row.edge[1]!r} among {asked.edges()}'
-    if asked.seconds > LIMIT:
+    edge = row.late if way == 'late' and row.late else row.edge
+    if not any(fits(edge[0], a) and fits(edge[1], b) for a, b in asked.edges()):
+        return f'no edge {edge[0]!r} -> {edge[1]!r} among {asked.edges()}'
+    if timed and asked.seconds > LIMIT:
         return f'it took {asked.seconds:.1f} s'
     return None
+
+
+# ---- some of them; make why-corpus asks about all, and how long it takes
+
+def all_right(t, way, cases):
+    rows = table()
+    for row in rows.STUCK + rows.BUSY:
+        if row.case in cases:
+            wrong = judge(row, ask(t, row, way), way, timed=False)
+            t.check(wrong is None, f'{row.case}, {way}: {wrong}')
+
+
+def test_deadlocks_are_named(t):
+    t.need_soft()
+    all_right(t, 'early', ('values_in_a_circle', 'setter_behind_event', 'setter_on_the_legacy_stream', 'two_kernels_do_not_fit', 'host_function_needs_a_mutex',
+                           'callback_calls_cuda', 'mutex_of_a_thread_that_waits_for_the_gpu', 'pipes_both_read', 'gil_held_while_the_gpu_is_waited_for'))
+
+
+def test_deadlocks_are_named_late(t):
+    t.need_soft()
+    all_right(t, 'late', ('value_never_written', 'setter_behind_event', 'mutexes_in_opposite_orders', 'pipe_full'))
+
+
+def test_busy_programs_are_not_accused(t):
+    t.need_soft()
+    all_right(t, 'early', ('long_kernel', 'setter_later_by_the_host', 'value_later_by_a_stream', 'waits_for_a_producer', 'server_polls', 'slow_child',
+                           'queue_with_a_slow_worker'))
+
+
+def test_busy_programs_are_not_accused_late(t):
+    t.need_soft()
+    all_right(t, 'late', ('kernels_take_turns', 'slow_host_functions', 'very_late_rank'))
+
+
+def test_the_rank_that_is_missing_is_named(t):
+    t.need_soft()
+    all_right(t, 'early', ('missing', 'opposite_orders', 'late_rank'))
+
+
+def test_ranks_that_cannot_be_compared(t):
+    t.sentence(t.tsdb('why', '--ranks', 'none.*.sbt'), r'^tsdb: no file is called none\.\*\.sbt')
+    t.sentence(t.tsdb('why', '--ranks'), r'^tsdb: --ranks needs a value')
+    t.sentence(t.tsdb('why'), r'^tsdb: why needs a process, or the traces of a job')

@@ -4,10 +4,11 @@
 STUCK: the culprit is what must be among the nodes of the cycle, or the leaf, that `why` names; the edge is the one without which the sentence would explain nothing:
 who waits for what. Both are patterns of the form "kind: regular expression", for a node's kind and name as in `why --json` (a kind may be a|b).
 The verdict is "stuck", but for a thread that polls, which could stop polling: there the leaf must be named, and "open" is the verdict.
+late: the edge for a program that tsdb attached to late, where what is queued behind the heads of streams was never recorded.
 BUSY: `why` must not call it stuck, at any moment."""
 import collections
 
-Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge verdict', defaults=('stuck',))
+Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge verdict late', defaults=('stuck', None))
 Busy = collections.namedtuple('Busy', 'program case kind')
 
 GPU, HOST, RANKS, PYTHON, BUSY_PYTHON = 'stuck_gpu', 'stuck_host', 'ranks', 'stuck_python.py', 'busy_python.py'
@@ -26,8 +27,8 @@ STUCK = [
     # Kernels that spin.
     Stuck(GPU, 'pinned_never_written', 'pinned flag never written', WAITS, (WAITS, VALUE)),
     Stuck(GPU, 'flag_never_written', 'flag on the device never written', WAITS, (WAITS, VALUE)),
-    Stuck(GPU, 'setter_behind_event', 'spinning kernel behind its setter', WAITS, (VALUE, SETS)),
-    Stuck(GPU, 'setter_on_the_same_stream', 'spinning kernel behind its setter', WAITS, (VALUE, SETS)),
+    Stuck(GPU, 'setter_behind_event', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
+    Stuck(GPU, 'setter_on_the_same_stream', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
     Stuck(GPU, 'setter_on_the_legacy_stream', 'legacy default stream', WAITS, ('command: set_flag|stream: ', 'stream|command: ')),
     Stuck(GPU, 'copy_on_the_legacy_stream', 'legacy default stream', WAITS, (THREAD, 'stream|command: ')),
     Stuck(GPU, 'grid_does_not_fit', 'kernels that do not fit', 'command: meet_all', ('command: meet_all', 'value|command: ')),
