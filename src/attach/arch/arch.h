@@ -47,6 +47,11 @@ struct arch_syscall {
 	uint64_t arg[6];
 };
 struct arch_syscall arch_syscall(const struct arch_regs *r);
+/* The system call that the thread makes next: code is what lies at its program counter. False: it
+ * makes none. */
+enum { ARCH_SYSCALL_BYTES = 2 };
+bool arch_syscall_ahead(const struct arch_regs *r, const uint8_t code[ARCH_SYSCALL_BYTES],
+	struct arch_syscall *ret);
 /* Sets the result of the system call that the stopped thread is in. */
 void arch_syscall_answer(pid_t tid, long result);
 /* Makes a system call that tsdb's stop interrupted happen again when the thread goes on, as the

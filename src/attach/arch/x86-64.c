@@ -127,6 +127,16 @@ struct arch_syscall arch_syscall(const struct arch_regs *regs)
 		.arg = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
 }
 
+bool arch_syscall_ahead(const struct arch_regs *regs, const uint8_t code[ARCH_SYSCALL_BYTES],
+	struct arch_syscall *ret)
+{
+	if (code[0] != 0x0f || code[1] != 0x05) /* syscall */
+		return false;
+	*ret = arch_syscall(regs);
+	ret->nr = (long)regs->user.rax;
+	return true;
+}
+
 void arch_syscall_answer(pid_t tid, long result)
 {
 	ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax), result);

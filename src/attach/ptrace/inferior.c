@@ -158,6 +158,17 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 	return true;
 }
 
+/* A thread that was borrowed is about to make its call again. */
+static bool is_ahead(struct inferior *inf, const struct arch_regs *r, struct arch_syscall *ret)
+{
+	uint8_t code[ARCH_SYSCALL_BYTES];
+	struct err *e = inferior_read(inf, arch_pc(r), code, sizeof(code));
+	const bool is = !e && arch_syscall_ahead(r, code, ret);
+
+	err_free(e);
+	return is;
+}
+
 /* A call that has ended keeps its number until the thread is back in its program; its result is
  * not one that the kernel keeps to itself then (ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND,
  * ERESTART_RESTARTBLOCK). */
@@ -170,7 +181,8 @@ bool inferior_syscall(struct inferior *inf, pid_t tid, long *ret_nr, uint64_t re
 	if (!r)
 		return false;
 	call = arch_syscall(r);
-	if (call.nr < 0 || call.result > -512 || call.result < -516 || call.result == -515)
+	if (call.nr < 0 ? !is_ahead(inf, r, &call)
+			: call.result > -512 || call.result < -516 || call.result == -515)
 		return false;
 	*ret_nr = call.nr;
 	memcpy(ret_arg, call.arg, sizeof(call.arg));
