@@ -36,6 +36,7 @@ VENDOR_EXCEPTIONS = {
     'src/replay/client/device-child.c': "the replayer's environment",
     'src/shell/live/gpu.c': 'what the machine has',
     'src/symbols/elf-facts.c': 'how a program is linked',
+    'src/shell/tools/core-ask.c': "variables that NVIDIA's driver reads",
     'src/symbols/host-stack.c': 'frames to be left out',
 }
 # In this order: what begins first hides the others.

@@ -7,7 +7,7 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h src/capture/soft
 
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
-	src/capture/core/agent.h src/capture/objects/arrays.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/device-look.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/cuda/core-dump.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
+	src/capture/core/agent.h src/capture/objects/arrays.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/device-look.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
 	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/freed.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keeper/keep.h src/capture/cuda/keeper/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
@@ -37,7 +37,7 @@ agent_sources = \
 	src/capture/memory/discover.c src/capture/memory/discover.h \
 	src/capture/cuda/images.c src/capture/cuda/images.h \
 	src/capture/late/device-look.c src/capture/late/device-look.h src/capture/late/late.c src/capture/late/late.h \
-	src/capture/cuda/old-code.c src/capture/cuda/old-code.h src/capture/cuda/core-dump.c src/capture/cuda/core-dump.h \
+	src/capture/cuda/old-code.c src/capture/cuda/old-code.h \
 	src/capture/cuda/cuda-api.c src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.c src/capture/cuda/driver-cuda.h \
 	src/capture/cuda/driver-cuda-memory.c src/capture/cuda/driver-cuda-code.c src/capture/cuda/driver-cuda-hash.c \
 	src/capture/core/driver.h src/capture/core/source.c \

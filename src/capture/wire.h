@@ -85,7 +85,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 16u
+#define TSDB_WIRE_VERSION 15u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -377,15 +377,6 @@ enum tsdb_python_state {
 
 enum tsdb_on_full { TSDB_FULL_WAIT, TSDB_FULL_DROP };
 
-/* Whether the driver can be asked where the lanes of its kernels are (core dumps). */
-enum tsdb_core {
-	TSDB_CORE_NONE,	   /* core_folder is empty, or there was no context yet */
-	TSDB_CORE_READY,   /* a byte into its pipe makes a core dump */
-	TSDB_CORE_TAKEN,   /* the program, or its environment, set core dumps up for itself */
-	TSDB_CORE_REFUSED, /* core_result says what the driver answered */
-};
-#define TSDB_CORE_FOLDER_MAX 256u
-
 struct tsdb_control {
 	uint32_t magic, version;
 	uint64_t bytes; /* of the whole mapping */
@@ -429,9 +420,6 @@ struct tsdb_control {
 	 * the name. */
 	_Atomic uint32_t keeper_number;
 	char keeper[TSDB_KEEPER_MAX];
-	/* Where the driver is to make "pipe.PID", its pipe for requests, and "core.PID", the dump;
-	 * ends in a slash. Read before the first context is made; "": the driver is not asked. */
-	char core_folder[TSDB_CORE_FOLDER_MAX];
 	uint32_t attached; /* the process was running before this block was made: there are objects
 			      to discover */
 
@@ -459,8 +447,6 @@ struct tsdb_control {
 	_Atomic uint32_t late;	   /* enum tsdb_late: how far an agent that came late is */
 	/* valid from TSDB_LATE_SOURCE on: what the device was doing then, if known; lines */
 	char busy[TSDB_BUSY_MAX];
-	_Atomic uint32_t core; /* enum tsdb_core */
-	uint32_t core_result;  /* REFUSED: the driver's number */
 	/* not 0: subscribed, and contexts are introduced; how long that took after
 	 * tsdb_agent_attach() */
 	_Atomic uint64_t start_ns;

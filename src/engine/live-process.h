@@ -92,8 +92,7 @@ struct live {
 				      not followed */
 	struct recorder *recorder; /* outlives the program until the next run; NULL: none yet */
 	struct live_look *look;	   /* live-look.h; NULL: none at this stop yet */
-	char *core_folder; /* where the driver makes core dumps; ends in a slash; NULL: nowhere */
-	char *races_path;  /* of races that the program's software GPU finds; NULL: none */
+	char *races_path;	   /* of races that the program's software GPU finds; NULL: none */
 	int races_fd;
 };
 
@@ -271,20 +270,5 @@ enum live_lost live_why_lost(struct engine *en);
 bool live_at_fault(const struct engine *en);
 /* For live-step.c: takes the failure at a stop. */
 void live_take_fault(struct engine *en, const struct tsdb_error *error, struct live_fault *ret);
-
-/* --- core dumps of the device --- */
-
-struct gpu_core;
-
-/*
- * Asks the driver where every lane of every running kernel is. The program runs meanwhile, for some
- * tenths of a second, and is stopped again unless it ended (live.inf is NULL then). It costs the
- * program its context: every later call in it fails. *ret is the caller's, for gpu_core_free().
- * Errors: `coredump` was off when the program began, the driver refused, or it wrote nothing within
- * 10 seconds.
- */
-struct err *live_core_dump(struct engine *en, struct gpu_core **ret) TS_CHECK;
-/* Whether live_core_dump() can be tried; else the reason and the cure as an error. */
-struct err *live_can_core_dump(struct engine *en) TS_CHECK;
 
 #endif

@@ -55,7 +55,7 @@ libengine_a_SOURCES = \
 	src/engine/live/live-fault.c \
 	src/engine/live/live-follow.c \
 	src/engine/live/live-gpu.c \
-	src/engine/live/live-keeper.c src/engine/live/live-core-dump.c \
+	src/engine/live/live-keeper.c \
 	src/engine/live/live-look.c \
 	src/engine/live/live-private.h \
 	src/engine/live/live-process.c \

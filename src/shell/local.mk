@@ -56,7 +56,7 @@ libshell_a_SOURCES = \
 	src/shell/line/shell-settings.c src/shell/line/shell-settings.def src/shell/line/shell-settings.h \
 	src/shell/print/replay-print.c src/shell/print/replay-print.h \
 	src/shell/print/stack-view.c src/shell/print/stack-view.h \
-	src/shell/tools/tool-demo.c src/shell/tools/tool-core.c src/shell/tools/core-text.c src/shell/tools/core-text.h \
+	src/shell/tools/tool-demo.c src/shell/tools/tool-core.c src/shell/tools/core-ask.c src/shell/tools/core-ask.h src/shell/tools/core-text.c src/shell/tools/core-text.h \
 	src/shell/tools/tool-extract.c \
 	src/shell/tools/tool-observe.c \
 	src/shell/tools/tool-replay.c \
@@ -72,7 +72,7 @@ libshell_a_SOURCES = \
 libshell_a_SOURCES += src/shell/values/kernel-args.c src/shell/values/arg-condition.c src/shell/values/kernel-args.h
 HEADERS_TO_CHECK += src/shell/values/kernel-args.h
 libshell_a_SOURCES += src/shell/source/source-view.c src/shell/source/cmd-source.c src/shell/source/source-view.h
-HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/tools/core-text.h
+HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/tools/core-text.h src/shell/tools/core-ask.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
 

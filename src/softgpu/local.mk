@@ -95,7 +95,7 @@ LIBCUDA_SOURCES = \
 	src/softgpu/graph/drv-node.c \
 	src/softgpu/driver/drv-obj.c \
 	src/softgpu/driver/drv-pool.c \
-	src/softgpu/driver/drv-refused.c src/softgpu/driver/drv-coredump.c \
+	src/softgpu/driver/drv-refused.c \
 	src/softgpu/driver/drv-stream.c \
 	src/softgpu/driver/drv-tex.c \
 	src/softgpu/graph/drv-user-object.c \

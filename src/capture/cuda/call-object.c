@@ -8,7 +8,6 @@
 #include "capture/cuda/cuda-calls.h"
 #include "capture/objects/code.h"
 #include "capture/cuda/cuda-api.h"
-#include "capture/cuda/core-dump.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/cuda/ptx-beside.h"
@@ -36,7 +35,6 @@ static void created_ctx(struct call *c, CUcontext handle, int device, bool prima
 
 void enter_ctx_create(struct call *c)
 {
-	core_dump_prepare();
 	c->cmd.u.ctx_create.new_ctx = c->cmd.u.ctx_create.default_stream = SBT_NO_ID;
 }
 

@@ -88,9 +88,7 @@
 	OPTIONAL(cuGraphMemAllocNodeGetParams)                                                     \
 	OPTIONAL(cuGraphKernelNodeGetAttribute)                                                    \
 	OPTIONAL(cuStreamGetCaptureInfo_v3)                                                        \
-	OPTIONAL(cuGraphMemFreeNodeGetParams)                                                      \
-	OPTIONAL(cuCoredumpGetAttributeGlobal)                                                     \
-	OPTIONAL(cuCoredumpSetAttributeGlobal)
+	OPTIONAL(cuGraphMemFreeNodeGetParams)
 
 /* A handle in the form used by the rest of the agent. */
 #define H(handle) ((uint64_t)(uintptr_t)(handle))

@@ -14,7 +14,6 @@ static void forget_process(struct engine *en)
 {
 	inferior_free(en->live.inf);
 	en->live.inf = NULL;
-	live_forget_core_dump(en);
 	en->live.at_cmd = false;
 	en->live.tid = 0;
 	if (en->live.plan.asking)

@@ -28,9 +28,6 @@ void live_configure_keeper(struct engine *en, struct tsdb_control *ctl);
 /* Notes, once for each keeper, that it has ended or why the agent does not use it. ctl may be
  * NULL. */
 void live_tell_keeper(struct engine *en, struct tsdb_control *ctl);
-/* live-core-dump.c: makes the folder for core dumps if the setting asks for one; its end. */
-void live_configure_core_dump(struct engine *en, struct tsdb_control *ctl);
-void live_forget_core_dump(struct engine *en);
 /* live-step.c. final: as in drain_next(). */
 bool live_drain_some(struct engine *en, bool final, unsigned most);
 /* Called when the program begins to run: the next sleeps are short or long from there on. */

@@ -176,7 +176,6 @@ void live_configure(struct engine *en)
 	atomic_store(&ctl->window_stop, settings_on(&en->set, SET_WINDOW_STOP));
 	configure_memory(en, ctl, all);
 	live_configure_keeper(en, ctl);
-	live_configure_core_dump(en, ctl);
 	atomic_store(&ctl->on, 1);
 }
 

@@ -12,10 +12,7 @@
 #include "shell/line/session.h"
 #include "shell/live/process.h"
 #include "shell/live/why-text.h"
-#include "shell/tools/core-text.h"
 #include "shell/tools/tools.h"
-#include "symbols/gpu-core.h"
-#include "symbols/symbols.h"
 
 enum { STATUS_STUCK = 3, START_MS = 500 };
 
@@ -28,64 +25,42 @@ const char cmd_why_help[] =
 	"What is not certain is never called stuck: \"slow or stuck is not known\" then.\n"
 	"With --json, each node and each edge, and how it is known.\n"
 	"Ctrl-C says the same when a thread waits for the GPU.\n"
-	"With --inside the NVIDIA driver says where the lanes of all running kernels are. That\n"
-	"costs the program its context: every later call in it fails. It needs\n"
-	"`set coredump on` before `run`; the software GPU is looked into without.\n"
 	"Example: why\n"
-	"         why --json\n"
-	"         why --inside\n";
+	"         why --json\n";
 
-static void print_answer(struct session *s, bool json, const struct why *w,
-	const struct why_answer *a, const struct gpu_core *inside)
+static void print_answer(
+	struct session *s, bool json, const struct why *w, const struct why_answer *a)
 {
-	struct symbols *names = symbols_new();
 	struct buf b = BUF_INIT;
 
 	if (json) {
-		why_json(&b, w, a, inside, names);
+		why_json(&b, w, a);
 		buf_byte(&b, '\n');
 	} else {
 		why_text(&b, w, a);
-		if (inside) {
-			buf_str(&b, "Inside the device (the program has lost its context):\n");
-			core_text(&b, inside, names);
-		}
 	}
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
-	symbols_free(names);
 }
 
-/* The look from outside comes first: the core dump ends the context. */
-static struct err *ask(struct session *s, bool json, bool inside, enum why_verdict *ret)
+static struct err *ask(struct session *s, bool json, enum why_verdict *ret)
 {
-	struct gpu_core *core = NULL;
 	struct why_answer a;
-	struct err *e = NULL;
 	struct why *w;
 
-	if (inside)
-		TRY(live_can_core_dump(&s->engine));
 	TRY(why_ask(&s->engine, &w));
 	why_judge(w, &a);
 	*ret = a.verdict;
-	if (inside)
-		e = live_core_dump(&s->engine, &core);
-	print_answer(s, json, w, &a, core);
-	gpu_core_free(core);
+	print_answer(s, json, w, &a);
 	why_free(w);
-	return e;
+	return NULL;
 }
 
 struct err *cmd_why(struct session *s, const struct cmd_args *a)
 {
-	const bool inside = !strcmp(a->rest, "--inside");
 	enum why_verdict verdict;
 
-	if (*a->rest && !inside)
-		return err_cure(err_new(ERR_USAGE, "why takes no \"%s\"", a->rest),
-			"Usage: why [--inside] [--json]");
-	TRY(ask(s, a->json, inside, &verdict));
+	TRY(ask(s, a->json, &verdict));
 	if (verdict == WHY_STUCK && s->batch)
 		s->quit_status = STATUS_STUCK;
 	return NULL;
@@ -110,7 +85,7 @@ void why_at_interrupt(struct session *s)
 	enum why_verdict verdict;
 
 	if (!s->batch && waits_for_device(s) && !s->engine.live.recording)
-		err_free(ask(s, false, false, &verdict));
+		err_free(ask(s, false, &verdict));
 }
 
 /* --- tsdb why --- */
@@ -161,7 +136,7 @@ static struct err *why_process(struct session *s, const struct asked_for *a)
 	if (*limit > START_MS)
 		*limit = START_MS;
 	TRY(process_attach(s, a->who, false));
-	e = ask(s, a->json, false, &verdict);
+	e = ask(s, a->json, &verdict);
 	if (verdict == WHY_STUCK)
 		s->quit_status = STATUS_STUCK;
 	err_free(live_detach(&s->engine));
@@ -175,7 +150,7 @@ static struct err *why_job(struct session *s, const struct asked_for *a)
 
 	TRY(why_ask_ranks(a->ranks, a->match, &w));
 	why_judge(w, &answer);
-	print_answer(s, a->json, w, &answer, NULL);
+	print_answer(s, a->json, w, &answer);
 	why_free(w);
 	if (answer.verdict == WHY_STUCK)
 		s->quit_status = STATUS_STUCK;

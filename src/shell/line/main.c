@@ -55,7 +55,7 @@ static const char usage_options[] =
 	"  --cd DIR               change to DIR first\n"
 	"  -q, --quiet            no greeting\n"
 	"  --no-init, -n          do not read ~/.config/tsdb/init\n"
-	"  --json                 the TOOL's list or verdict as JSON; also behind its name\n"
+	"  --json                 the TOOL's list or verdict as JSON; or behind its name\n"
 	"  --version, --help\n"
 	"\n"
 	"In tsdb, type \"help\".\n";

@@ -4,7 +4,6 @@
  * waits, a line for each node that has something to say.
  */
 #include "shell/live/why-text.h"
-#include "shell/tools/core-text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -253,9 +252,7 @@ JS_DEFINE(wait_object, "wait", why_edge, JS_AS("waiter", UINT, why_edge, from),
 	JS_AS("waits_for", UINT, why_edge, to), JS_AS("how", TEXT, why_edge, what),
 	{"known_by", JS_NAMED, JS_MEMBER(why_edge, known), .named = why_known_name});
 
-struct why_inside_json;
 struct why_in_json {
-	const struct why_inside_json *inside; /* NULL: not looked */
 	const struct why *w;
 	const struct why_answer *a;
 	uint64_t answer, still_ns, apart_ms;
@@ -315,19 +312,6 @@ static void put_path(struct buf *out, const void *member)
 	buf_byte(out, ']');
 }
 
-/* What is seen inside the device. */
-struct why_inside_json {
-	const struct gpu_core *core;
-	struct symbols *names;
-};
-
-static void put_inside(struct buf *out, const void *member)
-{
-	const struct why_inside_json *j = *(const struct why_inside_json *const *)member;
-
-	core_json(out, j->core, j->names);
-}
-
 JS_DEFINE(why_object, "why", why_in_json,
 	{"answer", JS_NAMED, JS_MEMBER(why_in_json, answer), .named = why_verdict_name},
 	JS(UINT, why_in_json, still_ns, apart_ms),
@@ -335,22 +319,18 @@ JS_DEFINE(why_object, "why", why_in_json,
 	JS_BY("wait_list", why_in_json, w, put_edges, "[wait]"),
 	JS_BY("cycle", why_in_json, a, put_cycle, "[number]"),
 	JS_BY("chain", why_in_json, a, put_path, "[number]"), JS(ID, why_in_json, leaf),
-	JS(TEXT, why_in_json, cure), JS_BY("notes", why_in_json, w, put_notes, "[text]"),
-	JS_MAYBE_BY("inside", why_in_json, inside, put_inside, "[core_kernel]"));
+	JS(TEXT, why_in_json, cure), JS_BY("notes", why_in_json, w, put_notes, "[text]"));
 
-void why_json(struct buf *out, const struct why *w, const struct why_answer *a,
-	const struct gpu_core *inside, struct symbols *names)
+void why_json(struct buf *out, const struct why *w, const struct why_answer *a)
 {
 	const struct why_progress *p = why_get_progress(w);
-	const struct why_inside_json seen = {inside, names};
 	const struct why_in_json j = {.w = w,
 		.a = a,
 		.answer = a->verdict,
 		.still_ns = p->still_ns,
 		.apart_ms = p->apart_ms,
 		.leaf = a->leaf,
-		.cure = a->cure,
-		.inside = inside ? &seen : NULL};
+		.cure = a->cure};
 
 	js_put(out, &why_object, &j);
 }

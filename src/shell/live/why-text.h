@@ -8,12 +8,7 @@
 #include "base/buf.h"
 #include "engine/why.h"
 
-struct gpu_core;
-struct symbols;
-
 void why_text(struct buf *out, const struct why *w, const struct why_answer *a);
-/* inside: a core dump of the device, whose names `names` demangles; NULL: there is none. */
-void why_json(struct buf *out, const struct why *w, const struct why_answer *a,
-	const struct gpu_core *inside, struct symbols *names);
+void why_json(struct buf *out, const struct why *w, const struct why_answer *a);
 
 #endif

@@ -207,7 +207,7 @@ void core_json(struct buf *out, const struct gpu_core *c, struct symbols *names)
 	buf_byte(out, '[');
 	for (size_t i = 0; i < c->nkernels; i++)
 		js_add(out, &kernel_object, &k[i]);
-	buf_byte(out, ']');
+	buf_str(out, "]\n");
 	free(places);
 	free(k);
 }

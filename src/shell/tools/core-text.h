@@ -12,7 +12,7 @@ struct symbols;
 
 /* Appends each kernel and its places, those with the most lanes first. names: demangles. */
 void core_text(struct buf *out, const struct gpu_core *c, struct symbols *names);
-/* The same as a list of objects. */
+/* The same as a list of objects, with a newline. */
 void core_json(struct buf *out, const struct gpu_core *c, struct symbols *names);
 
 #endif

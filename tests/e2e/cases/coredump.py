@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPU core dumps: tsdb core, and the driver's dumps on demand. The dump is an H200's; tests/unit/test-gpu-core.c has its program."""
+"""GPU core dumps: tsdb core, of a file and of a process. The dump is an H200's; tests/unit/test-gpu-core.c has its program."""
 import ctypes
-import glob
 import json
 import os
+import subprocess
+import sys
 
-from e2e import SRC, program
+from e2e import SRC
 
 
 def unpacked(t):
@@ -41,65 +42,60 @@ def test_refusals(t):
     with open(t.path('cut.core'), 'wb') as cut, open(unpacked(t), 'rb') as f:
         cut.write(f.read()[:100000])
     for args, says in ((['cut.core'], 'cut.core: the GPU core dump is damaged'), (['/proc/self/exe'], 'this is no GPU core dump'),
-                       (['nowhere'], 'cannot open nowhere'), ([], 'core needs a GPU core dump'), (['a', 'b'], 'core has no option b')):
+                       (['nowhere'], 'cannot open nowhere'), ([], 'core needs a GPU core dump, or a process'), (['a', 'b'], 'core has no option b')):
         r = t.tsdb('core', *args)
         t.equal(r.status, 1, f'status of {args}')
         t.check(says in r.err, f'{args}: {r.err}')
 
 
-def test_driver_is_asked_before_the_first_context(t):
-    """The software GPU takes the place of the driver; what the program prints is the same, and nothing is left behind."""
-    t.need_soft()
-    plain = t.tsdb('--batch', '-ex', 'run', program('vecadd'))
-    env = {'TMPDIR': t.dir, 'TSDB_SOFT_CORE': unpacked(t)}
-    r = t.tsdb('--batch', '-ex', 'set coredump on', '-ex', 'break launch', '-ex', 'run', '-ex', f'shell ls -l {t.dir}/tsdb-core-*/', '-ex',
-               'delete', '-ex', 'continue', program('vecadd'), env=env)
-    t.check('pipe.' in r.out, r.out)
-    t.equal(r.status, plain.status, 'status')
-    t.equal(glob.glob(t.path('tsdb-core-*')), [], 'folders that are left')
+DRIVER = """
+import os, sys, time
+folder, dump = sys.argv[1:]
+fifo = os.path.join(folder, f'pipe.{os.getpid()}')
+os.mkfifo(fifo)
+with open(os.open(fifo, os.O_RDWR), 'rb', buffering=0) as f, open(dump, 'rb') as d:
+    print('ready', flush=True)
+    f.read(1)
+    with open(os.path.join(folder, f'core.1700000000.{os.getpid()}'), 'wb', buffering=0) as out:
+        while part := d.read(40000):  # it grows, as the driver's does
+            out.write(part)
+            time.sleep(0.02)
+time.sleep(60)
+"""
 
 
-def test_off_unless_asked_for(t):
-    t.need_soft()
-    env = {'TMPDIR': t.dir, 'TSDB_SOFT_CORE': unpacked(t)}
-    r = t.tsdb('--batch', '-ex', 'break launch', '-ex', 'run', '-ex', f'shell ls {t.dir}', '-ex', 'kill', program('vecadd'), env=env)
-    t.check('tsdb-core-' not in r.out, r.out)
+def started(t, **env):
+    """A process that stands in for one with NVIDIA's driver."""
+    p = subprocess.Popen([sys.executable, '-c', DRIVER, t.dir, unpacked(t)], env=t.environment(env), stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    return p
 
 
-def hung(t, *settings):
-    from cases.interactive import Terminal
-    s = Terminal(t, '-q', '-ex', 'set confirm off', '-ex', 'set width 200', *[x for c in settings for x in ('-ex', c)], '--args', program('two_streams'))
-    s.prompt()
-    s.p.sendline('run')
-    s.expect('ready')
-    t.run(['sleep', '0.5'])
-    s.p.sendintr()
-    s.prompt()
-    return s
-
-
-def test_why_looks_inside_by_a_dump(t):
-    t.need_soft()
-    os.environ['TSDB_SOFT_CORE'] = unpacked(t)
+def test_a_process_is_asked(t):
+    env = {'CUDA_ENABLE_USER_TRIGGERED_COREDUMP': '1', 'CUDA_COREDUMP_PIPE': t.path('pipe.%p'), 'CUDA_COREDUMP_FILE': t.path('core.%t.%p')}
+    p = started(t, **env)
     try:
-        s = hung(t, 'set coredump on')
-        out = s.type('why --inside')
-        t.check('Stuck: ' in out and 'Inside the device (the program has lost its context):' in out, out)
-        t.check('144 lanes in wait_flag(int volatile*, int) at spin.cu:21' in out, out)
-        t.check('Running' in s.type('info streams'), 'the program is stopped again')
-        why = json.loads(next(x for x in s.type('why --inside --json').splitlines() if x.startswith('{"answer"')))
-        t.equal(why['inside'][0]['lane_count'], 192, 'lanes in JSON')
-        s.type('kill')
-        s.quit()
+        r = t.tsdb('core', '-p', p.pid)
+        t.equal(r.status, 0, 'status')
+        t.check('144 lanes in wait_flag(int volatile*, int) at spin.cu:21' in r.out, r.out)
+        t.check(f'the dump is {t.path("core.1700000000")}.{p.pid}; the process has lost its context' in r.err, r.err)
     finally:
-        del os.environ['TSDB_SOFT_CORE']
+        p.kill()
+        p.wait()
 
 
-def test_why_says_what_it_needs_to_look_inside(t):
-    t.need_soft()
-    s = hung(t)
-    out = s.type('why --inside')
-    t.check('the software GPU writes no core dumps; `why` looks inside its kernels without' in out, out)
-    t.check('why takes no "inside"' in s.type('why inside'), 'usage')
-    s.type('kill')
-    s.quit()
+def test_a_process_that_cannot_be_asked(t):
+    p = started(t)
+    try:
+        t.sentence(t.tsdb('core', '-p', p.pid), r'process \d+ was not started for core dumps\. Start it with CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1')
+    finally:
+        p.kill()
+        p.wait()
+    p = started(t, CUDA_ENABLE_USER_TRIGGERED_COREDUMP='1', CUDA_COREDUMP_PIPE=t.path('elsewhere.%p'))
+    try:
+        t.sentence(t.tsdb('core', '-p', p.pid), r'the driver in process \d+ listens at no pipe for core dumps')
+    finally:
+        p.kill()
+        p.wait()
+    t.sentence(t.tsdb('core', '-p', '4194000'), 'there is no process 4194000')
+    t.sentence(t.tsdb('core', '-p', 'x'), '"x" is no process number')

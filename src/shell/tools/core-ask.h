@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Asks the NVIDIA driver in a running process for a GPU core dump.
+ */
+#ifndef SHELL_CORE_ASK_H
+#define SHELL_CORE_ASK_H
+
+#include <sys/types.h>
+#include "base/err.h"
+
+struct gpu_core;
+
+/*
+ * The process must have been started with CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1. Writes to the
+ * driver's pipe and waits for the file, 10 s at most. It costs the process its context: every later
+ * call of CUDA in it fails. *ret: the caller's, for gpu_core_free(). *ret_path: the file, from
+ * malloc.
+ */
+struct err *core_ask(pid_t pid, struct gpu_core **ret, char **ret_path) TS_CHECK;
+
+#endif
