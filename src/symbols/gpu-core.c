@@ -52,6 +52,11 @@ struct row_kernel {
 struct row_sm {
 	uint32_t id;
 };
+/* The rest of the row, since CUDA 12: files of before have shorter rows. */
+struct row_sm_fault {
+	uint32_t id, pad, exception, pc_valid;
+	uint64_t pc;
+};
 struct row_block {
 	uint64_t grid_id;
 	uint32_t index[3];
@@ -320,6 +325,29 @@ static struct err *blocks_add(struct gpu_core *c, uint64_t section, const Elf64_
 	return NULL;
 }
 
+static struct err *faults_add(struct gpu_core *c, uint64_t section, const Elf64_Shdr *s)
+{
+	struct row_sm_fault r;
+	uint32_t device;
+
+	for (uint64_t i = 0; i < rows_of(s); i++) {
+		struct gpu_core_fault *all;
+
+		if (!row_of(c->file, section, SECTION_SMS, i, &r, sizeof r) || !r.exception ||
+			!device_of(c->file, section, &device))
+			continue;
+		all = reallocarray(c->faults, c->nfaults + 1, sizeof *all);
+		if (!all)
+			return err_nomem();
+		c->faults = all;
+		all[c->nfaults] = (struct gpu_core_fault){device, r.id, r.exception, {0}};
+		if (r.pc_valid)
+			gpu_core_code_at(c->file->codes, device, r.pc, 0, &all[c->nfaults].code);
+		c->nfaults++;
+	}
+	return NULL;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
@@ -435,6 +463,8 @@ static struct err *section_add(struct gpu_core *c, uint32_t type, uint64_t i, co
 		return code_add(c->file, i, s);
 	case SECTION_KERNELS:
 		return kernels_add(c, i, s);
+	case SECTION_SMS:
+		return faults_add(c, i, s);
 	case SECTION_BLOCKS:
 		return blocks_add(c, i, s);
 	case SECTION_LANES:
@@ -447,8 +477,8 @@ static struct err *section_add(struct gpu_core *c, uint32_t type, uint64_t i, co
 
 static struct err *sections_add(struct gpu_core *c)
 {
-	static const uint32_t order[] = {
-		SECTION_CODE, SECTION_KERNELS, SECTION_PARAMS, SECTION_BLOCKS, SECTION_LANES};
+	static const uint32_t order[] = {SECTION_CODE, SECTION_KERNELS, SECTION_PARAMS, SECTION_SMS,
+		SECTION_BLOCKS, SECTION_LANES};
 	Elf64_Shdr s;
 
 	for (size_t k = 0; k < sizeof order / sizeof *order; k++)
@@ -555,6 +585,7 @@ void gpu_core_free(struct gpu_core *c)
 	free(c->file->seen);
 	free(c->file->bytes);
 	free(c->file);
+	free(c->faults);
 	free(c->places);
 	free(c->kernels);
 	free(c);

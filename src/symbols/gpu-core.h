@@ -61,11 +61,21 @@ struct gpu_core_place {
 	unsigned ncalls;
 };
 
+/* What a multiprocessor reports. The kernel may not be among those that were running: its block has
+ * ended then. */
+struct gpu_core_fault {
+	uint32_t device, sm;
+	uint32_t exception;	   /* CUDBGException_t */
+	struct gpu_core_code code; /* pc 0: not known */
+};
+
 struct gpu_core {
 	struct gpu_core_kernel *kernels; /* in the file's order */
 	size_t nkernels;
 	struct gpu_core_place *places; /* by kernel, those with the most lanes first */
 	size_t nplaces;
+	struct gpu_core_fault *faults; /* in the file's order */
+	size_t nfaults;
 	struct gpu_core_file *file; /* what the strings point into */
 };
 

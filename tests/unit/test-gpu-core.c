@@ -102,6 +102,39 @@ static void whole(void **state)
 	gpu_core_free(c);
 }
 
+/* Multiprocessor 3 reports an illegal address at the instruction where lanes of look() are. */
+static void fault(void **state)
+{
+	uint8_t *copy = malloc(dump_size);
+	struct gpu_core *c;
+	Elf64_Ehdr h;
+	Elf64_Shdr s;
+	uint64_t pc;
+
+	assert_non_null(copy);
+	memcpy(copy, dump, dump_size);
+	assert_null(gpu_core_parse(copy, dump_size, &c));
+	assert_int_equal(c->nfaults, 0);
+	pc = c->places[0].code.pc;
+	gpu_core_free(c);
+	memcpy(&h, dump, sizeof h);
+	for (unsigned i = 1; i < h.e_shnum; i++) {
+		memcpy(&s, dump + h.e_shoff + i * sizeof s, sizeof s);
+		if (s.sh_type == SHT_LOUSER + 11)
+			break;
+	}
+	memcpy(copy + s.sh_offset + 3 * s.sh_entsize + 8, (uint32_t[]){14, 1}, 8);
+	memcpy(copy + s.sh_offset + 3 * s.sh_entsize + 16, &pc, 8);
+	assert_null(gpu_core_parse(copy, dump_size, &c));
+	assert_int_equal(c->nfaults, 1);
+	assert_int_equal(c->faults[0].sm, 3);
+	assert_int_equal(c->faults[0].exception, 14);
+	assert_string_equal(c->faults[0].code.function, "_Z9wait_flagPVii");
+	assert_int_equal(c->faults[0].code.line, 21);
+	gpu_core_free(c);
+	free(copy);
+}
+
 /* A file that ends early is refused wherever it ends: the table of sections is at its end. */
 static void cut(void **state)
 {
@@ -204,6 +237,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole),
+		cmocka_unit_test(fault),
 		cmocka_unit_test(cut),
 		cmocka_unit_test(foreign),
 		cmocka_unit_test(bad_links),

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See core-ask.h. Where the driver's pipe is, and where it writes, is said by the process's
- * environment; the defaults and the %h, %p and %t in it are in "GPU core dump support" of the
- * CUDA-GDB manual. The driver refuses core dumps in a program in which a tool has subscribed to
- * CUPTI ("not supported with other developer tools"), so tsdb's agent cannot ask for one.
+ * environment; %h, %p and %t in it are in "GPU core dump support" of the CUDA-GDB manual, the
+ * defaults are those of driver 580.159.04. The driver refuses core dumps in a program in which a
+ * tool has subscribed to CUPTI ("not supported with other developer tools"), so tsdb's agent cannot
+ * ask for one.
  */
 #include "shell/tools/core-ask.h"
 
@@ -178,7 +179,7 @@ struct err *core_ask(pid_t pid, struct gpu_core **ret, char **ret_path)
 	}
 	pipe = variable(text, n, "CUDA_COREDUMP_PIPE");
 	file = variable(text, n, "CUDA_COREDUMP_FILE");
-	pipes = expand(pid, pipe ? pipe : "corepipe.cuda.%h.%p");
+	pipes = expand(pid, pipe ? pipe : "corepipe_%h_%p");
 	files = expand(pid, file ? file : "core_%t_%h_%p.nvcudmp");
 	free(newest(files, &before));
 	e = trigger(pid, pipes);

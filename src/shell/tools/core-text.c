@@ -174,11 +174,28 @@ static void put_place(struct buf *out, const struct place_row *p)
 		p->first_thread[1], p->first_thread[2]);
 }
 
+static void put_faults(struct buf *out, const struct gpu_core *c, struct symbols *names)
+{
+	for (size_t i = 0; i < c->nfaults; i++) {
+		const struct gpu_core_fault *f = &c->faults[i];
+		const struct code_row at = code_row(&f->code, names);
+
+		buf_printf(out, "Multiprocessor %" PRIu32 " of device %" PRIu32 " reports: %s",
+			f->sm, f->device, exception_name(f->exception));
+		if (at.pc) {
+			buf_str(out, " in ");
+			put_code(out, &at);
+		}
+		buf_byte(out, '\n');
+	}
+}
+
 void core_text(struct buf *out, const struct gpu_core *c, struct symbols *names)
 {
 	struct place_row *places;
 	struct kernel_row *k = rows(c, names, &places);
 
+	put_faults(out, c, names);
 	if (!c->nkernels)
 		buf_str(out, "No kernel was running.\n");
 	for (size_t i = 0; i < c->nkernels; i++) {
