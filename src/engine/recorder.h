@@ -115,8 +115,6 @@ uint64_t recorder_last_seq(const struct recorder *r);
 bool recorder_recent(const struct recorder *r, unsigned age, struct sbt_cmd *ret);
 /* Whether the device has reported when the command ended; of the last 65536 reports. */
 bool recorder_finished(const struct recorder *r, uint64_t seq);
-/* CLOCK_REALTIME of the last end that the device has reported, in ns; 0: none. */
-uint64_t recorder_last_end(const struct recorder *r);
 /* The host stack of a command by its id. Returns false if it was not recorded or is no longer kept.
  * *ret is valid until the next drain. */
 bool recorder_stack(

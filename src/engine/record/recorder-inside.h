@@ -95,7 +95,6 @@ struct recorder {
 	struct recent *recent; /* RECENT_MAX, or NULL */
 	uint64_t nrecent;
 	uint64_t *finished; /* FINISHED_MAX seqs, by their low bits; or NULL */
-	uint64_t last_end;  /* CLOCK_REALTIME, ns */
 };
 
 /* ---- recorder.c ---- */

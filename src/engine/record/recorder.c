@@ -63,7 +63,6 @@ void recorder_exec(struct recorder *r)
 	r->nrecent = 0;
 	free(r->finished);
 	r->finished = NULL;
-	r->last_end = 0;
 }
 
 enum recorder_mode recorder_mode(const struct recorder *r)
@@ -236,18 +235,11 @@ static void note_finished(struct recorder *r, const struct drain_item *it)
 	if (!r->finished)
 		r->finished = xcalloc(FINISHED_MAX, sizeof *r->finished);
 	r->finished[it->seq % FINISHED_MAX] = it->seq;
-	if (it->end_ns > r->last_end)
-		r->last_end = it->end_ns;
 }
 
 bool recorder_finished(const struct recorder *r, uint64_t seq)
 {
 	return r->finished && seq && r->finished[seq % FINISHED_MAX] == seq;
-}
-
-uint64_t recorder_last_end(const struct recorder *r)
-{
-	return r->last_end;
 }
 
 static struct err *take_item(struct recorder *r, struct inferior *inf, const struct drain_item *it)
