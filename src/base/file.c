@@ -124,3 +124,17 @@ void file_remove_all(const char *dir)
 {
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+int file_take(int fd, void *to, size_t n, size_t *ret_n)
+{
+	ssize_t got = 1;
+
+	for (*ret_n = 0; *ret_n < n && got;) {
+		got = read(fd, (char *)to + *ret_n, n - *ret_n);
+		if (got < 0 && errno != EINTR)
+			return errno;
+		if (got > 0)
+			*ret_n += (size_t)got;
+	}
+	return 0;
+}

@@ -38,6 +38,9 @@ struct err *file_close(FILE *f, const char *path) TS_CHECK;
 /* Replaces the file's contents by the n bytes at p. */
 struct err *file_write(const char *path, const void *p, size_t n) TS_CHECK;
 
+/* Reads n bytes of fd, or up to the file's end. *ret_n: how many. Returns 0, or the errno. */
+int file_take(int fd, void *to, size_t n, size_t *ret_n);
+
 /* Removes a folder and all in it; links are removed, not followed. Reports no error: it cleans up
  * after a failure. */
 void file_remove_all(const char *dir);

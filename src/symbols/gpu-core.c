@@ -7,6 +7,7 @@
 #include "symbols/gpu-core.h"
 
 #include "base/checked.h"
+#include "base/file.h"
 #include "gpucode/cubin.h"
 #include "symbols/gpu-core-code.h"
 
@@ -535,8 +536,7 @@ struct err *gpu_core_parse(const void *bytes, size_t n, struct gpu_core **ret)
 static struct err *read_all(int fd, const char *path, uint8_t **ret, size_t *ret_n)
 {
 	struct stat st;
-	size_t done = 0;
-	ssize_t k;
+	int sys;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(errno, "cannot read %s", path);
@@ -545,16 +545,8 @@ static struct err *read_all(int fd, const char *path, uint8_t **ret, size_t *ret
 	*ret = malloc((size_t)st.st_size + 1);
 	if (!*ret)
 		return err_nomem();
-	while (done < (size_t)st.st_size &&
-		(k = read(fd, *ret + done, (size_t)st.st_size - done)) != 0) {
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return err_sys(errno, "cannot read %s", path);
-		done += (size_t)k;
-	}
-	*ret_n = done;
-	return NULL;
+	sys = file_take(fd, *ret, (size_t)st.st_size, ret_n);
+	return sys ? err_sys(sys, "cannot read %s", path) : NULL;
 }
 
 struct err *gpu_core_read(const char *path, struct gpu_core **ret)

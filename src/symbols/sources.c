@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/file.h"
 
 enum { TEXT_MAX = 64 << 20 };
 
@@ -219,22 +220,13 @@ static struct text *text_new(const char *file, const char *path, char *bytes, si
 
 static struct err *read_all(int fd, const char *path, size_t size, char **ret, size_t *ret_n)
 {
-	size_t n = 0;
-
 	*ret = xmalloc(size + 1);
-	while (n < size) {
-		ssize_t got = read(fd, *ret + n, size - n);
+	const int sys = file_take(fd, *ret, size, ret_n);
 
-		if (got < 0) {
-			free(*ret);
-			return err_sys(errno, "cannot read the source file %s", path);
-		}
-		if (!got)
-			break;
-		n += (size_t)got;
-	}
-	*ret_n = n;
-	return NULL;
+	if (!sys)
+		return NULL;
+	free(*ret);
+	return err_sys(sys, "cannot read the source file %s", path);
 }
 
 static struct err *read_file(const char *file, const char *path, struct text **ret)

@@ -53,12 +53,12 @@ static const char *variable(const char *environ_text, size_t n, const char *name
 	return NULL;
 }
 
-static void put_quoted(struct buf *b, const char *text)
+static void put_quoted(struct buf *b, const char *text, size_t n)
 {
-	for (; *text; text++) {
-		if (strchr("*?[\\", *text))
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("*?[\\", text[i]))
 			buf_byte(b, '\\');
-		buf_byte(b, *text);
+		buf_byte(b, text[i]);
 	}
 }
 
@@ -67,23 +67,29 @@ static void put_quoted(struct buf *b, const char *text)
 static char *expand(pid_t pid, const char *path)
 {
 	struct buf b = BUF_INIT;
-	char host[256] = "", text[64];
+	char host[256] = "";
+	size_t n;
 
 	gethostname(host, sizeof host - 1);
 	if (*path != '/')
 		buf_printf(&b, "/proc/%d/cwd/", (int)pid);
-	for (; *path; path++) {
-		if (path[0] == '%' && path[1] == 'p')
+	for (; *path; path += n) {
+		n = *path == '%' && path[1] && strchr("pht", path[1]) ? 2 : 1;
+		if (n == 1)
+			put_quoted(&b, path, 1);
+		else if (path[1] == 'p')
 			buf_printf(&b, "%d", (int)pid);
-		else if (path[0] == '%' && path[1] == 'h')
-			put_quoted(&b, host);
-		else if (path[0] == '%' && path[1] == 't')
-			buf_byte(&b, '*');
+		else if (path[1] == 'h')
+			put_quoted(&b, host, strlen(host));
 		else
-			put_quoted(&b, (text[0] = *path, text[1] = 0, text));
-		path += path[0] == '%' && path[1] && strchr("pht", path[1]);
+			buf_byte(&b, '*');
 	}
 	return buf_steal(&b);
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
 /* The only file of that pattern, or the newest; NULL: there is none. */
@@ -97,10 +103,7 @@ static char *newest(const char *pattern, struct timespec *ret_time)
 	if (glob(pattern, GLOB_NOSORT, NULL, &g))
 		return NULL;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
-		if (stat(g.gl_pathv[i], &st) ||
-			(found && (st.st_mtim.tv_sec < ret_time->tv_sec ||
-					  (st.st_mtim.tv_sec == ret_time->tv_sec &&
-						  st.st_mtim.tv_nsec <= ret_time->tv_nsec))))
+		if (stat(g.gl_pathv[i], &st) || (found && !is_later(&st.st_mtim, ret_time)))
 			continue;
 		free(found);
 		found = xstrdup(g.gl_pathv[i]);
@@ -131,11 +134,6 @@ static struct err *trigger(pid_t pid, const char *pattern)
 		close(fd);
 	free(path);
 	return e;
-}
-
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
 /* Waits for a file that was not there before, and is whole. */
