@@ -2,7 +2,7 @@
  *
  * Which rank of a job the others wait for, by the traces of all of them, finished or still being
  * written: collectives are compared in the order in which each rank launched them. The k-th kernel
- * on one rank meets the k-th on the others; a communicator is told by its pointer, the kernel's
+ * on one rank meets the k-th on the others; a communicator is known by its pointer, the kernel's
  * first argument, and numbered by first use. So ranks that use communicators which others do not
  * have are taken for ranks that launch other collectives.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values in memory that somebody waits for: who would write them. Commands whose record or whose
- * arguments name the very address come first, then those that were given the allocation. Beyond
- * them every stream with work and every thread may write, so a value is stuck only if they all are.
+ * Values in memory that somebody waits for, and the commands that would write them. Commands whose
+ * record or whose arguments name the very address come first, then those that were given the
+ * allocation. Beyond them every stream with work and every thread may write, so a value is stuck
+ * only if they all are.
  */
 #include "engine/why/why-device.h"
 

@@ -391,7 +391,7 @@ const char cmd_with_help[] =
 	"that an empty line repeats.\n"
 	"Example: with print elements 4 -- print *arg0@100\n";
 
-/* Where "--" stands as a word of its own; NULL: nowhere. */
+/* Where "--" is a word of its own; NULL: nowhere. */
 static const char *find_dashes(const char *text)
 {
 	for (const char *p = strstr(text, "--"); p; p = strstr(p + 2, "--"))
@@ -457,7 +457,7 @@ const char cmd_pipe_help[] =
 	"          | info allocations | sort -k3\n"
 	"          pipe -d -- print 1|2 -- cat\n";
 
-/* Where the delimiter begins. A word ("--") stands alone; | may stand anywhere. */
+/* Where the delimiter begins. "--" must be a word of its own; | may be anywhere. */
 static const char *find_delimiter(const char *text, const char *delimiter)
 {
 	return strstr(text, delimiter);

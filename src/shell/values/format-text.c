@@ -24,7 +24,7 @@ enum {
 /* --- the format and its arguments --- */
 
 struct piece {
-	char *literal;	     /* what stands before the conversion, and behind the last */
+	char *literal;	     /* the text before the conversion, and behind the last */
 	char spec[SPEC_MAX]; /* "%5.2" with flags; without length and conversion */
 	char conversion;     /* d, f, s, ...; 0: none */
 	bool wide;	     /* l, ll, z: an integer of 8 bytes */
