@@ -23,6 +23,7 @@
 #include "engine/recorder.h"
 #include "engine/replay-device.h"
 #include "engine/replay-moves.h"
+#include "shell/tools/tool-options.h"
 #include "shell/trace/replay-run.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
@@ -204,12 +205,13 @@ static struct err *start_options(const struct cmd_args *a, struct start *ret)
 
 	for (unsigned i = 0; i < a->argc; i++) {
 		const char *w = a->argv[i];
-		bool valued = !strcmp(w, "--on") || !strcmp(w, "--window");
+		const bool on = tool_option_is("--on", w, strlen(w));
+		const bool valued = on || !strcmp(w, "--window");
 
 		if (valued && i + 1 == a->argc)
 			return err_cure(err_new(ERR_USAGE, "%s needs a value", w),
 				"See \"help replay start\"");
-		if (!strcmp(w, "--on")) {
+		if (on) {
 			TRY(replay_on_parse(a->argv[++i], &ret->choice.on));
 		} else if (!strcmp(w, "--window")) {
 			if (!word_u64(a->argv[++i], &window) || !window || window > UINT32_MAX)

@@ -17,6 +17,7 @@
 #include "shell/live/process.h"
 #include "shell/print/ranks-view.h"
 #include "shell/line/session.h"
+#include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
@@ -107,9 +108,9 @@ static struct err *take_valued(struct session *s, struct options *o, char **argv
 	const char *w = argv[*i], *value = NULL, *name = NULL;
 
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-		size_t n = strlen(names[k]);
+		const size_t n = strcspn(w, names[k][1] == '-' ? "=" : "");
 
-		if (!strncmp(w, names[k], n) && (!w[n] || (w[n] == '=' && names[k][1] == '-'))) {
+		if (tool_option_is(names[k], w, n)) {
 			name = names[k];
 			value = w[n] ? w + n + 1 : NULL;
 		}

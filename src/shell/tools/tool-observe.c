@@ -18,6 +18,7 @@
 #include "shell/live/gpu.h"
 #include "shell/line/interrupt.h"
 #include "engine/recorder.h"
+#include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "base/words.h"
 #include "base/text.h"
@@ -108,18 +109,16 @@ static struct err *take_option(struct tool_observe *t, int argc, char **argv, in
 {
 	static const char *const valued[] = {
 		"-o", "--interval", "--for", "--top", "--ring", "--gpu", NULL};
-	const char *w = argv[*i], *name = NULL;
-	size_t n = strcspn(w, "=");
+	const char *w = argv[*i], *name, *value;
 
 	if (take_flag(t, w))
 		return NULL;
-	for (const char *const *v = valued; *v && !name; v++)
-		name = strlen(*v) == n && !strncmp(*v, w, n) ? *v : NULL;
+	name = tool_option_valued(valued, argc, argv, i, &value);
 	if (!name)
 		return usage("observe has no option %s", w);
-	if (!w[n] && *i + 1 >= argc)
+	if (!value)
 		return usage("%s needs a value", w);
-	return take_value(t, name, w[n] ? w + n + 1 : argv[++*i]);
+	return take_value(t, name, value);
 }
 
 static bool is_number(const char *w)

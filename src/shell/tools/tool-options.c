@@ -17,6 +17,14 @@ struct tool_options tool_options_default(const struct session *s)
 	return t;
 }
 
+bool tool_option_is(const char *name, const char *word, size_t n)
+{
+	if (strlen(name) == n && !strncmp(name, word, n))
+		return true;
+	return (!strcmp(name, "--on") && n == 5 && !strncmp(word, "--gpu", n)) ||
+	       (!strcmp(name, "--gpu") && n == 4 && !strncmp(word, "--on", n));
+}
+
 const char *tool_option_valued(
 	const char *const *names, int argc, char *const *argv, int *i, const char **ret)
 {
@@ -24,7 +32,7 @@ const char *tool_option_valued(
 	const size_t n = strcspn(w, "=");
 
 	for (; *names; names++) {
-		if (strlen(*names) != n || strncmp(*names, w, n))
+		if (!tool_option_is(*names, w, n))
 			continue;
 		*ret = w[n] ? w + n + 1 : *i + 1 < argc ? argv[++*i] : NULL;
 		return *names;

@@ -22,6 +22,8 @@ struct tool_options tool_options_default(const struct session *s);
  * cure. */
 struct err *tool_options_take(
 	struct tool_options *t, const char *usage, int *argc, char **argv) TS_CHECK;
+/* Is the word of n bytes the option called name? --gpu and --on are one option: which GPU. */
+bool tool_option_is(const char *name, const char *word, size_t n);
 /* Looks whether argv[*i] is one of names (the last is NULL), as "NAME VALUE" or "NAME=VALUE".
  * Returns that name; *ret is the value, or NULL if it is missing, and *i the last word of the
  * option. Returns NULL if it is none of them. */

@@ -17,6 +17,7 @@
 #include "shell/print/live-text.h"
 #include "shell/print/ranks-view.h"
 #include "engine/recorder.h"
+#include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
@@ -75,14 +76,11 @@ static const struct {
  * option, without a value. */
 static const char *option_value(const char *name, int argc, char **argv, int *i, bool *ret_missing)
 {
-	size_t n = strlen(name);
+	const char *const names[] = {name, NULL};
+	const char *value = NULL;
 
-	if (strncmp(argv[*i], name, n) || (argv[*i][n] && (argv[*i][n] != '=' || n == 2)))
-		return NULL;
-	if (argv[*i][n])
-		return argv[*i] + n + 1;
-	*ret_missing = *i + 1 >= argc;
-	return *ret_missing ? NULL : argv[++*i];
+	*ret_missing = tool_option_valued(names, argc, argv, i, &value) && !value;
+	return value;
 }
 
 /* Takes one option; *i is its last word. */

@@ -1107,3 +1107,12 @@ def test_one_copy_whose_destination_cannot_be_read_costs_one_comparison(t):
     t.equal(r.status, 0, 'nothing-left: what was freed is compared')
     t.match(r'^0 of 0 allocations identical, 0 of 1 outputs identical \(1 not compared: the recording could not look in time at what #\d+ delivered\)$', r.out)
     t.match(r'^3 of 3 freed allocations identical$', r.out)
+
+
+def test_gpu_and_on_are_one_option(t):
+    recorded(t, 'vecadd', options=['--on', t.gpu])
+    for words in (['replay', '--gpu', t.gpu, 't.sbt'], ['replay', '--gpu=' + t.gpu, 't.sbt'], ['replay', 't.sbt', '--on=' + t.gpu],
+                  ['check', 't.sbt', '--gpu', t.gpu], ['--on', t.gpu, '--batch', '-ex', 'replay start t.sbt --gpu ' + t.gpu]):
+        r = t.tsdb(*words)
+        t.equal((r.status, r.err), (0, ''), ' '.join(words))
+    t.sentence(t.tsdb('replay', '--gpu', 'vga', 't.sbt'), 'vga')
