@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/mutate tests/check-headers.sh tests/contributing.py
-TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py
+dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/mutate tests/check-headers.sh tests/contributing.py tests/mutants.py
+EXTRA_DIST += tests/mutants-equal
+TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py tests/mutants.py
 
 # One relocatable folder for a machine with an NVIDIA driver: make gpu-bundle [BUNDLE=DIR]
 BUNDLE = gpu-bundle
