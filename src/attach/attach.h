@@ -218,7 +218,7 @@ bool inferior_syscall(struct inferior *inf, pid_t tid, long *ret_nr, uint64_t re
 struct err *inferior_backtrace(struct inferior *inf, pid_t tid, unsigned max,
 	struct backtrace_frame **ret, unsigned *ret_n) TS_CHECK;
 struct inferior_library {
-	uint64_t start, end;
+	uint64_t start, end, bias; /* bias: address in the program = ELF address + this */
 	bool has_symbols, has_lines;
 	const char *path;
 };

@@ -38,6 +38,8 @@ const struct lang_type *program_type(const struct program_place *p, const char *
  * caller frees *ret. */
 bool program_kernel_params(const struct program_place *p, const char *mangled,
 	struct kernel_params *ret, const char **ret_file);
+/* What of the program's files has the address; ret->module is the file. False: nothing has. */
+bool program_symbol(const struct program_place *p, uint64_t addr, struct symbol *ret);
 /* Appends " <main+4>", what of the program's files has the address. */
 void program_describe(const struct program_place *p, uint64_t addr, struct buf *out);
 

@@ -16,6 +16,7 @@ struct kernel_line {
 	const char *kernel; /* mangled */
 	const char *file;   /* NULL: the kernel has no lines; then it is in the list once */
 	unsigned line;
+	unsigned ptx; /* the first line of the PTX that it has */
 };
 struct kernel_lines {
 	struct kernel_line *v;

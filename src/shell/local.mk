@@ -71,8 +71,9 @@ libshell_a_SOURCES = \
 	src/shell/print/what-if.h
 libshell_a_SOURCES += src/shell/values/kernel-args.c src/shell/values/arg-condition.c src/shell/values/kernel-args.h
 HEADERS_TO_CHECK += src/shell/values/kernel-args.h
-libshell_a_SOURCES += src/shell/source/source-view.c src/shell/source/cmd-source.c src/shell/source/source-view.h
-HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/tools/core-text.h src/shell/tools/core-ask.h
+libshell_a_SOURCES += src/shell/source/source-view.c src/shell/source/cmd-source.c src/shell/source/source-view.h \
+	src/shell/source/cmd-where.c src/shell/source/cmd-names.c src/shell/source/source-place.c src/shell/source/source-place.h
+HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/source/source-place.h src/shell/tools/core-text.h src/shell/tools/core-ask.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
 

@@ -130,3 +130,72 @@ enum symbols_found symbols_line(struct symbols *s, const char *path, const char 
 		ret->folder = sym.folder;
 	return w.found;
 }
+
+/* --- the code of a line --- */
+
+/* A row of a line table. False: it cannot be read. */
+static bool row_of(Dwarf_Lines *lines, size_t i, Dwarf_Addr *ret_addr, int *ret_line)
+{
+	Dwarf_Line *l = dwarf_onesrcline(lines, i);
+
+	return l && dwarf_lineaddr(l, ret_addr) == 0 && dwarf_lineno(l, ret_line) == 0;
+}
+
+struct code_look {
+	struct symbols *s;
+	const char *file;
+	unsigned line;
+	void (*add)(void *arg, const struct symbols_code *c);
+	void *arg;
+};
+
+/* Reports the code of the line in one unit: rows one behind the other are one piece. */
+static void code_in(const struct code_look *q, Dwarf_Lines *lines, size_t n, Dwarf_Addr bias)
+{
+	struct symbols_code c = {0};
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		const char *path = dwarf_linesrc(dwarf_onesrcline(lines, i), NULL, NULL);
+		Dwarf_Addr from, to;
+		int line, next;
+		bool ends;
+
+		if (!path || !row_of(lines, i, &from, &line) || line != (int)q->line ||
+			dwarf_lineendsequence(dwarf_onesrcline(lines, i), &ends) != 0 || ends ||
+			!row_of(lines, i + 1, &to, &next) || to <= from ||
+			!symbols_same_file(path, q->file))
+			continue;
+		if (c.end && c.end == from + bias) {
+			c.end = to + bias;
+			continue;
+		}
+		if (c.end)
+			q->add(q->arg, &c);
+		c = (struct symbols_code){
+			symbols_keep(q->s, path), (unsigned)line, from + bias, to + bias};
+	}
+	if (c.end)
+		q->add(q->arg, &c);
+}
+
+bool symbols_code_of_line(struct symbols *s, const char *path, const char *file, unsigned line,
+	void (*add)(void *arg, const struct symbols_code *c), void *arg)
+{
+	const struct code_look q = {s, file, line, add, arg};
+	Dwfl_Module *m = symbols_module(s, path);
+	Dwarf_Die *cu = NULL;
+	bool known = false;
+	Dwarf_Addr bias;
+
+	while (m && (cu = dwfl_module_nextcu(m, cu, &bias))) {
+		Dwarf_Lines *lines;
+		size_t n;
+
+		if (!has_file(cu, file))
+			continue;
+		known = true;
+		if (dwarf_getsrclines(cu, &lines, &n) == 0)
+			code_in(&q, lines, n, bias);
+	}
+	return known;
+}

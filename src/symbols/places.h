@@ -30,6 +30,16 @@ enum symbols_found {
  * `file`: a name, or the end of a path. */
 enum symbols_found symbols_line(struct symbols *s, const char *path, const char *file,
 	unsigned line, struct symbols_line *ret);
+/* Code that a line has, without a gap. */
+struct symbols_code {
+	const char *file; /* as the compiler has it; lives as long as the struct symbols */
+	unsigned line;
+	uint64_t begin, end;
+};
+/* Calls add for all code of line `line` of the source files of path that are called `file`, in the
+ * order of the line tables. Returns whether there is such a file. */
+bool symbols_code_of_line(struct symbols *s, const char *path, const char *file, unsigned line,
+	void (*add)(void *arg, const struct symbols_code *c), void *arg);
 /* Where main() is; false: not known. */
 bool symbols_main_file(struct symbols *s, const char *path, struct symbols_line *ret);
 /* Whether a source's path is, or ends in, the name. */

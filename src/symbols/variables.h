@@ -75,6 +75,13 @@ void frame_variables(const struct variables_frame *f,
 struct err *frame_variable(const struct variables_frame *f, const char *name,
 	struct lang_value *ret, bool *ret_found) TS_CHECK;
 const struct lang_type *frame_type(const struct variables_frame *f, const char *name);
+/* Calls each for the variables and parameters that code at the scope's address can name, innermost
+ * block first, out to the function that holds it: no values. line: of the declaration, 0: not
+ * known. */
+void scope_variables(struct file_names *f, const struct symbols_scope *sc,
+	void (*each)(void *arg, const char *name, const struct lang_type *type, unsigned line,
+		bool parameter),
+	void *arg);
 /* Whether it is the function that nvcc makes for a kernel: its variables are nobody's. */
 bool frame_is_stub(const struct variables_frame *f);
 

@@ -80,7 +80,7 @@ static void add_mapping(struct libraries *l, uint64_t start, uint64_t end, uint6
 }
 
 static void add_library(
-	struct libraries *l, uint64_t start, uint64_t end, const struct elf_known *f)
+	struct libraries *l, uint64_t start, uint64_t end, uint64_t bias, const struct elf_known *f)
 {
 	for (unsigned i = 0; i < l->nlibs; i++)
 		if (l->libs[i].path == f->path) {
@@ -92,7 +92,7 @@ static void add_library(
 		}
 	MAKE_ROOM(l->libs, l->nlibs, l->libs_cap);
 	l->libs[l->nlibs++] = (struct inferior_library){
-		start, end, f->layout.has_symbols, f->layout.has_lines, f->path};
+		start, end, bias, f->layout.has_symbols, f->layout.has_lines, f->path};
 }
 
 static void take_line(struct inferior *inf, struct libraries *l, char *line)
@@ -108,7 +108,7 @@ static void take_line(struct inferior *inf, struct libraries *l, char *line)
 		bias = m.start - m.offset;
 	add_mapping(l, m.start, m.end, bias, f->path, maps_line_deleted(&m));
 	if (f->layout.nloads)
-		add_library(l, m.start, m.end, f);
+		add_library(l, m.start, m.end, bias, f);
 }
 
 static void take_lines(struct inferior *inf, struct libraries *l, struct buf *text)

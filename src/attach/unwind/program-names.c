@@ -316,20 +316,24 @@ bool program_kernel_params(const struct program_place *p, const char *mangled,
 	return false;
 }
 
-void program_describe(const struct program_place *p, uint64_t addr, struct buf *out)
+bool program_symbol(const struct program_place *p, uint64_t addr, struct symbol *ret)
 {
 	struct inferior_library lib;
 
-	for (unsigned i = 0; inferior_library(p->inf, i, &lib); i++) {
-		const struct mapping *m = libraries_at(p->inf, lib.start);
-		struct symbol sym;
+	for (unsigned i = 0; inferior_library(p->inf, i, &lib); i++)
+		if (symbols_data(inferior_symbols(p->inf), lib.path, addr - lib.bias, ret))
+			return true;
+	return false;
+}
 
-		if (!m || !symbols_data(inferior_symbols(p->inf), lib.path, addr - m->bias, &sym))
-			continue;
-		buf_printf(out, " <%s", sym.function);
-		if (sym.offset)
-			buf_printf(out, "+%llu", (unsigned long long)sym.offset);
-		buf_byte(out, '>');
+void program_describe(const struct program_place *p, uint64_t addr, struct buf *out)
+{
+	struct symbol sym;
+
+	if (!program_symbol(p, addr, &sym))
 		return;
-	}
+	buf_printf(out, " <%s", sym.function);
+	if (sym.offset)
+		buf_printf(out, "+%llu", (unsigned long long)sym.offset);
+	buf_byte(out, '>');
 }

@@ -20,6 +20,7 @@ struct reading {
 	const char *files[FILES_MAX];
 	const char *kernel; /* whose body it is in; NULL: in none */
 	unsigned begin;	    /* first of the kernel's lines in out */
+	unsigned at;	    /* line of the PTX */
 };
 
 static const char *keep(struct kernel_lines *l, const char *p, size_t n)
@@ -31,17 +32,18 @@ static const char *keep(struct kernel_lines *l, const char *p, size_t n)
 	return l->texts[l->ntexts++] = text;
 }
 
-static void add(struct kernel_lines *l, const char *kernel, const char *file, unsigned line)
+static void add(
+	struct kernel_lines *l, const char *kernel, const char *file, unsigned line, unsigned ptx)
 {
 	if (!(l->n & (l->n + 1)) || !l->v)
 		l->v = xrealloc(l->v, (l->n * 2 + 2) * sizeof *l->v);
-	l->v[l->n++] = (struct kernel_line){kernel, file, line};
+	l->v[l->n++] = (struct kernel_line){kernel, file, line, ptx};
 }
 
 static void end_kernel(struct reading *r)
 {
 	if (r->kernel && r->begin == r->out->n)
-		add(r->out, r->kernel, NULL, 0);
+		add(r->out, r->kernel, NULL, 0, 0);
 	r->kernel = NULL;
 }
 
@@ -75,7 +77,7 @@ static void take_loc(struct reading *r, const char *text)
 	for (unsigned k = r->begin; k < l->n; k++)
 		if (l->v[k].line == line && (uintptr_t)l->v[k].file == i)
 			return;
-	add(l, r->kernel, (const char *)(uintptr_t)i, (unsigned)line);
+	add(l, r->kernel, (const char *)(uintptr_t)i, (unsigned)line, r->at + 1);
 }
 
 static void take_line(struct reading *r, const char *line)
@@ -105,6 +107,7 @@ static void take_text(struct kernel_lines *out, const char *text)
 		const size_t n = strcspn(text, "\n");
 		char line[1024];
 
+		r.at++;
 		if (n < sizeof line && memchr(text, '.', n)) {
 			memcpy(line, text, n);
 			line[n] = 0;

@@ -18,6 +18,7 @@
 #include "engine/recorder.h"
 #include "shell/print/kernel-text.h"
 #include "shell/print/stack-view.h"
+#include "shell/source/source-place.h"
 #include "state/state.h"
 #include "symbols/elf-facts.h"
 #include "symbols/places.h"
@@ -325,51 +326,6 @@ static void line_kernels(
 	buf_byte(out, '*');
 }
 
-static struct err *all_kernel_lines(struct session *s, struct kernel_lines *ret)
-{
-	char *path;
-
-	if (is_replay(s))
-		return kernel_lines_of_trace(s->engine.trace.reader, ret);
-	path = program_path(s);
-	*ret = (struct kernel_lines){0};
-	if (path)
-		kernel_lines_of_program(path, ret);
-	free(path);
-	return NULL;
-}
-
-/* The file that a line without one is in. */
-static struct err *default_file(struct session *s, char **ret)
-{
-	const struct soft_stop *t = kernel_stop(s);
-	char *path = program_path(s);
-	struct symbols_line at;
-	struct stack st;
-	struct err *e;
-
-	*ret = NULL;
-	if (t && *t->file) {
-		*ret = xstrdup(file_name_of(t->file));
-	} else if (is_replay(s) || s->engine.live.inf) {
-		e = stack_get(s, STACK_MIXED, &st);
-		for (unsigned i = e ? 0 : s->engine.live.frame; !e && !*ret && i < st.n; i++)
-			if (st.frames[i].sym.file)
-				*ret = xstrdup(file_name_of(st.frames[i].sym.file));
-		if (!e)
-			stack_free(&st);
-		err_free(e);
-	} else if (path && symbols_main_file(session_symbols(s), path, &at)) {
-		*ret = xstrdup(file_name_of(at.file));
-	}
-	free(path);
-	if (*ret)
-		return NULL;
-	return err_cure(
-		err_new(ERR_STATE, "no source file is current, so a line alone is no place"),
-		"Use \"break FILE:LINE\"; \"break seq N\" is the command with a number");
-}
-
 struct line_place {
 	const char *file, *cond;
 	unsigned asked, kernel, host; /* lines; 0: none */
@@ -443,7 +399,7 @@ static struct err *at_line(struct session *s, const char *file, unsigned line, c
 	struct stacks made;
 	struct err *e;
 
-	TRY(all_kernel_lines(s, &l));
+	TRY(source_kernel_lines(s, &l));
 	p.kernel = kernel_lines_find(&l, file, line, &p.known);
 	if (is_replay(s) && p.kernel != line) {
 		e = find_recorded(s, file, line, &made);
@@ -527,23 +483,6 @@ static bool says_itself(const char *what)
 	return !*what || *what == '#' || sbt_kind_by_name(what);
 }
 
-/* Splits "FILE:LINE" or "LINE"; *ret_file NULL: a line alone. */
-static bool take_line(const char *what, char **ret_file, unsigned *ret_line)
-{
-	const char *colon = strrchr(what, ':');
-	uint64_t line;
-
-	*ret_file = NULL;
-	if (colon && (colon == what || colon[-1] == ':'))
-		return false;
-	if (!word_u64(colon ? colon + 1 : what, &line) || !line || line > INT32_MAX)
-		return false;
-	*ret_line = (unsigned)line;
-	if (colon)
-		*ret_file = xasprintf("%.*s", (int)(colon - what), what);
-	return true;
-}
-
 static const char only_in_replays[] =
 	"Only a replay stops at NVTX marks: record the program, or use \"capture window nvtx NAME\".";
 
@@ -562,10 +501,10 @@ static struct err *decide(
 		ret->note = is_replay(s) ? NULL : xstrdup(only_in_replays);
 	if (says_itself(what) || strpbrk(what, " \t"))
 		return NULL;
-	if (!take_line(what, &file, &line))
+	if (!source_parse_line(what, &file, &line))
 		return at_name(s, what, false, cond, ret);
 	if (!file)
-		e = default_file(s, &file);
+		e = source_default_file(s, &file);
 	if (!e)
 		e = at_line(s, file, line, cond, ret);
 	free(file);

@@ -1,171 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The program's source: list, info source, info line, directory, and the settings about where it
+ * The program's source: list, info source, directory, and the settings about where it
  * lies.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "attach/attach.h"
 #include "base/json-put.h"
 #include "base/words.h"
-#include "engine/kernel-lines.h"
 #include "shell/print/kernel-text.h"
 #include "shell/print/listing.h"
 #include "shell/print/stack-view.h"
+#include "shell/source/source-place.h"
 #include "shell/source/source-view.h"
-#include "symbols/elf-facts.h"
-#include "symbols/places.h"
-
-enum { LIST_LINES = 10, NAME_ROOM = 512, LINE_MAX_NUMBER = INT32_MAX };
-
-/* --- where a function is --- */
-
-/* A place whose texts are its own. */
-struct found {
-	char *file, *folder;
-	unsigned line;
-};
-
-static void found_free(struct found *f)
-{
-	free(f->file);
-	free(f->folder);
-}
-
-static bool found_set(struct found *f, const char *file, const char *folder, unsigned line)
-{
-	*f = (struct found){xstrdup(file), folder ? xstrdup(folder) : NULL, line};
-	return true;
-}
-
-/* The files whose functions and lines are meant: the program and its libraries, live, or what a
- * trace's stacks name. */
-static const char *file_at(struct session *s, unsigned i, char **program)
-{
-	const struct sbt_host_module *m;
-	struct inferior_library lib;
-
-	if (s->focus == FOCUS_REPLAY && s->engine.trace.reader) {
-		m = sbt_reader_module(s->engine.trace.reader, i);
-		if (!m)
-			return NULL;
-		return symbols_is_build(session_symbols(s), m->path, m->build_id) ? m->path : "";
-	}
-	if (s->engine.live.inf)
-		return inferior_library(s->engine.live.inf, i, &lib)
-			       ? lib.has_lines || !i ? lib.path : ""
-			       : NULL;
-	if (i)
-		return NULL;
-	free(*program);
-	*program = s->engine.live.program ? program_find(s->engine.live.program) : NULL;
-	return *program;
-}
-
-struct look {
-	const char *name;
-	uint64_t vaddr;
-	bool found;
-};
-
-static bool look_at(void *arg, const struct symbols_function *f)
-{
-	struct look *l = arg;
-	const size_t n = strlen(l->name), k = strcspn(f->name, "(");
-	const char *begin = f->name;
-
-	/* "f", or the end of "a::f" */
-	if (strcmp(f->mangled, l->name) != 0 && !(k >= n && !memcmp(begin + k - n, l->name, n) &&
-							(k == n || strchr(": ", begin[k - n - 1]))))
-		return true;
-	l->vaddr = f->vaddr;
-	l->found = true;
-	return false;
-}
-
-static bool host_function(struct session *s, const char *name, struct found *ret)
-{
-	char *program = NULL;
-	const char *path;
-	bool done = false;
-
-	for (unsigned i = 0; !done && (path = file_at(s, i, &program)); i++) {
-		struct look l = {.name = name};
-		struct symbol sym;
-
-		if (!*path)
-			continue;
-		symbols_functions(session_symbols(s), path, look_at, &l);
-		if (l.found && symbols_lookup(session_symbols(s), path, NULL, l.vaddr, &sym, 1) &&
-			sym.file && sym.line)
-			done = found_set(ret, sym.file, sym.folder, sym.line);
-	}
-	free(program);
-	return done;
-}
-
-static struct err *all_lines(struct session *s, struct kernel_lines *ret)
-{
-	char *path;
-
-	*ret = (struct kernel_lines){0};
-	if (s->focus == FOCUS_REPLAY && s->engine.trace.reader)
-		return kernel_lines_of_trace(s->engine.trace.reader, ret);
-	path = s->engine.live.program ? program_find(s->engine.live.program) : NULL;
-	if (path)
-		kernel_lines_of_program(path, ret);
-	free(path);
-	return NULL;
-}
-
-/* A kernel's first line is that of its name. */
-static struct err *kernel_function(
-	struct session *s, const char *name, struct found *ret, bool *ret_found)
-{
-	struct kernel_lines l;
-	char shown[NAME_ROOM];
-
-	*ret_found = false;
-	TRY(all_lines(s, &l));
-	for (unsigned i = 0; i < l.n && !*ret_found; i++) {
-		kernel_short_name(shown, sizeof shown, l.v[i].kernel);
-		if (l.v[i].file && sbt_kernel_glob(name, l.v[i].kernel, shown))
-			*ret_found = found_set(ret, l.v[i].file, NULL, l.v[i].line);
-	}
-	kernel_lines_free(&l);
-	return NULL;
-}
-
-/* A source file by its name or the end of its path: of the place, of kernels, of the host. */
-static struct err *file_named(struct session *s, const char *name, unsigned line, struct found *ret)
-{
-	struct source_place at;
-	struct symbols_line host;
-	struct kernel_lines l;
-	char *program = NULL;
-	const char *path;
-	bool done = false;
-
-	if (source_current(s, &at) && symbols_same_file(at.file, name)) {
-		found_set(ret, at.file, at.folder, line);
-		return NULL;
-	}
-	TRY(all_lines(s, &l));
-	for (unsigned i = 0; i < l.n && !done; i++)
-		if (l.v[i].file && symbols_same_file(l.v[i].file, name))
-			done = found_set(ret, l.v[i].file, NULL, line);
-	kernel_lines_free(&l);
-	for (unsigned i = 0; !done && (path = file_at(s, i, &program)); i++)
-		if (*path && symbols_line(session_symbols(s), path, name, 1, &host) == SYMBOLS_LINE)
-			done = found_set(ret, host.file, host.folder, line);
-	free(program);
-	return done ? NULL
-		    : err_cure(
-			      err_new(ERR_NOT_FOUND, "no code that is known has lines of %s", name),
-			      "\"info source\" says which file is shown now");
-}
 
 /* --- list --- */
 
@@ -180,31 +28,6 @@ const char cmd_list_help[] =
 	"          list 20,40\n"
 	"          list matmul\n"
 	"          list blur.cu:25\n";
-
-/* Parses "N", "N,M", ",M" or "N,". */
-static bool parse_range(const char *text, unsigned *ret_first, unsigned *ret_last)
-{
-	char *copy = xstrdup(text), *comma = strchr(copy, ',');
-	uint64_t first = 0, last = 0;
-	bool ok;
-
-	if (comma)
-		*comma++ = 0;
-	ok = (!*copy && comma && *comma) || word_u64(copy, &first);
-	if (ok && comma && *comma)
-		ok = word_u64(comma, &last) && last && (!first || last >= first);
-	ok = ok && first <= LINE_MAX_NUMBER && last <= LINE_MAX_NUMBER && (first || last);
-	if (ok && !comma) { /* around it */
-		*ret_first = first > LIST_LINES / 2 ? (unsigned)first - LIST_LINES / 2 : 1;
-		*ret_last = *ret_first + LIST_LINES - 1;
-	} else if (ok) {
-		*ret_first = first ? (unsigned)first
-				   : (last > LIST_LINES ? (unsigned)last - LIST_LINES + 1 : 1);
-		*ret_last = last ? (unsigned)last : (unsigned)first + LIST_LINES - 1;
-	}
-	free(copy);
-	return ok;
-}
 
 static struct err *no_place(void)
 {
@@ -264,24 +87,19 @@ static struct err *list_on(struct session *s, bool back, bool json)
 static struct err *list_named(struct session *s, const char *text, bool json)
 {
 	const char *colon = strrchr(text, ':');
-	struct found f = {0};
+	struct source_found f = {0};
 	struct source_place at;
 	unsigned first = 0, last = 0;
-	bool found = false;
 	struct err *e;
 
-	if (colon && colon > text && colon[-1] != ':' && parse_range(colon + 1, &first, &last)) {
+	if (colon && colon > text && colon[-1] != ':' &&
+		source_parse_range(colon + 1, &first, &last)) {
 		char *name = xasprintf("%.*s", (int)(colon - text), text);
 
-		e = file_named(s, name, first, &f);
+		e = source_of_file(s, name, first, &f);
 		free(name);
 	} else {
-		e = kernel_function(s, text, &f, &found);
-		if (!e && !found && !host_function(s, text, &f))
-			e = err_cure(err_new(ERR_NOT_FOUND,
-					     "no function or kernel with line numbers is called %s",
-					     text),
-				"Host code needs -g, kernels need -lineinfo");
+		e = source_of_place(s, text, &f);
 		first = f.line > LIST_LINES / 2 ? f.line - LIST_LINES / 2 : 1;
 		last = first + LIST_LINES - 1;
 	}
@@ -289,7 +107,7 @@ static struct err *list_named(struct session *s, const char *text, bool json)
 		at = (struct source_place){f.file, f.folder, f.line};
 		e = source_print(s, &at, first, last, json);
 	}
-	found_free(&f);
+	source_found_free(&f);
 	return e;
 }
 
@@ -303,7 +121,7 @@ struct err *cmd_list(struct session *s, const struct cmd_args *a)
 		return list_on(s, s->repeating && !strcmp(w, "-"), a->json);
 	if (!strcmp(w, "-"))
 		return list_on(s, true, a->json);
-	if (!parse_range(w, &first, &last))
+	if (!source_parse_range(w, &first, &last))
 		return list_named(s, w, a->json);
 	if (kernel_stop(s) || !source_listed(s, &at, &(unsigned){0}, &(unsigned){0}))
 		TRY(here(s, &at));

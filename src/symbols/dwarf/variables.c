@@ -308,6 +308,31 @@ const struct lang_type *frame_type(const struct variables_frame *f, const char *
 	return NULL;
 }
 
+void scope_variables(struct file_names *f, const struct symbols_scope *sc,
+	void (*each)(void *arg, const char *name, const struct lang_type *type, unsigned line,
+		bool parameter),
+	void *arg)
+{
+	bool function = false;
+
+	for (int i = 0; i < sc->nscopes && !function; i++) {
+		Dwarf_Die d;
+
+		function = dwarf_tag(&sc->scopes[i]) == DW_TAG_subprogram;
+		for (bool more = die_first(&sc->scopes[i], &d); more; more = die_next(&d)) {
+			const int tag = dwarf_tag(&d);
+			const char *name = dwarf_diename(&d);
+			int line;
+
+			if (!name || (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter))
+				continue;
+			each(arg, name, file_type_of(f, &d),
+				dwarf_decl_line(&d, &line) == 0 && line > 0 ? (unsigned)line : 0,
+				tag == DW_TAG_formal_parameter);
+		}
+	}
+}
+
 const struct lang_type *file_type_of(struct file_names *f, Dwarf_Die *die)
 {
 	return dwarf_type_of(f->types, die, NULL);

@@ -199,6 +199,7 @@ def test_every_command(t):
                ['why --json', 'info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
                 'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'why --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
+                'info line --json', 'info line accumulate --json', 'info symbol arg0 --json', 'info symbol main --json', 'info functions ^acc --json', 'info functions main --json', 'info scope main --json', 'info frame --json',
                 'show directories --json', 'show substitute-path --json'], argv=[program('pipeline')])
     with subprocess.Popen([program('two_streams')], stdout=subprocess.PIPE, env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
         p.stdout.readline()
