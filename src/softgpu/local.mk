@@ -249,11 +249,33 @@ endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
-	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch
+	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch \
+	tests/unit/test-softgpu-func tests/unit/test-softgpu-context tests/unit/test-softgpu-streams tests/unit/test-softgpu-graphs \
+	tests/unit/test-softgpu-names
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
 TESTS += $(SOFT_TESTS)
+tests_unit_test_softgpu_func_SOURCES = tests/unit/test-softgpu-func.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_func_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_func_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_func_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_softgpu_context_SOURCES = tests/unit/test-softgpu-context.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_context_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_context_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_context_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_softgpu_streams_SOURCES = tests/unit/test-softgpu-streams.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_streams_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_streams_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_streams_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_softgpu_graphs_SOURCES = tests/unit/test-softgpu-graphs.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_graphs_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_graphs_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_graphs_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_softgpu_names_SOURCES = tests/unit/test-softgpu-names.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_names_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_names_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_names_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_cupti_SOURCES = tests/unit/test-softgpu-cupti.c
 tests_unit_test_softgpu_cupti_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_cupti_LDFLAGS = $(TEST_SOFT_LINK)

@@ -66,6 +66,12 @@ static CUresult stage(struct op *op)
 	return CUDA_SUCCESS;
 }
 
+/* A synchronous call of such a context returns when the memory has changed, whatever memory. */
+static bool always_waits(const struct stream *s)
+{
+	return s->ctx->flags & CU_CTX_SYNC_MEMOPS;
+}
+
 static CUresult submit_copy(struct stream *s, const struct copy *c, bool async)
 {
 	struct op op = {.kind = OP_COPY, .copy.c = *c};
@@ -85,7 +91,7 @@ static CUresult submit_copy(struct stream *s, const struct copy *c, bool async)
 		wait = !capturing && (c->dst_kind == SOFT_MEM_PAGEABLE ||
 					     (on_host(c->src_kind) && on_host(c->dst_kind)));
 	} else {
-		wait = on_host(c->src_kind) || on_host(c->dst_kind);
+		wait = on_host(c->src_kind) || on_host(c->dst_kind) || always_waits(s);
 	}
 	return stream_submit(s, &op, NULL, wait, async);
 }
@@ -443,8 +449,8 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, size_t width, size_t height,
 	/* "CUDA Runtime API", API synchronization behavior: a fill of pinned or managed memory has
 	 * been done on return */
 	kind = mem_soft_kind(mem_find(dst));
-	return stream_submit(
-		s, &op, NULL, !async && (on_host(kind) || kind == SOFT_MEM_MANAGED), async);
+	return stream_submit(s, &op, NULL,
+		!async && (on_host(kind) || kind == SOFT_MEM_MANAGED || always_waits(s)), async);
 }
 
 DRV_STREAM(3, cuMemsetD8_v2, _ptds, CUdeviceptr, dstDevice, unsigned char, uc, size_t, N)

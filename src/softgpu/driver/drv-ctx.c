@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define STACK_DEPTH 64
-#define KNOWN_FLAGS 0x7full
 
 static struct ctx *primary[MEM_DEVICES];
 static unsigned primary_flags[MEM_DEVICES];
@@ -148,7 +147,7 @@ static CUresult create(CUcontext *pctx, unsigned flags, unsigned api, CUdevice d
 {
 	struct ctx *c;
 
-	REQUIRE(pctx && !(flags & ~KNOWN_FLAGS));
+	REQUIRE(pctx && !(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
 	TRY_CU(device_check(dev));
 	if (depth == STACK_DEPTH)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -293,7 +292,7 @@ DRV_DEFINE(1, cuDevicePrimaryCtxReset_v2, CUdevice, dev)
 static CUresult primary_set_flags(CUdevice dev, unsigned flags)
 {
 	TRY_CU(device_check(dev));
-	REQUIRE(!(flags & ~KNOWN_FLAGS));
+	REQUIRE(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
 	pthread_mutex_lock(&drv_lock);
 	primary_flags[dev] = flags;
 	if (primary[dev])
@@ -416,7 +415,7 @@ DRV_DEFINE(1, cuCtxSetFlags, unsigned int, flags)
 {
 	struct ctx *c;
 
-	REQUIRE(!(flags & ~KNOWN_FLAGS));
+	REQUIRE(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
 	TRY_CU(ctx_current(&c));
 	c->flags = flags;
 	return CUDA_SUCCESS;
@@ -535,7 +534,6 @@ DRV_DEFINE(1, cuCtxSetSharedMemConfig, CUsharedconfig, config)
 
 	TRY_CU(ctx_current(&c));
 	REQUIRE(config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
-	c->shared_config = config;
 	return CUDA_SUCCESS;
 }
 

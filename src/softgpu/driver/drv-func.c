@@ -186,7 +186,6 @@ DRV_DEFINE(2, cuFuncSetCacheConfig, CUfunction, hfunc, CUfunc_cache, config)
 
 	TRY_CU(only_func(hfunc, &f));
 	REQUIRE(config <= CU_FUNC_CACHE_PREFER_EQUAL);
-	f->attrs.cache = config;
 	return CUDA_SUCCESS;
 }
 

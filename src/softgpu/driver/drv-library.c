@@ -342,7 +342,6 @@ DRV_DEFINE(3, cuKernelSetCacheConfig, CUkernel, kernel, CUfunc_cache, config, CU
 	TRY_CU(kernel_resolve(kernel, &k));
 	TRY_CU(device_check(dev));
 	REQUIRE(config <= CU_FUNC_CACHE_PREFER_EQUAL);
-	k->attrs.cache = config;
 	return CUDA_SUCCESS;
 }
 

@@ -226,7 +226,6 @@ struct ctx {
 	size_t limits[CTX_LIMITS];
 	struct ptx_heap *heap; /* of its kernels */
 	CUfunc_cache cache;
-	CUsharedconfig shared_config;
 	struct stream *legacy;
 };
 
@@ -289,7 +288,6 @@ struct global {
 };
 struct func_attrs {
 	int max_dynamic_shared, carveout, non_portable_cluster, required_cluster[3], cluster_policy;
-	CUfunc_cache cache;
 };
 struct func {
 	struct module *module;
