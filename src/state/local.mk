@@ -15,10 +15,18 @@ HEADERS_TO_CHECK += src/state/summary.h src/state/marks.h src/state/steps.h src/
 if HAVE_CMOCKA
 STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/unit/test-state-keyframe \
 	tests/unit/test-state-print tests/unit/test-state-seek tests/unit/test-state-steps \
-	tests/unit/test-state-late tests/unit/test-state-each tests/unit/test-state-marks
+	tests/unit/test-state-late tests/unit/test-state-each tests/unit/test-state-marks \
+	tests/unit/test-state-tables tests/unit/test-state-summary tests/unit/test-state-queue
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
 STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
+tests_unit_test_state_tables_SOURCES = tests/unit/test-state-tables.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_tables_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_summary_SOURCES = tests/unit/test-state-summary.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_state_summary_LDADD = $(STATE_TEST_LIBS)
+tests_unit_test_state_queue_SOURCES = tests/unit/test-state-queue.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_queue_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_fold_SOURCES = tests/unit/test-state-fold.c tests/unit/state-test.h tests/unit/cmds.h
 tests_unit_test_state_fold_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_objects_SOURCES = tests/unit/test-state-objects.c tests/unit/state-test.h tests/unit/cmds.h

@@ -97,12 +97,58 @@ static void too_many_are_counted(void **state)
 	marks_free(m);
 }
 
+/* A name is kept up to 512 bytes; of the empty one there is one, too. */
+static void names_have_ends(void **state)
+{
+	struct marks *m = marks_new();
+	char long_name[514];
+
+	memset(long_name, 'x', sizeof long_name);
+	long_name[511] = '\0';
+	mark(m, 1, 1, long_name);
+	long_name[511] = 'x';
+	long_name[512] = '\0';
+	mark(m, 1, 1, long_name);
+	assert_int_equal(marks_names(m), 2);
+	assert_int_equal(strlen(marks_name(m, 1)), 512);
+	long_name[512] = 'y';
+	long_name[513] = '\0';
+	mark(m, 1, 1, long_name);
+	assert_int_equal(marks_names(m), 2);
+	mark(m, 1, 1, "");
+	mark(m, 1, 1, "");
+	assert_int_equal(marks_names(m), 3);
+	assert_string_equal(marks_name(m, 2), "");
+	assert_int_equal(marks_dropped(m), 0);
+	marks_free(m);
+	marks_free(NULL);
+}
+
+static void too_many_threads_are_counted(void **state)
+{
+	struct marks *m = marks_new();
+
+	for (uint32_t t = 1; t <= 4097; t++)
+		mark(m, t, 1, "x");
+	open_are(m, 4096, "x");
+	open_are(m, 4097, "");
+	assert_int_equal(marks_dropped(m), 1);
+	mark(m, 4097, 2, ""); /* ends what was not kept */
+	assert_int_equal(marks_dropped(m), 1);
+	mark(m, 4096, 2, "");
+	open_are(m, 4096, "");
+	open_are(m, 1, "x");
+	marks_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_nest),
 		cmocka_unit_test(threads_are_apart),
 		cmocka_unit_test(too_many_are_counted),
+		cmocka_unit_test(names_have_ends),
+		cmocka_unit_test(too_many_threads_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -394,6 +394,183 @@ static void a_node_that_is_not_known_may_write_anything(void **arg)
 	state_free(s);
 }
 
+/* What a call names has to be there; what is not is an oddity, and nothing else. */
+static void names_nothing_has(void **arg)
+{
+	struct state *s = state_small();
+	struct state_module m;
+	struct sbt_cmd c;
+
+	apply(s, cmd_module_load(8, 0));
+	c = cmd_any(9, SBT_FUNC_ATTR);
+	c.u.func_attr.kernel = 1;
+	apply(s, c);
+	c = cmd_any(10, SBT_GLOBAL_DEF);
+	c.u.global_def.module = 0;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 0);
+	c = cmd_any(11, SBT_FUNC_ATTR);
+	c.u.func_attr.kernel = 7;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 1);
+	c = cmd_any(12, SBT_GLOBAL_DEF);
+	c.u.global_def.module = 7;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 2);
+	c = cmd_any(13, SBT_MODULE_UNLOAD);
+	c.u.module_unload.dead_module = 7;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 3);
+	assert_true(state_module(s, 0, &m));
+	assert_false(m.unloaded);
+	c.seq = 14;
+	c.u.module_unload.dead_module = 0;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 3);
+	assert_true(state_module(s, 0, &m));
+	assert_true(m.unloaded);
+	c.seq = 15;
+	apply(s, c); /* twice */
+	assert_int_equal(totals_of(s).oddities, 4);
+	state_free(s);
+}
+
+static uint32_t current(const struct state *s, uint32_t thread)
+{
+	struct state_thread t;
+
+	for (unsigned i = 0; state_thread(s, i, &t); i++)
+		if (t.thread == thread)
+			return t.ctx;
+	fail_msg("no thread %u", thread);
+	return 0;
+}
+
+static struct sbt_cmd on_no_context(struct sbt_cmd c)
+{
+	c.ctx = SBT_NO_ID;
+	return c;
+}
+
+/* cuCtxCreate makes its context current, retaining a primary one does not; cuCtxSetCurrent does. */
+static void current_contexts(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c;
+
+	apply(s, on_no_context(cmd_ctx_create(8, 1, 8)));
+	assert_int_equal(current(s, 1), 0);
+	c = on_no_context(cmd_ctx_create(9, 2, 9));
+	c.u.ctx_create.primary = 0;
+	apply(s, c);
+	assert_int_equal(current(s, 1), 2);
+	c = on_no_context(
+		cmd_ctx_create(10, 3, 10)); /* found by the agent: no call of the thread */
+	c.u.ctx_create.primary = 0;
+	c.flags |= SBT_F_SYNTHETIC;
+	apply(s, c);
+	assert_int_equal(current(s, 1), 2);
+	c = on_no_context(cmd_any(11, SBT_CTX_SET));
+	c.u.ctx_set.new_ctx = 1;
+	apply(s, c);
+	assert_int_equal(current(s, 1), 1);
+	c.seq = 12;
+	c.u.ctx_set.new_ctx = SBT_NO_ID;
+	apply(s, c);
+	assert_int_equal(current(s, 1), SBT_NO_ID);
+	assert_int_equal(totals_of(s).oddities, 0);
+	c.seq = 13;
+	c.u.ctx_set.new_ctx = 77;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 1);
+	state_free(s);
+}
+
+static void threads_have_names(void **arg)
+{
+	struct state *s = state_new();
+	struct state_thread t;
+	struct sbt_cmd c = cmd_any(1, SBT_THREAD);
+
+	c.thread = 4;
+	c.u.thread.os_tid = 4321;
+	c.u.thread.thread_name = cmd_blob("worker");
+	apply(s, c);
+	assert_true(state_thread(s, 0, &t));
+	assert_int_equal(t.thread, 4);
+	assert_int_equal(t.os_tid, 4321);
+	assert_int_equal(t.name.len, 6);
+	assert_memory_equal(t.name.p, "worker", 6);
+	state_free(s);
+}
+
+/* Work on no stream, in a context that is not known, or known: then it is its default stream's. */
+static void work_on_no_stream(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_launch(8, SBT_NO_ID, 0);
+
+	apply(s, c);
+	assert_stream(s, 0, STATE_RUNNING, 8, 1);
+	c.seq = 9;
+	c.ctx = 7;
+	apply(s, c);
+	c.seq = 10;
+	c.ctx = SBT_NO_ID;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 2);
+	assert_int_equal(totals_of(s).pending, 1);
+	state_free(s);
+}
+
+static bool is_there(const struct state *s, uint64_t addr)
+{
+	struct state_alloc a;
+
+	return state_alloc_from(s, addr, &a) && a.addr == addr;
+}
+
+/* Memory found at an attach: a new allocation may be in the place of one whose free was under way;
+ * what was found by mistake is freed by a record of the agent's, unless it is another's by then. */
+static void found_memory(void **arg)
+{
+	struct state *s = state_small();
+	struct state_alloc a;
+	struct sbt_cmd c = cmd_alloc(8, 0x1000, 64);
+
+	c.flags |= SBT_F_BEFORE;
+	apply(s, c);
+	apply(s, cmd_alloc(9, 0xff0, 32)); /* over its beginning */
+	assert_false(is_there(s, 0x1000));
+	assert_true(is_there(s, 0xff0));
+	assert_int_equal(totals_of(s).oddities, 0);
+	apply(s, cmd_alloc(10, 0x1000, 8)); /* and this one was not found, but allocated */
+	assert_int_equal(totals_of(s).oddities, 1);
+	assert_false(is_there(s, 0xff0));
+	c = cmd_free(11, 0x1000);
+	c.flags |= SBT_F_SYNTHETIC;
+	apply(s, c);
+	assert_true(is_there(s, 0x1000));
+	c = cmd_alloc(12, 0x2000, 64);
+	c.flags |= SBT_F_BEFORE;
+	apply(s, c);
+	c = cmd_free(13, 0x2008);
+	c.flags |= SBT_F_SYNTHETIC;
+	apply(s, c);
+	assert_true(is_there(s, 0x2000));
+	c.seq = 14;
+	c.u.free.addr = 0x2000;
+	apply(s, c);
+	assert_false(is_there(s, 0x2000));
+	assert_int_equal(totals_of(s).oddities, 1);
+	assert_true(state_alloc_from(s, 0x1007, &a)); /* within, or the next */
+	assert_int_equal(a.addr, 0x1000);
+	assert_true(state_alloc_from(s, 0x10, &a));
+	assert_int_equal(a.addr, 0x1000);
+	assert_false(state_alloc_from(s, 0x1008, &a));
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +585,11 @@ int main(void)
 		cmocka_unit_test(code_that_comes_later),
 		cmocka_unit_test(captured_work_does_not_queue),
 		cmocka_unit_test(double_life),
+		cmocka_unit_test(names_nothing_has),
+		cmocka_unit_test(current_contexts),
+		cmocka_unit_test(threads_have_names),
+		cmocka_unit_test(work_on_no_stream),
+		cmocka_unit_test(found_memory),
 		cmocka_unit_test(huge_ids),
 		cmocka_unit_test(impossible_commands),
 	};

@@ -248,6 +248,217 @@ static void json(void **arg)
 	state_free(s);
 }
 
+/* --- what is said of an object in words --- */
+
+static struct sbt_cmd before(struct sbt_cmd c)
+{
+	c.flags |= SBT_F_BEFORE;
+	return c;
+}
+
+static void words_of_streams(void **arg)
+{
+	struct state *s = state_new();
+	struct sbt_cmd c;
+
+	apply(s, before(cmd_ctx_create(1, 0, 0)));
+	c = cmd_stream_create(2, 1, 0);
+	c.u.stream_create.per_thread = 1;
+	apply(s, c);
+	apply(s, before(cmd_stream_create(3, 2, SBT_STREAM_UNKNOWN)));
+	apply(s, cmd_stream_create(4, 3, 1));
+	apply(s, cmd_capture_begin(5, 3));
+	apply(s, cmd_stream_create(6, 4, 0));
+	apply(s, cmd_fill(7, 4, 0x1000, 8));
+	apply(s, cmd_stream_destroy(8, 4));
+	c = cmd_any(9, SBT_BATCH);
+	c.u.batch.stream = 1;
+	c.u.batch.is_wait = 1;
+	apply(s, c);
+	assert_prints(s, STATE_VIEW_STREAMS,
+		"Stream  Context  Kind                         Status   Head  Pending  Submitted  Finished  Waiting for\n"
+		"     0        0  default, from before         Idle        -        0          0         0\n"
+		"     1        0  per-thread                   Waiting    #9        1          1         0  a value in memory\n"
+		"     2        0  kind not known, from before  Idle        -        0          0         0\n"
+		"     3        0  non-blocking, capturing      Idle        -        0          0         0\n"
+		"     4        0  blocking, destroyed          Running    #7        1          1         0\n");
+	state_free(s);
+}
+
+static void words_of_events(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_event_create(8, 0);
+
+	c.u.event_create.event_flags = 7;
+	apply(s, c);
+	apply(s, before(cmd_event_create(9, 1)));
+	apply(s, cmd_event_create(10, 2));
+	apply(s, cmd_launch(11, 1, 0));
+	apply(s, cmd_event_record(12, 1, 2));
+	apply(s, cmd_event_destroy(13, 2));
+	apply(s, cmd_event_create(14, 3));
+	apply(s, cmd_event_record(15, 3, 3));
+	apply(s, cmd_sync_stream(16, 3));
+	apply(s, cmd_sync_end(17, 16));
+	assert_prints(s, STATE_VIEW_EVENTS,
+		"Event  State                          Record  Stream  Records  Waits  Flags\n"
+		"    0  Never recorded                      -       -        0      0  blocking sync, no timing, interprocess\n"
+		"    1  Not recorded since the attach       -       -        0      0\n"
+		"    2  Pending, destroyed                #12       1        1      0\n"
+		"    3  Complete                          #15       3        1      0\n");
+	state_free(s);
+}
+
+static void words_of_other_objects(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_ctx_create(8, 1, 5);
+
+	c.u.ctx_create.primary = 0;
+	apply(s, before(c));
+	apply(s, cmd_ctx_destroy(9, 1));
+	assert_prints(s, STATE_VIEW_CONTEXTS,
+		"Context  Device  Kind                             Default  Streams  Allocations  Bytes  Handle\n"
+		"      0       0  primary                                0        4            0      0  0xc000\n"
+		"      1       0  created, from before, destroyed        5        0            0      0  0xc001\n");
+	apply(s, before(cmd_module_load(10, 0)));
+	c = cmd_module_load(11, 1);
+	c.u.module_load.is_library = 1;
+	apply(s, c);
+	c = cmd_any(12, SBT_MODULE_UNLOAD);
+	c.u.module_unload.dead_module = 1;
+	apply(s, c);
+	assert_prints(s, STATE_VIEW_MODULES,
+		"Module  Kind                 Context  Loaded  Kernels  Bytes    Code\n"
+		"     0  module, from before        0     #10        0   4096  0xabcd\n"
+		"     1  library, unloaded          -     #11        0   4096  0xabcd\n");
+	c = cmd_any(13, SBT_GRAPH_CREATE);
+	c.u.graph_create.new_graph = 0;
+	c.u.graph_create.clone_of = SBT_NO_ID;
+	apply(s, before(c));
+	apply(s, cmd_graph_instantiate(14, 1, 0));
+	apply(s, cmd_graph_launch(15, 1, 1));
+	apply(s, cmd_graph_destroy(16, 1));
+	assert_prints(s, STATE_VIEW_GRAPHS,
+		"Graph  Kind                   Source  Nodes  Launches  Last\n"
+		"    0  graph, from before          -      0         0     -\n"
+		"    1  executable, destroyed       0      0         1   #15\n");
+	state_free(s);
+}
+
+static void words_of_memory(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_alloc(8, 0x1000, 64);
+
+	apply(s, before(c));
+	apply(s, cmd_alloc(9, 0x2000, 64));
+	c = cmd_launch(10, 1, 0); /* of which nothing is known but its arguments */
+	c.u.launch.args = (struct sbt_blob){(const uint64_t[]){0x2000}, 8};
+	apply(s, c);
+	assert_prints(s, STATE_VIEW_ALLOCS,
+		"Address  Bytes  Memory  Allocated  Last writer\n"
+		" 0x1000     64  device     before\n"
+		" 0x2000     64  device         #9  #10 perhaps\n");
+	state_free(s);
+}
+
+static void the_attach(void **arg)
+{
+	struct state *s = state_new();
+	struct buf b = BUF_INIT;
+	struct sbt_cmd c = cmd_any(1, SBT_ATTACH);
+
+	apply(s, c);
+	apply(s, before(cmd_alloc(2, 0x1000, 2))); /* what was found is records of its own */
+	c = cmd_any(3, SBT_ATTACH);
+	c.u.attach.what = 1;
+	c.u.attach.probed = UINT64_C(3) << 29;
+	c.u.attach.took = 2500000;
+	c.u.attach.missed = 4;
+	apply(s, c);
+	c = cmd_any(4, SBT_ATTACH);
+	c.u.attach.what = 2;
+	c.u.attach.module = SBT_NO_ID;
+	c.u.attach.text = cmd_blob("first");
+	apply(s, c);
+	state_print(&b, s, STATE_VIEW_ALL, 0);
+	assert_non_null(strstr(buf_cstr(&b),
+		"\nAttached to a running process at #1: 1 allocation, 2 bytes, found; commands before are not known\n"
+		"1.5 GiB of addresses were looked through in 2.5 ms\n"
+		"4 places where memory may be were given up: calls that allocate were under way all the time\n"
+		"Not known: first\n"));
+	c.seq = 5;
+	c.u.attach.text = cmd_blob("second\n");
+	apply(s, c);
+	buf_clear(&b);
+	state_print(&b, s, STATE_VIEW_ALL, 0);
+	assert_non_null(strstr(buf_cstr(&b), "\nNot known, the last of several: second?\n"));
+	buf_free(&b);
+	state_free(s);
+}
+
+/* --- one of two devices --- */
+
+static struct state *two_devices(void)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_ctx_create(9, 1, 9);
+
+	apply(s, cmd_device(8, 1, "Second"));
+	c.u.ctx_create.device = 1;
+	apply(s, c);
+	apply(s, cmd_alloc(10, 0x1000, 8));
+	for (unsigned i = 0; i < 4; i++) { /* host memory belongs to no device */
+		static const enum sbt_mem kinds[] = {
+			SBT_MEM_DEVICE, SBT_MEM_PINNED, SBT_MEM_REGISTERED, SBT_MEM_MANAGED};
+
+		c = cmd_alloc(11 + i, 0x2000 + 0x1000 * i, 8);
+		c.ctx = 1;
+		c.u.alloc.device = 1;
+		c.u.alloc.mem = kinds[i];
+		apply(s, c);
+	}
+	return s;
+}
+
+static void a_device(void **arg)
+{
+	struct state *s = two_devices();
+	struct buf b = BUF_INIT;
+	json_t *j;
+
+	assert_true(state_print_device(&b, s, 1, 0));
+	assert_null(strstr(buf_cstr(&b), "Soft"));
+	assert_non_null(strstr(buf_cstr(&b),
+		"Second  9.0  132  17179869184         0       0       0      0       0            2     16    16\n"
+		"\nContexts\n"
+		"Context  Device  Kind     Default  Streams  Allocations  Bytes  Handle\n"
+		"      1       1  primary        9        1            4     32  0xc001\n"
+		"\nStreams\n"
+		"Stream  Context  Kind     Status  Head  Pending  Submitted  Finished\n"
+		"     9        1  default  Idle       -        0          0         0\n"
+		"\nAllocations\n"
+		"Address  Bytes  Memory   Device  Context  Allocated  Last writer\n"
+		" 0x2000      8  device        1        1        #11\n"
+		" 0x5000      8  managed       1        1        #14\n"));
+	buf_clear(&b);
+	assert_true(state_json_device(&b, s, 0));
+	j = parse(&b);
+	assert_int_equal(json_object_size(j), 4);
+	assert_int_equal(json_array_size(json_object_get(j, "device_list")), 1);
+	assert_int_equal(json_array_size(json_object_get(j, "context_list")), 1);
+	assert_int_equal(json_array_size(json_object_get(j, "stream_list")), 4);
+	assert_int_equal(json_array_size(json_object_get(j, "allocation_list")), 1);
+	json_decref(j);
+	assert_false(state_print_device(&b, s, 2, 0));
+	assert_false(state_json_device(&b, s, 2));
+	assert_int_equal(b.len, 0);
+	state_free(s);
+	buf_free(&b);
+}
+
 static void hostile_names(void **arg)
 {
 	struct state *s = state_new();
@@ -294,6 +505,12 @@ int main(void)
 		cmocka_unit_test(one_stream),
 		cmocka_unit_test(long_queue),
 		cmocka_unit_test(json),
+		cmocka_unit_test(words_of_streams),
+		cmocka_unit_test(words_of_events),
+		cmocka_unit_test(words_of_other_objects),
+		cmocka_unit_test(words_of_memory),
+		cmocka_unit_test(the_attach),
+		cmocka_unit_test(a_device),
 		cmocka_unit_test(hostile_names),
 		cmocka_unit_test(all),
 	};

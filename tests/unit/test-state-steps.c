@@ -206,6 +206,144 @@ static void test_empty_tree(void **state)
 	fails(make(&t, &specs, s, n), ERR_LIMIT);
 }
 
+/* A large graph against the rule of steps.h: of the nodes that may go next, the one with the lowest
+ * number goes. Nodes are told in any order, and their numbers have holes. */
+#define MANY 120
+static void test_any_order(void **state)
+{
+	static struct spec s[MANY];
+	bool gone[MANY] = {false};
+	uint32_t rank[MANY]; /* the place of each in a random order, which the edges respect */
+	uint64_t x = 7;
+	struct state_steps t;
+	struct specs specs;
+
+	for (uint32_t i = 0; i < MANY; i++)
+		rank[i] = i;
+	for (uint32_t i = MANY - 1; i; i--) {
+		const uint32_t k =
+			(uint32_t)((x = x * UINT64_C(6364136223846793005) + 1) >> 33) % i;
+		const uint32_t was = rank[i];
+
+		rank[i] = rank[k];
+		rank[k] = was;
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		const uint32_t id = (i * 7) % MANY; /* 7 and 120 have no common factor */
+
+		s[i] = (struct spec){.graph = 1, .node = 3 * id, .type = SBT_NODE_FILL};
+		for (uint32_t k = 0; k < MANY && s[i].ndeps < 4; k++)
+			if (rank[k] < rank[id] && rank[k] + 9 > rank[id] && (k + id) % 3 == 0)
+				s[i].deps[s[i].ndeps++] = 3 * k;
+	}
+	ok(make(&t, &specs, s, MANY));
+	assert_int_equal(t.n, MANY);
+	for (uint32_t at = 0; at < MANY; at++) {
+		uint32_t least = UINT32_MAX;
+
+		for (uint32_t i = 0; i < MANY; i++) {
+			bool may = !gone[s[i].node / 3];
+
+			for (uint32_t k = 0; k < s[i].ndeps; k++)
+				may &= gone[s[i].deps[k] / 3];
+			if (may && s[i].node < least)
+				least = s[i].node;
+		}
+		assert_int_equal(t.step[at].node.node, least);
+		gone[least / 3] = true;
+	}
+	state_steps_free(&t);
+}
+
+/* Graphs in graphs, one in each: 1 in 2 ... */
+static void test_depth(void **state)
+{
+	static struct spec s[STEPS_DEPTH_MAX + 2];
+	struct state_steps t;
+	struct specs specs;
+
+	for (uint32_t i = 0; i < STEPS_DEPTH_MAX + 2; i++)
+		s[i] = (struct spec){.graph = i + 1, .type = SBT_NODE_GRAPH, .child = i + 2};
+	s[STEPS_DEPTH_MAX].type = SBT_NODE_FILL;
+	ok(make(&t, &specs, s, STEPS_DEPTH_MAX + 1));
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.step[0].depth, STEPS_DEPTH_MAX);
+	assert_int_equal(t.step[0].graph, STEPS_DEPTH_MAX + 1);
+	state_steps_free(&t);
+	s[STEPS_DEPTH_MAX].type = SBT_NODE_GRAPH;
+	s[STEPS_DEPTH_MAX + 1].type = SBT_NODE_FILL;
+	fails(make(&t, &specs, s, STEPS_DEPTH_MAX + 2), ERR_LIMIT);
+}
+
+/* --- steps as commands --- */
+
+static struct state_step packed(enum sbt_node type, const struct sbt_cmd *c, uint64_t *bytes)
+{
+	struct state_step ret = {.graph = 1, .node = {.node = 2, .type = type}};
+
+	if (c) {
+		sbt_pack(bytes, c);
+		ret.node.payload = (struct sbt_blob){bytes, sbt_pack_size(c)};
+	}
+	return ret;
+}
+
+static void test_as_command(void **state)
+{
+	static const struct {
+		enum sbt_node type;
+		enum sbt_kind kind;
+	} rows[] = {{SBT_NODE_KERNEL, SBT_LAUNCH}, {SBT_NODE_COPY, SBT_COPY},
+		{SBT_NODE_FILL, SBT_FILL}, {SBT_NODE_HOST, SBT_HOST_FUNC},
+		{SBT_NODE_WAIT_EVENT, SBT_STREAM_WAIT}, {SBT_NODE_EVENT_RECORD, SBT_EVENT_RECORD}};
+	struct sbt_cmd launch = cmd_graph_launch(77, 5, 1), c, got;
+	struct state_step step;
+	uint64_t bytes[64];
+
+	launch.ctx = 3;
+	launch.thread = 9;
+	launch.host_ns = 123456;
+	launch.flags = SBT_F_WINDOW;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		c = cmd_any(1, rows[i].kind);
+		c.result = 999;
+		sbt_set(&c, sbt_field(c.kind, "stream"), 1);
+		assert_true(sbt_pack_size(&c) <= sizeof bytes);
+		step = packed(rows[i].type, &c, bytes);
+		ok(step_as_command(&step, &launch, &got));
+		assert_int_equal(got.kind, rows[i].kind);
+		assert_int_equal(sbt_get(&got, sbt_field(got.kind, "stream")), 5);
+		assert_true(got.seq == 77 && got.ctx == 3 && got.thread == 9);
+		assert_true(got.host_ns == 123456 && got.flags == SBT_F_WINDOW && !got.result);
+		assert_true(step_cmd(&step, &got));
+		step = packed(
+			rows[i].type == SBT_NODE_FILL ? SBT_NODE_COPY : SBT_NODE_FILL, &c, bytes);
+		fails(step_as_command(&step, &launch, &got), ERR_BAD_TRACE);
+		step = packed(rows[i].type, NULL, bytes);
+		fails(step_as_command(&step, &launch, &got), ERR_BAD_TRACE);
+		assert_false(step_cmd(&step, &got));
+	}
+	step = packed(SBT_NODE_OTHER, &c, bytes);
+	fails(step_as_command(&step, &launch, &got), ERR_UNSUPPORTED);
+	step = packed(SBT_NODE_EMPTY, &c, bytes);
+	fails(step_as_command(&step, &launch, &got), ERR_UNSUPPORTED);
+	step = packed((enum sbt_node)(SBT_NODE_OTHER + 1), &c, bytes);
+	fails(step_as_command(&step, &launch, &got), ERR_UNSUPPORTED);
+}
+
+static void test_works(void **state)
+{
+	struct state_step step = {.node = {.type = SBT_NODE_KERNEL}};
+
+	assert_true(step_works(&step));
+	step.node.disabled = true;
+	assert_false(step_works(&step));
+	step.node = (struct state_node){.type = SBT_NODE_HOST};
+	assert_false(step_works(&step));
+	step.node.type = SBT_NODE_EMPTY;
+	assert_false(step_works(&step));
+}
+
 static void test_positions(void **state)
 {
 	uint64_t seq;
@@ -227,6 +365,12 @@ static void test_positions(void **state)
 	assert_false(step_position(".3", &seq, &step));
 	assert_false(step_position("214.3.1", &seq, &step));
 	assert_false(step_position("214.99999999", &seq, &step));
+	assert_true(step_position("1.1048576", &seq, &step));
+	assert_int_equal(step, STEPS_MAX);
+	assert_false(step_position("1.1048577", &seq, &step));
+	assert_true(step_position("18446744073709551615", &seq, &step));
+	assert_true(seq == UINT64_MAX);
+	assert_false(step_position("184467440737095516150", &seq, &step));
 	assert_false(step_position("-1", &seq, &step));
 }
 
@@ -329,7 +473,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
 		cmocka_unit_test(test_child), cmocka_unit_test(test_child_of_two),
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_positions),
+		cmocka_unit_test(test_empty_tree), cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_depth), cmocka_unit_test(test_as_command),
+		cmocka_unit_test(test_works), cmocka_unit_test(test_positions),
 		cmocka_unit_test(test_updates), cmocka_unit_test(test_payloads)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
