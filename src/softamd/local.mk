@@ -3,8 +3,10 @@
 # Room softamd: the software AMD GPU. Loaded into other people's programs, so never sanitised.
 
 # --- the processor: libamdgpu.a; libamdtest.a is the same for its own tests and the fuzzer ---------------
-HEADERS_TO_CHECK += src/softamd/machine/amd-run.h
-AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h
+HEADERS_TO_CHECK += src/softamd/machine/amd-run.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h
+AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
+	src/softamd/decode/gfx9-insns.def src/softamd/decode/gfx-decode.c src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.c \
+	src/softamd/decode/gfx-table.h src/softamd/decode/gfx-text.c
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 AMD_ARITHMETIC = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES += libamdtest.a
@@ -13,3 +15,19 @@ libamdtest_a_CFLAGS = $(AM_CFLAGS) $(AMD_ARITHMETIC)
 noinst_LIBRARIES += libamdgpu.a
 libamdgpu_a_SOURCES = $(AMD_SOURCES)
 libamdgpu_a_CFLAGS = $(SO_CFLAGS) $(AMD_ARITHMETIC)
+
+# Our disassembly against LLVM's: a sample with a fixed seed, where llvm-mc is there.
+check_PROGRAMS += tests/softamd/gfx-dis
+tests_softamd_gfx_dis_SOURCES = tests/softamd/gfx-dis.c
+tests_softamd_gfx_dis_LDADD = libamdtest.a -lpthread
+TESTS += tests/softamd/gfx-compare.py
+EXTRA_DIST += tests/softamd/gfx-compare.py
+
+if HAVE_CMOCKA
+AMD_TESTS = tests/unit/test-softamd-decode
+check_PROGRAMS += $(AMD_TESTS)
+TESTS += $(AMD_TESTS)
+tests_unit_test_softamd_decode_SOURCES = tests/unit/test-softamd-decode.c
+tests_unit_test_softamd_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softamd_decode_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread
+endif
