@@ -216,27 +216,6 @@ static uint64_t remembered(const struct ledger *l, uint64_t key, uint64_t addr, 
 	return sum;
 }
 
-/* Reads disturb no reads, and atomic updates no other ones. That a kernel was given an address says
- * something where the other one certainly writes. */
-static void test_what_disturbs_what(void **unused)
-{
-	static const char *const table[ORDER_HOWS] = {
-		/*                  RWAMPBD */
-		[ORDER_READ] = "-+++-++",
-		[ORDER_WRITE] = "+++++++",
-		[ORDER_ATOMIC] = "++-+-++",
-		[ORDER_MAYBE] = "++++-++",
-		[ORDER_POINTS] = "-+---++",
-		[ORDER_BIRTH] = "+++++++",
-		[ORDER_DEATH] = "+++++++",
-	};
-
-	(void)unused;
-	for (unsigned a = 0; a < ORDER_HOWS; a++)
-		for (unsigned b = 0; b < ORDER_HOWS; b++)
-			assert_int_equal(ledger_conflict(a, b), table[a][b] == '+');
-}
-
 static void test_only_common_bytes_conflict(void **unused)
 {
 	struct ledger *l = ledger_new(tell, NULL);
@@ -523,7 +502,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_races_are_by_the_definition),
 		cmocka_unit_test(test_one_race_among_pieces),
-		cmocka_unit_test(test_what_disturbs_what),
 		cmocka_unit_test(test_only_common_bytes_conflict),
 		cmocka_unit_test(test_a_write_goes_in_place_of_earlier_ones),
 		cmocka_unit_test(test_what_goes_in_place_of_what_came_before),
