@@ -62,9 +62,15 @@ tests_unit_test_replay_child_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
 TESTS += tests/unit/test-replay-device
 tests_unit_test_replay_device_SOURCES = tests/unit/test-replay-device.c tests/unit/state-test.h tests/unit/cmds.h \
-	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h
+	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h tests/unit/device-test.h
 tests_unit_test_replay_device_LDADD = $(REPLAY_TEST_LIBS) -lpthread
 EXTRA_tests_unit_test_replay_device_DEPENDENCIES = tests/unit/fake-replayer
+check_PROGRAMS += tests/unit/test-replay-client
+TESTS += tests/unit/test-replay-client
+tests_unit_test_replay_client_SOURCES = tests/unit/test-replay-client.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h tests/unit/device-test.h
+tests_unit_test_replay_client_LDADD = $(REPLAY_TEST_LIBS)
+EXTRA_tests_unit_test_replay_client_DEPENDENCIES = tests/unit/fake-replayer
 tests_unit_fake_replayer_SOURCES = tests/unit/fake-replayer.c tests/unit/fake-replayer.h
 tests_unit_fake_replayer_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 endif

@@ -40,6 +40,14 @@ static uint32_t nskips;
 static const char *temper;
 static struct replayer_error error;
 static char why[200];
+static struct {
+	struct replayer_graph_part part;
+	struct replayer_swap swap;
+	uint8_t code; /* the first byte of the other code; 0: none */
+	uint32_t schedule;
+	bool overlap;
+	uint64_t asked_points, ends; /* CHECKPOINT, CHECK_END */
+} now;
 
 static void die(const char *what)
 {
@@ -95,6 +103,11 @@ static void print(const struct sbt_cmd *c)
 	fflush(stdout);
 }
 
+static uint64_t added(uint64_t kernel)
+{
+	return (now.code && now.swap.kernel == kernel ? now.code : kernel + 1) + now.schedule;
+}
+
 static void launch(const struct sbt_cmd *c)
 {
 	uint8_t args[4096];
@@ -122,7 +135,7 @@ static void launch(const struct sbt_cmd *c)
 		memcpy(&p, args + i, 8);
 		dst = at(p, FAKE_WRITES);
 		for (unsigned k = 0; dst && k < FAKE_WRITES; k++)
-			dst[k] = (uint8_t)(dst[k] * 5 + c->u.launch.kernel + 1);
+			dst[k] = (uint8_t)(dst[k] * 5 + added(c->u.launch.kernel));
 	}
 }
 
@@ -150,7 +163,8 @@ static void perform(const struct sbt_cmd *c)
 		print(c);
 	}
 	if (c->kind == SBT_GRAPH_LAUNCH)
-		mem[c->u.graph_launch.exec % FAKE_SIZE]++;
+		mem[c->u.graph_launch.exec % FAKE_SIZE] +=
+			(uint8_t)(now.part.seq == c->seq ? now.part.node + now.part.with : 1);
 }
 
 static void keep_point(void)
@@ -242,7 +256,12 @@ static struct err *load(void *arg, const struct sbt_memory *m)
 static bool on_open(const uint8_t *body, size_t n, struct buf *out)
 {
 	struct replayer_open o;
-	struct replayer_opened r = {.ranges = 1, .bytes = FAKE_SIZE, .unrepeatable = 1};
+	struct replayer_opened r = {.ranges = 2,
+		.bytes = FAKE_SIZE,
+		.unrepeatable = 1,
+		.work = 5,
+		.recorded = 6,
+		.left_out = 7};
 	char path[4096] = "";
 
 	memcpy(&o, body, sizeof o);
@@ -265,14 +284,20 @@ static bool on_open(const uint8_t *body, size_t n, struct buf *out)
 	must(sbt_cursor_open(&cursor, trace));
 	first = o.first;
 	last = o.last;
+	now.overlap = o.flags & REPLAYER_OVERLAPS;
 	for (size_t i = 0; i < FAKE_SIZE; i++)
 		start[i] = (uint8_t)(i * 7);
 	must(sbt_reader_memory(trace, first, first, load, NULL));
 	memcpy(mem, start, FAKE_SIZE);
 	pos = finished = first - 1;
 	cursor_at = UINT64_MAX;
+	if (has("told-")) { /* which command broke the device in the recording */
+		r.fault_first = r.fault_last = (uint64_t)atoi(strstr(temper, "told-") + 5);
+		r.fault_told = 14;
+		r.fault_code = 700;
+	}
 	buf_add(out, &r, sizeof r);
-	buf_str(out, "#3 host function: not called\n");
+	buf_str(out, has("odd-notes") ? "\x1b[31m\ta\x7f\nb\n" : "#3 host function: not called\n");
 	return true;
 }
 
@@ -417,11 +442,81 @@ static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
 
 static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
 {
-	struct soft_line l;
+	union {
+		struct soft_line line;
+		struct soft_warp warp;
+		struct soft_value value;
+		struct soft_function function;
+	} r;
+	const size_t size = q->what == SOFT_ASK_WARPS	    ? sizeof r.warp
+			    : q->what == SOFT_ASK_REGISTERS ? sizeof r.value
+			    : q->what == SOFT_ASK_VALUE	    ? sizeof r.value
+			    : q->what == SOFT_ASK_FUNCTIONS ? sizeof r.function
+			    : q->what == SOFT_ASK_MEMORY    ? 5
+							    : sizeof r.line;
 
 	buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
-	memset(&l, q->size ? 'y' : 0xff, sizeof l);
-	buf_add(out, &l, has("odd") ? 3 : sizeof l);
+	memset(&r, q->size == 1 ? 'y' : q->size == 2 ? '\x1b' : 0x7f, sizeof r);
+	buf_add(out, &r, has("odd") ? 3 : size);
+}
+
+/* What it was asked, with a line for each; without the list that should follow unless "points". */
+static void on_kernel_points(const uint8_t *body, size_t n, struct buf *out)
+{
+	const size_t head = sizeof(struct replayer_none);
+	struct soft_point p;
+
+	buf_add(out, body, head);
+	for (size_t at = head; has("points") && at < n; at += sizeof p) {
+		memcpy(&p, body + at, sizeof p);
+		p.line = 100 + p.id;
+		p.size = 200 + p.id;
+		buf_add(out, &p, sizeof p);
+	}
+}
+
+/* A graph launch of three steps, of which only the last does anything. */
+static bool on_node(const struct replayer_node *q, struct buf *out)
+{
+	struct replayer_at_node r = {.step = q->step, .steps = 3};
+
+	if (has("die-node"))
+		exit(5);
+	if (has("no-node"))
+		return fail(REPLAYER_E_REFUSED, q->seq, 0, "no such step");
+	if (!seek(q->seq - 1) || (q->step == 3 && !forward(q->seq)))
+		return false;
+	r.seq = pos;
+	buf_add(out, &r, sizeof r);
+	return true;
+}
+
+/* Two places, with the first entry and the flags as their addresses, and the first change. */
+static bool on_order(const uint8_t *body, struct buf *out)
+{
+	const struct replayer_order *q = (const void *)body;
+	const uint64_t *entries = (const void *)(q + 1);
+	const struct replayer_ordered sums = {.seq = last,
+		.n = has("order-more") ? 3 : 2,
+		.changes = has("changes-more") ? 2 : q->nchanges != 0,
+		.outputs = q->n,
+		.outputs_same = q->nchanges};
+	const struct replayer_place places[] = {
+		{.addr = q->n ? entries[0] : 0, .size = 8}, {.addr = q->flags, .size = 16}};
+
+	buf_add(out, &sums, sizeof sums);
+	buf_add(out, places, sizeof places);
+	if (q->nchanges)
+		buf_add(out, entries + q->n, 40);
+	pos = last;
+	return forward(last);
+}
+
+static void on_swap(const uint8_t *body, size_t n)
+{
+	memcpy(&now.swap, body, sizeof now.swap);
+	now.code = n > sizeof now.swap ? body[sizeof now.swap] : 0;
+	forget_points();
 }
 
 /* Two commands at a time, a set for each: it read 8 bytes at 16 * seq, and wrote 1 and 2 bytes. */
@@ -481,8 +576,15 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 		.unwritten = has("odd-unwritten") ? REPLAYER_UNWRITTEN_SHARED + 1
 						  : REPLAYER_UNWRITTEN_SHARED,
 		.runs = 1};
-	const struct replayer_check_done done = {
-		.seq = has("beyond") ? UINT64_MAX : q->to, .n = 1, .checked = 1};
+	const struct replayer_check_done done = {.seq = has("beyond")	     ? UINT64_MAX
+							: has("check-stuck") ? q->from - 1
+									     : q->to,
+		.n = has("check-more") ? 2 : 1,
+		.checked = 1,
+		.left_out = 2,
+		.heap = 3,
+		.late = 4,
+		.outside = 5};
 
 	pos = q->to;
 	buf_add(out, &done, sizeof done);
@@ -510,11 +612,13 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	case REPLAYER_VERIFY:
 		return on_verify(out);
 	case REPLAYER_HASH:
+	case REPLAYER_HASH_RECORDED:
 		if (!finish())
 			return false;
 		if (!at(r.addr, r.size))
 			return fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
 		h.hash = sbt_range_hash(at(r.addr, r.size), r.size);
+		h.hash.half[0] ^= type == REPLAYER_HASH_RECORDED;
 		buf_add(out, &h, sizeof h);
 		return true;
 	case REPLAYER_READ:
@@ -537,6 +641,9 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		memcpy(skips, body + sizeof(struct replayer_skip), nskips * 8);
 		break;
 	case REPLAYER_KERNEL:
+		if (has("no-kernel"))
+			return fail(REPLAYER_E_REFUSED, 0, 0, "no kernel");
+		/* fall through */
 	case REPLAYER_KERNEL_GO:
 	case REPLAYER_KERNEL_FOCUS:
 		on_kernel(type, body, out);
@@ -544,9 +651,38 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	case REPLAYER_KERNEL_ASK:
 		on_kernel_ask((const void *)body, out);
 		return true;
-	case REPLAYER_KERNEL_POINTS: /* without the list that should follow */
-		buf_add(out, &(struct replayer_none){0}, sizeof(struct replayer_none));
+	case REPLAYER_KERNEL_POINTS:
+		on_kernel_points(body, n, out);
 		return true;
+	case REPLAYER_NODE:
+		return on_node((const void *)body, out);
+	case REPLAYER_ORDER:
+		return on_order(body, out);
+	case REPLAYER_SWAP:
+		on_swap(body, n);
+		break;
+	case REPLAYER_SOFT:
+		now.schedule = ((const struct replayer_soft *)(const void *)body)->schedule;
+		forget_points();
+		break;
+	case REPLAYER_GRAPH_PART:
+		memcpy(&now.part, body, sizeof now.part);
+		forget_points();
+		break;
+	case REPLAYER_OVERLAP:
+		now.overlap = ((const struct replayer_overlap *)(const void *)body)->on;
+		break;
+	case REPLAYER_CHECKPOINT:
+		if (has("code-"))
+			return fail((unsigned)atoi(strstr(temper, "code-") + 5), 0, 0,
+				has("mute") ? "" : "a\n\x1b[m\x7f");
+		now.asked_points++;
+		keep_point();
+		break;
+	case REPLAYER_CHECK_END:
+		now.ends++;
+		break;
+	case REPLAYER_CHANGED:
 	case REPLAYER_ACCESSES:
 		return on_accesses((const void *)body, out);
 	case REPLAYER_RACES:
@@ -566,7 +702,11 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		buf_add(out, &(struct replayer_kept){0}, sizeof(struct replayer_kept));
 		return true;
 	case REPLAYER_FIGURES: {
-		struct replayer_figures f = {.executed = executed, .checkpoints = npoints};
+		struct replayer_figures f = {.executed = executed,
+			.checkpoints = npoints,
+			.saved = now.asked_points,
+			.back = now.ends,
+			.room_ns = now.overlap};
 
 		buf_add(out, &f, sizeof f);
 		return true;

@@ -590,7 +590,7 @@ struct err *device_set_arg(
 	return edit(d, REPLAYER_ARG, &a, sizeof a, src, n);
 }
 
-/* Forgets the earlier requests of this type: a second list replaces the first. */
+/* Forgets the earlier requests of this type. */
 static void forget_type(struct device *d, uint32_t type)
 {
 	size_t k = 0;
@@ -604,42 +604,60 @@ static void forget_type(struct device *d, uint32_t type)
 	d->nedits = k;
 }
 
+/* Whether `by` takes the place of old. */
+static bool is_replaced(const struct device_edit *old, const struct device_edit *by)
+{
+	return old->type == by->type &&
+	       (old->type != REPLAYER_SWAP ||
+		       !memcmp(old->body.data, by->body.data, sizeof(uint32_t))); /* the kernel */
+}
+
+/* As edit(); it takes the place of an earlier one of this type, for SWAP of this kernel. off: it
+ * ends that one, and nothing has to be repeated. */
+static struct err *edit_instead(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n, bool off)
+{
+	size_t k = 0;
+
+	TRY(edit(d, type, body, n, tail, tail_n));
+	struct device_edit last = d->edits[--d->nedits];
+
+	for (size_t i = 0; i < d->nedits; i++) {
+		if (is_replaced(&d->edits[i], &last))
+			buf_free(&d->edits[i].body);
+		else
+			d->edits[k++] = d->edits[i];
+	}
+	if (off)
+		buf_free(&last.body);
+	else
+		d->edits[k++] = last;
+	d->nedits = k;
+	return NULL;
+}
+
 struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs)
 {
-	struct replayer_skip s = {.n = n, .recorded_inputs = recorded_inputs};
+	const struct replayer_skip s = {.n = n, .recorded_inputs = recorded_inputs};
 
 	TRY(fits("a list of commands", (size_t)n * sizeof *seqs));
-	TRY(edit(d, REPLAYER_SKIP, &s, sizeof s, seqs, (size_t)n * sizeof *seqs));
-	struct device_edit keep = d->edits[--d->nedits];
-	forget_type(d, REPLAYER_SKIP);
-	if (n)
-		d->edits[d->nedits++] = keep;
-	else
-		buf_free(&keep.body);
-	return NULL;
+	return edit_instead(d, REPLAYER_SKIP, &s, sizeof s, seqs, (size_t)n * sizeof *seqs, !n);
 }
 
 struct err *device_graph_part(struct device *d, uint64_t seq, uint32_t node, bool with)
 {
-	struct replayer_graph_part g = {.seq = seq, .node = node, .with = with};
+	const struct replayer_graph_part g = {.seq = seq, .node = node, .with = with};
 
-	TRY(edit(d, REPLAYER_GRAPH_PART, &g, sizeof g, NULL, 0));
-	struct device_edit keep = d->edits[--d->nedits];
-	forget_type(d, REPLAYER_GRAPH_PART);
-	if (seq)
-		d->edits[d->nedits++] = keep;
-	else
-		buf_free(&keep.body);
-	return NULL;
+	return edit_instead(d, REPLAYER_GRAPH_PART, &g, sizeof g, NULL, 0, !seq);
 }
 
 struct err *device_swap(
 	struct device *d, uint32_t kernel, enum code_kind kind, const void *code, size_t n)
 {
-	struct replayer_swap s = {.kernel = kernel, .kind = kind};
+	const struct replayer_swap s = {.kernel = kernel, .kind = kind};
 
 	TRY(fits("code", n));
-	return edit(d, REPLAYER_SWAP, &s, sizeof s, code, n);
+	return edit_instead(d, REPLAYER_SWAP, &s, sizeof s, code, n, !n);
 }
 
 struct err *device_forget(struct device *d)
@@ -665,10 +683,7 @@ bool device_what_if(const struct device *d)
 
 struct err *device_soft(struct device *d, const struct replayer_soft *s)
 {
-	TRY(edit(d, REPLAYER_SOFT, s, sizeof *s, NULL, 0));
-	struct device_edit keep = d->edits[--d->nedits];
-	forget_type(d, REPLAYER_SOFT);
-	d->edits[d->nedits++] = keep;
+	TRY(edit_instead(d, REPLAYER_SOFT, s, sizeof *s, NULL, 0, false));
 	d->done = d->pos;
 	return NULL;
 }
