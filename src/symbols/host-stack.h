@@ -14,6 +14,7 @@ struct backtrace_frame {
 	struct symbol sym;
 	bool inlined;	  /* an inlined call within the frame that follows */
 	bool python;	  /* a Python function: pc is 0, sym has function, file and line */
+	bool device;	  /* a GPU thread's: pc is a line of the PTX */
 	bool interpreter; /* CPython's own, and there are Python frames */
 	/* For inferior_frame_locals(); of Python frames, the native one that runs them. */
 	unsigned number;

@@ -25,7 +25,13 @@ struct dwarf_context {
 	/* Reads n bytes of the program's memory at addr, all of them or none. */
 	struct err *(*read)(void *arg, uint64_t addr, void *dst, size_t n);
 	void *arg;
-	const struct frame_registers *frame;
+	const struct frame_registers *frame; /* NULL: there are none but by `reg` */
+	/* The value of a register by its number in the DWARF, where frame is NULL. NULL, or why it
+	 * has none. */
+	const char *(*reg)(void *arg, uint64_t number, uint64_t *ret);
+	/* Makes of a value's place what the program means by it, where addresses in the DWARF are
+	 * not the program's; may be NULL. */
+	struct err *(*settle)(void *arg, const char *name, struct lang_value *v);
 	Dwarf_Addr pc;	     /* in the DWARF's terms, for location lists */
 	uint64_t load_bias;  /* address in the program = DWARF address + this */
 	Dwarf_Die *function; /* whose frame base counts */
@@ -65,12 +71,22 @@ struct variables_frame {
 	struct dwarf_context *ctx;
 	const struct symbols_scope *sc;
 	unsigned depth;
+	unsigned which; /* for frame_variables(): enum variables_which; 0: all */
 };
+enum variables_which { VARIABLES_ARGS = 1, VARIABLES_LOCALS = 2 };
 /* Calls each for all variables and arguments, innermost block first. One whose value is not known
  * is void, and why says why. Values are freed behind each call. */
 void frame_variables(const struct variables_frame *f,
 	void (*each)(void *arg, const char *name, const struct lang_value *v, const char *why),
 	void *arg);
+/* A call that the compiler inlined: what it calls, and where the call is. */
+struct inlined_call {
+	const char *function; /* mangled if it is known so; NULL: not known */
+	uint64_t file;	      /* number in the unit's line table */
+	unsigned line;
+};
+/* The call that made the function `depth` inlined calls out; false: it was not inlined. */
+bool scope_inlined(const struct symbols_scope *sc, unsigned depth, struct inlined_call *ret);
 /* Finds a variable, an enumerator or a type, innermost block first. */
 struct err *frame_variable(const struct variables_frame *f, const char *name,
 	struct lang_value *ret, bool *ret_found) TS_CHECK;

@@ -5,7 +5,7 @@
 #   make fuzz [FUZZ_SECONDS=60] [FUZZ_TARGETS=sbt]   runs libFuzzer on each (needs clang); what it finds is in fuzz-work/
 #   make check                                       runs each corpus once, with any compiler
 
-FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf shell ptx rings gfx
+FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf gpudebug shell ptx rings gfx
 FUZZ_ARCHIVES = libshell.a libengine.a libattach.a libsymbols.a liblang.a libstate.a libsbt.a libfatbin.a libptxtest.a libamdtest.a libranges.a libgpucode.a libcommon.a
 FUZZ_SECONDS = 60
 

@@ -43,7 +43,13 @@ static bool push(struct machine *m, uint64_t v)
 static bool push_reg(struct machine *m, uint64_t reg, int64_t offset)
 {
 	const struct frame_registers *f = m->ctx->frame;
+	const char *why;
+	uint64_t v;
 
+	if (!f) {
+		why = m->ctx->reg ? m->ctx->reg(m->ctx->arg, reg, &v) : "registers are not known";
+		return why ? fail(m, why) : push(m, v + (uint64_t)offset);
+	}
 	if (reg >= FRAME_REGISTERS)
 		return fail(m, "it is in a vector register");
 	if (!(f->valid >> reg & 1))
@@ -115,7 +121,7 @@ static bool deref(struct machine *m)
 
 static bool call_frame_cfa(struct machine *m)
 {
-	if (!m->ctx->frame->cfa)
+	if (!m->ctx->frame || !m->ctx->frame->cfa)
 		return fail(m, "its frame's address is not known");
 	return push(m, m->ctx->frame->cfa);
 }

@@ -75,6 +75,18 @@ static inline bool die_ref(Dwarf_Die *die, unsigned name, Dwarf_Die *ret)
 	return dwarf_attr_integrate(die, name, &attr) && dwarf_formref_die(&attr, ret);
 }
 
+/* The mangled name of a function, or its plain one; NULL: it has none. */
+static inline const char *die_linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+		dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	return name ? name : dwarf_diename(die);
+}
+
 /* Whether names of its unit are C++'s: a struct's name alone is its type. */
 static inline bool die_is_cplusplus(Dwarf_Die *die)
 {

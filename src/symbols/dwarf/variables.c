@@ -11,6 +11,7 @@
 #include "symbols/dwarf/dwarf-names.h"
 #include "symbols/dwarf/dwarf-types.h"
 #include "symbols/dwarf/dwarf-walk.h"
+#include "symbols/dwarf/file-names.h"
 #include "symbols/dwarf/symbols-files.h"
 
 struct file_names {
@@ -20,13 +21,35 @@ struct file_names {
 	struct dwarf_types *types;
 };
 
-static void names_free(void *kept)
+void file_names_free(struct file_names *f)
 {
-	struct file_names *f = kept;
-
+	if (!f)
+		return;
 	dwarf_types_free(f->types);
 	dwarf_names_free(f->names);
 	free(f);
+}
+
+static void names_free(void *kept)
+{
+	file_names_free(kept);
+}
+
+static void set_lang(struct file_names *f, struct lang *l)
+{
+	dwarf_types_free(f->types);
+	f->types = dwarf_types_new(l, f->names);
+	f->l = l;
+}
+
+struct file_names *file_names_new(Dwarf *dw, struct lang *l, Dwarf_Addr bias)
+{
+	struct file_names *f = xcalloc(1, sizeof *f);
+
+	f->names = dwarf_names_new(dw);
+	f->bias = bias;
+	set_lang(f, l);
+	return f;
 }
 
 struct file_names *symbols_names(struct symbols *s, struct lang *l, const char *path)
@@ -41,15 +64,10 @@ struct file_names *symbols_names(struct symbols *s, struct lang *l, const char *
 	f = at->kept;
 	if (f && f->l == l)
 		return f;
-	if (!f) {
-		f = xcalloc(1, sizeof *f);
-		*at = (struct file_kept){f, names_free};
-		f->names = dwarf_names_new(dw);
-		f->bias = bias;
-	}
-	dwarf_types_free(f->types);
-	f->types = dwarf_types_new(l, f->names);
-	f->l = l;
+	if (f)
+		set_lang(f, l);
+	else
+		*at = (struct file_kept){f = file_names_new(dw, l, bias), names_free};
 	return f;
 }
 
@@ -92,7 +110,7 @@ static struct err *value_of(struct file_names *f, const struct dwarf_context *ct
 		return NULL;
 	case PLACE_MEMORY:
 		*ret = lang_at(type, 0, place.addr);
-		return NULL;
+		return ctx->settle ? ctx->settle(ctx->arg, name, ret) : NULL;
 	case PLACE_VALUE:
 	case PLACE_BYTES:
 		return from_file(name, type, &place, ret);
@@ -141,6 +159,30 @@ static const char *variable_name(Dwarf_Die *die)
 	return dwarf_diename(die);
 }
 
+static bool is_asked(const struct variables_frame *f, Dwarf_Die *die)
+{
+	const unsigned kind =
+		dwarf_tag(die) == DW_TAG_formal_parameter ? VARIABLES_ARGS : VARIABLES_LOCALS;
+
+	return !f->which || (f->which & kind);
+}
+
+bool scope_inlined(const struct symbols_scope *sc, unsigned depth, struct inlined_call *ret)
+{
+	int i = 0;
+
+	for (; i < sc->nscopes; i++)
+		if (is_function(&sc->scopes[i]) && !depth--)
+			break;
+	if (i >= sc->nscopes || dwarf_tag(&sc->scopes[i]) != DW_TAG_inlined_subroutine)
+		return false;
+	*ret = (struct inlined_call){
+		.file = die_number(&sc->scopes[i], DW_AT_call_file, UINT64_MAX),
+		.line = (unsigned)die_number(&sc->scopes[i], DW_AT_call_line, 0)};
+	ret->function = die_linkage_name(&sc->scopes[i]);
+	return true;
+}
+
 static const char *reason(const struct err *e)
 {
 	const char *colon = e ? strstr(e->what, ": ") : NULL;
@@ -163,7 +205,7 @@ void frame_variables(const struct variables_frame *f,
 			struct lang_value v;
 			struct err *e;
 
-			if (!name)
+			if (!name || !is_asked(f, &d))
 				continue;
 			e = value_of(f->names, f->ctx, &d, name, &v);
 			each(arg, name, &v, reason(e));
