@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define SOFT_DEBUG_SYMBOL "tsdb_soft_debug"
-#define SOFT_DEBUG_VERSION 1u
+#define SOFT_DEBUG_VERSION 2u
 
 enum {
 	SOFT_LANES = 32,
@@ -35,6 +35,9 @@ enum {
 };
 
 enum soft_space { SOFT_GLOBAL, SOFT_SHARED, SOFT_LOCAL, SOFT_PARAM, SOFT_SPACES };
+/* Where the spaces begin among generic addresses (softgpu/ptx/ptx-int.h). */
+static const uint64_t soft_windows[SOFT_SPACES] = {
+	0, 0x40000001ull << 32, 0x40000002ull << 32, 0x40000003ull << 32};
 enum soft_state {
 	SOFT_STOPPED, /* before an instruction, or right after the last one of a block */
 	SOFT_BUSY,  /* the same, the time given was over: SOFT_ON goes on as if nothing had been */
@@ -145,12 +148,18 @@ enum soft_question {
 	SOFT_ASK_VALUE,
 	SOFT_ASK_MEMORY,
 	SOFT_ASK_LINES,
-	SOFT_ASK_FUNCTIONS
+	SOFT_ASK_FUNCTIONS,
+	SOFT_ASK_FRAMES, /* of a lane, innermost first */
+	SOFT_ASK_TEXT	 /* bytes of the PTX */
 };
 struct soft_ask {
 	uint32_t what;	      /* enum soft_question */
 	uint32_t space;	      /* MEMORY */
-	uint64_t addr, size;  /* MEMORY; LINES: first and last line */
+	uint64_t addr, size;  /* MEMORY, TEXT; LINES: first and last line */
+	uint32_t lane;	      /* FRAMES, VALUE, MEMORY: 1 + a lane of the focused warp; 0: the
+				 focused one. A VALUE of 0 is about the warp's next instruction, of
+				 others about where that lane is. */
+	uint32_t frame;	      /* VALUE, with a lane: calls outwards */
 	char text[SOFT_TEXT]; /* VALUE: an expression; LINES: a function, all of it ("": by addr and
 				 size); REGISTERS: a glob */
 };
@@ -199,6 +208,11 @@ struct soft_line {
 struct soft_function {
 	char name[SOFT_NAME];
 	uint32_t is_kernel, first_line, last_line, pad;
+};
+
+struct soft_frame {
+	uint32_t line, source_line; /* of the next instruction, or the call that has not returned */
+	char function[SOFT_NAME], file[SOFT_FILE]; /* function: mangled */
 };
 
 typedef void soft_add(void *arg, const void *bytes, size_t n);

@@ -192,6 +192,7 @@ static void end_strings(uint32_t what, uint8_t *r)
 	struct soft_value *v = (void *)r;
 	struct soft_line *l = (void *)r;
 	struct soft_function *f = (void *)r;
+	struct soft_frame *frame = (void *)r;
 
 	switch (what) {
 	case SOFT_ASK_WARPS:
@@ -210,6 +211,12 @@ static void end_strings(uint32_t what, uint8_t *r)
 		END(l->file);
 		clean(l->text);
 		clean(l->file);
+		break;
+	case SOFT_ASK_FRAMES:
+		END(frame->function);
+		END(frame->file);
+		clean(frame->function);
+		clean(frame->file);
 		break;
 	case SOFT_ASK_FUNCTIONS:
 		END(f->name);

@@ -213,10 +213,18 @@ static const char *ask_value(struct answer *a)
 		[SP_CONST] = "global",
 		[SP_PARAM] = "param"};
 	struct soft_value v = {0};
+	struct micro_view view;
 	struct micro_expr x;
 	char why[160];
 	int space;
 
+	if (a->w && a->q->lane) {
+		if (a->q->lane > PTX_LANES ||
+			!micro_view_of(a->w, a->q->lane - 1, a->q->frame, &view))
+			return micro_say(a->s, "the lane has ended, or has no such frame");
+		a->w = &view.w;
+		a->at = view.at;
+	}
 	if (!a->w || !a->at.fn)
 		return ended(a);
 	if (micro_compile(&x, a->at.fn, a->at.pc, a->q->text, why, sizeof(why)))
@@ -229,6 +237,29 @@ static const char *ask_value(struct answer *a)
 	return NULL;
 }
 
+/* --- frames --- */
+static const char *ask_frames(struct answer *a)
+{
+	const unsigned lane = a->q->lane ? a->q->lane - 1 : a->s->focus_lane;
+	struct micro_view view;
+	unsigned k = 0;
+
+	if (!a->w)
+		return ended(a);
+	if (lane >= PTX_LANES)
+		return micro_say(a->s, "there is no lane %u", lane);
+	for (; micro_view_of(a->w, lane, k, &view); k++) {
+		const struct ptx_loc *l = micro_loc(view.at.fn, view.at.pc);
+		struct soft_frame f = {.line = view.at.line, .source_line = l ? l->line : 0};
+
+		snprintf(f.function, sizeof(f.function), "%s", view.at.fn->name);
+		if (l)
+			snprintf(f.file, sizeof(f.file), "%s", micro_file(view.at.fn, l->file));
+		a->add(a->arg, &f, sizeof(f));
+	}
+	return k ? NULL : ended(a);
+}
+
 /* --- memory --- */
 static const char *const space_names[SOFT_SPACES] = {"global", "shared", "local", "param"};
 
@@ -236,6 +267,7 @@ static const char *ask_memory(struct answer *a)
 {
 	const struct soft_session *s = a->s;
 	const struct ptx_block *b = micro_block(s, s->focus_block);
+	const unsigned lane = a->q->lane ? a->q->lane - 1 : s->focus_lane;
 	uint64_t at = a->q->addr, n = a->q->size, size = 0;
 	const uint8_t *base = NULL;
 
@@ -243,7 +275,7 @@ static const char *ask_memory(struct answer *a)
 		return micro_say(a->s,
 			"shared, local and param memory can be asked for here, %u bytes at most",
 			(unsigned)SOFT_MEMORY_MAX);
-	if (!b || (a->q->space == SOFT_LOCAL && !a->w))
+	if (!b || (a->q->space == SOFT_LOCAL && (!a->w || lane >= PTX_LANES)))
 		return ended(a);
 	/* addresses may be generic ones */
 	if ((PTX_WIN(at) == PTX_WIN_SHARED && a->q->space == SOFT_SHARED) ||
@@ -254,7 +286,7 @@ static const char *ask_memory(struct answer *a)
 		base = b->shared;
 		size = b->shared_size;
 	} else if (a->q->space == SOFT_LOCAL) {
-		base = a->w->local + s->focus_lane * a->w->lstride;
+		base = a->w->local + lane * a->w->lstride;
 		size = a->w->lstride;
 	} else {
 		base = s->l.params;
@@ -362,6 +394,19 @@ static const char *ask_functions(struct answer *a)
 	return NULL;
 }
 
+static const char *ask_text(struct answer *a)
+{
+	const struct micro_text *t = &a->s->text;
+	const uint64_t size = t->start[t->nlines] - 1u;
+	uint64_t n = a->q->size < SOFT_MEMORY_MAX ? a->q->size : SOFT_MEMORY_MAX;
+
+	if (a->q->addr >= size)
+		return NULL;
+	n = n < size - a->q->addr ? n : size - a->q->addr;
+	a->add(a->arg, t->text + a->q->addr, n);
+	return NULL;
+}
+
 const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg)
 {
 	static const char *(*const answers[])(struct answer * a) = {
@@ -373,6 +418,8 @@ const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add
 		[SOFT_ASK_MEMORY] = ask_memory,
 		[SOFT_ASK_LINES] = ask_lines,
 		[SOFT_ASK_FUNCTIONS] = ask_functions,
+		[SOFT_ASK_FRAMES] = ask_frames,
+		[SOFT_ASK_TEXT] = ask_text,
 	};
 	struct answer a = {.s = s, .q = q, .add = add, .arg = arg};
 

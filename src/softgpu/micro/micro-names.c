@@ -6,6 +6,7 @@
  */
 #include "softgpu/micro/micro.h"
 #include "base/first-where.h"
+#include "softgpu/machine/ptx-path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,4 +165,62 @@ struct micro_place micro_place_of(const struct ptx_warp *w)
 		p.executing &= i->flags & F_NEG_PRED ? ~v : v;
 	}
 	return p;
+}
+
+/* The newest entry of a path that has the lane; NULL: it is not on it. */
+static const struct ptx_ent *entry_of(const struct ptx_path *p, unsigned lane)
+{
+	for (unsigned k = p->nents; k-- > 0;)
+		if (p->ents[k].mask >> lane & 1)
+			return &p->ents[k];
+	return NULL;
+}
+
+/* The call of f's function that made the frame behind it. */
+static uint32_t call_at(const struct ptx_frame *f, const struct ptx_call *call)
+{
+	uint32_t pc = 0;
+
+	while (pc + 1 < f->fn->ninsns && f->fn->insns[pc].u.call != call)
+		pc++;
+	return pc;
+}
+
+static bool view_path(
+	const struct ptx_path *p, unsigned lane, unsigned frame, struct micro_view *ret)
+{
+	const struct ptx_ent *e = entry_of(p, lane);
+	unsigned top;
+
+	if (!e)
+		return false;
+	top = p->nframes - 1;
+	while (top && p->frames[top].base > (size_t)(e - p->ents))
+		top--;
+	if (frame > top)
+		return false;
+	ret->w.frames = p->frames;
+	ret->w.nframes = p->nframes;
+	ret->at = (struct micro_place){.ent = e, .frame = top - frame};
+	ret->at.fn = p->frames[ret->at.frame].fn;
+	ret->at.pc =
+		frame ? call_at(&p->frames[top - frame], p->frames[top - frame + 1].call) : e->pc;
+	ret->at.active = ret->at.executing = e->mask;
+	ret->at.line = ret->at.fn->insns[ret->at.pc].line;
+	return true;
+}
+
+bool micro_view_of(const struct ptx_warp *w, unsigned lane, unsigned frame, struct micro_view *ret)
+{
+	const struct ptx_path now = {
+		.ents = w->ents, .nents = w->nents, .frames = w->frames, .nframes = w->nframes};
+	bool found;
+
+	ret->w = *w;
+	if (w->state == WARP_DONE || !(w->live >> lane & 1) || !w->nframes)
+		return false;
+	found = view_path(&now, lane, frame, ret);
+	for (unsigned k = 0; k < w->nparked && !found; k++)
+		found = view_path(&w->parked[k], lane, frame, ret);
+	return found;
 }

@@ -77,6 +77,15 @@ struct micro_place {
 struct micro_place micro_place_of(const struct ptx_warp *w);
 const uint8_t *micro_frame(const struct ptx_warp *w, unsigned frame); /* its registers */
 
+/* A warp as seen from a frame of one of its lanes, `frame` calls outwards: w has the frames of the
+ * lane's path, at is in that frame; of calls, at the call. False: the lane has ended, or has no
+ * such frame. */
+struct micro_view {
+	struct ptx_warp w;
+	struct micro_place at;
+};
+bool micro_view_of(const struct ptx_warp *w, unsigned lane, unsigned frame, struct micro_view *ret);
+
 /* --- the session --- */
 struct micro_point {
 	struct soft_point p;
