@@ -39,6 +39,7 @@ struct trace {
 	/* the command of the launch under the microscope; microscope.c's */
 	struct sbt_cursor *inside_cursor;
 	const struct sbt_cmd *inside;
+	struct launch_names *launch_names; /* kernel-vars.c's; NULL: none yet */
 	struct graph_place *graph; /* where the replay is inside a graph launch; NULL: in none */
 };
 

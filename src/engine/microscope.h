@@ -8,6 +8,7 @@
 #define ENGINE_MICROSCOPE_H
 
 #include "engine/engine.h"
+#include "lang/lang.h"
 #include "replay/device-kernel.h"
 
 /* Where the launch under the microscope has stopped; NULL if there is none, or it has ended. */
@@ -47,5 +48,55 @@ struct err *microscope_return(
 /* Checks that the breakpoints fit the launch under the microscope, if there is one; *ret_line: the
  * PTX line of breakpoint id in it, 0: none. */
 struct err *microscope_check_points(struct engine *en, int id, unsigned *ret_line) TS_CHECK;
+
+/* --- functions and variables (kernel-vars.c) ---
+ *
+ * The source's view of a lane: its functions, inlined calls among them, and their variables, by the
+ * debug information in the PTX (nvcc -G). Without that there are functions and lines, and no
+ * variables. */
+
+struct launch_names; /* of the PTX that was looked at last; in struct trace */
+void launch_names_free(struct launch_names *n); /* NULL is fine */
+
+struct kernel_frame {
+	const char *function; /* as the debug information or the PTX has it (mangled) */
+	const char *file;     /* NULL: not known */
+	unsigned line;	      /* of the source; 0: not known */
+	unsigned ptx_line;
+	unsigned call;	/* how many calls outwards in the PTX */
+	unsigned depth; /* which of the functions inlined there, 0: the innermost */
+	bool inlined;
+};
+struct kernel_frames {
+	struct kernel_frame *v; /* innermost first */
+	unsigned n;
+	bool debug;  /* the PTX has debug information about the innermost */
+	void *texts; /* that v points to */
+};
+
+/* Where and whose. */
+struct kernel_place {
+	struct engine *en;
+	struct lang *l; /* that types live with; the same one for all calls of an engine */
+	int lane;	/* of the focused warp; negative: the focused one */
+	unsigned frame;
+	/* Reads memory of that lane by a generic address; those of values are such. */
+	struct err *(*read)(void *arg, uint64_t addr, void *dst, size_t n);
+	void *arg;
+};
+/* The frames of the lane; p->frame does not count. The caller frees *ret. */
+struct err *kernel_frames(const struct kernel_place *p, struct kernel_frames *ret) TS_CHECK;
+void kernel_frames_free(struct kernel_frames *f);
+/* Calls each for the variables of a frame, innermost block first; which is a
+ * set of enum variables_which, 0: all. A value in memory
+ * is not read yet. *ret_known: there is debug information. */
+struct err *kernel_variables(const struct kernel_place *p, unsigned which,
+	void (*each)(void *arg, const char *name, const struct lang_value *v, const char *why),
+	void *arg, bool *ret_known) TS_CHECK;
+/* Finds a variable of the frame, or one outside of functions. */
+struct err *kernel_variable(const struct kernel_place *p, const char *name, struct lang_value *ret,
+	bool *ret_found) TS_CHECK;
+/* A type that the frame or the PTX has; NULL: there is none. */
+const struct lang_type *kernel_type(const struct kernel_place *p, const char *name);
 
 #endif

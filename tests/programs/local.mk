@@ -14,7 +14,7 @@ CUDA_TESTS += tests/programs/shuffles tests/programs/alike
 CUDA_TESTS += tests/programs/two_streams tests/programs/arrays tests/programs/arguments tests/programs/endless_wait tests/programs/freed tests/programs/freed_in_use
 CUDA_TESTS += tests/programs/payload tests/programs/host_outputs
 CUDA_TESTS += tests/programs/grown_array tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table tests/programs/moved_addresses
-EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu) tests/programs/linked.cu tests/programs/linked_part.cu tests/programs/linked_part.cuh
+EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu) tests/programs/linked.cu tests/programs/linked_part.cu tests/programs/linked_part.cuh tests/programs/debugged.cu
 
 HANG_TESTS = tests/programs/hangs/stuck_gpu tests/programs/hangs/stuck_host tests/programs/hangs/ranks tests/programs/hangs/busy
 EXTRA_DIST += $(HANG_TESTS:=.cu) tests/programs/hangs/hangs.h tests/programs/hangs/stuck_python.py tests/programs/hangs/busy_python.py tests/programs/hangs/table.py
@@ -76,4 +76,10 @@ CLEANFILES += tests/programs/linked
 tests/programs/linked: tests/programs/linked.cu tests/programs/linked_part.cu tests/programs/linked_part.cuh tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(NVCC) $(LINKED_FLAGS) -o $@ $(filter %.cu,$^)
+# Debug information of kernels.
+check_SCRIPTS += tests/programs/debugged
+CLEANFILES += tests/programs/debugged
+tests/programs/debugged: tests/programs/debugged.cu tests/programs/gpu.h examples/check.h
+	@$(MKDIR_P) tests/programs
+	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS:-lineinfo=-G) -cudart shared -o $@ $<
 endif

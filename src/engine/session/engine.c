@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "engine/breakpoints.h"
 #include "engine/graph-place.h"
+#include "engine/microscope.h"
 #include "engine/ranks.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
@@ -114,6 +115,8 @@ void engine_close(struct engine *en)
 		sbt_cursor_close(en->trace.inside_cursor);
 	en->trace.inside_cursor = NULL;
 	en->trace.inside = NULL;
+	launch_names_free(en->trace.launch_names);
+	en->trace.launch_names = NULL;
 	en->trace.told_changed = false;
 	if (en->trace.reader)
 		sbt_reader_close(en->trace.reader);

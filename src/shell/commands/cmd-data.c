@@ -357,7 +357,7 @@ static struct err *show_units(struct session *s, const struct x_format *f, uint6
 	const size_t n = (size_t)f->count * x_unit_bytes(f->unit);
 	struct buf b = BUF_INIT;
 	struct err *e = space == SOFT_GLOBAL ? memory_read(s, addr, buf_room(&b, n), n)
-					     : kernel_read(s, space, addr, buf_room(&b, n), n);
+					     : kernel_read(s, space, addr, -1, buf_room(&b, n), n);
 
 	if (!e)
 		listing_one(s, json, &memory_object, memory_text,

@@ -15,6 +15,7 @@
 #include "engine/replay-device.h"
 #include "shell/trace/trace.h"
 #include "shell/values/kernel-args.h"
+#include "shell/values/kernel-source.h"
 #include "shell/values/value.h"
 #include "base/words.h"
 #include "replay/replay.h"
@@ -197,7 +198,8 @@ const char cmd_info_args_help[] =
 	"values there, FMT (as in `x`) saying how many of what: info args/16fw. `print lr`,\n"
 	"`print p.radius`, `print $args`, `print arg0`, `print arg2.f32` show one. Where a fault\n"
 	"of the device is first seen: of the launch that faulted, which it then names, with the\n"
-	"first values there from before the fault if a capture has kept them.\n"
+	"first values there from before the fault if a capture has kept them. Inside a launch, in a\n"
+	"function that the kernel calls: that function's.\n"
 	"Examples: info args\n"
 	"          info args/x\n";
 
@@ -439,6 +441,8 @@ struct err *cmd_info_args(struct session *s, const struct cmd_args *a)
 	bool sure;
 	unsigned n;
 
+	if (kernel_in_function(s))
+		return kernel_tell_variables(s, VARIABLES_ARGS, a->json);
 	if (s->focus != FOCUS_REPLAY && live_fault_launch(&s->engine, &culprit, &sure))
 		v.c = &culprit;
 	else if (!session_cmd(s, &v.c))

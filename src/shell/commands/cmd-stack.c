@@ -14,6 +14,7 @@
 #include "shell/print/listing.h"
 #include "shell/print/stack-view.h"
 #include "shell/source/source-view.h"
+#include "shell/values/kernel-source.h"
 #include "shell/values/value-text.h"
 #include "shell/values/program.h"
 #include "base/words.h"
@@ -23,7 +24,8 @@
 
 const char cmd_backtrace_help[] =
 	"Shows the host call stack: of the selected thread of the stopped program, or the\n"
-	"recorded one of the command that the replay is at. N: only the N innermost frames,\n"
+	"recorded one of the command that the replay is at. Inside a launch (`replay enter`), the\n"
+	"frames of the focused GPU thread come first. N: only the N innermost frames,\n"
 	"-N: the outermost. `full` shows the variables of each frame (live programs).\n"
 	"Of a Python program (CPython 3.11 to 3.13) it shows the Python functions in place of the\n"
 	"interpreter's own frames: `python` shows nothing else, `native` everything else.\n"
@@ -65,9 +67,10 @@ static void print_locals(struct session *s, const struct stack *st, unsigned i, 
 	const char *p;
 	struct err *e;
 
-	if (st->recorded || st->frames[i].python)
+	if ((st->recorded && !st->frames[i].device) || st->frames[i].python)
 		return;
-	e = program_print_locals(s, st->frames[i].number, &lines);
+	e = st->frames[i].device ? kernel_print_variables(s, st->frames[i].number, &lines)
+				 : program_print_locals(s, st->frames[i].number, &lines);
 	if (e) {
 		err_free(e);
 		buf_free(&lines);
@@ -128,6 +131,19 @@ struct err *cmd_backtrace(struct session *s, const struct cmd_args *a)
 
 /* --- frames --- */
 
+static unsigned selected(const struct session *s)
+{
+	return kernel_stop(s) ? kernel_frame_selected(s) : s->engine.live.frame;
+}
+
+static void set_selected(struct session *s, unsigned i)
+{
+	if (kernel_stop(s))
+		kernel_frame_select(s, i);
+	else
+		s->engine.live.frame = i;
+}
+
 static struct err *select_frame(struct session *s, int64_t i, bool json)
 {
 	struct stack st;
@@ -142,7 +158,7 @@ static struct err *select_frame(struct session *s, int64_t i, bool json)
 				st.n),
 			"\"bt\" shows them");
 	} else {
-		s->engine.live.frame = (unsigned)i;
+		set_selected(s, (unsigned)i);
 		if (json)
 			stack_json_frame(&b, &st, (unsigned)i);
 		else
@@ -174,7 +190,7 @@ struct err *cmd_frame(struct session *s, const struct cmd_args *a)
 {
 	uint64_t n;
 
-	TRY(frame_count(a, s->engine.live.frame, &n));
+	TRY(frame_count(a, selected(s), &n));
 	return select_frame(s, (int64_t)n, a->json);
 }
 
@@ -187,7 +203,7 @@ struct err *cmd_up(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->engine.live.frame + (int64_t)n, a->json);
+	return select_frame(s, (int64_t)selected(s) + (int64_t)n, a->json);
 }
 
 const char cmd_down_help[] = "Selects the frame that the selected one called, or N frames in.\n"
@@ -198,28 +214,35 @@ struct err *cmd_down(struct session *s, const struct cmd_args *a)
 	uint64_t n;
 
 	TRY(frame_count(a, 1, &n));
-	return select_frame(s, (int64_t)s->engine.live.frame - (int64_t)n, a->json);
+	return select_frame(s, (int64_t)selected(s) - (int64_t)n, a->json);
 }
 
 const char cmd_info_locals_help[] =
 	"Shows the variables and arguments of the selected stack frame, as far as the program's debug information tells.\n"
+	"Inside a launch (`replay enter`): those of the GPU thread, if the kernel was built with `nvcc -G`.\n"
 	"Example: info locals\n";
 
 struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 {
-	const unsigned selected = s->engine.live.frame;
+	const unsigned at = s->engine.live.frame;
 	struct listing l = listing_begin(s, a->json, &shown_value_object, NULL, shown_value_text);
 	bool known = false;
 	struct stack st;
 	struct err *e;
 
+	if (kernel_stop(s))
+		return kernel_tell_variables(s, 0, a->json);
+	if (!s->engine.live.inf)
+		return err_cure(err_new(ERR_STATE, "the program is not being run"),
+			s->engine.trace.replay
+				? "Inside a launch, a replay on the software GPU has variables: \"replay enter\""
+				: "Use \"run\"");
 	TRY(stack_of_thread(s, s->engine.live.tid, &st));
-	if (selected < st.n && st.frames[selected].python)
+	if (at < st.n && st.frames[at].python)
 		e = err_new(ERR_UNSUPPORTED,
-			"frame %u is a Python function; its variables are not shown", selected);
+			"frame %u is a Python function; its variables are not shown", at);
 	else
-		e = program_list_locals(
-			s, selected < st.n ? st.frames[selected].number : selected, &l, &known);
+		e = program_list_locals(s, at < st.n ? st.frames[at].number : at, &l, &known);
 	stack_free(&st);
 	if (!e)
 		listing_end(&l, known ? "No locals.\n" : "No symbol table info available.\n");

@@ -71,11 +71,11 @@ void session_deinit(struct session *s)
 	engine_deinit(&s->engine);
 	settings_deinit(&s->set);
 	editor_free(s->editor);
+	symbols_free(s->symbols); /* types of its files are the variables' */
 	vars_free(s->vars);
 	defined_free(s->defined);
 	displays_free(s->displays);
 	checkpoints_free(s->checkpoints);
-	symbols_free(s->symbols);
 	sources_free(s->sources);
 	source_view_free(s->source);
 	races_deinit(s);

@@ -55,6 +55,12 @@ struct session {
 	struct checkpoints *checkpoints; /* NULL until first used */
 	struct displays *displays;	 /* NULL until first used */
 	struct defined *defined;	 /* the command table with the user's own */
+	struct kernel_selection { /* values/kernel-source.h: a frame, and the stop it was chosen at
+				   */
+		unsigned frame;
+		uint64_t seq, total;
+		uint32_t block[3], warp, lane;
+	} kernel_frame;
 	struct script_state {
 		/* loop_break, loop_continue: the blocks up to the loop end */
 		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;

@@ -51,9 +51,12 @@ struct err *kernel_print(
  * soft_space. *ret_done false: there is no launch under the microscope, and text names no space. */
 struct err *kernel_address(struct session *s, const char *text, unsigned *ret_space, uint64_t *ret,
 	bool *ret_done) TS_CHECK;
-/* Reads shared, local or param memory of the focused thread. */
+/* Reads shared, local or param memory of a lane of the focused warp; negative: of the focused one.
+ */
 struct err *kernel_read(
-	struct session *s, unsigned space, uint64_t addr, void *dst, size_t n) TS_CHECK;
+	struct session *s, unsigned space, uint64_t addr, int lane, void *dst, size_t n) TS_CHECK;
+/* Makes of a generic address, if it is one in a window, the address in its space. */
+void kernel_leave_window(unsigned *space, uint64_t *addr);
 extern const char *const kernel_spaces[SOFT_SPACES];
 
 #endif

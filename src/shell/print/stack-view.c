@@ -11,7 +11,9 @@
 #include "base/json-put.h"
 #include "engine/breakpoints.h"
 #include "engine/recorder.h"
+#include "shell/print/kernel-text.h"
 #include "shell/print/stack-view.h"
+#include "shell/values/kernel-source.h"
 
 enum { FRAMES_MAX = 1024 };
 
@@ -99,6 +101,12 @@ struct err *stack_get(struct session *s, enum stack_only only, struct stack *ret
 {
 	const struct sbt_cmd *c;
 
+	if (s->focus == FOCUS_REPLAY && kernel_stop(s) && only != STACK_PYTHON) {
+		*ret = (struct stack){.recorded = true};
+		if (session_cmd(s, &c) && c->stack)
+			TRY(take_recorded(s, s->engine.trace.reader, c->stack, only, ret));
+		return kernel_add_frames(s, ret);
+	}
 	if (s->focus == FOCUS_REPLAY) {
 		if (!session_cmd(s, &c))
 			return err_cure(
@@ -137,13 +145,15 @@ void stack_print_frame(struct buf *out, const struct stack *st, unsigned i)
 	const struct backtrace_frame *f = &st->frames[i];
 
 	buf_printf(out, "#%-3u", i);
-	if (!f->inlined && !f->python && !(st->recorded && f->sym.function))
+	if (!f->inlined && !f->python && !f->device && !(st->recorded && f->sym.function))
 		buf_printf(out, "0x%016" PRIx64 " in ", f->pc);
 	stack_print_place(out, st, i);
 	if (f->inlined)
 		buf_str(out, " (inlined)");
 	if (f->python)
 		buf_str(out, " (Python)");
+	if (f->device)
+		buf_str(out, " (GPU)");
 }
 
 static bool any_python(const struct stack *st)
@@ -172,17 +182,19 @@ struct frame {
 	unsigned frame;
 	uint64_t pc;
 	struct symbol sym;
-	bool inlined, python;
+	bool inlined, python, device;
 };
 JS_DEFINE(frame_object, "frame", frame, JS(UINT, frame, frame), JS(HEX, frame, pc),
 	JS_IN(TEXT, frame, sym, function, file), JS_IN(UINT, frame, sym, line),
-	JS_AS("binary", TEXT, frame, sym.module), JS(BOOL, frame, inlined, python));
+	JS_AS("binary", TEXT, frame, sym.module), JS(BOOL, frame, inlined, python),
+	JS_AS("on_gpu", BOOL, frame, device));
 
 void stack_json_frame(struct buf *out, const struct stack *st, unsigned i)
 {
 	const struct backtrace_frame *f = &st->frames[i];
 
-	js_add(out, &frame_object, &(struct frame){i, f->pc, f->sym, f->inlined, f->python});
+	js_add(out, &frame_object,
+		&(struct frame){i, f->pc, f->sym, f->inlined, f->python, f->device});
 }
 
 void stack_json(struct buf *out, const void *stack)

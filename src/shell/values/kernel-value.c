@@ -131,6 +131,21 @@ struct err *kernel_name(
 
 /* --- print --- */
 
+/* One lane's value. One that is not there in this lane alone says so in its place. */
+static struct err *show_lane(struct session *s, const char *text, int lane, char letter,
+	struct lang_value *ret, struct buf *out)
+{
+	const struct soft_stop *t = kernel_stop(s);
+	struct err *e = value_eval_lane(s, text, lane, ret);
+
+	if (e && t && t->lane != (unsigned)lane && e->code != ERR_USAGE) {
+		buf_str(out, "<not here>");
+		err_free(e);
+		return NULL;
+	}
+	return e ? e : value_show(s, ret, letter, out);
+}
+
 /* The value of an expression in every lane of the focused warp. */
 static struct err *print_all(struct session *s, const char *text, char letter, bool json)
 {
@@ -147,9 +162,7 @@ static struct err *print_all(struct session *s, const char *text, char letter, b
 			continue;
 		buf_str(&b, b.len ? ", " : "");
 		lang_value_free(&one);
-		e = value_eval_lane(s, text, l, &one);
-		if (!e)
-			e = value_show(s, &one, letter, &b);
+		e = show_lane(s, text, l, letter, &one, &b);
 	}
 	if (!e) {
 		snprintf(name, sizeof name, "$%u", vars_remember(s->vars, &one));
@@ -183,14 +196,10 @@ struct err *kernel_print(
 
 /* --- memory --- */
 
-/* The windows of generic addresses, see softgpu/ptx/ptx-int.h. */
-static void leave_window(unsigned *space, uint64_t *addr)
+void kernel_leave_window(unsigned *space, uint64_t *addr)
 {
-	static const uint64_t windows[SOFT_SPACES] = {
-		[SOFT_SHARED] = 0x40000001, [SOFT_LOCAL] = 0x40000002, [SOFT_PARAM] = 0x40000003};
-
-	for (unsigned i = 0; i < SOFT_SPACES; i++)
-		if (windows[i] && *addr >> 32 == windows[i]) {
+	for (unsigned i = 1; i < SOFT_SPACES; i++)
+		if (*addr >> 32 == soft_windows[i] >> 32) {
 			*space = i;
 			*addr = (uint32_t)*addr;
 			return;
@@ -219,13 +228,18 @@ struct err *kernel_address(
 		return NULL;
 	TRY(value_address(s, *text ? text : "0", ret, space < 0 ? ret_space : NULL));
 	if (space < 0 && *ret_space == SOFT_GLOBAL)
-		leave_window(ret_space, ret);
+		kernel_leave_window(ret_space, ret);
 	return NULL;
 }
 
-struct err *kernel_read(struct session *s, unsigned space, uint64_t addr, void *dst, size_t n)
+struct err *kernel_read(
+	struct session *s, unsigned space, uint64_t addr, int lane, void *dst, size_t n)
 {
-	struct soft_ask q = {.what = SOFT_ASK_MEMORY, .space = space, .addr = addr, .size = n};
+	struct soft_ask q = {.what = SOFT_ASK_MEMORY,
+		.space = space,
+		.addr = addr,
+		.size = n,
+		.lane = lane < 0 ? 0 : (uint32_t)lane + 1};
 	struct device *d;
 	void *bytes;
 	size_t got;

@@ -10,6 +10,7 @@
 #include "engine/replay-device.h"
 #include "shell/print/kernel-text.h"
 #include "shell/values/kernel-args.h"
+#include "shell/values/kernel-source.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/program.h"
 #include "shell/values/value.h"
@@ -338,6 +339,9 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 
 	if (*name == '$')
 		return dollar(s, name, ret, ret_found);
+	TRY(kernel_source_value(s, name, in->lane, ret, ret_found));
+	if (*ret_found)
+		return NULL;
 	TRY(kernel_name(s, name, in->lane, ret, ret_found));
 	if (*ret_found || *name == '%')
 		return NULL;
@@ -348,33 +352,48 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 		TRY(program_library_value(s, name, ret, ret_found));
 	if (*ret_found)
 		return NULL;
+	TRY(kernel_unknown_name(s, name));
 	session_cmd(s, &c);
 	return no_field(c, name);
 }
 
 static const struct lang_type *find_type(void *arg, const char *name)
 {
-	return program_type_named(((const struct names *)arg)->s, name);
+	struct session *s = ((const struct names *)arg)->s;
+	const struct lang_type *t = kernel_source_type(s, name);
+
+	return t ? t : program_type_named(s, name);
 }
 
 static void describe(void *arg, unsigned space, uint64_t addr, struct buf *out)
 {
+	struct session *s = ((const struct names *)arg)->s;
+
+	if (space != SOFT_GLOBAL)
+		return;
+	if (kernel_stop(s))
+		kernel_leave_window(&space, &addr);
 	if (space == SOFT_GLOBAL)
-		program_tell_address(((const struct names *)arg)->s, addr, out);
+		program_tell_address(s, addr, out);
+	else
+		buf_printf(out, " <%s+%" PRIu64 ">", kernel_spaces[space], addr);
 }
 
 static struct err *read_at(void *arg, unsigned space, uint64_t addr, void *dst, size_t n)
 {
-	struct session *s = ((const struct names *)arg)->s;
+	const struct names *in = arg;
 
-	return space == SOFT_GLOBAL ? memory_read(s, addr, dst, n)
-				    : kernel_read(s, space, addr, dst, n);
+	return kernel_read_lane(in->s, in->lane, space, addr, dst, n);
 }
 
 static struct err *write_at(void *arg, unsigned space, uint64_t addr, const void *src, size_t n)
 {
 	struct session *s = ((const struct names *)arg)->s;
 
+	if (kernel_stop(s))
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "nothing is changed in the middle of a launch"),
+			"\"set arg\" and \"set memory\" before the launch change what it gets");
 	if (space != SOFT_GLOBAL)
 		return err_new(ERR_UNSUPPORTED, "%s memory of a launch is not changed",
 			kernel_spaces[space % SOFT_SPACES]);
@@ -407,7 +426,14 @@ struct err *value_eval_lane(struct session *s, const char *text, int lane, struc
 	struct names in = {s, lane};
 	const struct lang_scope scope = scope_of(&in);
 
-	return lang_eval(vars_lang(s->vars), &scope, text, ret);
+	TRY(lang_eval(vars_lang(s->vars), &scope, text, ret));
+	if (lane < 0)
+		return NULL;
+	struct err *e = lang_fetch(&scope, ret); /* later on, memory is the focused lane's */
+
+	if (e)
+		lang_value_free(ret);
+	return e;
 }
 
 struct err *value_eval(struct session *s, const char *text, struct lang_value *ret)
