@@ -18,7 +18,7 @@ libreplay_a_SOURCES += src/replay/client/device-kernel.c src/replay/device-kerne
 
 if HAVE_CMOCKA
 REPLAY_TESTS = tests/unit/test-replay-moves tests/unit/test-replay-run tests/unit/test-replay-nodes \
-	tests/unit/test-replay-far
+	tests/unit/test-replay-far tests/unit/test-replay-watch
 check_PROGRAMS += $(REPLAY_TESTS)
 TESTS += $(REPLAY_TESTS)
 REPLAY_TEST_LIBS = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -36,6 +36,9 @@ tests_unit_test_replay_nodes_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_test_replay_far_SOURCES = tests/unit/test-replay-far.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_far_LDADD = $(REPLAY_TEST_LIBS)
+tests_unit_test_replay_watch_SOURCES = tests/unit/test-replay-watch.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_watch_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_run_LDADD = $(REPLAY_TEST_LIBS)

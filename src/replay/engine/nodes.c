@@ -175,7 +175,7 @@ struct err *nodes_scan(struct replay *r, struct matcher *m, uint64_t lo, uint64_
 			e = state_apply(s, c);
 		if (!e)
 			e = nodes_match(m, s, c, 1, UINT32_MAX, true, &step, &id);
-		if (!e && c->kind == SBT_GRAPH_LAUNCH && id) {
+		if (!e && id) {
 			*ret_id = id;
 			*ret_seq = c->seq;
 			*ret_step = step;
