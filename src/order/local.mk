@@ -14,7 +14,7 @@ HEADERS_TO_CHECK += src/order/races/ptx-texts.h src/order/order.h src/order/flow
 
 if HAVE_CMOCKA
 ORDER_TESTS = tests/unit/test-order tests/unit/test-order-early tests/unit/test-order-flow tests/unit/test-order-schedule tests/unit/test-order-ledger tests/unit/test-order-model tests/unit/test-order-graphs \
-	tests/unit/test-order-each tests/unit/test-order-paths
+	tests/unit/test-order-each tests/unit/test-order-paths tests/unit/test-order-races
 check_PROGRAMS += $(ORDER_TESTS)
 TESTS += $(ORDER_TESTS)
 order_test_shared = tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h tests/unit/random-trace.h
@@ -31,6 +31,8 @@ tests_unit_test_order_each_SOURCES = tests/unit/test-order-each.c $(order_test_s
 tests_unit_test_order_each_LDADD = $(order_test_libs)
 tests_unit_test_order_paths_SOURCES = tests/unit/test-order-paths.c $(order_test_shared)
 tests_unit_test_order_paths_LDADD = $(order_test_libs)
+tests_unit_test_order_races_SOURCES = tests/unit/test-order-races.c $(order_test_shared)
+tests_unit_test_order_races_LDADD = $(order_test_libs)
 tests_unit_test_order_graphs_SOURCES = tests/unit/test-order-graphs.c $(order_test_shared)
 tests_unit_test_order_graphs_LDADD = $(order_test_libs)
 tests_unit_test_order_flow_SOURCES = tests/unit/test-order-flow.c $(order_test_shared)
