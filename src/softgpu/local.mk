@@ -251,7 +251,7 @@ SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/un
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
 	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch \
 	tests/unit/test-softgpu-func tests/unit/test-softgpu-context tests/unit/test-softgpu-streams tests/unit/test-softgpu-graphs \
-	tests/unit/test-softgpu-names
+	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -276,6 +276,10 @@ tests_unit_test_softgpu_names_SOURCES = tests/unit/test-softgpu-names.c tests/un
 tests_unit_test_softgpu_names_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_names_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_names_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
+tests_unit_test_softgpu_memory_SOURCES = tests/unit/test-softgpu-memory.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_memory_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_memory_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_memory_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_cupti_SOURCES = tests/unit/test-softgpu-cupti.c
 tests_unit_test_softgpu_cupti_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_cupti_LDFLAGS = $(TEST_SOFT_LINK)

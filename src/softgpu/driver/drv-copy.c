@@ -66,10 +66,13 @@ static CUresult stage(struct op *op)
 	return CUDA_SUCCESS;
 }
 
-/* A synchronous call of such a context returns when the memory has changed, whatever memory. */
-static bool always_waits(const struct stream *s)
+/* A synchronous call of such a context, or about such memory, returns when the memory has changed,
+ * whatever memory. */
+static bool always_waits(const struct stream *s, uint64_t addr)
 {
-	return s->ctx->flags & CU_CTX_SYNC_MEMOPS;
+	const struct mem_range *r = mem_find(addr);
+
+	return s->ctx->flags & CU_CTX_SYNC_MEMOPS || (r && r->flags & DRV_MEM_SYNC);
 }
 
 static CUresult submit_copy(struct stream *s, const struct copy *c, bool async)
@@ -91,7 +94,8 @@ static CUresult submit_copy(struct stream *s, const struct copy *c, bool async)
 		wait = !capturing && (c->dst_kind == SOFT_MEM_PAGEABLE ||
 					     (on_host(c->src_kind) && on_host(c->dst_kind)));
 	} else {
-		wait = on_host(c->src_kind) || on_host(c->dst_kind) || always_waits(s);
+		wait = on_host(c->src_kind) || on_host(c->dst_kind) || always_waits(s, c->src) ||
+		       always_waits(s, c->dst);
 	}
 	return stream_submit(s, &op, NULL, wait, async);
 }
@@ -450,7 +454,8 @@ static CUresult fill(CUdeviceptr dst, size_t pitch, size_t width, size_t height,
 	 * been done on return */
 	kind = mem_soft_kind(mem_find(dst));
 	return stream_submit(s, &op, NULL,
-		!async && (on_host(kind) || kind == SOFT_MEM_MANAGED || always_waits(s)), async);
+		!async && (on_host(kind) || kind == SOFT_MEM_MANAGED || always_waits(s, dst)),
+		async);
 }
 
 DRV_STREAM(3, cuMemsetD8_v2, _ptds, CUdeviceptr, dstDevice, unsigned char, uc, size_t, N)

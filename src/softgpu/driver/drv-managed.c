@@ -35,13 +35,26 @@ void managed_forget(uint64_t start, uint64_t end)
 	pthread_mutex_unlock(&drv_lock);
 }
 
-/* Which entries a new one makes void when it covers them. */
-static bool same_matter(CUmem_advise a, CUmem_advise b)
+static bool is_about_access(CUmem_advise what)
 {
-	return a == PREFETCH || b == PREFETCH
-		       ? a == b
-		       : (a - 1) / 2 == (b - 1) / 2 && a != CU_MEM_ADVISE_SET_ACCESSED_BY &&
-				 b != CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+	return what == CU_MEM_ADVISE_SET_ACCESSED_BY || what == CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+}
+
+static int device_of(const struct advice *a)
+{
+	return !a					      ? NOWHERE
+	       : a->where.type == CU_MEM_LOCATION_TYPE_DEVICE ? a->where.id
+							      : CU_DEVICE_CPU;
+}
+
+/* Which entries a new one makes void when it covers them: what is set and taken back are numbers
+ * side by side; who accesses it is a matter of each device. */
+static bool same_matter(const struct advice *a, const struct advice *b)
+{
+	if (a->what == PREFETCH || b->what == PREFETCH)
+		return a->what == b->what;
+	return (a->what - 1) / 2 == (b->what - 1) / 2 &&
+	       (!is_about_access(a->what) || device_of(a) == device_of(b));
 }
 
 static CUresult remember(uint64_t start, size_t size, CUmem_advise what, CUmemLocation where)
@@ -52,8 +65,7 @@ static CUresult remember(uint64_t start, size_t size, CUmem_advise what, CUmemLo
 
 	pthread_mutex_lock(&drv_lock);
 	for (i = 0; i < n; i++)
-		if (!same_matter(list[i].what, what) || list[i].start < a.start ||
-			list[i].end > a.end)
+		if (!same_matter(&list[i], &a) || list[i].start < a.start || list[i].end > a.end)
 			list[k++] = list[i];
 	n = k;
 	if (n == room) {
@@ -166,13 +178,6 @@ static const struct advice *last(uint64_t start, uint64_t end, CUmem_advise set,
 	return NULL;
 }
 
-static int device_of(const struct advice *a)
-{
-	return !a					      ? NOWHERE
-	       : a->where.type == CU_MEM_LOCATION_TYPE_DEVICE ? a->where.id
-							      : CU_DEVICE_CPU;
-}
-
 static CUmemLocationType type_of(const struct advice *a)
 {
 	return a ? a->where.type : CU_MEM_LOCATION_TYPE_INVALID;
@@ -190,10 +195,8 @@ static void accessed_by(uint64_t start, uint64_t end, int *ret, size_t want)
 			  a->end >= end;
 
 		for (unsigned j = i + 1; on && j < n; j++) /* taken back later, or said again */
-			on = !((list[j].what == CU_MEM_ADVISE_UNSET_ACCESSED_BY ||
-				       list[j].what == CU_MEM_ADVISE_SET_ACCESSED_BY) &&
-				device_of(&list[j]) == d && list[j].start < end &&
-				list[j].end > start);
+			on = !(is_about_access(list[j].what) && device_of(&list[j]) == d &&
+				list[j].start < end && list[j].end > start);
 		if (on)
 			ret[k++] = d;
 	}

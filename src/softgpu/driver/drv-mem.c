@@ -266,7 +266,7 @@ DRV_DEFINE(2, cuMemHostGetFlags, unsigned int *, pFlags, void *, p)
 	const struct mem_range *r = mem_find((uint64_t)p);
 
 	REQUIRE(pFlags && r && on_host(r));
-	*pFlags = r->flags;
+	*pFlags = r->flags & ~DRV_MEM_SYNC;
 	return CUDA_SUCCESS;
 }
 
@@ -312,7 +312,7 @@ static CUresult attribute_of(
 		*(void **)data = (void *)ptr;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-		*(unsigned *)data = 0;
+		*(unsigned *)data = (r->flags & DRV_MEM_SYNC) != 0;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
 	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
@@ -425,12 +425,15 @@ DRV_DEFINE(4, cuPointerGetAttributes, unsigned int, numAttributes, CUpointer_att
 DRV_DEFINE(3, cuPointerSetAttribute, const void *, value, CUpointer_attribute, attribute,
 	CUdeviceptr, ptr)
 {
+	const struct mem_range *r = mem_find(ptr);
 	struct ctx *c;
 
 	REQUIRE(value);
 	TRY_CU(ctx_current(&c));
-	/* The only one that can be set; every synchronous copy here is synchronous anyway. */
-	REQUIRE(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && mem_find(ptr));
+	REQUIRE(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && r); /* the only one to be set */
+	mem_set_flags(r,
+		*(const unsigned *)value ? r->flags | DRV_MEM_SYNC : r->flags & ~DRV_MEM_SYNC,
+		r->read_only);
 	return CUDA_SUCCESS;
 }
 

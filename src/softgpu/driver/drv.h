@@ -54,6 +54,8 @@ void *obj_next(enum obj_kind kind, void *after);
 
 extern pthread_mutex_t drv_lock;
 
+#define DRV_MEM_SYNC (1u << 31) /* in a range's flags: CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+
 /* --- execution (drv-exec.c) --- */
 struct ctx;
 struct pool {

@@ -63,7 +63,7 @@ uint32_t mem_frees(void);
 bool mem_was_freed(uint64_t addr);
 /* Frees everything that a context still owns, when it is destroyed. */
 void mem_free_owner(uint32_t ctx);
-/* Sets the flags, which are the driver's, and read_only; before the address is handed out. */
+/* Sets the flags, which are the driver's, and read_only. */
 void mem_set_flags(const struct mem_range *r, uint32_t flags, bool read_only);
 /* A small number of the range, unique among the live ones. */
 uint64_t mem_range_id(const struct mem_range *r);
