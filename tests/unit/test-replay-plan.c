@@ -396,6 +396,279 @@ static void kernels(void **arg)
 	sbt_reader_close(r);
 }
 
+/* ---- rarer things ---------------------------------------- */
+
+static void a_window_has_its_place(void **arg)
+{
+	struct sbt_reader *r = with_events(); /* #1 to #19 */
+	const uint32_t one = 1;
+	struct plan p;
+
+	fails(plan_stream(&p, r, 0, 19, &one, 1, false), ERR_INCOMPLETE);
+	fails(plan_stream(&p, r, 15, 14, &one, 1, false), ERR_INCOMPLETE);
+	fails(plan_stream(&p, r, FIRST, 20, &one, 1, false), ERR_INCOMPLETE);
+	fails(plan_stream(&p, r, FIRST, 19, &one, 0, false), ERR_USAGE);
+	fails(plan_range(&p, r, FIRST, 18, 18, 19), ERR_NOT_FOUND);
+	ok(plan_stream(&p, r, 1, 19, &one, 1, false));
+	plan_free(&p);
+	ok(plan_range(&p, r, FIRST, 19, 19, 19));
+	assert_int_equal(p.behind, 0);
+	plan_free(&p);
+	sbt_reader_close(r);
+}
+
+/* A handle may come from memory: what a texture lies on may be read by any launch. */
+static void textures(void **arg)
+{
+	for (unsigned with = 0; with < 3; with++) {
+		struct sbt_cmd c;
+		struct trace_maker t;
+		struct sbt_reader *r;
+
+		begin(&t);
+		c = cmd_any(seq, SBT_TEXTURE_CREATE);
+		c.u.texture_create = (struct sbt_cmd_texture_create){
+			.handle = 7, .addr = D + 16, .size = 256, .surface = with == 2};
+		if (with)
+			add(&t, c);
+		else
+			add(&t, cmd_event_record(seq, 2, 0));
+		f(&t, 1, D);			  /* 14 */
+		add(&t, cmd_fill(seq, 1, C, 64)); /* 15 */
+		f(&t, 2, A);
+		r = trace_end(&t);
+		if (with)
+			assert_stream_plan(r, 2, 15);
+		else
+			assert_stream_plan(r, 2, 14, 15);
+		sbt_reader_close(r);
+	}
+}
+
+#define MANY UINT64_C(0x10000000) /* allocations side by side */
+
+static void add_many(struct trace_maker *t, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		add(t, cmd_alloc(seq, MANY + i * SIZE, SIZE));
+}
+
+/* Each allocation by itself, however many there are. */
+static void many_allocations(void **arg)
+{
+	const unsigned n = 600;
+
+	for (unsigned read = 3; read < n; read += 199) {
+		struct trace_maker t;
+		struct sbt_reader *r;
+		struct plan p;
+		uint64_t first;
+
+		begin(&t);
+		add_many(&t, n);
+		first = seq;
+		for (unsigned i = 0; i < n; i++)
+			add(&t, cmd_fill(seq, 1, MANY + i * SIZE, 64));
+		f(&t, 2, MANY + read * SIZE + 8);
+		r = trace_end(&t);
+		ok(plan_stream(&p, r, FIRST, seq - 1, &(uint32_t){2}, 1, false));
+		assert_int_equal(p.nskip, n - 1 - read);
+		for (size_t i = 0; i < p.nskip; i++)
+			assert_int_equal(p.skip[i], first + read + 1 + i);
+		plan_free(&p);
+		sbt_reader_close(r);
+	}
+}
+
+/* A range is taken apart into the allocations below it, 256 at most: one over more of them may have
+ * touched anything. */
+static void a_range_over_many_allocations(void **arg)
+{
+	static const struct {
+		unsigned over, read;
+		bool needed;
+	} rows[] = {{256, 0, true}, {256, 255, true}, {256, 256, false}, {257, 258, true}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct trace_maker t;
+		struct sbt_reader *r;
+		struct plan p;
+
+		begin(&t);
+		add_many(&t, 259);
+		add(&t, cmd_fill(seq, 1, MANY, rows[i].over * SIZE));
+		f(&t, 2, MANY + rows[i].read * SIZE);
+		r = trace_end(&t);
+		ok(plan_stream(&p, r, FIRST, seq - 1, &(uint32_t){2}, 1, false));
+		assert_int_equal(p.nskip, !rows[i].needed);
+		assert_false(p.all_spoiled);
+		plan_free(&p);
+		ok(plan_stream(&p, r, FIRST, seq - 1, &(uint32_t){1}, 1, false)); /* else */
+		assert_int_equal(p.nskip, 1);
+		plan_free(&p);
+		sbt_reader_close(r);
+	}
+}
+
+static void node(struct trace_maker *t, uint64_t number, struct sbt_cmd what, enum sbt_node type)
+{
+	static uint64_t packed[64];
+	const uint64_t kernel = type == SBT_NODE_KERNEL ? 0 : SBT_NO_ID;
+
+	assert_true(sbt_pack_size(&what) <= sizeof packed);
+	sbt_pack(packed, &what);
+	add(t, cmd_graph_node(seq, 0, number, type, kernel, packed, sbt_pack_size(&what)));
+}
+
+/* A launch of a graph touches what its nodes do: here two fills that begin at the same address. */
+static void a_graph_launch(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct sbt_cmd c;
+	struct plan p;
+
+	begin(&t);
+	c = cmd_any(seq, SBT_GRAPH_CREATE);
+	c.u.graph_create.clone_of = SBT_NO_ID;
+	add(&t, c);
+	node(&t, 0, cmd_fill(0, SBT_NO_ID, A, 16), SBT_NODE_FILL);
+	node(&t, 1, cmd_fill(0, SBT_NO_ID, A, 64), SBT_NODE_FILL);
+	add(&t, cmd_graph_instantiate(seq, 1, 0));
+	add(&t, cmd_graph_launch(seq, 1, 1)); /* 17 */
+	f(&t, 2, B);			      /* 18 */
+	f(&t, 3, A);			      /* 19 */
+	r = trace_end(&t);
+	ok(plan_stream(&p, r, FIRST, seq - 1, &(uint32_t){2}, 1, false));
+	assert_skips(&p, LIST(17, 19));
+	plan_free(&p);
+	ok(plan_range(&p, r, FIRST, seq - 1, 18, 18));
+	assert_skips(&p, LIST(17));
+	assert_false(plan_exact(&p, A, 16));
+	assert_false(plan_exact(&p, A + 63, 1));
+	assert_true(plan_exact(&p, A + 64, 16));
+	plan_free(&p);
+	assert_stream_plan(r, 3, 18);
+	sbt_reader_close(r);
+}
+
+/* Whose write a wait for a value waits for is not known: all before it is needed. A write of a
+ * stream to memory is like a fill. */
+static void values(void **arg)
+{
+	struct sbt_cmd c = {.kind = SBT_BATCH};
+	struct trace_maker t;
+	struct sbt_reader *r;
+
+	begin(&t);
+	f(&t, 1, A); /* 13 */
+	c.seq = seq;
+	c.u.batch = (struct sbt_cmd_batch){
+		.stream = 2, .is_wait = true, .addr = C, .value = 1, .elem = 4};
+	add(&t, c);
+	f(&t, 2, B);
+	f(&t, 1, D); /* 16 */
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 16);
+	sbt_reader_close(r);
+
+	begin(&t);
+	c.seq = seq;
+	c.u.batch = (struct sbt_cmd_batch){.stream = 1, .addr = C, .value = 1, .elem = 4};
+	add(&t, c);  /* 13 */
+	f(&t, 1, A); /* 14 */
+	f(&t, 2, C);
+	f(&t, 3, B);
+	r = trace_end(&t);
+	assert_stream_plan(r, 2, 14, 16);
+	assert_stream_plan(r, 3, 13, 14, 15);
+	sbt_reader_close(r);
+}
+
+/* Launches that failed, or went into a graph, are none; kernels may come in the window. */
+static void which_launch_of_a_kernel(void **arg)
+{
+	static const uint32_t params[] = {0, 8};
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct sbt_cmd c;
+	struct plan p;
+
+	begin(&t);
+	add(&t, cmd_kernel_def(seq, 2, 5, "later", params, 1)); /* 13 */
+	c = cmd_launch(seq, 1, 0);
+	c.result = 700;
+	add(&t, c);
+	c.seq = seq;
+	c.result = 0;
+	c.flags = SBT_F_GRAPH;
+	add(&t, c);
+	add(&t, cmd_launch(seq, 1, 2)); /* 16 */
+	f(&t, 1, A);			/* 17 */
+	g(&t, 1, A, B);
+	r = trace_end(&t);
+	ok(plan_kernel(&p, r, FIRST, seq - 1, "f", 1));
+	assert_int_equal(p.to, 17);
+	plan_free(&p);
+	ok(plan_kernel(&p, r, FIRST, seq - 1, "later", 1));
+	assert_int_equal(p.to, 16);
+	plan_free(&p);
+	for (unsigned nth = 2; nth < 5; nth += 2) {
+		struct err *e = plan_kernel(&p, r, FIRST, seq - 1, nth == 2 ? "f" : "?", nth);
+
+		assert_non_null(e);
+		assert_int_equal(e->code, ERR_NOT_FOUND);
+		assert_non_null(
+			strstr(e->what, nth == 2 ? "has 1 launch of kernels like f, not 2"
+						 : "has 2 launches of kernels like ?, not 4"));
+		err_free(e);
+	}
+	fails(plan_kernel(&p, r, FIRST, 16, "f", 1), ERR_NOT_FOUND); /* behind the window */
+	sbt_reader_close(r);
+}
+
+/* Counts by stream and kind, and of the commands the first eight. */
+static void what_is_left_out_in_words(void **arg)
+{
+	struct buf b = BUF_INIT;
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct plan p;
+
+	begin(&t);
+	for (unsigned i = 0; i < 3; i++)
+		f(&t, 2, B); /* 13 to 15 */
+	for (unsigned i = 0; i < 2; i++)
+		add(&t, cmd_copy(seq, 2, SBT_COPY_D2D, C, B, 64, true));  /* 16, 17 */
+	add(&t, cmd_copy(seq, 1, SBT_COPY_D2D, C + 64, B + 64, 8, true)); /* 18 */
+	for (unsigned i = 0; i < 2; i++)
+		add(&t, cmd_fill(seq, 1, C, 64)); /* 19, 20 */
+	f(&t, 3, A);				  /* 21 */
+	f(&t, 1, A);
+	f(&t, 1, A);
+	r = trace_end(&t);
+	ok(plan_range(&p, r, FIRST, seq - 1, 21, 21));
+	plan_print(&b, &p);
+	const char *text = buf_cstr(&b), *lines = strchr(text, '\n');
+
+	assert_non_null(lines);
+	assert_int_equal(strncmp(text,
+				 "Left out: 2 launches, 1 copy, 2 fills on stream 1; 3 launches, 2 "
+				 "copies on stream 2; 2 of these come after #21.\n",
+				 (size_t)(lines - text + 1)),
+		0);
+	assert_non_null(strstr(lines, "\n  #13 f<<<"));
+	assert_non_null(strstr(lines, "\n  #20 "));
+	assert_null(strstr(lines, "\n  #22 "));
+	assert_non_null(strstr(lines, "\n  ... and 2 more\n"));
+	assert_int_equal(p.ncounts, 5);
+	assert_int_equal(p.behind, 2);
+	assert_int_equal(p.executed, 1);
+	buf_free(&b);
+	plan_free(&p);
+	sbt_reader_close(r);
+}
+
 /* ---- executed ---------------------------------------- */
 
 #define CELL 64
@@ -629,6 +902,14 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(kernels),
+		cmocka_unit_test(a_window_has_its_place),
+		cmocka_unit_test(textures),
+		cmocka_unit_test(many_allocations),
+		cmocka_unit_test(a_range_over_many_allocations),
+		cmocka_unit_test(a_graph_launch),
+		cmocka_unit_test(values),
+		cmocka_unit_test(which_launch_of_a_kernel),
+		cmocka_unit_test(what_is_left_out_in_words),
 		cmocka_unit_test(plans_that_are_executed),
 		cmocka_unit_test(random_plans),
 	};
