@@ -46,7 +46,7 @@ static struct {
 	uint8_t code; /* the first byte of the other code; 0: none */
 	uint32_t schedule;
 	bool overlap;
-	uint64_t asked_points, ends; /* CHECKPOINT, CHECK_END */
+	uint64_t asked_points, ends, seeks; /* CHECKPOINT, CHECK_END, SEEK */
 } now;
 
 static void die(const char *what)
@@ -297,6 +297,14 @@ static bool on_open(const uint8_t *body, size_t n, struct buf *out)
 		r.fault_code = 700;
 	}
 	buf_add(out, &r, sizeof r);
+	if (has("stdin")) {
+		char of[64] = "";
+
+		if (readlink("/proc/self/fd/0", of, sizeof of - 1) < 0)
+			die("no standard input");
+		buf_add(out, of, strlen(of));
+		return true;
+	}
 	buf_str(out, has("odd-notes") ? "\x1b[31m\ta\x7f\nb\n" : "#3 host function: not called\n");
 	return true;
 }
@@ -332,7 +340,8 @@ static bool on_run(const struct replayer_run *r, struct buf *out)
 	}
 	free(before);
 	good = good && finish();
-	ran.seq = pos;
+	ran.seq = has("run-stuck") ? r->to - 1 : has("run-beyond") ? r->to + 1 : pos;
+	ran.late = has("came-late") ? 5 : 0;
 	buf_add(out, &ran, sizeof ran);
 	return good;
 }
@@ -605,6 +614,7 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		good = on_execute((const void *)body);
 		break;
 	case REPLAYER_SEEK:
+		now.seeks++;
 		good = seek(r.addr);
 		break;
 	case REPLAYER_RUN:
@@ -627,7 +637,7 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 		if (!at(r.addr, r.size))
 			return fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
 		buf_add(out, &pos, sizeof pos);
-		buf_add(out, at(r.addr, r.size), r.size);
+		buf_add(out, at(r.addr, r.size), r.size - has("short-read"));
 		return true;
 	case REPLAYER_WRITE:
 	case REPLAYER_ARG:
@@ -698,15 +708,20 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	case REPLAYER_CHECK:
 		on_check((const void *)body, out);
 		return true;
-	case REPLAYER_KEPT: /* nothing waits for a value here */
-		buf_add(out, &(struct replayer_kept){0}, sizeof(struct replayer_kept));
+	case REPLAYER_KEPT: { /* nothing waits for a value here, unless "keeps" #10 and another */
+		const struct replayer_kept k = {
+			.n = has("keeps") ? 2 : 0, .wait = has("keeps") && r.addr == 10 ? 9 : 0};
+
+		buf_add(out, &k, sizeof k);
 		return true;
+	}
 	case REPLAYER_FIGURES: {
 		struct replayer_figures f = {.executed = executed,
 			.checkpoints = npoints,
 			.saved = now.asked_points,
 			.back = now.ends,
-			.room_ns = now.overlap};
+			.room_ns = now.overlap,
+			.run_ns = now.seeks};
 
 		buf_add(out, &f, sizeof f);
 		return true;
@@ -781,6 +796,9 @@ int main(void)
 		struct buf out = BUF_INIT;
 		const struct replayer_execute *x = (const void *)body;
 
+		if (has("deaf") && trace)
+			for (;;)
+				pause();
 		get(&h, sizeof h);
 		if (h.size > sizeof body)
 			die("too large");

@@ -8,7 +8,8 @@
  * nothing. Other code adds its first byte instead of kernel + 1, and another schedule its number. A
  * graph launch has three steps and adds 1 to a byte, the one of its graph's number; a part of it
  * adds node + with. Of its figures, saved is how many checkpoints were asked for, back how often
- * CHECK_END was, and room_ns 1 while streams overlap. $TSDB_FAKE_REPLAYER holds words that make it
+ * CHECK_END was, and room_ns 1 while streams overlap, run_ns how many seeks
+ * there were. $TSDB_FAKE_REPLAYER holds words that make it
  * misbehave (see main()).
  */
 #ifndef TESTS_FAKE_REPLAYER_H

@@ -31,6 +31,28 @@ static void done(struct sbt_reader *r, struct device *d)
 	remove_trace(r);
 }
 
+/* begin_small, 8 a graph, 9 and on its nodes, then its executable 1; the window, which begins at
+ * first: a copy to A, scale A, the graph launch, scale A. */
+static struct sbt_reader *graph_window(unsigned nodes, uint64_t *first)
+{
+	struct sbt_cmd create = cmd_any(8, SBT_GRAPH_CREATE);
+	uint64_t seq = 9;
+	struct trace_maker t;
+
+	begin_small(&t, 0);
+	create.u.graph_create.clone_of = SBT_NO_ID;
+	trace_add(&t, create);
+	for (unsigned i = 0; i < nodes; i++)
+		trace_add(&t, cmd_graph_node(seq++, 0, i, SBT_NODE_FILL, SBT_NO_ID, NULL, 0));
+	trace_add(&t, cmd_graph_instantiate(seq++, 1, 0));
+	*first = seq;
+	trace_add(&t, cmd_copy(seq++, 0, SBT_COPY_H2D, A, 0x7000000, 64, true));
+	add_launch(&t, seq++, 0, 0, A);
+	trace_add(&t, cmd_graph_launch(seq++, 0, 1));
+	add_launch(&t, seq++, 0, 0, A);
+	return end_trace(&t);
+}
+
 /* --- opening --- */
 
 static void what_it_says_about_the_window(void **arg)
@@ -126,7 +148,167 @@ static void what_it_does_meanwhile(void **arg)
 	done(r, d);
 }
 
+/* The replayer reads nothing of the user's. */
+static void its_standard_input(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	const int keep = dup(0);
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(dup2(ends[0], 0), 0);
+	struct device *d = open_device(8, 16, "stdin");
+
+	assert_int_equal(dup2(keep, 0), 0);
+	assert_string_equal(device_info(d).notes, "/dev/null");
+	close(ends[0]);
+	close(ends[1]);
+	close(keep);
+	done(r, d);
+}
+
+/* More than a socket holds, to a process that does not read. */
+static void it_does_not_listen(void **arg)
+{
+	static const uint8_t much[4 << 20];
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "deaf");
+	const pid_t pid = device_pid(d);
+	const uint64_t begin = now_ms();
+
+	fails_with(device_write(d, A, much, sizeof much), ERR_INFERIOR, "no answer", NULL);
+	assert_in_range(now_ms() - begin, 900, 20000);
+	assert_false(alive(pid));
+	assert_int_equal(device_pid(d), 0);
+	done(r, d);
+}
+
+/* One that died between two calls says so at the next one, whichever that is, and no command is to
+ * blame. */
+static void died_at_rest(void **arg)
+{
+	for (unsigned way = 0; way < 3; way++) {
+		struct sbt_reader *r = small(0);
+		struct device *d = open_device(8, 16, NULL);
+		siginfo_t i;
+
+		ok(device_seek(d, 9));
+		kill(device_pid(d), SIGKILL);
+		assert_int_equal(waitid(P_PID, (id_t)device_pid(d), &i, WEXITED | WNOWAIT), 0);
+		struct err *e = way == 0   ? device_seek(d, 12)
+				: way == 1 ? device_execute(d, 10, true)
+					   : device_run(d, 12, 0, 0, NULL);
+
+		assert_non_null(e);
+		assert_int_equal(e->code, ERR_INFERIOR);
+		assert_non_null(strstr(e->what, "signal 9"));
+		assert_string_equal(e->cure, "the next command starts it again");
+		err_free(e);
+		assert_int_equal(device_culprit(d, NULL), 0);
+		assert_int_equal(device_seq(d), 9);
+		assert_int_equal(byte_at(d, A), 217);
+		done(r, d);
+	}
+}
+
+/* What is there needs no seek: after opening, on the way, and step by step in a graph launch. */
+static void nothing_is_sought_twice(void **arg)
+{
+	uint64_t first;
+	struct sbt_reader *r = graph_window(3, &first);
+	struct device *d = open_device(first, first + 3, NULL);
+	uint32_t steps;
+
+	(void)byte_at(d, A);
+	assert_int_equal(figures(d).run_ns, 0);
+	ok(device_execute(d, first, true));
+	ok(device_run(d, first + 1, 0, 0, NULL));
+	ok(device_seek(d, first + 1));
+	assert_int_equal(figures(d).run_ns, 0);
+	for (uint32_t step = 0; step <= 3; step++)
+		ok(device_node(d, first + 2, step, &steps));
+	(void)byte_at(d, A);
+	assert_int_equal(figures(d).run_ns, 0);
+	ok(device_seek(d, first));
+	assert_int_equal(figures(d).run_ns, 1);
+	(void)byte_at(d, A);
+	assert_int_equal(figures(d).run_ns, 1);
+	done(r, d);
+}
+
+/* --- waits for a value --- */
+
+static void what_is_kept_back(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "keeps");
+	uint64_t wait = 1, n = 1;
+
+	ok(device_kept(d, 10, &wait, &n));
+	assert_int_equal(wait, 9);
+	assert_int_equal(n, 2);
+	ok(device_kept(d, 11, &wait, NULL));
+	assert_int_equal(wait, 0);
+	done(r, d);
+}
+
+/* Only of a hit it is said which command changed the bytes. */
+static void what_came_late(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "came-late");
+	bool hit;
+
+	assert_int_equal(device_late(d), 0);
+	ok(device_run(d, 16, B, 8, &hit)); /* #10 */
+	assert_true(hit);
+	assert_int_equal(device_seq(d), 10);
+	assert_int_equal(device_late(d), 5);
+	ok(device_run(d, 16, B + 0x800, 8, &hit));
+	assert_false(hit);
+	assert_int_equal(device_seq(d), 16);
+	assert_int_equal(device_late(d), 0);
+	done(r, d);
+}
+
 /* --- what it refuses --- */
+
+static void a_run_that_goes_wrong(void **arg)
+{
+	static const char *const tempers[] = {"run-stuck", "run-beyond"};
+	struct sbt_reader *r = small(0);
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct device *d = open_device(8, 16, tempers[i]);
+		bool hit = true;
+
+		fails(device_run(d, 12, 0, 0, &hit), ERR_INFERIOR);
+		assert_int_equal(device_pid(d), 0);
+		assert_int_equal(device_seq(d), 7);
+		assert_false(hit);
+		device_close(d);
+	}
+	struct device *d = open_device(8, 16, NULL);
+
+	fails(device_run(d, 17, 0, 0, NULL), ERR_NOT_FOUND);
+	interrupt = true;
+	fails(device_run(d, 12, 0, 0, NULL), ERR_INTERRUPTED);
+	interrupt = false;
+	assert_int_equal(device_seq(d), 7);
+	assert_int_not_equal(device_pid(d), 0);
+	done(r, d);
+}
+
+static void less_than_was_to_be_read(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "short-read");
+	uint8_t bytes[8];
+
+	fails_with(device_read(d, A, bytes, 8), ERR_INFERIOR, "a read of 8 bytes with 7", NULL);
+	assert_int_equal(device_pid(d), 0);
+	done(r, d);
+}
 
 static void each_error_has_its_code(void **arg)
 {
@@ -185,28 +367,6 @@ static void the_cure_for_too_much_time(void **arg)
 }
 
 /* --- graph launches --- */
-
-/* begin_small, 8 a graph, 9 and on its nodes, then its executable 1; the window, which begins at
- * first: a copy to A, scale A, the graph launch, scale A. */
-static struct sbt_reader *graph_window(unsigned nodes, uint64_t *first)
-{
-	struct sbt_cmd create = cmd_any(8, SBT_GRAPH_CREATE);
-	uint64_t seq = 9;
-	struct trace_maker t;
-
-	begin_small(&t, 0);
-	create.u.graph_create.clone_of = SBT_NO_ID;
-	trace_add(&t, create);
-	for (unsigned i = 0; i < nodes; i++)
-		trace_add(&t, cmd_graph_node(seq++, 0, i, SBT_NODE_FILL, SBT_NO_ID, NULL, 0));
-	trace_add(&t, cmd_graph_instantiate(seq++, 1, 0));
-	*first = seq;
-	trace_add(&t, cmd_copy(seq++, 0, SBT_COPY_H2D, A, 0x7000000, 64, true));
-	add_launch(&t, seq++, 0, 0, A);
-	trace_add(&t, cmd_graph_launch(seq++, 0, 1));
-	add_launch(&t, seq++, 0, 0, A);
-	return end_trace(&t);
-}
 
 static void is_inside(const struct device *d, uint64_t seq, uint32_t step)
 {
@@ -791,6 +951,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_it_says_about_the_window),
 		cmocka_unit_test(fails_as_recorded),
 		cmocka_unit_test(what_it_does_meanwhile),
+		cmocka_unit_test(its_standard_input),
+		cmocka_unit_test(it_does_not_listen),
+		cmocka_unit_test(died_at_rest),
+		cmocka_unit_test(nothing_is_sought_twice),
+		cmocka_unit_test(what_is_kept_back),
+		cmocka_unit_test(what_came_late),
+		cmocka_unit_test(a_run_that_goes_wrong),
+		cmocka_unit_test(less_than_was_to_be_read),
 		cmocka_unit_test(each_error_has_its_code),
 		cmocka_unit_test(the_cure_for_too_much_time),
 		cmocka_unit_test(in_the_middle_of_a_graph_launch),

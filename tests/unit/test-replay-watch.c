@@ -3,6 +3,8 @@
  * Watched memory, breakpoints and writers on an executor that is a table: which command changes
  * which byte, which was kept back, and where a run is interrupted. No process is started.
  */
+#include <pthread.h>
+#include <signal.h>
 #include "random-trace.h"
 #include "replay/replay.h"
 
@@ -302,6 +304,22 @@ static void interrupted_on_the_way(void **arg)
 	replay_close(p);
 }
 
+/* A long way takes a thread, which gets no signals; this one gets them as before. */
+static void signals_on_a_long_way(void **arg)
+{
+	struct replay *p = begin(NULL, 0);
+	struct replay_stop stop;
+	sigset_t before, after;
+
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
+	ok(replay_run(p, false, NULL, 0, NULL, &stop));
+	stopped(p, &stop, (struct want){REPLAY_END, 0, LAST});
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &after), 0);
+	for (int n = 1; n < 65; n++)
+		assert_int_equal(sigismember(&after, n), sigismember(&before, n));
+	replay_close(p);
+}
+
 static void interrupted_before_it_begins(void **arg)
 {
 	static const struct change changes[] = {{180, 8, 0}};
@@ -498,6 +516,7 @@ int main(void)
 		cmocka_unit_test(watches_and_breakpoints),
 		cmocka_unit_test(watches_and_steps),
 		cmocka_unit_test(interrupted_on_the_way),
+		cmocka_unit_test(signals_on_a_long_way),
 		cmocka_unit_test(interrupted_before_it_begins),
 		cmocka_unit_test(every_record_on_the_way_back),
 		cmocka_unit_test(every_change_on_the_way_back),
