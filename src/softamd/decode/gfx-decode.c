@@ -607,7 +607,8 @@ static bool read_mubuf(struct reader *r)
 	i->acc = w1 >> 23 & 1;
 	i->soffset = (uint8_t)bits(w1, 24, 8);
 	if (!r->row->dst[0] && !r->row->src[0]) /* the cache's */
-		return (w & 0x2003ffff) == (w & 0x20000000) && w1 == 0;
+		return (w & (i->id == GFX_buffer_wbl2 ? 0x3ffff & ~0xc000 : 0x3ffff)) == 0 &&
+		       w1 == 0;
 	if (i->lds || w >> 25 & 1 || w1 >> 21 & 3)
 		return false;
 	if ((i->acc || i->scc) && r->target != GFX_90A)

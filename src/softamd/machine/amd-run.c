@@ -1,11 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One dispatch, from its descriptor to its end.
+ * One dispatch, from its descriptor to its end: checks, workers, the report.
+ *
+ * Workgroups are dealt out to workers in their order. When the kernel's code has atomics whose
+ * result depends on the order, one worker runs them one after the other, so that the same bits come
+ * out on every machine; a workgroup that does not end within its turns lets later ones begin, since
+ * it may wait for them.
  */
 #include "softamd/machine/amd-run.h"
 
+#include <pthread.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "softamd/machine/amd-machine.h"
+
+#define WORKERS_MAX 64
+#define RESIDENT_MAX 1024 /* workgroups of one worker that have begun and not ended */
+#define TURNS_ALONE 8	  /* of each workgroup that has begun, then one more begins */
+#define LDS_MAX 65536
+#define PRIVATE_MAX (1u << 20)
+#define WAVES_MAX 16
 
 const char *amd_approximate_name(enum amd_approximate kind)
 {
@@ -15,11 +31,289 @@ const char *amd_approximate_name(enum amd_approximate kind)
 	return (unsigned)kind < AMD_APPROX_N ? names[kind] : "?";
 }
 
+static bool fail(struct amd_fault *f, enum amd_fault_kind kind, const char *text, uint64_t value)
+{
+	memset(f, 0, sizeof(*f));
+	f->kind = kind;
+	f->lane = -1;
+	snprintf(f->text, sizeof(f->text), text, (unsigned long long)value);
+	return false;
+}
+
+static uint32_t word_at(const uint8_t *p, unsigned offset)
+{
+	uint32_t v;
+
+	memcpy(&v, p + offset, 4);
+	return v;
+}
+
+/* The 64 bytes of the kernel descriptor. */
+static bool read_descriptor(struct amd_launch *l, struct amd_fault *f)
+{
+	const struct amd_dispatch *d = l->d;
+	struct amd_extent e;
+	uint8_t b[64];
+	uint64_t offset;
+
+	if (!d->memory->find(d->memory->arg, d->kernel_object, &e) || d->kernel_object < e.start ||
+		d->kernel_object >= e.end || e.end - d->kernel_object < 64)
+		return fail(f, AMD_FAULT_DISPATCH, "there is no kernel descriptor at 0x%llx",
+			d->kernel_object);
+	memcpy(b, (const void *)(uintptr_t)d->kernel_object, 64);
+	memcpy(&offset, b + 16, 8);
+	l->entry = d->kernel_object + offset;
+	l->rsrc3 = word_at(b, 44);
+	l->rsrc1 = word_at(b, 48);
+	l->rsrc2 = word_at(b, 52);
+	memcpy(&l->properties, b + 56, 2);
+	l->lds_bytes = word_at(b, 0);
+	l->private_bytes = word_at(b, 4);
+	if (d->group_bytes > l->lds_bytes)
+		l->lds_bytes = d->group_bytes;
+	if (d->private_bytes > l->private_bytes)
+		l->private_bytes = d->private_bytes;
+	return true;
+}
+
+/* Vector registers by the counts of rsrc1 and rsrc3; gfx90a has both kinds in one file. */
+static void count_registers(struct amd_launch *l)
+{
+	uint32_t all = (l->rsrc1 & 63) + 1, first = ((l->rsrc3 & 63) + 1) * 4;
+
+	if (l->target == GFX_90A) {
+		all *= 8;
+		l->vgprs = all < first ? all : first;
+		l->accs = all - l->vgprs;
+	} else {
+		l->vgprs = all * 4;
+		l->accs = l->target == GFX_908 ? l->vgprs : 0;
+	}
+	l->vgprs = l->vgprs > 256 ? 256 : l->vgprs;
+	l->accs = l->accs > 256 ? 256 : l->accs;
+}
+
+static bool check_descriptor(struct amd_launch *l, struct amd_fault *f)
+{
+	if (l->entry & 3)
+		return fail(f, AMD_FAULT_DISPATCH, "the kernel's entry 0x%llx is not aligned",
+			l->entry);
+	if (l->lds_bytes > LDS_MAX)
+		return fail(f, AMD_FAULT_DISPATCH, "%llu bytes of LDS; 65536 is all there is",
+			l->lds_bytes);
+	if (l->private_bytes > PRIVATE_MAX)
+		return fail(f, AMD_FAULT_DISPATCH, "%llu bytes of private memory for a work-item",
+			l->private_bytes);
+	if (l->properties >> 10 & 1)
+		return fail(f, AMD_FAULT_REFUSED, "waves of 32", 0);
+	if (l->properties & 0xf380)
+		return fail(f, AMD_FAULT_REFUSED, "kernel code properties 0x%llx", l->properties);
+	if (l->rsrc1 >> 26 & 1)
+		return fail(f, AMD_FAULT_REFUSED, "FP16 overflow mode", 0);
+	return true;
+}
+
+/* The grid in workgroups; the last of a dimension may be smaller. */
+static bool size_grid(struct amd_launch *l, struct amd_fault *f)
+{
+	const struct amd_dispatch *d = l->d;
+	uint64_t items = 1;
+
+	l->ngroups = 1;
+	for (unsigned k = 0; k < 3; k++) {
+		l->grid[k] = d->grid[k] ? d->grid[k] : 1;
+		l->size[k] = d->workgroup[k] ? d->workgroup[k] : 1;
+		l->groups[k] = (uint32_t)(((uint64_t)l->grid[k] + l->size[k] - 1) / l->size[k]);
+		if (__builtin_mul_overflow(l->ngroups, l->groups[k], &l->ngroups))
+			return fail(f, AMD_FAULT_DISPATCH, "the grid has too many workgroups", 0);
+		items *= l->size[k];
+	}
+	if (items > WAVES_MAX * AMD_LANES)
+		return fail(f, AMD_FAULT_DISPATCH,
+			"a workgroup of %llu work-items; 1024 is the most", items);
+	return true;
+}
+
+/* --- workers --- */
+
+/* The fault of the first workgroup counts, whoever is quicker; a cancelled neighbour is none. */
+static void keep_fault(struct amd_worker *wk, uint64_t number)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct amd_launch *l = wk->l;
+
+	pthread_mutex_lock(&lock);
+	if (l->fault.kind == AMD_FAULT_NONE || number < l->first_fault) {
+		l->fault = wk->fault;
+		l->first_fault = number;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+struct resident {
+	unsigned turns; /* since the last one began */
+	struct amd_group *group[RESIDENT_MAX];
+	uint64_t number[RESIDENT_MAX];
+	unsigned n;
+};
+
+static bool take_next(struct amd_worker *wk, struct resident *r)
+{
+	struct amd_launch *l = wk->l;
+	uint64_t number;
+
+	if (r->n == RESIDENT_MAX)
+		return false;
+	number = __atomic_fetch_add(&l->next_group, 1, __ATOMIC_RELAXED);
+	if (number >= l->ngroups)
+		return false;
+	r->group[r->n] = amd_group_new(wk, number);
+	if (!r->group[r->n])
+		amd_raise(wk, AMD_FAULT_NO_MEMORY, NULL, -1, "no memory for workgroup %llu",
+			(unsigned long long)number);
+	r->number[r->n++] = number;
+	return true;
+}
+
+/* A turn for each workgroup that has begun; those that end make room. */
+static void turns(struct resident *r)
+{
+	unsigned kept = 0;
+
+	for (unsigned k = 0; k < r->n; k++) {
+		if (amd_group_turn(r->group[k])) {
+			amd_group_done(r->group[k]);
+			r->group[k] = NULL;
+			continue;
+		}
+		r->group[kept] = r->group[k];
+		r->number[kept] = r->number[k];
+		if (kept++ != k)
+			r->group[k] = NULL;
+	}
+	r->n = kept;
+	r->turns++;
+}
+
+static void work(struct amd_worker *wk)
+{
+	struct resident *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return;
+	if (setjmp(wk->out)) {
+		uint64_t number = wk->l->ngroups;
+
+		for (unsigned k = 0; k < RESIDENT_MAX; k++) {
+			if (r->group[k] && wk->current && wk->current->group == r->group[k])
+				number = r->number[k];
+			amd_group_free(r->group[k]);
+		}
+		if (!__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED) ||
+			wk->fault.kind != AMD_FAULT_CANCELLED)
+			keep_fault(wk, number);
+		__atomic_store_n(&wk->l->stop, true, __ATOMIC_RELAXED);
+		free(r);
+		return;
+	}
+	while (!__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED)) {
+		if ((!r->n || r->turns >= TURNS_ALONE * r->n) && take_next(wk, r))
+			r->turns = 0;
+		if (!r->n)
+			break;
+		turns(r);
+	}
+	free(r);
+}
+
+static void *worker_main(void *arg)
+{
+	struct amd_launch *l = arg;
+	struct amd_worker *wk = calloc(1, sizeof(*wk));
+
+	if (!wk) {
+		l->stop = true;
+		l->fault.kind = AMD_FAULT_NO_MEMORY;
+		return NULL;
+	}
+	wk->l = l;
+	if (l->d->memory->changes)
+		wk->changes = __atomic_load_n(l->d->memory->changes, __ATOMIC_ACQUIRE);
+	work(wk);
+	__atomic_fetch_or(&l->approximate, wk->approximate, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&l->instructions, wk->clock, __ATOMIC_RELAXED);
+	amd_code_free(wk);
+	amd_group_free(wk->spare);
+	free(wk);
+	return NULL;
+}
+
+static unsigned workers_for(struct amd_launch *l)
+{
+	uint64_t n = l->d->workers;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (l->in_order || l->d->observer)
+		return 1;
+	if (!n)
+		n = processors > 0 ? (uint64_t)processors : 1;
+	if (n > WORKERS_MAX)
+		n = WORKERS_MAX;
+	return (unsigned)(n < l->ngroups ? n : l->ngroups);
+}
+
+static void run_workers(struct amd_launch *l, unsigned n)
+{
+	pthread_t threads[WORKERS_MAX];
+	unsigned started = 0;
+
+	while (started + 1 < n && pthread_create(&threads[started], NULL, worker_main, l) == 0)
+		started++;
+	worker_main(l);
+	for (unsigned k = 0; k < started; k++)
+		pthread_join(threads[k], NULL);
+}
+
+/* Looked at before anything runs: a worker's decoded code is enough for it. */
+static bool look_at_order(struct amd_launch *l)
+{
+	struct amd_worker *wk = calloc(1, sizeof(*wk));
+	bool order = true;
+
+	if (!wk)
+		return true;
+	wk->l = l;
+	order = amd_needs_order(wk);
+	amd_code_free(wk);
+	free(wk);
+	return order;
+}
+
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault)
 {
+	struct amd_launch l = {.d = d, .target = gfx_target(d->gfx)};
+	unsigned n;
+
+	if (d->report)
+		memset(d->report, 0, sizeof(*d->report));
+	if (!l.target)
+		return fail(fault, AMD_FAULT_REFUSED, "gfx%llx has no processor here", d->gfx);
+	if (!read_descriptor(&l, fault) || !check_descriptor(&l, fault) || !size_grid(&l, fault))
+		return false;
+	count_registers(&l);
+	l.in_order = l.ngroups > 1 && look_at_order(&l);
+	n = workers_for(&l);
+	run_workers(&l, n);
+	if (d->report)
+		*d->report = (struct amd_report){.approximate = l.approximate,
+			.instructions = l.instructions,
+			.workers = n,
+			.in_order = l.in_order};
+	if (l.fault.kind != AMD_FAULT_NONE) {
+		*fault = l.fault;
+		return false;
+	}
 	memset(fault, 0, sizeof(*fault));
-	fault->kind = AMD_FAULT_REFUSED;
 	fault->lane = -1;
-	snprintf(fault->text, sizeof(fault->text), "gfx%x: the processor is not there yet", d->gfx);
-	return false;
+	return true;
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Faults: filled where they happen, then the worker leaves its loop.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "softamd/machine/amd-machine.h"
+
+static void fill(
+	struct amd_worker *wk, enum amd_fault_kind kind, const struct amd_wave *w, int lane)
+{
+	struct amd_fault *f = &wk->fault;
+
+	memset(f, 0, sizeof(*f));
+	f->kind = kind;
+	f->lane = lane;
+	if (!w)
+		return;
+	f->pc = wk->at;
+	f->wave = w->index;
+	memcpy(f->workgroup, w->group->id, sizeof(f->workgroup));
+}
+
+_Noreturn void amd_raise(struct amd_worker *wk, enum amd_fault_kind kind, const struct amd_wave *w,
+	int lane, const char *format, ...)
+{
+	va_list ap;
+
+	fill(wk, kind, w, lane);
+	va_start(ap, format);
+	vsnprintf(wk->fault.text, sizeof(wk->fault.text), format, ap);
+	va_end(ap);
+	longjmp(wk->out, 1);
+}
+
+_Noreturn void amd_bad_address(
+	struct amd_wave *w, unsigned lane, uint64_t address, unsigned size, bool write)
+{
+	struct amd_worker *wk = w->group->worker;
+
+	fill(wk, AMD_FAULT_MEMORY, w, (int)lane);
+	wk->fault.address = address;
+	wk->fault.write = write;
+	snprintf(wk->fault.text, sizeof(wk->fault.text),
+		"%s of %u bytes at 0x%llx, which is not memory of this device",
+		write ? "write" : "read", size, (unsigned long long)address);
+	longjmp(wk->out, 1);
+}
+
+_Noreturn void amd_refuse(struct amd_wave *w, const struct amd_op *o, const char *why)
+{
+	struct amd_worker *wk = w->group->worker;
+	char text[120] = "?";
+
+	if (o->row)
+		gfx_text(wk->l->target, &o->i, text, sizeof(text));
+	if (o->row)
+		amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "%s: %s", text, why);
+	amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "word 0x%08x 0x%08x: %s", o->word[0], o->word[1],
+		why);
+}
