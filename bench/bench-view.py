@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What looking at a long trace costs: view's filters and the summary, on a synthetic trace of BENCH_COMMANDS commands (10,000,000 when not set).
-Each line: processor time of the pass, and the most memory that tsdb took: it must not grow with the trace."""
+"""What looking at a long trace costs: view's filters, the summary and exports, on a synthetic trace of BENCH_COMMANDS commands (10,000,000 when not set).
+Each line: processor time of the pass, commands a second, and the most memory that tsdb took: it must not grow with the trace."""
 import os
 import subprocess
 import sys
@@ -11,6 +11,7 @@ BUILD = os.environ.get('TSDB_BUILD', 'build')
 COMMANDS = int(os.environ.get('BENCH_COMMANDS', '10000000'))
 ASKED = [['view', '--count'], ['view', '--last', '10'], ['view', '--last', '10', '--kernel', 'kernel007'], ['view', '--count', '--nvtx', 'step*'],
          ['view', '--count', 'if', 'grid_x > 64 && stream == 2'], ['summary']]
+FORMATS = ['perfetto', 'kineto', 'pprof', 'folded', 'csv']
 
 
 def cost(argv):
@@ -27,6 +28,8 @@ with tempfile.TemporaryDirectory() as folder:
     for n in (COMMANDS // 10, COMMANDS):
         made[n] = os.path.join(folder, f'{n}.sbt')
         subprocess.run([os.path.join(BUILD, 'bench/make-trace'), made[n], str(n), 'times'], check=True)
-    for tool, *options in ASKED:
-        small, large = (cost([os.path.join(BUILD, 'tsdb'), tool, path, *options]) for path in made.values())
-        print(f'tsdb {tool} {" ".join(options)}: {large[0]:.2f} s, {large[1]:.1f} MB (of a tenth of the commands: {small[1]:.1f} MB)', flush=True)
+    for tool, *options in ASKED + [['export', form] for form in FORMATS]:
+        before, after = ([options[0]], ['-o', '-']) if tool == 'export' else ([], options)
+        small, large = (cost([os.path.join(BUILD, 'tsdb'), tool, *before, path, *after]) for path in made.values())
+        print(f'tsdb {tool} {" ".join(before or options)}: {large[0]:.2f} s, {COMMANDS / large[0]:,.0f} a second, {large[1]:.1f} MB '
+              f'(of a tenth of the commands: {small[1]:.1f} MB)', flush=True)

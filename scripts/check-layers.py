@@ -33,6 +33,7 @@ VENDOR_EXCEPTIONS = {
     'src/engine/analyse/explore-jobs.c': 'the devices of a worker',
     'src/engine/live/live-attach.c': "the software GPU's libraries",
     'src/engine/session/parts.c': "the software GPU's libraries",
+    'src/export/formats/kineto.c': "calls as Kineto's readers name them",
     'src/replay/client/device-child.c': "the replayer's environment",
     'src/shell/live/gpu.c': 'what the machine has',
     'src/symbols/elf-facts.c': 'how a program is linked',
@@ -69,9 +70,10 @@ ROOMS = {
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE),
+    'export': ('a trace in formats that other programs read', ['base', 'sbt', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -19,6 +19,11 @@ void js_bytes(struct buf *out, const void *text, size_t n)
 
 	buf_byte(out, '"');
 	for (size_t i = 0; i < n; i += len) {
+		len = text_plain(p + i, n - i, TEXT_QUOTE);
+		if (len) {
+			buf_add(out, p + i, len);
+			continue;
+		}
 		len = text_utf8_length(p + i, n - i);
 		if (!len) {
 			buf_str(out, "\\ufffd");

@@ -68,11 +68,32 @@ static bool is_written_out(const uint8_t *p, size_t len, unsigned flags)
 	return !len || is_unsafe(code_point(p, len));
 }
 
+size_t text_plain(const void *text, size_t n, unsigned flags)
+{
+	const uint8_t *p = text;
+	size_t i = 0;
+
+	while (i < n && ((p[i] >= 0x20 && p[i] < 0x7f) ||
+				(flags & TEXT_LINES && (p[i] == '\n' || p[i] == '\t')))) {
+		if (flags & TEXT_QUOTE && (p[i] == '"' || p[i] == '\\'))
+			break;
+		i++;
+	}
+	return i;
+}
+
 void text_safe(struct buf *out, const void *text, size_t n, unsigned flags)
 {
 	const uint8_t *p = text, *end = p + n;
 
 	while (p < end) {
+		const size_t run = text_plain(p, (size_t)(end - p), flags);
+
+		buf_add(out, p, run);
+		p += run;
+		if (p == end)
+			break;
+
 		const size_t valid = text_utf8_length(p, (size_t)(end - p)),
 			     len = valid ? valid : 1;
 
@@ -89,8 +110,9 @@ void text_safe(struct buf *out, const void *text, size_t n, unsigned flags)
 
 bool text_is_safe(const char *s)
 {
-	char *shown = text_safe_dup(s, strlen(s));
-	const bool same = !strcmp(shown, s);
+	const size_t n = strlen(s), run = text_plain(s, n, 0);
+	char *shown = text_safe_dup(s + run, n - run);
+	const bool same = !strcmp(shown, s + run);
 
 	free(shown);
 	return same;
@@ -104,21 +126,11 @@ char *text_safe_dup(const char *s, size_t n)
 	return buf_steal(&b);
 }
 
-/* Plain ASCII, which nearly all text is, is safe as it lies. */
-static size_t plain(const uint8_t *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && ((p[i] >= 0x20 && p[i] < 0x7f) || p[i] == '\n' || p[i] == '\t'))
-		i++;
-	return i;
-}
-
 void text_safe_tail(struct buf *b, size_t from)
 {
 	struct buf rest = BUF_INIT;
 
-	from += plain(b->data + from, b->len - from);
+	from += text_plain(b->data + from, b->len - from, TEXT_LINES);
 	if (from == b->len)
 		return;
 	buf_add(&rest, b->data + from, b->len - from);

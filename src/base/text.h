@@ -23,6 +23,10 @@ enum {
  * 3629, section 4). */
 size_t text_utf8_length(const void *p, size_t n);
 
+/* How many bytes from p on are plain ASCII, which nearly all text is and text_safe() leaves as it
+ * is: of n at the most. */
+size_t text_plain(const void *p, size_t n, unsigned flags);
+
 /*
  * Appends the n bytes at p, with every byte written as \xNN that belongs to a control character
  * (U+0000 to U+001F, U+007F to U+009F), to one that reorders text (U+061C, U+200E, U+200F, U+202A

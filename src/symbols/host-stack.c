@@ -57,9 +57,13 @@ static void hide_inner(struct stack *st, bool runtime)
 {
 	unsigned n = 0;
 
-	while (n < st->n &&
-		(is_ours(&st->frames[n].sym) || (!runtime && is_runtime(&st->frames[n].sym))))
-		n++;
+	for (; n < st->n; n++) {
+		const bool of_runtime = is_runtime(&st->frames[n].sym);
+
+		st->through_runtime = st->through_runtime || of_runtime;
+		if (!is_ours(&st->frames[n].sym) && (runtime || !of_runtime))
+			break;
+	}
 	if (!n || n >= st->n)
 		return;
 	memmove(st->frames, st->frames + n, (st->n - n) * sizeof *st->frames);

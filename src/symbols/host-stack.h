@@ -28,6 +28,9 @@ struct stack {
 	 * none. names_kept: the trace itself has names of its frames */
 	const char *changed;
 	bool names_kept;
+	/* Set by stack_hide(): the call came through the GPU's runtime, not straight to the driver.
+	 */
+	bool through_runtime;
 };
 void stack_free(struct stack *st);
 

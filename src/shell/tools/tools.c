@@ -411,6 +411,11 @@ const struct tool tools[] = {
 		"[--no-sandbox] [--on auto|soft|real]",
 		"write one launch as a C program that stands alone",
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
+	{"export", tool_export,
+		"FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--weight gpu|count|bytes]",
+		"a trace as perfetto, kineto, pprof, folded, flamegraph, speedscope or csv",
+		"tsdb export perfetto app.sbt\n"
+		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
 	{"core", tool_core, "FILE [--json]", "where the lanes of a GPU core dump's kernels are",
 		"tsdb core core_1732377600_node1_4711.nvcudmp\n"},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",

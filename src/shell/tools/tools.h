@@ -49,6 +49,9 @@ int tool_check(struct session *s, int argc, char **argv);
 /* cmd-explore.c */
 int tool_explore(struct session *s, int argc, char **argv);
 
+/* tool-export.c */
+int tool_export(struct session *s, int argc, char **argv);
+
 /* tool-core.c */
 int tool_core(struct session *s, int argc, char **argv);
 

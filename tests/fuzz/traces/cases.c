@@ -52,6 +52,13 @@ static const char *const runs[] = {
 	"merge -o %D/set.sbt %T %O",
 	"view %T --stacks",
 	"view %T --json",
+	"export perfetto %T -o %D/x",
+	"export kineto %T -o %D/x",
+	"export pprof %T -o %D/x",
+	"export flamegraph %T -o %D/x --weight count",
+	"export speedscope %T -o %D/x --weight bytes",
+	"export folded %T -o %D/x",
+	"export csv %T -o %D/x",
 	"info %T --json",
 	"info %T --clocks",
 	"-batch|-ex|replay start --on soft|-ex|replay goto %S|-ex|state show all|-ex|x/8xw "

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One export from beginning to end, and the table of formats. To add a format: its file in formats/
+ * and a row here; help, the manual's list and the refusal of unknown names come from the row.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "export/core/export-job.h"
+#include "export/formats/formats.h"
+
+enum { FLUSH_AT = 1 << 16 };
+
+#define FORMAT(name, suffix, weighted, needs_times, doc)                                           \
+	{                                                                                          \
+#name, suffix, doc, weighted, needs_times, export_##name                           \
+	}
+const struct export_format export_formats[] = {
+	FORMAT(perfetto, "pftrace", false, true,
+		"Perfetto's timeline: ui.perfetto.dev, trace_processor"),
+	FORMAT(kineto, "kineto.json", false, true,
+		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler"),
+	FORMAT(pprof, "pb.gz", false, false, "pprof's profile: go tool pprof, Parca, Pyroscope"),
+	FORMAT(folded, "folded", true, false, "folded stacks, one a line: flamegraph.pl, inferno"),
+	FORMAT(flamegraph, "svg", true, false, "a flame graph that opens in a browser"),
+	FORMAT(speedscope, "speedscope.json", true, false, "speedscope's profile: speedscope.app"),
+	FORMAT(csv, "csv", false, false, "a line for each command: spreadsheets, pandas"),
+	{NULL, NULL, NULL, false, false, NULL},
+};
+
+const struct export_format *export_format(const char *name)
+{
+	for (const struct export_format *f = export_formats; f->name; f++) {
+		if (!strcmp(f->name, name))
+			return f;
+	}
+	return NULL;
+}
+
+static const char *const weights[] = {"gpu", "count", "bytes"};
+
+bool export_weight_parse(const char *word, enum export_weight *ret)
+{
+	for (unsigned i = 0; i < sizeof weights / sizeof *weights; i++) {
+		if (!strcmp(word, weights[i])) {
+			*ret = (enum export_weight)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *export_weight_name(enum export_weight w)
+{
+	return weights[w];
+}
+
+struct err *export_flush(struct export_job *j)
+{
+	const size_t n = j->line.len;
+
+	if (n && fwrite(j->line.data, 1, n, j->f) != n)
+		return err_sys(errno, "cannot write the export");
+	buf_clear(&j->line);
+	return NULL;
+}
+
+struct err *export_flush_some(struct export_job *j)
+{
+	return j->line.len >= FLUSH_AT ? export_flush(j) : NULL;
+}
+
+static struct err *no_times(const struct export_ask *ask)
+{
+	struct err *e = err_new(ERR_INCOMPLETE, "the trace has no GPU times, which %s needs",
+		ask->format->weighted ? "--weight gpu" : ask->format->name);
+
+	return err_cure(e, "Record with tsdb record --timestamps%s",
+		ask->format->weighted
+			? ", or take --weight count"
+			: "; folded, pprof, flamegraph, speedscope and csv need none");
+}
+
+struct err *export_no_times(const struct export_job *j)
+{
+	return no_times(j->ask);
+}
+
+struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret)
+{
+	struct export_job j = {.ask = ask, .meta = sbt_reader_meta(ask->r), .f = f, .result = ret};
+	struct err *e;
+
+	*ret = (struct export_result){0};
+	if (ask->format->needs_times && !j.meta->timestamps)
+		return no_times(ask);
+	j.walk = export_walk_open(&j, &e);
+	if (!e)
+		e = ask->format->write(&j);
+	if (!e)
+		e = export_flush(&j);
+	export_walk_close(j.walk);
+	buf_free(&j.line);
+	return e;
+}

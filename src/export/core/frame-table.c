@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers for frames and texts, see frame-table.h. Frames are compared by the addresses of their
+ * texts: the caches of symbols give equal names one address nearly always, and where they do not, a
+ * frame has two numbers, which readers add up by name.
+ */
+#include "export/core/frame-table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS_FIRST = 1 << 10 };
+#define MIX UINT64_C(0x9e3779b97f4a7c15)
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+static uint64_t text_hash(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static uint32_t *text_slot(const struct text_table *t, const char *s)
+{
+	uint32_t i = (uint32_t)(text_hash(s) >> 32) & (t->slots - 1);
+
+	while (t->index[i] && strcmp(t->v[t->index[i] - 1], s))
+		i = (i + 1) & (t->slots - 1);
+	return &t->index[i];
+}
+
+uint32_t text_number(struct text_table *t, const char *s)
+{
+	uint32_t *at;
+
+	if (2 * t->n >= t->slots) {
+		free(t->index);
+		t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
+		t->index = xcalloc(t->slots, sizeof *t->index);
+		for (uint32_t i = 0; i < t->n; i++)
+			*text_slot(t, t->v[i]) = i + 1;
+	}
+	at = text_slot(t, s);
+	if (!*at) {
+		MAKE_ROOM(t->v, t->n, t->cap);
+		t->v[t->n++] = s;
+		*at = t->n;
+	}
+	return *at - 1;
+}
+
+void text_table_free(struct text_table *t)
+{
+	free(t->v);
+	free(t->index);
+	*t = (struct text_table){0};
+}
+
+static uint32_t *frame_slot(const struct frame_table *t, const struct table_frame *f)
+{
+	const uint64_t h = ((uintptr_t)f->name ^ (uint64_t)f->line << 48 ^ f->kind) * MIX;
+	uint32_t i = (uint32_t)(h >> 32) & (t->slots - 1);
+
+	for (; t->index[i]; i = (i + 1) & (t->slots - 1)) {
+		const struct table_frame *x = &t->v[t->index[i] - 1];
+
+		if (x->name == f->name && x->file == f->file && x->line == f->line &&
+			x->kind == f->kind)
+			break;
+	}
+	return &t->index[i];
+}
+
+static uint32_t number(struct frame_table *t, const struct table_frame *f)
+{
+	uint32_t *at;
+
+	if (2 * t->n >= t->slots) {
+		free(t->index);
+		t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
+		t->index = xcalloc(t->slots, sizeof *t->index);
+		for (uint32_t i = 0; i < t->n; i++)
+			*frame_slot(t, &t->v[i]) = i + 1;
+	}
+	at = frame_slot(t, f);
+	if (!*at) {
+		MAKE_ROOM(t->v, t->n, t->cap);
+		t->v[t->n++] = *f;
+		*at = t->n;
+	}
+	return *at - 1;
+}
+
+uint32_t frame_number(struct frame_table *t, const struct export_frame *f)
+{
+	return number(t, &(struct table_frame){f->function, f->file, f->line, FRAME_HOST});
+}
+
+uint32_t frame_number_of(struct frame_table *t, const struct sample *s)
+{
+	return number(t, &(struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY});
+}
+
+void frame_table_free(struct frame_table *t)
+{
+	free(t->v);
+	free(t->index);
+	*t = (struct frame_table){0};
+}
+
+void frame_name_put(struct buf *out, const struct table_frame *f)
+{
+	if (f->kind == FRAME_HOST)
+		buf_str(out, f->name);
+	else
+		sample_leaf(out, &(struct sample){.name = f->name, .gpu = f->kind == FRAME_GPU});
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers for frames and texts, for formats that write each once and refer to it: from 0, in the
+ * order in which they first came.
+ */
+#ifndef EXPORT_FRAME_TABLE_H
+#define EXPORT_FRAME_TABLE_H
+
+#include "export/core/samples.h"
+
+/* Texts, equal ones once. Not copied: they must live as long as the table. */
+struct text_table {
+	const char **v;
+	uint32_t n, cap;
+	uint32_t *index;
+	uint32_t slots;
+};
+uint32_t text_number(struct text_table *t, const char *s);
+void text_table_free(struct text_table *t);
+
+/* A frame of a host stack, or what was executed on the GPU. */
+struct table_frame {
+	const char *name, *file; /* file NULL: not known */
+	unsigned line;
+	enum { FRAME_HOST, FRAME_GPU, FRAME_COPY } kind; /* GPU: a kernel or a graph */
+};
+struct frame_table {
+	struct table_frame *v;
+	uint32_t n, cap;
+	uint32_t *index;
+	uint32_t slots;
+};
+uint32_t frame_number(struct frame_table *t, const struct export_frame *f);
+uint32_t frame_number_of(struct frame_table *t, const struct sample *s);
+void frame_table_free(struct frame_table *t);
+/* Appends the frame's name: "main", "[GPU_Kernel]matmul". */
+void frame_name_put(struct buf *out, const struct table_frame *f);
+
+#endif

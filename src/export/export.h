@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes a trace in formats that other programs read: profilers, timelines, flame graphs, tables.
+ * One pass over the commands; memory grows with the number of kernels, host stacks and streams, not
+ * with that of commands. Durations are those that were recorded on the GPU; none is invented.
+ */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include <stdio.h>
+#include "sbt/sbt.h"
+#include "symbols/symbols.h"
+
+enum export_weight { EXPORT_BY_GPU, EXPORT_BY_COUNT, EXPORT_BY_BYTES };
+
+struct export_job;
+
+struct export_format {
+	const char *name;
+	const char *suffix; /* of the file that is written when none is named */
+	const char *doc;    /* one line: what it is, and what reads it */
+	bool weighted;	  /* has one weight: --weight chooses; without GPU times "gpu" is refused */
+	bool needs_times; /* refused when the trace has no GPU times */
+	struct err *(*write)(struct export_job *j);
+};
+/* Ends with name NULL. */
+extern const struct export_format export_formats[];
+/* The format called name, or NULL. */
+const struct export_format *export_format(const char *name);
+/* "gpu", "count" or "bytes"; false: it is another word. */
+bool export_weight_parse(const char *word, enum export_weight *ret);
+const char *export_weight_name(enum export_weight w);
+
+struct export_ask {
+	const struct export_format *format;
+	struct sbt_reader *r;
+	struct symbols *symbols;
+	uint64_t first, last; /* seq: the commands that are written */
+	uint32_t stream;      /* SBT_NO_ID: all */
+	enum export_weight weight;
+	/* Called now and then; true ends the pass, and what was read so far is written whole. May
+	 * be NULL. */
+	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
+	void *arg;
+};
+struct export_result {
+	uint64_t commands;	/* written */
+	uint64_t launches;	/* of those: kernels and graphs */
+	uint64_t stacks, timed; /* launches with a host stack; with GPU times */
+	uint64_t not_kept;	/* commands in no sum: there are too many different ones */
+	bool interrupted;	/* cancelled() ended it */
+};
+/* Writes to f. ERR_INCOMPLETE when the format needs GPU times and the trace has none; ERR_SYSTEM
+ * when f takes no more. */
+struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret) TS_CHECK;
+
+#endif

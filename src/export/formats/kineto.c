@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The Chrome JSON of PyTorch's profiler (Kineto), as HTA and others read it. HTA looks for the rank
+ * with a regular expression that wants `"rank": N` with its blank on one line, drops rows without
+ * "dur", and joins host and GPU rows by "correlation", which is the command's number here. How long
+ * a call took is not recorded, so its row has length 0; waits of the host have theirs. Times are in
+ * microseconds since baseTimeNanoseconds.
+ */
+#include <inttypes.h>
+#include "base/json-put.h"
+#include "export/formats/formats.h"
+
+struct kineto {
+	struct export_job *j;
+	uint64_t base; /* ns */
+	bool any;
+	uint32_t devices; /* numbers below were seen */
+};
+
+/* The name of a call that made a command, as the runtime and as the driver have it. */
+static const struct {
+	uint16_t kind;
+	const char *runtime, *driver;
+} calls[] = {
+	{SBT_LAUNCH, "cudaLaunchKernel", "cuLaunchKernel"},
+	{SBT_COPY, "cudaMemcpyAsync", "cuMemcpyAsync"},
+	{SBT_FILL, "cudaMemsetAsync", "cuMemsetD8Async"},
+	{SBT_GRAPH_LAUNCH, "cudaGraphLaunch", "cuGraphLaunch"},
+	{SBT_EVENT_RECORD, "cudaEventRecord", "cuEventRecord"},
+	{SBT_STREAM_WAIT, "cudaStreamWaitEvent", "cuStreamWaitEvent"},
+	{SBT_HOST_FUNC, "cudaLaunchHostFunc", "cuLaunchHostFunc"},
+	{SBT_ALLOC, "cudaMalloc", "cuMemAlloc"},
+	{SBT_FREE, "cudaFree", "cuMemFree"},
+};
+static const char *const syncs[][2] = {{"cudaDeviceSynchronize", "cuCtxSynchronize"},
+	{"cudaStreamSynchronize", "cuStreamSynchronize"},
+	{"cudaEventSynchronize", "cuEventSynchronize"}};
+
+static const char *call_name(const struct export_event *ev, bool runtime)
+{
+	const struct sbt_cmd *c = ev->c;
+
+	if (ev->what == EXPORT_HOST_WAIT)
+		return syncs[c->u.sync.scope < 3 ? c->u.sync.scope : 0][!runtime];
+	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+		if (calls[i].kind == c->kind)
+			return runtime ? calls[i].runtime : calls[i].driver;
+	}
+	return NULL;
+}
+
+/* printf() is too slow for what each row has. */
+static void put(struct buf *b, const char *before, uint64_t v)
+{
+	buf_str(b, before);
+	js_u64(b, v);
+}
+
+/* Microseconds with three decimals; times before the base are negative. */
+static void put_us(struct buf *b, const char *before, uint64_t ns, uint64_t base)
+{
+	const uint64_t v = ns >= base ? ns - base : base - ns, part = v % 1000;
+
+	buf_str(b, before);
+	put(b, ns < base ? "-" : "", v / 1000);
+	put(b, part < 10 ? ".00" : part < 100 ? ".0" : ".", part);
+}
+
+static void row(struct kineto *k, const char *cat, const char *name, uint64_t pid, uint64_t tid,
+	uint64_t from, uint64_t ns)
+{
+	struct buf *b = &k->j->line;
+
+	buf_str(b, k->any ? ",\n{\"ph\":\"X\",\"cat\":\"" : "\n{\"ph\":\"X\",\"cat\":\"");
+	buf_str(b, cat);
+	buf_str(b, "\",\"name\":");
+	js_text(b, name);
+	put(b, ",\"pid\":", pid);
+	put(b, ",\"tid\":", tid);
+	put_us(b, ",\"ts\":", from, k->base);
+	put_us(b, ",\"dur\":", ns, 0);
+	buf_str(b, ",\"args\":{");
+	k->any = true;
+}
+
+static void arrow(
+	struct kineto *k, const char *ends, uint64_t pid, uint64_t tid, uint64_t at, uint64_t id)
+{
+	struct buf *b = &k->j->line;
+
+	buf_str(b, ",\n{\"cat\":\"ac2g\",\"name\":\"ac2g\",\"ph\":");
+	buf_str(b, ends);
+	put(b, ",\"id\":", id);
+	put(b, ",\"pid\":", pid);
+	put(b, ",\"tid\":", tid);
+	put_us(b, ",\"ts\":", at, k->base);
+	buf_byte(b, '}');
+}
+
+static void put_launch(struct export_job *j, const struct export_event *ev)
+{
+	const struct sbt_cmd_launch *l = &ev->c->u.launch;
+	const struct export_kernel *kernel = export_kernel(j, ev->kernel);
+	struct buf *b = &j->line;
+
+	put(b, ",\"grid\":[", l->grid_x);
+	put(b, ",", l->grid_y);
+	put(b, ",", l->grid_z);
+	put(b, "],\"block\":[", l->block_x);
+	put(b, ",", l->block_y);
+	put(b, ",", l->block_z);
+	put(b, "],\"shared memory\":", l->shared + (kernel ? kernel->static_shared : 0));
+	if (kernel)
+		put(b, ",\"registers per thread\":", kernel->regs);
+}
+
+static void put_bytes(struct buf *b, const struct export_event *ev)
+{
+	put(b, ",\"bytes\":", ev->bytes);
+	if (ev->gpu_ns)
+		buf_printf(b, ",\"memory bandwidth (GB/s)\":%.6f",
+			(double)ev->bytes / (double)ev->gpu_ns);
+}
+
+static const char *gpu_name(const struct export_event *ev)
+{
+	static const char *const copies[] = {"Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD",
+		"Memcpy HtoH", "Memcpy PtoP", "Memcpy"};
+
+	if (ev->what == EXPORT_COPY)
+		return copies[ev->c->u.copy.dir < 6 ? ev->c->u.copy.dir : 5];
+	return ev->what == EXPORT_FILL ? "Memset (Device)" : ev->name;
+}
+
+static void put_gpu(struct kineto *k, const struct export_event *ev)
+{
+	static const char *const cats[] = {"kernel", "kernel", "gpu_memcpy", "gpu_memset"};
+	struct buf *b = &k->j->line;
+
+	row(k, cats[ev->what], gpu_name(ev), ev->device, ev->stream, ev->c->gpu_start_ns,
+		ev->gpu_ns);
+	put(b, "\"device\":", ev->device);
+	put(b, ",\"context\":", ev->c->ctx);
+	put(b, ",\"stream\":", ev->stream);
+	put(b, ",\"correlation\":", ev->c->seq);
+	put(b, ",\"External id\":", ev->c->seq);
+	if (ev->what == EXPORT_KERNEL)
+		put_launch(k->j, ev);
+	else if (ev->what == EXPORT_COPY || ev->what == EXPORT_FILL)
+		put_bytes(b, ev);
+	buf_str(b, "}}");
+	arrow(k, "\"f\",\"bp\":\"e\"", ev->device, ev->stream, ev->c->gpu_start_ns, ev->c->seq);
+	if (ev->device >= k->devices)
+		k->devices = ev->device + 1;
+}
+
+static void put_stack(struct buf *b, const struct export_stack *st)
+{
+	struct buf text = BUF_INIT;
+
+	for (unsigned i = st->n; i-- > 0;) {
+		const struct export_frame *f = &st->frames[i];
+
+		buf_printf(&text, "%s", f->function);
+		if (f->file)
+			buf_printf(&text, " (%s:%u)", f->file, f->line);
+		if (i)
+			buf_byte(&text, '\n');
+	}
+	buf_str(b, ",\"stack\":");
+	js_text(b, buf_cstr(&text));
+	buf_free(&text);
+}
+
+static void put_host(struct kineto *k, const struct export_event *ev)
+{
+	const struct export_stack *st = export_stack(k->j, ev->c->stack);
+	const bool runtime = st && st->runtime;
+	const uint64_t tid = export_os_tid(k->j, ev->c->thread), from = ev->c->host_ns;
+	const char *name = call_name(ev, runtime);
+	struct buf *b = &k->j->line;
+
+	if (!name || !from)
+		return;
+	row(k, runtime ? "cuda_runtime" : "cuda_driver", name, k->j->meta->pid, tid, from,
+		ev->host_end > from ? ev->host_end - from : 0);
+	put(b, "\"correlation\":", ev->c->seq);
+	put(b, ",\"External id\":", ev->c->seq);
+	if (st)
+		put_stack(b, st);
+	buf_str(b, "}}");
+	if (ev->timed && ev->what <= EXPORT_FILL)
+		arrow(k, "\"s\"", k->j->meta->pid, tid, from, ev->c->seq);
+}
+
+static void put_range(struct kineto *k, const struct export_event *ev)
+{
+	if (ev->host_end < ev->c->host_ns)
+		return;
+	row(k, "user_annotation", ev->name, k->j->meta->pid, export_os_tid(k->j, ev->c->thread),
+		ev->c->host_ns, ev->host_end - ev->c->host_ns);
+	buf_str(&k->j->line, "}}");
+}
+
+static void put_event(struct kineto *k, const struct export_event *ev)
+{
+	if (ev->what == EXPORT_RANGE) {
+		put_range(k, ev);
+		return;
+	}
+	put_host(k, ev);
+	if (ev->timed && ev->what <= EXPORT_FILL)
+		put_gpu(k, ev);
+}
+
+/* Names the rows of process pid. */
+static void put_process(
+	struct kineto *k, uint64_t pid, const char *name, const char *label, unsigned sort)
+{
+	struct buf *b = &k->j->line;
+
+	buf_printf(b,
+		"%s\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%" PRIu64
+		",\"tid\":0,\"args\":{\"name\":",
+		k->any ? "," : "", pid);
+	js_text(b, name);
+	buf_printf(b,
+		"}},\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":%" PRIu64
+		",\"tid\":0,\"args\":{\"labels\":",
+		pid);
+	js_text(b, label);
+	buf_printf(b,
+		"}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%" PRIu64
+		",\"tid\":0,\"args\":{\"sort_index\":%u}}",
+		pid, sort);
+	k->any = true;
+}
+
+static void put_processes(struct kineto *k)
+{
+	char label[32];
+
+	put_process(k, k->j->meta->pid, k->j->meta->program, "CPU", 0);
+	for (uint32_t i = 0; i < k->devices && i < 1024; i++) {
+		snprintf(label, sizeof label, "GPU %u", i);
+		put_process(k, i, k->j->meta->program, label, 1000 + i);
+	}
+}
+
+static void put_devices(struct kineto *k)
+{
+	struct buf *b = &k->j->line;
+	const char *between = "";
+
+	buf_str(b, ",\n\"deviceProperties\": [");
+	for (uint32_t i = 0; i < k->devices && i < 1024; i++) {
+		const struct sbt_cmd_device *d = export_device(k->j, i);
+
+		if (!d)
+			continue;
+		buf_printf(b, "%s\n{\"id\":%u,\"name\":", between, i);
+		js_text(b, d->device_name.p);
+		buf_printf(b,
+			",\"totalGlobalMem\":%" PRIu64 ",\"computeMajor\":%" PRIu64
+			",\"computeMinor\":%" PRIu64 ",\"numSms\":%" PRIu64 "}",
+			d->total_mem, d->sm_major, d->sm_minor, d->sm_count);
+		between = ",";
+	}
+	buf_byte(b, ']');
+}
+
+static void put_head(struct kineto *k)
+{
+	const struct sbt_meta *m = k->j->meta;
+	struct buf *b = &k->j->line;
+
+	buf_str(b, "{\"schemaVersion\": 1,\n");
+	if (m->rank)
+		buf_printf(b,
+			"\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %" PRIu64
+			", \"world_size\": %" PRIu64 "},\n",
+			m->rank - 1, m->ranks ? m->ranks - 1 : 0);
+	else
+		buf_str(b,
+			"\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n");
+	buf_printf(b,
+		"\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": %" PRIu64
+		",\n\"traceEvents\": [",
+		k->base);
+}
+
+struct err *export_kineto(struct export_job *j)
+{
+	struct kineto k = {.j = j, .base = j->meta->start_ns};
+	const struct export_event *ev;
+
+	put_head(&k);
+	for (;;) {
+		TRY(export_next(j, &ev));
+		if (!ev)
+			break;
+		put_event(&k, ev);
+		TRY(export_flush_some(j));
+	}
+	put_processes(&k);
+	buf_str(&j->line, "]");
+	put_devices(&k);
+	buf_str(&j->line, ",\n\"traceName\": ");
+	js_text(&j->line, j->meta->program);
+	buf_str(&j->line, "}\n");
+	return NULL;
+}

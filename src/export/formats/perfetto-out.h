@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The lower half of Perfetto's format: packets, field numbers (google/perfetto,
+ * protos/perfetto/trace, v58), and what is written once and referred to by its number.
+ */
+#ifndef EXPORT_PERFETTO_OUT_H
+#define EXPORT_PERFETTO_OUT_H
+
+#include "export/core/frame-table.h"
+#include "export/core/proto.h"
+
+enum {
+	PACKET_CLOCKS = 6,
+	PACKET_TIME = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_GPU = 53,
+	PACKET_CLOCK = 58,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60
+};
+enum { FLAG_CLEARED = 1, FLAG_NEEDS = 2 };
+enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
+enum {
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8
+};
+enum {
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_TRACK = 11,
+	EVENT_CATEGORY = 22,
+	EVENT_NAME = 23,
+	EVENT_COUNTER = 30,
+	EVENT_CORRELATION = 52,
+	EVENT_STACK = 56,
+	EVENT_WEIGHT = 57
+};
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
+enum {
+	GPU_ID = 1,
+	GPU_DURATION = 2,
+	GPU_CONTEXT = 5,
+	GPU_GPU = 11,
+	GPU_QUEUE = 13,
+	GPU_STAGE = 14,
+	GPU_NAME = 17,
+	GPU_WAITS = 18,
+	GPU_LAUNCH = 21
+};
+enum { LAUNCH_GRID = 1, LAUNCH_GROUP = 2, LAUNCH_ARG = 3, ARG_NAME = 2, ARG_UINT = 4 };
+enum {
+	INTERN_FUNCTION = 5,
+	INTERN_FRAME = 6,
+	INTERN_STACK = 7,
+	INTERN_SOURCE = 18,
+	INTERN_CONTEXT = 23,
+	INTERN_SPEC = 24
+};
+enum { API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
+
+/* Tracks' numbers: which they are is ours to say. */
+#define UUID_PROCESS UINT64_C(1)
+#define UUID_THREAD(n) ((UINT64_C(1) << 32) + (n))
+#define UUID_QUEUE(n) ((UINT64_C(2) << 32) + (n))
+
+/* Texts that go out once. */
+struct perfetto_texts {
+	struct text_table table;
+	uint32_t told;
+};
+/* A byte for each id. */
+struct perfetto_marks {
+	uint8_t *at;
+	uint32_t n;
+};
+struct perfetto {
+	struct export_job *j;
+	struct buf packet;   /* the fields of the next packet */
+	struct buf m, n, o;  /* messages within it, outer to inner */
+	struct buf interned; /* goes out with the next packet */
+	struct perfetto_texts functions, sources;
+	struct frame_table frames;
+	uint32_t frames_told, contexts_told;
+	struct perfetto_marks stacks, threads, lanes;
+	bool stages_told[4], begun;
+	struct perfetto_queue *queues; /* by stream */
+	uint32_t nqueues;
+};
+
+void perfetto_free(struct perfetto *p);
+/* Writes p->packet with this time, ns; 0: it has none. */
+void perfetto_packet(struct perfetto *p, uint64_t time);
+/* The clocks and the process's track: the first packets. */
+void perfetto_begin(struct perfetto *p);
+/* Introduces a host thread's track, once. */
+void perfetto_thread(struct perfetto *p, uint32_t thread);
+/* True once for each id. */
+bool perfetto_first(struct perfetto_marks *m, uint32_t id);
+
+/* The numbers of a stack (0: there is none), a kind of work, a stream's lane and a context. They
+ * use p->m, p->n and p->o. */
+uint64_t perfetto_stack(struct perfetto *p, uint32_t id);
+uint64_t perfetto_stage(struct perfetto *p, enum export_what what);
+uint64_t perfetto_lane(struct perfetto *p, uint32_t stream);
+uint64_t perfetto_context(struct perfetto *p, uint32_t ctx);
+
+#endif

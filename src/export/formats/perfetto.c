@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Perfetto's trace: a lane for each stream, made of GPU render stages, which carry the launch and
+ * what they waited for; host threads with waits, ranges and calls, which point to the work that
+ * they submitted by correlation id; call stacks weighted by GPU time; and how many commands each
+ * stream holds.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "export/formats/formats.h"
+#include "export/formats/perfetto-out.h"
+
+/* What a stream holds: when its commands end, the next first. */
+struct perfetto_queue {
+	uint64_t *ends;
+	size_t first, n, cap;
+	bool named;
+};
+
+/* --- streams: how much they hold --- */
+
+static struct perfetto_queue *queue_of(struct perfetto *p, uint32_t stream)
+{
+	enum { QUEUES_MAX = 1 << 16 };
+
+	if (stream >= QUEUES_MAX)
+		return NULL;
+	if (stream >= p->nqueues) {
+		const uint32_t want = stream * 2 + 16;
+
+		p->queues = xrealloc(p->queues, want * sizeof *p->queues);
+		memset(p->queues + p->nqueues, 0, (want - p->nqueues) * sizeof *p->queues);
+		p->nqueues = want;
+	}
+	return &p->queues[stream];
+}
+
+static void put_count(struct perfetto *p, uint32_t stream, uint64_t time, uint64_t n)
+{
+	pb_u64(&p->m, EVENT_TYPE, TYPE_COUNTER);
+	pb_u64(&p->m, EVENT_TRACK, UUID_QUEUE(stream));
+	pb_u64(&p->m, EVENT_COUNTER, n);
+	pb_message(&p->packet, PACKET_EVENT, &p->m);
+	perfetto_packet(p, time);
+}
+
+static void name_queue(struct perfetto *p, uint32_t stream)
+{
+	char name[48];
+
+	snprintf(name, sizeof name, "stream %u: commands submitted", stream);
+	pb_u64(&p->m, TRACK_UUID, UUID_QUEUE(stream));
+	pb_text(&p->m, TRACK_NAME, name);
+	pb_u64(&p->m, TRACK_PARENT, UUID_PROCESS);
+	pb_message(&p->m, TRACK_COUNTER, &p->n); /* all as is */
+	pb_message(&p->packet, PACKET_TRACK, &p->m);
+	perfetto_packet(p, 0);
+}
+
+/* Takes out what has ended before `until`. A stream's commands end in their order. */
+static void drain(struct perfetto *p, uint32_t stream, struct perfetto_queue *q, uint64_t until)
+{
+	while (q->n && q->ends[q->first] <= until) {
+		const uint64_t at = q->ends[q->first++];
+
+		put_count(p, stream, at, --q->n);
+	}
+	if (!q->n)
+		q->first = 0;
+}
+
+static void enqueue(struct perfetto *p, const struct export_event *ev)
+{
+	struct perfetto_queue *q = queue_of(p, ev->stream);
+
+	if (!q || !ev->c->host_ns || ev->c->gpu_end_ns < ev->c->host_ns)
+		return;
+	drain(p, ev->stream, q, ev->c->host_ns);
+	if (q->first + q->n == q->cap) {
+		q->cap = q->cap ? 2 * q->cap : 64;
+		q->ends = xrealloc(q->ends, q->cap * sizeof *q->ends);
+	}
+	q->ends[q->first + q->n++] = ev->c->gpu_end_ns;
+	put_count(p, ev->stream, ev->c->host_ns, q->n);
+}
+
+/* --- events --- */
+
+static void dim(struct perfetto *p, unsigned field, uint64_t x, uint64_t y, uint64_t z)
+{
+	pb_u64(&p->o, 1, x);
+	pb_u64(&p->o, 2, y);
+	pb_u64(&p->o, 3, z);
+	pb_message(&p->n, field, &p->o);
+}
+
+static void argument(struct perfetto *p, const char *name, uint64_t v)
+{
+	pb_text(&p->o, ARG_NAME, name);
+	pb_u64(&p->o, ARG_UINT, v);
+	pb_message(&p->n, LAUNCH_ARG, &p->o);
+}
+
+/* The lanes nest by the arguments "device" and "stream". */
+static void put_launch(struct perfetto *p, const struct export_event *ev)
+{
+	const struct sbt_cmd_launch *l = &ev->c->u.launch;
+	const struct export_kernel *k = export_kernel(p->j, ev->kernel);
+
+	if (ev->what == EXPORT_KERNEL) {
+		dim(p, LAUNCH_GRID, l->grid_x, l->grid_y, l->grid_z);
+		dim(p, LAUNCH_GROUP, l->block_x, l->block_y, l->block_z);
+		argument(p, "shared_mem_dynamic", l->shared);
+	}
+	if (k) {
+		argument(p, "registers_per_thread", k->regs);
+		argument(p, "shared_mem_static", k->static_shared);
+	}
+	if (ev->bytes)
+		argument(p, "bytes", ev->bytes);
+	argument(p, "device", ev->device);
+	argument(p, "stream", ev->stream);
+	argument(p, "seq", ev->c->seq);
+	pb_message(&p->m, GPU_LAUNCH, &p->n);
+}
+
+static void put_gpu(struct perfetto *p, const struct export_event *ev)
+{
+	struct perfetto_queue *q = queue_of(p, ev->stream);
+	const uint64_t context = perfetto_context(p, ev->c->ctx),
+		       stage = perfetto_stage(p, ev->what), lane = perfetto_lane(p, ev->stream);
+
+	if (q && !q->named)
+		name_queue(p, ev->stream);
+	if (q)
+		q->named = true;
+	pb_u64(&p->m, GPU_ID, ev->c->seq);
+	pb_u64(&p->m, GPU_DURATION, ev->gpu_ns);
+	pb_u64(&p->m, GPU_CONTEXT, context);
+	pb_u64(&p->m, GPU_GPU, ev->device);
+	pb_u64(&p->m, GPU_QUEUE, lane);
+	pb_u64(&p->m, GPU_STAGE, stage);
+	pb_text(&p->m, GPU_NAME, ev->name);
+	for (unsigned i = 0; i < ev->nwaits; i++)
+		pb_u64(&p->m, GPU_WAITS, ev->waits[i]);
+	put_launch(p, ev);
+	pb_message(&p->packet, PACKET_GPU, &p->m);
+	perfetto_packet(p, ev->c->gpu_start_ns);
+	enqueue(p, ev);
+}
+
+static void put_track_event(struct perfetto *p, const struct export_event *ev, unsigned type,
+	uint64_t time, const char *category)
+{
+	const uint64_t stack = type == TYPE_END ? 0 : perfetto_stack(p, ev->c->stack);
+
+	pb_u64(&p->m, EVENT_TYPE, type);
+	pb_u64(&p->m, EVENT_TRACK, UUID_THREAD(ev->c->thread));
+	if (type != TYPE_END) {
+		pb_text(&p->m, EVENT_CATEGORY, category);
+		pb_text(&p->m, EVENT_NAME, ev->name);
+	}
+	if (ev->what <= EXPORT_FILL)
+		pb_u64(&p->m, EVENT_CORRELATION, ev->c->seq);
+	if (stack)
+		pb_u64(&p->m, EVENT_STACK, stack);
+	if (stack && ev->timed && ev->what <= EXPORT_FILL)
+		pb_u64(&p->m, EVENT_WEIGHT, ev->gpu_ns);
+	pb_message(&p->packet, PACKET_EVENT, &p->m);
+	perfetto_packet(p, time);
+}
+
+static void put_host(struct perfetto *p, const struct export_event *ev)
+{
+	const uint64_t from = ev->c->host_ns;
+	const char *category = ev->what == EXPORT_HOST_WAIT ? "wait"
+			       : ev->what == EXPORT_RANGE   ? "range"
+			       : ev->what == EXPORT_MARK    ? "mark"
+							    : "call";
+
+	if (!from)
+		return;
+	perfetto_thread(p, ev->c->thread);
+	if ((ev->what == EXPORT_HOST_WAIT || ev->what == EXPORT_RANGE) && ev->host_end >= from) {
+		put_track_event(p, ev, TYPE_BEGIN, from, category);
+		put_track_event(p, ev, TYPE_END, ev->host_end, category);
+	} else {
+		put_track_event(p, ev, TYPE_INSTANT, from, category);
+	}
+}
+
+static struct err *put_all(struct perfetto *p)
+{
+	const struct export_event *ev;
+
+	perfetto_begin(p);
+	for (;;) {
+		TRY(export_next(p->j, &ev));
+		if (!ev)
+			break;
+		put_host(p, ev);
+		if (ev->timed && ev->what <= EXPORT_FILL)
+			put_gpu(p, ev);
+		TRY(export_flush_some(p->j));
+	}
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		drain(p, i, &p->queues[i], UINT64_MAX);
+	return NULL;
+}
+
+struct err *export_perfetto(struct export_job *j)
+{
+	struct perfetto p = {.j = j};
+	struct err *e = put_all(&p);
+
+	for (uint32_t i = 0; i < p.nqueues; i++)
+		free(p.queues[i].ends);
+	free(p.queues);
+	perfetto_free(&p);
+	return e;
+}

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb export: each format is read by an outside reader, or by its own published rules, and compared with `view --json`."""
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import e2e
+
+PROTOS = os.path.join(os.path.dirname(os.path.abspath(e2e.__file__)), '..', 'export')
+WORK = ('launch', 'graph_launch', 'copy', 'fill')
+
+
+def recorded(t, prog='pipeline', times=True):
+    t.equal(t.record(prog, options=['--timestamps'] if times else []).status, 0, 'record')
+
+
+def commands(t):
+    """The commands of t.sbt that are the program's own, by number."""
+    rows = (json.loads(line) for line in t.tsdb('view', 't.sbt', '--json').out.splitlines())
+    return {r['seq']: r for r in rows if not r['flags'] & 4}
+
+
+def export(t, form, *words, status=0):
+    r = t.tsdb('export', form, 't.sbt', '-o', 'x', *words)
+    t.equal(r.status, status, form + ': ' + r.err)
+    if status:
+        return r.err
+    with open(t.path('x'), 'rb') as f:
+        return f.read()
+
+
+def gpu_ns(c):
+    return c['gpu_end_ns'] - c['gpu_start_ns']
+
+
+def work_of(t, cmds):
+    work = {s: c for s, c in cmds.items() if c['kind'] in WORK and c.get('gpu_start_ns')}
+    t.check(len(work) > 20, 'work with GPU times')
+    return work
+
+
+def decode(t, name, message, data):
+    """protoc's text of a message as nested lists of (field, value); a field that the schema lacks fails the test."""
+    if not shutil.which('protoc'):
+        raise e2e.Skip('needs protobuf-compiler')
+    p = subprocess.run(['protoc', f'--decode=tsdb.{message}', '-I', PROTOS, name], input=data, capture_output=True, check=False)
+    t.equal((p.returncode, p.stderr), (0, b''), 'protoc')
+    stack = [[]]
+    for line in p.stdout.decode().splitlines():
+        line = line.strip()
+        t.check(not re.match(r'\d', line), f'a field that {name} does not have: {line}')
+        if line.endswith('{'):
+            inner = []
+            stack[-1].append((line[:-2], inner))
+            stack.append(inner)
+        elif line == '}':
+            stack.pop()
+        else:
+            field, value = line.split(': ', 1)
+            stack[-1].append((field, value[1:-1] if value[0] == '"' else int(value)))
+    return stack[0]
+
+
+def values(message, field):
+    return [v for f, v in message if f == field]
+
+
+def value(message, field, other=None):
+    return next(iter(values(message, field)), other)
+
+
+def waits_by_events(cmds):
+    """For each command, the work on other streams that its stream waited for by an event: from the trace alone."""
+    last, recorded_behind, pending, out = {}, {}, {}, {}
+    for seq, c in sorted(cmds.items()):
+        stream = c.get('stream')
+        if c['kind'] == 'event_record':
+            recorded_behind[c['event']] = (last.get(stream), stream)
+        elif c['kind'] == 'stream_wait' and c['event'] in recorded_behind:
+            behind, on = recorded_behind[c['event']]
+            if behind and on != stream:
+                pending.setdefault(stream, []).append(behind)
+        elif c['kind'] in WORK:
+            out[seq] = sorted(set(pending.pop(stream, [])))
+            last[stream] = seq
+    return out
+
+
+def test_perfetto(t):
+    recorded(t)
+    cmds = commands(t)
+    work, waits = work_of(t, cmds), waits_by_events(cmds)
+    packets = values(decode(t, 'perfetto.proto', 'Trace', export(t, 'perfetto')), 'packet')
+    t.equal(value(packets[0], 'sequence_flags'), 3, 'the first packet clears what was interned')
+    t.check(all(value(p, 'sequence_flags') == 2 for p in packets[1:]), 'others need it')
+    stages = {value(v, 'event_id'): (value(p, 'timestamp'), v) for p in packets for v in values(p, 'gpu_render_stage_event')}
+    t.equal(sorted(stages), sorted(work), 'one stage for each command with a time')
+    for seq, (at, stage) in stages.items():
+        args = {value(a, 'name'): value(a, 'uint_value') for a in values(value(stage, 'launch'), 'args')}
+        t.equal((at, value(stage, 'duration'), args['stream'], args['seq']), (work[seq]['gpu_start_ns'], gpu_ns(work[seq]), work[seq]['stream'], seq), f'#{seq}')
+        t.equal(sorted(values(stage, 'event_wait_ids')), waits[seq], f'what #{seq} waited for')
+    t.check(any(waits.values()), 'pipeline waits for other streams')
+    events = [(value(p, 'timestamp'), v) for p in packets for v in values(p, 'track_event')]
+    calls = {value(v, 'correlation_id'): (at, v) for at, v in events if value(v, 'correlation_id')}
+    t.check(set(work) <= set(calls), 'each has its call')
+    t.equal({s: calls[s][0] for s in work}, {s: work[s]['host_ns'] for s in work}, 'when they were made')
+    t.equal({s: value(calls[s][1], 'callstack_weight') for s in work}, {s: gpu_ns(work[s]) for s in work}, 'weights of stacks')
+    interned = [i for p in packets for i in values(p, 'interned_data')]
+    stacks = {value(s, 'iid'): values(s, 'frame_ids') for i in interned for s in values(i, 'callstacks')}
+    frames = {value(f, 'iid'): value(f, 'function_name_id') for i in interned for f in values(i, 'frames')}
+    names = {value(f, 'iid'): value(f, 'str') for i in interned for f in values(i, 'function_names')}
+    for s in work:
+        t.equal(names[frames[stacks[value(calls[s][1], 'callstack_iid')][0]]], 'main', f'the outermost function of #{s}')
+    waits_of_host = [v for _, v in events if value(v, 'name') == 'wait']
+    t.equal(len(waits_of_host), sum(c['kind'] == 'sync' for c in cmds.values()), 'waits of the host')
+    counts = {}
+    for at, v in sorted(((at, v) for at, v in events if value(v, 'type') == 4), key=lambda x: x[0]):
+        counts.setdefault(value(v, 'track_uuid'), []).append(value(v, 'counter_value'))
+    t.check(counts and all(c[-1] == 0 and min(c) == 0 and max(c) > 0 for c in counts.values()), f'streams fill and empty: {counts}')
+
+
+def test_kineto(t):
+    """The rules by which HTA reads such a file."""
+    recorded(t)
+    work = work_of(t, commands(t))
+    text = export(t, 'kineto').decode()
+    t.check(any(re.search(r'"rank":\s+(\d+)', line) for line in text.splitlines()[:5]), 'HTA finds the rank by this expression, line by line')
+    d = json.loads(text)
+    rows = [e for e in d['traceEvents'] if e['ph'] == 'X']
+    t.check(all(e['dur'] >= 0 and isinstance(e['pid'], int) and isinstance(e['tid'], int) for e in rows), 'each row has a length')
+    gpu = {e['args']['correlation']: e for e in rows if e['cat'] in ('kernel', 'gpu_memcpy', 'gpu_memset')}
+    host = {e['args']['correlation']: e for e in rows if e['cat'] in ('cuda_runtime', 'cuda_driver') and e['args']['correlation'] in gpu}
+    t.equal(sorted(gpu), sorted(work), 'rows of the GPU')
+    t.equal(len([e for e in rows if e['cat'].startswith(('kernel', 'gpu_'))]), len(gpu), 'no number twice')
+    t.equal(sorted(host), sorted(work), 'rows of the host')
+    for s, e in gpu.items():
+        t.equal(round(e['dur'] * 1000), gpu_ns(work[s]), f'length of #{s}')
+        t.equal(d['baseTimeNanoseconds'] + round(e['ts'] * 1000), work[s]['gpu_start_ns'], f'begin of #{s}')
+        t.equal((e['args']['stream'], e['tid']), (work[s]['stream'],) * 2, f'stream of #{s}')
+    t.check({'cudaLaunchKernel', 'cudaMemcpyAsync'} <= {e['name'] for e in host.values()}, 'names of the runtime')
+    arrows = [(e['ph'], e['id']) for e in d['traceEvents'] if e['ph'] in 'sf']
+    t.equal(sorted(arrows), sorted([(p, s) for p in 'sf' for s in work]), 'arrows')
+    t.equal(d['deviceProperties'][0]['id'], 0, 'the device')
+
+
+def test_nvtx_ranges(t):
+    """tests/programs/nvtx.cu: "step" twice with "inner" in it, "load" and "job" once."""
+    recorded(t, 'nvtx')
+    rows = [e for e in json.loads(export(t, 'kineto'))['traceEvents'] if e.get('cat') == 'user_annotation']
+    t.equal(sorted(e['name'] for e in rows), ['inner', 'inner', 'job', 'load', 'step', 'step'], 'ranges')
+    for inner in (e for e in rows if e['name'] == 'inner'):
+        t.check(any(s['ts'] <= inner['ts'] and inner['ts'] + inner['dur'] <= s['ts'] + s['dur'] + 1e-6 for s in rows if s['name'] == 'step'), 'inner lies in a step')
+
+
+def test_profiles_agree(t):
+    """pprof, folded stacks, speedscope and the flame graph come to the same sums, which are the trace's."""
+    recorded(t)
+    work = work_of(t, commands(t))
+    time = sum(gpu_ns(c) for c in work.values())
+    folded = {}
+    for line in export(t, 'folded').decode().splitlines():
+        stack, n = line.rsplit(' ', 1)
+        folded[stack] = folded.get(stack, 0) + int(n)
+    t.equal(sum(folded.values()), time, 'folded')
+    t.check(all(s.startswith('main;') and s.rsplit(';', 1)[1].startswith('[') for s in folded), 'outermost first, the GPU last')
+    t.equal({s.rsplit(';', 1)[1] for s in folded if 'GPU_Kernel' in s}, {'[GPU_Kernel]scale(float*, float, int)', '[GPU_Kernel]accumulate(float*, float const*, int)'}, 'kernels')
+    s = json.loads(export(t, 'speedscope'))
+    p = s['profiles'][0]
+    t.equal((sum(p['weights']), p['endValue'], len(p['weights']), p['unit']), (time, time, len(p['samples']), 'nanoseconds'), 'speedscope')
+    t.check(all(0 <= i < len(s['shared']['frames']) for stack in p['samples'] for i in stack), 'frames')
+    got = {}
+    for stack, w in zip(p['samples'], p['weights']):
+        name = ';'.join(s['shared']['frames'][i]['name'] for i in stack)
+        got[name] = got.get(name, 0) + w
+    t.equal(got, folded, 'speedscope and folded')
+    profile = decode(t, 'pprof.proto', 'Profile', gzip.decompress(export(t, 'pprof')))
+    texts = values(profile, 'string_table')
+    t.equal((texts[0], texts[value(profile, 'default_sample_type')]), ('', 'gpu'), 'texts')
+    samples = values(profile, 'sample')
+    t.equal([sum(values(x, 'value')[i] for x in samples) for i in (0, 2)], [len(work), time], 'pprof')
+    flame = ET.fromstring(export(t, 'flamegraph'))
+    boxes = [(float(g.get('data-x')), float(g.get('data-w'))) for g in flame.iter('{http://www.w3.org/2000/svg}g')]
+    t.equal(boxes[0], (0.0, 1.0), 'the whole')
+    t.check(all(x >= -1e-3 and x + w <= 1 + 1e-3 for x, w in boxes), 'boxes lie within')
+
+
+def test_csv(t):
+    recorded(t)
+    cmds = commands(t)
+    rows = list(csv.DictReader(io.StringIO(export(t, 'csv').decode())))
+    begun = {s: c for s, c in cmds.items() if c['kind'] != 'sync_end'}
+    t.equal(sorted(int(r['seq']) for r in rows), sorted(begun), 'a line for each')
+    for r in rows:
+        c = begun[int(r['seq'])]
+        t.equal((r['kind'], int(r['host_ns'])), (c['kind'], c['host_ns']), r['seq'])
+        if c['kind'] == 'launch':
+            t.equal((int(r['grid_x']), int(r['stream'])), (c['grid_x'], c['stream']), r['seq'])
+    part = list(csv.DictReader(io.StringIO(export(t, 'csv', '30-40', '--stream', '2').decode())))
+    t.equal([int(r['seq']) for r in part], [s for s, c in sorted(begun.items()) if 30 <= s <= 40 and c.get('stream') == 2 and c['kind'] in
+                                           WORK + ('event_record', 'stream_wait')], 'a range of one stream')
+
+
+def test_without_times(t):
+    """No length is invented: what needs GPU times is refused by name, the rest is written."""
+    recorded(t, times=False)
+    for form in ('perfetto', 'kineto', 'folded', 'flamegraph', 'speedscope'):
+        t.match(r'no GPU times', export(t, form, status=1))
+        t.check(not os.path.exists(t.path('x')) and not os.path.exists(t.path('x.part')), 'no file is left')
+    folded = export(t, 'folded', '--weight', 'count').decode().splitlines()
+    t.equal(sum(int(line.rsplit(' ', 1)[1]) for line in folded), sum(c['kind'] in WORK for c in commands(t).values()), 'by count')
+    export(t, 'pprof')
+    export(t, 'csv')
+
+
+def test_refused(t):
+    recorded(t)
+    for words in ([], ['vhs', 't.sbt'], ['csv'], ['csv', 't.sbt', '--weight', 'count'], ['folded', 't.sbt', '--weight', 'kg'], ['csv', 't.sbt', 'x-y'],
+                  ['csv', 't.sbt', '--stream', 'two'], ['csv', 't.sbt', '-o'], ['csv', 'none.sbt'], ['csv', 't.sbt', '--fast'], ['csv', 't.sbt', '-o', 'no/such/folder']):
+        t.sentence(t.tsdb('export', *words), r'^tsdb: ')
+
+
+def test_standard_output_and_names(t):
+    recorded(t)
+    r = t.tsdb('export', 'folded', 't.sbt', '-o', '-')
+    t.check(r.status == 0 and r.out.startswith('main;') and 'of 16 launches 16 have a stack and 16 a GPU time' in r.err, r.err)
+    t.equal(t.tsdb('export', 'flamegraph', 't.sbt').status, 0, 'a name by itself')
+    t.check(os.path.exists(t.path('t.svg')), 't.svg')

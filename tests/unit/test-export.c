@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Exports of a trace that somebody made to break them: ids at their limits, names with everything
+ * that a format gives a meaning, times that run backwards, waits and ranges that never end. And of
+ * one whose waits between streams are known.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+
+#include "export/core/export-job.h"
+#include "export/core/proto.h"
+
+#define HOSTILE "k;\"\\</script>]]>,\x1b[31m\xff\xc3\n&<x>"
+
+static uint64_t seq;
+
+static struct sbt_cmd cmd(unsigned kind)
+{
+	return (struct sbt_cmd){
+		.seq = ++seq, .kind = (uint16_t)kind, .thread = 1, .host_ns = 1000 + seq};
+}
+
+static struct sbt_blob text(const char *s)
+{
+	return (struct sbt_blob){s, strlen(s)};
+}
+
+static void add(struct sbt_writer *w, struct sbt_cmd c)
+{
+	assert_null(sbt_writer_cmd(w, &c));
+}
+
+static void kernel(struct sbt_writer *w, uint64_t id, const char *name)
+{
+	struct sbt_cmd c = cmd(SBT_KERNEL_DEF);
+
+	c.u.kernel_def.new_kernel = id;
+	c.u.kernel_def.module = SBT_NO_ID;
+	c.u.kernel_def.kernel_name = text(name);
+	add(w, c);
+}
+
+static uint64_t launch(
+	struct sbt_writer *w, uint64_t stream, uint64_t id, uint64_t from, uint64_t to)
+{
+	struct sbt_cmd c = cmd(SBT_LAUNCH);
+
+	c.u.launch.stream = stream;
+	c.u.launch.kernel = id;
+	c.u.launch.grid_x = UINT64_MAX;
+	c.gpu_start_ns = from;
+	c.gpu_end_ns = to;
+	add(w, c);
+	return c.seq;
+}
+
+static void mark(struct sbt_writer *w, uint64_t kind, const char *name)
+{
+	struct sbt_cmd c = cmd(SBT_MARK);
+
+	c.u.mark.mark_kind = kind;
+	c.u.mark.text = text(name);
+	add(w, c);
+}
+
+static void event(struct sbt_writer *w, unsigned kind, uint64_t stream, uint64_t id)
+{
+	struct sbt_cmd c = cmd(kind);
+
+	if (kind == SBT_EVENT_RECORD) {
+		c.u.event_record.stream = stream;
+		c.u.event_record.event = id;
+	} else {
+		c.u.stream_wait.stream = stream;
+		c.u.stream_wait.event = id;
+	}
+	add(w, c);
+}
+
+static struct sbt_writer *begin(char *path)
+{
+	const struct sbt_meta meta = {.program = HOSTILE,
+		.cwd = "/",
+		.host = "h",
+		.gpu = HOSTILE,
+		.tsdb = "t",
+		.start_ns = 2000,
+		.timestamps = true};
+	struct sbt_writer *w;
+	const int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	seq = 0;
+	assert_null(sbt_writer_open(&w, path, &meta));
+	return w;
+}
+
+static void write_hostile(struct sbt_writer *w)
+{
+	struct sbt_cmd c;
+
+	kernel(w, 0, HOSTILE);
+	kernel(w, SBT_NO_ID - 1, HOSTILE);
+	launch(w, 0, 0, 5000, 6000);
+	launch(w, 0, 0, 7000, 6500);				/* ends before it begins */
+	launch(w, SBT_NO_ID - 1, SBT_NO_ID - 1, 1, UINT64_MAX); /* ids that nothing keeps */
+	launch(w, 3, 77, 100, 100); /* no such kernel; before the recording began */
+	c = cmd(SBT_LAUNCH);
+	c.thread = UINT32_MAX;
+	c.stack = UINT32_MAX;
+	c.ctx = UINT32_MAX - 1;
+	c.host_ns = 0;
+	c.gpu_start_ns = c.gpu_end_ns = UINT64_MAX;
+	add(w, c);
+	c = cmd(SBT_COPY);
+	c.u.copy.dir = 200;
+	c.u.copy.size = UINT64_MAX;
+	c.gpu_start_ns = 1;
+	c.gpu_end_ns = 2;
+	add(w, c);
+	c = cmd(SBT_SYNC);
+	c.u.sync.scope = 200;
+	add(w, c);
+	c = cmd(SBT_SYNC);
+	c.thread = UINT32_MAX;
+	add(w, c);
+	c = cmd(SBT_SYNC_END);
+	c.u.sync_end.begin = 12345;
+	add(w, c);
+	mark(w, 2, ""); /* a pop of nothing */
+	for (unsigned i = 0; i < 40; i++)
+		mark(w, 1, HOSTILE);
+	mark(w, 2, "");
+	mark(w, 9, "");
+	mark(w, 0, HOSTILE);
+	c = cmd(SBT_DEVICE);
+	c.u.device.device = 0;
+	c.u.device.sm_count = 1;
+	c.u.device.device_name = text(HOSTILE);
+	add(w, c);
+}
+
+/* The export of the trace at path; heap, NUL behind it. */
+static char *run(const char *path, const char *format, enum export_weight weight, size_t *ret_n,
+	struct export_result *r)
+{
+	struct symbols *symbols = symbols_new();
+	struct sbt_reader *reader;
+	char *out = NULL;
+	FILE *f = open_memstream(&out, ret_n);
+	struct export_ask ask = {.format = export_format(format),
+		.last = UINT64_MAX,
+		.stream = SBT_NO_ID,
+		.weight = weight,
+		.symbols = symbols};
+	struct err *e;
+
+	assert_null(sbt_reader_open(&reader, path));
+	ask.r = reader;
+	e = export_run(&ask, f, r);
+	if (e)
+		fail_msg("%s: %s", format, e->what);
+	fclose(f);
+	sbt_reader_close(reader);
+	symbols_free(symbols);
+	return out;
+}
+
+static void test_hostile(void **state)
+{
+	char path[] = "/tmp/test-export-XXXXXX";
+	struct sbt_writer *w = begin(path);
+	struct export_result r;
+	size_t n;
+
+	(void)state;
+	write_hostile(w);
+	assert_null(sbt_writer_close(w));
+	for (const struct export_format *f = export_formats; f->name; f++) {
+		char *out = run(path, f->name, EXPORT_BY_COUNT, &n, &r);
+
+		assert_true(n > 0);
+		assert_int_equal(r.launches, 5);
+		assert_int_equal(r.stacks, 0);
+		if (strstr(f->suffix, "json")) {
+			json_error_t error;
+			json_t *j = json_loads(
+				out, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+
+			if (!j)
+				fail_msg("%s: line %d: %s", f->name, error.line, error.text);
+			json_decref(j);
+		}
+		if (!strcmp(f->suffix, "svg") || !strcmp(f->suffix, "folded"))
+			assert_null(memchr(out, 0x1b, n));
+		free(out);
+	}
+	unlink(path);
+}
+
+/* No separator of the format is left in a name: a line is a stack of one frame and a number. */
+static void test_folded_names(void **state)
+{
+	char path[] = "/tmp/test-export-XXXXXX";
+	struct sbt_writer *w = begin(path);
+	struct export_result r;
+	char *out, *end;
+	size_t n;
+
+	(void)state;
+	kernel(w, 0, "a;b\nc");
+	launch(w, 0, 0, 10, 30);
+	launch(w, 0, 0, 40, 45);
+	assert_null(sbt_writer_close(w));
+	out = run(path, "folded", EXPORT_BY_GPU, &n, &r);
+	assert_string_equal(out, "[GPU_Kernel]a:b?c 25\n");
+	free(out);
+	out = run(path, "folded", EXPORT_BY_COUNT, &n, &r);
+	end = strrchr(out, ' ');
+	assert_string_equal(end, " 2\n");
+	free(out);
+	unlink(path);
+}
+
+/* Who waited for whom, by the documents of CUDA's events: a wait is for the last record before it,
+ * and for what its stream held then; a later record is another point; a wait within one stream says
+ * nothing that its order does not. */
+static void write_waits(struct sbt_writer *w, uint64_t seqs[6])
+{
+	kernel(w, 0, "k");
+	event(w, SBT_STREAM_WAIT, 2, 5); /* never recorded: no wait */
+	seqs[0] = launch(w, 1, 0, 10, 20);
+	event(w, SBT_EVENT_RECORD, 1, 5);
+	seqs[1] = launch(w, 1, 0, 20, 30); /* behind the record */
+	event(w, SBT_STREAM_WAIT, 2, 5);
+	event(w, SBT_EVENT_RECORD, 1, 5);  /* another point, which nothing waits for */
+	seqs[2] = launch(w, 2, 0, 20, 40); /* waits for seqs[0] */
+	seqs[3] = launch(w, 2, 0, 40, 50); /* for nothing of its own */
+	event(w, SBT_STREAM_WAIT, 1, 5);   /* its own stream's */
+	seqs[4] = launch(w, 1, 0, 50, 60);
+	event(w, SBT_EVENT_RECORD, 2, 6);
+	event(w, SBT_STREAM_WAIT, 3, 6);
+	event(w, SBT_STREAM_WAIT, 3, 5);
+	event(w, SBT_STREAM_WAIT, 3, 6);   /* twice the same */
+	seqs[5] = launch(w, 3, 0, 60, 70); /* waits for seqs[3] and seqs[1] */
+}
+
+static void test_waits(void **state)
+{
+	char path[] = "/tmp/test-export-XXXXXX";
+	struct sbt_writer *w = begin(path);
+	struct symbols *symbols = symbols_new();
+	struct export_result r = {0};
+	struct export_ask ask = {.format = export_format("csv"),
+		.last = UINT64_MAX,
+		.stream = SBT_NO_ID,
+		.symbols = symbols};
+	struct export_job j = {.ask = &ask, .result = &r};
+	const struct export_event *ev;
+	uint64_t seqs[6];
+	unsigned seen = 0;
+	struct err *e;
+
+	(void)state;
+	write_waits(w, seqs);
+	assert_null(sbt_writer_close(w));
+	assert_null(sbt_reader_open(&ask.r, path));
+	j.walk = export_walk_open(&j, &e);
+	assert_null(e);
+	for (;;) {
+		assert_null(export_next(&j, &ev));
+		if (!ev)
+			break;
+		if (ev->what != EXPORT_KERNEL)
+			continue;
+		assert_int_equal(ev->c->seq, seqs[seen]);
+		assert_int_equal(ev->nwaits, seen == 2 ? 1 : seen == 5 ? 2 : 0);
+		if (seen == 2)
+			assert_int_equal(ev->waits[0], seqs[0]);
+		if (seen == 5) {
+			assert_int_equal(ev->waits[0], seqs[3]);
+			assert_int_equal(ev->waits[1], seqs[1]);
+		}
+		seen++;
+	}
+	assert_int_equal(seen, 6);
+	export_walk_close(j.walk);
+	sbt_reader_close(ask.r);
+	symbols_free(symbols);
+	unlink(path);
+}
+
+/* The examples of protobuf.dev, "Encoding". */
+static void test_proto(void **state)
+{
+	struct buf b = BUF_INIT, m = BUF_INIT;
+
+	(void)state;
+	pb_u64(&b, 1, 150);
+	assert_int_equal(b.len, 3);
+	assert_memory_equal(b.data, "\x08\x96\x01", 3);
+	buf_clear(&b);
+	pb_text(&b, 2, "testing");
+	assert_int_equal(b.len, 9);
+	assert_memory_equal(b.data, "\x12\x07testing", 9);
+	buf_clear(&b);
+	pb_u64(&m, 1, 150);
+	pb_message(&b, 3, &m);
+	assert_int_equal(b.len, 5);
+	assert_memory_equal(b.data, "\x1a\x03\x08\x96\x01", 5);
+	assert_int_equal(m.len, 0);
+	buf_clear(&b);
+	pb_u64(&b, 1, UINT64_MAX);
+	assert_int_equal(b.len, 11);
+	assert_memory_equal(b.data, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
+	buf_free(&b);
+	buf_free(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_proto),
+		cmocka_unit_test(test_waits), cmocka_unit_test(test_folded_names),
+		cmocka_unit_test(test_hostile)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
