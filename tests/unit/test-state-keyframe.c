@@ -6,6 +6,7 @@
  */
 #include "random-cmds.h"
 #include "state-test.h"
+#include "state/fold/state-private.h"
 #include <stdlib.h>
 
 #define COMMANDS 3000
@@ -267,6 +268,162 @@ static void keyframes_are_rarer_when_large(void **arg)
 	state_free(s);
 }
 
+/* --- keyframes that say what cannot be --- */
+
+/* Names everywhere, a queue with a summary (stream 3) and one without (stream 1), a graph. */
+static struct state *whole(void)
+{
+	static const uint32_t params[] = {0, 0x01010101}, deps[] = {0x01010101};
+	struct state *s = state_small();
+	uint64_t seq = 20;
+	struct sbt_cmd c = cmd_any(8, SBT_THREAD);
+
+	c.u.thread.thread_name = cmd_blob("worker");
+	apply(s, c);
+	c = cmd_module_load(9, 0);
+	c.u.module_load.file = cmd_blob("file");
+	apply(s, c);
+	apply(s, cmd_kernel_def(10, 2, 0, "gamma", params, 1));
+	c = cmd_graph_node(11, 0, 0, SBT_NODE_FILL, SBT_NO_ID, "payload", 7);
+	c.u.graph_node.deps = (struct sbt_blob){deps, 4};
+	apply(s, c);
+	apply(s, cmd_alloc(12, 0x1000, 64));
+	apply(s, cmd_alloc(13, 0x1040, 64));
+	c = cmd_any(14, SBT_ATTACH);
+	apply(s, c);
+	c = cmd_any(15, SBT_ATTACH);
+	c.u.attach.what = SBT_ATTACH_UNKNOWN;
+	c.u.attach.text = cmd_blob("unknown");
+	apply(s, c);
+	apply(s, cmd_event_create(16, 0));
+	for (unsigned i = 0; i < 3; i++)
+		apply(s, cmd_launch(17 + i, 1, 0));
+	apply(s, cmd_event_record(seq++, 1, 0));
+	apply(s, cmd_stream_wait(seq++, 3, 0));
+	for (unsigned i = 0; i < STATE_QUEUE_MAX + 2; i++)
+		apply(s, cmd_launch(seq++, 3, 0));
+	return s;
+}
+
+#define AT(table, type, i) (&ROWS(s, table, type)[i])
+/* Makes the i-th thing wrong; false: there are no more. */
+static bool make_wrong(struct state *s, unsigned i)
+{
+	struct stream *one = find_stream(s, 1), *old = find_stream(s, 3);
+	struct node *node = (struct node *)AT(graphs, graph, 0)->nodes.data;
+	struct alloc *a = allocs_own(&s->allocs, 0x1000);
+
+	switch (i) {
+	case 0: /* a text behind the end; up to it; without an end of its own */
+		AT(devices, device, 0)->name.off = (uint32_t)s->bytes.n;
+		return true;
+	case 1:
+		AT(devices, device, 0)->name.len =
+			(uint32_t)(s->bytes.n - AT(devices, device, 0)->name.off);
+		return true;
+	case 2:
+		AT(devices, device, 0)->name.len--;
+		return true;
+	case 3:
+		AT(modules, module, 0)->file.len--;
+		return true;
+	case 4:
+		AT(threads, thread, 0)->name.len--;
+		return true;
+	case 5:
+		AT(kernels, kernel, 2)->name.len--;
+		return true;
+	case 6:
+		AT(kernels, kernel, 2)->short_name.len--;
+		return true;
+	case 7:
+		AT(kernels, kernel, 2)->params.len--;
+		return true;
+	case 8:
+		node->deps.len--;
+		return true;
+	case 9:
+		node->payload.len--;
+		return true;
+	case 10:
+		s->attach.text.len--;
+		return true;
+	case 11: /* a queue that goes backwards, or begins before what has finished */
+		ring_at(one, 1)->seq = ring_at(one, 0)->seq;
+		return true;
+	case 12:
+		one->done_to = ring_at(one, 0)->seq;
+		return true;
+	case 13:
+		ring_at(one, 1)->kind = SBT_DEVICE; /* is never queued */
+		return true;
+	case 14: /* waits for itself, or for what is later */
+		ring_at(one, 1)->dep_seq = ring_at(one, 1)->seq;
+		return true;
+	case 15:
+		s->seq = ring_at(old, old->len - 1)->seq - 1;
+		return true;
+	case 16: /* the summary */
+		old->old_first = old->old_last + 1;
+		return true;
+	case 17:
+		old->old_first = 0;
+		return true;
+	case 18:
+		old->done_to = old->old_last;
+		return true;
+	case 19:
+		old->old_last = ring_at(old, 0)->seq;
+		return true;
+	case 20:
+		old->old_count = s->seq + 1;
+		return true;
+	case 21: /* waits of a summary that there is not */
+		one->old_waits = old->old_waits;
+		vec_share(&one->old_waits);
+		return true;
+	case 22: /* memory of no size, or over the next */
+		a->size = 0;
+		return true;
+	case 23:
+		a->size = 65;
+		return true;
+	case 24:
+		AT(kernels, kernel, 1)->id = 0; /* twice */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void impossible_states(void **arg)
+{
+	struct state *s = whole(), *back;
+	struct buf b = BUF_INIT;
+	bool more = true;
+
+	state_encode(s, &b);
+	ok(state_decode(&back, b.data, b.len)); /* as it is, it is fine */
+	state_free(back);
+	state_free(s);
+	for (unsigned i = 0; more; i++) {
+		s = whole();
+		more = make_wrong(s, i);
+		buf_clear(&b);
+		state_encode(s, &b);
+		if (more) {
+			struct err *e = state_decode(&back, b.data, b.len);
+
+			if (!e)
+				fail_msg("wrong thing %u was taken", i);
+			assert_int_equal(e->code, ERR_BAD_TRACE);
+			err_free(e);
+		}
+		state_free(s);
+	}
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +433,7 @@ int main(void)
 		cmocka_unit_test(different_states_differ),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(flipped_anywhere),
+		cmocka_unit_test(impossible_states),
 		cmocka_unit_test(keyframes_are_rarer_when_large),
 		cmocka_unit_test(allocations_are_apart),
 	};

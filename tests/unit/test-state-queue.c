@@ -200,6 +200,23 @@ static void barriers_reach_every_stream(void **arg)
 	state_free(s);
 }
 
+/* A wait for what is not there, or was never recorded, proves nothing, not even of the first
+ * command. */
+static void waits_for_nothing(void **arg)
+{
+	struct state *s = state_new();
+
+	apply(s, cmd_launch(1, 3, 0));
+	assert_stream(s, 3, STATE_RUNNING, 1, 1);
+	apply(s, cmd_event_create(2, 0));
+	apply(s, cmd_sync_event(3, 0));
+	apply(s, cmd_sync_end(4, 3));
+	apply(s, cmd_sync_event(5, 77));
+	apply(s, cmd_sync_end(6, 5));
+	assert_stream(s, 3, STATE_RUNNING, 1, 1);
+	state_free(s);
+}
+
 /* --- what has finished when the call returns --- */
 
 #define DEVICE 0x1000
@@ -284,6 +301,7 @@ int main(void)
 		cmocka_unit_test(graphs_in_the_summary),
 		cmocka_unit_test(waiting_for_a_summary),
 		cmocka_unit_test(barriers_reach_every_stream),
+		cmocka_unit_test(waits_for_nothing),
 		cmocka_unit_test(returns),
 	};
 
