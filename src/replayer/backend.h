@@ -31,7 +31,9 @@ struct gpu_module; /* loaded code */
 struct gpu_kernel; /* a function of it that can be launched */
 struct gpu_graph;
 struct gpu_node;
-struct gpu_exec; /* a graph that can be launched */
+struct gpu_exec;     /* a graph that can be launched */
+struct gpu_array;    /* memory without an address, for textures and surfaces */
+struct soft_texture; /* soft-watch.h */
 
 /* How an operation ended, as far as the replayer asks. */
 enum gpu_status {
@@ -71,6 +73,7 @@ enum gpu_can {
 	GPU_CAN_NODE_LAUNCH_MORE = 256, /* the same launches in graphs */
 	GPU_CAN_NODE_RECORD = 512,	/* graph_add_record() */
 	GPU_CAN_NODE_WAIT = 1024,	/* graph_add_wait() */
+	GPU_CAN_TEXTURES = 2048,	/* array_*(), texture_*() */
 };
 
 /* An opened library. */
@@ -181,6 +184,20 @@ struct backend {
 	/* One slice of rows. */
 	struct gpu_result (*fill_rows)(uint64_t dst, const struct sbt_rows *rows, unsigned elem,
 		unsigned value, struct gpu_stream *s);
+
+	/* ---- arrays, texture and surface objects ---- */
+	/* Of the shape that t describes. */
+	struct gpu_result (*array_create)(struct gpu_array **ret, const struct soft_texture *t);
+	struct gpu_result (*array_destroy)(struct gpu_array *a);
+	/* All texels, between the array and memory at addr, where they lie row after row without
+	 * gaps. Does not wait. */
+	struct gpu_result (*array_copy)(struct gpu_array *a, const struct soft_texture *t,
+		uint64_t addr, bool to_array, struct gpu_stream *s);
+	/* An object as t describes it, of array a, or of memory at t->addr if a is NULL. The driver
+	 * chooses its handle: *ret. */
+	struct gpu_result (*texture_create)(
+		uint64_t *ret, const struct soft_texture *t, struct gpu_array *a);
+	struct gpu_result (*texture_destroy)(uint64_t handle, bool surface);
 
 	/* ---- code ---- */
 	struct gpu_result (*code_load)(struct gpu_module **ret, const void *code);

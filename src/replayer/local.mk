@@ -18,7 +18,7 @@ tsdb_replayer_SOURCES = \
 	src/replayer/memory/replayer-checkpoint.c src/replayer/sandbox/replayer-comm.c \
 	src/replayer/objects/replayer-code.c \
 	src/replayer/execute/replayer-copy.c \
-	src/replayer/backend.h src/replayer/backend-cuda/cuda-driver.h src/replayer/backend-cuda/cuda-driver.c src/replayer/backend-cuda/cuda-memory.c \
+	src/replayer/backend.h src/replayer/backend-cuda/cuda-driver.h src/replayer/backend-cuda/cuda-driver.c src/replayer/backend-cuda/cuda-memory.c src/replayer/backend-cuda/cuda-array.c \
 	src/replayer/backend-cuda/cuda-work.c src/replayer/backend-cuda/cuda-graph.c \
 	src/replayer/execute/replayer-execute.c \
 	src/replayer/execute/replayer-fail.c src/replayer/execute/replayer-fault.c src/replayer/memory/replayer-feeder.c src/replayer/execute/replayer-heap.c \
@@ -28,7 +28,7 @@ tsdb_replayer_SOURCES = \
 	src/replayer/memory/replayer-memory.c src/replayer/objects/replayer-moved.c \
 	src/replayer/execute/replayer-into.c src/replayer/inspect/replayer-micro.c src/replayer/soft-debug.h \
 	src/replayer/inspect/replayer-node.c \
-	src/replayer/objects/replayer-objects.c src/replayer/objects/replayer-textures.c src/replayer/execute/replayer-order.c src/replayer/execute/replayer-order-host.c src/replayer/execute/replayer-order-learn.c src/replayer/execute/replayer-order.h \
+	src/replayer/objects/replayer-objects.c src/replayer/objects/replayer-textures.c src/replayer/objects/replayer-arrays.c src/replayer/objects/replayer-graph-nodes.c src/replayer/execute/replayer-order.c src/replayer/execute/replayer-order-host.c src/replayer/execute/replayer-order-learn.c src/replayer/execute/replayer-order.h \
 	src/replayer/memory/replayer-place.c \
 	src/replayer/memory/replayer-restore.c \
 	src/replayer/memory/replayer-staging.c \

@@ -93,7 +93,8 @@ struct soft_texture {
 	uint64_t width, height, depth; /* as they were given to the driver */
 	uint64_t pitch, size;	       /* bytes: of pitched memory; of linear memory */
 	uint32_t array_flags, address[3], filter, flags;
-	uint32_t border[4]; /* bits of floats */
+	uint32_t border[4];  /* bits of floats */
+	uint32_t anisotropy; /* the software GPU does not look at it */
 };
 
 struct soft_watch {

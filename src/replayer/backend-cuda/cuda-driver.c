@@ -47,6 +47,9 @@ static unsigned what_it_can(bool can_hash)
 			    f->cuMemRelease && f->cuMemMap && f->cuMemSetAccess &&
 			    f->cuMemGetAllocationGranularity;
 	const bool peers = f->cuDeviceCanAccessPeer && f->cuCtxEnablePeerAccess;
+	const bool textures = f->cuArray3DCreate_v2 && f->cuArrayDestroy && f->cuTexObjectCreate &&
+			      f->cuTexObjectDestroy && f->cuSurfObjectCreate &&
+			      f->cuSurfObjectDestroy;
 
 	return (can_hash ? GPU_CAN_HASH : 0) | (places ? GPU_CAN_PLACE : 0) |
 	       (peers ? GPU_CAN_PEERS : 0) | (f->cuLaunchKernelEx ? GPU_CAN_LAUNCH_MORE : 0) |
@@ -56,7 +59,8 @@ static unsigned what_it_can(bool can_hash)
 	       (f->cuEventElapsedTime ? GPU_CAN_TIME : 0) |
 	       (f->cuGraphKernelNodeSetAttribute ? GPU_CAN_NODE_LAUNCH_MORE : 0) |
 	       (f->cuGraphAddEventRecordNode ? GPU_CAN_NODE_RECORD : 0) |
-	       (f->cuGraphAddEventWaitNode ? GPU_CAN_NODE_WAIT : 0);
+	       (f->cuGraphAddEventWaitNode ? GPU_CAN_NODE_WAIT : 0) |
+	       (textures ? GPU_CAN_TEXTURES : 0);
 }
 
 static struct err *open_driver(struct backend_library *ret)

@@ -84,7 +84,13 @@
 	OPTIONAL(cuMemCreate) \
 	OPTIONAL(cuMemRelease) \
 	OPTIONAL(cuMemMap) \
-	OPTIONAL(cuMemSetAccess)
+	OPTIONAL(cuMemSetAccess) \
+	OPTIONAL(cuArray3DCreate_v2) \
+	OPTIONAL(cuArrayDestroy) \
+	OPTIONAL(cuTexObjectCreate) \
+	OPTIONAL(cuTexObjectDestroy) \
+	OPTIONAL(cuSurfObjectCreate) \
+	OPTIONAL(cuSurfObjectDestroy)
 
 /* clang-format on */
 struct cuda_functions {
@@ -131,6 +137,8 @@ void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l);
 	OP(copy_to_device) OP(copy_to_host) OP(copy_on_device) \
 	OP(copy) OP(copy_rows) \
 	OP(fill) OP(fill_rows) \
+	OP(array_create) OP(array_destroy) OP(array_copy) \
+	OP(texture_create) OP(texture_destroy) \
 	OP(code_load) OP(code_unload) OP(code_kernel) OP(code_global) \
 	OP(kernel_param) OP(kernel_max_shared) OP(kernel_any_cluster) OP(kernel_attribute) \
 	OP(launch) \

@@ -130,7 +130,9 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	TRY(own_event(rp, own, u->trigger_event, stream, &l.triggered));
 	TRY(own_event(rp, own, u->begun_event, stream, &l.begun));
 	l.at_start = u->trigger_at_start;
+	TRY(textures_before_launch(rp, stream));
 	GPU(rp, launch, &l, stream);
+	TRY(textures_after_launch(rp, stream));
 	TRY(own_event(rp, !own, u->trigger_event, stream, NULL));
 	return own_event(rp, !own, u->begun_event, stream, NULL);
 }
@@ -280,7 +282,8 @@ static struct err *on_graph_instantiate(struct rp *rp, const struct sbt_cmd *c)
 
 	/* an impossible graph is not reported before it is launched, and then its effect may be in
 	 * the recording */
-	return g && g->used && graph_is_told(rp, g, c->seq) ? graph_make(rp, g) : NULL;
+	const bool later = textures_are_copies(&rp->objects.textures); /* perhaps node by node */
+	return g && g->used && !later && graph_is_told(rp, g, c->seq) ? graph_make(rp, g) : NULL;
 }
 
 static struct err *on_graph_destroy(struct rp *rp, const struct sbt_cmd *c)

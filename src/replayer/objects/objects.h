@@ -136,13 +136,26 @@ struct rgraph {
 /* A texture or surface object comes (or goes) with command seq. */
 struct rtexture {
 	uint64_t seq, id;
-	bool gone; /* only its id and handle are there */
+	bool gone; /* only its id and handle are there, and of */
+	size_t of; /* gone: where in the list it came */
 	struct soft_texture is;
+	bool alive;   /* the device has it now; not on the software GPU */
+	size_t array; /* alive, of an array: its number */
+};
+/* An array of the device's own that objects which are alive are of. The same texels lie at its
+ * recorded address, where all commands but kernels reach them. */
+struct rarray {
+	struct soft_texture is; /* its shape */
+	struct gpu_array *handle;
+	unsigned objects, surfaces; /* alive; objects 0: there is no array */
 };
 struct textures {
 	struct rtexture *list; /* in order of seq */
 	size_t nlist, cap_list;
-	size_t done; /* so many of the list are as they are on the device */
+	size_t done;	/* so many of the list are as they are on the device */
+	bool by_driver; /* the driver makes objects and arrays; else the software GPU, by handle */
+	struct rarray *arrays;
+	size_t narrays, cap_arrays;
 };
 
 struct objects {
@@ -264,6 +277,24 @@ void textures_learn(struct rp *rp, const struct sbt_cmd *c);
 struct err *textures_open(struct rp *rp) TS_CHECK;
 /* Makes the objects those that were alive at command seq, with their recorded handles. */
 struct err *textures_at(struct rp *rp, uint64_t seq) TS_CHECK;
+/* Called in the stream of a launch, around it: brings what lies at arrays' addresses into the
+ * device's arrays, and back what surfaces may have changed. */
+struct err *textures_before_launch(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
+struct err *textures_after_launch(struct rp *rp, struct gpu_stream *stream) TS_CHECK;
+/* Whether the rows lie in an array that kernels see as one of the device's: a graph cannot bring
+ * them there in the middle of a launch. */
+bool textures_have(const struct rp *rp, const struct sbt_rows *rows);
+/* Whether there may be such rows in the window. */
+static inline bool textures_are_copies(const struct textures *x)
+{
+	return x->by_driver && x->nlist;
+}
+
+/* --- replayer-arrays.c --- */
+
+/* Makes or destroys an object, by the driver. */
+struct err *texture_make(struct rp *rp, struct rtexture *t) TS_CHECK;
+void texture_unmake(struct rp *rp, struct rtexture *t);
 
 /* --- replayer-graph.c --- */
 
@@ -277,6 +308,10 @@ bool graph_is_told(struct rp *rp, const struct rgraph *g, uint64_t seq);
 /* Makes the executable graph if it is not there. */
 struct err *graph_make(struct rp *rp, struct rgraph *g) TS_CHECK;
 void graph_unmake(struct rp *rp, struct rgraph *g);
+/* Launches the graph node by node if some copy of it reads or writes an array that kernels see as
+ * one of the device's; *ret: it did. */
+struct err *graph_by_nodes(
+	struct rp *rp, const struct rgraph *g, const struct sbt_cmd *c, bool *ret) TS_CHECK;
 /* Unmakes all graphs, after a kernel's code or a parameter changed. */
 void graph_unmake_all(struct rp *rp);
 

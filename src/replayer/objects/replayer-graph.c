@@ -96,6 +96,18 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, struct 
 	return e;
 }
 
+static struct err *array_in_graph(const struct build *b, const struct sbt_rows *rows)
+{
+	if (!textures_have(b->rp, rows))
+		return NULL;
+	return err_cure(
+		rp_fail(b->rp, REPLAYER_E_REFUSED, b->rp->current,
+			"graph %u copies to or from an array of textures: on this device only all "
+			"of its nodes can be executed, one by one",
+			b->exec->id),
+		"replay on the software GPU, or `--on none`");
+}
+
 static struct err *copy_end(
 	struct build *b, const struct sbt_cmd_copy *u, bool dst, struct copy_side *ret)
 {
@@ -106,6 +118,7 @@ static struct err *copy_end(
 		return rp_fail(b->rp, REPLAYER_E_TRACE, b->rp->current,
 			"the rows that a copy of graph %u %s %s", b->exec->id,
 			dst ? "writes" : "reads", bad);
+	TRY(array_in_graph(b, &ret->rows));
 	ret->where = extent ? place_find(b->rp, ret->rows.addr, extent, &ret->here) : PLACE_NOWHERE;
 	return ret->where == PLACE_NOWHERE && extent
 		       ? stand_in(
@@ -527,7 +540,9 @@ static struct err *launch_part(
 	graph_unmake(rp, g);
 	TRY(graph_make(rp, g));
 	TRY(fill_stand_ins(rp, g, seq));
+	TRY(textures_before_launch(rp, stream));
 	GPU(rp, graph_launch, g->exec, stream);
+	TRY(textures_after_launch(rp, stream));
 	GPU(rp, stream_finish, stream);
 	graph_unmake(rp, g);
 	return NULL;
@@ -548,9 +563,15 @@ struct err *graph_launch(struct rp *rp, const struct sbt_cmd *c)
 	TRY(textures_at(rp, rp->current));
 	if (rp->part.seq == c->seq)
 		return launch_part(rp, g, c->seq, stream);
+	bool done;
+	TRY(graph_by_nodes(rp, g, c, &done));
+	if (done)
+		return NULL;
 	TRY(graph_make(rp, g));
 	TRY(fill_stand_ins(rp, g, c->seq));
+	TRY(textures_before_launch(rp, stream));
 	GPU(rp, graph_launch, g->exec, stream);
+	TRY(textures_after_launch(rp, stream));
 	return compare_outputs(rp, g, c->seq, stream);
 }
 

@@ -2,12 +2,12 @@
  *
  * Texture and surface objects of the trace. Kernels get them by handles, which lie in parameters
  * and in memory and look like small numbers: so objects get their recorded handles, and nothing has
- * to be translated. That needs the software GPU. An array is the memory at the address that the
- * trace gives it.
+ * to be translated. The software GPU makes them so; with another driver see replayer-arrays.c.
  */
 #include "replayer/execute/replayer-fail.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- learning --- */
 
@@ -43,6 +43,7 @@ static void learn_created(struct textures *x, uint64_t seq, const struct sbt_cmd
 		.address = {narrow(u->address_x), narrow(u->address_y), narrow(u->address_z)},
 		.filter = narrow(u->filter),
 		.flags = narrow(u->texture_flags),
+		.anisotropy = narrow(u->anisotropy),
 		.border = {narrow(u->border_r), narrow(u->border_g), narrow(u->border_b),
 			narrow(u->border_a)}};
 }
@@ -55,6 +56,7 @@ static void learn_destroyed(struct textures *x, uint64_t seq, uint64_t id)
 			struct rtexture *t = add(x, seq, id);
 
 			t->gone = true;
+			t->of = i;
 			t->is.handle = handle;
 			return;
 		}
@@ -80,33 +82,55 @@ void textures_learn(struct rp *rp, const struct sbt_cmd *c)
 
 /* --- making --- */
 
-struct err *textures_open(struct rp *rp)
+/* TSDB_REPLAYER_TEXTURES=driver (for tests): the software GPU's driver makes them, too. */
+static bool is_by_driver(const struct rp *rp)
 {
-	const struct textures *x = &rp->objects.textures;
+	const char *by = getenv("TSDB_REPLAYER_TEXTURES");
 
-	for (size_t i = 0; i < x->nlist && !rp->watch.soft; i++) {
-		const struct rtexture *t = &x->list[i];
+	return !rp->watch.soft || (by && !strcmp(by, "driver"));
+}
 
-		if (!t->gone)
-			return err_cure(
-				rp_fail(rp, REPLAYER_E_REFUSED, t->seq,
-					"the program's %s objects can be replayed on the software GPU only, and kernels of the "
-					"window may use them",
-					t->is.surface ? "surface" : "texture"),
-				"`--on none` replays the state without executing anything");
-	}
+static const struct rtexture *first_made(const struct textures *x)
+{
+	for (size_t i = 0; i < x->nlist; i++)
+		if (!x->list[i].gone)
+			return &x->list[i];
 	return NULL;
 }
 
-static struct err *make(struct rp *rp, const struct rtexture *t)
+struct err *textures_open(struct rp *rp)
 {
-	const struct soft_watch *soft = rp->watch.soft;
+	struct textures *x = &rp->objects.textures;
+	const struct rtexture *t = first_made(x);
+
+	x->by_driver = is_by_driver(rp);
+	if (!t || !x->by_driver)
+		return NULL;
+	if (!(rp->lib.can & GPU_CAN_TEXTURES))
+		return rp_fail(rp, REPLAYER_E_DEVICE, t->seq,
+			"this driver has no texture and surface objects");
+	if (rp->devices.n > 1)
+		return err_cure(
+			rp_fail(rp, REPLAYER_E_REFUSED, t->seq,
+				"the program's %s objects can be replayed on one GPU only, and it uses %u",
+				t->is.surface ? "surface" : "texture", rp->devices.n),
+			"`--on none` replays the state without executing anything");
+	return NULL;
+}
+
+static struct err *make(struct rp *rp, struct rtexture *t)
+{
+	struct textures *x = &rp->objects.textures;
 	const char *why = NULL;
 
-	if (t->gone)
-		soft->texture_gone(t->is.handle);
+	if (x->by_driver && !t->gone)
+		return texture_make(rp, t);
+	if (x->by_driver)
+		texture_unmake(rp, &x->list[t->of]);
+	else if (t->gone)
+		rp->watch.soft->texture_gone(t->is.handle);
 	else
-		why = soft->texture(&t->is);
+		why = rp->watch.soft->texture(&t->is);
 	return why ? rp_fail(rp, REPLAYER_E_REFUSED, t->seq,
 			     "#%llu: the %s object 0x%llx cannot be made again: %s",
 			     (unsigned long long)t->seq, t->is.surface ? "surface" : "texture",
@@ -118,8 +142,14 @@ static void unmake_all(struct rp *rp)
 {
 	struct textures *x = &rp->objects.textures;
 
-	while (x->done)
-		rp->watch.soft->texture_gone(x->list[--x->done].is.handle);
+	while (x->done) {
+		struct rtexture *t = &x->list[--x->done];
+
+		if (x->by_driver)
+			texture_unmake(rp, t);
+		else
+			rp->watch.soft->texture_gone(t->is.handle);
+	}
 }
 
 struct err *textures_at(struct rp *rp, uint64_t seq)
