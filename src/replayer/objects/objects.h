@@ -140,14 +140,21 @@ struct rtexture {
 	size_t of; /* gone: where in the list it came */
 	struct soft_texture is;
 	bool alive;   /* the device has it now; not on the software GPU */
-	size_t array; /* alive, of an array: its number */
+	size_t array; /* alive: the number of its array; SIZE_MAX: it is of none */
 };
 /* An array of the device's own that objects which are alive are of. The same texels lie at its
  * recorded address, where all commands but kernels reach them. */
 struct rarray {
 	struct soft_texture is; /* its shape */
 	struct gpu_array *handle;
-	unsigned objects, surfaces; /* alive; objects 0: there is no array */
+	unsigned objects, surfaces; /* alive */
+	unsigned held;		    /* objects, and those of struct rheld; 0: there is no array */
+};
+/* An object that only keeps a handle from being given out. */
+struct rheld {
+	uint64_t handle;
+	size_t array; /* SIZE_MAX: of none */
+	bool surface;
 };
 struct textures {
 	struct rtexture *list; /* in order of seq */
@@ -156,6 +163,8 @@ struct textures {
 	bool by_driver; /* the driver makes objects and arrays; else the software GPU, by handle */
 	struct rarray *arrays;
 	size_t narrays, cap_arrays;
+	struct rheld *held;
+	size_t nheld, cap_held;
 };
 
 struct objects {

@@ -6,12 +6,12 @@
  * up to date before each launch, and what surfaces may have written is brought back behind it. One
  * command runs after the other, so neither is ever seen half done.
  *
- * The driver chooses handles, the lowest numbers that are free (measured on an H200, driver 580):
- * objects are made until one has the recorded handle, and the others are given back.
+ * The driver chooses handles: small numbers, those that were given back among them, though in no
+ * order that one could rely on (measured on an H200, driver 580). So objects are made until one has
+ * the recorded handle, and the others are kept. What is free is then what the recording's program
+ * had, and little more.
  */
 #include "replayer/execute/replayer-fail.h"
-
-#include <stdlib.h>
 
 #define HANDLES_MAX 65536u /* made for one */
 
@@ -50,87 +50,114 @@ static bool same_shape(const struct soft_texture *a, const struct soft_texture *
 static size_t free_slot(struct textures *x)
 {
 	for (size_t i = 0; i < x->narrays; i++)
-		if (!x->arrays[i].objects)
+		if (!x->arrays[i].held)
 			return i;
 	MAKE_ROOM(x->arrays, x->narrays, x->cap_arrays);
 	return x->narrays++;
 }
 
-static void drop_array(struct rp *rp, const struct rtexture *t)
+static void drop_array(struct rp *rp, size_t array)
 {
-	struct rarray *a = &rp->objects.textures.arrays[t->array];
+	struct rarray *a = array == SIZE_MAX ? NULL : &rp->objects.textures.arrays[array];
 
-	a->surfaces -= t->is.surface != 0;
-	if (!--a->objects)
+	if (a && !--a->held)
 		(void)rp->gpu->array_destroy(a->handle);
 }
 
-static struct err *take_array(struct rp *rp, struct rtexture *t)
+/* The array below t, made if there is none of its shape; SIZE_MAX: it is of other memory. It must
+ * be dropped. */
+static struct err *take_array(struct rp *rp, const struct rtexture *t, size_t *ret)
 {
 	struct textures *x = &rp->objects.textures;
+	size_t i = 0;
 
-	for (t->array = 0; t->array < x->narrays; t->array++)
-		if (x->arrays[t->array].objects && same_shape(&x->arrays[t->array].is, &t->is))
-			break;
-	if (t->array == x->narrays) {
+	*ret = SIZE_MAX;
+	if (t->is.resource)
+		return NULL;
+	while (i < x->narrays && !(x->arrays[i].held && same_shape(&x->arrays[i].is, &t->is)))
+		i++;
+	if (i == x->narrays) {
 		struct gpu_array *handle = NULL;
 		const struct gpu_result r = rp->gpu->array_create(&handle, &t->is);
 
 		if (r.status)
 			return refused(rp, t, r);
-		t->array = free_slot(x);
-		x->arrays[t->array] = (struct rarray){.is = t->is, .handle = handle};
+		i = free_slot(x);
+		x->arrays[i] = (struct rarray){.is = t->is, .handle = handle};
 	}
-	x->arrays[t->array].objects++;
-	x->arrays[t->array].surfaces += t->is.surface != 0;
+	x->arrays[i].held++;
+	*ret = i;
 	return NULL;
+}
+
+/* --- handles --- */
+
+static void hold(struct textures *x, uint64_t handle, size_t array, bool surface)
+{
+	MAKE_ROOM(x->held, x->nheld, x->cap_held);
+	x->held[x->nheld++] = (struct rheld){handle, array, surface};
+	if (array != SIZE_MAX)
+		x->arrays[array].held++;
+}
+
+static void let_go(struct rp *rp, uint64_t handle)
+{
+	struct textures *x = &rp->objects.textures;
+
+	for (size_t i = 0; i < x->nheld; i++) {
+		const struct rheld h = x->held[i];
+
+		if (h.handle != handle)
+			continue;
+		x->held[i] = x->held[--x->nheld];
+		(void)rp->gpu->texture_destroy(handle, h.surface);
+		drop_array(rp, h.array);
+		return;
+	}
+}
+
+/* Makes t as `is` says, with the recorded handle or not at all. */
+static struct err *with_handle(
+	struct rp *rp, struct rtexture *t, const struct soft_texture *is, size_t array)
+{
+	struct textures *x = &rp->objects.textures;
+	struct gpu_array *of = array == SIZE_MAX ? NULL : x->arrays[array].handle;
+	uint64_t handle = 0;
+
+	let_go(rp, is->handle);
+	for (unsigned n = 0; n < HANDLES_MAX; n++) {
+		const struct gpu_result r = rp->gpu->texture_create(&handle, is, of);
+
+		if (r.status)
+			return refused(rp, t, r);
+		t->alive = handle == is->handle;
+		if (t->alive)
+			return NULL;
+		hold(x, handle, array, is->surface != 0);
+	}
+	return cannot(rp, t, "the driver gives other handles, and kernels may have this one");
 }
 
 /* --- objects --- */
 
-/* With the recorded handle, or not at all. */
-static struct err *with_handle(
-	struct rp *rp, struct rtexture *t, const struct soft_texture *is, struct gpu_array *array)
-{
-	uint64_t *wrong = NULL, handle = 0;
-	size_t n = 0, cap = 0;
-	struct gpu_result r = {0};
-
-	while (n < HANDLES_MAX && !t->alive) {
-		r = rp->gpu->texture_create(&handle, is, array);
-		if (r.status)
-			break;
-		t->alive = handle == is->handle;
-		if (t->alive)
-			break;
-		MAKE_ROOM(wrong, n, cap);
-		wrong[n++] = handle;
-	}
-	for (size_t i = 0; i < n; i++)
-		(void)rp->gpu->texture_destroy(wrong[i], is->surface);
-	free(wrong);
-	if (r.status)
-		return refused(rp, t, r);
-	return t->alive ? NULL
-			: cannot(rp, t,
-				  "the driver gives other handles, and kernels may have this one");
-}
-
 struct err *texture_make(struct rp *rp, struct rtexture *t)
 {
 	struct soft_texture is = t->is;
-	const bool of_array = is.resource == 0;
-	struct gpu_array *array = NULL;
+	size_t array;
 
 	if (place_find(rp, is.addr, is.size, &is.addr) == PLACE_NOWHERE)
 		return cannot(rp, t, "it is of memory that the window does not have");
-	if (of_array) {
-		TRY(take_array(rp, t));
-		array = rp->objects.textures.arrays[t->array].handle;
-	}
+	TRY(take_array(rp, t, &array));
 	struct err *e = with_handle(rp, t, &is, array);
-	if (e && of_array)
-		drop_array(rp, t);
+	t->array = array;
+	if (e) {
+		drop_array(rp, array);
+	} else if (array != SIZE_MAX) {
+		struct rarray *a = &rp->objects.textures.arrays[array];
+
+		a->objects++;
+		a->surfaces += is.surface != 0;
+	}
 	return e;
 }
 
@@ -140,8 +167,13 @@ void texture_unmake(struct rp *rp, struct rtexture *t)
 		return;
 	t->alive = false;
 	(void)rp->gpu->texture_destroy(t->is.handle, t->is.surface);
-	if (t->is.resource == 0)
-		drop_array(rp, t);
+	if (t->array != SIZE_MAX) {
+		struct rarray *a = &rp->objects.textures.arrays[t->array];
+
+		a->objects--;
+		a->surfaces -= t->is.surface != 0;
+	}
+	drop_array(rp, t->array);
 }
 
 /* --- around launches --- */
@@ -182,7 +214,7 @@ struct err *textures_after_launch(struct rp *rp, struct gpu_stream *stream)
 	const struct textures *x = &rp->objects.textures;
 
 	for (size_t i = 0; i < x->narrays; i++)
-		if (x->arrays[i].objects && x->arrays[i].surfaces)
+		if (x->arrays[i].surfaces)
 			TRY(copy_array(rp, &x->arrays[i], false, stream));
 	return NULL;
 }
