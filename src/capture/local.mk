@@ -47,7 +47,7 @@ agent_sources = \
 	src/capture/memory/window.c src/capture/memory/window.h src/capture/memory/window-memory.c src/capture/memory/window-memory.h src/capture/memory/window-cells.c src/capture/memory/window-cells.h src/capture/memory/window-times.c \
 	src/capture/cuda/keeper/keep.c src/capture/cuda/keeper/keep.h src/capture/cuda/keeper/keeper.h \
 	src/capture/memory/room.c src/capture/memory/room.h \
-	src/capture/pipeline/sender.c src/capture/pipeline/sender.h \
+	src/capture/pipeline/sender.c src/capture/pipeline/sender.h src/capture/pipeline/crew.c src/capture/pipeline/crew.h \
 	src/capture/memory/shadow.c src/capture/memory/shadow.h \
 	src/capture/pipeline/payload.c src/capture/pipeline/payload.h \
 	src/capture/cuda/ptx-beside.c src/capture/cuda/ptx-beside.h \
@@ -115,7 +115,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 	tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-crew tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-window tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -136,6 +136,8 @@ tests_unit_test_capture_arrays_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_arrays_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_clock_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_clock_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_crew_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_crew_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_deadline_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_deadline_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_calls_CFLAGS = $(capture_test_cflags)

@@ -26,6 +26,7 @@
 #include "capture/late/device-look.h"
 #include "capture/late/late.h"
 #include "capture/memory/room.h"
+#include "capture/pipeline/crew.h"
 #include "capture/pipeline/sender.h"
 #include "capture/core/source.h"
 #include "capture/memory/window.h"
@@ -200,6 +201,7 @@ static void leave_behind(struct tsdb_control *c)
 {
 	agent_retire();
 	sender_stop();
+	crew_stop();
 	deadline_stop();
 	device_look_stop();
 	atomic_store(&stuck, 1);
@@ -219,6 +221,7 @@ static void leave(struct tsdb_control *c, bool listened_to)
 	agent_retire();
 	late_over();
 	sender_stop();
+	crew_stop();
 	deadline_stop();
 	device_look_stop();
 	atomic_store(&stuck, !clear_out(OUT_MS));

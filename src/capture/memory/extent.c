@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "capture/pipeline/crew.h"
 
 #define PIPE_BYTES 65536u
 
@@ -77,9 +78,50 @@ bool extent_read(void *arg, uint64_t offset, void *dst, size_t n)
 	return true;
 }
 
+/* --- hashing --- */
+
+struct shared {
+	uint64_t addr, size;
+	_Atomic uint64_t half[2];
+	_Atomic uint32_t failed;
+};
+
+/* The pages of part i of the range, CREW_ROOM bytes. Pages may be added in any order. */
+static void hash_part(void *arg, uint64_t i, uint8_t *room)
+{
+	struct shared *s = arg;
+	const uint64_t at = i * CREW_ROOM;
+	const size_t n = s->size - at < CREW_ROOM ? s->size - at : CREW_ROOM;
+	struct sbt_hash sum = {{0, 0}};
+	if (!host_read(s->addr + at, room, n)) {
+		atomic_store(&s->failed, 1);
+		return;
+	}
+	for (size_t k = 0; k < n; k += SBT_PAGE)
+		sbt_range_hash_add(&sum, (at + k) / SBT_PAGE,
+			sbt_page_hash(room + k, n - k < SBT_PAGE ? n - k : SBT_PAGE));
+	atomic_fetch_add(&s->half[0], sum.half[0]);
+	atomic_fetch_add(&s->half[1], sum.half[1]);
+}
+
+/* False: it was not done. */
+static bool hash_by_crew(const struct sbt_rows *e, uint64_t size, struct sbt_hash *ret)
+{
+	struct shared s = {.addr = e->addr, .size = size};
+	if (e->height != 1 || e->depth != 1 || size < CREW_WORTH ||
+		!crew_do(hash_part, &s, (size + CREW_ROOM - 1) / CREW_ROOM) ||
+		atomic_load(&s.failed))
+		return false;
+	*ret = (struct sbt_hash){{atomic_load(&s.half[0]), atomic_load(&s.half[1])}};
+	sbt_range_hash_end(ret, size);
+	return true;
+}
+
 bool extent_hash(struct sbt_rows *e, uint8_t *page, struct sbt_hash *ret)
 {
 	const uint64_t size = sbt_rows_size(e);
+	if (hash_by_crew(e, size, ret))
+		return true;
 	*ret = (struct sbt_hash){{0, 0}};
 	for (uint64_t at = 0; at < size; at += SBT_PAGE) {
 		const size_t n = size - at < SBT_PAGE ? size - at : SBT_PAGE;

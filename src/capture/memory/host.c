@@ -18,6 +18,7 @@
 #include "capture/memory/extent.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
+#include "capture/pipeline/crew.h"
 #include "capture/memory/window.h"
 #include "capture/core/thread.h"
 #include "base/checked.h"
@@ -160,16 +161,58 @@ static bool watch(struct live *l)
 	return true;
 }
 
+/* --- looking beforehand, with the crew's help --- */
+
+/* Groups of AT_ONCE pages from page `from` on. */
+struct groups {
+	struct live *l;
+	uint64_t from, end;
+};
+#define GROUPS_MOST 4096u
+static uint8_t same[GROUPS_MOST]; /* the comparing thread's */
+
+_Static_assert(AT_ONCE *SBT_PAGE <= CREW_ROOM, "a helper's room holds a group");
+
+static void look_at_group(void *arg, uint64_t i, uint8_t *room)
+{
+	const struct groups *g = arg;
+	const uint64_t first = g->from + i * AT_ONCE,
+		       end = g->end - first < AT_ONCE ? g->end : first + AT_ONCE;
+	bool good = host_read(g->l->addr + first * SBT_PAGE, room,
+		(end - first - 1) * SBT_PAGE + page_bytes(g->l, end - 1));
+	for (uint64_t p = first; p < end && good; p++)
+		good = fold(sbt_page_hash(room + (p - first) * SBT_PAGE, page_bytes(g->l, p))) ==
+		       g->l->seen[p];
+	same[i] = good;
+}
+
+/* Notes which groups of pages from to end, GROUPS_MOST at most, are as they were: those are not
+ * looked at again. Returns false if nothing is known. */
+static bool look_beforehand(struct live *l, uint64_t from, uint64_t end)
+{
+	struct groups g = {l, from, end};
+	return (end - from) * SBT_PAGE >= CREW_WORTH &&
+	       crew_do(look_at_group, &g, (end - from + AT_ONCE - 1) / AT_ONCE);
+}
+
 static bool compare(void *arg, struct live *l)
 {
 	const struct compare *a = arg;
+	bool looked = false;
 	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
 		return false;
 	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
-		       last = (most - 1) / SBT_PAGE;
-	for (uint64_t i = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0; i <= last;
-		i += AT_ONCE) {
-		const uint64_t end = last - i < AT_ONCE ? last + 1 : i + AT_ONCE;
+		       last = (most - 1) / SBT_PAGE,
+		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
+	for (uint64_t i = from; i <= last; i += AT_ONCE) {
+		const uint64_t end = last - i < AT_ONCE ? last + 1 : i + AT_ONCE,
+			       group = (i - from) / AT_ONCE % GROUPS_MOST;
+		if (!group)
+			looked = look_beforehand(l, i,
+				last - i < GROUPS_MOST * AT_ONCE ? last + 1
+								 : i + GROUPS_MOST * AT_ONCE);
+		if (looked && same[group])
+			continue;
 		const bool good = host_read(l->addr + i * SBT_PAGE, a->copy,
 			(end - i - 1) * SBT_PAGE + page_bytes(l, end - 1));
 		if (live_is_over(l))
