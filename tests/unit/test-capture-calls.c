@@ -125,6 +125,20 @@ static void the_first_call_introduces(void **state)
 	assert_true(r.cmd.host_ns > 1600000000000000000u);
 }
 
+/* A driver's calls may name a primary context while it is being made: it was introduced by one that
+ * could not say what it is. */
+static void a_primary_context_seen_early(void **state)
+{
+	CUcontext ctx = FAKE_CTX;
+	CUdeviceptr p = 0x700000001000;
+	FAKE(cuMemAlloc_v2, &p, 4096);
+	const uint64_t id = fake_expect(SBT_ALLOC).ctx;
+	FAKE(cuDevicePrimaryCtxRetain, &ctx, 0);
+	fake_skip();
+	FAKE(cuDevicePrimaryCtxReset, 0);
+	assert_int_equal(fake_expect(SBT_CTX_DESTROY).u.ctx_destroy.dead_ctx, id);
+}
+
 /* --- launches --- */
 
 static void launch_on(CUfunction f, CUstream s, uint64_t a, uint32_t b, uint64_t c)
@@ -940,6 +954,7 @@ int main(void)
 		cmocka_unit_test(a_seq_window),
 		cmocka_unit_test(a_dead_context_is_forgotten),
 		cmocka_unit_test(off_and_on_again),
+		cmocka_unit_test(a_primary_context_seen_early),
 	};
 	return cmocka_run_group_tests(tests, start, NULL);
 }

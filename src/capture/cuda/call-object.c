@@ -111,10 +111,14 @@ void exit_ctx_pop(struct call *c)
 void exit_primary_retain(struct call *c)
 {
 	const cuDevicePrimaryCtxRetain_params *p = c->params;
-	if (c->cmd.result || !p->pctx || ids_object(&ids.ctxs, H(*p->pctx)))
-		c->skip = true;
-	else
+	struct object *o = c->cmd.result || !p->pctx ? NULL : ids_object(&ids.ctxs, H(*p->pctx));
+	c->skip = c->cmd.result || !p->pctx || o;
+	if (!c->skip)
 		created_ctx(c, *p->pctx, p->dev, true, 0);
+	if (o) { /* it may have been introduced while it was being made (ids_introduce_ctx()) */
+		o->primary = true;
+		o->device = p->dev;
+	}
 }
 
 struct primary_of {
