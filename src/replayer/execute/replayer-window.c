@@ -490,6 +490,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	TRY(staging_open(rp));
 	TRY(objects_make_streams(rp));
 	TRY(code_load(rp));
+	TRY(textures_claim(rp));
 	contents_open_hash(rp);
 	rp->figures.code_ns = lap(&at);
 	TRY(checkpoint_seek(rp, rp->first - 1));

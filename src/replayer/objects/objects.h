@@ -147,14 +147,7 @@ struct rtexture {
 struct rarray {
 	struct soft_texture is; /* its shape */
 	struct gpu_array *handle;
-	unsigned objects, surfaces; /* alive */
-	unsigned held;		    /* objects, and those of struct rheld; 0: there is no array */
-};
-/* An object that only keeps a handle from being given out. */
-struct rheld {
-	uint64_t handle;
-	size_t array; /* SIZE_MAX: of none */
-	bool surface;
+	unsigned objects, surfaces; /* alive; objects 0: there is no array */
 };
 struct textures {
 	struct rtexture *list; /* in order of seq */
@@ -163,8 +156,10 @@ struct textures {
 	bool by_driver; /* the driver makes objects and arrays; else the software GPU, by handle */
 	struct rarray *arrays;
 	size_t narrays, cap_arrays;
-	struct rheld *held;
+	uint64_t *held; /* handles of objects that only keep them from being given out */
 	size_t nheld, cap_held;
+	uint64_t held_memory; /* what those are of; 0: there is none yet */
+	unsigned tries;	      /* objects made for handles so far */
 };
 
 struct objects {
@@ -301,9 +296,12 @@ static inline bool textures_are_copies(const struct textures *x)
 
 /* --- replayer-arrays.c --- */
 
+/* Called before anything else uses textures: keeps for the window's objects the handles that they
+ * must have. */
+struct err *textures_claim(struct rp *rp) TS_CHECK;
 /* Makes or destroys an object, by the driver. */
 struct err *texture_make(struct rp *rp, struct rtexture *t) TS_CHECK;
-void texture_unmake(struct rp *rp, struct rtexture *t);
+struct err *texture_unmake(struct rp *rp, struct rtexture *t) TS_CHECK;
 
 /* --- replayer-graph.c --- */
 

@@ -6,14 +6,16 @@
  * up to date before each launch, and what surfaces may have written is brought back behind it. One
  * command runs after the other, so neither is ever seen half done.
  *
- * The driver chooses handles: small numbers, those that were given back among them, though in no
- * order that one could rely on (measured on an H200, driver 580). So objects are made until one has
- * the recorded handle, and the others are kept. What is free is then what the recording's program
- * had, and little more.
+ * The driver chooses handles: small numbers from 1 on, those that were given back among them, and
+ * takes some for itself, for copies to arrays say (measured on an H200, driver 580). So the handles
+ * that the window's objects have are taken before anything else can have them, by objects that are
+ * never used. An object is made where the one that kept its handle has just been destroyed.
  */
 #include "replayer/execute/replayer-fail.h"
 
-#define HANDLES_MAX 65536u /* made for one */
+#define TRIES_MAX 65536u /* objects made for handles, all together */
+#define AGAIN 64u	 /* for one whose handle was just given back */
+#define HELD_BYTES 512u
 
 static const char *name_of(const struct rtexture *t)
 {
@@ -50,31 +52,33 @@ static bool same_shape(const struct soft_texture *a, const struct soft_texture *
 static size_t free_slot(struct textures *x)
 {
 	for (size_t i = 0; i < x->narrays; i++)
-		if (!x->arrays[i].held)
+		if (!x->arrays[i].objects)
 			return i;
 	MAKE_ROOM(x->arrays, x->narrays, x->cap_arrays);
 	return x->narrays++;
 }
 
-static void drop_array(struct rp *rp, size_t array)
+static void drop_array(struct rp *rp, const struct rtexture *t)
 {
-	struct rarray *a = array == SIZE_MAX ? NULL : &rp->objects.textures.arrays[array];
+	struct rarray *a = t->array == SIZE_MAX ? NULL : &rp->objects.textures.arrays[t->array];
 
-	if (a && !--a->held)
+	if (!a)
+		return;
+	a->surfaces -= t->is.surface != 0;
+	if (!--a->objects)
 		(void)rp->gpu->array_destroy(a->handle);
 }
 
-/* The array below t, made if there is none of its shape; SIZE_MAX: it is of other memory. It must
- * be dropped. */
-static struct err *take_array(struct rp *rp, const struct rtexture *t, size_t *ret)
+/* Finds the array below t, or makes it; it must be dropped. */
+static struct err *take_array(struct rp *rp, struct rtexture *t)
 {
 	struct textures *x = &rp->objects.textures;
 	size_t i = 0;
 
-	*ret = SIZE_MAX;
+	t->array = SIZE_MAX;
 	if (t->is.resource)
 		return NULL;
-	while (i < x->narrays && !(x->arrays[i].held && same_shape(&x->arrays[i].is, &t->is)))
+	while (i < x->narrays && !(x->arrays[i].objects && same_shape(&x->arrays[i].is, &t->is)))
 		i++;
 	if (i == x->narrays) {
 		struct gpu_array *handle = NULL;
@@ -85,57 +89,90 @@ static struct err *take_array(struct rp *rp, const struct rtexture *t, size_t *r
 		i = free_slot(x);
 		x->arrays[i] = (struct rarray){.is = t->is, .handle = handle};
 	}
-	x->arrays[i].held++;
-	*ret = i;
+	x->arrays[i].objects++;
+	x->arrays[i].surfaces += t->is.surface != 0;
+	t->array = i;
 	return NULL;
 }
 
 /* --- handles --- */
 
-static void hold(struct textures *x, uint64_t handle, size_t array, bool surface)
+static bool take_held(struct textures *x, uint64_t handle)
 {
-	MAKE_ROOM(x->held, x->nheld, x->cap_held);
-	x->held[x->nheld++] = (struct rheld){handle, array, surface};
-	if (array != SIZE_MAX)
-		x->arrays[array].held++;
+	for (size_t i = 0; i < x->nheld; i++)
+		if (x->held[i] == handle) {
+			x->held[i] = x->held[--x->nheld];
+			return true;
+		}
+	return false;
 }
 
-static void let_go(struct rp *rp, uint64_t handle)
+static bool is_held(const struct textures *x, uint64_t handle)
+{
+	for (size_t i = 0; i < x->nheld; i++)
+		if (x->held[i] == handle)
+			return true;
+	return false;
+}
+
+/* Makes objects that are never used until one of them has the handle. Without that the handle is
+ * just not held: the object that must have it is then refused. */
+static struct err *claim(struct rp *rp, uint64_t handle)
 {
 	struct textures *x = &rp->objects.textures;
+	const struct soft_texture unused = {
+		.resource = 2, .format = 0x20, .channels = 1, .size = HELD_BYTES};
+	struct soft_texture is = unused;
+	uint64_t got = 0;
 
-	for (size_t i = 0; i < x->nheld; i++) {
-		const struct rheld h = x->held[i];
-
-		if (h.handle != handle)
-			continue;
-		x->held[i] = x->held[--x->nheld];
-		(void)rp->gpu->texture_destroy(handle, h.surface);
-		drop_array(rp, h.array);
-		return;
+	if (!x->held_memory)
+		GPU(rp, mem_alloc, &x->held_memory, HELD_BYTES);
+	is.addr = x->held_memory;
+	while (!is_held(x, handle) && x->tries < TRIES_MAX) {
+		GPU(rp, texture_create, &got, &is, NULL);
+		x->tries++;
+		MAKE_ROOM(x->held, x->nheld, x->cap_held);
+		x->held[x->nheld++] = got;
 	}
+	return NULL;
 }
 
-/* Makes t as `is` says, with the recorded handle or not at all. */
-static struct err *with_handle(
-	struct rp *rp, struct rtexture *t, const struct soft_texture *is, size_t array)
+struct err *textures_claim(struct rp *rp)
 {
 	struct textures *x = &rp->objects.textures;
-	struct gpu_array *of = array == SIZE_MAX ? NULL : x->arrays[array].handle;
-	uint64_t handle = 0;
 
-	let_go(rp, is->handle);
-	for (unsigned n = 0; n < HANDLES_MAX; n++) {
-		const struct gpu_result r = rp->gpu->texture_create(&handle, is, of);
+	for (size_t i = 0; i < x->nlist && x->by_driver; i++)
+		if (!x->list[i].gone)
+			TRY(claim(rp, x->list[i].is.handle));
+	return NULL;
+}
 
+/* Makes t as `is` says, with the recorded handle or not at all. A handle that was just given back
+ * may not be the next one. */
+static struct err *with_handle(struct rp *rp, struct rtexture *t, const struct soft_texture *is)
+{
+	struct textures *x = &rp->objects.textures;
+	struct gpu_array *of = t->array == SIZE_MAX ? NULL : x->arrays[t->array].handle;
+	struct gpu_result r = {0};
+	uint64_t wrong[AGAIN];
+	unsigned n = 0;
+
+	if (take_held(x, is->handle))
+		(void)rp->gpu->texture_destroy(is->handle, false);
+	while (n < AGAIN && !t->alive) {
+		r = rp->gpu->texture_create(&wrong[n], is, of);
 		if (r.status)
-			return refused(rp, t, r);
-		t->alive = handle == is->handle;
-		if (t->alive)
-			return NULL;
-		hold(x, handle, array, is->surface != 0);
+			break;
+		t->alive = wrong[n] == is->handle;
+		n += !t->alive;
 	}
-	return cannot(rp, t, "the driver gives other handles, and kernels may have this one");
+	while (n)
+		(void)rp->gpu->texture_destroy(wrong[--n], is->surface != 0);
+	if (r.status)
+		return refused(rp, t, r);
+	return t->alive ? NULL
+			: cannot(rp, t,
+				  "the driver gives other handles, and kernels may have this one");
 }
 
 /* --- objects --- */
@@ -143,37 +180,25 @@ static struct err *with_handle(
 struct err *texture_make(struct rp *rp, struct rtexture *t)
 {
 	struct soft_texture is = t->is;
-	size_t array;
 
 	if (place_find(rp, is.addr, is.size, &is.addr) == PLACE_NOWHERE)
 		return cannot(rp, t, "it is of memory that the window does not have");
-	TRY(take_array(rp, t, &array));
-	struct err *e = with_handle(rp, t, &is, array);
-	t->array = array;
-	if (e) {
-		drop_array(rp, array);
-	} else if (array != SIZE_MAX) {
-		struct rarray *a = &rp->objects.textures.arrays[array];
-
-		a->objects++;
-		a->surfaces += is.surface != 0;
-	}
+	TRY(take_array(rp, t));
+	struct err *e = with_handle(rp, t, &is);
+	if (e)
+		drop_array(rp, t);
 	return e;
 }
 
-void texture_unmake(struct rp *rp, struct rtexture *t)
+/* Its handle is kept for an object to come, or for going back. */
+struct err *texture_unmake(struct rp *rp, struct rtexture *t)
 {
 	if (!t->alive)
-		return;
+		return NULL;
 	t->alive = false;
 	(void)rp->gpu->texture_destroy(t->is.handle, t->is.surface);
-	if (t->array != SIZE_MAX) {
-		struct rarray *a = &rp->objects.textures.arrays[t->array];
-
-		a->objects--;
-		a->surfaces -= t->is.surface != 0;
-	}
-	drop_array(rp, t->array);
+	drop_array(rp, t);
+	return claim(rp, t->is.handle);
 }
 
 /* --- around launches --- */

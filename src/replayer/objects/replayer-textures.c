@@ -126,8 +126,8 @@ static struct err *make(struct rp *rp, struct rtexture *t)
 	if (x->by_driver && !t->gone)
 		return texture_make(rp, t);
 	if (x->by_driver)
-		texture_unmake(rp, &x->list[t->of]);
-	else if (t->gone)
+		return texture_unmake(rp, &x->list[t->of]);
+	if (t->gone)
 		rp->watch.soft->texture_gone(t->is.handle);
 	else
 		why = rp->watch.soft->texture(&t->is);
@@ -138,7 +138,7 @@ static struct err *make(struct rp *rp, struct rtexture *t)
 		   : NULL;
 }
 
-static void unmake_all(struct rp *rp)
+static struct err *unmake_all(struct rp *rp)
 {
 	struct textures *x = &rp->objects.textures;
 
@@ -146,10 +146,11 @@ static void unmake_all(struct rp *rp)
 		struct rtexture *t = &x->list[--x->done];
 
 		if (x->by_driver)
-			texture_unmake(rp, t);
+			TRY(texture_unmake(rp, t));
 		else
 			rp->watch.soft->texture_gone(t->is.handle);
 	}
+	return NULL;
 }
 
 struct err *textures_at(struct rp *rp, uint64_t seq)
@@ -162,7 +163,7 @@ struct err *textures_at(struct rp *rp, uint64_t seq)
 		return NULL;
 	TRY(devices_finish(rp)); /* what runs may use them */
 	if (back)
-		unmake_all(rp);
+		TRY(unmake_all(rp));
 	for (; x->done < x->nlist && x->list[x->done].seq < seq; x->done++)
 		TRY(make(rp, &x->list[x->done]));
 	return NULL;
