@@ -9,6 +9,7 @@
  * And those in which something else is close by that could be taken for the cause:
  *   raced      a kernel that is the same every time is launched too early: its input races
  *   both       a kernel stores the time in one place and what raced in another; the other is what is looked at
+ *   half       a kernel stores the time in one place and a number in another, which is what is looked at
  *   used       the program writes to page-locked memory, waits, and a kernel behind it reads the time
  *   stale      memory that was used before is allocated again, and read before anything was written
  *   unwritten  a kernel reads what nothing has ever written
@@ -225,6 +226,28 @@ static int both(bool fixed)
 	return too_early(fixed, true);
 }
 
+__global__ void tick_and_put(unsigned long long *time, unsigned *x, int fixed)
+{
+	unsigned long long t = 5;
+
+	if (!fixed)
+		asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+	*time = t;
+	x[threadIdx.x] = threadIdx.x;
+}
+
+static int half(bool fixed)
+{
+	unsigned long long *time;
+	unsigned *x;
+
+	CHECK(cudaMalloc(&time, sizeof *time));
+	CHECK(cudaMalloc(&x, sizeof host));
+	tick_and_put<<<1, N>>>(time, x, fixed);
+	CHECK(cudaMemcpy(host, x, sizeof host, cudaMemcpyDeviceToHost));
+	return host[5] != 5;
+}
+
 static int used(bool fixed)
 {
 	unsigned long long *t, *sum, *pinned, h;
@@ -378,7 +401,7 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(bool fixed);
 	} all[] = {{"clock", clock_}, {"race", race}, {"function", function}, {"host", host_writes}, {"sum", sum},
-		{"raced", raced}, {"both", both}, {"used", used}, {"stale", stale}, {"unwritten", unwritten}, {"floats", floats}, {"limit", limit}, {"limited", limited}, {"elsewhere", elsewhere}, {"idle", idle}, {"node", node},
+		{"raced", raced}, {"both", both}, {"half", half}, {"used", used}, {"stale", stale}, {"unwritten", unwritten}, {"floats", floats}, {"limit", limit}, {"limited", limited}, {"elsewhere", elsewhere}, {"idle", idle}, {"node", node},
 		{"shared", shared}, {"before", before}};
 	const bool fixed = argc > 2 && !strcmp(argv[2], "fixed");
 

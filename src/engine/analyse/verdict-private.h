@@ -28,6 +28,9 @@ struct search {
 	struct order_range
 		*shared; /* memory that host and device share, at any time in the window; heap */
 	size_t nshared, cap_shared;
+	/* launches that are not deterministic, though what they were seen to leave differently
+	 * does not reach the difference */
+	struct check_result seen, perturbed;
 };
 
 /* Of n causes with `each` doubts, the first that reaches something that differs; SIZE_MAX: none. */

@@ -147,19 +147,21 @@ static size_t doubts_of(
 	return 1;
 }
 
-/* A step of a launch has its launch's number. */
-static size_t first_that_reaches(const struct search *x, const struct check_result *r)
+/* A step of a launch has its launch's number. wholly: by any of its writes; else by those alone
+ * that were seen to differ. */
+static size_t first_that_reaches(const struct search *x, const struct check_result *r, bool wholly)
 {
 	struct order_doubt *d;
 	size_t each = 1;
 
-	for (size_t i = 0; i < r->nlaunches; i++)
+	for (size_t i = 0; i < r->nlaunches && !wholly; i++)
 		each = r->launches[i].nplaces > each ? r->launches[i].nplaces : each;
 	d = xcalloc(r->nlaunches * each + 1, sizeof *d);
 	for (size_t i = 0; i < r->nlaunches; i++) {
 		struct order_doubt *of = &d[i * each];
 
-		for (size_t n = doubts_of(r, &r->launches[i], of); n < each; n++)
+		*of = (struct order_doubt){.seq = r->launches[i].seq};
+		for (size_t n = wholly ? 1 : doubts_of(r, &r->launches[i], of); n < each; n++)
 			of[n] = of[0];
 	}
 	size_t first = verdict_first(x, d, r->nlaunches, each);
@@ -169,9 +171,10 @@ static size_t first_that_reaches(const struct search *x, const struct check_resu
 	return first;
 }
 
-static void take_first(struct search *x, enum verdict_reason reason, struct check_result *r)
+static void take_first(
+	struct search *x, enum verdict_reason reason, struct check_result *r, bool wholly)
 {
-	const size_t first = first_that_reaches(x, r);
+	const size_t first = first_that_reaches(x, r, wholly);
 
 	if (first != SIZE_MAX)
 		say_not_deterministic(x, reason, r, first);
@@ -197,10 +200,10 @@ static struct err *ask_determinism(struct search *x)
 	struct err *e = check_run(x->en, &o, &r);
 
 	if (!e)
-		take_first(x, VERDICT_DIFFERS_AGAIN, &r);
+		take_first(x, VERDICT_DIFFERS_AGAIN, &r, false);
 	if (!e && !verdict_answered(x))
 		say_not_checked(x, &r);
-	check_free(&r);
+	x->seen = r;
 	return verdict_not_asked(x, VERDICT_ASK_DETERMINISM, e);
 }
 
@@ -274,9 +277,20 @@ static struct err *ask_perturbed(struct search *x)
 	if (!e)
 		e = take_unwritten(x, &r);
 	if (!e && !verdict_answered(x))
-		take_first(x, VERDICT_DIFFERS_PERTURBED, &r);
-	check_free(&r);
+		take_first(x, VERDICT_DIFFERS_PERTURBED, &r, false);
+	x->perturbed = r;
 	return verdict_not_asked(x, VERDICT_ASK_PERTURBED, e);
+}
+
+/* Asked when nothing else explains it. What a launch was seen to leave differently in a few
+ * executions need not be all that it may: of two sums by atomics in one kernel, one came out the
+ * same every time on an H200, and not as recorded. */
+static struct err *ask_wholly(struct search *x)
+{
+	take_first(x, VERDICT_DIFFERS_AGAIN, &x->seen, true);
+	if (!verdict_answered(x))
+		take_first(x, VERDICT_DIFFERS_PERTURBED, &x->perturbed, true);
+	return NULL;
 }
 
 /* --- the device --- */
@@ -336,6 +350,7 @@ static struct err *search(struct search *x)
 		ask_perturbed,
 		verdict_ask_left_out,
 		verdict_ask_host,
+		ask_wholly,
 		ask_device,
 	};
 
@@ -357,6 +372,8 @@ void verdict_find(struct engine *en, const struct device_verified *v, struct ver
 	exact_free(x.exact);
 	state_free(x.end);
 	free(x.shared);
+	check_free(&x.seen);
+	check_free(&x.perturbed);
 	if (e) { /* the replay differs all the same */
 		verdict_free(ret);
 		ret->kind = VERDICT_OPEN;

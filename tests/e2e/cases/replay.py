@@ -1066,6 +1066,15 @@ def test_verdict_device(t):
     t.match(r'A fault of the hardware may', v['text'])
 
 
+def test_verdict_half(t):
+    """A launch is not deterministic, and something else of what it writes differs: it is named, and not the device, as soon as nothing else explains it."""
+    out, v, _ = verdict_of(t, 'half', env=lambda t: {'TSDB_REPLAYER_FLIP': f"{find(t, 'tick_and_put<<<')}:{copied_out(t) + 16:x}"})
+    t.equal((v['kind'], v['seq']), ('not_deterministic', find(t, 'tick_and_put<<<')), 'the launch')
+    t.match(r'^Why: #\d+ is not deterministic\.', out)
+    out, v, _ = verdict_of(t, 'half', 'fixed', env=lambda t: {'TSDB_REPLAYER_FLIP': f"{find(t, 'tick_and_put<<<')}:{copied_out(t) + 16:x}"})
+    t.equal(v['kind'], 'device', 'the same launch, deterministic')
+
+
 def output_of(t, case, options=()):
     """The line about outputs of a replay of host_outputs, which must verify."""
     t.equal(t.record('host_outputs', case, options=options).status, 0, case)
