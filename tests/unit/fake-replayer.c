@@ -98,7 +98,7 @@ static void print(const struct sbt_cmd *c)
 {
 	if (has("prints"))
 		printf("#%llu\n", (unsigned long long)c->seq);
-	for (unsigned i = 0; has("floods") && i < 4000; i++)
+	for (unsigned i = 0; has("floods") && i < 6000; i++)
 		printf("%49u\n", i);
 	fflush(stdout);
 }
@@ -325,6 +325,12 @@ static bool on_run(const struct replayer_run *r, struct buf *out)
 	uint8_t *w = at(r->watch_addr, r->watch_size), *before = malloc(r->watch_size + 1);
 	bool good = true;
 
+	if (has("run-nowhere")) {
+		ran = (struct replayer_ran){.seq = pos, .hit = 1};
+		buf_add(out, &ran, sizeof ran);
+		free(before);
+		return true;
+	}
 	if (r->watch_size && !w)
 		good = fail(REPLAYER_E_REFUSED, 0, 0, "not memory of the window");
 	while (good && !ran.hit && pos < r->to) {
@@ -574,10 +580,12 @@ static void on_races(struct buf *out)
 	}
 }
 
-/* One difference; its type, or the position, may be none that there is. */
+/* One difference; its type, or the position, may be none that there is. In pieces of two commands
+ * each has one. */
 static void on_check(const struct replayer_check *q, struct buf *out)
 {
-	const struct replayer_difference row = {.seq = q->from,
+	const uint64_t to = has("check-pieces") && pos + 2 < q->to ? pos + 2 : q->to;
+	const struct replayer_difference row = {.seq = has("check-pieces") ? to : q->from,
 		.size = 4096,
 		.as = has("first-odd-type") ? REPLAYER_AS_END
 		      : has("odd-type")	    ? 0x40000000
@@ -587,7 +595,7 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 		.runs = 1};
 	const struct replayer_check_done done = {.seq = has("beyond")	     ? UINT64_MAX
 							: has("check-stuck") ? q->from - 1
-									     : q->to,
+									     : to,
 		.n = has("check-more") ? 2 : 1,
 		.checked = 1,
 		.left_out = 2,
@@ -595,7 +603,7 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 		.late = 4,
 		.outside = 5};
 
-	pos = q->to;
+	pos = to;
 	buf_add(out, &done, sizeof done);
 	buf_add(out, &row, sizeof row);
 }

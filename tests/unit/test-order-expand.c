@@ -348,6 +348,231 @@ static void test_programmatic_edges_that_are_lost(void **unused)
 	sbt_reader_close(r);
 }
 
+/* --- several launches --- */
+
+static void diamond(void)
+{
+	graph_begins();
+	node(0, SBT_NODE_FILL, NULL, 0);
+	NODE(1, SBT_NODE_FILL, 0);
+	NODE(2, SBT_NODE_FILL, 0);
+	NODE(3, SBT_NODE_FILL, 1, 2);
+	graph_ends();
+}
+
+/* Calls fn for each command that was added. */
+static void each_added(
+	struct sbt_reader *r, void (*fn)(void *arg, const struct sbt_cmd *c), void *arg)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+
+	ok(sbt_cursor_open(&cursor, r));
+	for (;;) {
+		ok(sbt_cursor_next(cursor, &c));
+		if (!c)
+			break;
+		if (c->flags & SBT_F_SYNTHETIC)
+			fn(arg, c);
+	}
+	sbt_cursor_close(cursor);
+}
+
+struct made {
+	unsigned streams, events;
+	uint64_t least_stream, least_event;
+};
+
+static void count_made(void *arg, const struct sbt_cmd *c)
+{
+	struct made *m = arg;
+
+	if (c->kind == SBT_STREAM_CREATE) {
+		m->streams++;
+		if (c->u.stream_create.new_stream < m->least_stream)
+			m->least_stream = c->u.stream_create.new_stream;
+		assert_int_equal(c->u.stream_create.stream_flags, 1); /* non-blocking */
+	}
+	if (c->kind == SBT_EVENT_CREATE) {
+		m->events++;
+		if (c->u.event_create.new_event < m->least_event)
+			m->least_event = c->u.event_create.new_event;
+	}
+}
+
+/* Launches on different streams are apart, those on one stream come one after the other, and take
+ * the same streams and events: of a diamond one stream, and events for its beginning, and behind
+ * the first step and the one on the other stream. */
+static void test_launches_on_two_streams(void **unused)
+{
+	struct made had = {.least_stream = UINT64_MAX, .least_event = UINT64_MAX};
+	struct expanded x;
+	struct order *g;
+
+	(void)unused;
+	diamond();
+	const uint64_t one = add(cmd_graph_launch(seq, 1, 1)),
+		       two = add(cmd_graph_launch(seq, 2, 1)),
+		       again = add(cmd_graph_launch(seq, 1, 1));
+	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+	const struct order_options o = {.first = 1, .last = x.last};
+
+	ok(order_open(&g, to, &o));
+	for (uint32_t i = 1; i <= 4; i++)
+		for (uint32_t k = 1; k <= 4; k++) {
+			assert_false(order_before(g, of(&x, one, i), of(&x, two, k)) ||
+				     order_before(g, of(&x, two, k), of(&x, one, i)));
+			assert_true(order_before(g, of(&x, one, i), of(&x, again, k)));
+		}
+	each_added(to, count_made, &had);
+	assert_int_equal(had.streams, 2);
+	assert_int_equal(had.events, 6);
+	assert_int_equal(had.least_stream, 5); /* the trace has 0 to 4, and events 0 and 1 */
+	assert_int_equal(had.least_event, 2);
+	order_close(g);
+	expanded_free(&x);
+	sbt_reader_close(to);
+	sbt_reader_close(r);
+}
+
+/* Ids that the window names anywhere are not taken. */
+static void test_new_ids_are_nobodys(void **unused)
+{
+	struct made had = {.least_stream = UINT64_MAX, .least_event = UINT64_MAX};
+	struct expanded x;
+
+	(void)unused;
+	diamond();
+	add(cmd_graph_launch(seq, 1, 1));
+	add(cmd_stream_create(seq, 70, 1));
+	add(cmd_event_create(seq, 90));
+	fill(70, B, 16);
+	record(70, 90);
+	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+
+	each_added(to, count_made, &had);
+	assert_int_equal(had.least_stream, 71);
+	assert_int_equal(had.least_event, 91);
+	expanded_free(&x);
+	sbt_reader_close(to);
+	sbt_reader_close(r);
+}
+
+/* A launch that needs more streams than there may be stays one. */
+static void test_as_many_branches_as_there_may_be(void **unused)
+{
+	(void)unused;
+	for (unsigned n = EXPAND_LANES_MAX; n <= EXPAND_LANES_MAX + 1; n++) {
+		struct expanded x;
+		uint64_t want;
+
+		graph_begins();
+		for (unsigned i = 0; i < n; i++)
+			node(i, SBT_NODE_FILL, NULL, 0);
+		graph_ends();
+		const uint64_t launch = add(cmd_graph_launch(seq, 1, 1));
+		struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+		size_t steps = 0;
+
+		for (size_t i = 0; i < x.n; i++)
+			steps += x.seq[i] == launch && x.step[i];
+		want = n == EXPAND_LANES_MAX ? n : 0;
+		assert_int_equal(steps, want);
+		if (!want)
+			assert_int_equal(of(&x, launch, 0), launch);
+		expanded_free(&x);
+		sbt_reader_close(to);
+		sbt_reader_close(r);
+	}
+}
+
+/* A part of the trace begins with its state. */
+static void test_a_window_in_the_middle(void **unused)
+{
+	char path[] = "test-order-expand-XXXXXX.sbt";
+	struct expanded x;
+	struct state *want, *got;
+	struct sbt_reader *to;
+	const int fd = mkstemps(path, 4);
+
+	(void)unused;
+	assert_true(fd >= 0);
+	close(fd);
+	diamond();
+	fill(1, B, 16);
+	const uint64_t launch = add(cmd_graph_launch(seq, 1, 1)), after = fill(1, B, 32);
+	struct sbt_reader *r = trace_end(&t);
+
+	ok(expand_write(r, launch, after, path, &x));
+	ok(sbt_reader_open(&to, path));
+	unlink(path);
+	assert_int_equal(x.first, launch);
+	assert_int_equal(x.last, x.first + x.n - 1);
+	assert_int_equal(of(&x, after, 0), x.last);
+	ok(state_at(&want, r, launch - 1));
+	ok(state_at(&got, to, launch - 1));
+	assert_true(state_hash(want) == state_hash(got));
+	state_free(want);
+	state_free(got);
+	expanded_free(&x);
+	sbt_reader_close(to);
+	sbt_reader_close(r);
+}
+
+/* --- copies in graphs --- */
+
+static void copy_node(uint64_t number, enum sbt_copy dir, uint64_t dst, uint64_t src)
+{
+	static uint64_t packed[64];
+	struct sbt_cmd c = cmd_copy(0, SBT_NO_ID, dir, dst, src, 16, true), n;
+	const uint32_t dep = (uint32_t)number - 1;
+
+	assert_true(sbt_pack_size(&c) <= sizeof packed);
+	sbt_pack(packed, &c);
+	n = cmd_graph_node(seq, 0, number, SBT_NODE_COPY, SBT_NO_ID, packed, sbt_pack_size(&c));
+	if (number)
+		n.u.graph_node.deps = (struct sbt_blob){&dep, 4};
+	add(n);
+}
+
+/* What a copy read, or delivered, belongs to its own step, by its address. */
+static void test_memory_of_copies(void **unused)
+{
+	struct pieces p = {.n = 0};
+	struct expanded x;
+
+	(void)unused;
+	graph_begins();
+	copy_node(0, SBT_COPY_H2D, A, H);
+	copy_node(1, SBT_COPY_H2D, A + 64, H + 64);
+	copy_node(2, SBT_COPY_D2H, H + 128, A);
+	copy_node(3, SBT_COPY_D2H, H + 192, A + 64);
+	graph_ends();
+	const uint64_t first = add(cmd_graph_launch(seq, 1, 1)),
+		       second = add(cmd_graph_launch(seq, 1, 1));
+
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < 4; i++)
+			piece(k ? second : first, i < 2 ? SBT_MEMORY_INPUT : SBT_MEMORY_OUTPUT,
+				H + 64 * i, "0123456789abcdef", 16);
+	struct sbt_reader *r = trace_end(&t), *to = expand(r, &x);
+
+	ok(sbt_reader_memory(to, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 8);
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < 4; i++) {
+			unsigned there = 0;
+
+			for (unsigned j = 0; j < 8; j++)
+				there += p.m[j].addr == H + 64 * i &&
+					 p.m[j].seq == of(&x, k ? second : first, i + 1);
+			assert_int_equal(there, 1);
+		}
+	expanded_free(&x);
+	sbt_reader_close(to);
+	sbt_reader_close(r);
+}
+
 /* --- graphs that cannot be --- */
 
 static void refused(uint64_t launch, const char *part)
@@ -473,9 +698,14 @@ int main(void)
 		cmocka_unit_test(test_chains_need_nothing),
 		cmocka_unit_test(test_programmatic_edges),
 		cmocka_unit_test(test_programmatic_edges_that_are_lost),
-		cmocka_unit_test(test_circle), cmocka_unit_test(test_dangling),
-		cmocka_unit_test(test_unknown_type), cmocka_unit_test(test_child_of_nothing),
-		cmocka_unit_test(test_no_launch), cmocka_unit_test(test_positions_in_a_launch)};
+		cmocka_unit_test(test_launches_on_two_streams),
+		cmocka_unit_test(test_new_ids_are_nobodys),
+		cmocka_unit_test(test_as_many_branches_as_there_may_be),
+		cmocka_unit_test(test_a_window_in_the_middle),
+		cmocka_unit_test(test_memory_of_copies), cmocka_unit_test(test_circle),
+		cmocka_unit_test(test_dangling), cmocka_unit_test(test_unknown_type),
+		cmocka_unit_test(test_child_of_nothing), cmocka_unit_test(test_no_launch),
+		cmocka_unit_test(test_positions_in_a_launch)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,6 +253,35 @@ static void test_a_path_over_the_wait_of_a_launch(void **unused)
 	graph_over(g);
 }
 
+/* What is before a launch is before those that begin when it has begun, and before waits for its
+ * own event; what the launch itself does is before those that wait for it. */
+static void test_paths_over_a_launchs_beginning(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t x = fill(1, A, 8), a = go(false, TRIGGERS), b = go(true, 0);
+
+	g = graph_early(false);
+	PATH(x, b, {x, a, ORDER_EDGE_STREAM, 0, 0}, {a, b, ORDER_EDGE_BEGUN, 0, 0});
+	graph_over(g);
+	begin();
+	const uint64_t y = fill(1, A, 8);
+	struct sbt_cmd c = cmd_launch(seq, 1, 0);
+
+	flags[seq - FIRST] = TRIGGERS;
+	c.u.launch.launch_attrs = 1u << SBT_ATTR_PROGRAMMATIC_EVENT;
+	c.u.launch.trigger_event = 2; /* event 1 */
+	const uint64_t d = add(c), w = wait_for(2, 1);
+
+	flags[seq - FIRST] = WAITS;
+	const uint64_t e = add(cmd_launch(seq, 2, 0));
+
+	g = graph_early(false);
+	PATH(y, w, {y, d, ORDER_EDGE_STREAM, 0, 0}, {d, w, ORDER_EDGE_BEGUN, w, 0});
+	PATH(d, e, {d, e, ORDER_EDGE_WAITED, 0, 0});
+	graph_over(g);
+}
+
 /* For orders of whole commands such a launch comes behind the one in front, as others do. */
 static void test_launches_that_may_begin_early_can_be_taken_in_order(void **unused)
 {
@@ -479,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_why_a_launch_is_not_behind_the_one_in_front),
 		cmocka_unit_test(test_why_a_launch_is_not_behind_one_further_in_front),
 		cmocka_unit_test(test_a_path_over_the_wait_of_a_launch),
+		cmocka_unit_test(test_paths_over_a_launchs_beginning),
 		cmocka_unit_test(test_launches_that_may_begin_early_can_be_taken_in_order),
 		cmocka_unit_test(test_a_wait_may_be_for_an_event_of_an_attribute),
 		cmocka_unit_test(test_items_and_lanes),

@@ -4,6 +4,7 @@
  * device is afterwards, and what a fresh process is told again. The test double's arithmetic is in
  * fake-replayer.h.
  */
+#include <fcntl.h>
 #include "device-test.h"
 #include "base/patience.h"
 #include "replay/device-kernel.h"
@@ -95,6 +96,9 @@ static void fails_as_recorded(void **arg)
 		fails(device_execute(d, 11, true), ERR_INFERIOR);
 		assert_int_equal(device_culprit(d, NULL), 11);
 		assert_int_equal(device_failed_as_recorded(d), rows[i].as_recorded);
+		ok(device_write(d, B, &(uint8_t){1}, 1)); /* it goes on before that command */
+		assert_int_equal(byte_at(d, B), 1);
+		assert_int_equal(device_seq(d), 10);
 		done(r, d);
 	}
 }
@@ -211,6 +215,41 @@ static void died_at_rest(void **arg)
 	}
 }
 
+static unsigned descriptors(void)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < 256; i++)
+		n += fcntl(i, F_GETFD) >= 0;
+	return n;
+}
+
+/* However it ends, and however often. */
+static void no_descriptor_is_left(void **arg)
+{
+	static const char *const tempers[] = {NULL, "die-open", "bad-type", "half-reply"};
+	struct sbt_reader *r = small(FAKE_CRASH);
+	const unsigned before = descriptors();
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct device *d;
+		struct err *e = try_open(&d, 8, 16, tempers[i]);
+
+		for (unsigned k = 0; !e && k < 3; k++) {
+			err_free(device_read(d, A, &(uint8_t){0}, 1));
+			err_free(device_execute(d, 10, true));
+			err_free(device_execute(d, 11, true));
+			err_free(device_seek(d, 8));
+		}
+		assert_int_equal(e != NULL, i == 1);
+		err_free(e);
+		device_close(d);
+		assert_int_equal(descriptors(), before);
+	}
+	unsetenv("TSDB_FAKE_REPLAYER");
+	remove_trace(r);
+}
+
 /* What is there needs no seek: after opening, on the way, and step by step in a graph launch. */
 static void nothing_is_sought_twice(void **arg)
 {
@@ -275,14 +314,14 @@ static void what_came_late(void **arg)
 
 static void a_run_that_goes_wrong(void **arg)
 {
-	static const char *const tempers[] = {"run-stuck", "run-beyond"};
+	static const char *const tempers[] = {"run-stuck", "run-beyond", "run-nowhere"};
 	struct sbt_reader *r = small(0);
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++) {
 		struct device *d = open_device(8, 16, tempers[i]);
 		bool hit = true;
 
-		fails(device_run(d, 12, 0, 0, &hit), ERR_INFERIOR);
+		fails(device_run(d, 12, B + 0x800, i == 2 ? 8 : 0, &hit), ERR_INFERIOR);
 		assert_int_equal(device_pid(d), 0);
 		assert_int_equal(device_seq(d), 7);
 		assert_false(hit);
@@ -708,6 +747,29 @@ static void a_check(void **arg)
 	done(r, d);
 }
 
+/* What comes in pieces is one list. */
+static void a_check_in_pieces(void **arg)
+{
+	const struct replayer_check how = {.from = 9, .to = 15, .runs = 2};
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "check-pieces");
+	struct device_checked c;
+
+	ok(device_check(d, &how, NULL, 0, &c));
+	assert_int_equal(c.n, 4);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(c.rows[i].seq, 10 + 2 * i);
+	assert_int_equal(c.rows[3].seq, 15);
+	assert_int_equal(c.checked, 4);
+	assert_int_equal(c.left_out, 8);
+	assert_int_equal(c.heap, 12);
+	assert_int_equal(c.late, 16);
+	assert_int_equal(c.outside, 20);
+	assert_int_equal(c.reached, 15);
+	device_checked_free(&c);
+	done(r, d);
+}
+
 static void a_check_stays_within_the_window(void **arg)
 {
 	static const uint64_t rows[][2] = {{7, 9}, {9, 17}, {10, 9}};
@@ -954,6 +1016,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(its_standard_input),
 		cmocka_unit_test(it_does_not_listen),
 		cmocka_unit_test(died_at_rest),
+		cmocka_unit_test(no_descriptor_is_left),
 		cmocka_unit_test(nothing_is_sought_twice),
 		cmocka_unit_test(what_is_kept_back),
 		cmocka_unit_test(what_came_late),
@@ -973,6 +1036,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_order_has_to_fit_into_a_message),
 		cmocka_unit_test(less_than_it_says_about_an_order),
 		cmocka_unit_test(a_check),
+		cmocka_unit_test(a_check_in_pieces),
 		cmocka_unit_test(a_check_stays_within_the_window),
 		cmocka_unit_test(where_a_check_begins),
 		cmocka_unit_test(a_check_that_is_cut_short),

@@ -222,7 +222,7 @@ static void what_kernels_print(void **arg)
 	/* more than a pipe holds: the replayer waits until it is read */
 	d = open_listening("floods");
 	ok(device_seek(d, 14));
-	assert_int_equal(heard.len, 5 * 4000 * 50);
+	assert_int_equal(heard.len, 5 * 6000 * 50);
 	device_close(d);
 	buf_free(&heard);
 	remove_trace(r);
@@ -1050,7 +1050,36 @@ static void what_was_verified(void **arg)
 			 .forced = 11},
 			true,
 			"1 of 1 allocations identical, 2 of 4 outputs identical (2 not compared: the recording could not look in time at what #7 delivered, and others)\n"
-			"  #11 waits for a value that nothing wrote in this replay: it went on when the program knew that the wait was over"}};
+			"  #11 waits for a value that nothing wrote in this replay: it went on when the program knew that the wait was over"},
+		{{.freed = 2, .freed_same = 2}, true, "2 of 2 freed allocations identical"},
+		{{.pieces = 1, .same = 1, .freed = 2, .freed_same = 2}, true,
+			"1 of 1 allocations identical\n2 of 2 freed allocations identical"},
+		{{.outputs = 1, .outputs_same = 1, .freed = 1, .freed_same = 1}, true,
+			"0 of 0 allocations identical, 1 of 1 outputs identical\n1 of 1 freed allocations identical"},
+		{{.freed = 2,
+			 .freed_same = 1,
+			 .first_freed = 9,
+			 .freed_addr = 0x100,
+			 .freed_size = 8},
+			false,
+			"1 of 2 freed allocations identical\n  #9 frees the first that differs: 0x100, 8 bytes"},
+		{{.freed = 11,
+			 .freed_same = 1,
+			 .freed_own = 1,
+			 .freed_mixed = 2,
+			 .freed_heap = 3,
+			 .freed_unknown = 4},
+			true,
+			"1 of 11 freed allocations identical (1 changed by the program itself) (2 not compared: both the program and kernels write there) (3 not compared: kernels use the device's own heap, whose addresses are others here) (4 not compared: the device was still at work)"},
+		{{.freed = 12,
+			 .freed_same = 1,
+			 .freed_own = 1,
+			 .freed_mixed = 2,
+			 .freed_heap = 3,
+			 .freed_unknown = 4},
+			false,
+			"1 of 12 freed allocations identical (1 changed by the program itself) (2 not compared: both the program and kernels write there) (3 not compared: kernels use the device's own heap, whose addresses are others here) (4 not compared: the device was still at work)"},
+		{{0}, true, "0 of 0 allocations identical"}};
 	struct buf b = BUF_INIT;
 
 	(void)arg;

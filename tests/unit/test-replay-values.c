@@ -33,6 +33,10 @@ static void numbers(void **state)
 		{REPLAYER_AS_BF16, 0xc049, -3.140625},
 		{REPLAYER_AS_BF16, 0x7f80, INFINITY},
 		{REPLAYER_AS_BF16, 0x0001, 0x1p-133},
+		{REPLAYER_AS_BF16, 0x0080, 0x1p-126},
+		{REPLAYER_AS_BF16, 0x7f7f, 0x1.fep127},
+		{REPLAYER_AS_F16, 0x03ff, 0x3ffp-24},
+		{REPLAYER_AS_F16, 0x7c00, INFINITY},
 		{REPLAYER_AS_I32, 0xffffffff, -1},
 		{REPLAYER_AS_I32, 0x7fffffff, 2147483647},
 		{REPLAYER_AS_I8, 0x80, -128},
@@ -45,6 +49,8 @@ static void numbers(void **state)
 		if (value_of(rows[i].bits, rows[i].as) != rows[i].want) /* NOLINT: exact */
 			fail_msg("row %zu: %.17g, not %.17g", i, value_of(rows[i].bits, rows[i].as),
 				rows[i].want);
+	assert_true(signbit(value_of(0x8000, REPLAYER_AS_F16)));
+	assert_false(signbit(value_of(0, REPLAYER_AS_BF16)));
 	assert_true(isnan(value_of(0x7fc00000, REPLAYER_AS_F32)));
 	assert_true(isnan(value_of(0x7e00, REPLAYER_AS_F16)));
 	assert_true(isnan(value_of(0xff81, REPLAYER_AS_BF16)));
@@ -52,19 +58,27 @@ static void numbers(void **state)
 	assert_true(value_signed(0x7fffffffffffffff, REPLAYER_AS_I64) == INT64_MAX);
 }
 
-static void every_type_has_a_row(void **state)
+/* By the types' names: bits, and whether it is a floating type. What nobody named is taken by the
+ * four bytes. */
+static void what_each_type_is(void **state)
 {
+	static const struct value_type rows[] = {{"auto", 4, true}, {"f32", 4, true},
+		{"f64", 8, true}, {"f16", 2, true}, {"bf16", 2, true}, {"i32", 4, false},
+		{"i64", 8, false}, {"i8", 1, false}};
+
 	(void)state;
+	assert_int_equal(REPLAYER_AS_END, sizeof rows / sizeof *rows);
 	for (unsigned i = 0; i < REPLAYER_AS_END; i++) {
-		assert_non_null(value_types[i].name);
-		assert_in_range(value_types[i].bytes, 1, 8);
+		assert_string_equal(value_types[i].name, rows[i].name);
+		assert_int_equal(value_types[i].bytes, rows[i].bytes);
+		assert_int_equal(value_types[i].is_float, rows[i].is_float);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers), cmocka_unit_test(every_type_has_a_row)};
+		cmocka_unit_test(numbers), cmocka_unit_test(what_each_type_is)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,7 +314,7 @@ static struct err *flush(struct device *d)
 		}
 		if (errno == EINTR)
 			continue;
-		if (errno != EAGAIN && errno != EWOULDBLOCK)
+		if (errno != EAGAIN)
 			break;
 		TRY(wait_for(d, POLLOUT, &l));
 		/* readable although no reply is due: the replayer is ending, or it broke the
@@ -352,7 +352,7 @@ static struct err *receive(struct device *d, void *dst, size_t n, struct limit *
 
 		if (got > 0)
 			at += (size_t)got;
-		else if (got == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
+		else if (got == 0 || (errno != EINTR && errno != EAGAIN))
 			*ret_end = true;
 		else if (errno != EINTR)
 			TRY(wait_for(d, POLLIN, l));
