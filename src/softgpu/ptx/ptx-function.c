@@ -399,7 +399,7 @@ void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 	y = ptx_lookup(p, name.s, name.n);
 	if (y && y->kind == SY_FUNC) {
 		fn = y->fn;
-		if (!same_signature(fn, h))
+		if (fn->is_entry != is_entry || !same_signature(fn, h))
 			ptx_fail(p, name.line, "function %s is declared differently before",
 				fn->name);
 	} else {

@@ -82,7 +82,8 @@ void ptx_unexpected(struct ptx_parse *p, const char *wanted)
 {
 	if (p->lx.t.kind == TK_EOF)
 		ptx_fail(p, p->lx.t.line, "the text ends where %s should be", wanted);
-	ptx_fail(p, p->lx.t.line, "'%.*s' where %s should be", TOKEN(p), wanted);
+	ptx_fail(p, p->lx.t.line, "'%s%.*s' where %s should be", p->lx.t.kind == TK_DOT ? "." : "",
+		TOKEN(p), wanted);
 }
 
 /* --- tokens --- */
