@@ -318,6 +318,67 @@ static void test_a_wait_may_be_for_an_event_of_an_attribute(void **unused)
 	}
 }
 
+static uint64_t go_on(uint64_t stream, bool is_early)
+{
+	struct sbt_cmd c = cmd_launch(seq, stream, 0);
+
+	flags[seq - FIRST] = TRIGGERS;
+	c.u.launch.launch_attrs = is_early ? 1u << SBT_ATTR_PROGRAMMATIC_STREAM : 0;
+	return add(c);
+}
+
+/* The default stream waits for launches that began early, too, though it knows the one in front. */
+static void test_the_default_stream_is_behind_launches_that_began_early(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = go_on(3, false), d = fill(0, A, 8), b = go_on(3, false),
+		       c = go_on(3, true), e = fill(0, A, 8);
+
+	g = graph_early(false);
+	assert_true(order_before(g, a, d) && order_before(g, d, b));
+	assert_false(order_before(g, b, c));
+	assert_true(order_before(g, b, e) && order_before(g, c, e));
+	graph_over(g);
+}
+
+/* --- values --- */
+
+static uint64_t value(uint64_t stream, bool wait, uint64_t addr)
+{
+	struct sbt_cmd c = {.kind = SBT_BATCH, .seq = seq};
+
+	c.u.batch = (struct sbt_cmd_batch){
+		.stream = stream, .is_wait = wait, .addr = addr, .value = 1, .elem = 4};
+	return add(c);
+}
+
+/* The newest 256 writes are known: what waits for an older one is in doubt. */
+static void test_so_many_values_are_known(void **unused)
+{
+	const uint64_t n = 257;
+
+	(void)unused;
+	for (uint64_t which = 0; which < n; which += which == 1 ? n - 2 : 1) {
+		struct order_item it;
+		uint64_t write = 0;
+
+		begin();
+		for (uint64_t i = 0; i < n; i++) {
+			const uint64_t at = value(1, false, A + 8 * i);
+
+			write = i == which ? at : write;
+		}
+		const uint64_t wait = value(2, true, A + 8 * which);
+
+		g = graph_made(false);
+		assert_int_equal(order_before(g, write, wait), which != 0);
+		assert_true(order_item(g, wait, &it));
+		assert_int_equal(!!(it.early & ORDER_EARLY_VALUE), which == 0);
+		graph_over(g);
+	}
+}
+
 /* --- what is in the graph --- */
 
 static void test_items_and_lanes(void **unused)
@@ -511,6 +572,8 @@ int main(void)
 		cmocka_unit_test(test_paths_over_a_launchs_beginning),
 		cmocka_unit_test(test_launches_that_may_begin_early_can_be_taken_in_order),
 		cmocka_unit_test(test_a_wait_may_be_for_an_event_of_an_attribute),
+		cmocka_unit_test(test_the_default_stream_is_behind_launches_that_began_early),
+		cmocka_unit_test(test_so_many_values_are_known),
 		cmocka_unit_test(test_items_and_lanes),
 		cmocka_unit_test(test_a_range_has_its_own_commands_only),
 		cmocka_unit_test(test_numbers_of_commands_have_a_limit),

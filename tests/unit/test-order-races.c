@@ -272,6 +272,83 @@ static void test_launches_of_which_nothing_is_known(void **unused)
 	races_over(&x);
 }
 
+/* --- graphs --- */
+
+static void graph_of_a_fill(uint64_t graph, uint64_t exec, uint64_t at)
+{
+	static uint64_t packed[64];
+	struct sbt_cmd c = cmd_fill(0, SBT_NO_ID, at, 16), create;
+
+	create = cmd_any(seq, SBT_GRAPH_CREATE);
+	create.u.graph_create.new_graph = graph;
+	create.u.graph_create.clone_of = SBT_NO_ID;
+	add(create);
+	sbt_pack(packed, &c);
+	add(cmd_graph_node(seq, graph, 0, SBT_NODE_FILL, SBT_NO_ID, packed, sbt_pack_size(&c)));
+	add(cmd_graph_node(seq, graph, 1, SBT_NODE_FILL, SBT_NO_ID, packed, sbt_pack_size(&c)));
+	add(cmd_graph_instantiate(seq, exec, graph));
+}
+
+/* Two nodes of each graph race: told once for each, however many launches and graphs there are. */
+static void test_each_graph_is_judged_once(void **unused)
+{
+	static const uint64_t execs[] = {1, 63, 64, 200};
+	uint64_t launches[4];
+
+	(void)unused;
+	begin();
+	for (uint64_t i = 0; i < 4; i++)
+		graph_of_a_fill(10 + i, execs[i], A + 64 * i);
+	for (unsigned k = 0; k < 2; k++)
+		for (unsigned i = 0; i < 4; i++) {
+			const uint64_t at = add(cmd_graph_launch(seq, 1, execs[i]));
+
+			launches[i] = k ? launches[i] : at;
+		}
+	struct order_races x = races_found();
+
+	assert_int_equal(x.n, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		race_is(&x, i, launches[i], launches[i]);
+		assert_int_equal(x.r[i].a.node, 0);
+		assert_int_equal(x.r[i].b.node, 1);
+		assert_int_equal(x.r[i].a.stream, 1);
+		assert_int_equal(x.r[i].addr, A + 64 * i);
+		assert_int_equal(x.r[i].size, 16);
+		assert_int_equal(x.r[i].alloc, A);
+		assert_int_equal(x.r[i].count, 1);
+	}
+	races_over(&x);
+}
+
+/* Launches of graphs that nothing is ordered with. */
+static void test_launches_of_graphs_are_suspect(void **unused)
+{
+	static const uint64_t execs[] = {1, 63, 64, 200};
+	uint64_t first = 0;
+
+	(void)unused;
+	begin();
+	for (uint64_t i = 0; i < 4; i++)
+		graph_of_a_fill(10 + i, execs[i], A + 64 * i);
+	for (unsigned i = 0; i < 4; i++) {
+		const uint64_t at = add(cmd_graph_launch(seq, 1, execs[i]));
+
+		first = i ? first : at;
+	}
+	fill(2, A, 64 * 4);
+	const struct order_options o = {.first = 1, .last = seq};
+	struct order_suspects x;
+
+	ok(order_suspects(&x, end_once(), &o));
+	assert_int_equal(x.launches, 4);
+	assert_int_equal(x.n, 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(x.seq[i], first + i);
+	order_suspects_free(&x);
+	test_over();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_which_of_the_hosts_changes_count),
 		cmocka_unit_test(test_a_weaker_race_of_the_same_commands_is_dropped),
 		cmocka_unit_test(test_launches_of_which_nothing_is_known),
+		cmocka_unit_test(test_each_graph_is_judged_once),
+		cmocka_unit_test(test_launches_of_graphs_are_suspect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,7 +208,10 @@ static void died_at_rest(void **arg)
 		assert_non_null(strstr(e->what, "signal 9"));
 		assert_string_equal(e->cure, "the next command starts it again");
 		err_free(e);
-		assert_int_equal(device_culprit(d, NULL), 0);
+		uint64_t blamed = 9;
+
+		assert_int_equal(device_culprit(d, &blamed), 0);
+		assert_int_equal(blamed, 0);
 		assert_int_equal(device_seq(d), 9);
 		assert_int_equal(byte_at(d, A), 217);
 		done(r, d);

@@ -40,8 +40,8 @@ static struct sbt_cmd mark(uint64_t seq, const char *text)
 }
 
 /* Commands 1 to 14 make kernel relu and three graphs: fill and relu, fill, relu. Then to LAST: at
- * seqs that end in 00, 50 and 70 a launch of these; in 5 a fill; at #33 the mark "step 1"; else a
- * launch of nothing known. */
+ * seqs that end in 00, 50 and 70 a launch of these; in 5 a fill, and #94 fills what #95 does; at
+ * #33 the mark "step 1"; else a launch of nothing known. */
 static struct sbt_reader *commands(void)
 {
 	static const uint32_t params[] = {0, 4};
@@ -59,6 +59,7 @@ static struct sbt_reader *commands(void)
 			      : seq % 100 == 50 ? cmd_graph_launch(seq, 0, 11)
 			      : seq % 100 == 70 ? cmd_graph_launch(seq, 0, 12)
 			      : seq % 10 == 5	? cmd_fill(seq, 0, FILLED(seq), 16)
+			      : seq == 94	? cmd_fill(seq, 0, FILLED(95), 16)
 			      : seq == 33	? mark(seq, "step 1")
 						: cmd_launch(seq, 0, 9));
 	return trace_end(&t);
@@ -427,7 +428,7 @@ static void a_record_that_is_kept_back(void **arg)
 	device.kept = 95;
 	wrote(p, FILLED(95), 95, false); /* nothing keeps it any more */
 	device.wait = 91;
-	wrote_nothing(p, FILLED(95));
+	wrote(p, FILLED(95), 94, false);
 	go(p, 15);
 	device.kept = 15;
 	wrote_nothing(p, FILLED(15));
