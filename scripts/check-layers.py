@@ -58,7 +58,7 @@ ROOMS = {
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
         'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/object-calls.h', 'gpucode/object-calls.def', 'gpucode/code-globals.h',
-        'gpucode/cuda-faults.h']),
+        'gpucode/cuda-faults.h', 'gpucode/amd-object.h']),
     'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks, GPU core dumps', [
         'base', 'lang', 'sbt', 'gpucode/cubin.h', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),

@@ -79,6 +79,14 @@ agent_sources = \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
+if HAVE_HIP
+HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h
+agent_sources += \
+	src/capture/hip/call-hip-copy.c src/capture/hip/call-hip-graph.c src/capture/hip/call-hip-launch.c src/capture/hip/call-hip-memory.c \
+	src/capture/hip/call-hip-object.c src/capture/hip/driver-hip.c src/capture/hip/hip-api.h src/capture/hip/hip-calls.c \
+	src/capture/hip/hip-calls.def src/capture/hip/hip-calls.h src/capture/hip/hip-code.c src/capture/hip/source-hip.c \
+	src/gpucode/amd-object.c src/gpucode/amd-object.h
+endif
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so

@@ -55,7 +55,8 @@ struct live {
 	bool adopted;  /* it and its arguments are those of an attached process */
 	char **env;    /* changes for launch_options; NULL-terminated */
 	unsigned nenv;
-	bool soft; /* the running program is on the software GPU */
+	bool soft;     /* the running program is on the software GPU */
+	bool soft_amd; /* or on the software AMD GPU; not both */
 	bool soft_told, agent_told, python_told, keep_told;
 	struct inferior *inf; /* NULL: no process */
 	pid_t pid;	      /* of inf, also when that has ended; 0: none so far */

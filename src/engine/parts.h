@@ -16,6 +16,8 @@ void gpu_parts_folder(const char *dir);
  * where they were installed. Heap strings; NULL when they are not there. */
 char *gpu_agent_path(void);
 char *gpu_soft_dir(void);
+/* The same of the software AMD GPU's library. */
+char *gpu_soft_amd_dir(void);
 /* The same for tsdb-replayer: a build with sanitisers if tsdb-replayer is one. */
 char *gpu_soft_dir_for_replay(void);
 /* The program tsdb-replayer. */

@@ -13,6 +13,14 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h
 HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-gpucode-amd-object
+TESTS += tests/unit/test-gpucode-amd-object
+tests_unit_test_gpucode_amd_object_SOURCES = tests/unit/test-gpucode-amd-object.c src/gpucode/amd-object.c src/gpucode/amd-object.h
+tests_unit_test_gpucode_amd_object_LDADD = $(CMOCKA_LIBS)
+endif
+HEADERS_TO_CHECK += src/gpucode/amd-object.h
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses
 TESTS += tests/unit/test-replay-addresses
 tests_unit_test_replay_addresses_SOURCES = tests/unit/test-replay-addresses.c

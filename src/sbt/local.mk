@@ -22,7 +22,7 @@ libsbt_a_SOURCES = \
 	src/sbt/reader/reader-memory.c src/sbt/reader/reader-pages.c src/sbt/reader/reader.h \
 	src/sbt/format/cursor.c src/sbt/cmd/print-cmd.c src/sbt/cmd/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
+HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/vendor.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
 
 EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc

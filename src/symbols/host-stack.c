@@ -41,10 +41,10 @@ static bool is_stub(const char *function)
 	return function && strstr(function, "__device_stub_");
 }
 
-/* The CUDA runtime, and what nvcc puts between a <<<>>> and the runtime. */
+/* The CUDA runtime, HIP, and what nvcc puts between a <<<>>> and the runtime. */
 static bool is_runtime(const struct symbol *sym)
 {
-	static const char *const names[] = {"libcudart.so", NULL};
+	static const char *const names[] = {"libcudart.so", "libamdhip64.so", NULL};
 	static const char *const stubs[] = {"__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
 
 	return is_stub(sym->function) || begins_with_one(sym->function, stubs) ||

@@ -163,6 +163,25 @@ static void env_prepend_libraries(struct env *env, const char *dir)
 	free(value);
 }
 
+/* A list of libraries, between blanks: ours comes before what the user has there. */
+static void env_prepend_tool(struct env *env, const char *name, const char *path)
+{
+	unsigned i = env_find(env, name, strlen(name));
+	const char *old = i < env->n ? env->vars[i] + strlen(name) + 1 : "";
+	char *list = xcalloc(2 * strlen(path) + strlen(old) + 2, 1), *to = list;
+
+	for (; *path; path++) {
+		if (strchr(" \"\\", *path))
+			*to++ = '\\';
+		*to++ = *path;
+	}
+	if (*old)
+		*to++ = ' ';
+	strcpy(to, old);
+	env_set(env, name, list);
+	free(list);
+}
+
 static void env_free(struct env *env)
 {
 	for (unsigned i = 0; i < env->n; i++)
@@ -187,6 +206,7 @@ static void env_make(struct env *env, const struct inferior *inf, const struct l
 		env_set(env, "TSDB_CONTROL", control);
 		env_set(env, "CUDA_INJECTION64_PATH", o->agent);
 		env_set(env, "NVTX_INJECTION64_PATH", o->agent);
+		env_prepend_tool(env, "HSA_TOOLS_LIB", o->agent); /* HIP's way in */
 		free(control);
 	}
 }

@@ -111,7 +111,7 @@ static struct err *refuse(enum err_code code, pid_t pid, const char *why)
 
 static bool is_driver(const char *name)
 {
-	return !strncmp(name, "libcuda.so", 10);
+	return !strncmp(name, "libcuda.so", 10) || !strncmp(name, "libamdhip64.so", 14);
 }
 
 /* In a container the program itself is often process 1. */

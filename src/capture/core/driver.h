@@ -96,6 +96,8 @@ struct driver_hasher;
 
 struct driver {
 	const char *api; /* the vendor's name of it, for sentences */
+	/* Why memory is not recorded, when it lacks DRIVER_CAN_READ. */
+	const char *cannot_record;
 
 	/* ---- the library ---- */
 	/* Whether the program has loaded it. */
@@ -246,6 +248,6 @@ struct driver {
 
 /* The driver that this process has; before source_find() the first known one. */
 extern const struct driver *driver;
-extern const struct driver driver_cuda;
+extern const struct driver driver_cuda, driver_hip; /* driver_hip: if built with HIP */
 
 #endif

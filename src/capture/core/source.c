@@ -4,10 +4,16 @@
  */
 #include "capture/core/source.h"
 
+#include "config.h"
 #include <string.h>
 #include "capture/core/driver.h"
 
-static const struct source *const sources[] = {&source_cupti};
+static const struct source *const sources[] = {
+	&source_cupti,
+#ifdef HAVE_HIP
+	&source_hip,
+#endif
+};
 #define SOURCES (sizeof(sources) / sizeof(*sources))
 
 /* One that is not open: it has nothing, and says so. */

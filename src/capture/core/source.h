@@ -53,6 +53,6 @@ bool source_names(enum source_names which, const char *name);
 /* Calls fn for each known source. */
 void source_each(void (*fn)(const struct source *s, const void *arg), const void *arg);
 
-extern const struct source source_cupti;
+extern const struct source source_cupti, source_hip; /* source_hip: if built with HIP */
 
 #endif

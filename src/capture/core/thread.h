@@ -14,6 +14,7 @@
 #include "capture/pipeline/ring.h"
 
 #define THREAD_PYTHON_SENT 65536u
+#define SOURCE_ROOM 8192u
 #define THREAD_PTDS 8 /* contexts in which the thread used its per-thread default stream */
 
 struct memo;
@@ -75,6 +76,9 @@ struct thread {
 	struct graph_table
 		*graph_pending; /* of the graph that is being instantiated (graph-table.c) */
 	uint8_t *page;		/* SBT_PAGE bytes for hashing; made at first use */
+	/* For the source: the program's calls on their way, one within the other. */
+	uint32_t source_depth;
+	_Alignas(16) uint8_t source_room[SOURCE_ROOM];
 	uint64_t mappings_sent[MAPPING_SENT_MAX / 64];
 	/* one bit for each Python code object whose message was sent */
 	uint64_t python_sent[THREAD_PYTHON_SENT / 64];

@@ -299,6 +299,7 @@ static struct driver_result event_query(uint64_t e)
 
 const struct driver driver_cuda = {
 	.api = "CUDA",
+	.cannot_record = "the driver in this process lacks functions that recording memory needs",
 	.is_loaded = is_loaded,
 	.open = cuda_open,
 	.is_open = is_open,

@@ -221,7 +221,7 @@ static void begin(struct thread *t, uint64_t seq)
 	}
 	uint64_t at = clock_monotonic_ns();
 	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&window.set))) {
-		refuse(t, "the driver in this process lacks functions that recording memory needs");
+		refuse(t, driver->cannot_record);
 		return;
 	}
 	if (!gate_quiet(t, false, PATIENCE)) {

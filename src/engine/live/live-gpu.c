@@ -24,13 +24,28 @@ static struct err *check_soft(const char *path, const struct program_facts *fact
 	return NULL;
 }
 
+static struct err *check_soft_amd(void)
+{
+	char *dir = gpu_soft_amd_dir();
+
+	if (!dir)
+		return err_cure(err_new(ERR_UNSUPPORTED, "the software AMD GPU is not installed"),
+			"Build tsdb where HIP's headers are (scripts/setup installs them); \"tsdb doctor\" says more");
+	free(dir);
+	return NULL;
+}
+
 struct err *live_choose_gpu(
 	struct engine *en, const char *path, const struct program_facts *facts, bool *ret_soft)
 {
-	enum { AUTO, SOFT, REAL };
+	enum { AUTO, SOFT, REAL, SOFT_AMD };
 	bool driver = gpu_has_driver();
 
+	en->live.soft_amd = en->set.number[SET_GPU] == SOFT_AMD;
 	switch (en->set.number[SET_GPU]) {
+	case SOFT_AMD:
+		*ret_soft = false;
+		return check_soft_amd();
 	case REAL:
 		*ret_soft = false;
 		if (!driver)

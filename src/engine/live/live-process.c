@@ -259,7 +259,8 @@ struct err *live_begin(struct engine *en, const char *line, const char *cwd)
 static struct err *launch_program(struct engine *en, const struct redirect *r, char **argv)
 {
 	struct live *l = &en->live;
-	char *agent = gpu_agent_path(), *soft = l->soft ? gpu_soft_dir() : NULL, *own[SOFT_OWN];
+	char *agent = gpu_agent_path(), *own[SOFT_OWN];
+	char *soft = l->soft ? gpu_soft_dir() : l->soft_amd ? gpu_soft_amd_dir() : NULL;
 	char **env = soft_settings_env(en, own);
 	struct launch_options o = {.argv = argv,
 		.env_changes = env,

@@ -86,6 +86,11 @@ char *gpu_soft_dir(void)
 	return folder_of(own_file("softgpu/libcuda.so.1"));
 }
 
+char *gpu_soft_amd_dir(void)
+{
+	return folder_of(own_file("softamd/libhsakmt.so.1"));
+}
+
 char *gpu_soft_dir_for_replay(void)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/memory.h"
+#include "sbt/vendor.h"
 #include "engine/parts.h"
 #include "engine/graph-place.h"
 #include "engine/replay-device.h"
@@ -82,6 +83,12 @@ static struct err *find_window(
 		return err_cure(
 			err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"),
 			"They are numbered from 1");
+	if (sbt_version_is_hip(sbt_reader_meta(en->trace.reader)->driver_version))
+		return err_cure(
+			err_new(ERR_INCOMPLETE,
+				"%s is of a HIP program, and memory of HIP programs is not recorded yet, so its commands cannot be executed again",
+				en->trace.path),
+			"`tsdb view`, and `replay start --on none`, show what it holds");
 	if (sbt_reader_meta(en->trace.reader)->observed)
 		return err_cure(
 			err_new(ERR_INCOMPLETE,

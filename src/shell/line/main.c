@@ -47,6 +47,7 @@ static const char usage_head[] =
 static const char usage_options[] =
 	"\n"
 	"  --gpu auto|soft|real   software GPU, the machine's, or whichever is there\n"
+	"  --gpu soft-amd         the software AMD GPU, for HIP programs\n"
 	"  -ex COMMAND            run a command (any number, in order with -x)\n"
 	"  -p, --pid PID|NAME     attach to a process that runs\n"
 	"  -x FILE                run the commands of a file\n"

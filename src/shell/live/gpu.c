@@ -184,6 +184,20 @@ static bool doctor_soft(struct listing *l)
 	return ok;
 }
 
+/* Whether HIP programs can run on the CPU; only they need it, so a lack is no error. */
+static void doctor_soft_amd(struct listing *l)
+{
+	char *soft = gpu_soft_amd_dir();
+	const char *text =
+		!soft ? "not built: HIP's headers are missing (scripts/setup installs them; configure again)"
+		: in_child_load("libamdhip64.so.5")
+			? "is there, but HIP's runtime, libamdhip64.so.5, cannot be loaded"
+			: "runs HIP programs with --gpu soft-amd; not tried on AMD hardware";
+
+	verdict(l, true, "soft AMD GPU", text, NULL);
+	free(soft);
+}
+
 /* Checks observing; no other command needs it, so a failure here is no error. */
 static void doctor_observe(struct listing *l)
 {
@@ -217,6 +231,7 @@ bool gpu_doctor(struct session *s, bool json)
 		out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
 	driver = doctor_driver(l);
 	soft = doctor_soft(l);
+	doctor_soft_amd(l);
 	agent = doctor_agent(l, driver);
 	verdict(l, trace == 0, "ptrace",
 		trace == 0  ? "permitted"

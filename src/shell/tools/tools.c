@@ -34,8 +34,8 @@ struct err *tool_set_gpu(struct session *s, const char *value)
 	if (!e)
 		return NULL;
 	err_free(e);
-	return err_cure(
-		err_new(ERR_USAGE, "--gpu %s is no device", value), "It is auto, soft or real");
+	return err_cure(err_new(ERR_USAGE, "--gpu %s is no device", value),
+		"It is auto, soft, real or soft-amd");
 }
 
 void tool_no_sandbox(struct session *s)
@@ -61,7 +61,7 @@ void tool_take_no_sandbox(struct session *s, char **words)
 static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word),
-		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real] [--memory all|touched|none] [--memory-limit SIZE] "
+		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real|soft-amd] [--memory all|touched|none] [--memory-limit SIZE] "
 		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
 }
 

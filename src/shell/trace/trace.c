@@ -14,6 +14,7 @@
 #include "shell/print/ranks-view.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
+#include "sbt/vendor.h"
 #include "shell/trace/trace.h"
 #include "shell/commands/break-place.h"
 #include "shell/line/interrupt.h"
@@ -251,7 +252,11 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	row(out, "recorded", when);
 	row(out, "on", m->host);
 	row(out, "device", m->gpu && *m->gpu ? m->gpu : m->soft ? "software GPU" : NULL);
-	if (m->driver_version)
+	if (sbt_version_is_hip(m->driver_version))
+		buf_printf(out, "%-12s%u.%u.%u%s\n", "HIP", m->driver_version / 10000000,
+			m->driver_version / 100000 % 100, m->driver_version % 100000,
+			m->soft ? " (software AMD GPU)" : "");
+	else if (m->driver_version)
 		buf_printf(out, "%-12s%u.%u%s\n", "CUDA", m->driver_version / 1000,
 			m->driver_version % 1000 / 10, m->soft ? " (software GPU)" : "");
 	if (m->rank && m->ranks)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handlers: launches. The surprising thing: hipExtModuleLaunchKernel and its older name count the
+// grid in work-items, all others in workgroups.
+#include "capture/core/thread.h"
+#include "capture/hip/hip-calls.h"
+#include "capture/objects/ids.h"
+#include "capture/objects/kernel.h"
+
+/* (key, value) pairs up to HIP_LAUNCH_PARAM_END (hip_runtime_api.h). */
+static int64_t gather_extra(void **extra, uint8_t *buf, uint64_t size)
+{
+	const void *from = NULL;
+	const size_t *n = NULL;
+
+	for (unsigned i = 0; i < 8 && extra[i] != HIP_LAUNCH_PARAM_END; i += 2) {
+		if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_POINTER)
+			from = extra[i + 1];
+		else if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_SIZE)
+			n = extra[i + 1];
+	}
+	if (!from || !n)
+		return 0;
+	if (*n > size)
+		return -1;
+	memcpy(buf, from, *n);
+	return (int64_t)*n;
+}
+
+static void launch(struct call *c, uint64_t handle, hipStream_t stream, void **params, void **extra)
+{
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	int64_t n;
+
+	c->kernel = kernel_get(c->t, c->ctx, handle);
+	l->stream = call_stream(c, H(stream));
+	l->kernel = c->kernel ? c->kernel->id : SBT_NO_ID;
+	if (!c->kernel)
+		return;
+	if (!params && extra)
+		n = gather_extra(extra, c->t->args, sizeof(c->t->args));
+	else
+		n = kernel_gather(c->kernel, params, c->t->args, sizeof(c->t->args));
+	if (n >= 0)
+		l->args = (struct sbt_blob){c->t->args, (uint64_t)n};
+	else
+		record_unreplayable(c->t, "kernel arguments (no code object tells their sizes)");
+}
+
+static void shape(struct call *c, const uint32_t grid[3], const uint32_t block[3], uint64_t shared)
+{
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+
+	l->grid_x = grid[0];
+	l->grid_y = grid[1];
+	l->grid_z = grid[2];
+	l->block_x = block[0];
+	l->block_y = block[1];
+	l->block_z = block[2];
+	l->shared = shared;
+}
+
+#define DIM3(d) ((const uint32_t[3]){(d).x, (d).y, (d).z})
+
+/* Events that a launch records when its kernel begins and ends: no record says that yet. */
+static void events(struct call *c, hipEvent_t start, hipEvent_t stop)
+{
+	if (start || stop)
+		record_unreplayable(c->t, "events recorded by a launch");
+}
+
+void hip_launch(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipLaunchKernel)) *p = HIP_ARGS(c, hipLaunchKernel);
+
+	launch(c, H(p->function_address), p->stream, p->args, NULL);
+	shape(c, DIM3(p->numBlocks), DIM3(p->dimBlocks), p->sharedMemBytes);
+}
+
+void hip_launch_ext(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipExtLaunchKernel)) *p = HIP_ARGS(c, hipExtLaunchKernel);
+
+	launch(c, H(p->function_address), p->stream, p->args, NULL);
+	shape(c, DIM3(p->numBlocks), DIM3(p->dimBlocks), p->sharedMemBytes);
+	events(c, p->startEvent, p->stopEvent);
+}
+
+void hip_launch_cooperative(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipLaunchCooperativeKernel)) *p =
+		HIP_ARGS(c, hipLaunchCooperativeKernel);
+
+	launch(c, H(p->f), p->stream, p->kernelParams, NULL);
+	shape(c, DIM3(p->gridDim), DIM3(p->blockDimX), p->sharedMemBytes);
+	c->cmd.u.launch.cooperative = 1;
+}
+
+/* A hipFunction_t: HIP reads its name from it. */
+static void launch_function(
+	struct call *c, hipFunction_t f, hipStream_t stream, void **params, void **extra)
+{
+	if (f && hip.hipKernelNameRef)
+		c->symbol = OWN(hip.hipKernelNameRef(f));
+	launch(c, H(f), stream, params, extra);
+}
+
+void hip_launch_module(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipModuleLaunchKernel)) *p =
+		HIP_ARGS(c, hipModuleLaunchKernel);
+
+	launch_function(c, p->f, p->stream, p->kernelParams, p->extra);
+	shape(c, (const uint32_t[3]){p->gridDimX, p->gridDimY, p->gridDimZ},
+		(const uint32_t[3]){p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes);
+}
+
+/* items: in all; the last workgroup may have fewer. */
+static void shape_of_items(
+	struct call *c, const uint32_t items[3], const uint32_t block[3], uint64_t shared)
+{
+	uint32_t grid[3];
+
+	for (int i = 0; i < 3; i++)
+		grid[i] = block[i] ? items[i] / block[i] + (items[i] % block[i] != 0) : 0;
+	shape(c, grid, block, shared);
+}
+
+void hip_launch_module_ext(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipExtModuleLaunchKernel)) *p =
+		HIP_ARGS(c, hipExtModuleLaunchKernel);
+
+	launch_function(c, p->f, p->hStream, p->kernelParams, p->extra);
+	shape_of_items(c,
+		(const uint32_t[3]){p->globalWorkSizeX, p->globalWorkSizeY, p->globalWorkSizeZ},
+		(const uint32_t[3]){p->localWorkSizeX, p->localWorkSizeY, p->localWorkSizeZ},
+		p->sharedMemBytes);
+	events(c, p->startEvent, p->stopEvent);
+}
+
+void hip_launch_module_hcc(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipHccModuleLaunchKernel)) *p =
+		HIP_ARGS(c, hipHccModuleLaunchKernel);
+
+	launch_function(c, p->f, p->hStream, p->kernelParams, p->extra);
+	shape_of_items(c,
+		(const uint32_t[3]){p->globalWorkSizeX, p->globalWorkSizeY, p->globalWorkSizeZ},
+		(const uint32_t[3]){p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes);
+	events(c, p->startEvent, p->stopEvent);
+}
+
+void hip_host_func(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipStreamAddCallback)) *p = HIP_ARGS(c, hipStreamAddCallback);
+	struct sbt_cmd_host_func *h = &c->cmd.u.host_func;
+
+	h->stream = call_stream(c, H(p->stream));
+	h->fn = H(p->callback);
+	h->user_data = H(p->userData);
+}

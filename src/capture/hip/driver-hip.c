@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations of core/driver.h for HIP. What windows and hashes need is not there yet: can()
+// says so, and those operations answer DRIVER_LACKS. A call of the agent's own does not disturb the
+// program's last error: HIP sets it in each call, so it is put back by nobody but the next call,
+// which the agent makes behind the program's own only (source-hip.c).
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "capture/core/agent.h"
+#include "capture/core/calls.h"
+#include "capture/core/driver.h"
+#include "capture/core/thread.h"
+#include "capture/hip/hip-api.h"
+#include "capture/hip/hip-calls.h"
+#include "capture/objects/code.h"
+#include "capture/stacks/mapping.h"
+#include "gpucode/amd-object.h"
+
+struct hip_api hip;
+
+/* ---- the library ---- */
+
+static void *library(void)
+{
+	static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so"};
+	void *lib = NULL;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !lib; i++)
+		lib = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	return lib;
+}
+
+static bool is_loaded(void)
+{
+	void *lib = library();
+
+	if (lib)
+		dlclose(lib);
+	return lib;
+}
+
+int hip_open(void)
+{
+	bool missing = false;
+
+	hip.lib = library();
+	if (!hip.lib)
+		return -ENOENT;
+#define REQUIRED(name)                                                                             \
+	hip.name = (__typeof__(hip.name))(uintptr_t)dlsym(hip.lib, #name);                         \
+	missing |= !hip.name;
+#define OPTIONAL(name) hip.name = (__typeof__(hip.name))(uintptr_t)dlsym(hip.lib, #name);
+	HIP_FUNCTIONS(REQUIRED, OPTIONAL)
+#undef REQUIRED
+#undef OPTIONAL
+	const char *below = mapping_path_of("libhsakmt.so");
+	hip.soft = below && strstr(below, "/softamd/");
+	return missing ? -ENOSYS : 0;
+}
+
+static bool is_open(void)
+{
+	return hip.hipGetDeviceCount;
+}
+
+static bool is_soft(void)
+{
+	return hip.soft;
+}
+
+static bool can(unsigned what)
+{
+	return !what;
+}
+
+static void *symbol(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
+static uint32_t version(void)
+{
+	int v = 0;
+
+	return OWN(hip.hipRuntimeGetVersion(&v)) ? 0 : (uint32_t)v;
+}
+
+/* ---- results ---- */
+
+static const char *result_name(uint32_t code)
+{
+	return hip.hipGetErrorName ? OWN(hip.hipGetErrorName((hipError_t)code)) : NULL;
+}
+
+/* The runtime ends the program at most faults; these are what it may answer before. */
+static bool result_is_fault(uint32_t code)
+{
+	return code == hipErrorIllegalAddress || code == hipErrorLaunchFailure ||
+	       code == hipErrorLaunchTimeOut || code == hipErrorAssert ||
+	       code == hipErrorECCNotCorrectable;
+}
+
+static const uint32_t codes[] = {
+	[DRIVER_OK] = hipSuccess,
+	[DRIVER_NOT_READY] = hipErrorNotReady,
+	[DRIVER_GONE] = hipErrorDeinitialized,
+	[DRIVER_NOT_VALID] = hipErrorInvalidValue,
+	[DRIVER_LACKS] = hipErrorNotSupported,
+	[DRIVER_NO_CONTEXT] = hipErrorInvalidContext,
+	[DRIVER_BAD_HANDLE] = hipErrorInvalidHandle,
+	[DRIVER_FAILED] = hipErrorUnknown,
+};
+
+static struct driver_result result(uint32_t code)
+{
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i] == code)
+			return (struct driver_result){i, code};
+	return (struct driver_result){DRIVER_FAILED, code};
+}
+
+static struct driver_result answer(enum driver_status status)
+{
+	return (struct driver_result){status, codes[status]};
+}
+
+/* ---- devices and contexts ---- */
+
+static struct driver_result device_count(int *ret)
+{
+	return result((uint32_t)OWN(hip.hipGetDeviceCount(ret)));
+}
+
+static uint32_t attribute(int device, hipDeviceAttribute_t a)
+{
+	int v = 0;
+
+	return hip.hipDeviceGetAttribute && !OWN(hip.hipDeviceGetAttribute(&v, a, device))
+		       ? (uint32_t)v
+		       : 0;
+}
+
+static void device_facts(int device, struct driver_device *ret)
+{
+	size_t memory = 0;
+
+	*ret = (struct driver_device){.name = ""};
+	if (hip.hipDeviceGetName)
+		(void)OWN(hip.hipDeviceGetName(ret->name, (int)sizeof(ret->name), device));
+	if (hip.hipDeviceTotalMem)
+		(void)OWN(hip.hipDeviceTotalMem(&memory, device));
+	ret->memory = memory;
+	ret->major = attribute(device, hipDeviceAttributeComputeCapabilityMajor);
+	ret->minor = attribute(device, hipDeviceAttributeComputeCapabilityMinor);
+	ret->units = attribute(device, hipDeviceAttributeMultiprocessorCount);
+}
+
+static struct driver_result context_current(uint64_t *ret)
+{
+	int device = 0;
+	const hipError_t e = OWN(hip.hipGetDevice(&device));
+
+	*ret = e ? 0 : hip_context(device);
+	return result((uint32_t)e);
+}
+
+static void context_facts(uint64_t ctx, int *ret_device, bool *ret_primary)
+{
+	*ret_device = (int)ctx - 1;
+	*ret_primary = true;
+}
+
+/* ---- streams ---- */
+
+#define S(handle) ((hipStream_t)(uintptr_t)(handle))
+
+static void stream_facts(uint64_t s, unsigned *ret_flags, int *ret_priority)
+{
+	*ret_flags = 0;
+	*ret_priority = 0;
+	if (hip.hipStreamGetFlags)
+		(void)OWN(hip.hipStreamGetFlags(S(s), ret_flags));
+	if (hip.hipStreamGetPriority)
+		(void)OWN(hip.hipStreamGetPriority(S(s), ret_priority));
+}
+
+static struct driver_result stream_query(uint64_t s)
+{
+	return hip.hipStreamQuery ? result((uint32_t)OWN(hip.hipStreamQuery(S(s))))
+				  : answer(DRIVER_LACKS);
+}
+
+static struct driver_result stream_capturing(uint64_t s, bool *ret)
+{
+	hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+	hipError_t e;
+
+	*ret = false;
+	if (!hip.hipStreamIsCapturing)
+		return answer(DRIVER_OK);
+	e = OWN(hip.hipStreamIsCapturing(S(s), &status));
+	*ret = !e && status != hipStreamCaptureStatusNone;
+	return result((uint32_t)e);
+}
+
+/* ---- kernels ---- */
+
+/* A launch names a kernel by the address of its stub in the host's code, which HIP knows, or by a
+ * hipFunction_t; then the call's handler has asked for the name, which is the hint. */
+static const char *name_of(uint64_t handle, const char *hint)
+{
+	const char *name = NULL;
+
+	if (!hint && hip.hipKernelNameRefByPtr)
+		name = OWN(hip.hipKernelNameRefByPtr((const void *)(uintptr_t)handle, NULL));
+	return name ? name : hint;
+}
+
+static void kernel_facts(uint64_t handle, const char *hint, struct driver_kernel *ret)
+{
+	struct hip_code code;
+	const char *name = name_of(handle, hint);
+
+	*ret = (struct driver_kernel){.name = name ? name : "?"};
+	ret->function = handle;
+	ret->module = hip_module_of(handle);
+	if (!name || !hip_code_of(name, &code))
+		return;
+	if (!ret->module)
+		ret->module = code.loaded;
+	if (tls.thread)
+		code_loaded(tls.thread, code.object, code.size);
+}
+
+static void kernel_numbers(const struct driver_kernel *k, struct driver_numbers *ret)
+{
+	struct hip_code code;
+	struct amd_kernel a;
+
+	if (!hip_code_of(k->name, &code) ||
+		!amd_object_kernel(code.object, code.size, k->name, &a, NULL, 0))
+		return;
+	ret->regs = a.vgprs;
+	ret->static_shared = a.group_bytes;
+	ret->local_mem = a.private_bytes;
+	ret->max_threads = a.max_items;
+}
+
+/* The arguments that the program gives: the runtime's own come behind them. */
+static int kernel_params(
+	uint64_t handle, const struct driver_kernel *k, struct kernel_param *to, unsigned max)
+{
+	enum { MOST = 64 };
+	struct amd_arg args[MOST];
+	struct hip_code code;
+	struct amd_kernel a;
+
+	(void)handle;
+	if (!hip_code_of(k->name, &code) ||
+		!amd_object_kernel(code.object, code.size, k->name, &a, args, MOST) ||
+		a.args > MOST || a.args > max)
+		return -1;
+	for (unsigned i = 0; i < a.args; i++) {
+		if (args[i].offset > CALL_ARGS_MAX || args[i].size > CALL_ARGS_MAX - args[i].offset)
+			return -1;
+		to[i] = (struct kernel_param){(uint32_t)args[i].offset, (uint32_t)args[i].size};
+	}
+	return (int)a.args;
+}
+
+/* ---- what is not there yet ---- */
+
+#define LACKS(name, ...)                                                                           \
+	static struct driver_result name(__VA_ARGS__)                                              \
+	{                                                                                          \
+		return answer(DRIVER_LACKS);                                                       \
+	}
+LACKS(context_enter, uint64_t ctx)
+LACKS(nothing, void)
+LACKS(make, uint64_t *ret)
+LACKS(on_handle, uint64_t s)
+LACKS(on_two, uint64_t e, uint64_t s)
+LACKS(stream_call, uint64_t s, void (*fn)(void *arg), void *arg)
+LACKS(copy_to_host, void *dst, uint64_t src, size_t n, uint64_t s)
+LACKS(copy_to_device, uint64_t dst, const void *src, size_t n, uint64_t s)
+LACKS(copy_on_device, uint64_t dst, uint64_t src, size_t n, uint64_t s)
+LACKS(host_pin, void *p, size_t n)
+LACKS(host_unpin, void *p)
+LACKS(mem_alloc, uint64_t *ret, size_t n)
+LACKS(mem_range, uint64_t addr, uint64_t *ret_start, uint64_t *ret_size)
+LACKS(hash_begin, struct driver_hasher *h, const struct hash_kernel_range *r, uint32_t n,
+	struct sbt_hash *ret, uint64_t s, struct hash_kernel_begun *b)
+LACKS(hash_pages_begin, struct driver_hasher *h, struct hash_kernel_range r, struct sbt_hash *ret,
+	uint64_t s, struct hash_kernel_begun *b)
+LACKS(hash_wait, struct driver_hasher *h, uint64_t s)
+LACKS(gather_begin, struct driver_hasher *h, const struct hash_kernel_range *r, uint32_t nranges,
+	uint64_t first, uint32_t n, uint64_t packed, uint64_t s)
+
+static void leave(void)
+{
+}
+
+static uint64_t context_hold(int device)
+{
+	return 0;
+}
+
+static void context_let_go(int device)
+{
+}
+
+static unsigned relax(void)
+{
+	return 0;
+}
+
+static void restrict_again(unsigned was)
+{
+}
+
+static bool no_capture(uint64_t s, uint64_t *ret)
+{
+	return false;
+}
+
+static bool mem_access(uint64_t addr)
+{
+	return false;
+}
+
+static bool mem_at(uint64_t addr, struct driver_memory *ret)
+{
+	return false;
+}
+
+static uint64_t keep_new(uint64_t n, uint64_t *ret_addr, uint64_t *ret_bytes)
+{
+	return 0;
+}
+
+static void keep_free(uint64_t id, uint64_t addr, uint64_t bytes)
+{
+}
+
+static bool keep_read(uint64_t id, uint64_t offset, void *dst, size_t n)
+{
+	return false;
+}
+
+static bool keep_is_safe(uint64_t id)
+{
+	return false;
+}
+
+static bool global_find(
+	uint64_t module, bool is_library, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
+{
+	return false;
+}
+
+static void old_code_want(
+	struct object *module, uint64_t handle, bool is_kernel, struct object *ctx)
+{
+}
+
+static bool old_code_waiting(void)
+{
+	return false;
+}
+
+static uint64_t old_code_settle(void)
+{
+	return 0;
+}
+
+static void old_code_find(struct thread *t)
+{
+}
+
+static struct driver_hasher *hash_open(uint64_t s)
+{
+	return NULL;
+}
+
+static void hash_close(struct driver_hasher *h)
+{
+}
+
+static void hash_end(const struct hash_kernel_begun *b)
+{
+}
+
+const struct driver driver_hip = {
+	.api = "HIP",
+	.cannot_record = "memory of HIP programs is not recorded yet",
+	.is_loaded = is_loaded,
+	.open = hip_open,
+	.is_open = is_open,
+	.is_started = is_open,
+	.is_soft = is_soft,
+	.can = can,
+	.symbol = symbol,
+	.version = version,
+	.result_name = result_name,
+	.result_is_fault = result_is_fault,
+	.result = result,
+	.answer = answer,
+	.device_count = device_count,
+	.device_facts = device_facts,
+	.context_current = context_current,
+	.context_facts = context_facts,
+	.context_enter = context_enter,
+	.context_leave = leave,
+	.context_finish = nothing,
+	.context_hold = context_hold,
+	.context_let_go = context_let_go,
+	.relax = relax,
+	.restrict_again = restrict_again,
+	.stream_create = make,
+	.stream_destroy = on_handle,
+	.stream_facts = stream_facts,
+	.stream_query = stream_query,
+	.stream_finish = on_handle,
+	.stream_capturing = stream_capturing,
+	.stream_capture = no_capture,
+	.stream_captured = no_capture,
+	.stream_call = stream_call,
+	.event_create = make,
+	.event_record = on_two,
+	.event_query = on_handle,
+	.copy_to_host = copy_to_host,
+	.copy_to_device = copy_to_device,
+	.copy_on_device = copy_on_device,
+	.host_pin = host_pin,
+	.host_unpin = host_unpin,
+	.mem_unused = make,
+	.mem_alloc = mem_alloc,
+	.mem_free = on_handle,
+	.mem_range = mem_range,
+	.mem_access = mem_access,
+	.mem_at = mem_at,
+	.keep_new = keep_new,
+	.keep_free = keep_free,
+	.keep_read = keep_read,
+	.keep_is_safe = keep_is_safe,
+	.kernel_facts = kernel_facts,
+	.kernel_numbers = kernel_numbers,
+	.kernel_params = kernel_params,
+	.global_find = global_find,
+	.old_code_want = old_code_want,
+	.old_code_waiting = old_code_waiting,
+	.old_code_settle = old_code_settle,
+	.old_code_find = old_code_find,
+	.old_code_forget = leave,
+	.hash_open = hash_open,
+	.hash_close = hash_close,
+	.hash_forget = hash_close,
+	.hash_pages_begin = hash_pages_begin,
+	.hash_begin = hash_begin,
+	.hash_end = hash_end,
+	.hash_wait = hash_wait,
+	.gather_begin = gather_begin,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HIP's functions that the agent itself calls, looked up by name in the libamdhip64 that the
+ * program has loaded. Always called through OWN() (agent.h), since HIP reports them, too. Any may
+ * be NULL in another version, except the REQUIRED ones.
+ */
+#ifndef CAPTURE_HIP_API_H
+#define CAPTURE_HIP_API_H
+
+#define __HIP_PLATFORM_AMD__ 1
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <hip/hip_runtime_api.h>
+/* needs the one above */
+#include <hip/amd_detail/hip_prof_str.h>
+
+#define HIP_FUNCTIONS(REQUIRED, OPTIONAL)                                                          \
+	REQUIRED(hipRegisterApiCallback)                                                           \
+	REQUIRED(hipRemoveApiCallback)                                                             \
+	REQUIRED(hipRegisterActivityCallback)                                                      \
+	REQUIRED(hipRemoveActivityCallback)                                                        \
+	REQUIRED(hipRuntimeGetVersion)                                                             \
+	REQUIRED(hipGetDevice)                                                                     \
+	REQUIRED(hipGetDeviceCount)                                                                \
+	REQUIRED(hipPeekAtLastError)                                                               \
+	OPTIONAL(hipDeviceGetName)                                                                 \
+	OPTIONAL(hipDeviceTotalMem)                                                                \
+	OPTIONAL(hipDeviceGetAttribute)                                                            \
+	OPTIONAL(hipGetErrorName)                                                                  \
+	OPTIONAL(hipGetSymbolAddress)                                                              \
+	OPTIONAL(hipGetSymbolSize)                                                                 \
+	OPTIONAL(hipKernelNameRef)                                                                 \
+	OPTIONAL(hipKernelNameRefByPtr)                                                            \
+	OPTIONAL(hipPointerGetAttributes)                                                          \
+	OPTIONAL(hipStreamGetFlags)                                                                \
+	OPTIONAL(hipStreamGetPriority)                                                             \
+	OPTIONAL(hipStreamIsCapturing)                                                             \
+	OPTIONAL(hipStreamQuery)
+
+struct hip_api {
+	void *lib;
+	bool soft; /* the software AMD GPU is below it */
+#define MEMBER(name) __typeof__(&name) name;
+	HIP_FUNCTIONS(MEMBER, MEMBER)
+#undef MEMBER
+};
+extern struct hip_api hip;
+
+/* 0; -ENOENT: the program has not loaded it; -ENOSYS: it lacks a function. */
+int hip_open(void);
+/* HIP has no contexts that programs use: each device stands for its own, as this number. */
+static inline uint64_t hip_context(int device)
+{
+	return (uint64_t)device + 1;
+}
+#define H(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* ---- code objects: hip-code.c ---- */
+struct hip_code {
+	const void *object; /* the whole ELF file */
+	size_t size;
+	uint64_t loaded; /* the difference between its addresses on the device and in the file */
+};
+/* The loaded code object that has a kernel of that name; false: there is none, or there are several
+ * that differ, and which one a launch means is not known. The bytes stay while it is loaded. */
+bool hip_code_of(const char *kernel, struct hip_code *ret);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HIP's entry points, by the numbers that it reports them with, and the handlers that hip-calls.def
+ * names. A handler's call->params is HIP's own hip_api_data_t.
+ */
+#ifndef CAPTURE_HIP_CALLS_H
+#define CAPTURE_HIP_CALLS_H
+
+#include "capture/core/calls.h"
+#include "capture/hip/hip-api.h"
+
+/* The arguments of the call, which has that name. */
+#define HIP_ARGS(c, name) (&((const hip_api_data_t *)(c)->params)->args.name)
+
+enum { HIP_CALLS = HIP_API_ID_LAST + 1 };
+extern const struct call_row hip_calls[HIP_CALLS];
+
+/* The module that a hipFunction_t was asked of; 0: none that is known. */
+uint64_t hip_module_of(uint64_t function);
+
+#define CALL(name, KIND, enter_fn, flags) void enter_fn(struct call *c);
+#define WITH_EXIT(name, KIND, enter_fn, exit_fn, flags)                                            \
+	void enter_fn(struct call *c);                                                             \
+	void exit_fn(struct call *c);
+#define HANDLES(name)
+#define IGNORED(name)
+#include "capture/hip/hip-calls.def"
+#undef CALL
+#undef WITH_EXIT
+#undef HANDLES
+#undef IGNORED
+
+#endif

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Code objects' metadata; see amd-object.h. A value of MessagePack begins with a byte that says
+// what it is; whole values are stepped over without recursion, by a count of what is still to come.
+#include "gpucode/amd-object.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+enum { NOTE_METADATA = 32 }; /* NT_AMDGPU_METADATA, of "AMDGPU" */
+
+struct reader {
+	const unsigned char *p;
+	size_t n;
+};
+
+enum kind { NOTHING, NUMBER, TEXT, LIST, MAP };
+struct value {
+	enum kind kind;
+	uint64_t number; /* or how many elements, or pairs */
+	struct amd_text text;
+};
+
+static bool take(struct reader *r, size_t n, const unsigned char **ret)
+{
+	if (n > r->n)
+		return false;
+	*ret = r->p;
+	r->p += n;
+	r->n -= n;
+	return true;
+}
+
+static bool big_endian(struct reader *r, size_t bytes, uint64_t *ret)
+{
+	const unsigned char *p;
+
+	if (!take(r, bytes, &p))
+		return false;
+	*ret = 0;
+	for (size_t i = 0; i < bytes; i++)
+		*ret = *ret << 8 | p[i];
+	return true;
+}
+
+static bool text_of(struct reader *r, uint64_t n, struct value *v)
+{
+	const unsigned char *p;
+
+	if (n > r->n || !take(r, (size_t)n, &p))
+		return false;
+	v->kind = TEXT;
+	v->text = (struct amd_text){(const char *)p, (size_t)n};
+	return true;
+}
+
+/* What begins with 0xc0 to 0xdf. */
+static bool take_long(struct reader *r, unsigned char first, struct value *v)
+{
+	uint64_t n = 0;
+
+	if (first <= 0xc3) /* nil, false, true */
+		return first != 0xc1;
+	if (first >= 0xd9 && first <= 0xdb) /* text */
+		return big_endian(r, (size_t)1 << (first - 0xd9), &n) && text_of(r, n, v);
+	if (first >= 0xc4 && first <= 0xc6) { /* bytes: of no meaning here */
+		if (!big_endian(r, (size_t)1 << (first - 0xc4), &n) || !text_of(r, n, v))
+			return false;
+		v->kind = NOTHING;
+		return true;
+	}
+	if (first >= 0xcc && first <= 0xcf) {
+		v->kind = NUMBER;
+		return big_endian(r, (size_t)1 << (first - 0xcc), &v->number);
+	}
+	if (first >= 0xd0 && first <= 0xd3) /* with a sign: none of the numbers here has one */
+		return big_endian(r, (size_t)1 << (first - 0xd0), &n);
+	if (first == 0xca || first == 0xcb)
+		return big_endian(r, first == 0xca ? 4 : 8, &n);
+	if (first >= 0xdc) {
+		v->kind = first <= 0xdd ? LIST : MAP;
+		return big_endian(r, first & 1 ? 4 : 2, &v->number);
+	}
+	return false; /* extensions */
+}
+
+/* The next value, of a list or map only its head. */
+static bool next(struct reader *r, struct value *v)
+{
+	const unsigned char *p;
+
+	*v = (struct value){NOTHING};
+	if (!take(r, 1, &p))
+		return false;
+	if (*p <= 0x7f) {
+		v->kind = NUMBER;
+		v->number = *p;
+	} else if (*p <= 0x8f) {
+		v->kind = MAP;
+		v->number = *p & 0xf;
+	} else if (*p <= 0x9f) {
+		v->kind = LIST;
+		v->number = *p & 0xf;
+	} else if (*p <= 0xbf) {
+		return text_of(r, *p & 0x1f, v);
+	} else if (*p <= 0xdf) {
+		return take_long(r, *p, v);
+	}
+	return true; /* the rest are small negative numbers */
+}
+
+/* Steps over what belongs to a head that was read. Each value has a byte at least. */
+static bool skip_inside(struct reader *r, const struct value *head)
+{
+	uint64_t left = head->kind == MAP    ? 2 * head->number
+			: head->kind == LIST ? head->number
+					     : 0;
+
+	while (left) {
+		struct value v;
+
+		if (left > r->n || !next(r, &v))
+			return false;
+		left--;
+		if (v.kind == MAP || v.kind == LIST)
+			left += v.kind == MAP ? 2 * v.number : v.number;
+	}
+	return true;
+}
+
+static bool is(const struct value *v, const char *text)
+{
+	return v->kind == TEXT && v->text.n == strlen(text) && !memcmp(v->text.p, text, v->text.n);
+}
+
+/* ---- the note ---- */
+
+static bool note_in(struct reader r, struct reader *ret)
+{
+	while (r.n >= sizeof(Elf64_Nhdr)) {
+		const unsigned char *name, *desc;
+		Elf64_Nhdr h;
+
+		memcpy(&h, r.p, sizeof(h));
+		r.p += sizeof(h);
+		r.n -= sizeof(h);
+		if (!take(&r, ((size_t)h.n_namesz + 3) & ~(size_t)3, &name) ||
+			!take(&r, h.n_descsz, &desc))
+			return false;
+		if (h.n_type == NOTE_METADATA && h.n_namesz == 7 && !memcmp(name, "AMDGPU", 7)) {
+			*ret = (struct reader){desc, h.n_descsz};
+			return true;
+		}
+		if (!take(&r, -h.n_descsz & 3, &desc))
+			return false;
+	}
+	return false;
+}
+
+static bool metadata(const void *object, size_t size, struct reader *ret)
+{
+	Elf64_Ehdr e;
+
+	if (size < sizeof(e))
+		return false;
+	memcpy(&e, object, sizeof(e));
+	if (memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+		e.e_machine != EM_AMDGPU || e.e_phentsize != sizeof(Elf64_Phdr))
+		return false;
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		Elf64_Phdr p;
+		uint64_t at;
+
+		if (ckd_add(&at, e.e_phoff, (uint64_t)i * sizeof(p)) ||
+			!range_within(at, sizeof(p), 0, size))
+			return false;
+		memcpy(&p, (const char *)object + at, sizeof(p));
+		if (p.p_type != PT_NOTE || !range_within(p.p_offset, p.p_filesz, 0, size))
+			continue;
+		if (note_in((struct reader){(const unsigned char *)object + p.p_offset,
+				    (size_t)p.p_filesz},
+			    ret))
+			return true;
+	}
+	return false;
+}
+
+/* The value of a key in the outermost map: its head is in *v, and r is behind that. */
+static bool find_key(struct reader *r, const char *key, struct value *v)
+{
+	struct value map, k;
+
+	if (!next(r, &map) || map.kind != MAP)
+		return false;
+	for (uint64_t i = 0; i < map.number; i++) {
+		if (!next(r, &k) || !skip_inside(r, &k) || !next(r, v))
+			return false;
+		if (is(&k, key))
+			return true;
+		if (!skip_inside(r, v))
+			return false;
+	}
+	return false;
+}
+
+/* ---- kernels ---- */
+
+static bool arg_of(struct reader *r, struct amd_arg *a)
+{
+	struct value map, k, v;
+
+	*a = (struct amd_arg){{"", 0}};
+	if (!next(r, &map) || map.kind != MAP)
+		return false;
+	for (uint64_t i = 0; i < map.number; i++) {
+		if (!next(r, &k) || !skip_inside(r, &k) || !next(r, &v))
+			return false;
+		if (is(&k, ".name") && v.kind == TEXT)
+			a->name = v.text;
+		else if (is(&k, ".value_kind") && v.kind == TEXT)
+			a->kind = v.text;
+		else if (is(&k, ".offset") && v.kind == NUMBER)
+			a->offset = v.number;
+		else if (is(&k, ".size") && v.kind == NUMBER)
+			a->size = v.number;
+		if (!skip_inside(r, &v))
+			return false;
+	}
+	a->hidden = a->kind.n >= 7 && !memcmp(a->kind.p, "hidden_", 7);
+	return true;
+}
+
+struct room {
+	struct amd_arg *args;
+	uint32_t most;
+};
+
+static bool args_of(
+	struct reader *r, const struct value *list, struct amd_kernel *k, const struct room *to)
+{
+	struct amd_arg a;
+
+	k->args = 0;
+	for (uint64_t i = 0; i < list->number; i++) {
+		if (!arg_of(r, &a))
+			return false;
+		if (a.hidden)
+			continue;
+		if (k->args < to->most)
+			to->args[k->args] = a;
+		if (ckd_add(&k->args, k->args, 1))
+			return false;
+	}
+	return true;
+}
+
+static void number_of(struct amd_kernel *to, const struct value *key, uint64_t v)
+{
+	const struct {
+		const char *key;
+		uint64_t *at;
+	} all[] = {{".group_segment_fixed_size", &to->group_bytes},
+		{".private_segment_fixed_size", &to->private_bytes},
+		{".kernarg_segment_size", &to->kernarg_bytes}, {".vgpr_count", &to->vgprs},
+		{".sgpr_count", &to->sgprs}, {".max_flat_workgroup_size", &to->max_items}};
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (is(key, all[i].key))
+			*all[i].at = v;
+}
+
+static bool kernel_of(struct reader *r, struct amd_kernel *to, const struct room *room)
+{
+	struct value map, k, v;
+
+	*to = (struct amd_kernel){{"", 0}};
+	if (!next(r, &map) || map.kind != MAP)
+		return false;
+	for (uint64_t i = 0; i < map.number; i++) {
+		if (!next(r, &k) || !skip_inside(r, &k) || !next(r, &v))
+			return false;
+		if (is(&k, ".args") && v.kind == LIST) {
+			if (!args_of(r, &v, to, room))
+				return false;
+			continue;
+		}
+		if (is(&k, ".symbol") && v.kind == TEXT)
+			to->symbol = v.text;
+		else if (v.kind == NUMBER)
+			number_of(to, &k, v.number);
+		if (!skip_inside(r, &v))
+			return false;
+	}
+	return true;
+}
+
+bool amd_object_kernels(const void *object, size_t size,
+	bool (*fn)(void *arg, const struct amd_kernel *k), void *arg)
+{
+	const struct room none = {NULL, 0};
+	struct amd_kernel k;
+	struct reader r;
+	struct value list;
+
+	if (!metadata(object, size, &r) || !find_key(&r, "amdhsa.kernels", &list) ||
+		list.kind != LIST)
+		return false;
+	for (uint64_t i = 0; i < list.number; i++) {
+		if (!kernel_of(&r, &k, &none))
+			return false;
+		if (!fn(arg, &k))
+			break;
+	}
+	return true;
+}
+
+bool amd_object_kernel(const void *object, size_t size, const char *name, struct amd_kernel *ret,
+	struct amd_arg *args, uint32_t most)
+{
+	const struct room room = {args, most};
+	const size_t n = strlen(name);
+	struct reader r;
+	struct value list;
+
+	if (!metadata(object, size, &r) || !find_key(&r, "amdhsa.kernels", &list) ||
+		list.kind != LIST)
+		return false;
+	for (uint64_t i = 0; i < list.number && kernel_of(&r, ret, &room); i++)
+		if (ret->symbol.n == n + 3 && !memcmp(ret->symbol.p, name, n) &&
+			!memcmp(ret->symbol.p + n, ".kd", 3))
+			return true;
+	return false;
+}
+
+bool amd_object_target(const void *object, size_t size, struct amd_text *ret)
+{
+	static const char before[] = "amdgcn-amd-amdhsa--";
+	const size_t n = sizeof(before) - 1;
+	struct reader r;
+	struct value v;
+
+	if (!metadata(object, size, &r) || !find_key(&r, "amdhsa.target", &v) || v.kind != TEXT ||
+		v.text.n <= n || memcmp(v.text.p, before, n))
+		return false;
+	*ret = (struct amd_text){v.text.p + n, v.text.n - n};
+	return true;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * AMD's code objects: ELF files whose note NT_AMDGPU_METADATA describes each kernel and its
+ * arguments in MessagePack (LLVM, "User Guide for AMDGPU Backend", Code Object V3 to V5 Metadata).
+ * For the agent: allocates nothing, and takes damaged files.
+ */
+#ifndef GPUCODE_AMD_OBJECT_H
+#define GPUCODE_AMD_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text in the code object: n bytes, which no NUL need end. */
+struct amd_text {
+	const char *p;
+	size_t n;
+};
+
+struct amd_kernel {
+	struct amd_text symbol; /* of its descriptor: "NAME.kd" */
+	uint64_t group_bytes, private_bytes, kernarg_bytes;
+	uint64_t vgprs, sgprs, max_items; /* 0: not said */
+	/* Arguments of the program's, without those that the runtime fills ("hidden_..."). */
+	uint32_t args;
+};
+
+struct amd_arg {
+	struct amd_text name; /* may be empty */
+	struct amd_text kind; /* "by_value", "global_buffer", "hidden_hostcall_buffer" ... */
+	uint64_t offset, size;
+	bool hidden;
+};
+
+/* Calls fn for each kernel until it returns false. Returns false if there is no such note, or if it
+ * is damaged; some kernels may have come then. */
+bool amd_object_kernels(const void *object, size_t size,
+	bool (*fn)(void *arg, const struct amd_kernel *k), void *arg);
+/* Finds the kernel of that name, without ".kd", and gives up to most of its arguments. */
+bool amd_object_kernel(const void *object, size_t size, const char *name, struct amd_kernel *ret,
+	struct amd_arg *args, uint32_t most);
+/* The processor and its features that the object is for: "gfx90a:sramecc+". */
+bool amd_object_target(const void *object, size_t size, struct amd_text *ret);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AMD's code objects: kernels and arguments out of the note that describes them, written here by
+// hand as the MessagePack and ELF documents say, and then damaged in every way a byte can be.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gpucode/amd-object.h"
+
+static unsigned char object[2048];
+static size_t size;
+
+static void bytes(const void *p, size_t n)
+{
+	assert_true(size + n <= sizeof(object));
+	memcpy(object + size, p, n);
+	size += n;
+}
+
+static void byte(unsigned b)
+{
+	bytes(&(unsigned char){(unsigned char)b}, 1);
+}
+
+static void text(const char *s)
+{
+	const size_t n = strlen(s);
+
+	if (n < 32) {
+		byte(0xa0 | (unsigned)n);
+	} else {
+		byte(0xd9); /* 8 bits of length */
+		byte((unsigned)n);
+	}
+	bytes(s, n);
+}
+
+/* In 16 bits where 7 would do, as writers may. */
+static void number(unsigned v)
+{
+	byte(0xcd);
+	byte(v >> 8);
+	byte(v & 0xff);
+}
+
+static void arg(const char *name, const char *kind, unsigned at, unsigned n)
+{
+	byte(0x85);
+	text(".offset");
+	byte(at);
+	text(".name");
+	text(name);
+	text(".size");
+	number(n);
+	text(".value_kind");
+	text(kind);
+	text(".is_const"); /* what is not asked for is stepped over */
+	byte(0xc3);
+}
+
+static void kernel(const char *symbol)
+{
+	byte(0xde); /* a map with 16 bits of length */
+	byte(0);
+	byte(7);
+	text(".args");
+	byte(0x93);
+	arg("out", "global_buffer", 0, 8);
+	arg("n", "by_value", 8, 4);
+	arg("", "hidden_hostcall_buffer", 16, 8);
+	text(".group_segment_fixed_size");
+	number(1024);
+	text(".private_segment_fixed_size");
+	byte(16);
+	text(".reqd_workgroup_size");
+	byte(0x93);
+	byte(1);
+	byte(2);
+	byte(3);
+	text(".vgpr_count");
+	byte(0xcc);
+	byte(200);
+	text(".max_flat_workgroup_size");
+	number(1024);
+	text(".symbol");
+	text(symbol);
+}
+
+static void elf_begin(void)
+{
+	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_machine = EM_AMDGPU,
+		.e_phoff = sizeof(e),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1};
+	Elf64_Phdr p = {.p_type = PT_NOTE};
+	Elf64_Nhdr n = {.n_namesz = 7, .n_type = 32};
+
+	size = 0;
+	memset(object, 0, sizeof(object));
+	bytes(&e, sizeof(e));
+	bytes(&p, sizeof(p));
+	bytes(&n, sizeof(n));
+	bytes("AMDGPU\0", 8);
+}
+
+static void elf_end(void)
+{
+	Elf64_Phdr *p = (Elf64_Phdr *)(void *)(object + sizeof(Elf64_Ehdr));
+	const size_t from = sizeof(Elf64_Ehdr) + sizeof(*p);
+
+	p->p_offset = from;
+	p->p_filesz = size - from;
+	((Elf64_Nhdr *)(void *)(object + from))->n_descsz =
+		(uint32_t)(size - from - sizeof(Elf64_Nhdr) - 8);
+}
+
+static void make(void)
+{
+	elf_begin();
+	byte(0x83);
+	text("amdhsa.version");
+	byte(0x92);
+	byte(1);
+	byte(1);
+	text("amdhsa.kernels");
+	byte(0x92);
+	kernel("_Z1aPji.kd");
+	kernel("_Z14kernel_with_a_name_of_more_than_31_charactersPji.kd");
+	text("amdhsa.target");
+	text("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
+	elf_end();
+}
+
+static bool is(struct amd_text t, const char *s)
+{
+	return t.n == strlen(s) && !memcmp(t.p, s, t.n);
+}
+
+static void a_kernel_is_found_by_its_name(void **state)
+{
+	struct amd_arg args[4];
+	struct amd_kernel k;
+	struct amd_text t;
+
+	(void)state;
+	make();
+	assert_true(amd_object_kernel(
+		object, size, "_Z14kernel_with_a_name_of_more_than_31_charactersPji", &k, args, 4));
+	assert_int_equal(k.args, 2); /* the hidden one is not the program's */
+	assert_true(is(args[0].name, "out") && is(args[0].kind, "global_buffer"));
+	assert_true(args[0].offset == 0 && args[0].size == 8);
+	assert_true(is(args[1].name, "n") && args[1].offset == 8 && args[1].size == 4);
+	assert_int_equal(k.group_bytes, 1024);
+	assert_int_equal(k.private_bytes, 16);
+	assert_int_equal(k.vgprs, 200);
+	assert_int_equal(k.sgprs, 0);
+	assert_int_equal(k.max_items, 1024);
+	assert_false(amd_object_kernel(object, size, "_Z1aPj", &k, args, 4));
+	assert_false(amd_object_kernel(object, size, "_Z1aPji.kd", &k, args, 4));
+	assert_true(amd_object_kernel(object, size, "_Z1aPji", &k, args, 1)); /* room for one */
+	assert_int_equal(k.args, 2);
+	assert_true(amd_object_target(object, size, &t));
+	assert_true(is(t, "gfx90a:sramecc+:xnack-"));
+}
+
+static bool count(void *arg, const struct amd_kernel *k)
+{
+	unsigned *n = arg;
+
+	assert_true(k->symbol.n > 3);
+	return ++*n < 2;
+}
+
+static void all_kernels_are_listed(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	make();
+	assert_true(amd_object_kernels(object, size, count, &n));
+	assert_int_equal(n, 2);
+}
+
+static void what_is_no_code_object_has_none(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	make();
+	object[18] = 62; /* x86-64 */
+	assert_false(amd_object_kernels(object, size, count, &n));
+	make();
+	object[sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + 8] = 31; /* another note of AMDGPU's */
+	assert_false(amd_object_kernels(object, size, count, &n));
+	assert_false(amd_object_kernels("", 0, count, &n));
+	assert_int_equal(n, 0);
+}
+
+static bool touch(void *arg, const struct amd_kernel *k)
+{
+	volatile unsigned *sum = arg;
+
+	for (size_t i = 0; i < k->symbol.n; i++)
+		*sum += (unsigned char)k->symbol.p[i];
+	return true;
+}
+
+/* Nothing is read outside: the copy ends where the object does, so a sanitizer would see it. */
+static void read_all(size_t n)
+{
+	unsigned char *copy = malloc(n ? n : 1);
+	struct amd_arg args[2];
+	struct amd_kernel k;
+	struct amd_text t;
+	unsigned sum = 0;
+
+	memcpy(copy, object, n);
+	(void)amd_object_kernels(copy, n, touch, &sum);
+	(void)amd_object_kernel(copy, n, "_Z1aPji", &k, args, 2);
+	(void)amd_object_target(copy, n, &t);
+	free(copy);
+}
+
+static void damaged_objects_are_taken(void **state)
+{
+	size_t whole;
+	unsigned n = 0;
+
+	(void)state;
+	make();
+	whole = size;
+	for (size_t i = 0; i < whole; i++) {
+		read_all(i);
+		for (unsigned v = 0; v < 256; v += v < 0xc0 ? 13 : 1) {
+			make();
+			object[i] = (unsigned char)v;
+			read_all(whole);
+		}
+	}
+	/* Lists of billions in a few bytes, within lists. */
+	elf_begin();
+	byte(0x81);
+	text("amdhsa.kernels");
+	for (int i = 0; i < 100; i++)
+		bytes("\xdd\xff\xff\xff\xff", 5);
+	elf_end();
+	assert_false(amd_object_kernels(object, size, count, &n));
+	elf_begin();
+	byte(0x82);
+	for (int i = 0; i < 100; i++)
+		bytes("\xdf\xff\xff\xff\xff", 5);
+	elf_end();
+	assert_false(amd_object_kernels(object, size, count, &n));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kernel_is_found_by_its_name),
+		cmocka_unit_test(all_kernels_are_listed),
+		cmocka_unit_test(what_is_no_code_object_has_none),
+		cmocka_unit_test(damaged_objects_are_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
