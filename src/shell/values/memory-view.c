@@ -97,6 +97,11 @@ static struct err *read_live(struct session *s, uint64_t addr, void *dst, size_t
 				"there is no memory to look at: the program is not being run"),
 			"Use \"run\"");
 	if (is_device(s, addr, &al)) {
+		/* The software AMD GPU's memory is the program's, and it stands still with it. */
+		if (s->engine.live.soft_amd)
+			return n > al.addr + al.size - addr
+				       ? beyond(&al, addr, n)
+				       : inferior_read(s->engine.live.inf, addr, dst, n);
 		if (!s->engine.live.at_cmd)
 			return err_cure(
 				err_new(ERR_STATE,

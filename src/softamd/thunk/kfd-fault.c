@@ -141,9 +141,8 @@ void kfd_dispatch_fault(
 	place_of(f, place, sizeof(place));
 	if (f->kind == AMD_FAULT_MEMORY) {
 		kfd_describe(q->node, f->address, where, sizeof(where));
-		kfd_say("%s, %s: %s at pc 0x%llx %s 0x%llx, %s", kernel, place, f->text,
-			(unsigned long long)f->pc, f->write ? "writes" : "reads",
-			(unsigned long long)f->address, where);
+		kfd_say("%s, %s, pc 0x%llx: %s: it is %s", kernel, place, (unsigned long long)f->pc,
+			f->text, where);
 		access_fault(q, f->address, f->write);
 		return;
 	}

@@ -33,3 +33,53 @@ def test_what_there_is_not_is_said(t):
         r = hip(t, 'device', TSDB_SOFTAMD_DEVICES=bad)
         t.match(rf'TSDB_SOFTAMD_DEVICES={bad}: this is a number from 1 to 8$', r.err)
         t.equal(r.status, 1, 'the status')
+
+
+def test_addresses_are_the_same_in_every_run(t):
+    first = hip(t, 'addresses').out
+    t.match(r'^0x41000[0-9a-f]+ ', first, 'the window of device 1')
+    for i in range(9):
+        t.equal(hip(t, 'addresses').out, first, f'run {i + 2}')
+
+
+PROGRAMS = {'copies': 'copies are right\n', 'fills': 'fills are right\n', 'graph': 'three graph launches are right\n', 'histogram': '256 counts are right\n',
+            'matrices': 'the product is right\n', 'reduction': 'the sum is 678852528\n', 'threads': '8 threads are right\n',
+            'two_streams': 'two streams are right\n', 'vectors': 'sums are right\n',
+            'prints': 'item 0 of three, half 0.0\nitem 1 of three, half 0.5\nitem 2 of three, half 1.0\ndone\n'}
+
+
+def test_programs_compute_what_they_must(t):
+    for name, out in PROGRAMS.items():
+        r = hip(t, name)
+        t.equal(r.out, out, name)
+        t.equal(r.status, 0, name)
+        t.equal(r.err, '', name)
+
+
+def test_copies_by_the_runtimes_own_kernels(t):
+    """Without the copy engine HIP copies by kernels: of its own, and of the HSA runtime's, which are written by hand."""
+    for name in 'copies', 'fills', 'two_streams':
+        r = hip(t, name, *(['1'] if name == 'copies' else []), HSA_ENABLE_SDMA='0')
+        t.equal(r.out, PROGRAMS[name], name)
+        t.equal(r.err, '', name)
+
+
+def test_two_devices(t):
+    r = hip(t, 'two_devices', TSDB_SOFTAMD_DEVICES='2')
+    t.equal(r.out, '2 devices\ntwo devices are right\n', 'both')
+    t.equal(r.err, '', 'nothing to say')
+
+
+def test_forked_children(t):
+    r = hip(t, 'forks')
+    t.equal(r.out, 'child before: 42\nchild before ended with 0\nparent: 42\nchild after ended with 7\nparent again: 42\n', 'both children')
+    t.equal(r.err, '', 'nothing to say')
+
+
+def test_a_wild_store_is_named_and_ends_the_program(t):
+    r = hip(t, 'wild_store')
+    t.equal(r.out, 'launching\n', 'the end')
+    t.equal(r.status, -6, 'the runtime aborts')
+    t.match(r'^tsdb: soft-amd: _Z4wildPjm, workgroup \(0,0,0\), wave 0, lane 5, pc 0x[0-9a-f]+: write of 4 bytes at (0x[0-9a-f]+), .*: '
+            r'it is 421 bytes after the last of device memory of 67108864 bytes at 0x41[0-9a-f]+$', r.err)
+    t.match(r'^Memory access fault by GPU node-1 .* on address 0x41[0-9a-f]+000\. Reason: Page not present', r.err)

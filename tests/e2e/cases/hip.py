@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HIP programs under tsdb, on the software AMD GPU: AMD's own runtime reports the calls. Stops, arguments, stacks, recordings."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from attach import Running  # noqa: E402
+from e2e import BUILD, Skip, program
+
+
+def need_hip():
+    if not os.path.exists(os.path.join(BUILD, 'softamd', 'libhsakmt.so.1')):
+        raise Skip('tsdb was built without HIP')
+
+
+def session(t, name, *commands, args=()):
+    need_hip()
+    ex = [w for c in commands for w in ('-ex', c)]
+    return t.tsdb('--gpu', 'soft-amd', '--batch', *ex, '--args', program('hip/' + name), *args)
+
+
+def record(t, name, *args, options=(), env=None):
+    need_hip()
+    return t.tsdb('record', '--gpu', 'soft-amd', '-o', 't.sbt', *options, program('hip/' + name), *args, env=env)
+
+
+def view(t):
+    return re.sub(r'0x[0-9a-f]+', '0x?', t.tsdb('view', 't.sbt').out)
+
+
+def test_a_stop_at_a_kernel(t):
+    r = session(t, 'two_streams', 'break kernel times_add if stream == 2', 'run', 'bt', 'info args', 'info streams', 'info breakpoints', 'kill')
+    t.match(r'^Breakpoint 1, #\d+ times_add<<<\(16,1,1\),\(256,1,1\)>>> stream 2$', r.out)
+    t.match(r'^#0 .* in main \(\) at .*two_streams\.hip:37$', r.out)
+    t.match(r'^arg0 = \(unsigned int \*\) 0x410000\w+ <allocation of 16384 bytes', r.out)
+    t.match(r'^arg1 = 5\narg2 = 2\narg3 = 4096$', r.out, 'the values')
+    t.match(r'^ +1 +0  blocking ', r.out)
+    t.match(r'^ +2 +0  blocking ', r.out)
+    t.equal(r.status, 0, 'the status')
+
+
+def test_device_memory_at_a_stop(t):
+    r = session(t, 'vectors', 'break launch', 'run', 'x/3fw 0x410000100000', 'x/4fw 0x410000109c50', 'kill')
+    t.match(r'^0x410000100000.*:\t0\t0\.5\t1$', r.out, 'a, which was copied')
+    t.match(r'0x410000109c50', r.err, 'it runs over the end of 40028 bytes')
+    t.equal(r.status, 1, 'the status')
+
+
+def test_a_condition_on_the_grid(t):
+    r = session(t, 'vectors', 'break launch if grid_x > 40', 'break launch if grid_x > 39', 'run', 'continue')
+    t.no_match(r'^Breakpoint 1,', r.out)
+    t.match(r'^Breakpoint 2, #\d+ add<<<\(40,1,1\),\(256,1,1\)>>> stream 0$', r.out)
+    t.match(r'^sums are right$', r.out)
+
+
+def test_a_recording_says_what_the_program_did(t):
+    r = record(t, 'two_streams')
+    t.equal(r.status, 0, 'the status')
+    t.match(r'^two streams are right$', r.out)
+    lines = [re.sub(r'^#\d+ ', '', line) for line in view(t).splitlines()]
+    work = [line for line in lines if re.match(r'alloc|copy|times_add|event_record|stream_wait|sync|stream_create|event_create', line)]
+    t.equal('\n'.join(work), '''stream_create stream 1
+stream_create stream 2
+event_create event 0 event_flags 0x?
+event_create event 1 event_flags 0x?
+event_create event 2
+event_create event 3
+alloc device 16384 bytes 0x?
+copy h2d 16384 bytes 0x? -> 0x? stream 1
+event_record event 2 stream 1
+times_add<<<(16,1,1),(256,1,1)>>> stream 1
+event_record event 0 stream 1
+stream_wait event 0 stream 2
+times_add<<<(16,1,1),(256,1,1)>>> stream 2
+event_record event 1 stream 2
+stream_wait event 1 stream 1
+times_add<<<(16,1,1),(256,1,1)>>> stream 1
+event_record event 3 stream 1
+copy d2h 16384 bytes 0x? -> 0x? stream 1
+sync stream 1
+sync_end #25''', 'the commands')
+    info = t.tsdb('info', 't.sbt').out
+    t.match(r'^device +software AMD GPU \(gfx90a\)$', info)
+    t.match(r'^HIP +5\.2\.\d+ \(software AMD GPU\)$', info)
+
+
+def test_what_is_not_there_yet_is_said(t):
+    r = record(t, 'vectors', options=('--memory', 'all'))
+    t.match(r'memory of HIP programs is not recorded yet$', r.err)
+    r = t.tsdb('replay', '--verify', 't.sbt')
+    t.equal(r.status, 1, 'the status')
+    t.match(r'is of a HIP program, and memory of HIP programs is not recorded yet', r.err)
+    r = record(t, 'graph')
+    t.match(r'not replayable: the nodes of a HIP graph$', r.err)
+    t.match(r'^three graph launches are right$', r.out)
+
+
+def test_failed_calls_have_their_results(t):
+    """What a call returned, and the program's last error, are the same under tsdb."""
+    alone = t.run([program('hip/failing')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')})
+    t.match(r'^hipMalloc: hipErrorOutOfMemory, then hipErrorOutOfMemory, then hipSuccess$', alone.out)
+    t.match(r'^hipSetDevice: hipErrorInvalidDevice, then hipErrorInvalidDevice$', alone.out)
+    r = record(t, 'failing')
+    t.check(alone.out in r.out, f'alone it said {alone.out}, and under tsdb {r.out}')
+    lines = view(t)
+    t.match(r'alloc device 1125899906842624 bytes 0x\? = ERROR 2$', lines)
+    t.match(r'alloc device 4096 bytes 0x\?$', lines)
+
+
+def test_modules_and_both_forms_of_arguments(t):
+    code = program('hip/module_code.co')
+    r = session(t, 'modules', 'break kernel scale', 'run', 'info args', 'continue', 'info args', 'continue', args=(code,))
+    t.equal(len(re.findall(r'^Breakpoint 1, #\d+ scale<<<\(2,1,1\),\(64,1,1\)>>> stream 0$', r.out, re.M)), 2, 'stops')
+    t.match(r'^modules are right$', r.out)
+    r = record(t, 'modules', code)
+    lines = view(t)
+    t.match(r'module_load module 0 .*module_code\.co', lines)
+    t.match(r'kernel_def kernel 0 module 0 "scale"', lines)
+    t.match(r'module_unload module 0', lines)
+
+
+def test_threads_are_recorded(t):
+    r = record(t, 'threads')
+    t.match(r'^8 threads are right$', r.out)
+    t.equal(r.status, 0, 'the status')
+    lines = view(t)
+    t.equal(len(re.findall(r'copy h2d 262144 bytes', lines)), 160, 'uploads of 8 threads')
+    t.equal(len(re.findall(r' free device ', lines)), 160, 'frees')
+
+
+def test_the_users_own_tools_stay(t):
+    """What is in HSA_TOOLS_LIB is loaded, too, behind the agent."""
+    r = record(t, 'vectors', env={'HSA_TOOLS_LIB': '/nowhere/libother.so'})
+    t.match(r'^sums are right$', r.out)
+    t.match(r'add<<<', view(t))
+
+
+def test_attach_to_a_program_that_runs(t):
+    """What it launches from then on is seen, and nothing is left behind."""
+    need_hip()
+    p = Running(t, [program('hip/loops')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')}).await_text('ready')
+    r = t.tsdb('--batch', '-ex', f'attach {p.pid}', '-ex', 'break kernel count', '-ex', 'continue', '-ex', 'info args', '-ex', 'bt', '-ex', 'detach')
+    t.match(r'^Breakpoint 1, #\d+ count<<<\(1,1,1\),\(64,1,1\)>>> stream \d+$', r.out)
+    t.match(r'^arg1 = 3$', r.out)
+    t.match(r' in main \(\) at .*loops\.hip:\d+$', r.out)
+    t.match('the count is right', p.finish())
