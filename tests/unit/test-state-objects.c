@@ -435,6 +435,45 @@ static void names_nothing_has(void **arg)
 	state_free(s);
 }
 
+/* A graph that is made while it lives, and one whose exec comes from a graph that is not there. */
+static void graphs_live_once(void **arg)
+{
+	struct state *s = state_small();
+	struct sbt_cmd c = cmd_any(8, SBT_GRAPH_CREATE);
+
+	c.u.graph_create.new_graph = 4;
+	c.u.graph_create.clone_of = SBT_NO_ID;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 0);
+	c.seq = 9;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 1);
+	apply(s, cmd_graph_destroy(10, 4));
+	c.seq = 11;
+	apply(s, c); /* lives again */
+	assert_int_equal(totals_of(s).oddities, 1);
+	apply(s, cmd_graph_instantiate(12, 5, 77));
+	assert_int_equal(totals_of(s).oddities, 2);
+	apply(s, cmd_graph_launch(13, 1, 6));
+	assert_int_equal(totals_of(s).oddities, 3);
+	apply(s, cmd_graph_destroy(14, 6));
+	assert_int_equal(totals_of(s).oddities, 4);
+	apply(s, cmd_graph_node(15, 7, 0, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0)); /* of none */
+	assert_int_equal(totals_of(s).oddities, 5); /* and then it is there */
+	c = cmd_any(16, SBT_GRAPH_UPDATE);
+	c.u.graph_update.exec = 99;
+	apply(s, c);
+	assert_int_equal(totals_of(s).oddities, 6);
+	apply(s, cmd_capture_begin(17, 1));
+	apply(s, cmd_capture_begin(18, 1)); /* is capturing */
+	assert_int_equal(totals_of(s).oddities, 7);
+	apply(s, cmd_capture_end(19, 1, 8));
+	assert_int_equal(totals_of(s).oddities, 7);
+	apply(s, cmd_capture_end(20, 1, 9)); /* is not */
+	assert_int_equal(totals_of(s).oddities, 8);
+	state_free(s);
+}
+
 static uint32_t current(const struct state *s, uint32_t thread)
 {
 	struct state_thread t;
@@ -586,6 +625,7 @@ int main(void)
 		cmocka_unit_test(captured_work_does_not_queue),
 		cmocka_unit_test(double_life),
 		cmocka_unit_test(names_nothing_has),
+		cmocka_unit_test(graphs_live_once),
 		cmocka_unit_test(current_contexts),
 		cmocka_unit_test(threads_have_names),
 		cmocka_unit_test(work_on_no_stream),

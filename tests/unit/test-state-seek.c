@@ -54,6 +54,34 @@ static void with_holes(void **arg)
 	check_all_over(300, 1000);
 }
 
+/* The last one at or before the seq, not the beginning, which would do, slowly. */
+static void the_nearest_keyframe(void **arg)
+{
+	struct random_cmds rnd = {.x = 5, .seq = 1};
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct buf b = BUF_INIT;
+	struct state *s;
+
+	trace_begin(&t, 0);
+	for (unsigned i = 1; i <= 900; i++) {
+		trace_add(&t, random_cmd(&rnd));
+		if (i % 300)
+			continue;
+		buf_clear(&b);
+		state_encode(t.s, &b);
+		ok(sbt_writer_keyframe(t.w, totals_of(t.s).seq, b.data, b.len));
+	}
+	r = trace_end(&t);
+	for (uint64_t seq = 299; seq <= 901; seq++) {
+		ok(state_keyframe(&s, r, seq));
+		assert_int_equal(totals_of(s).seq, seq / 300 * 300);
+		state_free(s);
+	}
+	buf_free(&b);
+	sbt_reader_close(r);
+}
+
 /* The second of three keyframes is rubbish: the first one serves. */
 static void bad_keyframe(void **arg)
 {
@@ -178,6 +206,7 @@ int main(void)
 		cmocka_unit_test(without_keyframes),
 		cmocka_unit_test(with_keyframes),
 		cmocka_unit_test(with_holes),
+		cmocka_unit_test(the_nearest_keyframe),
 		cmocka_unit_test(bad_keyframe),
 		cmocka_unit_test(lying_keyframe),
 		cmocka_unit_test(at_a_time),

@@ -285,8 +285,6 @@ static struct err *last_ones(
 static struct err *walk_level(
 	struct maker *m, struct level *l, unsigned depth, struct ends outer, struct ends *ret)
 {
-	uint32_t done = 0;
-
 	TRY(read_nodes(m, m->path[depth], l));
 	TRY(read_edges(m->path[depth], l));
 	turn_edges(l);
@@ -295,7 +293,7 @@ static struct err *walk_level(
 	for (uint32_t i = 0; i < l->n; i++)
 		if (!l->left[i])
 			heap_put(l, i);
-	for (; l->nheap; done++) {
+	while (l->nheap) {
 		const uint32_t i = heap_take(l);
 
 		TRY(l->node[i].type == SBT_NODE_GRAPH ? put_child(m, l, i, depth, outer)
@@ -304,7 +302,7 @@ static struct err *walk_level(
 			if (!--l->left[l->users[e]])
 				heap_put(l, l->users[e]);
 	}
-	for (uint32_t i = 0; done < l->n && i < l->n; i++)
+	for (uint32_t i = 0; i < l->n; i++)
 		if (l->left[i])
 			return err_new(ERR_BAD_TRACE,
 				"the nodes of graph %u depend on one another in a circle, node %u is in it or behind it",
