@@ -628,6 +628,81 @@ static void time_is_up(void **state)
 	done(&d);
 }
 
+/* Its lines, by number and by the function's name; where it is; what line of the source each is of.
+ */
+static void listing(void **state)
+{
+	struct soft_function f;
+	struct soft_line line[32];
+	struct demo d;
+
+	setup(&d);
+	assert_null(ask(&d, SOFT_ASK_FUNCTIONS, 0, 0, 0, ""));
+	assert_int_equal(got.n, sizeof f);
+	memcpy(&f, got.bytes, sizeof f);
+	assert_string_equal(f.name, "k");
+	assert_true(f.is_kernel);
+	assert_int_equal(f.first_line, 8);
+	assert_int_equal(f.last_line, 27); /* the brace is a return, too */
+	assert_null(ask(&d, SOFT_ASK_LINES, 0, 0, 0, "k"));
+	assert_int_equal(got.n, 20 * sizeof line[0]);
+	memcpy(line, got.bytes, got.n);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_int_equal(line[i].line, 8 + i);
+		assert_int_equal(line[i].here, i == 0); /* before the first instruction */
+	}
+	assert_string_equal(line[8].text, " st.shared.u32 [%r3], %r1;"); /* a tab is a space */
+	assert_string_equal(line[8].file, "/src/demo/k.cu");
+	assert_int_equal(line[0].source_line, 10);
+	assert_int_equal(line[8].source_line, 11);
+	assert_int_equal(line[11].source_line, 12);
+	assert_int_equal(line[10].source_line, 0); /* a .loc, no instruction */
+	assert_null(ask(&d, SOFT_ASK_LINES, 0, 12, 14, ""));
+	assert_int_equal(got.n, 3 * sizeof line[0]);
+	memcpy(line, got.bytes, got.n);
+	assert_int_equal(line[0].line, 12);
+	assert_int_equal(line[2].line, 14);
+	assert_null(ask(&d, SOFT_ASK_LINES, 0, 0, 2, "")); /* there is no line 0 */
+	assert_int_equal(got.n, 2 * sizeof line[0]);
+	assert_null(ask(&d, SOFT_ASK_LINES, 0, 26, 1000, ""));
+	assert_int_equal(got.n, 3 * sizeof line[0]); /* the one behind the last newline is empty */
+	assert_non_null(ask(&d, SOFT_ASK_LINES, 0, 0, 0, "nobody"));
+	assert_int_equal(got.n, 0);
+	done(&d);
+}
+
+/* Memory by space: as much as there is, and not a byte more. */
+static void memory_has_ends(void **state)
+{
+	static const struct {
+		unsigned space;
+		uint64_t addr, size;
+		bool is_there;
+	} rows[] = {{SOFT_PARAM, 0, 12, true}, {SOFT_PARAM, 0, 13, false},
+		{SOFT_PARAM, 12, 0, true}, {SOFT_PARAM, 13, 0, false}, {SOFT_PARAM, 8, 4, true},
+		{SOFT_PARAM, 9, 4, false}, {SOFT_SHARED, 0, 256, true},
+		{SOFT_SHARED, 0, 257, false}, {SOFT_SHARED, 252, 4, true},
+		{SOFT_SHARED, 253, 4, false}, {SOFT_SHARED, UINT64_MAX, 4, false},
+		{SOFT_GLOBAL, 0, 4, false}, {SOFT_SPACES, 0, 4, false},
+		{SOFT_SHARED, 0, SOFT_MEMORY_MAX + 1, false}};
+	uint64_t out;
+	struct demo d;
+
+	setup(&d);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *why =
+			ask(&d, SOFT_ASK_MEMORY, rows[i].space, rows[i].addr, rows[i].size, "");
+
+		if ((why == NULL) != rows[i].is_there)
+			fail_msg("row %zu: %s", i, why ? why : "is there");
+		assert_int_equal(got.n, rows[i].is_there ? rows[i].size : 0);
+	}
+	assert_null(ask(&d, SOFT_ASK_MEMORY, SOFT_PARAM, 0, 8, ""));
+	memcpy(&out, got.bytes, 8);
+	assert_true(out == d.params[0]);
+	done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -639,6 +714,8 @@ int main(void)
 		cmocka_unit_test(back),
 		cmocka_unit_test(fault),
 		cmocka_unit_test(answers),
+		cmocka_unit_test(listing),
+		cmocka_unit_test(memory_has_ends),
 		cmocka_unit_test(calls),
 		cmocka_unit_test(blocks_together),
 		cmocka_unit_test(one_line_in_two_kernels),
