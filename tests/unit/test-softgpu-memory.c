@@ -656,6 +656,165 @@ static void test_graph_memory(void **state)
 	assert_int_equal(n, 0); /* what is used now */
 }
 
+/* --- batches --- */
+
+static void test_managed_batches(void **state)
+{
+	CUmemLocation locs[2] = {on_device, on_host}, none = nowhere;
+	size_t sizes[2] = {64, 32}, idxs[2] = {0, 1}, later[2] = {1, 1}, same[2] = {0, 0},
+	       beyond[2] = {0, 2};
+	CUdeviceptr p[2], device_memory;
+	CUstream s;
+
+	OK(cuStreamCreate(&s, 0));
+	OK(cuMemAllocManaged(&p[0], 64, CU_MEM_ATTACH_GLOBAL));
+	OK(cuMemAlloc(&device_memory, 64));
+	p[1] = p[0] + 32;
+	OK(cuMemPrefetchBatchAsync(p, sizes, 2, locs, idxs, 2, 0, s));
+	OK(cuMemDiscardBatchAsync(p, sizes, 2, 0, s));
+	OK(cuMemDiscardAndPrefetchBatchAsync(p, sizes, 2, locs, idxs, 1, 0, s));
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, locs, later, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, locs, same, 2, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, locs, beyond, 2, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 1, locs, idxs, 2, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, locs, idxs, 0, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, NULL, idxs, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, locs, NULL, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(p, sizes, 2, &none, idxs, 1, 0, s), INVALID_DEVICE);
+	IS(cuMemDiscardAndPrefetchBatchAsync(p, sizes, 2, &none, idxs, 1, 0, s), INVALID_DEVICE);
+	IS(cuMemDiscardBatchAsync(p, sizes, 2, 1, s), INVALID_VALUE);
+	IS(cuMemDiscardBatchAsync(p, sizes, 0, 0, s), INVALID_VALUE);
+	IS(cuMemDiscardBatchAsync(NULL, sizes, 2, 0, s), INVALID_VALUE);
+	IS(cuMemDiscardBatchAsync(p, NULL, 2, 0, s), INVALID_VALUE);
+	IS(cuMemDiscardBatchAsync(p, sizes, 2, 0, (CUstream)&s), INVALID_HANDLE);
+	sizes[1] = 33; /* over the end; nothing; not managed */
+	IS(cuMemDiscardBatchAsync(p, sizes, 2, 0, s), INVALID_VALUE);
+	sizes[1] = 0;
+	IS(cuMemDiscardBatchAsync(p, sizes, 2, 0, s), INVALID_VALUE);
+	sizes[1] = 4;
+	p[1] = device_memory;
+	IS(cuMemDiscardBatchAsync(p, sizes, 2, 0, s), INVALID_VALUE);
+	OK(cuMemFree(p[0]));
+	OK(cuMemFree(device_memory));
+	OK(cuStreamDestroy(s));
+}
+
+/* The older form says which of the copies was wrong. */
+static void test_failing_copy(void **state)
+{
+	CUresult (*const v1)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *,
+		size_t *, size_t, size_t *, CUstream) = entry("cuMemcpyBatchAsync");
+	CUmemcpyAttributes attr = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+	size_t sizes[2] = {4, 4}, first = 0, fail = 77;
+	CUdeviceptr m, dst[2], src[2];
+	CUstream s;
+
+	OK(cuStreamCreate(&s, 0));
+	OK(cuMemAlloc(&m, 16));
+	dst[0] = m;
+	dst[1] = m + 14;
+	src[0] = src[1] = m + 4;
+	IS(v1(dst, src, sizes, 2, &attr, &first, 1, &fail, s), INVALID_VALUE);
+	assert_int_equal(fail, 1);
+	IS(v1(dst, src, sizes, 2, &attr, &first, 1, NULL, s), INVALID_VALUE);
+	dst[1] = m + 12;
+	OK(v1(dst, src, sizes, 2, &attr, &first, 1, &fail, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemFree(m));
+	OK(cuStreamDestroy(s));
+}
+
+static CUdeviceptr at_word;
+
+static CUDA_BATCH_MEM_OP_NODE_PARAMS a_batch(CUstreamBatchMemOpParams *op, unsigned value)
+{
+	memset(op, 0, 2 * sizeof *op);
+	op[0].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+	op[0].writeValue.address = at_word;
+	op[0].writeValue.value = value;
+	op[1].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+	op[1].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_GPU;
+	return (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 2, .paramArray = op};
+}
+
+static unsigned word_after(CUgraph g)
+{
+	unsigned word = 0;
+	CUgraphExec e;
+
+	OK(cuGraphInstantiate(&e, g, 0));
+	OK(cuGraphLaunch(e, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(&word, at_word, 4));
+	OK(cuGraphExecDestroy(e));
+	return word;
+}
+
+static void test_batch_nodes(void **state)
+{
+	CUDA_BATCH_MEM_OP_NODE_PARAMS p, got;
+	CUstreamBatchMemOpParams op[2];
+	CUgraphNode n, empty;
+	CUgraph g;
+
+	OK(cuMemAlloc(&at_word, 16));
+	p = a_batch(op, 7);
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphAddBatchMemOpNode(&n, g, NULL, 0, &p));
+	OK(cuGraphAddEmptyNode(&empty, g, NULL, 0));
+	assert_int_equal(word_after(g), 7);
+	p = a_batch(op, 8);
+	OK(cuGraphBatchMemOpNodeSetParams(n, &p));
+	assert_int_equal(word_after(g), 8);
+	OK(cuGraphBatchMemOpNodeGetParams(n, &got));
+	assert_int_equal(got.count, 2);
+	assert_int_equal(got.flags, 0);
+	assert_int_equal(got.paramArray[0].operation, CU_STREAM_MEM_OP_WRITE_VALUE_32);
+	assert_int_equal(got.paramArray[0].writeValue.address, at_word);
+	assert_int_equal(got.paramArray[0].writeValue.value, 8);
+	assert_int_equal(got.paramArray[1].operation, CU_STREAM_MEM_OP_BARRIER);
+	IS(cuGraphBatchMemOpNodeGetParams(empty, &got), INVALID_VALUE);
+	IS(cuGraphBatchMemOpNodeGetParams(n, NULL), INVALID_VALUE);
+	IS(cuGraphBatchMemOpNodeSetParams(empty, &p), INVALID_VALUE);
+	IS(cuGraphBatchMemOpNodeSetParams(n, NULL), INVALID_VALUE);
+	IS(cuGraphAddBatchMemOpNode(&n, g, NULL, 0, NULL), INVALID_VALUE);
+	p.flags = 1;
+	IS(cuGraphBatchMemOpNodeSetParams(n, &p), INVALID_VALUE);
+	p = a_batch(op, 9);
+	p.count = 0;
+	IS(cuGraphBatchMemOpNodeSetParams(n, &p), INVALID_VALUE);
+	p.count = 2;
+	op[1].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_GPU + 1;
+	IS(cuGraphBatchMemOpNodeSetParams(n, &p), INVALID_VALUE);
+	op[1].operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
+	IS(cuGraphBatchMemOpNodeSetParams(n, &p), NOT_SUPPORTED);
+	op[1].operation = (CUstreamBatchMemOpType)99;
+	IS(cuGraphBatchMemOpNodeSetParams(n, &p), INVALID_VALUE);
+	assert_int_equal(word_after(g), 8);
+	OK(cuGraphDestroy(g));
+	OK(cuMemFree(at_word));
+}
+
+static void test_small_questions(void **state)
+{
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1}},
+			    got;
+	CUmemGenericAllocationHandle h;
+	CUmoduleLoadingMode mode;
+
+	OK(cuModuleGetLoadingMode(&mode));
+	assert_int_equal(mode, CU_MODULE_LAZY_LOADING);
+	IS(cuModuleGetLoadingMode(NULL), INVALID_VALUE);
+	OK(cuMemCreate(&h, 2 << 20, &prop, 0));
+	OK(cuMemGetAllocationPropertiesFromHandle(&got, h));
+	assert_int_equal(got.type, CU_MEM_ALLOCATION_TYPE_PINNED);
+	assert_int_equal(got.location.id, 1);
+	IS(cuMemGetAllocationPropertiesFromHandle(NULL, h), INVALID_VALUE);
+	OK(cuMemRelease(h));
+	IS(cuMemGetAllocationPropertiesFromHandle(&got, h), INVALID_VALUE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -671,6 +830,10 @@ int main(void)
 		cmocka_unit_test(test_array_sizes),
 		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_graph_memory),
+		cmocka_unit_test(test_managed_batches),
+		cmocka_unit_test(test_failing_copy),
+		cmocka_unit_test(test_batch_nodes),
+		cmocka_unit_test(test_small_questions),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-memory", tests, start, softgpu_stop);
