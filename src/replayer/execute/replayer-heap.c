@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which launches take memory from the device's own heap or give it back, found from the PTX of
- * their kernels. CHECK does not put back the heap's tables, so a second execution would free what
- * is free already: CHECK executes such launches once.
+ * their kernels, or from their machine code where there is no PTX. CHECK does not put back the
+ * heap's tables, so a second execution would free what is free already: CHECK executes such
+ * launches once.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,45 +22,17 @@ static bool text_uses_heap(struct ptx_text t, const char *kernel)
 	return !ptx_body(t, kernel, &body) || ptx_has(body, "call");
 }
 
-struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool *ret)
-{
-	const struct rkernel *kernel =
-		c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
-	const uint64_t hash = kernel ? code_ptx(rp, kernel) : 0;
-	enum code_kind kind;
-
-	*ret = false;
-	if (!hash)
-		return NULL;
-	const size_t i = (size_t)(kernel - rp->objects.kernels);
-	if (!k->heap)
-		k->heap = xcalloc(rp->objects.nkernels, 1);
-	if (!k->heap[i]) {
-		struct buf text = BUF_INIT;
-		struct err *e = sbt_reader_code(rp->trace, hash, &text, &kind);
-
-		const struct ptx_text all = {
-			(const char *)text.data, (const char *)text.data + text.len};
-
-		if (!e)
-			k->heap[i] = text.len > 8 && text_uses_heap(all, kernel->name) ? 2 : 1;
-		buf_free(&text);
-		TRY(e);
-	}
-	*ret = k->heap[i] == 2;
-	return NULL;
-}
-
 /* Machine code calls the driver's functions, and has their names. Which of its kernels do is not
  * known. */
 static bool code_uses_heap(const struct buf *code, enum code_kind kind, const char *kernel)
 {
-	static const char malloc_name[] = "malloc"; /* with its end */
+	static const char malloc_name[] = "malloc", free_name[] = "free"; /* with their ends */
 	const char *p = (const char *)code->data;
 
 	if (kind == CODE_PTX)
 		return text_uses_heap((struct ptx_text){p, p + code->len}, kernel);
-	return memmem(p, code->len, malloc_name, sizeof malloc_name);
+	return memmem(p, code->len, malloc_name, sizeof malloc_name) ||
+	       memmem(p, code->len, free_name, sizeof free_name);
 }
 
 static struct err *kernel_uses_heap(struct rp *rp, const struct rkernel *k, bool *ret)
@@ -74,6 +47,26 @@ static struct err *kernel_uses_heap(struct rp *rp, const struct rkernel *k, bool
 		*ret = code_uses_heap(&code, kind, k->name);
 	buf_free(&code);
 	return e;
+}
+
+struct err *heap_uses(struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool *ret)
+{
+	const struct rkernel *kernel =
+		c->kind == SBT_LAUNCH ? objects_kernel(rp, c->u.launch.kernel) : NULL;
+	bool uses = false;
+
+	*ret = false;
+	if (!kernel)
+		return NULL;
+	const size_t i = (size_t)(kernel - rp->objects.kernels);
+	if (!k->heap)
+		k->heap = xcalloc(rp->objects.nkernels, 1);
+	if (!k->heap[i]) {
+		TRY(kernel_uses_heap(rp, kernel, &uses));
+		k->heap[i] = uses ? 2 : 1;
+	}
+	*ret = k->heap[i] == 2;
+	return NULL;
 }
 
 struct err *heap_in_window(struct rp *rp, bool *ret)
