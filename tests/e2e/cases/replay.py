@@ -906,12 +906,13 @@ def test_kept_back_launch_stepped(t):
     t.equal(len(re.findall(rf'^  {at}$', r.out, re.M)), 1, 'told where the replay stands at it')
     for command in (f'replay enter {fetch}', f'info accesses {fetch}')[t.gpu != 'soft':]:  # a launch is entered on the software GPU
         r = shell(t, 'replay start', command, f'replay goto {write}', f'x/1uw 0x{y}', 'replay verify', status=1)
-        t.match(at, r.err, command)
+        t.match(at if t.gpu == 'soft' else "the machine's GPU does not tell which bytes its kernels access", r.err, command)
         t.match(r':\s+6$', r.out, command)
         t.match(r'^3 of 3 allocations identical, 1 of 1 outputs identical', r.out)
-    r = shell(t, 'replay start', f'info accesses {wait}-{write}')
-    heads = re.findall(r'^#(\d+) (\w+)', r.out, re.M)
-    t.check((str(fetch), 'fetch') in heads and (str(put), 'put') in heads, f'each with its own command: {heads}')
+    if t.gpu == 'soft':
+        r = shell(t, 'replay start', f'info accesses {wait}-{write}')
+        heads = re.findall(r'^#(\d+) (\w+)', r.out, re.M)
+        t.check((str(fetch), 'fetch') in heads and (str(put), 'put') in heads, f'each with its own command: {heads}')
     r = shell(t, 'replay start', f'replay goto {wait}', f'watch 0x{y} len 4', 'continue', 'who-wrote 0x' + y, f'replay goto {put}', 'who-wrote 0x' + y)
     t.match(rf'^Watchpoint 1, #{write} batch', r.out)
     t.match(rf'^  changed by #{fetch} fetch<<<.*, which was kept back until then$', r.out)
