@@ -57,7 +57,7 @@ agent_sources = \
 	src/capture/objects/globals.c src/capture/objects/globals.h \
 	src/capture/core/gate.c src/capture/core/gate.h \
 	src/capture/memory/extent.c src/capture/memory/extent.h \
-	src/capture/memory/freed.c src/capture/memory/freed.h src/capture/memory/fresh.c src/capture/memory/fresh.h \
+	src/capture/memory/freed.c src/capture/memory/freed.h src/capture/memory/fresh.c src/capture/memory/fresh.h src/capture/memory/graph-memory.c src/capture/memory/graph-memory.h \
 	src/capture/memory/contexts.c src/capture/memory/contexts.h \
 	src/capture/objects/ids.c src/capture/objects/ids.h \
 	src/capture/objects/kernel.c src/capture/objects/kernel.h src/capture/cuda/launch-shape.h \

@@ -12,6 +12,7 @@
 #include "capture/memory/discover.h"
 #include "capture/core/driver.h"
 #include "capture/memory/effect.h"
+#include "capture/memory/graph-memory.h"
 #include "capture/memory/ipc.h"
 #include "capture/core/gate.h"
 #include "capture/objects/graph-table.h"
@@ -390,6 +391,8 @@ void calls_exit(uint64_t *link, uint32_t result, const void *frame)
 		ipc_waited();
 	if (__builtin_expect(c->effect, 0))
 		effect_exit(c);
+	if (__builtin_expect(c->opaque, 0))
+		graph_memory_launched(c);
 	if (__builtin_expect(
 		    c->window_closed || (window_watched() && c->cmd.kind != SBT_LAUNCH), 0)) {
 		if (c->row->flags & CALL_FIRST || (c->cmd.kind == SBT_QUERY && !result))

@@ -398,6 +398,18 @@ size_t graph_pack(struct call *n, uint8_t *payload)
 	return size;
 }
 
+static void note_memory(struct thread *t, CUgraphNode node, CUgraphNodeType type)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS a = {0};
+	CUdeviceptr freed = 0;
+	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && cuda.cuGraphMemAllocNodeGetParams &&
+		!OWN(cuda.cuGraphMemAllocNodeGetParams(node, &a)) && a.dptr && a.bytesize)
+		graph_table_memory(t, a.dptr, a.bytesize);
+	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && cuda.cuGraphMemFreeNodeGetParams &&
+		 !OWN(cuda.cuGraphMemFreeNodeGetParams(node, &freed)) && freed)
+		graph_table_memory(t, freed, 0);
+}
+
 static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id, unsigned depth)
 {
 	static const struct call_row row = {"graph node", CALL_HANDLED, CALL_ASYNC, 0, NULL, NULL};
@@ -425,6 +437,7 @@ static void publish_node(struct call *c, struct nodes *s, size_t i, uint32_t id,
 	const size_t size = graph_pack(&n, s->payload);
 	graph_send_node(c, &e, &n, s->payload, size);
 	graph_table_add(c->t, &e, depth == 0, s->payload, size);
+	note_memory(c->t, s->node[i], type);
 	if (e.type == SBT_NODE_OTHER)
 		record_unreplayable(c->t, other_type(type));
 }

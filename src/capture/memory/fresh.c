@@ -95,7 +95,7 @@ static bool is_there(uint64_t stream)
 	return driver_good(r);
 }
 
-static void look(struct call *c)
+static void look(struct call *c, bool always)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
 	struct sbt_hash hash;
@@ -111,7 +111,7 @@ static void look(struct call *c)
 	if (a->mem == SBT_MEM_ASYNC && !is_there(c->stream))
 		window_note(
 			"memory was allocated in a stream whose work before did not end: what it held is not known (set gpu-timeout)");
-	else if (a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) ||
+	else if (always || a->mem == SBT_MEM_IPC || was_used(a->addr, a->size) ||
 		 !device_hash(&fresh.set, d, a->addr, a->size,
 			 a->mem == SBT_MEM_VMM || a->mem == SBT_MEM_ARRAY, &hash) ||
 		 !sbt_hash_equal(hash, hash_of_zeros(a->size)))
@@ -131,6 +131,13 @@ void fresh_alloc(struct call *c)
 		a->mem == SBT_MEM_VMM)
 		return;
 	spin_lock(&fresh.lock);
-	look(c);
+	look(c, false);
+	spin_unlock(&fresh.lock);
+}
+
+void fresh_written(struct call *c)
+{
+	spin_lock(&fresh.lock);
+	look(c, true);
 	spin_unlock(&fresh.lock);
 }

@@ -171,6 +171,16 @@ void graph_table_add(struct thread *th, const struct graph_entry *e, bool own,
 	t->opaque |= e->type == SBT_NODE_OTHER;
 }
 
+void graph_table_memory(struct thread *th, uint64_t addr, uint64_t size)
+{
+	struct graph_table *t = th->graph_pending;
+	struct graph_memory *m = t ? take(t, sizeof(*m)) : NULL;
+	if (!m)
+		return;
+	*m = (struct graph_memory){addr, size, t->memory};
+	t->memory = m;
+}
+
 static void own_graph_is(struct graph_table *t, uint32_t exec)
 {
 	for (uint32_t i = 0; i < t->n; i++)

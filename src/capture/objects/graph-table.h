@@ -38,7 +38,13 @@ struct graph_entry {
 	uint8_t *payload; /* packed; room bytes are there for it */
 	uint32_t size, room;
 };
+/* A node that allocates memory, or frees it. */
+struct graph_memory {
+	uint64_t addr, size; /* size 0: it frees */
+	struct graph_memory *next;
+};
 struct graph_table {
+	struct graph_memory *memory; /* the last node first; NULL: none */
 	struct graph_entry *entry;
 	uint32_t n, nown;   /* nown: of the graph itself, not of child graphs */
 	uint32_t cap, hint; /* hint: where to search first; changes mostly come in order */
@@ -52,6 +58,8 @@ struct graph_table {
  * that is being instantiated, not in a child graph. */
 void graph_table_add(struct thread *t, const struct graph_entry *e, bool own,
 	const uint8_t *payload, size_t size);
+/* The same for what a node allocates or frees (size 0), beside its entry. */
+void graph_table_memory(struct thread *t, uint64_t addr, uint64_t size);
 /* The executable graph of the pending table was made: keeps the table; or it was not: drops it. */
 void graph_keep_pending(struct thread *t, uint32_t exec);
 void graph_drop_pending(struct thread *t);

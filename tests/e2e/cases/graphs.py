@@ -292,6 +292,23 @@ def test_nodes_that_cannot_be_told(t):
     t.match(rf'^#{first}\.3 count<<<', r.out)
 
 
+def test_memory_that_a_graph_leaves_behind(t):
+    """A kernel behind the launch reads what nodes of the graph allocated and wrote: it is an allocation of the trace, until something frees it."""
+    recorded(t, 'graph_memory', 'kept')
+    t.match(r'^graph_memory: 1345$', t.log[-1].out)
+    r = t.tsdb('replay', 't.sbt', '--verify')
+    t.equal(r.status, 0, r.out + r.err)
+    t.match(r'1 of 1 outputs identical', r.out)
+    out = t.tsdb('view', 't.sbt').out
+    addr = re.search(r'^#\d+ alloc async 4096 bytes (0x[0-9a-f]+) stream 1', out, re.M)[1]
+    t.equal(re.findall(rf'^#\d+ (alloc async 4096 bytes|free \w+) {addr}\b', out, re.M),
+            ['alloc async 4096 bytes', 'free device', 'alloc async 4096 bytes', 'free async', 'alloc async 4096 bytes', 'free async'], 'three times')
+    adds = re.findall(r'^#(\d+) add<<<.* stream 1$', out, re.M)
+    r = t.session('graph_memory', f'capture window seq {adds[1]}-{adds[1]}', 'run', 'continue', args=['kept'])
+    t.equal(r.status, 0, 'a window that begins with it')
+    t.equal(t.tsdb('replay', 'graph_memory.sbt', '--verify').status, 0, 'and its replay')
+
+
 def cells_of(out):
     """Of each x/6dw its six values; it takes two lines."""
     lines = [m.split() for m in re.findall(r'^0x[0-9a-f]+:((?:\s+-?\d+)+)$', out, re.M)]
