@@ -13,8 +13,11 @@
  */
 #include "replayer/execute/replayer-fail.h"
 
+#include <time.h>
+
 #define TRIES_MAX 65536u /* objects made for handles, all together */
 #define AGAIN 64u	 /* for one whose handle was just given back */
+#define ROUNDS 8u	 /* of those, with longer and longer pauses: 0.13 s */
 #define HELD_BYTES 512u
 
 static const char *name_of(const struct rtexture *t)
@@ -147,29 +150,43 @@ struct err *textures_claim(struct rp *rp)
 	return NULL;
 }
 
-/* Makes t as `is` says, with the recorded handle or not at all. A handle that was just given back
- * may not be the next one. */
+/* Makes objects as `is` says until one has its handle: *ret. */
+static struct gpu_result try_handle(
+	struct rp *rp, const struct soft_texture *is, struct gpu_array *of, bool *ret)
+{
+	uint64_t wrong[AGAIN];
+	struct gpu_result r = {0};
+	unsigned n = 0;
+
+	for (*ret = false; n < AGAIN && !*ret && !r.status; n += !*ret && !r.status) {
+		r = rp->gpu->texture_create(&wrong[n], is, of);
+		*ret = !r.status && wrong[n] == is->handle;
+	}
+	while (n)
+		(void)rp->gpu->texture_destroy(wrong[--n], is->surface != 0);
+	return r;
+}
+
+/* With the recorded handle or not at all. One that was just given back may not be the next, nor
+ * one of the next: the driver keeps it for a while. */
 static struct err *with_handle(struct rp *rp, struct rtexture *t, const struct soft_texture *is)
 {
 	struct textures *x = &rp->objects.textures;
 	struct gpu_array *of = t->array == SIZE_MAX ? NULL : x->arrays[t->array].handle;
-	struct gpu_result r = {0};
-	uint64_t wrong[AGAIN];
-	unsigned n = 0;
+	struct timespec pause = {.tv_nsec = 1000000};
 
 	if (take_held(x, is->handle))
 		(void)rp->gpu->texture_destroy(is->handle, false);
-	while (n < AGAIN && !t->alive) {
-		r = rp->gpu->texture_create(&wrong[n], is, of);
+	for (unsigned round = 0; round < ROUNDS && !t->alive; round++) {
+		if (round) {
+			TRY(devices_finish(rp));
+			(void)nanosleep(&pause, NULL);
+			pause.tv_nsec *= 2;
+		}
+		const struct gpu_result r = try_handle(rp, is, of, &t->alive);
 		if (r.status)
-			break;
-		t->alive = wrong[n] == is->handle;
-		n += !t->alive;
+			return refused(rp, t, r);
 	}
-	while (n)
-		(void)rp->gpu->texture_destroy(wrong[--n], is->surface != 0);
-	if (r.status)
-		return refused(rp, t, r);
 	return t->alive ? NULL
 			: cannot(rp, t,
 				  "the driver gives other handles, and kernels may have this one");
