@@ -303,13 +303,31 @@ static bool is_another_device(const struct search *x)
 	       strstr(notes, ", replayed on ") || strstr(notes, ", replayed with driver ");
 }
 
+static void is_launch(void *arg, const struct sbt_cmd *c)
+{
+	bool *any = arg;
+
+	*any |= c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH;
+}
+
+/* Whether launches may have written what no command is known to write: the software GPU says what
+ * each touches, other devices do not. */
+static struct err *may_be_launches(const struct search *x, bool *ret)
+{
+	*ret = false;
+	return x->rd->soft ? NULL : verdict_each_command(x, is_launch, ret);
+}
+
 static struct err *ask_device(struct search *x)
 {
 	const struct order_range *t = x->ndiffering ? &x->differing[0] : NULL;
 	const uint64_t writer = t ? order_flow_writer(x->flow, x->seq, t->addr, t->end) : 0,
 		       seq = writer ? writer : x->output.seq;
+	bool launches = false;
 
-	if (x->ret->nunanswered) {
+	if (!seq)
+		TRY(may_be_launches(x, &launches));
+	if (x->ret->nunanswered || launches) {
 		verdict_answer(x, VERDICT_OPEN, VERDICT_UNANSWERED, seq, 0);
 		return NULL;
 	}
