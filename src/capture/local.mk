@@ -79,7 +79,9 @@ agent_sources = \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
+EXTRA_DIST += tests/hip-calls.py
 if HAVE_HIP
+TESTS += tests/hip-calls.py
 HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h
 agent_sources += \
 	src/capture/hip/call-hip-copy.c src/capture/hip/call-hip-graph.c src/capture/hip/call-hip-launch.c src/capture/hip/call-hip-memory.c \

@@ -2,6 +2,7 @@
 //
 // The packet processor: executes the AQL packets of a queue in their order, each to its end before
 // the next begins. That is what the barrier bit asks for, and allowed without it.
+#include <stdio.h>
 #include <string.h>
 
 #include <hsa/amd_hsa_queue.h>
@@ -61,6 +62,20 @@ static bool dispatch_is_valid(struct kfd_queue *q, const hsa_kernel_dispatch_pac
 	return true;
 }
 
+/* Instructions whose bits need not be the hardware's. */
+static void say_approximate(const struct kfd_queue *q, uint64_t which)
+{
+	char text[128] = "";
+
+	for (int i = 0; i < AMD_APPROX_N; i++)
+		if (which >> i & 1)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
+				amd_approximate_name(i));
+	if (*text)
+		kfd_say("queue %llu: right to 1 ulp, and perhaps not the hardware's bits:%s",
+			(unsigned long long)q->id, text);
+}
+
 static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 {
 	struct amd_fault fault = {0};
@@ -99,6 +114,8 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		kfd_dispatch_fault(q, &d, &fault);
 		return false;
 	}
+	if (kfd_logs())
+		say_approximate(q, report.approximate);
 	return complete(q, p->completion_signal, start);
 }
 

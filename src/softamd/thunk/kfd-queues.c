@@ -95,15 +95,18 @@ static void *watcher(void *arg)
 	thread_begin("soft-amd-watch");
 	for (;;) {
 		uint64_t quiet = kfd_clock() - last;
-		uint32_t n = __atomic_load_n(&slots_n, __ATOMIC_ACQUIRE);
 
 		nap(quiet < 2000000 ? 20 : quiet < 1000000000 ? 200 : 1000);
-		for (uint32_t i = 0; i < n; i++)
+		/* A queue whose ring is about to go is not looked at: its end takes the lock, too.
+		 */
+		pthread_mutex_lock(&lock);
+		for (uint32_t i = 0; i < slots_n; i++)
 			if (flag(&slots[i].idle) && has_work(&slots[i].q)) {
 				flag_set(&slots[i].idle, false);
 				wake(&slots[i].q);
 				last = kfd_clock();
 			}
+		pthread_mutex_unlock(&lock);
 	}
 	return arg;
 }
@@ -230,7 +233,7 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type,
 		s->q.ring_size = size;
 		slot_fill(s, r, event);
 		if (s->q.id > slots_n)
-			__atomic_store_n(&slots_n, (uint32_t)s->q.id, __ATOMIC_RELEASE);
+			slots_n = (uint32_t)s->q.id;
 		s->taken = !thread_make(&s->thread, queue_thread, s);
 	}
 	if (!s || !s->taken)
