@@ -32,7 +32,7 @@ static struct {
 	_Atomic(struct job *) job;
 	_Atomic uint32_t inside;	 /* helpers that may have the job in hand */
 	_Atomic uint32_t helpers;	 /* those there are: a set of numbers from 1 on */
-	pid_t owner;			 /* in a forked child there are none */
+	_Atomic pid_t owner;		 /* in a forked child there are none; 0: not set yet */
 	uint8_t *room[HELPERS_MOST + 1]; /* 0: the caller's */
 } crew;
 
@@ -104,11 +104,11 @@ static unsigned wanted(uint64_t parts)
 static bool have_helpers(uint64_t parts)
 {
 	const unsigned want = wanted(parts);
-	if (crew.owner != getpid()) {
+	if (atomic_load(&crew.owner) != getpid()) {
 		atomic_store(&crew.helpers, 0);
 		atomic_store(&crew.inside, 0);
 		atomic_store(&crew.job, NULL);
-		crew.owner = getpid();
+		atomic_store(&crew.owner, getpid());
 	}
 	for (uintptr_t i = 1; i <= want; i++) {
 		if (atomic_load(&crew.helpers) >> i & 1 || !room_of(i))
@@ -139,8 +139,9 @@ static void go(struct job *j, uint8_t *room)
 bool crew_do(crew_fn *fn, void *arg, uint64_t n)
 {
 	struct job j = {.fn = fn, .arg = arg, .n = n};
+	const pid_t owner = atomic_load(&crew.owner);
 	/* A child of a process that was in a job has its mark, and nobody who takes it away. */
-	if (atomic_exchange(&crew.taken, 1) && crew.owner == getpid())
+	if (atomic_exchange(&crew.taken, 1) && (!owner || owner == getpid()))
 		return false;
 	uint8_t *room = room_of(0);
 	const bool good = agent_live() && room && have_helpers(n);

@@ -128,10 +128,12 @@ static struct err *claim(struct rp *rp, uint64_t handle)
 	struct soft_texture is = unused;
 	uint64_t got = 0;
 
+	if (is_held(x, handle))
+		return NULL;
 	if (!x->held_memory)
 		GPU(rp, mem_alloc, &x->held_memory, HELD_BYTES);
 	is.addr = x->held_memory;
-	while (!is_held(x, handle) && x->tries < TRIES_MAX) {
+	while (got != handle && x->tries < TRIES_MAX) {
 		GPU(rp, texture_create, &got, &is, NULL);
 		x->tries++;
 		MAKE_ROOM(x->held, x->nheld, x->cap_held);
