@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handlers: launches. The surprising thing: hipExtModuleLaunchKernel and its older name count the
-// grid in work-items, all others in workgroups.
+// Handlers: launches, host functions, values. The surprising thing: hipExtModuleLaunchKernel and
+// its older name count the grid in work-items, all others in workgroups.
 #include "capture/core/thread.h"
 #include "capture/hip/hip-calls.h"
 #include "capture/objects/ids.h"
@@ -160,3 +160,61 @@ void hip_host_func(struct call *c)
 	h->fn = H(p->callback);
 	h->user_data = H(p->userData);
 }
+
+/* A value written in a stream's order, or waited for. HIP's conditions have CUDA's numbers. */
+static void value(struct call *c, hipStream_t stream, void *addr, uint64_t v, unsigned elem)
+{
+	struct sbt_cmd_batch *b = &c->cmd.u.batch;
+
+	b->stream = call_stream(c, H(stream));
+	b->addr = H(addr);
+	b->value = v;
+	b->elem = elem;
+}
+
+void hip_write32(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipStreamWriteValue32)) *p =
+		HIP_ARGS(c, hipStreamWriteValue32);
+
+	value(c, p->stream, p->ptr, (uint32_t)p->value, 4);
+	c->cmd.u.batch.op_flags = p->flags;
+}
+
+void hip_write64(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipStreamWriteValue64)) *p =
+		HIP_ARGS(c, hipStreamWriteValue64);
+
+	value(c, p->stream, p->ptr, p->value, 8);
+	c->cmd.u.batch.op_flags = p->flags;
+}
+
+/* all: the mask takes every bit; no record has another one. */
+static void waits(struct call *c, unsigned flags, bool all)
+{
+	c->cmd.u.batch.is_wait = 1;
+	c->cmd.u.batch.op_flags = flags;
+	if (!all)
+		call_unreplayable(c, "a wait for some bits of a value");
+}
+
+void hip_wait32(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipStreamWaitValue32)) *p = HIP_ARGS(c, hipStreamWaitValue32);
+
+	value(c, p->stream, p->ptr, (uint32_t)p->value, 4);
+	waits(c, p->flags, p->mask == UINT32_MAX);
+}
+
+void hip_wait64(struct call *c)
+{
+	const __typeof__(*HIP_ARGS(c, hipStreamWaitValue64)) *p = HIP_ARGS(c, hipStreamWaitValue64);
+
+	value(c, p->stream, p->ptr, p->value, 8);
+	waits(c, p->flags, p->mask == UINT64_MAX);
+}
+
+_Static_assert(hipStreamWaitValueGte == 0 && hipStreamWaitValueEq == 1 &&
+		       hipStreamWaitValueAnd == 2 && hipStreamWaitValueNor == 3,
+	"the numbers of CUstreamWaitValue_flags");

@@ -121,6 +121,15 @@ def test_modules_and_both_forms_of_arguments(t):
     t.match(r'module_unload module 0', lines)
 
 
+def test_values_in_streams(t):
+    r = record(t, 'value_waits')
+    t.match(r'^values are right$', r.out)
+    t.no_match(r'not replayable', r.err)
+    lines = view(t)
+    t.equal(len(re.findall(r' batch 0x\? .*stream 1$', lines, re.M)), 3, f'writes: {lines}')
+    t.equal(len(re.findall(r' batch is_wait 0x\? value .* stream 2$', lines, re.M)), 2, f'waits: {lines}')
+
+
 def test_threads_are_recorded(t):
     r = record(t, 'threads')
     t.match(r'^8 threads are right$', r.out)

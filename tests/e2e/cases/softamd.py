@@ -44,7 +44,7 @@ def test_addresses_are_the_same_in_every_run(t):
 
 PROGRAMS = {'copies': 'copies are right\n', 'fills': 'fills are right\n', 'graph': 'three graph launches are right\n', 'histogram': '256 counts are right\n',
             'matrices': 'the product is right\n', 'reduction': 'the sum is 678852528\n', 'threads': '8 threads are right\n',
-            'two_streams': 'two streams are right\n', 'vectors': 'sums are right\n',
+            'two_streams': 'two streams are right\n', 'value_waits': 'values are right\n', 'vectors': 'sums are right\n',
             'prints': 'item 0 of three, half 0.0\nitem 1 of three, half 0.5\nitem 2 of three, half 1.0\ndone\n'}
 
 
