@@ -612,6 +612,40 @@ static void test_libraries(void **state)
 	IS(cuLibraryLoadFromFile(&lib, path, NULL, NULL, 1, NULL, NULL, 0), INVALID_VALUE);
 }
 
+/* A library has a module in each context that asks for one. It outlives them, the first as well as
+ * the later ones. */
+static void test_library_outlives_contexts(void **state)
+{
+	CUcontext c[3], now;
+	CUdeviceptr p, q;
+	CUlibrary lib;
+	CUmodule m[3], again;
+	unsigned word;
+
+	OK(cuLibraryLoadData(&lib, ptx, NULL, NULL, 0, NULL, NULL, 0));
+	for (unsigned i = 0; i < 3; i++) {
+		OK(cuCtxCreate_v4(&c[i], NULL, 0, i == 2));
+		OK(cuLibraryGetModule(&m[i], lib));
+		OK(cuCtxPopCurrent(&now));
+	}
+	assert_true(m[0] != m[1] && m[1] != m[2] && m[0] != m[2]);
+	OK(cuCtxDestroy(c[0]));
+	OK(cuCtxDestroy(c[1]));
+	OK(cuCtxPushCurrent(c[2]));
+	OK(cuLibraryGetModule(&again, lib));
+	assert_ptr_equal(again, m[2]); /* of those that are left */
+	OK(cuLibraryGetGlobal(&q, NULL, lib, "word"));
+	OK(cuCtxPopCurrent(&now));
+	OK(cuLibraryGetGlobal(&p, NULL, lib, "word")); /* a new one, here */
+	assert_true(p != q);
+	OK(cuMemcpyDtoH(&word, p, 4));
+	assert_int_equal(word, 7);
+	OK(cuCtxDestroy(c[2]));
+	OK(cuLibraryGetGlobal(&q, NULL, lib, "word"));
+	assert_true(p == q);
+	OK(cuLibraryUnload(lib));
+}
+
 /* --- memory of graphs --- */
 
 static void test_graph_memory(void **state)
@@ -829,6 +863,7 @@ int main(void)
 		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_array_sizes),
 		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_library_outlives_contexts),
 		cmocka_unit_test(test_graph_memory),
 		cmocka_unit_test(test_managed_batches),
 		cmocka_unit_test(test_failing_copy),
