@@ -362,6 +362,51 @@ static void reductions(void **state)
 	OK(cuArrayDestroy(a));
 }
 
+/* Stores of every size by 32 threads, a row for each; constants among what is stored. x is in
+ * bytes: PTX ISA, sust. */
+#define STORES                                                                                                        \
+	HEAD ".visible .entry k(.param .u64 s)\n{\n"                                                                  \
+	     ".reg .b16 %h<3>; .reg .b32 %r<8>; .reg .b64 %d<4>;\n"                                                   \
+	     "ld.param.u64 %d1, [s]; mov.u32 %r0, %tid.x; cvt.u16.u32 %h1, %r0; mul.wide.u32 %d2, %r0, 1000000000;\n" \
+	     "sust.b.2d.b8.trap [%d1, {%r0, 0}], %h1; shl.b32 %r1, %r0, 1;\n"                                         \
+	     "sust.b.2d.b16.trap [%d1, {%r1, 1}], %h1; shl.b32 %r1, %r0, 2;\n"                                        \
+	     "sust.b.2d.b32.trap [%d1, {%r1, 2}], 305419896; shl.b32 %r1, %r0, 3;\n"                                  \
+	     "sust.b.2d.b64.trap [%d1, {%r1, 3}], %d2;\n"                                                             \
+	     "sust.b.2d.v2.b32.trap [%d1, {%r1, 4}], {%r0, 7}; shl.b32 %r1, %r0, 4;\n"                                \
+	     "sust.b.2d.v4.b32.trap [%d1, {%r1, 5}], {1, %r0, 305419896, %r0};\nret;\n}\n"
+
+static void stores(void **state)
+{
+	static uint8_t rows[6][512], back[6][512];
+	CUarray a = array_2d(CU_AD_FORMAT_UNSIGNED_INT8, 1, 512, 6, CUDA_ARRAY3D_SURFACE_LDST, rows,
+		sizeof rows);
+	CUsurfObject s = surface_of(a);
+	void *params[] = {&s};
+	CUfunction f;
+	CUmodule m;
+
+	OK(cuModuleLoadData(&m, STORES));
+	OK(cuModuleGetFunction(&f, m, "k"));
+	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+	OK(cuCtxSynchronize());
+	for (uint32_t t = 0; t < 32; t++) {
+		const uint64_t wide = t * 1000000000ull;
+
+		rows[0][t] = (uint8_t)t;
+		memcpy(&rows[1][2 * t], &(uint16_t){(uint16_t)t}, 2);
+		memcpy(&rows[2][4 * t], &(uint32_t){0x12345678}, 4);
+		memcpy(&rows[3][8 * t], &wide, 8);
+		memcpy(&rows[4][8 * t], (uint32_t[]){t, 7}, 8);
+		memcpy(&rows[5][16 * t], (uint32_t[]){1, t, 0x12345678, t}, 16);
+	}
+	OK(cuMemcpyAtoH(back, a, 0, sizeof back));
+	for (unsigned y = 0; y < 6; y++)
+		assert_memory_equal(back[y], rows[y], 512);
+	OK(cuModuleUnload(m));
+	OK(cuSurfObjectDestroy(s));
+	OK(cuArrayDestroy(a));
+}
+
 /* --- wrong use in kernels: each in a context of its own, which the fault ends --- */
 
 static void fresh(void)
@@ -484,6 +529,7 @@ int main(void)
 		cmocka_unit_test(sampling),
 		cmocka_unit_test(questions),
 		cmocka_unit_test(reductions),
+		cmocka_unit_test(stores),
 		cmocka_unit_test(misuse),
 		cmocka_unit_test(texts),
 	};
