@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The driver's calls about events take each mutex before they release it, and hold none when they
- * return. This program's own pthread_mutex_lock() and pthread_mutex_unlock() are found before the C
- * library's, and count.
+ * The driver's calls about events, graphs and memory take each mutex before they release it, and
+ * hold none when they return. This program's own pthread_mutex_lock() and pthread_mutex_unlock()
+ * are found before the C library's, and count.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,11 +141,66 @@ static void test_captured_events(void **state)
 	OK(cuStreamDestroy(t));
 }
 
+static void test_graphs(void **state)
+{
+	CUDA_MEMSET_NODE_PARAMS fill = {.elementSize = 4, .width = 1, .height = 1};
+	CUgraphExecUpdateResultInfo info;
+	CUgraphNode a, b, c;
+	CUgraph g, clone;
+	CUgraphExec e;
+	CUdeviceptr m;
+
+	OK(cuMemAlloc(&m, 16));
+	fill.dst = m;
+	LOCKS(cuGraphCreate(&g, 0));
+	LOCKS(cuGraphAddMemsetNode(&a, g, NULL, 0, &fill, primary));
+	LOCKS(cuGraphAddEmptyNode(&b, g, &a, 1));
+	LOCKS(cuGraphMemsetNodeSetParams(a, &fill));
+	LOCKS(cuGraphAddDependencies(g, NULL, NULL, NULL, 0));
+	LOCKS(cuGraphRemoveDependencies(g, &a, &b, NULL, 1));
+	LOCKS(cuGraphAddDependencies(g, &a, &b, NULL, 1));
+	LOCKS(cuGraphClone(&clone, g));
+	LOCKS(cuGraphAddChildGraphNode(&c, g, &b, 1, clone));
+	LOCKS(cuGraphInstantiate(&e, g, 0));
+	LOCKS(cuGraphExecUpdate(e, g, &info));
+	LOCKS(cuGraphExecChildGraphNodeSetParams(e, c, clone));
+	OK(cuGraphExecMemsetNodeSetParams(e, a, &fill, primary));
+	LOCKS(cuGraphLaunch(e, NULL));
+	LOCKS(cuCtxSynchronize());
+	OK(cuGraphExecDestroy(e));
+	LOCKS(cuGraphDestroyNode(b));
+	LOCKS(cuGraphDestroy(clone));
+	LOCKS(cuGraphDestroy(g));
+	OK(cuMemFree(m));
+}
+
+static void test_memory(void **state)
+{
+	CUmem_range_attribute which = CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY;
+	CUmemLocation host = {.type = CU_MEM_LOCATION_TYPE_HOST};
+	CUmemoryPool pool;
+	CUdeviceptr m;
+	int v;
+
+	LOCKS(cuMemAllocManaged(&m, 4096, CU_MEM_ATTACH_GLOBAL));
+	LOCKS(cuMemAdvise(m, 4096, CU_MEM_ADVISE_SET_READ_MOSTLY, host));
+	LOCKS(cuMemRangeGetAttribute(&v, 4, which, m, 4096));
+	LOCKS(cuMemFree(m));
+	LOCKS(cuDeviceGetDefaultMemPool(&pool, 0));
+	LOCKS(cuDeviceGetMemPool(&pool, 0));
+	LOCKS(cuDeviceSetMemPool(0, pool));
+	LOCKS(cuMemAllocAsync(&m, 64, NULL));
+	LOCKS(cuMemFreeAsync(m, NULL));
+	LOCKS(cuStreamSynchronize(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_captured_events),
+		cmocka_unit_test(test_graphs),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-locks", tests, start, stop);

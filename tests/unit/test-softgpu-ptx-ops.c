@@ -367,5 +367,8 @@ int main(void)
 		cmocka_unit_test(test_local_memory_is_fresh),
 	};
 
+#ifdef NO_AVX2
+	setenv("TSDB_SOFT_NO_AVX2", "1", 1);
+#endif
 	return cmocka_run_group_tests_name("softgpu ptx ops", tests, NULL, NULL);
 }

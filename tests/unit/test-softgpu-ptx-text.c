@@ -102,6 +102,10 @@ static const struct {
 	/* operands */
 	{BODY("add.u32 %r0, %nobody, 1;"), 6, "'%nobody' is not declared"},
 	{BODY("ld.global.u32 %r0, [nobody];"), 6, "'nobody' is not declared"},
+	{BODY(".reg .b32 %x<100>; mov.u32 %x100, 1;"), 6, "'%x100' is not declared"},
+	{BODY(".reg .b32 %x<100>; mov.u32 %x07, 1;"), 6, "'%x07' is not declared"},
+	{BODY(".reg .b32 %x<100>; mov.u32 %x, 1;"), 6, "'%x' is not declared"},
+	{BODY(".reg .b32 %x<100>; mov.u32 %x4294967301, 1;"), 6, "'%x4294967301' is not declared"},
 	{BODY("mov.u64 %d0, nobody;"), 6, "'nobody' is not declared"},
 	{BODY("@%nobody mov.u64 %d0, 1;"), 6, "'%nobody' is not a predicate"},
 };
@@ -133,6 +137,8 @@ static void test_right(void **state)
 		BODY(".pragma \"nounroll\"; .loc 1 2 3, function_name $L+4, inlined_at 1 2 3;"),
 		BODY("{ .reg .b32 %r<2>; { mov.u32 %r1, 1; } }"),
 		BODY(";;"),
+		BODY(".reg .b32 %a_long_name_of<100>; mov.u32 %a_long_name_of99, 1;"),
+		BODY(".reg .b32 %x<1>; mov.u32 %x0, 1;"),
 		".global .attribute(.managed) .u32 a;",
 		".const[2] .u32 a;",
 		".visible .entry k(.param .u64 .ptr .global .align 4 p) { ret; }",
