@@ -146,6 +146,7 @@ struct live_stop {
 /* What happens while the program runs, or while it is started or let go of. */
 enum live_note_kind {
 	LIVE_NOTE_SOFT,		 /* the software GPU was chosen, as there is no driver */
+	LIVE_NOTE_SOFT_AMD,	 /* the same of the software AMD GPU, for a HIP program */
 	LIVE_NOTE_NO_AGENT,	 /* the agent could not start; text: why, or NULL */
 	LIVE_NOTE_NO_KEEPER,	 /* copies of memory do not outlive a fault; text: why */
 	LIVE_NOTE_KEEPER_ENDED,	 /* so has its process ended; status: of wait() */

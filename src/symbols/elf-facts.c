@@ -279,6 +279,7 @@ static void needed_facts(Elf *elf, struct program_facts *ret)
 				continue;
 			ret->needs_libcuda |= strncmp(name, "libcuda.so", 10) == 0;
 			ret->needs_libcudart |= strncmp(name, "libcudart.so", 12) == 0;
+			ret->needs_hip |= strncmp(name, "libamdhip64.so", 14) == 0;
 		}
 	}
 }

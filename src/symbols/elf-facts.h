@@ -40,9 +40,9 @@ bool elf_layout_bias(
 /* What a program is, before it runs. */
 struct program_facts {
 	bool elf, elf64, x86_64, executable, script;
-	bool needs_libcuda, needs_libcudart; /* DT_NEEDED */
-	bool static_cudart;		     /* a statically linked CUDA runtime */
-	bool has_fatbin;		     /* .nv_fatbin */
+	bool needs_libcuda, needs_libcudart, needs_hip; /* DT_NEEDED */
+	bool static_cudart;				/* a statically linked CUDA runtime */
+	bool has_fatbin;				/* .nv_fatbin */
 	bool fatbin_has_ptx;
 };
 /* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */

@@ -3,6 +3,7 @@
  * Which device the live program gets.
  */
 #include <stdlib.h>
+#include <unistd.h>
 #include "engine/live/live-private.h"
 #include "engine/parts.h"
 #include "symbols/elf-facts.h"
@@ -35,13 +36,38 @@ static struct err *check_soft_amd(void)
 	return NULL;
 }
 
+enum { AUTO, SOFT, REAL, SOFT_AMD }; /* the values of `set gpu` */
+
+/* For a program that is linked with HIP. */
+static struct err *choose_amd(struct engine *en)
+{
+	const bool driver = access("/dev/kfd", F_OK) == 0;
+
+	if (en->set.number[SET_GPU] == REAL && !driver)
+		return err_cure(
+			err_new(ERR_STATE, "there is no AMD driver on this machine (/dev/kfd)"),
+			"Use --gpu soft-amd, or `set gpu soft-amd`");
+	if (driver)
+		return NULL;
+	TRY(check_soft_amd());
+	en->live.soft_amd = true;
+	if (!en->live.soft_told)
+		live_tell_text(en, LIVE_NOTE_SOFT_AMD, NULL);
+	en->live.soft_told = true;
+	return NULL;
+}
+
 struct err *live_choose_gpu(
 	struct engine *en, const char *path, const struct program_facts *facts, bool *ret_soft)
 {
-	enum { AUTO, SOFT, REAL, SOFT_AMD };
 	bool driver = gpu_has_driver();
 
 	en->live.soft_amd = en->set.number[SET_GPU] == SOFT_AMD;
+	if (facts->needs_hip && !facts->needs_libcuda && !facts->needs_libcudart &&
+		(en->set.number[SET_GPU] == AUTO || en->set.number[SET_GPU] == REAL)) {
+		*ret_soft = false;
+		return choose_amd(en);
+	}
 	switch (en->set.number[SET_GPU]) {
 	case SOFT_AMD:
 		*ret_soft = false;

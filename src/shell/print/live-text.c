@@ -181,6 +181,7 @@ static const struct {
 	const char *sentence, *otherwise;
 } sentences[] = {
 	[LIVE_NOTE_SOFT] = {true, "no NVIDIA driver here: using the software GPU%s", ""},
+	[LIVE_NOTE_SOFT_AMD] = {true, "no AMD GPU here: using the software AMD GPU%s", ""},
 	[LIVE_NOTE_NO_AGENT] = {true, "no GPU commands are captured: %s",
 		"the agent could not start"},
 	[LIVE_NOTE_NO_KEEPER] = {true, LOST_IF_FAULT "%s", ""},

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.dirname(__file__))
 
 from attach import Running  # noqa: E402
-from e2e import BUILD, Skip, program
+from e2e import BUILD, Skip, program, tsdb_path
 
 
 def need_hip():
@@ -39,6 +39,18 @@ def test_a_stop_at_a_kernel(t):
     t.match(r'^ +1 +0  blocking ', r.out)
     t.match(r'^ +2 +0  blocking ', r.out)
     t.equal(r.status, 0, 'the status')
+
+
+def test_the_device_is_chosen_for_a_hip_program(t):
+    need_hip()
+    if os.path.exists('/dev/kfd'):
+        raise Skip('there is an AMD driver')
+    r = t.run([tsdb_path(), 'record', '-o', 't.sbt', program('hip/vectors')])
+    t.match(r'^sums are right$', r.out)
+    t.match(r'no AMD GPU here: using the software AMD GPU$', r.err)
+    r = t.run([tsdb_path(), 'record', '--gpu', 'real', '-o', 't.sbt', program('hip/vectors')])
+    t.match(r'there is no AMD driver on this machine \(/dev/kfd\)', r.err)
+    t.equal(r.status, 1, 'the status')
 
 
 def test_device_memory_at_a_stop(t):
