@@ -364,6 +364,32 @@ static void test_globs(void **unused)
 		"a*a*a*a*a*a*a*a*a*a*a*c", "x", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
 }
 
+/* "CUDA Driver API", CUstreamWaitValue_flags: the first value waits, the second does not. What is
+ * above 32 bits counts in waits for 64 alone; other flags (1 << 30: flush) say nothing of it. */
+static void test_waits_for_values(void **state)
+{
+	static const struct {
+		unsigned how;
+		uint64_t want, waits, goes;
+	} rows[] = {{0, 5, 4, 5}, {0, 0, UINT64_MAX, 1}, {0, UINT64_MAX, UINT64_MAX - 1, 0},
+		{1, 5, 6, 5}, {2, 6, 9, 4}, {3, UINT64_MAX - 15, 0x1f, 0x0e}};
+	const uint64_t high = UINT64_C(0x7700000000);
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct sbt_cmd_batch b = {
+			.elem = 8, .op_flags = rows[i].how, .value = rows[i].want};
+
+		assert_false(sbt_wait_is_over(&b, rows[i].waits));
+		assert_true(sbt_wait_is_over(&b, rows[i].goes));
+		b.op_flags |= 1u << 30;
+		b.elem = 4;
+		assert_false(sbt_wait_is_over(&b, rows[i].waits ^ high));
+		assert_true(sbt_wait_is_over(&b, rows[i].goes ^ high));
+		b.value ^= high;
+		assert_true(sbt_wait_is_over(&b, rows[i].goes));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_stream_of_a_command),
 		cmocka_unit_test(test_packed_bytes),
 		cmocka_unit_test(test_pack_and_unpack_any),
+		cmocka_unit_test(test_waits_for_values),
 		cmocka_unit_test(test_short_names),
 		cmocka_unit_test(test_globs),
 		cmocka_unit_test(test_short_names_of_declarations),
