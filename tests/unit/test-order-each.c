@@ -203,6 +203,70 @@ static void test_looks_are_in_order(void **unused)
 	sbt_reader_close(r);
 }
 
+static uint64_t looks_of(const struct order_options *o, const struct order_look *looks, size_t n)
+{
+	struct buf found = BUF_INIT;
+	uint64_t ret;
+
+	ok(order_in_flight(&found, end_once(), o, looks, n));
+	ret = found.len / sizeof(struct order_change);
+	buf_free(&found);
+	return ret;
+}
+
+/* A range that ends where a look begins, or begins where it ends, is not in it. */
+static void test_looks_end_where_they_do(void **unused)
+{
+	static const struct {
+		uint64_t from, to, found;
+	} rows[] = {{H, H + 64, 0}, {H, H + 65, 1}, {H + 127, H + 200, 1}, {H + 128, H + 200, 0}};
+
+	(void)unused;
+	begin();
+	fill(1, H + 64, 64);
+	const uint64_t at = fill(2, B, 16);
+	const struct order_options o = {.first = 1, .last = seq};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(
+			looks_of(&o, &(struct order_look){at, rows[i].from, rows[i].to}, 1),
+			rows[i].found);
+	test_over();
+}
+
+/* What is not page-locked cannot be seen in flight; of what nothing is known, all may be. */
+static void test_which_work_is_in_flight(void **unused)
+{
+	static const struct {
+		enum { FILL_DEVICE, KERNEL_UNKNOWN, HOST_FUNC, KERNEL_ON_H, KERNEL_ON_A } what;
+		uint64_t found;
+	} rows[] = {{FILL_DEVICE, 0}, {KERNEL_UNKNOWN, 1}, {HOST_FUNC, 0}, {KERNEL_ON_H, 1},
+		{KERNEL_ON_A, 0}};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct sbt_cmd c;
+
+		begin();
+		if (rows[i].what == FILL_DEVICE)
+			fill(1, A, 64);
+		else if (rows[i].what == KERNEL_UNKNOWN)
+			add(cmd_launch(seq, 1, 0)); /* without arguments */
+		else if (rows[i].what == HOST_FUNC) {
+			c = cmd_any(seq, SBT_HOST_FUNC);
+			c.u.host_func.stream = 1;
+			add(c);
+		} else
+			f(1, rows[i].what == KERNEL_ON_H ? H : A);
+		const uint64_t at = fill(2, B, 16);
+		const struct order_options o = {.first = 1, .last = seq};
+
+		assert_int_equal(
+			looks_of(&o, &(struct order_look){at, H, H + 256}, 1), rows[i].found);
+		test_over();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +276,8 @@ int main(void)
 		cmocka_unit_test(test_pieces_of_a_pair),
 		cmocka_unit_test(test_conflicts),
 		cmocka_unit_test(test_looks_are_in_order),
+		cmocka_unit_test(test_looks_end_where_they_do),
+		cmocka_unit_test(test_which_work_is_in_flight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -414,6 +414,96 @@ static void test_what_code_says(void **unused)
 	says("", false, 0, false);
 }
 
+/* The same, where the way to a wait, or to an end, is less plain. */
+static void test_what_rarer_code_says(void **unused)
+{
+	(void)unused;
+	/* every thread lets others begin before it waits, or it is not known when */
+	says(K("add.u32 %r1, %r1, 1;\n" TRIGGER WAIT LOAD "ret;"), true, WAITS | TRIGGERS, false);
+	says(K("@%p1 " TRIGGER WAIT LOAD "ret;"), false, 0, false);
+	says(K("$L:\n" TRIGGER WAIT LOAD "ret;"), false, 0, false);
+	says(K(TRIGGER LOAD "ret;"), true, TRIGGERS, true);
+	/* the end of the text is an end of the thread */
+	says(K(WAIT LOAD), true, WAITS | TRIGGER_WAITS, false);
+	says(K("add.u32 %r1, %r1, 1;"), true, 0, true);
+	says(K("@%p1 bra $A;\n" WAIT "$A:\nadd.u32 %r1, %r1, 1;"), false, 0, false);
+	says(K("@%p1 exit;\n" WAIT LOAD "ret;"), false, 0, false);
+	says(K(WAIT "@%p1 exit;\n" LOAD "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	/* a label that is there twice is none */
+	says(K("$L:\nadd.u32 %r1, %r1, 1;\n$L:\n@%p1 bra $L;\n" WAIT "ret;"), false, 0, false);
+	says(K("$L:\n$LL:\n@%p1 bra $L;\n" WAIT "ret;"), true, WAITS | TRIGGER_WAITS, false);
+	/* memory that no other launch sees */
+	says(K("ld.shared.u32 %r1, [%r2];\natom.shared.add.u32 %r1, [%r2], 1;\n"
+	       "red.shared.add.u32 [%r2], 1;\nst.local.u32 [%r2], %r1;\n" WAIT LOAD "ret;"),
+		true, WAITS | TRIGGER_WAITS, false);
+	says(K("red.global.add.u32 [%rd1], 1;\n" WAIT "ret;"), false, 0, false);
+	says(K("st.global.u32 [%rd1], 1;\n" WAIT "ret;"), false, 0, false);
+	/* what is done elsewhere */
+	says(K(WAIT "call.uni f, ();\nret;"), false, 0, false);
+	says(K("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;\n" WAIT "ret;"),
+		false, 0, false);
+	/* within braces, and a string of them */
+	says(K(".reg .b32 %q;\n{ { mov.u32 %q, {%r1, %r2};\n} }\n" WAIT LOAD "ret;"), true,
+		WAITS | TRIGGER_WAITS, false);
+	says(".target sm_89\n.entry k() { " WAIT LOAD "ret; }", false, 0, false);
+	says(".target sm_100\n.entry k() { " WAIT LOAD "ret; }", true, WAITS | TRIGGER_WAITS,
+		false);
+	says(".target sm_90a\n.entry k() { " LOAD "ret; }", true, 0, true);
+}
+
+/* Kernel f of a trace with these texts. */
+static bool kernel_says(const char *const *texts, unsigned n, struct order_early *ret)
+{
+	struct waits w = {.nknown = 0};
+	struct sbt_reader *r;
+	struct state *s;
+	uint64_t hash;
+	bool known, again;
+
+	begin();
+	ok(sbt_writer_code(t.w,
+		"\x7f"
+		"ELF",
+		4, CODE_CUBIN, &hash));
+	for (unsigned i = 0; i < n; i++)
+		ok(sbt_writer_code(t.w, texts[i], strlen(texts[i]), CODE_PTX, &hash));
+	r = trace_end(&t);
+	ok(state_at(&s, r, seq - 1));
+	ok(waits_kernel(&w, r, s, 0, ret, &known));
+	ok(waits_kernel(&w, r, s, 0, ret, &again)); /* remembered */
+	assert_int_equal(again, known);
+	ok(waits_kernel(&w, r, s, 7, &(struct order_early){0}, &again)); /* no such kernel */
+	assert_false(again);
+	waits_free(&w);
+	state_free(s);
+	sbt_reader_close(r);
+	return known;
+}
+
+/* Texts that all say the same count as one, those without the kernel not at all. */
+static void test_a_kernel_in_several_texts(void **unused)
+{
+#define F(target, body) ".version 8.0\n.target " target "\n.visible .entry f()\n{\n" body "\n}\n"
+	static const char *const waits = F("sm_90", WAIT LOAD "ret;"),
+				 *const also = F("sm_100", WAIT LOAD LOAD "ret;"),
+				 *const never = F("sm_90", LOAD "ret;"),
+				 *const old = F("sm_80", LOAD "ret;"),
+				 *const other = ".target sm_90\n.visible .entry g()\n{\nret;\n}\n";
+	struct order_early x;
+
+	(void)unused;
+	assert_false(kernel_says(NULL, 0, &x));
+	assert_true(kernel_says((const char *const[]){waits}, 1, &x) && x.waits);
+	assert_true(kernel_says((const char *const[]){other, waits, also}, 3, &x) && x.waits);
+	assert_true(
+		kernel_says((const char *const[]){never, other}, 2, &x) && !x.waits && x.before);
+	assert_false(kernel_says((const char *const[]){waits, never}, 2, &x));
+	assert_false(kernel_says((const char *const[]){never, waits}, 2, &x));
+	assert_false(kernel_says((const char *const[]){waits, old}, 2, &x));
+	assert_false(kernel_says((const char *const[]){other}, 1, &x));
+#undef F
+}
+
 static void test_many_that_never_wait(void **unused)
 {
 	(void)unused;
@@ -523,6 +613,8 @@ int main(void)
 		cmocka_unit_test(test_without_knowledge_nothing_is_ordered),
 		cmocka_unit_test(test_one_that_waits_first_is_in_order),
 		cmocka_unit_test(test_what_code_says),
+		cmocka_unit_test(test_what_rarer_code_says),
+		cmocka_unit_test(test_a_kernel_in_several_texts),
 		cmocka_unit_test(test_the_cure_names_the_launches_that_lack_the_wait),
 		cmocka_unit_test(test_one_that_never_waits_races),
 		cmocka_unit_test(test_what_threads_do_that_have_not_waited),
