@@ -462,11 +462,13 @@ static void on_kernel_ask(const struct soft_ask *q, struct buf *out)
 		struct soft_warp warp;
 		struct soft_value value;
 		struct soft_function function;
+		struct soft_frame frame;
 	} r;
 	const size_t size = q->what == SOFT_ASK_WARPS	    ? sizeof r.warp
 			    : q->what == SOFT_ASK_REGISTERS ? sizeof r.value
 			    : q->what == SOFT_ASK_VALUE	    ? sizeof r.value
 			    : q->what == SOFT_ASK_FUNCTIONS ? sizeof r.function
+			    : q->what == SOFT_ASK_FRAMES    ? sizeof r.frame
 			    : q->what == SOFT_ASK_MEMORY    ? 5
 							    : sizeof r.line;
 

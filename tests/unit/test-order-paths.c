@@ -379,6 +379,29 @@ static void test_so_many_values_are_known(void **unused)
 	}
 }
 
+/* Waits for many words, in another order than that of their addresses: each is behind the write to
+ * its own word, which comes later. */
+static void test_each_wait_is_for_its_own_word(void **unused)
+{
+	static uint64_t waits[600], writes[600];
+	const unsigned n = sizeof waits / sizeof *waits;
+
+	(void)unused;
+	begin();
+	for (unsigned i = 0; i < n; i++) { /* 0, 2, 4 ... and then 599, 597 ... */
+		const unsigned k = i < n / 2 ? 2 * i : 2 * (n - i) - 1;
+
+		waits[k] = value(2, true, A + 4 * k);
+	}
+	for (unsigned k = 0; k < n; k++)
+		writes[k] = value(1, false, A + 4 * k);
+	g = graph_made(false);
+	for (unsigned k = 0; k < n; k++)
+		assert_true(order_before(g, writes[k], waits[k]));
+	assert_false(order_before(g, writes[n - 1], waits[0]));
+	graph_over(g);
+}
+
 /* --- what is in the graph --- */
 
 static void test_items_and_lanes(void **unused)
@@ -574,6 +597,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_may_be_for_an_event_of_an_attribute),
 		cmocka_unit_test(test_the_default_stream_is_behind_launches_that_began_early),
 		cmocka_unit_test(test_so_many_values_are_known),
+		cmocka_unit_test(test_each_wait_is_for_its_own_word),
 		cmocka_unit_test(test_items_and_lanes),
 		cmocka_unit_test(test_a_range_has_its_own_commands_only),
 		cmocka_unit_test(test_numbers_of_commands_have_a_limit),

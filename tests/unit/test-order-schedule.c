@@ -485,6 +485,64 @@ static void test_poison_is_a_fill(void **unused)
 	sbt_reader_close(r);
 }
 
+/* A launch that is held says so; events that launches record themselves are waited for by nothing
+ * in a schedule. What memory holds at the end is what the caller says. */
+static void test_a_launch_is_held_and_memory_ends(void **unused)
+{
+	const uint64_t both = UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT |
+			      UINT64_C(1) << SBT_ATTR_COMPLETION_EVENT,
+		       early = UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_STREAM,
+		       held = UINT64_C(1) << SBT_ATTR_HELD;
+	const struct order_end ends[] = {{A, 64, {{1, 2}}}, {B, 32, {{3, 4}}}};
+	struct sbt_cmd c = cmd_launch(FIRST, 1, 0);
+	struct pieces p = {.n = 0};
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *got;
+	char path[64];
+
+	(void)unused;
+	begin();
+	c.u.launch.launch_attrs = both | early;
+	c.u.launch.trigger_event = 1;
+	c.u.launch.begun_event = 2;
+	const uint64_t a = add(c);
+
+	c = cmd_launch(seq, 1, 0);
+	c.u.launch.launch_attrs = early | UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT;
+	const uint64_t b = add(c), order[] = {a | ORDER_POISON, b};
+	struct sbt_reader *r = trace_end(&t), *again;
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r,
+		&(struct order_schedule){
+			.first = FIRST, .last = b, .seqs = order, .n = 2, .ends = ends, .nends = 2},
+		path, NULL, NULL));
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_cursor_open(&cursor, again));
+	ok(sbt_cursor_seek(cursor, FIRST));
+	ok(sbt_cursor_next(cursor, &got));
+	assert_int_equal(got->kind, SBT_LAUNCH);
+	assert_int_equal(got->u.launch.launch_attrs, early | held);
+	assert_int_equal(got->u.launch.trigger_event, 0);
+	assert_int_equal(got->u.launch.begun_event, 0);
+	ok(sbt_cursor_next(cursor, &got));
+	assert_int_equal(got->u.launch.launch_attrs, /* its event has no number: an old trace */
+		early | UINT64_C(1) << SBT_ATTR_PROGRAMMATIC_EVENT);
+	sbt_cursor_close(cursor);
+	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(p.m[i].role, SBT_MEMORY_END);
+		assert_int_equal(p.m[i].seq, sbt_reader_last_seq(again));
+		assert_int_equal(p.m[i].addr, ends[i].addr);
+		assert_int_equal(p.m[i].size, ends[i].size);
+		assert_true(sbt_hash_equal(p.m[i].hash, ends[i].hash));
+	}
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
 /* Stacks of all commands, the first and the last, go along. */
 static void test_stacks_go_along(void **unused)
 {
@@ -678,6 +736,7 @@ int main(void)
 		cmocka_unit_test(test_a_schedule_has_the_hosts_changes_where_they_are),
 		cmocka_unit_test(test_memory_of_the_host_comes_before_whoever_came_after),
 		cmocka_unit_test(test_poison_is_a_fill),
+		cmocka_unit_test(test_a_launch_is_held_and_memory_ends),
 		cmocka_unit_test(test_stacks_go_along),
 		cmocka_unit_test(test_a_schedule_is_written_as_a_trace),
 		cmocka_unit_test(test_a_schedule_has_no_waits_of_the_recording),

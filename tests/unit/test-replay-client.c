@@ -924,6 +924,7 @@ static void strings_are(uint32_t what, const void *record, char c)
 	const struct soft_value *v = record;
 	const struct soft_line *l = record;
 	const struct soft_function *f = record;
+	const struct soft_frame *frame = record;
 
 	if (what == SOFT_ASK_WARPS) {
 		all_are(w->text, sizeof w->text, c);
@@ -933,6 +934,9 @@ static void strings_are(uint32_t what, const void *record, char c)
 	} else if (what == SOFT_ASK_LINES) {
 		all_are(l->text, sizeof l->text, c);
 		all_are(l->file, sizeof l->file, c);
+	} else if (what == SOFT_ASK_FRAMES) {
+		all_are(frame->function, sizeof frame->function, c);
+		all_are(frame->file, sizeof frame->file, c);
 	} else {
 		all_are(f->name, sizeof f->name, c);
 	}
@@ -948,6 +952,7 @@ static void strings_in_answers(void **arg)
 		{SOFT_ASK_REGISTERS, sizeof(struct soft_value)},
 		{SOFT_ASK_VALUE, sizeof(struct soft_value)},
 		{SOFT_ASK_LINES, sizeof(struct soft_line)},
+		{SOFT_ASK_FRAMES, sizeof(struct soft_frame)},
 		{SOFT_ASK_FUNCTIONS, sizeof(struct soft_function)}};
 	static const char shown[] = {'y', ' ', ' '};
 	struct sbt_reader *r = small(0);

@@ -627,6 +627,28 @@ static void which_launch_of_a_kernel(void **arg)
 	sbt_reader_close(r);
 }
 
+/* A range without work needs what the host knew to be finished there. */
+static void a_range_without_work(void **arg)
+{
+	struct trace_maker t;
+	struct sbt_reader *r;
+	struct plan p;
+
+	begin(&t);
+	f(&t, 1, A); /* 13 */
+	add(&t, cmd_sync_stream(seq, 1));
+	add(&t, cmd_sync_end(seq, 14));
+	f(&t, 1, C); /* 16 */
+	add(&t, cmd_event_create(seq, 5));
+	f(&t, 2, B);
+	r = trace_end(&t);
+	ok(plan_range(&p, r, FIRST, seq - 1, 17, 17));
+	assert_skips(&p, LIST(16));
+	assert_int_equal(p.behind, 1);
+	plan_free(&p);
+	sbt_reader_close(r);
+}
+
 /* Counts by stream and kind, and of the commands the first eight. */
 static void what_is_left_out_in_words(void **arg)
 {
@@ -909,6 +931,7 @@ int main(void)
 		cmocka_unit_test(a_graph_launch),
 		cmocka_unit_test(values),
 		cmocka_unit_test(which_launch_of_a_kernel),
+		cmocka_unit_test(a_range_without_work),
 		cmocka_unit_test(what_is_left_out_in_words),
 		cmocka_unit_test(plans_that_are_executed),
 		cmocka_unit_test(random_plans),

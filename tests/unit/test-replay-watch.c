@@ -13,7 +13,8 @@
 #define LAST UINT64_C(3000)
 #define FILLED(seq) (UINT64_C(0x10000) + 16 * (seq)) /* by the fill at seq, 16 bytes */
 
-static void add_graph(struct trace_maker *t, uint64_t *seq, uint64_t graph, bool fill, bool kernel)
+static void add_graph(
+	struct trace_maker *t, uint64_t *seq, uint64_t graph, bool fill, unsigned kernels)
 {
 	static uint64_t packed[64];
 	const struct sbt_cmd launch = cmd_launch(0, SBT_NO_ID, 0);
@@ -25,8 +26,8 @@ static void add_graph(struct trace_maker *t, uint64_t *seq, uint64_t graph, bool
 	sbt_pack(packed, &launch);
 	if (fill)
 		trace_add(t, cmd_graph_node((*seq)++, graph, 0, SBT_NODE_FILL, SBT_NO_ID, NULL, 0));
-	if (kernel)
-		trace_add(t, cmd_graph_node((*seq)++, graph, 1, SBT_NODE_KERNEL, 0, packed,
+	for (unsigned i = 1; i <= kernels; i++)
+		trace_add(t, cmd_graph_node((*seq)++, graph, i, SBT_NODE_KERNEL, 0, packed,
 				     sbt_pack_size(&launch)));
 	trace_add(t, cmd_graph_instantiate((*seq)++, 10 + graph, graph));
 }
@@ -39,9 +40,9 @@ static struct sbt_cmd mark(uint64_t seq, const char *text)
 	return c;
 }
 
-/* Commands 1 to 14 make kernel relu and three graphs: fill and relu, fill, relu. Then to LAST: at
- * seqs that end in 00, 50 and 70 a launch of these; in 5 a fill, and #94 fills what #95 does; at
- * #33 the mark "step 1"; else a launch of nothing known. */
+/* Commands 1 to 14 make kernel relu and three graphs: fill, relu and relu; fill; relu. Then to
+ * LAST: at seqs that end in 00, 50 and 70 a launch of these; in 5 a fill, and #94 fills what #95
+ * does; at #33 the mark "step 1"; else a launch of nothing known. */
 static struct sbt_reader *commands(void)
 {
 	static const uint32_t params[] = {0, 4};
@@ -51,9 +52,9 @@ static struct sbt_reader *commands(void)
 	trace_begin(&t, 700);
 	trace_add(&t, cmd_ctx_create(1, 0, 0));
 	trace_add(&t, cmd_kernel_def(2, 0, SBT_NO_ID, "relu", params, 1));
-	add_graph(&t, &seq, 0, true, true);
-	add_graph(&t, &seq, 1, true, false);
-	add_graph(&t, &seq, 2, false, true);
+	add_graph(&t, &seq, 0, true, 2);
+	add_graph(&t, &seq, 1, true, 0);
+	add_graph(&t, &seq, 2, false, 1);
 	for (; seq <= LAST; seq++)
 		trace_add(&t, seq % 100 == 0	? cmd_graph_launch(seq, 0, 10)
 			      : seq % 100 == 50 ? cmd_graph_launch(seq, 0, 11)
@@ -76,10 +77,13 @@ static struct {
 	uint64_t kept, wait; /* command kept is kept back by wait */
 	uint64_t stop_at;    /* a run that comes there is interrupted */
 	uint64_t late;	     /* of the last hit */
+	bool fails;	     /* instead of an interrupt: execute() */
 } device;
 
 static struct err *execute(void *arg, const struct sbt_cmd *c, bool wait)
 {
+	if (device.stop_at && c->seq == device.stop_at)
+		return err_new(device.fails ? ERR_STATE : ERR_INTERRUPTED, "no further");
 	device.pos = c->seq;
 	return NULL;
 }
@@ -277,7 +281,7 @@ static void watches_and_steps(void **arg)
 	WATCH(p, false, 1, &nodes, 1, REPLAY_BREAKPOINT, 4, 199, 200, 0, 2);
 	go(p, 260); /* #250 launches a graph without that kernel */
 	WATCH(p, true, 1, &nodes, 1, REPLAY_WATCHPOINT, 1, 230);
-	WATCH(p, true, 1, &nodes, 1, REPLAY_BREAKPOINT, 4, 200, 200, 0, 2);
+	WATCH(p, true, 1, &nodes, 1, REPLAY_BREAKPOINT, 4, 200, 200, 0, 3);
 	WATCH(p, true, 1, &nodes, 1, REPLAY_WATCHPOINT, 1, 180);
 	WATCH(p, true, 1, &nodes, 1, REPLAY_BREAKPOINT, 4, 170, 170, 0, 1);
 	go(p, 99);
@@ -488,7 +492,7 @@ static void steps_without_a_device(void **arg)
 	ok(replay_run(p, true, &nodes, 1, NULL, &stop));
 	assert_int_equal(stop.seq, 100);
 	assert_int_equal(stop.node_seq, 100);
-	assert_int_equal(stop.node, 2);
+	assert_int_equal(stop.node, 3);
 	ok(replay_run(p, true, &marks, 1, NULL, &stop));
 	assert_int_equal(stop.seq, 33);
 	assert_int_equal(stop.breakpoint, 5);
@@ -508,6 +512,30 @@ static int close_trace(void **state)
 	return 0;
 }
 
+/* An executor that takes one command after the other sees Ctrl-C first; another failure is one. */
+static void an_executor_that_cannot_run(void **arg)
+{
+	const struct replay_executor ex = {.execute = execute, .seek = seek, .close = close_it};
+	struct replay_stop stop;
+	struct replay *p;
+
+	memset(&device, 0, sizeof device);
+	device.stop_at = 50;
+	ok(replay_open(&p, trace, &ex));
+	ok(replay_run(p, false, &marks, 1, NULL, &stop));
+	stopped(p, &stop, (struct want){REPLAY_BREAKPOINT, 5, 33});
+	ok(replay_run(p, false, &marks, 1, NULL, &stop));
+	stopped(p, &stop, (struct want){REPLAY_INTERRUPTED, 0, 49});
+	device.fails = true;
+	fails(replay_run(p, false, &marks, 1, NULL, &stop), ERR_STATE);
+	assert_int_equal(replay_seq(p), 49);
+	fails(replay_watch(p, false, watched, 1, NULL, 0, NULL, &stop), ERR_STATE);
+	device.stop_at = 0;
+	ok(replay_run(p, false, NULL, 0, NULL, &stop));
+	stopped(p, &stop, (struct want){REPLAY_END, 0, LAST});
+	replay_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_record_that_is_kept_back),
 		cmocka_unit_test(which_match),
 		cmocka_unit_test(steps_without_a_device),
+		cmocka_unit_test(an_executor_that_cannot_run),
 	};
 
 	return cmocka_run_group_tests(tests, open_trace, close_trace);
