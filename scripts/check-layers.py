@@ -46,7 +46,7 @@ TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.S)
 # What runs in other people's programs may use of the room base only what allocates nothing and prints nothing.
 BASE_ANYWHERE = ['base/checked.h', 'base/first-where.h', 'base/maps-at.h', 'base/maps-line.h', 'base/patience.h']
 # Between the software GPU and whoever looks into it.
-SOFT_SEAM = ['replayer/soft-watch.h', 'replayer/soft-debug.h']
+SOFT_SEAM = ['replayer/soft-watch.h', 'replayer/soft-debug.h', 'replayer/soft-probe.h']
 
 # room: (what it is, what it may include besides itself)
 ROOMS = {
@@ -72,8 +72,8 @@ ROOMS = {
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
-        'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h']),
+        'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

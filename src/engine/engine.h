@@ -87,6 +87,7 @@ struct engine {
 	struct ranks *ranks;	    /* the open set; NULL: none. Its trace is in `trace` */
 	uint64_t rank;		    /* of the trace that is open */
 	struct breakpoints *breaks; /* of the live program and of replays */
+	struct probes *probes;	    /* soft-settings.h; NULL: there were none yet */
 	struct live live;
 	struct engine_hooks hooks;
 	/* Long work ends once *cancel is true, a running program is stopped. At first it is the

@@ -45,6 +45,7 @@ libengine_a_SOURCES = \
 	src/engine/kernel-lines.h \
 	src/engine/trace/kernel-lines.c \
 	src/engine/trace/kernel-vars.c \
+	src/engine/trace/kernel-probes.c \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-look.h \

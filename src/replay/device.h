@@ -153,6 +153,11 @@ bool device_what_if(const struct device *d);
 /* Sets how kernels run from now on; a fresh process gets the same setting. Commands before the
  * position are not executed again. */
 struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHECK;
+/* Replaces all probes (soft-probe.h) and forgets what was counted. Commands before the position are
+ * not executed again. */
+struct err *device_probes(struct device *d, const struct soft_probe *p, unsigned n) TS_CHECK;
+/* What its n probes have counted since. */
+struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsigned n) TS_CHECK;
 /* From now on limits the replayer's time for access sets (patience.h): beyond it ERR_LIMIT is
  * returned, and the process may have been ended. NULL: no limit. */
 struct patience;

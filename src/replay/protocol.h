@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 9u
+#define REPLAYER_VERSION 10u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -94,6 +94,10 @@ struct replayer_head {
 		"how a kernel makes its addresses, by its code")                                                                               \
 	REQ(42, KEPT, replayer_seek, replayer_kept,                                                                                            \
 		"whether command seq is kept back at the position; seq 0: how many are")                                                       \
+	REQ(43, PROBES, replayer_none, replayer_done,                                                                                          \
+		"all the probes: soft_probe[] follow; what was counted is forgotten")                                                          \
+	REQ(44, PROBED, replayer_none, replayer_none,                                                                                          \
+		"what the probes have counted: soft_probe_result[] follow")                                                                    \
 	REQ(36, NODE, replayer_node, replayer_at_node,                                                                                         \
 		"to right behind a step of graph launch seq")                                                                                  \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done,                                                                                \

@@ -9,6 +9,9 @@
 #ifndef REPLAY_SOFT_WATCH_H
 #define REPLAY_SOFT_WATCH_H
 
+#include "replayer/soft-probe.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -140,6 +143,12 @@ struct soft_watch {
 	const char *(*texture)(const struct soft_texture *t);
 	/* Removes it, if there is one. */
 	void (*texture_gone)(uint64_t handle);
+	/* Replaces all probes (SOFT_PROBES_MAX at most), for launches that begin later, and forgets
+	 * what was counted. */
+	void (*probes)(const struct soft_probe *p, unsigned n);
+	/* What probe number i has counted, of launches that have ended; false: there is no such
+	 * probe. */
+	bool (*probe_result)(unsigned i, struct soft_probe_result *ret);
 };
 
 #endif

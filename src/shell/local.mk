@@ -17,7 +17,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-info.c \
 	src/shell/commands/cmd-graph.c src/shell/print/graph-text.c src/shell/print/graph.h \
 	src/shell/commands/cmd-order.c \
-	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/print/kernel-text.c src/shell/values/kernel-value.c src/shell/values/kernel-source.c src/shell/values/kernel-source.h src/shell/print/kernel-text.h \
+	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/commands/cmd-probe.c src/shell/print/kernel-text.c src/shell/values/kernel-value.c src/shell/values/kernel-source.c src/shell/values/kernel-source.h src/shell/print/kernel-text.h \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
 	src/shell/commands/cmd-run.c \
 	src/shell/commands/cmd-set.c \

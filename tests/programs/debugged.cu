@@ -46,6 +46,14 @@ __global__ void work(int *out, point given, int n)
 	out[n + i] = sum; /* end */
 }
 
+/* Goes back more often than a warp's turn is long. */
+__global__ void turns(int *out, int n)
+{
+	for (int k = 0; k < n; k++)
+		out[threadIdx.x] += k & 1; /* turn */
+	while (n) n--; /* one line */
+}
+
 int main()
 {
 	enum { N = 96 };
@@ -55,6 +63,7 @@ int main()
 	CHECK(cudaMalloc(&d, sizeof h));
 	CHECK(cudaMemset(d, 0, sizeof h));
 	work<<<2, 48>>>(d, p, N);
+	turns<<<1, 40>>>(d, 50000);
 	CHECK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
 	for (int v : h)
 		total += v;

@@ -95,6 +95,7 @@ char **soft_settings_env(struct engine *en, char **ret_own)
 	struct live *l = &en->live;
 	char **ret = xcalloc(l->nenv + SOFT_OWN + 1, sizeof *ret);
 	const uint64_t *set = en->set.number;
+	const char *probes = probes_file(en);
 	struct replayer_soft soft;
 	struct err *e = soft_settings(&en->set, &soft);
 	unsigned k = 0;
@@ -104,6 +105,8 @@ char **soft_settings_env(struct engine *en, char **ret_own)
 	if (!e && soft.schedule == SOFT_SCHEDULE_RANDOM)
 		ret_own[k++] = xasprintf("TSDB_SOFT_SCHEDULE=random:%" PRIu64, soft.seed);
 	err_free(e);
+	if (probes)
+		ret_own[k++] = xasprintf("TSDB_SOFT_PROBES=%s", probes);
 	if (soft.racecheck && open_file(l))
 		ret_own[k++] = xasprintf("TSDB_SOFT_RACECHECK=%s", l->races_path);
 	if (set[SET_SOFT_TIMEOUT])

@@ -28,6 +28,7 @@ void engine_deinit(struct engine *en)
 	live_deinit(en);
 	engine_close(en);
 	breakpoints_free(en->breaks);
+	probes_free(en->probes);
 	ranks_free(en->ranks);
 	settings_deinit(&en->set);
 }

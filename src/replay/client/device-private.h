@@ -100,6 +100,10 @@ struct err *device_reply(struct device *d, size_t size) TS_CHECK;
 
 /* ---- for device-watch.c ---- */
 /* Sends a request that does not move; the reply is in d->in. */
+/* A request that a fresh process gets again, in place of the earlier one of its type; off: it ends
+ * that one. */
+struct err *device_edit(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n, bool off) TS_CHECK;
 struct err *device_ask(
 	struct device *d, uint32_t type, const void *body, size_t n, size_t reply) TS_CHECK;
 /* Sends a request that executes towards seq `to`; the reply begins with the position reached. */

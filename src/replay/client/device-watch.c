@@ -15,6 +15,27 @@ static struct err *broken(struct device *d)
 		ERR_INFERIOR, "the replayer answers with access sets that are none; it was ended");
 }
 
+struct err *device_probes(struct device *d, const struct soft_probe *p, unsigned n)
+{
+	const struct replayer_none none = {0};
+
+	return device_edit(d, REPLAYER_PROBES, &none, sizeof none, p, n * sizeof *p, !n);
+}
+
+struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsigned n)
+{
+	const struct replayer_none none = {0};
+
+	TRY(device_ask(d, REPLAYER_PROBED, &none, sizeof none, sizeof none));
+	if (d->in.len != sizeof none + n * sizeof *ret)
+		return broken(d);
+	memcpy(ret, d->in.data + sizeof none, n * sizeof *ret);
+	for (unsigned i = 0; i < n; i++)
+		if (ret[i].nkeys > SOFT_PROBE_KEYS)
+			ret[i].nkeys = SOFT_PROBE_KEYS;
+	return NULL;
+}
+
 /* Reads one set from the reply at *at; copies its spans to align them. */
 static struct err *take_set(struct device *d, size_t *at, struct access_set *ret, struct buf *copy)
 {

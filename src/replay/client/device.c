@@ -636,6 +636,14 @@ static struct err *edit_instead(struct device *d, uint32_t type, const void *bod
 	return NULL;
 }
 
+struct err *device_edit(struct device *d, uint32_t type, const void *body, size_t n,
+	const void *tail, size_t tail_n, bool off)
+{
+	TRY(edit_instead(d, type, body, n, tail, tail_n, off));
+	d->done = d->pos;
+	return NULL;
+}
+
 struct err *device_skip(struct device *d, const uint64_t *seqs, uint32_t n, bool recorded_inputs)
 {
 	const struct replayer_skip s = {.n = n, .recorded_inputs = recorded_inputs};
@@ -676,7 +684,7 @@ struct err *device_forget(struct device *d)
 bool device_what_if(const struct device *d)
 {
 	for (size_t i = 0; i < d->nedits; i++)
-		if (d->edits[i].type != REPLAYER_SOFT)
+		if (d->edits[i].type != REPLAYER_SOFT && d->edits[i].type != REPLAYER_PROBES)
 			return true;
 	return false;
 }

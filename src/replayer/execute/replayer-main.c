@@ -391,6 +391,24 @@ static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *o
 	return NULL;
 }
 
+static struct err *on_probes(struct rp *rp, const struct request *q, struct buf *out)
+{
+	TRY(watch_probes(rp, q->tail, q->tail_n));
+	if (q->tail_n) /* what is counted has to be executed */
+		checkpoint_forget(rp, rp->first);
+	reply_position(rp, out);
+	return NULL;
+}
+
+static struct err *on_probed(struct rp *rp, const struct request *q, struct buf *out)
+{
+	const struct replayer_none none = {0};
+
+	TRY(execute_finish(rp));
+	buf_add(out, &none, sizeof none);
+	return watch_probed(rp, out);
+}
+
 static struct err *on_overlap(struct rp *rp, const struct request *q, struct buf *out)
 {
 	TRY(turn_overlap(rp, ((const struct replayer_overlap *)(const void *)q->body)->on != 0));
@@ -522,6 +540,8 @@ static const struct handler {
 	HANDLER(QUIT, on_quit, replayer_none),
 	HANDLER(SOFT, on_soft, replayer_soft),
 	HANDLER(OVERLAP, on_overlap, replayer_overlap),
+	HANDLER(PROBES, on_probes, replayer_none),
+	HANDLER(PROBED, on_probed, replayer_none),
 	HANDLER(ORDER, on_order, replayer_order),
 	HANDLER(CHECK, on_check, replayer_check),
 	HANDLER(CHANGED, on_changed, replayer_accesses),

@@ -54,6 +54,10 @@ void watch_open(struct rp *rp);
 /* Called after everything is placed: passes the recording's allocations to the software GPU, so
  * that an access that faulted in the recording faults here. */
 void watch_bounds(struct rp *rp);
+/* Sets all probes; p: n bytes of struct soft_probe. */
+struct err *watch_probes(struct rp *rp, const void *p, size_t n) TS_CHECK;
+/* Appends what each has counted. */
+struct err *watch_probed(struct rp *rp, struct buf *out) TS_CHECK;
 struct err *watch_soft(struct rp *rp, const struct replayer_soft *s) TS_CHECK;
 struct err *watch_accesses(
 	struct rp *rp, const struct replayer_accesses *a, struct buf *out) TS_CHECK;

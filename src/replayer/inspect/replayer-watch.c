@@ -43,6 +43,32 @@ static struct err *need_soft(struct rp *rp, const char *what)
 	return rp_fail(rp, REPLAYER_E_DEVICE, 0, "%s only on the software GPU", what);
 }
 
+struct err *watch_probes(struct rp *rp, const void *p, size_t n)
+{
+	struct soft_probe *v;
+
+	TRY(need_soft(rp, "kernels have probes"));
+	if (n % sizeof *v || n / sizeof *v > SOFT_PROBES_MAX)
+		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "%zu bytes are no list of probes", n);
+	TRY(execute_finish(rp));
+	v = xmalloc(n + 1); /* aligned */
+	memcpy(v, p, n);
+	rp->watch.soft->probes(v, (unsigned)(n / sizeof *v));
+	free(v);
+	return NULL;
+}
+
+struct err *watch_probed(struct rp *rp, struct buf *out)
+{
+	struct soft_probe_result *r = xmalloc(sizeof *r);
+	struct err *e = need_soft(rp, "kernels have probes");
+
+	for (unsigned i = 0; !e && rp->watch.soft->probe_result(i, r); i++)
+		buf_add(out, r, sizeof *r);
+	free(r);
+	return e;
+}
+
 /* Used only if the trace was recorded on the software GPU: NVIDIA's devices let a kernel read
  * between allocations. All allocations of the window count. With an agent that came late, or
  * without the memory that the window does not name, some are not known, and nothing is limited. */

@@ -8,6 +8,7 @@
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
 #include "softgpu/driver/overlap.h"
+#include "softgpu/micro/launch-probes.h"
 #include "softgpu/driver/watch.h"
 
 #include <signal.h>
@@ -214,6 +215,7 @@ static void run_kernel(const struct op *op, struct ctx *c, const struct op_origi
 	static const char own[] = "tsdb softgpu: "; /* drv_say begins its own way */
 	struct ptx_fault fault = {0};
 	struct watched watched;
+	struct launch_probes probes;
 	enum ptx_fault_code code;
 	int none = CUDA_SUCCESS;
 
@@ -225,7 +227,9 @@ static void run_kernel(const struct op *op, struct ctx *c, const struct op_origi
 		l.grid_workspace = workspace_get();
 	l.cooperative |= l.observer != NULL;
 	watch_begin(&watched, &l);
+	probe_begin(&probes, &l, op->kernel.fn->module->text, op->kernel.fn->module->text_size);
 	code = ptx_run(&l, &fault);
+	probe_end(&probes);
 	watch_end(&watched);
 	workspace_put(l.grid_workspace);
 	if (fault.undefined[0] && !atomic_exchange(&op->kernel.fn->told_undefined, true))

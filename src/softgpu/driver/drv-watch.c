@@ -8,6 +8,7 @@
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
 #include "softgpu/driver/overlap.h"
+#include "softgpu/micro/launch-probes.h"
 #include "softgpu/watch/ptx-access.h"
 #include "softgpu/driver/watch.h"
 
@@ -488,6 +489,8 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.collected_by = collected_by,
 		.texture = textures_put,
 		.texture_gone = textures_take,
+		.probes = probes_set,
+		.probe_result = probes_result,
 	};
 
 	return &table;

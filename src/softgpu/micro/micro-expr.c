@@ -3,9 +3,11 @@
  * The microscope's expressions: registers (%r4, %tid.x), variables of the PTX text (their
  * addresses), numbers, and C's operators with C's precedence. Compiled once, since a breakpoint's
  * condition is evaluated for every lane at every pass. Integers are 64 bits, signed; a register of
- * type .bN counts as signed.
+ * type .bN counts as signed. `f32[ADDRESS]` reads memory at a generic address, `f32(X)` makes X one
+ * of that type, `&NAME` is the generic address of a variable.
  */
 #include "softgpu/micro/micro.h"
+#include "base/checked.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -20,9 +22,12 @@ enum micro_op_kind {
 	X_REG,
 	X_SREG,
 	X_VAR,
+	X_GENERIC, /* the generic address of a variable */
 	X_NEG,
 	X_NOT,
 	X_INV,
+	X_LOAD,
+	X_CAST,
 	X_MUL,
 	X_DIV,
 	X_MOD,
@@ -101,8 +106,84 @@ static bool special(struct parser *q, const char *name, size_t n)
 	return k >= 0;
 }
 
+/* CUDA's names of special registers; returns the length of the one that p begins with, or 0. */
+static size_t builtin(const char *p, const char **ret)
+{
+	static const struct {
+		const char *cuda, *ptx[3];
+	} names[] = {{"threadIdx", {"%tid.x", "%tid.y", "%tid.z"}},
+		{"blockIdx", {"%ctaid.x", "%ctaid.y", "%ctaid.z"}},
+		{"blockDim", {"%ntid.x", "%ntid.y", "%ntid.z"}},
+		{"gridDim", {"%nctaid.x", "%nctaid.y", "%nctaid.z"}}};
+
+	if (word_length(p) == 4 && !strncmp(p, "lane", 4)) {
+		*ret = "%laneid";
+		return 4;
+	}
+	for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+		const size_t n = strlen(names[k].cuda);
+
+		if (!strncmp(p, names[k].cuda, n) && p[n] == '.' && p[n + 1] >= 'x' &&
+			p[n + 1] <= 'z' && word_length(p + n + 1) == 1) {
+			*ret = names[k].ptx[p[n + 1] - 'x'];
+			return n + 2;
+		}
+	}
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	uint8_t type;
+} types[] = {{"u8", T_u8}, {"s8", T_s8}, {"u16", T_u16}, {"s16", T_s16}, {"u32", T_u32},
+	{"s32", T_s32}, {"u64", T_u64}, {"s64", T_s64}, {"f32", T_f32}, {"f64", T_f64}};
+
+static void binary(struct parser *q, unsigned level);
+
+/* `f32[ADDRESS]` and `f32(X)`: true if that is here. */
+static bool typed(struct parser *q)
+{
+	const size_t n = word_length(q->p);
+	const char open = q->p[n], close = open == '[' ? ']' : ')';
+
+	for (unsigned k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
+		if (strlen(types[k].name) != n || memcmp(q->p, types[k].name, n) ||
+			(open != '[' && open != '('))
+			continue;
+		q->p += n + 1;
+		binary(q, 0);
+		blanks(q);
+		if (*q->p++ != close)
+			fail(q, "a bracket is not closed");
+		emit(q, open == '[' ? X_LOAD : X_CAST)->type = types[k].type;
+		return true;
+	}
+	return false;
+}
+
+static void generic(struct parser *q)
+{
+	const size_t n = word_length(++q->p);
+	const struct ptx_variable *v = q->fn && n ? micro_var(q->fn, q->p, n) : NULL;
+
+	if (!v)
+		fail(q, "there is no variable %.*s in the PTX", (int)(n < 60 ? n : 60), q->p);
+	emit(q, X_GENERIC)->var = v;
+	q->p += n;
+}
+
 static void name(struct parser *q)
 {
+	const char *known;
+	size_t length = builtin(q->p, &known);
+
+	if (length) {
+		emit(q, X_SREG)->off = ptx_sreg_find(known, strlen(known));
+		q->p += length;
+		return;
+	}
+	if (typed(q))
+		return;
 	size_t n = word_length(q->p);
 	const struct ptx_regname *r = q->fn ? micro_reg(q->fn, q->pc, q->p, n) : NULL;
 	const struct ptx_variable *v = r || !q->fn ? NULL : micro_var(q->fn, q->p, n);
@@ -145,8 +226,6 @@ static void number(struct parser *q)
 	q->p = end;
 }
 
-static void binary(struct parser *q, unsigned level);
-
 static void unary(struct parser *q)
 {
 	static const struct {
@@ -165,7 +244,9 @@ static void unary(struct parser *q)
 			q->depth--;
 			return;
 		}
-	if (*q->p == '(') {
+	if (*q->p == '&') {
+		generic(q);
+	} else if (*q->p == '(') {
 		q->p++;
 		binary(q, 0);
 		blanks(q);
@@ -384,7 +465,7 @@ static int64_t int_op(unsigned kind, int64_t a, int64_t b)
 	}
 }
 
-static struct micro_value two(
+static struct micro_value two_good(
 	unsigned kind, const struct micro_value *a, const struct micro_value *b)
 {
 	if (kind == X_LAND || kind == X_LOR)
@@ -396,7 +477,19 @@ static struct micro_value two(
 	return (struct micro_value){.i = int_op(kind, as_int(a), as_int(b))};
 }
 
-static struct micro_value one(unsigned kind, const struct micro_value *a)
+/* What && and || do not need may be bad. */
+static struct micro_value two(
+	unsigned kind, const struct micro_value *a, const struct micro_value *b)
+{
+	struct micro_value v = two_good(kind, a, b);
+	const bool enough =
+		!a->bad && ((kind == X_LAND && !is_true(a)) || (kind == X_LOR && is_true(a)));
+
+	v.bad = !enough && (a->bad || b->bad);
+	return v;
+}
+
+static struct micro_value one_good(unsigned kind, const struct micro_value *a)
 {
 	if (kind == X_NOT)
 		return (struct micro_value){.i = !is_true(a)};
@@ -404,6 +497,87 @@ static struct micro_value one(unsigned kind, const struct micro_value *a)
 		return (struct micro_value){.is_float = true, .f = -a->f};
 	return (struct micro_value){
 		.i = kind == X_NEG ? (int64_t)(0 - (uint64_t)a->i) : ~as_int(a)};
+}
+
+static struct micro_value one(unsigned kind, const struct micro_value *a)
+{
+	struct micro_value v = one_good(kind, a);
+
+	v.bad = a->bad;
+	return v;
+}
+
+static uint64_t window_of(unsigned space)
+{
+	return space == SP_SHARED  ? PTX_WIN_SHARED
+	       : space == SP_LOCAL ? PTX_WIN_LOCAL
+	       : space == SP_PARAM ? PTX_WIN_PARAM
+				   : 0;
+}
+
+/* The n bytes at a generic address, as the lane sees them; NULL: they are not there. Other blocks'
+ * shared memory is not. */
+static const uint8_t *memory_at(const struct ptx_warp *w, unsigned lane, uint64_t a, unsigned n)
+{
+	const struct ptx_cached *c;
+	const uint64_t at = (uint32_t)a;
+
+	switch (PTX_WIN(a)) {
+	case PTX_WIN_SHARED:
+		return range_within(at, n, 0, w->blk->shared_size) ? w->blk->shared + at : NULL;
+	case PTX_WIN_LOCAL:
+		return range_within(at, n, 0, w->lstride) ? w->local + lane * w->lstride + at
+							  : NULL;
+	case PTX_WIN_PARAM:
+		return range_within(at, n, 0, w->frames[0].fn->param_bytes)
+			       ? (const uint8_t *)w->wk->l->params + at
+			       : NULL;
+	default:
+		c = ptx_find_range(w->wk, a);
+		return c && c->end - a >= n ? (const uint8_t *)(uintptr_t)a : NULL;
+	}
+}
+
+static struct micro_value of_bits(uint64_t u, unsigned type)
+{
+	const unsigned bits = ptx_type_bits[type];
+
+	if (type == T_f32)
+		return (struct micro_value){.is_float = true, .f = (double)ptx_u2f((uint32_t)u)};
+	if (type == T_f64)
+		return (struct micro_value){.is_float = true, .f = ptx_u2d(u)};
+	if (bits < 64 && type >= T_u8 && type <= T_u64)
+		u &= (1ull << bits) - 1;
+	else if (bits < 64)
+		u = (uint64_t)((int64_t)(u << (64 - bits)) >> (64 - bits));
+	return (struct micro_value){.i = (int64_t)u};
+}
+
+static struct micro_value load(const struct micro_op *o, const struct ptx_warp *w, unsigned lane,
+	const struct micro_value *a)
+{
+	const unsigned n = ptx_type_bits[o->type] / 8;
+	const uint8_t *p = a->bad || a->is_float ? NULL : memory_at(w, lane, (uint64_t)a->i, n);
+	uint64_t u = 0;
+
+	if (!p)
+		return (struct micro_value){.bad = true};
+	memcpy(&u, p, n);
+	return of_bits(u, o->type);
+}
+
+static struct micro_value cast(const struct micro_op *o, const struct micro_value *a)
+{
+	struct micro_value v;
+
+	if (o->type == T_f32)
+		v = (struct micro_value){.is_float = true, .f = (double)(float)as_float(a)};
+	else if (o->type == T_f64)
+		v = (struct micro_value){.is_float = true, .f = as_float(a)};
+	else
+		v = of_bits((uint64_t)as_int(a), o->type);
+	v.bad = a->bad;
+	return v;
 }
 
 static struct micro_value leaf(
@@ -418,6 +592,9 @@ static struct micro_value leaf(
 		return special_value(w, (unsigned)o->off, lane);
 	case X_VAR:
 		return (struct micro_value){.i = (int64_t)micro_var_addr(o->var, w, frame)};
+	case X_GENERIC:
+		return (struct micro_value){.i = (int64_t)(micro_var_addr(o->var, w, frame) +
+							   window_of(o->var->space))};
 	default:
 		return (struct micro_value){.i = o->i};
 	}
@@ -431,8 +608,12 @@ struct micro_value micro_eval(
 
 	for (unsigned k = 0; k < x->n; k++) {
 		const struct micro_op *o = &x->op[k];
-		if (o->kind <= X_VAR) {
+		if (o->kind <= X_GENERIC) {
 			stack[n++] = leaf(o, w, frame, lane);
+		} else if (o->kind == X_LOAD) {
+			stack[n - 1] = load(o, w, lane, &stack[n - 1]);
+		} else if (o->kind == X_CAST) {
+			stack[n - 1] = cast(o, &stack[n - 1]);
 		} else if (o->kind <= X_INV) {
 			stack[n - 1] = one(o->kind, &stack[n - 1]);
 		} else {
@@ -467,7 +648,7 @@ void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_spa
 	ret->type = SOFT_INT;
 	ret->bytes = 8;
 	for (unsigned k = 0; k < x->n; k++)
-		if (x->op[k].kind == X_VAR)
+		if (x->op[k].kind == X_VAR || x->op[k].kind == X_GENERIC)
 			*ret_space = x->op[k].space;
 	if (x->n == 1 && o->kind == X_REG)
 		micro_declare(o->type, ret);

@@ -35,7 +35,7 @@ static bool is_source(const struct ptx_function *fn, const struct ptx_loc *l,
 }
 
 /* The first line of that file from `line` on that any instruction comes from. */
-static unsigned find_source(const struct ptx_module *m, const struct soft_point *p)
+unsigned micro_find_source(const struct ptx_module *m, const struct soft_point *p)
 {
 	unsigned best = 0;
 
@@ -52,7 +52,7 @@ static unsigned find_source(const struct ptx_module *m, const struct soft_point 
 }
 
 /* Whether a run of instructions from that source line begins at pc. */
-static bool begins_source(
+bool micro_begins_source(
 	const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line)
 {
 	const struct ptx_loc *l = micro_loc(fn, pc);
@@ -67,14 +67,14 @@ static bool begins_source(
 static void mark_source(struct soft_session *s, struct soft_point *p)
 {
 	const struct ptx_module *m = s->l.fn->m;
-	unsigned line = find_source(m, p), first = 0;
+	unsigned line = micro_find_source(m, p), first = 0;
 	bool own = false; /* first is in the kernel itself */
 
 	for (unsigned k = 0; line && k < m->nfuncs; k++) {
 		const struct ptx_function *fn = m->funcs[k];
 		for (unsigned j = 0; j < fn->nlocs; j++) {
 			uint32_t pc = fn->locs[j].pc;
-			if (!begins_source(fn, pc, p, line))
+			if (!micro_begins_source(fn, pc, p, line))
 				continue;
 			s->stops[fn->insns[pc].line] = true;
 			if (!first || (fn == s->l.fn && !own) ||
@@ -182,7 +182,7 @@ static uint32_t lanes_of(struct micro_point *q, const struct ptx_warp *w,
 	EACH_LANE(l)
 	{
 		struct micro_value v = micro_eval(&q->condition, w, w->nframes - 1, l);
-		ret |= (uint32_t)(v.is_float ? v.f != 0 : v.i != 0) << l;
+		ret |= (uint32_t)(!v.bad && (v.is_float ? v.f != 0 : v.i != 0)) << l;
 	}
 	return ret;
 }
@@ -203,7 +203,7 @@ const struct micro_point *micro_hit(
 			here = q->p.line == line && !(e->pc && fn->insns[e->pc - 1].line == line);
 		else
 			here = q->p.kind == SOFT_AT_SOURCE &&
-			       begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
+			       micro_begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
 		if (here && (*ret_lanes = lanes_of(q, w, fn, e->pc, e->mask)))
 			return q;
 	}

@@ -32,6 +32,7 @@ struct micro_expr {
 };
 struct micro_value {
 	bool is_float;
+	bool bad; /* it reads memory that is not there */
 	int64_t i;
 	double f;
 };
@@ -182,6 +183,11 @@ void micro_coordinates(const unsigned grid[3], uint64_t index, uint32_t ret[3]);
 /* The breakpoint at w's next instruction, or NULL; *ret_lanes: the lanes that hit it. */
 const struct micro_point *micro_hit(
 	struct soft_session *s, const struct ptx_warp *w, uint32_t *ret_lanes);
+/* The first line of p's file from p->line on that any instruction comes from; 0: none. */
+unsigned micro_find_source(const struct ptx_module *m, const struct soft_point *p);
+/* Whether a run of instructions from that source line begins at pc. */
+bool micro_begins_source(
+	const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line);
 /* Notes an access that may change watched bytes; micro_changed() then says whether it did. */
 void micro_note_write(struct soft_session *s, const struct ptx_access *a);
 const struct micro_point *micro_changed(struct soft_session *s, struct soft_change *ret);

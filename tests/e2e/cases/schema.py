@@ -189,6 +189,7 @@ def test_every_command(t):
                 'replay racecheck --json', 'when --json', 'x/4xw arg0 --json', 'find --json arg0, +4, {u8}arg0', 'x/s --json arg0', 'print arg0 --json'])
     look.shell(['replay start t.sbt --on soft', f'replay enter {seq}'],
                ['info blocks --json', 'info warps --json', 'info lanes --json', 'info registers --json', 'when --json', 'print --json %tid.x[all]', 'disassemble --json'])
+    look.shell(['replay start t.sbt --on soft', 'probe *:1 count', 'probe *:1 hist lane', 'probe *:1 by blockIdx.x if lane == 0'], ['info probes --json'])
     # graphs
     corpus(t, 'graphs')
     seq = launch(look, 't.sbt', 'graph_launch')
