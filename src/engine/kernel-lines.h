@@ -30,6 +30,11 @@ struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret
 struct err *kernel_lines_of_code(
 	struct sbt_reader *r, uint64_t hash, struct kernel_lines *ret) TS_CHECK;
 void kernel_lines_of_program(const char *path, struct kernel_lines *ret);
+/* Calls each with every PTX of a trace, or of a program. */
+struct err *kernel_texts_of_trace(
+	struct sbt_reader *r, void (*each)(void *arg, const char *text), void *arg) TS_CHECK;
+void kernel_texts_of_program(
+	const char *path, void (*each)(void *arg, const char *text), void *arg);
 void kernel_lines_free(struct kernel_lines *l);
 /* The first line at or behind `line` that some kernel has in a file called so (a name, or the end
  * of a path); 0: none. *ret_known: there is such a file. */

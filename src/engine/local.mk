@@ -46,6 +46,7 @@ libengine_a_SOURCES = \
 	src/engine/trace/kernel-lines.c \
 	src/engine/trace/kernel-vars.c \
 	src/engine/trace/kernel-probes.c \
+	src/engine/trace/probe-names.c src/engine/trace/probe-names.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-look.h \

@@ -121,40 +121,67 @@ static void take_text(struct kernel_lines *out, const char *text)
 			out->v[i].file = r.files[(uintptr_t)out->v[i].file];
 }
 
+static void take_lines(void *arg, const char *text)
+{
+	take_text(arg, text);
+}
+
+/* What is called with a PTX text. */
+struct taker {
+	void (*each)(void *arg, const char *text);
+	void *arg;
+};
+
 static void take_fatbin(void *arg, const void *fatbin, size_t n)
 {
+	const struct taker *t = arg;
 	size_t size;
 	char *text;
 
 	if (fatbin_ptx(fatbin, n, ARCH_MAX, &text, &size, NULL) != FATBIN_OK)
 		return;
-	take_text(arg, text);
+	t->each(t->arg, text);
 	free(text);
 }
 
-static struct err *take_code(struct sbt_reader *r, uint64_t hash, struct kernel_lines *ret)
+static struct err *take_code(struct sbt_reader *r, uint64_t hash, struct taker *t)
 {
 	struct buf code = BUF_INIT;
 	enum code_kind kind;
 	struct err *e = sbt_reader_code(r, hash, &code, &kind);
 
 	if (!e && kind == CODE_PTX)
-		take_text(ret, buf_cstr(&code));
+		t->each(t->arg, buf_cstr(&code));
 	else if (!e && kind == CODE_FATBIN)
-		take_fatbin(ret, code.data, code.len);
+		take_fatbin(t, code.data, code.len);
 	buf_free(&code);
 	return e;
 }
 
-struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret)
+struct err *kernel_texts_of_trace(
+	struct sbt_reader *r, void (*each)(void *arg, const char *text), void *arg)
 {
+	struct taker t = {each, arg};
 	struct err *e = NULL;
 	enum code_kind kind;
 	uint64_t hash;
 
-	*ret = (struct kernel_lines){0};
 	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++)
-		e = take_code(r, hash, ret);
+		e = take_code(r, hash, &t);
+	return e;
+}
+
+void kernel_texts_of_program(const char *path, void (*each)(void *arg, const char *text), void *arg)
+{
+	program_fatbins(path, take_fatbin, &(struct taker){each, arg});
+}
+
+struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret)
+{
+	struct err *e;
+
+	*ret = (struct kernel_lines){0};
+	e = kernel_texts_of_trace(r, take_lines, ret);
 	if (e)
 		kernel_lines_free(ret);
 	return e;
@@ -165,7 +192,7 @@ struct err *kernel_lines_of_code(struct sbt_reader *r, uint64_t hash, struct ker
 	struct err *e;
 
 	*ret = (struct kernel_lines){0};
-	e = take_code(r, hash, ret);
+	e = take_code(r, hash, &(struct taker){take_lines, ret});
 	if (e)
 		kernel_lines_free(ret);
 	return e;
@@ -174,7 +201,7 @@ struct err *kernel_lines_of_code(struct sbt_reader *r, uint64_t hash, struct ker
 void kernel_lines_of_program(const char *path, struct kernel_lines *ret)
 {
 	*ret = (struct kernel_lines){0};
-	program_fatbins(path, take_fatbin, ret);
+	kernel_texts_of_program(path, take_lines, ret);
 }
 
 void kernel_lines_free(struct kernel_lines *l)

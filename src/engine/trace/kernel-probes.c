@@ -12,14 +12,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "engine/kernel-lines.h"
+#include "engine/trace/probe-names.h"
 #include "engine/replay-device.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
+#include "symbols/elf-facts.h"
+#include "lang/lang.h"
 
 struct probes {
 	struct probe v[SOFT_PROBES_MAX];
 	unsigned n, last_id;
-	char *path; /* of the live program's file; NULL: none */
+	struct lang *l; /* of variables in their expressions; NULL: not needed yet */
+	char *path;	/* of the live program's file; NULL: none */
 	struct soft_probe_area *area;
 };
 
@@ -47,6 +51,8 @@ void probes_free(struct probes *p)
 	if (!p)
 		return;
 	close_area(p);
+	if (p->l)
+		lang_free(p->l);
 	for (unsigned i = 0; i < p->n; i++)
 		probe_free(&p->v[i]);
 	free(p);
@@ -77,16 +83,31 @@ static void fill(const struct probe *p, struct soft_probe *to)
 	put(to->condition, sizeof to->condition, p->condition);
 }
 
-/* Writes them where the live program reads them; no kernel of it runs. */
-static void give_live(struct probes *p)
+/* With the source's variables; a trace that cannot be read has none. */
+static void fill_named(struct engine *en, const struct probe *p, bool replay, struct soft_probe *to)
 {
+	char *program = !replay && en->live.program ? program_find(en->live.program) : NULL;
+	struct err *e;
+
+	fill(p, to);
+	if (!en->probes->l)
+		en->probes->l = lang_new();
+	e = probe_names_fill(en->probes->l, replay ? en->trace.reader : NULL, program, to);
+	err_free(e);
+	free(program);
+}
+
+/* Writes them where the live program reads them; no kernel of it runs. */
+static void give_live(struct engine *en)
+{
+	struct probes *p = en->probes;
 	struct soft_probe_area *a = p->area;
 
 	if (!a)
 		return;
 	a->n = 0;
 	for (unsigned i = 0; i < p->n; i++)
-		fill(&p->v[i], &a->probe[i]);
+		fill_named(en, &p->v[i], false, &a->probe[i]);
 	memset(a->slot, 0, sizeof a->slot);
 	atomic_fetch_add(&a->generation, 1);
 	a->n = p->n;
@@ -102,7 +123,7 @@ const char *probes_file(struct engine *en)
 		return NULL;
 	if (p->path) {
 		p->area->owner = 0; /* of a program that runs anew */
-		give_live(p);
+		give_live(en);
 		return p->path;
 	}
 	p->path = xasprintf("%s/tsdb-probes-XXXXXX", dir && *dir == '/' ? dir : "/tmp");
@@ -120,7 +141,7 @@ const char *probes_file(struct engine *en)
 	}
 	p->area->magic = SOFT_PROBE_MAGIC;
 	p->area->size = sizeof *p->area;
-	give_live(p);
+	give_live(en);
 	return p->path;
 }
 
@@ -190,7 +211,7 @@ struct err *probes_add(struct engine *en, struct probe p, unsigned *ret_id)
 	}
 	p.id = *ret_id = ++all->last_id;
 	all->v[all->n++] = p;
-	give_live(all);
+	give_live(en);
 	return NULL;
 }
 
@@ -206,7 +227,7 @@ bool probes_remove(struct engine *en, unsigned id)
 	probe_free(&p->v[k]);
 	memmove(&p->v[k], &p->v[k + 1], (p->n - k - 1) * sizeof *p->v);
 	p->n--;
-	give_live(p);
+	give_live(en);
 	return true;
 }
 
@@ -269,7 +290,7 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);
 	for (unsigned i = 0; i < en->probes->n; i++)
-		fill(&en->probes->v[i], &s[i]);
+		fill_named(en, &en->probes->v[i], true, &s[i]);
 	struct err *e = execute(en, rd, s, ret), *back = replay_goto(en->trace.replay, was, &stop);
 
 	free(s);

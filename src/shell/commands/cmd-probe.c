@@ -25,7 +25,8 @@ const char cmd_probe_help[] =
 	"of each run of instructions that come from it, also where that was inlined or unrolled.\n"
 	"EXPR has threadIdx.x, blockIdx.x, blockDim.x, gridDim.x, lane, registers of the PTX (%r4),\n"
 	"numbers, C's operators, memory at a generic address, f32[ADDRESS] or s32[ADDRESS] (u8 to u64, s8\n"
-	"to s64, f32, f64), and casts, s32(%f1). Results: `info probes`.\n"
+	"to s64, f32, f64), and casts, s32(%f1); with nvcc -G variables, too: sum, arr[i], p->x. Results:\n"
+	"`info probes`.\n"
 	"Examples: probe matmul:25 count\n"
 	"          probe reduce.cu:17 hist s32[%rd5] if threadIdx.x == 0\n"
 	"          probe sort*:sort.cu:40 by blockIdx.x\n";

@@ -20,6 +20,8 @@ const struct gdb_word gdb_words[] = {
 		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},
 	{"rwatch", "Use \"info accesses\" in a replay"},
 	{"target", "Use \"attach PID\""},
+	{"trace", "Use \"probe PLACE count\" for a line of a kernel, \"dprintf\" for others"},
+	{"tstart", "Probes count from \"run\" on; \"info probes\" shows them"},
 	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},
 	{NULL, NULL},
 };

@@ -95,6 +95,28 @@ def test_loops_count_runs(t):
     t.equal([p['threads'] for p in probed(r.out)[0]], [96 * 5, 40], 'threads')
 
 
+def test_variables_of_the_source(t):
+    """What `nvcc -G` tells of variables: in registers that are others at each place, in local, shared and global memory, behind pointers."""
+    record(t)
+    ps = [f'probe work:debugged.cu:{line_of("sum +=")} by k',
+          f'probe work:debugged.cu:{line_of("sum +=")} by squares[k] if i % 32 == 5',
+          f'probe debugged.cu:{line_of("/* twice */")} hist r + p.tag[1] if v > 3',
+          f'probe work:debugged.cu:{line_of("twice(i, mine)")} by tile[threadIdx.x ^ 1] - i + table[i & 3]',
+          f'probe work:debugged.cu:{line_of("/* end */")} by given.y',
+          f'probe work:debugged.cu:{line_of("/* end */")} by nosuch']
+    thirds = [i for i in LANES if i % 3 == 0]
+    live = [x for c in (*ps, 'run', 'info probes --json') for x in ('-ex', c)]
+    for r in (shell(t, 'replay start --on soft', *ps, 'info probes --json'),
+              t.tsdb('--batch', '--no-init', '--gpu', 'soft', *live, '--args', program('debugged'))):
+        a = probed(r.out)[0]
+        t.equal(groups(a[0]), {k: 96 for k in range(4)}, 'k')
+        t.equal(groups(a[1]), counted(i * k * k for i in LANES if i % 32 == 5 for k in range(4)), 'squares[k]')
+        t.equal(groups(a[2]), counted(log2(3 * i + i) for i in thirds if i > 3), 'of a function, behind a reference')
+        t.equal(groups(a[3]), counted((i % 48 ^ 1) + i // 48 * 48 - i + 10 * (1 + i % 4) for i in thirds), 'shared and global memory')
+        t.equal([(g['key'], g['threads']) for g in a[4]['groups']], [('-2.25', 96)], 'a float')
+        t.equal((a[5]['threads'], a[5]['uncounted']), (0, 96), 'no variable')
+
+
 def test_one_lane_of_each_warp(t):
     t.need_soft()
     recorded(t, 'reduce', options=('--memory', 'all'))
