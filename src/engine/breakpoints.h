@@ -11,6 +11,13 @@
 #include "replay/replay.h"
 #include "symbols/host-stack.h"
 
+/* What a watchpoint stops at. */
+enum watch_on {
+	WATCH_CHANGES, /* bytes that become others */
+	WATCH_READS,
+	WATCH_TOUCHES, /* reads and writes, also of the bytes that were there */
+};
+
 struct breakpoint {
 	int id;
 	char *what;	/* "kernel matmul", "copy", "work": as shown and saved */
@@ -25,6 +32,7 @@ struct breakpoint {
 	char *commands;
 	/* memory to watch; size 0: not a watchpoint. Only a replay on a device stops at it */
 	uint64_t addr, size;
+	enum watch_on watch;
 	unsigned space; /* of a watchpoint: 0 global memory, else an enum soft_space: only inside
 			   launches */
 	unsigned line;	/* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is
@@ -49,10 +57,11 @@ void breakpoints_free(struct breakpoints *b);
 struct err *breakpoints_add(
 	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */
-struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size);
+struct breakpoint *breakpoints_add_watch(
+	struct breakpoints *b, enum watch_on on, uint64_t addr, uint64_t size);
 /* Adds one on memory of a space other than global, named `name` ("shared"). */
-struct breakpoint *breakpoints_add_watch_in(
-	struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size);
+struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, enum watch_on on, unsigned space,
+	const char *name, uint64_t addr, uint64_t size);
 struct err *breakpoints_condition(
 	struct breakpoint *bp, const char *expr) TS_CHECK; /* NULL or "": none */
 /* The same with the text that the user sees: `shown` means expr, which has other names for the same
@@ -107,7 +116,9 @@ struct replay_breakpoint *breakpoints_for_replay(
 void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct breakpoints *b,
 	bool (*from)(void *arg, int id, uint32_t stack), void *arg);
 
-/* The watchpoints for replay_watch(): a heap array for free(). */
+/* Whether some watchpoint is about reads or writes that change nothing, of global memory. */
+bool breakpoints_watch_touches(struct breakpoints *b);
+/* The watchpoints for replay_watch(), those of WATCH_CHANGES: a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);
 
 #endif

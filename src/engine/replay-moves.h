@@ -11,6 +11,14 @@
 
 enum { REPLAY_OTHERS = 8 };
 
+/* How a command touches the bytes of a watchpoint for reads, or for reads and writes. */
+struct watch_touch {
+	uint64_t by;	     /* the command; another than the one stopped at: it was kept back */
+	uint64_t addr, size; /* the first of the watched bytes that it touches, or may touch */
+	bool reads, writes;
+	bool sure; /* false: it may, and whether it does is known only on the software GPU */
+};
+
 /* Where a move has ended. */
 struct replay_move {
 	struct replay_stop stop;
@@ -20,6 +28,11 @@ struct replay_move {
 	uint32_t step;
 	bool in_launch; /* at a breakpoint inside a kernel: `launch`, and not `stop`, says where */
 	struct soft_stop launch;
+	/* at a watchpoint for reads, or reads and writes: how; by 0: it is none */
+	struct watch_touch touch;
+	/* with such watchpoints: commands on the way that may have touched their bytes unseen:
+	 * kernels that follow pointers in memory, host functions */
+	uint64_t passed;
 };
 
 /* n steps. into: each node of a graph launch is a step, unless `set replay graph-nodes` is off. */

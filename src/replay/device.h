@@ -173,8 +173,11 @@ struct access_set {
 };
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
-/* The same, but a launch whose addressing is known, and that may not begin early, has one set for
- * each base of its addresses; the set without a base comes first. */
+/* The same, also with the accesses of commands before `first` that were kept back until then. */
+struct err *device_access_sets_all(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
+/* The same as device_access_sets(), but a launch whose addressing is known, and that may not begin
+ * early, has one set for each base of its addresses; the set without a base comes first. */
 struct err *device_sets_by_base(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg) TS_CHECK;
 /* How a kernel computes its addresses. Known only on the software GPU. */

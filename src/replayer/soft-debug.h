@@ -56,7 +56,7 @@ enum soft_why {
 	SOFT_WHY_FOCUS
 };
 
-/* A change that a watchpoint saw. */
+/* A change, or an access, that a watchpoint saw. */
 struct soft_change {
 	uint32_t space, size; /* of before and after: SOFT_BYTES at most */
 	uint64_t addr;	      /* of the first byte that changed; so are before and after */
@@ -64,8 +64,10 @@ struct soft_change {
 	uint32_t block[3], thread[3],
 		lanes; /* the writer; lanes: more than one, when several wrote there at once */
 	uint32_t line, source_line;
+	uint32_t access; /* bits of enum soft_touch; 0: the bytes changed */
 	char file[SOFT_FILE], text[SOFT_TEXT];
 };
+enum soft_touch { SOFT_READS = 1, SOFT_WRITES = 2 };
 
 /* The place where the launch stopped: that of the focused warp. */
 struct soft_stop {
@@ -111,12 +113,18 @@ struct soft_go {
 	uint32_t warp, end;
 };
 
-enum soft_point_kind { SOFT_AT_LINE, SOFT_AT_SOURCE, SOFT_WATCH };
+enum soft_point_kind {
+	SOFT_AT_LINE,
+	SOFT_AT_SOURCE,
+	SOFT_WATCH,	  /* bytes that change */
+	SOFT_WATCH_READS, /* that are read */
+	SOFT_WATCH_TOUCH, /* that are read or written, also with the same bytes */
+};
 struct soft_point {
 	uint32_t id, kind;
 	uint32_t line;	/* of the PTX text or the source file; out: the PTX line that it is at, 0:
 			   there is none */
-	uint32_t space; /* SOFT_WATCH: GLOBAL or SHARED (of every block) */
+	uint32_t space; /* watched: GLOBAL or SHARED (of every block) */
 	uint64_t addr, size;
 	char file[SOFT_NAME];	   /* SOFT_AT_SOURCE: the file's name, or the end of its path */
 	char condition[SOFT_TEXT]; /* of each active lane; "": always */

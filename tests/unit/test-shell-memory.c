@@ -135,7 +135,7 @@ static void watchpoints(void **state)
 	unsigned n;
 
 	must(breakpoints_add(t, "copy", false, &at));
-	w = breakpoints_add_watch(t, 0x302000000, 64);
+	w = breakpoints_add_watch(t, WATCH_CHANGES, 0x302000000, 64);
 	assert_int_equal(w->id, 2);
 	ws = breakpoints_watches(t, &n);
 	assert_int_equal(n, 1);

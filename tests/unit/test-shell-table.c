@@ -53,7 +53,7 @@ static const struct {
 		"replay goto, replay enter, replay schedule, replay stream, replay range, "
 		"replay kernel"},
 	{"changes something that another command lists",
-		"kill, file, attach, detach, handle, checkpoint, restore, break, tbreak, rbreak, dprintf, probe, unprobe, undisplay, catch, watch, delete, disable, "
+		"kill, file, attach, detach, handle, checkpoint, restore, break, tbreak, rbreak, dprintf, probe, unprobe, undisplay, catch, watch, rwatch, awatch, delete, disable, "
 		"enable, condition, ignore, commands, define, document, alias, dont-repeat, capture start, capture stop, capture window, "
 		"set, unset, cd, directory"},
 	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",

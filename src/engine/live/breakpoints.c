@@ -299,24 +299,29 @@ struct err *breakpoints_add(
 	return NULL;
 }
 
-struct breakpoint *breakpoints_add_watch(struct breakpoints *b, uint64_t addr, uint64_t size)
+static const char *const watch_words[] = {"watch", "rwatch", "awatch"};
+
+struct breakpoint *breakpoints_add_watch(
+	struct breakpoints *b, enum watch_on on, uint64_t addr, uint64_t size)
 {
 	struct breakpoint *bp = xcalloc(1, sizeof *bp);
 
 	bp->addr = addr;
 	bp->size = size;
-	bp->what = xasprintf("watch 0x%" PRIx64 " len %" PRIu64, addr, size);
+	bp->watch = on;
+	bp->what = xasprintf("%s 0x%" PRIx64 " len %" PRIu64, watch_words[on], addr, size);
 	add(b, bp);
 	return bp;
 }
 
-struct breakpoint *breakpoints_add_watch_in(
-	struct breakpoints *b, unsigned space, const char *name, uint64_t addr, uint64_t size)
+struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, enum watch_on on, unsigned space,
+	const char *name, uint64_t addr, uint64_t size)
 {
-	struct breakpoint *bp = breakpoints_add_watch(b, addr, size);
+	struct breakpoint *bp = breakpoints_add_watch(b, on, addr, size);
 
 	free(bp->what);
-	bp->what = xasprintf("watch @%s 0x%" PRIx64 " len %" PRIu64, name, addr, size);
+	bp->what =
+		xasprintf("%s @%s 0x%" PRIx64 " len %" PRIu64, watch_words[on], name, addr, size);
 	bp->space = space;
 	return bp;
 }
@@ -638,13 +643,21 @@ void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct bre
 	}
 }
 
+bool breakpoints_watch_touches(struct breakpoints *b)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space && b->v[i]->watch)
+			return true;
+	return false;
+}
+
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n)
 {
 	struct replay_watchpoint *v = xcalloc(b->n ? b->n : 1, sizeof *v);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < b->n; i++) {
-		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space)
+		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space && !b->v[i]->watch)
 			v[n++] = (struct replay_watchpoint){
 				.id = b->v[i]->id, .addr = b->v[i]->addr, .size = b->v[i]->size};
 	}

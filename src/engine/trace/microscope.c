@@ -156,7 +156,7 @@ static struct soft_point *collect_points(struct engine *en, const char *mangled,
 			continue;
 		q->id = (uint32_t)bp->id;
 		if (bp->size) {
-			q->kind = SOFT_WATCH;
+			q->kind = SOFT_WATCH + bp->watch;
 			q->space = bp->space;
 			q->addr = bp->addr;
 			q->size = bp->size;

@@ -6,11 +6,14 @@
 #include "engine/replay-moves.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "engine/breakpoints.h"
 #include "engine/graph-steps.h"
 #include "engine/microscope.h"
 #include "engine/replay-device.h"
+#include "engine/trace/access-watch.h"
 #include "sbt/sbt.h"
 
 /* --- steps --- */
@@ -193,9 +196,28 @@ struct err *replay_move_steps(
 
 /* no breakpoint of the table: stops at graph launches, to look into them while memory is watched */
 #define GRAPH_LAUNCHES INT_MAX
+/* the command up to which reads and writes of watched memory were looked for */
+#define LOOKED_UP_TO (INT_MAX - 1)
 
-/* One run, to the next stop of any kind. */
-static struct err *run_once(struct engine *en, bool backwards, struct replay_stop *stop)
+/* touched: the command touches the bytes, which is a reason that goes before others; else the way
+ * only ends there. */
+static void add_look(struct replay_breakpoint **bps, unsigned *n, uint64_t seq, bool touched)
+{
+	struct replay_breakpoint b = {.id = LOOKED_UP_TO};
+	const unsigned at = touched ? 0 : *n;
+	char cond[40], why[64];
+
+	snprintf(cond, sizeof cond, "seq == %llu", (unsigned long long)seq);
+	BUG_ON(!sbt_expr_compile(&b.cond, 0, cond, why, sizeof why));
+	*bps = xrealloc(*bps, (*n + 1) * sizeof **bps);
+	memmove(*bps + at + 1, *bps + at, (*n - at) * sizeof **bps);
+	(*bps)[at] = b;
+	++*n;
+}
+
+/* One run, to the next stop of any kind, at look->at if not before. */
+static struct err *run_to(
+	struct engine *en, bool backwards, const struct access_stop *look, struct replay_stop *stop)
 {
 	struct replay_breakpoint *bps;
 	struct replay_watchpoint *ws;
@@ -203,6 +225,8 @@ static struct err *run_once(struct engine *en, bool backwards, struct replay_sto
 	struct err *e;
 
 	bps = breakpoints_for_replay(en->breaks, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
+	if (look->at)
+		add_look(&bps, &nbps, look->at, look->nids);
 	breakpoints_replay_from(bps, nbps, en->breaks, en->hooks.recorded_from, en->hooks.arg);
 	ws = breakpoints_watches(en->breaks, &nws);
 	if (nws && en->trace.device &&
@@ -222,22 +246,73 @@ static struct err *run_once(struct engine *en, bool backwards, struct replay_sto
 	return e;
 }
 
-/* Runs to the replay's next stop, and from there into the graph launch that it is about:
- * *ret_in_graph, with *ret_step steps done. */
-static struct err *run_past_commands(struct engine *en, bool backwards, struct replay_stop *stop,
-	bool *ret_in_graph, uint32_t *ret_step)
+/* The replay is at a command that touches bytes of watchpoints: tells the move of it, as the reason
+ * or beside another one. */
+static void take_access(struct replay_move *m, const struct access_stop *a)
 {
+	m->touch = a->touch;
+	if (m->stop.breakpoint == LOOKED_UP_TO) {
+		m->stop.why = REPLAY_WATCHPOINT;
+		m->stop.breakpoint = a->ids[0];
+		m->stop.late = a->touch.by != a->at ? a->touch.by : 0;
+	}
+	for (unsigned i = 0; i < a->nids; i++)
+		if (a->ids[i] != m->stop.breakpoint && m->nothers < REPLAY_OTHERS)
+			m->others[m->nothers++] = a->ids[i];
+}
+
+/* The same as run_to(), also to commands that touch the bytes of watchpoints. */
+static struct err *run_once(struct engine *en, bool backwards, struct replay_move *m)
+{
+	struct replay_stop *stop = &m->stop;
+	struct access_stop a = {0};
+	uint64_t chunk = 32;
+
+	m->nothers = 0;
+	m->touch = (struct watch_touch){0};
+	if (!breakpoints_watch_touches(en->breaks))
+		return run_to(en, backwards, &a, stop);
+	for (;;) {
+		struct err *e = access_watch_look(en, backwards, &chunk, &a);
+
+		if (e && e->code == ERR_INTERRUPTED) {
+			err_free(e);
+			*stop = (struct replay_stop){
+				.why = REPLAY_INTERRUPTED, .seq = replay_seq(en->trace.replay)};
+			return NULL;
+		}
+		TRY(e);
+		TRY(run_to(en, backwards, &a, stop));
+		m->passed += a.passed;
+		if (stop->breakpoint != LOOKED_UP_TO || a.nids)
+			break;
+	}
+	if (a.nids && stop->seq == a.at && !stop->node_seq)
+		take_access(m, &a);
+	return NULL;
+}
+
+/* Runs to the replay's next stop, and from there into the graph launch that it is about:
+ * ret->in_graph, with ret->step steps done. */
+static struct err *run_past_commands(struct engine *en, bool backwards, struct replay_move *m)
+{
+	struct replay_stop *stop = &m->stop;
+	bool *ret_in_graph = &m->in_graph;
+	uint32_t *ret_step = &m->step;
+	const struct breakpoint *bp;
 	const struct sbt_cmd *c;
 	struct replay_stop in;
 	uint64_t seq;
 
 	*ret_in_graph = false;
 	for (;;) {
-		TRY(run_once(en, backwards, stop));
+		TRY(run_once(en, backwards, m));
+		bp = breakpoints_by_id(en->breaks, stop->breakpoint);
 		c = replay_cmd(en->trace.replay);
 		seq = stop->node_seq;
 		if (!seq &&
-			(stop->why == REPLAY_WATCHPOINT || stop->breakpoint == GRAPH_LAUNCHES) &&
+			((stop->why == REPLAY_WATCHPOINT && bp && !bp->watch) ||
+				stop->breakpoint == GRAPH_LAUNCHES) &&
 			c && c->kind == SBT_GRAPH_LAUNCH && settings_on(&en->set, SET_REPLAY_NODES))
 			seq = c->seq;
 		if (!seq)
@@ -267,12 +342,25 @@ static bool is_inside(struct engine *en, const struct replay_stop *stop)
 /* One run, to the next stop, in or behind the launch that the replay is inside. */
 static struct err *run_on(struct engine *en, bool backwards, struct replay_move *ret)
 {
-	*ret = (struct replay_move){.in_graph = false};
+	const struct graph_place *p = graph_place_of(en);
+	const uint64_t launch = p && p->step < p->steps.n ? p->seq : 0;
+	struct access_stop a = {0};
+
 	TRY(graph_run(en, backwards, &ret->stop, &ret->step));
 	ret->in_graph = ret->stop.why != REPLAY_STEPPED;
-	return ret->in_graph
-		       ? NULL
-		       : run_past_commands(en, backwards, &ret->stop, &ret->in_graph, &ret->step);
+	if (ret->in_graph)
+		return NULL;
+	/* The rest of the launch may touch watched bytes: which step does is not known. */
+	if (launch && breakpoints_watch_touches(en->breaks))
+		TRY(access_watch_at(en, launch, &a));
+	ret->passed += a.passed + (backwards && a.nids);
+	if (a.nids && !backwards) {
+		TRY(replay_goto(en->trace.replay, launch, &ret->stop));
+		ret->stop.breakpoint = LOOKED_UP_TO;
+		take_access(ret, &a);
+		return NULL;
+	}
+	return run_past_commands(en, backwards, ret);
 }
 
 static bool is_stop(const struct replay_move *m)
@@ -285,14 +373,17 @@ static bool is_stop(const struct replay_move *m)
 static bool take_hits(struct engine *en, struct replay_move *m)
 {
 	unsigned n, nids = 1;
-	int ids[REPLAY_OTHERS + 1] = {m->stop.breakpoint};
+	int ids[2 * REPLAY_OTHERS + 1] = {m->stop.breakpoint};
 	struct replay_breakpoint *bps;
 	bool hit = false;
 
+	for (unsigned i = 0; i < m->nothers; i++) /* watchpoints */
+		ids[nids++] = m->others[i];
+	m->nothers = 0;
 	if (!m->in_graph) {
 		bps = breakpoints_for_replay(en->breaks, false, &n);
 		breakpoints_replay_from(bps, n, en->breaks, en->hooks.recorded_from, en->hooks.arg);
-		nids += replay_matching(en->trace.replay, bps, n, ids + 1, REPLAY_OTHERS);
+		nids += replay_matching(en->trace.replay, bps, n, ids + nids, REPLAY_OTHERS);
 		free(bps);
 	}
 	for (unsigned i = 0; i < nids; i++) {
@@ -308,8 +399,9 @@ static bool take_hits(struct engine *en, struct replay_move *m)
 		if (!hit && breakpoints_hit(en->breaks, ids[i], false)) {
 			hit = true;
 			m->stop.breakpoint = ids[i];
-			m->stop.why = i ? REPLAY_BREAKPOINT : m->stop.why;
-		} else if (hit && breakpoints_hit_also(en->breaks, ids[i], false)) {
+			m->stop.why = bp && bp->size ? REPLAY_WATCHPOINT : REPLAY_BREAKPOINT;
+		} else if (hit && m->nothers < REPLAY_OTHERS &&
+			   breakpoints_hit_also(en->breaks, ids[i], false)) {
 			m->others[m->nothers++] = ids[i];
 		}
 	}
@@ -321,6 +413,9 @@ static bool take_hits(struct engine *en, struct replay_move *m)
 static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_move *ret)
 {
 	for (;;) {
+		const uint64_t passed = ret->passed;
+
+		*ret = (struct replay_move){.passed = passed};
 		TRY(run_on(en, backwards, ret));
 		if (!is_stop(ret))
 			return NULL;

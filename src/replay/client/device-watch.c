@@ -67,7 +67,8 @@ static struct err *take_set(struct device *d, size_t *at, struct access_set *ret
 	return NULL;
 }
 
-static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy,
+/* from: sets of commands before it are left out. */
+static struct err *take_sets(struct device *d, uint64_t from, struct buf *copy,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
 	struct replayer_accessed head;
@@ -77,16 +78,16 @@ static struct err *take_sets(struct device *d, uint64_t first, struct buf *copy,
 	memcpy(&head, d->in.data, sizeof head);
 	for (uint64_t i = 0; i < head.n; i++) {
 		TRY(take_set(d, &at, &a, copy));
-		if (a.seq >= first)
+		if (a.seq >= from)
 			TRY(each(arg, &a));
 	}
 	return NULL;
 }
 
-/* Asks with request ACCESSES or CHANGED. */
-static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint64_t first,
-	uint64_t last, uint32_t max, struct err *(*each)(void *arg, const struct access_set *a),
-	void *arg)
+/* Asks with request ACCESSES or CHANGED; from: as in take_sets(). */
+static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint64_t from,
+	uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
 	struct buf copy = BUF_INIT;
 	struct err *e = NULL;
@@ -109,7 +110,7 @@ static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint6
 			e = device_ask_run(
 				d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
 		if (!e)
-			e = d->want > was ? take_sets(d, first, &copy, each, arg) : broken(d);
+			e = d->want > was ? take_sets(d, from, &copy, each, arg) : broken(d);
 	}
 	buf_free(&copy);
 	return e;
@@ -125,13 +126,19 @@ void device_budget(struct device *d, struct patience *budget, uint64_t ns)
 struct err *device_access_sets(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
-	return ask_sets(d, REPLAYER_ACCESSES, false, first, last, max, each, arg);
+	return ask_sets(d, REPLAYER_ACCESSES, false, first, first, last, max, each, arg);
+}
+
+struct err *device_access_sets_all(struct device *d, uint64_t first, uint64_t last, uint32_t max,
+	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
+{
+	return ask_sets(d, REPLAYER_ACCESSES, false, 0, first, last, max, each, arg);
 }
 
 struct err *device_sets_by_base(struct device *d, uint64_t first, uint64_t last, uint32_t max,
 	struct err *(*each)(void *arg, const struct access_set *a), void *arg)
 {
-	return ask_sets(d, REPLAYER_ACCESSES, true, first, last, max, each, arg);
+	return ask_sets(d, REPLAYER_ACCESSES, true, first, first, last, max, each, arg);
 }
 
 struct err *device_addressing(struct device *d, uint64_t kernel, struct soft_addressing *ret)
@@ -152,7 +159,7 @@ struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last,
 {
 	const struct replayer_none none = {0};
 
-	TRY(ask_sets(d, REPLAYER_CHANGED, false, first, last, max, each, arg));
+	TRY(ask_sets(d, REPLAYER_CHANGED, false, first, first, last, max, each, arg));
 	return device_ask(d, REPLAYER_CHECK_END, &none, sizeof none, sizeof(struct replayer_done));
 }
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "engine/breakpoints.h"
 #include "shell/commands/break-place.h"
+#include "shell/print/kernel-text.h"
 #include "shell/commands/by-number.h"
 #include "shell/print/breakpoints-text.h"
 #include "shell/print/kernel-text.h"
@@ -258,10 +259,28 @@ struct err *cmd_tbreak(struct session *s, const struct cmd_args *a)
 	return add(s, a->rest, (struct making){.temporary = true});
 }
 
+/* Goes on to a place, or to an earlier stop; no breakpoint is left either way. */
+static struct err *go_on_to(struct session *s, const char *place)
+{
+	struct breakpoint *bp;
+	struct err *e;
+	int id;
+
+	TRY(add(s, place, (struct making){.temporary = true}));
+	id = breakpoints_last_id(s->engine.breaks);
+	e = session_execute(s, "continue");
+	bp = breakpoints_by_id(s->engine.breaks, id);
+	if (!bp)
+		return e;
+	breakpoints_delete(s->engine.breaks, bp);
+	return e ? e : live_rearm(&s->engine);
+}
+
 const char cmd_until_help[] =
 	"In a replay, goes forwards to the command with number SEQ without stopping at breakpoints.\n"
 	"With a PLACE, as `break` takes it, goes on to there or to an earlier stop. Without, the\n"
-	"same as `next`.\n"
+	"same as `next`; inside a kernel with line numbers, goes on to a line behind the present\n"
+	"one: past the turns of a loop.\n"
 	"Examples: until 143\n"
 	"          until kernel matmul\n";
 
@@ -271,12 +290,12 @@ struct err *cmd_until(struct session *s, const struct cmd_args *a)
 	char *line;
 	struct err *e;
 
+	if (!*a->rest && replay && kernel_stop(s) && kernel_stop(s)->source_line)
+		return kernel_until(s);
 	if (!*a->rest)
 		return session_execute(s, "next");
-	if (!replay || !replay_is_position(a->rest)) {
-		TRY(add(s, a->rest, (struct making){.temporary = true}));
-		return session_execute(s, "continue");
-	}
+	if (!replay || !replay_is_position(a->rest))
+		return go_on_to(s, a->rest);
 	line = xasprintf("replay until %s", a->rest);
 	e = session_execute(s, line);
 	free(line);
@@ -393,14 +412,13 @@ void break_say(void *session, const struct breakpoint *bp)
 }
 
 const char cmd_advance_help[] =
-	"Sets a temporary breakpoint, as `tbreak` does, and continues to it.\n"
+	"Continues to a place, as `tbreak` takes it, or to an earlier stop.\n"
 	"Examples: advance matmul\n"
 	"          advance blur.cu:25\n";
 
 struct err *cmd_advance(struct session *s, const struct cmd_args *a)
 {
-	TRY(add(s, a->rest, (struct making){.temporary = true}));
-	return session_execute(s, "continue");
+	return go_on_to(s, a->rest);
 }
 
 /* --- by number --- */

@@ -66,8 +66,9 @@ static void tell_kept(struct session *s, uint64_t seq)
 
 /* Prints the kept-back command that changed what is watched, when the stop's command only released
  * it. */
-static void tell_late(struct session *s, uint64_t seq)
+static void tell_late(struct session *s, uint64_t seq, int id)
 {
+	const struct breakpoint *bp = breakpoints_by_id(s->engine.breaks, id);
 	struct buf b = BUF_INIT;
 	uint32_t stack;
 	struct err *e =
@@ -76,10 +77,27 @@ static void tell_late(struct session *s, uint64_t seq)
 		    : NULL;
 
 	if (seq && !e)
-		out_printf(
-			s->out, "  changed by %s, which was kept back until then\n", buf_cstr(&b));
+		out_printf(s->out, "  %s %s, which was kept back until then\n",
+			bp && bp->watch ? "by" : "changed by", buf_cstr(&b));
 	err_free(e);
 	buf_free(&b);
+}
+
+static void tell_numbers(
+	struct session *s, const struct replay_stop *stop, const int *others, unsigned nothers)
+{
+	if (stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT)
+		out_printf(s->out, "%s %d, ",
+			stop->why == REPLAY_BREAKPOINT ? "Breakpoint" : "Watchpoint",
+			stop->breakpoint);
+	for (unsigned i = 0; i < nothers; i++) {
+		const struct breakpoint *bp = breakpoints_by_id(s->engine.breaks, others[i]);
+
+		out_printf(
+			s->out, "%s %d, ", bp && bp->size ? "Watchpoint" : "Breakpoint", others[i]);
+	}
+	if (stop->why == REPLAY_INTERRUPTED)
+		out_str(s->out, "Interrupted at ");
 }
 
 /* Prints where the replay is after a move; others: further breakpoints that were hit there. */
@@ -97,14 +115,7 @@ static void tell_stop(
 	s->script.interrupted |= stop->why == REPLAY_INTERRUPTED;
 	if (!displays_stop(s, stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT))
 		return;
-	if (stop->why == REPLAY_BREAKPOINT)
-		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
-	for (unsigned i = 0; i < nothers; i++)
-		out_printf(s->out, "Breakpoint %d, ", others[i]);
-	if (stop->why == REPLAY_WATCHPOINT)
-		out_printf(s->out, "Watchpoint %d, ", stop->breakpoint);
-	if (stop->why == REPLAY_INTERRUPTED)
-		out_str(s->out, "Interrupted at ");
+	tell_numbers(s, stop, others, nothers);
 	if (stop->retired)
 		out_printf(s->out, "#%" PRIu64 " has finished; at ", stop->retired);
 	if (c) {
@@ -114,7 +125,7 @@ static void tell_stop(
 	} else {
 		out_printf(s->out, "The beginning of the %s, before its first command.\n", whole);
 	}
-	tell_late(s, stop->late);
+	tell_late(s, stop->late, stop->breakpoint);
 	tell_kept(s, c ? c->seq : 0);
 	if (c)
 		source_tell_recorded(s, c);
@@ -148,10 +159,12 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_move_run(&s->engine, backwards, &m));
 	tell_move(s, &m);
-	return !m.in_launch && m.stop.why == REPLAY_WATCHPOINT &&
-			       !breakpoints_silent(s->engine.breaks)
-		       ? watch_tell(s, m.stop.breakpoint)
-		       : NULL;
+	if (m.in_launch || breakpoints_silent(s->engine.breaks))
+		return NULL;
+	if (m.touch.by)
+		watch_tell_touch(s, &m.touch);
+	watch_tell_passed(s, m.passed);
+	return m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint) : NULL;
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)

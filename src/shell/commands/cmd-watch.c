@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands that watch and compare memory of a replay on a device: watch, who-wrote, diff.
+ * Commands that watch and compare memory of a replay: watch, rwatch, awatch, who-wrote, diff.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
+#include "engine/replay-moves.h"
 #include "engine/who-wrote.h"
 #include "shell/trace/replay-run.h"
 #include "shell/print/stack-view.h"
@@ -42,9 +43,27 @@ const char cmd_watch_help[] =
 	"Examples: watch arg0\n"
 	"          watch/f 0x302000000 len 64\n";
 
+const char cmd_rwatch_help[] =
+	"Stops `continue` and `reverse-continue` of a replay right after a command that reads memory;\n"
+	"ADDRESS [len N] as in `watch`. On the software GPU it is exact to the byte, for kernels, too,\n"
+	"and inside a launch the stop is right after the instruction. Elsewhere copies and the like are\n"
+	"exact by their records; a launch that was given a pointer into the allocation \"may read\"; and\n"
+	"what may have read it through pointers in memory is counted and said. What the program's own\n"
+	"code reads is not seen.\n"
+	"Examples: rwatch arg0\n"
+	"          rwatch 0x302000000 len 64\n";
+
+const char cmd_awatch_help[] =
+	"The same as `rwatch`, for reads and writes: also for writes of the bytes that were there.\n"
+	"`watch` stops where bytes become others.\n"
+	"Example: awatch arg0 len 4\n";
+
+static const char *const watch_titles[] = {"Watchpoint", "Read watchpoint", "Access watchpoint"};
+
 /* Inside a launch: "@shared 0x10 len 8", "%rd4", "tile". *ret_done false: it is an ordinary
  * address. */
-static struct err *watch_inside(struct session *s, const char *text, bool *ret_done)
+static struct err *watch_inside(
+	struct session *s, enum watch_on on, const char *text, bool *ret_done)
 {
 	const char *len = strstr(text, " len ");
 	char *where = strndup(text, len ? (size_t)(len - text) : strlen(text));
@@ -68,17 +87,26 @@ static struct err *watch_inside(struct session *s, const char *text, bool *ret_d
 					kernel_spaces[space]),
 			"Global and shared memory can; \"stepi\" and \"x @%s\" show what a thread does",
 			kernel_spaces[space]);
-	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->engine.breaks, addr, size)
-				  : breakpoints_add_watch_in(s->engine.breaks, space,
+	bp = space == SOFT_GLOBAL ? breakpoints_add_watch(s->engine.breaks, on, addr, size)
+				  : breakpoints_add_watch_in(s->engine.breaks, on, space,
 					    kernel_spaces[space], addr, size);
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", bp->id, size,
-		kernel_spaces[space], addr,
+	out_printf(s->out, "%s %d: %" PRIu64 " bytes at %s 0x%" PRIx64 "%s\n", watch_titles[on],
+		bp->id, size, kernel_spaces[space], addr,
 		space ? ", of every block of a launch under the microscope" : "");
 	return NULL;
 }
 
-struct err *cmd_watch(struct session *s, const struct cmd_args *a)
+/* Where the watchpoint stops, if that is not now. */
+static const char *watch_where(const struct session *s, enum watch_on on)
+{
+	if (s->focus != FOCUS_REPLAY || !s->engine.trace.reader)
+		return on ? " (only a replay stops at it)"
+			  : " (only a replay on a device stops at it)";
+	return on || s->engine.trace.device ? "" : " (only a replay on a device stops at it)";
+}
+
+static struct err *add_watch(struct session *s, const struct cmd_args *a, enum watch_on on)
 {
 	struct x_format f = {.count = 1, .unit = 'w'};
 	struct breakpoint *bp;
@@ -86,20 +114,32 @@ struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 	bool done;
 
 	TRY(x_format_parse(&f, a->fmt));
-	TRY(watch_inside(s, a->rest, &done));
+	TRY(watch_inside(s, on, a->rest, &done));
 	if (done)
 		return NULL;
 	TRY(memory_range(s, a->rest, &addr, &size));
-	bp = breakpoints_add_watch(s->engine.breaks, addr, size);
+	bp = breakpoints_add_watch(s->engine.breaks, on, addr, size);
 	bp->letter = f.letter;
 	bp->unit = f.unit;
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "Watchpoint %d: %" PRIu64 " bytes at 0x%" PRIx64 "%s\n", bp->id, size,
-		addr,
-		s->engine.trace.device && s->focus == FOCUS_REPLAY
-			? ""
-			: " (only a replay on a device stops at it)");
+	out_printf(s->out, "%s %d: %" PRIu64 " bytes at 0x%" PRIx64 "%s\n", watch_titles[on],
+		bp->id, size, addr, watch_where(s, on));
 	return NULL;
+}
+
+struct err *cmd_watch(struct session *s, const struct cmd_args *a)
+{
+	return add_watch(s, a, WATCH_CHANGES);
+}
+
+struct err *cmd_rwatch(struct session *s, const struct cmd_args *a)
+{
+	return add_watch(s, a, WATCH_READS);
+}
+
+struct err *cmd_awatch(struct session *s, const struct cmd_args *a)
+{
+	return add_watch(s, a, WATCH_TOUCHES);
 }
 
 /* Reads memory before the command at the device's position; the device then goes back to it. */
@@ -116,6 +156,37 @@ static struct err *read_before(
 	return replay_device_back(&s->engine, e);
 }
 
+void watch_tell_touch(struct session *s, const struct watch_touch *t)
+{
+	const char *how = t->reads && t->writes ? "read or write" : t->reads ? "read" : "write";
+	const char *does = t->reads && t->writes ? "reads and writes"
+			   : t->reads		 ? "reads"
+						 : "writes";
+	struct err *e;
+	const struct state *st;
+	struct state_alloc al;
+
+	out_printf(s->out, "  %s%s %" PRIu64 " byte%s at 0x%" PRIx64, t->sure ? "" : "may ",
+		t->sure ? does : how, t->size, t->size == 1 ? "" : "s", t->addr);
+	e = session_state(s, &st);
+	if (!e && state_alloc_at(st, t->addr, &al))
+		out_printf(s->out, " (0x%" PRIx64 "+%" PRIu64 ")", al.addr, t->addr - al.addr);
+	err_free(e);
+	out_str(s->out,
+		t->sure ? "\n"
+			: ": it was given a pointer into the allocation; what a kernel touches "
+			  "is known on the software GPU\n");
+}
+
+void watch_tell_passed(struct session *s, uint64_t n)
+{
+	if (n)
+		out_printf(s->out,
+			"  %" PRIu64 " command%s on the way may have touched watched bytes unseen: "
+			"kernels through pointers in memory, and host functions\n",
+			n, n == 1 ? "" : "s");
+}
+
 struct err *watch_tell(struct session *s, int id)
 {
 	struct breakpoint *bp = breakpoints_by_id(s->engine.breaks, id);
@@ -126,7 +197,7 @@ struct err *watch_tell(struct session *s, int id)
 	size_t n;
 	struct err *e;
 
-	if (!bp || !rd) /* a temporary one is deleted already */
+	if (!bp || !rd || bp->watch) /* a temporary one is deleted already */
 		return NULL;
 	n = bp->size < WATCH_SHOWN_BYTES ? (size_t)bp->size : WATCH_SHOWN_BYTES;
 	f = (struct x_format){.count = 1, .letter = bp->letter, .unit = bp->unit};

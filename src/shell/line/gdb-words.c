@@ -8,7 +8,6 @@
 #include <string.h>
 
 const struct gdb_word gdb_words[] = {
-	{"awatch", "Use \"info accesses\" and \"who-wrote\" in a replay"},
 	{"call", "Functions of the program are not called; \"print\" evaluates expressions"},
 	{"core-file", "Use \"replay start FILE\" for a trace"},
 	{"hbreak", "Use \"break\""},
@@ -18,7 +17,6 @@ const struct gdb_word gdb_words[] = {
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
 		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},
-	{"rwatch", "Use \"info accesses\" in a replay"},
 	{"target", "Use \"attach PID\""},
 	{"trace", "Use \"probe PLACE count\" for a line of a kernel, \"dprintf\" for others"},
 	{"tstart", "Probes count from \"run\" on; \"info probes\" shows them"},

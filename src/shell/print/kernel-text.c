@@ -95,15 +95,22 @@ static void print_change(struct buf *b, const struct soft_stop *t)
 {
 	const struct soft_change *c = &t->change;
 
-	buf_printf(b, "Watchpoint %u: %s 0x%" PRIx64 ", written by ", t->id,
-		c->space < SOFT_SPACES ? kernel_spaces[c->space] : "?", c->addr);
+	const char *how = c->access == SOFT_READS		    ? "read"
+			  : c->access == (SOFT_READS | SOFT_WRITES) ? "changed atomically"
+								    : "written";
+
+	buf_printf(b, "Watchpoint %u: %s 0x%" PRIx64 ", %s by ", t->id,
+		c->space < SOFT_SPACES ? kernel_spaces[c->space] : "?", c->addr, how);
 	print_thread(b, c->block, c->thread);
 	if (c->lanes > 1)
-		buf_printf(b, " (the last of %u lanes that wrote there at once)", c->lanes);
+		buf_printf(b, " (the last of %u lanes that %s there at once)", c->lanes,
+			c->access == SOFT_READS ? "read" : "wrote");
 	buf_str(b, "\n  ");
 	print_bytes(b, c->before, c->size);
-	buf_str(b, " -> ");
-	print_bytes(b, c->after, c->size);
+	if (c->access != SOFT_READS) {
+		buf_str(b, " -> ");
+		print_bytes(b, c->after, c->size);
+	}
 	buf_printf(b, "\n  by %u:\t%s\t", c->line, c->text);
 	kernel_source(b, c->file, c->source_line);
 	buf_byte(b, '\n');
@@ -218,6 +225,22 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 	s->focus = FOCUS_REPLAY;
 	TRY(microscope_go(&s->engine, how, n, &t));
 	tell(s, &t, how == SOFT_LINE && t.why == SOFT_WHY_STEP);
+	return NULL;
+}
+
+struct err *kernel_until(struct session *s)
+{
+	const struct soft_stop from = *kernel_stop(s);
+	struct soft_stop t;
+
+	s->focus = FOCUS_REPLAY;
+	do {
+		TRY(microscope_go(&s->engine, SOFT_LINE, 1, &t));
+	} while (t.why == SOFT_WHY_STEP && t.state == SOFT_STOPPED && t.source_line &&
+		 !engine_cancelled(&s->engine) && !strcmp(t.function, from.function) &&
+		 t.depth == from.depth &&
+		 (strcmp(t.file, from.file) != 0 || t.source_line <= from.source_line));
+	tell(s, &t, t.why == SOFT_WHY_STEP);
 	return NULL;
 }
 

@@ -20,6 +20,9 @@ const struct soft_stop *kernel_stop_any(const struct session *s);
 struct err *kernel_enter(struct session *s, uint64_t seq) TS_CHECK;
 /* Moves, and prints where it stops. Enters the launch first if none is entered. */
 struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n) TS_CHECK;
+/* Goes on to a line of the source behind the present one, in the same function or outside it: past
+ * the turns of a loop. */
+struct err *kernel_until(struct session *s) TS_CHECK;
 /* Prints a stop. */
 void kernel_tell(struct session *s, const struct soft_stop *t);
 /* Parses "(1,0,0)", "1,0,0" or "1". */

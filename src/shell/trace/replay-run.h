@@ -24,5 +24,11 @@ struct err *replay_run_leave(struct session *s) TS_CHECK;
 /* cmd-watch.c: prints what watchpoint id saw, before and after the command at the replay's
  * position. */
 struct err *watch_tell(struct session *s, int id) TS_CHECK;
+/* Prints what the command at the position does to the bytes of a watchpoint for reads or for both.
+ */
+struct watch_touch;
+void watch_tell_touch(struct session *s, const struct watch_touch *t);
+/* Prints that n commands may have touched the bytes unseen; nothing for 0. */
+void watch_tell_passed(struct session *s, uint64_t n);
 
 #endif

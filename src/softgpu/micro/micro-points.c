@@ -109,7 +109,7 @@ static const char *set_point(struct soft_session *s, struct micro_point *q, stru
 	uint32_t pc = 0;
 
 	p->file[sizeof(p->file) - 1] = p->condition[sizeof(p->condition) - 1] = 0;
-	if (p->kind == SOFT_WATCH) {
+	if (p->kind >= SOFT_WATCH && p->kind <= SOFT_WATCH_TOUCH) {
 		if ((p->space != SOFT_GLOBAL && p->space != SOFT_SHARED) || !p->size ||
 			p->addr + p->size < p->addr)
 			return micro_say(s, "watched bytes are in global or shared memory");
@@ -211,7 +211,19 @@ const struct micro_point *micro_hit(
 }
 
 /* --- watching --- */
-void micro_note_write(struct soft_session *s, const struct ptx_access *a)
+/* The bits of enum soft_touch with which an access concerns the watchpoint; *ret_is false: it does
+ * not concern it. */
+static uint32_t concerns(const struct soft_point *p, const struct ptx_access *a, bool *ret_is)
+{
+	const bool reads = a->kind != PTX_WRITE, writes = a->kind != PTX_READ;
+
+	*ret_is = p->kind == SOFT_WATCH		? writes
+		  : p->kind == SOFT_WATCH_READS ? reads
+						: p->kind == SOFT_WATCH_TOUCH;
+	return p->kind == SOFT_WATCH ? 0 : (reads ? SOFT_READS : 0u) | (writes ? SOFT_WRITES : 0u);
+}
+
+void micro_note_access(struct soft_session *s, const struct ptx_access *a)
 {
 	unsigned space = a->space == SP_GLOBAL	 ? SOFT_GLOBAL
 			 : a->space == SP_SHARED ? SOFT_SHARED
@@ -222,7 +234,9 @@ void micro_note_write(struct soft_session *s, const struct ptx_access *a)
 		return;
 	for (unsigned k = 0; k < s->npoints; k++) {
 		const struct soft_point *p = &s->points[k].p;
-		if (p->kind != SOFT_WATCH || p->space != space)
+		bool is;
+		const uint32_t access = concerns(p, a, &is);
+		if (!is || p->space != space)
 			continue;
 		EACH_LANE(l)
 		{
@@ -232,6 +246,7 @@ void micro_note_write(struct soft_session *s, const struct ptx_access *a)
 				continue;
 			*q = (struct micro_piece){.point = &s->points[k],
 				.lane = l,
+				.access = access,
 				.size = a->size,
 				.addr = a->addr[l],
 				.at = (const uint8_t *)(uintptr_t)a->pointer[l]};
@@ -251,6 +266,8 @@ static bool differs(const struct micro_piece *q)
 {
 	const struct soft_point *p = &q->point->p;
 
+	if (q->access)
+		return true;
 	for (unsigned k = 0; k < q->size; k++)
 		if (q->at[k] != q->before[k] && q->addr + k >= p->addr &&
 			q->addr + k < p->addr + p->size)
@@ -280,6 +297,7 @@ const struct micro_point *micro_changed(struct soft_session *s, struct soft_chan
 	if (!first)
 		return NULL;
 	ret->space = first->point->p.space;
+	ret->access = first->access;
 	from = first->point->p.addr > first->addr ? first->point->p.addr : first->addr;
 	to = first->point->p.addr + first->point->p.size;
 	if (to > first->addr + first->size)

@@ -279,7 +279,7 @@ static void remember(struct soft_session *s, bool end)
 	s->found_end = end;
 }
 
-/* Watched bytes changed by the instruction before. */
+/* Watched bytes that the instruction before changed or touched. */
 static void look_at_writes(struct soft_session *s)
 {
 	struct soft_change c;
@@ -377,8 +377,8 @@ static void on_access(void *arg, const struct ptx_access *a)
 {
 	struct soft_session *s = arg;
 
-	if (a->kind != PTX_READ && s->watches)
-		micro_note_write(s, a);
+	if (s->watches)
+		micro_note_access(s, a);
 }
 
 static void on_block_start(void *arg, struct ptx_block *b)

@@ -94,9 +94,10 @@ struct micro_point {
 	struct micro_expr condition;
 };
 
-struct micro_piece { /* bytes that an instruction is about to write in a watched range */
+struct micro_piece { /* watched bytes that an instruction is about to touch */
 	const struct micro_point *point;
 	unsigned lane, size;
+	uint32_t access; /* as in soft_change */
 	uint64_t addr;
 	const uint8_t *at;
 	uint8_t before[SOFT_BYTES];
@@ -188,8 +189,8 @@ unsigned micro_find_source(const struct ptx_module *m, const struct soft_point *
 /* Whether a run of instructions from that source line begins at pc. */
 bool micro_begins_source(
 	const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line);
-/* Notes an access that may change watched bytes; micro_changed() then says whether it did. */
-void micro_note_write(struct soft_session *s, const struct ptx_access *a);
+/* Notes an access to watched bytes; micro_changed() then says whether it concerns a watchpoint. */
+void micro_note_access(struct soft_session *s, const struct ptx_access *a);
 const struct micro_point *micro_changed(struct soft_session *s, struct soft_change *ret);
 /* Fills s->stop from the focus. */
 void micro_fill(struct soft_session *s, enum soft_state state, enum soft_why why);
