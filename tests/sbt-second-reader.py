@@ -62,6 +62,10 @@ def compare(path, cut=None):
             function, file, folder = m.group(4), m.group(5), m.group(6)
             theirs = r.symbols()[int(m.group(1)), int(m.group(2), 16)][int(m.group(3))]
             assert theirs == (function, file, folder, int(m.group(7)), int(m.group(8), 16)), f'{line}: {theirs}'
+        m = re.match(r'source (\S+) (\d+) (.*)$', line)
+        if m:
+            theirs = r.sources()[m.group(1)]
+            assert (len(theirs), theirs.split('\n')[0]) == (int(m.group(2)), m.group(3)), f'{line}: {theirs!r}'
         m = re.match(r'unreplayable (\S+) (\d+)', line)
         if m:
             assert r.unreplayable()[m.group(1)] == int(m.group(2)), line
@@ -77,6 +81,7 @@ def compare(path, cut=None):
     if not cut:
         assert sum(x.startswith('place ') for x in lines) == 3, lines
         assert sum(x.startswith('symbol ') for x in lines) == 3, lines
+        assert sum(x.startswith('source ') for x in lines) == 2, lines
         assert len(memory) >= 20 and windows == ['window 1 2', 'window 3 9'], (len(memory), windows)
     assert r.meta()['program'] == "./app 'a b'" and r.meta()['start_ns'] == '12345678901234567', r.meta()
     return len(ours)

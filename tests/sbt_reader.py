@@ -161,7 +161,7 @@ class Slot:
 
 
 class Reader:
-    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW, PLACES, SYMBOLS = range(1, 17)
+    META, MODULES, STACKS, CODE, COMMANDS, TIMES, MEMORY, KEYFRAME, UNREPLAYABLE, LOST, INDEX, TRAILER, PAGES, WINDOW, PLACES, SYMBOLS, SOURCE = range(1, 18)
 
     def __init__(self, path, page):
         self.zstd, self.xxhash = load_libraries()
@@ -270,6 +270,15 @@ class Reader:
             for _ in range(c['count']):
                 module, offset = i.varint(), i.delta(offset)
                 out[module, offset] = [(i.text().decode(), i.text().decode(), i.text().decode(), i.varint(), i.varint()) for _ in range(i.varint())]
+        return out
+
+    def sources(self):
+        """{name: text}"""
+        out = {}
+        for c in self.of_type(self.SOURCE):
+            i = In(self.payload(c))
+            name = i.text().decode()
+            out[name] = i.bytes(len(i.data) - i.at).decode()
         return out
 
     def stacks(self):

@@ -35,6 +35,7 @@ struct trace {
 	uint64_t looked_through;
 	struct state *end; /* state at the end, made at first use */
 	int last_break;
+	bool sources_kept; /* its user has taken the texts of its source files */
 	bool told_changed; /* the user knows that the program's files are not those recorded */
 	/* the command of the launch under the microscope; microscope.c's */
 	struct sbt_cursor *inside_cursor;

@@ -24,7 +24,8 @@ struct recorder_options {
 	pid_t pid;
 	int64_t rank, ranks; /* -1: not known */
 	bool soft, stacks, timestamps;
-	bool keep; /* a capture may begin later: keep stacks, code and the last commands */
+	bool sources; /* with the text of the source files that frames and kernels are of */
+	bool keep;    /* a capture may begin later: keep stacks, code and the last commands */
 };
 
 struct recorder;

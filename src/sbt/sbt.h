@@ -16,7 +16,7 @@
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
-#define SBT_VERSION_MINOR 11
+#define SBT_VERSION_MINOR 12
 
 /* One frame of a host stack. */
 struct sbt_frame {
@@ -91,6 +91,11 @@ struct err *sbt_writer_place(
 /* What frame f was called: inlined calls from the inside out, then the function; n from 1 to 32. */
 struct err *sbt_writer_symbol(struct sbt_writer *w, const struct sbt_frame *f,
 	const struct sbt_symbol *v, unsigned n) TS_CHECK;
+/* The text of a source file, by the whole name that the compiler had; at most SBT_SOURCE_MAX bytes.
+ */
+#define SBT_SOURCE_MAX (1u << 20)
+struct err *sbt_writer_source(
+	struct sbt_writer *w, const char *file, const void *text, size_t n) TS_CHECK;
 /* Defines stack id (any u32 but 0, once), innermost frame first; beyond 1024 frames the outermost
  * are left out. */
 struct err *sbt_writer_stack(
@@ -178,6 +183,14 @@ const struct sbt_host_module *sbt_reader_module(struct sbt_reader *r, uint32_t i
  */
 const struct sbt_symbol *sbt_reader_symbol(
 	struct sbt_reader *r, const struct sbt_frame *f, unsigned *ret_n);
+/* Whether the trace has names of frames. */
+bool sbt_reader_has_symbols(const struct sbt_reader *r);
+/* How many source files the trace has the text of. */
+unsigned sbt_reader_sources(const struct sbt_reader *r);
+/* The i-th of them: its name, a heap string, and its text appended to ret, both made safe to print.
+ * A damaged one is an error, and sbt_reader_damage() names it. */
+struct err *sbt_reader_source(
+	struct sbt_reader *r, unsigned i, char **ret_file, struct buf *ret) TS_CHECK;
 /* NULL: the trace lacks it. Owned by the reader. */
 const struct sbt_place *sbt_reader_place(struct sbt_reader *r, uint64_t index);
 /* For sbt_expr_eval_in(): answers about the Python frames of stack `stack`. Set view.answer to

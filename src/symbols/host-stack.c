@@ -51,6 +51,13 @@ static bool is_runtime(const struct symbol *sym)
 	       (sym->module && begins_with_one(file_name_of(sym->module), names));
 }
 
+bool stack_is_runtime_file(const char *path)
+{
+	const struct symbol file = {.module = path};
+
+	return is_ours(&file) || is_runtime(&file);
+}
+
 /* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it
  * is wanted, the runtime's. */
 static void hide_inner(struct stack *st, bool runtime)
@@ -170,13 +177,12 @@ void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host
 static bool add_recorded(struct stack *st, struct symbols *s, struct sbt_reader *r,
 	const struct sbt_host_module *m, const struct sbt_frame *f)
 {
-	const struct symbol file = {.module = m->path};
 	const struct sbt_symbol *v;
 	unsigned n;
 
 	if (*m->path != '/' || symbols_is_build(s, m->path, m->build_id))
 		return false;
-	if (!st->changed && !is_ours(&file) && !is_runtime(&file))
+	if (!st->changed && !stack_is_runtime_file(m->path))
 		st->changed = m->path;
 	v = sbt_reader_symbol(r, f, &n);
 	st->names_kept = st->names_kept || n;

@@ -52,6 +52,8 @@ struct stack_shown {
 	bool interpreter; /* with CPython's own beside Python functions */
 	bool past_main;	  /* with what called main() */
 };
+/* Whether a file is the agent's, the driver's or the GPU runtime's. */
+bool stack_is_runtime_file(const char *path);
 /* Leaves out the frames that are not wanted; marks the interpreter's. */
 void stack_hide(struct stack *st, const struct stack_shown *shown);
 

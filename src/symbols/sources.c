@@ -33,6 +33,7 @@ struct sources {
 	unsigned nrules;
 	struct text **read, **kept;
 	unsigned nread, nkept;
+	bool without_kept; /* sources_use_kept() */
 };
 
 struct sources *sources_new(void)
@@ -270,20 +271,20 @@ static bool is_fresh(const struct text *t)
 
 static struct err *get(struct sources *s, const char *file, const struct source_text **ret)
 {
-	struct text **have = find(s->read, s->nread, file), **kept, *t = NULL;
+	struct text **have = find(s->read, s->nread, file), *t = NULL,
+		    **kept = s->without_kept ? NULL : find(s->kept, s->nkept, file);
 	char *path;
 	struct err *e;
 
+	if (kept) { /* what was compiled: the file may have changed since */
+		*ret = &(*kept)->shown;
+		return NULL;
+	}
 	if (have && is_fresh(*have)) {
 		*ret = &(*have)->shown;
 		return NULL;
 	}
 	path = locate(s, file);
-	kept = path ? NULL : find(s->kept, s->nkept, file);
-	if (kept) {
-		*ret = &(*kept)->shown;
-		return NULL;
-	}
 	if (!path)
 		return err_cure(err_new(ERR_NOT_FOUND, "the source file %s is not there", file),
 			"Say where it is now with \"directory DIR\" or \"set substitute-path FROM TO\"");
@@ -321,6 +322,11 @@ void sources_keep(struct sources *s, const char *file, const char *bytes, size_t
 	t->shown.kept = true;
 	s->kept = xrealloc(s->kept, (s->nkept + 1) * sizeof *s->kept);
 	s->kept[s->nkept++] = t;
+}
+
+void sources_use_kept(struct sources *s, bool on)
+{
+	s->without_kept = !on;
 }
 
 void sources_forget_kept(struct sources *s)

@@ -32,9 +32,11 @@ const char *sources_folder(const struct sources *s, unsigned i); /* NULL: past t
  * NULL: forgets the rule; from NULL: all of them. False: there was no such rule. */
 bool sources_substitute(struct sources *s, const char *from, const char *to);
 bool sources_rule(const struct sources *s, unsigned i, const char **ret_from, const char **ret_to);
-/* Keeps the text of a file of the open trace; it is used when the disk has none. */
+/* Keeps the text of a file of the open trace. */
 void sources_keep(struct sources *s, const char *file, const char *bytes, size_t n);
 void sources_forget_kept(struct sources *s);
+/* Whether kept texts come first; else they are not used. On at first. */
+void sources_use_kept(struct sources *s, bool on);
 
 /* The text of a file, which if relative is so to `folder` (may be NULL); read anew when it has
  * changed. *ret lives until the next call that changes s or finds the same file changed. Errors: it

@@ -138,6 +138,18 @@ static inline void dump_rest(struct buf *out, struct sbt_reader *r, uint64_t cod
 				y[k].file ? y[k].file : "", y[k].folder ? y[k].folder : "",
 				y[k].line, y[k].start);
 	}
+	for (unsigned i = 0; i < sbt_reader_sources(r); i++) {
+		struct buf text = BUF_INIT;
+		char *file;
+		struct err *bad = sbt_reader_source(r, i, &file, &text);
+
+		if (!bad)
+			buf_printf(out, "source %s %zu %.*s\n", file, text.len,
+				(int)strcspn(buf_cstr(&text), "\n"), buf_cstr(&text));
+		err_free(bad);
+		free(file);
+		buf_free(&text);
+	}
 	for (unsigned i = 0; sbt_reader_unreplayable(r, i, &call, &n); i++)
 		buf_printf(out, "unreplayable %s %" PRIu64 "\n", call, n);
 	for (unsigned i = 0; i <= 4; i++) {

@@ -131,6 +131,8 @@ static void write_trace(const char *path, uint64_t seed, uint64_t count)
 		2));
 	ok(sbt_writer_symbol(w, &(struct sbt_frame){1, 0x1000},
 		&(struct sbt_symbol){"main", NULL, NULL, 0, 1}, 1));
+	ok(sbt_writer_source(w, "/src/a.cc", "int inner(int)\n{\n\treturn 1;\n}\n", 30));
+	ok(sbt_writer_source(w, "/app/train.py", "print()\n", 8));
 	for (uint64_t i = 1; i <= count; i++) {
 		seq += make_random(&seed) % 16 ? 1 : 1 + make_random(&seed) % 100;
 		make_cmd(&c, seq, 1 + (unsigned)(make_random(&seed) % (SBT_KIND_END - 1)), &seed,

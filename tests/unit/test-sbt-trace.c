@@ -453,6 +453,51 @@ static void test_stacks_and_modules(void **unused)
 	unlink(path);
 }
 
+/* Texts come back safe to print; one that is too large is not written, one without a name is damage
+ * and harms no other. */
+static void test_sources(void **unused)
+{
+	static char large[SBT_SOURCE_MAX + 1];
+	struct sbt_writer *w = begin();
+	struct sbt_reader *r;
+	struct buf text = BUF_INIT;
+	struct err *e;
+	char *file;
+
+	memset(large, 'x', sizeof large);
+	ok(sbt_writer_source(w, "/a.c", "int a;\n\033[31m\tred\n", 19));
+	ok(sbt_writer_source(w, "", "nobody's\n", 9));
+	ok(sbt_writer_source(w, "/large.c", large, SBT_SOURCE_MAX));
+	e = sbt_writer_source(w, "/larger.c", large, sizeof large);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_LIMIT);
+	err_free(e);
+	ok(sbt_writer_close(w));
+	ok(sbt_reader_open(&r, path));
+	assert_int_equal(sbt_reader_sources(r), 3);
+	ok(sbt_reader_source(r, 0, &file, &text));
+	assert_string_equal(file, "/a.c");
+	assert_null(strchr(buf_cstr(&text), '\033'));
+	assert_non_null(strstr(buf_cstr(&text), "\tred\n"));
+	assert_memory_equal(buf_cstr(&text), "int a;\n", 7);
+	free(file);
+	e = sbt_reader_source(r, 1, &file, &text);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_BAD_TRACE);
+	err_free(e);
+	assert_non_null(strstr(sbt_reader_damage(r), "the text of a source file is damaged"));
+	buf_clear(&text);
+	ok(sbt_reader_source(r, 2, &file, &text));
+	assert_int_equal(text.len, SBT_SOURCE_MAX);
+	free(file);
+	e = sbt_reader_source(r, 3, &file, &text);
+	assert_int_equal(e->code, ERR_NOT_FOUND);
+	err_free(e);
+	buf_free(&text);
+	sbt_reader_close(r);
+	unlink(path);
+}
+
 static void test_code_keyframes_losses(void **unused)
 {
 	char code[5000] = "ELF", ptx[] = ".version 9.0";
@@ -541,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_times_come_late_and_in_any_order),
 		cmocka_unit_test(test_times_of_the_first_and_the_last_command),
 		cmocka_unit_test(test_stacks_and_modules),
+		cmocka_unit_test(test_sources),
 		cmocka_unit_test(test_code_keyframes_losses),
 	};
 

@@ -229,6 +229,7 @@ static void new_recorder(struct engine *en, const char *line, const char *cwd)
 		.soft = en->live.soft,
 		.stacks = settings_on(&en->set, SET_STACKS) && !en->live.plan.stacks_off,
 		.timestamps = settings_on(&en->set, SET_TIMESTAMPS),
+		.sources = settings_on(&en->set, SET_SOURCES),
 		.keep = !en->live.recording});
 }
 

@@ -83,7 +83,8 @@ struct recorder {
 	size_t nmodules;
 	uint32_t *places; /* likewise, of each place in the program's source */
 	size_t nplaces;
-	struct frame_set *frames; /* of the trace: recorder-symbols.c; NULL: none yet */
+	struct source_names *sources; /* of the trace: recorder-sources.c; NULL: none yet */
+	struct frame_set *frames;     /* of the trace: recorder-symbols.c; NULL: none yet */
 	struct kept_code *code;
 	size_t ncode;
 	struct kept_call *calls;
@@ -134,6 +135,14 @@ void recorder_symbols_frame(struct recorder *r, const struct sbt_frame *f);
 struct err *recorder_symbols_write(struct recorder *r) TS_CHECK;
 /* For the next trace, or the end. */
 void recorder_symbols_free(struct recorder *r);
+
+/* recorder-sources.c: nothing of it does anything without the option `sources`. */
+/* A frame or place is of this file, which if relative is so to folder (may be NULL). */
+void recorder_sources_note(struct recorder *r, const char *file, const char *folder);
+/* The same of the files that the kernels of a program are of. */
+void recorder_sources_note_kernels(struct recorder *r, const char *program);
+struct err *recorder_sources_write(struct recorder *r) TS_CHECK;
+void recorder_sources_free(struct recorder *r);
 
 /* ---- recorder-memory.c ---- */
 struct err *recorder_take_memory(struct recorder *r, const struct drain_item *it) TS_CHECK;

@@ -101,6 +101,7 @@ static struct err *place_index(struct recorder *r, struct inferior *inf, uint64_
 	if (!drain_place(inf, *place, &p))
 		return NULL;
 	reach(&r->places, &r->nplaces, *place);
+	recorder_sources_note(r, p.file, NULL);
 	if (r->places[*place] == UINT32_MAX)
 		TRY(sbt_writer_place(r->w, &p, &r->places[*place]));
 	*place = r->places[*place];

@@ -62,6 +62,7 @@ void recorder_symbols_free(struct recorder *r)
 	}
 	free(s);
 	r->frames = NULL;
+	recorder_sources_free(r);
 }
 
 void recorder_symbols_module(struct recorder *r, uint32_t index, const struct sbt_host_module *m)
@@ -118,6 +119,8 @@ static struct err *write_one(struct recorder *r, struct symbols *sy, const struc
 	if (!found[0].function && !found[0].file)
 		return NULL;
 	for (unsigned i = 0; i < n; i++)
+		recorder_sources_note(r, found[i].file, found[i].folder);
+	for (unsigned i = 0; i < n; i++)
 		names[i] = (struct sbt_symbol){found[i].function, found[i].file, found[i].folder,
 			found[i].line, found[i].offset};
 	return sbt_writer_symbol(r->w, f, names, n);
@@ -136,5 +139,8 @@ struct err *recorder_symbols_write(struct recorder *r)
 	for (size_t i = 0; !e && i < s->n && cpu_ms() - begun < BUDGET_MS; i++)
 		e = write_one(r, sy, &s->v[i]);
 	symbols_free(sy);
-	return e;
+	for (size_t i = 0; i < s->nmodules; i++)
+		if (s->modules[i].path && *s->modules[i].path == '/')
+			recorder_sources_note_kernels(r, s->modules[i].path);
+	return e ? e : recorder_sources_write(r);
 }

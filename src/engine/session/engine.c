@@ -118,7 +118,7 @@ void engine_close(struct engine *en)
 	en->trace.inside = NULL;
 	launch_names_free(en->trace.launch_names);
 	en->trace.launch_names = NULL;
-	en->trace.told_changed = false;
+	en->trace.told_changed = en->trace.sources_kept = false;
 	if (en->trace.reader)
 		sbt_reader_close(en->trace.reader);
 	en->trace.reader = NULL;

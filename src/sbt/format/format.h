@@ -54,6 +54,7 @@ enum sbt_chunk_type {
 	SBT_CHUNK_WINDOW = 14,
 	SBT_CHUNK_PLACES = 15,
 	SBT_CHUNK_SYMBOLS = 16,
+	SBT_CHUNK_SOURCE = 17,
 };
 
 /* At the start of a pages chunk, one for each page; then the pages, one behind the other. */

@@ -296,6 +296,9 @@ static void sort_out(struct sbt_reader *r)
 		case SBT_CHUNK_SYMBOLS:
 			list_add(&r->symbols, i);
 			break;
+		case SBT_CHUNK_SOURCE:
+			list_add(&r->sources, i);
+			break;
 		case SBT_CHUNK_CODE:
 			list_add(&r->codes, i);
 			break;

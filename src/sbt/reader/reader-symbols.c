@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the addresses of host stacks were called when they were recorded. All of it is read when
- * first asked: it is needed where the program's files have changed or are gone.
+ * What the addresses of host stacks were called when they were recorded, and the texts of source
+ * files. All names are read when first asked: they are needed where the program's files have
+ * changed or are gone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -115,4 +116,50 @@ const struct sbt_symbol *sbt_reader_symbol(
 		return NULL;
 	*ret_n = found->n;
 	return found->v;
+}
+
+bool sbt_reader_has_symbols(const struct sbt_reader *r)
+{
+	return r->symbols.n;
+}
+
+/* --- the texts of source files --- */
+
+unsigned sbt_reader_sources(const struct sbt_reader *r)
+{
+	return (unsigned)r->sources.n;
+}
+
+static struct err *take_source(const struct buf *payload, char **ret_file, struct buf *ret)
+{
+	struct sbt_in in = sbt_in_of(payload);
+	const char *name;
+	size_t n;
+
+	if (!sbt_take_string(&in, &name, &n) || !n || n > SBT_NAME_MAX)
+		return err_new(ERR_BAD_TRACE, "it does not decode");
+	if ((size_t)(in.end - in.p) > SBT_SOURCE_MAX)
+		return err_new(ERR_LIMIT, "it is larger than a source file may be");
+	*ret_file = text_safe_dup(name, strnlen(name, n));
+	text_safe(ret, in.p, (size_t)(in.end - in.p), TEXT_LINES);
+	return NULL;
+}
+
+struct err *sbt_reader_source(struct sbt_reader *r, unsigned i, char **ret_file, struct buf *ret)
+{
+	struct buf payload = BUF_INIT;
+	struct err *e;
+
+	*ret_file = NULL;
+	if (i >= r->sources.n)
+		return err_new(ERR_NOT_FOUND, "the trace has no source file %u", i);
+	e = sbt_reader_load(r, &r->entries[r->sources.at[i]], &payload);
+	if (!e)
+		e = take_source(&payload, ret_file, ret);
+	buf_free(&payload);
+	if (e) {
+		sbt_reader_note_chunk(r, r->sources.at[i], e);
+		return err_new(ERR_BAD_TRACE, "the text of a source file is damaged");
+	}
+	return NULL;
 }

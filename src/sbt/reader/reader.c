@@ -83,6 +83,9 @@ static void note_what(struct sbt_reader *r, const struct sbt_entry *e, const cha
 	case SBT_CHUNK_SYMBOLS:
 		sbt_reader_note(r, "names of host frames are damaged (%s)", why);
 		break;
+	case SBT_CHUNK_SOURCE:
+		sbt_reader_note(r, "the text of a source file is damaged (%s)", why);
+		break;
 	case SBT_CHUNK_CODE:
 		sbt_reader_note(r, "the GPU code with hash 0x%llx is damaged (%s)", first, why);
 		break;
@@ -357,7 +360,8 @@ void sbt_reader_abandon(struct sbt_reader *r)
 void sbt_reader_close(struct sbt_reader *r)
 {
 	struct sbt_list *lists[] = {&r->commands, &r->times, &r->keyframes, &r->stacks, &r->modules,
-		&r->places, &r->symbols, &r->codes, &r->memories, &r->pages, &r->windows};
+		&r->places, &r->symbols, &r->sources, &r->codes, &r->memories, &r->pages,
+		&r->windows};
 
 	sbt_reader_abandon(r);
 	for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)

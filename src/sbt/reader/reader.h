@@ -37,8 +37,8 @@ struct sbt_reader {
 	struct sbt_entry *entries;
 	size_t n, cap;
 	uint8_t *reported; /* for each entry, whether its damage was reported */
-	struct sbt_list commands, times, keyframes, stacks, modules, places, symbols, codes,
-		memories, pages, windows; /* times, pages and windows are sorted by first */
+	struct sbt_list commands, times, keyframes, stacks, modules, places, symbols, sources,
+		codes, memories, pages, windows; /* times, pages and windows are sorted by first */
 	uint64_t *times_last; /* of times up to each: the largest last seq, so that a search knows
 				 where to stop */
 	uint64_t count, lost;

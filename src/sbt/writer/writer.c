@@ -451,6 +451,20 @@ struct err *sbt_writer_time(struct sbt_writer *w, uint64_t seq, uint64_t start_n
 	return w->ntimes >= PENDING_TIMES ? flush_times(w) : NULL;
 }
 
+struct err *sbt_writer_source(struct sbt_writer *w, const char *file, const void *text, size_t n)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+
+	if (n > SBT_SOURCE_MAX)
+		return err_new(ERR_LIMIT, "a source file of %zu bytes is too large for a trace", n);
+	put_string(&b, file);
+	buf_add(&b, text, n);
+	e = sbt_out_chunk(&w->out, SBT_CHUNK_SOURCE, 0, 0, 1, b.data, b.len);
+	buf_free(&b);
+	return e;
+}
+
 struct err *sbt_writer_code(
 	struct sbt_writer *w, const void *code, size_t n, enum code_kind kind, uint64_t *ret_hash)
 {

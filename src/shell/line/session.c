@@ -90,10 +90,33 @@ struct symbols *session_symbols(struct session *s)
 	return s->symbols;
 }
 
+/* The texts that the open trace has; a damaged one is named with the trace's damage. */
+static void keep_sources(struct session *s)
+{
+	struct trace *t = &s->engine.trace;
+
+	sources_forget_kept(s->sources);
+	for (unsigned i = 0; i < sbt_reader_sources(t->reader); i++) {
+		struct buf text = BUF_INIT;
+		char *file;
+		struct err *e = sbt_reader_source(t->reader, i, &file, &text);
+
+		if (!e)
+			sources_keep(s->sources, file, buf_cstr(&text), text.len);
+		err_free(e);
+		free(file);
+		buf_free(&text);
+	}
+	t->sources_kept = true;
+}
+
 struct sources *session_sources(struct session *s)
 {
 	if (!s->sources)
 		s->sources = sources_new();
+	if (s->engine.trace.reader && !s->engine.trace.sources_kept)
+		keep_sources(s);
+	sources_use_kept(s->sources, s->focus == FOCUS_REPLAY && s->engine.trace.reader);
 	return s->sources;
 }
 

@@ -14,8 +14,9 @@
 #include "shell/print/kernel-text.h"
 #include "shell/print/stack-view.h"
 #include "shell/values/kernel-source.h"
+#include "symbols/elf-facts.h"
 
-enum { FRAMES_MAX = 1024 };
+enum { FRAMES_MAX = 1024, MODULES_LOOKED_AT = 256 };
 
 static void hide_frames(const struct session *s, struct stack *st, bool inner, enum stack_only only)
 {
@@ -67,20 +68,47 @@ void stack_kept(struct session *s, uint32_t id, struct stack *ret)
 	hide_frames(s, ret, true, STACK_MIXED);
 }
 
-/* Says once for a trace that names come from it, or are not there. */
-static void tell_changed(struct session *s, const struct stack *st)
+/* Says once for a trace that names come from it, or are not there. how: of the file that is there;
+ * "": there is none, or it is not known which. */
+static void tell_file(struct session *s, const char *path, const char *how, bool kept)
 {
 	char *text;
 
-	if (!st->changed || s->engine.trace.told_changed)
+	if (s->engine.trace.told_changed)
 		return;
 	s->engine.trace.told_changed = true;
-	text = xasprintf("%s is not there any more as it was recorded: %s.", st->changed,
-		st->names_kept ? "functions and lines are those that the trace kept"
-			       : "its functions and lines are not known");
+	text = xasprintf("%s is not there any more as it was recorded%s: %s.", path, how,
+		kept ? "functions and lines are those that the trace kept"
+		     : "its functions and lines are not known");
 	out_flush(s->out);
 	fprintf(stderr, "tsdb: %s\n", text); /* standard output may be JSON */
 	free(text);
+}
+
+static void tell_changed(struct session *s, const struct stack *st)
+{
+	if (st->changed)
+		tell_file(s, st->changed, "", st->names_kept);
+}
+
+void stack_tell_other_build(struct session *s)
+{
+	struct sbt_reader *r = s->engine.trace.reader;
+	const struct sbt_host_module *m;
+
+	for (unsigned i = 0; i < MODULES_LOOKED_AT && (m = sbt_reader_module(r, i)); i++) {
+		char *id, *how;
+
+		if (*m->path != '/' || !*m->build_id || stack_is_runtime_file(m->path))
+			continue;
+		id = elf_build_id(m->path);
+		if (id && *id && strcmp(id, m->build_id) != 0) {
+			how = xasprintf(" (build id %.12s then, %.12s now)", m->build_id, id);
+			tell_file(s, m->path, how, sbt_reader_has_symbols(r));
+			free(how);
+		}
+		free(id);
+	}
 }
 
 static struct err *take_recorded(struct session *s, struct sbt_reader *r, uint32_t id,

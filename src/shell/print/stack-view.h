@@ -34,4 +34,8 @@ void stack_json(struct buf *out, const void *stack);
 /* The innermost frame of the stopped thread on the screen; nothing when it cannot be unwound. */
 void stack_tell_top(struct session *s);
 
+/* Says once for the open trace that a file of the program is there, and is another build than the
+ * one that was recorded. One that is not there is named when its frames are first shown. */
+void stack_tell_other_build(struct session *s);
+
 #endif

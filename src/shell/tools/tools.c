@@ -62,7 +62,7 @@ static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word),
 		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real|soft-amd] [--memory all|touched|none] [--memory-limit SIZE] "
-		"[--outputs hash|full] [--no-stacks] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
+		"[--outputs hash|full] [--no-stacks] [--sources] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
 }
 
 /* Options of record that are settings: "--memory touched", "--memory=touched". */
@@ -95,6 +95,10 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 	}
 	if (!strcmp(w, "--timestamps")) {
 		s->engine.set.number[SET_TIMESTAMPS] = 1;
+		return NULL;
+	}
+	if (!strcmp(w, "--sources")) {
+		s->engine.set.number[SET_SOURCES] = 1;
 		return NULL;
 	}
 	if (!strcmp(w, "--children")) {
@@ -352,7 +356,7 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 const struct tool tools[] = {
 	{"record", tool_record,
 		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] "
-		"[--no-stacks] [--timestamps] [--children] "
+		"[--no-stacks] [--sources] [--timestamps] [--children] "
 		"[--] PROGRAM ARGS... | -p PID|NAME",
 		"record a whole run, or what a running process does from now on",
 		"tsdb record -o run.sbt ./app --steps 3\n"

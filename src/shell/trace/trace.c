@@ -12,6 +12,7 @@
 #include "shell/print/check-print.h"
 #include "engine/breakpoints.h"
 #include "shell/print/ranks-view.h"
+#include "shell/print/stack-view.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "sbt/vendor.h"
@@ -54,6 +55,7 @@ struct err *trace_open(struct session *s, const char *path)
 	ranks_leave(&s->engine, path);
 	s->focus = FOCUS_REPLAY;
 	trace_tell_damage(s->out, path, s->engine.trace.reader);
+	stack_tell_other_build(s);
 	return NULL;
 }
 
@@ -268,8 +270,12 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	if (m->observed)
 		row(out, "observed",
 			"from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
-	buf_printf(out, "%-12shost stacks %s, GPU times %s\n", "with", m->stacks ? "yes" : "no",
+	buf_printf(out, "%-12shost stacks %s, GPU times %s", "with", m->stacks ? "yes" : "no",
 		m->timestamps ? "yes" : "no");
+	if (sbt_reader_sources(r))
+		buf_printf(out, ", the text of %u source file%s", sbt_reader_sources(r),
+			sbt_reader_sources(r) == 1 ? "" : "s");
+	buf_byte(out, '\n');
 	print_attached(out, r);
 	if (lost)
 		buf_printf(out, "%-12s%" PRIu64 " commands (`record` said why)\n", "lost", lost);
@@ -296,6 +302,7 @@ struct summary {
 	struct state_totals t;
 	struct sbt_reader *r;
 	const struct trace_clocks *clocks;
+	uint64_t sources;
 };
 
 static void put_calls(struct buf *out, const void *reader)
@@ -330,7 +337,8 @@ JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file),
 	JS_IN(TEXT, summary, m, program, cwd, host, gpu, tsdb),
 	JS_IN(UINT, summary, m, start_ns, pid, driver_version),
 	JS_IN(BOOL, summary, m, soft, stacks, timestamps), JS_IN(ID, summary, m, rank, ranks),
-	JS_IN(BOOL, summary, m, observed), JS_AS("attached_at", SEQ, summary, t.attach_seq),
+	JS(UINT, summary, sources), JS_IN(BOOL, summary, m, observed),
+	JS_AS("attached_at", SEQ, summary, t.attach_seq),
 	JS_IN(UINT, summary, t, found_allocations, unknown), JS(TEXT, summary, damage),
 	JS_BY("unreplayable", summary, r, put_calls, "[unreplayable]"),
 	JS_BY("windows", summary, r, put_windows, "[window]"),
@@ -341,7 +349,7 @@ void trace_summary_json(
 {
 	struct summary x = {path, NULL, sbt_reader_size(r), sbt_reader_count(r),
 		sbt_reader_first_seq(r), sbt_reader_last_seq(r), sbt_reader_lost(r),
-		*sbt_reader_meta(r), {0}, r, clocks};
+		*sbt_reader_meta(r), {0}, r, clocks, sbt_reader_sources(r)};
 	struct state *st;
 
 	x.m.rank--; /* they are one more than that; 0: not known */
