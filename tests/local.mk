@@ -35,7 +35,7 @@ soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)
 # make why-corpus [HANGS='setter_behind_event sleeps']
 .PHONY: why-corpus
 why-corpus: all $(check_SCRIPTS)
-	TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/why-corpus $(HANGS)
+	TSDB_BUILD=$(abs_builddir) TSDB_SRC=$(abs_srcdir) $(srcdir)/tests/why-corpus $(HANGS)
 EXTRA_DIST += tests/why-corpus
 
 # The software GPU's programs compiled before their first instruction, under more schedules, recorded and replayed: minutes.

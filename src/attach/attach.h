@@ -45,6 +45,8 @@ struct attach_options {
 	unsigned safe_ms;    /* how long to look for a safe moment; 0: default */
 	unsigned start_ms;   /* how long the agent may take to subscribe, and one that an earlier
 				debugger left to be free; 0: default */
+	bool look_only; /* the agent is only to look at the device: nothing is captured, and CUPTI
+			   is not started */
 	bool without_agent; /* an agent that is not free in time is no reason to refuse: threads and
 			       stacks are there */
 	volatile bool *interrupt; /* the attach is given up when it becomes true; may be NULL */

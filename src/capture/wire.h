@@ -85,7 +85,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 15u
+#define TSDB_WIRE_VERSION 16u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -321,26 +321,36 @@ struct tsdb_req {
  * lets that thread run alone, with the software GPU's. An answer that never comes is the driver's:
  * question[at] is the one. */
 #define TSDB_LOOK_QUESTIONS 256u
-enum tsdb_ask { TSDB_ASK_NOTHING, TSDB_ASK_STREAM, TSDB_ASK_EVENT };
+enum tsdb_ask {
+	TSDB_ASK_NOTHING,
+	TSDB_ASK_STREAM,
+	TSDB_ASK_EVENT,
+	/* the bytes at an address: device memory, by a copy on a stream of the agent's own; memory
+	 * of the host */
+	TSDB_ASK_DEVICE_BYTES,
+	TSDB_ASK_HOST_BYTES,
+};
 enum tsdb_look_answer {
 	TSDB_ANSWER_NOT_ASKED, /* the object is gone, or captured */
-	TSDB_ANSWER_DONE,      /* all work of the stream, the event's last record */
+	TSDB_ANSWER_DONE, /* all work of the stream, the event's last record; the bytes were read */
 	TSDB_ANSWER_NOT_DONE,
 	TSDB_ANSWER_FAILED, /* code */
 };
 struct tsdb_question {
-	uint64_t handle, ctx; /* handles; of a default stream STREAM_LEGACY (driver.h) */
-	uint32_t kind;	      /* enum tsdb_ask */
-	uint32_t answer;      /* enum tsdb_look_answer */
-	uint32_t code;	      /* the driver's number */
-	uint32_t id;	      /* tsdb's */
+	/* handles; of a default stream STREAM_LEGACY (driver.h); of bytes their address */
+	uint64_t handle, ctx;
+	uint64_t value;	 /* the bytes; little-endian */
+	uint32_t kind;	 /* enum tsdb_ask */
+	uint32_t answer; /* enum tsdb_look_answer */
+	uint32_t code;	 /* the driver's number */
+	uint32_t id;	 /* tsdb's; of bytes how many, 8 at most */
 };
 struct tsdb_look {
 	_Atomic uint32_t asked, answered;
 	_Atomic uint32_t there; /* the thread runs */
 	_Atomic uint32_t at;
 	uint32_t nquestions;
-	uint32_t soft_ms; /* that the software GPU's look may take */
+	uint32_t soft_ms; /* that the software GPU's look may take; 0: it is not looked into */
 	uint32_t is_soft; /* `soft` is filled in */
 	uint32_t pad;
 	struct tsdb_question question[TSDB_LOOK_QUESTIONS];
@@ -366,6 +376,7 @@ enum tsdb_agent_state {
 	 * it does */
 	TSDB_AGENT_WAITING,
 	TSDB_AGENT_LEFT, /* control.leave was obeyed: the agent does not use this memory any more */
+	TSDB_AGENT_LOOKS, /* look_only: it is there to look at the device, if there is one */
 };
 
 /* The agent's result of looking for a Python interpreter in the process. */
@@ -422,6 +433,9 @@ struct tsdb_control {
 	char keeper[TSDB_KEEPER_MAX];
 	uint32_t attached; /* the process was running before this block was made: there are objects
 			      to discover */
+	/* with attached: tsdb only looks. The agent subscribes to nothing and discovers nothing, so
+	 * it need not wait for the device, and other tools of the vendor's still work */
+	uint32_t look_only;
 
 	/* The agent writes. */
 	_Alignas(64) _Atomic uint64_t next_seq; /* the next command's number; starts at 1 */

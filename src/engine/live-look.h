@@ -14,6 +14,7 @@ struct engine;
 
 struct live_look {
 	uint64_t runs; /* of the stop (live.runs) */
+	bool inside;   /* the software GPU was to be looked into, if there is one */
 	bool answered; /* the driver did */
 	bool two;      /* there was a second look */
 	unsigned apart_ms;

@@ -85,6 +85,9 @@ struct live {
 	uint8_t signals[LIVE_SIGNALS]; /* by number, see live_set_signal() */
 	/* The program is only recorded: nothing stops it. Written before it is started. */
 	bool recording;
+	/* live_attach() only loads what is needed to look (attach_options.look_only). Written
+	 * before it. */
+	bool look_only;
 	enum live_doing doing;
 	struct live_pace pace;
 	uint32_t window_why; /* LIVE_ENDING_WINDOW: the agent's reason for the stop before */

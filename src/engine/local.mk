@@ -111,6 +111,10 @@ libengine_a_SOURCES = \
 	src/engine/why/graph.c \
 	src/engine/why/why-kernels.c \
 	src/engine/why/late-streams.c \
+	src/engine/why/why-callbacks.c \
+	src/engine/why/why-code.c \
+	src/engine/why/why-code.h \
+	src/engine/why/why-queue.c \
 	src/engine/why/why-values.c \
 	src/engine/why/host-children.c \
 	src/engine/why/host-claims.c \

@@ -120,6 +120,14 @@ bool recorder_finished(const struct recorder *r, uint64_t seq);
  * *ret is valid until the next drain. */
 bool recorder_stack(
 	const struct recorder *r, uint32_t id, const struct sbt_frame **ret, unsigned *ret_n);
+/* Code that was sent, by its hash. Returns false if it was not, or is not kept (options.keep).
+ * *ret_bytes is valid until the next drain. */
+bool recorder_code(const struct recorder *r, uint64_t hash, const void **ret_bytes, size_t *ret_n,
+	enum code_kind *ret_kind);
+/* The hash of the PTX beside a module's machine code, and the architecture of that, as in the
+ * command module_load; 0: not known. */
+void recorder_beside(
+	const struct recorder *r, uint32_t module, uint64_t *ret_hash, unsigned *ret_arch);
 /* The i-th call that no command kind describes; returns false past the end. *ret_new: it is
  * returned for the first time. */
 bool recorder_unreplayable(

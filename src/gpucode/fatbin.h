@@ -16,7 +16,7 @@
 #define FATBIN_MAGIC 0xba55ed50u
 #define FATBIN_HEADER 16 /* bytes of a header that are read */
 
-enum { FATBIN_PTX = 1 };			    /* an entry's kind */
+enum { FATBIN_PTX = 1, FATBIN_ELF = 2 };	    /* an entry's kind */
 enum { FATBIN_LZ4 = 0x2000, FATBIN_ZSTD = 0x8000 }; /* its flags */
 
 struct fatbin_header {

@@ -10,7 +10,10 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
-	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h
+	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h \
+	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
+	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
+HEADERS_TO_CHECK += src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
 HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-gpucode-amd-object
@@ -29,6 +32,10 @@ check_PROGRAMS += tests/unit/test-replay-stores
 TESTS += tests/unit/test-replay-stores
 tests_unit_test_replay_stores_SOURCES = tests/unit/test-replay-stores.c
 tests_unit_test_replay_stores_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-ptx-spins
+TESTS += tests/unit/test-ptx-spins
+tests_unit_test_ptx_spins_SOURCES = tests/unit/test-ptx-spins.c
+tests_unit_test_ptx_spins_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-code-kind
 TESTS += tests/unit/test-code-kind
 tests_unit_test_code_kind_SOURCES = tests/unit/test-code-kind.c

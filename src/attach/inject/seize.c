@@ -476,6 +476,8 @@ static struct err *await_agent(struct attaching *a)
 			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns)
 									: now_ns() - start;
 			return NULL;
+		case TSDB_AGENT_LOOKS:
+			return NULL;
 		case TSDB_AGENT_WAITING:
 			a->result->waiting = true;
 			return NULL;
@@ -563,6 +565,7 @@ struct err *inferior_attach(
 	if (!e) {
 		inf->control->pid = (uint32_t)o->pid;
 		inf->control->attached = 1;
+		inf->control->look_only = o->look_only;
 		wait_install_sigchld();
 		if (target_is_foreign(o->pid))
 			e = handover_begin(&a.handover);

@@ -113,12 +113,23 @@ static bool was_passed_over(void)
 	return !agent.started;
 }
 
-static void *work(void *arg)
+/* Opens the driver for "tsdb-look", and asks it a little by itself. */
+static void only_look(struct tsdb_control *c)
 {
-	struct tsdb_control *c = arg;
+	const uint64_t from = clock_monotonic_ns();
+	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
+	atomic_store(&c->late, TSDB_LATE_LOOKS);
+	if (is_initialised())
+		late_look();
+	atomic_store(&c->late, TSDB_LATE_UP);
+	atomic_store(&c->start_ns, clock_monotonic_ns() - from);
+	uint32_t starting = TSDB_AGENT_STARTING;
+	atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_LOOKS);
+}
+
+static void attend(struct tsdb_control *c)
+{
 	const struct timespec most = {.tv_nsec = LOOK_NS}, soon = {.tv_nsec = LOOK_SOON_NS};
-	tls.inside = 1;
-	prctl(PR_SET_NAME, "tsdb-late");
 	bool started = begin(c);
 	while (!atomic_load(&work_over)) {
 		if (!started && was_passed_over())
@@ -130,6 +141,17 @@ static void *work(void *arg)
 	}
 	if (!agent_live() && agent.source) /* the debugger did not wait for this */
 		agent.source->stop();
+}
+
+static void *work(void *arg)
+{
+	struct tsdb_control *c = arg;
+	tls.inside = 1;
+	prctl(PR_SET_NAME, "tsdb-late");
+	if (c->look_only)
+		only_look(c);
+	else
+		attend(c);
 	atomic_fetch_sub(&thread_strangers, 1);
 	atomic_store(&working, 0);
 	return NULL;
@@ -214,7 +236,7 @@ static void leave(struct tsdb_control *c, bool listened_to)
 		leave_behind(c);
 		return;
 	}
-	if (listened_to && agent_live())
+	if (listened_to && agent_live() && !c->look_only)
 		end_windows();
 	if (agent.source)
 		agent.source->stop();

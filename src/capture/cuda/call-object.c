@@ -260,7 +260,8 @@ static void loaded(struct call *c, uint64_t handle, bool is_library, const void 
 	m->is_library = is_library;
 	m->code_hash = o->hash;
 	m->code_size = o->hash ? o->size : 0;
-	m->ptx_hash = m->file.p ? ptx_of_file(c->t, m->file.p) : ptx_of_image(c->t, image);
+	m->ptx_hash = m->file.p ? ptx_of_file(c->t, m->file.p, &m->machine_arch)
+				: ptx_of_image(c->t, image, &m->machine_arch);
 }
 
 static void loading(struct call *c, const char *file)

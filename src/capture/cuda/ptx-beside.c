@@ -33,6 +33,38 @@ static struct fatbin_entry find(uint64_t at)
 	return best;
 }
 
+#define DEVICES_MAX 64
+
+/* Whether a device here runs machine code for this architecture ("Binary Compatibility" in the CUDA
+ * programming guide): the same major number, and no higher minor one. */
+static bool runs_here(unsigned arch)
+{
+	struct driver_device d;
+	int n = 0;
+
+	if (!driver_good(driver->device_count(&n)))
+		return true;
+	for (int i = 0; i < n && i < DEVICES_MAX; i++) {
+		driver->device_facts(i, &d);
+		if (d.major == arch / 10 && d.minor >= arch % 10)
+			return true;
+	}
+	return false;
+}
+
+static unsigned find_machine_code(uint64_t at)
+{
+	struct fatbin_entry e;
+	struct fatbin_walk w;
+	unsigned best = 0;
+
+	if (fatbin_begin(&w, host_read, at, FATBIN_MAX))
+		while (fatbin_next(&w, &e))
+			if (e.kind == FATBIN_ELF && e.arch > best && runs_here(e.arch))
+				best = e.arch;
+	return best;
+}
+
 /* Sends text without the zeros behind it. */
 static uint64_t send_text(struct thread *t, const uint8_t *text, size_t n)
 {
@@ -139,19 +171,22 @@ static bool is_text(const char *head, size_t n)
 	return memmem(head, n, ".version", 8) && !memchr(head, '\177', n);
 }
 
-uint64_t ptx_of_image(struct thread *t, const void *image)
+uint64_t ptx_of_image(struct thread *t, const void *image, uint64_t *ret_arch)
 {
 	char head[512];
 	uint32_t magic;
 	uint64_t at = (uint64_t)(uintptr_t)image;
 	struct fatbin_entry f;
+	*ret_arch = 0;
 	if (driver->is_soft() || !image || !code_wanted() || !host_read(at, &magic, sizeof(magic)))
 		return 0;
 	if (magic == FATBIN_WRAPPER_MAGIC && !host_read(at + 8, &at, sizeof(at)))
 		return 0;
 	f = find(at);
-	if (f.at)
+	if (f.at) {
+		*ret_arch = find_machine_code(at);
 		return send_found(t, &f);
+	}
 	/* Text near the end of its mapping: reads as much as possible. */
 	size_t n = sizeof(head);
 	while (n > 16 && !host_read(at, head, n))
@@ -162,10 +197,11 @@ uint64_t ptx_of_image(struct thread *t, const void *image)
 		       : 0;
 }
 
-uint64_t ptx_of_file(struct thread *t, const char *path)
+uint64_t ptx_of_file(struct thread *t, const char *path, uint64_t *ret_arch)
 {
 	struct stat st;
 	uint64_t hash = 0;
+	*ret_arch = 0;
 	if (driver->is_soft() || !path || !code_wanted())
 		return 0;
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -177,7 +213,7 @@ uint64_t ptx_of_file(struct thread *t, const char *path)
 		uint8_t *all = agent_map(n + TSDB_PAGE);
 		if (all && mmap(all, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
 				   MAP_FAILED)
-			hash = ptx_of_image(t, all);
+			hash = ptx_of_image(t, all, ret_arch);
 		if (all)
 			agent_unmap(all, n + TSDB_PAGE);
 	}

@@ -9,9 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/checked.h"
 #include "capture/core/agent.h"
 #include "capture/core/driver.h"
 #include "capture/core/thread.h"
+#include "capture/memory/extent.h"
 #include "capture/objects/ids.h"
 
 static AGENT_KEPT _Atomic pid_t thread_of; /* the process that has the thread */
@@ -21,7 +23,40 @@ static void futex(struct tsdb_control *c, int op, uint32_t value)
 	(void)syscall(SYS_futex, &c->look.asked, op, value, NULL, NULL, 0);
 }
 
-static struct driver_result ask(const struct tsdb_question *q, bool *ret_asked)
+/* A copy on a stream of its own goes through beside a kernel that spins. */
+static struct driver_result copy(uint64_t addr, void *to, size_t n)
+{
+	uint64_t s, begin, bytes;
+	struct driver_result r = driver->mem_range(addr, &begin, &bytes);
+
+	if (driver_good(r) && !range_within(addr, n, begin, bytes))
+		r = driver->answer(DRIVER_NOT_VALID);
+	if (!driver_good(r) || !driver_good(r = driver->stream_create(&s)))
+		return r;
+	r = driver->copy_to_host(to, addr, n, s);
+	if (driver_good(r))
+		r = driver->stream_finish(s);
+	(void)driver->stream_destroy(s);
+	return r;
+}
+
+static struct driver_result read_bytes(struct tsdb_question *q)
+{
+	uint64_t value = 0;
+	struct driver_result r;
+
+	if (!q->id || q->id > sizeof(value))
+		return driver->answer(DRIVER_NOT_VALID);
+	if (q->kind == TSDB_ASK_DEVICE_BYTES)
+		r = copy(q->handle, &value, q->id);
+	else
+		r = driver->answer(
+			host_read(q->handle, &value, q->id) ? DRIVER_OK : DRIVER_NOT_VALID);
+	q->value = value;
+	return r;
+}
+
+static struct driver_result ask(struct tsdb_question *q, bool *ret_asked)
 {
 	struct driver_result r = driver->answer(DRIVER_OK);
 	bool capturing = false;
@@ -30,6 +65,10 @@ static struct driver_result ask(const struct tsdb_question *q, bool *ret_asked)
 	if (q->kind == TSDB_ASK_EVENT && ids_number(&ids.events, q->handle) != SBT_NO_ID) {
 		*ret_asked = true;
 		return driver->event_query(q->handle);
+	}
+	if (q->kind == TSDB_ASK_DEVICE_BYTES || q->kind == TSDB_ASK_HOST_BYTES) {
+		*ret_asked = true;
+		return read_bytes(q);
 	}
 	if (q->kind != TSDB_ASK_STREAM ||
 		(q->handle != STREAM_LEGACY && !ids_object(&ids.streams, q->handle)))
@@ -64,8 +103,8 @@ static void look(struct tsdb_look *l)
 		(soft_look_fn *)(uintptr_t)(driver->is_open() ? driver->symbol("tsdb_soft_look")
 							      : NULL);
 
-	l->is_soft = soft != NULL;
-	if (soft)
+	l->is_soft = soft && l->soft_ms;
+	if (l->is_soft)
 		soft(&l->soft, l->soft_ms);
 	if (!driver->is_open() || !driver->is_started() || !driver->can(DRIVER_CAN_READ))
 		return;

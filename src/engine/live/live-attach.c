@@ -156,6 +156,7 @@ static struct err *attach(struct engine *en, pid_t pid)
 		.start_ms = en->set.number[SET_GPU_TIMEOUT] < UINT32_MAX
 				    ? (unsigned)en->set.number[SET_GPU_TIMEOUT]
 				    : UINT32_MAX,
+		.look_only = en->live.look_only,
 		.without_agent = !en->live.recording,
 		.interrupt = en->cancel};
 	struct attach_result r;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include "engine/engine.h"
 #include "engine/recorder.h"
+#include "engine/why/why-code.h"
 
 enum { APART_MS = 200, LIMIT_MS = 2000, SOFT_MS = 150 };
 #define LEGACY 1u /* the handle of a default stream */
@@ -207,18 +208,22 @@ const struct live_look *live_look(struct engine *en, bool twice)
 	struct live *live = &en->live;
 	struct live_look *l = live->look;
 	struct tsdb_control *ctl = live->inf ? inferior_control(live->inf) : NULL;
+	const bool inside = settings_on(&en->set, SET_LOOK_INSIDE);
 
 	if (!ctl || !live->recorder || inferior_running(live->inf) ||
 		!atomic_load(&ctl->look.there))
 		return NULL;
-	if (l && l->runs == live->runs && (l->two || !twice || !l->answered))
+	if (l && l->runs == live->runs && l->inside == inside && (l->two || !twice || !l->answered))
 		return l;
 	live_look_free(l);
 	live->look = l = xcalloc(1, sizeof *l);
 	l->runs = live->runs;
-	l->look[0].soft_ms = SOFT_MS;
+	l->inside = inside;
+	l->look[0].soft_ms = inside ? SOFT_MS : 0;
 	ask_streams(&l->look[0], recorder_state(live->recorder));
 	ask_events(&l->look[0], recorder_state(live->recorder));
+	if (twice && !(inside && live->soft))
+		why_code_questions(&l->look[0], live->recorder, recorder_state(live->recorder));
 	l->answered = inferior_look(live->inf, l->look, twice ? APART_MS : 0, LIMIT_MS);
 	l->two = l->answered && twice;
 	l->apart_ms = l->two ? APART_MS : 0;

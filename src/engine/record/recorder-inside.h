@@ -25,6 +25,13 @@ struct kept_code {
 	enum code_kind kind;
 };
 
+/* What lay beside a module's machine code. */
+struct kept_beside {
+	uint32_t module;
+	unsigned arch;
+	uint64_t ptx_hash;
+};
+
 struct kept_call {
 	char *name;
 	uint64_t n;
@@ -87,6 +94,8 @@ struct recorder {
 	struct frame_set *frames;     /* of the trace: recorder-symbols.c; NULL: none yet */
 	struct kept_code *code;
 	size_t ncode;
+	struct kept_beside *beside; /* in the order of loading */
+	size_t nbeside, beside_cap;
 	struct kept_call *calls;
 	unsigned ncalls;
 	uint32_t epoch; /* of the last command that was seen */
@@ -124,6 +133,8 @@ struct err *recorder_give_up(struct recorder *r, struct err *e) TS_CHECK;
 void recorder_keep_stack(
 	struct recorder *r, uint32_t id, const struct sbt_frame *frames, unsigned n);
 struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint32_t id) TS_CHECK;
+/* Notes what lies beside the module's machine code. */
+void recorder_note_module(struct recorder *r, const struct sbt_cmd_module_load *m);
 struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
 void recorder_forget(struct recorder *r);
 

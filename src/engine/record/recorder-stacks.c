@@ -17,6 +17,7 @@ void recorder_forget(struct recorder *r)
 	for (size_t i = 0; i < r->ncode; i++)
 		free(r->code[i].bytes);
 	free(r->code);
+	free(r->beside);
 	free(r->modules);
 	free(r->places);
 	recorder_symbols_free(r);
@@ -25,6 +26,8 @@ void recorder_forget(struct recorder *r)
 	free(r->calls);
 	r->stacks = NULL;
 	r->code = NULL;
+	r->beside = NULL;
+	r->nbeside = r->beside_cap = 0;
 	r->modules = r->places = NULL;
 	r->calls = NULL;
 	r->nstacks = r->ncode = r->nmodules = r->nplaces = 0;
@@ -166,4 +169,41 @@ struct err *recorder_take_code(struct recorder *r, const struct drain_item *it)
 		.kind = it->code_kind};
 	memcpy(k->bytes, it->code, it->code_size);
 	return NULL;
+}
+
+bool recorder_code(const struct recorder *r, uint64_t hash, const void **ret_bytes, size_t *ret_n,
+	enum code_kind *ret_kind)
+{
+	for (size_t i = 0; hash && i < r->ncode; i++) {
+		if (r->code[i].hash != hash)
+			continue;
+		*ret_bytes = r->code[i].bytes;
+		*ret_n = r->code[i].n;
+		*ret_kind = r->code[i].kind;
+		return true;
+	}
+	return false;
+}
+
+void recorder_note_module(struct recorder *r, const struct sbt_cmd_module_load *m)
+{
+	if (!m->ptx_hash || !r->o.keep)
+		return;
+	MAKE_ROOM(r->beside, r->nbeside, r->beside_cap);
+	r->beside[r->nbeside++] = (struct kept_beside){.module = (uint32_t)m->new_module,
+		.arch = m->machine_arch < UINT32_MAX ? (unsigned)m->machine_arch : UINT32_MAX,
+		.ptx_hash = m->ptx_hash};
+}
+
+void recorder_beside(
+	const struct recorder *r, uint32_t module, uint64_t *ret_hash, unsigned *ret_arch)
+{
+	*ret_hash = 0;
+	*ret_arch = 0;
+	for (size_t i = r->nbeside; i-- > 0;)
+		if (r->beside[i].module == module) {
+			*ret_hash = r->beside[i].ptx_hash;
+			*ret_arch = r->beside[i].arch;
+			return;
+		}
 }

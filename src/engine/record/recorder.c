@@ -63,6 +63,7 @@ void recorder_exec(struct recorder *r)
 	r->nrecent = 0;
 	free(r->finished);
 	r->finished = NULL;
+	r->nbeside = 0;
 }
 
 enum recorder_mode recorder_mode(const struct recorder *r)
@@ -215,6 +216,8 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 	r->last_seq = c->seq;
 	if (c->kind == SBT_UNREPLAYABLE && !c->result) /* a call that failed has changed nothing */
 		count_call(r, &c->u.unreplayable.call);
+	if (c->kind == SBT_MODULE_LOAD && !c->result)
+		recorder_note_module(r, &c->u.module_load);
 	if (!(c->flags & SBT_F_SYNTHETIC) && c->kind != SBT_DEVICE && c->kind != SBT_THREAD)
 		r->count++;
 	keep_recent(r, c);

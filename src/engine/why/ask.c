@@ -26,14 +26,15 @@ struct asked {
 	unsigned *called;     /* the frame of the call */
 };
 
-/* Threads of tsdb's agent, the software GPU and NVIDIA's driver. */
-static bool is_helper(const char *name)
+/* Threads of tsdb's agent, the software GPU and NVIDIA's driver. A thread that one of these starts
+ * for the program inherits its name. */
+static bool is_helper(const struct inferior_thread *t)
 {
 	static const char *const begin[] = {"tsdb-", "cuda-", "cuda0"};
 
 	for (unsigned i = 0; i < sizeof begin / sizeof *begin; i++)
-		if (!strncmp(name, begin[i], strlen(begin[i])))
-			return true;
+		if (!strncmp(t->name, begin[i], strlen(begin[i])))
+			return !t->thread;
 	return false;
 }
 
@@ -118,6 +119,24 @@ static bool runs_host_function(const struct asked *a, pid_t tid)
 	return false;
 }
 
+/* Whether it is a thread of the driver's that executes a host function of the program's now. Takes
+ * its stack if it may be one. */
+static bool runs_callback(struct asked *a, unsigned i, pid_t tid)
+{
+	const bool soft =
+		a->d.look && a->d.look->answered && a->d.look->look[a->d.look->two].is_soft;
+
+	if (soft || !why_has_callbacks(&a->d))
+		return false;
+	err_free(inferior_backtrace(
+		a->p.inf, tid, FRAMES_MAX, &a->stacks[i].frames, &a->stacks[i].n));
+	if (why_runs_callback(&a->d, &a->stacks[i]))
+		return true;
+	stack_free(&a->stacks[i]);
+	a->stacks[i] = (struct stack){0};
+	return false;
+}
+
 static void take_threads(struct asked *a)
 {
 	struct inferior *inf = a->p.inf;
@@ -137,12 +156,14 @@ static void take_threads(struct asked *a)
 		memcpy(to->name, t.name, sizeof to->name);
 		a->stacks[n] = (struct stack){0};
 		a->waits[n] = GPU_WAITS_NOT;
-		to->helper = is_helper(t.name) && !runs_host_function(a, t.tid);
+		to->helper = is_helper(&t) && !runs_host_function(a, t.tid) &&
+			     !runs_callback(a, n, t.tid);
 		read_call(inf, to);
 		if (to->helper)
 			continue;
-		err_free(inferior_backtrace(
-			inf, t.tid, FRAMES_MAX, &a->stacks[n].frames, &a->stacks[n].n));
+		if (!a->stacks[n].n)
+			err_free(inferior_backtrace(
+				inf, t.tid, FRAMES_MAX, &a->stacks[n].frames, &a->stacks[n].n));
 		a->waits[n] = find_call(&a->stacks[n], &a->called[n]);
 		if (runs_host_function(a, t.tid))
 			a->waits[n] = GPU_WAITS_NOT;

@@ -8,6 +8,26 @@
 
 #include "engine/live-look.h"
 #include "engine/why/why-private.h"
+#include "gpucode/ptx-spins.h"
+
+/* A kernel that waits, by its code and by the values that two looks have read. */
+struct why_kept {
+	uint64_t seq;
+	struct ptx_spins is;
+	char place[96]; /* "app.cu:9"; "": not known */
+	bool whole;	/* its lanes are all in loops, if they have begun */
+};
+
+#define WHY_KEPT_MAX 4u
+/* What the commands of a stream are, of which the driver says only that not all have finished. */
+struct why_queue {
+	uint32_t stream;
+	bool sure; /* the device is at one of `kept` */
+	struct why_kept kept[WHY_KEPT_MAX];
+	unsigned nkept;
+	uint64_t open_seq; /* a command that may be running; 0: none was found */
+	const char *why;   /* it may be; a sentence about "it" */
+};
 
 /* What the files of the device's half share. */
 struct why_device {
@@ -17,6 +37,8 @@ struct why_device {
 	const struct state *state;    /* as far as the device is */
 	const struct why_process *p;
 	pid_t pid;
+	struct why_queue *queue; /* why_queues() */
+	unsigned nqueues;
 };
 
 /* --- why-streams.c --- */
@@ -41,9 +63,26 @@ const char *why_time(uint64_t ns, char to[32]);
 void why_kernel(struct why_device *d, uint32_t node, const struct sbt_cmd *c, uint32_t corr);
 /* Whether the launch is in flight and proven to do nothing more until what it reads changes: all
  * its blocks have begun. */
-bool why_only_loops(const struct why_device *d, uint32_t corr);
+bool why_only_loops(const struct why_device *d, const struct sbt_cmd *c);
+/* A launch that waits by its code; q: the queue that it is in. */
+void why_kept_kernel(struct why_device *d, uint32_t node, const struct why_queue *q);
 /* A kernel in flight of which nothing was recorded: its node. */
 uint32_t why_late_kernel(struct why_device *d, uint32_t corr);
+
+/* --- why-queue.c --- */
+/* Fills in d->queue, where the device is not looked into; the caller frees it. */
+void why_queues(struct why_device *d);
+/* NULL: there is nothing to say. */
+const struct why_queue *why_queue_of(const struct why_device *d, uint32_t stream);
+/* Whether the command is a kernel that only waits, by its code. */
+bool why_is_kept(const struct why_device *d, uint64_t seq);
+
+/* --- why-callbacks.c --- */
+bool why_has_callbacks(const struct why_device *d); /* that are pending */
+/* Whether a host function that is pending is on the stack. */
+bool why_runs_callback(const struct why_device *d, const struct stack *st);
+/* If the stream is at a host function, adds that and the thread, and returns true. */
+bool why_at_callback(struct why_device *d, const struct state_stream *st, uint32_t stream);
 
 /* --- late-streams.c --- */
 /* Streams with work of which only the look knows, since tsdb came late. Returns how many. */

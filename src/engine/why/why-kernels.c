@@ -55,11 +55,14 @@ static enum why_moved moved(
 	return same_reads(first, second) ? WHY_STILL : WHY_MOVED;
 }
 
-bool why_only_loops(const struct why_device *d, uint32_t corr)
+bool why_only_loops(const struct why_device *d, const struct sbt_cmd *c)
 {
+	const uint32_t corr = c->corr;
 	const struct soft_look_kernel *k =
 		corr && d->look ? find(&d->look->look[d->look->two].soft, corr, 0, NULL) : NULL;
 
+	if (why_is_kept(d, c->seq))
+		return true;
 	return k && d->look->two && k->begun == k->blocks &&
 	       moved(find(&d->look->look[0].soft, corr, 0, NULL), k) == WHY_STILL;
 }
@@ -180,6 +183,48 @@ void why_kernel(struct why_device *d, uint32_t node, const struct sbt_cmd *c, ui
 	k = find(&d->look->look[d->look->two].soft, corr, 0, NULL);
 	if (k)
 		take(d, node, find(&d->look->look[0].soft, corr, 0, NULL), k);
+}
+
+/* "waits at app.cu:9, by its code, for 4 bytes at 0x302000000 (now 0)" */
+static void tell_kept(struct why_node *n, const struct why_kept *k)
+{
+	struct buf b = BUF_INIT;
+
+	buf_str(&b, k->is.nreads ? "waits, by its code, " : "loops for ever, by its code");
+	if (*k->place)
+		buf_printf(&b, "at %s, ", k->place);
+	for (unsigned i = 0; i < k->is.nreads && i < WHY_PLACES; i++)
+		buf_printf(&b, "%s%u bytes at 0x%" PRIx64 " (now %" PRIu64 ")",
+			i ? ", " : "reading ", k->is.read[i].bytes, k->is.read[i].addr,
+			k->is.read[i].value);
+	if (k->is.nreads > WHY_PLACES)
+		buf_str(&b, " and more");
+	why_set(&n->does, "%s", buf_cstr(&b));
+	buf_free(&b);
+}
+
+void why_kept_kernel(struct why_device *d, uint32_t node, const struct why_queue *q)
+{
+	struct why_node *n = why_at(d->w, node);
+
+	n->moved = WHY_STILL;
+	n->any = true;
+	tell_kept(n, &q->kept[0]);
+	if (*q->kept[0].place)
+		why_set(&n->where, "%s", q->kept[0].place);
+	for (unsigned i = 0; i < q->nkept; i++)
+		if (!q->kept[i].is.nreads) {
+			n->end = WHY_END_NEVER;
+			why_set(&n->because, "it loops without reading memory");
+			return;
+		}
+	for (unsigned i = 0; i < q->nkept; i++)
+		for (unsigned k = 0; k < q->kept[i].is.nreads; k++) {
+			const struct ptx_spin_read *r = &q->kept[i].is.read[k];
+
+			why_edge(d->w, node, why_value(d, r->addr, r->bytes, r->value),
+				WHY_KNOWN_CODE, "reads");
+		}
 }
 
 uint32_t why_late_kernel(struct why_device *d, uint32_t corr)

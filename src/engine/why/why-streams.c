@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include "base/buf.h"
 #include "engine/recorder.h"
+#include "engine/why/why-code.h"
 #include "sbt/footprint.h"
 
 /* --- names --- */
@@ -74,12 +75,7 @@ uint32_t why_stream_node(struct why_device *d, uint32_t stream)
 
 bool why_command(const struct why_device *d, uint64_t seq, struct sbt_cmd *ret)
 {
-	const struct recorder *r = d->en->live.recorder;
-
-	for (unsigned age = 0; recorder_recent(r, age, ret) && ret->seq >= seq; age++)
-		if (ret->seq == seq)
-			return true;
-	return false;
+	return why_code_command(d->en->live.recorder, seq, ret);
 }
 
 /* --- commands --- */
@@ -194,7 +190,9 @@ static void waits_for_value(struct why_device *d, uint32_t head, const struct sb
 	const uint64_t now = value_now(d, addr, bytes, &known);
 
 	if (known && sbt_wait_is_over(&c->u.batch, now)) {
-		why_at(d->w, head)->moved = WHY_MOVED;
+		/* where the device does not say at what it is, it is behind the wait, anywhere */
+		if (d->look && d->look->answered && d->look->look[d->look->two].is_soft)
+			why_at(d->w, head)->moved = WHY_MOVED;
 		return;
 	}
 	if (known)
@@ -239,8 +237,30 @@ static void find_host_thread(struct why_device *d, uint32_t head, uint32_t corr)
 			runs_on_host(d, head, l->stream[i].os_tid);
 }
 
+/* By what is queued and by the kernels' code. False: that says nothing. */
+static bool at_kept(struct why_device *d, const struct state_stream *st, uint32_t stream)
+{
+	const struct why_queue *q = why_queue_of(d, st->id);
+	uint32_t node;
+
+	if (q && q->sure) {
+		node = why_command_node(d, q->kept[0].seq);
+		why_edge(d->w, stream, node, WHY_KNOWN_DEVICE, "is at");
+		why_kept_kernel(d, node, q);
+		return true;
+	}
+	if (q && q->why) {
+		node = why_command_node(d, q->open_seq);
+		if (node != WHY_NONE && !why_at(d->w, node)->does)
+			why_set(&why_at(d->w, node)->does, "may be running; %s", q->why);
+	}
+	return false;
+}
+
 static void at_head(struct why_device *d, const struct state_stream *st, uint32_t stream)
 {
+	if (why_at_callback(d, st, stream) || at_kept(d, st, stream))
+		return;
 	const uint32_t head = why_command_node(d, st->head);
 	struct state_stream own;
 	struct sbt_cmd brief, c;
@@ -279,7 +299,11 @@ void why_streams(struct why_device *d)
 	for (unsigned i = 0; state_stream(d->state, i, &st); i++)
 		if (st.pending && !st.destroyed)
 			(void)why_stream_node(d, st.id); /* before values ask for writers */
+	why_queues(d);
 	for (unsigned i = 0; state_stream(d->state, i, &st); i++)
 		if (st.pending && !st.destroyed)
 			at_head(d, &st, why_stream_node(d, st.id));
+	free(d->queue);
+	d->queue = NULL;
+	d->nqueues = 0;
 }

@@ -68,7 +68,7 @@ static void add_writers(struct why_device *d, uint32_t node, uint64_t addr,
 		for (unsigned k = 0;
 			!st.destroyed && state_queue(d->state, st.id, k, &brief, &status); k++) {
 			if (!why_command(d, brief.seq, &c) || tie_of(d, &c, addr, a) != want ||
-				why_only_loops(d, c.corr))
+				why_only_loops(d, &c))
 				continue;
 			writer = why_command_node(d, brief.seq);
 			why_edge(d->w, node, writer,

@@ -135,6 +135,7 @@ static struct err *why_process(struct session *s, const struct asked_for *a)
 	/* the start of capturing waits for a device that hangs, and only later calls need it */
 	if (*limit > START_MS)
 		*limit = START_MS;
+	s->engine.live.look_only = true;
 	TRY(process_attach(s, a->who, false));
 	e = ask(s, a->json, &verdict);
 	if (verdict == WHY_STUCK)

@@ -108,6 +108,14 @@ class Session:
                 raise Failure(f'{what!r} did not come: {self.text()[-2000:]}')
             time.sleep(0.01)
 
+    def answer(self, line):
+        """What the screen shows of a command."""
+        at = len(self.text())
+        self.type(line)
+        self.type('echo that is all\\n')
+        self.until('^that is all', at)
+        return self.text()[at:]
+
     def end(self):
         kill_all(self.t, self.p)
         self.out.close()
@@ -123,22 +131,27 @@ def kill_all(t, p):
     p.wait(30)
 
 
-def ask_early(t, row):
+def ask_early(t, row, inside=True):
+    """inside=False: the software GPU is asked no more than what NVIDIA's driver would answer."""
     s = Session(t, row)
     try:
-        s.type('run')
-        s.until('^ready')
-        time.sleep(AFTER_READY)
-        begin = time.monotonic()
-        s.p.send_signal(signal.SIGINT)
-        s.until(r'Interrupt|SIGINT')
-        at = len(s.text())
-        s.type('why --json')
-        s.type('echo that is all\\n')
-        s.until('^that is all', at)
-        return Asked(s.text()[at:], time.monotonic() - begin)
+        begin = stop_when_ready(s, inside)
+        return Asked(s.answer('why --json'), time.monotonic() - begin)
     finally:
         s.end()
+
+
+def stop_when_ready(s, inside):
+    """Returns when it was asked to stop."""
+    if not inside:
+        s.type('set look-inside off')
+    s.type('run')
+    s.until('^ready')
+    time.sleep(AFTER_READY)
+    begin = time.monotonic()
+    s.p.send_signal(signal.SIGINT)
+    s.until(r'Interrupt|SIGINT')
+    return begin
 
 
 def await_ready(p, path, seconds=30):
@@ -181,9 +194,9 @@ def ask_job(t, row):
 
 
 def ask(t, row, way):
-    if way == 'early' and row.program == 'ranks':
+    if way != 'late' and row.program == 'ranks':
         return ask_job(t, row)
-    return ask_early(t, row) if way == 'early' else ask_late(t, row)
+    return ask_late(t, row) if way == 'late' else ask_early(t, row, inside=way != 'code')
 
 
 def judge(row, asked, way, timed=True):
@@ -234,6 +247,52 @@ def test_busy_programs_are_not_accused(t):
 def test_busy_programs_are_not_accused_late(t):
     t.need_soft()
     all_right(t, 'late', ('kernels_take_turns', 'slow_host_functions', 'very_late_rank'))
+
+
+# ---- by the kernels' code alone, as on a GPU that nothing can look into
+
+def test_deadlocks_are_named_by_code(t):
+    t.need_soft()
+    all_right(t, 'code', ('flag_never_written', 'pinned_never_written', 'setter_behind_event', 'setter_on_the_legacy_stream', 'grid_does_not_fit',
+                          'two_kernels_do_not_fit', 'communicators_in_opposite_orders', 'mutex_of_a_thread_that_waits_for_the_gpu'))
+
+
+def test_busy_programs_are_not_accused_by_code(t):
+    t.need_soft()
+    all_right(t, 'code', ('long_kernel', 'kernels_take_turns', 'setter_later_by_the_host', 'setter_later_by_a_stream', 'flag_that_was_reset',
+                           'flag_reset_by_the_kernel', 'graphs_in_a_loop', 'slow_producer'))
+
+
+def still_kernels(asked):
+    """Kernels that only wait: what each reads, by its name."""
+    nodes = asked.json['waiting_list']
+    return {(n['id'], n['name']): {nodes[e['waits_for']]['name'] for e in asked.json['wait_list'] if e['waiter'] == i and e['how'] == 'reads'}
+            for i, n in enumerate(nodes) if n['kind'] == 'command' and n['moved'] == 'still'}
+
+
+def test_code_agrees_with_what_is_seen(t):
+    """At one stop, what the code says of kernels in flight and what their lanes are seen to do: a kernel that only waits by its code is seen to loop, and reads the
+    same bytes. The other way round, the code of these kernels is clear enough for all but those in a graph."""
+    t.need_soft()
+    seen_in_all = 0
+    for row in table().STUCK + table().BUSY:
+        if row.program != 'stuck_gpu' and row.case not in ('long_kernel', 'many_blocks', 'kernels_take_turns', 'setter_later_by_a_stream'):
+            continue
+        s = Session(t, row)
+        try:
+            stop_when_ready(s, True)
+            seen = still_kernels(Asked(s.answer('why --json'), 0))
+            s.answer('set look-inside off')
+            code = still_kernels(Asked(s.answer('why --json'), 0))
+        finally:
+            s.end()
+        for kernel, reads in code.items():
+            t.check(kernel in seen, f'{row.case}: by its code {kernel} only waits, and it is not seen to: {seen}')
+            t.check(kernel not in seen or reads == seen[kernel], f'{row.case}: {kernel} reads {seen.get(kernel)}, by its code {reads}')
+        if 'graph' not in row.case:
+            t.equal(sorted(code), sorted(seen), f'{row.case}: kernels that only wait, by their code')
+        seen_in_all += len(seen)
+    t.check(seen_in_all >= 12, f'only {seen_in_all} kernels were seen to wait: too few to compare')
 
 
 def test_the_rank_that_is_missing_is_named(t):

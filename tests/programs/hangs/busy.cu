@@ -101,6 +101,44 @@ static void setter_later_by_a_stream(void)
 	}
 }
 
+// A wait that is over, whose flag has been reset: the stream is at what comes behind it.
+static void flag_that_was_reset(void)
+{
+	const int one = 1;
+
+	wait_flag<<<1, 32, 0, s>>>(flags);
+	CHECK(cudaMemsetAsync((void *)flags, 0, sizeof(int), s));
+	work<<<1, 32, 0, s>>>(numbers, 1ull << 50);
+	CHECK(cudaMemcpyAsync((void *)flags, &one, sizeof(int), cudaMemcpyHostToDevice, u));
+	CHECK(cudaStreamSynchronize(u));
+	ready();
+	CHECK(cudaStreamSynchronize(s));
+}
+
+// The same within one kernel.
+__global__ void wait_and_work(volatile int *flag, volatile int *there, unsigned long long rounds)
+{
+	int x = threadIdx.x;
+
+	while (!*flag)
+		__nanosleep(1000);
+	*flag = 0;
+	for (unsigned long long i = 0; i < rounds; i++)
+		x = x * 1664525 + 1013904223;
+	*there = x;
+}
+
+static void flag_reset_by_the_kernel(void)
+{
+	const int one = 1;
+
+	wait_and_work<<<1, 1, 0, s>>>(flags, flags + 1, 1ull << 50);
+	CHECK(cudaMemcpyAsync((void *)flags, &one, sizeof(int), cudaMemcpyHostToDevice, u));
+	CHECK(cudaStreamSynchronize(u));
+	ready();
+	CHECK(cudaStreamSynchronize(s));
+}
+
 static void *sets_value(void *arg)
 {
 	usleep(500000);
@@ -469,12 +507,13 @@ int main(int argc, char **argv)
 {
 #define CASE(name) {#name, name}
 	static const struct hang_case all[] = {CASE(long_kernel), CASE(many_blocks), CASE(setter_later_by_the_host), CASE(setter_later_by_a_stream),
+		CASE(flag_that_was_reset), CASE(flag_reset_by_the_kernel),
 		CASE(value_later_by_the_host), CASE(value_later_by_a_stream), CASE(kernels_take_turns), CASE(stream_polled), CASE(event_polled_slowly),
 		CASE(big_copies), CASE(graphs_in_a_loop), CASE(allocates_and_frees), CASE(compiles), CASE(slow_producer), CASE(slow_host_functions),
 		CASE(host_functions_that_compute), CASE(waits_for_a_producer), CASE(pool_of_idle_threads), CASE(contended_mutex),
 		CASE(timed_condition), CASE(join_of_a_thread_that_computes), CASE(server_waits_for_a_client), CASE(server_polls), CASE(sleeps),
 		CASE(waits_for_input), CASE(waits_for_a_signal), CASE(slow_child), CASE(busy_child)};
-	static const void *const kernels[] = {(void *)wait_flag, (void *)set_flag, (void *)work, (void *)take_turns, (void *)count};
+	static const void *const kernels[] = {(void *)wait_flag, (void *)set_flag, (void *)work, (void *)take_turns, (void *)wait_and_work, (void *)count};
 	cudaFuncAttributes a;
 
 	if (argc > 3)

@@ -72,6 +72,8 @@ BUSY = [
     Busy('busy', 'kernels_take_turns', 'kernels that hand a number to and fro'),
     Busy('busy', 'setter_later_by_the_host', 'spinning kernel whose setter comes later'),
     Busy('busy', 'setter_later_by_a_stream', 'spinning kernel whose setter comes later'),
+    Busy('busy', 'flag_that_was_reset', 'wait that is over, whose flag was reset'),
+    Busy('busy', 'flag_reset_by_the_kernel', 'wait that is over, whose flag was reset'),
     Busy('busy', 'value_later_by_the_host', 'value that is written later'),
     Busy('busy', 'value_later_by_a_stream', 'value that is written later'),
     Busy('busy', 'stream_polled', 'polling'),
