@@ -234,6 +234,24 @@ const struct live_look *live_look(struct engine *en, bool twice)
 	return l;
 }
 
+struct live_look *live_look_at(struct inferior *inf)
+{
+	struct tsdb_control *ctl = inferior_control(inf);
+	struct live_look *l = xcalloc(1, sizeof *l);
+
+	l->inside = true;
+	l->look[0].soft_ms = SOFT_MS;
+	l->state = state_new();
+	if (!ctl || !atomic_load(&ctl->look.there))
+		return l;
+	l->answered = l->two = inferior_look(inf, l->look, APART_MS, LIMIT_MS);
+	l->apart_ms = l->two ? APART_MS : 0;
+	l->taken_ns = now_ns();
+	if (!l->answered)
+		l->unanswered = name_question(&l->look[0]);
+	return l;
+}
+
 void live_look_free(struct live_look *l)
 {
 	if (!l)

@@ -24,6 +24,7 @@ struct asked {
 	struct stack *stacks; /* of p.threads */
 	enum gpu_wait *waits; /* what its call waits for */
 	unsigned *called;     /* the frame of the call */
+	bool peer;	      /* another process, that the program waits for */
 };
 
 /* Threads of tsdb's agent, the software GPU and NVIDIA's driver. A thread that one of these starts
@@ -99,6 +100,8 @@ static void add_thread_node(struct asked *a, unsigned i, unsigned number)
 	char name[64];
 
 	snprintf(name, sizeof name, "host thread %u", number);
+	if (a->peer)
+		snprintf(name, sizeof name, "thread %d of process %d", (int)t->tid, (int)a->p.pid);
 	t->node = why_node(a->d.w, WHY_THREAD, a->p.pid, (uint64_t)t->tid, name);
 	set_where(why_at(a->d.w, t->node), &a->stacks[i],
 		a->waits[i] != GPU_WAITS_NOT ? a->called[i] + 1 : 0);
@@ -273,7 +276,7 @@ static void at_call(struct asked *a, unsigned i)
 	struct sbt_cmd c;
 	bool waits;
 
-	n->root = true;
+	n->root = !a->peer;
 	why_set(&n->does, "waits in %s", t->call);
 	if (find_sync(a, t, &c))
 		waits = wait_recorded(a, t, &c);
@@ -389,6 +392,49 @@ static void asked_free(struct asked *a)
 	free(a->p.threads);
 }
 
+/* What the process's threads and its device wait for. */
+static void ask_process(struct asked *a)
+{
+	take_threads(a);
+	add_device(a);
+	for (unsigned i = 0; i < a->p.nthreads; i++)
+		if (a->waits[i] != GPU_WAITS_NOT && a->p.threads[i].node != WHY_NONE)
+			at_call(a, i);
+}
+
+static void begin_peer(struct asked *peer, const struct asked *a, struct inferior *inf)
+{
+	*peer = (struct asked){.peer = true,
+		.d = {.w = a->d.w,
+			.en = a->d.en,
+			.look = live_look_at(inf),
+			.pid = inferior_pid(inf)},
+		.p = {.pid = inferior_pid(inf), .rank = -1, .inf = inf}};
+	peer->d.p = &peer->p;
+	peer->d.state = peer->d.look->state;
+	ask_process(peer);
+}
+
+/* The host's half, of the process and of those that it waits for. */
+static void ask_host(struct asked *a)
+{
+	struct inferior *inf[WHY_PEERS];
+	struct asked peer[WHY_PEERS];
+	struct why_process all[1 + WHY_PEERS] = {a->p};
+	const unsigned n = why_peers_begin(a->d.en, &a->p, inf);
+
+	for (unsigned i = 0; i < n; i++) {
+		begin_peer(&peer[i], a, inf[i]);
+		all[1 + i] = peer[i].p;
+	}
+	why_host(a->d.w, all, 1 + n);
+	for (unsigned i = 0; i < n; i++) {
+		live_look_free((struct live_look *)peer[i].d.look);
+		asked_free(&peer[i]);
+		why_peer_end(inf[i]);
+	}
+}
+
 struct err *why_ask(struct engine *en, struct why **ret)
 {
 	const struct live *l = &en->live;
@@ -408,12 +454,8 @@ struct err *why_ask(struct engine *en, struct why **ret)
 		.rank = l->rank,
 		.inf = l->inf,
 		.whole = !inferior_attached(l->inf)};
-	take_threads(&a);
-	add_device(&a);
-	for (unsigned i = 0; i < a.p.nthreads; i++)
-		if (a.waits[i] != GPU_WAITS_NOT && a.p.threads[i].node != WHY_NONE)
-			at_call(&a, i);
-	why_host(a.d.w, &a.p, 1);
+	ask_process(&a);
+	ask_host(&a);
 	set_roots(&a);
 	set_progress(&a);
 	set_cure(a.d.w);

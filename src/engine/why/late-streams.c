@@ -17,7 +17,7 @@ static const struct soft_look *looked(const struct why_device *d)
 /* Whether the stream's command is one that was recorded. */
 static bool is_recorded(const struct why_device *d, const struct soft_look_stream *s)
 {
-	const uint64_t seq = inferior_seq_of(d->en->live.inf, s->corr);
+	const uint64_t seq = inferior_seq_of(d->p->inf, s->corr);
 
 	return seq && why_find(d->w, WHY_COMMAND, d->pid, seq) != WHY_NONE;
 }
@@ -43,7 +43,7 @@ static void waits_for_value(struct why_device *d, uint32_t stream, const struct 
 {
 	const uint32_t bytes = s->bytes == 8 ? 8 : 4;
 	uint64_t now = 0;
-	struct err *e = inferior_read(d->en->live.inf, s->addr, &now, bytes);
+	struct err *e = inferior_read(d->p->inf, s->addr, &now, bytes);
 
 	err_free(e);
 	is_at(d, stream, why_value(d, s->addr, bytes, now), "waits for");

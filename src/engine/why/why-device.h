@@ -77,6 +77,13 @@ const struct why_queue *why_queue_of(const struct why_device *d, uint32_t stream
 /* Whether the command is a kernel that only waits, by its code. */
 bool why_is_kept(const struct why_device *d, uint64_t seq);
 
+/* --- why-peers.c --- */
+#define WHY_PEERS 4u
+/* Attaches to the processes that this one waits for and that use the GPU; fills in up to WHY_PEERS,
+ * stopped. Each goes to why_peer_end(). */
+unsigned why_peers_begin(struct engine *en, const struct why_process *p, struct inferior **ret);
+void why_peer_end(struct inferior *inf);
+
 /* --- why-callbacks.c --- */
 bool why_has_callbacks(const struct why_device *d); /* that are pending */
 /* Whether a host function that is pending is on the stack. */

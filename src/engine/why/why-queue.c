@@ -13,9 +13,10 @@
 #include "engine/why/why-code.h"
 
 #define VALUES_MAX 256u
-#define SHORT_BYTES (16u << 20) /* of a copy that takes less time than there is between the looks  \
-				 */
-#define SHORT_BLOCKS 32u	/* a grid that fits on any device at once */
+#define SHORT_BYTES                                                                                \
+	(16u << 20)	 /* of a copy that takes less time than there is between the looks         \
+			  */
+#define SHORT_BLOCKS 32u /* a grid that fits on any device at once */
 
 struct values {
 	struct ptx_spin_read first[VALUES_MAX], second[VALUES_MAX];

@@ -172,7 +172,7 @@ static void waits_for_stream(
 static uint64_t value_now(const struct why_device *d, uint64_t addr, unsigned bytes, bool *known)
 {
 	uint64_t v = 0;
-	struct err *e = inferior_read(d->en->live.inf, addr, &v, bytes < 8 ? bytes : 8);
+	struct err *e = inferior_read(d->p->inf, addr, &v, bytes < 8 ? bytes : 8);
 
 	*known = !e;
 	err_free(e);
@@ -210,8 +210,7 @@ static uint32_t corr_of(const struct why_device *d, const struct sbt_cmd *c, uin
 
 	*ret_since = 0;
 	for (uint32_t i = 0; d->look->answered && i < l->nstreams; i++) {
-		if (!l->stream[i].corr ||
-			inferior_seq_of(d->en->live.inf, l->stream[i].corr) != c->seq)
+		if (!l->stream[i].corr || inferior_seq_of(d->p->inf, l->stream[i].corr) != c->seq)
 			continue;
 		*ret_since = l->stream[i].since_ns;
 		return l->stream[i].corr;

@@ -12,6 +12,7 @@
 #include "shell/line/session.h"
 #include "shell/live/process.h"
 #include "shell/live/why-text.h"
+#include "shell/tools/core-ask.h"
 #include "shell/tools/tools.h"
 
 enum { STATUS_STUCK = 3, START_MS = 500 };
@@ -21,7 +22,9 @@ const char cmd_why_help[] =
 	"events, kernels and values in memory, locks, pipes and processes, up to what holds all\n"
 	"of it up, or to the cycle that it closes. The device is looked at twice, 200 ms apart,\n"
 	"while the program stands still: a kernel that moves is slow, not stuck. On the software\n"
-	"GPU a kernel counts as stuck only if it is proven to loop until what it reads changes.\n"
+	"GPU a kernel counts as stuck only if it is proven to loop until what it reads changes;\n"
+	"on an NVIDIA GPU, if its PTX has no loops but such that read memory at addresses made\n"
+	"of its arguments, and what is there now keeps it in them (docs/why.md).\n"
 	"What is not certain is never called stuck: \"slow or stuck is not known\" then.\n"
 	"With --json, each node and each edge, and how it is known.\n"
 	"Ctrl-C says the same when a thread waits for the GPU.\n"
@@ -43,12 +46,24 @@ static void print_answer(
 	buf_free(&b);
 }
 
+/* Of a program that runs without a tool that uses CUPTI: what else could look inside. */
+static void note_core(struct session *s, struct why *w)
+{
+	const struct live *l = &s->engine.live;
+
+	if (l->look_only && core_can_ask(l->pid))
+		why_note(w,
+			"`tsdb core -p %d` says in which lines the lanes of its kernels are; it costs the program its context, or its life",
+			(int)l->pid);
+}
+
 static struct err *ask(struct session *s, bool json, enum why_verdict *ret)
 {
 	struct why_answer a;
 	struct why *w;
 
 	TRY(why_ask(&s->engine, &w));
+	note_core(s, w);
 	why_judge(w, &a);
 	*ret = a.verdict;
 	print_answer(s, json, w, &a);

@@ -113,15 +113,21 @@ static char *newest(const char *pattern, struct timespec *ret_time)
 	return found;
 }
 
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+
+	return path && !stat(path, &st) && S_ISFIFO(st.st_mode);
+}
+
 static struct err *trigger(pid_t pid, const char *pattern)
 {
 	struct timespec at;
 	char *path = newest(pattern, &at);
 	struct err *e = NULL;
-	struct stat st;
 	int fd = -1;
 
-	if (!path || stat(path, &st) || !S_ISFIFO(st.st_mode))
+	if (!is_pipe(path))
 		e = err_cure(err_new(ERR_STATE,
 				     "the driver in process %d listens at no pipe for core dumps",
 				     (int)pid),
@@ -159,25 +165,59 @@ static struct err *await(
 	return err_new(ERR_INFERIOR, "the driver wrote no core dump within %d s", DUMP_MS / 1000);
 }
 
+static bool is_on(const char *text, size_t n)
+{
+	const char *on = variable(text, n, "CUDA_ENABLE_USER_TRIGGERED_COREDUMP");
+
+	return on && !strcmp(on, "1");
+}
+
+static char *pipe_pattern(pid_t pid, const char *text, size_t n)
+{
+	const char *pipe = variable(text, n, "CUDA_COREDUMP_PIPE");
+
+	return expand(pid, pipe ? pipe : "corepipe_%h_%p");
+}
+
+bool core_can_ask(pid_t pid)
+{
+	char *text = NULL, *pattern, *path;
+	struct timespec at;
+	bool can;
+	size_t n = 0;
+	struct err *e = read_environ(pid, &text, &n);
+
+	if (e || !is_on(text, n)) {
+		err_free(e);
+		free(text);
+		return false;
+	}
+	pattern = pipe_pattern(pid, text, n);
+	path = newest(pattern, &at);
+	can = is_pipe(path);
+	free(path);
+	free(pattern);
+	free(text);
+	return can;
+}
+
 struct err *core_ask(pid_t pid, struct gpu_core **ret, char **ret_path)
 {
-	const char *on, *pipe, *file;
+	const char *file;
 	char *text = NULL, *pipes, *files;
 	struct timespec before;
 	struct err *e;
 	size_t n = 0;
 
 	TRY(read_environ(pid, &text, &n));
-	on = variable(text, n, "CUDA_ENABLE_USER_TRIGGERED_COREDUMP");
-	if (!on || strcmp(on, "1")) {
+	if (!is_on(text, n)) {
 		free(text);
 		return err_cure(
 			err_new(ERR_STATE, "process %d was not started for core dumps", (int)pid),
 			"Start it with CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1 in its environment, and without tsdb");
 	}
-	pipe = variable(text, n, "CUDA_COREDUMP_PIPE");
 	file = variable(text, n, "CUDA_COREDUMP_FILE");
-	pipes = expand(pid, pipe ? pipe : "corepipe_%h_%p");
+	pipes = pipe_pattern(pid, text, n);
 	files = expand(pid, file ? file : "core_%t_%h_%p.nvcudmp");
 	free(newest(files, &before));
 	e = trigger(pid, pipes);

@@ -5,11 +5,14 @@
 #ifndef SHELL_CORE_ASK_H
 #define SHELL_CORE_ASK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include "base/err.h"
 
 struct gpu_core;
 
+/* Whether the driver in the process listens for the question below. */
+bool core_can_ask(pid_t pid);
 /*
  * The process must have been started with CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1. Writes to the
  * driver's pipe and waits for the file, 10 s at most. It costs the process its context: every later
