@@ -465,6 +465,8 @@ struct tsdb_control {
 	 * tsdb_agent_attach() */
 	_Atomic uint64_t start_ns;
 
+	_Atomic uint32_t shares; /* the program has given others handles of its device memory */
+
 	_Atomic uint32_t python;		   /* enum tsdb_python_state */
 	uint32_t python_version;		   /* Py_Version, 0x030c01f0 */
 	uint64_t python_runtime, python_code_type; /* addresses of _PyRuntime and PyCode_Type */

@@ -128,6 +128,8 @@ bool recorder_code(const struct recorder *r, uint64_t hash, const void **ret_byt
  * command module_load; 0: not known. */
 void recorder_beside(
 	const struct recorder *r, uint32_t module, uint64_t *ret_hash, unsigned *ret_arch);
+/* The name of the i-th such call as below; NULL past the end. */
+const char *recorder_call(const struct recorder *r, unsigned i);
 /* The i-th call that no command kind describes; returns false past the end. *ret_new: it is
  * returned for the first time. */
 bool recorder_unreplayable(

@@ -147,6 +147,8 @@ void exit_ipc_get(struct call *c)
 {
 	const cuIpcGetMemHandle_params *p = c->params;
 	uint64_t start = 0;
+	if (!c->cmd.result)
+		atomic_store(&agent.control->shares, 1);
 	if (!c->cmd.result &&
 		!OWN(cuda.cuPointerGetAttribute(
 			&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, p->dptr)) &&

@@ -371,3 +371,8 @@ bool recorder_unreplayable(
 	r->calls[i].told = true;
 	return true;
 }
+
+const char *recorder_call(const struct recorder *r, unsigned i)
+{
+	return i < r->ncalls ? r->calls[i].name : NULL;
+}

@@ -27,15 +27,14 @@ struct asked {
 	bool peer;	      /* another process, that the program waits for */
 };
 
-/* Threads of tsdb's agent, the software GPU and NVIDIA's driver. A thread that one of these starts
- * for the program inherits its name. */
-static bool is_helper(const struct inferior_thread *t)
+/* Threads of tsdb's agent, the software GPU and NVIDIA's driver. */
+static bool has_helper_name(const char *name)
 {
 	static const char *const begin[] = {"tsdb-", "cuda-", "cuda0"};
 
 	for (unsigned i = 0; i < sizeof begin / sizeof *begin; i++)
-		if (!strncmp(t->name, begin[i], strlen(begin[i])))
-			return !t->thread;
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return true;
 	return false;
 }
 
@@ -122,22 +121,32 @@ static bool runs_host_function(const struct asked *a, pid_t tid)
 	return false;
 }
 
-/* Whether it is a thread of the driver's that executes a host function of the program's now. Takes
- * its stack if it may be one. */
-static bool runs_callback(struct asked *a, unsigned i, pid_t tid)
+static bool sees_inside(const struct asked *a)
 {
-	const bool soft =
-		a->d.look && a->d.look->answered && a->d.look->look[a->d.look->two].is_soft;
+	return a->d.look && a->d.look->answered && a->d.look->look[a->d.look->two].is_soft;
+}
 
-	if (soft || !why_has_callbacks(&a->d))
+/* Whether the thread never acts for the program. Of those with a helper's name that is not so for
+ * one that executes a host function now, nor for one that such a function has started, which
+ * inherits the name, if it waits for the device. Takes its stack if that is needed. */
+static bool is_helper(struct asked *a, unsigned i, const struct inferior_thread *t)
+{
+	struct stack *st = &a->stacks[i];
+	unsigned at;
+
+	if (!has_helper_name(t->name))
 		return false;
-	err_free(inferior_backtrace(
-		a->p.inf, tid, FRAMES_MAX, &a->stacks[i].frames, &a->stacks[i].n));
-	if (why_runs_callback(&a->d, &a->stacks[i]))
+	if (runs_host_function(a, t->tid))
+		return false;
+	if (!t->thread && (sees_inside(a) || !why_has_callbacks(&a->d)))
 		return true;
-	stack_free(&a->stacks[i]);
-	a->stacks[i] = (struct stack){0};
-	return false;
+	err_free(inferior_backtrace(a->p.inf, t->tid, FRAMES_MAX, &st->frames, &st->n));
+	if ((t->thread && find_call(st, &at) != GPU_WAITS_NOT) ||
+		(!sees_inside(a) && why_runs_callback(&a->d, st)))
+		return false;
+	stack_free(st);
+	*st = (struct stack){0};
+	return true;
 }
 
 static void take_threads(struct asked *a)
@@ -159,8 +168,7 @@ static void take_threads(struct asked *a)
 		memcpy(to->name, t.name, sizeof to->name);
 		a->stacks[n] = (struct stack){0};
 		a->waits[n] = GPU_WAITS_NOT;
-		to->helper = is_helper(&t) && !runs_host_function(a, t.tid) &&
-			     !runs_callback(a, n, t.tid);
+		to->helper = is_helper(a, n, &t);
 		read_call(inf, to);
 		if (to->helper)
 			continue;

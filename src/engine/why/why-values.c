@@ -92,15 +92,61 @@ void why_anybody(struct why_device *d, uint32_t node)
 				"might be written by");
 }
 
-/* Whether the program has opened memory of another process: that one will have opened the
- * program's in return, and no call here says which. */
+/* Whether the program has given out handles of memory, or has opened memory of another process: that
+ * one will have opened the program's in return, and no call here says which. */
 static bool shares_with_others(const struct why_device *d)
 {
+	static const char *const words[] = {"Export", "Ipc", "Multicast", "External"};
+	const struct tsdb_control *ctl = inferior_control(d->p->inf);
+	const struct recorder *r = d->en->live.recorder;
 	struct state_alloc a;
+	const char *call;
+
+	if (ctl && atomic_load(&ctl->shares))
+		return true;
+	for (unsigned i = 0; r && (call = recorder_call(r, i)); i++)
+		for (unsigned k = 0; k < sizeof(words) / sizeof(*words); k++)
+			if (strstr(call, words[k]))
+				return true;
 
 	for (unsigned i = 0; d->state && state_alloc(d->state, i, &a); i++)
 		if (a.mem == SBT_MEM_IPC)
 			return true;
+	return false;
+}
+
+/* The text of one of the process's files in /proc, a line at a time: whether one has any of these
+ * words. True if it cannot be read. */
+static bool has_line(pid_t pid, const char *file, const char *const *words, unsigned n)
+{
+	struct buf text = BUF_INIT;
+	bool has = !proc_read(pid, file, MAPS_MOST, &text);
+
+	for (unsigned i = 0; !has && i < n; i++)
+		has = strstr(buf_cstr(&text), words[i]) != NULL;
+	buf_free(&text);
+	return has;
+}
+
+/* Network cards and others that write to a GPU's memory by themselves. */
+static bool is_reached_by_devices(pid_t pid)
+{
+	static const char *const devices[] = {"/dev/infiniband/", "/dev/gdrdrv", "/dev/nvidia-fs"};
+
+	return has_line(pid, "maps", devices, 3);
+}
+
+/* A child has the driver's page-locked memory, too. */
+static bool has_children(const struct why_device *d)
+{
+	static const char *const digits[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+	char file[48];
+
+	for (unsigned i = 0; i < d->p->nthreads; i++) {
+		snprintf(file, sizeof(file), "task/%d/children", (int)d->p->threads[i].tid);
+		if (has_line(d->pid, file, digits, 9))
+			return true;
+	}
 	return false;
 }
 
@@ -127,9 +173,22 @@ static bool is_mapped_shared(const struct why_device *d, uint64_t addr)
 /* Memory that other processes may have, too. */
 static bool is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a)
 {
+	const bool mapped = is_mapped_shared(d, addr);
+
 	if (a->size && (a->mem == SBT_MEM_DEVICE || a->mem == SBT_MEM_IPC) && shares_with_others(d))
 		return true;
-	return is_mapped_shared(d, addr);
+	if (!mapped || !a->size || d->en->live.soft)
+		return mapped;
+	/* a vendor's driver maps all memory that it gives out from files of its own */
+	switch (a->mem) {
+	case SBT_MEM_DEVICE:
+	case SBT_MEM_ASYNC:
+		return is_reached_by_devices(d->pid);
+	case SBT_MEM_PINNED:
+		return has_children(d);
+	default:
+		return true;
+	}
 }
 
 static void name_value(
