@@ -114,6 +114,7 @@ libengine_a_SOURCES = \
 	src/engine/why/why-callbacks.c \
 	src/engine/why/why-code.c \
 	src/engine/why/why-code.h \
+	src/engine/why/why-helpers.c \
 	src/engine/why/why-peers.c \
 	src/engine/why/why-queue.c \
 	src/engine/why/why-values.c \

@@ -71,3 +71,15 @@ enum gpu_wait gpu_call_waits(const char *function)
 			return calls[i].waits;
 	return GPU_WAITS_NOT;
 }
+
+bool gpu_library_has_threads(const char *path)
+{
+	static const char *const begin[] = {
+		"libcuda.so.", "libcupti.so.", "libnvidia-", "libnvperf"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+		if (!strncmp(name, begin[i], strlen(begin[i])))
+			return true;
+	return false;
+}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "engine/why.h"
+#include "engine/why/why-device.h"
 
 #define PID 100
 
@@ -204,10 +205,51 @@ static void inside_a_kernel(void **state)
 	(void)state;
 }
 
+/* --- threads that never act for the program --- */
+
+static bool helps(const char *const *modules, unsigned n)
+{
+	struct backtrace_frame frames[8] = {0};
+
+	for (unsigned i = 0; i < n; i++)
+		frames[i].sym.module = modules[i];
+	return why_helper_stack(&(struct stack){.frames = frames, .n = n});
+}
+
+static void helpers_by_their_stacks(void **state)
+{
+	static const char *const cupti[] = {"/usr/lib/libc.so.6", "/opt/cuda/libcupti.so.13",
+		"/opt/cuda/libcupti.so.13", "/usr/lib/libc.so.6"};
+	static const char *const driver[] = {
+		"/usr/lib/libc.so.6", "/usr/lib/libcuda.so.580.159.04", "/usr/lib/libc-2.31.so"};
+	/* a host function, which the driver's thread calls; a thread that waits in the driver */
+	static const char *const callback[] = {
+		"/usr/lib/libc.so.6", "/home/app", "/usr/lib/libcuda.so.1", "/usr/lib/libc.so.6"};
+	static const char *const waits_in[] = {
+		"/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.13", "/home/app"};
+	static const char *const by_runtime[] = {
+		"/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.13", "/usr/lib/libc.so.6"};
+	static const char *const of_the_program[] = {"/usr/lib/libc.so.6", "/usr/lib/libc.so.6"};
+	static const char *const not_known[] = {"/usr/lib/libcupti.so.13", NULL};
+	static const char *const alike[] = {"/home/libcupti.sock", "/usr/lib/libc.so.6"};
+
+	(void)state;
+	assert_true(helps(cupti, 4));
+	assert_true(helps(driver, 3));
+	assert_false(helps(callback, 4));
+	assert_false(helps(waits_in, 3));
+	assert_false(helps(by_runtime, 3));
+	assert_false(helps(of_the_program, 2));
+	assert_false(helps(not_known, 2));
+	assert_false(helps(alike, 2));
+	assert_false(helps(NULL, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cycle),
+		cmocka_unit_test(helpers_by_their_stacks),
 		cmocka_unit_test(a_kernel_that_moves),
 		cmocka_unit_test(what_is_not_known),
 		cmocka_unit_test(another_thread_may_act),

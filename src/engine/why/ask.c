@@ -27,17 +27,6 @@ struct asked {
 	bool peer;	      /* another process, that the program waits for */
 };
 
-/* Threads of tsdb's agent, the software GPU and NVIDIA's driver. */
-static bool has_helper_name(const char *name)
-{
-	static const char *const begin[] = {"tsdb-", "cuda-", "cuda0"};
-
-	for (unsigned i = 0; i < sizeof begin / sizeof *begin; i++)
-		if (!strncmp(name, begin[i], strlen(begin[i])))
-			return true;
-	return false;
-}
-
 /* A thread that is in no call, or in one that has just ended, runs. */
 static void read_call(struct inferior *inf, struct why_thread *t)
 {
@@ -134,7 +123,7 @@ static bool is_helper(struct asked *a, unsigned i, const struct inferior_thread 
 	struct stack *st = &a->stacks[i];
 	unsigned at;
 
-	if (!has_helper_name(t->name))
+	if (!why_helper_name(t->name))
 		return false;
 	if (runs_host_function(a, t->tid))
 		return false;

@@ -84,6 +84,13 @@ bool why_is_kept(const struct why_device *d, uint64_t seq);
 unsigned why_peers_begin(struct engine *en, const struct why_process *p, struct inferior **ret);
 void why_peer_end(struct inferior *inf);
 
+/* --- why-helpers.c --- */
+/* By a thread's name, whether it is one that never acts for the program. */
+bool why_helper_name(const char *name);
+/* By its stack: all of it lies in libraries of the driver and the vendor's tools, and in the C
+ * library. */
+bool why_helper_stack(const struct stack *st);
+
 /* --- why-callbacks.c --- */
 bool why_has_callbacks(const struct why_device *d); /* that are pending */
 /* Whether a host function that is pending is on the stack. */

@@ -92,8 +92,8 @@ void why_anybody(struct why_device *d, uint32_t node)
 				"might be written by");
 }
 
-/* Whether the program has given out handles of memory, or has opened memory of another process: that
- * one will have opened the program's in return, and no call here says which. */
+/* Whether the program has given out handles of memory, or has opened memory of another process:
+ * that one will have opened the program's in return, and no call here says which. */
 static bool shares_with_others(const struct why_device *d)
 {
 	static const char *const words[] = {"Export", "Ipc", "Multicast", "External"};
