@@ -2,14 +2,43 @@
  *
  * Other processes that the program waits for and that use the GPU: attached to, only to look, while
  * the program stands still, and let go of when the question is answered. One that cannot be
- * attached to (somebody else debugs it) is looked at from outside, as any other.
+ * attached to (somebody else debugs it) is looked at from outside, as any other. So is one that has
+ * the driver's library but none of its threads: a stop is not without traces (a write to a pipe
+ * that had begun returns early), and there is nothing to look into.
  */
 #include "engine/why/why-device.h"
 
+#include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include "base/buf.h"
+#include "base/proc-read.h"
 #include "engine/parts.h"
 
-enum { PEERS_MAX = 4, START_MS = 500, LEAVE_TURNS = 2000 };
+enum { COMM_MOST = 64, PEERS_MAX = 4, START_MS = 500, LEAVE_TURNS = 2000 };
+
+/* Whether the process has one of the driver's threads: it has used the device. */
+static bool has_driver_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *t;
+	bool has = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	while (tasks && !has && (t = readdir(tasks))) {
+		struct buf name = BUF_INIT;
+
+		snprintf(path, sizeof(path), "task/%.20s/comm", t->d_name);
+		has = proc_read(pid, path, COMM_MOST, &name) && why_helper_name(buf_cstr(&name));
+		buf_free(&name);
+	}
+	if (tasks)
+		closedir(tasks);
+	return has;
+}
 
 static struct inferior *attach(struct engine *en, pid_t pid, const char *agent)
 {
@@ -38,7 +67,7 @@ unsigned why_peers_begin(struct engine *en, const struct why_process *p, struct 
 
 	_Static_assert(PEERS_MAX == WHY_PEERS, "as many as the caller has room for");
 	for (unsigned i = 0; i < found; i++) {
-		ret[n] = attach(en, pids[i], agent);
+		ret[n] = has_driver_thread(pids[i]) ? attach(en, pids[i], agent) : NULL;
 		n += ret[n] != NULL;
 	}
 	free(agent);

@@ -21,7 +21,7 @@ STUCK = [
     Stuck(GPU, 'value_never_written', 'value that nobody writes', VALUE, ('stream|command: ', VALUE)),
     Stuck(GPU, 'values_in_a_circle', 'values in a circle', VALUE, (VALUE, 'stream|command: ')),
     # Events.
-    Stuck(GPU, 'event_behind_value', 'event behind what does not end', VALUE, ('stream|command: ', 'event: ')),
+    Stuck(GPU, 'event_behind_value', 'event behind what does not end', VALUE, ('stream|command: ', 'event: '), late=('stream: ', 'stream: ')),
     Stuck(GPU, 'event_polled', 'event behind what does not end', VALUE, ('stream|command: ', VALUE), 'open'),
     Stuck(GPU, 'event_never_recorded', 'event never recorded', CONDITION, (THREAD, CONDITION)),
     # Kernels that spin.
@@ -29,7 +29,8 @@ STUCK = [
     Stuck(GPU, 'flag_never_written', 'flag on the device never written', WAITS, (WAITS, VALUE)),
     Stuck(GPU, 'setter_behind_event', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
     Stuck(GPU, 'setter_on_the_same_stream', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
-    Stuck(GPU, 'setter_on_the_legacy_stream', 'legacy default stream', WAITS, ('command: set_flag|stream: ', 'stream|command: ')),
+    Stuck(GPU, 'setter_on_the_legacy_stream', 'legacy default stream', WAITS, ('command: set_flag', 'stream|command: '),
+          late=('stream: ', 'stream: ')),
     Stuck(GPU, 'copy_on_the_legacy_stream', 'legacy default stream', WAITS, (THREAD, 'stream|command: ')),
     Stuck(GPU, 'grid_does_not_fit', 'kernels that do not fit', 'command: meet_all', ('command: meet_all', 'value|command: ')),
     Stuck(GPU, 'two_kernels_do_not_fit', 'kernels that do not fit', 'command: (left|right)_half',
