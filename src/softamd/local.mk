@@ -28,13 +28,23 @@ check_PROGRAMS += tests/softamd/gfx-dis
 tests_softamd_gfx_dis_SOURCES = tests/softamd/gfx-dis.c
 tests_softamd_gfx_dis_LDADD = libamdtest.a -lpthread
 TESTS += tests/softamd/gfx-compare.py
-EXTRA_DIST += tests/softamd/gfx-compare.py
+# One wave of given code: for gfx-fuzz-tinygrad.py, which compares with another emulator, by hand.
+check_PROGRAMS += tests/softamd/gfx-exec
+tests_softamd_gfx_exec_SOURCES = tests/softamd/gfx-exec.c
+tests_softamd_gfx_exec_LDADD = libamdtest.a -lpthread -lm
+EXTRA_DIST += tests/softamd/gfx-compare.py tests/softamd/gfx-fuzz-tinygrad.py
 
 if HAVE_CMOCKA
-AMD_TESTS = tests/unit/test-softamd-decode
+AMD_TESTS = tests/unit/test-softamd-decode tests/unit/test-softamd-insns tests/unit/test-softamd-machine
 check_PROGRAMS += $(AMD_TESTS)
 TESTS += $(AMD_TESTS)
 tests_unit_test_softamd_decode_SOURCES = tests/unit/test-softamd-decode.c
 tests_unit_test_softamd_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softamd_decode_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softamd_insns_SOURCES = tests/unit/test-softamd-insns.c tests/unit/amd-test.h
+tests_unit_test_softamd_insns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softamd_insns_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softamd_machine_SOURCES = tests/unit/test-softamd-machine.c tests/unit/amd-test.h
+tests_unit_test_softamd_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softamd_machine_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
 endif

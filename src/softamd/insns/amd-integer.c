@@ -89,6 +89,14 @@ U32(mad_u24, U24(a) * U24(b) + c, (int64_t)((uint64_t)U24(a) * U24(b)) + c)
 U32(mad_u32_u16, (uint32_t)H(a) * H(b) + c, (int64_t)((uint64_t)H(a) * H(b)) + c)
 I32(mad_i32_i16, (uint32_t)(SH(a) * SH(b)) + c, (int64_t)SH(a) * SH(b) + S(c))
 
+static uint32_t reversed(uint32_t v)
+{
+	v = (v >> 1 & 0x55555555) | (v & 0x55555555) << 1;
+	v = (v >> 2 & 0x33333333) | (v & 0x33333333) << 2;
+	v = (v >> 4 & 0x0f0f0f0f) | (v & 0x0f0f0f0f) << 4;
+	return __builtin_bswap32(v);
+}
+
 LANE(min_i32, S(a) < S(b) ? a : b)
 LANE(max_i32, S(a) > S(b) ? a : b)
 LANE(min_u32, a < b ? a : b)
@@ -134,7 +142,7 @@ LANE(lshrrev16, H(b) >> (a & 15))
 LANE(ashrrev16, H(SH(b) >> (a & 15)))
 LANE(bfm, ((1u << (a & 31)) - 1) << (b & 31))
 LANE(bcnt, (uint32_t)__builtin_popcount(a) + b)
-LANE(bfrev, __builtin_bswap32(((a >> 4 & 0x0f0f0f0f) | (a & 0x0f0f0f0f) << 4)))
+LANE(bfrev, reversed(a))
 LANE(ffbh_u32, a ? (uint32_t)__builtin_clz(a) : ~0u)
 LANE(ffbl, a ? (uint32_t)__builtin_ctz(a) : ~0u)
 LANE(ffbh_i32, a == 0 || a == ~0u ? ~0u : (uint32_t)__builtin_clrsb(S(a)) + 1)

@@ -62,8 +62,9 @@ static const char *why_refused(const struct amd_op *o, unsigned target)
 		return "has bits set that the instruction ignores";
 	if (o->i.clamp && o->h->lanes && o->h->to == 'i' && !o->h->clamps && r->enc != GFX_VOPC)
 		return "clamp is not executed here";
-	for (unsigned k = 0; k < 2 && o->i.src[k] == GFX_LITERAL; k++)
-		if (r->src[k] == '2' && o->i.literal >> 31 && o->h->from != 'd')
+	for (unsigned k = 0; k < 2; k++)
+		if (o->i.src[k] == GFX_LITERAL && r->src[k] == '2' && o->i.literal >> 31 &&
+			o->h->from != 'd')
 			return "extends a literal whose top bit is set to 64 bits";
 	if (o->i.scc && target != GFX_90A)
 		return "scc";

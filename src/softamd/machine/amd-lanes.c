@@ -339,10 +339,11 @@ static void place_selected(const struct amd_op *o, uint32_t *d, const uint32_t *
 {
 	unsigned sel = o->i.dst_sel, shift = sel < 4 ? 8 * sel : 16 * (sel - 4);
 	unsigned bits = sel < 4 ? 8 : 16;
-	uint32_t mask = ((1u << bits) - 1) << shift;
+	uint32_t mask;
 
 	if (sel == 6)
 		return;
+	mask = ((1u << bits) - 1) << shift;
 	for (unsigned l = 0; l < AMD_LANES; l++) {
 		uint32_t v = d[l] << shift & mask;
 
