@@ -3,11 +3,11 @@
 # Room softamd: the software AMD GPU. Loaded into other people's programs, so never sanitised.
 
 # --- the processor: libamdgpu.a; libamdtest.a is the same for its own tests and the fuzzer ---------------
-HEADERS_TO_CHECK += src/softamd/machine/amd-run.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h
+HEADERS_TO_CHECK += src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h
 AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/decode/gfx9-insns.def src/softamd/decode/gfx-decode.c src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.c \
 	src/softamd/decode/gfx-table.h src/softamd/decode/gfx-text.c \
-	src/softamd/machine/amd-machine.h src/softamd/machine/amd-fault.c src/softamd/machine/amd-memory.c src/softamd/machine/amd-code.c \
+	src/softamd/machine/amd-machine.h src/softamd/machine/amd-observe.c src/softamd/machine/amd-observe.h src/softamd/machine/amd-fault.c src/softamd/machine/amd-memory.c src/softamd/machine/amd-code.c \
 	src/softamd/machine/amd-lanes.c src/softamd/machine/amd-group.c \
 	src/softamd/insns/amd-insn.h src/softamd/insns/amd-handlers.c src/softamd/insns/amd-scalar.c src/softamd/insns/amd-flow.c \
 	src/softamd/insns/amd-load.c src/softamd/insns/amd-integer.c src/softamd/insns/amd-float.c src/softamd/insns/amd-double.c \

@@ -4,6 +4,7 @@
  * workgroups on workers, faults and refusals.
  */
 #include "amd-test.h"
+#include "softamd/machine/amd-observe.h"
 
 static struct machine *with(
 	unsigned items, uint32_t lds, uint32_t private_bytes, void (*body)(struct machine *m))
@@ -593,6 +594,80 @@ static void time_and_cancel(void **state)
 	free(m);
 }
 
+/* --- observers --- */
+
+struct seen {
+	unsigned steps, reads[3], writes[3], atomics[3], arrivals, departures, begun, ended;
+	uint64_t last; /* address of the last access */
+};
+
+static void see_step(void *arg, const struct amd_wave *w, uint64_t pc)
+{
+	struct seen *s = arg;
+
+	(void)pc;
+	s->steps++;
+	assert_int_equal(amd_wave_exec(w), ALL);
+}
+
+static void see_access(void *arg, const struct amd_access *a)
+{
+	struct seen *s = arg;
+	unsigned *n = a->kind == AMD_READ    ? s->reads
+		      : a->kind == AMD_WRITE ? s->writes
+					     : s->atomics;
+
+	n[a->space]++;
+	s->last = a->address;
+}
+
+static void see_barrier(void *arg, const struct amd_wave *w, bool leaves)
+{
+	struct seen *s = arg;
+
+	(void)w;
+	s->arrivals += !leaves;
+	s->departures += leaves;
+}
+
+static void see_group(void *arg, const uint32_t id[3], bool ended)
+{
+	struct seen *s = arg;
+
+	(void)id;
+	s->begun += !ended;
+	s->ended += ended;
+}
+
+static void observers(void **state)
+{
+	struct machine *m = with(256, 1024, 0, barrier_body);
+	struct seen s = {0};
+	struct amd_observer o = {&s, see_step, see_access, see_barrier, see_group};
+
+	(void)state;
+	m->d.observer = &o;
+	m->d.workers = 4;
+	runs(m);
+	assert_int_equal(m->report.workers, 1);
+	assert_int_equal(s.steps, 9 * 4);
+	assert_int_equal(s.writes[AMD_LDS], 256);
+	assert_int_equal(s.reads[AMD_LDS], 256);
+	assert_int_equal(s.writes[AMD_MEMORY], 256);
+	assert_int_equal(s.last, (uintptr_t)m->memory + 4 * 255);
+	assert_int_equal(s.arrivals, 4);
+	assert_int_equal(s.departures, 4);
+	assert_int_equal(s.begun, 1);
+	assert_int_equal(s.ended, 1);
+	free(m);
+	m = with(64, 0, 0, unaligned_body);
+	m->code[256] = 0x80; /* v_mov_b32 v1, 0: aligned */
+	m->d.observer = &o;
+	runs(m);
+	assert_int_equal(s.atomics[AMD_MEMORY], 64);
+	free(m);
+}
+
 /* Work-items in three dimensions: packed into v0 on gfx90a, three registers before. */
 static void items_body(struct machine *m)
 {
@@ -687,8 +762,9 @@ int main(void)
 		cmocka_unit_test(barrier), cmocka_unit_test(workers),
 		cmocka_unit_test(atomics_in_order),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
-		cmocka_unit_test(time_and_cancel), cmocka_unit_test(work_items),
-		cmocka_unit_test(refusals), cmocka_unit_test(bad_descriptors)};
+		cmocka_unit_test(time_and_cancel), cmocka_unit_test(observers),
+		cmocka_unit_test(work_items), cmocka_unit_test(refusals),
+		cmocka_unit_test(bad_descriptors)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,6 +280,7 @@ static void atomic(struct amd_wave *w, const struct amd_op *o, enum amd_atomic o
 	unsigned words = gfx_width(o->row->src[0]) / (op == AMD_CMPSWAP ? 2 : 1), to = loaded(o);
 	uint32_t(*v)[AMD_LANES] = bank(w, o);
 
+	w->group->worker->atomic = true;
 	AMD_EACH_LANE(l, amd_exec(w))
 	{
 		uint8_t *p = atomic_place(w, o, (unsigned)l, 4 * words);
@@ -295,6 +296,7 @@ static void atomic(struct amd_wave *w, const struct amd_op *o, enum amd_atomic o
 		if (words == 2)
 			v[to + 1][l] = (uint32_t)(old >> 32);
 	}
+	w->group->worker->atomic = false;
 }
 
 #define ATOMIC(name, op)                                                                           \

@@ -168,6 +168,7 @@ static void atomic(struct amd_wave *w, const struct amd_op *o, enum amd_atomic o
 	uint32_t(*v)[AMD_LANES] = bank(w, o);
 	unsigned size = two ? 8 : 4;
 
+	w->group->worker->atomic = true;
 	AMD_EACH_LANE(l, amd_exec(w))
 	{
 		uint8_t *p = at(w, o, (unsigned)l, (uint32_t)o->i.imm, size, true);
@@ -188,6 +189,7 @@ static void atomic(struct amd_wave *w, const struct amd_op *o, enum amd_atomic o
 		if (two)
 			v[o->i.dst + 1][l] = (uint32_t)(old >> 32);
 	}
+	w->group->worker->atomic = false;
 }
 
 #define ATOMIC(name, op)                                                                           \

@@ -178,6 +178,7 @@ struct amd_group *amd_group_new(struct amd_worker *wk, uint64_t number)
 	if (!g)
 		return NULL;
 	g->worker = wk;
+	g->observer = l->d->observer;
 	g->id[0] = (uint32_t)(number % l->groups[0]);
 	g->id[1] = (uint32_t)(number / l->groups[0] % l->groups[1]);
 	g->id[2] = (uint32_t)(number / l->groups[0] / l->groups[1]);
@@ -188,6 +189,8 @@ struct amd_group *amd_group_new(struct amd_worker *wk, uint64_t number)
 		start_wave(g, k, size, g->scratch ? g->scratch + k * per_wave : NULL);
 	g->steps = 0;
 	g->running = true;
+	if (g->observer && g->observer->group)
+		g->observer->group(g->observer->arg, g->id, false);
 	return g;
 }
 
@@ -226,6 +229,14 @@ static void check_end(struct amd_wave *w)
 			(unsigned long long)w->group->steps);
 }
 
+static void at_barrier(struct amd_wave *w, bool leaves)
+{
+	const struct amd_observer *o = w->group->observer;
+
+	if (amd_is_observed(w) && o->barrier)
+		o->barrier(o->arg, w, leaves);
+}
+
 static void run_wave(struct amd_wave *w)
 {
 	struct amd_worker *wk = w->group->worker;
@@ -238,10 +249,14 @@ static void run_wave(struct amd_wave *w)
 
 		wk->at = w->pc;
 		o = amd_fetch(wk, w);
+		if (amd_is_observed(w) && w->group->observer->step)
+			w->group->observer->step(w->group->observer->arg, w, w->pc);
 		w->pc += o->i.size;
 		o->fn(w, o);
 		n++;
 	}
+	if (w->state == AMD_AT_BARRIER)
+		at_barrier(w, false);
 	w->steps += n;
 	w->group->steps += n;
 	wk->clock += n;
@@ -262,8 +277,12 @@ bool amd_group_turn(struct amd_group *g)
 	}
 	if (waiting && waiting + ended == g->nwaves) /* a wave that has ended does not count */
 		for (uint32_t k = 0; k < g->nwaves; k++)
-			if (g->waves[k].state == AMD_AT_BARRIER)
+			if (g->waves[k].state == AMD_AT_BARRIER) {
 				g->waves[k].state = AMD_RUNS;
+				at_barrier(&g->waves[k], true);
+			}
 	g->running = ended < g->nwaves;
+	if (!g->running && g->observer && g->observer->group)
+		g->observer->group(g->observer->arg, g->id, true);
 	return !g->running;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "softamd/decode/gfx-decode.h"
+#include "softamd/machine/amd-observe.h"
 #include "softamd/machine/amd-run.h"
 
 #define AMD_LANES 64
@@ -87,6 +88,7 @@ struct amd_wave {
 
 struct amd_group {
 	struct amd_worker *worker;
+	const struct amd_observer *observer; /* may be NULL */
 	uint32_t id[3];
 	uint32_t nwaves, items, room; /* room: waves that there is memory for */
 	struct amd_wave *waves;
@@ -137,6 +139,7 @@ struct amd_worker {
 	struct amd_fault fault;
 	struct amd_wave *current;
 	uint64_t at;		 /* the instruction that runs */
+	bool atomic;		 /* it reads, changes and writes */
 	struct amd_group *spare; /* one that has ended: its memory serves the next */
 };
 
@@ -154,6 +157,10 @@ uint8_t *amd_global(struct amd_wave *w, unsigned lane, uint64_t address, unsigne
 uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned size, bool write);
 /* A lane's private byte `offset`; at most to the end of its dword. */
 uint8_t *amd_private(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned size, bool write);
+
+/* --- observers (amd-observe.c): a dispatch has one --- */
+void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint64_t address,
+	unsigned size, bool write);
 
 /* --- code (amd-code.c) --- */
 const struct amd_op *amd_fetch(struct amd_worker *wk, struct amd_wave *w);
@@ -191,6 +198,11 @@ static inline uint64_t amd_exec(const struct amd_wave *w)
 
 /* A scalar source of 32 or 64 bits (amd-scalar.c). kind: the row's letter. */
 uint64_t amd_scalar(const struct amd_wave *w, const struct amd_op *o, unsigned code, char kind);
+
+static inline bool amd_is_observed(const struct amd_wave *w)
+{
+	return __builtin_expect(w->group->observer != NULL, 0);
+}
 
 /* EXEC as 64 words of all ones or none. */
 static inline const uint32_t *amd_lane_mask(struct amd_wave *w, uint64_t exec)

@@ -49,6 +49,8 @@ uint8_t *amd_global(struct amd_wave *w, unsigned lane, uint64_t address, unsigne
 {
 	struct amd_worker *wk = w->group->worker;
 
+	if (amd_is_observed(w))
+		amd_observed(w, lane, AMD_MEMORY, address, size, write);
 	forget(wk);
 	if (wk->nextents && holds(&wk->extents[0], address, size, write))
 		return (uint8_t *)(uintptr_t)address;
@@ -64,6 +66,8 @@ uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned si
 			"%s of %u bytes at LDS offset 0x%llx; the workgroup has %u bytes",
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->lds_bytes);
+	if (amd_is_observed(w))
+		amd_observed(w, lane, AMD_LDS, offset, size, write);
 	return w->group->lds + offset;
 }
 
@@ -76,5 +80,7 @@ uint8_t *amd_private(struct amd_wave *w, unsigned lane, uint64_t offset, unsigne
 			"%s of %u bytes at private offset 0x%llx; a lane has %u bytes",
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->private_bytes);
+	if (amd_is_observed(w))
+		amd_observed(w, lane, AMD_PRIVATE, offset, size, write);
 	return w->scratch + (offset / 4 * AMD_LANES + lane) * 4 + offset % 4;
 }

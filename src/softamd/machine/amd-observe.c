@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What observers are told, and what they may ask about a wave.
+ */
+#include "softamd/machine/amd-observe.h"
+
+#include "softamd/machine/amd-machine.h"
+
+void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint64_t address,
+	unsigned size, bool write)
+{
+	struct amd_worker *wk = w->group->worker;
+	const struct amd_observer *o = wk->l->d->observer;
+	struct amd_access a = {.wave = w,
+		.pc = wk->at,
+		.kind = !write	     ? AMD_READ
+			: wk->atomic ? AMD_READ_WRITE
+				     : AMD_WRITE,
+		.space = space,
+		.lane = lane,
+		.address = address,
+		.size = size};
+
+	if (o->access)
+		o->access(o->arg, &a);
+}
+
+void amd_wave_place(const struct amd_wave *w, uint32_t group[3], uint32_t *index)
+{
+	memcpy(group, w->group->id, sizeof(w->group->id));
+	*index = w->index;
+}
+
+uint64_t amd_wave_exec(const struct amd_wave *w)
+{
+	return amd_exec(w);
+}
+
+uint32_t amd_wave_scalar(const struct amd_wave *w, unsigned code)
+{
+	return code < 128 ? w->s[code] : 0;
+}
+
+uint32_t amd_wave_vector(const struct amd_wave *w, unsigned n, unsigned lane)
+{
+	return n < 256 && lane < AMD_LANES ? w->v[n][lane] : 0;
+}
+
+uint32_t amd_wave_accumulation(const struct amd_wave *w, unsigned n, unsigned lane)
+{
+	return n < 256 && lane < AMD_LANES ? w->acc[n][lane] : 0;
+}
+
+bool amd_wave_scc(const struct amd_wave *w)
+{
+	return w->scc;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Watching a dispatch from inside: each instruction, memory access, barrier and workgroup, as it
+ * happens. A dispatch with an observer runs on one worker, so its callbacks never run side by side;
+ * those of two dispatches may. Without one an instruction and an access pay a predictable branch.
+ */
+#ifndef SOFTAMD_AMD_OBSERVE_H
+#define SOFTAMD_AMD_OBSERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct amd_wave;
+
+enum amd_access_kind {
+	AMD_READ,
+	AMD_WRITE,
+	AMD_READ_WRITE /* atomic: both in one step */
+};
+
+enum amd_space {
+	AMD_MEMORY, /* address: the process's */
+	AMD_LDS,    /* offset in the workgroup's */
+	AMD_PRIVATE /* offset in the lane's */
+};
+
+/* One lane's access, before it is done. Scalar instructions access as lane 0. */
+struct amd_access {
+	const struct amd_wave *wave;
+	uint64_t pc;
+	enum amd_access_kind kind;
+	enum amd_space space;
+	unsigned lane;
+	uint64_t address;
+	unsigned size;
+};
+
+/* Every callback may be NULL. */
+struct amd_observer {
+	void *arg;
+	/* Before the instruction at pc; registers and memory are as they are before it. */
+	void (*step)(void *arg, const struct amd_wave *w, uint64_t pc);
+	void (*access)(void *arg, const struct amd_access *a);
+	/* The wave has come to a barrier, or goes on from one that all have come to. */
+	void (*barrier)(void *arg, const struct amd_wave *w, bool leaves);
+	/* A workgroup begins, or has ended (not one that a fault ended). */
+	void (*group)(void *arg, const uint32_t id[3], bool ended);
+};
+
+/* --- a wave's state, for callbacks --- */
+void amd_wave_place(const struct amd_wave *w, uint32_t group[3], uint32_t *index);
+uint64_t amd_wave_exec(const struct amd_wave *w);
+/* Scalar operand `code` (0 to 127: VCC is 106, M0 124, EXEC 126), a lane's vector and accumulation
+ * register n (0 to 255). */
+uint32_t amd_wave_scalar(const struct amd_wave *w, unsigned code);
+uint32_t amd_wave_vector(const struct amd_wave *w, unsigned n, unsigned lane);
+uint32_t amd_wave_accumulation(const struct amd_wave *w, unsigned n, unsigned lane);
+bool amd_wave_scc(const struct amd_wave *w);
+
+#endif
