@@ -539,11 +539,11 @@ static void is(
 
 static void check_lane(const struct machine *m, const struct test_case *c, unsigned lane)
 {
-	uint64_t vector[2], scalar;
+	uint64_t vector[2], one;
 	uint32_t scc;
 
 	memcpy(vector, m->memory + 64 * lane + 32, 16);
-	memcpy(&scalar, m->memory + 64 * lane + 48, 8);
+	memcpy(&one, m->memory + 64 * lane + 48, 8);
 	memcpy(&scc, m->memory + 64 * lane + 56, 4);
 	if (!c->scalar) {
 		is(c, lane, "the result", vector[0], c->want);
@@ -551,7 +551,7 @@ static void check_lane(const struct machine *m, const struct test_case *c, unsig
 		return;
 	}
 	if (strncmp(c->text, "s_cmp", 5) != 0 && strncmp(c->text, "s_bitcmp", 8) != 0)
-		is(c, lane, "the result", scalar, c->want);
+		is(c, lane, "the result", one, c->want);
 	is(c, lane, "SCC", scc, c->want_mask);
 }
 
