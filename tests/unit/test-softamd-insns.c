@@ -415,6 +415,8 @@ static const struct test_case halves[] = {
 		{0xffffffff, 0xffffffff, 0x5}, .want = 0xffffffff},
 	{false, {0xd3ab400c, 0x1c220d04}, "v_dot8_u32_u4 v12, v4, v6, v8",
 		{0x11111111, 0x22222222, 0x1}, .want = 0x11},
+	{false, {0xd2a0080c, 0x40020d04}, "v_pack_b32_f16 v12, v4, -v6 op_sel:[1,0,0]",
+		{0x3c000000, 0x4000, 0x0}, .want = 0xc0003c00},
 };
 
 static const struct test_case conversions[] = {

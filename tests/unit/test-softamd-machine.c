@@ -248,6 +248,55 @@ static void lanes(void **state)
 	free(m);
 }
 
+static void indexed_body(struct machine *m)
+{
+	insn(m, 0x24020082, 0x00000000, "v_lshlrev_b32_e32 v1, 2, v0");
+	insn(m, 0x7e08028e, 0x00000000, "v_mov_b32_e32 v4, 14");
+	insn(m, 0x7e0a028f, 0x00000000, "v_mov_b32_e32 v5, 15");
+	insn(m, 0x7e0c0290, 0x00000000, "v_mov_b32_e32 v6, 16");
+	insn(m, 0xbe840082, 0x00000000, "s_mov_b32 s4, 2");
+	insn(m, 0xbf110104, 0x00000000, "s_set_gpr_idx_on s4, gpr_idx(SRC0)");
+	insn(m, 0x7e040304, 0x00000000, "v_mov_b32_e32 v2, v4");
+	insn(m, 0xbe803281, 0x00000000, "s_set_gpr_idx_idx 1");
+	insn(m, 0x7e060304, 0x00000000, "v_mov_b32_e32 v3, v4");
+	insn(m, 0xbf9d0008, 0x00000000, "s_set_gpr_idx_mode gpr_idx(DST)");
+	insn(m, 0x7e0e02a1, 0x00000000, "v_mov_b32_e32 v7, 33");
+	insn(m, 0xbf9c0000, 0x00000000, "s_set_gpr_idx_off");
+	insn(m, 0x7e120304, 0x00000000, "v_mov_b32_e32 v9, v4");
+	insn(m, 0xdc748000, 0x00000201, "global_store_dwordx2 v1, v[2:3], s[0:1]");
+	insn(m, 0xdc748400, 0x00000801, "global_store_dwordx2 v1, v[8:9], s[0:1] offset:1024");
+}
+
+/* s_set_gpr_idx: v4 + 2, v4 + 1, then v7 + 1 as the result. */
+static void registers_by_index(void **state)
+{
+	struct machine *m = with(1, 0, 0, indexed_body);
+
+	(void)state;
+	runs(m);
+	assert_int_equal(*at(m, 0), 16);
+	assert_int_equal(*at(m, 4), 15);
+	assert_int_equal(*at(m, 1024), 33);
+	assert_int_equal(*at(m, 1028), 14);
+	free(m);
+}
+
+static void index_too_far_body(struct machine *m)
+{
+	insn(m, 0xb00400ff, 0x00000000, "s_movk_i32 s4, 0xff");
+	insn(m, 0xbf110104, 0x00000000, "s_set_gpr_idx_on s4, gpr_idx(SRC0)");
+	insn(m, 0x7e040304, 0x00000000, "v_mov_b32_e32 v2, v4");
+}
+
+static void an_index_beyond_the_registers(void **state)
+{
+	struct machine *m = with(1, 0, 0, index_too_far_body);
+
+	(void)state;
+	faults(m, AMD_FAULT_REFUSED, "leaves the vector registers");
+	free(m);
+}
+
 /* --- LDS --- */
 
 static void lds_body(struct machine *m)
@@ -755,12 +804,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(without_lanes),
 		cmocka_unit_test(some_lanes), cmocka_unit_test(dpp),
 		cmocka_unit_test(dpp_from_a_lane_that_is_off), cmocka_unit_test(lanes),
-		cmocka_unit_test(lds), cmocka_unit_test(lds_beyond_its_end),
-		cmocka_unit_test(wild_store), cmocka_unit_test(memory_that_is_only_read),
-		cmocka_unit_test(atomics), cmocka_unit_test(unaligned_atomic),
-		cmocka_unit_test(scratch), cmocka_unit_test(scratch_beyond_its_end),
-		cmocka_unit_test(barrier), cmocka_unit_test(workers),
-		cmocka_unit_test(atomics_in_order),
+		cmocka_unit_test(registers_by_index),
+		cmocka_unit_test(an_index_beyond_the_registers), cmocka_unit_test(lds),
+		cmocka_unit_test(lds_beyond_its_end), cmocka_unit_test(wild_store),
+		cmocka_unit_test(memory_that_is_only_read), cmocka_unit_test(atomics),
+		cmocka_unit_test(unaligned_atomic), cmocka_unit_test(scratch),
+		cmocka_unit_test(scratch_beyond_its_end), cmocka_unit_test(barrier),
+		cmocka_unit_test(workers), cmocka_unit_test(atomics_in_order),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
 		cmocka_unit_test(time_and_cancel), cmocka_unit_test(observers),
 		cmocka_unit_test(work_items), cmocka_unit_test(refusals),

@@ -99,6 +99,33 @@ static void message(struct amd_wave *w, const struct amd_op *o)
 	d->interrupt(d->interrupt_arg, w->s[GFX_M0]);
 }
 
+/* --- vector registers by index --- */
+
+static void idx_on(struct amd_wave *w, const struct amd_op *o)
+{
+	uint32_t by = (uint32_t)amd_scalar(w, o, o->i.src[0], '1') & 0xff;
+
+	w->indexing = true;
+	w->s[GFX_M0] = (w->s[GFX_M0] & ~0xf0ffu) | by | (uint32_t)o->i.imm << 12;
+}
+
+static void idx_off(struct amd_wave *w, const struct amd_op *o)
+{
+	(void)o;
+	w->indexing = false;
+}
+
+static void idx_idx(struct amd_wave *w, const struct amd_op *o)
+{
+	w->s[GFX_M0] =
+		(w->s[GFX_M0] & ~0xffu) | ((uint32_t)amd_scalar(w, o, o->i.src[0], '1') & 0xff);
+}
+
+static void idx_mode(struct amd_wave *w, const struct amd_op *o)
+{
+	w->s[GFX_M0] = (w->s[GFX_M0] & ~0xf000u) | (uint32_t)(o->i.imm & 15) << 12;
+}
+
 /* --- hardware registers --- */
 
 enum {
@@ -168,4 +195,6 @@ const struct amd_entry amd_flow_entries[] = {WAVE(s_nop, nothing), WAVE(s_endpgm
 	WAVE(s_cbranch_cdbgsys_or_user, never), WAVE(s_cbranch_cdbgsys_and_user, never),
 	WAVE(s_getpc_b64, getpc), WAVE(s_setpc_b64, setpc), WAVE(s_swappc_b64, swappc),
 	WAVE(s_call_b64, call), WAVE(s_getreg_b32, getreg), WAVE(s_setreg_b32, setreg),
-	WAVE(s_setreg_imm32_b32, setreg_imm), WAVE(s_wakeup, nothing), END};
+	WAVE(s_setreg_imm32_b32, setreg_imm), WAVE(s_wakeup, nothing),
+	WAVE(s_set_gpr_idx_on, idx_on), WAVE(s_set_gpr_idx_off, idx_off),
+	WAVE(s_set_gpr_idx_idx, idx_idx), WAVE(s_set_gpr_idx_mode, idx_mode), END};

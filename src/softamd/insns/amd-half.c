@@ -284,6 +284,12 @@ static void div_fixups(struct amd_lanes *x)
 	LANE_LOOP x->d[l] = div_fixup(x->a[l], x->b[l], x->c[l]);
 }
 
+/* Two halves in one register, as they are. */
+static void pack(struct amd_lanes *x)
+{
+	LANE_LOOP x->d[l] = (x->a[l] & 0xffff) | x->b[l] << 16;
+}
+
 #define H(name, fn)                                                                                \
 	{                                                                                          \
 		GFX_##name,                                                                        \
@@ -305,12 +311,13 @@ static void div_fixups(struct amd_lanes *x)
 			.lanes = fn, .from = 'h', .to = 'h', .approximate = AMD_APPROX_##kind + 1  \
 		}                                                                                  \
 	}
-const struct amd_entry amd_half_entries[] = {H(v_add_f16, add), H(v_sub_f16, sub),
-	H(v_subrev_f16, subrev), H(v_mul_f16, mul), K(v_mac_f16, mac), K(v_madmk_f16, mad),
-	K(v_madak_f16, mad), K(v_fma_f16, fma_), K(v_mad_f16, mad), H(v_fma_legacy_f16, fma_),
-	H(v_mad_legacy_f16, mad), H(v_min_f16, min_), H(v_max_f16, max_), K(v_min3_f16, min3),
-	K(v_max3_f16, max3), K(v_med3_f16, med3), H(v_trunc_f16, trunc_), H(v_ceil_f16, ceil_),
-	H(v_floor_f16, floor_), H(v_rndne_f16, rndne), H(v_fract_f16, fract),
+const struct amd_entry amd_half_entries[] = {
+	{GFX_v_pack_b32_f16, {.lanes = pack, .from = 'h', .to = 'i'}}, H(v_add_f16, add),
+	H(v_sub_f16, sub), H(v_subrev_f16, subrev), H(v_mul_f16, mul), K(v_mac_f16, mac),
+	K(v_madmk_f16, mad), K(v_madak_f16, mad), K(v_fma_f16, fma_), K(v_mad_f16, mad),
+	H(v_fma_legacy_f16, fma_), H(v_mad_legacy_f16, mad), H(v_min_f16, min_), H(v_max_f16, max_),
+	K(v_min3_f16, min3), K(v_max3_f16, max3), K(v_med3_f16, med3), H(v_trunc_f16, trunc_),
+	H(v_ceil_f16, ceil_), H(v_floor_f16, floor_), H(v_rndne_f16, rndne), H(v_fract_f16, fract),
 	H(v_ldexp_f16, ldexp_), H(v_frexp_mant_f16, frexp_mant),
 	{GFX_v_frexp_exp_i16_f16, {.lanes = frexp_exp, .from = 'h', .to = 'i'}},
 	NEAR(v_rcp_f16, rcp, RCP), NEAR(v_sqrt_f16, sqrt_, SQRT), NEAR(v_rsq_f16, rsq, RSQ),

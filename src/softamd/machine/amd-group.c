@@ -132,6 +132,7 @@ static void start_wave(
 	w->index = index;
 	w->pc = l->entry;
 	w->scc = false;
+	w->indexing = false;
 	w->state = AMD_RUNS;
 	w->steps = 0;
 	w->mode = first_mode(l);
@@ -251,6 +252,9 @@ static void run_wave(struct amd_wave *w)
 		o = amd_fetch(wk, w);
 		if (amd_is_observed(w) && w->group->observer->step)
 			w->group->observer->step(w->group->observer->arg, w, w->pc);
+		if (__builtin_expect(w->indexing, 0) && o->h->wave && o->row->enc >= GFX_VOP2 &&
+			o->row->enc <= GFX_VOP3P)
+			amd_refuse(w, o, "with an index for vector registers");
 		w->pc += o->i.size;
 		o->fn(w, o);
 		n++;

@@ -444,8 +444,33 @@ static void prepare(struct amd_wave *w, const struct amd_op *o, struct amd_lanes
 	x->c = p[2];
 }
 
-void amd_run_lanes(struct amd_wave *w, const struct amd_op *o)
+/* The instruction with the registers that M0 means: bits 12 to 15 say for which of the sources and
+ * the result ("MI200", 3.6). */
+static const struct amd_op *indexed(
+	struct amd_wave *w, const struct amd_op *o, struct amd_op *moved)
 {
+	unsigned by = w->s[GFX_M0] & 0xff, which = w->s[GFX_M0] >> 12 & 15;
+
+	*moved = *o;
+	for (unsigned k = 0; k < 3; k++)
+		if (which >> k & 1 && o->i.src[k] >= GFX_VGPR) {
+			if (o->i.src[k] + by + 1 >= 2 * GFX_VGPR)
+				amd_refuse(w, o, "the index leaves the vector registers");
+			moved->i.src[k] = (uint16_t)(o->i.src[k] + by);
+		}
+	if (which >> 3 & 1 && o->row->dst[0] != 'c' && o->row->dst[0] != 's') {
+		if (o->i.dst + by + 1 >= GFX_VGPR)
+			amd_refuse(w, o, "the index leaves the vector registers");
+		moved->i.dst = (uint16_t)(o->i.dst + by);
+	}
+	return moved;
+}
+
+void amd_run_lanes(struct amd_wave *w, const struct amd_op *plain)
+{
+	struct amd_op moved;
+	const struct amd_op *o =
+		__builtin_expect(w->indexing, 0) ? indexed(w, plain, &moved) : plain;
 	uint32_t result[4 * AMD_LANES];
 	struct amd_lanes x = {.w = w, .o = o, .d = result, .exec = amd_exec(w)};
 	const struct amd_handler *h = o->h;

@@ -74,6 +74,7 @@ struct amd_wave {
 	uint64_t pc;
 	uint32_t mode;
 	bool scc;
+	bool indexing;	/* vector registers' numbers grow by M0: s_set_gpr_idx_on */
 	bool turn_over; /* leave the loop: barrier, end, sleep */
 	bool slept;
 	enum amd_wave_state state;
