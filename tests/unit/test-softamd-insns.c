@@ -462,8 +462,6 @@ static const struct test_case conversions[] = {
 		{0x477fffff, 0xbf800000, 0x0}, .want = 0xbc007bff},
 	{false, {0xd298000c, 0x00020d04}, "v_cvt_pk_i16_i32 v12, v4, v6",
 		{0x10000, 0xffff0000, 0x0}, .want = 0x80007fff},
-	{false, {0xd1dd000c, 0x04220d04}, "v_cvt_pk_u8_f32 v12, v4, v6, v8",
-		{0x43ff0000, 0x2, 0x11223344}, .want = 0x11ff3344},
 	{false, {0x7e182d04, 0x00000000}, "v_cvt_f64_u32_e32 v[12:13], v4", {0xffffffff, 0x0, 0x0},
 		.want = 0x41efffffffe00000},
 	{false, {0x7e180704, 0x00000000}, "v_cvt_i32_f64_e32 v12, v[4:5]",
