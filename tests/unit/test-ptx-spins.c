@@ -135,6 +135,8 @@ static void waits_in_other_shapes(void **state)
 		KERNEL("L1:\natom.global.cas.b32 %r1, [%rd2], 0, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L1;\n"
 		       "st.global.u32 [%rd4], 1;\nL2:\nst.global.u32 [%rd4], %r1;\n@%p1 bra L2;\n"),
 		"write");
+	expect(KERNEL("L1:\natom.global.cas.b32 %r1, [%rd2], 0, 1;\nsetp.ne.s32 %p1, %r1, 0;\n@%p1 bra L1;\n"),
+		0, 0, PTX_SPINS_OPEN);
 	/* an atomic that reads */
 	expect(KERNEL("L1:\natom.global.add.u32 %r1, [%rd2], 0;\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L1;\n"),
 		0, 0, PTX_SPINS_WAITS);

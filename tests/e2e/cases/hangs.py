@@ -249,6 +249,27 @@ def test_busy_programs_are_not_accused_late(t):
     all_right(t, 'late', ('kernels_take_turns', 'slow_host_functions', 'very_late_rank'))
 
 
+def test_a_late_look_starts_no_cupti(t):
+    """So that GPU core dumps stay possible, and the one that can be asked for is named."""
+    t.need_soft()
+    pipe = t.path('corepipe')
+    os.mkfifo(pipe)
+    row = next(r for r in table().STUCK if r.case == 'flag_never_written')
+    for variables in ({}, {'CUDA_ENABLE_USER_TRIGGERED_COREDUMP': '1', 'CUDA_COREDUMP_PIPE': pipe}):
+        with open(t.path('core.late'), 'w+') as out:
+            p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment({'HANG_SECONDS': '60', 'LD_LIBRARY_PATH': soft_dir(), **variables}),
+                                 stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                await_ready(p, out.name)
+                time.sleep(AFTER_READY)
+                said = t.tsdb('why', str(p.pid), '--json', timeout=60).both
+                with open(f'/proc/{p.pid}/maps') as maps:
+                    t.check('libcupti' not in maps.read(), 'CUPTI was loaded')
+                t.check(('`tsdb core -p' in said) == bool(variables), f'a core dump was offered, or was not: {said[-400:]}')
+            finally:
+                kill_all(t, p)
+
+
 # ---- by the kernels' code alone, as on a GPU that nothing can look into
 
 def test_deadlocks_are_named_by_code(t):
