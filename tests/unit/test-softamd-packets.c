@@ -147,6 +147,35 @@ static void registered_memory_may_overlap(void **state)
 	assert_int_equal(hsaKmtDeregisterMemory(host + 5000), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
 }
 
+/* HIP pins whole pages: two buffers on one page come with one address and two lengths, in either
+ * order, and each is given back by that address alone. */
+static void registered_pages_may_have_one_name(void **state)
+{
+	static char host[2 * 4096] __attribute__((aligned(4096)));
+	const HsaMemFlags none = {.Value = 0};
+
+	(void)state;
+	for (unsigned long_first = 0; long_first < 2; long_first++) {
+		const HSAuint64 first = long_first ? 8192 : 4096, second = 12288 - first;
+
+		assert_int_equal(
+			hsaKmtRegisterMemoryWithFlags(host, first, none), HSAKMT_STATUS_SUCCESS);
+		assert_int_equal(hsaKmtMapMemoryToGPU(host, first, NULL), HSAKMT_STATUS_SUCCESS);
+		assert_int_equal(
+			hsaKmtRegisterMemoryWithFlags(host, second, none), HSAKMT_STATUS_SUCCESS);
+		assert_int_equal(hsaKmtMapMemoryToGPU(host, second, NULL), HSAKMT_STATUS_SUCCESS);
+		assert_true(kfd_reachable(1, (uintptr_t)host, 8192, true));
+		assert_int_equal(hsaKmtUnmapMemoryToGPU(host), HSAKMT_STATUS_SUCCESS);
+		assert_int_equal(hsaKmtDeregisterMemory(host), HSAKMT_STATUS_SUCCESS);
+		assert_true(
+			kfd_reachable(1, (uintptr_t)host, 4096, true)); /* one is still in use */
+		assert_int_equal(hsaKmtUnmapMemoryToGPU(host), HSAKMT_STATUS_SUCCESS);
+		assert_int_equal(hsaKmtDeregisterMemory(host), HSAKMT_STATUS_SUCCESS);
+		assert_false(kfd_reachable(1, (uintptr_t)host, 1, false));
+		assert_int_equal(hsaKmtDeregisterMemory(host), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
+	}
+}
+
 static void an_automatic_event_is_taken_once(void **state)
 {
 	HsaEvent *e[2] = {event(HSA_EVENTTYPE_SIGNAL, false), event(HSA_EVENTTYPE_SIGNAL, true)};
@@ -524,6 +553,7 @@ int main(void)
 		cmocka_unit_test(memory_lies_where_it_lay),
 		cmocka_unit_test(more_memory_than_there_is_is_refused),
 		cmocka_unit_test(registered_memory_may_overlap),
+		cmocka_unit_test(registered_pages_may_have_one_name),
 		cmocka_unit_test(an_automatic_event_is_taken_once),
 		cmocka_unit_test(sdma_copies_fills_and_signals),
 		cmocka_unit_test(sdma_copies_rows),

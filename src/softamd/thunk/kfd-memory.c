@@ -234,15 +234,18 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtRegisterMemoryWithFlags(
 
 	if (!kfd_open())
 		return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
-	/* Access is by pages. */
+	/* Access is by pages. HIP names the page of what it pins, so two buffers on one page have
+	 * one name and often two lengths: they are one range, until both are given back. */
 	k.start = (uintptr_t)addr & ~(uint64_t)(PAGE - 1);
 	if (!addr || !size || ckd_add(&end, (uintptr_t)addr, size) ||
 		round_up_to(&k.end, end, PAGE))
 		return HSAKMT_STATUS_INVALID_PARAMETER;
 	pthread_rwlock_wrlock(&lock);
 	for (size_t i = 0; i < user.n; i++)
-		if (user.at[i].named == k.named && user.at[i].end == k.end) {
+		if (user.at[i].named == k.named) {
 			user.at[i].uses++;
+			if (user.at[i].end < k.end)
+				user.at[i].end = k.end;
 			goto out;
 		}
 	if (!own_at((uintptr_t)addr) && !ranges_insert(&user, user.n, &k))
@@ -292,11 +295,11 @@ static HSAKMT_STATUS range_map(void *addr, uint32_t nodes, bool take_away)
 
 	pthread_rwlock_wrlock(&lock);
 	r = range_at((uintptr_t)addr);
-	if (r && take_away) {
+	if (r && !take_away) {
+		r->mapped |= nodes;
+	} else if (r && r->uses < 2) { /* another registration may still be in use */
 		taken_away();
 		r->mapped = 0;
-	} else if (r) {
-		r->mapped |= nodes;
 	}
 	pthread_rwlock_unlock(&lock);
 	return r ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_PARAMETER;
