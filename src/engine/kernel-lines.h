@@ -18,9 +18,17 @@ struct kernel_line {
 	unsigned line;
 	unsigned ptx; /* the first line of the PTX that it has */
 };
+/* A line of a device function: any kernel of its PTX may call it. */
+struct device_line {
+	const char *file;
+	unsigned line;
+	unsigned first, end; /* the kernels of the PTX: v[first] to v[end - 1] */
+};
 struct kernel_lines {
 	struct kernel_line *v;
 	unsigned n;
+	struct device_line *device;
+	unsigned ndevice, device_cap;
 	char **texts; /* that v points to */
 	unsigned ntexts;
 };
@@ -36,8 +44,8 @@ struct err *kernel_texts_of_trace(
 void kernel_texts_of_program(
 	const char *path, void (*each)(void *arg, const char *text), void *arg);
 void kernel_lines_free(struct kernel_lines *l);
-/* The first line at or behind `line` that some kernel has in a file called so (a name, or the end
- * of a path); 0: none. *ret_known: there is such a file. */
+/* The first line at or behind `line` that some kernel, or device function, has in a file called so
+ * (a name, or the end of a path); 0: none. *ret_known: there is such a file. */
 unsigned kernel_lines_find(
 	const struct kernel_lines *l, const char *file, unsigned line, bool *ret_known);
 

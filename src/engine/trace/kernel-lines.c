@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of kernels, see kernel-lines.h: `.file` and `.loc` of PTX, read line by line. A line within
- * a .func counts for the kernels of the same text before and behind it alike: it has none of its
- * own, so it is left out.
+ * Lines of kernels, see kernel-lines.h: `.file` and `.loc` of PTX, read line by line.
  */
 #include "engine/kernel-lines.h"
 
@@ -19,6 +17,7 @@ struct reading {
 	struct kernel_lines *out;
 	const char *files[FILES_MAX];
 	const char *kernel; /* whose body it is in; NULL: in none */
+	bool func;	    /* it is in the body of a device function */
 	unsigned begin;	    /* first of the kernel's lines in out */
 	unsigned at;	    /* line of the PTX */
 };
@@ -72,7 +71,14 @@ static void take_loc(struct reading *r, const char *text)
 	char *end;
 	const unsigned long i = strtoul(text, &end, 10), line = strtoul(end, NULL, 10);
 
-	if (!r->kernel || i >= FILES_MAX || !line || line > INT32_MAX)
+	if (i >= FILES_MAX || !line || line > INT32_MAX)
+		return;
+	if (r->func) {
+		MAKE_ROOM(l->device, l->ndevice, l->device_cap);
+		l->device[l->ndevice++] =
+			(struct device_line){(const char *)(uintptr_t)i, (unsigned)line, 0, 0};
+	}
+	if (!r->kernel)
 		return;
 	for (unsigned k = r->begin; k < l->n; k++)
 		if (l->v[k].line == line && (uintptr_t)l->v[k].file == i)
@@ -86,10 +92,12 @@ static void take_line(struct reading *r, const char *line)
 
 	if ((p = behind(line, ".entry"))) {
 		end_kernel(r);
+		r->func = false;
 		r->kernel = keep(r->out, p, strcspn(p, "( \t"));
 		r->begin = r->out->n;
 	} else if (behind(line, ".func")) {
 		end_kernel(r);
+		r->func = true;
 	} else if ((p = behind(line, ".file"))) {
 		take_file(r, p);
 	} else if ((p = behind(line, ".loc"))) {
@@ -101,7 +109,7 @@ static void take_line(struct reading *r, const char *line)
 static void take_text(struct kernel_lines *out, const char *text)
 {
 	struct reading r = {.out = out};
-	const unsigned first = out->n;
+	const unsigned first = out->n, first_device = out->ndevice;
 
 	while (*text) {
 		const size_t n = strcspn(text, "\n");
@@ -119,6 +127,11 @@ static void take_text(struct kernel_lines *out, const char *text)
 	for (unsigned i = first; i < out->n; i++) /* files may be named behind the code */
 		if (out->v[i].line)
 			out->v[i].file = r.files[(uintptr_t)out->v[i].file];
+	for (unsigned i = first_device; i < out->ndevice; i++) {
+		struct device_line *d = &out->device[i];
+
+		*d = (struct device_line){r.files[(uintptr_t)d->file], d->line, first, out->n};
+	}
 }
 
 static void take_lines(void *arg, const char *text)
@@ -210,7 +223,19 @@ void kernel_lines_free(struct kernel_lines *l)
 		free(l->texts[i]);
 	free(l->texts);
 	free(l->v);
+	free(l->device);
 	*l = (struct kernel_lines){0};
+}
+
+/* Makes line *best if it is nearer behind `asked`, of a file called so. */
+static void nearer(const char *file, unsigned line, const char *wanted, unsigned asked,
+	unsigned *best, bool *ret_known)
+{
+	if (!file || !symbols_same_file(file, wanted))
+		return;
+	*ret_known = true;
+	if (line >= asked && (!*best || line < *best))
+		*best = line;
 }
 
 unsigned kernel_lines_find(
@@ -219,12 +244,11 @@ unsigned kernel_lines_find(
 	unsigned best = 0;
 
 	*ret_known = false;
-	for (unsigned i = 0; i < l->n; i++) {
-		if (!l->v[i].file || !symbols_same_file(l->v[i].file, file))
-			continue;
-		*ret_known = true;
-		if (l->v[i].line >= line && (!best || l->v[i].line < best))
-			best = l->v[i].line;
+	for (unsigned i = 0; i < l->n; i++)
+		nearer(l->v[i].file, l->v[i].line, file, line, &best, ret_known);
+	for (unsigned i = 0; i < l->ndevice; i++) {
+		if (l->device[i].first < l->device[i].end)
+			nearer(l->device[i].file, l->device[i].line, file, line, &best, ret_known);
 	}
 	return best;
 }

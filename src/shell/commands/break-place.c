@@ -306,19 +306,36 @@ static enum symbols_found host_line(
 
 /* --- lines --- */
 
-/* Appends the kernels that have the line, as a pattern. */
+/* Adds the kernel to a pattern, unless it was the last that was added. */
+static void add_kernel(struct buf *out, const char *kernel, char last[NAME_ROOM])
+{
+	char name[NAME_ROOM];
+
+	kernel_short_name(name, sizeof name, kernel);
+	if (strcmp(name, last))
+		buf_printf(out, "%s%s", out->len ? "|" : "", name);
+	strcpy(last, name);
+}
+
+/* Appends the kernels that have the line, or may call the device function that has it, as a
+ * pattern. */
 static void line_kernels(
 	const struct kernel_lines *l, const char *file, unsigned line, struct buf *out)
 {
-	char name[NAME_ROOM], last[NAME_ROOM] = "";
+	char last[NAME_ROOM] = "";
 
 	for (unsigned i = 0; i < l->n; i++) {
-		if (l->v[i].line != line || !symbols_same_file(l->v[i].file, file))
+		if (l->v[i].line == line && symbols_same_file(l->v[i].file, file))
+			add_kernel(out, l->v[i].kernel, last);
+	}
+	for (unsigned i = 0; i < l->ndevice && out->len <= GLOB_ROOM; i++) {
+		const struct device_line *d = &l->device[i];
+
+		if (d->line != line || !d->file || !symbols_same_file(d->file, file))
 			continue;
-		kernel_short_name(name, sizeof name, l->v[i].kernel);
-		if (strcmp(name, last))
-			buf_printf(out, "%s%s", out->len ? "|" : "", name);
-		strcpy(last, name);
+		for (unsigned k = d->first; k < d->end && out->len <= GLOB_ROOM; k++)
+			add_kernel(out, l->v[k].kernel, last);
+		break;
 	}
 	if (out->len <= GLOB_ROOM)
 		return;

@@ -115,3 +115,13 @@ def test_without_debug_information_says_so(t):
     t.match(r'^The PTX has no variables here: build with "nvcc -G" to have them\.$', r.out)
     t.match(r'x is not known: the PTX of sum_kernel has no variables', r.err)
     t.match(r'^#0  sum_kernel\(unsigned long long\*, int const\*, int\) at .*reduce.cu:\d+ \(GPU\)$', r.out)
+
+
+def test_a_line_of_a_device_function(t):
+    """A breakpoint by FILE:LINE alone finds the function that a kernel calls, and does not claim that the line has no code."""
+    record(t)
+    end = line_of('/* twice */')
+    r = t.tsdb('-q', '--gpu', t.gpu, '--batch', '-ex', 'replay start', '-ex', f'break debugged.cu:{end}', '-ex', 'replay continue', '-ex', 'bt', 't.sbt')
+    t.no_match(r'has no code', r.out + r.err)
+    t.match(rf'^Breakpoint 1 at ptx (.*\|)?work(\|.*)?:debugged.cu:{end}$', r.out)
+    t.match(r'^#0  twice\(.*\) at .*debugged.cu:%d \(GPU\)$' % end, r.out)
