@@ -160,7 +160,7 @@ static bool idle(const struct sbt_cmd *c, const struct sbt_field *f, uint64_t v)
 	case SBT_T_ENUM_SYNC: /* "sync stream 2" says it already */
 		return v != SBT_SYNC_CTX;
 	case SBT_T_UINT: /* the number of nothing */
-		return v == SBT_NO_ID;
+		return v == SBT_NO_ID || (v == 0 && strcmp(f->name, "machine_arch") == 0);
 	case SBT_T_BOOL:
 	case SBT_T_INT:
 	case SBT_T_SIZE:

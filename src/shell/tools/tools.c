@@ -417,7 +417,7 @@ const struct tool tools[] = {
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
 	{"export", tool_export,
 		"FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--weight gpu|count|bytes]",
-		"a trace as perfetto, kineto, pprof, folded, flamegraph, speedscope or csv",
+		"a trace as perfetto, kineto, pprof, flamegraph, csv and others",
 		"tsdb export perfetto app.sbt\n"
 		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
 	{"core", tool_core, "FILE [--json]", "where the lanes of a GPU core dump's kernels are",

@@ -17,8 +17,9 @@ def touched(t, kinds, addr, size, trace='t.sbt'):
 
 def stops(t, watch, *more, start='replay start --on soft', trace='t.sbt'):
     """Where `continue` stops from the beginning to the end, then `reverse-continue` from there."""
-    r = shell(t, start, *more, watch, 'goto begin', *['continue'] * 40, 'goto end', *['reverse-continue'] * 40, trace=trace)
-    there, back = r.out.split('The end of the', 1)[0], r.out.rsplit('The end of the', 1)[1]
+    r = shell(t, start, *more, watch, 'goto begin', *['continue'] * 40, 'echo and back\\n', 'goto end', *['reverse-continue'] * 40, trace=trace)
+    there, back = r.out.split('and back\n', 1)
+    there = there.split('The end of the', 1)[0]  # 40 times may not be enough
     return [[int(n) for n in re.findall(r'^Watchpoint 1, (?:\w+ \d+, )*#(\d+) ', part, re.M)] for part in (there, back)], r
 
 
