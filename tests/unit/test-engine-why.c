@@ -242,6 +242,7 @@ static void helpers_by_their_stacks(void **state)
 	assert_false(helps(of_the_program, 2));
 	assert_false(helps(not_known, 2));
 	assert_false(helps(alike, 2));
+	assert_false(helps(cupti, 3)); /* not unwound to where threads begin */
 	assert_false(helps(NULL, 0));
 }
 

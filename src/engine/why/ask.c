@@ -138,6 +138,21 @@ static bool is_helper(struct asked *a, unsigned i, const struct inferior_thread 
 	return true;
 }
 
+/* Takes the thread's stack unless is_helper() did. A thread that has made no call of the device's
+ * and is in no code of the program's is a helper, too. */
+static void take_stack(struct asked *a, unsigned n, const struct inferior_thread *t)
+{
+	struct stack *st = &a->stacks[n];
+
+	if (!st->n)
+		err_free(inferior_backtrace(a->p.inf, t->tid, FRAMES_MAX, &st->frames, &st->n));
+	if (t->thread || runs_host_function(a, t->tid) || !why_helper_stack(st))
+		return;
+	a->p.threads[n].helper = true;
+	stack_free(st);
+	*st = (struct stack){0};
+}
+
 static void take_threads(struct asked *a)
 {
 	struct inferior *inf = a->p.inf;
@@ -159,11 +174,10 @@ static void take_threads(struct asked *a)
 		a->waits[n] = GPU_WAITS_NOT;
 		to->helper = is_helper(a, n, &t);
 		read_call(inf, to);
+		if (!to->helper)
+			take_stack(a, n, &t);
 		if (to->helper)
 			continue;
-		if (!a->stacks[n].n)
-			err_free(inferior_backtrace(
-				inf, t.tid, FRAMES_MAX, &a->stacks[n].frames, &a->stacks[n].n));
 		a->waits[n] = find_call(&a->stacks[n], &a->called[n]);
 		if (runs_host_function(a, t.tid))
 			a->waits[n] = GPU_WAITS_NOT;

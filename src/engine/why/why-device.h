@@ -88,7 +88,7 @@ void why_peer_end(struct inferior *inf);
 /* By a thread's name, whether it is one that never acts for the program. */
 bool why_helper_name(const char *name);
 /* By its stack: all of it lies in libraries of the driver and the vendor's tools, and in the C
- * library. */
+ * library, where every thread begins. One that ends elsewhere was not unwound whole: false. */
 bool why_helper_stack(const struct stack *st);
 
 /* --- why-callbacks.c --- */

@@ -46,5 +46,5 @@ bool why_helper_stack(const struct stack *st)
 		else if (!is_libc(module))
 			return false;
 	}
-	return any;
+	return any && is_libc(st->frames[st->n - 1].sym.module);
 }
