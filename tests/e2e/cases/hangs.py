@@ -223,7 +223,12 @@ def all_right(t, way, cases):
     rows = table()
     for row in rows.STUCK + rows.BUSY:
         if row.case in cases:
-            wrong = judge(row, ask(t, row, way), way, timed=False)
+            # attached late on a busy machine, a look may have no answer in its time: "not known" is asked again, a wrong answer is not
+            for _ in range(3 if way == 'late' else 1):
+                asked = ask(t, row, way)
+                wrong = judge(row, asked, way, timed=False)
+                if wrong is None or asked.verdict != 'open':
+                    break
             t.check(wrong is None, f'{row.case}, {way}: {wrong}')
 
 

@@ -89,7 +89,11 @@ def test_a_process_that_runs(t):
                           env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
         try:
             p.stdout.readline()
-            r = t.tsdb('why', str(p.pid), '--json')
+            for _ in range(3):  # on a busy machine a look may have no answer in its time: then it is "not known"
+                r = t.tsdb('why', str(p.pid), '--json')
+                if r.status == 3:
+                    break
+                t.match('"answer":"open"', r.out)
             t.equal(r.status, 3, 'exit status')
             why = json.loads(re.search(r'^\{"answer".*$', r.out, re.M)[0])
             t.equal(why['answer'], 'stuck', 'the answer')
