@@ -137,14 +137,15 @@ static struct err *let_go(struct inferior *inf)
 		"they are free when tsdb ends");
 }
 
-/* Stops all threads: a running thread cannot be let go of. */
+/* Stops all threads: a running thread cannot be let go of. One within vfork() waits for its child,
+ * which may wait for its first stop to be taken. */
 static void stop_for_good(struct inferior *inf)
 {
 	uint64_t deadline = monotonic_ms() + LIMBO_MS;
 
 	stops_all(inf);
 	while (inf->alive && !inf->died && stops_limbo(inf) && monotonic_ms() < deadline)
-		;
+		stops_settle_children(inf);
 }
 
 struct err *inferior_detach(struct inferior *inf)
