@@ -219,7 +219,7 @@ static void learn(struct export_job *j, const struct sbt_cmd *c)
 	}
 }
 
-/* --- who waits for whom --- */
+/* --- what commands wait for --- */
 
 static void add_wait(struct stream *s, uint64_t seq)
 {
