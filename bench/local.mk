@@ -21,7 +21,7 @@ endif
 
 # What executing again costs: opening, restoring, executing, going back.
 EXTRA_DIST += bench/bench-replay-order.py bench/overlap-load.cu
-EXTRA_DIST += bench/bench-load.cu bench/bench-torch.py bench/bench-window.py bench/window-load.cu
+EXTRA_DIST += bench/bench-load.cu bench/bench-torch.py bench/bench-window.py bench/window-load.cu bench/launch-price.cu
 if HAVE_CUDA
 noinst_PROGRAMS += bench/bench-replay
 bench_bench_replay_SOURCES = bench/bench-replay.c bench/replay-trace.c bench/replay-trace.h
@@ -29,13 +29,17 @@ bench_bench_replay_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/bench
 bench_bench_replay_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS)
 bench_bench_replay_LDADD = libreplay.a libstate.a libsbt.a libcommon.a $(SBT_LIBS) -ldl
 if HAVE_NVCC
-nodist_noinst_SCRIPTS = bench/bench-load bench/overlap-load bench/window-load
-CLEANFILES += bench/bench-load bench/overlap-load bench/window-load
+nodist_noinst_SCRIPTS = bench/bench-load bench/overlap-load bench/window-load bench/launch-price
+CLEANFILES += bench/bench-load bench/overlap-load bench/window-load bench/launch-price
 bench/bench-load: bench/bench-load.cu examples/check.h
 	@$(MKDIR_P) bench
 	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 # What the order of a replay costs: bench-replay-order.py.
 bench/overlap-load: bench/overlap-load.cu examples/check.h
+	@$(MKDIR_P) bench
+	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
+# What a launch costs: scripts/gpu-cost.
+bench/launch-price: bench/launch-price.cu examples/check.h
 	@$(MKDIR_P) bench
 	$(AM_V_NVCC)$(NVCC) $(NVCC_FLAGS) -o $@ $<
 # What a capture window holds the program up for: bench-window.py.
