@@ -402,6 +402,10 @@ static const struct test_case halves[] = {
 	{false, {0xd3b1480c, 0x10020d04},
 		"v_pk_mul_f32 v[12:13], v[4:5], v[6:7] op_sel:[1,0] op_sel_hi:[0,1]",
 		{0x400000003f800000, 0x4040000040400000, 0x0}, .want = 0x4040000040c00000},
+	/* a constant for both halves: 1 - 1 and 1 - 2 */
+	{false, {0xd3b2410c, 0x2801e504},
+		"v_pk_add_f32 v[12:13], v[4:5], 1.0 op_sel_hi:[1,0] neg_lo:[1,0] neg_hi:[1,0]",
+		{0x400000003f800000, 0x0, 0x0}, .want = 0xbf80000000000000},
 	{false, {0xd3b3480c, 0x18020d04}, "v_pk_mov_b32 v[12:13], v[4:5], v[6:7] op_sel:[1,0]",
 		{0x1111111122222222, 0x3333333344444444, 0x0}, .want = 0x4444444411111111},
 	{false, {0xd3a0080c, 0x0c220d04},

@@ -352,6 +352,27 @@ static void lds_beyond_its_end(void **state)
 	free(m);
 }
 
+static void lds_below_body(struct machine *m)
+{
+	insn(m, 0x24020082, 0x00000000, "v_lshlrev_b32_e32 v1, 2, v0");
+	insn(m, 0x7e0602c8, 0x00000000, "v_mov_b32_e32 v3, -8");
+	insn(m, 0xd81a0000, 0x00000001, "ds_write_b32 v1, v0");
+	insn(m, 0xd86c000c, 0x04000003, "ds_read_b32 v4, v3 offset:12");
+	insn(m, 0xbf8cc07f, 0x00000000, "s_waitcnt lgkmcnt(0)");
+	insn(m, 0xdc708000, 0x00000401, "global_store_dword v1, v4, s[0:1]");
+}
+
+/* The address is negative, the sum with the offset is 4. */
+static void lds_by_a_negative_address(void **state)
+{
+	struct machine *m = with(64, 256, 0, lds_below_body);
+
+	(void)state;
+	runs(m);
+	assert_int_equal(*at(m, 0), 1);
+	free(m);
+}
+
 /* --- memory --- */
 
 static void wild_body(struct machine *m)
@@ -773,6 +794,8 @@ static void refusals(void **state)
 		"64 bits"); /* s_and_b64 s[4:5], s[4:5], 0xffffff00 */
 	refused(0xd38f4000, 0x1801e501, AMD_FAULT_REFUSED,
 		"constant"); /* v_pk_add_f16 v0, v1, 1.0 op_sel_hi:[1,1] */
+	refused(0xd3b2400c, 0x1801e504, AMD_FAULT_REFUSED,
+		"high half of a constant"); /* v_pk_add_f32 v[12:13], v[4:5], 1.0 */
 	refused(0xe0000000, 0x80010000, AMD_FAULT_REFUSED,
 		"buffer_load_format_x"); /* buffer_load_format_x v0, off, s[4:7], 0 */
 	refused(0xbe801d04, 0xbf800000, AMD_FAULT_FETCH, "left the code"); /* s_setpc_b64 s[4:5] */
@@ -806,11 +829,12 @@ int main(void)
 		cmocka_unit_test(dpp_from_a_lane_that_is_off), cmocka_unit_test(lanes),
 		cmocka_unit_test(registers_by_index),
 		cmocka_unit_test(an_index_beyond_the_registers), cmocka_unit_test(lds),
-		cmocka_unit_test(lds_beyond_its_end), cmocka_unit_test(wild_store),
-		cmocka_unit_test(memory_that_is_only_read), cmocka_unit_test(atomics),
-		cmocka_unit_test(unaligned_atomic), cmocka_unit_test(scratch),
-		cmocka_unit_test(scratch_beyond_its_end), cmocka_unit_test(barrier),
-		cmocka_unit_test(workers), cmocka_unit_test(atomics_in_order),
+		cmocka_unit_test(lds_beyond_its_end), cmocka_unit_test(lds_by_a_negative_address),
+		cmocka_unit_test(wild_store), cmocka_unit_test(memory_that_is_only_read),
+		cmocka_unit_test(atomics), cmocka_unit_test(unaligned_atomic),
+		cmocka_unit_test(scratch), cmocka_unit_test(scratch_beyond_its_end),
+		cmocka_unit_test(barrier), cmocka_unit_test(workers),
+		cmocka_unit_test(atomics_in_order),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
 		cmocka_unit_test(time_and_cancel), cmocka_unit_test(observers),
 		cmocka_unit_test(work_items), cmocka_unit_test(refusals),

@@ -12,11 +12,12 @@ static uint32_t (*bank(struct amd_wave *w, const struct amd_op *o))[AMD_LANES]
 	return o->i.acc ? w->acc : w->v;
 }
 
-/* The address of offset `offset` in units of `unit` bytes. */
+/* The byte `offset` behind the lane's address. The sum is of 32 bits: an address may be negative.
+ */
 static uint8_t *at(struct amd_wave *w, const struct amd_op *o, unsigned lane, uint32_t offset,
 	unsigned size, bool write)
 {
-	return amd_lds(w, lane, (uint64_t)w->v[o->i.addr][lane] + offset, size, write);
+	return amd_lds(w, lane, (uint32_t)(w->v[o->i.addr][lane] + offset), size, write);
 }
 
 /* --- reads and writes --- */

@@ -131,13 +131,21 @@ FLOATS(max_f16, pick(a, b, true))
 
 /* --- two singles (gfx90a): the registers of a pair --- */
 
+/* A constant is one word: what the high half of one would be, no document says. */
+static bool is_constant(const struct amd_lanes *x, unsigned k)
+{
+	return x->o->i.src[k] >= GFX_CONST_0 && x->o->i.src[k] < GFX_VGPR;
+}
+
 static float single_of(
 	const struct amd_lanes *x, unsigned k, const uint32_t *p, unsigned l, bool high)
 {
 	const struct gfx_insn *i = &x->o->i;
 	unsigned sel = high ? i->opsel_hi : i->opsel, neg = high ? i->neg_hi : i->neg;
+	uint32_t v = is_constant(x, k) ? (uint32_t)amd_scalar(x->w, x->o, i->src[k], '1')
+				       : p[(sel >> k & 1 ? AMD_LANES : 0) + l];
 
-	return as_float(p[(sel >> k & 1 ? AMD_LANES : 0) + l] ^ (neg >> k & 1 ? 0x80000000 : 0));
+	return as_float(v ^ (neg >> k & 1 ? 0x80000000 : 0));
 }
 
 static uint32_t finish_single(float r, bool nan_came_in, const struct amd_lanes *x)
@@ -149,18 +157,21 @@ static uint32_t finish_single(float r, bool nan_came_in, const struct amd_lanes 
 	return float_bits(r);
 }
 
-static void no_constants(const struct amd_lanes *x)
+static void check_singles(const struct amd_lanes *x)
 {
+	unsigned selects = x->o->i.opsel | x->o->i.opsel_hi;
+
 	for (unsigned k = 0; k < x->o->row->nsrc; k++)
-		if (x->o->i.src[k] > GFX_CONST_0 && x->o->i.src[k] < GFX_VGPR)
-			amd_refuse(
-				x->w, x->o, "has a constant where a pair of registers is expected");
+		if (is_constant(x, k) && x->o->i.src[k] != GFX_CONST_0 && selects >> k & 1)
+			amd_refuse(x->w, x->o, "selects the high half of a constant");
+	if (x->w->mode & 3 || (x->w->mode >> 4 & 3) != 3)
+		amd_refuse(x->w, x->o, "in a mode that rounds otherwise or flushes denormals");
 }
 
 #define SINGLES(name, third, expression)                                                           \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		no_constants(x);                                                                   \
+		check_singles(x);                                                                  \
 		LANE_LOOP for (unsigned h = 0; h < 2; h++)                                         \
 		{                                                                                  \
 			float a = single_of(x, 0, x->a, l, h), b = single_of(x, 1, x->b, l, h);    \
@@ -176,7 +187,10 @@ SINGLES(add_f32, 0, a + b)
 /* op_sel chooses source 0's register for the low result, and source 1's for the high one. */
 static void mov_b32(struct amd_lanes *x)
 {
-	no_constants(x);
+	for (unsigned k = 0; k < 2; k++)
+		if (is_constant(x, k) && x->o->i.src[k] != GFX_CONST_0)
+			amd_refuse(
+				x->w, x->o, "has a constant where a pair of registers is expected");
 	if (x->o->i.neg | x->o->i.neg_hi || x->o->i.clamp)
 		amd_refuse(x->w, x->o, "has modifiers");
 	LANE_LOOP
