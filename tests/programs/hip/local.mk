@@ -7,6 +7,14 @@ HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/copies tests/program
 	tests/programs/hip/prints tests/programs/hip/reduction tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams \
 	tests/programs/hip/value_waits tests/programs/hip/vectors tests/programs/hip/wild_store
 EXTRA_DIST += $(HIP_TESTS:=.hip) tests/programs/hip/hip_check.h tests/programs/hip/module_code.hip
+# The programs of ptx-suite that compile as HIP. tests/unit/test-hip-suite.py says of each of the others why it does not.
+HIP_SUITE_NAMES = bitonic cholesky convolution fft hashtable histogram jacobi language layernorm maths matmul montecarlo nbody pagerank \
+	peers radixsort reduce scan softmax spmv topk transpose
+HIP_SUITE = $(addprefix tests/programs/hip/suite/,$(HIP_SUITE_NAMES))
+HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda_fp16.h tests/programs/hip/cuda/cuComplex.h \
+	tests/programs/hip/cuda/cooperative_groups.h
+TESTS += tests/unit/test-hip-suite.py
+EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py
 if HAVE_HIPCC
 check_SCRIPTS += $(HIP_TESTS) tests/programs/hip/module_code.co
 CLEANFILES += $(HIP_TESTS) tests/programs/hip/module_code.co
@@ -18,4 +26,12 @@ $(HIP_TESTS): tests/programs/hip/%: tests/programs/hip/%.hip tests/programs/hip/
 tests/programs/hip/module_code.co: tests/programs/hip/module_code.hip
 	@$(MKDIR_P) tests/programs/hip
 	$(AM_V_GEN)$(HIPCC) $(HIP_FLAGS) --genco -o $@ $<
+check_SCRIPTS += $(HIP_SUITE)
+CLEANFILES += $(HIP_SUITE)
+# Nothing contracted: the same roundings in the same places as in CUDA's twin. The compiler's shortcut for divisions is left out, since
+# LLVM 15 takes the one for 24 bits for a number of 31, too (montecarlo).
+HIP_SUITE_FLAGS = --offload-arch=gfx90a -O1 -std=c++17 -ffp-contract=off -mllvm -amdgpu-codegenprepare-disable-idiv-expansion
+$(HIP_SUITE): tests/programs/hip/suite/%: tests/programs/ptx-suite/%.cu tests/programs/ptx-suite/suite.h $(HIP_RENAMES)
+	@$(MKDIR_P) tests/programs/hip/suite
+	$(AM_V_GEN)$(HIPCC) $(HIP_SUITE_FLAGS) -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip -o $@ $<
 endif

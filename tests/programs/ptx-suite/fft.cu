@@ -53,8 +53,10 @@ int main()
 	std::vector<double> c(POINTS), s(POINTS);
 	unsigned seed = 3;
 
-	for (cuFloatComplex &z : in)
-		z = make_cuFloatComplex(next_random(&seed) % 200 / 100.0f - 1, next_random(&seed) % 200 / 100.0f - 1);
+	for (cuFloatComplex &z : in) {
+		z.x = next_random(&seed) % 200 / 100.0f - 1;
+		z.y = next_random(&seed) % 200 / 100.0f - 1;
+	}
 	for (int i = 0; i < POINTS; i++) {
 		c[i] = std::cos(2 * M_PI * i / POINTS);
 		s[i] = -std::sin(2 * M_PI * i / POINTS);

@@ -118,7 +118,8 @@ static void kmeans()
 	for (int2 &p : points) {
 		int c = next_random(&seed) % MEANS;
 
-		p = make_int2(c * 700 + next_random(&seed) % 900, c * c * 200 + next_random(&seed) % 900);
+		p.x = c * 700 + next_random(&seed) % 900;
+		p.y = c * c * 200 + next_random(&seed) % 900;
 	}
 	for (int m = 0; m < MEANS; m++)
 		means[m] = points[m];

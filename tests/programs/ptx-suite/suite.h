@@ -2,7 +2,10 @@
  *
  * What the programs of this folder share. Each computes something ordinary on the GPU, compares
  * with the same sum done on the CPU, prints "NAME: ok" and exits 0, or says what differs and
- * exits 1. They run on any CUDA device.
+ * exits 1. They run on any CUDA device; most are compiled as HIP, too
+ * (tests/programs/hip/cuda/cuda_as_hip.h).
+ *
+ * SUITE_RESULTS=FILE: a line in FILE for each comparison, by which two devices are compared.
  */
 #ifndef SUITE_H
 #define SUITE_H
@@ -10,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 #include <vector>
 
 #define CHECK(call)                                                                                \
@@ -57,11 +61,30 @@ static inline unsigned next_random(unsigned *state)
 	return *state >> 8;
 }
 
+/* "floats f 96 4 1f2e...": what was compared, floating point or not, how many, bytes of one, FNV-1a
+ * of all bytes. */
+template <typename T> static void keep_result(const char *name, const std::vector<T> &got)
+{
+	const char *path = getenv("SUITE_RESULTS");
+	const unsigned char *p = (const unsigned char *)got.data();
+	unsigned long long hash = 0xcbf29ce484222325ull;
+	FILE *f = path ? fopen(path, "a") : NULL;
+
+	if (!f)
+		return;
+	for (size_t i = 0; i < got.size() * sizeof(T); i++)
+		hash = (hash ^ p[i]) * 0x100000001b3ull;
+	fprintf(f, "%s\t%c\t%zu\t%zu\t%016llx\n", name,
+		std::is_floating_point<T>::value ? 'f' : 'i', got.size(), sizeof(T), hash);
+	fclose(f);
+}
+
 /* tolerance: relative, absolute below 1. 0: bit for bit equal. */
 template <typename T>
 static void compare(const char *name, const std::vector<T> &got, const std::vector<T> &want,
 	double tolerance = 0)
 {
+	keep_result(name, got);
 	for (size_t i = 0; i < want.size(); i++) {
 		double a = (double)got[i], b = (double)want[i];
 		double scale = std::fabs(b) > 1 ? std::fabs(b) : 1;

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Renames by which the CUDA programs of tests/programs/ptx-suite compile as HIP: hipcc includes
+ * this before the program. A warp stays one of 32 lanes: the half of a wave.
+ */
+#ifndef CUDA_AS_HIP_H
+#define CUDA_AS_HIP_H
+
+#include <hip/hip_runtime.h>
+
+/* --- calls --- */
+#define cudaError_t hipError_t
+#define cudaSuccess hipSuccess
+#define cudaErrorInvalidDevice hipErrorInvalidDevice
+#define cudaErrorPeerAccessAlreadyEnabled hipErrorPeerAccessAlreadyEnabled
+#define cudaErrorPeerAccessNotEnabled hipErrorPeerAccessNotEnabled
+#define cudaGetErrorString hipGetErrorString
+#define cudaGetLastError hipGetLastError
+#define cudaDeviceSynchronize hipDeviceSynchronize
+#define cudaGetDeviceCount hipGetDeviceCount
+#define cudaSetDevice hipSetDevice
+#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
+#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
+#define cudaDeviceDisablePeerAccess hipDeviceDisablePeerAccess
+#define cudaMalloc hipMalloc
+#define cudaMallocManaged hipMallocManaged
+#define cudaFree hipFree
+#define cudaMemset hipMemset
+#define cudaMemsetAsync hipMemsetAsync
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpy2D hipMemcpy2D
+#define cudaMemcpyPeer hipMemcpyPeer
+#define cudaMemcpyPeerAsync hipMemcpyPeerAsync
+#define cudaMemcpyToSymbol(s, ...) hipMemcpyToSymbol(HIP_SYMBOL(s), __VA_ARGS__)
+#define cudaMemcpyFromSymbol(to, s, ...) hipMemcpyFromSymbol(to, HIP_SYMBOL(s), __VA_ARGS__)
+#define cudaMemcpyHostToDevice hipMemcpyHostToDevice
+#define cudaMemcpyDeviceToHost hipMemcpyDeviceToHost
+#define cudaMemcpyDeviceToDevice hipMemcpyDeviceToDevice
+#define cudaMemcpyDefault hipMemcpyDefault
+#define cudaPointerAttributes hipPointerAttribute_t
+#define cudaPointerGetAttributes hipPointerGetAttributes
+#define cudaStream_t hipStream_t
+#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
+#define cudaStreamNonBlocking hipStreamNonBlocking
+#define cudaStreamSynchronize hipStreamSynchronize
+#define cudaStreamWaitEvent hipStreamWaitEvent
+#define cudaEvent_t hipEvent_t
+#define cudaEventCreateWithFlags hipEventCreateWithFlags
+#define cudaEventDisableTiming hipEventDisableTiming
+#define cudaEventRecord hipEventRecord
+#define cudaLaunchKernel hipLaunchKernel
+#define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
+
+/* HIP sets no limit of a kernel's stack: the runtime finds out what is needed. */
+#define cudaLimitStackSize 0
+static inline hipError_t cudaDeviceSetLimit(int, size_t)
+{
+	return hipSuccess;
+}
+
+template <typename T> hipError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)
+{
+	return hipMallocPitch((void **)p, pitch, width, height);
+}
+
+/* --- a warp of 32 lanes --- */
+#undef warpSize
+#define warpSize 32
+#define FULL_WARP 0xffffffffu
+
+static inline __device__ unsigned first_of_warp()
+{
+	return __lane_id() & 32;
+}
+
+template <typename T> __device__ T __shfl_sync(unsigned, T v, int lane, int width = 32)
+{
+	return __shfl(v, lane, width);
+}
+
+template <typename T> __device__ T __shfl_xor_sync(unsigned, T v, int mask, int width = 32)
+{
+	return __shfl_xor(v, mask, width);
+}
+
+template <typename T> __device__ T __shfl_up_sync(unsigned, T v, unsigned by, int width = 32)
+{
+	return __shfl_up(v, by, width);
+}
+
+template <typename T> __device__ T __shfl_down_sync(unsigned, T v, unsigned by, int width = 32)
+{
+	return __shfl_down(v, by, width);
+}
+
+static inline __device__ unsigned __ballot_sync(unsigned mask, int p)
+{
+	return (unsigned)(__ballot(p) >> first_of_warp()) & mask;
+}
+
+static inline __device__ unsigned __activemask()
+{
+	return __ballot_sync(FULL_WARP, 1);
+}
+
+static inline __device__ int __any_sync(unsigned mask, int p)
+{
+	return __ballot_sync(mask, p) != 0;
+}
+
+static inline __device__ int __all_sync(unsigned mask, int p)
+{
+	return __ballot_sync(mask, !p) == 0;
+}
+
+/* Lanes of the mask with the same value. */
+template <typename T> __device__ unsigned __match_any_sync(unsigned mask, T v)
+{
+	unsigned same = 0;
+
+	for (int lane = 0; lane < 32; lane++)
+		if (mask >> lane & 1 && __shfl(v, lane, 32) == v)
+			same |= 1u << lane;
+	return same;
+}
+
+static inline __device__ void __syncwarp(unsigned = FULL_WARP)
+{
+	__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+	__builtin_amdgcn_wave_barrier();
+}
+
+#endif
