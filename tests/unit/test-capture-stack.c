@@ -128,6 +128,57 @@ static AS_WRITTEN void frames_are_right(void **state)
 	assert_true(s->pcs[at + 1] > here && s->pcs[at + 1] < here + 4096);
 }
 
+/* Ways through four functions whose frames have different sizes, so that the callback's frame, and
+ * the slots above it, coincide for some ways and not for others. */
+static AS_WRITTEN void go(const uint8_t *way);
+#define STEP(n)                                                                                    \
+	static AS_WRITTEN void step_##n(const uint8_t *way)                                        \
+	{                                                                                          \
+		volatile uint8_t room[1 + n / 2 * 64];                                             \
+		room[0] = *way;                                                                    \
+		go(way);                                                                           \
+		__asm__ volatile("" ::"r"(room));                                                  \
+	}
+STEP(0)
+STEP(1)
+STEP(2)
+STEP(3)
+
+static AS_WRITTEN void go(const uint8_t *way)
+{
+	void (*const step[])(const uint8_t *) = {step_0, step_1, step_2, step_3};
+	if (*way == 255)
+		launch();
+	else
+		step[*way](way + 1);
+	__asm__ volatile("");
+}
+
+/* A way has one stack, and no other way has it, in whatever order they come. */
+static AS_WRITTEN void ways_are_told_apart(void **state)
+{
+	enum { WAYS = 4 * 4 * 4 * 4 };
+	uint32_t id[WAYS] = {0};
+	struct tsdb_msg_stack *s = NULL;
+	unsigned defined, x = 7;
+	for (int i = 0; i < 1500; i++) {
+		/* Some ways often, all of them now and then. */
+		x = x * 1664525u + 1013904223u;
+		const unsigned w = (x >> 16) % (x >> 30 ? 4 : WAYS);
+		uint8_t way[5] = {w & 3, w >> 2 & 3, w >> 4 & 3, w >> 6 & 3, 255};
+		go(way);
+		const uint32_t got = next_launch(&defined, &s);
+		assert_int_not_equal(got, 0);
+		assert_int_equal(defined, !id[w]);
+		if (id[w])
+			assert_int_equal(got, id[w]);
+		id[w] = got;
+	}
+	for (int i = 0; i < WAYS; i++)
+		for (int k = 0; k < i; k++)
+			assert_true(!id[i] || id[i] != id[k]);
+}
+
 static void depth_is_obeyed(void **state)
 {
 	struct tsdb_msg_stack *s = NULL;
@@ -357,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_stack_is_defined_once),
 		cmocka_unit_test(different_ways_are_different_stacks),
 		cmocka_unit_test(frames_are_right),
+		cmocka_unit_test(ways_are_told_apart),
 		cmocka_unit_test(depth_is_obeyed),
 		cmocka_unit_test(stacks_can_be_off),
 		cmocka_unit_test(mappings_have_the_right_bias),

@@ -152,7 +152,8 @@ uint32_t call_stream(struct call *c, uint64_t handle)
 	c->has_stream = true;
 	if (c->stream == STREAM_PER_THREAD)
 		c->cmd.flags |= SBT_F_PTDS;
-	return ids_stream(c->t, c->ctx, handle, ptsz);
+	const struct object *o = thread_stream(c->t, handle);
+	return o && handle > STREAM_PER_THREAD ? o->id : ids_stream(c->t, c->ctx, handle, ptsz);
 }
 
 void call_unreplayable(struct call *c, const char *what)
@@ -187,6 +188,8 @@ static bool switched_on(struct tsdb_control *ctl)
 /* Whether it may change memory, or which memory is allocated. */
 static bool may_change(const struct call *c)
 {
+	if (__builtin_expect(c->cmd.kind == SBT_LAUNCH, 1))
+		return true;
 	if (c->cmd.kind == SBT_UNREPLAYABLE)
 		return !(c->row->flags & CALL_HANDLES);
 	return sbt_kind_does(c->cmd.kind) & SBT_CHANGES;
@@ -209,30 +212,42 @@ static void take_stack(struct call *c, const void *frame)
 	const bool launch = c->cmd.kind == SBT_LAUNCH || c->cmd.kind == SBT_GRAPH_LAUNCH;
 	if (when == TSDB_STACKS_ALL || (when == TSDB_STACKS_LAUNCHES && launch) ||
 		(when != TSDB_STACKS_NEVER && c->cmd.flags & SBT_F_WINDOW))
-		c->cmd.stack = stack_take(
-			c->t, frame, atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed));
+		c->cmd.stack = stack_take(c->t, frame,
+			atomic_load_explicit(&ctl->stack_depth, memory_order_relaxed),
+			c->kernel ? c->kernel->id : 0);
+}
+
+/* Compilers take `rep stos` for an initialiser of this size, which is slower than the C library. */
+static void clear(struct call *c)
+{
+	size_t n = sizeof(*c);
+	__asm__("" : "+r"(n));
+	memset(c, 0, n);
 }
 
 static struct call *prepare(struct thread *t, const struct call_site *s)
 {
 	struct call *c = &t->call;
-	*c = (struct call){.row = s->row,
-		.t = t,
-		.params = s->params,
-		.symbol = s->symbol,
-		.note = (uint64_t)(uintptr_t)s->name};
+	clear(c);
+	c->row = s->row;
+	c->t = t;
+	c->params = s->params;
+	c->symbol = s->symbol;
+	c->note = (uint64_t)(uintptr_t)s->name;
 	c->cmd.kind = s->row->kind;
 	c->cmd.thread = t->number;
 	c->cmd.corr = s->corr;
 	t->loaded_hash = 0;
-	c->ctx = ids_ctx(t, s->ctx);
+	c->ctx = thread_ctx(t, s->ctx);
+	if (__builtin_expect(!c->ctx, 0))
+		c->ctx = ids_ctx(t, s->ctx);
 	c->cmd.ctx = call_ctx_id(c);
 	return c;
 }
 
 /* Waits while the gate is shut, and begins or ends the window. The call has not reached the
  * driver. */
-static void pass_gate(struct call *c)
+static inline void pass_gate(struct call *c)
 {
 	gate_enter(c->t);
 	if (__builtin_expect(window_watched(), 0) && !window_passes(c->cmd.kind))
@@ -275,7 +290,8 @@ static void number(struct call *c, const void *frame)
 	if (__builtin_expect(window_watched(), 0) && !late &&
 		(!window_passes(c->cmd.kind) || (c->kernel && c->kernel->collective)))
 		window_enter(c);
-	host_turn_over(c);
+	if (__builtin_expect(c->turn, 0))
+		host_turn_over(c);
 }
 
 void calls_enter(const struct call_site *s)

@@ -6,6 +6,8 @@
  * entered with the same stack pointer, and the first slot has the same return address, then the
  * next slot is where it was, and so on: a walk is one load and one compare per frame. (A function
  * that calls alloca() moves the slots above it; then a compare fails and the walk is made anew.)
+ * Paths that were taken last lie beside the tree as plain lists (struct flat): all slots of one are
+ * compared at once, without a branch for each.
  *
  * In a Python process one native path serves many Python stacks, so there a path has no id of its
  * own: the id is found from the path and the number that python-stack.c computes from the Python
@@ -29,6 +31,9 @@
 #define MIXED (1u << 16)
 #define LATER UINT32_MAX /* a path whose own id was not needed so far */
 #define ROOTS 1024u
+#define FLATS 64u
+#define FLAT_MAX 48u /* frames; a multiple of FLAT_STEP */
+#define FLAT_STEP 4u
 #define WALK_MAX (TSDB_STACK_MAX + 32) /* the hidden frames are extra */
 #define FRAME_BYTES_MAX (16u << 20)    /* a larger jump of the frame pointer is an error */
 
@@ -43,10 +48,21 @@ struct mixed {
 	uint64_t key; /* 0: free */
 	uint32_t id, pad;
 };
+/* A path of the tree. Its slots lie between the callback's frame and the end of the thread's own
+ * stack, so they can be read whatever the stack holds now. */
+struct flat {
+	uint64_t frame;
+	uint32_t leaf;
+	uint32_t n; /* a multiple of FLAT_STEP: the last frame is repeated; 0: free */
+	struct {
+		uint64_t slot, pc;
+	} at[FLAT_MAX];
+};
 struct memo {
 	uint32_t used, depth, generation, nmixed;
 	uint32_t root[ROOTS];
 	struct mixed mixed[MIXED];
+	struct flat flat[FLATS];
 	struct node node[NODES]; /* 0 is not used */
 };
 struct walk {
@@ -240,6 +256,44 @@ static inline uint32_t child_of(const struct memo *m, uint32_t i)
 	return guess;
 }
 
+/* hint: what the call is about. Calls of one frame are often about several kernels in turns. */
+static struct flat *flat_of(struct memo *m, uint64_t frame, uint32_t hint)
+{
+	return &m->flat[(frame >> 4 ^ frame >> 10 ^ hint) % FLATS];
+}
+
+static bool flat_is_now(const struct flat *f, uint64_t frame)
+{
+	uint64_t differ = f->frame ^ frame;
+	if (differ)
+		return false;
+	for (uint32_t i = 0; i < f->n; i += FLAT_STEP)
+		differ |= (word_at(f->at[i].slot) ^ f->at[i].pc) |
+			  (word_at(f->at[i + 1].slot) ^ f->at[i + 1].pc) |
+			  (word_at(f->at[i + 2].slot) ^ f->at[i + 2].pc) |
+			  (word_at(f->at[i + 3].slot) ^ f->at[i + 3].pc);
+	return f->n && !differ;
+}
+
+static __attribute__((noinline)) void flat_keep(
+	struct flat *f, const struct memo *m, const struct thread *t, uint64_t frame, uint32_t leaf)
+{
+	uint32_t n = 0;
+	for (uint32_t i = leaf; i; i = m->node[i].parent, n++)
+		if (m->node[i].slot <= frame || m->node[i].slot > t->stack_high - 8)
+			return;
+	const uint32_t whole = (n + FLAT_STEP - 1) / FLAT_STEP * FLAT_STEP;
+	if (!n || whole > FLAT_MAX || frame < t->stack_low || frame >= t->stack_high)
+		return;
+	for (uint32_t i = leaf, at = n; at; i = m->node[i].parent)
+		f->at[--at].slot = m->node[i].slot, f->at[at].pc = m->node[i].pc;
+	for (uint32_t at = n; at < whole; at++)
+		f->at[at] = f->at[n - 1];
+	f->frame = frame;
+	f->leaf = leaf;
+	f->n = whole;
+}
+
 /* The node at which the path ends, or 0: not seen before. */
 static uint32_t recall(struct memo *m, uint64_t frame)
 {
@@ -260,6 +314,8 @@ static void forget(struct memo *m, uint32_t depth, uint32_t now)
 	if (m->nmixed)
 		memset(m->mixed, 0, sizeof(m->mixed));
 	m->nmixed = 0;
+	for (unsigned i = 0; i < FLATS; i++)
+		m->flat[i].n = 0;
 	m->used = 1;
 	m->depth = depth;
 	m->generation = now;
@@ -461,7 +517,18 @@ static __attribute__((noinline)) uint32_t take_python(
 	return x && x->key ? x->id : take_mixed(t, frame, depth, leaf, hash);
 }
 
-uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
+static inline uint32_t leaf_of(struct thread *t, uint64_t frame, uint32_t hint)
+{
+	struct flat *f = flat_of(t->memo, frame, hint);
+	if (__builtin_expect(flat_is_now(f, frame), 1))
+		return f->leaf;
+	const uint32_t leaf = recall(t->memo, frame);
+	if (leaf)
+		flat_keep(f, t->memo, t, frame, leaf);
+	return leaf;
+}
+
+uint32_t stack_take(struct thread *t, const void *at, uint32_t depth, uint32_t hint)
 {
 	const uint64_t frame = (uint64_t)(uintptr_t)at;
 	const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
@@ -475,7 +542,7 @@ uint32_t stack_take(struct thread *t, const void *at, uint32_t depth)
 	}
 	if (__builtin_expect(t->memo->depth != depth || t->memo->generation != now, 0))
 		forget(t->memo, depth, now);
-	const uint32_t leaf = recall(t->memo, frame);
+	const uint32_t leaf = leaf_of(t, frame, hint);
 	if (__builtin_expect(!leaf, 0))
 		follow_libraries(); /* this may find an interpreter */
 	if (__builtin_expect(atomic_load_explicit(&python_here, memory_order_acquire), 0))

@@ -13,8 +13,9 @@ struct thread;
 void stack_init(void);
 /* The id of the stack above the agent's callback, whose frame address (__builtin_frame_address(0))
  * is frame. Sends the stack's definition if it is new. 0: no stack could be taken. depth: most
- * frames. */
-uint32_t stack_take(struct thread *t, const void *frame, uint32_t depth);
+ * frames. hint: any number that differs for calls which take turns in one function, such as the
+ * kernel's; it decides only how fast the stack is found. */
+uint32_t stack_take(struct thread *t, const void *frame, uint32_t depth, uint32_t hint);
 
 /* The thread ends: frees its memory. */
 void stack_forget(struct thread *t);
