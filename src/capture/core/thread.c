@@ -206,7 +206,7 @@ void thread_leave_all(void)
 	}
 }
 
-struct thread *thread_get(void)
+struct thread *thread_get_first(void)
 {
 	struct thread *t = tls.thread;
 	if (__builtin_expect(t && t->left, 0))

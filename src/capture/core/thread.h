@@ -85,11 +85,37 @@ struct thread {
 	_Alignas(16) uint8_t args[CALL_ARGS_MAX];
 };
 
+/* thread_get() for a thread that has no state yet, or an earlier debugger's. */
+struct thread *thread_get_first(void);
 /* The calling thread's state, made at first use; NULL if there is no memory. tls.inside must be
  * set. */
-struct thread *thread_get(void);
+static inline struct thread *thread_get(void)
+{
+	struct thread *t = tls.thread;
+	return __builtin_expect(t && !t->left && t->number, 1) ? t : thread_get_first();
+}
 /* The same for a thread that only delivers timestamps: it gets a ring but no number. */
 struct thread *thread_get_quiet(void);
+/* The context, stream and kernel of a handle if they are those that the thread used last; else
+ * NULL. thread_ctx() comes first: it says whether what is remembered of the others is still valid.
+ */
+static inline struct object *thread_ctx(const struct thread *t, uint64_t handle)
+{
+	return handle &&
+			       t->generation == atomic_load_explicit(
+							&ids.generation, memory_order_acquire) &&
+			       t->ctx_handle == handle
+		       ? t->ctx
+		       : NULL;
+}
+static inline struct object *thread_stream(const struct thread *t, uint64_t handle)
+{
+	return t->stream_handle == handle ? t->stream : NULL;
+}
+static inline struct kernel *thread_kernel(const struct thread *t, uint64_t handle)
+{
+	return t->kernel_handle == handle ? t->kernel : NULL;
+}
 /* Publishes the thread's and the devices' records before its first command. */
 void thread_announce(struct thread *t);
 /* Whether another thread is in a call; with stopping_too false, threads that wait for a stop do not

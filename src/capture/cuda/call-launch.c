@@ -40,7 +40,9 @@ int64_t launch_gather(
 static void launch(struct call *c, CUfunction f, CUstream stream, void **params, void **extra)
 {
 	struct sbt_cmd_launch *l = &c->cmd.u.launch;
-	c->kernel = kernel_get(c->t, c->ctx, H(f));
+	c->kernel = thread_kernel(c->t, H(f));
+	if (__builtin_expect(!c->kernel, 0))
+		c->kernel = kernel_get(c->t, c->ctx, H(f));
 	l->stream = call_stream(c, H(stream));
 	l->kernel = c->kernel ? c->kernel->id : SBT_NO_ID;
 	if (!c->kernel)

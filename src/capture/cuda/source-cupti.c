@@ -26,17 +26,24 @@ struct cupti cupti;
 
 static const struct call_row counted = {NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL};
 
-static void timestamps_follow(void)
+static _Atomic uint32_t timestamps_now;
+
+static __attribute__((noinline)) void timestamps_switch(uint32_t wanted)
 {
-	static _Atomic uint32_t now;
-	const uint32_t wanted =
-		atomic_load_explicit(&agent.control->timestamps, memory_order_relaxed) != 0;
-	if (__builtin_expect(atomic_load_explicit(&now, memory_order_relaxed) != wanted, 0) &&
-		atomic_exchange(&now, wanted) != wanted)
+	if (atomic_exchange(&timestamps_now, wanted) != wanted)
 		OWN((activity_switch(wanted), 0));
 }
 
-static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *frame)
+static inline void timestamps_follow(void)
+{
+	const uint32_t wanted =
+		atomic_load_explicit(&agent.control->timestamps, memory_order_relaxed) != 0;
+	if (__builtin_expect(
+		    atomic_load_explicit(&timestamps_now, memory_order_relaxed) != wanted, 0))
+		timestamps_switch(wanted);
+}
+
+static inline void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *frame)
 {
 	if (d->callbackSite == CUPTI_API_EXIT) {
 		calls_exit(d->correlationData,
@@ -62,7 +69,7 @@ static void api(CUpti_CallbackId cbid, const CUpti_CallbackData *d, const void *
 		.link = d->correlationData});
 }
 
-static void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
+static __attribute__((noinline)) void resource(CUpti_CallbackId cbid, const CUpti_ResourceData *d)
 {
 	const CUpti_ModuleResourceData *m = d->resourceDescriptor;
 	if (cbid != CUPTI_CBID_RESOURCE_MODULE_LOADED || !m || !m->pCubin || !m->cubinSize ||

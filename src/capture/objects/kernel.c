@@ -96,6 +96,17 @@ static void publish_def(struct thread *t, const struct kernel *k, const struct f
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 
+static bool is_dense(const struct kernel *k)
+{
+	uint32_t end = 0;
+	for (uint32_t i = 0; i < k->nparams; i++) {
+		if (k->params[i].offset != end)
+			return false;
+		end += k->params[i].size;
+	}
+	return true;
+}
+
 static struct kernel *new_kernel(
 	const struct facts *f, uint64_t handle, const struct kernel_param *params, int n)
 {
@@ -117,6 +128,7 @@ static struct kernel *new_kernel(
 			k->args_size = params[i].offset + params[i].size;
 	}
 	k->params = keep;
+	k->dense = is_dense(k);
 	k->name = keep_name(f->said.name);
 	sbt_kernel_short_name(short_name, sizeof(short_name), k->name);
 	k->short_name = keep_name(short_name);
@@ -169,7 +181,8 @@ int64_t kernel_gather(const struct kernel *k, void **params, uint8_t *buf, uint6
 	if (!k->params_known || k->args_size + 8 > size)
 		return -1;
 	/* Gaps between parameters are zero, so that equal launches have equal records. */
-	memset(buf, 0, (k->args_size + 7) & ~7u);
+	if (!k->dense)
+		memset(buf, 0, (k->args_size + 7) & ~7u);
 	for (uint32_t i = 0; i < k->nparams; i++) {
 		uint8_t *to = buf + k->params[i].offset;
 		const void *from = params[i];

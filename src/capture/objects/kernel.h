@@ -21,6 +21,7 @@ struct kernel {
 	uint32_t nparams;
 	uint32_t args_size;
 	bool params_known;
+	bool dense;	 /* its parameters are in order, each behind the one before */
 	bool collective; /* waits for other processes' GPUs (effect.c) */
 	const struct kernel_param *params;
 	const char *name;	/* mangled */

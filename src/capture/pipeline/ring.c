@@ -145,21 +145,15 @@ static bool wait_for_room(struct ring *r, uint32_t n, bool must)
 	return true;
 }
 
-void *ring_reserve(struct ring *r, uint32_t n, bool must)
+void *ring_reserve_full(struct ring *r, uint32_t n, bool must)
 {
 	if (!r->shared || n > TSDB_RECORD_MAX)
 		return NULL;
-	if (__builtin_expect(!has_room(r, n), 0)) {
+	if (!has_room(r, n)) {
 		bool wait = must || atomic_load_explicit(&agent.control->on_full,
 					    memory_order_relaxed) == TSDB_FULL_WAIT;
 		if (!wait || !wait_for_room(r, n, must))
 			return NULL;
 	}
 	return r->data + (r->head & (r->bytes - 1));
-}
-
-void ring_commit(struct ring *r, uint32_t n)
-{
-	r->head += n;
-	atomic_store_explicit(&r->shared->head, r->head, memory_order_release);
 }
