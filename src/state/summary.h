@@ -9,6 +9,8 @@
 
 #include "sbt/sbt.h"
 
+struct state;
+
 /* What commands that have something in common come to. */
 struct summary_row {
 	char *name;  /* heap: a kernel's mangled name, "copy h2d", a range's name; NULL: a site */
@@ -33,6 +35,7 @@ struct summary {
 struct summary_ask {
 	uint64_t first, last; /* seq */
 	bool kernels_only;
+	bool allocations; /* the pass's state has memory, too */
 	/* Called now and then; true ends the pass. May be NULL. */
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
 	void *arg;
@@ -40,6 +43,17 @@ struct summary_ask {
 /* ERR_INTERRUPTED if it was cancelled; *ret is empty after an error. */
 struct err *summary_make(
 	struct summary *ret, struct sbt_reader *r, const struct summary_ask *ask) TS_CHECK;
+
+/* The same for a caller that reads the commands itself, all of them in order from the trace's
+ * first. */
+struct summary_pass;
+struct err *summary_begin(
+	struct summary_pass **ret, struct sbt_reader *r, const struct summary_ask *ask) TS_CHECK;
+struct err *summary_take(struct summary_pass *p, const struct sbt_cmd *c) TS_CHECK;
+/* The state that the pass keeps: kernels and graphs, and with ask->allocations memory. */
+const struct state *summary_state(const struct summary_pass *p);
+/* Gives the sums in *ret and frees p. ret NULL: frees p alone. */
+void summary_end(struct summary_pass *p, struct summary *ret);
 void summary_free(struct summary *s);
 void summary_rows_free(struct summary_rows *rows);
 /* Adds b's figures to a's. */

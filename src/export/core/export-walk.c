@@ -7,17 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "base/id-table.h"
 #include "export/core/export-job.h"
 #include "symbols/host-stack.h"
 
-/* Ids above are a damaged or hostile trace's: nothing is kept of them. */
-enum { IDS_MAX = 1 << 22, TELL_EVERY = 4096, RANGES_MAX = 32 };
-
-/* Pieces of one size by id; zeros where nothing was said. */
-struct table {
-	void *at;
-	size_t n, size;
-};
+enum { TELL_EVERY = 4096, RANGES_MAX = 32 };
 
 struct stream {
 	uint32_t ctx;	    /* plus 1; 0: not known */
@@ -42,28 +36,13 @@ struct thread {
 
 struct export_walk {
 	struct sbt_cursor *cursor;
-	struct table kernels, contexts, streams, events, threads, stacks, devices;
+	struct id_table kernels, contexts, streams, events, threads, stacks, devices;
 	struct export_event now;
 	uint64_t begin, of, since;
 	bool over;
 	uint32_t unended;      /* threads below have no wait or range without an end */
 	struct sbt_cmd waited; /* what an event points to that is no command by itself */
 };
-
-/* The piece of an id; NULL: the id is beyond what is kept, or, unless `make`, nothing is there. */
-static void *piece(struct table *t, uint64_t id, bool make)
-{
-	if (id >= IDS_MAX || (id >= t->n && !make))
-		return NULL;
-	if (id >= t->n) {
-		const size_t want = (size_t)id * 2 + 16;
-
-		t->at = xrealloc(t->at, want * t->size);
-		memset((char *)t->at + t->n * t->size, 0, (want - t->n) * t->size);
-		t->n = want;
-	}
-	return (char *)t->at + (size_t)id * t->size;
-}
 
 /* --- host stacks --- */
 
@@ -85,7 +64,7 @@ static const char *frame_name(struct export_job *j, const struct backtrace_frame
  * program. */
 static bool is_stub(const struct export_job *j, const struct backtrace_frame *f)
 {
-	const struct table *t = &j->walk->kernels;
+	const struct id_table *t = &j->walk->kernels;
 	const struct export_kernel *k = t->at;
 
 	for (size_t i = 0; f->sym.function && i < t->n; i++) {
@@ -113,7 +92,7 @@ static struct export_stack *make_stack(struct export_job *j, const struct stack 
 
 const struct export_stack *export_stack(struct export_job *j, uint32_t id)
 {
-	struct export_stack **at = id ? piece(&j->walk->stacks, id, true) : NULL;
+	struct export_stack **at = id ? id_table_row(&j->walk->stacks, id, true) : NULL;
 	struct stack st = {0};
 	struct err *e;
 
@@ -136,21 +115,21 @@ const struct export_stack *export_stack(struct export_job *j, uint32_t id)
 
 const struct export_kernel *export_kernel(const struct export_job *j, uint32_t id)
 {
-	const struct export_kernel *k = piece(&j->walk->kernels, id, false);
+	const struct export_kernel *k = id_table_row(&j->walk->kernels, id, false);
 
 	return k && k->name ? k : NULL;
 }
 
 uint32_t export_os_tid(const struct export_job *j, uint32_t thread)
 {
-	const struct thread *t = piece(&j->walk->threads, thread, false);
+	const struct thread *t = id_table_row(&j->walk->threads, thread, false);
 
 	return t ? t->os_tid : 0;
 }
 
 const struct sbt_cmd_device *export_device(const struct export_job *j, uint32_t device)
 {
-	const struct sbt_cmd_device *d = piece(&j->walk->devices, device, false);
+	const struct sbt_cmd_device *d = id_table_row(&j->walk->devices, device, false);
 
 	return d && d->sm_count ? d : NULL;
 }
@@ -166,7 +145,7 @@ static const char *keep(struct export_job *j, const struct sbt_blob *b)
 
 static void learn_kernel(struct export_job *j, const struct sbt_cmd_kernel_def *d)
 {
-	struct export_kernel *k = piece(&j->walk->kernels, d->new_kernel, true);
+	struct export_kernel *k = id_table_row(&j->walk->kernels, d->new_kernel, true);
 
 	if (k)
 		*k = (struct export_kernel){
@@ -176,10 +155,10 @@ static void learn_kernel(struct export_job *j, const struct sbt_cmd_kernel_def *
 
 static void learn_stream(struct export_walk *w, uint64_t id, uint64_t ctx)
 {
-	struct stream *s = piece(&w->streams, id, true);
+	struct stream *s = id_table_row(&w->streams, id, true);
 
 	if (s)
-		*s = (struct stream){.ctx = ctx < IDS_MAX ? (uint32_t)ctx + 1 : 0};
+		*s = (struct stream){.ctx = ctx < ID_TABLE_MAX ? (uint32_t)ctx + 1 : 0};
 }
 
 static void learn(struct export_job *j, const struct sbt_cmd *c)
@@ -194,7 +173,7 @@ static void learn(struct export_job *j, const struct sbt_cmd *c)
 		learn_kernel(j, &c->u.kernel_def);
 		break;
 	case SBT_CTX_CREATE:
-		device = piece(&w->contexts, c->u.ctx_create.new_ctx, true);
+		device = id_table_row(&w->contexts, c->u.ctx_create.new_ctx, true);
 		if (device)
 			*device = (uint32_t)c->u.ctx_create.device;
 		learn_stream(w, c->u.ctx_create.default_stream, c->u.ctx_create.new_ctx);
@@ -203,12 +182,12 @@ static void learn(struct export_job *j, const struct sbt_cmd *c)
 		learn_stream(w, c->u.stream_create.new_stream, c->ctx);
 		break;
 	case SBT_THREAD:
-		t = piece(&w->threads, c->thread, true);
+		t = id_table_row(&w->threads, c->thread, true);
 		if (t)
 			t->os_tid = (uint32_t)c->u.thread.os_tid;
 		break;
 	case SBT_DEVICE:
-		d = piece(&w->devices, c->u.device.device, true);
+		d = id_table_row(&w->devices, c->u.device.device, true);
 		if (d) {
 			*d = c->u.device;
 			d->device_name.p = keep(j, &c->u.device.device_name);
@@ -235,17 +214,17 @@ static void add_wait(struct stream *s, uint64_t seq)
 static void order(struct export_walk *w, const struct sbt_cmd *c)
 {
 	const uint32_t id = sbt_cmd_stream(c);
-	struct stream *s = piece(&w->streams, id, true);
+	struct stream *s = id_table_row(&w->streams, id, true);
 	struct event *e;
 
 	if (!s || c->result || c->flags & SBT_F_GRAPH)
 		return;
 	if (c->kind == SBT_EVENT_RECORD) {
-		e = piece(&w->events, c->u.event_record.event, true);
+		e = id_table_row(&w->events, c->u.event_record.event, true);
 		if (e)
 			*e = (struct event){s->last_work, id + 1};
 	} else if (c->kind == SBT_STREAM_WAIT) {
-		e = piece(&w->events, c->u.stream_wait.event, false);
+		e = id_table_row(&w->events, c->u.stream_wait.event, false);
 		if (e && e->work && e->stream != id + 1)
 			add_wait(s, e->work);
 	}
@@ -254,7 +233,7 @@ static void order(struct export_walk *w, const struct sbt_cmd *c)
 /* Gives the event what its stream waited for, and makes it the stream's last work. */
 static void take_waits(struct export_walk *w, struct export_event *ev)
 {
-	struct stream *s = piece(&w->streams, ev->stream, true);
+	struct stream *s = id_table_row(&w->streams, ev->stream, true);
 
 	if (!s)
 		return;
@@ -268,8 +247,8 @@ static void take_waits(struct export_walk *w, struct export_event *ev)
 
 static uint32_t device_of(struct export_walk *w, uint32_t stream)
 {
-	const struct stream *s = piece(&w->streams, stream, false);
-	const uint32_t *device = s && s->ctx ? piece(&w->contexts, s->ctx - 1, false) : NULL;
+	const struct stream *s = id_table_row(&w->streams, stream, false);
+	const uint32_t *device = s && s->ctx ? id_table_row(&w->contexts, s->ctx - 1, false) : NULL;
 
 	return device ? *device : 0;
 }
@@ -379,7 +358,7 @@ static void make_range(
 /* Begins a wait, or ends it: an event. */
 static bool on_wait(struct export_walk *w, const struct sbt_cmd *c)
 {
-	struct thread *t = piece(&w->threads, c->thread, true);
+	struct thread *t = id_table_row(&w->threads, c->thread, true);
 
 	if (t && c->kind == SBT_SYNC) {
 		t->sync = *c;
@@ -395,7 +374,7 @@ static bool on_wait(struct export_walk *w, const struct sbt_cmd *c)
 static bool on_range(struct export_job *j, const struct sbt_cmd *c)
 {
 	enum { PUSH = 1 };
-	struct thread *t = piece(&j->walk->threads, c->thread, true);
+	struct thread *t = id_table_row(&j->walk->threads, c->thread, true);
 
 	if (!t)
 		return false;
@@ -464,7 +443,7 @@ static bool cancelled(struct export_job *j, uint64_t seq)
 static bool next_unended(struct export_walk *w)
 {
 	for (; w->unended < w->threads.n; w->unended++) {
-		struct thread *t = piece(&w->threads, w->unended, false);
+		struct thread *t = id_table_row(&w->threads, w->unended, false);
 
 		if (t->waits) {
 			make_wait(w, t, NULL);

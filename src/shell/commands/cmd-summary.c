@@ -31,7 +31,7 @@ static bool cancelled(void *session, uint64_t done, uint64_t of)
 static struct err *make(struct session *s, struct sbt_reader *r, uint64_t first, uint64_t last,
 	bool kernels_only, struct summary *ret)
 {
-	const struct summary_ask ask = {first, last, kernels_only, cancelled, s};
+	const struct summary_ask ask = {first, last, kernels_only, false, cancelled, s};
 	struct err *e = summary_make(ret, r, &ask);
 
 	out_progress_end(s->out);

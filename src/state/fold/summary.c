@@ -9,16 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/id-table.h"
 #include "state/marks.h"
 #include "state/steps.h"
 
-enum { IDS_MAX = 1 << 22, GRAPHS_MAX = 1 << 10 };
-
-/* Rows by id: index + 1 in rows. */
-struct by_id {
-	uint32_t *at;
-	size_t n;
-};
+enum { GRAPHS_MAX = 1 << 10 };
 
 /* An executable graph as it is now, and its launches since it became so. */
 struct counted_graph {
@@ -26,13 +21,12 @@ struct counted_graph {
 	uint64_t launches;
 };
 
-struct pass {
-	struct summary *sum;
+struct summary_pass {
+	struct summary sum;
 	const struct summary_ask *ask;
-	struct sbt_reader *r;
 	struct state *st; /* kernels and graphs alone */
 	struct marks *marks;
-	struct by_id kernels, sites, ranges;
+	struct id_table kernels, sites, ranges; /* numbers of rows, plus 1 */
 	struct counted_graph graphs[GRAPHS_MAX];
 	unsigned ngraphs;
 };
@@ -47,23 +41,18 @@ static struct summary_row *add_row(struct summary_rows *rows, uint32_t id)
 	return &rows->v[rows->n++];
 }
 
-/* The row of an id; NULL: the id is beyond what is kept. */
-static struct summary_row *row_of(struct summary_rows *rows, struct by_id *by, uint64_t id)
+/* The row of an id, whose number plus 1 is in by; NULL: the id is beyond what is kept. */
+static struct summary_row *row_of(struct summary_rows *rows, struct id_table *by, uint64_t id)
 {
-	if (id >= IDS_MAX)
-		return NULL;
-	if (id >= by->n) {
-		const size_t want = (size_t)id * 2 + 64;
+	uint32_t *at = id_table_row(by, id, true);
 
-		by->at = xrealloc(by->at, want * sizeof *by->at);
-		memset(by->at + by->n, 0, (want - by->n) * sizeof *by->at);
-		by->n = want;
-	}
-	if (!by->at[id]) {
+	if (!at)
+		return NULL;
+	if (!*at) {
 		add_row(rows, (uint32_t)id);
-		by->at[id] = (uint32_t)rows->n;
+		*at = (uint32_t)rows->n;
 	}
-	return &rows->v[by->at[id] - 1];
+	return &rows->v[*at - 1];
 }
 
 void summary_add(struct summary_row *a, const struct summary_row *b)
@@ -98,29 +87,29 @@ static struct summary_row figures(const struct sbt_cmd *c)
 
 /* --- kernels in graphs --- */
 
-static void count_node(struct pass *p, const struct state_node *node, uint64_t times)
+static void count_node(struct summary_pass *p, const struct state_node *node, uint64_t times)
 {
 	struct summary_row *row;
 
 	if (node->type != SBT_NODE_KERNEL || node->disabled || node->kernel == SBT_NO_ID)
 		return;
-	row = row_of(&p->sum->kernels, &p->kernels, node->kernel);
+	row = row_of(&p->sum.kernels, &p->kernels, node->kernel);
 	if (row)
 		row->in_graphs += times;
 }
 
 /* Counts the kernels of a graph's launches, and forgets the launches. */
-static void settle(struct pass *p, struct counted_graph *g)
+static void settle(struct summary_pass *p, struct counted_graph *g)
 {
 	struct state_steps steps;
 	struct err *e = g->launches ? state_steps(&steps, p->st, g->id) : NULL;
 
 	if (e) {
-		p->sum->graphs_unknown += g->launches;
+		p->sum.graphs_unknown += g->launches;
 		err_free(e);
 	} else if (g->launches) {
 		if (!steps.n)
-			p->sum->graphs_unknown += g->launches;
+			p->sum.graphs_unknown += g->launches;
 		for (uint32_t i = 0; i < steps.n; i++)
 			count_node(p, &steps.step[i].node, g->launches);
 		state_steps_free(&steps);
@@ -128,14 +117,14 @@ static void settle(struct pass *p, struct counted_graph *g)
 	g->launches = 0;
 }
 
-static void settle_all(struct pass *p)
+static void settle_all(struct summary_pass *p)
 {
 	for (unsigned i = 0; i < p->ngraphs; i++)
 		settle(p, &p->graphs[i]);
 	p->ngraphs = 0;
 }
 
-static void graph_launched(struct pass *p, const struct sbt_cmd *c)
+static void graph_launched(struct summary_pass *p, const struct sbt_cmd *c)
 {
 	const uint64_t id = c->u.graph_launch.exec;
 	unsigned i = 0;
@@ -158,6 +147,18 @@ static bool is_for_state(unsigned kind)
 	       (sbt_kind(kind)->cls == SBT_CLASS_OBJECT && kind != SBT_ALLOC && kind != SBT_FREE);
 }
 
+/* An allocation or a free without its stream, whose queue nothing would empty here. */
+static struct err *take_memory(struct summary_pass *p, const struct sbt_cmd *c)
+{
+	struct sbt_cmd now = *c;
+
+	if (c->kind == SBT_ALLOC)
+		now.u.alloc.stream = SBT_NO_ID;
+	else
+		now.u.free.stream = SBT_NO_ID;
+	return state_apply(p->st, &now);
+}
+
 static bool changes_graphs(unsigned kind)
 {
 	return kind == SBT_GRAPH_CREATE || kind == SBT_GRAPH_NODE || kind == SBT_CAPTURE_END ||
@@ -167,9 +168,9 @@ static bool changes_graphs(unsigned kind)
 
 /* --- one command --- */
 
-static struct summary_row *named_row(struct pass *p, const char *name)
+static struct summary_row *named_row(struct summary_pass *p, const char *name)
 {
-	struct summary_rows *rows = &p->sum->kernels;
+	struct summary_rows *rows = &p->sum.kernels;
 
 	for (size_t i = 0; i < rows->n; i++) {
 		if (rows->v[i].id == SBT_NO_ID && !strcmp(rows->v[i].name, name))
@@ -180,14 +181,14 @@ static struct summary_row *named_row(struct pass *p, const char *name)
 }
 
 /* The row by kernel: other work is called by its kind, a copy with its direction. */
-static struct summary_row *kernel_row(struct pass *p, const struct sbt_cmd *c)
+static struct summary_row *kernel_row(struct summary_pass *p, const struct sbt_cmd *c)
 {
 	const char *dir =
 		c->kind == SBT_COPY ? sbt_enum_name(SBT_T_ENUM_COPY, c->u.copy.dir) : NULL;
 	char name[64];
 
 	if (c->kind == SBT_LAUNCH)
-		return row_of(&p->sum->kernels, &p->kernels, c->u.launch.kernel);
+		return row_of(&p->sum.kernels, &p->kernels, c->u.launch.kernel);
 	if (p->ask->kernels_only)
 		return NULL;
 	snprintf(name, sizeof name, "%s%s%s", sbt_kind(c->kind)->name, dir ? " " : "",
@@ -195,16 +196,16 @@ static struct summary_row *kernel_row(struct pass *p, const struct sbt_cmd *c)
 	return named_row(p, name);
 }
 
-static void add_to(struct pass *p, struct summary_row *row, const struct summary_row *f)
+static void add_to(struct summary_pass *p, struct summary_row *row, const struct summary_row *f)
 {
 	if (row)
 		summary_add(row, f);
 	else
-		p->sum->not_kept += !p->ask->kernels_only;
+		p->sum.not_kept += !p->ask->kernels_only;
 }
 
 /* Adds it to each range that it is in, once for ranges of one name. */
-static void add_to_ranges(struct pass *p, uint32_t thread, const struct summary_row *f)
+static void add_to_ranges(struct summary_pass *p, uint32_t thread, const struct summary_row *f)
 {
 	unsigned n;
 	const uint32_t *open = marks_open(p->marks, thread, &n);
@@ -215,7 +216,7 @@ static void add_to_ranges(struct pass *p, uint32_t thread, const struct summary_
 		for (unsigned k = 0; k < i && !again; k++)
 			again = open[k] == open[i];
 		if (!again)
-			add_to(p, row_of(&p->sum->ranges, &p->ranges, open[i]), f);
+			add_to(p, row_of(&p->sum.ranges, &p->ranges, open[i]), f);
 	}
 }
 
@@ -225,7 +226,7 @@ static bool counts(const struct sbt_cmd *c)
 					     c->kind == SBT_FILL || c->kind == SBT_GRAPH_LAUNCH);
 }
 
-static struct err *take(struct pass *p, const struct sbt_cmd *c)
+struct err *summary_take(struct summary_pass *p, const struct sbt_cmd *c)
 {
 	struct summary_row f;
 
@@ -233,6 +234,8 @@ static struct err *take(struct pass *p, const struct sbt_cmd *c)
 		settle_all(p);
 	if (is_for_state(c->kind))
 		TRY(state_apply(p->st, c));
+	else if (p->ask->allocations && (c->kind == SBT_ALLOC || c->kind == SBT_FREE))
+		TRY(take_memory(p, c));
 	marks_see(p->marks, c);
 	if (c->seq < p->ask->first || !counts(c))
 		return NULL;
@@ -242,36 +245,19 @@ static struct err *take(struct pass *p, const struct sbt_cmd *c)
 	add_to(p, kernel_row(p, c), &f);
 	if (p->ask->kernels_only)
 		return NULL;
-	summary_add(&p->sum->all, &f);
+	summary_add(&p->sum.all, &f);
 	if (c->stack)
-		add_to(p, row_of(&p->sum->sites, &p->sites, c->stack), &f);
+		add_to(p, row_of(&p->sum.sites, &p->sites, c->stack), &f);
 	add_to_ranges(p, c->thread, &f);
 	return NULL;
 }
 
 /* --- the pass --- */
 
-static struct err *read_all(struct pass *p, struct sbt_cursor *cursor)
-{
-	const struct summary_ask *a = p->ask;
-	const struct sbt_cmd *c;
-	uint64_t done = 0;
-
-	for (;;) {
-		TRY(sbt_cursor_next(cursor, &c));
-		if (!c || c->seq > a->last)
-			return NULL;
-		TRY(take(p, c));
-		if (!(++done & 0xffff) && a->cancelled &&
-			a->cancelled(a->arg, done, sbt_reader_count(p->r)))
-			return err_new(ERR_INTERRUPTED, "interrupted");
-	}
-}
-
 /* Kernels by their mangled names: one that several modules have is one row. */
-static void name_kernels(struct pass *p)
+static void name_kernels(struct summary_pass *p)
 {
-	struct summary_rows *rows = &p->sum->kernels;
+	struct summary_rows *rows = &p->sum.kernels;
 	struct state_kernel k;
 
 	for (size_t i = 0; i < rows->n; i++) {
@@ -281,46 +267,82 @@ static void name_kernels(struct pass *p)
 					  ? xstrdup(k.name)
 					  : xasprintf("kernel %u", rows->v[i].id);
 	}
-	for (size_t i = 0; i < p->sum->ranges.n; i++)
-		p->sum->ranges.v[i].name = xstrdup(marks_name(p->marks, p->sum->ranges.v[i].id));
+	for (size_t i = 0; i < p->sum.ranges.n; i++)
+		p->sum.ranges.v[i].name = xstrdup(marks_name(p->marks, p->sum.ranges.v[i].id));
 }
 
-static struct err *pass(struct pass *p)
+struct err *summary_begin(
+	struct summary_pass **ret, struct sbt_reader *r, const struct summary_ask *ask)
 {
-	const uint64_t first = sbt_reader_first_seq(p->r);
-	struct sbt_cursor *cursor;
+	const uint64_t first = sbt_reader_first_seq(r);
+	struct summary_pass *p = xcalloc(1, sizeof *p);
 	struct err *e;
 
-	TRY(state_keyframe(&p->st, p->r, first ? first - 1 : 0));
-	TRY(sbt_cursor_open(&cursor, p->r));
-	e = read_all(p, cursor);
-	sbt_cursor_close(cursor);
-	if (!e) {
-		settle_all(p);
-		name_kernels(p);
-	}
+	p->sum.all.id = SBT_NO_ID;
+	p->ask = ask;
+	p->marks = marks_new();
+	p->kernels.size = p->sites.size = p->ranges.size = sizeof(uint32_t);
+	e = state_keyframe(&p->st, r, first ? first - 1 : 0);
+	if (e)
+		summary_end(p, NULL);
+	else
+		*ret = p;
 	return e;
 }
 
-struct err *summary_make(struct summary *ret, struct sbt_reader *r, const struct summary_ask *ask)
+const struct state *summary_state(const struct summary_pass *p)
 {
-	struct pass *p = xcalloc(1, sizeof *p);
-	struct err *e;
+	return p->st;
+}
 
-	*ret = (struct summary){.all.id = SBT_NO_ID};
-	p->sum = ret;
-	p->ask = ask;
-	p->r = r;
-	p->marks = marks_new();
-	e = pass(p);
+void summary_end(struct summary_pass *p, struct summary *ret)
+{
+	if (ret) {
+		settle_all(p);
+		name_kernels(p);
+		*ret = p->sum;
+	} else {
+		summary_free(&p->sum);
+	}
 	state_free(p->st);
 	marks_free(p->marks);
 	free(p->kernels.at);
 	free(p->sites.at);
 	free(p->ranges.at);
 	free(p);
-	if (e)
-		summary_free(ret);
+}
+
+static struct err *read_all(struct summary_pass *p, struct sbt_reader *r, struct sbt_cursor *cursor)
+{
+	const struct summary_ask *a = p->ask;
+	const struct sbt_cmd *c;
+	uint64_t done = 0;
+
+	for (;;) {
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > a->last)
+			return NULL;
+		TRY(summary_take(p, c));
+		if (!(++done & 0xffff) && a->cancelled &&
+			a->cancelled(a->arg, done, sbt_reader_count(r)))
+			return err_new(ERR_INTERRUPTED, "interrupted");
+	}
+}
+
+struct err *summary_make(struct summary *ret, struct sbt_reader *r, const struct summary_ask *ask)
+{
+	struct summary_pass *p;
+	struct sbt_cursor *cursor = NULL;
+	struct err *e;
+
+	*ret = (struct summary){.all.id = SBT_NO_ID};
+	TRY(summary_begin(&p, r, ask));
+	e = sbt_cursor_open(&cursor, r);
+	if (!e)
+		e = read_all(p, r, cursor);
+	if (cursor)
+		sbt_cursor_close(cursor);
+	summary_end(p, e ? NULL : ret);
 	return e;
 }
 
