@@ -58,6 +58,19 @@ bool stack_is_runtime_file(const char *path)
 	return is_ours(&file) || is_runtime(&file);
 }
 
+bool stack_is_runtime_header(const struct symbol *sym)
+{
+	static const char *const names[] = {"cuda_runtime.h", "cuda_runtime_api.h",
+		"cuda_launchers.h", "hip_runtime.h", "hip_runtime_api.h", "amd_hip_runtime.h"};
+	const char *file = sym->file ? file_name_of(sym->file) : NULL;
+
+	for (size_t i = 0; file && i < sizeof names / sizeof *names; i++) {
+		if (!strcmp(file, names[i]))
+			return true;
+	}
+	return false;
+}
+
 /* Leaves out the innermost frames while they are the agent's, CUPTI's, the driver's and, unless it
  * is wanted, the runtime's. */
 static void hide_inner(struct stack *st, bool runtime)

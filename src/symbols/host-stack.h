@@ -54,6 +54,9 @@ struct stack_shown {
 };
 /* Whether a file is the agent's, the driver's or the GPU runtime's. */
 bool stack_is_runtime_file(const char *path);
+/* Whether a function comes from a header of the GPU runtime, such as cudaMalloc<float>(), which the
+ * program's own code includes. */
+bool stack_is_runtime_header(const struct symbol *sym);
 /* Leaves out the frames that are not wanted; marks the interpreter's. */
 void stack_hide(struct stack *st, const struct stack_shown *shown);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of stats.h: streams, each by itself (stats-streams.c); what happens on all of them at
- * the same time (stats-sweep.c); spreads of durations (stats-spread.c).
+ * The parts of trace-stats.h: streams, each by itself (stats-streams.c); what happens on all of
+ * them at the same time (stats-sweep.c); spreads of durations (stats-spread.c).
  */
 #ifndef STATE_STATS_PARTS_H
 #define STATE_STATS_PARTS_H
 
 #include "base/id-table.h"
-#include "state/stats.h"
+#include "state/trace-stats.h"
 
 /* --- spreads --- */
 

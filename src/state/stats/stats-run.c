@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pass of stats.h: gives each command to streams, sweep and sums, and adds up what needs no
- * other command: copies, allocations, waits of the host.
+ * The pass of trace-stats.h: gives each command to streams, sweep and sums, and adds up what needs
+ * no other command: copies, allocations, waits of the host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +32,15 @@ struct pass {
 
 /* --- copies and allocations --- */
 
-static void count_copy(struct pass *p, const struct sbt_cmd *c, bool timed, const struct stream_work *k)
+static void count_copy(
+	struct pass *p, const struct sbt_cmd *c, bool timed, const struct stream_work *k)
 {
 	const bool copy = c->kind == SBT_COPY;
-	const uint64_t dir = !copy ? SBT_COPY_ANY + 1 : c->u.copy.dir < SBT_COPY_ANY ? c->u.copy.dir : SBT_COPY_ANY;
-	const uint64_t bytes = copy ? c->u.copy.size : c->u.fill.size, ns = timed ? k->end - k->start : 0;
+	const uint64_t dir = !copy			    ? SBT_COPY_ANY + 1
+			     : c->u.copy.dir < SBT_COPY_ANY ? c->u.copy.dir
+							    : SBT_COPY_ANY;
+	const uint64_t bytes = copy ? c->u.copy.size : c->u.fill.size,
+		       ns = timed ? k->end - k->start : 0;
 	struct stats_copies *row = &p->copies[dir];
 
 	row->dir = dir;
@@ -59,7 +63,9 @@ static void count_memory(struct pass *p, const struct sbt_cmd *c)
 	struct state_device is;
 
 	for (unsigned i = 0; state_device(summary_state(p->sums), i, &is); i++) {
-		struct stats_device *d = is.alloc_bytes || is.alloc_peak ? streams_device(&p->streams, is.device) : NULL;
+		struct stats_device *d = is.alloc_bytes || is.alloc_peak
+						 ? streams_device(&p->streams, is.device)
+						 : NULL;
 
 		if (!d)
 			continue;
@@ -142,7 +148,9 @@ static void take_work(struct pass *p, const struct sbt_cmd *c, bool counted)
 static void count_time(struct stats *st, const struct sbt_cmd *c)
 {
 	const bool timed = c->gpu_start_ns && c->gpu_end_ns >= c->gpu_start_ns;
-	const uint64_t least = timed && (!c->host_ns || c->gpu_start_ns < c->host_ns) ? c->gpu_start_ns : c->host_ns,
+	const uint64_t least = timed && (!c->host_ns || c->gpu_start_ns < c->host_ns)
+				       ? c->gpu_start_ns
+				       : c->host_ns,
 		       most = timed && c->gpu_end_ns > c->host_ns ? c->gpu_end_ns : c->host_ns;
 
 	if (!least)
@@ -239,7 +247,8 @@ struct err *stats_make(struct stats *ret, struct sbt_reader *r, const struct sta
 	p->st = ret;
 	p->ask = ask;
 	p->threads.size = sizeof(struct waiting);
-	p->sum_ask = (struct summary_ask){.first = ask->first, .last = ask->last, .allocations = true};
+	p->sum_ask =
+		(struct summary_ask){.first = ask->first, .last = ask->last, .allocations = true};
 	streams_init(&p->streams, ret);
 	p->sweep = sweep_new(ret);
 	e = summary_begin(&p->sums, r, &p->sum_ask);

@@ -18,14 +18,14 @@ static unsigned row_of(uint64_t ns)
 	return row < SPREAD_ROWS ? row : SPREAD_ROWS - 1;
 }
 
-/* The least value of a row. */
-static uint64_t row_value(unsigned row)
+/* The largest value of a row. */
+static uint64_t row_end(unsigned row)
 {
 	const unsigned high = row / SPREAD_STEPS + 4;
 
 	if (row < SPREAD_STEPS)
 		return row;
-	return (UINT64_C(1) << high) + ((uint64_t)(row % SPREAD_STEPS) << (high - 5));
+	return (UINT64_C(1) << high) + ((uint64_t)(row % SPREAD_STEPS + 1) << (high - 5)) - 1;
 }
 
 void spread_add(struct spread *s, uint64_t ns)
@@ -39,7 +39,7 @@ void spread_add(struct spread *s, uint64_t ns)
 	s->rows[row_of(ns)]++;
 }
 
-/* The value below or at which `parts` of 100 of all are, as an interval's lower end. */
+/* A value that `parts` of 100 of all do not exceed. */
 static uint64_t quantile(const struct spread *s, unsigned parts)
 {
 	const uint64_t rank = s->is.n / 100 * parts + (s->is.n % 100 * parts + 99) / 100;
@@ -48,9 +48,9 @@ static uint64_t quantile(const struct spread *s, unsigned parts)
 	for (unsigned row = 0; row < SPREAD_ROWS; row++) {
 		seen += s->rows[row];
 		if (seen >= rank) {
-			const uint64_t v = row_value(row);
+			const uint64_t v = row_end(row);
 
-			return v < s->is.least ? s->is.least : v;
+			return v > s->is.most ? s->is.most : v;
 		}
 	}
 	return s->is.most;

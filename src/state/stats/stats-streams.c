@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Streams, each by itself: what it did and what it waited for. A stream executes its commands in the
- * order in which they were submitted, so the time between two of them is divided by what is known
- * when the later one comes: when it was submitted, and when what it waits for had ended.
+ * Streams, each by itself: what it did and what it waited for. A stream executes its commands in
+ * the order in which they were submitted, so the time between two of them is divided by what is
+ * known when the later one comes: when it was submitted, and when what it waits for had ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,8 @@ static struct context *context_of(struct stream_pass *p, const struct lane *l)
 	return l->ctx ? id_table_row(&p->contexts, l->ctx - 1, false) : NULL;
 }
 
-static void learn_lane(struct stream_pass *p, uint64_t id, uint64_t ctx, bool blocking, bool is_default)
+static void learn_lane(
+	struct stream_pass *p, uint64_t id, uint64_t ctx, bool blocking, bool is_default)
 {
 	struct lane *l = id_table_row(&p->lanes, id, true);
 
@@ -159,7 +160,8 @@ void streams_see(struct stream_pass *p, const struct sbt_cmd *c)
 	if (c->kind == SBT_CTX_CREATE)
 		learn_context(p, &c->u.ctx_create);
 	else if (c->kind == SBT_STREAM_CREATE)
-		learn_lane(p, s->new_stream, c->ctx, !(s->stream_flags & (1 | SBT_STREAM_UNKNOWN)), false);
+		learn_lane(p, s->new_stream, c->ctx, !(s->stream_flags & (1 | SBT_STREAM_UNKNOWN)),
+			false);
 	else if (sbt_cmd_is_work(c))
 		see_work(p, c);
 }
@@ -213,7 +215,8 @@ static void count_time(struct stats *st, struct stats_stream *s, struct lane *l,
 }
 
 /* The work's own times; false: it has none. */
-static bool times_of(struct stats *st, const struct sbt_cmd *c, bool counted, struct stream_work *ret)
+static bool times_of(
+	struct stats *st, const struct sbt_cmd *c, bool counted, struct stream_work *ret)
 {
 	if (!c->gpu_start_ns || c->gpu_end_ns < c->gpu_start_ns) {
 		st->impossible += counted && c->gpu_start_ns;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What happens on all streams at the same time: a sweep over the beginnings and ends of work and the
- * calls of the host, in order of time. Commands come in order of their numbers, which is another
- * order: up to POINTS of these points are kept back in a heap, and the earliest goes when there are
- * more. What comes later than that is counted, and then all figures of the sweep are left out.
+ * What happens on all streams at the same time: a sweep over the beginnings and ends of work and
+ * the calls of the host, in order of time. Commands come in order of their numbers, which is
+ * another order: up to POINTS of these points are kept back in a heap, and the earliest goes when
+ * there are more. What comes later than that is counted, and then all figures of the sweep are left
+ * out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,8 +149,8 @@ static struct stats_blame *blame_row(struct sweep *w, uint32_t stack)
 		return NULL;
 	if (!*row) {
 		if (!(st->nblame & (st->nblame - 1)))
-			st->blame = xrealloc(st->blame,
-				(st->nblame ? 2 * st->nblame : 1) * sizeof *st->blame);
+			st->blame = xrealloc(
+				st->blame, (st->nblame ? 2 * st->nblame : 1) * sizeof *st->blame);
 		st->blame[st->nblame++] = (struct stats_blame){.stack = stack};
 		*row = (uint32_t)st->nblame;
 	}
@@ -280,7 +281,8 @@ static void pass_time(struct sweep *w, struct device_now *d, struct stats_device
 	d->since = at;
 }
 
-static void end_gap(struct sweep *w, struct device_now *d, struct stats_device *ds, const struct point *p)
+static void end_gap(
+	struct sweep *w, struct device_now *d, struct stats_device *ds, const struct point *p)
 {
 	uint64_t from = d->idle_since, submitted = p->submitted;
 
@@ -446,8 +448,8 @@ static void give(struct sweep *w)
 		st->devices[i].depth_mean = mean(w->devices[i].depth_time,
 			w->devices[i].depth_first, w->devices[i].depth_since);
 	for (size_t i = 0; i < w->nstreams; i++)
-		st->streams[i].depth_mean = mean(
-			w->streams[i].depth_time, w->streams[i].first, w->streams[i].since);
+		st->streams[i].depth_mean =
+			mean(w->streams[i].depth_time, w->streams[i].first, w->streams[i].since);
 	st->buckets_begin_ns = w->begin;
 	if (w->any)
 		st->buckets = (unsigned)((w->now - w->begin) / st->bucket_ns) + 1;

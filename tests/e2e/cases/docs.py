@@ -171,6 +171,6 @@ def test_a_wrong_page_is_noticed(t):
 def test_what_pages_say_of_json(t):
     """docs/json.md names what has no --json; a tool of the usage that lists or judges has it."""
     usage = t.tsdb('--help').out
-    for tool in ('view', 'info', 'summary', 'replay', 'check', 'races', 'explore', 'observe', 'doctor'):
+    for tool in ('view', 'info', 'summary', 'stats', 'replay', 'check', 'races', 'explore', 'observe', 'doctor'):
         t.match(rf'^ +{tool} ', usage)
         t.match(r'--json', t.tsdb(tool, '--help').out, f'tsdb {tool} --help')

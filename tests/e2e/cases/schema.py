@@ -147,7 +147,7 @@ VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info al
          'info threads', 'state show', 'state show stream', 'state show stream 0', 'state show event', 'state show memory', 'state show device 0',
          'info commands', 'info command', 'info trace', 'view', 'view --stacks', 'when', 'replay status', 'show', 'show env', 'show env HOME',
          'show version', 'show user', 'info display', 'info checkpoints', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
-VIEWS += ['view --count', 'info summary']
+VIEWS += ['view --count', 'info summary', 'info stats']
 
 
 def core_dump(t):
@@ -163,7 +163,7 @@ def test_every_command(t):
     name = hostile(t, 'all_kinds')
     look.tool('doctor')
     look.tool('core', core_dump(t))
-    for tool in ('info', 'view', 'races', 'summary'):
+    for tool in ('info', 'view', 'races', 'summary', 'stats'):
         look.tool(tool, name)
     look.shell([f'replay start {name}', 'replay goto 20', 'alias two = print 2 +', 'display/x seq', 'checkpoint'], [*bare, 'backtrace --json'])
     odd = os.path.join(os.fsencode(t.dir), b'q"\\\x1b[31m\xff\n.sbt')
@@ -212,6 +212,7 @@ def test_every_command(t):
     for i in range(2):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
     look.tool('info', 'r0.sbt', '--clocks')
+    look.tool('stats', 'r0.sbt')
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')

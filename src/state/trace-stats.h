@@ -6,8 +6,8 @@
  * with that of commands. Figures are of recorded times; none is estimated. What cannot be known
  * (struct stats_known) is left 0.
  */
-#ifndef STATE_STATS_H
-#define STATE_STATS_H
+#ifndef STATE_TRACE_STATS_H
+#define STATE_TRACE_STATS_H
 
 #include "state/summary.h"
 
@@ -49,7 +49,8 @@ struct stats_device {
 	uint64_t busy[STATS_BUCKETS]; /* in each of stats.buckets parts of stats.bucket_ns */
 };
 
-/* Nanoseconds. Quantiles are those of a histogram whose steps are 1/32 of a value, rounded down. */
+/* Nanoseconds. Quantiles are those of a histogram whose steps are 1/32 of a value, rounded up: so
+ * many do not exceed it. */
 struct stats_spread {
 	uint64_t n, sum, least, most, half, p90, p99;
 };
@@ -64,7 +65,7 @@ struct stats_copies {
 /* Idle time of devices that the host let pass on its way to a call with this stack, in the thread
  * that submitted what ran next. */
 struct stats_blame {
-	uint32_t stack;	   /* 0: none was recorded */
+	uint32_t stack; /* 0: none was recorded */
 	uint64_t idle_ns;
 	uint64_t waits_ns; /* of it, while the host waited for the device */
 	uint64_t calls, first_seq;
@@ -82,7 +83,7 @@ struct stats {
 	uint64_t first_seq, last_seq, commands;
 	uint64_t begin_ns, end_ns; /* of all that was seen */
 	uint64_t work, timed;
-	uint64_t impossible; /* ended before they began: taken as without times */
+	uint64_t impossible;	       /* ended before they began: taken as without times */
 	uint64_t early, early_most_ns; /* began before they were submitted: clocks differ */
 	uint64_t late;		       /* work that came too late for the pass: !known.order */
 	struct stats_stream *streams;
@@ -100,7 +101,7 @@ struct stats {
 };
 
 struct stats_ask {
-	uint64_t first, last; /* seq */
+	uint64_t first, last;					  /* seq */
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of); /* as in summary_ask */
 	void *arg;
 };

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where a trace's time went: info stats, tsdb stats.
+ */
+#include <string.h>
+#include "base/words.h"
+#include "shell/figures/stats-text.h"
+#include "shell/line/interrupt.h"
+#include "shell/tools/tool-options.h"
+#include "shell/tools/tools.h"
+#include "shell/trace/trace.h"
+
+#define USAGE "Use: tsdb stats FILE [RANGE] [--top N] [--json]"
+enum { TOP = 10 };
+
+const char cmd_info_stats_help[] =
+	"Shows where the open trace's time went: how busy each device was and what it waited for,\n"
+	"what each stream did, copies and their bandwidth, launch latency, the most memory in use,\n"
+	"the largest kernels, call sites and NVTX ranges. RANGE is 100-200, 100- or 143.\n"
+	"  --top N   rows of each table, 10 if not given; 0: all\n"
+	"A stream's time is what its work took (Busy), waits for other streams (Event), the host's\n"
+	"turn (Host: between its first and last work nothing was submitted, or a host function or a\n"
+	"wait for a value was next), what was submitted and waited for nothing that the trace shows\n"
+	"(Starting), and the time before its first and after its last work (Empty). Queue is the\n"
+	"most commands that were submitted and not ended.\n"
+	"The idle time of a device up to the submission of what ran next is the host's: it is shown\n"
+	"by the calls that the submitting thread made meanwhile; the host ran towards such a call,\n"
+	"or (In waits) waited in it for the device.\n"
+	"Times are recorded by `set capture timestamps on`; what needs them is named without.\n"
+	"Examples: info stats\n"
+	"          info stats 100-200 --top 3\n";
+
+struct stats_words {
+	struct stats_ask ask;
+	uint64_t top;
+	const char *file; /* of the tool */
+	bool json;
+};
+
+static bool cancelled(void *session, uint64_t done, uint64_t of)
+{
+	struct session *s = session;
+
+	out_progress(s->out, "reading", done, of);
+	return interrupt_flag;
+}
+
+static struct err *take_words(struct stats_words *w, int argc, char *const *argv, bool tool)
+{
+	static const char *const valued[] = {"--top", NULL};
+
+	for (int i = 0; i < argc; i++) {
+		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
+
+		if (name && (!value || !word_u64(value, &w->top)))
+			return err_cure(err_new(ERR_USAGE, "--top needs a number of rows"), USAGE);
+		if (name)
+			continue;
+		if (!strcmp(argv[i], "--json"))
+			w->json = true;
+		else if (tool && !w->file && *argv[i] != '-')
+			w->file = argv[i];
+		else if (!word_range(argv[i], &w->ask.first, &w->ask.last))
+			return err_cure(
+				err_new(ERR_USAGE, "\"%s\" is no range of commands", argv[i]),
+				"Ranges are like 100-200; the options are --top and --json");
+	}
+	return NULL;
+}
+
+static struct err *show(struct session *s, struct stats_words *w)
+{
+	struct sbt_reader *r = s->engine.trace.reader;
+	struct stats st;
+	struct err *e;
+
+	w->ask.cancelled = cancelled;
+	w->ask.arg = s;
+	e = stats_make(&st, r, &w->ask);
+	out_progress_end(s->out);
+	if (e)
+		return e;
+	if (w->json)
+		stats_json(s, r, &st, w->top);
+	else
+		stats_print(s, r, &st, w->top);
+	stats_free(&st);
+	return NULL;
+}
+
+struct err *cmd_info_stats(struct session *s, const struct cmd_args *a)
+{
+	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP, .json = a->json};
+
+	TRY(take_words(&w, (int)a->argc, a->argv, false));
+	return show(s, &w);
+}
+
+int tool_stats(struct session *s, int argc, char **argv)
+{
+	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP};
+	struct err *e = take_words(&w, argc, argv, true);
+
+	if (!e && !w.file)
+		e = err_cure(err_new(ERR_USAGE, "stats needs a trace"), USAGE);
+	if (!e)
+		e = trace_open(s, w.file);
+	if (!e)
+		e = show(s, &w);
+	if (e)
+		out_error(s->out, e);
+	return e != NULL;
+}
