@@ -43,7 +43,11 @@ struct breakpoint {
 	char *from;
 	unsigned from_line; /* 0: `from` is a function */
 	char *message;	    /* of `dprintf`: what is shown in place of a stop; NULL: it stops */
-	char letter, unit;  /* how to show it, as in x/FMT; letter 0: not said */
+	/* Of a message inside kernels. left_out: threads beyond the limit, not shown; of the launch
+	 * in a replay whose lines were shown last, in the engine's move number said_run: */
+	uint64_t left_out, said_in, said_run, said_lines, said_left;
+	uint32_t said_lanes; /* of the warp at the point, for which the condition holds */
+	char letter, unit;   /* how to show it, as in x/FMT; letter 0: not said */
 };
 
 struct breakpoints;
@@ -75,6 +79,10 @@ void breakpoints_delete(struct breakpoints *b, struct breakpoint *bp);
 
 /* Whether the host made a command with this stack where the breakpoint says. */
 bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st);
+/* The message's expressions, with commas between them: its format is a text in quotation marks. */
+const char *breakpoint_message_values(const struct breakpoint *bp);
+/* Whether it shows what threads of kernels have at a line. */
+bool breakpoint_is_in_kernel(const struct breakpoint *bp);
 /* Whether the live program stops at it: a watchpoint, an NVTX mark, or a line of PTX, is only for
  * replays. At a
  * line of a kernel's source it stops where the kernel is launched. */
@@ -99,7 +107,7 @@ bool breakpoints_hit_also(struct breakpoints *b, int id, bool counted);
 /* Breakpoint id, which has a message, was reached: counts the hit and calls say (may be NULL)
  * unless the hit is to be ignored. */
 void breakpoints_say(struct breakpoints *b, int id, bool counted,
-	void (*say)(void *arg, const struct breakpoint *bp), void *arg);
+	void (*say)(void *arg, struct breakpoint *bp), void *arg);
 /* For the live program: the breakpoint in a slot of the control block; NULL: none. */
 struct breakpoint *breakpoints_in_slot(struct breakpoints *b, unsigned slot);
 /* Whether the commands of the last breakpoint that was hit begin with `silent`. */

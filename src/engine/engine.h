@@ -22,6 +22,7 @@ struct replay_device;
 struct sbt_cmd;
 struct sbt_cursor;
 struct sbt_reader;
+struct soft_print;
 struct state;
 
 /* The open trace. */
@@ -77,7 +78,14 @@ struct engine_hooks {
 	bool (*recorded_from)(void *arg, int id, uint32_t stack);
 	/* A breakpoint that has a message was reached: the program or the replay is there, and goes
 	 * on behind it. */
-	void (*said_at)(void *arg, const struct breakpoint *bp);
+	void (*said_at)(void *arg, struct breakpoint *bp);
+	/* The same inside a kernel of the live program: what threads there print. */
+	void (*printed)(void *arg, struct breakpoint *bp, const struct soft_print *r);
+	/* Inside a launch of a replay a warp is at the line of a breakpoint with a message: sets
+	 * said_lanes to those of lanes for which its condition holds. */
+	void (*says)(void *arg, struct breakpoint *bp, uint32_t lanes);
+	/* That launch has ended, or stops: what threads did not show may be told. */
+	void (*said_all)(void *arg);
 	/* The program is about to run: what it shares a screen with should be written. */
 	void (*runs_on)(void *arg);
 };

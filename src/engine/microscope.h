@@ -96,6 +96,9 @@ struct err *kernel_variables(const struct kernel_place *p, unsigned which,
 /* Finds a variable of the frame, or one outside of functions. */
 struct err *kernel_variable(const struct kernel_place *p, const char *name, struct lang_value *ret,
 	bool *ret_found) TS_CHECK;
+/* Puts what the source's variables are where the launch has stopped in an expression's text, as
+ * conditions and probes inside kernels have it (probe-names.h). False: one cannot be said there. */
+bool kernel_names_replaced(const struct kernel_place *p, const char *text, char *dst, size_t n);
 /* A type that the frame or the PTX has; NULL: there is none. */
 const struct lang_type *kernel_type(const struct kernel_place *p, const char *name);
 

@@ -52,7 +52,13 @@ bool probes_remove(struct engine *en, unsigned id);
  * launches of the window, which are executed for it; the replay is then where it was. *ret (heap)
  * has as many as there are probes. ERR_UNSUPPORTED: there is no software GPU. */
 struct err *probes_results(struct engine *en, bool replay, struct soft_probe_result **ret) TS_CHECK;
-/* The file for a live program that is about to run; NULL: there are no probes. Belongs to en. */
+/* The file for a live program that is about to run; NULL: there are neither probes nor messages
+ * inside kernels. Belongs to en. */
 const char *probes_file(struct engine *en);
+/* Gives the live program the messages inside kernels (breakpoint_is_in_kernel()) as they are now.
+ * ERR_LIMIT: with the probes there are too many; ERR_STATE: the program was started without any. */
+struct err *kernel_prints_set(struct engine *en) TS_CHECK;
+/* Calls the hook for what the program's kernels have printed since. */
+void kernel_prints_take(struct engine *en);
 
 #endif

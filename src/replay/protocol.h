@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 10u
+#define REPLAYER_VERSION 11u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define SOFT_DEBUG_SYMBOL "tsdb_soft_debug"
-#define SOFT_DEBUG_VERSION 2u
+#define SOFT_DEBUG_VERSION 3u
 
 enum {
 	SOFT_LANES = 32,
@@ -84,7 +84,7 @@ struct soft_stop {
 	uint64_t seq;	    /* the replayer's: the launch */
 	uint64_t found;	    /* SOFT_SCAN: total of the last stop on the way, UINT64_MAX: none */
 	uint32_t found_end; /* ... which was the end of a block */
-	uint32_t pad;
+	uint32_t hit;	    /* SOFT_WHY_POINT: the lanes that are at it */
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
 	char sentence[SOFT_SENTENCE];		     /* of a fault */

@@ -9,6 +9,9 @@
  * line, in the order of the PTX: where a breakpoint at the line stops. An instruction that is not
  * executed after all (another observer lets other warps go first, a branch is put off) does not
  * count twice.
+ *
+ * A probe of kind PRINT (dprintf) also hands out the values of its expressions: the lanes of a warp
+ * that have the same values are one record.
  */
 #ifndef REPLAY_SOFT_PROBE_H
 #define REPLAY_SOFT_PROBE_H
@@ -21,9 +24,11 @@ enum {
 	SOFT_PROBES_MAX = 16,
 	SOFT_PROBE_ROWS = 32,
 	SOFT_PROBE_BUCKETS = 66,
-	SOFT_PROBE_KEYS = 1024
+	SOFT_PROBE_KEYS = 1024,
+	SOFT_PRINT_ARGS = 8,
+	SOFT_PRINTS = 8192
 };
-enum soft_probe_kind { SOFT_PROBE_COUNT, SOFT_PROBE_HIST, SOFT_PROBE_BY };
+enum soft_probe_kind { SOFT_PROBE_COUNT, SOFT_PROBE_HIST, SOFT_PROBE_BY, SOFT_PROBE_PRINT };
 
 /* What EXPR and the condition are at one place: variables of the source are elsewhere at each. */
 struct soft_probe_row {
@@ -34,11 +39,14 @@ struct soft_probe_row {
 };
 struct soft_probe {
 	uint32_t id, kind;
-	uint32_t line;		/* of the source */
-	uint32_t nrows;		/* 0: expr and condition are for every place */
-	char kernel[SOFT_NAME]; /* a pattern for the mangled or the short name; "": any */
-	char file[SOFT_NAME];	/* the name of the source file, or the end of its path */
-	char expr[SOFT_TEXT], condition[SOFT_TEXT]; /* condition "": always */
+	uint32_t line;	/* of the source */
+	uint32_t nrows; /* 0: expr and condition are for every place */
+	uint32_t limit; /* PRINT: records of a launch; 0: any number */
+	uint32_t pad;
+	char kernel[SOFT_NAME];	   /* a pattern for the mangled or the short name; "": any */
+	char file[SOFT_NAME];	   /* the name of the source file, or the end of its path */
+	char expr[SOFT_TEXT];	   /* PRINT: several, with commas between them */
+	char condition[SOFT_TEXT]; /* "": always */
 	struct soft_probe_row row[SOFT_PROBE_ROWS];
 };
 
@@ -58,6 +66,21 @@ struct soft_probe_result {
 	struct soft_probe_key key[SOFT_PROBE_KEYS];
 };
 
+/* What lanes of a warp print, or how many lanes of a launch did not. */
+struct soft_print {
+	uint32_t id;
+	uint32_t lanes; /* 0: left is how many lanes printed nothing, since the limit was reached */
+	uint64_t launch;       /* numbers the launches of the process that had probes, from 1 */
+	uint64_t left, passes; /* passes: of warps, in which no lane printed anything */
+	uint32_t block[3], thread[3]; /* of the first of the lanes */
+	uint32_t bad;		      /* bit by expression: it has no value */
+	uint32_t more; /* 1: of the same pass of the warp as the probe's record before it */
+	struct soft_print_value {
+		uint32_t type, bytes; /* enum soft_value_type; bytes: 1 to 8 */
+		uint64_t bits;
+	} value[SOFT_PRINT_ARGS];
+};
+
 #define SOFT_PROBE_MAGIC 0x65626f7270647374ull
 struct soft_probe_area {
 	uint64_t magic, size;
@@ -66,6 +89,10 @@ struct soft_probe_area {
 	atomic_uint generation; /* one more whenever the probes are others */
 	uint32_t n;
 	struct soft_probe probe[SOFT_PROBES_MAX];
+	/* Prints, oldest first: number k is print[k % SOFT_PRINTS]. tsdb moves `taken`. */
+	atomic_ullong printed, taken;
+	atomic_ullong lost; /* that found no room in time */
+	struct soft_print print[SOFT_PRINTS];
 	struct soft_probe_slot {
 		atomic_uint now; /* which of the two is whole */
 		uint32_t pad;

@@ -21,7 +21,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
 	src/shell/commands/cmd-run.c \
 	src/shell/commands/cmd-set.c \
-	src/shell/script/cmd-script.c src/shell/script/cmd-printf.c \
+	src/shell/script/cmd-script.c src/shell/script/cmd-printf.c src/shell/script/kernel-said.c src/shell/script/kernel-said.h \
 	src/shell/script/script.h src/shell/script/script-block.c src/shell/script/script-run.c src/shell/script/user-args.c \
 	src/shell/commands/mark-place.c src/shell/commands/mark-place.h \
 	src/shell/commands/cmd-memory.c src/shell/commands/cmd-checkpoint.c \

@@ -416,9 +416,27 @@ bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st)
 
 /* --- the live program --- */
 
+const char *breakpoint_message_values(const struct breakpoint *bp)
+{
+	const char *p = bp->message + (*bp->message == '"');
+
+	while (*p && *p != '"')
+		p += 1 + (*p == '\\' && p[1]);
+	p += *p == '"';
+	p += strspn(p, " \t");
+	p += *p == ',';
+	return p + strspn(p, " \t");
+}
+
+bool breakpoint_is_in_kernel(const struct breakpoint *bp)
+{
+	return bp->line && bp->message;
+}
+
 bool breakpoint_is_live(const struct breakpoint *bp)
 {
-	return !bp->size && bp->kinds != 1ull << SBT_MARK && (!bp->line || (bp->file && !bp->cond));
+	return !bp->size && !breakpoint_is_in_kernel(bp) && bp->kinds != 1ull << SBT_MARK &&
+	       (!bp->line || (bp->file && !bp->cond));
 }
 
 /* Whether tsdb, not the agent, knows what counts as a hit. */
@@ -512,7 +530,7 @@ void breakpoints_reset(struct breakpoints *b)
 {
 	breakpoints_forget_slots(b);
 	for (unsigned i = 0; i < b->n; i++)
-		b->v[i]->hits = 0;
+		b->v[i]->hits = b->v[i]->left_out = 0;
 }
 
 /* As the first of a breakpoint's commands it suppresses the report of its stops. */
@@ -561,7 +579,7 @@ static void add_pending(struct breakpoints *b, const struct breakpoint *bp)
 }
 
 void breakpoints_say(struct breakpoints *b, int id, bool counted,
-	void (*say)(void *arg, const struct breakpoint *bp), void *arg)
+	void (*say)(void *arg, struct breakpoint *bp), void *arg)
 {
 	struct breakpoint *bp = breakpoints_by_id(b, id);
 

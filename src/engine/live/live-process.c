@@ -183,7 +183,8 @@ struct err *live_rearm(struct engine *en)
 {
 	struct tsdb_control *ctl = live_control(en);
 
-	return ctl ? breakpoints_arm(en->breaks, ctl) : NULL;
+	TRY(ctl ? breakpoints_arm(en->breaks, ctl) : NULL);
+	return en->live.inf && en->live.soft ? kernel_prints_set(en) : NULL;
 }
 
 struct err *live_set_ignore(struct engine *en, struct breakpoint *bp)
@@ -233,6 +234,19 @@ static void new_recorder(struct engine *en, const char *line, const char *cwd)
 		.keep = !en->live.recording});
 }
 
+/* Says it if the program has messages inside kernels that it cannot show. */
+static void tell_no_prints(struct engine *en)
+{
+	const struct breakpoint *bp;
+
+	for (unsigned i = 0; !en->live.soft && (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)
+		if (bp->enabled && breakpoint_is_in_kernel(bp) && en->hooks.note) {
+			en->hooks.note(en->hooks.arg,
+				"A dprintf inside a kernel needs the software GPU (\"run --gpu soft\"): this program shows none.");
+			return;
+		}
+}
+
 struct err *live_begin(struct engine *en, const char *line, const char *cwd)
 {
 	struct live *l = &en->live;
@@ -254,6 +268,7 @@ struct err *live_begin(struct engine *en, const char *line, const char *cwd)
 	breakpoints_reset(en->breaks);
 	TRY(capture_arm(en));
 	live_configure(en);
+	tell_no_prints(en);
 	return live_rearm(en);
 }
 

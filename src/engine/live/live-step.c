@@ -13,6 +13,7 @@
 #include "engine/live-capture.h"
 #include "engine/live-follow.h"
 #include "engine/live/live-private.h"
+#include "engine/soft-settings.h"
 #include "state/steps.h"
 
 enum {
@@ -91,6 +92,7 @@ bool live_drain_some(struct engine *en, bool final, unsigned most)
 	live_tell_keeper(en, inferior_control(en->live.inf));
 	tell_drain(en);
 	tell_unreplayable(en);
+	kernel_prints_take(en);
 	capture_check_window(en);
 	return turn != RECORDER_DONE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes in kernels, see soft-settings.h. A replay executes its window once more for them, with
- * nothing else on the way, so each launch is counted once, wherever the user is. A live program
- * maps a file of ours; one process counts there, the first that loads the software GPU.
+ * Probes and messages in kernels, see soft-settings.h. A replay executes its window once more for
+ * them, with nothing else on the way, so each launch is counted once, wherever the user is. A live
+ * program maps a file of ours; one process counts there, the first that loads the software GPU.
  */
 #include "engine/soft-settings.h"
 
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "engine/breakpoints.h"
 #include "engine/kernel-lines.h"
 #include "engine/trace/probe-names.h"
 #include "engine/replay-device.h"
@@ -25,7 +26,18 @@ struct probes {
 	struct lang *l; /* of variables in their expressions; NULL: not needed yet */
 	char *path;	/* of the live program's file; NULL: none */
 	struct soft_probe_area *area;
+	/* What the area has, before names are replaced, probes first. */
+	struct soft_probe given[SOFT_PROBES_MAX];
+	unsigned ngiven;
+	bool shows; /* the last pass that was printed was shown, not ignored */
 };
+
+static struct probes *probes_of(struct engine *en)
+{
+	if (!en->probes)
+		en->probes = xcalloc(1, sizeof *en->probes);
+	return en->probes;
+}
 
 void probe_free(struct probe *p)
 {
@@ -83,18 +95,63 @@ static void fill(const struct probe *p, struct soft_probe *to)
 	put(to->condition, sizeof to->condition, p->condition);
 }
 
-/* With the source's variables; a trace that cannot be read has none. */
-static void fill_named(struct engine *en, const struct probe *p, bool replay, struct soft_probe *to)
+static void fill_message(struct engine *en, const struct breakpoint *bp, struct soft_probe *to)
+{
+	const uint64_t limit = en->set.number[SET_DPRINTF_LINES];
+
+	memset(to, 0, sizeof *to);
+	to->id = (uint32_t)bp->id;
+	to->kind = SOFT_PROBE_PRINT;
+	to->line = bp->line;
+	to->limit = limit < UINT32_MAX ? (uint32_t)limit : 0;
+	put(to->kernel, sizeof to->kernel, bp->glob);
+	put(to->file, sizeof to->file, bp->file);
+	put(to->expr, sizeof to->expr, breakpoint_message_values(bp));
+	put(to->condition, sizeof to->condition, bp->cond);
+}
+
+/* Puts the source's variables in; a trace that cannot be read has none. */
+static void add_names(struct engine *en, bool replay, struct soft_probe *to)
 {
 	char *program = !replay && en->live.program ? program_find(en->live.program) : NULL;
 	struct err *e;
 
-	fill(p, to);
 	if (!en->probes->l)
 		en->probes->l = lang_new();
 	e = probe_names_fill(en->probes->l, replay ? en->trace.reader : NULL, program, to);
 	err_free(e);
 	free(program);
+}
+
+/* Messages inside kernels, SOFT_PROBES_MAX at most; v NULL: only counts them. */
+static unsigned collect_messages(struct engine *en, struct soft_probe *v)
+{
+	const struct breakpoint *bp;
+	unsigned n = 0;
+
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++) {
+		if (!bp->enabled || !breakpoint_is_in_kernel(bp) || !bp->file)
+			continue;
+		if (v && n < SOFT_PROBES_MAX)
+			fill_message(en, bp, &v[n]);
+		n++;
+	}
+	return n;
+}
+
+/* Makes p->given. Returns how many there would be with those that have no room. */
+static unsigned collect(struct engine *en)
+{
+	struct probes *p = en->probes;
+	struct soft_probe *messages = xcalloc(SOFT_PROBES_MAX, sizeof *messages);
+	const unsigned n = collect_messages(en, messages), room = SOFT_PROBES_MAX - p->n;
+
+	for (unsigned i = 0; i < p->n; i++)
+		fill(&p->v[i], &p->given[i]);
+	memcpy(p->given + p->n, messages, (n < room ? n : room) * sizeof *messages);
+	p->ngiven = p->n + (n < room ? n : room);
+	free(messages);
+	return p->n + n;
 }
 
 /* Writes them where the live program reads them; no kernel of it runs. */
@@ -105,12 +162,108 @@ static void give_live(struct engine *en)
 
 	if (!a)
 		return;
+	collect(en);
 	a->n = 0;
-	for (unsigned i = 0; i < p->n; i++)
-		fill_named(en, &p->v[i], false, &a->probe[i]);
+	for (unsigned i = 0; i < p->ngiven; i++) {
+		a->probe[i] = p->given[i];
+		add_names(en, false, &a->probe[i]);
+	}
 	memset(a->slot, 0, sizeof a->slot);
 	atomic_fetch_add(&a->generation, 1);
-	a->n = p->n;
+	a->n = p->ngiven;
+}
+
+/* Whether what the program has is not what there is now; *ret_over: some have no room. */
+static bool is_old(struct engine *en, bool *ret_over)
+{
+	struct probes *p = en->probes;
+	struct soft_probe *was = xmalloc(sizeof p->given);
+	const unsigned n = p->ngiven;
+	bool old;
+
+	memcpy(was, p->given, sizeof p->given);
+	*ret_over = collect(en) > SOFT_PROBES_MAX;
+	old = n != p->ngiven || memcmp(was, p->given, n * sizeof *was) != 0;
+	free(was);
+	return old;
+}
+
+struct err *kernel_prints_set(struct engine *en)
+{
+	bool over;
+
+	if (!collect_messages(en, NULL) && !(en->probes && en->probes->ngiven))
+		return NULL;
+	if (!probes_of(en)->area)
+		return err_cure(
+			err_new(ERR_STATE,
+				"the program was started before it had probes or messages inside kernels"),
+			"\"run\" starts it with them");
+	if (is_old(en, &over))
+		give_live(en);
+	return over ? err_cure(err_new(ERR_LIMIT,
+				       "there are at most %d probes and messages inside kernels",
+				       SOFT_PROBES_MAX),
+			      "Delete some, or disable them")
+		    : NULL;
+}
+
+/* A record on its way to the hook. */
+struct printing {
+	struct engine *en;
+	const struct soft_print *r;
+};
+
+static void print_one(void *arg, struct breakpoint *bp)
+{
+	const struct printing *p = arg;
+
+	p->en->probes->shows = true;
+	if (p->en->hooks.printed)
+		p->en->hooks.printed(p->en->hooks.arg, bp, p->r);
+}
+
+static void take_print(struct engine *en, const struct soft_print *r)
+{
+	struct breakpoint *bp =
+		r->id <= INT32_MAX ? breakpoints_by_id(en->breaks, (int)r->id) : NULL;
+	struct printing p = {en, r};
+
+	if (!bp || !breakpoint_is_in_kernel(bp))
+		return;
+	if (!r->lanes) {
+		bp->hits += r->passes;
+		bp->left_out += r->left;
+		print_one(&p, bp);
+	} else if (!r->more) {
+		en->probes->shows = false;
+		breakpoints_say(en->breaks, bp->id, false, print_one, &p);
+	} else if (en->probes->shows) {
+		print_one(&p, bp);
+	}
+}
+
+/* The program can write anything into the area: no more is taken at once than it holds. */
+void kernel_prints_take(struct engine *en)
+{
+	struct soft_probe_area *a = en->probes ? en->probes->area : NULL;
+	uint64_t at = a ? atomic_load(&a->taken) : 0, lost;
+
+	for (unsigned k = 0; a && k < SOFT_PRINTS && at < atomic_load(&a->printed); k++, at++) {
+		const struct soft_print r = a->print[at % SOFT_PRINTS];
+
+		atomic_store(&a->taken, at + 1);
+		take_print(en, &r);
+	}
+	lost = a ? atomic_exchange(&a->lost, 0) : 0;
+	if (lost && en->hooks.note) {
+		char *text = xasprintf(
+			"[%llu messages of kernels were lost: they came faster than they could be shown]",
+			(unsigned long long)lost);
+
+		en->hooks.note(en->hooks.arg, text);
+		free(text);
+	}
 }
 
 const char *probes_file(struct engine *en)
@@ -119,10 +272,12 @@ const char *probes_file(struct engine *en)
 	const char *dir = getenv("TMPDIR");
 	int fd;
 
-	if (!p || !p->n)
+	if (!(p && p->n) && !collect_messages(en, NULL))
 		return NULL;
+	p = probes_of(en);
 	if (p->path) {
 		p->area->owner = 0; /* of a program that runs anew */
+		p->area->taken = p->area->printed = p->area->lost = 0;
 		give_live(en);
 		return p->path;
 	}
@@ -195,11 +350,9 @@ static struct err *check_lengths(const struct probe *p)
 
 struct err *probes_add(struct engine *en, struct probe p, unsigned *ret_id)
 {
-	struct probes *all = en->probes;
+	struct probes *all = probes_of(en);
 	struct err *e = check_lengths(&p);
 
-	if (!all)
-		all = en->probes = xcalloc(1, sizeof *all);
 	if (!e && all->n == SOFT_PROBES_MAX)
 		e = err_cure(err_new(ERR_LIMIT, "there are at most %d probes", SOFT_PROBES_MAX),
 			"\"unprobe N\" removes one");
@@ -289,8 +442,10 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 			"Use \"replay start --on soft\"");
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);
-	for (unsigned i = 0; i < en->probes->n; i++)
-		fill_named(en, &en->probes->v[i], true, &s[i]);
+	for (unsigned i = 0; i < en->probes->n; i++) {
+		fill(&en->probes->v[i], &s[i]);
+		add_names(en, true, &s[i]);
+	}
 	struct err *e = execute(en, rd, s, ret), *back = replay_goto(en->trace.replay, was, &stop);
 
 	free(s);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "engine/replay-device.h"
+#include "engine/trace/probe-names.h"
 #include "symbols/kernel-debug.h"
 
 enum { TEXT_SLICE = 1 << 20, TEXT_MAX = 256 << 20, INLINED_MAX = 32 };
@@ -354,4 +356,31 @@ const struct lang_type *kernel_type(const struct kernel_place *p, const char *na
 		close_frame(&o);
 	err_free(e);
 	return t;
+}
+
+/* --- expressions of probes --- */
+
+bool kernel_names_replaced(const struct kernel_place *p, const char *text, char *dst, size_t n)
+{
+	const struct soft_stop *t = microscope_stop(p->en);
+	struct kernel_debug *debug = NULL;
+	struct soft_probe_row row = {0};
+	const char *is = text;
+	struct err *e;
+
+	if (!t || !p->en->trace.device)
+		return false;
+	e = names(p, p->en->trace.device->d, &debug);
+	if (!e && debug && kernel_debug_names(debug)) {
+		e = probe_row_fill(debug, t->line, text, NULL, &row);
+		if (!e)
+			is = row.expr;
+		else if (e->code != ERR_NOT_FOUND) /* else a function without variables */
+			is = NULL;
+	}
+	err_free(e);
+	if (!is || strlen(is) >= n)
+		return false;
+	strcpy(dst, is);
+	return true;
 }

@@ -166,7 +166,9 @@ static struct soft_point *collect_points(struct engine *en, const char *mangled,
 			q->kind = bp->file ? SOFT_AT_SOURCE : SOFT_AT_LINE;
 			q->line = bp->line;
 			strncpy(q->file, bp->file ? bp->file : "", sizeof q->file - 1);
-			strncpy(q->condition, bp->cond ? bp->cond : "", sizeof q->condition - 1);
+			/* that of a message is asked with the source's names, at the line */
+			strncpy(q->condition, bp->cond && !bp->message ? bp->cond : "",
+				sizeof q->condition - 1);
 		}
 		++*ret_n;
 	}
@@ -254,13 +256,18 @@ struct err *microscope_enter(struct engine *en, uint64_t seq, struct soft_stop *
 	return report(en, t, ret);
 }
 
-/* Whether the launch goes on behind a point that was reached. */
-static bool passes(struct engine *en, int id, bool back)
+/* Whether the launch goes on behind a point that was reached by lanes. */
+static bool passes(struct engine *en, int id, uint32_t lanes, bool back)
 {
-	const struct breakpoint *bp = breakpoints_by_id(en->breaks, id);
+	struct breakpoint *bp = breakpoints_by_id(en->breaks, id);
 
 	if (!bp || !bp->message)
 		return !back && !breakpoints_hit(en->breaks, id, false);
+	bp->said_lanes = lanes;
+	if (en->hooks.says)
+		en->hooks.says(en->hooks.arg, bp, lanes);
+	if (!bp->said_lanes)
+		return true;
 	breakpoints_say(en->breaks, id, false, en->hooks.said_at, en->hooks.arg);
 	return true;
 }
@@ -276,10 +283,12 @@ static struct err *go(struct engine *en, struct device *d, enum soft_how how, ui
 	do {
 		TRY(device_kernel_go(d, how, n, ret));
 		passed = ((*ret)->why == SOFT_WHY_POINT || (*ret)->why == SOFT_WHY_WATCH) &&
-			 passes(en, (int)(*ret)->id, how == SOFT_BACK_RUN);
+			 passes(en, (int)(*ret)->id, (*ret)->hit, how == SOFT_BACK_RUN);
 		if (passed && how != SOFT_BACK_RUN)
 			how = SOFT_ON;
 	} while (passed);
+	if (en->hooks.said_all)
+		en->hooks.said_all(en->hooks.arg);
 	engine_go_on(en);
 	return NULL;
 }

@@ -345,6 +345,8 @@ static void line_kernels(
 
 struct line_place {
 	const char *file, *cond;
+	const char *glob; /* of kernels: of no others; NULL: of any that have the line */
+	bool message;
 	unsigned asked, kernel, host; /* lines; 0: none */
 	bool known;		      /* some line of the file is known */
 };
@@ -354,14 +356,17 @@ static struct err *at_kernel_line(struct session *s, const struct line_place *p,
 {
 	struct buf kernels = BUF_INIT;
 
-	if (!is_replay(s) && *p->cond)
+	if (!is_replay(s) && *p->cond && !p->message)
 		return err_cure(err_new(ERR_UNSUPPORTED,
 					"%s:%u is inside a kernel, where conditions need a replay",
 					p->file, p->kernel),
 			"Record the program, and use `break` in the replay");
-	line_kernels(l, p->file, p->kernel, &kernels);
+	if (p->glob)
+		buf_str(&kernels, p->glob);
+	else
+		line_kernels(l, p->file, p->kernel, &kernels);
 	ret->spec = xasprintf("ptx %s:%s:%u%s", buf_cstr(&kernels), p->file, p->kernel, p->cond);
-	if (!is_replay(s))
+	if (!is_replay(s) && !p->message)
 		ret->note = xasprintf(
 			"%s:%u is inside a kernel: the program stops where that is launched, a replay at the line itself.",
 			p->file, p->kernel);
@@ -407,9 +412,9 @@ static struct err *choose_line(struct session *s, const struct line_place *p,
 }
 
 static struct err *at_line(struct session *s, const char *file, unsigned line, const char *cond,
-	struct break_place *ret)
+	bool message, struct break_place *ret)
 {
-	struct line_place p = {.file = file, .cond = cond, .asked = line};
+	struct line_place p = {.file = file, .cond = cond, .message = message, .asked = line};
 	struct symbols_line host = {0};
 	enum symbols_found found = SYMBOLS_NO_FILE;
 	struct kernel_lines l;
@@ -433,6 +438,52 @@ static struct err *at_line(struct session *s, const char *file, unsigned line, c
 	if (!e)
 		e = choose_line(s, &p, &l, ret);
 	kernel_lines_free(&l);
+	return e;
+}
+
+/* The file that a kernel begins in; NULL: none that matches has lines. */
+static const char *kernel_file(const struct kernel_lines *l, const char *glob)
+{
+	char name[NAME_ROOM];
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (l->v[i].file && sbt_kernel_glob(glob, l->v[i].kernel,
+					    kernel_short_name(name, sizeof name, l->v[i].kernel)))
+			return l->v[i].file;
+	return NULL;
+}
+
+/* KERNEL:LINE, KERNEL:FILE:LINE; *ret_done false: what is none, since no kernel has such lines. */
+static struct err *at_kernel(struct session *s, const char *what, const char *cond, bool message,
+	struct break_place *ret, bool *ret_done)
+{
+	const char *last = strrchr(what, ':'), *first = strchr(what, ':');
+	char *glob = first ? strndup(what, (size_t)(first - what)) : NULL, *file = NULL;
+	struct line_place p = {.cond = cond, .glob = glob, .message = message};
+	struct kernel_lines l = {0};
+	const char *own = NULL;
+	uint64_t line;
+	struct err *e = NULL;
+
+	*ret_done = false;
+	if (glob && *glob && first[1] != ':' && word_u64(last + 1, &line) && line &&
+		line <= INT32_MAX && !strchr(glob, '.') && !strchr(glob, '/')) {
+		e = source_kernel_lines(s, &l);
+		own = e ? NULL : kernel_file(&l, glob);
+	}
+	if (own) {
+		file = last > first ? strndup(first + 1, (size_t)(last - first - 1))
+				    : xstrdup(file_name_of(own));
+		p.file = file;
+		p.asked = (unsigned)line;
+		p.kernel = kernel_lines_find(&l, file, p.asked, &p.known);
+		*ret_done = p.known;
+	}
+	if (*ret_done)
+		e = choose_line(s, &p, &l, ret);
+	kernel_lines_free(&l);
+	free(glob);
+	free(file);
 	return e;
 }
 
@@ -503,11 +554,12 @@ static bool says_itself(const char *what)
 static const char only_in_replays[] =
 	"Only a replay stops at NVTX marks: record the program, or use \"capture window nvtx NAME\".";
 
-static struct err *decide(
-	struct session *s, const char *what, const char *cond, struct break_place *ret)
+static struct err *decide(struct session *s, const char *what, const char *cond, bool message,
+	struct break_place *ret)
 {
 	unsigned line;
 	char *file;
+	bool done;
 	struct err *e = NULL;
 
 	if (!strncmp(what, "kernel ", 7) && !strpbrk(what + 7 + strspn(what + 7, " \t"), " \t"))
@@ -518,17 +570,20 @@ static struct err *decide(
 		ret->note = is_replay(s) ? NULL : xstrdup(only_in_replays);
 	if (says_itself(what) || strpbrk(what, " \t"))
 		return NULL;
+	e = at_kernel(s, what, cond, message, ret, &done);
+	if (e || done)
+		return e;
 	if (!source_parse_line(what, &file, &line))
 		return at_name(s, what, false, cond, ret);
 	if (!file)
 		e = source_default_file(s, &file);
 	if (!e)
-		e = at_line(s, file, line, cond, ret);
+		e = at_line(s, file, line, cond, message, ret);
 	free(file);
 	return e;
 }
 
-struct err *break_place(struct session *s, const char *text, struct break_place *ret)
+struct err *break_place(struct session *s, const char *text, bool message, struct break_place *ret)
 {
 	const char *cond = !strncmp(text, "if ", 3) ? text : strstr(text, " if ");
 	size_t n = cond ? (size_t)(cond - text) : strlen(text);
@@ -539,7 +594,7 @@ struct err *break_place(struct session *s, const char *text, struct break_place 
 	while (n && strchr(" \t", text[n - 1]))
 		n--;
 	what = xasprintf("%.*s", (int)n, text);
-	e = decide(s, what, cond ? cond : "", ret);
+	e = decide(s, what, cond ? cond : "", message, ret);
 	if (!e && !ret->spec)
 		ret->spec = xstrdup(text);
 	if (e)

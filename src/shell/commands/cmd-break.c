@@ -17,6 +17,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
+#include "shell/script/kernel-said.h"
 #include "shell/script/script.h"
 #include "shell/trace/replay-run.h"
 #include "shell/values/format-text.h"
@@ -144,6 +145,7 @@ const char cmd_break_help[] =
 	"                a line of a kernel's source (nvcc -lineinfo): a replay on the software\n"
 	"                GPU stops at it, a live program where the kernel is launched; else from\n"
 	"                FILE:LINE. LINE alone: of the file that is shown\n"
+	"  KERNEL:LINE   a line of the file that the kernel begins in\n"
 	"  ptx KERNEL:LINE\n"
 	"                inside a launch of a replay on the software GPU: before the\n"
 	"                instruction at a line of the PTX, which `disassemble` shows\n"
@@ -233,16 +235,38 @@ static struct err *add_spec(
 	return e;
 }
 
+/* Deletes bp when it cannot be. */
+static struct err *check_in_kernel(struct session *s, struct breakpoint *bp)
+{
+	const struct live *l = &s->engine.live;
+	struct err *e = format_check_kernel(bp->message);
+
+	if (!e && s->focus == FOCUS_LIVE && l->inf && !l->soft)
+		e = err_cure(err_new(ERR_UNSUPPORTED,
+				     "a dprintf inside a kernel needs the software GPU"),
+			"Use \"run --gpu soft\", or record the program and replay it with \"replay start --on soft\"");
+	if (!e && s->focus == FOCUS_LIVE &&
+		(strlen(breakpoint_message_values(bp)) >= SOFT_TEXT ||
+			(bp->cond && strlen(bp->cond) >= SOFT_TEXT)))
+		e = err_new(
+			ERR_LIMIT, "what a dprintf shows has at most %d characters", SOFT_TEXT - 1);
+	if (e)
+		breakpoints_delete(s->engine.breaks, bp);
+	return e;
+}
+
 static struct err *add(struct session *s, const char *spec, struct making how)
 {
 	struct break_place place;
 	struct breakpoint *bp;
 	struct err *e;
 
-	TRY(break_place(s, spec, &place));
+	TRY(break_place(s, spec, how.message != NULL, &place));
 	e = add_spec(s, place.spec, how.temporary, &bp);
 	if (!e && how.message)
 		bp->message = xstrdup(how.message);
+	if (!e && breakpoint_is_in_kernel(bp))
+		e = check_in_kernel(s, bp);
 	if (!e)
 		e = add_here(s, bp, &place);
 	break_place_free(&place);
@@ -365,8 +389,13 @@ const char cmd_dprintf_help[] =
 	"Sets a breakpoint that shows a text, as `printf` does, and goes on. PLACE is as for\n"
 	"`break`; expressions are about the command, or the launch, that is reached. `condition`\n"
 	"and `ignore` are for it, too.\n"
+	"At a line of a kernel (KERNEL:LINE, FILE:LINE; on the software GPU, live and in replays) its\n"
+	"threads show the text, each with its own values: threadIdx.x, registers, with nvcc -G\n"
+	"variables, as `probe` has them. Threads of a warp that say the same are one line; of a\n"
+	"launch `set dprintf-lines` lines are shown, and the others are counted.\n"
 	"Examples: dprintf kernel matmul,\"%d blocks, lr %g\\n\", grid_x, arg3.f32\n"
-	"          dprintf copy,\"%lu bytes\\n\", size\n";
+	"          dprintf copy,\"%lu bytes\\n\", size\n"
+	"          dprintf matmul:25 if threadIdx.x == 0,\"%d: %f\\n\", blockIdx.x, f32[%rd4]\n";
 
 /* Where the format begins, behind the comma; NULL: there is none. */
 static const char *find_format(const char *text)
@@ -394,13 +423,17 @@ struct err *cmd_dprintf(struct session *s, const struct cmd_args *a)
 	return e;
 }
 
-void break_say(void *session, const struct breakpoint *bp)
+void break_say(void *session, struct breakpoint *bp)
 {
 	struct session *s = session;
 	const struct sbt_cmd *c;
 	struct buf b = BUF_INIT;
 	struct err *e;
 
+	if (breakpoint_is_in_kernel(bp) && kernel_stop(s)) {
+		kernel_said(s, bp);
+		return;
+	}
 	if (session_cmd(s, &c))
 		vars_set(s->vars, "seq", (int64_t)c->seq);
 	e = format_text(s, bp->message, &b);

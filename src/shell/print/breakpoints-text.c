@@ -35,6 +35,9 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 			buf_printf(out, "        stop only if %s\n", bp->cond);
 		if (bp->message)
 			buf_printf(out, "        printf %s\n", bp->message);
+		if (bp->left_out)
+			buf_printf(out, "        %llu thread%s not shown\n",
+				(unsigned long long)bp->left_out, bp->left_out == 1 ? "" : "s");
 		if (bp->ignore)
 			buf_printf(out, "        ignore the next %llu hits\n",
 				(unsigned long long)bp->ignore);
@@ -46,7 +49,8 @@ void breakpoints_print(struct breakpoints *b, struct buf *out)
 JS_DEFINE(breakpoint_object, "breakpoint", breakpoint, JS(UINT, breakpoint, id),
 	JS(BOOL, breakpoint, enabled, temporary), JS(UINT, breakpoint, hits, ignore),
 	JS_AS("spec", TEXT, breakpoint, what), JS_AS("condition", TEXT, breakpoint, cond),
-	JS_AS("script", TEXT, breakpoint, commands), JS(TEXT, breakpoint, message));
+	JS_AS("script", TEXT, breakpoint, commands), JS(TEXT, breakpoint, message),
+	JS(UINT, breakpoint, left_out));
 
 void breakpoints_json(struct breakpoints *b, struct buf *out)
 {

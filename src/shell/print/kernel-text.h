@@ -44,6 +44,10 @@ bool kernel_has_register(const char *text);
  * lane, or the focused one when it is negative. A name with % that is no register is an error. */
 struct err *kernel_name(struct session *s, const char *name, int lane, struct lang_value *ret,
 	bool *ret_found) TS_CHECK;
+/* The value of an expression in a lane of the warp that is at a breakpoint: as probes have it, else
+ * as `print` does. ERR_USAGE: text is none; else there is no value. */
+struct err *kernel_lane_value(
+	struct session *s, const char *text, int lane, struct lang_value *ret) TS_CHECK;
 /* The value of one lane. */
 struct lang_value kernel_lane(const struct soft_value *v, unsigned lane);
 void kernel_format(const struct soft_value *v, unsigned lane, char letter, struct buf *out);

@@ -18,6 +18,7 @@
 #include "sbt/vendor.h"
 #include "shell/trace/trace.h"
 #include "shell/commands/break-place.h"
+#include "shell/script/kernel-said.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/trust.h"
 #include "base/text.h"
@@ -142,6 +143,9 @@ void trace_hooks(struct session *s)
 		.executes = tell_trust,
 		.recorded_from = break_recorded_from,
 		.said_at = break_say,
+		.printed = kernel_printed,
+		.says = kernel_says,
+		.said_all = kernel_said_all,
 		.replay_opened = replay_opened};
 }
 

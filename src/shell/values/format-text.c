@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "replayer/soft-probe.h"
+#include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
@@ -361,25 +363,94 @@ static struct err *put_value(
 	}
 }
 
-struct err *format_text(struct session *s, const char *text, struct buf *out)
+/* Where the values of a format come from. */
+struct values {
+	int lane;		    /* negative: the session's own expressions */
+	const struct lang_value *v; /* in place of expressions; NULL: they are evaluated */
+	unsigned n;
+};
+
+/* *ret_none: there is no value, which is said in its place. */
+static struct err *take_value(struct session *s, const struct values *from, const struct format *f,
+	unsigned i, struct lang_value *ret, bool *ret_none)
+{
+	struct err *e;
+
+	*ret_none = false;
+	if (from->v) {
+		*ret_none = i >= from->n || !from->v[i].type;
+		*ret = *ret_none ? (struct lang_value){0} : lang_value_copy(&from->v[i]);
+		return NULL;
+	}
+	if (from->lane < 0)
+		return value_eval(s, f->args[i], ret);
+	e = kernel_lane_value(s, f->args[i], from->lane, ret);
+	if (!e || e->code == ERR_USAGE)
+		return e;
+	err_free(e);
+	*ret_none = true;
+	return NULL;
+}
+
+static struct err *put_text_of(
+	struct session *s, const char *text, const struct values *from, struct buf *out)
 {
 	struct format f = {0};
 	struct err *e = take_format(&f, text);
 
 	for (unsigned i = 0; !e && i < f.n; i++) {
-		struct lang_value v;
+		struct lang_value v = {0};
+		bool none;
 
 		buf_str(out, f.v[i].literal);
 		if (!f.v[i].conversion)
 			continue;
-		e = value_eval(s, f.args[i], &v);
+		e = take_value(s, from, &f, i, &v, &none);
 		if (e)
 			break;
-		e = put_value(s, &f.v[i], &v, out);
+		if (none)
+			buf_str(out, "<no value>");
+		else
+			e = put_value(s, &f.v[i], &v, out);
 		if (e && !v.type)
 			e = err_wrap(e, "%s", f.args[i]);
 		lang_value_free(&v);
 	}
+	format_free(&f);
+	return e;
+}
+
+struct err *format_text(struct session *s, const char *text, struct buf *out)
+{
+	return put_text_of(s, text, &(struct values){.lane = -1}, out);
+}
+
+struct err *format_text_lane(struct session *s, const char *text, unsigned lane, struct buf *out)
+{
+	return put_text_of(s, text, &(struct values){.lane = (int)lane}, out);
+}
+
+struct err *format_text_values(struct session *s, const char *text, const struct lang_value *v,
+	unsigned n, struct buf *out)
+{
+	static const struct lang_value none;
+
+	return put_text_of(s, text, &(struct values){.lane = -1, .v = v ? v : &none, .n = n}, out);
+}
+
+struct err *format_check_kernel(const char *text)
+{
+	struct format f = {0};
+	struct err *e = take_format(&f, text);
+
+	for (unsigned i = 0; !e && i < f.n; i++)
+		if (f.v[i].conversion == 's')
+			e = err_cure(err_new(ERR_UNSUPPORTED,
+					     "a text (%%s) is not shown from inside a kernel"),
+				"%%p shows where it is");
+	if (!e && f.nargs > SOFT_PRINT_ARGS)
+		e = err_new(ERR_LIMIT, "a dprintf inside a kernel has at most %d expressions",
+			SOFT_PRINT_ARGS);
 	format_free(&f);
 	return e;
 }

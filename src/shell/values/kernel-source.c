@@ -132,6 +132,14 @@ struct err *kernel_source_value(
 	return kernel_variable(&p, name, ret, ret_found);
 }
 
+bool kernel_source_replaced(struct session *s, const char *text, char *dst, size_t n)
+{
+	struct reader r = {s, -1};
+	const struct kernel_place p = place(&r, 0);
+
+	return kernel_names_replaced(&p, text, dst, n);
+}
+
 const struct lang_type *kernel_source_type(struct session *s, const char *name)
 {
 	struct reader r = {s, -1};

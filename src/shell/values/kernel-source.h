@@ -37,6 +37,8 @@ struct err *kernel_tell_variables(struct session *s, unsigned which, bool json) 
 /* Reads memory of a lane (negative: the focused one) by a generic address or one in a space. */
 struct err *kernel_read_lane(
 	struct session *s, int lane, unsigned space, uint64_t addr, void *dst, size_t n) TS_CHECK;
+/* Puts what variables are in an expression of a probe (kernel_names_replaced()). */
+bool kernel_source_replaced(struct session *s, const char *text, char *dst, size_t n);
 /* Why a name is not known inside a launch; NULL: no launch is under the microscope, or it has debug
  * information. */
 struct err *kernel_unknown_name(struct session *s, const char *name) TS_CHECK;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "shell/print/kernel-text.h"
+#include "shell/values/kernel-source.h"
 #include "shell/values/value-text.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
@@ -100,6 +101,44 @@ static int space_of(const char *text, size_t n)
 	return -1;
 }
 
+/* threadIdx and its like, as CUDA has them; false: it is none. */
+static struct err *builtin(
+	struct session *s, const char *name, int lane, struct lang_value *ret, bool *ret_found)
+{
+	static const struct lang_type u32 = {.kind = LANG_INT, .name = "unsigned int", .size = 4};
+	static const struct lang_member members[] = {{.name = "x", .type = &u32},
+		{.name = "y", .type = &u32, .offset = 4}, {.name = "z", .type = &u32, .offset = 8}};
+	static const struct lang_type triple = {.kind = LANG_STRUCT,
+		.name = "uint3",
+		.prefix = "struct",
+		.is_plain = true,
+		.size = 12,
+		.members = members,
+		.nmembers = 3};
+	static const char *const names[][2] = {{"threadIdx", "tid"}, {"blockIdx", "ctaid"},
+		{"blockDim", "ntid"}, {"gridDim", "nctaid"}};
+	const struct soft_stop *t = kernel_stop(s);
+	uint32_t v[3];
+
+	*ret_found = false;
+	for (unsigned i = 0; t && i < sizeof names / sizeof *names; i++) {
+		if (strcmp(names[i][0], name))
+			continue;
+		for (unsigned k = 0; k < 3; k++) {
+			struct soft_value one = {0};
+			char reg[16];
+
+			snprintf(reg, sizeof reg, "%%%s.%c", names[i][1], 'x' + (char)k);
+			TRY(ask(s, reg, &one));
+			v[k] = (uint32_t)one
+				       .value[(lane >= 0 ? (unsigned)lane : t->lane) % SOFT_LANES];
+		}
+		*ret = lang_from_bytes(&triple, v);
+		*ret_found = true;
+	}
+	return NULL;
+}
+
 struct err *kernel_name(
 	struct session *s, const char *name, int lane, struct lang_value *ret, bool *ret_found)
 {
@@ -110,6 +149,9 @@ struct err *kernel_name(
 
 	*ret_found = false;
 	if (!t && *name != '%')
+		return NULL;
+	TRY(builtin(s, name, lane, ret, ret_found));
+	if (*ret_found)
 		return NULL;
 	e = ask(s, name, &v);
 	if (*name != '%' && e) { /* no variable of the kernel's */
@@ -126,6 +168,25 @@ struct err *kernel_name(
 		ret->space = (unsigned)space;
 	}
 	*ret_found = true;
+	return NULL;
+}
+
+struct err *kernel_lane_value(struct session *s, const char *text, int lane, struct lang_value *ret)
+{
+	struct soft_value v = {0};
+	char replaced[SOFT_TEXT];
+	struct err *e;
+
+	if (!kernel_source_replaced(s, text, replaced, sizeof replaced))
+		return value_eval_lane(s, text, lane, ret);
+	e = ask(s, replaced, &v);
+	if (e) {
+		err_free(e);
+		return value_eval_lane(s, text, lane, ret);
+	}
+	if (!(v.lanes >> lane & 1))
+		return err_new(ERR_NOT_FOUND, "\"%s\" has no value in lane %d", text, lane);
+	*ret = kernel_lane(&v, (unsigned)lane);
 	return NULL;
 }
 

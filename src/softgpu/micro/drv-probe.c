@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The probes that are set, and what launches have counted (replayer/soft-probe.h). They lie in
- * memory of this process, or in tsdb's file: that is opened when the library is loaded, since a
- * sandbox may come later.
+ * The probes that are set, and what launches have counted and printed (replayer/soft-probe.h). They
+ * lie in memory of this process, or in tsdb's file: that is opened when the library is loaded,
+ * since a sandbox may come later.
  */
 #include "softgpu/micro/launch-probes.h"
 
@@ -12,12 +12,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How long a kernel waits for tsdb to take what was printed. */
+enum { WAIT_MS = 2000 };
 
 static struct {
 	pthread_mutex_t lock;		      /* of results */
 	struct soft_probe_area *_Atomic area; /* NULL: there were never any probes */
 } probes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static atomic_ullong launches; /* that had probes */
 
 static void __attribute__((constructor)) open_file(void)
 {
@@ -39,6 +44,41 @@ static void __attribute__((constructor)) open_file(void)
 		probes.area = a;
 	else
 		munmap(a, sizeof(*a));
+}
+
+/* Whether there is room for one more; waits for it. */
+static bool has_room(struct soft_probe_area *a)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+
+	for (unsigned k = 0;; k++) {
+		if (atomic_load(&a->printed) - atomic_load(&a->taken) < SOFT_PRINTS)
+			return true;
+		/* once none was taken in time, prints wait no more until some are taken */
+		if (!a->owner || k == WAIT_MS || atomic_load(&a->lost))
+			return false;
+		nanosleep(&ms, NULL);
+	}
+}
+
+static void print(void *arg, const struct soft_print *r)
+{
+	const struct launch_probes *lp = arg;
+	struct soft_probe_area *a = probes.area;
+	uint64_t at;
+
+	pthread_mutex_lock(&probes.lock);
+	if (atomic_load(&a->generation) == lp->generation) {
+		if (has_room(a)) {
+			at = atomic_load(&a->printed);
+			a->print[at % SOFT_PRINTS] = *r;
+			a->print[at % SOFT_PRINTS].launch = lp->launch;
+			atomic_store(&a->printed, at + 1);
+		} else {
+			atomic_fetch_add(&a->lost, 1);
+		}
+	}
+	pthread_mutex_unlock(&probes.lock);
 }
 
 void probe_begin(struct launch_probes *lp, struct ptx_launch *l, const char *text, size_t n)
@@ -70,6 +110,8 @@ void probe_begin(struct launch_probes *lp, struct ptx_launch *l, const char *tex
 	lp->b = probed_new(l, lp->copy, count, text, n);
 	if (!lp->b)
 		return;
+	lp->launch = atomic_fetch_add(&launches, 1) + 1;
+	probed_prints(lp->b, print, lp);
 	lp->observer = probed_observer(lp->b);
 	lp->observer.next = l->observer;
 	l->observer = &lp->observer;
@@ -90,6 +132,8 @@ void probe_end(struct launch_probes *lp)
 {
 	struct soft_probe_area *a = probes.area;
 
+	if (lp->b)
+		probed_tell_left(lp->b);
 	pthread_mutex_lock(&probes.lock);
 	for (unsigned k = 0; lp->b && k < lp->n; k++)
 		if (probed_has(lp->b, k) && atomic_load(&a->generation) == lp->generation)

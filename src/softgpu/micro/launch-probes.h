@@ -11,6 +11,7 @@ struct launch_probes {
 	struct probed *b; /* NULL: none */
 	struct soft_probe *copy;
 	unsigned n, generation;
+	uint64_t launch; /* its number, for what it prints */
 	struct ptx_observer observer;
 };
 /* Before ptx_run: puts an observer into l if a probe is at one of its lines. text: the PTX. */

@@ -642,7 +642,7 @@ void micro_declare(unsigned type, struct soft_value *ret)
 
 void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_space)
 {
-	const struct micro_op *o = &x->op[0];
+	const struct micro_op *o = &x->op[0], *last = &x->op[x->n - 1];
 
 	*ret_space = -1;
 	ret->type = SOFT_INT;
@@ -650,7 +650,11 @@ void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_spa
 	for (unsigned k = 0; k < x->n; k++)
 		if (x->op[k].kind == X_VAR || x->op[k].kind == X_GENERIC)
 			*ret_space = x->op[k].space;
-	if (x->n == 1 && o->kind == X_REG)
+	if (last->kind == X_CAST || last->kind == X_LOAD)
+		*ret_space = -1;
+	if (last->kind == X_CAST || last->kind == X_LOAD)
+		micro_declare(last->type, ret);
+	else if (x->n == 1 && o->kind == X_REG)
 		micro_declare(o->type, ret);
 	else if (x->n == 1 && o->kind == X_SREG) {
 		ret->type = SOFT_UINT;

@@ -165,6 +165,8 @@ static void add_value(struct answer *a, struct soft_value *r,
 		if (!(r->lanes >> l & 1))
 			continue;
 		v = value(what, a, l);
+		if (v.bad)
+			r->lanes &= ~(1u << l);
 		if (v.is_float && r->type != SOFT_FLOAT) {
 			r->type = SOFT_FLOAT;
 			r->bytes = 8;

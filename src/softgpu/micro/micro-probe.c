@@ -5,7 +5,7 @@
  * until its next step shows that it went on, by the warp's own count of instructions.
  */
 #include "softgpu/micro/micro-probe.h"
-#include "softgpu/micro/micro.h"
+#include "softgpu/micro/micro-print.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -23,6 +23,7 @@ struct place {
 	bool broken; /* an expression has names that are not there */
 	bool has_expr, has_condition;
 	struct micro_expr expr, condition;
+	struct micro_prints *prints; /* in the place of expr; NULL: it prints nothing */
 };
 
 /* What the lanes of a warp count when it goes on. */
@@ -34,6 +35,8 @@ struct pending {
 	uint32_t place;				   /* first place at pc */
 	uint32_t counted[TOGETHER], bad[TOGETHER]; /* lanes, by place */
 	struct micro_value value[TOGETHER][PTX_LANES];
+	struct soft_print *print;
+	unsigned nprints;
 };
 
 struct probed {
@@ -49,6 +52,11 @@ struct probed {
 	bool no_memory;	   /* some lanes were not counted */
 	struct soft_probe_result *results;
 	uint64_t *slots; /* of keys: by probe, a hash table of index + 1 */
+	void (*print)(void *arg, const struct soft_print *r);
+	void *print_arg;
+	uint64_t lines[SOFT_PROBES_MAX];			 /* records handed out */
+	uint64_t left[SOFT_PROBES_MAX], passes[SOFT_PROBES_MAX]; /* beyond the limit: lanes; passes
+								    of which nothing was */
 };
 
 /* --- which kernels --- */
@@ -73,12 +81,26 @@ static void short_name(const char *mangled, char *dst, size_t n)
 	}
 }
 
+/* The pattern is one or several, with | between them. */
 static bool is_kernel(const struct soft_probe *p, const char *mangled)
 {
-	char name[SOFT_NAME];
+	char name[SOFT_NAME], one[SOFT_NAME];
+	const char *at = p->kernel;
 
 	short_name(mangled, name, sizeof(name));
-	return !p->kernel[0] || !fnmatch(p->kernel, mangled, 0) || !fnmatch(p->kernel, name, 0);
+	if (!*at)
+		return true;
+	for (;; at++) {
+		const size_t n = strcspn(at, "|");
+
+		memcpy(one, at, n);
+		one[n] = 0;
+		if (!fnmatch(one, mangled, 0) || !fnmatch(one, name, 0))
+			return true;
+		at += n;
+		if (!*at)
+			return false;
+	}
 }
 
 /* --- places --- */
@@ -128,7 +150,12 @@ static void add_place(
 		return;
 	at = &b->places[b->nplaces++];
 	*at = (struct place){.probe = probe, .fn = fn, .pc = pc, .broken = p->nrows && !row};
-	compile(at, row ? row->expr : p->expr, &at->expr, &at->has_expr);
+	if (p->kind == SOFT_PROBE_PRINT) {
+		at->prints = micro_prints_new(fn, pc, row ? row->expr : p->expr);
+		b->no_memory |= !at->prints;
+	} else {
+		compile(at, row ? row->expr : p->expr, &at->expr, &at->has_expr);
+	}
 	compile(at, row ? row->condition : p->condition, &at->condition, &at->has_condition);
 	b->marks[fn->insns[pc].line] = 1;
 }
@@ -198,8 +225,13 @@ void probed_free(struct probed *b)
 {
 	if (!b)
 		return;
-	for (unsigned k = 0; k < b->cap_warps; k++)
+	for (unsigned k = 0; k < b->cap_warps; k++) {
+		if (b->warps[k])
+			free(b->warps[k]->print);
 		free(b->warps[k]);
+	}
+	for (unsigned k = 0; k < b->nplaces; k++)
+		free(b->places[k].prints);
 	free(b->warps);
 	free(b->marks);
 	free(b->places);
@@ -264,6 +296,32 @@ static void count_lane(struct probed *b, const struct place *at, const struct mi
 		count_key(b, at->probe, v);
 }
 
+static unsigned probe_of(const struct probed *b, uint32_t id)
+{
+	unsigned k = 0;
+
+	while (k + 1 < b->n && b->p[k].id != id)
+		k++;
+	return k;
+}
+
+static void hand_out(struct probed *b, struct pending *q)
+{
+	for (unsigned j = 0; j < q->nprints; j++) {
+		const unsigned k = probe_of(b, q->print[j].id);
+
+		if (b->p[k].limit && b->lines[k] >= b->p[k].limit) {
+			b->left[k] += (uint64_t)__builtin_popcount(q->print[j].lanes);
+			b->passes[k] += !q->print[j].more;
+			continue;
+		}
+		b->lines[k]++;
+		if (b->print)
+			b->print(b->print_arg, &q->print[j]);
+	}
+	q->nprints = 0;
+}
+
 /* The places at an instruction lie next to one another only by chance: all are looked through. */
 static void flush(struct probed *b, struct pending *q)
 {
@@ -280,6 +338,7 @@ static void flush(struct probed *b, struct pending *q)
 		b->results[at->probe].unknown += (uint64_t)__builtin_popcount(q->bad[k]);
 		k++;
 	}
+	hand_out(b, q);
 	q->fn = NULL;
 	b->npending--;
 }
@@ -341,6 +400,7 @@ static void settle(struct probed *b, struct pending *q, const struct ptx_warp *w
 	if (w->count > q->count) {
 		flush(b, q);
 	} else { /* the instruction was put off */
+		q->nprints = 0;
 		q->fn = NULL;
 		b->npending--;
 	}
@@ -401,6 +461,10 @@ static enum ptx_step on_step(void *arg, struct ptx_warp *w, uint32_t pc)
 			b->npending++;
 		}
 		look(&b->places[j], w, mask, &q->counted[k], &q->bad[k], q->value[k]);
+		if (b->places[j].prints && q->counted[k] &&
+			!micro_prints_take(b->places[j].prints, b->p[b->places[j].probe].id, w,
+				q->counted[k], &q->print, &q->nprints))
+			b->no_memory = true;
 		k++;
 	}
 	return PTX_STEP_ON;
@@ -422,6 +486,22 @@ static void on_block_end(void *arg, struct ptx_block *blk)
 struct ptx_observer probed_observer(struct probed *b)
 {
 	return (struct ptx_observer){.arg = b, .step = on_step, .block_end = on_block_end};
+}
+
+void probed_prints(
+	struct probed *b, void (*print)(void *arg, const struct soft_print *r), void *arg)
+{
+	b->print = print;
+	b->print_arg = arg;
+}
+
+void probed_tell_left(struct probed *b)
+{
+	for (unsigned k = 0; k < b->n && b->print; k++)
+		if (b->left[k])
+			b->print(b->print_arg, &(struct soft_print){.id = b->p[k].id,
+						       .left = b->left[k],
+						       .passes = b->passes[k]});
 }
 
 /* --- results --- */

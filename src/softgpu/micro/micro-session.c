@@ -164,6 +164,7 @@ static void stop_at(struct soft_session *s, struct ptx_warp *w, uint32_t lanes,
 		focus_on(s, w, lanes);
 	micro_fill(s, state, why);
 	s->stop.id = id;
+	s->stop.hit = why == SOFT_WHY_POINT ? lanes : 0;
 	stand(s);
 }
 
@@ -632,6 +633,7 @@ static bool hit_here(struct soft_session *s)
 	focus_on(s, s->at, lanes);
 	micro_fill(s, SOFT_STOPPED, SOFT_WHY_POINT);
 	s->stop.id = q->p.id;
+	s->stop.hit = lanes;
 	return true;
 }
 

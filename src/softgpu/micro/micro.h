@@ -42,8 +42,8 @@ const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, u
 /* frame: of w->frames. */
 struct micro_value micro_eval(
 	const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane);
-/* How the value of x is shown: a lone register by its declared type; a lone variable is its
- * address, *ret_space its space (else -1). */
+/* How the value of x is shown: a lone register by its declared type, what is cast or loaded by that
+ * type; a lone variable is its address, *ret_space its space (else -1). */
 void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_space);
 
 /* --- names (micro-names.c) --- */

@@ -25,6 +25,7 @@ NOT_RUN = [
     ('faults.md', '', 'the programs of cases/faults.py, by which each is tested'),
     ('microscope.md', '(tsdb) stepi', 'a program with a fault; cases/microscope.py has one'),
     ('microscope.md', '(tsdb) probe', 'a program of the tests; cases/probes.py types the like'),
+    ('microscope.md', '(tsdb) dprintf', 'a program of the tests; cases/kernelsays.py types the like'),
     ('graphs.md', '', 'the programs of cases/graphs.py and tests/races'),
     ('many.md', '', 'torchrun, mpirun, several hosts'),
     ('python.md', '', 'PyTorch on a GPU'),

@@ -52,7 +52,7 @@ def test_messages_inside_kernels(t):
 dprintf vecadd.cu:12 if %tid.x == 3 && %ctaid.x < 2,"block %d\\n", %ctaid.x
 continue
 ''')
-    t.match(r'(block 0\n)+(block 1\n)+#', r.out)
+    t.match(r'(block .0,0,0., thread .3,0,0.: block 0\n)+(block .1,0,0., thread .3,0,0.: block 1\n)+#', r.out)
     t.no_match(r'block 2|Breakpoint', r.out)
 
 
