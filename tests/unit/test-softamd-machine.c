@@ -347,7 +347,7 @@ static void lds_beyond_its_end(void **state)
 	struct machine *m = with(64, 256, 0, lds_end_body);
 
 	(void)state;
-	faults(m, AMD_FAULT_MEMORY, "LDS offset 0x100");
+	faults(m, AMD_FAULT_BOUNDS, "LDS offset 0x100");
 	assert_int_equal(m->fault.lane, 63);
 	free(m);
 }
@@ -525,7 +525,7 @@ static void scratch_beyond_its_end(void **state)
 	(void)state;
 	descriptor(m, 52, 4 << 1);
 	descriptor(m, 56, 8 | 32);
-	faults(m, AMD_FAULT_MEMORY, "private offset 0x40");
+	faults(m, AMD_FAULT_BOUNDS, "private offset 0x40");
 	free(m);
 }
 

@@ -18,6 +18,7 @@ static void fill(
 	if (!w)
 		return;
 	f->pc = wk->at;
+	f->entry = wk->l->entry;
 	f->wave = w->index;
 	memcpy(f->workgroup, w->group->id, sizeof(f->workgroup));
 }
@@ -41,6 +42,7 @@ _Noreturn void amd_bad_address(
 
 	fill(wk, AMD_FAULT_MEMORY, w, (int)lane);
 	wk->fault.address = address;
+	wk->fault.size = size;
 	wk->fault.write = write;
 	snprintf(wk->fault.text, sizeof(wk->fault.text),
 		"%s of %u bytes at 0x%llx, which is not memory of this device",
@@ -51,12 +53,15 @@ _Noreturn void amd_bad_address(
 _Noreturn void amd_refuse(struct amd_wave *w, const struct amd_op *o, const char *why)
 {
 	struct amd_worker *wk = w->group->worker;
-	char text[120] = "?";
+	char text[160] = "?";
 
 	if (o->row)
 		gfx_text(wk->l->target, &o->i, text, sizeof(text));
+	if (o->row && o->i.size == 8)
+		amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "%s (0x%08x 0x%08x): %s", text, o->word[0],
+			o->word[1], why);
 	if (o->row)
-		amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "%s: %s", text, why);
+		amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "%s (0x%08x): %s", text, o->word[0], why);
 	amd_raise(wk, AMD_FAULT_REFUSED, w, -1, "word 0x%08x 0x%08x: %s", o->word[0], o->word[1],
 		why);
 }

@@ -226,8 +226,8 @@ static void check_end(struct amd_wave *w)
 		amd_raise(wk, AMD_FAULT_CANCELLED, w, -1, "another workgroup has a fault");
 	if (d->steps_max && w->group->steps > d->steps_max)
 		amd_raise(wk, AMD_FAULT_TIMEOUT, w, -1,
-			"the workgroup has executed %llu instructions",
-			(unsigned long long)w->group->steps);
+			"the workgroup has executed %llu instructions, and %llu is the limit",
+			(unsigned long long)w->group->steps, (unsigned long long)d->steps_max);
 }
 
 static void at_barrier(struct amd_wave *w, bool leaves)

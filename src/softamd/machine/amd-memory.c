@@ -62,7 +62,7 @@ uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned si
 	struct amd_worker *wk = w->group->worker;
 
 	if (offset + size > wk->l->lds_bytes || offset + size < offset)
-		amd_raise(wk, AMD_FAULT_MEMORY, w, (int)lane,
+		amd_raise(wk, AMD_FAULT_BOUNDS, w, (int)lane,
 			"%s of %u bytes at LDS offset 0x%llx; the workgroup has %u bytes",
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->lds_bytes);
@@ -76,7 +76,7 @@ uint8_t *amd_private(struct amd_wave *w, unsigned lane, uint64_t offset, unsigne
 	struct amd_worker *wk = w->group->worker;
 
 	if (offset + size > wk->l->private_bytes || offset + size < offset)
-		amd_raise(wk, AMD_FAULT_MEMORY, w, (int)lane,
+		amd_raise(wk, AMD_FAULT_BOUNDS, w, (int)lane,
 			"%s of %u bytes at private offset 0x%llx; a lane has %u bytes",
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->private_bytes);

@@ -90,6 +90,7 @@ enum amd_fault_kind {
 	AMD_FAULT_DISPATCH, /* the descriptor or the packet is not valid */
 	AMD_FAULT_MEMORY,   /* address is not memory, or not writable */
 	AMD_FAULT_ALIGNMENT, /* an address that the instruction does not take */
+	AMD_FAULT_BOUNDS,    /* beyond the workgroup's LDS or the lane's private memory */
 	AMD_FAULT_FETCH,     /* the program counter left the code */
 	AMD_FAULT_TRAP,	     /* s_trap: text says which */
 	AMD_FAULT_DEADLOCK,  /* no wave of a workgroup can go on */
@@ -101,12 +102,14 @@ enum amd_fault_kind {
 struct amd_fault {
 	enum amd_fault_kind kind;
 	uint64_t pc;	  /* of the instruction; 0: none was reached */
+	uint64_t entry;	  /* of the kernel: pc minus entry is the offset in its code */
 	uint64_t address; /* MEMORY, ALIGNMENT */
+	uint32_t size;	  /* MEMORY: bytes of the access */
 	bool write;	  /* MEMORY: a write */
 	int lane;	  /* in the wave; -1: the whole wave */
 	uint32_t wave;	  /* in the workgroup */
 	uint32_t workgroup[3];
-	char text[200]; /* one line without end, printable */
+	char text[280]; /* one line without end, printable */
 };
 
 /* Runs the dispatch to its end. False: *fault is filled, and memory may be written in part. Called

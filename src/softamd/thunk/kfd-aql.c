@@ -96,6 +96,7 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		.memory = kfd_memory_of(q->node),
 		.interrupt = interrupt,
 		.cancel = &q->stop,
+		.steps_max = kfd_machine()->steps,
 		.report = &report,
 	};
 	uint64_t start = kfd_clock();

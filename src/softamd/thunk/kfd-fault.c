@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/soft-fault.h"
 #include "softamd/thunk/kfd.h"
 
 /* Exceptions of a queue, as the driver numbers them. */
@@ -45,6 +46,62 @@ bool kfd_logs(void)
 		__atomic_store_n(&logs, getenv("TSDB_SOFTAMD_LOG") != NULL, __ATOMIC_RELAXED);
 	return __atomic_load_n(&logs, __ATOMIC_RELAXED) > 0;
 }
+
+/* --- the first fault, for a debugger (capture/soft-fault.h) --- */
+
+static struct soft_fault kept;
+static bool is_kept; /* it is filled, and changes no more */
+static void (*on_fault)(const struct soft_fault *f);
+
+KFD_PUBLIC bool tsdb_soft_fault(struct soft_fault *ret)
+{
+	if (!__atomic_load_n(&is_kept, __ATOMIC_ACQUIRE))
+		return false;
+	*ret = kept;
+	return true;
+}
+
+KFD_PUBLIC void tsdb_soft_on_fault(void (*fn)(const struct soft_fault *f))
+{
+	__atomic_store_n(&on_fault, fn, __ATOMIC_RELEASE);
+}
+
+/* The work-item in its workgroup: wave and lane count it, x first. */
+static void item_of(const struct amd_dispatch *d, const struct amd_fault *f, uint32_t thread[3])
+{
+	uint32_t n = f->wave * 64 + (f->lane > 0 ? (uint32_t)f->lane : 0);
+	uint32_t x = d->workgroup[0] ? d->workgroup[0] : 1,
+		 y = d->workgroup[1] ? d->workgroup[1] : 1;
+
+	thread[0] = n % x;
+	thread[1] = n / x % y;
+	thread[2] = n / x / y;
+}
+
+/* Before the runtime hears of it, which ends the program. */
+static void keep_fault(const struct amd_dispatch *d, const struct amd_fault *f, const char *kernel,
+	const char *place)
+{
+	static uint32_t taken;
+	void (*fn)(const struct soft_fault *) = __atomic_load_n(&on_fault, __ATOMIC_ACQUIRE);
+
+	if (__atomic_exchange_n(&taken, 1, __ATOMIC_ACQ_REL))
+		return;
+	memcpy(kept.block, f->workgroup, sizeof(kept.block));
+	item_of(d, f, kept.thread);
+	kept.addr = f->kind == AMD_FAULT_MEMORY ? f->address : 0;
+	kept.size = f->kind == AMD_FAULT_MEMORY ? f->size : 0;
+	snprintf(kept.kernel, sizeof(kept.kernel), "%s", kernel);
+	if (f->pc)
+		snprintf(kept.text, sizeof(kept.text), "%.90s: %.160s", place, f->text);
+	else
+		snprintf(kept.text, sizeof(kept.text), "%.250s", f->text);
+	__atomic_store_n(&is_kept, true, __ATOMIC_RELEASE);
+	if (fn)
+		fn(&kept);
+}
+
+/* --- the runtime's way --- */
 
 static void queue_stop(struct kfd_queue *q, uint32_t bit)
 {
@@ -109,10 +166,12 @@ static uint32_t exception_of(enum amd_fault_kind kind)
 	case AMD_FAULT_FETCH:
 		return WAVE_ILLEGAL_INSTRUCTION;
 	case AMD_FAULT_ALIGNMENT:
+	case AMD_FAULT_BOUNDS:
 		return WAVE_APERTURE_VIOLATION;
 	case AMD_FAULT_DISPATCH:
 		return DISPATCH_CODE_INVALID;
 	case AMD_FAULT_TRAP:
+	case AMD_FAULT_TIMEOUT:
 		return WAVE_ABORT;
 	default:
 		return PREEMPTION_ERROR;
@@ -125,13 +184,17 @@ static void place_of(const struct amd_fault *f, char *text, size_t size)
 		f->workgroup[1], f->workgroup[2], f->wave);
 
 	if (f->lane >= 0)
-		snprintf(text + n, size - (size_t)n, ", lane %d", f->lane);
+		n += snprintf(text + n, size - (size_t)n, ", lane %d", f->lane);
+	n += snprintf(text + n, size - (size_t)n, ", pc 0x%llx", (unsigned long long)f->pc);
+	if (f->pc >= f->entry)
+		snprintf(text + n, size - (size_t)n, " (its code + 0x%llx)",
+			(unsigned long long)(f->pc - f->entry));
 }
 
 void kfd_dispatch_fault(
 	struct kfd_queue *q, const struct amd_dispatch *d, const struct amd_fault *f)
 {
-	char kernel[200], place[100], where[300];
+	char kernel[200], place[160], where[300];
 
 	if (f->kind == AMD_FAULT_CANCELLED) {
 		queue_stop(q, 0); /* the queue is being destroyed */
@@ -139,16 +202,15 @@ void kfd_dispatch_fault(
 	}
 	kfd_kernel_name(d->kernel_object, kernel, sizeof(kernel));
 	place_of(f, place, sizeof(place));
+	keep_fault(d, f, kernel, place);
 	if (f->kind == AMD_FAULT_MEMORY) {
 		kfd_describe(q->node, f->address, where, sizeof(where));
-		kfd_say("%s, %s, pc 0x%llx: %s: it is %s", kernel, place, (unsigned long long)f->pc,
-			f->text, where);
+		kfd_say("%s, %s: %s: it is %s", kernel, place, f->text, where);
 		access_fault(q, f->address, f->write);
 		return;
 	}
 	if (f->pc)
-		kfd_queue_error(q, exception_of(f->kind), "%s, %s, pc 0x%llx: %s", kernel, place,
-			(unsigned long long)f->pc, f->text);
+		kfd_queue_error(q, exception_of(f->kind), "%s, %s: %s", kernel, place, f->text);
 	else
 		kfd_queue_error(q, exception_of(f->kind), "%s: %s", kernel, f->text);
 }

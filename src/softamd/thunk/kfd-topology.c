@@ -61,9 +61,11 @@ __attribute__((constructor)) static void machine_read(void)
 	uint64_t devices = machine.devices, memory = machine.memory;
 
 	machine.target = target_named(name && *name ? name : "gfx90a");
-	machine_is_there = machine.target &&
-			   number_from("TSDB_SOFTAMD_DEVICES", 1, KFD_DEVICES_MAX, &devices) &&
-			   number_from("TSDB_SOFTAMD_MEMORY", 256ull << 20, 256ull << 30, &memory);
+	machine_is_there =
+		machine.target &&
+		number_from("TSDB_SOFTAMD_DEVICES", 1, KFD_DEVICES_MAX, &devices) &&
+		number_from("TSDB_SOFTAMD_MEMORY", 256ull << 20, 256ull << 30, &memory) &&
+		number_from("TSDB_SOFTAMD_STEPS", 0, UINT64_MAX, &machine.steps);
 	machine.devices = (uint32_t)devices;
 	machine.memory = memory & ~0x1fffffull;
 }

@@ -46,12 +46,13 @@ struct kfd_target {
 	bool ecc;				/* "sramecc+" in the target id */
 };
 
-/* The devices that the environment asks for (TSDB_SOFTAMD_TARGET, _DEVICES, _MEMORY), read once.
- * NULL when it asks for what there is not; a sentence on stderr has said so. */
+/* The devices that the environment asks for (TSDB_SOFTAMD_TARGET, _DEVICES, _MEMORY, _STEPS), read
+ * once. NULL when it asks for what there is not; a sentence on stderr has said so. */
 struct kfd_machine {
 	const struct kfd_target *target;
 	uint32_t devices; /* nodes 1 ... devices; node 0 is the processor */
 	uint64_t memory;  /* bytes of each device */
+	uint64_t steps;	  /* instructions that a workgroup may execute; 0: any number */
 };
 const struct kfd_machine *kfd_machine(void);
 static inline bool kfd_is_device(uint32_t node)
@@ -135,6 +136,10 @@ void kfd_queue_access(
 /* The same for a dispatch. */
 void kfd_dispatch_fault(
 	struct kfd_queue *q, const struct amd_dispatch *d, const struct amd_fault *f);
+struct soft_fault;
+/* capture/soft-fault.h: found by dlsym */
+KFD_PUBLIC bool tsdb_soft_fault(struct soft_fault *ret);
+KFD_PUBLIC void tsdb_soft_on_fault(void (*fn)(const struct soft_fault *f));
 /* The runtime's list of loaded code objects (struct r_debug of <link.h>), for names. */
 void kfd_names_list(void *debug);
 /* The kernel whose descriptor lies at addr, as in the code object; "kernel at 0x..." if unknown. */

@@ -80,6 +80,24 @@ def test_a_wild_store_is_named_and_ends_the_program(t):
     r = hip(t, 'wild_store')
     t.equal(r.out, 'launching\n', 'the end')
     t.equal(r.status, -6, 'the runtime aborts')
-    t.match(r'^tsdb: soft-amd: _Z4wildPjm, workgroup \(0,0,0\), wave 0, lane 5, pc 0x[0-9a-f]+: write of 4 bytes at (0x[0-9a-f]+), .*: '
+    t.match(r'^tsdb: soft-amd: _Z4wildPjm, workgroup \(0,0,0\), wave 0, lane 5, pc 0x[0-9a-f]+ \(its code \+ 0x[0-9a-f]+\): write of 4 bytes at (0x[0-9a-f]+), .*: '
             r'it is 421 bytes after the last of device memory of 67108864 bytes at 0x41[0-9a-f]+$', r.err)
     t.match(r'^Memory access fault by GPU node-1 .* on address 0x41[0-9a-f]+000\. Reason: Page not present', r.err)
+
+
+def fault(t, what, said, **env):
+    r = hip(t, 'faults', what, **env)
+    t.equal(r.out, 'launching\n', f'{what}: the end')
+    t.equal(r.status, -6, f'{what}: the runtime aborts')
+    t.match(r'^tsdb: soft-amd: ' + said, r.err, what)
+    t.no_match('it is no memory of the device', r.err, what)
+
+
+PLACE = r'workgroup \(0,0,0\), wave 0(, lane \d+)?, pc 0x[0-9a-f]+ \(its code \+ 0x[0-9a-f]+\): '
+
+
+def test_kernels_that_cannot_end_say_why(t):
+    fault(t, 'lds', '_Z10beyond_ldsPii, ' + PLACE + r'read of 4 bytes at LDS offset 0x100; the workgroup has 256 bytes$')
+    fault(t, 'unknown', '_Z7unknownv, ' + PLACE + r'word 0xf0000000 0x[0-9a-f]{8}: unknown to this target$')
+    fault(t, 'trap', '_Z4trapv, ' + PLACE + r's_trap 2 ')
+    fault(t, 'endless', '_Z7endlessPVi, ' + PLACE + r'the workgroup has executed [0-9]+ instructions, and 1000000 is the limit$', TSDB_SOFTAMD_STEPS='1000000')
