@@ -651,6 +651,35 @@ static void endless_body(struct machine *m)
 	insn(m, 0xbf82ffff, 0x00000000, "s_branch 65535");
 }
 
+/* Workgroup 0 counts down from 0x20000, all others are there at once: a wild store. */
+static void late_fault_body(struct machine *m)
+{
+	insn(m, 0xbf078002, 0x00000000, "s_cmp_lg_u32 s2, 0");
+	insn(m, 0xbf850005, 0x00000000, "s_cbranch_scc1 5");
+	insn(m, 0xbe8400ff, 0x00020000, "s_mov_b32 s4, 0x20000");
+	insn(m, 0x80848104, 0x00000000, "s_sub_u32 s4, s4, 1");
+	insn(m, 0xbf078004, 0x00000000, "s_cmp_lg_u32 s4, 0");
+	insn(m, 0xbf85fffd, 0x00000000, "s_cbranch_scc1 65533");
+	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
+	insn(m, 0xdc708000, 0x00060001, "global_store_dword v1, v0, s[6:7]");
+}
+
+/* Whichever worker is quicker, the same fault is reported. */
+static void the_first_workgroups_fault(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n <= 4; n++) {
+		struct machine *m = with(64, 0, 0, late_fault_body);
+
+		descriptor(m, 52, 2 << 1 | 1 << 7);
+		m->d.grid[0] = 64 * 8;
+		m->d.workers = n;
+		faults(m, AMD_FAULT_MEMORY, "write of 4 bytes at 0x0");
+		assert_int_equal(m->fault.workgroup[0], 0);
+		free(m);
+	}
+}
+
 static void time_and_cancel(void **state)
 {
 	struct machine *m = with(64, 0, 0, endless_body);
@@ -836,9 +865,9 @@ int main(void)
 		cmocka_unit_test(barrier), cmocka_unit_test(workers),
 		cmocka_unit_test(atomics_in_order),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
-		cmocka_unit_test(time_and_cancel), cmocka_unit_test(observers),
-		cmocka_unit_test(work_items), cmocka_unit_test(refusals),
-		cmocka_unit_test(bad_descriptors)};
+		cmocka_unit_test(time_and_cancel), cmocka_unit_test(the_first_workgroups_fault),
+		cmocka_unit_test(observers), cmocka_unit_test(work_items),
+		cmocka_unit_test(refusals), cmocka_unit_test(bad_descriptors)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

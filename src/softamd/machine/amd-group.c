@@ -9,6 +9,9 @@
 #include "softamd/insns/amd-insn.h"
 
 #define TURN 20000 /* instructions of a wave, then the next one's turn */
+/* Instructions of a workgroup that goes on although one behind it has a fault: it may wait for it.
+ */
+#define GRACE 20000000
 
 enum {
 	PRIVATE_BUFFER = 1,
@@ -188,7 +191,8 @@ struct amd_group *amd_group_new(struct amd_worker *wk, uint64_t number)
 	g->nwaves = (g->items + AMD_LANES - 1) / AMD_LANES;
 	for (uint32_t k = 0; k < g->nwaves; k++)
 		start_wave(g, k, size, g->scratch ? g->scratch + k * per_wave : NULL);
-	g->steps = 0;
+	g->steps = g->grace = 0;
+	g->number = number;
 	g->running = true;
 	if (g->observer && g->observer->group)
 		g->observer->group(g->observer->arg, g->id, false);
@@ -222,8 +226,8 @@ static void check_end(struct amd_wave *w)
 
 	if (d->cancel && __atomic_load_n(d->cancel, __ATOMIC_RELAXED))
 		amd_raise(wk, AMD_FAULT_CANCELLED, w, -1, "cancelled");
-	if (__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED))
-		amd_raise(wk, AMD_FAULT_CANCELLED, w, -1, "another workgroup has a fault");
+	if (amd_is_stopped(wk->l, w->group->number) || w->group->grace > GRACE)
+		amd_raise(wk, AMD_FAULT_STOPPED, w, -1, "another workgroup has a fault");
 	if (d->steps_max && w->group->steps > d->steps_max)
 		amd_raise(wk, AMD_FAULT_TIMEOUT, w, -1,
 			"the workgroup has executed %llu instructions, and %llu is the limit",
@@ -263,6 +267,8 @@ static void run_wave(struct amd_wave *w)
 		at_barrier(w, false);
 	w->steps += n;
 	w->group->steps += n;
+	if (__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED))
+		w->group->grace += n;
 	wk->clock += n;
 	check_end(w);
 }

@@ -21,6 +21,8 @@
  * (o / 4 * 64 + l) * 4 + o % 4. */
 #define AMD_SCRATCH_VA 0x800000000000ull
 #define AMD_EXTENTS 8
+/* Raised by a workgroup that ends because another one has a fault: never reported. */
+#define AMD_FAULT_STOPPED ((enum amd_fault_kind)100)
 
 struct amd_wave;
 struct amd_op;
@@ -95,7 +97,8 @@ struct amd_group {
 	struct amd_wave *waves;
 	uint8_t *lds;
 	uint8_t *scratch;
-	uint64_t steps;
+	uint64_t steps, grace; /* grace: executed since a workgroup behind it has a fault */
+	uint64_t number;       /* in the grid */
 	bool running;
 };
 
@@ -122,10 +125,17 @@ struct amd_launch {
 	bool in_order;
 	uint64_t next_group;  /* atomic */
 	bool stop;	      /* atomic: a worker has a fault */
-	uint64_t first_fault; /* number of its workgroup */
+	uint64_t first_fault; /* atomic: number of its workgroup */
 	struct amd_fault fault;
 	uint64_t approximate, instructions; /* atomic */
 };
+
+/* Whether a workgroup is not to go on, since one before it has a fault. */
+static inline bool amd_is_stopped(const struct amd_launch *l, uint64_t number)
+{
+	return __atomic_load_n(&l->stop, __ATOMIC_ACQUIRE) &&
+	       number > __atomic_load_n(&l->first_fault, __ATOMIC_RELAXED);
+}
 
 struct amd_worker {
 	struct amd_launch *l;

@@ -136,7 +136,8 @@ static bool size_grid(struct amd_launch *l, struct amd_fault *f)
 
 /* --- workers --- */
 
-/* The fault of the first workgroup counts, whoever is quicker; a cancelled neighbour is none. */
+/* The fault of the first workgroup counts, whoever is quicker: those before it go on to their ends,
+ * or to faults of their own, those behind it stop. */
 static void keep_fault(struct amd_worker *wk, uint64_t number)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -145,15 +146,15 @@ static void keep_fault(struct amd_worker *wk, uint64_t number)
 	pthread_mutex_lock(&lock);
 	if (l->fault.kind == AMD_FAULT_NONE || number < l->first_fault) {
 		l->fault = wk->fault;
-		l->first_fault = number;
+		__atomic_store_n(&l->first_fault, number, __ATOMIC_RELAXED);
 	}
+	__atomic_store_n(&l->stop, true, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&lock);
 }
 
 struct resident {
 	unsigned turns; /* since the last one began */
 	struct amd_group *group[RESIDENT_MAX];
-	uint64_t number[RESIDENT_MAX];
 	unsigned n;
 };
 
@@ -171,23 +172,27 @@ static bool take_next(struct amd_worker *wk, struct resident *r)
 	if (!r->group[r->n])
 		amd_raise(wk, AMD_FAULT_NO_MEMORY, NULL, -1, "no memory for workgroup %llu",
 			(unsigned long long)number);
-	r->number[r->n++] = number;
+	r->n++;
 	return true;
 }
 
 /* A turn for each workgroup that has begun; those that end make room. */
-static void turns(struct resident *r)
+static void turns(const struct amd_launch *l, struct resident *r)
 {
 	unsigned kept = 0;
 
 	for (unsigned k = 0; k < r->n; k++) {
+		if (amd_is_stopped(l, r->group[k]->number)) {
+			amd_group_free(r->group[k]);
+			r->group[k] = NULL;
+			continue;
+		}
 		if (amd_group_turn(r->group[k])) {
 			amd_group_done(r->group[k]);
 			r->group[k] = NULL;
 			continue;
 		}
 		r->group[kept] = r->group[k];
-		r->number[kept] = r->number[k];
 		if (kept++ != k)
 			r->group[k] = NULL;
 	}
@@ -195,33 +200,47 @@ static void turns(struct resident *r)
 	r->turns++;
 }
 
+/* The workgroup that has raised a fault goes; the others close up. */
+static void drop_faulted(struct amd_worker *wk, struct resident *r)
+{
+	uint64_t number = wk->l->ngroups;
+	unsigned kept = 0;
+
+	for (unsigned k = 0; k < RESIDENT_MAX; k++) {
+		struct amd_group *g = r->group[k];
+
+		r->group[k] = NULL;
+		if (!g)
+			continue;
+		if (wk->current && wk->current->group == g) {
+			number = g->number;
+			amd_group_free(g);
+			continue;
+		}
+		r->group[kept++] = g;
+	}
+	r->n = kept;
+	wk->current = NULL;
+	if (wk->fault.kind != AMD_FAULT_STOPPED)
+		keep_fault(wk, number);
+}
+
 static void work(struct amd_worker *wk)
 {
-	struct resident *r = calloc(1, sizeof(*r));
+	struct resident *const r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return;
-	if (setjmp(wk->out)) {
-		uint64_t number = wk->l->ngroups;
+	if (setjmp(wk->out))
+		drop_faulted(wk, r);
+	for (;;) {
+		bool stop = __atomic_load_n(&wk->l->stop, __ATOMIC_ACQUIRE);
 
-		for (unsigned k = 0; k < RESIDENT_MAX; k++) {
-			if (r->group[k] && wk->current && wk->current->group == r->group[k])
-				number = r->number[k];
-			amd_group_free(r->group[k]);
-		}
-		if (!__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED) ||
-			wk->fault.kind != AMD_FAULT_CANCELLED)
-			keep_fault(wk, number);
-		__atomic_store_n(&wk->l->stop, true, __ATOMIC_RELAXED);
-		free(r);
-		return;
-	}
-	while (!__atomic_load_n(&wk->l->stop, __ATOMIC_RELAXED)) {
-		if ((!r->n || r->turns >= TURNS_ALONE * r->n) && take_next(wk, r))
+		if (!stop && (!r->n || r->turns >= TURNS_ALONE * r->n) && take_next(wk, r))
 			r->turns = 0;
 		if (!r->n)
 			break;
-		turns(r);
+		turns(wk->l, r);
 	}
 	free(r);
 }
@@ -291,7 +310,7 @@ static bool look_at_order(struct amd_launch *l)
 
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault)
 {
-	struct amd_launch l = {.d = d, .target = gfx_target(d->gfx)};
+	struct amd_launch l = {.d = d, .target = gfx_target(d->gfx), .first_fault = UINT64_MAX};
 	unsigned n;
 
 	if (d->report)
