@@ -4,7 +4,7 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/memory/mem-held.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-look.h
 
@@ -16,7 +16,7 @@ PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bo
 	src/softgpu/ptx/ptx.h src/softgpu/ptx/ptx-int.h src/softgpu/ptx/ptx-dec.h src/softgpu/machine/ptx-exec.h \
 	src/softgpu/insns/ptx-cvt.h src/softgpu/machine/ptx-run.h src/softgpu/watch/ptx-observe.c src/softgpu/watch/ptx-observe.h \
 	src/softgpu/watch/ptx-race.c src/softgpu/watch/ptx-race-order.c src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h \
-	src/softgpu/watch/ptx-clock.c src/softgpu/watch/ptx-clock.h src/softgpu/watch/ptx-access.c src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.c src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-depend.c src/softgpu/machine/ptx-depend.h src/softgpu/machine/ptx-schedule.c src/softgpu/machine/ptx-schedule.h src/softgpu/ptx/ptx-insns.def \
+	$(SOFTCORE_SOURCES) src/softgpu/watch/ptx-access.c src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.c src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-depend.c src/softgpu/machine/ptx-depend.h src/softgpu/machine/ptx-schedule.c src/softgpu/machine/ptx-schedule.h src/softgpu/ptx/ptx-insns.def \
 	src/softgpu/ptx/ptx-lex.c src/softgpu/ptx/ptx-lex.h src/softgpu/ptx/ptx-parse.c src/softgpu/ptx/ptx-parse.h src/softgpu/ptx/ptx-scope.c \
 	src/softgpu/ptx/ptx-variable.c src/softgpu/ptx/ptx-function.c src/softgpu/ptx/ptx-module.c src/softgpu/ptx/ptx-shared.c src/softgpu/ptx/ptx-decode.c \
 	src/softgpu/ptx/ptx-operand.c src/softgpu/machine/ptx-frame.c \

@@ -702,7 +702,7 @@ static void test_watched(void **state)
 		.block = {32, 1, 1},
 		.params = &p,
 		.observer = &o};
-	struct ptx_span *spans;
+	struct access_span *spans;
 	struct ptx_fault f;
 	bool inexact;
 	size_t n;

@@ -38,7 +38,7 @@ static void launch(const char *text, unsigned grid, unsigned block, void *out,
 static void expect(struct ptx_accesses *a, unsigned kind, size_t max, bool inexact, uint64_t base,
 	unsigned n, const uint64_t (*want)[2])
 {
-	struct ptx_span *s;
+	struct access_span *s;
 	size_t got;
 	bool more;
 

@@ -24,7 +24,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_once_t once;
 	struct ptx_accesses *set;
-	struct ptx_span *spans[PTX_ACCESS_SETS];	/* that the last collected() gave */
+	struct access_span *spans[PTX_ACCESS_SETS];	/* that the last collected() gave */
 	struct ptx_accesses *by_base[SOFT_SOURCES + 1]; /* NULL: nothing yet */
 	bool no_room;					/* for one of those */
 	struct ptx_schedule schedule;
@@ -51,7 +51,7 @@ _Static_assert((int)SOFT_ACCESS_READ == (int)PTX_READ &&
 	"one order of kinds");
 _Static_assert((unsigned)SOFT_SOURCES == PTX_SOURCES_MAX, "sources are handed on as they are");
 _Static_assert(
-	sizeof(struct soft_span) == sizeof(struct ptx_span), "spans are handed on as they are");
+	sizeof(struct soft_span) == sizeof(struct access_span), "spans are handed on as they are");
 
 /* --- access sets --- */
 

@@ -5,7 +5,7 @@
 #ifndef SOFTGPU_PTX_RACE_INT_H
 #define SOFTGPU_PTX_RACE_INT_H
 
-#include "softgpu/watch/ptx-clock.h"
+#include "softcore/vclock.h"
 #include "softgpu/watch/ptx-race.h"
 
 #define RACE_PAGE 4096u
@@ -58,18 +58,18 @@ struct race_found {
 /* What happened before a thread, and what it has published. Index 0: for its block, 1: for all
  * blocks. */
 struct race_thread {
-	struct ptx_vc *now;	     /* what happened before it */
-	const struct ptx_entry *own; /* of its block, in it; NULL: it knows all */
-	struct ptx_vc *release[2];   /* what its strong writes publish: all up to its last fence;
-					NULL: nothing */
-	struct ptx_vc *acquire[2]; /* what its strong reads saw and no fence made its own yet; NULL:
+	struct vclock *now;		/* what happened before it */
+	const struct vclock_entry *own; /* of its block, in it; NULL: it knows all */
+	struct vclock *release[2];	/* what its strong writes publish: all up to its last fence;
+					   NULL: nothing */
+	struct vclock *acquire[2]; /* what its strong reads saw and no fence made its own yet; NULL:
 				      nothing */
-	struct ptx_vc *seen[2];	   /* the newest that went into acquire */
+	struct vclock *seen[2];	   /* the newest that went into acquire */
 	uint32_t clock;		   /* its own time, from 1 */
 };
 struct race_barrier { /* also of a warp */
-	struct ptx_builder now, release[2];
-	struct ptx_vc *made[3]; /* the clocks that leaving threads take; NULL: none has left yet */
+	struct vclock_builder now, release[2];
+	struct vclock *made[3]; /* the clocks that leaving threads take; NULL: none has left yet */
 	unsigned n;		/* arrived */
 	bool has_release[2], is_full;
 	uint32_t floor;
@@ -87,7 +87,7 @@ struct race_block {
 struct race_place {
 	uint64_t key;	/* 0: free */
 	uint64_t block; /* whose release[0] it is */
-	struct ptx_vc *release[2];
+	struct vclock *release[2];
 };
 
 struct ptx_races {

@@ -9,30 +9,30 @@
 #include <stdlib.h>
 
 /* --- small things --- */
-static void assign(struct ptx_vc **to, struct ptx_vc *from)
+static void assign(struct vclock **to, struct vclock *from)
 {
-	ptx_vc_unref(*to);
+	vclock_unref(*to);
 	*to = from;
 }
 
 /* t's clock, taken over. */
-static void set_now(const struct race_block *b, struct race_thread *t, struct ptx_vc *now)
+static void set_now(const struct race_block *b, struct race_thread *t, struct vclock *now)
 {
 	assign(&t->now, now);
-	t->own = now && !now->all ? ptx_vc_entry(now, b->index) : NULL;
+	t->own = now && !now->all ? vclock_entry(now, b->index) : NULL;
 }
 
 /* What v knows, too. */
 static void join_now(
-	struct ptx_races *c, const struct race_block *b, struct race_thread *t, struct ptx_vc *v)
+	struct ptx_races *c, const struct race_block *b, struct race_thread *t, struct vclock *v)
 {
-	struct ptx_vc *now = ptx_vc_join(t->now, v, c->nthreads);
+	struct vclock *now = vclock_join(t->now, v, c->nthreads);
 
 	t->now = NULL; /* the join took it over */
 	set_now(b, t, now);
 }
 
-static void watch_size(struct ptx_races *c, const struct ptx_vc *v)
+static void watch_size(struct ptx_races *c, const struct vclock *v)
 {
 	if (!v)
 		race_doubt(c, "the host has no memory");
@@ -40,10 +40,10 @@ static void watch_size(struct ptx_races *c, const struct ptx_vc *v)
 		race_doubt(c, "more blocks know of one another than the check can follow");
 }
 
-static struct ptx_vc *snapshot(struct ptx_races *c, const struct race_block *b,
+static struct vclock *snapshot(struct ptx_races *c, const struct race_block *b,
 	const struct race_thread *t, uint32_t number)
 {
-	struct ptx_vc *v = ptx_vc_with(t->now, c->nthreads, b->index, number, t->clock);
+	struct vclock *v = vclock_with(t->now, c->nthreads, b->index, number, t->clock);
 
 	watch_size(c, v);
 	return v;
@@ -80,8 +80,8 @@ bool race_covers(const struct race_thread *t, const struct race_block *b, uint64
 	uint32_t thread, uint32_t clock)
 {
 	if (block == b->index && t->own)
-		return ptx_entry_at(t->own, thread) >= clock;
-	return ptx_vc_covers(t->now, block, thread, clock);
+		return vclock_entry_at(t->own, thread) >= clock;
+	return vclock_covers(t->now, block, thread, clock);
 }
 
 /* --- blocks --- */
@@ -100,11 +100,11 @@ struct race_block *race_block_of(struct ptx_races *c, const struct ptx_block *bl
 
 static void bar_clear(struct race_barrier *bar)
 {
-	ptx_vc_unref(ptx_builder_end(&bar->now));
+	vclock_unref(vclock_builder_end(&bar->now));
 	for (unsigned k = 0; k < 2; k++)
-		ptx_vc_unref(ptx_builder_end(&bar->release[k]));
+		vclock_unref(vclock_builder_end(&bar->release[k]));
 	for (unsigned k = 0; k < 3; k++)
-		ptx_vc_unref(bar->made[k]);
+		vclock_unref(bar->made[k]);
 	memset(bar, 0, sizeof(*bar));
 }
 
@@ -112,11 +112,11 @@ static void block_free(struct ptx_races *c, struct race_block *b)
 {
 	for (unsigned k = 0; b->threads && k < c->nthreads; k++) {
 		struct race_thread *t = &b->threads[k];
-		ptx_vc_unref(t->now);
+		vclock_unref(t->now);
 		for (unsigned j = 0; j < 2; j++) {
-			ptx_vc_unref(t->release[j]);
-			ptx_vc_unref(t->acquire[j]);
-			ptx_vc_unref(t->seen[j]);
+			vclock_unref(t->release[j]);
+			vclock_unref(t->acquire[j]);
+			vclock_unref(t->seen[j]);
 		}
 	}
 	for (unsigned k = 0; k < 16; k++)
@@ -130,7 +130,7 @@ void race_block_start(void *arg, struct ptx_block *blk)
 {
 	struct ptx_races *c = arg;
 	struct race_block *b = calloc(1, sizeof(*b));
-	struct ptx_vc *now = ptx_vc_new(blk->index, 0);
+	struct vclock *now = vclock_new(blk->index, 0);
 
 	if (b) {
 		b->index = blk->index;
@@ -143,13 +143,13 @@ void race_block_start(void *arg, struct ptx_block *blk)
 		race_doubt(c, "the host has no memory");
 		if (b)
 			block_free(c, b);
-		ptx_vc_unref(now);
+		vclock_unref(now);
 		return;
 	}
 	for (unsigned k = 0; k < c->nthreads; k++)
 		b->threads[k] =
-			(struct race_thread){.now = ptx_vc_ref(now), .own = &now->e[0], .clock = 1};
-	ptx_vc_unref(now);
+			(struct race_thread){.now = vclock_ref(now), .own = &now->e[0], .clock = 1};
+	vclock_unref(now);
 	b->next = c->blocks;
 	c->blocks = c->last_block = b;
 }
@@ -172,12 +172,12 @@ void race_block_end(void *arg, struct ptx_block *blk)
 static void arrive(struct ptx_races *c, struct race_block *b, struct race_barrier *bar,
 	unsigned first, uint32_t mask, bool goes_on)
 {
-	const struct ptx_vc *last = NULL, *last_release[2] = {NULL, NULL};
+	const struct vclock *last = NULL, *last_release[2] = {NULL, NULL};
 
 	if (!bar->now.nthreads) {
-		ptx_builder_begin(&bar->now, c->nthreads);
-		ptx_builder_begin(&bar->release[0], c->nthreads);
-		ptx_builder_begin(&bar->release[1], c->nthreads);
+		vclock_builder_begin(&bar->now, c->nthreads);
+		vclock_builder_begin(&bar->release[0], c->nthreads);
+		vclock_builder_begin(&bar->release[1], c->nthreads);
 		bar->is_full = true;
 	}
 	EACH_LANE(l)
@@ -185,12 +185,12 @@ static void arrive(struct ptx_races *c, struct race_block *b, struct race_barrie
 		struct race_thread *t = &b->threads[first + l];
 		absorb(c, b, t, true);
 		if (t->now != last || !t->now)
-			ptx_builder_add(&bar->now, t->now);
+			vclock_builder_add(&bar->now, t->now);
 		last = t->now;
-		ptx_builder_point(&bar->now, b->index, first + l, t->clock);
+		vclock_builder_point(&bar->now, b->index, first + l, t->clock);
 		for (unsigned k = 0; k < 2; k++) {
 			if (t->release[k] && t->release[k] != last_release[k]) {
-				ptx_builder_add(&bar->release[k], t->release[k]);
+				vclock_builder_add(&bar->release[k], t->release[k]);
 				bar->has_release[k] = true;
 			}
 			last_release[k] = t->release[k];
@@ -211,11 +211,12 @@ static void make(struct ptx_races *c, struct race_block *b, struct race_barrier 
 		if (b->threads[k].clock > bar->floor)
 			bar->floor = b->threads[k].clock;
 	if (bar->is_full)
-		ptx_builder_floor(&bar->now, b->index, bar->floor);
-	bar->made[0] = ptx_builder_end(&bar->now);
+		vclock_builder_floor(&bar->now, b->index, bar->floor);
+	bar->made[0] = vclock_builder_end(&bar->now);
 	watch_size(c, bar->made[0]);
 	for (unsigned k = 0; k < 2; k++)
-		bar->made[1 + k] = bar->has_release[k] ? ptx_builder_end(&bar->release[k]) : NULL;
+		bar->made[1 + k] =
+			bar->has_release[k] ? vclock_builder_end(&bar->release[k]) : NULL;
 }
 
 static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier *bar,
@@ -226,10 +227,10 @@ static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier
 	EACH_LANE(l)
 	{
 		struct race_thread *t = &b->threads[first + l];
-		set_now(b, t, ptx_vc_ref(bar->made[0]));
+		set_now(b, t, vclock_ref(bar->made[0]));
 		for (unsigned k = 0; k < 2; k++)
 			if (bar->made[1 + k])
-				assign(&t->release[k], ptx_vc_ref(bar->made[1 + k]));
+				assign(&t->release[k], vclock_ref(bar->made[1 + k]));
 		t->clock = bar->is_full ? bar->floor + 1 : t->clock + 1;
 	}
 }
@@ -259,7 +260,7 @@ static void fence(
 			continue;
 		assign(&t->release[0], snapshot(c, b, t, first + l));
 		if (wide)
-			assign(&t->release[1], ptx_vc_ref(t->release[0]));
+			assign(&t->release[1], vclock_ref(t->release[0]));
 		t->clock++;
 	}
 }
@@ -301,29 +302,29 @@ static struct race_place *place_at(struct ptx_races *c, uint64_t key, bool make_
 	return p;
 }
 
-static void see(struct ptx_races *c, struct race_thread *t, unsigned k, struct ptx_vc *v)
+static void see(struct ptx_races *c, struct race_thread *t, unsigned k, struct vclock *v)
 {
 	if (!v || v == t->seen[k])
 		return;
-	assign(&t->seen[k], ptx_vc_ref(v));
-	t->acquire[k] = t->acquire[k] ? ptx_vc_join(t->acquire[k], v, c->nthreads) : ptx_vc_ref(v);
+	assign(&t->seen[k], vclock_ref(v));
+	t->acquire[k] = t->acquire[k] ? vclock_join(t->acquire[k], v, c->nthreads) : vclock_ref(v);
 }
 
 static void publish(struct ptx_races *c, const struct race_block *b, struct race_place *p,
-	struct ptx_vc *const release[2], bool add)
+	struct vclock *const release[2], bool add)
 {
 	for (unsigned k = 0; k < 2; k++) {
 		bool join = add && p->release[k] && (k || p->block == b->index);
 		if (!join)
-			assign(&p->release[k], ptx_vc_ref(release[k]));
+			assign(&p->release[k], vclock_ref(release[k]));
 		else if (release[k])
-			p->release[k] = ptx_vc_join(p->release[k], release[k], c->nthreads);
+			p->release[k] = vclock_join(p->release[k], release[k], c->nthreads);
 	}
 	p->block = b->index;
 }
 
 static void strong_word(struct ptx_races *c, struct race_block *b, struct race_thread *t,
-	const struct ptx_access *a, uint64_t key, struct ptx_vc *const release[2])
+	const struct ptx_access *a, uint64_t key, struct vclock *const release[2])
 {
 	struct race_place *p = place_at(c, key, a->kind != PTX_READ && (release[0] || release[1]));
 
@@ -346,8 +347,8 @@ void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *
 	unsigned order = a->insn->order;
 	bool wide = (order & ORDER_SCOPE) != ORDER_CTA,
 	     releases = order & ORDER_RELEASE && a->kind != PTX_READ;
-	struct ptx_vc *own = releases ? snapshot(c, b, t, number) : NULL;
-	struct ptx_vc *release[2] = {releases ? own : t->release[0], !wide	? NULL
+	struct vclock *own = releases ? snapshot(c, b, t, number) : NULL;
+	struct vclock *release[2] = {releases ? own : t->release[0], !wide	? NULL
 								     : releases ? own
 										: t->release[1]};
 
@@ -360,7 +361,7 @@ void race_strong(struct ptx_races *c, struct race_block *b, struct race_thread *
 		t->clock++;
 	if (order & ORDER_ACQUIRE && a->kind != PTX_WRITE)
 		absorb(c, b, t, wide);
-	ptx_vc_unref(own);
+	vclock_unref(own);
 }
 
 /* A block's shared memory is another block's later, unless others see it too. */
@@ -384,9 +385,9 @@ static void object(struct ptx_races *c, struct race_block *b, unsigned first, ui
 		if (!p)
 			continue;
 		if (release) {
-			struct ptx_vc *own = snapshot(c, b, t, first + l);
-			publish(c, b, p, (struct ptx_vc *[2]){own, own}, true);
-			ptx_vc_unref(own);
+			struct vclock *own = snapshot(c, b, t, first + l);
+			publish(c, b, p, (struct vclock *[2]){own, own}, true);
+			vclock_unref(own);
 			t->clock++;
 		} else if (p->release[1]) {
 			join_now(c, b, t, p->release[1]);
@@ -437,8 +438,8 @@ void race_order_free(struct ptx_races *c)
 		block_free(c, b);
 	}
 	for (size_t k = 0; k < c->capplaces; k++) {
-		ptx_vc_unref(c->places[k].release[0]);
-		ptx_vc_unref(c->places[k].release[1]);
+		vclock_unref(c->places[k].release[0]);
+		vclock_unref(c->places[k].release[1]);
 	}
 	free(c->places);
 }

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room softcore: what both software GPUs have. Loaded into other people's programs; each library compiles it for itself.
+
+HEADERS_TO_CHECK += src/softcore/access-set.h src/softcore/vclock.h
+SOFTCORE_SOURCES = src/softcore/access-set.c src/softcore/access-set.h src/softcore/vclock.c src/softcore/vclock.h
