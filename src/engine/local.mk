@@ -108,10 +108,12 @@ libengine_a_SOURCES = \
 	src/engine/why/ask.c \
 	src/engine/why/why-streams.c \
 	src/engine/why/why-device.h \
+	src/engine/why/why-graphs.h \
 	src/engine/why/graph.c \
 	src/engine/why/why-kernels.c \
 	src/engine/why/late-streams.c \
 	src/engine/why/why-callbacks.c \
+	src/engine/why/why-graphs.c \
 	src/engine/why/why-code.c \
 	src/engine/why/why-code.h \
 	src/engine/why/why-helpers.c \
@@ -178,6 +180,7 @@ HEADERS_TO_CHECK += \
 	src/engine/why-ranks.h \
 	src/engine/why/host-look.h \
 	src/engine/why/why-device.h \
+	src/engine/why/why-graphs.h \
 	src/engine/why/why-private.h
 
 # Everything that a program with the engine is linked with.

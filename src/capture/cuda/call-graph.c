@@ -192,6 +192,16 @@ void enter_graph_add(struct call *c) /* all: phGraphNode and hGraph come first *
 	c->cmd.u.graph_add.type = SBT_NODE_OTHER;
 }
 
+/* A program may give a node a kernel of a library: the driver makes a function of it, and loads its
+ * code, within the call. */
+static void note_function(struct call *c, CUgraphNode node)
+{
+	CUDA_KERNEL_NODE_PARAMS k = {0};
+	if (cuda.cuGraphKernelNodeGetParams_v2 &&
+		!OWN(cuda.cuGraphKernelNodeGetParams_v2(node, &k)) && k.kern)
+		call_kernel_function(c, k.kern, k.func);
+}
+
 void exit_graph_add(struct call *c)
 {
 	const cuGraphAddKernelNode_v2_params *p = c->params;
@@ -200,6 +210,8 @@ void exit_graph_add(struct call *c)
 	c->cmd.u.graph_add.handle = H(*p->phGraphNode);
 	c->cmd.u.graph_add.type = graph_node_type(*p->phGraphNode);
 	graph_note_origin(H(*p->phGraphNode), &c->cmd);
+	if (c->cmd.u.graph_add.type == SBT_NODE_KERNEL)
+		note_function(c, *p->phGraphNode);
 	CUgraph child;
 	if (strcmp(c->row->name, "cuGraphAddChildGraphNode") == 0 &&
 		cuda.cuGraphChildGraphNodeGetGraph &&

@@ -378,17 +378,22 @@ static void code_of_kernel(struct call *c, CUfunction handle)
 		(void)code_of(c, H(module));
 }
 
+/* The function will be launched, and no call loaded its module. */
+void call_kernel_function(struct call *c, CUkernel kernel, CUfunction function)
+{
+	CUlibrary library = NULL;
+	CUmodule module = NULL;
+	code_of_kernel(c, (CUfunction)kernel);
+	if (function && cuda.cuKernelGetLibrary && cuda.cuFuncGetModule &&
+		!OWN(cuda.cuFuncGetModule(&module, function)) &&
+		!OWN(cuda.cuKernelGetLibrary(&library, kernel)))
+		ids_module_of_library(H(module), H(library));
+}
+
 void exit_kernel_function(struct call *c)
 {
 	const cuKernelGetFunction_params *p = c->params;
-	CUlibrary library = NULL;
-	CUmodule module = NULL;
-	code_of_kernel(c, (CUfunction)p->kernel);
-	/* The function will be launched, and no call loaded its module. */
-	if (!c->cmd.result && p->pFunc && cuda.cuKernelGetLibrary && cuda.cuFuncGetModule &&
-		!OWN(cuda.cuFuncGetModule(&module, *p->pFunc)) &&
-		!OWN(cuda.cuKernelGetLibrary(&library, p->kernel)))
-		ids_module_of_library(H(module), H(library));
+	call_kernel_function(c, p->kernel, c->cmd.result || !p->pFunc ? NULL : *p->pFunc);
 }
 
 void exit_kernel_attribute(struct call *c)

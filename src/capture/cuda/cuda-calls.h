@@ -25,6 +25,10 @@ bool call_is_pageable(uint64_t address);
 /* A 3D copy as cuMemcpy3D and a graph's copy node have it, on the default stream. */
 void call_copy_3d(struct call *c, const CUDA_MEMCPY3D *m);
 
+/* The driver has made a function of a library's kernel, and may have loaded its code for that.
+ * NULL: it has not. */
+void call_kernel_function(struct call *c, CUkernel kernel, CUfunction function);
+
 #define CALL(name, ID, enter_fn, flags) void enter_fn(struct call *c);
 #define WITH_EXIT(name, ID, enter_fn, exit_fn, flags)                                              \
 	void enter_fn(struct call *c);                                                             \

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "engine/why/why-graphs.h"
 #include "gpucode/ptx-text.h"
 
 #define LAUNCHES_MAX 64u /* that are looked at before a look, in all */
@@ -171,6 +172,22 @@ static bool ask_launch(struct tsdb_look *l, const struct recorder *r, const stru
 	return c.is.answer != PTX_SPINS_OPEN || c.is.nreads;
 }
 
+static void ask_graph(struct tsdb_look *l, const struct recorder *r, const struct state *s,
+	const struct sbt_cmd *launch, uint32_t ctx, unsigned *launches)
+{
+	struct state_steps steps;
+	struct sbt_cmd c;
+
+	if (!why_graph_steps(s, launch, &steps))
+		for (uint32_t i = 0; i < steps.n && *launches < LAUNCHES_MAX; i++)
+			if (why_step_of(&steps.step[i], launch, &c) == WHY_STEP_COMMAND &&
+				c.kind == SBT_LAUNCH) {
+				(void)ask_launch(l, r, s, &c, ctx);
+				++*launches;
+			}
+	state_steps_free(&steps);
+}
+
 void why_code_questions(struct tsdb_look *l, const struct recorder *r, const struct state *s)
 {
 	struct state_stream st;
@@ -183,11 +200,16 @@ void why_code_questions(struct tsdb_look *l, const struct recorder *r, const str
 
 		for (unsigned k = 0; goes_on && k < WHY_CODE_QUEUE && launches < LAUNCHES_MAX &&
 				     state_queue(s, st.id, k, &brief, &status);
-			k++)
-			if (brief.kind == SBT_LAUNCH && why_code_command(r, brief.seq, &c)) {
-				goes_on = ask_launch(l, r, s, &c, st.ctx);
-				launches++;
-			}
+			k++) {
+			if (!why_code_command(r, brief.seq, &c))
+				continue;
+			if (c.kind == SBT_GRAPH_LAUNCH)
+				ask_graph(l, r, s, &c, st.ctx, &launches);
+			if (c.kind != SBT_LAUNCH)
+				continue;
+			goes_on = ask_launch(l, r, s, &c, st.ctx);
+			launches++;
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ struct why_kept {
 	struct ptx_spins is;
 	char place[96]; /* "app.cu:9"; "": not known */
 	bool whole;	/* its lanes are all in loops, if they have begun */
+	uint64_t step;	/* of a graph launch: what its node in the answer has for an id; else 0 */
+	char name[96];	/* of a step */
 };
 
 #define WHY_KEPT_MAX 4u

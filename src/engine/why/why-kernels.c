@@ -205,8 +205,16 @@ static void tell_kept(struct why_node *n, const struct why_kept *k)
 
 void why_kept_kernel(struct why_device *d, uint32_t node, const struct why_queue *q)
 {
-	struct why_node *n = why_at(d->w, node);
+	struct why_node *n;
 
+	if (q->kept[0].step) { /* of a graph launch, which waits for it */
+		const uint32_t step =
+			why_node(d->w, WHY_COMMAND, d->pid, q->kept[0].step, q->kept[0].name);
+
+		why_edge(d->w, node, step, WHY_KNOWN_CODE, "is at");
+		node = step;
+	}
+	n = why_at(d->w, node);
 	n->moved = WHY_STILL;
 	n->any = true;
 	tell_kept(n, &q->kept[0]);

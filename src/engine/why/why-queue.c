@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/why/why-code.h"
+#include "engine/why/why-graphs.h"
 
 #define VALUES_MAX 256u
 #define SHORT_BYTES                                                                                \
@@ -119,6 +120,12 @@ static enum verdict of_command(const struct why_device *d, const struct values *
 
 /* --- a queue --- */
 
+static void refuse(struct why_queue *q, uint64_t seq, const char *why)
+{
+	q->open_seq = seq;
+	q->why = why ? why : "nothing says how far it is";
+}
+
 static void add_kept(struct why_queue *q, const struct sbt_cmd *c, const struct why_code *code)
 {
 	const struct sbt_cmd_launch *l = &c->u.launch;
@@ -136,10 +143,47 @@ static void add_kept(struct why_queue *q, const struct sbt_cmd *c, const struct 
 	k->whole = l->grid_x <= SHORT_BLOCKS && l->grid_y == 1 && l->grid_z == 1;
 }
 
-static void refuse(struct why_queue *q, uint64_t seq, const char *why)
+/* A step of a graph. Its events are no others' business until the whole launch has ended. */
+static void take_step(struct why_device *d, const struct values *v, const struct state_step *step,
+	const struct sbt_cmd *launch, struct why_queue *q)
 {
-	q->open_seq = seq;
-	q->why = why ? why : "nothing says how far it is";
+	struct why_code code = {.is = {.why = NULL}};
+	struct state_kernel k;
+	struct sbt_cmd c;
+	const enum why_step is = why_step_of(step, launch, &c);
+	enum verdict verdict = SHORT;
+
+	if (is == WHY_STEP_UNKNOWN)
+		refuse(q, launch->seq, "what a node of its graph does is not known");
+	else if (is == WHY_STEP_COMMAND && c.kind == SBT_HOST_FUNC)
+		refuse(q, launch->seq, "a host function of its graph may be running");
+	else if (is == WHY_STEP_COMMAND && c.kind != SBT_EVENT_RECORD)
+		verdict = of_command(d, v, &c, &code);
+	if (verdict == OPEN)
+		refuse(q, launch->seq, code.is.why);
+	if (verdict != KEPT)
+		return;
+	add_kept(q, &c, &code);
+	if (q->why || !state_kernel_by_id(d->state, (uint32_t)c.u.launch.kernel, &k))
+		return;
+	q->kept[q->nkept - 1].step = 1ull << 63 | (uint64_t)step->graph << 32 | step->node.node;
+	sbt_kernel_short_name(
+		q->kept[q->nkept - 1].name, sizeof(q->kept[q->nkept - 1].name), k.name);
+}
+
+/* A launch of a graph: its nodes may run in any order that the edges allow, so each is looked at as
+ * if it were the one. */
+static void take_graph(struct why_device *d, const struct values *v, const struct sbt_cmd *launch,
+	struct why_queue *q)
+{
+	struct state_steps steps;
+	const char *unknown = why_graph_steps(d->state, launch, &steps);
+
+	if (unknown)
+		refuse(q, launch->seq, unknown);
+	for (uint32_t i = 0; !q->why && i < steps.n; i++)
+		take_step(d, v, &steps.step[i], launch, q);
+	state_steps_free(&steps);
 }
 
 static void look_at(struct why_device *d, const struct values *v, const struct state_stream *st,
@@ -160,6 +204,10 @@ static void look_at(struct why_device *d, const struct values *v, const struct s
 		if (k == WHY_CODE_QUEUE || !why_code_command(d->en->live.recorder, brief.seq, &c)) {
 			refuse(q, brief.seq, "too many commands are queued there");
 			return;
+		}
+		if (c.kind == SBT_GRAPH_LAUNCH) {
+			take_graph(d, v, &c, q);
+			continue;
 		}
 		verdict = of_command(d, v, &c, &code);
 		if (verdict == KEPT)
