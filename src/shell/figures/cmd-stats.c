@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a trace's time went: info stats, tsdb stats.
+ * Where a trace's time went: info stats, info critical-path, tsdb stats.
  */
 #include <string.h>
 #include "base/words.h"
+#include "shell/figures/critical-text.h"
 #include "shell/figures/stats-text.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
-#define USAGE "Use: tsdb stats FILE [RANGE] [--top N] [--json]"
+#define USAGE "Use: tsdb stats FILE [RANGE] [--critical-path] [--top N] [--json]"
 enum { TOP = 10 };
 
 const char cmd_info_stats_help[] =
@@ -30,11 +31,24 @@ const char cmd_info_stats_help[] =
 	"Examples: info stats\n"
 	"          info stats 100-200 --top 3\n";
 
+const char cmd_info_critical_path_help[] =
+	"Shows the critical path of the open trace: the chain of kernels, copies and the host's own\n"
+	"time, each of which waited for the one before, that leads to what ended last. Only what is\n"
+	"on it can make the run shorter. RANGE is 100-200, 100- or 143.\n"
+	"  --top N   rows of each table, 10 if not given; 0: all\n"
+	"Gain is how much shorter the run would be if all of that kernel, or all of the host's way\n"
+	"to that place, took no time: less than its share where something else ends nearly as late.\n"
+	"Slack is how much longer something beside the path could be before it is on it. Both are\n"
+	"of a model in which everything else takes as long as it did.\n"
+	"What waits for what is what the program ordered (`order why`), and the recorded times.\n"
+	"Examples: info critical-path\n"
+	"          info critical-path 100-200 --top 3\n";
+
 struct stats_words {
 	struct stats_ask ask;
 	uint64_t top;
 	const char *file; /* of the tool */
-	bool json;
+	bool json, path;  /* path: the critical path is asked for */
 };
 
 static bool cancelled(void *session, uint64_t done, uint64_t of)
@@ -58,6 +72,8 @@ static struct err *take_words(struct stats_words *w, int argc, char *const *argv
 			continue;
 		if (!strcmp(argv[i], "--json"))
 			w->json = true;
+		else if (tool && !strcmp(argv[i], "--critical-path"))
+			w->path = true;
 		else if (tool && !w->file && *argv[i] != '-')
 			w->file = argv[i];
 		else if (!word_range(argv[i], &w->ask.first, &w->ask.last))
@@ -66,6 +82,21 @@ static struct err *take_words(struct stats_words *w, int argc, char *const *argv
 				"Ranges are like 100-200; the options are --top and --json");
 	}
 	return NULL;
+}
+
+static struct err *show_path(struct session *s, const struct stats_words *w)
+{
+	const struct order_options o = {.first = w->ask.first,
+		.last = w->ask.last == UINT64_MAX ? 0 : w->ask.last,
+		.interrupt = &interrupt_flag};
+	struct sbt_reader *r = s->engine.trace.reader;
+	struct critical_path p;
+	struct err *e;
+
+	TRY(critical_path(&p, r, &o));
+	e = critical_print(s, r, &p, w->top, w->json);
+	critical_path_free(&p);
+	return e;
 }
 
 static struct err *show(struct session *s, struct stats_words *w)
@@ -96,6 +127,14 @@ struct err *cmd_info_stats(struct session *s, const struct cmd_args *a)
 	return show(s, &w);
 }
 
+struct err *cmd_info_critical_path(struct session *s, const struct cmd_args *a)
+{
+	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP, .json = a->json};
+
+	TRY(take_words(&w, (int)a->argc, a->argv, false));
+	return show_path(s, &w);
+}
+
 int tool_stats(struct session *s, int argc, char **argv)
 {
 	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP};
@@ -106,7 +145,7 @@ int tool_stats(struct session *s, int argc, char **argv)
 	if (!e)
 		e = trace_open(s, w.file);
 	if (!e)
-		e = show(s, &w);
+		e = w.path ? show_path(s, &w) : show(s, &w);
 	if (e)
 		out_error(s->out, e);
 	return e != NULL;

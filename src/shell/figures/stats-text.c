@@ -232,7 +232,7 @@ JS_DEFINE(stream_depth_object, "queue_depth", stats_stream, JS(UINT, stats_strea
 JS_DEFINE(stream_row_object, "stream_use", stream_row, JS_AS("stream", ID, stream_row, is.id),
 	JS_IN(UINT, stream_row, is, device, work, timed),
 	JS_OF("time", POINTER, stream_row, time, stream_time_object),
-	JS_OF("queue", POINTER, stream_row, depth, stream_depth_object));
+	JS_OF("queue_depth", POINTER, stream_row, depth, stream_depth_object));
 
 static void put_buckets(struct buf *out, const void *member)
 {

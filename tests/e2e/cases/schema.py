@@ -213,6 +213,8 @@ def test_every_command(t):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
     look.tool('info', 'r0.sbt', '--clocks')
     look.tool('stats', 'r0.sbt')
+    look.tool('stats', 'r0.sbt', '--critical-path')
+    look.shell(['file r0.sbt'], ['info critical-path --json'])
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')

@@ -60,6 +60,30 @@ def test_without_times(t):
     t.check('Not known\n  times of streams, use of devices, queue depth, launch latency, bandwidth, idle time by host call: ' in out, out)
 
 
+def test_critical_path(t):
+    """examples/pipeline.cu computes in stream 2 and copies in stream 1: its path goes through kernels and the host, and names lines of it."""
+    record(t, 'pipeline', '--timestamps')
+    p = stats(t, '--critical-path', '--top', '0')
+    t.equal(sum(part['path_ns'] for part in p['part_list']), p['length_ns'], 'parts of the path')
+    t.equal(p['end_ns'] - p['begin_ns'], p['length_ns'], 'its length')
+    steps = p['longest_steps']
+    t.equal((steps[0]['begin_ns'], steps[-1]['end_ns']), (p['begin_ns'], p['end_ns']), 'where it begins and ends')
+    t.equal([a['end_ns'] for a in steps[:-1]], [b['begin_ns'] for b in steps[1:]], 'that each step waited for the one before')
+    t.check(any(part['part'] == 'kernel' and 'pipeline.cu' in part['call_site'] for part in p['part_list']), f'lines of the program: {p["part_list"]}')
+    t.check(all(0 <= part['gain']['gain_ns'] <= p['length_ns'] for part in p['part_list'][:16]), 'gains')
+    out = t.tsdb('t.sbt', '--batch', '-ex', 'info critical-path --top 3').out
+    t.match(r'^It is mostly .*: \d+\.\d %, \d+\.\d{3} ms\.$', out)
+    t.match(r'^If that took no time, the run would be \d+\.\d{3} ms shorter', out)
+    for text in ('On it', 'Its longest steps'):
+        t.check(text in out, f'{text} is not in {out}')
+
+
+def test_critical_path_needs_times(t):
+    record(t, 'pipeline')
+    r = t.tsdb('stats', 't.sbt', '--critical-path')
+    t.check(r.status == 1 and 'no GPU times' in r.err and '--timestamps' in r.err, r.err)
+
+
 def test_words(t):
     record(t, 'vecadd')
     for words, text in ((['stats'], 'stats needs a trace'), (['stats', 't.sbt', '--top'], '--top needs a number'), (['stats', 't.sbt', 'x'], 'no range')):
