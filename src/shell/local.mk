@@ -75,12 +75,15 @@ HEADERS_TO_CHECK += src/shell/values/kernel-args.h
 libshell_a_SOURCES += src/shell/source/source-view.c src/shell/source/cmd-source.c src/shell/source/source-view.h \
 	src/shell/source/cmd-where.c src/shell/source/cmd-names.c src/shell/source/source-place.c src/shell/source/source-place.h
 HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/source/source-place.h src/shell/tools/core-text.h src/shell/tools/core-ask.h
+libshell_a_SOURCES += src/shell/tui/tui.h src/shell/tui/cmd-tui.c src/shell/tui/tui-panes.c src/shell/tui/tui-panes.h \
+	src/shell/tui/tui-screen.c src/shell/tui/tui-screen.h src/shell/tui/tui-layout.c src/shell/tui/tui-layout.h
+HEADERS_TO_CHECK += src/shell/tui/tui.h src/shell/tui/tui-panes.h src/shell/tui/tui-screen.h src/shell/tui/tui-layout.h
 libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
-libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(JANSSON_CFLAGS)
+libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
-tsdb_LDADD = libshell.a libexport.a $(ENGINE_LIBS) $(EDIT_LIBS) $(EXPORT_LIBS)
+tsdb_LDADD = libshell.a libexport.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS)
 
 HEADERS_TO_CHECK += src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/figures/critical-text.h src/shell/figures/stats-text.h src/shell/figures/sums-text.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
@@ -108,6 +111,11 @@ TESTS += tests/unit/test-shell-words tests/unit/test-shell-table tests/unit/test
 tests_unit_test_shell_words_SOURCES = tests/unit/test-shell-words.c
 tests_unit_test_shell_words_CFLAGS = $(SHELL_TEST_CFLAGS)
 tests_unit_test_shell_words_LDADD = $(SHELL_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-tui-layout
+TESTS += tests/unit/test-tui-layout
+tests_unit_test_tui_layout_SOURCES = tests/unit/test-tui-layout.c
+tests_unit_test_tui_layout_CFLAGS = $(SHELL_TEST_CFLAGS)
+tests_unit_test_tui_layout_LDADD = $(SHELL_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-shell-script
 TESTS += tests/unit/test-shell-script
 tests_unit_test_shell_script_SOURCES = tests/unit/test-shell-script.c tests/unit/shell-test.h tests/unit/cmds.h

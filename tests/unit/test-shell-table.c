@@ -58,6 +58,7 @@ static const struct {
 		"set, unset, cd, directory"},
 	{"selects: `info threads`, `info blocks` and `info ranks` say what there is",
 		"thread, block, rank"},
+	{"draws on the terminal", "tui, layout, focus, winheight, refresh"},
 	{"writes a file", "dump, save breakpoints, order graph"},
 	{"prints what it is given, or what others print",
 		"echo, printf, output, display, source, shell, pipe, with, if, else, while, end, loop_break, "

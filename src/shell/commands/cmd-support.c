@@ -16,6 +16,7 @@
 #include "shell/live/gpu.h"
 #include "shell/live/process.h"
 #include "shell/tools/tools.h"
+#include "shell/tui/tui.h"
 #include "shell/script/defined.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
@@ -435,9 +436,12 @@ struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 	if (!shell || !*shell)
 		shell = "/bin/sh";
 	out_flush(s->out);
+	tui_suspend(s);
 	pid = fork();
-	if (pid < 0)
+	if (pid < 0) {
+		tui_resume(s, false);
 		return err_sys(errno, "cannot start %s", shell);
+	}
 	if (!pid) {
 		if (*a->rest)
 			execl(shell, shell, "-c", a->rest, (char *)NULL);
@@ -447,6 +451,7 @@ struct err *cmd_shell(struct session *s, const struct cmd_args *a)
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	tui_resume(s, *a->rest);
 	vars_set_status(s->vars, status);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return err_new(ERR_SYSTEM, "the shell %s could not run the command", shell);

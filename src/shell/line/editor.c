@@ -23,6 +23,7 @@ struct editor {
 	History *history;
 	char *prompt;
 	editor_complete_fn *complete;
+	const struct editor_screen *screen; /* NULL: none */
 	void *arg;
 	/* the terminal: tsdb's own descriptor, which need not block other programs; or the
 	 * inherited one, which may */
@@ -52,16 +53,28 @@ static char *prompt_of(EditLine *el)
 	return ed->prompt;
 }
 
+static bool redraw(struct editor *ed, enum editor_redraw why)
+{
+	return ed->screen && ed->screen->redraw(ed->arg, why);
+}
+
 /* Shows the line again if tsdb was stopped and goes on, and takes the terminal's new size. */
 static void follow_screen(struct editor *ed)
 {
-	if (interrupt_resized)
+	bool again = false;
+
+	if (interrupt_resized) {
 		el_resize(ed->el);
+		again = redraw(ed, EDITOR_RESIZED);
+	}
 	if (interrupt_continued) { /* the shell has set the terminal as it likes it */
 		el_set(ed->el, EL_PREP_TERM, 0);
 		el_set(ed->el, EL_PREP_TERM, 1);
-		el_set(ed->el, EL_REFRESH);
+		redraw(ed, EDITOR_CONTINUED);
+		again = true;
 	}
+	if (again)
+		el_set(ed->el, EL_REFRESH);
 	interrupt_resized = interrupt_continued = false;
 }
 
@@ -213,6 +226,91 @@ static unsigned char on_tab(EditLine *el, int ch)
 	return what;
 }
 
+/* --- keys of the screen --- */
+
+static unsigned char on_key(EditLine *el, enum editor_key key)
+{
+	struct editor *ed;
+
+	el_get(el, EL_CLIENTDATA, &ed);
+	if (ed->screen && ed->screen->key(ed->arg, key))
+		el_set(el, EL_REFRESH);
+	return CC_NORM;
+}
+
+static unsigned char on_toggle(EditLine *el, int ch)
+{
+	return on_key(el, EDITOR_TOGGLE);
+}
+
+static unsigned char on_next(EditLine *el, int ch)
+{
+	return on_key(el, EDITOR_NEXT);
+}
+
+static unsigned char on_focus(EditLine *el, int ch)
+{
+	return on_key(el, EDITOR_FOCUS);
+}
+
+static unsigned char on_page_up(EditLine *el, int ch)
+{
+	return on_key(el, EDITOR_PAGE_UP);
+}
+
+static unsigned char on_page_down(EditLine *el, int ch)
+{
+	return on_key(el, EDITOR_PAGE_DOWN);
+}
+
+static unsigned char on_redraw(EditLine *el, int ch)
+{
+	struct editor *ed;
+
+	el_get(el, EL_CLIENTDATA, &ed);
+	if (redraw(ed, EDITOR_CLEARED))
+		el_set(el, EL_REFRESH);
+	return CC_NORM;
+}
+
+static const struct {
+	const char *name, *help, *keys[3];
+	unsigned char (*run)(EditLine *el, int ch);
+} screen_keys[] = {
+	{"tsdb-screen", "switch the text screen on or off", {"^Xa", "^XA", "^X^A"}, on_toggle},
+	{"tsdb-layout", "the text screen's next layout", {"^X2"}, on_next},
+	{"tsdb-pane", "the text screen's next pane", {"^Xo"}, on_focus},
+	{"tsdb-page-up", "move a pane's text up", {NULL}, on_page_up},
+	{"tsdb-page-down", "move a pane's text down", {NULL}, on_page_down},
+	{"tsdb-redraw", "draw the text screen anew", {NULL}, on_redraw},
+};
+
+static void bind_screen_keys(EditLine *el)
+{
+	for (unsigned i = 0; i < sizeof screen_keys / sizeof *screen_keys; i++) {
+		el_set(el, EL_ADDFN, screen_keys[i].name, screen_keys[i].help, screen_keys[i].run);
+		for (unsigned k = 0; k < 3 && screen_keys[i].keys[k]; k++)
+			el_set(el, EL_BIND, screen_keys[i].keys[k], screen_keys[i].name, NULL);
+	}
+}
+
+void editor_set_screen(struct editor *ed, const struct editor_screen *screen)
+{
+	ed->screen = screen;
+}
+
+void editor_take_screen(struct editor *ed, bool on)
+{
+	el_set(ed->el, EL_BIND, "^L", on ? "tsdb-redraw" : "ed-clear-screen", NULL);
+	if (on) {
+		el_set(ed->el, EL_BIND, "\\e[5~", "tsdb-page-up", NULL);
+		el_set(ed->el, EL_BIND, "\\e[6~", "tsdb-page-down", NULL);
+	} else {
+		el_set(ed->el, EL_BIND, "-r", "\\e[5~", NULL);
+		el_set(ed->el, EL_BIND, "-r", "\\e[6~", NULL);
+	}
+}
+
 struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, void *arg)
 {
 	struct editor *ed = xcalloc(1, sizeof *ed);
@@ -242,6 +340,7 @@ struct editor *editor_new(unsigned history_size, editor_complete_fn *complete, v
 	el_set(ed->el, EL_ADDFN, "tsdb-complete", "complete the word", on_tab);
 	el_set(ed->el, EL_BIND, "^I", "tsdb-complete", NULL);
 	el_set(ed->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	bind_screen_keys(ed->el);
 	el_source(ed->el, NULL);
 	return ed;
 }

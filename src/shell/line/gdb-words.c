@@ -13,14 +13,12 @@ const struct gdb_word gdb_words[] = {
 	{"hbreak", "Use \"break\""},
 	{"inferior", "Use \"info inferiors\", and \"rank\" in a set of traces"},
 	{"jump", "The host is not moved; \"goto\" moves a replay"},
-	{"layout", "Use \"list\", \"disassemble\" and \"info streams\""},
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
 		"The host's functions are not left early; \"set arg\" changes a launch of a replay"},
 	{"target", "Use \"attach PID\""},
 	{"trace", "Use \"probe PLACE count\" for a line of a kernel, \"dprintf\" for others"},
 	{"tstart", "Probes count from \"run\" on; \"info probes\" shows them"},
-	{"tui", "Use \"list\", \"disassemble\" and \"info streams\""},
 	{NULL, NULL},
 };
 

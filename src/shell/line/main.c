@@ -20,6 +20,7 @@
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
+#include "shell/tui/tui.h"
 
 struct step {
 	bool file; /* -x: a script; else -ex: a command */
@@ -27,7 +28,7 @@ struct step {
 };
 
 struct options {
-	bool no_init, help, version;
+	bool no_init, help, version, tui;
 	bool json; /* --json before the tool's name */
 	const char *cd;
 	const char *attach; /* -p */
@@ -55,6 +56,7 @@ static const char usage_options[] =
 	"  --batch                leave after those; exit status 1 when one failed\n"
 	"  --args                 the words after PROGRAM are its arguments, options too\n"
 	"  --cd DIR               change to DIR first\n"
+	"  --tui                  with the text screen (help tui)\n"
 	"  -q, --quiet            no greeting\n"
 	"  --no-init, -n          do not read ~/.config/tsdb/init\n"
 	"  --json                 the TOOL's list or verdict as JSON; or behind its name\n"
@@ -86,6 +88,8 @@ static bool take_flag(struct session *s, struct options *o, const char *w)
 	else if (!strcmp(w, "--no-init") || !strcmp(w, "-n") || !strcmp(w, "-nx") ||
 		 !strcmp(w, "--nx"))
 		o->no_init = true;
+	else if (!strcmp(w, "--tui") || !strcmp(w, "-tui"))
+		o->tui = true;
 	else if (!strcmp(w, "--help") || !strcmp(w, "-h"))
 		o->help = true;
 	else if (!strcmp(w, "--json"))
@@ -231,6 +235,8 @@ static void start_editor(struct session *s)
 	if (!s->interactive)
 		return;
 	s->editor = editor_new((unsigned)s->set.number[SHELL_HISTORY_SIZE], session_complete, s);
+	if (s->editor)
+		editor_set_screen(s->editor, &tui_editor_screen);
 	path = s->editor && settings_on(&s->set, SHELL_HISTORY_SAVE)
 		       ? session_state_path("history", false)
 		       : NULL;
@@ -290,6 +296,11 @@ static int run_session(struct session *s, const struct options *o)
 	read_init(s, o);
 	if (o->attach)
 		e = process_attach(s, o->attach, false);
+	if (e) {
+		out_error(s->out, e);
+		return 1;
+	}
+	e = o->tui ? tui_enable(s) : NULL;
 	if (e) {
 		out_error(s->out, e);
 		return 1;

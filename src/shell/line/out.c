@@ -29,6 +29,9 @@ struct out {
 	unsigned diverted; /* how often, within one another: no pager then */
 	int failed;	   /* errno of the first failed write */
 	FILE *log;
+	struct buf *collect;		 /* NULL: text goes to fd */
+	const struct out_screen *screen; /* NULL: none */
+	void *screen_arg;
 	uint64_t progress_since; /* ns; 0: no progress line */
 	uint64_t progress_drawn;
 };
@@ -60,12 +63,26 @@ static void give_up(struct out *o, int sys)
 		o->failed = sys;
 }
 
+/* Called before text is written to the terminal. */
+static void before_text(struct out *o)
+{
+	if (o->screen && !o->pager && !o->diverted)
+		o->screen->before_text(o->screen_arg);
+}
+
 static void write_all(struct out *o)
 {
 	size_t done = 0;
 
+	if (o->collect) {
+		buf_add(o->collect, o->buf.data, o->buf.len);
+		buf_clear(&o->buf);
+		return;
+	}
 	if (o->log)
 		fwrite(o->buf.data, 1, o->buf.len, o->log);
+	if (o->buf.len)
+		before_text(o);
 	while (!o->closed && done < o->buf.len) {
 		ssize_t n = write(o->fd, o->buf.data + done, o->buf.len - done);
 
@@ -105,9 +122,22 @@ static const char *pager_command(void)
 	return in_path("less") ? "less" : in_path("more") ? "more" : NULL;
 }
 
-/* Runs in the child: becomes the pager. */
-static void become_pager(int in, const char *pager)
+/* Less waits for `q` also when it can show all: "-+F" takes the option F back. */
+static void make_less_wait(void)
 {
+	const char *less = getenv("LESS");
+	char *both =
+		xasprintf("%s%s -+F", less && *less == '-' ? "" : "-", less && *less ? less : "RX");
+
+	setenv("LESS", both, 1);
+	free(both);
+}
+
+/* Runs in the child: becomes the pager. */
+static void become_pager(int in, const char *pager, bool waits)
+{
+	if (waits)
+		make_less_wait();
 	if (in == STDIN_FILENO)
 		(void)fcntl(in, F_SETFD, 0);
 	else
@@ -121,6 +151,7 @@ static void become_pager(int in, const char *pager)
 static void start_pager(struct out *o)
 {
 	const char *pager = pager_command();
+	bool waits;
 	int ends[2];
 	pid_t pid;
 
@@ -128,10 +159,11 @@ static void start_pager(struct out *o)
 		o->height = 0;
 		return;
 	}
+	waits = o->screen && o->screen->before_pager(o->screen_arg);
 	pid = fork();
 	if (pid == 0) {
 		close(ends[1]);
-		become_pager(ends[0], pager);
+		become_pager(ends[0], pager, waits);
 	}
 	close(ends[0]);
 	if (pid < 0) {
@@ -148,6 +180,18 @@ void out_flush(struct out *o)
 	write_all(o);
 	if (o->log)
 		fflush(o->log);
+}
+
+void out_on_screen(struct out *o, const struct out_screen *hooks, void *arg)
+{
+	o->screen = hooks;
+	o->screen_arg = arg;
+}
+
+void out_collect(struct out *o, struct buf *to)
+{
+	out_flush(o);
+	o->collect = to;
 }
 
 struct out_target out_divert(struct out *o, int fd)
@@ -237,7 +281,7 @@ static const char *style_code(enum style style)
 
 void out_style(struct out *o, enum style style, const char *fmt, ...)
 {
-	bool on = o->color && style != STYLE_NONE;
+	bool on = o->color && style != STYLE_NONE && !o->collect;
 	size_t from, text;
 	va_list ap;
 
@@ -288,18 +332,19 @@ void out_page_begin(struct out *o, unsigned height)
 	o->height = o->diverted ? 0 : height;
 }
 
-void out_page_end(struct out *o)
+bool out_page_end(struct out *o)
 {
 	out_flush(o);
 	o->height = 0;
 	if (!o->pager)
-		return;
+		return false;
 	close(o->fd);
 	while (waitpid(o->pager, NULL, 0) < 0 && errno == EINTR)
 		;
 	o->pager = 0;
 	o->fd = STDOUT_FILENO;
 	o->closed = false;
+	return true;
 }
 
 void out_set_color(struct out *o, bool on)
@@ -351,6 +396,7 @@ void out_error(struct out *o, struct err *e)
 	struct buf b = BUF_INIT;
 
 	out_flush(o);
+	before_text(o);
 	put_error(&b, e);
 	fprintf(stderr, "%s%s", color ? "\033[31mtsdb:\033[0m " : "tsdb: ", buf_cstr(&b));
 	fflush(stderr);
@@ -369,6 +415,7 @@ void out_warn(struct out *o, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
+	before_text(o);
 	text_print(stderr, "tsdb: %s\n", buf_cstr(&b));
 	fflush(stderr);
 	buf_free(&b);

@@ -7,6 +7,7 @@
 #ifndef SHELL_OUT_H
 #define SHELL_OUT_H
 
+#include <stdbool.h>
 #include "base/err.h"
 #include "base/buf.h"
 
@@ -33,7 +34,22 @@ bool out_closed(const struct out *o);
 
 /* Between these calls, output longer than height lines goes through a pager. height 0: never. */
 void out_page_begin(struct out *o, unsigned height);
-void out_page_end(struct out *o);
+/* Returns whether it did. */
+bool out_page_end(struct out *o);
+
+/* Something else is on the same screen. The hooks get arg; both write nothing to o. */
+struct out_screen {
+	/* A pager is about to start. Returns true if it must not leave by itself: its screen is
+	 * then drawn over. */
+	bool (*before_pager)(void *arg);
+	/* Text is about to be written to the terminal. */
+	void (*before_text)(void *arg);
+};
+void out_on_screen(struct out *o, const struct out_screen *hooks, void *arg);
+
+/* Appends everything from now on to `to`, which nobody else sees: without colours, not in the log.
+ * NULL: no more. */
+void out_collect(struct out *o, struct buf *to);
 
 /* Sends everything from now on to fd instead, without a pager. Returns what out_restore() takes
  * back; between the two, output that fd does not take is dropped, and is no failure. */

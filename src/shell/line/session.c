@@ -29,6 +29,7 @@
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
 #include "shell/source/source-view.h"
+#include "shell/tui/tui.h"
 #include "symbols/sources.h"
 #include "symbols/symbols.h"
 #include "base/words.h"
@@ -47,6 +48,7 @@ void session_init(struct session *s)
 	process_hooks(s);
 	s->vars = vars_new();
 	s->defined = defined_new();
+	out_on_screen(s->out, &tui_out_screen, s);
 	BUG_ON(session_setting_changed(s, &s->set, SHELL_COLOR));
 }
 
@@ -66,6 +68,7 @@ static void save_history(struct session *s)
 
 void session_deinit(struct session *s)
 {
+	tui_end(s);
 	if (s->editor)
 		save_history(s);
 	engine_deinit(&s->engine);
@@ -176,6 +179,7 @@ static char *read_terminal(struct session *s, const char *prompt, bool *ret_inte
 	char *line;
 
 	out_flush(s->out);
+	tui_refresh(s);
 	line = editor_read(s->editor, prompt, ret_interrupted);
 	if (!*ret_interrupted)
 		return line;
@@ -412,10 +416,13 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 	if ((c->flags & CMD_PAGED) && s->interactive && settings_on(&s->set, SHELL_PAGINATION)) {
 		if (!lines)
 			out_screen(&lines, &columns);
+		if (tui_is_on(s))
+			lines = tui_prompt_lines(s);
 		out_page_begin(s->out, lines);
 	}
 	e = run_and_return(s, c, a);
-	out_page_end(s->out);
+	if (out_page_end(s->out))
+		tui_resume(s, false);
 	return e;
 }
 

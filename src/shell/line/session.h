@@ -28,6 +28,7 @@ struct vars;
 struct defined;
 struct displays;
 struct checkpoints;
+struct tui;
 
 /* What commands such as continue, bt, info streams and print refer to. */
 enum focus { FOCUS_NONE, FOCUS_LIVE, FOCUS_REPLAY };
@@ -55,6 +56,7 @@ struct session {
 	struct checkpoints *checkpoints; /* NULL until first used */
 	struct displays *displays;	 /* NULL until first used */
 	struct defined *defined;	 /* the command table with the user's own */
+	struct tui *tui;		 /* tui/tui.h; NULL until first used */
 	struct kernel_selection { /* values/kernel-source.h: a frame, and the stop it was chosen at
 				   */
 		unsigned frame;

@@ -11,6 +11,7 @@
 #include "shell/script/script.h"
 #include "shell/line/interrupt.h"
 #include "shell/values/value.h"
+#include "shell/tui/tui.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
 
@@ -471,15 +472,19 @@ static struct err *run_piped(struct session *s, const char *command, const char 
 	int status;
 
 	out_flush(s->out);
+	tui_suspend(s);
 	to = popen(shell, "we");
-	if (!to)
+	if (!to) {
+		tui_resume(s, false);
 		return err_sys(errno, "cannot run %s", shell);
+	}
 	before = out_divert(s->out, fileno(to));
 	e = session_execute(s, command);
 	out_restore(s->out, before);
 	status = pclose(to);
 	if (status >= 0)
 		vars_set_status(s->vars, status);
+	tui_resume(s, true);
 	return e;
 }
 

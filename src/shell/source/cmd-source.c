@@ -181,8 +181,8 @@ struct err *cmd_info_source(struct session *s, const struct cmd_args *a)
 /* --- folders --- */
 
 const char cmd_directory_help[] =
-	"Looks for sources in these folders first, with the whole path that the compiler had, then\n"
-	"with ever less of it. Without a folder: forgets all that were given. `show directories` lists\n"
+	"Looks in these folders for sources that are not where the compiler found them: with the whole\n"
+	"path that it had, then with ever less of it. Without a folder: forgets all that were given. `show directories` lists\n"
 	"them; `set substitute-path FROM TO` replaces the beginning of paths.\n"
 	"Example: directory /src/app ../old\n";
 
