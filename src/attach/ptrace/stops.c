@@ -823,13 +823,14 @@ static bool serve_wait(struct inferior *inf, pid_t tid, int timeout_ms, struct e
 
 bool stops_run_device(struct inferior *inf, bool (*over)(void *arg), void *arg, int timeout_ms)
 {
-	const uint64_t end = monotonic_ms() + (uint64_t)timeout_ms;
+	struct patience patience;
 	bool is_over = false;
 	struct wait_hold h;
 
+	patience_begin(&patience, inf->pid, (uint64_t)timeout_ms * MS_NS);
 	run_device_threads(inf);
 	wait_hold(&h);
-	while (inf->alive && !inf->died && !(is_over = over(arg)) && monotonic_ms() < end) {
+	while (inf->alive && !inf->died && !(is_over = over(arg)) && !patience_over(&patience)) {
 		int status;
 		struct tracee *t = wait_next(inf, &status);
 

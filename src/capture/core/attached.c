@@ -276,6 +276,7 @@ static void *live(void *arg)
 	}
 	struct tsdb_control *c = agent.control;
 	device_look_start();
+	device_look_await();
 	if (start_work(c))
 		await_end(c);
 	leave(c, !agent_debugger_gone(c));

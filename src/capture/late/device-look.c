@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/checked.h"
 #include "capture/core/agent.h"
@@ -15,6 +16,10 @@
 #include "capture/core/thread.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/ids.h"
+
+#define AWAIT_TURNS                                                                                \
+	10000u /* some seconds; of a machine that is so busy that nothing runs, more               \
+		*/
 
 static AGENT_KEPT _Atomic pid_t thread_of; /* the process that has the thread */
 
@@ -121,6 +126,7 @@ static void *run(void *arg)
 
 	tls.inside = 1; /* its calls are not the program's */
 	prctl(PR_SET_NAME, "tsdb-look");
+	atomic_store(&c->look.there, 1); /* tsdb knows by the name which threads to let run */
 	while (agent_live()) {
 		const uint32_t asked = atomic_load(&c->look.asked);
 
@@ -147,12 +153,21 @@ void device_look_start(void)
 		return;
 	atomic_store(&c->look.answered, atomic_load(&c->look.asked));
 	atomic_fetch_add(&thread_strangers, 1);
-	if (!thread_start_with(run, c)) {
-		atomic_store(&c->look.there, 1);
+	if (!thread_start_with(run, c))
 		return;
-	}
 	atomic_fetch_sub(&thread_strangers, 1);
 	atomic_store(&thread_of, 0);
+}
+
+void device_look_await(void)
+{
+	const struct timespec a_while = {.tv_nsec = 200000};
+	const struct tsdb_control *c = agent.control;
+
+	for (unsigned i = 0; c && i < AWAIT_TURNS && atomic_load(&thread_of) == getpid() &&
+			     !atomic_load(&c->look.there);
+		i++)
+		nanosleep(&a_while, NULL);
 }
 
 void device_look_stop(void)

@@ -9,6 +9,9 @@
 
 /* Starts the thread, if it does not run in this process. */
 void device_look_start(void);
+/* Waits until the thread has begun to listen: before that tsdb, which may stop the process at any
+ * moment from then on, does not know it. */
+void device_look_await(void);
 /* The agent is not live any more: the thread ends, when the driver returns. */
 void device_look_stop(void);
 

@@ -5,6 +5,7 @@
  * finding a cycle), with every byte that it would change compared.
  */
 #include "softgpu/machine/ptx-look.h"
+#include "base/patience.h"
 #include "softgpu/machine/ptx-cluster.h"
 #include "softgpu/machine/ptx-path.h"
 #include "softgpu/machine/ptx-run.h"
@@ -490,12 +491,14 @@ void ptx_look(struct soft_look *ret, unsigned ms)
 {
 	static uint32_t last;
 	const uint32_t round = ++last ? last : ++last;
-	const uint64_t end = now_ns() + ms * 1000000ull;
+	struct patience patience;
 
+	patience_begin(
+		&patience, 0, ms * 1000000ull); /* the workers may get little of a processor */
 	begin(round);
 	do
 		nanosleep(&(struct timespec){0, 500000}, NULL);
-	while (!all_whole() && now_ns() < end);
+	while (!all_whole() && !patience_over(&patience));
 	atomic_store(&ptx_look_now, 0);
 	pthread_mutex_lock(&lock);
 	for (struct ptx_look_run *r = runs; r; r = r->next)
