@@ -25,6 +25,7 @@ struct asked {
 	enum gpu_wait *waits; /* what its call waits for */
 	unsigned *called;     /* the frame of the call */
 	bool peer;	      /* another process, that the program waits for */
+	bool late; /* a thread is in a call that began before tsdb came, and nothing looks inside */
 };
 
 /* A thread that is in no call, or in one that has just ended, runs. */
@@ -289,10 +290,12 @@ static void at_call(struct asked *a, unsigned i)
 
 	n->root = !a->peer;
 	why_set(&n->does, "waits in %s", t->call);
-	if (find_sync(a, t, &c))
+	if (find_sync(a, t, &c)) {
 		waits = wait_recorded(a, t, &c);
-	else
+	} else {
 		waits = wait_by_stack(a, t, a->waits[i]);
+		a->late = a->late || !(a->p.whole || sees_inside(a));
+	}
 	if (waits)
 		return;
 	/* What it waits for has finished, or was not seen. */
@@ -393,6 +396,14 @@ static void add_device(struct asked *a)
 		why_note(a->d.w, "%s", a->d.look->unanswered);
 }
 
+static void note_late(struct asked *a)
+{
+	if (a->late)
+		why_note(a->d.w,
+			"what process %d waits for was given to the GPU before tsdb came, and is not known: run the program under tsdb, or attach before it hangs",
+			(int)a->p.pid);
+}
+
 static void asked_free(struct asked *a)
 {
 	for (unsigned i = 0; i < a->p.nthreads; i++)
@@ -411,6 +422,7 @@ static void ask_process(struct asked *a)
 	for (unsigned i = 0; i < a->p.nthreads; i++)
 		if (a->waits[i] != GPU_WAITS_NOT && a->p.threads[i].node != WHY_NONE)
 			at_call(a, i);
+	note_late(a);
 }
 
 static void begin_peer(struct asked *peer, const struct asked *a, struct inferior *inf)
