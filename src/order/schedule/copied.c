@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From one trace to another, see copied.h. Modules and places have other numbers there; stacks keep
- * theirs.
+ * theirs. A frame in no module, or at a place that the trace lacks, stays one.
  */
 #include "order/schedule/copied.h"
 
@@ -39,8 +39,12 @@ static struct sbt_frame copy_frame(struct copied *w, const struct sbt_frame *f)
 	const struct sbt_host_module *m = sbt_reader_module(w->from, f->module);
 	const bool python = m && !strcmp(m->path, SBT_MODULE_PYTHON);
 
-	return (struct sbt_frame){f->module < w->nmodules ? w->modules[f->module] : 0,
-		python && f->offset < w->nplaces ? w->places[f->offset] : f->offset};
+	if (f->module >= w->nmodules)
+		return (struct sbt_frame){SBT_NO_ID, f->offset};
+	if (!python)
+		return (struct sbt_frame){w->modules[f->module], f->offset};
+	return (struct sbt_frame){
+		w->modules[f->module], f->offset < w->nplaces ? w->places[f->offset] : UINT64_MAX};
 }
 
 struct err *copied_stack(struct copied *w, uint32_t id)
