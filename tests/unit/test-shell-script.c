@@ -35,7 +35,7 @@ static void blocks_must_end(void **state)
 
 	shows(s, "if 1\necho x", "^tsdb: the block of `if` has no end\\. Close it");
 	script_shows(s, "echo a\\n\nwhile 1\nif 1\nend\n",
-		"script:5: the block of `while` in line 2 has no end");
+		"script:2: the block of `while` in line 2 has no end");
 	shows(s, "define foo\necho x", "the block of `define` has no end");
 	shows(s, "foo", "unknown command: foo");
 	shows(s, "document nothing\nif\nend\necho after\\n",
@@ -64,6 +64,19 @@ static void errors_have_a_place(void **state)
 	shows(s, "bar\nnonsense", "bar:2: .*\ntsdb: unknown command: nonsense");
 	shows(s, "if 1\nnonsense\nend", "^tsdb: unknown command: nonsense\\.");
 	script_shows(s, "print 1 +\n", "^tsdb: .*script:1: ");
+}
+
+/* Python comes with another version: its lines are not run as tsdb's. */
+static void python_is_refused(void **state)
+{
+	struct session *s = *state;
+
+	shows(s, "python print(1)\necho after\\n", "^tsdb: [^\n]*has no Python[^\n]*\nafter$");
+	shows(s, "python\necho inside\\n\nif x\nend\necho after\\n",
+		"^tsdb: [^\n]*has no Python[^\n]*\nafter$");
+	script_shows(s, "echo a\\n\nif 1\npy\necho inside\\n\nend\nend\n",
+		"^a\ntsdb: [^\n]*script:3: unknown command: py\\. [^\n]*has no Python");
+	shows(s, "source x.py", "^tsdb: x\\.py is a Python script\\. This version");
 }
 
 static void depth_has_limits(void **state)
@@ -296,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(blocks_must_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(errors_have_a_place, setup, teardown),
+		cmocka_unit_test_setup_teardown(python_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_has_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(ctrl_c_ends_a_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_the_current_command, setup, teardown),

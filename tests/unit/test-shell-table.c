@@ -321,9 +321,46 @@ static void words_of_gdb_are_not_here(void **state)
 		if (!e)
 			fail_msg("%s is the command %s", w->word, c->name);
 		err_free(e);
-		assert_ptr_equal(gdb_word_here(w->word), w->here);
+		e = gdb_word_error(w->word);
+		assert_string_equal(e->cure, w->here);
+		err_free(e);
 	}
-	assert_null(gdb_word_here("frobnicate"));
+	for (const char *const *w = gdb_absent; *w; w++) {
+		struct err *e = lookup_command(commands, commands_count, *w, &c, &rest);
+
+		if (!e)
+			fail_msg("%s is the command %s", *w, c->name);
+		err_free(e);
+		e = gdb_word_error(*w);
+		assert_non_null(strstr(e->what, "no counterpart"));
+		err_free(e);
+	}
+	assert_null(gdb_word_error("frobnicate"));
+	assert_null(gdb_word_error("infoproc"));
+	assert_null(gdb_word_error("pythonic"));
+	assert_null(gdb_word_error(""));
+}
+
+/* What the error is about is the first word that is no command. */
+static void answers_to_words_of_gdb(void **state)
+{
+	static const struct {
+		const char *line, *cure;
+	} rows[] = {
+		{"python print(1)", "no Python"},
+		{"py", "no Python"},
+		{"info   proc mappings", "info program"},
+		{"search foo", "pager"},
+		{"tcatch load", "catch"},
+	};
+
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct err *e = gdb_word_error(rows[i].line);
+
+		assert_non_null(e);
+		assert_non_null(strstr(e->cure, rows[i].cure));
+		err_free(e);
+	}
 }
 
 static void distances(void **state)
@@ -347,6 +384,7 @@ int main(void)
 		cmocka_unit_test(what_is_refused),
 		cmocka_unit_test(short_words_are_not_guessed),
 		cmocka_unit_test(words_of_gdb_are_not_here),
+		cmocka_unit_test(answers_to_words_of_gdb),
 		cmocka_unit_test(distances),
 	};
 

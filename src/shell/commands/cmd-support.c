@@ -80,11 +80,20 @@ static void help_kinds(struct session *s)
 
 static void help_gdb(struct session *s)
 {
+	struct buf absent = BUF_INIT;
+
 	out_str(s->out, "Commands of gdb that are called otherwise here, or are not here:\n");
 	for (const struct gdb_word *w = gdb_words; w->word; w++) {
 		out_printf(s->out, "  %-16s ", w->word);
 		put_folded(s, w->here, 19);
 	}
+	out_str(s->out, "Without a counterpart:\n  ");
+	for (unsigned i = 0; gdb_absent[i]; i++) {
+		buf_printf(&absent, "%s%s", i ? ", " : "", gdb_absent[i]);
+	}
+	buf_str(&absent, "\n");
+	put_folded(s, buf_cstr(&absent), 2);
+	buf_free(&absent);
 }
 
 static void print_fields(struct session *s, const struct sbt_field *f)
@@ -261,7 +270,7 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 {
 	const struct command *c;
 	const char *rest;
-	struct err *e;
+	struct err *e, *gdb;
 
 	if (!*a->rest) {
 		help_groups(s);
@@ -294,9 +303,13 @@ struct err *cmd_help(struct session *s, const struct cmd_args *a)
 		help_tool(s, tool_find(a->rest));
 		return NULL;
 	}
-	if (!e)
+	if (!e) {
 		help_command(s, c);
-	return e;
+		return NULL;
+	}
+	gdb = gdb_word_error(a->rest);
+	err_free(gdb ? e : NULL);
+	return gdb ? gdb : e;
 }
 
 /* --- apropos --- */

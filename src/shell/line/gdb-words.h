@@ -6,12 +6,21 @@
 #ifndef SHELL_GDB_WORDS_H
 #define SHELL_GDB_WORDS_H
 
+#include <stdbool.h>
+#include "base/err.h"
+
 struct gdb_word {
 	const char *word, *here; /* here: a sentence without its full stop */
 };
 /* Ends with a word that is NULL. */
 extern const struct gdb_word gdb_words[];
-/* What to use here in the place of gdb's command; NULL: it is none of them. */
-const char *gdb_word_here(const char *word);
+/* gdb's other commands, of which nothing here does the same; ends with NULL. */
+extern const char *const gdb_absent[];
+
+/* The error for a line that begins with a word of gdb's that is no command here; NULL: it begins
+ * with none of them. */
+struct err *gdb_word_error(const char *line) TS_CHECK;
+/* Whether a line opens a block of Python. */
+bool gdb_word_opens_python(const char *line);
 
 #endif

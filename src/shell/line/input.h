@@ -20,6 +20,7 @@ struct input {
 	FILE *f;	  /* STREAM, SCRIPT */
 	const char *text; /* LINES: what is left */
 	unsigned line;	  /* number of the line read last, from 1 */
+	unsigned command; /* of the line of the command that is being run: it may have read more */
 	/* of the user's command that the lines belong to; NULL: none */
 	const struct user_args *args;
 };

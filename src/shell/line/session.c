@@ -25,6 +25,7 @@
 #include "shell/line/session.h"
 #include "shell/script/defined.h"
 #include "shell/script/displays.h"
+#include "shell/script/script.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/values/vars.h"
@@ -426,18 +427,19 @@ static struct err *run_command(struct session *s, const struct command *c, struc
 	return e;
 }
 
-/* A line that begins with no command may begin with a tool's name. */
-static struct err *unknown(const struct session *s, struct err *e, const char *line)
+/* A line that begins with no command may begin with a word of gdb's, or a tool's name. */
+static struct err *unknown(struct session *s, struct err *e, const char *line)
 {
 	char *name = xasprintf("%.*s", (int)strcspn(line, " \t"), line);
 	const char *rest;
 	const struct command *c;
-	struct err *known = defined_lookup(s, name, &c, &rest);
-	const char *here = known ? gdb_word_here(name) : NULL;
+	struct err *known = defined_lookup(s, name, &c, &rest), *gdb = gdb_word_error(line);
 
-	if (here) {
+	if (gdb) {
 		err_free(e);
-		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name), "%s", here);
+		e = gdb;
+		if (gdb_word_opens_python(line)) /* its lines are not tsdb's */
+			e = err_first(e, script_skip(s, SCRIPT_TEXT));
 	} else if (known && tool_find(name)) {
 		err_free(e);
 		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name),
@@ -596,6 +598,7 @@ static bool run_input(struct session *s, struct input *in, bool stop_at_error)
 	while (!s->quitting && !out_closed(s->out) && (line = session_read(s, "")) != NULL) {
 		if (s->script.verbose && in->kind == INPUT_SCRIPT)
 			out_printf(s->out, "+%s\n", line);
+		in->command = in->line;
 		ok = session_command(s, line) && ok;
 		free(line);
 		if (!ok && stop_at_error)
@@ -633,7 +636,7 @@ struct err *session_source(struct session *s, const char *path)
 	if (ok)
 		return NULL;
 	s->failures--; /* the caller counts it again */
-	return err_new(ERR_USAGE, "the script %s ended at line %u", path, in.line);
+	return err_new(ERR_USAGE, "the script %s ended at line %u", path, in.command);
 }
 
 void session_lines(struct session *s, const char *text)

@@ -535,6 +535,9 @@ struct err *cmd_source(struct session *s, const struct cmd_args *a)
 	if (a->argc != 1u + verbose)
 		return err_cure(
 			err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
+	if (strlen(file) > 3 && !strcmp(file + strlen(file) - 3, ".py"))
+		return err_cure(err_new(ERR_UNSUPPORTED, "%s is a Python script", file),
+			"This version of tsdb has no Python; scripts are tsdb's own (`help if`), and `--json` is for programs");
 	path = !strncmp(file, "~/", 2) && home ? xasprintf("%s%s", home, file + 1) : xstrdup(file);
 	s->script.verbose = before || verbose;
 	e = session_source(s, path);

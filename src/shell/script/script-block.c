@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "shell/line/gdb-words.h"
 #include "shell/line/input.h"
 #include "shell/script/defined.h"
 #include "shell/script/script.h"
@@ -43,7 +44,7 @@ static enum line_role role_of(const struct session *s, const char *line)
 	e = defined_lookup(s, line, &c, &rest);
 	if (e) {
 		err_free(e);
-		return LINE_PLAIN;
+		return gdb_word_opens_python(line) ? LINE_OPENS_TEXT : LINE_PLAIN;
 	}
 	return !(c->flags & CMD_BLOCK)	? LINE_PLAIN
 	       : c->run == cmd_document ? LINE_OPENS_TEXT

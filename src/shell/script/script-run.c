@@ -22,7 +22,7 @@ struct err *script_place(struct session *s, const struct input *in, struct err *
 	if (!e || s->script.placed || !in || !in->name)
 		return e;
 	s->script.placed = true;
-	return err_wrap(e, "%s:%u", in->name, in->line);
+	return err_wrap(e, "%s:%u", in->name, in->command);
 }
 
 struct err *script_interrupted(struct session *s)
@@ -73,6 +73,7 @@ static struct err *run(struct session *s, const struct script_block *b,
 		line = e ? NULL : session_read(s, "");
 		if (!line)
 			break;
+		in.command = in.line;
 		e = run_line(s, args, line);
 		free(line);
 	}
