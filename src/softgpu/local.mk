@@ -261,7 +261,8 @@ SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/un
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
 	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch \
 	tests/unit/test-softgpu-func tests/unit/test-softgpu-context tests/unit/test-softgpu-streams tests/unit/test-softgpu-graphs \
-	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory
+	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory tests/unit/test-softgpu-probe \
+	tests/unit/test-softgpu-overlap
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -326,6 +327,14 @@ tests_unit_test_softgpu_watch_SOURCES = tests/unit/test-softgpu-watch.c
 tests_unit_test_softgpu_watch_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_watch_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_watch_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl
+tests_unit_test_softgpu_probe_SOURCES = tests/unit/test-softgpu-probe.c
+tests_unit_test_softgpu_probe_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_probe_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_probe_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl -lm
+tests_unit_test_softgpu_overlap_SOURCES = tests/unit/test-softgpu-overlap.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_overlap_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_overlap_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_overlap_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_ipc_SOURCES = tests/unit/test-softgpu-ipc.c
 tests_unit_test_softgpu_ipc_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_ipc_LDFLAGS = $(TEST_SOFT_LINK)
