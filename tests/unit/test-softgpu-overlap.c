@@ -9,7 +9,6 @@
 #include "softgpu-test.h"
 #include "replayer/soft-watch.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define OUT(what, at) "ld.global.u32 %r2, [%d0]; st.global.u32 [%d1+" at "], %r2; /* " what " */\n"
@@ -156,10 +155,11 @@ static void test_what_each_sees(void **state)
 		{SOME, true, 1, ALL(0, 1)}, {WAITS, true, 1, ALL(0, 2)});
 	/* one that ends has let others begin; the held one sees what it wrote */
 	ROW("no wait", true, {WAITS, false, 1, ALL(2, 2)}, {NEVER, true, 1, ALL(0, 0)});
-	ROW("no wait, in front of another", true, {WAITS, false, 1, ALL(2, 2)},
-		{NEVER, true, 1, ALL(0, 0)}, {WAITS, true, 1, ALL(2, 1)});
-	ROW("instructions of no lane", true, {WAITS, false, 1, ALL(2, 2)},
-		{GUARDED, true, 1, ALL(0, 0)}, {WAITS, true, 1, ALL(2, 1)});
+	/* and a wait is for the launch in front alone, not for those that it did not wait for */
+	ROW("no wait, in front of another", true, {WAITS, false, 1, ALL(3, 3)},
+		{NEVER, true, 1, ALL(0, 0)}, {WAITS, true, 1, ALL(2, 2)});
+	ROW("instructions of no lane", true, {WAITS, false, 1, ALL(3, 3)},
+		{GUARDED, true, 1, ALL(0, 0)}, {WAITS, true, 1, ALL(2, 2)});
 	ROW("one that may not begin early ends the row", true, {WAITS, false, 1, ALL(0, 0)},
 		{TRIGGERS, true, 1, ALL(0, 1)}, {TRIGGERS, false, 1, ALL(2, 2)},
 		{TRIGGERS, true, 1, ALL(3, 3)});
@@ -176,6 +176,7 @@ static void test_half_of_a_warp_waits(void **state)
 	(void)state;
 	OK(cuMemsetD32(word, 0, 1));
 	OK(cuMemsetD8(seen, 0, 65536));
+	OK(cuCtxSynchronize());
 	w->hold();
 	put(&row[0], 0);
 	put(&row[1], 1);
