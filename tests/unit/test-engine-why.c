@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "engine/why.h"
 #include "engine/why/why-device.h"
+#include "engine/why/why-graphs.h"
 
 #define PID 100
 
@@ -246,6 +247,106 @@ static void helpers_by_their_stacks(void **state)
 	assert_false(helps(NULL, 0));
 }
 
+/* ---- what a graph launch consists of */
+
+static void apply(struct state *s, struct sbt_cmd *c, uint64_t seq)
+{
+	struct err *e;
+
+	c->seq = seq;
+	e = state_apply(s, c);
+	assert_null(e);
+}
+
+/* A graph of a launch and a host function behind it, launched as #10. */
+static struct sbt_cmd launched_graph(struct state *s)
+{
+	static _Alignas(8) uint8_t kernel[512], host[256];
+	static const uint32_t first = 0;
+	struct sbt_cmd c, h = {.kind = SBT_HOST_FUNC}, k = {.kind = SBT_LAUNCH};
+
+	assert_true(sbt_pack_size(&k) <= sizeof(kernel) && sbt_pack_size(&h) <= sizeof(host));
+	sbt_pack(kernel, &k);
+	h.u.host_func.fn = 0x1234;
+	sbt_pack(host, &h);
+	c = (struct sbt_cmd){.kind = SBT_CTX_CREATE};
+	apply(s, &c, 1);
+	c = (struct sbt_cmd){.kind = SBT_GRAPH_CREATE};
+	c.u.graph_create.clone_of = SBT_NO_ID;
+	apply(s, &c, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		c = (struct sbt_cmd){.kind = SBT_GRAPH_NODE};
+		c.u.graph_node.node = i;
+		c.u.graph_node.type = i ? SBT_NODE_HOST : SBT_NODE_KERNEL;
+		c.u.graph_node.kernel = i ? SBT_NO_ID : 0;
+		c.u.graph_node.payload =
+			(struct sbt_blob){i ? host : kernel, sbt_pack_size(i ? &h : &k)};
+		if (i)
+			c.u.graph_node.deps = (struct sbt_blob){&first, sizeof(first)};
+		apply(s, &c, 3 + i);
+	}
+	c = (struct sbt_cmd){.kind = SBT_GRAPH_INSTANTIATE};
+	c.u.graph_instantiate.new_exec = 1;
+	c.u.graph_instantiate.nodes = 2;
+	apply(s, &c, 6);
+	c = (struct sbt_cmd){.kind = SBT_GRAPH_LAUNCH};
+	c.u.graph_launch.exec = 1;
+	apply(s, &c, 10);
+	return c;
+}
+
+static void steps_of_a_graph_launch(void **state)
+{
+	struct state *s = state_new();
+	const struct sbt_cmd launch = launched_graph(s);
+	struct state_steps steps;
+	struct sbt_cmd c;
+	uint64_t fn = 0;
+
+	assert_null(why_graph_steps(s, &launch, &steps));
+	assert_int_equal(steps.n, 2);
+	assert_int_equal(why_step_of(&steps.step[0], &launch, &c), WHY_STEP_COMMAND);
+	assert_int_equal(c.kind, SBT_LAUNCH);
+	assert_int_equal(c.seq, 10);
+	assert_int_equal(why_step_of(&steps.step[1], &launch, &c), WHY_STEP_COMMAND);
+	assert_int_equal(c.kind, SBT_HOST_FUNC);
+	steps.step[1].node.disabled = true;
+	assert_int_equal(why_step_of(&steps.step[1], &launch, &c), WHY_STEP_NOTHING);
+	steps.step[0].node.payload.len = 0;
+	assert_int_equal(why_step_of(&steps.step[0], &launch, &c), WHY_STEP_UNKNOWN);
+	state_steps_free(&steps);
+	assert_true(why_graph_host(s, &launch, 0, &fn));
+	assert_int_equal(fn, 0x1234);
+	assert_false(why_graph_host(s, &launch, 1, &fn));
+	state_free(s);
+}
+
+/* What is on the device was launched before: CUDA lets a program change a graph that runs. */
+static void a_graph_that_was_changed_says_nothing(void **state)
+{
+	struct state *s = state_new();
+	const struct sbt_cmd launch = launched_graph(s);
+	struct sbt_cmd c = {.kind = SBT_GRAPH_UPDATE};
+	struct state_steps steps;
+	uint64_t fn;
+
+	c.u.graph_update.exec = 1;
+	c.u.graph_update.graph = SBT_NO_ID;
+	apply(s, &c, 11);
+	assert_non_null(why_graph_steps(s, &launch, &steps));
+	assert_int_equal(steps.n, 0);
+	assert_false(why_graph_host(s, &launch, 0, &fn));
+	state_steps_free(&steps);
+	c = (struct sbt_cmd){.kind = SBT_GRAPH_DESTROY};
+	c.u.graph_destroy.dead_graph = 1;
+	apply(s, &c, 12);
+	assert_non_null(why_graph_steps(s, &launch, &steps));
+	c = launch;
+	c.u.graph_launch.exec = 7; /* there is none */
+	assert_non_null(why_graph_steps(s, &c, &steps));
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +358,8 @@ int main(void)
 		cmocka_unit_test(the_stuck_root),
 		cmocka_unit_test(edges_and_names),
 		cmocka_unit_test(inside_a_kernel),
+		cmocka_unit_test(steps_of_a_graph_launch),
+		cmocka_unit_test(a_graph_that_was_changed_says_nothing),
 	};
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -371,6 +371,10 @@ static void set_cure(struct why *w)
 		if (why_at(w, e->from)->kind != WHY_VALUE || to->kind != WHY_COMMAND ||
 			e->known > WHY_KNOWN_CODE || !is_behind(w, e->to))
 			continue;
+		if (to->id >> 63) {
+			why_set_cure(w, "%s must not depend on the node that waits", to->name);
+			return;
+		}
 		snprintf(name, sizeof name, "%s", to->name);
 		end = strstr(name, "<<<");
 		if (end)

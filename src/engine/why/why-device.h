@@ -79,6 +79,9 @@ const struct why_queue *why_queue_of(const struct why_device *d, uint32_t stream
 /* Whether the command is a kernel that only waits, by its code. */
 bool why_is_kept(const struct why_device *d, uint64_t seq);
 
+/* Whether a step of a graph launch (why_step_id()) is such a kernel. */
+bool why_is_kept_step(const struct why_device *d, uint64_t seq, uint64_t step);
+
 /* --- why-peers.c --- */
 #define WHY_PEERS 4u
 /* Attaches to the processes that this one waits for and that use the GPU; fills in up to WHY_PEERS,

@@ -16,6 +16,11 @@ enum why_step { WHY_STEP_NOTHING, WHY_STEP_COMMAND, WHY_STEP_UNKNOWN };
 /* What the step does; a command is in *ret, with the seq of the launch. */
 enum why_step why_step_of(
 	const struct state_step *step, const struct sbt_cmd *launch, struct sbt_cmd *ret);
+/* The id of the step's node in the answer. */
+static inline uint64_t why_step_id(const struct state_step *step)
+{
+	return 1ull << 63 | (uint64_t)step->graph << 32 | step->node.node;
+}
 /* The i-th host function of the launch's graph; false: there are no more, or it is not known. */
 bool why_graph_host(
 	const struct state *s, const struct sbt_cmd *launch, unsigned i, uint64_t *ret_fn);

@@ -166,7 +166,7 @@ static void take_step(struct why_device *d, const struct values *v, const struct
 	add_kept(q, &c, &code);
 	if (q->why || !state_kernel_by_id(d->state, (uint32_t)c.u.launch.kernel, &k))
 		return;
-	q->kept[q->nkept - 1].step = 1ull << 63 | (uint64_t)step->graph << 32 | step->node.node;
+	q->kept[q->nkept - 1].step = why_step_id(step);
 	sbt_kernel_short_name(
 		q->kept[q->nkept - 1].name, sizeof(q->kept[q->nkept - 1].name), k.name);
 }
@@ -247,6 +247,15 @@ const struct why_queue *why_queue_of(const struct why_device *d, uint32_t stream
 		if (d->queue[i].stream == stream)
 			return &d->queue[i];
 	return NULL;
+}
+
+bool why_is_kept_step(const struct why_device *d, uint64_t seq, uint64_t step)
+{
+	for (unsigned i = 0; i < d->nqueues; i++)
+		for (unsigned k = 0; d->queue[i].sure && k < d->queue[i].nkept; k++)
+			if (d->queue[i].kept[k].seq == seq && d->queue[i].kept[k].step == step)
+				return true;
+	return false;
 }
 
 bool why_is_kept(const struct why_device *d, uint64_t seq)

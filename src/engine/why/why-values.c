@@ -9,10 +9,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/maps-line.h"
 #include "base/proc-read.h"
 #include "engine/recorder.h"
+#include "engine/why/why-graphs.h"
 #include "sbt/footprint.h"
 #include "state/args.h"
 
@@ -56,6 +58,63 @@ static enum tie tie_of(const struct why_device *d, const struct sbt_cmd *c, uint
 	}
 }
 
+/* Whether a step comes behind one that waits; behind: what was said of the steps before it. */
+static bool is_behind_kept(const struct why_device *d, const struct sbt_cmd *launch,
+	const struct state_steps *steps, uint32_t i, const bool *behind)
+{
+	for (unsigned k = 0; k < steps->step[i].ndeps; k++) {
+		const uint32_t before = steps->step[i].deps[k];
+
+		if (behind[before] ||
+			why_is_kept_step(d, launch->seq, why_step_id(&steps->step[before])))
+			return true;
+	}
+	return false;
+}
+
+/* A kernel of a graph, or what else writes there, behind the kernel that the graph is at. */
+static void add_step(struct why_device *d, uint32_t value, const struct sbt_cmd *launch,
+	const struct state_step *step, const struct sbt_cmd *c, enum tie tie)
+{
+	const uint32_t whole = why_command_node(d, launch->seq);
+	struct state_kernel k;
+	char name[160];
+	uint32_t writer;
+
+	snprintf(name, sizeof(name), "%s", sbt_kind(c->kind)->name);
+	if (c->kind == SBT_LAUNCH && state_kernel_by_id(d->state, (uint32_t)c->u.launch.kernel, &k))
+		sbt_kernel_short_name(name, sizeof(name), k.name);
+	writer = why_node(d->w, WHY_COMMAND, d->pid, why_step_id(step), name);
+	why_set(&why_at(d->w, writer)->does,
+		"would write there; it is a node of the same graph, behind what waits");
+	why_edge(d->w, value, writer, WHY_KNOWN_CODE,
+		tie == TIE_EXACT ? "would be written by" : "may be written by");
+	why_edge(d->w, writer, whole, WHY_KNOWN_RECORDED, WHY_BEHIND);
+}
+
+static void add_steps(struct why_device *d, uint32_t value, const struct sbt_cmd *launch,
+	uint64_t addr, const struct state_alloc *a, enum tie want)
+{
+	struct state_steps steps;
+	bool *behind;
+
+	if (why_graph_steps(d->state, launch, &steps)) {
+		state_steps_free(&steps);
+		return;
+	}
+	behind = xcalloc(steps.n + 1, sizeof(*behind));
+	for (uint32_t i = 0; i < steps.n; i++) {
+		struct sbt_cmd c;
+
+		behind[i] = is_behind_kept(d, launch, &steps, i, behind);
+		if (behind[i] && why_step_of(&steps.step[i], launch, &c) == WHY_STEP_COMMAND &&
+			tie_of(d, &c, addr, a) == want)
+			add_step(d, value, launch, &steps.step[i], &c, want);
+	}
+	free(behind);
+	state_steps_free(&steps);
+}
+
 static void add_writers(struct why_device *d, uint32_t node, uint64_t addr,
 	const struct state_alloc *a, enum tie want)
 {
@@ -67,8 +126,11 @@ static void add_writers(struct why_device *d, uint32_t node, uint64_t addr,
 	for (unsigned i = 0; state_stream(d->state, i, &st); i++) {
 		for (unsigned k = 0;
 			!st.destroyed && state_queue(d->state, st.id, k, &brief, &status); k++) {
-			if (!why_command(d, brief.seq, &c) || tie_of(d, &c, addr, a) != want ||
-				why_only_loops(d, &c))
+			if (!why_command(d, brief.seq, &c))
+				continue;
+			if (c.kind == SBT_GRAPH_LAUNCH)
+				add_steps(d, node, &c, addr, a, want);
+			if (tie_of(d, &c, addr, a) != want || why_only_loops(d, &c))
 				continue;
 			writer = why_command_node(d, brief.seq);
 			why_edge(d->w, node, writer,
