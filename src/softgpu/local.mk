@@ -262,7 +262,7 @@ SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/un
 	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch \
 	tests/unit/test-softgpu-func tests/unit/test-softgpu-context tests/unit/test-softgpu-streams tests/unit/test-softgpu-graphs \
 	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory tests/unit/test-softgpu-probe \
-	tests/unit/test-softgpu-overlap
+	tests/unit/test-softgpu-overlap tests/unit/test-softgpu-activity
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
 check_PROGRAMS += $(SOFT_TESTS)
@@ -295,6 +295,10 @@ tests_unit_test_softgpu_cupti_SOURCES = tests/unit/test-softgpu-cupti.c
 tests_unit_test_softgpu_cupti_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_cupti_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_cupti_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softgpu_activity_SOURCES = tests/unit/test-softgpu-activity.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_activity_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_activity_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_activity_LDADD = softgpu/libcupti.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_look_SOURCES = tests/unit/test-softgpu-look.c
 tests_unit_test_softgpu_look_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_look_LDFLAGS = $(TEST_SOFT_LINK)
