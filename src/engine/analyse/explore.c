@@ -40,8 +40,8 @@ static struct err *candidate(struct explorer *x, struct err *e, uint64_t *entrie
 		return NULL;
 	h = explore_signature(x, entries, n); /* also places the entries */
 	if (engine_cancelled(x->en))
-		e = err_new(
-			ERR_INTERRUPTED, "interrupted after %" PRIu64 " schedules", x->r->executed);
+		e = err_new(ERR_INTERRUPTED, "interrupted after %" PRIu64 " schedule%s",
+			x->r->executed, x->r->executed == 1 ? "" : "s");
 	else if (!explore_keeps_fixed(x) || !is_ours(x, h))
 		;
 	else if (!explore_is_new(x, h))

@@ -168,6 +168,7 @@ const char cmd_tbreak_help[] =
 static struct err *add_here(
 	struct session *s, struct breakpoint *bp, const struct break_place *place)
 {
+	struct buf at = BUF_INIT;
 	unsigned line = 0;
 	struct err *e = NULL;
 
@@ -183,12 +184,13 @@ static struct err *add_here(
 		return e;
 	}
 	vars_set(s->vars, "bpnum", bp->id);
-	out_printf(s->out, "%s %d at %s%s%s%s\n",
+	breakpoint_place(bp, &at);
+	out_printf(s->out, "%s %d at %s%s\n",
 		bp->message	? "Dprintf"
 		: bp->temporary ? "Temporary breakpoint"
 				: "Breakpoint",
-		bp->id, bp->what, bp->cond ? " if " : "", bp->cond ? bp->cond : "",
-		place->pending ? " (pending)" : "");
+		bp->id, buf_cstr(&at), place->pending ? " (pending)" : "");
+	buf_free(&at);
 	if (place->note)
 		out_printf(s->out, "%s\n", place->note);
 	if (line && line != bp->line)

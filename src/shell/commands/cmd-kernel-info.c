@@ -89,8 +89,8 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 				: " ",
 			from, to, r->count, block_state(r->state));
 		if (r->warps)
-			buf_printf(&b, ": %u warps, %u at barriers, %u ended", r->warps, r->waiting,
-				r->ended);
+			buf_printf(&b, ": %u warp%s, %u at barriers, %u ended", r->warps,
+				r->warps == 1 ? "" : "s", r->waiting, r->ended);
 		buf_byte(&b, '\n');
 	}
 	if (a->json)

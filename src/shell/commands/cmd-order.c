@@ -347,7 +347,8 @@ static void show_text(struct races_view *v)
 	buf_printf(&b, n ? "%zu race%s" : "No races", n, n == 1 ? "" : "s");
 	if (causes < n)
 		buf_printf(&b, " of %zu cause%s", causes, causes == 1 ? "" : "s");
-	buf_printf(&b, " in %" PRIu64 " commands.", v->found.commands);
+	buf_printf(&b, " in %" PRIu64 " command%s.", v->found.commands,
+		v->found.commands == 1 ? "" : "s");
 	if (n < v->found.n)
 		buf_printf(&b, " %zu more %s possible (races --possible).", v->found.n - n,
 			v->found.n - n == 1 ? "is" : "are");

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "engine/soft-settings.h"
 #include "shell/print/listing.h"
+#include "shell/source/source-place.h"
 #include "shell/trace/trace.h"
 #include "state/state.h"
 
@@ -20,8 +21,8 @@ const char cmd_probe_help[] =
 	"Counts the GPU threads that pass a line of a kernel, on the software GPU: in the launches of a\n"
 	"program that is started after it, or of a replay's window. `count` counts them, `hist EXPR`\n"
 	"sorts them by powers of two of EXPR, `by EXPR` by its values. `if EXPR` leaves others out.\n"
-	"PLACE is KERNEL:LINE, KERNEL:FILE:LINE or FILE:LINE, lines of the source (nvcc -lineinfo); KERNEL\n"
-	"may be a pattern. A thread passes a line where a breakpoint at it stops: at the first instruction\n"
+	"PLACE is KERNEL:LINE, KERNEL:FILE:LINE, FILE:LINE or, of the file where it has stopped, LINE: lines\n"
+	"of the source (nvcc -lineinfo); KERNEL may be a pattern. A thread passes a line where a breakpoint at it stops: at the first instruction\n"
 	"of each run of instructions that come from it, also where that was inlined or unrolled.\n"
 	"EXPR has threadIdx.x, blockIdx.x, blockDim.x, gridDim.x, lane, registers of the PTX (%r4),\n"
 	"numbers, C's operators, memory at a generic address, f32[ADDRESS] or s32[ADDRESS] (u8 to u64, s8\n"
@@ -126,6 +127,21 @@ static void put_what(struct buf *b, const struct probe *p)
 		buf_printf(b, " if %s", p->condition);
 }
 
+/* Puts the file before a line that is alone: the one that `list` and `break` take it of. */
+static struct err *add_file(struct session *s, char **place)
+{
+	char *file, *both;
+
+	if (!**place || (*place)[strspn(*place, "0123456789")])
+		return NULL;
+	TRY(source_default_file(s, &file));
+	both = xasprintf("%s:%s", file, *place);
+	free(file);
+	free(*place);
+	*place = both;
+	return NULL;
+}
+
 struct err *cmd_probe(struct session *s, const struct cmd_args *a)
 {
 	const size_t n = strcspn(a->rest, " \t");
@@ -136,7 +152,9 @@ struct err *cmd_probe(struct session *s, const struct cmd_args *a)
 	struct err *e;
 
 	BUG_ON(!place);
-	e = parse_place(place, &p);
+	e = add_file(s, &place);
+	if (!e)
+		e = parse_place(place, &p);
 	free(place);
 	if (!e)
 		e = parse_what(a->rest + n + strspn(a->rest + n, " \t"), &p);
@@ -267,8 +285,8 @@ static void put_keys(struct buf *b, const struct soft_probe_result *r)
 	if (r->nkeys > VALUES_SHOWN)
 		buf_printf(b, "  (%u more values; --json has them)\n", r->nkeys - VALUES_SHOWN);
 	if (r->others)
-		buf_printf(b, "  %" PRIu64 " threads had values beyond the first %d\n", r->others,
-			SOFT_PROBE_KEYS);
+		buf_printf(b, "  %" PRIu64 " thread%s had values beyond the first %d\n", r->others,
+			r->others == 1 ? "" : "s", SOFT_PROBE_KEYS);
 }
 
 static void probed_text(struct buf *b, const void *row)

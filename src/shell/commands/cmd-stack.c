@@ -152,11 +152,10 @@ static struct err *select_frame(struct session *s, int64_t i, bool json)
 
 	TRY(stack_get(s, STACK_MIXED, &st));
 	if (i < 0 || i >= (int64_t)st.n) {
-		e = err_cure(
-			err_new(ERR_NOT_FOUND,
-				i < 0 ? "this is the innermost frame" : "the stack has %u frames",
-				st.n),
-			"\"bt\" shows them");
+		e = err_cure(i < 0 ? err_new(ERR_NOT_FOUND, "this is the innermost frame")
+				   : err_new(ERR_NOT_FOUND, "the stack has %u frame%s", st.n,
+					     st.n == 1 ? "" : "s"),
+			"\"bt\" shows %s", st.n == 1 ? "it" : "them");
 	} else {
 		set_selected(s, (unsigned)i);
 		if (json)

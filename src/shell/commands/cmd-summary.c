@@ -100,8 +100,8 @@ static void print_summary(struct session *s, struct summary *sum, const struct a
 		buf_printf(&b, "Of %" PRIu64 " graph launches the nodes are not known.\n",
 			sum->graphs_unknown);
 	if (sum->not_kept)
-		buf_printf(&b, "%" PRIu64 " commands are in no row: there are too many rows.\n",
-			sum->not_kept);
+		buf_printf(&b, "%" PRIu64 " %s in no row: there are too many rows.\n",
+			sum->not_kept, sum->not_kept == 1 ? "command is" : "commands are");
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	sums_print(s, sum, a->by, s->set.number[SHELL_LIST_SIZE], "`set listsize 0`");

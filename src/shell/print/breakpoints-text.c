@@ -18,6 +18,22 @@ static void print_commands(const char *commands, const char *indent, struct buf 
 	}
 }
 
+void breakpoint_place(const struct breakpoint *bp, struct buf *out)
+{
+	const char *kernel = bp->glob ? bp->glob : "*";
+
+	if (bp->line && bp->file)
+		buf_printf(out, "%s:%u in %s", bp->file, bp->line, kernel);
+	else if (bp->line)
+		buf_printf(out, "PTX line %u of %s", bp->line, kernel);
+	else if (bp->from && bp->from_line)
+		buf_printf(out, "%s:%u", bp->from, bp->from_line);
+	else
+		buf_str(out, bp->from ? bp->from : bp->what);
+	if (bp->cond)
+		buf_printf(out, " if %s", bp->cond);
+}
+
 void breakpoints_print(struct breakpoints *b, struct buf *out)
 {
 	const struct breakpoint *bp;

@@ -7,6 +7,10 @@
 
 #include "engine/breakpoints.h"
 
+/* Appends where it is, as the answer to `break` says it: "blur.cu:25 in blur", "kernel blur if
+ * grid_x > 1". */
+void breakpoint_place(const struct breakpoint *bp, struct buf *out);
+
 void breakpoints_print(struct breakpoints *b, struct buf *out);
 void breakpoints_json(struct breakpoints *b, struct buf *out);
 /* Appends commands that make the same breakpoints again. */

@@ -151,9 +151,11 @@ static void source_text_row(struct buf *b, const void *row)
 	if (r->folder)
 		buf_printf(b, "It was compiled in %s.\n", r->folder);
 	if (r->path && r->kept)
-		buf_printf(b, "Its text is the trace's; it has %u lines.\n", r->lines);
+		buf_printf(b, "Its text is the trace's; it has %u line%s.\n", r->lines,
+			r->lines == 1 ? "" : "s");
 	else if (r->path)
-		buf_printf(b, "Its text is %s; it has %u lines.\n", r->path, r->lines);
+		buf_printf(b, "Its text is %s; it has %u line%s.\n", r->path, r->lines,
+			r->lines == 1 ? "" : "s");
 	else
 		buf_str(b, "Its text was not found; \"directory DIR\" says where to look.\n");
 }

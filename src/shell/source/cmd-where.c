@@ -330,7 +330,8 @@ struct err *cmd_info_frame(struct session *s, const struct cmd_args *a)
 
 		stack_free(&st);
 		return err_cure(
-			err_new(ERR_NOT_FOUND, "the stack has %u frames", n), "\"bt\" shows them");
+			err_new(ERR_NOT_FOUND, "the stack has %u frame%s", n, n == 1 ? "" : "s"),
+			"\"bt\" shows %s", n == 1 ? "it" : "them");
 	}
 	if (a->json)
 		stack_json_frame(&b, &st, (unsigned)i);

@@ -118,9 +118,8 @@ static void tell(const struct tool_export *x, const char *path, const struct exp
 		" have a stack and %" PRIu64 " a GPU time.\n",
 		path, r->commands, x->ask.format->name, r->launches, r->stacks, r->timed);
 	if (r->not_kept)
-		fprintf(stderr,
-			"%" PRIu64 " commands are in no sum: there are too many different ones.\n",
-			r->not_kept);
+		fprintf(stderr, "%" PRIu64 " %s in no sum: there are too many different ones.\n",
+			r->not_kept, r->not_kept == 1 ? "command is" : "commands are");
 	if (r->interrupted)
 		fprintf(stderr, "Interrupted: what comes later is missing.\n");
 }

@@ -123,7 +123,7 @@ static void tell_recorded(const struct device_info *info, struct buf *b)
 {
 	if (!info->recorded && !info->left_out)
 		return;
-	buf_printf(b, "%" PRIu64 " commands executed", info->work);
+	buf_printf(b, "%" PRIu64 " command%s executed", info->work, info->work == 1 ? "" : "s");
 	if (info->recorded)
 		buf_printf(b, ", what %" PRIu64 " more did is taken from the recording",
 			info->recorded);

@@ -282,7 +282,8 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	buf_byte(out, '\n');
 	print_attached(out, r);
 	if (lost)
-		buf_printf(out, "%-12s%" PRIu64 " commands (`record` said why)\n", "lost", lost);
+		buf_printf(out, "%-12s%" PRIu64 " command%s (`record` said why)\n", "lost", lost,
+			lost == 1 ? "" : "s");
 	print_windows(out, r);
 	print_unreplayable(out, r);
 }

@@ -95,7 +95,7 @@ def test_set_at_a_stop(t):
 def test_a_breakpoint_at_a_kernels_line(t):
     record(t)
     r = shell(t, 'replay start --on soft', f'break work:{END}', 'continue', 'print threadIdx', 'print blockIdx.x + 1', 'print blockDim', 'print gridDim.x')
-    t.match(rf'^Breakpoint 1 at ptx work:debugged.cu:{END}$', r.out)
+    t.match(rf'^Breakpoint 1 at debugged.cu:{END} in work$', r.out)
     t.match(r'^\$1 = \{x = 0, y = 0, z = 0\}\n\$2 = 1\n\$3 = \{x = 48, y = 1, z = 1\}\n\$4 = 2$', r.out)
 
 

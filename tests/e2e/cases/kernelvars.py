@@ -123,5 +123,5 @@ def test_a_line_of_a_device_function(t):
     end = line_of('/* twice */')
     r = t.tsdb('-q', '--gpu', t.gpu, '--batch', '-ex', 'replay start', '-ex', f'break debugged.cu:{end}', '-ex', 'replay continue', '-ex', 'bt', 't.sbt')
     t.no_match(r'has no code', r.out + r.err)
-    t.match(rf'^Breakpoint 1 at ptx (.*\|)?work(\|.*)?:debugged.cu:{end}$', r.out)
+    t.match(rf'^Breakpoint 1 at debugged.cu:{end} in (.*\|)?work(\|.*)?$', r.out)
     t.match(r'^#0  twice\(.*\) at .*debugged.cu:%d \(GPU\)$' % end, r.out)

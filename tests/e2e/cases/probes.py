@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from e2e import program  # noqa: E402
 from kernelvars import line_of, record  # noqa: E402
 from microscope import line_of as example_line  # noqa: E402
-from replay import recorded, shell  # noqa: E402
+from replay import find, recorded, shell  # noqa: E402
 
 LANES = range(96)  # of work<<<2, 48>>>
 
@@ -125,6 +125,15 @@ def test_one_lane_of_each_warp(t):
     p = probed(r.out)[0][0]
     t.equal(groups(p), {32 * w: 196 for w in range(8)}, 'lane 0 of each of 8 warps in 196 blocks')
     t.equal(p['threads'], 196 * 8, 'threads')
+
+
+def test_a_line_alone_is_of_the_file_where_it_stands(t):
+    t.need_soft()
+    recorded(t, 'reduce', options=('--memory', 'all'))
+    line = example_line('reduce.cu', 'warp_sums[warp] = x')
+    r = shell(t, 'replay start --on soft', f'probe {line} count', f"goto {find(t, 'sum_kernel<<<')}", f'probe {line} count', status=1)
+    t.match(rf'^Probe 1 at reduce\.cu:{line}: count$', r.out)
+    t.equal(len(re.findall('^tsdb: ', r.err, re.M)), 1, f'nothing has stopped at first\n{r.err}')
 
 
 def test_what_is_refused(t):
