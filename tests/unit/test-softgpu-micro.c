@@ -703,6 +703,225 @@ static void memory_has_ends(void **state)
 	done(&d);
 }
 
+/* k calls f, which calls g, with lanes 8 to 31; g adds 1000 to f's lane + 100. */
+#define DEEP                                                                                       \
+	PTX_HEAD                                                                                   \
+	".file 1 \"/src/demo/deep.cu\"\n"                                                          \
+	".func g(.param .b32 x) {\n"                                                               \
+	".reg .b32 %g<3>; .local .align 4 .b32 mine[2];\n"                                         \
+	".loc 1 30 0\n"                                                                            \
+	"	ld.param.b32 %g0, [x];\n" /* 8 */                                                  \
+	"	st.local.u32 [mine+4], %g0;\n"                                                           \
+	".loc 1 31 0\n"                                                                            \
+	"	add.u32 %g1, %g0, 1000;\n" /* 11 */                                                \
+	"	ret;\n"                                                                                  \
+	"}\n"                                                                                      \
+	".func f(.param .b32 y) {\n"                                                               \
+	".reg .b32 %e<3>; .local .align 4 .b32 theirs[2];\n"                                       \
+	".loc 1 20 0\n"                                                                            \
+	"	ld.param.b32 %e0, [y]; add.u32 %e1, %e0, 100; st.local.u32 [theirs], %e0;\n"             \
+	"	{ .param .b32 p; st.param.b32 [p], %e1; call g, (p); }\n" /* 18 */                 \
+	"	{ .param .b32 p; st.param.b32 [p], %e1; call g, (p); }\n"                                \
+	"	ret;\n"                                                                                  \
+	"}\n"                                                                                      \
+	".visible .entry k(.param .u64 out) {\n"                                                   \
+	".reg .b32 %r<4>; .reg .pred %p<2>;\n"                                                     \
+	"	mov.u32 %r0, %tid.x;\n" /* 24 */                                                   \
+	"	setp.lt.u32 %p0, %r0, 8;\n"                                                              \
+	"	@%p0 bra L;\n"                                                                           \
+	".loc 1 11 0\n"                                                                            \
+	"	{ .param .b32 p; st.param.b32 [p], %r0; call f, (p); }\n" /* 28 */                 \
+	"	bra.uni M;\n"                                                                            \
+	"L:\n"                                                                                     \
+	".loc 1 12 0\n"                                                                            \
+	"	mov.u32 %r1, 5;\n" /* 32 */                                                        \
+	"M:\n"                                                                                     \
+	".loc 1 13 0\n"                                                                            \
+	"	setp.eq.u32 %p1, %r0, 5;\n" /* 35 */                                               \
+	"	@%p1 ret;\n"                                                                             \
+	"	bar.sync 0;\n" /* 37 */                                                            \
+	"	ret;\n"                                                                                  \
+	"}\n"
+
+static const char *ask_lane(struct demo *d, enum soft_question what, unsigned space, unsigned lane,
+	unsigned frame, uint64_t addr, uint64_t size, const char *text)
+{
+	struct soft_ask q = {.what = what,
+		.space = space,
+		.addr = addr,
+		.size = size,
+		.lane = lane + 1,
+		.frame = frame};
+
+	snprintf(q.text, sizeof(q.text), "%s", text);
+	got.n = 0;
+	return micro_ask(d->s, &q, add, NULL);
+}
+
+static uint64_t lane_value(struct demo *d, unsigned lane, unsigned frame, const char *text)
+{
+	struct soft_value v;
+	const char *why = ask_lane(d, SOFT_ASK_VALUE, 0, lane, frame, 0, 0, text);
+
+	if (why)
+		fail_msg("lane %u, frame %u, %s: %s", lane, frame, text, why);
+	memcpy(&v, got.bytes, sizeof(v));
+	assert_string_equal(v.name, text);
+	assert_true(v.lanes >> lane & 1);
+	return v.value[lane];
+}
+
+static uint32_t local_word(struct demo *d, unsigned lane, uint64_t addr)
+{
+	uint32_t v;
+
+	assert_null(ask_lane(d, SOFT_ASK_MEMORY, SOFT_LOCAL, lane, 0, addr, 4, ""));
+	memcpy(&v, got.bytes, 4);
+	return v;
+}
+
+static void frame_is(unsigned k, const char *function, unsigned line, unsigned source_line)
+{
+	const struct soft_frame *f = (const struct soft_frame *)got.bytes + k;
+
+	assert_string_equal(f->function, function);
+	assert_int_equal(f->line, line);
+	assert_int_equal(f->source_line, source_line);
+	assert_string_equal(f->file, source_line ? "/src/demo/deep.cu" : "");
+}
+
+static void frames(void **state)
+{
+	const struct soft_lane *l = (const void *)got.bytes;
+	struct demo d = {.m = load(DEEP)};
+
+	begin(&d, DEEP, 0, NULL, 0);
+	assert_null(ask_lane(&d, SOFT_ASK_FRAMES, 0, 3, 0, 0, 0, ""));
+	assert_int_equal(got.n, sizeof(struct soft_frame));
+	frame_is(0, "k", 24, 0);
+	point(&d, 1, SOFT_AT_LINE, 11, "", "%tid.x < 32");
+	for (unsigned call = 18; call <= 19; call++) { /* g, from both places */
+		go(&d, SOFT_RUN, 0);
+		assert_int_equal(d.stop.line, 11);
+		assert_int_equal(d.stop.depth, 2);
+		for (unsigned lane = 8; lane < 32; lane += 23) {
+			assert_null(ask_lane(&d, SOFT_ASK_FRAMES, 0, lane, 0, 0, 0, ""));
+			assert_int_equal(got.n, 3 * sizeof(struct soft_frame));
+			frame_is(0, "g", 11, 31);
+			frame_is(1, "f", call, 20);
+			frame_is(2, "k", 28, 11);
+			assert_int_equal(lane_value(&d, lane, 0, "%g0"), lane + 100);
+			assert_int_equal(lane_value(&d, lane, 1, "%e0"), lane);
+			assert_int_equal(lane_value(&d, lane, 2, "%r0"), lane);
+			assert_int_equal(lane_value(&d, lane, 1, "u32[&theirs]"), lane);
+			assert_int_equal(lane_value(&d, lane, 0, "u32[&mine + 4]"), lane + 100);
+			assert_int_equal(local_word(&d, lane, lane_value(&d, lane, 0, "mine") + 4),
+				lane + 100);
+			assert_int_equal(
+				local_word(&d, lane, lane_value(&d, lane, 1, "&theirs")), lane);
+			assert_int_not_equal(
+				lane_value(&d, lane, 0, "mine"), lane_value(&d, lane, 1, "theirs"));
+			assert_non_null(ask_lane(&d, SOFT_ASK_VALUE, 0, lane, 3, 0, 0, "1"));
+			assert_non_null(ask_lane(&d, SOFT_ASK_VALUE, 0, lane, 1, 0, 0, "%g0"));
+		}
+		/* the other lanes are in k alone */
+		assert_null(ask_lane(&d, SOFT_ASK_FRAMES, 0, 7, 0, 0, 0, ""));
+		assert_int_equal(got.n, sizeof(struct soft_frame));
+		assert_int_equal(lane_value(&d, 7, 0, "%r0"), 7);
+		assert_non_null(ask_lane(&d, SOFT_ASK_VALUE, 0, 7, 1, 0, 0, "%r0"));
+		assert_non_null(ask_lane(&d, SOFT_ASK_VALUE, 0, 32, 0, 0, 0, "%r0"));
+		assert_non_null(ask_lane(&d, SOFT_ASK_FRAMES, 0, 32, 0, 0, 0, ""));
+		assert_non_null(ask_lane(&d, SOFT_ASK_MEMORY, SOFT_LOCAL, 32, 0, 0, 4, ""));
+		assert_null(ask(&d, SOFT_ASK_LANES, 0, 0, 0, ""));
+		assert_int_equal(l[8].state, SOFT_LANE_ACTIVE);
+		assert_int_equal(l[8].line, 11);
+		assert_int_equal(l[8].source_line, 31);
+		assert_int_equal(l[7].state, SOFT_LANE_DIVERGED);
+		assert_int_equal(l[7].thread[0], 7);
+		assert_int_equal(l[7].executing, 0);
+		assert_int_equal(l[8].executing, 1);
+	}
+	done(&d);
+}
+
+/* Warps and lanes that wait, and one lane that has ended. */
+static void waiting(void **state)
+{
+	const struct soft_warp *w = (const void *)got.bytes;
+	const struct soft_lane *l = (const void *)got.bytes;
+	const struct soft_block *b = (const void *)got.bytes;
+	struct demo d = {.m = load(DEEP)};
+
+	begin(&d, DEEP, 0, NULL, 0);
+	point(&d, 1, SOFT_AT_LINE, 24, "", "%tid.x >= 32");
+	go(&d, SOFT_RUN, 1); /* warp 0 waits at the barrier, warp 1 is about to begin */
+	stands(&d, 0, 32, 24, 0, d.stop.total);
+	assert_null(ask(&d, SOFT_ASK_WARPS, 0, 0, 0, ""));
+	assert_int_equal(w[0].state, SOFT_WARP_WAITS);
+	assert_int_equal(w[0].barrier, 0);
+	assert_int_equal(w[0].line, 38); /* where it goes on */
+	assert_int_equal(w[0].source_line, 13);
+	assert_string_equal(w[0].text, "ret;");
+	assert_int_equal(w[0].live, 0xffffffffu - (1u << 5));
+	assert_int_equal(w[1].state, SOFT_WARP_RUNS);
+	assert_int_equal(w[1].barrier, UINT32_MAX);
+	assert_int_equal(w[1].line, 24);
+	assert_int_equal(w[1].source_line, 0);
+	assert_int_equal(w[1].live, 0xffffffffu);
+	assert_null(ask(&d, SOFT_ASK_BLOCKS, 0, 0, 0, ""));
+	assert_int_equal(b[0].count, 1);
+	assert_int_equal(b[0].warps, 2);
+	assert_int_equal(b[0].waiting, 1);
+	assert_int_equal(b[0].ended, 0);
+	assert_int_equal(b[1].first[0], 1);
+	assert_int_equal(b[1].last[0], 1);
+	assert_int_equal(b[1].count, 1);
+	uint32_t block[3] = {0}, thread[3] = {0};
+	uint64_t first;
+
+	assert_null(micro_focus(d.s, block, thread, &first, &d.stop));
+	assert_null(ask(&d, SOFT_ASK_LANES, 0, 0, 0, ""));
+	assert_int_equal(l[5].state, SOFT_LANE_ENDED);
+	assert_int_equal(l[5].line, 0);
+	for (unsigned k = 0; k < 32; k += 31) {
+		assert_int_equal(l[k].state, SOFT_LANE_WAITS);
+		assert_int_equal(l[k].line, 38);
+		assert_int_equal(l[k].source_line, 13);
+	}
+	assert_non_null(ask_lane(&d, SOFT_ASK_VALUE, 0, 5, 0, 0, 0, "1"));
+	assert_string_equal(ask_lane(&d, SOFT_ASK_FRAMES, 0, 5, 0, 0, 0, ""), "the lane has ended");
+	assert_int_equal(lane_value(&d, 4, 0, "%r1"), 5);
+	done(&d);
+}
+
+/* The text, in pieces. */
+static void text_in_pieces(void **state)
+{
+	const uint64_t n = strlen(TEXT);
+	char whole[2 * sizeof(TEXT)];
+	struct demo d;
+	size_t have = 0;
+
+	setup(&d);
+	for (uint64_t at = 0; at < n; at += 100) {
+		assert_null(ask(&d, SOFT_ASK_TEXT, 0, at, 100, ""));
+		assert_int_equal(got.n, n - at < 100 ? n - at : 100);
+		memcpy(whole + have, got.bytes, got.n);
+		have += got.n;
+	}
+	assert_int_equal(have, n);
+	assert_memory_equal(whole, TEXT, n);
+	assert_null(ask(&d, SOFT_ASK_TEXT, 0, 0, UINT64_MAX, ""));
+	assert_int_equal(got.n, n);
+	assert_null(ask(&d, SOFT_ASK_TEXT, 0, n - 1, 10, ""));
+	assert_int_equal(got.n, 1);
+	assert_null(ask(&d, SOFT_ASK_TEXT, 0, n, 10, ""));
+	assert_int_equal(got.n, 0);
+	assert_null(ask(&d, SOFT_ASK_TEXT, 0, UINT64_MAX, 10, ""));
+	assert_int_equal(got.n, 0);
+	done(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -722,6 +941,9 @@ int main(void)
 		cmocka_unit_test(one_line_in_a_callee),
 		cmocka_unit_test(printing),
 		cmocka_unit_test(time_is_up),
+		cmocka_unit_test(frames),
+		cmocka_unit_test(waiting),
+		cmocka_unit_test(text_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

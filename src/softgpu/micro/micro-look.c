@@ -259,7 +259,7 @@ static const char *ask_frames(struct answer *a)
 			snprintf(f.file, sizeof(f.file), "%s", micro_file(view.at.fn, l->file));
 		a->add(a->arg, &f, sizeof(f));
 	}
-	return k ? NULL : ended(a);
+	return k ? NULL : micro_say(a->s, "the lane has ended");
 }
 
 /* --- memory --- */
