@@ -615,6 +615,50 @@ static void atomics_in_order(void **state)
 	free(m);
 }
 
+static void last_body(struct machine *m)
+{
+	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
+	insn(m, 0x7e040c02, 0x00000000, "v_cvt_f32_u32_e32 v2, s2");
+	insn(m, 0xdc708000, 0x00000201, "global_store_dword v1, v2, s[0:1]");
+}
+
+static uint32_t in_order(void (*body)(struct machine *m), uint32_t groups, uint64_t order)
+{
+	struct machine *m = with(64, 0, 0, body);
+	uint32_t v;
+
+	descriptor(m, 52, 2 << 1 | 1 << 7);
+	m->d.grid[0] = 64 * groups;
+	m->d.workers = 1;
+	m->d.order = order;
+	runs(m);
+	v = *at(m, 0);
+	free(m);
+	return v;
+}
+
+/* Each workgroup runs once in each order; who comes last depends on it, and only on it. */
+static void other_orders(void **state)
+{
+	const uint32_t of[] = {0, 0x3f800000, 0x40000000, 0x40400000, 0x40800000, 0x40a00000,
+		0x40c00000, 0x40e00000}; /* as floats */
+	uint32_t last[24], seen = 0;
+
+	(void)state;
+	assert_int_equal(in_order(last_body, 8, 0), of[7]);
+	assert_int_equal(in_order(last_body, 8, 1), of[1]); /* 0, 7, 6 ... */
+	for (uint64_t order = 0; order < 24; order++) {
+		assert_int_equal(in_order(ordered_body, 8, order), 0x44e00000); /* 64 * 28 */
+		assert_int_equal(in_order(ordered_body, 6, order), 0x44700000); /* 64 * 15 */
+		assert_int_equal(in_order(ordered_body, 2, order), 0x42800000);
+		last[order] = in_order(last_body, 8, order);
+		assert_int_equal(in_order(last_body, 8, order), last[order]);
+		for (unsigned i = 0; i < 8; i++)
+			seen |= last[order] == of[i] ? 1u << i : 0;
+	}
+	assert_int_equal(seen, 0xff);
+}
+
 static void waiting_body(struct machine *m)
 {
 	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
@@ -863,7 +907,7 @@ int main(void)
 		cmocka_unit_test(atomics), cmocka_unit_test(unaligned_atomic),
 		cmocka_unit_test(scratch), cmocka_unit_test(scratch_beyond_its_end),
 		cmocka_unit_test(barrier), cmocka_unit_test(workers),
-		cmocka_unit_test(atomics_in_order),
+		cmocka_unit_test(atomics_in_order), cmocka_unit_test(other_orders),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
 		cmocka_unit_test(time_and_cancel), cmocka_unit_test(the_first_workgroups_fault),
 		cmocka_unit_test(observers), cmocka_unit_test(work_items),

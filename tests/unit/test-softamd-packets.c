@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,6 +104,61 @@ static void memory_lies_where_it_lay(void **state)
 	assert_int_equal(hsaKmtFreeMemory(b, 3 << 20), HSAKMT_STATUS_SUCCESS);
 	assert_int_equal(hsaKmtFreeMemory(b, 3 << 20), HSAKMT_STATUS_INVALID_PARAMETER);
 	assert_int_equal(hsaKmtFreeMemory(c, 4096), HSAKMT_STATUS_SUCCESS);
+}
+
+/* For replays: one allocation of that size goes to the address, and no other. */
+static void memory_goes_where_it_is_asked_to(void **state)
+{
+	const HsaMemFlags flags = {.ui32 = {.HostAccess = 1}};
+	const uint64_t at = 0x410800003000;
+	uint64_t start = 0, n = 0;
+	void *p = NULL;
+	char *a, *b, *c;
+
+	(void)state;
+	assert_int_equal(tsdb_softamd_place(at, 8192), 0);
+	a = memory(1, 4096); /* of another size */
+	assert_true((uintptr_t)a != at);
+	b = memory(1, 8192);
+	assert_int_equal((uintptr_t)b, at);
+	c = memory(1, 8192); /* once */
+	assert_true((uintptr_t)c != at);
+	b[8191] = 7;
+	assert_int_equal(tsdb_softamd_range(at + 8191, &start, &n), 0);
+	assert_true(start == at && n == 8192);
+	assert_int_equal(tsdb_softamd_range(at + 8192, &start, &n), -1);
+	/* Right behind it there is room; where it lies there is none. */
+	assert_int_equal(tsdb_softamd_place(at + 8192, 4096), 0);
+	assert_int_equal((uintptr_t)memory(1, 4096), at + 8192);
+	assert_int_equal(tsdb_softamd_place(at + 4096, 8192), 0);
+	assert_int_equal(hsaKmtAllocMemory(1, 8192, flags, &p), HSAKMT_STATUS_NO_MEMORY);
+	assert_int_equal(b[8191], 7);
+	/* What can be no address. */
+	assert_int_equal(tsdb_softamd_place(at + 1, 4096), -1);
+	assert_int_equal(tsdb_softamd_place(0, 4096), -1);
+	assert_int_equal(tsdb_softamd_place(at, 4097), -1);
+	assert_int_equal(tsdb_softamd_place(UINT64_MAX - 4095, 8192), -1);
+	assert_int_equal(tsdb_softamd_place((uintptr_t)&p & ~4095ull, 4096), 0); /* the stack */
+	assert_int_equal(hsaKmtAllocMemory(1, 4096, flags, &p), HSAKMT_STATUS_NO_MEMORY);
+	assert_int_equal(tsdb_softamd_place(at + 65536, 4096), 0);
+	assert_int_equal(tsdb_softamd_place(0, 0), 0); /* after all wherever there is room */
+	c = memory(1, 4096);
+	assert_true((uintptr_t)c != at + 65536);
+}
+
+static void what_replays_do_not_place_lies_aside(void **state)
+{
+	char *a, *b;
+
+	(void)state;
+	assert_int_equal(setenv("TSDB_SOFTAMD_ASIDE", "1", 1), 0);
+	a = memory(1, 4096);
+	b = memory(0, 4096);
+	assert_int_equal(unsetenv("TSDB_SOFTAMD_ASIDE"), 0);
+	assert_int_equal((uintptr_t)a >> 36, 0x418);
+	assert_int_equal((uintptr_t)b >> 36, 0x408);
+	assert_int_equal(hsaKmtFreeMemory(a, 4096), HSAKMT_STATUS_SUCCESS);
+	assert_int_equal(hsaKmtFreeMemory(b, 4096), HSAKMT_STATUS_SUCCESS);
 }
 
 static void more_memory_than_there_is_is_refused(void **state)
@@ -551,6 +607,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_say_what_the_runtime_needs),
 		cmocka_unit_test(memory_lies_where_it_lay),
+		cmocka_unit_test(memory_goes_where_it_is_asked_to),
+		cmocka_unit_test(what_replays_do_not_place_lies_aside),
 		cmocka_unit_test(more_memory_than_there_is_is_refused),
 		cmocka_unit_test(registered_memory_may_overlap),
 		cmocka_unit_test(registered_pages_may_have_one_name),

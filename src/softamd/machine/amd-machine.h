@@ -123,6 +123,8 @@ struct amd_launch {
 	uint64_t ngroups;
 	uint32_t grid[3], size[3]; /* work-items of the grid, of a workgroup */
 	bool in_order;
+	uint64_t stride,
+		shift;	      /* of d->order: the k-th to begin is k * stride + shift, of ngroups */
 	uint64_t next_group;  /* atomic */
 	bool stop;	      /* atomic: a worker has a fault */
 	uint64_t first_fault; /* atomic: number of its workgroup */

@@ -168,6 +168,7 @@ static bool take_next(struct amd_worker *wk, struct resident *r)
 	number = __atomic_fetch_add(&l->next_group, 1, __ATOMIC_RELAXED);
 	if (number >= l->ngroups)
 		return false;
+	number = (uint64_t)(((unsigned __int128)number * l->stride + l->shift) % l->ngroups);
 	r->group[r->n] = amd_group_new(wk, number);
 	if (!r->group[r->n])
 		amd_raise(wk, AMD_FAULT_NO_MEMORY, NULL, -1, "no memory for workgroup %llu",
@@ -267,6 +268,33 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		const uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Odd orders go down, from another workgroup each; even ones leap. Every workgroup begins once,
+ * since the stride has no divisor in common with their number. */
+static void choose_order(struct amd_launch *l)
+{
+	const uint64_t n = l->ngroups, order = l->d->order;
+
+	l->stride = 1;
+	l->shift = 0;
+	if (!order || n < 2)
+		return;
+	l->shift = (order - 1) / 2 % n;
+	l->stride = order % 2 ? n - 1 : n / 2 + order / 2 % n;
+	while (!l->stride || common_divisor(l->stride, n) != 1)
+		l->stride++;
+}
+
 static unsigned workers_for(struct amd_launch *l)
 {
 	uint64_t n = l->d->workers;
@@ -320,6 +348,7 @@ bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault)
 	if (!read_descriptor(&l, fault) || !check_descriptor(&l, fault) || !size_grid(&l, fault))
 		return false;
 	count_registers(&l);
+	choose_order(&l);
 	l.in_order = l.ngroups > 1 && look_at_order(&l);
 	n = workers_for(&l);
 	run_workers(&l, n);

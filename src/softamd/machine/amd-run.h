@@ -80,6 +80,9 @@ struct amd_dispatch {
 	void *interrupt_arg;
 	const bool *cancel; /* may be NULL; true: the dispatch ends with AMD_FAULT_CANCELLED */
 	uint32_t workers;   /* at most; 0: as many as the machine has processors */
+	/* In which order workgroups begin: 0: by their numbers; others: other orders, each the same
+	 * every time. */
+	uint64_t order;
 	uint64_t steps_max; /* instructions of one workgroup, then AMD_FAULT_TIMEOUT; 0: no end */
 	struct amd_report *report; /* may be NULL; filled also when the dispatch faults */
 };

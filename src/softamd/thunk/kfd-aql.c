@@ -76,6 +76,18 @@ static void say_approximate(const struct kfd_queue *q, uint64_t which)
 			(unsigned long long)q->id, text);
 }
 
+static uint64_t order; /* of the workgroups of what begins from now on */
+
+KFD_PUBLIC void tsdb_softamd_order(uint64_t n)
+{
+	__atomic_store_n(&order, n, __ATOMIC_RELAXED);
+}
+
+static uint64_t present_order(void)
+{
+	return __atomic_load_n(&order, __ATOMIC_RELAXED);
+}
+
 static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 {
 	struct amd_fault fault = {0};
@@ -96,6 +108,7 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		.memory = kfd_memory_of(q->node),
 		.interrupt = interrupt,
 		.cancel = &q->stop,
+		.order = present_order(),
 		.steps_max = kfd_machine()->steps,
 		.report = &report,
 	};

@@ -8,6 +8,10 @@
 //
 // Memory that the program allocated itself and registered (KFD_USER) lies anywhere, and may
 // overlap.
+//
+// A replay needs memory at the addresses that the recorded program had: tsdb_softamd_place() says
+// where the next allocation goes, and with TSDB_SOFTAMD_ASIDE all others lie in the upper halves of
+// the windows, where recorded programs have nothing unless they use 512 GiB.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,26 +127,71 @@ static uint64_t gap_find(uint64_t base, uint64_t from, uint64_t size, uint64_t a
 	}
 }
 
+/* Maps these very addresses; 0: something lies there. The lock is held. */
+static uint64_t map_at(uint64_t addr, uint64_t size, int protection)
+{
+	void *p = mmap((void *)(uintptr_t)addr, size, protection,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (p == (void *)(uintptr_t)addr)
+		return addr;
+	if (p != MAP_FAILED)
+		munmap(p, size); /* a kernel before 4.17 takes it as a hint */
+	return 0;
+}
+
+static bool aside(void)
+{
+	return getenv("TSDB_SOFTAMD_ASIDE") != NULL;
+}
+
 /* Maps at the first gap where nothing of the program's lies. The lock is held. */
 static uint64_t gap_map(uint64_t base, uint64_t size, uint64_t align, int protection, size_t *at)
 {
-	uint64_t from = base;
+	uint64_t from = aside() ? base + WINDOW_SIZE / 2 : base;
 
 	for (int tries = 0; tries < 64; tries++) {
 		uint64_t addr = gap_find(base, from, size, align, at);
-		void *p;
 
-		if (!addr)
-			return 0;
-		p = mmap((void *)(uintptr_t)addr, size, protection,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-		if (p == (void *)(uintptr_t)addr)
+		if (!addr || map_at(addr, size, protection))
 			return addr;
-		if (p != MAP_FAILED)
-			munmap(p, size); /* a kernel before 4.17 takes it as a hint */
 		from = addr + size;
 	}
 	return 0;
+}
+
+/* --- at a chosen address -------------------------------------------------------------------------
+ */
+
+static __thread struct {
+	uint64_t addr, size;
+} chosen; /* for this thread's next allocation of that size; size 0: none */
+
+KFD_PUBLIC int tsdb_softamd_place(uint64_t addr, uint64_t size)
+{
+	uint64_t end;
+
+	chosen.size = 0;
+	if (!size)
+		return 0;
+	if (!addr || addr % PAGE || size % PAGE || ckd_add(&end, addr, size))
+		return -1;
+	chosen.addr = addr;
+	chosen.size = size;
+	return 0;
+}
+
+/* Where the allocation was to go; 0: not there. The lock is held. */
+static uint64_t chosen_map(uint64_t size, size_t *at)
+{
+	const uint64_t addr = chosen.addr;
+	const size_t k = own_upto(addr);
+
+	chosen.size = 0;
+	if ((k && own.at[k - 1].end > addr) || (k < own.n && own.at[k].start < addr + size))
+		return 0;
+	*at = k;
+	return map_at(addr, size, PROT_READ | PROT_WRITE);
 }
 
 static HSAKMT_STATUS range_make(struct kfd_range *k, uint64_t size)
@@ -153,8 +202,11 @@ static HSAKMT_STATUS range_make(struct kfd_range *k, uint64_t size)
 
 	if (device && size > kfd_machine()->memory - used[k->node])
 		return HSAKMT_STATUS_NO_MEMORY;
-	k->start =
-		gap_map(WINDOW_BASE + window * WINDOW_SIZE, size, size < BIG_PAGE ? PAGE : BIG_PAGE,
+	if (device && chosen.size == size)
+		k->start = chosen_map(size, &at);
+	else
+		k->start = gap_map(WINDOW_BASE + window * WINDOW_SIZE, size,
+			size < BIG_PAGE ? PAGE : BIG_PAGE,
 			scratch ? PROT_NONE : PROT_READ | PROT_WRITE, &at);
 	if (!k->start)
 		return HSAKMT_STATUS_NO_MEMORY;
@@ -382,6 +434,22 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtSetMemoryUserData(const void *p, void *data)
 		r->user_data = data;
 	pthread_rwlock_unlock(&lock);
 	return r ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_INVALID_PARAMETER;
+}
+
+KFD_PUBLIC int tsdb_softamd_range(uint64_t addr, uint64_t *start, uint64_t *size)
+{
+	const struct kfd_range *r;
+
+	pthread_rwlock_rdlock(&lock);
+	r = own_at(addr);
+	if (r && r->kind == KFD_SCRATCH)
+		r = NULL;
+	if (r) {
+		*start = r->start;
+		*size = r->end - r->start;
+	}
+	pthread_rwlock_unlock(&lock);
+	return r ? 0 : -1;
 }
 
 /* The lock is held. Registered ranges that overlap or touch are one to a kernel. */

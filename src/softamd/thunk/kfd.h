@@ -76,6 +76,16 @@ struct kfd_range {
 	HsaMemFlags flags;
 	void *user_data;
 };
+/* For the replayer, which finds it by this name: the calling thread's next allocation of device
+ * memory, if it is of exactly this size, goes to this address, or fails. Both are whole pages; size
+ * 0: wherever there is room. 0, or -1 for what can be no address. */
+KFD_PUBLIC int tsdb_softamd_place(uint64_t addr, uint64_t size);
+/* For checks: workgroups of dispatches that begin from now on begin in this order (amd_dispatch);
+ * 0: by their numbers. */
+KFD_PUBLIC void tsdb_softamd_order(uint64_t n);
+/* For the agent: the piece of memory around addr, of a device or of the host for it, which the
+ * process can read. 0, or -1: there is none. */
+KFD_PUBLIC int tsdb_softamd_range(uint64_t addr, uint64_t *start, uint64_t *size);
 /* What kernels of a device may touch; arg of amd_memory.find is the node. */
 const struct amd_memory *kfd_memory_of(uint32_t node);
 /* Whether the packet processor of a node may touch [addr, addr + size). */
