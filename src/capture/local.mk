@@ -76,18 +76,19 @@ agent_sources = \
 	src/capture/wire.h \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
 	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
+	src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
 EXTRA_DIST += tests/hip-calls.py
 if HAVE_HIP
 TESTS += tests/hip-calls.py
-HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h
+HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h src/capture/hip/driver-hip.h
 agent_sources += \
 	src/capture/hip/call-hip-copy.c src/capture/hip/call-hip-graph.c src/capture/hip/call-hip-launch.c src/capture/hip/call-hip-memory.c \
 	src/capture/hip/call-hip-object.c src/capture/hip/driver-hip.c src/capture/hip/hip-api.h src/capture/hip/hip-calls.c \
 	src/capture/hip/hip-calls.def src/capture/hip/hip-calls.h src/capture/hip/hip-code.c src/capture/hip/source-hip.c \
-	src/gpucode/amd-object.c src/gpucode/amd-object.h
+	src/capture/hip/driver-hip-memory.c src/capture/hip/driver-hip.h
 endif
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 

@@ -23,6 +23,8 @@ struct amd_kernel {
 	uint64_t vgprs, sgprs, max_items; /* 0: not said */
 	/* Arguments of the program's, without those that the runtime fills ("hidden_..."). */
 	uint32_t args;
+	bool calls_host; /* the runtime hands it what it needs to call the host, or a heap: it may
+			    print, stop at an assertion, or take memory */
 };
 
 struct amd_arg {
@@ -39,6 +41,24 @@ bool amd_object_kernels(const void *object, size_t size,
 /* Finds the kernel of that name, without ".kd", and gives up to most of its arguments. */
 bool amd_object_kernel(const void *object, size_t size, const char *name, struct amd_kernel *ret,
 	struct amd_arg *args, uint32_t most);
+/* A variable: where it lies, as an address of the file, and its bytes. */
+struct amd_variable {
+	struct amd_text name;
+	uint64_t addr, size;
+};
+/* Calls fn for each variable that code can change, also for those of one source file alone, until
+ * it returns false. Returns false if there is no table of symbols, or if it is damaged. */
+bool amd_object_variables(const void *object, size_t size,
+	bool (*fn)(void *arg, const struct amd_variable *v), void *arg);
+bool amd_object_variable(
+	const void *object, size_t size, const char *name, struct amd_variable *ret);
+/* How many addresses the loaded object takes, from 0 on; 0: it is damaged. */
+uint64_t amd_object_span(const void *object, size_t size);
+/* Whether all that its headers name lies within it: a loader believes them. */
+bool amd_object_is_whole(const void *object, size_t size);
+/* Where a loaded object's file lies, by the HSA runtime's list for debuggers: "memory://PID#offset=
+ * ADDRESS&size=N", or "file://PATH#offset=N&size=N". False: it says neither number. */
+bool amd_object_uri(const char *uri, uint64_t *ret_offset, uint64_t *ret_size);
 /* The processor and its features that the object is for: "gfx90a:sramecc+". */
 bool amd_object_target(const void *object, size_t size, struct amd_text *ret);
 

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
+#include "gpucode/amd-object.h"
 #include "gpucode/code-kind.h"
 #include "gpucode/cubin-cells.h"
 #include "gpucode/cubin.h"
@@ -138,11 +139,23 @@ static void find_in_ptx(const struct found *f, const char *p, size_t size)
 	}
 }
 
+/* ---- AMD's code objects ---- */
+
+static bool found_variable(void *arg, const struct amd_variable *v)
+{
+	const struct found *f = arg;
+	f->fn(f->arg, v->name.p, v->name.n);
+	return true;
+}
+
 void code_globals(const void *code, size_t size, code_global_fn *fn, void *arg)
 {
-	const struct found f = {fn, arg};
-	if (code_kind_of(code, size) == CODE_PTX)
+	struct found f = {fn, arg};
+	const enum code_kind kind = code_kind_of(code, size);
+	if (kind == CODE_PTX)
 		find_in_ptx(&f, code, size);
+	else if (kind == CODE_AMD_OBJECT)
+		(void)amd_object_variables(code, size, found_variable, &f);
 	else
 		find_in_elf(&f, code, size);
 }

@@ -5,6 +5,7 @@
  * caller's memory. Tables and results go through one buffer of this file.
  */
 #include "gpucode/hash-kernel.h"
+#include "gpucode/hash-host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,48 +187,29 @@ static CUresult pages_on_host(
 {
 	TRY_CU(h->driver->cuStreamSynchronize(s));
 	TRY_CU(check_on_host(h, r.addr, r.size));
-	for (uint64_t at = 0; at < r.size; at += SBT_PAGE)
-		pages[at / SBT_PAGE] = sbt_page_hash((const void *)(uintptr_t)(r.addr + at),
-			r.size - at < SBT_PAGE ? r.size - at : SBT_PAGE);
+	hash_host_pages(r, pages);
 	return CUDA_SUCCESS;
 }
 
 static CUresult changed_on_host(struct hash_kernel *h, CUdeviceptr before, CUdeviceptr now,
 	size_t n, CUdeviceptr changed, CUstream s)
 {
-	const struct sbt_hash *a = (const void *)(uintptr_t)before,
-			      *b = (const void *)(uintptr_t)now;
-	unsigned char *to = (void *)(uintptr_t)changed;
-
 	TRY_CU(h->driver->cuStreamSynchronize(s));
-	TRY_CU(check_on_host(h, before, n * sizeof(*a)));
-	TRY_CU(check_on_host(h, now, n * sizeof(*b)));
+	TRY_CU(check_on_host(h, before, n * sizeof(struct sbt_hash)));
+	TRY_CU(check_on_host(h, now, n * sizeof(struct sbt_hash)));
 	TRY_CU(check_on_host(h, changed, n));
-	for (size_t i = 0; i < n; i++)
-		to[i] = !sbt_hash_equal(a[i], b[i]);
+	hash_host_changed(before, now, n, changed);
 	return CUDA_SUCCESS;
 }
 
 static CUresult replace_on_host(struct hash_kernel *h, CUdeviceptr at, uint64_t bytes,
 	CUdeviceptr like, uint64_t from, uint64_t to, CUstream s)
 {
-	unsigned char *p = (void *)(uintptr_t)at;
-	const unsigned char *l = (const void *)(uintptr_t)like, *f = (const void *)&from,
-			    *t = (const void *)&to;
-
 	TRY_CU(h->driver->cuStreamSynchronize(s));
 	TRY_CU(check_on_host(h, at, bytes));
-	if (l)
+	if (like)
 		TRY_CU(check_on_host(h, like, bytes));
-	for (uint64_t i = 0; i < bytes; i += 8) {
-		const size_t n = bytes - i < 8 ? bytes - i : 8;
-
-		if (!l && n >= 4 && !memcmp(p + i, f, n))
-			memcpy(p + i, t, n);
-		for (size_t j = 0; l && j < n; j++)
-			if (p[i + j] == f[j] && l[i + j] == t[j])
-				p[i + j] = t[j];
-	}
+	hash_host_replace(at, bytes, like, from, to);
 	return CUDA_SUCCESS;
 }
 
@@ -254,57 +236,17 @@ static CUresult gather_on_host(struct hash_kernel *h, const struct hash_kernel_r
 	return CUDA_SUCCESS;
 }
 
-static void settle_page(const struct hash_kernel_page *x, struct sbt_hash *copied,
-	struct sbt_hash *first, uint32_t *mark, uint32_t page, unsigned todo)
+static bool is_memory(void *arg, uint64_t addr, uint64_t n)
 {
-	void *mem = (void *)(uintptr_t)x->mem, *copy = (void *)(uintptr_t)x->copy;
-	const struct sbt_hash h = sbt_page_hash(mem, x->size);
-	const bool other = !sbt_hash_equal(h, *copied);
-
-	if ((todo & HASH_KERNEL_COMPARE && !sbt_hash_equal(h, *first)) ||
-		(todo & HASH_KERNEL_EXPECT && other)) {
-		mark[0]++;
-		mark[1] = page + 1;
-	}
-	if (todo & HASH_KERNEL_NOTE)
-		*first = h;
-	if (other && todo & HASH_KERNEL_RESTORE)
-		memcpy(mem, copy, x->size);
-	if (other && todo & HASH_KERNEL_COMMIT) {
-		memcpy(copy, mem, x->size);
-		*copied = h;
-	}
+	return check_on_host(arg, addr, n) == CUDA_SUCCESS;
 }
 
 static CUresult settle_on_host(struct hash_kernel *h, const struct hash_kernel_settle *s,
 	const struct hash_kernel_rows *rows, unsigned todo, CUstream stream)
 {
-	const struct hash_kernel_page *table = (const void *)(uintptr_t)s->table;
-	struct sbt_hash *copied = (void *)(uintptr_t)s->copied,
-			*first = (void *)(uintptr_t)s->first;
-	struct timespec begin = {0}, end = {0};
-	uint64_t *took = (void *)(uintptr_t)s->took;
-
 	TRY_CU(h->driver->cuStreamSynchronize(stream));
-	if (took)
-		clock_gettime(CLOCK_MONOTONIC, &begin);
-	for (uint32_t r = 0; r < rows->n; r++) {
-		const uint32_t behind = r + 1 < rows->n ? rows->row[r + 1].before : rows->total;
-
-		for (uint32_t i = rows->row[r].before; i < behind; i++) {
-			const uint32_t p = rows->row[r].first + (i - rows->row[r].before);
-
-			TRY_CU(check_on_host(h, table[p].mem, table[p].size));
-			settle_page(&table[p], &copied[p], &first[p], (void *)(uintptr_t)s->mark, p,
-				todo);
-		}
-	}
-	if (took)
-		clock_gettime(CLOCK_MONOTONIC, &end);
-	if (took)
-		took[2] += (uint64_t)(end.tv_sec - begin.tv_sec) * 1000000000u +
-			   (uint64_t)end.tv_nsec - (uint64_t)begin.tv_nsec;
-	return CUDA_SUCCESS;
+	return hash_host_settle(s, rows, todo, is_memory, h) ? CUDA_SUCCESS
+							     : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* --- launches --- */

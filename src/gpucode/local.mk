@@ -7,7 +7,7 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
 	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
 	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
-	src/gpucode/code-globals.c src/gpucode/code-globals.h \
+	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h \
@@ -18,7 +18,7 @@ HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpu
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-gpucode-amd-object
 TESTS += tests/unit/test-gpucode-amd-object
-tests_unit_test_gpucode_amd_object_SOURCES = tests/unit/test-gpucode-amd-object.c src/gpucode/amd-object.c src/gpucode/amd-object.h
+tests_unit_test_gpucode_amd_object_SOURCES = tests/unit/test-gpucode-amd-object.c src/gpucode/amd/amd-object.c src/gpucode/amd-object.h
 tests_unit_test_gpucode_amd_object_LDADD = $(CMOCKA_LIBS)
 endif
 HEADERS_TO_CHECK += src/gpucode/amd-object.h
@@ -86,9 +86,9 @@ endif
 EXTRA_DIST += src/gpucode/kernels.cu src/gpucode/kernels.ptx
 if HAVE_CUDA
 noinst_LIBRARIES += libhashkernel.a
-libhashkernel_a_SOURCES = src/gpucode/hash-kernel.c src/gpucode/hash-kernel.h src/gpucode/hash-rows.h
+libhashkernel_a_SOURCES = src/gpucode/hash-kernel.c src/gpucode/hash-kernel.h src/gpucode/hash-rows.h src/gpucode/hash-host.h
 libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
-HEADERS_TO_CHECK += src/gpucode/hash-kernel.h src/gpucode/hash-rows.h
+HEADERS_TO_CHECK += src/gpucode/hash-kernel.h src/gpucode/hash-rows.h src/gpucode/hash-host.h
 hash_kernel_code = src/gpucode/kernels.ptx
 src/gpucode/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
 # Machine code too, where there is a compiler for it, so that the driver need not compile while a program waits. Code for 8.0 runs on

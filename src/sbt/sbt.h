@@ -16,7 +16,7 @@
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
-#define SBT_VERSION_MINOR 12
+#define SBT_VERSION_MINOR 13
 
 /* One frame of a host stack. */
 struct sbt_frame {
@@ -54,10 +54,12 @@ struct sbt_symbol {
 struct sbt_meta {
 	const char *program; /* argv joined with spaces, quoted for a shell */
 	const char *cwd;
-	const char *host;  /* uname -n -r */
-	const char *gpu;   /* first device's name */
-	const char *tsdb;  /* version that wrote it */
-	uint64_t start_ns; /* CLOCK_REALTIME */
+	const char *host;   /* uname -n -r */
+	const char *gpu;    /* first device's name */
+	const char *vendor; /* of the device: "NVIDIA", "AMD"; empty: not said (sbt/vendor.h) */
+	const char *target; /* what code must be for there, of AMD: "gfx90a:sramecc+:xnack-" */
+	const char *tsdb;   /* version that wrote it */
+	uint64_t start_ns;  /* CLOCK_REALTIME */
 	uint32_t pid;
 	uint64_t rank, ranks; /* the process's rank, and how many ranks there are, both plus 1;
 			       * 0: not known */

@@ -155,6 +155,7 @@ static void a_kernel_is_found_by_its_name(void **state)
 	assert_true(amd_object_kernel(
 		object, size, "_Z14kernel_with_a_name_of_more_than_31_charactersPji", &k, args, 4));
 	assert_int_equal(k.args, 2); /* the hidden one is not the program's */
+	assert_true(k.calls_host);
 	assert_true(is(args[0].name, "out") && is(args[0].kind, "global_buffer"));
 	assert_true(args[0].offset == 0 && args[0].size == 8);
 	assert_true(is(args[1].name, "n") && args[1].offset == 8 && args[1].size == 4);
@@ -213,6 +214,168 @@ static bool touch(void *arg, const struct amd_kernel *k)
 	return true;
 }
 
+static bool touch_variable(void *arg, const struct amd_variable *v)
+{
+	volatile unsigned *sum = arg;
+
+	for (size_t i = 0; i < v->name.n; i++)
+		*sum += (unsigned char)v->name.p[i];
+	return true;
+}
+
+/* ---- variables ---- */
+
+enum { DATA = 1, CODE, SYMBOLS, NAMES, SECTIONS };
+static Elf64_Shdr *section(unsigned i)
+{
+	Elf64_Ehdr e;
+
+	memcpy(&e, object, sizeof(e));
+	return (Elf64_Shdr *)(void *)(object + e.e_shoff) + i;
+}
+
+static void align(void)
+{
+	while (size % 8)
+		byte(0);
+}
+
+/* Data at 0x3000 to 0x3060, code at 0x1000; a kernel, its descriptor, and three variables, of which
+ * one is a source file's own. */
+static void make_variables(void)
+{
+	static const char names[] = "\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside";
+	const Elf64_Sym y[] = {{0},
+		{.st_name = 1,
+			.st_info = STT_OBJECT,
+			.st_shndx = DATA,
+			.st_value = 0x3000,
+			.st_size = 4},
+		{.st_name = 9,
+			.st_info = STT_OBJECT,
+			.st_shndx = DATA,
+			.st_value = 0x3050,
+			.st_size = 16},
+		{.st_name = 20,
+			.st_info = STT_FUNC,
+			.st_shndx = CODE,
+			.st_value = 0x1000,
+			.st_size = 64},
+		{.st_name = 27,
+			.st_info = STT_OBJECT,
+			.st_shndx = CODE,
+			.st_value = 0x1040,
+			.st_size = 64},
+		{.st_name = 37,
+			.st_info = STT_OBJECT,
+			.st_shndx = DATA,
+			.st_value = 0x305c,
+			.st_size = 16}};
+	Elf64_Ehdr *e = (Elf64_Ehdr *)(void *)object;
+	Elf64_Phdr *p;
+	size_t at_names, at_symbols;
+
+	make();
+	at_names = size;
+	bytes(names, sizeof(names));
+	align();
+	at_symbols = size;
+	bytes(y, sizeof(y));
+	e->e_shoff = size;
+	e->e_shentsize = sizeof(Elf64_Shdr);
+	e->e_shnum = SECTIONS;
+	const Elf64_Shdr all[SECTIONS] = {[DATA] = {.sh_type = SHT_NOBITS,
+						  .sh_flags = SHF_WRITE | SHF_ALLOC,
+						  .sh_addr = 0x3000,
+						  .sh_size = 0x60,
+						  .sh_offset = 1 << 30},
+		[CODE] = {.sh_type = SHT_PROGBITS,
+			.sh_flags = SHF_ALLOC,
+			.sh_addr = 0x1000,
+			.sh_size = 0x80},
+		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
+			.sh_link = NAMES,
+			.sh_offset = at_symbols,
+			.sh_size = sizeof(y)},
+		[NAMES] = {.sh_type = SHT_STRTAB, .sh_offset = at_names, .sh_size = sizeof(names)}};
+	bytes(all, sizeof(all));
+	p = (Elf64_Phdr *)(void *)(object + sizeof(*e));
+	p->p_type = PT_NOTE;
+}
+
+struct seen {
+	unsigned n;
+	uint64_t addr[4], size[4];
+};
+
+static bool see(void *arg, const struct amd_variable *v)
+{
+	struct seen *s = arg;
+
+	assert_true(s->n < 4);
+	s->addr[s->n] = v->addr;
+	s->size[s->n++] = v->size;
+	return true;
+}
+
+/* Kernels' descriptors are no variables, nor is what lies outside its section. */
+static void variables_are_what_code_can_change(void **state)
+{
+	struct amd_variable v;
+	struct seen s = {0};
+
+	(void)state;
+	make_variables();
+	assert_true(amd_object_variables(object, size, see, &s));
+	assert_int_equal(s.n, 2);
+	assert_true(s.addr[0] == 0x3000 && s.size[0] == 4);
+	assert_true(s.addr[1] == 0x3050 && s.size[1] == 16);
+	assert_true(amd_object_variable(object, size, "_ZL6hidden", &v));
+	assert_int_equal(v.addr, 0x3050);
+	assert_false(amd_object_variable(object, size, "hidden", &v));
+	assert_false(amd_object_variable(object, size, "kernel.kd", &v));
+	assert_false(amd_object_variable(object, size, "outside", &v));
+	/* A table of symbols whose names are no table of names. */
+	section(SYMBOLS)->sh_link = 99;
+	assert_false(amd_object_variables(object, size, see, &s));
+}
+
+/* A loader believes the headers. */
+static void whole_objects_name_nothing_outside(void **state)
+{
+	Elf64_Phdr *p = (Elf64_Phdr *)(void *)(object + sizeof(Elf64_Ehdr));
+
+	(void)state;
+	make_variables();
+	p->p_type = PT_LOAD;
+	p->p_vaddr = 0x3000;
+	p->p_memsz = p->p_filesz + 0x60;
+	assert_int_equal(amd_object_span(object, size), 0x3000 + p->p_memsz);
+	assert_true(amd_object_is_whole(object, size));
+	assert_false(amd_object_is_whole(object, size - 1)); /* the sections' table */
+	section(CODE)->sh_size = size + 1;
+	assert_false(amd_object_is_whole(object, size));
+	section(CODE)->sh_size = 1;
+	p->p_memsz = p->p_filesz - 1;
+	assert_false(amd_object_is_whole(object, size));
+	p->p_memsz = UINT64_MAX;
+	assert_int_equal(amd_object_span(object, size), 0);
+	assert_false(amd_object_is_whole(object, size));
+}
+
+static void places_are_read(void **state)
+{
+	uint64_t at = 0, n = 0;
+
+	(void)state;
+	assert_true(amd_object_uri("memory://77#offset=0x7f00&size=4096", &at, &n));
+	assert_true(at == 0x7f00 && n == 4096);
+	assert_true(amd_object_uri("file:///a/b#offset=64&size=0x10", &at, &n));
+	assert_true(at == 64 && n == 16);
+	assert_false(amd_object_uri("file:///a/b", &at, &n));
+	assert_false(amd_object_uri("memory://77#offset=1&size=0", &at, &n));
+}
+
 /* Nothing is read outside: the copy ends where the object does, so a sanitizer would see it. */
 static void read_all(size_t n)
 {
@@ -226,6 +389,8 @@ static void read_all(size_t n)
 	(void)amd_object_kernels(copy, n, touch, &sum);
 	(void)amd_object_kernel(copy, n, "_Z1aPji", &k, args, 2);
 	(void)amd_object_target(copy, n, &t);
+	(void)amd_object_variables(copy, n, touch_variable, &sum);
+	(void)amd_object_is_whole(copy, n);
 	free(copy);
 }
 
@@ -235,12 +400,12 @@ static void damaged_objects_are_taken(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	make();
+	make_variables();
 	whole = size;
 	for (size_t i = 0; i < whole; i++) {
 		read_all(i);
 		for (unsigned v = 0; v < 256; v += v < 0xc0 ? 13 : 1) {
-			make();
+			make_variables();
 			object[i] = (unsigned char)v;
 			read_all(whole);
 		}
@@ -267,6 +432,9 @@ int main(void)
 		cmocka_unit_test(a_kernel_is_found_by_its_name),
 		cmocka_unit_test(all_kernels_are_listed),
 		cmocka_unit_test(what_is_no_code_object_has_none),
+		cmocka_unit_test(variables_are_what_code_can_change),
+		cmocka_unit_test(whole_objects_name_nothing_outside),
+		cmocka_unit_test(places_are_read),
 		cmocka_unit_test(damaged_objects_are_taken),
 	};
 

@@ -62,6 +62,7 @@ enum driver_can {
 
 struct driver_device {
 	char name[256];
+	char target[64];	      /* what code must be for; empty: the numbers below say it */
 	uint64_t memory;	      /* bytes */
 	uint32_t major, minor, units; /* compute capability; multiprocessors */
 };
@@ -109,6 +110,7 @@ struct driver {
 	/* Whether the program has initialised it. */
 	bool (*is_started)(void);
 	bool (*is_soft)(void);	    /* a software GPU */
+	bool (*fills_fresh)(void);  /* new memory has contents that replay knows */
 	bool (*can)(unsigned what); /* takes enum driver_can: whether it has all of these */
 	/* A function that a software GPU offers to tsdb; NULL: there is none. */
 	void *(*symbol)(const char *name);

@@ -237,6 +237,8 @@ static void announce_device(struct thread *t, int ordinal, uint32_t version)
 	d->total_mem = facts.memory;
 	d->driver_version = version;
 	d->soft = driver->is_soft();
+	d->device_target =
+		(struct sbt_blob){facts.target, strnlen(facts.target, sizeof(facts.target))};
 	record_now(t, &cmd, SBT_F_SYNTHETIC);
 }
 

@@ -305,6 +305,7 @@ const struct driver driver_cuda = {
 	.is_open = is_open,
 	.is_started = is_started,
 	.is_soft = is_soft,
+	.fills_fresh = is_soft,
 	.can = can,
 	.symbol = symbol,
 	.version = version,

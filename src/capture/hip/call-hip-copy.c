@@ -113,13 +113,16 @@ COPY_2D(hip_2d, hipMemcpy2D, NULL, false)
 COPY_2D(hip_2d_async, hipMemcpy2DAsync, p->stream, true)
 #undef COPY_2D
 
-/* The variable's place on the current device; 0: there is none, and the call fails. */
-static uint64_t place_of(const void *symbol)
+/* The variable's place on the current device; 0: there is none, and the call fails. Its code may
+ * have run no kernel yet, so it is introduced. */
+static uint64_t place_of(struct call *c, const void *symbol)
 {
+	struct hip_code code;
 	void *at = NULL;
 
 	if (!hip.hipGetSymbolAddress || OWN(hip.hipGetSymbolAddress(&at, symbol)))
 		return 0;
+	(void)hip_introduce_code(c, H(at), &code);
 	return H(at);
 }
 
@@ -136,7 +139,7 @@ static enum sbt_copy direction_of_symbol(hipMemcpyKind kind, bool to, uint64_t o
 	{                                                                                          \
 		const __typeof__(*HIP_ARGS(c, name)) *p = HIP_ARGS(c, name);                       \
 		flat(c, direction_of_symbol(p->kind, true, H(p->src)),                             \
-			place_of(p->symbol) + p->offset, H(p->src), p->sizeBytes);                 \
+			place_of(c, p->symbol) + p->offset, H(p->src), p->sizeBytes);              \
 		copied(c, stream_of, is_async);                                                    \
 	}
 #define FROM_SYMBOL(handler, name, stream_of, is_async)                                            \
@@ -144,7 +147,7 @@ static enum sbt_copy direction_of_symbol(hipMemcpyKind kind, bool to, uint64_t o
 	{                                                                                          \
 		const __typeof__(*HIP_ARGS(c, name)) *p = HIP_ARGS(c, name);                       \
 		flat(c, direction_of_symbol(p->kind, false, H(p->dst)), H(p->dst),                 \
-			place_of(p->symbol) + p->offset, p->sizeBytes);                            \
+			place_of(c, p->symbol) + p->offset, p->sizeBytes);                         \
 		copied(c, stream_of, is_async);                                                    \
 	}
 TO_SYMBOL(hip_to_symbol, hipMemcpyToSymbol, NULL, false)

@@ -146,4 +146,5 @@ void hip_graph_launch(struct call *c)
 
 	c->cmd.u.graph_launch.stream = call_stream(c, H(p->stream));
 	c->cmd.u.graph_launch.exec = ids_number(&ids.graphs, H(p->graphExec));
+	c->opaque = true; /* its effect on memory is recorded instead of its nodes */
 }

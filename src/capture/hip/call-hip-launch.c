@@ -115,15 +115,20 @@ void hip_launch_module(struct call *c)
 		(const uint32_t[3]){p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes);
 }
 
-/* items: in all; the last workgroup may have fewer. */
+/* items: in all; the last workgroup may have fewer, which no record says. */
 static void shape_of_items(
 	struct call *c, const uint32_t items[3], const uint32_t block[3], uint64_t shared)
 {
 	uint32_t grid[3];
+	bool whole = true;
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		grid[i] = block[i] ? items[i] / block[i] + (items[i] % block[i] != 0) : 0;
+		whole &= !block[i] || !(items[i] % block[i]);
+	}
 	shape(c, grid, block, shared);
+	if (!whole)
+		call_unreplayable(c, "a launch whose last workgroup has fewer items");
 }
 
 void hip_launch_module_ext(struct call *c)

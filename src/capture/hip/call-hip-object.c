@@ -7,6 +7,7 @@
 #include "capture/objects/code.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
+#include "gpucode/amd-object.h"
 
 /* --- devices --- */
 
@@ -268,7 +269,41 @@ void hip_module_global_exit(struct call *c)
 	g->size = *p->bytes;
 }
 
-/* A variable of the host's code: HIP does not tell its name. */
+struct wanted {
+	uint64_t addr; /* as in the file */
+	struct sbt_cmd_global_def *def;
+};
+
+static bool name_it(void *arg, const struct amd_variable *v)
+{
+	const struct wanted *w = arg;
+
+	if (v->addr != w->addr)
+		return true;
+	w->def->global_name = (struct sbt_blob){v->name.p, v->name.n};
+	return false;
+}
+
+struct object *hip_introduce_code(struct call *c, uint64_t addr, struct hip_code *ret)
+{
+	return hip_code_around(addr, ret)
+		       ? kernel_module(c->t, c->ctx, ret->loaded, ret->object, ret->size)
+		       : NULL;
+}
+
+/* A variable of the host's code: HIP does not tell its name, its code object does. */
+static void describe(struct call *c, struct sbt_cmd_global_def *g)
+{
+	struct hip_code code;
+	const struct object *o = hip_introduce_code(c, g->addr, &code);
+
+	if (!o)
+		return;
+	g->module = o->id;
+	(void)amd_object_variables(
+		code.object, code.size, name_it, &(struct wanted){g->addr - code.loaded, g});
+}
+
 void hip_symbol_exit(struct call *c)
 {
 	const __typeof__(*HIP_ARGS(c, hipGetSymbolAddress)) *p = HIP_ARGS(c, hipGetSymbolAddress);
@@ -280,4 +315,5 @@ void hip_symbol_exit(struct call *c)
 		return;
 	c->cmd.u.global_def.addr = H(*p->devPtr);
 	c->cmd.u.global_def.size = size;
+	describe(c, &c->cmd.u.global_def);
 }

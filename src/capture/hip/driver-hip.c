@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations of core/driver.h for HIP. What windows and hashes need is not there yet: can()
-// says so, and those operations answer DRIVER_LACKS. A call of the agent's own does not disturb the
+// The operations of core/driver.h for HIP. Memory is recorded on the software AMD GPU alone:
+// nothing of it was tried on AMD's hardware, so can() denies it there. Copies of memory on the
+// device, memory of another process, and code that was loaded before the agent came are not there:
+// those operations answer DRIVER_LACKS, or false. A call of the agent's own does not disturb the
 // program's last error: HIP sets it in each call, so it is put back by nobody but the next call,
 // which the agent makes behind the program's own only (source-hip.c).
 #include <dlfcn.h>
@@ -11,7 +13,7 @@
 #include "capture/core/calls.h"
 #include "capture/core/driver.h"
 #include "capture/core/thread.h"
-#include "capture/hip/hip-api.h"
+#include "capture/hip/driver-hip.h"
 #include "capture/hip/hip-calls.h"
 #include "capture/objects/code.h"
 #include "capture/stacks/mapping.h"
@@ -69,15 +71,31 @@ static bool is_soft(void)
 	return hip.soft;
 }
 
+static bool fills_fresh(void)
+{
+	return false; /* memory that was freed comes again with what it held */
+}
+
 static bool can(unsigned what)
 {
-	return !what;
+	const bool reads = hip.soft && hip.hipSetDevice && hip.hipDeviceSynchronize;
+
+	return !(what & ~(reads ? DRIVER_CAN_READ : 0u));
 }
 
 static void *symbol(const char *name)
 {
-	(void)name;
-	return NULL;
+	return hip.soft ? hip_soft_symbol(name) : NULL;
+}
+
+void *hip_soft_symbol(const char *name)
+{
+	void *lib = dlopen("libhsakmt.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *at = lib ? dlsym(lib, name) : NULL;
+
+	if (lib)
+		dlclose(lib);
+	return at;
 }
 
 static uint32_t version(void)
@@ -113,7 +131,7 @@ static const uint32_t codes[] = {
 	[DRIVER_FAILED] = hipErrorUnknown,
 };
 
-static struct driver_result result(uint32_t code)
+struct driver_result hip_result(uint32_t code)
 {
 	for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (codes[i] == code)
@@ -121,7 +139,7 @@ static struct driver_result result(uint32_t code)
 	return (struct driver_result){DRIVER_FAILED, code};
 }
 
-static struct driver_result answer(enum driver_status status)
+struct driver_result hip_answer(enum driver_status status)
 {
 	return (struct driver_result){status, codes[status]};
 }
@@ -130,7 +148,7 @@ static struct driver_result answer(enum driver_status status)
 
 static struct driver_result device_count(int *ret)
 {
-	return result((uint32_t)OWN(hip.hipGetDeviceCount(ret)));
+	return hip_result((uint32_t)OWN(hip.hipGetDeviceCount(ret)));
 }
 
 static uint32_t attribute(int device, hipDeviceAttribute_t a)
@@ -140,6 +158,17 @@ static uint32_t attribute(int device, hipDeviceAttribute_t a)
 	return hip.hipDeviceGetAttribute && !OWN(hip.hipDeviceGetAttribute(&v, a, device))
 		       ? (uint32_t)v
 		       : 0;
+}
+
+static void target_of(int device, char *to, size_t n)
+{
+	hipDeviceProp_t p;
+
+	*to = '\0';
+	if (!hip.hipGetDeviceProperties || OWN(hip.hipGetDeviceProperties(&p, device)))
+		return;
+	memcpy(to, p.gcnArchName, strnlen(p.gcnArchName, n - 1) + 1);
+	to[n - 1] = '\0';
 }
 
 static void device_facts(int device, struct driver_device *ret)
@@ -152,6 +181,7 @@ static void device_facts(int device, struct driver_device *ret)
 	if (hip.hipDeviceTotalMem)
 		(void)OWN(hip.hipDeviceTotalMem(&memory, device));
 	ret->memory = memory;
+	target_of(device, ret->target, sizeof(ret->target));
 	ret->major = attribute(device, hipDeviceAttributeComputeCapabilityMajor);
 	ret->minor = attribute(device, hipDeviceAttributeComputeCapabilityMinor);
 	ret->units = attribute(device, hipDeviceAttributeMultiprocessorCount);
@@ -163,7 +193,7 @@ static struct driver_result context_current(uint64_t *ret)
 	const hipError_t e = OWN(hip.hipGetDevice(&device));
 
 	*ret = e ? 0 : hip_context(device);
-	return result((uint32_t)e);
+	return hip_result((uint32_t)e);
 }
 
 static void context_facts(uint64_t ctx, int *ret_device, bool *ret_primary)
@@ -173,8 +203,6 @@ static void context_facts(uint64_t ctx, int *ret_device, bool *ret_primary)
 }
 
 /* ---- streams ---- */
-
-#define S(handle) ((hipStream_t)(uintptr_t)(handle))
 
 static void stream_facts(uint64_t s, unsigned *ret_flags, int *ret_priority)
 {
@@ -186,10 +214,31 @@ static void stream_facts(uint64_t s, unsigned *ret_flags, int *ret_priority)
 		(void)OWN(hip.hipStreamGetPriority(S(s), ret_priority));
 }
 
+static struct driver_result stream_create(uint64_t *ret)
+{
+	*ret = HIP_NO_STREAM;
+	return hip_answer(DRIVER_OK);
+}
+
+static struct driver_result stream_destroy(uint64_t s)
+{
+	return hip_answer(s == HIP_NO_STREAM ? DRIVER_OK : DRIVER_LACKS);
+}
+
+static struct driver_result stream_finish(uint64_t s)
+{
+	if (s == HIP_NO_STREAM)
+		return hip_answer(DRIVER_OK);
+	return hip.hipStreamSynchronize ? hip_result((uint32_t)OWN(hip.hipStreamSynchronize(S(s))))
+					: hip_answer(DRIVER_LACKS);
+}
+
 static struct driver_result stream_query(uint64_t s)
 {
-	return hip.hipStreamQuery ? result((uint32_t)OWN(hip.hipStreamQuery(S(s))))
-				  : answer(DRIVER_LACKS);
+	if (s == HIP_NO_STREAM)
+		return hip_answer(DRIVER_OK);
+	return hip.hipStreamQuery ? hip_result((uint32_t)OWN(hip.hipStreamQuery(S(s))))
+				  : hip_answer(DRIVER_LACKS);
 }
 
 static struct driver_result stream_capturing(uint64_t s, bool *ret)
@@ -199,10 +248,10 @@ static struct driver_result stream_capturing(uint64_t s, bool *ret)
 
 	*ret = false;
 	if (!hip.hipStreamIsCapturing)
-		return answer(DRIVER_OK);
+		return hip_answer(DRIVER_OK);
 	e = OWN(hip.hipStreamIsCapturing(S(s), &status));
 	*ret = !e && status != hipStreamCaptureStatusNone;
-	return result((uint32_t)e);
+	return hip_result((uint32_t)e);
 }
 
 /* ---- kernels ---- */
@@ -270,31 +319,48 @@ static int kernel_params(
 	return (int)a.args;
 }
 
-/* ---- what is not there yet ---- */
+/* ---- events ---- */
+
+#define E(handle) ((hipEvent_t)(uintptr_t)(handle))
+
+static struct driver_result event_create(uint64_t *ret)
+{
+	hipEvent_t e = NULL;
+	const hipError_t r = hip.hipEventCreateWithFlags
+				     ? OWN(hip.hipEventCreateWithFlags(&e, hipEventDisableTiming))
+				     : hipErrorNotSupported;
+
+	*ret = H(e);
+	return hip_result((uint32_t)r);
+}
+
+static struct driver_result event_record(uint64_t e, uint64_t s)
+{
+	return hip.hipEventRecord ? hip_result((uint32_t)OWN(hip.hipEventRecord(E(e), S(s))))
+				  : hip_answer(DRIVER_LACKS);
+}
+
+static struct driver_result event_query(uint64_t e)
+{
+	return hip.hipEventQuery ? hip_result((uint32_t)OWN(hip.hipEventQuery(E(e))))
+				 : hip_answer(DRIVER_LACKS);
+}
+
+/* ---- what is not there ---- */
 
 #define LACKS(name, ...)                                                                           \
 	static struct driver_result name(__VA_ARGS__)                                              \
 	{                                                                                          \
-		return answer(DRIVER_LACKS);                                                       \
+		return hip_answer(DRIVER_LACKS);                                                   \
 	}
-LACKS(context_enter, uint64_t ctx)
-LACKS(nothing, void)
 LACKS(make, uint64_t *ret)
 LACKS(on_handle, uint64_t s)
-LACKS(on_two, uint64_t e, uint64_t s)
 LACKS(stream_call, uint64_t s, void (*fn)(void *arg), void *arg)
-LACKS(copy_to_host, void *dst, uint64_t src, size_t n, uint64_t s)
 LACKS(copy_to_device, uint64_t dst, const void *src, size_t n, uint64_t s)
 LACKS(copy_on_device, uint64_t dst, uint64_t src, size_t n, uint64_t s)
 LACKS(host_pin, void *p, size_t n)
 LACKS(host_unpin, void *p)
 LACKS(mem_alloc, uint64_t *ret, size_t n)
-LACKS(mem_range, uint64_t addr, uint64_t *ret_start, uint64_t *ret_size)
-LACKS(hash_begin, struct driver_hasher *h, const struct hash_kernel_range *r, uint32_t n,
-	struct sbt_hash *ret, uint64_t s, struct hash_kernel_begun *b)
-LACKS(hash_pages_begin, struct driver_hasher *h, struct hash_kernel_range r, struct sbt_hash *ret,
-	uint64_t s, struct hash_kernel_begun *b)
-LACKS(hash_wait, struct driver_hasher *h, uint64_t s)
 LACKS(gather_begin, struct driver_hasher *h, const struct hash_kernel_range *r, uint32_t nranges,
 	uint64_t first, uint32_t n, uint64_t packed, uint64_t s)
 
@@ -313,19 +379,22 @@ static void context_let_go(int device)
 
 static unsigned relax(void)
 {
-	return 0;
+	hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+
+	if (hip.hipThreadExchangeStreamCaptureMode)
+		(void)OWN(hip.hipThreadExchangeStreamCaptureMode(&mode));
+	return (unsigned)mode;
 }
 
 static void restrict_again(unsigned was)
 {
+	hipStreamCaptureMode mode = (hipStreamCaptureMode)was;
+
+	if (hip.hipThreadExchangeStreamCaptureMode)
+		(void)OWN(hip.hipThreadExchangeStreamCaptureMode(&mode));
 }
 
 static bool no_capture(uint64_t s, uint64_t *ret)
-{
-	return false;
-}
-
-static bool mem_access(uint64_t addr)
 {
 	return false;
 }
@@ -354,12 +423,6 @@ static bool keep_is_safe(uint64_t id)
 	return false;
 }
 
-static bool global_find(
-	uint64_t module, bool is_library, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
-{
-	return false;
-}
-
 static void old_code_want(
 	struct object *module, uint64_t handle, bool is_kernel, struct object *ctx)
 {
@@ -379,58 +442,46 @@ static void old_code_find(struct thread *t)
 {
 }
 
-static struct driver_hasher *hash_open(uint64_t s)
-{
-	return NULL;
-}
-
-static void hash_close(struct driver_hasher *h)
-{
-}
-
-static void hash_end(const struct hash_kernel_begun *b)
-{
-}
-
 const struct driver driver_hip = {
 	.api = "HIP",
-	.cannot_record = "memory of HIP programs is not recorded yet",
+	.cannot_record = "memory of HIP programs is recorded on the software AMD GPU alone so far",
 	.is_loaded = is_loaded,
 	.open = hip_open,
 	.is_open = is_open,
 	.is_started = is_open,
 	.is_soft = is_soft,
+	.fills_fresh = fills_fresh,
 	.can = can,
 	.symbol = symbol,
 	.version = version,
 	.result_name = result_name,
 	.result_is_fault = result_is_fault,
-	.result = result,
-	.answer = answer,
+	.result = hip_result,
+	.answer = hip_answer,
 	.device_count = device_count,
 	.device_facts = device_facts,
 	.context_current = context_current,
 	.context_facts = context_facts,
-	.context_enter = context_enter,
-	.context_leave = leave,
-	.context_finish = nothing,
+	.context_enter = hip_context_enter,
+	.context_leave = hip_context_leave,
+	.context_finish = hip_context_finish,
 	.context_hold = context_hold,
 	.context_let_go = context_let_go,
 	.relax = relax,
 	.restrict_again = restrict_again,
-	.stream_create = make,
-	.stream_destroy = on_handle,
+	.stream_create = stream_create,
+	.stream_destroy = stream_destroy,
 	.stream_facts = stream_facts,
 	.stream_query = stream_query,
-	.stream_finish = on_handle,
+	.stream_finish = stream_finish,
 	.stream_capturing = stream_capturing,
 	.stream_capture = no_capture,
 	.stream_captured = no_capture,
 	.stream_call = stream_call,
-	.event_create = make,
-	.event_record = on_two,
-	.event_query = on_handle,
-	.copy_to_host = copy_to_host,
+	.event_create = event_create,
+	.event_record = event_record,
+	.event_query = event_query,
+	.copy_to_host = hip_copy_to_host,
 	.copy_to_device = copy_to_device,
 	.copy_on_device = copy_on_device,
 	.host_pin = host_pin,
@@ -438,8 +489,8 @@ const struct driver driver_hip = {
 	.mem_unused = make,
 	.mem_alloc = mem_alloc,
 	.mem_free = on_handle,
-	.mem_range = mem_range,
-	.mem_access = mem_access,
+	.mem_range = hip_mem_range,
+	.mem_access = hip_mem_access,
 	.mem_at = mem_at,
 	.keep_new = keep_new,
 	.keep_free = keep_free,
@@ -448,18 +499,18 @@ const struct driver driver_hip = {
 	.kernel_facts = kernel_facts,
 	.kernel_numbers = kernel_numbers,
 	.kernel_params = kernel_params,
-	.global_find = global_find,
+	.global_find = hip_global_find,
 	.old_code_want = old_code_want,
 	.old_code_waiting = old_code_waiting,
 	.old_code_settle = old_code_settle,
 	.old_code_find = old_code_find,
 	.old_code_forget = leave,
-	.hash_open = hash_open,
-	.hash_close = hash_close,
-	.hash_forget = hash_close,
-	.hash_pages_begin = hash_pages_begin,
-	.hash_begin = hash_begin,
-	.hash_end = hash_end,
-	.hash_wait = hash_wait,
+	.hash_open = hip_hash_open,
+	.hash_close = hip_hash_close,
+	.hash_forget = hip_hash_close,
+	.hash_pages_begin = hip_hash_pages_begin,
+	.hash_begin = hip_hash_begin,
+	.hash_end = hip_hash_end,
+	.hash_wait = hip_hash_wait,
 	.gather_begin = gather_begin,
 };

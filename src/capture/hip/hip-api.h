@@ -38,7 +38,16 @@
 	OPTIONAL(hipStreamGetFlags)                                                                \
 	OPTIONAL(hipStreamGetPriority)                                                             \
 	OPTIONAL(hipStreamIsCapturing)                                                             \
-	OPTIONAL(hipStreamQuery)
+	OPTIONAL(hipStreamQuery)                                                                   \
+	OPTIONAL(hipStreamSynchronize)                                                             \
+	OPTIONAL(hipThreadExchangeStreamCaptureMode)                                               \
+	OPTIONAL(hipSetDevice)                                                                     \
+	OPTIONAL(hipDeviceSynchronize)                                                             \
+	OPTIONAL(hipGetDeviceProperties)                                                           \
+	OPTIONAL(hipEventCreateWithFlags)                                                          \
+	OPTIONAL(hipEventRecord)                                                                   \
+	OPTIONAL(hipEventQuery)                                                                    \
+	OPTIONAL(hipModuleGetGlobal)
 
 struct hip_api {
 	void *lib;
@@ -67,5 +76,9 @@ struct hip_code {
 /* The loaded code object that has a kernel of that name; false: there is none, or there are several
  * that differ, and which one a launch means is not known. The bytes stay while it is loaded. */
 bool hip_code_of(const char *kernel, struct hip_code *ret);
+/* The code object that was loaded there (`loaded`). */
+bool hip_code_at(uint64_t loaded, struct hip_code *ret);
+/* The code object with a variable at that address of a device. */
+bool hip_code_around(uint64_t addr, struct hip_code *ret);
 
 #endif

@@ -17,6 +17,9 @@ extern const struct call_row hip_calls[HIP_CALLS];
 
 /* The module that a hipFunction_t was asked of; 0: none that is known. */
 uint64_t hip_module_of(uint64_t function);
+/* The module of the code object that has memory at that address, introduced if needed. NULL: there
+ * is none. */
+struct object *hip_introduce_code(struct call *c, uint64_t addr, struct hip_code *ret);
 
 #define CALL(name, KIND, enter_fn, flags) void enter_fn(struct call *c);
 #define WITH_EXIT(name, KIND, enter_fn, exit_fn, flags)                                            \

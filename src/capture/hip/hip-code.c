@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,16 +31,6 @@ static const struct r_debug *list(void)
 			dlclose(lib);
 	}
 	return found;
-}
-
-static bool number(const char *uri, const char *key, uint64_t *ret)
-{
-	const char *p = strstr(uri, key);
-
-	if (!p)
-		return false;
-	*ret = strtoull(p + strlen(key), NULL, 0);
-	return true;
 }
 
 /* Maps the file, once for each code object: it stays mapped. */
@@ -73,7 +62,7 @@ static bool look_at(const struct link_map *l, struct hip_code *ret)
 	const char *uri = l->l_name;
 	uint64_t offset = 0, size = 0;
 
-	if (!uri || !number(uri, "size=", &size) || !number(uri, "offset=", &offset) || !size)
+	if (!uri || !amd_object_uri(uri, &offset, &size))
 		return false;
 	*ret = (struct hip_code){NULL, (size_t)size, l->l_addr};
 	if (!strncmp(uri, "memory://", 9)) {
@@ -111,4 +100,31 @@ bool hip_code_of(const char *kernel, struct hip_code *ret)
 		found = true;
 	}
 	return found;
+}
+
+static bool is_at(const struct hip_code *code, uint64_t addr, bool around)
+{
+	return around ? addr - code->loaded < amd_object_span(code->object, code->size)
+		      : addr == code->loaded;
+}
+
+static bool find(uint64_t addr, bool around, struct hip_code *ret)
+{
+	const struct r_debug *d = list();
+	int most = 4096;
+
+	for (const struct link_map *l = d ? d->r_map : NULL; l && most--; l = l->l_next)
+		if (look_at(l, ret) && is_at(ret, addr, around))
+			return true;
+	return false;
+}
+
+bool hip_code_at(uint64_t loaded, struct hip_code *ret)
+{
+	return find(loaded, false, ret);
+}
+
+bool hip_code_around(uint64_t addr, struct hip_code *ret)
+{
+	return find(addr, true, ret);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fresh memory; see fresh.h. Replay gives zeros at addresses not used before, so only other
- * contents need to be recorded. The software GPU always fills fresh memory in the same way, which
- * replay knows, so nothing is recorded there.
+ * contents need to be recorded. The software NVIDIA GPU always fills fresh memory in the same way,
+ * which replay knows, so nothing is recorded there.
  */
 #include "capture/memory/fresh.h"
 
@@ -35,7 +35,7 @@ static uint64_t granules(uint64_t addr, uint64_t size, uint64_t *ret_first)
 void fresh_used(uint64_t addr, uint64_t size)
 {
 	uint64_t first;
-	if (driver->is_soft() || !size)
+	if (driver->fills_fresh() || !size)
 		return;
 	for (uint64_t n = granules(addr, size, &first), i = 0; i < n; i++)
 		(void)map_put(&used, first + i + 1, 1);
@@ -122,8 +122,9 @@ static void look(struct call *c, bool always)
 void fresh_alloc(struct call *c)
 {
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
-	if ((driver->is_soft() && c->cmd.u.alloc.mem != SBT_MEM_IPC) || c->cmd.kind != SBT_ALLOC ||
-		c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
+	if ((driver->fills_fresh() && c->cmd.u.alloc.mem != SBT_MEM_IPC) ||
+		c->cmd.kind != SBT_ALLOC || c->cmd.result || !a->addr || !a->size ||
+		c->cmd.flags & SBT_F_GRAPH)
 		return;
 	/* Memory of the host is compared before every launch (host.c). VMM memory cannot be
 	 * accessed yet, and comes as zeros. */

@@ -136,11 +136,25 @@ static struct kernel *new_kernel(
 	return k;
 }
 
+/* One thread at a time: the thread whose question makes the driver load the code sets the module's
+ * hash before another one publishes a kernel of it. */
+static struct spin asking;
+
+struct object *kernel_module(
+	struct thread *t, struct object *ctx, uint64_t handle, const void *code, size_t size)
+{
+	spin_lock(&asking);
+	struct object *o = module_of(t, handle, false, ctx ? ctx->id : SBT_NO_ID);
+	if (o && !o->hash) {
+		code_loaded(t, code, size);
+		(void)code_belongs(t, o);
+	}
+	spin_unlock(&asking);
+	return o;
+}
+
 static struct kernel *introduce(struct thread *t, struct object *ctx, uint64_t handle)
 {
-	/* One thread at a time: the thread whose question makes the driver load the code sets the
-	 * module's hash before another one publishes a kernel of it. */
-	static struct spin asking;
 	spin_lock(&asking);
 	const struct facts f = ask(t, ctx, handle);
 	spin_unlock(&asking);

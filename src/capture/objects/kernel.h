@@ -38,6 +38,9 @@ struct kernel *kernel_get(struct thread *t, struct object *ctx, uint64_t handle)
 /* Gathers a launch's arguments, which params point to, into buf (size bytes, a multiple of 8).
  * Returns their bytes, or -1 if they are not known. */
 int64_t kernel_gather(const struct kernel *k, void **params, uint8_t *buf, uint64_t size);
+/* The module with that handle; introduced, with its code, if needed. NULL: no memory. */
+struct object *kernel_module(
+	struct thread *t, struct object *ctx, uint64_t handle, const void *code, size_t size);
 /* Forgets the kernels of a module that was unloaded. */
 void kernel_drop_module(uint32_t module);
 

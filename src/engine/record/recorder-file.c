@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "engine/record/recorder-inside.h"
 #include "engine/trace-file.h"
+#include "sbt/vendor.h"
 
 struct err *recorder_check_path(const char *path)
 {
@@ -69,6 +70,20 @@ static void describe_gpu(
 		memcpy(name, b.p, b.len);
 	name[b.len] = 0;
 	m->gpu = name;
+	if (*name)
+		m->vendor = sbt_version_is_hip(m->driver_version) ? SBT_AMD : SBT_NVIDIA;
+	m->target = r->target;
+}
+
+void recorder_learn_target(struct recorder *r, const struct sbt_cmd *c)
+{
+	const size_t n = c->u.device.device_target.len;
+
+	if (c->u.device.device || n >= sizeof r->target)
+		return;
+	if (n)
+		memcpy(r->target, c->u.device.device_target.p, n);
+	r->target[n] = 0;
 }
 
 /* Writes code that was loaded before the capture. */

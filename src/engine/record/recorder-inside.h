@@ -77,6 +77,7 @@ struct recorder {
 	char *path;
 	struct sbt_writer *w; /* NULL: not open (yet) */
 	bool device_known;    /* the trace's head names the device */
+	char target[64];      /* of the first device; empty: it has none */
 	uint64_t from;	      /* earlier commands are not captured */
 	uint64_t first, last, commands, bytes;
 	/* packed commands outside the window since the last one inside: they are written if another
@@ -124,6 +125,8 @@ struct err *recorder_open(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
 /* Names the device in the trace's head if the head was written before the device was known; c: as
  * above. */
 struct err *recorder_device(struct recorder *r, const struct sbt_cmd *c) TS_CHECK;
+/* Keeps the first device's target for the trace's head: the state has none. */
+void recorder_learn_target(struct recorder *r, const struct sbt_cmd *c);
 /* Writes a keyframe of the present state, unless no command has come yet. */
 struct err *recorder_keyframe(struct recorder *r) TS_CHECK;
 /* Ends the capture because writing failed; e says why. */

@@ -203,6 +203,8 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 
 	if (c->seq <= r->last_seq)
 		return NULL; /* the rings promise order; nothing downstream could use this one */
+	if (c->kind == SBT_DEVICE)
+		recorder_learn_target(r, c);
 	if (fate == FATE_WRITE) {
 		e = before_cmd(r, inf, c);
 		if (e)

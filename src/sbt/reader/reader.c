@@ -147,7 +147,7 @@ static void take_meta(struct sbt_reader *r, const struct buf *payload)
 {
 	static const char *const keys[] = {"program", "cwd", "host", "gpu", "tsdb", "start_ns",
 		"pid", "driver_version", "soft", "stacks", "timestamps", "rank", "ranks",
-		"observed"};
+		"observed", "vendor", "target"};
 	enum { N = sizeof keys / sizeof *keys };
 	struct sbt_in in = sbt_in_of(payload);
 	size_t at[N] = {0};
@@ -180,6 +180,8 @@ static void take_meta(struct sbt_reader *r, const struct buf *payload)
 	m->rank = *value[11] ? strtoull(value[11], NULL, 10) + 1 : 0;
 	m->ranks = *value[12] ? strtoull(value[12], NULL, 10) + 1 : 0;
 	m->observed = *value[13] == '1';
+	m->vendor = value[14];
+	m->target = value[15];
 }
 
 /* The last whole table of unreplayable calls: the figures are cumulative. */

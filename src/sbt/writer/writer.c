@@ -101,6 +101,10 @@ struct err *sbt_writer_meta(struct sbt_writer *w, const struct sbt_meta *m)
 	n += put_text(&b, "cwd", m->cwd);
 	n += put_text(&b, "host", m->host);
 	n += put_text(&b, "gpu", m->gpu);
+	if (m->vendor && *m->vendor)
+		n += put_text(&b, "vendor", m->vendor);
+	if (m->target && *m->target)
+		n += put_text(&b, "target", m->target);
 	n += put_text(&b, "tsdb", m->tsdb);
 	n += put_number(&b, "start_ns", m->start_ns);
 	n += put_number(&b, "pid", m->pid);

@@ -258,7 +258,8 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	row(out, "recorded", when);
 	row(out, "on", m->host);
 	row(out, "device", m->gpu && *m->gpu ? m->gpu : m->soft ? "software GPU" : NULL);
-	if (sbt_version_is_hip(m->driver_version))
+	row(out, "target", m->target);
+	if (sbt_meta_is_hip(m))
 		buf_printf(out, "%-12s%u.%u.%u%s\n", "HIP", m->driver_version / 10000000,
 			m->driver_version / 100000 % 100, m->driver_version % 100000,
 			m->soft ? " (software AMD GPU)" : "");
@@ -339,7 +340,7 @@ static void put_clocks(struct buf *out, const void *member)
 
 JS_DEFINE(summary_object, "trace", summary, JS(TEXT, summary, file),
 	JS(UINT, summary, size, commands, first_seq, last_seq, lost),
-	JS_IN(TEXT, summary, m, program, cwd, host, gpu, tsdb),
+	JS_IN(TEXT, summary, m, program, cwd, host, gpu, vendor, target, tsdb),
 	JS_IN(UINT, summary, m, start_ns, pid, driver_version),
 	JS_IN(BOOL, summary, m, soft, stacks, timestamps), JS_IN(ID, summary, m, rank, ranks),
 	JS(UINT, summary, sources), JS_IN(BOOL, summary, m, observed),

@@ -5,6 +5,7 @@
 #include "gpucode/amd-object.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -159,24 +160,39 @@ static bool note_in(struct reader r, struct reader *ret)
 	return false;
 }
 
+static bool open_object(const void *object, size_t size, Elf64_Ehdr *e)
+{
+	if (size < sizeof(*e))
+		return false;
+	memcpy(e, object, sizeof(*e));
+	return !memcmp(e->e_ident, ELFMAG, SELFMAG) && e->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       e->e_ident[EI_DATA] == ELFDATA2LSB && e->e_machine == EM_AMDGPU &&
+	       e->e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/* Entry i of a table at `table` whose entries have n bytes. */
+static bool entry(const void *object, size_t size, uint64_t table, uint64_t i, void *ret, size_t n)
+{
+	uint64_t at;
+
+	if (ckd_mul(&at, i, (uint64_t)n) || ckd_add(&at, at, table) ||
+		!range_within(at, n, 0, size))
+		return false;
+	memcpy(ret, (const char *)object + at, n);
+	return true;
+}
+
 static bool metadata(const void *object, size_t size, struct reader *ret)
 {
 	Elf64_Ehdr e;
 
-	if (size < sizeof(e))
-		return false;
-	memcpy(&e, object, sizeof(e));
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-		e.e_machine != EM_AMDGPU || e.e_phentsize != sizeof(Elf64_Phdr))
+	if (!open_object(object, size, &e))
 		return false;
 	for (unsigned i = 0; i < e.e_phnum; i++) {
 		Elf64_Phdr p;
-		uint64_t at;
 
-		if (ckd_add(&at, e.e_phoff, (uint64_t)i * sizeof(p)) ||
-			!range_within(at, sizeof(p), 0, size))
+		if (!entry(object, size, e.e_phoff, i, &p, sizeof(p)))
 			return false;
-		memcpy(&p, (const char *)object + at, sizeof(p));
 		if (p.p_type != PT_NOTE || !range_within(p.p_offset, p.p_filesz, 0, size))
 			continue;
 		if (note_in((struct reader){(const unsigned char *)object + p.p_offset,
@@ -232,6 +248,11 @@ static bool arg_of(struct reader *r, struct amd_arg *a)
 	return true;
 }
 
+static bool is_text(const struct amd_text *t, const char *s)
+{
+	return t->n == strlen(s) && !memcmp(t->p, s, t->n);
+}
+
 struct room {
 	struct amd_arg *args;
 	uint32_t most;
@@ -246,8 +267,11 @@ static bool args_of(
 	for (uint64_t i = 0; i < list->number; i++) {
 		if (!arg_of(r, &a))
 			return false;
-		if (a.hidden)
+		if (a.hidden) {
+			k->calls_host |= is_text(&a.kind, "hidden_hostcall_buffer") ||
+					 is_text(&a.kind, "hidden_heap_v1");
 			continue;
+		}
 		if (k->args < to->most)
 			to->args[k->args] = a;
 		if (ckd_add(&k->args, k->args, 1))
@@ -346,4 +370,160 @@ bool amd_object_target(const void *object, size_t size, struct amd_text *ret)
 		return false;
 	*ret = (struct amd_text){v.text.p + n, v.text.n - n};
 	return true;
+}
+
+/* ---- variables ---- */
+
+struct file {
+	const void *object;
+	size_t size;
+	Elf64_Ehdr head;
+};
+
+static bool section(const struct file *f, uint64_t i, Elf64_Shdr *ret)
+{
+	return i < f->head.e_shnum && f->head.e_shentsize == sizeof(*ret) &&
+	       entry(f->object, f->size, f->head.e_shoff, i, ret, sizeof(*ret));
+}
+
+/* The table that has the most: of all symbols, else of the exported ones. */
+static bool symbols(const struct file *f, Elf64_Shdr *ret)
+{
+	Elf64_Shdr s;
+	bool found = false;
+
+	for (unsigned i = 0; section(f, i, &s); i++) {
+		if (s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || found))
+			continue;
+		*ret = s;
+		found = true;
+		if (s.sh_type == SHT_SYMTAB)
+			break;
+	}
+	return found && range_within(ret->sh_offset, ret->sh_size, 0, f->size);
+}
+
+static bool name_in(
+	const struct file *f, const Elf64_Shdr *names, uint64_t at, struct amd_text *ret)
+{
+	const char *p = (const char *)f->object + names->sh_offset + at;
+	size_t most;
+
+	if (at >= names->sh_size || !range_within(names->sh_offset, names->sh_size, 0, f->size))
+		return false;
+	most = (size_t)(names->sh_size - at);
+	*ret = (struct amd_text){p, strnlen(p, most)};
+	return ret->n && ret->n < most;
+}
+
+static bool is_variable(const struct file *f, const Elf64_Sym *y)
+{
+	Elf64_Shdr in;
+
+	return ELF64_ST_TYPE(y->st_info) == STT_OBJECT && y->st_size &&
+	       section(f, y->st_shndx, &in) && in.sh_flags & SHF_WRITE &&
+	       range_within(y->st_value, y->st_size, in.sh_addr, in.sh_size);
+}
+
+bool amd_object_variables(const void *object, size_t size,
+	bool (*fn)(void *arg, const struct amd_variable *v), void *arg)
+{
+	struct file f = {object, size};
+	struct amd_variable v;
+	Elf64_Shdr table, names;
+	Elf64_Sym y;
+
+	if (!open_object(object, size, &f.head) || !symbols(&f, &table) ||
+		!section(&f, table.sh_link, &names))
+		return false;
+	for (uint64_t i = 0; i < table.sh_size / sizeof(y); i++) {
+		if (!entry(object, size, table.sh_offset, i, &y, sizeof(y)))
+			return false;
+		if (!is_variable(&f, &y) || !name_in(&f, &names, y.st_name, &v.name))
+			continue;
+		v.addr = y.st_value;
+		v.size = y.st_size;
+		if (!fn(arg, &v))
+			break;
+	}
+	return true;
+}
+
+struct wanted {
+	const char *name;
+	struct amd_variable *ret;
+	bool found;
+};
+
+static bool is_wanted(void *arg, const struct amd_variable *v)
+{
+	struct wanted *w = arg;
+
+	w->found = v->name.n == strlen(w->name) && !memcmp(v->name.p, w->name, v->name.n);
+	if (w->found)
+		*w->ret = *v;
+	return !w->found;
+}
+
+bool amd_object_variable(
+	const void *object, size_t size, const char *name, struct amd_variable *ret)
+{
+	struct wanted w = {name, ret, false};
+
+	(void)amd_object_variables(object, size, is_wanted, &w);
+	return w.found;
+}
+
+/* ---- the whole ---- */
+
+uint64_t amd_object_span(const void *object, size_t size)
+{
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
+	uint64_t end, span = 0;
+
+	if (!open_object(object, size, &e))
+		return 0;
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		if (!entry(object, size, e.e_phoff, i, &p, sizeof(p)) ||
+			ckd_add(&end, p.p_vaddr, p.p_memsz))
+			return 0;
+		if (p.p_type == PT_LOAD && end > span)
+			span = end;
+	}
+	return span;
+}
+
+bool amd_object_is_whole(const void *object, size_t size)
+{
+	struct file f = {object, size};
+	Elf64_Phdr p;
+	Elf64_Shdr s;
+
+	if (!open_object(object, size, &f.head) || !amd_object_span(object, size))
+		return false;
+	for (unsigned i = 0; i < f.head.e_phnum; i++)
+		if (!entry(object, size, f.head.e_phoff, i, &p, sizeof(p)) ||
+			!range_within(p.p_offset, p.p_filesz, 0, size) || p.p_filesz > p.p_memsz)
+			return false;
+	for (unsigned i = 0; i < f.head.e_shnum; i++)
+		if (!section(&f, i, &s) ||
+			(s.sh_type != SHT_NOBITS && !range_within(s.sh_offset, s.sh_size, 0, size)))
+			return false;
+	return true;
+}
+
+static bool number_at(const char *uri, const char *key, uint64_t *ret)
+{
+	const char *p = strstr(uri, key);
+
+	if (p)
+		*ret = strtoull(p + strlen(key), NULL, 0);
+	return p;
+}
+
+bool amd_object_uri(const char *uri, uint64_t *ret_offset, uint64_t *ret_size)
+{
+	return number_at(uri, "offset=", ret_offset) && number_at(uri, "size=", ret_size) &&
+	       *ret_size;
 }
