@@ -12,7 +12,13 @@
 #define REPLAY_STATUS_DIFFERS 3 /* exit status when a replay is not what was recorded */
 
 /* The values of `set replay device`. */
-enum replay_on { REPLAY_ON_AUTO, REPLAY_ON_SOFT, REPLAY_ON_REAL, REPLAY_ON_NONE };
+enum replay_on {
+	REPLAY_ON_AUTO,
+	REPLAY_ON_SOFT, /* of the vendor whose program it was */
+	REPLAY_ON_REAL,
+	REPLAY_ON_NONE,
+	REPLAY_ON_SOFT_AMD
+};
 
 struct replay_choice {
 	enum replay_on on;
@@ -34,15 +40,18 @@ struct replay_arg {
 struct replay_device {
 	struct device *d;
 	uint64_t first, last; /* the window */
-	bool soft;
-	bool what_if; /* memory, parameters or code were changed */
-	bool partial; /* commands are left out */
+	bool soft, hip;	      /* a software GPU; AMD's */
+	bool watches;	      /* it tells what kernels touch, and shows them from inside */
+	bool what_if;	      /* memory, parameters or code were changed */
+	bool partial;	      /* commands are left out */
 	struct replay_arg *args;
 	unsigned nargs;
 	uint32_t *swapped; /* kernels */
 	unsigned nswapped;
 };
 
+/* The error of what needs a device that watches. what: "probes need". */
+struct err *replay_device_lacks(const struct replay_device *rd, const char *what);
 /* Parses a value of --on or `set replay device`. */
 struct err *replay_on_parse(const char *word, enum replay_on *ret) TS_CHECK;
 /* The choice made by `set replay device`, `set replay order` and `--gpu`. */

@@ -26,14 +26,15 @@ struct device;
 enum device_doing { DEVICE_OPENING, DEVICE_EXECUTING, DEVICE_GOING };
 
 struct device_options {
-	const char *replayer; /* the program tsdb-replayer */
-	const char *trace;    /* the file */
-	const char *
-		softgpu; /* folder of the software GPU's libcuda.so.1; NULL: the machine's driver */
-	uint64_t first, last; /* the window: sbt_reader_window() */
-	unsigned flags;	      /* enum replayer_open_flags */
-	bool no_sandbox;      /* execute with all the rights of the caller: for traces that the user
-				 recorded, or to find what a driver lacks */
+	const char *replayer;	/* the program tsdb-replayer */
+	const char *trace;	/* the file */
+	const char *softgpu;	/* folder of the software GPU's library (libcuda.so.1, or for
+				   REPLAYER_HIP libhsakmt.so.1); NULL: the machine's driver */
+	const char *amd_target; /* which device the software AMD GPU is: "gfx90a"; NULL: as set */
+	uint64_t first, last;	/* the window: sbt_reader_window() */
+	unsigned flags;		/* enum replayer_open_flags */
+	bool no_sandbox;    /* execute with all the rights of the caller: for traces that the user
+			       recorded, or to find what a driver lacks */
 	unsigned timeout_s; /* most time one reply may take; 0: 300. The replayer's own watchdog (60
 			       s a wait) comes first */
 	unsigned limit_s;   /* most time that the work up to a command may take in the replayer; 0:

@@ -115,7 +115,12 @@ struct replayer_none {
 	uint64_t unused;
 };
 /* OVERLAP: as if the request OVERLAP had been made. */
-enum replayer_open_flags { REPLAYER_TOUCHED = 1, REPLAYER_ANY_DEVICE = 2, REPLAYER_OVERLAPS = 4 };
+enum replayer_open_flags {
+	REPLAYER_TOUCHED = 1,
+	REPLAYER_ANY_DEVICE = 2,
+	REPLAYER_OVERLAPS = 4,
+	REPLAYER_HIP = 8, /* the trace is of a HIP program; else of a CUDA program */
+};
 struct replayer_open {
 	uint32_t version, flags;
 	uint64_t first, last; /* the window: sbt_reader_window() */

@@ -2,11 +2,12 @@
  *
  * What the replayer asks of a GPU: a table of operations, in types that no vendor has. The rest of
  * the replayer calls a GPU through rp->gpu alone. A vendor's types and functions live in a drawer
- * of their own, which fills the table: backend-cuda/ is the first.
+ * of their own, which fills the table: backend-cuda/ and backend-hip/.
  *
  * To add a vendor: open() finds its library, which is loaded and not yet started when the sandbox
- * shuts; every operation must be there; one that the opened library lacks is a bit that `can` of
- * struct backend_library does not have, and is then never called.
+ * shuts, unless the table says starts_first; every operation must be there; one that the opened
+ * library lacks is a bit that `can` of struct backend_library does not have, and is then never
+ * called.
  *
  * Device addresses are those that kernels see. Operations that take a stream do not wait, unless
  * they say so; NULL is the default stream. What is made belongs to the context that is current. Any
@@ -19,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
+#include "gpucode/code-kind.h"
 #include "gpucode/hash-rows.h"
 #include "sbt/footprint.h"
 #include "sbt/pagehash.h"
@@ -74,6 +76,7 @@ enum gpu_can {
 	GPU_CAN_NODE_RECORD = 512,	/* graph_add_record() */
 	GPU_CAN_NODE_WAIT = 1024,	/* graph_add_wait() */
 	GPU_CAN_TEXTURES = 2048,	/* array_*(), texture_*() */
+	GPU_CAN_GRAPHS = 4096,		/* graph_*() */
 };
 
 /* An opened library. */
@@ -83,8 +86,9 @@ struct backend_library {
 	void *tables; /* of functions to call, tables_size bytes in whole pages: the caller makes
 			 them read-only */
 	size_t tables_size;
-	unsigned can; /* enum gpu_can */
-	bool soft;    /* the software GPU: its memory is this process's, it runs PTX alone */
+	unsigned can;  /* enum gpu_can */
+	bool soft;     /* a software GPU: its memory is this process's */
+	bool ptx_only; /* no machine code runs there */
 };
 
 /* One side of a copy: the rows as recorded, and where their first byte is here. */
@@ -122,6 +126,11 @@ struct backend {
 	 * ERR_UNSUPPORTED: it lacks a function, which is named. */
 	struct err *(*open)(struct backend_library *ret);
 	struct gpu_result (*start)(void);
+	/* It starts before the sandbox shuts, and before the trace is looked at: it needs files,
+	 * and its threads are shut in with the process. */
+	bool starts_first;
+	/* What the device executes, beside PTX: CODE_CUBIN stands for fat binaries, too. */
+	enum code_kind machine_code;
 	/* The vendor's name of a result; NULL: it has none. */
 	const char *(*result_name)(int code);
 	/* Whether a recorded result is one after which a context answers nothing else. */
@@ -200,7 +209,8 @@ struct backend {
 	struct gpu_result (*texture_destroy)(uint64_t handle, bool surface);
 
 	/* ---- code ---- */
-	struct gpu_result (*code_load)(struct gpu_module **ret, const void *code);
+	/* size: bytes of it; PTX has a NUL behind them. */
+	struct gpu_result (*code_load)(struct gpu_module **ret, const void *code, size_t size);
 	struct gpu_result (*code_unload)(struct gpu_module *m);
 	struct gpu_result (*code_kernel)(
 		struct gpu_kernel **ret, struct gpu_module *m, const char *name);
@@ -216,6 +226,10 @@ struct backend {
 	/* As recorded. */
 	struct gpu_result (*kernel_attribute)(struct gpu_kernel *k, int attr, int value);
 	struct gpu_result (*launch)(const struct gpu_launch *l, struct gpu_stream *s);
+	/* Launches that begin to run from now on run their blocks in the n-th other order, 0: in
+	 * the usual one. NULL: the device has none that is usual. Where it is not NULL, executing a
+	 * launch again without it proves nothing: it comes out the same. */
+	void (*order)(uint64_t n);
 
 	/* ---- streams and events ---- */
 	/* apart: it does not wait for the default stream, nor the default stream for it. */
@@ -278,6 +292,6 @@ struct backend {
 		const struct hash_kernel_rows *rows, unsigned todo, struct gpu_stream *s);
 };
 
-extern const struct backend backend_cuda;
+extern const struct backend backend_cuda, backend_hip; /* backend_hip: if built with HIP */
 
 #endif

@@ -41,6 +41,11 @@ tsdb_replayer_SOURCES = \
 	src/replayer/objects/replayer-devices.c src/replayer/execute/replayer-window.c \
 	src/replayer/sandbox/sandbox.c src/replayer/sandbox/sandbox.h src/replayer/sandbox/sandbox-private.h src/replayer/sandbox/sandbox-landlock.c \
 	src/replayer/sandbox/sandbox-limits.c src/replayer/sandbox/sandbox-namespaces.c src/replayer/sandbox/sandbox-seccomp.c
+if HAVE_HIP
+HEADERS_TO_CHECK += src/replayer/backend-hip/hip-driver.h
+tsdb_replayer_SOURCES += src/replayer/backend-hip/hip-driver.h src/replayer/backend-hip/hip-driver.c src/replayer/backend-hip/hip-memory.c \
+	src/replayer/backend-hip/hip-work.c
+endif
 # Anywhere in its address space, tables of addresses read-only from the beginning on.
 REPLAYER_HARDENED = -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 tsdb_replayer_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(SECCOMP_CFLAGS) -fstack-protector-strong

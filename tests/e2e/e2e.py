@@ -155,14 +155,18 @@ class Case:
     def tsdb(self, *args, **kw):
         return self.run([tsdb_path(), *args], **kw)
 
+    def program(self, name):
+        """The program for this test's device: on the software AMD GPU its HIP twin."""
+        return program('hip/twin/' + os.path.basename(name) if self.gpu == 'soft-amd' else name)
+
     def record(self, prog, *args, out='t.sbt', options=(), **kw):
         """tsdb record -o OUT on this test's device; returns the Result."""
-        return self.tsdb('record', '--gpu', self.gpu, '-o', out, *options, '--', program(prog), *args, **kw)
+        return self.tsdb('record', '--gpu', self.gpu, '-o', out, *options, '--', self.program(prog), *args, **kw)
 
     def session(self, prog, *commands, args=(), **kw):
         """tsdb --batch with one -ex per command."""
         ex = [x for c in commands for x in ('-ex', c)]
-        prog = [program(prog)] if prog else []
+        prog = [self.program(prog)] if prog else []
         return self.tsdb('--gpu', self.gpu, '--batch', *ex, *(['--args'] if prog else []), *prog, *args, **kw)
 
     # -- judging

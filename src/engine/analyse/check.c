@@ -266,8 +266,8 @@ static struct err *ask_all(struct engine *en, const struct check_options *o,
 	const uint32_t *kernels, size_t n, const struct patience *budget, struct check_result *r)
 {
 	struct device *d = en->trace.device->d;
-	const bool exact =
-		en->trace.device->soft && !en->trace.device->what_if && !en->trace.device->partial;
+	const bool exact = en->trace.device->watches && !en->trace.device->what_if &&
+			   !en->trace.device->partial;
 	const struct replayer_check how = {.from = r->first,
 		.to = r->last,
 		.runs = o->runs,

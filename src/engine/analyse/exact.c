@@ -11,6 +11,7 @@
 #include "order/kept.h"
 #include "base/patience.h"
 #include "sbt/memory.h"
+#include "sbt/vendor.h"
 #include "engine/analyse/exact-alike.h"
 #include "engine/exact.h"
 #include "engine/analyse/host-changes.h"
@@ -446,22 +447,24 @@ static struct replay_device *open_device(struct engine *en, uint64_t first, uint
 {
 	struct replay_device *rd = en->trace.device;
 
-	return rd && rd->soft && !rd->what_if && !rd->partial && rd->first == first &&
+	return rd && rd->watches && !rd->what_if && !rd->partial && rd->first == first &&
 			       rd->last == last
 		       ? rd
 		       : NULL;
 }
 
-/* For a trace whose code only a real GPU can run: finds what its launches change there. */
+/* For a trace whose code no device that watches can run: finds what its launches change. */
 static struct err *on_a_gpu(
 	struct exact *x, struct engine *en, unsigned i, uint64_t first, uint64_t last)
 {
-	const struct replay_choice c = {.on = REPLAY_ON_REAL, .window = i, .quiet = true};
+	const bool hip = sbt_meta_is_hip(sbt_reader_meta(en->trace.reader));
+	const struct replay_choice c = {
+		.on = hip ? REPLAY_ON_SOFT : REPLAY_ON_REAL, .window = i, .quiet = true};
 	struct replay_device *rd = en->trace.device;
 	struct err *e;
 
 	x->source.writes_only = true;
-	if (rd && !rd->soft && !rd->what_if && !rd->partial && rd->first == first &&
+	if (rd && !rd->watches && !rd->what_if && !rd->partial && rd->first == first &&
 		rd->last == last)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
 	TRY(replay_device_open(en, &c, &rd));
@@ -481,6 +484,8 @@ static struct err *one_window(
 
 	if (rd)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
+	if (sbt_meta_is_hip(sbt_reader_meta(en->trace.reader)))
+		return on_a_gpu(x, en, i, first, last);
 	e = replay_device_open(en, &c, &rd);
 	if (e && !x->n) {
 		struct err *other = on_a_gpu(x, en, i, first, last);

@@ -65,7 +65,8 @@ static void job_words(struct engine *en, const struct explore_options *o,
 	static const char *const ons[] = {[REPLAY_ON_AUTO] = "auto",
 		[REPLAY_ON_SOFT] = "soft",
 		[REPLAY_ON_REAL] = "real",
-		[REPLAY_ON_NONE] = "none"};
+		[REPLAY_ON_NONE] = "none",
+		[REPLAY_ON_SOFT_AMD] = "soft-amd"};
 	unsigned n = 0;
 
 	snprintf(text[0], 64, "%u/%" PRIu32, i + 1, o->jobs);

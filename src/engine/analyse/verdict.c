@@ -315,7 +315,7 @@ static void is_launch(void *arg, const struct sbt_cmd *c)
 static struct err *may_be_launches(const struct search *x, bool *ret)
 {
 	*ret = false;
-	return x->rd->soft ? NULL : verdict_each_command(x, is_launch, ret);
+	return x->rd->watches ? NULL : verdict_each_command(x, is_launch, ret);
 }
 
 static struct err *ask_device(struct search *x)

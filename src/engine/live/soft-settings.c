@@ -46,8 +46,9 @@ struct err *soft_settings_apply(struct engine *en)
 		err_free(settings_assign(&en->set, SET_SOFT_SCHEDULE, "fixed"));
 		return e;
 	}
-	return en->trace.device && en->trace.device->soft ? device_soft(en->trace.device->d, &soft)
-							  : NULL;
+	return en->trace.device && en->trace.device->watches
+		       ? device_soft(en->trace.device->d, &soft)
+		       : NULL;
 }
 
 struct err *soft_settings_sm(struct engine *en)

@@ -180,7 +180,7 @@ static bool knows_launches(const struct engine *en)
 	const struct replay_device *rd = en->trace.device;
 	struct device_info info;
 
-	if (!rd || !rd->soft)
+	if (!rd || !rd->watches)
 		return false;
 	info = device_info(rd->d);
 	return !info.recorded && !info.left_out;
@@ -287,7 +287,7 @@ static struct err *look(struct look *k, struct access_stop *ret)
 	const struct replay_device *rd = k->en->trace.device;
 	struct err *e = NULL;
 
-	if (rd && rd->soft) {
+	if (rd && rd->watches) {
 		e = look_at_device(k);
 		e = replay_device_back(k->en, e);
 	}

@@ -433,13 +433,9 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 	struct replay_stop stop;
 	uint64_t was;
 
-	if (en->trace.device && !en->trace.device->soft)
-		return err_cure(err_new(ERR_UNSUPPORTED, "probes need the software GPU"),
-			"Use \"replay start --on soft\"");
 	TRY(replay_device_need(en, "probes", &rd));
-	if (!rd->soft)
-		return err_cure(err_new(ERR_UNSUPPORTED, "probes need the software GPU"),
-			"Use \"replay start --on soft\"");
+	if (!rd->watches)
+		return replay_device_lacks(rd, "probes need");
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);
 	for (unsigned i = 0; i < en->probes->n; i++) {

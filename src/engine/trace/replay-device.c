@@ -17,7 +17,7 @@ enum { REPLY_S = 300 }; /* what one reply of the replayer may take by default */
 
 struct err *replay_on_parse(const char *word, enum replay_on *ret)
 {
-	static const char *const names[] = {"auto", "soft", "real", "none"};
+	static const char *const names[] = {"auto", "soft", "real", "none", "soft-amd"};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!strcmp(word, names[i])) {
@@ -25,8 +25,8 @@ struct err *replay_on_parse(const char *word, enum replay_on *ret)
 			return NULL;
 		}
 	}
-	return err_cure(
-		err_new(ERR_USAGE, "--on %s is no device", word), "It is auto, soft, real or none");
+	return err_cure(err_new(ERR_USAGE, "--on %s is no device", word),
+		"It is auto, soft, soft-amd, real or none");
 }
 
 struct err *replay_order_parse(const char *word, bool *ret_overlap)
@@ -51,14 +51,39 @@ struct replay_choice replay_choice_default(const struct engine *en)
 		.overlap = en->set.number[SET_REPLAY_ORDER] != 0};
 }
 
+enum { GPU_AUTO, GPU_SOFT, GPU_REAL, GPU_SOFT_AMD }; /* the values of `set gpu` */
+
+/* HIP traces have the software AMD GPU alone. */
+static struct err *choose_for_hip(const struct engine *en, enum replay_on on)
+{
+	const uint64_t gpu = en->set.number[SET_GPU];
+
+	if (on == REPLAY_ON_SOFT || on == REPLAY_ON_SOFT_AMD ||
+		(on == REPLAY_ON_AUTO && (gpu == GPU_AUTO || gpu == GPU_SOFT_AMD)))
+		return NULL;
+	return err_cure(
+		err_new(ERR_UNSUPPORTED,
+			"%s is of a HIP program, and those are replayed on the software AMD GPU alone so far",
+			en->trace.path),
+		"`--on soft` takes it; `--on none` replays the state without executing anything");
+}
+
 /* Chooses the kind of device: without a choice for replays it is that of `--gpu`, else the one the
  * trace was recorded on. */
 static struct err *choose_soft(
 	const struct engine *en, const struct sbt_meta *meta, enum replay_on on, bool *ret)
 {
-	enum { GPU_AUTO, GPU_SOFT };
 	uint64_t gpu = en->set.number[SET_GPU];
 
+	*ret = true;
+	if (sbt_meta_is_hip(meta))
+		return choose_for_hip(en, on);
+	if (on == REPLAY_ON_SOFT_AMD || (on == REPLAY_ON_AUTO && gpu == GPU_SOFT_AMD))
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s is of a CUDA program, and the software AMD GPU cannot execute its code",
+				en->trace.path),
+			"`--on soft` takes the software NVIDIA GPU");
 	*ret = on == REPLAY_ON_SOFT ||
 	       (on == REPLAY_ON_AUTO && (gpu == GPU_AUTO ? meta->soft : gpu == GPU_SOFT));
 	if (*ret || gpu_has_driver())
@@ -83,12 +108,6 @@ static struct err *find_window(
 		return err_cure(
 			err_new(ERR_NOT_FOUND, "the trace has %u window%s", n, n == 1 ? "" : "s"),
 			"They are numbered from 1");
-	if (sbt_version_is_hip(sbt_reader_meta(en->trace.reader)->driver_version))
-		return err_cure(
-			err_new(ERR_INCOMPLETE,
-				"%s is of a HIP program, and memory of HIP programs is not recorded yet, so its commands cannot be executed again",
-				en->trace.path),
-			"`tsdb view`, and `replay start --on none`, show what it holds");
 	if (sbt_reader_meta(en->trace.reader)->observed)
 		return err_cure(
 			err_new(ERR_INCOMPLETE,
@@ -127,6 +146,25 @@ static void show_progress(void *arg, enum device_doing doing, uint64_t seq)
 
 /* --- open, close --- */
 
+/* The folder of the software GPU; NULL: it is not installed. */
+static char *soft_dir(bool hip)
+{
+	return hip ? gpu_soft_amd_dir() : gpu_soft_dir_for_replay();
+}
+
+/* "gfx90a" of "gfx90a:sramecc+:xnack-"; NULL: the trace does not say it. */
+static char *amd_target(const struct sbt_meta *meta)
+{
+	return meta->target && *meta->target
+		       ? xasprintf("%.*s", (int)strcspn(meta->target, ":"), meta->target)
+		       : NULL;
+}
+
+static const char *device_name(bool soft, bool hip)
+{
+	return hip ? "the software AMD GPU" : soft ? "the software GPU" : "the machine's GPU";
+}
+
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret)
 {
@@ -137,7 +175,8 @@ struct err *replay_device_open(
 		.progress_arg = en,
 		.said = en->hooks.said,
 		.said_arg = en->hooks.arg};
-	char *replayer, *softgpu = NULL;
+	const bool hip = sbt_meta_is_hip(meta);
+	char *replayer, *softgpu = NULL, *target = NULL;
 	struct device *d;
 	struct err *e;
 	bool soft;
@@ -151,13 +190,15 @@ struct err *replay_device_open(
 			err_new(ERR_UNSUPPORTED,
 				"tsdb-replayer is not installed, so commands cannot be executed again"),
 			"Build tsdb where the CUDA toolkit's headers are");
-	if (soft && !(softgpu = gpu_soft_dir_for_replay())) {
+	if (soft && !(softgpu = soft_dir(hip))) {
 		free(replayer);
-		return err_cure(err_new(ERR_UNSUPPORTED, "the software GPU is not installed"),
+		return err_cure(
+			err_new(ERR_UNSUPPORTED, "%s is not installed", device_name(soft, hip)),
 			"\"tsdb doctor\" says more");
 	}
 	o.replayer = replayer;
 	o.softgpu = softgpu;
+	o.amd_target = target = hip ? amd_target(meta) : NULL;
 	o.no_sandbox = c->no_sandbox || !en->set.number[SET_REPLAY_SANDBOX];
 	o.limit_s = (unsigned)en->set.number[SET_REPLAY_TIMEOUT];
 	o.timeout_s = o.limit_s > REPLY_S / 5 ? o.limit_s * 5 : 0;
@@ -167,15 +208,22 @@ struct err *replay_device_open(
 	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
 		  (c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft)
 				  ? REPLAYER_ANY_DEVICE
-				  : 0);
+				  : 0) |
+		  (hip ? REPLAYER_HIP : 0);
 	e = device_open(&d, &o);
 	free(replayer);
 	free(softgpu);
+	free(target);
 	if (e)
 		return err_wrap(e, "cannot replay %s on %s", en->trace.path,
-			soft ? "the software GPU" : "the GPU");
+			soft ? device_name(soft, hip) : "the GPU");
 	*ret = xcalloc(1, sizeof **ret);
-	**ret = (struct replay_device){.d = d, .first = o.first, .last = o.last, .soft = soft};
+	**ret = (struct replay_device){.d = d,
+		.first = o.first,
+		.last = o.last,
+		.soft = soft,
+		.hip = hip,
+		.watches = soft && !hip};
 	return NULL;
 }
 
@@ -190,7 +238,7 @@ void replay_device_free(struct replay_device *rd)
 
 const char *replay_device_name(const struct replay_device *rd)
 {
-	return rd->soft ? "the software GPU" : "the machine's GPU";
+	return device_name(rd->soft, rd->hip);
 }
 
 struct err *replay_device_need(struct engine *en, const char *what, struct replay_device **ret)
@@ -210,6 +258,16 @@ struct err *replay_device_need(struct engine *en, const char *what, struct repla
 		"Use \"replay start --on soft\" or \"replay start --on real\"");
 }
 
+struct err *replay_device_lacks(const struct replay_device *rd, const char *what)
+{
+	if (rd->hip)
+		return err_new(ERR_UNSUPPORTED,
+			"%s the software NVIDIA GPU: the software AMD GPU does not have that yet",
+			what);
+	return err_cure(err_new(ERR_UNSUPPORTED, "%s the software GPU", what),
+		"Use \"replay start --on soft\"");
+}
+
 void replay_device_fault(const struct replay_device *rd, struct buf *out)
 {
 	const struct device_fault f = device_info(rd->d).fault;
@@ -225,7 +283,8 @@ void replay_device_fault(const struct replay_device *rd, struct buf *out)
 			"A command of #%" PRIu64 " to #%" PRIu64
 			" faulted in the recording, and none does here",
 			f.first, f.last);
-	buf_printf(out, " (CUDA error %u, told to the program by #%" PRIu64 ").\n", f.code, f.told);
+	buf_printf(out, " (%s error %u, told to the program by #%" PRIu64 ").\n",
+		rd->hip ? "HIP" : "CUDA", f.code, f.told);
 }
 
 void replay_device_notes(const struct replay_device *rd, const char *indent, struct buf *out)

@@ -66,6 +66,7 @@ static bool any(const char *entry, const char *const *names, size_t n)
 static bool is_passed(const struct device *d, const char *entry)
 {
 	if ((d->softgpu && is_var(entry, "LD_LIBRARY_PATH")) ||
+		(d->amd_target && is_var(entry, "TSDB_SOFTAMD_TARGET")) ||
 		(d->limit_s && is_var(entry, "TSDB_REPLAYER_TIMEOUT")))
 		return false;
 	if (d->no_sandbox)
@@ -82,7 +83,7 @@ char **device_child_env(const struct device *d, int fd)
 
 	while (environ[n])
 		n++;
-	env = xcalloc(n + 5, sizeof *env);
+	env = xcalloc(n + 6, sizeof *env);
 	for (size_t i = 0; i < n; i++)
 		if (is_passed(d, environ[i]))
 			env[k++] = xstrdup(environ[i]);
@@ -92,6 +93,8 @@ char **device_child_env(const struct device *d, int fd)
 	if (!d->no_sandbox)
 		env[k++] = xstrdup("CUDA_CACHE_DISABLE=1"); /* of what the driver compiles: in the
 							       user's home */
+	if (d->amd_target)
+		env[k++] = xasprintf("TSDB_SOFTAMD_TARGET=%s", d->amd_target);
 	if (d->limit_s)
 		env[k++] = xasprintf("TSDB_REPLAYER_TIMEOUT=%u", d->limit_s);
 	env[k] = xasprintf(REPLAYER_FD_ENV "=%d", fd);

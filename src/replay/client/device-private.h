@@ -20,7 +20,7 @@ struct device_edit {
 #define DEVICE_SILENT 1000u /* no answer in time */
 
 struct device {
-	char *replayer, *trace, *softgpu;
+	char *replayer, *trace, *softgpu, *amd_target;
 	uint64_t first, last;
 	unsigned flags, timeout_ms;
 	unsigned limit_s; /* 0: the environment says */

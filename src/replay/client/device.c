@@ -278,6 +278,7 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->replayer = xstrdup(o->replayer);
 	d->trace = xstrdup(o->trace);
 	d->softgpu = o->softgpu ? xstrdup(o->softgpu) : NULL;
+	d->amd_target = o->amd_target ? xstrdup(o->amd_target) : NULL;
 	d->first = o->first;
 	d->last = o->last;
 	d->flags = o->flags;
@@ -318,6 +319,7 @@ void device_close(struct device *d)
 	free(d->replayer);
 	free(d->trace);
 	free(d->softgpu);
+	free(d->amd_target);
 	free(d);
 }
 

@@ -60,7 +60,7 @@ static unsigned what_it_can(bool can_hash)
 	       (f->cuGraphKernelNodeSetAttribute ? GPU_CAN_NODE_LAUNCH_MORE : 0) |
 	       (f->cuGraphAddEventRecordNode ? GPU_CAN_NODE_RECORD : 0) |
 	       (f->cuGraphAddEventWaitNode ? GPU_CAN_NODE_WAIT : 0) |
-	       (textures ? GPU_CAN_TEXTURES : 0);
+	       (textures ? GPU_CAN_TEXTURES : 0) | GPU_CAN_GRAPHS;
 }
 
 static struct err *open_driver(struct backend_library *ret)
@@ -75,6 +75,7 @@ static struct err *open_driver(struct backend_library *ret)
 			"replay on the software GPU, or install the NVIDIA driver");
 	const char *missing = find_functions(ret->handle);
 	ret->soft = dlsym(ret->handle, "tsdb_soft_set_hooks") != NULL;
+	ret->ptx_only = ret->soft;
 	if (missing)
 		return err_cure(err_new(ERR_UNSUPPORTED, "the GPU driver has no %s", missing),
 			"replaying needs a driver of CUDA 12.0 or later");
@@ -189,5 +190,6 @@ static const char *const texture_calls[] = {"cuTexObjectCreate", "cuSurfObjectCr
 #define ROW(op) .op = cuda_##op,
 const struct backend backend_cuda = {.open = open_driver,
 	.texture_calls = texture_calls,
+	.machine_code = CODE_CUBIN,
 	.attr_max_shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 	CUDA_OPERATIONS(ROW)};

@@ -8,8 +8,9 @@
 
 /* --- code --- */
 
-struct gpu_result cuda_code_load(struct gpu_module **ret, const void *code)
+struct gpu_result cuda_code_load(struct gpu_module **ret, const void *code, size_t size)
 {
+	(void)size; /* the driver believes what the code says of itself */
 	CUmodule m = NULL;
 	const CUresult r = CU.cuModuleLoadData(&m, code);
 

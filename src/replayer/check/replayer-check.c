@@ -470,7 +470,9 @@ static struct err *look_at_all(struct rp *rp, struct checking *k, uint64_t seq,
 /* Changes what may differ between two runs of a correct program. */
 static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
 {
-	if (!k->how->perturb)
+	if (rp->gpu->order)
+		rp->gpu->order(run);
+	if (!k->how->perturb || rp->gpu->order)
 		return NULL;
 	if (rp->watch.soft) {
 		rp->watch.soft->schedule(run ? SOFT_SCHEDULE_RANDOM : SOFT_SCHEDULE_FIXED, run);
@@ -488,6 +490,8 @@ static struct err *perturb(struct rp *rp, struct checking *k, unsigned run)
 
 static struct err *unperturb(struct rp *rp, struct checking *k)
 {
+	if (rp->gpu->order)
+		rp->gpu->order(0);
 	if (k->how->perturb && rp->watch.soft)
 		rp->watch.soft->schedule(rp->watch.how.schedule, rp->watch.how.seed);
 	return NULL;
@@ -512,7 +516,7 @@ static struct err *quick_runs(
 		TRY(check_hash_all(rp, k, 2, s));
 		TRY(check_compare(rp, k, 1, 2, r, s));
 		/* Random orders are chosen when a launch begins to run. */
-		if (k->how->perturb && rp->watch.soft)
+		if (rp->gpu->order || (k->how->perturb && rp->watch.soft))
 			GPU(rp, stream_finish, s);
 	}
 	TRY(check_fetch_flags(rp, k, 1, runs - 1, s));
@@ -736,8 +740,8 @@ static struct err *next(struct rp *rp, const struct replayer_check *q, const uin
  * time. */
 static bool is_batched(const struct rp *rp, const struct replayer_check *q)
 {
-	return !q->thorough && !q->perturb && !q->digest && !rp->nedits && !rp->nskip &&
-	       !late_count(rp->late);
+	return !q->thorough && !q->perturb && !rp->gpu->order && !q->digest && !rp->nedits &&
+	       !rp->nskip && !late_count(rp->late);
 }
 
 static struct err *check_request(struct rp *rp, const struct replayer_check *q, size_t tail)

@@ -283,7 +283,10 @@ static struct err *on_graph_instantiate(struct rp *rp, const struct sbt_cmd *c)
 	/* an impossible graph is not reported before it is launched, and then its effect may be in
 	 * the recording */
 	const bool later = textures_are_copies(&rp->objects.textures); /* perhaps node by node */
-	return g && g->used && !later && graph_is_told(rp, g, c->seq) ? graph_make(rp, g) : NULL;
+	return g && g->used && !later && rp->lib.can & GPU_CAN_GRAPHS &&
+			       graph_is_told(rp, g, c->seq)
+		       ? graph_make(rp, g)
+		       : NULL;
 }
 
 static struct err *on_graph_destroy(struct rp *rp, const struct sbt_cmd *c)

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "gpucode/amd-object.h"
 #include "gpucode/ptx-text.h"
 #include "replayer/execute/replayer-execute.h"
 #include "replayer/check/replayer-check.h"
@@ -28,9 +29,12 @@ static bool code_uses_heap(const struct buf *code, enum code_kind kind, const ch
 {
 	static const char malloc_name[] = "malloc", free_name[] = "free"; /* with their ends */
 	const char *p = (const char *)code->data;
+	struct amd_kernel amd;
 
 	if (kind == CODE_PTX)
 		return text_uses_heap((struct ptx_text){p, p + code->len}, kernel);
+	if (kind == CODE_AMD_OBJECT)
+		return !amd_object_kernel(p, code->len, kernel, &amd, NULL, 0) || amd.calls_host;
 	return memmem(p, code->len, malloc_name, sizeof malloc_name) ||
 	       memmem(p, code->len, free_name, sizeof free_name);
 }

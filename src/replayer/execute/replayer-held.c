@@ -43,7 +43,7 @@ static struct err *load(struct rp *rp, struct rkernel *k, struct gpu_module **re
 		e = cannot(rp, k, "its PTX has no such kernel");
 	watchdog_on(rp, 0);
 	if (!e)
-		e = rp_gpu(rp, rp->gpu->code_load(ret, held.data));
+		e = rp_gpu(rp, rp->gpu->code_load(ret, held.data, held.len));
 	buf_free(&text);
 	buf_free(&held);
 	return e;
@@ -93,7 +93,7 @@ static struct err *make_passing(struct rp *rp, struct rkernel *k)
 		e = sbt_reader_code(rp->trace, hash, &text, &kind);
 	if (!e && text.len && ptx_trigger_last(&with, (const char *)text.data, text.len, k->name)) {
 		watchdog_on(rp, 0);
-		if (!rp->gpu->code_load(&module, with.data).status &&
+		if (!rp->gpu->code_load(&module, with.data, with.len).status &&
 			!rp->gpu->code_kernel(&k->passing[now], module, k->name).status)
 			k->not_passing &= ~(1u << now);
 	}

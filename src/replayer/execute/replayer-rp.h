@@ -87,8 +87,9 @@ struct rp {
 	uint64_t position; /* everything up to here has been submitted */
 	uint64_t current;  /* being submitted */
 	uint64_t finished; /* everything up to here is known to have finished */
-	bool trace_soft;
-	bool attached; /* an agent came late: not everything that was there is known */
+	bool trace_soft; /* recorded on the software NVIDIA GPU, which fills new memory its own way
+			  */
+	bool attached;	 /* an agent came late: not everything that was there is known */
 	struct devices devices;
 	struct gpu_stream *own; /* ours: contents, checkpoints */
 	struct objects objects;

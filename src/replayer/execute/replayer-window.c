@@ -4,6 +4,7 @@
  * code of the driver runs; then come the device, all ranges, and everything else. This order keeps
  * recorded addresses free: a driver that has allocated or loaded anything may use them.
  */
+#include "config.h"
 #include "replayer/execute/replayer-window.h"
 #include "replayer/execute/replayer-copy.h"
 #include "replayer/execute/replayer-execute.h"
@@ -18,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sbt/vendor.h"
 
 #define NOTES_MAX (256u << 10) /* bytes of sentences; more are only counted */
 
@@ -317,12 +320,28 @@ static struct err *other_device(struct rp *rp, const char *was, const char *name
 	return NULL;
 }
 
+/* AMD's code objects run on their target alone. The device's name is its target. */
+static struct err *check_target(struct rp *rp, const char *name)
+{
+	const char *was = sbt_reader_meta(rp->trace)->target;
+
+	if (!*was || !strcmp(was, name))
+		return NULL;
+	return err_cure(
+		rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the trace was recorded on %s; this device is %s, and cannot execute its code",
+			was, name),
+		"`--on none` replays the state without executing anything");
+}
+
 static struct err *check_device(struct rp *rp, const char *name)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(rp->trace);
 	const char *was = meta->gpu && *meta->gpu ? meta->gpu : "another GPU";
 	int driver = 0;
 
+	if (rp->flags & REPLAYER_HIP)
+		return check_target(rp, name);
 	rp->trace_soft = meta->soft;
 	GPU(rp, driver_version, &driver);
 	if (meta->soft != rp->lib.soft ||
@@ -357,6 +376,14 @@ static void show_devices(const struct rp *rp)
 static struct err *load_driver(struct rp *rp)
 {
 	rp->gpu = &backend_cuda;
+	if (rp->flags & REPLAYER_HIP) {
+#ifdef HAVE_HIP
+		rp->gpu = &backend_hip;
+#else
+		return err_new(ERR_UNSUPPORTED,
+			"this tsdb was built without HIP, so it cannot execute the trace of a HIP program");
+#endif
+	}
 	TRY(rp->gpu->open(&rp->lib));
 	TRY(sandbox_seal(rp->lib.tables, rp->lib.tables_size));
 	return sandbox_seal(&rp->gpu, offsetof(struct rp, sandbox) - offsetof(struct rp, gpu));
@@ -371,6 +398,10 @@ static struct err *shut_in(struct rp *rp, const char *path)
 	if (rp->trace_fd < 0)
 		return err_sys(errno, "cannot open %s", path);
 	TRY(load_driver(rp));
+	if (rp->gpu->starts_first && rp->sandbox)
+		TRY(sandbox_start(rp->sandbox, rp->lib.soft, rp->lib.inside));
+	if (rp->gpu->starts_first)
+		TRY(rp_gpu(rp, rp->gpu->start()));
 	if (rp->sandbox) {
 		TRY(sandbox_lock(rp->sandbox, rp->lib.soft, rp->lib.inside));
 		sandbox_gaps(rp->sandbox, &rp->notes);
@@ -381,7 +412,7 @@ static struct err *shut_in(struct rp *rp, const char *path)
 /* Starts the driver. A vendor's driver may open a file that the sandbox's rules do not list. */
 static struct err *start_driver(struct rp *rp)
 {
-	struct err *e = rp_gpu(rp, rp->gpu->start());
+	struct err *e = rp->gpu->starts_first ? NULL : rp_gpu(rp, rp->gpu->start());
 
 	if (!e || !rp->sandbox || rp->lib.soft)
 		return e;
@@ -439,6 +470,9 @@ static struct err *read_trace(struct rp *rp)
 	bool found = false;
 
 	TRY(window_reader(rp, &rp->trace));
+	if (sbt_meta_is_hip(sbt_reader_meta(rp->trace)) != !!(rp->flags & REPLAYER_HIP))
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the trace is of a program for another vendor's GPU than this device");
 	for (unsigned i = 0; sbt_reader_window(rp->trace, i, &first, &last); i++)
 		found |= rp->first == first && rp->last == last;
 	if (!rp->first || rp->first > rp->last || !found)

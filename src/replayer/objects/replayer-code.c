@@ -9,6 +9,7 @@
 #include "replayer/execute/replayer-fail.h"
 #include "replayer/execute/replayer-watchdog.h"
 #include "replayer/execute/replayer-window.h"
+#include "gpucode/amd-object.h"
 #include "gpucode/cubin.h"
 #include "gpucode/fatbin.h"
 
@@ -23,6 +24,8 @@ static const char *code_flaw(const struct buf *code, enum code_kind kind)
 	const size_t n = code->len;
 	struct cubin c;
 
+	if (kind == CODE_AMD_OBJECT)
+		return amd_object_is_whole(code->data, n) ? NULL : "is damaged";
 	if (kind == CODE_PTX) {
 		for (size_t i = 0; i < 16 && i < n; i++)
 			if (code->data[i] < ' ' && !strchr("\t\n\v\f\r", code->data[i]))
@@ -54,7 +57,10 @@ static struct err *get_code(
 
 	if (e)
 		return err_wrap(e, "the code of %s", who);
-	if (rp->lib.soft && *ret_kind != CODE_PTX)
+	if ((*ret_kind == CODE_AMD_OBJECT) != (rp->gpu->machine_code == CODE_AMD_OBJECT))
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the code of %s is another vendor's: this device cannot execute it", who);
+	if (rp->lib.ptx_only && *ret_kind != CODE_PTX)
 		return err_cure(
 			rp_fail(rp, REPLAYER_E_DEVICE, 0,
 				"the trace has only machine code of %s, which the software GPU cannot run",
@@ -75,9 +81,9 @@ static struct err *load(
 
 	watchdog_on(rp, 0);
 	if (!e) {
-		e = rp_gpu(rp, rp->gpu->code_load(ret, code.data));
+		e = rp_gpu(rp, rp->gpu->code_load(ret, code.data, code.len - 1));
 		e = e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
-		if (!e && kind != CODE_PTX)
+		if (!e && kind != CODE_PTX && kind != CODE_AMD_OBJECT)
 			moved_learn_code(rp, module, code.data, code.len);
 	}
 	buf_free(&code);
@@ -91,7 +97,8 @@ static struct err *load(
  * here: what the driver compiles from it need not compute the same bits. */
 static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who)
 {
-	const uint64_t hashes[] = {m->code_hash, m->code_hash || rp->lib.soft ? m->ptx_hash : 0};
+	const uint64_t hashes[] = {
+		m->code_hash, m->code_hash || rp->lib.ptx_only ? m->ptx_hash : 0};
 	struct err *why = NULL;
 
 	struct gpu_module **handle = &m->handle[rp->devices.now];
@@ -203,7 +210,7 @@ static uint64_t hash_by_name(struct rp *rp, const struct rkernel *k)
 		rp->probes = xcalloc(n + 1, sizeof *rp->probes);
 	for (unsigned i = 0; i < 2 * n; i++) { /* machine code first */
 		if (!sbt_reader_code_at(rp->trace, i % n, &hash, &kind) ||
-			(kind == CODE_PTX) != (i >= n) || (rp->lib.soft && kind != CODE_PTX))
+			(kind == CODE_PTX) != (i >= n) || (rp->lib.ptx_only && kind != CODE_PTX))
 			continue;
 		struct gpu_module *m = probe(rp, i % n, hash);
 
@@ -518,7 +525,10 @@ struct err *code_swap(
 	if (!k)
 		return rp_fail(rp, REPLAYER_E_REFUSED, 0, "the trace has no kernel %u", kernel);
 	TRY(devices_one_only(rp, "replacing a kernel's code"));
-	if (n && kind != CODE_PTX && rp->lib.soft)
+	if (n && (kind == CODE_AMD_OBJECT) != (rp->gpu->machine_code == CODE_AMD_OBJECT))
+		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
+			"the replacement for %s is another vendor's code", k->name);
+	if (n && kind != CODE_PTX && rp->lib.ptx_only)
 		return rp_fail(rp, REPLAYER_E_DEVICE, 0,
 			"the replacement for %s is machine code; the software GPU runs PTX only",
 			k->name);
@@ -532,7 +542,7 @@ struct err *code_swap(
 		struct err *e = check_code(rp, &text, kind, k->name);
 		buf_byte(&text, 0);
 		if (!e)
-			e = rp_gpu(rp, rp->gpu->code_load(&module, text.data));
+			e = rp_gpu(rp, rp->gpu->code_load(&module, text.data, n));
 		buf_free(&text);
 		if (e)
 			return err_wrap(e, "the replacement for %s cannot be loaded", k->name);

@@ -430,6 +430,10 @@ struct err *graph_make(struct rp *rp, struct rgraph *g)
 
 	if (g->exec && g->built == now)
 		return NULL;
+	if (!(rp->lib.can & GPU_CAN_GRAPHS))
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current,
+			"#%llu launches graph %u, whose nodes are not recorded",
+			(unsigned long long)rp->current, g->id);
 	if (g->exec) {
 		/* an earlier launch of it may still run and use this host memory */
 		TRY(execute_finish(rp));

@@ -105,6 +105,18 @@ static const struct path for_driver[] = {
 	{"/dev/dxg", USE},
 };
 
+/* A driver that starts now, as AMD's runtime does: it looks at the machine, and compiles kernels of
+ * its own in files. Once the sandbox is locked no file can be opened any more. */
+#define MAKE ((1u << 4) | (1u << 5) | (1u << 7) | (1u << 8) | (1u << 13)) /* and remove */
+static const struct path for_start[] = {
+	{"/usr", READ},
+	{"/sys", READ},
+	{"/etc/ld.so.cache", READ},
+	{"/proc", READ},
+	{"/dev/random", USE},
+	{"/tmp", READ | WRITE_FILE | TRUNCATE | MAKE},
+};
+
 struct rules {
 	int fd;
 	uint64_t known;
@@ -166,6 +178,8 @@ static bool restrict_self(const struct sandbox *b, const struct rules *r, const 
 		permit_table(r, for_soft, sizeof for_soft / sizeof *for_soft);
 	else
 		permit_table(r, for_driver, sizeof for_driver / sizeof *for_driver);
+	if (b->started)
+		permit_table(r, for_start, sizeof for_start / sizeof *for_start);
 	if (!b->soft)
 		permit_devices(r);
 	permit_library_path(r);

@@ -84,6 +84,12 @@ void sandbox_namespaces(struct sandbox *b)
 	}
 }
 
+bool sandbox_scratch(void)
+{
+	return !mount("none", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		"size=64m,nr_inodes=4096,mode=0700");
+}
+
 /* A process's folder in /proc is empty once the process has ended, and no process can put anything
  * there. The child shares our root directory, and so sets it for us. */
 static int into_dying_folder(void *unused)

@@ -21,6 +21,8 @@ void sandbox_first_to_go(void);
 void sandbox_namespaces(struct sandbox *b);
 /* Makes an empty folder the root. Needs a namespace of its own, or root's rights. */
 bool sandbox_empty_root(void);
+/* Mounts an empty file system in memory at /tmp, for this process alone. */
+bool sandbox_scratch(void);
 void sandbox_limits(struct sandbox *b);
 /* folder: stays readable; may be NULL. */
 void sandbox_landlock(struct sandbox *b, const char *folder);

@@ -12,6 +12,7 @@
 #ifdef HAVE_SECCOMP
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
@@ -266,6 +267,23 @@ static int only_self(scmp_filter_ctx f, bool soft)
 	return soft ? WHEN(f, SCMP_ACT_ALLOW, to_self) : WHEN(f, SCMP_ACT_ERRNO(EPERM), to_others);
 }
 
+/* The stack of a new thread. AMD's library of HIP 5.2 is marked as one that needs executable
+ * stacks, so the C library gives every thread one, from then on. */
+static int thread_stacks(scmp_filter_ctx f)
+{
+	pthread_attr_t a;
+	size_t size = 0;
+	int bad = pthread_getattr_default_np(&a);
+
+	if (bad)
+		return -bad;
+	bad = pthread_attr_getstacksize(&a, &size);
+	pthread_attr_destroy(&a);
+	const struct when stack[] = {
+		{"mprotect", 2, {EQUALS(1, size), EQUALS(2, PROT_READ | PROT_WRITE | PROT_EXEC)}}};
+	return bad ? -bad : WHEN(f, SCMP_ACT_ALLOW, stack);
+}
+
 static int fill(scmp_filter_ctx f, const struct sandbox *b)
 {
 	static const struct when clone3 = {"clone3", 0, {{0}}};
@@ -276,7 +294,9 @@ static int fill(scmp_filter_ctx f, const struct sandbox *b)
 	if (b->soft) {
 		bad = bad ? bad : NAMES(f, SCMP_ACT_ALLOW, soft_calls);
 		bad = bad ? bad : WHEN(f, SCMP_ACT_ALLOW, soft_when);
-		if (b->landlock)
+		if (b->started)
+			bad = bad ? bad : thread_stacks(f);
+		else if (b->landlock)
 			bad = bad ? bad : WHEN(f, SCMP_ACT_ALLOW, soft_opens);
 		return bad;
 	}
@@ -288,6 +308,9 @@ void sandbox_seccomp(struct sandbox *b)
 {
 	scmp_filter_ctx f = seccomp_init(b->soft ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 	int bad = f ? fill(f, b) : -ENOMEM;
+
+	if (!bad && b->started) /* for the threads that have begun, too; fails if it cannot */
+		bad = seccomp_attr_set(f, SCMP_FLTATR_CTL_TSYNC, 1);
 
 	if (!bad)
 		bad = seccomp_load(f);

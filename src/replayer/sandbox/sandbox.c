@@ -150,7 +150,10 @@ static void open_compiler(const char *folder)
 
 static struct err *too_little(const struct sandbox *b)
 {
-	if (b->up[SANDBOX_LANDLOCK] || (b->soft && b->up[SANDBOX_SECCOMP]) || b->read_only)
+	const bool calls = b->soft && b->up[SANDBOX_SECCOMP];
+
+	/* After sandbox_start() the rules for files are wide, until no call can open one. */
+	if (calls || (!b->started && (b->up[SANDBOX_LANDLOCK] || b->read_only)))
 		return NULL;
 	return err_cure(
 		err_new(ERR_UNSUPPORTED,
@@ -160,22 +163,44 @@ static struct err *too_little(const struct sandbox *b)
 		"--no-sandbox executes without one, with all your rights: for traces that you recorded yourself");
 }
 
-struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
+static void limits_and_files(struct sandbox *b, const char *folder)
+{
+	if (wanted(b, SANDBOX_LIMITS))
+		sandbox_limits(b);
+	if (wanted(b, SANDBOX_LANDLOCK))
+		sandbox_landlock(b, folder);
+}
+
+struct err *sandbox_start(struct sandbox *b, bool soft, void *driver)
+{
+	char folder[4096];
+	const bool known = folder_of(driver, folder, sizeof folder);
+
+	if (threads() > 1)
+		return err_new(ERR_STATE, "the GPU driver started threads when it was opened");
+	b->soft = soft;
+	b->started = true;
+	if (b->read_only && !sandbox_scratch())
+		return err_sys(errno, "the replayer cannot have a folder of its own");
+	limits_and_files(b, known ? folder : NULL);
+	if (wanted(b, SANDBOX_CAPABILITIES))
+		sandbox_capabilities(b);
+	return NULL;
+}
+
+/* All walls but the last, around a process of one thread. */
+static struct err *walls(struct sandbox *b, void *driver)
 {
 	char folder[4096];
 	const bool known = folder_of(driver, folder, sizeof folder);
 	const unsigned n = threads();
 
-	b->soft = soft;
 	if (n > 1)
 		return err_new(ERR_STATE,
 			"the GPU driver started %u threads when it was opened: they would be outside the sandbox",
 			n - 1);
-	if (wanted(b, SANDBOX_LIMITS))
-		sandbox_limits(b);
-	if (wanted(b, SANDBOX_LANDLOCK))
-		sandbox_landlock(b, known ? folder : NULL);
-	if (soft && !b->landlock) {
+	limits_and_files(b, known ? folder : NULL);
+	if (b->soft && !b->landlock) {
 		if (known)
 			open_compiler(folder);
 		b->empty_root = b->up[SANDBOX_NAMESPACES] && sandbox_empty_root();
@@ -184,6 +209,14 @@ struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
 	}
 	if (wanted(b, SANDBOX_CAPABILITIES))
 		sandbox_capabilities(b);
+	return NULL;
+}
+
+struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver)
+{
+	b->soft = soft;
+	if (!b->started)
+		TRY(walls(b, driver));
 	if (wanted(b, SANDBOX_SECCOMP))
 		sandbox_seccomp(b);
 	return too_little(b);

@@ -24,7 +24,8 @@ enum sandbox_wall {
 };
 
 struct sandbox {
-	bool soft; /* the device is the software GPU */
+	bool soft;    /* the device is a software GPU */
+	bool started; /* sandbox_start() was there: threads have begun */
 	bool up[SANDBOX_WALLS];
 	bool read_only;		      /* the namespaces keep files from being changed */
 	bool empty_root;	      /* there are no files to open */
@@ -42,9 +43,15 @@ const char *sandbox_wall_name(enum sandbox_wall w);
  * all descriptors but the first three and `keep`. Afterwards the process sees the machine's files
  * and cannot change them. */
 struct err *sandbox_begin(struct sandbox *b, int keep) TS_CHECK;
+/* For a driver that starts before the process is locked in, since it needs files: puts up the walls
+ * that threads inherit (limits, files, capabilities) while there is only one, and gives the process
+ * a folder to write to, /tmp, which is its own where the namespaces keep the machine's from being
+ * changed. The trace must be open already. What is left, system calls, sandbox_lock() forbids in
+ * all threads: then no file can be opened any more, not even one that the rules permit. */
+struct err *sandbox_start(struct sandbox *b, bool soft, void *driver) TS_CHECK;
 /* Locks the process in for ever. driver is a function in the opened driver's library, whose folder
  * stays readable. Fails when the walls that went up are too few for a sandbox, or when there are
- * several threads. */
+ * several threads and no sandbox_start() before it. */
 struct err *sandbox_lock(struct sandbox *b, bool soft, void *driver) TS_CHECK;
 /* Appends one line for each wall that is missing and matters: what the code of a trace could do
  * through the gap. */

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HIP programs under tsdb, on the software AMD GPU: AMD's own runtime reports the calls. Stops, arguments, stacks, recordings."""
+"""HIP programs under tsdb, on the software AMD GPU: AMD's own runtime reports the calls. Stops, arguments, stacks, recordings, and
+recordings with memory, executed again."""
+import json
 import os
 import re
 import sys
@@ -99,11 +101,6 @@ sync_end #25''', 'the commands')
 
 
 def test_what_is_not_there_yet_is_said(t):
-    r = record(t, 'vectors', options=('--memory', 'all'))
-    t.match(r'memory of HIP programs is not recorded yet$', r.err)
-    r = t.tsdb('replay', '--verify', 't.sbt')
-    t.equal(r.status, 1, 'the status')
-    t.match(r'is of a HIP program, and memory of HIP programs is not recorded yet', r.err)
     r = record(t, 'graph')
     t.match(r'not replayable: the nodes of a HIP graph$', r.err)
     t.match(r'^three graph launches are right$', r.out)
@@ -167,3 +164,85 @@ def test_attach_to_a_program_that_runs(t):
     t.match(r'^arg1 = 3$', r.out)
     t.match(r' in main \(\) at .*loops\.hip:\d+$', r.out)
     t.match('the count is right', p.finish())
+
+
+def recorded_with_memory(t, name, *args, options=(), env=None):
+    r = record(t, name, *args, options=('--memory', 'all', *options), env=env)
+    t.equal(r.status, 0, f'record {name}')
+    t.no_match(r'incomplete|not recorded', r.err, 'doubts')
+    return r
+
+
+def test_programs_are_executed_again_bit_for_bit(t):
+    for name, least in ('addresses', 9), ('copies', 20), ('fills', 1), ('histogram', 2), ('matrices', 3), ('modules', 1), ('reduction', 1), ('threads', 1), \
+            ('two_streams', 1), ('value_waits', 1), ('vectors', 3):
+        recorded_with_memory(t, name, *([program('hip/module_code.co')] if name == 'modules' else []))
+        r = t.tsdb('replay', '--verify', '--json', 't.sbt')
+        t.equal(r.status, 0, f'{name}: {r.err}')
+        w = json.loads(r.out)['windows'][0]
+        t.check(w['verified'], name)
+        t.equal((w['identical'], w['outputs_identical'], w['freed_identical']), (w['allocations'], w['outputs'], w['freed']), f'{name}: all are the same')
+        t.check(w['allocations'] + w['outputs'] + w['freed'] >= least, f'{name}: something was compared')
+        t.equal((w['left_out'], w['from_recording'], w['unrepeatable'], w['notes']), (0, 0, 0, []), f'{name}: all was executed')
+
+
+def test_a_window_in_the_middle(t):
+    """Memory begins as it was, not as the program made it."""
+    r = session(t, 'two_streams', 'capture window kernel times_add count 2', 'run')
+    t.equal(r.status, 0, r.err)
+    r = t.tsdb('replay', '--verify', 'two_streams.sbt')
+    t.equal(r.status, 0, r.err)
+    t.match(r'^1 of 1 allocations identical', r.out)
+    t.match(r'^Verified\.$', r.out)
+
+
+def test_a_changed_trace_is_not_verified_in_silence(t):
+    """A byte of it is another one, anywhere: the damage is said, or what differs is."""
+    recorded_with_memory(t, 'histogram')
+    with open(t.path('t.sbt'), 'rb') as f:
+        whole = f.read()
+    for at in range(len(whole) // 9, len(whole), len(whole) // 9):
+        with open(t.path('x.sbt'), 'wb') as f:
+            f.write(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1:])
+        r = t.tsdb('replay', '--verify', 'x.sbt')
+        t.check(r.status != 0 or re.search('damaged|no index', r.both), f'byte {at}: {r.show()}')
+
+
+def test_what_a_replay_changes_is_found(t):
+    """Another argument, other memory: the comparison says so, and where."""
+    recorded_with_memory(t, 'vectors')
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 11', '-ex', 'set memory 0x410000100000 f32 7', '-ex', 'replay continue',
+               '-ex', 'replay verify', 't.sbt')
+    t.match(r'^1 of 3 allocations identical, 0 of 1 outputs identical$', r.out)
+
+
+def test_other_devices_are_refused_by_name(t):
+    recorded_with_memory(t, 'vectors')
+    for device in 'soft', 'soft-amd', 'auto':
+        t.equal(t.tsdb('replay', '--gpu', device, 't.sbt').status, 0, device)
+    for option in ('--on', 'real'), ('--gpu', 'real'):
+        r = t.tsdb('replay', *option, 't.sbt')
+        t.equal(r.status, 1, option)
+        t.match(r't\.sbt is of a HIP program, and those are replayed on the software AMD GPU alone so far', r.err)
+    t.gpu = 'soft'
+    t.equal(t.record('vecadd', out='c.sbt').status, 0, 'a CUDA program')
+    r = t.tsdb('replay', '--gpu', 'soft-amd', 'c.sbt')
+    t.equal(r.status, 1, 'the status')
+    t.match(r'c\.sbt is of a CUDA program, and the software AMD GPU cannot execute its code', r.err)
+
+
+def test_a_graph_keeps_its_recorded_effect(t):
+    """Its nodes are not described: what it did is taken from the recording, and the replay says so."""
+    record(t, 'graph', options=('--memory', 'all'))
+    r = t.tsdb('replay', '--verify', '--json', 't.sbt')
+    w = json.loads(r.out)['windows'][0]
+    t.check(w['from_recording'] + w['left_out'] >= 3, w)
+    t.check(any('graph' in n for n in w['notes']), w['notes'])
+
+
+def test_what_the_device_does_not_show_is_refused(t):
+    recorded_with_memory(t, 'vectors')
+    for command in 'stepi', 'info registers':
+        r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 12', '-ex', command, 't.sbt')
+        t.equal(r.status, 1, command)
+        t.match('software', r.err, command)

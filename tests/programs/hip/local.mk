@@ -12,7 +12,10 @@ HIP_SUITE_NAMES = bitonic cholesky convolution fft hashtable histogram jacobi la
 	peers radixsort reduce scan softmax spmv topk transpose
 HIP_SUITE = $(addprefix tests/programs/hip/suite/,$(HIP_SUITE_NAMES))
 HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda_fp16.h tests/programs/hip/cuda/cuComplex.h \
-	tests/programs/hip/cuda/cooperative_groups.h
+	tests/programs/hip/cuda/cooperative_groups.h tests/programs/hip/cuda/cuda_runtime.h
+# Examples and test programs that have a HIP twin: the same file, compiled as HIP. tests/e2e/cases/twins.py runs CUDA's tests with them.
+HIP_EXAMPLE_TWINS = $(addprefix tests/programs/hip/twin/,vecadd matmul pipeline race_demo reduce)
+HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,sums)
 TESTS += tests/unit/test-hip-suite.py
 EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py
 if HAVE_HIPCC
@@ -34,4 +37,13 @@ HIP_SUITE_FLAGS = --offload-arch=gfx90a -O1 -std=c++17 -ffp-contract=off -mllvm 
 $(HIP_SUITE): tests/programs/hip/suite/%: tests/programs/ptx-suite/%.cu tests/programs/ptx-suite/suite.h $(HIP_RENAMES)
 	@$(MKDIR_P) tests/programs/hip/suite
 	$(AM_V_GEN)$(HIPCC) $(HIP_SUITE_FLAGS) -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip -o $@ $<
+check_SCRIPTS += $(HIP_EXAMPLE_TWINS) $(HIP_TEST_TWINS)
+CLEANFILES += $(HIP_EXAMPLE_TWINS) $(HIP_TEST_TWINS)
+HIP_TWIN = $(HIPCC) $(HIP_FLAGS) -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip
+$(HIP_EXAMPLE_TWINS): tests/programs/hip/twin/%: examples/%.cu examples/check.h $(HIP_RENAMES)
+	@$(MKDIR_P) tests/programs/hip/twin
+	$(AM_V_GEN)$(HIP_TWIN) -o $@ $<
+$(HIP_TEST_TWINS): tests/programs/hip/twin/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h $(HIP_RENAMES)
+	@$(MKDIR_P) tests/programs/hip/twin
+	$(AM_V_GEN)$(HIP_TWIN) -o $@ $<
 endif

@@ -28,7 +28,14 @@
 #define cudaMemset hipMemset
 #define cudaMemsetAsync hipMemsetAsync
 #define cudaMemcpy hipMemcpy
+#define cudaMemcpyAsync hipMemcpyAsync
 #define cudaMemcpy2D hipMemcpy2D
+#define cudaFreeHost hipHostFree
+#define cudaMallocAsync hipMallocAsync
+#define cudaFreeAsync hipFreeAsync
+#define cudaHostRegister hipHostRegister
+#define cudaHostUnregister hipHostUnregister
+#define cudaHostRegisterDefault hipHostRegisterDefault
 #define cudaMemcpyPeer hipMemcpyPeer
 #define cudaMemcpyPeerAsync hipMemcpyPeerAsync
 #define cudaMemcpyToSymbol(s, ...) hipMemcpyToSymbol(HIP_SYMBOL(s), __VA_ARGS__)
@@ -42,10 +49,20 @@
 #define cudaStream_t hipStream_t
 #define cudaStreamCreateWithFlags hipStreamCreateWithFlags
 #define cudaStreamNonBlocking hipStreamNonBlocking
+#define cudaStreamDefault hipStreamDefault
+#define cudaStreamCreate hipStreamCreate
+#define cudaStreamDestroy hipStreamDestroy
+#define cudaStreamQuery hipStreamQuery
+#define cudaErrorNotReady hipErrorNotReady
 #define cudaStreamSynchronize hipStreamSynchronize
 #define cudaStreamWaitEvent hipStreamWaitEvent
 #define cudaEvent_t hipEvent_t
 #define cudaEventCreateWithFlags hipEventCreateWithFlags
+#define cudaEventCreate hipEventCreate
+#define cudaEventDestroy hipEventDestroy
+#define cudaEventQuery hipEventQuery
+#define cudaEventSynchronize hipEventSynchronize
+#define cudaEventElapsedTime hipEventElapsedTime
 #define cudaEventDisableTiming hipEventDisableTiming
 #define cudaEventRecord hipEventRecord
 #define cudaLaunchKernel hipLaunchKernel
@@ -56,6 +73,11 @@
 static inline hipError_t cudaDeviceSetLimit(int, size_t)
 {
 	return hipSuccess;
+}
+
+template <typename T> hipError_t cudaMallocHost(T **p, size_t size)
+{
+	return hipHostMalloc((void **)p, size, 0);
 }
 
 template <typename T> hipError_t cudaMallocPitch(T **p, size_t *pitch, size_t width, size_t height)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One suite, two vendors: tests of CUDA programs, with the same programs compiled as HIP, on the software AMD GPU. A test that needs a
+program without a twin, or a program of the toolkit, is not in the list."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check  # noqa: E402
+import explore  # noqa: E402
+import replay  # noqa: E402
+from e2e import BUILD, Skip  # noqa: E402
+
+CASES = {
+    replay: ['json', 'json_tells_where_the_time_went', 'step_and_look', 'watch', 'who_wrote', 'diff', 'what_if', 'logical_when_asked',
+             'parts', 'two_windows', 'a_position_has_the_same_bytes', 'memory_is_the_same_however_one_gets_there'],
+    check: ['deterministic_kernels', 'float_atomics_in_another_order', 'findings_that_are_alike_are_one', 'one_kernel_is_checked'],
+    explore: ['missing_wait', 'demo_race'],
+}
+
+
+def as_hip(case):
+    def run(t):
+        if not os.path.exists(os.path.join(BUILD, 'softamd', 'libhsakmt.so.1')):
+            raise Skip('tsdb was built without HIP')
+        if not os.path.exists(os.path.join(BUILD, 'tests', 'programs', 'hip', 'twin', 'vecadd')):
+            raise Skip('no hipcc')
+        t.gpu = 'soft-amd'
+        case(t)
+    return run
+
+
+for module, names in CASES.items():
+    for name in names:
+        globals()[f'test_{module.__name__}_{name}'] = as_hip(getattr(module, 'test_' + name))
