@@ -3,6 +3,7 @@
  * What the program ordered and what it did not: races, order why, order graph. The replay, if one
  * is on, stays where it is.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,6 +397,15 @@ static struct err *a_range(const char *w, uint64_t *ret_first, uint64_t *ret_las
 		"Ranges are like 100-200, 100- or 143");
 }
 
+static struct err *no_option(const char *w)
+{
+	if (!strncmp(w, "--on", 4) || !strncmp(w, "--gpu", 5))
+		return err_cure(err_new(ERR_USAGE, "races takes no %s", w),
+			"What kernels touch is found on the software GPU, whatever the trace was recorded on");
+	return err_cure(err_new(ERR_USAGE, "races has no option %s", w),
+		"It has --possible, --exact, --no-exact, --budget TIME, --strict, --threads-apart and --json");
+}
+
 /* Parses argv[*i] and its value. */
 static struct err *races_word(struct races_view *v, int argc, char *const *argv, int *i)
 {
@@ -418,6 +428,8 @@ static struct err *races_word(struct races_view *v, int argc, char *const *argv,
 		v->want = EXACT_NEVER;
 	else if (!strcmp(w, "--json"))
 		v->json = true;
+	else if (*w == '-' && !isdigit((unsigned char)w[1]))
+		return no_option(w);
 	else
 		return a_range(w, &v->first, &v->last);
 	return NULL;

@@ -165,7 +165,10 @@ static struct err *parse(struct ask *a, unsigned argc, char *const *argv, const 
 		} else if (ret_file && !*ret_file && *w != '-') {
 			*ret_file = w;
 		} else if (!word_range(w, &a->first, &a->last)) {
-			return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", w),
+			return err_cure(
+				w[0] == '-' && w[1] == '-'
+					? err_new(ERR_USAGE, "there is no option %s", w)
+					: err_new(ERR_USAGE, "\"%s\" is no range of commands", w),
 				"Ranges are like 100-200; the options are --by, --sort and --json");
 		}
 	}

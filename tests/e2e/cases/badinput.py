@@ -220,3 +220,11 @@ def test_why_behind_a_launch_that_records_events(t):
     t.equal(r.status, 0, 'exit status')
     t.match(r'^#96 is always finished before #99 begins', r.out)
     t.match(r'^#48 is always finished before #99 begins', r.out)
+
+
+def test_options_that_there_are_not(t):
+    """An option that a tool has not is called that, not a range; the GPU is a choice of those that have one."""
+    t.record('vecadd')
+    for tool, says in ((['races', '--on', 'soft'], r'races takes no --on\. What kernels touch is found on the software GPU'), (['races', '--gpu=soft'], r'races takes no --gpu=soft'),
+                       (['races', '--wombat'], r'races has no option --wombat\. It has --possible'), (['summary', '--wombat'], r'there is no option --wombat')):
+        t.sentence(t.tsdb(tool[0], 't.sbt', *tool[1:]), says)
