@@ -71,10 +71,11 @@ ROOMS = {
     'softcore': ('what both software GPUs have: sets of accessed bytes, vector clocks', BASE_ANYWHERE),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h'] + SOFT_SEAM),
+    'compare': ('two traces side by side', ['base', 'sbt']),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'compare', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

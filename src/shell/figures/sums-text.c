@@ -55,8 +55,15 @@ TABLE_OBJECT(columns, "sums_of", sizeof(struct summary_row));
 static bool is_kernel(
 	const struct backtrace_frame *f, const struct summary_rows *kernels, struct session *s)
 {
-	for (size_t i = 0; f->sym.function && i < kernels->n; i++) {
-		if (!strcmp(symbols_demangle(s->symbols, kernels->v[i].name), f->sym.function))
+	const char *function = f->sym.function;
+	const size_t n = function ? strlen(function) : 0;
+
+	for (size_t i = 0; n && i < kernels->n; i++) {
+		const char *name = symbols_demangle(s->symbols, kernels->v[i].name);
+		const char *at = strstr(name, function);
+
+		/* a template's whole name has its type in front: "void convert<float>(int*)" */
+		if (at && (at == name || at[-1] == ' ') && (!at[n] || at[n] == '('))
 			return true;
 	}
 	return false;

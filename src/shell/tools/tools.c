@@ -390,6 +390,11 @@ const struct tool tools[] = {
 		"where a trace's time went: devices, streams, queues, copies, the host",
 		"tsdb stats app.sbt\n"
 		"tsdb stats app.sbt --critical-path\n"},
+	{"diff", tool_diff,
+		"A B [--time] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]",
+		"where two traces differ, the first difference first",
+		"tsdb diff before.sbt after.sbt --time\n"
+		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | "
 		"--range A-B | --kernel GLOB [--nth K]] "

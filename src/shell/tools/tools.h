@@ -62,6 +62,8 @@ int tool_demo(struct session *s, int argc, char **argv);
 int tool_summary(struct session *s, int argc, char **argv);
 /* cmd-stats.c */
 int tool_stats(struct session *s, int argc, char **argv);
+/* tool-diff.c */
+int tool_diff(struct session *s, int argc, char **argv);
 /* cmd-why.c */
 int tool_why(struct session *s, int argc, char **argv);
 

@@ -212,6 +212,9 @@ def test_every_command(t):
     for i in range(2):
         look.run('record', '--gpu', 'soft', '--timestamps', '-o', f'r{i}.sbt', '--', program('vecadd'))
     look.tool('info', 'r0.sbt', '--clocks')
+    look.run('record', '--gpu', 'soft', '--timestamps', '-o', 'p.sbt', '--', program('pipeline'))
+    look.tool('diff', 'r0.sbt', 'p.sbt')
+    look.tool('diff', 'p.sbt', 'p.sbt', '--time')
     look.tool('stats', 'r0.sbt')
     look.tool('stats', 'r0.sbt', '--critical-path')
     look.shell(['file r0.sbt'], ['info critical-path --json'])

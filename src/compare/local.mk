@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Room compare: two traces side by side.
+
+noinst_LIBRARIES += libcompare.a
+libcompare_a_SOURCES = src/compare/compare.h src/compare/core/side.h src/compare/core/side.c src/compare/core/align.c src/compare/core/myers.h \
+	src/compare/core/myers.c src/compare/core/classify.c src/compare/core/times.c src/compare/core/compare.c
+HEADERS_TO_CHECK += src/compare/compare.h src/compare/core/side.h src/compare/core/myers.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-compare
+TESTS += tests/unit/test-compare
+tests_unit_test_compare_SOURCES = tests/unit/test-compare.c tests/unit/cmds.h
+tests_unit_test_compare_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_compare_LDADD = libcompare.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS) -lm
+endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tsdb diff --assert: conditions about a comparison, joined by && and ||, && first.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "shell/figures/diff-text.h"
+
+struct reader {
+	const struct compare *c;
+	const char *at;
+};
+
+enum { WORD_MOST = 32 };
+
+static const char cure[] =
+	"Use structure == same, or time, span, removed, inserted, replaced, reshaped, reordered, "
+	"moved, wait_gone, wait_added, wait_other with a number, joined by && and ||; time and span are B's by A's";
+
+static struct err *wrong(const struct reader *r)
+{
+	return err_cure(err_new(ERR_USAGE, "--assert cannot read \"%s\"", r->at), "%s", cure);
+}
+
+static void skip(struct reader *r)
+{
+	while (isspace((unsigned char)*r->at))
+		r->at++;
+}
+
+static bool accept(struct reader *r, const char *word)
+{
+	skip(r);
+	if (strncmp(r->at, word, strlen(word)) != 0)
+		return false;
+	r->at += strlen(word);
+	return true;
+}
+
+static struct err *take_word(struct reader *r, char *dst)
+{
+	size_t n = 0;
+
+	skip(r);
+	while (islower((unsigned char)r->at[n]) || r->at[n] == '_')
+		n++;
+	if (!n || n >= WORD_MOST)
+		return wrong(r);
+	memcpy(dst, r->at, n);
+	dst[n] = 0;
+	r->at += n;
+	return NULL;
+}
+
+static struct err *ratio(uint64_t a, uint64_t b, double *ret)
+{
+	if (!a)
+		return err_new(ERR_INCOMPLETE, "the first trace has no time to compare with");
+	*ret = (double)b / (double)a;
+	return NULL;
+}
+
+static struct err *value_of(const struct reader *r, const char *name, double *ret)
+{
+	const struct compare *c = r->c;
+
+	if (!strcmp(name, "time")) {
+		if (!c->timed)
+			return err_cure(
+				err_new(ERR_INCOMPLETE, "time needs GPU times in both traces"),
+				"Record with tsdb record --timestamps");
+		return ratio(c->a_matched_ns + c->a_only_ns, c->b_matched_ns + c->b_only_ns, ret);
+	}
+	if (!strcmp(name, "span"))
+		return ratio(c->a_span_ns, c->b_span_ns, ret);
+	for (unsigned i = 0; i < COMPARE_WHATS; i++) {
+		if (strcmp(name, compare_what_name((enum compare_what)i)) != 0)
+			continue;
+		*ret = (double)c->by_what[i];
+		return NULL;
+	}
+	return err_cure(err_new(ERR_USAGE, "--assert knows no \"%s\"", name), "%s", cure);
+}
+
+enum op { OP_EQ, OP_NE, OP_LE, OP_GE, OP_LT, OP_GT, OPS };
+static const char *const ops[OPS] = {"==", "!=", "<=", ">=", "<", ">"};
+
+static struct err *take_op(struct reader *r, enum op *ret)
+{
+	for (unsigned i = 0; i < OPS; i++) {
+		if (accept(r, ops[i])) {
+			*ret = (enum op)i;
+			return NULL;
+		}
+	}
+	return wrong(r);
+}
+
+static bool holds(double x, enum op op, double y)
+{
+	switch (op) {
+	case OP_EQ:
+		return x == y;
+	case OP_NE:
+		return x != y;
+	case OP_LE:
+		return x <= y;
+	case OP_GE:
+		return x >= y;
+	case OP_LT:
+		return x < y;
+	default:
+		return x > y;
+	}
+}
+
+/* structure == same, structure != different ... */
+static struct err *structure(struct reader *r, bool *ret)
+{
+	const bool same = compare_same(r->c);
+	char word[WORD_MOST];
+	enum op op;
+
+	TRY(take_op(r, &op));
+	if (op > OP_NE)
+		return wrong(r);
+	TRY(take_word(r, word));
+	if (strcmp(word, "same") != 0 && strcmp(word, "different") != 0)
+		return err_cure(
+			err_new(ERR_USAGE, "structure is same or different, not \"%s\"", word),
+			"%s", cure);
+	*ret = (same == !strcmp(word, "same")) == (op == OP_EQ);
+	return NULL;
+}
+
+static struct err *term(struct reader *r, bool *ret)
+{
+	char name[WORD_MOST], *end;
+	double x = 0, y;
+	enum op op;
+
+	TRY(take_word(r, name));
+	if (!strcmp(name, "structure"))
+		return structure(r, ret);
+	TRY(value_of(r, name, &x));
+	TRY(take_op(r, &op));
+	skip(r);
+	y = strtod(r->at, &end);
+	if (end == r->at)
+		return wrong(r);
+	r->at = end;
+	*ret = holds(x, op, y);
+	return NULL;
+}
+
+static struct err *all_of(struct reader *r, bool *ret)
+{
+	bool one;
+
+	TRY(term(r, ret));
+	while (accept(r, "&&")) {
+		TRY(term(r, &one));
+		*ret = *ret && one;
+	}
+	return NULL;
+}
+
+struct err *diff_assert(const struct compare *c, const char *text, bool *ret)
+{
+	struct reader r = {c, text};
+	bool one;
+
+	TRY(all_of(&r, ret));
+	while (accept(&r, "||")) {
+		TRY(all_of(&r, &one));
+		*ret = *ret || one;
+	}
+	skip(&r);
+	return *r.at ? wrong(&r) : NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A comparison of two traces as text and as JSON, and conditions about it.
+ */
+#ifndef SHELL_DIFF_TEXT_H
+#define SHELL_DIFF_TEXT_H
+
+#include "compare/compare.h"
+#include "shell/line/session.h"
+#include "state/summary.h"
+
+/* One trace of the comparison, with what its commands and stacks are called by. */
+struct diff_trace {
+	const char *path;
+	struct sbt_reader *r;
+	struct state *st;	     /* after its last command */
+	struct summary_rows kernels; /* their mangled names */
+	struct id_table *places;     /* u64 by stack; 0: not asked yet */
+};
+struct diff_show {
+	struct diff_trace a, b;
+	uint64_t top; /* rows of a table; 0: all */
+	bool time, json;
+};
+struct err *diff_print(
+	struct session *s, const struct compare *c, const struct diff_show *d) TS_CHECK;
+
+/* Whether "time < 1.05 && structure == same" holds. ERR_USAGE with what can be said if it cannot be
+ * read, ERR_INCOMPLETE if it needs GPU times that are not there. */
+struct err *diff_assert(const struct compare *c, const char *text, bool *ret) TS_CHECK;
+
+#endif
