@@ -6,10 +6,14 @@ EXTRA_DIST += bench/bench-capture.py bench/bench-python.py bench/built.py
 
 if HAVE_CUDA
 noinst_PROGRAMS += bench/libbench-inject.so
-bench_libbench_inject_so_SOURCES = bench/inject.c
+bench_libbench_inject_so_SOURCES = bench/inject.c bench/inject-hook.c bench/inject-hook.h
 bench_libbench_inject_so_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS)
 bench_libbench_inject_so_LDFLAGS = -shared
 endif
+
+noinst_PROGRAMS += bench/where
+bench_where_SOURCES = bench/where.c
+bench_where_LDADD =
 
 # What hashing memory on the device costs, beside reading and copying it.
 if HAVE_CUDA
