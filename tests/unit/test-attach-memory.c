@@ -4,6 +4,7 @@
  * (tests/programs/attach-agent.c): several threads, tickets filled in any order, slots that make no
  * sense, a program that dies or executes another one with pieces under way.
  */
+#include "base/monotonic.h"
 #include "test-attach-common.h"
 
 #define A(s) ((char *)(s))

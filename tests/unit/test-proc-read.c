@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files of /proc that are held back: a FIFO that nobody writes to blocks its reader as they do.
+ * Files of /proc: those that are held back (a FIFO that nobody writes to blocks its reader as they
+ * do), and the one that says how a process is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/proc-read.h"
+#include "base/proc-stat.h"
 
 static char dir[] = "/tmp/test-proc-read-XXXXXX", fifo[64];
 
@@ -107,12 +111,72 @@ static void lines(void **state)
 	assert_null(proc_next_line(&at));
 }
 
+/* proc(5): the state is the third field, behind the name in brackets; the start is the 22nd. */
+static void stat_text(void **state)
+{
+	static const char rest[] = " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 987654 20 21\n";
+	static const char *const bad[] = {"", "17", "17 (name", "17 (name)", "17 (name) ",
+		"17 name) S 1", "17 )name( S 1 2", "17 (name) S 1 2 3"};
+	struct proc_stat s;
+	char text[256];
+
+	snprintf(text, sizeof text, "17 (a name) S%s", rest);
+	assert_true(proc_stat_parse(text, &s));
+	assert_int_equal(s.state, 'S');
+	assert_string_equal(s.name, "a name");
+	assert_int_equal(s.start_ticks, 987654);
+	snprintf(text, sizeof text, "17 (x) Z 9 (y\n) T%s", rest);
+	assert_true(proc_stat_parse(text, &s));
+	assert_int_equal(s.state, 'T');
+	assert_string_equal(s.name, "x) Z 9 (y\n");
+	snprintf(text, sizeof text, "17 () R%s", rest);
+	assert_true(proc_stat_parse(text, &s));
+	assert_int_equal(s.state, 'R');
+	assert_string_equal(s.name, "");
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		s.state = 'R';
+		assert_false(proc_stat_parse(bad[i], &s));
+		assert_int_equal(s.state, 0);
+		assert_true(proc_stat_ended(&s));
+	}
+}
+
+/* A program may give itself any name. */
+static void stat_of_processes(void **state)
+{
+	struct proc_stat s, again;
+	siginfo_t info;
+	pid_t pid;
+
+	assert_int_equal(prctl(PR_SET_NAME, "a) Z (b"), 0);
+	assert_true(proc_stat_read(getpid(), 0, &s));
+	assert_int_equal(s.state, 'R');
+	assert_string_equal(s.name, "a) Z (b");
+	assert_false(proc_stat_ended(&s));
+	assert_true(proc_stat_read(getpid(), getpid(), &again));
+	assert_int_equal(again.start_ticks, s.start_ticks);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_true(proc_stat_read(pid, 0, &s));
+	assert_int_equal(s.state, 'Z');
+	assert_true(proc_stat_ended(&s));
+	assert_true(s.start_ticks >= again.start_ticks);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(proc_stat_read(pid, 0, &s));
+	assert_true(proc_stat_ended(&s));
+	assert_false(proc_stat_read(getpid(), pid, &s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there),
 		cmocka_unit_test(what_is_held_back),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(stat_text),
+		cmocka_unit_test(stat_of_processes),
 	};
 	int failed;
 

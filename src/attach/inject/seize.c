@@ -19,6 +19,7 @@
 #include "attach/inject/handover.h"
 #include "attach/inject/inject.h"
 #include "attach/ptrace/target.h"
+#include "base/monotonic.h"
 
 #define ATTACH_OPTIONS                                                                             \
 	(PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC |     \
@@ -48,14 +49,6 @@ struct attaching {
 	struct handover *handover; /* NULL: the process may open tsdb's descriptors by itself */
 	uint64_t stopped_ns;	   /* since when the program is held up; 0: it runs */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static struct err *has_execed(pid_t pid)
 {
@@ -99,13 +92,13 @@ static struct err *check_interrupt(struct attaching *a)
 
 static void hold_up(struct attaching *a)
 {
-	a->stopped_ns = now_ns();
+	a->stopped_ns = monotonic_ns();
 	stops_all(a->inf);
 }
 
 static void let_run(struct attaching *a)
 {
-	uint64_t ns = now_ns() - a->stopped_ns;
+	uint64_t ns = monotonic_ns() - a->stopped_ns;
 
 	a->result->pause_ns += ns;
 	if (ns > a->result->longest_ns)
@@ -461,7 +454,7 @@ static void watch_late(struct attaching *a, struct patience *p, unsigned turn)
 static struct err *await_agent(struct attaching *a)
 {
 	struct tsdb_control *c = a->inf->control;
-	uint64_t start = now_ns();
+	uint64_t start = monotonic_ns();
 	struct patience patience;
 	unsigned turn = 0;
 
@@ -474,7 +467,7 @@ static struct err *await_agent(struct attaching *a)
 			if (!atomic_load(&c->start_ns) && drain_pressure(a->inf) < RINGS_FULL)
 				break;
 			a->result->start_ns = atomic_load(&c->start_ns) ? atomic_load(&c->start_ns)
-									: now_ns() - start;
+									: monotonic_ns() - start;
 			return NULL;
 		case TSDB_AGENT_LOOKS:
 			return NULL;

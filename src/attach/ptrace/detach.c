@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 
 #define LIMBO_MS                                                                                   \
 	3000u /* for threads that wait for a vfork child, which has not called exec yet            \

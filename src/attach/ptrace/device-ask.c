@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 
 #define END(text) ((text)[sizeof(text) - 1] = 0)
 

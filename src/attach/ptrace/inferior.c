@@ -17,14 +17,6 @@
 
 #define KILL_WAIT_MS 5000
 
-uint64_t monotonic_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 struct tracee *tracee_find(struct inferior *inf, pid_t tid)
 {
 	if (inf->last_found && inf->last_found->tid == tid)

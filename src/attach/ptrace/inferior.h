@@ -105,7 +105,6 @@ void tracee_remove_others(struct inferior *inf, pid_t keep);
 /* Registers of a stopped thread, cached until it runs again; NULL when they cannot be read (it was
  * killed). */
 const struct arch_regs *tracee_regs(struct tracee *t);
-uint64_t monotonic_ms(void); /* for how often something is done; whether to give up: patience.h */
 #define MS_NS 1000000ull
 
 /* launch.c */

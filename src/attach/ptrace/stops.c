@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "attach/ptrace/keeper-process.h"
+#include "base/monotonic.h"
+#include "base/proc-stat.h"
 
 #define EVENT_STOP 128	  /* PTRACE_EVENT_STOP */
 #define STOP_WAIT_MS 2000 /* for all threads to stop */
@@ -220,19 +222,10 @@ static bool take_status(struct inferior *inf, struct tracee *t, int status)
 /* A thread's state letter in /proc, 0 when it has ended. */
 static char thread_state(const struct inferior *inf, pid_t tid)
 {
-	char path[64], text[256], *p;
-	FILE *f;
-	size_t n;
+	struct proc_stat s;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", inf->pid, tid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	p = strrchr(text, ')');
-	return p && p[1] == ' ' ? p[2] : 0;
+	(void)proc_stat_read(inf->pid, tid, &s);
+	return s.state;
 }
 
 /* A thread disappeared without a report. In the middle of an exec it becomes the leader, whose old

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 
 static void on_sigchld(int sig)
 {

@@ -85,7 +85,7 @@ static void start_late(struct tsdb_control *c)
  * otherwise the agent starts when cuInit() is done. */
 static bool begin(struct tsdb_control *c)
 {
-	const uint64_t from = clock_monotonic_ns();
+	const uint64_t from = monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	atomic_store(&c->late, TSDB_LATE_LOOKS);
 	/* The environment belongs to the program, so it is changed only if needed. */
@@ -99,7 +99,7 @@ static bool begin(struct tsdb_control *c)
 		atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_WAITING);
 	}
 	atomic_store(&c->late, TSDB_LATE_UP);
-	atomic_store(&c->start_ns, clock_monotonic_ns() - from); /* tsdb waits for this */
+	atomic_store(&c->start_ns, monotonic_ns() - from); /* tsdb waits for this */
 	return started;
 }
 
@@ -116,13 +116,13 @@ static bool was_passed_over(void)
 /* Opens the driver for "tsdb-look", and asks it a little by itself. */
 static void only_look(struct tsdb_control *c)
 {
-	const uint64_t from = clock_monotonic_ns();
+	const uint64_t from = monotonic_ns();
 	atomic_store(&c->agent_state, TSDB_AGENT_STARTING);
 	atomic_store(&c->late, TSDB_LATE_LOOKS);
 	if (is_initialised())
 		late_look();
 	atomic_store(&c->late, TSDB_LATE_UP);
-	atomic_store(&c->start_ns, clock_monotonic_ns() - from);
+	atomic_store(&c->start_ns, monotonic_ns() - from);
 	uint32_t starting = TSDB_AGENT_STARTING;
 	atomic_compare_exchange_strong(&c->agent_state, &starting, TSDB_AGENT_LOOKS);
 }

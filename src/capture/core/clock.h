@@ -6,7 +6,7 @@
 #define CAPTURE_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
+#include "base/monotonic.h"
 
 /* One thread's view of the clock, zeroed at first. Each thread has one, so threads do not wait for
  * each other. */
@@ -20,18 +20,10 @@ struct clock {
  * microsecond off the system's clock. If the counter is not steady it is clock_gettime(). */
 uint64_t clock_ns(struct clock *c);
 
-/* CLOCK_MONOTONIC in nanoseconds: for measuring durations. */
-static inline uint64_t clock_monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* Adds the time since *at, and sets *at to now. */
 static inline void clock_lap(uint64_t *at, uint64_t *sum)
 {
-	const uint64_t now = clock_monotonic_ns();
+	const uint64_t now = monotonic_ns();
 	*sum += now - *at;
 	*at = now;
 }

@@ -98,10 +98,10 @@ static void find_memory(struct thread *t)
 	if (!entered)
 		return;
 	nanosleep(&(struct timespec){.tv_nsec = GRACE_NS}, NULL);
-	const uint64_t from = clock_monotonic_ns();
+	const uint64_t from = monotonic_ns();
 	discover_all(t, &sums);
 	discover_verify(t);
-	sums.took_ns = clock_monotonic_ns() - from;
+	sums.took_ns = monotonic_ns() - from;
 	driver->context_leave();
 	tell(t, SBT_ATTACH_FOUND, &sums, atomic_load(&ids.next_ctx));
 	if (discover_is_complete())

@@ -221,9 +221,9 @@ static void pause_sometimes(struct sweep *s)
 {
 	if (++s->burst % BURST || atomic_load_explicit(&discover.hurry, memory_order_relaxed))
 		return;
-	const uint64_t now = clock_monotonic_ns(), ns = 2 * (now - s->burst_ns);
+	const uint64_t now = monotonic_ns(), ns = 2 * (now - s->burst_ns);
 	nanosleep(&(struct timespec){.tv_nsec = ns < 10000000 ? (long)ns : 10000000}, NULL);
-	s->burst_ns = clock_monotonic_ns();
+	s->burst_ns = monotonic_ns();
 }
 
 void discover_hurry(void)
@@ -257,7 +257,7 @@ static bool sweep_area(void *arg, const struct area *a)
 
 void discover_all(struct thread *t, struct discover_sums *ret)
 {
-	struct sweep s = {.t = t, .sums = ret, .burst_ns = clock_monotonic_ns()};
+	struct sweep s = {.t = t, .sums = ret, .burst_ns = monotonic_ns()};
 	*ret = (struct discover_sums){.step = GRAIN};
 	if (!discover_watched() || !discover.found)
 		return;

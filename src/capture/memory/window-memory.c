@@ -113,7 +113,7 @@ static void start_of_global(void *arg, struct device_ctx *d, const struct piece 
 
 uint64_t window_memory_start(struct device_set *s, uint64_t seq, struct window_times *times)
 {
-	uint64_t at = clock_monotonic_ns();
+	uint64_t at = monotonic_ns();
 	now.set = s;
 	now.seq = seq;
 	ipc_window();
@@ -270,7 +270,7 @@ static struct ending *ending(void)
 void window_memory_end(
 	struct thread *t, struct device_set *s, uint64_t seq, struct window_times *times)
 {
-	uint64_t at = clock_monotonic_ns();
+	uint64_t at = monotonic_ns();
 	struct ending *e = ending();
 	now.set = s;
 	now.seq = seq;

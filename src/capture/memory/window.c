@@ -219,7 +219,7 @@ static void begin(struct thread *t, uint64_t seq)
 		refuse(t, "");
 		return;
 	}
-	uint64_t at = clock_monotonic_ns();
+	uint64_t at = monotonic_ns();
 	if (!device_can() || (atomic_load(&calls_any) && !device_collect(&window.set))) {
 		refuse(t, driver->cannot_record);
 		return;
@@ -294,7 +294,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 {
 	/* No device_load() here: compiling the hash kernels while the process exits hangs in the
 	 * driver (580.159; 24 of 24 tries of one program). */
-	uint64_t at = clock_monotonic_ns();
+	uint64_t at = monotonic_ns();
 	const bool quiet = gate_quiet(t, at_stop, PATIENCE);
 	const bool collected = device_collect(&window.set);
 	clock_lap(&at, &window.times.end.gate);
@@ -397,7 +397,7 @@ static void give_up(struct thread *t)
  * the next one. An earlier window's memory must have been sent: the new copies use its room. */
 static void begin_window(struct thread *t, uint64_t seq)
 {
-	uint64_t at = clock_monotonic_ns();
+	uint64_t at = monotonic_ns();
 	const uint64_t t0 = at;
 	window.times = (struct window_times){.live = atomic_load(&live_total)};
 	const unsigned mode = driver->relax();
@@ -418,12 +418,12 @@ static void begin_window(struct thread *t, uint64_t seq)
 	if (prepared)
 		sender_start(); /* else the room for copies may still be waiting for the device */
 	driver->restrict_again(mode);
-	atomic_store(&agent.control->pause_ns, window.times.begin.all = clock_monotonic_ns() - t0);
+	atomic_store(&agent.control->pause_ns, window.times.begin.all = monotonic_ns() - t0);
 }
 
 static void end_window(struct thread *t, uint64_t last, bool at_stop)
 {
-	const uint64_t t0 = clock_monotonic_ns();
+	const uint64_t t0 = monotonic_ns();
 	const unsigned mode = driver->relax();
 	gate_shut(t);
 	end(t, last, at_stop, t0);

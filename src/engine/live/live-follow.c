@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "base/words.h"
 #include "engine/live-capture.h"
 #include "engine/live/live-private.h"
@@ -363,17 +364,9 @@ static struct err *wait_any(
 	return NULL;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 struct err *follow_wait(struct follow *f, int timeout_ms, struct inferior_event *ret)
 {
-	int64_t end = now_ms() + timeout_ms, left = timeout_ms;
+	int64_t end = (int64_t)monotonic_ms() + timeout_ms, left = timeout_ms;
 
 	do {
 		unsigned i, n = f->n;
@@ -383,7 +376,7 @@ struct err *follow_wait(struct follow *f, int timeout_ms, struct inferior_event 
 			return NULL;
 		act(f, i, ret);
 		*ret = (struct inferior_event){.kind = INFERIOR_NONE};
-		left = end - now_ms();
+		left = end - (int64_t)monotonic_ms();
 	} while (left > 0);
 	return NULL;
 }
@@ -414,10 +407,10 @@ unsigned follow_pressure(const struct follow *f)
 struct err *follow_rest(struct engine *en, int timeout_ms, unsigned *ret_run)
 {
 	struct follow *f = en->live.follow;
-	int64_t end = now_ms() + timeout_ms;
+	int64_t end = (int64_t)monotonic_ms() + timeout_ms;
 	struct inferior_event ev;
 
-	while (f && f->n && now_ms() < end) {
+	while (f && f->n && (int64_t)monotonic_ms() < end) {
 		bool more = follow_drain(f);
 
 		TRY(follow_wait(

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/monotonic.h"
 #include "engine/engine.h"
 #include "engine/recorder.h"
 #include "engine/why/why-code.h"
@@ -182,14 +183,6 @@ static char *name_question(const struct tsdb_look *l)
 		LIMIT_MS / 1000, q->kind == TSDB_ASK_EVENT ? "event" : "stream", q->id);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void take_look(struct engine *en, struct live_look *l)
 {
 	const struct tsdb_look *last = &l->look[l->two];
@@ -227,7 +220,7 @@ const struct live_look *live_look(struct engine *en, bool twice)
 	l->answered = inferior_look(live->inf, l->look, twice ? APART_MS : 0, LIMIT_MS);
 	l->two = l->answered && twice;
 	l->apart_ms = l->two ? APART_MS : 0;
-	l->taken_ns = now_ns();
+	l->taken_ns = monotonic_ns();
 	if (!l->answered)
 		l->unanswered = name_question(&l->look[0]);
 	take_look(en, l);
@@ -246,7 +239,7 @@ struct live_look *live_look_at(struct inferior *inf)
 		return l;
 	l->answered = l->two = inferior_look(inf, l->look, APART_MS, LIMIT_MS);
 	l->apart_ms = l->two ? APART_MS : 0;
-	l->taken_ns = now_ns();
+	l->taken_ns = monotonic_ns();
 	if (!l->answered)
 		l->unanswered = name_question(&l->look[0]);
 	return l;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "engine/breakpoints.h"
 #include "engine/live-capture.h"
 #include "engine/live-follow.h"
@@ -104,14 +105,6 @@ bool live_drain(struct engine *en)
 
 /* --- waiting --- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void live_pace_begin(struct engine *en)
 {
 	const uint64_t memory = recorder_memory_seen(en->live.recorder);
@@ -175,7 +168,7 @@ static struct err *look(struct engine *en, int64_t end, struct inferior_event *e
 			(l->pace.memory - l->pace.memory_first) / 1000000, 0);
 	pass_interrupt(en);
 	us = next_pause(en, more);
-	left = end - now_ms();
+	left = end - (int64_t)monotonic_ms();
 	if (left < us / 1000 + 1)
 		us = left > 0 ? (unsigned)left * 1000u : 0;
 	if (us && us < 1000)
@@ -465,7 +458,7 @@ static struct err *run_event(
 
 static struct err *step(struct engine *en, int timeout_ms, struct live_stop *ret)
 {
-	int64_t end = timeout_ms < 0 ? INT64_MAX : now_ms() + timeout_ms;
+	int64_t end = timeout_ms < 0 ? INT64_MAX : (int64_t)monotonic_ms() + timeout_ms;
 	struct inferior_event ev;
 
 	do {
@@ -476,7 +469,7 @@ static struct err *step(struct engine *en, int timeout_ms, struct live_stop *ret
 			TRY(window_event(en, &ev, ret));
 		else
 			TRY(run_event(en, &ev, ret));
-	} while (ret->why == LIVE_RUNS && now_ms() < end);
+	} while (ret->why == LIVE_RUNS && (int64_t)monotonic_ms() < end);
 	return NULL;
 }
 

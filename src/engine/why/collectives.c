@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/proc-stat.h"
 #include "engine/names.h"
 #include "sbt/cmd.h"
 #include "sbt/sbt.h"
@@ -119,28 +120,11 @@ static struct err *read_commands(struct reading *r, struct sbt_reader *reader)
 	return e;
 }
 
-/* When the process was started, CLOCK_REALTIME; 0: it cannot be read, "Z" says a zombie. */
-static uint64_t started_ns(pid_t pid, char *ret_state)
+/* CLOCK_REALTIME in nanoseconds, of a moment in clock ticks since the machine's start. */
+static uint64_t real_ns(uint64_t ticks)
 {
-	char path[48], text[1024], *close;
-	unsigned long long ticks;
 	struct timespec now, up;
-	FILE *f;
-	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	close = strrchr(text, ')');
-	if (!close ||
-		sscanf(close,
-			") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			ret_state, &ticks) != 2)
-		return 0;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	return (uint64_t)(now.tv_sec - up.tv_sec) * 1000000000u +
@@ -150,13 +134,15 @@ static uint64_t started_ns(pid_t pid, char *ret_state)
 /* Whether the process that was recorded still is there: not another one that has its number. */
 static void find_process(struct why_rank *r, const struct sbt_meta *m)
 {
-	char *host = names_host(), state = 0;
+	char *host = names_host();
 	const size_t n = strlen(host);
-	const uint64_t slack = 2000000000u, start = started_ns(r->pid, &state);
+	const uint64_t slack = 2000000000u;
+	struct proc_stat now;
 
 	/* the trace has the release of the kernel behind the name */
 	if (!strncmp(m->host, host, n) && (!m->host[n] || m->host[n] == ' ')) {
-		r->here = start && state != 'Z' && state != 'X' && start < m->start_ns + slack;
+		r->here = proc_stat_read(r->pid, 0, &now) && !proc_stat_ended(&now) &&
+			  real_ns(now.start_ticks) < m->start_ns + slack;
 		r->ended = !r->here;
 	}
 	free(host);

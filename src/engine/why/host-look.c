@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "base/buf.h"
+#include "base/proc-stat.h"
 
 enum { TEXT_MAX = 4096 };
 
@@ -52,21 +53,14 @@ static void read_call(pid_t pid, struct host_thread *t)
 		t->arg[i] = strtoull(s, &s, 16);
 }
 
-/* "4711 (a name) S ...". */
 static void read_state(pid_t pid, struct host_thread *t)
 {
-	char name[48], text[TEXT_MAX], *open, *close;
+	struct proc_stat s;
 
-	snprintf(name, sizeof(name), "task/%d/stat", (int)t->tid);
-	if (!host_proc_text(pid, name, text, sizeof(text)))
+	if (!proc_stat_read(pid, t->tid, &s))
 		return;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open || close[1] != ' ')
-		return;
-	t->state = close[2];
-	*close = 0;
-	snprintf(t->name, sizeof(t->name), "%s", open + 1);
+	t->state = s.state;
+	snprintf(t->name, sizeof(t->name), "%.*s", (int)sizeof(t->name) - 1, s.name);
 }
 
 static void add_thread(struct host_process *p, const struct host_thread *t)

@@ -42,6 +42,4 @@ struct err *observe_launch(
 	char *const *argv, const char *softgpu, pid_t *ret, int *ret_go) TS_CHECK;
 struct err *observe_launch_go(int go, pid_t pid, const char *program) TS_CHECK;
 
-uint64_t observe_now_ns(void); /* CLOCK_MONOTONIC */
-
 #endif

@@ -18,19 +18,13 @@
 #include <unistd.h>
 #include "attach/attach.h"
 #include "base/child.h"
+#include "base/monotonic.h"
+#include "base/proc-stat.h"
 #include "observe/process/observe-private.h"
 
 #define LOOK_EVERY_NS 500000000u
 /* names are asked for until that long after the last kernel without one */
 #define NAMES_FOR_NS 3000000000u
-
-uint64_t observe_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* --- libraries --- */
 
@@ -130,7 +124,7 @@ static struct err *probe_everyone(struct observe *o)
 
 static struct err *look_for_libraries(struct observe *o)
 {
-	uint64_t now = observe_now_ns();
+	uint64_t now = monotonic_ns();
 
 	if (now - o->looked_ns < LOOK_EVERY_NS && (o->nlibraries || o->o.all))
 		return NULL;
@@ -208,7 +202,7 @@ static struct err *on_record(void *arg, const void *record, size_t n)
 
 static struct err *tick_processes(struct observe *o)
 {
-	uint64_t now = observe_now_ns(), nameless = 0;
+	uint64_t now = monotonic_ns(), nameless = 0;
 
 	for (unsigned i = 0; i < o->nprocesses; i++) {
 		TRY(observe_process_tick(o->processes[i], now));
@@ -237,19 +231,12 @@ static struct err *end_processes(struct observe *o, bool all)
 
 static bool is_gone(const struct observe *o)
 {
-	char path[64], state = 0;
-	FILE *f;
+	struct proc_stat s;
 
 	if (kill(o->pid, 0) && errno == ESRCH)
 		return true;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)o->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return true;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'Z' || state == 'X';
+	(void)proc_stat_read(o->pid, 0, &s);
+	return proc_stat_ended(&s);
 }
 
 static void look_at_target(struct observe *o)
@@ -330,7 +317,7 @@ struct err *observe_open(struct observe **ret, const struct observe_options *opt
 
 	o->o = *options;
 	e = begin(o);
-	o->start_ns = observe_now_ns();
+	o->start_ns = monotonic_ns();
 	if (e) {
 		observe_free(o);
 		return e;
@@ -367,7 +354,7 @@ struct err *observe_end(struct observe *o)
 	if (o->ended)
 		return NULL;
 	o->ended = true;
-	o->end_ns = observe_now_ns();
+	o->end_ns = monotonic_ns();
 	probes_detach(o->probes);
 	e = probes_read(o->probes, 0, on_record, o);
 	probes_counts(o->probes, o->counts);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json-put.h"
 #include "attach/attach.h"
+#include "base/monotonic.h"
 #include "observe/process/observe-private.h"
 
 enum { TOP_DEFAULT = 10, FRAMES_SHOWN = 4, INLINED_MAX = 8, NUMBER_MAX = 32 };
@@ -48,7 +49,7 @@ static const char *bytes(char *dst, uint64_t v)
 
 static double seconds(const struct observe *o)
 {
-	return (double)((o->end_ns ? o->end_ns : observe_now_ns()) - o->start_ns) / 1e9;
+	return (double)((o->end_ns ? o->end_ns : monotonic_ns()) - o->start_ns) / 1e9;
 }
 
 /* --- rows --- */
@@ -286,7 +287,7 @@ void observe_lines(struct observe *o, struct buf *out)
 
 void observe_rates(struct observe *o)
 {
-	uint64_t now = observe_now_ns();
+	uint64_t now = monotonic_ns();
 
 	for (unsigned i = 0; i < o->nprocesses; i++)
 		observe_stats_turn(&o->processes[i]->stats, now);
@@ -486,7 +487,7 @@ void observe_notes(struct observe *o, struct buf *out)
 			"%s records were lost: the ring was full (--ring SIZE makes it larger)\n",
 			number(n, o->counts[OBS_COUNT_LOST]));
 	}
-	if (!o->nlibraries && !o->told_nothing && observe_now_ns() - o->start_ns > 2000000000u) {
+	if (!o->nlibraries && !o->told_nothing && monotonic_ns() - o->start_ns > 2000000000u) {
 		o->told_nothing = true;
 		buf_str(out,
 			o->pid ? "the process has not loaded libcuda.so.1; it is observed as soon as it does\n"

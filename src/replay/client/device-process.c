@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/child.h"
+#include "base/monotonic.h"
 #include "base/patience.h"
 #include "replay/client/device-private.h"
 
@@ -28,14 +29,6 @@
 #define EXEC_MS 10000	   /* for the replayer to be executed; its file system may hang */
 #define DYING_MS 1000	   /* that a process may take to die when its socket is closed */
 #define SENTENCE_MAX 4000u /* of what the replayer says */
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* --- the process --- */
 
@@ -272,11 +265,11 @@ static struct err *wait_for(struct device *d, short events, struct limit *l)
 			d->progress(d->progress_arg, d->doing,
 				d->doing == DEVICE_GOING ? d->pos : d->want);
 		if (d->interrupt && *d->interrupt && !l->grace_ms)
-			l->grace_ms = now_ms();
+			l->grace_ms = monotonic_ms();
 		if (d->budget && patience_over(d->budget) && !l->grace_ms)
-			l->grace_ms = now_ms();
+			l->grace_ms = monotonic_ms();
 		/* the user gives up, not tsdb */
-		if (l->grace_ms && now_ms() - l->grace_ms >= GRACE_MS)
+		if (l->grace_ms && monotonic_ms() - l->grace_ms >= GRACE_MS)
 			return d->interrupt && *d->interrupt
 				       ? kill_for(d, ERR_INTERRUPTED,
 						 "interrupted while the device was busy")

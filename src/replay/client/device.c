@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/monotonic.h"
 #include "replay/device-node.h"
 #include "replay/client/device-private.h"
 
@@ -439,14 +440,6 @@ struct err *device_seek(struct device *d, uint64_t seq)
 	return NULL;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t size, bool *ret_hit)
 {
 	uint64_t slice = SLICE_FIRST;
@@ -460,7 +453,7 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 		return NULL;
 	EXECUTING(d, heal(d));
 	while (d->want < to && !hit) {
-		uint64_t begin = now_ms(), part = to - d->want > slice ? d->want + slice : to;
+		uint64_t begin = monotonic_ms(), part = to - d->want > slice ? d->want + slice : to;
 
 		if (d->interrupt && *d->interrupt)
 			return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, d->want);
@@ -472,7 +465,7 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 				part);
 		}
 		d->want = d->pos;
-		if (now_ms() - begin < SLICE_MS)
+		if (monotonic_ms() - begin < SLICE_MS)
 			slice *= 4;
 	}
 	if (ret_hit)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/first-where.h"
+#include "base/monotonic.h"
 #include "sbt/format/pagecode.h"
 #include "sbt/pagehash.h"
 #include "sbt/reader/reader.h"
@@ -137,14 +138,6 @@ static struct err *chunk_of(struct sbt_reader *r, struct sbt_page_store *s, uint
 	return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* --- a page --- */
 
 /* A page in the file. */
@@ -234,7 +227,7 @@ static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uin
 	uint64_t count, uint32_t last, uint8_t *dst, struct sbt_hash *hashes,
 	struct sbt_load_times *times, uint64_t *ret_n)
 {
-	const uint64_t begin = now_ns();
+	const uint64_t begin = monotonic_ns();
 	struct place place;
 	uint64_t n = 1, bytes;
 
@@ -247,13 +240,13 @@ static struct err *load_some(struct sbt_reader *r, struct sbt_page_store *s, uin
 		e[n].size == (n + 1 == count ? last : SBT_PAGE))
 		bytes += e[n++].stored;
 	TRY(sbt_reader_pread(r, place.at, plain ? dst : s->stored, bytes));
-	const uint64_t done = now_ns();
+	const uint64_t done = monotonic_ns();
 
 	times->read_ns += done - begin;
 	times->read_bytes += bytes;
 	if (!plain) {
 		TRY(unpack(r, s->stored, e, dst));
-		times->unpack_ns += now_ns() - done;
+		times->unpack_ns += monotonic_ns() - done;
 	}
 	for (uint64_t i = 0; i < n; i++)
 		hashes[i] = (struct sbt_hash){{e[i].hash[0], e[i].hash[1]}};

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "shell/line/out.h"
 #include "base/text.h"
 
@@ -421,21 +422,13 @@ void out_warn(struct out *o, const char *fmt, ...)
 	buf_free(&b);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total)
 {
 	uint64_t now;
 
 	if (!isatty(STDERR_FILENO) || o->pager)
 		return;
-	now = now_ns();
+	now = monotonic_ns();
 	if (!o->progress_since)
 		o->progress_since = now;
 	if (now - o->progress_since < 1000000000u || now - o->progress_drawn < 100000000u)

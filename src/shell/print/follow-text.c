@@ -7,23 +7,16 @@
 #include <stdio.h>
 #include <time.h>
 #include "base/json-put.h"
+#include "base/monotonic.h"
 #include "base/text.h"
 #include "engine/live-follow.h"
 #include "shell/line/interrupt.h"
 
 enum { TURN_MS = 20, TELL_AFTER_MS = 2000 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 struct err *follow_await(struct session *s)
 {
-	int64_t begin = now_ms();
+	int64_t begin = (int64_t)monotonic_ms();
 	bool told = false;
 	unsigned n;
 
@@ -33,7 +26,7 @@ struct err *follow_await(struct session *s)
 			follow_kill(s->engine.live.follow);
 			return NULL;
 		}
-		if (!told && n && now_ms() - begin > TELL_AFTER_MS) {
+		if (!told && n && (int64_t)monotonic_ms() - begin > TELL_AFTER_MS) {
 			text_print(stderr,
 				"[the program has ended; %u of its processes go%s on, Ctrl-C ends %s]\n",
 				n, n == 1 ? "es" : "", n == 1 ? "it" : "them");

@@ -18,28 +18,22 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/proc-read.h"
 #include "base/text.h"
 #include "symbols/gpu-core.h"
 
 enum { ENVIRON_MAX = 4 << 20, DUMP_MS = 10000, LOOK_MS = 20 };
 
-/* The variables as the process was started, each with its NUL; *ret_n bytes. */
+/* The variables as the process was started, each with its NUL; heap, *ret_n bytes. */
 static struct err *read_environ(pid_t pid, char **ret, size_t *ret_n)
 {
-	char path[64];
-	size_t n;
-	FILE *f;
+	struct buf b = BUF_INIT;
 
-	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
+	if (!proc_read(pid, "environ", ENVIRON_MAX, &b))
 		return errno == ENOENT ? err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid)
-				       : err_sys(errno, "cannot read %s", path);
-	*ret = xmalloc(ENVIRON_MAX + 1);
-	n = fread(*ret, 1, ENVIRON_MAX, f);
-	fclose(f);
-	(*ret)[n] = 0;
-	*ret_n = n;
+				       : err_sys(errno, "cannot read /proc/%d/environ", (int)pid);
+	*ret_n = b.len;
+	*ret = buf_steal(&b);
 	return NULL;
 }
 

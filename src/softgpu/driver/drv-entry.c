@@ -42,14 +42,6 @@ uint32_t drv_new_uid(void)
 	return atomic_fetch_add(&last_uid, 1) + 1;
 }
 
-uint64_t now_monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t now_realtime(void)
 {
 	struct timespec t;

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 
 struct item {
 	struct item *next;
@@ -441,7 +442,7 @@ void op_run(const struct op *op, struct ctx *c, const struct op_origin *origin, 
 
 	switch (op->kind) {
 	case OP_MARK:
-		op->mark->ns = now_monotonic();
+		op->mark->ns = monotonic_ns();
 		atomic_store_explicit(&op->mark->done, true, memory_order_release);
 		return;
 	case OP_HOST:
@@ -558,10 +559,10 @@ static bool spins_on(uint64_t *until)
 	if (cpus < 2)
 		return false;
 	if (!*until)
-		*until = now_monotonic() + SPIN_NS;
+		*until = monotonic_ns() + SPIN_NS;
 	for (unsigned k = 0; k < 16; k++)
 		__builtin_ia32_pause();
-	return now_monotonic() < *until;
+	return monotonic_ns() < *until;
 }
 
 /* The next item, or NULL when the timeline was closed and is empty. */
@@ -673,7 +674,7 @@ static void set_at(struct timeline *tl, const struct item *it, const struct time
 	struct soft_look_stream at = {.corr = it->origin.look,
 		.kind = look_kind(&it->op),
 		.waits = behind != NULL,
-		.since_ns = now_monotonic()};
+		.since_ns = monotonic_ns()};
 
 	if (it->op.kind == OP_WAIT_VALUE) {
 		at.addr = it->op.value.addr;

@@ -211,7 +211,6 @@ void ctx_drain_all(void);
 struct mark *mark_new(void);
 void mark_ref(struct mark *m);
 void mark_unref(struct mark *m);
-uint64_t now_monotonic(void);
 uint64_t now_realtime(void);
 
 /* --- contexts (drv-ctx.c) --- */

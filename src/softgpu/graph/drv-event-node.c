@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include "base/monotonic.h"
 
 /* One for each step of the executable graph; empty for those without an event. */
 struct graph_place {
@@ -77,7 +78,7 @@ void graph_launch_step(struct graph_launch *l, unsigned i)
 		point_wait(&p->gate);
 		return;
 	}
-	p->mark->ns = now_monotonic();
+	p->mark->ns = monotonic_ns();
 	atomic_store_explicit(&p->mark->done, true, memory_order_release);
 	p->opened = true;
 	timeline_step(p->gate.tl);

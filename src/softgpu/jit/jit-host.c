@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/monotonic.h"
 
 #define HOT 3000 /* times that an entry was met */
 #define MAX_QUEUE 256
@@ -169,14 +170,6 @@ static bool plugin_ready(void)
 }
 
 /* --- compiling --- */
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static unsigned region_size(const struct ptx_function *fn)
 {
 	unsigned n = 0;
@@ -190,7 +183,7 @@ static unsigned region_size(const struct ptx_function *fn)
  * hot. Under the lock. */
 static bool over_budget(void)
 {
-	uint64_t now = now_ns();
+	uint64_t now = monotonic_ns();
 
 	if (!jit.start_ns)
 		jit.start_ns = now;
@@ -206,7 +199,7 @@ static void compile(const struct job *j)
 	void *handle = NULL;
 	char why[200] = "";
 	unsigned max = region_size(j->fn);
-	uint64_t start = now_ns();
+	uint64_t start = monotonic_ns();
 	bool ready;
 
 	if (!jit.opened)
@@ -226,13 +219,13 @@ static void compile(const struct job *j)
 		*c = (struct code){jit.codes, j->fn, handle};
 		jit.codes = c;
 	}
-	jit.stats.ns += now_ns() - start;
+	jit.stats.ns += monotonic_ns() - start;
 	jit.stats.regions += code != NULL;
 	jit.stats.refused += !code;
 	if (getenv("TSDB_SOFT_JIT_LOG"))
 		fprintf(stderr, "tsdb softgpu: jit: %s, PTX line %u, %s: %s%.1f ms\n", j->fn->name,
 			j->fn->insns[j->pc].line, j->full ? "all lanes" : "some lanes",
-			code ? "" : why, (double)(now_ns() - start) / 1e6);
+			code ? "" : why, (double)(monotonic_ns() - start) / 1e6);
 	if (code)
 		atomic_store_explicit(&e->code[!j->full], code, memory_order_release);
 	atomic_store(&e->hits[!j->full], PTX_JIT_NEVER);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "base/monotonic.h"
 
 #define STEPS 200000u	     /* instructions that a warp is followed for */
 #define HASHES 3000u	     /* times that its state is compared */
@@ -26,17 +27,9 @@ _Atomic uint32_t ptx_look_now;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ptx_look_run *runs;
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void ptx_look_run_begin(struct ptx_look_run *r)
 {
-	r->since_ns = now_ns();
+	r->since_ns = monotonic_ns();
 	pthread_mutex_lock(&lock);
 	r->next = runs;
 	runs = r;
