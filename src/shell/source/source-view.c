@@ -161,18 +161,30 @@ static bool is_kernel(const char *function, const char *kernel)
 	return is;
 }
 
-bool source_of_stack(const struct stack *st, const char *kernel, struct source_place *ret)
+/* The innermost frame of the user's own code; st->n: none. */
+static unsigned own_frame(const struct stack *st, const char *kernel)
 {
-	for (unsigned i = 0; i < st->n; i++) {
+	unsigned i = 0;
+
+	for (; i < st->n; i++) {
 		const struct symbol *y = &st->frames[i].sym;
 
-		if (st->frames[i].interpreter || !y->file || !y->line || is_stub_file(y->file) ||
-			is_kernel(y->function, kernel))
-			continue;
-		*ret = (struct source_place){y->file, y->folder, y->line};
-		return true;
+		if (!st->frames[i].interpreter && y->file && y->line && !is_stub_file(y->file) &&
+			!is_kernel(y->function, kernel))
+			break;
 	}
-	return false;
+	return i;
+}
+
+bool source_of_stack(const struct stack *st, const char *kernel, struct source_place *ret)
+{
+	const unsigned i = own_frame(st, kernel);
+
+	if (i == st->n)
+		return false;
+	*ret = (struct source_place){
+		st->frames[i].sym.file, st->frames[i].sym.folder, st->frames[i].sym.line};
+	return true;
 }
 
 static const char *kernel_of(const struct state *st, const struct sbt_cmd *c, char ret[NAME_ROOM])
@@ -183,6 +195,34 @@ static const char *kernel_of(const struct state *st, const struct sbt_cmd *c, ch
 		!k.name)
 		return NULL;
 	return kernel_short_name(ret, NAME_ROOM, k.name);
+}
+
+/* The kernel that the live program is about to launch; NULL: none. */
+static const char *live_kernel(const struct live *l, char ret[NAME_ROOM])
+{
+	return l->at_cmd && l->recorder ? kernel_of(recorder_state(l->recorder), &l->cmd, ret)
+					: NULL;
+}
+
+bool source_live_frame(struct session *s, unsigned *ret)
+{
+	const struct live *l = &s->engine.live;
+	char name[NAME_ROOM];
+	struct stack st;
+	struct err *e = stack_of_thread(s, l->tid, &st);
+	bool found;
+	unsigned i;
+
+	if (e) {
+		err_free(e);
+		return false;
+	}
+	i = own_frame(&st, live_kernel(l, name));
+	found = i < st.n;
+	if (found)
+		*ret = st.frames[i].number;
+	stack_free(&st);
+	return found;
 }
 
 void source_tell_live(struct session *s)
@@ -198,10 +238,7 @@ void source_tell_live(struct session *s)
 		err_free(e);
 		return;
 	}
-	if (source_of_stack(&st,
-		    l->at_cmd && l->recorder ? kernel_of(recorder_state(l->recorder), &l->cmd, name)
-					     : NULL,
-		    &at))
+	if (source_of_stack(&st, live_kernel(l, name), &at))
 		source_tell(s, &at);
 	stack_free(&st);
 }

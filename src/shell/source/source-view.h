@@ -31,6 +31,9 @@ bool source_current(const struct session *s, struct source_place *ret);
  * of the compiler's. kernel: short name of the launched kernel, whose stub may have its own lines;
  * NULL: it is no launch. False: no frame has a line. */
 bool source_of_stack(const struct stack *st, const char *kernel, struct source_place *ret);
+/* The frame of the live program's thread whose line a stop shows, among all native frames; false:
+ * none has one. */
+bool source_live_frame(struct session *s, unsigned *ret);
 /* The line that made the command that the live program stopped at, or the thread's innermost line.
  */
 void source_tell_live(struct session *s);

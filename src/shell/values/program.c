@@ -13,6 +13,7 @@
 #include "shell/values/program.h"
 #include "shell/values/value.h"
 #include "shell/values/vars.h"
+#include "shell/source/source-view.h"
 #include "state/state.h"
 
 static bool is_stopped(const struct session *s)
@@ -58,6 +59,20 @@ struct err *program_value(
 		return NULL;
 	p = place(s);
 	return program_variable(&p, name, ret, ret_found);
+}
+
+/* No frame was chosen: the user looks at the line that the stop has shown, which may be the
+ * caller's of a function that nvcc or the toolkit made. */
+struct err *program_shown_value(
+	struct session *s, const char *name, struct lang_value *ret, bool *ret_found)
+{
+	struct program_place p;
+
+	*ret_found = false;
+	if (!is_stopped(s) || s->engine.live.frame)
+		return NULL;
+	p = place(s);
+	return source_live_frame(s, &p.frame) ? program_variable(&p, name, ret, ret_found) : NULL;
 }
 
 struct err *program_library_value(

@@ -14,6 +14,9 @@
  * commands refer to a replay. */
 struct err *program_value(
 	struct session *s, const char *name, struct lang_value *ret, bool *ret_found) TS_CHECK;
+/* The same in the frame whose line the stop shows, while the user has chosen no other. */
+struct err *program_shown_value(
+	struct session *s, const char *name, struct lang_value *ret, bool *ret_found) TS_CHECK;
 /* The same in the program's libraries. */
 struct err *program_library_value(
 	struct session *s, const char *name, struct lang_value *ret, bool *ret_found) TS_CHECK;

@@ -346,6 +346,9 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 	if (*ret_found || *name == '%')
 		return NULL;
 	TRY(of_launch_or_program(s, name, ret, ret_found));
+	session_cmd(s, &c);
+	if (!*ret_found && !(c && value_field(c->kind, name)))
+		TRY(program_shown_value(s, name, ret, ret_found));
 	if (!*ret_found)
 		TRY(of_command(s, name, ret, ret_found));
 	if (!*ret_found)
@@ -353,7 +356,6 @@ static struct err *find_name(void *arg, const char *name, struct lang_value *ret
 	if (*ret_found)
 		return NULL;
 	TRY(kernel_unknown_name(s, name));
-	session_cmd(s, &c);
 	return no_field(c, name);
 }
 
