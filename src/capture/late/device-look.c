@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "capture/core/agent.h"
 #include "capture/core/driver.h"
+#include "capture/core/gate.h"
 #include "capture/core/thread.h"
 #include "capture/memory/extent.h"
 #include "capture/objects/ids.h"
@@ -127,6 +128,7 @@ static void *run(void *arg)
 	tls.inside = 1; /* its calls are not the program's */
 	prctl(PR_SET_NAME, "tsdb-look");
 	atomic_store(&c->look.there, 1); /* tsdb knows by the name which threads to let run */
+	gate_prepare(); /* here nobody waits for it: it takes the kernel some 10 ms */
 	while (agent_live()) {
 		const uint32_t asked = atomic_load(&c->look.asked);
 
