@@ -66,6 +66,11 @@ bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 EXTRA_DIST += bench/bench-view.py
 
 # Happens-before and races over ten million commands.
+EXTRA_PROGRAMS += bench/bench-compare
+bench_bench_compare_SOURCES = bench/bench-compare.c bench/synthetic.c bench/synthetic.h
+bench_bench_compare_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_bench_compare_LDADD = libcompare.a libstate.a libsbt.a libcommon.a $(SBT_LIBS) -lm
+
 EXTRA_PROGRAMS += bench/bench-order
 bench_bench_order_SOURCES = bench/bench-order.c bench/synthetic.c bench/synthetic.h
 bench_bench_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
@@ -101,7 +106,7 @@ bench_libobserve_stub_so_SOURCES = bench/observe-load.c
 bench_libobserve_stub_so_CFLAGS = $(SO_CFLAGS) -DSTUB
 bench_libobserve_stub_so_LDFLAGS = -shared
 
-BENCHES = bench/bench-state bench/bench-order bench/bench-stops
+BENCHES = bench/bench-state bench/bench-order bench/bench-compare bench/bench-stops
 .PHONY: bench
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
