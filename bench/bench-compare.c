@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What comparing two traces costs, and where a trace's time went: two synthetic traces, of which the
- * second lacks EDITS commands and has EDITS launches with another grid, at places spread over it.
- * Prints what was found beside what was planted. BENCH_COMMANDS  of each (default 10000000),
+ * What comparing two traces costs, and where a trace's time went: two synthetic traces, of which
+ * the second lacks EDITS commands and has EDITS launches with another grid, at places spread over
+ * it. Prints what was found beside what was planted. BENCH_COMMANDS  of each (default 10000000),
  * BENCH_EDITS  (default 200)
  */
 #include <inttypes.h>
@@ -88,7 +88,8 @@ static void bench_compare(const char *a, const char *b, uint64_t n, uint64_t edi
 	check(sbt_reader_open(&ask.a, a));
 	check(sbt_reader_open(&ask.b, b));
 	check(compare_run(&c, &ask));
-	printf("compare %" PRIu64 " with %" PRIu64 " commands: %.2f s, %.2f s of processor, %ld MiB; "
+	printf("compare %" PRIu64 " with %" PRIu64
+	       " commands: %.2f s, %.2f s of processor, %ld MiB; "
 	       "%" PRIu64 " removed and %" PRIu64 " reshaped of %" PRIu64 " and %" PRIu64
 	       " planted, %zu differences in all%s\n",
 		n, n - edits, seconds(CLOCK_MONOTONIC) - start,
@@ -110,8 +111,9 @@ static void bench_stats(const char *a, uint64_t n)
 	check(sbt_reader_open(&r, a));
 	check(stats_make(&s, r, &ask));
 	took = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	printf("stats of %" PRIu64 " commands: %.2f s, %.2f s of processor, %.0f ns each, %ld MiB\n", n,
-		seconds(CLOCK_MONOTONIC) - start, took, took * 1e9 / (double)n, peak_mib());
+	printf("stats of %" PRIu64
+	       " commands: %.2f s, %.2f s of processor, %.0f ns each, %ld MiB\n",
+		n, seconds(CLOCK_MONOTONIC) - start, took, took * 1e9 / (double)n, peak_mib());
 	stats_free(&s);
 	sbt_reader_close(r);
 }

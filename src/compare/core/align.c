@@ -13,7 +13,15 @@
 #include "compare/core/myers.h"
 #include "compare/core/side.h"
 
-enum { BUCKETS = 256, GROUPS_MAX = 256, PIECE_MOST = 1024, PIECE_MASK = 31, PIECE_WINDOW = 4 };
+enum {
+	BUCKETS = 256,
+	GROUPS_MAX = 256,
+	SKETCH = 128,
+	GRAM = 4,
+	PIECE_MOST = 1024,
+	PIECE_MASK = 31,
+	PIECE_WINDOW = 4
+};
 
 /* --- pairing threads, and streams --- */
 
@@ -22,6 +30,10 @@ struct group {
 	uint32_t id;
 	uint32_t count[BUCKETS];
 	uint32_t n;
+	uint64_t last[GRAM];	 /* the newest keys, a ring */
+	uint64_t sketch[SKETCH]; /* the least hashes of GRAM keys in a row, in order; A. Broder, "On
+				  * the resemblance and containment of documents" (1997) */
+	unsigned nsketch;
 	int pair; /* of the other side; -1: none */
 };
 struct groups {
@@ -29,6 +41,47 @@ struct groups {
 	unsigned n;
 	struct id_table by_id; /* number, plus 1 */
 };
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 31;
+	x *= UINT64_C(0x7fb5d329728ea185);
+	x ^= x >> 27;
+	return x * UINT64_C(0x81dadef4bc2dd44d);
+}
+
+static void sketch_add(struct group *g, uint64_t h)
+{
+	unsigned lo = 0, hi = g->nsketch;
+
+	if (hi == SKETCH && h >= g->sketch[hi - 1])
+		return;
+	while (lo < hi) {
+		const unsigned mid = (lo + hi) / 2;
+
+		if (g->sketch[mid] < h)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < g->nsketch && g->sketch[lo] == h)
+		return;
+	if (g->nsketch < SKETCH)
+		g->nsketch++;
+	memmove(&g->sketch[lo + 1], &g->sketch[lo], (g->nsketch - 1 - lo) * sizeof *g->sketch);
+	g->sketch[lo] = h;
+}
+
+static void take_entry(struct group *g, const struct entry *e)
+{
+	uint64_t h = 0;
+
+	g->count[e->weak % BUCKETS]++;
+	g->last[g->n++ % GRAM] = e->key;
+	for (unsigned i = 0; i < GRAM && i < g->n; i++)
+		h = mix(h ^ g->last[(g->n - 1 - i) % GRAM]);
+	sketch_add(g, h);
+}
 
 static void group_add(struct groups *gs, uint32_t id, const struct entry *e)
 {
@@ -41,8 +94,7 @@ static void group_add(struct groups *gs, uint32_t id, const struct entry *e)
 		gs->g[gs->n++] = (struct group){.id = id, .pair = -1};
 		*number = gs->n;
 	}
-	gs->g[*number - 1].count[e->weak % BUCKETS]++;
-	gs->g[*number - 1].n++;
+	take_entry(&gs->g[*number - 1], e);
 }
 
 static struct groups groups_of(const struct side *s, bool streams)
@@ -66,15 +118,36 @@ static void groups_free(struct groups *gs)
 	free(gs->by_id.at);
 }
 
-/* How much two groups have in common, of what the larger one has; more if they were first used in
- * the same order. */
+/* How many of the least hashes of both together are in both: about the share of what comes in a row
+ * in one that does so in the other. */
+static double resemblance(const struct group *a, const struct group *b)
+{
+	unsigned i = 0, k = 0, all = 0, both = 0;
+
+	while (all < SKETCH && (i < a->nsketch || k < b->nsketch)) {
+		const bool of_a =
+			k == b->nsketch || (i < a->nsketch && a->sketch[i] <= b->sketch[k]);
+		const bool of_b =
+			i == a->nsketch || (k < b->nsketch && b->sketch[k] <= a->sketch[i]);
+
+		both += of_a && of_b;
+		i += of_a;
+		k += of_b;
+		all++;
+	}
+	return (double)both / (double)all;
+}
+
+/* How alike two groups are: by what comes in a row, by how much of each there is, by the order in
+ * which they were first used. */
 static double likeness(const struct group *a, const struct group *b, bool same_rank)
 {
 	uint64_t common = 0;
 
 	for (unsigned i = 0; i < BUCKETS; i++)
 		common += a->count[i] < b->count[i] ? a->count[i] : b->count[i];
-	return (double)common / (double)(a->n > b->n ? a->n : b->n) + (same_rank ? 0.25 : 0);
+	return resemblance(a, b) + 0.5 * (double)common / (double)(a->n > b->n ? a->n : b->n) +
+	       (same_rank ? 0.1 : 0);
 }
 
 /* The most alike first; of equal ones those that were first used. */
@@ -209,14 +282,6 @@ static void match(struct lane_job *j, uint32_t i, uint32_t k)
 {
 	j->al->a->e[j->l->a[i]].other = j->l->b[k];
 	j->al->b->e[j->l->b[k]].other = j->l->a[i];
-}
-
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 31;
-	x *= UINT64_C(0x7fb5d329728ea185);
-	x ^= x >> 27;
-	return x * UINT64_C(0x81dadef4bc2dd44d);
 }
 
 /* Streams of A count as they are, those of B as the ones of A that they are. */

@@ -12,7 +12,7 @@
 #include "base/checked.h"
 #include "state/stats/stats-parts.h"
 
-enum { POINTS = 1 << 18, CALLS = 1 << 16, BUCKET_FIRST_NS = 1024 };
+enum { POINTS = 1 << 16, CALLS = 1 << 16, BUCKET_FIRST_NS = 1024 };
 
 /* At one time, in this order. */
 enum point_what { POINT_END, POINT_CALL, POINT_SUBMIT, POINT_BEGIN, POINT_PASS /* both in one */ };
