@@ -4,8 +4,9 @@ EXTRA_DIST += docs/attach.md docs/why.md docs/exports.md docs/faults.md docs/gra
 EXTRA_DIST += docs/coverage.md docs/design.md docs/gpu-results.md docs/many.md docs/microscope.md docs/nondeterminism.md docs/observe.md docs/python.md docs/replayer.md docs/security.md docs/softamd.md docs/softgpu.md
 
 # What becomes of every driver entry point, out of the toolkit's header and src/capture/cuda/cuda-calls.def.
-dist_noinst_SCRIPTS += scripts/coverage
-EXTRA_DIST += tests/coverage-doc.sh
+dist_noinst_SCRIPTS += scripts/coverage scripts/coverage-hip
+EXTRA_DIST += tests/coverage-doc.sh tests/coverage-hip.sh docs/coverage-hip.md
+TESTS += tests/coverage-hip.sh
 if HAVE_CUDA
 TESTS += tests/coverage-doc.sh
 update-calls:

@@ -111,6 +111,7 @@ struct order_race {
 		    * that orders them, and no race */
 	uint64_t count;	 /* pairs of the same two places in the program */
 	uint64_t last_b; /* b.seq of the pair that was counted last */
+	bool hip;	 /* of a HIP program: the cure names HIP's calls */
 };
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */

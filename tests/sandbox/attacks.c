@@ -36,7 +36,6 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "replayer/backend-cuda/cuda-driver.h"
 #include "replayer/execute/replayer-execute.h"
 
 #define SCRIPT_MAX 4096u
@@ -184,15 +183,15 @@ static bool write_word(void *volatile *slot)
  * them writable first. */
 static bool write_table(const char *unused)
 {
-	const bool functions = write_word((void *volatile *)&cuda_tables.call.cuInit),
-		   operations = write_word((void *volatile *)&backend_cuda.start);
+	const bool functions = write_word((void *volatile *)victim->lib.tables),
+		   operations = write_word((void *volatile *)(uintptr_t)&victim->gpu->start);
 
 	return write_word((void *volatile *)&victim->gpu) || functions || operations;
 }
 
 static bool unprotect_table(const char *unused)
 {
-	const bool functions = !mprotect(&cuda_tables, CUDA_TABLE_PAGE, PROT_READ | PROT_WRITE);
+	const bool functions = !mprotect(victim->lib.tables, TABLE_PAGE, PROT_READ | PROT_WRITE);
 
 	return !mprotect(&victim->gpu, TABLE_PAGE, PROT_READ | PROT_WRITE) || functions;
 }

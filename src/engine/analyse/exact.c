@@ -60,6 +60,7 @@ struct exact {
 	struct patience budget;
 	uint64_t left_ns;	      /* of the budget, for the next window */
 	uint64_t reached;	      /* the last command executed */
+	bool hip;		      /* a HIP program's */
 	bool host;		      /* also find out what the host changed */
 	struct order_change *changes; /* in order of seq */
 	size_t nchanges;
@@ -464,6 +465,7 @@ static struct err *on_a_gpu(
 	struct err *e;
 
 	x->source.writes_only = true;
+	x->hip = hip;
 	if (rd && !rd->watches && !rd->what_if && !rd->partial && rd->first == first &&
 		rd->last == last)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
@@ -562,8 +564,9 @@ static void explain_success(struct exact *x)
 		buf_str(&b, "No launch had to be executed: all work that could meet another's is "
 			    "ordered.");
 	else if (x->source.writes_only)
-		buf_str(&b, "What kernels write is exact, as far as it changed memory: executed on "
-			    "the machine's GPU. What they read is by their arguments.");
+		buf_printf(&b,
+			"What kernels write is exact, as far as it changed memory: executed on %s. What they read is by their arguments.",
+			x->hip ? "the software AMD GPU" : "the machine's GPU");
 	else if (o && (x->alike || o->n < o->launches))
 		buf_printf(&b,
 			"Kernels' accesses are exact: %zu of %" PRIu64

@@ -305,6 +305,9 @@ struct err *extract_run(
 	if (!en->trace.device)
 		return err_cure(err_new(ERR_STATE, "no replay on a device is on"),
 			"Use \"replay start\" with a device");
+	if (en->trace.device->hip)
+		return err_new(ERR_UNSUPPORTED,
+			"a kernel of a HIP program cannot be extracted yet: extract makes CUDA programs");
 	x.o.nth += !x.o.nth;
 	e = extract(&x);
 	if (!e) {

@@ -15,6 +15,7 @@
 #include "order/races/staged.h"
 #include "order/races/unread.h"
 #include "order/races/ptx-waits.h"
+#include "sbt/vendor.h"
 #include "sbt/memory.h"
 
 struct host_change {
@@ -763,6 +764,8 @@ struct err *order_races(
 	ret->coarse = ledger_coarse(h->ledger);
 	order_races_sort(ret);
 	drop_weaker(ret);
+	for (size_t i = 0; i < ret->n; i++)
+		ret->r[i].hip = sbt_meta_is_hip(sbt_reader_meta(trace));
 	ledger_free(h->ledger);
 	fold_free(h->fold);
 	state_free(h->s);
@@ -792,6 +795,7 @@ void order_races_free(struct order_races *r)
 void order_race_cure(struct buf *out, const struct order_race *r)
 {
 	const unsigned long long a = r->a.seq, b = r->b.seq;
+	const char *const api = r->hip ? "hip" : "cu";
 
 	if (r->flag)
 		buf_printf(out,
@@ -813,14 +817,14 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 			r->a.node, r->b.node);
 	else if (r->early == ORDER_EARLY_EVENT || r->early == ORDER_EARLY_TRIGGER)
 		buf_printf(out,
-			"an event recorded by cuEventRecord after #%llu, and cuStreamWaitEvent for it on stream %u before #%llu",
-			a, r->b.stream, b);
+			"an event recorded by %sEventRecord after #%llu, and %sStreamWaitEvent for it on stream %u before #%llu",
+			api, a, api, r->b.stream, b);
 	else if (r->early == ORDER_EARLY_VALUE)
 		buf_printf(out,
 			"none, when what ended the wait for a value comes behind #%llu. Else "
-			"cuStreamWaitEvent on stream %u before #%llu, for an event recorded on "
+			"%sStreamWaitEvent on stream %u before #%llu, for an event recorded on "
 			"stream %u after #%llu",
-			a, r->b.stream, b, r->a.stream, a);
+			a, api, r->b.stream, b, r->a.stream, a);
 	else if (r->early)
 		buf_printf(out,
 			"griddepcontrol.wait (cudaGridDependencySynchronize) in every thread of #%llu before it touches this memory%s, or no programmatic "
@@ -831,26 +835,26 @@ void order_race_cure(struct buf *out, const struct order_race *r)
 				: "");
 	else if (r->unread)
 		buf_printf(out,
-			"let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there",
-			r->a.stream, a);
+			"let the host wait (%sStreamSynchronize on stream %u, or an event recorded after #%llu) before it reads there",
+			api, r->a.stream, a);
 	else if (r->b.stream == SBT_NO_ID)
 		buf_printf(out,
-			"let the host wait (cuStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there",
-			r->a.stream, a);
+			"let the host wait (%sStreamSynchronize on stream %u, or an event recorded after #%llu) before it writes there",
+			api, r->a.stream, a);
 	else if (r->a.stream == SBT_NO_ID)
 		buf_printf(out,
 			"the host's writes before #%llu have to come before #%llu on stream %u", a,
 			b, r->b.stream);
 	else if (r->b.how == ORDER_DEATH || r->b.how == ORDER_BIRTH)
 		buf_printf(out,
-			"cuStreamWaitEvent on stream %u before the %s #%llu, for an event recorded on stream %u after #%llu",
-			r->b.stream, r->b.how == ORDER_DEATH ? "free" : "allocation", b,
+			"%sStreamWaitEvent on stream %u before the %s #%llu, for an event recorded on stream %u after #%llu",
+			api, r->b.stream, r->b.how == ORDER_DEATH ? "free" : "allocation", b,
 			r->a.stream, a);
 	else if (r->a.how == ORDER_DEATH)
 		buf_printf(out, "free later: #%llu uses memory that #%llu frees on stream %u", b, a,
 			r->a.stream);
 	else
 		buf_printf(out,
-			"cuStreamWaitEvent on stream %u before #%llu, for an event recorded on stream %u after #%llu",
-			r->b.stream, b, r->a.stream, a);
+			"%sStreamWaitEvent on stream %u before #%llu, for an event recorded on stream %u after #%llu",
+			api, r->b.stream, b, r->a.stream, a);
 }

@@ -121,6 +121,8 @@ void kfd_queue_error(struct kfd_queue *q, uint32_t bit, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	kfd_say("%s", text);
+	if (kfd_aside())
+		abort();
 	if (q->error) {
 		queue_stop(q, bit);
 		return;
@@ -131,9 +133,13 @@ void kfd_queue_error(struct kfd_queue *q, uint32_t bit, const char *format, ...)
 	abort();
 }
 
+/* In a replayer the runtime is not asked: shut in, it may never answer. */
 static void access_fault(struct kfd_queue *q, uint64_t addr, bool write)
 {
 	bool present = kfd_reachable(q->node, addr, 1, false);
+
+	if (kfd_aside())
+		abort();
 
 	queue_stop(q, 0);
 	if (kfd_event_fault(q->node, addr, write, present))

@@ -140,7 +140,7 @@ static uint64_t map_at(uint64_t addr, uint64_t size, int protection)
 	return 0;
 }
 
-static bool aside(void)
+bool kfd_aside(void)
 {
 	return getenv("TSDB_SOFTAMD_ASIDE") != NULL;
 }
@@ -148,7 +148,7 @@ static bool aside(void)
 /* Maps at the first gap where nothing of the program's lies. The lock is held. */
 static uint64_t gap_map(uint64_t base, uint64_t size, uint64_t align, int protection, size_t *at)
 {
-	uint64_t from = aside() ? base + WINDOW_SIZE / 2 : base;
+	uint64_t from = kfd_aside() ? base + WINDOW_SIZE / 2 : base;
 
 	for (int tries = 0; tries < 64; tries++) {
 		uint64_t addr = gap_find(base, from, size, align, at);

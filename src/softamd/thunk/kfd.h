@@ -76,6 +76,9 @@ struct kfd_range {
 	HsaMemFlags flags;
 	void *user_data;
 };
+/* Whether TSDB_SOFTAMD_ASIDE is set: what is not placed lies in the upper halves of the windows,
+ * and a fault ends the process at once. The replayer sets it. */
+bool kfd_aside(void);
 /* For the replayer, which finds it by this name: the calling thread's next allocation of device
  * memory, if it is of exactly this size, goes to this address, or fails. Both are whole pages; size
  * 0: wherever there is room. 0, or -1 for what can be no address. */

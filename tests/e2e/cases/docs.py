@@ -37,6 +37,7 @@ NOT_RUN = [
     ('security.md', '', 'a trace of somebody else'),
     ('gpu-results.md', '', 'what was seen on GPUs'),
     ('coverage.md', '', 'no session'),
+    ('coverage-hip.md', '', 'no session'),
     ('sbt.md', '', 'no session'),
     ('json.md', '', 'no session'),
     ('design.md', '', 'no session'),

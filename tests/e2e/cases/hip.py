@@ -246,3 +246,50 @@ def test_what_the_device_does_not_show_is_refused(t):
         r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 12', '-ex', command, 't.sbt')
         t.equal(r.status, 1, command)
         t.match('software', r.err, command)
+
+
+def test_variables_of_the_code(t):
+    """Also when the window begins after kernels have changed them, those of one file alone too."""
+    recorded_with_memory(t, 'variables')
+    w = json.loads(t.tsdb('replay', '--verify', '--json', 't.sbt').out)['windows'][0]
+    t.check(w['verified'] and w['allocations'] == w['identical'] >= 4, w)
+    launches = re.findall(r'^#(\d+) step<<<', t.tsdb('view', 't.sbt').out, re.M)
+    r = session(t, 'variables', f'capture window seq {launches[1]}-{launches[2]}', 'run')
+    t.equal(r.status, 0, r.err)
+    r = t.tsdb('replay', '--verify', '--json', 'variables.sbt')
+    w = json.loads(r.out)['windows'][0]
+    t.check(w['verified'] and w['allocations'] == w['identical'] >= 4, r.show())
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', f'replay goto {launches[1]}', '-ex', 'set memory arg0 s32 1', '-ex', 'replay verify', 'variables.sbt')
+    t.equal(r.status, 0, 'what a kernel overwrites does not count: ' + r.show())
+
+
+def test_the_sandbox_shuts_in_all_threads(t):
+    """AMD's runtime has threads before the sandbox is locked: each of them has the filter, and no privileges."""
+    recorded_with_memory(t, 'vectors')
+    look = "shell for s in /proc/$(pgrep -P $PPID tsdb-replayer)/task/*/status; do grep -E '^(Seccomp|NoNewPrivs|CapEff):' $s | tr '\\n\\t' ' '; echo; done"
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', look, 't.sbt')
+    lines = [line for line in r.out.splitlines() if 'Seccomp:' in line]
+    t.check(len(lines) >= 3, f'threads: {r.show()}')
+    for line in lines:
+        t.match(r'CapEff: 0{16} .*NoNewPrivs: 1 .*Seccomp: 2 ', line, 'a thread')
+    r = t.tsdb('replay', 't.sbt', env={'TSDB_SANDBOX_WITHOUT': 'seccomp'})
+    t.equal(r.status, 1, 'without seccomp')
+    t.match('this system grants the replayer no sandbox', r.err)
+    for without in 'landlock', 'namespaces':
+        t.equal(t.tsdb('replay', 't.sbt', env={'TSDB_SANDBOX_WITHOUT': without}).status, 0, f'without {without}')
+
+
+def test_several_devices_are_refused(t):
+    record(t, 'two_devices', options=('--memory', 'all'), env={'TSDB_SOFTAMD_DEVICES': '2'})
+    r = t.tsdb('replay', 't.sbt')
+    t.equal(r.status, 1, r.show())
+    t.match(r'uses 2 GPUs', r.err)
+
+
+def test_a_fault_is_named_in_the_replay(t):
+    """A kernel that writes where there is no memory: the replay comes to the same end, and says at which command."""
+    record(t, 'wild_store', options=('--memory', 'all'))
+    launch = t.match(r'^#(\d+) \w*wild\w*<<<', t.tsdb('view', 't.sbt').out)[1]
+    r = t.tsdb('replay', 't.sbt')
+    t.check(r.status not in (0, 77), r.show())
+    t.match(rf'#{launch}\b', r.both)

@@ -11,8 +11,8 @@ def attack(t, *rows):
     """Runs tests/sandbox/attack; each of the rows must be ok."""
     if not first_existing(os.path.join(BUILD, 'tests/sandbox/replayer-under-attack')):
         raise Skip('tests/sandbox/replayer-under-attack was not built')
-    r = t.run([os.path.join(SRC, 'tests/sandbox/attack'), '--gpu', t.gpu, '--tsdb', tsdb_path(), '--programs', os.path.dirname(program('payload')),
-               '--examples', os.path.dirname(program('vecadd')), '--only', ','.join(rows)])
+    r = t.run([os.path.join(SRC, 'tests/sandbox/attack'), '--gpu', t.gpu, '--tsdb', tsdb_path(), '--programs', os.path.dirname(t.program('payload')),
+               '--examples', os.path.dirname(t.program('vecadd')), '--only', ','.join(rows)])
     for row in rows:
         t.match(rf'^{row}: ok ', r.out)
     t.equal(r.status, 0, 'tests/sandbox/attack')

@@ -8,6 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check  # noqa: E402
 import explore  # noqa: E402
 import replay  # noqa: E402
+import sandbox  # noqa: E402
 from e2e import BUILD, Skip  # noqa: E402
 
 CASES = {
@@ -15,6 +16,7 @@ CASES = {
              'parts', 'two_windows', 'a_position_has_the_same_bytes', 'memory_is_the_same_however_one_gets_there'],
     check: ['deterministic_kernels', 'float_atomics_in_another_order', 'findings_that_are_alike_are_one', 'one_kernel_is_checked'],
     explore: ['missing_wait', 'demo_race'],
+    sandbox: ['a_replayer_that_was_taken_over_is_shut_in'],
 }
 
 

@@ -5,7 +5,7 @@
 HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
 	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/histogram tests/programs/hip/loops tests/programs/hip/matrices tests/programs/hip/modules \
 	tests/programs/hip/prints tests/programs/hip/reduction tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams \
-	tests/programs/hip/value_waits tests/programs/hip/vectors tests/programs/hip/wild_store
+	tests/programs/hip/value_waits tests/programs/hip/variables tests/programs/hip/vectors tests/programs/hip/wild_store
 EXTRA_DIST += $(HIP_TESTS:=.hip) tests/programs/hip/hip_check.h tests/programs/hip/module_code.hip
 # The programs of ptx-suite that compile as HIP. tests/unit/test-hip-suite.py says of each of the others why it does not.
 HIP_SUITE_NAMES = bitonic cholesky convolution fft hashtable histogram jacobi language layernorm maths matmul montecarlo nbody pagerank \
@@ -15,7 +15,7 @@ HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda
 	tests/programs/hip/cuda/cooperative_groups.h tests/programs/hip/cuda/cuda_runtime.h
 # Examples and test programs that have a HIP twin: the same file, compiled as HIP. tests/e2e/cases/twins.py runs CUDA's tests with them.
 HIP_EXAMPLE_TWINS = $(addprefix tests/programs/hip/twin/,vecadd matmul pipeline race_demo reduce)
-HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,sums)
+HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,payload sums)
 TESTS += tests/unit/test-hip-suite.py
 EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py
 if HAVE_HIPCC
