@@ -219,8 +219,10 @@ static void help_groups(struct session *s)
 		out_str(s->out, " ");
 		put_folded(s, t->doc, 27);
 	}
-	out_str(s->out,
-		"\nType \"help COMMAND\" for more on one, \"help CLASS\" for one of these lists: running, breakpoints,\ncapturing, replaying, kernels, status, data, stack, files, support, scripts, user-defined. Commands may be abbreviated as long as they\nstay unique.\n");
+	out_str(s->out, "\n");
+	put_folded(s,
+		"Type \"help COMMAND\" for more on one, \"help CLASS\" for one of these lists: running, breakpoints, capturing, replaying, kernels, status, data, stack, files, support, scripts, user-defined. Commands may be abbreviated as long as they stay unique.\n",
+		0);
 }
 
 static void help_prefix(struct session *s, const struct command *c)

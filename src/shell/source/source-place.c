@@ -191,25 +191,48 @@ struct err *source_of_file(
 			      "\"info source\" says which file is shown now");
 }
 
+/* The file of the first frame from `from` on that has one. */
+static char *file_of_frames(const struct stack *st, unsigned from)
+{
+	for (unsigned i = from; i < st->n; i++)
+		if (st->frames[i].sym.file)
+			return xstrdup(file_name_of(st->frames[i].sym.file));
+	return NULL;
+}
+
+/* That of the selected frame; while none was chosen, of the line that the stop has shown: the
+ * innermost frames may be the toolkit's. */
+static char *file_of_stop(struct session *s)
+{
+	const unsigned selected = s->engine.live.frame;
+	struct source_place at;
+	struct stack st;
+	char *file;
+	struct err *e = stack_get(s, STACK_MIXED, &st);
+
+	if (e) {
+		err_free(e);
+		return NULL;
+	}
+	if (!selected && source_of_stack(&st, NULL, &at))
+		file = xstrdup(file_name_of(at.file));
+	else
+		file = file_of_frames(&st, selected);
+	stack_free(&st);
+	return file;
+}
+
 struct err *source_default_file(struct session *s, char **ret)
 {
 	const struct soft_stop *t = kernel_stop(s);
 	char *path = s->engine.live.program ? program_find(s->engine.live.program) : NULL;
 	struct symbols_line at;
-	struct stack st;
-	struct err *e;
 
 	*ret = NULL;
 	if (t && *t->file) {
 		*ret = xstrdup(file_name_of(t->file));
 	} else if (in_replay(s) || s->engine.live.inf) {
-		e = stack_get(s, STACK_MIXED, &st);
-		for (unsigned i = e ? 0 : s->engine.live.frame; !e && !*ret && i < st.n; i++)
-			if (st.frames[i].sym.file)
-				*ret = xstrdup(file_name_of(st.frames[i].sym.file));
-		if (!e)
-			stack_free(&st);
-		err_free(e);
+		*ret = file_of_stop(s);
 	} else if (path && symbols_main_file(session_symbols(s), path, &at)) {
 		*ret = xstrdup(file_name_of(at.file));
 	}

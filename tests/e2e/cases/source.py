@@ -66,11 +66,14 @@ def test_a_variable_of_the_host_is_not_taken_for_an_argument(t):
 
 def test_variables_of_the_line_that_is_shown(t):
     """A stop shows the line of the user's own code; its variables are known there, though the frame is one that the toolkit made."""
-    r = t.session('pipeline', 'start', 'bt', 'print bytes', 'print host == 0', 'print size', 'print result', 'up 2', 'print bytes', 'frame 1', 'print bytes')
+    with open(os.path.join(SRC, 'examples/pipeline.cu'), encoding='utf-8') as f:
+        at = next(i for i, line in enumerate(f, 1) if 'scale<<<' in line)
+    r = t.session('pipeline', 'start', 'bt', 'print bytes', 'print host == 0', 'print size', 'print result', f'break {at}', 'up 2', 'print bytes', 'frame 1', 'print bytes')
     t.match(r'^#0 +.*cuda_runtime\.h:\d+', r.out)
     t.match(r'^\$1 = 16384\n\$2 = 1\n\$3 = 131072\n\$4 = 0\n', r.out)  # size: of the selected frame; result: a field of the command
     t.match(r'^\$5 = 16384$', r.out)
     t.match(r'it has no bytes', r.err)  # frame 1 was chosen
+    t.match(rf'^Breakpoint 1 at pipeline\.cu:{at}$', r.out)
 
 
 def test_arguments_in_a_replay(t):
