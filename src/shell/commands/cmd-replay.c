@@ -195,7 +195,7 @@ const char cmd_replay_start_help[] =
 	"When the trace holds memory and its device is here, the commands of a capture window\n"
 	"run again on it, in a process of their own, and `x` shows memory at every point;\n"
 	"else the state of the GPU alone is replayed, and that is said.\n"
-	"  --on soft      the software GPU\n"
+	"  --on soft      the software GPU of the vendor whose program it was\n"
 	"  --on real      the machine's GPU\n"
 	"  --on none      no device: the state alone, and all of the trace\n"
 	"  --window N     the trace's Nth window, not its first\n"
