@@ -217,7 +217,7 @@ const char cmd_finish_help[] =
 	"stream N) has finished on the device. The program itself stays stopped. It works\n"
 	"at a stop at a GPU command; `set gpu-timeout` says how long to wait. Inside a launch\n"
 	"of a replay (`help replay enter`), or between the nodes of a graph launch: runs it to\n"
-	"its end.\n"
+	"its end. Elsewhere in a replay: finishes what is submitted, as `replay finish` does.\n"
 	"Examples: finish\n"
 	"          finish stream 2\n";
 
@@ -245,6 +245,24 @@ static struct err *finish_stream(struct session *s, const struct cmd_args *a, ui
 	return NULL;
 }
 
+/* In a replay: the stream of the command that it is at, or the one that is named. */
+static struct err *finish_in_replay(struct session *s, const struct cmd_args *a)
+{
+	const struct sbt_cmd *c;
+	struct replay_stop stop;
+	uint32_t stream;
+
+	if (a->argc)
+		return cmd_replay_finish(s, a);
+	stream = session_cmd(s, &c) ? sbt_cmd_stream(c) : SBT_NO_ID;
+	if (stream == SBT_NO_ID)
+		return err_cure(err_new(ERR_STATE, "the replay is not at a command of a stream"),
+			"Use \"finish stream N\"");
+	TRY(replay_finish_stream(s->engine.trace.replay, stream, &stop));
+	replay_tell(s, &stop);
+	return NULL;
+}
+
 struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 {
 	struct state *st;
@@ -255,6 +273,8 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 		return kernel_go(s, SOFT_FINISH, 0);
 	if (!a->argc && graph_place(s))
 		return replay_run_leave(s);
+	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
+		return finish_in_replay(s, a);
 	if (!s->engine.live.inf)
 		return not_running(s);
 	TRY(finish_stream(s, a, &stream));

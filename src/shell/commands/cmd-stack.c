@@ -399,6 +399,11 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 
 	if (kernel_stop(s) || (a->argc && *a->argv[0] == '('))
 		return kernel_focus(s, "thread", a->argc, a->argv);
+	if (!s->engine.live.inf && s->engine.trace.replay)
+		return err_cure(
+			err_new(ERR_STATE,
+				"a replay has no thread to select: its stacks are those of the commands"),
+			"\"info threads\" lists the threads that made them");
 	if (!s->engine.live.inf)
 		return err_cure(err_new(ERR_STATE, "the program is not being run"), "Use \"run\"");
 	if (a->argc && !strcmp(a->argv[0], "apply"))

@@ -1127,3 +1127,14 @@ def test_gpu_and_on_are_one_option(t):
         r = t.tsdb(*words)
         t.equal((r.status, r.err), (0, ''), ' '.join(words))
     t.sentence(t.tsdb('replay', '--gpu', 'vga', 't.sbt'), 'vga')
+
+
+def test_finish_in_a_replay(t):
+    """At a command, outside launches: the work that is submitted on its stream is done, and on no other."""
+    recorded(t)
+    launch = find(t, 'scale<<<', which=2)
+    r = shell(t, f'goto {launch}', 'finish', 'info streams', 'thread 1', 'goto begin', 'finish', status=1)
+    t.match(rf'^#{launch} has finished; at #{launch} scale<<<', r.out)
+    t.match(r'^ +1 +\d+ +non-blocking +Idle +- +0 .*\n +2 +\d+ +non-blocking +Running', r.out)
+    t.match(r'a replay has no thread to select', r.err)
+    t.match(r'the replay is not at a command of a stream\. Use "finish stream N"', r.err)
