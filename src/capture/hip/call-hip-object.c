@@ -3,6 +3,7 @@
 // Handlers: devices, streams, events, waits, modules. A handle leaves the tables when its
 // destruction begins, and enters them when its creation has ended, before anybody else can know it.
 #include "capture/core/thread.h"
+#include "capture/hip/driver-hip.h"
 #include "capture/hip/hip-calls.h"
 #include "capture/objects/code.h"
 #include "capture/objects/ids.h"
@@ -232,6 +233,7 @@ void hip_module_unload(struct call *c)
 	c->cmd.u.module_unload.dead_module = o ? o->id : SBT_NO_ID;
 	c->skip = !o;
 	map_sweep(&module_of, of_module, &handle);
+	hip_module_unloaded(handle);
 	if (o)
 		kernel_drop_module(o->id);
 }

@@ -7,6 +7,7 @@
 #include "capture/core/agent.h"
 #include "capture/hip/driver-hip.h"
 #include "capture/memory/extent.h"
+#include "capture/objects/map.h"
 #include "gpucode/amd-object.h"
 
 /* ---- contexts ---- */
@@ -70,18 +71,31 @@ bool hip_mem_access(uint64_t addr)
 	return driver_good(hip_mem_range(addr, &start, &size));
 }
 
+static struct map loaded_at; /* hipModule_t -> where its code object was loaded to, + 1 */
+
+void hip_module_loaded(uint64_t module, uint64_t loaded)
+{
+	(void)map_put(&loaded_at, module, loaded + 1);
+}
+
+void hip_module_unloaded(uint64_t module)
+{
+	map_remove(&loaded_at, module);
+}
+
 /* Of a module that HIP did not load by a call of the program's, the handle is where its code object
- * was loaded to; HIP finds the variables of the others. */
+ * was loaded to. HIP itself does not find what is one source file's own. */
 bool hip_global_find(
 	uint64_t module, bool is_library, const char *name, uint64_t *ret_addr, uint64_t *ret_size)
 {
 	struct hip_code code;
 	struct amd_variable v;
 	hipDeviceptr_t at = NULL;
+	const uint64_t known = map_get(&loaded_at, module);
 	size_t size = 0;
 
 	(void)is_library;
-	if (hip_code_at(module, &code)) {
+	if (hip_code_at(known ? known - 1 : module, &code)) {
 		if (!amd_object_variable(code.object, code.size, name, &v))
 			return false;
 		*ret_addr = code.loaded + v.addr;

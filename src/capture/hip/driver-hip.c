@@ -277,7 +277,9 @@ static void kernel_facts(uint64_t handle, const char *hint, struct driver_kernel
 	ret->module = hip_module_of(handle);
 	if (!name || !hip_code_of(name, &code))
 		return;
-	if (!ret->module)
+	if (ret->module)
+		hip_module_loaded(ret->module, code.loaded);
+	else
 		ret->module = code.loaded;
 	if (tls.thread)
 		code_loaded(tls.thread, code.object, code.size);

@@ -23,6 +23,10 @@ struct driver_result hip_context_enter(uint64_t ctx);
 void hip_context_leave(void);
 struct driver_result hip_context_finish(void);
 
+/* A module that the program loaded, and where its code object lies; and that it is gone. */
+void hip_module_loaded(uint64_t module, uint64_t loaded);
+void hip_module_unloaded(uint64_t module);
+
 struct driver_result hip_copy_to_host(void *dst, uint64_t src, size_t n, uint64_t s);
 struct driver_result hip_mem_range(uint64_t addr, uint64_t *ret_start, uint64_t *ret_size);
 bool hip_mem_access(uint64_t addr);

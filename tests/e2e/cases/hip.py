@@ -263,6 +263,18 @@ def test_variables_of_the_code(t):
     t.equal(r.status, 0, 'what a kernel overwrites does not count: ' + r.show())
 
 
+def test_variables_of_a_loaded_module(t):
+    """One that is a file's own, which HIP does not find: it begins as the launch before left it, and is compared."""
+    code = program('hip/module_code.co')
+    recorded_with_memory(t, 'modules', code)
+    second = re.findall(r'^#(\d+) scale<<<', t.tsdb('view', 't.sbt').out, re.M)[1]
+    r = t.tsdb('--gpu', 'soft-amd', '--batch', '-ex', f'capture window seq {second}-{second}', '-ex', 'run', '--args', program('hip/modules'), code)
+    t.equal(r.status, 0, r.err)
+    r = t.tsdb('replay', '--verify', 'modules.sbt')
+    t.match(r'^2 of 2 allocations identical', r.out)
+    t.match(r'^Verified\.$', r.out)
+
+
 def test_the_sandbox_shuts_in_all_threads(t):
     """AMD's runtime has threads before the sandbox is locked: each of them has the filter, and no privileges."""
     recorded_with_memory(t, 'vectors')
