@@ -18,9 +18,8 @@
 #include "capture/memory/extent.h"
 #include "capture/objects/ids.h"
 
-#define AWAIT_TURNS                                                                                \
-	10000u /* some seconds; of a machine that is so busy that nothing runs, more               \
-		*/
+/* some seconds; more where nothing gets a processor */
+#define AWAIT_TURNS 10000u
 
 static AGENT_KEPT _Atomic pid_t thread_of; /* the process that has the thread */
 
@@ -128,7 +127,8 @@ static void *run(void *arg)
 	tls.inside = 1; /* its calls are not the program's */
 	prctl(PR_SET_NAME, "tsdb-look");
 	atomic_store(&c->look.there, 1); /* tsdb knows by the name which threads to let run */
-	gate_prepare(); /* here nobody waits for it: it takes the kernel some 10 ms */
+	if (!c->look_only)
+		gate_prepare(); /* nobody waits for it here: it takes the kernel some 10 ms */
 	while (agent_live()) {
 		const uint32_t asked = atomic_load(&c->look.asked);
 
