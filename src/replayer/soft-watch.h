@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the software GPU can report about the work it runs: exact access sets, schedules by seed,
- * races inside kernels. Its libcuda.so.1 exports tsdb_soft_watch, a function that returns this
- * table; tsdb-replayer finds it with dlsym and passes the records on to tsdb unchanged, so they are
- * fixed-width. An NVIDIA driver has no such symbol. Calls may come from any thread, and apply to
- * work that begins to run later.
+ * What a software GPU can report about the work it runs: exact access sets, schedules by seed,
+ * races inside kernels. Its library (libcuda.so.1, libhsakmt.so.1) exports tsdb_soft_watch, a
+ * function that returns this table; tsdb-replayer finds it with dlsym and passes the records on to
+ * tsdb unchanged, so they are fixed-width. A vendor's driver has no such symbol. Calls may come
+ * from any thread, and apply to work that begins to run later.
  */
 #ifndef REPLAY_SOFT_WATCH_H
 #define REPLAY_SOFT_WATCH_H
@@ -68,11 +68,11 @@ enum soft_race_tier {
 enum { SOFT_RACE_NAME = 256, SOFT_RACE_FILE = 256, SOFT_RACE_INSN = 80 };
 struct soft_race_side {
 	uint32_t kind;	      /* enum soft_access */
-	uint32_t line;	      /* of the PTX text */
+	uint32_t line;	      /* of the PTX text; 0: the code is no PTX, and: */
 	uint32_t source_line; /* 0: not known */
 	uint32_t block[3], thread[3];
-	uint32_t pad;
-	char insn[SOFT_RACE_INSN];			     /* "st.shared.u32" */
+	uint32_t code;		   /* bytes from the kernel's first instruction on */
+	char insn[SOFT_RACE_INSN]; /* "st.shared.u32" */
 	char function[SOFT_RACE_NAME], file[SOFT_RACE_FILE]; /* function: mangled */
 };
 /* Two threads of one launch access the same byte, at least one of them writes, and nothing orders

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Vector clocks, see clock.h.
+ * Vector clocks, see vclock.h.
  */
 #include "softcore/vclock.h"
 #include "base/first-where.h"

@@ -52,20 +52,27 @@ void races_deinit(struct session *s)
 
 /* --- telling --- */
 
+/* What tells instructions of a kernel apart. */
+static uint32_t insn_of(const struct soft_race_side *x)
+{
+	return x->line ? x->line : x->code;
+}
+
 static bool is_new(struct races *rs, const struct soft_race *r)
 {
 	struct told *t;
 
 	for (size_t i = 0; i < rs->n; i++) {
 		t = &rs->told[i];
-		if (t->label == r->label && t->line[0] == r->side[0].line &&
-			t->line[1] == r->side[1].line && t->tier == r->tier &&
+		if (t->label == r->label && t->line[0] == insn_of(&r->side[0]) &&
+			t->line[1] == insn_of(&r->side[1]) && t->tier == r->tier &&
 			t->shared == r->shared && !strcmp(t->kernel, r->kernel))
 			return false;
 	}
 	MAKE_ROOM(rs->told, rs->n, rs->cap);
 	t = &rs->told[rs->n++];
-	*t = (struct told){r->label, {r->side[0].line, r->side[1].line}, r->tier, r->shared, ""};
+	*t = (struct told){
+		r->label, {insn_of(&r->side[0]), insn_of(&r->side[1])}, r->tier, r->shared, ""};
 	memcpy(t->kernel, r->kernel, sizeof t->kernel);
 	return true;
 }
@@ -114,7 +121,10 @@ static void print_side(const struct soft_race_side *x, struct buf *b)
 		x->block[2], x->thread[0], x->thread[1], x->thread[2], verbs[x->kind]);
 	if (x->source_line)
 		buf_printf(b, "%s:%u, ", x->file, x->source_line);
-	buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
+	if (x->line)
+		buf_printf(b, "PTX line %u, %s\n", x->line, x->insn);
+	else
+		buf_printf(b, "code + 0x%x, %s\n", x->code, x->insn);
 }
 
 /* Prints a race. pairs, count: how many pairs of instructions, and how many times, for all races of

@@ -31,6 +31,12 @@ static void nothing(struct amd_wave *w, const struct amd_op *o)
 	(void)o;
 }
 
+static void waitcnt(struct amd_wave *w, const struct amd_op *o)
+{
+	if (amd_is_observed(w) && !(o->i.imm & 0xc00f))
+		amd_observed_sync(w, AMD_SYNC_WAIT);
+}
+
 static void end(struct amd_wave *w, const struct amd_op *o)
 {
 	(void)o;
@@ -188,7 +194,7 @@ const struct amd_entry amd_flow_entries[] = {WAVE(s_nop, nothing), WAVE(s_endpgm
 	WAVE(s_endpgm_saved, end), WAVE(s_branch, branch), WAVE(s_cbranch_scc0, scc0),
 	WAVE(s_cbranch_scc1, scc1), WAVE(s_cbranch_vccz, vccz), WAVE(s_cbranch_vccnz, vccnz),
 	WAVE(s_cbranch_execz, execz), WAVE(s_cbranch_execnz, execnz), WAVE(s_barrier, barrier),
-	WAVE(s_waitcnt, nothing), WAVE(s_sleep, sleep_), WAVE(s_setprio, nothing),
+	WAVE(s_waitcnt, waitcnt), WAVE(s_sleep, sleep_), WAVE(s_setprio, nothing),
 	WAVE(s_sendmsg, message), WAVE(s_trap, trap), WAVE(s_icache_inv, nothing),
 	WAVE(s_incperflevel, nothing), WAVE(s_decperflevel, nothing), WAVE(s_ttracedata, nothing),
 	WAVE(s_cbranch_cdbgsys, never), WAVE(s_cbranch_cdbguser, never),

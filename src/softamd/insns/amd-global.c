@@ -329,6 +329,13 @@ static void nothing(struct amd_wave *w, const struct amd_op *o)
 	(void)o;
 }
 
+static void invalidate(struct amd_wave *w, const struct amd_op *o)
+{
+	(void)o;
+	if (amd_is_observed(w))
+		amd_observed_sync(w, AMD_SYNC_INVALIDATE);
+}
+
 #define MOVES(unit)                                                                                \
 	WAVE(unit##_load_ubyte, load_ubyte), WAVE(unit##_load_sbyte, load_sbyte),                  \
 		WAVE(unit##_load_ushort, load_ushort), WAVE(unit##_load_sshort, load_sshort),      \
@@ -357,6 +364,6 @@ static void nothing(struct amd_wave *w, const struct amd_op *o)
 #define FLOATS(unit) WAVE(unit##_atomic_add_f32, fadd), WAVE(unit##_atomic_pk_add_f16, pk_add_f16)
 const struct amd_entry amd_global_entries[] = {MOVES(flat), MOVES(global), MOVES(scratch),
 	MOVES(buffer), ATOMICS(flat), ATOMICS(global), ATOMICS(buffer), FLOATS(global),
-	FLOATS(buffer), WAVE(buffer_wbl2, nothing), WAVE(buffer_invl2, nothing),
-	WAVE(buffer_wbinvl1, nothing), WAVE(buffer_wbinvl1_vol, nothing),
-	WAVE(buffer_wbinvl1_also, nothing), END};
+	FLOATS(buffer), WAVE(buffer_wbl2, nothing), WAVE(buffer_invl2, invalidate),
+	WAVE(buffer_wbinvl1, invalidate), WAVE(buffer_wbinvl1_vol, invalidate),
+	WAVE(buffer_wbinvl1_also, invalidate), END};

@@ -141,6 +141,8 @@ static void start_wave(
 	w->mode = first_mode(l);
 	w->scratch = scratch;
 	amd_set_pair(w, GFX_EXEC, left >= 64 ? ~0ull : (1ull << left) - 1);
+	if (l->d->check_waits)
+		amd_waits_begin(w);
 	set_scalars(w);
 	set_vectors(w, size, g->items);
 }
@@ -213,6 +215,8 @@ void amd_group_free(struct amd_group *g)
 {
 	if (!g)
 		return;
+	for (uint32_t k = 0; g->waves && k < g->room; k++)
+		free(g->waves[k].board);
 	free(g->waves);
 	free(g->lds);
 	free(g->scratch);
@@ -245,17 +249,20 @@ static void at_barrier(struct amd_wave *w, bool leaves)
 static void run_wave(struct amd_wave *w)
 {
 	struct amd_worker *wk = w->group->worker;
-	unsigned n = 0;
+	unsigned n = 0, turn = wk->l->d->random ? 1 + amd_random(wk) % 64 : TURN;
 
 	w->turn_over = false;
 	wk->current = w;
-	while (!w->turn_over && n < TURN) {
+	while (!w->turn_over && n < turn) {
 		const struct amd_op *o;
 
 		wk->at = w->pc;
 		o = amd_fetch(wk, w);
 		if (amd_is_observed(w) && w->group->observer->step)
 			w->group->observer->step(w->group->observer->arg, w, w->pc);
+		wk->op = o;
+		if (__builtin_expect(w->board != NULL, 0))
+			amd_waits_check(w, o);
 		if (__builtin_expect(w->indexing, 0) && o->h->wave && o->row->enc >= GFX_VOP2 &&
 			o->row->enc <= GFX_VOP3P)
 			amd_refuse(w, o, "with an index for vector registers");
@@ -280,7 +287,7 @@ bool amd_group_turn(struct amd_group *g)
 	for (uint32_t k = 0; k < g->nwaves; k++) {
 		struct amd_wave *w = &g->waves[k];
 
-		if (w->state == AMD_RUNS)
+		if (w->state == AMD_RUNS && !(g->worker->l->d->random && amd_random(g->worker) & 1))
 			run_wave(w);
 		waiting += w->state == AMD_AT_BARRIER;
 		ended += w->state == AMD_ENDED;

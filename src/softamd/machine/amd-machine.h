@@ -24,6 +24,7 @@
 /* Raised by a workgroup that ends because another one has a fault: never reported. */
 #define AMD_FAULT_STOPPED ((enum amd_fault_kind)100)
 
+struct amd_board;
 struct amd_wave;
 struct amd_op;
 struct amd_lanes;
@@ -87,6 +88,7 @@ struct amd_wave {
 	uint32_t lane_mask[AMD_LANES]; /* all ones for lanes of mask_of */
 	uint64_t mask_of;
 	uint32_t temp[4][2 * AMD_LANES];
+	struct amd_board *board; /* of loads that are not waited for; NULL: not looked at */
 };
 
 struct amd_group {
@@ -150,7 +152,9 @@ struct amd_worker {
 	uint64_t clock;
 	jmp_buf out;
 	struct amd_fault fault;
+	uint64_t random; /* the schedule by seed is here */
 	struct amd_wave *current;
+	const struct amd_op *op; /* that current executes */
 	uint64_t at;		 /* the instruction that runs */
 	bool atomic;		 /* it reads, changes and writes */
 	struct amd_group *spare; /* one that has ended: its memory serves the next */
@@ -172,8 +176,15 @@ uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned si
 uint8_t *amd_private(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned size, bool write);
 
 /* --- observers (amd-observe.c): a dispatch has one --- */
+/* bytes: where they are in this process; before anything is moved. */
 void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint64_t address,
-	unsigned size, bool write);
+	const uint8_t *bytes, unsigned size, bool write);
+void amd_observed_sync(struct amd_wave *w, enum amd_sync_kind kind);
+
+/* --- missing waits (amd-waits.c): when the dispatch asks for it --- */
+void amd_waits_begin(struct amd_wave *w);
+/* Before o is executed; raises AMD_FAULT_WAIT. */
+void amd_waits_check(struct amd_wave *w, const struct amd_op *o);
 
 /* --- code (amd-code.c) --- */
 const struct amd_op *amd_fetch(struct amd_worker *wk, struct amd_wave *w);
@@ -192,6 +203,16 @@ void amd_group_free(struct amd_group *g);
 void amd_group_done(struct amd_group *g);
 /* Runs each wave for a turn. True: the workgroup has ended. */
 bool amd_group_turn(struct amd_group *g);
+
+/* The next number of a schedule by seed (Steele and others, "SplitMix", 2014). */
+static inline uint32_t amd_random(struct amd_worker *wk)
+{
+	uint64_t z = wk->random += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (uint32_t)(z >> 32);
+}
 
 static inline uint64_t amd_pair(const struct amd_wave *w, unsigned code)
 {

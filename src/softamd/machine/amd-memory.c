@@ -48,13 +48,14 @@ static uint8_t *look_up(
 uint8_t *amd_global(struct amd_wave *w, unsigned lane, uint64_t address, unsigned size, bool write)
 {
 	struct amd_worker *wk = w->group->worker;
+	uint8_t *p = (uint8_t *)(uintptr_t)address;
 
-	if (amd_is_observed(w))
-		amd_observed(w, lane, AMD_MEMORY, address, size, write);
 	forget(wk);
-	if (wk->nextents && holds(&wk->extents[0], address, size, write))
-		return (uint8_t *)(uintptr_t)address;
-	return look_up(w, lane, address, size, write);
+	if (!wk->nextents || !holds(&wk->extents[0], address, size, write))
+		p = look_up(w, lane, address, size, write);
+	if (amd_is_observed(w))
+		amd_observed(w, lane, AMD_MEMORY, address, p, size, write);
+	return p;
 }
 
 uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned size, bool write)
@@ -67,20 +68,22 @@ uint8_t *amd_lds(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned si
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->lds_bytes);
 	if (amd_is_observed(w))
-		amd_observed(w, lane, AMD_LDS, offset, size, write);
+		amd_observed(w, lane, AMD_LDS, offset, w->group->lds + offset, size, write);
 	return w->group->lds + offset;
 }
 
 uint8_t *amd_private(struct amd_wave *w, unsigned lane, uint64_t offset, unsigned size, bool write)
 {
 	struct amd_worker *wk = w->group->worker;
+	uint8_t *p;
 
 	if (offset + size > wk->l->private_bytes || offset + size < offset)
 		amd_raise(wk, AMD_FAULT_BOUNDS, w, (int)lane,
 			"%s of %u bytes at private offset 0x%llx; a lane has %u bytes",
 			write ? "write" : "read", size, (unsigned long long)offset,
 			wk->l->private_bytes);
+	p = w->scratch + (offset / 4 * AMD_LANES + lane) * 4 + offset % 4;
 	if (amd_is_observed(w))
-		amd_observed(w, lane, AMD_PRIVATE, offset, size, write);
-	return w->scratch + (offset / 4 * AMD_LANES + lane) * 4 + offset % 4;
+		amd_observed(w, lane, AMD_PRIVATE, offset, p, size, write);
+	return p;
 }

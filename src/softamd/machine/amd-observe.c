@@ -7,10 +7,11 @@
 #include "softamd/machine/amd-machine.h"
 
 void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint64_t address,
-	unsigned size, bool write)
+	const uint8_t *bytes, unsigned size, bool write)
 {
 	struct amd_worker *wk = w->group->worker;
 	const struct amd_observer *o = wk->l->d->observer;
+	bool vector = wk->op->row->enc >= GFX_FLAT;
 	struct amd_access a = {.wave = w,
 		.pc = wk->at,
 		.kind = !write	     ? AMD_READ
@@ -19,10 +20,22 @@ void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint6
 		.space = space,
 		.lane = lane,
 		.address = address,
-		.size = size};
+		.bytes = bytes,
+		.size = size,
+		.coherent =
+			space == AMD_MEMORY && vector && wk->op->i.glc && (!write || wk->atomic),
+		.insn = wk->op->row->name};
 
 	if (o->access)
 		o->access(o->arg, &a);
+}
+
+void amd_observed_sync(struct amd_wave *w, enum amd_sync_kind kind)
+{
+	const struct amd_observer *o = w->group->observer;
+
+	if (o->sync)
+		o->sync(o->arg, w, kind);
 }
 
 void amd_wave_place(const struct amd_wave *w, uint32_t group[3], uint32_t *index)

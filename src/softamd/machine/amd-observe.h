@@ -32,7 +32,15 @@ struct amd_access {
 	enum amd_space space;
 	unsigned lane;
 	uint64_t address;
+	const uint8_t *bytes; /* where they are in this process; the access is not done yet */
 	unsigned size;
+	bool coherent;	  /* a load with glc, or an atomic that has a result */
+	const char *insn; /* static */
+};
+
+enum amd_sync_kind {
+	AMD_SYNC_WAIT,	     /* s_waitcnt vmcnt(0): vector memory of the wave is done */
+	AMD_SYNC_INVALIDATE, /* buffer_wbinvl1 and the like: the cache is emptied */
 };
 
 /* Every callback may be NULL. */
@@ -45,6 +53,7 @@ struct amd_observer {
 	void (*barrier)(void *arg, const struct amd_wave *w, bool leaves);
 	/* A workgroup begins, or has ended (not one that a fault ended). */
 	void (*group)(void *arg, const uint32_t id[3], bool ended);
+	void (*sync)(void *arg, const struct amd_wave *w, enum amd_sync_kind kind);
 };
 
 /* --- a wave's state, for callbacks --- */

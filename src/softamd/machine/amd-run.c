@@ -19,6 +19,7 @@
 #define WORKERS_MAX 64
 #define RESIDENT_MAX 1024 /* workgroups of one worker that have begun and not ended */
 #define TURNS_ALONE 8	  /* of each workgroup that has begun, then one more begins */
+#define AT_RANDOM 8	  /* workgroups that take turns in a schedule by seed */
 #define LDS_MAX 65536
 #define PRIVATE_MAX (1u << 20)
 #define WAVES_MAX 16
@@ -183,6 +184,12 @@ static void turns(const struct amd_launch *l, struct resident *r)
 	unsigned kept = 0;
 
 	for (unsigned k = 0; k < r->n; k++) {
+		if (l->d->random && amd_random(r->group[k]->worker) & 1) {
+			r->group[kept] = r->group[k];
+			if (kept++ != k)
+				r->group[k] = NULL;
+			continue;
+		}
 		if (amd_is_stopped(l, r->group[k]->number)) {
 			amd_group_free(r->group[k]);
 			r->group[k] = NULL;
@@ -226,6 +233,13 @@ static void drop_faulted(struct amd_worker *wk, struct resident *r)
 		keep_fault(wk, number);
 }
 
+static bool may_begin(struct amd_worker *wk, const struct resident *r)
+{
+	if (!r->n || r->turns >= TURNS_ALONE * r->n)
+		return true;
+	return wk->l->d->random && r->n < AT_RANDOM && amd_random(wk) % 4 == 0;
+}
+
 static void work(struct amd_worker *wk)
 {
 	struct resident *const r = calloc(1, sizeof(*r));
@@ -237,7 +251,7 @@ static void work(struct amd_worker *wk)
 	for (;;) {
 		bool stop = __atomic_load_n(&wk->l->stop, __ATOMIC_ACQUIRE);
 
-		if (!stop && (!r->n || r->turns >= TURNS_ALONE * r->n) && take_next(wk, r))
+		if (!stop && may_begin(wk, r) && take_next(wk, r))
 			r->turns = 0;
 		if (!r->n)
 			break;
@@ -257,6 +271,7 @@ static void *worker_main(void *arg)
 		return NULL;
 	}
 	wk->l = l;
+	wk->random = l->d->seed;
 	if (l->d->memory->changes)
 		wk->changes = __atomic_load_n(l->d->memory->changes, __ATOMIC_ACQUIRE);
 	work(wk);
@@ -300,7 +315,7 @@ static unsigned workers_for(struct amd_launch *l)
 	uint64_t n = l->d->workers;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (l->in_order || l->d->observer)
+	if (l->in_order || l->d->observer || l->d->random)
 		return 1;
 	if (!n)
 		n = processors > 0 ? (uint64_t)processors : 1;
@@ -334,6 +349,14 @@ static bool look_at_order(struct amd_launch *l)
 	amd_code_free(wk);
 	free(wk);
 	return order;
+}
+
+uint64_t amd_entry_of(const struct amd_dispatch *d)
+{
+	struct amd_launch l = {.d = d};
+	struct amd_fault f;
+
+	return read_descriptor(&l, &f) ? l.entry : 0;
 }
 
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault)

@@ -84,6 +84,9 @@ struct amd_dispatch {
 	 * every time. */
 	uint64_t order;
 	uint64_t steps_max; /* instructions of one workgroup, then AMD_FAULT_TIMEOUT; 0: no end */
+	bool random;	    /* waves and workgroups take turns by seed; one worker then */
+	uint64_t seed;
+	bool check_waits; /* AMD_FAULT_WAIT for a missing s_waitcnt, see machine/amd-waits.c */
 	struct amd_report *report; /* may be NULL; filled also when the dispatch faults */
 };
 
@@ -94,9 +97,10 @@ enum amd_fault_kind {
 	AMD_FAULT_MEMORY,   /* address is not memory, or not writable */
 	AMD_FAULT_ALIGNMENT, /* an address that the instruction does not take */
 	AMD_FAULT_BOUNDS,    /* beyond the workgroup's LDS or the lane's private memory */
-	AMD_FAULT_FETCH,     /* the program counter left the code */
-	AMD_FAULT_TRAP,	     /* s_trap: text says which */
-	AMD_FAULT_DEADLOCK,  /* no wave of a workgroup can go on */
+	AMD_FAULT_WAIT,	    /* a register is used before what it gets is waited for (check_waits) */
+	AMD_FAULT_FETCH,    /* the program counter left the code */
+	AMD_FAULT_TRAP,	    /* s_trap: text says which */
+	AMD_FAULT_DEADLOCK, /* no wave of a workgroup can go on */
 	AMD_FAULT_TIMEOUT,
 	AMD_FAULT_CANCELLED,
 	AMD_FAULT_NO_MEMORY
@@ -118,5 +122,7 @@ struct amd_fault {
 /* Runs the dispatch to its end. False: *fault is filled, and memory may be written in part. Called
  * from any number of threads at once. */
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault);
+/* The address of the kernel's first instruction; 0: there is no descriptor. */
+uint64_t amd_entry_of(const struct amd_dispatch *d);
 
 #endif

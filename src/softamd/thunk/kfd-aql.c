@@ -11,6 +11,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include "base/checked.h"
+#include "softamd/thunk/kfd-watch.h"
 #include "softamd/thunk/kfd.h"
 
 enum { PACKET = 64, FORMAT_PM4 = 1, FORMAT_BARRIER_VALUE = 2 };
@@ -90,6 +91,7 @@ static uint64_t present_order(void)
 
 static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 {
+	struct kfd_watched watched;
 	struct amd_fault fault = {0};
 	struct amd_report report = {0};
 	struct amd_dispatch d = {
@@ -110,9 +112,11 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		.cancel = &q->stop,
 		.order = present_order(),
 		.steps_max = kfd_machine()->steps,
+		.check_waits = kfd_machine()->waits,
 		.report = &report,
 	};
 	uint64_t start = kfd_clock();
+	bool done;
 
 	if (!dispatch_is_valid(q, p))
 		return false;
@@ -124,7 +128,10 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 			(unsigned long long)q->id, name, d.grid[0], d.grid[1], d.grid[2],
 			d.workgroup[0], d.workgroup[1], d.workgroup[2]);
 	}
-	if (!amd_run(&d, &fault)) {
+	kfd_watch_begin(&watched, &d);
+	done = amd_run(&d, &fault);
+	kfd_watch_end(&watched);
+	if (!done) {
 		kfd_dispatch_fault(q, &d, &fault);
 		return false;
 	}

@@ -178,6 +178,7 @@ static uint32_t exception_of(enum amd_fault_kind kind)
 		return DISPATCH_CODE_INVALID;
 	case AMD_FAULT_TRAP:
 	case AMD_FAULT_TIMEOUT:
+	case AMD_FAULT_WAIT:
 		return WAVE_ABORT;
 	default:
 		return PREEMPTION_ERROR;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "softamd/thunk/kfd-watch.h"
 #include "softamd/thunk/kfd.h"
 
 enum sdma_op {
@@ -35,10 +36,12 @@ static uint32_t field(uint32_t word, int from, int bits)
 /* Where the device may write or read: NULL stops the queue. */
 static void *reach(struct kfd_queue *q, const char *what, uint64_t addr, uint64_t size, bool write)
 {
-	if (kfd_reachable(q->node, addr, size, write))
-		return (void *)(uintptr_t)addr;
-	kfd_queue_access(q, what, addr, size, write);
-	return NULL;
+	if (!kfd_reachable(q->node, addr, size, write)) {
+		kfd_queue_access(q, what, addr, size, write);
+		return NULL;
+	}
+	kfd_watch_access(addr, size, write);
+	return (void *)(uintptr_t)addr;
 }
 
 static bool copy_linear(struct kfd_queue *q, const uint32_t *w)

@@ -46,12 +46,13 @@ struct kfd_target {
 	bool ecc;				/* "sramecc+" in the target id */
 };
 
-/* The devices that the environment asks for (TSDB_SOFTAMD_TARGET, _DEVICES, _MEMORY, _STEPS), read
- * once. NULL when it asks for what there is not; a sentence on stderr has said so. */
+/* The devices that the environment asks for (TSDB_SOFTAMD_TARGET, _DEVICES, _MEMORY, _STEPS,
+ * _WAITS), read once. NULL when it asks for what there is not; a sentence on stderr has said so. */
 struct kfd_machine {
 	const struct kfd_target *target;
 	uint32_t devices; /* nodes 1 ... devices; node 0 is the processor */
 	uint64_t memory;  /* bytes of each device */
+	bool waits;	  /* a missing s_waitcnt ends the kernel */
 	uint64_t steps;	  /* instructions that a workgroup may execute; 0: any number */
 };
 const struct kfd_machine *kfd_machine(void);

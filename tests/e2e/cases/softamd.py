@@ -101,3 +101,38 @@ def test_kernels_that_cannot_end_say_why(t):
     fault(t, 'unknown', '_Z7unknownv, ' + PLACE + r'word 0xf0000000 0x[0-9a-f]{8}: unknown to this target$')
     fault(t, 'trap', '_Z4trapv, ' + PLACE + r's_trap 2 ')
     fault(t, 'endless', '_Z7endlessPVi, ' + PLACE + r'the workgroup has executed [0-9]+ instructions, and 1000000 is the limit$', TSDB_SOFTAMD_STEPS='1000000')
+
+
+RACES = {'barrier': [('LDS', 'ds_read_b32', 'ds_write_b32')], 'groups': [('memory', 'global_store_dword', 's_load_dword')],
+         'fence': [('memory', 'global_store_dword', 'global_load_dword')], 'lanes': [('memory', 'global_store_dword', 'global_store_dword')],
+         'byte': [('memory', 'global_store_byte', 'global_store_byte')], 'flag': [('memory', 'global_store_dword', 's_load_dword')]}
+
+
+def test_races_inside_kernels(t):
+    """Each kernel has a twin without the mistake, which is not accused."""
+    for name, found in RACES.items():
+        r = hip(t, 'races', name, 'wrong', TSDB_SOFT_RACECHECK='1')
+        t.equal(r.out, 'done\n', name)
+        for space, first, second in found:
+            t.match(rf'^tsdb: soft-amd: race in _Z\d+{name}ILb0EEv\w+: \d bytes? of {space} at 0x[0-9a-f]+, unordered, \d+ times?$', r.err, name)
+            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: code \+ 0x[0-9a-f]+, {first}$', r.err, name)
+            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: code \+ 0x[0-9a-f]+, {second}$', r.err, name)
+        r = hip(t, 'races', name, 'right', TSDB_SOFT_RACECHECK='1')
+        t.equal((r.out, r.err, r.status), ('done\n', '', 0), f'{name}, right')
+
+
+def test_a_missing_wait_in_assembly(t):
+    r = hip(t, 'waits', 'wrong', TSDB_SOFTAMD_WAITS='1')
+    t.match(r'^tsdb: soft-amd: _Z5twiceILb0EEvPi, workgroup \(0,0,0\), wave 0, pc 0x[0-9a-f]+ \(its code \+ 0x[0-9a-f]+\): '
+            r'v_add_u32_e32 (v\d+), (v\d+), \2 uses \2, which the load at 0x[0-9a-f]+ \(code \+ 0x[0-9a-f]+\) may not have brought yet: '
+            r'no s_waitcnt vmcnt between them$', r.err)
+    t.equal(r.status, -6, 'the runtime aborts')
+    for how, env in (('right', {'TSDB_SOFTAMD_WAITS': '1'}), ('wrong', {})):
+        r = hip(t, 'waits', how, **env)
+        t.equal((r.out, r.err, r.status), ('twice is right\n', '', 0), how)
+
+
+def test_no_wait_is_missing_in_compiled_code(t):
+    for name in 'reduction', 'histogram', 'prints', 'copies':
+        r = hip(t, name, TSDB_SOFTAMD_WAITS='1')
+        t.equal((r.out, r.err), (PROGRAMS[name], ''), name)

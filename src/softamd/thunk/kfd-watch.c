@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watching the devices' work, for a debugger (replayer/soft-watch.h) or by environment variables:
+// access sets, races inside kernels, schedules. The same table and variables as the software NVIDIA
+// GPU's, so that what asks it need not know which device it is. While nothing is switched on, a
+// dispatch pays one look at a flag.
+//
+// There is nothing here of programmatic launches, textures and probes: those members do nothing.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "softcore/access-set.h"
+#include "softamd/thunk/kfd-watch.h"
+
+#define RACES_KEPT 4096u
+
+_Static_assert((int)SOFT_ACCESS_READ == (int)AMD_READ &&
+		       (int)SOFT_ACCESS_WRITTEN == (int)AMD_WRITE &&
+		       (int)SOFT_ACCESS_ATOMIC == (int)AMD_READ_WRITE,
+	"one order of kinds");
+_Static_assert((int)SOFT_RACE == (int)AMD_RACE &&
+		       (int)SOFT_RACE_ATOMIC_READ == (int)AMD_RACE_ATOMIC_READ &&
+		       (int)SOFT_RACE_SAME_VALUE == (int)AMD_RACE_SAME_VALUE,
+	"one order of tiers");
+_Static_assert(
+	sizeof(struct soft_span) == sizeof(struct access_span) && SOFT_ACCESS_SETS == ACCESS_SETS,
+	"spans are handed on as they are");
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_once_t once;
+	struct access_set *set;
+	struct access_span *spans[SOFT_ACCESSES]; /* that the last collected() gave */
+	bool random;
+	uint64_t seed, label;
+	struct soft_race *races;
+	size_t nraces, capraces;
+	uint64_t ndoubts;
+	char doubt[200];
+	bool loud;  /* races go to the standard error, or: */
+	char *file; /* are appended there, as records */
+	struct told {
+		uint32_t code[2], tier;
+		char kernel[SOFT_RACE_NAME];
+	} told[256];
+	size_t ntold;
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static bool collecting, checking; /* atomic */
+
+static bool on(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void switch_to(bool *flag, bool v)
+{
+	__atomic_store_n(flag, v, __ATOMIC_RELEASE);
+}
+
+/* --- access sets --- */
+
+static void forget_spans(void)
+{
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		free(watch.spans[k]);
+		watch.spans[k] = NULL;
+	}
+}
+
+static void collect(void)
+{
+	pthread_mutex_lock(&watch.lock);
+	forget_spans();
+	if (watch.set)
+		access_set_clear(watch.set);
+	else
+		watch.set = access_set_new(0);
+	switch_to(&collecting, watch.set != NULL);
+	pthread_mutex_unlock(&watch.lock);
+}
+
+static const char *take_spans(size_t max, struct soft_access_set *ret)
+{
+	bool inexact;
+
+	for (unsigned k = 0; k < SOFT_ACCESSES; k++) {
+		if (!access_set_spans(watch.set, k, max, &watch.spans[k], &ret->n[k], &inexact))
+			return "no memory for an access set";
+		ret->span[k] = (const struct soft_span *)watch.spans[k];
+		ret->inexact |= (uint32_t)inexact << k;
+	}
+	return NULL;
+}
+
+static const char *collected(size_t max, struct soft_access_set *ret)
+{
+	const char *why;
+
+	memset(ret, 0, sizeof(*ret));
+	pthread_mutex_lock(&watch.lock);
+	if (!watch.set || !on(&collecting)) {
+		why = "no access set: there is no memory for it, or collecting was not begun";
+	} else {
+		switch_to(&collecting, false);
+		why = take_spans(max, ret);
+	}
+	pthread_mutex_unlock(&watch.lock);
+	return why;
+}
+
+void kfd_watch_access(uint64_t addr, uint64_t size, bool write)
+{
+	if (on(&collecting))
+		access_set_add(watch.set, write ? AMD_WRITE : AMD_READ, addr, size);
+}
+
+/* Lanes come one after the other: what is side by side becomes one piece. */
+static void flush(struct kfd_watched *w)
+{
+	if (w->size)
+		access_set_add(watch.set, w->kind, w->addr, w->size);
+	w->size = 0;
+}
+
+static void note_access(struct kfd_watched *w, const struct amd_access *a)
+{
+	if (a->space != AMD_MEMORY)
+		return;
+	if (w->size && w->kind == a->kind && a->address >= w->addr &&
+		a->address <= w->addr + w->size) {
+		uint64_t end = a->address - w->addr + a->size;
+
+		w->size = end > w->size ? end : w->size;
+		return;
+	}
+	flush(w);
+	w->kind = a->kind;
+	w->addr = a->address;
+	w->size = a->size;
+}
+
+/* Accesses by base are not told apart: what addresses are made of is not followed here. */
+static void addressing(void *function, struct soft_addressing *ret)
+{
+	(void)function;
+	memset(ret, 0, sizeof(*ret));
+}
+
+static void collect_by_base(void)
+{
+}
+
+static const char *collected_by(uint32_t base, size_t max, struct soft_access_set *ret)
+{
+	(void)base, (void)max;
+	memset(ret, 0, sizeof(*ret));
+	return "the software AMD GPU keeps no access sets by base";
+}
+
+/* --- schedules --- */
+
+static void set_schedule(uint32_t kind, uint64_t seed)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.random = kind == SOFT_SCHEDULE_RANDOM;
+	watch.seed = seed;
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* --- races --- */
+
+static void racecheck(uint32_t v)
+{
+	switch_to(&checking, v != 0);
+}
+
+static void label(uint64_t l)
+{
+	pthread_mutex_lock(&watch.lock);
+	watch.label = l;
+	pthread_mutex_unlock(&watch.lock);
+}
+
+static void text(char *dst, size_t n, const char *s)
+{
+	size_t len = strnlen(s, n - 1);
+
+	memset(dst, 0, n);
+	memcpy(dst, s, len);
+}
+
+static void fill_side(
+	const struct kfd_watched *w, struct soft_race_side *to, const struct amd_race_side *from)
+{
+	to->kind = (uint32_t)from->kind;
+	to->code = (uint32_t)(from->pc - w->entry);
+	memcpy(to->block, from->group, sizeof(to->block));
+	memcpy(to->thread, from->item, sizeof(to->thread));
+	text(to->insn, sizeof(to->insn), from->insn);
+	text(to->function, sizeof(to->function), w->kernel);
+}
+
+static size_t races(struct soft_race *dst, size_t n, size_t *more)
+{
+	pthread_mutex_lock(&watch.lock);
+	n = n < watch.nraces ? n : watch.nraces;
+	if (n) {
+		memcpy(dst, watch.races, n * sizeof(*dst));
+		memmove(watch.races, watch.races + n, (watch.nraces - n) * sizeof(*dst));
+	}
+	watch.nraces -= n;
+	if (more)
+		*more = watch.nraces;
+	pthread_mutex_unlock(&watch.lock);
+	return n;
+}
+
+static uint64_t doubts(char *dst, size_t n)
+{
+	uint64_t ret;
+
+	pthread_mutex_lock(&watch.lock);
+	ret = watch.ndoubts;
+	if (n)
+		text(dst, n, watch.doubt);
+	watch.ndoubts = 0;
+	watch.doubt[0] = '\0';
+	pthread_mutex_unlock(&watch.lock);
+	return ret;
+}
+
+/* One line for each side, as a person reads it on the standard error. */
+static void say_race(const struct soft_race *r)
+{
+	static const char *const verbs[] = {"reads", "writes", "changes atomically"};
+	char sides[2][300];
+
+	for (unsigned k = 0; k < 2; k++) {
+		const struct soft_race_side *s = &r->side[k];
+
+		snprintf(sides[k], sizeof(sides[k]),
+			"workgroup (%u,%u,%u) work-item (%u,%u,%u) %s it: code + 0x%x, %s",
+			s->block[0], s->block[1], s->block[2], s->thread[0], s->thread[1],
+			s->thread[2], verbs[s->kind % 3], s->code, s->insn);
+	}
+	kfd_say("race%s in %.100s: %u byte%s of %s at %#llx, unordered, %llu time%s\n    %s\n    %s",
+		r->tier == SOFT_RACE_SAME_VALUE	   ? " (same value)"
+		: r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)"
+						   : "",
+		r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "LDS" : "memory",
+		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s",
+		sides[0], sides[1]);
+}
+
+/* For a debugger that runs this program. */
+static void write_race(const struct soft_race *r)
+{
+	int fd = open(watch.file, O_WRONLY | O_APPEND | O_CLOEXEC), old = errno;
+
+	if (fd < 0 || write(fd, r, sizeof(*r)) != (ssize_t)sizeof(*r))
+		errno = old;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* While the program runs, each pair of a kernel is said once, however many dispatches have it. */
+static bool is_told(const struct soft_race *r)
+{
+	for (size_t k = 0; k < watch.ntold; k++) {
+		const struct told *t = &watch.told[k];
+
+		if (t->code[0] == r->side[0].code && t->code[1] == r->side[1].code &&
+			t->tier == r->tier && !strcmp(t->kernel, r->kernel))
+			return true;
+	}
+	if (watch.ntold == sizeof(watch.told) / sizeof(watch.told[0]))
+		return true;
+	watch.told[watch.ntold] = (struct told){{r->side[0].code, r->side[1].code}, r->tier, ""};
+	text(watch.told[watch.ntold++].kernel, SOFT_RACE_NAME, r->kernel);
+	return false;
+}
+
+static void keep_race(const struct soft_race *r)
+{
+	if (watch.nraces == watch.capraces) {
+		size_t cap = watch.capraces ? 2 * watch.capraces : 16;
+		struct soft_race *p =
+			cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
+
+		if (!p) {
+			watch.ndoubts++;
+			text(watch.doubt, sizeof(watch.doubt),
+				"more races were found than are kept");
+			return;
+		}
+		watch.races = p;
+		watch.capraces = cap;
+	}
+	watch.races[watch.nraces++] = *r;
+}
+
+static void take_doubt(const struct kfd_watched *w, const char *doubt)
+{
+	if (!doubt)
+		return;
+	if (watch.loud && !watch.file && !watch.ndoubts)
+		kfd_say("the check for races was not complete in %.100s: %s", w->kernel, doubt);
+	watch.ndoubts++;
+	snprintf(watch.doubt, sizeof(watch.doubt), "%.80s: %s", w->kernel, doubt);
+}
+
+/* What a dispatch's check found. */
+static void take_races(struct kfd_watched *w)
+{
+	struct amd_race found;
+	struct soft_race r;
+
+	pthread_mutex_lock(&watch.lock);
+	for (size_t k = 0; amd_races_get(w->races, k, &found); k++) {
+		memset(&r, 0, sizeof(r));
+		r.label = w->label;
+		r.count = found.count;
+		r.addr = found.addr;
+		r.size = found.size;
+		r.shared = found.lds;
+		r.tier = (uint32_t)found.tier;
+		text(r.kernel, sizeof(r.kernel), w->kernel);
+		fill_side(w, &r.side[0], &found.side[0]);
+		fill_side(w, &r.side[1], &found.side[1]);
+		if (!watch.loud)
+			keep_race(&r);
+		else if (!is_told(&r))
+			watch.file ? write_race(&r) : say_race(&r);
+	}
+	take_doubt(w, amd_races_doubt(w->races));
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* --- the observer of a dispatch --- */
+
+static void on_step(void *arg, const struct amd_wave *wave, uint64_t pc)
+{
+	struct kfd_watched *w = arg;
+
+	w->race.step(w->race.arg, wave, pc);
+}
+
+static void on_access(void *arg, const struct amd_access *a)
+{
+	struct kfd_watched *w = arg;
+
+	if (w->collects)
+		note_access(w, a);
+	if (w->races)
+		w->race.access(w->race.arg, a);
+}
+
+static void on_sync(void *arg, const struct amd_wave *wave, enum amd_sync_kind kind)
+{
+	struct kfd_watched *w = arg;
+
+	if (w->races)
+		w->race.sync(w->race.arg, wave, kind);
+}
+
+static void on_barrier(void *arg, const struct amd_wave *wave, bool leaves)
+{
+	struct kfd_watched *w = arg;
+
+	if (w->races)
+		w->race.barrier(w->race.arg, wave, leaves);
+}
+
+static void on_group(void *arg, const uint32_t id[3], bool ended)
+{
+	struct kfd_watched *w = arg;
+
+	if (w->races)
+		w->race.group(w->race.arg, id, ended);
+}
+
+/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what
+ * is found on stderr; a path: append it there (struct soft_race). */
+static void from_environment(void)
+{
+	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
+	char *end;
+
+	if (r && *r && strcmp(r, "0") != 0) {
+		watch.loud = true;
+		watch.file = *r == '/' ? strdup(r) : NULL;
+		switch_to(&checking, true);
+	}
+	if (s && !strncmp(s, "random:", 7) && s[7] >= '0' && s[7] <= '9') {
+		watch.seed = strtoull(s + 7, &end, 0);
+		watch.random = !*end;
+	}
+	if (s && *s && !watch.random && strcmp(s, "fixed") != 0)
+		kfd_say("TSDB_SOFT_SCHEDULE is \"%.40s\", neither \"fixed\" nor \"random:SEED\"",
+			s);
+}
+
+void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
+{
+	pthread_once(&watch.once, from_environment);
+	memset(w, 0, sizeof(*w));
+	pthread_mutex_lock(&watch.lock);
+	d->random = watch.random;
+	d->seed = watch.seed;
+	w->label = watch.label;
+	pthread_mutex_unlock(&watch.lock);
+	w->collects = on(&collecting);
+	w->races = on(&checking) ? amd_races_new(d, 0) : NULL;
+	if (!w->collects && !w->races)
+		return;
+	w->both = (struct amd_observer){.arg = w,
+		.step = w->races ? on_step : NULL,
+		.access = on_access,
+		.sync = on_sync,
+		.barrier = on_barrier,
+		.group = on_group};
+	d->observer = &w->both;
+	if (!w->races)
+		return;
+	w->race = amd_races_observer(w->races);
+	w->entry = amd_entry_of(d);
+	kfd_kernel_name(d->kernel_object, w->kernel, sizeof(w->kernel));
+}
+
+void kfd_watch_end(struct kfd_watched *w)
+{
+	if (w->collects)
+		flush(w);
+	if (!w->races)
+		return;
+	take_races(w);
+	amd_races_free(w->races);
+}
+
+/* --- the table --- */
+
+static void no_residue(uint32_t byte)
+{
+	(void)byte; /* LDS begins as 0 */
+}
+
+static void no_hold(void)
+{
+}
+
+static void no_bounds(const struct soft_span *s, size_t n)
+{
+	(void)s, (void)n;
+}
+
+static const char *no_texture(const struct soft_texture *t)
+{
+	(void)t;
+	return "the software AMD GPU has no textures";
+}
+
+static void no_texture_gone(uint64_t handle)
+{
+	(void)handle;
+}
+
+static void no_probes(const struct soft_probe *p, unsigned n)
+{
+	(void)p, (void)n;
+}
+
+static bool no_result(unsigned i, struct soft_probe_result *ret)
+{
+	(void)i, (void)ret;
+	return false;
+}
+
+KFD_PUBLIC const struct soft_watch *tsdb_soft_watch(void)
+{
+	static const struct soft_watch table = {.version = SOFT_WATCH_VERSION,
+		.size = sizeof(table),
+		.collect = collect,
+		.collected = collected,
+		.schedule = set_schedule,
+		.racecheck = racecheck,
+		.label = label,
+		.races = races,
+		.doubts = doubts,
+		.residue = no_residue,
+		.hold = no_hold,
+		.bounds = no_bounds,
+		.addressing = addressing,
+		.collect_by_base = collect_by_base,
+		.collected_by = collected_by,
+		.texture = no_texture,
+		.texture_gone = no_texture_gone,
+		.probes = no_probes,
+		.probe_result = no_result};
+
+	return &table;
+}
