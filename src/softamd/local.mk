@@ -13,7 +13,7 @@ AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/insns/amd-load.c src/softamd/insns/amd-integer.c src/softamd/insns/amd-float.c src/softamd/insns/amd-double.c \
 	src/softamd/insns/amd-half.c src/softamd/insns/amd-compare.c src/softamd/insns/amd-convert.c src/softamd/insns/amd-lane.c \
 	src/softamd/insns/amd-lds.c src/softamd/insns/amd-global.c src/softamd/insns/amd-atomic.c src/softamd/insns/amd-atomic.h \
-	src/softamd/insns/amd-packed.c \
+	src/softamd/insns/amd-packed.c src/softamd/insns/amd-matrix.c \
 	src/softamd/watch/amd-race.c src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h src/softamd/watch/amd-race-order.c \
 	$(SOFTCORE_SOURCES)
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.

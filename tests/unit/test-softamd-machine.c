@@ -853,8 +853,10 @@ static void refused(uint32_t w0, uint32_t w1, enum amd_fault_kind kind, const ch
 static void refusals(void **state)
 {
 	(void)state;
-	refused(0xd3c28000, 0x04020300, AMD_FAULT_REFUSED,
-		"v_mfma_f32_4x4x1f32"); /* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] */
+	refused(0xd3ef8000, 0x04020500, AMD_FAULT_REFUSED,
+		"v_mfma_f64_4x4x4f64"); /* v_mfma_f64_4x4x4f64 a[0:1], v[0:1], v[2:3], a[0:1] */
+	refused(0xd3c28100, 0x04020300, AMD_FAULT_REFUSED,
+		"cbsz"); /* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] cbsz:1 */
 	refused(0xf0000000, 0, AMD_FAULT_REFUSED, "word 0xf0000000"); /* graphics */
 	refused(0xbf920002, 0xbf800000, AMD_FAULT_TRAP, "s_trap 2");  /* s_trap 2 */
 	refused(0xbf900001, 0xbf800000, AMD_FAULT_REFUSED,

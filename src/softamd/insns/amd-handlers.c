@@ -14,7 +14,7 @@ static void collect(void)
 	static const struct amd_entry *const all[] = {amd_scalar_entries, amd_flow_entries,
 		amd_load_entries, amd_integer_entries, amd_float_entries, amd_double_entries,
 		amd_half_entries, amd_compare_entries, amd_convert_entries, amd_lane_entries,
-		amd_lds_entries, amd_global_entries, amd_packed_entries};
+		amd_lds_entries, amd_global_entries, amd_packed_entries, amd_matrix_entries};
 
 	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++)
 		for (const struct amd_entry *e = all[k]; e->h.wave || e->h.lanes; e++)

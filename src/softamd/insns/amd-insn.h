@@ -17,7 +17,7 @@ struct amd_entry {
 extern const struct amd_entry amd_scalar_entries[], amd_flow_entries[], amd_load_entries[],
 	amd_integer_entries[], amd_float_entries[], amd_double_entries[], amd_half_entries[],
 	amd_compare_entries[], amd_convert_entries[], amd_lane_entries[], amd_lds_entries[],
-	amd_global_entries[], amd_packed_entries[];
+	amd_global_entries[], amd_packed_entries[], amd_matrix_entries[];
 
 #define END                                                                                        \
 	{                                                                                          \

@@ -56,8 +56,9 @@ static const char *why_refused(const struct amd_op *o, unsigned target)
 	const struct gfx_row *r = o->row;
 
 	if (!o->h || (!o->h->wave && !o->h->lanes))
-		return strstr(r->name, "mfma") ? "matrix instructions (MFMA) are not executed"
-					       : "is not executed";
+		return strstr(r->name, "mfma")
+			       ? "where its matrices lie in the lanes is in no document here"
+			       : "is not executed";
 	if (o->i.odd)
 		return "has bits set that the instruction ignores";
 	if (o->i.clamp && o->h->lanes && o->h->to == 'i' && !o->h->clamps && r->enc != GFX_VOPC)

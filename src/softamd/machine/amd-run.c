@@ -26,8 +26,8 @@
 
 const char *amd_approximate_name(enum amd_approximate kind)
 {
-	static const char *const names[AMD_APPROX_N] = {
-		"v_rcp", "v_rsq", "v_sqrt", "v_exp", "v_log", "v_sin", "v_cos", "s_memtime"};
+	static const char *const names[AMD_APPROX_N] = {"v_rcp", "v_rsq", "v_sqrt", "v_exp",
+		"v_log", "v_sin", "v_cos", "v_mfma", "s_memtime"};
 
 	return (unsigned)kind < AMD_APPROX_N ? names[kind] : "?";
 }

@@ -37,8 +37,8 @@ struct amd_memory {
 
 /* What a dispatch did besides its memory. All zero before amd_run(). */
 struct amd_report {
-	/* Instructions whose results are right to 1 ulp but need not be the hardware's bits, by
-	 * enum amd_approximate: bit n is set when one of kind n was executed. */
+	/* Instructions whose results need not be the hardware's bits (right to 1 ulp but for MFMA
+	 * and the clock), by enum amd_approximate: bit n is set when one of kind n was executed. */
 	uint64_t approximate;
 	uint64_t instructions; /* by waves */
 	uint32_t workers;      /* that ran it */
@@ -54,6 +54,7 @@ enum amd_approximate {
 	AMD_APPROX_LOG,
 	AMD_APPROX_SIN,
 	AMD_APPROX_COS,
+	AMD_APPROX_MFMA,  /* one fma after the other, which is not the hardware's order */
 	AMD_APPROX_CLOCK, /* s_memtime, s_memrealtime: a count of executed instructions */
 	AMD_APPROX_N
 };

@@ -68,8 +68,11 @@ static void say_approximate(const struct kfd_queue *q, uint64_t which)
 {
 	char text[128] = "";
 
+	if (which >> AMD_APPROX_MFMA & 1)
+		kfd_say("queue %llu: v_mfma adds its products one after the other, which is not the hardware's order",
+			(unsigned long long)q->id);
 	for (int i = 0; i < AMD_APPROX_N; i++)
-		if (which >> i & 1)
+		if (i != AMD_APPROX_MFMA && which >> i & 1)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
 				amd_approximate_name(i));
 	if (*text)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The software AMD GPU below AMD's own HIP runtime: programs that hipcc compiled, run as they are, without tsdb."""
 import os
+import re
 
 from e2e import BUILD, Skip, program
 
@@ -43,7 +44,7 @@ def test_addresses_are_the_same_in_every_run(t):
 
 
 PROGRAMS = {'copies': 'copies are right\n', 'fills': 'fills are right\n', 'graph': 'three graph launches are right\n', 'histogram': '256 counts are right\n',
-            'matrices': 'the product is right\n', 'reduction': 'the sum is 678852528\n', 'threads': '8 threads are right\n',
+            'matrices': 'the product is right\n', 'mfma': 'products are right\n', 'reduction': 'the sum is 678852528\n', 'threads': '8 threads are right\n',
             'two_streams': 'two streams are right\n', 'value_waits': 'values are right\n', 'vectors': 'sums are right\n',
             'prints': 'item 0 of three, half 0.0\nitem 1 of three, half 0.5\nitem 2 of three, half 1.0\ndone\n'}
 
@@ -136,3 +137,11 @@ def test_no_wait_is_missing_in_compiled_code(t):
     for name in 'reduction', 'histogram', 'prints', 'copies':
         r = hip(t, name, TSDB_SOFTAMD_WAITS='1')
         t.equal((r.out, r.err), (PROGRAMS[name], ''), name)
+
+
+def test_matrix_instructions_are_named_in_a_launch(t):
+    """Their sums are in another order than the hardware's; those of integers are not named."""
+    r = hip(t, 'mfma', TSDB_SOFTAMD_LOG='1')
+    said = [re.search(r'_Z\d+([a-z]+\d+_\w+?)PKi', line) or line for line in r.err.splitlines() if re.search(r'PKi|v_mfma', line)]
+    named = [said[i - 1][1] for i, line in enumerate(said) if isinstance(line, str)]
+    t.equal(named, ['f32_16x16x4', 'f32_32x32x2', 'f16_32x32x8', 'bf16_16x16x16', 'f32_16x16x1', 'f64_16x16x4'], 'all but i8')
