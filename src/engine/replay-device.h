@@ -41,7 +41,8 @@ struct replay_device {
 	struct device *d;
 	uint64_t first, last; /* the window */
 	bool soft, hip;	      /* a software GPU; AMD's */
-	bool watches;	      /* it tells what kernels touch, and shows them from inside */
+	bool watches;	      /* it tells what kernels touch, and finds races in them */
+	bool shows;	      /* it shows them from inside: the microscope, probes */
 	bool what_if;	      /* memory, parameters or code were changed */
 	bool partial;	      /* commands are left out */
 	struct replay_arg *args;

@@ -434,7 +434,7 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 	uint64_t was;
 
 	TRY(replay_device_need(en, "probes", &rd));
-	if (!rd->watches)
+	if (!rd->shows)
 		return replay_device_lacks(rd, "probes need");
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);

@@ -39,7 +39,7 @@ static struct err *need_soft(struct engine *en, const char *what, struct replay_
 	if (!en->trace.reader && !en->trace.replay)
 		return err_cure(err_new(ERR_STATE, "%s is for a launch of a replay", what),
 			"Use \"replay start FILE --on soft\"");
-	if (en->trace.device && !en->trace.device->watches)
+	if (en->trace.device && !en->trace.device->shows)
 		return replay_device_lacks(en->trace.device, "instruction-level access needs");
 	return replay_device_need(en, what, ret);
 }
@@ -364,9 +364,8 @@ uint64_t microscope_to_look_through(const struct engine *en)
 	const struct breakpoint *bp;
 	struct state_kernel k;
 
-	if (!t->device || !t->device->watches || graph_place_of(en) || !c ||
-		c->kind != SBT_LAUNCH || c->result || (c->flags & SBT_F_GRAPH) ||
-		t->looked_through == c->seq ||
+	if (!t->device || !t->device->shows || graph_place_of(en) || !c || c->kind != SBT_LAUNCH ||
+		c->result || (c->flags & SBT_F_GRAPH) || t->looked_through == c->seq ||
 		!state_kernel_by_id(replay_state(t->replay), (uint32_t)c->u.launch.kernel, &k))
 		return 0;
 	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)

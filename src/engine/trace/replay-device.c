@@ -223,7 +223,8 @@ struct err *replay_device_open(
 		.last = o.last,
 		.soft = soft,
 		.hip = hip,
-		.watches = soft && !hip};
+		.watches = soft,
+		.shows = soft && !hip};
 	return NULL;
 }
 

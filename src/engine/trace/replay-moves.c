@@ -336,7 +336,7 @@ static bool is_inside(struct engine *en, const struct replay_stop *stop)
 					      ? breakpoints_by_id(en->breaks, stop->breakpoint)
 					      : NULL;
 
-	return bp && bp->line && en->trace.device && en->trace.device->watches;
+	return bp && bp->line && en->trace.device && en->trace.device->shows;
 }
 
 /* One run, to the next stop, in or behind the launch that the replay is inside. */

@@ -305,3 +305,35 @@ def test_a_fault_is_named_in_the_replay(t):
     r = t.tsdb('replay', 't.sbt')
     t.check(r.status not in (0, 77), r.show())
     t.match(rf'#{launch}\b', r.both)
+
+
+def test_a_fault_of_the_device_is_a_stop(t):
+    """Before the runtime ends the program: which launch, which work-item, what lies beside the address."""
+    r = session(t, 'wild_store', 'run', 'info streams', 'x/1uw 0x410000400000', 'continue', 'kill')
+    t.match(r'^The GPU has faulted:\n  in #(\d+) wild<<<\(1,1,1\),\(64,1,1\)>>> stream 0\n      #0  main \(\) at \S*wild_store\.hip:\d+\n'
+            r'  block \(0,0,0\), thread \(5,0,0\)\n  4 bytes at 0x4100044001a4, 420 bytes past the end of the nearest allocation: '
+            r'67108864 bytes at 0x410000400000, by #\d+\n  workgroup \(0,0,0\), wave 0, lane 5, pc 0x[0-9a-f]+ \(its code \+ 0x[0-9a-f]+\): '
+            r'write of 4 bytes at 0x4100044001a4, which is not memory of this device$', r.out)
+    t.no_match(r'^#0', r.out.split('Program received')[0], 'the device has no frame of the program')
+    t.match(r'^0x410000400000.*:\t', r.out, 'memory is there')
+    t.match(r'^Program received signal SIGABRT', r.out, 'then the runtime ends it')
+
+
+def test_races_inside_kernels_are_found_in_a_replay(t):
+    recorded_with_memory(t, 'races', 'barrier', 'wrong')
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay racecheck barrier', 't.sbt')
+    t.match(r'^  Race: 4 bytes of shared memory at \+512, 768 times\n    block \(0,0,0\) thread \(127,0,0\) reads: code \+ 0x[0-9a-f]+, ds_read_b32\n'
+            r'    block \(0,0,0\) thread \(128,0,0\) writes: code \+ 0x[0-9a-f]+, ds_write_b32\n1 race in #\d+\.$', r.out)
+    t.equal(r.status, 3, 'the status')
+    recorded_with_memory(t, 'races', 'barrier', 'right')
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay racecheck barrier', 't.sbt')
+    t.match(r'^0 races in #\d+\.$', r.out)
+    t.equal(r.status, 0, 'the status')
+
+
+def test_races_inside_kernels_of_a_program(t):
+    r = session(t, 'races', 'set softgpu racecheck on', 'run', args=('groups', 'wrong'))
+    t.match(r'^groups\n  Race: 4 bytes of global memory at 0x[0-9a-f]+, 2 times\n    block \(0,0,0\) thread \(0,0,0\) writes: code \+ 0x[0-9a-f]+, global_store_dword\n'
+            r'    block \(1,0,0\) thread \(0,0,0\) reads: code \+ 0x[0-9a-f]+, s_load_dword$', r.out)
+    r = session(t, 'races', 'set softgpu racecheck on', 'run', args=('groups', 'right'))
+    t.no_match(r'Race', r.out)
