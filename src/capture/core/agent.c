@@ -354,6 +354,7 @@ static void start(void)
 	if (!atomic_exchange(&at_exit_set, 1))
 		atexit(at_exit);
 	device_look_start();
+	stop_watch_device();
 	atomic_store(&agent.control->source, source->number);
 	/* Unless the debugger has left meanwhile: starting the source may have waited for the
 	 * device. */

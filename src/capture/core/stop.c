@@ -208,10 +208,15 @@ static struct driver_result read_memory(const struct call *c, struct tsdb_req *q
 	return driver->answer(DRIVER_OK);
 }
 
+static _Thread_local bool at_device_fault; /* in on_device_fault() */
+
 static struct driver_result serve(
 	struct thread *t, const struct call *c, struct tsdb_req *q, bool at_exit)
 {
 	struct driver_result r;
+	/* At a device's fault the device waits for this thread, so nothing may wait for it. */
+	if (at_device_fault && q->kind != TSDB_REQ_END_WINDOW)
+		return driver->answer(DRIVER_GONE);
 	/* Another thread's capture in global mode must not forbid these calls, nor be invalidated
 	 * by them. */
 	const unsigned mode = driver->relax();
@@ -307,7 +312,7 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	struct tsdb_control *ctl = agent.control;
 	if (!is_traced())
 		return;
-	if (why != TSDB_STOP_CAPTURE)
+	if (why != TSDB_STOP_CAPTURE && !at_device_fault)
 		window_settle(t);
 	struct tsdb_stop *s = &ctl->stop;
 	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
@@ -475,24 +480,64 @@ static bool error_wanted(const struct call *c, bool sticky)
 		       (name && !strncmp(name, ctl->error_what, n)));
 }
 
+static void take_fault(struct tsdb_error *e, const struct soft_fault *f)
+{
+	e->known = 1;
+	e->corr = f->correlation;
+	memcpy(e->block, f->block, sizeof(e->block));
+	memcpy(e->thread, f->thread, sizeof(e->thread));
+	e->line = f->line;
+	e->size = f->size;
+	e->addr = f->addr;
+	e->source_line = f->source_line;
+	memcpy(e->file, f->file, sizeof(e->file));
+	memcpy(e->kernel, f->kernel, sizeof(e->kernel));
+	memcpy(e->text, f->text, sizeof(e->text));
+}
+
 /* Adds what a software GPU knows of its fault; a vendor's driver reports nothing. */
 static void describe_fault(struct tsdb_error *e)
 {
 	struct soft_fault f;
 	soft_fault_fn *const soft = (soft_fault_fn *)(uintptr_t)driver->symbol("tsdb_soft_fault");
-	if (!soft || !soft(&f))
+	if (soft && soft(&f))
+		take_fault(e, &f);
+}
+
+/* A kernel may fault before the call that launched it has returned, and its record follows then. A
+ * call that waits for the device returns never, so this waits 20 ms at most. */
+static void let_calls_return(const struct thread *t)
+{
+	for (int i = 0; i < 20 && thread_any_in(t, false); i++)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* In the device's own thread, which the program's calls wait for. */
+static void on_device_fault(const struct soft_fault *f)
+{
+	bool stranger;
+	if (!thread_come_in(&stranger))
 		return;
-	e->known = 1;
-	e->corr = f.correlation;
-	memcpy(e->block, f.block, sizeof(e->block));
-	memcpy(e->thread, f.thread, sizeof(e->thread));
-	e->line = f.line;
-	e->size = f.size;
-	e->addr = f.addr;
-	e->source_line = f.source_line;
-	memcpy(e->file, f.file, sizeof(e->file));
-	memcpy(e->kernel, f.kernel, sizeof(e->kernel));
-	memcpy(e->text, f.text, sizeof(e->text));
+	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
+	if (t && atomic_load(&agent.control->stop_on_error) != TSDB_ERRORS_NONE) {
+		let_calls_return(t);
+		acquire(t);
+		agent.control->error = (struct tsdb_error){.sticky = true};
+		take_fault(&agent.control->error, f);
+		at_device_fault = true;
+		stop(t, NULL, TSDB_STOP_ERROR, 0, true);
+		at_device_fault = false;
+		let_go();
+	}
+	thread_go_out(stranger);
+}
+
+void stop_watch_device(void)
+{
+	soft_on_fault_fn *const watch =
+		(soft_on_fault_fn *)(uintptr_t)driver->symbol("tsdb_soft_on_fault");
+	if (watch)
+		watch(on_device_fault);
 }
 
 void stop_error(struct call *c, bool sticky)

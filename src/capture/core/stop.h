@@ -33,5 +33,8 @@ uint64_t stop_trap_address(void);
 
 /* The call has failed, and its record was written. sticky: the context is unusable from now on. */
 void stop_error(struct call *c, bool sticky);
+/* Has a software GPU report its first fault here, if its runtime would end the program instead of
+ * giving calls an error: the stop is then in the device's thread, without a command. */
+void stop_watch_device(void);
 
 #endif

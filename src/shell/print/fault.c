@@ -81,11 +81,13 @@ static void tell_fault(struct session *s, const struct state *st, const struct l
 			"  This driver does not say which thread of which launch it was.\n");
 		return;
 	}
-	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u), ", e->block[0], e->block[1],
+	out_printf(s->out, "  block (%u,%u,%u), thread (%u,%u,%u)", e->block[0], e->block[1],
 		e->block[2], e->thread[0], e->thread[1], e->thread[2]);
 	if (e->source_line && *e->file)
-		out_printf(s->out, "%s:%u, ", e->file, e->source_line);
-	out_printf(s->out, "line %u of the PTX\n", e->line);
+		out_printf(s->out, ", %s:%u", e->file, e->source_line);
+	if (e->line)
+		out_printf(s->out, ", line %u of the PTX", e->line);
+	out_str(s->out, "\n");
 	if (e->addr)
 		tell_address(s, f);
 	out_printf(s->out, "  %s\n", e->text);
@@ -181,7 +183,9 @@ void fault_tell(struct session *s, const struct live_fault *f)
 {
 	const struct tsdb_error *e = &f->error;
 
-	if (e->sticky)
+	if (e->sticky && !*e->call) /* the device says so itself: no call has an error */
+		out_style(s->out, STYLE_STOP, "The GPU has faulted:");
+	else if (e->sticky)
 		out_style(s->out, STYLE_STOP,
 			"The GPU has faulted: %s (%u), first said by %s:", e->name, e->code,
 			e->call);
@@ -191,5 +195,6 @@ void fault_tell(struct session *s, const struct live_fault *f)
 	if (!e->sticky || !s->engine.live.recorder)
 		return;
 	tell_fault(s, recorder_state(s->engine.live.recorder), f);
-	tell_lost(s, recorder_state(s->engine.live.recorder));
+	if (*e->call)
+		tell_lost(s, recorder_state(s->engine.live.recorder));
 }

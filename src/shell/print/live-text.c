@@ -369,6 +369,8 @@ void live_stop_tell(struct session *s, const struct live_stop *stop)
 	tell_why(s, stop);
 	if (stop->why == LIVE_BREAKPOINT && breakpoints_silent(s->engine.breaks))
 		return;
+	if (stop->why == LIVE_FAILED && !*stop->fault.error.call)
+		return; /* the device says so itself: the stop is in its thread */
 	tell_cmd(s, stop->seq);
 	tell_node(s, stop);
 	source_tell_live(s);
