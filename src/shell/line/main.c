@@ -21,6 +21,7 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "shell/tui/tui.h"
+#include "shell/tui/tui-screen.h"
 
 struct step {
 	bool file; /* -x: a script; else -ex: a command */
@@ -234,6 +235,7 @@ static void start_editor(struct session *s)
 	s->interactive = !s->batch && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (!s->interactive)
 		return;
+	tui_screen_modes();
 	s->editor = editor_new((unsigned)s->set.number[SHELL_HISTORY_SIZE], session_complete, s);
 	if (s->editor)
 		editor_set_screen(s->editor, &tui_editor_screen);

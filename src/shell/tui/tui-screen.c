@@ -28,7 +28,7 @@
 
 enum { TAB = 8, END_TEXT = 512, BYTES_PER_COLUMN = 16 };
 
-/* The terminal's capabilities, by their terminfo names; those up to the empty name are needed. */
+/* The terminal's capabilities, by their terminfo names; those before smcup are needed. */
 enum cap { CSR, CUP, SC, RC, CLEAR, EL, SMCUP, RMCUP, VPA, SGR0, REV, BOLD, CIVIS, CNORM, CAPS };
 static const char *const cap_names[CAPS] = {"csr", "cup", "sc", "rc", "clear", "el", "smcup",
 	"rmcup", "vpa", "sgr0", "rev", "bold", "civis", "cnorm"};
@@ -212,12 +212,16 @@ static struct err *read_terminfo(void)
 	return NULL;
 }
 
+void tui_screen_modes(void)
+{
+	screen.has_before = tcgetattr(STDIN_FILENO, &screen.before) == 0;
+}
+
 struct err *tui_screen_begin(void)
 {
 	if (is_begun)
 		return NULL;
 	TRY(read_terminfo());
-	screen.has_before = screen.has_before || tcgetattr(STDIN_FILENO, &screen.before) == 0;
 	screen.rows = screen.drawn = 0;
 	buf_clear(&screen.frame);
 	catch_signals();
@@ -385,6 +389,10 @@ void tui_screen_below(void)
 }
 
 #else
+
+void tui_screen_modes(void)
+{
+}
 
 struct err *tui_screen_begin(void)
 {

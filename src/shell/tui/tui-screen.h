@@ -9,6 +9,9 @@
 
 #include "base/buf.h"
 
+/* Keeps the terminal's modes for a signal that ends tsdb. Called before the line editor has set
+ * its own. */
+void tui_screen_modes(void);
 /* Takes the terminal. ERR_UNSUPPORTED: it cannot do what is needed, or this build has no terminfo;
  * the sentence says which. */
 struct err *tui_screen_begin(void) TS_CHECK;

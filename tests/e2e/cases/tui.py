@@ -311,6 +311,19 @@ def test_signals_give_the_terminal_back(t):
             s.left_as_found()
         on_screen(t, look)
 
+    def by_key(s):  # it is switched on while a line is edited, which has the terminal's modes changed
+        s.tsdb(program('pipeline'))
+        s.keys('C-x', 'a')
+        s.wait(r'^\* src')
+        os.kill(s.pid(), signal.SIGTERM)
+        s.wait(r'shell>\s*\Z')
+        s.type('stty -a > modes.killed; echo kept-\\text')
+        s.wait(r'^kept-text$')
+        with open(t.path('modes.killed'), encoding='utf-8') as f:
+            t.match(r' icanon .*\n.* echo |[ \n]icanon iexten echo ', f.read(), 'modes')
+        s.left_as_found()
+    on_screen(t, by_key)
+
 
 def test_ctrl_c_stops_the_program(t):
     def look(s):
