@@ -56,6 +56,8 @@ const struct state *summary_state(const struct summary_pass *p);
 void summary_end(struct summary_pass *p, struct summary *ret);
 void summary_free(struct summary *s);
 void summary_rows_free(struct summary_rows *rows);
+/* Whether c is a launch, a copy or a fill that ran on a stream: what sums are of. */
+bool summary_counts(const struct sbt_cmd *c);
 /* Adds b's figures to a's. */
 void summary_add(struct summary_row *a, const struct summary_row *b);
 

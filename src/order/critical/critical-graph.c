@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include "base/id-table.h"
+#include "state/summary.h"
 
 /* Nodes of one lane, in order of seq. */
 struct lane_nodes {
@@ -154,12 +155,6 @@ static void add_call(struct maker *m, struct thread_now *t, const struct sbt_cmd
 
 /* --- work --- */
 
-static bool is_timed_kind(const struct sbt_cmd *c)
-{
-	return sbt_cmd_is_work(c) && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
-					     c->kind == SBT_COPY || c->kind == SBT_FILL);
-}
-
 static void name_work(struct critical_node *x, const struct sbt_cmd *c)
 {
 	x->stream = sbt_cmd_stream(c);
@@ -222,7 +217,7 @@ static bool is_call(const struct maker *m, const struct sbt_cmd *c)
 
 static struct err *take(struct maker *m, const struct sbt_cmd *c)
 {
-	const bool work = is_timed_kind(c),
+	const bool work = summary_counts(c),
 		   timed = work && c->gpu_start_ns && c->gpu_end_ns >= c->gpu_start_ns;
 	struct thread_now *t = id_table_row(&m->threads, c->thread, true);
 	uint64_t at = c->host_ns;

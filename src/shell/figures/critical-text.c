@@ -226,16 +226,11 @@ static void put_json(struct session *s, const struct critical_view *v)
 
 /* --- text --- */
 
-static double share(uint64_t part, uint64_t of)
-{
-	return of ? 100.0 * (double)part / (double)of : 0;
-}
-
 static void share_cell(struct buf *out, const void *row)
 {
 	const struct part_row *r = row;
 
-	buf_printf(out, "%.1f", share(r->is.on_ns, r->of_ns));
+	buf_printf(out, "%.1f", sums_share(r->is.on_ns, r->of_ns));
 }
 
 static void on_cell(struct buf *out, const void *row)
@@ -281,47 +276,20 @@ static void step_what_cell(struct buf *out, const void *row)
 	put_what(out, r->is.what, r->name, r->place);
 }
 
-#define CALC(title, fn)                                                                            \
-	{                                                                                          \
-		title, {.type = JS_CALL}, fn, true, true                                           \
-	}
-#define LEFT(title, fn)                                                                            \
-	{                                                                                          \
-		title, {.type = JS_CALL}, fn, false, false                                         \
-	}
 #define MEMBER(title, t, T, m)                                                                     \
 	{                                                                                          \
 		title, {.type = JS_##t, JS_MEMBER(T, m)}, NULL, false, false                       \
 	}
-#define COLUMNS_END                                                                                \
-	{                                                                                          \
-		NULL, {.type = JS_END}, NULL, false, false                                         \
-	}
-static const struct column part_columns[] = {CALC("%", share_cell), CALC("Time/ms", on_cell),
-	MEMBER("Count", UINT, part_row, is.on_count), CALC("Gain/ms", gain_cell),
-	MEMBER("Longest", SEQ, part_row, is.longest_seq), LEFT("What", part_cell), COLUMNS_END};
-static const struct column beside_columns[] = {CALC("Slack/ms", slack_cell),
+static const struct column part_columns[] = {SUMS_CALC("%", share_cell),
+	SUMS_CALC("Time/ms", on_cell), MEMBER("Count", UINT, part_row, is.on_count),
+	SUMS_CALC("Gain/ms", gain_cell), MEMBER("Longest", SEQ, part_row, is.longest_seq),
+	SUMS_LEFT("What", part_cell), SUMS_END};
+static const struct column beside_columns[] = {SUMS_CALC("Slack/ms", slack_cell),
 	MEMBER("At", SEQ, part_row, is.slack_seq), MEMBER("Count", UINT, part_row, is.beside),
-	LEFT("What", part_cell), COLUMNS_END};
+	SUMS_LEFT("What", part_cell), SUMS_END};
 static const struct column step_columns[] = {MEMBER("Command", SEQ, step_row, is.seq),
-	MEMBER("Stream", ID, step_row, is.stream), CALC("Time/ms", step_cell),
-	LEFT("What", step_what_cell), COLUMNS_END};
-
-static void print_table(struct session *s, const char *title, const struct column *of,
-	const void *rows, size_t size, size_t n)
-{
-	struct table t = table_begin(of);
-	struct buf b = BUF_INIT;
-
-	if (!n)
-		return;
-	for (size_t i = 0; i < n; i++)
-		table_row(&t, (const char *)rows + i * size);
-	table_end(&t, &b, 0);
-	out_printf(s->out, "\n%s\n", title);
-	out_table(s->out, &b);
-	buf_free(&b);
-}
+	MEMBER("Stream", ID, step_row, is.stream), SUMS_CALC("Time/ms", step_cell),
+	SUMS_LEFT("What", step_what_cell), SUMS_END};
 
 /* The sentence that most people want. */
 static void print_answer(struct session *s, const struct critical_view *v)
@@ -333,7 +301,7 @@ static void print_answer(struct session *s, const struct critical_view *v)
 		return;
 	part_cell(&b, r);
 	out_printf(s->out, "It is mostly %s: %.1f %%, %.3f ms.\n", buf_cstr(&b),
-		share(r->is.on_ns, v->length_ns), (double)r->is.on_ns / 1e6);
+		sums_share(r->is.on_ns, v->length_ns), (double)r->is.on_ns / 1e6);
 	out_printf(s->out, "If that took no time, the run would be %.3f ms shorter",
 		(double)r->is.gain_ns / 1e6);
 	if (r->next)
@@ -363,10 +331,10 @@ static void print_path(struct session *s, const struct critical_view *v)
 			"%" PRIu64
 			" times contradict the order of the program (clocks differ, or work overlaps): those waits are left out.\n",
 			p->contradictions);
-	print_table(s, "On it", part_columns, v->parts, sizeof *v->parts, v->nparts);
-	print_table(s, "Beside it: how much longer each could be before it is on it",
-		beside_columns, v->beside, sizeof *v->beside, v->nbeside);
-	print_table(s, v->nsteps < p->nsteps ? "Its longest steps" : "Its steps", step_columns,
+	sums_table(s, "On it", part_columns, v->parts, sizeof *v->parts, v->nparts);
+	sums_table(s, "Beside it: how much longer each could be before it is on it", beside_columns,
+		v->beside, sizeof *v->beside, v->nbeside);
+	sums_table(s, v->nsteps < p->nsteps ? "Its longest steps" : "Its steps", step_columns,
 		v->steps, sizeof *v->steps, v->nsteps);
 }
 

@@ -279,20 +279,12 @@ static void what_cell(struct buf *out, const void *row)
 		buf_printf(out, ", %s", one->place);
 }
 
-#define LEFT(title, fn)                                                                            \
-	{                                                                                          \
-		title, {.type = JS_CALL}, fn, false, false                                         \
-	}
 #define RIGHT(title, fn)                                                                           \
 	{                                                                                          \
 		title, {.type = JS_CALL}, fn, true, false                                          \
 	}
-#define COLUMNS_END                                                                                \
-	{                                                                                          \
-		NULL, {.type = JS_END}, NULL, false, false                                         \
-	}
-static const struct column diff_columns[] = {LEFT("A", a_cell), LEFT("B", b_cell),
-	LEFT("How", how_cell), LEFT("What", what_cell), COLUMNS_END};
+static const struct column diff_columns[] = {SUMS_LEFT("A", a_cell), SUMS_LEFT("B", b_cell),
+	SUMS_LEFT("How", how_cell), SUMS_LEFT("What", what_cell), SUMS_END};
 
 static void a_time_cell(struct buf *out, const void *row)
 {
@@ -320,22 +312,8 @@ static const struct column time_columns[] = {
 	{"Pairs", {.type = JS_UINT, JS_MEMBER(time_row, is.count)}, NULL, false, false},
 	RIGHT("A/ms", a_time_cell), RIGHT("B/ms", b_time_cell), RIGHT("Change", change_cell),
 	{"First", {.type = JS_SEQ, JS_MEMBER(time_row, is.first_a)}, NULL, false, false},
-	LEFT("", noise_cell),
-	{"What", {.type = JS_TEXT, JS_MEMBER(time_row, name)}, NULL, false, false}, COLUMNS_END};
-
-static void print_table(struct session *s, const char *title, const struct column *of,
-	const void *rows, size_t size, size_t n)
-{
-	struct table t = table_begin(of);
-	struct buf b = BUF_INIT;
-
-	for (size_t i = 0; i < n; i++)
-		table_row(&t, (const char *)rows + i * size);
-	table_end(&t, &b, 0);
-	out_printf(s->out, "\n%s\n", title);
-	out_table(s->out, &b);
-	buf_free(&b);
-}
+	SUMS_LEFT("", noise_cell),
+	{"What", {.type = JS_TEXT, JS_MEMBER(time_row, name)}, NULL, false, false}, SUMS_END};
 
 static void print_times(struct session *s, const struct diff_view *v)
 {
@@ -350,7 +328,7 @@ static void print_times(struct session *s, const struct diff_view *v)
 		(double)c->a_only_ns / 1e6, (double)c->b_only_ns / 1e6, (double)c->a_span_ns / 1e6,
 		(double)c->b_span_ns / 1e6);
 	if (v->ntimes)
-		print_table(s, "What both have, the largest change first", time_columns, v->times,
+		sums_table(s, "What both have, the largest change first", time_columns, v->times,
 			sizeof *v->times, v->ntimes);
 }
 
@@ -387,7 +365,7 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 	if (v->first)
 		print_first(s, v);
 	if (v->nrows > 1 || v->unlisted)
-		print_table(s, "Differences", diff_columns, v->rows, sizeof *v->rows, v->nrows);
+		sums_table(s, "Differences", diff_columns, v->rows, sizeof *v->rows, v->nrows);
 	if (v->unlisted)
 		out_printf(s->out, "and %" PRIu64 " more%s\n", v->unlisted,
 			c->more ? "" : " (--top 0 shows all)");

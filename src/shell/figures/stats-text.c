@@ -340,21 +340,14 @@ static void mean_cell(struct buf *out, const void *row)
 		buf_printf(out, "%.1f", r->is.depth_mean);
 }
 
-#define CALC(title, fn)                                                                            \
-	{                                                                                          \
-		title, {.type = JS_CALL}, fn, true, true                                           \
-	}
-#define COLUMNS_END                                                                                \
-	{                                                                                          \
-		NULL, {.type = JS_END}, NULL, false, false                                         \
-	}
 static const struct column stream_columns[] = {
 	{"Stream", {.type = JS_ID, JS_MEMBER(stream_row, is.id)}, NULL, false, false},
 	{"Device", {.type = JS_UINT, JS_MEMBER(stream_row, is.device)}, NULL, false, false},
 	{"Work", {.type = JS_UINT, JS_MEMBER(stream_row, is.work)}, NULL, false, false},
-	CALC("Busy/ms", busy_cell), CALC("Event/ms", event_cell), CALC("Host/ms", host_cell),
-	CALC("Starting/ms", starting_cell), CALC("Empty/ms", empty_cell), CALC("Queue", depth_cell),
-	CALC("Mean", mean_cell), COLUMNS_END};
+	SUMS_CALC("Busy/ms", busy_cell), SUMS_CALC("Event/ms", event_cell),
+	SUMS_CALC("Host/ms", host_cell), SUMS_CALC("Starting/ms", starting_cell),
+	SUMS_CALC("Empty/ms", empty_cell), SUMS_CALC("Queue", depth_cell),
+	SUMS_CALC("Mean", mean_cell), SUMS_END};
 
 static void put_rate(struct buf *out, double rate)
 {
@@ -383,33 +376,18 @@ static void fastest_cell(struct buf *out, const void *row)
 static const struct column copies_columns[] = {
 	{"Count", {.type = JS_UINT, JS_MEMBER(copies_row, is.count)}, NULL, false, false},
 	{"Bytes", {.type = JS_UINT, JS_MEMBER(copies_row, is.bytes)}, NULL, false, false},
-	CALC("Time/ms", copies_time_cell), CALC("GB/s", rate_cell), CALC("Fastest", fastest_cell),
-	{"What", {.type = JS_TEXT, JS_MEMBER(copies_row, name)}, NULL, false, false}, COLUMNS_END};
+	SUMS_CALC("Time/ms", copies_time_cell), SUMS_CALC("GB/s", rate_cell),
+	SUMS_CALC("Fastest", fastest_cell),
+	{"What", {.type = JS_TEXT, JS_MEMBER(copies_row, name)}, NULL, false, false}, SUMS_END};
 
 MS(idle_cell, blame_row, is.idle_ns)
 MS(in_waits_cell, blame_row, is.waits_ns)
-static const struct column blame_columns[] = {CALC("Idle/ms", idle_cell),
-	CALC("In waits/ms", in_waits_cell),
+static const struct column blame_columns[] = {SUMS_CALC("Idle/ms", idle_cell),
+	SUMS_CALC("In waits/ms", in_waits_cell),
 	{"Calls", {.type = JS_UINT, JS_MEMBER(blame_row, is.calls)}, NULL, false, false},
 	{"First", {.type = JS_SEQ, JS_MEMBER(blame_row, is.first_seq)}, NULL, false, false},
 	{"Up to a call in", {.type = JS_TEXT, JS_MEMBER(blame_row, name)}, NULL, false, false},
-	COLUMNS_END};
-
-static void print_table(struct session *s, const char *title, const struct column *of,
-	const void *rows, size_t size, size_t n)
-{
-	struct table t = table_begin(of);
-	struct buf b = BUF_INIT;
-
-	if (!n)
-		return;
-	for (size_t i = 0; i < n; i++)
-		table_row(&t, (const char *)rows + i * size);
-	table_end(&t, &b, 0);
-	out_printf(s->out, "\n%s\n", title);
-	out_table(s->out, &b);
-	buf_free(&b);
-}
+	SUMS_END};
 
 static void print_head(struct session *s, const struct stats_view *v)
 {
@@ -434,18 +412,13 @@ static void print_head(struct session *s, const struct stats_view *v)
 			st->early, (double)st->early_most_ns / 1e6);
 }
 
-static double share(uint64_t part, uint64_t of)
-{
-	return of ? 100.0 * (double)part / (double)of : 0;
-}
-
 static void print_use(struct session *s, const struct stats_device *d)
 {
 	const uint64_t span = d->end_ns - d->begin_ns;
 
 	out_printf(s->out,
 		"  busy %.1f %% of %.3f ms: kernels %.3f ms, copies and fills %.3f ms, both at once %.3f ms, several kernels at once %.3f ms\n",
-		share(d->busy_ns, span), (double)span / 1e6, (double)d->kernel_ns / 1e6,
+		sums_share(d->busy_ns, span), (double)span / 1e6, (double)d->kernel_ns / 1e6,
 		(double)d->copy_ns / 1e6, (double)d->overlap_ns / 1e6,
 		(double)d->concurrent_ns / 1e6);
 	out_printf(s->out,
@@ -539,10 +512,10 @@ void stats_print(struct session *s, struct sbt_reader *r, struct stats *st, uint
 	print_head(s, &v);
 	for (size_t i = 0; i < v.ndevices; i++)
 		print_device(s, &v, &v.devices[i]);
-	print_table(s, "Streams", stream_columns, v.streams, sizeof *v.streams, v.nstreams);
-	print_table(s, "Copies and fills", copies_columns, v.copies, sizeof *v.copies, v.ncopies);
+	sums_table(s, "Streams", stream_columns, v.streams, sizeof *v.streams, v.nstreams);
+	sums_table(s, "Copies and fills", copies_columns, v.copies, sizeof *v.copies, v.ncopies);
 	print_spreads(s, &v);
-	print_table(s, "Idle devices, by what the host did meanwhile", blame_columns, v.blame,
+	sums_table(s, "Idle devices, by what the host did meanwhile", blame_columns, v.blame,
 		sizeof *v.blame, v.nblame);
 	if (v.more_blame)
 		out_printf(s->out, "and %zu more (--top 0 shows all)\n", v.more_blame);

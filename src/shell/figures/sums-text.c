@@ -204,6 +204,22 @@ JS_DEFINE(summary_object, "work_summary", summary,
 	JS_BY("by_range", summary, ranges, put_rows, "[sums_of]"),
 	JS(UINT, summary, graphs_unknown, not_kept));
 
+void sums_table(struct session *s, const char *title, const struct column *of, const void *rows,
+	size_t size, size_t n)
+{
+	struct table t = table_begin(of);
+	struct buf b = BUF_INIT;
+
+	if (!n)
+		return;
+	for (size_t i = 0; i < n; i++)
+		table_row(&t, (const char *)rows + i * size);
+	table_end(&t, &b, 0);
+	out_printf(s->out, "\n%s\n", title);
+	out_table(s->out, &b);
+	buf_free(&b);
+}
+
 void sums_json(struct buf *out, const void *sum)
 {
 	js_put(out, &summary_object, sum);

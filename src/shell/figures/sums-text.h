@@ -5,6 +5,7 @@
 #ifndef SHELL_SUMS_TEXT_H
 #define SHELL_SUMS_TEXT_H
 
+#include "base/text-table.h"
 #include "shell/line/session.h"
 #include "state/summary.h"
 
@@ -27,5 +28,27 @@ void sums_put_ms(struct buf *out, uint64_t ns);
  * mangled names. */
 char *sums_site(struct session *s, struct sbt_reader *r, uint32_t stack,
 	const struct summary_rows *kernels);
+
+/* Columns whose text is calculated: to the right, left out where no row has any; to the left. */
+#define SUMS_CALC(title, fn)                                                                       \
+	{                                                                                          \
+		title, {.type = JS_CALL}, fn, true, true                                           \
+	}
+#define SUMS_LEFT(title, fn)                                                                       \
+	{                                                                                          \
+		title, {.type = JS_CALL}, fn, false, false                                         \
+	}
+#define SUMS_END                                                                                   \
+	{                                                                                          \
+		NULL, {.type = JS_END}, NULL, false, false                                         \
+	}
+/* Prints n rows, `size` bytes from one to the next, below a title; nothing if there are none. */
+void sums_table(struct session *s, const char *title, const struct column *of, const void *rows,
+	size_t size, size_t n);
+/* So many per cent. */
+static inline double sums_share(uint64_t part, uint64_t of)
+{
+	return of ? 100.0 * (double)part / (double)of : 0;
+}
 
 #endif

@@ -220,7 +220,7 @@ static void add_to_ranges(struct summary_pass *p, uint32_t thread, const struct 
 	}
 }
 
-static bool counts(const struct sbt_cmd *c)
+bool summary_counts(const struct sbt_cmd *c)
 {
 	return sbt_cmd_is_work(c) && (c->kind == SBT_LAUNCH || c->kind == SBT_COPY ||
 					     c->kind == SBT_FILL || c->kind == SBT_GRAPH_LAUNCH);
@@ -237,7 +237,7 @@ struct err *summary_take(struct summary_pass *p, const struct sbt_cmd *c)
 	else if (p->ask->allocations && (c->kind == SBT_ALLOC || c->kind == SBT_FREE))
 		TRY(take_memory(p, c));
 	marks_see(p->marks, c);
-	if (c->seq < p->ask->first || !counts(c))
+	if (c->seq < p->ask->first || !summary_counts(c))
 		return NULL;
 	f = figures(c);
 	if (c->kind == SBT_GRAPH_LAUNCH)

@@ -110,12 +110,6 @@ static bool is_call(const struct sbt_cmd *c)
 	       !(sbt_kind_does(c->kind) & SBT_PASSED);
 }
 
-static bool is_timed_kind(const struct sbt_cmd *c)
-{
-	return sbt_cmd_is_work(c) && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
-					     c->kind == SBT_COPY || c->kind == SBT_FILL);
-}
-
 static void count_launch(struct pass *p, const struct stream_work *k)
 {
 	spread_add(&p->queued, k->start - k->submitted);
@@ -179,7 +173,7 @@ static struct err *take(struct pass *p, const struct sbt_cmd *c)
 		st->last_seq = c->seq;
 		st->commands++;
 	}
-	if (is_timed_kind(c))
+	if (summary_counts(c))
 		take_work(p, c, counted);
 	else if (counted && is_call(c))
 		sweep_call(p->sweep, c, stack, waits);
