@@ -16,7 +16,7 @@ HEADERS_TO_CHECK += src/order/critical-path.h src/order/critical/critical-graph.
 if HAVE_CMOCKA
 ORDER_TESTS = tests/unit/test-order tests/unit/test-order-early tests/unit/test-order-flow tests/unit/test-order-schedule tests/unit/test-order-ledger tests/unit/test-order-model tests/unit/test-order-graphs \
 	tests/unit/test-order-each tests/unit/test-order-paths tests/unit/test-order-races tests/unit/test-order-critical \
-	tests/unit/test-order-parts
+	tests/unit/test-order-parts tests/unit/test-order-ptx
 check_PROGRAMS += $(ORDER_TESTS)
 TESTS += $(ORDER_TESTS)
 order_test_shared = tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h tests/unit/random-cmds.h tests/unit/random-trace.h
@@ -37,6 +37,8 @@ tests_unit_test_order_paths_SOURCES = tests/unit/test-order-paths.c $(order_test
 tests_unit_test_order_paths_LDADD = $(order_test_libs)
 tests_unit_test_order_races_SOURCES = tests/unit/test-order-races.c $(order_test_shared)
 tests_unit_test_order_races_LDADD = $(order_test_libs)
+tests_unit_test_order_ptx_SOURCES = tests/unit/test-order-ptx.c $(order_test_shared)
+tests_unit_test_order_ptx_LDADD = $(order_test_libs)
 tests_unit_test_order_parts_SOURCES = tests/unit/test-order-parts.c $(order_test_shared)
 tests_unit_test_order_parts_LDADD = $(order_test_libs)
 tests_unit_test_order_graphs_SOURCES = tests/unit/test-order-graphs.c $(order_test_shared)

@@ -69,6 +69,19 @@ static void put(struct body *b, struct statement s)
 	b->s[b->n++] = s;
 }
 
+/* The colon behind the label that the word begins with; NULL: it does not begin with one. Opcodes
+ * have double colons. What follows the label may be part of the word. */
+static const char *colon(struct ptx_text w)
+{
+	for (const char *p = w.p; p < w.end; p++)
+		if (*p == ':') {
+			if (p + 1 == w.end || p[1] != ':')
+				return p;
+			p++;
+		}
+	return NULL;
+}
+
 /* The statement at p, which is no brace. Behind it. */
 static const char *take(struct body *b, const char *p, const char *end)
 {
@@ -91,9 +104,9 @@ static const char *take(struct body *b, const char *p, const char *end)
 		p = ptx_skip(p, end);
 	}
 	w = ptx_word(p, end);
-	if (w.end > w.p && w.end[-1] == ':' && !s.predicated) {
-		put(b, (struct statement){.what = LABEL, .name = {w.p, w.end - 1}});
-		return w.end;
+	if (!s.predicated && colon(w)) {
+		put(b, (struct statement){.what = LABEL, .name = {w.p, colon(w)}});
+		return colon(w) + 1;
 	}
 	s.what = w.end > w.p ? what_is(w) : STRANGE;
 	p = ptx_skip(w.end, end);
@@ -152,12 +165,13 @@ static bool walk(struct body *b, bool *ret_ends)
 	while (b->ntodo) {
 		const size_t i = b->todo[--b->ntodo];
 		const struct statement *s = &b->s[i];
+		const bool goes_on =
+			s->predicated || (s->what != JUMP && s->what != RETURN && s->what != WAIT);
 
 		if (s->what == STRANGE || (s->what == JUMP && !jump(b, s->name)))
 			return false;
-		*ret_ends |=
-			s->what == RETURN || (i + 1 == b->n && s->what != WAIT && s->what != JUMP);
-		if (s->predicated || (s->what != JUMP && s->what != RETURN && s->what != WAIT))
+		*ret_ends |= s->what == RETURN || (goes_on && i + 1 == b->n);
+		if (goes_on)
 			reach(b, i + 1);
 	}
 	return true;
