@@ -97,15 +97,22 @@ static void add_write(
 		.copied = c->kind == SBT_COPY || c->kind == SBT_FILL};
 }
 
-/* The pattern that a fill leaves at addr, repeated to 8 bytes. False: it does not cover the 4 bytes
- * at addr, they are not aligned in it, or it has several rows. */
-static bool filled(const struct sbt_cmd_fill *u, uint64_t addr, uint64_t *ret)
+/* Bytes that are waited for there. */
+static uint64_t bytes_of(const struct place *p)
+{
+	return p->wide ? 8 : 4;
+}
+
+/* The pattern that a fill leaves at the place, repeated to 8 bytes. False: it does not cover all
+ * that is waited for, this is not aligned in it, or it has several rows. */
+static bool filled(const struct sbt_cmd_fill *u, const struct place *p, uint64_t *ret)
 {
 	const uint64_t each = u->elem == 1   ? u->value & 0xff
 			      : u->elem == 2 ? u->value & 0xffff
 					     : u->value & UINT32_MAX;
 
-	if (u->width || !range_within(addr, 4, u->dst, u->size) || (addr - u->dst) % 4)
+	if (u->width || !range_within(p->addr, bytes_of(p), u->dst, u->size) ||
+		(p->addr - u->dst) % 4)
 		return false;
 	*ret = u->elem == 1   ? each * UINT64_C(0x0101010101010101)
 	       : u->elem == 2 ? each * UINT64_C(0x0001000100010001)
@@ -139,7 +146,7 @@ static bool copied(
 	const struct feed *f, const struct sbt_cmd *c, const struct place *p, uint64_t *ret)
 {
 	const struct sbt_cmd_copy *u = &c->u.copy;
-	struct input in = {.f = f, .n = p->wide ? 8 : 4};
+	struct input in = {.f = f, .n = bytes_of(p)};
 
 	if (c->kind != SBT_COPY || u->width || (u->async && !u->pageable) ||
 		!range_within(p->addr, in.n, u->dst, u->size) ||
@@ -150,14 +157,31 @@ static bool copied(
 	return in.found;
 }
 
+/* What c, one of those that know, leaves at the place. False: that is not known. */
+static bool leaves(
+	const struct feed *f, const struct sbt_cmd *c, const struct place *p, uint64_t *ret)
+{
+	const struct sbt_cmd_batch *u = &c->u.batch;
+
+	if (c->kind == SBT_FILL)
+		return filled(&c->u.fill, p, ret);
+	if (c->kind != SBT_BATCH)
+		return copied(f, c, p, ret);
+	*ret = u->value;
+	return u->addr == p->addr && u->elem >= bytes_of(p);
+}
+
+/* A place may begin before the range. */
 static void note_range(struct feed *f, const struct sbt_cmd *c, uint64_t addr, uint64_t end)
 {
-	for (size_t i = place_from(f, addr); i < f->nplaces && f->places[i].addr < end; i++) {
+	for (size_t i = place_from(f, addr < 7 ? 0 : addr - 7);
+		i < f->nplaces && f->places[i].addr < end; i++) {
+		const struct place *p = &f->places[i];
 		uint64_t value = 0;
-		const bool known = c->kind == SBT_FILL
-					   ? filled(&c->u.fill, f->places[i].addr, &value)
-					   : copied(f, c, &f->places[i], &value);
 
+		if (p->addr < addr && addr - p->addr >= bytes_of(p))
+			continue;
+		const bool known = leaves(f, c, p, &value);
 		add_write(f, c, i, known, value);
 	}
 }
@@ -168,10 +192,11 @@ static void note_writes(struct feed *f, const struct sbt_cmd *c)
 
 	f->list.n = 0;
 	if (c->kind == SBT_BATCH && !c->u.batch.is_wait) {
-		const size_t i = place_from(f, c->u.batch.addr);
+		uint64_t end;
 
-		if (i < f->nplaces && f->places[i].addr == c->u.batch.addr)
-			add_write(f, c, i, true, c->u.batch.value);
+		if (ckd_add(&end, c->u.batch.addr, c->u.batch.elem))
+			end = UINT64_MAX;
+		note_range(f, c, c->u.batch.addr, end);
 		return;
 	}
 	if (launches && (!f->source || !f->source->accesses(f->source->arg, c->seq, &f->list))) {
