@@ -7,6 +7,7 @@
 #include "order/fold/fold.h"
 #include "order/races/staged.h"
 #include "order/fold/written-values.h"
+#include "order/fold/held.h"
 
 struct lane {
 	uint32_t stream; /* SBT_NO_ID: the host */
@@ -56,6 +57,7 @@ struct fold {
 	struct thread *threads; /* by number */
 	uint32_t nthreads;
 	struct values values;
+	struct held held;
 	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or threads_apart */
 	bool threads_apart;
 	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
@@ -115,6 +117,7 @@ void fold_free(struct fold *f)
 	for (uint32_t i = 0; i < f->nthreads; i++)
 		moment_drop(&f->threads[i].to);
 	values_free(&f->values);
+	held_free(&f->held);
 	for (uint32_t i = 0; i < f->ncontexts; i++) {
 		clock_drop(f->contexts[i].all);
 		free(f->contexts[i].unseen_default);
@@ -478,6 +481,39 @@ static struct moment *event(struct fold *f, uint64_t id)
 	return &f->events[id];
 }
 
+/* What a wait for the event is a wait for. */
+static const struct moment *awaited_event(struct fold *f, const struct sbt_cmd *c, uint64_t id)
+{
+	const struct held_cmd *x = held_find(&f->held, c->seq);
+
+	return x && x->waits ? &x->event : event(f, id);
+}
+
+static uint64_t event_waited_for(const struct sbt_cmd *c)
+{
+	if (c->kind == SBT_STREAM_WAIT)
+		return c->u.stream_wait.event;
+	return c->kind == SBT_SYNC && c->u.sync.scope == SBT_SYNC_EVENT ? c->u.sync.event
+									: SBT_NO_ID;
+}
+
+void fold_held(struct fold *f, const struct sbt_cmd *c)
+{
+	struct held_cmd x = {.seq = c->seq,
+		.records = c->kind == SBT_EVENT_RECORD ? c->u.event_record.event : SBT_NO_ID,
+		.host = moment_of(f, host_lane(f, c->thread))};
+	const uint64_t id = event_waited_for(c);
+	const struct moment *e = event(f, id);
+
+	if (e) {
+		x.waits = true;
+		x.wants = held_record(&f->held, id, e->seq);
+		if (!x.wants)
+			x.event = moment_again(e);
+	}
+	held_put(&f->held, x);
+}
+
 /* What is finished when such a wait ends, or such a query says yes. */
 static struct moment awaited(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	uint64_t scope, uint64_t stream, uint64_t ev)
@@ -493,7 +529,7 @@ static struct moment awaited(struct fold *f, const struct state *s, const struct
 			m = moment_of(f, lane);
 		break;
 	case SBT_SYNC_EVENT:
-		e = event(f, ev);
+		e = awaited_event(f, c, ev);
 		if (e && e->index) {
 			m = *e;
 			m.clock = clock_ref(e->is_early ? e->begun : m.clock);
@@ -619,20 +655,31 @@ static void host_returned(
 	moment_drop(&m);
 }
 
+/* A record that was held is not the event's last one when another was submitted since. */
+static void record(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
+{
+	struct moment *e = event(f, c->u.event_record.event), m;
+
+	if (!e)
+		return;
+	m = moment_of(f, lane);
+	m.unsure = f->lanes[lane].ahead.index || f->lanes[lane].waited_for_any;
+	held_recorded(&f->held, c->seq, &m);
+	if (e->index && e->seq > c->seq) {
+		moment_drop(&m);
+		return;
+	}
+	moment_drop(e);
+	*e = m;
+}
+
 static void after(struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
 {
-	struct moment *e;
-
 	for (unsigned i = 0; i < f->nleaves && (c->kind == SBT_COPY || c->kind == SBT_FILL); i++)
 		values_note(&f->values, &f->leaves[i], moment_of(f, lane));
 	switch (c->kind) {
 	case SBT_EVENT_RECORD:
-		e = event(f, c->u.event_record.event);
-		if (e) {
-			moment_drop(e);
-			*e = moment_of(f, lane);
-			e->unsure = f->lanes[lane].ahead.index || f->lanes[lane].waited_for_any;
-		}
+		record(f, lane, c);
 		break;
 	case SBT_BATCH:
 		if (!c->u.batch.is_wait)
@@ -884,15 +931,20 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 	struct order_item *ret)
 {
 	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
+	const struct held_cmd *held;
 
 	if (lane == UINT32_MAX)
 		return false;
-	join_lane(f, lane, h, ORDER_EDGE_HOST);
+	held = held_find(&f->held, c->seq);
+	if (held)
+		join_moment(f, lane, &held->host, ORDER_EDGE_HOST, 0);
+	else
+		join_lane(f, lane, h, ORDER_EDGE_HOST);
 	barrier(f, lane);
 	f->attribute_events |= early_records(c);
 	f->lanes[lane].waited_for_any |= f->attribute_events && c->kind == SBT_STREAM_WAIT;
 	if (c->kind == SBT_STREAM_WAIT) {
-		const struct moment *e = event(f, c->u.stream_wait.event);
+		const struct moment *e = awaited_event(f, c, c->u.stream_wait.event);
 
 		if (e && e->is_early)
 			wait_for_begun(f, lane, e, c->seq);
@@ -939,7 +991,7 @@ static uint64_t ordered_on(const struct sbt_cmd *c)
 	return c->kind == SBT_FREE ? c->u.free.stream : SBT_NO_ID;
 }
 
-bool fold_apply(
+static bool apply(
 	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
 {
 	const struct sbt_kind_desc *d = sbt_kind(c->kind);
@@ -965,4 +1017,15 @@ bool fold_apply(
 		return d && d->cls == SBT_CLASS_WORK && !c->result &&
 		       work(f, s, c, sbt_cmd_stream(c), ret);
 	}
+}
+
+bool fold_apply(
+	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret)
+{
+	const bool is_item = apply(f, s, c, ret);
+	struct held_cmd *x = held_find(&f->held, c->seq);
+
+	if (x)
+		held_done(&f->held, x);
+	return is_item;
 }

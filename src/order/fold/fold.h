@@ -71,6 +71,10 @@ const struct order_item *fold_before_wait(const struct fold *f);
  * on a stream nor shows the host that something is finished. */
 bool fold_apply(
 	struct fold *f, const struct state *s, const struct sbt_cmd *c, struct order_item *ret);
+/* Command c, which feed_next() has just held, was submitted here: what comes of the host before it
+ * was folded. When it is folded itself, it happens after what the host had learned by now, and a
+ * wait for an event after the record that was the event's last one by now. */
+void fold_held(struct fold *f, const struct sbt_cmd *c);
 /* Says that the next command is a wait for a value that an unknown write may have ended: what is
  * behind the wait may be ordered behind that write, too (ORDER_EARLY_VALUE). The fold notices by
  * itself when it knows no write, or several. */

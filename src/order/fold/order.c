@@ -123,7 +123,9 @@ static struct err *one(struct order *o, const struct order_options *opt, size_t 
 	if (how != FEED_LATE)
 		TRY(host_changes(o, opt, change, c));
 	const size_t edge = o->nedges;
-	if (how != FEED_HELD && fold_apply(o->fold, o->s, c, &it)) {
+	if (how == FEED_HELD)
+		fold_held(o->fold, c);
+	else if (fold_apply(o->fold, o->s, c, &it)) {
 		const struct order_item *begins = fold_before_wait(o->fold);
 
 		if (begins)

@@ -11,6 +11,15 @@ void moment_drop(struct moment *m)
 	*m = (struct moment){0};
 }
 
+struct moment moment_again(const struct moment *m)
+{
+	struct moment ret = *m;
+
+	clock_ref(ret.clock);
+	clock_ref(ret.begun);
+	return ret;
+}
+
 void values_note(struct values *s, const struct sbt_cmd_batch *u, struct moment at)
 {
 	struct value *v = &s->v[s->n++ % VALUES_KEPT];

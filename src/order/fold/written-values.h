@@ -24,6 +24,8 @@ struct moment {
 	bool unsure; /* behind a wait for such an event, so that it may tell less than it knows */
 };
 void moment_drop(struct moment *m);
+/* The same moment, with references of its own. */
+struct moment moment_again(const struct moment *m);
 
 #define VALUES_KEPT 256 /* the newest */
 struct values {

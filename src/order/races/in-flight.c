@@ -190,6 +190,7 @@ static struct err *one(struct pilot *p, const struct sbt_cmd *c, enum feed_how h
 	see_finished(p, c->thread);
 	TRY(look(p, c));
 	if (how == FEED_HELD) {
+		fold_held(p->fold, c);
 		TRY(sbt_cmd_stream(c) != SBT_NO_ID ? add_writer(p, c, NULL) : NULL);
 		return state_apply(p->s, c);
 	}

@@ -612,7 +612,9 @@ static struct err *one(struct hunt *h, const struct sbt_cmd *c, enum feed_how ho
 	knows = clock_ref(fold_host_knows(h->fold, c->thread));
 	if (how != FEED_LATE)
 		submitted(h, c);
-	if (how != FEED_HELD)
+	if (how == FEED_HELD)
+		fold_held(h->fold, c);
+	else
 		works = executed(h, c, &it);
 	if (how != FEED_HELD)
 		judge_unread(h, c, works ? &it : NULL, knows);

@@ -168,8 +168,10 @@ static struct err *look(struct detective *d, struct feed *feed)
 			return NULL;
 		if (how != FEED_LATE)
 			host(d, c);
-		if (how != FEED_HELD && fold_apply(d->fold, d->s, c, &it) && touches(c) &&
-			fold_stream(d->fold, it.lane) != SBT_NO_ID)
+		if (how == FEED_HELD)
+			fold_held(d->fold, c);
+		else if (fold_apply(d->fold, d->s, c, &it) && touches(c) &&
+			 fold_stream(d->fold, it.lane) != SBT_NO_ID)
 			work(d, c, &it);
 		if (how != FEED_LATE)
 			TRY(state_apply(d->s, c));
