@@ -412,6 +412,20 @@ static void test_enumerations(void **unused)
 			assert_int_equal(value_of(0, f->name, &any), 5);
 			assert_int_equal(value_of(kind, f->name, &any), 5);
 		}
+	/* and every value of an enumeration has one, too */
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++)
+		for (const struct sbt_field *f = sbt_kind(kind)->fields; f->name; f++)
+			for (uint64_t v = 0; sbt_enum_name(f->type, v); v++) {
+				struct sbt_cmd any = {.kind = (uint16_t)kind};
+				char text[100];
+
+				snprintf(text, sizeof text, "%s == %s", f->name,
+					sbt_enum_name(f->type, v));
+				sbt_set(&any, f, v);
+				assert_int_equal(value_of(kind, text, &any), 1);
+				sbt_set(&any, f, v + 1);
+				assert_int_equal(value_of(kind, text, &any), 0);
+			}
 	assert_int_equal(value_of(0, "d2h", &a), SBT_COPY_D2H);
 	assert_int_equal(value_of(0, "arg4095", &a), 0);
 }

@@ -131,6 +131,29 @@ static void by_hand(void **state)
 	assert_null(s.streams);
 }
 
+/* 64 parts are what there may be; one nanosecond more, and they are twice as long. */
+static void parts_at_their_limit(void **state)
+{
+	(void)state;
+	for (unsigned more = 0; more < 2; more++) {
+		const uint64_t end = 1000 + 64 * 1024 - 1 + more;
+		struct trace_maker t;
+		struct stats s;
+		uint64_t sum = 0;
+
+		two_streams(&t);
+		trace_add(&t, at(cmd_launch(18, 1, 0), 5400, end - 100, end));
+		s = stats_all(&t);
+		assert_int_equal(s.bucket_ns, more ? 2048 : 1024);
+		assert_int_equal(s.buckets, more ? 33 : 64);
+		for (unsigned i = 0; i < s.buckets; i++)
+			sum += s.devices[0].busy[i];
+		assert_int_equal(sum, 2600);
+		assert_int_equal(s.devices[0].busy[more ? 31 : 63], 100);
+		stats_free(&s);
+	}
+}
+
 static void device_by_hand(void **state)
 {
 	struct trace_maker t;
@@ -460,6 +483,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(device_by_hand),
+		cmocka_unit_test(parts_at_their_limit),
 		cmocka_unit_test(spreads_by_hand),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(kernels_at_the_same_time),

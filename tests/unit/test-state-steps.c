@@ -16,6 +16,7 @@ struct specs {
 	const struct spec *s;
 	unsigned n;
 	uint64_t payload[130][32]; /* of child nodes, by row */
+	uint16_t payload_kind;	   /* 0: as it should be */
 };
 
 static bool spec_node(void *arg, uint32_t graph, unsigned i, struct state_node *ret)
@@ -32,7 +33,8 @@ static bool spec_node(void *arg, uint32_t graph, unsigned i, struct state_node *
 			.type = p->type,
 			.deps = {p->deps, p->ndeps * 4}};
 		if (p->type == SBT_NODE_GRAPH && p->child) {
-			struct sbt_cmd c = {.kind = SBT_GRAPH_LAUNCH,
+			struct sbt_cmd c = {
+				.kind = t->payload_kind ? t->payload_kind : SBT_GRAPH_LAUNCH,
 				.u.graph_launch = {.stream = SBT_NO_ID, .exec = p->child}};
 			uint64_t *to = t->payload[k];
 
@@ -162,6 +164,17 @@ static void says(struct err *e, const char *part)
 	err_free(e);
 }
 
+/* A child node whose record is of no graph's launch. */
+static struct err *of_other_kind(struct state_steps *ret, struct specs *t)
+{
+	static const struct spec child[] = {
+		{1, 0, SBT_NODE_GRAPH, 2, 0, {0}}, {2, 0, SBT_NODE_FILL, 0, 0, {0}}};
+	const struct steps_source from = {.arg = t, .node = spec_node, .known = spec_known};
+
+	*t = (struct specs){.s = child, .n = 2, .payload_kind = SBT_CAPTURE_END};
+	return steps_make(ret, &from, 1);
+}
+
 static void test_hostile(void **state)
 {
 	static const struct spec circle[] = {
@@ -187,6 +200,7 @@ static void test_hostile(void **state)
 	says(MAKE(&t, &specs, orphan), "was not recorded");
 	says(MAKE(&t, &specs, empty), "was not recorded");
 	says(MAKE(&t, &specs, mother), "child of itself");
+	says(of_other_kind(&t, &specs), "was not recorded");
 }
 
 /* Many children without steps cost time all the same. */

@@ -114,7 +114,6 @@ static void settle(struct summary_pass *p, struct counted_graph *g)
 			count_node(p, &steps.step[i].node, g->launches);
 		state_steps_free(&steps);
 	}
-	g->launches = 0;
 }
 
 static void settle_all(struct summary_pass *p)
