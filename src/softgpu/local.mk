@@ -168,7 +168,8 @@ if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
-	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text
+	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
+	tests/unit/test-softgpu-ptx-operands
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
@@ -201,6 +202,9 @@ tests_unit_test_softgpu_ptx_ops_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_ops_base_SOURCES = tests/unit/test-softgpu-ptx-ops.c tests/unit/ptx-test.h tests/unit/ptx-rows.h
 tests_unit_test_softgpu_ptx_ops_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
 tests_unit_test_softgpu_ptx_ops_base_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_operands_SOURCES = tests/unit/test-softgpu-ptx-operands.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_operands_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_operands_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_text_SOURCES = tests/unit/test-softgpu-ptx-text.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_text_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_text_LDADD = $(PTX_TEST_LINK)
