@@ -229,6 +229,160 @@ static void keyframe_of_a_lost_command(void **arg)
 	sbt_reader_close(r);
 }
 
+/* --- graphs that change between launches, against a list of what each launch ran --- */
+
+enum { COLOURS = 3, EXECS = 3, HISTORY = 400 };
+static const char *const colours[COLOURS] = {"red", "green", "blue"};
+
+struct ran {
+	uint64_t seq; /* of the launch; steps: the kernel, COLOURS: left out */
+	unsigned step[2];
+};
+struct history {
+	struct random_cmds random;
+	struct trace_maker t;
+	uint64_t seq, graphs;
+	uint64_t id[EXECS];
+	unsigned step[EXECS][2];
+	struct ran ran[HISTORY];
+	unsigned nran;
+};
+
+static void put_node(struct history *h, uint64_t graph, unsigned node, unsigned colour, bool off)
+{
+	const struct sbt_cmd launch = cmd_launch(0, SBT_NO_ID, colour);
+	static uint64_t packed[64];
+	struct sbt_cmd c;
+
+	assert_true(sbt_pack_size(&launch) <= sizeof packed);
+	sbt_pack(packed, &launch);
+	c = cmd_graph_node(
+		++h->seq, graph, node, SBT_NODE_KERNEL, colour, packed, sbt_pack_size(&launch));
+	c.u.graph_node.disabled = off;
+	trace_add(&h->t, c);
+}
+
+/* The executable graph k is one of another graph from now on. */
+static void make(struct history *h, unsigned k)
+{
+	struct sbt_cmd create = cmd_any(++h->seq, SBT_GRAPH_CREATE);
+	const uint64_t graph = h->graphs++;
+
+	create.u.graph_create.new_graph = graph;
+	create.u.graph_create.clone_of = SBT_NO_ID;
+	trace_add(&h->t, create);
+	for (unsigned node = 0; node < 2; node++) {
+		h->step[k][node] = random_below(&h->random, COLOURS);
+		put_node(h, graph, node, h->step[k][node], false);
+	}
+	if (h->id[k])
+		trace_add(&h->t, cmd_graph_destroy(++h->seq, h->id[k]));
+	h->id[k] = h->graphs++;
+	trace_add(&h->t, cmd_graph_instantiate(++h->seq, h->id[k], graph));
+}
+
+static void change(struct history *h, unsigned k)
+{
+	struct sbt_cmd c = cmd_any(++h->seq, SBT_GRAPH_UPDATE);
+	const unsigned node = random_below(&h->random, 2),
+		       colour = random_below(&h->random, COLOURS);
+	const bool off = !random_below(&h->random, 3);
+
+	c.u.graph_update.exec = h->id[k];
+	c.u.graph_update.graph = SBT_NO_ID;
+	c.u.graph_update.node = node;
+	trace_add(&h->t, c);
+	put_node(h, h->id[k], node, colour, off);
+	h->step[k][node] = off ? COLOURS : colour;
+}
+
+static struct sbt_reader *changing_graphs(struct history *h)
+{
+	static const uint32_t params[] = {0, 4};
+
+	trace_begin(&h->t, 97);
+	trace_add(&h->t, cmd_ctx_create(1, 0, 0));
+	for (unsigned i = 0; i < COLOURS; i++)
+		trace_add(&h->t, cmd_kernel_def(2 + i, i, SBT_NO_ID, colours[i], params, 1));
+	h->seq = 1 + COLOURS;
+	h->graphs = 1;
+	for (unsigned k = 0; k < EXECS; k++)
+		make(h, k);
+	while (h->nran < HISTORY) {
+		const unsigned k = random_below(&h->random, EXECS),
+			       what = random_below(&h->random, 10);
+
+		if (what == 0) {
+			make(h, k);
+		} else if (what < 3) {
+			change(h, k);
+		} else if (what == 3) {
+			trace_add(
+				&h->t, cmd_launch(++h->seq, 0, random_below(&h->random, COLOURS)));
+		} else {
+			struct ran *r = &h->ran[h->nran++];
+
+			*r = (struct ran){++h->seq, {h->step[k][0], h->step[k][1]}};
+			trace_add(&h->t, cmd_graph_launch(r->seq, 0, h->id[k]));
+		}
+	}
+	trace_add(&h->t, cmd_host_func(++h->seq, 0));
+	return trace_end(&h->t);
+}
+
+static void steps_of_graphs_that_change(void **arg)
+{
+	static struct history h;
+
+	for (unsigned seed = 1; seed < 4; seed++) {
+		struct sbt_reader *reader;
+		struct replay_stop stop;
+		struct replay *p;
+
+		h = (struct history){.random = {.x = seed, .seq = 1}};
+		reader = changing_graphs(&h);
+		ok(replay_open(&p, reader, NULL));
+		for (unsigned colour = 0; colour < COLOURS; colour++) {
+			const struct replay_breakpoint b = {.id = 4,
+				.kind = SBT_LAUNCH,
+				.glob = colours[colour],
+				.nodes = true};
+
+			ok(replay_goto(p, 0, &stop));
+			for (unsigned i = 0; i < h.nran; i++) {
+				const struct ran *r = &h.ran[i];
+
+				if (r->step[0] != colour && r->step[1] != colour)
+					continue;
+				do { /* launches of their own stop, too */
+					ok(replay_run(p, false, &b, 1, NULL, &stop));
+					assert_int_equal(stop.why, REPLAY_BREAKPOINT);
+				} while (!stop.node_seq);
+				assert_int_equal(stop.node_seq, r->seq);
+				assert_int_equal(stop.node, r->step[0] == colour ? 1 : 2);
+				assert_int_equal(replay_seq(p), r->seq - 1);
+				ok(replay_goto(p, r->seq, &stop));
+			}
+			ok(replay_goto(p, h.seq, &stop));
+			for (unsigned i = h.nran; i-- > 0;) {
+				const struct ran *r = &h.ran[i];
+
+				if (r->step[0] != colour && r->step[1] != colour)
+					continue;
+				do {
+					ok(replay_run(p, true, &b, 1, NULL, &stop));
+					assert_int_equal(stop.why, REPLAY_BREAKPOINT);
+				} while (!stop.node_seq);
+				assert_int_equal(stop.node_seq, r->seq);
+				assert_int_equal(stop.node, r->step[1] == colour ? 2 : 1);
+				ok(replay_goto(p, r->seq, &stop));
+			}
+		}
+		replay_close(p);
+		sbt_reader_close(reader);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +391,7 @@ int main(void)
 		cmocka_unit_test(step_breakpoints),
 		cmocka_unit_test(what_a_scan_learns),
 		cmocka_unit_test(keyframe_of_a_lost_command),
+		cmocka_unit_test(steps_of_graphs_that_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
