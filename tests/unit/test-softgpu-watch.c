@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdbool.h>
+#include "replayer/soft-debug.h"
 #include "replayer/soft-watch.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
@@ -306,6 +308,166 @@ static void test_races(void **state)
 	assert_string_equal(why, "");
 }
 
+/* --- the order of blocks, and what shared memory holds --- */
+
+static const char more[] =
+	".version 8.0\n.target sm_75\n.address_size 64\n"
+	/* each block takes a ticket from p and puts it behind, at its own place */
+	".visible .entry tickets(.param .u64 p)\n{\n"
+	".reg .b32 %r<4>; .reg .b64 %d<4>;\n"
+	"ld.param.u64 %d0, [p]; mov.u32 %r0, %ctaid.x; atom.global.add.u32 %r1, [%d0], 1;\n"
+	"mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d1, %d0; st.global.u32 [%d1+4], %r1;\nret;\n}\n"
+	".visible .entry rest(.param .u64 p)\n{\n"
+	".reg .b32 %r<4>; .reg .b64 %d<4>; .shared .align 4 .b8 s[64];\n"
+	"ld.param.u64 %d0, [p]; ld.shared.u32 %r0, [s+60]; st.shared.u32 [s+60], 5;\n"
+	"st.global.u32 [%d0], %r0;\nret;\n}\n"
+	".visible .entry wide(.param .u64 p, .param .u32 n) .reqntid 4\n{\n"
+	".reg .b32 %r<4>; .reg .b64 %d<4>;\n"
+	"ld.param.u64 %d0, [p]; ld.param.u32 %r0, [n]; st.global.u32 [%d0], %r0;\nret;\n}\n";
+enum { BLOCKS = 200 };
+
+static void tickets(CUfunction f, uint32_t ret[BLOCKS])
+{
+	bool seen[BLOCKS] = {false};
+	void *args[] = {&d};
+
+	OK(cuMemsetD32(d, 0, 1));
+	OK(cuCtxSynchronize());
+	OK(cuLaunchKernel(f, BLOCKS, 1, 1, 1, 1, 1, 0, s, args, NULL));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH(ret, d + 4, 4 * BLOCKS));
+	for (unsigned b = 0; b < BLOCKS; b++) {
+		assert_true(ret[b] < BLOCKS && !seen[ret[b]]);
+		seen[ret[b]] = true;
+	}
+}
+
+static void test_schedules(void **state)
+{
+	uint32_t fixed[BLOCKS], one[BLOCKS], again[BLOCKS], other[BLOCKS], word;
+	void *args[] = {&d};
+	CUfunction f, rest;
+	CUmodule m;
+
+	(void)state;
+	OK(cuModuleLoadData(&m, more));
+	OK(cuModuleGetFunction(&f, m, "tickets"));
+	OK(cuModuleGetFunction(&rest, m, "rest"));
+	w->schedule(SOFT_SCHEDULE_RANDOM, 1);
+	tickets(f, one);
+	tickets(f, again);
+	assert_memory_equal(one, again, sizeof one);
+	w->schedule(SOFT_SCHEDULE_RANDOM, 2);
+	tickets(f, other);
+	assert_memory_not_equal(one, other, sizeof one);
+	w->schedule(SOFT_SCHEDULE_FIXED, 2);
+	tickets(f, fixed);
+	for (unsigned b = 0; b < BLOCKS; b++)
+		assert_int_equal(fixed[b], b);
+	for (unsigned i = 0; i < 3; i++) { /* a schedule leaves the residue alone */
+		static const uint32_t bytes[] = {0xab, 1, 0};
+
+		w->residue(bytes[i]);
+		w->schedule(i ? SOFT_SCHEDULE_FIXED : SOFT_SCHEDULE_RANDOM, 3);
+		OK(cuLaunchKernel(rest, 2, 1, 1, 1, 1, 1, 0, s, args, NULL));
+		OK(cuStreamSynchronize(s));
+		OK(cuMemcpyDtoH(&word, d, 4));
+		assert_int_equal(word, 0x01010101u * bytes[i]);
+	}
+	w->schedule(SOFT_SCHEDULE_FIXED, 0);
+	OK(cuModuleUnload(m));
+}
+
+/* --- the microscope's beginning (replayer/soft-debug.h) --- */
+
+static const char *begin(const struct soft_debug *t, const struct soft_start *l)
+{
+	struct soft_session *session = NULL;
+	struct soft_stop at;
+	const char *why = t->start(l, &session, &at);
+
+	if (why) {
+		assert_null(session);
+		return why;
+	}
+	assert_string_equal(at.kernel, "wide");
+	if (!l->cooperative) { /* whose blocks run all at the same time */
+		assert_int_equal(at.block[0], l->first_block % l->grid[0]);
+		assert_int_equal(at.block[1], l->first_block / l->grid[0]);
+	}
+	const struct soft_go go = {.how = SOFT_FINISH};
+
+	assert_null(t->go(session, &go, &at));
+	assert_int_equal(at.state, SOFT_ENDED);
+	t->end(session);
+	return NULL;
+}
+
+static void test_the_microscope_begins(void **state)
+{
+	const struct soft_debug *(*table)(void), *t;
+	struct {
+		CUdeviceptr p;
+		uint32_t n;
+	} params = {d, 4711};
+	const struct soft_start good = {.params = &params,
+		.nparams = 12,
+		.grid = {3, 2, 1},
+		.block = {4, 1, 1},
+		.first_block = 5};
+	struct soft_start l;
+	uint32_t word = 0;
+	CUfunction f;
+	CUmodule m;
+
+	(void)state;
+	*(void **)&table = dlsym(RTLD_DEFAULT, SOFT_DEBUG_SYMBOL);
+	assert_non_null(table);
+	t = table();
+	assert_int_equal(t->version, SOFT_DEBUG_VERSION);
+	assert_int_equal(t->size, sizeof *t);
+	OK(cuModuleLoadData(&m, more));
+	OK(cuModuleGetFunction(&f, m, "wide"));
+	for (unsigned i = 0; i < 11; i++) {
+		const char *why;
+
+		l = good;
+		l.function = f;
+		if (i == 0)
+			l.function = NULL;
+		if (i == 1)
+			l.function = &l;
+		if (i == 2)
+			l.grid[1] = 0;
+		if (i == 3)
+			l.block[0] = 5; /* not what .reqntid says */
+		if (i == 4)
+			l.shared = 1u << 30;
+		if (i == 5)
+			l.first_block = 6;
+		if (i == 6)
+			l.nparams = 11;
+		if (i == 7)
+			l.grid[0] = (1u << 27) + 1; /* times 2 */
+		if (i == 8)
+			l.cluster[0] = l.cluster[1] = l.cluster[2] =
+				2; /* no such part of 3, 2, 1 */
+		if (i == 9)
+			l.cooperative = 1;
+		if (i == 10)
+			l.first_block = 0;
+		why = begin(t, &l);
+		if (i < 9 ? !why : why != NULL)
+			fail_msg("row %u: %s", i, why ? why : "begins");
+		if (i == 6)
+			assert_string_equal(
+				why, "kernel wide takes 12 bytes of parameters, 11 were given");
+	}
+	OK(cuMemcpyDtoH(&word, d, 4));
+	assert_int_equal(word, 4711);
+	OK(cuModuleUnload(m));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +477,8 @@ int main(void)
 		cmocka_unit_test(test_when_it_collects),
 		cmocka_unit_test(test_by_base),
 		cmocka_unit_test(test_races),
+		cmocka_unit_test(test_schedules),
+		cmocka_unit_test(test_the_microscope_begins),
 	};
 
 	return cmocka_run_group_tests_name("softgpu-watch", tests, start, stop);
