@@ -4,6 +4,7 @@
  * same state and the same memory; watched memory and writers are found; whatever the replayer does
  * wrong costs the replayer only.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -942,6 +943,25 @@ static void races_and_addressing(void **arg)
 	remove_trace(r);
 }
 
+static unsigned open_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void assert_no_child(void)
+{
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+/* What fails to open leaves neither a process nor a descriptor. */
 static void does_not_open(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -955,11 +975,19 @@ static void does_not_open(void **arg)
 
 	close(fd);
 	unlink(mark);
+	const unsigned files = open_files();
+
 	fails_with(device_open(&d, &o), ERR_SYSTEM, "/nonexistent/tsdb-replayer", NULL);
 	assert_null(d);
+	assert_no_child();
+	assert_int_equal(open_files(), files);
 	fails_with(try_open(&d, 8, 16, "die-open"), ERR_INFERIOR, "exit status 3", NULL);
+	assert_no_child();
 	fails_with(try_open(&d, 8, 16, "silent-open"), ERR_INFERIOR, "no answer", NULL);
+	assert_no_child();
 	fails_with(try_open(&d, 8, 16, "no-room"), ERR_LIMIT, "8 GiB", NULL);
+	assert_no_child();
+	assert_int_equal(open_files(), files);
 	fails_with(try_open(&d, 0, 0, NULL), ERR_INCOMPLETE, "window", NULL);
 	setenv("TSDB_FAKE_MARK", mark, 1);
 	ok(try_open(&d, 8, 16, "place-once"));
