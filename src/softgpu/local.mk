@@ -382,6 +382,14 @@ softgpu_libcudart_so_13_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libcudart.so.13 -Wl,
 	-Wl,--version-script=$(srcdir)/src/softgpu/runtime/rt.map
 softgpu_libcudart_so_13_LDADD = softgpu/libcuda.so.1 -lpthread
 softgpu_libcudart_so_13_DEPENDENCIES = src/softgpu/runtime/rt.map softgpu/libcuda.so.1
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-softgpu-runtime-calls
+TESTS += tests/unit/test-softgpu-runtime-calls
+tests_unit_test_softgpu_runtime_calls_SOURCES = tests/unit/test-softgpu-runtime-calls.c
+tests_unit_test_softgpu_runtime_calls_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_runtime_calls_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_runtime_calls_LDADD = softgpu/libcudart.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+endif
 EXTRA_DIST += src/softgpu/runtime/rt.map
 
 # The same instructions on any driver, for comparing with an NVIDIA GPU.
