@@ -229,10 +229,37 @@ static bool private_name(const struct text *t, struct word w)
 	return false;
 }
 
+/* A name that a text declares or defines for others, or takes from them. */
+static bool public_name(const struct text *t, struct word w)
+{
+	unsigned k;
+
+	for (k = 0; k < t->n; k++)
+		if (t->list[k].linkage != LK_PRIVATE && same(t->list[k].name, w))
+			return true;
+	return false;
+}
+
+/* Whether a text's private name gets its number. The first text's names stay as they are, for those
+ * that look them up, unless another text has the name, too, and means another thing. */
+static bool is_marked(const struct text *texts, unsigned n, unsigned number, struct word w)
+{
+	if (!private_name(&texts[number], w))
+		return false;
+	if (number)
+		return true;
+	for (unsigned i = 1; i < n; i++)
+		if (public_name(&texts[i], w))
+			return true;
+	return false;
+}
+
 /* Copies a statement, its private names marked with the text's number and its file numbers moved.
  */
-static void copy(struct out *o, struct text *t, const struct statement *st, unsigned number)
+static void copy(
+	struct out *o, struct text *texts, unsigned n, const struct statement *st, unsigned number)
 {
+	struct text *t = &texts[number];
 	const char *s = st->start;
 	bool dot = false, file = false;
 	char mark[32];
@@ -242,7 +269,7 @@ static void copy(struct out *o, struct text *t, const struct statement *st, unsi
 		struct word w = {s, (size_t)(e - s)};
 
 		put(o, w.s, w.n);
-		if (word_char(*s) && !dot && number && private_name(t, w))
+		if (word_char(*s) && !dot && is_marked(texts, n, number, w))
 			put(o, mark, (size_t)snprintf(mark, sizeof(mark), "__link%u", number));
 		if (file && isdigit((unsigned char)*s)) {
 			unsigned v = (unsigned)strtoul(s, NULL, 10);
@@ -272,8 +299,8 @@ static bool fail(char *log, size_t n, const char *fmt, ...)
 }
 
 /* Text i of the list, after those before it. */
-static bool merge_one(struct out *o, const struct ptx_input *in, struct text *texts, unsigned i,
-	char *log, size_t log_size)
+static bool merge_one(struct out *o, const struct ptx_input *in, struct text *texts, unsigned n,
+	unsigned i, char *log, size_t log_size)
 {
 	struct text *t = &texts[i];
 	unsigned k;
@@ -299,7 +326,7 @@ static bool merge_one(struct out *o, const struct ptx_input *in, struct text *te
 				(int)(st->name.n < 100 ? st->name.n : 100), st->name.s,
 				in[i].name ? in[i].name : "an input");
 		}
-		copy(o, t, st, i);
+		copy(o, texts, n, st, i);
 	}
 	return true;
 }
@@ -313,10 +340,11 @@ char *ptx_merge(const struct ptx_input *in, unsigned n, size_t *size, char *log,
 
 	if (log_size)
 		log[0] = '\0';
-	for (i = 0; ok && i < n; i++) {
+	for (i = 0; ok && i < n; i++)
 		ok = cut_all(&texts[i], in[i].text);
+	for (i = 0; ok && i < n; i++) {
 		texts[i].file_base = i ? texts[i - 1].file_base + texts[i - 1].files : 0;
-		ok = ok && merge_one(&o, in, texts, i, log, log_size);
+		ok = merge_one(&o, in, texts, n, i, log, log_size);
 	}
 	for (i = 0; texts && i < n; i++)
 		free(texts[i].list);
