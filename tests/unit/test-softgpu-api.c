@@ -973,6 +973,91 @@ static void test_copies_in_a_batch(void **state)
 	OK(cuStreamDestroy(s));
 }
 
+/* "CUDA Driver API", cuMemPrefetchBatchAsync, cuMemDiscardBatchAsync: managed memory alone, and
+ * locations for the ranges from their index on, from 0 and upwards. */
+static void test_managed_memory_in_a_batch(void **state)
+{
+	enum { N = 4 };
+	CUmemLocation where[N];
+	static const struct {
+		size_t idx[N], n, count;
+		bool good;
+	} rows[] = {
+		{{0}, 1, N, true},
+		{{0}, 1, 1, true},
+		{{0, 1, 2, 3}, 4, N, true},
+		{{0, 3}, 2, N, true},
+		{{0, 1, 3}, 3, N, true},
+		{{0, 2, 3}, 3, N, true},
+		{{0, 1, 1}, 3, N, false},
+		{{0, 2, 1}, 3, N, false},
+		{{0, 0}, 2, N, false},
+		{{1}, 1, N, false},
+		{{0, 4}, 2, N, false},
+		{{0, 1}, 2, 1, false},
+		{{0}, 0, N, false},
+		{{0}, 1, 0, false},
+	};
+	CUdeviceptr at[N], plain;
+	size_t sizes[N];
+	CUstream s;
+
+	(void)state;
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuMemAlloc(&plain, 64));
+	for (unsigned i = 0; i < N; i++) {
+		OK(cuMemAllocManaged(&at[i], 4096, CU_MEM_ATTACH_GLOBAL));
+		sizes[i] = 4096;
+		where[i] = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE};
+	}
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t idx[N];
+
+		memcpy(idx, rows[i].idx, sizeof idx);
+		for (unsigned both = 0; both < 2; both++) {
+			const CUresult r =
+				both ? cuMemDiscardAndPrefetchBatchAsync(at, sizes, rows[i].count,
+					       where, idx, rows[i].n, 0, s)
+				     : cuMemPrefetchBatchAsync(at, sizes, rows[i].count, where, idx,
+					       rows[i].n, 0, s);
+
+			if (r != (rows[i].good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE))
+				fail_msg("row %u: %d", i, r);
+		}
+	}
+	size_t idx[N] = {0, 1};
+
+	where[1].id = 77; /* no such device */
+	IS(cuMemPrefetchBatchAsync(at, sizes, N, where, idx, 2, 0, s), INVALID_DEVICE);
+	where[1].type = CU_MEM_LOCATION_TYPE_HOST;
+	OK(cuMemPrefetchBatchAsync(at, sizes, N, where, idx, 2, 0, s));
+	where[1].type = CU_MEM_LOCATION_TYPE_INVALID;
+	IS(cuMemPrefetchBatchAsync(at, sizes, N, where, idx, 2, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(at, sizes, N, where, idx, 1, 1, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(NULL, sizes, N, where, idx, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(at, NULL, N, where, idx, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(at, sizes, N, NULL, idx, 1, 0, s), INVALID_VALUE);
+	IS(cuMemPrefetchBatchAsync(at, sizes, N, where, NULL, 1, 0, s), INVALID_VALUE);
+	OK(cuMemDiscardBatchAsync(at, sizes, N, 0, s));
+	IS(cuMemDiscardBatchAsync(at, sizes, N, 1, s), INVALID_VALUE);
+	sizes[3] = 0;
+	IS(cuMemDiscardBatchAsync(at, sizes, N, 0, s), INVALID_VALUE);
+	sizes[3] = (size_t)1 << 40; /* over the end */
+	IS(cuMemDiscardBatchAsync(at, sizes, N, 0, s), INVALID_VALUE);
+	sizes[3] = 64;
+	OK(cuMemDiscardBatchAsync(at, sizes, N, 0, s));
+	const CUdeviceptr managed = at[3];
+
+	at[3] = plain; /* not managed */
+	IS(cuMemDiscardBatchAsync(at, sizes, N, 0, s), INVALID_VALUE);
+	OK(cuMemDiscardBatchAsync(at, sizes, 3, 0, s));
+	at[3] = managed;
+	for (unsigned i = 0; i < N; i++)
+		OK(cuMemFree(at[i]));
+	OK(cuMemFree(plain));
+	OK(cuStreamDestroy(s));
+}
+
 /* Programs that look names up by themselves find those without a suffix, too. */
 static void old_names(void **state)
 {
@@ -1004,6 +1089,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copies_in_a_batch),
+		cmocka_unit_test(test_managed_memory_in_a_batch),
 		cmocka_unit_test(graph_memory),
 		cmocka_unit_test(context_before_graph),
 		cmocka_unit_test(freed_behind_work),
