@@ -1058,6 +1058,58 @@ static void test_managed_memory_in_a_batch(void **state)
 	OK(cuStreamDestroy(s));
 }
 
+static void test_wrong_links(void **state)
+{
+	static char text[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+			     ".visible .global .u32 linked = 5;\n";
+	static const struct {
+		CUjitInputType type;
+		CUresult want;
+	} types[] = {{CU_JIT_INPUT_CUBIN, CUDA_ERROR_NO_BINARY_FOR_GPU},
+		{CU_JIT_INPUT_OBJECT, CUDA_ERROR_NOT_SUPPORTED},
+		{CU_JIT_INPUT_LIBRARY, CUDA_ERROR_NOT_SUPPORTED},
+		{CU_JIT_INPUT_NVVM, CUDA_ERROR_NOT_SUPPORTED},
+		{CU_JIT_NUM_INPUT_TYPES, CUDA_ERROR_INVALID_VALUE}};
+	CUjit_option option = CU_JIT_LOG_VERBOSE;
+	void *value = NULL, *image, *again;
+	size_t size = 0, bytes;
+	CUlinkState l;
+	CUdeviceptr at;
+	unsigned word = 0;
+	CUmodule m;
+
+	(void)state;
+	IS(cuLinkCreate(0, NULL, NULL, NULL), INVALID_VALUE);
+	IS(cuLinkCreate(1, NULL, &value, &l), INVALID_VALUE);
+	IS(cuLinkCreate(1, &option, NULL, &l), INVALID_VALUE);
+	OK(cuLinkCreate(1, &option, &value, &l));
+	IS(cuLinkAddData(l, CU_JIT_INPUT_PTX, NULL, 10, "x", 0, NULL, NULL), INVALID_VALUE);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_PTX, text, 0, "x", 0, NULL, NULL), INVALID_VALUE);
+	for (unsigned i = 0; i < sizeof(types) / sizeof(*types); i++)
+		assert_int_equal(
+			cuLinkAddData(l, types[i].type, text, sizeof(text), "x", 0, NULL, NULL),
+			types[i].want);
+	IS(cuLinkAddFile(l, CU_JIT_INPUT_PTX, NULL, 0, NULL, NULL), INVALID_VALUE);
+	IS(cuLinkComplete(l, &image, &size), INVALID_VALUE); /* nothing was taken */
+	/* a text need not end with a NUL, or has more behind it */
+	OK(cuLinkAddData(l, CU_JIT_INPUT_PTX, text, strlen(text), NULL, 0, NULL, NULL));
+	IS(cuLinkComplete(l, NULL, &size), INVALID_VALUE);
+	OK(cuLinkComplete(l, &image, &size));
+	assert_true(size >= strlen(text) && !((char *)image)[strlen(image)]);
+	OK(cuLinkComplete(l, &again, NULL));
+	assert_ptr_equal(image, again);
+	IS(cuLinkAddData(l, CU_JIT_INPUT_PTX, text, sizeof(text), "x", 0, NULL, NULL),
+		INVALID_VALUE);
+	OK(cuModuleLoadData(&m, image));
+	OK(cuModuleGetGlobal(&at, &bytes, m, "linked"));
+	OK(cuMemcpyDtoH(&word, at, 4));
+	assert_int_equal(word, 5);
+	OK(cuModuleUnload(m));
+	OK(cuLinkDestroy(l));
+	IS(cuLinkAddData(l, CU_JIT_INPUT_PTX, text, sizeof(text), "x", 0, NULL, NULL),
+		INVALID_HANDLE);
+}
+
 /* Programs that look names up by themselves find those without a suffix, too. */
 static void old_names(void **state)
 {
@@ -1105,6 +1157,7 @@ int main(void)
 		cmocka_unit_test(devices),
 		cmocka_unit_test(pools_of_devices),
 		cmocka_unit_test(linking),
+		cmocka_unit_test(test_wrong_links),
 		cmocka_unit_test(occupancy),
 	};
 

@@ -894,6 +894,55 @@ static void waiting(void **state)
 	done(&d);
 }
 
+/* A breakpoint at a line of the source says where it is: the kernel's own place goes first. */
+static void places_of_source_lines(void **state)
+{
+	static const char text[] =
+		PTX_HEAD ".file 1 \"/src/demo/two.cu\"\n"
+			 ".func h() {\n.reg .b32 %h;\n"
+			 ".loc 1 40 0\n"
+			 "	mov.u32 %h, 1;\n" /* 8 */
+			 ".loc 1 43 0\n"
+			 "	mov.u32 %h, 2;\n" /* 10 */
+			 "	ret;\n}\n"
+			 ".visible .entry k(.param .u64 out) {\n.reg .b32 %r<4>;\n"
+			 ".loc 1 40 0\n"
+			 "	mov.u32 %r0, 1;\n" /* 16 */
+			 ".loc 1 41 0\n"
+			 "	call h;\n" /* 18 */
+			 ".loc 1 40 0\n"
+			 "	mov.u32 %r0, 3;\n" /* 20 */
+			 "	ret;\n}\n"
+			 ".visible .entry other() {\n.reg .b32 %r<4>;\n"
+			 ".loc 1 40 0\n"
+			 "	mov.u32 %r0, 1;\n" /* 26 */
+			 ".loc 1 45 0\n"
+			 "	mov.u32 %r0, 2;\n" /* 28 */
+			 "	ret;\n}\n";
+	static const struct {
+		const char *file;
+		unsigned line, source, ptx; /* asked for; found */
+	} rows[] = {{"two.cu", 40, 40, 16}, {"two.cu", 41, 41, 18}, {"two.cu", 1, 40, 16},
+		{"two.cu", 42, 43, 10}, {"two.cu", 44, 45, 28}, {"two.cu", 46, 0, 0},
+		{"demo/two.cu", 41, 41, 18}, {"o.cu", 41, 0, 0}, {"/two.cu", 41, 0, 0}};
+	struct demo d = {.m = load(text)};
+
+	begin(&d, text, 0, NULL, 0);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct soft_point p = {.kind = SOFT_AT_SOURCE, .line = rows[i].line};
+
+		snprintf(p.file, sizeof p.file, "%s", rows[i].file);
+		assert_null(micro_points(d.s, &p, 1));
+		if (p.size != rows[i].source || p.line != rows[i].ptx)
+			fail_msg("%s:%u is line %u, %u of the PTX", rows[i].file, rows[i].line,
+				(unsigned)p.size, p.line);
+	}
+	struct soft_point odd = {.kind = 99};
+
+	assert_non_null(micro_points(d.s, &odd, 1));
+	done(&d);
+}
+
 /* The text, in pieces. */
 static void text_in_pieces(void **state)
 {
@@ -944,6 +993,7 @@ int main(void)
 		cmocka_unit_test(frames),
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(text_in_pieces),
+		cmocka_unit_test(places_of_source_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
