@@ -160,6 +160,48 @@ static void types_and_modifiers(void **state)
 		assert_selectors(rows[i].insn, rows[i].good, rows[i].bad);
 }
 
+/* What a shfl.sync reads of a lane that takes no part is undefined (PTX ISA 9.0, shfl.sync): it is
+ * 0, and the launch says so, if anybody wants the value. */
+static void undefined_lanes(void **state)
+{
+	static const struct {
+		const char *insn;
+		const char *says; /* "": nothing */
+	} rows[] = {
+		{"@%p0 shfl.sync.idx.b32 %r9, %r2, 20, 31, 0xffff;",
+			"reads lane 20, which takes no part; it got 0"},
+		{"@%p0 shfl.sync.idx.b32 _|%p2, %r2, 20, 31, 0xffff;", ""},
+		{"@%p0 shfl.sync.idx.b32 %r9, %r2, 15, 31, 0xffff;", ""},
+		{"shfl.sync.idx.b32 %r9, %r2, 20, 31, -1;", ""},
+	};
+
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ptx_fault f = {0};
+		uint32_t *out = device(128);
+		char text[1024];
+		struct ptx_module *m;
+
+		snprintf(text, sizeof text,
+			HEAD
+			".visible .entry k(.param .u64 out) {\n .reg .b32 %%r<12>; .reg .b64 %%d<4>;\n"
+			".reg .pred %%p<4>; ld.param.u64 %%d0, [out]; mov.u32 %%r0, %%laneid;\n"
+			"setp.lt.u32 %%p0, %%r0, 16; add.u32 %%r2, %%r0, 100; mov.u32 %%r9, 7;\n%s\n"
+			"mul.wide.u32 %%d1, %%r0, 4; add.u64 %%d1, %%d1, %%d0;\n"
+			"st.global.u32 [%%d1], %%r9; ret; }\n",
+			rows[i].insn);
+		m = load(text);
+		assert_int_equal(launch_of(m, "k", 1, 32, &out, &f), PTX_OK);
+		ptx_free(m);
+		if (rows[i].says[0] ? !strstr(f.undefined, rows[i].says) : f.undefined[0] != 0)
+			fail_msg("%s: \"%s\"", rows[i].insn, f.undefined);
+		if (i == 0)
+			assert_int_equal(out[3], 0);
+		if (i == 2)
+			assert_int_equal(out[3], 115);
+		assert_int_equal(out[20], i == 3 ? 120 : 7);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +209,7 @@ int main(void)
 		cmocka_unit_test(picks),
 		cmocka_unit_test(masks),
 		cmocka_unit_test(types_and_modifiers),
+		cmocka_unit_test(undefined_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
