@@ -894,6 +894,29 @@ static void waiting(void **state)
 	done(&d);
 }
 
+/* A lone register is shown as it is declared, all else as 64 bits. */
+static void types_of_values(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned type, bytes;
+	} rows[] = {{"%r0", SOFT_INT, 4}, {"%d0", SOFT_INT, 8}, {"%f1", SOFT_FLOAT, 4},
+		{"%p1", SOFT_BOOL, 0}, {"%tid.x", SOFT_UINT, 4}, {"%clock64", SOFT_UINT, 8},
+		{"%tid.x - 100", SOFT_INT, 8}, {"-%tid.x", SOFT_INT, 8}, {"%r0 + 1", SOFT_INT, 8},
+		{"%f1 + 1", SOFT_FLOAT, 8}, {"7", SOFT_INT, 8}, {"0.5", SOFT_FLOAT, 8}};
+	struct demo d;
+
+	setup(&d);
+	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct soft_value v = value(&d, rows[i].text);
+
+		if (v.type != rows[i].type || v.bytes != rows[i].bytes)
+			fail_msg("%s: type %u, %u bytes", rows[i].text, v.type, v.bytes);
+	}
+	assert_int_equal((int64_t)value(&d, "%tid.x - 100").value[3], -97);
+	done(&d);
+}
+
 /* A breakpoint at a line of the source says where it is: the kernel's own place goes first. */
 static void places_of_source_lines(void **state)
 {
@@ -994,6 +1017,7 @@ int main(void)
 		cmocka_unit_test(waiting),
 		cmocka_unit_test(text_in_pieces),
 		cmocka_unit_test(places_of_source_lines),
+		cmocka_unit_test(types_of_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
