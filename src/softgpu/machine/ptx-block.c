@@ -36,7 +36,7 @@ static void start_warp(struct ptx_worker *wk, struct ptx_block *blk, unsigned id
 	w->live = w->all = n >= PTX_LANES ? PTX_FULL : (1u << n) - 1;
 	w->state = WARP_RUN;
 	w->cc = 0;
-	w->count = 0;
+	w->count = w->returns = 0;
 	w->nents = w->nframes = 0;
 	if (w->nparked)
 		ptx_path_reset(w);

@@ -41,6 +41,8 @@ struct ptx_warp {
 	uint64_t count;		    /* instructions so far */
 	const struct ptx_insn *cur; /* with an observer: the instruction about to run */
 	uint32_t curmask;	    /* and its lanes */
+	uint64_t returns; /* with an observer: branches to a return so far, which lanes took at once
+			   */
 	struct ptx_ent *ents;
 	unsigned nents, capents;
 	struct ptx_frame *frames;

@@ -218,12 +218,24 @@ static bool is_plain_return(const struct ptx_insn *i)
 	return i->flags & F_CTRL && (i->arg == C_RET || i->arg == C_EXIT) && i->pred == NO_REG;
 }
 
+/* Shows observers the return that lanes are about to make in the middle of a branch. */
+static void observe_return(
+	struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t mask)
+{
+	push(w, pc, NO_PC, mask);
+	w->returns++;
+	ptx_observed_return(w, &code[pc], mask, pc);
+	w->nents--;
+}
+
 /* The lanes of one side leave the top entry: for a way of their own, or to wait at the meeting
  * point. */
 static void add_side(
 	struct ptx_warp *w, const struct ptx_insn *code, uint32_t pc, uint32_t rpc, uint32_t mask)
 {
 	if (is_plain_return(&code[pc])) { /* do not let them wait for a barrier's lanes */
+		if (ptx_is_observed(w) && mask)
+			observe_return(w, code, pc, mask);
 		if (code[pc].arg == C_EXIT)
 			exit_lanes(w, mask);
 		else

@@ -397,7 +397,7 @@ static void settle(struct probed *b, struct pending *q, const struct ptx_warp *w
 {
 	if (!q || !q->fn)
 		return;
-	if (w->count > q->count) {
+	if (w->count + w->returns > q->count) {
 		flush(b, q);
 	} else { /* the instruction was put off */
 		q->nprints = 0;
@@ -455,7 +455,7 @@ static enum ptx_step on_step(void *arg, struct ptx_warp *w, uint32_t pc)
 			q->place = j;
 			q->fn = fn;
 			q->pc = pc;
-			q->count = w->count;
+			q->count = w->count + w->returns;
 			memset(q->counted, 0, sizeof(q->counted));
 			memset(q->bad, 0, sizeof(q->bad));
 			b->npending++;

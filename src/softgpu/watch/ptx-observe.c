@@ -82,6 +82,15 @@ enum ptx_step ptx_observed_step(
 	return ret;
 }
 
+void ptx_observed_return(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc)
+{
+	w->cur = i;
+	w->curmask = mask;
+	for (const struct ptx_observer *o = w->wk->observer; o; o = o->next)
+		if (o->step)
+			(void)o->step(o->arg, w, pc);
+}
+
 void ptx_observed_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane)
 {
 	for (const struct ptx_observer *o = w->wk->observer; o; o = o->next)

@@ -100,6 +100,8 @@ void ptx_observed_sync(struct ptx_warp *w, const struct ptx_insn *i, enum ptx_sy
 	uint32_t mask, uint64_t id);
 enum ptx_step ptx_observed_step(
 	struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc);
+/* The same for lanes that return in the middle of a branch: observers cannot put it off. */
+void ptx_observed_return(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask, uint32_t pc);
 void ptx_observed_fault(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane);
 void ptx_observed_block(struct ptx_worker *wk, struct ptx_block *b, bool end);
 
