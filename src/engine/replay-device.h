@@ -24,10 +24,12 @@ struct replay_choice {
 	enum replay_on on;
 	unsigned window; /* which of the trace's windows, from 0 */
 	bool touched, any_device;
-	bool overlap;	 /* streams overlap: `set replay order concurrent` */
-	bool no_sandbox; /* as with `set replay sandbox off` */
-	bool quiet;	 /* no progress line */
-	bool strict;	 /* with auto, a missing device is an error, too */
+	bool overlap;			 /* streams overlap: `set replay order concurrent` */
+	bool no_sandbox;		 /* as with `set replay sandbox off` */
+	bool quiet;			 /* no progress line */
+	bool strict;			 /* with auto, a missing device is an error, too */
+	const struct soft_probe *probes; /* that code is changed for; n 0: none */
+	unsigned nprobes;
 };
 
 /* A parameter that the user replaced. */
@@ -40,11 +42,12 @@ struct replay_arg {
 struct replay_device {
 	struct device *d;
 	uint64_t first, last; /* the window */
-	bool soft, hip;	      /* a software GPU; AMD's */
-	bool watches;	      /* it tells what kernels touch, and finds races in them */
-	bool shows;	      /* it shows them from inside: the microscope, probes */
-	bool what_if;	      /* memory, parameters or code were changed */
-	bool partial;	      /* commands are left out */
+	struct replay_choice choice;
+	bool soft, hip; /* a software GPU; AMD's */
+	bool watches;	/* it tells what kernels touch, and finds races in them */
+	bool shows;	/* it shows them from inside: the microscope, probes */
+	bool what_if;	/* memory, parameters or code were changed */
+	bool partial;	/* commands are left out */
 	struct replay_arg *args;
 	unsigned nargs;
 	uint32_t *swapped; /* kernels */

@@ -5,7 +5,7 @@
 noinst_LIBRARIES += libgpucode.a
 libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
-	src/gpucode/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
+	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
 	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
@@ -13,6 +13,8 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h \
 	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
 	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
+libgpucode_a_SOURCES += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
+HEADERS_TO_CHECK += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-scan.h
 HEADERS_TO_CHECK += src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
 HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
@@ -32,6 +34,10 @@ check_PROGRAMS += tests/unit/test-replay-stores
 TESTS += tests/unit/test-replay-stores
 tests_unit_test_replay_stores_SOURCES = tests/unit/test-replay-stores.c
 tests_unit_test_replay_stores_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-gpucode-ptx-probe
+TESTS += tests/unit/test-gpucode-ptx-probe
+tests_unit_test_gpucode_ptx_probe_SOURCES = tests/unit/test-gpucode-ptx-probe.c
+tests_unit_test_gpucode_ptx_probe_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-ptx-spins
 TESTS += tests/unit/test-ptx-spins
 tests_unit_test_ptx_spins_SOURCES = tests/unit/test-ptx-spins.c

@@ -108,8 +108,7 @@ const char *ptx_find_entry(struct ptx_text t, const char *kernel)
 	return next_entry(t, t.p, kernel);
 }
 
-/* At the brace that closes the one before p. */
-static const char *find_close(const char *p, const char *end)
+const char *ptx_close(const char *p, const char *end)
 {
 	for (int depth = 1; p < end;) {
 		const char *behind = ptx_skip_comment(p, end);
@@ -140,6 +139,6 @@ bool ptx_body(struct ptx_text t, const char *kernel, struct ptx_text *ret)
 	for (const char *p = t.p; !open && (p = next_entry(t, p, kernel));)
 		open = find_open(p, t.end);
 	if (open)
-		*ret = (struct ptx_text){open, find_close(open, t.end)};
+		*ret = (struct ptx_text){open, ptx_close(open, t.end)};
 	return open != NULL;
 }

@@ -29,6 +29,9 @@ bool ptx_has(struct ptx_text t, const char *part);
 /* Whether the text has this name as a whole word. */
 bool ptx_has_name(struct ptx_text t, const char *name);
 
+/* At the brace that closes the one before p; the end if none does. */
+const char *ptx_close(const char *p, const char *end);
+
 /* Behind the name of the kernel where the text declares it as .entry; NULL: it does not. */
 const char *ptx_find_entry(struct ptx_text t, const char *kernel);
 /* Between the braces of the kernel's body. False: the text has no such kernel with a body. A body

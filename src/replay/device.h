@@ -49,6 +49,9 @@ struct device_options {
 	 * showing them. Same rules as for progress. NULL: the text is dropped */
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
+	/* Probes that the window's code is changed for (replayer-probe.c); n 0: none. Copied. */
+	const struct soft_probe *probes;
+	unsigned nprobes;
 	volatile bool *
 		interrupt; /* ends every wait when it becomes true; may be NULL. Not cleared here */
 };
@@ -154,10 +157,10 @@ bool device_what_if(const struct device *d);
 /* Sets how kernels run from now on; a fresh process gets the same setting. Commands before the
  * position are not executed again. */
 struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHECK;
-/* Replaces all probes (soft-probe.h) and forgets what was counted. Commands before the position are
- * not executed again. */
+/* On the software GPU: replaces all probes (soft-probe.h) and forgets what was counted. Commands
+ * before the position are not executed again. */
 struct err *device_probes(struct device *d, const struct soft_probe *p, unsigned n) TS_CHECK;
-/* What its n probes have counted since. */
+/* What its n probes, or those of device_options, have counted since. */
 struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsigned n) TS_CHECK;
 /* From now on limits the replayer's time for access sets (patience.h): beyond it ERR_LIMIT is
  * returned, and the process may have been ended. NULL: no limit. */

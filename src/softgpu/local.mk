@@ -429,7 +429,7 @@ SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_75,code=comp
 $(SUITE_DIR)/async $(SUITE_DIR)/numbers: SOFT_NVCC = $(NVCC) -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90
 $(SUITE): $(SUITE_DIR)/%: $(SUITE_DIR)/%.cu $(SUITE_DIR)/suite.h
 	@$(MKDIR_P) $(SUITE_DIR)
-	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -o $@ $<
+	$(AM_V_NVCC)$(SOFT_NVCC) -O3 -lineinfo -o $@ $<
 tests/programs/tex-bits: tests/programs/tex-bits.cu
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(SOFT_NVCC) -O2 -o $@ $<

@@ -426,21 +426,78 @@ static struct err *execute(struct engine *en, struct replay_device *rd, const st
 	return e;
 }
 
+/* Says it if memory is not as recorded behind a window that changed code executed. */
+static void tell_differs(struct engine *en, const struct device_verified *v)
+{
+	struct buf b = BUF_INIT;
+
+	if (device_verified_ok(v) || !en->hooks.note)
+		return;
+	buf_str(&b, "With the code that counts, memory is not as recorded: ");
+	device_verified_print(&b, v);
+	buf_str(&b, "\n\"replay verify\" says whether it is without that code.");
+	en->hooks.note(en->hooks.arg, buf_cstr(&b));
+	buf_free(&b);
+}
+
+/* Executes the whole window in a process of its own, whose code is changed to count; the replay
+ * stays where it is. */
+static struct err *execute_changed(struct engine *en, const struct replay_device *rd,
+	const struct soft_probe *s, struct soft_probe_result *ret)
+{
+	struct replay_choice c = rd->choice;
+	struct device_verified v = {0};
+	struct replay_device *own;
+	struct err *e;
+
+	c.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
+	c.any_device = c.any_device || rd->choice.on == REPLAY_ON_AUTO;
+	c.overlap = false;
+	c.probes = s;
+	c.nprobes = en->probes->n;
+	TRY(replay_device_open(en, &c, &own));
+	e = device_run(own->d, own->last, 0, 0, NULL);
+	if (!e)
+		e = device_probed(own->d, ret, en->probes->n);
+	if (!e)
+		e = device_verify(own->d, &v);
+	if (!e)
+		tell_differs(en, &v);
+	device_verified_free(&v);
+	device_close(own->d);
+	replay_device_free(own);
+	engine_progress_end(en);
+	return e;
+}
+
 static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 {
 	struct replay_device *rd;
 	struct soft_probe *s;
 	struct replay_stop stop;
+	bool changed;
 	uint64_t was;
 
 	TRY(replay_device_need(en, "probes", &rd));
-	if (!rd->shows)
+	if (rd->hip)
 		return replay_device_lacks(rd, "probes need");
+	changed = !rd->shows || settings_on(&en->set, SET_PROBES_REWRITE);
+	if (changed && (rd->what_if || rd->partial))
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"probes by changed code execute the window as it was recorded, and this replay was changed"),
+			"\"replay restart\" undoes that");
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);
 	for (unsigned i = 0; i < en->probes->n; i++) {
 		fill(&en->probes->v[i], &s[i]);
 		add_names(en, true, &s[i]);
+	}
+	if (changed) {
+		struct err *e = execute_changed(en, rd, s, ret);
+
+		free(s);
+		return e;
 	}
 	struct err *e = execute(en, rd, s, ret), *back = replay_goto(en->trace.replay, was, &stop);
 

@@ -173,8 +173,10 @@ struct err *replay_device_open(
 		.interrupt = en->cancel,
 		.progress = c->quiet || !en->hooks.progress ? NULL : show_progress,
 		.progress_arg = en,
-		.said = en->hooks.said,
-		.said_arg = en->hooks.arg};
+		.said = c->nprobes ? NULL : en->hooks.said,
+		.said_arg = en->hooks.arg,
+		.probes = c->probes,
+		.nprobes = c->nprobes};
 	const bool hip = sbt_meta_is_hip(meta);
 	char *replayer, *softgpu = NULL, *target = NULL;
 	struct device *d;
@@ -221,6 +223,7 @@ struct err *replay_device_open(
 	**ret = (struct replay_device){.d = d,
 		.first = o.first,
 		.last = o.last,
+		.choice = *c,
 		.soft = soft,
 		.hip = hip,
 		.watches = soft,

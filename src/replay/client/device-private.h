@@ -57,6 +57,9 @@ struct device {
 	uint64_t outside; /* where the caller believed to be before it */
 	struct soft_stop stop;
 
+	struct soft_probe *probes; /* of device_options; NULL: none */
+	unsigned nprobes;
+
 	struct device_edit *edits;
 	size_t nedits, cap_edits;
 	struct device_info info;

@@ -58,12 +58,17 @@ static struct err *start_once(struct device *d)
 {
 	struct replayer_open o = {
 		.version = REPLAYER_VERSION, .flags = d->flags, .first = d->first, .last = d->last};
-	struct err *e;
+	const struct replayer_none none = {0};
+	struct err *e = NULL;
 
 	d->doing = DEVICE_OPENING;
 	TRY(device_spawn(d));
-	e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace),
-		sizeof(struct replayer_opened));
+	if (d->nprobes)
+		e = call(d, REPLAYER_PROBES, &none, sizeof none, d->probes,
+			d->nprobes * sizeof *d->probes, sizeof(struct replayer_done));
+	if (!e)
+		e = call(d, REPLAYER_OPEN, &o, sizeof o, d->trace, strlen(d->trace),
+			sizeof(struct replayer_opened));
 	if (e) {
 		device_bury(d);
 		return e;
@@ -292,6 +297,11 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->said = o->said;
 	d->said_arg = o->said_arg;
 	d->want = o->first - 1;
+	d->nprobes = o->nprobes;
+	if (d->nprobes) {
+		d->probes = xmalloc(d->nprobes * sizeof *d->probes);
+		memcpy(d->probes, o->probes, d->nprobes * sizeof *d->probes);
+	}
 	e = start(d);
 	if (e) {
 		device_close(d);
@@ -321,6 +331,7 @@ void device_close(struct device *d)
 	free(d->trace);
 	free(d->softgpu);
 	free(d->amd_target);
+	free(d->probes);
 	free(d);
 }
 

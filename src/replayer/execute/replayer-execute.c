@@ -116,6 +116,10 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 
 	TRY(objects_stream(rp, u->stream, &stream));
 	TRY(execute_launch_parts(rp, c, &f, args));
+	if (rp->counting.n && (u->launch_attrs >> SBT_ATTR_HELD & 1 || rp->holding))
+		return rp_fail(rp, REPLAYER_E_REFUSED, rp->current,
+			"#%llu is held by the saved schedule: its code is changed for that already",
+			(unsigned long long)rp->current);
 	if (u->launch_attrs >> SBT_ATTR_HELD & 1)
 		TRY(held_launch(rp, u, &f));
 	else if (rp->holding && u->launch_attrs >> SBT_ATTR_PROGRAMMATIC_STREAM & 1)
@@ -130,9 +134,11 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	TRY(own_event(rp, own, u->trigger_event, stream, &l.triggered));
 	TRY(own_event(rp, own, u->begun_event, stream, &l.begun));
 	l.at_start = u->trigger_at_start;
+	TRY(probe_before(rp, objects_kernel(rp, u->kernel)));
 	TRY(textures_before_launch(rp, stream));
 	GPU(rp, launch, &l, stream);
 	TRY(textures_after_launch(rp, stream));
+	TRY(probe_after(rp, objects_kernel(rp, u->kernel)));
 	TRY(own_event(rp, !own, u->trigger_event, stream, NULL));
 	return own_event(rp, !own, u->begun_event, stream, NULL);
 }

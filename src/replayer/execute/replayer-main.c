@@ -393,6 +393,10 @@ static struct err *on_soft(struct rp *rp, const struct request *q, struct buf *o
 
 static struct err *on_probes(struct rp *rp, const struct request *q, struct buf *out)
 {
+	if (!rp->open) {
+		reply_position(rp, out);
+		return probe_keep(rp, q->tail, q->tail_n);
+	}
 	TRY(watch_probes(rp, q->tail, q->tail_n));
 	if (q->tail_n) /* what is counted has to be executed */
 		checkpoint_forget(rp, rp->first);
@@ -406,7 +410,7 @@ static struct err *on_probed(struct rp *rp, const struct request *q, struct buf 
 
 	TRY(execute_finish(rp));
 	buf_add(out, &none, sizeof none);
-	return watch_probed(rp, out);
+	return rp->counting.n ? probe_results(rp, out) : watch_probed(rp, out);
 }
 
 static struct err *on_overlap(struct rp *rp, const struct request *q, struct buf *out)
@@ -565,7 +569,7 @@ static struct err *handle(struct rp *rp, struct request *q, struct buf *out)
 	if (q->n < handlers[q->type].size)
 		return err_new(ERR_STATE, "the request %s is too short", handlers[q->type].name);
 	if (!rp->open && q->type != REPLAYER_OPEN && q->type != REPLAYER_QUIT &&
-		q->type != REPLAYER_FIGURES)
+		q->type != REPLAYER_FIGURES && q->type != REPLAYER_PROBES)
 		return err_new(ERR_STATE, "%s before OPEN", handlers[q->type].name);
 	q->tail = q->body + handlers[q->type].size;
 	q->tail_n = q->n - handlers[q->type].size;

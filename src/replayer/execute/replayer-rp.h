@@ -140,6 +140,7 @@ struct rp {
 	size_t nskip;
 	bool skip_recorded;
 	struct microscope micro;
+	struct counting counting;
 	struct marks marks;
 	struct turn turn;
 	struct late

@@ -7,10 +7,29 @@
 #define REPLAYER_INSPECT_H
 
 #include "base/buf.h"
+#include "gpucode/ptx-probe.h"
 #include "replay/protocol.h"
+#include "replayer/soft-probe.h"
 #include "sbt/cmd.h"
 
+struct gpu_module;
+struct rkernel;
+struct rmodule;
 struct rp;
+
+/* Probes by changed code. */
+struct counting {
+	struct soft_probe *p;
+	unsigned n; /* 0: none */
+	uint64_t area;
+	struct ptx_probe_table table;
+	/* by probe: offset of its log; in how many places its code is; whether in functions that
+	 * are no kernels; launches in which lanes were counted; how many lanes after the last */
+	uint64_t log_at[SOFT_PROBES_MAX];
+	unsigned places[SOFT_PROBES_MAX];
+	bool in_function[SOFT_PROBES_MAX], is_float[SOFT_PROBES_MAX];
+	uint64_t launches[SOFT_PROBES_MAX], seen[SOFT_PROBES_MAX];
+};
 
 /* The launch under the microscope. */
 struct microscope {
@@ -46,6 +65,21 @@ void micro_leave(struct rp *rp);
 struct err *node_go(struct rp *rp, uint64_t seq, uint32_t step, uint32_t *ret_steps) TS_CHECK;
 /* Leaves the graph launch because something else is requested. */
 void node_leave(struct rp *rp);
+
+/* --- replayer-probe.c --- */
+
+/* Called before the window is opened: keeps n bytes of struct soft_probe from the wire. */
+struct err *probe_keep(struct rp *rp, const void *p, size_t n) TS_CHECK;
+/* Called after everything is placed, before code is loaded. */
+struct err *probe_open(struct rp *rp) TS_CHECK;
+/* Loads the changed code of a module; *ret stays as it is if no probe is in it.
+ * REPLAYER_E_REFUSED: a probe is, and the code cannot be changed. */
+struct err *probe_load(struct rp *rp, const struct rmodule *m, struct gpu_module **ret) TS_CHECK;
+/* Called around a launch of k. */
+struct err *probe_before(struct rp *rp, const struct rkernel *k) TS_CHECK;
+struct err *probe_after(struct rp *rp, const struct rkernel *k) TS_CHECK;
+/* Appends a struct soft_probe_result for each. */
+struct err *probe_results(struct rp *rp, struct buf *out) TS_CHECK;
 
 /* --- replayer-watch.c: what only the software GPU can do --- */
 

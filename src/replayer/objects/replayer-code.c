@@ -104,6 +104,7 @@ static struct err *load_module(struct rp *rp, struct rmodule *m, const char *who
 	struct gpu_module **handle = &m->handle[rp->devices.now];
 	if (*handle)
 		return NULL;
+	TRY(probe_load(rp, m, handle));
 	for (unsigned i = 0; i < 2 && !*handle; i++) {
 		struct err *e = hashes[i] ? load(rp, m->id, hashes[i], who, handle) : NULL;
 

@@ -51,9 +51,10 @@ struct err *graph_by_nodes(
 	struct state_steps steps;
 
 	*ret = false;
-	if (!textures_are_copies(&rp->objects.textures))
+	if (!textures_are_copies(&rp->objects.textures) && !rp->counting.n)
 		return NULL;
 	TRY(graph_steps(rp, g, c->seq, &steps));
+	*ret = rp->counting.n != 0; /* each launch is looked at */
 	struct err *e = any_of_arrays(rp, &steps, c, ret);
 	if (!e && *ret)
 		e = all_nodes(rp, &steps, c);

@@ -18,8 +18,8 @@ enum { BAR = 50, VALUES_SHOWN = 20 };
 /* --- probe --- */
 
 const char cmd_probe_help[] =
-	"Counts the GPU threads that pass a line of a kernel, on the software GPU: in the launches of a\n"
-	"program that is started after it, or of a replay's window. `count` counts them, `hist EXPR`\n"
+	"Counts the GPU threads that pass a line of a kernel: in the launches of a program that is started\n"
+	"after it on the software GPU, or of a replay's window on any device. `count` counts them, `hist EXPR`\n"
 	"sorts them by powers of two of EXPR, `by EXPR` by its values. `if EXPR` leaves others out.\n"
 	"PLACE is KERNEL:LINE, KERNEL:FILE:LINE, FILE:LINE or, of the file where it has stopped, LINE: lines\n"
 	"of the source (nvcc -lineinfo); KERNEL may be a pattern. A thread passes a line where a breakpoint at it stops: at the first instruction\n"
@@ -195,8 +195,8 @@ struct err *cmd_unprobe(struct session *s, const struct cmd_args *a)
 const char cmd_info_probes_help[] =
 	"Shows what the probes have counted: threads of the GPU that passed their lines, and in how many\n"
 	"launches there were any. Of a program: of the launches that have ended. In a\n"
-	"replay on the software GPU: of all launches of the window, which is executed for it; the replay is\n"
-	"then where it was. `hist`: threads whose value lies from the first number to below the second.\n"
+	"replay: of all launches of the window, which is executed for it; the replay is then where it\n"
+	"was. On a machine's GPU, or with `set probes rewrite on`, code made from the PTX counts. `hist`: threads whose value lies from the first number to below the second.\n"
 	"Example: info probes\n";
 
 struct probed_row {
