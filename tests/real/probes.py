@@ -48,6 +48,8 @@ def one(name, alike, folder):
         return name, 0, 0, 'not recorded: ' + r.stderr.strip().splitlines()[-1], 0, 0
     seen, _ = shell(trace, 'soft', [f'break {name}.cu:{n}' for n in lines_of(name)])
     lines = sorted({int(m) for m in re.findall(rf'^Breakpoint \d+ at (?:ptx .*:)?{name}\.cu:(\d+)', seen.stdout, re.M)})
+    if not lines:
+        return name, 0, 0, 'refused: no line takes a breakpoint: ' + (seen.stdout + seen.stderr).strip()[-200:], 0, 0
     threads, says, plain, cost = 0, 'same tables, same memory', 0, 0
     for first in range(0, len(lines), 16):
         ps = [f'probe {name}.cu:{n} {EXPRESSIONS[k % len(EXPRESSIONS)]}' for k, n in enumerate(lines[first:first + 16], first)]
@@ -79,5 +81,5 @@ with tempfile.TemporaryDirectory() as folder:
         except Skip as e:
             row = (name, 0, 0, f'skipped: {e}', 0, 0)
         print(f'{row[0]:12} {row[1]:6} {row[2]:12} {row[4]:7.2f}s {row[5]:7.2f}s  {row[3]}', flush=True)
-        status |= row[3].startswith(('DIFFERS', 'MEMORY', 'refused'))
+        status |= row[3].startswith(('DIFFERS', 'MEMORY', 'refused', 'not recorded'))
 sys.exit(status)
