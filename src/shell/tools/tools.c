@@ -387,7 +387,7 @@ const struct tool tools[] = {
 		"what a trace's work comes to, by kernel, call site and NVTX range",
 		"tsdb summary app.sbt --sort time\n"},
 	{"stats", tool_stats, "FILE [RANGE] [--critical-path] [--top N] [--json]",
-		"where a trace's time went: devices, streams, queues, copies, the host",
+		"where a trace's time went: devices, streams, queues, the host",
 		"tsdb stats app.sbt\n"
 		"tsdb stats app.sbt --critical-path\n"},
 	{"diff", tool_diff,
