@@ -38,6 +38,8 @@ static void keep_meta(struct model *m, const struct sbt_meta *meta)
 	m->meta.cwd = text_of(meta->cwd);
 	m->meta.host = text_of(meta->host);
 	m->meta.gpu = text_of(meta->gpu);
+	m->meta.vendor = text_of(meta->vendor);
+	m->meta.target = text_of(meta->target);
 	m->meta.tsdb = text_of(meta->tsdb);
 }
 
