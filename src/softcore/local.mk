@@ -2,5 +2,6 @@
 #
 # Room softcore: what both software GPUs have. Loaded into other people's programs; each library compiles it for itself.
 
-HEADERS_TO_CHECK += src/softcore/access-set.h src/softcore/vclock.h
-SOFTCORE_SOURCES = src/softcore/access-set.c src/softcore/access-set.h src/softcore/vclock.c src/softcore/vclock.h
+HEADERS_TO_CHECK += src/softcore/access-set.h src/softcore/race-list.h src/softcore/vclock.h src/softcore/watch-env.h
+SOFTCORE_SOURCES = src/softcore/access-set.c src/softcore/access-set.h src/softcore/race-list.c src/softcore/race-list.h \
+	src/softcore/vclock.c src/softcore/vclock.h src/softcore/watch-env.c src/softcore/watch-env.h

@@ -6,18 +6,15 @@
 // dispatch pays one look at a flag.
 //
 // There is nothing here of programmatic launches, textures and probes: those members do nothing.
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "softcore/access-set.h"
+#include "softcore/race-list.h"
+#include "softcore/watch-env.h"
 #include "softamd/thunk/kfd-watch.h"
-
-#define RACES_KEPT 4096u
 
 _Static_assert((int)SOFT_ACCESS_READ == (int)AMD_READ &&
 		       (int)SOFT_ACCESS_WRITTEN == (int)AMD_WRITE &&
@@ -38,17 +35,6 @@ static struct {
 	struct access_span *spans[SOFT_ACCESSES]; /* that the last collected() gave */
 	bool random;
 	uint64_t seed, label;
-	struct soft_race *races;
-	size_t nraces, capraces;
-	uint64_t ndoubts;
-	char doubt[200];
-	bool loud;  /* races go to the standard error, or: */
-	char *file; /* are appended there, as records */
-	struct told {
-		uint32_t code[2], tier;
-		char kernel[SOFT_RACE_NAME];
-	} told[256];
-	size_t ntold;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static bool collecting, checking; /* atomic */
@@ -187,14 +173,6 @@ static void label(uint64_t l)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-static void text(char *dst, size_t n, const char *s)
-{
-	size_t len = strnlen(s, n - 1);
-
-	memset(dst, 0, n);
-	memcpy(dst, s, len);
-}
-
 static void fill_side(
 	const struct kfd_watched *w, struct soft_race_side *to, const struct amd_race_side *from)
 {
@@ -202,144 +180,48 @@ static void fill_side(
 	to->code = (uint32_t)(from->pc - w->entry);
 	memcpy(to->block, from->group, sizeof(to->block));
 	memcpy(to->thread, from->item, sizeof(to->thread));
-	text(to->insn, sizeof(to->insn), from->insn);
-	text(to->function, sizeof(to->function), w->kernel);
+	race_text(to->insn, sizeof(to->insn), from->insn);
+	race_text(to->function, sizeof(to->function), w->kernel);
 }
 
-static size_t races(struct soft_race *dst, size_t n, size_t *more)
+static void race_place(char *dst, size_t n, const struct soft_race_side *s)
 {
-	pthread_mutex_lock(&watch.lock);
-	n = n < watch.nraces ? n : watch.nraces;
-	if (n) {
-		memcpy(dst, watch.races, n * sizeof(*dst));
-		memmove(watch.races, watch.races + n, (watch.nraces - n) * sizeof(*dst));
-	}
-	watch.nraces -= n;
-	if (more)
-		*more = watch.nraces;
-	pthread_mutex_unlock(&watch.lock);
-	return n;
+	snprintf(dst, n, "workgroup (%u,%u,%u) work-item (%u,%u,%u)", s->block[0], s->block[1],
+		s->block[2], s->thread[0], s->thread[1], s->thread[2]);
 }
 
-static uint64_t doubts(char *dst, size_t n)
+static void race_code(char *dst, size_t n, const struct soft_race_side *s)
 {
-	uint64_t ret;
-
-	pthread_mutex_lock(&watch.lock);
-	ret = watch.ndoubts;
-	if (n)
-		text(dst, n, watch.doubt);
-	watch.ndoubts = 0;
-	watch.doubt[0] = '\0';
-	pthread_mutex_unlock(&watch.lock);
-	return ret;
+	snprintf(dst, n, "code + 0x%x, %s", s->code, s->insn);
 }
 
-/* One line for each side, as a person reads it on the standard error. */
-static void say_race(const struct soft_race *r)
-{
-	static const char *const verbs[] = {"reads", "writes", "changes atomically"};
-	char sides[2][300];
-
-	for (unsigned k = 0; k < 2; k++) {
-		const struct soft_race_side *s = &r->side[k];
-
-		snprintf(sides[k], sizeof(sides[k]),
-			"workgroup (%u,%u,%u) work-item (%u,%u,%u) %s it: code + 0x%x, %s",
-			s->block[0], s->block[1], s->block[2], s->thread[0], s->thread[1],
-			s->thread[2], verbs[s->kind % 3], s->code, s->insn);
-	}
-	kfd_say("race%s in %.100s: %u byte%s of %s at %#llx, unordered, %llu time%s\n    %s\n    %s",
-		r->tier == SOFT_RACE_SAME_VALUE	   ? " (same value)"
-		: r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)"
-						   : "",
-		r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "LDS" : "memory",
-		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s",
-		sides[0], sides[1]);
-}
-
-/* For a debugger that runs this program. */
-static void write_race(const struct soft_race *r)
-{
-	int fd = open(watch.file, O_WRONLY | O_APPEND | O_CLOEXEC), old = errno;
-
-	if (fd < 0 || write(fd, r, sizeof(*r)) != (ssize_t)sizeof(*r))
-		errno = old;
-	if (fd >= 0)
-		close(fd);
-}
-
-/* While the program runs, each pair of a kernel is said once, however many dispatches have it. */
-static bool is_told(const struct soft_race *r)
-{
-	for (size_t k = 0; k < watch.ntold; k++) {
-		const struct told *t = &watch.told[k];
-
-		if (t->code[0] == r->side[0].code && t->code[1] == r->side[1].code &&
-			t->tier == r->tier && !strcmp(t->kernel, r->kernel))
-			return true;
-	}
-	if (watch.ntold == sizeof(watch.told) / sizeof(watch.told[0]))
-		return true;
-	watch.told[watch.ntold] = (struct told){{r->side[0].code, r->side[1].code}, r->tier, ""};
-	text(watch.told[watch.ntold++].kernel, SOFT_RACE_NAME, r->kernel);
-	return false;
-}
-
-static void keep_race(const struct soft_race *r)
-{
-	if (watch.nraces == watch.capraces) {
-		size_t cap = watch.capraces ? 2 * watch.capraces : 16;
-		struct soft_race *p =
-			cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
-
-		if (!p) {
-			watch.ndoubts++;
-			text(watch.doubt, sizeof(watch.doubt),
-				"more races were found than are kept");
-			return;
-		}
-		watch.races = p;
-		watch.capraces = cap;
-	}
-	watch.races[watch.nraces++] = *r;
-}
-
-static void take_doubt(const struct kfd_watched *w, const char *doubt)
-{
-	if (!doubt)
-		return;
-	if (watch.loud && !watch.file && !watch.ndoubts)
-		kfd_say("the check for races was not complete in %.100s: %s", w->kernel, doubt);
-	watch.ndoubts++;
-	snprintf(watch.doubt, sizeof(watch.doubt), "%.80s: %s", w->kernel, doubt);
-}
+static const struct race_words words = {.say = kfd_say,
+	.place = race_place,
+	.code = race_code,
+	.shared = "LDS",
+	.global = "memory"};
 
 /* What a dispatch's check found. */
-static void take_races(struct kfd_watched *w)
+static void take_races(const struct kfd_watched *w)
 {
+	const char *doubt = amd_races_doubt(w->races);
 	struct amd_race found;
-	struct soft_race r;
 
-	pthread_mutex_lock(&watch.lock);
 	for (size_t k = 0; amd_races_get(w->races, k, &found); k++) {
-		memset(&r, 0, sizeof(r));
-		r.label = w->label;
-		r.count = found.count;
-		r.addr = found.addr;
-		r.size = found.size;
-		r.shared = found.lds;
-		r.tier = (uint32_t)found.tier;
-		text(r.kernel, sizeof(r.kernel), w->kernel);
+		struct soft_race r = {.label = w->label,
+			.count = found.count,
+			.addr = found.addr,
+			.size = found.size,
+			.shared = found.lds,
+			.tier = (uint32_t)found.tier};
+
+		race_text(r.kernel, sizeof(r.kernel), w->kernel);
 		fill_side(w, &r.side[0], &found.side[0]);
 		fill_side(w, &r.side[1], &found.side[1]);
-		if (!watch.loud)
-			keep_race(&r);
-		else if (!is_told(&r))
-			watch.file ? write_race(&r) : say_race(&r);
+		race_list_add(&r);
 	}
-	take_doubt(w, amd_races_doubt(w->races));
-	pthread_mutex_unlock(&watch.lock);
+	if (doubt)
+		race_list_doubt(w->kernel, doubt);
 }
 
 /* --- the observer of a dispatch --- */
@@ -385,25 +267,17 @@ static void on_group(void *arg, const uint32_t id[3], bool ended)
 		w->race.group(w->race.arg, id, ended);
 }
 
-/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what
- * is found on stderr; a path: append it there (struct soft_race). */
 static void from_environment(void)
 {
-	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
-	char *end;
+	struct watch_env e;
 
-	if (r && *r && strcmp(r, "0") != 0) {
-		watch.loud = true;
-		watch.file = *r == '/' ? strdup(r) : NULL;
+	watch_env_read(&e, &words);
+	if (e.random) { /* a debugger may have set one before */
+		watch.random = true;
+		watch.seed = e.seed;
+	}
+	if (e.racecheck)
 		switch_to(&checking, true);
-	}
-	if (s && !strncmp(s, "random:", 7) && s[7] >= '0' && s[7] <= '9') {
-		watch.seed = strtoull(s + 7, &end, 0);
-		watch.random = !*end;
-	}
-	if (s && *s && !watch.random && strcmp(s, "fixed") != 0)
-		kfd_say("TSDB_SOFT_SCHEDULE is \"%.40s\", neither \"fixed\" nor \"random:SEED\"",
-			s);
 }
 
 void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
@@ -490,8 +364,8 @@ KFD_PUBLIC const struct soft_watch *tsdb_soft_watch(void)
 		.schedule = set_schedule,
 		.racecheck = racecheck,
 		.label = label,
-		.races = races,
-		.doubts = doubts,
+		.races = race_list_take,
+		.doubts = race_list_doubts,
 		.residue = no_residue,
 		.hold = no_hold,
 		.bounds = no_bounds,

@@ -4,6 +4,8 @@
  * variables: access sets, schedules, races. Whatever is switched on here slows launches down; while
  * nothing is, a launch pays one look at a flag.
  */
+#include "softcore/race-list.h"
+#include "softcore/watch-env.h"
 #include "softgpu/driver/array.h"
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
@@ -12,13 +14,10 @@
 #include "softgpu/watch/ptx-access.h"
 #include "softgpu/driver/watch.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct {
 	pthread_mutex_t lock;
@@ -29,17 +28,6 @@ static struct {
 	bool no_room;					/* for one of those */
 	struct ptx_schedule schedule;
 	uint64_t label;
-	struct soft_race *races;
-	size_t nraces, capraces;
-	uint64_t ndoubts;
-	char doubt[200];
-	bool loud;  /* races go to the standard error, or: */
-	char *file; /* are appended there, as records */
-	struct told {
-		uint32_t line[2], tier;
-		char kernel[SOFT_RACE_NAME];
-	} told[256];
-	size_t ntold;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static _Atomic bool collecting, by_base, checking;
@@ -237,8 +225,6 @@ static void residue(uint32_t byte)
 
 /* --- races --- */
 
-#define RACES_KEPT 4096u
-
 static void racecheck(uint32_t on)
 {
 	atomic_store(&checking, on != 0);
@@ -251,16 +237,6 @@ static void label(uint64_t l)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-static void text(char *dst, size_t n, const char *s)
-{
-	size_t len = s ? strlen(s) : 0;
-
-	if (len >= n)
-		len = n - 1;
-	memset(dst, 0, n);
-	memcpy(dst, s ? s : "", len);
-}
-
 static void fill_side(struct soft_race_side *to, const struct ptx_race_side *from)
 {
 	to->kind = (uint32_t)from->kind;
@@ -270,165 +246,68 @@ static void fill_side(struct soft_race_side *to, const struct ptx_race_side *fro
 		to->block[k] = from->block[k];
 		to->thread[k] = from->thread[k];
 	}
-	text(to->insn, sizeof(to->insn), from->insn->name);
-	text(to->function, sizeof(to->function), from->fn->name);
-	text(to->file, sizeof(to->file), from->file);
+	race_text(to->insn, sizeof(to->insn), from->insn->name);
+	race_text(to->function, sizeof(to->function), from->fn->name);
+	race_text(to->file, sizeof(to->file), from->file);
 }
 
-static size_t races(struct soft_race *dst, size_t n, size_t *more)
+static void race_place(char *dst, size_t n, const struct soft_race_side *s)
 {
-	pthread_mutex_lock(&watch.lock);
-	if (n > watch.nraces)
-		n = watch.nraces;
-	if (n) {
-		memcpy(dst, watch.races, n * sizeof(*dst));
-		memmove(watch.races, watch.races + n, (watch.nraces - n) * sizeof(*dst));
-	}
-	watch.nraces -= n;
-	if (more)
-		*more = watch.nraces;
-	pthread_mutex_unlock(&watch.lock);
-	return n;
+	snprintf(dst, n, "block (%u,%u,%u) thread (%u,%u,%u)", s->block[0], s->block[1],
+		s->block[2], s->thread[0], s->thread[1], s->thread[2]);
 }
 
-static uint64_t doubts(char *dst, size_t n)
+static void race_code(char *dst, size_t n, const struct soft_race_side *s)
 {
-	uint64_t ret;
+	char at[200] = "";
 
-	pthread_mutex_lock(&watch.lock);
-	ret = watch.ndoubts;
-	if (n)
-		text(dst, n, watch.doubt);
-	watch.ndoubts = 0;
-	watch.doubt[0] = '\0';
-	pthread_mutex_unlock(&watch.lock);
-	return ret;
+	if (s->source_line)
+		snprintf(at, sizeof(at), ", %.150s:%u", s->file, s->source_line);
+	snprintf(dst, n, "PTX line %u, %s%s", s->line, s->insn, at);
 }
 
-/* One line for each side, as a person reads it on the standard error. */
-static void say_race(const struct soft_race *r)
-{
-	static const char *const verbs[] = {"reads", "writes", "changes atomically"};
-	char sides[2][420];
-
-	for (unsigned k = 0; k < 2; k++) {
-		const struct soft_race_side *s = &r->side[k];
-		char at[200] = "";
-		if (s->source_line)
-			snprintf(at, sizeof(at), ", %.150s:%u", s->file, s->source_line);
-		snprintf(sides[k], sizeof(sides[k]),
-			"block (%u,%u,%u) thread (%u,%u,%u) %s it: PTX line %u, %s%s", s->block[0],
-			s->block[1], s->block[2], s->thread[0], s->thread[1], s->thread[2],
-			verbs[s->kind % 3], s->line, s->insn, at);
-	}
-	drv_say("race%s in %.100s: %u byte%s of %s memory at %#llx, unordered, %llu time%s\n    %s\n    %s",
-		r->tier == SOFT_RACE_SAME_VALUE	   ? " (same value)"
-		: r->tier == SOFT_RACE_ATOMIC_READ ? " (plain read of an atomic)"
-						   : "",
-		r->kernel, r->size, r->size == 1 ? "" : "s", r->shared ? "shared" : "global",
-		(unsigned long long)r->addr, (unsigned long long)r->count, r->count == 1 ? "" : "s",
-		sides[0], sides[1]);
-}
-
-/* For a debugger that runs this program. */
-static void write_race(const struct soft_race *r)
-{
-	int fd = open(watch.file, O_WRONLY | O_APPEND | O_CLOEXEC), old = errno;
-
-	if (fd < 0 || write(fd, r, sizeof(*r)) != (ssize_t)sizeof(*r))
-		errno = old;
-	if (fd >= 0)
-		close(fd);
-}
-
-/* While the program runs, each pair of a kernel is reported once, however many launches have it. */
-static bool is_told(const struct soft_race *r)
-{
-	for (size_t k = 0; k < watch.ntold; k++) {
-		const struct told *t = &watch.told[k];
-		if (t->line[0] == r->side[0].line && t->line[1] == r->side[1].line &&
-			t->tier == r->tier && !strcmp(t->kernel, r->kernel))
-			return true;
-	}
-	if (watch.ntold == sizeof(watch.told) / sizeof(watch.told[0]))
-		return true;
-	watch.told[watch.ntold] = (struct told){{r->side[0].line, r->side[1].line}, r->tier, ""};
-	text(watch.told[watch.ntold++].kernel, SOFT_RACE_NAME, r->kernel);
-	return false;
-}
-
-static void keep_race(const struct soft_race *r)
-{
-	if (watch.nraces == watch.capraces) {
-		size_t cap = watch.capraces ? 2 * watch.capraces : 16;
-		struct soft_race *p =
-			cap > RACES_KEPT ? NULL : realloc(watch.races, cap * sizeof(*p));
-		if (!p) {
-			watch.ndoubts++;
-			text(watch.doubt, sizeof(watch.doubt),
-				"more races were found than are kept");
-			return;
-		}
-		watch.races = p;
-		watch.capraces = cap;
-	}
-	watch.races[watch.nraces++] = *r;
-}
+static const struct race_words words = {.say = drv_say,
+	.place = race_place,
+	.code = race_code,
+	.shared = "shared memory",
+	.global = "global memory"};
 
 /* What a launch's check found. */
-static void take_races(struct watched *w)
+static void take_races(const struct watched *w)
 {
 	const char *doubt = ptx_races_doubt(w->races);
 	struct ptx_race found;
-	struct soft_race r;
 
-	pthread_mutex_lock(&watch.lock);
 	for (size_t k = 0; ptx_races_get(w->races, k, &found); k++) {
-		memset(&r, 0, sizeof(r));
-		r.label = w->label;
-		r.count = found.count;
-		r.addr = found.addr;
-		r.size = found.size;
-		r.shared = found.shared;
-		r.tier = (uint32_t)found.tier;
-		text(r.kernel, sizeof(r.kernel), w->kernel);
+		struct soft_race r = {.label = w->label,
+			.count = found.count,
+			.addr = found.addr,
+			.size = found.size,
+			.shared = found.shared,
+			.tier = (uint32_t)found.tier};
+
+		race_text(r.kernel, sizeof(r.kernel), w->kernel);
 		fill_side(&r.side[0], &found.side[0]);
 		fill_side(&r.side[1], &found.side[1]);
-		if (!watch.loud)
-			keep_race(&r);
-		else if (!is_told(&r))
-			watch.file ? write_race(&r) : say_race(&r);
+		race_list_add(&r);
 	}
-	if (doubt && watch.loud && !watch.file && !watch.ndoubts)
-		drv_say("the check for races was not complete in %.100s: %s", w->kernel, doubt);
-	if (doubt) {
-		watch.ndoubts++;
-		snprintf(watch.doubt, sizeof(watch.doubt), "%.80s: %s", w->kernel, doubt);
-	}
-	pthread_mutex_unlock(&watch.lock);
+	if (doubt)
+		race_list_doubt(w->kernel, doubt);
 }
 
 /* --- launches --- */
 
-/* TSDB_SOFT_SCHEDULE: "fixed", "random:SEED". TSDB_SOFT_RACECHECK: 1: look for races and say what
- * is found on stderr; a path: append it there (struct soft_race). */
 static void from_environment(void)
 {
-	const char *s = getenv("TSDB_SOFT_SCHEDULE"), *r = getenv("TSDB_SOFT_RACECHECK");
-	char *end;
+	struct watch_env e;
 
-	if (r && *r && strcmp(r, "0")) {
-		watch.loud = true;
-		watch.file = *r == '/' ? strdup(r) : NULL;
+	watch_env_read(&e, &words);
+	if (e.random) { /* a debugger may have set one before */
+		watch.schedule.random = true;
+		watch.schedule.seed = e.seed;
+	}
+	if (e.racecheck)
 		atomic_store(&checking, true);
-	}
-	if (s && !strncmp(s, "random:", 7) && s[7] >= '0' && s[7] <= '9') {
-		watch.schedule.seed = strtoull(s + 7, &end, 0);
-		watch.schedule.random = !*end;
-	}
-	if (s && *s && !watch.schedule.random && strcmp(s, "fixed"))
-		drv_say("TSDB_SOFT_SCHEDULE is \"%.40s\", neither \"fixed\" nor \"random:SEED\"",
-			s);
 }
 
 void watch_begin(struct watched *w, struct ptx_launch *l)
@@ -479,8 +358,8 @@ const struct soft_watch *tsdb_soft_watch(void)
 		.schedule = set_schedule,
 		.racecheck = racecheck,
 		.label = label,
-		.races = races,
-		.doubts = doubts,
+		.races = race_list_take,
+		.doubts = race_list_doubts,
 		.residue = residue,
 		.hold = overlap_hold,
 		.bounds = ptx_bounds_set,
