@@ -129,7 +129,7 @@ struct backend {
 	/* It starts before the sandbox shuts, and before the trace is looked at: it needs files,
 	 * and its threads are shut in with the process. */
 	bool starts_first;
-	/* What the device executes, beside PTX: CODE_CUBIN stands for fat binaries, too. */
+	/* What the device executes, beside PTX: CODE_CUBIN means fat binaries, too. */
 	enum code_kind machine_code;
 	/* The vendor's name of a result; NULL: it has none. */
 	const char *(*result_name)(int code);

@@ -60,7 +60,7 @@ extern struct hip_api hip;
 
 /* 0; -ENOENT: the program has not loaded it; -ENOSYS: it lacks a function. */
 int hip_open(void);
-/* HIP has no contexts that programs use: each device stands for its own, as this number. */
+/* HIP has no contexts that programs use: a device has one of its own, which this number means. */
 static inline uint64_t hip_context(int device)
 {
 	return (uint64_t)device + 1;

@@ -331,7 +331,7 @@ static bool waits_differ(const struct sorter *s, const struct entry *e, const st
 		return false;
 	if (e->ref == SIDE_NONE || o->ref == SIDE_NONE)
 		return true;
-	/* a record that is a difference itself is told as that */
+	/* a record that is itself a difference is reported as one */
 	if (s->al->a->e[e->ref].other == SIDE_NONE || s->al->b->e[o->ref].other == SIDE_NONE)
 		return false;
 	return s->al->a->e[e->ref].other != o->ref;

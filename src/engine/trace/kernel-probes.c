@@ -2,7 +2,7 @@
  *
  * Probes and messages in kernels, see soft-settings.h. A replay executes its window once more for
  * them, with nothing else on the way, so each launch is counted once, wherever the user is. A live
- * program maps a file of ours; one process counts there, the first that loads the software GPU.
+ * program maps a file that tsdb made; the first process that loads the software GPU counts there.
  */
 #include "engine/soft-settings.h"
 

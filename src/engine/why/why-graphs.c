@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a graph launch that is queued consists of, for those who ask which of it the device may be
- * at. The surprise: the nodes are those of the executable graph now. If the program has changed it
- * since, they are not what was launched, and nothing is said.
+ * The nodes of a queued graph launch: the device may be at one of them. The surprise: they are read
+ * from the executable graph as it is now. If the program has changed it since the launch, they are
+ * not what was launched, and nothing is reported.
  */
 #include "engine/why/why-graphs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Other processes that the program waits for and that use the GPU: attached to, only to look, while
- * the program stands still, and let go of when the question is answered. One that cannot be
+ * Other processes that the program waits for and that use the GPU. While the program is stopped,
+ * tsdb attaches to them only to look, and detaches when it has its answer. One that cannot be
  * attached to (somebody else debugs it) is looked at from outside, as any other. So is one that has
  * the driver's library but none of its threads: a stop is not without traces (a write to a pipe
  * that had begun returns early), and there is nothing to look into.

@@ -140,7 +140,7 @@ struct gpu_result hip_failed(hipError_t r, const char *call)
 	return (struct gpu_result){status, (int)r, call};
 }
 
-/* --- devices and contexts: each device stands for its own --- */
+/* --- devices and contexts: a device has one of its own --- */
 
 struct gpu_result hip_driver_version(int *ret)
 {

@@ -24,7 +24,7 @@ void sums_print(
 void sums_json(struct buf *out, const void *sum);
 /* "1.234", of nanoseconds. */
 void sums_put_ms(struct buf *out, uint64_t ns);
-/* The place in the program that a stack stands for: "step () at app.cu:12"; heap. kernels: by their
+/* The place in the program where a stack was taken: "step () at app.cu:12"; heap. kernels: by their
  * mangled names. */
 char *sums_site(struct session *s, struct sbt_reader *r, uint32_t stack,
 	const struct summary_rows *kernels);

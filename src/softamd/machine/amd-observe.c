@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What observers are told, and what they may ask about a wave.
+ * Calls observers, and answers their questions about a wave.
  */
 #include "softamd/machine/amd-observe.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts lanes at lines, see micro-probe.h. The surprise: a step is told before its instruction is
- * executed, and it may be put off and told again. So what lanes would count is kept for each warp
- * until its next step shows that it went on, by the warp's own count of instructions.
+ * Counts lanes at lines, see micro-probe.h. The surprise: a step is reported before its instruction
+ * is executed, and it may be put off and reported again. So what lanes would count is kept for each
+ * warp until its next step shows that it went on, by the warp's own count of instructions.
  */
 #include "softgpu/micro/micro-probe.h"
 #include "softgpu/micro/micro-print.h"

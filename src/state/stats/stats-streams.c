@@ -19,7 +19,7 @@ struct lane {
 	bool begun;	   /* it has done timed work within the range */
 	bool host_holds;   /* the next work is behind a host function or a wait for a value */
 	uint64_t free_at;  /* when all of its work so far has ended */
-	uint64_t held;	   /* when what it was told to wait for has ended */
+	uint64_t held;	   /* when what it waits for has ended */
 	uint64_t asked_at; /* when the first wait or host function behind its last work was
 			    * submitted; 0: there is none */
 };
