@@ -68,7 +68,7 @@ ROOMS = {
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
-    'softcore': ('what both software GPUs have: sets of accessed bytes, vector clocks, races that were found', BASE_ANYWHERE + ['replayer/soft-watch.h']),
+    'softcore': ("what both software GPUs have: sets of accessed bytes, vector clocks, races that were found, the microscope's session", BASE_ANYWHERE + SOFT_SEAM),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),

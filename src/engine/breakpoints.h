@@ -46,7 +46,7 @@ struct breakpoint {
 	/* Of a message inside kernels. left_out: threads beyond the limit, not shown; of the launch
 	 * in a replay whose lines were shown last, in the engine's move number said_run: */
 	uint64_t left_out, said_in, said_run, said_lines, said_left;
-	uint32_t said_lanes; /* of the warp at the point, for which the condition holds */
+	uint64_t said_lanes; /* of the warp at the point, for which the condition holds */
 	char letter, unit;   /* how to show it, as in x/FMT; letter 0: not said */
 };
 

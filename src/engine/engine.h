@@ -83,7 +83,7 @@ struct engine_hooks {
 	void (*printed)(void *arg, struct breakpoint *bp, const struct soft_print *r);
 	/* Inside a launch of a replay a warp is at the line of a breakpoint with a message: sets
 	 * said_lanes to those of lanes for which its condition holds. */
-	void (*says)(void *arg, struct breakpoint *bp, uint32_t lanes);
+	void (*says)(void *arg, struct breakpoint *bp, uint64_t lanes);
 	/* That launch has ended, or stops: what threads did not show may be told. */
 	void (*said_all)(void *arg);
 	/* The program is about to run: what it shares a screen with should be written. */

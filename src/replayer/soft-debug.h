@@ -20,10 +20,10 @@
 #include <stdint.h>
 
 #define SOFT_DEBUG_SYMBOL "tsdb_soft_debug"
-#define SOFT_DEBUG_VERSION 3u
+#define SOFT_DEBUG_VERSION 4u
 
 enum {
-	SOFT_LANES = 32,
+	SOFT_LANES = 64, /* at most: 32 in a warp, 64 in a wave */
 	SOFT_NAME = 256,
 	SOFT_FILE = 512,
 	SOFT_TEXT = 256,
@@ -76,15 +76,17 @@ struct soft_stop {
 	uint32_t block[3], thread[3], warp, lane;
 	uint32_t line;	      /* of the PTX text; 0: the warp has ended */
 	uint32_t depth;	      /* calls */
-	uint32_t active;      /* lanes at this instruction */
-	uint32_t executing;   /* those of them that the instruction's guard lets execute it */
-	uint32_t live;	      /* lanes that have not ended */
 	uint32_t source_line; /* 0: not known */
+	uint32_t width;	      /* lanes of a warp */
+	uint64_t active;      /* lanes at this instruction */
+	uint64_t executing;   /* those of them that the instruction's guard lets execute it */
+	uint64_t live;	      /* lanes that have not ended */
 	uint64_t step, total;
 	uint64_t seq;	    /* the replayer's: the launch */
 	uint64_t found;	    /* SOFT_SCAN: total of the last stop on the way, UINT64_MAX: none */
+	uint64_t hit;	    /* SOFT_WHY_POINT: the lanes that are at it */
 	uint32_t found_end; /* ... which was the end of a block */
-	uint32_t hit;	    /* SOFT_WHY_POINT: the lanes that are at it */
+	uint32_t pad;
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
 	char sentence[SOFT_SENTENCE];		     /* of a fault */
@@ -175,8 +177,9 @@ struct soft_ask {
 enum soft_warp_state { SOFT_WARP_RUNS, SOFT_WARP_WAITS, SOFT_WARP_ENDED };
 struct soft_warp {
 	uint32_t warp, state, barrier; /* barrier: that it waits at; UINT32_MAX: none */
-	uint32_t active, live, line, source_line;
-	uint32_t first[3]; /* thread of its first lane */
+	uint32_t line, source_line, pad;
+	uint64_t active, live;
+	uint32_t first[3], pad2; /* thread of its first lane */
 	uint64_t step;
 	char text[SOFT_TEXT];
 };
@@ -203,7 +206,7 @@ enum soft_value_type { SOFT_INT, SOFT_UINT, SOFT_FLOAT, SOFT_BOOL };
 struct soft_value { /* a register or an expression, of every lane of the focused warp */
 	char name[64];
 	uint32_t type, bytes;	    /* enum soft_value_type; of the value: 1 to 8 (SOFT_BOOL 0) */
-	uint32_t lanes, pad;	    /* that have one */
+	uint64_t lanes;		    /* that have one */
 	uint64_t value[SOFT_LANES]; /* bits; of a 4-byte float in the low half */
 	char declared[8];	    /* "f32", "b64", "pred" */
 };

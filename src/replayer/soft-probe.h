@@ -68,8 +68,8 @@ struct soft_probe_result {
 
 /* What lanes of a warp print, or how many lanes of a launch did not. */
 struct soft_print {
-	uint32_t id;
-	uint32_t lanes; /* 0: left is how many lanes printed nothing, since the limit was reached */
+	uint32_t id, pad;
+	uint64_t lanes; /* 0: left is how many lanes printed nothing, since the limit was reached */
 	uint64_t launch;       /* numbers the launches of the process that had probes, from 1 */
 	uint64_t left, passes; /* passes: of warps, in which no lane printed anything */
 	uint32_t block[3], thread[3]; /* of the first of the lanes */

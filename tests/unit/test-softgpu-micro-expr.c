@@ -15,9 +15,9 @@
 #include <string.h>
 #include "softgpu/micro/micro.h"
 
-static struct micro_value value_of(const char *text)
+static struct lane_value value_of(const char *text)
 {
-	struct micro_expr x;
+	struct lane_expr x;
 	char why[100];
 
 	if (micro_compile(&x, NULL, 0, text, why, sizeof why))
@@ -27,7 +27,7 @@ static struct micro_value value_of(const char *text)
 
 static void integer_is(const char *text, int64_t want)
 {
-	const struct micro_value v = value_of(text);
+	const struct lane_value v = value_of(text);
 
 	if (v.is_float || v.i != want)
 		fail_msg("%s is %" PRId64 ", not %" PRId64, text, v.i, want);
@@ -35,7 +35,7 @@ static void integer_is(const char *text, int64_t want)
 
 static void double_is(const char *text, double want)
 {
-	const struct micro_value v = value_of(text);
+	const struct lane_value v = value_of(text);
 
 	if (!v.is_float || v.f != want)
 		fail_msg("%s is %g, not %g", text, v.f, want);
@@ -169,7 +169,7 @@ static void test_precedence_is_as_in_c(void **unused)
 
 static void refused(const char *text, const char *says)
 {
-	struct micro_expr x;
+	struct lane_expr x;
 	char why[100] = "";
 
 	if (!micro_compile(&x, NULL, 0, text, why, sizeof why))

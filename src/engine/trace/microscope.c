@@ -255,7 +255,7 @@ struct err *microscope_enter(struct engine *en, uint64_t seq, struct soft_stop *
 }
 
 /* Whether the launch goes on behind a point that was reached by lanes. */
-static bool passes(struct engine *en, int id, uint32_t lanes, bool back)
+static bool passes(struct engine *en, int id, uint64_t lanes, bool back)
 {
 	struct breakpoint *bp = breakpoints_by_id(en->breaks, id);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * PTX for the expressions of probes, in registers of its own and without jumps. They mean what the
- * software GPU's own probes make of them (softgpu/micro/micro-expr.c): integers are 64 bits,
+ * software GPU's own probes make of them (softcore/lane-expr.c): integers are 64 bits,
  * signed; floating values are doubles.
  */
 #ifndef GPUCODE_PTX_EMIT_H

@@ -130,13 +130,16 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 	const struct soft_ask q = {.what = SOFT_ASK_WARPS};
 	const struct soft_stop *t = kernel_stop(s);
 	const struct soft_warp *r;
+	const int digits = t && t->width > 32 ? 16 : 8; /* of a mask of lanes */
 	struct buf b = BUF_INIT;
 	struct rows rows;
 
 	TRY(ask(s, "info warps", &q, sizeof *r, &rows));
-	buf_str(&b, a->json ? "["
-			    : "  Warp  From thread   State      Active      Live        Steps   "
-			      "Line   Source  Instruction\n");
+	buf_str(&b, a->json ? "[" : "");
+	if (!a->json)
+		buf_printf(&b,
+			"  Warp  From thread   State      %-*s  %-*s  Steps   Line   Source  Instruction\n",
+			digits + 2, "Active", digits + 2, "Live");
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
 		const bool focus = t && t->warp == r->warp;
@@ -155,9 +158,11 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 			snprintf(line, sizeof line, "%u", r->line);
 		if (r->source_line)
 			snprintf(source, sizeof source, "%u", r->source_line);
-		buf_printf(&b, "%s %-5u %-13s %-10s 0x%08x  0x%08x  %-7" PRIu64 " %-6s %-7s %s\n",
-			focus ? "*" : " ", r->warp, thread, state, r->active, r->live, r->step,
-			line, source, r->text);
+		buf_printf(&b,
+			"%s %-5u %-13s %-10s 0x%0*" PRIx64 "  0x%0*" PRIx64 "  %-7" PRIu64
+			" %-6s %-7s %s\n",
+			focus ? "*" : " ", r->warp, thread, state, digits, r->active, digits,
+			r->live, r->step, line, source, r->text);
 	}
 	if (a->json)
 		buf_str(&b, "]\n");

@@ -57,10 +57,10 @@ static void print_place(struct buf *b, const struct soft_stop *t)
 		kernel_source(b, t->file, t->source_line);
 	}
 	if (t->active != t->live || t->executing != t->active) {
-		const int lanes = __builtin_popcount(t->active),
-			  on = __builtin_popcount(t->executing);
+		const int lanes = __builtin_popcountll(t->active),
+			  on = __builtin_popcountll(t->executing);
 
-		buf_printf(b, "\t[%d of %d lanes%s", lanes, __builtin_popcount(t->live),
+		buf_printf(b, "\t[%d of %d lanes%s", lanes, __builtin_popcountll(t->live),
 			on != lanes ? "" : "]");
 		if (on != lanes)
 			buf_printf(b, ", the guard lets %d]", on);

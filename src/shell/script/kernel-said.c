@@ -14,9 +14,9 @@
 
 /* "block (0,0,0), thread (3,0,0): ", "block (0,0,0), 32 threads from (0,0,0): " */
 static void put_who(
-	struct buf *b, const uint32_t block[3], const uint32_t thread[3], uint32_t lanes)
+	struct buf *b, const uint32_t block[3], const uint32_t thread[3], uint64_t lanes)
 {
-	const int n = __builtin_popcount(lanes);
+	const int n = __builtin_popcountll(lanes);
 
 	buf_printf(b, "block (%u,%u,%u), ", block[0], block[1], block[2]);
 	if (n == 1)
@@ -46,11 +46,11 @@ static void tell_left(struct session *s, const struct breakpoint *bp, const char
 
 struct said {
 	char *text;
-	uint32_t lanes;
+	uint64_t lanes;
 };
 
 /* The texts of the lanes that are at the point; returns how many. */
-static unsigned take_texts(struct session *s, const struct breakpoint *bp, uint32_t lanes,
+static unsigned take_texts(struct session *s, const struct breakpoint *bp, uint64_t lanes,
 	struct said *v, struct err **ret)
 {
 	unsigned n = 0, at;
@@ -65,9 +65,9 @@ static unsigned take_texts(struct session *s, const struct breakpoint *bp, uint3
 		for (at = 0; at < n && strcmp(v[at].text, buf_cstr(&b)) != 0;)
 			at++;
 		if (at < n)
-			v[at].lanes |= 1u << l;
+			v[at].lanes |= 1ull << l;
 		else
-			v[n++] = (struct said){buf_steal(&b), 1u << l};
+			v[n++] = (struct said){buf_steal(&b), 1ull << l};
 		buf_free(&b);
 	}
 	return n;
@@ -79,7 +79,7 @@ static void thread_of(
 	const struct sbt_cmd *c = microscope_cmd((struct engine *)(uintptr_t)&s->engine);
 	const uint64_t x = c && c->u.launch.block_x ? c->u.launch.block_x : 1,
 		       y = c && c->u.launch.block_y ? c->u.launch.block_y : 1;
-	const uint64_t at = (uint64_t)t->warp * SOFT_LANES + lane;
+	const uint64_t at = (uint64_t)t->warp * t->width + lane;
 
 	ret[0] = (uint32_t)(at % x);
 	ret[1] = (uint32_t)(at / x % y);
@@ -106,16 +106,16 @@ void kernel_said(struct session *s, struct breakpoint *bp)
 	bp->said_in = t->seq;
 	bp->said_run = s->engine.live.runs;
 	if (over_limit(s, bp))
-		bp->said_left += (uint64_t)__builtin_popcount(bp->said_lanes);
+		bp->said_left += (uint64_t)__builtin_popcountll(bp->said_lanes);
 	else
 		n = take_texts(s, bp, bp->said_lanes, v, &e);
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t thread[3];
 
 		if (over_limit(s, bp)) {
-			bp->said_left += (uint64_t)__builtin_popcount(v[i].lanes);
+			bp->said_left += (uint64_t)__builtin_popcountll(v[i].lanes);
 		} else {
-			thread_of(s, t, (unsigned)__builtin_ctz(v[i].lanes), thread);
+			thread_of(s, t, (unsigned)__builtin_ctzll(v[i].lanes), thread);
 			put_who(&b, t->block, thread, v[i].lanes);
 			buf_str(&b, v[i].text);
 			bp->said_lines++;
@@ -142,12 +142,12 @@ static bool holds(struct session *s, const char *cond, unsigned lane)
 	return d != 0;
 }
 
-void kernel_says(void *session, struct breakpoint *bp, uint32_t lanes)
+void kernel_says(void *session, struct breakpoint *bp, uint64_t lanes)
 {
 	bp->said_lanes = lanes;
 	for (unsigned l = 0; bp->cond && l < SOFT_LANES; l++)
 		if (lanes >> l & 1 && !holds(session, bp->cond, l))
-			bp->said_lanes &= ~(1u << l);
+			bp->said_lanes &= ~(1ull << l);
 }
 
 void kernel_said_all(void *session)

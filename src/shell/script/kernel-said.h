@@ -12,7 +12,7 @@
 void kernel_said(struct session *s, struct breakpoint *bp);
 /* The engine's hooks: for which lanes the condition holds; what the live program's kernels print;
  * the launch of a replay has ended, or stops: tells how many threads showed nothing. */
-void kernel_says(void *session, struct breakpoint *bp, uint32_t lanes);
+void kernel_says(void *session, struct breakpoint *bp, uint64_t lanes);
 void kernel_printed(void *session, struct breakpoint *bp, const struct soft_print *r);
 void kernel_said_all(void *session);
 

@@ -62,7 +62,7 @@ static const char *start(
 
 static void end(struct soft_session *s)
 {
-	uint64_t workspace = s->l.grid_workspace;
+	uint64_t workspace = ptx_micro_of(s)->l.grid_workspace;
 
 	micro_end(s);
 	if (workspace)

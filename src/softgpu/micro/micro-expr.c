@@ -1,338 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The microscope's expressions: registers (%r4, %tid.x), variables of the PTX text (their
- * addresses), numbers, and C's operators with C's precedence. Compiled once, since a breakpoint's
- * condition is evaluated for every lane at every pass. Integers are 64 bits, signed; a register of
- * type .bN counts as signed. `f32[ADDRESS]` reads memory at a generic address, `f32(X)` makes X one
- * of that type, `&NAME` is the generic address of a variable.
+ * What names in expressions are for a warp of PTX: registers (%r4), special registers (%tid.x,
+ * threadIdx.x), variables of the text (their addresses). A register of type .bN counts as signed.
  */
 #include "softgpu/micro/micro.h"
 #include "base/checked.h"
 
-#include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum micro_op_kind {
-	X_INT,
-	X_FLOAT,
-	X_REG,
-	X_SREG,
-	X_VAR,
-	X_GENERIC, /* the generic address of a variable */
-	X_NEG,
-	X_NOT,
-	X_INV,
-	X_LOAD,
-	X_CAST,
-	X_MUL,
-	X_DIV,
-	X_MOD,
-	X_ADD,
-	X_SUB,
-	X_SHL,
-	X_SHR,
-	X_LT,
-	X_LE,
-	X_GT,
-	X_GE,
-	X_EQ,
-	X_NE,
-	X_AND,
-	X_XOR,
-	X_OR,
-	X_LAND,
-	X_LOR
-};
+enum { NAME_REG, NAME_SREG, NAME_VAR, NAME_GENERIC /* the generic address of a variable */ };
 
-struct parser {
-	struct micro_expr *x;
-	const struct ptx_function *fn;
+/* --- finding --- */
+
+struct place {
+	const struct ptx_function *fn; /* NULL: no names but special registers */
 	uint32_t pc;
-	const char *p;
-	unsigned depth;
-	char *why;
-	size_t n;
-	jmp_buf out;
 };
 
-static _Noreturn void __attribute__((format(printf, 2, 3)))
-fail(struct parser *q, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(q->why, q->n, fmt, ap);
-	va_end(ap);
-	longjmp(q->out, 1);
-}
-
-static struct micro_op *emit(struct parser *q, enum micro_op_kind kind)
-{
-	struct micro_op *o;
-
-	if (q->x->n == MICRO_OPS)
-		fail(q, "the expression is too long");
-	o = &q->x->op[q->x->n++];
-	*o = (struct micro_op){.kind = (uint8_t)kind};
-	return o;
-}
-
-static void blanks(struct parser *q)
-{
-	q->p += strspn(q->p, " \t");
-}
-
-/* --- operands --- */
-static size_t word_length(const char *p)
-{
-	size_t n = *p == '%';
-
-	while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '$' ||
-		(n && p[n] == '.' && *p == '%' && isalpha((unsigned char)p[n + 1])))
-		n++;
-	return n;
-}
-
-static bool special(struct parser *q, const char *name, size_t n)
+static bool special(const char *name, size_t n, struct lane_op *ret)
 {
 	const int k = ptx_sreg_find(name, n);
 
-	if (k >= 0)
-		emit(q, X_SREG)->off = k;
+	ret->name = NAME_SREG;
+	ret->off = k;
 	return k >= 0;
 }
 
-/* CUDA's names of special registers; returns the length of the one that p begins with, or 0. */
-static size_t builtin(const char *p, const char **ret)
+/* CUDA's names of special registers; 0: text does not begin with one. */
+static size_t builtin(const char *text, struct lane_op *ret)
 {
-	static const struct {
-		const char *cuda, *ptx[3];
-	} names[] = {{"threadIdx", {"%tid.x", "%tid.y", "%tid.z"}},
-		{"blockIdx", {"%ctaid.x", "%ctaid.y", "%ctaid.z"}},
-		{"blockDim", {"%ntid.x", "%ntid.y", "%ntid.z"}},
-		{"gridDim", {"%nctaid.x", "%nctaid.y", "%nctaid.z"}}};
+	static const char *const ptx[] = {[LANE_THREAD] = "%tid",
+		[LANE_BLOCK] = "%ctaid",
+		[LANE_BLOCK_SIZE] = "%ntid",
+		[LANE_GRID_SIZE] = "%nctaid",
+		[LANE_LANE] = "%laneid"};
+	enum lane_builtin what;
+	unsigned axis;
+	char name[16];
+	const size_t n = lane_builtin(text, &what, &axis);
 
-	if (word_length(p) == 4 && !strncmp(p, "lane", 4)) {
-		*ret = "%laneid";
-		return 4;
-	}
-	for (unsigned k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
-		const size_t n = strlen(names[k].cuda);
-
-		if (!strncmp(p, names[k].cuda, n) && p[n] == '.' && p[n + 1] >= 'x' &&
-			p[n + 1] <= 'z' && word_length(p + n + 1) == 1) {
-			*ret = names[k].ptx[p[n + 1] - 'x'];
-			return n + 2;
-		}
-	}
-	return 0;
+	if (!n)
+		return 0;
+	snprintf(
+		name, sizeof(name), what == LANE_LANE ? "%s" : "%s.%c", ptx[what], 'x' + (int)axis);
+	return special(name, strlen(name), ret) ? n : 0;
 }
 
-static const struct {
-	const char *name;
-	uint8_t type;
-} types[] = {{"u8", T_u8}, {"s8", T_s8}, {"u16", T_u16}, {"s16", T_s16}, {"u32", T_u32},
-	{"s32", T_s32}, {"u64", T_u64}, {"s64", T_s64}, {"f32", T_f32}, {"f64", T_f64}};
-
-static void binary(struct parser *q, unsigned level);
-
-/* `f32[ADDRESS]` and `f32(X)`: true if that is here. */
-static bool typed(struct parser *q)
+static size_t find(const void *arg, const char *text, bool address, struct lane_op *ret)
 {
-	const size_t n = word_length(q->p);
-	const char open = q->p[n], close = open == '[' ? ']' : ')';
+	const struct place *at = arg;
+	const size_t known = address ? 0 : builtin(text, ret), n = lane_word(text);
+	const struct ptx_variable *v;
+	const struct ptx_regname *r;
 
-	for (unsigned k = 0; k < sizeof(types) / sizeof(types[0]); k++) {
-		if (strlen(types[k].name) != n || memcmp(q->p, types[k].name, n) ||
-			(open != '[' && open != '('))
-			continue;
-		q->p += n + 1;
-		binary(q, 0);
-		blanks(q);
-		if (*q->p++ != close)
-			fail(q, "a bracket is not closed");
-		emit(q, open == '[' ? X_LOAD : X_CAST)->type = types[k].type;
-		return true;
-	}
-	return false;
-}
-
-static void generic(struct parser *q)
-{
-	const size_t n = word_length(++q->p);
-	const struct ptx_variable *v = q->fn && n ? micro_var(q->fn, q->p, n) : NULL;
-
-	if (!v)
-		fail(q, "there is no variable %.*s in the PTX", (int)(n < 60 ? n : 60), q->p);
-	emit(q, X_GENERIC)->var = v;
-	q->p += n;
-}
-
-static void name(struct parser *q)
-{
-	const char *known;
-	size_t length = builtin(q->p, &known);
-
-	if (length) {
-		emit(q, X_SREG)->off = ptx_sreg_find(known, strlen(known));
-		q->p += length;
-		return;
-	}
-	if (typed(q))
-		return;
-	size_t n = word_length(q->p);
-	const struct ptx_regname *r = q->fn ? micro_reg(q->fn, q->pc, q->p, n) : NULL;
-	const struct ptx_variable *v = r || !q->fn ? NULL : micro_var(q->fn, q->p, n);
-	const char *text = q->p;
-
-	q->p += n;
+	if (known || !n)
+		return known;
+	r = at->fn && !address ? micro_reg(at->fn, at->pc, text, n) : NULL;
+	v = r || !at->fn ? NULL : micro_var(at->fn, text, n);
 	if (r) {
-		struct micro_op *o = emit(q, X_REG);
-		o->off = r->off;
-		o->type = r->type;
-		return;
+		ret->name = NAME_REG;
+		ret->off = r->off;
+		ret->space = r->type;
+		return n;
 	}
 	if (v) {
-		struct micro_op *o = emit(q, X_VAR);
-		o->var = v;
-		o->space = v->space;
-		return;
+		ret->name = address ? NAME_GENERIC : NAME_VAR;
+		ret->object = v;
+		ret->is_address = true;
+		ret->space = v->space;
+		return n;
 	}
-	if (special(q, text, n))
-		return;
-	if (*text == '%')
-		fail(q, "there is no register %.*s here", (int)(n < 60 ? n : 60), text);
-	fail(q, "there is no variable %.*s in the PTX", (int)(n < 60 ? n : 60), text);
+	return !address && special(text, n, ret) ? n : 0;
 }
 
-static void number(struct parser *q)
-{
-	char *end, *fend;
-	uint64_t v = strtoull(q->p, &end, 0);
-	double f = strtod(q->p, &fend);
-
-	if (fend > end) {
-		emit(q, X_FLOAT)->f = f;
-		end = fend;
-	} else {
-		emit(q, X_INT)->i = (int64_t)v;
-	}
-	if (isalnum((unsigned char)*end) || *end == '_')
-		fail(q, "\"%.20s\" is no number", q->p);
-	q->p = end;
-}
-
-static void unary(struct parser *q)
-{
-	static const struct {
-		char c;
-		enum micro_op_kind kind;
-	} ops[] = {{'-', X_NEG}, {'!', X_NOT}, {'~', X_INV}};
-
-	if (++q->depth > 64)
-		fail(q, "too many brackets");
-	blanks(q);
-	for (unsigned k = 0; k < sizeof(ops) / sizeof(ops[0]); k++)
-		if (*q->p == ops[k].c) {
-			q->p++;
-			unary(q);
-			emit(q, ops[k].kind);
-			q->depth--;
-			return;
-		}
-	if (*q->p == '&') {
-		generic(q);
-	} else if (*q->p == '(') {
-		q->p++;
-		binary(q, 0);
-		blanks(q);
-		if (*q->p != ')')
-			fail(q, "a bracket is not closed");
-		q->p++;
-	} else if (isdigit((unsigned char)*q->p) ||
-		   (*q->p == '.' && isdigit((unsigned char)q->p[1]))) {
-		number(q);
-	} else if (*q->p == '%' || *q->p == '_' || *q->p == '$' || isalpha((unsigned char)*q->p)) {
-		name(q);
-	} else {
-		fail(q,
-			*q->p ? "\"%.20s\" is neither a register nor a number"
-			      : "the expression ends too soon%s",
-			q->p);
-	}
-	q->depth--;
-}
-
-/* --- operators, by level --- */
-static const struct {
-	const char *text;
-	uint8_t level, kind;
-} operators[] = {
-	/* the longer ones first */
-	{"||", 0, X_LOR},
-	{"&&", 1, X_LAND},
-	{"==", 5, X_EQ},
-	{"!=", 5, X_NE},
-	{"<<", 7, X_SHL},
-	{">>", 7, X_SHR},
-	{"<=", 6, X_LE},
-	{">=", 6, X_GE},
-	{"|", 2, X_OR},
-	{"^", 3, X_XOR},
-	{"&", 4, X_AND},
-	{"<", 6, X_LT},
-	{">", 6, X_GT},
-	{"+", 8, X_ADD},
-	{"-", 8, X_SUB},
-	{"*", 9, X_MUL},
-	{"/", 9, X_DIV},
-	{"%", 9, X_MOD},
-};
-
-static int operator_here(struct parser *q)
-{
-	blanks(q);
-	for (unsigned k = 0; k < sizeof(operators) / sizeof(operators[0]); k++)
-		if (!strncmp(q->p, operators[k].text, strlen(operators[k].text)))
-			return (int)k;
-	return -1;
-}
-
-static void binary(struct parser *q, unsigned level)
-{
-	int k;
-
-	unary(q);
-	while ((k = operator_here(q)) >= 0 && operators[k].level >= level) {
-		q->p += strlen(operators[k].text);
-		binary(q, operators[k].level + 1u);
-		emit(q, (enum micro_op_kind)operators[k].kind);
-	}
-}
-
-const char *micro_compile(struct micro_expr *x, const struct ptx_function *fn, uint32_t pc,
+const char *micro_compile(struct lane_expr *x, const struct ptx_function *fn, uint32_t pc,
 	const char *text, char *why, size_t n)
 {
-	struct parser q = {.x = x, .fn = fn, .pc = pc, .p = text, .why = why, .n = n};
+	const struct place at = {fn, pc};
+	const struct lane_names names = {&at, find, "the PTX"};
 
-	x->n = 0;
-	if (setjmp(q.out))
-		return q.why;
-	binary(&q, 0);
-	blanks(&q);
-	if (*q.p)
-		fail(&q, "\"%.20s\" is too much", q.p);
-	return NULL;
+	return lane_compile(x, &names, text, why, n);
 }
 
 /* --- values --- */
-struct micro_value micro_reg_value(const uint8_t *frame, int32_t off, unsigned type, unsigned lane)
+
+struct lane_value micro_reg_value(const uint8_t *frame, int32_t off, unsigned type, unsigned lane)
 {
-	struct micro_value v = {0};
+	struct lane_value v = {0};
 	unsigned bits = ptx_type_bits[type];
 	uint64_t u;
 	uint32_t u32;
@@ -357,154 +112,13 @@ struct micro_value micro_reg_value(const uint8_t *frame, int32_t off, unsigned t
 	return v;
 }
 
-static struct micro_value special_value(const struct ptx_warp *w, unsigned sreg, unsigned lane)
+static struct lane_value special_value(const struct ptx_warp *w, unsigned sreg, unsigned lane)
 {
 	struct ptx_special s = {.sreg = (uint8_t)sreg};
 
-	return (struct micro_value){
+	return (struct lane_value){
 		.i = (int64_t)(sreg > SR_VOLATILE ? ptx_clock(w, sreg)
 						  : ptx_special_value(w, &s, lane))};
-}
-
-static double as_float(const struct micro_value *v)
-{
-	return v->is_float ? v->f : (double)v->i;
-}
-
-static bool is_true(const struct micro_value *v)
-{
-	return v->is_float ? v->f != 0 : v->i != 0;
-}
-
-static int64_t as_int(const struct micro_value *v)
-{
-	if (!v->is_float)
-		return v->i;
-	return v->f > -9.2e18 && v->f < 9.2e18 ? (int64_t)v->f : 0;
-}
-
-static struct micro_value float_op(unsigned kind, double a, double b)
-{
-	struct micro_value v = {0};
-
-	switch (kind) {
-	case X_MUL:
-		v.f = a * b;
-		break;
-	case X_DIV:
-		v.f = a / b;
-		break;
-	case X_ADD:
-		v.f = a + b;
-		break;
-	case X_SUB:
-		v.f = a - b;
-		break;
-	case X_LT:
-		v.i = a < b;
-		return v;
-	case X_LE:
-		v.i = a <= b;
-		return v;
-	case X_GT:
-		v.i = a > b;
-		return v;
-	case X_GE:
-		v.i = a >= b;
-		return v;
-	case X_EQ:
-		v.i = a == b;
-		return v;
-	case X_NE:
-		v.i = a != b;
-		return v;
-	default:
-		return v;
-	}
-	v.is_float = true;
-	return v;
-}
-
-static int64_t int_op(unsigned kind, int64_t a, int64_t b)
-{
-	const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
-
-	switch (kind) {
-	case X_MUL:
-		return (int64_t)(ua * ub);
-	case X_DIV:
-		return !b ? 0 : b == -1 ? (int64_t)(0 - ua) : a / b;
-	case X_MOD:
-		return !b || b == -1 ? 0 : a % b;
-	case X_ADD:
-		return (int64_t)(ua + ub);
-	case X_SUB:
-		return (int64_t)(ua - ub);
-	case X_SHL:
-		return ub < 64 ? (int64_t)(ua << ub) : 0;
-	case X_SHR:
-		return ub < 64 ? a >> b : a < 0 ? -1 : 0;
-	case X_LT:
-		return a < b;
-	case X_LE:
-		return a <= b;
-	case X_GT:
-		return a > b;
-	case X_GE:
-		return a >= b;
-	case X_EQ:
-		return a == b;
-	case X_NE:
-		return a != b;
-	case X_AND:
-		return a & b;
-	case X_XOR:
-		return a ^ b;
-	default:
-		return a | b;
-	}
-}
-
-static struct micro_value two_good(
-	unsigned kind, const struct micro_value *a, const struct micro_value *b)
-{
-	if (kind == X_LAND || kind == X_LOR)
-		return (struct micro_value){
-			.i = kind == X_LAND ? is_true(a) && is_true(b) : is_true(a) || is_true(b)};
-	if ((a->is_float || b->is_float) && kind != X_MOD && kind != X_SHL && kind != X_SHR &&
-		kind < X_AND)
-		return float_op(kind, as_float(a), as_float(b));
-	return (struct micro_value){.i = int_op(kind, as_int(a), as_int(b))};
-}
-
-/* What && and || do not need may be bad. */
-static struct micro_value two(
-	unsigned kind, const struct micro_value *a, const struct micro_value *b)
-{
-	struct micro_value v = two_good(kind, a, b);
-	const bool enough =
-		!a->bad && ((kind == X_LAND && !is_true(a)) || (kind == X_LOR && is_true(a)));
-
-	v.bad = !enough && (a->bad || b->bad);
-	return v;
-}
-
-static struct micro_value one_good(unsigned kind, const struct micro_value *a)
-{
-	if (kind == X_NOT)
-		return (struct micro_value){.i = !is_true(a)};
-	if (kind == X_NEG && a->is_float)
-		return (struct micro_value){.is_float = true, .f = -a->f};
-	return (struct micro_value){
-		.i = kind == X_NEG ? (int64_t)(0 - (uint64_t)a->i) : ~as_int(a)};
-}
-
-static struct micro_value one(unsigned kind, const struct micro_value *a)
-{
-	struct micro_value v = one_good(kind, a);
-
-	v.bad = a->bad;
-	return v;
 }
 
 static uint64_t window_of(unsigned space)
@@ -515,10 +129,15 @@ static uint64_t window_of(unsigned space)
 				   : 0;
 }
 
-/* The n bytes at a generic address, as the lane sees them; NULL: they are not there. Other blocks'
- * shared memory is not. */
-static const uint8_t *memory_at(const struct ptx_warp *w, unsigned lane, uint64_t a, unsigned n)
+struct seen {
+	const struct ptx_warp *w;
+	unsigned frame;
+};
+
+/* Addresses are generic ones. Other blocks' shared memory is not there. */
+static const uint8_t *memory_at(const void *arg, unsigned lane, uint64_t a, unsigned n)
 {
+	const struct ptx_warp *w = ((const struct seen *)arg)->w;
 	const struct ptx_cached *c;
 	const uint64_t at = (uint32_t)a;
 
@@ -538,93 +157,53 @@ static const uint8_t *memory_at(const struct ptx_warp *w, unsigned lane, uint64_
 	}
 }
 
-static struct micro_value of_bits(uint64_t u, unsigned type)
+static struct lane_value value_of(const void *arg, const struct lane_op *o, unsigned lane)
 {
-	const unsigned bits = ptx_type_bits[type];
+	const struct seen *s = arg;
+	uint64_t addr;
 
-	if (type == T_f32)
-		return (struct micro_value){.is_float = true, .f = (double)ptx_u2f((uint32_t)u)};
-	if (type == T_f64)
-		return (struct micro_value){.is_float = true, .f = ptx_u2d(u)};
-	if (bits < 64 && type >= T_u8 && type <= T_u64)
-		u &= (1ull << bits) - 1;
-	else if (bits < 64)
-		u = (uint64_t)((int64_t)(u << (64 - bits)) >> (64 - bits));
-	return (struct micro_value){.i = (int64_t)u};
+	if (o->name == NAME_REG)
+		return micro_reg_value(micro_frame(s->w, s->frame), o->off, o->space, lane);
+	if (o->name == NAME_SREG)
+		return special_value(s->w, (unsigned)o->off, lane);
+	addr = micro_var_addr(o->object, s->w, s->frame);
+	if (o->name == NAME_GENERIC)
+		addr += window_of(o->space);
+	return (struct lane_value){.i = (int64_t)addr};
 }
 
-static struct micro_value load(const struct micro_op *o, const struct ptx_warp *w, unsigned lane,
-	const struct micro_value *a)
+static void declare(const struct lane_op *o, struct soft_value *ret)
 {
-	const unsigned n = ptx_type_bits[o->type] / 8;
-	const uint8_t *p = a->bad || a->is_float ? NULL : memory_at(w, lane, (uint64_t)a->i, n);
-	uint64_t u = 0;
-
-	if (!p)
-		return (struct micro_value){.bad = true};
-	memcpy(&u, p, n);
-	return of_bits(u, o->type);
-}
-
-static struct micro_value cast(const struct micro_op *o, const struct micro_value *a)
-{
-	struct micro_value v;
-
-	if (o->type == T_f32)
-		v = (struct micro_value){.is_float = true, .f = (double)(float)as_float(a)};
-	else if (o->type == T_f64)
-		v = (struct micro_value){.is_float = true, .f = as_float(a)};
-	else
-		v = of_bits((uint64_t)as_int(a), o->type);
-	v.bad = a->bad;
-	return v;
-}
-
-static struct micro_value leaf(
-	const struct micro_op *o, const struct ptx_warp *w, unsigned frame, unsigned lane)
-{
-	switch (o->kind) {
-	case X_FLOAT:
-		return (struct micro_value){.is_float = true, .f = o->f};
-	case X_REG:
-		return micro_reg_value(micro_frame(w, frame), o->off, o->type, lane);
-	case X_SREG:
-		return special_value(w, (unsigned)o->off, lane);
-	case X_VAR:
-		return (struct micro_value){.i = (int64_t)micro_var_addr(o->var, w, frame)};
-	case X_GENERIC:
-		return (struct micro_value){.i = (int64_t)(micro_var_addr(o->var, w, frame) +
-							   window_of(o->var->space))};
-	default:
-		return (struct micro_value){.i = o->i};
+	if (o->name == NAME_REG) {
+		micro_declare(o->space, ret);
+	} else if (o->name == NAME_SREG) {
+		ret->type = SOFT_UINT;
+		ret->bytes = ptx_sregs[o->off].bits / 8;
 	}
 }
 
-struct micro_value micro_eval(
-	const struct micro_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane)
+static struct lane_reader reader(const struct seen *s)
 {
-	struct micro_value stack[MICRO_OPS];
-	unsigned n = 0;
-
-	for (unsigned k = 0; k < x->n; k++) {
-		const struct micro_op *o = &x->op[k];
-		if (o->kind <= X_GENERIC) {
-			stack[n++] = leaf(o, w, frame, lane);
-		} else if (o->kind == X_LOAD) {
-			stack[n - 1] = load(o, w, lane, &stack[n - 1]);
-		} else if (o->kind == X_CAST) {
-			stack[n - 1] = cast(o, &stack[n - 1]);
-		} else if (o->kind <= X_INV) {
-			stack[n - 1] = one(o->kind, &stack[n - 1]);
-		} else {
-			n--;
-			stack[n - 1] = two(o->kind, &stack[n - 1], &stack[n]);
-		}
-	}
-	return stack[0];
+	return (struct lane_reader){s, value_of, memory_at, declare};
 }
 
-/* --- how they are shown --- */
+struct lane_value micro_eval(
+	const struct lane_expr *x, const struct ptx_warp *w, unsigned frame, unsigned lane)
+{
+	const struct seen s = {w, frame};
+	const struct lane_reader r = reader(&s);
+
+	return lane_eval(x, &r, lane);
+}
+
+void micro_type(const struct lane_expr *x, struct soft_value *ret, int *ret_space)
+{
+	const struct seen nobody = {NULL, 0};
+	const struct lane_reader r = reader(&nobody);
+
+	lane_type(x, &r, ret, ret_space);
+}
+
 void micro_declare(unsigned type, struct soft_value *ret)
 {
 	unsigned bits = ptx_type_bits[type];
@@ -638,35 +217,4 @@ void micro_declare(unsigned type, struct soft_value *ret)
 				    type == T_f16x2 || type == T_bf16x2
 			    ? SOFT_UINT
 			    : SOFT_INT;
-}
-
-void micro_type(const struct micro_expr *x, struct soft_value *ret, int *ret_space)
-{
-	const struct micro_op *o = &x->op[0], *last = &x->op[x->n - 1];
-
-	*ret_space = -1;
-	ret->type = SOFT_INT;
-	ret->bytes = 8;
-	for (unsigned k = 0; k < x->n; k++)
-		if (x->op[k].kind == X_VAR || x->op[k].kind == X_GENERIC)
-			*ret_space = x->op[k].space;
-	if (last->kind == X_CAST || last->kind == X_LOAD)
-		*ret_space = -1;
-	if (last->kind == X_CAST || last->kind == X_LOAD)
-		micro_declare(last->type, ret);
-	else if (x->n == 1 && o->kind == X_REG)
-		micro_declare(o->type, ret);
-	else if (x->n == 1 && o->kind == X_SREG) {
-		ret->type = SOFT_UINT;
-		ret->bytes = ptx_sregs[o->off].bits / 8;
-	}
-}
-
-uint64_t micro_bits(const struct micro_value *v, const struct soft_value *type)
-{
-	if (type->type != SOFT_FLOAT)
-		return type->bytes == 0 || type->bytes >= 8
-			       ? (uint64_t)v->i
-			       : (uint64_t)v->i & ((1ull << 8 * type->bytes) - 1);
-	return type->bytes == 4 ? ptx_f2u((float)v->f) : ptx_d2u(v->f);
 }

@@ -35,7 +35,7 @@ static uint32_t source_line(const struct ptx_function *fn, uint32_t pc)
 	return l ? l->line : 0;
 }
 
-/* --- warps, lanes, blocks --- */
+/* --- warps, lanes --- */
 static const char *ask_warps(struct answer *a)
 {
 	struct ptx_block *b = micro_block(a->s, a->s->focus_block);
@@ -48,7 +48,7 @@ static const char *ask_warps(struct answer *a)
 		struct soft_warp r = {.warp = k,
 			.barrier = UINT32_MAX,
 			.live = w->live,
-			.step = *micro_steps(a->s, w)};
+			.step = *micro_steps(a->s, (struct micro_at){b, k})};
 
 		ptx_thread_of(w, 0, r.first);
 		r.state = !p.ent		  ? SOFT_WARP_ENDED
@@ -60,7 +60,8 @@ static const char *ask_warps(struct answer *a)
 			r.source_line = source_line(p.fn, p.pc);
 			if (p.ent->state == ENT_BARRIER)
 				r.barrier = p.ent->bar;
-			micro_text_line(&a->s->text, p.line, true, r.text, sizeof(r.text));
+			micro_text_line(
+				&ptx_micro_of(a->s)->text, p.line, true, r.text, sizeof(r.text));
 		}
 		a->add(a->arg, &r, sizeof(r));
 	}
@@ -121,62 +122,30 @@ static const char *ask_lanes(struct answer *a)
 	return NULL;
 }
 
-static void count_warps(const struct soft_session *s, uint64_t index, struct soft_block *r)
-{
-	const struct ptx_block *b = micro_block(s, index);
-
-	for (unsigned k = 0; b && k < b->nwarps; k++) {
-		r->warps++;
-		r->waiting += b->warps[k].state == WARP_WAIT;
-		r->ended += b->warps[k].state == WARP_DONE;
-	}
-}
-
-static const char *ask_blocks(struct answer *a)
-{
-	const struct soft_session *s = a->s;
-
-	for (uint64_t k = 0, to; k < s->nblocks; k = to) {
-		struct soft_block r = {.state = s->block_state[k]};
-
-		to = k + 1;
-		while (r.state != SOFT_BLOCK_RUNS && to < s->nblocks &&
-			s->block_state[to] == r.state)
-			to++;
-		r.count = to - k;
-		micro_coordinates(s->l.grid, k, r.first);
-		micro_coordinates(s->l.grid, to - 1, r.last);
-		if (r.state == SOFT_BLOCK_RUNS)
-			count_warps(s, k, &r);
-		a->add(a->arg, &r, sizeof(r));
-	}
-	return NULL;
-}
-
 /* --- registers and values --- */
 static void add_value(struct answer *a, struct soft_value *r,
-	struct micro_value (*value)(const void *what, const struct answer *a, unsigned lane),
+	struct lane_value (*value)(const void *what, const struct answer *a, unsigned lane),
 	const void *what)
 {
 	r->lanes = a->w->all;
 	for (unsigned l = 0; l < PTX_LANES; l++) {
-		struct micro_value v;
+		struct lane_value v;
 
 		if (!(r->lanes >> l & 1))
 			continue;
 		v = value(what, a, l);
 		if (v.bad)
-			r->lanes &= ~(1u << l);
+			r->lanes &= ~(1ull << l);
 		if (v.is_float && r->type != SOFT_FLOAT) {
 			r->type = SOFT_FLOAT;
 			r->bytes = 8;
 		}
-		r->value[l] = micro_bits(&v, r);
+		r->value[l] = lane_bits(&v, r);
 	}
 	a->add(a->arg, r, sizeof(*r));
 }
 
-static struct micro_value of_register(const void *what, const struct answer *a, unsigned lane)
+static struct lane_value of_register(const void *what, const struct answer *a, unsigned lane)
 {
 	const struct ptx_regname *r = what;
 
@@ -202,7 +171,7 @@ static const char *ask_registers(struct answer *a)
 	return NULL;
 }
 
-static struct micro_value of_expression(const void *what, const struct answer *a, unsigned lane)
+static struct lane_value of_expression(const void *what, const struct answer *a, unsigned lane)
 {
 	return micro_eval(what, a->w, a->at.frame, lane);
 }
@@ -216,7 +185,7 @@ static const char *ask_value(struct answer *a)
 		[SP_PARAM] = "param"};
 	struct soft_value v = {0};
 	struct micro_view view;
-	struct micro_expr x;
+	struct lane_expr x;
 	char why[160];
 	int space;
 
@@ -291,8 +260,8 @@ static const char *ask_memory(struct answer *a)
 		base = a->w->local + lane * a->w->lstride;
 		size = a->w->lstride;
 	} else {
-		base = s->l.params;
-		size = s->l.fn->param_bytes;
+		base = ptx_micro_of(s)->l.params;
+		size = ptx_micro_of(s)->l.fn->param_bytes;
 	}
 	if (at > size || n > size - at)
 		return micro_say(a->s,
@@ -333,7 +302,7 @@ static void add_line(struct answer *a, const struct ptx_function *fn, unsigned l
 {
 	struct soft_line r = {.line = line, .here = a->at.ent && a->at.line == line};
 
-	micro_text_line(&a->s->text, line, false, r.text, sizeof(r.text));
+	micro_text_line(&ptx_micro_of(a->s)->text, line, false, r.text, sizeof(r.text));
 	for (uint32_t pc = 0; fn && pc + 1 < fn->ninsns; pc++)
 		if (fn->insns[pc].line == line) {
 			const struct ptx_loc *l = micro_loc(fn, pc);
@@ -356,7 +325,7 @@ static const struct ptx_function *function_named(const struct ptx_module *m, con
 
 static const char *ask_lines(struct answer *a)
 {
-	const struct ptx_module *m = a->s->l.fn->m;
+	const struct ptx_module *m = ptx_micro_of(a->s)->l.fn->m;
 	const struct ptx_function *fn = NULL;
 	uint64_t first = a->q->addr, last = a->q->size;
 	unsigned from, to;
@@ -371,8 +340,8 @@ static const char *ask_lines(struct answer *a)
 	}
 	if (!first)
 		first = 1;
-	if (last > a->s->text.nlines)
-		last = a->s->text.nlines;
+	if (last > ptx_micro_of(a->s)->text.nlines)
+		last = ptx_micro_of(a->s)->text.nlines;
 	if (last >= first + SOFT_LINES_MAX)
 		last = first + SOFT_LINES_MAX - 1;
 	for (uint64_t line = first; line <= last; line++)
@@ -382,7 +351,7 @@ static const char *ask_lines(struct answer *a)
 
 static const char *ask_functions(struct answer *a)
 {
-	const struct ptx_module *m = a->s->l.fn->m;
+	const struct ptx_module *m = ptx_micro_of(a->s)->l.fn->m;
 
 	for (unsigned k = 0; k < m->nfuncs; k++) {
 		struct soft_function r = {.is_kernel = m->funcs[k]->is_entry};
@@ -398,7 +367,7 @@ static const char *ask_functions(struct answer *a)
 
 static const char *ask_text(struct answer *a)
 {
-	const struct micro_text *t = &a->s->text;
+	const struct micro_text *t = &ptx_micro_of(a->s)->text;
 	const uint64_t size = t->start[t->nlines] - 1u;
 	uint64_t n = a->q->size < SOFT_MEMORY_MAX ? a->q->size : SOFT_MEMORY_MAX;
 
@@ -414,7 +383,6 @@ const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add
 	static const char *(*const answers[])(struct answer * a) = {
 		[SOFT_ASK_WARPS] = ask_warps,
 		[SOFT_ASK_LANES] = ask_lanes,
-		[SOFT_ASK_BLOCKS] = ask_blocks,
 		[SOFT_ASK_REGISTERS] = ask_registers,
 		[SOFT_ASK_VALUE] = ask_value,
 		[SOFT_ASK_MEMORY] = ask_memory,
@@ -424,14 +392,11 @@ const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add
 		[SOFT_ASK_TEXT] = ask_text,
 	};
 	struct answer a = {.s = s, .q = q, .add = add, .arg = arg};
+	const char *why;
 
-	if (q->what >= sizeof(answers) / sizeof(answers[0]))
-		return micro_say(s, "there is no question %u", q->what);
-	if (!memchr(q->text, 0, sizeof(q->text)))
-		return micro_say(s, "the question is too long");
-	if (s->phase == MICRO_OVER && q->what < SOFT_ASK_MEMORY && q->what != SOFT_ASK_BLOCKS)
-		return ended(&a);
-	a.w = s->phase == MICRO_OVER ? NULL : micro_warp(s);
+	if (micro_ask_common(s, q, add, arg, &why))
+		return why;
+	a.w = s->phase == MICRO_OVER ? NULL : micro_warp_at(micro_focused(s));
 	if (a.w)
 		a.at = micro_place_of(a.w);
 	return answers[q->what](&a);

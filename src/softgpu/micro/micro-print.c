@@ -38,10 +38,10 @@ struct micro_prints *micro_prints_new(const struct ptx_function *fn, uint32_t pc
 	return p;
 }
 
-static void take_value(const struct micro_expr *x, const struct ptx_warp *w, unsigned lane,
+static void take_value(const struct lane_expr *x, const struct ptx_warp *w, unsigned lane,
 	struct soft_print *r, unsigned k)
 {
-	const struct micro_value v = micro_eval(x, w, w->nframes - 1, lane);
+	const struct lane_value v = micro_eval(x, w, w->nframes - 1, lane);
 	struct soft_value type = {0};
 	int space;
 
@@ -54,7 +54,7 @@ static void take_value(const struct micro_expr *x, const struct ptx_warp *w, uns
 		r->bad |= 1u << k;
 	else
 		r->value[k] = (struct soft_print_value){
-			type.type, type.bytes ? type.bytes : 1, micro_bits(&v, &type)};
+			type.type, type.bytes ? type.bytes : 1, lane_bits(&v, &type)};
 }
 
 static bool same(const struct soft_print *a, const struct soft_print *b)
@@ -74,7 +74,7 @@ bool micro_prints_take(const struct micro_prints *p, uint32_t id, const struct p
 	*v = more;
 	EACH_LANE(l)
 	{
-		struct soft_print r = {.id = id, .lanes = 1u << l};
+		struct soft_print r = {.id = id, .lanes = 1ull << l};
 
 		for (unsigned k = 0; k < p->n; k++) {
 			if (p->broken[k])

@@ -11,7 +11,7 @@
 
 struct micro_prints {
 	unsigned n;
-	struct micro_expr expr[SOFT_PRINT_ARGS];
+	struct lane_expr expr[SOFT_PRINT_ARGS];
 	bool broken[SOFT_PRINT_ARGS]; /* it has names that are not there */
 };
 /* text: expressions with commas between them, in no bracket; more than SOFT_PRINT_ARGS are cut. */

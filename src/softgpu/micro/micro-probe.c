@@ -22,7 +22,7 @@ struct place {
 	uint32_t pc;
 	bool broken; /* an expression has names that are not there */
 	bool has_expr, has_condition;
-	struct micro_expr expr, condition;
+	struct lane_expr expr, condition;
 	struct micro_prints *prints; /* in the place of expr; NULL: it prints nothing */
 };
 
@@ -34,7 +34,7 @@ struct pending {
 	uint32_t pc;
 	uint32_t place;				   /* first place at pc */
 	uint32_t counted[TOGETHER], bad[TOGETHER]; /* lanes, by place */
-	struct micro_value value[TOGETHER][PTX_LANES];
+	struct lane_value value[TOGETHER][PTX_LANES];
 	struct soft_print *print;
 	unsigned nprints;
 };
@@ -113,7 +113,7 @@ static const struct soft_probe_row *row_of(const struct soft_probe *p, uint64_t 
 	return NULL;
 }
 
-static void compile(struct place *at, const char *text, struct micro_expr *x, bool *ret_has)
+static void compile(struct place *at, const char *text, struct lane_expr *x, bool *ret_has)
 {
 	char why[160];
 
@@ -242,7 +242,7 @@ void probed_free(struct probed *b)
 
 /* --- counting --- */
 
-static uint64_t bits_of(const struct micro_value *v)
+static uint64_t bits_of(const struct lane_value *v)
 {
 	uint64_t u = (uint64_t)v->i;
 
@@ -251,7 +251,7 @@ static uint64_t bits_of(const struct micro_value *v)
 	return u;
 }
 
-static void count_key(struct probed *b, unsigned probe, const struct micro_value *v)
+static void count_key(struct probed *b, unsigned probe, const struct lane_value *v)
 {
 	struct soft_probe_result *r = &b->results[probe];
 	uint64_t *slots = &b->slots[(size_t)probe * KEY_SLOTS];
@@ -272,7 +272,7 @@ static void count_key(struct probed *b, unsigned probe, const struct micro_value
 	r->is_float = v->is_float;
 }
 
-static unsigned bucket_of(const struct micro_value *v)
+static unsigned bucket_of(const struct lane_value *v)
 {
 	const double f = v->f;
 
@@ -285,7 +285,7 @@ static unsigned bucket_of(const struct micro_value *v)
 	return f >= 9.2e18 ? 65 : 65u - (unsigned)__builtin_clzll((uint64_t)f);
 }
 
-static void count_lane(struct probed *b, const struct place *at, const struct micro_value *v)
+static void count_lane(struct probed *b, const struct place *at, const struct lane_value *v)
 {
 	struct soft_probe_result *r = &b->results[at->probe];
 
@@ -311,7 +311,7 @@ static void hand_out(struct probed *b, struct pending *q)
 		const unsigned k = probe_of(b, q->print[j].id);
 
 		if (b->p[k].limit && b->lines[k] >= b->p[k].limit) {
-			b->left[k] += (uint64_t)__builtin_popcount(q->print[j].lanes);
+			b->left[k] += (uint64_t)__builtin_popcountll(q->print[j].lanes);
 			b->passes[k] += !q->print[j].more;
 			continue;
 		}
@@ -408,7 +408,7 @@ static void settle(struct probed *b, struct pending *q, const struct ptx_warp *w
 
 /* What lanes of a warp would count at one place. */
 static void look(const struct place *at, const struct ptx_warp *w, uint32_t mask, uint32_t *counted,
-	uint32_t *bad, struct micro_value *value)
+	uint32_t *bad, struct lane_value *value)
 {
 	const unsigned frame = w->nframes - 1;
 
@@ -419,14 +419,14 @@ static void look(const struct place *at, const struct ptx_warp *w, uint32_t mask
 	}
 	EACH_LANE(l)
 	{
-		struct micro_value yes = {.i = 1};
+		struct lane_value yes = {.i = 1};
 
 		if (at->has_condition)
 			yes = micro_eval(&at->condition, w, frame, l);
 		if (!yes.bad && !(yes.is_float ? yes.f != 0 : yes.i != 0))
 			continue;
 		value[l] =
-			at->has_expr ? micro_eval(&at->expr, w, frame, l) : (struct micro_value){0};
+			at->has_expr ? micro_eval(&at->expr, w, frame, l) : (struct lane_value){0};
 		*(yes.bad || value[l].bad || isnan(value[l].f) ? bad : counted) |= 1u << l;
 	}
 }
