@@ -7,6 +7,7 @@
 #define EXPORT_JOB_H
 
 #include "export/export.h"
+#include "state/stream-time.h"
 
 enum export_what {
 	EXPORT_KERNEL,
@@ -34,7 +35,12 @@ struct export_event {
 	/* Work on other streams that this one waited for by an event: seqs. */
 	uint64_t waits[EXPORT_WAITS_MAX];
 	unsigned nwaits;
+	/* What its stream did since the end of its last work, up to the end of this one. */
+	const struct stream_span *spans;
+	unsigned nspans;
 };
+/* As the state machine calls it: "Idle", "Wait", "Dispatch Pending", "Running". */
+const char *export_doing_name(enum stream_doing what);
 
 /* One function of a host stack. Texts live as long as the job. */
 struct export_frame {
@@ -51,7 +57,8 @@ struct export_stack {
 
 /* What is known of a kernel. */
 struct export_kernel {
-	const char *name; /* NULL: not known */
+	const char *name;    /* NULL: not known */
+	const char *mangled; /* as the compiler wrote it */
 	uint64_t regs, static_shared;
 };
 
@@ -71,6 +78,8 @@ struct err *export_next(struct export_job *j, const struct export_event **ret) T
 const struct export_stack *export_stack(struct export_job *j, uint32_t id);
 /* NULL: not seen. */
 const struct export_kernel *export_kernel(const struct export_job *j, uint32_t id);
+/* Above the largest id of a kernel that was seen. */
+uint32_t export_kernels(const struct export_job *j);
 /* The operating system's id of a thread; 0: not known. */
 uint32_t export_os_tid(const struct export_job *j, uint32_t thread);
 /* The device's name and figures, from its record; NULL: there was none so far. Valid until the next

@@ -25,6 +25,8 @@ const struct export_format export_formats[] = {
 	FORMAT(flamegraph, "svg", true, false, "a flame graph that opens in a browser"),
 	FORMAT(speedscope, "speedscope.json", true, false, "speedscope's profile: speedscope.app"),
 	FORMAT(csv, "csv", false, false, "a line for each command: spreadsheets, pandas"),
+	FORMAT(sqlite, "sqlite", false, false,
+		"a database: sqlite3, queries made for Nsight Systems' export"),
 	{NULL, NULL, NULL, false, false, NULL},
 };
 

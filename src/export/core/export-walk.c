@@ -38,6 +38,8 @@ struct export_walk {
 	struct sbt_cursor *cursor;
 	struct id_table kernels, contexts, streams, events, threads, stacks, devices;
 	struct export_event now;
+	struct stream_time *time;
+	struct stream_span spans[STREAM_SPANS];
 	uint64_t begin, of, since;
 	bool over;
 	uint32_t unended;      /* threads below have no wait or range without an end */
@@ -120,6 +122,11 @@ const struct export_kernel *export_kernel(const struct export_job *j, uint32_t i
 	return k && k->name ? k : NULL;
 }
 
+uint32_t export_kernels(const struct export_job *j)
+{
+	return (uint32_t)j->walk->kernels.n;
+}
+
 uint32_t export_os_tid(const struct export_job *j, uint32_t thread)
 {
 	const struct thread *t = id_table_row(&j->walk->threads, thread, false);
@@ -146,11 +153,13 @@ static const char *keep(struct export_job *j, const struct sbt_blob *b)
 static void learn_kernel(struct export_job *j, const struct sbt_cmd_kernel_def *d)
 {
 	struct export_kernel *k = id_table_row(&j->walk->kernels, d->new_kernel, true);
+	const char *mangled;
 
-	if (k)
-		*k = (struct export_kernel){
-			symbols_demangle(j->ask->symbols, keep(j, &d->kernel_name)), d->regs,
-			d->static_shared};
+	if (!k)
+		return;
+	mangled = keep(j, &d->kernel_name);
+	*k = (struct export_kernel){
+		symbols_demangle(j->ask->symbols, mangled), mangled, d->regs, d->static_shared};
 }
 
 static void learn_stream(struct export_walk *w, uint64_t id, uint64_t ctx)
@@ -251,6 +260,14 @@ static uint32_t device_of(struct export_walk *w, uint32_t stream)
 	const uint32_t *device = s && s->ctx ? id_table_row(&w->contexts, s->ctx - 1, false) : NULL;
 
 	return device ? *device : 0;
+}
+
+const char *export_doing_name(enum stream_doing what)
+{
+	static const char *const names[STREAM_DOINGS] = {
+		"Idle", "Wait", "Dispatch Pending", "Running"};
+
+	return names[what];
 }
 
 static const char *copy_name(uint64_t dir)
@@ -464,6 +481,7 @@ static struct err *step(struct export_job *j, bool *ret)
 {
 	struct export_walk *w = j->walk;
 	const struct sbt_cmd *c;
+	unsigned spans;
 
 	*ret = false;
 	TRY(sbt_cursor_next(w->cursor, &c));
@@ -473,7 +491,12 @@ static struct err *step(struct export_job *j, bool *ret)
 	}
 	learn(j, c);
 	order(w, c);
+	spans = stream_time_take(w->time, c, w->spans);
 	*ret = take(j, c);
+	if (spans && w->now.c == c) {
+		w->now.spans = w->spans;
+		w->now.nspans = spans;
+	}
 	return NULL;
 }
 
@@ -511,6 +534,7 @@ struct export_walk *export_walk_open(struct export_job *j, struct err **ret)
 	w->devices.size = sizeof(struct sbt_cmd_device);
 	w->begin = sbt_reader_first_seq(j->ask->r);
 	w->of = sbt_reader_last_seq(j->ask->r) - w->begin + 1;
+	w->time = stream_time_new();
 	*ret = sbt_cursor_open(&w->cursor, j->ask->r);
 	return w;
 }
@@ -523,6 +547,7 @@ void export_walk_close(struct export_walk *w)
 		free(stacks[i]);
 	if (w->cursor)
 		sbt_cursor_close(w->cursor);
+	stream_time_free(w->time);
 	free(w->kernels.at);
 	free(w->contexts.at);
 	free(w->streams.at);

@@ -117,3 +117,20 @@ void frame_name_put(struct buf *out, const struct table_frame *f)
 	else
 		sample_leaf(out, &(struct sample){.name = f->name, .gpu = f->kind == FRAME_GPU});
 }
+
+bool id_is_new(struct id_marks *m, uint32_t id)
+{
+	if (id >= MARKS_MAX)
+		return false;
+	if (id >= m->n) {
+		const uint32_t want = id * 2 + 16;
+
+		m->at = xrealloc(m->at, want);
+		memset(m->at + m->n, 0, want - m->n);
+		m->n = want;
+	}
+	if (m->at[id])
+		return false;
+	m->at[id] = 1;
+	return true;
+}

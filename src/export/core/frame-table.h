@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Numbers for frames and texts, for formats that write each once and refer to it: from 0, in the
- * order in which they first came.
+ * order in which they first came. And which ids have come.
  */
 #ifndef EXPORT_FRAME_TABLE_H
 #define EXPORT_FRAME_TABLE_H
@@ -35,5 +35,14 @@ uint32_t frame_number_of(struct frame_table *t, const struct sample *s);
 void frame_table_free(struct frame_table *t);
 /* Appends the frame's name: "main", "[GPU_Kernel]matmul". */
 void frame_name_put(struct buf *out, const struct table_frame *f);
+
+/* Which ids were met: a byte for each, which the owner frees. */
+enum { MARKS_MAX = 1 << 22 };
+struct id_marks {
+	uint8_t *at;
+	uint32_t n;
+};
+/* True once for each id below MARKS_MAX. */
+bool id_is_new(struct id_marks *m, uint32_t id);
 
 #endif

@@ -15,5 +15,6 @@ struct err *export_folded(struct export_job *j) TS_CHECK;
 struct err *export_flamegraph(struct export_job *j) TS_CHECK;
 struct err *export_speedscope(struct export_job *j) TS_CHECK;
 struct err *export_csv(struct export_job *j) TS_CHECK;
+struct err *export_sqlite(struct export_job *j) TS_CHECK;
 
 #endif

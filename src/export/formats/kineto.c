@@ -8,6 +8,7 @@
  */
 #include <inttypes.h>
 #include "base/json-put.h"
+#include "export/core/call-names.h"
 #include "export/formats/formats.h"
 
 struct kineto {
@@ -16,38 +17,6 @@ struct kineto {
 	bool any;
 	uint32_t devices; /* numbers below were seen */
 };
-
-/* The name of a call that made a command, as the runtime and as the driver have it. */
-static const struct {
-	uint16_t kind;
-	const char *runtime, *driver;
-} calls[] = {
-	{SBT_LAUNCH, "cudaLaunchKernel", "cuLaunchKernel"},
-	{SBT_COPY, "cudaMemcpyAsync", "cuMemcpyAsync"},
-	{SBT_FILL, "cudaMemsetAsync", "cuMemsetD8Async"},
-	{SBT_GRAPH_LAUNCH, "cudaGraphLaunch", "cuGraphLaunch"},
-	{SBT_EVENT_RECORD, "cudaEventRecord", "cuEventRecord"},
-	{SBT_STREAM_WAIT, "cudaStreamWaitEvent", "cuStreamWaitEvent"},
-	{SBT_HOST_FUNC, "cudaLaunchHostFunc", "cuLaunchHostFunc"},
-	{SBT_ALLOC, "cudaMalloc", "cuMemAlloc"},
-	{SBT_FREE, "cudaFree", "cuMemFree"},
-};
-static const char *const syncs[][2] = {{"cudaDeviceSynchronize", "cuCtxSynchronize"},
-	{"cudaStreamSynchronize", "cuStreamSynchronize"},
-	{"cudaEventSynchronize", "cuEventSynchronize"}};
-
-static const char *call_name(const struct export_event *ev, bool runtime)
-{
-	const struct sbt_cmd *c = ev->c;
-
-	if (ev->what == EXPORT_HOST_WAIT)
-		return syncs[c->u.sync.scope < 3 ? c->u.sync.scope : 0][!runtime];
-	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
-		if (calls[i].kind == c->kind)
-			return runtime ? calls[i].runtime : calls[i].driver;
-	}
-	return NULL;
-}
 
 /* printf() is too slow for what each row has. */
 static void put(struct buf *b, const char *before, uint64_t v)
@@ -177,7 +146,7 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 	const struct export_stack *st = export_stack(k->j, ev->c->stack);
 	const bool runtime = st && st->runtime;
 	const uint64_t tid = export_os_tid(k->j, ev->c->thread), from = ev->c->host_ns;
-	const char *name = call_name(ev, runtime);
+	const char *name = call_name_shown(k->j, ev, runtime);
 	struct buf *b = &k->j->line;
 
 	if (!name || !from)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRACE_PACKET = 1, IDS_MAX = 1 << 22 };
+enum { TRACE_PACKET = 1 };
 
 void perfetto_packet(struct perfetto *p, uint64_t time)
 {
@@ -48,28 +48,11 @@ void perfetto_begin(struct perfetto *p)
 	perfetto_packet(p, 0);
 }
 
-bool perfetto_first(struct perfetto_marks *m, uint32_t id)
-{
-	if (id >= IDS_MAX)
-		return false;
-	if (id >= m->n) {
-		const uint32_t want = id * 2 + 16;
-
-		m->at = xrealloc(m->at, want);
-		memset(m->at + m->n, 0, want - m->n);
-		m->n = want;
-	}
-	if (m->at[id])
-		return false;
-	m->at[id] = 1;
-	return true;
-}
-
 void perfetto_thread(struct perfetto *p, uint32_t thread)
 {
 	char name[32];
 
-	if (!perfetto_first(&p->threads, thread))
+	if (!id_is_new(&p->threads, thread))
 		return;
 	snprintf(name, sizeof name, "host thread %u", thread);
 	pb_u64(&p->m, TRACK_UUID, UUID_THREAD(thread));
@@ -123,8 +106,8 @@ uint64_t perfetto_stack(struct perfetto *p, uint32_t id)
 {
 	const struct export_stack *st = export_stack(p->j, id);
 
-	if (!st || !perfetto_first(&p->stacks, id))
-		return st && id < IDS_MAX ? id : 0;
+	if (!st || !id_is_new(&p->stacks, id))
+		return st && id < MARKS_MAX ? id : 0;
 	pb_u64(&p->m, 1, id);
 	/* not packed: Perfetto's own decoder takes repeated numbers as they are declared */
 	for (unsigned i = 0; i < st->n; i++)
@@ -157,7 +140,7 @@ uint64_t perfetto_lane(struct perfetto *p, uint32_t stream)
 {
 	char name[32];
 
-	if (perfetto_first(&p->lanes, stream)) {
+	if (id_is_new(&p->lanes, stream)) {
 		snprintf(name, sizeof name, "stream %u", stream);
 		spec(p, UINT64_C(100) + stream, name, CATEGORY_COMPUTE);
 	}
@@ -166,7 +149,7 @@ uint64_t perfetto_lane(struct perfetto *p, uint32_t stream)
 
 uint64_t perfetto_context(struct perfetto *p, uint32_t ctx)
 {
-	const uint64_t iid = ctx >= IDS_MAX ? 1 : (uint64_t)ctx + 1;
+	const uint64_t iid = ctx >= MARKS_MAX ? 1 : (uint64_t)ctx + 1;
 
 	while (p->contexts_told < iid) {
 		pb_u64(&p->m, 1, ++p->contexts_told);

@@ -69,16 +69,12 @@ enum { API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
 #define UUID_PROCESS UINT64_C(1)
 #define UUID_THREAD(n) ((UINT64_C(1) << 32) + (n))
 #define UUID_QUEUE(n) ((UINT64_C(2) << 32) + (n))
+#define UUID_STATE(n) ((UINT64_C(3) << 32) + (n))
 
 /* Texts that go out once. */
 struct perfetto_texts {
 	struct text_table table;
 	uint32_t told;
-};
-/* A byte for each id. */
-struct perfetto_marks {
-	uint8_t *at;
-	uint32_t n;
 };
 struct perfetto {
 	struct export_job *j;
@@ -88,7 +84,7 @@ struct perfetto {
 	struct perfetto_texts functions, sources;
 	struct frame_table frames;
 	uint32_t frames_told, contexts_told;
-	struct perfetto_marks stacks, threads, lanes;
+	struct id_marks stacks, threads, lanes;
 	bool stages_told[4], begun;
 	struct perfetto_queue *queues; /* by stream */
 	uint32_t nqueues;
@@ -101,8 +97,6 @@ void perfetto_packet(struct perfetto *p, uint64_t time);
 void perfetto_begin(struct perfetto *p);
 /* Introduces a host thread's track, once. */
 void perfetto_thread(struct perfetto *p, uint32_t thread);
-/* True once for each id. */
-bool perfetto_first(struct perfetto_marks *m, uint32_t id);
 
 /* The numbers of a stack (0: there is none), a kind of work, a stream's lane and a context. They
  * use p->m, p->n and p->o. */

@@ -14,6 +14,7 @@
 struct perfetto_queue {
 	uint64_t *ends;
 	size_t first, n, cap;
+	uint64_t finished; /* when its last work ended */
 	bool named;
 };
 
@@ -44,17 +45,29 @@ static void put_count(struct perfetto *p, uint32_t stream, uint64_t time, uint64
 	perfetto_packet(p, time);
 }
 
-static void name_queue(struct perfetto *p, uint32_t stream)
+static void name_track(struct perfetto *p, uint64_t uuid, uint32_t stream, const char *what)
 {
 	char name[48];
 
-	snprintf(name, sizeof name, "stream %u: commands submitted", stream);
-	pb_u64(&p->m, TRACK_UUID, UUID_QUEUE(stream));
+	snprintf(name, sizeof name, "stream %u: %s", stream, what);
+	pb_u64(&p->m, TRACK_UUID, uuid);
 	pb_text(&p->m, TRACK_NAME, name);
 	pb_u64(&p->m, TRACK_PARENT, UUID_PROCESS);
-	pb_message(&p->m, TRACK_COUNTER, &p->n); /* all as is */
+}
+
+static void end_track(struct perfetto *p)
+{
 	pb_message(&p->packet, PACKET_TRACK, &p->m);
 	perfetto_packet(p, 0);
+}
+
+static void name_stream(struct perfetto *p, uint32_t stream)
+{
+	name_track(p, UUID_QUEUE(stream), stream, "commands submitted");
+	pb_message(&p->m, TRACK_COUNTER, &p->n); /* all as is */
+	end_track(p);
+	name_track(p, UUID_STATE(stream), stream, "state");
+	end_track(p);
 }
 
 /* Takes out what has ended before `until`. A stream's commands end in their order. */
@@ -82,6 +95,39 @@ static void enqueue(struct perfetto *p, const struct export_event *ev)
 	}
 	q->ends[q->first + q->n++] = ev->c->gpu_end_ns;
 	put_count(p, ev->stream, ev->c->host_ns, q->n);
+}
+
+/* --- streams: their states --- */
+
+static void put_state_event(
+	struct perfetto *p, uint32_t stream, unsigned type, uint64_t time, const char *name)
+{
+	pb_u64(&p->m, EVENT_TYPE, type);
+	pb_u64(&p->m, EVENT_TRACK, UUID_STATE(stream));
+	if (name) {
+		pb_text(&p->m, EVENT_CATEGORY, "state");
+		pb_text(&p->m, EVENT_NAME, name);
+	}
+	pb_message(&p->packet, PACKET_EVENT, &p->m);
+	perfetto_packet(p, time);
+}
+
+/* A slice for each state: every version of Perfetto draws it. */
+static void put_states(struct perfetto *p, const struct export_event *ev)
+{
+	for (unsigned i = 0; i < ev->nspans; i++) {
+		const struct stream_span *s = &ev->spans[i];
+
+		put_state_event(p, ev->stream, TYPE_BEGIN, s->from, export_doing_name(s->what));
+		put_state_event(p, ev->stream, TYPE_END, s->to, NULL);
+	}
+}
+
+static void finish(struct perfetto *p, uint32_t stream, struct perfetto_queue *q)
+{
+	drain(p, stream, q, UINT64_MAX);
+	if (q->finished)
+		put_state_event(p, stream, TYPE_INSTANT, q->finished, "Finished");
 }
 
 /* --- events --- */
@@ -131,9 +177,13 @@ static void put_gpu(struct perfetto *p, const struct export_event *ev)
 		       stage = perfetto_stage(p, ev->what), lane = perfetto_lane(p, ev->stream);
 
 	if (q && !q->named)
-		name_queue(p, ev->stream);
-	if (q)
+		name_stream(p, ev->stream);
+	if (q) {
 		q->named = true;
+		put_states(p, ev);
+		if (q->finished < ev->c->gpu_end_ns)
+			q->finished = ev->c->gpu_end_ns;
+	}
 	pb_u64(&p->m, GPU_ID, ev->c->seq);
 	pb_u64(&p->m, GPU_DURATION, ev->gpu_ns);
 	pb_u64(&p->m, GPU_CONTEXT, context);
@@ -204,7 +254,7 @@ static struct err *put_all(struct perfetto *p)
 		TRY(export_flush_some(p->j));
 	}
 	for (uint32_t i = 0; i < p->nqueues; i++)
-		drain(p, i, &p->queues[i], UINT64_MAX);
+		finish(p, i, &p->queues[i]);
 	return NULL;
 }
 

@@ -7,6 +7,7 @@
 #define STATE_STATS_PARTS_H
 
 #include "base/id-table.h"
+#include "state/stream-time.h"
 #include "state/trace-stats.h"
 
 /* --- spreads --- */
@@ -26,6 +27,8 @@ struct stream_work {
 	uint32_t stream, device; /* numbers of rows of streams and devices */
 	uint64_t submitted, start, end;
 	bool was_empty; /* the stream had nothing else to do when it was submitted */
+	struct stream_span spans[STREAM_SPANS];
+	unsigned nspans;
 };
 struct stream_pass {
 	struct stats *st;

@@ -184,33 +184,46 @@ static struct stats_stream *stream_row(struct stream_pass *p, struct lane *l, ui
 	return &st->streams[l->row - 1];
 }
 
+static void add_span(struct stream_work *k, enum stream_doing what, uint64_t from, uint64_t to)
+{
+	if (to > from)
+		k->spans[k->nspans++] = (struct stream_span){what, from, to};
+}
+
 /* Divides the time from `from`, when the stream became free or got its first work, to the start of
  * work. first: when the first of what is queued was submitted. */
-static void divide(struct stats_stream *s, const struct lane *l, uint64_t from, uint64_t first,
-	uint64_t held, const struct stream_work *k)
+static void divide(
+	struct stream_work *k, const struct lane *l, uint64_t from, uint64_t first, uint64_t held)
 {
 	const uint64_t start = max(k->start, from), asked = clamp(first, from, start),
 		       free = clamp(held, asked, start), ready = clamp(k->submitted, free, start);
 
-	s->host_ns += asked - from + (ready - free);
-	s->event_ns += free - asked;
-	if (l->host_holds)
-		s->host_ns += start - ready;
-	else
-		s->starting_ns += start - ready;
+	add_span(k, STREAM_IDLE, from, asked);
+	add_span(k, STREAM_WAITS, asked, free);
+	add_span(k, STREAM_IDLE, free, ready);
+	add_span(k, l->host_holds ? STREAM_IDLE : STREAM_STARTING, ready, start);
+}
+
+static void count_spans(struct stats_stream *s, const struct stream_work *k)
+{
+	uint64_t *const sums[STREAM_DOINGS] = {[STREAM_IDLE] = &s->host_ns,
+		[STREAM_WAITS] = &s->event_ns,
+		[STREAM_STARTING] = &s->starting_ns,
+		[STREAM_RUNNING] = &s->busy_ns};
+
+	for (unsigned i = 0; i < k->nspans; i++)
+		*sums[k->spans[i].what] += k->spans[i].to - k->spans[i].from;
 }
 
 static void count_time(struct stats *st, struct stats_stream *s, struct lane *l, uint64_t held,
-	const struct stream_work *k)
+	struct stream_work *k)
 {
 	uint64_t first = l->asked_at && l->asked_at < k->submitted ? l->asked_at : k->submitted;
 
 	first = max(first, st->begin_ns);
-	divide(s, l, l->begun ? l->free_at : first, first, held, k);
-	if (!l->begun)
-		s->busy_ns += k->end - k->start;
-	else if (k->end > l->free_at)
-		s->busy_ns += k->end - max(k->start, l->free_at);
+	divide(k, l, l->begun ? l->free_at : first, first, held);
+	add_span(k, STREAM_RUNNING, l->begun ? max(k->start, l->free_at) : k->start, k->end);
+	count_spans(s, k);
 	l->begun = true;
 }
 

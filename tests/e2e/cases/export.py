@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -92,6 +93,35 @@ def waits_by_events(cmds):
     return out
 
 
+def check_spans(t, spans, work):
+    """A stream's states follow each other without a gap; each command with times is Running from its start, or the end of the one before, to its end."""
+    for stream, found in spans.items():
+        for a, b in zip(found, found[1:]):
+            t.equal(a[2], b[1], f'stream {stream}: no gap and no overlap')
+        mine = sorted((c['gpu_start_ns'], c['gpu_end_ns']) for c in work.values() if c['stream'] == stream)
+        t.equal([to for name, _, to in found if name == 'Running'], [to for _, to in mine], f'stream {stream} runs')
+    t.equal(sorted(spans), sorted({c['stream'] for c in work.values()}), 'streams')
+    t.equal({name for found in spans.values() for name, _, _ in found}, {'Idle', 'Wait', 'Dispatch Pending', 'Running'}, 'states')
+
+
+def check_states(t, work, packets, events):
+    tracks = {value(d, 'uuid'): value(d, 'name', '') for p in packets for d in values(p, 'track_descriptor')}
+    spans, last = {}, {}
+    for at, v in events:
+        name = tracks.get(value(v, 'track_uuid'), '')
+        if not name.endswith(': state'):
+            continue
+        found = spans.setdefault(int(name.split()[1][:-1]), [])
+        if value(v, 'type') == 1:
+            found.append([value(v, 'name'), at, None])
+        elif value(v, 'type') == 2:
+            found[-1][2] = at
+        else:
+            last[int(name.split()[1][:-1])] = (value(v, 'name'), at)
+    check_spans(t, spans, work)
+    t.equal(last, {s: ('Finished', found[-1][2]) for s, found in spans.items()}, 'the end of each stream')
+
+
 def test_perfetto(t):
     recorded(t)
     cmds = commands(t)
@@ -119,6 +149,7 @@ def test_perfetto(t):
         t.equal(names[frames[stacks[value(calls[s][1], 'callstack_iid')][0]]], 'main', f'the outermost function of #{s}')
     waits_of_host = [v for _, v in events if value(v, 'name') == 'wait']
     t.equal(len(waits_of_host), sum(c['kind'] == 'sync' for c in cmds.values()), 'waits of the host')
+    check_states(t, work, packets, events)
     counts = {}
     for at, v in sorted(((at, v) for at, v in events if value(v, 'type') == 4), key=lambda x: x[0]):
         counts.setdefault(value(v, 'track_uuid'), []).append(value(v, 'counter_value'))
@@ -206,6 +237,78 @@ def test_csv(t):
                                            WORK + ('event_record', 'stream_wait')], 'a range of one stream')
 
 
+def database(t, prog='pipeline'):
+    recorded(t, prog)
+    export(t, 'sqlite')
+    db = sqlite3.connect(t.path('x'))
+    t.equal(db.execute('PRAGMA integrity_check').fetchall(), [('ok',)], 'a sound database')
+    return db
+
+
+def test_sqlite(t):
+    """tsdb's own tables say what `view --json` does."""
+    db = database(t)
+    cmds = commands(t)
+    work, waits = work_of(t, cmds), waits_by_events(cmds)
+    begun = {s: c for s, c in cmds.items() if c['kind'] != 'sync_end'}
+    rows = {r[0]: r[1:] for r in db.execute('SELECT seq, k.value, stream, thread, host_ns, gpu_start_ns, gpu_end_ns FROM command JOIN StringIds k ON k.id = kind')}
+    t.equal(sorted(rows), sorted(begun), 'a row for each command')
+    for s, (kind, stream, thread, host, start, end) in rows.items():
+        c = begun[s]
+        t.equal((kind, thread, host), (c['kind'], c['thread'], c['host_ns']), f'#{s}')
+        t.equal((stream, start, end), (c['stream'], c['gpu_start_ns'], c['gpu_end_ns']) if s in work else (stream, None, None), f'#{s} on the GPU')
+    t.equal(sorted(db.execute('SELECT seq, waits_for FROM edge')), sorted((s, w) for s in work for w in waits[s]), 'who waited for whom')
+    grids = dict((r[0], r[1:]) for r in db.execute('SELECT seq, k.name, grid_x, block_x FROM launch JOIN kernel k ON k.id = kernel'))
+    t.equal(grids, {s: (grids[s][0], c['grid_x'], c['block_x']) for s, c in cmds.items() if c['kind'] == 'launch'}, 'launches')
+    t.equal({n for n, _, _ in grids.values()}, {'scale(float*, float, int)', 'accumulate(float*, float const*, int)'}, 'kernels')
+    t.equal(set(db.execute('SELECT function FROM stack JOIN command USING (stack) JOIN launch USING (seq) WHERE depth = 0')), {('main',)}, 'the outermost function')
+    spans = {}
+    for stream, name, start, end in db.execute('SELECT stream, state, start_ns, end_ns FROM state ORDER BY rowid'):
+        spans.setdefault(stream, []).append((name, start, end))
+    check_spans(t, spans, work)
+    t.equal(db.execute("SELECT value FROM meta WHERE key = 'program'").fetchone()[0].split('/')[-1], 'pipeline', 'the program')
+
+
+def test_sqlite_as_nsight_systems(t):
+    """Queries that others published for the export of Nsight Systems, as they are made there: they look for tables and add columns."""
+    db = database(t)
+    work = work_of(t, commands(t))
+    tables = {r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    t.check({'CUPTI_ACTIVITY_KIND_' + x for x in ('KERNEL', 'MEMCPY', 'MEMSET', 'RUNTIME', 'SYNCHRONIZATION')} <= tables, 'tables')
+    db.executescript("""
+        ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN name TEXT;
+        ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN kernelName TEXT;
+        UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET kernelName = (SELECT value FROM StringIds JOIN CUPTI_ACTIVITY_KIND_KERNEL AS cuda_gpu
+            ON cuda_gpu.shortName = StringIds.id AND CUPTI_ACTIVITY_KIND_RUNTIME.correlationId = cuda_gpu.correlationId);
+        UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET name = (SELECT value FROM StringIds WHERE nameId = StringIds.id);
+        ALTER TABLE CUDA_CALLCHAINS ADD COLUMN symbolName TEXT;
+        UPDATE CUDA_CALLCHAINS SET symbolName = (SELECT value FROM StringIds WHERE symbol = StringIds.id);""")
+    names = dict(db.execute('SELECT correlationId, name || COALESCE(":" || kernelName, "") FROM CUPTI_ACTIVITY_KIND_RUNTIME').fetchall())
+    t.equal(sorted(names[s] for s, c in work.items() if c['kind'] == 'launch'), ['cudaLaunchKernel_v7000:accumulate'] * 8 + ['cudaLaunchKernel_v7000:scale'] * 8, 'calls with the kernels they launched')
+    chains = {}
+    for call, depth, name in db.execute('SELECT correlationId, stackDepth, symbolName FROM CUDA_CALLCHAINS JOIN CUPTI_ACTIVITY_KIND_RUNTIME ON callchainId == CUDA_CALLCHAINS.id'):
+        chains.setdefault(call, {})[depth] = name
+    t.check(all(sorted(c) == list(range(len(c))) for c in chains.values()), 'depths')
+    t.check(all(chains[s][len(chains[s]) - 1] == 'main' for s in work), 'the outermost function comes last')
+    pid = db.execute("SELECT value FROM meta WHERE key = 'pid'").fetchone()[0]
+    t.equal(set(db.execute('SELECT globalTid / 0x1000000 % 0x1000000, globalTid % 0x1000000 FROM CUPTI_ACTIVITY_KIND_RUNTIME')), {(pid, pid)}, 'process and thread')
+    start = db.execute('SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME').fetchone()[0]
+    found = {}
+    for table in ('KERNEL', 'MEMCPY', 'MEMSET'):
+        found.update((s, (a + start, b + start, stream)) for s, a, b, stream in db.execute(f'SELECT correlationId, start, end, streamId FROM CUPTI_ACTIVITY_KIND_{table}'))
+    t.equal(found, {s: (c['gpu_start_ns'], c['gpu_end_ns'], c['stream']) for s, c in work.items()}, 'work of the GPU')
+    copies = db.execute('SELECT label, COUNT(*), SUM(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY JOIN ENUM_CUDA_MEMCPY_OPER e ON e.id = copyKind GROUP BY label').fetchall()
+    t.equal(sorted(copies), sorted((label, sum(c['dir'] == d for c in work.values() if c['kind'] == 'copy'), sum(c['size'] for c in work.values() if c['kind'] == 'copy' and c['dir'] == d))
+                                   for d, label in (('h2d', 'Host-to-Device'), ('d2h', 'Device-to-Host')) if any(c.get('dir') == d for c in work.values())), 'copies')
+
+
+def test_sqlite_ranges(t):
+    db = database(t, 'nvtx')
+    ranges = db.execute('SELECT text, start, end FROM NVTX_EVENTS WHERE eventType = 59').fetchall()
+    t.equal(sorted(r[0] for r in ranges), ['inner', 'inner', 'job', 'load', 'step', 'step'], 'ranges')
+    t.check(all(a <= b for _, a, b in ranges), 'they end after they begin')
+
+
 def test_without_times(t):
     """No length is invented: what needs GPU times is refused by name, the rest is written."""
     recorded(t, times=False)
@@ -216,6 +319,8 @@ def test_without_times(t):
     t.equal(sum(int(line.rsplit(' ', 1)[1]) for line in folded), sum(c['kind'] in WORK for c in commands(t).values()), 'by count')
     export(t, 'pprof')
     export(t, 'csv')
+    export(t, 'sqlite')
+    t.equal(sqlite3.connect(t.path('x')).execute('SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL').fetchone(), (0,), 'no time, no activity')
 
 
 def test_refused(t):

@@ -59,6 +59,7 @@ static const char *const runs[] = {
 	"export speedscope %T -o %D/x --weight bytes",
 	"export folded %T -o %D/x",
 	"export csv %T -o %D/x",
+	"export sqlite %T -o %D/x",
 	"info %T --json",
 	"info %T --clocks",
 	"-batch|-ex|replay start --on soft|-ex|replay goto %S|-ex|state show all|-ex|x/8xw "

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of calls, see call-names.h. CUPTI's versions are those of its CUpti_runtime_api_trace_cbid.
+ */
+#include "export/core/call-names.h"
+
+#include "sbt/vendor.h"
+
+static const struct {
+	uint16_t kind;
+	struct call_name name;
+} calls[] = {
+	{SBT_LAUNCH, {"cudaLaunchKernel", "_v7000", "cuLaunchKernel", "hipLaunchKernel"}},
+	{SBT_COPY, {"cudaMemcpyAsync", "_v3020", "cuMemcpyAsync", "hipMemcpyAsync"}},
+	{SBT_FILL, {"cudaMemsetAsync", "_v3020", "cuMemsetD8Async", "hipMemsetAsync"}},
+	{SBT_GRAPH_LAUNCH, {"cudaGraphLaunch", "_v10000", "cuGraphLaunch", "hipGraphLaunch"}},
+	{SBT_EVENT_RECORD, {"cudaEventRecord", "_v3020", "cuEventRecord", "hipEventRecord"}},
+	{SBT_STREAM_WAIT,
+		{"cudaStreamWaitEvent", "_v3020", "cuStreamWaitEvent", "hipStreamWaitEvent"}},
+	{SBT_HOST_FUNC, {"cudaLaunchHostFunc", "_v10000", "cuLaunchHostFunc", "hipLaunchHostFunc"}},
+	{SBT_ALLOC, {"cudaMalloc", "_v3020", "cuMemAlloc", "hipMalloc"}},
+	{SBT_FREE, {"cudaFree", "_v3020", "cuMemFree", "hipFree"}},
+};
+/* By enum sbt_sync. */
+static const struct call_name waits[] = {
+	{"cudaDeviceSynchronize", "_v3020", "cuCtxSynchronize", "hipDeviceSynchronize"},
+	{"cudaStreamSynchronize", "_v3020", "cuStreamSynchronize", "hipStreamSynchronize"},
+	{"cudaEventSynchronize", "_v3020", "cuEventSynchronize", "hipEventSynchronize"},
+};
+enum { WAITS = sizeof waits / sizeof *waits };
+
+const struct call_name *call_name_of(const struct export_event *ev)
+{
+	const struct sbt_cmd *c = ev->c;
+
+	if (ev->what == EXPORT_HOST_WAIT)
+		return &waits[c->u.sync.scope < WAITS ? c->u.sync.scope : 0];
+	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+		if (calls[i].kind == c->kind)
+			return &calls[i].name;
+	}
+	return NULL;
+}
+
+const char *call_name_shown(const struct export_job *j, const struct export_event *ev, bool runtime)
+{
+	const struct call_name *n = call_name_of(ev);
+
+	if (!n)
+		return NULL;
+	if (sbt_meta_is_hip(j->meta))
+		return n->hip;
+	return runtime ? n->runtime : n->driver;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The entry points by which programs make the commands of a trace, as a profiler's readers know
+ * them. A trace says what was asked of the device, not by which of several calls: the name is the
+ * most usual one of the kind.
+ */
+#ifndef EXPORT_CALL_NAMES_H
+#define EXPORT_CALL_NAMES_H
+
+#include "export/core/export-job.h"
+
+struct call_name {
+	const char *runtime; /* CUDA's: "cudaLaunchKernel" */
+	const char *version; /* behind it in CUPTI's names of callbacks: "_v7000" */
+	const char *driver;  /* "cuLaunchKernel" */
+	const char *hip;     /* "hipLaunchKernel" */
+};
+/* NULL: no call of the API by itself is known to make such a command. */
+const struct call_name *call_name_of(const struct export_event *ev);
+/* The name as profilers show it; runtime: the call came through CUDA's runtime. NULL as above. */
+const char *call_name_shown(
+	const struct export_job *j, const struct export_event *ev, bool runtime);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A database under construction: rows are put in column by column, in the order of
+ * sqlite-schema.def. The first error stays, and what comes after it does nothing.
+ */
+#ifndef EXPORT_SQLITE_OUT_H
+#define EXPORT_SQLITE_OUT_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/err.h"
+
+enum db_table {
+#define TABLE(constant, name, columns) DB_##constant,
+#include "export/formats/sqlite-schema.def"
+#undef TABLE
+	DB_TABLES
+};
+
+struct db {
+	sqlite3 *handle;
+	sqlite3_stmt *insert[DB_TABLES];
+	enum db_table row; /* under construction */
+	int column;	   /* of the row, that was put last */
+	struct err *failed;
+};
+
+/* Makes the tables in the file at path, which is empty. */
+void db_open(struct db *d, const char *path);
+/* Begins a row. Columns that are not put are NULL. */
+void db_row(struct db *d, enum db_table t);
+/* The next column: a number; NULL above INT64_MAX, which SQL has no number for. */
+void db_u64(struct db *d, uint64_t v);
+void db_i64(struct db *d, int64_t v);
+/* A number that may be unknown. */
+void db_u64_if(struct db *d, bool known, uint64_t v);
+/* Text, with what is not UTF-8 or would drive a terminal written out; NULL is NULL. */
+void db_text(struct db *d, const char *s);
+/* So many columns are NULL. */
+void db_skip(struct db *d, int columns);
+void db_end(struct db *d);
+/* Ends all; the file is whole unless an error is returned. */
+struct err *db_close(struct db *d) TS_CHECK;
+
+#endif
