@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writes a trace in formats that other programs read: profilers, timelines, flame graphs, tables.
- * One pass over the commands; memory grows with the number of kernels, host stacks and streams, not
- * with that of commands. Durations are those that were recorded on the GPU; none is invented.
+ * Writes a trace, or the traces of a job's ranks, in formats that other programs read: profilers,
+ * timelines, flame graphs, tables. One pass over the commands, rank after rank; memory grows with
+ * the number of kernels, host stacks and streams, not with that of commands. Durations are those
+ * that were recorded on the GPU; none is invented.
  */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
@@ -21,6 +22,7 @@ struct export_format {
 	const char *doc;    /* one line: what it is, and what reads it */
 	bool weighted;	  /* has one weight: --weight chooses; without GPU times "gpu" is refused */
 	bool needs_times; /* refused when the trace has no GPU times */
+	bool one_rank;	  /* its readers want a file for each rank */
 	struct err *(*write)(struct export_job *j);
 };
 /* Ends with name NULL. */
@@ -31,11 +33,21 @@ const struct export_format *export_format(const char *name);
 bool export_weight_parse(const char *word, enum export_weight *ret);
 const char *export_weight_name(enum export_weight w);
 
+/* A trace of those that are written. */
+struct export_source {
+	struct sbt_reader *r;
+	uint64_t rank; /* of a set; otherwise not used */
+	/* From the trace's clock to the set's; NULL: it is the same. */
+	uint64_t (*time)(const void *arg, uint64_t ns);
+	const void *arg;
+};
 struct export_ask {
 	const struct export_format *format;
-	struct sbt_reader *r;
+	const struct export_source *sources;
+	unsigned nsources; /* 1 if format->one_rank */
+	bool set;	   /* they are ranks of a set */
 	struct symbols *symbols;
-	uint64_t first, last; /* seq: the commands that are written */
+	uint64_t first, last; /* seq: the commands that are written, of each source */
 	uint32_t stream;      /* SBT_NO_ID: all */
 	enum export_weight weight;
 	/* Called now and then; true ends the pass, and what was read so far is written whole. May

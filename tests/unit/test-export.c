@@ -157,7 +157,10 @@ static char *run(const char *path, const char *format, enum export_weight weight
 	struct sbt_reader *reader;
 	char *out = NULL;
 	FILE *f = open_memstream(&out, ret_n);
+	struct export_source source = {0};
 	struct export_ask ask = {.format = export_format(format),
+		.sources = &source,
+		.nsources = 1,
 		.last = UINT64_MAX,
 		.stream = SBT_NO_ID,
 		.weight = weight,
@@ -165,7 +168,7 @@ static char *run(const char *path, const char *format, enum export_weight weight
 	struct err *e;
 
 	assert_null(sbt_reader_open(&reader, path));
-	ask.r = reader;
+	source.r = reader;
 	e = export_run(&ask, f, r);
 	if (e)
 		fail_msg("%s: %s", format, e->what);
@@ -260,7 +263,10 @@ static void test_waits(void **state)
 	struct sbt_writer *w = begin(path);
 	struct symbols *symbols = symbols_new();
 	struct export_result r = {0};
+	struct export_source source = {0};
 	struct export_ask ask = {.format = export_format("csv"),
+		.sources = &source,
+		.nsources = 1,
 		.last = UINT64_MAX,
 		.stream = SBT_NO_ID,
 		.symbols = symbols};
@@ -268,14 +274,13 @@ static void test_waits(void **state)
 	const struct export_event *ev;
 	uint64_t seqs[6];
 	unsigned seen = 0;
-	struct err *e;
 
 	(void)state;
 	write_waits(w, seqs);
 	assert_null(sbt_writer_close(w));
-	assert_null(sbt_reader_open(&ask.r, path));
-	j.walk = export_walk_open(&j, &e);
-	assert_null(e);
+	assert_null(sbt_reader_open(&source.r, path));
+	j.walks = calloc(1, sizeof *j.walks);
+	assert_null(export_begin(&j, 0));
 	for (;;) {
 		assert_null(export_next(&j, &ev));
 		if (!ev)
@@ -293,8 +298,8 @@ static void test_waits(void **state)
 		seen++;
 	}
 	assert_int_equal(seen, 6);
-	export_walk_close(j.walk);
-	sbt_reader_close(ask.r);
+	export_end(&j);
+	sbt_reader_close(source.r);
 	symbols_free(symbols);
 	unlink(path);
 }

@@ -64,17 +64,20 @@ struct export_kernel {
 
 struct export_job {
 	const struct export_ask *ask;
-	const struct sbt_meta *meta;
+	/* The source that is being read. Ids of commands, kernels, streams, threads and stacks are
+	 * its own; export_next() goes on to the next one when it is over. */
+	unsigned source;
+	const struct sbt_meta *meta; /* of it */
 	FILE *f;
 	struct buf line; /* for the format's use: flushed by export_flush() */
 	struct export_result *result;
-	struct export_walk *walk;
+	struct export_walk **walks; /* by source; NULL: not begun */
 };
 
 /* The next command that is asked for; *ret NULL at the end, or after cancelled(). Valid until the
  * next call. */
 struct err *export_next(struct export_job *j, const struct export_event **ret) TS_CHECK;
-/* The stack with this id; NULL: there is none. Lives as long as the job. */
+/* The stack with this id in the source; NULL: there is none. Lives as long as the job. */
 const struct export_stack *export_stack(struct export_job *j, uint32_t id);
 /* NULL: not seen. */
 const struct export_kernel *export_kernel(const struct export_job *j, uint32_t id);
@@ -92,8 +95,8 @@ struct err *export_flush_some(struct export_job *j) TS_CHECK;
 /* ERR_INCOMPLETE: the format, or its weight, needs GPU times and there are none. */
 struct err *export_no_times(const struct export_job *j) TS_CHECK;
 
-/* Private to core: opens and closes the pass. */
-struct export_walk *export_walk_open(struct export_job *j, struct err **ret);
-void export_walk_close(struct export_walk *w);
+/* Private to core: begins the pass over a source, and ends that over all. */
+struct err *export_begin(struct export_job *j, unsigned source) TS_CHECK;
+void export_end(struct export_job *j);
 
 #endif

@@ -11,23 +11,26 @@
 
 enum { FLUSH_AT = 1 << 16 };
 
-#define FORMAT(name, suffix, weighted, needs_times, doc)                                           \
+#define FORMAT(name, suffix, weighted, needs_times, one_rank, doc)                                 \
 	{                                                                                          \
-#name, suffix, doc, weighted, needs_times, export_##name                           \
+#name, suffix, doc, weighted, needs_times, one_rank, export_##name                 \
 	}
 const struct export_format export_formats[] = {
-	FORMAT(perfetto, "pftrace", false, true,
+	FORMAT(perfetto, "pftrace", false, true, false,
 		"Perfetto's timeline: ui.perfetto.dev, trace_processor"),
-	FORMAT(kineto, "kineto.json", false, true,
+	FORMAT(kineto, "kineto.json", false, true, true,
 		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler"),
-	FORMAT(pprof, "pb.gz", false, false, "pprof's profile: go tool pprof, Parca, Pyroscope"),
-	FORMAT(folded, "folded", true, false, "folded stacks, one a line: flamegraph.pl, inferno"),
-	FORMAT(flamegraph, "svg", true, false, "a flame graph that opens in a browser"),
-	FORMAT(speedscope, "speedscope.json", true, false, "speedscope's profile: speedscope.app"),
-	FORMAT(csv, "csv", false, false, "a line for each command: spreadsheets, pandas"),
-	FORMAT(sqlite, "sqlite", false, false,
+	FORMAT(pprof, "pb.gz", false, false, false,
+		"pprof's profile: go tool pprof, Parca, Pyroscope"),
+	FORMAT(folded, "folded", true, false, false,
+		"folded stacks, one a line: flamegraph.pl, inferno"),
+	FORMAT(flamegraph, "svg", true, false, false, "a flame graph that opens in a browser"),
+	FORMAT(speedscope, "speedscope.json", true, false, false,
+		"speedscope's profile: speedscope.app"),
+	FORMAT(csv, "csv", false, false, false, "a line for each command: spreadsheets, pandas"),
+	FORMAT(sqlite, "sqlite", false, false, true,
 		"a database: sqlite3, queries made for Nsight Systems' export"),
-	{NULL, NULL, NULL, false, false, NULL},
+	{NULL, NULL, NULL, false, false, false, NULL},
 };
 
 const struct export_format *export_format(const char *name)
@@ -90,18 +93,20 @@ struct err *export_no_times(const struct export_job *j)
 
 struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret)
 {
-	struct export_job j = {.ask = ask, .meta = sbt_reader_meta(ask->r), .f = f, .result = ret};
-	struct err *e;
+	struct export_job j = {.ask = ask, .f = f, .result = ret};
+	struct err *e = NULL;
 
 	*ret = (struct export_result){0};
-	if (ask->format->needs_times && !j.meta->timestamps)
-		return no_times(ask);
-	j.walk = export_walk_open(&j, &e);
+	for (unsigned i = 0; i < ask->nsources; i++)
+		if (ask->format->needs_times && !sbt_reader_meta(ask->sources[i].r)->timestamps)
+			return no_times(ask);
+	j.walks = xcalloc(ask->nsources, sizeof *j.walks);
+	e = export_begin(&j, 0);
 	if (!e)
 		e = ask->format->write(&j);
 	if (!e)
 		e = export_flush(&j);
-	export_walk_close(j.walk);
+	export_end(&j);
 	buf_free(&j.line);
 	return e;
 }

@@ -36,6 +36,7 @@ struct thread {
 
 struct export_walk {
 	struct sbt_cursor *cursor;
+	struct sbt_cmd on_set; /* the command with times of the set's clock */
 	struct id_table kernels, contexts, streams, events, threads, stacks, devices;
 	struct export_event now;
 	struct stream_time *time;
@@ -45,6 +46,16 @@ struct export_walk {
 	uint32_t unended;      /* threads below have no wait or range without an end */
 	struct sbt_cmd waited; /* what an event points to that is no command by itself */
 };
+
+static const struct export_source *source_of(const struct export_job *j)
+{
+	return &j->ask->sources[j->source];
+}
+
+static struct export_walk *walk_of(const struct export_job *j)
+{
+	return j->walks[j->source];
+}
 
 /* --- host stacks --- */
 
@@ -66,7 +77,7 @@ static const char *frame_name(struct export_job *j, const struct backtrace_frame
  * program. */
 static bool is_stub(const struct export_job *j, const struct backtrace_frame *f)
 {
-	const struct id_table *t = &j->walk->kernels;
+	const struct id_table *t = &walk_of(j)->kernels;
 	const struct export_kernel *k = t->at;
 
 	for (size_t i = 0; f->sym.function && i < t->n; i++) {
@@ -94,13 +105,13 @@ static struct export_stack *make_stack(struct export_job *j, const struct stack 
 
 const struct export_stack *export_stack(struct export_job *j, uint32_t id)
 {
-	struct export_stack **at = id ? id_table_row(&j->walk->stacks, id, true) : NULL;
+	struct export_stack **at = id ? id_table_row(&walk_of(j)->stacks, id, true) : NULL;
 	struct stack st = {0};
 	struct err *e;
 
 	if (!at || *at)
 		return at ? *at : NULL;
-	e = stack_read(&st, j->ask->symbols, j->ask->r, id);
+	e = stack_read(&st, j->ask->symbols, source_of(j)->r, id);
 	if (!e && st.n) {
 		stack_hide(&st, &(struct stack_shown){.only = STACK_MIXED});
 		if (st.n) {
@@ -117,26 +128,26 @@ const struct export_stack *export_stack(struct export_job *j, uint32_t id)
 
 const struct export_kernel *export_kernel(const struct export_job *j, uint32_t id)
 {
-	const struct export_kernel *k = id_table_row(&j->walk->kernels, id, false);
+	const struct export_kernel *k = id_table_row(&walk_of(j)->kernels, id, false);
 
 	return k && k->name ? k : NULL;
 }
 
 uint32_t export_kernels(const struct export_job *j)
 {
-	return (uint32_t)j->walk->kernels.n;
+	return (uint32_t)walk_of(j)->kernels.n;
 }
 
 uint32_t export_os_tid(const struct export_job *j, uint32_t thread)
 {
-	const struct thread *t = id_table_row(&j->walk->threads, thread, false);
+	const struct thread *t = id_table_row(&walk_of(j)->threads, thread, false);
 
 	return t ? t->os_tid : 0;
 }
 
 const struct sbt_cmd_device *export_device(const struct export_job *j, uint32_t device)
 {
-	const struct sbt_cmd_device *d = id_table_row(&j->walk->devices, device, false);
+	const struct sbt_cmd_device *d = id_table_row(&walk_of(j)->devices, device, false);
 
 	return d && d->sm_count ? d : NULL;
 }
@@ -152,7 +163,7 @@ static const char *keep(struct export_job *j, const struct sbt_blob *b)
 
 static void learn_kernel(struct export_job *j, const struct sbt_cmd_kernel_def *d)
 {
-	struct export_kernel *k = id_table_row(&j->walk->kernels, d->new_kernel, true);
+	struct export_kernel *k = id_table_row(&walk_of(j)->kernels, d->new_kernel, true);
 	const char *mangled;
 
 	if (!k)
@@ -172,7 +183,7 @@ static void learn_stream(struct export_walk *w, uint64_t id, uint64_t ctx)
 
 static void learn(struct export_job *j, const struct sbt_cmd *c)
 {
-	struct export_walk *w = j->walk;
+	struct export_walk *w = walk_of(j);
 	struct thread *t;
 	struct sbt_cmd_device *d;
 	uint32_t *device;
@@ -322,7 +333,7 @@ static void name_it(struct export_job *j, struct export_event *ev)
 
 static void make_event(struct export_job *j, const struct sbt_cmd *c)
 {
-	struct export_walk *w = j->walk;
+	struct export_walk *w = walk_of(j);
 	struct export_event *ev = &w->now;
 
 	*ev = (struct export_event){.c = c, .kernel = SBT_NO_ID, .stream = SBT_NO_ID};
@@ -391,7 +402,7 @@ static bool on_wait(struct export_walk *w, const struct sbt_cmd *c)
 static bool on_range(struct export_job *j, const struct sbt_cmd *c)
 {
 	enum { PUSH = 1 };
-	struct thread *t = id_table_row(&j->walk->threads, c->thread, true);
+	struct thread *t = id_table_row(&walk_of(j)->threads, c->thread, true);
 
 	if (!t)
 		return false;
@@ -405,7 +416,7 @@ static bool on_range(struct export_job *j, const struct sbt_cmd *c)
 	} else if (t->nranges > RANGES_MAX) {
 		t->nranges--;
 	} else if (t->nranges) {
-		make_range(j->walk, t, c->thread, c);
+		make_range(walk_of(j), t, c->thread, c);
 		return true;
 	}
 	return false;
@@ -417,7 +428,7 @@ static bool take(struct export_job *j, const struct sbt_cmd *c)
 	if (c->flags & SBT_F_SYNTHETIC)
 		return false;
 	if (c->kind == SBT_SYNC || c->kind == SBT_SYNC_END)
-		return on_wait(j->walk, c);
+		return on_wait(walk_of(j), c);
 	if (c->kind == SBT_MARK && c->u.mark.mark_kind)
 		return on_range(j, c);
 	make_event(j, c);
@@ -448,7 +459,7 @@ static void count(struct export_job *j, const struct export_event *ev)
 
 static bool cancelled(struct export_job *j, uint64_t seq)
 {
-	struct export_walk *w = j->walk;
+	struct export_walk *w = walk_of(j);
 
 	if (!j->ask->cancelled || w->since++ % TELL_EVERY)
 		return false;
@@ -476,15 +487,36 @@ static bool next_unended(struct export_walk *w)
 	return false;
 }
 
+static void convert(const struct export_source *s, uint64_t *ns)
+{
+	if (*ns)
+		*ns = s->time(s->arg, *ns);
+}
+
+static const struct sbt_cmd *on_set_clock(struct export_job *j, const struct sbt_cmd *c)
+{
+	const struct export_source *s = source_of(j);
+	struct export_walk *w = walk_of(j);
+
+	if (!c || !s->time)
+		return c;
+	w->on_set = *c;
+	convert(s, &w->on_set.host_ns);
+	convert(s, &w->on_set.gpu_start_ns);
+	convert(s, &w->on_set.gpu_end_ns);
+	return &w->on_set;
+}
+
 /* Reads one command and makes an event of it; false: there is nothing to show of it. */
 static struct err *step(struct export_job *j, bool *ret)
 {
-	struct export_walk *w = j->walk;
+	struct export_walk *w = walk_of(j);
 	const struct sbt_cmd *c;
 	unsigned spans;
 
 	*ret = false;
 	TRY(sbt_cursor_next(w->cursor, &c));
+	c = on_set_clock(j, c);
 	if (!c || c->seq > j->ask->last || cancelled(j, c->seq)) {
 		w->over = true;
 		return NULL;
@@ -500,9 +532,10 @@ static struct err *step(struct export_job *j, bool *ret)
 	return NULL;
 }
 
-struct err *export_next(struct export_job *j, const struct export_event **ret)
+/* The next event of the source; NULL: it is over. */
+static struct err *next_of_source(struct export_job *j, const struct export_event **ret)
 {
-	struct export_walk *w = j->walk;
+	struct export_walk *w = walk_of(j);
 	bool there;
 
 	for (;;) {
@@ -521,7 +554,17 @@ struct err *export_next(struct export_job *j, const struct export_event **ret)
 	}
 }
 
-struct export_walk *export_walk_open(struct export_job *j, struct err **ret)
+struct err *export_next(struct export_job *j, const struct export_event **ret)
+{
+	for (;;) {
+		TRY(next_of_source(j, ret));
+		if (*ret || j->result->interrupted || j->source + 1 == j->ask->nsources)
+			return NULL;
+		TRY(export_begin(j, j->source + 1));
+	}
+}
+
+struct err *export_begin(struct export_job *j, unsigned source)
 {
 	struct export_walk *w = xcalloc(1, sizeof *w);
 
@@ -532,14 +575,16 @@ struct export_walk *export_walk_open(struct export_job *j, struct err **ret)
 	w->threads.size = sizeof(struct thread);
 	w->stacks.size = sizeof(struct export_stack *);
 	w->devices.size = sizeof(struct sbt_cmd_device);
-	w->begin = sbt_reader_first_seq(j->ask->r);
-	w->of = sbt_reader_last_seq(j->ask->r) - w->begin + 1;
 	w->time = stream_time_new();
-	*ret = sbt_cursor_open(&w->cursor, j->ask->r);
-	return w;
+	j->walks[source] = w;
+	j->source = source;
+	j->meta = sbt_reader_meta(source_of(j)->r);
+	w->begin = sbt_reader_first_seq(source_of(j)->r);
+	w->of = sbt_reader_last_seq(source_of(j)->r) - w->begin + 1;
+	return sbt_cursor_open(&w->cursor, source_of(j)->r);
 }
 
-void export_walk_close(struct export_walk *w)
+static void walk_free(struct export_walk *w)
 {
 	struct export_stack **stacks = w->stacks.at;
 
@@ -556,4 +601,12 @@ void export_walk_close(struct export_walk *w)
 	free(w->stacks.at);
 	free(w->devices.at);
 	free(w);
+}
+
+void export_end(struct export_job *j)
+{
+	for (unsigned i = 0; i < j->ask->nsources; i++)
+		if (j->walks[i])
+			walk_free(j->walks[i]);
+	free(j->walks);
 }

@@ -98,6 +98,11 @@ uint32_t frame_number(struct frame_table *t, const struct export_frame *f)
 	return number(t, &(struct table_frame){f->function, f->file, f->line, FRAME_HOST});
 }
 
+uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank)
+{
+	return number(t, &(struct table_frame){"rank", NULL, (unsigned)rank, FRAME_RANK});
+}
+
 uint32_t frame_number_of(struct frame_table *t, const struct sample *s)
 {
 	return number(t, &(struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY});
@@ -114,6 +119,8 @@ void frame_name_put(struct buf *out, const struct table_frame *f)
 {
 	if (f->kind == FRAME_HOST)
 		buf_str(out, f->name);
+	else if (f->kind == FRAME_RANK)
+		buf_printf(out, "rank %u", f->line);
 	else
 		sample_leaf(out, &(struct sample){.name = f->name, .gpu = f->kind == FRAME_GPU});
 }

@@ -20,9 +20,9 @@ void text_table_free(struct text_table *t);
 
 /* A frame of a host stack, or what was executed on the GPU. */
 struct table_frame {
-	const char *name, *file; /* file NULL: not known */
-	unsigned line;
-	enum { FRAME_HOST, FRAME_GPU, FRAME_COPY } kind; /* GPU: a kernel or a graph */
+	const char *name, *file;				     /* file NULL: not known */
+	unsigned line;						     /* of FRAME_RANK: the rank */
+	enum { FRAME_HOST, FRAME_GPU, FRAME_COPY, FRAME_RANK } kind; /* GPU: a kernel or a graph */
 };
 struct frame_table {
 	struct table_frame *v;
@@ -31,6 +31,8 @@ struct frame_table {
 	uint32_t slots;
 };
 uint32_t frame_number(struct frame_table *t, const struct export_frame *f);
+/* The outermost frame of a set's samples. */
+uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank);
 uint32_t frame_number_of(struct frame_table *t, const struct sample *s);
 void frame_table_free(struct frame_table *t);
 /* Appends the frame's name: "main", "[GPU_Kernel]matmul". */

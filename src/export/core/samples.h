@@ -9,7 +9,8 @@
 #include "export/core/export-job.h"
 
 struct sample {
-	uint32_t stack;	  /* id; 0: none was taken */
+	const struct export_stack *stack; /* NULL: none was taken */
+	uint64_t rank;			  /* of a set: export_source.rank */
 	const char *name; /* of the kernel, the copy ...; kept by the job's symbols, or constant */
 	bool gpu;	  /* a kernel or a graph: shown as "[GPU_Kernel]name" */
 	uint64_t count, gpu_ns, bytes;
@@ -27,6 +28,8 @@ struct samples {
 struct err *samples_read(struct samples *ret, struct export_job *j) TS_CHECK;
 void samples_free(struct samples *s);
 uint64_t sample_weight(const struct sample *s, enum export_weight w);
+/* Appends the outermost frame of a set's sample, "rank 3"; false: it is of a single trace. */
+bool sample_rank(struct buf *out, const struct export_job *j, const struct sample *s);
 /* Appends the sample's own frame: "[GPU_Kernel]matmul(float*)", "[copy h2d]". */
 void sample_leaf(struct buf *out, const struct sample *s);
 /* Appends what a flame graph calls a frame: the function; for Python with its file. */

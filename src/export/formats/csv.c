@@ -77,6 +77,8 @@ static void line(struct export_job *j, const struct export_event *ev)
 	number(b, ev->bytes, ev->what == EXPORT_COPY || ev->what == EXPORT_FILL);
 	launch(b, c);
 	place(j, ev);
+	number(b, j->ask->set ? j->ask->sources[j->source].rank : j->meta->rank - 1,
+		j->ask->set || j->meta->rank);
 	buf_byte(b, '\n');
 }
 
@@ -86,7 +88,7 @@ struct err *export_csv(struct export_job *j)
 
 	buf_str(&j->line,
 		"seq,kind,name,device,stream,thread,result,host_ns,host_end_ns,gpu_start_ns,gpu_ns,bytes,"
-		"grid_x,grid_y,grid_z,block_x,block_y,block_z,shared,function,file,line\n");
+		"grid_x,grid_y,grid_z,block_x,block_y,block_z,shared,function,file,line,rank\n");
 	for (;;) {
 		TRY(export_next(j, &ev));
 		if (!ev)

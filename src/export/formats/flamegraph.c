@@ -60,12 +60,14 @@ static uint32_t descend(
 
 static void put_sample(struct tree *t, struct export_job *j, const struct sample *s)
 {
-	const struct export_stack *st = export_stack(j, s->stack);
+	const struct export_stack *st = s->stack;
 	const uint64_t w = sample_weight(s, j->ask->weight);
 	struct buf name = BUF_INIT;
 	uint32_t at = 0;
 
 	t->v[0].weight += w;
+	if (sample_rank(&name, j, s))
+		at = descend(t, at, &name, false, w);
 	for (unsigned i = 0; st && i < st->n && i < DEPTH_MAX; i++) {
 		sample_frame(&name, &st->frames[i]);
 		at = descend(t, at, &name, false, w);

@@ -20,10 +20,12 @@ static void plain(struct buf *b, size_t from)
 
 static void put(struct export_job *j, const struct sample *s)
 {
-	const struct export_stack *st = export_stack(j, s->stack);
+	const struct export_stack *st = s->stack;
 	struct buf *b = &j->line;
 	size_t from;
 
+	if (sample_rank(b, j, s))
+		buf_byte(b, ';');
 	for (unsigned i = 0; st && i < st->n; i++) {
 		from = b->len;
 		sample_frame(b, &st->frames[i]);

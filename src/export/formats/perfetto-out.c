@@ -18,12 +18,17 @@ void perfetto_packet(struct perfetto *p, uint64_t time)
 
 	if (time)
 		pb_u64(b, PACKET_TIME, time);
-	pb_u64(b, PACKET_SEQUENCE, 1);
+	pb_u64(b, PACKET_SEQUENCE, p->source + 1);
 	pb_u64(b, PACKET_FLAGS, p->begun ? FLAG_NEEDS : FLAG_CLEARED | FLAG_NEEDS);
 	if (p->interned.len)
 		pb_message(b, PACKET_INTERNED, &p->interned);
 	p->begun = true;
 	pb_message(&p->j->line, TRACE_PACKET, b);
+}
+
+uint64_t perfetto_track(const struct perfetto *p, enum perfetto_track what, uint32_t id)
+{
+	return (uint64_t)p->source << 36 | (uint64_t)what << 32 | id;
 }
 
 void perfetto_begin(struct perfetto *p)
@@ -40,7 +45,7 @@ void perfetto_begin(struct perfetto *p)
 	pb_u64(&p->m, PACKET_CLOCK, CLOCK_REAL);
 	pb_message(&p->packet, PACKET_DEFAULTS, &p->m);
 	perfetto_packet(p, 0);
-	pb_u64(&p->m, TRACK_UUID, UUID_PROCESS);
+	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_PROCESS, 0));
 	pb_u64(&p->n, 1, p->j->meta->pid);
 	pb_text(&p->n, 6, p->j->meta->program);
 	pb_message(&p->m, TRACK_PROCESS, &p->n);
@@ -55,8 +60,8 @@ void perfetto_thread(struct perfetto *p, uint32_t thread)
 	if (!id_is_new(&p->threads, thread))
 		return;
 	snprintf(name, sizeof name, "host thread %u", thread);
-	pb_u64(&p->m, TRACK_UUID, UUID_THREAD(thread));
-	pb_u64(&p->m, TRACK_PARENT, UUID_PROCESS);
+	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_THREAD, thread));
+	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
 	pb_u64(&p->n, 1, p->j->meta->pid);
 	pb_u64(&p->n, 2, export_os_tid(p->j, thread));
 	pb_text(&p->n, 5, name);

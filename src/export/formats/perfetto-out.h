@@ -66,10 +66,7 @@ enum {
 enum { API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
 
 /* Tracks' numbers: which they are is ours to say. */
-#define UUID_PROCESS UINT64_C(1)
-#define UUID_THREAD(n) ((UINT64_C(1) << 32) + (n))
-#define UUID_QUEUE(n) ((UINT64_C(2) << 32) + (n))
-#define UUID_STATE(n) ((UINT64_C(3) << 32) + (n))
+enum perfetto_track { TRACK_OF_PROCESS = 1, TRACK_OF_THREAD, TRACK_OF_QUEUE, TRACK_OF_STATE };
 
 /* Texts that go out once. */
 struct perfetto_texts {
@@ -78,8 +75,9 @@ struct perfetto_texts {
 };
 struct perfetto {
 	struct export_job *j;
-	struct buf packet;   /* the fields of the next packet */
-	struct buf m, n, o;  /* messages within it, outer to inner */
+	unsigned source;    /* each is a sequence of packets by itself, with a process of its own */
+	struct buf packet;  /* the fields of the next packet */
+	struct buf m, n, o; /* messages within it, outer to inner */
 	struct buf interned; /* goes out with the next packet */
 	struct perfetto_texts functions, sources;
 	struct frame_table frames;
@@ -90,10 +88,13 @@ struct perfetto {
 	uint32_t nqueues;
 };
 
+/* Forgets what the sequence has introduced. */
 void perfetto_free(struct perfetto *p);
 /* Writes p->packet with this time, ns; 0: it has none. */
 void perfetto_packet(struct perfetto *p, uint64_t time);
-/* The clocks and the process's track: the first packets. */
+/* The number of a process's track (id 0), a thread's, or a stream's. */
+uint64_t perfetto_track(const struct perfetto *p, enum perfetto_track what, uint32_t id);
+/* The clocks and the process's track: the first packets of a source. */
 void perfetto_begin(struct perfetto *p);
 /* Introduces a host thread's track, once. */
 void perfetto_thread(struct perfetto *p, uint32_t thread);

@@ -39,7 +39,7 @@ static struct perfetto_queue *queue_of(struct perfetto *p, uint32_t stream)
 static void put_count(struct perfetto *p, uint32_t stream, uint64_t time, uint64_t n)
 {
 	pb_u64(&p->m, EVENT_TYPE, TYPE_COUNTER);
-	pb_u64(&p->m, EVENT_TRACK, UUID_QUEUE(stream));
+	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_QUEUE, stream));
 	pb_u64(&p->m, EVENT_COUNTER, n);
 	pb_message(&p->packet, PACKET_EVENT, &p->m);
 	perfetto_packet(p, time);
@@ -52,7 +52,7 @@ static void name_track(struct perfetto *p, uint64_t uuid, uint32_t stream, const
 	snprintf(name, sizeof name, "stream %u: %s", stream, what);
 	pb_u64(&p->m, TRACK_UUID, uuid);
 	pb_text(&p->m, TRACK_NAME, name);
-	pb_u64(&p->m, TRACK_PARENT, UUID_PROCESS);
+	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
 }
 
 static void end_track(struct perfetto *p)
@@ -63,10 +63,10 @@ static void end_track(struct perfetto *p)
 
 static void name_stream(struct perfetto *p, uint32_t stream)
 {
-	name_track(p, UUID_QUEUE(stream), stream, "commands submitted");
+	name_track(p, perfetto_track(p, TRACK_OF_QUEUE, stream), stream, "commands submitted");
 	pb_message(&p->m, TRACK_COUNTER, &p->n); /* all as is */
 	end_track(p);
-	name_track(p, UUID_STATE(stream), stream, "state");
+	name_track(p, perfetto_track(p, TRACK_OF_STATE, stream), stream, "state");
 	end_track(p);
 }
 
@@ -103,7 +103,7 @@ static void put_state_event(
 	struct perfetto *p, uint32_t stream, unsigned type, uint64_t time, const char *name)
 {
 	pb_u64(&p->m, EVENT_TYPE, type);
-	pb_u64(&p->m, EVENT_TRACK, UUID_STATE(stream));
+	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_STATE, stream));
 	if (name) {
 		pb_text(&p->m, EVENT_CATEGORY, "state");
 		pb_text(&p->m, EVENT_NAME, name);
@@ -187,7 +187,7 @@ static void put_gpu(struct perfetto *p, const struct export_event *ev)
 	pb_u64(&p->m, GPU_ID, ev->c->seq);
 	pb_u64(&p->m, GPU_DURATION, ev->gpu_ns);
 	pb_u64(&p->m, GPU_CONTEXT, context);
-	pb_u64(&p->m, GPU_GPU, ev->device);
+	pb_u64(&p->m, GPU_GPU, p->source + (uint64_t)ev->device * p->j->ask->nsources);
 	pb_u64(&p->m, GPU_QUEUE, lane);
 	pb_u64(&p->m, GPU_STAGE, stage);
 	pb_text(&p->m, GPU_NAME, ev->name);
@@ -205,7 +205,7 @@ static void put_track_event(struct perfetto *p, const struct export_event *ev, u
 	const uint64_t stack = type == TYPE_END ? 0 : perfetto_stack(p, ev->c->stack);
 
 	pb_u64(&p->m, EVENT_TYPE, type);
-	pb_u64(&p->m, EVENT_TRACK, UUID_THREAD(ev->c->thread));
+	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_THREAD, ev->c->thread));
 	if (type != TYPE_END) {
 		pb_text(&p->m, EVENT_CATEGORY, category);
 		pb_text(&p->m, EVENT_NAME, ev->name);
@@ -239,6 +239,17 @@ static void put_host(struct perfetto *p, const struct export_event *ev)
 	}
 }
 
+static void end_source(struct perfetto *p)
+{
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		finish(p, i, &p->queues[i]);
+		free(p->queues[i].ends);
+	}
+	free(p->queues);
+	perfetto_free(p);
+	*p = (struct perfetto){.j = p->j, .source = p->source};
+}
+
 static struct err *put_all(struct perfetto *p)
 {
 	const struct export_event *ev;
@@ -247,15 +258,17 @@ static struct err *put_all(struct perfetto *p)
 	for (;;) {
 		TRY(export_next(p->j, &ev));
 		if (!ev)
-			break;
+			return NULL;
+		if (p->source != p->j->source) {
+			end_source(p);
+			p->source = p->j->source;
+			perfetto_begin(p);
+		}
 		put_host(p, ev);
 		if (ev->timed && ev->what <= EXPORT_FILL)
 			put_gpu(p, ev);
 		TRY(export_flush_some(p->j));
 	}
-	for (uint32_t i = 0; i < p->nqueues; i++)
-		finish(p, i, &p->queues[i]);
-	return NULL;
 }
 
 struct err *export_perfetto(struct export_job *j)
@@ -263,9 +276,6 @@ struct err *export_perfetto(struct export_job *j)
 	struct perfetto p = {.j = j};
 	struct err *e = put_all(&p);
 
-	for (uint32_t i = 0; i < p.nqueues; i++)
-		free(p.queues[i].ends);
-	free(p.queues);
-	perfetto_free(&p);
+	end_source(&p);
 	return e;
 }

@@ -22,7 +22,7 @@ enum {
 };
 enum { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum { LABEL_KEY = 1, LABEL_STR = 2 };
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
 enum { LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
@@ -42,7 +42,7 @@ static void value_type(struct profile *p, const char *type, const char *unit)
 
 static void put_sample(struct profile *p, const struct samples *all, const struct sample *s)
 {
-	const struct export_stack *st = export_stack(p->j, s->stack);
+	const struct export_stack *st = s->stack;
 
 	pb_packed(&p->n, frame_number_of(&p->frames, s) + 1);
 	for (unsigned i = st ? st->n : 0; i-- > 0;)
@@ -56,6 +56,11 @@ static void put_sample(struct profile *p, const struct samples *all, const struc
 	pb_u64(&p->n, LABEL_KEY, text_number(&p->texts, "kernel"));
 	pb_u64(&p->n, LABEL_STR, text_number(&p->texts, s->name));
 	pb_message(&p->m, SAMPLE_LABEL, &p->n);
+	if (p->j->ask->set) {
+		pb_u64(&p->n, LABEL_KEY, text_number(&p->texts, "rank"));
+		pb_u64(&p->n, LABEL_NUM, s->rank);
+		pb_message(&p->m, SAMPLE_LABEL, &p->n);
+	}
 	pb_message(&p->out, P_SAMPLE, &p->m);
 }
 

@@ -14,12 +14,14 @@ static void put_samples(struct export_job *j, const struct samples *s, struct fr
 	bool first = true;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		const struct export_stack *st = export_stack(j, s->v[i].stack);
+		const struct export_stack *st = s->v[i].stack;
 
 		if (!sample_weight(&s->v[i], j->ask->weight))
 			continue;
 		buf_str(b, first ? "\n[" : ",\n[");
 		first = false;
+		if (j->ask->set)
+			buf_printf(b, "%u,", frame_number_of_rank(f, s->v[i].rank));
 		for (unsigned k = 0; st && k < st->n; k++)
 			buf_printf(b, "%u,", frame_number(f, &st->frames[k]));
 		buf_printf(b, "%u]", frame_number_of(f, &s->v[i]));
@@ -37,7 +39,7 @@ static void put_frame(struct buf *b, const struct table_frame *o)
 		buf_str(b, ",\"file\":");
 		js_text(b, o->file);
 	}
-	if (o->line)
+	if (o->line && o->kind == FRAME_HOST)
 		buf_printf(b, ",\"line\":%u", o->line);
 	buf_byte(b, '}');
 	buf_free(&name);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/words.h"
+#include "engine/ranks.h"
 #include "export/export.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/tool-options.h"
@@ -17,11 +18,18 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb export FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--weight gpu|count|bytes]"
+	"Use: tsdb export FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes]"
+
+enum { ALL_RANKS = -1 };
 
 struct tool_export {
 	struct export_ask ask;
 	const char *file, *output; /* output NULL: none given */
+	int64_t rank;		   /* ALL_RANKS: --rank was not given */
+	bool ranged;
+	struct ranks *set; /* NULL: the file is a trace */
+	struct export_source *sources;
+	unsigned nsources;
 };
 
 static struct err *usage(const char *fmt, const char *word)
@@ -51,6 +59,10 @@ static struct err *take_value(struct tool_export *x, const char *name, const cha
 		if (!word_u64(value, &n) || n >= SBT_NO_ID)
 			return usage("\"%s\" is no stream", value);
 		x->ask.stream = (uint32_t)n;
+	} else if (!strcmp(name, "--rank")) {
+		if (!word_u64(value, &n) || n > INT64_MAX)
+			return usage("\"%s\" is no rank", value);
+		x->rank = (int64_t)n;
 	} else if (!export_weight_parse(value, &x->ask.weight)) {
 		return usage("--weight takes gpu, count or bytes, not \"%s\"", value);
 	} else if (!x->ask.format || !x->ask.format->weighted) {
@@ -72,6 +84,7 @@ static struct err *take_word(struct tool_export *x, const char *w)
 		x->file = w;
 		return NULL;
 	}
+	x->ranged = true;
 	if (!word_range(w, &x->ask.first, &x->ask.last))
 		return usage("\"%s\" is no range of commands", w);
 	return NULL;
@@ -79,7 +92,7 @@ static struct err *take_word(struct tool_export *x, const char *w)
 
 static struct err *take_options(struct tool_export *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"-o", "--stream", "--weight", NULL};
+	static const char *const valued[] = {"-o", "--stream", "--rank", "--weight", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
@@ -101,13 +114,46 @@ static bool cancelled(void *session, uint64_t done, uint64_t of)
 	return interrupt_flag;
 }
 
-/* "run.sbt" as "run.pftrace"; heap. */
-static char *output_name(const struct tool_export *x)
+/* --- where it goes --- */
+
+/* "run.sbt" as "run.pftrace", or "run.rank3.pftrace"; heap. */
+static char *own_name(const struct tool_export *x, const char *rank)
 {
 	const char *base = file_name_of(x->file), *dot = strrchr(base, '.');
 
-	return xasprintf("%.*s.%s", dot && dot != base ? (int)(dot - base) : (int)strlen(base),
-		base, x->ask.format->suffix);
+	return xasprintf("%.*s%s.%s", dot && dot != base ? (int)(dot - base) : (int)strlen(base),
+		base, rank, x->ask.format->suffix);
+}
+
+/* The name that was given, with the rank in place of %r. NULL: it has no %r. */
+static char *given_name(const char *output, uint64_t rank)
+{
+	const char *at = strstr(output, "%r");
+
+	return at ? xasprintf("%.*s%" PRIu64 "%s", (int)(at - output), output, rank, at + 2) : NULL;
+}
+
+/* Of the file with all sources, or with the one; heap. */
+static struct err *output_name(
+	const struct tool_export *x, const struct export_source *one, char **ret)
+{
+	char *part;
+
+	if (!one) {
+		*ret = x->output ? xstrdup(x->output) : own_name(x, "");
+		return NULL;
+	}
+	if (x->output) {
+		*ret = given_name(x->output, one->rank);
+		return *ret ? NULL
+			    : err_cure(err_new(ERR_USAGE, "%s is written as a file for each rank",
+					       x->ask.format->name),
+				      "Give -o a name with %%r, or choose one with --rank");
+	}
+	part = xasprintf(".rank%" PRIu64, one->rank);
+	*ret = own_name(x, part);
+	free(part);
+	return NULL;
 }
 
 /* Says what was written, on stderr: standard output may be the export. */
@@ -142,35 +188,124 @@ static struct err *write_file(struct tool_export *x, const char *path, struct ex
 	return e;
 }
 
-static struct err *run(struct session *s, struct tool_export *x, struct export_result *r)
+/* Writes the sources that x->ask names. */
+static struct err *write_one(
+	struct session *s, struct tool_export *x, const char *path, struct export_result *r)
 {
-	char *path = x->output ? xstrdup(x->output) : output_name(x);
-	struct err *e;
+	struct err *e = strcmp(path, "-") ? write_file(x, path, r) : export_run(&x->ask, stdout, r);
 
-	x->ask.r = s->engine.trace.reader;
-	x->ask.symbols = session_symbols(s);
-	x->ask.cancelled = cancelled;
-	x->ask.arg = s;
-	e = strcmp(path, "-") ? write_file(x, path, r) : export_run(&x->ask, stdout, r);
 	out_progress_end(s->out);
 	if (!e && fflush(stdout))
 		e = err_sys(errno, "cannot write to standard output");
 	if (!e)
 		tell(x, path, r);
+	return e;
+}
+
+static struct err *write_each(struct session *s, struct tool_export *x, struct export_result *r)
+{
+	struct err *e = NULL;
+	char *path;
+
+	for (unsigned i = 0; !e && !r->interrupted && i < x->nsources; i++) {
+		x->ask.sources = &x->sources[i];
+		x->ask.nsources = 1;
+		e = output_name(x, &x->sources[i], &path);
+		if (!e) {
+			e = write_one(s, x, path, r);
+			free(path);
+		}
+	}
+	return e;
+}
+
+static struct err *write_all(struct session *s, struct tool_export *x, struct export_result *r)
+{
+	struct err *e;
+	char *path;
+
+	x->ask.sources = x->sources;
+	x->ask.nsources = x->nsources;
+	TRY(output_name(x, NULL, &path));
+	e = write_one(s, x, path, r);
 	free(path);
 	return e;
 }
 
+/* --- what is read --- */
+
+static uint64_t set_time(const void *rank, uint64_t ns)
+{
+	return ranks_time(rank, ns);
+}
+
+static struct err *open_rank(struct tool_export *x, const struct rank *rank)
+{
+	struct sbt_reader *r;
+
+	TRY(ranks_open(rank, &r));
+	x->sources[x->nsources++] = (struct export_source){r, rank->rank, set_time, rank};
+	return NULL;
+}
+
+static struct err *open_set(struct tool_export *x)
+{
+	TRY(ranks_load(&x->set, x->file));
+	if (x->ranged && x->rank == ALL_RANKS)
+		return err_cure(
+			err_new(ERR_USAGE, "a range is of one rank's commands, and %s is a set",
+				x->file),
+			"Choose a rank with --rank");
+	x->ask.set = true;
+	x->sources = xcalloc(x->set->n, sizeof *x->sources);
+	for (unsigned i = 0; i < x->set->n; i++)
+		if (x->rank == ALL_RANKS || x->set->r[i].rank == (uint64_t)x->rank)
+			TRY(open_rank(x, &x->set->r[i]));
+	return x->nsources ? NULL
+			   : err_new(ERR_NOT_FOUND, "%s has no rank %" PRId64, x->file, x->rank);
+}
+
+static struct err *open_input(struct session *s, struct tool_export *x)
+{
+	if (ranks_is(x->file))
+		return open_set(x);
+	if (x->rank != ALL_RANKS)
+		return err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", x->file),
+			"Leave --rank away, or make a set with \"tsdb merge\"");
+	TRY(trace_open(s, x->file));
+	x->sources = xcalloc(1, sizeof *x->sources);
+	x->sources[x->nsources++].r = s->engine.trace.reader;
+	return NULL;
+}
+
+static void close_input(struct tool_export *x)
+{
+	for (unsigned i = 0; x->set && i < x->nsources; i++)
+		sbt_reader_close(x->sources[i].r);
+	ranks_free(x->set);
+	free(x->sources);
+}
+
+static struct err *run(struct session *s, struct tool_export *x, struct export_result *r)
+{
+	TRY(open_input(s, x));
+	x->ask.symbols = session_symbols(s);
+	x->ask.cancelled = cancelled;
+	x->ask.arg = s;
+	return x->set && x->rank == ALL_RANKS && x->ask.format->one_rank ? write_each(s, x, r)
+									 : write_all(s, x, r);
+}
+
 int tool_export(struct session *s, int argc, char **argv)
 {
-	struct tool_export x = {.ask = {.last = UINT64_MAX, .stream = SBT_NO_ID}};
+	struct tool_export x = {
+		.ask = {.last = UINT64_MAX, .stream = SBT_NO_ID}, .rank = ALL_RANKS};
 	struct export_result r = {0};
 	struct err *e = take_options(&x, argc, argv);
 
 	if (!e)
-		e = trace_open(s, x.file);
-	if (!e)
 		e = run(s, &x, &r);
+	close_input(&x);
 	if (e)
 		out_error(s->out, e);
 	return e || r.interrupted;

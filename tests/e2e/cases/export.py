@@ -337,3 +337,92 @@ def test_standard_output_and_names(t):
     t.check(r.status == 0 and r.out.startswith('main;') and 'of 16 launches 16 have a stack and 16 a GPU time' in r.err, r.err)
     t.equal(t.tsdb('export', 'flamegraph', 't.sbt').status, 0, 'a name by itself')
     t.check(os.path.exists(t.path('t.svg')), 't.svg')
+
+
+# -- sets
+
+LATE = 5_000_000  # ns by which rank 1's clock is late in a_set()
+
+
+def a_set(t):
+    """all.sbt of two ranks; {rank: its work by number}, times on the set's clock."""
+    for rank in '01':
+        r = t.tsdb('record', '--gpu', t.gpu, '--timestamps', '-o', f'r{rank}.sbt', e2e.program('pipeline'), env={'RANK': rank, 'WORLD_SIZE': '2'})
+        t.equal(r.status, 0, 'record')
+    t.equal(t.tsdb('merge', '-o', 'all.sbt', 'r0.sbt', 'r1.sbt').status, 0, 'merge')
+    with open(t.path('all.sbt'), encoding='utf-8') as f:
+        s = json.load(f)
+    s['traces'][1].update(fitted=True, matches=9, offset_ns=LATE)
+    with open(t.path('all.sbt'), 'w', encoding='utf-8') as f:
+        json.dump(s, f)
+    found = {0: {}, 1: {}}
+    for line in t.tsdb('view', 'all.sbt', '--json').out.splitlines():
+        c = json.loads(line)
+        if c['kind'] in WORK and c.get('gpu_start_ns'):
+            c.update((k, c[k] + LATE * c['rank']) for k in ('host_ns', 'gpu_start_ns', 'gpu_end_ns'))
+            t.equal(c['host_ns'], c['time_ns'], 'the time of the set')
+            found[c['rank']][c['seq']] = c
+    t.check(all(len(w) > 20 for w in found.values()), 'work of both')
+    return found
+
+
+def export_set(t, form, *words):
+    r = t.tsdb('export', form, 'all.sbt', '-o', 'x', *words)
+    t.equal(r.status, 0, form + ': ' + r.err)
+    with open(t.path('x'), 'rb') as f:
+        return f.read()
+
+
+def test_sets_in_one_file(t):
+    work = a_set(t)
+    t.check(min(work[0]) == min(work[1]), 'both count from the same numbers')
+    packets = values(decode(t, 'perfetto.proto', 'Trace', export_set(t, 'perfetto')), 'packet')
+    for rank in work:
+        own = [p for p in packets if value(p, 'trusted_packet_sequence_id') == rank + 1]
+        t.equal(value(own[0], 'sequence_flags'), 3, f'rank {rank} begins a sequence')
+        stages = {value(v, 'event_id'): (value(p, 'timestamp'), value(v, 'gpu_id', 0)) for p in own for v in values(p, 'gpu_render_stage_event')}
+        t.equal(stages, {s: (c['gpu_start_ns'], rank) for s, c in work[rank].items()}, f'work of rank {rank} on the clock of the set')
+    tracks = [value(d, 'uuid') for p in packets for d in values(p, 'track_descriptor')]
+    t.equal(len(tracks), len(set(tracks)), 'no track twice')
+    time = {r: sum(gpu_ns(c) for c in w.values()) for r, w in work.items()}
+    folded = {0: 0, 1: 0}
+    for line in export_set(t, 'folded').decode().splitlines():
+        m = t.match(r'^rank ([01]);main;.* (\d+)$', line)
+        folded[int(m[1])] += int(m[2])
+    t.equal(folded, time, 'folded')
+    s = json.loads(export_set(t, 'speedscope'))
+    names = [f['name'] for f in s['shared']['frames']]
+    found = {0: 0, 1: 0}
+    for stack, w in zip(s['profiles'][0]['samples'], s['profiles'][0]['weights']):
+        found[int(names[stack[0]].split()[1])] += w
+    t.equal(found, time, 'speedscope')
+    profile = decode(t, 'pprof.proto', 'Profile', gzip.decompress(export_set(t, 'pprof')))
+    texts = values(profile, 'string_table')
+    found = {0: 0, 1: 0}
+    for x in values(profile, 'sample'):
+        found[next(value(n, 'num', 0) for n in values(x, 'label') if texts[value(n, 'key')] == 'rank')] += values(x, 'value')[2]
+    t.equal(found, time, 'pprof')
+    rows = list(csv.DictReader(io.StringIO(export_set(t, 'csv').decode())))
+    t.equal(sorted((int(r['rank']), int(r['seq']), int(r['gpu_start_ns'])) for r in rows if r['gpu_start_ns']),
+            sorted((c['rank'], s, c['gpu_start_ns']) for w in work.values() for s, c in w.items()), 'csv')
+    one = list(csv.DictReader(io.StringIO(export_set(t, 'csv', '--rank', '1', '20-30').decode())))
+    t.check(one and {r['rank'] for r in one} == {'1'} and all(20 <= int(r['seq']) <= 30 for r in one), 'a range of one rank')
+
+
+def test_sets_in_a_file_each(t):
+    work = a_set(t)
+    t.equal(t.tsdb('export', 'kineto', 'all.sbt').status, 0, 'kineto')
+    for rank in work:
+        with open(t.path(f'all.rank{rank}.kineto.json'), encoding='utf-8') as f:
+            d = json.load(f)
+        t.equal(d['distributedInfo']['rank'], rank, 'its rank')
+        found = {e['args']['correlation']: d['baseTimeNanoseconds'] + round(e['ts'] * 1000) for e in d['traceEvents'] if e.get('cat') in ('kernel', 'gpu_memcpy', 'gpu_memset')}
+        t.equal(found, {s: c['gpu_start_ns'] for s, c in work[rank].items()}, f'rank {rank}')
+    t.sentence(t.tsdb('export', 'sqlite', 'all.sbt', '-o', 'x'), 'sqlite is written as a file for each rank. Give -o a name with %r, or choose one with --rank')
+    t.equal(t.tsdb('export', 'sqlite', 'all.sbt', '-o', 'of-%r.db').status, 0, 'sqlite')
+    for rank in work:
+        starts = dict(sqlite3.connect(t.path(f'of-{rank}.db')).execute('SELECT seq, gpu_start_ns FROM command WHERE gpu_start_ns NOT NULL AND bytes IS NULL'))
+        t.equal(starts, {s: c['gpu_start_ns'] for s, c in work[rank].items() if c['kind'] == 'launch'}, f'rank {rank}')
+    t.sentence(t.tsdb('export', 'csv', 'all.sbt', '20-30'), "a range is of one rank's commands, and all.sbt is a set")
+    t.sentence(t.tsdb('export', 'csv', 'all.sbt', '--rank', '2'), 'all.sbt has no rank 2')
+    t.sentence(t.tsdb('export', 'csv', 'r0.sbt', '--rank', '0'), "r0.sbt is one rank's trace, not a set")
