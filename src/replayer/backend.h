@@ -77,6 +77,7 @@ enum gpu_can {
 	GPU_CAN_NODE_WAIT = 1024,	/* graph_add_wait() */
 	GPU_CAN_TEXTURES = 2048,	/* array_*(), texture_*() */
 	GPU_CAN_GRAPHS = 4096,		/* graph_*() */
+	GPU_CAN_LAST = 8192,		/* launches whose last block is smaller, not in graphs */
 };
 
 /* An opened library. */
@@ -101,6 +102,7 @@ struct gpu_rows {
 struct gpu_launch {
 	struct gpu_kernel *kernel;
 	unsigned grid[3], block[3];
+	unsigned last[3];    /* threads of the last block in each direction; 0: a whole one */
 	unsigned shared;     /* bytes of dynamic shared memory */
 	unsigned cluster[3]; /* cluster[0] 0: none */
 	bool cooperative;

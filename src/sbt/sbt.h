@@ -16,7 +16,7 @@
 
 #define SBT_VERSION_MAJOR 1 /* a reader refuses a larger one */
 /* a reader accepts a larger one: fields and chunk types it does not know are skipped */
-#define SBT_VERSION_MINOR 13
+#define SBT_VERSION_MINOR 14
 
 /* One frame of a host stack. */
 struct sbt_frame {

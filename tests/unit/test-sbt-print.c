@@ -234,7 +234,7 @@ static void test_json_launch(void **unused)
 		"\"host_ns\":1700000000000000001,\"gpu_start_ns\":10,\"gpu_end_ns\":20,\"stream\":1,\"kernel\":3,\"grid_x\":2,"
 		"\"grid_y\":1,\"grid_z\":1,\"block_x\":32,\"block_y\":1,\"block_z\":1,\"shared\":0,\"cooperative\":false,"
 		"\"cluster_x\":0,\"cluster_y\":0,\"cluster_z\":0,\"launch_attrs\":\"0x6\",\"args\":\"00ab7f\","
-		"\"trigger_event\":0,\"trigger_at_start\":0,\"begun_event\":0,\"kernel_name\":\"matmul\"}");
+		"\"trigger_event\":0,\"trigger_at_start\":0,\"begun_event\":0,\"last_x\":0,\"last_y\":0,\"last_z\":0,\"kernel_name\":\"matmul\"}");
 	buf_free(&b);
 }
 

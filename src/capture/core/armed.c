@@ -25,6 +25,11 @@ static bool is_open(struct tsdb_window *w)
 	return atomic_load_explicit(&w->state, memory_order_relaxed) == TSDB_WINDOW_OPEN;
 }
 
+bool armed_is_open(void)
+{
+	return is_open(&agent.control->window);
+}
+
 static void open_at(struct tsdb_window *w, uint64_t seq)
 {
 	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN))

@@ -17,6 +17,8 @@ static inline bool armed_watched(void)
 	return w->kind != TSDB_WINDOW_NONE &&
 	       atomic_load_explicit(&w->state, memory_order_relaxed) != TSDB_WINDOW_DONE;
 }
+/* Whether the window is open: what is recorded now lies in it. */
+bool armed_is_open(void);
 /* The command has its seq: opens the window, flags the command, closes the window, as needed. */
 void armed_enter(struct call *c);
 /* The last number of the window once it is known; 0 before, and without a window. */

@@ -199,7 +199,8 @@ static bool may_change(const struct call *c)
 static void flag_capturing(struct call *c)
 {
 	bool capturing = false;
-	if (!c->has_stream || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED))
+	if (!c->has_stream || !(sbt_kind_does(c->cmd.kind) & SBT_QUEUED) ||
+		c->row->flags & CALL_UNCAPTURED)
 		return;
 	if (driver_good(driver->stream_capturing(c->stream, &capturing)) && capturing)
 		c->cmd.flags |= SBT_F_GRAPH;

@@ -42,6 +42,7 @@ enum call_flags {
 	/* numbered at exit: another thread may just have freed the address that the driver
 	 * returns */
 	CALL_AFTER = 32,
+	CALL_UNCAPTURED = 64, /* executed even while its stream is being captured */
 };
 
 /* How a call is handled. Each source has its own table with a row for every entry point. */
@@ -115,7 +116,8 @@ bool call_is_step(const struct sbt_cmd *cmd);
 /* Whether the record is complete only after the driver's answer, so that a stop must be there. */
 static inline bool call_stops_at_exit(const struct call_row *r)
 {
-	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN;
+	return r->exit && r->kind != SBT_FREE && r->kind != SBT_CAPTURE_BEGIN &&
+	       r->kind != SBT_LAUNCH;
 }
 
 /* Whether the program has made a call that has a number. */

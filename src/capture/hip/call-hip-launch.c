@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handlers: launches, host functions, values. The surprising thing: hipExtModuleLaunchKernel and
-// its older name count the grid in work-items, all others in workgroups.
+// its older name count the grid in work-items, all others in workgroups. Events that a launch
+// records become commands of their own before and behind it, as HIP 5.2 does it: markers.
+#include "capture/core/armed.h"
 #include "capture/core/thread.h"
 #include "capture/hip/hip-calls.h"
 #include "capture/objects/ids.h"
@@ -62,11 +64,31 @@ static void shape(struct call *c, const uint32_t grid[3], const uint32_t block[3
 
 #define DIM3(d) ((const uint32_t[3]){(d).x, (d).y, (d).z})
 
-/* Events that a launch records when its kernel begins and ends: no record says that yet. */
+static void record_event(struct call *c, uint64_t event)
+{
+	struct sbt_cmd cmd = {.kind = SBT_EVENT_RECORD};
+
+	cmd.u.event_record.stream = c->cmd.u.launch.stream;
+	cmd.u.event_record.event = event;
+	record_now(c->t, &cmd,
+		SBT_F_SYNTHETIC | (c->cmd.flags & (SBT_F_WINDOW | SBT_F_PTDS)) |
+			(armed_is_open() ? SBT_F_WINDOW : 0));
+}
+
+/* Events that a launch records when its kernel begins and ends. The first has its record before it
+ * is known whether HIP takes the launch: in a launch that fails it says that the event is recorded,
+ * though it is not. */
 static void events(struct call *c, hipEvent_t start, hipEvent_t stop)
 {
-	if (start || stop)
-		record_unreplayable(c->t, "events recorded by a launch");
+	c->note = stop ? 1ull + ids_event(c->t, H(stop)) : 0;
+	if (start)
+		record_event(c, ids_event(c->t, H(start)));
+}
+
+void hip_launch_exit(struct call *c) /* all that take events */
+{
+	if (c->note && !c->cmd.result)
+		record_event(c, c->note - 1);
 }
 
 void hip_launch(struct call *c)
@@ -115,20 +137,21 @@ void hip_launch_module(struct call *c)
 		(const uint32_t[3]){p->blockDimX, p->blockDimY, p->blockDimZ}, p->sharedMemBytes);
 }
 
-/* items: in all; the last workgroup may have fewer, which no record says. */
+/* items: in all; the last workgroup may have fewer. */
 static void shape_of_items(
 	struct call *c, const uint32_t items[3], const uint32_t block[3], uint64_t shared)
 {
-	uint32_t grid[3];
-	bool whole = true;
+	struct sbt_cmd_launch *l = &c->cmd.u.launch;
+	uint32_t grid[3], last[3];
 
 	for (int i = 0; i < 3; i++) {
-		grid[i] = block[i] ? items[i] / block[i] + (items[i] % block[i] != 0) : 0;
-		whole &= !block[i] || !(items[i] % block[i]);
+		last[i] = block[i] ? items[i] % block[i] : 0;
+		grid[i] = block[i] ? items[i] / block[i] + (last[i] != 0) : 0;
 	}
 	shape(c, grid, block, shared);
-	if (!whole)
-		call_unreplayable(c, "a launch whose last workgroup has fewer items");
+	l->last_x = last[0];
+	l->last_y = last[1];
+	l->last_z = last[2];
 }
 
 void hip_launch_module_ext(struct call *c)

@@ -90,6 +90,9 @@ static void launch_shape(struct shape *s, const struct sbt_cmd_launch *u)
 	put(s, u->cluster_x);
 	put(s, u->cluster_y);
 	put(s, u->cluster_z);
+	put(s, u->last_x);
+	put(s, u->last_y);
+	put(s, u->last_z);
 }
 
 static void copy_shape(struct shape *s, const struct sbt_cmd_copy *u)

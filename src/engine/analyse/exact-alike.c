@@ -156,7 +156,7 @@ static struct err *add_launch(struct finder *f, const struct sbt_cmd *c, struct 
 	const struct sbt_cmd_launch *u = &c->u.launch;
 	const uint64_t shape[] = {u->kernel, u->grid_x, u->grid_y, u->grid_z, u->block_x,
 		u->block_y, u->block_z, u->shared, u->cooperative, u->cluster_x, u->cluster_y,
-		u->cluster_z, u->launch_attrs, u->args.len};
+		u->cluster_z, u->launch_attrs, u->last_x, u->last_y, u->last_z, u->args.len};
 	const struct key k = {.seq = c->seq, .at = f->keys.len};
 	const struct soft_addressing *a;
 	uint64_t *values;

@@ -26,6 +26,7 @@ static const char *find_functions(void *lib)
 		missing = #name;
 	HIP_FUNCTIONS(REQUIRED)
 #undef REQUIRED
+	HIP.launch_items = (hip_launch_items_fn *)(uintptr_t)dlsym(lib, HIP_LAUNCH_ITEMS);
 	return missing;
 }
 
@@ -73,7 +74,7 @@ static struct err *open_driver(struct backend_library *ret)
 		return err_new(ERR_UNSUPPORTED, "the HIP runtime has no %s", missing);
 	TRY(find_device());
 	ret->can = GPU_CAN_HASH | GPU_CAN_PLACE | GPU_CAN_PARAMS | GPU_CAN_WRITE_32 |
-		   GPU_CAN_WRITE_64 | GPU_CAN_TIME;
+		   GPU_CAN_WRITE_64 | GPU_CAN_TIME | (HIP.launch_items ? GPU_CAN_LAST : 0);
 	ret->soft = true;
 	ret->inside = (void *)(uintptr_t)HIP.hipInit;
 	ret->tables = &hip_tables;

@@ -15,6 +15,14 @@
 #include <stdint.h>
 
 #include <hip/hip_runtime_api.h>
+
+/* hipExtModuleLaunchKernel, which hip_ext.h declares for C++ alone, so that its name is mangled. */
+#define HIP_LAUNCH_ITEMS                                                                           \
+	"_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j"
+typedef hipError_t hip_launch_items_fn(hipFunction_t f, uint32_t items_x, uint32_t items_y,
+	uint32_t items_z, uint32_t group_x, uint32_t group_y, uint32_t group_z, size_t shared,
+	hipStream_t s, void **params, void **extra, hipEvent_t start, hipEvent_t stop,
+	uint32_t flags);
 #include "replayer/backend.h"
 
 /* clang-format off */
@@ -58,6 +66,7 @@ extern struct hip_tables {
 #define FUNCTION(name) __typeof__(&name) name;
 		HIP_FUNCTIONS(FUNCTION)
 #undef FUNCTION
+		hip_launch_items_fn *launch_items; /* NULL: it has none */
 	} call;
 	/* of libhsakmt.so.1: softamd/thunk/kfd.h */
 	int (*place)(uint64_t addr, uint64_t size);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/checked.h"
 #include "gpucode/amd-object.h"
 
 static const struct gpu_result good = {GPU_OK, 0, "code"};
@@ -220,6 +221,46 @@ struct gpu_result hip_kernel_attribute(struct gpu_kernel *k, int attr, int value
 
 /* --- launches --- */
 
+static bool has_last(const struct gpu_launch *l)
+{
+	return l->last[0] || l->last[1] || l->last[2];
+}
+
+/* The work-items of all workgroups, the last of them with fewer. */
+static bool items_of(const struct gpu_launch *l, uint32_t ret[3])
+{
+	for (int i = 0; i < 3; i++) {
+		const uint32_t less = l->last[i] ? l->block[i] - l->last[i] : 0;
+
+		if (l->last[i] > l->block[i] || ckd_mul(&ret[i], l->grid[i], l->block[i]) ||
+			ckd_sub(&ret[i], ret[i], less))
+			return false;
+	}
+	return true;
+}
+
+static struct gpu_result launch_items(
+	const struct gpu_launch *l, hipFunction_t f, struct gpu_stream *s, void **extra)
+{
+	uint32_t n[3];
+
+	if (!items_of(l, n))
+		return hip_refused("launching fewer work-items than none");
+	return hip_result(
+		HIP.launch_items(f, n[0], n[1], n[2], l->block[0], l->block[1], l->block[2],
+			l->shared, (hipStream_t)s, NULL, extra, NULL, NULL, 0),
+		"hipExtModuleLaunchKernel");
+}
+
+static struct gpu_result launch_groups(
+	const struct gpu_launch *l, hipFunction_t f, struct gpu_stream *s, void **extra)
+{
+	return hip_result(
+		HIP.hipModuleLaunchKernel(f, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+			l->block[1], l->block[2], l->shared, (hipStream_t)s, NULL, extra),
+		"hipModuleLaunchKernel");
+}
+
 /* Passes the arguments as one block: HIP takes from it what the code object describes, whatever the
  * trace says, so it has room for all of that. */
 struct gpu_result hip_launch(const struct gpu_launch *l, struct gpu_stream *s)
@@ -234,11 +275,10 @@ struct gpu_result hip_launch(const struct gpu_launch *l, struct gpu_stream *s)
 	block = xcalloc(1, k->whole + 16);
 	memcpy(block, l->args, k->bytes);
 	extra[1] = block;
-	const hipError_t r = HIP.hipModuleLaunchKernel(k->function, l->grid[0], l->grid[1],
-		l->grid[2], l->block[0], l->block[1], l->block[2], l->shared, (hipStream_t)s, NULL,
-		extra);
+	const struct gpu_result r = has_last(l) ? launch_items(l, k->function, s, extra)
+						: launch_groups(l, k->function, s, extra);
 	free(block);
-	return hip_result(r, "hipModuleLaunchKernel");
+	return r;
 }
 
 void hip_order(uint64_t n)

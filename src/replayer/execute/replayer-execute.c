@@ -70,6 +70,7 @@ struct gpu_launch execute_launch_of(
 	return (struct gpu_launch){.kernel = f,
 		.grid = {(unsigned)u->grid_x, (unsigned)u->grid_y, (unsigned)u->grid_z},
 		.block = {(unsigned)u->block_x, (unsigned)u->block_y, (unsigned)u->block_z},
+		.last = {(unsigned)u->last_x, (unsigned)u->last_y, (unsigned)u->last_z},
 		.shared = (unsigned)u->shared,
 		.cluster = {(unsigned)u->cluster_x, (unsigned)u->cluster_y, (unsigned)u->cluster_z},
 		.cooperative = u->cooperative,
@@ -129,6 +130,10 @@ static struct err *submit_launch(struct rp *rp, const struct sbt_cmd *c, struct 
 	if ((u->cooperative || u->cluster_x) && !(rp->lib.can & GPU_CAN_LAUNCH_MORE))
 		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
 			"#%llu: this driver has no cooperative or cluster launches",
+			(unsigned long long)rp->current);
+	if ((u->last_x || u->last_y || u->last_z) && !(rp->lib.can & GPU_CAN_LAST))
+		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
+			"#%llu: this driver has no launches whose last block is smaller",
 			(unsigned long long)rp->current);
 	const bool own = !turn_is_fixed(rp) && rp->lib.can & GPU_CAN_LAUNCH_MORE;
 	TRY(own_event(rp, own, u->trigger_event, stream, &l.triggered));

@@ -83,6 +83,10 @@ static struct err *kernel_node(struct build *b, const struct sbt_cmd *c, struct 
 	if ((u->cooperative || u->cluster_x) && !(rp->lib.can & GPU_CAN_NODE_LAUNCH_MORE))
 		return rp_fail(rp, REPLAYER_E_DEVICE, rp->current,
 			"this driver has no cooperative or cluster launches in graphs");
+	if (u->last_x || u->last_y || u->last_z)
+		return rp_fail(rp, REPLAYER_E_TRACE, rp->current,
+			"graph %u has a kernel whose last block is smaller, which no graph can",
+			b->exec->id);
 	TRY(code_function(rp, k, &f));
 	if (u->shared > k->max_shared[rp->devices.now]) {
 		k->max_shared[rp->devices.now] = (unsigned)u->shared;

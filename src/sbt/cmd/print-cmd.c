@@ -27,6 +27,15 @@ static void put_stream(struct buf *out, uint64_t stream)
 		buf_printf(out, " stream %" PRIu64, stream);
 }
 
+/* How many threads the last block has in each direction, where it is a smaller one. */
+static void put_last(struct buf *out, const struct sbt_cmd_launch *l)
+{
+	if (l->last_x || l->last_y || l->last_z)
+		buf_printf(out, " last (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")",
+			l->last_x ? l->last_x : l->block_x, l->last_y ? l->last_y : l->block_y,
+			l->last_z ? l->last_z : l->block_z);
+}
+
 static void print_launch(struct buf *out, const struct sbt_cmd *c, const struct sbt_names *names)
 {
 	const struct sbt_cmd_launch *l = &c->u.launch;
@@ -38,6 +47,7 @@ static void print_launch(struct buf *out, const struct sbt_cmd *c, const struct 
 	if (l->shared)
 		buf_printf(out, ",%" PRIu64, l->shared);
 	buf_str(out, ">>>");
+	put_last(out, l);
 	if (l->cluster_x)
 		buf_printf(out, " cluster (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ")", l->cluster_x,
 			l->cluster_y, l->cluster_z);

@@ -131,6 +131,31 @@ def test_modules_and_both_forms_of_arguments(t):
     t.match(r'module_unload module 0', lines)
 
 
+def test_launches_whose_last_workgroup_is_smaller(t):
+    """A replay that took whole workgroups would write more."""
+    recorded_with_memory(t, 'launches', program('hip/module_code.co'))
+    lines = view(t)
+    t.no_match('not replayable', lines)
+    t.equal(len(re.findall(r'mark_items<<<\(2,5,1\),\(64,8,1\)>>> last \(36,5,1\) stream 1$', lines, re.M)), 2, lines)
+    t.equal(len(re.findall(r'mark_items<<<\(1,1,1\),\(64,1,1\)>>> last \(36,1,1\) stream 1$', lines, re.M)), 1, lines)
+    launch = json.loads(re.search(r'^.*"last_x":36,"last_y":5,"last_z":0.*$', t.tsdb('view', '--json', 't.sbt').out, re.M)[0])
+    t.equal((launch['grid_x'], launch['grid_y'], launch['block_x'], launch['block_y']), (2, 5, 64, 8), 'its shape')
+
+
+def test_events_that_launches_record(t):
+    """They are records before and behind the launch; what waits for them is ordered, and no more."""
+    r = recorded_with_memory(t, 'launches', program('hip/module_code.co'))
+    t.match(r'^launches are right$', r.out)
+    lines = [re.sub(r'^#\d+ ', '', line) for line in view(t).splitlines()]
+    at = next(i for i, line in enumerate(lines) if re.match('event_record', line))
+    t.equal('\n'.join(line for line in lines[at:at + 9] if not line.startswith('kernel_def')),
+            'event_record event 0 stream 1\nplus<<<(16,1,1),(64,1,1)>>> stream 1\nevent_record event 1 stream 1\nstream_wait event 1 stream 2\n'
+            'plus<<<(16,1,1),(64,1,1)>>> stream 2\nevent_record event 0 stream 2\n'
+            'mark_items<<<(2,1,1),(64,1,1)>>> last (36,1,1) stream 2\nevent_record event 1 stream 2\nsync event 1', 'the commands')
+    r = t.tsdb('races', 't.sbt')
+    t.equal(r.status, 0, r.show())
+
+
 def test_values_in_streams(t):
     r = record(t, 'value_waits')
     t.match(r'^values are right$', r.out)
@@ -175,9 +200,9 @@ def recorded_with_memory(t, name, *args, options=(), env=None):
 
 
 def test_programs_are_executed_again_bit_for_bit(t):
-    for name, least in ('addresses', 9), ('copies', 20), ('fills', 1), ('histogram', 2), ('matrices', 3), ('modules', 1), ('reduction', 1), ('threads', 1), \
+    for name, least in ('addresses', 9), ('copies', 20), ('fills', 1), ('histogram', 2), ('launches', 1), ('matrices', 3), ('modules', 1), ('reduction', 1), ('threads', 1), \
             ('two_streams', 1), ('value_waits', 1), ('vectors', 3):
-        recorded_with_memory(t, name, *([program('hip/module_code.co')] if name == 'modules' else []))
+        recorded_with_memory(t, name, *([program('hip/module_code.co')] if name in ('launches', 'modules') else []))
         r = t.tsdb('replay', '--verify', '--json', 't.sbt')
         t.equal(r.status, 0, f'{name}: {r.err}')
         w = json.loads(r.out)['windows'][0]

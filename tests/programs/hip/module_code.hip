@@ -15,3 +15,9 @@ extern "C" __global__ void scale(float *v, float by, short n)
 	if (!i)
 		times = times + 1;
 }
+
+/* Each work-item marks its place: no bounds, and none by blockDim either. */
+extern "C" __global__ __launch_bounds__(512) void mark_items(unsigned *v, unsigned pitch)
+{
+	v[(blockIdx.y * 8 + threadIdx.y) * pitch + blockIdx.x * 64 + threadIdx.x] += 1;
+}
