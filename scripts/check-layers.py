@@ -72,7 +72,7 @@ ROOMS = {
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softcore': ("what both software GPUs have: sets of accessed bytes, vector clocks, races that were found, the microscope's session", BASE_ANYWHERE + SOFT_SEAM),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
-    'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h'] + SOFT_SEAM),
+    'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'state', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [

@@ -77,8 +77,8 @@ agent_sources = \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
 	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
-	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
-	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
+	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
+	src/gpucode/calls/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/sbt/cmd/cmd.c src/sbt/cmd/footprint.c src/sbt/cmd/expr.c src/sbt/cmd/kernel-name.c src/sbt/format/pagehash.c src/sbt/format/python.c src/sbt/format/python-lines.c
 EXTRA_DIST += tests/hip-calls.py
 if HAVE_HIP

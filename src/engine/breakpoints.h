@@ -35,8 +35,9 @@ struct breakpoint {
 	enum watch_on watch;
 	unsigned space; /* of a watchpoint: 0 global memory, else an enum soft_space: only inside
 			   launches */
-	unsigned line;	/* inside a kernel: a line of its PTX, or of file; 0: at commands. cond is
-			   about registers then */
+	unsigned line;	/* inside a kernel: a line of its code, or of file; 0: at commands. cond is
+		       about registers then */
+	bool is_offset; /* line is 1 + an offset from the kernel's first instruction */
 	char *file;	/* of the source; NULL: line is of the PTX */
 	/* Only commands that the host made in a function, or in line from_line of a file; NULL:
 	 * wherever it made them. */
@@ -55,9 +56,9 @@ struct breakpoints;
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
-/* spec: "ptx KERNEL:LINE [if EXPR]", "ptx KERNEL:FILE:LINE [if EXPR]", "nvtx GLOB [if EXPR]", "from
- * FUNCTION [if EXPR]", "from FILE:LINE [if EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]",
- * "CLASS [if EXPR]", "seq N", "GLOB". */
+/* spec: "ptx KERNEL:LINE [if EXPR]" ("code" for "ptx"; +N: an offset), "ptx KERNEL:FILE:LINE [if
+ * EXPR]", "nvtx GLOB [if EXPR]", "from FUNCTION [if EXPR]", "from FILE:LINE [if EXPR]", "kernel
+ * GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
 struct err *breakpoints_add(
 	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The lines of the source that kernels were made from, as their PTX says (nvcc -lineinfo): of a
- * trace, or of a program that has not run yet.
+ * The lines of the source that kernels were made from, as their PTX says (nvcc -lineinfo), or the
+ * line table of their code object (hipcc -gline-tables-only): of a trace, or of a CUDA program that
+ * has not run yet.
  */
 #ifndef ENGINE_KERNEL_LINES_H
 #define ENGINE_KERNEL_LINES_H
@@ -16,7 +17,7 @@ struct kernel_line {
 	const char *kernel; /* mangled */
 	const char *file;   /* NULL: the kernel has no lines; then it is in the list once */
 	unsigned line;
-	unsigned ptx; /* the first line of the PTX that it has */
+	unsigned ptx; /* the first line of the PTX that it has, or address in the code object */
 };
 /* A line of a device function: any kernel of its PTX may call it. */
 struct device_line {

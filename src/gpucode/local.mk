@@ -8,9 +8,10 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
 	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
-	src/gpucode/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
-	src/gpucode/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
-	src/gpucode/waiting-calls.c src/gpucode/waiting-calls.h \
+	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h \
+	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
+	src/gpucode/calls/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
+	src/gpucode/calls/waiting-calls.c src/gpucode/waiting-calls.h \
 	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
 	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
 libgpucode_a_SOURCES += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
@@ -22,8 +23,13 @@ check_PROGRAMS += tests/unit/test-gpucode-amd-object
 TESTS += tests/unit/test-gpucode-amd-object
 tests_unit_test_gpucode_amd_object_SOURCES = tests/unit/test-gpucode-amd-object.c src/gpucode/amd/amd-object.c src/gpucode/amd-object.h
 tests_unit_test_gpucode_amd_object_LDADD = $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-gpucode-amd-image
+TESTS += tests/unit/test-gpucode-amd-image
+tests_unit_test_gpucode_amd_image_SOURCES = tests/unit/test-gpucode-amd-image.c tests/unit/amd-elf.h src/gpucode/amd/amd-image.c \
+	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd-image.h
+tests_unit_test_gpucode_amd_image_LDADD = $(CMOCKA_LIBS)
 endif
-HEADERS_TO_CHECK += src/gpucode/amd-object.h
+HEADERS_TO_CHECK += src/gpucode/amd-object.h src/gpucode/amd-image.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-addresses

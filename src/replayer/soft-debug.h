@@ -44,6 +44,9 @@ enum soft_state {
 	SOFT_ENDED, /* the launch has ended */
 	SOFT_FAULTED, /* before the instruction that faults; going on ends the launch */
 };
+/* Lines of code are those of the PTX text; or, where it is machine code, addresses in the code
+ * object's ELF file. */
+enum soft_unit { SOFT_PTX, SOFT_CODE };
 enum soft_why {
 	SOFT_WHY_BEGIN,
 	SOFT_WHY_STEP,
@@ -74,7 +77,7 @@ struct soft_stop {
 	uint32_t state, why; /* enum soft_state, enum soft_why */
 	uint32_t id;	     /* of the breakpoint or watchpoint */
 	uint32_t block[3], thread[3], warp, lane;
-	uint32_t line;	      /* of the PTX text; 0: the warp has ended */
+	uint32_t line;	      /* of the code; 0: the warp has ended */
 	uint32_t depth;	      /* calls */
 	uint32_t source_line; /* 0: not known */
 	uint32_t width;	      /* lanes of a warp */
@@ -86,6 +89,8 @@ struct soft_stop {
 	uint64_t found;	    /* SOFT_SCAN: total of the last stop on the way, UINT64_MAX: none */
 	uint64_t hit;	    /* SOFT_WHY_POINT: the lanes that are at it */
 	uint32_t found_end; /* ... which was the end of a block */
+	uint32_t unit;	    /* enum soft_unit: what all lines are */
+	uint32_t start;	    /* SOFT_CODE: the line where the function begins; 0: not known */
 	uint32_t pad;
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
@@ -121,6 +126,7 @@ enum soft_point_kind {
 	SOFT_WATCH,	  /* bytes that change */
 	SOFT_WATCH_READS, /* that are read */
 	SOFT_WATCH_TOUCH, /* that are read or written, also with the same bytes */
+	SOFT_AT_OFFSET, /* SOFT_CODE: line is 1 + the offset from the kernel's first instruction */
 };
 struct soft_point {
 	uint32_t id, kind;
@@ -139,7 +145,8 @@ struct soft_turn {
 };
 
 struct soft_start {
-	void *function; /* CUfunction */
+	void *function;	    /* CUfunction; unused where `begun` is */
+	const char *kernel; /* mangled */
 	const void *params;
 	uint64_t nparams;
 	uint32_t grid[3], block[3];
@@ -236,6 +243,9 @@ struct soft_debug {
 	const char *(*start)(
 		const struct soft_start *l, struct soft_session **ret, struct soft_stop *stop);
 	const char *(*go)(struct soft_session *s, const struct soft_go *g, struct soft_stop *stop);
+	/* NULL, or: start() only waits for the launch, which the caller gives to the device next,
+	 * and this stops before its first instruction. */
+	const char *(*begun)(struct soft_session *s, struct soft_stop *stop);
 	/* Replaces all breakpoints and watchpoints; lines are filled in. */
 	const char *(*points)(struct soft_session *s, struct soft_point *p, unsigned n);
 	/* Chooses the thread that questions are about; STEP moves its warp. *ret_first is the block

@@ -3,7 +3,7 @@
 # Room softamd: the software AMD GPU. Loaded into other people's programs, so never sanitised.
 
 # --- the processor: libamdgpu.a; libamdtest.a is the same for its own tests and the fuzzer ---------------
-HEADERS_TO_CHECK += src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
+HEADERS_TO_CHECK += src/softamd/micro/amd-micro.h src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
 AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/decode/gfx9-insns.def src/softamd/decode/gfx-decode.c src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.c \
 	src/softamd/decode/gfx-table.h src/softamd/decode/gfx-text.c \
@@ -15,6 +15,8 @@ AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/insns/amd-lds.c src/softamd/insns/amd-global.c src/softamd/insns/amd-atomic.c src/softamd/insns/amd-atomic.h \
 	src/softamd/insns/amd-packed.c src/softamd/insns/amd-matrix.c \
 	src/softamd/watch/amd-race.c src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h src/softamd/watch/amd-race-order.c \
+	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h src/softamd/micro/amd-micro.h \
+	src/softamd/micro/amd-micro-session.c src/softamd/micro/amd-micro-points.c src/softamd/micro/amd-micro-look.c src/softamd/micro/amd-micro-names.c \
 	$(SOFTCORE_SOURCES)
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 AMD_ARITHMETIC = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
@@ -38,7 +40,7 @@ EXTRA_DIST += tests/softamd/gfx-compare.py tests/softamd/gfx-fuzz-tinygrad.py
 
 if HAVE_CMOCKA
 AMD_TESTS = tests/unit/test-softamd-decode tests/unit/test-softamd-insns tests/unit/test-softamd-machine \
-	tests/unit/test-softamd-watch
+	tests/unit/test-softamd-micro tests/unit/test-softamd-watch
 check_PROGRAMS += $(AMD_TESTS)
 TESTS += $(AMD_TESTS)
 tests_unit_test_softamd_decode_SOURCES = tests/unit/test-softamd-decode.c
@@ -50,6 +52,9 @@ tests_unit_test_softamd_insns_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softamd_machine_SOURCES = tests/unit/test-softamd-machine.c tests/unit/amd-test.h
 tests_unit_test_softamd_machine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softamd_machine_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
+tests_unit_test_softamd_micro_SOURCES = tests/unit/test-softamd-micro.c tests/unit/amd-test.h tests/unit/amd-elf.h
+tests_unit_test_softamd_micro_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softamd_micro_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softamd_watch_SOURCES = tests/unit/test-softamd-watch.c tests/unit/amd-test.h
 tests_unit_test_softamd_watch_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softamd_watch_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm

@@ -449,8 +449,8 @@ void micro_over(struct soft_session *s, const char *text)
 void micro_free(struct soft_session *s)
 {
 	for (unsigned k = 0; k < s->npoints; k++)
-		if (s->points[k].condition)
-			s->m->condition_free(s->points[k].condition);
+		if (s->points[k].own)
+			s->m->point_free(s->points[k].own);
 	free(s->blocks);
 	free(s->index);
 	free(s->steps);

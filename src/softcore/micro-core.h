@@ -24,7 +24,7 @@ struct soft_session;
 
 struct micro_point {
 	struct soft_point p;
-	void *condition; /* the machine's; NULL: there is none */
+	void *own; /* the machine's; may be NULL */
 };
 
 /* A warp of a block that runs. */
@@ -55,7 +55,7 @@ struct micro_machine {
 	/* Checks a breakpoint, fills in its line and its condition; a sentence or NULL. */
 	const char *(*point)(struct soft_session *s, struct micro_point *q, struct soft_point *p);
 	void (*no_points)(struct soft_session *s); /* all are gone */
-	void (*condition_free)(void *condition);
+	void (*point_free)(void *own);
 	const char *no_line; /* the sentence where a step by lines begins at no known line */
 	unsigned width;	     /* lanes of a warp */
 };

@@ -11,8 +11,8 @@
 static void forget(struct soft_session *s)
 {
 	for (unsigned k = 0; k < s->npoints; k++)
-		if (s->points[k].condition)
-			s->m->condition_free(s->points[k].condition);
+		if (s->points[k].own)
+			s->m->point_free(s->points[k].own);
 	free(s->points);
 	s->points = NULL;
 	s->npoints = 0;

@@ -744,13 +744,14 @@ struct seen {
 	uint64_t last; /* address of the last access */
 };
 
-static void see_step(void *arg, const struct amd_wave *w, uint64_t pc)
+static bool see_step(void *arg, const struct amd_wave *w, uint64_t pc)
 {
 	struct seen *s = arg;
 
 	(void)pc;
 	s->steps++;
 	assert_int_equal(amd_wave_exec(w), ALL);
+	return true;
 }
 
 static void see_access(void *arg, const struct amd_access *a)
@@ -773,11 +774,11 @@ static void see_barrier(void *arg, const struct amd_wave *w, bool leaves)
 	s->departures += leaves;
 }
 
-static void see_group(void *arg, const uint32_t id[3], bool ended)
+static void see_group(void *arg, struct amd_group *g, const uint32_t id[3], bool ended)
 {
 	struct seen *s = arg;
 
-	(void)id;
+	(void)g, (void)id;
 	s->begun += !ended;
 	s->ended += ended;
 }
@@ -786,7 +787,7 @@ static void observers(void **state)
 {
 	struct machine *m = with(256, 1024, 0, barrier_body);
 	struct seen s = {0};
-	struct amd_observer o = {&s, see_step, see_access, see_barrier, see_group};
+	struct amd_observer o = {&s, see_step, see_access, see_barrier, see_group, NULL, NULL};
 
 	(void)state;
 	m->d.observer = &o;

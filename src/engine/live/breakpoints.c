@@ -167,16 +167,20 @@ static char *last_colon(char *text)
 	return NULL;
 }
 
-/* Parses "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE" or "LINE". */
-static struct err *set_ptx(struct breakpoint *bp, char *text)
+/* Parses "KERNEL:LINE", "KERNEL:FILE:LINE", "FILE:LINE" or "LINE"; LINE may be "+OFFSET". */
+static struct err *set_code(struct breakpoint *bp, const char *word, char *text)
 {
 	char *colon = last_colon(text), *kernel = text, *file = NULL;
+	const char *number = colon ? colon + 1 : text;
 	uint64_t line;
 
-	if (!word_u64(colon ? colon + 1 : text, &line) || !line || line > INT32_MAX)
+	bp->is_offset = *number == '+';
+	if (!word_u64(number + bp->is_offset, &line) || line >= INT32_MAX ||
+		(!line && !bp->is_offset))
 		return err_cure(err_new(ERR_USAGE, "\"%s\" is no line of a kernel", text),
-			"Use \"break ptx KERNEL:LINE\" with a line that \"disassemble\" shows, or \"break ptx KERNEL:FILE.cu:LINE\"");
-	bp->what = xasprintf("ptx %s", text);
+			"Use \"break %s KERNEL:LINE\" with a line that \"disassemble\" shows, or \"break %s KERNEL:FILE:LINE\"",
+			word, word);
+	bp->what = xasprintf("%s %s", word, text);
 	if (!colon)
 		kernel = NULL;
 	else
@@ -192,7 +196,7 @@ static struct err *set_ptx(struct breakpoint *bp, char *text)
 	bp->glob = xstrdup(kernel && *kernel ? kernel : "*");
 	bp->file = file && *file ? xstrdup(file) : NULL;
 	bp->kinds = 1ull << SBT_LAUNCH;
-	bp->line = (unsigned)line;
+	bp->line = (unsigned)line + bp->is_offset;
 	return NULL;
 }
 
@@ -237,7 +241,9 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 	if (!strncmp(text, "nvtx", 4) && strchr(" \t", text[4]))
 		return set_mark(bp, trim(text + 4));
 	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
-		return set_ptx(bp, trim(text + 3));
+		return set_code(bp, "ptx", trim(text + 3));
+	if (!strncmp(text, "code", 4) && strchr(" \t", text[4]))
+		return set_code(bp, "code", trim(text + 4));
 	if (!strncmp(text, "from", 4) && strchr(" \t", text[4]))
 		return set_from(bp, trim(text + 4));
 	if (!strncmp(text, "seq ", 4))

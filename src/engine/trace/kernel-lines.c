@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lines of kernels, see kernel-lines.h: `.file` and `.loc` of PTX, read line by line.
+ * Lines of kernels, see kernel-lines.h: `.file` and `.loc` of PTX, read line by line; functions and
+ * line tables of code objects.
  */
 #include "engine/kernel-lines.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include "gpucode/amd-image.h"
 #include "gpucode/fatbin-text.h"
+#include "base/first-where.h"
 #include "sbt/sbt.h"
 #include "symbols/elf-facts.h"
 #include "symbols/places.h"
@@ -134,6 +137,69 @@ static void take_text(struct kernel_lines *out, const char *text)
 	}
 }
 
+/* --- code objects --- */
+
+static bool has_line(const struct kernel_lines *l, unsigned first, const char *file, unsigned line)
+{
+	for (unsigned i = first; i < l->n; i++)
+		if (l->v[i].line == line && l->v[i].file == file)
+			return true;
+	return false;
+}
+
+/* The lines of one function: each once, with its first address. */
+static void take_function(struct kernel_lines *out, const struct amd_image *m,
+	const struct amd_function *f, const char *const *files)
+{
+	const unsigned first = out->n;
+	const char *name = keep(out, f->name, strlen(f->name));
+
+	for (size_t k = FIRST_WHERE(m->lines.n, i, m->lines.v[i].addr >= f->addr);
+		k < m->lines.n && m->lines.v[k].addr - f->addr < f->size; k++) {
+		const struct amd_line *l = &m->lines.v[k];
+
+		if (l->line && l->line <= INT32_MAX && l->addr <= UINT32_MAX &&
+			!has_line(out, first, files[l->file], l->line))
+			add(out, name, files[l->file], l->line, (unsigned)l->addr);
+	}
+	if (out->n == first)
+		add(out, name, NULL, 0, 0);
+}
+
+static void take_device_lines(struct kernel_lines *out, const struct amd_image *m,
+	const char *const *files, unsigned first)
+{
+	for (size_t k = 0; k < m->lines.n; k++) {
+		const struct amd_line *l = &m->lines.v[k];
+		const struct amd_function *f = amd_image_function(m, l->addr);
+
+		if (!l->line || l->line > INT32_MAX || !f || f->is_kernel)
+			continue;
+		MAKE_ROOM(out->device, out->ndevice, out->device_cap);
+		out->device[out->ndevice++] =
+			(struct device_line){files[l->file], l->line, first, out->n};
+	}
+}
+
+static void take_object(struct kernel_lines *out, const struct buf *code)
+{
+	struct amd_image *m = amd_image_new(code->data, code->len);
+	const unsigned first = out->n;
+	const char **files;
+
+	if (!m)
+		return;
+	files = xcalloc(m->lines.nfiles + 1, sizeof *files);
+	for (size_t k = 0; k < m->lines.nfiles; k++)
+		files[k] = keep(out, m->lines.files[k], strlen(m->lines.files[k]));
+	for (size_t k = 0; k < m->nfunctions; k++)
+		if (m->functions[k].is_kernel)
+			take_function(out, m, &m->functions[k], files);
+	take_device_lines(out, m, files, first);
+	free(files);
+	amd_image_free(m);
+}
+
 static void take_lines(void *arg, const char *text)
 {
 	take_text(arg, text);
@@ -143,6 +209,8 @@ static void take_lines(void *arg, const char *text)
 struct taker {
 	void (*each)(void *arg, const char *text);
 	void *arg;
+	struct kernel_lines
+		*objects; /* gets the lines of code objects; NULL: they are passed over */
 };
 
 static void take_fatbin(void *arg, const void *fatbin, size_t n)
@@ -167,26 +235,32 @@ static struct err *take_code(struct sbt_reader *r, uint64_t hash, struct taker *
 		t->each(t->arg, buf_cstr(&code));
 	else if (!e && kind == CODE_FATBIN)
 		take_fatbin(t, code.data, code.len);
+	else if (!e && kind == CODE_AMD_OBJECT && t->objects)
+		take_object(t->objects, &code);
 	buf_free(&code);
+	return e;
+}
+
+static struct err *take_all(struct sbt_reader *r, struct taker *t)
+{
+	struct err *e = NULL;
+	enum code_kind kind;
+	uint64_t hash;
+
+	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++)
+		e = take_code(r, hash, t);
 	return e;
 }
 
 struct err *kernel_texts_of_trace(
 	struct sbt_reader *r, void (*each)(void *arg, const char *text), void *arg)
 {
-	struct taker t = {each, arg};
-	struct err *e = NULL;
-	enum code_kind kind;
-	uint64_t hash;
-
-	for (unsigned i = 0; !e && sbt_reader_code_at(r, i, &hash, &kind); i++)
-		e = take_code(r, hash, &t);
-	return e;
+	return take_all(r, &(struct taker){each, arg, NULL});
 }
 
 void kernel_texts_of_program(const char *path, void (*each)(void *arg, const char *text), void *arg)
 {
-	program_fatbins(path, take_fatbin, &(struct taker){each, arg});
+	program_fatbins(path, take_fatbin, &(struct taker){each, arg, NULL});
 }
 
 struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret)
@@ -194,7 +268,7 @@ struct err *kernel_lines_of_trace(struct sbt_reader *r, struct kernel_lines *ret
 	struct err *e;
 
 	*ret = (struct kernel_lines){0};
-	e = kernel_texts_of_trace(r, take_lines, ret);
+	e = take_all(r, &(struct taker){take_lines, ret, ret});
 	if (e)
 		kernel_lines_free(ret);
 	return e;
@@ -205,7 +279,7 @@ struct err *kernel_lines_of_code(struct sbt_reader *r, uint64_t hash, struct ker
 	struct err *e;
 
 	*ret = (struct kernel_lines){0};
-	e = take_code(r, hash, &(struct taker){take_lines, ret});
+	e = take_code(r, hash, &(struct taker){take_lines, ret, ret});
 	if (e)
 		kernel_lines_free(ret);
 	return e;

@@ -161,7 +161,9 @@ static struct soft_point *collect_points(struct engine *en, const char *mangled,
 		} else {
 			if (bp->glob && !sbt_kernel_glob(bp->glob, mangled, name))
 				continue;
-			q->kind = bp->file ? SOFT_AT_SOURCE : SOFT_AT_LINE;
+			q->kind = bp->file	  ? SOFT_AT_SOURCE
+				  : bp->is_offset ? SOFT_AT_OFFSET
+						  : SOFT_AT_LINE;
 			q->line = bp->line;
 			strncpy(q->file, bp->file ? bp->file : "", sizeof q->file - 1);
 			/* that of a message is asked with the source's names, at the line */

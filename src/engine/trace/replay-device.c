@@ -227,7 +227,7 @@ struct err *replay_device_open(
 		.soft = soft,
 		.hip = hip,
 		.watches = soft,
-		.shows = soft && !hip};
+		.shows = soft};
 	return NULL;
 }
 

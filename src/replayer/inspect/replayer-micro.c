@@ -93,6 +93,31 @@ static struct err *set_points(struct rp *rp, struct buf *out)
 
 /* --- starting --- */
 
+static struct err *launch(
+	struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel *f, const struct buf *args)
+{
+	const struct gpu_launch l = execute_launch_of(&c->u.launch, f, args);
+	struct gpu_stream *stream;
+
+	TRY(objects_stream(rp, c->u.launch.stream, &stream));
+	GPU(rp, launch, &l, stream);
+	return NULL;
+}
+
+/* The session waits for its launch, which comes as any other. */
+static struct err *give_to_device(
+	struct rp *rp, const struct sbt_cmd *c, struct gpu_kernel *f, const struct buf *args)
+{
+	struct microscope *m = &rp->micro;
+	struct err *e = launch(rp, c, f, args);
+
+	if (!e)
+		e = said(rp, m->soft->begun(m->session, &m->stop));
+	if (e)
+		give_up(rp);
+	return e;
+}
+
 static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_launch *u = &c->u.launch;
@@ -103,6 +128,7 @@ static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 
 	if (!e) {
 		const struct soft_start l = {.function = f,
+			.kernel = objects_kernel(rp, u->kernel)->name,
 			.params = args.data,
 			.nparams = args.len,
 			.grid = {(uint32_t)u->grid_x, (uint32_t)u->grid_y, (uint32_t)u->grid_z},
@@ -117,6 +143,8 @@ static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 
 		e = said(rp, m->soft->start(&l, &m->session, &m->stop));
 	}
+	if (!e && m->soft->begun)
+		e = give_to_device(rp, c, f, &args);
 	buf_free(&args);
 	return e;
 }

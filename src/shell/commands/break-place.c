@@ -541,8 +541,8 @@ static struct err *at_name(struct session *s, const char *name, bool kernel_only
 /* The words that breakpoints_add() knows, and that say what they mean. */
 static bool says_itself(const char *what)
 {
-	static const char *const words[] = {
-		"ptx", "seq", "from", "nvtx", "command", "any", "work", "object", "host", "note"};
+	static const char *const words[] = {"ptx", "code", "seq", "from", "nvtx", "command", "any",
+		"work", "object", "host", "note"};
 	const size_t n = strcspn(what, " \t");
 
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)

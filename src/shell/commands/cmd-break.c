@@ -146,12 +146,15 @@ const char cmd_break_help[] =
 	"                GPU stops at it, a live program where the kernel is launched; else from\n"
 	"                FILE:LINE. LINE alone: of the file that is shown\n"
 	"  KERNEL:LINE   a line of the file that the kernel begins in\n"
-	"  ptx KERNEL:LINE\n"
+	"  code KERNEL:LINE, ptx KERNEL:LINE\n"
 	"                inside a launch of a replay on the software GPU: before the\n"
-	"                instruction at a line of the PTX, which `disassemble` shows\n"
-	"  ptx KERNEL:FILE:LINE\n"
-	"                the same, a line of the source (nvcc -lineinfo)\n"
-	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0.\n"
+	"                instruction at a line of the PTX, which `disassemble` shows; of a HIP\n"
+	"                kernel, at an address in its code object (0x1724), or +0x24 from the\n"
+	"                kernel's first instruction on\n"
+	"  code KERNEL:FILE:LINE\n"
+	"                the same, a line of the source (nvcc -lineinfo, hipcc -gline-tables-only)\n"
+	"Conditions inside a launch are over registers, of each thread: %tid.x == 3 && %r4 > 0;\n"
+	"of a HIP kernel %v2 > 0 && %s4 == 1.\n"
 	"Other conditions are over the command's fields (`help expressions`). Of a live program\n"
 	"a place need not be known yet: the breakpoint is pending then, and one that was never\n"
 	"hit says so at the program's end. In a replay everything is known.\n"
@@ -168,6 +171,7 @@ const char cmd_tbreak_help[] =
 static struct err *add_here(
 	struct session *s, struct breakpoint *bp, const struct break_place *place)
 {
+	char text[KERNEL_LINE_ROOM];
 	struct buf at = BUF_INIT;
 	unsigned line = 0;
 	struct err *e = NULL;
@@ -194,7 +198,9 @@ static struct err *add_here(
 	if (place->note)
 		out_printf(s->out, "%s\n", place->note);
 	if (line && line != bp->line)
-		out_printf(s->out, "Here that is PTX line %u.\n", line);
+		out_printf(s->out, "Here that is %s%s.\n",
+			kernel_stop(s)->unit == SOFT_CODE ? "" : "PTX line ",
+			kernel_line(text, kernel_stop(s)->unit, line));
 	else if (!line && bp->line && kernel_stop(s))
 		out_str(s->out, "It is at no instruction of the launch under the microscope.\n");
 	return live_rearm(&s->engine);

@@ -104,7 +104,8 @@ struct err *cmd_info_blocks(struct session *s, const struct cmd_args *a)
 const char cmd_info_warps_help[] =
 	"Shows the warps of the focused block: whether they run or wait at a barrier, which\n"
 	"lanes are at their next instruction and which live, how many instructions they have\n"
-	"executed, and the instruction with its lines in PTX and source. * is the focused one.\n"
+	"executed, and the instruction with its lines in PTX and source; of a HIP kernel, whose\n"
+	"warps are waves of 64 lanes, its address in the code object. * is the focused one.\n"
 	"Example: info warps\n";
 
 static const char *warp_state(uint64_t v)
@@ -143,7 +144,7 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 	r = rows.v;
 	for (size_t i = 0; i < rows.n; i++, r++) {
 		const bool focus = t && t->warp == r->warp;
-		char thread[48], state[32], line[16] = "-", source[16] = "-";
+		char thread[48], state[32], line[KERNEL_LINE_ROOM] = "-", source[16] = "-";
 
 		if (a->json) {
 			js_add(&b, &warp_object, &(struct warp){focus, *r});
@@ -155,7 +156,7 @@ struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
 		if (r->barrier != UINT32_MAX)
 			snprintf(state, sizeof state, "barrier %u", r->barrier);
 		if (r->line)
-			snprintf(line, sizeof line, "%u", r->line);
+			kernel_line(line, t ? t->unit : SOFT_PTX, r->line);
 		if (r->source_line)
 			snprintf(source, sizeof source, "%u", r->source_line);
 		buf_printf(&b,
@@ -204,7 +205,7 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 					    ? "guarded"
 					    : NAME(states, r->state);
 		const bool focus = t && t->lane == r->lane;
-		char thread[48], line[16] = "-", source[16] = "-";
+		char thread[48], line[KERNEL_LINE_ROOM] = "-", source[16] = "-";
 
 		if (r->state == SOFT_LANE_NONE)
 			continue;
@@ -215,7 +216,7 @@ struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 		snprintf(thread, sizeof thread, "(%u,%u,%u)", r->thread[0], r->thread[1],
 			r->thread[2]);
 		if (r->line)
-			snprintf(line, sizeof line, "%u", r->line);
+			kernel_line(line, t ? t->unit : SOFT_PTX, r->line);
 		if (r->source_line)
 			snprintf(source, sizeof source, "%u", r->source_line);
 		buf_printf(&b, "%s %-5u %-13s %-10s %-6s %s\n", focus ? "*" : " ", r->lane, thread,
@@ -233,7 +234,9 @@ const char cmd_info_registers_help[] =
 	"Shows the registers of the focused thread that its function uses: as hexadecimal\n"
 	"and as the type that the PTX declares says (.b32 and the like as signed integers).\n"
 	"GLOB chooses some: info registers %r*. --json gives the values of all lanes.\n"
-	"`print %r4` shows one, `print %r4[all]` that of every lane.\n"
+	"`print %r4` shows one, `print %r4[all]` that of every lane. A HIP kernel has %v3, %a3\n"
+	"of each lane and %s4, %exec, %vcc, %scc, %m0, %mode, %pc of the wave; %s4_5 and %v2_3\n"
+	"are the 64 bits of two registers.\n"
 	"Example: info registers %r*\n";
 
 /* Texts: 64 bits and NaN are no JSON numbers. */

@@ -43,7 +43,8 @@ struct err *cmd_replay_enter(struct session *s, const struct cmd_args *a)
 }
 
 const char cmd_stepi_help[] =
-	"Executes N PTX instructions (1 without N) of the focused warp, going into functions.\n"
+	"Executes N instructions (1 without N) of the focused warp, going into functions: of PTX,\n"
+	"or of a HIP kernel's machine code.\n"
 	"When that warp waits at a barrier, the others of its block run until it goes on, and\n"
 	"stop at breakpoints like everybody. Goes into the launch first that the replay stands\n"
 	"at (`help replay enter`).\n"
@@ -72,7 +73,7 @@ struct err *cmd_nexti(struct session *s, const struct cmd_args *a)
 }
 
 const char cmd_reverse_stepi_help[] =
-	"Goes back N PTX instructions of the focused warp: the launch runs again from its\n"
+	"Goes back N instructions of the focused warp: the launch runs again from its\n"
 	"beginning to that place, which is the same in every detail. Works after the launch\n"
 	"has ended, too. `reverse-continue` goes back to a breakpoint or watchpoint.\n"
 	"Example: reverse-stepi 10\n";
@@ -102,8 +103,10 @@ struct err *cmd_block(struct session *s, const struct cmd_args *a)
 
 const char cmd_disassemble_help[] =
 	"Shows the PTX around the focused warp's next instruction, which is marked =>, with\n"
-	"line numbers of the PTX text (those that `break ptx` takes) and of the source. KERNEL:\n"
-	"all of a kernel or device function; FIRST,LAST or FIRST-LAST: these lines.\n"
+	"line numbers of the PTX text (those that `break code` takes) and of the source. KERNEL:\n"
+	"all of a kernel or device function; FIRST,LAST or FIRST-LAST: these lines. Of a HIP\n"
+	"kernel it is the machine code, with addresses in the code object, as llvm-objdump has\n"
+	"them.\n"
 	"Examples: disassemble\n"
 	"          disassemble matmul\n";
 
@@ -131,7 +134,7 @@ static struct err *find_function(struct device *d, const char *glob, char ret[SO
 	}
 	free(v);
 	return *ret ? NULL
-		    : err_cure(err_new(ERR_NOT_FOUND, "the PTX of this launch has no function %s",
+		    : err_cure(err_new(ERR_NOT_FOUND, "the code of this launch has no function %s",
 				       glob),
 			      "Without a name, \"disassemble\" shows where the launch stands");
 }
@@ -147,15 +150,17 @@ static struct err *get_lines(
 	int n = 0;
 	void *v;
 
-	if (sscanf(w, "%u%c%u%n", &first, &mark, &last, &n) == 3 && !w[n] &&
+	if (sscanf(w, "%i%c%i%n", (int *)&first, &mark, (int *)&last, &n) == 3 && !w[n] &&
 		(mark == ',' || mark == '-')) {
 		q.addr = first;
 		q.size = last;
 	} else if (*w) {
 		TRY(find_function(d, w, q.text));
 	} else if (t && t->line) {
-		q.addr = t->line > LINES_AROUND ? t->line - LINES_AROUND : 1;
-		q.size = t->line + LINES_AROUND;
+		const unsigned around = LINES_AROUND * (t->unit == SOFT_CODE ? 6 : 1); /* bytes */
+
+		q.addr = t->line > around ? t->line - around : 1;
+		q.size = t->line + around;
 	} else {
 		return err_cure(err_new(ERR_STATE, "the %s has ended", t ? "warp" : "launch"),
 			"Use \"disassemble KERNEL\"");
@@ -186,16 +191,18 @@ static void json_lines(const struct lines *l, struct buf *b)
 	buf_str(b, "]\n");
 }
 
-static void print_lines(const struct lines *l, struct buf *b)
+static void print_lines(const struct lines *l, const struct soft_stop *t, struct buf *b)
 {
+	const uint32_t unit = t ? t->unit : SOFT_PTX;
 	const struct soft_line *before = NULL;
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct soft_line *x = &l->line[i];
+		char line[KERNEL_LINE_ROOM];
 		const bool same = before && x->source_line == before->source_line &&
 				  !strcmp(x->file, before->file);
 
-		buf_printf(b, "%s %5u  ", x->here ? "=>" : "  ", x->line);
+		buf_printf(b, "%s %5s  ", x->here ? "=>" : "  ", kernel_line(line, unit, x->line));
 		if (!x->source_line || same) {
 			buf_printf(b, "%s", x->text);
 		} else {
@@ -221,7 +228,7 @@ struct err *cmd_disassemble(struct session *s, const struct cmd_args *a)
 	if (a->json)
 		json_lines(&l, &b);
 	else
-		print_lines(&l, &b);
+		print_lines(&l, kernel_stop_any(s), &b);
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
 	free(l.line);

@@ -563,13 +563,16 @@ static struct err *when_replay(struct session *s, bool json)
 	}
 	if (!json && kernel_stop(s)) {
 		const struct soft_stop *t = kernel_stop(s);
+		char line[KERNEL_LINE_ROOM];
 
 		buf_printf(&b,
 			"Inside #%" PRIu64
-			", block (%u,%u,%u), thread (%u,%u,%u), PTX line %u, after %" PRIu64
-			" instructions of its warp\n",
+			", block (%u,%u,%u), thread (%u,%u,%u), %s%s, after %" PRIu64
+			" instructions of its %s\n",
 			t->seq, t->block[0], t->block[1], t->block[2], t->thread[0], t->thread[1],
-			t->thread[2], t->line, t->step);
+			t->thread[2], t->unit == SOFT_CODE ? "code at " : "PTX line ",
+			kernel_line(line, t->unit, t->line), t->step,
+			t->unit == SOFT_CODE ? "wave" : "warp");
 	}
 	if (!json && rd) {
 		buf_printf(&b, "On %s, window #%" PRIu64 "-#%" PRIu64, replay_device_name(rd),

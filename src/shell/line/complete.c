@@ -87,6 +87,7 @@ static void offer_kernels(struct session *s, const struct adder *w, const char *
 	if (*before)
 		return;
 	offer(w, "kernel");
+	offer(w, "code");
 	offer(w, "ptx");
 	offer(w, "seq");
 	for (unsigned k2 = 1; k2 < SBT_KIND_END; k2++) {

@@ -25,7 +25,11 @@ void breakpoint_place(const struct breakpoint *bp, struct buf *out)
 	if (bp->line && bp->file)
 		buf_printf(out, "%s:%u in %s", bp->file, bp->line, kernel);
 	else if (bp->line)
-		buf_printf(out, "PTX line %u of %s", bp->line, kernel);
+		buf_printf(out,
+			bp->is_offset			? "+0x%x of %s"
+			: !strncmp(bp->what, "code", 4) ? "0x%x of %s"
+							: "PTX line %u of %s",
+			bp->line - bp->is_offset, kernel);
 	else if (bp->from && bp->from_line)
 		buf_printf(out, "%s:%u", bp->from, bp->from_line);
 	else

@@ -38,20 +38,31 @@ void kernel_source(struct buf *out, const char *file, unsigned line)
 		buf_printf(out, "%s:%u", file_name_of(file), line);
 }
 
+const char *kernel_line(char dst[KERNEL_LINE_ROOM], uint32_t unit, uint32_t line)
+{
+	snprintf(dst, KERNEL_LINE_ROOM, unit == SOFT_CODE ? "0x%x" : "%u", line);
+	return dst;
+}
+
 static void print_thread(struct buf *b, const uint32_t block[3], const uint32_t thread[3])
 {
 	buf_printf(b, "block (%u,%u,%u), thread (%u,%u,%u)", block[0], block[1], block[2],
 		thread[0], thread[1], thread[2]);
 }
 
-/* "57: add.s32 %r1, ...;   matmul.cu:23" */
+/* "57: add.s32 %r1, ...;   matmul.cu:23", "0x1724 <+36>: s_load_dword ..." */
 static void print_place(struct buf *b, const struct soft_stop *t)
 {
+	char line[KERNEL_LINE_ROOM];
+
 	if (!t->line) {
 		buf_str(b, "The warp has ended.\n");
 		return;
 	}
-	buf_printf(b, "%u:\t%s", t->line, t->text);
+	buf_str(b, kernel_line(line, t->unit, t->line));
+	if (t->unit == SOFT_CODE && t->start)
+		buf_printf(b, " <+0x%x>", t->line - t->start);
+	buf_printf(b, ":\t%s", t->text);
 	if (t->source_line) {
 		buf_str(b, "\t");
 		kernel_source(b, t->file, t->source_line);
@@ -94,7 +105,7 @@ static void print_bytes(struct buf *b, const uint8_t *bytes, unsigned n)
 static void print_change(struct buf *b, const struct soft_stop *t)
 {
 	const struct soft_change *c = &t->change;
-
+	char line[KERNEL_LINE_ROOM];
 	const char *how = c->access == SOFT_READS		    ? "read"
 			  : c->access == (SOFT_READS | SOFT_WRITES) ? "changed atomically"
 								    : "written";
@@ -111,7 +122,7 @@ static void print_change(struct buf *b, const struct soft_stop *t)
 		buf_str(b, " -> ");
 		print_bytes(b, c->after, c->size);
 	}
-	buf_printf(b, "\n  by %u:\t%s\t", c->line, c->text);
+	buf_printf(b, "\n  by %s:\t%s\t", kernel_line(line, t->unit, c->line), c->text);
 	kernel_source(b, c->file, c->source_line);
 	buf_byte(b, '\n');
 }

@@ -32,6 +32,9 @@ bool kernel_coordinates(const char *word, uint32_t ret[3]);
 struct err *kernel_focus(
 	struct session *s, const char *word, unsigned argc, char *const *argv) TS_CHECK;
 /* Appends "matmul.cu:23", or nothing if it is not known. */
+/* A line of code as it is shown: "57", or "0x1724" of machine code (unit: enum soft_unit). */
+enum { KERNEL_LINE_ROOM = 16 };
+const char *kernel_line(char dst[KERNEL_LINE_ROOM], uint32_t unit, uint32_t line);
 void kernel_source(struct buf *out, const char *file, unsigned line);
 /* The kernel's readable name. */
 const char *kernel_short_name(char *dst, size_t n, const char *mangled);

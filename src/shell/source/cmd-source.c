@@ -44,8 +44,9 @@ static struct err *here(struct session *s, struct source_place *ret)
 		if (source_current(s, ret)) /* of the line before it */
 			return NULL;
 		return err_cure(
-			err_new(ERR_NOT_FOUND, "the PTX does not say which source line this is"),
-			"Build with \"nvcc -lineinfo\"; \"disassemble\" shows the PTX");
+			err_new(ERR_NOT_FOUND, "the code does not say which source line this is"),
+			"Build with \"%s\"; \"disassemble\" shows the code",
+			t->unit == SOFT_CODE ? "hipcc -gline-tables-only" : "nvcc -lineinfo");
 	}
 	if (t && (!source_current(s, ret) || ret->line != t->source_line ||
 			 strcmp(ret->file, t->file) != 0))

@@ -207,6 +207,12 @@ struct err *kernel_unknown_name(struct session *s, const char *name)
 	if (debug)
 		return err_cure(err_new(ERR_NOT_FOUND, "no variable %s is known here", name),
 			"\"info locals\" lists those of the selected frame");
+	if (t->unit == SOFT_CODE)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s is not known: variables of HIP kernels are not read from their debug information",
+				name),
+			"\"info registers\" shows what there is");
 	return err_cure(err_new(ERR_NOT_FOUND, "%s is not known: the PTX of %s has no variables",
 				name, kernel_short_name(kernel, sizeof kernel, t->kernel)),
 		"Build with \"nvcc -G\" to have them; \"info registers\" shows what there is");
@@ -215,6 +221,7 @@ struct err *kernel_unknown_name(struct session *s, const char *name)
 struct err *kernel_tell_variables(struct session *s, unsigned which, bool json)
 {
 	struct listing l = listing_begin(s, json, &shown_value_object, NULL, shown_value_text);
+	const struct soft_stop *t = kernel_stop(s);
 	bool known = false;
 	struct err *e = kernel_list_variables(s, kernel_frame_selected(s), which, &l, &known);
 
@@ -224,6 +231,8 @@ struct err *kernel_tell_variables(struct session *s, unsigned which, bool json)
 	}
 	listing_end(&l,
 		known ? which == VARIABLES_ARGS ? "No arguments.\n" : "No locals.\n"
-		      : "The PTX has no variables here: build with \"nvcc -G\" to have them.\n");
+		: t && t->unit == SOFT_CODE
+			? "Variables of HIP kernels are not read from their debug information: \"info registers\" shows what there is.\n"
+			: "The PTX has no variables here: build with \"nvcc -G\" to have them.\n");
 	return NULL;
 }

@@ -95,9 +95,17 @@ static const struct lang_type to_variable = {
 
 static int space_of(const char *text, size_t n)
 {
+	static const struct {
+		const char *name;
+		int space;
+	} amd[] = {{"lds", SOFT_SHARED}, {"private", SOFT_LOCAL}, {"kernarg", SOFT_PARAM}};
+
 	for (int i = 0; i < SOFT_SPACES; i++)
 		if (strlen(kernel_spaces[i]) == n && !memcmp(kernel_spaces[i], text, n))
 			return i;
+	for (unsigned i = 0; i < sizeof amd / sizeof *amd; i++)
+		if (strlen(amd[i].name) == n && !memcmp(amd[i].name, text, n))
+			return amd[i].space;
 	return -1;
 }
 

@@ -23,6 +23,17 @@ static void fill(
 	memcpy(f->workgroup, w->group->id, sizeof(f->workgroup));
 }
 
+/* Leaves the worker's loop, once an observer has seen why. */
+static _Noreturn void leave(struct amd_worker *wk, const struct amd_wave *w)
+{
+	const struct amd_observer *o = w ? w->group->observer : NULL;
+
+	if (o && o->fault && wk->fault.kind != AMD_FAULT_CANCELLED &&
+		wk->fault.kind != AMD_FAULT_STOPPED)
+		o->fault(o->arg, w, &wk->fault);
+	longjmp(wk->out, 1);
+}
+
 _Noreturn void amd_raise(struct amd_worker *wk, enum amd_fault_kind kind, const struct amd_wave *w,
 	int lane, const char *format, ...)
 {
@@ -32,7 +43,7 @@ _Noreturn void amd_raise(struct amd_worker *wk, enum amd_fault_kind kind, const 
 	va_start(ap, format);
 	vsnprintf(wk->fault.text, sizeof(wk->fault.text), format, ap);
 	va_end(ap);
-	longjmp(wk->out, 1);
+	leave(wk, w);
 }
 
 _Noreturn void amd_bad_address(
@@ -47,7 +58,7 @@ _Noreturn void amd_bad_address(
 	snprintf(wk->fault.text, sizeof(wk->fault.text),
 		"%s of %u bytes at 0x%llx, which is not memory of this device",
 		write ? "write" : "read", size, (unsigned long long)address);
-	longjmp(wk->out, 1);
+	leave(wk, w);
 }
 
 _Noreturn void amd_refuse(struct amd_wave *w, const struct amd_op *o, const char *why)

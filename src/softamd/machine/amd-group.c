@@ -197,7 +197,7 @@ struct amd_group *amd_group_new(struct amd_worker *wk, uint64_t number)
 	g->number = number;
 	g->running = true;
 	if (g->observer && g->observer->group)
-		g->observer->group(g->observer->arg, g->id, false);
+		g->observer->group(g->observer->arg, g, g->id, false);
 	return g;
 }
 
@@ -258,8 +258,9 @@ static void run_wave(struct amd_wave *w)
 
 		wk->at = w->pc;
 		o = amd_fetch(wk, w);
-		if (amd_is_observed(w) && w->group->observer->step)
-			w->group->observer->step(w->group->observer->arg, w, w->pc);
+		if (amd_is_observed(w) && w->group->observer->step &&
+			!w->group->observer->step(w->group->observer->arg, w, w->pc))
+			break;
 		wk->op = o;
 		if (__builtin_expect(w->board != NULL, 0))
 			amd_waits_check(w, o);
@@ -300,6 +301,6 @@ bool amd_group_turn(struct amd_group *g)
 			}
 	g->running = ended < g->nwaves;
 	if (!g->running && g->observer && g->observer->group)
-		g->observer->group(g->observer->arg, g->id, true);
+		g->observer->group(g->observer->arg, g, g->id, true);
 	return !g->running;
 }

@@ -21,6 +21,7 @@
  * (o / 4 * 64 + l) * 4 + o % 4. */
 #define AMD_SCRATCH_VA 0x800000000000ull
 #define AMD_EXTENTS 8
+#define AMD_RESIDENT_MAX 1024 /* workgroups of one worker that have begun and not ended */
 /* Raised by a workgroup that ends because another one has a fault: never reported. */
 #define AMD_FAULT_STOPPED ((enum amd_fault_kind)100)
 

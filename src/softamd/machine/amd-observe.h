@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct amd_fault;
+struct amd_group;
 struct amd_wave;
 
 enum amd_access_kind {
@@ -46,14 +48,18 @@ enum amd_sync_kind {
 /* Every callback may be NULL. */
 struct amd_observer {
 	void *arg;
-	/* Before the instruction at pc; registers and memory are as they are before it. */
-	void (*step)(void *arg, const struct amd_wave *w, uint64_t pc);
+	/* Before the instruction at pc; registers and memory are as they are before it. May block.
+	 * False: not yet, other waves first; it comes again for the same instruction. */
+	bool (*step)(void *arg, const struct amd_wave *w, uint64_t pc);
 	void (*access)(void *arg, const struct amd_access *a);
 	/* The wave has come to a barrier, or goes on from one that all have come to. */
 	void (*barrier)(void *arg, const struct amd_wave *w, bool leaves);
 	/* A workgroup begins, or has ended (not one that a fault ended). */
-	void (*group)(void *arg, const uint32_t id[3], bool ended);
+	void (*group)(void *arg, struct amd_group *g, const uint32_t id[3], bool ended);
 	void (*sync)(void *arg, const struct amd_wave *w, enum amd_sync_kind kind);
+	/* The wave is about to end the dispatch with f, at f->pc; not for AMD_FAULT_CANCELLED, nor
+	 * for a fault of no wave. May block, and may change f->kind to AMD_FAULT_CANCELLED. */
+	void (*fault)(void *arg, const struct amd_wave *w, struct amd_fault *f);
 };
 
 /* --- a wave's state, for callbacks --- */

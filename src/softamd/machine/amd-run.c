@@ -17,9 +17,8 @@
 #include "softamd/machine/amd-machine.h"
 
 #define WORKERS_MAX 64
-#define RESIDENT_MAX 1024 /* workgroups of one worker that have begun and not ended */
-#define TURNS_ALONE 8	  /* of each workgroup that has begun, then one more begins */
-#define AT_RANDOM 8	  /* workgroups that take turns in a schedule by seed */
+#define TURNS_ALONE 8 /* of each workgroup that has begun, then one more begins */
+#define AT_RANDOM 8   /* workgroups that take turns in a schedule by seed */
 #define LDS_MAX 65536
 #define PRIVATE_MAX (1u << 20)
 #define WAVES_MAX 16
@@ -155,21 +154,29 @@ static void keep_fault(struct amd_worker *wk, uint64_t number)
 
 struct resident {
 	unsigned turns; /* since the last one began */
-	struct amd_group *group[RESIDENT_MAX];
+	struct amd_group *group[AMD_RESIDENT_MAX];
 	unsigned n;
 };
+
+/* The number of the k-th workgroup to begin. */
+static uint64_t number_of(const struct amd_launch *l, uint64_t k)
+{
+	if (l->d->first && !l->d->order)
+		return !k ? l->d->first : k <= l->d->first ? k - 1 : k;
+	return (uint64_t)(((unsigned __int128)k * l->stride + l->shift) % l->ngroups);
+}
 
 static bool take_next(struct amd_worker *wk, struct resident *r)
 {
 	struct amd_launch *l = wk->l;
 	uint64_t number;
 
-	if (r->n == RESIDENT_MAX)
+	if (r->n == AMD_RESIDENT_MAX)
 		return false;
 	number = __atomic_fetch_add(&l->next_group, 1, __ATOMIC_RELAXED);
 	if (number >= l->ngroups)
 		return false;
-	number = (uint64_t)(((unsigned __int128)number * l->stride + l->shift) % l->ngroups);
+	number = number_of(l, number);
 	r->group[r->n] = amd_group_new(wk, number);
 	if (!r->group[r->n])
 		amd_raise(wk, AMD_FAULT_NO_MEMORY, NULL, -1, "no memory for workgroup %llu",
@@ -214,7 +221,7 @@ static void drop_faulted(struct amd_worker *wk, struct resident *r)
 	uint64_t number = wk->l->ngroups;
 	unsigned kept = 0;
 
-	for (unsigned k = 0; k < RESIDENT_MAX; k++) {
+	for (unsigned k = 0; k < AMD_RESIDENT_MAX; k++) {
 		struct amd_group *g = r->group[k];
 
 		r->group[k] = NULL;

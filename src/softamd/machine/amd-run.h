@@ -84,6 +84,7 @@ struct amd_dispatch {
 	/* In which order workgroups begin: 0: by their numbers; others: other orders, each the same
 	 * every time. */
 	uint64_t order;
+	uint64_t first;	    /* this workgroup begins before all others (of order 0) */
 	uint64_t steps_max; /* instructions of one workgroup, then AMD_FAULT_TIMEOUT; 0: no end */
 	bool random;	    /* waves and workgroups take turns by seed; one worker then */
 	uint64_t seed;

@@ -11,6 +11,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include "base/checked.h"
+#include "softamd/thunk/kfd-micro.h"
 #include "softamd/thunk/kfd-watch.h"
 #include "softamd/thunk/kfd.h"
 
@@ -131,6 +132,8 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 			(unsigned long long)q->id, name, d.grid[0], d.grid[1], d.grid[2],
 			d.workgroup[0], d.workgroup[1], d.workgroup[2]);
 	}
+	if (kfd_micro_take(q, &d))
+		return complete(q, p->completion_signal, start);
 	kfd_watch_begin(&watched, &d);
 	done = amd_run(&d, &fault);
 	kfd_watch_end(&watched);

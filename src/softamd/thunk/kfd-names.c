@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of kernels, for sentences. The runtime keeps a list of the code objects that it has loaded,
-// for debuggers, in the form of the dynamic linker's (struct r_debug): each with the difference
-// between its addresses and those in its ELF file, and where that file is:
+// Names of kernels, for sentences, and their code objects. The runtime keeps a list of the code
+// objects that it has loaded, for debuggers, in the form of the dynamic linker's (struct r_debug):
+// each with the difference between its addresses and those in its ELF file, and where that file is:
 // "memory://PID#offset=ADDRESS&size=N", or "file://PATH#offset=N&size=N". A kernel's symbol is
 // NAME.kd, and its value the descriptor's address.
 #include <elf.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "gpucode/amd-image.h"
 #include "softamd/thunk/kfd.h"
 
 static const struct r_debug *objects;
@@ -130,6 +131,27 @@ static bool symbol_find(const struct image *m, uint64_t value, char *text, size_
 		}
 	}
 	return false;
+}
+
+struct amd_image *kfd_image_of(uint64_t descriptor, uint64_t *ret_bias)
+{
+	const struct r_debug *d = __atomic_load_n(&objects, __ATOMIC_ACQUIRE);
+	struct amd_image *ret = NULL;
+	int most = 10000; /* the list may change meanwhile */
+	char name[16];
+
+	for (const struct link_map *l = d ? d->r_map : NULL; l && most-- && !ret; l = l->l_next) {
+		struct image m;
+
+		if (descriptor < l->l_addr || !image_open(&m, l->l_name))
+			continue;
+		if (symbol_find(&m, descriptor - l->l_addr, name, sizeof(name))) {
+			ret = amd_image_new(m.at, m.size);
+			*ret_bias = l->l_addr;
+		}
+		image_close(&m);
+	}
+	return ret;
 }
 
 void kfd_kernel_name(uint64_t descriptor, char *text, size_t size)

@@ -226,11 +226,11 @@ static void take_races(const struct kfd_watched *w)
 
 /* --- the observer of a dispatch --- */
 
-static void on_step(void *arg, const struct amd_wave *wave, uint64_t pc)
+static bool on_step(void *arg, const struct amd_wave *wave, uint64_t pc)
 {
 	struct kfd_watched *w = arg;
 
-	w->race.step(w->race.arg, wave, pc);
+	return w->race.step(w->race.arg, wave, pc);
 }
 
 static void on_access(void *arg, const struct amd_access *a)
@@ -259,12 +259,12 @@ static void on_barrier(void *arg, const struct amd_wave *wave, bool leaves)
 		w->race.barrier(w->race.arg, wave, leaves);
 }
 
-static void on_group(void *arg, const uint32_t id[3], bool ended)
+static void on_group(void *arg, struct amd_group *g, const uint32_t id[3], bool ended)
 {
 	struct kfd_watched *w = arg;
 
 	if (w->races)
-		w->race.group(w->race.arg, id, ended);
+		w->race.group(w->race.arg, g, id, ended);
 }
 
 static void from_environment(void)

@@ -158,6 +158,10 @@ KFD_PUBLIC void tsdb_soft_on_fault(void (*fn)(const struct soft_fault *f));
 void kfd_names_list(void *debug);
 /* The kernel whose descriptor lies at addr, as in the code object; "kernel at 0x..." if unknown. */
 void kfd_kernel_name(uint64_t descriptor, char *text, size_t size);
+/* The code object that has the descriptor, and the difference between its addresses and those in
+ * its file. NULL: none, or no memory. The caller frees it. */
+struct amd_image;
+struct amd_image *kfd_image_of(uint64_t descriptor, uint64_t *ret_bias);
 
 /* Whether calls can be served: the process opened the driver itself and is no forked child. */
 bool kfd_open(void);

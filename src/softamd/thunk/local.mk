@@ -3,14 +3,16 @@
 # The device around the processor: libhsakmt.so.1 below AMD's HSA and HIP runtimes. Needs their headers.
 
 if HAVE_HIP
-HEADERS_TO_CHECK += src/softamd/thunk/kfd.h src/softamd/thunk/kfd-watch.h
+HEADERS_TO_CHECK += src/softamd/thunk/kfd-micro.h src/softamd/thunk/kfd.h src/softamd/thunk/kfd-watch.h \
+	src/softamd/thunk/kfd-micro.c src/softamd/thunk/kfd-micro.h
 softamddir = $(plugindir)/softamd
 softamd_PROGRAMS = softamd/libhsakmt.so.1
 softamd_libhsakmt_so_1_SOURCES = \
 	src/softamd/thunk/kfd.h src/softamd/thunk/kfd-aql.c src/softamd/thunk/kfd-entry.c src/softamd/thunk/kfd-events.c \
 	src/softamd/thunk/kfd-fault.c src/softamd/thunk/kfd-memory.c src/softamd/thunk/kfd-names.c src/softamd/thunk/kfd-queues.c \
 	src/softamd/thunk/kfd-sdma.c src/softamd/thunk/kfd-signal.c src/softamd/thunk/kfd-topology.c \
-	src/softamd/thunk/kfd-watch.c src/softamd/thunk/kfd-watch.h
+	src/softamd/thunk/kfd-watch.c src/softamd/thunk/kfd-watch.h \
+	src/softamd/thunk/kfd-micro.c src/softamd/thunk/kfd-micro.h
 softamd_libhsakmt_so_1_CFLAGS = $(SO_CFLAGS) -O2 -g
 # Never unloaded: its threads run until the process ends.
 softamd_libhsakmt_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libhsakmt.so.1 -Wl,-z,nodelete -Wl,--exclude-libs,ALL \

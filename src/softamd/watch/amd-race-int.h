@@ -111,7 +111,7 @@ void amd_race_strong(struct amd_races *c, struct amd_race_group *g, struct amd_r
 	const struct amd_access *a, const struct amd_mark *writer);
 void amd_race_sync(void *arg, const struct amd_wave *w, enum amd_sync_kind kind);
 void amd_race_barrier(void *arg, const struct amd_wave *w, bool leaves);
-void amd_race_group_event(void *arg, const uint32_t id[3], bool ended);
+void amd_race_group_event(void *arg, struct amd_group *g, const uint32_t id[3], bool ended);
 void amd_race_order_free(struct amd_races *c);
 
 #endif

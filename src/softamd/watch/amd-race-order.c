@@ -256,11 +256,12 @@ void amd_race_barrier(void *arg, const struct amd_wave *wave, bool leaves)
 }
 
 /* The clocks stay: a later workgroup may see what this one wrote. */
-void amd_race_group_event(void *arg, const uint32_t id[3], bool ended)
+void amd_race_group_event(void *arg, struct amd_group *unused, const uint32_t id[3], bool ended)
 {
 	struct amd_races *c = arg;
 	struct amd_race_group *g;
 
+	(void)unused;
 	amd_race_flush(c);
 	g = ended && c->group ? c->group[amd_race_number(c, id)] : NULL;
 	if (!g)

@@ -383,7 +383,7 @@ static void on_access(void *arg, const struct amd_access *a)
 		memcpy(c->before, a->bytes, a->size);
 }
 
-static void on_step(void *arg, const struct amd_wave *w, uint64_t pc)
+static bool on_step(void *arg, const struct amd_wave *w, uint64_t pc)
 {
 	struct amd_races *c = arg;
 
@@ -391,6 +391,7 @@ static void on_step(void *arg, const struct amd_wave *w, uint64_t pc)
 	(void)pc;
 	amd_race_flush(c);
 	c->instant++;
+	return true;
 }
 
 struct amd_observer amd_races_observer(struct amd_races *c)

@@ -106,9 +106,9 @@ struct condition {
 	struct lane_expr expr;
 };
 
-void micro_condition_free(void *condition)
+void micro_point_free(void *own)
 {
-	free(condition);
+	free(own);
 }
 
 static const char *set_condition(
@@ -125,7 +125,7 @@ static const char *set_condition(
 		free(c);
 		return micro_say(s, "the condition of breakpoint %u: %s", p->id, why);
 	}
-	q->condition = c;
+	q->own = c;
 	return NULL;
 }
 
@@ -139,6 +139,8 @@ const char *micro_set_point(struct soft_session *s, struct micro_point *q, struc
 			m->stops[p->line] = true;
 	} else if (p->kind == SOFT_AT_SOURCE) {
 		mark_source(s, p);
+	} else if (p->kind == SOFT_AT_OFFSET) {
+		return micro_say(s, "PTX has lines, no offsets: \"disassemble\" shows them");
 	} else {
 		return micro_say(s, "a breakpoint of an unknown kind");
 	}
@@ -152,7 +154,7 @@ const char *micro_set_point(struct soft_session *s, struct micro_point *q, struc
 static uint32_t lanes_of(const struct micro_point *q, const struct ptx_warp *w,
 	const struct ptx_function *fn, uint32_t pc, uint32_t mask)
 {
-	struct condition *c = q->condition;
+	struct condition *c = q->own;
 	uint32_t ret = 0;
 	char why[160];
 

@@ -122,7 +122,7 @@ const struct micro_machine ptx_micro_machine = {.state = state,
 	.toucher = toucher,
 	.point = micro_set_point,
 	.no_points = no_points,
-	.condition_free = micro_condition_free,
+	.point_free = micro_point_free,
 	.no_line = "the PTX does not say which line of the source this is",
 	.width = PTX_LANES};
 

@@ -103,7 +103,7 @@ extern const struct micro_machine ptx_micro_machine;
 /* members of it (micro-points.c) */
 const struct micro_point *micro_hit(struct soft_session *s, struct micro_at w, uint64_t *ret_lanes);
 const char *micro_set_point(struct soft_session *s, struct micro_point *q, struct soft_point *p);
-void micro_condition_free(void *condition);
+void micro_point_free(void *own);
 /* The first line of p's file from p->line on that any instruction comes from; 0: none. */
 unsigned micro_find_source(const struct ptx_module *m, const struct soft_point *p);
 /* Whether a run of instructions from that source line begins at pc. */

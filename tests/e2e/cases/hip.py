@@ -271,14 +271,6 @@ def test_a_graph_keeps_its_recorded_effect(t):
     t.check(any('graph' in n for n in w['notes']), w['notes'])
 
 
-def test_what_the_device_does_not_show_is_refused(t):
-    recorded_with_memory(t, 'vectors')
-    for command in 'stepi', 'info registers':
-        r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay goto 12', '-ex', command, 't.sbt')
-        t.equal(r.status, 1, command)
-        t.match('software', r.err, command)
-
-
 def test_variables_of_the_code(t):
     """Also when the window begins after kernels have changed them, those of one file alone too."""
     recorded_with_memory(t, 'variables')

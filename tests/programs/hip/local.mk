@@ -2,7 +2,7 @@
 #
 # HIP programs for the software AMD GPU. A new one is a file here and its name in HIP_TESTS.
 
-HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
+HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/calls tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
 	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/histogram tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
 	tests/programs/hip/mfma tests/programs/hip/modules tests/programs/hip/prints tests/programs/hip/races tests/programs/hip/reduction \
 	tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams tests/programs/hip/value_waits tests/programs/hip/variables \

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inside of HIP kernels in a replay on the software AMD GPU: steps, registers, LDS, lanes, calls, breakpoints, watchpoints, the way back."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+
+from e2e import program  # noqa: E402
+from hip import need_hip, recorded_with_memory  # noqa: E402
+
+
+def inside(t, name, *commands, record=True):
+    if record:
+        recorded_with_memory(t, name)
+    ex = [w for c in ('replay start', *commands) for w in ('-ex', c)]
+    return t.tsdb('--batch', *ex, 't.sbt')
+
+
+def launch_of(t, kernel):
+    return int(re.search(rf'^#(\d+) {kernel}<<<', t.tsdb('view', 't.sbt').out, re.M)[1])
+
+
+def test_steps_and_registers(t):
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    r = inside(t, 'reduction', f'replay enter {seq}', 'print %v0[all]', 'print %s6', 'print blockIdx.x', 'thread (70,0,0)', 'print %v0', 'stepi',
+               'print/x %exec', 'info args', 'bt', 'x/2xg @kernarg 0', 'next', 'when', 'finish', 'replay verify', record=False)
+    t.equal(r.status, 0, r.show())
+    t.match(rf'^The beginning of #{seq} sum, block \(0,0,0\), thread \(0,0,0\)\n0x(\w+) <\+0x0>:\t(\S+ .*)\treduction\.hip:9$', r.out)
+    t.match(r'^\$1 = \{' + ', '.join(str(i) for i in range(64)) + r'\}$', r.out, 'the lanes of a wave')
+    t.match(r'^block \(0,0,0\), thread \(70,0,0\), warp 1, lane 6$', r.out)
+    t.match(r'^\$4 = 70$', r.out, "the work-item's number in its workgroup")
+    t.match(r'^\$5 = 0xffffffffffffffff$', r.out, 'EXEC')
+    t.match(r'^arg2 = 100000$', r.out)
+    t.match(r'^#0 +sum\(unsigned int\*, unsigned int const\*, int\) at .*reduction\.hip:9 \(GPU\)\n#1 +main \(\) at .*reduction\.hip:34$', r.out)
+    args = re.search(r'^arg0 = .* (0x\w+) <.*\n.*\narg1 = .* (0x\w+) <', r.out, re.M)
+    t.match(rf'^0x0:\t0x0*{args[1][2:]}\t0x0*{args[2][2:]}$', r.out, 'the arguments in memory')
+    t.match(rf'^Inside #{seq}, block \(0,0,0\), thread \(70,0,0\), code at 0x\w+, after \d+ instructions of its wave$', r.out)
+    t.match(rf'^#{seq} sum has ended; its warps executed \d+ instructions\.$', r.out)
+    t.match(r'^2 of 2 allocations identical', r.out)
+
+
+def test_disassemble(t):
+    recorded_with_memory(t, 'vectors')
+    r = inside(t, 'vectors', f'replay enter {launch_of(t, "add")}', 'disassemble add', record=False)
+    lines = re.findall(r'^(?:=>|  ) (0x\w+)  (\S.*?)(?: {2,}\S+:\d+)?$', r.out, re.M)
+    t.check(len(lines) > 10 and lines[-1][1] == 's_endpgm', r.show())
+    t.equal(lines[0][0], re.search(r'^(0x\w+) <\+0x0>', r.out, re.M)[1], 'the first is where the kernel begins')
+    sizes = {int(b[0], 0) - int(a[0], 0) for a, b in zip(lines, lines[1:])}
+    t.check(sizes <= {4, 8}, sizes)
+
+
+def test_breakpoints_and_lds(t):
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    r = inside(t, 'reduction', 'break code sum:reduction.hip:15 if %v0 == 70 && blockIdx.x == 2', f'replay goto {seq - 1}', 'continue', 'x/dw @lds 280',
+               'info lanes', 'delete', 'break reduction.hip:18', 'tbreak code sum:+0', 'info breakpoints', 'finish', record=False)
+    t.equal(r.status, 0, r.show())
+    t.match(rf'^Breakpoint 1, #{seq} sum, block \(2,0,0\), thread \(70,0,0\)\n0x\w+ <\+0x\w+>:.*reduction\.hip:15', r.out)
+    value = (2 * 256 + 70) * 2654435761 % 2**32
+    t.match(rf'^0x118:\t{value - 2**32 if value >= 2**31 else value}$', r.out, 'part[70] before it is added to')
+    t.match(r'^\* 6 +\(70,0,0\) +active ', r.out)
+    t.match(r'^Temporary breakpoint 3 at \+0x0 of sum$', r.out)
+    r = inside(t, 'reduction', f'replay enter {seq}', 'break code sum:+0x3', 'continue', 'break code sum:0x10', 'break code sum:%q', record=False)
+    t.match(r'^Here that is 0x\w+\.$', r.out, 'the next instruction')
+    t.match(r'^Breakpoint 1, #\d+ sum', r.out)
+    t.match(r'^It is at no instruction of the launch under the microscope\.$', r.out)
+    t.match(r'is no line of a kernel', r.err)
+
+
+def test_a_watchpoint_names_the_writer_and_backwards_is_the_same_way(t):
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    r = inside(t, 'reduction', 'watch @lds 4 len 4', f'replay enter {seq}', 'continue', 'continue', 'continue', 'reverse-continue', 'reverse-continue',
+               'reverse-stepi 2', 'stepi 2', 'finish', 'reverse-continue', record=False)
+    stops = re.findall(r'^Watchpoint 1: shared 0x4, written by (block .*)\n  (0x\w+) .* -> (0x\w+) .*\n  by (0x\w+:.*)$', r.out, re.M)
+    t.equal(len(stops), 7, r.show())
+    t.equal(stops[0][0], 'block (0,0,0), thread (1,0,0)', 'the writer')
+    t.equal((stops[0][1], stops[0][2]), ('0x0', '0x9e3779b1'), 'v[1] of the first workgroup')
+    t.match(r'ds_write_b32 .*reduction\.hip:11', stops[0][3])
+    t.equal(stops[3:5], [stops[1], stops[0]], 'the way back')
+    t.equal(stops[1][1], stops[0][2], 'the next write begins with the last value')
+    t.equal(stops[5], stops[0], 'two instructions back and two on')
+    t.equal(stops[6][0], 'block (390,0,0), thread (1,0,0)', 'the last write, from the end')
+
+
+def test_calls(t):
+    recorded_with_memory(t, 'calls')
+    seq = launch_of(t, 'work')
+    r = inside(t, 'calls', 'break calls.hip:8', f'replay goto {seq - 1}', 'continue', 'continue', 'bt', 'info lanes', 'next', 'bt', 'up', 'print foo', record=False)
+    t.match(r'\[32 of 64 lanes\]$', r.out, 'the odd lanes')
+    frames = re.findall(r'^#(\d+) +(\w+).* at .*calls\.hip:(\d+)', r.out, re.M)
+    t.equal(frames[:4], [('0', 'square', '8'), ('1', 'outer', '16'), ('2', 'work', '25'), ('3', 'main', '35')], 'the stack')
+    t.equal(frames[4:6], [('0', 'outer', '16'), ('1', 'work', '25')], 'behind the return')
+    t.match(r'^  0 +\(0,0,0\) +diverged +- +-$', r.out)
+    t.match(r'^\* 1 +\(1,0,0\) +active ', r.out)
+    t.match(r'foo is not known: variables of HIP kernels are not read', r.err)
+
+
+def test_a_fault_stops_before_its_instruction(t):
+    need_hip()
+    t.tsdb('record', '--gpu', 'soft-amd', '--memory', 'all', '-o', 't.sbt', program('hip/wild_store'))
+    r = inside(t, 'wild_store', f'replay enter {launch_of(t, "wild")}', 'continue', 'print threadIdx.x', 'reverse-stepi', 'stepi', 'stepi', record=False)
+    t.match(r'^#\d+ wild breaks here: write of 4 bytes at 0x\w+, which is not memory of this device: it is \d+ bytes after the last of device memory', r.out)
+    t.match(r'^block \(0,0,0\), thread \(5,0,0\)\n0x\w+ <\+0x48>:\tglobal_store_dword .*wild_store\.hip:8$', r.out)
+    t.match(r'^\$1 = 5$', r.out)
+
+
+def test_looking_elsewhere_comes_back(t):
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    r = inside(t, 'reduction', f'replay enter {seq}', 'stepi 9', 'when', 'who-wrote arg0', 'when', 'replay step', 'when', record=False)
+    places = re.findall(r'^Inside #.*$', r.out, re.M)
+    t.equal(len(places), 2, r.show())
+    t.equal(places[0], places[1], 'the place')
