@@ -76,7 +76,7 @@ void buf_clear(struct buf *b)
 	b->len = 0;
 }
 
-uint8_t *buf_room(struct buf *b, size_t n)
+uint8_t *buf_grow(struct buf *b, size_t n)
 {
 	if (n > SIZE_MAX / 2 - b->len)
 		memory_out();

@@ -28,7 +28,11 @@ void buf_free(struct buf *b);
 void buf_clear(struct buf *b);
 /* Makes room for n more bytes and returns where they go, never NULL. The caller fills them and adds
  * to b->len. */
-uint8_t *buf_room(struct buf *b, size_t n);
+uint8_t *buf_grow(struct buf *b, size_t n);
+static inline uint8_t *buf_room(struct buf *b, size_t n)
+{
+	return b->data && b->cap - b->len >= n ? b->data + b->len : buf_grow(b, n);
+}
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_byte(struct buf *b, uint8_t v);
 void buf_str(struct buf *b, const char *s);

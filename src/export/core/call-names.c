@@ -10,22 +10,30 @@ static const struct {
 	uint16_t kind;
 	struct call_name name;
 } calls[] = {
-	{SBT_LAUNCH, {"cudaLaunchKernel", "_v7000", "cuLaunchKernel", "hipLaunchKernel"}},
-	{SBT_COPY, {"cudaMemcpyAsync", "_v3020", "cuMemcpyAsync", "hipMemcpyAsync"}},
-	{SBT_FILL, {"cudaMemsetAsync", "_v3020", "cuMemsetD8Async", "hipMemsetAsync"}},
-	{SBT_GRAPH_LAUNCH, {"cudaGraphLaunch", "_v10000", "cuGraphLaunch", "hipGraphLaunch"}},
-	{SBT_EVENT_RECORD, {"cudaEventRecord", "_v3020", "cuEventRecord", "hipEventRecord"}},
-	{SBT_STREAM_WAIT,
-		{"cudaStreamWaitEvent", "_v3020", "cuStreamWaitEvent", "hipStreamWaitEvent"}},
-	{SBT_HOST_FUNC, {"cudaLaunchHostFunc", "_v10000", "cuLaunchHostFunc", "hipLaunchHostFunc"}},
-	{SBT_ALLOC, {"cudaMalloc", "_v3020", "cuMemAlloc", "hipMalloc"}},
-	{SBT_FREE, {"cudaFree", "_v3020", "cuMemFree", "hipFree"}},
+	{SBT_LAUNCH, {"cudaLaunchKernel", "cudaLaunchKernel_v7000", "cuLaunchKernel",
+			     "hipLaunchKernel"}},
+	{SBT_COPY, {"cudaMemcpyAsync", "cudaMemcpyAsync_v3020", "cuMemcpyAsync", "hipMemcpyAsync"}},
+	{SBT_FILL,
+		{"cudaMemsetAsync", "cudaMemsetAsync_v3020", "cuMemsetD8Async", "hipMemsetAsync"}},
+	{SBT_GRAPH_LAUNCH,
+		{"cudaGraphLaunch", "cudaGraphLaunch_v10000", "cuGraphLaunch", "hipGraphLaunch"}},
+	{SBT_EVENT_RECORD,
+		{"cudaEventRecord", "cudaEventRecord_v3020", "cuEventRecord", "hipEventRecord"}},
+	{SBT_STREAM_WAIT, {"cudaStreamWaitEvent", "cudaStreamWaitEvent_v3020", "cuStreamWaitEvent",
+				  "hipStreamWaitEvent"}},
+	{SBT_HOST_FUNC, {"cudaLaunchHostFunc", "cudaLaunchHostFunc_v10000", "cuLaunchHostFunc",
+				"hipLaunchHostFunc"}},
+	{SBT_ALLOC, {"cudaMalloc", "cudaMalloc_v3020", "cuMemAlloc", "hipMalloc"}},
+	{SBT_FREE, {"cudaFree", "cudaFree_v3020", "cuMemFree", "hipFree"}},
 };
 /* By enum sbt_sync. */
 static const struct call_name waits[] = {
-	{"cudaDeviceSynchronize", "_v3020", "cuCtxSynchronize", "hipDeviceSynchronize"},
-	{"cudaStreamSynchronize", "_v3020", "cuStreamSynchronize", "hipStreamSynchronize"},
-	{"cudaEventSynchronize", "_v3020", "cuEventSynchronize", "hipEventSynchronize"},
+	{"cudaDeviceSynchronize", "cudaDeviceSynchronize_v3020", "cuCtxSynchronize",
+		"hipDeviceSynchronize"},
+	{"cudaStreamSynchronize", "cudaStreamSynchronize_v3020", "cuStreamSynchronize",
+		"hipStreamSynchronize"},
+	{"cudaEventSynchronize", "cudaEventSynchronize_v3020", "cuEventSynchronize",
+		"hipEventSynchronize"},
 };
 enum { WAITS = sizeof waits / sizeof *waits };
 

@@ -10,10 +10,10 @@
 #include "export/core/export-job.h"
 
 struct call_name {
-	const char *runtime; /* CUDA's: "cudaLaunchKernel" */
-	const char *version; /* behind it in CUPTI's names of callbacks: "_v7000" */
-	const char *driver;  /* "cuLaunchKernel" */
-	const char *hip;     /* "hipLaunchKernel" */
+	const char *runtime;  /* CUDA's: "cudaLaunchKernel" */
+	const char *callback; /* that, as CUPTI names its callbacks: "cudaLaunchKernel_v7000" */
+	const char *driver;   /* "cuLaunchKernel" */
+	const char *hip;      /* "hipLaunchKernel" */
 };
 /* NULL: no call of the API by itself is known to make such a command. */
 const struct call_name *call_name_of(const struct export_event *ev);

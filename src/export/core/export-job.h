@@ -59,6 +59,7 @@ struct export_stack {
 struct export_kernel {
 	const char *name;    /* NULL: not known */
 	const char *mangled; /* as the compiler wrote it */
+	const char *brief;   /* without arguments and namespaces */
 	uint64_t regs, static_shared;
 };
 

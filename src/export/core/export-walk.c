@@ -164,13 +164,17 @@ static const char *keep(struct export_job *j, const struct sbt_blob *b)
 static void learn_kernel(struct export_job *j, const struct sbt_cmd_kernel_def *d)
 {
 	struct export_kernel *k = id_table_row(&walk_of(j)->kernels, d->new_kernel, true);
-	const char *mangled;
+	struct symbols *s = j->ask->symbols;
+	char brief[256];
 
 	if (!k)
 		return;
-	mangled = keep(j, &d->kernel_name);
-	*k = (struct export_kernel){
-		symbols_demangle(j->ask->symbols, mangled), mangled, d->regs, d->static_shared};
+	k->mangled = keep(j, &d->kernel_name);
+	k->name = symbols_demangle(s, k->mangled);
+	sbt_kernel_short_name(brief, sizeof brief, k->mangled);
+	k->brief = symbols_keep(s, brief);
+	k->regs = d->regs;
+	k->static_shared = d->static_shared;
 }
 
 static void learn_stream(struct export_walk *w, uint64_t id, uint64_t ctx)

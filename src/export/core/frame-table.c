@@ -31,7 +31,13 @@ static uint32_t *text_slot(const struct text_table *t, const char *s)
 	return &t->index[i];
 }
 
-uint32_t text_number(struct text_table *t, const char *s)
+enum { MET = 1 << 10 };
+struct text_met {
+	const char *s;
+	uint32_t number;
+};
+
+static uint32_t number_of_text(struct text_table *t, const char *s)
 {
 	uint32_t *at;
 
@@ -51,8 +57,21 @@ uint32_t text_number(struct text_table *t, const char *s)
 	return *at - 1;
 }
 
+uint32_t text_number(struct text_table *t, const char *s)
+{
+	struct text_met *m;
+
+	if (!t->met)
+		t->met = xcalloc(MET, sizeof *t->met);
+	m = &t->met[((uintptr_t)s * MIX >> 32) & (MET - 1)];
+	if (m->s != s)
+		*m = (struct text_met){s, number_of_text(t, s)};
+	return m->number;
+}
+
 void text_table_free(struct text_table *t)
 {
+	free(t->met);
 	free(t->v);
 	free(t->index);
 	*t = (struct text_table){0};

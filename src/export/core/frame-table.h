@@ -14,6 +14,7 @@ struct text_table {
 	uint32_t n, cap;
 	uint32_t *index;
 	uint32_t slots;
+	struct text_met *met; /* texts at addresses that were asked about lately */
 };
 uint32_t text_number(struct text_table *t, const char *s);
 void text_table_free(struct text_table *t);

@@ -9,26 +9,34 @@
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
-void pb_packed(struct buf *m, uint64_t v)
-{
-	uint8_t *p = buf_room(m, 10);
-	size_t n = 0;
+enum { VARINT_MAX = 10 }; /* bytes */
 
+static inline uint8_t *put(uint8_t *p, uint64_t v)
+{
 	for (; v >= 0x80; v >>= 7)
-		p[n++] = (uint8_t)(v | 0x80);
-	p[n++] = (uint8_t)v;
-	m->len += n;
+		*p++ = (uint8_t)(v | 0x80);
+	*p++ = (uint8_t)v;
+	return p;
 }
 
-static void tag(struct buf *b, unsigned field, unsigned wire)
+void pb_packed(struct buf *m, uint64_t v)
 {
-	pb_packed(b, (uint64_t)field << 3 | wire);
+	uint8_t *p = buf_room(m, VARINT_MAX);
+
+	m->len += (size_t)(put(p, v) - p);
+}
+
+/* A tag and the number behind it: a value, or the length of what follows. */
+static void tagged(struct buf *b, unsigned field, unsigned wire, uint64_t v)
+{
+	uint8_t *p = buf_room(b, 2 * VARINT_MAX);
+
+	b->len += (size_t)(put(put(p, (uint64_t)field << 3 | wire), v) - p);
 }
 
 void pb_u64(struct buf *b, unsigned field, uint64_t v)
 {
-	tag(b, field, WIRE_VARINT);
-	pb_packed(b, v);
+	tagged(b, field, WIRE_VARINT, v);
 }
 
 void pb_text(struct buf *b, unsigned field, const char *s)
@@ -37,8 +45,7 @@ void pb_text(struct buf *b, unsigned field, const char *s)
 	const size_t n = strlen(s);
 
 	if (text_is_safe(s)) {
-		tag(b, field, WIRE_BYTES);
-		pb_packed(b, n);
+		tagged(b, field, WIRE_BYTES, n);
 		buf_add(b, s, n);
 		return;
 	}
@@ -49,8 +56,7 @@ void pb_text(struct buf *b, unsigned field, const char *s)
 
 void pb_message(struct buf *b, unsigned field, struct buf *m)
 {
-	tag(b, field, WIRE_BYTES);
-	pb_packed(b, m->len);
+	tagged(b, field, WIRE_BYTES, m->len);
 	buf_add(b, m->data, m->len);
 	buf_clear(m);
 }

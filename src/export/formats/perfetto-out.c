@@ -87,6 +87,16 @@ static uint64_t intern_text(
 	return n + 1;
 }
 
+uint64_t perfetto_name(struct perfetto *p, const char *s)
+{
+	return intern_text(p, &p->names, INTERN_NAME, s);
+}
+
+uint64_t perfetto_category(struct perfetto *p, const char *s)
+{
+	return intern_text(p, &p->categories, INTERN_CATEGORY, s);
+}
+
 static uint64_t intern_frame(struct perfetto *p, uint32_t n)
 {
 	const struct table_frame f = p->frames.v[n];
@@ -172,6 +182,8 @@ void perfetto_free(struct perfetto *p)
 	free(p->lanes.at);
 	text_table_free(&p->functions.table);
 	text_table_free(&p->sources.table);
+	text_table_free(&p->names.table);
+	text_table_free(&p->categories.table);
 	frame_table_free(&p->frames);
 	buf_free(&p->packet);
 	buf_free(&p->m);

@@ -35,8 +35,8 @@ enum {
 	EVENT_ANNOTATION = 4,
 	EVENT_TYPE = 9,
 	EVENT_TRACK = 11,
-	EVENT_CATEGORY = 22,
-	EVENT_NAME = 23,
+	EVENT_CATEGORY = 3,
+	EVENT_NAME = 10,
 	EVENT_COUNTER = 30,
 	EVENT_CORRELATION = 52,
 	EVENT_STACK = 56,
@@ -56,6 +56,8 @@ enum {
 };
 enum { LAUNCH_GRID = 1, LAUNCH_GROUP = 2, LAUNCH_ARG = 3, ARG_NAME = 2, ARG_UINT = 4 };
 enum {
+	INTERN_CATEGORY = 1,
+	INTERN_NAME = 2,
 	INTERN_FUNCTION = 5,
 	INTERN_FRAME = 6,
 	INTERN_STACK = 7,
@@ -79,7 +81,7 @@ struct perfetto {
 	struct buf packet;  /* the fields of the next packet */
 	struct buf m, n, o; /* messages within it, outer to inner */
 	struct buf interned; /* goes out with the next packet */
-	struct perfetto_texts functions, sources;
+	struct perfetto_texts functions, sources, names, categories;
 	struct frame_table frames;
 	uint32_t frames_told, contexts_told;
 	struct id_marks stacks, threads, lanes;
@@ -99,8 +101,10 @@ void perfetto_begin(struct perfetto *p);
 /* Introduces a host thread's track, once. */
 void perfetto_thread(struct perfetto *p, uint32_t thread);
 
-/* The numbers of a stack (0: there is none), a kind of work, a stream's lane and a context. They
- * use p->m, p->n and p->o. */
+/* The numbers of an event's name and category, a stack (0: there is none), a kind of work, a
+ * stream's lane and a context. They use p->m, p->n and p->o. */
+uint64_t perfetto_name(struct perfetto *p, const char *s);
+uint64_t perfetto_category(struct perfetto *p, const char *s);
 uint64_t perfetto_stack(struct perfetto *p, uint32_t id);
 uint64_t perfetto_stage(struct perfetto *p, enum export_what what);
 uint64_t perfetto_lane(struct perfetto *p, uint32_t stream);

@@ -97,6 +97,12 @@ static void enqueue(struct perfetto *p, const struct export_event *ev)
 	put_count(p, ev->stream, ev->c->host_ns, q->n);
 }
 
+static void put_name(struct perfetto *p, const char *category, const char *name)
+{
+	pb_u64(&p->m, EVENT_CATEGORY, perfetto_category(p, category));
+	pb_u64(&p->m, EVENT_NAME, perfetto_name(p, name));
+}
+
 /* --- streams: their states --- */
 
 static void put_state_event(
@@ -104,10 +110,8 @@ static void put_state_event(
 {
 	pb_u64(&p->m, EVENT_TYPE, type);
 	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_STATE, stream));
-	if (name) {
-		pb_text(&p->m, EVENT_CATEGORY, "state");
-		pb_text(&p->m, EVENT_NAME, name);
-	}
+	if (name)
+		put_name(p, "state", name);
 	pb_message(&p->packet, PACKET_EVENT, &p->m);
 	perfetto_packet(p, time);
 }
@@ -206,10 +210,8 @@ static void put_track_event(struct perfetto *p, const struct export_event *ev, u
 
 	pb_u64(&p->m, EVENT_TYPE, type);
 	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_THREAD, ev->c->thread));
-	if (type != TYPE_END) {
-		pb_text(&p->m, EVENT_CATEGORY, category);
-		pb_text(&p->m, EVENT_NAME, ev->name);
-	}
+	if (type != TYPE_END)
+		put_name(p, category, ev->name);
 	if (ev->what <= EXPORT_FILL)
 		pb_u64(&p->m, EVENT_CORRELATION, ev->c->seq);
 	if (stack)

@@ -4,7 +4,6 @@
  * recorded, so it ends when it begins in CUPTI_ACTIVITY_KIND_RUNTIME; waits of the host have their
  * length.
  */
-#include <string.h>
 #include "export/core/call-names.h"
 #include "export/formats/sqlite-parts.h"
 
@@ -62,20 +61,11 @@ static void begin_activity(struct sqlite *q, enum db_table t, const struct expor
 	db_u64(d, pid_of(q));
 }
 
-static const char *short_name(struct sqlite *q, const struct export_kernel *k)
-{
-	char name[256];
-
-	if (!k)
-		return "unknown kernel";
-	sbt_kernel_short_name(name, sizeof name, k->mangled);
-	return symbols_keep(q->j->ask->symbols, name);
-}
-
 static void put_kernel_activity(struct sqlite *q, const struct export_event *ev)
 {
 	const struct export_kernel *k = export_kernel(q->j, ev->kernel);
-	const uint64_t name = sqlite_text(q, ev->name), brief = sqlite_text(q, short_name(q, k)),
+	const uint64_t name = sqlite_text(q, ev->name),
+		       brief = sqlite_text(q, k ? k->brief : ev->name),
 		       mangled = k ? sqlite_text(q, k->mangled) : UINT64_MAX;
 	struct db *d = &q->db;
 
@@ -127,16 +117,13 @@ static void put_activity(struct sqlite *q, const struct export_event *ev)
 	}
 }
 
-/* As CUPTI names calls of the runtime: with the version that brought them. */
+/* Nsight Systems shows calls of the runtime as CUPTI names its callbacks. */
 static const char *call_shown(struct sqlite *q, const struct export_event *ev, bool runtime)
 {
 	const char *name = call_name_shown(q->j, ev, runtime);
+	const struct call_name *n = call_name_of(ev);
 
-	if (!name || strncmp(name, "cuda", 4))
-		return name;
-	buf_clear(&q->name);
-	buf_printf(&q->name, "%s%s", name, call_name_of(ev)->version);
-	return symbols_keep(q->j->ask->symbols, buf_cstr(&q->name));
+	return n && name == n->runtime ? n->callback : name;
 }
 
 static void put_call(struct sqlite *q, const struct export_event *ev, const struct export_stack *st)

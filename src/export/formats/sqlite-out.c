@@ -65,8 +65,8 @@ static void make(struct db *d, enum db_table t)
 void db_open(struct db *d, const char *path)
 {
 	*d = (struct db){0};
-	check(d, sqlite3_open_v2(
-			 path, &d->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
+	check(d, sqlite3_open_v2(path, &d->handle,
+			 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL));
 	run(d, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 16384;"
 	       "PRAGMA locking_mode = EXCLUSIVE; BEGIN");
 	for (enum db_table t = 0; t < DB_TABLES; t++)

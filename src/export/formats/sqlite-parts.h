@@ -15,7 +15,6 @@ struct sqlite {
 	struct text_table texts;
 	uint32_t texts_told;
 	struct id_marks stacks; /* those that were put */
-	struct buf name;	/* of a call, put together */
 };
 
 /* The number of a text in StringIds. It must live as long as the export. */

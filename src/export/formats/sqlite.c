@@ -222,7 +222,6 @@ static struct err *make(struct export_job *j, const char *path)
 	e = err_first(e, db_close(&q.db));
 	text_table_free(&q.texts);
 	free(q.stacks.at);
-	buf_free(&q.name);
 	return e;
 }
 

@@ -105,7 +105,13 @@ def check_spans(t, spans, work):
     t.check({'Running'} < names <= {'Idle', 'Wait', 'Dispatch Pending', 'Running'}, f'states: {names}')  # which of them depends on the machine
 
 
+def event_names(packets):
+    """{number: name} of the events of a trace of one rank."""
+    return {value(n, 'iid'): value(n, 'str') for p in packets for i in values(p, 'interned_data') for n in values(i, 'event_names')}
+
+
 def check_states(t, work, packets, events):
+    names = event_names(packets)
     tracks = {value(d, 'uuid'): value(d, 'name', '') for p in packets for d in values(p, 'track_descriptor')}
     spans, last = {}, {}
     for at, v in events:
@@ -114,11 +120,11 @@ def check_states(t, work, packets, events):
             continue
         found = spans.setdefault(int(name.split()[1][:-1]), [])
         if value(v, 'type') == 1:
-            found.append([value(v, 'name'), at, None])
+            found.append([names[value(v, 'name_iid')], at, None])
         elif value(v, 'type') == 2:
             found[-1][2] = at
         else:
-            last[int(name.split()[1][:-1])] = (value(v, 'name'), at)
+            last[int(name.split()[1][:-1])] = (names[value(v, 'name_iid')], at)
     check_spans(t, spans, work)
     t.equal(last, {s: ('Finished', found[-1][2]) for s, found in spans.items()}, 'the end of each stream')
 
@@ -148,7 +154,8 @@ def test_perfetto(t):
     names = {value(f, 'iid'): value(f, 'str') for i in interned for f in values(i, 'function_names')}
     for s in work:
         t.equal(names[frames[stacks[value(calls[s][1], 'callstack_iid')][0]]], 'main', f'the outermost function of #{s}')
-    waits_of_host = [v for _, v in events if value(v, 'name') == 'wait']
+    event = event_names(packets)
+    waits_of_host = [v for _, v in events if event.get(value(v, 'name_iid')) == 'wait']
     t.equal(len(waits_of_host), sum(c['kind'] == 'sync' for c in cmds.values()), 'waits of the host')
     check_states(t, work, packets, events)
     counts = {}
