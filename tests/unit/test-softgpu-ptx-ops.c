@@ -155,7 +155,7 @@ static void atomic_in(const char *space, const char *op, unsigned bits, const ui
 	uint64_t want, bool red)
 {
 	const char x = bits == 64 ? 'd' : bits == 32 ? 'r' : 'h';
-	const bool cas = !strncmp(op, "cas", 3), shared = space[1] == 's';
+	const bool cas = !strncmp(op, "cas", 3), shared = !strcmp(space, ".shared");
 	char text[1500], c[16] = "";
 	uint64_t *m = device(32);
 	struct ptx_module *module;
