@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-cost scripts/mutate tests/check-headers.sh tests/contributing.py tests/mutants.py
-EXTRA_DIST += tests/mutants-equal
+dist_noinst_SCRIPTS += scripts/setup scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-cost scripts/mutate scripts/mutate-coverage tests/check-headers.sh tests/contributing.py tests/mutants.py
+EXTRA_DIST += tests/mutants-equal scripts/mutate-lines.c
 TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py tests/mutants.py
 
 # One relocatable folder for a machine with an NVIDIA driver: make gpu-bundle [BUNDLE=DIR]
@@ -20,3 +20,7 @@ JOBS = 2
 mutate: all
 	$(srcdir)/scripts/mutate --source $(srcdir) --build . --room $(ROOM) --seed $(SEED) --count $(COUNT) \
 		--jobs $(JOBS)
+# Which lines the room's unit tests execute: then make mutate runs those tests alone that execute what was changed.
+.PHONY: mutate-coverage
+mutate-coverage: all
+	$(srcdir)/scripts/mutate-coverage --source $(srcdir) --build . --room $(ROOM) --jobs $(JOBS)
