@@ -75,9 +75,10 @@ ROOMS = {
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'state', 'symbols']),
+    'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'sbt', 'state', 'order', 'symbols', 'compare']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'compare', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'compare', 'report', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

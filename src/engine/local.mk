@@ -19,7 +19,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/host-changes.c \
 	src/engine/analyse/host-changes.h \
 	src/engine/analyse/partial.c \
-	src/engine/analyse/races-edges.c \
+	src/engine/analyse/races-edges.c src/engine/analyse/races-find.c \
 	src/engine/analyse/reads-clock.c \
 	src/engine/analyse/unwritten.c \
 	src/engine/analyse/verdict-calls.c \
@@ -70,7 +70,7 @@ libengine_a_SOURCES = \
 	src/engine/partial.h \
 	src/engine/session/parts.c \
 	src/engine/parts.h \
-	src/engine/races-edges.h \
+	src/engine/analyse/races-edges.h src/engine/races-find.h \
 	src/engine/ranks.h \
 	src/engine/reads-clock.h \
 	src/engine/record/names.c \
@@ -162,7 +162,7 @@ HEADERS_TO_CHECK += \
 	src/engine/names.h \
 	src/engine/partial.h \
 	src/engine/parts.h \
-	src/engine/races-edges.h \
+	src/engine/analyse/races-edges.h src/engine/races-find.h \
 	src/engine/ranks.h \
 	src/engine/reads-clock.h \
 	src/engine/record/recorder-inside.h \

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "order/expand.h"
 #include "engine/analyse/explore-private.h"
-#include "engine/races-edges.h"
+#include "engine/analyse/races-edges.h"
 #include "engine/trace-file.h"
 #include "state/steps.h"
 

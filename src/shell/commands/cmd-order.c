@@ -15,7 +15,7 @@
 #include "shell/print/drawing.h"
 #include "shell/print/listing.h"
 #include "engine/exact.h"
-#include "engine/races-edges.h"
+#include "engine/races-find.h"
 #include "engine/replay-device.h"
 #include "shell/print/stack-view.h"
 #include "shell/tools/tools.h"
@@ -50,12 +50,11 @@ struct races_view {
 	struct session *s;
 	struct sbt_reader *r;
 	struct order_races found;
-	struct exact *exact;
+	char *note; /* what was not made exact; "" */
 	enum exact_want want;
 	bool possible, json, apart, strict;
 	uint64_t first, last;
 	uint64_t budget_ns; /* 0: the usual one */
-	struct order_suspects suspects;
 	struct state *names;
 };
 
@@ -382,8 +381,8 @@ static void show_text(struct races_view *v)
 			" pair%s of nodes with nothing but a programmatic edge between them touch the same memory: whether the later one waits "
 			"(griddepcontrol.wait) is not known.\n",
 			v->found.early_edges, v->found.early_edges == 1 ? "" : "s");
-	if (*exact_note(v->exact))
-		buf_printf(&b, "%s\n", exact_note(v->exact));
+	if (*v->note)
+		buf_printf(&b, "%s\n", v->note);
 	out_str(v->s->out, buf_cstr(&b));
 	buf_free(&b);
 }
@@ -437,33 +436,14 @@ static struct err *races_word(struct races_view *v, int argc, char *const *argv,
 
 static struct err *races(struct races_view *v, bool *ret_found)
 {
-	struct order_options o = {.first = v->first,
+	const struct races_ask ask = {.want = v->want,
+		.first = v->first,
 		.last = v->last,
+		.budget_ns = v->budget_ns,
 		.threads_apart = v->apart,
-		.strict = v->strict,
-		.interrupt = v->s->engine.cancel};
-	struct err *e;
+		.strict = v->strict};
+	struct err *e = races_find(&v->found, &v->note, &v->s->engine, &ask);
 
-	if (sbt_reader_meta(v->r)->observed)
-		return err_cure(
-			err_new(ERR_INCOMPLETE,
-				"the trace was observed from outside: what its kernels touch is not known, so neither are races"),
-			"`tsdb record` makes a trace that tells");
-	TRY(order_suspects(&v->suspects, v->r, &o));
-	e = exact_open_for(&v->exact, &v->s->engine,
-		&(struct exact_ask){.want = v->want,
-			.first = v->first,
-			.last = v->last,
-			.only = &v->suspects,
-			.budget_ns = v->budget_ns,
-			.rest = true});
-	order_suspects_free(&v->suspects);
-	TRY(e);
-	o.source = exact_source(v->exact);
-	e = order_races(&v->found, v->r, &o);
-	if (!e && v->found.early_edges)
-		e = races_edges(&v->s->engine,
-			&(struct exact_ask){.want = v->want, .budget_ns = v->budget_ns}, &v->found);
 	if (!e)
 		e = state_at(&v->names, v->r, sbt_reader_last_seq(v->r));
 	if (!e)
@@ -471,7 +451,7 @@ static struct err *races(struct races_view *v, bool *ret_found)
 	/* sorted: the most certain first */
 	*ret_found = !e && v->found.n && v->found.r[0].tier != ORDER_POSSIBLE;
 	order_races_free(&v->found);
-	exact_free(v->exact);
+	free(v->note);
 	state_free(v->names);
 	return e;
 }

@@ -395,6 +395,13 @@ const struct tool tools[] = {
 		"where two traces differ, the first difference first",
 		"tsdb diff before.sbt after.sbt --time\n"
 		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
+	{"report", tool_report,
+		"FILE [RANGE] [-o FILE|-] [--md] [--json] [--explain] "
+		"[--exact | --no-exact | --no-races] [--no-sandbox]",
+		"a trace as one HTML page, or what analyses found in it",
+		"tsdb report app.sbt -o app.html\n"
+		"tsdb report app.sbt --explain\n",
+		true},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | "
 		"--range A-B | --kernel GLOB [--nth K]] "

@@ -64,6 +64,8 @@ int tool_summary(struct session *s, int argc, char **argv);
 int tool_stats(struct session *s, int argc, char **argv);
 /* tool-diff.c */
 int tool_diff(struct session *s, int argc, char **argv);
+/* tool-report.c */
+int tool_report(struct session *s, int argc, char **argv);
 /* cmd-why.c */
 int tool_why(struct session *s, int argc, char **argv);
 

@@ -216,6 +216,7 @@ def test_every_command(t):
     look.tool('diff', 'r0.sbt', 'p.sbt')
     look.tool('diff', 'p.sbt', 'p.sbt', '--time')
     look.tool('stats', 'r0.sbt')
+    look.tool('report', 'r0.sbt')
     look.tool('stats', 'r0.sbt', '--critical-path')
     look.shell(['file r0.sbt'], ['info critical-path --json'])
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Assembles the page: its head, a trace's columns one element after the other, its scripts.
+ */
+#include <errno.h>
+#include <string.h>
+#include "base/json-put.h"
+#include "report/core/arrows.h"
+#include "report/core/head.h"
+#include "report/core/page.h"
+#include "report/core/states.h"
+#include "report/report.h"
+
+enum { TELL_EVERY = 4096 };
+
+struct making {
+	const struct report_ask *ask;
+	FILE *f;
+	struct report_result *result;
+	uint64_t since;
+};
+/* One trace of the page. */
+struct side {
+	const struct report_trace *t;
+	unsigned number;
+	uint64_t first, last;
+	struct state *st;
+	struct names names;
+	struct columns columns;
+	struct states states;
+};
+
+static struct err *written(bool ok)
+{
+	return ok ? NULL : err_sys(errno, "cannot write the report");
+}
+
+/* --- the pass --- */
+
+static struct err *told(struct making *m, const struct side *s, uint64_t seq)
+{
+	const uint64_t first = sbt_reader_first_seq(s->t->r);
+
+	if (!m->ask->cancelled || m->since++ % TELL_EVERY)
+		return NULL;
+	if (m->ask->cancelled(m->ask->arg, seq - first, sbt_reader_last_seq(s->t->r) - first + 1))
+		return err_new(ERR_INTERRUPTED, "interrupted");
+	return NULL;
+}
+
+static struct err *take(struct making *m, struct side *s, const struct sbt_cmd *c)
+{
+	TRY(told(m, s, c->seq));
+	TRY(state_apply(s->st, c));
+	states_take(&s->states, s->st, c);
+	columns_take(&s->columns, s->st, c, c->seq >= s->first);
+	if (s->columns.n > REPORT_COMMANDS_MAX)
+		return err_cure(
+			err_new(ERR_LIMIT, "%s has more than %d commands, which no browser holds",
+				s->t->path, REPORT_COMMANDS_MAX),
+			"Name a range: tsdb report %s 1-%d", s->t->path, REPORT_COMMANDS_MAX);
+	return NULL;
+}
+
+static struct err *read_all(struct making *m, struct side *s)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cursor, s->t->r));
+	do {
+		e = sbt_cursor_next(cursor, &c);
+		if (e || !c || c->seq > s->last)
+			break;
+		e = take(m, s, c);
+	} while (!e);
+	sbt_cursor_close(cursor);
+	return e;
+}
+
+/* --- a trace's elements --- */
+
+static struct err *put_arrows(struct making *m, struct side *s)
+{
+	const struct order_options o = {.first = s->first,
+		.last = s->last == UINT64_MAX ? 0 : s->last,
+		.interrupt = m->ask->interrupt};
+	struct order *order;
+	struct err *e;
+
+	TRY(order_open(&order, s->t->r, &o));
+	e = arrows_write(order, m->f, s->number);
+	order_close(order);
+	return e;
+}
+
+static struct err *put_facts(struct making *m, struct side *s)
+{
+	struct pack p = {0};
+	struct buf b = BUF_INIT;
+
+	if (s->t->facts)
+		facts_json(&b, s->t->facts, s->t->path);
+	else
+		buf_str(&b, "null");
+	pack_bytes(&p, b.data, b.len);
+	buf_free(&b);
+	return pack_end(&p, m->f, s->number, "facts");
+}
+
+static uint32_t stack_of(void *columns, uint32_t id)
+{
+	struct columns *c = columns;
+	const uint32_t *at = id ? id_table_row(&c->stack_index, id, false) : NULL;
+
+	return at ? *at : 0;
+}
+
+static struct err *put_side(struct making *m, struct side *s)
+{
+	TRY(read_all(m, s));
+	m->result->commands += s->columns.n;
+	TRY(columns_end(&s->columns, m->f, s->number));
+	TRY(states_end(&s->states, m->f, s->number, stack_of, &s->columns));
+	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, m->f, s->number));
+	TRY(head_write(s->t, &s->columns, &s->states, s->st, m->f, s->number));
+	TRY(put_arrows(m, s));
+	return put_facts(m, s);
+}
+
+static struct err *put_trace(struct making *m, const struct report_trace *t, unsigned number)
+{
+	struct side s = {.t = t, .number = number, .last = UINT64_MAX};
+	struct err *e;
+
+	if (!number) {
+		s.first = m->ask->first;
+		s.last = m->ask->last;
+	}
+	s.st = state_new();
+	columns_init(&s.columns, &s.names);
+	s.columns.kernel = t->kernel;
+	s.columns.arg = t->arg;
+	states_init(&s.states);
+	e = put_side(m, &s);
+	states_free(&s.states);
+	columns_free(&s.columns);
+	names_free(&s.names);
+	state_free(s.st);
+	return e;
+}
+
+static struct err *put_pairs(struct making *m)
+{
+	const struct report_pairs *pairs = &m->ask->pairs;
+	struct pack p = {0};
+	uint64_t a = 0, b = 0;
+
+	for (size_t i = 0; i < pairs->n; i++) {
+		pack_i64(&p, (int64_t)(pairs->a[i] - a));
+		pack_i64(&p, (int64_t)(pairs->b[i] - b));
+		a = pairs->a[i];
+		b = pairs->b[i];
+	}
+	return pack_end(&p, m->f, 1, "pairs");
+}
+
+/* --- the page --- */
+
+struct err *report_write(const struct report_ask *ask, FILE *f, struct report_result *ret)
+{
+	struct making m = {.ask = ask, .f = f, .result = ret};
+
+	*ret = (struct report_result){0};
+	TRY(written(
+		fwrite(report_page_head, 1, report_page_head_size, f) == report_page_head_size));
+	TRY(put_trace(&m, &ask->a, 0));
+	if (ask->b.r) {
+		TRY(put_trace(&m, &ask->b, 1));
+		TRY(put_pairs(&m));
+	}
+	TRY(written(
+		fwrite(report_page_tail, 1, report_page_tail_size, f) == report_page_tail_size));
+	TRY(written(!fflush(f)));
+	const long size = ftell(f);
+
+	ret->bytes = size > 0 ? (uint64_t)size : 0; /* 0: into a pipe */
+	return NULL;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What was recorded, which calls failed, and what the trace does not have.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "report/facts/fact-list.h"
+
+/* What a pass over the commands counts. */
+struct counts {
+	uint64_t commands, launches, graphs, copies, fills, waits;
+	uint64_t work, untimed, without_stack;
+	uint64_t failed;
+	uint64_t marks;
+};
+
+static void put_failed(struct fact_maker *m, const struct sbt_cmd *c)
+{
+	const struct sbt_kind_desc *d = sbt_kind(c->kind);
+
+	fact_add(m, FACT_FAULT, "#%" PRIu64 " %s failed with error %u%s%s.", c->seq,
+		d ? d->name : "command", c->result, c->kind == SBT_LAUNCH ? ": " : "",
+		c->kind == SBT_LAUNCH ? fact_kernel(m, (uint32_t)c->u.launch.kernel) : "");
+	fact_seq(m, c->seq);
+	fact_value(m, "error", c->result);
+	fact_place(m, c->stack);
+}
+
+static void count(struct fact_maker *m, struct counts *n, const struct sbt_cmd *c)
+{
+	const bool work = c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
+			  c->kind == SBT_COPY || c->kind == SBT_FILL;
+	const bool own = !(c->flags & SBT_F_SYNTHETIC);
+
+	n->commands++;
+	n->launches += c->kind == SBT_LAUNCH;
+	n->graphs += c->kind == SBT_GRAPH_LAUNCH;
+	n->copies += c->kind == SBT_COPY;
+	n->fills += c->kind == SBT_FILL;
+	n->waits += c->kind == SBT_SYNC;
+	if (work && sbt_cmd_is_work(c)) {
+		n->work++;
+		n->untimed += !c->gpu_start_ns;
+		n->without_stack += own && !c->stack;
+	}
+	if (c->result && c->result != STATE_NOT_READY && n->failed++ < FACTS_FAULTS)
+		put_failed(m, c);
+}
+
+static struct err *count_all(struct fact_maker *m, struct counts *n)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cursor, m->from->r));
+	e = sbt_cursor_seek(cursor, m->from->first);
+	while (!e) {
+		e = sbt_cursor_next(cursor, &c);
+		if (e || !c || c->seq > m->from->last)
+			break;
+		count(m, n, c);
+	}
+	sbt_cursor_close(cursor);
+	return e;
+}
+
+static void put_run(struct fact_maker *m, const struct counts *n)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(m->from->r);
+	const time_t start = (time_t)(meta->start_ns / 1000000000);
+	char when[64] = "an unknown time";
+	struct tm tm;
+
+	if (gmtime_r(&start, &tm))
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fact_add(m, FACT_RUN, "%s, process %u on %s, recorded at %s by tsdb %s.",
+		*meta->program ? meta->program : "A program", meta->pid, meta->host, when,
+		meta->tsdb);
+	fact_add(m, FACT_RUN, "The device is %s%s.", *meta->gpu ? meta->gpu : "not known",
+		meta->soft ? ", which runs on the CPU: its times are no GPU's" : "");
+	fact_add(m, FACT_RUN,
+		"%" PRIu64 " commands: %" PRIu64 " launches, %" PRIu64 " graph launches, %" PRIu64
+		" copies, %" PRIu64 " fills, %" PRIu64 " waits of the host.",
+		n->commands, n->launches, n->graphs, n->copies, n->fills, n->waits);
+	fact_value(m, "commands", n->commands);
+	fact_value(m, "launches", n->launches);
+	fact_value(m, "graph_launches", n->graphs);
+	fact_value(m, "copies", n->copies);
+	fact_value(m, "fills", n->fills);
+	fact_value(m, "host_waits", n->waits);
+	if (n->failed > FACTS_FAULTS)
+		fact_add(m, FACT_FAULT, "%" PRIu64 " more calls failed.", n->failed - FACTS_FAULTS);
+	else if (!n->failed)
+		fact_add(m, FACT_FAULT, "No call failed.");
+}
+
+static void put_lines(struct fact_maker *m, const char *text)
+{
+	while (text && *text) {
+		const size_t n = strcspn(text, "\n");
+
+		if (n)
+			fact_add(m, FACT_MISSING, "%.*s%s", (int)(n < 4096 ? n : 4096), text,
+				text[n - 1] == '.' ? "" : ".");
+		text += n + (text[n] == '\n');
+	}
+}
+
+static void put_meta_missing(struct fact_maker *m, const struct counts *n)
+{
+	const struct sbt_meta *meta = sbt_reader_meta(m->from->r);
+
+	if (meta->observed)
+		fact_add(m, FACT_MISSING,
+			"The program was observed from outside: there is no memory, no code, and there are no GPU times.");
+	else if (!meta->timestamps)
+		fact_add(m, FACT_MISSING,
+			"GPU times were not recorded (tsdb record --timestamps): when work ran is not known, so neither is the long pole.");
+	else if (n->untimed)
+		fact_add(m, FACT_MISSING,
+			"%" PRIu64 " of %" PRIu64
+			" launches, copies and fills have no GPU time: the trace ended before they did, or the driver gave none.",
+			n->untimed, n->work);
+	if (!meta->stacks)
+		fact_add(m, FACT_MISSING, "Host stacks were not recorded.");
+	else if (n->without_stack)
+		fact_add(m, FACT_MISSING,
+			"%" PRIu64 " of %" PRIu64 " launches, copies and fills have no host stack.",
+			n->without_stack, n->work);
+}
+
+static void put_missing(struct fact_maker *m, const struct counts *n)
+{
+	const struct facts_from *from = m->from;
+	struct state_totals t;
+	const char *call;
+	uint64_t calls;
+
+	put_meta_missing(m, n);
+	put_lines(m, sbt_reader_damage(from->r));
+	if (sbt_reader_lost(from->r))
+		fact_add(m, FACT_MISSING, "%" PRIu64 " records were lost while recording.",
+			sbt_reader_lost(from->r));
+	for (unsigned i = 0; sbt_reader_unreplayable(from->r, i, &call, &calls); i++)
+		fact_add(m, FACT_MISSING,
+			"%s, called %" PRIu64
+			" time%s, changes GPU state and no command describes it.",
+			call, calls, FACT_S(calls));
+	state_totals(from->end, &t);
+	if (t.attach_seq) {
+		fact_add(m, FACT_MISSING,
+			"tsdb was attached to the running program: what came before is not known.");
+		fact_seq(m, t.attach_seq);
+	}
+	if (t.unknown)
+		fact_add(m, FACT_MISSING,
+			"%" PRIu64 " things could not be found out, the last: %s.", t.unknown,
+			t.last_unknown ? t.last_unknown : "not named");
+	if (t.oddities)
+		fact_add(m, FACT_MISSING,
+			"%" PRIu64 " command%s contradict%s what came before, the last: %s.",
+			t.oddities, FACT_S(t.oddities), t.oddities == 1 ? "s" : "",
+			t.last_oddity ? t.last_oddity : "not named");
+	fact_add(m, FACT_MISSING,
+		"Whether launches are deterministic was not tried: tsdb check executes them again.");
+}
+
+struct err *facts_run(struct fact_maker *m)
+{
+	struct counts n = {0};
+
+	TRY(count_all(m, &n));
+	put_run(m, &n);
+	put_missing(m, &n);
+	return NULL;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A place in the page as the URL's fragment: "#at=41&view=0,1200&axis=time&tab=state&find=matmul&sel=10,20". Pure.
+
+/** place: {at: seq, trace, from, to, axis: 'time'|'commands', tab, find, sel: {from, to}}; what is undefined is left out. */
+export function toHash(place) {
+	const out = [];
+	const add = (key, value) => out.push(`${key}=${encodeURIComponent(value)}`);
+	if (place.at !== undefined)
+		add('at', place.at);
+	if (place.trace)
+		add('trace', 'b');
+	if (place.from !== undefined)
+		add('view', `${digits(place.from)},${digits(place.to)}`);
+	if (place.axis)
+		add('axis', place.axis);
+	if (place.tab)
+		add('tab', place.tab);
+	if (place.find)
+		add('find', place.find);
+	if (place.sel)
+		add('sel', `${digits(place.sel.from)},${digits(place.sel.to)}`);
+	return '#' + out.join('&').replaceAll('%2C', ',');
+}
+
+function digits(v) {
+	return Number(v.toPrecision(15)).toString();
+}
+
+function pair(text) {
+	const [from, to] = (text ?? '').split(',').map(Number);
+	return Number.isFinite(from) && Number.isFinite(to) && from < to ? { from, to } : undefined;
+}
+
+/** The same, from a fragment that anybody may have written: what makes no sense is left out. */
+export function fromHash(hash) {
+	const given = new Map();
+	for (const part of hash.replace(/^#/, '').split('&')) {
+		const [key, value = ''] = part.split('=');
+		try {
+			given.set(key, decodeURIComponent(value));
+		} catch {
+			/* no valid %xx: not ours */
+		}
+	}
+	const view = pair(given.get('view')), at = Number(given.get('at'));
+	return {
+		at: given.has('at') && Number.isSafeInteger(at) && at >= 0 ? at : undefined,
+		trace: given.get('trace') === 'b' ? 1 : 0,
+		from: view?.from,
+		to: view?.to,
+		axis: ['time', 'commands'].includes(given.get('axis')) ? given.get('axis') : undefined,
+		tab: ['command', 'state', 'flame', 'facts'].includes(given.get('tab')) ? given.get('tab') : undefined,
+		find: given.get('find') || undefined,
+		sel: pair(given.get('sel')),
+	};
+}

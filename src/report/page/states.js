@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GPU's state at a command, out of what changed (src/report/core/states.h): the last change at or before it. Pure.
+import { Reader } from './codec.js';
+import { upperBound } from './bisect.js';
+
+export const STATUS = ['Idle', 'Dispatch Pending', 'Running', 'Waiting', 'Finished'];
+const MEMORY_ENUM = 18; /* enum sbt_type: SBT_T_ENUM_MEM */
+
+export class States {
+	constructor(trace) {
+		this.trace = trace;
+		this.memory = trace.head.enums[MEMORY_ENUM];
+		this.#readStreams(new Reader(trace.logs.streams));
+		this.#readEvents(new Reader(trace.logs.events));
+		this.#readAllocs(new Reader(trace.logs.allocs));
+	}
+
+	#readStreams(r) {
+		let seq = 0;
+		this.streams = new Map(); /* id: {seqs, rows} */
+		while (r.more) {
+			seq += r.u();
+			const id = r.u(), row = { status: r.u(), bits: r.u(), head: seq - r.i(), pending: r.u(), finished: r.i(), waitSeq: seq - r.i(), waitStream: r.u() - 1, waitEvent: r.u() - 1 };
+			if (!this.streams.has(id))
+				this.streams.set(id, { seqs: [], rows: [] });
+			const log = this.streams.get(id);
+			if (log.rows.length)
+				row.finished += log.rows.at(-1).finished;
+			log.seqs.push(seq);
+			log.rows.push(row);
+		}
+	}
+
+	#readEvents(r) {
+		let seq = 0;
+		this.events = new Map();
+		while (r.more) {
+			seq += r.u();
+			const id = r.u(), bits = r.u(), stream = r.u() - 1, record = seq - r.i();
+			if (!this.events.has(id))
+				this.events.set(id, { seqs: [], rows: [] });
+			this.events.get(id).seqs.push(seq);
+			this.events.get(id).rows.push({ recorded: (bits & 1) > 0, destroyed: (bits & 2) > 0, stream, record });
+		}
+	}
+
+	#readAllocs(r) {
+		let addr = 0n;
+		this.allocs = [];
+		while (r.more) {
+			addr += r.bigSigned();
+			const size = r.u(), kind = r.u(), device = r.u(), stack = r.u(), from = r.u(), life = r.u();
+			this.allocs.push({ addr, size, kind: this.memory[kind] ?? String(kind), device, stack, from, to: life ? from + life : Infinity });
+		}
+	}
+
+	static #last(log, seq) {
+		const k = upperBound(log.seqs, seq);
+		return k ? log.rows[k - 1] : null;
+	}
+
+	/** Streams right after command seq, in order of id. */
+	streamsAt(seq) {
+		const out = [];
+		for (const [id, log] of [...this.streams].sort((x, y) => x[0] - y[0])) {
+			const row = States.#last(log, seq);
+			if (row)
+				out.push({ id, statusName: STATUS[row.status], destroyed: (row.bits & 1) > 0, capturing: (row.bits & 2) > 0, ...row });
+		}
+		return out;
+	}
+
+	/** Events right after command seq. complete: known to be finished, because its stream has got past the record. */
+	eventsAt(seq) {
+		const out = [];
+		for (const [id, log] of [...this.events].sort((x, y) => x[0] - y[0])) {
+			const row = States.#last(log, seq);
+			if (!row)
+				continue;
+			const stream = this.streams.get(row.stream), now = stream && States.#last(stream, seq);
+			out.push({ id, ...row, complete: row.recorded && (!now || !now.head || now.head > row.record) });
+		}
+		return out;
+	}
+
+	/** Allocations that are alive right after command seq, by address. */
+	allocsAt(seq) {
+		return this.allocs.filter((a) => a.from <= seq && seq < a.to).sort((x, y) => (x.addr < y.addr ? -1 : 1));
+	}
+
+	/** The allocation that has the byte at addr then, or null. */
+	allocOf(addr, seq) {
+		return this.allocs.find((a) => a.from <= seq && seq < a.to && addr >= a.addr && addr < a.addr + BigInt(a.size)) ?? null;
+	}
+}

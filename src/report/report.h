@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A trace, or two, as one HTML file that shows them in a browser without a network: lanes, a cursor
+ * with the GPU's state at every command, and the facts that analyses have found (facts.h). The
+ * commands lie in it as columns of numbers, compressed; docs/report.md describes them.
+ *
+ * The trace is read once for the columns and once for what waits for what. Memory: the compressed
+ * columns, about 10 to 20 bytes a command, and some 60 bytes a command for the order.
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <stdio.h>
+#include "report/facts.h"
+#include "sbt/sbt.h"
+#include "symbols/symbols.h"
+
+/* Commands of one trace; a browser has to hold them all. */
+enum { REPORT_COMMANDS_MAX = 10000000 };
+
+struct report_trace {
+	const char *path;
+	struct sbt_reader *r;
+	const struct facts *facts; /* NULL: none */
+	/* A kernel's name as it is shown, of the mangled one; NULL: that. */
+	const char *(*kernel)(void *arg, const char *mangled);
+	void *arg;
+};
+/* Pairs of commands that are the same in both traces; heap, owned by the caller. */
+struct report_pairs {
+	uint64_t *a, *b; /* seqs, n of each, ascending in b */
+	size_t n;
+};
+struct report_ask {
+	struct report_trace a, b; /* b.r NULL: one trace */
+	struct report_pairs pairs;
+	struct symbols *symbols;
+	uint64_t first, last; /* seqs of a; b is shown whole */
+	/* Called now and then; true ends the pass. May be NULL. */
+	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
+	void *arg;
+	volatile bool *interrupt; /* may be NULL */
+};
+struct report_result {
+	uint64_t commands, bytes; /* shown, of both traces; written */
+};
+/* ERR_LIMIT above REPORT_COMMANDS_MAX, ERR_INTERRUPTED if it was cancelled, ERR_SYSTEM when f takes
+ * no more. */
+struct err *report_write(const struct report_ask *ask, FILE *f, struct report_result *ret) TS_CHECK;
+
+#endif

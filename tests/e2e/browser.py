@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page in headless Chromium, driven through --remote-debugging-pipe: two pipes that carry JSON messages with a NUL after each. Needs no
+package but chromium itself. What the page asks the network for, prints on the console or throws is kept for the test to judge."""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+import e2e
+
+FLAGS = ['--headless', '--disable-gpu', '--no-first-run', '--no-default-browser-check', '--disable-extensions', '--disable-background-networking',
+         '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--force-device-scale-factor=1', '--hide-scrollbars',
+         '--remote-debugging-pipe']
+KEYS = {'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36}
+
+
+def chromium():
+    path = shutil.which('chromium') or shutil.which('chromium-browser') or shutil.which('google-chrome')
+    if not path:
+        raise e2e.Skip('needs chromium')
+    return path
+
+
+class Browser:
+    def __init__(self, t, width=1400, height=900):
+        self.t, self.size, self.next, self.replies, self.rest = t, (width, height), 0, {}, b''
+        self.requests, self.errors = [], []
+        to_read, self.to = os.pipe()
+        self.back, to_write = os.pipe()
+        flags = FLAGS + [f'--user-data-dir={t.path("chromium")}', f'--window-size={width},{height}']
+        if os.getuid() == 0:
+            flags.append('--no-sandbox')
+
+        def wire():
+            os.dup2(to_read, 200)
+            os.dup2(to_write, 201)
+            os.dup2(200, 3)
+            os.dup2(201, 4)
+
+        self.process = subprocess.Popen([chromium(), *flags], preexec_fn=wire, close_fds=False, cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(to_read)
+        os.close(to_write)
+        target = self.call('Target.createTarget', url='about:blank')['targetId']
+        self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
+        for domain in ('Page', 'Runtime', 'Network', 'Log'):
+            self.do(f'{domain}.enable')
+        self.resize(width, height)
+
+    def close(self):
+        try:
+            self.call('Browser.close')
+        except e2e.Failure:
+            self.process.kill()
+        self.process.wait(20)
+        os.close(self.to)
+        os.close(self.back)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.close()
+
+    # -- messages
+    def receive(self, until):
+        """The next message; keeps what events tell."""
+        while b'\0' not in self.rest:
+            if not select.select([self.back], [], [], max(0, until - time.monotonic()))[0]:
+                raise e2e.Failure('the browser does not answer')
+            more = os.read(self.back, 1 << 20)
+            if not more:
+                raise e2e.Failure('the browser has ended')
+            self.rest += more
+        text, self.rest = self.rest.split(b'\0', 1)
+        message = json.loads(text)
+        what, p = message.get('method'), message.get('params', {})
+        if what == 'Network.requestWillBeSent':
+            self.requests.append(p['request']['url'][:200])
+        elif what == 'Runtime.exceptionThrown':
+            d = p['exceptionDetails']
+            self.errors.append(d.get('exception', {}).get('description') or d['text'])
+        elif what == 'Log.entryAdded' and p['entry']['level'] == 'error':
+            self.errors.append(p['entry']['text'])
+        elif what == 'Runtime.consoleAPICalled' and p['type'] in ('error', 'warning', 'assert'):
+            self.errors.append(str(p['args']))
+        return message
+
+    def call(self, method, session=None, **params):
+        self.next += 1
+        message = {'id': self.next, 'method': method, 'params': params}
+        if session:
+            message['sessionId'] = session
+        os.write(self.to, json.dumps(message).encode() + b'\0')
+        until = time.monotonic() + 60
+        while True:
+            reply = self.receive(until)
+            if reply.get('id') == self.next:
+                if 'error' in reply:
+                    raise e2e.Failure(f'{method}: {reply["error"]}')
+                return reply['result']
+
+    def do(self, method, **params):
+        return self.call(method, self.session, **params)
+
+    # -- the page
+    def open(self, name, fragment=''):
+        """Opens a file of the test's folder and waits until the report is shown."""
+        self.do('Page.navigate', url=f'file://{self.t.path(name)}{fragment}')
+        self.wait('document.documentElement?.dataset.ready')
+
+    def wait(self, expression):
+        until = time.monotonic() + 40
+        while not self.value(expression):
+            if self.errors or time.monotonic() > until:
+                raise e2e.Failure(f'never: {expression}; {self.errors}; the page says {self.value("document.body?.innerText.slice(0, 300)")!r}')
+            time.sleep(0.02)
+
+    def value(self, expression):
+        r = self.do('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)
+        if 'exceptionDetails' in r:
+            d = r['exceptionDetails']
+            raise e2e.Failure(f'{expression}: {d.get("exception", {}).get("description") or d["text"]}')
+        return r['result'].get('value')
+
+    def settle(self):
+        """Two frames later everything is drawn, and the URL says where one is."""
+        self.value('new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(() => f(1))))')
+
+    def key(self, key, text=None, shift=False):
+        code = KEYS.get(key) or ord(key.upper())
+        common = {'key': key, 'windowsVirtualKeyCode': code, 'modifiers': 8 if shift else 0}
+        down = {'type': 'keyDown', 'text': key if text is None and len(key) == 1 else text or ('\r' if key == 'Enter' else '')}
+        self.do('Input.dispatchKeyEvent', **common, **down)
+        self.do('Input.dispatchKeyEvent', **common, type='keyUp')
+        self.settle()
+
+    def type(self, text):
+        self.do('Input.insertText', text=text)
+        self.settle()
+
+    def mouse(self, kind, x, y, button='left', buttons=1):
+        self.do('Input.dispatchMouseEvent', type=kind, x=x, y=y, button=button, buttons=buttons, clickCount=1)
+
+    def click(self, x, y):
+        self.mouse('mousePressed', x, y)
+        self.mouse('mouseReleased', x, y, buttons=0)
+        self.settle()
+
+    def resize(self, width, height):
+        self.do('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def scheme(self, name):
+        self.do('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': name}])
+        self.settle()
+
+    def screenshot(self, path):
+        with open(path, 'wb') as f:
+            f.write(base64.b64decode(self.do('Page.captureScreenshot')['data']))

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb report: the page in headless Chromium, from file://. What it shows is compared with what the shell says of the same trace."""
+import json
+import os
+import re
+
+import browser
+import e2e
+
+WORK = ('launch', 'graph_launch', 'copy', 'fill')
+
+
+def made(t, prog='pipeline', *words, options=('--timestamps',), args=()):
+    browser.chromium()
+    t.equal(t.record(prog, *args, options=list(options)).status, 0, 'record')
+    r = t.tsdb('report', 't.sbt', '-o', 'r.html', *words)
+    t.equal(r.status, 0, 'report: ' + r.err)
+
+
+def clean(t, b, names=('r.html',)):
+    """Nothing was asked for but the page itself, and nothing went wrong in it."""
+    t.equal(sorted({u for u in b.requests if u != 'about:blank'}), sorted(f'file://{t.path(n)}' for n in names), 'requests')
+    t.equal(b.errors, [], 'errors in the page')
+
+
+def commands(t):
+    return {c['seq']: c for c in map(json.loads, t.tsdb('view', 't.sbt', '--json').out.splitlines())}
+
+
+def rows(b, table):
+    """The cells of a table in the panel, as texts."""
+    return b.value(f"[...document.querySelectorAll('#{table} tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+
+
+def title(b):
+    return b.value("document.getElementById('title')?.textContent")
+
+
+def goto(b, seq, tab='command'):
+    b.value(f"location.hash = '#at={seq}&tab={tab}'")
+    b.settle()
+    b.settle()
+
+
+def shown(value):
+    """A field of view --json as the page shows it."""
+    return {None: 'none', True: 'true', False: 'false'}.get(value) if value is None or isinstance(value, bool) else str(value)
+
+
+def test_page(t):
+    """No request leaves, nothing fails, and there are lanes where commands ran."""
+    made(t)
+    cmds = commands(t)
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        clean(t, b)
+        policy = b.value("document.querySelector('meta[http-equiv]').content")
+        t.match("default-src 'none'", policy)
+        t.no_match('unsafe|https?:', policy)
+        labels = b.value('report.timeline.rows.filter((r) => r.lane).map((r) => r.lane.label)')
+        streams = sorted({c['stream'] for c in cmds.values() if c['kind'] in WORK})
+        t.equal([x for x in labels if x.startswith('stream')], [f'stream {s}' for s in streams], 'lanes')
+        # the pixel in the middle of the longest launch of each stream has its kernel's colour, and one far left of all has not
+        for stream in streams:
+            work = [c for c in cmds.values() if c['kind'] in WORK and c['stream'] == stream and c.get('gpu_start_ns')]
+            longest = max(work, key=lambda c: c['gpu_end_ns'] - c['gpu_start_ns'])['seq']
+            goto(b, longest)
+            b.key('f')
+            b.value('report.model.cursor = null; report.redraw()')
+            b.settle()
+            pixels = b.value(f'''(() => {{
+                const tl = report.timeline, i = report.model.sides[0].trace.indexOf({longest}), w = tl.where(0, i), g = tl.g;
+                const at = (x, y) => [...g.getImageData(x * tl.ratio, y * tl.ratio, 1, 1).data].slice(0, 3).join();
+                g.fillStyle = report.colours.names[report.model.sides[0].colour(report.model.sides[0].trace.name[i])];
+                const y = w.row.y - tl.scroll + 3, inside = at(w.x, y);
+                g.fillRect(0, 0, 2, 2);
+                return [inside, at(0, 0), at(w.x, tl.height - tl.scroll + 4)];
+            }})()''')
+            t.equal(pixels[0], pixels[1], f'colour of #{longest}')
+            t.check(pixels[2] != pixels[1], 'the ground has another colour')
+        clean(t, b)
+
+
+def test_values(t):
+    """Fields, times, streams, events, allocations and stacks are those that the shell gives, at every command."""
+    made(t)
+    cmds = commands(t)
+    seqs = sorted(s for s, c in cmds.items() if not c['flags'] & 4)
+    stacks = t.tsdb('view', 't.sbt', '--json', '--stacks').out.splitlines()
+    frames = {c['seq']: c['frames'] for c in map(json.loads, stacks)}
+    script = [x for s in seqs for x in ('-ex', f'echo @{s}\\n', '-ex', f'state show at {s} --json')]
+    states = t.tsdb('--batch', *script, 't.sbt').out
+    states = {int(p.split('\n', 1)[0]): json.loads(p.split('\n', 1)[1]) for p in states.split('@')[1:]}
+    t.equal(sorted(states), seqs, 'states')
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        for s in seqs:
+            c = cmds[s]
+            got = b.value(f'''(() => {{
+                const side = report.model.sides[0], i = side.trace.indexOf({s}), big = (k, v) => (typeof v === 'bigint' ? String(v) : v);
+                return JSON.stringify({{
+                    kind: side.trace.kindName(i), fields: side.details.fields(i), raw: side.details.raw(i).ctx, timed: side.trace.timed(i),
+                    host: BigInt(side.trace.host[i]) + side.trace.begin, start: side.trace.timed(i) ? BigInt(side.trace.start[i]) + side.trace.begin : null, ns: side.trace.gpuNs(i),
+                    streams: side.states.streamsAt({s}), events: side.states.eventsAt({s}), allocs: side.states.allocsAt({s}), frames: side.trace.frames(i),
+                }}, big);
+            }})()''')
+            got = json.loads(got)
+            t.equal(got['kind'], c['kind'], f'kind of #{s}')
+            for f in got['fields']:
+                t.equal(f['value'], shown(c[f['name']]), f'{f["name"]} of #{s}')
+            t.equal(int(got['host']), c['host_ns'], f'call of #{s}')
+            if c['kind'] in WORK:
+                t.equal((int(got['start']), got['ns']), (c['gpu_start_ns'], c['gpu_end_ns'] - c['gpu_start_ns']), f'times of #{s}')
+            st = states[s]
+            t.equal([(x['id'], x['statusName'], x['head'] or None, x['pending'], x['finished']) for x in got['streams'] if not x['destroyed']],
+                    [(x['id'], x['status'], x['head'], x['pending'], x['finished']) for x in st['stream_list'] if not x['destroyed']], f'streams after #{s}')
+            t.equal([(x['id'], x['recorded'], x['complete'], x['record'] or None) for x in got['events'] if not x['destroyed']],
+                    [(x['id'], x['recorded'], x['complete'], x['record_seq']) for x in st['event_list'] if not x['destroyed']], f'events after #{s}')
+            t.equal([(int(x['addr']), x['size'], x['kind'], x['from']) for x in got['allocs']],
+                    [(int(x['addr'], 0), x['size'], x['mem'], x['alloc_seq']) for x in st['allocation_list']], f'allocations after #{s}')
+            t.equal([(x['function'], x['line'] or None) for x in got['frames']], [(x['function'], x['line']) for x in frames[s]], f'stack of #{s}')
+        # and the panel shows them
+        launch = next(s for s in seqs if cmds[s]['kind'] == 'launch')
+        goto(b, launch, 'state')
+        t.equal([r[1] for r in rows(b, 'streams')], [x['status'] for x in states[launch]['stream_list']], 'status in the panel')
+        goto(b, launch)
+        t.match(rf'^#{launch} \w+<<<\({cmds[launch]["grid_x"]},1,1\),\({cmds[launch]["block_x"]},1,1\)>>> stream {cmds[launch]["stream"]}$', title(b))
+        pointer = [r for r in rows(b, 'args') if re.match('0x', r[3])]
+        t.check(pointer, f'an argument points into an allocation: {rows(b, "args")}')
+        clean(t, b)
+
+
+def test_keyboard(t):
+    made(t)
+    cmds = commands(t)
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        first = min(s for s, c in cmds.items() if c['kind'] == 'launch')
+        stream = [s for s, c in sorted(cmds.items()) if c.get('stream') == cmds[first]['stream'] and c['kind'] in (*WORK, 'event_record', 'stream_wait')]
+        goto(b, first)
+        b.key('.')
+        t.match(f'^#{stream[stream.index(first) + 1]} ', title(b), 'next of the lane')
+        b.key(',')
+        t.match(f'^#{first} ', title(b), 'and back')
+        b.key(']')
+        t.match(f'^#{first + 1} ', title(b), 'next of the program')
+        span = 'report.view.to - report.view.from'
+        whole = b.value(span)
+        b.key('w')
+        t.check(b.value(span) < whole, 'w zooms in')
+        middle, near = b.value('report.view.from'), b.value(span)
+        b.key('d')
+        t.check(b.value('report.view.from') > middle and abs(b.value(span) - near) < 1, 'd moves right')
+        b.key('a')
+        t.check(abs(b.value('report.view.from') - middle) < 1, 'a moves back')
+        b.key('s')
+        t.check(abs(b.value(span) - whole) < 1, 's zooms out')
+        b.key('2')
+        t.equal(b.value("document.getElementById('pane-state').hidden"), False, '2 shows the state')
+        b.key('4')
+        t.match('The run', b.value("document.getElementById('pane-facts').innerText"))
+        b.key('t')
+        t.match('axis=commands', b.value('location.hash'))
+        b.key('/')
+        b.type('name:scale')
+        launches = [s for s, c in sorted(cmds.items()) if c['kind'] == 'launch']
+        b.key('Enter')
+        t.match(f'^#{launches[0]} scale', title(b), 'found')
+        b.key('Enter', shift=True)
+        t.match(r'^#\d+ scale', title(b), 'the last one')
+        found = b.value("document.getElementById('found').textContent")
+        t.match(r'^8 of 8$', found)
+        b.key('Escape')
+        b.key('?')
+        t.equal(b.value("document.getElementById('help').open"), True, '? opens the list')
+        b.key('Escape')
+        t.equal(b.value("document.getElementById('help').open"), False, 'and Escape closes it')
+        clean(t, b)
+
+
+def test_place(t):
+    """The URL says where one is, and brings one back there; a URL that makes no sense does no harm."""
+    made(t)
+    with browser.Browser(t) as b:
+        b.open('r.html', '#at=57&tab=state&axis=commands&view=40,60&find=name:scale&sel=44,50')
+        place = b.value('location.hash')
+        look = "JSON.stringify([report.model.cursor, report.view.from, report.view.to, report.tab, report.model.axis, report.model.range, document.getElementById('found').textContent])"
+        was = b.value(look)
+        t.match(r'"i":56.*40,60,"state",1,\{"from":44,"to":50\},"8 found"', was)
+        b.open('r.html', '#at=3')
+        b.value(f'location.hash = {json.dumps(place)}')
+        b.settle()
+        t.equal(b.value(look), was, 'the place again')
+        for bad in ('#at=99999999999999999999', '#at=-1&view=9,3&axis=x&tab=__proto__&sel=NaN,1', '#%E0%A4%A&at=%', '#view=1e400,2&find=%00%ff'):
+            b.open('r.html', bad)
+            b.value(f'location.hash = {json.dumps(bad)}')
+            b.settle()
+        clean(t, b)
+
+
+def test_refused(t):
+    t.record('vecadd')
+    t.sentence(t.tsdb('report'), 'report needs a trace')
+    t.sentence(t.tsdb('report', 't.sbt', '--pdf'), 'report has no option --pdf')
+    t.sentence(t.tsdb('report', 't.sbt', 'x'), '"x" is no range of commands')
+    t.sentence(t.tsdb('report', 't.sbt', '-o', 'none/x.html'), 'none/x.html')
+
+
+def test_hostile_names(t):
+    """What a trace calls things stays text: no element, no script, no control character comes of it, in any tab or format."""
+    path = os.path.join(e2e.BUILD, 'tests', 'report', 'hostile-trace')
+    if not os.path.exists(path):
+        raise e2e.Skip('hostile-trace was not built')
+    t.equal(t.run([path, 't.sbt']).status, 0, 'hostile-trace')
+    browser.chromium()
+    t.equal(t.tsdb('report', 't.sbt', '-o', 'r.html').status, 0, 'report')
+    with open(t.path('r.html'), encoding='utf-8') as f:
+        page = f.read()
+    t.no_match('onerror|owned', page, 'the page as it is written')
+    for form in ('--md', '--explain', '--json'):
+        text = t.tsdb('report', 't.sbt', form).out
+        t.no_match('[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]', text, form)
+        if form == '--md':
+            t.no_match(r'(?<!\\)<(?!<)', text, 'Markdown without markup of a name')
+        elif form == '--json':
+            t.check(json.loads(text)['topics'], 'JSON')
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        n = b.value('report.model.sides[0].trace.n')
+        plain = b.value("document.querySelectorAll('*').length")
+        for i in range(0, n, 3):
+            b.value(f'report.go(0, {i})')
+            for tab in ('command', 'state', 'flame', 'facts'):
+                b.value(f"report.setTab('{tab}')")
+                t.equal(b.value("document.querySelectorAll('img, script:not(:first-of-type):not(:last-of-type), iframe, [onerror]').length"), 0, f'elements at {i}, {tab}')
+        b.value("report.find('img'); report.findNext(1)")
+        b.settle()
+        t.check(b.value("document.body.innerText.includes('<img src=x')"), 'the name is shown as it is')
+        bad = r'/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/'
+        t.equal(b.value(f'report.model.sides[0].trace.names.filter((x) => {bad}.test(x)).length'), 0, 'names are safe to show')
+        t.equal(b.value(f'{bad}.test(document.body.innerText + document.title)'), False, 'so is the page')
+        t.check('owned' not in b.value('document.title').split(':')[-1], 'the title is ours')
+        t.check(plain > 10, 'a page')
+        copies = [s for s, c in commands(t).items() if c['kind'] == 'copy']
+        goto(b, copies[0])
+        t.equal([r[1] for r in rows(b, 'fields') if r[0] in ('dst', 'src', 'size')], ['0xffffffffffffffff', '0x8000000000000001', str(2 ** 53 + 1)], 'numbers to the last digit')
+        clean(t, b)
+
+
+def test_texts(t):
+    """--md, --json and --explain have the same facts as the page."""
+    made(t)
+    facts = json.loads(t.tsdb('report', 't.sbt', '--json').out)
+    flat = [(topic['topic'], f) for topic in facts['topics'] for f in topic['facts']]
+    t.equal([f['number'] for _, f in flat], list(range(1, len(flat) + 1)), 'numbers')
+    explain = t.tsdb('report', 't.sbt', '--explain').out.splitlines()[1:]
+    t.equal([line.split(']')[0] for line in explain], [f'[{n}' for n in range(1, len(flat) + 1)], 'evidence')
+    for (topic, f), line in zip(flat, explain):
+        t.check(line.startswith(f'[{f["number"]}] {topic}: {f["text"]}'), f'the same sentence: {line}')
+        for s in f['seqs']:
+            t.check(re.search(rf'#{s}\b', line), f'#{s} in: {line}')
+    md = t.tsdb('report', 't.sbt', '--md').out
+    t.equal(len(re.findall('^- ', md, re.M)), len(flat), 'Markdown')
+    # against the figures of stats and races
+    stats = json.loads(t.tsdb('stats', 't.sbt', '--json').out)
+    busy = next(f for topic, f in flat if topic == 'time' and 'Device 0' in f['text'])
+    t.equal(busy['figures']['busy_ns'], stats['device_list'][0]['use']['busy_ns'], 'busy')
+    path = json.loads(t.tsdb('stats', 't.sbt', '--critical-path', '--json').out)
+    pole = next(f for topic, f in flat if topic == 'path')
+    t.equal(pole['figures']['length_ns'], path['length_ns'], 'the long pole')
+    t.check(any('No race' in f['text'] for topic, f in flat if topic == 'race'), 'no races')
+    with browser.Browser(t) as b:
+        b.open('r.html', '#tab=facts')
+        t.equal(b.value("document.querySelectorAll('#pane-facts li').length"), len(flat), 'in the page')
+        clean(t, b)
+
+
+def test_races(t):
+    """A missing wait: the report names both commands and the call that would order them, as tsdb races does."""
+    t.need_soft()
+    made(t, 'race_demo')
+    races = json.loads(t.tsdb('races', 't.sbt', '--json').out)
+    t.check(races, 'race_demo has a race')
+    facts = json.loads(t.tsdb('report', 't.sbt', '--json').out)
+    found = [f for topic in facts['topics'] if topic['topic'] == 'race' for f in topic['facts']]
+    t.equal([f['seqs'] for f in found], [[r['a']['seq'], r['b']['seq']] for r in races], 'pairs')
+    for f, r in zip(found, races):
+        t.check(r['cure'] in f['text'] and r['tier'] in f['text'], f'cure and tier in: {f["text"]}')
+    with browser.Browser(t) as b:
+        b.open('r.html', '#tab=facts')
+        t.check(b.value("document.querySelector('#pane-facts .race .link')") is not None, 'links')
+        b.value("document.querySelector('#pane-facts .race .link').click()")
+        b.settle()
+        t.match(f'^#{races[0]["a"]["seq"]} ', title(b), 'the link goes there')
+        clean(t, b)
