@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The lines of the source that kernels were made from, as their PTX says (nvcc -lineinfo), or the
- * line table of their code object (hipcc -gline-tables-only): of a trace, or of a CUDA program that
- * has not run yet.
+ * line table of their code object (hipcc -gline-tables-only): of a trace, or of a program that has
+ * not run yet.
  */
 #ifndef ENGINE_KERNEL_LINES_H
 #define ENGINE_KERNEL_LINES_H

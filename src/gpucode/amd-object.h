@@ -59,6 +59,10 @@ bool amd_object_is_whole(const void *object, size_t size);
 /* Where a loaded object's file lies, by the HSA runtime's list for debuggers: "memory://PID#offset=
  * ADDRESS&size=N", or "file://PATH#offset=N&size=N". False: it says neither number. */
 bool amd_object_uri(const char *uri, uint64_t *ret_offset, uint64_t *ret_size);
+/* Calls fn for each code object for AMD in offload bundles, which may lie one behind another with
+ * padding between them (a program's .hip_fatbin). Damaged ones are left out. */
+void amd_bundle_objects(const void *bundles, size_t size,
+	void (*fn)(void *arg, const void *object, size_t n), void *arg);
 /* The processor and its features that the object is for: "gfx90a:sramecc+". */
 bool amd_object_target(const void *object, size_t size, struct amd_text *ret);
 

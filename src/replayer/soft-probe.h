@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes inside kernels, on the software GPU: what lanes do at a line of the source is counted. A
+ * Probes inside kernels, on the software GPUs: what lanes do at a line of the source is counted. A
  * replay's are set by the table of soft-watch.h. A live program's lie in a file that tsdb made and
- * that its libcuda.so.1 maps when it is loaded (TSDB_SOFT_PROBES): tsdb writes them while no kernel
- * runs, and reads what was counted whenever it likes.
+ * that its libcuda.so.1 or libhsakmt.so.1 maps when it is loaded (TSDB_SOFT_PROBES): tsdb writes
+ * them while no kernel runs, and reads what was counted whenever it likes.
  *
  * A lane passes a line when it comes to the first instruction of a run of instructions of that
  * line, in the order of the PTX: where a breakpoint at the line stops. An instruction that is not

@@ -3,7 +3,7 @@
 # Room softamd: the software AMD GPU. Loaded into other people's programs, so never sanitised.
 
 # --- the processor: libamdgpu.a; libamdtest.a is the same for its own tests and the fuzzer ---------------
-HEADERS_TO_CHECK += src/softamd/micro/amd-micro.h src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
+HEADERS_TO_CHECK += src/softamd/micro/amd-micro.h src/softamd/micro/amd-micro-probe.h src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
 AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/decode/gfx9-insns.def src/softamd/decode/gfx-decode.c src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.c \
 	src/softamd/decode/gfx-table.h src/softamd/decode/gfx-text.c \
@@ -16,7 +16,7 @@ AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/insns/amd-packed.c src/softamd/insns/amd-matrix.c \
 	src/softamd/watch/amd-race.c src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h src/softamd/watch/amd-race-order.c \
 	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h src/softamd/micro/amd-micro.h \
-	src/softamd/micro/amd-micro-session.c src/softamd/micro/amd-micro-points.c src/softamd/micro/amd-micro-look.c src/softamd/micro/amd-micro-names.c \
+	src/softamd/micro/amd-micro-session.c src/softamd/micro/amd-micro-points.c src/softamd/micro/amd-micro-look.c src/softamd/micro/amd-micro-names.c src/softamd/micro/amd-micro-probe.c src/softamd/micro/amd-micro-probe.h \
 	$(SOFTCORE_SOURCES)
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
 AMD_ARITHMETIC = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing

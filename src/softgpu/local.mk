@@ -28,7 +28,7 @@ PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bo
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
 	src/replayer/soft-debug.h src/softgpu/micro/micro.h src/softgpu/micro/micro-session.c src/softgpu/micro/micro-points.c src/softgpu/micro/micro-probe.c src/softgpu/micro/micro-probe.h src/replayer/soft-probe.h src/softgpu/micro/micro-names.c \
-	src/softgpu/micro/micro-expr.c src/softgpu/micro/micro-look.c src/softgpu/micro/micro-print.c src/softgpu/micro/micro-print.h
+	src/softgpu/micro/micro-expr.c src/softgpu/micro/micro-look.c
 HEADERS_TO_CHECK += src/replayer/soft-debug.h src/softgpu/micro/micro.h
 # Matrices, halves, the rarer integer instructions.
 PTX_SOURCES += \
@@ -100,7 +100,7 @@ LIBCUDA_SOURCES = \
 	src/softgpu/driver/drv-tex.c \
 	src/softgpu/graph/drv-user-object.c \
 	src/softgpu/driver/drv-ipc.c src/softgpu/driver/drv-vmm.c \
-	src/softgpu/driver/drv-watch.c src/softgpu/micro/drv-probe.c src/softgpu/micro/launch-probes.h \
+	src/softgpu/driver/drv-watch.c \
 	src/softgpu/driver/drv-workspace.c \
 	src/softgpu/driver/entry.h \
 	src/gpucode/fatbin.c src/gpucode/fatbin.h \

@@ -7,6 +7,7 @@
 #include "symbols/elf-facts.h"
 #include "base/buf.h"
 #include "base/checked.h"
+#include "gpucode/amd-object.h"
 #include "gpucode/fatbin.h"
 
 #include <elfutils/libdwelf.h>
@@ -259,6 +260,22 @@ void program_fatbins(
 		each_fatbin(f.elf, ".nv_fatbin", add, arg);
 		each_fatbin(f.elf, "__nv_relfatbin", add, arg);
 	}
+	elf_file_close(&f);
+}
+
+void program_amd_objects(
+	const char *path, void (*add)(void *arg, const void *object, size_t n), void *arg)
+{
+	struct elf_file f;
+	GElf_Shdr sh;
+
+	if (!elf_file_open(&f, path))
+		return;
+	Elf_Scn *s = f.elf ? find_section(f.elf, ".hip_fatbin", &sh) : NULL;
+	Elf_Data *d = s && sh.sh_type != SHT_NOBITS ? elf_rawdata(s, NULL) : NULL;
+
+	if (d && d->d_buf)
+		amd_bundle_objects(d->d_buf, d->d_size, add, arg);
 	elf_file_close(&f);
 }
 

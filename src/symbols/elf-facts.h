@@ -48,6 +48,9 @@ struct program_facts {
 /* Looks at path (searched in PATH when it has no slash). Fails only when it cannot be read. */
 struct err *program_facts(const char *path, struct program_facts *ret) TS_CHECK;
 
+/* Calls add for each AMD code object in the file (.hip_fatbin). */
+void program_amd_objects(
+	const char *path, void (*add)(void *arg, const void *object, size_t n), void *arg);
 /* Calls add for each fat binary in the file. */
 void program_fatbins(
 	const char *path, void (*add)(void *arg, const void *fatbin, size_t n), void *arg);

@@ -426,6 +426,79 @@ static void damaged_objects_are_taken(void **state)
 	assert_false(amd_object_kernels(object, size, count, &n));
 }
 
+/* --- offload bundles --- */
+
+struct taken {
+	unsigned n;
+	size_t sizes;
+	unsigned char last;
+};
+
+static void take_object(void *arg, const void *p, size_t n)
+{
+	struct taken *t = arg;
+
+	t->n++;
+	t->sizes += n;
+	t->last = ((const unsigned char *)p)[n - 1];
+}
+
+static void put_u64(unsigned char *p, uint64_t v)
+{
+	memcpy(p, &v, sizeof v);
+}
+
+/* One bundle of 512 bytes: the host's entry, which is empty, and one for gfx90a. */
+static void make_bundle(unsigned char *b)
+{
+	static const char host[] = "host-x86_64-unknown-linux",
+			  amd[] = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+	unsigned char *at = b + 32;
+
+	memset(b, 0, 512);
+	memcpy(b, "__CLANG_OFFLOAD_BUNDLE__", 24);
+	put_u64(b + 24, 2);
+	put_u64(at, 256);
+	put_u64(at + 16, sizeof host - 1);
+	memcpy(at + 24, host, sizeof host - 1);
+	at += 24 + sizeof host - 1;
+	put_u64(at, 300);
+	put_u64(at + 8, 100);
+	put_u64(at + 16, sizeof amd - 1);
+	memcpy(at + 24, amd, sizeof amd - 1);
+	b[399] = 77;
+}
+
+static void bundles_have_objects(void **state)
+{
+	unsigned char b[1100] = {0}, one[512];
+	struct taken t = {0};
+
+	(void)state;
+	make_bundle(b + 3);
+	make_bundle(b + 580); /* another, behind padding */
+	amd_bundle_objects(b, sizeof b, take_object, &t);
+	assert_int_equal(t.n, 2);
+	assert_int_equal(t.sizes, 200);
+	assert_int_equal(t.last, 77);
+	for (size_t n = 0; n < 512; n++) {
+		unsigned char *cut = malloc(n + 1); /* so that a sanitizer sees a read behind it */
+
+		make_bundle(one);
+		memcpy(cut, one, n);
+		t = (struct taken){0};
+		amd_bundle_objects(cut, n, take_object, &t);
+		assert_int_equal(t.n, n >= 400);
+		free(cut);
+	}
+	for (size_t at = 24; at < 140; at++)
+		for (unsigned v = 1; v < 256; v += 51) {
+			make_bundle(one);
+			one[at] = (unsigned char)v;
+			amd_bundle_objects(one, sizeof one, take_object, &t);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +509,7 @@ int main(void)
 		cmocka_unit_test(whole_objects_name_nothing_outside),
 		cmocka_unit_test(places_are_read),
 		cmocka_unit_test(damaged_objects_are_taken),
+		cmocka_unit_test(bundles_have_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,7 +184,7 @@ struct err *live_rearm(struct engine *en)
 	struct tsdb_control *ctl = live_control(en);
 
 	TRY(ctl ? breakpoints_arm(en->breaks, ctl) : NULL);
-	return en->live.inf && en->live.soft ? kernel_prints_set(en) : NULL;
+	return en->live.inf && (en->live.soft || en->live.soft_amd) ? kernel_prints_set(en) : NULL;
 }
 
 struct err *live_set_ignore(struct engine *en, struct breakpoint *bp)
@@ -239,7 +239,9 @@ static void tell_no_prints(struct engine *en)
 {
 	const struct breakpoint *bp;
 
-	for (unsigned i = 0; !en->live.soft && (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)
+	if (en->live.soft || en->live.soft_amd)
+		return;
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)
 		if (bp->enabled && breakpoint_is_in_kernel(bp) && en->hooks.note) {
 			en->hooks.note(en->hooks.arg,
 				"A dprintf inside a kernel needs the software GPU (\"run --gpu soft\"): this program shows none.");

@@ -181,9 +181,10 @@ static void take_device_lines(struct kernel_lines *out, const struct amd_image *
 	}
 }
 
-static void take_object(struct kernel_lines *out, const struct buf *code)
+static void take_object(void *arg, const void *object, size_t n)
 {
-	struct amd_image *m = amd_image_new(code->data, code->len);
+	struct kernel_lines *out = arg;
+	struct amd_image *m = amd_image_new(object, n);
 	const unsigned first = out->n;
 	const char **files;
 
@@ -236,7 +237,7 @@ static struct err *take_code(struct sbt_reader *r, uint64_t hash, struct taker *
 	else if (!e && kind == CODE_FATBIN)
 		take_fatbin(t, code.data, code.len);
 	else if (!e && kind == CODE_AMD_OBJECT && t->objects)
-		take_object(t->objects, &code);
+		take_object(t->objects, code.data, code.len);
 	buf_free(&code);
 	return e;
 }
@@ -289,6 +290,7 @@ void kernel_lines_of_program(const char *path, struct kernel_lines *ret)
 {
 	*ret = (struct kernel_lines){0};
 	kernel_texts_of_program(path, take_lines, ret);
+	program_amd_objects(path, take_object, ret);
 }
 
 void kernel_lines_free(struct kernel_lines *l)

@@ -325,15 +325,15 @@ static struct err *check_place(struct engine *en, const struct probe *p)
 	if (found)
 		return NULL;
 	if (kernel && !lines)
-		return err_cure(err_new(ERR_INCOMPLETE, "the PTX of %s has no lines of its source",
+		return err_cure(err_new(ERR_INCOMPLETE, "the code of %s has no lines of its source",
 					p->kernel ? p->kernel : "the kernels"),
-			"Build with \"nvcc -lineinfo\" or \"nvcc -G\"");
+			"Build with \"nvcc -lineinfo\" or \"nvcc -G\", HIP programs with \"hipcc -gline-tables-only\" or \"-g\"");
 	if (kernel)
 		return err_cure(
 			err_new(ERR_NOT_FOUND, "neither line %u nor any behind it is in a kernel",
 				p->line),
 			"Choose a line before it; \"list KERNEL\" shows them");
-	return err_cure(err_new(ERR_NOT_FOUND, "the trace has no PTX of a kernel %s", p->kernel),
+	return err_cure(err_new(ERR_NOT_FOUND, "the trace has no code of a kernel %s", p->kernel),
 		"\"info kernels\" lists the kernels");
 }
 
@@ -390,7 +390,7 @@ static struct err *of_live(struct engine *en, struct soft_probe_result *ret)
 {
 	const struct probes *p = en->probes;
 
-	if (en->live.inf && !en->live.soft)
+	if (en->live.inf && !en->live.soft && !en->live.soft_amd)
 		return err_cure(err_new(ERR_UNSUPPORTED, "probes need the software GPU"),
 			"Use \"run --gpu soft\", or record the program and probe its replay with \"replay start --on soft\"");
 	if (!p->area)
@@ -479,9 +479,12 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 	uint64_t was;
 
 	TRY(replay_device_need(en, "probes", &rd));
-	if (rd->hip)
-		return replay_device_lacks(rd, "probes need");
 	changed = !rd->shows || settings_on(&en->set, SET_PROBES_REWRITE);
+	if (changed && rd->hip)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"probes by changed code change PTX, and this is a HIP trace"),
+			"\"set probes rewrite off\"");
 	if (changed && (rd->what_if || rd->partial))
 		return err_cure(
 			err_new(ERR_UNSUPPORTED,

@@ -527,3 +527,49 @@ bool amd_object_uri(const char *uri, uint64_t *ret_offset, uint64_t *ret_size)
 	return number_at(uri, "offset=", ret_offset) && number_at(uri, "size=", ret_size) &&
 	       *ret_size;
 }
+
+/* --- offload bundles (LLVM, "Clang Offload Bundler") --- */
+
+static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+enum { MAGIC = sizeof(magic) - 1 };
+
+static uint64_t u64_at(const unsigned char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* One bundle of at most `size` bytes. */
+static void bundle_objects(const unsigned char *p, size_t size,
+	void (*fn)(void *arg, const void *object, size_t n), void *arg)
+{
+	uint64_t at = MAGIC + 8, count;
+
+	if (size < at)
+		return;
+	count = u64_at(p + MAGIC);
+	while (count-- && range_within(at, 24, 0, size)) {
+		const uint64_t offset = u64_at(p + at), n = u64_at(p + at + 8),
+			       name = u64_at(p + at + 16);
+
+		at += 24;
+		if (!range_within(at, name, 0, size) || !range_within(offset, n, 0, size))
+			return;
+		if (n && memmem(p + at, name, "amdgcn", 6))
+			fn(arg, p + offset, n);
+		at += name;
+	}
+}
+
+void amd_bundle_objects(const void *bundles, size_t size,
+	void (*fn)(void *arg, const void *object, size_t n), void *arg)
+{
+	const unsigned char *p = bundles, *end = p + size;
+
+	while (size && (p = memmem(p, (size_t)(end - p), magic, MAGIC))) {
+		bundle_objects(p, (size_t)(end - p), fn, arg);
+		p += MAGIC;
+	}
+}

@@ -153,6 +153,17 @@ static struct lane_value builtin(const struct amd_wave *w, const struct lane_op 
 	}
 }
 
+/* One that was compiled without knowing the launch may not be there. */
+static bool has_register(const struct amd_wave *w, const struct lane_op *o)
+{
+	const struct amd_launch *l = w->group->worker->l;
+	const uint32_t last = (uint32_t)o->off + (o->space & SPACE_WIDE ? 1 : 0);
+
+	return o->name == NAME_S   ? last >= GFX_SGPRS || last < amd_micro_scalars(l)
+	       : o->name == NAME_V ? last < l->vgprs
+				   : last < l->accs;
+}
+
 static uint32_t word_of(const struct amd_wave *w, unsigned name, int32_t reg, unsigned lane)
 {
 	return name == NAME_S	? w->s[reg & 127]
@@ -175,6 +186,8 @@ static struct lane_value value_of(const void *arg, const struct lane_op *o, unsi
 	case NAME_BUILTIN:
 		return builtin(w, o, lane);
 	default:
+		if (!has_register(w, o))
+			return (struct lane_value){.bad = true};
 		low = word_of(w, o->name, o->off, lane);
 		if (!(o->space & SPACE_WIDE))
 			return (struct lane_value){.i = (int32_t)low};

@@ -5,7 +5,7 @@
 // GPU's, so that what asks it need not know which device it is. While nothing is switched on, a
 // dispatch pays one look at a flag.
 //
-// There is nothing here of programmatic launches, textures and probes: those members do nothing.
+// There is nothing here of programmatic launches and textures: those members do nothing.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,7 +230,9 @@ static bool on_step(void *arg, const struct amd_wave *wave, uint64_t pc)
 {
 	struct kfd_watched *w = arg;
 
-	return w->race.step(w->race.arg, wave, pc);
+	if (w->probing.b)
+		amd_probing_step(&w->probing, wave, pc);
+	return !w->races || w->race.step(w->race.arg, wave, pc);
 }
 
 static void on_access(void *arg, const struct amd_access *a)
@@ -263,6 +265,8 @@ static void on_group(void *arg, struct amd_group *g, const uint32_t id[3], bool 
 {
 	struct kfd_watched *w = arg;
 
+	if (w->probing.b && ended)
+		amd_probing_group_ended(&w->probing, g);
 	if (w->races)
 		w->race.group(w->race.arg, g, id, ended);
 }
@@ -280,6 +284,20 @@ static void from_environment(void)
 		switch_to(&checking, true);
 }
 
+static void begin_probes(struct kfd_watched *w, const struct amd_dispatch *d)
+{
+	uint64_t bias;
+	struct amd_image *image = kfd_image_of(d->kernel_object, &bias);
+
+	if (image) {
+		kfd_kernel_name(d->kernel_object, w->kernel, sizeof(w->kernel));
+		amd_probing_begin(&w->probing, w->probes.copy, w->probes.n, w->kernel, image,
+			amd_entry_of(d), bias);
+	}
+	amd_image_free(image);
+	probes_begin(&w->probes, w->probing.b);
+}
+
 void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 {
 	pthread_once(&watch.once, from_environment);
@@ -291,10 +309,12 @@ void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 	pthread_mutex_unlock(&watch.lock);
 	w->collects = on(&collecting);
 	w->races = on(&checking) ? amd_races_new(d, 0) : NULL;
-	if (!w->collects && !w->races)
+	if (probes_take(&w->probes))
+		begin_probes(w, d);
+	if (!w->collects && !w->races && !w->probing.b)
 		return;
 	w->both = (struct amd_observer){.arg = w,
-		.step = w->races ? on_step : NULL,
+		.step = w->races || w->probing.b ? on_step : NULL,
 		.access = on_access,
 		.sync = on_sync,
 		.barrier = on_barrier,
@@ -309,6 +329,7 @@ void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 
 void kfd_watch_end(struct kfd_watched *w)
 {
+	probes_end(&w->probes);
 	if (w->collects)
 		flush(w);
 	if (!w->races)
@@ -344,17 +365,6 @@ static void no_texture_gone(uint64_t handle)
 	(void)handle;
 }
 
-static void no_probes(const struct soft_probe *p, unsigned n)
-{
-	(void)p, (void)n;
-}
-
-static bool no_result(unsigned i, struct soft_probe_result *ret)
-{
-	(void)i, (void)ret;
-	return false;
-}
-
 KFD_PUBLIC const struct soft_watch *tsdb_soft_watch(void)
 {
 	static const struct soft_watch table = {.version = SOFT_WATCH_VERSION,
@@ -374,8 +384,8 @@ KFD_PUBLIC const struct soft_watch *tsdb_soft_watch(void)
 		.collected_by = collected_by,
 		.texture = no_texture,
 		.texture_gone = no_texture_gone,
-		.probes = no_probes,
-		.probe_result = no_result};
+		.probes = probes_set,
+		.probe_result = probes_result};
 
 	return &table;
 }

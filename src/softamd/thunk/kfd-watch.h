@@ -7,7 +7,9 @@
 #define SOFTAMD_KFD_WATCH_H
 
 #include "replayer/soft-watch.h"
+#include "softamd/micro/amd-micro-probe.h"
 #include "softamd/thunk/kfd.h"
+#include "softcore/probe-area.h"
 #include "softamd/watch/amd-race.h"
 
 /* The watchers of one dispatch while it runs. */
@@ -15,6 +17,8 @@ struct kfd_watched {
 	struct amd_observer both, race;
 	struct amd_races *races; /* NULL: not looked for */
 	bool collects;
+	struct launch_probes probes;
+	struct amd_probing probing;
 	/* accesses that are not in the set yet */
 	enum amd_access_kind kind;
 	uint64_t addr, size;

@@ -8,7 +8,7 @@
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
 #include "softgpu/driver/overlap.h"
-#include "softgpu/micro/launch-probes.h"
+#include "softgpu/micro/micro-probe.h"
 #include "softgpu/driver/watch.h"
 
 #include <signal.h>
@@ -217,6 +217,7 @@ static void run_kernel(const struct op *op, struct ctx *c, const struct op_origi
 	struct ptx_fault fault = {0};
 	struct watched watched;
 	struct launch_probes probes;
+	struct ptx_observer probing;
 	enum ptx_fault_code code;
 	int none = CUDA_SUCCESS;
 
@@ -228,9 +229,10 @@ static void run_kernel(const struct op *op, struct ctx *c, const struct op_origi
 		l.grid_workspace = workspace_get();
 	l.cooperative |= l.observer != NULL;
 	watch_begin(&watched, &l);
-	probe_begin(&probes, &l, op->kernel.fn->module->text, op->kernel.fn->module->text_size);
+	micro_probes_begin(&probes, &l, &probing, op->kernel.fn->module->text,
+		op->kernel.fn->module->text_size);
 	code = ptx_run(&l, &fault);
-	probe_end(&probes);
+	probes_end(&probes);
 	watch_end(&watched);
 	workspace_put(l.grid_workspace);
 	if (fault.undefined[0] && !atomic_exchange(&op->kernel.fn->told_undefined, true))

@@ -10,7 +10,7 @@
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
 #include "softgpu/driver/overlap.h"
-#include "softgpu/micro/launch-probes.h"
+#include "softcore/probe-area.h"
 #include "softgpu/watch/ptx-access.h"
 #include "softgpu/driver/watch.h"
 

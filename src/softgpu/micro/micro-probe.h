@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Probes of one launch while it runs (replayer/soft-probe.h).
+ * Probes of a launch of PTX: their places, and an observer (softcore/lane-probe.h counts).
  */
 #ifndef SOFTGPU_MICRO_PROBE_H
 #define SOFTGPU_MICRO_PROBE_H
 
-#include "replayer/soft-probe.h"
+#include "softcore/probe-area.h"
 #include "softgpu/watch/ptx-observe.h"
 
-struct probed; /* NULL: no probe is at a line of the launch */
-/* text is the PTX of l's module and lives as long. */
-struct probed *probed_new(const struct ptx_launch *l, const struct soft_probe *p, unsigned n,
+/* NULL: no probe is at a line of the launch. text is the PTX of l's module. p lives as long. */
+struct probed *micro_probed_new(const struct ptx_launch *l, const struct soft_probe *p, unsigned n,
 	const char *text, size_t text_size);
-/* Where records of probes that print go, one after the other; else they are only counted. */
-void probed_prints(
-	struct probed *b, void (*print)(void *arg, const struct soft_print *r), void *arg);
-struct ptx_observer probed_observer(struct probed *b);
-/* The launch has ended: hands out how many lanes of each probe printed nothing. */
-void probed_tell_left(struct probed *b);
-/* What was counted is added to results, one for each probe. */
-void probed_add(struct probed *b, unsigned probe, struct soft_probe_result *to);
-bool probed_has(const struct probed *b, unsigned probe);
-void probed_free(struct probed *b); /* NULL is fine */
+struct ptx_observer micro_probed_observer(struct probed *b);
+
+/* Before ptx_run: puts an observer into l, in *room, if a probe is at one of its lines;
+ * probes_end() ends it. */
+void micro_probes_begin(struct launch_probes *lp, struct ptx_launch *l, struct ptx_observer *room,
+	const char *text, size_t n);
 
 #endif

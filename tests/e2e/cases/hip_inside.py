@@ -114,3 +114,43 @@ def test_looking_elsewhere_comes_back(t):
     places = re.findall(r'^Inside #.*$', r.out, re.M)
     t.equal(len(places), 2, r.show())
     t.equal(places[0], places[1], 'the place')
+
+
+def test_probes_in_a_replay(t):
+    """Counts are those that the program's own numbers give: 391 workgroups of 256, of which 255 add in each."""
+    recorded_with_memory(t, 'reduction')
+    r = inside(t, 'reduction', 'probe sum:reduction.hip:15 count', 'probe sum:18 hist threadIdx.x if blockIdx.x == 7', 'probe sum:15 by %s4 if blockIdx.x == 3',
+               'probe sum:14 by total', 'probe sum:14 count if %v250 == 0', 'info probes', 'replay verify', record=False)
+    t.equal(r.status, 0, r.show())
+    t.match(rf'^Probe 1 at sum:reduction\.hip:15: count\n  {391 * 255} threads, 1 launch$', r.out)
+    t.match(r'^  256 threads, 1 launch\n  \[0\] +1 .*\n  \[1\] +1 .*\n  \[2, 4\) +2 .*\n', r.out, 'a histogram')
+    t.match(r'^  255 threads, 1 launch\n  128 +128 .*\n  64 +64 ', r.out, 'values of a register')
+    t.equal(len(re.findall(rf'^  {391 * 256 * 8} threads were not counted: the expression has no value there$', r.out, re.M)), 2,
+            'a variable, and a register that the kernel does not have')
+    r = inside(t, 'reduction', 'probe sum:15 count', 'set probes rewrite on', 'info probes', 'probe nosuch:15 count', 'probe sum:9999 count', record=False)
+    t.match(r'probes by changed code change PTX, and this is a HIP trace', r.err)
+    t.match(r'the trace has no code of a kernel nosuch', r.err)
+    t.match(r'neither line 9999 nor any behind it is in a kernel', r.err)
+
+
+def test_probes_in_functions_and_parted_lanes(t):
+    recorded_with_memory(t, 'calls')
+    r = inside(t, 'calls', 'probe calls.hip:8 count', 'probe calls.hip:16 hist lane', 'info probes', record=False)
+    t.match(r'^Probe 1 .*\n  150 threads, 1 launch$', r.out, '100 work-items, the odd ones twice')
+    t.match(r'^Probe 2 .*\n  50 threads, 1 launch$', r.out)
+
+
+def test_messages_of_work_items(t):
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    said = ['block (0,0,0), thread (1,0,0): i=1 b=0', 'block (0,0,0), thread (101,0,0): i=101 b=0', 'block (0,0,0), thread (201,0,0): i=201 b=0']
+    message = 'dprintf sum:reduction.hip:18 if blockIdx.x < 1 && threadIdx.x % 100 == 1,"i=%d b=%d\\n", threadIdx.x, blockIdx.x'
+    r = inside(t, 'reduction', message, f'replay goto {seq - 1}', 'continue', record=False)
+    t.equal(re.findall(r'^block .*$', r.out, re.M), said, 'in a replay')
+    r = t.tsdb('--gpu', 'soft-amd', '--batch', '-ex', message, '-ex', 'probe sum:reduction.hip:15 count', '-ex', 'run', '-ex', 'info probes', '--args',
+               program('hip/reduction'))
+    t.equal(r.status, 0, r.show())
+    t.equal(re.findall(r'^block .*$', r.out, re.M), said, 'of the program as it runs')
+    t.no_match(r'needs the software GPU', r.out + r.err)
+    t.match(rf'^  {391 * 255} threads, 1 launch$', r.out)
+    t.match(r'^the sum is \d+$', r.out)

@@ -140,7 +140,7 @@ def test_what_is_refused(t):
     record(t)
     r = shell(t, 'replay start --on soft', 'probe nosuch:12 count', 'probe work:9999 count', 'probe work count', 'probe work:30 sum', 'probe work:30 by',
               'probe work:30 count %r1', 'unprobe 3', 'info probes', status=1)
-    for text in ('the trace has no PTX of a kernel nosuch', 'neither line 9999 nor any behind it is in a kernel', 'a probe is at KERNEL:LINE',
+    for text in ('the trace has no code of a kernel nosuch', 'neither line 9999 nor any behind it is in a kernel', 'a probe is at KERNEL:LINE',
                  'a probe does count, hist EXPR or by EXPR', 'there is no expression', 'count takes no expression', 'there is no probe 3'):
         t.check(text in r.err, text)
     t.match(r'^No probes\.$', r.out)

@@ -4,7 +4,7 @@
  * lie in memory of this process, or in tsdb's file: that is opened when the library is loaded,
  * since a sandbox may come later.
  */
-#include "softgpu/micro/launch-probes.h"
+#include "softcore/probe-area.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -81,22 +81,22 @@ static void print(void *arg, const struct soft_print *r)
 	pthread_mutex_unlock(&probes.lock);
 }
 
-void probe_begin(struct launch_probes *lp, struct ptx_launch *l, const char *text, size_t n)
+bool probes_take(struct launch_probes *lp)
 {
 	struct soft_probe_area *a = atomic_load_explicit(&probes.area, memory_order_relaxed);
 	unsigned count;
 
 	lp->b = NULL;
 	lp->copy = NULL;
-	if (!a || !a->n || !text)
-		return;
+	if (!a || !a->n)
+		return false;
 	if (a->owner && a->owner != getpid()) /* of the process that this one was forked from */
-		return;
+		return false;
 	count = a->n < SOFT_PROBES_MAX ? a->n : SOFT_PROBES_MAX;
 	lp->generation = atomic_load(&a->generation);
 	lp->copy = malloc(count * sizeof(*lp->copy));
 	if (!lp->copy)
-		return;
+		return false;
 	memcpy(lp->copy, a->probe, count * sizeof(*lp->copy));
 	for (unsigned k = 0; k < count; k++) {
 		struct soft_probe *p = &lp->copy[k];
@@ -107,14 +107,16 @@ void probe_begin(struct launch_probes *lp, struct ptx_launch *l, const char *tex
 			p->row[j].expr[SOFT_TEXT - 1] = p->row[j].condition[SOFT_TEXT - 1] = 0;
 	}
 	lp->n = count;
-	lp->b = probed_new(l, lp->copy, count, text, n);
-	if (!lp->b)
+	return true;
+}
+
+void probes_begin(struct launch_probes *lp, struct probed *b)
+{
+	lp->b = b;
+	if (!b)
 		return;
 	lp->launch = atomic_fetch_add(&launches, 1) + 1;
-	probed_prints(lp->b, print, lp);
-	lp->observer = probed_observer(lp->b);
-	lp->observer.next = l->observer;
-	l->observer = &lp->observer;
+	probed_prints(b, print, lp);
 }
 
 /* Results change as a whole: the one that is not shown is made, then shown. */
@@ -128,10 +130,12 @@ static void add(struct soft_probe_slot *s, struct probed *b, unsigned probe, uin
 	atomic_store(&s->now, !now);
 }
 
-void probe_end(struct launch_probes *lp)
+void probes_end(struct launch_probes *lp)
 {
 	struct soft_probe_area *a = probes.area;
 
+	if (!lp->copy)
+		return;
 	if (lp->b)
 		probed_tell_left(lp->b);
 	pthread_mutex_lock(&probes.lock);
