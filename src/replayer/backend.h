@@ -141,6 +141,8 @@ struct backend {
 	 * ends them. */
 	const char *const *texture_calls;
 	/* Recorded values that mean something to the replayer. */
+	/* Limits that can be set only before a kernel has used what they limit; -1 ends them. */
+	const int *limits_once;
 	int attr_max_shared; /* the kernel attribute: how much dynamic shared memory a launch may
 				have */
 
@@ -158,6 +160,8 @@ struct backend {
 	struct gpu_result (*context_open_to)(struct gpu_context *c);
 	/* Waits for all that the current one was given. */
 	struct gpu_result (*context_finish)(void);
+	/* Sets a limit of the current one; the number is the recording's. */
+	struct gpu_result (*context_limit)(int limit, uint64_t value);
 
 	/* ---- memory ---- */
 	struct gpu_result (*mem_alloc)(uint64_t *ret, size_t size);

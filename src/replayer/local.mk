@@ -38,6 +38,7 @@ tsdb_replayer_SOURCES = \
 	src/replay/engine/values.c src/replay/values.h \
 	src/replayer/inspect/replayer-watch.c \
 	src/replayer/inspect/replayer-probe.c \
+	src/replayer/objects/replayer-limits.c \
 	src/replayer/execute/replayer-watchdog.c \
 	src/replayer/objects/replayer-devices.c src/replayer/execute/replayer-window.c \
 	src/replayer/sandbox/sandbox.c src/replayer/sandbox/sandbox.h src/replayer/sandbox/sandbox-private.h src/replayer/sandbox/sandbox-landlock.c \

@@ -181,15 +181,24 @@ struct gpu_result cuda_context_finish(void)
 	return cuda_result(CU.cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
+struct gpu_result cuda_context_limit(int limit, uint64_t value)
+{
+	return cuda_result(CU.cuCtxSetLimit((CUlimit)limit, value), "cuCtxSetLimit");
+}
+
 /* --- the table --- */
 
 static const char *const texture_calls[] = {"cuTexObjectCreate", "cuSurfObjectCreate",
 	"cuTexRefSetArray", "cuTexRefSetAddress", "cuTexRefSetAddress2D",
 	"cuTexRefSetMipmappedArray", "cuSurfRefSetArray", NULL};
 
+/* CUDA driver API, cuCtxSetLimit. */
+static const int limits_once[] = {CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE, -1};
+
 #define ROW(op) .op = cuda_##op,
 const struct backend backend_cuda = {.open = open_driver,
 	.texture_calls = texture_calls,
 	.machine_code = CODE_CUBIN,
+	.limits_once = limits_once,
 	.attr_max_shared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 	CUDA_OPERATIONS(ROW)};

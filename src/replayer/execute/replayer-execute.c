@@ -341,6 +341,7 @@ static struct err *(*const table[SBT_KIND_END])(struct rp *, const struct sbt_cm
 	[SBT_ALLOC] = on_alloc,
 	[SBT_FREE] = on_free,
 	[SBT_FUNC_ATTR] = on_func_attr,
+	[SBT_CTX_LIMIT] = limits_execute,
 	[SBT_LAUNCH] = on_launch,
 	[SBT_COPY] = copy_execute,
 	[SBT_FILL] = fill_execute,

@@ -523,6 +523,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	GPU(rp, stream_create, &rp->own, true, 0);
 	TRY(staging_open(rp));
 	TRY(objects_make_streams(rp));
+	TRY(limits_open(rp));
 	TRY(probe_open(rp));
 	TRY(code_load(rp));
 	TRY(textures_claim(rp));

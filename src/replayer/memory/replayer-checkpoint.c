@@ -290,6 +290,7 @@ struct err *checkpoint_seek(struct rp *rp, uint64_t seq)
 		TRY(i == SIZE_MAX ? from_trace(rp) : restore(rp, i));
 		rp->stale = false;
 		TRY(code_attrs(rp, rp->position));
+		TRY(limits_at(rp, rp->position));
 	}
 	TRY(back && began ? approach(rp, seq) : execute_to(rp, seq));
 	return execute_finish(rp);

@@ -98,6 +98,12 @@ struct rattr {
 	uint32_t kernel;
 	int attr, value;
 };
+/* A limit of a context, as the program set it. */
+struct rlimit_set {
+	uint64_t seq, ctx, value;
+	int limit;
+	bool told; /* this device does not take it */
+};
 /* A node as it is from command `since` on: nodes of executable graphs change. */
 struct rnode_version {
 	uint64_t since; /* 0: before the window */
@@ -173,6 +179,8 @@ struct objects {
 	struct rglobal *globals;
 	bool graphs_change;  /* some node has more than one version */
 	struct rattr *attrs; /* in order of seq */
+	struct rlimit_set *limits; /* the same */
+	size_t nlimits, cap_limits;
 	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels,
 		cap_kernels, ngraphs, cap_graphs, nglobals, cap_globals, nattrs, cap_attrs;
 };
@@ -271,6 +279,16 @@ struct err *code_attr(struct rp *rp, const struct rattr *a) TS_CHECK;
 /* REPLAYER_SWAP: replaces the kernel's code; with n 0 the recorded code is used again. */
 struct err *code_swap(
 	struct rp *rp, uint32_t kernel, enum code_kind kind, const void *code, size_t n) TS_CHECK;
+
+/* --- replayer-limits.c --- */
+
+void limits_learn(struct rp *rp, const struct sbt_cmd *c);
+/* Called before code is loaded: sets what can be set only once, and the rest as it was when the
+ * window began. */
+struct err *limits_open(struct rp *rp) TS_CHECK;
+/* Limits that change as they were after seq. */
+struct err *limits_at(struct rp *rp, uint64_t seq) TS_CHECK;
+struct err *limits_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 
 /* --- replayer-textures.c --- */
 

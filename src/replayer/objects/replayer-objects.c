@@ -344,6 +344,7 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct objects *o = &rp->objects;
 
+	limits_learn(rp, c);
 	if (c->kind == SBT_FUNC_ATTR) {
 		MAKE_ROOM(o->attrs, o->nattrs, o->cap_attrs);
 		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel,

@@ -190,6 +190,7 @@ static const struct {
 		.must = U(graph_update.exec)},
 	[SBT_ATTACH] = {on_attach},
 	[SBT_BATCH] = {on_batch},
+	[SBT_CTX_LIMIT] = {on_nothing},
 };
 
 bool transition_is_there(unsigned kind)
