@@ -17,7 +17,7 @@ BUILD = os.environ.get("TSDB_BUILD", ".")
 SRC = os.environ.get("TSDB_SRC", ".")
 SUITE = os.path.join(BUILD, "tests", "programs", "ptx-suite")
 # What a replay says that it does not do; anything else fails.
-REFUSED = {"heap": "cuCtxSetLimit: not executed again", "peers": "replaying more than one is not supported",
+REFUSED = {"heap": "what they take from the device's own heap cannot be put back", "peers": "replaying more than one is not supported",
            "texture": "textures and surfaces cannot be replayed"}
 LIMIT = 600  # seconds for one run
 # Watched launches are interpreted, so these are about the compiler alone.

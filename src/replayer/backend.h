@@ -140,9 +140,10 @@ struct backend {
 	/* Calls, by how their names begin, after which kernels may use a texture or a surface; NULL
 	 * ends them. */
 	const char *const *texture_calls;
-	/* Recorded values that mean something to the replayer. */
-	/* Limits that can be set only before a kernel has used what they limit; -1 ends them. */
+	/* Limits that can be set only before a kernel has used what they limit; -1 ends them. NULL
+	 * if context_limit is. */
 	const int *limits_once;
+	/* Recorded values that mean something to the replayer. */
 	int attr_max_shared; /* the kernel attribute: how much dynamic shared memory a launch may
 				have */
 
@@ -160,8 +161,10 @@ struct backend {
 	struct gpu_result (*context_open_to)(struct gpu_context *c);
 	/* Waits for all that the current one was given. */
 	struct gpu_result (*context_finish)(void);
-	/* Sets a limit of the current one; the number is the recording's. */
+	/* Sets and reads a limit of the current one; the number is the recording's. Both may be
+	 * NULL: the backend has no limits. */
 	struct gpu_result (*context_limit)(int limit, uint64_t value);
+	struct gpu_result (*context_limit_is)(int limit, uint64_t *ret);
 
 	/* ---- memory ---- */
 	struct gpu_result (*mem_alloc)(uint64_t *ret, size_t size);

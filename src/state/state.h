@@ -162,6 +162,15 @@ struct state_texture {
 	const struct sbt_cmd_texture_create *is;
 };
 bool state_texture(const struct state *s, unsigned i, struct state_texture *ret);
+/* Limits of contexts as the program set them last, by context and number; of a larger number, or of
+ * no context, none is kept. */
+#define STATE_LIMITS 16u
+struct state_limit {
+	uint32_t ctx;
+	unsigned limit; /* below STATE_LIMITS */
+	uint64_t value, seq;
+};
+bool state_limit(const struct state *s, unsigned i, struct state_limit *ret);
 /* From *i on, the next one with this handle; textures and surfaces may have the same. *i is then
  * behind it. */
 bool state_texture_named(

@@ -144,6 +144,56 @@ static struct sbt_cmd texture_destroy(uint64_t seq, uint64_t id)
 	return c;
 }
 
+static struct sbt_cmd limit(uint64_t seq, uint32_t ctx, uint64_t number, uint64_t value)
+{
+	struct sbt_cmd c = cmd_any(seq, SBT_CTX_LIMIT);
+
+	c.ctx = ctx;
+	c.u.ctx_limit.limit = number;
+	c.u.ctx_limit.value = value;
+	return c;
+}
+
+/* The last value of each; a keyframe has them, and one of a state without them is the older layout.
+ */
+static void limits(void **arg)
+{
+	struct state *s = state_small(), *again;
+	struct buf b = BUF_INIT;
+	struct state_limit l;
+	struct sbt_cmd c;
+
+	(void)arg;
+	state_encode(s, &b);
+	assert_int_equal(b.data[0], 2);
+	apply(s, limit(9, 0, 2, 16));
+	apply(s, limit(10, 0, 0, 1ull << 63));
+	apply(s, limit(11, 0, 2, 64));
+	apply(s, limit(12, 0, STATE_LIMITS, 1)); /* unknown: not kept */
+	apply(s, limit(13, SBT_NO_ID, 0, 1));
+	apply(s, limit(14, UINT32_MAX / STATE_LIMITS, 0, 1));
+	buf_clear(&b);
+	state_encode(s, &b);
+	assert_int_equal(b.data[0], 4);
+	ok(state_decode(&again, b.data, b.len));
+	assert_int_equal(state_hash(s), state_hash(again));
+	assert_true(state_limit(again, 0, &l));
+	assert_int_equal(l.limit, 0);
+	assert_true(l.value == 1ull << 63);
+	assert_true(state_limit(again, 1, &l));
+	assert_int_equal(l.limit, 2);
+	assert_int_equal(l.value, 64);
+	assert_int_equal(l.seq, 11);
+	assert_false(state_limit(again, 2, &l));
+	c = cmd_any(15, SBT_CTX_DESTROY);
+	c.u.ctx_destroy.dead_ctx = 0;
+	apply(again, c);
+	assert_false(state_limit(again, 0, &l));
+	state_free(again);
+	state_free(s);
+	buf_free(&b);
+}
+
 /* Handles are small numbers: a word of 8 bytes is one, a word of 4 is none. */
 static void textures(void **arg)
 {
@@ -617,6 +667,7 @@ int main(void)
 		cmocka_unit_test(odd_memory),
 		cmocka_unit_test(many_allocations),
 		cmocka_unit_test(last_writer),
+		cmocka_unit_test(limits),
 		cmocka_unit_test(textures),
 		cmocka_unit_test(short_arguments),
 		cmocka_unit_test(kernels_and_modules),

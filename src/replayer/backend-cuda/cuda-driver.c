@@ -186,6 +186,16 @@ struct gpu_result cuda_context_limit(int limit, uint64_t value)
 	return cuda_result(CU.cuCtxSetLimit((CUlimit)limit, value), "cuCtxSetLimit");
 }
 
+struct gpu_result cuda_context_limit_is(int limit, uint64_t *ret)
+{
+	size_t value = 0;
+	const struct gpu_result r =
+		cuda_result(CU.cuCtxGetLimit(&value, (CUlimit)limit), "cuCtxGetLimit");
+
+	*ret = value;
+	return r;
+}
+
 /* --- the table --- */
 
 static const char *const texture_calls[] = {"cuTexObjectCreate", "cuSurfObjectCreate",

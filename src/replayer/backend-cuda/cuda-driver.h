@@ -27,6 +27,7 @@
 	REQUIRED(cuCtxSetCurrent) \
 	REQUIRED(cuCtxSynchronize) \
 	REQUIRED(cuCtxSetLimit) \
+	REQUIRED(cuCtxGetLimit) \
 	REQUIRED(cuMemAlloc_v2) \
 	REQUIRED(cuMemFree_v2) \
 	REQUIRED(cuMemGetInfo_v2) \
@@ -129,6 +130,7 @@ void cuda_args_of(struct cuda_args *ret, const struct gpu_launch *l);
 #define CUDA_OPERATIONS(OP) \
 	OP(start) \
 	OP(result_name) OP(result_is_fault) OP(context_limit) \
+	OP(context_limit_is) \
 	OP(driver_version) \
 	OP(device_count) OP(device_get) OP(device_name) OP(device_sees) \
 	OP(context_open) OP(context_enter) OP(context_open_to) OP(context_finish) \

@@ -101,8 +101,19 @@ struct rattr {
 /* A limit of a context, as the program set it. */
 struct rlimit_set {
 	uint64_t seq, ctx, value;
-	int limit;
-	bool told; /* this device does not take it */
+	unsigned limit; /* below LIMITS_MAX */
+};
+#define LIMITS_MAX STATE_LIMITS /* CUDA 13 numbers 12 of them (cuda.h, CUlimit) */
+struct limits {
+	struct rlimit_set *sets; /* those before the window, then in order of seq */
+	size_t nsets, cap_sets;
+	uint64_t unknown, unknown_seq; /* sets of limits that tsdb does not know, and the first */
+	uint64_t unknown_limit;	       /* of the first */
+	struct rlimit {
+		uint64_t was; /* before the replay set it */
+		bool changes; /* the recording sets it, and the device takes it at any time */
+		bool told;    /* the user knows that this device did not take one */
+	} of[32][LIMITS_MAX]; /* by number of the device */
 };
 /* A node as it is from command `since` on: nodes of executable graphs change. */
 struct rnode_version {
@@ -179,8 +190,7 @@ struct objects {
 	struct rglobal *globals;
 	bool graphs_change;  /* some node has more than one version */
 	struct rattr *attrs; /* in order of seq */
-	struct rlimit_set *limits; /* the same */
-	size_t nlimits, cap_limits;
+	struct limits limits;
 	size_t nstreams, cap_streams, nevents, cap_events, nmodules, cap_modules, nkernels,
 		cap_kernels, ngraphs, cap_graphs, nglobals, cap_globals, nattrs, cap_attrs;
 };
@@ -282,11 +292,12 @@ struct err *code_swap(
 
 /* --- replayer-limits.c --- */
 
+/* Learns what was set before the window, and what a command of it sets. */
+void limits_from_state(struct rp *rp, const struct state *s);
 void limits_learn(struct rp *rp, const struct sbt_cmd *c);
-/* Called before code is loaded: sets what can be set only once, and the rest as it was when the
- * window began. */
+/* Sets what can be set only before kernels run. Called once, before code is loaded. */
 struct err *limits_open(struct rp *rp) TS_CHECK;
-/* Limits that change as they were after seq. */
+/* Sets the limits that change as they were after command seq. */
 struct err *limits_at(struct rp *rp, uint64_t seq) TS_CHECK;
 struct err *limits_execute(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
 

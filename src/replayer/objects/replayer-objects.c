@@ -304,6 +304,7 @@ void objects_from_state(struct rp *rp, const struct state *s)
 			to->at_start = true;
 	}
 	textures_from_state(rp, s);
+	limits_from_state(rp, s);
 	state_totals(s, &totals); /* has the last of these sentences */
 	if (totals.last_unknown)
 		learn_why(o, (struct sbt_blob){totals.last_unknown, strlen(totals.last_unknown)});
@@ -344,7 +345,6 @@ static void learn_early(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct objects *o = &rp->objects;
 
-	limits_learn(rp, c);
 	if (c->kind == SBT_FUNC_ATTR) {
 		MAKE_ROOM(o->attrs, o->nattrs, o->cap_attrs);
 		o->attrs[o->nattrs++] = (struct rattr){c->seq, (uint32_t)c->u.func_attr.kernel,
@@ -412,6 +412,7 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 	if (before)
 		return;
 	textures_learn(rp, c);
+	limits_learn(rp, c);
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
 		learn_stream(o, c->u.ctx_create.default_stream,

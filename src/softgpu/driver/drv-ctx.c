@@ -470,6 +470,23 @@ static bool limit_known(CUlimit limit)
 	return (unsigned)limit < CTX_LIMITS && (limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
 }
 
+/* What a thread's stack may have: "CUDA C++ Programming Guide", "Technical Specifications per
+ * Compute Capability", local memory per thread. */
+#define STACK_MAX ((size_t)512 << 10)
+
+static bool limit_fits(CUlimit limit, size_t value)
+{
+	switch (limit) {
+	case CU_LIMIT_STACK_SIZE:
+		return value <= STACK_MAX;
+	case CU_LIMIT_PRINTF_FIFO_SIZE:
+	case CU_LIMIT_MALLOC_HEAP_SIZE:
+		return value <= mem_total();
+	default:
+		return true;
+	}
+}
+
 DRV_DEFINE(2, cuCtxSetLimit, CUlimit, limit, size_t, value)
 {
 	struct ctx *c;
@@ -478,6 +495,8 @@ DRV_DEFINE(2, cuCtxSetLimit, CUlimit, limit, size_t, value)
 	if (!limit_known(limit))
 		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
 					    : CUDA_ERROR_INVALID_VALUE;
+	if (!limit_fits(limit, value))
+		return CUDA_ERROR_INVALID_VALUE;
 	/* not after a kernel has used the heap: "CUDA Driver API", cuCtxSetLimit */
 	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && c->heap && !ptx_heap_set_limit(c->heap, value))
 		return CUDA_ERROR_INVALID_VALUE;

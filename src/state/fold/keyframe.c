@@ -13,7 +13,7 @@
 #include "sbt/varint.h"
 #include "state/fold/state-private.h"
 
-#define VERSION 3 /* 1 ends before the extras, 2 has no textures */
+#define VERSION 4 /* 1 ends before the extras, 2 has no textures, 3 no limits */
 
 /* --- fields --- */
 
@@ -94,6 +94,7 @@ static const struct field texture_fields[] = {F(texture, id), F(texture, ctx),
 	F(texture, is.address_y), F(texture, is.address_z), F(texture, is.filter),
 	F(texture, is.texture_flags), F(texture, is.anisotropy), F(texture, is.border_r),
 	F(texture, is.border_g), F(texture, is.border_b), F(texture, is.border_a), END};
+static const struct field limit_fields[] = {F(limit, id), F(limit, seq), F(limit, value), END};
 static const struct field alloc_fields[] = {F(alloc, addr), F(alloc, size), F(alloc, pitch),
 	F(alloc, seq), F(alloc, writer), F(alloc, device), F(alloc, ctx), F(alloc, stack),
 	F(alloc, mem), B(alloc, certain), END};
@@ -236,10 +237,17 @@ static void put_attach(struct buf *out, const struct state *s)
 	X(kernels, kernel) X(graphs, graph) X(threads, thread)
 /* clang-format on */
 
+/* The oldest layout that can say it, for older readers. */
+static unsigned version_of(const struct state *s)
+{
+	return s->limits.n ? VERSION : s->textures.n ? 3 : 2;
+}
+
 void state_encode(const struct state *s, struct buf *out)
 {
-	/* without textures as before, for older readers */
-	buf_byte(out, s->textures.n ? VERSION : VERSION - 1);
+	const unsigned version = version_of(s);
+
+	buf_byte(out, (uint8_t)version);
 	put_row(out, totals_fields, s, NULL);
 	sbt_put(out, strlen(s->oddity));
 	buf_str(out, s->oddity);
@@ -255,8 +263,10 @@ void state_encode(const struct state *s, struct buf *out)
 	}
 	put_allocs(out, &s->allocs);
 	put_extras(out, s);
-	if (s->textures.n)
+	if (version >= 3)
 		put_table(out, texture_fields, &s->textures, ROW(texture));
+	if (version >= 4)
+		put_table(out, limit_fields, &s->limits, ROW(limit));
 	put_attach(out, s);
 }
 
@@ -494,6 +504,8 @@ static void get_state(struct sbt_in *in, struct state *s, unsigned version)
 		get_extras(in, s);
 	if (version >= 3)
 		get_table(in, texture_fields, &s->textures, ROW(texture));
+	if (version >= 4)
+		get_table(in, limit_fields, &s->limits, ROW(limit));
 	if (!in->bad && sbt_left(in))
 		get_attach(in, s);
 }

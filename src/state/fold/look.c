@@ -450,6 +450,20 @@ bool state_texture(const struct state *s, unsigned i, struct state_texture *ret)
 	return true;
 }
 
+bool state_limit(const struct state *s, unsigned i, struct state_limit *ret)
+{
+	const struct limit *l;
+
+	if (i >= s->limits.n)
+		return false;
+	l = &ROWS(s, limits, limit)[i];
+	*ret = (struct state_limit){.ctx = l->id / STATE_LIMITS,
+		.limit = l->id % STATE_LIMITS,
+		.value = l->value,
+		.seq = l->seq};
+	return true;
+}
+
 bool state_texture_named(
 	const struct state *s, uint64_t handle, unsigned *i, struct state_texture *ret)
 {

@@ -89,6 +89,13 @@ struct texture {
 	struct sbt_cmd_texture_create is;
 };
 
+/* A limit that the program set. Its number is STATE_LIMITS times the context's, plus the limit's.
+ */
+struct limit {
+	uint32_t id;
+	uint64_t seq, value;
+};
+
 struct kernel {
 	uint32_t id, module;
 	struct str name, short_name, params;
@@ -143,7 +150,8 @@ struct state {
 	uint64_t seq, commands, launches, copies, fills, syncs, failed, oddities;
 	bool timed; /* state_begin() was used: a head that has not begun is pending */
 	char oddity[ODDITY_MAX];
-	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads, textures;
+	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads, textures,
+		limits;
 	struct vec bytes;
 	struct allocs allocs;
 	struct attach attach;

@@ -38,7 +38,8 @@ void graph_drop(struct state *s, struct graph *g)
 
 /* Arrays of plain rows; streams and graphs own arrays themselves. */
 #define PLAIN(X)                                                                                   \
-	X(devices) X(contexts) X(events) X(modules) X(kernels) X(threads) X(textures) X(bytes)
+	X(devices)                                                                                 \
+	X(contexts) X(events) X(modules) X(kernels) X(threads) X(textures) X(limits) X(bytes)
 
 struct state *state_clone(const struct state *s)
 {

@@ -82,6 +82,11 @@ void on_ctx_destroy(struct state *s, const struct sbt_cmd *c)
 			vec_own(&s->textures, ROW(texture));
 			vec_remove(&s->textures, ROW(texture), i);
 		}
+	for (size_t i = s->limits.n; i--;)
+		if (ROWS(s, limits, limit)[i].id / STATE_LIMITS == id) {
+			vec_own(&s->limits, ROW(limit));
+			vec_remove(&s->limits, ROW(limit), i);
+		}
 	vec_own(&s->modules, ROW(module));
 	for (size_t i = 0; i < s->modules.n; i++)
 		if (ROWS(s, modules, module)[i].ctx == id)
@@ -105,6 +110,21 @@ void on_ctx_set(struct state *s, const struct sbt_cmd *c)
 	if (id != SBT_NO_ID)
 		live(s, c, "context", id, LIFE_OF(x, destroyed), USE);
 	t->ctx = (uint32_t)id;
+}
+
+void on_ctx_limit(struct state *s, const struct sbt_cmd *c)
+{
+	const struct sbt_cmd_ctx_limit *u = &c->u.ctx_limit;
+	struct limit *l;
+
+	if (u->limit >= STATE_LIMITS || c->ctx >= UINT32_MAX / STATE_LIMITS)
+		return;
+	const uint32_t id = c->ctx * STATE_LIMITS + (uint32_t)u->limit;
+	l = table_own(&s->limits, ROW(limit), id);
+	if (!l)
+		l = table_insert(&s->limits, ROW(limit), id);
+	l->value = u->value;
+	l->seq = c->seq;
 }
 
 /* --- textures --- */

@@ -190,7 +190,7 @@ static const struct {
 		.must = U(graph_update.exec)},
 	[SBT_ATTACH] = {on_attach},
 	[SBT_BATCH] = {on_batch},
-	[SBT_CTX_LIMIT] = {on_nothing},
+	[SBT_CTX_LIMIT] = {on_ctx_limit},
 };
 
 bool transition_is_there(unsigned kind)

@@ -55,6 +55,7 @@ void on_event_create(struct state *s, const struct sbt_cmd *c);
 void on_event_destroy(struct state *s, const struct sbt_cmd *c);
 void on_event_record(struct state *s, const struct sbt_cmd *c);
 void on_stream_wait(struct state *s, const struct sbt_cmd *c);
+void on_ctx_limit(struct state *s, const struct sbt_cmd *c);
 void on_texture_create(struct state *s, const struct sbt_cmd *c);
 void on_texture_destroy(struct state *s, const struct sbt_cmd *c);
 void on_module_load(struct state *s, const struct sbt_cmd *c);
