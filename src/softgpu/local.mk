@@ -169,11 +169,14 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
-	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge
+	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
 TESTS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
+tests_unit_test_softgpu_printf_SOURCES = tests/unit/test-softgpu-printf.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_printf_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_printf_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_race_SOURCES = tests/unit/test-softgpu-race.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_race_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_race_LDADD = $(PTX_TEST_LINK)
@@ -268,7 +271,7 @@ SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/un
 	tests/unit/test-softgpu-vmm tests/unit/test-softgpu-tex tests/unit/test-softgpu-api tests/unit/test-softgpu-nodes \
 	tests/unit/test-softgpu-locks tests/unit/test-softgpu-ipc tests/unit/test-softgpu-watch \
 	tests/unit/test-softgpu-func tests/unit/test-softgpu-context tests/unit/test-softgpu-streams tests/unit/test-softgpu-graphs \
-	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory tests/unit/test-softgpu-probe \
+	tests/unit/test-softgpu-names tests/unit/test-softgpu-memory tests/unit/test-softgpu-probe tests/unit/test-softgpu-prints \
 	tests/unit/test-softgpu-overlap tests/unit/test-softgpu-activity
 TEST_SOFT_COMPILE = $(AM_CFLAGS) $(CUDA_CFLAGS) $(CMOCKA_CFLAGS)
 TEST_SOFT_LINK = $(AM_LDFLAGS) -Wl,-rpath,$(abs_builddir)/softgpu
@@ -338,6 +341,10 @@ tests_unit_test_softgpu_watch_SOURCES = tests/unit/test-softgpu-watch.c
 tests_unit_test_softgpu_watch_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_watch_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_watch_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl
+tests_unit_test_softgpu_prints_SOURCES = tests/unit/test-softgpu-prints.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_prints_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_prints_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_prints_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl
 tests_unit_test_softgpu_probe_SOURCES = tests/unit/test-softgpu-probe.c
 tests_unit_test_softgpu_probe_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_probe_LDFLAGS = $(TEST_SOFT_LINK)
