@@ -186,19 +186,22 @@ void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host
 			.pc = f->offset, .sym = syms[i], .inlined = i + 1 < n};
 }
 
-/* The trace's own names of a frame whose file is not the one that was recorded. */
+/* The trace's own names of a frame. They are what the file would say, which takes seconds to read
+ * when it is a library of gigabytes, and all there is when the file is another one by now. */
 static bool add_recorded(struct stack *st, struct symbols *s, struct sbt_reader *r,
 	const struct sbt_host_module *m, const struct sbt_frame *f)
 {
 	const struct sbt_symbol *v;
+	bool changed;
 	unsigned n;
 
-	if (*m->path != '/' || symbols_is_build(s, m->path, m->build_id))
+	if (*m->path != '/')
 		return false;
-	if (!st->changed && !stack_is_runtime_file(m->path))
+	changed = !symbols_is_build(s, m->path, m->build_id);
+	if (changed && !st->changed && !stack_is_runtime_file(m->path))
 		st->changed = m->path;
 	v = sbt_reader_symbol(r, f, &n);
-	st->names_kept = st->names_kept || n;
+	st->names_kept = st->names_kept || (changed && n);
 	if (!n)
 		return false;
 	st->frames = xrealloc(st->frames, (st->n + n) * sizeof *st->frames);

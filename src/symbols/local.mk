@@ -11,8 +11,8 @@ libsymbols_a_SOURCES = src/symbols/symbols.c src/symbols/symbols.h src/symbols/e
 	src/symbols/gpu-core.c src/symbols/gpu-core.h src/symbols/gpu-core-code.c src/symbols/gpu-core-code.h
 libsymbols_a_SOURCES += src/symbols/kernel-params.c src/symbols/params-text.c src/symbols/kernel-params.h src/symbols/sources.c src/symbols/sources.h
 libsymbols_a_SOURCES += src/symbols/ptx/kernel-debug.c src/symbols/kernel-debug.h src/symbols/ptx/ptx-sections.c src/symbols/ptx/ptx-sections.h \
-	src/symbols/dwarf/file-names.h
-HEADERS_TO_CHECK += src/symbols/kernel-debug.h src/symbols/ptx/ptx-sections.h src/symbols/dwarf/file-names.h
+	src/symbols/dwarf/file-names.h src/symbols/dwarf/symtab.c src/symbols/dwarf/symtab.h
+HEADERS_TO_CHECK += src/symbols/kernel-debug.h src/symbols/ptx/ptx-sections.h src/symbols/dwarf/file-names.h src/symbols/dwarf/symtab.h
 HEADERS_TO_CHECK += src/symbols/kernel-params.h src/symbols/sources.h
 libsymbols_a_CPPFLAGS = $(AM_CPPFLAGS) $(ELF_CFLAGS)
 SYMBOLS_LIBS = $(ELF_LIBS) -ldl
@@ -32,6 +32,11 @@ TESTS += tests/unit/test-kernel-params
 tests_unit_test_kernel_params_SOURCES = tests/unit/test-kernel-params.c
 tests_unit_test_kernel_params_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ELF_CFLAGS)
 tests_unit_test_kernel_params_LDADD = libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(CMOCKA_LIBS) -lm
+check_PROGRAMS += tests/unit/test-symtab
+TESTS += tests/unit/test-symtab
+tests_unit_test_symtab_SOURCES = tests/unit/test-symtab.c
+tests_unit_test_symtab_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ELF_CFLAGS)
+tests_unit_test_symtab_LDADD = libsymbols.a libcommon.a $(SYMBOLS_LIBS) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-kernel-debug
 TESTS += tests/unit/test-kernel-debug
 tests_unit_test_kernel_debug_SOURCES = tests/unit/test-kernel-debug.c

@@ -6,6 +6,7 @@
  */
 #include "symbols/symbols.h"
 #include "symbols/dwarf/symbols-files.h"
+#include "symbols/dwarf/symtab.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -26,6 +27,7 @@ struct symfile {
 	Dwfl *dwfl; /* NULL: cannot be opened */
 	Dwfl_Module *module;
 	char *build_id;
+	struct symtab *table;
 	struct file_kept kept;
 };
 
@@ -69,6 +71,7 @@ void symbols_free(struct symbols *s)
 			f->kept.free(f->kept.kept);
 		if (f->dwfl)
 			dwfl_end(f->dwfl);
+		symtab_free(f->table);
 		free(f->path);
 		free(f->build_id);
 		free(f);
@@ -369,12 +372,11 @@ static void line_of(struct symbols *s, const struct symfile *f, uint64_t vaddr, 
 }
 
 /* The name from the symbol tables, and the offset in the function. */
-static void symbol_of(
-	struct symbols *s, const struct symfile *f, uint64_t vaddr, struct symbol *ret)
+static void symbol_of(struct symbols *s, struct symfile *f, uint64_t vaddr, struct symbol *ret)
 {
 	GElf_Off offset;
 	GElf_Sym sym;
-	const char *name = dwfl_module_addrinfo(f->module, vaddr, &offset, &sym, NULL, NULL, NULL);
+	const char *name = symtab_find(&f->table, f->module, vaddr, &offset, &sym);
 
 	if (!name || !*name)
 		return;
@@ -417,7 +419,7 @@ static unsigned dwarf_names(struct symbols *s, const struct symfile *f, uint64_t
 
 bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct symbol *ret)
 {
-	const struct symfile *f = file_get(s, path);
+	struct symfile *f = file_get(s, path);
 	GElf_Off offset;
 	GElf_Sym sym;
 	const char *name;
@@ -425,7 +427,7 @@ bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct sy
 	*ret = (struct symbol){.module = f->path, .module_offset = vaddr};
 	if (!f->module)
 		return false;
-	name = dwfl_module_addrinfo(f->module, vaddr, &offset, &sym, NULL, NULL, NULL);
+	name = symtab_find(&f->table, f->module, vaddr, &offset, &sym);
 	if (!name || !*name || offset >= (sym.st_size ? sym.st_size : 1))
 		return false;
 	ret->function = symbols_demangle(s, name);
@@ -433,8 +435,8 @@ bool symbols_data(struct symbols *s, const char *path, uint64_t vaddr, struct sy
 	return true;
 }
 
-static unsigned look_up(struct symbols *s, const struct symfile *f, uint64_t vaddr,
-	struct symbol *ret, unsigned max)
+static unsigned look_up(
+	struct symbols *s, struct symfile *f, uint64_t vaddr, struct symbol *ret, unsigned max)
 {
 	unsigned n;
 
