@@ -76,6 +76,9 @@ struct compare_ask {
 	/* A number for the place in the program that a stack is; b: of the second trace. 0: not
 	 * known. May be NULL. */
 	uint64_t (*place)(void *arg, bool b, uint32_t stack);
+	/* Called for each pair of commands that are the same, by seq, in the order of A; at the
+	 * end. May be NULL. */
+	void (*pair)(void *arg, uint64_t a, uint64_t b);
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
 	void *arg;
 };

@@ -34,6 +34,10 @@ static void run(struct compare *ret, struct side *a, struct side *b, const struc
 	ret->coarse = al.coarse;
 	classify(ret, &al, ask);
 	compare_times(ret, a, b);
+	for (uint32_t i = 0; ask->pair && i < a->n; i++) {
+		if (a->e[i].other != SIDE_NONE)
+			ask->pair(ask->arg, a->e[i].seq, b->e[a->e[i].other].seq);
+	}
 	ret->streams = al.streams;
 	ret->nstreams = al.nstreams;
 	al.streams = NULL;

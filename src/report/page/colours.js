@@ -12,7 +12,7 @@ export class Colours {
 	/** Reads the theme again, after it has changed. */
 	read() {
 		const css = getComputedStyle(document.documentElement);
-		for (const name of ['ground', 'panel', 'line', 'text', 'dim', 'accent', 'mark', 'host', 'idle', 'pending', 'running', 'waiting', 'grey', 'bad'])
+		for (const name of ['ground', 'panel', 'heading', 'line', 'text', 'dim', 'accent', 'mark', 'host', 'idle', 'pending', 'running', 'waiting', 'grey', 'bad'])
 			this[name] = css.getPropertyValue(`--${name}`).trim();
 		const dark = this.dark.matches;
 		this.names = HUES.flatMap((h) => [0, 1].map((k) => `hsl(${h} ${dark ? 45 : 62}% ${dark ? 34 + 9 * k : 66 + 10 * k}%)`));

@@ -60,22 +60,38 @@ export class Model {
 		this.range = null;  /* {from, to} on the axis */
 	}
 
-	/** Gives commands that are the same in both traces the same slot, and all others one of their own. */
+	/**
+	 * Gives commands that are the same in both traces the same slot. Between them, what is never compared (allocations, say) shares one
+	 * with its like; all else has one of its own.
+	 */
 	#align() {
 		const [a, b] = this.sides, { toB } = this.pairs;
 		a.slot = new Float64Array(a.trace.n);
 		b.slot = new Float64Array(b.trace.n);
-		let k = 0, slot = 0;
-		for (let i = 0; i < a.trace.n; i++) {
-			for (; k < toB[i]; k++)
-				b.slot[k] = slot++;
-			if (toB[i] >= 0 && toB[i] === k)
-				b.slot[k++] = slot;
-			a.slot[i] = slot++;
+		let i = 0, k = 0, slot = 0;
+		const gap = (untilA, untilB) => {
+			while (i < untilA || k < untilB) {
+				const both = i < untilA && k < untilB && a.trace.kind[i] === b.trace.kind[k] && !a.trace.compared(i);
+				const inA = both || (i < untilA && (k >= untilB || !a.trace.compared(i) || b.trace.compared(k)));
+				if (both || !inA)
+					b.slot[k++] = slot;
+				if (inA)
+					a.slot[i++] = slot;
+				slot++;
+			}
+		};
+		for (let m = 0; m < a.trace.n; m++) {
+			if (toB[m] < k)
+				continue; /* has none, or in another order */
+			gap(m, toB[m]);
+			a.slot[i++] = b.slot[k++] = slot++;
 		}
-		for (; k < b.trace.n; k++)
-			b.slot[k] = slot++;
+		gap(a.trace.n, b.trace.n);
 		this.sides.forEach((s) => s.arrange());
+	}
+	/** Whether a command that is compared has no like in the other trace. */
+	alone(t, i) {
+		return this.pairs !== null && (t ? this.pairs.toA : this.pairs.toB)[i] < 0 && this.sides[t].trace.compared(i);
 	}
 	/** Shifts B's times so that its command k begins where the same command of A does. */
 	shiftTo(k) {

@@ -4,7 +4,7 @@
 import { el, table } from './dom.js';
 import { hex, readings } from './details.js';
 import { bytes, duration } from './view.js';
-import { ARROW_HOST, ARROW_LEARNED, FAILED, IN_GRAPH, KIND, SYNTHETIC } from './trace.js';
+import { ARROW_HOST, ARROW_LEARNED, ARROW_STREAM, FAILED, IN_GRAPH, KIND, SYNTHETIC } from './trace.js';
 
 const ROWS_MAX = 300;
 
@@ -54,7 +54,7 @@ export class Panel {
 	}
 	#fields(trace, details, { t, i }) {
 		const raw = details.raw(i);
-		const rows = details.fields(i).map((f) => [el('span', { title: f.help }, f.name), f.seq ? this.link(t, f.seq) : f.value]);
+		const rows = details.fields(i).map((f) => [el('span', { title: f.help }, f.name), f.seq ? this.link(t, f.seq) : el('span', { class: /^(0|0x0|false|none)$/.test(f.value) && 'dim' }, f.value)]);
 		if (raw.result)
 			rows.unshift(['result', String(raw.result)]);
 		return [el('h3', {}, 'Fields'), table(['Name', 'Value'], rows, { id: 'fields' })];
@@ -71,13 +71,14 @@ export class Panel {
 	}
 	#waits(trace, { t, i }) {
 		const line = (what, list) => list.length && el('p', {}, `${what} `, list.slice(0, 40).map((w, k) => [k ? ', ' : '', this.link(t, trace.seq[w.index])]).flat(), list.length > 40 ? ` and ${list.length - 40} more` : '');
-		const before = trace.waitsFor(i), after = trace.waitedForBy(i);
-		const of = (list, host) => list.filter((w) => (w.what === ARROW_HOST || w.what === ARROW_LEARNED) === host);
+		const before = trace.waitsFor(i), after = trace.waitedForBy(i), of = (list, what) => list.filter((w) => w.what === what);
 		const lines = [
-			line('Waits for the work of other streams:', of(before, false)),
-			line('Comes behind what the host had waited for:', of(before, true)),
-			line('Other streams wait for it:', of(after, false)),
-			line('The host learned that it is finished:', of(after, true)),
+			line('Waits for the work of other streams:', of(before, ARROW_STREAM)),
+			line('Submitted behind what the host had learned at', of(before, ARROW_HOST)),
+			line('The host learns here that these are finished:', of(before, ARROW_LEARNED)),
+			line('Other streams wait for it:', of(after, ARROW_STREAM)),
+			line('The host learns that it is finished at', of(after, ARROW_LEARNED)),
+			line('Submitted behind it:', of(after, ARROW_HOST)),
 		].filter(Boolean);
 		return lines.length ? [el('h3', {}, 'Order'), el('div', { id: 'order' }, lines)] : [];
 	}

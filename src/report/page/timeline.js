@@ -8,7 +8,7 @@ import { lowerBound, upperBound } from './bisect.js';
 import { duration, step } from './view.js';
 
 export const LABELS = 148; /* pixels for the lanes' names */
-const AXIS = 22, GROUP = 22, STREAM = 26, HOST = 20, RANGE = 16, STRIP = 4, GAP = 3;
+const AXIS = 22, GROUP = 22, STREAM = 26, HOST = 20, RANGE = 16, STRIP = 4, GAP = 3, ALONE = 4;
 const ARROWS_MAX = 600;
 
 export class Timeline {
@@ -120,7 +120,10 @@ export class Timeline {
 		const top = row.y, height = row.h - (lane.kind === 'stream' ? STRIP : 0);
 		walk(axis, this.view, 2, (k, x0, x1) => {
 			const i = lane.items[axis.order[k]];
-			this.bars.add(this.#colour(row, i, match), x0, top, Math.max(x1 - x0 - (x1 - x0 > 4 ? 1 : 0), 1), height);
+			const width = Math.max(x1 - x0 - (x1 - x0 > 4 ? 1 : 0), 1);
+			this.bars.add(this.#colour(row, i, match), x0, top, width, height);
+			if (this.model.alone(row.t, i))
+				this.bars.add(this.colours.bad, x0, top, width, ALONE);
 			if (x1 - x0 > 24)
 				labels.push(i, Math.max(x0, 0), x1);
 		}, (k, x, next) => {
@@ -129,6 +132,8 @@ export class Timeline {
 				i = matchIn(lane, axis, match, k, next) ?? i;
 			const single = next === k + 1 && (next >= axis.begins.length || this.view.x(axis.begins[next]) > x + 3);
 			this.bars.add(this.#colour(row, i, match), x, top, single ? 2 : 1, height);
+			if (this.model.alone(row.t, i))
+				this.bars.add(this.colours.bad, x, top, single ? 2 : 1, ALONE);
 		});
 		this.bars.draw(this.g);
 		this.#texts(labels, top, height, row);
@@ -181,7 +186,7 @@ export class Timeline {
 		g.translate(0, -this.scroll);
 		for (const row of this.#visible()) {
 			if (!row.lane) {
-				g.fillStyle = this.colours.panel;
+				g.fillStyle = row.heading ? this.colours.heading : this.colours.panel;
 				g.fillRect(0, row.y, this.width, row.h - GAP);
 				g.fillStyle = this.colours.text;
 				g.fillText(fitted(row.label, this.width, this.letter), 6, row.y + row.h / 2 - 1);
@@ -191,10 +196,10 @@ export class Timeline {
 			g.fillRect(0, row.y, LABELS, row.h + GAP);
 			g.fillStyle = this.colours.dim;
 			g.fillText(fitted(row.lane.label, LABELS - 8, this.letter), 14, row.y + row.h / 2);
+			g.fillStyle = this.colours.line;
+			g.fillRect(LABELS - 1, row.y, 1, row.h + GAP);
 		}
 		g.restore();
-		g.fillStyle = this.colours.line;
-		g.fillRect(LABELS - 1, AXIS, 1, this.seen);
 	}
 
 	/* --- arrows --- */

@@ -84,6 +84,10 @@ export class Trace {
 	nameOf(i) {
 		return this.names[this.name[i]];
 	}
+	/** Whether tsdb diff looks at it: work that ran, and waits. */
+	compared(i) {
+		return !(this.flags[i] & SYNTHETIC) && (this.stream[i] > 0 || this.kind[i] === KIND.SYNC);
+	}
 	timed(i) {
 		return this.dur[i] > 0;
 	}

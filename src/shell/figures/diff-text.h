@@ -5,6 +5,7 @@
 #ifndef SHELL_DIFF_TEXT_H
 #define SHELL_DIFF_TEXT_H
 
+#include "base/id-table.h"
 #include "compare/compare.h"
 #include "shell/line/session.h"
 #include "state/summary.h"
@@ -15,8 +16,14 @@ struct diff_trace {
 	struct sbt_reader *r;
 	struct state *st;	     /* after its last command */
 	struct summary_rows kernels; /* their mangled names */
-	struct id_table *places;     /* u64 by stack; 0: not asked yet */
+	struct id_table places;	     /* u64 by stack; 0: not asked yet */
 };
+/* Opens t->path, which is set. *t is to be closed either way. */
+struct err *diff_trace_open(struct diff_trace *t) TS_CHECK;
+void diff_trace_close(struct diff_trace *t);
+/* For compare_ask.place: the place that a stack is, by the function alone: lines shift when a
+ * program is changed. */
+uint64_t diff_trace_place(struct session *s, struct diff_trace *t, uint32_t stack);
 struct diff_show {
 	struct diff_trace a, b;
 	uint64_t top; /* rows of a table; 0: all */

@@ -5,15 +5,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "base/id-table.h"
 #include "base/words.h"
 #include "shell/figures/diff-text.h"
-#include "shell/figures/sums-text.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
-#include "state/state.h"
 
 #define USAGE                                                                                      \
 	"Use: tsdb diff A B [--time] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]"
@@ -87,63 +84,18 @@ static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 	return NULL;
 }
 
-/* --- traces --- */
-
-static struct err *open_trace(struct session *s, struct diff_trace *t, struct id_table *places)
+static struct err *open_trace(struct session *s, struct diff_trace *t)
 {
-	struct state_kernel k;
-
-	TRY(sbt_reader_open(&t->r, t->path));
-	TRY(state_at(&t->st, t->r, UINT64_MAX));
-	for (unsigned i = 0; state_kernel(t->st, i, &k); i++) {
-		t->kernels.v = xrealloc(t->kernels.v, (t->kernels.n + 1) * sizeof *t->kernels.v);
-		t->kernels.v[t->kernels.n++] = (struct summary_row){.name = xstrdup(k.name)};
-	}
-	places->size = sizeof(uint64_t);
-	t->places = places;
+	TRY(diff_trace_open(t));
 	trace_tell_damage(s->out, t->path, t->r);
 	return NULL;
 }
 
-static void close_trace(struct diff_trace *t)
-{
-	if (t->places)
-		free(t->places->at);
-	summary_rows_free(&t->kernels);
-	state_free(t->st);
-	if (t->r)
-		sbt_reader_close(t->r);
-}
-
-static uint64_t hash_text(const char *text)
-{
-	uint64_t h = UINT64_C(14695981039346656037); /* FNV-1a */
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	return h | 1;
-}
-
-/* The place that a stack is, by the function alone: lines shift when a program is changed. */
 static uint64_t place(void *arg, bool b, uint32_t stack)
 {
 	struct tool_diff *x = arg;
-	struct diff_trace *t = b ? &x->show.b : &x->show.a;
-	uint64_t *known = id_table_row(t->places, stack, true);
-	char *text, *at;
 
-	if (known && *known)
-		return *known;
-	text = sums_site(x->s, t->r, stack, &t->kernels);
-	at = strstr(text, " at ");
-	if (at)
-		*at = 0;
-	const uint64_t h = hash_text(text);
-
-	free(text);
-	if (known)
-		*known = h;
-	return h;
+	return diff_trace_place(x->s, b ? &x->show.b : &x->show.a, stack);
 }
 
 static bool cancelled(void *arg, uint64_t done, uint64_t of)
@@ -196,7 +148,6 @@ static struct err *run(struct tool_diff *x, int *ret)
 int tool_diff(struct session *s, int argc, char **argv)
 {
 	struct tool_diff x = {.s = s, .show.top = TOP};
-	struct id_table a = {0}, b = {0};
 	int status = 1;
 	struct err *e;
 
@@ -206,13 +157,13 @@ int tool_diff(struct session *s, int argc, char **argv)
 	x.ask.arg = &x;
 	e = take_words(&x, argc, argv);
 	if (!e)
-		e = open_trace(s, &x.show.a, &a);
+		e = open_trace(s, &x.show.a);
 	if (!e)
-		e = open_trace(s, &x.show.b, &b);
+		e = open_trace(s, &x.show.b);
 	if (!e)
 		e = run(&x, &status);
-	close_trace(&x.show.a);
-	close_trace(&x.show.b);
+	diff_trace_close(&x.show.a);
+	diff_trace_close(&x.show.b);
 	if (!e)
 		return status;
 	out_error(s->out, e);

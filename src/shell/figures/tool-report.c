@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "engine/races-find.h"
 #include "report/report.h"
+#include "shell/figures/diff-text.h"
 #include "shell/figures/sums-text.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/shown-names.h"
@@ -21,15 +22,18 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb report FILE [RANGE] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--no-sandbox]"
+	"Use: tsdb report FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--no-sandbox]"
 
 struct tool_report {
 	struct session *s;
-	const char *file, *output; /* output NULL: none given */
-	uint64_t first, last;
+	const char *file, *other, *output; /* other, output NULL: none given */
+	uint64_t first, last;		   /* of file */
 	enum report_as { AS_HTML, AS_MARKDOWN, AS_JSON, AS_EVIDENCE } as;
 	enum exact_want exact;
 	bool no_races;
+	struct diff_trace a, b; /* with a second trace: both, as they are compared */
+	struct report_pairs pairs;
+	size_t cap_pairs;
 };
 
 static const struct {
@@ -67,8 +71,12 @@ static struct err *take_word(struct tool_report *x, const char *w)
 		return usage("report has no option %s", w);
 	else if (!x->file)
 		x->file = w;
-	else if (!word_range(w, &x->first, &x->last))
-		return usage("\"%s\" is no range of commands", w);
+	else if (word_range(w, &x->first, &x->last))
+		return NULL;
+	else if (!x->other && access(w, F_OK) == 0)
+		x->other = w;
+	else
+		return usage("\"%s\" is no range of commands, and no other trace", w);
 	return NULL;
 }
 
@@ -103,10 +111,12 @@ static bool cancelled(void *arg, uint64_t done, uint64_t of)
  * reader of its own for the page. */
 struct about {
 	struct tool_report *x;
+	const char *path;
+	uint64_t first, last;
 	struct sbt_reader *r;
 	struct summary_rows kernels; /* their mangled names, for call sites */
 	struct stats stats;
-	struct critical_path path;
+	struct critical_path critical;
 	struct order_races races;
 	char *races_note, *not_path, *not_races; /* heap; not_*: why not */
 	bool has_path;
@@ -151,12 +161,11 @@ static void know_kernels(struct about *a, const struct state *end)
 
 static struct err *find_path(struct about *a)
 {
-	const struct tool_report *x = a->x;
-	const struct order_options o = {.first = x->first,
-		.last = x->last == UINT64_MAX ? 0 : x->last,
+	const struct order_options o = {.first = a->first,
+		.last = a->last == UINT64_MAX ? 0 : a->last,
 		.interrupt = &interrupt_flag};
 
-	TRY(not_known(critical_path(&a->path, a->r, &o), &a->not_path));
+	TRY(not_known(critical_path(&a->critical, a->r, &o), &a->not_path));
 	a->has_path = !a->not_path;
 	return NULL;
 }
@@ -178,8 +187,7 @@ static struct err *find_races(struct about *a)
 
 static struct err *find_out(struct about *a)
 {
-	const struct tool_report *x = a->x;
-	const struct stats_ask ask = {x->first, x->last, cancelled, a->x};
+	const struct stats_ask ask = {a->first, a->last, cancelled, a->x};
 
 	TRY(stats_make(&a->stats, a->r, &ask));
 	summary_sort(
@@ -188,19 +196,22 @@ static struct err *find_out(struct about *a)
 	return find_races(a);
 }
 
-static struct err *make_facts(struct about *a, const struct state *end, struct facts *ret)
+static struct err *make_facts(
+	struct about *a, const struct state *end, const struct compare *changes, struct facts *ret)
 {
 	const struct facts_from from = {.r = a->r,
 		.end = end,
-		.first = a->x->first,
-		.last = a->x->last,
+		.first = a->first,
+		.last = a->last,
 		.stats = &a->stats,
-		.critical = a->has_path ? &a->path : NULL,
+		.critical = a->has_path ? &a->critical : NULL,
 		.not_critical = a->not_path,
 		.races = a->not_races ? NULL : &a->races,
 		.not_races = a->not_races,
 		.races_note = a->races_note,
-		.path = a->x->file,
+		.changes = changes,
+		.other = a->x->other,
+		.path = a->path,
 		.kernel = kernel_name,
 		.place = place_of,
 		.arg = a};
@@ -213,39 +224,88 @@ static void about_free(struct about *a)
 	summary_rows_free(&a->kernels);
 	stats_free(&a->stats);
 	if (a->has_path)
-		critical_path_free(&a->path);
+		critical_path_free(&a->critical);
 	order_races_free(&a->races);
 	free(a->races_note);
 	free(a->not_path);
 	free(a->not_races);
 }
 
-/* The facts of the session's open trace. */
-static struct err *facts_of(struct about *a, struct facts *ret)
+/* Opens the trace as the session's, and makes its facts. */
+static struct err *facts_of(struct about *a, const struct compare *changes, struct facts *ret)
 {
 	const struct state *end;
 
+	TRY(trace_open(a->x->s, a->path));
 	a->r = a->x->s->engine.trace.reader;
 	TRY(engine_end_state(&a->x->s->engine, &end));
 	know_kernels(a, end);
 	TRY(find_out(a));
-	return make_facts(a, end, ret);
+	return make_facts(a, end, changes, ret);
+}
+
+/* --- two traces --- */
+
+static uint64_t place_alike(void *arg, bool b, uint32_t stack)
+{
+	struct tool_report *x = arg;
+
+	return diff_trace_place(x->s, b ? &x->b : &x->a, stack);
+}
+
+static void keep_pair(void *arg, uint64_t a, uint64_t b)
+{
+	struct tool_report *x = arg;
+	struct report_pairs *p = &x->pairs;
+	size_t cap = x->cap_pairs;
+
+	MAKE_ROOM(p->a, p->n, x->cap_pairs);
+	MAKE_ROOM(p->b, p->n, cap);
+	p->a[p->n] = a;
+	p->b[p->n++] = b;
+}
+
+static struct err *compare_both(struct tool_report *x, struct compare *ret)
+{
+	struct compare_ask ask = {.place = place_alike,
+		.pair = keep_pair,
+		.cancelled = cancelled,
+		.arg = x,
+		.range_a = {x->first, x->last},
+		.range_b = {0, UINT64_MAX}};
+
+	x->a.path = x->file;
+	x->b.path = x->other;
+	TRY(diff_trace_open(&x->a));
+	TRY(diff_trace_open(&x->b));
+	ask.a = x->a.r;
+	ask.b = x->b.r;
+	return compare_run(ret, &ask);
 }
 
 /* --- writing --- */
 
-static struct err *write_html(struct about *a, const struct facts *f, FILE *to)
+/* What is written: of the trace, and of the other one, if there is one. */
+struct found {
+	struct about a, b;
+	struct facts facts_a, facts_b;
+	struct compare changes;
+};
+
+static struct err *write_html(struct tool_report *x, struct found *d, FILE *to)
 {
-	const struct tool_report *x = a->x;
-	const struct report_ask ask = {.a = {x->file, a->r, f, kernel_name, a},
+	struct report_ask ask = {.a = {d->a.path, d->a.r, &d->facts_a, kernel_name, &d->a},
+		.pairs = x->pairs,
 		.symbols = session_symbols(x->s),
 		.first = x->first,
 		.last = x->last,
 		.cancelled = cancelled,
-		.arg = a->x,
+		.arg = x,
 		.interrupt = &interrupt_flag};
 	struct report_result r;
 
+	if (x->other)
+		ask.b = (struct report_trace){x->other, x->b.r, &d->facts_b, kernel_name, &d->b};
 	TRY(report_write(&ask, to, &r));
 	fprintf(stderr, "%" PRIu64 " commands, %" PRIu64 " bytes: it opens in any browser.\n",
 		r.commands, r.bytes);
@@ -266,20 +326,20 @@ static struct err *write_text(const struct tool_report *x, const struct facts *f
 	return e;
 }
 
-static struct err *write_to(struct about *a, const struct facts *f, FILE *to)
+static struct err *write_to(struct tool_report *x, struct found *d, FILE *to)
 {
-	return a->x->as == AS_HTML ? write_html(a, f, to) : write_text(a->x, f, to);
+	return x->as == AS_HTML ? write_html(x, d, to) : write_text(x, &d->facts_a, to);
 }
 
 /* The file is written beside its name and renamed when it is whole. */
-static struct err *write_file(struct about *a, const struct facts *f, const char *path)
+static struct err *write_file(struct tool_report *x, struct found *d, const char *path)
 {
 	char *part = xasprintf("%s.part", path);
 	FILE *to = NULL;
 	struct err *e = file_create(part, &to);
 
 	if (!e) {
-		e = write_to(a, f, to);
+		e = write_to(x, d, to);
 		e = err_first(e, file_close(to, part));
 		if (!e && rename(part, path))
 			e = err_sys(errno, "cannot rename %s", part);
@@ -291,43 +351,56 @@ static struct err *write_file(struct about *a, const struct facts *f, const char
 }
 
 /* HTML goes to a file named after the trace unless one is named; text to standard output. */
-static struct err *write_out(struct about *a, const struct facts *f)
+static struct err *write_out(struct tool_report *x, struct found *d)
 {
-	const struct tool_report *x = a->x;
 	const char *base = file_name_of(x->file), *dot = strrchr(base, '.');
 	char *path;
 	struct err *e;
 
 	if (x->output ? !strcmp(x->output, "-") : x->as != AS_HTML)
-		return write_to(a, f, stdout);
+		return write_to(x, d, stdout);
 	path = x->output ? xstrdup(x->output)
 			 : xasprintf("%.*s.%s",
 				   dot && dot != base ? (int)(dot - base) : (int)strlen(base), base,
 				   forms[x->as].suffix);
-	e = write_file(a, f, path);
+	e = write_file(x, d, path);
 	if (!e)
 		fprintf(stderr, "Written to %s.\n", path);
 	free(path);
 	return e;
 }
 
+static struct err *report(struct tool_report *x, struct found *d)
+{
+	d->a = (struct about){.x = x, .path = x->file, .first = x->first, .last = x->last};
+	d->b = (struct about){.x = x, .path = x->other, .last = UINT64_MAX};
+	if (x->other) {
+		TRY(compare_both(x, &d->changes));
+		TRY(facts_of(&d->b, NULL, &d->facts_b));
+	}
+	TRY(facts_of(&d->a, x->other ? &d->changes : NULL, &d->facts_a));
+	out_progress_end(x->s->out);
+	return write_out(x, d);
+}
+
 int tool_report(struct session *s, int argc, char **argv)
 {
 	struct tool_report x = {.s = s, .last = UINT64_MAX, .exact = EXACT_AUTO};
-	struct about a = {.x = &x};
-	struct facts f = {0};
+	struct found d = {0};
 	struct err *e = take_words(&x, argc, argv);
 
 	if (!e)
-		e = trace_open(s, x.file);
-	if (!e)
-		e = facts_of(&a, &f);
+		e = report(&x, &d);
 	out_progress_end(s->out);
-	if (!e)
-		e = write_out(&a, &f);
-	out_progress_end(s->out);
-	facts_free(&f);
-	about_free(&a);
+	facts_free(&d.facts_a);
+	facts_free(&d.facts_b);
+	compare_free(&d.changes);
+	about_free(&d.a);
+	about_free(&d.b);
+	diff_trace_close(&x.a);
+	diff_trace_close(&x.b);
+	free(x.pairs.a);
+	free(x.pairs.b);
 	if (e)
 		out_error(s->out, e);
 	return e != NULL;

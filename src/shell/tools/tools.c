@@ -396,11 +396,12 @@ const struct tool tools[] = {
 		"tsdb diff before.sbt after.sbt --time\n"
 		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
 	{"report", tool_report,
-		"FILE [RANGE] [-o FILE|-] [--md] [--json] [--explain] "
+		"FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] "
 		"[--exact | --no-exact | --no-races] [--no-sandbox]",
 		"a trace as one HTML page, or what analyses found in it",
 		"tsdb report app.sbt -o app.html\n"
-		"tsdb report app.sbt --explain\n",
+		"tsdb report app.sbt --explain\n"
+		"tsdb report before.sbt after.sbt -o both.html\n",
 		true},
 	{"replay", tool_replay,
 		"FILE [--verify] [--on auto|soft|real] [--window N] [--stream N[,M] [--alone] | "

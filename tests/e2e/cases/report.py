@@ -293,3 +293,43 @@ def test_races(t):
         b.settle()
         t.match(f'^#{races[0]["a"]["seq"]} ', title(b), 'the link goes there')
         clean(t, b)
+
+
+def test_two_traces(t):
+    """The second trace lies below: what tsdb diff calls the same is in one slot, what it calls inserted has none above."""
+    t.need_soft()
+    browser.chromium()
+    for name in ('base', 'extra', 'stream'):
+        t.equal(t.tsdb('record', '--gpu', 'soft', '--timestamps', '-o', f'{name}.sbt', '--', e2e.program('variants'), name).status, 0, 'record')
+    t.equal(t.tsdb('report', 'base.sbt', 'extra.sbt', '-o', 'r.html').status, 0, 'report')
+    diff = json.loads(t.tsdb('diff', 'base.sbt', 'extra.sbt', '--json').out)
+    inserted = diff['difference_list'][0]['in_b']['first_seq']
+    changes = [f for topic in json.loads(t.tsdb('report', 'base.sbt', 'extra.sbt', '--json').out)['topics'] if topic['topic'] == 'change' for f in topic['facts']]
+    t.equal(changes[0]['figures'], {'matched': diff['matched']}, 'matched')
+    t.match(f'inserted: B #{inserted}', changes[1]['text'])
+    with browser.Browser(t) as b:
+        b.open('r.html', '#axis=commands')
+        pairs = b.value('[...report.model.pairs.toB].map((k, i) => k < 0 ? null : [i, k]).filter(Boolean)')
+        t.equal(len(pairs), diff['matched'], 'pairs')
+        slots = b.value('report.model.sides.map((s) => [...s.slot])')
+        t.equal([slots[0][i] for i, k in pairs], [slots[1][k] for i, k in pairs], 'slots of pairs')
+        for side in slots:
+            t.equal(sorted(set(side)), side, 'in order, none twice')
+        own = b.value(f'report.model.sides[1].slot[report.model.sides[1].trace.indexOf({inserted})]')
+        t.check(own not in slots[0], 'the inserted one has a slot of its own')
+        t.equal(b.value(f'report.model.alone(1, report.model.sides[1].trace.indexOf({inserted}))'), True, 'and is marked')
+        t.equal(b.value('report.model.sides.map((s, t) => s.trace.seq.filter((x, i) => report.model.alone(t, i)).length)'), [0, 1], 'no other is')
+        # the cursor goes over to the same command, and lines both up there
+        i, k = pairs[-1]
+        b.value(f'report.go(0, {i})')
+        b.key('o')
+        t.equal(b.value('report.model.cursor'), {'t': 1, 'i': k}, 'o')
+        b.key('t')
+        b.key('l')
+        begins = b.value(f'[report.model.sides[0].begins({i}, 0), report.model.sides[1].begins({k}, 0)]')
+        t.check(abs(begins[0] - begins[1]) < 1e-3, f'lined up: {begins}')
+        t.match(r'trace=b', b.value('location.hash'))
+        clean(t, b)
+    t.equal(t.tsdb('report', 'base.sbt', 'base.sbt', '-o', 'same.html').status, 0, 'report')
+    same = json.loads(t.tsdb('report', 'base.sbt', 'base.sbt', '--json').out)
+    t.check(any('There is no difference' in f['text'] for topic in same['topics'] for f in topic['facts']), 'no difference')
