@@ -10,7 +10,7 @@ const COMMON = ['ctx', 'result', 'corr'];
 
 export class Details {
 	constructor(trace) {
-		const r = new Reader(trace.details.blocks);
+		const r = new Reader(trace.later.blocks);
 		this.trace = trace;
 		this.at = [0];
 		while (r.more)
@@ -19,7 +19,7 @@ export class Details {
 	}
 
 	#openBlock(number) {
-		const { trace } = this, r = new Reader(trace.details.bytes, this.at[number]), last = new Map();
+		const { trace } = this, r = new Reader(trace.later.details, this.at[number]), last = new Map();
 		this.rows = [];
 		for (let i = number * BLOCK; i < Math.min(trace.n, (number + 1) * BLOCK); i++) {
 			const kind = trace.kind[i], fields = trace.head.kinds[kind].fields;

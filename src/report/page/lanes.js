@@ -7,17 +7,45 @@ import { lowerBound } from './bisect.js';
 
 export const TIME = 0, SLOTS = 1;
 
-/** Commands on one lane, in order of their beginning on each axis. */
+/** Commands on one lane. begin(i, axis), end(i, axis): of the command i; k: its place on the lane. */
 export class Lane {
-	constructor(group, label, kind) {
-		Object.assign(this, { group, label, kind, items: [], axes: [null, null] });
+	constructor(group, label, kind, items, begin, end) {
+		Object.assign(this, { group, label, kind, items, begin, end, axes: [null, null] });
 	}
-	/** begin(i), end(i): of the item at that place of this.items. */
-	settle(begin, end) {
-		const items = Uint32Array.from(this.items), n = items.length;
-		this.items = items;
-		this.axes = [TIME, SLOTS].map((axis) => settled(n, (k) => begin(k, axis), (k) => end(k, axis)));
+	/** The lane in order of its commands' beginning on an axis; made when it is first asked for. */
+	on(axis) {
+		const { items } = this;
+		return this.axes[axis] ??= settled(items.length, (k) => this.begin(items[k], axis, k), (k) => this.end(items[k], axis, k));
 	}
+}
+
+/** The commands by a key, in order: Map of Uint32Array. key(i) below 0: left out. */
+function gathered(n, key) {
+	const counts = new Map(), lists = new Map();
+	let last = -1, count = 0;
+	for (let i = 0; i <= n; i++) {
+		const k = i < n ? key(i) : -2;
+		if (k !== last) {
+			if (last >= 0)
+				counts.set(last, (counts.get(last) ?? 0) + count);
+			last = k;
+			count = 0;
+		}
+		count++;
+	}
+	for (const [k, size] of counts)
+		lists.set(k, { items: new Uint32Array(size), n: 0 });
+	let list = null;
+	last = -1;
+	for (let i = 0; i < n; i++) {
+		const k = key(i);
+		if (k < 0)
+			continue;
+		if (k !== last)
+			list = lists.get(last = k);
+		list.items[list.n++] = i;
+	}
+	return new Map([...lists].map(([k, { items }]) => [k, items]));
 }
 
 /** order: places sorted by beginning; begins; ends; reach: the furthest end so far, by which one bisects. */
@@ -67,21 +95,10 @@ function times(trace, shift) {
 }
 
 function streamLanes(trace, at, slot) {
-	const lanes = new Map();
-	for (let i = 0; i < trace.n; i++) {
-		const stream = trace.stream[i] - 1;
-		if (stream < 0)
-			continue;
-		if (!lanes.has(stream))
-			lanes.set(stream, new Lane(deviceOf(trace, stream), `stream ${stream}`, 'stream'));
-		lanes.get(stream).items.push(i);
-	}
-	for (const [stream, lane] of lanes) {
-		lane.stream = stream;
-		lane.settle((k, axis) => (axis === TIME ? at.begin(lane.items[k]) : slot(lane.items[k])),
-			(k, axis) => (axis === TIME ? at.end(lane.items[k]) : slot(lane.items[k]) + 1));
-	}
-	return [...lanes.values()].sort((x, y) => x.group.localeCompare(y.group, 'en', { numeric: true }) || x.stream - y.stream);
+	const begin = (i, axis) => (axis === TIME ? at.begin(i) : slot(i)), end = (i, axis) => (axis === TIME ? at.end(i) : slot(i) + 1);
+	const lanes = [...gathered(trace.n, (i) => trace.stream[i] - 1)].map(([stream, items]) =>
+		Object.assign(new Lane(deviceOf(trace, stream), `stream ${stream}`, 'stream', items, begin, end), { stream }));
+	return lanes.sort((x, y) => x.group.localeCompare(y.group, 'en', { numeric: true }) || x.stream - y.stream);
 }
 
 function deviceOf(trace, stream) {
@@ -105,39 +122,26 @@ function waitEnds(trace) {
 }
 
 function threadLanes(trace, at, slot) {
-	const lanes = new Map(), ends = waitEnds(trace);
-	for (let i = 0; i < trace.n; i++) {
-		if (trace.flags[i] & SYNTHETIC || trace.kind[i] === KIND.SYNC_END)
-			continue;
-		const thread = trace.thread[i];
-		if (!lanes.has(thread))
-			lanes.set(thread, new Lane('host', threadName(trace, thread), 'host'));
-		lanes.get(thread).items.push(i);
-	}
-	for (const [thread, lane] of lanes) {
-		lane.thread = thread;
-		const end = (i) => ends.get(i) ?? i;
-		lane.settle((k, axis) => (axis === TIME ? at.call(lane.items[k]) : slot(lane.items[k])),
-			(k, axis) => (axis === TIME ? at.call(end(lane.items[k])) : slot(end(lane.items[k])) + 1));
-	}
-	return [...lanes.values()].sort((x, y) => x.thread - y.thread);
+	const ends = waitEnds(trace), last = (i) => (ends.size ? ends.get(i) ?? i : i);
+	const begin = (i, axis) => (axis === TIME ? at.call(i) : slot(i)), end = (i, axis) => (axis === TIME ? at.call(last(i)) : slot(last(i)) + 1);
+	const shown = (i) => (trace.flags[i] & SYNTHETIC || trace.kind[i] === KIND.SYNC_END ? -1 : trace.thread[i]);
+	return [...gathered(trace.n, shown)].map(([thread, items]) => Object.assign(new Lane('host', threadName(trace, thread), 'host', items, begin, end), { thread }))
+		.sort((x, y) => x.thread - y.thread);
 }
 
 /** NVTX ranges, a lane for each depth of each thread. */
 function rangeLanes(trace, at, slot) {
-	const lanes = new Map();
+	const lists = new Map();
 	for (const s of trace.spans.filter((x) => x.range)) {
 		const thread = trace.thread[s.begin], key = `${thread} ${s.depth}`;
-		if (!lanes.has(key))
-			lanes.set(key, Object.assign(new Lane('host', '', 'range'), { thread, depth: s.depth, ends: [] }));
-		lanes.get(key).items.push(s.begin);
-		lanes.get(key).ends.push(s.end);
+		if (!lists.has(key))
+			lists.set(key, { thread, depth: s.depth, spans: [] });
+		lists.get(key).spans.push(s);
 	}
-	for (const lane of lanes.values()) {
-		lane.settle((k, axis) => (axis === TIME ? at.call(lane.items[k]) : slot(lane.items[k])),
-			(k, axis) => (axis === TIME ? at.call(lane.ends[k]) : slot(lane.ends[k]) + 1));
-	}
-	return [...lanes.values()].sort((x, y) => x.thread - y.thread || x.depth - y.depth);
+	return [...lists.values()].sort((x, y) => x.thread - y.thread || x.depth - y.depth).map(({ thread, depth, spans }) => {
+		const begin = (i, axis) => (axis === TIME ? at.call(i) : slot(i)), end = (i, axis, k) => begin(spans[k].end, axis) + (axis === TIME ? 0 : 1);
+		return Object.assign(new Lane('host', '', 'range', Uint32Array.from(spans, (s) => s.begin), begin, end), { thread, depth });
+	});
 }
 
 /** All lanes of a trace. slot: function from an index to its place on the axis of commands; shift: of its times, in ns. */
@@ -151,8 +155,8 @@ export function lanesOf(trace, { slot = (i) => i, shift = 0 } = {}) {
 /** From where to where the lanes reach on an axis. */
 export function extent(lanes, axis) {
 	let from = Infinity, to = -Infinity;
-	for (const { axes } of lanes) {
-		const a = axes[axis];
+	for (const lane of lanes) {
+		const a = lane.on(axis);
 		if (a.begins.length) {
 			from = Math.min(from, a.begins[0]);
 			to = Math.max(to, a.reach.at(-1));

@@ -12,7 +12,7 @@ import { Panel, title } from './panel.js';
 import { fromHash, toHash } from './place.js';
 import { search, seqOf } from './search.js';
 import { LABELS, Timeline } from './timeline.js';
-import { readPairs, readTrace, KIND } from './trace.js';
+import { KIND, readLater, readPairs, readTrace } from './trace.js';
 import { duration, View } from './view.js';
 
 const $ = (id) => document.getElementById(id);
@@ -338,12 +338,17 @@ async function main() {
 	document.title = `${a.head.path}: tsdb report`;
 	if (!a.n)
 		throw new Error('the trace has no commands');
-	globalThis.report = new Page(new Model(b ? [a, b] : [a], pairs));
+	const page = globalThis.report = new Page(new Model(b ? [a, b] : [a], pairs));
 	$('loading').remove();
-	requestAnimationFrame(() => {
-		globalThis.report.loaded = performance.now() - begin; /* ms */
-		document.documentElement.dataset.ready = 'yes';
-	});
+	await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+	page.shown = performance.now() - begin; /* ms */
+	await Promise.all(page.model.sides.map(async (side, t) => {
+		await readLater(document, t, side.trace);
+		side.know();
+	}));
+	page.refresh();
+	page.loaded = performance.now() - begin;
+	document.documentElement.dataset.ready = 'yes';
 }
 
 main().catch((e) => {

@@ -12,13 +12,17 @@ import { SYNTHETIC } from './trace.js';
 class Side {
 	constructor(trace) {
 		this.trace = trace;
-		this.states = new States(trace);
-		this.details = new Details(trace);
+		this.states = this.details = null; /* until know() */
 		this.colourOf = new Map();
 		this.slot = null; /* Float64Array: place of each command on the axis of commands; null: its index */
 		this.shift = 0;
 		this.match = null; /* Uint8Array: 1 where the search found something */
 		this.arrange();
+	}
+	/** After readLater(). */
+	know() {
+		this.states = new States(this.trace);
+		this.details = new Details(this.trace);
 	}
 	/** Puts the commands on lanes anew, after slot or shift changed. */
 	arrange() {

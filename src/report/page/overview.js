@@ -33,7 +33,7 @@ export class Overview {
 		this.count = new Float64Array(n);
 		for (const side of this.model.sides) {
 			for (const lane of side.lanes.filter((l) => l.kind === 'stream')) {
-				const { begins } = lane.axes[this.model.axis];
+				const { begins } = lane.on(this.model.axis);
 				for (let x = 0, k = 0; x < n; x++) {
 					const next = lowerBound(begins, this.view.least + span * (x + 1) / n, k);
 					this.count[x] += next - k;

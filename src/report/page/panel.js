@@ -26,6 +26,8 @@ export class Panel {
 		if (!at)
 			return [el('p', { class: 'hint' }, 'Click a command, or search. Keys: ? lists them.')];
 		const { trace, details, states } = this.model.sides[at.t], { i } = at, seq = trace.seq[i];
+		if (!details)
+			return [el('p', { class: 'hint' }, 'Reading ...')];
 		return [
 			el('h2', { id: 'title' }, title(trace, details, i)),
 			this.#times(trace, at),
@@ -90,6 +92,8 @@ export class Panel {
 		if (!at)
 			return [el('p', { class: 'hint' }, 'The state is that right after the command at the cursor: choose one.')];
 		const { trace, states } = this.model.sides[at.t], seq = trace.seq[at.i];
+		if (!states)
+			return [el('p', { class: 'hint' }, 'Reading ...')];
 		return [
 			el('h2', {}, `After #${seq}`),
 			el('p', { class: 'hint' }, 'What the program could know by then, as in ', el('code', {}, `state show at ${seq}`), '.'),
@@ -145,8 +149,10 @@ function more(n) {
 
 /** "#41 matmul<<<(64,64,1),(16,16,1)>>> stream 2" */
 export function title(trace, details, i) {
-	const raw = details.raw(i), stream = trace.stream[i] ? ` stream ${trace.stream[i] - 1}` : '';
+	const raw = details?.raw(i), stream = trace.stream[i] ? ` stream ${trace.stream[i] - 1}` : '';
 	const name = `#${trace.seq[i]} ${trace.nameOf(i)}`;
+	if (!raw)
+		return name + stream;
 	if (trace.kind[i] === KIND.LAUNCH)
 		return `${name}<<<(${raw.grid_x},${raw.grid_y},${raw.grid_z}),(${raw.block_x},${raw.block_y},${raw.block_z})>>>${stream}`;
 	if (trace.kind[i] === KIND.COPY || trace.kind[i] === KIND.FILL)

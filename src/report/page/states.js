@@ -11,25 +11,44 @@ export class States {
 	constructor(trace) {
 		this.trace = trace;
 		this.memory = trace.head.enums[MEMORY_ENUM];
-		this.#readStreams(new Reader(trace.logs.streams));
-		this.#readEvents(new Reader(trace.logs.events));
-		this.#readAllocs(new Reader(trace.logs.allocs));
+		this.#readStreams(new Reader(trace.later.streams));
+		this.#readEvents(new Reader(trace.later.events));
+		this.#readAllocs(new Reader(trace.later.allocs));
 	}
 
+	/** Columns of all changes, and for each stream the places of its own: this.streams: Map of {seqs, status, at}. */
 	#readStreams(r) {
+		const most = Math.floor(r.bytes.length / 10), c = { seq: new Float64Array(most), head: new Float64Array(most), pending: new Uint32Array(most), finished: new Float64Array(most),
+			waitSeq: new Float64Array(most), waitStream: new Int32Array(most), waitEvent: new Int32Array(most), status: new Uint8Array(most), bits: new Uint8Array(most) };
+		const places = new Map(), finished = new Map();
 		let seq = 0;
-		this.streams = new Map(); /* id: {seqs, rows} */
-		while (r.more) {
+		for (let k = 0; r.more; k++) {
 			seq += r.u();
-			const id = r.u(), row = { status: r.u(), bits: r.u(), head: seq - r.i(), pending: r.u(), finished: r.i(), waitSeq: seq - r.i(), waitStream: r.u() - 1, waitEvent: r.u() - 1 };
-			if (!this.streams.has(id))
-				this.streams.set(id, { seqs: [], rows: [] });
-			const log = this.streams.get(id);
-			if (log.rows.length)
-				row.finished += log.rows.at(-1).finished;
-			log.seqs.push(seq);
-			log.rows.push(row);
+			const id = r.u();
+			c.seq[k] = seq;
+			c.status[k] = r.u();
+			c.bits[k] = r.u();
+			c.head[k] = seq - r.i();
+			c.pending[k] = r.u();
+			c.finished[k] = (finished.get(id) ?? 0) + r.i();
+			c.waitSeq[k] = seq - r.i();
+			c.waitStream[k] = r.u() - 1;
+			c.waitEvent[k] = r.u() - 1;
+			finished.set(id, c.finished[k]);
+			if (!places.has(id))
+				places.set(id, []);
+			places.get(id).push(k);
 		}
+		this.changes = c;
+		this.streams = new Map([...places].map(([id, at]) => [id, { at, seqs: Float64Array.from(at, (k) => c.seq[k]), status: Uint8Array.from(at, (k) => c.status[k]) }]));
+	}
+	/** What a stream was right after command seq, or null. */
+	#streamAt(log, seq) {
+		const k = upperBound(log.seqs, seq), c = this.changes;
+		if (!k)
+			return null;
+		const at = log.at[k - 1];
+		return Object.fromEntries(Object.entries(c).filter(([name]) => name !== 'seq').map(([name, column]) => [name, column[at]]));
 	}
 
 	#readEvents(r) {
@@ -64,7 +83,7 @@ export class States {
 	streamsAt(seq) {
 		const out = [];
 		for (const [id, log] of [...this.streams].sort((x, y) => x[0] - y[0])) {
-			const row = States.#last(log, seq);
+			const row = this.#streamAt(log, seq);
 			if (row)
 				out.push({ id, statusName: STATUS[row.status], destroyed: (row.bits & 1) > 0, capturing: (row.bits & 2) > 0, ...row });
 		}
@@ -78,7 +97,7 @@ export class States {
 			const row = States.#last(log, seq);
 			if (!row)
 				continue;
-			const stream = this.streams.get(row.stream), now = stream && States.#last(stream, seq);
+			const stream = this.streams.get(row.stream), now = stream && this.#streamAt(stream, seq);
 			out.push({ id, ...row, complete: row.recorded && (!now || !now.head || now.head > row.record) });
 		}
 		return out;

@@ -116,7 +116,7 @@ export class Timeline {
 		const { lane } = row;
 		if (!lane)
 			return;
-		const axis = lane.axes[this.model.axis], match = row.side.match, labels = [];
+		const axis = lane.on(this.model.axis), match = row.side.match, labels = [];
 		const top = row.y, height = row.h - (lane.kind === 'stream' ? STRIP : 0);
 		walk(axis, this.view, 2, (k, x0, x1) => {
 			const i = lane.items[axis.order[k]];
@@ -162,7 +162,7 @@ export class Timeline {
 
 	/** The stream's state by what the host knew, below its commands. */
 	#strip(row, y) {
-		const log = row.side.states.streams.get(row.lane.stream), { view, model } = this;
+		const log = row.side.states?.streams.get(row.lane.stream), { view, model } = this;
 		if (!log)
 			return;
 		row.lane.strip ??= [TIME, SLOTS].map((axis) => Float64Array.from(log.seqs, (seq) => row.side.place(seq, axis)));
@@ -171,7 +171,7 @@ export class Timeline {
 		while (k < at.length && at[k] <= view.to) {
 			const x0 = Math.max(view.x(at[k]), 0), next = Math.max(k + 1, lowerBound(at, view.v(Math.floor(x0) + 1), k + 1));
 			const x1 = next < at.length ? Math.min(view.x(at[next]), view.width) : view.width;
-			this.bars.add(this.colours.status(log.rows[next - 1].status), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
+			this.bars.add(this.colours.status(log.status[next - 1]), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
 			k = next;
 		}
 		this.bars.draw(this.g);
@@ -288,7 +288,7 @@ export class Timeline {
 		const row = this.rows.find((r) => r.lane && y + this.scroll >= r.y && y + this.scroll < r.y + r.h);
 		if (!row || x < LABELS || y < AXIS)
 			return null;
-		const axis = row.lane.axes[this.model.axis], k = placeAt(axis, this.view.v(x - LABELS), 3 / this.view.scale);
+		const axis = row.lane.on(this.model.axis), k = placeAt(axis, this.view.v(x - LABELS), 3 / this.view.scale);
 		return k < 0 ? null : { t: row.t, i: row.lane.items[axis.order[k]] };
 	}
 

@@ -22,8 +22,7 @@ export class Trace {
 		this.#columns(parts);
 		this.#spans(parts('spans'));
 		this.#arrows(parts('arrows'));
-		this.details = { bytes: parts('details'), blocks: parts('blocks') };
-		this.logs = { streams: parts('streams'), events: parts('events'), allocs: parts('allocs') };
+		this.later = null; /* details and states: see readLater() */
 	}
 
 	#columns(parts) {
@@ -117,8 +116,8 @@ export class Trace {
 	}
 }
 
-const PARTS = ['head', 'stacks', 'facts', 'seq', 'kind', 'flags', 'stream', 'thread', 'host', 'start', 'dur', 'name', 'stack', 'spans',
-	'arrows', 'details', 'blocks', 'streams', 'events', 'allocs'];
+const FIRST = ['head', 'stacks', 'facts', 'seq', 'kind', 'flags', 'stream', 'thread', 'host', 'start', 'dur', 'name', 'stack', 'spans', 'arrows'];
+const LATER = ['details', 'blocks', 'streams', 'events', 'allocs'];
 
 /** The bytes of element t<number>-<name>, which is emptied: the text is not needed twice. */
 async function part(doc, number, name) {
@@ -127,13 +126,22 @@ async function part(doc, number, name) {
 	return inflate(fromBase64(text));
 }
 
-/** Reads trace `number`; null: the page has none. */
+async function readParts(doc, number, names) {
+	const all = new Map();
+	await Promise.all(names.map(async (name) => all.set(name, await part(doc, number, name))));
+	return all;
+}
+
+/** Reads what the lanes of trace `number` need; null: the page has none. */
 export async function readTrace(doc, number) {
 	if (!doc.getElementById(`t${number}-head`))
 		return null;
-	const all = new Map();
-	await Promise.all(PARTS.map(async (name) => all.set(name, await part(doc, number, name))));
+	const all = await readParts(doc, number, FIRST);
 	return new Trace((name) => all.get(name));
+}
+/** Reads the rest, which is the larger part: {details, blocks, streams, events, allocs}. */
+export async function readLater(doc, number, trace) {
+	trace.later = Object.fromEntries(await readParts(doc, number, LATER));
 }
 
 /** The pairs of commands that two traces have in common: for each index of B the one of A, or -1. */
