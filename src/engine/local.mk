@@ -38,7 +38,7 @@ libengine_a_SOURCES = \
 	src/engine/extract/extract-memory.c \
 	src/engine/extract/extract-private.h \
 	src/engine/extract/extract-program.c \
-	src/engine/extract/extract-text.c \
+	src/engine/extract/extract-text.c src/engine/extract/extract-text-hip.c \
 	src/engine/extract/extract.c \
 	src/engine/graph-place.h \
 	src/engine/graph-steps.h \

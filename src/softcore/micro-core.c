@@ -698,6 +698,8 @@ static void count_warps(const struct soft_session *s, uint64_t index, struct sof
 	for (; w.block && w.warp < s->nwarps; w.warp++) {
 		const enum soft_warp_state state = s->m->state(w);
 
+		if (!s->m->lanes(w)) /* of a smaller workgroup */
+			continue;
 		r->warps++;
 		r->waiting += state == SOFT_WARP_WAITS;
 		r->ended += state == SOFT_WARP_ENDED;

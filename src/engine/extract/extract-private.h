@@ -36,6 +36,8 @@ struct extract {
 	uint32_t module;
 	uint64_t code_hash;
 	enum code_kind kind;
+	const struct extract_words *words;
+	uint64_t kernarg; /* of a HIP kernel: bytes of its arguments, the runtime's own too */
 	struct extract_piece *pieces; /* by address */
 	size_t npieces;
 };
@@ -61,12 +63,26 @@ struct err *extract_save_memory(struct extract *x, uint64_t seq, bool after) TS_
 void extract_piece_name(char *dst, size_t n, size_t i, bool after);
 void extract_free_memory(struct extract *x);
 
+const char *extract_code_file(const struct extract *x);
 /* Writes main.c and the Makefile. */
 struct err *extract_program(struct extract *x) TS_CHECK;
 
-/* Lists of strings, NULL at the end. The constant end of main.c; the generated part before it
- * declares CODE_FILE, KERNEL, memory[], ranges[], check() and launch(). */
-extern const char *const extract_main_text[];
-extern const char *const extract_makefile_text[];
+/* What differs between the programs of the two vendors. */
+struct extract_words {
+	const char *header;	       /* #include lines */
+	const char *result, *kernel;   /* declared: check()'s, launch()'s parameter */
+	const char *address;	       /* the type */
+	const char *prefix;	       /* of LAUNCH_PARAM_... */
+	const char *launch, *launched; /* a plain launch, around its arguments */
+	bool moves; /* device memory may lie elsewhere than recorded: its pointers are changed */
+	uint64_t grain; /* device memory is mapped in pieces of that; a power of two */
+	/* Lists of strings, NULL at the end. The constant end of main.c; the generated part before
+	 * it declares CODE_FILE, KERNEL, memory[], ranges[], check() and launch(). */
+	const char *const *text[5];
+	const char *const *makefile;
+};
+extern const struct extract_words extract_cuda, extract_hip;
+/* Parts of text that both have: read_file() and, by FROM_DEVICE(), compare(). */
+extern const char *const extract_read_text[], *const extract_compare_text[];
 
 #endif

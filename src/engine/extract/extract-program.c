@@ -7,7 +7,12 @@
 #include <string.h>
 #include "engine/extract/extract-private.h"
 
-#define ROUND (32ull << 20) /* as in replayer/memory/replayer-place.c */
+const char *extract_code_file(const struct extract *x)
+{
+	return x->kind == CODE_PTX	    ? "kernel.ptx"
+	       : x->kind == CODE_AMD_OBJECT ? "kernel.co"
+					    : "kernel.cubin";
+}
 
 /* --- main.c --- */
 
@@ -17,11 +22,11 @@ static void print_head(struct buf *b, const struct extract *x, const char *kerne
 		"/* Launch #%" PRIu64
 		" of a recorded program, alone. Written by tsdb extract; made to be edited.\n"
 		" * Exit status: 0 when memory holds afterwards what it held in a replay of the recording, 1 when not, 2 when that could not be tried. */\n"
-		"#define _GNU_SOURCE\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n\n",
-		x->seq);
+		"#define _GNU_SOURCE\n%s#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n\n",
+		x->seq, x->words->header);
 	buf_printf(b,
-		"#define CODE_FILE \"%s\"\n#define KERNEL \"%s\"\n\nstatic void check(CUresult r, const char *what);\n\n",
-		x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", kernel);
+		"#define CODE_FILE \"%s\"\n#define KERNEL \"%s\"\n\nstatic void check(%s, const char *what);\n\n",
+		extract_code_file(x), kernel, x->words->result);
 }
 
 static void print_pieces(struct buf *b, const struct extract *x)
@@ -30,11 +35,12 @@ static void print_pieces(struct buf *b, const struct extract *x)
 		[EXTRACT_DEVICE] = "DEVICE", [EXTRACT_HOST] = "HOST", [EXTRACT_GLOBAL] = "GLOBAL"};
 	char name[64];
 
-	buf_str(b,
+	buf_printf(b,
 		"/* The memory that the launch could reach. after: NULL where it changed nothing. */\n"
 		"enum where { DEVICE, HOST, GLOBAL };\n"
-		"static struct memory {\n\tenum where where;\n\tCUdeviceptr addr; /* as recorded; HOST and GLOBAL: from place() on, where it is here */\n"
-		"\tsize_t size; /* bytes */\n\tconst char *before, *after; /* files */\n\tconst char *name; /* of a global */\n} memory[] = {\n");
+		"static struct memory {\n\tenum where where;\n\t%s addr; /* as recorded; %sfrom place() on, where it is here */\n"
+		"\tsize_t size; /* bytes */\n\tconst char *before, *after; /* files */\n\tconst char *name; /* of a global */\n} memory[] = {\n",
+		x->words->address, x->words->moves ? "" : "HOST and GLOBAL: ");
 	for (size_t i = 0; i < x->npieces; i++) {
 		const struct extract_piece *p = &x->pieces[i];
 
@@ -48,17 +54,28 @@ static void print_pieces(struct buf *b, const struct extract *x)
 	buf_str(b, "};\n\n");
 }
 
+static void print_range(struct buf *b, const struct extract *x, uint64_t from, uint64_t to)
+{
+	if (x->words->moves)
+		buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 ", 0},\n", from, to - from);
+	else
+		buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n", from, (to - from) >> 20);
+}
+
 /* Appends device memory as ranges, rounded outwards, with neighbours joined. */
 static void print_ranges(struct buf *b, const struct extract *x)
 {
+	const uint64_t grain = x->words->grain;
 	uint64_t from = 0, to = 0;
 
-	buf_str(b,
-		"/* What is mapped for device memory. */\nstatic const struct {\n\tCUdeviceptr addr;\n\tsize_t size;\n} ranges[] = {\n");
+	buf_printf(b,
+		"/* What is mapped for device memory. */\nstatic %sstruct {\n\t%s addr;\n\tsize_t size;\n%s} ranges[] = {\n",
+		x->words->moves ? "" : "const ", x->words->address,
+		x->words->moves ? "\tuintptr_t here; /* from place_device() on */\n" : "");
 	for (size_t i = 0; i < x->npieces; i++) {
 		const struct extract_piece *p = &x->pieces[i];
-		uint64_t begin = p->addr & ~(ROUND - 1),
-			 end = (p->addr + p->size + ROUND - 1) & ~(ROUND - 1);
+		uint64_t begin = p->addr & ~(grain - 1),
+			 end = (p->addr + p->size + grain - 1) & ~(grain - 1);
 
 		if (p->where != EXTRACT_DEVICE)
 			continue;
@@ -67,12 +84,12 @@ static void print_ranges(struct buf *b, const struct extract *x)
 			continue;
 		}
 		if (to)
-			buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n", from,
-				(to - from) >> 20);
+			print_range(b, x, from, to);
 		from = begin;
 		to = end;
 	}
-	buf_printf(b, "\t{0x%" PRIx64 ", %" PRIu64 "ul << 20},\n};\n\n", from, (to - from) >> 20);
+	print_range(b, x, from, to);
+	buf_str(b, "};\n\n");
 }
 
 /* Appends what a number means: the memory it points into, or the number. */
@@ -96,11 +113,12 @@ static void print_pointers(struct buf *b, const struct extract *x)
 	for (size_t i = 0; i + 8 <= x->args.len; i += 8) {
 		memcpy(&v, x->args.data + i, 8);
 		p = extract_piece_at(x, v);
-		if (p && p->where != EXTRACT_DEVICE)
+		if (p && (x->words->moves || p->where != EXTRACT_DEVICE))
 			buf_printf(b,
-				"\tmemcpy(args + %zu, &(CUdeviceptr){memory[%zu].addr + %" PRIu64
-				"}, sizeof(CUdeviceptr));\n",
-				i, (size_t)(p - x->pieces), v - p->addr);
+				"\tmemcpy(args + %zu, &(%s){memory[%zu].addr + %" PRIu64
+				"}, sizeof(%s));\n",
+				i, x->words->address, (size_t)(p - x->pieces), v - p->addr,
+				x->words->address);
 	}
 }
 
@@ -133,6 +151,7 @@ static void print_arg(
 
 static void print_args(struct buf *b, const struct extract *x)
 {
+	const char *prefix = x->words->prefix;
 	uint32_t offset, size, i;
 
 	if (x->params.len < 8 && x->args.len)
@@ -142,9 +161,10 @@ static void print_args(struct buf *b, const struct extract *x)
 	if (!x->args.len)
 		return;
 	buf_printf(b, "\tunsigned char args[%zu] = {0};\n\tsize_t nargs = sizeof args;\n",
-		x->args.len);
-	buf_str(b,
-		"\tvoid *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, args, CU_LAUNCH_PARAM_BUFFER_SIZE, &nargs, CU_LAUNCH_PARAM_END};\n");
+		x->kernarg > x->args.len ? (size_t)x->kernarg : x->args.len);
+	buf_printf(b,
+		"\tvoid *extra[] = {%s_LAUNCH_PARAM_BUFFER_POINTER, args, %s_LAUNCH_PARAM_BUFFER_SIZE, &nargs, %s_LAUNCH_PARAM_END};\n",
+		prefix, prefix, prefix);
 }
 
 static void print_arg_copies(struct buf *b, const struct extract *x)
@@ -157,7 +177,7 @@ static void print_arg_copies(struct buf *b, const struct extract *x)
 	for (uint32_t i = 0; extract_param(x, i, &offset, &size); i++)
 		buf_printf(b, "\tmemcpy(args + %u, &arg%u, sizeof arg%u);\n", offset, i, i);
 	print_pointers(b, x);
-	if (x->launch.shared)
+	if (x->launch.shared && !x->words->moves)
 		buf_printf(b,
 			"\tcheck(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %" PRIu64
 			"), \"cuFuncSetAttribute\");\n",
@@ -194,19 +214,18 @@ static void print_launch(struct buf *b, const struct extract *x)
 {
 	const struct sbt_cmd_launch *u = &x->launch;
 
-	buf_str(b, "static void launch(CUfunction kernel)\n{\n");
+	buf_printf(b, "static void launch(%s)\n{\n", x->words->kernel);
 	print_args(b, x);
 	print_arg_copies(b, x);
 	if (u->cooperative || u->cluster_x)
 		print_launch_ex(b, x);
 	else
 		buf_printf(b,
-			"\tcheck(cuLaunchKernel(kernel, %" PRIu64 ", %" PRIu64 ", %" PRIu64
-			", /* blocks */\n\t\t%" PRIu64 ", %" PRIu64 ", %" PRIu64
-			", /* threads of a block */\n\t\t%" PRIu64
-			", /* bytes of dynamic shared memory */\n\t\tNULL, NULL, %s), \"cuLaunchKernel\");\n",
-			u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y, u->block_z,
-			u->shared, x->args.len ? "extra" : "NULL");
+			"\t%s%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", /* blocks */\n\t\t%" PRIu64
+			", %" PRIu64 ", %" PRIu64 ", /* threads of a block */\n\t\t%" PRIu64
+			", /* bytes of dynamic shared memory */\n\t\tNULL, NULL, %s%s",
+			x->words->launch, u->grid_x, u->grid_y, u->grid_z, u->block_x, u->block_y,
+			u->block_z, u->shared, x->args.len ? "extra" : "NULL", x->words->launched);
 	buf_str(b, "}\n");
 }
 
@@ -219,11 +238,12 @@ struct err *extract_program(struct extract *x)
 	print_pieces(&b, x);
 	print_ranges(&b, x);
 	print_launch(&b, x);
-	for (const char *const *p = extract_main_text; *p; p++)
-		buf_str(&b, *p);
+	for (unsigned i = 0; i < sizeof x->words->text / sizeof *x->words->text; i++)
+		for (const char *const *p = x->words->text[i]; *p; p++)
+			buf_str(&b, *p);
 	e = extract_write(x, "main.c", b.data, b.len);
 	buf_clear(&b);
-	for (const char *const *p = extract_makefile_text; *p; p++)
+	for (const char *const *p = x->words->makefile; *p; p++)
 		buf_str(&b, *p);
 	if (!e)
 		e = extract_write(x, "Makefile", b.data, b.len);

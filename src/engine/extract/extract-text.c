@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The part of `tsdb extract`'s main.c that is the same for every launch, and its Makefile. In
- * pieces: a string literal has its limits.
+ * The part of `tsdb extract`'s main.c that is the same for every launch of a CUDA program, and its
+ * Makefile; and what is the same for HIP's. In pieces: a string literal has its limits.
  */
 #include <stddef.h>
 #include "engine/extract/extract-private.h"
 
-const char *const extract_main_text[] = {
-	"\n"
-	"/* ---- from here on nothing belongs to this launch alone ---- */\n"
-	"\n"
-	"#define COUNT(a) (sizeof(a) / sizeof *(a))\n"
-	"\n"
-	"static void check(CUresult r, const char *what)\n"
-	"{\n"
-	"\tconst char *name = NULL;\n"
-	"\n"
-	"\tif (r == CUDA_SUCCESS)\n"
-	"\t\treturn;\n"
-	"\tcuGetErrorName(r, &name);\n"
-	"\tfprintf(stderr, \"%s: %s\\n\", what, name ? name : \"unknown error\");\n"
-	"\texit(2);\n"
-	"}\n"
-	"#define CHECK(call) check(call, #call)\n"
-	"\n"
+const char *const extract_read_text[] = {
 	"/* A whole file on the heap, with a NUL behind it. want: the size it must have; 0: any. */\n"
 	"static char *read_file(const char *name, size_t want)\n"
 	"{\n"
@@ -48,7 +31,63 @@ const char *const extract_main_text[] = {
 	"\tfclose(f);\n"
 	"\treturn p;\n"
 	"}\n",
+	NULL,
+};
 
+const char *const extract_compare_text[] = {
+	"/* Whether an allocation holds what it held after the recorded launch. */\n"
+	"static int compare(const struct memory *m)\n"
+	"{\n"
+	"\tchar *want = read_file(m->after ? m->after : m->before, m->size), *got = malloc(m->size);\n"
+	"\tsize_t first = 0, different = 0;\n"
+	"\n"
+	"\tif (!got) {\n"
+	"\t\tperror(\"malloc\");\n"
+	"\t\texit(2);\n"
+	"\t}\n"
+	"\tif (m->where == HOST)\n"
+	"\t\tmemcpy(got, (void *)(size_t)m->addr, m->size);\n"
+	"\telse\n"
+	"\t\tFROM_DEVICE(got, m->addr, m->size);\n"
+	"\tfor (size_t i = m->size; i--;)\n"
+	"\t\tif (got[i] != want[i]) {\n"
+	"\t\t\tfirst = i;\n"
+	"\t\t\tdifferent++;\n"
+	"\t\t}\n"
+	"\tif (different)\n"
+	"\t\tprintf(\"0x%llx (%s): %zu of %zu bytes differ, the first at offset %zu\\n\", (unsigned long long)m->addr, m->before,\n"
+	"\t\t\tdifferent, m->size, first);\n"
+	"\tfree(want);\n"
+	"\tfree(got);\n"
+	"\treturn !different;\n"
+	"}\n"
+	"\n",
+	NULL,
+};
+
+static const char *const cuda_first[] = {
+	"\n"
+	"/* ---- from here on nothing belongs to this launch alone ---- */\n"
+	"\n"
+	"#define COUNT(a) (sizeof(a) / sizeof *(a))\n"
+	"\n"
+	"static void check(CUresult r, const char *what)\n"
+	"{\n"
+	"\tconst char *name = NULL;\n"
+	"\n"
+	"\tif (r == CUDA_SUCCESS)\n"
+	"\t\treturn;\n"
+	"\tcuGetErrorName(r, &name);\n"
+	"\tfprintf(stderr, \"%s: %s\\n\", what, name ? name : \"unknown error\");\n"
+	"\texit(2);\n"
+	"}\n"
+	"#define CHECK(call) check(call, #call)\n"
+	"#define FROM_DEVICE(to, addr, n) CHECK(cuMemcpyDtoH(to, addr, n))\n"
+	"\n",
+	NULL,
+};
+
+static const char *const cuda_place[] = {
 	"/* Device memory at the recorded addresses. Drivers hand out addresses in blocks of 32 MiB, so the ranges are rounded to that. */\n"
 	"static void place_device(CUdevice device)\n"
 	"{\n"
@@ -116,33 +155,10 @@ const char *const extract_main_text[] = {
 	"	}\n"
 	"}\n",
 
-	"/* Whether an allocation holds what it held after the recorded launch. */\n"
-	"static int compare(const struct memory *m)\n"
-	"{\n"
-	"\tchar *want = read_file(m->after ? m->after : m->before, m->size), *got = malloc(m->size);\n"
-	"\tsize_t first = 0, different = 0;\n"
-	"\n"
-	"\tif (!got) {\n"
-	"\t\tperror(\"malloc\");\n"
-	"\t\texit(2);\n"
-	"\t}\n"
-	"\tif (m->where == HOST)\n"
-	"\t\tmemcpy(got, (void *)(size_t)m->addr, m->size);\n"
-	"\telse\n"
-	"\t\tCHECK(cuMemcpyDtoH(got, m->addr, m->size));\n"
-	"\tfor (size_t i = m->size; i--;)\n"
-	"\t\tif (got[i] != want[i]) {\n"
-	"\t\t\tfirst = i;\n"
-	"\t\t\tdifferent++;\n"
-	"\t\t}\n"
-	"\tif (different)\n"
-	"\t\tprintf(\"0x%llx (%s): %zu of %zu bytes differ, the first at offset %zu\\n\", (unsigned long long)m->addr, m->before,\n"
-	"\t\t\tdifferent, m->size, first);\n"
-	"\tfree(want);\n"
-	"\tfree(got);\n"
-	"\treturn !different;\n"
-	"}\n"
-	"\n"
+	NULL,
+};
+
+static const char *const cuda_main[] = {
 	"int main(void)\n"
 	"{\n"
 	"\tCUdevice device;\n"
@@ -172,7 +188,7 @@ const char *const extract_main_text[] = {
 	NULL,
 };
 
-const char *const extract_makefile_text[] = {
+static const char *const cuda_makefile[] = {
 	"# Builds and runs the launch. CUDA_DIR: a CUDA toolkit.\n"
 	"CUDA_DIR ?= /usr/local/cuda\n"
 	"CFLAGS ?= -O1 -g -Wall\n"
@@ -191,3 +207,14 @@ const char *const extract_makefile_text[] = {
 	".PHONY: check clean\n",
 	NULL,
 };
+
+const struct extract_words extract_cuda = {.header = "#include <cuda.h>\n",
+	.result = "CUresult r",
+	.address = "CUdeviceptr",
+	.kernel = "CUfunction kernel",
+	.prefix = "CU",
+	.launch = "check(cuLaunchKernel(kernel, ",
+	.launched = "), \"cuLaunchKernel\");\n",
+	.grain = 32ull << 20, /* as in replayer/memory/replayer-place.c */
+	.text = {cuda_first, extract_read_text, cuda_place, extract_compare_text, cuda_main},
+	.makefile = cuda_makefile};

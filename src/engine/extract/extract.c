@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "engine/extract/extract-private.h"
+#include "gpucode/amd-object.h"
 #include "replay/plan.h"
 #include "state/args.h"
 
@@ -173,6 +174,33 @@ static struct err *find_ptx(struct extract *x)
 	return e;
 }
 
+/* The code object says how many bytes of arguments HIP takes, its own among them. */
+static struct err *take_kernarg(struct extract *x)
+{
+	struct amd_kernel k;
+
+	if (!x->code.len || x->kind != CODE_AMD_OBJECT ||
+		!amd_object_kernel(x->code.data, x->code.len, buf_cstr(&x->name), &k, NULL, 0))
+		return err_cure(err_new(ERR_INCOMPLETE, "the trace does not have the code of %s",
+					buf_cstr(&x->name)),
+			"Record with `set capture code on`");
+	x->kernarg = k.kernarg_bytes <= UINT16_MAX ? k.kernarg_bytes : 0;
+	return NULL;
+}
+
+/* Of HIP, launches whose grid is counted in work-items have another call. */
+static struct err *refuse_last(struct extract *x)
+{
+	if (!x->launch.last_x && !x->launch.last_y && !x->launch.last_z)
+		return NULL;
+	return err_cure(
+		err_new(ERR_UNSUPPORTED,
+			"#%" PRIu64
+			" %s has a last workgroup that is smaller than the others: extract does not write such launches",
+			x->seq, buf_cstr(&x->name)),
+		"`replay enter` goes through it");
+}
+
 static struct err *take_code(struct extract *x)
 {
 	struct err *e = x->code_hash ? sbt_reader_code(x->en->trace.reader, x->code_hash, &x->code,
@@ -180,12 +208,13 @@ static struct err *take_code(struct extract *x)
 				     : NULL;
 
 	err_free(e);
-	if (e || !x->code_hash || (x->kind != CODE_PTX && x->en->trace.device->soft))
+	if (x->words == &extract_hip)
+		TRY(take_kernarg(x));
+	else if (e || !x->code_hash || (x->kind != CODE_PTX && x->en->trace.device->soft))
 		TRY(find_ptx(x));
 	while (x->kind == CODE_PTX && x->code.len && !x->code.data[x->code.len - 1])
 		x->code.len--;
-	return extract_write(
-		x, x->kind == CODE_PTX ? "kernel.ptx" : "kernel.cubin", x->code.data, x->code.len);
+	return extract_write(x, extract_code_file(x), x->code.data, x->code.len);
 }
 
 /* --- all of it --- */
@@ -286,6 +315,8 @@ static struct err *extract(struct extract *x)
 	TRY(state_at(&st, x->en->trace.reader, x->seq - 1));
 	e = take_kernel(x, st);
 	if (!e)
+		e = refuse_last(x);
+	if (!e)
 		e = extract_find_memory(x, st);
 	state_free(st);
 	if (e)
@@ -305,9 +336,7 @@ struct err *extract_run(
 	if (!en->trace.device)
 		return err_cure(err_new(ERR_STATE, "no replay on a device is on"),
 			"Use \"replay start\" with a device");
-	if (en->trace.device->hip)
-		return err_new(ERR_UNSUPPORTED,
-			"a kernel of a HIP program cannot be extracted yet: extract makes CUDA programs");
+	x.words = en->trace.device->hip ? &extract_hip : &extract_cuda;
 	x.o.nth += !x.o.nth;
 	e = extract(&x);
 	if (!e) {
