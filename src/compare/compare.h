@@ -5,7 +5,9 @@
  * addresses or times; each host thread's in its program order. Waits are compared by what they wait
  * for. What differs is reported; the reverse holds as well: equal traces have no difference.
  *
- * Not compared: arguments of kernels, contents of memory, allocations, queries.
+ * Not compared: arguments of kernels, contents of memory, allocations, queries. If a trace was
+ * observed or imported, also not: events, waits of streams, host functions, values in memory, nodes
+ * of graphs, shapes of copies and fills but for their size, clusters; kernels' names are plain.
  */
 #ifndef COMPARE_COMPARE_H
 #define COMPARE_COMPARE_H
@@ -56,7 +58,9 @@ struct compare {
 	uint64_t a_commands, b_commands, matched;
 	uint32_t *streams; /* pairs A, B of streams that correspond; nstreams of them */
 	size_t nstreams;
-	bool coarse; /* they differ so much that the list may be longer than it had to be */
+	bool observed; /* one was seen from outside or imported: what it cannot know is not compared
+			*/
+	bool coarse;   /* they differ so much that the list may be longer than it had to be */
 	/* times: only if both traces have GPU times */
 	bool timed;
 	struct compare_time *times; /* the largest change first */
@@ -79,6 +83,8 @@ struct compare_ask {
 	/* Called for each pair of commands that are the same, by seq, in the order of A; at the
 	 * end. May be NULL. */
 	void (*pair)(void *arg, uint64_t a, uint64_t b);
+	/* A kernel's C++ name, as a profile has it. May be NULL. */
+	const char *(*plain)(void *arg, const char *mangled);
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
 	void *arg;
 };

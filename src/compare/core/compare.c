@@ -32,6 +32,7 @@ static void run(struct compare *ret, struct side *a, struct side *b, const struc
 	for (uint32_t i = 0; i < a->n; i++)
 		ret->matched += a->e[i].other != SIDE_NONE;
 	ret->coarse = al.coarse;
+	ret->observed = a->observed;
 	classify(ret, &al, ask);
 	compare_times(ret, a, b);
 	for (uint32_t i = 0; ask->pair && i < a->n; i++) {

@@ -7,12 +7,14 @@
 #include <string.h>
 #include <xxhash.h>
 #include "base/buf.h"
+#include "base/checked.h"
 #include "compare/core/side.h"
 
 enum { TELL_EVERY = 1 << 16 };
 
 struct reading {
 	struct side *s;
+	const struct compare_ask *ask;
 	struct id_table events;	 /* entry that recorded it, plus 1 */
 	struct id_table graphs;	 /* u64: hash of its nodes */
 	struct id_table threads; /* number, plus 1 */
@@ -48,21 +50,34 @@ static const char *const fixed_names[NAMES] = {"copy h2d", "copy d2h", "copy d2d
 
 static uint32_t kernel_name(struct side *s, uint64_t kernel)
 {
-	const uint32_t *number = id_table_row(&s->kernels, kernel, false);
+	const struct side_kernel *k = id_table_row(&s->kernels, kernel, false);
 
-	return number && *number ? *number - 1 : NAME_UNKNOWN;
+	return k && k->name ? k->name - 1 : NAME_UNKNOWN;
 }
 
-static void learn_kernel(struct side *s, const struct sbt_cmd_kernel_def *d)
+static uint64_t static_shared(struct side *s, uint64_t kernel)
 {
-	uint32_t *number = id_table_row(&s->kernels, d->new_kernel, true);
+	const struct side_kernel *k = id_table_row(&s->kernels, kernel, false);
 
-	if (number)
-		*number = add_name(s, xasprintf("%.*s",
-					      d->kernel_name.len > 65536 ? 65536
-									 : (int)d->kernel_name.len,
-					      (const char *)d->kernel_name.p)) +
-			  1;
+	return k ? k->static_shared : 0;
+}
+
+static void learn_kernel(struct reading *r, const struct sbt_cmd_kernel_def *d)
+{
+	struct side_kernel *k = id_table_row(&r->s->kernels, d->new_kernel, true);
+	char *name;
+
+	if (!k)
+		return;
+	name = xasprintf("%.*s", d->kernel_name.len > 65536 ? 65536 : (int)d->kernel_name.len,
+		(const char *)d->kernel_name.p);
+	if (r->s->observed && r->ask->plain) {
+		char *plain = xstrdup(r->ask->plain(r->ask->arg, name));
+
+		free(name);
+		name = plain;
+	}
+	*k = (struct side_kernel){add_name(r->s, name) + 1, d->static_shared};
 }
 
 /* --- keys --- */
@@ -77,7 +92,8 @@ static void put(struct shape *s, uint64_t v)
 	s->v[s->n++] = v;
 }
 
-static void launch_shape(struct shape *s, const struct sbt_cmd_launch *u)
+/* observed: static shared memory; a profile may have the sum of both alone. */
+static void launch_shape(struct shape *s, const struct sbt_cmd_launch *u, const uint64_t *observed)
 {
 	put(s, u->grid_x);
 	put(s, u->grid_y);
@@ -85,7 +101,9 @@ static void launch_shape(struct shape *s, const struct sbt_cmd_launch *u)
 	put(s, u->block_x);
 	put(s, u->block_y);
 	put(s, u->block_z);
-	put(s, u->shared);
+	put(s, observed ? sat_add(u->shared, *observed) : u->shared);
+	if (observed)
+		return;
 	put(s, u->cooperative);
 	put(s, u->cluster_x);
 	put(s, u->cluster_y);
@@ -95,18 +113,22 @@ static void launch_shape(struct shape *s, const struct sbt_cmd_launch *u)
 	put(s, u->last_z);
 }
 
-static void copy_shape(struct shape *s, const struct sbt_cmd_copy *u)
+static void copy_shape(struct shape *s, const struct sbt_cmd_copy *u, bool observed)
 {
 	put(s, u->size);
+	if (observed)
+		return;
 	put(s, u->width);
 	put(s, u->height);
 	put(s, u->depth);
 	put(s, u->async);
 }
 
-static void fill_shape(struct shape *s, const struct sbt_cmd_fill *u)
+static void fill_shape(struct shape *s, const struct sbt_cmd_fill *u, bool observed)
 {
 	put(s, u->size);
+	if (observed)
+		return;
 	put(s, u->value);
 	put(s, u->elem);
 	put(s, u->width);
@@ -123,28 +145,32 @@ static uint64_t graph_hash(struct reading *r, uint64_t graph)
 /* Name and shape of a command; false: it is not compared. */
 static bool describe(struct reading *r, const struct sbt_cmd *c, struct entry *e, struct shape *s)
 {
+	const bool observed = r->s->observed;
+	uint64_t shared;
+
 	switch (c->kind) {
 	case SBT_LAUNCH:
 		e->name = kernel_name(r->s, c->u.launch.kernel);
-		launch_shape(s, &c->u.launch);
+		shared = static_shared(r->s, c->u.launch.kernel);
+		launch_shape(s, &c->u.launch, observed ? &shared : NULL);
 		return true;
 	case SBT_GRAPH_LAUNCH:
 		e->name = NAME_GRAPH;
-		put(s, graph_hash(r, c->u.graph_launch.exec));
+		put(s, observed ? 0 : graph_hash(r, c->u.graph_launch.exec));
 		return true;
 	case SBT_COPY:
 		e->name = NAME_COPY +
 			  (uint32_t)(c->u.copy.dir < SBT_COPY_ANY ? c->u.copy.dir : SBT_COPY_ANY);
-		copy_shape(s, &c->u.copy);
+		copy_shape(s, &c->u.copy, observed);
 		return true;
 	case SBT_FILL:
 		e->name = NAME_FILL;
-		fill_shape(s, &c->u.fill);
+		fill_shape(s, &c->u.fill, observed);
 		return true;
 	case SBT_BATCH:
 		e->name = c->u.batch.is_wait ? NAME_VALUE_WAIT : NAME_VALUE;
 		put(s, c->u.batch.value);
-		return true;
+		return !observed;
 	case SBT_SYNC:
 		e->name = NAME_HOST_WAIT;
 		put(s, c->u.sync.scope);
@@ -155,7 +181,7 @@ static bool describe(struct reading *r, const struct sbt_cmd *c, struct entry *e
 		e->name = c->kind == SBT_EVENT_RECORD  ? NAME_RECORD
 			  : c->kind == SBT_STREAM_WAIT ? NAME_WAIT
 						       : NAME_FUNCTION;
-		return true;
+		return !observed;
 	default:
 		return false;
 	}
@@ -230,7 +256,7 @@ static uint32_t reference(struct reading *r, const struct sbt_cmd *c)
 	}
 	if (c->kind == SBT_STREAM_WAIT)
 		event = c->u.stream_wait.event;
-	else if (c->kind == SBT_SYNC && c->u.sync.scope == SBT_SYNC_EVENT)
+	else if (c->kind == SBT_SYNC && c->u.sync.scope == SBT_SYNC_EVENT && !r->s->observed)
 		event = c->u.sync.event;
 	at = id_table_row(&r->events, event, false);
 	return at && *at ? *at - 1 : SIDE_NONE;
@@ -246,7 +272,7 @@ static void add_entry(struct reading *r, const struct sbt_cmd *c, struct entry *
 	e->seq = c->seq;
 	e->kind = (uint8_t)c->kind;
 	e->stream = sbt_cmd_is_work(c) ? sbt_cmd_stream(c)
-		    : c->kind == SBT_SYNC && c->u.sync.stream < SBT_NO_ID
+		    : c->kind == SBT_SYNC && c->u.sync.stream < SBT_NO_ID && !r->s->observed
 			    ? (uint32_t)c->u.sync.stream
 			    : SBT_NO_ID;
 	e->stack = c->stack;
@@ -282,7 +308,7 @@ static struct err *take(struct reading *r, const struct sbt_cmd *c, bool counted
 	struct shape s = {.n = 0};
 
 	if (c->kind == SBT_KERNEL_DEF)
-		learn_kernel(r->s, &c->u.kernel_def);
+		learn_kernel(r, &c->u.kernel_def);
 	else if (c->kind == SBT_GRAPH_NODE || c->kind == SBT_GRAPH_INSTANTIATE)
 		learn_graph(r, c);
 	else if (c->kind == SBT_MARK && c->u.mark.mark_kind == 1)
@@ -325,12 +351,14 @@ struct err *side_read(struct side *ret, struct sbt_reader *r, uint64_t first, ui
 	const struct compare_ask *ask)
 {
 	struct reading now = {.s = ret,
+		.ask = ask,
 		.events.size = sizeof(uint32_t),
 		.graphs.size = sizeof(uint64_t),
 		.threads.size = sizeof(uint32_t)};
 	struct err *e;
 
-	*ret = (struct side){.kernels.size = sizeof(uint32_t)};
+	*ret = (struct side){.kernels.size = sizeof(struct side_kernel),
+		.observed = sbt_reader_meta(ask->a)->observed || sbt_reader_meta(ask->b)->observed};
 	for (unsigned i = 0; i < NAMES; i++)
 		add_name(ret, xstrdup(fixed_names[i]));
 	e = read_all(&now, r, first, last, ask);

@@ -28,12 +28,17 @@ struct side_name {
 	char *text; /* heap */
 	uint64_t hash;
 };
+struct side_kernel {
+	uint32_t name;		/* number of the name, plus 1 */
+	uint64_t static_shared; /* bytes */
+};
 struct side {
 	struct entry *e;
 	uint32_t n, cap;
 	struct side_name *names;
 	uint32_t nnames, cap_names;
-	struct id_table kernels; /* number of the name, plus 1 */
+	struct id_table kernels; /* struct side_kernel */
+	bool observed;		 /* one of the two was: see compare.h */
 	uint64_t begin_ns, end_ns;
 	uint64_t timed;
 	uint32_t nthreads; /* threads are numbered from 0 in order of their first entry */

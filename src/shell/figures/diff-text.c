@@ -172,7 +172,7 @@ JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
 	JS_AS("wait_gone", UINT, diff_view, is.by_what[COMPARE_WAIT_GONE]),
 	JS_AS("wait_added", UINT, diff_view, is.by_what[COMPARE_WAIT_ADDED]),
 	JS_AS("wait_other", UINT, diff_view, is.by_what[COMPARE_WAIT_OTHER]),
-	JS_IN(BOOL, diff_view, is, coarse),
+	JS_IN(BOOL, diff_view, is, observed, coarse),
 	JS_LIST_OF("difference_list", diff_view, rows, nrows, row_object),
 	JS(UINT, diff_view, unlisted),
 	JS_LIST_OF("stream_pairs", diff_view, streams, nstreams, stream_pair_object),
@@ -355,10 +355,13 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 		"A is %s, %" PRIu64 " commands; B is %s, %" PRIu64 "; %" PRIu64 " are in both.\n",
 		d->a.path, c->a_commands, d->b.path, c->b_commands, c->matched);
 	if (v->same)
-		out_str(s->out,
-			"They are the same: the same commands in the same order, with the same waits.\n");
+		out_printf(s->out, "They are the same: the same commands in the same order%s.\n",
+			c->observed ? "" : ", with the same waits");
 	else
 		print_counts(s, c);
+	if (c->observed)
+		out_str(s->out,
+			"One of them was observed or imported: events, waits of streams, host functions and nodes of graphs are not compared.\n");
 	if (c->coarse)
 		out_str(s->out,
 			"They differ so much that the list may be longer than it had to be.\n");

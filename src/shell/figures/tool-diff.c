@@ -98,6 +98,13 @@ static uint64_t place(void *arg, bool b, uint32_t stack)
 	return diff_trace_place(x->s, b ? &x->show.b : &x->show.a, stack);
 }
 
+static const char *plain(void *arg, const char *mangled)
+{
+	struct tool_diff *x = arg;
+
+	return symbols_demangle(session_symbols(x->s), mangled);
+}
+
 static bool cancelled(void *arg, uint64_t done, uint64_t of)
 {
 	struct tool_diff *x = arg;
@@ -153,6 +160,7 @@ int tool_diff(struct session *s, int argc, char **argv)
 
 	x.ask.range_a.last = x.ask.range_b.last = UINT64_MAX;
 	x.ask.place = place;
+	x.ask.plain = plain;
 	x.ask.cancelled = cancelled;
 	x.ask.arg = &x;
 	e = take_words(&x, argc, argv);
