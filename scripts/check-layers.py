@@ -36,6 +36,7 @@ VENDOR_EXCEPTIONS = {
     'src/export/core/call-names.c': "calls as profilers' readers name them",
     'src/export/formats/sqlite-nsight.c': "rows as readers of Nsight Systems' export name them",
     'src/export/formats/sqlite-schema.def': "tables as readers of Nsight Systems' export name them",
+    'src/import/formats/nsight-read.c': "tables as Nsight Systems' export names them",
     'src/replay/client/device-child.c': "the replayer's environment",
     'src/shell/live/gpu.c': 'what the machine has',
     'src/symbols/elf-facts.c': 'how a program is linked',
@@ -76,9 +77,10 @@ ROOMS = {
     'compare': ('two traces side by side', ['base', 'sbt']),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'state', 'symbols']),
     'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'sbt', 'state', 'order', 'symbols', 'compare']),
+    'import': ('a trace of what another profiler recorded', ['base', 'sbt', 'state', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'compare', 'report', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'import', 'compare', 'report', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -42,6 +42,10 @@ struct sbt_place {
 	uint32_t first_line, line; /* of the function, of the call; 0: not known */
 };
 
+/* Frames of which another program's profile gives the name alone are in a module with this path,
+ * and their offset is any number; sbt_reader_symbol() has the name. */
+#define SBT_MODULE_NAMED "[named]"
+
 /* What an address of a host stack was called when it was recorded. */
 struct sbt_symbol {
 	const char *function, *file; /* NULL: not known */
@@ -66,7 +70,7 @@ struct sbt_meta {
 	uint32_t driver_version;
 	bool soft;		 /* recorded on the software GPU */
 	bool stacks, timestamps; /* whether the recording was to have them */
-	bool observed; /* seen from outside: no memory, no code, no GPU times; it cannot be executed
+	bool observed; /* seen from outside, or imported: no memory, no code; it cannot be executed
 			  again */
 };
 

@@ -191,13 +191,14 @@ void stack_add_native(struct stack *st, struct symbols *s, const struct sbt_host
 static bool add_recorded(struct stack *st, struct symbols *s, struct sbt_reader *r,
 	const struct sbt_host_module *m, const struct sbt_frame *f)
 {
+	const bool named = !strcmp(m->path, SBT_MODULE_NAMED);
 	const struct sbt_symbol *v;
 	bool changed;
 	unsigned n;
 
-	if (*m->path != '/')
+	if (!named && *m->path != '/')
 		return false;
-	changed = !symbols_is_build(s, m->path, m->build_id);
+	changed = !named && !symbols_is_build(s, m->path, m->build_id);
 	if (changed && !st->changed && !stack_is_runtime_file(m->path))
 		st->changed = m->path;
 	v = sbt_reader_symbol(r, f, &n);
@@ -212,7 +213,7 @@ static bool add_recorded(struct stack *st, struct symbols *s, struct sbt_reader 
 				.file = v[i].file,
 				.folder = v[i].folder,
 				.line = v[i].line,
-				.module = m->path,
+				.module = named ? NULL : m->path,
 				.module_offset = f->offset},
 			.inlined = i + 1 < n};
 	return true;

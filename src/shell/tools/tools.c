@@ -437,6 +437,11 @@ const struct tool tools[] = {
 		"a trace as perfetto, kineto, pprof, flamegraph, csv and others",
 		"tsdb export perfetto app.sbt\n"
 		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
+	{"import", tool_import,
+		"FILE [-o FILE] [--as kineto|nsys|xray] [--pid N] [--graph-nodes] [--map FILE]",
+		"a trace of what PyTorch's profiler, Nsight Systems or XRay recorded",
+		"tsdb import profile.json.gz -o profile.sbt\n"
+		"tsdb import report.sqlite\n"},
 	{"core", tool_core, "FILE [--json]", "where the lanes of a GPU core dump's kernels are",
 		"tsdb core core_1732377600_node1_4711.nvcudmp\n"},
 	{"demo", tool_demo, "race", "find a missing wait in an example, step by step",

@@ -52,6 +52,9 @@ int tool_explore(struct session *s, int argc, char **argv);
 /* tool-export.c */
 int tool_export(struct session *s, int argc, char **argv);
 
+/* tool-import.c */
+int tool_import(struct session *s, int argc, char **argv);
+
 /* tool-core.c */
 int tool_core(struct session *s, int argc, char **argv);
 

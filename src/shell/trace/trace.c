@@ -274,7 +274,7 @@ void trace_summary(struct buf *out, const char *path, struct sbt_reader *r)
 	row(out, "by tsdb", m->tsdb);
 	if (m->observed)
 		row(out, "observed",
-			"from outside: no memory contents, no code, no GPU times; its commands cannot be executed again");
+			"from outside: no memory contents, no code; its commands cannot be executed again");
 	buf_printf(out, "%-12shost stacks %s, GPU times %s", "with", m->stacks ? "yes" : "no",
 		m->timestamps ? "yes" : "no");
 	if (sbt_reader_sources(r))

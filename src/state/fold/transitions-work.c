@@ -311,6 +311,8 @@ static bool host_wait(struct state *s, const struct sbt_cmd *c, uint64_t scope, 
 		.seq = c->seq, .upto = c->seq - 1, .ctx = c->ctx, .stream = SBT_NO_ID};
 	if (scope == SBT_SYNC_CTX)
 		return c->ctx != SBT_NO_ID;
+	if (stream == SBT_NO_ID && event == SBT_NO_ID)
+		return false; /* an imported profile may not say what the host waited for */
 	if (scope == SBT_SYNC_STREAM) {
 		live(s, c, "stream", stream, LIFE_OF(st, destroyed), USE);
 		ret->stream = (uint32_t)stream;
