@@ -65,7 +65,7 @@ ROOMS = {
     'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks, GPU core dumps', [
         'base', 'lang', 'sbt', 'gpucode/amd-object.h', 'gpucode/cubin.h', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
-    'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'sbt', 'state', 'symbols']),
+    'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'lang', 'sbt', 'state', 'symbols']),
     'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'lang', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
     'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/object-calls.h', 'gpucode/object-calls.def']),
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),

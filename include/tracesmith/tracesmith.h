@@ -48,6 +48,7 @@ TS_API const char *ts_version(void);
 
 #define TS_NO_ID 0xffffffffu  /* "none" in a field that holds the number of an object */
 #define TS_MISSING UINT64_MAX /* in a column: the command has no such field */
+#define TS_MISSING_SIGNED ((uint64_t)INT64_MIN) /* the same, in a column of a signed field */
 
 /* --- a trace --- */
 
@@ -65,6 +66,8 @@ TS_API int ts_number(const ts_trace *t, const char *name, uint64_t *ret);
 /* The mangled name of the kernel with this number; NULL: there is none. Lives as long as t. The
  * first call reads the trace once. */
 TS_API const char *ts_kernel(ts_trace *t, uint64_t kernel);
+/* The same without template arguments and parameters: "at::native::matmul". */
+TS_API const char *ts_kernel_short(ts_trace *t, uint64_t kernel);
 
 /* --- what commands have --- */
 
@@ -73,6 +76,9 @@ TS_API const char *ts_kernel(ts_trace *t, uint64_t kernel);
 TS_API const char *ts_kind_name(unsigned index);
 TS_API const char *ts_field_name(const char *kind, unsigned index);
 TS_API const char *ts_field_help(const char *kind, const char *field);
+
+/* The name of the kind with this number, as the field "kind" has it; NULL: there is none. */
+TS_API const char *ts_kind_of(uint64_t number);
 
 enum ts_type { TS_UNSIGNED, TS_SIGNED, TS_NAME, TS_TEXT, TS_BYTES };
 struct ts_value {
@@ -96,7 +102,9 @@ TS_API int ts_next(ts_cursor *c);
 /* Of the command that ts_next() went to: its seq (0 before the first), its kind's name. */
 TS_API uint64_t ts_seq(const ts_cursor *c);
 TS_API const char *ts_kind(const ts_cursor *c);
-/* A field of it. Its data is valid until the next ts_next(). TS_NOT_FOUND: the kind has none. */
+/* A field of it. Its data is valid until the next ts_next(). TS_NOT_FOUND: the kind has none. Also
+ * what follows from fields: "kind_name" (a text), "gpu_ns" (nanoseconds on the GPU; TS_MISSING: not
+ * known), "kernel_name" of what runs a kernel (a text, as ts_kernel_short() has it). */
 TS_API int ts_field(const ts_cursor *c, const char *name, struct ts_value *ret);
 
 /* One frame of a host stack. Texts live as long as the trace. */
@@ -113,13 +121,59 @@ struct ts_frame {
  * the cursor is asked for another stack or closed. */
 TS_API int ts_stack(ts_cursor *c, const struct ts_frame **ret, size_t *ret_n);
 
+/* One argument of a launch. */
+enum ts_arg_class { TS_ARG_UNKNOWN, TS_ARG_UNSIGNED, TS_ARG_SIGNED, TS_ARG_FLOAT, TS_ARG_POINTER };
+struct ts_arg {
+	size_t size;	      /* set by the caller: sizeof(struct ts_arg) */
+	const char *name;     /* NULL: not known */
+	const char *type;     /* as C++ writes it; NULL: not known */
+	enum ts_arg_class is; /* how the bytes are to be read; UNKNOWN: structs, and no type */
+	const void *data;     /* little endian; NULL: not recorded */
+	uint64_t bytes;	      /* of data */
+};
+/* By index, from 0; TS_END past the last one, TS_USAGE where there is no launch. Names come from
+ * the debug information of the program's files, if they are still those that were recorded; types
+ * from there, or from the kernel's mangled name. What does not agree with the recorded layout is
+ * not given. All is valid until the cursor is moved. */
+TS_API int ts_argument(ts_cursor *c, unsigned index, struct ts_arg *ret);
+
+/* --- some of the commands --- */
+
+/* What ts_next() and ts_columns() stop at: commands for which all of this holds. */
+struct ts_filter {
+	size_t size;	       /* sizeof(struct ts_filter) */
+	const char *kind;      /* "launch"; NULL: any */
+	const char *kernel;    /* a glob (*, ?, [..]; A|B is either) of the mangled name, the short
+				* name,    or the last part of the latter; NULL: any command */
+	uint64_t stream;       /* its number; TS_MISSING: any command */
+	const char *condition; /* "grid_x > 64 && arg2 != 0", as breakpoints have it; NULL: none */
+	uint64_t last;	       /* the last seq */
+};
+#define TS_FILTER_ALL                                                                              \
+	{                                                                                          \
+		sizeof(struct ts_filter), NULL, NULL, TS_MISSING, NULL, UINT64_MAX                 \
+	}
+/* From now on; f and its texts are not kept. NULL: all commands again. The position stays. */
+TS_API int ts_cursor_filter(ts_cursor *c, const struct ts_filter *f);
+
+/* --- many commands at once --- */
+
 /*
- * Many commands at once: reads on from the cursor's position and fills columns[i][0..rows-1] with
- * the field fields[i], TS_MISSING where a command has none. Fields that are texts or bytes are
- * refused (TS_USAGE). *ret_rows is how many commands were read; fewer than rows: the end.
+ * Reads on from the cursor's position and fills columns[i][0..rows-1] with the field fields[i], or
+ * what ts_field() has besides; TS_MISSING where a command has none (signed: TS_MISSING_SIGNED).
+ * *ret_rows is how many commands were read; fewer than rows: the end. A text is a number, for
+ * ts_column_text(). Signed fields are in two's complement. Bytes are refused (TS_USAGE). Memory
+ * grows with the number of different texts alone; TS_LIMIT above 4 million, or 256 MiB, of them.
  */
 TS_API int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields,
 	uint64_t *const *columns, size_t rows, size_t *ret_rows);
+/* What a column of this name has: TS_UNSIGNED, TS_SIGNED, TS_NAME or TS_TEXT. */
+TS_API int ts_column_type(const char *field, enum ts_type *ret);
+/* The text with this number, of at most 65,536 bytes; NULL: there is none. Valid as long as t. */
+TS_API const char *ts_column_text(const ts_trace *t, uint64_t number);
+/* What a number of a column of the type TS_NAME is called: "h2d". NULL: it has no name. Lives for
+ * ever. */
+TS_API const char *ts_column_name(const char *field, uint64_t number);
 
 /* --- the GPU's state at a command --- */
 
@@ -141,6 +195,12 @@ TS_API int ts_state_stream(const ts_state *s, unsigned index, struct ts_stream *
  * finished), live_bytes, live_allocations. TS_NOT_FOUND: no such name. The last two walk all
  * allocations. */
 TS_API int ts_state_number(const ts_state *s, const char *name, uint64_t *ret);
+
+/* All that there is of a kind of objects, as JSON (docs/json.md, `info`): streams, events,
+ * contexts, modules, kernels, allocations, graphs, devices, threads, or "all", which has the totals
+ * besides. TS_NOT_FOUND: no such kind. *ret is valid until s is asked for the next such text or
+ * freed. */
+TS_API int ts_state_json(ts_state *s, const char *what, const char **ret);
 
 /* --- writing a trace --- */
 

@@ -12,6 +12,7 @@
 struct ts_state {
 	struct state *state;
 	bool broken; /* memory was out while it was asked */
+	struct buf json;
 };
 
 static int at(ts_state **ret, ts_trace *t, uint64_t seq)
@@ -36,8 +37,10 @@ void ts_state_free(ts_state *s)
 {
 	if (!s)
 		return;
-	if (!s->broken)
+	if (!s->broken) {
+		buf_free(&s->json);
 		state_free(s->state);
+	}
 	free(s);
 }
 
@@ -99,4 +102,34 @@ int ts_state_number(const ts_state *s, const char *name, uint64_t *ret)
 {
 	LIBRARY_DOOR(mark(s), library_no_memory(mark(s)));
 	return number_of(s, name, ret);
+}
+
+static int json_of(ts_state *s, const char *what, const char **ret)
+{
+	static const char *const views[] = {[STATE_VIEW_STREAMS] = "streams",
+		[STATE_VIEW_EVENTS] = "events",
+		[STATE_VIEW_CONTEXTS] = "contexts",
+		[STATE_VIEW_MODULES] = "modules",
+		[STATE_VIEW_KERNELS] = "kernels",
+		[STATE_VIEW_ALLOCS] = "allocations",
+		[STATE_VIEW_GRAPHS] = "graphs",
+		[STATE_VIEW_DEVICES] = "devices",
+		[STATE_VIEW_THREADS] = "threads",
+		[STATE_VIEW_ALL] = "all"};
+
+	for (unsigned i = 0; i < sizeof views / sizeof *views; i++) {
+		if (strcmp(what, views[i]) != 0)
+			continue;
+		s->json.len = 0;
+		state_json(&s->json, s->state, (enum state_view)i);
+		*ret = buf_cstr(&s->json);
+		return TS_OK;
+	}
+	return result_of(err_new(ERR_NOT_FOUND, "a state has no objects called \"%s\"", what));
+}
+
+int ts_state_json(ts_state *s, const char *what, const char **ret)
+{
+	LIBRARY_DOOR(mark(s), library_no_memory(mark(s)));
+	return json_of(s, what, ret);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace as a whole: what it says of itself, its kernels' names, and what commands have.
+ * A trace as a whole: what it says of itself, and what commands have.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ void ts_close(ts_trace *t)
 	if (!t)
 		return;
 	if (!t->broken) {
-		for (size_t i = 0; i < t->nkernels; i++)
-			free(t->kernels[i].name);
-		free(t->kernels);
+		library_kernels_free(t);
+		library_dictionary_free(t->dictionary);
+		lang_free(t->lang);
 		symbols_free(t->symbols);
 		sbt_reader_close(t->reader);
 	} else {
@@ -85,50 +85,6 @@ int ts_number(const ts_trace *t, const char *name, uint64_t *ret)
 	return library_number(numbers, "a trace", name, ret);
 }
 
-/* ---- kernels ---- */
-
-static int by_id(const void *a, const void *b)
-{
-	const struct kernel_name *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static struct err *read_kernels(ts_trace *t)
-{
-	const struct sbt_cmd *c;
-	struct sbt_cursor *cursor;
-	struct err *e;
-
-	TRY(sbt_cursor_open(&cursor, t->reader));
-	while (!(e = sbt_cursor_next(cursor, &c)) && c) {
-		const struct sbt_blob *name = &c->u.kernel_def.kernel_name;
-
-		if (c->kind != SBT_KERNEL_DEF)
-			continue;
-		MAKE_ROOM(t->kernels, t->nkernels, t->cap_kernels);
-		t->kernels[t->nkernels++] = (struct kernel_name){c->u.kernel_def.new_kernel,
-			xasprintf("%.*s", (int)(name->len < 65536 ? name->len : 65536),
-				(const char *)name->p)};
-	}
-	sbt_cursor_close(cursor);
-	if (t->nkernels)
-		qsort(t->kernels, t->nkernels, sizeof *t->kernels, by_id);
-	return e;
-}
-
-const char *ts_kernel(ts_trace *t, uint64_t kernel)
-{
-	const struct kernel_name key = {.id = kernel}, *found;
-
-	LIBRARY_DOOR(&t->broken, (library_no_memory(&t->broken), NULL));
-	if (!t->kernels_read)
-		(void)result_of(read_kernels(t));
-	t->kernels_read = true;
-	found = t->nkernels ? bsearch(&key, t->kernels, t->nkernels, sizeof key, by_id) : NULL;
-	return found ? found->name : NULL;
-}
-
 /* ---- what commands have ---- */
 
 const char *ts_kind_name(unsigned index)
@@ -140,6 +96,13 @@ const char *ts_kind_name(unsigned index)
 			return d->name;
 	}
 	return NULL;
+}
+
+const char *ts_kind_of(uint64_t number)
+{
+	const struct sbt_kind_desc *d = number < SBT_KIND_END ? sbt_kind((unsigned)number) : NULL;
+
+	return d ? d->name : NULL;
 }
 
 static const struct sbt_field *fields_of(const char *kind)

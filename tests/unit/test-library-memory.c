@@ -88,6 +88,7 @@ static int held(int r)
 static void ask_state(ts_trace *t)
 {
 	struct ts_stream st = {.size = sizeof st};
+	const char *json;
 	ts_state *s;
 	uint64_t n;
 
@@ -97,13 +98,16 @@ static void ask_state(ts_trace *t)
 		assert_int_equal(n, 18 * 4096);
 	if (held(ts_state_stream(s, 0, &st)))
 		assert_int_equal(st.id, 0);
+	if (held(ts_state_json(s, "all", &json)))
+		assert_true(*json == '{');
 	ts_state_free(s);
 }
 
 static void ask_cursor(ts_trace *t)
 {
-	static const char *const field = "seq";
-	uint64_t seq[64], *const into[] = {seq};
+	static const char *const fields[] = {"seq", "kind_name"};
+	struct ts_filter filter = TS_FILTER_ALL;
+	uint64_t seq[64], kind[64], *const into[] = {seq, kind};
 	const struct ts_frame *frames;
 	size_t n;
 	ts_cursor *c;
@@ -114,8 +118,12 @@ static void ask_cursor(ts_trace *t)
 		assert_int_equal(ts_seq(c), i);
 	if (ts_seq(c) && held(ts_stack(c, &frames, &n)))
 		assert_int_equal(n, 0);
-	if (held(ts_cursor_seek(c, 5)) && held(ts_columns(c, &field, 1, into, 64, &n)))
+	if (held(ts_cursor_seek(c, 5)) && held(ts_columns(c, fields, 2, into, 64, &n)))
 		assert_true(n == 38 && seq[0] == 5 && seq[37] == 42);
+	filter.kind = "alloc";
+	filter.kernel = "add";
+	if (held(ts_cursor_filter(c, &filter)) && held(ts_cursor_seek(c, 0)))
+		assert_true(ts_next(c) != TS_OK);
 	ts_cursor_close(c);
 }
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Many commands as columns, and what is computed from a command's fields.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/buf.h"
+#include "library/library.h"
+
+/* --- computed --- */
+
+uint64_t library_gpu_ns(const struct sbt_cmd *c)
+{
+	return c->gpu_start_ns && c->gpu_end_ns >= c->gpu_start_ns ? c->gpu_end_ns - c->gpu_start_ns
+								   : TS_MISSING;
+}
+
+bool library_derived(const ts_cursor *c, const char *name, struct ts_value *ret)
+{
+	const struct kernel_name *k;
+
+	if (!strcmp(name, "gpu_ns")) {
+		*ret = (struct ts_value){.type = TS_UNSIGNED, .number = library_gpu_ns(c->at)};
+		return true;
+	}
+	if (!strcmp(name, "kind_name")) {
+		*ret = (struct ts_value){
+			.type = TS_TEXT, .data = ts_kind(c), .size = strlen(ts_kind(c))};
+		return true;
+	}
+	k = !strcmp(name, "kernel_name") ? library_kernel_of(c->trace, c->at) : NULL;
+	if (k)
+		*ret = (struct ts_value){
+			.type = TS_TEXT, .data = k->short_name, .size = strlen(k->short_name)};
+	return k != NULL;
+}
+
+/* --- columns --- */
+
+enum column_how {
+	HOW_FIELD,
+	HOW_GPU_NS,
+	HOW_KIND,
+	HOW_KERNEL, /* the name, of kinds that have no field of that name */
+};
+struct column {
+	enum column_how how;
+	enum ts_type type;
+	uint64_t *into;
+	const struct sbt_field *of_kind[SBT_KIND_END]; /* NULL: that kind has none */
+	/* the last text, by what it was made from: most rows repeat it */
+	const void *last;
+	size_t last_size;
+	uint64_t last_code;
+};
+
+/* Fills col->of_kind and the type; ERR_NOT_FOUND. */
+static struct err *find_column(const char *name, struct column *col)
+{
+	bool found = false;
+
+	col->type = TS_UNSIGNED;
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
+		const struct sbt_field *f = sbt_kind(kind) ? library_field(kind, name) : NULL;
+
+		if (!f)
+			continue;
+		col->of_kind[kind] = f;
+		if (!found || library_type(f->type) >= TS_TEXT)
+			col->type = library_type(f->type);
+		found = true;
+	}
+	if (!strcmp(name, "gpu_ns"))
+		col->how = HOW_GPU_NS;
+	else if (!strcmp(name, "kind_name"))
+		col->how = HOW_KIND;
+	else if (!strcmp(name, "kernel_name"))
+		col->how = HOW_KERNEL;
+	else if (!found)
+		return err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", name);
+	if (col->how == HOW_KIND || col->how == HOW_KERNEL)
+		col->type = TS_TEXT;
+	if (col->type == TS_BYTES)
+		return err_new(ERR_USAGE, "\"%s\" is bytes: ask ts_field() for it", name);
+	return NULL;
+}
+
+int ts_column_type(const char *field, enum ts_type *ret)
+{
+	struct column col = {0};
+	const int r = result_of(find_column(field, &col));
+
+	if (!r)
+		*ret = col.type;
+	return r;
+}
+
+static struct err *put_text(
+	ts_trace *t, struct column *col, const void *text, size_t n, bool lasting, uint64_t *ret)
+{
+	struct err *e;
+
+	if (lasting && col->last == text && col->last_size == n) {
+		*ret = col->last_code;
+		return NULL;
+	}
+	e = library_code(t, text, n, ret);
+	if (!e && lasting) {
+		col->last = text;
+		col->last_size = n;
+		col->last_code = *ret;
+	}
+	return e;
+}
+
+static struct err *cell_text(ts_cursor *c, struct column *col, uint64_t *ret)
+{
+	const struct sbt_field *f = c->at->kind < SBT_KIND_END ? col->of_kind[c->at->kind] : NULL;
+	const struct kernel_name *k;
+
+	*ret = TS_MISSING;
+	if (col->how == HOW_KIND)
+		return put_text(c->trace, col, ts_kind(c), strlen(ts_kind(c)), true, ret);
+	if (f && sbt_type_is_blob(f->type)) {
+		const struct sbt_blob *b = sbt_get_blob(c->at, f);
+
+		return put_text(c->trace, col, b->p, b->len, false, ret);
+	}
+	k = col->how == HOW_KERNEL ? library_kernel_of(c->trace, c->at) : NULL;
+	return k ? put_text(c->trace, col, k->short_name, strlen(k->short_name), true, ret) : NULL;
+}
+
+static struct err *cell(ts_cursor *c, struct column *col, uint64_t *ret)
+{
+	const struct sbt_field *f;
+
+	if (col->type == TS_TEXT)
+		return cell_text(c, col, ret);
+	if (col->how == HOW_GPU_NS) {
+		*ret = library_gpu_ns(c->at);
+		return NULL;
+	}
+	f = c->at->kind < SBT_KIND_END ? col->of_kind[c->at->kind] : NULL;
+	*ret = f ? sbt_get(c->at, f) : col->type == TS_SIGNED ? TS_MISSING_SIGNED : TS_MISSING;
+	return NULL;
+}
+
+static int fill(ts_cursor *c, struct column *cols, size_t ncols, size_t rows, size_t *ret_rows)
+{
+	size_t n = 0;
+	int r = TS_OK;
+
+	while (!r && n < rows && !(r = library_next(c))) {
+		for (size_t i = 0; i < ncols && !r; i++)
+			r = result_of(cell(c, &cols[i], &cols[i].into[n]));
+		n++;
+	}
+	if (r && r != TS_END)
+		return r;
+	*ret_rows = n;
+	return TS_OK;
+}
+
+static int columns_of(ts_cursor *c, const char *const *fields, size_t nfields,
+	uint64_t *const *columns, size_t rows, size_t *ret_rows)
+{
+	struct column *cols = xcalloc(nfields + 1, sizeof *cols);
+	int r = TS_OK;
+
+	for (size_t i = 0; i < nfields && !r; i++) {
+		cols[i].into = columns[i];
+		r = result_of(find_column(fields[i], &cols[i]));
+	}
+	if (!r)
+		r = fill(c, cols, nfields, rows, ret_rows);
+	free(cols);
+	return r;
+}
+
+int ts_columns(ts_cursor *c, const char *const *fields, size_t nfields, uint64_t *const *columns,
+	size_t rows, size_t *ret_rows)
+{
+	LIBRARY_DOOR(&c->trace->broken, (c->at = NULL, library_no_memory(&c->trace->broken)));
+	return columns_of(c, fields, nfields, columns, rows, ret_rows);
+}
+
+const char *ts_column_name(const char *field, uint64_t number)
+{
+	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
+		const struct sbt_field *f = sbt_kind(kind) ? library_field(kind, field) : NULL;
+
+		if (f)
+			return sbt_enum_name(f->type, number);
+	}
+	return NULL;
+}
