@@ -14,16 +14,15 @@
 #include "sbt/sbt.h"
 #include "state/trace-stats.h"
 
-enum fact_topic {
-	FACT_RUN,      /* what was recorded, where and when */
-	FACT_TIME,     /* what devices and streams did with their time */
-	FACT_WORK,     /* kernels, copies, memory */
-	FACT_PATH,     /* the long pole: the critical path */
-	FACT_RACE,     /* commands that nothing orders */
-	FACT_UNSTABLE, /* launches that are not deterministic */
-	FACT_FAULT,    /* calls that failed */
-	FACT_CHANGE,   /* differences from the second trace */
-	FACT_MISSING,  /* what was not recorded, and what therefore is not known */
+enum fact_topic {     /* in the order in which they are shown */
+	FACT_RUN,     /* what was recorded, where and when */
+	FACT_FAULT,   /* calls that failed */
+	FACT_RACE,    /* commands that nothing orders */
+	FACT_CHANGE,  /* differences from the second trace */
+	FACT_PATH,    /* the long pole: the critical path */
+	FACT_TIME,    /* what devices and streams did with their time */
+	FACT_WORK,    /* kernels, copies, memory */
+	FACT_MISSING, /* what was not recorded, and what therefore is not known */
 	FACT_TOPICS
 };
 

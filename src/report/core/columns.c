@@ -17,7 +17,7 @@ struct columns_thread {
 
 void columns_init(struct columns *c, struct names *names)
 {
-	*c = (struct columns){.names = names};
+	*c = (struct columns){.names = names, .time = stream_time_new()};
 	c->threads.size = sizeof(struct columns_thread);
 	c->kernel_names.size = sizeof(uint32_t);
 	c->stack_index.size = sizeof(uint32_t);
@@ -205,13 +205,33 @@ static void put_times(struct columns *c, const struct sbt_cmd *cmd)
 	c->timed += timed && c->timed < UINT32_MAX;
 }
 
+static void put_doing(struct columns *c, const struct sbt_cmd *cmd, bool shown)
+{
+	struct stream_span spans[STREAM_SPANS];
+	const unsigned n = stream_time_take(c->time, cmd, spans);
+
+	for (unsigned i = 0; shown && i < n; i++) {
+		if (spans[i].what != STREAM_WAITS && spans[i].what != STREAM_STARTING)
+			continue;
+		if (!c->doing_end)
+			c->doing_end = c->first_host;
+		pack_u64(&c->doing, sbt_cmd_stream(cmd));
+		pack_u64(&c->doing, spans[i].what);
+		pack_i64(&c->doing, (int64_t)(spans[i].from - c->doing_end));
+		pack_u64(&c->doing, spans[i].to - spans[i].from);
+		c->doing_end = spans[i].to;
+	}
+}
+
 void columns_take(struct columns *c, const struct state *st, const struct sbt_cmd *cmd, bool shown)
 {
 	if (!sbt_kind(cmd->kind))
 		return;
 	follow_thread(c, cmd, shown);
-	if (!shown)
+	if (!shown) {
+		put_doing(c, cmd, false);
 		return;
+	}
 	pack_u64(&c->seq, cmd->seq - c->last_seq);
 	c->last_seq = cmd->seq;
 	pack_u64(&c->kind, cmd->kind);
@@ -221,6 +241,7 @@ void columns_take(struct columns *c, const struct state *st, const struct sbt_cm
 	put_times(c, cmd);
 	pack_u64(&c->name, name_of(c, st, cmd));
 	pack_u64(&c->stack, stack_number(c, cmd->stack));
+	put_doing(c, cmd, true);
 	put_details(c, cmd);
 	c->kinds[cmd->kind] = true;
 	if (++c->n % COLUMNS_BLOCK == 0)
@@ -235,7 +256,8 @@ struct err *columns_end(struct columns *c, FILE *f, unsigned trace)
 	} all[] = {{&c->seq, "seq"}, {&c->kind, "kind"}, {&c->flags, "flags"},
 		{&c->stream, "stream"}, {&c->thread, "thread"}, {&c->host, "host"},
 		{&c->start, "start"}, {&c->dur, "dur"}, {&c->name, "name"}, {&c->stack, "stack"},
-		{&c->spans, "spans"}, {&c->details, "details"}, {&c->blocks, "blocks"}};
+		{&c->spans, "spans"}, {&c->doing, "doing"}, {&c->details, "details"},
+		{&c->blocks, "blocks"}};
 
 	end_spans(c);
 	if (c->n % COLUMNS_BLOCK)
@@ -248,10 +270,12 @@ struct err *columns_end(struct columns *c, FILE *f, unsigned trace)
 void columns_free(struct columns *c)
 {
 	struct pack *const all[] = {&c->seq, &c->kind, &c->flags, &c->stream, &c->thread, &c->host,
-		&c->start, &c->dur, &c->name, &c->stack, &c->spans, &c->details, &c->blocks};
+		&c->start, &c->dur, &c->name, &c->stack, &c->spans, &c->doing, &c->details,
+		&c->blocks};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		pack_free(all[i]);
+	stream_time_free(c->time);
 	free(c->threads.at);
 	free(c->kernel_names.at);
 	free(c->stack_index.at);

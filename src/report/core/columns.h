@@ -9,6 +9,10 @@
  * what lasts on a host thread, waits and NVTX ranges: seq of the end (difference; the last
  * command's if it has none), seq of the beginning (difference from the end), what, depth.
  *
+ * Doing: what streams did before work with GPU times, other than nothing and running
+ * (state/stream-time.h): stream, enum stream_doing, beginning in ns (difference from the end of the
+ * last such, of the first from the first host time), length.
+ *
  * Details: for each command its context, result and correlation and the fields of its kind, scalars
  * as the difference from the last command of the kind in the block, texts and bytes with their
  * length in front. A block has COLUMNS_BLOCK commands; `blocks` has the bytes of each.
@@ -20,12 +24,15 @@
 #include "report/core/page-names.h"
 #include "report/core/pack.h"
 #include "state/state.h"
+#include "state/stream-time.h"
 
 enum { COLUMNS_BLOCK = 256, COLUMNS_FIELDS_MAX = 64 };
 
 struct columns {
 	struct pack seq, kind, flags, stream, thread, host, start, dur, name, stack;
-	struct pack spans, details, blocks;
+	struct pack spans, doing, details, blocks;
+	struct stream_time *time;
+	uint64_t doing_end;
 	uint64_t n, last_seq, last_host, first_host;
 	uint64_t block_at; /* bytes of details before this block */
 	uint64_t span_seq; /* end of the last span */

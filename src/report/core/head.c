@@ -190,8 +190,26 @@ struct err *head_write(const struct report_trace *t, const struct columns *c,
 
 /* --- host stacks --- */
 
-/* Each frame: name of the function, file (or -1), line, 1: Python. */
-static void put_frames(struct buf *out, struct names *names, const struct stack *st)
+/* A kernel's host function, which launches it, is no function of the program's text. */
+static void know_stubs(struct id_table *stubs, struct names *names, struct symbols *symbols,
+	const struct state *st)
+{
+	struct state_kernel k;
+
+	*stubs = (struct id_table){.size = sizeof(uint8_t)};
+	for (unsigned i = 0; state_kernel(st, i, &k); i++) {
+		uint8_t *at = id_table_row(
+			stubs, names_of(names, symbols_demangle(symbols, k.name)), true);
+
+		if (at)
+			*at = 1;
+	}
+}
+
+/* Each frame: name of the function, file (or -1), line, bits: 1 Python, 2 a kernel's host function.
+ */
+static void put_frames(
+	struct buf *out, struct names *names, struct id_table *stubs, const struct stack *st)
 {
 	for (unsigned i = 0; i < st->n; i++) {
 		const struct backtrace_frame *fr = &st->frames[i];
@@ -199,20 +217,23 @@ static void put_frames(struct buf *out, struct names *names, const struct stack 
 		char *bare = xasprintf("%s+0x%" PRIx64, file_name_of(module), fr->pc);
 		const uint32_t function =
 			names_of(names, fr->sym.function ? fr->sym.function : bare);
+		const uint8_t *stub = id_table_row(stubs, function, false);
 
-		buf_printf(out, "%s[%u,%" PRId64 ",%u,%d]", i ? "," : "", function,
+		buf_printf(out, "%s[%u,%" PRId64 ",%u,%u]", i ? "," : "", function,
 			fr->sym.file ? (int64_t)names_of(names, fr->sym.file) : -1, fr->sym.line,
-			fr->python);
+			(unsigned)fr->python | (stub && *stub ? 2 : 0));
 		free(bare);
 	}
 }
 
 struct err *stacks_write(const struct report_trace *t, struct symbols *symbols, struct columns *c,
-	FILE *f, unsigned trace)
+	const struct state *end, FILE *f, unsigned trace)
 {
 	struct pack p = {0};
 	struct buf b = BUF_INIT;
+	struct id_table stubs;
 
+	know_stubs(&stubs, c->names, symbols, end);
 	buf_byte(&b, '[');
 	for (uint32_t i = 0; i < c->nstacks; i++) {
 		struct stack st = {0};
@@ -222,7 +243,7 @@ struct err *stacks_write(const struct report_trace *t, struct symbols *symbols, 
 			stack_hide(&st, &(struct stack_shown){.only = STACK_MIXED});
 		err_free(e); /* a stack that cannot be read is shown as none */
 		buf_str(&b, i ? ",[" : "[");
-		put_frames(&b, c->names, &st);
+		put_frames(&b, c->names, &stubs, &st);
 		buf_byte(&b, ']');
 		stack_free(&st);
 		pack_bytes(&p, b.data, b.len);
@@ -231,5 +252,6 @@ struct err *stacks_write(const struct report_trace *t, struct symbols *symbols, 
 	buf_byte(&b, ']');
 	pack_bytes(&p, b.data, b.len);
 	buf_free(&b);
+	free(stubs.at);
 	return pack_end(&p, f, trace, "stacks");
 }

@@ -14,6 +14,6 @@ struct err *head_write(const struct report_trace *t, const struct columns *c,
 	const struct states *states, const struct state *end, FILE *f, unsigned trace) TS_CHECK;
 /* Names are added to c->names: before head_write(). */
 struct err *stacks_write(const struct report_trace *t, struct symbols *symbols, struct columns *c,
-	FILE *f, unsigned trace) TS_CHECK;
+	const struct state *end, FILE *f, unsigned trace) TS_CHECK;
 
 #endif

@@ -123,7 +123,7 @@ static struct err *put_side(struct making *m, struct side *s)
 	m->result->commands += s->columns.n;
 	TRY(columns_end(&s->columns, m->f, s->number));
 	TRY(states_end(&s->states, m->f, s->number, stack_of, &s->columns));
-	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, m->f, s->number));
+	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, s->st, m->f, s->number));
 	TRY(head_write(s->t, &s->columns, &s->states, s->st, m->f, s->number));
 	TRY(put_arrows(m, s));
 	return put_facts(m, s);

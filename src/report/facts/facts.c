@@ -17,7 +17,6 @@ static const struct {
 	[FACT_WORK] = {"work", "Work and memory"},
 	[FACT_PATH] = {"path", "The long pole"},
 	[FACT_RACE] = {"race", "Races"},
-	[FACT_UNSTABLE] = {"unstable", "Launches that are not deterministic"},
 	[FACT_FAULT] = {"fault", "Calls that failed"},
 	[FACT_CHANGE] = {"change", "Differences from the other trace"},
 	[FACT_MISSING] = {"missing", "What is not known"},

@@ -19,7 +19,7 @@ export function flameTree(trace, indices, weigh) {
 	for (const { i, weight, count } of sums.values()) {
 		let node = root;
 		add(node, weight, count);
-		for (const f of trace.frames(i).reverse())
+		for (const f of trace.frames(i).filter((x) => !x.stub).reverse())
 			add(node = child(node, f.function, false), weight, count);
 		add(child(node, trace.nameOf(i), true), weight, count);
 	}

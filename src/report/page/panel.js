@@ -166,5 +166,5 @@ export function title(trace, details, i) {
 function stack(frames) {
 	if (!frames.length)
 		return [el('h3', {}, 'Stack'), el('p', { class: 'hint' }, 'None was recorded.')];
-	return [el('h3', {}, 'Stack'), el('ol', { id: 'stack' }, frames.map((f) => el('li', { class: f.python && 'python' }, el('code', {}, f.function), f.file ? el('span', { class: 'place' }, ` ${f.file}${f.line ? `:${f.line}` : ''}`) : '')))];
+	return [el('h3', {}, 'Stack'), el('ol', { id: 'stack' }, frames.map((f) => el('li', { class: f.python ? 'python' : f.stub && 'dim' }, el('code', {}, f.function), f.file ? el('span', { class: 'place' }, ` ${f.file}${f.line ? `:${f.line}` : ''}`) : '')))];
 }

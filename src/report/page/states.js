@@ -5,6 +5,8 @@ import { Reader } from './codec.js';
 import { upperBound } from './bisect.js';
 
 export const STATUS = ['Idle', 'Dispatch Pending', 'Running', 'Waiting', 'Finished'];
+const PENDING = 1, WAITING = 3; /* enum state_status */
+const DOING_WAITS = 1; /* enum stream_doing */
 const MEMORY_ENUM = 18; /* enum sbt_type: SBT_T_ENUM_MEM */
 
 export class States {
@@ -13,6 +15,7 @@ export class States {
 		this.memory = trace.head.enums[MEMORY_ENUM];
 		this.#readStreams(new Reader(trace.later.streams));
 		this.#readEvents(new Reader(trace.later.events));
+		this.#readDoing(new Reader(trace.later.doing));
 		this.#readAllocs(new Reader(trace.later.allocs));
 	}
 
@@ -51,6 +54,21 @@ export class States {
 		return Object.fromEntries(Object.entries(c).filter(([name]) => name !== 'seq').map(([name, column]) => [name, column[at]]));
 	}
 
+	/** What streams waited for by GPU times: this.doing: Map from the stream to {begins, ends, status}. */
+	#readDoing(r) {
+		let end = 0;
+		this.doing = new Map();
+		while (r.more) {
+			const stream = r.u(), status = r.u() === DOING_WAITS ? WAITING : PENDING, begin = end + r.i();
+			end = begin + r.u();
+			if (!this.doing.has(stream))
+				this.doing.set(stream, { begins: [], ends: [], status: [] });
+			const d = this.doing.get(stream);
+			d.begins.push(begin);
+			d.ends.push(end);
+			d.status.push(status);
+		}
+	}
 	#readEvents(r) {
 		let seq = 0;
 		this.events = new Map();

@@ -160,9 +160,30 @@ export class Timeline {
 		}
 	}
 
-	/** The stream's state by what the host knew, below its commands. */
+	/** The stream's state: on the axis of time by GPU times, if there are any, else by what the host knew. */
 	#strip(row, y) {
-		const log = row.side.states?.streams.get(row.lane.stream), { view, model } = this;
+		const { states, trace } = row.side;
+		if (!states)
+			return;
+		if (this.model.axis === TIME && trace.head.timed)
+			this.#doing(row, states.doing.get(row.lane.stream), y);
+		else
+			this.#known(row, states.streams.get(row.lane.stream), y);
+		this.bars.draw(this.g);
+	}
+	#doing(row, doing, y) {
+		const { view, colours } = this, shift = row.side.shift;
+		walk(row.lane.on(TIME), view, 1, (k, x0, x1) => this.bars.add(colours.running, x0, y, Math.max(x1 - x0, 1), STRIP - 1), (k, x) => this.bars.add(colours.running, x, y, 1, STRIP - 1));
+		if (!doing)
+			return;
+		for (let k = lowerBound(doing.ends, view.from - shift); k < doing.begins.length && doing.begins[k] + shift <= view.to;) {
+			const x0 = Math.max(view.x(doing.begins[k] + shift), 0), x1 = Math.min(view.x(doing.ends[k] + shift), view.width);
+			this.bars.add(colours.status(doing.status[k]), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
+			k = Math.max(k + 1, lowerBound(doing.ends, view.v(Math.floor(x0) + 1) - shift, k + 1));
+		}
+	}
+	#known(row, log, y) {
+		const { view, model } = this;
 		if (!log)
 			return;
 		row.lane.strip ??= [TIME, SLOTS].map((axis) => Float64Array.from(log.seqs, (seq) => row.side.place(seq, axis)));
@@ -174,7 +195,6 @@ export class Timeline {
 			this.bars.add(this.colours.status(log.status[next - 1]), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
 			k = next;
 		}
-		this.bars.draw(this.g);
 	}
 
 	#labels() {

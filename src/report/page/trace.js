@@ -98,8 +98,8 @@ export class Trace {
 		return this.framesOf(this.stack[i]);
 	}
 	framesOf(stack) {
-		return (stack ? this.stacks[stack - 1] : []).map(([f, file, line, python]) =>
-			({ function: this.names[f], file: file < 0 ? null : this.names[file], line, python: python === 1 }));
+		return (stack ? this.stacks[stack - 1] : []).map(([f, file, line, bits]) =>
+			({ function: this.names[f], file: file < 0 ? null : this.names[file], line, python: (bits & 1) > 0, stub: (bits & 2) > 0 }));
 	}
 	/** What a command waits for, and what waits for it: [{index, what}]. */
 	waitsFor(i) {
@@ -117,7 +117,7 @@ export class Trace {
 }
 
 const FIRST = ['head', 'stacks', 'facts', 'seq', 'kind', 'flags', 'stream', 'thread', 'host', 'start', 'dur', 'name', 'stack', 'spans', 'arrows'];
-const LATER = ['details', 'blocks', 'streams', 'events', 'allocs'];
+const LATER = ['doing', 'details', 'blocks', 'streams', 'events', 'allocs'];
 
 /** The bytes of element t<number>-<name>, which is emptied: the text is not needed twice. */
 async function part(doc, number, name) {

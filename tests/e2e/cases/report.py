@@ -81,53 +81,73 @@ def test_page(t):
         clean(t, b)
 
 
-def test_values(t):
-    """Fields, times, streams, events, allocations and stacks are those that the shell gives, at every command."""
-    made(t)
-    cmds = commands(t)
-    seqs = sorted(s for s, c in cmds.items() if not c['flags'] & 4)
-    stacks = t.tsdb('view', 't.sbt', '--json', '--stacks').out.splitlines()
-    frames = {c['seq']: c['frames'] for c in map(json.loads, stacks)}
-    script = [x for s in seqs for x in ('-ex', f'echo @{s}\\n', '-ex', f'state show at {s} --json')]
-    states = t.tsdb('--batch', *script, 't.sbt').out
+# What the page has of each command: fields, times, and the state after it.
+LOOK = """(() => {
+    const side = report.model.sides[0], { trace } = side, big = (k, v) => (typeof v === 'bigint' ? String(v) : v);
+    return JSON.stringify([...trace.seq].map((seq, i) => ({
+        seq, kind: trace.kindName(i), fields: side.details.fields(i), timed: trace.timed(i), host: BigInt(trace.host[i]) + trace.begin,
+        start: trace.timed(i) ? BigInt(trace.start[i]) + trace.begin : null, ns: trace.gpuNs(i), frames: trace.frames(i),
+        streams: side.states.streamsAt(seq), events: side.states.eventsAt(seq), allocs: side.states.allocsAt(seq),
+    })), big);
+})()"""
+
+
+def same_state(t, got, st, s):
+    """The page's streams, events and allocations after command s against `state show --json`; objects that are gone are in neither."""
+    t.equal([(x['id'], x['statusName'], x['head'] or None, x['pending'], x['finished'], x['waitSeq'] or None) for x in got['streams'] if not x['destroyed']],
+            [(x['id'], x['status'], x['head'], x['pending'], x['finished'], x['wait_seq']) for x in st['stream_list'] if not x['destroyed']], f'streams after #{s}')
+    t.equal([(x['id'], x['recorded'], x['complete'], x['record'] or None) for x in got['events'] if not x['destroyed']],
+            [(x['id'], x['recorded'], x['complete'], x['record_seq']) for x in st['event_list'] if not x['destroyed']], f'events after #{s}')
+    t.equal([(int(x['addr']), x['size'], x['kind'], x['from']) for x in got['allocs']],
+            [(int(x['addr'], 0), x['size'], x['mem'], x['alloc_seq']) for x in st['allocation_list']], f'allocations after #{s}')
+
+
+def same_values(t, prog, args=()):
+    """Everything at every command. Returns the commands."""
+    made(t, prog, '--no-races', args=args)
+    rows_of = list(map(json.loads, t.tsdb('view', 't.sbt', '--json', '--stacks').out.splitlines()))
+    seqs = [c['seq'] for c in rows_of]
+    with open(t.path('script'), 'w', encoding='utf-8') as f:
+        f.write(''.join(f'echo @{s}\\n\nstate show at {s} --json\n' for s in seqs))
+    states = t.tsdb('--batch', '-x', 'script', 't.sbt').out
     states = {int(p.split('\n', 1)[0]): json.loads(p.split('\n', 1)[1]) for p in states.split('@')[1:]}
     t.equal(sorted(states), seqs, 'states')
     with browser.Browser(t) as b:
         b.open('r.html')
-        for s in seqs:
-            c = cmds[s]
-            got = b.value(f'''(() => {{
-                const side = report.model.sides[0], i = side.trace.indexOf({s}), big = (k, v) => (typeof v === 'bigint' ? String(v) : v);
-                return JSON.stringify({{
-                    kind: side.trace.kindName(i), fields: side.details.fields(i), raw: side.details.raw(i).ctx, timed: side.trace.timed(i),
-                    host: BigInt(side.trace.host[i]) + side.trace.begin, start: side.trace.timed(i) ? BigInt(side.trace.start[i]) + side.trace.begin : null, ns: side.trace.gpuNs(i),
-                    streams: side.states.streamsAt({s}), events: side.states.eventsAt({s}), allocs: side.states.allocsAt({s}), frames: side.trace.frames(i),
-                }}, big);
-            }})()''')
-            got = json.loads(got)
-            t.equal(got['kind'], c['kind'], f'kind of #{s}')
-            for f in got['fields']:
-                t.equal(f['value'], shown(c[f['name']]), f'{f["name"]} of #{s}')
-            t.equal(int(got['host']), c['host_ns'], f'call of #{s}')
-            if c['kind'] in WORK:
-                t.equal((int(got['start']), got['ns']), (c['gpu_start_ns'], c['gpu_end_ns'] - c['gpu_start_ns']), f'times of #{s}')
-            st = states[s]
-            t.equal([(x['id'], x['statusName'], x['head'] or None, x['pending'], x['finished']) for x in got['streams'] if not x['destroyed']],
-                    [(x['id'], x['status'], x['head'], x['pending'], x['finished']) for x in st['stream_list'] if not x['destroyed']], f'streams after #{s}')
-            t.equal([(x['id'], x['recorded'], x['complete'], x['record'] or None) for x in got['events'] if not x['destroyed']],
-                    [(x['id'], x['recorded'], x['complete'], x['record_seq']) for x in st['event_list'] if not x['destroyed']], f'events after #{s}')
-            t.equal([(int(x['addr']), x['size'], x['kind'], x['from']) for x in got['allocs']],
-                    [(int(x['addr'], 0), x['size'], x['mem'], x['alloc_seq']) for x in st['allocation_list']], f'allocations after #{s}')
-            t.equal([(x['function'], x['line'] or None) for x in got['frames']], [(x['function'], x['line']) for x in frames[s]], f'stack of #{s}')
-        # and the panel shows them
-        launch = next(s for s in seqs if cmds[s]['kind'] == 'launch')
+        looks = json.loads(b.value(LOOK))
+        clean(t, b)
+    t.equal([x['seq'] for x in looks], seqs, 'commands')
+    for got, c in zip(looks, rows_of):
+        s = c['seq']
+        t.equal(got['kind'], c['kind'], f'kind of #{s}')
+        for f in got['fields']:
+            t.equal(f['value'], shown(c[f['name']]), f'{f["name"]} of #{s}')
+        t.equal(int(got['host']), c['host_ns'], f'call of #{s}')
+        if c['kind'] in WORK and c.get('gpu_start_ns'):
+            t.equal((int(got['start']), got['ns']), (c['gpu_start_ns'], c['gpu_end_ns'] - c['gpu_start_ns']), f'times of #{s}')
+        t.equal([(x['function'], x['line'] or None) for x in got['frames']], [(x['function'], x['line']) for x in c['frames']], f'stack of #{s}')
+        same_state(t, got, states[s], s)
+    return {c['seq']: c for c in rows_of}, states
+
+
+def test_values(t):
+    """Fields, times, streams, events, allocations and stacks are those that the shell gives, at every command; the panel shows them."""
+    cmds, states = same_values(t, 'pipeline')
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        launch = min(s for s, c in cmds.items() if c['kind'] == 'launch')
         goto(b, launch, 'state')
         t.equal([r[1] for r in rows(b, 'streams')], [x['status'] for x in states[launch]['stream_list']], 'status in the panel')
         goto(b, launch)
-        t.match(rf'^#{launch} \w+<<<\({cmds[launch]["grid_x"]},1,1\),\({cmds[launch]["block_x"]},1,1\)>>> stream {cmds[launch]["stream"]}$', title(b))
-        pointer = [r for r in rows(b, 'args') if re.match('0x', r[3])]
-        t.check(pointer, f'an argument points into an allocation: {rows(b, "args")}')
+        c = cmds[launch]
+        t.match(rf'^#{launch} \w+<<<\({c["grid_x"]},1,1\),\({c["block_x"]},1,1\)>>> stream {c["stream"]}$', title(b))
+        t.check([r for r in rows(b, 'args') if re.match('0x', r[3])], f'an argument points into an allocation: {rows(b, "args")}')
         clean(t, b)
+
+
+def test_values_of_a_long_one(t):
+    """The same of a program with the legacy default stream, hundreds of commands and waits of several kinds."""
+    same_values(t, 'transformer')
 
 
 def test_keyboard(t):
@@ -272,6 +292,15 @@ def test_texts(t):
     with browser.Browser(t) as b:
         b.open('r.html', '#tab=facts')
         t.equal(b.value("document.querySelectorAll('#pane-facts li').length"), len(flat), 'in the page')
+        # what streams waited for is what stats adds up; the flame graph has all GPU time, and none twice
+        doing = b.value('[...report.model.sides[0].states.doing].map(([s, d]) => [s, [3, 1].map((w) => d.begins.reduce((n, x, k) => n + (d.status[k] === w ? d.ends[k] - x : 0), 0))])')
+        t.equal(sorted(doing), sorted([s['stream'], [s['time']['event_wait_ns'], s['time']['starting_ns']]] for s in stats['stream_list']), 'waits of streams')
+        b.key('3')
+        t.equal(b.value('report.flame.top.weight'), sum(c['gpu_end_ns'] - c['gpu_start_ns'] for c in commands(t).values() if c['kind'] in WORK), 'GPU time')
+        leaves = '(function sum(n) { return n.children.size ? [...n.children.values()].reduce((s, c) => s + sum(c), 0) : n.weight; })(report.flame.top)'
+        t.equal(b.value(leaves), b.value('report.flame.top.weight'), 'leaves')
+        b.value("report.select({ from: report.view.from, to: report.view.from + 1 })")
+        t.equal(b.value('report.flame.top.count'), 0, 'nothing is selected')
         clean(t, b)
 
 
