@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 11u
+#define REPLAYER_VERSION 12u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -418,7 +418,9 @@ enum replayer_error_code {
 	REPLAYER_E_DEVICE,
 	REPLAYER_E_TRACE,
 	REPLAYER_E_TIMEOUT,
-	REPLAYER_E_REFUSED
+	REPLAYER_E_REFUSED,
+	REPLAYER_E_AGAIN /* only a new process can do it, and can: the device has state that nothing
+			    puts back */
 };
 struct replayer_error {
 	uint32_t code, pad;

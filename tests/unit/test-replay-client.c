@@ -362,7 +362,8 @@ static void each_error_has_its_code(void **arg)
 		{REPLAYER_E_PLACE, ERR_UNSUPPORTED, true}, {REPLAYER_E_MEMORY, ERR_LIMIT, false},
 		{REPLAYER_E_DEVICE, ERR_UNSUPPORTED, false},
 		{REPLAYER_E_TRACE, ERR_BAD_TRACE, false}, {REPLAYER_E_TIMEOUT, ERR_INFERIOR, true},
-		{REPLAYER_E_REFUSED, ERR_UNSUPPORTED, false}, {8, ERR_STATE, false}};
+		{REPLAYER_E_REFUSED, ERR_UNSUPPORTED, false},
+		{REPLAYER_E_AGAIN, ERR_UNSUPPORTED, true}, {9, ERR_STATE, false}};
 	struct sbt_reader *r = small(0);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -112,6 +112,13 @@ struct err *device_kernel(struct device *d, uint64_t seq, const struct soft_stop
 	d->astray = true;
 	d->pos = seq;
 	e = call(d, REPLAYER_KERNEL, &k, sizeof k, NULL, 0, sizeof d->stop);
+	if (e && d->error == REPLAYER_E_AGAIN) {
+		err_free(e);
+		TRY(device_ready(d));
+		d->astray = true;
+		d->pos = seq;
+		e = call(d, REPLAYER_KERNEL, &k, sizeof k, NULL, 0, sizeof d->stop);
+	}
 	if (e) {
 		if (!d->pid)
 			return device_failed(d, e);

@@ -368,6 +368,7 @@ static const struct {
 	[REPLAYER_E_TIMEOUT] = {ERR_INFERIOR, true,
 		"`set replay timeout SECONDS` (TSDB_REPLAYER_TIMEOUT) gives it more time; the memory before it can be inspected"},
 	[REPLAYER_E_REFUSED] = {ERR_UNSUPPORTED, false, NULL},
+	[REPLAYER_E_AGAIN] = {ERR_UNSUPPORTED, true, NULL},
 };
 
 /* The sentence of an ERROR, safe to print. "; " may part it from a cure, which is left in it. */

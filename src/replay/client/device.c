@@ -80,6 +80,24 @@ static struct err *start_once(struct device *d)
 	return NULL;
 }
 
+static struct err *start(struct device *d);
+static struct err *seek_raw(struct device *d, uint64_t seq);
+
+/* The replayer has ended because it could not go back: another one can. */
+static struct err *seek_afresh(struct device *d, uint64_t seq)
+{
+	struct err *e;
+
+	d->again = true;
+	d->culprit = d->culprit_first = 0;
+	d->error = 0;
+	e = start(d);
+	if (!e)
+		e = seek_raw(d, seq);
+	d->again = false;
+	return e;
+}
+
 static struct err *seek_raw(struct device *d, uint64_t seq)
 {
 	struct replayer_seek s = {seq};
@@ -91,6 +109,10 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 	d->doing = DEVICE_GOING;
 	struct err *e = CALL(d, SEEK, s, replayer_done);
 	d->doing = DEVICE_EXECUTING;
+	if (e && d->error == REPLAYER_E_AGAIN && !d->again) {
+		err_free(e);
+		return seek_afresh(d, seq);
+	}
 	TRY(e);
 	d->pos = d->done = seq;
 	d->astray = false;
@@ -718,7 +740,17 @@ struct err *device_ask_run(
 	EXECUTING(d, heal(d));
 	d->astray = true;
 	d->pos = to; /* a crash is blamed on this command */
-	EXECUTING(d, call(d, type, body, n, NULL, 0, reply));
+	struct err *e = call(d, type, body, n, NULL, 0, reply);
+	if (e && d->error == REPLAYER_E_AGAIN) {
+		err_free(e);
+		d->error = 0;
+		/* an order begins at the window's start, where a fresh process is */
+		EXECUTING(d, type == REPLAYER_ORDER ? start(d) : heal(d));
+		d->astray = true;
+		d->pos = to;
+		e = call(d, type, body, n, NULL, 0, reply);
+	}
+	EXECUTING(d, e);
 	memcpy(&seq, d->in.data, sizeof seq);
 	if (seq < d->first - 1 || seq > to) {
 		device_bury(d);

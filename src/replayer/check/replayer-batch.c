@@ -121,7 +121,7 @@ static struct err *submit_group(struct rp *rp, struct checking *k, const struct 
 			return execute_step(rp, q->to, &work);
 		}
 		bool heap, late, wanted = check_wants(rp, q, c, kernels, n);
-		TRY(heap_uses(rp, k, c, &heap));
+		TRY(heap_uses(rp, c, &heap));
 		TRY(late_comes(rp, c, &late));
 		sum->heap += wanted && heap && !late;
 		sum->late += wanted && late;

@@ -641,7 +641,7 @@ static struct err *late_by(struct rp *rp, const struct sbt_cmd *c)
 
 	if (!check_wants(rp, k->how, c, k->late_kernels, k->nlate_kernels))
 		return execute_late(rp, c);
-	TRY(heap_uses(rp, k, c, &heap));
+	TRY(heap_uses(rp, c, &heap));
 	k->late_sum->late--; /* counted when it was kept back */
 	k->late_sum->heap += heap;
 	return heap ? execute_late(rp, c) : check_late(rp, k, c, k->late_sum);
@@ -709,7 +709,7 @@ static struct err *step(struct rp *rp, const struct replayer_check *q, const uin
 	sum->late += wants && late;
 	wanted = wants && !late;
 	if (wanted && !q->digest)
-		TRY(heap_uses(rp, rp->checking, c, &heap));
+		TRY(heap_uses(rp, c, &heap));
 	sum->heap += heap;
 	if (!wanted || heap) {
 		rp->cursor_seq = UINT64_MAX;

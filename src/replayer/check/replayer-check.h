@@ -58,8 +58,6 @@ struct checking {
 	struct alloc_rows allocs;
 	struct ptx_stores *stores; /* by index of the kernel */
 	bool *stores_known;
-	uint8_t *heap;	/* by index of the kernel: 0: not looked at; 1: it does not use the device's
-			   heap; 2: it may */
 	struct buf ptx; /* the text looked at last */
 	uint64_t ptx_hash;
 	struct area *areas;
@@ -137,12 +135,6 @@ struct err *check_one(struct rp *rp, struct checking *k, const struct sbt_cmd *c
  * unchanged. */
 struct err *check_same(struct rp *rp, struct checking *k, const struct sbt_cmd *c,
 	struct gpu_stream *s, struct replayer_check_done *sum, bool *ret_differs) TS_CHECK;
-
-/* ---- replayer-heap.c ---- */
-
-/* Whether the launch may take memory from the device's heap or give it back. */
-struct err *heap_uses(
-	struct rp *rp, struct checking *k, const struct sbt_cmd *c, bool *ret) TS_CHECK;
 
 /* ---- replayer-check-steps.c ---- */
 

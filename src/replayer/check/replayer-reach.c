@@ -248,7 +248,6 @@ void reach_close(struct rp *rp, struct checking *k)
 		ptx_stores_free(&k->stores[i]);
 	free(k->stores);
 	free(k->stores_known);
-	free(k->heap);
 	free(k->allocs.row);
 	buf_free(&k->ptx);
 }

@@ -498,6 +498,7 @@ static struct err *submit(struct rp *rp, const struct sbt_cmd *c)
 	if (works && execute_knows(c) && table[c->kind] &&
 		(!skipped || (rp->skip_recorded && is_upload(rp, c)))) {
 		TRY(watch_before(rp, c));
+		TRY(heap_note(rp, c));
 		TRY(on_its_device(rp, c, table[c->kind]));
 		TRY(watch_after(rp, c));
 		TRY(flip(rp, c->seq));

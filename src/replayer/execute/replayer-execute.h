@@ -57,7 +57,20 @@ bool execute_is_skipped(const struct rp *rp, uint64_t seq);
 
 /* --- replayer-heap.c --- */
 
-/* Whether a kernel of the window takes memory from the device's own heap. */
+/* Whether the launch may take memory from the device's own heap or give it back. */
+struct err *heap_uses(struct rp *rp, const struct sbt_cmd *c, bool *ret) TS_CHECK;
+/* Whether a kernel of the window does. */
 struct err *heap_in_window(struct rp *rp, bool *ret) TS_CHECK;
+/* Code is loaded: heap_note() looks at launches only if it may use the heap. */
+void heap_learn_code(struct rp *rp, enum code_kind kind, const struct buf *code);
+/* All code is loaded. Notes that the heap held something when the window began. */
+struct err *heap_open(struct rp *rp) TS_CHECK;
+/* Called before c is executed. */
+struct err *heap_note(struct rp *rp, const struct sbt_cmd *c) TS_CHECK;
+/* Called before memory is restored to what it was after command seq: REPLAYER_E_AGAIN if a command
+ * that was executed has used the heap, so that only another process can go back. What lies in the
+ * heap is not restored either; CHECK, which does not compare it, may go back to behind that
+ * command. */
+struct err *heap_goes_back(struct rp *rp, uint64_t seq) TS_CHECK;
 
 #endif

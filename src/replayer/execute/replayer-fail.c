@@ -46,6 +46,7 @@ struct err *rp_fail(
 		[REPLAYER_E_TRACE] = ERR_BAD_TRACE,
 		[REPLAYER_E_TIMEOUT] = ERR_INFERIOR,
 		[REPLAYER_E_REFUSED] = ERR_UNSUPPORTED,
+		[REPLAYER_E_AGAIN] = ERR_UNSUPPORTED,
 	};
 	va_list ap;
 	char *text = NULL;
@@ -79,5 +80,9 @@ struct err *rp_gpu_failed(struct rp *rp, struct gpu_result r)
 						"the device failed between #%llu and #%llu: %s",
 						first, last, name);
 	rp->fail_first = first;
+	if (rp->heap.before)
+		e = err_wrap(e,
+			"what %s may have taken from the device's own heap before the window was not recorded",
+			rp->heap.before);
 	return e;
 }

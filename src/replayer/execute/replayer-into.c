@@ -63,6 +63,7 @@ struct err *into_seek(
 struct err *into_begin(struct rp *rp, const struct sbt_cmd *c)
 {
 	rp->stale = true;
+	TRY(heap_note(rp, c));
 	return execute_before(rp, c);
 }
 

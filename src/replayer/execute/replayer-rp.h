@@ -131,6 +131,12 @@ struct rp {
 		} * r;
 		size_t n, cap;
 	} fresh;
+	struct {
+		bool may_run; /* some code that was loaded has functions of the device's own heap */
+		const char
+			*before; /* a kernel that may have used it before the window; NULL: none */
+		uint64_t ran;	 /* the last command that used it, or may have; 0: none */
+	} heap;
 	/* memory at the position differs from what executing up to there gives: the next seek
 	 * restores it */
 	bool stale;

@@ -526,6 +526,7 @@ struct err *window_open(struct rp *rp, const char *path)
 	TRY(limits_open(rp));
 	TRY(probe_open(rp));
 	TRY(code_load(rp));
+	TRY(heap_open(rp));
 	TRY(textures_claim(rp));
 	contents_open_hash(rp);
 	rp->figures.code_ns = lap(&at);

@@ -287,6 +287,7 @@ struct err *checkpoint_seek(struct rp *rp, uint64_t seq)
 	const size_t i = before(k, seq);
 	const bool back = !began || rp->stale || seq < rp->position;
 	if (back || (i != SIZE_MAX && k->c[i].seq > rp->position)) {
+		TRY(heap_goes_back(rp, i == SIZE_MAX ? rp->first - 1 : k->c[i].seq));
 		TRY(i == SIZE_MAX ? from_trace(rp) : restore(rp, i));
 		rp->stale = false;
 		TRY(code_attrs(rp, rp->position));

@@ -75,14 +75,16 @@ struct rkernel {
 	uint64_t code_hash;
 	unsigned max_shared[DEVICES_MAX]; /* what it may use as dynamic shared memory so far */
 	bool used;			  /* launched in the window */
+	bool before;			  /* launched before it */
 	uint32_t devs;			  /* on which devices: a set */
 	struct gpu_kernel *function[DEVICES_MAX]; /* by device; NULL: not looked up there */
 	struct gpu_module *swapped;		  /* replacement code, or NULL */
-	struct gpu_kernel *held[DEVICES_MAX];	  /* by device: the same, changed so that it holds
-						     itself (replayer-held.c); NULL: not made */
-	struct gpu_kernel *passing[DEVICES_MAX];  /* the same, changed so that it triggers before it
-						     returns; NULL: not made */
-	uint32_t not_passing;			  /* devices on which that cannot be made: a set */
+	enum { HEAP_NOT_LOOKED, HEAP_NOT, HEAP_MAY } heap; /* whether it uses the device's own */
+	struct gpu_kernel *held[DEVICES_MAX];	 /* by device: the same, changed so that it holds
+						    itself (replayer-held.c); NULL: not made */
+	struct gpu_kernel *passing[DEVICES_MAX]; /* the same, changed so that it triggers before it
+						    returns; NULL: not made */
+	uint32_t not_passing;			 /* devices on which that cannot be made: a set */
 };
 struct rglobal {
 	uint32_t module; /* id */

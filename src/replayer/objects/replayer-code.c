@@ -6,6 +6,7 @@
  * own. Where the code that a kernel came from is not known, or cannot run here, one that the trace
  * has with a kernel of this name and signature is taken, and a note says so.
  */
+#include "replayer/execute/replayer-execute.h"
 #include "replayer/execute/replayer-fail.h"
 #include "replayer/execute/replayer-watchdog.h"
 #include "replayer/execute/replayer-window.h"
@@ -85,6 +86,7 @@ static struct err *load(
 		e = e ? err_wrap(e, "the code of %s cannot be loaded here", who) : NULL;
 		if (!e && kind != CODE_PTX && kind != CODE_AMD_OBJECT)
 			moved_learn_code(rp, module, code.data, code.len);
+		heap_learn_code(rp, kind, &code);
 	}
 	buf_free(&code);
 	if (e)

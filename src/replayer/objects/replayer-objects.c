@@ -319,6 +319,9 @@ void objects_from_state(struct rp *rp, const struct state *s)
 	for (unsigned i = 0; state_kernel(s, i, &k); i++)
 		learn_kernel(o, k.id, k.module, (struct sbt_blob){k.name, strlen(k.name)}, k.params,
 			k.code_hash);
+	for (unsigned i = 0; state_kernel(s, i, &k); i++)
+		if (objects_kernel(rp, k.id))
+			objects_kernel(rp, k.id)->before = k.launches != 0;
 	for (unsigned i = 0; state_graph(s, i, &g); i++) {
 		struct rgraph *to = OWN(o, graph, rgraph, g.id);
 
