@@ -4,12 +4,14 @@
  * test-softgpu-launch.c): what each call does and what it answers to wrong arguments. All
  * expectations are worked out by hand or taken from the driver API's manual.
  */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <cuda.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -1399,6 +1401,111 @@ static void test_visible_devices(void **state)
 	assert_int_equal(run_again("init", "0,1"), CUDA_SUCCESS);
 }
 
+/* What cuDeviceGetUuid() says, as it is written: 8-4-4-4-12 digits behind "GPU-". */
+static void uuid_text(const CUuuid *u, unsigned physical, char *to)
+{
+	const unsigned char *b = (const unsigned char *)u->bytes;
+
+	sprintf(to, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+		b[13], b[14], (b[15] + physical) & 0xff);
+}
+
+/* "CUDA environment variables": numbers or UUIDs, in the program's order; the list ends at the
+ * first entry that names no device; a prefix must name one; none at all if one is named twice. The
+ * child's status has a digit to the base of 4 for each of three devices, one more than its number.
+ */
+static void test_order_of_devices(void **state)
+{
+	char second[64], wrong[80], both[128], common[16], upper[64], first[16];
+	const struct {
+		const char *visible;
+		int want;
+	} rows[] = {{"0,1,2", 1 * 16 + 2 * 4 + 3}, {"2,0", 3 * 4 + 1}, {"1,-1,2", 2}, {"1,3,2", 2},
+		{"0,0", 0}, {"0,1,0", 0}, {" 1, 2", 2 * 4 + 3}, {"1x", 0}, {"2,", 3}, {"", 0},
+		{second, 2}, {wrong, 0}, {both, 3 * 4 + 2}, {common, 0}, {upper, 2}, {"GPU-", 0}};
+	CUuuid u;
+
+	OK(cuDeviceGetUuid(&u, 0));
+	uuid_text(&u, 1, second);
+	snprintf(wrong, sizeof wrong, "%s0", second);
+	snprintf(both, sizeof both, "2,%s", second);
+	snprintf(common, sizeof common, "%.13s", second); /* "GPU-" and 9: all three begin so */
+	for (size_t i = 0; i <= strlen(second); i++)
+		upper[i] = (char)toupper((unsigned char)second[i]);
+	snprintf(first, sizeof first, "%u", (unsigned char)u.bytes[15]);
+	setenv("SOFTGPU_UUID", first, 1);
+	setenv("TSDB_SOFT_DEVICES", "3", 1);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const int got = run_again("order", rows[i].visible);
+
+		if (got != rows[i].want)
+			fail_msg("\"%s\": %d, not %d", rows[i].visible, got, rows[i].want);
+	}
+	unsetenv("TSDB_SOFT_DEVICES");
+}
+
+static int child_order(void)
+{
+	const int first = atoi(getenv("SOFTGPU_UUID"));
+	int n = 0, status = 0;
+
+	if (cuInit(0) == CUDA_ERROR_NO_DEVICE)
+		return 0;
+	OK(cuDeviceGetCount(&n));
+	for (int k = 0; k < n; k++) {
+		CUuuid u;
+
+		OK(cuDeviceGetUuid(&u, k));
+		status = 4 * status + (unsigned char)u.bytes[15] - first + 1;
+	}
+	return status;
+}
+
+/* --- what streams do, for a program that hangs (driver/soft.h) --- */
+
+static void test_busy(void **state)
+{
+	int (*const busy)(unsigned, char *, unsigned) = (int (*)(unsigned, char *, unsigned))(
+		uintptr_t)dlsym(RTLD_DEFAULT, "tsdb_soft_busy");
+	struct gate gate = {0};
+	char text[160], want[160];
+	int done = 0;
+	CUstream s;
+
+	OK(cuCtxSynchronize());
+	assert_int_equal(busy(0, text, sizeof text), 0);
+	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+	OK(cuLaunchHostFunc(s, gate_wait, &gate));
+	OK(cuLaunchHostFunc(s, add_one, &done));
+	OK(cuLaunchHostFunc(s, add_one, &done));
+	for (int k = 0; k < 1000; k++) { /* until it has begun */
+		assert_int_equal(busy(0, text, sizeof text), 1);
+		if (!strstr(text, "about to begin"))
+			break;
+		nap_ms(1);
+	}
+	snprintf(want, sizeof want, "stream %p: a host function; behind it 2 more", (void *)s);
+	assert_string_equal(text, want);
+	assert_int_equal(busy(1, text, sizeof text), 0);
+	OK(cuLaunchHostFunc(NULL, gate_wait, &gate));
+	assert_int_equal(busy(1, text, sizeof text), 1);
+	assert_int_equal(busy(2, text, sizeof text), 0);
+	for (unsigned k = 0, seen = 0; k < 2; k++) {
+		assert_int_equal(busy(k, text, sizeof text), 1);
+		if (strstr(text, " (default): "))
+			seen |= 1;
+		else
+			assert_non_null(strstr(text, "behind it 2 more"));
+		assert_int_equal(k && !seen, 0);
+	}
+	gate.open = true;
+	OK(cuCtxSynchronize());
+	assert_int_equal(done, 2);
+	assert_int_equal(busy(0, text, sizeof text), 0);
+	OK(cuStreamDestroy(s));
+}
+
 /* exit() while a stream waits for a value that never comes. */
 static int child_pending(void)
 {
@@ -1450,9 +1557,13 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_exit_with_work),
 		cmocka_unit_test(test_visible_devices),
+		cmocka_unit_test(test_order_of_devices),
+		cmocka_unit_test(test_busy),
 	};
 	const char *child = getenv("SOFTGPU_CHILD");
 
+	if (child && !strcmp(child, "order"))
+		return child_order();
 	if (child)
 		return !strcmp(child, "init") ? (int)cuInit(0) : child_pending();
 	return cmocka_run_group_tests_name("softgpu-driver", tests, start, stop);

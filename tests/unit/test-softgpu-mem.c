@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "softgpu/memory/mem.h"
@@ -336,9 +338,72 @@ static void test_order(void **state)
 	assert_true(mem_free(c->start));
 }
 
+/* A device's bytes with TSDB_SOFT_MEMORY, in a process of its own: what it is comes once. */
+static uint64_t total_with(const char *memory, const char *devices, unsigned *ret_devices)
+{
+	struct {
+		uint64_t total;
+		unsigned devices;
+	} got = {0};
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, STDERR_FILENO);
+		setenv("TSDB_SOFT_MEMORY", memory, 1);
+		setenv("TSDB_SOFT_DEVICES", devices, 1);
+		(void)mem_alloc(MEM_DEVICE, 1, 0, 1);
+		got.total = mem_total();
+		got.devices = mem_devices();
+		_exit(write(ends[1], &got, sizeof got) != sizeof got);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &got, sizeof got), sizeof got);
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	*ret_devices = got.devices;
+	return got.total;
+}
+
+/* docs/softgpu.md: a size with k, m, g or none, at least 1 MiB; 8 GiB for what is none. */
+static void test_sizes(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} sizes[] = {{"", 8ull << 30}, {"1M", 1 << 20}, {"1m", 1 << 20}, {"3k", 8ull << 30},
+		{"2048k", 2 << 20}, {"2048K", 2 << 20}, {"2g", 2ull << 30}, {"3G", 3ull << 30},
+		{"1048576", 1 << 20}, {"1048575", 8ull << 30}, {"1048577", (1 << 20) + 4096},
+		{"0x200000", 2 << 20}, {"0", 8ull << 30}, {"2gb", 8ull << 30}, {"x", 8ull << 30},
+		{"2 g", 8ull << 30}, {"99999999999999999999", 8ull << 30},
+		{"70368744177664k", 8ull << 30}, {"65537G", 8ull << 30}};
+	static const struct {
+		const char *text;
+		unsigned want;
+	} devices[] = {{"", 1}, {"1", 1}, {"16", 16}, {"17", 1}, {"0", 1}, {"2x", 1}, {"3", 3}};
+	unsigned n;
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const uint64_t got = total_with(sizes[i].text, "1", &n);
+
+		if (got != sizes[i].want)
+			fail_msg("%s: %#llx bytes", sizes[i].text, (unsigned long long)got);
+		assert_int_equal(n, 1);
+	}
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+		assert_int_equal(total_with("1M", devices[i].text, &n), 1 << 20);
+		assert_int_equal(n, devices[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes), /* first: what a process has is read once */
 		cmocka_unit_test(test_freed_under_work),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_owners),

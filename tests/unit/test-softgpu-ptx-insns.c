@@ -276,6 +276,26 @@ static const struct row conversions[] = {
 	{"setp.lt.f16 %p9, %h0, %h1;", 'p', 0xbc00, 0x0001, 0, 1},
 };
 
+/* A NaN keeps its sign and the upper bits of its payload, and becomes a quiet one, where doubles
+ * are converted from or to; bf16 is the upper half of f32, bit for bit; the others give the
+ * canonical one (docs/softgpu.md, seen on an H200). */
+static const struct row nans[] = {
+	{"cvt.f64.f32 %g9, %f0;", 'g', 0xff812345, 0, 0, 0xfff82468a0000000},
+	{"cvt.f64.f32 %g9, %f0;", 'g', 0x7fc00001, 0, 0, 0x7ff8000020000000},
+	{"cvt.ftz.f64.f32 %g9, %f0;", 'g', 0xff812345, 0, 0, 0x7fffffffe0000000},
+	{"cvt.rn.f32.f64 %f9, %g0;", 'f', 0x7ff123456789abcd, 0, 0, 0x7fc91a2b},
+	{"cvt.rz.f32.f64 %f9, %g0;", 'f', 0xfff0000000000001, 0, 0, 0xffc00000},
+	{"cvt.rn.f16.f64 %h9, %g0;", 'h', 0x7ff123456789abcd, 0, 0, 0x7e48},
+	{"cvt.f64.f16 %g9, %h0;", 'g', 0xfd55, 0, 0, 0xfffd540000000000},
+	{"cvt.f32.bf16 %f9, %h0;", 'f', 0x7f81, 0, 0, 0x7f810000},
+	{"cvt.f32.bf16 %f9, %h0;", 'f', 0xffc1, 0, 0, 0xffc10000},
+	{"cvt.f32.f16 %f9, %h0;", 'f', 0xfd55, 0, 0, NAN32},
+	{"cvt.rn.f16.f32 %h9, %f0;", 'h', 0xff812345, 0, 0, 0x7fff},
+	{"cvt.rn.bf16.f32 %h9, %f0;", 'h', 0xff812345, 0, 0, 0x7fff},
+	{"cvt.rn.sat.f32.f64 %f9, %g0;", 'f', 0x7ff123456789abcd, 0, 0, 0}, /* .sat: NaN is +0.0 */
+	{"cvt.sat.f64.f32 %g9, %f0;", 'g', 0xff812345, 0, 0, 0},
+};
+
 static const struct row choices[] = {
 	{"setp.lt.s32 %p9, %r0, %r1;", 'p', 0xffffffff, 1, 0, 1},
 	{"setp.lt.u32 %p9, %r0, %r1;", 'p', 0xffffffff, 1, 0, 0},
@@ -333,6 +353,7 @@ TEST(bits)
 TEST(singles)
 TEST(doubles)
 TEST(conversions)
+TEST(nans)
 TEST(choices)
 
 int main(void)
@@ -343,6 +364,7 @@ int main(void)
 		cmocka_unit_test(test_singles),
 		cmocka_unit_test(test_doubles),
 		cmocka_unit_test(test_conversions),
+		cmocka_unit_test(test_nans),
 		cmocka_unit_test(test_choices),
 	};
 

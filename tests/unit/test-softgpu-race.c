@@ -130,6 +130,33 @@ static void where_it_is(void **state)
 	}
 }
 
+/* Threads of two warps write a word of each of 600 pages, theirs, and the next thread's word at the
+ * end: of the first page, and of the last. What was noted of a page is there however many follow.
+ */
+#define PAGES(BAR)                                                                                  \
+	PTX_HEAD                                                                                    \
+	".global .align 16 .b8 big[2457600];\n"                                                     \
+	".visible .entry k(.param .u64 out) {\n"                                                    \
+	".reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p<2>;\n"                                     \
+	"mov.u32 %r0, %tid.x; mov.u64 %d0, big; mul.wide.u32 %d1, %r0, 4; add.u64 %d1, %d0, %d1;\n" \
+	"mov.u64 %d2, %d1; mov.u32 %r1, 0;\n"                                                       \
+	"L: st.global.u32 [%d2], %r0; add.u64 %d2, %d2, 4096; add.u32 %r1, %r1, 1;\n"               \
+	"setp.lt.u32 %p0, %r1, 600; @%p0 bra L;\n" BAR                                              \
+	"xor.b32 %r2, %r0, 32; mul.wide.u32 %d3, %r2, 4;"                                           \
+	" add.u64 %d3, %d0, %d3; "
+static void many_pages(void **state)
+{
+	static const char first
+		[] = PAGES("") "ld.global.u32 %r3, [%d3]; ret; }\n",
+	   last[] = PAGES("") "ld.global.u32 %r3, [%d3+2453504]; ret; }\n",
+	   neither[] = PAGES(
+		   "bar.sync 0; ") "ld.global.u32 %r3, [%d3]; ld.global.u32 %r3, [%d3+2453504]; ret; }\n";
+
+	racy(first, 1, 64, "st.global.u32", "ld.global.u32", PTX_RACE);
+	racy(last, 1, 64, "st.global.u32", "ld.global.u32", PTX_RACE);
+	clean(neither, 1, 64);
+}
+
 /* Lane l reads what lane l ^ 1 wrote. */
 #define NEIGHBOUR(BAR)                                                                             \
 	KERNEL("st.shared.u32 [%r1], %r0; " BAR                                                    \
@@ -314,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reduction),
 		cmocka_unit_test(where_it_is),
+		cmocka_unit_test(many_pages),
 		cmocka_unit_test(warps),
 		cmocka_unit_test(named_barriers),
 		cmocka_unit_test(bytes),
