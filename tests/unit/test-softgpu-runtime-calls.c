@@ -380,6 +380,136 @@ static void test_rectangles(void **state)
 	world_free(&w);
 }
 
+/* What the reference of struct cudaDeviceProp says of each member is what it says of an attribute.
+ */
+static void test_properties(void **state)
+{
+	struct cudaDeviceProp p;
+	const struct {
+		const char *name;
+		const void *at;
+		size_t size;
+		enum cudaDeviceAttr attribute;
+	} rows[] = {
+#define PROP(member, attr) {#member, &p.member, sizeof p.member, cudaDevAttr##attr}
+		PROP(sharedMemPerBlock, MaxSharedMemoryPerBlock),
+		PROP(regsPerBlock, MaxRegistersPerBlock),
+		PROP(warpSize, WarpSize),
+		PROP(memPitch, MaxPitch),
+		PROP(maxThreadsPerBlock, MaxThreadsPerBlock),
+		PROP(maxThreadsDim[0], MaxBlockDimX),
+		PROP(maxThreadsDim[1], MaxBlockDimY),
+		PROP(maxThreadsDim[2], MaxBlockDimZ),
+		PROP(maxGridSize[0], MaxGridDimX),
+		PROP(maxGridSize[1], MaxGridDimY),
+		PROP(maxGridSize[2], MaxGridDimZ),
+		PROP(totalConstMem, TotalConstantMemory),
+		PROP(major, ComputeCapabilityMajor),
+		PROP(minor, ComputeCapabilityMinor),
+		PROP(textureAlignment, TextureAlignment),
+		PROP(texturePitchAlignment, TexturePitchAlignment),
+		PROP(multiProcessorCount, MultiProcessorCount),
+		PROP(integrated, Integrated),
+		PROP(canMapHostMemory, CanMapHostMemory),
+		PROP(maxTexture1D, MaxTexture1DWidth),
+		PROP(maxTexture1DMipmap, MaxTexture1DMipmappedWidth),
+		PROP(maxTexture2D[0], MaxTexture2DWidth),
+		PROP(maxTexture2D[1], MaxTexture2DHeight),
+		PROP(maxTexture2DMipmap[0], MaxTexture2DMipmappedWidth),
+		PROP(maxTexture2DMipmap[1], MaxTexture2DMipmappedHeight),
+		PROP(maxTexture2DLinear[0], MaxTexture2DLinearWidth),
+		PROP(maxTexture2DLinear[1], MaxTexture2DLinearHeight),
+		PROP(maxTexture2DLinear[2], MaxTexture2DLinearPitch),
+		PROP(maxTexture2DGather[0], MaxTexture2DGatherWidth),
+		PROP(maxTexture2DGather[1], MaxTexture2DGatherHeight),
+		PROP(maxTexture3D[0], MaxTexture3DWidth),
+		PROP(maxTexture3D[1], MaxTexture3DHeight),
+		PROP(maxTexture3D[2], MaxTexture3DDepth),
+		PROP(maxTextureCubemap, MaxTextureCubemapWidth),
+		PROP(maxTexture1DLayered[0], MaxTexture1DLayeredWidth),
+		PROP(maxTexture1DLayered[1], MaxTexture1DLayeredLayers),
+		PROP(maxTexture2DLayered[0], MaxTexture2DLayeredWidth),
+		PROP(maxTexture2DLayered[1], MaxTexture2DLayeredHeight),
+		PROP(maxTexture2DLayered[2], MaxTexture2DLayeredLayers),
+		PROP(surfaceAlignment, SurfaceAlignment),
+		PROP(concurrentKernels, ConcurrentKernels),
+		PROP(ECCEnabled, EccEnabled),
+		PROP(pciBusID, PciBusId),
+		PROP(pciDeviceID, PciDeviceId),
+		PROP(pciDomainID, PciDomainId),
+		PROP(tccDriver, TccDriver),
+		PROP(asyncEngineCount, AsyncEngineCount),
+		PROP(unifiedAddressing, UnifiedAddressing),
+		PROP(memoryBusWidth, GlobalMemoryBusWidth),
+		PROP(l2CacheSize, L2CacheSize),
+		PROP(persistingL2CacheMaxSize, MaxPersistingL2CacheSize),
+		PROP(maxThreadsPerMultiProcessor, MaxThreadsPerMultiProcessor),
+		PROP(streamPrioritiesSupported, StreamPrioritiesSupported),
+		PROP(globalL1CacheSupported, GlobalL1CacheSupported),
+		PROP(localL1CacheSupported, LocalL1CacheSupported),
+		PROP(sharedMemPerMultiprocessor, MaxSharedMemoryPerMultiprocessor),
+		PROP(regsPerMultiprocessor, MaxRegistersPerMultiprocessor),
+		PROP(managedMemory, ManagedMemory),
+		PROP(isMultiGpuBoard, IsMultiGpuBoard),
+		PROP(hostNativeAtomicSupported, HostNativeAtomicSupported),
+		PROP(pageableMemoryAccess, PageableMemoryAccess),
+		PROP(concurrentManagedAccess, ConcurrentManagedAccess),
+		PROP(computePreemptionSupported, ComputePreemptionSupported),
+		PROP(canUseHostPointerForRegisteredMem, CanUseHostPointerForRegisteredMem),
+		PROP(cooperativeLaunch, CooperativeLaunch),
+		PROP(sharedMemPerBlockOptin, MaxSharedMemoryPerBlockOptin),
+		PROP(maxBlocksPerMultiProcessor, MaxBlocksPerMultiprocessor),
+		PROP(accessPolicyMaxWindowSize, MaxAccessPolicyWindowSize),
+		PROP(reservedSharedMemPerBlock, ReservedSharedMemoryPerBlock),
+		PROP(hostRegisterSupported, HostRegisterSupported),
+		PROP(memoryPoolsSupported, MemoryPoolsSupported),
+		PROP(maxSurface2D[0], MaxSurface2DWidth),
+		PROP(maxSurface2D[1], MaxSurface2DHeight),
+		PROP(maxTexture3DAlt[0], MaxTexture3DWidthAlt),
+		PROP(maxSurface3D[0], MaxSurface3DWidth),
+		PROP(maxTexture3DAlt[1], MaxTexture3DHeightAlt),
+		PROP(maxSurface3D[1], MaxSurface3DHeight),
+		PROP(maxTexture3DAlt[2], MaxTexture3DDepthAlt),
+		PROP(maxSurface3D[2], MaxSurface3DDepth),
+		PROP(maxTextureCubemapLayered[0], MaxTextureCubemapLayeredWidth),
+		PROP(maxTextureCubemapLayered[1], MaxTextureCubemapLayeredLayers),
+		PROP(maxSurfaceCubemap, MaxSurfaceCubemapWidth),
+		PROP(maxSurface1DLayered[0], MaxSurface1DLayeredWidth),
+		PROP(maxSurfaceCubemapLayered[0], MaxSurfaceCubemapLayeredWidth),
+		PROP(maxSurface1DLayered[1], MaxSurface1DLayeredLayers),
+		PROP(maxSurfaceCubemapLayered[1], MaxSurfaceCubemapLayeredLayers),
+		PROP(maxSurface2DLayered[0], MaxSurface2DLayeredWidth),
+		PROP(maxSurface2DLayered[1], MaxSurface2DLayeredHeight),
+		PROP(maxSurface2DLayered[2], MaxSurface2DLayeredLayers),
+		PROP(maxSurface1D, MaxSurface1DWidth),
+		PROP(sparseCudaArraySupported, SparseCudaArraySupported),
+		PROP(timelineSemaphoreInteropSupported, TimelineSemaphoreInteropSupported),
+		PROP(gpuDirectRDMASupported, GPUDirectRDMASupported),
+		PROP(gpuDirectRDMAFlushWritesOptions, GPUDirectRDMAFlushWritesOptions),
+		PROP(gpuDirectRDMAWritesOrdering, GPUDirectRDMAWritesOrdering),
+		PROP(memoryPoolSupportedHandleTypes, MemoryPoolSupportedHandleTypes),
+		PROP(deferredMappingCudaArraySupported, DeferredMappingCudaArraySupported),
+		PROP(ipcEventSupported, IpcEventSupport),
+		PROP(clusterLaunch, ClusterLaunch),
+#undef PROP
+	};
+
+	memset(&p, 0xee, sizeof p);
+	OK(cudaGetDeviceProperties(&p, 0));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const long long got = rows[i].size == sizeof(size_t)
+					      ? (long long)*(const size_t *)rows[i].at
+					      : *(const int *)rows[i].at;
+		int want = -1;
+
+		OK(cudaDeviceGetAttribute(&want, rows[i].attribute, 0));
+		if (got != want)
+			fail_msg("%s: %lld, not %d", rows[i].name, got, want);
+	}
+	assert_int_equal(p.warpSize, 32);
+	assert_int_not_equal(p.name[0], 0);
+}
+
 /* --- devices --- */
 
 static void test_devices(void **state)
@@ -485,6 +615,7 @@ static void test_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_properties),
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_copies_of_arrays),
 		cmocka_unit_test(test_wrong_copies),
