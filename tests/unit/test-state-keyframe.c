@@ -179,6 +179,23 @@ static void cut_anywhere(void **arg)
 	buf_free(&b);
 }
 
+/* The first byte is the layout: 0, or one that came later, is refused. */
+static void other_layouts(void **arg)
+{
+	struct state *s;
+	struct buf b = BUF_INIT;
+
+	encoded(&b, 1);
+	for (unsigned layout = b.data[0] + 1u; layout < 256; layout++) {
+		b.data[0] = (uint8_t)layout;
+		fails(state_decode(&s, b.data, b.len), ERR_BAD_TRACE);
+	}
+	b.data[0] = 0;
+	fails(state_decode(&s, b.data, b.len), ERR_BAD_TRACE);
+	fails(state_decode(&s, b.data, 0), ERR_BAD_TRACE);
+	buf_free(&b);
+}
+
 static void flipped_anywhere(void **arg)
 {
 	struct random_cmds r = {.x = 99};
@@ -432,6 +449,7 @@ int main(void)
 		cmocka_unit_test(retiring_after_storing),
 		cmocka_unit_test(different_states_differ),
 		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(other_layouts),
 		cmocka_unit_test(flipped_anywhere),
 		cmocka_unit_test(impossible_states),
 		cmocka_unit_test(keyframes_are_rarer_when_large),

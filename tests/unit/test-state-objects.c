@@ -65,6 +65,14 @@ static void odd_memory(void **arg)
 	apply(s, cmd_alloc(14, 0x9000, 0));
 	assert_int_equal(totals_of(s).oddities, 5);
 	assert_false(state_alloc(s, 1, &a));
+	apply(s, cmd_alloc(15, 0x4f80, 0x100)); /* ends where the next one begins */
+	assert_int_equal(totals_of(s).oddities, 5);
+	apply(s, cmd_alloc(16, 0x4e00, 0x181)); /* its last byte is the first of #15 */
+	assert_int_equal(totals_of(s).oddities, 6);
+	assert_int_equal(alloc_at(s, 0x4f80).alloc_seq, 16);
+	assert_false(state_alloc_at(s, 0x4f81, &a));
+	assert_int_equal(alloc_at(s, 0x5080).alloc_seq, 12);
+	assert_int_equal(alloc_at(s, 0x4e00).alloc_seq, 16);
 	state_free(s);
 }
 

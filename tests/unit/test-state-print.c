@@ -158,6 +158,24 @@ static void devices_in_80_columns(void **arg)
 	state_free(s);
 }
 
+/* Each device says whether it is the software GPU. */
+static void devices_that_are_soft(void **arg)
+{
+	struct state *s = state_new();
+	struct sbt_cmd soft = cmd_device(2, 1, "TraceSmith");
+	json_t *j;
+
+	soft.u.device.soft = 1;
+	apply(s, cmd_device(1, 0, "H200"));
+	apply(s, soft);
+	j = json_of(s, STATE_VIEW_DEVICES);
+	assert_int_equal(json_array_size(j), 2);
+	assert_true(json_is_false(json_object_get(json_array_get(j, 0), "soft")));
+	assert_true(json_is_true(json_object_get(json_array_get(j, 1), "soft")));
+	json_decref(j);
+	state_free(s);
+}
+
 static void one_stream(void **arg)
 {
 	struct state *s = waiting();
@@ -502,6 +520,7 @@ int main(void)
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(narrow_screens),
 		cmocka_unit_test(devices_in_80_columns),
+		cmocka_unit_test(devices_that_are_soft),
 		cmocka_unit_test(one_stream),
 		cmocka_unit_test(long_queue),
 		cmocka_unit_test(json),
