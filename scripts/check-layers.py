@@ -80,7 +80,8 @@ ROOMS = {
     'import': ('a trace of what another profiler recorded', ['base', 'sbt', 'state', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'import', 'compare', 'report', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'numeric': ('what the commands of two traces computed, found by executing both', ['base', 'sbt', 'state', 'replay', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'engine']),
+    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -31,7 +31,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-stack.c \
 	src/shell/commands/cmd-state.c \
 	src/shell/commands/cmd-summary.c src/shell/print/shown-names.c src/shell/print/shown-names.h \
-	src/shell/figures/cmd-stats.c src/shell/figures/tool-diff.c src/shell/figures/diff-trace.c src/shell/figures/tool-report.c src/shell/figures/diff-text.c src/shell/figures/diff-assert.c src/shell/figures/diff-text.h src/shell/figures/critical-text.c src/shell/figures/critical-text.h src/shell/figures/stats-text.c src/shell/figures/stats-text.h src/shell/figures/sums-text.c src/shell/figures/sums-text.h \
+	src/shell/figures/cmd-stats.c src/shell/figures/tool-diff.c src/shell/figures/diff-trace.c src/shell/figures/tool-report.c src/shell/figures/diff-text.c src/shell/figures/diff-assert.c src/shell/figures/numeric-text.c src/shell/figures/diff-text.h src/shell/figures/critical-text.c src/shell/figures/critical-text.h src/shell/figures/stats-text.c src/shell/figures/stats-text.h src/shell/figures/sums-text.c src/shell/figures/sums-text.h \
 	src/shell/commands/cmd-support.c \
 	src/shell/commands/cmd-accesses.c \
 	src/shell/commands/cmd-races.c src/shell/commands/races.h \
@@ -83,7 +83,7 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
-tsdb_LDADD = libshell.a libexport.a libimport.a libreport.a libcompare.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS)
+tsdb_LDADD = libshell.a libexport.a libimport.a libreport.a libcompare.a libnumeric.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS)
 
 HEADERS_TO_CHECK += src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/figures/critical-text.h src/shell/figures/diff-text.h src/shell/figures/stats-text.h src/shell/figures/sums-text.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \

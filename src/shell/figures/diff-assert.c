@@ -3,19 +3,21 @@
  * tsdb diff --assert: conditions about a comparison, joined by && and ||, && first.
  */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "shell/figures/diff-text.h"
 
 struct reader {
 	const struct compare *c;
+	const struct numeric *n; /* NULL: numbers were not compared */
 	const char *at;
 };
 
 enum { WORD_MOST = 32 };
 
 static const char cure[] =
-	"Use structure == same, or time, span, removed, inserted, replaced, reshaped, reordered, "
+	"Use structure == same, numeric == same, or time, span, removed, inserted, replaced, reshaped, reordered, "
 	"moved, wait_gone, wait_added, wait_other with a number, joined by && and ||; time and span are B's by A's";
 
 static struct err *wrong(const struct reader *r)
@@ -115,10 +117,9 @@ static bool holds(double x, enum op op, double y)
 	}
 }
 
-/* structure == same, structure != different ... */
-static struct err *structure(struct reader *r, bool *ret)
+/* structure == same, numeric != different ... */
+static struct err *sameness(struct reader *r, const char *name, bool same, bool *ret)
 {
-	const bool same = compare_same(r->c);
 	char word[WORD_MOST];
 	enum op op;
 
@@ -128,10 +129,21 @@ static struct err *structure(struct reader *r, bool *ret)
 	TRY(take_word(r, word));
 	if (strcmp(word, "same") != 0 && strcmp(word, "different") != 0)
 		return err_cure(
-			err_new(ERR_USAGE, "structure is same or different, not \"%s\"", word),
-			"%s", cure);
+			err_new(ERR_USAGE, "%s is same or different, not \"%s\"", name, word), "%s",
+			cure);
 	*ret = (same == !strcmp(word, "same")) == (op == OP_EQ);
 	return NULL;
+}
+
+static struct err *numeric(struct reader *r, bool *ret)
+{
+	if (!r->n)
+		return err_cure(
+			err_new(ERR_INCOMPLETE, "numbers were not compared"), "Add --numeric");
+	if (r->n->interrupted)
+		return err_new(ERR_INTERRUPTED, "numbers were compared up to #%" PRIu64 " only",
+			r->n->reached);
+	return sameness(r, "numeric", numeric_same(r->n), ret);
 }
 
 static struct err *term(struct reader *r, bool *ret)
@@ -142,7 +154,9 @@ static struct err *term(struct reader *r, bool *ret)
 
 	TRY(take_word(r, name));
 	if (!strcmp(name, "structure"))
-		return structure(r, ret);
+		return sameness(r, name, compare_same(r->c), ret);
+	if (!strcmp(name, "numeric"))
+		return numeric(r, ret);
 	TRY(value_of(r, name, &x));
 	TRY(take_op(r, &op));
 	skip(r);
@@ -166,9 +180,10 @@ static struct err *all_of(struct reader *r, bool *ret)
 	return NULL;
 }
 
-struct err *diff_assert(const struct compare *c, const char *text, bool *ret)
+struct err *diff_assert(
+	const struct compare *c, const struct numeric *n, const char *text, bool *ret)
 {
-	struct reader r = {c, text};
+	struct reader r = {c, n, text};
 	bool one;
 
 	TRY(all_of(&r, ret));

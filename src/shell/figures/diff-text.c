@@ -46,6 +46,7 @@ struct diff_view {
 	size_t nrows, ntimes, nstreams;
 	uint64_t unlisted;
 	const struct diff_row *first;
+	char *numeric; /* the object numeric_diff, as text; heap */
 };
 
 /* --- making the rows --- */
@@ -133,6 +134,7 @@ static void view_free(struct diff_view *v)
 	free(v->rows);
 	free(v->times);
 	free(v->streams);
+	free(v->numeric);
 }
 
 /* --- JSON --- */
@@ -161,6 +163,11 @@ JS_DEFINE(time_object, "time_difference", time_row, JS(TEXT, time_row, name),
 	JS_IN(BOOL, time_row, is, noise), JS_IN(SEQ, time_row, is, first_a, first_b));
 JS_DEFINE(stream_pair_object, "stream_pair", stream_pair, JS_AS("stream_a", ID, stream_pair, a),
 	JS_AS("stream_b", ID, stream_pair, b));
+static void put_numeric(struct buf *out, const void *text)
+{
+	buf_str(out, *(char *const *)text);
+}
+
 JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
 	JS_IN(UINT, diff_view, is, a_commands, b_commands, matched),
 	JS_AS("removed", UINT, diff_view, is.by_what[COMPARE_REMOVED]),
@@ -179,7 +186,8 @@ JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
 	JS_AS("times_known", BOOL, diff_view, is.timed),
 	JS_IN(UINT, diff_view, is, a_matched_ns, b_matched_ns, a_only_ns, b_only_ns, a_span_ns),
 	JS_IN(UINT, diff_view, is, b_span_ns),
-	JS_LIST_OF("time_list", diff_view, times, ntimes, time_object));
+	JS_LIST_OF("time_list", diff_view, times, ntimes, time_object),
+	JS_MAYBE_BY("numbers", diff_view, numeric, put_numeric, "numeric_diff"));
 
 static void put_json(struct session *s, const struct diff_view *v)
 {
@@ -385,11 +393,15 @@ struct err *diff_print(struct session *s, const struct compare *c, const struct 
 		if (d->time || d->json)
 			make_times(s, d, &v);
 		make_streams(&v);
-		if (d->json)
-			put_json(s, &v);
-		else
-			print_diff(s, d, &v);
+		if (d->json && d->numeric)
+			e = numeric_json(s, d, &v.numeric);
 	}
+	if (!e && d->json)
+		put_json(s, &v);
+	else if (!e)
+		print_diff(s, d, &v);
+	if (!e && !d->json && d->numeric)
+		e = numeric_print(s, d);
 	view_free(&v);
 	return e;
 }

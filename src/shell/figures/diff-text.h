@@ -7,6 +7,7 @@
 
 #include "base/id-table.h"
 #include "compare/compare.h"
+#include "numeric/numeric.h"
 #include "shell/line/session.h"
 #include "state/summary.h"
 
@@ -28,12 +29,19 @@ struct diff_show {
 	struct diff_trace a, b;
 	uint64_t top; /* rows of a table; 0: all */
 	bool time, json;
+	const struct numeric *numeric; /* NULL: numbers were not compared */
 };
 struct err *diff_print(
 	struct session *s, const struct compare *c, const struct diff_show *d) TS_CHECK;
 
+/* What numeric_run() found, as text; as the object numeric_diff, heap. */
+struct err *numeric_print(struct session *s, const struct diff_show *d) TS_CHECK;
+struct err *numeric_json(struct session *s, const struct diff_show *d, char **ret) TS_CHECK;
+
 /* Whether "time < 1.05 && structure == same" holds. ERR_USAGE with what can be said if it cannot be
- * read, ERR_INCOMPLETE if it needs GPU times that are not there. */
-struct err *diff_assert(const struct compare *c, const char *text, bool *ret) TS_CHECK;
+ * read, ERR_INCOMPLETE if it needs GPU times that are not there.
+ * n: NULL when numbers were not compared. */
+struct err *diff_assert(
+	const struct compare *c, const struct numeric *n, const char *text, bool *ret) TS_CHECK;
 
 #endif

@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
+#include "replay/values.h"
 #include "shell/figures/diff-text.h"
 #include "shell/line/interrupt.h"
+#include "shell/live/trust.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb diff A B [--time] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]"
-enum { TOP = 20, DIFFERENT = 3 };
+	"Use: tsdb diff A B [--time] [--numeric [--on DEVICE] [--as TYPE]] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]"
+enum { TOP = 20, DIFFERENT = 3, RUNS = 8 };
 
 struct tool_diff {
 	struct session *s;
@@ -22,6 +24,10 @@ struct tool_diff {
 	struct diff_show show;
 	const char *assertion; /* NULL: none */
 	bool numeric;
+	enum replayer_as as;
+	struct replay_choice on;
+	struct numeric_pair *pairs;
+	size_t npairs, cap_pairs;
 };
 
 /* --- words --- */
@@ -29,6 +35,17 @@ struct tool_diff {
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word), USAGE);
+}
+
+static struct err *take_type(const char *word, enum replayer_as *ret)
+{
+	for (unsigned i = 0; i < REPLAYER_AS_END; i++) {
+		if (!strcmp(word, value_types[i].name)) {
+			*ret = (enum replayer_as)i;
+			return NULL;
+		}
+	}
+	return usage("--as knows no type \"%s\"", word);
 }
 
 static struct err *take_value(struct tool_diff *x, const char *name, const char *value)
@@ -41,6 +58,10 @@ static struct err *take_value(struct tool_diff *x, const char *name, const char 
 		return word_range(value, &x->ask.range_a.first, &x->ask.range_a.last)
 			       ? NULL
 			       : usage("\"%s\" is no range of commands", value);
+	else if (!strcmp(name, "--on"))
+		return replay_on_parse(value, &x->on.on);
+	else if (!strcmp(name, "--as"))
+		return take_type(value, &x->as);
 	else if (!word_range(value, &x->ask.range_b.first, &x->ask.range_b.last))
 		return usage("\"%s\" is no range of commands", value);
 	return NULL;
@@ -67,7 +88,8 @@ static struct err *take_word(struct tool_diff *x, const char *w)
 
 static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"--assert", "--top", "--range-a", "--range-b", NULL};
+	static const char *const valued[] = {
+		"--assert", "--top", "--range-a", "--range-b", "--on", "--as", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
@@ -78,10 +100,11 @@ static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 	}
 	if (!x->show.b.path)
 		return usage("diff needs two traces%s", "");
-	if (x->numeric)
-		return err_new(ERR_UNSUPPORTED,
-			"--numeric, which compares what launches read and wrote, does not exist yet");
-	return NULL;
+	if (!x->numeric && (x->as != REPLAYER_AS_AUTO || x->on.on != REPLAY_ON_AUTO))
+		return usage("--on and --as are for --numeric%s", "");
+	return x->on.on == REPLAY_ON_NONE
+		       ? usage("--numeric executes commands, which --on %s does not", "none")
+		       : NULL;
 }
 
 static struct err *open_trace(struct session *s, struct diff_trace *t)
@@ -117,12 +140,13 @@ static bool cancelled(void *arg, uint64_t done, uint64_t of)
 
 static struct err *judge(struct tool_diff *x, const struct compare *c, int *ret)
 {
+	const struct numeric *n = x->show.numeric;
 	bool holds;
 
-	*ret = compare_same(c) ? 0 : DIFFERENT;
+	*ret = compare_same(c) && (!n || (numeric_same(n) && !n->interrupted)) ? 0 : DIFFERENT;
 	if (!x->assertion)
 		return NULL;
-	TRY(diff_assert(c, x->assertion, &holds));
+	TRY(diff_assert(c, n, x->assertion, &holds));
 	*ret = holds ? 0 : DIFFERENT;
 	if (!x->show.json)
 		out_printf(
@@ -130,13 +154,76 @@ static struct err *judge(struct tool_diff *x, const struct compare *c, int *ret)
 	return NULL;
 }
 
+static void take_pair(void *arg, uint64_t a, uint64_t b)
+{
+	struct tool_diff *x = arg;
+
+	MAKE_ROOM(x->pairs, x->npairs, x->cap_pairs);
+	x->pairs[x->npairs++] = (struct numeric_pair){a, b};
+}
+
+static int by_seq(const void *pa, const void *pb)
+{
+	const struct numeric_pair *x = pa, *y = pb;
+
+	return x->a < y->a ? -1 : x->a > y->a;
+}
+
+/* Adds what is replaced, reshaped, reordered or moved to what is matched. */
+static void add_changed(struct tool_diff *x, const struct compare *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->d[i].a.count == 1 && c->d[i].b.count == 1 &&
+			c->d[i].what != COMPARE_WAIT_OTHER)
+			take_pair(x, c->d[i].a.first, c->d[i].b.first);
+	if (x->npairs)
+		qsort(x->pairs, x->npairs, sizeof *x->pairs, by_seq);
+}
+
+/* Warns of what is about to be executed. */
+static struct err *tell_trust(struct session *s, const char *path)
+{
+	TRY(engine_open(&s->engine, path));
+	trust_tell(s, !s->engine.set.number[SET_REPLAY_SANDBOX]);
+	engine_close(&s->engine);
+	return NULL;
+}
+
+static struct err *compare_numbers(
+	struct tool_diff *x, const struct compare *c, struct numeric *ret)
+{
+	struct numeric_ask ask = {.en = &x->s->engine,
+		.path_a = x->show.a.path,
+		.path_b = x->show.b.path,
+		.on = x->on,
+		.as = x->as,
+		.place = place,
+		.arg = x,
+		.runs = RUNS};
+	struct err *e;
+
+	if (!x->numeric)
+		return NULL;
+	add_changed(x, c);
+	ask.pairs = x->pairs;
+	ask.npairs = x->npairs;
+	TRY(tell_trust(x->s, x->show.a.path));
+	TRY(tell_trust(x->s, x->show.b.path));
+	e = numeric_run(ret, &ask);
+	if (!e)
+		x->show.numeric = ret;
+	return e;
+}
+
 static struct err *run(struct tool_diff *x, int *ret)
 {
+	struct numeric n = {0};
 	struct compare c;
 	struct err *e;
 
 	x->ask.a = x->show.a.r;
 	x->ask.b = x->show.b.r;
+	x->ask.pair = x->numeric ? take_pair : NULL;
 	e = compare_run(&c, &x->ask);
 	out_progress_end(x->s->out);
 	if (e)
@@ -145,9 +232,12 @@ static struct err *run(struct tool_diff *x, int *ret)
 		e = err_cure(err_new(ERR_INCOMPLETE, "--time needs GPU times in both traces"),
 			"Record with tsdb record --timestamps");
 	if (!e)
+		e = compare_numbers(x, &c, &n);
+	if (!e)
 		e = diff_print(x->s, &c, &x->show);
 	if (!e)
 		e = judge(x, &c, ret);
+	numeric_free(&n);
 	compare_free(&c);
 	return e;
 }
@@ -170,6 +260,7 @@ int tool_diff(struct session *s, int argc, char **argv)
 		e = open_trace(s, &x.show.b);
 	if (!e)
 		e = run(&x, &status);
+	free(x.pairs);
 	diff_trace_close(&x.show.a);
 	diff_trace_close(&x.show.b);
 	if (!e)

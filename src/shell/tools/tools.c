@@ -391,9 +391,11 @@ const struct tool tools[] = {
 		"tsdb stats app.sbt\n"
 		"tsdb stats app.sbt --critical-path\n"},
 	{"diff", tool_diff,
-		"A B [--time] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]",
+		"A B [--time] [--numeric [--on auto|soft|real] [--as TYPE]] [--assert EXPR] [--range-a RANGE] "
+		"[--range-b RANGE] [--top N] [--json]",
 		"where two traces differ, the first difference first",
 		"tsdb diff before.sbt after.sbt --time\n"
+		"tsdb diff before.sbt after.sbt --numeric\n"
 		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
 	{"report", tool_report,
 		"FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] "

@@ -113,7 +113,7 @@ def test_time(t):
 
 def test_what_is_refused(t):
     record(t, 'base')
-    for words, text in ((['base.sbt'], 'needs two traces'), (['base.sbt', 'base.sbt', '--numeric'], 'does not exist yet'), (['base.sbt', 'base.sbt', '--time'], 'needs GPU times'),
+    for words, text in ((['base.sbt'], 'needs two traces'), (['base.sbt', 'base.sbt', '--time'], 'needs GPU times'),
                         (['base.sbt', 'base.sbt', '--assert', 'time < 1'], 'needs GPU times'), (['base.sbt', 'base.sbt', '--assert', 'size < 1'], 'knows no "size"'),
                         (['base.sbt', 'base.sbt', '--assert', 'inserted <'], 'cannot read'), (['base.sbt', 'base.sbt', '--assert', 'inserted < 1 x'], 'cannot read'),
                         (['base.sbt', 'none.sbt'], 'none.sbt')):
