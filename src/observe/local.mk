@@ -9,7 +9,7 @@ libobserve_a_SOURCES = \
 	src/observe/process/table.c src/observe/process/stats.c src/observe/process/stats.h \
 	src/observe/process/observed.c src/observe/process/observed.h src/observe/process/maps.c src/observe/process/maps.h \
 	src/observe/bpf/mapped.c src/observe/bpf/mapped.h src/observe/decode/kernel-names.c src/observe/decode/kernel-names.h \
-	src/observe/decode/observe-decode.c src/observe/decode/observe-decode.h src/observe/decode/observe-calls.c src/observe/decode/observe-calls.h src/observe/decode/observe-calls.def \
+	src/observe/decode/observe-decode.c src/observe/decode/observe-decode.h src/observe/decode/observe-calls.c src/observe/decode/observe-script.c src/observe/decode/observe-calls.h src/observe/decode/observe-calls.def \
 	src/observe/decode/see-work.c src/observe/decode/see-memory.c src/observe/decode/see-objects.c \
 	src/observe/decode/handles.c src/observe/decode/handles.h src/observe/bpf/addresses.c src/observe/bpf/addresses.h \
 	src/observe/bpf/probe.h src/observe/bpf/probes.h

@@ -40,6 +40,12 @@ struct observe_options {
 struct err *observe_possible(void) TS_CHECK;
 /* Name of the i-th entry point that is probed where a library has it; NULL past the end. */
 const char *observe_entry_point(unsigned i);
+/* Appends a script for bpftrace with the probes that the library has. ERR_NOT_FOUND: it has none;
+ * ERR_UNSUPPORTED: bpftrace cannot name it. */
+struct err *observe_script(const char *library, struct buf *out) TS_CHECK;
+/* The machine's driver, where such libraries usually are, or else that in the folder softgpu: a
+ * heap string. NULL: there is none; softgpu may be NULL. */
+char *observe_usual_driver(const char *softgpu);
 /* Loads and attaches the probes, and starts the program, if there is one. Every refusal is one
  * sentence with its cure. */
 struct err *observe_open(struct observe **ret, const struct observe_options *o) TS_CHECK;

@@ -75,12 +75,26 @@ static struct err *probe_mapped(struct observe *o, struct observe_maps *m)
 	return take_failed(o);
 }
 
+static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
+	"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"};
+
+char *observe_usual_driver(const char *softgpu)
+{
+	for (size_t i = 0; i <= sizeof folders / sizeof *folders; i++) {
+		const char *folder = i < sizeof folders / sizeof *folders ? folders[i] : softgpu;
+		char *path = folder ? xasprintf("%s/libcuda.so.1", folder) : NULL;
+
+		if (path && !access(path, R_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
 /* A process that has not loaded the driver yet will load it from one of these: with probes there
  * its first call is seen, too. */
 static struct err *probe_usual(struct observe *o)
 {
-	static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
-		"/usr/local/nvidia/lib64", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"};
 	static const char *const soft[] = {"libcudart.so.13", "libcuda.so.1"};
 
 	for (unsigned i = 0; o->o.softgpu && i < 2; i++) {

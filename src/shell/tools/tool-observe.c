@@ -32,15 +32,16 @@ struct tool_observe {
 	struct observe *observe;
 	struct observe_look look;
 	uint64_t interval_ns, limit_ns; /* limit 0: none */
-	bool json, quiet, interval_given, screen, list;
-	char *soft; /* folder */
+	bool json, quiet, interval_given, screen, list, script;
+	const char *library; /* for the script; NULL: none named */
+	char *soft;	     /* folder */
 };
 
 static struct err *usage(const char *fmt, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, fmt, word),
 		"Usage: tsdb observe [-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] [--no-stacks] "
-		"[--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS, or tsdb observe --list");
+		"[--ring SIZE] [--quiet] PID | --all | [--] PROGRAM ARGS, or tsdb observe --list, or tsdb observe --bpftrace[=LIBRARY]");
 }
 
 /* --- options --- */
@@ -113,6 +114,11 @@ static struct err *take_option(struct tool_observe *t, int argc, char **argv, in
 
 	if (take_flag(t, w))
 		return NULL;
+	if (!strncmp(w, "--bpftrace", 10) && (!w[10] || w[10] == '=')) {
+		t->script = true;
+		t->library = w[10] ? w + 11 : NULL;
+		return NULL;
+	}
 	name = tool_option_valued(valued, argc, argv, i, &value);
 	if (!name)
 		return usage("observe has no option %s", w);
@@ -143,7 +149,7 @@ static struct err *take_options(struct tool_observe *t, int argc, char **argv)
 	if (i < argc && t->o.all)
 		return usage("--all takes no process or program: %s", argv[i]);
 	if (i >= argc)
-		return t->o.all || t->list
+		return t->o.all || t->list || t->script
 			       ? NULL
 			       : usage("observe needs the number of a process, a program, or --all%s",
 					 "");
@@ -351,6 +357,26 @@ static int list(struct session *s)
 	return 0;
 }
 
+/* Prints the probes as a script for bpftrace: those of the machine's driver, or else of the
+ * software GPU's. */
+static struct err *script(struct tool_observe *t)
+{
+	struct buf b = BUF_INIT;
+	struct err *e;
+	char *library;
+
+	t->soft = gpu_soft_dir();
+	library = t->library ? xstrdup(t->library) : observe_usual_driver(t->soft);
+	e = library ? observe_script(library, &b)
+		    : err_cure(err_new(ERR_NOT_FOUND, "this machine has no driver of a GPU"),
+			      "Name its library: --bpftrace=LIBRARY");
+	if (!e)
+		out_str(t->s->out, buf_cstr(&b));
+	buf_free(&b);
+	free(library);
+	return e;
+}
+
 int tool_observe(struct session *s, int argc, char **argv)
 {
 	struct tool_observe t = {.s = s, .interval_ns = SECOND_NS};
@@ -359,6 +385,13 @@ int tool_observe(struct session *s, int argc, char **argv)
 
 	if (!e && t.list)
 		return list(s);
+	if (!e && t.script) {
+		e = script(&t);
+		free(t.soft);
+		if (e)
+			out_error(s->out, e);
+		return e != NULL;
+	}
 	if (!e)
 		e = observe(&t);
 	if (t.observe)

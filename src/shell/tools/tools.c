@@ -365,7 +365,7 @@ const struct tool tools[] = {
 	{"observe", tool_observe,
 		"[-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] "
 		"[--no-stacks] [--ring SIZE] [--quiet] "
-		"PID | --all | --list | [--] PROGRAM ARGS...",
+		"PID | --all | --list | --bpftrace[=LIBRARY] | [--] PROGRAM ARGS...",
 		"what a running process does with the GPU, without stopping it",
 		"tsdb observe 4711\n"
 		"tsdb observe --for 10s -o app.sbt ./app\n"

@@ -469,3 +469,26 @@ def test_kernels_launched_before(t):
     stacks = [[f['function'] for f in p['frames']] for p in final['places']]
     # a call that had begun before the probes were placed has no runtime around it
     t.equal(sorted(s[0].split('(')[0] for s in stacks[:2]), ['main', 'once'], f'stacks begin in the program: {final["places"]}')
+
+
+def test_bpftrace_script(t):
+    """A probe for each entry point that the library has and observe looks at; bpftrace reads the script."""
+    soft = os.path.join(SOFT, 'libcuda.so.1')
+    r = t.tsdb('observe', '--bpftrace=' + soft)
+    t.equal(r.status, 0, r.err)
+    probes = re.findall(r'^(u(?:ret)?probe):(.*):(\w+),?$', r.out, re.M)
+    entries = [name for kind, _, name in probes if kind == 'uprobe']
+    exported = set(re.findall(r' T (\w+)', subprocess.run(['nm', '-D', soft], capture_output=True, text=True, check=True).stdout))
+    known = set(t.tsdb('observe', '--list').out.split())
+    t.equal(sorted(entries), sorted(n for n in exported & known if not n.startswith('cuda')), 'entry points, each once')
+    t.equal({path for _, path, _ in probes}, {soft}, 'library')
+    returns = {name for kind, _, name in probes if kind == 'uretprobe'}
+    t.check(returns < set(entries) and 'cuMemAlloc_v2' in returns and 'cuLaunchKernel' not in returns, 'what is seen when it returns')
+    t.sentence(t.tsdb('observe', '--bpftrace=/bin/true'), 'has no entry point of a GPU')
+    t.sentence(t.tsdb('observe', '--bpftrace=/a:b'), 'cannot name a library')
+    if not shutil.which('bpftrace'):
+        raise Skip('needs bpftrace')
+    with open(t.path('probes.bt'), 'w', encoding='utf-8') as f:
+        f.write(r.out)
+    read = subprocess.run(['bpftrace', '-d', t.path('probes.bt'), '0'], capture_output=True, text=True, check=False)
+    t.check('syntax error' not in read.stderr and re.search(r'^ *ret i64', read.stdout, re.M), read.stderr)  # it made code of it
