@@ -27,6 +27,8 @@ const struct export_format export_formats[] = {
 	FORMAT(flamegraph, "svg", true, false, false, "a flame graph that opens in a browser"),
 	FORMAT(speedscope, "speedscope.json", true, false, false,
 		"speedscope's profile: speedscope.app"),
+	FORMAT(hatchet, "hatchet.json", false, false, false,
+		"a calling context tree, as Hatchet's and Thicket's literals"),
 	FORMAT(csv, "csv", false, false, false, "a line for each command: spreadsheets, pandas"),
 	FORMAT(sqlite, "sqlite", false, false, true,
 		"a database: sqlite3, queries made for Nsight Systems' export"),
@@ -83,7 +85,7 @@ static struct err *no_times(const struct export_ask *ask)
 	return err_cure(e, "Record with tsdb record --timestamps%s",
 		ask->format->weighted
 			? ", or take --weight count"
-			: "; folded, pprof, flamegraph, speedscope and csv need none");
+			: "; folded, pprof, flamegraph, speedscope, hatchet and csv need none");
 }
 
 struct err *export_no_times(const struct export_job *j)

@@ -14,6 +14,7 @@ struct err *export_pprof(struct export_job *j) TS_CHECK;
 struct err *export_folded(struct export_job *j) TS_CHECK;
 struct err *export_flamegraph(struct export_job *j) TS_CHECK;
 struct err *export_speedscope(struct export_job *j) TS_CHECK;
+struct err *export_hatchet(struct export_job *j) TS_CHECK;
 struct err *export_csv(struct export_job *j) TS_CHECK;
 struct err *export_sqlite(struct export_job *j) TS_CHECK;
 

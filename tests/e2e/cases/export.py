@@ -229,6 +229,36 @@ def test_profiles_agree(t):
     t.check(all(x >= -1e-3 and x + w <= 1 + 1e-3 for x, w in boxes), 'boxes lie within')
 
 
+def hatchet_rows(tree, above=()):
+    """(path, metrics) of each node, and the rule of Hatchet: what a node has with all below is its own and that of its children."""
+    for node in tree:
+        path = above + (node['frame']['name'],)
+        for m in ('time', 'launches', 'bytes'):
+            if m in node['metrics']:
+                assert node['metrics'][m + ' (inc)'] == node['metrics'][m] + sum(c['metrics'][m + ' (inc)'] for c in node['children']), path
+        yield path, node
+        yield from hatchet_rows(node['children'], path)
+
+
+def test_hatchet(t):
+    recorded(t)
+    work = work_of(t, commands(t))
+    tree = json.loads(export(t, 'hatchet'))
+    rows = list(hatchet_rows(tree))
+    for m, expected in (('time', sum(map(gpu_ns, work.values()))), ('launches', sum(c['kind'] == 'launch' for c in work.values())),
+                        ('bytes', sum(c['size'] for c in work.values() if c['kind'] in ('copy', 'fill')))):
+        t.equal(sum(n['metrics'][m + ' (inc)'] for n in tree), expected, m)
+    t.equal({n['frame']['type'] for _, n in rows}, {'function', 'kernel', 'memory'}, 'types')
+    t.check(all(not n['children'] for _, n in rows if n['frame']['type'] != 'function'), 'work is a leaf')
+    stacks = {}
+    for line in t.tsdb('export', 'folded', 't.sbt', '-o', '-').out.splitlines():
+        stack, weight = line.rsplit(' ', 1)
+        stacks[re.sub(r'\[GPU_Kernel\]|[][]', '', stack)] = int(weight)
+    t.equal({re.sub(r'[][]', '', ';'.join(path)): n['metrics']['time'] for path, n in rows if n['metrics']['time']}, stacks, 'as folded has them')
+    recorded(t, times=False)
+    t.check(all('time' not in n['metrics'] for _, n in hatchet_rows(json.loads(export(t, 'hatchet')))), 'no times are invented')
+
+
 def test_csv(t):
     recorded(t)
     cmds = commands(t)
