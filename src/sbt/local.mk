@@ -40,7 +40,7 @@ docs: tests/json-schema
 	python3 $(srcdir)/scripts/json-doc tests/json-schema $(srcdir)/docs/json.md
 
 if HAVE_CMOCKA
-SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-memory \
+SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-pagecode tests/unit/test-sbt-memory \
 	tests/unit/test-sbt-trace tests/unit/test-sbt-print tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
@@ -59,6 +59,8 @@ tests_unit_test_sbt_cmd_SOURCES = tests/unit/test-sbt-cmd.c tests/unit/sbt-make.
 tests_unit_test_sbt_cmd_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_memory_SOURCES = tests/unit/test-sbt-memory.c tests/unit/sbt-make.h tests/unit/sbt-repair.h
 tests_unit_test_sbt_memory_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_pagecode_SOURCES = tests/unit/test-sbt-pagecode.c
+tests_unit_test_sbt_pagecode_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_pagehash_SOURCES = tests/unit/test-sbt-pagehash.c
 tests_unit_test_sbt_pagehash_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_python_SOURCES = tests/unit/test-sbt-python.c
