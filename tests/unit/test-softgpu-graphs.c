@@ -572,9 +572,33 @@ static void test_launch_in_capture(void **state)
 	counting_end(&x);
 }
 
+/* "dependencies must be of the same graph": neither another graph's node nor a destroyed one. */
+static void test_dependencies_of_others(void **state)
+{
+	CUgraphNode mine, others, gone, node;
+	CUgraph g, h;
+	size_t n = 9;
+
+	OK(cuGraphCreate(&g, 0));
+	OK(cuGraphCreate(&h, 0));
+	OK(cuGraphAddEmptyNode(&mine, g, NULL, 0));
+	OK(cuGraphAddEmptyNode(&others, h, NULL, 0));
+	OK(cuGraphAddEmptyNode(&gone, g, NULL, 0));
+	OK(cuGraphDestroyNode(gone));
+	IS(cuGraphAddEmptyNode(&node, g, &others, 1), INVALID_VALUE);
+	IS(cuGraphAddEmptyNode(&node, g, &gone, 1), INVALID_VALUE);
+	IS(cuGraphAddEmptyNode(&node, g, (CUgraphNode[]){mine, others}, 2), INVALID_VALUE);
+	OK(cuGraphGetNodes(g, NULL, &n));
+	assert_int_equal(n, 1);
+	OK(cuGraphAddEmptyNode(&node, g, &mine, 1));
+	OK(cuGraphDestroy(g));
+	OK(cuGraphDestroy(h));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dependencies_of_others),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_changes),
