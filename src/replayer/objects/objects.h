@@ -101,17 +101,17 @@ struct rattr {
 	int attr, value;
 };
 /* A limit of a context, as the program set it. */
-struct rlimit_set {
+struct context_limit_set {
 	uint64_t seq, ctx, value;
 	unsigned limit; /* below LIMITS_MAX */
 };
 #define LIMITS_MAX STATE_LIMITS /* CUDA 13 numbers 12 of them (cuda.h, CUlimit) */
 struct limits {
-	struct rlimit_set *sets; /* those before the window, then in order of seq */
+	struct context_limit_set *sets; /* those before the window, then in order of seq */
 	size_t nsets, cap_sets;
 	uint64_t unknown, unknown_seq; /* sets of limits that tsdb does not know, and the first */
 	uint64_t unknown_limit;	       /* of the first */
-	struct rlimit {
+	struct context_limit {
 		uint64_t was; /* before the replay set it */
 		bool changes; /* the recording sets it, and the device takes it at any time */
 		bool told;    /* the user knows that this device did not take one */

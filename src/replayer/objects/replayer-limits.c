@@ -8,7 +8,7 @@
 #include "replayer/execute/replayer-fail.h"
 #include "replayer/execute/replayer-window.h"
 
-static void add(struct limits *l, struct rlimit_set set)
+static void add(struct limits *l, struct context_limit_set set)
 {
 	MAKE_ROOM(l->sets, l->nsets, l->cap_sets);
 	l->sets[l->nsets++] = set;
@@ -19,7 +19,8 @@ void limits_from_state(struct rp *rp, const struct state *s)
 	struct state_limit x;
 
 	for (unsigned i = 0; state_limit(s, i, &x); i++)
-		add(&rp->objects.limits, (struct rlimit_set){x.seq, x.ctx, x.value, x.limit});
+		add(&rp->objects.limits,
+			(struct context_limit_set){x.seq, x.ctx, x.value, x.limit});
 }
 
 void limits_learn(struct rp *rp, const struct sbt_cmd *c)
@@ -35,7 +36,7 @@ void limits_learn(struct rp *rp, const struct sbt_cmd *c)
 		}
 		return;
 	}
-	add(l, (struct rlimit_set){
+	add(l, (struct context_limit_set){
 		       c->seq, c->ctx, c->u.ctx_limit.value, (unsigned)c->u.ctx_limit.limit});
 }
 
@@ -52,7 +53,7 @@ static unsigned device_of(struct rp *rp, uint64_t ctx)
 	return ctx == SBT_NO_ID ? 0 : devices_number(rp, devices_ordinal(rp, ctx));
 }
 
-static void note_refused(struct rp *rp, const struct rlimit_set *s, struct gpu_result r)
+static void note_refused(struct rp *rp, const struct context_limit_set *s, struct gpu_result r)
 {
 	const char *name = rp->gpu->result_name(r.code);
 
@@ -63,9 +64,9 @@ static void note_refused(struct rp *rp, const struct rlimit_set *s, struct gpu_r
 }
 
 /* Sets it in device dev's context. The user gets to know once that a device did not take one. */
-static struct err *set(struct rp *rp, unsigned dev, const struct rlimit_set *s)
+static struct err *set(struct rp *rp, unsigned dev, const struct context_limit_set *s)
 {
-	struct rlimit *l = &rp->objects.limits.of[dev][s->limit];
+	struct context_limit *l = &rp->objects.limits.of[dev][s->limit];
 
 	TRY(devices_enter(rp, dev));
 	const struct gpu_result r = rp->gpu->context_limit((int)s->limit, s->value);
@@ -78,9 +79,9 @@ static struct err *set(struct rp *rp, unsigned dev, const struct rlimit_set *s)
 }
 
 /* Reads what a limit is before the replay sets it. One that cannot be read is set once. */
-static struct err *learn_was(struct rp *rp, unsigned dev, const struct rlimit_set *s)
+static struct err *learn_was(struct rp *rp, unsigned dev, const struct context_limit_set *s)
 {
-	struct rlimit *l = &rp->objects.limits.of[dev][s->limit];
+	struct context_limit *l = &rp->objects.limits.of[dev][s->limit];
 
 	TRY(devices_enter(rp, dev));
 	const struct gpu_result r = rp->gpu->context_limit_is((int)s->limit, &l->was);
@@ -92,7 +93,7 @@ static struct err *learn_was(struct rp *rp, unsigned dev, const struct rlimit_se
 
 /* The last value of each of a device's limits; all its contexts are one here. */
 struct last {
-	const struct rlimit_set *of[32][LIMITS_MAX];
+	const struct context_limit_set *of[32][LIMITS_MAX];
 };
 
 static void last_until(struct rp *rp, uint64_t seq, struct last *ret)
@@ -105,7 +106,7 @@ static void last_until(struct rp *rp, uint64_t seq, struct last *ret)
 }
 
 /* A device has one context here: where the program had several, one may have set less. */
-static void most_of(struct rp *rp, struct rlimit_set *s)
+static void most_of(struct rp *rp, struct context_limit_set *s)
 {
 	const struct limits *l = &rp->objects.limits;
 	const unsigned dev = device_of(rp, s->ctx);
@@ -116,9 +117,9 @@ static void most_of(struct rp *rp, struct rlimit_set *s)
 			s->value = l->sets[i].value;
 }
 
-static struct err *open_one(struct rp *rp, unsigned dev, const struct rlimit_set *s)
+static struct err *open_one(struct rp *rp, unsigned dev, const struct context_limit_set *s)
 {
-	struct rlimit_set most = *s;
+	struct context_limit_set most = *s;
 
 	if (!is_once(rp, s->limit))
 		return learn_was(rp, dev, s);
@@ -181,8 +182,8 @@ struct err *limits_at(struct rp *rp, uint64_t seq)
 	last_until(rp, seq, &last);
 	for (unsigned dev = 0; dev < 32; dev++)
 		for (unsigned i = 0; i < LIMITS_MAX; i++) {
-			const struct rlimit_set *s = last.of[dev][i];
-			const struct rlimit_set was = {
+			const struct context_limit_set *s = last.of[dev][i];
+			const struct context_limit_set was = {
 				.limit = i, .value = l->of[dev][i].was, .seq = seq};
 
 			if (l->of[dev][i].changes)
@@ -193,7 +194,7 @@ struct err *limits_at(struct rp *rp, uint64_t seq)
 
 struct err *limits_execute(struct rp *rp, const struct sbt_cmd *c)
 {
-	const struct rlimit_set s = {.seq = c->seq,
+	const struct context_limit_set s = {.seq = c->seq,
 		.limit = (unsigned)c->u.ctx_limit.limit,
 		.value = c->u.ctx_limit.value};
 	const unsigned dev = device_of(rp, c->ctx), now = rp->devices.now;
