@@ -16,6 +16,7 @@ export class Colours {
 			this[name] = css.getPropertyValue(`--${name}`).trim();
 		const dark = this.dark.matches;
 		this.names = HUES.flatMap((h) => [0, 1].map((k) => `hsl(${h} ${dark ? 45 : 62}% ${dark ? 34 + 9 * k : 66 + 10 * k}%)`));
+		this.numbers = new Map();
 		this.ink = dark ? '#f2f4f8' : '#14181f';
 	}
 	/** The number of a name's colour in this.names. */
@@ -24,6 +25,18 @@ export class Colours {
 		for (let i = 0; i < name.length; i++)
 			h = Math.imul(h ^ name.charCodeAt(i), 16777619);
 		return (h >>> 8) % (2 * HUES.length);
+	}
+	/** A colour as a number for the pixels of an ImageData. */
+	pixel(colour) {
+		let n = this.numbers.get(colour);
+		if (n === undefined) {
+			this.one ??= new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+			this.one.fillStyle = colour;
+			this.one.fillRect(0, 0, 1, 1);
+			n = new Uint32Array(this.one.getImageData(0, 0, 1, 1).data.buffer)[0];
+			this.numbers.set(colour, n);
+		}
+		return n;
 	}
 	status(number) {
 		return [this.idle, this.pending, this.running, this.waiting, this.idle][number];

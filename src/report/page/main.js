@@ -28,7 +28,7 @@ class Page {
 		this.overview = new Overview($('overview'), model, this.view, this.colours);
 		this.panel = new Panel(model, (t, i) => this.go(t, i));
 		this.flame = new FlameGraph($('flame-canvas'), $('flame-note'), this.colours);
-		this.tab = 'command';
+		this.tab = 'facts';
 		this.found = null;
 		this.frames = []; /* ms that frames took to draw, for tests and the curious */
 		this.#listen();
@@ -184,7 +184,7 @@ class Page {
 		const i = place.at === undefined ? -1 : model.sides[t].trace.indexOf(place.at);
 		model.cursor = i < 0 ? null : { t, i };
 		model.range = place.sel ?? null;
-		this.tab = place.tab ?? this.tab;
+		this.tab = place.tab ?? (model.cursor ? 'command' : 'facts');
 		$('find').value = place.find ?? '';
 		this.find(place.find ?? '');
 		if (place.from !== undefined)

@@ -22,13 +22,58 @@ export class Bars {
 	draw(g) {
 		for (const [colour, list] of this.of) {
 			g.fillStyle = colour;
-			g.beginPath();
 			for (let k = 0; k < list.length; k += 4)
-				g.rect(list[k], list[k + 1], list[k + 2], list[k + 3]);
-			g.fill();
+				g.fillRect(list[k], list[k + 1], list[k + 2], list[k + 3]);
 		}
 		this.of.clear();
 	}
+}
+
+/** A row of pixel columns: drawn at once, stretched to the lane's height. Far cheaper than a bar for each. */
+export class PixelRow {
+	constructor() {
+		this.canvas = document.createElement('canvas');
+		this.canvas.height = 1;
+		this.g = this.canvas.getContext('2d');
+		this.any = false;
+	}
+	begin(width) {
+		if (this.canvas.width !== width || !this.image) {
+			this.canvas.width = width;
+			this.image = this.g.createImageData(width, 1);
+			this.pixels = new Uint32Array(this.image.data.buffer);
+		} else if (this.any) {
+			this.pixels.fill(0);
+		}
+		this.any = false;
+	}
+	/** colour: a number of Colours.pixel(); over: also where there is one already. */
+	set(x, n, colour, over = true) {
+		for (let k = Math.max(x, 0); k < x + n && k < this.pixels.length; k++) {
+			if (over || !this.pixels[k])
+				this.pixels[k] = colour;
+		}
+		this.any = true;
+	}
+	draw(g, y, height) {
+		if (!this.any)
+			return;
+		this.g.putImageData(this.image, 0, 0);
+		g.imageSmoothingEnabled = false;
+		g.drawImage(this.canvas, 0, 0, this.canvas.width, 1, 0, y, this.canvas.width, height);
+	}
+}
+
+/** The first of the places from..to whose command is at least `least` pixels wide; `to`: none is. */
+function firstWide(axis, view, least, from, to) {
+	const long = least / view.scale;
+	if (to <= from || axis.reach[to - 1] < axis.begins[from] + long)
+		return to; /* all have ended before */
+	for (let k = from; k < to; k++) {
+		if (axis.ends[k] - axis.begins[k] >= long)
+			return k;
+	}
+	return to;
 }
 
 /**
@@ -45,15 +90,7 @@ export function walk(axis, view, least, wide, thin) {
 			k++;
 			continue;
 		}
-		const column = Math.floor(x0), edge = view.v(column + 1);
-		let next = lowerBound(begins, edge, k + 1);
-		/* a long one that begins in the column is drawn as such, if it is near */
-		for (let m = k + 1, until = Math.min(next, k + 64); m < until; m++) {
-			if ((ends[m] - begins[m]) * view.scale >= least) {
-				next = m;
-				break;
-			}
-		}
+		const column = Math.floor(x0), next = firstWide(axis, view, least, k + 1, lowerBound(begins, view.v(column + 1), k + 1));
 		if (column > drawn) {
 			thin(k, column, next);
 			drawn = column;

@@ -3,7 +3,7 @@
 // The canvas with the lanes: where each lane lies, what is drawn on it, and what is under the mouse.
 import { ARROW_STREAM, FAILED } from './trace.js';
 import { placeAt, SLOTS, TIME } from './lanes.js';
-import { Bars, fitted, FONT, walk } from './paint.js';
+import { Bars, fitted, FONT, PixelRow, walk } from './paint.js';
 import { lowerBound, upperBound } from './bisect.js';
 import { duration, step } from './view.js';
 
@@ -13,7 +13,7 @@ const ARROWS_MAX = 600;
 
 export class Timeline {
 	constructor(canvas, model, view, colours) {
-		Object.assign(this, { canvas, model, view, colours, bars: new Bars(), scroll: 0, rows: [], hover: null });
+		Object.assign(this, { canvas, model, view, colours, bars: new Bars(), pixels: new PixelRow(), strip: new PixelRow(), scroll: 0, rows: [], hover: null });
 		this.g = canvas.getContext('2d', { alpha: false });
 		this.layout();
 	}
@@ -116,25 +116,30 @@ export class Timeline {
 		const { lane } = row;
 		if (!lane)
 			return;
-		const axis = lane.on(this.model.axis), match = row.side.match, labels = [];
-		const top = row.y, height = row.h - (lane.kind === 'stream' ? STRIP : 0);
+		const axis = lane.on(this.model.axis), match = row.side.match, labels = [], width = Math.ceil(this.view.width);
+		const top = row.y, height = row.h - (lane.kind === 'stream' ? STRIP : 0), running = this.colours.pixel(this.colours.running);
+		this.pixels.begin(width);
+		this.strip.begin(width);
 		walk(axis, this.view, 2, (k, x0, x1) => {
-			const i = lane.items[axis.order[k]];
-			const width = Math.max(x1 - x0 - (x1 - x0 > 4 ? 1 : 0), 1);
-			this.bars.add(this.#colour(row, i, match), x0, top, width, height);
+			const i = lane.items[axis.order[k]], w = Math.max(x1 - x0 - (x1 - x0 > 4 ? 1 : 0), 1);
+			this.bars.add(this.#colour(row, i, match), x0, top, w, height);
 			if (this.model.alone(row.t, i))
-				this.bars.add(this.colours.bad, x0, top, width, ALONE);
+				this.bars.add(this.colours.bad, x0, top, w, ALONE);
 			if (x1 - x0 > 24)
 				labels.push(i, Math.max(x0, 0), x1);
+			this.strip.set(Math.floor(x0), Math.ceil(x1 - x0), running);
 		}, (k, x, next) => {
 			let i = lane.items[axis.order[k]];
 			if (match && !match[i])
 				i = matchIn(lane, axis, match, k, next) ?? i;
 			const single = next === k + 1 && (next >= axis.begins.length || this.view.x(axis.begins[next]) > x + 3);
-			this.bars.add(this.#colour(row, i, match), x, top, single ? 2 : 1, height);
+			this.pixels.set(x, single ? 2 : 1, this.colours.pixel(this.#colour(row, i, match)));
+			if (row.side.trace.timed(i))
+				this.strip.set(x, 1, running);
 			if (this.model.alone(row.t, i))
 				this.bars.add(this.colours.bad, x, top, single ? 2 : 1, ALONE);
 		});
+		this.pixels.draw(this.g, top, height);
 		this.bars.draw(this.g);
 		this.#texts(labels, top, height, row);
 		if (lane.kind === 'stream')
@@ -166,33 +171,34 @@ export class Timeline {
 		if (!states)
 			return;
 		if (this.model.axis === TIME && trace.head.timed)
-			this.#doing(row, states.doing.get(row.lane.stream), y);
+			this.#doing(row, states.doing.get(row.lane.stream));
 		else
-			this.#known(row, states.streams.get(row.lane.stream), y);
-		this.bars.draw(this.g);
+			this.#known(row, states.streams.get(row.lane.stream));
+		this.strip.draw(this.g, y, STRIP - 1);
 	}
-	#doing(row, doing, y) {
-		const { view, colours } = this, shift = row.side.shift;
-		walk(row.lane.on(TIME), view, 1, (k, x0, x1) => this.bars.add(colours.running, x0, y, Math.max(x1 - x0, 1), STRIP - 1), (k, x) => this.bars.add(colours.running, x, y, 1, STRIP - 1));
+	/** What runs is in this.strip already. */
+	#doing(row, doing) {
+		const { view, colours } = this, { shift } = row.side;
 		if (!doing)
 			return;
 		for (let k = lowerBound(doing.ends, view.from - shift); k < doing.begins.length && doing.begins[k] + shift <= view.to;) {
-			const x0 = Math.max(view.x(doing.begins[k] + shift), 0), x1 = Math.min(view.x(doing.ends[k] + shift), view.width);
-			this.bars.add(colours.status(doing.status[k]), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
-			k = Math.max(k + 1, lowerBound(doing.ends, view.v(Math.floor(x0) + 1) - shift, k + 1));
+			const x0 = Math.max(Math.floor(view.x(doing.begins[k] + shift)), 0), x1 = Math.min(view.x(doing.ends[k] + shift), view.width);
+			this.strip.set(x0, Math.max(Math.ceil(x1 - x0), 1), colours.pixel(colours.status(doing.status[k])), x1 - x0 >= 1);
+			k = Math.max(k + 1, lowerBound(doing.ends, view.v(x0 + 1) - shift, k + 1));
 		}
 	}
-	#known(row, log, y) {
-		const { view, model } = this;
+	#known(row, log) {
+		const { view, model, colours } = this, width = Math.ceil(view.width);
+		this.strip.begin(width);
 		if (!log)
 			return;
 		row.lane.strip ??= [TIME, SLOTS].map((axis) => Float64Array.from(log.seqs, (seq) => row.side.place(seq, axis)));
 		const at = row.lane.strip[model.axis];
 		let k = Math.max(upperBound(at, view.from) - 1, 0);
 		while (k < at.length && at[k] <= view.to) {
-			const x0 = Math.max(view.x(at[k]), 0), next = Math.max(k + 1, lowerBound(at, view.v(Math.floor(x0) + 1), k + 1));
-			const x1 = next < at.length ? Math.min(view.x(at[next]), view.width) : view.width;
-			this.bars.add(this.colours.status(log.status[next - 1]), x0, y, Math.max(x1 - x0, 1), STRIP - 1);
+			const x0 = Math.max(Math.floor(view.x(at[k])), 0), next = Math.max(k + 1, lowerBound(at, view.v(x0 + 1), k + 1));
+			const x1 = next < at.length ? Math.min(view.x(at[next]), width) : width;
+			this.strip.set(x0, Math.max(Math.ceil(x1 - x0), 1), colours.pixel(colours.status(log.status[next - 1])));
 			k = next;
 		}
 	}
