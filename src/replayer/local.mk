@@ -46,7 +46,7 @@ tsdb_replayer_SOURCES = \
 if HAVE_HIP
 HEADERS_TO_CHECK += src/replayer/backend-hip/hip-driver.h
 tsdb_replayer_SOURCES += src/replayer/backend-hip/hip-driver.h src/replayer/backend-hip/hip-driver.c src/replayer/backend-hip/hip-memory.c \
-	src/replayer/backend-hip/hip-work.c
+	src/replayer/backend-hip/hip-graph.c src/replayer/backend-hip/hip-work.c
 endif
 # Anywhere in its address space, tables of addresses read-only from the beginning on.
 REPLAYER_HARDENED = -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack

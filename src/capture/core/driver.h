@@ -25,6 +25,7 @@
 
 struct thread;
 struct object;
+struct graph_reader;
 
 /* Streams that every context has, as handles. The vendors' headers have these numbers. */
 enum {
@@ -165,6 +166,7 @@ struct driver {
 	/* The node made by the last captured call on the stream. Returns false if there is none, or
 	 * more than one. */
 	bool (*stream_captured)(uint64_t s, uint64_t *ret_node);
+	const struct graph_reader *graphs; /* objects/graph-publish.h */
 	/* Calls fn on a thread of the driver, when all earlier work of the stream is done. */
 	struct driver_result (*stream_call)(uint64_t s, void (*fn)(void *arg), void *arg);
 	struct driver_result (*event_create)(uint64_t *ret);

@@ -47,30 +47,11 @@ void enter_graph_create(struct call *c)
 	c->cmd.u.graph_create.new_graph = c->cmd.u.graph_create.clone_of = SBT_NO_ID;
 }
 
-uint32_t graph_id(struct thread *t, CUgraph handle)
-{
-	uint32_t id = ids_number(&ids.graphs, H(handle));
-	if (id != SBT_NO_ID || !handle)
-		return id;
-	spin_lock(&ids.first_sight);
-	id = ids_number(&ids.graphs, H(handle));
-	if (id == SBT_NO_ID) {
-		struct sbt_cmd cmd = {.kind = SBT_GRAPH_CREATE};
-		id = ids_new_number(&ids.graphs, &ids.next_graph, H(handle));
-		cmd.u.graph_create.new_graph = id;
-		cmd.u.graph_create.clone_of = SBT_NO_ID;
-		cmd.u.graph_create.handle = H(handle);
-		record_now(t, &cmd, SBT_F_SYNTHETIC);
-	}
-	spin_unlock(&ids.first_sight);
-	return id;
-}
-
 void enter_graph_clone(struct call *c)
 {
 	const cuGraphClone_params *p = c->params;
 	c->cmd.u.graph_create.new_graph = SBT_NO_ID;
-	c->cmd.u.graph_create.clone_of = graph_id(c->t, p->originalGraph);
+	c->cmd.u.graph_create.clone_of = graph_id(c->t, H(p->originalGraph));
 }
 
 void exit_graph_clone(struct call *c)
@@ -78,7 +59,7 @@ void exit_graph_clone(struct call *c)
 	const cuGraphClone_params *p = c->params;
 	exit_graph_create(c);
 	if (!c->cmd.result && p->phGraphClone)
-		graph_copy_origins(p->originalGraph, *p->phGraphClone);
+		graph_copy_origins(H(p->originalGraph), H(*p->phGraphClone));
 }
 
 void exit_graph_create(struct call *c) /* both: phGraph comes first */
@@ -96,7 +77,7 @@ void enter_graph_destroy(struct call *c) /* a graph, or an executable one: the h
 	const CUgraph handle = ((const cuGraphDestroy_params *)c->params)->hGraph;
 	const uint32_t id = ids_drop(&ids.graphs, H(handle));
 	if (id != SBT_NO_ID && strcmp(c->row->name, "cuGraphDestroy") == 0)
-		graph_forget_origins(handle);
+		graph_forget_origins(H(handle));
 	c->cmd.u.graph_destroy.dead_graph = id;
 	c->skip = id == SBT_NO_ID;
 }
@@ -106,79 +87,35 @@ void exit_graph_destroy(struct call *c)
 	graph_drop_table(c->t, c->cmd.u.graph_destroy.dead_graph);
 }
 
-/* An executable graph from before the agent came: the driver has no call that describes its nodes,
- * so its launches are recorded by their effect. */
-static void old_exec(struct call *c, uint64_t handle)
-{
-	static struct map opaque; /* id + 1 -> 1 */
-	struct sbt_cmd cmd = {.kind = SBT_GRAPH_INSTANTIATE};
-	uint64_t id = c->cmd.u.graph_launch.exec;
-	if (id == SBT_NO_ID && handle) {
-		spin_lock(&ids.first_sight);
-		id = ids_number(&ids.graphs, handle);
-		if (id == SBT_NO_ID) {
-			id = ids_new_number(&ids.graphs, &ids.next_graph, handle);
-			(void)map_put(&opaque, id + 1, 1);
-			cmd.u.graph_instantiate.new_exec = id;
-			cmd.u.graph_instantiate.graph = SBT_NO_ID;
-			cmd.u.graph_instantiate.handle = handle;
-			record_now(c->t, &cmd, SBT_F_SYNTHETIC);
-		}
-		spin_unlock(&ids.first_sight);
-		c->cmd.u.graph_launch.exec = id;
-	}
-	c->opaque = map_get(&opaque, id + 1) != 0;
-}
-
 void enter_graph_launch(struct call *c)
 {
-	const cuGraphLaunch_params *p = c->params;
 	call_objects(c, OBJECT_CALL_graph_launch);
-	if (discover_watched())
-		old_exec(c, H(p->hGraph));
-	const struct graph_table *t = graph_table((uint32_t)c->cmd.u.graph_launch.exec);
-	c->opaque |= t && t->opaque;
-}
-
-static void instantiate(struct call *c, CUgraph graph, uint64_t flags)
-{
-	struct sbt_cmd_graph_instantiate *g = &c->cmd.u.graph_instantiate;
-	const uint32_t id = graph_id(c->t, graph);
-	if (graph)
-		g->nodes = graph_publish(c, graph, id);
-	g->new_exec = SBT_NO_ID;
-	g->graph = id;
-	g->inst_flags = flags;
+	graph_launched(c, H(((const cuGraphLaunch_params *)c->params)->hGraph));
 }
 
 void enter_instantiate_v1(struct call *c) /* cuGraphInstantiate of CUDA 10, cuGraphInstantiate_v2 */
 {
-	instantiate(c, ((const cuGraphInstantiate_v2_params *)c->params)->hGraph, 0);
+	graph_instantiate(c, H(((const cuGraphInstantiate_v2_params *)c->params)->hGraph), 0);
 }
 
 void enter_instantiate(struct call *c)
 {
 	const cuGraphInstantiateWithFlags_params *p = c->params;
-	instantiate(c, p->hGraph, p->flags);
+	graph_instantiate(c, H(p->hGraph), p->flags);
 }
 
 void enter_instantiate_params(struct call *c)
 {
 	const cuGraphInstantiateWithParams_params *p = c->params;
-	instantiate(c, p->hGraph, p->instantiateParams ? p->instantiateParams->flags : 0);
+	graph_instantiate(c, H(p->hGraph), p->instantiateParams ? p->instantiateParams->flags : 0);
 }
 
 void exit_instantiate(struct call *c) /* all: phGraphExec comes first */
 {
 	const cuGraphInstantiateWithFlags_params *p = c->params;
-	if (c->cmd.result || !p->phGraphExec) {
-		graph_drop_pending(c->t);
+	graph_instantiated(c, c->cmd.result || !p->phGraphExec ? 0 : H(*p->phGraphExec));
+	if (c->cmd.result)
 		return;
-	}
-	c->cmd.u.graph_instantiate.new_exec =
-		ids_new_number(&ids.graphs, &ids.next_graph, H(*p->phGraphExec));
-	c->cmd.u.graph_instantiate.handle = H(*p->phGraphExec);
-	graph_keep_pending(c->t, (uint32_t)c->cmd.u.graph_instantiate.new_exec);
 	if (c->cmd.u.graph_instantiate.inst_flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 		record_unreplayable(c->t, "launches of a graph from the device");
 }
@@ -188,7 +125,7 @@ void exit_instantiate(struct call *c) /* all: phGraphExec comes first */
 void enter_graph_add(struct call *c) /* all: phGraphNode and hGraph come first */
 {
 	const cuGraphAddKernelNode_v2_params *p = c->params;
-	c->cmd.u.graph_add.graph = graph_id(c->t, p->hGraph);
+	c->cmd.u.graph_add.graph = graph_id(c->t, H(p->hGraph));
 	c->cmd.u.graph_add.type = SBT_NODE_OTHER;
 }
 
@@ -217,5 +154,6 @@ void exit_graph_add(struct call *c)
 		cuda.cuGraphChildGraphNodeGetGraph &&
 		!OWN(cuda.cuGraphChildGraphNodeGetGraph(*p->phGraphNode, &child)))
 		graph_copy_origins(
-			((const cuGraphAddChildGraphNode_params *)c->params)->childGraph, child);
+			H(((const cuGraphAddChildGraphNode_params *)c->params)->childGraph),
+			H(child));
 }

@@ -5,6 +5,7 @@
 #include "capture/cuda/driver-cuda.h"
 
 #include <dlfcn.h>
+#include "capture/cuda/graph-nodes.h"
 #include "capture/cuda/keeper/keep.h"
 #include "capture/cuda/old-code.h"
 #include "gpucode/cuda-faults.h"
@@ -332,6 +333,7 @@ const struct driver driver_cuda = {
 	.stream_capturing = stream_capturing,
 	.stream_capture = stream_capture,
 	.stream_captured = stream_captured,
+	.graphs = &graph_reader_cuda,
 	.stream_call = stream_call,
 	.event_create = event_create,
 	.event_record = event_record,

@@ -45,14 +45,17 @@ static enum sbt_copy direction(hipMemcpyKind kind, uint64_t dst, uint64_t src)
 	}
 }
 
-static void copied(struct call *c, hipStream_t stream, bool async)
+static void note_pageable(struct sbt_cmd_copy *k)
 {
-	struct sbt_cmd_copy *k = &c->cmd.u.copy;
-
-	k->stream = call_stream(c, H(stream));
-	k->async = async;
 	if (k->dir == SBT_COPY_H2D || k->dir == SBT_COPY_D2H)
 		k->pageable = is_pageable(k->dir == SBT_COPY_H2D ? k->src : k->dst);
+}
+
+static void copied(struct call *c, hipStream_t stream, bool async)
+{
+	c->cmd.u.copy.stream = call_stream(c, H(stream));
+	c->cmd.u.copy.async = async;
+	note_pageable(&c->cmd.u.copy);
 }
 
 static void flat(struct call *c, enum sbt_copy dir, uint64_t dst, uint64_t src, uint64_t size)
@@ -113,6 +116,53 @@ COPY_2D(hip_2d, hipMemcpy2D, NULL, false)
 COPY_2D(hip_2d_async, hipMemcpy2DAsync, p->stream, true)
 #undef COPY_2D
 
+/* Without a stream. An array is not an address: such a copy is not replayable. */
+static void rows_3d(struct call *c, const hipMemcpy3DParms *p)
+{
+	const struct hipExtent *e = &p->extent;
+	struct sbt_cmd_copy *k = &c->cmd.u.copy;
+	const struct sbt_side dst = {.base = H(p->dstPtr.ptr),
+		.x = p->dstPos.x,
+		.y = p->dstPos.y,
+		.z = p->dstPos.z,
+		.pitch = p->dstPtr.pitch,
+		.height = p->dstPtr.ysize};
+	const struct sbt_side src = {.base = H(p->srcPtr.ptr),
+		.x = p->srcPos.x,
+		.y = p->srcPos.y,
+		.z = p->srcPos.z,
+		.pitch = p->srcPtr.pitch,
+		.height = p->srcPtr.ysize};
+
+	if (p->srcArray || p->dstArray) {
+		call_unreplayable(c, "a copy to or from a HIP array");
+		return;
+	}
+	rows(c, dst, src, e->width, e->height, p->kind);
+	k->depth = e->depth;
+	k->size = e->width * e->height * e->depth;
+}
+
+static void copy_3d(struct call *c, const hipMemcpy3DParms *p, hipStream_t stream, bool async)
+{
+	if (p)
+		rows_3d(c, p);
+	else
+		call_unreplayable(c, c->row->name);
+	if (c->cmd.kind == SBT_COPY)
+		copied(c, stream, async);
+}
+
+void hip_3d(struct call *c)
+{
+	copy_3d(c, HIP_ARGS(c, hipMemcpy3D)->p, NULL, false);
+}
+
+void hip_3d_async(struct call *c)
+{
+	copy_3d(c, HIP_ARGS(c, hipMemcpy3DAsync)->p, HIP_ARGS(c, hipMemcpy3DAsync)->stream, true);
+}
+
 /* The variable's place on the current device; 0: there is none, and the call fails. Its code may
  * have run no kernel yet, so it is introduced. */
 static uint64_t place_of(struct call *c, const void *symbol)
@@ -154,6 +204,41 @@ TO_SYMBOL(hip_to_symbol, hipMemcpyToSymbol, NULL, false)
 TO_SYMBOL(hip_to_symbol_async, hipMemcpyToSymbolAsync, p->stream, true)
 FROM_SYMBOL(hip_from_symbol, hipMemcpyFromSymbol, NULL, false)
 FROM_SYMBOL(hip_from_symbol_async, hipMemcpyFromSymbolAsync, p->stream, true)
+
+/* ---- copies of graphs: they have no stream ---- */
+
+static void in_graph(struct call *n)
+{
+	if (n->cmd.kind != SBT_COPY)
+		return;
+	n->cmd.u.copy.stream = SBT_NO_ID;
+	n->cmd.u.copy.async = 1;
+	note_pageable(&n->cmd.u.copy);
+}
+
+void hip_node_copy(struct call *n, uint64_t dst, uint64_t src, uint64_t size, hipMemcpyKind kind)
+{
+	n->cmd.kind = SBT_COPY;
+	flat(n, direction(kind, dst, src), dst, src, size);
+	in_graph(n);
+}
+
+void hip_node_copy_symbol(struct call *n, const void *symbol, uint64_t offset, bool to,
+	uint64_t other, uint64_t size, hipMemcpyKind kind)
+{
+	const uint64_t at = place_of(n, symbol) + offset;
+
+	n->cmd.kind = SBT_COPY;
+	flat(n, direction_of_symbol(kind, to, other), to ? at : other, to ? other : at, size);
+	in_graph(n);
+}
+
+void hip_node_copy_3d(struct call *n, const hipMemcpy3DParms *p)
+{
+	n->cmd.kind = SBT_COPY;
+	rows_3d(n, p);
+	in_graph(n);
+}
 
 /* ---- fills ---- */
 

@@ -29,6 +29,12 @@ static int64_t gather_extra(void **extra, uint8_t *buf, uint64_t size)
 	return (int64_t)*n;
 }
 
+int64_t hip_gather(const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size)
+{
+	return !params && extra ? gather_extra(extra, buf, size)
+				: kernel_gather(k, params, buf, size);
+}
+
 static void launch(struct call *c, uint64_t handle, hipStream_t stream, void **params, void **extra)
 {
 	struct sbt_cmd_launch *l = &c->cmd.u.launch;
@@ -39,10 +45,7 @@ static void launch(struct call *c, uint64_t handle, hipStream_t stream, void **p
 	l->kernel = c->kernel ? c->kernel->id : SBT_NO_ID;
 	if (!c->kernel)
 		return;
-	if (!params && extra)
-		n = gather_extra(extra, c->t->args, sizeof(c->t->args));
-	else
-		n = kernel_gather(c->kernel, params, c->t->args, sizeof(c->t->args));
+	n = hip_gather(c->kernel, params, extra, c->t->args, sizeof(c->t->args));
 	if (n >= 0)
 		l->args = (struct sbt_blob){c->t->args, (uint64_t)n};
 	else

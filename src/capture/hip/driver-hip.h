@@ -19,6 +19,10 @@ struct driver_result hip_answer(enum driver_status status);
 /* A function that libhsakmt.so.1 of the software AMD GPU has for tsdb; NULL: it is not there. */
 void *hip_soft_symbol(const char *name);
 
+struct graph_reader;
+extern const struct graph_reader graph_reader_hip; /* hip-graph-nodes.c */
+bool hip_stream_captured(uint64_t s, uint64_t *ret_node);
+
 struct driver_result hip_context_enter(uint64_t ctx);
 void hip_context_leave(void);
 struct driver_result hip_context_finish(void);

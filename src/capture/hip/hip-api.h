@@ -47,7 +47,18 @@
 	OPTIONAL(hipEventCreateWithFlags)                                                          \
 	OPTIONAL(hipEventRecord)                                                                   \
 	OPTIONAL(hipEventQuery)                                                                    \
-	OPTIONAL(hipModuleGetGlobal)
+	OPTIONAL(hipModuleGetGlobal)                                                               \
+	OPTIONAL(hipStreamGetCaptureInfo_v2)                                                       \
+	OPTIONAL(hipGraphGetNodes)                                                                 \
+	OPTIONAL(hipGraphNodeGetType)                                                              \
+	OPTIONAL(hipGraphNodeGetDependencies)                                                      \
+	OPTIONAL(hipGraphKernelNodeGetParams)                                                      \
+	OPTIONAL(hipGraphMemcpyNodeGetParams)                                                      \
+	OPTIONAL(hipGraphMemsetNodeGetParams)                                                      \
+	OPTIONAL(hipGraphHostNodeGetParams)                                                        \
+	OPTIONAL(hipGraphEventRecordNodeGetEvent)                                                  \
+	OPTIONAL(hipGraphEventWaitNodeGetEvent)                                                    \
+	OPTIONAL(hipGraphChildGraphNodeGetGraph)
 
 struct hip_api {
 	void *lib;

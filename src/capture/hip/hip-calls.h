@@ -21,6 +21,23 @@ uint64_t hip_module_of(uint64_t function);
  * is none. */
 struct object *hip_introduce_code(struct call *c, uint64_t addr, struct hip_code *ret);
 
+/* A launch's arguments, in either of HIP's two forms, as kernel_gather() has them. */
+struct kernel;
+int64_t hip_gather(
+	const struct kernel *k, void **params, void **extra, uint8_t *buf, uint64_t size);
+
+/* What a copy in a graph does, into n->cmd; to: into the variable, else from it. */
+void hip_node_copy(struct call *n, uint64_t dst, uint64_t src, uint64_t size, hipMemcpyKind kind);
+void hip_node_copy_symbol(struct call *n, const void *symbol, uint64_t offset, bool to,
+	uint64_t other, uint64_t size, hipMemcpyKind kind);
+void hip_node_copy_3d(struct call *n, const hipMemcpy3DParms *p);
+/* The same of other nodes: hip-graph-nodes.c. */
+void hip_node_kernel(struct call *n, const hipKernelNodeParams *p);
+void hip_node_fill(struct call *n, const hipMemsetParams *p);
+/* HIP does not tell what its flat copies copy: n->cmd is remembered as the node's. */
+void hip_node_note_copy(uint64_t node, const struct sbt_cmd *cmd);
+void hip_node_gone(uint64_t node);
+
 #define CALL(name, KIND, enter_fn, flags) void enter_fn(struct call *c);
 #define WITH_EXIT(name, KIND, enter_fn, exit_fn, flags)                                            \
 	void enter_fn(struct call *c);                                                             \

@@ -115,6 +115,15 @@ static bool known_version(void)
 
 static const struct call_row counted = {NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL};
 
+/* Takes away an error that one of the agent's own questions has left. */
+static void clear_error(void)
+{
+	int device;
+
+	if (OWN(hip.hipPeekAtLastError()))
+		(void)OWN(hip.hipGetDevice(&device));
+}
+
 static void begin(uint32_t id, struct slot *s, const void *frame)
 {
 	const struct call_row *row =
@@ -132,6 +141,19 @@ static void begin(uint32_t id, struct slot *s, const void *frame)
 		.frame = frame,
 		.corr = (uint32_t)s->data.correlation_id,
 		.link = &s->link});
+	/* HIP sets the thread's last error in every call but those that it captures into a graph.
+	 */
+	if (atomic_load_explicit(&calls_captures, memory_order_relaxed))
+		clear_error();
+}
+
+static void end(struct slot *s, const void *frame)
+{
+	const hipError_t result = OWN(hip.hipPeekAtLastError());
+
+	calls_exit(&s->link, (uint32_t)result, frame);
+	if (!result)
+		clear_error();
 }
 
 static void callback(uint32_t domain, uint32_t id, const void *data, void *arg)
@@ -150,7 +172,7 @@ static void callback(uint32_t domain, uint32_t id, const void *data, void *arg)
 	else if (tls.inside == 1 && s->data.phase == BEGINS)
 		begin(id, s, frame);
 	else if (tls.inside == 1 && s->data.phase == ENDS)
-		calls_exit(&s->link, (uint32_t)OWN(hip.hipPeekAtLastError()), frame);
+		end(s, frame);
 	errno = saved;
 	thread_go_out(stranger);
 }

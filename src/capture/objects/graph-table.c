@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include "capture/core/driver.h"
+#include "capture/objects/graph-publish.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "capture/core/thread.h"
@@ -48,6 +49,8 @@ void graph_note_captured(const struct call *c)
 		graph_origin(node))
 		return;
 	graph_note_origin(node, &c->cmd);
+	if (driver->graphs->captured)
+		driver->graphs->captured(c, node);
 }
 
 /* --- memory of a table --- */

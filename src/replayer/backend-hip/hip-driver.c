@@ -74,7 +74,8 @@ static struct err *open_driver(struct backend_library *ret)
 		return err_new(ERR_UNSUPPORTED, "the HIP runtime has no %s", missing);
 	TRY(find_device());
 	ret->can = GPU_CAN_HASH | GPU_CAN_PLACE | GPU_CAN_PARAMS | GPU_CAN_WRITE_32 |
-		   GPU_CAN_WRITE_64 | GPU_CAN_TIME | (HIP.launch_items ? GPU_CAN_LAST : 0);
+		   GPU_CAN_WRITE_64 | GPU_CAN_TIME | GPU_CAN_GRAPHS | GPU_CAN_NODE_RECORD |
+		   GPU_CAN_NODE_WAIT | (HIP.launch_items ? GPU_CAN_LAST : 0);
 	ret->soft = true;
 	ret->inside = (void *)(uintptr_t)HIP.hipInit;
 	ret->tables = &hip_tables;

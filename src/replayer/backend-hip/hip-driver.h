@@ -55,7 +55,20 @@ typedef hipError_t hip_launch_items_fn(hipFunction_t f, uint32_t items_x, uint32
 	FN(hipEventRecord) \
 	FN(hipEventQuery) \
 	FN(hipEventSynchronize) \
-	FN(hipEventElapsedTime)
+	FN(hipEventElapsedTime) \
+	FN(hipGraphCreate) \
+	FN(hipGraphDestroy) \
+	FN(hipGraphAddKernelNode) \
+	FN(hipGraphAddMemcpyNode) \
+	FN(hipGraphAddMemcpyNode1D) \
+	FN(hipGraphAddMemsetNode) \
+	FN(hipGraphAddEmptyNode) \
+	FN(hipGraphAddChildGraphNode) \
+	FN(hipGraphAddEventRecordNode) \
+	FN(hipGraphAddEventWaitNode) \
+	FN(hipGraphInstantiate) \
+	FN(hipGraphLaunch) \
+	FN(hipGraphExecDestroy)
 /* clang-format on */
 struct r_debug; /* link.h */
 
@@ -96,6 +109,15 @@ static inline struct gpu_result hip_reached(struct gpu_stream *s)
 	return hip_result(HIP.hipStreamSynchronize((hipStream_t)s), "hipStreamSynchronize");
 }
 
+/* A launch's arguments as one block, in HIP's form; the caller frees the block. */
+struct hip_args {
+	void *block;
+	size_t size;
+	void *extra[5];
+};
+struct gpu_result hip_args_of(struct hip_args *ret, const struct gpu_launch *l);
+hipFunction_t hip_function_of(const struct gpu_kernel *k);
+
 /* Every operation but open, which is defined beside the table, and those that `can` denies. */
 /* clang-format off */
 #define HIP_OPERATIONS(OP) \
@@ -117,6 +139,10 @@ static inline struct gpu_result hip_reached(struct gpu_stream *s)
 	OP(stream_write) \
 	OP(event_create) OP(event_destroy) OP(event_record) OP(event_query) OP(event_finish) \
 	OP(event_elapsed) \
+	OP(graph_create) OP(graph_destroy) \
+	OP(graph_add_kernel) OP(graph_add_copy) OP(graph_add_fill) OP(graph_add_empty) \
+	OP(graph_add_child) OP(graph_add_record) OP(graph_add_wait) \
+	OP(graph_instantiate) OP(graph_launch) OP(graph_exec_destroy) \
 	OP(hash_open) OP(hash_on_host) OP(hash_ranges) OP(hash_pages) OP(hash_changed) \
 	OP(hash_replace) OP(hash_settle)
 /* clang-format on */

@@ -261,23 +261,40 @@ static struct gpu_result launch_groups(
 		"hipModuleLaunchKernel");
 }
 
-/* Passes the arguments as one block: HIP takes from it what the code object describes, whatever the
- * trace says, so it has room for all of that. */
-struct gpu_result hip_launch(const struct gpu_launch *l, struct gpu_stream *s)
+/* HIP takes from the block what the code object describes, whatever the trace says, so it has room
+ * for all of that. */
+struct gpu_result hip_args_of(struct hip_args *ret, const struct gpu_launch *l)
 {
 	const struct hip_kernel *k = (const struct hip_kernel *)l->kernel;
-	size_t n = k->whole;
-	void *block, *extra[] = {HIP_LAUNCH_PARAM_BUFFER_POINTER, NULL,
-			     HIP_LAUNCH_PARAM_BUFFER_SIZE, &n, HIP_LAUNCH_PARAM_END};
 
 	if (l->nargs < k->bytes)
 		return hip_refused("launching a kernel with fewer arguments than it has");
-	block = xcalloc(1, k->whole + 16);
-	memcpy(block, l->args, k->bytes);
-	extra[1] = block;
-	const struct gpu_result r = has_last(l) ? launch_items(l, k->function, s, extra)
-						: launch_groups(l, k->function, s, extra);
-	free(block);
+	ret->size = k->whole;
+	ret->block = xcalloc(1, k->whole + 16);
+	memcpy(ret->block, l->args, k->bytes);
+	ret->extra[0] = HIP_LAUNCH_PARAM_BUFFER_POINTER;
+	ret->extra[1] = ret->block;
+	ret->extra[2] = HIP_LAUNCH_PARAM_BUFFER_SIZE;
+	ret->extra[3] = &ret->size;
+	ret->extra[4] = HIP_LAUNCH_PARAM_END;
+	return good;
+}
+
+hipFunction_t hip_function_of(const struct gpu_kernel *k)
+{
+	return ((const struct hip_kernel *)k)->function;
+}
+
+struct gpu_result hip_launch(const struct gpu_launch *l, struct gpu_stream *s)
+{
+	const hipFunction_t f = hip_function_of(l->kernel);
+	struct hip_args args;
+	struct gpu_result r = hip_args_of(&args, l);
+
+	if (r.status)
+		return r;
+	r = has_last(l) ? launch_items(l, f, s, args.extra) : launch_groups(l, f, s, args.extra);
+	free(args.block);
 	return r;
 }
 

@@ -101,12 +101,6 @@ sync_end #25''', 'the commands')
     t.match(r'^HIP +5\.2\.\d+ \(software AMD GPU\)$', info)
 
 
-def test_what_is_not_there_yet_is_said(t):
-    r = record(t, 'graph')
-    t.match(r'not replayable: the nodes of a HIP graph$', r.err)
-    t.match(r'^three graph launches are right$', r.out)
-
-
 def test_failed_calls_have_their_results(t):
     """What a call returned, and the program's last error, are the same under tsdb."""
     alone = t.run([program('hip/failing')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')})
@@ -200,7 +194,7 @@ def recorded_with_memory(t, name, *args, options=(), env=None):
 
 
 def test_programs_are_executed_again_bit_for_bit(t):
-    for name, least in ('addresses', 9), ('copies', 20), ('fills', 1), ('histogram', 2), ('launches', 1), ('matrices', 3), ('modules', 1), ('reduction', 1), ('threads', 1), \
+    for name, least in ('addresses', 9), ('copies', 20), ('fills', 1), ('graph', 3), ('histogram', 2), ('launches', 1), ('matrices', 3), ('modules', 1), ('reduction', 1), ('threads', 1), \
             ('two_streams', 1), ('value_waits', 1), ('vectors', 3):
         recorded_with_memory(t, name, *([program('hip/module_code.co')] if name in ('launches', 'modules') else []))
         r = t.tsdb('replay', '--verify', '--json', 't.sbt')
@@ -262,13 +256,55 @@ def test_other_devices_are_refused_by_name(t):
     t.match(r'c\.sbt is of a CUDA program, and the software AMD GPU cannot execute its code', r.err)
 
 
-def test_a_graph_keeps_its_recorded_effect(t):
-    """Its nodes are not described: what it did is taken from the recording, and the replay says so."""
-    record(t, 'graph', options=('--memory', 'all'))
+CHANGED = [('as made', '300113 300000 -1 113'), ('the graph changed', '300113 300000 -1 113'), ('kernel changed', '300153 300000 -1 153'),
+           ('fill changed', '305053 300000 -1 5053'), ('copy changed', '-1 300000 305053 5053'), ('rows changed', '-1 300000 305053 -1'),
+           ('another', '300113 -1 -1 113'), ('all changed', '301025 -1 -1 1025'), ('nothing changed', '301025 -1 -1 1025'), ('cloned', '300007 300000 -1 7')]
+
+
+def graph_json(t, seq):
+    out = t.tsdb('--batch', '-ex', 'replay start --on none', '-ex', f'replay goto {seq}', '-ex', 'info graph --json', 't.sbt').out
+    return json.loads(out[out.index('{"id"'):])
+
+
+def test_nodes_of_graphs_and_their_changes(t):
+    """Every type that HIP 5.2 has but host functions: as it says them, or as the calls did, and executed again."""
+    r = recorded_with_memory(t, 'graph_nodes', program('hip/module_code.co'))
+    t.equal(re.findall(r'^([a-z ]+): (-?\d+ -?\d+ -?\d+ -?\d+)$', r.out, re.M), CHANGED, 'what the program computes')
+    t.no_match('not replayable', r.err)
     r = t.tsdb('replay', '--verify', '--json', 't.sbt')
     w = json.loads(r.out)['windows'][0]
-    t.check(w['from_recording'] + w['left_out'] >= 3, w)
-    t.check(any('graph' in n for n in w['notes']), w['notes'])
+    t.check(w['verified'], r.show())
+    t.equal((w['outputs'], w['left_out'], w['from_recording'], w['notes']), (26, 0, 0, []), 'all was executed')
+    seqs = re.findall(r'^#(\d+) graph_launch', t.tsdb('view', 't.sbt').out, re.M)
+    t.equal(len(seqs), 10, 'launches')
+    g = graph_json(t, seqs[5])
+    t.equal([s['type'] for s in g['step_list']], ['wait_event', 'fill', 'copy', 'kernel', 'kernel', 'kernel', 'copy', 'kernel', 'copy', 'copy', 'copy',
+                                                  'empty', 'event_record'], 'nodes')
+    t.equal([s['after'] for s in g['step_list']][1:4], [[1], [2], [3]], 'dependencies')
+    t.check(all(s['origin'] and s['stack'] for s in g['step_list'] if s['type'] != 'kernel' or s['graph'] == g['id']), 'where nodes come from')
+    c = [s['command'] for s in g['step_list']]
+    t.equal((c[1]['value'], c[2]['dir'], c[2]['size'], c[3]['args'][16:18], c[4]['kernel_name']), ('0x1388', 'h2d', 4, '32', 'mark_items'), 'what they do')
+    t.equal((c[10]['dir'], c[10]['width'], c[10]['height'], c[10]['dst_pitch'], c[10]['src_pitch']), ('h2d', 16, 4, 32, 16), 'the changed rectangle')
+    t.equal((g['updates'], sorted(g['updated'])), (4, sorted(set(g['updated']))), 'changes')
+
+
+def test_steps_inside_a_graph_give_what_the_launch_gives(t):
+    recorded_with_memory(t, 'graph_nodes', program('hip/module_code.co'))
+    view_of = t.tsdb('view', 't.sbt').out
+    a = re.search(r'alloc device 128 bytes (0x[0-9a-f]+)', view_of)[1]
+    seqs = [int(n) for n in re.findall(r'^#(\d+) graph_launch', view_of, re.M)]
+    commands = []
+    for seq in seqs:
+        n = len(graph_json(t, seq)['step_list'])
+        commands += [f'replay goto {seq}', f'x/32uw {a}', f'replay goto {seq - 1}', f'step {n}', f'x/32uw {a}']
+    r = t.tsdb('--batch', *[w for c in ['replay start', *commands, 'replay goto end', 'replay verify'] for w in ('-ex', c)], 't.sbt')
+    t.equal(r.status, 0, r.err)
+    cells = re.findall(r'^0x[0-9a-f]+:\t(.*)$', r.out, re.M)
+    each = len(cells) // (2 * len(seqs))
+    t.equal(len(cells), 8 * 2 * len(seqs), 'rows of words')
+    for i in range(len(seqs)):
+        whole, steps = (cells[(2 * i + k) * each:(2 * i + k + 1) * each] for k in (0, 1))
+        t.equal(whole, steps, f'launch {i}')
 
 
 def test_variables_of_the_code(t):

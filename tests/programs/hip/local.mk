@@ -3,7 +3,7 @@
 # HIP programs for the software AMD GPU. A new one is a file here and its name in HIP_TESTS.
 
 HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/calls tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
-	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/histogram tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
+	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/graph_nodes tests/programs/hip/histogram tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
 	tests/programs/hip/mfma tests/programs/hip/modules tests/programs/hip/prints tests/programs/hip/races tests/programs/hip/reaches tests/programs/hip/reduction \
 	tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams tests/programs/hip/value_waits tests/programs/hip/variables \
 	tests/programs/hip/vectors tests/programs/hip/waits tests/programs/hip/wild_store
@@ -16,7 +16,7 @@ HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda
 	tests/programs/hip/cuda/cooperative_groups.h tests/programs/hip/cuda/cuda_runtime.h
 # Examples and test programs that have a HIP twin: the same file, compiled as HIP. tests/e2e/cases/twins.py runs CUDA's tests with them.
 HIP_EXAMPLE_TWINS = $(addprefix tests/programs/hip/twin/,vecadd matmul pipeline race_demo reduce)
-HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,payload sums)
+HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,graph_random graphs payload sums)
 TESTS += tests/unit/test-hip-suite.py
 EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py
 if HAVE_HIPCC

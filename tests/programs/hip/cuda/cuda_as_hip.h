@@ -85,6 +85,42 @@ template <typename T> hipError_t cudaMallocPitch(T **p, size_t *pitch, size_t wi
 	return hipMallocPitch((void **)p, pitch, width, height);
 }
 
+/* --- graphs --- */
+#define cudaGraph_t hipGraph_t
+#define cudaGraphNode_t hipGraphNode_t
+#define cudaGraphExec_t hipGraphExec_t
+#define cudaKernelNodeParams hipKernelNodeParams
+#define cudaMemsetParams hipMemsetParams
+#define cudaGraphCreate hipGraphCreate
+#define cudaGraphDestroy hipGraphDestroy
+#define cudaGraphClone hipGraphClone
+#define cudaGraphExecDestroy hipGraphExecDestroy
+#define cudaGraphAddKernelNode hipGraphAddKernelNode
+#define cudaGraphAddMemsetNode hipGraphAddMemsetNode
+#define cudaGraphAddMemcpyNode1D hipGraphAddMemcpyNode1D
+#define cudaGraphAddChildGraphNode hipGraphAddChildGraphNode
+#define cudaGraphAddEmptyNode hipGraphAddEmptyNode
+#define cudaGraphAddDependencies hipGraphAddDependencies
+#define cudaGraphGetNodes hipGraphGetNodes
+#define cudaGraphLaunch hipGraphLaunch
+#define cudaGraphKernelNodeSetParams hipGraphKernelNodeSetParams
+#define cudaGraphExecKernelNodeSetParams hipGraphExecKernelNodeSetParams
+#define cudaGraphExecMemsetNodeSetParams hipGraphExecMemsetNodeSetParams
+#define cudaGraphExecMemcpyNodeSetParams1D hipGraphExecMemcpyNodeSetParams1D
+#define cudaGraphExecChildGraphNodeSetParams hipGraphExecChildGraphNodeSetParams
+#define cudaStreamBeginCapture hipStreamBeginCapture
+#define cudaStreamEndCapture hipStreamEndCapture
+#define cudaStreamCaptureModeGlobal hipStreamCaptureModeGlobal
+#define cudaStreamCaptureModeThreadLocal hipStreamCaptureModeThreadLocal
+#define cudaStreamCaptureModeRelaxed hipStreamCaptureModeRelaxed
+
+/* CUDA 12's form, without a place for messages. */
+static inline hipError_t cudaGraphInstantiate(
+	hipGraphExec_t *exec, hipGraph_t graph, unsigned long long)
+{
+	return hipGraphInstantiate(exec, graph, nullptr, nullptr, 0);
+}
+
 /* --- a warp of 32 lanes --- */
 #undef warpSize
 #define warpSize 32
