@@ -370,9 +370,15 @@ static void make_span(
 
 static void make_wait(struct export_walk *w, struct thread *t, const struct sbt_cmd *end)
 {
+	const uint32_t *device;
+
 	w->waited = t->sync;
 	t->waits = false;
 	make_span(w, EXPORT_HOST_WAIT, "wait", end);
+	if (w->waited.u.sync.scope == SBT_SYNC_STREAM)
+		w->now.device = device_of(w, (uint32_t)w->waited.u.sync.stream);
+	else if ((device = id_table_row(&w->contexts, w->waited.ctx, false)))
+		w->now.device = *device;
 }
 
 static void make_range(

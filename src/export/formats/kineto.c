@@ -4,9 +4,12 @@
  * with a regular expression that wants `"rank": N` with its blank on one line, drops rows without
  * "dur", and joins host and GPU rows by "correlation", which is the command's number here. How long
  * a call took is not recorded, so its row has length 0; waits of the host have theirs. Times are in
- * microseconds since baseTimeNanoseconds.
+ * microseconds since baseTimeNanoseconds. What waits for what are rows "cuda_sync", as with the
+ * profiler's enable_cuda_sync_events.
  */
 #include <inttypes.h>
+#include <stdlib.h>
+#include "base/id-table.h"
 #include "base/json-put.h"
 #include "export/core/call-names.h"
 #include "export/formats/formats.h"
@@ -15,7 +18,13 @@ struct kineto {
 	struct export_job *j;
 	uint64_t base; /* ns */
 	bool any;
-	uint32_t devices; /* numbers below were seen */
+	uint32_t devices;	 /* numbers below were seen */
+	struct id_table records; /* struct record, by event */
+};
+/* The last record of an event. */
+struct record {
+	uint64_t seq; /* 0: it was not seen */
+	uint64_t stream;
 };
 
 /* printf() is too slow for what each row has. */
@@ -162,6 +171,73 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 		arrow(k, "\"s\"", k->j->meta->pid, tid, from, ev->c->seq);
 }
 
+/* What the row of a wait begins with; the stream is its thread. */
+static void sync_row(
+	struct kineto *k, const struct export_event *ev, const char *what, uint64_t stream)
+{
+	const uint64_t from = ev->c->host_ns;
+	struct buf *b = &k->j->line;
+
+	row(k, "cuda_sync", what, ev->device, stream == SBT_NO_ID ? 0 : stream, from,
+		ev->host_end > from ? ev->host_end - from : 0);
+	buf_printf(b, "\"cuda_sync_kind\":\"%s\",\"stream\":", what);
+	if (stream == SBT_NO_ID)
+		buf_str(b, "-1");
+	else
+		js_u64(b, stream);
+	put(b, ",\"correlation\":", ev->c->seq);
+	put(b, ",\"device\":", ev->device);
+	put(b, ",\"context\":", ev->c->ctx);
+}
+
+/* Which record a wait for an event is for; -1: it is not in the file. */
+static void put_record(struct kineto *k, uint64_t event)
+{
+	const struct record *r = id_table_row(&k->records, event, false);
+	struct buf *b = &k->j->line;
+
+	if (r && r->seq) {
+		put(b, ",\"wait_on_stream\":", r->stream);
+		put(b, ",\"wait_on_cuda_event_record_corr_id\":", r->seq);
+	} else {
+		buf_str(b, ",\"wait_on_stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1");
+	}
+	put(b, ",\"wait_on_cuda_event_id\":", event);
+}
+
+static void put_host_wait(struct kineto *k, const struct export_event *ev)
+{
+	const struct sbt_cmd_sync *u = &ev->c->u.sync;
+	const char *what = u->scope == SBT_SYNC_STREAM	? "Stream Sync"
+			   : u->scope == SBT_SYNC_EVENT ? "Event Sync"
+							: "Context Sync";
+
+	sync_row(k, ev, what, u->scope == SBT_SYNC_STREAM ? u->stream : SBT_NO_ID);
+	if (u->scope == SBT_SYNC_EVENT)
+		put_record(k, u->event);
+	buf_str(&k->j->line, "}}");
+}
+
+static void put_sync(struct kineto *k, const struct export_event *ev)
+{
+	const struct sbt_cmd *c = ev->c;
+	struct record *r;
+
+	if (!c->host_ns)
+		return;
+	if (ev->what == EXPORT_HOST_WAIT) {
+		put_host_wait(k, ev);
+	} else if (ev->what == EXPORT_OTHER_WORK && c->kind == SBT_STREAM_WAIT) {
+		sync_row(k, ev, "Stream Wait Event", c->u.stream_wait.stream);
+		put_record(k, c->u.stream_wait.event);
+		buf_str(&k->j->line, "}}");
+	} else if (ev->what == EXPORT_OTHER_WORK && c->kind == SBT_EVENT_RECORD) {
+		r = id_table_row(&k->records, c->u.event_record.event, true);
+		if (r)
+			*r = (struct record){c->seq, c->u.event_record.stream};
+	}
+}
+
 static void put_range(struct kineto *k, const struct export_event *ev)
 {
 	if (ev->host_end < ev->c->host_ns)
@@ -178,6 +254,7 @@ static void put_event(struct kineto *k, const struct export_event *ev)
 		return;
 	}
 	put_host(k, ev);
+	put_sync(k, ev);
 	if (ev->timed && ev->what <= EXPORT_FILL)
 		put_gpu(k, ev);
 }
@@ -258,19 +335,30 @@ static void put_head(struct kineto *k)
 		k->base);
 }
 
-struct err *export_kineto(struct export_job *j)
+static struct err *put_events(struct kineto *k)
 {
-	struct kineto k = {.j = j, .base = j->meta->start_ns};
 	const struct export_event *ev;
 
-	put_head(&k);
 	for (;;) {
-		TRY(export_next(j, &ev));
+		TRY(export_next(k->j, &ev));
 		if (!ev)
-			break;
-		put_event(&k, ev);
-		TRY(export_flush_some(j));
+			return NULL;
+		put_event(k, ev);
+		TRY(export_flush_some(k->j));
 	}
+}
+
+struct err *export_kineto(struct export_job *j)
+{
+	struct kineto k = {
+		.j = j, .base = j->meta->start_ns, .records.size = sizeof(struct record)};
+	struct err *e;
+
+	put_head(&k);
+	e = put_events(&k);
+	free(k.records.at);
+	if (e)
+		return e;
 	put_processes(&k);
 	buf_str(&j->line, "]");
 	put_devices(&k);

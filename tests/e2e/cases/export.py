@@ -164,6 +164,22 @@ def test_perfetto(t):
     t.check(counts and all(c[-1] == 0 and min(c) == 0 and max(c) > 0 for c in counts.values()), f'streams fill and empty: {counts}')
 
 
+def check_kineto_waits(t, rows, cmds):
+    """A row for each wait, with the record that it is for: the last of its event."""
+    last, wanted = {}, []
+    for seq, c in sorted(cmds.items()):
+        if c['kind'] == 'event_record':
+            last[c['event']] = (seq, c['stream'])
+        elif c['kind'] == 'stream_wait':
+            wanted.append(('Stream Wait Event', seq, c['stream']) + last[c['event']])
+        elif c['kind'] == 'sync':
+            event = last[c['event']] if c['scope'] == 'event' else (None, None)
+            wanted.append(({'ctx': 'Context Sync', 'stream': 'Stream Sync', 'event': 'Event Sync'}[c['scope']], seq, c['stream'] if c['scope'] == 'stream' else -1) + event)
+    found = [(e['name'], e['args']['correlation'], e['args']['stream'], e['args'].get('wait_on_cuda_event_record_corr_id'), e['args'].get('wait_on_stream')) for e in rows]
+    t.check(any(w[0] == 'Stream Wait Event' for w in wanted), 'waits')
+    t.equal(sorted(found, key=str), sorted(wanted, key=str), 'what waits for what')
+
+
 def test_kineto(t):
     """The rules by which HTA reads such a file."""
     recorded(t)
@@ -186,6 +202,7 @@ def test_kineto(t):
     arrows = [(e['ph'], e['id']) for e in d['traceEvents'] if e['ph'] in 'sf']
     t.equal(sorted(arrows), sorted([(p, s) for p in 'sf' for s in work]), 'arrows')
     t.equal(d['deviceProperties'][0]['id'], 0, 'the device')
+    check_kineto_waits(t, [e for e in rows if e['cat'] == 'cuda_sync'], commands(t))
 
 
 def test_nvtx_ranges(t):

@@ -211,6 +211,14 @@ def test_round_trips(t):
         t.equal(r.status, 0, r.out)
         t.match('They are the same: the same commands in the same order\\.', r.out)
         t.match('One of them was observed or imported', r.out)
+        if form == 'kineto':  # which has what waits for what, too
+            edges = []
+            for file in ('t.sbt', 'o.sbt'):
+                t.equal(t.tsdb('export', 'sqlite', file, '-o', 'edges').status, 0, 'edges')
+                edges.append(sqlite3.connect(t.path('edges')).execute(
+                    'SELECT a.gpu_start_ns, b.gpu_start_ns FROM edge JOIN command a ON a.seq = edge.seq JOIN command b ON b.seq = waits_for ORDER BY 1, 2').fetchall())
+            t.check(edges[0], 'there are edges')
+            t.equal(edges[1], edges[0], 'work that waits for work')
         for again in ('perfetto', 'kineto', 'pprof', 'folded', 'csv', 'sqlite'):
             t.equal(t.tsdb('export', again, 'o.sbt', '-o', 'again').status, 0, again)
     folded = [t.tsdb('export', 'folded', f, '-o', '-').out for f in ('t.sbt', 'o.sbt')]
