@@ -529,6 +529,64 @@ static void scratch_beyond_its_end(void **state)
 	free(m);
 }
 
+/* Odd lanes have an address beyond LDS. */
+static void lds_beyond_body(struct machine *m)
+{
+	insn(m, 0x240c0082, 0x00000000, "v_lshlrev_b32_e32 v6, 2, v0");
+	insn(m, 0xd81a0000, 0x00000006, "ds_write_b32 v6, v0");
+	insn(m, 0x26020081, 0x00000000, "v_and_b32_e32 v1, 1, v0");
+	insn(m, 0x24020294, 0x00000000, "v_lshlrev_b32_e32 v1, 20, v1");
+	insn(m, 0xd2000001, 0x04050500, "v_lshl_or_b32 v1, v0, 2, v1");
+	insn(m, 0x7e040289, 0x00000000, "v_mov_b32_e32 v2, 9");
+	insn(m, 0x7e060289, 0x00000000, "v_mov_b32_e32 v3, 9");
+	insn(m, 0x7e080289, 0x00000000, "v_mov_b32_e32 v4, 9");
+}
+
+static void lds_reads(struct machine *m)
+{
+	insn(m, 0xd86e0400, 0x02000001, "ds_read2_b32 v[2:3], v1 offset1:4");
+	insn(m, 0xd86c0008, 0x04000001, "ds_read_b32 v4, v1 offset:8");
+}
+
+static void lds_masked_body(struct machine *m)
+{
+	lds_beyond_body(m);
+	insn(m, 0xbefe00ff, 0x55555555, "s_mov_b32 exec_lo, 0x55555555");
+	insn(m, 0xbeff00ff, 0x55555555, "s_mov_b32 exec_hi, 0x55555555");
+	lds_reads(m);
+	insn(m, 0xbefe01c1, 0x00000000, "s_mov_b64 exec, -1");
+	insn(m, 0xdc708000, 0x00000206, "global_store_dword v6, v2, s[0:1]");
+	insn(m, 0xdc708100, 0x00000306, "global_store_dword v6, v3, s[0:1] offset:256");
+	insn(m, 0xdc708200, 0x00000406, "global_store_dword v6, v4, s[0:1] offset:512");
+}
+
+static void lds_unmasked_body(struct machine *m)
+{
+	lds_beyond_body(m);
+	lds_reads(m);
+}
+
+/* Lanes that EXEC leaves out may have any address, and keep their registers. */
+static void lds_of_some_lanes(void **state)
+{
+	struct machine *m = with(64, 288, 0, lds_masked_body);
+
+	(void)state;
+	runs(m);
+	for (unsigned l = 0; l < 64; l++) {
+		const uint32_t four = l + 4 < 64 ? l + 4 : 0, two = l + 2 < 64 ? l + 2 : 0;
+
+		assert_int_equal(*at(m, 4 * l), l % 2 ? 9 : l);
+		assert_int_equal(*at(m, 256 + 4 * l), l % 2 ? 9 : four);
+		assert_int_equal(*at(m, 512 + 4 * l), l % 2 ? 9 : two);
+	}
+	free(m);
+	m = with(64, 288, 0, lds_unmasked_body);
+	faults(m, AMD_FAULT_BOUNDS, "read of 4 bytes at LDS offset 0x100004");
+	assert_int_equal(m->fault.lane, 1);
+	free(m);
+}
+
 /* --- waves and workgroups --- */
 
 static void barrier_body(struct machine *m)
@@ -909,8 +967,9 @@ int main(void)
 		cmocka_unit_test(wild_store), cmocka_unit_test(memory_that_is_only_read),
 		cmocka_unit_test(atomics), cmocka_unit_test(unaligned_atomic),
 		cmocka_unit_test(scratch), cmocka_unit_test(scratch_beyond_its_end),
-		cmocka_unit_test(barrier), cmocka_unit_test(workers),
-		cmocka_unit_test(atomics_in_order), cmocka_unit_test(other_orders),
+		cmocka_unit_test(lds_of_some_lanes), cmocka_unit_test(barrier),
+		cmocka_unit_test(workers), cmocka_unit_test(atomics_in_order),
+		cmocka_unit_test(other_orders),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
 		cmocka_unit_test(time_and_cancel), cmocka_unit_test(the_first_workgroups_fault),
 		cmocka_unit_test(observers), cmocka_unit_test(work_items),

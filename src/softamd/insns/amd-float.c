@@ -12,56 +12,46 @@
 /* A result that is NaN without a NaN among its sources is the positive quiet one. */
 static inline float invalid(float r, float a, float b, float c)
 {
-	return r != r && a == a && b == b && c == c ? as_float(FLOAT_NAN) : r;
+	/* without branches, so that the compiler makes vectors of it */
+	const uint32_t made = 0u - (uint32_t)((r != r) & (a == a) & (b == b) & (c == c));
+
+	return as_float((made & FLOAT_NAN) | (~made & float_bits(r)));
 }
 
 /* Expressions over a lane's floats a, b, c. */
+/* Pointers of their own: what is stored through d could else be what x says. */
+#define FLOAT_LOOP(first, second, third, expression)                                               \
+	const uint32_t *pa = first, *pb = second, *pc = third;                                     \
+	uint32_t *restrict d = x->d;                                                               \
+                                                                                                   \
+	LANE_LOOP                                                                                  \
+	{                                                                                          \
+		const float a = as_float(pa[l]), b = as_float(pb[l]), c = as_float(pc[l]);         \
+		const float r = (expression);                                                      \
+                                                                                                   \
+		(void)b, (void)c;                                                                  \
+		d[l] = float_bits(invalid(r, a, b, c));                                            \
+	}
 #define FLOAT3(name, expression)                                                                   \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		LANE_LOOP                                                                          \
-		{                                                                                  \
-			float a = as_float(x->a[l]), b = as_float(x->b[l]), c = as_float(x->c[l]); \
-			float r = (expression);                                                    \
-                                                                                                   \
-			x->d[l] = float_bits(invalid(r, a, b, c));                                 \
-		}                                                                                  \
+		FLOAT_LOOP(x->a, x->b, x->c, expression)                                           \
 	}
 #define FLOAT2(name, expression)                                                                   \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		LANE_LOOP                                                                          \
-		{                                                                                  \
-			float a = as_float(x->a[l]), b = as_float(x->b[l]);                        \
-			float r = (expression);                                                    \
-                                                                                                   \
-			x->d[l] = float_bits(invalid(r, a, b, 0));                                 \
-		}                                                                                  \
+		FLOAT_LOOP(x->a, x->b, x->b, expression)                                           \
 	}
 #define FLOAT1(name, expression)                                                                   \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		LANE_LOOP                                                                          \
-		{                                                                                  \
-			float a = as_float(x->a[l]);                                               \
-			float r = (expression);                                                    \
-                                                                                                   \
-			x->d[l] = float_bits(invalid(r, a, 0, 0));                                 \
-		}                                                                                  \
+		FLOAT_LOOP(x->a, x->a, x->a, expression)                                           \
 	}
 /* The destination is a source, too. */
 #define FLOATD(name, expression)                                                                   \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		const uint32_t *old = x->w->v[x->o->i.dst];                                        \
-                                                                                                   \
-		LANE_LOOP                                                                          \
-		{                                                                                  \
-			float a = as_float(x->a[l]), b = as_float(x->b[l]), c = as_float(old[l]);  \
-			float r = (expression);                                                    \
-                                                                                                   \
-			x->d[l] = float_bits(invalid(r, a, b, c));                                 \
-		}                                                                                  \
+		FLOAT_LOOP(x->a, x->b, x->w->v[x->o->i.dst], expression)                           \
 	}
 
 FLOAT2(add, a + b)

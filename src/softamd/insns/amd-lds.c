@@ -22,11 +22,48 @@ static uint8_t *at(struct amd_wave *w, const struct amd_op *o, unsigned lane, ui
 
 /* --- reads and writes --- */
 
+/* Where the active lanes' bytes lie in LDS. False: something looks at them, or one of them is not
+ * there: lane by lane, then. */
+static bool offsets(
+	struct amd_wave *w, const struct amd_op *o, uint32_t offset, unsigned size, uint32_t *ret)
+{
+	const uint32_t *address = w->v[o->i.addr], *mask = amd_lane_mask(w, amd_exec(w));
+	const uint32_t room = w->group->worker->l->lds_bytes;
+	uint32_t beyond = 0;
+
+	if (amd_is_observed(w) || room < size)
+		return false;
+	for (unsigned l = 0; l < AMD_LANES; l++) {
+		ret[l] = (address[l] + offset) & mask[l];
+		beyond |= ret[l] > room - size;
+	}
+	return !beyond;
+}
+
+/* A word of each active lane; those of others stay. */
+static void gather(struct amd_wave *w, const uint32_t *offset, unsigned more, uint32_t *v)
+{
+	const uint32_t *mask = amd_lane_mask(w, amd_exec(w));
+	const uint8_t *lds = w->group->lds + more;
+
+	for (unsigned l = 0; l < AMD_LANES; l++) {
+		uint32_t word;
+
+		memcpy(&word, lds + offset[l], 4);
+		v[l] = (word & mask[l]) | (v[l] & ~mask[l]);
+	}
+}
+
 static void read_words(struct amd_wave *w, const struct amd_op *o)
 {
 	unsigned n = gfx_width(o->row->dst[0]);
-	uint32_t(*v)[AMD_LANES] = bank(w, o);
+	uint32_t(*v)[AMD_LANES] = bank(w, o), where[AMD_LANES];
 
+	if (offsets(w, o, (uint32_t)o->i.imm, 4 * n, where)) {
+		for (unsigned k = 0; k < n; k++)
+			gather(w, where, 4 * k, v[o->i.dst + k]);
+		return;
+	}
 	AMD_EACH_LANE(l, amd_exec(w))
 	{
 		uint32_t words[4];
@@ -55,14 +92,28 @@ static void write_words(struct amd_wave *w, const struct amd_op *o)
 /* Two places; st64: 64 times as far apart. */
 static unsigned pair_unit(const struct amd_op *o, unsigned words)
 {
-	return 4 * words * (strstr(o->row->name, "st64") ? 64 : 1);
+	const unsigned id = o->i.id;
+
+	return 4 * words *
+	       (id == GFX_ds_read2st64_b32 || id == GFX_ds_read2st64_b64 ||
+				       id == GFX_ds_write2st64_b32 || id == GFX_ds_write2st64_b64
+			       ? 64
+			       : 1);
 }
 
 static void read_two(struct amd_wave *w, const struct amd_op *o)
 {
 	unsigned n = gfx_width(o->row->dst[0]) / 2, unit = pair_unit(o, n);
-	uint32_t(*v)[AMD_LANES] = bank(w, o);
+	uint32_t(*v)[AMD_LANES] = bank(w, o), one[AMD_LANES], two[AMD_LANES];
 
+	if (offsets(w, o, (uint32_t)o->i.imm * unit, 4 * n, one) &&
+		offsets(w, o, o->i.offset1 * unit, 4 * n, two)) {
+		for (unsigned k = 0; k < n; k++) {
+			gather(w, one, 4 * k, v[o->i.dst + k]);
+			gather(w, two, 4 * k, v[o->i.dst + n + k]);
+		}
+		return;
+	}
 	AMD_EACH_LANE(l, amd_exec(w))
 	{
 		uint32_t words[4];

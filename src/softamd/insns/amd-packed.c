@@ -137,24 +137,37 @@ static bool is_constant(const struct amd_lanes *x, unsigned k)
 	return x->o->i.src[k] >= GFX_CONST_0 && x->o->i.src[k] < GFX_VGPR;
 }
 
-static float single_of(
-	const struct amd_lanes *x, unsigned k, const uint32_t *p, unsigned l, bool high)
+/* A source of one result in 64 lanes, and what its sign is changed by. */
+struct single {
+	const uint32_t *p;
+	uint32_t sign;
+	uint32_t constant[AMD_LANES];
+};
+
+static void single_of(
+	const struct amd_lanes *x, unsigned k, const uint32_t *p, bool high, struct single *ret)
 {
 	const struct gfx_insn *i = &x->o->i;
 	unsigned sel = high ? i->opsel_hi : i->opsel, neg = high ? i->neg_hi : i->neg;
-	uint32_t v = is_constant(x, k) ? (uint32_t)amd_scalar(x->w, x->o, i->src[k], '1')
-				       : p[(sel >> k & 1 ? AMD_LANES : 0) + l];
 
-	return as_float(v ^ (neg >> k & 1 ? 0x80000000 : 0));
+	ret->sign = neg >> k & 1 ? 0x80000000 : 0;
+	ret->p = p + (sel >> k & 1 ? AMD_LANES : 0);
+	if (!is_constant(x, k))
+		return;
+	ret->p = ret->constant;
+	for (unsigned l = 0; l < AMD_LANES; l++)
+		ret->constant[l] = (uint32_t)amd_scalar(x->w, x->o, i->src[k], '1');
 }
 
-static uint32_t finish_single(float r, bool nan_came_in, const struct amd_lanes *x)
+static float clamp_single(float r, const struct amd_lanes *x)
 {
-	if (r != r && !nan_came_in)
-		r = as_float(FLOAT_NAN);
-	if (x->o->i.clamp)
-		r = r != r ? (x->w->mode >> 8 & 1 ? 0 : r) : r > 1 ? 1 : r > 0 ? r : 0;
-	return float_bits(r);
+	return r != r ? (x->w->mode >> 8 & 1 ? 0 : r) : r > 1 ? 1 : r > 0 ? r : 0;
+}
+
+static void clamp_singles(struct amd_lanes *x)
+{
+	for (unsigned l = 0; x->o->i.clamp && l < 2 * AMD_LANES; l++)
+		x->d[l] = float_bits(clamp_single(as_float(x->d[l]), x));
 }
 
 static void check_singles(const struct amd_lanes *x)
@@ -171,18 +184,34 @@ static void check_singles(const struct amd_lanes *x)
 #define SINGLES(name, third, expression)                                                           \
 	static void name(struct amd_lanes *x)                                                      \
 	{                                                                                          \
-		check_singles(x);                                                                  \
-		LANE_LOOP for (unsigned h = 0; h < 2; h++)                                         \
-		{                                                                                  \
-			float a = single_of(x, 0, x->a, l, h), b = single_of(x, 1, x->b, l, h);    \
-			float c = (third), r = (expression);                                       \
+		struct single p, q, t;                                                             \
                                                                                                    \
-			x->d[h * AMD_LANES + l] = finish_single(r, a != a || b != b || c != c, x); \
+		check_singles(x);                                                                  \
+		for (unsigned h = 0; h < 2; h++) {                                                 \
+			uint32_t *restrict d = x->d + h * AMD_LANES;                               \
+                                                                                                   \
+			single_of(x, 0, x->a, h, &p);                                              \
+			single_of(x, 1, x->b, h, &q);                                              \
+			if (third)                                                                 \
+				single_of(x, 2, x->c, h, &t);                                      \
+			const uint32_t *pp = p.p, *pq = q.p, *pt = (third) ? t.p : pq;             \
+			const uint32_t sp = p.sign, sq = q.sign, st = (third) ? t.sign : sq;       \
+                                                                                                   \
+			for (unsigned l = 0; l < AMD_LANES;                                        \
+				l++) { /* the compiler makes vectors */                            \
+				const float a = as_float(pp[l] ^ sp), b = as_float(pq[l] ^ sq);    \
+				const float c = as_float(pt[l] ^ st), r = (expression);            \
+				const uint32_t made = 0u - (uint32_t)((r != r) & (a == a) &        \
+								      (b == b) & (c == c));        \
+                                                                                                   \
+				d[l] = (made & FLOAT_NAN) | (~made & float_bits(r));               \
+			}                                                                          \
 		}                                                                                  \
+		clamp_singles(x);                                                                  \
 	}
-SINGLES(fma_f32, single_of(x, 2, x->c, l, h), fmaf(a, b, c))
-SINGLES(mul_f32, 0, a *b)
-SINGLES(add_f32, 0, a + b)
+SINGLES(fma_f32, true, fmaf(a, b, c))
+SINGLES(mul_f32, false, a *b)
+SINGLES(add_f32, false, a + b)
 
 /* op_sel chooses source 0's register for the low result, and source 1's for the high one. */
 static void mov_b32(struct amd_lanes *x)
