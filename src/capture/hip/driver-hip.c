@@ -401,9 +401,24 @@ static bool no_capture(uint64_t s, uint64_t *ret)
 	return false;
 }
 
+/* HIP knows allocations one by one, also those that share a piece of the HSA runtime's. */
 static bool mem_at(uint64_t addr, struct driver_memory *ret)
 {
-	return false;
+	hipDeviceptr_t base = NULL, at = (hipDeviceptr_t)(uintptr_t)addr;
+	hipPointerAttribute_t a;
+	size_t size = 0;
+
+	if (!hip.hipMemGetAddressRange || !hip.hipPointerGetAttributes ||
+		OWN(hip.hipMemGetAddressRange(&base, &size, at)) || !size ||
+		OWN(hip.hipPointerGetAttributes(&a, base)) || a.memoryType != hipMemoryTypeDevice ||
+		a.isManaged)
+		return false;
+	*ret = (struct driver_memory){.addr = H(base),
+		.size = size,
+		.ctx = hip_context(a.device),
+		.device = (uint32_t)a.device,
+		.mem = SBT_MEM_DEVICE};
+	return true;
 }
 
 static uint64_t keep_new(uint64_t n, uint64_t *ret_addr, uint64_t *ret_bytes)

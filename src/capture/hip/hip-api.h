@@ -47,6 +47,7 @@
 	OPTIONAL(hipEventCreateWithFlags)                                                          \
 	OPTIONAL(hipEventRecord)                                                                   \
 	OPTIONAL(hipEventQuery)                                                                    \
+	OPTIONAL(hipMemGetAddressRange)                                                            \
 	OPTIONAL(hipModuleGetGlobal)                                                               \
 	OPTIONAL(hipStreamGetCaptureInfo_v2)                                                       \
 	OPTIONAL(hipGraphGetNodes)                                                                 \

@@ -186,6 +186,18 @@ def test_attach_to_a_program_that_runs(t):
     t.match('the count is right', p.finish())
 
 
+def test_a_window_after_an_attach(t):
+    """Memory that the program had before is found when a launch names it: the window replays."""
+    need_hip()
+    p = Running(t, [program('hip/loops')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')}).await_text('ready')
+    r = t.tsdb('--batch', '-ex', f'attach {p.pid}', '-ex', 'capture window kernel count count 2', '-ex', 'continue', '-ex', 'detach')
+    t.match(r'^The capture window is closed', r.out)
+    t.match('the count is right', p.finish())
+    r = t.tsdb('replay', '--verify', 'loops.sbt')
+    t.match(r'^1 of 1 allocations identical', r.out)
+    t.match(r'^Verified\.$', r.out)
+
+
 def recorded_with_memory(t, name, *args, options=(), env=None):
     r = record(t, name, *args, options=('--memory', 'all', *options), env=env)
     t.equal(r.status, 0, f'record {name}')
