@@ -147,7 +147,7 @@ static double likeness(const struct group *a, const struct group *b, bool same_r
 	for (unsigned i = 0; i < BUCKETS; i++)
 		common += a->count[i] < b->count[i] ? a->count[i] : b->count[i];
 	return resemblance(a, b) + 0.5 * (double)common / (double)(a->n > b->n ? a->n : b->n) +
-	       (same_rank ? 0.1 : 0);
+	       (same_rank ? 0.0001 : 0);
 }
 
 /* The most alike first; of equal ones those that were first used. */

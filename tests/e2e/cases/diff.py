@@ -127,3 +127,14 @@ def test_a_part(t):
     syncs = [int(line.split()[0][1:]) for line in t.tsdb('view', 'base.sbt', '--kind', 'sync').out.splitlines()]
     status, d = diff(t, 'base', 'base', '--range-a', f'{syncs[0] + 2}-{syncs[2]}', '--range-b', f'{syncs[1] + 2}-{syncs[3]}')
     t.equal((status, d['same'], d['a_commands']), (0, True, 26), 'two steps')
+
+
+def test_threads(t):
+    """Twelve threads that do nearly the same, each a launch more than the one before, in whatever order: which is which is known by how much each does."""
+    t.need_soft()
+    for i in (1, 2, 3):
+        r = t.tsdb('--gpu', 'soft', 'record', '-o', f'{i}.sbt', '--', program('threads'))
+        t.equal(r.status, 0, r.err)
+    for a, b in ((1, 2), (2, 3), (1, 3)):
+        status, d = diff(t, a, b)
+        t.equal((status, d['same'], d['difference_list']), (0, True, []), f'{a} and {b}')
