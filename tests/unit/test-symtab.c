@@ -21,6 +21,8 @@
 #define SYMBOL(name, binding, from, size)                                                          \
 	"." binding " " name "\n.type " name ", @function\n.set " name ", odd_base + " from        \
 	"\n.size " name ", " size "\n"
+#define LOCAL(name, from, size)                                                                    \
+	".type " name ", @function\n.set " name ", odd_base + " from "\n.size " name ", " size "\n"
 __asm__(".pushsection .text.odd, \"ax\", @progbits\n"
 	"odd_base: .fill 256, 1, 0x90\n" SYMBOL("odd_outer", "globl", "16", "128") SYMBOL(
 		"odd_inner", "globl", "32", "16") SYMBOL("odd_weak_inner", "weak", "40",

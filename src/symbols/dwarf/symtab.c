@@ -3,35 +3,38 @@
  * Symbols by address, see symtab.h. libdwfl (elfutils, libdwfl/dwfl_module_addrsym.c) looks through
  * the global symbols first: of those whose range holds the address it takes the one that begins
  * last, or is of a stronger binding than what it has; of equal ones the shortest, then the first.
- * Locals and symbols without a size are asked only if there is no such one, and one without a size
- * only counts behind the end of all that begin before the address. So what is sorted are the global
- * ones that have a size; what none of them holds is left to libdwfl, unless nothing could hold it.
+ * If there is none, and no global symbol without a size is at the address, it looks through the
+ * locals in the same way. A symbol without a size only counts behind the end of all that begin
+ * before the address. So both kinds that have a size are sorted; what none of them holds is left to
+ * libdwfl, unless nothing could hold it.
  */
 #include "symbols/dwarf/symtab.h"
 
 #include <stdlib.h>
 #include "base/buf.h"
 
-enum { WORTH_IT = 16 }; /* questions: sorting costs about as many of libdwfl's answers */
+enum { WORTH_IT = 2 }; /* questions: sorting costs some of libdwfl's answers */
 
-struct global {
+struct range {
 	uint64_t from, to;
 	uint64_t furthest; /* end of this one and of all before it */
 	int number;	   /* in the module's table */
 };
+struct ranges {
+	struct range *v; /* by from, then number */
+	size_t n, cap;
+};
 struct symtab {
 	unsigned asked;
-	bool sorted;
-	struct global *v; /* by from, then number */
-	size_t n;
-	uint64_t *labels; /* addresses of global symbols without a size, ascending */
-	size_t nlabels;
-	uint64_t lowest_local; /* UINT64_MAX: there is none */
+	bool sorted, unknown; /* unknown: libdwfl has no table, or will not say which are global */
+	struct ranges globals, locals;
+	uint64_t *labels; /* addresses of symbols without a size, ascending */
+	size_t nlabels, labels_cap;
 };
 
 static int by_place(const void *a, const void *b)
 {
-	const struct global *x = a, *y = b;
+	const struct range *x = a, *y = b;
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
@@ -40,7 +43,7 @@ static int by_place(const void *a, const void *b)
 
 static int by_number(const void *a, const void *b)
 {
-	return ((const struct global *)a)->number - ((const struct global *)b)->number;
+	return ((const struct range *)a)->number - ((const struct range *)b)->number;
 }
 
 static int by_address(const void *a, const void *b)
@@ -62,60 +65,59 @@ static const char *eligible(Dwfl_Module *m, int i, GElf_Sym *sym, GElf_Addr *ret
 		       : NULL;
 }
 
-static void add_globals(struct symtab *t, Dwfl_Module *m, int first, int n)
+static void add(struct symtab *t, struct ranges *to, Dwfl_Module *m, int i)
 {
-	size_t cap = 0, labels = 0;
 	GElf_Addr from;
 	GElf_Sym sym;
 
-	for (int i = first; i < n; i++) {
-		if (!eligible(m, i, &sym, &from))
-			continue;
-		if (!sym.st_size) {
-			MAKE_ROOM(t->labels, t->nlabels, labels);
-			t->labels[t->nlabels++] = from;
-			continue;
-		}
-		MAKE_ROOM(t->v, t->n, cap);
-		t->v[t->n++] = (struct global){.from = from,
-			.to = from + sym.st_size < from ? UINT64_MAX : from + sym.st_size,
-			.number = i};
+	if (!eligible(m, i, &sym, &from))
+		return;
+	if (!sym.st_size) {
+		MAKE_ROOM(t->labels, t->nlabels, t->labels_cap);
+		t->labels[t->nlabels++] = from;
+		return;
+	}
+	MAKE_ROOM(to->v, to->n, to->cap);
+	to->v[to->n++] = (struct range){.from = from,
+		.to = from + sym.st_size < from ? UINT64_MAX : from + sym.st_size,
+		.number = i};
+}
+
+static void sort_ranges(struct ranges *r)
+{
+	uint64_t furthest = 0;
+
+	if (r->n)
+		qsort(r->v, r->n, sizeof *r->v, by_place);
+	for (size_t i = 0; i < r->n; i++) {
+		furthest = r->v[i].to > furthest ? r->v[i].to : furthest;
+		r->v[i].furthest = furthest;
 	}
 }
 
 static void sort(struct symtab *t, Dwfl_Module *m)
 {
 	const int n = dwfl_module_getsymtab(m), first = dwfl_module_getsymtab_first_global(m);
-	uint64_t furthest = 0;
-	GElf_Addr from;
-	GElf_Sym sym;
 
 	t->sorted = true;
-	t->lowest_local = first < 0 ? 0 : UINT64_MAX;
-	for (int i = 1; i < first; i++)
-		if (eligible(m, i, &sym, &from) && from < t->lowest_local)
-			t->lowest_local = from;
-	if (first >= 0)
-		add_globals(t, m, first ? first : 1, n);
-	if (t->n)
-		qsort(t->v, t->n, sizeof *t->v, by_place);
+	t->unknown = n < 0 || first < 0;
+	for (int i = 1; !t->unknown && i < n; i++)
+		add(t, i < first ? &t->locals : &t->globals, m, i);
+	sort_ranges(&t->globals);
+	sort_ranges(&t->locals);
 	if (t->nlabels)
 		qsort(t->labels, t->nlabels, sizeof *t->labels, by_address);
-	for (size_t i = 0; i < t->n; i++) {
-		furthest = t->v[i].to > furthest ? t->v[i].to : furthest;
-		t->v[i].furthest = furthest;
-	}
 }
 
 /* How many begin at the address or before it. */
-static size_t upto(const struct symtab *t, uint64_t addr)
+static size_t upto(const struct ranges *r, uint64_t addr)
 {
-	size_t low = 0, high = t->n;
+	size_t low = 0, high = r->n;
 
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
 
-		if (t->v[mid].from <= addr)
+		if (r->v[mid].from <= addr)
 			low = mid + 1;
 		else
 			high = mid;
@@ -149,51 +151,33 @@ static bool is_better(const GElf_Sym *s, uint64_t from, const GElf_Sym *best, ui
 }
 
 /* Those that hold the address, in the order of the table; heap. */
-static size_t holders(const struct symtab *t, uint64_t addr, struct global **ret)
+static size_t holders(const struct ranges *r, uint64_t addr, struct range **ret)
 {
 	size_t n = 0, cap = 0;
 
 	*ret = NULL;
-	for (size_t i = upto(t, addr); i-- > 0 && t->v[i].furthest > addr;) {
-		if (t->v[i].to <= addr)
+	for (size_t i = upto(r, addr); i-- > 0 && r->v[i].furthest > addr;) {
+		if (r->v[i].to <= addr)
 			continue;
 		MAKE_ROOM(*ret, n, cap);
-		(*ret)[n++] = t->v[i];
+		(*ret)[n++] = r->v[i];
 	}
 	if (n > 1)
 		qsort(*ret, n, sizeof **ret, by_number);
 	return n;
 }
 
-/* Whether an address that no global symbol with a size holds belongs to nothing. */
-static bool is_nowhere(const struct symtab *t, uint64_t addr)
-{
-	const size_t before = upto(t, addr);
-	const uint64_t end = before ? t->v[before - 1].furthest : 0;
-
-	for (size_t i = 0; i < t->nlabels && t->labels[i] <= addr; i++)
-		if (t->labels[i] >= end)
-			return false;
-	return addr < t->lowest_local;
-}
-
-const char *symtab_find(
-	struct symtab **tab, Dwfl_Module *m, uint64_t addr, GElf_Off *ret_offset, GElf_Sym *ret_sym)
+/* The best of those that hold the address; NULL: none does. */
+static const char *best_of(const struct ranges *r, Dwfl_Module *m, uint64_t addr,
+	GElf_Off *ret_offset, GElf_Sym *ret_sym)
 {
 	const char *name, *best = NULL;
+	struct range *found;
 	uint64_t best_from = 0;
-	struct global *found;
-	struct symtab *t;
 	GElf_Addr from;
 	GElf_Sym sym;
-	size_t n;
+	const size_t n = holders(r, addr, &found);
 
-	t = *tab = *tab ? *tab : xcalloc(1, sizeof **tab);
-	if (!t->sorted && t->asked++ < WORTH_IT)
-		return dwfl_module_addrinfo(m, addr, ret_offset, ret_sym, NULL, NULL, NULL);
-	if (!t->sorted)
-		sort(t, m);
-	n = holders(t, addr, &found);
 	for (size_t i = 0; i < n; i++) {
 		name = eligible(m, found[i].number, &sym, &from);
 		if (!name || (best && !is_better(&sym, from, ret_sym, best_from)))
@@ -203,19 +187,69 @@ const char *symtab_find(
 		*ret_sym = sym;
 	}
 	free(found);
-	if (!best && is_nowhere(t, addr))
-		return NULL;
-	if (!best)
-		return dwfl_module_addrinfo(m, addr, ret_offset, ret_sym, NULL, NULL, NULL);
 	*ret_offset = addr - best_from;
 	return best;
+}
+
+/* The end of all that begin at the address or before it. */
+static uint64_t end_before(const struct ranges *r, uint64_t addr)
+{
+	const size_t n = upto(r, addr);
+
+	return n ? r->v[n - 1].furthest : 0;
+}
+
+/* How many labels are at the address or before it. */
+static size_t labels_upto(const struct symtab *t, uint64_t addr)
+{
+	size_t low = 0, high = t->nlabels;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (t->labels[mid] <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const char *symtab_find(
+	struct symtab **tab, Dwfl_Module *m, uint64_t addr, GElf_Off *ret_offset, GElf_Sym *ret_sym)
+{
+	struct symtab *t = *tab = *tab ? *tab : xcalloc(1, sizeof **tab);
+	uint64_t label = 0, end;
+	const char *name;
+	size_t n;
+
+	if (!t->sorted && t->asked++ >= WORTH_IT)
+		sort(t, m);
+	if (!t->sorted || t->unknown)
+		return dwfl_module_addrinfo(m, addr, ret_offset, ret_sym, NULL, NULL, NULL);
+	name = best_of(&t->globals, m, addr, ret_offset, ret_sym);
+	if (name)
+		return name;
+	n = labels_upto(t, addr);
+	label = n ? t->labels[n - 1] : 0;
+	if (n && label == addr) /* whether it counts, and the locals, depends on what it is */
+		return dwfl_module_addrinfo(m, addr, ret_offset, ret_sym, NULL, NULL, NULL);
+	name = best_of(&t->locals, m, addr, ret_offset, ret_sym);
+	if (name)
+		return name;
+	end = end_before(&t->globals, addr);
+	end = end_before(&t->locals, addr) > end ? end_before(&t->locals, addr) : end;
+	if (!n || label < end)
+		return NULL;
+	return dwfl_module_addrinfo(m, addr, ret_offset, ret_sym, NULL, NULL, NULL);
 }
 
 void symtab_free(struct symtab *t)
 {
 	if (!t)
 		return;
-	free(t->v);
+	free(t->globals.v);
+	free(t->locals.v);
 	free(t->labels);
 	free(t);
 }

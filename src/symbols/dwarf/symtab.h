@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which symbol an address belongs to, as dwfl_module_addrinfo() says it. That function reads the
- * whole table for each question: 5 ms in a library with half a million symbols, and a training's
- * stacks are a thousand questions. Here the global symbols are sorted once.
+ * whole table for each question, a tenth of a second in a library with two million symbols, and the
+ * stacks of a training are a thousand questions. Here the symbols are sorted once.
  */
 #ifndef SYMBOLS_SYMTAB_H
 #define SYMBOLS_SYMTAB_H
