@@ -132,9 +132,9 @@ struct ts_arg {
 	uint64_t bytes;	      /* of data */
 };
 /* By index, from 0; TS_END past the last one, TS_USAGE where there is no launch. Names come from
- * the debug information of the program's files, if they are still those that were recorded; types
- * from there, or from the kernel's mangled name. What does not agree with the recorded layout is
- * not given. All is valid until the cursor is moved. */
+ * the debug information of the program's files, if they are still those that were recorded, or from
+ * the source, if that is not newer; types from the former, or from the kernel's mangled name. What
+ * does not agree with the recorded layout is not given. All is valid until the cursor is moved. */
 TS_API int ts_argument(ts_cursor *c, unsigned index, struct ts_arg *ret);
 
 /* --- some of the commands --- */

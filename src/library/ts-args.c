@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Arguments of launches, by name and type where they are known: types come from the debug
- * information of the program's files, or from the kernel's mangled name; names from the former
- * alone. Names and types that do not agree with the recorded layout are not shown.
+ * information of the program's files, or from the kernel's mangled name; names from the former, or
+ * from the kernel's declaration in a source that is not newer than the program. Names and types
+ * that do not agree with the recorded layout are not shown.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "base/buf.h"
 #include "base/checked.h"
 #include "library/library.h"
 #include "symbols/kernel-params.h"
+#include "symbols/sources.h"
 #include "symbols/symbols.h"
 
 enum { ARGS_MAX = 4096 };
@@ -36,15 +39,44 @@ void library_args_free(ts_cursor *c)
 	c->args = NULL;
 }
 
-static bool of_files(ts_trace *t, const char *mangled, struct kernel_params *ret)
+static time_t changed(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_mtime;
+}
+
+/* What nvcc's debug information calls __cuda_0, the source of the declaration has a name for. */
+static void take_names(const struct kernel_name *k, const char *program, struct kernel_params *p)
+{
+	const char *last = k->short_name;
+	const struct source_text *text;
+	struct sources *sources;
+	struct err *e;
+
+	if (p->named || !p->file || !p->line)
+		return;
+	while (strstr(last, "::"))
+		last = strstr(last, "::") + 2;
+	sources = sources_new();
+	e = sources_get(sources, p->file, p->folder, &text);
+	if (!e && text->changed <= changed(program))
+		kernel_params_take_names(p, last, text->bytes);
+	err_free(e);
+	sources_free(sources);
+}
+
+static bool of_files(ts_trace *t, const struct kernel_name *k, struct kernel_params *ret)
 {
 	const struct sbt_host_module *m;
 
 	for (uint32_t i = 0; (m = sbt_reader_module(t->reader, i)); i++) {
 		if (!symbols_is_build(t->symbols, m->path, m->build_id))
 			continue;
-		if (kernel_params_of_file(t->symbols, t->lang, m->path, mangled, ret))
+		if (kernel_params_of_file(t->symbols, t->lang, m->path, k->name, ret)) {
+			take_names(k, m->path, ret);
 			return true;
+		}
 		kernel_params_free(ret);
 		*ret = (struct kernel_params){0};
 	}
@@ -72,7 +104,7 @@ static void learn(ts_trace *t, const struct kernel_name *k, struct kernel_params
 		t->symbols = symbols_new();
 	if (!t->lang)
 		t->lang = lang_new();
-	if (!of_files(t, k->name, ret) &&
+	if (!of_files(t, k, ret) &&
 		!kernel_params_of_name(t->symbols, t->lang, NULL, NULL, k->name, ret)) {
 		kernel_params_free(ret);
 		*ret = (struct kernel_params){0};
