@@ -29,6 +29,8 @@ NOT_RUN = [
     ('graphs.md', '', 'the programs of cases/graphs.py and tests/races'),
     ('many.md', '', 'torchrun, mpirun, several hosts'),
     ('python.md', '', 'PyTorch on a GPU'),
+    ('python-module.md', '', 'Python; cases/pymodule.py types it'),
+    ('library.md', '', 'no session'),
     ('replayer.md', '', 'clusters, and a program with a race inside a kernel'),
     ('softgpu.md', '', 'programs of the reader'),
     ('nondeterminism.md', '', 'programs of the reader; tests/races has their like'),
