@@ -105,6 +105,10 @@ static struct err *make(struct sbt_writer *w, const char *huge)
 	TRY(put(w, &seq, cmd_ctx_create(0, 0, 0)));
 	TRY(kernels(w, &seq, huge));
 	TRY(texts(w, &seq, huge));
+	/* an event that nothing is in front of, and that nobody has waited for */
+	TRY(put(w, &seq, cmd_stream_create(0, 1, 1)));
+	TRY(put(w, &seq, cmd_event_create(0, 0)));
+	TRY(put(w, &seq, cmd_event_record(0, 1, 0)));
 	return limits(w, &seq);
 }
 

@@ -261,6 +261,9 @@ def test_hostile_names(t):
         t.equal(b.value(f'{bad}.test(document.body.innerText + document.title)'), False, 'so is the page')
         t.check('owned' not in b.value('document.title').split(':')[-1], 'the title is ours')
         t.check(plain > 10, 'a page')
+        for look in json.loads(b.value(LOOK)):
+            if look['kind'] in ('event_record', 'copy', 'sync'):
+                same_state(t, look, json.loads(t.tsdb('--batch', '-ex', f'state show at {look["seq"]} --json', 't.sbt').out), look['seq'])
         copies = [s for s, c in commands(t).items() if c['kind'] == 'copy']
         goto(b, copies[0])
         t.equal([r[1] for r in rows(b, 'fields') if r[0] in ('dst', 'src', 'size')], ['0xffffffffffffffff', '0x8000000000000001', str(2 ** 53 + 1)], 'numbers to the last digit')
@@ -328,7 +331,7 @@ def test_two_traces(t):
     """The second trace lies below: what tsdb diff calls the same is in one slot, what it calls inserted has none above."""
     t.need_soft()
     browser.chromium()
-    for name in ('base', 'extra', 'stream'):
+    for name in ('base', 'extra', 'kernel'):
         t.equal(t.tsdb('record', '--gpu', 'soft', '--timestamps', '-o', f'{name}.sbt', '--', e2e.program('variants'), name).status, 0, 'record')
     t.equal(t.tsdb('report', 'base.sbt', 'extra.sbt', '-o', 'r.html').status, 0, 'report')
     diff = json.loads(t.tsdb('diff', 'base.sbt', 'extra.sbt', '--json').out)
@@ -359,6 +362,11 @@ def test_two_traces(t):
         t.check(abs(begins[0] - begins[1]) < 1e-3, f'lined up: {begins}')
         t.match(r'trace=b', b.value('location.hash'))
         clean(t, b)
-    t.equal(t.tsdb('report', 'base.sbt', 'base.sbt', '-o', 'same.html').status, 0, 'report')
+    t.equal(t.tsdb('report', 'base.sbt', 'kernel.sbt', '-o', 'r.html').status, 0, 'report')
+    with browser.Browser(t) as b:
+        b.open('r.html', '#axis=commands')
+        alone = b.value('report.model.sides.map((s, t) => [...s.slot].filter((x, i) => report.model.alone(t, i)))')
+        t.check([len(x) for x in alone] == [1, 1] and alone[0] != alone[1], f'a launch in place of another is not the same one: {alone}')
+        clean(t, b)
     same = json.loads(t.tsdb('report', 'base.sbt', 'base.sbt', '--json').out)
     t.check(any('There is no difference' in f['text'] for topic in same['topics'] for f in topic['facts']), 'no difference')
