@@ -14,15 +14,16 @@
 #include "sbt/sbt.h"
 #include "state/trace-stats.h"
 
-enum fact_topic {     /* in the order in which they are shown */
-	FACT_RUN,     /* what was recorded, where and when */
-	FACT_FAULT,   /* calls that failed */
-	FACT_RACE,    /* commands that nothing orders */
-	FACT_CHANGE,  /* differences from the second trace */
-	FACT_PATH,    /* the long pole: the critical path */
-	FACT_TIME,    /* what devices and streams did with their time */
-	FACT_WORK,    /* kernels, copies, memory */
-	FACT_MISSING, /* what was not recorded, and what therefore is not known */
+enum fact_topic {      /* in the order in which they are shown */
+	FACT_RUN,      /* what was recorded, where and when */
+	FACT_FAULT,    /* calls that failed */
+	FACT_RACE,     /* commands that nothing orders */
+	FACT_UNSTABLE, /* launches that are not deterministic */
+	FACT_CHANGE,   /* differences from the second trace */
+	FACT_PATH,     /* the long pole: the critical path */
+	FACT_TIME,     /* what devices and streams did with their time */
+	FACT_WORK,     /* kernels, copies, memory */
+	FACT_MISSING,  /* what was not recorded, and what therefore is not known */
 	FACT_TOPICS
 };
 
@@ -45,6 +46,17 @@ struct facts {
 	size_t n, cap;
 };
 
+/* What tsdb check found. */
+struct fact_unstable {
+	uint64_t seq, differing, executions;
+	char *looks_like; /* heap; what the cause may be; NULL: not known */
+};
+struct fact_check {
+	struct fact_unstable *v;
+	size_t n;
+	uint64_t checked, not_checked; /* launches */
+};
+
 /* What is known; NULL: that was not asked for, or could not be found out. `not_` says why, as a
  * sentence without full stop. */
 struct facts_from {
@@ -56,7 +68,8 @@ struct facts_from {
 	const char *not_critical;
 	const struct order_races *races;
 	const char *not_races;
-	const char *races_note; /* what was not made exact; NULL or "" */
+	const char *races_note;		/* what was not made exact; NULL or "" */
+	const struct fact_check *check; /* NULL: launches were not tried */
 	const struct compare *changes;
 	const char *other; /* the second trace's path */
 	const char *path;  /* this one's */

@@ -39,6 +39,7 @@ void facts_time(struct fact_maker *m);
 void facts_work(struct fact_maker *m);
 void facts_path(struct fact_maker *m);
 void facts_races(struct fact_maker *m);
+void facts_unstable(struct fact_maker *m);
 void facts_changes(struct fact_maker *m);
 
 #endif

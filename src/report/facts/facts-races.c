@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Races, each with the one call that would order the pair; differences from another trace.
+ * Races, each with the one call that would order the pair; launches that are not deterministic;
+ * differences from another trace.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -79,6 +80,44 @@ void facts_races(struct fact_maker *m)
 			r->unknown, FACT_S(r->unknown), r->unknown == 1 ? "es" : "");
 	if (m->from->races_note && *m->from->races_note)
 		fact_add(m, FACT_MISSING, "Races: %s", m->from->races_note);
+}
+
+/* --- launches that are not deterministic --- */
+
+static void put_unstable(struct fact_maker *m, const struct fact_unstable *u)
+{
+	fact_add(m, FACT_UNSTABLE,
+		"#%" PRIu64 " gave another result in %" PRIu64 " of %" PRIu64
+		" executions from the same memory%s%s.",
+		u->seq, u->differing, u->executions, u->looks_like ? ": it looks like " : "",
+		u->looks_like ? u->looks_like : "");
+	fact_seq(m, u->seq);
+	fact_value(m, "differing", u->differing);
+	fact_value(m, "executions", u->executions);
+}
+
+void facts_unstable(struct fact_maker *m)
+{
+	const struct fact_check *c = m->from->check;
+
+	if (!c) {
+		fact_add(m, FACT_MISSING,
+			"Whether launches are deterministic was not tried: tsdb check --json executes them again, and report --check takes what it prints.");
+		return;
+	}
+	for (size_t i = 0; i < c->n && i < FACTS_RACES; i++)
+		put_unstable(m, &c->v[i]);
+	if (c->n > FACTS_RACES)
+		fact_add(m, FACT_UNSTABLE, "%zu more: tsdb check.", c->n - FACTS_RACES);
+	else if (!c->n)
+		fact_add(m, FACT_UNSTABLE,
+			"None of %" PRIu64 " launches that were executed again differed.",
+			c->checked);
+	if (c->not_checked)
+		fact_add(m, FACT_MISSING,
+			"%" PRIu64
+			" launches were not executed again: whether they are deterministic is not known.",
+			c->not_checked);
 }
 
 /* --- differences --- */

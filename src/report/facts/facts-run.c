@@ -164,8 +164,6 @@ static void put_missing(struct fact_maker *m, const struct counts *n)
 			"%" PRIu64 " command%s contradict%s what came before, the last: %s.",
 			t.oddities, FACT_S(t.oddities), t.oddities == 1 ? "s" : "",
 			t.last_oddity ? t.last_oddity : "not named");
-	fact_add(m, FACT_MISSING,
-		"Whether launches are deterministic was not tried: tsdb check executes them again.");
 }
 
 struct err *facts_run(struct fact_maker *m)

@@ -18,6 +18,7 @@ static const struct {
 	[FACT_PATH] = {"path", "The long pole"},
 	[FACT_RACE] = {"race", "Races"},
 	[FACT_FAULT] = {"fault", "Calls that failed"},
+	[FACT_UNSTABLE] = {"unstable", "Launches that are not deterministic"},
 	[FACT_CHANGE] = {"change", "Differences from the other trace"},
 	[FACT_MISSING] = {"missing", "What is not known"},
 };
@@ -125,6 +126,7 @@ struct err *facts_make(struct facts *ret, const struct facts_from *from)
 	facts_work(&m);
 	facts_path(&m);
 	facts_races(&m);
+	facts_unstable(&m);
 	facts_changes(&m);
 	sort(ret);
 	if (e)

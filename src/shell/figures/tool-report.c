@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "engine/races-find.h"
 #include "report/report.h"
+#include "shell/figures/check-read.h"
 #include "shell/figures/diff-text.h"
 #include "shell/figures/sums-text.h"
 #include "shell/line/interrupt.h"
@@ -22,15 +23,16 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb report FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--no-sandbox]"
+	"Use: tsdb report FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--check FILE] [--no-sandbox]"
 
 struct tool_report {
 	struct session *s;
-	const char *file, *other, *output; /* other, output NULL: none given */
-	uint64_t first, last;		   /* of file */
+	const char *file, *other, *output, *check; /* but file, NULL: none given */
+	uint64_t first, last;			   /* of file */
 	enum report_as { AS_HTML, AS_MARKDOWN, AS_JSON, AS_EVIDENCE } as;
 	enum exact_want exact;
 	bool no_races;
+	struct fact_check checked;
 	struct diff_trace a, b; /* with a second trace: both, as they are compared */
 	struct report_pairs pairs;
 	size_t cap_pairs;
@@ -82,14 +84,16 @@ static struct err *take_word(struct tool_report *x, const char *w)
 
 static struct err *take_words(struct tool_report *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"-o", NULL};
+	static const char *const valued[] = {"-o", "--check", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
 
 		if (name && !value)
 			return usage("%s needs a value", name);
-		if (name)
+		if (name && !strcmp(name, "--check"))
+			x->check = value;
+		else if (name)
 			x->output = value;
 		else
 			TRY(take_word(x, argv[i]));
@@ -209,6 +213,7 @@ static struct err *make_facts(
 		.races = a->not_races ? NULL : &a->races,
 		.not_races = a->not_races,
 		.races_note = a->races_note,
+		.check = a->x->check && a->path == a->x->file ? &a->x->checked : NULL,
 		.changes = changes,
 		.other = a->x->other,
 		.path = a->path,
@@ -240,6 +245,9 @@ static struct err *facts_of(struct about *a, const struct compare *changes, stru
 	a->r = a->x->s->engine.trace.reader;
 	TRY(engine_end_state(&a->x->s->engine, &end));
 	know_kernels(a, end);
+	if (a->x->check && a->path == a->x->file)
+		TRY(check_read(a->x->check, sbt_reader_first_seq(a->r), sbt_reader_last_seq(a->r),
+			&a->x->checked));
 	TRY(find_out(a));
 	return make_facts(a, end, changes, ret);
 }
@@ -399,6 +407,7 @@ int tool_report(struct session *s, int argc, char **argv)
 	about_free(&d.b);
 	diff_trace_close(&x.a);
 	diff_trace_close(&x.b);
+	check_read_free(&x.checked);
 	free(x.pairs.a);
 	free(x.pairs.b);
 	if (e)

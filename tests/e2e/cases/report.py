@@ -307,6 +307,27 @@ def test_texts(t):
         clean(t, b)
 
 
+def test_nondeterministic_launches(t):
+    """--check takes what tsdb check printed, and nothing else."""
+    t.equal(t.record('pipeline').status, 0, 'record')
+    unstable = {'seq': 25, 'differing': 3, 'executions': 20, 'looks_like': 'an atomic'}
+    window = {'checked': 16, 'not_checked': 2, 'nondeterministic': [unstable]}
+    for name, what in (('some', [window]), ('none', [{**window, 'nondeterministic': [], 'not_checked': 0}]), ('other', [{**window, 'nondeterministic': [{**unstable, 'seq': 10 ** 6}]}]), ('bad', {})):
+        with open(t.path(name), 'w', encoding='utf-8') as f:
+            json.dump(what, f)
+    text = t.tsdb('report', 't.sbt', '--explain', '--no-exact', '--check', 'some').out
+    t.match(r'unstable: #25 gave another result in 3 of 20 executions from the same memory: it looks like an atomic\.', text)
+    t.match(r'missing: 2 launches were not executed again', text)
+    t.match(r'unstable: None of 16 launches', t.tsdb('report', 't.sbt', '--explain', '--no-exact', '--check', 'none').out)
+    t.match(r'missing: Whether launches are deterministic was not tried', t.tsdb('report', 't.sbt', '--explain', '--no-exact').out)
+    for name in ('other', 'bad', 'missing'):
+        t.sentence(t.tsdb('report', 't.sbt', '--explain', '--no-exact', '--check', name), f'{name} is no check of this trace')
+    checked = t.tsdb('check', 't.sbt', '--json')
+    with open(t.path('real'), 'w', encoding='utf-8') as f:
+        f.write(checked.out)
+    t.match(r'unstable: None of 16 launches', t.tsdb('report', 't.sbt', '--explain', '--no-exact', '--check', 'real').out)
+
+
 def test_races(t):
     """A missing wait: the report names both commands and the call that would order them, as tsdb races does."""
     t.need_soft()
