@@ -135,6 +135,18 @@ static uint32_t gpu_thread(struct inferior *inf, pid_t tid)
 	return 0;
 }
 
+/* The names that src/capture gives its threads. */
+static bool is_agents(const char *name)
+{
+	static const char *const names[] = {
+		"tsdb-agent", "tsdb-crew", "tsdb-device", "tsdb-late", "tsdb-look", "tsdb-memory"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret)
 {
 	const struct arch_regs *regs;
@@ -147,6 +159,7 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 	read_comm(inf->pid, ret->tid, ret->name);
 	regs = inf->running ? NULL : tracee_regs(inf->tracees[i]);
 	ret->pc = regs ? arch_pc(regs) : 0;
+	ret->agents = !ret->thread && is_agents(ret->name);
 	return true;
 }
 

@@ -254,8 +254,27 @@ struct err *cmd_info_locals(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_threads_help[] =
 	"Lists host threads: * marks the selected one; GPU is the thread's number in the order\n"
-	"of first GPU calls. In a replay: the threads that made GPU calls.\n"
+	"of first GPU calls. tsdb's own threads in the program are not listed. In a replay: the\n"
+	"threads that made GPU calls.\n"
 	"Example: info threads\n";
+
+/* The next thread from *i on that the user's numbers count: the agent's do not, unless the stop is
+ * in one. *i is then behind it. */
+static bool next_thread(struct session *s, unsigned *i, struct inferior_thread *ret)
+{
+	while (inferior_thread(s->engine.live.inf, (*i)++, ret))
+		if (!ret->agents || ret->tid == s->engine.live.tid)
+			return true;
+	return false;
+}
+
+static bool thread_of_number(struct session *s, uint64_t number, struct inferior_thread *ret)
+{
+	for (unsigned i = 0; next_thread(s, &i, ret);)
+		if (!--number)
+			return true;
+	return false;
+}
 
 static void thread_top(struct session *s, pid_t tid, struct buf *b)
 {
@@ -315,8 +334,8 @@ struct err *cmd_info_threads(struct session *s, const struct cmd_args *a)
 			buf_byte(&b, '\n');
 	} else {
 		buf_str(&b, a->json ? "[" : "  Id   Tid      GPU  Name             Frame\n");
-		for (unsigned i = 0; inferior_thread(s->engine.live.inf, i, &t); i++)
-			print_thread(s, i, &t, a->json, &b);
+		for (unsigned n = 0, i = 0; next_thread(s, &i, &t); n++)
+			print_thread(s, n, &t, a->json, &b);
 		if (a->json)
 			buf_str(&b, "]\n");
 	}
@@ -371,15 +390,15 @@ static struct err *apply(struct session *s, char *const *words, unsigned nwords)
 		return err_cure(err_new(ERR_USAGE, "thread apply needs threads and a command"),
 			"For example: thread apply all bt 5");
 	line = words_join(words + n, nwords - n);
-	for (unsigned i = 0; !e && s->engine.live.inf && inferior_thread(s->engine.live.inf, i, &t);
-		i++) {
-		if (!names_thread(words, n, i + 1))
+	for (unsigned i = 0, number = 1; !e && s->engine.live.inf && next_thread(s, &i, &t);
+		number++) {
+		if (!names_thread(words, n, number))
 			continue;
 		applied++;
 		s->engine.live.tid = t.tid;
 		s->engine.live.frame = 0;
-		out_style(
-			s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", i + 1, (int)t.tid, t.name);
+		out_style(s->out, STYLE_HEADER, "Thread %u (tid %d, %s):", number, (int)t.tid,
+			t.name);
 		out_str(s->out, "\n");
 		e = session_execute(s, line);
 	}
@@ -409,15 +428,15 @@ struct err *cmd_thread(struct session *s, const struct cmd_args *a)
 	if (a->argc && !strcmp(a->argv[0], "apply"))
 		return apply(s, a->argv + 1, a->argc - 1);
 	if (!a->argc) {
-		for (unsigned i = 0; inferior_thread(s->engine.live.inf, i, &t); i++) {
+		for (unsigned number = 1, i = 0; next_thread(s, &i, &t); number++) {
 			if (t.tid == s->engine.live.tid)
-				out_printf(s->out, "Thread %u (tid %d, %s)\n", i + 1, (int)t.tid,
+				out_printf(s->out, "Thread %u (tid %d, %s)\n", number, (int)t.tid,
 					t.name);
 		}
 		return NULL;
 	}
 	if (a->argc != 1 || !word_u64(a->argv[0], &n) || !n || n > UINT32_MAX ||
-		!inferior_thread(s->engine.live.inf, (unsigned)n - 1, &t))
+		!thread_of_number(s, n, &t))
 		return err_cure(err_new(ERR_NOT_FOUND, "there is no thread %s", a->rest),
 			"\"info threads\" lists them");
 	s->engine.live.tid = t.tid;

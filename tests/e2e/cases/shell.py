@@ -246,3 +246,14 @@ def test_variables_of_the_program(t):
     t.match(r'^\$7 = 2\.5$', r.out, 'what was set')
     t.match(r'^0x[0-9a-f]+:\t-?\S+\t2\.5$', r.out)
     t.match(r'device memory of the live program cannot be changed', r.out + r.err)
+
+
+def test_threads_are_the_programs(t):
+    """The agent's threads are neither listed nor numbered; the program's are, whatever their order."""
+    t.need_soft()
+    r = t.session('threads', 'break kernel *', 'run', 'info threads', 'thread 1', 'thread apply all frame', 'info threads --json')
+    t.no_match('tsdb-(look|agent|memory|crew|late|device)', r.out)
+    listed = re.findall(r'^[* ] (\d+) +(\d+) ', r.out, re.M)
+    t.check(listed, r.out)
+    t.equal([int(n) for n, _ in listed], list(range(1, len(listed) + 1)), 'numbers')
+    t.equal(re.findall(r'^Thread (\d+) \(tid (\d+), [^)]*\):', r.out, re.M), listed, 'the same for each of them')
