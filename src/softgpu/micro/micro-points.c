@@ -62,6 +62,42 @@ bool micro_begins_source(
 	return !before || before->line != l->line || before->file != l->file;
 }
 
+static bool has_depot(const struct ptx_function *fn)
+{
+	for (unsigned i = 0; i < fn->nvars; i++)
+		if (fn->vars[i]->space == SP_LOCAL &&
+			!strncmp(fn->vars[i]->name, "__local_depot", 13))
+			return true;
+	return false;
+}
+
+/* Where the body of a function begins whose compiler (nvcc -G) keeps its parameters in local
+ * memory: before that its variables are not what the program says. It is the second line that the
+ * function has, as for gdb; 0: the function has no such beginning. */
+static uint32_t body_of(const struct ptx_function *fn)
+{
+	const struct ptx_loc *first = has_depot(fn) ? micro_loc(fn, 0) : NULL;
+
+	for (unsigned j = 0; first && j < fn->nlocs; j++)
+		if (fn->locs[j].pc && fn->locs[j].pc + 1 < fn->ninsns &&
+			(fn->locs[j].line != first->line || fn->locs[j].file != first->file))
+			return fn->locs[j].pc;
+	return 0;
+}
+
+/* Whether a breakpoint at that source line stops at pc: where a run of its instructions begins, and
+ * for the line that a function begins with where its body does. */
+static bool stops_at(
+	const struct ptx_function *fn, uint32_t pc, const struct soft_point *p, unsigned line)
+{
+	const uint32_t body = body_of(fn);
+
+	if (pc < body)
+		return false;
+	return micro_begins_source(fn, pc, p, line) ||
+	       (body && pc == body && micro_begins_source(fn, 0, p, line));
+}
+
 static void mark_source(struct soft_session *s, struct soft_point *p)
 {
 	const struct ptx_module *m = ptx_micro_of(s)->l.fn->m;
@@ -73,7 +109,7 @@ static void mark_source(struct soft_session *s, struct soft_point *p)
 		const struct ptx_function *fn = m->funcs[k];
 		for (unsigned j = 0; j < fn->nlocs; j++) {
 			uint32_t pc = fn->locs[j].pc;
-			if (!micro_begins_source(fn, pc, p, line))
+			if (!stops_at(fn, pc, p, line))
 				continue;
 			ptx_micro_of(s)->stops[fn->insns[pc].line] = true;
 			if (!first || (fn == kernel && !own) ||
@@ -192,7 +228,7 @@ const struct micro_point *micro_hit(struct soft_session *s, struct micro_at at, 
 			here = q->p.line == line && !(e->pc && fn->insns[e->pc - 1].line == line);
 		else
 			here = q->p.kind == SOFT_AT_SOURCE &&
-			       micro_begins_source(fn, e->pc, &q->p, (unsigned)q->p.size);
+			       stops_at(fn, e->pc, &q->p, (unsigned)q->p.size);
 		if (here && (*ret_lanes = lanes_of(q, w, fn, e->pc, e->mask)))
 			return q;
 	}

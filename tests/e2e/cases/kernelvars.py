@@ -57,6 +57,16 @@ def test_variables_of_a_function_and_its_caller(t):
     t.equal(v[12:], [str(48 + 5), str(3 * i)], 'shared memory, and the function again')
 
 
+def test_a_breakpoint_at_the_line_that_a_kernel_begins_with(t):
+    """It stops where the body begins: parameters lie in local memory by then."""
+    seq = record(t)
+    begins = line_of('__global__ void work')
+    r = inside(t, seq, f'break ptx work:debugged.cu:{begins}', 'continue', 'print given.tag', 'print n', 'info breakpoints')
+    t.match(r'^Breakpoint 1, #\d+ work, block \(0,0,0\), thread \(0,0,0\)$', r.out)
+    t.match(rf'^{begins + 3}\t', r.out)
+    t.equal(values(r.out), ['{7, 8, 9}', '96'], 'the arguments')
+
+
 def test_of_every_lane(t):
     seq = record(t)
     r = inside(t, seq, f'break ptx work:debugged.cu:{line_of("/* end */")}', 'continue', 'print i[all]', 'print squares[2][all]', 'print mine.tag[1] + k[all]',
