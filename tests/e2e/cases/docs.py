@@ -24,6 +24,7 @@ NOT_RUN = [
     ('attach.md', '$ LD_LIBRARY_PATH', 'a program in the background, stopped wherever it is; cases/attach.py does the same'),
     ('faults.md', '', 'the programs of cases/faults.py, by which each is tested'),
     ('microscope.md', '(tsdb) stepi', 'a program with a fault; cases/microscope.py has one'),
+    ('microscope.md', '(tsdb) break code', 'a HIP program, where hipcc is there; cases/hip_inside.py types the like'),
     ('microscope.md', '(tsdb) probe', 'a program of the tests; cases/probes.py types the like'),
     ('microscope.md', '(tsdb) dprintf', 'a program of the tests; cases/kernelsays.py types the like'),
     ('graphs.md', '', 'the programs of cases/graphs.py and tests/races'),
