@@ -209,7 +209,7 @@ struct inferior_thread {
 	uint32_t thread; /* GPU thread number (wire), 0 when it made no GPU call */
 	char name[16];
 	uint64_t pc; /* 0 while running */
-	bool agents; /* it is the agent's, by its name, and made no GPU call */
+	bool agents; /* it is the agent's, by its name */
 };
 bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *ret);
 /* The system call that a stopped thread waits in: it goes on waiting when the thread does. False:

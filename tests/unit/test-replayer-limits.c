@@ -129,7 +129,7 @@ static struct sbt_cmd sets(uint64_t seq, uint64_t ctx, uint64_t l, uint64_t valu
 	struct sbt_cmd c = {.kind = SBT_CTX_LIMIT, .seq = seq, .ctx = (uint32_t)ctx};
 
 	c.u.ctx_limit.limit = l;
-	c.u.ctx_limit.value = value;
+	c.u.ctx_limit.limit_value = value;
 	return c;
 }
 

@@ -158,7 +158,7 @@ static struct sbt_cmd limit(uint64_t seq, uint32_t ctx, uint64_t number, uint64_
 
 	c.ctx = ctx;
 	c.u.ctx_limit.limit = number;
-	c.u.ctx_limit.value = value;
+	c.u.ctx_limit.limit_value = value;
 	return c;
 }
 

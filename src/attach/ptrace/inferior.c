@@ -159,7 +159,7 @@ bool inferior_thread(struct inferior *inf, unsigned i, struct inferior_thread *r
 	read_comm(inf->pid, ret->tid, ret->name);
 	regs = inf->running ? NULL : tracee_regs(inf->tracees[i]);
 	ret->pc = regs ? arch_pc(regs) : 0;
-	ret->agents = !ret->thread && is_agents(ret->name);
+	ret->agents = is_agents(ret->name);
 	return true;
 }
 

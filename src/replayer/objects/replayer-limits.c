@@ -37,7 +37,7 @@ void limits_learn(struct rp *rp, const struct sbt_cmd *c)
 		return;
 	}
 	add(l, (struct context_limit_set){
-		       c->seq, c->ctx, c->u.ctx_limit.value, (unsigned)c->u.ctx_limit.limit});
+		       c->seq, c->ctx, c->u.ctx_limit.limit_value, (unsigned)c->u.ctx_limit.limit});
 }
 
 static bool is_once(const struct rp *rp, unsigned limit)
@@ -196,7 +196,7 @@ struct err *limits_execute(struct rp *rp, const struct sbt_cmd *c)
 {
 	const struct context_limit_set s = {.seq = c->seq,
 		.limit = (unsigned)c->u.ctx_limit.limit,
-		.value = c->u.ctx_limit.value};
+		.value = c->u.ctx_limit.limit_value};
 	const unsigned dev = device_of(rp, c->ctx), now = rp->devices.now;
 
 	if (c->u.ctx_limit.limit >= LIMITS_MAX || !rp->objects.limits.of[dev][s.limit].changes)

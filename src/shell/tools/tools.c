@@ -441,7 +441,7 @@ const struct tool tools[] = {
 		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
 	{"import", tool_import,
 		"FILE [-o FILE] [--as kineto|nsys|xray] [--pid N] [--graph-nodes] [--map FILE]",
-		"a trace of what PyTorch's profiler, Nsight Systems or XRay recorded",
+		"a trace from a profile of PyTorch, Nsight Systems or XRay",
 		"tsdb import profile.json.gz -o profile.sbt\n"
 		"tsdb import report.sqlite\n"},
 	{"core", tool_core, "FILE [--json]", "where the lanes of a GPU core dump's kernels are",

@@ -123,7 +123,7 @@ void on_ctx_limit(struct state *s, const struct sbt_cmd *c)
 	l = table_own(&s->limits, ROW(limit), id);
 	if (!l)
 		l = table_insert(&s->limits, ROW(limit), id);
-	l->value = u->value;
+	l->value = u->limit_value;
 	l->seq = c->seq;
 }
 

@@ -8,7 +8,7 @@ def test_a_replay_has_the_recorded_limits(t):
     r = t.record('limits')
     t.equal(r.status, 0, 'record')
     t.match(r'^limits: 131 132 133$', r.out)
-    shown = re.findall(r'ctx_limit limit (\d+) value (\d+)( = ERROR)?', t.tsdb('view', 't.sbt').out)
+    shown = re.findall(r'ctx_limit limit (\d+) limit_value (\d+)( = ERROR)?', t.tsdb('view', 't.sbt').out)
     t.equal(shown, [('0', '8192', ''), ('1', str(4 << 20), ''), ('2', str(16 << 20), ''), ('2', str(64 << 20), ''), ('0', '16384', ''),
                     ('2', str(1 << 20), ' = ERROR')], 'what the program set')
     r = t.tsdb('replay', 't.sbt')

@@ -1038,7 +1038,7 @@ def test_verdict_is_not_the_innocent_one(t):
     out, v, _ = verdict_of(t, 'limited', env=flipped('slow'))
     t.equal((v['kind'], v['seq']), ('device', find(t, 'slow<<<', which=-1)), 'a call that is not executed again, and touches nothing')
     out, v, _ = verdict_of(t, 'elsewhere', env=flipped('slow', 16))
-    t.equal((v['kind'], v['seq']), ('not_executed', find(t, 'unreplayable "cuCtxSetLimit"')), 'memory that no command writes')
+    t.equal((v['kind'], v['seq']), ('not_executed', find(t, 'unreplayable "cuCtxAttach"')), 'memory that no command writes')
     verdict_case(t, 'node', 'not_executed', r'a call that is not executed again: #\d+ a host function\.')
 
 

@@ -18,6 +18,7 @@ SIMPLE = {
     'bool': lambda v: isinstance(v, bool),
     'text': lambda v: isinstance(v, str),
     'hex': lambda v: isinstance(v, str) and re.fullmatch('0x[0-9a-f]+', v),
+    'numbers by name': lambda v: isinstance(v, dict) and all(SIMPLE['number'](n) for n in v.values()),
     'entry': lambda v: SIMPLE['number'](v) or isinstance(v, str) and re.fullmatch(r'(host )?\d+(\.\d+)?', v),
 }
 
