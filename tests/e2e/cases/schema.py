@@ -216,6 +216,9 @@ def test_every_command(t):
     look.run('record', '--gpu', 'soft', '--timestamps', '-o', 'p.sbt', '--', program('pipeline'))
     look.tool('diff', 'r0.sbt', 'p.sbt')
     look.tool('diff', 'p.sbt', 'p.sbt', '--time')
+    for variant in 'base', 'tf32':
+        look.run('record', '--gpu', 'soft', '--memory', 'all', '-o', variant + '.sbt', '--', program('numbers'), variant)
+    look.tool('diff', 'base.sbt', 'tf32.sbt', '--numeric')
     look.tool('stats', 'r0.sbt')
     look.tool('report', 'r0.sbt')
     look.tool('stats', 'r0.sbt', '--critical-path')
