@@ -427,23 +427,24 @@ static void killed_with_us(void **state)
 		must(inferior_resume(inf, false));
 		_exit(write(p[1], &pid, sizeof(pid)) == sizeof(pid) && pause() ? 0 : 1);
 	}
+	close(p[1]); /* so that its end is seen */
 	assert_int_equal(read(p[0], &inferior, sizeof(inferior)), sizeof(inferior));
+	close(p[0]);
 	assert_int_equal(kill(inferior, 0), 0);
 	kill(tsdb, SIGKILL);
 	waitpid(tsdb, NULL, 0);
 	for (int i = 0; i < 100; i++) { /* a zombie of init's for a moment */
-		char path[64], *stat, *paren;
+		char path[64], stat[512] = "", *paren;
+		FILE *f;
 
 		snprintf(path, sizeof(path), "/proc/%d/stat", inferior);
-		if (access(path, R_OK) != 0)
+		f = fopen(path, "r");
+		if (!f)
 			return;
-		stat = read_file(path);
-		paren = strrchr(stat, ')');
-		if (paren && (paren[2] == 'Z' || paren[2] == 'X')) {
-			free(stat);
+		paren = fgets(stat, sizeof stat, f) ? strrchr(stat, ')') : NULL;
+		fclose(f);
+		if (!stat[0] || (paren && (paren[2] == 'Z' || paren[2] == 'X')))
 			return;
-		}
-		free(stat);
 		pause_ms(50);
 	}
 	kill(inferior, SIGKILL);
