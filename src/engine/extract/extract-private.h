@@ -79,8 +79,9 @@ struct extract_words {
 	/* Lists of strings, NULL at the end. The constant end of main.c; the generated part before
 	 * it declares CODE_FILE, KERNEL, memory[], ranges[], check() and launch(). */
 	const char *const *text[5];
-	const char *const *makefile;
+	const char *const *makefile; /* its beginning; extract_makefile_end follows */
 };
+extern const char extract_makefile_end[]; /* how it is run and cleaned up */
 extern const struct extract_words extract_cuda, extract_hip;
 /* Parts of text that both have: read_file() and, by FROM_DEVICE(), compare(). */
 extern const char *const extract_read_text[], *const extract_compare_text[];

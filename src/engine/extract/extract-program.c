@@ -245,6 +245,7 @@ struct err *extract_program(struct extract *x)
 	buf_clear(&b);
 	for (const char *const *p = x->words->makefile; *p; p++)
 		buf_str(&b, *p);
+	buf_str(&b, extract_makefile_end);
 	if (!e)
 		e = extract_write(x, "Makefile", b.data, b.len);
 	buf_free(&b);

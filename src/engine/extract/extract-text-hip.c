@@ -156,15 +156,7 @@ static const char *const hip_makefile[] = {
 	"CPPFLAGS += -D__HIP_PLATFORM_AMD__\n"
 	"\n"
 	"launch: main.c\n"
-	"\t$(HIPCC) $(CPPFLAGS) $(CFLAGS) -o $@ main.c $(LDFLAGS) -ldl\n"
-	"\n"
-	"check: launch\n"
-	"\t./launch\n"
-	"\n"
-	"clean:\n"
-	"\trm -f launch\n"
-	"\n"
-	".PHONY: check clean\n",
+	"\t$(HIPCC) $(CPPFLAGS) $(CFLAGS) -o $@ main.c $(LDFLAGS) -ldl\n",
 	NULL,
 };
 

@@ -188,6 +188,15 @@ static const char *const cuda_main[] = {
 	NULL,
 };
 
+const char extract_makefile_end[] = "\n"
+				    "check: launch\n"
+				    "\t./launch\n"
+				    "\n"
+				    "clean:\n"
+				    "\trm -f launch\n"
+				    "\n"
+				    ".PHONY: check clean\n";
+
 static const char *const cuda_makefile[] = {
 	"# Builds and runs the launch. CUDA_DIR: a CUDA toolkit.\n"
 	"CUDA_DIR ?= /usr/local/cuda\n"
@@ -196,15 +205,7 @@ static const char *const cuda_makefile[] = {
 	"LDFLAGS += -L$(CUDA_DIR)/lib64/stubs\n"
 	"\n"
 	"launch: main.c\n"
-	"\t$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ main.c $(LDFLAGS) -lcuda\n"
-	"\n"
-	"check: launch\n"
-	"\t./launch\n"
-	"\n"
-	"clean:\n"
-	"\trm -f launch\n"
-	"\n"
-	".PHONY: check clean\n",
+	"\t$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ main.c $(LDFLAGS) -lcuda\n",
 	NULL,
 };
 

@@ -297,60 +297,60 @@ static int64_t direction(int64_t kind)
 	return kind >= 0 && kind < (int64_t)sizeof dirs ? dirs[kind] : SBT_COPY_ANY;
 }
 
-static void read_copies(struct nsight *n)
+/* Stages the rows of a table of work; own() takes the columns that the others do not have. False:
+ * there is no such table. */
+static bool read_work(struct nsight *n, const char *table, const char *columns,
+	void (*own)(const struct rows *r, struct stage_work *w))
 {
-	enum { BYTES = WORK_OWN, KIND };
 	struct stage_work w;
 	struct rows r;
+	const bool there = open_rows(n, &r, table, columns, "");
 
-	if (open_rows(n, &r, "CUPTI_ACTIVITY_KIND_MEMCPY", WORK_COLUMNS "bytes copyKind", ""))
-		n->any = true;
 	while (next(&r)) {
 		if (!take_work(n, &r, &w))
 			continue;
-		w.kind = STAGE_COPY;
-		w.bytes = amount(&r, BYTES);
-		w.dir = direction(number(&r, KIND));
+		own(&r, &w);
 		stage_work(n->s, &w);
 	}
 	close_rows(&r);
+	return there;
 }
 
-static void read_fills(struct nsight *n)
+static void own_of_copy(const struct rows *r, struct stage_work *w)
+{
+	enum { BYTES = WORK_OWN, KIND };
+
+	w->kind = STAGE_COPY;
+	w->bytes = amount(r, BYTES);
+	w->dir = direction(number(r, KIND));
+}
+
+static void own_of_fill(const struct rows *r, struct stage_work *w)
 {
 	enum { VALUE = WORK_OWN, BYTES };
-	struct stage_work w;
-	struct rows r;
 
-	if (open_rows(n, &r, "CUPTI_ACTIVITY_KIND_MEMSET", WORK_COLUMNS "value bytes", ""))
-		n->any = true;
-	while (next(&r)) {
-		if (!take_work(n, &r, &w))
-			continue;
-		w.kind = STAGE_FILL;
-		w.value = amount(&r, VALUE);
-		w.bytes = amount(&r, BYTES);
-		stage_work(n->s, &w);
-	}
-	close_rows(&r);
+	w->kind = STAGE_FILL;
+	w->value = amount(r, VALUE);
+	w->bytes = amount(r, BYTES);
 }
 
 /* Graph launches that were traced as a whole. */
-static void read_graphs(struct nsight *n)
+static void own_of_graph(const struct rows *r, struct stage_work *w)
 {
 	enum { GRAPH = WORK_OWN, EXEC };
-	struct stage_work w;
-	struct rows r;
 
-	open_rows(n, &r, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", WORK_COLUMNS "graphId graphExecId", "");
-	while (next(&r)) {
-		if (!take_work(n, &r, &w))
-			continue;
-		w.graph = number(&r, GRAPH) >= 0 ? number(&r, GRAPH) : number(&r, EXEC);
-		w.kind = STAGE_GRAPH;
-		stage_work(n->s, &w);
-	}
-	close_rows(&r);
+	w->kind = STAGE_GRAPH;
+	w->graph = number(r, GRAPH) >= 0 ? number(r, GRAPH) : number(r, EXEC);
+}
+
+static void read_other_work(struct nsight *n)
+{
+	if (read_work(n, "CUPTI_ACTIVITY_KIND_MEMCPY", WORK_COLUMNS "bytes copyKind", own_of_copy))
+		n->any = true;
+	if (read_work(n, "CUPTI_ACTIVITY_KIND_MEMSET", WORK_COLUMNS "value bytes", own_of_fill))
+		n->any = true;
+	(void)read_work(n, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", WORK_COLUMNS "graphId graphExecId",
+		own_of_graph);
 }
 
 static void read_syncs(struct nsight *n)
@@ -542,8 +542,7 @@ static struct err *verdict(const struct nsight *n)
 struct err *read_nsight(struct stage *s)
 {
 	static void (*const tables[])(struct nsight * n) = {read_target, read_runtime, read_kernels,
-		read_copies, read_fills, read_graphs, read_syncs, read_events, read_ranges,
-		read_chains, read_threads};
+		read_other_work, read_syncs, read_events, read_ranges, read_chains, read_threads};
 	struct nsight n = {.s = s, .other_pid = NO_NUMBER};
 	struct err *e;
 
