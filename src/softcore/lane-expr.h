@@ -71,7 +71,7 @@ struct lane_reader {
 	struct lane_value (*name)(const void *arg, const struct lane_op *o, unsigned lane);
 	/* The n bytes at an address as the lane sees them; NULL: they are not there. */
 	const uint8_t *(*memory)(const void *arg, unsigned lane, uint64_t addr, unsigned n);
-	/* The type of a name that stands alone: type, bytes, declared. */
+	/* The type of an expression that is one name alone: type, bytes, declared. */
 	void (*declare)(const struct lane_op *o, struct soft_value *ret);
 };
 struct lane_value lane_eval(const struct lane_expr *x, const struct lane_reader *r, unsigned lane);

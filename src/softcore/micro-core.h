@@ -128,8 +128,8 @@ struct soft_session {
 struct soft_session *micro_new(
 	const struct soft_session *about, const struct soft_turn *turns, unsigned nturns);
 void micro_free(struct soft_session *s);
-/* Waits until the launch stands before its first instruction, or is over; ms 0: for ever. False:
- * that has not come. */
+/* Waits until the launch has stopped before its first instruction, or is over; ms 0: for ever.
+ * False: neither has happened. */
 bool micro_begun(struct soft_session *s, uint32_t ms, struct soft_stop *stop);
 /* Makes the launch give up: it comes to its end without executing anything more. */
 void micro_abort(struct soft_session *s);

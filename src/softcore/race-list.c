@@ -17,7 +17,7 @@ static struct {
 	size_t n, cap;
 	uint64_t ndoubts;
 	char doubt[200];
-	const struct race_words *words; /* not NULL: found ones are told */
+	const struct race_words *words; /* not NULL: races are printed with them when found */
 	const char *path;
 	struct told {
 		uint32_t line[2], code[2], tier;

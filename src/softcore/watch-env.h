@@ -14,7 +14,7 @@
 #include "softcore/race-list.h"
 
 struct watch_env {
-	bool racecheck; /* what is found is told by the words, see race_list_tell() */
+	bool racecheck; /* races are printed when found, see race_list_tell() */
 	bool random;
 	uint64_t seed;
 };

@@ -57,7 +57,7 @@ static uint64_t instruction_from(const struct amd_micro *m, uint64_t line)
 	return f && at - f->addr < f->size ? at : 0;
 }
 
-/* Of a line that is in several places, the kernel's own first one is what is told. */
+/* A line can have code in several places: the first one of the kernel itself is reported. */
 static bool add_source(const struct amd_micro *m, struct places *v, struct soft_point *p)
 {
 	const uint32_t line = m->image ? amd_image_find(m->image, p->file, p->line) : 0;
