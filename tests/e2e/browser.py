@@ -12,9 +12,10 @@ import time
 
 import e2e
 
+ANSWER = 120  # seconds that one answer may take: what it waits for is decided by conditions, and this only ends a test that hangs
 FLAGS = ['--headless', '--disable-gpu', '--no-first-run', '--no-default-browser-check', '--disable-extensions', '--disable-background-networking',
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--force-device-scale-factor=1', '--hide-scrollbars',
-         '--remote-debugging-pipe']
+         '--disable-breakpad', '--remote-debugging-pipe']
 KEYS = {'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36}
 
 
@@ -25,31 +26,39 @@ def chromium():
     return path
 
 
+class Ended(e2e.Failure):
+    """The browser is gone. Before its first answer that is a start to try again; later it is a failure."""
+
+
 class Browser:
     def __init__(self, t, width=1400, height=900):
-        self.t, self.size, self.next, self.replies, self.rest = t, (width, height), 0, {}, b''
-        self.requests, self.errors = [], []
-        to_read, self.to = os.pipe()
-        self.back, to_write = os.pipe()
-        flags = FLAGS + [f'--user-data-dir={t.path("chromium")}', f'--window-size={width},{height}']
-        if os.getuid() == 0:
-            flags.append('--no-sandbox')
-
-        def wire():
-            os.dup2(to_read, 200)
-            os.dup2(to_write, 201)
-            os.dup2(200, 3)
-            os.dup2(201, 4)
-
-        self.process = subprocess.Popen([chromium(), *flags], preexec_fn=wire, close_fds=False, cwd=t.dir, env=t.environment(), stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        os.close(to_read)
-        os.close(to_write)
+        self.t, self.size = t, (width, height)
+        try:
+            self.start('chromium')
+        except Ended:
+            self.close()
+            self.start('chromium-again')
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self.do(f'{domain}.enable')
         self.resize(width, height)
+
+    def start(self, profile):
+        """A process with the two pipes as its descriptors 3 and 4, and its first answer. The shell moves them there from 0 and 1: between a
+        fork and its exec nothing of Python runs, so that tests in other threads may start what they like meanwhile."""
+        self.next, self.rest, self.requests, self.errors, self.committed = 0, b'', [], [], set()
+        width, height = self.size
+        flags = [*FLAGS, f'--user-data-dir={self.t.path(profile)}', f'--window-size={width},{height}', *(['--no-sandbox'] if os.getuid() == 0 else [])]
+        with open(self.t.path(profile + '.log'), 'wb') as log:
+            self.process = subprocess.Popen(['/bin/sh', '-c', 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null', chromium(), *flags], cwd=self.t.dir,
+                                            env=self.t.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+        self.log, self.to, self.back = log.name, self.process.stdin.fileno(), self.process.stdout.fileno()
+        self.call('Browser.getVersion')
+
+    def ended(self):
+        with open(self.log, encoding='utf-8', errors='replace') as f:
+            raise Ended(f'the browser has ended; the end of what it wrote: {f.read()[-500:]}')
 
     def close(self):
         """Nothing of it is worth waiting for: its folder is the test's, and goes with it."""
@@ -58,8 +67,11 @@ class Browser:
         except ProcessLookupError:
             pass
         self.process.wait()
-        os.close(self.to)
-        os.close(self.back)
+        for end in (self.process.stdin, self.process.stdout):
+            try:
+                end.close()
+            except BrokenPipeError:
+                pass
 
     def __enter__(self):
         return self
@@ -75,12 +87,14 @@ class Browser:
                 raise e2e.Failure('the browser does not answer')
             more = os.read(self.back, 1 << 20)
             if not more:
-                raise e2e.Failure('the browser has ended')
+                self.ended()
             self.rest += more
         text, self.rest = self.rest.split(b'\0', 1)
         message = json.loads(text)
         what, p = message.get('method'), message.get('params', {})
-        if what == 'Network.requestWillBeSent':
+        if what == 'Page.frameNavigated':
+            self.committed.add(p['frame']['loaderId'])
+        elif what == 'Network.requestWillBeSent':
             self.requests.append(p['request']['url'][:200])
         elif what == 'Runtime.exceptionThrown':
             d = p['exceptionDetails']
@@ -96,8 +110,11 @@ class Browser:
         message = {'id': self.next, 'method': method, 'params': params}
         if session:
             message['sessionId'] = session
-        os.write(self.to, json.dumps(message).encode() + b'\0')
-        until = time.monotonic() + 60
+        try:
+            os.write(self.to, json.dumps(message).encode() + b'\0')
+        except BrokenPipeError:
+            self.ended()
+        until = time.monotonic() + ANSWER
         while True:
             reply = self.receive(until)
             if reply.get('id') == self.next:
@@ -109,17 +126,41 @@ class Browser:
         return self.call(method, self.session, **params)
 
     # -- the page
+    def navigate(self, url):
+        """Shows url in a new document, and returns when this document has taken the place of the old one. The answer to Page.navigate comes
+        before that, and a script that is evaluated in between meets the old document, or none."""
+        loader = self.do('Page.navigate', url=url).get('loaderId')
+        if not loader:
+            raise e2e.Failure(f'{url} is a place in the document that is shown')
+        until = time.monotonic() + ANSWER
+        while loader not in self.committed:
+            self.receive(until)
+
     def open(self, name, fragment=''):
-        """Opens a file of the test's folder and waits until the report is shown."""
-        self.do('Page.navigate', url=f'file://{self.t.path(name)}{fragment}')
+        """Opens a file of the test's folder, always anew, and waits until the report is shown."""
+        self.navigate('about:blank')
+        self.navigate(f'file://{self.t.path(name)}{fragment}')
         self.wait('document.documentElement?.dataset.ready')
 
     def wait(self, expression):
-        until = time.monotonic() + 40
+        until = time.monotonic() + ANSWER
         while not self.value(expression):
             if self.errors or time.monotonic() > until:
                 raise e2e.Failure(f'never: {expression}; {self.errors}; the page says {self.value("document.body?.innerText.slice(0, 300)")!r}')
             time.sleep(0.02)
+
+    def go(self, fragment, first=''):
+        """Sets the URL's fragment, as a user does who edits the URL, and returns when the page has followed and drawn. What is done first
+        is done by the same script, so that no frame comes between."""
+        self.value(f'''new Promise((done) => {{
+            {first}
+            const before = location.href;
+            addEventListener('hashchange', done, {{ once: true }});
+            location.hash = {json.dumps(fragment)};
+            if (location.href === before)
+                done();
+        }})''')
+        self.settle()
 
     def value(self, expression):
         r = self.do('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)

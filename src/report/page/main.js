@@ -162,7 +162,13 @@ class Page {
 
 	/* --- the URL --- */
 
+	/**
+	 * Writes where one is into the URL. A hash that this page has not written is a place somebody asks for: its
+	 * hashchange event is on the way, and may come after this frame.
+	 */
 	#remember() {
+		if (location.hash !== this.known)
+			return;
 		const { model, view } = this, at = model.cursor, whole = model.extent();
 		const moved = Math.abs(view.from - whole.from) > 1e-9 || Math.abs(view.to - whole.to) > 1e-9;
 		const hash = toHash({
@@ -173,10 +179,12 @@ class Page {
 		});
 		if (hash !== location.hash)
 			history.replaceState(null, '', hash);
+		this.known = location.hash;
 	}
 	/** Goes where the URL says. */
 	restore() {
-		const place = fromHash(location.hash), { model } = this;
+		this.known = location.hash;
+		const place = fromHash(this.known), { model } = this;
 		if (place.axis)
 			this.setAxis(place.axis === 'time' && model.sides.some((s) => s.trace.head.timed) ? TIME : place.axis === 'time' ? model.axis : SLOTS);
 		$('axis').value = model.axis === TIME ? 'time' : 'commands';
