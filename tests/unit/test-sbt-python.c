@@ -64,6 +64,8 @@ static void test_bad_lines(void **unused)
 	assert_int_equal(python_line(endless, sizeof endless, 10, 0), 0);
 	assert_int_equal(python_line(below, sizeof below, 10, 0), 0);
 	assert_int_equal(python_line(below, sizeof below, 30, 0), 10);
+	assert_int_equal(python_line(below, sizeof below, INT32_MAX + 20u, 0), INT32_MAX);
+	assert_int_equal(python_line(below, sizeof below, INT32_MAX + 21u, 0), 0);
 }
 
 /* --- layouts --- */
@@ -436,6 +438,25 @@ static void test_strings(void **unused)
 	assert_int_equal(python_text(&l, 8, text, sizeof text, read_memory, NULL), 0);
 }
 
+static void test_bytes(void **unused)
+{
+	const uint64_t b = BASE + 0x400;
+	uint64_t at = 0, n = 0;
+
+	(void)unused;
+	memset(memory, 0, sizeof memory);
+	put(b + PYTHON_SIZE, 24, 8);
+	assert_true(python_bytes(b, &at, &n, read_memory, NULL));
+	assert_int_equal(at, b + PYTHON_BYTES_DATA);
+	assert_int_equal(n, 24);
+	put(b + PYTHON_SIZE, 1u << 28, 8);
+	assert_true(python_bytes(b, &at, &n, read_memory, NULL));
+	put(b + PYTHON_SIZE, (1u << 28) + 1, 8);
+	assert_false(python_bytes(b, &at, &n, read_memory, NULL));
+	assert_false(python_bytes(b + 4, &at, &n, read_memory, NULL));
+	assert_false(python_bytes(8, &at, &n, read_memory, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_walk_312),
 		cmocka_unit_test(test_walk_313),
 		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

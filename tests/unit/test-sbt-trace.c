@@ -534,6 +534,10 @@ static void test_code_keyframes_losses(void **unused)
 	ok(sbt_writer_unreplayable(w, "cuFoo", 3));
 	ok(sbt_writer_unreplayable(w, "cuBar", 1));
 	ok(sbt_writer_lost(w, 50, 4));
+	bytes = sbt_writer_bytes(w);
+	ok(sbt_writer_lost(w, 51, 4)); /* nothing new */
+	ok(sbt_writer_lost(w, 52, 3));
+	assert_int_equal(bytes, sbt_writer_bytes(w));
 	ok(sbt_writer_flush(w));
 	ok(sbt_writer_unreplayable(w, "cuFoo", 8));
 	ok(sbt_writer_lost(w, 90, 6));
