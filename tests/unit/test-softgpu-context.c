@@ -440,11 +440,16 @@ static void test_limits(void **state)
 {
 	static const struct {
 		CUlimit limit;
-		size_t initially;
-	} rows[] = {{CU_LIMIT_STACK_SIZE, 1024}, {CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20},
-		{CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20}, {CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2},
-		{CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048},
-		{CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128}, {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+		size_t initially, set;
+	} rows[] = {
+		{CU_LIMIT_STACK_SIZE, 1024, 4096},
+		{CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20, 8192},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20, 9 << 20},
+		{CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH, 2, 3},
+		{CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT, 2048, 4096},
+		{CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 128, 64},
+		{CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0, 12288},
+	};
 	CUcontext c;
 	size_t n;
 
@@ -453,11 +458,11 @@ static void test_limits(void **state)
 		n = 77;
 		OK(cuCtxGetLimit(&n, rows[i].limit));
 		assert_int_equal(n, rows[i].initially);
-		OK(cuCtxSetLimit(rows[i].limit, 4096 * (i + 1)));
+		OK(cuCtxSetLimit(rows[i].limit, rows[i].set));
 	}
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		OK(cuCtxGetLimit(&n, rows[i].limit));
-		assert_int_equal(n, 4096 * (i + 1));
+		assert_int_equal(n, rows[i].set);
 	}
 	/* there are more of them than this device has; CU_LIMIT_MAX is none */
 	for (int l = CU_LIMIT_PERSISTING_L2_CACHE_SIZE + 1; l < CU_LIMIT_MAX; l++) {
@@ -467,6 +472,42 @@ static void test_limits(void **state)
 	IS(cuCtxGetLimit(&n, CU_LIMIT_MAX), INVALID_VALUE);
 	IS(cuCtxSetLimit(CU_LIMIT_MAX, 0), INVALID_VALUE);
 	IS(cuCtxGetLimit(NULL, CU_LIMIT_STACK_SIZE), INVALID_VALUE);
+	ends(c);
+}
+
+/* A driver takes what fits, as an H200's does (docs/gpu-results.md), and says so when asked. */
+static void test_limits_that_do_not_fit(void **state)
+{
+	size_t eighth, bytes, n;
+	CUcontext c;
+
+	OK(cuCtxCreate_v4(&c, NULL, 0, 0));
+	OK(cuDeviceTotalMem(&bytes, 0));
+	eighth = bytes / 8;
+	const struct {
+		CUlimit limit;
+		size_t asked, taken;
+	} rows[] = {
+		{CU_LIMIT_STACK_SIZE, (512 << 10) - 1, (512 << 10) - 1},
+		{CU_LIMIT_PRINTF_FIFO_SIZE, (size_t)2 << 30, (size_t)2 << 30},
+		{CU_LIMIT_PRINTF_FIFO_SIZE, ((size_t)2 << 30) + 1, (size_t)2 << 30},
+		{CU_LIMIT_PRINTF_FIFO_SIZE, SIZE_MAX, (size_t)2 << 30},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, 0, 4 << 20},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, (4 << 20) - 1, 4 << 20},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, (4 << 20) + 1, (4 << 20) + 1},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, eighth, eighth},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, eighth + 1, eighth},
+		{CU_LIMIT_MALLOC_HEAP_SIZE, SIZE_MAX, eighth},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		OK(cuCtxSetLimit(rows[i].limit, rows[i].asked));
+		OK(cuCtxGetLimit(&n, rows[i].limit));
+		assert_int_equal(n, rows[i].taken);
+	}
+	IS(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 512 << 10), INVALID_VALUE);
+	OK(cuCtxGetLimit(&n, CU_LIMIT_STACK_SIZE));
+	assert_int_equal(n, (512 << 10) - 1);
 	ends(c);
 }
 
@@ -611,6 +652,7 @@ int main(void)
 		cmocka_unit_test(test_destroyed_elsewhere),
 		cmocka_unit_test(test_primary),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits_that_do_not_fit),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_sync_memops),
 		cmocka_unit_test(test_synchronize_in_capture),

@@ -470,18 +470,32 @@ static bool limit_known(CUlimit limit)
 	return (unsigned)limit < CTX_LIMITS && (limit <= CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
 }
 
-/* What a thread's stack may have: "CUDA C++ Programming Guide", "Technical Specifications per
- * Compute Capability", local memory per thread. */
-#define STACK_MAX ((size_t)512 << 10)
+/* What a thread's stack must stay under: "CUDA C++ Programming Guide", "Technical Specifications
+ * per Compute Capability", local memory per thread. */
+#define STACK_END ((size_t)512 << 10)
+#define PRINTF_MAX ((size_t)2 << 30)
+#define HEAP_MIN ((size_t)4 << 20)
 
-static bool limit_fits(CUlimit limit, size_t value)
+/* What the device takes when value is asked for: "the driver is free to modify the requested
+ * value" ("CUDA Driver API", cuCtxSetLimit). Bounds as an H200's driver has them
+ * (docs/gpu-results.md). False if it takes nothing. */
+static bool limit_taken(CUlimit limit, size_t *value)
 {
+	size_t heap_max = mem_total() / 8;
+
 	switch (limit) {
 	case CU_LIMIT_STACK_SIZE:
-		return value <= STACK_MAX;
+		return *value < STACK_END;
 	case CU_LIMIT_PRINTF_FIFO_SIZE:
+		if (*value > PRINTF_MAX)
+			*value = PRINTF_MAX;
+		return true;
 	case CU_LIMIT_MALLOC_HEAP_SIZE:
-		return value <= mem_total();
+		if (*value < HEAP_MIN)
+			*value = HEAP_MIN;
+		if (*value > heap_max)
+			*value = heap_max;
+		return true;
 	default:
 		return true;
 	}
@@ -495,7 +509,7 @@ DRV_DEFINE(2, cuCtxSetLimit, CUlimit, limit, size_t, value)
 	if (!limit_known(limit))
 		return limit < CU_LIMIT_MAX ? CUDA_ERROR_UNSUPPORTED_LIMIT
 					    : CUDA_ERROR_INVALID_VALUE;
-	if (!limit_fits(limit, value))
+	if (!limit_taken(limit, &value))
 		return CUDA_ERROR_INVALID_VALUE;
 	/* not after a kernel has used the heap: "CUDA Driver API", cuCtxSetLimit */
 	if (limit == CU_LIMIT_MALLOC_HEAP_SIZE && c->heap && !ptx_heap_set_limit(c->heap, value))
