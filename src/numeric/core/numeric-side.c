@@ -242,12 +242,11 @@ struct work *side_work(const struct numeric_side *s, uint64_t seq)
 
 /* --- what lives --- */
 
-static const struct area *sorted_areas; /* for by_addr */
-
-static int by_addr(const void *pa, const void *pb)
+/* areas: what the numbers at pa and pb count in */
+static int by_addr(const void *pa, const void *pb, void *areas)
 {
-	const struct area *a = &sorted_areas[*(const uint32_t *)pa],
-			  *b = &sorted_areas[*(const uint32_t *)pb];
+	const struct area *a = (const struct area *)areas + *(const uint32_t *)pa,
+			  *b = (const struct area *)areas + *(const uint32_t *)pb;
 
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
@@ -262,9 +261,8 @@ void side_live(struct numeric_side *s, uint64_t seq)
 	for (size_t i = 0; i < s->nareas; i++)
 		if (s->areas[i].from < seq && s->areas[i].to >= seq)
 			s->live[s->nlive++] = (uint32_t)i;
-	sorted_areas = s->areas;
 	if (s->nlive)
-		qsort(s->live, s->nlive, sizeof *s->live, by_addr);
+		qsort_r(s->live, s->nlive, sizeof *s->live, by_addr, s->areas);
 }
 
 uint32_t side_area_at(const struct numeric_side *s, uint64_t addr)
