@@ -296,23 +296,17 @@ uint32_t graph_snapshot(struct call *c, uint64_t child, unsigned depth)
 
 /* ---- graphs and executable graphs ---- */
 
+static void graph_seen(struct sbt_cmd *cmd, uint32_t id, uint64_t handle)
+{
+	cmd->kind = SBT_GRAPH_CREATE;
+	cmd->u.graph_create.new_graph = id;
+	cmd->u.graph_create.clone_of = SBT_NO_ID;
+	cmd->u.graph_create.handle = handle;
+}
+
 uint32_t graph_id(struct thread *t, uint64_t graph)
 {
-	uint32_t id = ids_number(&ids.graphs, graph);
-	if (id != SBT_NO_ID || !graph)
-		return id;
-	spin_lock(&ids.first_sight);
-	id = ids_number(&ids.graphs, graph);
-	if (id == SBT_NO_ID) {
-		struct sbt_cmd cmd = {.kind = SBT_GRAPH_CREATE};
-		id = ids_new_number(&ids.graphs, &ids.next_graph, graph);
-		cmd.u.graph_create.new_graph = id;
-		cmd.u.graph_create.clone_of = SBT_NO_ID;
-		cmd.u.graph_create.handle = graph;
-		record_now(t, &cmd, SBT_F_SYNTHETIC);
-	}
-	spin_unlock(&ids.first_sight);
-	return id;
+	return ids_at_first_sight(t, &ids.graphs, &ids.next_graph, graph, graph_seen);
 }
 
 void graph_instantiate(struct call *c, uint64_t graph, uint64_t flags)

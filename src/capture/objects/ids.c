@@ -278,22 +278,34 @@ uint32_t ids_new_number(struct map *m, _Atomic uint32_t *next, uint64_t handle)
 	return id;
 }
 
-uint32_t ids_event(struct thread *t, uint64_t handle)
+uint32_t ids_at_first_sight(struct thread *t, struct map *m, _Atomic uint32_t *next,
+	uint64_t handle, void (*fill)(struct sbt_cmd *cmd, uint32_t id, uint64_t handle))
 {
-	uint32_t id = ids_number(&ids.events, handle);
+	uint32_t id = ids_number(m, handle);
 	if (id != SBT_NO_ID || !handle)
 		return id;
 	spin_lock(&ids.first_sight);
-	id = ids_number(&ids.events, handle);
+	id = ids_number(m, handle);
 	if (id == SBT_NO_ID) {
-		id = ids_new_number(&ids.events, &ids.next_event, handle);
-		struct sbt_cmd cmd = {.kind = SBT_EVENT_CREATE};
-		cmd.u.event_create.new_event = id;
-		cmd.u.event_create.handle = handle;
+		struct sbt_cmd cmd = {0};
+		id = ids_new_number(m, next, handle);
+		fill(&cmd, id, handle);
 		record_now(t, &cmd, SBT_F_SYNTHETIC);
 	}
 	spin_unlock(&ids.first_sight);
 	return id;
+}
+
+static void event_seen(struct sbt_cmd *cmd, uint32_t id, uint64_t handle)
+{
+	cmd->kind = SBT_EVENT_CREATE;
+	cmd->u.event_create.new_event = id;
+	cmd->u.event_create.handle = handle;
+}
+
+uint32_t ids_event(struct thread *t, uint64_t handle)
+{
+	return ids_at_first_sight(t, &ids.events, &ids.next_event, handle, event_seen);
 }
 
 uint32_t ids_drop(struct map *m, uint64_t handle)

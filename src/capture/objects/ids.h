@@ -70,6 +70,11 @@ struct object *ids_new_stream(uint64_t handle, uint32_t ctx);
 struct object *ids_new_module(uint64_t handle, bool is_library, uint32_t ctx);
 /* Notes that module is library's module in one context; either may be unknown. */
 void ids_module_of_library(uint64_t module, uint64_t library);
+/* The number of handle in m. One that is new gets the next number, and a synthetic command, which
+ * fill() fills in, introduces it; two threads that see it first introduce it once. SBT_NO_ID for a
+ * handle of 0. */
+uint32_t ids_at_first_sight(struct thread *t, struct map *m, _Atomic uint32_t *next,
+	uint64_t handle, void (*fill)(struct sbt_cmd *cmd, uint32_t id, uint64_t handle));
 uint32_t ids_event(struct thread *t, uint64_t handle);
 uint32_t ids_new_number(struct map *m, _Atomic uint32_t *next, uint64_t handle);
 uint32_t ids_number(struct map *m, uint64_t handle); /* SBT_NO_ID if not known */
