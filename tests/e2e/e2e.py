@@ -7,7 +7,7 @@ Two kinds of test, one TAP line each:
   cases/*.py          functions called test_*(t): t is a Case; they raise Failure, or Skip
 
 Environment: TSDB_BUILD (where tsdb is), TSDB_SRC (this tree), TSDB_GPU (soft or real, default soft), E2E_JOBS.
-Arguments: names (globs) of the tests to run; -l lists them; -v shows what failed runs printed.
+Arguments: names (globs) of the tests to run; -l lists them; -v shows what failed runs printed. No other option.
 """
 import concurrent.futures
 import faulthandler
@@ -318,6 +318,9 @@ def run_one(name, fn):
 def main():
     faulthandler.register(signal.SIGTERM, chain=True)  # told to end, it says where each thread is
     options = [a for a in sys.argv[1:] if a.startswith('-')]
+    if set(options) - {'-l', '-v'}:
+        print(__doc__, file=sys.stderr)
+        return 2
     globs = [a for a in sys.argv[1:] if not a.startswith('-')] or ['*']
     tests = {n: f for n, f in all_tests().items() if any(fnmatch.fnmatch(n, g) for g in globs)}
     if '-l' in options:
