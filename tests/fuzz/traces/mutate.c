@@ -323,8 +323,8 @@ static void change_window(struct model *m, uint64_t *random)
 
 static void change_text(struct model *m, uint64_t *random)
 {
-	const char **texts[] = {
-		&m->meta.program, &m->meta.cwd, &m->meta.host, &m->meta.gpu, &m->meta.tsdb};
+	const char **texts[] = {&m->meta.program, &m->meta.cwd, &m->meta.host, &m->meta.gpu,
+		&m->meta.vendor, &m->meta.target, &m->meta.tsdb};
 	const char **t = texts[below(random, COUNT(texts))];
 	struct sbt_blob b = {*t, *t ? strlen(*t) : 0};
 
