@@ -50,6 +50,15 @@ struct compare_time {
 		     * errors, or there is one pair only */
 };
 
+/* Work of one name from one place in the program, matched or not, that has GPU times. */
+struct compare_site {
+	char *name; /* heap; as of compare_time */
+	uint64_t a_count, b_count, a_ns, b_ns;
+	uint64_t first_a, first_b; /* seq; 0: none */
+	uint32_t stack_a, stack_b; /* of these */
+	bool noise; /* all of it is matched, and the change is within what single pairs differ by */
+};
+
 struct compare {
 	struct compare_difference *d; /* in the order of the program */
 	size_t n;
@@ -65,6 +74,8 @@ struct compare {
 	bool timed;
 	struct compare_time *times; /* the largest change first */
 	size_t ntimes;
+	struct compare_site *sites; /* the largest change first */
+	size_t nsites;
 	uint64_t a_matched_ns, b_matched_ns; /* GPU time of matched work */
 	uint64_t a_only_ns, b_only_ns;	     /* of work that only one side has, or that differs */
 	uint64_t a_span_ns, b_span_ns;	     /* from the first command to the last end */
@@ -94,5 +105,42 @@ struct compare_ask {
 struct err *compare_run(struct compare *ret, const struct compare_ask *ask) TS_CHECK;
 void compare_free(struct compare *c);
 const char *compare_what_name(enum compare_what what);
+
+/* --- steps --- */
+
+/* What the steps of a program are, as far as its trace says. */
+enum compare_steps_by {
+	COMPARE_STEPS_RANGE, /* ranges of one name, numbers in it aside: those furthest outside that
+			      * repeat, of the thread that pushes them */
+	COMPARE_STEPS_GRAPH, /* from each launch of the graph that is launched most to the next */
+	COMPARE_STEPS_WAIT,  /* up to each host wait of the thread that submits most */
+	COMPARE_STEPS_BYS
+};
+struct compare_step {
+	uint64_t first, last; /* seq; what other threads submit meanwhile belongs to it */
+	uint64_t work;	      /* commands that run on a stream; never 0 */
+	uint64_t number;      /* what it is called by */
+};
+struct compare_steps {
+	enum compare_steps_by by;
+	char *name; /* of ranges, '*' for numbers; heap; NULL: they are no ranges */
+	struct compare_step *v;
+	size_t n, cap;
+	bool counted; /* numbers count from 1; false: they are those in the names of the ranges */
+};
+struct compare_step_ask {
+	struct sbt_reader *r;
+	enum compare_steps_by by;
+	const char *name; /* of ranges, even if there is one only; NULL: any that repeats */
+	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
+	void *arg;
+};
+/* ret->n is 0 if there are none. */
+struct err *compare_steps_find(
+	struct compare_steps *ret, const struct compare_step_ask *ask) TS_CHECK;
+/* NULL: there is none. */
+const struct compare_step *compare_step_numbered(const struct compare_steps *s, uint64_t number);
+void compare_steps_free(struct compare_steps *s);
+const char *compare_steps_name(enum compare_steps_by by);
 
 #endif

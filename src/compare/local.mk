@@ -4,7 +4,7 @@
 
 noinst_LIBRARIES += libcompare.a
 libcompare_a_SOURCES = src/compare/compare.h src/compare/core/side.h src/compare/core/side.c src/compare/core/align.c src/compare/core/myers.h \
-	src/compare/core/myers.c src/compare/core/classify.c src/compare/core/times.c src/compare/core/compare.c
+	src/compare/core/myers.c src/compare/core/classify.c src/compare/core/times.c src/compare/core/compare-steps.c src/compare/core/compare-sites.c src/compare/core/compare.c
 HEADERS_TO_CHECK += src/compare/compare.h src/compare/core/side.h src/compare/core/myers.h
 
 if HAVE_CMOCKA

@@ -58,6 +58,27 @@ __global__ void reduce(float *sum, const float *a)
 	*sum = x;
 }
 
+// The order of the sum is that in which threads come.
+__global__ void reduce_atomic(float *sum, const float *a)
+{
+	if (!threadIdx.x)
+		*sum = 0;
+	__syncthreads();
+	for (int i = threadIdx.x; i < N; i += blockDim.x)
+		atomicAdd(sum, a[i]);
+}
+
+// The rows have become longer, and what is behind the last element is summed, too.
+__global__ void reduce_padded(float *sum, const float *a)
+{
+	float x = 0;
+
+	for (int i = 0; i < N + 8 && !threadIdx.x; i++)
+		x += a[i];
+	if (!threadIdx.x)
+		*sum = x;
+}
+
 __global__ void divide(float *c, const float *a, const float *sum)
 {
 	c[threadIdx.x] = a[threadIdx.x] / *sum;
@@ -113,7 +134,7 @@ static void allocate(void)
 	} else {
 		CHECK(cudaMalloc(&in, sizeof host_in));
 		CHECK(cudaMalloc(&weights, sizeof host_in));
-		CHECK(cudaMalloc(&mid, sizeof host_in));
+		CHECK(cudaMalloc(&mid, sizeof host_in + (is("padded") ? 32 : 0)));
 		CHECK(cudaMalloc(&out, sizeof host_in + (is("padding") ? 4096 : 0)));
 	}
 	CHECK(cudaMalloc(&sums, sizeof *sums));
@@ -137,6 +158,8 @@ static void upload(void)
 	CHECK(cudaMemcpy(weights, host_weights, sizeof host_in, cudaMemcpyHostToDevice));
 	CHECK(cudaMemcpy(table, pointers, sizeof pointers, cudaMemcpyHostToDevice));
 	CHECK(cudaMemset(out, is("fill") ? 1 : 0, sizeof host_in));
+	if (is("padded"))
+		CHECK(cudaMemset(mid + N, 1, 32));
 	CHECK(cudaMemset(times, 0, N * sizeof *times));
 	if (is("global")) {
 		const float f = 0.75f;
@@ -175,7 +198,12 @@ static void compute(void)
 	CHECK(cudaEventRecord(ready, s));
 	if (!is("no-wait"))
 		CHECK(cudaStreamWaitEvent(other, ready, 0));
-	reduce<<<1, is("split") ? 32 : 128, 0, is("stream") ? s : other>>>(sums, mid);
+	if (is("atomics"))
+		reduce_atomic<<<1, 128, 0, other>>>(sums, mid);
+	else if (is("padded"))
+		reduce_padded<<<1, 128, 0, other>>>(sums, mid);
+	else
+		reduce<<<1, is("split") ? 32 : 128, 0, is("stream") ? s : other>>>(sums, mid);
 	CHECK(cudaStreamSynchronize(other));
 	finish();
 	noise<<<1, N, 0, s>>>(out, is("seed") ? 8 : 7);
@@ -193,6 +221,7 @@ int main(int argc, char **argv)
 	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
 	CHECK(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming));
+	other_layout();
 	allocate();
 	upload();
 	compute();

@@ -2,6 +2,7 @@
 //
 // A small pipeline of two streams in four steps, and variants of it, each with one difference in its second step (where
 // nothing else is said): what tsdb diff has to find. Usage: variants [VARIANT]
+#include <nvtx3/nvToolsExt.h>
 #include "gpu.h"
 
 enum { N = 256, STEPS = 4 };
@@ -108,7 +109,11 @@ static void graph(void)
 		square<<<1, 32, 0, s>>>(y);
 	CHECK(cudaStreamEndCapture(s, &g));
 	CHECK(cudaGraphInstantiateWithFlags(&exec, g, 0));
-	CHECK(cudaGraphLaunch(exec, s));
+	for (int i = 0; i < (is("graphs") ? 4 : 1); i++) {
+		CHECK(cudaGraphLaunch(exec, s));
+		if (is("graphs"))
+			scale<<<i == 2 ? 2 : 4, 64, 0, s>>>(x);
+	}
 	CHECK(cudaStreamSynchronize(s));
 }
 
@@ -131,6 +136,7 @@ int main(int argc, char **argv)
 	variant = argc > 1 ? argv[1] : NULL;
 	if (is("ids"))
 		others();
+	other_layout();
 	CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
 	CHECK(cudaEventCreateWithFlags(&first, cudaEventDisableTiming));
@@ -139,8 +145,16 @@ int main(int argc, char **argv)
 	CHECK(cudaMalloc(&y, N * sizeof(*y)));
 	CHECK(cudaMallocHost(&host, N * sizeof(*host)));
 	memset(host, 1, N * sizeof(*host));
-	for (int i = 0; i < steps; i++)
+	for (int i = 0; i < steps; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "step %d", i + 10);
+		if (is("ranges"))
+			nvtxRangePushA(name);
 		step(i == 1);
+		if (is("ranges"))
+			nvtxRangePop();
+	}
 	graph();
 	return 0;
 }

@@ -431,9 +431,161 @@ static void times(void **state)
 	sbt_reader_close(ask.b);
 }
 
+/* --- steps --- */
+
+static struct compare_steps steps(const char *program, enum compare_steps_by by)
+{
+	struct compare_step_ask ask = {.r = trace(program, 0, 0), .by = by};
+	struct compare_steps s;
+
+	assert_null(compare_steps_find(&s, &ask));
+	sbt_reader_close(ask.r);
+	return s;
+}
+
+/* Seqs are those of letters from 0; 5 is the first. */
+static void steps_by_waits(void **state)
+{
+	static const uint64_t want[][3] = {{0, 7, 2}, {8, 10, 1}, {11, 13, 2}};
+	struct compare_steps s = steps("ab!c!!de!f", COMPARE_STEPS_WAIT);
+
+	(void)state;
+	assert_int_equal(s.n, 3); /* what no wait ends is no step */
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(s.v[i].first, want[i][0]);
+		assert_int_equal(s.v[i].last, want[i][1]);
+		assert_int_equal(s.v[i].work, want[i][2]);
+		assert_ptr_equal(compare_step_numbered(&s, i + 1), &s.v[i]);
+	}
+	assert_null(compare_step_numbered(&s, 0));
+	assert_null(compare_step_numbered(&s, 4));
+	compare_steps_free(&s);
+	s = steps("!!!", COMPARE_STEPS_WAIT);
+	assert_int_equal(s.n, 0);
+	compare_steps_free(&s);
+	s = steps("ab!c!!de!f", COMPARE_STEPS_GRAPH);
+	assert_int_equal(s.n, 0);
+	compare_steps_free(&s);
+}
+
+/* Ranges as letters: '(' pushes "step" and a number, '[' pushes "part"; both end with ')'. */
+static struct sbt_reader *ranges(const char *program, const int *numbers)
+{
+	struct maker m;
+	char name[32];
+
+	begin(&m, 0);
+	for (; *program; program++) {
+		struct sbt_cmd c = cmd_any(0, SBT_MARK);
+
+		if (*program == 'a') {
+			add(&m, cmd_launch(0, 1, 0));
+			continue;
+		}
+		snprintf(name, sizeof name, "step %d", *program == '(' ? *numbers++ : 0);
+		c.u.mark.mark_kind = *program == ')' ? 2 : 1;
+		c.u.mark.text = cmd_blob(*program == '[' ? "part" : *program == '(' ? name : "");
+		add(&m, c);
+	}
+	return end(&m);
+}
+
+static void steps_by_ranges(void **state)
+{
+	static const struct {
+		const char *program, *name;
+		int numbers[4];
+		unsigned n;
+		uint64_t first, called; /* of the second */
+	} cases[] = {{"(a)(a)(a)", NULL, {7, 9, 20}, 3, 8, 9}, {"(a)(a)", NULL, {9, 7}, 2, 8, 2},
+		{"(a)(a)", NULL, {7, 7}, 2, 8, 2}, {"([a][a])([a])", NULL, {1, 2}, 2, 13, 2},
+		{"([a][a])([a])", "part", {1, 2}, 3, 9, 2},
+		{"()(a)()(a)", NULL, {1, 2, 3, 4}, 2, 12, 4}, {"(a)", NULL, {1}, 0, 0, 0},
+		{"(a(a", NULL, {1, 2}, 0, 0, 0}, {")))(a)(a)", NULL, {1, 2}, 2, 11, 2}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[32];
+		unsigned n = 0;
+		struct compare_step_ask ask = {.by = COMPARE_STEPS_RANGE, .name = cases[i].name};
+		struct compare_steps s;
+
+		for (const char *p = cases[i].program; *p; p++) /* ']' is ')' */
+			text[n++] = *p == ']' ? ')' : *p;
+		text[n] = 0;
+		ask.r = ranges(text, cases[i].numbers);
+		assert_null(compare_steps_find(&s, &ask));
+		sbt_reader_close(ask.r);
+		assert_int_equal(s.n, cases[i].n);
+		if (s.n > 1) {
+			assert_int_equal(s.v[1].first, cases[i].first);
+			assert_int_equal(s.v[1].number, cases[i].called);
+		}
+		compare_steps_free(&s);
+	}
+}
+
+/* --- call sites --- */
+
+/* Launches of kernel 0 that take so long. */
+static struct sbt_reader *timed(const uint64_t *ns, unsigned n)
+{
+	struct maker m;
+
+	begin(&m, 0);
+	for (unsigned i = 0; i < n; i++) {
+		struct sbt_cmd c = cmd_launch(0, 1, 0);
+
+		c.u.launch.grid_x = 1;
+		c.gpu_start_ns = 2000000000 + 100000 * i;
+		c.gpu_end_ns = c.gpu_start_ns + ns[i];
+		add(&m, c);
+	}
+	return end(&m);
+}
+
+static void call_sites(void **state)
+{
+	static const struct {
+		uint64_t a[4], b[4];
+		unsigned na, nb;
+		bool noise;
+	} cases[] = {{{100, 101, 99, 100}, {200, 201, 199, 200}, 4, 4, false},
+		{{100, 100, 100, 100}, {50, 350, 90, 100}, 4, 4, true},
+		{{100}, {900}, 1, 1, true}, /* one pair */
+		{{100, 100, 100, 100}, {100, 100, 100}, 4, 3, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct compare_ask ask = {
+			.a = timed(cases[i].a, cases[i].na), .b = timed(cases[i].b, cases[i].nb)};
+		struct compare c;
+		uint64_t a = 0, b = 0;
+
+		for (unsigned k = 0; k < 4; k++) {
+			a += cases[i].a[k];
+			b += cases[i].b[k];
+		}
+		ask.range_a.last = ask.range_b.last = UINT64_MAX;
+		assert_null(compare_run(&c, &ask));
+		sbt_reader_close(ask.a);
+		sbt_reader_close(ask.b);
+		assert_int_equal(c.nsites, 1);
+		assert_int_equal(c.sites[0].a_count, cases[i].na);
+		assert_int_equal(c.sites[0].b_count, cases[i].nb);
+		assert_int_equal(c.sites[0].a_ns, a);
+		assert_int_equal(c.sites[0].b_ns, b);
+		assert_int_equal(c.sites[0].noise, cases[i].noise);
+		compare_free(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(steps_by_waits),
+		cmocka_unit_test(steps_by_ranges),
+		cmocka_unit_test(call_sites),
 		cmocka_unit_test(subsequences),
 		cmocka_unit_test(the_same),
 		cmocka_unit_test(planted),

@@ -35,6 +35,7 @@ static void run(struct compare *ret, struct side *a, struct side *b, const struc
 	ret->observed = a->observed;
 	classify(ret, &al, ask);
 	compare_times(ret, a, b);
+	compare_sites(ret, a, b, ask);
 	for (uint32_t i = 0; ask->pair && i < a->n; i++) {
 		if (a->e[i].other != SIDE_NONE)
 			ask->pair(ask->arg, a->e[i].seq, b->e[a->e[i].other].seq);
@@ -66,6 +67,9 @@ void compare_free(struct compare *c)
 	for (size_t i = 0; i < c->ntimes; i++)
 		free(c->times[i].name);
 	free(c->times);
+	for (size_t i = 0; i < c->nsites; i++)
+		free(c->sites[i].name);
+	free(c->sites);
 	free(c->d);
 	free(c->streams);
 	*c = (struct compare){0};

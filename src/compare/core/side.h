@@ -74,6 +74,8 @@ bool align_same_stream(const struct alignment *al, uint32_t a, uint32_t b);
 
 /* Makes differences of what align() left. */
 void classify(struct compare *ret, struct alignment *al, const struct compare_ask *ask);
+void compare_sites(struct compare *ret, const struct side *a, const struct side *b,
+	const struct compare_ask *ask);
 void compare_times(struct compare *ret, const struct side *a, const struct side *b);
 
 #endif

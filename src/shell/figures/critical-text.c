@@ -358,3 +358,22 @@ struct err *critical_print(struct session *s, struct sbt_reader *r, const struct
 	summary_rows_free(&n.kernels);
 	return NULL;
 }
+
+void critical_pole(struct buf *out, struct session *s, struct sbt_reader *r, const struct state *st,
+	const struct critical_path *p)
+{
+	struct namer n = {.s = s, .r = r, .st = st};
+	struct part_row row;
+
+	if (!p->non)
+		return;
+	namer_init(&n);
+	row = part_row(&n, &p->parts[0], 0, false);
+	buf_str(out, ", mostly ");
+	part_cell(out, &row);
+	buf_printf(out, ": %.1f %% of it", sums_share(row.is.on_ns, p->end_ns - p->begin_ns));
+	free(row.name);
+	free(row.place);
+	free(row.next);
+	summary_rows_free(&n.kernels);
+}

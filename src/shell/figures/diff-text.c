@@ -33,6 +33,12 @@ struct time_row {
 	int64_t change_ns;
 	uint64_t of_ns; /* all matched time in A */
 };
+struct site_row {
+	struct compare_site is;
+	const char *name;
+	char *place; /* heap */
+	int64_t change_ns;
+};
 struct stream_pair {
 	uint32_t a, b;
 };
@@ -46,7 +52,11 @@ struct diff_view {
 	size_t nrows, ntimes, nstreams;
 	uint64_t unlisted;
 	const struct diff_row *first;
-	char *numeric; /* the object numeric_diff, as text; heap */
+	const struct diff_step *step_a, *step_b; /* NULL: ranges are compared */
+	struct site_row *sites;			 /* with the paragraph */
+	size_t nsites;
+	const char *why; /* NULL: it was not asked for */
+	char *numeric;	 /* the object numeric_diff, as text; heap */
 };
 
 /* --- making the rows --- */
@@ -109,6 +119,22 @@ static void make_times(struct session *s, const struct diff_show *d, struct diff
 	}
 }
 
+static void make_sites(struct session *s, const struct diff_show *d, struct diff_view *v)
+{
+	const struct compare *c = v->c;
+
+	v->nsites = d->top && c->nsites > d->top ? d->top : c->nsites;
+	v->sites = xcalloc(v->nsites + 1, sizeof *v->sites);
+	for (size_t i = 0; i < v->nsites; i++) {
+		const struct compare_site *x = &c->sites[i];
+		const struct diff_trace *t = x->a_count ? &d->a : &d->b;
+
+		v->sites[i] = (struct site_row){*x, kernel_shown_name(s, x->name),
+			sums_site(s, t->r, x->a_count ? x->stack_a : x->stack_b, &t->kernels),
+			(int64_t)(x->b_ns - x->a_ns)};
+	}
+}
+
 static void make_streams(struct diff_view *v)
 {
 	v->nstreams = v->c->nstreams;
@@ -132,6 +158,9 @@ static void view_free(struct diff_view *v)
 		side_free(&v->rows[i].b);
 	}
 	free(v->rows);
+	for (size_t i = 0; i < v->nsites; i++)
+		free(v->sites[i].place);
+	free(v->sites);
 	free(v->times);
 	free(v->streams);
 	free(v->numeric);
@@ -161,6 +190,10 @@ JS_DEFINE(row_object, "trace_difference", diff_row,
 JS_DEFINE(time_object, "time_difference", time_row, JS(TEXT, time_row, name),
 	JS_IN(UINT, time_row, is, count, a_ns, b_ns), JS(INT, time_row, change_ns),
 	JS_IN(BOOL, time_row, is, noise), JS_IN(SEQ, time_row, is, first_a, first_b));
+JS_DEFINE(site_object, "site_difference", site_row, JS(TEXT, site_row, name),
+	JS_AS("call_site", TEXT, site_row, place),
+	JS_IN(UINT, site_row, is, a_count, b_count, a_ns, b_ns), JS(INT, site_row, change_ns),
+	JS_IN(BOOL, site_row, is, noise), JS_IN(SEQ, site_row, is, first_a, first_b));
 JS_DEFINE(stream_pair_object, "stream_pair", stream_pair, JS_AS("stream_a", ID, stream_pair, a),
 	JS_AS("stream_b", ID, stream_pair, b));
 static void put_numeric(struct buf *out, const void *text)
@@ -168,7 +201,19 @@ static void put_numeric(struct buf *out, const void *text)
 	buf_str(out, *(char *const *)text);
 }
 
+static const char *by_name(uint64_t by)
+{
+	return compare_steps_name((enum compare_steps_by)by);
+}
+
+JS_DEFINE(step_object, "diff_step", diff_step, JS_AS("number", UINT, diff_step, is.number),
+	JS_AS("steps", UINT, diff_step, of), JS_AS("first_seq", SEQ, diff_step, is.first),
+	JS_AS("last_seq", SEQ, diff_step, is.last), JS_AS("work", UINT, diff_step, is.work),
+	{.name = "steps_by", .type = JS_NAMED, JS_MEMBER(diff_step, by), .named = by_name},
+	JS_AS("range_name", TEXT, diff_step, name));
 JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
+	JS_OF("step_a", POINTER, diff_view, step_a, step_object),
+	JS_OF("step_b", POINTER, diff_view, step_b, step_object),
 	JS_IN(UINT, diff_view, is, a_commands, b_commands, matched),
 	JS_AS("removed", UINT, diff_view, is.by_what[COMPARE_REMOVED]),
 	JS_AS("inserted", UINT, diff_view, is.by_what[COMPARE_INSERTED]),
@@ -187,6 +232,8 @@ JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
 	JS_IN(UINT, diff_view, is, a_matched_ns, b_matched_ns, a_only_ns, b_only_ns, a_span_ns),
 	JS_IN(UINT, diff_view, is, b_span_ns),
 	JS_LIST_OF("time_list", diff_view, times, ntimes, time_object),
+	JS_MAYBE("explanation", TEXT, diff_view, why),
+	JS_LIST_OF("site_list", diff_view, sites, nsites, site_object),
 	JS_MAYBE_BY("numbers", diff_view, numeric, put_numeric, "numeric_diff"));
 
 static void put_json(struct session *s, const struct diff_view *v)
@@ -355,6 +402,21 @@ static void print_counts(struct session *s, const struct compare *c)
 	out_str(s->out, ".\n");
 }
 
+static void print_step(struct session *s, const char *which, const struct diff_step *step)
+{
+	static const char *const by[COMPARE_STEPS_BYS] = {
+		"NVTX ranges", "launches of a graph", "host waits"};
+
+	if (!step)
+		return;
+	out_printf(s->out, "Step %" PRIu64 " of %s, of %" PRIu64 " by %s", step->is.number, which,
+		step->of, by[step->by]);
+	if (step->name)
+		out_printf(s->out, " \"%s\"", step->name);
+	out_printf(s->out, ": #%" PRIu64 "-#%" PRIu64 ", %" PRIu64 " commands of work.\n",
+		step->is.first, step->is.last, step->is.work);
+}
+
 static void print_diff(struct session *s, const struct diff_show *d, const struct diff_view *v)
 {
 	const struct compare *c = v->c;
@@ -362,6 +424,8 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 	out_printf(s->out,
 		"A is %s, %" PRIu64 " commands; B is %s, %" PRIu64 "; %" PRIu64 " are in both.\n",
 		d->a.path, c->a_commands, d->b.path, c->b_commands, c->matched);
+	print_step(s, "A", v->step_a);
+	print_step(s, "B", v->step_b);
 	if (v->same)
 		out_printf(s->out, "They are the same: the same commands in the same order%s.\n",
 			c->observed ? "" : ", with the same waits");
@@ -373,6 +437,8 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 	if (c->coarse)
 		out_str(s->out,
 			"They differ so much that the list may be longer than it had to be.\n");
+	if (v->why)
+		out_printf(s->out, "\n%s\n", v->why);
 	if (v->first)
 		print_first(s, v);
 	if (v->nrows > 1 || v->unlisted)
@@ -386,13 +452,20 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 
 struct err *diff_print(struct session *s, const struct compare *c, const struct diff_show *d)
 {
-	struct diff_view v = {.c = c, .is = *c, .same = compare_same(c)};
+	struct diff_view v = {.c = c,
+		.is = *c,
+		.same = compare_same(c),
+		.why = d->why,
+		.step_a = d->step_a,
+		.step_b = d->step_b};
 	struct err *e = make_rows(s, d, &v);
 
 	if (!e) {
 		if (d->time || d->json)
 			make_times(s, d, &v);
 		make_streams(&v);
+		if (d->json && d->why)
+			make_sites(s, d, &v);
 		if (d->json && d->numeric)
 			e = numeric_json(s, d, &v.numeric);
 	}

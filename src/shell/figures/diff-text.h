@@ -25,14 +25,47 @@ void diff_trace_close(struct diff_trace *t);
 /* For compare_ask.place: the place that a stack is, by the function alone: lines shift when a
  * program is changed. */
 uint64_t diff_trace_place(struct session *s, struct diff_trace *t, uint32_t stack);
+/* The step that is compared. */
+struct diff_step {
+	struct compare_step is;
+	enum compare_steps_by by;
+	uint64_t of; /* so many there are */
+	char *name;  /* of its ranges; heap; NULL: they are no ranges */
+};
 struct diff_show {
 	struct diff_trace a, b;
-	uint64_t top; /* rows of a table; 0: all */
+	const struct diff_step *step_a, *step_b; /* NULL: ranges are compared */
+	uint64_t top;				 /* rows of a table; 0: all */
 	bool time, json;
 	const struct numeric *numeric; /* NULL: numbers were not compared */
+	const char *why;	       /* the paragraph; NULL: it was not asked for */
 };
 struct err *diff_print(
 	struct session *s, const struct compare *c, const struct diff_show *d) TS_CHECK;
+
+/* What --step and --step-by say. */
+struct diff_step_words {
+	const char *by, *name; /* NULL: what both traces have; of ranges */
+	uint64_t a, b;
+	bool has_a, has_b;	     /* false: that number was not given */
+	struct diff_step in_a, in_b; /* what was found */
+};
+/* The comparison as one paragraph; heap. */
+struct err *diff_why(struct session *s, const struct compare *c, const struct diff_show *d,
+	const struct compare_ask *ask, char **ret) TS_CHECK;
+
+/* Takes the value of --step: "A:3", "B:7", "A:3,B:7", or "3" for both. */
+struct err *diff_step_take(struct diff_step_words *w, const char *value) TS_CHECK;
+/* Whether the word behind --step A:3 is the other one, B:7. */
+bool diff_step_is_word(const char *word);
+/* Finds the steps and makes them the ranges of `ask`, whose traces are open. ERR_NOT_FOUND: there
+ * are no steps, or none with that number. */
+struct err *diff_step_find(struct diff_step_words *w, struct compare_ask *ask) TS_CHECK;
+void diff_step_free(struct diff_step_words *w);
+
+/* Writes the stacks of both traces with A's and B's value, as flamegraph.pl reads differences. */
+struct err *diff_folded(struct session *s, const struct diff_show *d, const struct compare_ask *ask,
+	const char *weight) TS_CHECK;
 
 /* What numeric_run() found, as text; as the object numeric_diff, heap. */
 struct err *numeric_print(struct session *s, const struct diff_show *d) TS_CHECK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * tsdb diff: two traces side by side. Ends with 0 if they are the same or --assert holds, with 3 if
- * not.
+ * not. --folded writes stacks, and ends with 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb diff A B [--time] [--numeric [--on DEVICE] [--as TYPE]] [--assert EXPR] [--range-a RANGE] [--range-b RANGE] [--top N] [--json]"
+	"Use: tsdb diff A B [--time] [--why] [--numeric [--on DEVICE] [--as TYPE]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
 enum { TOP = 20, DIFFERENT = 3, RUNS = 8 };
 
 struct tool_diff {
@@ -23,7 +23,9 @@ struct tool_diff {
 	struct compare_ask ask;
 	struct diff_show show;
 	const char *assertion; /* NULL: none */
-	bool numeric;
+	bool numeric, folded, ranged, why;
+	const char *weight; /* NULL: not given */
+	struct diff_step_words step;
 	enum replayer_as as;
 	struct replay_choice on;
 	struct numeric_pair *pairs;
@@ -50,8 +52,16 @@ static struct err *take_type(const char *word, enum replayer_as *ret)
 
 static struct err *take_value(struct tool_diff *x, const char *name, const char *value)
 {
+	if (!strncmp(name, "--range-", 8))
+		x->ranged = true;
 	if (!strcmp(name, "--assert"))
 		x->assertion = value;
+	else if (!strcmp(name, "--weight"))
+		x->weight = value;
+	else if (!strcmp(name, "--step-by"))
+		x->step.by = value;
+	else if (!strcmp(name, "--step"))
+		return diff_step_take(&x->step, value);
 	else if (!strcmp(name, "--top"))
 		return word_u64(value, &x->show.top) ? NULL : usage("\"%s\" is no number", value);
 	else if (!strcmp(name, "--range-a"))
@@ -75,6 +85,10 @@ static struct err *take_word(struct tool_diff *x, const char *w)
 		x->show.time = true;
 	else if (!strcmp(w, "--numeric"))
 		x->numeric = true;
+	else if (!strcmp(w, "--why"))
+		x->why = true;
+	else if (!strcmp(w, "--folded"))
+		x->folded = true;
 	else if (*w == '-')
 		return usage("diff has no option %s", w);
 	else if (!x->show.a.path)
@@ -86,10 +100,32 @@ static struct err *take_word(struct tool_diff *x, const char *w)
 	return NULL;
 }
 
+/* What does not go together. */
+static struct err *check_words(const struct tool_diff *x)
+{
+	const bool stepped = x->step.has_a || x->step.has_b;
+
+	if (!x->show.b.path)
+		return usage("diff needs two traces%s", "");
+	if (!x->numeric && (x->as != REPLAYER_AS_AUTO || x->on.on != REPLAY_ON_AUTO))
+		return usage("--on and --as are for --numeric%s", "");
+	if (x->folded && (x->assertion || x->numeric || x->why || x->show.time || x->show.json))
+		return usage("--folded writes stacks and nothing else%s", "");
+	if (x->weight && !x->folded)
+		return usage("--weight is for --folded%s", "");
+	if (x->step.by && !stepped)
+		return usage("--step-by is for --step%s", "");
+	if (stepped && x->ranged)
+		return usage("--step and --range-a, --range-b name the same thing%s", "");
+	return x->on.on == REPLAY_ON_NONE
+		       ? usage("--numeric executes commands, which --on %s does not", "none")
+		       : NULL;
+}
+
 static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 {
-	static const char *const valued[] = {
-		"--assert", "--top", "--range-a", "--range-b", "--on", "--as", NULL};
+	static const char *const valued[] = {"--assert", "--top", "--range-a", "--range-b", "--on",
+		"--as", "--step", "--step-by", "--weight", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
@@ -97,14 +133,11 @@ static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 		if (name && !value)
 			return usage("%s needs a value", name);
 		TRY(name ? take_value(x, name, value) : take_word(x, argv[i]));
+		if (name && !strcmp(name, "--step") && i + 1 < argc && diff_step_is_word(value) &&
+			diff_step_is_word(argv[i + 1]))
+			TRY(diff_step_take(&x->step, argv[++i]));
 	}
-	if (!x->show.b.path)
-		return usage("diff needs two traces%s", "");
-	if (!x->numeric && (x->as != REPLAYER_AS_AUTO || x->on.on != REPLAY_ON_AUTO))
-		return usage("--on and --as are for --numeric%s", "");
-	return x->on.on == REPLAY_ON_NONE
-		       ? usage("--numeric executes commands, which --on %s does not", "none")
-		       : NULL;
+	return check_words(x);
 }
 
 static struct err *open_trace(struct session *s, struct diff_trace *t)
@@ -215,15 +248,35 @@ static struct err *compare_numbers(
 	return e;
 }
 
+static struct err *run_folded(struct tool_diff *x, int *ret)
+{
+	struct err *e = diff_folded(x->s, &x->show, &x->ask, x->weight);
+
+	out_progress_end(x->s->out);
+	*ret = 0;
+	return e;
+}
+
 static struct err *run(struct tool_diff *x, int *ret)
 {
 	struct numeric n = {0};
 	struct compare c;
+	char *why = NULL;
 	struct err *e;
 
 	x->ask.a = x->show.a.r;
 	x->ask.b = x->show.b.r;
 	x->ask.pair = x->numeric ? take_pair : NULL;
+	if (x->step.has_a || x->step.has_b) {
+		e = diff_step_find(&x->step, &x->ask);
+		out_progress_end(x->s->out);
+		if (e)
+			return e;
+		x->show.step_a = &x->step.in_a;
+		x->show.step_b = &x->step.in_b;
+	}
+	if (x->folded)
+		return run_folded(x, ret);
 	e = compare_run(&c, &x->ask);
 	out_progress_end(x->s->out);
 	if (e)
@@ -233,10 +286,15 @@ static struct err *run(struct tool_diff *x, int *ret)
 			"Record with tsdb record --timestamps");
 	if (!e)
 		e = compare_numbers(x, &c, &n);
+	if (!e && x->why) {
+		e = diff_why(x->s, &c, &x->show, &x->ask, &why);
+		x->show.why = why;
+	}
 	if (!e)
 		e = diff_print(x->s, &c, &x->show);
 	if (!e)
 		e = judge(x, &c, ret);
+	free(why);
 	numeric_free(&n);
 	compare_free(&c);
 	return e;
@@ -261,6 +319,7 @@ int tool_diff(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run(&x, &status);
 	free(x.pairs);
+	diff_step_free(&x.step);
 	diff_trace_close(&x.show.a);
 	diff_trace_close(&x.show.b);
 	if (!e)

@@ -391,11 +391,16 @@ const struct tool tools[] = {
 		"tsdb stats app.sbt\n"
 		"tsdb stats app.sbt --critical-path\n"},
 	{"diff", tool_diff,
-		"A B [--time] [--numeric [--on auto|soft|real] [--as TYPE]] [--assert EXPR] [--range-a RANGE] "
-		"[--range-b RANGE] [--top N] [--json]",
+		"A B [--time] [--why] [--numeric [--on auto|soft|real] [--as TYPE]] "
+		"[--folded [--weight gpu|count|bytes]] "
+		"[--step A:N B:N [--step-by range|range:NAME|graph|wait]] "
+		"[--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]",
 		"where two traces differ, the first difference first",
 		"tsdb diff before.sbt after.sbt --time\n"
 		"tsdb diff before.sbt after.sbt --numeric\n"
+		"tsdb diff a.sbt b.sbt --why\n"
+		"tsdb diff a.sbt b.sbt --step A:3 B:7\n"
+		"tsdb diff a.sbt b.sbt --folded | flamegraph.pl > diff.svg\n"
 		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
 	{"report", tool_report,
 		"FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] "

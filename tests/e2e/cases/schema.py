@@ -216,6 +216,9 @@ def test_every_command(t):
     look.run('record', '--gpu', 'soft', '--timestamps', '-o', 'p.sbt', '--', program('pipeline'))
     look.tool('diff', 'r0.sbt', 'p.sbt')
     look.tool('diff', 'p.sbt', 'p.sbt', '--time')
+    look.run('record', '--gpu', 'soft', '-o', 'v.sbt', '--', program('variants'))
+    look.tool('diff', 'v.sbt', 'v.sbt', '--step', 'A:1', 'B:2')
+    look.tool('diff', 'p.sbt', 'p.sbt', '--why')
     for variant in 'base', 'tf32':
         look.run('record', '--gpu', 'soft', '--memory', 'all', '-o', variant + '.sbt', '--', program('numbers'), variant)
     look.tool('diff', 'base.sbt', 'tf32.sbt', '--numeric')
