@@ -399,6 +399,12 @@ tests_unit_test_softgpu_runtime_calls_SOURCES = tests/unit/test-softgpu-runtime-
 tests_unit_test_softgpu_runtime_calls_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_runtime_calls_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_runtime_calls_LDADD = softgpu/libcudart.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
+check_PROGRAMS += tests/unit/test-softgpu-both-ways
+TESTS += tests/unit/test-softgpu-both-ways
+tests_unit_test_softgpu_both_ways_SOURCES = tests/unit/test-softgpu-both-ways.c
+tests_unit_test_softgpu_both_ways_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_both_ways_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_both_ways_LDADD = softgpu/libcudart.so.13 softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread
 endif
 EXTRA_DIST += src/softgpu/runtime/rt.map
 

@@ -400,6 +400,20 @@ static void test_sizes(void **state)
 	}
 }
 
+/* What cannot be placed is refused, each reason by itself. */
+static void test_refused(void **state)
+{
+	char some[64];
+
+	assert_null(mem_alloc_on(0, MEM_DEVICE, 0, 256, 1));
+	assert_null(mem_alloc_on(mem_devices(), MEM_DEVICE, 64, 256, 1));
+	assert_null(mem_alloc_on(0, MEM_DEVICE, mem_total() + 1, 256, 1));
+	assert_null(mem_alloc_on(0, MEM_DEVICE, 64, 384, 1));
+	assert_null(mem_alloc_on(0, MEM_DEVICE, 64, 1ull << 62, 1));
+	assert_null(mem_register(some, 0, 1));
+	assert_null(mem_register((void *)UINTPTR_MAX, 2, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_freed_under_work),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_owners),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_model),
 	};
 
