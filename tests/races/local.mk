@@ -13,7 +13,7 @@ RACES_FILES = tests/races/race.h tests/races/races.cu $(RACES:%=tests/races/%.cu
 DEPENDENT = no_wait one_role_waits one_thread_waits some_blocks_wait early_metadata copied_early trigger_before_store \
 	overwritten_early counted_early scratch_reused chain_of_three middle_triggers_first two_behind never_triggers wait_by_pointer told_by_flag attribute_event captured_launch programmatic_edge
 DEPENDENT_FILES = tests/races/race.h tests/races/dependent/dependent.h tests/races/dependent/dependent.cu $(DEPENDENT:%=tests/races/dependent/%.cu)
-EXTRA_DIST += tests/races/run.py tests/races/trials.py $(RACES_FILES) $(DEPENDENT_FILES)
+EXTRA_DIST += tests/races/hip.sh tests/races/run.py tests/races/trials.py $(RACES_FILES) $(DEPENDENT_FILES)
 
 if HAVE_NVCC
 check_SCRIPTS += tests/races/races tests/races/dependent-launches
@@ -25,4 +25,17 @@ TESTS += tests/races/run.py tests/races/trials.py
 tests/races/races: $(RACES_FILES) examples/check.h
 	@$(MKDIR_P) tests/races
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart shared -o $@ $(srcdir)/tests/races/races.cu
+endif
+
+# The corpus compiled as HIP, on the software AMD GPU.
+if HAVE_HIPCC
+check_SCRIPTS += tests/races/races-hip
+CLEANFILES += tests/races/races-hip
+tests/races/races-hip: $(RACES_FILES) examples/check.h $(HIP_RENAMES)
+	@$(MKDIR_P) tests/races
+	$(AM_V_GEN)$(HIP_TWIN) -o $@ $(srcdir)/tests/races/races.cu
+TESTS += tests/races/hip.sh
+races-hip: all tests/races/races-hip
+	TSDB_SRC=$(srcdir) TSDB_BUILD=$(abs_builddir) RACES_HIP='*' $(srcdir)/tests/races/hip.sh
+.PHONY: races-hip
 endif

@@ -34,7 +34,9 @@
 #include "halves_of_a_page.cu"
 #include "half_copied.cu"
 #include "words_in_between.cu"
+#ifndef __HIP__ /* HIP 5.2 declares hipLaunchHostFunc() and does not have it */
 #include "host_function.cu"
+#endif
 #include "peer_copy.cu"
 #include "used_after_free.cu"
 #include "freed_then_used.cu"

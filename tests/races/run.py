@@ -6,7 +6,7 @@ Each program is recorded racy and fixed. Between commands: `tsdb races` must nam
 must find another result, and the schedule it saves must give that result again every time. Inside a kernel: `replay racecheck` or
 `tsdb check --perturb` must name the kernel. One TAP line each, then a table.
 
-On a real GPU (TSDB_GPU=real) programs are recorded and schedules executed there; what kernels touch is found on the software GPU.
+With TSDB_GPU=soft-amd it is the corpus compiled as HIP. On a real GPU (TSDB_GPU=real) programs are recorded and schedules executed there; what kernels touch is found on the software GPU.
 
 Environment: TSDB_BUILD, TSDB_SRC, TSDB_GPU as for tests/e2e/e2e.py. Arguments: names of programs (globs); --times N: how often a
 schedule is replayed (3); --alone N: how often each racy program is run without tsdb, counting wrong results (0), which has to be less than half
@@ -51,6 +51,22 @@ NO_SCHEDULE = {
 }
 if GPU == 'real':
     NO_SCHEDULE['chain_of_three'] = 'an H200 does not begin the third launch while the first is held; the software GPU does'
+# What is not as on CUDA when the corpus is compiled as HIP, with how. Such a pair is judged and told as TODO; that it is not as it should be fails
+# no run. docs/softamd.md has the list.
+HIP_TODO = {
+    'rounded_up_grid': 'the fixed one is accused, likely',
+    'symbol_copy_returns': 'not found',
+    'flag_of_the_host': 'not found: what the host writes while kernels read it',
+    'halves_of_a_page': 'not found: what the host writes while kernels write beside it',
+    'words_in_between': 'not found: what the host writes while kernels write beside it',
+    'used_after_free': 'not found',
+    'freed_then_used': 'not found',
+    'float_sum': 'the fixed one is accused',
+    'shared_memory': 'not found',
+    'sync_warp': 'not found: lanes of a wave are in step',
+    'uninitialised': 'the fixed one is accused',
+}
+LOST_SIGNAL = 'hsa_signal_load_relaxed(hsa_signal_t): Assertion'  # tests/e2e/e2e.py says what it is
 
 
 class Failure(Exception):
@@ -62,7 +78,8 @@ def first_existing(*paths):
 
 
 TSDB = first_existing(os.path.join(BUILD, 'tsdb'), os.path.join(BUILD, 'bin', 'tsdb'))
-PROGRAMS = [os.path.join(BUILD, 'tests', 'races', name) for name in ('races', 'dependent-launches')]
+HIP = GPU == 'soft-amd'
+PROGRAMS = [os.path.join(BUILD, 'tests', 'races', name) for name in (('races-hip',) if HIP else ('races', 'dependent-launches'))]
 
 
 class Case:
@@ -91,7 +108,12 @@ class Case:
         return self.run(TSDB, *argv, ok=ok)
 
     def record(self, which, *args):
-        self.tsdb('record', '--gpu', GPU, '-o', which + '.sbt', '--', self.program, self.name, *args)
+        for _ in range(5):
+            self.tsdb('record', '--gpu', GPU, '-o', which + '.sbt', '--', self.program, self.name, *args, ok=None)
+            if not HIP or LOST_SIGNAL not in self.log[-1]:
+                break
+        if self.status:
+            raise Failure(f'tsdb record: exit status {self.status}')
 
     # -- between commands
     def pairs(self, which):
@@ -154,9 +176,9 @@ class Case:
     def suspects(self, which):
         """The kernels that are accused in a trace."""
         if self.second == 'perturb':
-            out = self.tsdb('check', which + '.sbt', '5', '--perturb', '--on', 'soft', '--json', ok=(0, DIFFERS))
+            out = self.tsdb('check', which + '.sbt', '5', '--perturb', *([] if HIP else ['--on', 'soft']), '--json', ok=(0, DIFFERS))
             return {l['command']['kernel_name'] for w in json.loads(out) for l in w['nondeterministic'] + w['unwritten']}
-        out = self.tsdb('--batch', '-q', '-ex', 'replay start --on soft', '-ex', 'replay racecheck --json', which + '.sbt',
+        out = self.tsdb('--batch', '-q', '-ex', 'replay start' + ('' if HIP else ' --on soft'), '-ex', 'replay racecheck --json', which + '.sbt',
                         ok=(0, DIFFERS))
         out = out[out.index('\n[') + 1 if '\n[' in out else out.index('\n{') + 1:]
         return {plain(k) for k in re.findall(r'"kernel_name":"(\w+)', out)}
@@ -205,7 +227,7 @@ class Case:
 
 def plain(mangled):
     """Of a mangled name: the function's own."""
-    m = re.match(r'_Z(\d+)(\w+)', mangled)
+    m = re.match(r'_ZL?(\d+)(\w+)', mangled)
     return m.group(2)[:int(m.group(1))] if m else mangled
 
 
@@ -226,7 +248,8 @@ def libraries():
     """Where the program finds a CUDA driver and runtime."""
     if GPU == 'real':
         return os.environ.get('LD_LIBRARY_PATH', '')
-    soft = first_existing(os.path.join(BUILD, 'softgpu'), os.path.join(BUILD, 'lib', 'tsdb', 'softgpu'))
+    name = 'softamd' if HIP else 'softgpu'
+    soft = first_existing(os.path.join(BUILD, name), os.path.join(BUILD, 'lib', 'tsdb', name))
     return soft + ':' + os.environ.get('LD_LIBRARY_PATH', '')
 
 
@@ -261,8 +284,9 @@ def main():
     failed = 0
     with concurrent.futures.ThreadPoolExecutor((options.jobs + 3) // 4) as pool:
         for i, c in enumerate(pool.map(Case.judge_alone, cases)):
-            failed += c.failure is not None
-            print(f'{"not ok" if c.failure else "ok"} {i + 1} - {c.name}' + (f': {c.failure}' if c.failure else ''), flush=True)
+            todo = f' # TODO {HIP_TODO[c.name]}' if c.failure and HIP and c.name in HIP_TODO else ''
+            failed += c.failure is not None and not todo
+            print(f'{"not ok" if c.failure else "ok"} {i + 1} - {c.name}' + (f': {c.failure}' if c.failure else '') + todo, flush=True)
             if c.failure and options.v:
                 print(''.join(f'# {line}\n' for line in '\n'.join(c.log).splitlines()), end='')
     lines = list(table(cases))

@@ -30,6 +30,7 @@
 #define cudaMemcpy hipMemcpy
 #define cudaMemcpyAsync hipMemcpyAsync
 #define cudaMemcpy2D hipMemcpy2D
+#define cudaMemcpy2DAsync hipMemcpy2DAsync
 #define cudaFreeHost hipHostFree
 #define cudaMallocAsync hipMallocAsync
 #define cudaFreeAsync hipFreeAsync
@@ -50,6 +51,7 @@
 #define cudaStreamCreateWithFlags hipStreamCreateWithFlags
 #define cudaStreamNonBlocking hipStreamNonBlocking
 #define cudaStreamDefault hipStreamDefault
+#define cudaStreamLegacy ((hipStream_t) nullptr)
 #define cudaStreamCreate hipStreamCreate
 #define cudaStreamDestroy hipStreamDestroy
 #define cudaStreamQuery hipStreamQuery
