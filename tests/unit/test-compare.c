@@ -528,7 +528,7 @@ static void steps_by_ranges(void **state)
 /* --- call sites --- */
 
 /* Launches of kernel 0 that take so long. */
-static struct sbt_reader *timed(const uint64_t *ns, unsigned n)
+static struct sbt_reader *lasting(const uint64_t *ns, unsigned n)
 {
 	struct maker m;
 
@@ -557,8 +557,8 @@ static void call_sites(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct compare_ask ask = {
-			.a = timed(cases[i].a, cases[i].na), .b = timed(cases[i].b, cases[i].nb)};
+		struct compare_ask ask = {.a = lasting(cases[i].a, cases[i].na),
+			.b = lasting(cases[i].b, cases[i].nb)};
 		struct compare c;
 		uint64_t a = 0, b = 0;
 
