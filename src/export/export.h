@@ -23,6 +23,8 @@ struct export_format {
 	bool weighted;	  /* has one weight: --weight chooses; without GPU times "gpu" is refused */
 	bool needs_times; /* refused when the trace has no GPU times */
 	bool one_rank;	  /* its readers want a file for each rank */
+	bool states;	  /* says what streams did, piece by piece */
+	bool races;	  /* draws the races that it is given */
 	struct err *(*write)(struct export_job *j);
 };
 /* Ends with name NULL. */
@@ -41,6 +43,11 @@ struct export_source {
 	uint64_t (*time)(const void *arg, uint64_t ns);
 	const void *arg;
 };
+/* Two commands that nothing orders. */
+struct export_race {
+	uint64_t a, b; /* seqs */
+	char *what;    /* in words */
+};
 struct export_ask {
 	const struct export_format *format;
 	const struct export_source *sources;
@@ -50,6 +57,8 @@ struct export_ask {
 	uint64_t first, last; /* seq: the commands that are written, of each source */
 	uint32_t stream;      /* SBT_NO_ID: all */
 	enum export_weight weight;
+	const struct export_race *races; /* of the one source, if format->races */
+	size_t nraces;
 	/* Called now and then; true ends the pass, and what was read so far is written whole. May
 	 * be NULL. */
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);

@@ -35,7 +35,8 @@ struct export_event {
 	/* Work on other streams that this one waited for by an event: seqs. */
 	uint64_t waits[EXPORT_WAITS_MAX];
 	unsigned nwaits;
-	/* What its stream did since the end of its last work, up to the end of this one. */
+	/* What its stream did since the end of its last work, up to the end of this one; for
+	 * formats with states. */
 	const struct stream_span *spans;
 	unsigned nspans;
 };

@@ -522,7 +522,7 @@ static struct err *step(struct export_job *j, bool *ret)
 {
 	struct export_walk *w = walk_of(j);
 	const struct sbt_cmd *c;
-	unsigned spans;
+	unsigned spans = 0;
 
 	*ret = false;
 	TRY(sbt_cursor_next(w->cursor, &c));
@@ -533,7 +533,8 @@ static struct err *step(struct export_job *j, bool *ret)
 	}
 	learn(j, c);
 	order(w, c);
-	spans = stream_time_take(w->time, c, w->spans);
+	if (j->ask->format->states)
+		spans = stream_time_take(w->time, c, w->spans);
 	*ret = take(j, c);
 	if (spans && w->now.c == c) {
 		w->now.spans = w->spans;

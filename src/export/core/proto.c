@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/text.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 enum { VARINT_MAX = 10 }; /* bytes */
 
@@ -37,6 +37,16 @@ static void tagged(struct buf *b, unsigned field, unsigned wire, uint64_t v)
 void pb_u64(struct buf *b, unsigned field, uint64_t v)
 {
 	tagged(b, field, WIRE_VARINT, v);
+}
+
+void pb_fixed64(struct buf *b, unsigned field, uint64_t v)
+{
+	uint8_t *p = buf_room(b, 2 * VARINT_MAX),
+		*end = put(p, (uint64_t)field << 3 | WIRE_FIXED64);
+
+	for (unsigned i = 0; i < 8; i++)
+		*end++ = (uint8_t)(v >> 8 * i);
+	b->len += (size_t)(end - p);
 }
 
 void pb_text(struct buf *b, unsigned field, const char *s)

@@ -10,6 +10,8 @@
 
 /* A field that is a number: int32 to uint64, bool, an enumeration. */
 void pb_u64(struct buf *b, unsigned field, uint64_t v);
+/* A fixed64. */
+void pb_fixed64(struct buf *b, unsigned field, uint64_t v);
 /* A string. Text that is not UTF-8 is made so. */
 void pb_text(struct buf *b, unsigned field, const char *s);
 /* A message, or packed numbers: takes the contents of m, which is empty afterwards. */

@@ -180,6 +180,8 @@ void perfetto_free(struct perfetto *p)
 	free(p->stacks.at);
 	free(p->threads.at);
 	free(p->lanes.at);
+	free(p->race_tracks.at);
+	free(p->ends);
 	text_table_free(&p->functions.table);
 	text_table_free(&p->sources.table);
 	text_table_free(&p->names.table);

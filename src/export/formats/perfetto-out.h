@@ -38,10 +38,12 @@ enum {
 	EVENT_CATEGORY = 3,
 	EVENT_NAME = 10,
 	EVENT_COUNTER = 30,
+	EVENT_FLOW = 47,
 	EVENT_CORRELATION = 52,
 	EVENT_STACK = 56,
 	EVENT_WEIGHT = 57
 };
+enum { ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {
 	GPU_ID = 1,
@@ -68,7 +70,13 @@ enum {
 enum { API_CUDA = 4, CATEGORY_OTHER = 0, CATEGORY_COMPUTE = 2 };
 
 /* Tracks' numbers: which they are is ours to say. */
-enum perfetto_track { TRACK_OF_PROCESS = 1, TRACK_OF_THREAD, TRACK_OF_QUEUE, TRACK_OF_STATE };
+enum perfetto_track {
+	TRACK_OF_PROCESS = 1,
+	TRACK_OF_THREAD,
+	TRACK_OF_QUEUE,
+	TRACK_OF_STATE,
+	TRACK_OF_RACES
+};
 
 /* Texts that go out once. */
 struct perfetto_texts {
@@ -84,10 +92,12 @@ struct perfetto {
 	struct perfetto_texts functions, sources, names, categories;
 	struct frame_table frames;
 	uint32_t frames_told, contexts_told;
-	struct id_marks stacks, threads, lanes;
+	struct id_marks stacks, threads, lanes, race_tracks;
 	bool stages_told[4], begun;
 	struct perfetto_queue *queues; /* by stream */
 	uint32_t nqueues;
+	struct race_end *ends; /* of races, by seq */
+	size_t nends;
 };
 
 /* Forgets what the sequence has introduced. */
@@ -109,5 +119,10 @@ uint64_t perfetto_stack(struct perfetto *p, uint32_t id);
 uint64_t perfetto_stage(struct perfetto *p, enum export_what what);
 uint64_t perfetto_lane(struct perfetto *p, uint32_t stream);
 uint64_t perfetto_context(struct perfetto *p, uint32_t ctx);
+
+/* Learns which races are asked for; once for a source. */
+void perfetto_races_begin(struct perfetto *p);
+/* Writes what this command has of them. */
+void perfetto_races_put(struct perfetto *p, const struct export_event *ev);
 
 #endif

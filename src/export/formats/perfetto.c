@@ -257,6 +257,7 @@ static struct err *put_all(struct perfetto *p)
 	const struct export_event *ev;
 
 	perfetto_begin(p);
+	perfetto_races_begin(p);
 	for (;;) {
 		TRY(export_next(p->j, &ev));
 		if (!ev)
@@ -269,6 +270,7 @@ static struct err *put_all(struct perfetto *p)
 		put_host(p, ev);
 		if (ev->timed && ev->what <= EXPORT_FILL)
 			put_gpu(p, ev);
+		perfetto_races_put(p, ev);
 		TRY(export_flush_some(p->j));
 	}
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "base/words.h"
+#include "engine/races-find.h"
 #include "engine/ranks.h"
 #include "export/export.h"
 #include "shell/line/interrupt.h"
@@ -18,7 +19,7 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb export FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes]"
+	"Use: tsdb export FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes] [--races]"
 
 enum { ALL_RANKS = -1 };
 
@@ -26,7 +27,8 @@ struct tool_export {
 	struct export_ask ask;
 	const char *file, *output; /* output NULL: none given */
 	int64_t rank;		   /* ALL_RANKS: --rank was not given */
-	bool ranged;
+	bool ranged, want_races;
+	struct export_race *races;
 	struct ranks *set; /* NULL: the file is a trace */
 	struct export_source *sources;
 	unsigned nsources;
@@ -74,6 +76,10 @@ static struct err *take_value(struct tool_export *x, const char *name, const cha
 
 static struct err *take_word(struct tool_export *x, const char *w)
 {
+	if (!strcmp(w, "--races")) {
+		x->want_races = true;
+		return NULL;
+	}
 	if (*w == '-')
 		return usage("export has no option %s", w);
 	if (!x->ask.format) {
@@ -90,6 +96,17 @@ static struct err *take_word(struct tool_export *x, const char *w)
 	return NULL;
 }
 
+static struct err *can_draw_races(const struct tool_export *x)
+{
+	if (!x->ask.format->races)
+		return err_cure(err_new(ERR_USAGE, "%s does not draw races", x->ask.format->name),
+			"export perfetto does; tsdb races lists them");
+	if (x->ask.stream != SBT_NO_ID)
+		return err_new(ERR_USAGE,
+			"a race is between streams: --races and --stream exclude each other");
+	return NULL;
+}
+
 static struct err *take_options(struct tool_export *x, int argc, char **argv)
 {
 	static const char *const valued[] = {"-o", "--stream", "--rank", "--weight", NULL};
@@ -103,6 +120,8 @@ static struct err *take_options(struct tool_export *x, int argc, char **argv)
 	}
 	if (!x->ask.format)
 		return no_format("");
+	if (x->want_races)
+		TRY(can_draw_races(x));
 	return x->file ? NULL : usage("export needs a trace%s", "");
 }
 
@@ -286,9 +305,63 @@ static void close_input(struct tool_export *x)
 	free(x->sources);
 }
 
+/* --- races --- */
+
+static void keep_races(struct tool_export *x, const struct order_races *found)
+{
+	x->races = xcalloc(found->n ? found->n : 1, sizeof *x->races);
+	for (size_t i = 0; i < found->n; i++) {
+		const struct order_race *r = &found->r[i];
+		struct buf cure = BUF_INIT;
+
+		if (r->tier == ORDER_POSSIBLE)
+			continue;
+		order_race_cure(&cure, r);
+		x->races[x->ask.nraces++] = (struct export_race){r->a.seq, r->b.seq,
+			xasprintf("%s: #%" PRIu64 " and #%" PRIu64 ". Cure: %s",
+				order_tier_name(r->tier), r->a.seq, r->b.seq, buf_cstr(&cure))};
+		buf_free(&cure);
+	}
+	x->ask.races = x->races;
+}
+
+static struct err *find_races(struct session *s, struct tool_export *x)
+{
+	const struct races_ask ask = {
+		.first = x->ask.first, .last = x->ask.last == UINT64_MAX ? 0 : x->ask.last};
+	struct order_races found = {0};
+	char *note = NULL;
+	struct err *e;
+
+	if (x->set)
+		return err_cure(err_new(ERR_USAGE, "races are found in one trace, and %s is a set",
+					x->file),
+			"Export one rank's own file with --races");
+	e = races_find(&found, &note, &s->engine, &ask);
+	if (!e) {
+		keep_races(x, &found);
+		fprintf(stderr, "%zu race%s drawn%s.%s%s\n", x->ask.nraces,
+			x->ask.nraces == 1 ? " is" : "s are",
+			found.more ? ", the first of them" : "", note && *note ? " " : "",
+			note ? note : "");
+	}
+	order_races_free(&found);
+	free(note);
+	return e;
+}
+
+static void free_races(struct tool_export *x)
+{
+	for (size_t i = 0; i < x->ask.nraces; i++)
+		free(x->races[i].what);
+	free(x->races);
+}
+
 static struct err *run(struct session *s, struct tool_export *x, struct export_result *r)
 {
 	TRY(open_input(s, x));
+	if (x->want_races)
+		TRY(find_races(s, x));
 	x->ask.symbols = session_symbols(s);
 	x->ask.cancelled = cancelled;
 	x->ask.arg = s;
@@ -306,6 +379,7 @@ int tool_export(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run(s, &x, &r);
 	close_input(&x);
+	free_races(&x);
 	if (e)
 		out_error(s->out, e);
 	return e || r.interrupted;

@@ -164,6 +164,38 @@ def test_perfetto(t):
     t.check(counts and all(c[-1] == 0 and min(c) == 0 and max(c) > 0 for c in counts.values()), f'streams fill and empty: {counts}')
 
 
+def test_perfetto_races(t):
+    """Each race that tsdb races finds is one flow between two slices of category race, which are the two commands as long as they ran."""
+    t.need_soft()
+    recorded(t, 'race_demo')
+    races = json.loads(t.tsdb('races', 't.sbt', '--json').out)
+    t.check(races, 'race_demo has a race')
+    work = {s: c for s, c in commands(t).items() if c['kind'] in WORK and c.get('gpu_start_ns')}
+    packets = values(decode(t, 'perfetto.proto', 'Trace', export(t, 'perfetto', '--races')), 'packet')
+    interned = [i for p in packets for i in values(p, 'interned_data')]
+    categories = {value(n, 'iid'): value(n, 'str') for i in interned for n in values(i, 'event_categories')}
+    tracks = {value(d, 'uuid'): value(d, 'name', '') for p in packets for d in values(p, 'track_descriptor')}
+    flows, ends = {}, {}
+    for p in packets:
+        for v in values(p, 'track_event'):
+            track = tracks.get(value(v, 'track_uuid'), '')
+            if value(v, 'type') == 2 and track.endswith(': races'):
+                ends[value(v, 'track_uuid')] = value(p, 'timestamp')
+            for flow in values(v, 'flow_ids'):
+                t.equal(categories[value(v, 'category_iids')], 'race', 'category')
+                flows.setdefault(flow, []).append((track, value(p, 'timestamp'), [value(a, 'string_value') for a in values(v, 'debug_annotations')]))
+    t.equal(len(flows), len(races), 'a flow for each race')
+    for r, (_, found) in zip(races, sorted(flows.items())):
+        both = [work[r[x]['seq']] for x in 'ab']
+        t.equal(sorted((x[0], x[1]) for x in found), sorted((f'stream {c["stream"]}: races', c['gpu_start_ns']) for c in both), 'both commands')
+        t.check(all(any(r['cure'] in text for text in x[2]) for x in found), f'the cure is said: {found}')
+    t.check(set(ends.values()) <= {c['gpu_end_ns'] for c in work.values()}, 'slices end with their commands')
+    plain = values(decode(t, 'perfetto.proto', 'Trace', export(t, 'perfetto')), 'packet')
+    t.equal([v for p in plain for v in values(p, 'track_event') if values(v, 'flow_ids')], [], 'only when asked')
+    t.match('does not draw races', export(t, 'csv', '--races', status=1))
+    t.match('exclude each other', export(t, 'perfetto', '--races', '--stream', '1', status=1))
+
+
 def check_kineto_waits(t, rows, cmds):
     """A row for each wait, with the record that it is for: the last of its event."""
     last, wanted = {}, []
