@@ -6,7 +6,7 @@
 CUDA_EXAMPLES = examples/vecadd examples/matmul examples/reduce examples/pipeline examples/transformer examples/race_demo \
 	examples/tiny_launches
 EXAMPLES_PTX = $(CUDA_EXAMPLES:examples/%=examples/ptx/%.ptx)
-EXTRA_DIST += examples/check.h examples/trace_reader.c $(CUDA_EXAMPLES:=.cu)
+EXTRA_DIST += examples/check.h examples/trace_reader.c examples/time_travel.c $(CUDA_EXAMPLES:=.cu)
 examplesdir = $(plugindir)/examples
 dist_examples_DATA = examples/check.h
 examplesptxdir = $(examplesdir)/ptx

@@ -65,7 +65,8 @@ ROOMS = {
     'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks, GPU core dumps', [
         'base', 'lang', 'sbt', 'gpucode/amd-object.h', 'gpucode/cubin.h', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
-    'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'lang', 'sbt', 'state', 'symbols']),
+    'door': ('what libtracesmith and the tsdb that works for it say to each other', []),
+    'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'door', 'lang', 'sbt', 'state', 'symbols']),
     'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'lang', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
     'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/object-calls.h', 'gpucode/object-calls.def']),
     'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
@@ -81,7 +82,7 @@ ROOMS = {
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
     'numeric': ('what the commands of two traces computed, found by executing both', ['base', 'sbt', 'state', 'replay', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'engine']),
-    'shell': ('tsdb: the command line, its commands, printing', ['engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

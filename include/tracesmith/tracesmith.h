@@ -38,6 +38,7 @@ enum ts_result {
 	TS_PERMISSION,	/* a file that may not be read */
 	TS_UNSUPPORTED, /* named and refused */
 	TS_LIMIT,	/* too large, too many, a full disk */
+	TS_INTERRUPTED, /* ts_session_interrupt() */
 };
 
 /* The sentence of this thread's last failure, and what to do about it ("" when there is nothing to
@@ -201,6 +202,133 @@ TS_API int ts_state_number(const ts_state *s, const char *name, uint64_t *ret);
  * besides. TS_NOT_FOUND: no such kind. *ret is valid until s is asked for the next such text or
  * freed. */
 TS_API int ts_state_json(ts_state *s, const char *what, const char **ret);
+
+/* --- answers --- */
+
+/*
+ * What a question about a trace or a session is answered with: a JSON document, as `tsdb` prints it
+ * with --json (docs/json.md describes all of them), and what is in it, by path: "seq",
+ * "part_list[0].name", "[2].a.command.stream", "" for the whole. An answer is a copy: it stays
+ * valid when the trace or session is closed. TS_NOT_FOUND: there is nothing at the path, or it is
+ * null; TS_USAGE: it is of another type, or the answer is no JSON.
+ */
+typedef struct ts_answer ts_answer;
+
+TS_API void ts_answer_free(ts_answer *a); /* NULL is fine */
+/* The whole document, or what a command printed. Ended by 0; valid until a is freed. */
+TS_API const char *ts_answer_text(const ts_answer *a);
+/* What tsdb would have printed besides, on its standard error: lines, "" for none. */
+TS_API const char *ts_answer_notes(const ts_answer *a);
+/* How many elements a list has, or members an object. */
+TS_API int ts_answer_count(const ts_answer *a, const char *path, uint64_t *ret);
+/* A number that is whole and not negative, true (1) or false (0), or an address: "0x302000000". */
+TS_API int ts_answer_number(const ts_answer *a, const char *path, uint64_t *ret);
+/* Any number. */
+TS_API int ts_answer_real(const ts_answer *a, const char *path, double *ret);
+/* A text, ended by 0; valid until a is freed. */
+TS_API int ts_answer_string(ts_answer *a, const char *path, const char **ret);
+
+/* --- what a trace says of its order and its time --- */
+
+/*
+ * These ask a tsdb of their own (see ts_session), which the trace starts at the first of them and
+ * ends when it is closed. Options are those of the command, for example "--possible 10-20"; NULL:
+ * none. The trace's file must still be where it was opened.
+ */
+/* `races`: a list. Each has the tier, the memory (addr, size, allocation), both commands (a.seq,
+ * b.seq, frames) and, in cure, the call that would order them. May execute launches in a sandbox;
+ * "--no-exact" does not. */
+TS_API int ts_races(ts_answer **ret, ts_trace *t, const char *options);
+/* `order why`: whether one is finished before the other begins, and the path that says so. */
+TS_API int ts_order_why(ts_answer **ret, ts_trace *t, uint64_t a, uint64_t b);
+/* `info stats`, `info critical-path`. */
+TS_API int ts_stats(ts_answer **ret, ts_trace *t, const char *options);
+TS_API int ts_critical_path(ts_answer **ret, ts_trace *t, const char *options);
+/* `tsdb diff`: two traces compared. options: words of its own, a NULL behind the last; or NULL. */
+TS_API int ts_diff(
+	ts_answer **ret, const char *path_a, const char *path_b, const char *const *options);
+
+/* --- sessions --- */
+
+/*
+ * A session is a tsdb of its own: a process that this library starts and ends. It can replay a
+ * trace, and run a program with breakpoints. Whatever happens in it (a fault, no memory, a lost
+ * device) is an error here, and the session can then only be closed. It is the program "tsdb"
+ * beside the library, of its installation, or in PATH, in this order; ts_session_options has
+ * another.
+ *
+ * One thread at a time uses a session, whichever it is; ts_session_interrupt() is for others. A
+ * process that forks must not use its parent's sessions. Standard input and output are those of the
+ * debugged program.
+ */
+typedef struct ts_session ts_session;
+
+struct ts_session_options {
+	size_t size;	  /* sizeof(struct ts_session_options) */
+	const char *tsdb; /* path of the program; NULL: as above */
+	const char *on;	  /* "soft", "real", "none" (the state alone), "auto" (NULL): the device */
+	uint64_t window;  /* of a trace with several; TS_MISSING: the first */
+	int any_device;	  /* 1: a replay on another GPU than the recorded one is fine */
+	int no_sandbox;	  /* 1: the trace's code may do all that the caller can */
+	const char *cwd;  /* for a program; NULL: the caller's */
+	const char *record; /* for a program: the trace that is written; NULL: none */
+};
+#define TS_SESSION_DEFAULTS                                                                        \
+	{                                                                                          \
+		sizeof(struct ts_session_options), NULL, NULL, TS_MISSING, 0, 0, NULL, NULL        \
+	}
+
+/* A replay of t, before its first command. It does not need t any more. options: NULL: all as
+ * usual. */
+TS_API int ts_replay(ts_session **ret, ts_trace *t, const struct ts_session_options *options);
+/* A program, argv[0] with its arguments up to a NULL, that is run by ts_run(). */
+TS_API int ts_launch(
+	ts_session **ret, const char *const *argv, const struct ts_session_options *options);
+/* Kills its program, ends its replay. NULL is fine. */
+TS_API void ts_session_close(ts_session *s);
+/* Ends what another thread is waiting for in this session: it gets TS_INTERRUPTED, or a result that
+ * says so. May be called in signal handlers. */
+TS_API void ts_session_interrupt(ts_session *s);
+
+/* Any command of tsdb's shell ("help" lists them), or several lines, and what it prints. Those that
+ * list or judge take --json. */
+TS_API int ts_ask(ts_answer **ret, ts_session *s, const char *command);
+
+/* Where a replay is: the seq of the command that was submitted last, 0 at the beginning. */
+TS_API int ts_position(ts_session *s, uint64_t *ret);
+/* To right behind command seq; 0: the beginning. */
+TS_API int ts_goto(ts_session *s, uint64_t seq);
+/* n commands on, -n: back; graph launches node by node. Ends at the trace's ends. */
+TS_API int ts_step(ts_session *s, int64_t n);
+
+/* Stops at what `break PLACE` takes: "kernel matmul if stream == 2", "copy", "seq 41". *ret: its
+ * number; may be NULL. */
+TS_API int ts_break(ts_session *s, const char *place, uint64_t *ret);
+
+enum ts_stop {
+	TS_STOP_BREAKPOINT = 1, /* before the command, of a program; behind it, of a replay */
+	TS_STOP_END,		/* the program has ended; the replay's end */
+	TS_STOP_BEGIN,		/* the replay's beginning */
+	TS_STOP_OTHER,		/* a signal, a fault, an interruption: ts_stop_text() */
+};
+/* Runs a program from its beginning; goes on, with a program or a replay. */
+TS_API int ts_run(ts_session *s, enum ts_stop *ret);
+TS_API int ts_continue(ts_session *s, enum ts_stop *ret);
+TS_API int ts_reverse_continue(ts_session *s, enum ts_stop *ret);
+/* What was said at the last stop, lines; valid until the next one. */
+TS_API const char *ts_stop_text(const ts_session *s);
+
+/* Memory at the stop: the GPU's, or the host's of a program that has stopped. Writing the GPU's is
+ * a what-if: commands behind it are executed with it, until `replay restart`. */
+TS_API int ts_memory_read(ts_session *s, uint64_t addr, void *dst, size_t size);
+TS_API int ts_memory_write(ts_session *s, uint64_t addr, const void *src, size_t size);
+
+/* `who-wrote`: the last command that wrote to this memory (seq, certain, changed, command, frames).
+ * `replay check`, with its options or NULL: launches that give other results from the same memory.
+ * `replay verify`: the whole run compared with the recording. */
+TS_API int ts_who_wrote(ts_answer **ret, ts_session *s, uint64_t addr, uint64_t size);
+TS_API int ts_check(ts_answer **ret, ts_session *s, const char *options);
+TS_API int ts_verify(ts_answer **ret, ts_session *s);
 
 /* --- writing a trace --- */
 

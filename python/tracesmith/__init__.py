@@ -21,9 +21,10 @@ from collections.abc import Mapping as _Mapping, Sequence as _Sequence
 
 from . import _core
 from ._core import Error
+from .sessions import Memory, Object, Program, Replay, Session, Stop, answer as _answer, diff, launch
 
 __all__ = ['open', 'Trace', 'Command', 'Frame', 'Args', 'Columns', 'TextColumn', 'State', 'Table', 'Row', 'Error', 'MISSING',
-           'MISSING_SIGNED', 'NO_ID', 'kinds', 'fields', 'version']
+           'MISSING_SIGNED', 'NO_ID', 'Order', 'Session', 'Replay', 'Program', 'Stop', 'Memory', 'Object', 'launch', 'diff', 'kinds', 'fields', 'version']
 
 MISSING = 2**64 - 1
 """In a column of unsigned numbers: the command has no such field, or it is not known."""
@@ -335,6 +336,17 @@ def _seq(number):
     return min(max(int(number), 0), MISSING)
 
 
+class Order:
+    """What a trace's program ordered."""
+
+    def __init__(self, trace):
+        self._trace = trace
+
+    def why(self, a, b):
+        """Whether command a is finished before b begins: ordered, path, and text if it is not."""
+        return _answer(self._trace._core.why(_seq(a), _seq(b)))  # pylint: disable=protected-access
+
+
 class Trace:
     """An open trace. len() is its number of commands; t[41] is command #41, t[-1] the last one, t[10:20] a list of #10 to #19
     (slices have a step of 1); iterating gives all commands. A context manager: it is closed at the end of `with`.
@@ -426,6 +438,28 @@ class Trace:
         ret = Columns((n, c if texts is None else TextColumn(c, texts)) for n, (c, texts) in zip(names, made))
         ret.rows = len(made[0][0]) if made else 0
         return ret
+
+    def races(self, options=''):
+        """Pairs of commands that nothing orders and that touch the same memory: a list with tier, addr, size, a and b (seq, how,
+        frames) and cure, the call that would order them. options: as of `races`. May execute launches, in a sandbox."""
+        return _answer(self._core.question(0, options))
+
+    @property
+    def order(self):
+        """What the program ordered: order.why(18, 21)."""
+        return Order(self)
+
+    def stats(self, options=''):
+        """Where the time went (`info stats`)."""
+        return _answer(self._core.question(1, options))
+
+    def critical_path(self, options=''):
+        """What the end waited for (`info critical-path`)."""
+        return _answer(self._core.question(2, options))
+
+    def replay(self, on=None, window=None, any_device=False, no_sandbox=False):
+        """A Replay, before the first command. on: "soft", "real", "none" (the state alone)."""
+        return Replay(self, self._core.replay(on, MISSING if window is None else _seq(window), any_device, no_sandbox))
 
     def state(self, seq):
         """The GPU's state right after command `seq` was called."""

@@ -39,12 +39,16 @@ struct column {
 struct state {
 	PyObject_HEAD ts_state *s;
 };
+struct session {
+	PyObject_HEAD ts_session *s; /* NULL: closed */
+	PyThread_type_lock lock;
+};
 
 static PyObject *Error;
-static PyTypeObject *trace_type, *cursor_type, *column_type, *state_type;
+static PyTypeObject *trace_type, *cursor_type, *column_type, *state_type, *session_type;
 
 static const char *const result_names[] = {"ok", "end", "usage", "system", "not found", "bad trace",
-	"incomplete", "permission", "unsupported", "limit"};
+	"incomplete", "permission", "unsupported", "limit", "interrupted"};
 
 /* Raises ts.Error with this thread's last sentence. */
 static PyObject *raise(int r)
@@ -442,6 +446,249 @@ static PyType_Spec state_spec = {.name = "tracesmith._core.State",
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = state_slots};
 
+/* --- sessions --- */
+
+static void session_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	struct session *s = (struct session *)self;
+
+	ts_session_close(s->s);
+	if (s->lock)
+		PyThread_free_lock(s->lock);
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+	Py_DECREF(type);
+}
+
+static struct session *session_new(void)
+{
+	struct session *s = (struct session *)((allocfunc)PyType_GetSlot(
+		session_type, Py_tp_alloc))(session_type, 0);
+
+	if (!s)
+		return NULL;
+	s->s = NULL;
+	s->lock = PyThread_allocate_lock();
+	if (!s->lock) {
+		Py_DECREF((PyObject *)s);
+		PyErr_NoMemory();
+		return NULL;
+	}
+	return s;
+}
+
+static bool session_enter(struct session *s)
+{
+	if (!PyThread_acquire_lock(s->lock, NOWAIT_LOCK)) {
+		Py_BEGIN_ALLOW_THREADS PyThread_acquire_lock(s->lock, WAIT_LOCK);
+		Py_END_ALLOW_THREADS
+	}
+	if (s->s)
+		return true;
+	PyThread_release_lock(s->lock);
+	PyErr_SetString(PyExc_ValueError, "the session is closed");
+	return false;
+}
+
+/* The answer's text; frees it. */
+static PyObject *answer_text(int r, ts_answer *a)
+{
+	PyObject *o = r ? raise(r) : text(ts_answer_text(a));
+
+	if (!r)
+		ts_answer_free(a);
+	return o;
+}
+
+static PyObject *session_ask(PyObject *self, PyObject *args)
+{
+	struct session *s = (struct session *)self;
+	ts_answer *a = NULL;
+	const char *line;
+	PyObject *o;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "s", &line) || !session_enter(s))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS r = ts_ask(&a, s->s, line);
+	Py_END_ALLOW_THREADS o = answer_text(r, a);
+	PyThread_release_lock(s->lock);
+	return o;
+}
+
+/* Runs "run", "continue" or "reverse-continue": (why, what was said). */
+static PyObject *session_go(PyObject *self, PyObject *args)
+{
+	static int (*const moves[])(ts_session *, enum ts_stop *) = {
+		ts_run, ts_continue, ts_reverse_continue};
+	struct session *s = (struct session *)self;
+	enum ts_stop why = TS_STOP_OTHER;
+	PyObject *o;
+	unsigned how;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "I", &how) || !session_enter(s))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS r = how < 3 ? moves[how](s->s, &why) : TS_USAGE;
+	Py_END_ALLOW_THREADS o =
+		r ? raise(r) : Py_BuildValue("iN", (int)why, text(ts_stop_text(s->s)));
+	PyThread_release_lock(s->lock);
+	return o;
+}
+
+static PyObject *session_read(PyObject *self, PyObject *args)
+{
+	struct session *s = (struct session *)self;
+	unsigned long long addr, size;
+	PyObject *bytes;
+	char *to;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "KK", &addr, &size))
+		return NULL;
+	if (size > PY_SSIZE_T_MAX)
+		return PyErr_NoMemory();
+	bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)size);
+	if (!bytes || !session_enter(s)) {
+		Py_XDECREF(bytes);
+		return NULL;
+	}
+	to = PyByteArray_AsString(bytes);
+	Py_BEGIN_ALLOW_THREADS r = ts_memory_read(s->s, addr, to, size);
+	Py_END_ALLOW_THREADS if (r)
+	{
+		Py_CLEAR(bytes);
+		raise(r);
+	}
+	PyThread_release_lock(s->lock);
+	return bytes;
+}
+
+static PyObject *session_write(PyObject *self, PyObject *args)
+{
+	struct session *s = (struct session *)self;
+	unsigned long long addr;
+	Py_buffer b;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "Ky*", &addr, &b))
+		return NULL;
+	if (!session_enter(s)) {
+		PyBuffer_Release(&b);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS r = ts_memory_write(s->s, addr, b.buf, (size_t)b.len);
+	Py_END_ALLOW_THREADS if (r) raise(r);
+	PyThread_release_lock(s->lock);
+	PyBuffer_Release(&b);
+	if (r)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+/* Without the lock: another thread is at work, and keeps the session open. */
+static PyObject *session_interrupt(PyObject *self, PyObject *none)
+{
+	ts_session_interrupt(((struct session *)self)->s);
+	Py_RETURN_NONE;
+}
+
+static PyObject *session_shut(PyObject *self, PyObject *none)
+{
+	struct session *s = (struct session *)self;
+	ts_session *was;
+
+	if (!session_enter(s)) {
+		PyErr_Clear();
+		Py_RETURN_NONE;
+	}
+	was = s->s;
+	s->s = NULL;
+	Py_BEGIN_ALLOW_THREADS ts_session_close(was);
+	Py_END_ALLOW_THREADS PyThread_release_lock(s->lock);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef session_methods[] = {{"ask", session_ask, METH_VARARGS, NULL},
+	{"go", session_go, METH_VARARGS, NULL}, {"read", session_read, METH_VARARGS, NULL},
+	{"write", session_write, METH_VARARGS, NULL},
+	{"interrupt", session_interrupt, METH_NOARGS, NULL},
+	{"close", session_shut, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyType_Slot session_slots[] = {
+	{Py_tp_dealloc, session_dealloc}, {Py_tp_methods, session_methods}, {0, NULL}};
+static PyType_Spec session_spec = {.name = "tracesmith._core.Session",
+	.basicsize = sizeof(struct session),
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.slots = session_slots};
+
+/* A list of str as an array for C, a NULL behind the last; heap. *ret_keep owns the texts. */
+static const char **words_of(PyObject *list, PyObject **ret_keep)
+{
+	const Py_ssize_t n = PyList_Size(list);
+	const char **words = n < 0 ? NULL : calloc((size_t)n + 1, sizeof *words);
+	PyObject *keep = words ? PyList_New(0) : NULL;
+
+	for (Py_ssize_t i = 0; keep && i < n; i++) {
+		PyObject *bytes = NULL;
+
+		if (PyUnicode_FSConverter(PyList_GetItem(list, i), &bytes))
+			words[i] = PyBytes_AsString(bytes);
+		keep = append(keep, bytes);
+	}
+	if (!keep) {
+		free(words);
+		if (!PyErr_Occurred())
+			PyErr_NoMemory();
+		return NULL;
+	}
+	*ret_keep = keep;
+	return words;
+}
+
+/* launch(words, on, cwd, record) */
+static PyObject *module_launch(PyObject *self, PyObject *args)
+{
+	struct ts_session_options o = TS_SESSION_DEFAULTS;
+	struct session *s = NULL;
+	PyObject *list, *keep;
+	const char **words;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "Ozzz", &list, &o.on, &o.cwd, &o.record) ||
+		!(words = words_of(list, &keep)))
+		return NULL;
+	s = session_new();
+	if (s) {
+		Py_BEGIN_ALLOW_THREADS r = ts_launch(&s->s, words, &o);
+		Py_END_ALLOW_THREADS if (r)
+		{
+			raise(r);
+			Py_DECREF((PyObject *)s);
+			s = NULL;
+		}
+	}
+	free(words);
+	Py_DECREF(keep);
+	return (PyObject *)s;
+}
+
+/* diff(a, b, words) */
+static PyObject *module_diff(PyObject *self, PyObject *args)
+{
+	PyObject *list, *keep, *o;
+	const char *a, *b, **words;
+	ts_answer *answer = NULL;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "ssO", &a, &b, &list) || !(words = words_of(list, &keep)))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS r = ts_diff(&answer, a, b, words);
+	Py_END_ALLOW_THREADS o = answer_text(r, answer);
+	free(words);
+	Py_DECREF(keep);
+	return o;
+}
+
 /* --- traces --- */
 
 static void trace_shut(struct trace *t)
@@ -546,6 +793,69 @@ static PyObject *trace_state(PyObject *self, PyObject *arg)
 	else
 		ts_state_free(s);
 	return (PyObject *)o;
+}
+
+/* question(which, options): the JSON that answers it. */
+static PyObject *trace_question(PyObject *self, PyObject *args)
+{
+	static int (*const questions[])(ts_answer **, ts_trace *, const char *) = {
+		ts_races, ts_stats, ts_critical_path};
+	struct trace *t = (struct trace *)self;
+	ts_answer *a = NULL;
+	const char *options;
+	unsigned which;
+	PyObject *o;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "Iz", &which, &options) || !enter(t))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS r = which < 3 ? questions[which](&a, t->t, options) : TS_USAGE;
+	Py_END_ALLOW_THREADS o = answer_text(r, a);
+	unlock(t);
+	return o;
+}
+
+static PyObject *trace_why(PyObject *self, PyObject *args)
+{
+	struct trace *t = (struct trace *)self;
+	unsigned long long first, second;
+	ts_answer *a = NULL;
+	PyObject *o;
+	int r;
+
+	if (!PyArg_ParseTuple(args, "KK", &first, &second) || !enter(t))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS r = ts_order_why(&a, t->t, first, second);
+	Py_END_ALLOW_THREADS o = answer_text(r, a);
+	unlock(t);
+	return o;
+}
+
+/* replay(on, window, any_device, no_sandbox) */
+static PyObject *trace_replay(PyObject *self, PyObject *args)
+{
+	struct ts_session_options o = TS_SESSION_DEFAULTS;
+	struct trace *t = (struct trace *)self;
+	unsigned long long window;
+	struct session *s;
+	int r = 0;
+
+	if (!PyArg_ParseTuple(args, "zKpp", &o.on, &window, &o.any_device, &o.no_sandbox) ||
+		!enter(t))
+		return NULL;
+	o.window = window;
+	s = session_new();
+	if (s) {
+		Py_BEGIN_ALLOW_THREADS r = ts_replay(&s->s, t->t, &o);
+		Py_END_ALLOW_THREADS if (r)
+		{
+			raise(r);
+			Py_DECREF((PyObject *)s);
+			s = NULL;
+		}
+	}
+	unlock(t);
+	return (PyObject *)s;
 }
 
 /* What a cursor is opened with: (seq, kind, kernel, stream, condition, last); names may be None. */
@@ -789,7 +1099,9 @@ static PyMethodDef trace_methods[] = {{"close", trace_close, METH_NOARGS, NULL},
 	{"text", trace_text, METH_VARARGS, NULL}, {"number", trace_number, METH_VARARGS, NULL},
 	{"kernel", trace_kernel, METH_VARARGS, NULL}, {"state", trace_state, METH_O, NULL},
 	{"cursor", trace_cursor, METH_VARARGS, NULL},
-	{"columns", trace_columns, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+	{"columns", trace_columns, METH_VARARGS, NULL},
+	{"question", trace_question, METH_VARARGS, NULL}, {"why", trace_why, METH_VARARGS, NULL},
+	{"replay", trace_replay, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyType_Slot trace_slots[] = {
 	{Py_tp_dealloc, trace_dealloc}, {Py_tp_methods, trace_methods}, {0, NULL}};
 static PyType_Spec trace_spec = {.name = "tracesmith._core.Trace",
@@ -853,7 +1165,8 @@ static PyObject *core_version(PyObject *module, PyObject *none)
 	return text(ts_version());
 }
 
-static PyMethodDef core_methods[] = {{"open", core_open, METH_O, NULL},
+static PyMethodDef core_methods[] = {{"launch", module_launch, METH_VARARGS, NULL},
+	{"diff", module_diff, METH_VARARGS, NULL}, {"open", core_open, METH_O, NULL},
 	{"fields", core_fields, METH_O, NULL}, {"kinds", core_kinds, METH_NOARGS, NULL},
 	{"version", core_version, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static struct PyModuleDef core = {
@@ -881,7 +1194,8 @@ PyMODINIT_FUNC PyInit__core(void)
 		!add_type(m, &trace_spec, &trace_type) ||
 		!add_type(m, &cursor_spec, &cursor_type) ||
 		!add_type(m, &column_spec, &column_type) ||
-		!add_type(m, &state_spec, &state_type)) {
+		!add_type(m, &state_spec, &state_type) ||
+		!add_type(m, &session_spec, &session_type)) {
 		Py_DECREF(m);
 		return NULL;
 	}

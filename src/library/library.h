@@ -43,6 +43,8 @@ struct ts_trace {
 	size_t nkernels, cap_kernels;
 	size_t last_kernel; /* the one that was asked for last */
 	bool kernels_read;
+	ts_session *session;	       /* for races and the like; NULL until the first */
+	char *path;		       /* absolute; from malloc */
 	struct dictionary *dictionary; /* texts of columns; NULL until the first */
 };
 

@@ -7,13 +7,14 @@ tslibdir = $(libdir)
 tslib_PROGRAMS = libtracesmith.so.0
 libtracesmith_so_0_SOURCES = src/library/library.h src/library/ts-error.c src/library/ts-trace.c src/library/ts-cursor.c src/library/ts-kernels.c \
 	src/library/ts-dictionary.c src/library/ts-columns.c src/library/ts-filter.c src/library/ts-args.c \
-	src/library/ts-state.c src/library/ts-writer.c
+	src/library/ts-state.c src/library/ts-writer.c \
+	src/library/ts-session.h src/library/ts-answer.c src/library/ts-session.c src/library/ts-debug.c
 libtracesmith_so_0_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include $(ELF_CFLAGS)
 libtracesmith_so_0_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 libtracesmith_so_0_LDFLAGS = $(AM_LDFLAGS) $(SO_LDFLAGS) -Wl,-soname,libtracesmith.so.0 -Wl,--exclude-libs,ALL \
 	-Wl,--version-script=$(srcdir)/src/library/tracesmith.map
-libtracesmith_so_0_LDADD = libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -lm
-libtracesmith_so_0_DEPENDENCIES = libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
+libtracesmith_so_0_LDADD = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -lm
+libtracesmith_so_0_DEPENDENCIES = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith

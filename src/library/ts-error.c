@@ -20,7 +20,7 @@ static const enum ts_result results[] = {
 	[ERR_UNSUPPORTED] = TS_UNSUPPORTED,
 	[ERR_LIMIT] = TS_LIMIT,
 	[ERR_INFERIOR] = TS_SYSTEM,
-	[ERR_INTERRUPTED] = TS_SYSTEM,
+	[ERR_INTERRUPTED] = TS_INTERRUPTED,
 };
 
 int result_of(struct err *e)

@@ -23,6 +23,7 @@ int ts_open(ts_trace **ret, const char *path)
 		return r;
 	t = xcalloc(1, sizeof *t);
 	t->reader = reader;
+	t->path = realpath(path, NULL);
 	*ret = t;
 	return TS_OK;
 }
@@ -31,6 +32,8 @@ void ts_close(ts_trace *t)
 {
 	if (!t)
 		return;
+	ts_session_close(t->session);
+	free(t->path);
 	if (!t->broken) {
 		library_kernels_free(t);
 		library_dictionary_free(t->dictionary);

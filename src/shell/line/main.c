@@ -5,18 +5,22 @@
  */
 #include "config.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/words.h"
 #include "shell/line/command.h"
 #include "shell/line/editor.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
 #include "shell/print/ranks-view.h"
 #include "shell/line/session.h"
+#include "shell/tools/serve.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
@@ -35,8 +39,9 @@ struct options {
 	const char *attach; /* -p */
 	struct step *steps;
 	unsigned nsteps;
-	char **rest;	/* the program or trace, and its arguments; NULL: none */
-	bool rest_args; /* --args: the words behind the program are its arguments */
+	char **rest;	   /* the program or trace, and its arguments; NULL: none */
+	const char *serve; /* --serve: the socket's number */
+	bool rest_args;	   /* --args: the words behind the program are its arguments */
 };
 
 static const char usage_head[] =
@@ -110,7 +115,7 @@ static bool take_flag(struct session *s, struct options *o, const char *w)
 static struct err *take_valued(struct session *s, struct options *o, char **argv, int argc, int *i)
 {
 	static const char *const names[] = {"--gpu", "-ex", "--ex", "--eval-command", "-x",
-		"--command", "--cd", "-cd", "-p", "--pid"};
+		"--command", "--cd", "-cd", "-p", "--pid", "--serve"};
 	const char *w = argv[*i], *value = NULL, *name = NULL;
 
 	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -129,7 +134,9 @@ static struct err *take_valued(struct session *s, struct options *o, char **argv
 		value = argv[++*i];
 	if (!strcmp(name, "--gpu"))
 		return tool_set_gpu(s, value);
-	if (strstr(name, "cd"))
+	if (!strcmp(name, "--serve"))
+		o->serve = value;
+	else if (strstr(name, "cd"))
 		o->cd = value;
 	else if (!strcmp(name, "-p") || !strcmp(name, "--pid"))
 		o->attach = value;
@@ -280,6 +287,28 @@ static void run_steps(struct session *s, const struct options *o)
 	}
 }
 
+/* A session for a program: without the user's settings, and without a terminal. */
+static int serve_session(struct session *s, const struct options *o)
+{
+	struct err *e = NULL;
+	uint64_t fd;
+
+	if (!word_u64(o->serve, &fd) || fd <= STDERR_FILENO || fd > INT_MAX ||
+		fcntl((int)fd, F_SETFD, FD_CLOEXEC)) {
+		out_error(s->out, usage("no socket is", o->serve));
+		return 1;
+	}
+	s->quiet = true;
+	out_set_color(s->out, false);
+	if (o->cd && chdir(o->cd))
+		e = err_sys(errno, "cannot change to %s", o->cd);
+	if (!e)
+		e = open_subject(s, o);
+	if (!e && o->attach)
+		e = process_attach(s, o->attach, false);
+	return serve(s, (int)fd, e);
+}
+
 static int run_session(struct session *s, const struct options *o)
 {
 	struct err *e = NULL;
@@ -369,6 +398,8 @@ static int run(struct session *s, int argc, char **argv, struct options *o)
 			out_printf(s->out, "tsdb %s\n", PACKAGE_VERSION);
 		return 0;
 	}
+	if (o->serve)
+		return serve_session(s, o);
 	tool = asked_tool(o);
 	if (!tool && o->rest && !o->rest_args && !strcmp(o->rest[0], "help") && !o->rest[1]) {
 		print_usage(s);

@@ -31,6 +31,8 @@ struct out {
 	int failed;	   /* errno of the first failed write */
 	FILE *log;
 	struct buf *collect;		 /* NULL: text goes to fd */
+	FILE *notes;			 /* NULL: stderr */
+	struct err *error;		 /* with notes: the first that was reported */
 	const struct out_screen *screen; /* NULL: none */
 	void *screen_arg;
 	uint64_t progress_since; /* ns; 0: no progress line */
@@ -53,6 +55,7 @@ void out_free(struct out *o)
 	out_flush(o);
 	if (o->log)
 		fclose(o->log);
+	err_free(o->error);
 	buf_free(&o->buf);
 	free(o);
 }
@@ -391,12 +394,35 @@ static void put_error(struct buf *b, const struct err *e)
 	buf_byte(b, '\n');
 }
 
+void out_quiet(struct out *o, FILE *notes)
+{
+	out_flush(o);
+	o->notes = notes;
+}
+
+struct err *out_take_error(struct out *o)
+{
+	struct err *e = o->error;
+
+	o->error = NULL;
+	return e;
+}
+
+FILE *out_notes(struct out *o)
+{
+	return o->notes ? o->notes : stderr;
+}
+
 void out_error(struct out *o, struct err *e)
 {
 	bool color = o->color && isatty(STDERR_FILENO);
 	struct buf b = BUF_INIT;
 
 	out_flush(o);
+	if (o->notes) {
+		o->error = err_first(o->error, e);
+		return;
+	}
 	before_text(o);
 	put_error(&b, e);
 	fprintf(stderr, "%s%s", color ? "\033[31mtsdb:\033[0m " : "tsdb: ", buf_cstr(&b));
@@ -416,9 +442,10 @@ void out_warn(struct out *o, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	before_text(o);
-	text_print(stderr, "tsdb: %s\n", buf_cstr(&b));
-	fflush(stderr);
+	if (!o->notes)
+		before_text(o);
+	text_print(out_notes(o), "tsdb: %s\n", buf_cstr(&b));
+	fflush(out_notes(o));
 	buf_free(&b);
 }
 
@@ -426,7 +453,7 @@ void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total
 {
 	uint64_t now;
 
-	if (!isatty(STDERR_FILENO) || o->pager)
+	if (o->notes || o->pager || !isatty(STDERR_FILENO))
 		return;
 	now = monotonic_ns();
 	if (!o->progress_since)

@@ -8,6 +8,7 @@
 #define SHELL_OUT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include "base/err.h"
 #include "base/buf.h"
 
@@ -64,6 +65,14 @@ void out_restore(struct out *o, struct out_target before);
 void out_set_color(struct out *o, bool on);
 /* Copies all output to path as well; NULL ends it. */
 struct err *out_log(struct out *o, const char *path) TS_CHECK;
+
+/* From now on nothing is written to stderr: notes go to this file, out_error() keeps the first
+ * error for out_take_error(), and no progress is shown. NULL: stderr again. */
+void out_quiet(struct out *o, FILE *notes);
+/* The error that was kept, NULL if there is none; the caller's. */
+struct err *out_take_error(struct out *o) TS_CHECK;
+/* Where notes go: stderr, or out_quiet()'s file. */
+FILE *out_notes(struct out *o);
 
 /* "tsdb: <sentence>. <Cure>." on stderr; frees e. */
 void out_error(struct out *o, struct err *e);

@@ -90,7 +90,7 @@ static void tell_captured(
 	}
 	if (recording) {
 		if (c->commands)
-			text_print(stderr, "%s\n", buf_cstr(&line));
+			text_print(out_notes(s->out), "%s\n", buf_cstr(&line));
 	} else {
 		out_style(s->out, STYLE_NOTE, "%s", buf_cstr(&line));
 		out_str(s->out, "\n");

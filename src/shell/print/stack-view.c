@@ -81,7 +81,7 @@ static void tell_file(struct session *s, const char *path, const char *how, bool
 		kept ? "functions and lines are those that the trace kept"
 		     : "its functions and lines are not known");
 	out_flush(s->out);
-	fprintf(stderr, "tsdb: %s\n", text); /* standard output may be JSON */
+	fprintf(out_notes(s->out), "tsdb: %s\n", text); /* standard output may be JSON */
 	free(text);
 }
 

@@ -114,7 +114,7 @@ static void show_said(void *arg, const char *text, size_t n)
 
 	out_flush(s->out);
 	text_safe(&safe, text, n, TEXT_LINES);
-	fwrite(safe.data, 1, safe.len, stderr);
+	fwrite(safe.data, 1, safe.len, out_notes(s->out));
 	buf_free(&safe);
 }
 

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sessions: a tsdb of their own, asked over a socket (door/door.h).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "door/door.h"
+#include "library/ts-session.h"
+
+enum { TSDB_FD = 3, WORDS_MAX = 256 };
+
+extern char **environ;
+
+struct ts_session {
+	int fd;
+	pid_t pid;
+	bool over;  /* tsdb has ended, or what it says is not understood */
+	char *said; /* at the last stop */
+};
+
+/* --- finding and starting tsdb --- */
+
+/* A tsdb beside the library, or of its installation; a heap string, "tsdb" to look in PATH. */
+static char *find_tsdb(void)
+{
+	static const char *const places[] = {
+		"%.*s/tsdb", "%.*s/../bin/tsdb", "%.*s/../../bin/tsdb"};
+	const char *slash;
+	Dl_info info;
+	char *path;
+
+	if (!dladdr((void *)(uintptr_t)ts_version, &info) || !info.dli_fname ||
+		!(slash = strrchr(info.dli_fname, '/')))
+		return strdup("tsdb");
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		if (asprintf(&path, places[i], (int)(slash - info.dli_fname), info.dli_fname) < 0)
+			return NULL;
+		if (!access(path, X_OK))
+			return path;
+		free(path);
+	}
+	return strdup("tsdb");
+}
+
+/* The socket's end becomes TSDB_FD; dup2() of a number to itself keeps FD_CLOEXEC, posix_spawn's
+ * does not. */
+static int spawn(ts_session *s, const char *path, char *const *words, int end)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t set;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return r;
+	posix_spawnattr_init(&attributes);
+	sigemptyset(&set);
+	posix_spawnattr_setsigmask(&attributes, &set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGPIPE);
+	posix_spawnattr_setsigdefault(&attributes, &set);
+	posix_spawnattr_setflags(&attributes,
+		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn_file_actions_adddup2(&actions, end, TSDB_FD);
+	if (!r)
+		r = posix_spawnp(&s->pid, path, &actions, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+static int start(ts_session *s, const char *const *words, const char *tsdb)
+{
+	char *all[WORDS_MAX + 8], *path = tsdb ? strdup(tsdb) : find_tsdb();
+	int ends[2], n = 0, r;
+
+	if (!path)
+		return result_of(err_nomem());
+	all[n++] = path;
+	all[n++] = (char *)(uintptr_t) "--serve=3";
+	for (; *words; words++) {
+		if (n > WORDS_MAX) {
+			free(path);
+			return result_of(
+				err_new(ERR_LIMIT, "there are more than %d arguments", WORDS_MAX));
+		}
+		all[n++] = (char *)(uintptr_t)*words;
+	}
+	all[n] = NULL;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+		free(path);
+		return result_of(err_sys(errno, "cannot make a socket"));
+	}
+	r = spawn(s, path, all, ends[1]);
+	close(ends[1]);
+	s->fd = ends[0];
+	if (r)
+		r = result_of(err_cure(err_sys(r, "cannot start %s", path),
+			"ts_session_options has the path of another tsdb"));
+	free(path);
+	return r;
+}
+
+/* --- asking --- */
+
+/* tsdb has ended: waits for it; the error that says how. */
+static int ended(ts_session *s)
+{
+	int status = 0;
+
+	s->over = true;
+	kill(s->pid, SIGKILL); /* it may live, and have said what cannot be */
+	if (waitpid(s->pid, &status, 0) != s->pid)
+		status = 0;
+	s->pid = 0;
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		return result_of(err_new(
+			ERR_SYSTEM, "the session's tsdb was ended by signal %d", WTERMSIG(status)));
+	return result_of(err_new(ERR_SYSTEM, "the session's tsdb has ended"));
+}
+
+static char *receive_text(ts_session *s, uint64_t n)
+{
+	char *text = malloc(n + 1);
+
+	if (!text)
+		return NULL;
+	if (!door_receive(s->fd, text, n)) {
+		free(text);
+		return NULL;
+	}
+	text[n] = 0;
+	return text;
+}
+
+static bool sane(const struct door_answer *a)
+{
+	return a->code <= ERR_INTERRUPTED && a->what <= DOOR_TEXT_MAX && a->cure <= DOOR_TEXT_MAX &&
+	       a->notes <= DOOR_TEXT_MAX && a->size <= DOOR_ANSWER_MAX;
+}
+
+/* Heap strings; notes and data may be NULL. */
+static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **ret_notes)
+{
+	struct door_answer a;
+	char *what = NULL, *cure = NULL, *notes = NULL, *data = NULL;
+	int r = TS_OK;
+
+	if (!door_receive(s->fd, &a, sizeof a) || !sane(&a))
+		return ended(s);
+	if (!(what = receive_text(s, a.what)) || !(cure = receive_text(s, a.cure)) ||
+		!(notes = receive_text(s, a.notes)) || !(data = receive_text(s, a.size))) {
+		r = ended(s);
+	} else if (a.code) {
+		struct err *e = err_new((enum err_code)a.code, "%s", what);
+
+		r = result_of(*cure ? err_cure(e, "%s", cure) : e);
+	}
+	free(what);
+	free(cure);
+	if (r) {
+		free(notes);
+		free(data);
+		return r;
+	}
+	*ret_data = data;
+	*ret_notes = notes;
+	*ret_size = a.size;
+	return TS_OK;
+}
+
+static int check(const ts_session *s)
+{
+	if (!s)
+		return result_of(err_new(ERR_USAGE, "there is no session"));
+	if (s->over)
+		return result_of(err_cure(err_new(ERR_STATE, "the session has ended"),
+			"Close it and open another one"));
+	return TS_OK;
+}
+
+static int ask(ts_session *s, const struct door_question *q, const void *bytes, char **ret_data,
+	uint64_t *ret_size, char **ret_notes)
+{
+	const int r = check(s);
+
+	if (r)
+		return r;
+	if (q->size > DOOR_PIECE)
+		return result_of(err_new(ERR_LIMIT, "a question is too long"));
+	if (!door_send(s->fd, q, sizeof *q) || !door_send(s->fd, bytes, q->size))
+		return ended(s);
+	return receive(s, ret_data, ret_size, ret_notes);
+}
+
+static int ask_text(ts_answer **ret, ts_session *s, enum door_op op, const char *bytes, size_t size)
+{
+	const struct door_question q = {.op = op, .size = size};
+	char *data, *notes;
+	uint64_t n;
+	const int r = ask(s, &q, bytes, &data, &n, &notes);
+
+	return r ? r : library_answer(ret, data, notes);
+}
+
+/* --- opening and closing --- */
+
+int library_session_options(
+	struct ts_session_options *ret, const struct ts_session_options *options)
+{
+	static const char *const devices[] = {"soft", "real", "none", "auto"};
+
+	*ret = (struct ts_session_options)TS_SESSION_DEFAULTS;
+	if (!options)
+		return TS_OK;
+	if (!options->size || options->size > sizeof *ret)
+		return result_of(err_new(ERR_USAGE,
+			"the caller sets size to sizeof(struct ts_session_options), at most %zu here",
+			sizeof *ret));
+	memcpy(ret, options, options->size);
+	for (size_t i = 0; ret->on && i < sizeof devices / sizeof *devices; i++) {
+		if (!strcmp(ret->on, devices[i]))
+			return TS_OK;
+	}
+	return ret->on ? result_of(err_new(ERR_USAGE, "\"%s\" is no device", ret->on)) : TS_OK;
+}
+
+static int greet(ts_session *s)
+{
+	char *data, *notes;
+	uint64_t n;
+	bool known;
+	const int r = receive(s, &data, &n, &notes);
+
+	if (r)
+		return r;
+	known = !strcmp(data, DOOR_GREETING);
+	free(data);
+	free(notes);
+	return known ? TS_OK
+		     : result_of(err_new(ERR_UNSUPPORTED,
+			       "the tsdb that was found is of another version than the library"));
+}
+
+int library_session_open(
+	ts_session **ret, const char *const *words, const struct ts_session_options *options)
+{
+	ts_session *s = calloc(1, sizeof *s);
+	int r;
+
+	if (!s)
+		return result_of(err_nomem());
+	s->fd = -1;
+	r = start(s, words, options ? options->tsdb : NULL);
+	if (!r)
+		r = greet(s);
+	if (r)
+		ts_session_close(s);
+	else
+		*ret = s;
+	return r;
+}
+
+void ts_session_close(ts_session *s)
+{
+	if (!s)
+		return;
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->pid)
+		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(s->said);
+	free(s);
+}
+
+void ts_session_interrupt(ts_session *s)
+{
+	if (s && s->pid)
+		kill(s->pid, SIGINT);
+}
+
+int ts_ask(ts_answer **ret, ts_session *s, const char *command)
+{
+	if (!ret || !command)
+		return result_of(
+			err_new(ERR_USAGE, "ts_ask() takes a place for the answer and a command"));
+	return ask_text(ret, s, DOOR_COMMAND, command, strlen(command));
+}
+
+int library_ask_tool(ts_answer **ret, ts_session *s, const char *const *words)
+{
+	size_t n = 0;
+	char *all, *to;
+	int r;
+
+	for (const char *const *w = words; *w; w++)
+		n += strlen(*w) + 1;
+	all = to = malloc(n + 1);
+	if (!all)
+		return result_of(err_nomem());
+	for (; *words; words++)
+		to = stpcpy(to, *words) + 1;
+	r = ask_text(ret, s, DOOR_TOOL, all, n);
+	free(all);
+	return r;
+}
+
+/* --- memory --- */
+
+static int no_memory_at(uint64_t addr, size_t size, const void *bytes)
+{
+	if (!bytes && size)
+		return result_of(err_new(ERR_USAGE, "there is no place for the bytes"));
+	if (size && addr > UINT64_MAX - (size - 1))
+		return result_of(err_new(ERR_USAGE, "the memory would go beyond all addresses"));
+	return TS_OK;
+}
+
+int ts_memory_read(ts_session *s, uint64_t addr, void *dst, size_t size)
+{
+	char *to = dst, *data, *notes;
+	int r = no_memory_at(addr, size, dst);
+
+	for (size_t n; !r && size; size -= n, to += n, addr += n) {
+		struct door_question q = {.op = DOOR_READ, .addr = addr};
+		uint64_t got;
+
+		n = size < DOOR_PIECE ? size : DOOR_PIECE;
+		q.n = n;
+		r = ask(s, &q, NULL, &data, &got, &notes);
+		if (r)
+			break;
+		if (got == n)
+			memcpy(to, data, n);
+		else
+			r = ended(s);
+		free(data);
+		free(notes);
+	}
+	return r;
+}
+
+int ts_memory_write(ts_session *s, uint64_t addr, const void *src, size_t size)
+{
+	const char *from = src;
+	char *data, *notes;
+	int r = no_memory_at(addr, size, src);
+
+	for (size_t n; !r && size; size -= n, from += n, addr += n) {
+		struct door_question q = {.op = DOOR_WRITE, .addr = addr};
+		uint64_t got;
+
+		n = size < DOOR_PIECE ? size : DOOR_PIECE;
+		q.size = n;
+		r = ask(s, &q, from, &data, &got, &notes);
+		if (r)
+			break;
+		free(data);
+		free(notes);
+	}
+	return r;
+}
+
+/* --- stops --- */
+
+/* Whether a line of text begins with `begin` and has `also` in it. */
+static bool has_line(const char *text, const char *begin, const char *also)
+{
+	for (; text && *text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL) {
+		const size_t n = strcspn(text, "\n");
+
+		if (!strncmp(text, begin, strlen(begin)) && memmem(text, n, also, strlen(also)))
+			return true;
+	}
+	return false;
+}
+
+static enum ts_stop stop_of(const char *said)
+{
+	if (has_line(said, "Breakpoint ", ",") || has_line(said, "Watchpoint ", ","))
+		return TS_STOP_BREAKPOINT;
+	if (has_line(said, "The end of the ", "") || has_line(said, "[process ", "exited"))
+		return TS_STOP_END;
+	return has_line(said, "The beginning of the ", "") ? TS_STOP_BEGIN : TS_STOP_OTHER;
+}
+
+/* Runs a command that moves, and says why it stopped. */
+static int move(ts_session *s, const char *command, enum ts_stop *ret)
+{
+	ts_answer *a;
+	const int r = ts_ask(&a, s, command);
+
+	if (r)
+		return r;
+	free(s->said);
+	s->said = strdup(ts_answer_text(a));
+	ts_answer_free(a);
+	if (!s->said)
+		return result_of(err_nomem());
+	if (ret)
+		*ret = stop_of(s->said);
+	return TS_OK;
+}
+
+int ts_run(ts_session *s, enum ts_stop *ret)
+{
+	return move(s, "run", ret);
+}
+
+int ts_continue(ts_session *s, enum ts_stop *ret)
+{
+	return move(s, "continue", ret);
+}
+
+int ts_reverse_continue(ts_session *s, enum ts_stop *ret)
+{
+	return move(s, "reverse-continue", ret);
+}
+
+const char *ts_stop_text(const ts_session *s)
+{
+	return s && s->said ? s->said : "";
+}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races, replays and launches through libtracesmith: the Python module, and examples/time_travel.c as C and as C++."""
+import os
+
+from e2e import BUILD, SRC, Skip, first_existing
+from cases.pymodule import module, python, with_module
+
+SCENARIO = '''
+import sys, tracesmith as ts
+t = ts.open("race_demo.sbt")
+r = t.races()[0]
+assert (r.a.seq, r.b.seq, r.addr, r.size) == (18, 21, 0x302000000, 4096) and "cuStreamWaitEvent on stream 2" in r.cure
+w = t.order.why(18, 21); assert not w.ordered and "may begin before" in w.text
+assert t.order.why(1, 18).before_seq == 1
+assert t.stats() and t.critical_path("--top 1")
+assert ts.diff("race_demo.sbt", "race_demo.sbt")
+with t.replay(on="soft") as p:
+    p.goto(21); assert p.seq == 21 and p.command == t[21]
+    a = p.memory(p.command.args[1], dtype="f4"); assert len(a) == 1024 and a[0] == 1.0, a
+    assert p.who_wrote(a).seq == 18
+    p.step(-4); assert p.seq == 17 and p.memory(a, 4, "f4")[0] == 0
+    p.write(a, b"\\0\\0\\xc8\\x42"); assert p.memory(a, 4, "f4")[0] == 100
+    p.ask("replay restart")
+    assert p.break_kernel("consume") == 1
+    s = p.go_on(); assert (s.why, s.seq) == ("breakpoint", 21) and s.stack[-1].function == "main", s
+    assert p.go_back().why == "begin"
+    c = p.check(); assert c.checked
+for f in (lambda: p.seq, lambda: p.ask("when"), lambda: p.memory(1, 1)):
+    try: f(); raise SystemExit("closed")
+    except ValueError: pass
+with ts.launch([sys.argv[1]], record="new.sbt") as p:
+    p.break_kernel("consume", condition="stream == 2")
+    s = p.run(); assert s.why == "breakpoint" and s.command.kernel_name == "consume", s
+    assert any(f.function == "main" for f in s.stack)
+    p.ask("delete"); s = p.go_on(); assert s.why == "end", s.text
+assert [c.kind for c in ts.open("new.sbt")] == [c.kind for c in t]
+for f, code in ((lambda: ts.launch(["/nowhere"]), "system"), (lambda: t.replay(on="moon"), "usage"), (lambda: t.races("--moon"), "usage")):
+    try: f(); raise SystemExit("not refused")
+    except ts.Error as e: assert e.code == code or print(e.code, e), e
+print("right")
+'''
+HOSTILE = '''
+import os, signal, subprocess, sys, threading, time
+import tracesmith as ts
+t = ts.open("race_demo.sbt")
+def refused(what, f):
+    try:
+        f()
+    except what as e:
+        assert str(e)
+        return
+    raise SystemExit("not refused")
+p = t.replay(on="soft")
+refused(ts.Error, lambda: p.memory(0x10, 8))
+refused(ts.Error, lambda: p.memory(2**64 - 4, 8))
+refused(ts.Error, lambda: p.goto(10**18))
+refused(ts.Error, lambda: p.break_at("kernel x if ("))
+refused(ts.Error, lambda: p.ask("no such command"))
+refused(ts.Error, lambda: p.who_wrote(1, 4))
+refused(ValueError, lambda: p.break_at("launch\\nquit"))
+p.goto(21)
+assert p.seq == 21                      # refusals leave it in order
+wrong = []
+def many():
+    try:
+        for _ in range(10):
+            assert p.seq == 21 and len(p.memory(0x302000000, 64)) == 64
+    except BaseException as e:
+        wrong.append(e)
+threads = [threading.Thread(target=many) for _ in range(4)]
+[x.start() for x in threads]; [x.join() for x in threads]
+assert not wrong, wrong
+# its tsdb is killed: an error, then "ended", and closing is fine
+mine = subprocess.run(["pgrep", "-P", str(os.getpid()), "tsdb"], capture_output=True, text=True).stdout.split()
+assert mine
+for pid in mine:
+    os.kill(int(pid), signal.SIGKILL)
+refused(ts.Error, lambda: p.seq)
+refused(ts.Error, lambda: p.seq)
+p.close()
+# traces that are closed or cut
+t.close()
+refused(ValueError, t.races)
+data = open("race_demo.sbt", "rb").read()
+for n in (0, 5, 100, len(data) // 2, len(data) - 9):
+    open("cut.sbt", "wb").write(data[:n])
+    try:
+        with ts.open("cut.sbt") as c, c.replay(on="none") as r:
+            c.races("--no-exact"), r.goto(1)
+    except ts.Error as e:
+        assert str(e)
+print("alive")
+'''
+NUMPY = '''
+import numpy, tracesmith as ts
+with ts.open("race_demo.sbt") as t, t.replay(on="soft") as r:
+    r.goto(21)
+    m = r.memory(r.command.args[1], dtype="f4")
+    a = numpy.asarray(m)
+    assert a.dtype == "float32" and a.shape == (1024,) and (a == 1).all()
+    r.write(m, numpy.arange(1024, dtype="f4"))
+    assert numpy.asarray(r.memory(m, dtype="f4"))[7] == 7
+print("numpy")
+'''
+
+
+def test_the_scenario_in_python(t):
+    module()
+    t.record('race_demo', out='race_demo.sbt', options=['--timestamps'])
+    program = first_existing(os.path.join(BUILD, 'examples', 'race_demo'))
+    t.match('right\n$', python(t, SCENARIO, program, timeout=120))
+
+
+def test_numpy_takes_memory(t):
+    interpreter = with_module(t, 'numpy')
+    t.record('race_demo', out='race_demo.sbt', options=['--timestamps'])
+    t.equal(python(t, NUMPY, interpreter=interpreter), 'numpy\n', 'numpy')
+
+
+def test_what_cannot_be_is_an_error(t):
+    module()
+    t.record('race_demo', out='race_demo.sbt', options=['--timestamps'])
+    t.match('alive\n$', python(t, HOSTILE, timeout=120))
+
+
+def test_the_scenario_in_c_and_cxx(t):
+    library = first_existing(os.path.join(BUILD, 'libtracesmith.so.0'))
+    program = first_existing(os.path.join(BUILD, 'examples', 'race_demo'))
+    header = os.path.join(SRC, 'include')
+    if not library or not program or not os.path.isdir(header):
+        raise Skip('libtracesmith, its header or race_demo is not there')
+    t.record('race_demo', out='race_demo.sbt', options=['--timestamps'])
+    for compiler, language in (('cc', 'c'), ('c++', 'c++')):
+        if t.run(['sh', '-c', f'command -v {compiler}']).status:
+            raise Skip(f'no {compiler}')
+        r = t.run([compiler, '-Wall', '-Wextra', '-Werror', f'-I{header}', '-x', language, os.path.join(SRC, 'examples/time_travel.c'),
+                   '-x', 'none', library, f'-Wl,-rpath,{BUILD}', '-o', t.path('travel')])
+        t.equal(r.status, 0, f'{compiler}: {r.err}')
+        r = t.run([t.path('travel'), 'race_demo.sbt', program])
+        t.equal(r.status, 0, r.err)
+        t.equal(r.out.splitlines(), [
+            'race: #18 and #21',
+            'missing: cuStreamWaitEvent on stream 2 before #21, for an event recorded on stream 1 after #18',
+            'why: #21 may begin before #18 has finished: it waits for nothing of stream 1',
+            'at #21: 1', 'written by #18', 'before it, at #17: 0', 'what if: 100',
+            'breakpoint 1: reached from consume(float*, float const*, int)'], language)
+        t.match(r'no trace|cannot|No such', t.run([t.path('travel'), '/nowhere']).err)
