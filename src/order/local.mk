@@ -3,7 +3,7 @@
 # Room order: happens-before, access sets, races.
 
 noinst_LIBRARIES += liborder.a
-liborder_a_SOURCES = src/order/order.h src/order/fold/order.c src/order/fold/vector-clock.h src/order/fold/vector-clock.c src/order/fold/fold.h src/order/fold/fold.c \
+liborder_a_SOURCES = src/order/order.h src/order/fold/order.c src/order/fold/vector-clock.h src/order/fold/vector-clock.c src/order/fold/fold.h src/order/fold/fold.c src/order/fold/fold-lanes.h src/order/fold/fold-lanes.c \
 	src/order/fold/access.c src/order/races/conflicts.c src/order/schedule/schedule.c src/order/schedule/rewrite.c src/order/races/ledger.h src/order/races/ledger.c \
 	src/order/races/graph-races.h src/order/races/news.c src/order/races/news.h src/order/races/graph-races.c src/order/races/races.c src/order/kept.h src/order/schedule/kept.c src/order/place.h \
 	src/order/races/unread.h src/order/races/unread.c src/order/early.h src/order/fold/early.c src/order/in-flight.h src/order/races/in-flight.c \
@@ -11,7 +11,7 @@ liborder_a_SOURCES = src/order/order.h src/order/fold/order.c src/order/fold/vec
 	src/order/fold/written-values.h src/order/fold/written-values.c src/order/fold/feed.h src/order/fold/feed.c \
 	src/order/fold/held.h src/order/fold/held.c \
 	src/order/critical-path.h src/order/critical/critical-path.c src/order/critical/critical-graph.c src/order/critical/critical-graph.h
-HEADERS_TO_CHECK += src/order/critical-path.h src/order/critical/critical-graph.h src/order/races/ptx-texts.h src/order/order.h src/order/flow.h src/order/fold/fold.h src/order/fold/vector-clock.h src/order/races/ledger.h src/order/races/graph-races.h src/order/kept.h \
+HEADERS_TO_CHECK += src/order/critical-path.h src/order/critical/critical-graph.h src/order/races/ptx-texts.h src/order/order.h src/order/flow.h src/order/fold/fold.h src/order/fold/fold-lanes.h src/order/fold/vector-clock.h src/order/races/ledger.h src/order/races/graph-races.h src/order/kept.h \
 	src/order/place.h src/order/races/unread.h src/order/early.h src/order/in-flight.h src/order/races/staged.h src/order/races/polls.h src/order/races/ptx-waits.h src/order/schedule/copied.h src/order/expand.h src/order/fold/written-values.h src/order/fold/feed.h src/order/fold/held.h
 
 if HAVE_CMOCKA

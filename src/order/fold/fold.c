@@ -4,90 +4,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "order/fold/fold.h"
+#include "order/fold/fold-lanes.h"
 #include "order/races/staged.h"
-#include "order/fold/written-values.h"
-#include "order/fold/held.h"
-
-struct lane {
-	uint32_t stream; /* SBT_NO_ID: the host */
-	uint32_t ctx;
-	bool known, blocking, is_default;
-	uint32_t index; /* items so far */
-	uint64_t seq;	/* of the last one */
-	struct clock
-		*base; /* what the next one happens after, besides those before it on the lane */
-	struct clock *point; /* base with the lane itself at point_index; made when needed */
-	uint32_t point_index;
-	uint32_t seen_default; /* items of the default stream that it waits for already */
-	bool unseen_by_default, unseen_by_ctx;
-	struct early early;
-	bool waited_for_any; /* for an event that a launch attribute may have recorded */
-	struct moment ahead; /* the end of a launch whose event it waited for, which fires before
-				that; index 0: of none */
-	uint64_t doubt;	     /* the last wait for a value in front of it that an unknown write may
-			      * have ended; 0: none */
-};
-
-struct context {
-	uint32_t default_lane; /* UINT32_MAX: not seen */
-	struct clock *all;     /* what waiting for the context brings, besides the lanes marked
-				  unseen_by_ctx */
-	uint32_t *unseen_default, *unseen_ctx; /* lanes with new work */
-	uint32_t nunseen_default, nunseen_ctx, cap_default, cap_ctx;
-};
-
-struct thread {
-	uint64_t begin;	  /* the sync it is inside of; 0 */
-	struct moment to; /* what is known to be finished when that sync ends */
-	uint32_t lane;
-};
-
-#define LEAVES_MAX 64u
-
-struct fold {
-	struct lane *lanes;
-	uint32_t nlanes, cap_lanes;
-	uint32_t *stream_lanes; /* by id of the stream; UINT32_MAX none */
-	uint32_t nstreams;
-	struct moment *events; /* by id */
-	uint32_t nevents;
-	struct context *contexts; /* by id */
-	uint32_t ncontexts;
-	struct thread *threads; /* by number */
-	uint32_t nthreads;
-	struct values values;
-	struct held held;
-	uint32_t host; /* lane of all threads; UINT32_MAX: none yet, or threads_apart */
-	bool threads_apart;
-	void (*edge)(void *arg, uint64_t from, enum order_edge kind, uint64_t via);
-	void *edge_arg;
-	bool (*early)(void *arg, uint64_t seq, struct order_early *ret);
-	void *early_arg;
-	bool (*code)(void *arg, uint64_t kernel, struct order_early *ret);
-	void *code_arg;
-	bool early_in_order, small_copies_finish;
-	bool doubt;		       /* fold_doubt() */
-	bool attribute_events;	       /* some launch has recorded an event by an attribute */
-	struct clock *by_attribute;    /* for orders of whole commands: the clock after the ends of
-					* such launches */
-	struct order_item before_wait; /* lane UINT32_MAX: none */
-	struct sbt_cmd_batch leaves[LEAVES_MAX]; /* fold_leaves(): addr and value */
-	unsigned nleaves;
-	struct clock *kept[2]; /* clocks of the items returned last */
-};
-
-#define GROW(p, n, want, fill)                                                                     \
-	do {                                                                                       \
-		if ((want) >= (n)) {                                                               \
-			const uint32_t to_ = ((want) + 1 + 63) & ~63u;                             \
-			(p) = xrealloc((p), (size_t)to_ * sizeof *(p));                            \
-			memset((p) + (n), (fill), (size_t)(to_ - (n)) * sizeof *(p));              \
-			(n) = to_;                                                                 \
-		}                                                                                  \
-	} while (0)
-/* a trace with larger ids is hostile; state_apply() refuses it as well */
-#define IDS_MAX (1u << 24)
 
 struct fold *fold_new(bool threads_apart)
 {
@@ -183,264 +101,6 @@ uint32_t fold_lanes(const struct fold *f)
 	return f->nlanes;
 }
 
-/* --- lanes --- */
-
-static uint32_t new_lane(struct fold *f, uint32_t stream)
-{
-	GROW(f->lanes, f->cap_lanes, f->nlanes, 0);
-	f->lanes[f->nlanes] = (struct lane){.stream = stream, .ctx = SBT_NO_ID};
-	return f->nlanes++;
-}
-
-static struct context *context(struct fold *f, uint32_t id)
-{
-	const uint32_t had = f->ncontexts;
-
-	if (id >= IDS_MAX)
-		id = 0; /* no context known: as if there were one */
-	GROW(f->contexts, f->ncontexts, id, 0);
-	for (uint32_t i = had; i < f->ncontexts; i++)
-		f->contexts[i].default_lane = UINT32_MAX;
-	return &f->contexts[id];
-}
-
-/* What kind of stream it is; in a trace that begins in the middle this may be known only later. */
-static void learn(struct fold *f, const struct state *s, uint32_t lane)
-{
-	struct lane *l = &f->lanes[lane];
-	struct state_stream st;
-
-	if (l->known || !state_stream_by_id(s, l->stream, &st))
-		return;
-	l->known = true;
-	l->ctx = st.ctx;
-	l->is_default = st.is_default;
-	l->blocking = !st.is_default && !(st.flags & 1);
-	if (l->is_default)
-		context(f, l->ctx)->default_lane = lane;
-}
-
-static uint32_t stream_lane(struct fold *f, const struct state *s, uint32_t id)
-{
-	if (id >= IDS_MAX)
-		return UINT32_MAX;
-	GROW(f->stream_lanes, f->nstreams, id, 0xff);
-	if (f->stream_lanes[id] == UINT32_MAX)
-		f->stream_lanes[id] = new_lane(f, id);
-	learn(f, s, f->stream_lanes[id]);
-	return f->stream_lanes[id];
-}
-
-static uint32_t host_lane(struct fold *f, uint32_t thread)
-{
-	const uint32_t had = f->nthreads;
-
-	if (!f->threads_apart) {
-		if (f->host == UINT32_MAX)
-			f->host = new_lane(f, SBT_NO_ID);
-		return f->host;
-	}
-	if (thread >= IDS_MAX)
-		thread = 0;
-	GROW(f->threads, f->nthreads, thread, 0);
-	for (uint32_t i = had; i < f->nthreads; i++)
-		f->threads[i].lane = UINT32_MAX;
-	if (f->threads[thread].lane == UINT32_MAX)
-		f->threads[thread].lane = new_lane(f, SBT_NO_ID);
-	return f->threads[thread].lane;
-}
-
-static struct thread *thread_of(struct fold *f, uint32_t number)
-{
-	const uint32_t had = f->nthreads;
-
-	if (number >= IDS_MAX)
-		number = 0;
-	GROW(f->threads, f->nthreads, number, 0);
-	for (uint32_t i = had; i < f->nthreads; i++)
-		f->threads[i].lane = UINT32_MAX;
-	return &f->threads[number];
-}
-
-/* From here on the lane is behind all launches that began early: a moment of its own, with no
- * command. */
-static void settle(struct fold *f, uint32_t lane)
-{
-	struct lane *l = &f->lanes[lane];
-	struct clock *was = l->base;
-
-	if (!l->early.pending)
-		return;
-	l->base = clock_join(was, l->early.pending, lane);
-	l->index++;
-	l->seq = l->early.pending_seq;
-	clock_drop(was);
-	clock_drop(l->early.pending);
-	clock_drop(l->point);
-	l->early.pending = l->point = NULL;
-}
-
-/* The clock of the lane's present moment. Not a new reference. */
-static struct clock *point(struct fold *f, uint32_t lane)
-{
-	struct lane *l = &f->lanes[lane];
-
-	settle(f, lane);
-	if (l->point && l->point_index == l->index)
-		return l->point;
-	clock_drop(l->point);
-	l->point = clock_with(l->base, lane, l->index);
-	l->point_index = l->index;
-	return l->point;
-}
-
-static struct moment moment_of(struct fold *f, uint32_t lane)
-{
-	settle(f, lane);
-	return (struct moment){.clock = clock_ref(point(f, lane)),
-		.lane = lane,
-		.index = f->lanes[lane].index,
-		.seq = f->lanes[lane].seq,
-		.doubt = f->lanes[lane].doubt};
-}
-
-static void take_doubt(struct fold *f, uint32_t lane, uint64_t doubt)
-{
-	if (f->lanes[lane].doubt < doubt)
-		f->lanes[lane].doubt = doubt;
-}
-
-/* The host knows that all work of the context submitted before seq is over: whatever ended a wait
- * came before. */
-static void settle_doubts(struct fold *f, uint32_t ctx, uint64_t seq)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < f->nlanes; i++) {
-		struct lane *l = &f->lanes[i];
-
-		if (l->stream != SBT_NO_ID && l->doubt < seq && l->ctx == ctx)
-			l->doubt = 0;
-		any |= l->stream != SBT_NO_ID && l->doubt;
-	}
-	for (uint32_t i = 0; i < f->nlanes && !any; i++)
-		f->lanes[i].doubt = 0;
-}
-
-/* Lane's next item happens after what c knows. */
-static void join(struct fold *f, uint32_t lane, struct clock *c)
-{
-	struct lane *l = &f->lanes[lane];
-	struct clock *was = l->base;
-
-	early_joined(&l->early, c);
-	l->base = clock_join(was, c, lane);
-	if (l->base != was) {
-		clock_drop(l->point);
-		l->point = NULL;
-	}
-	clock_drop(was);
-}
-
-static void tell(struct fold *f, uint64_t from, enum order_edge kind, uint64_t via)
-{
-	if (f->edge && from)
-		f->edge(f->edge_arg, from, kind, via);
-}
-
-static void join_moment(
-	struct fold *f, uint32_t lane, const struct moment *m, enum order_edge kind, uint64_t via)
-{
-	if (m->index && m->lane != lane)
-		take_doubt(f, lane, m->doubt);
-	if (!m->index || m->lane == lane || clock_at(f->lanes[lane].base, m->lane) >= m->index)
-		return; /* it knows that moment, and with it all that the moment knew */
-	tell(f, m->seq, kind, via);
-	join(f, lane, m->clock);
-}
-
-static void join_lane(struct fold *f, uint32_t lane, uint32_t other, enum order_edge kind)
-{
-	const struct lane *o = &f->lanes[other];
-
-	if (other != lane)
-		settle(f, other);
-	if (o->index && other != lane)
-		take_doubt(f, lane, o->doubt);
-	if (!o->index || other == lane || clock_at(f->lanes[lane].base, other) >= o->index)
-		return;
-	tell(f, o->seq, kind, 0);
-	join(f, lane, point(f, other));
-}
-
-static struct order_item advance(struct fold *f, uint32_t lane, uint64_t seq)
-{
-	struct lane *l = &f->lanes[lane];
-	struct order_item it = {.seq = seq, .lane = lane, .clock = l->base};
-
-	tell(f, l->seq, ORDER_EDGE_STREAM, 0);
-	it.index = ++l->index;
-	l->seq = seq;
-	return it;
-}
-
-/* --- the legacy default stream, and contexts --- */
-
-static void note_unseen(uint32_t **p, uint32_t *n, uint32_t *cap, uint32_t lane)
-{
-	GROW(*p, *cap, *n, 0);
-	(*p)[(*n)++] = lane;
-}
-
-static void barrier(struct fold *f, uint32_t lane)
-{
-	struct lane *l = &f->lanes[lane];
-	struct context *x = context(f, l->ctx);
-
-	if (l->is_default) {
-		for (uint32_t i = 0; i < x->nunseen_default; i++) {
-			f->lanes[x->unseen_default[i]].unseen_by_default = false;
-			join_lane(f, lane, x->unseen_default[i], ORDER_EDGE_DEFAULT);
-		}
-		x->nunseen_default = 0;
-	} else if (l->blocking && x->default_lane != UINT32_MAX &&
-		   f->lanes[x->default_lane].index > l->seen_default) {
-		l->seen_default = f->lanes[x->default_lane].index;
-		join_lane(f, lane, x->default_lane, ORDER_EDGE_DEFAULT);
-	}
-}
-
-static void note_work(struct fold *f, uint32_t lane)
-{
-	struct lane *l = &f->lanes[lane];
-	struct context *x = context(f, l->ctx);
-
-	if (l->blocking && !l->unseen_by_default) {
-		l->unseen_by_default = true;
-		note_unseen(&x->unseen_default, &x->nunseen_default, &x->cap_default, lane);
-	}
-	if (!l->unseen_by_ctx) {
-		l->unseen_by_ctx = true;
-		note_unseen(&x->unseen_ctx, &x->nunseen_ctx, &x->cap_ctx, lane);
-	}
-}
-
-/* All work of the context so far. */
-static struct clock *whole_context(struct fold *f, uint32_t ctx)
-{
-	struct context *x = context(f, ctx);
-
-	for (uint32_t i = 0; i < x->nunseen_ctx; i++) {
-		struct clock *was = x->all;
-
-		f->lanes[x->unseen_ctx[i]].unseen_by_ctx = false;
-		x->all = clock_join(was, point(f, x->unseen_ctx[i]), UINT32_MAX);
-		clock_drop(was);
-	}
-	x->nunseen_ctx = 0;
-	return x->all;
-}
-
 /* --- the host --- */
 
 /* What the host learns becomes one item of its lane, so that whatever it submits from now on is
@@ -448,19 +108,19 @@ static struct clock *whole_context(struct fold *f, uint32_t ctx)
 static struct order_item host_learns(
 	struct fold *f, uint32_t thread, uint64_t seq, const struct moment *m)
 {
-	const uint32_t h = host_lane(f, thread);
+	const uint32_t h = lane_of_thread(f, thread);
 
-	tell(f, m->lane == UINT32_MAX ? 0 : m->seq, ORDER_EDGE_LEARNED, 0);
-	take_doubt(f, h, m->doubt);
+	lane_tell_edge(f, m->lane == UINT32_MAX ? 0 : m->seq, ORDER_EDGE_LEARNED, 0);
+	lane_take_doubt(f, h, m->doubt);
 	if (m->clock)
-		join(f, h, m->clock);
-	return advance(f, h, seq);
+		lane_join(f, h, m->clock);
+	return lane_advance(f, h, seq);
 }
 
 struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
 {
-	const uint32_t lane = host_lane(f, thread);
-	struct order_item ret = advance(f, lane, seq);
+	const uint32_t lane = lane_of_thread(f, thread);
+	struct order_item ret = lane_advance(f, lane, seq);
 
 	ret.early = f->lanes[lane].doubt ? ORDER_EARLY_VALUE : 0;
 	return ret;
@@ -468,7 +128,7 @@ struct order_item fold_host_touch(struct fold *f, uint32_t thread, uint64_t seq)
 
 struct clock *fold_host_knows(struct fold *f, uint32_t thread)
 {
-	const uint32_t lane = host_lane(f, thread); /* may move the lanes */
+	const uint32_t lane = lane_of_thread(f, thread); /* may move the lanes */
 
 	return f->lanes[lane].base;
 }
@@ -501,7 +161,7 @@ void fold_held(struct fold *f, const struct sbt_cmd *c)
 {
 	struct held_cmd x = {.seq = c->seq,
 		.records = c->kind == SBT_EVENT_RECORD ? c->u.event_record.event : SBT_NO_ID,
-		.host = moment_of(f, host_lane(f, c->thread))};
+		.host = lane_moment(f, lane_of_thread(f, c->thread))};
 	const uint64_t id = event_waited_for(c);
 	const struct moment *e = event(f, id);
 
@@ -524,9 +184,9 @@ static struct moment awaited(struct fold *f, const struct state *s, const struct
 
 	switch (scope) {
 	case SBT_SYNC_STREAM:
-		lane = stream >= IDS_MAX ? UINT32_MAX : stream_lane(f, s, (uint32_t)stream);
+		lane = stream >= IDS_MAX ? UINT32_MAX : lane_of_stream(f, s, (uint32_t)stream);
 		if (lane != UINT32_MAX)
-			m = moment_of(f, lane);
+			m = lane_moment(f, lane);
 		break;
 	case SBT_SYNC_EVENT:
 		e = awaited_event(f, c, ev);
@@ -538,14 +198,14 @@ static struct moment awaited(struct fold *f, const struct state *s, const struct
 		}
 		break;
 	default:
-		m.clock = clock_ref(whole_context(f, c->ctx));
+		m.clock = clock_ref(fold_context_clock(f, c->ctx));
 	}
 	return m;
 }
 
 static bool on_sync(struct fold *f, const struct state *s, const struct sbt_cmd *c)
 {
-	struct thread *t = thread_of(f, c->thread);
+	struct thread *t = fold_thread(f, c->thread);
 
 	moment_drop(&t->to);
 	t->begin = c->seq;
@@ -555,13 +215,13 @@ static bool on_sync(struct fold *f, const struct state *s, const struct sbt_cmd 
 
 static bool on_sync_end(struct fold *f, const struct sbt_cmd *c, struct order_item *ret)
 {
-	struct thread *t = thread_of(f, c->thread);
+	struct thread *t = fold_thread(f, c->thread);
 	struct moment m = t->to;
 
 	if (c->result || t->begin != c->u.sync_end.begin)
 		return false;
 	if (m.lane == UINT32_MAX)
-		settle_doubts(f, c->ctx, t->begin);
+		lanes_settle_doubts(f, c->ctx, t->begin);
 	t->begin = 0;
 	t->to = (struct moment){0};
 	*ret = host_learns(f, c->thread, c->seq, &m);
@@ -578,7 +238,7 @@ static bool on_query(
 		return false;
 	m = awaited(f, s, c, c->u.query.scope, c->u.query.stream, c->u.query.event);
 	if (m.lane == UINT32_MAX && m.clock)
-		settle_doubts(f, c->ctx, c->seq);
+		lanes_settle_doubts(f, c->ctx, c->seq);
 	*ret = host_learns(f, c->thread, c->seq, &m);
 	moment_drop(&m);
 	return true;
@@ -592,8 +252,8 @@ static bool on_free(struct fold *f, const struct sbt_cmd *c, struct order_item *
 
 	if (c->result || !c->u.free.addr)
 		return false;
-	m.clock = clock_ref(whole_context(f, c->ctx));
-	settle_doubts(f, c->ctx, c->seq);
+	m.clock = clock_ref(fold_context_clock(f, c->ctx));
+	lanes_settle_doubts(f, c->ctx, c->seq);
 	*ret = host_learns(f, c->thread, c->seq, &m);
 	moment_drop(&m);
 	return true;
@@ -609,7 +269,7 @@ bool fold_is_staged(const struct state *s, const struct sbt_cmd *c)
 
 void fold_host_at(struct fold *f, uint32_t thread, uint32_t *ret_lane, uint32_t *ret_index)
 {
-	*ret_lane = host_lane(f, thread);
+	*ret_lane = lane_of_thread(f, thread);
 	*ret_index = f->lanes[*ret_lane].index;
 }
 
@@ -624,9 +284,9 @@ static void join_value(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
 		values_first(&f->values, &c->u.batch, lane, f->lanes[lane].base);
 
 	if (first && !f->doubt)
-		join_moment(f, lane, first, ORDER_EDGE_VALUE, 0);
+		lane_join_moment(f, lane, first, ORDER_EDGE_VALUE, 0);
 	else
-		take_doubt(f, lane, c->seq);
+		lane_take_doubt(f, lane, c->seq);
 	f->doubt = false;
 }
 
@@ -640,16 +300,16 @@ static void host_returned(
 
 	if (how == STATE_RETURNS_AT_ONCE)
 		return;
-	m = moment_of(f, lane);
-	h = host_lane(f, c->thread);
+	m = lane_moment(f, lane);
+	h = lane_of_thread(f, c->thread);
 	if (how == STATE_RETURNS_PRIOR &&
 		!(f->small_copies_finish &&
 			staged_is_small(&c->u.copy))) { /* all but the copy itself */
 		clock_drop(m.clock);
 		m.clock = clock_with(f->lanes[lane].base, lane, m.index - 1);
 	}
-	join(f, h, m.clock);
-	take_doubt(f, h, m.doubt);
+	lane_join(f, h, m.clock);
+	lane_take_doubt(f, h, m.doubt);
 	f->lanes[h].index++;
 	f->lanes[h].seq = c->seq;
 	moment_drop(&m);
@@ -662,7 +322,7 @@ static void record(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
 
 	if (!e)
 		return;
-	m = moment_of(f, lane);
+	m = lane_moment(f, lane);
 	m.unsure = f->lanes[lane].ahead.index || f->lanes[lane].waited_for_any;
 	held_recorded(&f->held, c->seq, &m);
 	if (e->index && e->seq > c->seq) {
@@ -676,14 +336,14 @@ static void record(struct fold *f, uint32_t lane, const struct sbt_cmd *c)
 static void after(struct fold *f, const struct state *s, uint32_t lane, const struct sbt_cmd *c)
 {
 	for (unsigned i = 0; i < f->nleaves && (c->kind == SBT_COPY || c->kind == SBT_FILL); i++)
-		values_note(&f->values, &f->leaves[i], moment_of(f, lane));
+		values_note(&f->values, &f->leaves[i], lane_moment(f, lane));
 	switch (c->kind) {
 	case SBT_EVENT_RECORD:
 		record(f, lane, c);
 		break;
 	case SBT_BATCH:
 		if (!c->u.batch.is_wait)
-			values_note(&f->values, &c->u.batch, moment_of(f, lane));
+			values_note(&f->values, &c->u.batch, lane_moment(f, lane));
 		break;
 	case SBT_COPY:
 	case SBT_FILL:
@@ -711,7 +371,7 @@ static uint32_t side_lane(struct fold *f, uint32_t lane, const struct clock *sta
 			return e->side[i];
 	if (e->nside == SIDES_MAX)
 		return UINT32_MAX;
-	ret = new_lane(f, f->lanes[lane].stream);
+	ret = lane_new(f, f->lanes[lane].stream);
 	e = &f->lanes[lane].early;
 	GROW(e->side, e->cap, e->nside, 0);
 	e->side[e->nside++] = ret;
@@ -752,7 +412,7 @@ static bool put_besides(struct fold *f, uint32_t lane, uint64_t seq, const struc
 
 	if (side == UINT32_MAX)
 		return false;
-	tell(f, f->lanes[lane].early.seq, ORDER_EDGE_BEGUN, 0);
+	lane_tell_edge(f, f->lanes[lane].early.seq, ORDER_EDGE_BEGUN, 0);
 	*ret = put_early(f, side, seq, ordered ? waited : begin, 0);
 	if (!x->known || !x->waits || ordered)
 		return true;
@@ -786,7 +446,7 @@ static bool place_early(
 		return false;
 	}
 	if (!besides) {
-		tell(f, was.seq, ORDER_EDGE_WAITED, 0);
+		lane_tell_edge(f, was.seq, ORDER_EDGE_WAITED, 0);
 		*ret = put_early(f, lane, c->seq, waited, 0);
 	}
 	ret->behind = was.seq;
@@ -847,7 +507,7 @@ static void note_attribute_event(struct fold *f, const struct sbt_cmd *c, uint32
 
 	if (!f->early_in_order || !early_records(c))
 		return;
-	f->by_attribute = clock_join(was, point(f, lane), UINT32_MAX);
+	f->by_attribute = clock_join(was, lane_point(f, lane), UINT32_MAX);
 	clock_drop(was);
 }
 
@@ -887,10 +547,10 @@ static void wait_for_begun(struct fold *f, uint32_t lane, const struct moment *e
 
 	if (e->lane == lane || clock_at(l->base, e->lane) >= e->index)
 		return;
-	tell(f, e->seq, ORDER_EDGE_BEGUN, via);
-	take_doubt(f, lane, e->doubt);
+	lane_tell_edge(f, e->seq, ORDER_EDGE_BEGUN, via);
+	lane_take_doubt(f, lane, e->doubt);
 	if (e->begun)
-		join(f, lane, e->begun);
+		lane_join(f, lane, e->begun);
 	l->waited_for_any |= l->ahead.index && l->ahead.seq != e->seq; /* only one is kept; what
 									* is known of the other
 									* is lost */
@@ -921,8 +581,8 @@ static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd
 		return ORDER_EARLY_TRIGGER;
 	if (!f->early_in_order && !(a->by_trigger && x.known && x.waits && !x.before))
 		return ORDER_EARLY_EVENT;
-	tell(f, a->seq, ORDER_EDGE_WAITED, 0);
-	join(f, lane, a->clock);
+	lane_tell_edge(f, a->seq, ORDER_EDGE_WAITED, 0);
+	lane_join(f, lane, a->clock);
 	moment_drop(&f->lanes[lane].ahead);
 	return 0;
 }
@@ -930,17 +590,17 @@ static uint16_t behind_begun(struct fold *f, uint32_t lane, const struct sbt_cmd
 static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c, uint32_t stream,
 	struct order_item *ret)
 {
-	const uint32_t lane = stream_lane(f, s, stream), h = host_lane(f, c->thread);
+	const uint32_t lane = lane_of_stream(f, s, stream), h = lane_of_thread(f, c->thread);
 	const struct held_cmd *held;
 
 	if (lane == UINT32_MAX)
 		return false;
 	held = held_find(&f->held, c->seq);
 	if (held)
-		join_moment(f, lane, &held->host, ORDER_EDGE_HOST, 0);
+		lane_join_moment(f, lane, &held->host, ORDER_EDGE_HOST, 0);
 	else
-		join_lane(f, lane, h, ORDER_EDGE_HOST);
-	barrier(f, lane);
+		lane_join_lane(f, lane, h, ORDER_EDGE_HOST);
+	lane_barrier(f, lane);
 	f->attribute_events |= early_records(c);
 	f->lanes[lane].waited_for_any |= f->attribute_events && c->kind == SBT_STREAM_WAIT;
 	if (c->kind == SBT_STREAM_WAIT) {
@@ -949,10 +609,10 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 		if (e && e->is_early)
 			wait_for_begun(f, lane, e, c->seq);
 		else if (e)
-			join_moment(f, lane, e, ORDER_EDGE_EVENT, c->seq);
+			lane_join_moment(f, lane, e, ORDER_EDGE_EVENT, c->seq);
 		f->lanes[lane].waited_for_any |= e && e->unsure && !f->early_in_order;
 		if (f->by_attribute)
-			join(f, lane, f->by_attribute);
+			lane_join(f, lane, f->by_attribute);
 	} else if (c->kind == SBT_BATCH && c->u.batch.is_wait) {
 		join_value(f, lane, c);
 	}
@@ -965,14 +625,14 @@ static bool work(struct fold *f, const struct state *s, const struct sbt_cmd *c,
 		ret->early |= doubt_of(f, lane);
 		f->before_wait.early |= doubt_of(f, lane);
 		note_own_events(f, c, ret);
-		note_work(f, lane);
+		lane_note_work(f, lane);
 		return true;
 	}
-	settle(f, lane);
-	*ret = advance(f, lane, c->seq);
+	lane_settle(f, lane);
+	*ret = lane_advance(f, lane, c->seq);
 	note_front(f, c, ret);
 	note_attribute_event(f, c, lane);
-	note_work(f, lane);
+	lane_note_work(f, lane);
 	after(f, s, lane, c);
 	f->nleaves = 0;
 	ret->clock = f->lanes[lane].base;
