@@ -63,6 +63,7 @@ struct finder {
 	uint32_t *slots; /* of names, by hash, + 1 */
 	size_t nslots;
 	struct taint local, shared; /* what was stored there */
+	bool reads;		    /* loads count, too */
 	bool grew;
 	bool judging; /* all sets are as large as they get */
 };
@@ -468,7 +469,7 @@ static struct taint loaded(const struct instruction *x)
 	return (struct taint){.flags = is_wide(x) ? LOADED : HALF};
 }
 
-static void store_through(struct finder *f, const struct operand *o)
+static void access_through(struct finder *f, const struct operand *o)
 {
 	const struct taint t = value_of_operand(f, o);
 	struct ptx_stores *s = f->out;
@@ -477,9 +478,10 @@ static void store_through(struct finder *f, const struct operand *o)
 	if (!f->judging)
 		return;
 	if (t.flags & LOADED)
-		anywhere(f, "it stores through an address that may have been loaded from memory");
+		anywhere(f,
+			"it accesses memory at an address that may have been loaded from memory");
 	else if (!memcmp(&t.bases, &none, sizeof none) && !(t.flags & ON_CHIP))
-		anywhere(f, "it stores through an address that is made of no parameter");
+		anywhere(f, "it accesses memory at an address that is made of no parameter");
 	if (!memcmp(&t.bases, &none, sizeof none))
 		return;
 	for (size_t i = 0; i < s->nstores; i++)
@@ -507,7 +509,8 @@ static void do_load(struct finder *f, const struct instruction *x)
 		if (p) {
 			const uint32_t lanes = has_part(x, ".v4") ? 4 : has_part(x, ".v2") ? 2 : 1;
 
-			t = narrow && lanes < 2 && !has_part(x, "32")
+			t = narrow && f->reads ? (struct taint){.flags = HALF} /* an index */
+			    : narrow && lanes < 2 && !has_part(x, "32")
 				    ? (struct taint){0}
 				    : with_base(f,
 					      (struct ptx_base){.param = p->param,
@@ -526,6 +529,9 @@ static void do_load(struct finder *f, const struct instruction *x)
 		t = both(t, &f->local);
 		t = both(t, &f->shared);
 	}
+	if (f->reads && !has_part(x, ".param") && !has_part(x, ".local") &&
+		!has_part(x, ".shared") && !has_part(x, ".const"))
+		access_through(f, from);
 	set(f, &x->operands[0], &t);
 }
 
@@ -549,7 +555,7 @@ static void do_store(struct finder *f, const struct instruction *x)
 			grow(f, &f->local, &value);
 			grow(f, &f->shared, &value);
 		}
-		store_through(f, &x->operands[0]);
+		access_through(f, &x->operands[0]);
 	}
 }
 
@@ -564,7 +570,7 @@ static void do_atomic(struct finder *f, const struct instruction *x)
 	if (has_part(x, ".shared"))
 		was = both(was, &f->shared);
 	else
-		store_through(f, &x->operands[gives]);
+		access_through(f, &x->operands[gives]);
 	if (gives)
 		set(f, &x->operands[0], &was);
 	for (unsigned i = 1 + gives; i < x->n && has_part(x, ".shared"); i++) {
@@ -581,10 +587,13 @@ static void do_async_copy(struct finder *f, const struct instruction *x)
 
 	const bool out = has_part(x, ".global.shared");
 
-	if (out && has_part(x, ".tensor"))
-		anywhere(f, "it copies to memory by a tensor map");
+	if ((out || f->reads) && has_part(x, ".tensor"))
+		anywhere(f, "it copies to or from memory by a tensor map");
 	else if (out && x->n)
-		store_through(f, &x->operands[0]);
+		access_through(f, &x->operands[0]);
+	for (unsigned i = 0; f->reads && i < x->n && !has_part(x, ".tensor"); i++)
+		if (x->operands[i].address)
+			access_through(f, &x->operands[i]);
 	grow(f, &f->shared, &any);
 }
 
@@ -596,8 +605,26 @@ static void do_call(struct finder *f, const struct instruction *x)
 		for (unsigned j = 0; x->operands[i].n && j < sizeof harmless / sizeof *harmless;
 			j++)
 			if (same(x->operands[i].words[0], harmless[j]))
-				return;
+				if (!f->reads ||
+					j) /* a string that vprintf prints may be anywhere */
+					return;
 	anywhere(f, "it calls a function");
+}
+
+/* A shift, or a product, that puts a number into the upper half of a word. */
+static bool moves_up(const struct instruction *x)
+{
+	const bool shift = is_op(x, "shl");
+
+	if (x->n < 3 || !(shift || is_op(x, "mul") || is_op(x, "mad")))
+		return false;
+	for (unsigned i = 1; i < 3; i++) {
+		const struct operand *o = &x->operands[i];
+
+		if (o->n == 1 && o->words[0].p[0] >= '0' && o->words[0].p[0] <= '9')
+			return strtoull(o->words[0].p, NULL, 0) >= (shift ? 24u : 1u << 24);
+	}
+	return false;
 }
 
 /* Everything that only computes: the first operand is made of the others. */
@@ -618,6 +645,8 @@ static void do_compute(struct finder *f, const struct instruction *x)
 	for (unsigned i = 0; i < sizeof no_pointer / sizeof *no_pointer; i++)
 		if (is_op(x, no_pointer[i]) && t.flags & LOADED)
 			t.flags = (t.flags & ~(unsigned)LOADED) | HALF;
+	if (t.flags & HALF && (is_op(x, "bfi") || moves_up(x)) && has_part(x, "64"))
+		t.flags |= LOADED;
 	if (t.flags & HALF &&
 		((is_op(x, "mov") && x->n > 1 && x->operands[1].vector && has_part(x, "64")) ||
 			is_op(x, "or")))
@@ -685,9 +714,13 @@ static void run(struct finder *f, const struct instruction *x)
 		anywhere(f, "it writes to memory in a way that is not looked into");
 	} else if (has_part(x, "wmma.store")) {
 		if (x->n && !has_part(x, ".shared"))
-			store_through(f, &x->operands[0]);
+			access_through(f, &x->operands[0]);
+	} else if (f->reads && (is_op(x, "tex") || is_op(x, "tld4") || is_op(x, "suld"))) {
+		anywhere(f, "it reads a texture or a surface");
 	} else if (has_part(x, "wmma.load") || is_op(x, "ldmatrix") || is_op(x, "tex") ||
 		   is_op(x, "tld4") || is_op(x, "suld")) {
+		if (f->reads && x->n > 1 && has_part(x, "wmma.load") && !has_part(x, ".shared"))
+			access_through(f, &x->operands[1]);
 		if (x->n)
 			set(f, &x->operands[0], is_wide(x) ? &wide : &half);
 	} else {
@@ -695,9 +728,9 @@ static void run(struct finder *f, const struct instruction *x)
 	}
 }
 
-void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
+static void look(struct ptx_stores *ret, const char *text, size_t n, const char *entry, bool reads)
 {
-	struct finder f = {.out = ret};
+	struct finder f = {.out = ret, .reads = reads};
 	const char *end = text + n, *p = ptx_find_entry((struct ptx_text){text, end}, entry);
 	int depth = 0;
 	unsigned pass = 0;
@@ -707,6 +740,8 @@ void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const c
 		ret->anywhere = "the code does not have the kernel";
 		return;
 	}
+	if (reads && memmem(text, n, ".managed", 8))
+		anywhere(&f, "the module has managed variables");
 	take_module(&f, text, end);
 	p = take_params(&f, p, end);
 	p = memchr(p, '{', (size_t)(end - p));
@@ -728,6 +763,16 @@ void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const c
 	free(f.list);
 	free(f.names);
 	free(f.slots);
+}
+
+void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
+{
+	look(ret, text, n, entry, false);
+}
+
+void ptx_touches_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
+{
+	look(ret, text, n, entry, true);
 }
 
 void ptx_stores_free(struct ptx_stores *s)
