@@ -8,7 +8,7 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h src/capture/soft
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/core/agent.h src/capture/objects/arrays.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/device-look.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
-	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/objects/graph-publish.h src/capture/objects/graph-change.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/freed.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/reach.h src/capture/memory/ipc.h \
+	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/objects/graph-publish.h src/capture/objects/graph-change.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/freed.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
 	src/capture/cuda/keeper/keep.h src/capture/cuda/keeper/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
@@ -54,7 +54,7 @@ agent_sources = \
 	src/capture/cuda/ptx-beside.c src/capture/cuda/ptx-beside.h \
 	src/capture/objects/known.c src/capture/objects/known.h \
 	src/capture/objects/live.c src/capture/objects/live.h \
-	src/capture/memory/host.c src/capture/memory/host.h src/capture/memory/reach.c src/capture/memory/reach.h \
+	src/capture/memory/host.c src/capture/memory/host.h \
 	src/capture/objects/globals.c src/capture/objects/globals.h \
 	src/capture/core/gate.c src/capture/core/gate.h \
 	src/capture/memory/extent.c src/capture/memory/extent.h \

@@ -85,7 +85,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 17u
+#define TSDB_WIRE_VERSION 16u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -388,17 +388,6 @@ enum tsdb_python_state {
 
 enum tsdb_on_full { TSDB_FULL_WAIT, TSDB_FULL_DROP };
 
-/* Which memory a kernel's launches may touch, found by tsdb from its PTX: only what the pointers at
- * these offsets of the arguments point into. */
-#define TSDB_REACH_MAX 4096u /* kernels, by id */
-#define TSDB_REACH_WORDS 12u
-struct tsdb_reach {
-	_Atomic uint32_t turn; /* 0: not known; odd: being written */
-	uint32_t n;
-	uint64_t key; /* the kernel's: after an exec another one may have its id */
-	uint16_t word[TSDB_REACH_WORDS];
-};
-
 struct tsdb_control {
 	uint32_t magic, version;
 	uint64_t bytes; /* of the whole mapping */
@@ -490,7 +479,6 @@ struct tsdb_control {
 	struct tsdb_error error;
 	struct tsdb_req request;
 	struct tsdb_look look;
-	struct tsdb_reach reach[TSDB_REACH_MAX];
 	struct tsdb_bulk bulk[TSDB_BULK_SLOTS];
 	struct tsdb_ring ring[TSDB_RING_COUNT];
 };

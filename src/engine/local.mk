@@ -76,7 +76,7 @@ libengine_a_SOURCES = \
 	src/engine/record/names.c \
 	src/engine/record/recorder-file.c \
 	src/engine/record/recorder-inside.h \
-	src/engine/record/recorder-memory.c src/engine/record/recorder-reach.c \
+	src/engine/record/recorder-memory.c \
 	src/engine/record/recorder-stacks.c src/engine/record/recorder-symbols.c src/engine/record/recorder-sources.c \
 	src/engine/record/recorder.c \
 	src/engine/recorder.h \

@@ -63,7 +63,6 @@ struct finder {
 	uint32_t *slots; /* of names, by hash, + 1 */
 	size_t nslots;
 	struct taint local, shared; /* what was stored there */
-	bool reads;		    /* loads count, too */
 	bool grew;
 	bool judging; /* all sets are as large as they get */
 };
@@ -469,7 +468,7 @@ static struct taint loaded(const struct instruction *x)
 	return (struct taint){.flags = is_wide(x) ? LOADED : HALF};
 }
 
-static void access_through(struct finder *f, const struct operand *o)
+static void store_through(struct finder *f, const struct operand *o)
 {
 	const struct taint t = value_of_operand(f, o);
 	struct ptx_stores *s = f->out;
@@ -478,10 +477,9 @@ static void access_through(struct finder *f, const struct operand *o)
 	if (!f->judging)
 		return;
 	if (t.flags & LOADED)
-		anywhere(f,
-			"it accesses memory at an address that may have been loaded from memory");
+		anywhere(f, "it stores through an address that may have been loaded from memory");
 	else if (!memcmp(&t.bases, &none, sizeof none) && !(t.flags & ON_CHIP))
-		anywhere(f, "it accesses memory at an address that is made of no parameter");
+		anywhere(f, "it stores through an address that is made of no parameter");
 	if (!memcmp(&t.bases, &none, sizeof none))
 		return;
 	for (size_t i = 0; i < s->nstores; i++)
@@ -509,8 +507,7 @@ static void do_load(struct finder *f, const struct instruction *x)
 		if (p) {
 			const uint32_t lanes = has_part(x, ".v4") ? 4 : has_part(x, ".v2") ? 2 : 1;
 
-			t = narrow && f->reads ? (struct taint){.flags = HALF} /* an index */
-			    : narrow && lanes < 2 && !has_part(x, "32")
+			t = narrow && lanes < 2 && !has_part(x, "32")
 				    ? (struct taint){0}
 				    : with_base(f,
 					      (struct ptx_base){.param = p->param,
@@ -529,9 +526,6 @@ static void do_load(struct finder *f, const struct instruction *x)
 		t = both(t, &f->local);
 		t = both(t, &f->shared);
 	}
-	if (f->reads && !has_part(x, ".param") && !has_part(x, ".local") &&
-		!has_part(x, ".shared") && !has_part(x, ".const"))
-		access_through(f, from);
 	set(f, &x->operands[0], &t);
 }
 
@@ -555,7 +549,7 @@ static void do_store(struct finder *f, const struct instruction *x)
 			grow(f, &f->local, &value);
 			grow(f, &f->shared, &value);
 		}
-		access_through(f, &x->operands[0]);
+		store_through(f, &x->operands[0]);
 	}
 }
 
@@ -570,7 +564,7 @@ static void do_atomic(struct finder *f, const struct instruction *x)
 	if (has_part(x, ".shared"))
 		was = both(was, &f->shared);
 	else
-		access_through(f, &x->operands[gives]);
+		store_through(f, &x->operands[gives]);
 	if (gives)
 		set(f, &x->operands[0], &was);
 	for (unsigned i = 1 + gives; i < x->n && has_part(x, ".shared"); i++) {
@@ -587,13 +581,10 @@ static void do_async_copy(struct finder *f, const struct instruction *x)
 
 	const bool out = has_part(x, ".global.shared");
 
-	if ((out || f->reads) && has_part(x, ".tensor"))
-		anywhere(f, "it copies to or from memory by a tensor map");
+	if (out && has_part(x, ".tensor"))
+		anywhere(f, "it copies to memory by a tensor map");
 	else if (out && x->n)
-		access_through(f, &x->operands[0]);
-	for (unsigned i = 0; f->reads && i < x->n && !has_part(x, ".tensor"); i++)
-		if (x->operands[i].address)
-			access_through(f, &x->operands[i]);
+		store_through(f, &x->operands[0]);
 	grow(f, &f->shared, &any);
 }
 
@@ -605,9 +596,7 @@ static void do_call(struct finder *f, const struct instruction *x)
 		for (unsigned j = 0; x->operands[i].n && j < sizeof harmless / sizeof *harmless;
 			j++)
 			if (same(x->operands[i].words[0], harmless[j]))
-				if (!f->reads ||
-					j) /* a string that vprintf prints may be anywhere */
-					return;
+				return;
 	anywhere(f, "it calls a function");
 }
 
@@ -714,13 +703,9 @@ static void run(struct finder *f, const struct instruction *x)
 		anywhere(f, "it writes to memory in a way that is not looked into");
 	} else if (has_part(x, "wmma.store")) {
 		if (x->n && !has_part(x, ".shared"))
-			access_through(f, &x->operands[0]);
-	} else if (f->reads && (is_op(x, "tex") || is_op(x, "tld4") || is_op(x, "suld"))) {
-		anywhere(f, "it reads a texture or a surface");
+			store_through(f, &x->operands[0]);
 	} else if (has_part(x, "wmma.load") || is_op(x, "ldmatrix") || is_op(x, "tex") ||
 		   is_op(x, "tld4") || is_op(x, "suld")) {
-		if (f->reads && x->n > 1 && has_part(x, "wmma.load") && !has_part(x, ".shared"))
-			access_through(f, &x->operands[1]);
 		if (x->n)
 			set(f, &x->operands[0], is_wide(x) ? &wide : &half);
 	} else {
@@ -728,9 +713,9 @@ static void run(struct finder *f, const struct instruction *x)
 	}
 }
 
-static void look(struct ptx_stores *ret, const char *text, size_t n, const char *entry, bool reads)
+void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
 {
-	struct finder f = {.out = ret, .reads = reads};
+	struct finder f = {.out = ret};
 	const char *end = text + n, *p = ptx_find_entry((struct ptx_text){text, end}, entry);
 	int depth = 0;
 	unsigned pass = 0;
@@ -740,8 +725,6 @@ static void look(struct ptx_stores *ret, const char *text, size_t n, const char 
 		ret->anywhere = "the code does not have the kernel";
 		return;
 	}
-	if (reads && memmem(text, n, ".managed", 8))
-		anywhere(&f, "the module has managed variables");
 	take_module(&f, text, end);
 	p = take_params(&f, p, end);
 	p = memchr(p, '{', (size_t)(end - p));
@@ -763,16 +746,6 @@ static void look(struct ptx_stores *ret, const char *text, size_t n, const char 
 	free(f.list);
 	free(f.names);
 	free(f.slots);
-}
-
-void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
-{
-	look(ret, text, n, entry, false);
-}
-
-void ptx_touches_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry)
-{
-	look(ret, text, n, entry, true);
 }
 
 void ptx_stores_free(struct ptx_stores *s)

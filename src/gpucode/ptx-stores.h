@@ -33,10 +33,6 @@ struct ptx_stores {
 
 /* text: n bytes of PTX. */
 void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry);
-/* The same for all memory that the kernel may read or write, but for constant memory and what is on
- * the chip. A parameter, or part of one, that is loaded in less than 64 bits is an index, and two
- * of them put together are anything. */
-void ptx_touches_find(struct ptx_stores *ret, const char *text, size_t n, const char *entry);
 void ptx_stores_free(struct ptx_stores *s);
 
 static inline bool ptx_bases_has(const struct ptx_bases *b, unsigned i)

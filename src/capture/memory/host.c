@@ -19,7 +19,6 @@
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/crew.h"
-#include "capture/memory/reach.h"
 #include "capture/memory/window.h"
 #include "capture/core/thread.h"
 #include "base/checked.h"
@@ -101,7 +100,6 @@ struct compare {
 	struct call *c;
 	uint8_t *copy;	    /* AT_ONCE pages */
 	uint64_t addr, end; /* memory that the command may read */
-	struct reach reach; /* of it only this */
 };
 
 /* Sends pages first to end of l; a->copy begins with page `from`. Pages that tsdb has are sent as
@@ -201,8 +199,7 @@ static bool compare(void *arg, struct live *l)
 {
 	const struct compare *a = arg;
 	bool looked = false;
-	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr ||
-		!reach_has(&a->reach, l) || !watch(l))
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
 		return false;
 	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
 		       last = (most - 1) / SBT_PAGE,
@@ -276,9 +273,6 @@ static bool may_read(struct compare *a)
 		a->end = sat_add(a->addr, sbt_rows_size(&f.touch[0].rows));
 		return true;
 	}
-	reach_find(a->c, &a->reach);
-	if (a->reach.known)
-		return a->reach.n;
 	const struct sbt_rows *rows = rows_read(&f);
 	if (rows)
 		return copy_may_read(a, rows);

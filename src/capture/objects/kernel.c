@@ -5,8 +5,6 @@
 #include "capture/objects/kernel.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
 #include "capture/memory/discover.h"
@@ -135,8 +133,6 @@ static struct kernel *new_kernel(
 	sbt_kernel_short_name(short_name, sizeof(short_name), k->name);
 	k->short_name = keep_name(short_name);
 	k->collective = effect_of_kernel(k);
-	if (f->module && f->module->hash)
-		k->reach_key = XXH64(k->name, strlen(k->name), f->module->hash);
 	return k;
 }
 

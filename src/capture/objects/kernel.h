@@ -21,9 +21,8 @@ struct kernel {
 	uint32_t nparams;
 	uint32_t args_size;
 	bool params_known;
-	bool dense;	    /* its parameters are in order, each behind the one before */
-	bool collective;    /* waits for other processes' GPUs (effect.c) */
-	uint64_t reach_key; /* of struct tsdb_reach in wire.h; 0: tsdb finds nothing */
+	bool dense;	 /* its parameters are in order, each behind the one before */
+	bool collective; /* waits for other processes' GPUs (effect.c) */
 	const struct kernel_param *params;
 	const char *name;	/* mangled */
 	const char *short_name; /* sbt_kernel_short_name() of it */

@@ -105,8 +105,7 @@ struct recorder {
 	struct recorder_memory memory;
 	struct recent *recent; /* RECENT_MAX, or NULL */
 	uint64_t nrecent;
-	struct recorder_reach *reach; /* recorder-reach.c; NULL: none yet */
-	uint64_t *finished;	      /* FINISHED_MAX seqs, by their low bits; or NULL */
+	uint64_t *finished; /* FINISHED_MAX seqs, by their low bits; or NULL */
 };
 
 /* ---- recorder.c ---- */
@@ -141,14 +140,6 @@ struct err *recorder_write_stack(struct recorder *r, struct inferior *inf, uint3
 void recorder_note_module(struct recorder *r, const struct sbt_cmd_module_load *m);
 struct err *recorder_take_code(struct recorder *r, const struct drain_item *it) TS_CHECK;
 void recorder_forget(struct recorder *r);
-
-/* ---- recorder-reach.c: kernels' code, as it comes ---- */
-void recorder_reach_code(struct recorder *r, const struct drain_item *it);
-void recorder_reach_module(struct recorder *r, const struct sbt_cmd_module_load *m);
-/* Tells the agent which memory the kernel may touch, if that can be found. */
-void recorder_reach_kernel(
-	struct recorder *r, struct inferior *inf, const struct sbt_cmd_kernel_def *k);
-void recorder_reach_free(struct recorder *r);
 
 /* ---- recorder-symbols.c ---- */
 /* The trace's module and frames, as they are written to it. */

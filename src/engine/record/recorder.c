@@ -49,7 +49,6 @@ void recorder_free(struct recorder *r)
 	state_free(r->state);
 	buf_free(&r->tail);
 	recorder_memory_free(r);
-	recorder_reach_free(r);
 	free(r->finished);
 	free(r->program);
 	free(r->cwd);
@@ -221,10 +220,6 @@ static struct err *take_cmd(struct recorder *r, struct inferior *inf, const stru
 		count_call(r, &c->u.unreplayable.call);
 	if (c->kind == SBT_MODULE_LOAD && !c->result)
 		recorder_note_module(r, &c->u.module_load);
-	if (c->kind == SBT_MODULE_LOAD && !c->result)
-		recorder_reach_module(r, &c->u.module_load);
-	if (c->kind == SBT_KERNEL_DEF)
-		recorder_reach_kernel(r, inf, &c->u.kernel_def);
 	if (!(c->flags & SBT_F_SYNTHETIC) && c->kind != SBT_DEVICE && c->kind != SBT_THREAD)
 		r->count++;
 	keep_recent(r, c);
@@ -269,7 +264,6 @@ static struct err *take_item(struct recorder *r, struct inferior *inf, const str
 			e = sbt_writer_time(r->w, it->seq, it->start_ns, it->end_ns);
 		break;
 	case DRAIN_CODE:
-		recorder_reach_code(r, it);
 		if (r->mode != RECORDER_OFF || r->o.keep)
 			e = recorder_take_code(r, it);
 		break;
