@@ -54,17 +54,9 @@ if GPU == 'real':
 # What is not as on CUDA when the corpus is compiled as HIP, with how. Such a pair is judged and told as TODO; that it is not as it should be fails
 # no run. docs/softamd.md has the list.
 HIP_TODO = {
-    'rounded_up_grid': 'the fixed one is accused, likely',
-    'symbol_copy_returns': 'not found',
-    'flag_of_the_host': 'not found: what the host writes while kernels read it',
-    'halves_of_a_page': 'not found: what the host writes while kernels write beside it',
-    'words_in_between': 'not found: what the host writes while kernels write beside it',
-    'used_after_free': 'not found',
-    'freed_then_used': 'not found',
-    'float_sum': 'the fixed one is accused',
+    'flag_of_the_host': 'the fixed one is accused: that its kernel polls is not seen in machine code',
     'shared_memory': 'not found',
     'sync_warp': 'not found: lanes of a wave are in step',
-    'uninitialised': 'the fixed one is accused',
 }
 LOST_SIGNAL = 'hsa_signal_load_relaxed(hsa_signal_t): Assertion'  # tests/e2e/e2e.py says what it is
 

@@ -458,14 +458,11 @@ static struct replay_device *open_device(struct engine *en, uint64_t first, uint
 static struct err *on_a_gpu(
 	struct exact *x, struct engine *en, unsigned i, uint64_t first, uint64_t last)
 {
-	const bool hip = sbt_meta_is_hip(sbt_reader_meta(en->trace.reader));
-	const struct replay_choice c = {
-		.on = hip ? REPLAY_ON_SOFT : REPLAY_ON_REAL, .window = i, .quiet = true};
+	const struct replay_choice c = {.on = REPLAY_ON_REAL, .window = i, .quiet = true};
 	struct replay_device *rd = en->trace.device;
 	struct err *e;
 
 	x->source.writes_only = true;
-	x->hip = hip;
 	if (rd && !rd->watches && !rd->what_if && !rd->partial && rd->first == first &&
 		rd->last == last)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
@@ -484,12 +481,11 @@ static struct err *one_window(
 	struct replay_device *rd = open_device(en, first, last);
 	struct err *e;
 
+	x->hip = sbt_meta_is_hip(sbt_reader_meta(en->trace.reader));
 	if (rd)
 		return replay_device_back(en, sets_and_host(x, en, rd->d, first, last));
-	if (sbt_meta_is_hip(sbt_reader_meta(en->trace.reader)))
-		return on_a_gpu(x, en, i, first, last);
 	e = replay_device_open(en, &c, &rd);
-	if (e && !x->n) {
+	if (e && !x->n && !x->hip) {
 		struct err *other = on_a_gpu(x, en, i, first, last);
 
 		if (!other || other->code == ERR_INTERRUPTED || x->n) {
@@ -538,6 +534,11 @@ static struct err *windows(
 	return NULL;
 }
 
+static const char *soft_name(const struct exact *x)
+{
+	return x->hip ? "the software AMD GPU" : "the software GPU";
+}
+
 /* Puts a failure into the note; frees e. */
 static void explain(struct exact *x, struct err *e)
 {
@@ -545,8 +546,8 @@ static void explain(struct exact *x, struct err *e)
 		x->note = xasprintf("Kernels' accesses are by their arguments: %s.", e->what);
 	else if (!x->n)
 		x->note = xasprintf(
-			"Kernels' accesses are by their arguments: not executed on the software GPU, %s.",
-			e->what);
+			"Kernels' accesses are by their arguments: not executed on %s, %s.",
+			soft_name(x), e->what);
 	else
 		x->note = xasprintf("Kernels' accesses are exact up to #%" PRIu64
 				    ", beyond by their arguments: %s%s.",
@@ -564,16 +565,14 @@ static void explain_success(struct exact *x)
 		buf_str(&b, "No launch had to be executed: all work that could meet another's is "
 			    "ordered.");
 	else if (x->source.writes_only)
-		buf_printf(&b,
-			"What kernels write is exact, as far as it changed memory: executed on %s. What they read is by their arguments.",
-			x->hip ? "the software AMD GPU" : "the machine's GPU");
+		buf_str(&b,
+			"What kernels write is exact, as far as it changed memory: executed on the machine's GPU. What they read is by their arguments.");
 	else if (o && (x->alike || o->n < o->launches))
 		buf_printf(&b,
-			"Kernels' accesses are exact: %zu of %" PRIu64
-			" launches executed on the software GPU",
-			o->n - x->alike, o->launches);
+			"Kernels' accesses are exact: %zu of %" PRIu64 " launches executed on %s",
+			o->n - x->alike, o->launches, soft_name(x));
 	else
-		buf_str(&b, "Kernels' accesses are exact: executed on the software GPU.");
+		buf_printf(&b, "Kernels' accesses are exact: executed on %s.", soft_name(x));
 	if (x->alike)
 		buf_printf(&b, ", and %zu that %s like one of them", x->alike,
 			x->alike == 1 ? "is" : "are");

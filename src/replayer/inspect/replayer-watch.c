@@ -240,6 +240,81 @@ static uint64_t bytes_of(const struct soft_span *s, size_t n)
 	return sum;
 }
 
+/* --- by the record --- */
+
+/* What the record says that copies and fills touch, in the lists of each kind. A device need not
+ * show it: AMD's runtime fills memory that the host can reach with the host. */
+struct by_record {
+	struct rp *rp;
+	uint64_t seq;
+	struct span_list *lists;
+	uint32_t inexact; /* as in struct soft_access_set */
+};
+
+static bool node_of(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_node *ret)
+{
+	const struct by_record *b = arg;
+	const struct rgraph *g = objects_graph(b->rp, graph);
+
+	if (!g || i >= g->nnodes)
+		return false;
+	const struct rnode_version v = objects_node(&g->nodes[i], b->seq);
+
+	*ret = (struct sbt_footprint_node){v.type, {v.payload, v.payload_size}};
+	return true;
+}
+
+static void put_rows(struct by_record *b, unsigned kind, const struct sbt_rows *r)
+{
+	struct span_list *l = &b->lists[kind];
+	const bool flat =
+		r->pitch == r->width && (r->depth == 1 || r->slice == r->pitch * r->height);
+	struct soft_span s = {r->addr, sbt_rows_size(r)};
+
+	if (!s.size)
+		return;
+	if (!flat && (r->depth > SPANS_MAX || r->height > SPANS_MAX / r->depth ||
+			     l->n + r->depth * r->height > SPANS_MAX)) {
+		/* too many for a reply: it may be anything */
+		l->n = 0;
+		s = (struct soft_span){0, UINT64_MAX};
+		b->inexact |= 1u << kind;
+	} else if (!flat) {
+		for (uint64_t z = 0; z < r->depth; z++)
+			for (uint64_t y = 0; y < r->height; y++) {
+				s = (struct soft_span){
+					r->addr + z * r->slice + y * r->pitch, r->width};
+				put_recorded(b->rp, l, &s);
+			}
+		return;
+	}
+	put_recorded(b->rp, l, &s);
+}
+
+static void put_footprint(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
+{
+	static const struct {
+		unsigned does, kind;
+	} kinds[] = {{SBT_READS, SOFT_ACCESS_READ}, {SBT_WRITES, SOFT_ACCESS_WRITTEN},
+		{SBT_UPDATES, SOFT_ACCESS_ATOMIC}};
+
+	(void)c;
+	for (unsigned i = 0; i < f->n; i++)
+		for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+			if (f->touch[i].how & kinds[k].does)
+				put_rows(arg, kinds[k].kind, &f->touch[i].rows);
+}
+
+/* Returns which lists have bytes that may not be touched. */
+static uint32_t put_record(struct rp *rp, const struct sbt_cmd *c, struct span_list *lists)
+{
+	struct by_record b = {rp, c->seq, lists, 0};
+	const struct sbt_footprint_walk walk = {node_of, put_footprint, &b};
+
+	sbt_footprint_each(c, &walk);
+	return b.inexact;
+}
+
 /* always: adds the set even if nothing was touched. */
 static void put_set(struct rp *rp, const struct sbt_cmd *c, const struct soft_access_set *set,
 	uint32_t base, bool always)
@@ -249,6 +324,8 @@ static void put_set(struct rp *rp, const struct sbt_cmd *c, const struct soft_ac
 	struct span_list lists[SOFT_ACCESS_SETS] = {{0}};
 	bool any = always;
 
+	if (base == SOFT_NO_BASE)
+		head.inexact |= put_record(rp, c, lists);
 	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++) {
 		for (size_t i = 0; i < set->n[k]; i++)
 			put_recorded(rp, &lists[k], &set->span[k][i]);
