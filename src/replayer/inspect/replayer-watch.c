@@ -264,31 +264,26 @@ static bool node_of(void *arg, uint64_t graph, unsigned i, struct sbt_footprint_
 	return true;
 }
 
-static void put_rows(struct by_record *b, unsigned kind, const struct sbt_rows *r)
+static void put_rows(struct by_record *b, unsigned kind, const struct sbt_rows *rows)
 {
 	struct span_list *l = &b->lists[kind];
-	const bool flat =
-		r->pitch == r->width && (r->depth == 1 || r->slice == r->pitch * r->height);
-	struct soft_span s = {r->addr, sbt_rows_size(r)};
+	struct sbt_rows r = *rows;
 
-	if (!s.size)
-		return;
-	if (!flat && (r->depth > SPANS_MAX || r->height > SPANS_MAX / r->depth ||
-			     l->n + r->depth * r->height > SPANS_MAX)) {
+	if (r.pitch == r.width && (r.depth == 1 || r.slice == r.pitch * r.height))
+		r = sbt_rows_flat(r.addr, sbt_rows_size(&r));
+	if (r.depth && (r.depth > SPANS_MAX || r.height > SPANS_MAX / r.depth ||
+			       l->n + r.depth * r.height > SPANS_MAX)) {
 		/* too many for a reply: it may be anything */
 		l->n = 0;
-		s = (struct soft_span){0, UINT64_MAX};
 		b->inexact |= 1u << kind;
-	} else if (!flat) {
-		for (uint64_t z = 0; z < r->depth; z++)
-			for (uint64_t y = 0; y < r->height; y++) {
-				s = (struct soft_span){
-					r->addr + z * r->slice + y * r->pitch, r->width};
-				put_recorded(b->rp, l, &s);
-			}
-		return;
+		r = sbt_rows_flat(0, UINT64_MAX);
 	}
-	put_recorded(b->rp, l, &s);
+	for (uint64_t z = 0; z < r.depth; z++)
+		for (uint64_t y = 0; y < r.height; y++) {
+			const struct soft_span s = {r.addr + z * r.slice + y * r.pitch, r.width};
+
+			put_recorded(b->rp, l, &s);
+		}
 }
 
 static void put_footprint(void *arg, const struct sbt_cmd *c, const struct sbt_footprint *f)
