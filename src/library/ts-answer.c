@@ -303,8 +303,8 @@ static char *put_utf8(char *to, unsigned c)
 	return to;
 }
 
-/* What \uXXXX at p stands for; *p is moved to its last character. A half of a pair, and 0, which
- * would end the text, are U+FFFD. */
+/* The character that \uXXXX at *p means; moves *p to the last of its digits. Half of a pair, and 0,
+ * which would end the text, become U+FFFD. */
 static unsigned unicode(const char **p)
 {
 	unsigned c = hex4(*p + 2);

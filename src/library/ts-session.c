@@ -327,23 +327,26 @@ static int no_memory_at(uint64_t addr, size_t size, const void *bytes)
 	return TS_OK;
 }
 
-int ts_memory_read(ts_session *s, uint64_t addr, void *dst, size_t size)
+/* Reads or writes piece by piece; bytes are not changed by DOOR_WRITE. */
+static int transfer(ts_session *s, enum door_op op, uint64_t addr, char *bytes, size_t size)
 {
-	char *to = dst, *data, *notes;
-	int r = no_memory_at(addr, size, dst);
+	const bool reads = op == DOOR_READ;
+	char *data, *notes;
+	int r = no_memory_at(addr, size, bytes);
 
-	for (size_t n; !r && size; size -= n, to += n, addr += n) {
-		struct door_question q = {.op = DOOR_READ, .addr = addr};
+	for (size_t n; !r && size; size -= n, bytes += n, addr += n) {
 		uint64_t got;
 
 		n = size < DOOR_PIECE ? size : DOOR_PIECE;
-		q.n = n;
-		r = ask(s, &q, NULL, &data, &got, &notes);
+		const struct door_question q = {
+			.op = op, .addr = addr, .n = reads ? n : 0, .size = reads ? 0 : n};
+
+		r = ask(s, &q, bytes, &data, &got, &notes);
 		if (r)
 			break;
-		if (got == n)
-			memcpy(to, data, n);
-		else
+		if (reads && got == n)
+			memcpy(bytes, data, n);
+		else if (reads)
 			r = ended(s);
 		free(data);
 		free(notes);
@@ -351,25 +354,14 @@ int ts_memory_read(ts_session *s, uint64_t addr, void *dst, size_t size)
 	return r;
 }
 
+int ts_memory_read(ts_session *s, uint64_t addr, void *dst, size_t size)
+{
+	return transfer(s, DOOR_READ, addr, dst, size);
+}
+
 int ts_memory_write(ts_session *s, uint64_t addr, const void *src, size_t size)
 {
-	const char *from = src;
-	char *data, *notes;
-	int r = no_memory_at(addr, size, src);
-
-	for (size_t n; !r && size; size -= n, from += n, addr += n) {
-		struct door_question q = {.op = DOOR_WRITE, .addr = addr};
-		uint64_t got;
-
-		n = size < DOOR_PIECE ? size : DOOR_PIECE;
-		q.size = n;
-		r = ask(s, &q, from, &data, &got, &notes);
-		if (r)
-			break;
-		free(data);
-		free(notes);
-	}
-	return r;
+	return transfer(s, DOOR_WRITE, addr, (char *)(uintptr_t)src, size);
 }
 
 /* --- stops --- */
