@@ -30,8 +30,10 @@ static inline double fact_ms(uint64_t ns)
 {
 	return (double)ns / 1e6;
 }
-/* "1 launch", "2 launches": the number is printed with %llu before it. */
+/* What makes a plural of a word behind a number: "1 fill", "2 fills". */
 #define FACT_S(n) ((n) == 1 ? "" : "s")
+/* Appends "1 copy" or "2 copies", with a comma in front unless it is the first; nothing for 0. */
+void fact_count(struct buf *b, uint64_t n, const char *one, const char *many);
 
 /* The topics, each in a file of its own. */
 struct err *facts_run(struct fact_maker *m) TS_CHECK;

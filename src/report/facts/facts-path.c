@@ -2,6 +2,7 @@
  *
  * The long pole: the critical path's parts as facts.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include "report/facts/fact-list.h"
@@ -25,11 +26,19 @@ static char *name_of(struct fact_maker *m, enum critical_what what, uint32_t id)
 	}
 }
 
+/* Its first letter a capital, unless it is the name of something. */
+static void begin_sentence(char *name, enum critical_what what)
+{
+	if (what != CRITICAL_KERNEL)
+		*name = (char)toupper((unsigned char)*name);
+}
+
 static void put_part(
 	struct fact_maker *m, const struct critical_part *p, uint64_t length, bool asked)
 {
 	char *name = name_of(m, p->what, p->id), *next = NULL;
 
+	begin_sentence(name, p->what);
 	if (asked && p->next < CRITICAL_WHATS)
 		next = name_of(m, p->next, p->next_id);
 	if (asked)
@@ -91,11 +100,13 @@ void facts_path(struct fact_maker *m)
 	if (p->untimed)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64 " of %" PRIu64
-			" launches, copies and fills without GPU times are not in the critical path.",
-			p->untimed, p->commands);
+			" launches, copies and fills %s no GPU time and %s not in the critical path.",
+			p->untimed, p->commands, p->untimed == 1 ? "has" : "have",
+			p->untimed == 1 ? "is" : "are");
 	if (p->contradictions)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64
-			" times contradict the order of the program, and the critical path leaves those waits out.",
-			p->contradictions);
+			" time%s the order of the program; the critical path leaves %s out.",
+			p->contradictions, p->contradictions == 1 ? " contradicts" : "s contradict",
+			p->contradictions == 1 ? "that wait" : "those waits");
 }

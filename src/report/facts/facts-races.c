@@ -30,9 +30,9 @@ static void put_race(struct fact_maker *m, const struct order_race *r)
 	put_party(m, &b, &r->b);
 	order_race_cure(&cure, r);
 	fact_add(m, FACT_RACE,
-		"%s: %s; both touch %" PRIu64 " bytes at 0x%" PRIx64 ", %" PRIu64
+		"A %s race: %s; both touch %" PRIu64 " byte%s at 0x%" PRIx64 ", %" PRIu64
 		" time%s, and nothing orders them. Cure: %s.",
-		order_tier_name(r->tier), buf_cstr(&b), r->size, r->addr, r->count,
+		order_tier_name(r->tier), buf_cstr(&b), r->size, FACT_S(r->size), r->addr, r->count,
 		FACT_S(r->count), buf_cstr(&cure));
 	fact_seq(m, r->a.seq);
 	fact_seq(m, r->b.seq);
@@ -63,15 +63,15 @@ void facts_races(struct fact_maker *m)
 			put_race(m, &r->r[i]);
 	}
 	if (!sure)
-		fact_add(
-			m, FACT_RACE, "No race was found among %" PRIu64 " commands.", r->commands);
+		fact_add(m, FACT_RACE, "No race was found among %" PRIu64 " command%s.",
+			r->commands, FACT_S(r->commands));
 	if (sure > FACTS_RACES || r->more)
 		fact_add(m, FACT_RACE, "%" PRIu64 " more: tsdb races.",
 			(sure > FACTS_RACES ? sure - FACTS_RACES : 0) + r->more);
 	if (possible)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64
-			" more pair%s may race: what a kernel touches is known from its arguments only (tsdb races --possible).",
+			" more pair%s of commands may race: what a kernel touches is known from its arguments only (tsdb races --possible).",
 			possible, FACT_S(possible));
 	if (r->unknown)
 		fact_add(m, FACT_MISSING,
@@ -88,9 +88,9 @@ static void put_unstable(struct fact_maker *m, const struct fact_unstable *u)
 {
 	fact_add(m, FACT_UNSTABLE,
 		"#%" PRIu64 " gave another result in %" PRIu64 " of %" PRIu64
-		" executions from the same memory%s%s.",
-		u->seq, u->differing, u->executions, u->looks_like ? ": it looks like " : "",
-		u->looks_like ? u->looks_like : "");
+		" execution%s from the same memory%s%s.",
+		u->seq, u->differing, u->executions, FACT_S(u->executions),
+		u->looks_like ? ": it looks like " : "", u->looks_like ? u->looks_like : "");
 	fact_seq(m, u->seq);
 	fact_value(m, "differing", u->differing);
 	fact_value(m, "executions", u->executions);
@@ -110,14 +110,14 @@ void facts_unstable(struct fact_maker *m)
 	if (c->n > FACTS_RACES)
 		fact_add(m, FACT_UNSTABLE, "%zu more: tsdb check.", c->n - FACTS_RACES);
 	else if (!c->n)
-		fact_add(m, FACT_UNSTABLE,
-			"None of %" PRIu64 " launches that were executed again differed.",
-			c->checked);
+		fact_add(m, FACT_UNSTABLE, "None of %" PRIu64 " launch%s executed again differed.",
+			c->checked, c->checked == 1 ? " that was" : "es that were");
 	if (c->not_checked)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64
-			" launches were not executed again: whether they are deterministic is not known.",
-			c->not_checked);
+			" launch%s not executed again: whether %s deterministic is not known.",
+			c->not_checked, c->not_checked == 1 ? " was" : "es were",
+			c->not_checked == 1 ? "it is" : "they are");
 }
 
 /* --- differences --- */
@@ -140,9 +140,11 @@ void facts_changes(struct fact_maker *m)
 	if (!c)
 		return;
 	fact_add(m, FACT_CHANGE,
-		"%s is A, %s is B: A has %" PRIu64 " commands that count, B %" PRIu64
-		", and %" PRIu64 " are the same.",
-		m->from->path, m->from->other, c->a_commands, c->b_commands, c->matched);
+		"%s is A, %s is B: A has %" PRIu64 " command%s that count%s, B %" PRIu64
+		", and %" PRIu64 " %s the same.",
+		m->from->path, m->from->other, c->a_commands, FACT_S(c->a_commands),
+		c->a_commands == 1 ? "s" : "", c->b_commands, c->matched,
+		c->matched == 1 ? "is" : "are");
 	fact_value(m, "matched", c->matched);
 	if (compare_same(c))
 		fact_add(m, FACT_CHANGE, "There is no difference.");

@@ -67,6 +67,27 @@ static struct err *count_all(struct fact_maker *m, struct counts *n)
 	return e;
 }
 
+static void put_counts(struct fact_maker *m, const struct counts *n)
+{
+	struct buf b = BUF_INIT;
+
+	fact_count(&b, n->launches, "launch", "launches");
+	fact_count(&b, n->graphs, "graph launch", "graph launches");
+	fact_count(&b, n->copies, "copy", "copies");
+	fact_count(&b, n->fills, "fill", "fills");
+	fact_count(&b, n->waits, "wait of the host", "waits of the host");
+	fact_add(m, FACT_RUN, "%" PRIu64 " command%s%s%s.", n->commands, FACT_S(n->commands),
+		b.len ? ": " : ", none of which is work or waits for it",
+		b.len ? buf_cstr(&b) : "");
+	fact_value(m, "commands", n->commands);
+	fact_value(m, "launches", n->launches);
+	fact_value(m, "graph_launches", n->graphs);
+	fact_value(m, "copies", n->copies);
+	fact_value(m, "fills", n->fills);
+	fact_value(m, "host_waits", n->waits);
+	buf_free(&b);
+}
+
 static void put_run(struct fact_maker *m, const struct counts *n)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(m->from->r);
@@ -80,19 +101,11 @@ static void put_run(struct fact_maker *m, const struct counts *n)
 		*meta->program ? meta->program : "A program", meta->pid, meta->host, when,
 		meta->tsdb);
 	fact_add(m, FACT_RUN, "The device is %s%s.", *meta->gpu ? meta->gpu : "not known",
-		meta->soft ? ", which runs on the CPU: its times are no GPU's" : "");
-	fact_add(m, FACT_RUN,
-		"%" PRIu64 " commands: %" PRIu64 " launches, %" PRIu64 " graph launches, %" PRIu64
-		" copies, %" PRIu64 " fills, %" PRIu64 " waits of the host.",
-		n->commands, n->launches, n->graphs, n->copies, n->fills, n->waits);
-	fact_value(m, "commands", n->commands);
-	fact_value(m, "launches", n->launches);
-	fact_value(m, "graph_launches", n->graphs);
-	fact_value(m, "copies", n->copies);
-	fact_value(m, "fills", n->fills);
-	fact_value(m, "host_waits", n->waits);
+		meta->soft && *meta->gpu ? ", which runs on the CPU: its times are no GPU's" : "");
+	put_counts(m, n);
 	if (n->failed > FACTS_FAULTS)
-		fact_add(m, FACT_FAULT, "%" PRIu64 " more calls failed.", n->failed - FACTS_FAULTS);
+		fact_add(m, FACT_FAULT, "%" PRIu64 " more call%s failed.", n->failed - FACTS_FAULTS,
+			FACT_S(n->failed - FACTS_FAULTS));
 	else if (!n->failed)
 		fact_add(m, FACT_FAULT, "No call failed.");
 }
@@ -122,14 +135,14 @@ static void put_meta_missing(struct fact_maker *m, const struct counts *n)
 	else if (n->untimed)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64 " of %" PRIu64
-			" launches, copies and fills have no GPU time: the trace ended before they did, or the driver gave none.",
-			n->untimed, n->work);
+			" launches, copies and fills %s no GPU time: the trace ended before they did, or the driver gave none.",
+			n->untimed, n->work, n->untimed == 1 ? "has" : "have");
 	if (!meta->stacks)
 		fact_add(m, FACT_MISSING, "Host stacks were not recorded.");
 	else if (n->without_stack)
 		fact_add(m, FACT_MISSING,
-			"%" PRIu64 " of %" PRIu64 " launches, copies and fills have no host stack.",
-			n->without_stack, n->work);
+			"%" PRIu64 " of %" PRIu64 " launches, copies and fills %s no host stack.",
+			n->without_stack, n->work, n->without_stack == 1 ? "has" : "have");
 }
 
 static void put_missing(struct fact_maker *m, const struct counts *n)
@@ -142,8 +155,9 @@ static void put_missing(struct fact_maker *m, const struct counts *n)
 	put_meta_missing(m, n);
 	put_lines(m, sbt_reader_damage(from->r));
 	if (sbt_reader_lost(from->r))
-		fact_add(m, FACT_MISSING, "%" PRIu64 " records were lost while recording.",
-			sbt_reader_lost(from->r));
+		fact_add(m, FACT_MISSING, "%" PRIu64 " record%s lost while recording.",
+			sbt_reader_lost(from->r),
+			sbt_reader_lost(from->r) == 1 ? " was" : "s were");
 	for (unsigned i = 0; sbt_reader_unreplayable(from->r, i, &call, &calls); i++)
 		fact_add(m, FACT_MISSING,
 			"%s, called %" PRIu64
@@ -157,8 +171,8 @@ static void put_missing(struct fact_maker *m, const struct counts *n)
 	}
 	if (t.unknown)
 		fact_add(m, FACT_MISSING,
-			"%" PRIu64 " things could not be found out, the last: %s.", t.unknown,
-			t.last_unknown ? t.last_unknown : "not named");
+			"%" PRIu64 " thing%s could not be found out, the last: %s.", t.unknown,
+			FACT_S(t.unknown), t.last_unknown ? t.last_unknown : "not named");
 	if (t.oddities)
 		fact_add(m, FACT_MISSING,
 			"%" PRIu64 " command%s contradict%s what came before, the last: %s.",

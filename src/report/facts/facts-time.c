@@ -128,8 +128,8 @@ static void put_copies(struct fact_maker *m, const struct stats_copies *c)
 	speed = c->time_ns ? xasprintf(" in %.3f ms, %.2f GB/s", fact_ms(c->time_ns),
 				     (double)c->timed_bytes / (double)c->time_ns)
 			   : xstrdup("");
-	fact_add(m, FACT_WORK, "%" PRIu64 " %s: %" PRIu64 " bytes%s.", c->count, what, c->bytes,
-		speed);
+	fact_add(m, FACT_WORK, "%" PRIu64 " %s: %" PRIu64 " byte%s%s.", c->count, what, c->bytes,
+		FACT_S(c->bytes), speed);
 	free(what);
 	free(speed);
 	fact_seq(m, c->fastest_seq);
@@ -143,27 +143,40 @@ static void put_memory(struct fact_maker *m, const struct stats_device *d)
 	if (!d->allocated_most_seq)
 		return;
 	fact_add(m, FACT_WORK,
-		"Device %u had %" PRIu64 " bytes allocated at most, after #%" PRIu64
+		"Device %u had %" PRIu64 " byte%s allocated at most, after #%" PRIu64
 		", and %" PRIu64 " at the end.",
-		d->device, d->allocated_most, d->allocated_most_seq, d->allocated_end);
+		d->device, d->allocated_most, FACT_S(d->allocated_most), d->allocated_most_seq,
+		d->allocated_end);
 	fact_seq(m, d->allocated_most_seq);
 	fact_value(m, "most_bytes", d->allocated_most);
 	fact_value(m, "end_bytes", d->allocated_end);
 	fact_place(m, d->allocated_stack);
 }
 
+/* Those are said by direction, see put_copies(). */
+static bool is_copy(const struct summary_row *k)
+{
+	return k->id == SBT_NO_ID && k->name &&
+	       (!strncmp(k->name, "copy ", 5) || !strcmp(k->name, "fill"));
+}
+
 void facts_work(struct fact_maker *m)
 {
 	const struct stats *s = m->from->stats;
 	const struct summary_rows *k = s ? &s->sums.kernels : NULL;
+	size_t n = 0;
 
 	if (!s)
 		return;
-	for (size_t i = 0; i < k->n && i < FACTS_TOP; i++)
-		put_kernel(m, &k->v[i], s->sums.all.time_ns);
-	if (k->n > FACTS_TOP)
-		fact_add(m, FACT_WORK, "%zu other kernels, copies and fills: tsdb summary.",
-			k->n - FACTS_TOP);
+	for (size_t i = 0; i < k->n; i++) {
+		if (is_copy(&k->v[i]))
+			continue;
+		if (n++ < FACTS_TOP)
+			put_kernel(m, &k->v[i], s->sums.all.time_ns);
+	}
+	if (n > FACTS_TOP)
+		fact_add(m, FACT_WORK, "%zu more kernel%s: tsdb stats --top 0.", n - FACTS_TOP,
+			FACT_S(n - FACTS_TOP));
 	for (size_t i = 0; i < s->ncopies; i++)
 		put_copies(m, &s->copies[i]);
 	for (size_t i = 0; i < s->ndevices; i++)

@@ -4,6 +4,7 @@
  */
 #include "report/facts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
@@ -46,6 +47,12 @@ void fact_add(struct fact_maker *m, enum fact_topic topic, const char *fmt, ...)
 	f->v[f->n++] =
 		(struct fact){.topic = topic, .text = text_safe_dup(buf_cstr(&raw), raw.len)};
 	buf_free(&raw);
+}
+
+void fact_count(struct buf *b, uint64_t n, const char *one, const char *many)
+{
+	if (n)
+		buf_printf(b, "%s%" PRIu64 " %s", b->len ? ", " : "", n, n == 1 ? one : many);
 }
 
 static struct fact *last(struct fact_maker *m)

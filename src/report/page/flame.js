@@ -2,7 +2,7 @@
 //
 // The flame graph of what is selected: work summed up by host stack, outermost call below the root, the kernel at the end.
 import { fitted, FONT } from './paint.js';
-import { duration } from './view.js';
+import { counted, duration } from './view.js';
 
 /** Sums of a tree: {name, weight, count, children: Map, gpu}. weigh(i): what a command counts. */
 export function flameTree(trace, indices, weigh) {
@@ -105,6 +105,6 @@ export class FlameGraph {
 		if (!hit)
 			return;
 		const { node } = hit, share = this.top.weight ? (100 * node.weight / this.top.weight).toFixed(1) : '0';
-		this.note.textContent = `${node.name}: ${this.by === 'time' ? duration(node.weight) : node.weight}, ${node.count} commands, ${share} %`;
+		this.note.textContent = `${node.name}: ${this.by === 'time' ? duration(node.weight) : node.weight}, ${counted(node.count, 'command')}, ${share} %`;
 	}
 }

@@ -13,7 +13,7 @@ import { fromHash, toHash } from './place.js';
 import { search, seqOf } from './search.js';
 import { LABELS, Timeline } from './timeline.js';
 import { KIND, readLater, readPairs, readTrace } from './trace.js';
-import { duration, View } from './view.js';
+import { counted, duration, View } from './view.js';
 
 const $ = (id) => document.getElementById(id);
 const TABS = ['command', 'state', 'flame', 'facts'];
@@ -107,7 +107,7 @@ class Page {
 		this.model.range = null;
 		const { from, to } = this.model.extent();
 		this.view.limit(from, to);
-		this.view.set(from, to);
+		this.view.all();
 		$('axis').value = axis === TIME ? 'time' : 'commands';
 		if (this.model.cursor)
 			this.timeline.reveal(this.model.cursor.t, this.model.cursor.i);
@@ -126,7 +126,7 @@ class Page {
 	}
 	#tellRange() {
 		const { range, axis } = this.model;
-		this.say(!range ? '' : axis === TIME ? `${duration(range.to - range.from)} selected` : `${Math.round(range.to - range.from)} commands selected`);
+		this.say(!range ? '' : axis === TIME ? `${duration(range.to - range.from)} selected` : `${counted(Math.round(range.to - range.from), 'command')} selected`);
 	}
 	say(text) {
 		$('said').textContent = text;
@@ -169,8 +169,7 @@ class Page {
 	#remember() {
 		if (location.hash !== this.known)
 			return;
-		const { model, view } = this, at = model.cursor, whole = model.extent();
-		const moved = Math.abs(view.from - whole.from) > 1e-9 || Math.abs(view.to - whole.to) > 1e-9;
+		const { model, view } = this, at = model.cursor, moved = !view.whole;
 		const hash = toHash({
 			at: at ? model.sides[at.t].trace.seq[at.i] : undefined, trace: at?.t,
 			from: moved ? view.from : undefined, to: view.to,
@@ -216,7 +215,7 @@ class Page {
 			next: () => to(model.neighbour(1, true)), previous: () => to(model.neighbour(-1, true)),
 			nextAny: () => to(model.neighbour(1, false)), previousAny: () => to(model.neighbour(-1, false)),
 			focus: moved(() => this.#focus()),
-			all: moved(() => view.set(model.extent().from, model.extent().to)),
+			all: moved(() => view.all()),
 			mark: () => model.cursor && this.select({ from: model.side().begins(model.cursor.i, model.axis), to: model.side().ends(model.cursor.i, model.axis) }),
 			clear: () => ($('help').open ? $('help').close() : this.select(null)),
 			axis: () => this.setAxis(model.axis === TIME || !model.sides.some((s) => s.trace.head.timed) ? SLOTS : TIME),
@@ -342,12 +341,13 @@ async function main() {
 	const begin = performance.now(), a = await readTrace(document, 0), b = await readTrace(document, 1);
 	const pairs = b ? await readPairs(document, a, b) : null;
 	$('help-keys').replaceChildren(help());
-	$('program').replaceChildren(a.head.program || a.head.path, el('span', { class: 'dim' }, ` ${a.n} commands, ${a.head.gpu || 'no device'}`));
+	$('program').replaceChildren(el('span', { title: a.head.program }, (a.head.program || a.head.path).replace(/.*\//, '')), el('span', { class: 'dim' }, ` ${counted(a.n, 'command')}, ${a.head.gpu || 'no device'}`));
 	document.title = `${a.head.path}: tsdb report`;
-	if (!a.n)
-		throw new Error('the trace has no commands');
 	const page = globalThis.report = new Page(new Model(b ? [a, b] : [a], pairs));
-	$('loading').remove();
+	if (page.timeline.rows.some((r) => r.lane))
+		$('loading').remove();
+	else
+		$('loading').textContent = 'There is no command to draw.';
 	await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
 	page.shown = performance.now() - begin; /* ms */
 	await Promise.all(page.model.sides.map(async (side, t) => {

@@ -7,6 +7,7 @@ import { bytes, duration } from './view.js';
 import { ARROW_HOST, ARROW_LEARNED, ARROW_STREAM, FAILED, IN_GRAPH, KIND, SYNTHETIC } from './trace.js';
 
 const ROWS_MAX = 300;
+const BAD = ['fault', 'race', 'unstable']; /* topics */
 
 /** go(t, i): moves the cursor; it becomes the button's action. */
 export class Panel {
@@ -130,12 +131,13 @@ export class Panel {
 			if (!side.trace.facts)
 				return [];
 			const head = this.model.sides.length > 1 ? [el('h2', {}, `${'AB'[t]}: ${side.trace.head.path}`)] : [];
-			return head.concat(side.trace.facts.topics.map((topic) => [el('h3', {}, topic.title), el('ul', { class: `facts ${topic.topic}` }, topic.facts.map((f) => this.#fact(f, t)))]).flat());
+			return head.concat(side.trace.facts.topics.map((topic) => [el('h3', {}, topic.title), el('ul', { class: `facts ${topic.topic}` }, topic.facts.map((f) => this.#fact(f, t, BAD.includes(topic.topic))))]).flat());
 		}).flat();
 	}
-	#fact(f, t) {
+	/** bad: those of its topic that name a command are bad news. */
+	#fact(f, t, bad) {
 		const links = f.seqs.filter((s) => !f.text.includes(`#${s}`)).map((s) => [' ', this.link(t, s)]).flat();
-		return el('li', {}, this.#linked(f.text, f.seqs, t), f.call_site ? el('span', { class: 'place' }, ` ${f.call_site}`) : '', links);
+		return el('li', { class: bad && f.seqs.length > 0 && 'bad' }, this.#linked(f.text, f.seqs, t), f.call_site ? el('span', { class: 'place' }, ` ${f.call_site}`) : '', links);
 	}
 	/** The text with its "#41" as links. */
 	#linked(text, seqs, t) {

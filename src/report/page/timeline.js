@@ -5,7 +5,7 @@ import { ARROW_STREAM, FAILED } from './trace.js';
 import { placeAt, SLOTS, TIME } from './lanes.js';
 import { Bars, fitted, FONT, PixelRow, walk } from './paint.js';
 import { lowerBound, upperBound } from './bisect.js';
-import { duration, step } from './view.js';
+import { marked, step } from './view.js';
 
 export const LABELS = 148; /* pixels for the lanes' names */
 const AXIS = 22, GROUP = 22, STREAM = 26, HOST = 20, RANGE = 16, STRIP = 4, GAP = 3, ALONE = 4;
@@ -90,9 +90,14 @@ export class Timeline {
 		return this.rows.filter((r) => r.y + r.h > this.scroll && r.y < this.scroll + this.seen);
 	}
 
+	/** From one mark of the axis to the next: commands have no halves. */
+	#apart() {
+		const s = step(this.view.to - this.view.from, Math.max(2, this.view.width / 130));
+		return this.model.axis === TIME ? s : Math.max(1, s);
+	}
 	#marks() {
-		const { view } = this, s = step(view.to - view.from, Math.max(2, view.width / 130)), out = [];
-		for (let v = Math.ceil(view.from / s) * s; v < view.to && out.length < 100; v += s)
+		const { view } = this, s = this.#apart(), out = [], any = this.rows.some((r) => r.lane);
+		for (let v = Math.ceil(view.from / s) * s; any && v < view.to && out.length < 100; v += s)
 			out.push(v);
 		return out;
 	}
@@ -102,13 +107,19 @@ export class Timeline {
 		for (const v of this.#marks())
 			g.fillRect(Math.round(view.x(v)), this.scroll, 1, this.seen);
 	}
+	/** The axis' marks that have room for their text: [{x, text}]. */
+	axisTexts() {
+		const { view, model } = this, apart = this.#apart();
+		return this.#marks().map((v) => ({ x: view.x(v) + 3, text: model.axis === TIME ? marked(v, apart) : slotLabel(model, v) }))
+			.filter(({ x, text }) => x + text.length * this.letter <= view.width);
+	}
 	#axis() {
-		const { g, view, model } = this;
+		const { g } = this;
 		g.fillStyle = this.colours.panel;
 		g.fillRect(0, 0, this.width, AXIS);
 		g.fillStyle = this.colours.dim;
-		for (const v of this.#marks())
-			g.fillText(model.axis === TIME ? duration(v) : slotLabel(model, v), LABELS + view.x(v) + 3, AXIS / 2);
+		for (const { x, text } of this.axisTexts())
+			g.fillText(text, LABELS + x, AXIS / 2);
 		g.fillRect(0, AXIS - 1, this.width, 1);
 	}
 

@@ -5,9 +5,8 @@
 export class View {
 	constructor(from, to) {
 		this.limit(from, to);
-		this.from = from;
-		this.to = to;
 		this.width = 1000; /* pixels */
+		this.all();
 	}
 	/** The whole axis: one sees a little beyond it at most. */
 	limit(from, to) {
@@ -23,6 +22,13 @@ export class View {
 	}
 	v(x) {
 		return this.from + x / this.scale;
+	}
+	/** Shows the whole axis. */
+	all() {
+		this.set(this.least, this.most);
+	}
+	get whole() {
+		return this.to - this.from > (this.most - this.least) * (1 - 1e-9);
 	}
 	set(from, to) {
 		const span = Math.min(Math.max(to - from, this.smallest), this.most - this.least);
@@ -58,11 +64,22 @@ export function step(span, n) {
 	return [1, 2, 5, 10].map((k) => k * power).find((s) => s >= raw);
 }
 
+/** A mark of an axis whose marks are `s` apart: as many digits as tell it from the next. */
+export function marked(ns, s) {
+	const a = Math.abs(ns), by = a >= 1e9 ? 1e9 : a >= 1e6 ? 1e6 : a >= 1e3 ? 1e3 : 1;
+	return duration(ns, Math.max(0, Math.min(12, Math.ceil(-Math.log10(s / by) - 1e-9))));
+}
+
 /** Nanoseconds as people read them; digits: after the point. */
 export function duration(ns, digits = 3) {
 	const a = Math.abs(ns);
 	const [unit, by] = a >= 1e9 ? ['s', 1e9] : a >= 1e6 ? ['ms', 1e6] : a >= 1e3 ? ['µs', 1e3] : ['ns', 1];
 	return `${Number((ns / by).toFixed(by === 1 ? 0 : digits))} ${unit}`;
+}
+
+/** "1 command", "2 commands". */
+export function counted(n, one) {
+	return `${n} ${one}${n === 1 ? '' : 's'}`;
 }
 
 export function bytes(n) {

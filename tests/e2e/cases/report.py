@@ -218,6 +218,54 @@ def test_place(t):
         clean(t, b)
 
 
+ROOM = """(() => {
+    const find = document.getElementById('find'), style = getComputedStyle(find), g = document.createElement('canvas').getContext('2d');
+    g.font = style.font;
+    return find.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - g.measureText(find.placeholder).width;
+})()"""
+ENDS = """report.timeline.rows.filter((r) => r.lane).map((r) => { const a = r.lane.on(report.model.axis); return [report.view.x(a.begins[0]), report.view.width - report.view.x(a.reach.at(-1))]; })"""
+
+
+def test_first_sight(t):
+    """Wide or narrow: the search's hint is whole, the first and last command of each lane are in view, and no two marks of the axis are the same."""
+    made(t)
+    with browser.Browser(t) as b:
+        for width in (1400, 700):
+            b.resize(width, 900)
+            b.open('r.html')
+            t.check(b.value(ROOM) >= 18, f'the hint, and the cross that empties the field, have no room at {width}')
+            for axis in ('time', 'commands'):
+                b.open('r.html', f'#axis={axis}')
+                t.equal([e for e in b.value(ENDS) if min(e) < 3], [], f'ends of lanes at {width}, {axis}')
+            b.open('r.html')
+            for _ in range(30):
+                texts = b.value('report.timeline.axisTexts()')
+                t.equal(len({x['text'] for x in texts}), len(texts), f'marks {texts}')
+                t.check(all(x['x'] >= 0 and x['x'] < width for x in texts), f'marks {texts}')
+                b.value('report.view.zoom(0.6, report.view.width / 3)')
+        clean(t, b)
+
+
+def test_nothing_to_draw(t):
+    """A trace without a command, and a range of those that no lane shows: the page says so, and has what facts there are."""
+    browser.chromium()
+    t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 'e.sbt', '--', '/bin/true').status, 0, 'record')
+    made(t)
+    t.equal(t.tsdb('report', 'e.sbt', '-o', 'e.html').status, 0, 'report')
+    t.equal(t.tsdb('report', 't.sbt', '1', '-o', 's.html').status, 0, 'report of notes')
+    with browser.Browser(t) as b:
+        for name, n in (('e.html', '0 commands'), ('s.html', '1 command')):
+            b.open(name)
+            t.equal(b.value("document.getElementById('loading').textContent"), 'There is no command to draw.', name)
+            t.match(rf'\b{n},', b.value("document.getElementById('program').textContent"))
+            t.match(rf'{n}, none of which is work', b.value("document.getElementById('pane-facts').innerText"))
+            for tab in ('command', 'state', 'flame'):
+                b.value(f"report.setTab('{tab}')")
+            for key in ('.', ']', 'w', 'f', 'm', 't', 'o', 'l'):
+                b.key(key)
+        t.equal(b.errors, [], 'errors in the page')
+
+
 def test_refused(t):
     t.record('vecadd')
     t.sentence(t.tsdb('report'), 'report needs a trace')
@@ -331,7 +379,9 @@ def test_nondeterministic_launches(t):
 def test_races(t):
     """A missing wait: the report names both commands and the call that would order them, as tsdb races does."""
     t.need_soft()
-    made(t, 'race_demo')
+    browser.chromium()
+    t.record('race_demo', options=['--timestamps'])  # its status says whether the race was lost
+    t.equal(t.tsdb('report', 't.sbt', '-o', 'r.html').status, 0, 'report')
     races = json.loads(t.tsdb('races', 't.sbt', '--json').out)
     t.check(races, 'race_demo has a race')
     facts = json.loads(t.tsdb('report', 't.sbt', '--json').out)
@@ -342,6 +392,11 @@ def test_races(t):
     with browser.Browser(t) as b:
         b.open('r.html', '#tab=facts')
         t.check(b.value("document.querySelector('#pane-facts .race .link')") is not None, 'links')
+        marked = b.value("[...document.querySelectorAll('#pane-facts li')].map((li) => [li.className, li.innerText])")
+        t.equal([x for c, x in marked if c == 'bad' and not re.search('A certain race|A likely race', x)], [], 'what has a red mark')
+        t.equal(len([x for c, x in marked if c == 'bad']), len(races), 'red marks')
+        t.equal([c for c, x in marked if x == 'No call failed.'], [''], 'good news has none')
+        t.check([x for c, x in marked if re.match(r'\d+ commands: 20 launches, 1 copy, ', x)], 'one copy is no copies')
         b.value("document.querySelector('#pane-facts .race .link').click()")
         b.settle()
         t.match(f'^#{races[0]["a"]["seq"]} ', title(b), 'the link goes there')
