@@ -34,8 +34,9 @@ HEADERS_TO_CHECK += src/replayer/soft-debug.h src/softgpu/micro/micro.h
 PTX_SOURCES += \
 	src/softgpu/insns/ptx-tensor.c src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.c src/softgpu/insns/ptx-mma.h src/softgpu/insns/ptx-matrix.c \
 	src/softgpu/insns/ptx-wmma.c src/softgpu/insns/ptx-half.c src/softgpu/insns/ptx-fp8.c src/softgpu/insns/ptx-field.c src/softgpu/insns/ptx-video.c
-# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated.
-PTX_CFLAGS = -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
+# Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. No -O here: automake puts CFLAGS behind these, and
+# a developer's win. The files with loops over lanes raise -O2 to -O3 themselves.
+PTX_CFLAGS = -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
 EXTRA_LIBRARIES = libptxtest.a
 libptxtest_a_SOURCES = $(PTX_SOURCES)
 libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)
