@@ -165,6 +165,7 @@ BUILT_SOURCES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
+EXTRA_DIST += tests/unit/locks-held.h
 if HAVE_CMOCKA
 PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "locks-held.h"
+
 #define PTX_HEAD ".version 8.0\n.target sm_75\n.address_size 64\n"
 
 /* As drv-module.c does it. */

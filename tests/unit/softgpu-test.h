@@ -15,6 +15,8 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 
+#include "locks-held.h"
+
 /* Calls that cuda.h marks as deprecated must work, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <cuda.h>
+
+#include "locks-held.h"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #pragma GCC diagnostic ignored "-Wunused-function"

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "locks-held.h"
+
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define CUPTI_OK(call) assert_int_equal(call, CUPTI_SUCCESS)
 #define CUPTI_IS(call, code) assert_int_equal(call, CUPTI_ERROR_##code)

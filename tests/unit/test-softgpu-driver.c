@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "locks-held.h"
+
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define IS(call, code) assert_int_equal(call, CUDA_ERROR_##code)
 

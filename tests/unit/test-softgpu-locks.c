@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The driver's calls about events, graphs and memory take each mutex before they release it, and
- * hold none when they return. This program's own pthread_mutex_lock() and pthread_mutex_unlock()
- * are found before the C library's, and count.
+ * hold none when they return (locks-held.h counts).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,53 +9,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <cuda.h>
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdbool.h>
 
-#define HELD_MAX 32
-
-static _Thread_local struct {
-	const void *held[HELD_MAX];
-	unsigned n;
-	unsigned taken, stray; /* stray: released without having been taken by this thread */
-} locks;
-
-static int real(const char *name, pthread_mutex_t *m)
-{
-	int (*f)(pthread_mutex_t *) = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, name);
-
-	return f(m);
-}
-
-int pthread_mutex_lock(pthread_mutex_t *m)
-{
-	int r = real("pthread_mutex_lock", m);
-
-	locks.taken++;
-	if (locks.n < HELD_MAX)
-		locks.held[locks.n++] = m;
-	return r;
-}
-
-int pthread_mutex_unlock(pthread_mutex_t *m)
-{
-	unsigned i = locks.n;
-
-	while (i && locks.held[i - 1] != m)
-		i--;
-	if (!i) { /* the C library's would make a mutex of another thread free */
-		locks.stray++;
-		return 0;
-	}
-	locks.held[i - 1] = locks.held[--locks.n];
-	return real("pthread_mutex_unlock", m);
-}
+#include "locks-held.h"
 
 static void balanced(void)
 {
-	assert_int_equal(locks.stray, 0);
-	assert_int_equal(locks.n, 0);
+	assert_int_equal(locks_mine.n, 0);
 }
 
 /* The call succeeds, and leaves every mutex as it was. */
@@ -69,10 +27,10 @@ static void balanced(void)
 /* The same, of a call that changes or reads what other threads may change: it takes one, too. */
 #define LOCKS(call)                                                                                \
 	do {                                                                                       \
-		const unsigned before_ = locks.taken;                                              \
+		const unsigned before_ = locks_mine.taken;                                         \
                                                                                                    \
 		OK(call);                                                                          \
-		assert_true(locks.taken > before_);                                                \
+		assert_true(locks_mine.taken > before_);                                           \
 	} while (0)
 
 static CUcontext primary;

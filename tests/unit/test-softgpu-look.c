@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include "softgpu/driver/soft.h"
+#include "locks-held.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 

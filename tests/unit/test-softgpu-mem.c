@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "softgpu/memory/mem.h"
+#include "locks-held.h"
 
 #define MAX 400
 #define STEPS 30000

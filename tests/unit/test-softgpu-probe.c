@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "replayer/soft-watch.h"
+#include "locks-held.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define KERNEL "_ZN4deep4demoEPjj"

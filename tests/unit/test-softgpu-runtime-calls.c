@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "locks-held.h"
+
 /* Calls that the headers mark as deprecated must work, too. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

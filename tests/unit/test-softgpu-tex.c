@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "locks-held.h"
+
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define IS(call, code) assert_int_equal(call, CUDA_ERROR_##code)
 

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "locks-held.h"
+
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 #define IS(call, code) assert_int_equal(call, CUDA_ERROR_##code)
 #define G ((size_t)2 << 20)

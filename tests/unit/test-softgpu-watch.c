@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include "replayer/soft-debug.h"
 #include "replayer/soft-watch.h"
+#include "locks-held.h"
 
 #define OK(call) assert_int_equal(call, CUDA_SUCCESS)
 

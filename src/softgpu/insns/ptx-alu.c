@@ -6,7 +6,7 @@
  * all ones, as quotient and as remainder.
  */
 #if !defined(__clang__) && defined(__OPTIMIZE__)
-#ifdef __OPTIMIZE__ /* -O0 stays -O0 */
+#ifdef __OPTIMIZE__	   /* -O0 stays -O0 */
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
 #endif

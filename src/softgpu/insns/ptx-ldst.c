@@ -5,7 +5,7 @@
  * by side are one copy. Compiled twice, as ptx-alu.c is.
  */
 #if !defined(__clang__) && defined(__OPTIMIZE__)
-#ifdef __OPTIMIZE__ /* -O0 stays -O0 */
+#ifdef __OPTIMIZE__	   /* -O0 stays -O0 */
 #pragma GCC optimize("O3") /* vectorise the loops over lanes, also when CFLAGS say -O2 */
 #endif
 #endif
