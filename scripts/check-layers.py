@@ -56,7 +56,7 @@ ROOMS = {
     'base': ('errors as values, a growing buffer, checked arithmetic, text that is safe to show, words and numbers that users type, lists of settings, files that tsdb makes, structs as JSON', []),
     'sbt': ('the command table, footprints, conditions; the trace format, its reader and writer', ['base', 'gpucode/code-kind.h']),
     'state': ('the GPU state machine: a fold over commands', ['base', 'sbt']),
-    'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h']),
+    'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h', 'gpucode/code-traits.h', 'gpucode/code-kind.h']),
     'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h', 'sbt/cmd.h', 'sbt/footprint.h']),
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
         'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
@@ -74,7 +74,7 @@ ROOMS = {
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softcore': ("what both software GPUs have: sets of accessed bytes, vector clocks, races that were found, the microscope's session", BASE_ANYWHERE + SOFT_SEAM),
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
-    'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h'] + SOFT_SEAM),
+    'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h', 'gpucode/gfx-decode.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),
     'export': ('a trace in formats that other programs read', ['base', 'sbt', 'state', 'symbols']),
     'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'sbt', 'state', 'order', 'symbols', 'compare']),

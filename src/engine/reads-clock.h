@@ -7,9 +7,9 @@
 
 #include "sbt/sbt.h"
 
-/* The clock register ("%globaltimer") that a kernel, given by its mangled name, reads; NULL:
- * none, or the trace has no PTX of it. Functions that it calls and that are not inlined are not
- * searched. */
+/* What a kernel, given by its mangled name, reads the time with ("%globaltimer", "s_memtime");
+ * NULL: with nothing, or the trace has no code of it that can be read (gpucode/code-traits.h).
+ * Functions that it calls and that are not inlined are not searched. */
 const char *reads_clock(struct sbt_reader *r, const char *kernel);
 
 #endif

@@ -63,6 +63,13 @@ bool amd_object_uri(const char *uri, uint64_t *ret_offset, uint64_t *ret_size);
  * padding between them (a program's .hip_fatbin). Damaged ones are left out. */
 void amd_bundle_objects(const void *bundles, size_t size,
 	void (*fn)(void *arg, const void *object, size_t n), void *arg);
+/* Calls fn with the instructions of each function of that name; NULL: of each function. Several of
+ * one source file alone may have one name. */
+void amd_object_code(const void *object, size_t size, const char *name,
+	void (*fn)(void *arg, const void *code, size_t n), void *arg);
+/* The processor that the object is for, as a gfx number: 0x90a. 0: not one of GFX9's, or damaged.
+ */
+unsigned amd_object_gfx(const void *object, size_t size);
 /* The processor and its features that the object is for: "gfx90a:sramecc+". */
 bool amd_object_target(const void *object, size_t size, struct amd_text *ret);
 

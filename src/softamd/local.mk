@@ -3,10 +3,10 @@
 # Room softamd: the software AMD GPU. Loaded into other people's programs, so never sanitised.
 
 # --- the processor: libamdgpu.a; libamdtest.a is the same for its own tests and the fuzzer ---------------
-HEADERS_TO_CHECK += src/softamd/micro/amd-micro.h src/softamd/micro/amd-micro-probe.h src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
+HEADERS_TO_CHECK += src/softamd/micro/amd-micro.h src/softamd/micro/amd-micro-probe.h src/softamd/machine/amd-run.h src/softamd/machine/amd-observe.h src/softamd/machine/amd-machine.h src/softamd/insns/amd-insn.h src/softamd/insns/amd-atomic.h src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h
 AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
-	src/softamd/decode/gfx9-insns.def src/softamd/decode/gfx-decode.c src/softamd/decode/gfx-decode.h src/softamd/decode/gfx-table.c \
-	src/softamd/decode/gfx-table.h src/softamd/decode/gfx-text.c \
+	src/gpucode/gfx/gfx9-insns.def src/gpucode/gfx/gfx-decode.c src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.c \
+	src/gpucode/gfx/gfx-table.h src/gpucode/gfx/gfx-text.c \
 	src/softamd/machine/amd-machine.h src/softamd/machine/amd-observe.c src/softamd/machine/amd-observe.h src/softamd/machine/amd-fault.c src/softamd/machine/amd-memory.c src/softamd/machine/amd-code.c \
 	src/softamd/machine/amd-lanes.c src/softamd/machine/amd-group.c src/softamd/machine/amd-waits.c \
 	src/softamd/insns/amd-insn.h src/softamd/insns/amd-handlers.c src/softamd/insns/amd-scalar.c src/softamd/insns/amd-flow.c \

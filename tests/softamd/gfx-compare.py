@@ -35,7 +35,7 @@ NOP = 0xBF805A5A  # s_nop with a number of its own: between the instructions tha
 
 
 def table():
-    with open(os.path.join(SRC, 'src/softamd/decode/gfx9-insns.def'), encoding='utf-8') as f:
+    with open(os.path.join(SRC, 'src/gpucode/gfx/gfx9-insns.def'), encoding='utf-8') as f:
         return [(m[1], int(m[2], 16), m[3], TARGETS[m[4]], m[5], m[6]) for m in ROW.finditer(f.read())]
 
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 
 static size_t read_words(char *line, uint32_t w[4])
 {

@@ -156,7 +156,7 @@ def main():
     sys.path.insert(0, o.tinygrad)
     from test.mockgpu.amd import emu
     emu._MXCSRContext = contextlib.nullcontext  # denormals as they are
-    with open(os.path.join(SRC, 'src/softamd/decode/gfx9-insns.def'), encoding='utf-8') as f:
+    with open(os.path.join(SRC, 'src/gpucode/gfx/gfx9-insns.def'), encoding='utf-8') as f:
         rows = [m.groups() for m in ROW.finditer(f.read())]
     before, after = b''.join(assemble(BEFORE)), b''.join(assemble(AFTER))
     equal, differ, refused, no_oracle = 0, [], [], []

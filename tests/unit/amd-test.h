@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 #include "softamd/machine/amd-run.h"
 
 #define ALL 0xffffffffffffffffull

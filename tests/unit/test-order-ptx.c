@@ -4,6 +4,7 @@
  * thread can come to, grown until nothing is added.
  */
 #include "order-test.h"
+#include "gpucode/code-traits.h"
 #include "order/races/polls.h"
 #include "order/races/ptx-waits.h"
 
@@ -380,10 +381,10 @@ static void test_random_texts_that_poll(void **unused)
 		const bool want = strong[1] || (calls && (strong[0] || strong[2]));
 
 		yes += want;
-		if (polls_text((const char *)text.data, text.len, "k") != want)
+		if (code_traits_of(text.data, text.len, CODE_PTX, "k").polls != want)
 			fail_msg("seed %u, not %d: %.*s", (unsigned)seed, want, (int)text.len,
 				(const char *)text.data);
-		assert_false(polls_text((const char *)text.data, text.len, "none"));
+		assert_false(code_traits_of(text.data, text.len, CODE_PTX, "none").there);
 	}
 	assert_true(yes > 500 && yes < 2500);
 	buf_free(&text);

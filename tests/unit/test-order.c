@@ -5,6 +5,7 @@
 #include "order-test.h"
 #include "base/buf.h"
 #include "order/in-flight.h"
+#include "gpucode/code-traits.h"
 #include "order/races/polls.h"
 
 /* --- order --- */
@@ -1679,9 +1680,9 @@ static void test_which_kernels_poll(void **unused)
 			".visible .func other()\n{\n ld.volatile.u32 %%r1, [%%rd1];\n}\n.visible .entry k_long(.param .u64 p)\n{\n"
 			"ld.acquire.gpu.u32 %%r1, [%%rd1];\n}\n.visible .entry k(.param .u64 p)\n{\n\t%s\n\tret;\n}\n",
 			rows[i].line);
-		if (polls_text(text, strlen(text), "k") != rows[i].polls)
+		if (code_traits_of(text, strlen(text), CODE_PTX, "k").polls != rows[i].polls)
 			fail_msg("%s", rows[i].line);
-		assert_false(polls_text(text, strlen(text), "none"));
+		assert_false(code_traits_of(text, strlen(text), CODE_PTX, "none").there);
 	}
 }
 
@@ -1693,7 +1694,7 @@ static void test_which_launches_poll(void **unused)
 
 	(void)unused;
 	for (unsigned polls = 0; polls < 2; polls++) {
-		struct polls p = {.texts.n = 0};
+		struct polls p = {.codes.n = 0};
 		struct sbt_cmd c;
 		struct state *s;
 		char text[256];

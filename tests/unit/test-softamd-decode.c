@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 
 static void reads_as(unsigned target, uint32_t w0, uint32_t w1, unsigned size, const char *text)
 {

@@ -474,6 +474,53 @@ bool amd_object_variable(
 	return w.found;
 }
 
+/* ---- functions ---- */
+
+static bool is_function(const struct file *f, const Elf64_Sym *y, Elf64_Shdr *in)
+{
+	return ELF64_ST_TYPE(y->st_info) == STT_FUNC && y->st_size && section(f, y->st_shndx, in) &&
+	       in->sh_type == SHT_PROGBITS &&
+	       range_within(y->st_value, y->st_size, in->sh_addr, in->sh_size) &&
+	       range_within(in->sh_offset, in->sh_size, 0, f->size);
+}
+
+void amd_object_code(const void *object, size_t size, const char *name,
+	void (*fn)(void *arg, const void *code, size_t n), void *arg)
+{
+	struct file f = {object, size};
+	struct amd_text have;
+	Elf64_Shdr table, names, in;
+	Elf64_Sym y;
+
+	if (!open_object(object, size, &f.head) || !symbols(&f, &table) ||
+		!section(&f, table.sh_link, &names))
+		return;
+	for (uint64_t i = 0; i < table.sh_size / sizeof(y); i++)
+		if (entry(object, size, table.sh_offset, i, &y, sizeof(y)) &&
+			is_function(&f, &y, &in) && name_in(&f, &names, y.st_name, &have) &&
+			(!name || is_text(&have, name)))
+			fn(arg, (const char *)object + in.sh_offset + (y.st_value - in.sh_addr),
+				(size_t)y.st_size);
+}
+
+unsigned amd_object_gfx(const void *object, size_t size)
+{
+	/* EF_AMDGPU_MACH (LLVM, "User Guide for AMDGPU Backend", Header) */
+	static const struct {
+		uint8_t mach;
+		uint16_t gfx;
+	} all[] = {{0x2c, 0x900}, {0x2d, 0x902}, {0x2e, 0x904}, {0x2f, 0x906}, {0x30, 0x908},
+		{0x3f, 0x90a}};
+	Elf64_Ehdr e;
+
+	if (!open_object(object, size, &e))
+		return 0;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if ((e.e_flags & 0xff) == all[i].mach)
+			return all[i].gfx;
+	return 0;
+}
+
 /* ---- the whole ---- */
 
 uint64_t amd_object_span(const void *object, size_t size)

@@ -1,51 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels that poll, see polls.h. Where an entry calls functions, all of the module's text counts.
+ * Kernels that poll, see polls.h. Of several that have one name, one that polls is enough.
  */
 #include "order/races/polls.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "gpucode/ptx-text.h"
+
+#include "gpucode/code-traits.h"
 
 #define KERNELS_MAX (1u << 24)
 
-static bool is_strong(struct ptx_text opcode)
+static bool any_polls(const struct trace_codes *codes, const char *kernel)
 {
-	static const char *const strong[] = {".volatile", ".relaxed", ".acquire", ".mmio"};
+	for (size_t i = 0; i < codes->n; i++) {
+		const struct trace_code *c = &codes->code[i];
 
-	if (ptx_has(opcode, ".shared") || ptx_has(opcode, ".local") || ptx_has(opcode, ".param"))
-		return false;
-	if (!memcmp(opcode.p, "atom.", 5))
-		return true;
-	for (unsigned i = 0; i < sizeof strong / sizeof *strong; i++)
-		if (ptx_has(opcode, strong[i]))
+		if (code_traits_of(c->bytes.data, c->bytes.len, c->kind, kernel).polls)
 			return true;
-	return false;
-}
-
-/* Opcodes are words with dots. *ret_calls: there is a call. */
-static bool scan(struct ptx_text t, bool *ret_calls)
-{
-	for (const char *p = t.p; p < t.end;) {
-		const struct ptx_text w = ptx_word(p, t.end);
-
-		if (w.end - w.p > 5 && (!memcmp(w.p, "ld.", 3) || !memcmp(w.p, "atom.", 5)) &&
-			is_strong(w))
-			return true;
-		*ret_calls |= ptx_begins(w, "call");
-		p = w.end > p ? w.end : p + 1;
 	}
 	return false;
-}
-
-bool polls_text(const char *text, size_t n, const char *entry)
-{
-	const struct ptx_text all = {text, text + n};
-	struct ptx_text body;
-	bool calls = false;
-
-	return ptx_body(all, entry, &body) && (scan(body, &calls) || (calls && scan(all, &calls)));
 }
 
 static struct err *polls_kernel(
@@ -63,12 +37,8 @@ static struct err *polls_kernel(
 		p->nknown = n;
 	}
 	if (!p->known[id]) {
-		TRY(ptx_texts_read(&p->texts, trace));
-		p->known[id] = 1;
-		for (size_t i = 0; i < p->texts.n; i++)
-			if (p->texts.text[i].len && polls_text((const char *)p->texts.text[i].data,
-							    p->texts.text[i].len, k.name))
-				p->known[id] = 2;
+		TRY(trace_codes_read(&p->codes, trace));
+		p->known[id] = 1 + any_polls(&p->codes, k.name);
 	}
 	*ret = p->known[id] == 2;
 	return NULL;
@@ -95,7 +65,7 @@ struct err *polls_launch(struct polls *p, struct sbt_reader *trace, const struct
 
 void polls_free(struct polls *p)
 {
-	ptx_texts_free(&p->texts);
+	trace_codes_free(&p->codes);
 	free(p->known);
 	*p = (struct polls){0};
 }

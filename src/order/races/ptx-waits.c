@@ -245,15 +245,16 @@ static void ask(const struct waits *w, const char *name, struct waits_known *ret
 {
 	bool differ = false;
 
-	for (size_t i = 0; i < w->texts.n && !differ; i++) {
-		const struct ptx_text t = {(const char *)w->texts.text[i].data,
-			(const char *)w->texts.text[i].data + w->texts.text[i].len};
+	for (size_t i = 0; i < w->codes.n && !differ; i++) {
+		const struct trace_code *c = &w->codes.code[i];
+		const struct ptx_text t = {
+			(const char *)c->bytes.data, (const char *)c->bytes.data + c->bytes.len};
 		struct ptx_text body;
 		struct order_early e;
 
-		if (!w->texts.text[i].len || !ptx_body(t, name, &body))
+		if (c->kind != CODE_PTX || !c->bytes.len || !ptx_body(t, name, &body))
 			continue;
-		(void)waits_text(t.p, w->texts.text[i].len, name, &e);
+		(void)waits_text(t.p, c->bytes.len, name, &e);
 		differ = !e.known || (ret->is.known && memcmp(&e, &ret->is, sizeof e));
 		ret->is = e;
 	}
@@ -278,7 +279,7 @@ struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct
 		w->nknown = n;
 	}
 	if (!w->known[id].asked) {
-		TRY(ptx_texts_read(&w->texts, trace));
+		TRY(trace_codes_read(&w->codes, trace));
 		w->known[id].asked = true;
 		ask(w, k.name, &w->known[id]);
 	}
@@ -289,7 +290,7 @@ struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct
 
 void waits_free(struct waits *w)
 {
-	ptx_texts_free(&w->texts);
+	trace_codes_free(&w->codes);
 	free(w->known);
 	*w = (struct waits){0};
 }

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "order/early.h"
-#include "order/races/ptx-texts.h"
+#include "order/races/trace-codes.h"
 #include "state/state.h"
 
 /* False: the text does not say. n bytes of text; pure. */
@@ -17,7 +17,7 @@ bool waits_text(const char *text, size_t n, const char *entry, struct order_earl
 
 /* What is known of kernels so far. Zeroes: nothing. */
 struct waits {
-	struct ptx_texts texts;
+	struct trace_codes codes;
 	struct waits_known {
 		bool asked;
 		struct order_early is;
@@ -26,7 +26,7 @@ struct waits {
 };
 
 /* False where no PTX in the trace has the kernel, where several have it, and where the text does
- * not say. */
+ * not say. AMD's GPUs have no launch that begins early: its machine code is not asked. */
 struct err *waits_kernel(struct waits *w, struct sbt_reader *trace, const struct state *s,
 	uint64_t id, struct order_early *ret, bool *ret_known) TS_CHECK;
 void waits_free(struct waits *w);

@@ -3,7 +3,6 @@
  * Vector memory: FLAT, GLOBAL, SCRATCH and MUBUF ("AMD Instinct MI200 ISA", chapters 8 to 10). Each
  * lane's address becomes a place: in memory, in LDS, or in the lane's private bytes.
  */
-#include "softamd/decode/gfx-table.h"
 #include "softamd/insns/amd-atomic.h"
 #include "softamd/insns/amd-insn.h"
 

@@ -3,7 +3,6 @@
  * LDS instructions, and those of the LDS unit that only cross lanes ("AMD Instinct MI200 ISA",
  * chapter 11 and 12.13).
  */
-#include "softamd/decode/gfx-table.h"
 #include "softamd/insns/amd-atomic.h"
 #include "softamd/insns/amd-insn.h"
 

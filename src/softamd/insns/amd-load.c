@@ -3,7 +3,6 @@
  * Scalar memory ("AMD Instinct MI200 ISA", chapter 7). Addresses lose their two lowest bits.
  */
 #include "softamd/insns/amd-insn.h"
-#include "softamd/decode/gfx-table.h"
 
 static uint64_t offset_of(const struct amd_wave *w, const struct amd_op *o)
 {

@@ -14,7 +14,6 @@
  */
 #include <math.h>
 
-#include "softamd/decode/gfx-table.h"
 #include "softamd/insns/amd-insn.h"
 
 struct shape {

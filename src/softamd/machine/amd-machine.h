@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 #include "softamd/machine/amd-observe.h"
 #include "softamd/machine/amd-run.h"
 

@@ -14,7 +14,6 @@
  */
 #include <stdlib.h>
 
-#include "softamd/decode/gfx-table.h"
 #include "softamd/machine/amd-machine.h"
 
 #define VECTORS 512 /* vector registers, accumulation registers */

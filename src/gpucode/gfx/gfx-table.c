@@ -2,7 +2,7 @@
  *
  * The table of instructions, its texts taken apart once.
  */
-#include "softamd/decode/gfx-table.h"
+#include "gpucode/gfx/gfx-table.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct text_row {
 	{#name, GFX_##enc, op, targets, operands, forms},
 #define GFX_ALSO GFX
 static const struct text_row texts[] = {
-#include "softamd/decode/gfx9-insns.def"
+#include "gpucode/gfx/gfx9-insns.def"
 };
 #undef GFX
 #undef GFX_ALSO

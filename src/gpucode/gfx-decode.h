@@ -5,8 +5,8 @@
  * the table for the target, or has a bit set that the row has no meaning for, is unknown: it is
  * never read as something else. Pure: no memory but what is passed.
  */
-#ifndef SOFTAMD_GFX_DECODE_H
-#define SOFTAMD_GFX_DECODE_H
+#ifndef GPUCODE_GFX_DECODE_H
+#define GPUCODE_GFX_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ unsigned gfx_target(uint32_t gfx);
 #define GFX(enc, op, name, targets, operands, forms) GFX_##name,
 #define GFX_ALSO(enc, op, name, targets, operands, forms) GFX_##name##_also,
 enum gfx_id {
-#include "softamd/decode/gfx9-insns.def"
+#include "gpucode/gfx/gfx9-insns.def"
 	GFX_ID_N
 };
 #undef GFX
@@ -137,5 +137,35 @@ bool gfx_decode(unsigned target, const uint32_t *words, size_t n, struct gfx_ins
 /* The instruction as text, as `llvm-objdump -d` prints it but for the tab; for branches without a
  * known place the number of words. buf always ends in 0. */
 void gfx_text(unsigned target, const struct gfx_insn *i, char *buf, size_t size);
+
+/* Registers of 32 bits that an operand letter means; 0 for immediates. */
+static inline unsigned gfx_width(char letter)
+{
+	switch (letter) {
+	case '1':
+	case 'h':
+	case 'j':
+	case 's':
+	case 'v':
+	case 'q':
+	case 'A':
+		return 1;
+	case '2':
+	case 'V':
+	case 'c':
+		return 2;
+	case '3':
+		return 3;
+	case '4':
+		return 4;
+	case '8':
+		return 8;
+	case 'g':
+		return 16;
+	case 'w':
+		return 32;
+	}
+	return 0;
+}
 
 #endif

@@ -4,11 +4,11 @@
  * unknown. Where the fields are: "AMD Instinct MI200 Instruction Set Architecture", chapter 13,
  * and "Vega Instruction Set Architecture", chapter 13.
  */
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 
 #include <string.h>
 
-#include "softamd/decode/gfx-table.h"
+#include "gpucode/gfx/gfx-table.h"
 
 struct reader {
 	unsigned target;

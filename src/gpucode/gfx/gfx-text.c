@@ -2,13 +2,13 @@
  *
  * Instructions as text, to the letter as LLVM 15 prints them.
  */
-#include "softamd/decode/gfx-decode.h"
+#include "gpucode/gfx-decode.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "softamd/decode/gfx-table.h"
+#include "gpucode/gfx/gfx-table.h"
 
 struct text {
 	char *buf;
