@@ -40,6 +40,9 @@ void ranks_free(struct ranks *set);
 struct rank *ranks_find(struct ranks *set, uint64_t rank);
 /* Opens a trace of the set; ERR_STATE when it is another one than was merged. */
 struct err *ranks_open(const struct rank *r, struct sbt_reader **ret) TS_CHECK;
+/* The trace of the rank with that number, in the set's memory; ERR_NOT_FOUND: there is none,
+ * ERR_STATE as ranks_open(). */
+struct err *ranks_choose(struct ranks *set, uint64_t rank, const char **ret) TS_CHECK;
 /* Converts a time of the rank's trace to the set's clock. */
 uint64_t ranks_time(const struct rank *r, uint64_t ns);
 /* Converts a time of the set's clock to the rank's trace; and the earliest start of all ranks, on

@@ -238,6 +238,20 @@ static char *named(const char *set_path, const char *file)
 	return ret;
 }
 
+struct err *ranks_choose(struct ranks *set, uint64_t rank, const char **ret)
+{
+	const struct rank *r = ranks_find(set, rank);
+	struct sbt_reader *reader;
+
+	if (!r)
+		return err_cure(err_new(ERR_NOT_FOUND, "%s has no rank %" PRIu64, set->path, rank),
+			"\"tsdb info %s\" lists them", set->path);
+	TRY(ranks_open(r, &reader));
+	sbt_reader_close(reader);
+	*ret = r->file;
+	return NULL;
+}
+
 JS_DEFINE(rank_object, "rank", rank, JS(UINT, rank, rank), JS(TEXT, rank, host, file),
 	JS(UINT, rank, pid, start_ns, commands), JS(BOOL, rank, fitted),
 	JS_AS("offset_ns", INT, rank, fit.offset), JS_AS("at_ns", UINT, rank, fit.at),

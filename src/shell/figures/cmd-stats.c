@@ -5,14 +5,16 @@
 #include <string.h>
 #include "base/words.h"
 #include "shell/figures/critical-text.h"
+#include "shell/figures/stats-set.h"
 #include "shell/figures/stats-text.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
-#define USAGE "Use: tsdb stats FILE [RANGE] [--critical-path] [--top N] [--json]"
+#define USAGE "Use: tsdb stats FILE [RANGE] [--rank N] [--critical-path] [--top N] [--json]"
 enum { TOP = 10 };
+#define ALL_RANKS UINT64_MAX
 
 const char cmd_info_stats_help[] =
 	"Shows where the open trace's time went: how busy each device was and what it waited for,\n"
@@ -48,6 +50,7 @@ struct stats_words {
 	struct stats_ask ask;
 	uint64_t top;
 	const char *file; /* of the tool */
+	uint64_t rank;	  /* of a set, for the tool */
 	bool json, path;  /* path: the critical path is asked for */
 };
 
@@ -59,17 +62,29 @@ static bool cancelled(void *session, uint64_t done, uint64_t of)
 	return interrupt_flag;
 }
 
+static struct err *take_number(struct stats_words *w, const char *name, const char *value)
+{
+	const bool top = !strcmp(name, "--top");
+
+	if (value && word_u64(value, top ? &w->top : &w->rank) && (top || w->rank != ALL_RANKS))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, top ? "--top needs a number of rows"
+					       : "--rank needs a rank's number"),
+		USAGE);
+}
+
 static struct err *take_words(struct stats_words *w, int argc, char *const *argv, bool tool)
 {
-	static const char *const valued[] = {"--top", NULL};
+	static const char *const of_tool[] = {"--top", "--rank", NULL};
+	const char *const *valued = tool ? of_tool : (const char *const[]){"--top", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
 
-		if (name && (!value || !word_u64(value, &w->top)))
-			return err_cure(err_new(ERR_USAGE, "--top needs a number of rows"), USAGE);
-		if (name)
+		if (name) {
+			TRY(take_number(w, name, value));
 			continue;
+		}
 		if (!strcmp(argv[i], "--json"))
 			w->json = true;
 		else if (tool && !strcmp(argv[i], "--critical-path"))
@@ -135,17 +150,81 @@ struct err *cmd_info_critical_path(struct session *s, const struct cmd_args *a)
 	return show_path(s, &w);
 }
 
+/* --- sets --- */
+
+static struct err *can_show_all(const struct stats_words *w)
+{
+	const bool ranged = w->ask.first || w->ask.last != UINT64_MAX;
+	struct err *e;
+
+	if (!w->path && !ranged)
+		return NULL;
+	e = w->path ? err_new(ERR_USAGE, "a critical path is one rank's, and %s is a set", w->file)
+		    : err_new(ERR_USAGE, "a range is of one rank's commands, and %s is a set",
+			      w->file);
+	return err_cure(e, "Choose a rank with --rank");
+}
+
+static struct err *show_all(struct session *s, const struct stats_words *w, const struct ranks *set)
+{
+	const struct set_ask ask = {w->json, w->top, cancelled, s};
+	struct set_stats all;
+	struct err *e;
+
+	TRY(can_show_all(w));
+	e = set_stats_make(&all, s, set, &ask);
+	out_progress_end(s->out);
+	if (e)
+		return e;
+	if (w->json)
+		set_stats_json(s, &all);
+	else
+		set_stats_print(s, &all, w->top);
+	set_stats_free(&all);
+	return NULL;
+}
+
+static struct err *show_trace(struct session *s, struct stats_words *w)
+{
+	TRY(trace_open(s, w->file));
+	return w->path ? show_path(s, w) : show(s, w);
+}
+
+static struct err *show_set(struct session *s, struct stats_words *w)
+{
+	struct ranks *set;
+	struct err *e;
+
+	TRY(ranks_load(&set, w->file));
+	if (w->rank == ALL_RANKS) {
+		e = show_all(s, w, set);
+	} else {
+		e = ranks_choose(set, w->rank, &w->file);
+		e = e ? e : show_trace(s, w);
+	}
+	ranks_free(set);
+	return e;
+}
+
+static struct err *show_file(struct session *s, struct stats_words *w)
+{
+	if (ranks_is(w->file))
+		return show_set(s, w);
+	if (w->rank != ALL_RANKS)
+		return err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", w->file),
+			"Leave --rank away, or make a set with \"tsdb merge\"");
+	return show_trace(s, w);
+}
+
 int tool_stats(struct session *s, int argc, char **argv)
 {
-	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP};
+	struct stats_words w = {.ask.last = UINT64_MAX, .top = TOP, .rank = ALL_RANKS};
 	struct err *e = take_words(&w, argc, argv, true);
 
 	if (!e && !w.file)
 		e = err_cure(err_new(ERR_USAGE, "stats needs a trace"), USAGE);
 	if (!e)
-		e = trace_open(s, w.file);
-	if (!e)
-		e = w.path ? show_path(s, &w) : show(s, &w);
+		e = show_file(s, &w);
 	if (e)
 		out_error(s->out, e);
 	return e != NULL;

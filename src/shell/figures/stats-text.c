@@ -15,23 +15,23 @@
 struct refusal {
 	const char *figure, *why;
 };
-static const char no_times[] =
+const char stats_no_times[] =
 	"the trace has no GPU times; record with tsdb record --timestamps, or set capture timestamps on";
-static const char no_order[] =
+const char stats_no_order[] =
 	"some work came later in the trace than one pass can put in order; take a range of commands";
 static const struct {
 	struct refusal is;
 	bool times; /* else it needs the order */
 } needs[] = {
-	{{"times of streams", no_times}, true},
-	{{"use of devices", no_times}, true},
-	{{"queue depth", no_times}, true},
-	{{"launch latency", no_times}, true},
-	{{"bandwidth", no_times}, true},
-	{{"idle time by host call", no_times}, true},
-	{{"use of devices", no_order}, false},
-	{{"queue depth", no_order}, false},
-	{{"idle time by host call", no_order}, false},
+	{{"times of streams", stats_no_times}, true},
+	{{"use of devices", stats_no_times}, true},
+	{{"queue depth", stats_no_times}, true},
+	{{"launch latency", stats_no_times}, true},
+	{{"bandwidth", stats_no_times}, true},
+	{{"idle time by host call", stats_no_times}, true},
+	{{"use of devices", stats_no_order}, false},
+	{{"queue depth", stats_no_order}, false},
+	{{"idle time by host call", stats_no_order}, false},
 };
 enum { NEEDS = sizeof needs / sizeof *needs };
 
@@ -291,16 +291,23 @@ JS_DEFINE(stats_object, "stats", stats_view, JS_IN(SEQ, stats_view, is, first_se
 	JS_BY("sums", stats_view, sums, sums_json, "work_summary"),
 	JS_LIST_OF("refused", stats_view, refused, nrefused, refusal_object));
 
-void stats_json(struct session *s, struct sbt_reader *r, struct stats *st, uint64_t top)
+void stats_put(
+	struct buf *out, struct session *s, struct sbt_reader *r, struct stats *st, uint64_t top)
 {
 	struct stats_view v = view_make(s, r, st, top);
+
+	js_put(out, &stats_object, &v);
+	view_free(&v);
+}
+
+void stats_json(struct session *s, struct sbt_reader *r, struct stats *st, uint64_t top)
+{
 	struct buf b = BUF_INIT;
 
-	js_put(&b, &stats_object, &v);
+	stats_put(&b, s, r, st, top);
 	buf_byte(&b, '\n');
 	out_str(s->out, buf_cstr(&b));
 	buf_free(&b);
-	view_free(&v);
 }
 
 /* --- text --- */

@@ -386,7 +386,7 @@ const struct tool tools[] = {
 		"FILE [RANGE] [--by kernel|site|range] [--sort time|count|bytes] [--json]",
 		"what a trace's work comes to, by kernel, call site and NVTX range",
 		"tsdb summary app.sbt --sort time\n"},
-	{"stats", tool_stats, "FILE [RANGE] [--critical-path] [--top N] [--json]",
+	{"stats", tool_stats, "FILE [RANGE] [--rank N] [--critical-path] [--top N] [--json]",
 		"where a trace's time went: devices, streams, queues, the host",
 		"tsdb stats app.sbt\n"
 		"tsdb stats app.sbt --critical-path\n"},

@@ -229,6 +229,7 @@ def test_every_command(t):
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')
+    look.tool('stats', 'set.json')
     look.shell(['file set.json'], ['info ranks --json', 'view --rank all --json'])
     # nothing was left out
     rows = open(os.path.join(SRC, 'src/shell/line/shell-commands.def'), encoding='utf-8').read()

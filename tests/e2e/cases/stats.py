@@ -90,3 +90,69 @@ def test_words(t):
     for words, text in ((['stats'], 'stats needs a trace'), (['stats', 't.sbt', '--top'], '--top needs a number'), (['stats', 't.sbt', 'x'], 'no range')):
         p = t.tsdb(*words)
         t.check(p.status == 1 and text in p.err, f'{words}: {p.status} {p.err}')
+
+
+# -- sets
+
+LATE = 5_000_000  # ns by which rank 1's clock is late in a_set()
+
+
+def a_set(t, options=('--timestamps',)):
+    """set.sbt of two ranks that run different programs, r0.sbt and r1.sbt."""
+    t.need_soft()
+    for rank, program in enumerate(('pipeline', 'vecadd')):
+        r = t.tsdb('--gpu', 'soft', 'record', *options, '-o', f'r{rank}.sbt', '--', os.path.join(BUILD, 'examples', program), env={'RANK': str(rank), 'WORLD_SIZE': '2'})
+        t.equal(r.status, 0, 'record')
+    t.equal(t.tsdb('merge', '-o', 'set.sbt', 'r0.sbt', 'r1.sbt').status, 0, 'merge')
+    with open(t.path('set.sbt'), encoding='utf-8') as f:
+        s = json.load(f)
+    s['traces'][1].update(fitted=True, matches=9, offset_ns=LATE)
+    with open(t.path('set.sbt'), 'w', encoding='utf-8') as f:
+        json.dump(s, f)
+    return [json.loads(t.tsdb('stats', f'r{rank}.sbt', '--json').out) for rank in (0, 1)]
+
+
+def test_ranks_of_a_set(t):
+    """Each rank's figures are those of its own trace, sums are of both, and times are on the set's clock."""
+    own = a_set(t)
+    s = json.loads(t.tsdb('stats', 'set.sbt', '--json').out)
+    t.equal([r['stats'] for r in s['rank_list']], own, 'each rank')
+    t.equal([r['rank'] for r in s['rank_list']], [0, 1], 'ranks')
+    ends = [(o['begin_ns'] + rank * LATE, o['end_ns'] + rank * LATE) for rank, o in enumerate(own)]
+    t.equal([(r['begin_ns'], r['end_ns']) for r in s['rank_list']], ends, 'times on the set\'s clock')
+    t.equal((s['begin_ns'], s['end_ns']), (min(e[0] for e in ends), max(e[1] for e in ends)), 'the whole')
+    for field in ('commands', 'work', 'timed'):
+        t.equal(s[field], sum(o[field] for o in own), field)
+    for table in ('by_kernel', 'by_site', 'by_range'):
+        names = {row['name'] for o in own for row in o['sums'][table]}
+        t.equal({row['name'] for row in s[table]}, names, table)
+        for row in s[table]:
+            parts = {rank: x for rank, o in enumerate(own) for x in o['sums'][table] if x['name'] == row['name']}
+            for field in ('count', 'timed', 'gpu_ns', 'bytes'):
+                t.equal(row[field], sum(x[field] for x in parts.values()), f'{field} of {row["name"]}')
+            t.equal(row['ranks'], len(parts), f'ranks that have {row["name"]}')
+            t.equal((row['least_ns'], row['most_ns']), (min(x['gpu_ns'] for x in parts.values()), max(x['gpu_ns'] for x in parts.values())), row['name'])
+            for which in ('least', 'most'):
+                t.equal(parts[row[f'{which}_rank']]['gpu_ns'], row[f'{which}_ns'], f'the rank with the {which} of {row["name"]}')
+    t.check([row for row in s['by_kernel'] if row['ranks'] == 2] and [row for row in s['by_kernel'] if row['ranks'] == 1], 'kernels of one and of both')
+    t.equal([row['gpu_ns'] for row in s['by_kernel']], sorted((row['gpu_ns'] for row in s['by_kernel']), reverse=True), 'the most time first')
+    out = t.tsdb('stats', 'set.sbt', '--top', '1').out
+    t.match(r'^2 ranks, \d+ commands, \d+\.\d+ ms on the set\'s clock; \d+ launches, copies and fills, all with GPU times\.$', out)
+    t.match(r'^   1 +\d+ +\d', out, 'a row for rank 1')
+    t.match(r'^By call site, all ranks$', out)
+    t.match(r'^and \d+ more \(--top 0 shows all\)$', out)
+    # one rank is as its own trace
+    t.equal(json.loads(t.tsdb('stats', 'set.sbt', '--rank', '1', '--json').out), own[1], '--rank 1')
+    t.equal(t.tsdb('stats', 'set.sbt', '--rank', '0', '--critical-path').out, t.tsdb('stats', 'r0.sbt', '--critical-path').out, 'its critical path')
+    for words, why in ((('set.sbt', '--critical-path'), 'a critical path is one rank\'s'), (('set.sbt', '1-5'), 'a range is of one rank\'s commands'),
+                       (('set.sbt', '--rank', '7'), 'has no rank 7'), (('r0.sbt', '--rank', '0'), 'is one rank\'s trace, not a set'), (('set.sbt', '--rank', 'x'), '--rank needs')):
+        t.sentence(t.tsdb('stats', *words), why)
+
+
+def test_set_without_times(t):
+    a_set(t, ())
+    out = t.tsdb('stats', 'set.sbt').out
+    t.match(r'^How busy the devices of rank 1 were is not known: .*--timestamps', out)
+    t.no_match('Busy', out)
+    os.remove(t.path('r1.sbt'))
+    t.sentence(t.tsdb('stats', 'set.sbt'), 'r1.sbt')
