@@ -71,6 +71,9 @@ struct export_result {
 	uint64_t not_kept;	/* commands in no sum: there are too many different ones */
 	bool interrupted;	/* cancelled() ended it */
 };
+/* ERR_INCOMPLETE when the format needs GPU times and a trace has none; reads no command. For what
+ * has much to do before it exports. */
+struct err *export_check(const struct export_ask *ask) TS_CHECK;
 /* Writes to f. ERR_INCOMPLETE when the format needs GPU times and the trace has none; ERR_SYSTEM
  * when f takes no more. */
 struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret) TS_CHECK;

@@ -95,15 +95,21 @@ struct err *export_no_times(const struct export_job *j)
 	return no_times(j->ask);
 }
 
-struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret)
+struct err *export_check(const struct export_ask *ask)
 {
-	struct export_job j = {.ask = ask, .f = f, .result = ret};
-	struct err *e = NULL;
-
-	*ret = (struct export_result){0};
 	for (unsigned i = 0; i < ask->nsources; i++)
 		if (ask->format->needs_times && !sbt_reader_meta(ask->sources[i].r)->timestamps)
 			return no_times(ask);
+	return NULL;
+}
+
+struct err *export_run(const struct export_ask *ask, FILE *f, struct export_result *ret)
+{
+	struct export_job j = {.ask = ask, .f = f, .result = ret};
+	struct err *e;
+
+	*ret = (struct export_result){0};
+	TRY(export_check(ask));
 	j.walks = xcalloc(ask->nsources, sizeof *j.walks);
 	e = export_begin(&j, 0);
 	if (!e)

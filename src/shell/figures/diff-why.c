@@ -14,7 +14,7 @@
 #include "shell/print/stack-view.h"
 #include "state/state.h"
 
-enum { FRAMES = 4, SITES = 3 };
+enum { FRAMES = 4, SITES = 3, SHOWN_FROM_NS = 500 /* less is shown as 0.000 ms */ };
 
 /* --- the first difference --- */
 
@@ -139,6 +139,11 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
+static uint64_t change_of(const struct compare_site *x)
+{
+	return x->a_ns > x->b_ns ? x->a_ns - x->b_ns : x->b_ns - x->a_ns;
+}
+
 static void say_site(struct buf *out, struct session *s, const struct diff_show *d,
 	const struct compare_site *x, const char *sep)
 {
@@ -146,12 +151,11 @@ static void say_site(struct buf *out, struct session *s, const struct diff_show 
 				 : sums_site(s, d->b.r, x->stack_b, &d->b.kernels);
 
 	buf_printf(out, "%s%.3f ms in %s from %s (%" PRIu64 " in A, %" PRIu64 " in B)", sep,
-		ms(x->a_ns > x->b_ns ? x->a_ns - x->b_ns : x->b_ns - x->a_ns),
-		kernel_shown_name(s, x->name), place, x->a_count, x->b_count);
+		ms(change_of(x)), kernel_shown_name(s, x->name), place, x->a_count, x->b_count);
 	free(place);
 }
 
-/* The largest changes in one direction that are no noise. */
+/* The largest changes in one direction that are no noise and not below what is printed. */
 static void say_sites(struct buf *out, struct session *s, const struct compare *c,
 	const struct diff_show *d, bool lost)
 {
@@ -161,15 +165,15 @@ static void say_sites(struct buf *out, struct session *s, const struct compare *
 	for (size_t i = 0; i < c->nsites && n < SITES; i++) {
 		const struct compare_site *x = &c->sites[i];
 
-		if (x->noise || x->a_ns == x->b_ns || (x->b_ns > x->a_ns) != lost)
+		if (x->noise || change_of(x) < SHOWN_FROM_NS || (x->b_ns > x->a_ns) != lost)
 			continue;
 		say_site(out, s, d, x, sep);
 		sep = ", ";
 		n++;
 	}
 	buf_str(out, n	    ? "."
-		     : lost ? " It loses nowhere more than noise."
-			    : " It gains nowhere more than noise.");
+		     : lost ? " It loses nowhere more than noise and 0.0005 ms."
+			    : " It gains nowhere more than noise and 0.0005 ms.");
 }
 
 static void say_noise(struct buf *out, const struct compare *c)

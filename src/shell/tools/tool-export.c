@@ -360,6 +360,9 @@ static void free_races(struct tool_export *x)
 static struct err *run(struct session *s, struct tool_export *x, struct export_result *r)
 {
 	TRY(open_input(s, x));
+	x->ask.sources = x->sources;
+	x->ask.nsources = x->nsources;
+	TRY(export_check(&x->ask)); /* before the races, which take long */
 	if (x->want_races)
 		TRY(find_races(s, x));
 	x->ask.symbols = session_symbols(s);

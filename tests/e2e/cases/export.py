@@ -17,8 +17,8 @@ PROTOS = os.path.join(os.path.dirname(os.path.abspath(e2e.__file__)), '..', 'exp
 WORK = ('launch', 'graph_launch', 'copy', 'fill')
 
 
-def recorded(t, prog='pipeline', times=True):
-    t.equal(t.record(prog, options=['--timestamps'] if times else []).status, 0, 'record')
+def recorded(t, prog='pipeline', *args, times=True):
+    t.equal(t.record(prog, *args, options=['--timestamps'] if times else []).status, 0, 'record')
 
 
 def commands(t):
@@ -167,9 +167,18 @@ def test_perfetto(t):
 def test_perfetto_races(t):
     """Each race that tsdb races finds is one flow between two slices of category race, which are the two commands as long as they ran."""
     t.need_soft()
-    recorded(t, 'race_demo')
+    check_races(t, 1, 'race_demo')
+    check_races(t, 3, 'variants', 'no-wait')
+    recorded(t, 'race_demo', times=False)
+    refused = export(t, 'perfetto', '--races', status=1)
+    t.match('the trace has no GPU times', refused)
+    t.check('drawn' not in refused, f'it looks for no races: {refused}')
+
+
+def check_races(t, n, *prog):
+    recorded(t, *prog)
     races = json.loads(t.tsdb('races', 't.sbt', '--json').out)
-    t.check(races, 'race_demo has a race')
+    t.equal(len(races), n, f'races of {prog}')
     work = {s: c for s, c in commands(t).items() if c['kind'] in WORK and c.get('gpu_start_ns')}
     packets = values(decode(t, 'perfetto.proto', 'Trace', export(t, 'perfetto', '--races')), 'packet')
     interned = [i for p in packets for i in values(p, 'interned_data')]
