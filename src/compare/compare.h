@@ -142,5 +142,8 @@ struct err *compare_steps_find(
 const struct compare_step *compare_step_numbered(const struct compare_steps *s, uint64_t number);
 void compare_steps_free(struct compare_steps *s);
 const char *compare_steps_name(enum compare_steps_by by);
+/* The name of a range of n bytes with '*' for each number in it; heap. *ret_number: the number, if
+ * there is one alone; else UINT64_MAX. */
+char *compare_range_name(const char *p, size_t n, uint64_t *ret_number);
 
 #endif

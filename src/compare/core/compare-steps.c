@@ -45,11 +45,9 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The name without its numbers; heap. *ret_number: the one that it has. */
-static char *name_of(const struct sbt_blob *text, uint64_t *ret_number)
+char *compare_range_name(const char *p, size_t len, uint64_t *ret_number)
 {
-	const size_t n = text->len < NAME_BYTES ? (size_t)text->len : NAME_BYTES;
-	const char *p = text->p;
+	const size_t n = len < NAME_BYTES ? len : NAME_BYTES;
 	struct buf b = BUF_INIT;
 	unsigned numbers = 0;
 
@@ -128,7 +126,8 @@ static void take(struct reading *r, const struct sbt_cmd *c)
 		cut.id = c->u.graph_launch.exec;
 	} else if (c->kind == SBT_MARK && c->u.mark.mark_kind == MARK_PUSH) {
 		cut.push = true;
-		cut.id = intern(r, name_of(&c->u.mark.text, &cut.number));
+		cut.id = intern(r, compare_range_name(c->u.mark.text.p, (size_t)c->u.mark.text.len,
+					   &cut.number));
 	} else if (c->kind != SBT_SYNC &&
 		   !(c->kind == SBT_MARK && c->u.mark.mark_kind == MARK_POP)) {
 		return;
@@ -271,10 +270,9 @@ static void by_range(const struct reading *r, const char *name, struct compare_s
 	char *plain = NULL;
 
 	if (name) {
-		const struct sbt_blob text = {name, strlen(name)};
 		uint64_t number;
 
-		plain = name_of(&text, &number);
+		plain = compare_range_name(name, strlen(name), &number);
 	}
 	for (unsigned i = 0; i < r->nthreads; i++)
 		walk_thread(r, r->threads[i].thread, &w);

@@ -9,8 +9,7 @@
 #include "shell/figures/diff-text.h"
 
 struct reader {
-	const struct compare *c;
-	const struct numeric *n; /* NULL: numbers were not compared */
+	struct diff_facts f;
 	const char *at;
 };
 
@@ -18,7 +17,8 @@ enum { WORD_MOST = 32 };
 
 static const char cure[] =
 	"Use structure == same, numeric == same, or time, span, removed, inserted, replaced, reshaped, reordered, "
-	"moved, wait_gone, wait_added, wait_other with a number, joined by && and ||; time and span are B's by A's";
+	"moved, wait_gone, wait_added, wait_other with a number, joined by && and ||; time and span are B's by A's; "
+	"of several traces a side also slower, faster, noise, not_known: so many kernels";
 
 static struct err *wrong(const struct reader *r)
 {
@@ -55,27 +55,69 @@ static struct err *take_word(struct reader *r, char *dst)
 	return NULL;
 }
 
-static struct err *ratio(uint64_t a, uint64_t b, double *ret)
+static struct err *ratio(double a, double b, double *ret)
 {
-	if (!a)
+	if (a <= 0)
 		return err_new(ERR_INCOMPLETE, "the first trace has no time to compare with");
-	*ret = (double)b / (double)a;
+	*ret = b / a;
 	return NULL;
+}
+
+static struct err *ratio_of_runs(const struct diff_runs *r, const char *name, double *ret)
+{
+	const struct runs_row *row =
+		runs_whole(&r->is, strcmp(name, "time") ? DIFF_RUNS_SPAN : DIFF_RUNS_TIME);
+
+	return row ? ratio(row->a.median_ns, row->b.median_ns, ret) : ratio(0, 0, ret);
+}
+
+/* How many kernels are "slower". Not what cannot be known: too few runs would make it 0. */
+static struct err *count_of_runs(
+	const struct diff_runs *r, const char *name, enum runs_verdict v, double *ret)
+{
+	if (!r)
+		return err_cure(err_new(ERR_INCOMPLETE, "%s needs several traces of each", name),
+			"Use tsdb diff A1 A2 A3 A4 --vs B1 B2 B3 B4");
+	if (!runs_decide(&r->is) && v != RUNS_NOT_KNOWN)
+		return err_cure(
+			err_new(ERR_INCOMPLETE, "%u and %u runs cannot tell whether a kernel is %s",
+				r->is.na, r->is.nb, name),
+			"Record at least %u of each", runs_fewest());
+	*ret = (double)r->is.by_verdict[RUNS_KERNEL][v];
+	return NULL;
+}
+
+static bool names_verdict(const char *name, enum runs_verdict *ret)
+{
+	static const char *const names[RUNS_VERDICTS] = {"not_known", "noise", "slower", "faster"};
+
+	for (unsigned i = 0; i < RUNS_VERDICTS; i++) {
+		*ret = (enum runs_verdict)i;
+		if (!strcmp(name, names[i]))
+			return true;
+	}
+	return false;
 }
 
 static struct err *value_of(const struct reader *r, const char *name, double *ret)
 {
-	const struct compare *c = r->c;
+	const struct compare *c = r->f.c;
+	enum runs_verdict verdict;
 
+	if (names_verdict(name, &verdict))
+		return count_of_runs(r->f.runs, name, verdict, ret);
+	if (r->f.runs && (!strcmp(name, "time") || !strcmp(name, "span")))
+		return ratio_of_runs(r->f.runs, name, ret);
 	if (!strcmp(name, "time")) {
 		if (!c->timed)
 			return err_cure(
 				err_new(ERR_INCOMPLETE, "time needs GPU times in both traces"),
 				"Record with tsdb record --timestamps");
-		return ratio(c->a_matched_ns + c->a_only_ns, c->b_matched_ns + c->b_only_ns, ret);
+		return ratio((double)c->a_matched_ns + (double)c->a_only_ns,
+			(double)c->b_matched_ns + (double)c->b_only_ns, ret);
 	}
 	if (!strcmp(name, "span"))
-		return ratio(c->a_span_ns, c->b_span_ns, ret);
+		return ratio((double)c->a_span_ns, (double)c->b_span_ns, ret);
 	for (unsigned i = 0; i < COMPARE_WHATS; i++) {
 		if (strcmp(name, compare_what_name((enum compare_what)i)) != 0)
 			continue;
@@ -137,13 +179,15 @@ static struct err *sameness(struct reader *r, const char *name, bool same, bool 
 
 static struct err *numeric(struct reader *r, bool *ret)
 {
-	if (!r->n)
+	const struct numeric *n = r->f.n;
+
+	if (!n)
 		return err_cure(
 			err_new(ERR_INCOMPLETE, "numbers were not compared"), "Add --numeric");
-	if (r->n->interrupted)
+	if (n->interrupted)
 		return err_new(ERR_INTERRUPTED, "numbers were compared up to #%" PRIu64 " only",
-			r->n->reached);
-	return sameness(r, "numeric", numeric_same(r->n), ret);
+			n->reached);
+	return sameness(r, "numeric", numeric_same(n), ret);
 }
 
 static struct err *term(struct reader *r, bool *ret)
@@ -154,7 +198,7 @@ static struct err *term(struct reader *r, bool *ret)
 
 	TRY(take_word(r, name));
 	if (!strcmp(name, "structure"))
-		return sameness(r, name, compare_same(r->c), ret);
+		return sameness(r, name, compare_same(r->f.c), ret);
 	if (!strcmp(name, "numeric"))
 		return numeric(r, ret);
 	TRY(value_of(r, name, &x));
@@ -180,10 +224,9 @@ static struct err *all_of(struct reader *r, bool *ret)
 	return NULL;
 }
 
-struct err *diff_assert(
-	const struct compare *c, const struct numeric *n, const char *text, bool *ret)
+struct err *diff_assert(const struct diff_facts *f, const char *text, bool *ret)
 {
-	struct reader r = {c, n, text};
+	struct reader r = {*f, text};
 	bool one;
 
 	TRY(all_of(&r, ret));

@@ -56,7 +56,8 @@ struct diff_view {
 	struct site_row *sites;			 /* with the paragraph */
 	size_t nsites;
 	const char *why; /* NULL: it was not asked for */
-	char *numeric;	 /* the object numeric_diff, as text; heap */
+	const struct diff_runs *runs;
+	char *numeric; /* the object numeric_diff, as text; heap */
 };
 
 /* --- making the rows --- */
@@ -109,7 +110,7 @@ static void make_times(struct session *s, const struct diff_show *d, struct diff
 {
 	const struct compare *c = v->c;
 
-	v->ntimes = d->top && c->ntimes > d->top ? d->top : c->ntimes;
+	v->ntimes = d->runs ? 0 : d->top && c->ntimes > d->top ? d->top : c->ntimes;
 	v->times = xcalloc(v->ntimes + 1, sizeof *v->times);
 	for (size_t i = 0; i < v->ntimes; i++) {
 		const struct compare_time *t = &c->times[i];
@@ -234,6 +235,7 @@ JS_DEFINE(diff_object, "trace_diff", diff_view, JS(BOOL, diff_view, same),
 	JS_LIST_OF("time_list", diff_view, times, ntimes, time_object),
 	JS_MAYBE("explanation", TEXT, diff_view, why),
 	JS_LIST_OF("site_list", diff_view, sites, nsites, site_object),
+	JS_MAYBE_BY("runs", diff_view, runs, diff_runs_json, "runs_diff"),
 	JS_MAYBE_BY("numbers", diff_view, numeric, put_numeric, "numeric_diff"));
 
 static void put_json(struct session *s, const struct diff_view *v)
@@ -446,7 +448,9 @@ static void print_diff(struct session *s, const struct diff_show *d, const struc
 	if (v->unlisted)
 		out_printf(s->out, "and %" PRIu64 " more%s\n", v->unlisted,
 			c->more ? "" : " (--top 0 shows all)");
-	if (d->time)
+	if (d->runs)
+		diff_runs_print(s, d->runs, d->top);
+	else if (d->time)
 		print_times(s, v);
 }
 
@@ -456,6 +460,7 @@ struct err *diff_print(struct session *s, const struct compare *c, const struct 
 		.is = *c,
 		.same = compare_same(c),
 		.why = d->why,
+		.runs = d->runs,
 		.step_a = d->step_a,
 		.step_b = d->step_b};
 	struct err *e = make_rows(s, d, &v);

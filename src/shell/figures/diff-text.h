@@ -7,6 +7,7 @@
 
 #include "base/id-table.h"
 #include "compare/compare.h"
+#include "compare/runs.h"
 #include "numeric/numeric.h"
 #include "shell/line/session.h"
 #include "state/summary.h"
@@ -39,6 +40,7 @@ struct diff_show {
 	bool time, json;
 	const struct numeric *numeric; /* NULL: numbers were not compared */
 	const char *why;	       /* the paragraph; NULL: it was not asked for */
+	const struct diff_runs *runs;  /* NULL: there is one trace of each */
 };
 struct err *diff_print(
 	struct session *s, const struct compare *c, const struct diff_show *d) TS_CHECK;
@@ -67,14 +69,53 @@ void diff_step_free(struct diff_step_words *w);
 struct err *diff_folded(struct session *s, const struct diff_show *d, const struct compare_ask *ask,
 	const char *weight) TS_CHECK;
 
+/* One of several traces of a side. */
+struct diff_run {
+	const char *path;
+	bool b;
+	struct compare_step range; /* of its commands; first and last alone count */
+	uint64_t differences;	   /* commands, from the first of its side */
+	uint64_t gpu_ns, span_ns, start_ns;
+	uint64_t untimed; /* launches, copies and fills without GPU times */
+};
+/* Rows of the whole. */
+#define DIFF_RUNS_TIME "GPU time"
+#define DIFF_RUNS_SPAN "from the first command to the last end"
+struct diff_runs {
+	struct runs is;
+	struct diff_run *run; /* A's, then B's; heap */
+	size_t n;
+	bool control; /* A's are the odd runs of one side, B's the even ones */
+	bool in_turn; /* they were not recorded first all of one side, then all of the other */
+};
+struct diff_runs_ask {
+	const char *const *a, *const *b; /* paths; the first of each is open in *show */
+	unsigned na, nb;
+	struct diff_show *show;
+	struct compare_ask *ask;     /* of the first two, with their ranges */
+	struct diff_step_words step; /* that the ranges come from, if it has numbers */
+	const struct compare *first; /* the first two compared */
+};
+/* Sums up each trace. ERR_INCOMPLETE: one has no GPU times. */
+struct err *diff_runs_make(
+	struct session *s, const struct diff_runs_ask *x, struct diff_runs *ret) TS_CHECK;
+void diff_runs_free(struct diff_runs *r);
+/* top: rows of each table; 0: all. */
+void diff_runs_print(struct session *s, const struct diff_runs *r, uint64_t top);
+/* The object runs_diff; r points to a pointer. */
+void diff_runs_json(struct buf *out, const void *r);
+
 /* What numeric_run() found, as text; as the object numeric_diff, heap. */
 struct err *numeric_print(struct session *s, const struct diff_show *d) TS_CHECK;
 struct err *numeric_json(struct session *s, const struct diff_show *d, char **ret) TS_CHECK;
 
 /* Whether "time < 1.05 && structure == same" holds. ERR_USAGE with what can be said if it cannot be
- * read, ERR_INCOMPLETE if it needs GPU times that are not there.
- * n: NULL when numbers were not compared. */
-struct err *diff_assert(
-	const struct compare *c, const struct numeric *n, const char *text, bool *ret) TS_CHECK;
+ * read, ERR_INCOMPLETE if it needs GPU times that are not there, or more runs. */
+struct diff_facts {
+	const struct compare *c;
+	const struct numeric *n;      /* NULL: numbers were not compared */
+	const struct diff_runs *runs; /* NULL: there is one trace of each */
+};
+struct err *diff_assert(const struct diff_facts *f, const char *text, bool *ret) TS_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tsdb diff: two traces side by side. Ends with 0 if they are the same or --assert holds, with 3 if
- * not. --folded writes stacks, and ends with 0.
+ * tsdb diff: two traces side by side, or several of each. Ends with 0 if they are the same or
+ * --assert holds, with 3 if not. --folded writes stacks, and ends with 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb diff A B [--time] [--why] [--numeric [--on DEVICE] [--as TYPE]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
+	"Use: tsdb diff A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ...; [--time] [--why] [--numeric [--on DEVICE] [--as TYPE]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
 enum { TOP = 20, DIFFERENT = 3, RUNS = 8 };
 
 struct tool_diff {
@@ -23,7 +23,10 @@ struct tool_diff {
 	struct compare_ask ask;
 	struct diff_show show;
 	const char *assertion; /* NULL: none */
-	bool numeric, folded, ranged, why;
+	const char **paths[2]; /* of A, of B; heap */
+	unsigned n[2];
+	bool vs; /* what follows is B's */
+	bool numeric, folded, ranged, why, control;
 	const char *weight; /* NULL: not given */
 	struct diff_step_words step;
 	enum replayer_as as;
@@ -77,6 +80,15 @@ static struct err *take_value(struct tool_diff *x, const char *name, const char 
 	return NULL;
 }
 
+static struct err *take_path(struct tool_diff *x, bool b, const char *w)
+{
+	if (x->n[b] == RUNS_MOST)
+		return usage("that many traces are too many: \"%s\"", w);
+	x->paths[b] = xrealloc(x->paths[b], (x->n[b] + 1) * sizeof *x->paths[b]);
+	x->paths[b][x->n[b]++] = w;
+	return NULL;
+}
+
 static struct err *take_word(struct tool_diff *x, const char *w)
 {
 	if (!strcmp(w, "--json"))
@@ -89,15 +101,48 @@ static struct err *take_word(struct tool_diff *x, const char *w)
 		x->why = true;
 	else if (!strcmp(w, "--folded"))
 		x->folded = true;
+	else if (!strcmp(w, "--control"))
+		x->control = true;
+	else if (!strcmp(w, "--vs") && !x->vs)
+		x->vs = true;
 	else if (*w == '-')
 		return usage("diff has no option %s", w);
-	else if (!x->show.a.path)
-		x->show.a.path = w;
-	else if (!x->show.b.path)
-		x->show.b.path = w;
 	else
-		return usage("diff takes two traces, not \"%s\" as well", w);
+		return take_path(x, x->vs, w);
 	return NULL;
+}
+
+/* Without --vs the second of two is B's, and of --control every other one. */
+static struct err *share_out(struct tool_diff *x)
+{
+	const unsigned n = x->n[0];
+
+	if (x->vs && x->control)
+		return usage(
+			"--control compares one side with itself, and --vs names another%s", "");
+	if (!x->vs && !x->control && n > 2)
+		return usage(
+			"diff takes two traces, or several of each with --vs between them; \"%s\" is one more",
+			x->paths[0][2]);
+	if (x->control && n < 4)
+		return usage("--control needs at least four traces of one side%s", "");
+	for (unsigned i = 0; !x->vs && i < n; i++) {
+		if (i % 2)
+			TRY(take_path(x, true, x->paths[0][i]));
+		else
+			x->paths[0][i / 2] = x->paths[0][i];
+	}
+	x->n[0] -= x->vs ? 0 : x->n[1];
+	if (!x->n[0] || !x->n[1])
+		return usage("diff needs two traces%s", "");
+	x->show.a.path = x->paths[0][0];
+	x->show.b.path = x->paths[1][0];
+	return NULL;
+}
+
+static bool are_several(const struct tool_diff *x)
+{
+	return x->n[0] > 1 || x->n[1] > 1;
 }
 
 /* What does not go together. */
@@ -105,8 +150,10 @@ static struct err *check_words(const struct tool_diff *x)
 {
 	const bool stepped = x->step.has_a || x->step.has_b;
 
-	if (!x->show.b.path)
-		return usage("diff needs two traces%s", "");
+	if (are_several(x) && (x->numeric || x->why || x->folded))
+		return usage("%s compares one trace with one", x->numeric ? "--numeric"
+							       : x->why	  ? "--why"
+									  : "--folded");
 	if (!x->numeric && (x->as != REPLAYER_AS_AUTO || x->on.on != REPLAY_ON_AUTO))
 		return usage("--on and --as are for --numeric%s", "");
 	if (x->folded && (x->assertion || x->numeric || x->why || x->show.time || x->show.json))
@@ -137,6 +184,7 @@ static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 			diff_step_is_word(argv[i + 1]))
 			TRY(diff_step_take(&x->step, argv[++i]));
 	}
+	TRY(share_out(x));
 	return check_words(x);
 }
 
@@ -171,15 +219,30 @@ static bool cancelled(void *arg, uint64_t done, uint64_t of)
 
 /* --- running --- */
 
+/* Whether a control calls anything slower or faster. */
+static bool is_accused(const struct diff_runs *r)
+{
+	uint64_t n = 0;
+
+	for (unsigned by = 0; by < RUNS_BYS; by++)
+		n += r->is.by_verdict[by][RUNS_SLOWER] + r->is.by_verdict[by][RUNS_FASTER];
+	return n != 0;
+}
+
 static struct err *judge(struct tool_diff *x, const struct compare *c, int *ret)
 {
 	const struct numeric *n = x->show.numeric;
 	bool holds;
 
-	*ret = compare_same(c) && (!n || (numeric_same(n) && !n->interrupted)) ? 0 : DIFFERENT;
+	const struct diff_facts facts = {c, n, x->show.runs};
+
+	*ret = compare_same(c) && (!n || (numeric_same(n) && !n->interrupted)) &&
+			       !(x->control && is_accused(x->show.runs))
+		       ? 0
+		       : DIFFERENT;
 	if (!x->assertion)
 		return NULL;
-	TRY(diff_assert(c, n, x->assertion, &holds));
+	TRY(diff_assert(&facts, x->assertion, &holds));
 	*ret = holds ? 0 : DIFFERENT;
 	if (!x->show.json)
 		out_printf(
@@ -248,6 +311,29 @@ static struct err *compare_numbers(
 	return e;
 }
 
+static struct err *compare_times(
+	struct tool_diff *x, const struct compare *c, struct diff_runs *ret)
+{
+	const struct diff_runs_ask ask = {.a = x->paths[0],
+		.b = x->paths[1],
+		.na = x->n[0],
+		.nb = x->n[1],
+		.show = &x->show,
+		.ask = &x->ask,
+		.step = x->step,
+		.first = c};
+
+	if (are_several(x)) {
+		ret->control = x->control;
+		TRY(diff_runs_make(x->s, &ask, ret));
+		x->show.runs = ret;
+	} else if (x->show.time && !c->timed) {
+		return err_cure(err_new(ERR_INCOMPLETE, "--time needs GPU times in both traces"),
+			"Record with tsdb record --timestamps");
+	}
+	return NULL;
+}
+
 static struct err *run_folded(struct tool_diff *x, int *ret)
 {
 	struct err *e = diff_folded(x->s, &x->show, &x->ask, x->weight);
@@ -259,6 +345,7 @@ static struct err *run_folded(struct tool_diff *x, int *ret)
 
 static struct err *run(struct tool_diff *x, int *ret)
 {
+	struct diff_runs runs = {.n = 0};
 	struct numeric n = {0};
 	struct compare c;
 	char *why = NULL;
@@ -281,9 +368,7 @@ static struct err *run(struct tool_diff *x, int *ret)
 	out_progress_end(x->s->out);
 	if (e)
 		return e;
-	if (x->show.time && !c.timed)
-		e = err_cure(err_new(ERR_INCOMPLETE, "--time needs GPU times in both traces"),
-			"Record with tsdb record --timestamps");
+	e = compare_times(x, &c, &runs);
 	if (!e)
 		e = compare_numbers(x, &c, &n);
 	if (!e && x->why) {
@@ -295,6 +380,7 @@ static struct err *run(struct tool_diff *x, int *ret)
 	if (!e)
 		e = judge(x, &c, ret);
 	free(why);
+	diff_runs_free(&runs);
 	numeric_free(&n);
 	compare_free(&c);
 	return e;
@@ -319,6 +405,8 @@ int tool_diff(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run(&x, &status);
 	free(x.pairs);
+	free(x.paths[0]);
+	free(x.paths[1]);
 	diff_step_free(&x.step);
 	diff_trace_close(&x.show.a);
 	diff_trace_close(&x.show.b);

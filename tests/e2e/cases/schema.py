@@ -219,6 +219,7 @@ def test_every_command(t):
     look.run('record', '--gpu', 'soft', '-o', 'v.sbt', '--', program('variants'))
     look.tool('diff', 'v.sbt', 'v.sbt', '--step', 'A:1', 'B:2')
     look.tool('diff', 'p.sbt', 'p.sbt', '--why')
+    look.tool('diff', '--control', 'p.sbt', 'p.sbt', 'p.sbt', 'p.sbt')
     for variant in 'base', 'tf32':
         look.run('record', '--gpu', 'soft', '--memory', 'all', '-o', variant + '.sbt', '--', program('numbers'), variant)
     look.tool('diff', 'base.sbt', 'tf32.sbt', '--numeric')

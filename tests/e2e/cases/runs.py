@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb diff with several traces of each side. The traces are imported profiles that are written here, so that their times are known and no machine's speed
+is in them."""
+import json
+
+from e2e import program  # pylint: disable=unused-import
+
+BASE = 1700000000000000000
+SITES = {'gemm': 'train.py(12): forward', 'relu': 'train.py(12): forward', 'adam': 'train.py(40): update'}
+
+
+def planted(t, name, times, day=0):
+    """A trace NAME.sbt: for each step an NVTX range with its launches in it. times: {kernel: [microseconds of its launch in each step]}."""
+    rows, now, corr = [], 10.0, 0
+    for step in range(max(len(v) for v in times.values())):
+        begin = now
+        for kernel in times:
+            if step >= len(times[kernel]):
+                continue
+            corr += 1
+            us = times[kernel][step]
+            rows += [row('python_function', SITES.get(kernel, 'train.py(1): main'), now, 4), row('cuda_runtime', 'cudaLaunchKernel', now + 1, 2, correlation=corr),
+                     row('kernel', kernel, now + 5, us, 0, 7, device=0, context=1, stream=7, correlation=corr, grid=[2, 1, 1], block=[64, 1, 1])]
+            now += 10 + us
+        rows.append(row('user_annotation', f'step {step + 5}', begin - 2, now - begin + 1))
+        now += 10
+    rows.append({'ph': 'M', 'name': 'process_name', 'pid': 7, 'tid': 0, 'ts': 0, 'args': {'name': 'train'}})
+    with open(t.path('p.json'), 'w', encoding='utf-8') as f:
+        json.dump({'schemaVersion': 1, 'deviceProperties': [], 'baseTimeNanoseconds': BASE + day * 86400 * 10**9, 'traceEvents': rows}, f)
+    r = t.tsdb('import', 'p.json', '-o', f'{name}.sbt')
+    t.equal(r.status, 0, r.err)
+
+
+def row(cat, name, ts, dur, pid=7, tid=8, **args):
+    return {'ph': 'X', 'cat': cat, 'name': name, 'pid': pid, 'tid': tid, 'ts': ts, 'dur': dur, 'args': args}
+
+
+# Microseconds that a run is off: the same for both sides, in another order, so that ranks of A and B are mixed.
+OFF_A, OFF_B = [0, 3, -2, 5, 1, -4], [2, -3, 4, -1, 6, 0]
+
+
+def sides(t, n, slower=0, order=True):
+    """n traces a side; gemm of B is slower by so many microseconds in each of its launches, everything else is noise. In turn: a1 b1 a2 b2 ..."""
+    for i in range(n):
+        for side, off, more in (('a', OFF_A, 0), ('b', OFF_B, slower)):
+            noise = off[i % 6] * 0.5
+            planted(t, f'{side}{i}', {'gemm': [100 + noise + more] * 3, 'relu': [50 - noise] * 3, 'adam': [20 + noise * 2] * 3},
+                    day=2 * i + (side == 'b') if order else i + (n if side == 'b' else 0))
+    return [f'a{i}.sbt' for i in range(n)], [f'b{i}.sbt' for i in range(n)]
+
+
+def diff(t, *words):
+    r = t.tsdb('diff', *words, '--json')
+    t.check(r.status in (0, 3), f'{words}: {r.status} {r.err}')
+    return r.status, json.loads(r.out)
+
+
+def changes(d, by):
+    return {r['name']: r['change'] for r in d['runs']['row_list'] if r['rows_by'] == by}
+
+
+def test_planted(t):
+    """gemm is 30 us slower in each of three steps: it, its call site's sum, the range and the whole are; what only wavers is not."""
+    a, b = sides(t, 6, slower=30)
+    status, d = diff(t, *a, '--vs', *b)
+    n = d['runs']
+    t.equal((status, d['same'], n['a_runs'], n['b_runs'], n['decided'], n['in_turn'], n['control']), (0, True, 6, 6, True, True, False), 'runs')
+    t.equal(changes(d, 'kernel'), {'gemm': 'slower', 'relu': 'noise', 'adam': 'noise'}, 'kernels')
+    t.equal(changes(d, 'call_site'), {'forward () at train.py:12': 'slower', 'update () at train.py:40': 'noise'}, 'call sites')
+    t.equal(changes(d, 'range'), {'step *': 'slower'}, 'ranges')
+    t.equal(changes(d, 'whole')['GPU time'], 'slower', 'all of it')
+    t.equal((n['kernels_slower'], n['kernels_faster'], n['kernels_noise'], n['kernels_not_known']), (1, 0, 2, 0), 'counts')
+    gemm = next(r for r in n['row_list'] if r['name'] == 'gemm')
+    t.equal((gemm['a_count'], gemm['b_count'], gemm['a_count_varies']), (3, 3, False), 'how many')
+    t.equal(gemm['a_run_ns'], [3 * int(100000 + o * 500) for o in OFF_A], 'each run')
+    t.equal((gemm['a_median_ns'], gemm['b_median_ns']), (3 * 100250, 3 * 130500), 'medians')
+    t.check(abs(gemm['p'] - 2 / 924) < 1e-9, 'six runs of each, none of A above one of B: 2 of 924 ways')
+    t.equal(changes(diff(t, *b, '--vs', *a)[1], 'kernel')['gemm'], 'faster', 'the other way round')
+    r = t.tsdb('diff', *a, '--vs', *b)
+    t.match(r'Runs: 6 of A, 6 of B\.', r.out)
+    t.match(r'0\.301 ±2\.2 % +0\.39[12] ±1\.9 % +\+30\.2 % +0\.0022 +slower +3 +gemm', r.out)
+    for text, ok in (('slower == 0', False), ('slower == 1 && faster == 0 && noise == 2 && not_known == 0', True), ('time < 1.1', False), ('time < 1.2 && structure == same', True)):
+        t.equal(t.tsdb('diff', *a, '--vs', *b, '--assert', text).status, 0 if ok else 3, text)
+
+
+def test_noise(t):
+    """The same program twice: nothing is accused, however the runs are shared out."""
+    a, b = sides(t, 6)
+    for words in ([*a, '--vs', *b], [*b, '--vs', *a], [*a[:4], '--vs', *b], ['--control', *a, *b], ['--control', *a]):
+        status, d = diff(t, *words)
+        n = d['runs']
+        t.equal((status, n['kernels_slower'], n['kernels_faster'], {r['change'] for r in n['row_list']} - {'noise', 'not known'}), (0, 0, 0, set()), f'{words}')
+        t.equal(n['control'], words[0] == '--control', 'control')
+    t.equal(t.tsdb('diff', *a, '--vs', *b, '--assert', 'slower == 0 && not_known == 0').status, 0, 'holds')
+    t.match('Control: one side against itself', t.tsdb('diff', '--control', *a).out)
+
+
+def test_control(t):
+    """A side that is not one program is found by its control: every other run is slower."""
+    a, b = sides(t, 5, slower=30)
+    status, d = diff(t, '--control', *[x for pair in zip(a, b) for x in pair])
+    t.equal((status, changes(d, 'kernel')), (3, {'gemm': 'slower', 'relu': 'noise', 'adam': 'noise'}), 'two programs')
+
+
+def test_too_few(t):
+    """Three runs of each cannot tell, however far they lie apart, and an assertion about it does not hold: it is refused."""
+    a, b = sides(t, 3, slower=3000)
+    d = diff(t, *a, '--vs', *b)[1]
+    t.equal((d['runs']['decided'], set(changes(d, 'kernel').values())), (False, {'not known'}), 'three runs')
+    t.match(r'So few runs cannot tell a difference from chance, however large: their least p is 0\.1\. Record at least 4 of each', t.tsdb('diff', *a, '--vs', *b).out)
+    for text in ('slower == 0', 'noise == 3', 'faster < 1'):
+        r = t.tsdb('diff', *a, '--vs', *b, '--assert', text)
+        t.check(r.status == 1 and '3 and 3 runs cannot tell' in r.err, f'{text}: {r.err}')
+    t.equal(t.tsdb('diff', *a, '--vs', *b, '--assert', 'not_known == 3 && time > 2').status, 0, 'what is known')
+
+
+def test_what_is_said_of_runs(t):
+    """Runs not recorded in turn; one with other commands; one without times; what does not go together."""
+    a, b = sides(t, 4, order=False)
+    d = diff(t, *a, '--vs', *b)[1]
+    t.equal(d['runs']['in_turn'], False, 'first all of A')
+    t.match('Record them in turn', t.tsdb('diff', *a, '--vs', *b).out)
+    planted(t, 'more', {'gemm': [100] * 4, 'relu': [50] * 3, 'adam': [20] * 3})
+    d = diff(t, *a, 'more.sbt', '--vs', *b)[1]
+    t.equal([(r['file'], r['other_commands']) for r in d['runs']['run_list'] if r['other_commands']], [('more.sbt', 1)], 'another program among them')
+    t.check(next(r for r in d['runs']['row_list'] if r['name'] == 'gemm')['a_count_varies'], 'its counts')
+    t.match(r'more\.sbt differs from a0\.sbt in 1 commands: its times are of other work', t.tsdb('diff', *a, 'more.sbt', '--vs', *b).out)
+    t.need_soft()
+    r = t.tsdb('--gpu', 'soft', 'record', '-o', 'bare.sbt', '--', program('variants'))
+    t.equal(r.status, 0, r.err)
+    for words, text in ((['a0.sbt', 'bare.sbt', '--vs', 'b0.sbt'], 'bare.sbt has no GPU times'), ([*a, *b], '"a2.sbt" is one more'), (['--control', *a, '--vs', *b], '--control compares one side'),
+                        (['--control', 'a0.sbt', 'a1.sbt', 'a2.sbt'], 'at least four'), ([*a, '--vs'], 'needs two traces'), ([*a, '--vs', *b, '--numeric'], '--numeric compares one trace with one'),
+                        ([*a, '--vs', *b, '--why'], '--why compares one trace with one'), ([*a, '--vs', *b, '--folded'], '--folded compares one trace with one'),
+                        (['a0.sbt', 'b0.sbt', '--assert', 'slower == 0'], 'slower needs several traces'), ([*a, '--vs', 'none.sbt'], 'none.sbt')):
+        r = t.tsdb('diff', *words)
+        t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
+
+
+def test_steps_of_runs(t):
+    """The second step of each run; the others, which are as slow as can be, do not count."""
+    for i in range(4):
+        planted(t, f'a{i}', {'gemm': [100 + 50 * i, 10 + i, 70 - i]}, day=2 * i)
+        planted(t, f'b{i}', {'gemm': [5000 - i, 10 + (i + 2) % 4, 3 + i]}, day=2 * i + 1)
+    words = [f'a{i}.sbt' for i in range(4)] + ['--vs'] + [f'b{i}.sbt' for i in range(4)]
+    t.equal(changes(diff(t, *words, '--step', '5')[1], 'kernel'), {'gemm': 'slower'}, 'the first step')
+    d = diff(t, *words, '--step', '6')[1]
+    t.equal(changes(d, 'kernel'), {'gemm': 'noise'}, 'the second step')
+    t.equal(next(r for r in d['runs']['row_list'] if r['name'] == 'gemm')['a_run_ns'], [10000, 11000, 12000, 13000], 'its times')
