@@ -13,7 +13,8 @@ python_tracesmith__core_abi3_so_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 python_tracesmith__core_abi3_so_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-z,now -Wl,-rpath,'$$ORIGIN/../..'
 python_tracesmith__core_abi3_so_LDADD = libtracesmith.so.0
 noinst_DATA = python/tracesmith/.copied
-python/tracesmith/.copied: $(python_files)
+# By their full names: make would take the copies in the build folder for the sources.
+python/tracesmith/.copied: $(addprefix $(srcdir)/,$(python_files))
 	$(MKDIR_P) python/tracesmith
 	test $(srcdir)/python -ef python || for f in $(python_files); do cp -f $(srcdir)/$$f $$f || exit 1; done
 	touch $@

@@ -305,17 +305,41 @@ TS_API int ts_step(ts_session *s, int64_t n);
  * number; may be NULL. */
 TS_API int ts_break(ts_session *s, const char *place, uint64_t *ret);
 
+/* Why a session stopped: name, number, and the word that stop_reason has in JSON. */
+#define TS_STOP_REASONS(X)                                                                         \
+	X(BREAKPOINT, 1,                                                                           \
+		"breakpoint") /* before the command, of a program; behind it, of a replay */       \
+	X(END, 2, "end")      /* of a replay */                                                    \
+	X(BEGIN, 3, "begin")  /* of a replay */                                                    \
+	X(STEP, 5, "step")    /* where it was sent */                                              \
+	X(WATCHPOINT, 6, "watchpoint")                                                             \
+	X(INTERRUPTED, 7, "interrupted")                                                           \
+	X(FAULT, 8, "fault") /* of the device */                                                   \
+	X(FAILED_CALL, 9, "failed-call")                                                           \
+	X(SIGNAL, 10, "signal")                                                                    \
+	X(EXITED, 11, "exited") /* the program has ended */                                        \
+	X(KILLED, 12, "killed") /* so it has, by a signal */                                       \
+	X(WINDOW_CLOSED, 13, "window-closed")                                                      \
+	X(KERNEL_BEGIN, 14, "kernel-begin") /* inside a launch of a replay: these three */         \
+	X(KERNEL_END, 15, "kernel-end")                                                            \
+	X(WARP_END, 16, "warp-end")                                                                \
+	X(AGENT, 17, "agent")
 enum ts_stop {
-	TS_STOP_BREAKPOINT = 1, /* before the command, of a program; behind it, of a replay */
-	TS_STOP_END,		/* the program has ended; the replay's end */
-	TS_STOP_BEGIN,		/* the replay's beginning */
-	TS_STOP_OTHER,		/* a signal, a fault, an interruption: ts_stop_text() */
+	TS_STOP_OTHER = 4, /* one that this library does not know: ts_stopped() has its word */
+#define TS_STOP_ENUM(name, number, word) TS_STOP_##name = number,
+	TS_STOP_REASONS(TS_STOP_ENUM)
+#undef TS_STOP_ENUM
 };
 /* Runs a program from its beginning; goes on, with a program or a replay. */
 TS_API int ts_run(ts_session *s, enum ts_stop *ret);
 TS_API int ts_continue(ts_session *s, enum ts_stop *ret);
 TS_API int ts_reverse_continue(ts_session *s, enum ts_stop *ret);
-/* What was said at the last stop, lines; valid until the next one. */
+/* The last stop, also of a command that ts_ask() ran: the object `stop` of docs/json.md, with
+ * stop_reason, seq, stream, kernel_name, breakpoint_list, what a watchpoint saw (watch.addr,
+ * watch.bytes_before, watch.bytes_after), a fault, the thread inside a kernel. TS_NOT_FOUND: there
+ * was none yet. */
+TS_API int ts_stopped(ts_answer **ret, const ts_session *s);
+/* What was said at the last of these moves, lines; valid until the next one. */
 TS_API const char *ts_stop_text(const ts_session *s);
 
 /* Memory at the stop: the GPU's, or the host's of a program that has stopped. Writing the GPU's is

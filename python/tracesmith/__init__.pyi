@@ -170,6 +170,10 @@ class Stop:
     why: str
     text: str
     seq: int | None
+    breakpoints: list[int]
+    watch: Object | None
+    failure: Object | None
+    fields: Object
     command: Any
     stack: list[Object]
 

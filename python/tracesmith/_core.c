@@ -516,22 +516,25 @@ static PyObject *session_ask(PyObject *self, PyObject *args)
 	return o;
 }
 
-/* Runs "run", "continue" or "reverse-continue": (why, what was said). */
+/* Runs "run", "continue" or "reverse-continue": (the stop as JSON, what was said). */
 static PyObject *session_go(PyObject *self, PyObject *args)
 {
 	static int (*const moves[])(ts_session *, enum ts_stop *) = {
 		ts_run, ts_continue, ts_reverse_continue};
 	struct session *s = (struct session *)self;
-	enum ts_stop why = TS_STOP_OTHER;
+	ts_answer *a = NULL;
 	PyObject *o;
 	unsigned how;
 	int r;
 
 	if (!PyArg_ParseTuple(args, "I", &how) || !session_enter(s))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS r = how < 3 ? moves[how](s->s, &why) : TS_USAGE;
-	Py_END_ALLOW_THREADS o =
-		r ? raise(r) : Py_BuildValue("iN", (int)why, text(ts_stop_text(s->s)));
+	Py_BEGIN_ALLOW_THREADS r = how < 3 ? moves[how](s->s, NULL) : TS_USAGE;
+	if (!r)
+		r = ts_stopped(&a, s->s);
+	Py_END_ALLOW_THREADS o = answer_text(r, a);
+	if (o)
+		o = Py_BuildValue("NN", o, text(ts_stop_text(s->s)));
 	PyThread_release_lock(s->lock);
 	return o;
 }

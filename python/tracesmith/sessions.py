@@ -5,7 +5,6 @@ import os as _os
 
 from . import _core
 
-_WHY = {1: 'breakpoint', 2: 'end', 3: 'begin', 4: 'other'}
 _FORMATS = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u1': 'B', 'u2': 'H', 'u4': 'I', 'u8': 'Q'}
 
 
@@ -68,15 +67,18 @@ class Memory:
 
 
 class Stop:
-    """Where a move has ended: why ("breakpoint", "end", "begin", "other"), text (what tsdb's shell says), seq (None: of none),
-    command and stack (of a stop at a command, else None and [])."""
+    """Where a move has ended. why: "breakpoint", "watchpoint", "step", "begin", "end", "exited", "killed", "signal", "fault" ...
+    (stop_reason in docs/json.md); text: what tsdb's shell says; seq (None: of none); breakpoints: the numbers of those that were hit;
+    watch: what a watchpoint saw; failure: of a fault or a call; command and stack (of a stop at a command, else None and []);
+    fields: all of the object `stop`."""
 
-    def __init__(self, session, why, text):
-        self.why, self.text, self.command, self.stack, self.seq = why, text, None, [], None
-        if why == 'breakpoint' or isinstance(session, Replay):
+    def __init__(self, session, stop, text):
+        self.fields, self.text, self.command, self.stack = stop, text, None, []
+        self.why, self.seq, self.breakpoints = stop.stop_reason, stop.seq, stop.breakpoint_list
+        self.watch, self.failure = stop.watch, stop.failure
+        if self.seq is not None and self.why != 'fault':
             at = answer(session.ask('when --json'))
-            self.seq = at.seq
-            self.command = getattr(at, 'command', None) if isinstance(session, Replay) else at
+            self.command = getattr(at, 'command', None) if stop.in_replay else at
         if self.command is not None:
             self.stack = answer(session.ask('backtrace --json'))
 
@@ -110,8 +112,8 @@ class Session:
         return self._core.ask(command)
 
     def _stop(self, how):
-        why, text = self._core.go(how)
-        return Stop(self, _WHY[why], text)
+        stop, text = self._core.go(how)
+        return Stop(self, answer(stop), text)
 
     def break_at(self, place):
         """A breakpoint at what `break PLACE` takes; its number."""

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Changed with everything below that a tsdb or a library of another version would misread. */
-#define DOOR_GREETING "tracesmith door 1"
+#define DOOR_GREETING "tracesmith door 2"
 
 enum door_op {
 	DOOR_COMMAND = 1, /* lines of the shell; the data is what they print */
@@ -28,15 +28,17 @@ struct door_question {
 	uint64_t addr, n;
 	uint64_t size; /* bytes that follow */
 };
-/* What follows: the error's sentence, its cure, notes (what tsdb would print on stderr), data. */
+/* What follows: the error's sentence, its cure, notes (what tsdb would print on stderr), the stop
+ * at which the question's last move ended, if there was one (the JSON object `stop`), data. */
 struct door_answer {
 	uint32_t code; /* enum err_code */
-	uint32_t what, cure, notes;
+	uint32_t what, cure, notes, stop;
+	uint32_t reserved; /* 0 */
 	uint64_t size;
 };
 
 enum { DOOR_PIECE = 16 << 20 };		    /* most bytes of DOOR_READ, and behind a question */
-enum { DOOR_TEXT_MAX = 1 << 20 };	    /* most bytes of what, cure, notes */
+enum { DOOR_TEXT_MAX = 1 << 20 };	    /* most bytes of what, cure, notes, stop */
 #define DOOR_ANSWER_MAX ((uint64_t)4 << 30) /* most bytes of data */
 
 /* All n bytes, or false with errno; 0 as errno: the other end has closed the socket. No SIGPIPE. */

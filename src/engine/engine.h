@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "engine/live-process.h"
 #include "engine/settings.h"
+#include "engine/last-stop.h"
 
 struct breakpoint;
 struct breakpoints;
@@ -98,6 +99,7 @@ struct engine {
 	struct breakpoints *breaks; /* of the live program and of replays */
 	struct probes *probes;	    /* soft-settings.h; NULL: there were none yet */
 	struct live live;
+	struct stop stop; /* the newest */
 	struct engine_hooks hooks;
 	/* Long work ends once *cancel is true, a running program is stopped. At first it is the
 	 * engine's own flag; another thread or a signal handler may set it. NULL: never */

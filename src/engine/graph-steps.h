@@ -1,12 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A replay inside graph launches: goes to a step, and finds the stop in a launch.
+ * A replay inside graph launches: where it is, a step to go to, the next stop in a launch. The
+ * replay's position is the launch all the time; the step within it is kept here, and forgotten when
+ * the position moves.
  */
 #ifndef ENGINE_GRAPH_STEPS_H
 #define ENGINE_GRAPH_STEPS_H
 
-#include "engine/graph-place.h"
+#include "engine/engine.h"
 #include "replay/replay.h"
+#include "state/steps.h"
+
+/* Where the replay is in graph launch seq, which is the engine's position. */
+struct graph_place {
+	uint64_t seq;
+	uint32_t step;
+	bool before; /* the stop is about the next step, else about the last one done */
+	struct state_steps steps;
+	bool has_cmd;
+	struct sbt_cmd cmd; /* of the step that it is about */
+};
+
+/* Returns NULL if the replay is not inside a graph launch. */
+const struct graph_place *graph_place_of(const struct engine *en);
+/* Forgets the place, because the replay has moved elsewhere. */
+void graph_forget(struct engine *en);
+/* Moves the device back to the step if it was moved meanwhile; does nothing outside of graph
+ * launches. */
+struct err *graph_return(struct engine *en) TS_CHECK;
 
 /* Goes to right behind a step of graph launch seq; 0: before its first. before: the stop is about
  * the next step. After the last step the replay is at the launch. */

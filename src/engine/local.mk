@@ -40,7 +40,6 @@ libengine_a_SOURCES = \
 	src/engine/extract/extract-program.c \
 	src/engine/extract/extract-text.c src/engine/extract/extract-text-hip.c \
 	src/engine/extract/extract.c \
-	src/engine/graph-place.h \
 	src/engine/graph-steps.h \
 	src/engine/kernel-lines.h \
 	src/engine/trace/kernel-lines.c \
@@ -83,7 +82,7 @@ libengine_a_SOURCES = \
 	src/engine/replay-device.h \
 	src/engine/replay-moves.h \
 	src/engine/replay-order.h \
-	src/engine/session/settings.c \
+	src/engine/session/settings.c src/engine/session/last-stop.c src/engine/last-stop.h \
 	src/engine/settings.def \
 	src/engine/settings.h \
 	src/engine/soft-settings.h \
@@ -151,7 +150,6 @@ HEADERS_TO_CHECK += \
 	src/engine/explore.h \
 	src/engine/extract.h \
 	src/engine/extract/extract-private.h \
-	src/engine/graph-place.h \
 	src/engine/graph-steps.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
@@ -171,7 +169,7 @@ HEADERS_TO_CHECK += \
 	src/engine/replay-moves.h \
 	src/engine/replay-order.h \
 	src/engine/settings.h \
-	src/engine/soft-settings.h \
+	src/engine/soft-settings.h src/engine/last-stop.h \
 	src/engine/trace-file.h \
 	src/engine/unwritten.h \
 	src/engine/verdict.h \

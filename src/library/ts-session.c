@@ -26,6 +26,7 @@ struct ts_session {
 	pid_t pid;
 	bool over;  /* tsdb has ended, or what it says is not understood */
 	char *said; /* at the last stop */
+	char *stop; /* the last stop: JSON; NULL: there was none */
 };
 
 /* --- finding and starting tsdb --- */
@@ -146,10 +147,22 @@ static char *receive_text(ts_session *s, uint64_t n)
 static bool sane(const struct door_answer *a)
 {
 	return a->code <= ERR_INTERRUPTED && a->what <= DOOR_TEXT_MAX && a->cure <= DOOR_TEXT_MAX &&
-	       a->notes <= DOOR_TEXT_MAX && a->size <= DOOR_ANSWER_MAX;
+	       a->notes <= DOOR_TEXT_MAX && a->stop <= DOOR_TEXT_MAX && a->size <= DOOR_ANSWER_MAX;
 }
 
-/* Heap strings; notes and data may be NULL. */
+/* Keeps a stop, if there is one. Returns false if it did not come. */
+static bool receive_stop(ts_session *s, uint32_t n)
+{
+	char *stop = n ? receive_text(s, n) : NULL;
+
+	if (!stop)
+		return !n;
+	free(s->stop);
+	s->stop = stop;
+	return true;
+}
+
+/* Heap strings. */
 static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **ret_notes)
 {
 	struct door_answer a;
@@ -159,7 +172,8 @@ static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **re
 	if (!door_receive(s->fd, &a, sizeof a) || !sane(&a))
 		return ended(s);
 	if (!(what = receive_text(s, a.what)) || !(cure = receive_text(s, a.cure)) ||
-		!(notes = receive_text(s, a.notes)) || !(data = receive_text(s, a.size))) {
+		!(notes = receive_text(s, a.notes)) || !receive_stop(s, a.stop) ||
+		!(data = receive_text(s, a.size))) {
 		r = ended(s);
 	} else if (a.code) {
 		struct err *e = err_new((enum err_code)a.code, "%s", what);
@@ -281,6 +295,7 @@ void ts_session_close(ts_session *s)
 		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	free(s->said);
+	free(s->stop);
 	free(s);
 }
 
@@ -366,33 +381,42 @@ int ts_memory_write(ts_session *s, uint64_t addr, const void *src, size_t size)
 
 /* --- stops --- */
 
-/* Whether a line of text begins with `begin` and has `also` in it. */
-static bool has_line(const char *text, const char *begin, const char *also)
-{
-	for (; text && *text; text = strchr(text, '\n') ? strchr(text, '\n') + 1 : NULL) {
-		const size_t n = strcspn(text, "\n");
+/* The words of tsdb's stops, see TS_STOP_REASONS. */
+static const struct {
+	const char *word;
+	enum ts_stop stop;
+} reasons[] = {
+#define REASON(name, number, word) {word, TS_STOP_##name},
+	TS_STOP_REASONS(REASON)
+#undef REASON
+};
 
-		if (!strncmp(text, begin, strlen(begin)) && memmem(text, n, also, strlen(also)))
-			return true;
+static int reason_of(ts_answer *stop, enum ts_stop *ret)
+{
+	const char *word;
+	const int r = ts_answer_string(stop, "stop_reason", &word);
+
+	if (r)
+		return r;
+	*ret = TS_STOP_OTHER;
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		if (!strcmp(word, reasons[i].word))
+			*ret = reasons[i].stop;
 	}
-	return false;
-}
-
-static enum ts_stop stop_of(const char *said)
-{
-	if (has_line(said, "Breakpoint ", ",") || has_line(said, "Watchpoint ", ","))
-		return TS_STOP_BREAKPOINT;
-	if (has_line(said, "The end of the ", "") || has_line(said, "[process ", "exited"))
-		return TS_STOP_END;
-	return has_line(said, "The beginning of the ", "") ? TS_STOP_BEGIN : TS_STOP_OTHER;
+	return TS_OK;
 }
 
 /* Runs a command that moves, and says why it stopped. */
 static int move(ts_session *s, const char *command, enum ts_stop *ret)
 {
-	ts_answer *a;
-	const int r = ts_ask(&a, s, command);
+	ts_answer *a, *stop;
+	int r = check(s);
 
+	if (r)
+		return r;
+	free(s->stop);
+	s->stop = NULL;
+	r = ts_ask(&a, s, command);
 	if (r)
 		return r;
 	free(s->said);
@@ -400,9 +424,14 @@ static int move(ts_session *s, const char *command, enum ts_stop *ret)
 	ts_answer_free(a);
 	if (!s->said)
 		return result_of(err_nomem());
-	if (ret)
-		*ret = stop_of(s->said);
-	return TS_OK;
+	if (!ret)
+		return TS_OK;
+	r = ts_stopped(&stop, s);
+	if (r)
+		return r;
+	r = reason_of(stop, ret);
+	ts_answer_free(stop);
+	return r;
 }
 
 int ts_run(ts_session *s, enum ts_stop *ret)
@@ -418,6 +447,20 @@ int ts_continue(ts_session *s, enum ts_stop *ret)
 int ts_reverse_continue(ts_session *s, enum ts_stop *ret)
 {
 	return move(s, "reverse-continue", ret);
+}
+
+int ts_stopped(ts_answer **ret, const ts_session *s)
+{
+	int r = check(s);
+
+	if (r)
+		return r;
+	if (!ret)
+		return result_of(err_new(ERR_USAGE, "there is no place for the answer"));
+	if (!s->stop)
+		return result_of(
+			err_new(ERR_NOT_FOUND, "the session has not stopped anywhere yet"));
+	return library_answer(ret, strdup(s->stop), strdup(""));
 }
 
 const char *ts_stop_text(const ts_session *s)

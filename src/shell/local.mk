@@ -43,7 +43,7 @@ libshell_a_SOURCES = \
 	src/shell/line/complete.c \
 	src/shell/line/editor.c src/shell/line/editor.h \
 	src/shell/print/causes.c src/shell/print/causes.h src/shell/print/drawing.c src/shell/print/drawing.h \
-	src/shell/live/focus.c \
+	src/shell/live/focus.c src/shell/live/stop-json.c src/shell/live/stop-json.h \
 	src/shell/print/fault.c src/shell/print/fault.h  \
 	src/shell/live/gpu.c src/shell/live/gpu.h src/shell/live/doctor-row.h \
 	src/shell/line/gdb-words.c src/shell/line/gdb-words.h src/shell/line/input.h \
@@ -91,7 +91,7 @@ HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h s
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/trace/view-filter.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
-HEADERS_TO_CHECK += src/shell/commands/mark-place.h
+HEADERS_TO_CHECK += src/shell/commands/mark-place.h src/shell/live/stop-json.h
 
 dist_man_MANS += man/tsdb.1
 HEADERS_TO_CHECK += src/shell/commands/why-stop.h src/shell/live/why-text.h

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 #include "engine/breakpoints.h"
-#include "engine/graph-place.h"
+#include "engine/graph-steps.h"
 #include "engine/microscope.h"
 #include "engine/ranks.h"
 #include "engine/replay-device.h"

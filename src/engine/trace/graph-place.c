@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where a replay is inside a graph launch, see graph-place.h.
+ * Where a replay is inside a graph launch, see graph-steps.h.
  */
-#include "engine/graph-place.h"
+#include "engine/graph-steps.h"
 
 #include <stdlib.h>
 #include "engine/replay-device.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/breakpoints.h"
-#include "engine/graph-place.h"
+#include "engine/graph-steps.h"
 #include "engine/replay-device.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"

@@ -8,7 +8,7 @@
 #include "sbt/memory.h"
 #include "sbt/vendor.h"
 #include "engine/parts.h"
-#include "engine/graph-place.h"
+#include "engine/graph-steps.h"
 #include "engine/replay-device.h"
 
 enum { REPLY_S = 300 }; /* what one reply of the replayer may take by default */

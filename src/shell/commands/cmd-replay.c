@@ -109,6 +109,7 @@ static void tell_stop(
 	struct buf b = BUF_INIT;
 
 	graph_forget(&s->engine);
+	stop_of_replay(&s->engine, stop, others, nothers);
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
 	vars_set(s->vars, "step", 0);
 	s->engine.trace.looked_through = 0;
@@ -159,6 +160,8 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	s->focus = FOCUS_REPLAY;
 	TRY(replay_move_run(&s->engine, backwards, &m));
 	tell_move(s, &m);
+	if (m.touch.by && !m.in_launch)
+		stop_add_touch(&s->engine, &m.touch);
 	if (m.in_launch || breakpoints_silent(s->engine.breaks))
 		return NULL;
 	if (m.touch.by)

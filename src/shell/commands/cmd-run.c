@@ -13,6 +13,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/print/follow-text.h"
 #include "shell/live/process.h"
+#include "shell/live/stop-json.h"
 #include "shell/print/live-text.h"
 #include "shell/print/ranks-view.h"
 #include "engine/recorder.h"
@@ -541,10 +542,11 @@ struct program {
 	const char *program, *args, *status;
 	int pid, exit_code, exit_signal;
 	bool soft;
+	const struct stop *stop;
 };
 JS_DEFINE(program_object, "program", program, JS(TEXT, program, program, args),
 	JS(INT, program, pid), JS(TEXT, program, status), JS(INT, program, exit_code, exit_signal),
-	JS(BOOL, program, soft));
+	JS(BOOL, program, soft), JS_BY("last_stop", program, stop, stop_json_at, "stop or null"));
 
 struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 {
@@ -557,7 +559,8 @@ struct err *cmd_info_program(struct session *s, const struct cmd_args *a)
 	if (a->json) {
 		js_put(&b, &program_object,
 			&(struct program){t->program, s->engine.set.string[SET_ARGS],
-				status_word(t), pid, t->exit_code, t->exit_signal, soft});
+				status_word(t), pid, t->exit_code, t->exit_signal, soft,
+				&s->engine.stop});
 		buf_byte(&b, '\n');
 	} else if (!t->program) {
 		buf_str(&b, "No program has been chosen.\n");

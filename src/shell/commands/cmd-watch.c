@@ -207,6 +207,7 @@ struct err *watch_tell(struct session *s, int id)
 	if (!e)
 		e = read_before(s, rd, bp->addr, buf_room(&before, n), n);
 	if (!e) {
+		stop_add_change(&s->engine, bp->addr, before.data, after.data, n);
 		diff = memory_compare(
 			&text, &f, bp->addr, bp->addr, before.data, after.data, n, SHOWN_MAX);
 		out_str(s->out, buf_cstr(&text));

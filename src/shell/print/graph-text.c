@@ -78,6 +78,7 @@ void graph_tell(struct session *s, const struct replay_stop *stop, uint64_t seq,
 	const struct graph_place *p = graph_place(s);
 	struct buf b = BUF_INIT;
 
+	stop_of_step(&s->engine, stop, seq, step);
 	vars_set(s->vars, "seq", (int64_t)seq);
 	vars_set(s->vars, "step", step);
 	s->engine.trace.looked_through = 0;

@@ -179,6 +179,7 @@ static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 	char name[256];
 
 	kernel_short_name(name, sizeof name, t->kernel);
+	stop_of_kernel(&s->engine, t);
 	vars_set(s->vars, "seq", (int64_t)t->seq);
 	s->script.interrupted |= t->why == SOFT_WHY_TIME;
 	if (t->why != SOFT_WHY_FOCUS &&

@@ -343,6 +343,7 @@ static void tell_signal(struct session *s, int sig)
 
 void live_stop_tell(struct session *s, const struct live_stop *stop)
 {
+	stop_of_program(&s->engine, stop);
 	switch (stop->why) {
 	case LIVE_RUNS:
 	case LIVE_WINDOW_ENDED:

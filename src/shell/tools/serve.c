@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "door/door.h"
 #include "shell/line/interrupt.h"
+#include "shell/live/stop-json.h"
 #include "shell/tools/tools.h"
 #include "shell/values/memory-view.h"
 
@@ -28,6 +29,7 @@ struct server {
 	FILE *notes;
 	char *notes_text; /* of `notes` */
 	size_t notes_size;
+	uint64_t stops; /* of the engine, when the question came */
 };
 
 /* --- the program's end --- */
@@ -70,10 +72,11 @@ static uint32_t text_size(const char *text)
 	return n < DOOR_TEXT_MAX ? (uint32_t)n : DOOR_TEXT_MAX;
 }
 
-/* Sends an answer with the notes since the last one; frees e. */
+/* Sends an answer with the notes since the last one, and the stop that came since then; frees e. */
 static bool answer(struct server *v, struct err *e, const void *data, size_t size)
 {
 	const struct err none = {.code = ERR_OK}, *x = e ? e : &none;
+	struct buf stop = BUF_INIT;
 	struct door_answer a = {.code = x->code,
 		.what = text_size(x->what),
 		.cure = text_size(x->cure),
@@ -83,9 +86,14 @@ static bool answer(struct server *v, struct err *e, const void *data, size_t siz
 	out_quiet(v->s->out, NULL);
 	fclose(v->notes);
 	a.notes = text_size(v->notes_text);
+	if (v->s->engine.stop.number != v->stops)
+		stop_json(&stop, &v->s->engine.stop);
+	v->stops = v->s->engine.stop.number;
+	a.stop = (uint32_t)stop.len;
 	ok = door_send(v->fd, &a, sizeof a) && door_send(v->fd, x->what, a.what) &&
 	     door_send(v->fd, x->cure, a.cure) && door_send(v->fd, v->notes_text, a.notes) &&
-	     door_send(v->fd, data, size);
+	     door_send(v->fd, stop.data, stop.len) && door_send(v->fd, data, size);
+	buf_free(&stop);
 	free(v->notes_text);
 	v->notes_text = NULL;
 	err_free(e);

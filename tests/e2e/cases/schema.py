@@ -203,6 +203,12 @@ def test_every_command(t):
                 'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'why --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
                 'info line --json', 'info line accumulate --json', 'info symbol arg0 --json', 'info symbol main --json', 'info functions ^acc --json', 'info functions main --json', 'info scope main --json', 'info frame --json',
                 'show directories --json', 'show substitute-path --json'], argv=[program('pipeline')])
+    # stops: a fault, a change that a watchpoint saw, a thread inside a kernel
+    look.shell(['run'], ['info program --json'], argv=[program('bad_address')])
+    corpus(t, 'race')
+    seq = launch(look, 't.sbt', 'launch')
+    look.shell(['replay start t.sbt --on soft', f'replay goto {seq}', 'watch arg0 len 64', 'goto begin', 'continue'], ['info program --json'])
+    look.shell(['replay start t.sbt --on soft', f'replay enter {seq}'], ['info program --json'])
     with subprocess.Popen([program('two_streams')], stdout=subprocess.PIPE, env={**os.environ, 'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')}) as p:
         p.stdout.readline()
         try:

@@ -23,7 +23,12 @@ with t.replay(on="soft") as p:
     p.ask("replay restart")
     assert p.break_kernel("consume") == 1
     s = p.go_on(); assert (s.why, s.seq) == ("breakpoint", 21) and s.stack[-1].function == "main", s
+    assert s.breakpoints == [1] and s.fields.in_replay and s.fields.kernel_name == "consume" and not s.fields.before
     assert p.go_back().why == "begin"
+    p.ask("delete"); p.goto(17); p.ask("watch 0x302000000 len 4096"); s = p.go_on()
+    assert (s.why, s.seq, s.breakpoints, s.watch.by, s.watch.addr) == ("watchpoint", 18, [2], 18, 0x302000000), s.fields
+    assert s.watch.bytes_before == "00" * 32 and s.watch.bytes_after == "0000803f" * 8 and s.watch.size == 4096, s.watch
+    p.ask("delete")
     c = p.check(); assert c.checked
 for f in (lambda: p.seq, lambda: p.ask("when"), lambda: p.memory(1, 1)):
     try: f(); raise SystemExit("closed")
@@ -32,7 +37,8 @@ with ts.launch([sys.argv[1]], record="new.sbt") as p:
     p.break_kernel("consume", condition="stream == 2")
     s = p.run(); assert s.why == "breakpoint" and s.command.kernel_name == "consume", s
     assert any(f.function == "main" for f in s.stack)
-    p.ask("delete"); s = p.go_on(); assert s.why == "end", s.text
+    assert s.breakpoints == [1] and s.seq == s.fields.seq and s.fields.stream == 2 and s.fields.before, s.fields
+    p.ask("delete"); s = p.go_on(); assert (s.why, s.fields.exit_code, s.seq) == ("exited", 0, None), s.text
 assert [c.kind for c in ts.open("new.sbt")] == [c.kind for c in t]
 for f, code in ((lambda: ts.launch(["/nowhere"]), "system"), (lambda: t.replay(on="moon"), "usage"), (lambda: t.races("--moon"), "usage")):
     try: f(); raise SystemExit("not refused")
