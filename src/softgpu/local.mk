@@ -261,12 +261,15 @@ tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test-softgpu-jit
-TESTS += tests/unit/test-softgpu-jit tests/unit/test-jit-bits.sh
+check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls
+TESTS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls tests/unit/test-jit-bits.sh
 EXTRA_DIST += tests/unit/test-jit-bits.sh
 tests_unit_test_softgpu_jit_SOURCES = tests/unit/test-softgpu-jit.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_jit_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_jit_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_calls_SOURCES = tests/unit/test-softgpu-jit-calls.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_jit_calls_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_jit_calls_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 SOFT_TESTS = tests/unit/test-softgpu-look tests/unit/test-softgpu-cupti tests/unit/test-softgpu-driver tests/unit/test-softgpu-launch \

@@ -13,7 +13,8 @@
 #define THREADS 80 /* a block: two and a half warps */
 #define BLOCKS 3
 #define NREGS 8
-#define WORDS 64 /* of input and output per thread */
+#define WORDS 64     /* of input and output per thread */
+#define CLOCK_AT 240 /* the clock of the warp at the end, behind the registers */
 
 /* Capitals are destinations, small letters sources: R 32 bits, D 64, H 16, F single, G double, P
  * predicates; x a shift count or position. */
@@ -153,6 +154,8 @@ static const char *const forms[] = {
 	"mov.b64 {R1, R2}, D3",
 	"mov.b32 R, {h1, h2}",
 	"mov.b32 {H1, H2}, R3",
+	"mov.b64 D, {h1, h2, h3, h4}",
+	"mov.b64 {H1, H2, H3, H4}, D3",
 	"cvt.u64.u32 D, r",
 	"cvt.s64.s32 D, r",
 	"cvt.u32.u64 R, d",
@@ -161,6 +164,12 @@ static const char *const forms[] = {
 	"cvt.s32.s16 R, h",
 	"cvt.u16.u32 H, r",
 	"cvt.s16.s8 H, h",
+	"cvt.u64.u8 D, h",
+	"cvt.s64.s16 D, h",
+	"cvt.s8.s32 R, r",
+	"cvt.u16.u64 H, d",
+	"cvt.rn.f32.u8 F, h",
+	"cvt.rn.f64.s16 G, h",
 	"cvt.sat.u8.s32 R, r",
 	"cvt.rn.f32.s32 F, r",
 	"cvt.rn.f32.u32 F, r",
@@ -193,8 +202,20 @@ static const char *const forms[] = {
 	"activemask.b32 R",
 	"mov.u32 R, %tid.x",
 	"mov.u32 R, %laneid",
+	"mov.u32 R, %lanemask_eq",
 	"mov.u32 R, %lanemask_lt",
+	"mov.u32 R, %lanemask_le",
+	"mov.u32 R, %lanemask_gt",
+	"mov.u32 R, %lanemask_ge",
 	"mov.u32 R, %ctaid.x",
+	"mov.u32 R, %ctaid.y",
+	"mov.u32 R, %ntid.x",
+	"mov.u32 R, %ntid.y",
+	"mov.u32 R, %nctaid.x",
+	"mov.u32 R, %warpid",
+	"mov.u32 R, %nwarpid",
+	"cvta.to.global.u64 D, d",
+	"cvta.shared.u64 D, d",
 	"mov.u64 D, %clock64",
 };
 #define NFORMS (sizeof(forms) / sizeof(forms[0]))
@@ -283,8 +304,8 @@ static void fill(struct text *t, const char *form)
 	OUT("%.*s", (int)(s ? s - form : (long)strlen(form)), form);
 	for (char before = ' '; s && *s; before = *s++) {
 		bool alone = strchr(" {|!", before) && strchr("RDHFGPrdhfgpx", *s) &&
-			     (!s[1] || strchr(", }|123", s[1]));
-		if (alone && s[1] >= '1' && s[1] <= '3') {
+			     (!s[1] || strchr(", }|1234", s[1]));
+		if (alone && s[1] >= '1' && s[1] <= '4') {
 			if (strchr("RH", *s)) /* two destinations must differ */
 				OUT("%%%c%u", *s | 0x20, (unsigned)(s[1] - '1') * 2 + rnd(2));
 			else
@@ -306,15 +327,10 @@ static void fill(struct text *t, const char *form)
  * either. */
 static void memory_access(struct text *t)
 {
-	static const char *const types[] = {
-		"u32", "f32", "u8", "s8", "u16", "s16", "b64", "f64", "v2", "v4", "v2d"};
-	unsigned what = rnd(11),
-		 bytes = what < 2   ? 4
-			 : what < 4 ? 1
-			 : what < 6 ? 2
-			 : what < 9 ? 8
-				    : 16,
-		 shape = rnd(6);
+	static const char *const types[] = {"u32", "f32", "u8", "s8", "u16", "s16", "b64", "f64",
+		"v2.u32", "v4.f32", "v2.u64", "v2.u8", "v4.u8", "v2.s16", "v4.u16"};
+	static const uint8_t sizes[] = {4, 4, 1, 1, 2, 2, 8, 8, 8, 16, 16, 2, 4, 4, 8};
+	unsigned what = rnd(sizeof sizes), bytes = sizes[what], shape = rnd(6);
 	bool shared = rnd(2), store = rnd(2);
 	const char *base = shared ? "%a0" : "%b0", *space = shared   ? "shared"
 							    : rnd(3) ? "global"
@@ -351,6 +367,14 @@ static void memory_access(struct text *t)
 	case 10:
 		snprintf(vec, sizeof(vec), "{%%d%u, %%d%u}", k, k + 1);
 		break;
+	case 11:
+	case 13:
+		snprintf(vec, sizeof(vec), "{%%h%u, %%h%u}", k, k + 1);
+		break;
+	case 12:
+	case 14:
+		snprintf(vec, sizeof(vec), "{%%h%u, %%h%u, %%h%u, %%h%u}", k, k + 1, k + 2, k + 3);
+		break;
 	default:
 		snprintf(vec, sizeof(vec), "%%%c%u",
 			what == 1		 ? 'f'
@@ -360,15 +384,22 @@ static void memory_access(struct text *t)
 						 : 'r',
 			k);
 	}
-	OUT("%s%s%s%s.%s", guard, store ? "st" : "ld", *space ? "." : "", space,
-		what == 8    ? "v2.u32"
-		: what == 9  ? "v4.f32"
-		: what == 10 ? "v2.u64"
-			     : types[what]);
+	OUT("%s%s%s%s.%s", guard, store ? "st" : "ld", *space ? "." : "", space, types[what]);
 	if (store)
 		OUT(" [%s+%u], %s;\n", base, disp, vec);
 	else
 		OUT(" %s, [%s+%u];\n", vec, base, disp);
+}
+
+/* Each round begins with other forms, so that ROUNDS rounds have all of them. */
+#define ROUNDS 8
+#define SHARE (NFORMS / ROUNDS + 1)
+static unsigned form_at;
+
+static const char *next_form(void)
+{
+	_Static_assert(NFORMS % 97 != 0, "the step meets every form");
+	return forms[form_at++ * 97 % NFORMS];
 }
 
 static void statements(struct text *t, unsigned n, unsigned depth)
@@ -396,7 +427,7 @@ static void statements(struct text *t, unsigned n, unsigned depth)
 		} else if (what == 5 && depth == 3 && rnd(2)) {
 			OUT("bar.sync 0;\n");
 		} else {
-			fill(t, forms[rnd(NFORMS)]);
+			fill(t, next_form());
 		}
 	}
 }
@@ -428,8 +459,9 @@ static void io(struct text *t, bool store)
 	}
 }
 
-static void write_program(struct text *t)
+static void write_program(struct text *t, unsigned round)
 {
+	form_at = round * SHARE;
 	t->at = t->labels = 0;
 	OUT("%s", PTX_HEAD);
 	OUT(".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 mem) {\n"
@@ -440,10 +472,12 @@ static void write_program(struct text *t)
 		THREADS, WORDS * 4);
 	io(t, false);
 	statements(t, 12 + rnd(25), 3);
-	OUT("mov.u32 %%i0, %%ctaid.x; mov.u32 %%i1, %%tid.x; mad.lo.u32 %%i1, %%i0, %d, %%i1; ld.param.u64 %%io, [out]; mad.wide.u32 %%io, %%i1, %d, %%io;\n",
+	while (form_at < (round + 1) * SHARE)
+		fill(t, next_form());
+	OUT("mov.u64 %%b0, %%clock64; mov.u32 %%i0, %%ctaid.x; mov.u32 %%i1, %%tid.x; mad.lo.u32 %%i1, %%i0, %d, %%i1; ld.param.u64 %%io, [out]; mad.wide.u32 %%io, %%i1, %d, %%io;\n",
 		THREADS, WORDS * 4);
 	io(t, true);
-	OUT("ret; }\n");
+	OUT("st.global.u64 [%%io+%d], %%b0; ret; }\n", CLOCK_AT);
 	assert_true(t->at < sizeof(t->s));
 }
 
@@ -468,12 +502,12 @@ static void same_as_interpreted(void **state)
 	const char *rounds = getenv("JIT_TEST_ROUNDS"), *first = getenv("JIT_TEST_FIRST");
 
 	for (unsigned round = first ? (unsigned)atoi(first) : 0,
-		      end = round + (rounds ? (unsigned)atoi(rounds) : 8);
+		      end = round + (rounds ? (unsigned)atoi(rounds) : ROUNDS);
 		round < end; round++) {
 		struct ptx_fault f[2];
 		enum ptx_fault_code code[2];
 		seed = round * 7919 + 1;
-		write_program(&t);
+		write_program(&t, round);
 		for (size_t k = 0; k < n; k += 8) {
 			uint64_t v = rnd(2) ? edge64() : (uint64_t)edge32() << 32 | edge32();
 			memcpy(in + k, &v, 8);
