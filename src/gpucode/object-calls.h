@@ -13,7 +13,6 @@
 enum object_call {
 #define CALL(name, ...) OBJECT_CALL_##name,
 #include "gpucode/object-calls.def"
-#undef CALL
 	OBJECT_CALLS
 };
 

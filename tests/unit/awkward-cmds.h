@@ -232,7 +232,9 @@ AWK_FN struct sbt_cmd awk_cmd(uint64_t seq)
 	while (!sbt_kind(kind) || !(sbt_kind_does(kind) & ~SBT_PASSED))
 		kind = (unsigned)rnd(SBT_KIND_END);
 	if (!awk_makers[kind])
-		fail_msg("%s does something and has no row in awk_makers[]", sbt_kind(kind)->name);
+		fail_msg(
+			"%s does something (DOES of commands.def) and has no row in awk_makers[] of tests/unit/awkward-cmds.h",
+			sbt_kind(kind)->name);
 	return awk_makers[kind](seq);
 }
 

@@ -35,6 +35,30 @@ static void test_the_table(void **unused)
 			assert_null(sbt_field(k, f->name));
 }
 
+/* Kinds and fields of each version of the format: what was added without a new version would be
+ * read by an older tsdb as if it were not there. */
+static void test_new_fields_have_a_new_version(void **unused)
+{
+	static const struct {
+		unsigned minor, kinds, fields;
+	} grew[] = {{14, 42, 209}};
+	const unsigned last = sizeof grew / sizeof *grew - 1;
+	unsigned kinds = 0, fields = 0;
+
+	(void)unused;
+	for (unsigned k = 1; k < SBT_KIND_END; k++) {
+		kinds += sbt_kind(k) != NULL;
+		fields += sbt_kind(k) ? sbt_kind(k)->nfields : 0;
+	}
+	if (grew[last].minor != SBT_VERSION_MINOR)
+		fail_msg("grew[] here has no row for version 1.%u: add {%u, %u, %u}",
+			SBT_VERSION_MINOR, SBT_VERSION_MINOR, kinds, fields);
+	if (grew[last].kinds != kinds || grew[last].fields != fields)
+		fail_msg(
+			"version 1.%u has %u kinds and %u fields, commands.def %u and %u: raise SBT_VERSION_MINOR in src/sbt/sbt.h and add a row to grew[] here",
+			SBT_VERSION_MINOR, grew[last].kinds, grew[last].fields, kinds, fields);
+}
+
 static void test_stream_of_a_command(void **unused)
 {
 	struct sbt_cmd c = {.kind = SBT_LAUNCH};
@@ -394,6 +418,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_table),
+		cmocka_unit_test(test_new_fields_have_a_new_version),
 		cmocka_unit_test(test_stream_of_a_command),
 		cmocka_unit_test(test_packed_bytes),
 		cmocka_unit_test(test_pack_and_unpack_any),

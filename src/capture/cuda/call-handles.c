@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Handlers: calls whose parameters name streams, events, kernels and graphs.
- * gpucode/object-calls.def says which parameter is which; handlers that do more lie with their
- * subject.
+ * gpucode/object-calls.def says which parameter is which, and has a row for each of these handlers;
+ * those that do more lie with their subject.
  */
 #include <cupti.h>
 #include "capture/cuda/cuda-calls.h"
@@ -43,32 +43,14 @@ void call_objects(struct call *c, enum object_call which)
 		*asked[i].id = object_id(c, &asked[i]);
 }
 
+/* enter_NAME of every call whose row says all. */
 #define HANDLER(name, bits)                                                                        \
 	void enter_##name(struct call *c)                                                          \
 	{                                                                                          \
 		c->cmd.flags |= bits;                                                              \
 		call_objects(c, OBJECT_CALL_##name);                                               \
 	}
-HANDLER(host_func, 0)
-HANDLER(write32, 0)
-HANDLER(write64, 0)
-HANDLER(wait32, 0)
-HANDLER(wait64, 0)
-HANDLER(func_attr, 0)
-HANDLER(kernel_attr, 0)
-HANDLER(ctx_limit, 0)
-HANDLER(stream_create, 0)
-HANDLER(stream_create_priority, 0)
-HANDLER(event_create, 0)
-HANDLER(event_record, 0)
-HANDLER(event_record_flags, 0)
-HANDLER(stream_wait, 0)
-HANDLER(ctx_sync, 0)
-HANDLER(stream_sync, 0)
-HANDLER(event_sync, 0)
-HANDLER(stream_query, 0)
-HANDLER(event_query, 0)
-HANDLER(begin_capture_v1, SBT_F_GRAPH)
-HANDLER(begin_capture, SBT_F_GRAPH)
-HANDLER(begin_capture_to, SBT_F_GRAPH)
-HANDLER(end_capture, SBT_F_GRAPH)
+#define CALL(name, ...) HANDLER(name, 0)
+#define CALL_GRAPH(name, ...) HANDLER(name, SBT_F_GRAPH)
+#define CALL_MORE(name, ...)
+#include "gpucode/object-calls.def"

@@ -297,11 +297,18 @@ int ptx_printf(
 void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uint64_t a, char *buf,
 	size_t n);
 
-/* Prototypes of every handler and selector of the table, in both instruction sets. */
+/* Prototypes of every handler and selector of the table, in both instruction sets. A row without a
+ * selector has NULL there, which cannot be declared. */
+typedef const char *ptx_select(struct ptx_dec *d);
+#pragma push_macro("NULL")
+#undef NULL
+#define NULL sel_none
 #define V(h) h##_base
 #define ROW(op, t, t2, must, may, pat, handler, arg, sel) ROW_(handler, sel)
-#define ROW_(handler, sel) ptx_handler handler;
-#define CTRL(op, t, t2, must, may, pat, arg, sel)
+#define ROW_(handler, sel)                                                                         \
+	ptx_handler handler;                                                                       \
+	ptx_select sel;
+#define CTRL(op, t, t2, must, may, pat, arg, sel) ptx_select sel;
 #include "softgpu/ptx/ptx-insns.def"
 #undef V
 #define V(h) h##_avx2
@@ -310,6 +317,7 @@ void ptx_string(struct ptx_warp *w, const struct ptx_insn *i, unsigned lane, uin
 #include "softgpu/ptx/ptx-insns.def"
 #undef V
 #undef ROW_
+#pragma pop_macro("NULL")
 
 /* clang-format off */
 #define PTX_QUICK_CVTS(X)                                                                           \
@@ -335,14 +343,6 @@ ptx_rmw *ptx_rmw_of(ptx_mods mods, unsigned type, bool *order);
 /* The live range that holds an address, or NULL; remembers the last few. */
 const struct ptx_cached *ptx_find_range(struct ptx_worker *wk, uint64_t a);
 
-typedef const char *ptx_select(struct ptx_dec *d);
-ptx_select sel_cmp, sel_cvt, sel_mem, sel_atom, sel_math, sel_mov, sel_bar, sel_shfl, sel_vote,
-	sel_cvta, sel_testp, sel_prmt, sel_lop3, sel_half, sel_redux, sel_half_cmp, sel_isspacep,
-	sel_mbar, sel_cp_async, sel_bulk, sel_st_async;
-ptx_select sel_mma, sel_matrix, sel_wmma_mma, sel_wmma_access, sel_tex;
-ptx_select sel_xorsign, sel_lop3_bool, sel_video;
-ptx_select sel_atom_vec, sel_b128, sel_discard;
-ptx_select sel_mapa, sel_alloca;
 /* The state space of the memory operand, into d->i->space; why not, or NULL. */
 const char *ptx_mem_space(struct ptx_dec *d);
 

@@ -104,7 +104,7 @@ struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream,
 
 /* --- notes --- */
 
-static void on_thread(struct state *s, const struct sbt_cmd *c)
+void on_thread(struct state *s, const struct sbt_cmd *c)
 {
 	struct thread *t = table_own(&s->threads, ROW(thread), c->thread);
 
@@ -116,7 +116,7 @@ static void on_nothing(struct state *s, const struct sbt_cmd *c)
 {
 }
 
-static void on_attach(struct state *s, const struct sbt_cmd *c)
+void on_attach(struct state *s, const struct sbt_cmd *c)
 {
 	const struct sbt_cmd_attach *u = &c->u.attach;
 

@@ -44,47 +44,14 @@ void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_
 /* Takes a out of the table and out of the sums. */
 void free_alloc(struct state *s, const struct alloc *a);
 
-/* transitions-objects.c */
-void on_device(struct state *s, const struct sbt_cmd *c);
-void on_ctx_create(struct state *s, const struct sbt_cmd *c);
-void on_ctx_destroy(struct state *s, const struct sbt_cmd *c);
-void on_ctx_set(struct state *s, const struct sbt_cmd *c);
-void on_stream_create(struct state *s, const struct sbt_cmd *c);
-void on_stream_destroy(struct state *s, const struct sbt_cmd *c);
-void on_event_create(struct state *s, const struct sbt_cmd *c);
-void on_event_destroy(struct state *s, const struct sbt_cmd *c);
-void on_event_record(struct state *s, const struct sbt_cmd *c);
-void on_stream_wait(struct state *s, const struct sbt_cmd *c);
-void on_ctx_limit(struct state *s, const struct sbt_cmd *c);
-void on_texture_create(struct state *s, const struct sbt_cmd *c);
-void on_texture_destroy(struct state *s, const struct sbt_cmd *c);
-void on_module_load(struct state *s, const struct sbt_cmd *c);
-void on_module_unload(struct state *s, const struct sbt_cmd *c);
-void on_module_code(struct state *s, const struct sbt_cmd *c);
-void on_kernel_def(struct state *s, const struct sbt_cmd *c);
-void on_func_attr(struct state *s, const struct sbt_cmd *c);
-void on_global_def(struct state *s, const struct sbt_cmd *c);
-
-/* transitions-work.c */
-void on_alloc(struct state *s, const struct sbt_cmd *c);
-void on_free(struct state *s, const struct sbt_cmd *c);
-void on_launch(struct state *s, const struct sbt_cmd *c);
-void on_copy(struct state *s, const struct sbt_cmd *c);
-void on_fill(struct state *s, const struct sbt_cmd *c);
-void on_host_func(struct state *s, const struct sbt_cmd *c);
-void on_batch(struct state *s, const struct sbt_cmd *c);
-void on_sync(struct state *s, const struct sbt_cmd *c);
-void on_sync_end(struct state *s, const struct sbt_cmd *c);
-void on_query(struct state *s, const struct sbt_cmd *c);
-
-/* transitions-graphs.c */
-void on_capture_begin(struct state *s, const struct sbt_cmd *c);
-void on_capture_end(struct state *s, const struct sbt_cmd *c);
-void on_graph_create(struct state *s, const struct sbt_cmd *c);
-void on_graph_node(struct state *s, const struct sbt_cmd *c);
-void on_graph_instantiate(struct state *s, const struct sbt_cmd *c);
-void on_graph_update(struct state *s, const struct sbt_cmd *c);
-void on_graph_destroy(struct state *s, const struct sbt_cmd *c);
-void on_graph_launch(struct state *s, const struct sbt_cmd *c);
+/* on_KIND for each kind, in the other transitions-*.c; a kind without a function of its own has
+ * another in transitions[]. */
+#define CMD(n, ID, name, cls, does, help) void on_##name(struct state *s, const struct sbt_cmd *c);
+#define FIELD(type, name, help)
+#define END(ID)
+#include "sbt/commands.def"
+#undef CMD
+#undef FIELD
+#undef END
 
 #endif
