@@ -7,8 +7,13 @@ EXTRA_DIST += docs/coverage.md docs/design.md docs/gpu-results.md docs/many.md d
 dist_noinst_SCRIPTS += scripts/coverage scripts/coverage-hip
 EXTRA_DIST += tests/coverage-doc.sh tests/coverage-hip.sh docs/coverage-hip.md
 TESTS += tests/coverage-hip.sh
+.PHONY: update-calls
+update-calls:
+	python3 $(srcdir)/scripts/coverage-hip --update $(srcdir)
 if HAVE_CUDA
 TESTS += tests/coverage-doc.sh
-update-calls:
-	python3 $(srcdir)/scripts/coverage $(CUDA_CFLAGS:-isystem%=%) $(srcdir) >$(srcdir)/docs/coverage.md
+update-calls: update-cuda-calls
+.PHONY: update-cuda-calls
+update-cuda-calls:
+	python3 $(srcdir)/scripts/coverage --update $(CUDA_CFLAGS:-isystem%=%) $(srcdir)
 endif

@@ -10,7 +10,7 @@ if ! grep -q "cuda.h. $(sed -n 's/^#define CUDA_VERSION \([0-9]*\)0\([0-9]\)0.*/
 	exit 0
 fi
 if python3 "$src/scripts/coverage" "$include" "$src" | diff - "$src/docs/coverage.md" | sed 's/^/# /' | grep .; then
-	echo "not ok 1 - docs/coverage.md is up to date (make update-calls)"
+	echo "not ok 1 - docs/coverage.md is up to date (make -C build docs)"
 	exit 1
 fi
 echo "ok 1 - docs/coverage.md is up to date"

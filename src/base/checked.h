@@ -4,13 +4,16 @@
  * process. For all rooms, the agent and the software GPU too: nothing here allocates, prints or
  * calls anything.
  *
- *   ckd_add(&r, a, b), ckd_sub, ckd_mul   C23's: r gets the wrapped result; true when it wrapped,
- * so that `if (ckd_mul(&n, rows, pitch) || ckd_add(&n, n, width)) return error;` reads well. Also
- * true when the exact result does not fit into the type of r. sat_add(a, b), sat_mul(a, b) the
- * result, or UINT64_MAX: for extents, where "to the end of memory" is the safe answer.
- *   range_within, ranges_meet             the two questions about ranges of bytes whose obvious
- * forms overflow. round_up_to(&r, v, to)                v rounded up to a multiple of to; true when
- * that is impossible.
+ * ckd_add(&r, a, b), ckd_sub, ckd_mul: C23's. r gets the wrapped result; true when it wrapped, or
+ * when the exact result does not fit into the type of r, so that
+ * `if (ckd_mul(&n, rows, pitch) || ckd_add(&n, n, width)) return error;` reads well.
+ *
+ * sat_add(a, b), sat_mul(a, b): the result, or UINT64_MAX: for extents, where "to the end of
+ * memory" is the safe answer.
+ *
+ * range_within, ranges_meet: the two questions about ranges of bytes whose obvious forms overflow.
+ *
+ * round_up_to(&r, v, to): v rounded up to a multiple of to; true when that is impossible.
  */
 #ifndef TS_CHECKED_H
 #define TS_CHECKED_H

@@ -33,9 +33,10 @@ tests_unit_python_lines_LDADD = libsbt.a
 tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/unit/sbt-dump.h
 tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 
-# The table of kinds in docs/sbt.md, from commands.def, and those of docs/json.md.
+# Every table of docs/ that is made of a table in the sources: kinds (docs/sbt.md), JSON (docs/json.md), instructions
+# (docs/softgpu.md), entry points (docs/coverage*.md).
 .PHONY: docs
-docs: tests/json-schema
+docs: tests/json-schema update-coverage update-calls
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 	python3 $(srcdir)/scripts/json-doc tests/json-schema $(srcdir)/docs/json.md
 

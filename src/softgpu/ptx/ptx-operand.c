@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Operands of PTX instructions: reading them, and matching them to the pattern of a row of
- * ptx-insns.def, one letter per operand:
- *
- *   d D   destination of the first, second type         a A   source of the first, second type
- *   W     destination twice as wide as the first type   X     source twice as wide
- *   r     like d, or the sink _                         w x z 16-bit, 32-bit, 64-bit source
- *   y     32-bit destination
- *   L     destination at least as wide                  l     source at least as wide as the second
- * type p     predicate destination, p|q or _               P     predicate source, !p v k   vector
- * destination: of loads; unpacking       V K   vector source: of stores; packing g     destination
- * fragment of a matrix              G     source fragment o     destination of a video instruction
- * O     source of one m     memory                                        i j   immediate integer;
- * the same, without a slot B T   label; table of labels                        ?     the next
- * operand may be missing q     like d, and |p may follow                     Y     32-bit
- * destination or the sink; |p may follow e F   vector destination (or _), source of an atomic M one
- * of several memory operands                 E     what st.async stores: a register, or a vector
- * for .v2 and .v4 u U t h  texture instructions: destinations, sources, texture and coordinates,
- * level or gradients (ptx-tex.c)
+ * ptx-insns.def.
  */
+/* clang-format off */
+/* A pattern has one letter per operand:
+ *
+ *   d D   destination of the first, second type
+ *   a A   source of the first, second type
+ *   W X   destination, source twice as wide as the first type
+ *   w x z 16-bit, 32-bit, 64-bit source
+ *   y     32-bit destination
+ *   L     destination at least as wide as the first type
+ *   l     source at least as wide as the second type
+ *   r     like d, or the sink _
+ *   q     like d, and |p may follow
+ *   Y     32-bit destination or the sink; |p may follow
+ *   p P   predicate destination, p|q or _; predicate source, !p
+ *   v k   vector destination: of loads; unpacking
+ *   V K   vector source: of stores; packing
+ *   e F   vector destination (or _), source of an atomic
+ *   g G   destination, source fragment of a matrix
+ *   o O   destination, source of a video instruction
+ *   m M   memory; one of several memory operands
+ *   E     what st.async stores: a register, or a vector for .v2 and .v4
+ *   i j   immediate integer; the same, without a slot
+ *   B T   label; table of labels
+ *   u U t h  texture instructions: destinations, sources, texture and coordinates, level or
+ *         gradients (ptx-tex.c)
+ *   ?     the next operand may be missing
+ */
+/* clang-format on */
 #include "softgpu/ptx/ptx-dec.h"
 
 #include <stdio.h>
