@@ -24,7 +24,7 @@ struct export_format {
 	bool needs_times; /* refused when the trace has no GPU times */
 	bool one_rank;	  /* its readers want a file for each rank */
 	bool states;	  /* says what streams did, piece by piece */
-	bool races;	  /* draws the races that it is given */
+	bool races;	  /* draws the races that it is given, and compares two runs */
 	struct err *(*write)(struct export_job *j);
 };
 /* Ends with name NULL. */
@@ -48,6 +48,10 @@ struct export_race {
 	uint64_t a, b; /* seqs */
 	char *what;    /* in words */
 };
+/* A command of the first source and the one of the second that it is. */
+struct export_pair {
+	uint64_t a, b; /* seqs */
+};
 struct export_ask {
 	const struct export_format *format;
 	const struct export_source *sources;
@@ -59,6 +63,9 @@ struct export_ask {
 	enum export_weight weight;
 	const struct export_race *races; /* of the one source, if format->races */
 	size_t nraces;
+	bool compared; /* the two sources are runs, A and B, which pairs relate */
+	const struct export_pair *pairs;
+	size_t npairs;
 	/* Called now and then; true ends the pass, and what was read so far is written whole. May
 	 * be NULL. */
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);

@@ -31,6 +31,27 @@ uint64_t perfetto_track(const struct perfetto *p, enum perfetto_track what, uint
 	return (uint64_t)p->source << 36 | (uint64_t)what << 32 | id;
 }
 
+uint64_t perfetto_pid(const struct perfetto *p)
+{
+	const struct export_ask *ask = p->j->ask;
+	const uint32_t own = p->j->meta->pid;
+
+	if (!ask->compared || !p->source || own != sbt_reader_meta(ask->sources[0].r)->pid)
+		return own;
+	return own ? own - 1 : 1;
+}
+
+/* What the process is called. */
+static void put_program(struct perfetto *p)
+{
+	char *name = p->j->ask->compared
+			     ? xasprintf("%c: %s", p->source ? 'B' : 'A', p->j->meta->program)
+			     : NULL;
+
+	pb_text(&p->n, 6, name ? name : p->j->meta->program);
+	free(name);
+}
+
 void perfetto_begin(struct perfetto *p)
 {
 	static const unsigned clocks[] = {CLOCK_REAL, CLOCK_BOOT};
@@ -46,8 +67,8 @@ void perfetto_begin(struct perfetto *p)
 	pb_message(&p->packet, PACKET_DEFAULTS, &p->m);
 	perfetto_packet(p, 0);
 	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_PROCESS, 0));
-	pb_u64(&p->n, 1, p->j->meta->pid);
-	pb_text(&p->n, 6, p->j->meta->program);
+	pb_u64(&p->n, 1, perfetto_pid(p));
+	put_program(p);
 	pb_message(&p->m, TRACK_PROCESS, &p->n);
 	pb_message(&p->packet, PACKET_TRACK, &p->m);
 	perfetto_packet(p, 0);
@@ -62,7 +83,7 @@ void perfetto_thread(struct perfetto *p, uint32_t thread)
 	snprintf(name, sizeof name, "host thread %u", thread);
 	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_THREAD, thread));
 	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
-	pb_u64(&p->n, 1, p->j->meta->pid);
+	pb_u64(&p->n, 1, perfetto_pid(p));
 	pb_u64(&p->n, 2, export_os_tid(p->j, thread));
 	pb_text(&p->n, 5, name);
 	pb_message(&p->m, TRACK_THREAD, &p->n);
@@ -168,7 +189,7 @@ uint64_t perfetto_context(struct perfetto *p, uint32_t ctx)
 
 	while (p->contexts_told < iid) {
 		pb_u64(&p->m, 1, ++p->contexts_told);
-		pb_u64(&p->m, 2, p->j->meta->pid);
+		pb_u64(&p->m, 2, perfetto_pid(p));
 		pb_u64(&p->m, 3, API_CUDA);
 		pb_message(&p->interned, INTERN_CONTEXT, &p->m);
 	}
@@ -182,6 +203,8 @@ void perfetto_free(struct perfetto *p)
 	free(p->lanes.at);
 	free(p->race_tracks.at);
 	free(p->ends);
+	free(p->paired);
+	free(p->pair_tracks.at);
 	text_table_free(&p->functions.table);
 	text_table_free(&p->sources.table);
 	text_table_free(&p->names.table);

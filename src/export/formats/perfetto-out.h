@@ -75,7 +75,8 @@ enum perfetto_track {
 	TRACK_OF_THREAD,
 	TRACK_OF_QUEUE,
 	TRACK_OF_STATE,
-	TRACK_OF_RACES
+	TRACK_OF_RACES,
+	TRACK_OF_PAIRS
 };
 
 /* Texts that go out once. */
@@ -98,6 +99,8 @@ struct perfetto {
 	uint32_t nqueues;
 	struct race_end *ends; /* of races, by seq */
 	size_t nends;
+	struct pair_end *paired; /* commands that the other run has, by seq */
+	struct id_marks pair_tracks;
 };
 
 /* Forgets what the sequence has introduced. */
@@ -124,5 +127,11 @@ uint64_t perfetto_context(struct perfetto *p, uint32_t ctx);
 void perfetto_races_begin(struct perfetto *p);
 /* Writes what this command has of them. */
 void perfetto_races_put(struct perfetto *p, const struct export_event *ev);
+/* Learns which commands the other run has; once for a source. */
+void perfetto_pairs_begin(struct perfetto *p);
+/* Writes whether it has this one. */
+void perfetto_pairs_put(struct perfetto *p, const struct export_event *ev);
+/* The number of the source's process: two runs may have one number, and are two processes. */
+uint64_t perfetto_pid(const struct perfetto *p);
 
 #endif

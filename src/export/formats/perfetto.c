@@ -258,6 +258,7 @@ static struct err *put_all(struct perfetto *p)
 
 	perfetto_begin(p);
 	perfetto_races_begin(p);
+	perfetto_pairs_begin(p);
 	for (;;) {
 		TRY(export_next(p->j, &ev));
 		if (!ev)
@@ -266,11 +267,13 @@ static struct err *put_all(struct perfetto *p)
 			end_source(p);
 			p->source = p->j->source;
 			perfetto_begin(p);
+			perfetto_pairs_begin(p);
 		}
 		put_host(p, ev);
 		if (ev->timed && ev->what <= EXPORT_FILL)
 			put_gpu(p, ev);
 		perfetto_races_put(p, ev);
+		perfetto_pairs_put(p, ev);
 		TRY(export_flush_some(p->j));
 	}
 }

@@ -14,19 +14,23 @@
 #include "engine/ranks.h"
 #include "export/export.h"
 #include "shell/line/interrupt.h"
+#include "shell/tools/export-pair.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb export FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes] [--races]"
+	"Use: tsdb export FORMAT FILE [RANGE | FILE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes] [--races]"
 
 enum { ALL_RANKS = -1 };
 
 struct tool_export {
 	struct export_ask ask;
 	const char *file, *output; /* output NULL: none given */
-	int64_t rank;		   /* ALL_RANKS: --rank was not given */
+	const char *other;	   /* the second run; NULL: there is one */
+	struct sbt_reader *second; /* of it */
+	struct export_pairs pairs;
+	int64_t rank; /* ALL_RANKS: --rank was not given */
 	bool ranged, want_races;
 	struct export_race *races;
 	struct ranks *set; /* NULL: the file is a trace */
@@ -90,10 +94,25 @@ static struct err *take_word(struct tool_export *x, const char *w)
 		x->file = w;
 		return NULL;
 	}
-	x->ranged = true;
-	if (!word_range(w, &x->ask.first, &x->ask.last))
+	if (word_range(w, &x->ask.first, &x->ask.last))
+		x->ranged = true;
+	else if (!x->other && x->ask.format->races)
+		x->other = w;
+	else
 		return usage("\"%s\" is no range of commands", w);
 	return NULL;
+}
+
+/* What does not go with two runs. */
+static struct err *can_compare(const struct tool_export *x)
+{
+	if (x->ranged || x->want_races || x->rank != ALL_RANKS || x->ask.stream != SBT_NO_ID)
+		return usage("two runs are exported whole: no %s", x->ranged	   ? "range"
+								   : x->want_races ? "--races"
+								   : x->rank != ALL_RANKS
+									   ? "--rank"
+									   : "--stream");
+	return x->output ? NULL : usage("an export of two runs needs -o FILE%s", "");
 }
 
 static struct err *can_draw_races(const struct tool_export *x)
@@ -122,6 +141,8 @@ static struct err *take_options(struct tool_export *x, int argc, char **argv)
 		return no_format("");
 	if (x->want_races)
 		TRY(can_draw_races(x));
+	if (x->other)
+		TRY(can_compare(x));
 	return x->file ? NULL : usage("export needs a trace%s", "");
 }
 
@@ -302,6 +323,9 @@ static void close_input(struct tool_export *x)
 	for (unsigned i = 0; x->set && i < x->nsources; i++)
 		sbt_reader_close(x->sources[i].r);
 	ranks_free(x->set);
+	if (x->second)
+		sbt_reader_close(x->second);
+	export_pairs_free(&x->pairs);
 	free(x->sources);
 }
 
@@ -357,9 +381,51 @@ static void free_races(struct tool_export *x)
 	free(x->races);
 }
 
+/* --- two runs --- */
+
+static struct err *no_set(const char *path)
+{
+	if (!ranks_is(path))
+		return NULL;
+	return err_cure(err_new(ERR_USAGE, "%s is a set, and two runs are traces", path),
+		"Export one rank's own file of each");
+}
+
+static struct err *need_times(const char *path, struct sbt_reader *r)
+{
+	return sbt_reader_meta(r)->timestamps
+		       ? NULL
+		       : err_cure(err_new(ERR_INCOMPLETE, "%s has no GPU times, which %s needs",
+					  path, "an export of two runs"),
+				 "Record it with tsdb record --timestamps");
+}
+
+static struct err *open_both(struct session *s, struct tool_export *x)
+{
+	struct sbt_reader *first;
+
+	TRY(no_set(x->file));
+	TRY(no_set(x->other));
+	TRY(trace_open(s, x->file));
+	first = s->engine.trace.reader;
+	TRY(sbt_reader_open(&x->second, x->other));
+	TRY(need_times(x->file, first));
+	TRY(need_times(x->other, x->second));
+	TRY(export_pairs_find(&x->pairs, s, first, x->second));
+	fprintf(stderr, "%zu commands are in both, %" PRIu64 " differ.\n", x->pairs.n,
+		x->pairs.differences);
+	x->ask.compared = true;
+	x->ask.pairs = x->pairs.v;
+	x->ask.npairs = x->pairs.n;
+	x->sources = xcalloc(2, sizeof *x->sources);
+	memcpy(x->sources, x->pairs.sources, sizeof x->pairs.sources);
+	x->nsources = 2;
+	return NULL;
+}
+
 static struct err *run(struct session *s, struct tool_export *x, struct export_result *r)
 {
-	TRY(open_input(s, x));
+	TRY(x->other ? open_both(s, x) : open_input(s, x));
 	x->ask.sources = x->sources;
 	x->ask.nsources = x->nsources;
 	TRY(export_check(&x->ask)); /* before the races, which take long */

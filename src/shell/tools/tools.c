@@ -442,10 +442,11 @@ const struct tool tools[] = {
 		"write one launch as a C program that stands alone",
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
 	{"export", tool_export,
-		"FORMAT FILE [RANGE] [-o FILE|-] [--stream N] [--rank N] "
+		"FORMAT FILE [RANGE | FILE] [-o FILE|-] [--stream N] [--rank N] "
 		"[--weight gpu|count|bytes] [--races]",
 		"a trace as perfetto, kineto, pprof, flamegraph, csv and others",
 		"tsdb export perfetto app.sbt\n"
+		"tsdb export perfetto before.sbt after.sbt -o both.pftrace\n"
 		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
 	{"import", tool_import,
 		"FILE [-o FILE] [--as kineto|nsys|xray] [--pid N] [--graph-nodes] [--map FILE]",

@@ -3,7 +3,8 @@
 is in them."""
 import json
 
-from e2e import program  # pylint: disable=unused-import
+from e2e import program
+from export import decode, value, values
 
 BASE = 1700000000000000000
 SITES = {'gemm': 'train.py(12): forward', 'relu': 'train.py(12): forward', 'adam': 'train.py(40): update'}
@@ -146,3 +147,78 @@ def test_steps_of_runs(t):
     d = diff(t, *words, '--step', '6')[1]
     t.equal(changes(d, 'kernel'), {'gemm': 'noise'}, 'the second step')
     t.equal(next(r for r in d['runs']['row_list'] if r['name'] == 'gemm')['a_run_ns'], [10000, 11000, 12000, 13000], 'its times')
+
+
+def exported(t, a, b):
+    """The slices of an export of two runs: [(process, track, name, category, from, to, flow)], and its render stages [(process, from, duration)]."""
+    r = t.tsdb('export', 'perfetto', f'{a}.sbt', f'{b}.sbt', '-o', 'x')
+    t.equal(r.status, 0, r.err)
+    with open(t.path('x'), 'rb') as f:
+        packets = values(decode(t, 'perfetto.proto', 'Trace', f.read()), 'packet')
+    texts, tracks, open_, slices, stages = {}, {}, {}, [], []
+    for p in packets:
+        source = value(p, 'trusted_packet_sequence_id')
+        for i in values(p, 'interned_data'):
+            for what in ('event_names', 'event_categories'):
+                texts.update({(source, what, value(n, 'iid')): value(n, 'str') for n in values(i, what)})
+        for d in values(p, 'track_descriptor'):
+            tracks[value(d, 'uuid')] = (source, value(d, 'name', ''), [(value(x, 'pid'), value(x, 'process_name')) for x in values(d, 'process')])
+        for g in values(p, 'gpu_render_stage_event'):
+            stages.append((source, value(p, 'timestamp'), value(g, 'duration')))
+        for v in values(p, 'track_event'):
+            track = tracks.get(value(v, 'track_uuid'), (0, ''))
+            if not track[1].endswith(': compared'):
+                t.equal(values(v, 'flow_ids'), [], 'flows are between these slices alone')
+            elif value(v, 'type') == 1:
+                open_[value(v, 'track_uuid')] = (source, track[1], texts[source, 'event_names', value(v, 'name_iid')],
+                                                 texts[source, 'event_categories', value(v, 'category_iids')], value(p, 'timestamp'), values(v, 'flow_ids'))
+            else:
+                *rest, flow = open_.pop(value(v, 'track_uuid'))
+                slices.append((*rest, value(p, 'timestamp'), flow))
+    t.equal(open_, {}, 'each slice ends')
+    return slices, stages, sorted(p for x in tracks.values() if len(x) > 2 for p in x[2])
+
+
+def test_export_of_two(t):
+    """Two runs of one process number, a day apart: the first kernel of both begins at one time, each command that both have is a flow, the others say so."""
+    planted(t, 'a', {'gemm': [100, 110, 120], 'relu': [50, 50, 50], 'gone': [7]}, day=0)
+    planted(t, 'b', {'gemm': [200, 210, 220], 'relu': [40, 40, 40], 'new': [9]}, day=1)
+    for a, b in (('a', 'b'), ('b', 'a'), ('a', 'a')):
+        slices, stages, processes = exported(t, a, b)
+        t.equal([n for _, n in processes if n], ['A: train', 'B: train'] if processes[0][1] == 'A: train' else ['B: train', 'A: train'], 'processes')
+        t.equal(len({pid for pid, _ in processes}), 2, f'two processes: {processes}')
+        first = {source: min(s[4] for s in slices if s[0] == source) for source in (1, 2)}
+        t.equal(first[1], first[2], 'one clock')
+        flows = {}
+        for s in slices:
+            for flow in s[6]:
+                flows.setdefault(flow, []).append(s)
+        both = 7 if a == b else 6
+        t.equal((len(flows), [sorted(s[0] for s in f) for f in flows.values()]), (both, [[1, 2]] * both), 'each flow has two ends')
+        t.check(all(len({s[2] for s in f}) == 1 and {s[3] for s in f} == {'both'} for f in flows.values()), f'the same kernel at both: {flows}')
+        for name in ('gemm', 'relu'): # the first is the first, the second is the second
+            order = [[f for s in sorted(slices, key=lambda s: s[4]) if s[0] == source and s[2] == name for f in s[6]] for source in (1, 2)]
+            t.equal(order[0], order[1], f'{name}: in order')
+        alone = sorted((s[0], s[2], s[3]) for s in slices if not s[6])
+        t.equal(alone, [] if a == b else [(1, 'gone' if a == 'a' else 'new', 'only A'), (2, 'new' if a == 'a' else 'gone', 'only B')], 'what one has alone')
+        t.equal(sorted((s[0], s[4], s[5] - s[4]) for s in slices), sorted(stages), 'as long as they ran')
+        gemm = [s[5] - s[4] for s in slices if s[2] == 'gemm']
+        t.equal(sorted(gemm), sorted([x * 1000 for x in (100, 110, 120)] * (2 if a == b else 1) + [x * 1000 for x in (200, 210, 220) if a != b]), 'no length changes')
+
+
+def test_export_of_two_refuses(t):
+    planted(t, 'a', {'gemm': [100]})
+    planted(t, 'other', {'nothing_alike': [100]})
+    t.need_soft()
+    r = t.tsdb('--gpu', 'soft', 'record', '-o', 'bare.sbt', '--', program('variants'))
+    t.equal(r.status, 0, r.err)
+    r = t.tsdb('merge', '-o', 's.sbts', 'a.sbt', 'other.sbt', '--as-is')
+    t.equal(r.status, 0, r.err)
+    for words, text in ((['a.sbt', 'bare.sbt', '-o', 'x'], 'bare.sbt has no GPU times'), (['bare.sbt', 'a.sbt', '-o', 'x'], 'bare.sbt has no GPU times'),
+                        (['a.sbt', 'other.sbt', '-o', 'x'], 'no command that both have has GPU times'), (['a.sbt', 'a.sbt'], 'needs -o'),
+                        (['a.sbt', 'a.sbt', '-o', 'x', '--races'], 'no --races'), (['a.sbt', 'a.sbt', '1-5', '-o', 'x'], 'no range'), (['a.sbt', 'a.sbt', '--stream', '1', '-o', 'x'], 'no --stream'),
+                        (['a.sbt', 's.sbts', '-o', 'x'], 's.sbts is a set'), (['s.sbts', 'a.sbt', '-o', 'x'], 's.sbts is a set'), (['a.sbt', 'a.sbt', 'a.sbt', '-o', 'x'], 'no range of commands'),
+                        (['a.sbt', 'none.sbt', '-o', 'x'], 'none.sbt')):
+        r = t.tsdb('export', 'perfetto', *words)
+        t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
+    t.match('no range of commands', t.tsdb('export', 'kineto', 'a.sbt', 'a.sbt', '-o', 'x').err)
