@@ -298,7 +298,9 @@ static const struct version_row {
 	{"cuGraphAddKernelNode", "cuGraphAddKernelNode_v2", 12000},
 	{"cuGraphAddNode", "cuGraphAddNode_v2", 12030},
 	{"cuGraphGetEdges", "cuGraphGetEdges_v2", 12030},
-	{"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 11040},
+	{"cuGraphInstantiate", "cuGraphInstantiate", 10000}, /* five arguments */
+	{"cuGraphInstantiate", "cuGraphInstantiate_v2", 11000},
+	{"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000}, /* three: cuda.h */
 	{"cuGraphKernelNodeGetParams", "cuGraphKernelNodeGetParams_v2", 12000},
 	{"cuGraphKernelNodeSetParams", "cuGraphKernelNodeSetParams_v2", 12000},
 	{"cuGraphExecKernelNodeSetParams", "cuGraphExecKernelNodeSetParams_v2", 12000},
