@@ -10,10 +10,10 @@ libtracesmith_so_0_SOURCES = src/library/library.h src/library/ts-error.c src/li
 	src/library/ts-state.c src/library/ts-writer.c \
 	src/library/ts-session.h src/library/ts-answer.c src/library/ts-session.c src/library/ts-debug.c
 libtracesmith_so_0_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include $(ELF_CFLAGS)
-libtracesmith_so_0_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+libtracesmith_so_0_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) -fvisibility=hidden
 libtracesmith_so_0_LDFLAGS = $(AM_LDFLAGS) $(SO_LDFLAGS) -Wl,-soname,libtracesmith.so.0 -Wl,--exclude-libs,ALL \
 	-Wl,--version-script=$(srcdir)/src/library/tracesmith.map
-libtracesmith_so_0_LDADD = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread -lm
+libtracesmith_so_0_LDADD = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lpthread -lm
 libtracesmith_so_0_DEPENDENCIES = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
@@ -28,7 +28,19 @@ install-data-hook:
 uninstall-hook:
 	rm -f "$(DESTDIR)$(libdir)/libtracesmith.so"
 
+# What answers are read with, for its own tests and the fuzzer.
+EXTRA_LIBRARIES = libanswertest.a
+libanswertest_a_SOURCES = src/library/ts-answer.c src/library/ts-error.c
+libanswertest_a_CPPFLAGS = $(libtracesmith_so_0_CPPFLAGS)
+libanswertest_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
+
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-library-answer
+TESTS += tests/unit/test-library-answer
+tests_unit_test_library_answer_SOURCES = tests/unit/test-library-answer.c
+tests_unit_test_library_answer_CPPFLAGS = $(libtracesmith_so_0_CPPFLAGS)
+tests_unit_test_library_answer_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_library_answer_LDADD = libanswertest.a libcommon.a $(CMOCKA_LIBS) $(JANSSON_LIBS)
 check_PROGRAMS += tests/unit/test-library
 TESTS += tests/unit/test-library
 tests_unit_test_library_SOURCES = tests/unit/test-library.c

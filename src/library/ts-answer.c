@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Answers: a JSON document and what is in it, by path. The text is read anew for each question; a
- * list's elements are counted from its beginning.
+ * Answers: a JSON document and what is in it, by path. jansson reads it, at the first question.
+ *
+ * Surprise: tsdb's numbers have up to 64 bits, and jansson's integers are signed. An integer that
+ * does not fit is given to jansson as {"": "18446744073709551615"}, which nothing else looks like.
  */
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include "library/ts-session.h"
 
-enum { DEPTH_MAX = 64 };
+enum { DIGITS_MIN = 19 }; /* of an integer that may not fit */
 
-struct string {
-	struct string *next;
-	char text[];
-};
 struct ts_answer {
 	char *text, *notes;
-	struct string *strings; /* that were given out */
+	json_t *root; /* NULL: not read yet, or text that is no JSON */
+	bool read;
 };
 
 int library_answer(ts_answer **ret, char *text, char *notes)
@@ -39,12 +39,7 @@ void ts_answer_free(ts_answer *a)
 {
 	if (!a)
 		return;
-	while (a->strings) {
-		struct string *s = a->strings;
-
-		a->strings = s->next;
-		free(s);
-	}
+	json_decref(a->root);
 	free(a->text);
 	free(a->notes);
 	free(a);
@@ -62,153 +57,146 @@ const char *ts_answer_notes(const ts_answer *a)
 
 /* --- reading JSON --- */
 
-static const char *blanks(const char *p)
+/* Whether n characters are an integer that a signed one of 64 bits cannot hold. */
+static bool is_wide(const char *p, size_t n)
 {
-	return p + strspn(p, " \t\r\n");
+	const bool minus = *p == '-';
+
+	if (n < DIGITS_MIN || n - minus != strspn(p + minus, "0123456789") || p[minus] == '0')
+		return false;
+	errno = 0;
+	(void)strtoll(p, NULL, 10);
+	return errno == ERANGE;
 }
 
-/* Behind the text that begins at p; NULL: it is none. */
-static const char *skip_string(const char *p)
+/* Copies the text that begins at *p, and moves *p behind it. NUL would end the caller's text: it
+ * becomes U+FFFD. */
+static char *copy_text(char *to, const char **p)
 {
-	for (p++; *p && *p != '"'; p++) {
-		if (*p == '\\' && p[1])
-			p++;
-	}
-	return *p ? p + 1 : NULL;
-}
+	const char *at = *p;
 
-static const char *skip_value(const char *p, unsigned depth);
-
-/* Behind a list or an object; *ret_count: its elements. */
-static const char *skip_group(const char *p, unsigned depth, uint64_t *ret_count)
-{
-	const char end = *p == '[' ? ']' : '}';
-
-	*ret_count = 0;
-	p = blanks(p + 1);
-	if (*p == end)
-		return p + 1;
-	for (;;) {
-		if (end == '}') {
-			p = *p == '"' ? skip_string(p) : NULL;
-			if (!p || *(p = blanks(p)) != ':')
-				return NULL;
-			p = blanks(p + 1);
+	*to++ = *at++;
+	while (*at && *at != '"') {
+		if (!strncmp(at, "\\u0000", 6)) {
+			to = mempcpy(to, "\\ufffd", 6);
+			at += 6;
+			continue;
 		}
-		p = skip_value(p, depth + 1);
-		if (!p)
-			return NULL;
-		++*ret_count;
-		p = blanks(p);
-		if (*p == end)
-			return p + 1;
-		if (*p != ',')
-			return NULL;
-		p = blanks(p + 1);
+		if (*at == '\\' && at[1])
+			*to++ = *at++;
+		*to++ = *at++;
 	}
+	if (*at)
+		*to++ = *at++;
+	*p = at;
+	return to;
 }
 
-static const char *skip_value(const char *p, unsigned depth)
+/* The document as jansson can hold it; a heap string, NULL: no memory. */
+static char *prepared(const char *p)
 {
-	static const char *const words[] = {"true", "false", "null"};
-	uint64_t n;
+	const size_t n = strlen(p);
+	char *text = malloc(n + n / 2 + 1), *to = text;
 
-	if (depth > DEPTH_MAX)
+	while (text && *p) {
+		const size_t number = strspn(p, "+-0123456789.eE");
+
+		if (*p == '"') {
+			to = copy_text(to, &p);
+			continue;
+		}
+		if (is_wide(p, number)) {
+			to = stpcpy(to, "{\"\":\"");
+			to = mempcpy(to, p, number);
+			to = stpcpy(to, "\"}");
+		} else {
+			to = mempcpy(to, p, number ? number : 1);
+		}
+		p += number ? number : 1;
+	}
+	if (text)
+		*to = 0;
+	return text;
+}
+
+/* The digits of an integer that did not fit; NULL: it is something else. */
+static const char *wide(const json_t *v)
+{
+	const char *digits = json_is_object(v) && json_object_size(v) == 1
+				     ? json_string_value(json_object_get(v, ""))
+				     : NULL;
+
+	return digits && is_wide(digits, strlen(digits)) ? digits : NULL;
+}
+
+static json_t *root(const ts_answer *answer)
+{
+	ts_answer *a = (ts_answer *)(uintptr_t)answer; /* a cache: one thread at a time is here */
+	char *text;
+
+	if (a->read)
+		return a->root;
+	text = prepared(a->text);
+	if (!text)
 		return NULL;
-	if (*p == '"')
-		return skip_string(p);
-	if (*p == '[' || *p == '{')
-		return skip_group(p, depth, &n);
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (!strncmp(p, words[i], strlen(words[i])))
-			return p + strlen(words[i]);
-	}
-	n = strspn(p, "+-0123456789.eE");
-	return n ? p + n : NULL;
+	a->root = json_loads(text, JSON_DECODE_ANY, NULL);
+	a->read = true;
+	free(text);
+	return a->root;
 }
 
-bool library_is_json(const char *text)
+bool library_is_json(const ts_answer *a)
 {
-	const char *end = skip_value(blanks(text), 0);
-
-	return end && !*blanks(end);
+	return root(a) != NULL;
 }
 
-/* The i-th element of the list at p; NULL: there is none. */
-static const char *element(const char *p, uint64_t i)
+/* --- paths --- */
+
+static json_t *member(const json_t *of, const char *name, size_t n)
 {
-	if (*p != '[' || *(p = blanks(p + 1)) == ']')
-		return NULL;
-	while (i--) {
-		p = skip_value(p, 1);
-		if (!p || *(p = blanks(p)) != ',')
-			return NULL;
-		p = blanks(p + 1);
-	}
-	return p;
+	char *copy = strndup(name, n);
+	json_t *v = copy && !wide(of) ? json_object_get(of, copy) : NULL;
+
+	free(copy);
+	return v;
 }
 
-/* The member of the object at p that has this name, of n bytes. */
-static const char *member(const char *p, const char *name, size_t n)
-{
-	if (*p != '{')
-		return NULL;
-	p = blanks(p + 1);
-	while (*p == '"') {
-		const char *end = skip_string(p);
-		const bool is = end && (size_t)(end - p) == n + 2 && !memcmp(p + 1, name, n);
-
-		p = end ? blanks(end) : NULL;
-		if (!p || *p != ':')
-			return NULL;
-		p = blanks(p + 1);
-		if (is)
-			return p;
-		p = skip_value(p, 1);
-		if (!p || *(p = blanks(p)) != ',')
-			return NULL;
-		p = blanks(p + 1);
-	}
-	return NULL;
-}
-
-/* One step of a path; *path is moved behind it. */
-static const char *step(const char *at, const char **path)
+/* One step of a path; *path is moved behind it. NULL: there is nothing, or it is no path. */
+static json_t *step(const json_t *at, const char **path)
 {
 	const char *p = *path;
+	char *end;
+	uint64_t i;
 
-	if (*p == '[') {
-		char *end;
-		uint64_t i;
-
-		if (!isdigit((unsigned char)p[1]))
-			return NULL;
-		errno = 0;
-		i = strtoull(p + 1, &end, 10);
-		if (*end != ']' || errno)
-			return NULL;
-		*path = end + 1;
-		return element(at, i);
+	if (*p != '[') {
+		p += *p == '.';
+		*path = p + strcspn(p, ".[");
+		return *path > p ? member(at, p, (size_t)(*path - p)) : NULL;
 	}
-	p += *p == '.';
-	*path = p + strcspn(p, ".[");
-	return *path > p ? member(at, p, (size_t)(*path - p)) : NULL;
+	if (!isdigit((unsigned char)p[1]))
+		return NULL;
+	errno = 0;
+	i = strtoull(p + 1, &end, 10);
+	*path = end + 1;
+	return *end != ']' || errno ? NULL : json_array_get(at, i);
 }
 
-static int find(const ts_answer *a, const char *path, const char **ret)
+static int find(const ts_answer *a, const char *path, const void *ret, const json_t **ret_at)
 {
-	const char *at, *rest = path;
+	const json_t *at;
+	const char *rest = path;
 
-	if (!a || !path)
-		return result_of(err_new(ERR_USAGE, "an answer and a path are needed"));
-	if (!library_is_json(a->text))
+	if (!a || !path || !ret)
+		return result_of(err_new(
+			ERR_USAGE, "an answer, a path and a place for the result are needed"));
+	at = root(a);
+	if (!at)
 		return result_of(err_new(ERR_USAGE, "the answer is text, not JSON"));
-	at = blanks(a->text);
 	while (at && *rest)
 		at = step(at, &rest);
-	if (!at || !strncmp(at, "null", 4))
+	if (!at || json_is_null(at))
 		return result_of(err_new(ERR_NOT_FOUND, "the answer has nothing at \"%s\"", path));
-	*ret = at;
+	*ret_at = at;
 	return TS_OK;
 }
 
@@ -219,145 +207,71 @@ static int wrong_type(const char *path, const char *what)
 
 int ts_answer_count(const ts_answer *a, const char *path, uint64_t *ret)
 {
-	const char *at;
-	int r = find(a, path, &at);
+	const json_t *at;
+	const int r = find(a, path, ret, &at);
 
 	if (r)
 		return r;
-	if (*at != '[' && *at != '{')
+	if (wide(at) || (!json_is_array(at) && !json_is_object(at)))
 		return wrong_type(path, "list or object");
-	return skip_group(at, 0, ret) ? TS_OK : wrong_type(path, "list or object");
+	*ret = json_is_array(at) ? json_array_size(at) : json_object_size(at);
+	return TS_OK;
+}
+
+/* All of a text as a number; false: it is none of 64 bits without a sign. */
+static bool whole(const char *text, int base, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, base);
+	return *text != '-' && !errno && !*end;
 }
 
 int ts_answer_number(const ts_answer *a, const char *path, uint64_t *ret)
 {
-	const char *at;
-	char *end;
+	const json_t *at;
+	const char *text;
 	uint64_t n;
-	int r = find(a, path, &at);
+	const int r = find(a, path, ret, &at);
 
 	if (r)
 		return r;
-	if (*at == 't' || *at == 'f') {
-		*ret = *at == 't';
-		return TS_OK;
-	}
-	errno = 0;
-	if (!strncmp(at, "\"0x", 3) && isxdigit((unsigned char)at[3])) {
-		n = strtoull(at + 1, &end, 16);
-		if (*end != '"')
-			return wrong_type(path, "number");
-	} else if (isdigit((unsigned char)*at)) {
-		n = strtoull(at, &end, 10);
-		if (*end && strchr(".eE", *end))
-			return wrong_type(path, "whole number");
-	} else {
-		return wrong_type(path, "number");
-	}
-	if (errno)
-		return wrong_type(path, "number of 64 bits");
+	text = json_string_value(at);
+	if (json_is_boolean(at))
+		n = json_is_true(at);
+	else if (json_is_integer(at) && json_integer_value(at) >= 0)
+		n = (uint64_t)json_integer_value(at);
+	else if (wide(at) ? !whole(wide(at), 10, &n)
+			  : !text || strncmp(text, "0x", 2) != 0 ||
+				    !isxdigit((unsigned char)text[2]) || !whole(text, 16, &n))
+		return wrong_type(path, "whole number of 64 bits");
 	*ret = n;
 	return TS_OK;
 }
 
 int ts_answer_real(const ts_answer *a, const char *path, double *ret)
 {
-	const char *at;
-	int r = find(a, path, &at);
+	const json_t *at;
+	const int r = find(a, path, ret, &at);
 
 	if (r)
 		return r;
-	if (*at != '-' && !isdigit((unsigned char)*at))
+	if (!json_is_number(at) && !wide(at))
 		return wrong_type(path, "number");
-	*ret = strtod(at, NULL);
+	*ret = wide(at) ? strtod(wide(at), NULL) : json_number_value(at);
 	return TS_OK;
-}
-
-/* --- texts --- */
-
-static unsigned hex4(const char *p)
-{
-	char digits[5] = {0};
-
-	strncpy(digits, p, 4);
-	return (unsigned)strtoul(digits, NULL, 16);
-}
-
-static char *put_utf8(char *to, unsigned c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-	} else if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xe0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*to++ = (char)(0xf0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	}
-	return to;
-}
-
-/* The character that \uXXXX at *p means; moves *p to the last of its digits. Half of a pair, and 0,
- * which would end the text, become U+FFFD. */
-static unsigned unicode(const char **p)
-{
-	unsigned c = hex4(*p + 2);
-
-	*p += 5;
-	if (c >= 0xd800 && c < 0xdc00 && !strncmp(*p + 1, "\\u", 2)) {
-		const unsigned low = hex4(*p + 3);
-
-		if (low >= 0xdc00 && low < 0xe000) {
-			*p += 6;
-			return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-		}
-	}
-	return !c || (c >= 0xd800 && c < 0xe000) ? 0xfffd : c;
-}
-
-/* Copies the text at p, up to its end, to `to`, which has room for as many bytes. */
-static void unescape(char *to, const char *p, const char *end)
-{
-	static const char from[] = "bfnrt", is[] = "\b\f\n\r\t";
-
-	for (; p < end; p++) {
-		const char *plain;
-
-		if (*p != '\\') {
-			*to++ = *p;
-		} else if (p[1] == 'u' && end - p >= 6) {
-			to = put_utf8(to, unicode(&p));
-		} else {
-			plain = strchr(from, *++p);
-			*to++ = plain ? is[plain - from] : *p;
-		}
-	}
-	*to = 0;
 }
 
 int ts_answer_string(ts_answer *a, const char *path, const char **ret)
 {
-	const char *at, *end;
-	struct string *s;
-	int r = find(a, path, &at);
+	const json_t *at;
+	const int r = find(a, path, ret, &at);
 
 	if (r)
 		return r;
-	end = *at == '"' ? skip_string(at) : NULL;
-	if (!end)
+	if (!json_is_string(at))
 		return wrong_type(path, "text");
-	s = malloc(sizeof *s + (size_t)(end - at));
-	if (!s)
-		return result_of(err_nomem());
-	unescape(s->text, at + 1, end - 1);
-	s->next = a->strings;
-	a->strings = s;
-	*ret = s->text;
+	*ret = json_string_value(at);
 	return TS_OK;
 }

@@ -41,7 +41,7 @@ int library_ask_json(ts_answer **ret, ts_session *s, const char *fmt, ...)
 	va_end(ap);
 	if (r)
 		return r;
-	if (!library_is_json(ts_answer_text(a))) {
+	if (!library_is_json(a)) {
 		r = result_of(
 			err_new(ERR_SYSTEM, "tsdb answered with text: %.200s", ts_answer_text(a)));
 		ts_answer_free(a);
@@ -171,6 +171,29 @@ int ts_replay(ts_session **ret, ts_trace *t, const struct ts_session_options *op
 	return r;
 }
 
+/* A word as the shell reads it back whole: 'it'\''s'. A heap string, NULL: no memory. */
+static char *quoted(const char *word)
+{
+	char *line = malloc(4 * strlen(word) + 3), *to = line;
+
+	if (!line)
+		return NULL;
+	*to++ = '\'';
+	for (; *word; word++)
+		to = *word == '\'' ? stpcpy(to, "'\\''") : (*to = *word, to + 1);
+	strcpy(to, "'");
+	return line;
+}
+
+static int record(ts_session *s, const char *path)
+{
+	char *word = quoted(path);
+	const int r = word ? library_do(s, "capture start %s", word) : result_of(err_nomem());
+
+	free(word);
+	return r;
+}
+
 int ts_launch(ts_session **ret, const char *const *argv, const struct ts_session_options *options)
 {
 	enum { MOST = 240 };
@@ -205,7 +228,7 @@ int ts_launch(ts_session **ret, const char *const *argv, const struct ts_session
 	r = library_session_open(&s, words, &o);
 	if (r)
 		return r;
-	r = o.record ? library_do(s, "capture start '%s'", o.record) : TS_OK;
+	r = o.record ? record(s, o.record) : TS_OK;
 	if (r)
 		ts_session_close(s);
 	else
@@ -216,7 +239,11 @@ int ts_launch(ts_session **ret, const char *const *argv, const struct ts_session
 int ts_position(ts_session *s, uint64_t *ret)
 {
 	ts_answer *a;
-	int r = library_ask_json(&a, s, "when --json");
+	int r;
+
+	if (!ret)
+		return result_of(err_new(ERR_USAGE, "there is no place for the position"));
+	r = library_ask_json(&a, s, "when --json");
 
 	if (r)
 		return r;

@@ -9,8 +9,8 @@
 
 /* Makes an answer of two heap strings, which it takes in every case. */
 int library_answer(ts_answer **ret, char *text, char *notes);
-/* Whether it is one JSON value and nothing else. */
-bool library_is_json(const char *text);
+/* Whether its text is one JSON value and nothing else. */
+bool library_is_json(const ts_answer *a);
 
 /* Starts a tsdb with these words behind its name, a NULL behind the last. options: NULL, or
  * checked. */

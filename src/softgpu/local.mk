@@ -37,7 +37,7 @@ PTX_SOURCES += \
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. No -O here: automake puts CFLAGS behind these, and
 # a developer's win. The files with loops over lanes raise -O2 to -O3 themselves.
 PTX_CFLAGS = -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-strict-aliasing
-EXTRA_LIBRARIES = libptxtest.a
+EXTRA_LIBRARIES += libptxtest.a
 libptxtest_a_SOURCES = $(PTX_SOURCES)
 libptxtest_a_CFLAGS = $(AM_CFLAGS) $(PTX_CFLAGS)
 

@@ -5,14 +5,14 @@
 #   make fuzz [FUZZ_SECONDS=60] [FUZZ_TARGETS=sbt]   runs libFuzzer on each (needs clang); what it finds is in fuzz-work/
 #   make check                                       runs each corpus once, with any compiler
 
-FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf gpudebug shell ptx rings gfx import
-FUZZ_ARCHIVES = libimport.a libshell.a libengine.a libattach.a libsymbols.a liblang.a libstate.a libsbt.a libfatbin.a libptxtest.a libamdtest.a libranges.a libgpucode.a libcommon.a
+FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf gpudebug shell ptx rings gfx import answer
+FUZZ_ARCHIVES = libanswertest.a libimport.a libshell.a libengine.a libattach.a libsymbols.a liblang.a libstate.a libsbt.a libfatbin.a libptxtest.a libamdtest.a libranges.a libgpucode.a libcommon.a
 FUZZ_SECONDS = 60
 
 FUZZ_REPLAYERS = $(FUZZ_TARGETS:%=tests/fuzz/replay-%)
 FUZZERS = $(FUZZ_TARGETS:%=tests/fuzz/fuzz-%)
-FUZZ_COMPILE = $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS) $(AM_CFLAGS) $(CFLAGS)
-FUZZ_LINK = -Wl,--start-group $(FUZZ_ARCHIVES) -Wl,--end-group $(AM_LDFLAGS) $(LDFLAGS) $(ZSTD_LIBS) $(ATTACH_LIBS) $(IMPORT_LIBS) -lpthread -lm
+FUZZ_COMPILE = $(CC) $(DEFS) $(AM_CPPFLAGS) -I$(srcdir)/include $(CPPFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS) $(AM_CFLAGS) $(CFLAGS)
+FUZZ_LINK = -Wl,--start-group $(FUZZ_ARCHIVES) -Wl,--end-group $(AM_LDFLAGS) $(LDFLAGS) $(ZSTD_LIBS) $(ATTACH_LIBS) $(IMPORT_LIBS) $(JANSSON_LIBS) -lpthread -lm
 
 check_DATA = $(FUZZ_REPLAYERS)
 TESTS += tests/fuzz/run-corpus.sh

@@ -681,6 +681,27 @@ static struct err *turn_round(struct session *s, struct order **o, uint64_t *fro
 	return NULL;
 }
 
+static struct err *is_in_trace(struct session *s, uint64_t seq)
+{
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cursor;
+	bool found = false;
+	struct err *e;
+
+	TRY(sbt_cursor_open(&cursor, s->engine.trace.reader));
+	e = sbt_cursor_seek(cursor, seq);
+	if (!e)
+		e = sbt_cursor_next(cursor, &c);
+	found = !e && c && c->seq == seq;
+	sbt_cursor_close(cursor);
+	TRY(e);
+	return found ? NULL
+		     : err_cure(err_new(ERR_NOT_FOUND, "the trace has no #%" PRIu64, seq),
+			       "It has #%" PRIu64 " to #%" PRIu64,
+			       sbt_reader_first_seq(s->engine.trace.reader),
+			       sbt_reader_last_seq(s->engine.trace.reader));
+}
+
 struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
 {
 	struct order_answer w = {.r = s->engine.trace.reader, .s = s};
@@ -689,6 +710,11 @@ struct err *cmd_order_why(struct session *s, const struct cmd_args *a)
 	struct err *e;
 
 	TRY(two_seqs(a, &from, &to));
+	TRY(is_in_trace(s, from));
+	TRY(is_in_trace(s, to));
+	if (from == to)
+		return err_cure(err_new(ERR_USAGE, "#%" PRIu64 " is one command", from),
+			"Order is between two");
 	TRY(open_graph(s, from > to ? from : to, &o));
 	w.turned = from > to;
 	w.before_seq = w.turned ? to : from;

@@ -33,14 +33,15 @@ with t.replay(on="soft") as p:
 for f in (lambda: p.seq, lambda: p.ask("when"), lambda: p.memory(1, 1)):
     try: f(); raise SystemExit("closed")
     except ValueError: pass
-with ts.launch([sys.argv[1]], record="new.sbt") as p:
+with ts.launch([sys.argv[1]], record="it's 'new'.sbt") as p:
     p.break_kernel("consume", condition="stream == 2")
     s = p.run(); assert s.why == "breakpoint" and s.command.kernel_name == "consume", s
     assert any(f.function == "main" for f in s.stack)
     assert s.breakpoints == [1] and s.seq == s.fields.seq and s.fields.stream == 2 and s.fields.before, s.fields
     p.ask("delete"); s = p.go_on(); assert (s.why, s.fields.exit_code, s.seq) == ("exited", 0, None), s.text
-assert [c.kind for c in ts.open("new.sbt")] == [c.kind for c in t]
-for f, code in ((lambda: ts.launch(["/nowhere"]), "system"), (lambda: t.replay(on="moon"), "usage"), (lambda: t.races("--moon"), "usage")):
+assert [c.kind for c in ts.open("it's 'new'.sbt")] == [c.kind for c in t]
+for f, code in ((lambda: ts.launch(["/nowhere"]), "system"), (lambda: t.replay(on="moon"), "usage"), (lambda: t.races("--moon"), "usage"),
+                (lambda: t.order.why(18, 99999), "not found"), (lambda: t.order.why(99999, 18), "not found"), (lambda: t.order.why(18, 18), "usage")):
     try: f(); raise SystemExit("not refused")
     except ts.Error as e: assert e.code == code or print(e.code, e), e
 print("right")
