@@ -45,12 +45,6 @@ def first_existing(*paths):
     return None
 
 
-# AMD's HIP 5.2.3 dies so in about one run of a hundred of a program that launches a graph and destroys it, under any tool that asks it to
-# report calls, one that does nothing included (docs/softamd.md): such a run says nothing about tsdb, and is made again.
-HIP_LOST_SIGNAL = re.compile(r'hsa_signal_load_relaxed\(hsa_signal_t\): Assertion `IsValid\(signal\). failed')
-HIP_TRIES = 5
-
-
 def tsdb_path():
     return first_existing(os.path.join(BUILD, 'tsdb'), os.path.join(BUILD, 'bin', 'tsdb'))
 
@@ -167,11 +161,7 @@ class Case:
 
     def record(self, prog, *args, out='t.sbt', options=(), **kw):
         """tsdb record -o OUT on this test's device; returns the Result."""
-        for _ in range(HIP_TRIES):
-            r = self.tsdb('record', '--gpu', self.gpu, '-o', out, *options, '--', self.program(prog), *args, **kw)
-            if self.gpu != 'soft-amd' or not HIP_LOST_SIGNAL.search(r.both):
-                break
-        return r
+        return self.tsdb('record', '--gpu', self.gpu, '-o', out, *options, '--', self.program(prog), *args, **kw)
 
     def session(self, prog, *commands, args=(), **kw):
         """tsdb --batch with one -ex per command."""

@@ -17,6 +17,7 @@
 #include "capture/core/source.h"
 #include "capture/core/thread.h"
 #include "capture/hip/hip-calls.h"
+#include "capture/hip/hsa-signals.h"
 
 enum { BEGINS = 0, ENDS = 1 }; /* phase, as in roctracer's ACTIVITY_API_PHASE_ENTER, _EXIT */
 
@@ -238,8 +239,10 @@ AGENT_PUBLIC bool OnLoad(
 	void *table, uint64_t version, uint64_t failed_tools, const char *const *failed_names);
 bool OnLoad(void *table, uint64_t version, uint64_t failed_tools, const char *const *failed_names)
 {
-	(void)table, (void)version, (void)failed_tools, (void)failed_names;
-	if (driver_hip.is_loaded())
+	(void)version, (void)failed_tools, (void)failed_names;
+	if (driver_hip.is_loaded()) {
+		hsa_signals_wrap(table);
 		(void)agent_loaded();
+	}
 	return true;
 }

@@ -3,7 +3,7 @@
 # HIP programs for the software AMD GPU. A new one is a file here and its name in HIP_TESTS.
 
 HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/calls tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
-	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/graph_nodes tests/programs/hip/histogram tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
+	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/graph_nodes tests/programs/hip/histogram tests/programs/hip/host_functions tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
 	tests/programs/hip/mfma tests/programs/hip/modules tests/programs/hip/prints tests/programs/hip/races tests/programs/hip/reaches tests/programs/hip/reduction \
 	tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams tests/programs/hip/value_waits tests/programs/hip/variables \
 	tests/programs/hip/vectors tests/programs/hip/waits tests/programs/hip/wild_store
@@ -47,4 +47,13 @@ $(HIP_EXAMPLE_TWINS): tests/programs/hip/twin/%: examples/%.cu examples/check.h 
 $(HIP_TEST_TWINS): tests/programs/hip/twin/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h $(HIP_RENAMES)
 	@$(MKDIR_P) tests/programs/hip/twin
 	$(AM_V_GEN)$(HIP_TWIN) -o $@ $<
+endif
+# A tool that calls the HSA runtime's handlers late (tests/e2e/cases/hip.py).
+EXTRA_DIST += tests/stress/hsa-late.c
+if HAVE_HIP
+check_SCRIPTS += tests/stress/hsa-late.so
+CLEANFILES += tests/stress/hsa-late.so
+tests/stress/hsa-late.so: tests/stress/hsa-late.c
+	@$(MKDIR_P) tests/stress
+	$(AM_V_CC)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN_CFLAGS) -O1 -fPIC -shared -o $@ $(srcdir)/tests/stress/hsa-late.c -ldl
 endif
