@@ -145,7 +145,12 @@ static struct err *start(struct device *d)
 		if (!e || d->error != REPLAYER_E_PLACE || (d->interrupt && *d->interrupt))
 			break;
 	}
-	return e ? e : edit_again(d);
+	if (e)
+		return e;
+	e = edit_again(d);
+	if (e)
+		device_bury(d); /* without all of them it would give other results */
+	return e;
 }
 
 /* Leaves the launch under the microscope, or the graph launch. */

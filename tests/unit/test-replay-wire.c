@@ -1,0 +1,914 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The client of the replayer against a replayer that answers wrongly, at any message and in any
+ * way: too little, too much, another kind, half of it, not at all, by dying. This program is the
+ * replayer, too: when a socket is in its environment. What memory holds is a formula of the
+ * position and the what-ifs, so whatever happens, the client's next answer can be told right from
+ * wrong. System calls are ours, too: they fail when told to, and come back early; time passes when
+ * nobody answers.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "random-trace.h"
+#include "base/patience.h"
+#include "replay/device.h"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIRST 100u
+#define LAST 3000u
+#define WIRE "TSDB_WIRE" /* the file that both processes map */
+#define ADDR 0x10000u
+
+enum how {
+	FINE,
+	SHORT,	   /* a byte is missing */
+	EMPTY,	   /* all is */
+	LONG,	   /* five are too many */
+	KIND,	   /* neither a reply nor an error */
+	HUGE_SIZE, /* more than a message holds */
+	HALF_HEAD,
+	HALF_BODY,
+	EXITS,	 /* with status 0 */
+	EXITS_9, /* with status 9 */
+	KILLED,
+	CLOSES, /* but lives */
+	SILENT,
+	ERROR_HEAD, /* an error that is not a whole one */
+	REFUSES,    /* REPLAYER_E_REFUSED; it goes on */
+	FAULTS,	    /* REPLAYER_E_FAULT */
+	AGAIN,	    /* REPLAYER_E_AGAIN */
+	PLACE,	    /* REPLAYER_E_PLACE */
+	HOWS
+};
+
+struct asked {
+	uint32_t type, size;
+	uint64_t word[3], hash;
+};
+
+struct edit {
+	uint32_t type;
+	uint64_t at, addr, n;
+	uint8_t value;
+};
+
+struct memory {
+	uint64_t pos;
+	struct edit edits[256];
+	unsigned n;
+	uint64_t skip, soft;
+};
+
+static struct wire {
+	uint32_t type;	 /* the request that is answered wrongly, once */
+	unsigned passed; /* of that type, before it */
+	enum how how;
+	bool fired, silent;
+	unsigned spawned, n;
+	struct asked asked[4096];
+} * wire;
+
+static char path[64];
+
+static uint8_t byte_at(const struct memory *m, uint64_t addr)
+{
+	uint64_t v = addr * 7 + m->pos * 31 + m->skip * 13 + m->soft * 17;
+
+	for (unsigned i = 0; i < m->n; i++)
+		if (m->edits[i].type == REPLAYER_ARG && m->edits[i].at <= m->pos)
+			v += m->edits[i].value;
+	for (unsigned i = m->n; i--;)
+		if (m->edits[i].type == REPLAYER_WRITE && m->edits[i].at <= m->pos &&
+			addr - m->edits[i].addr < m->edits[i].n)
+			return (uint8_t)(m->edits[i].value + (addr - m->edits[i].addr) / 4096);
+	return (uint8_t)v;
+}
+
+static void add_edit(
+	struct memory *m, uint32_t type, uint64_t at, uint64_t addr, uint64_t n, uint8_t value)
+{
+	if (m->n == 256)
+		abort();
+	m->edits[m->n++] = (struct edit){type, at, addr, n, value};
+}
+
+/* --- the replayer --- */
+
+static int fd;
+
+static void get(void *dst, size_t n)
+{
+	for (size_t k = 0; k < n;) {
+		const ssize_t got = read(fd, (uint8_t *)dst + k, n - k);
+
+		if (got <= 0)
+			exit(0);
+		k += (size_t)got;
+	}
+}
+
+static void put(const void *p, size_t n)
+{
+	for (size_t k = 0; k < n;) {
+		const ssize_t put = write(fd, (const uint8_t *)p + k, n - k);
+
+		if (put <= 0)
+			exit(1);
+		k += (size_t)put;
+	}
+}
+
+static void reply(uint32_t type, const void *p, size_t n, size_t put_n)
+{
+	const struct replayer_head h = {type, (uint32_t)n};
+
+	put(&h, sizeof h);
+	put(p, put_n);
+}
+
+static void note(uint32_t type, const uint8_t *body, size_t n)
+{
+	struct asked *a = &wire->asked[wire->n];
+
+	if (wire->n == 4096)
+		return;
+	*a = (struct asked){.type = type, .size = (uint32_t)n};
+	memcpy(a->word, body, n < sizeof a->word ? n : sizeof a->word);
+	for (size_t i = 0; i < n; i++)
+		a->hash = a->hash * 31 + body[i];
+	wire->n++;
+}
+
+/* Does what is asked for. The answer is in out. */
+static void obey(struct memory *m, uint32_t type, const uint8_t *body, size_t n, struct buf *out)
+{
+	struct replayer_range r = {0};
+	struct replayer_arg a;
+
+	memcpy(&r, body, n < sizeof r ? n : sizeof r);
+	memcpy(&a, body, sizeof a);
+	if (type == REPLAYER_SEEK || type == REPLAYER_EXECUTE || type == REPLAYER_RUN)
+		m->pos = r.addr;
+	if (type == REPLAYER_WRITE)
+		add_edit(m, type, m->pos, r.addr, r.size, body[sizeof r]);
+	if (type == REPLAYER_ARG && a.seq)
+		add_edit(m, type, a.seq, 0, 0, body[sizeof a]);
+	else if (type == REPLAYER_ARG)
+		m->n = 0;
+	if (type == REPLAYER_SKIP)
+		m->skip = ((const struct replayer_skip *)(const void *)body)->n;
+	if (type == REPLAYER_SOFT)
+		m->soft = ((const struct replayer_soft *)(const void *)body)->seed;
+	if (type == REPLAYER_OPEN)
+		m->pos = FIRST - 1;
+	buf_add(out, &m->pos, sizeof m->pos);
+	if (type == REPLAYER_READ)
+		for (uint64_t i = 0; i < r.size; i++)
+			buf_byte(out, byte_at(m, r.addr + i));
+	else
+		memset(buf_room(out, 512), 0, 512), out->len += 512 - sizeof m->pos;
+	if (type == REPLAYER_KEPT)
+		memcpy(out->data + 8, &m->pos, sizeof m->pos);
+}
+
+static void tell_error(uint32_t code, uint64_t seq)
+{
+	struct {
+		struct replayer_error e;
+		char text[4];
+	} x = {{.code = code, .seq = seq}, "why"};
+
+	reply(REPLAYER_ERROR, &x, sizeof x.e + 3, sizeof x.e + 3);
+	if (code == REPLAYER_E_FAULT || code == REPLAYER_E_AGAIN || code == REPLAYER_E_PLACE)
+		exit(0);
+}
+
+static void misbehave(enum how how, uint64_t seq, const struct buf *out)
+{
+	switch (how) {
+	case SHORT:
+		reply(REPLAYER_REPLY, out->data, out->len - 1, out->len - 1);
+		break;
+	case EMPTY:
+		reply(REPLAYER_REPLY, NULL, 0, 0);
+		break;
+	case LONG:
+		reply(REPLAYER_REPLY, out->data, out->len + 5, out->len);
+		put("xxxxx", 5);
+		break;
+	case KIND:
+		reply(77, out->data, out->len, out->len);
+		break;
+	case HUGE_SIZE:
+		reply(REPLAYER_REPLY, out->data, REPLAYER_MESSAGE_MAX - 7, 0);
+		break;
+	case HALF_HEAD:
+		put("xxx", 3);
+		exit(0);
+	case HALF_BODY:
+		reply(REPLAYER_REPLY, out->data, out->len, out->len / 2);
+		exit(0);
+	case EXITS:
+		exit(0);
+	case EXITS_9:
+		exit(9);
+	case KILLED:
+		kill(getpid(), SIGKILL);
+		break;
+	case CLOSES:
+		wire->silent = true;
+		close(fd);
+		for (;;)
+			pause();
+	case SILENT:
+		wire->silent = true;
+		for (;;)
+			pause();
+	case ERROR_HEAD:
+		reply(REPLAYER_ERROR, out->data, 7, 7);
+		break;
+	case REFUSES:
+		tell_error(REPLAYER_E_REFUSED, 0);
+		break;
+	case FAULTS:
+		tell_error(REPLAYER_E_FAULT, seq);
+		break;
+	case AGAIN:
+		tell_error(REPLAYER_E_AGAIN, 0);
+		break;
+	case PLACE:
+		tell_error(REPLAYER_E_PLACE, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static void replayer(void)
+{
+	static uint8_t body[REPLAYER_MESSAGE_MAX];
+	struct memory m = {0};
+
+	fd = atoi(getenv(REPLAYER_FD_ENV));
+	wire->spawned++;
+	for (;;) {
+		struct buf out = BUF_INIT;
+		struct replayer_head h;
+		enum how how = FINE;
+
+		get(&h, sizeof h);
+		if (h.size > sizeof body)
+			exit(3);
+		memset(body, 0, 64);
+		get(body, h.size);
+		note(h.type, body, h.size);
+		if (h.type == wire->type && !wire->passed--) {
+			how = wire->how;
+			wire->type = 0;
+			wire->fired = true;
+		}
+		if (h.type == REPLAYER_OPEN && getenv("TSDB_WIRE_PLACES") &&
+			wire->spawned < (unsigned)atoi(getenv("TSDB_WIRE_PLACES")))
+			how = PLACE;
+		if (how != REFUSES)
+			obey(&m, h.type, body, h.size, &out);
+		if (how)
+			misbehave(how, m.pos, &out);
+		else if (h.type != REPLAYER_EXECUTE ||
+			 ((struct replayer_execute *)(void *)body)->wait)
+			reply(REPLAYER_REPLY, out.data, out.len, out.len);
+		buf_free(&out);
+	}
+}
+
+/* --- system calls --- */
+
+static bool choppy;	     /* they come back early */
+static unsigned calls_until; /* the one of these calls that fails; 0: none */
+static uint64_t later_ns;
+static struct random_cmds dice = {.x = 99}, chops = {.x = 7}; /* how often time decides */
+
+static bool fails_now(void)
+{
+	if (!calls_until || --calls_until)
+		return false;
+	errno = EMFILE;
+	return true;
+}
+
+int socketpair(int domain, int type, int protocol, int sv[2])
+{
+	return fails_now() ? -1 : (int)syscall(SYS_socketpair, domain, type, protocol, sv);
+}
+
+int pipe2(int ends[2], int flags)
+{
+	return fails_now() ? -1 : (int)syscall(SYS_pipe2, ends, flags);
+}
+
+pid_t fork(void)
+{
+	pid_t (*real)(void);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "fork");
+	return fails_now() ? -1 : real();
+}
+
+static bool cut_short(void)
+{
+	if (!choppy || random_below(&chops, 3))
+		return false;
+	errno = EINTR;
+	return true;
+}
+
+ssize_t recv(int s, void *p, size_t n, int flags)
+{
+	if (choppy && n > 9)
+		n = 1 + random_below(&chops, n);
+	return cut_short() ? -1 : syscall(SYS_recvfrom, s, p, n, flags, NULL, NULL);
+}
+
+ssize_t send(int s, const void *p, size_t n, int flags)
+{
+	if (choppy && n > 1)
+		n = 1 + random_below(&chops, n);
+	return cut_short() ? -1 : syscall(SYS_sendto, s, p, n, flags, NULL, 0);
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	return cut_short() ? -1 : (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+}
+
+/* Nobody answers: that takes no time of ours. */
+int poll(struct pollfd *p, nfds_t n, int ms)
+{
+	if (cut_short())
+		return -1;
+	if (ms > 0 && wire->silent) {
+		later_ns += (uint64_t)ms * 1000000;
+		ms = 0;
+	}
+	return (int)syscall(SYS_poll, p, n, ms);
+}
+
+int kill(pid_t pid, int signal)
+{
+	wire->silent = false; /* a death takes real time */
+	return (int)syscall(SYS_kill, pid, signal);
+}
+
+int nanosleep(const struct timespec *t, struct timespec *left)
+{
+	if (!wire->silent)
+		return (int)syscall(SYS_nanosleep, t, left);
+	later_ns += (uint64_t)t->tv_nsec;
+	return 0;
+}
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	const int r = (int)syscall(SYS_clock_gettime, id, t);
+
+	if (!r && id == CLOCK_MONOTONIC) {
+		t->tv_nsec += (long)(later_ns % 1000000000);
+		t->tv_sec += (time_t)(later_ns / 1000000000) + t->tv_nsec / 1000000000;
+		t->tv_nsec %= 1000000000;
+	}
+	return r;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* The descriptors that are open. There is no child, dead or alive. */
+static unsigned descriptors(void)
+{
+	unsigned n = 0;
+
+	assert_int_equal(syscall(SYS_wait4, -1, NULL, WNOHANG, NULL), -1);
+	assert_int_equal(errno, ECHILD);
+
+	for (int i = 0; i < 256; i++)
+		n += fcntl(i, F_GETFD) >= 0;
+	return n;
+}
+
+/* --- the client --- */
+
+static volatile bool interrupt;
+
+static struct err *try_open(struct device **ret)
+{
+	const struct device_options o = {.replayer = "/proc/self/exe",
+		.trace = "none",
+		.first = FIRST,
+		.last = LAST,
+		.timeout_s = 20,
+		.interrupt = &interrupt};
+
+	return device_open(ret, &o);
+}
+
+static struct device *open_it(void)
+{
+	struct device *d;
+
+	memset(wire, 0, sizeof *wire);
+	ok(try_open(&d));
+	return d;
+}
+
+static void go_wrong(uint32_t type, unsigned passed, enum how how)
+{
+	wire->fired = wire->silent = false;
+	wire->passed = passed;
+	wire->how = how;
+	wire->type = type;
+}
+
+static void behave(void)
+{
+	go_wrong(0, 0, FINE);
+}
+
+/* What the client says is there is there. It may first have to tell of a process that died. */
+static void is_right(struct device *d, struct memory *m)
+{
+	uint8_t got[300];
+	struct err *e = NULL;
+
+	behave();
+	for (unsigned i = 0; i < 2; i++) {
+		err_free(e);
+		e = device_read(d, ADDR + 4000, got, sizeof got);
+		if (!e)
+			break;
+	}
+	ok(e);
+	m->pos = device_seq(d);
+	for (unsigned i = 0; i < sizeof got; i++)
+		if (got[i] != byte_at(m, ADDR + 4000 + i))
+			fail_msg("at #%u byte %u is %u, not %u", (unsigned)m->pos, i, got[i],
+				byte_at(m, ADDR + 4000 + i));
+	assert_int_equal(device_culprit(d, NULL), 0);
+}
+
+/* One request of any kind. *ret_type: the message that it is about. */
+static struct err *ask(struct device *d, struct memory *m, unsigned which, uint32_t *ret_type)
+{
+	static const uint64_t skips[3] = {FIRST, FIRST + 1, FIRST + 2};
+	const uint64_t at = device_seq(d);
+	struct replayer_figures f;
+	struct sbt_hash h;
+	uint64_t wait, n, to;
+	struct err *e;
+	uint8_t v = (uint8_t)(1 + random_below(&dice, 200));
+
+	switch (which) {
+	case 0:
+		*ret_type = REPLAYER_SEEK;
+		return device_seek(d, FIRST - 1 + random_below(&dice, LAST - FIRST + 2));
+	case 1:
+		*ret_type = REPLAYER_EXECUTE;
+		return at < LAST ? device_execute(d, at + 1, true) : NULL;
+	case 2:
+		*ret_type = REPLAYER_RUN;
+		to = at + random_below(&dice, 900);
+		return device_run(d, to < LAST ? to : LAST, 0, 0, NULL);
+	case 3:
+		*ret_type = REPLAYER_READ;
+		return device_read(d, ADDR, &v, 1);
+	case 4:
+		*ret_type = REPLAYER_HASH;
+		return device_hash(d, ADDR, 8, &h);
+	case 5:
+		*ret_type = REPLAYER_WRITE;
+		e = device_write(d, ADDR + 4000 + v, &v, 1);
+		if (!e)
+			add_edit(m, REPLAYER_WRITE, device_seq(d), ADDR + 4000 + v, 1, v);
+		return e;
+	case 6:
+		*ret_type = REPLAYER_ARG;
+		to = FIRST + random_below(&dice, LAST - FIRST);
+		e = device_set_arg(d, to, 0, &v, 1);
+		if (!e)
+			add_edit(m, REPLAYER_ARG, to, 0, 0, v);
+		return e;
+	case 7:
+		*ret_type = REPLAYER_SKIP;
+		n = random_below(&dice, 4);
+		e = device_skip(d, skips, (uint32_t)n, false);
+		m->skip = e ? m->skip : n;
+		return e;
+	case 8:
+		*ret_type = REPLAYER_SOFT;
+		e = device_soft(d, &(struct replayer_soft){.seed = v});
+		m->soft = e ? m->soft : v;
+		return e;
+	case 9:
+		*ret_type = REPLAYER_CHECKPOINT;
+		return device_checkpoint(d);
+	case 10:
+		*ret_type = REPLAYER_KEPT;
+		e = device_kept(d, at, &wait, &n);
+		if (!e)
+			assert_int_equal(wait, device_seq(d));
+		return e;
+	case 11:
+		*ret_type = REPLAYER_FIGURES;
+		return device_figures(d, &f);
+	case 12:
+		*ret_type = REPLAYER_OVERLAP;
+		return device_overlap(d, !device_info(d).overlap);
+	case 13:
+		*ret_type = REPLAYER_OPEN;
+		return device_restart(d);
+	default: /* not waited for: what goes wrong is noticed later */
+		*ret_type = REPLAYER_EXECUTE;
+		return at < LAST ? device_execute(d, at + 1, false) : NULL;
+	}
+}
+#define ASKS 15
+
+/* Each kind of request with each kind of answer, here and at a SEEK on the way to it. */
+static void any_answer(void **arg)
+{
+	const unsigned before = descriptors();
+
+	for (unsigned which = 0; which < ASKS - 1; which++)
+		for (unsigned how = SHORT; how < HOWS; how++) {
+			struct device *d = open_it();
+			struct memory m = {0};
+			uint32_t type;
+			struct err *e;
+
+			ok(device_seek(d, 200));
+			ok(device_write(d, ADDR + 4100, &(uint8_t){77}, 1));
+			add_edit(&m, REPLAYER_WRITE, 200, ADDR + 4100, 1, 77);
+			ok(device_seek(d, 150 + how));
+			struct random_cmds was = dice;
+			struct memory scratch = m;
+
+			err_free(ask(d, &scratch, which, &type)); /* which type it is */
+			dice = was;
+			m = scratch;
+			go_wrong(type, 0, how);
+			e = ask(d, &m, which, &type);
+			if (wire->fired && how != LONG && how != SHORT && how != PLACE &&
+				how != AGAIN && !e)
+				fail_msg("request %u, answer %u: no error", which, how);
+			if (e && how == EXITS_9 && !strstr(e->what, "exit status 9"))
+				fail_msg("request %u: %s", which, e->what);
+			if (e && how == EXITS && !strstr(e->what, "exit status 0"))
+				fail_msg("request %u: %s", which, e->what);
+			if (e && how == CLOSES && !strstr(e->what, "closed its socket"))
+				fail_msg("request %u: %s", which, e->what);
+			if (e && how == SILENT)
+				assert_non_null(strstr(e->what, "no answer"));
+			if (e && how == REFUSES && which != 13)
+				assert_true(device_pid(d) != 0);
+			err_free(e);
+			assert_in_range(device_seq(d), FIRST - 1, LAST);
+			is_right(d, &m);
+			ok(device_seek(d, 199));
+			is_right(d, &m);
+			ok(device_seek(d, 200));
+			is_right(d, &m);
+			device_close(d);
+			assert_int_equal(descriptors(), before);
+		}
+}
+
+static void walk(struct device *d, unsigned steps, bool wrong)
+{
+	struct memory m = {0};
+	uint32_t type;
+
+	for (unsigned i = 0; i < steps; i++) {
+		const uint64_t at = device_seq(d);
+		static const uint32_t types[] = {REPLAYER_OPEN, REPLAYER_SEEK, REPLAYER_RUN,
+			REPLAYER_READ, REPLAYER_WRITE, REPLAYER_ARG, REPLAYER_SKIP, REPLAYER_SOFT};
+		const unsigned which = (unsigned)random_below(&dice, ASKS);
+		struct err *e;
+
+		if (wrong && random_below(&dice, 2))
+			go_wrong(types[random_below(&dice, 8)], (unsigned)random_below(&dice, 3),
+				(enum how)random_below(&dice, HOWS));
+		e = ask(d, &m, which, &type);
+		if (e && !wire->fired)
+			fail_msg("request %u failed: %s", which, e->what);
+		err_free(e);
+		if (which > 2 && which < 13 && !wire->fired)
+			assert_int_equal(device_seq(d), at);
+		if (random_below(&dice, 3))
+			is_right(d, &m);
+	}
+}
+
+static void walks(void **arg)
+{
+	const unsigned before = descriptors();
+
+	for (unsigned round = 0; round < 12; round++) {
+		struct device *d = open_it();
+
+		choppy = round % 3 == 0;
+		walk(d, 60, round > 1);
+		choppy = false;
+		device_close(d);
+		assert_int_equal(descriptors(), before);
+	}
+}
+
+/* --- what is asked --- */
+
+static void asked_is(const uint32_t *types, unsigned n)
+{
+	for (unsigned i = 0; i < n && i < wire->n; i++)
+		if (wire->asked[i].type != types[i])
+			fail_msg("request %u is %u, not %u", i, wire->asked[i].type, types[i]);
+	assert_int_equal(wire->n, n);
+	wire->n = 0;
+}
+
+#define ASKED(...)                                                                                 \
+	asked_is((const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
+
+/* More than a message holds goes in pieces of half a message. */
+static void large_reads_and_writes(void **arg)
+{
+	const size_t n = (20u << 20) + 5, piece = 8u << 20;
+	uint8_t *p = malloc(n);
+	struct device *d = open_it();
+	struct memory m = {.pos = FIRST - 1};
+
+	wire->n = 0;
+	ok(device_read(d, ADDR, p, n));
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != byte_at(&m, ADDR + i))
+			fail_msg("byte %zu", i);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(wire->asked[i].word[0], ADDR + i * piece);
+		assert_int_equal(wire->asked[i].word[1], i < 2 ? piece : n - 2 * piece);
+	}
+	ASKED(REPLAYER_READ, REPLAYER_READ, REPLAYER_READ);
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)(3 + i / 4096); /* as byte_at() has it */
+	ok(device_write(d, ADDR, p, n));
+	for (unsigned i = 0; i < 3; i++) {
+		const size_t size = i < 2 ? piece : n - 2 * piece;
+
+		assert_int_equal(wire->asked[i].word[0], ADDR + i * piece);
+		assert_int_equal(wire->asked[i].word[1], size);
+		assert_int_equal(wire->asked[i].size, sizeof(struct replayer_range) + size);
+	}
+	ASKED(REPLAYER_WRITE, REPLAYER_WRITE, REPLAYER_WRITE);
+	memset(p, 0, n);
+	ok(device_read(d, ADDR, p, n));
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != (uint8_t)(3 + i / 4096))
+			fail_msg("byte %zu", i);
+	ok(device_seek(d, FIRST));
+	device_close(d);
+	free(p);
+}
+
+/* Nothing is asked that is known, and what a fresh process is told is all of it, in order. */
+static void only_what_is_needed(void **arg)
+{
+	struct device *d = open_it();
+	struct replayer_figures f;
+	uint8_t v = 1;
+
+	ASKED(REPLAYER_OPEN);
+	assert_int_equal(wire->spawned, 1);
+	ok(device_seek(d, FIRST - 1));
+	ok(device_finish(d));
+	ok(device_run(d, FIRST - 1, 0, 0, NULL));
+	ok(device_figures(d, &f));
+	ASKED(REPLAYER_FIGURES);
+	ok(device_seek(d, 200));
+	ok(device_seek(d, 200));
+	ok(device_read(d, ADDR, &v, 1));
+	ASKED(REPLAYER_SEEK, REPLAYER_READ);
+	ok(device_execute(d, 201, false));
+	ok(device_execute(d, 202, false));
+	ok(device_finish(d));
+	ok(device_finish(d));
+	ASKED(REPLAYER_EXECUTE, REPLAYER_EXECUTE, REPLAYER_RUN);
+	ok(device_execute(d, 203, true));
+	ok(device_finish(d));
+	ok(device_seek(d, 203));
+	ASKED(REPLAYER_EXECUTE);
+	ok(device_execute(d, 204, false));
+	ok(device_read(d, ADDR, &v, 1)); /* waits for it */
+	ok(device_finish(d));
+	ASKED(REPLAYER_EXECUTE, REPLAYER_READ);
+	ok(device_write(d, ADDR, &v, 1));
+	ok(device_set_arg(d, 300, 0, &v, 1));
+	ok(device_skip(d, (const uint64_t[]){150}, 1, true));
+	ok(device_skip(d, (const uint64_t[]){151}, 1, true));
+	assert_true(device_what_if(d));
+	ok(device_figures(d, &f));
+	ASKED(REPLAYER_WRITE, REPLAYER_ARG, REPLAYER_SKIP, REPLAYER_SKIP, REPLAYER_FIGURES);
+	ok(device_restart(d));
+	assert_int_equal(wire->asked[1].word[0], 204);
+	assert_int_equal(wire->asked[5].word[0], 204);
+	ASKED(REPLAYER_OPEN, REPLAYER_SEEK, REPLAYER_WRITE, REPLAYER_ARG, REPLAYER_SKIP,
+		REPLAYER_SEEK);
+	ok(device_forget(d));
+	ok(device_skip(d, NULL, 0, false));
+	assert_false(device_what_if(d));
+	ASKED(REPLAYER_SEEK, REPLAYER_ARG, REPLAYER_SEEK, REPLAYER_SKIP);
+	ok(device_restart(d));
+	ASKED(REPLAYER_OPEN);
+	device_close(d);
+}
+
+/* Probes go into every fresh process before the trace is opened; what says nothing is 0. */
+static void probes_first(void **arg)
+{
+	struct soft_probe probes[2];
+	struct device_options o = {.replayer = "/proc/self/exe",
+		.trace = "none",
+		.first = FIRST,
+		.last = LAST,
+		.probes = probes,
+		.nprobes = 2};
+	struct device *d;
+	uint64_t hash;
+
+	memset(wire, 0, sizeof *wire);
+	memset(probes, 'p', sizeof probes);
+	ok(device_open(&d, &o));
+	assert_int_equal(wire->asked[0].size, sizeof(struct replayer_none) + sizeof probes);
+	assert_int_equal(wire->asked[0].word[0], 0);
+	assert_int_equal(wire->asked[0].word[1], 0x7070707070707070);
+	hash = wire->asked[0].hash;
+	ASKED(REPLAYER_PROBES, REPLAYER_OPEN);
+	memset(probes, 'q', sizeof probes); /* they were copied */
+	ok(device_restart(d));
+	assert_int_equal(wire->asked[0].hash, hash);
+	ASKED(REPLAYER_PROBES, REPLAYER_OPEN);
+	device_close(d);
+}
+
+/* Four processes are tried when memory cannot be placed. */
+static void placing_is_tried_again(void **arg)
+{
+	struct device *d = NULL;
+
+	memset(wire, 0, sizeof *wire);
+	for (unsigned n = 1; n <= 5; n++) {
+		const char right[] = {(char)('0' + n), 0}; /* the first in which there is room */
+		struct err *e;
+
+		wire->spawned = 0;
+		setenv("TSDB_WIRE_PLACES", right, 1);
+		e = try_open(&d);
+		assert_int_equal(wire->spawned, n < 4 ? n : 4);
+		assert_int_equal(e == NULL, n <= 4);
+		err_free(e);
+		if (n <= 4)
+			device_close(d);
+	}
+	unsetenv("TSDB_WIRE_PLACES");
+}
+
+/* --- time --- */
+
+/* A process that does not answer gets its time, after Ctrl-C three seconds. */
+static void silence(void **arg)
+{
+	struct device *d = open_it();
+	struct patience budget;
+	uint64_t begin;
+	struct err *e;
+
+	go_wrong(REPLAYER_READ, 0, SILENT);
+	begin = now_ms();
+	e = device_read(d, ADDR, &(uint8_t){0}, 1);
+	assert_int_equal(e->code, ERR_INFERIOR);
+	assert_in_range(now_ms() - begin, 18000, 30000);
+	err_free(e);
+	behave();
+	for (unsigned way = 0; way < 2; way++) {
+		ok(device_seek(d, 200));
+		go_wrong(REPLAYER_READ, 0, SILENT);
+		interrupt = way == 0;
+		if (way)
+			device_budget(d, &budget, 100000000);
+		begin = now_ms();
+		e = device_read(d, ADDR, &(uint8_t){0}, 1);
+		assert_non_null(e);
+		assert_int_equal(e->code, way ? ERR_LIMIT : ERR_INTERRUPTED);
+		assert_in_range(now_ms() - begin, 2900, 8000);
+		assert_int_equal(device_pid(d), 0);
+		assert_int_equal(device_culprit(d, NULL), 0);
+		err_free(e);
+		interrupt = false;
+		device_budget(d, NULL, 0);
+		behave();
+	}
+	/* a budget that is not spent ends nothing */
+	ok(device_seek(d, 200));
+	device_budget(d, &budget, UINT64_C(3600000000000));
+	go_wrong(REPLAYER_READ, 0, SILENT);
+	begin = now_ms();
+	e = device_read(d, ADDR, &(uint8_t){0}, 1);
+	assert_int_equal(e->code, ERR_INFERIOR);
+	assert_in_range(now_ms() - begin, 18000, 30000);
+	err_free(e);
+	behave();
+	device_close(d);
+}
+
+/* --- system calls that fail --- */
+
+/* Each of them, once: an error, nothing is left, and the next try opens. */
+static void calls_that_fail(void **arg)
+{
+	const unsigned before = descriptors();
+	unsigned failed = 0;
+
+	memset(wire, 0, sizeof *wire);
+	for (unsigned n = 1; n < 8; n++) {
+		struct device *d = NULL;
+		struct err *e;
+
+		calls_until = n;
+		e = try_open(&d);
+		failed += e != NULL;
+		if (!e)
+			device_close(d);
+		err_free(e);
+		calls_until = 0;
+		assert_int_equal(descriptors(), before);
+	}
+	assert_int_equal(failed, 4); /* a socket pair, two pipes, a process */
+	struct device *d = open_it();
+
+	for (unsigned n = 1; n <= 4; n++) {
+		struct err *e;
+
+		ok(device_seek(d, 200));
+		kill(device_pid(d), SIGKILL);
+		err_free(device_read(d, ADDR, &(uint8_t){0}, 1));
+		calls_until = n;
+		e = device_read(d, ADDR, &(uint8_t){0}, 1);
+		assert_non_null(e);
+		assert_int_equal(device_pid(d), 0);
+		err_free(e);
+		calls_until = 0;
+		is_right(d, &(struct memory){0});
+	}
+	device_close(d);
+	assert_int_equal(descriptors(), before);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_answer),
+		cmocka_unit_test(walks),
+		cmocka_unit_test(large_reads_and_writes),
+		cmocka_unit_test(only_what_is_needed),
+		cmocka_unit_test(probes_first),
+		cmocka_unit_test(placing_is_tried_again),
+		cmocka_unit_test(silence),
+		cmocka_unit_test(calls_that_fail),
+	};
+	const bool child = getenv(REPLAYER_FD_ENV) != NULL;
+	int file, failed;
+
+	if (!child) {
+		snprintf(path, sizeof path, "test-replay-wire-%d", (int)getpid());
+		setenv(WIRE, path, 1);
+	}
+	file = open(getenv(WIRE), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (file < 0 || ftruncate(file, sizeof *wire))
+		return 1;
+	wire = mmap(NULL, sizeof *wire, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	close(file);
+	if (child)
+		replayer();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
