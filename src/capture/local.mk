@@ -8,7 +8,7 @@ HEADERS_TO_CHECK += src/capture/wire.h src/capture/soft-fault.h src/capture/soft
 if HAVE_CUDA
 HEADERS_TO_CHECK += \
 	src/capture/core/agent.h src/capture/objects/arrays.h src/capture/stacks/areas.h src/capture/pipeline/bulk.h src/capture/memory/discover.h src/capture/cuda/images.h src/capture/late/device-look.h src/capture/late/late.h src/capture/cuda/old-code.h src/capture/core/calls.h src/capture/core/clock.h src/capture/objects/code.h src/capture/cuda/cuda-calls.h src/capture/cuda/cupti-api.h \
-	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/objects/graph-publish.h src/capture/objects/graph-change.h src/capture/memory/effect.h src/capture/memory/extent.h src/capture/core/forget.h src/capture/memory/freed.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/memory/host.h src/capture/memory/ipc.h \
+	src/capture/memory/contexts.h src/capture/memory/deadline.h src/capture/cuda/cuda-api.h src/capture/cuda/driver-cuda.h src/capture/core/driver.h src/capture/objects/graph-table.h src/capture/objects/graph-publish.h src/capture/objects/graph-change.h src/capture/memory/effect.h src/capture/host/extent.h src/capture/core/forget.h src/capture/memory/freed.h src/capture/memory/fresh.h src/capture/core/gate.h src/capture/objects/globals.h src/capture/cuda/graph-nodes.h src/capture/host/bypass.h src/capture/host/host.h src/capture/host/written.h src/capture/memory/ipc.h \
 	src/capture/cuda/keeper/keep.h src/capture/cuda/keeper/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
@@ -54,10 +54,11 @@ agent_sources = \
 	src/capture/cuda/ptx-beside.c src/capture/cuda/ptx-beside.h \
 	src/capture/objects/known.c src/capture/objects/known.h \
 	src/capture/objects/live.c src/capture/objects/live.h \
-	src/capture/memory/host.c src/capture/memory/host.h \
+	src/capture/host/host.c src/capture/host/host.h \
 	src/capture/objects/globals.c src/capture/objects/globals.h \
 	src/capture/core/gate.c src/capture/core/gate.h \
-	src/capture/memory/extent.c src/capture/memory/extent.h \
+	src/capture/host/extent.c src/capture/host/extent.h \
+	src/capture/host/bypass.c src/capture/host/bypass.h src/capture/host/written.c src/capture/host/written.h \
 	src/capture/memory/freed.c src/capture/memory/freed.h src/capture/memory/fresh.c src/capture/memory/fresh.h src/capture/memory/graph-memory.c src/capture/memory/graph-memory.h \
 	src/capture/memory/contexts.c src/capture/memory/contexts.h \
 	src/capture/objects/ids.c src/capture/objects/ids.h \
@@ -127,7 +128,7 @@ libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/ca
 	tests/unit/capture-fake.c tests/unit/capture-fake.h
 libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
-	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-crew tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
+	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-crew tests/unit/test-capture-written tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-window tests/unit/test-capture-stack tests/unit/test-capture-stop
 check_PROGRAMS += $(capture_tests)
 TESTS += $(capture_tests)
@@ -148,6 +149,8 @@ tests_unit_test_capture_arrays_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_arrays_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_clock_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_clock_LDADD = $(capture_test_ldadd)
+tests_unit_test_capture_written_CFLAGS = $(capture_test_cflags)
+tests_unit_test_capture_written_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_crew_CFLAGS = $(capture_test_cflags)
 tests_unit_test_capture_crew_LDADD = $(capture_test_ldadd)
 tests_unit_test_capture_deadline_CFLAGS = $(capture_test_cflags)

@@ -7,7 +7,7 @@ CUDA_TESTS = tests/programs/all_kinds tests/programs/asks_first tests/programs/b
 	tests/programs/graphs tests/programs/keeps tests/programs/late tests/programs/late_module tests/programs/late_static_cudart tests/programs/kernel_races tests/programs/kill_self tests/programs/long_running tests/programs/hung tests/programs/many_threads tests/programs/nvtx tests/programs/orders tests/programs/parts tests/programs/pinned_threads tests/programs/reuse tests/programs/signals \
 	tests/programs/static_cudart tests/programs/stdin_echo tests/programs/counted tests/programs/sums tests/programs/threads tests/programs/unwritten tests/programs/uses_cupti
 CUDA_TESTS += tests/programs/two_devices tests/programs/two_uploads tests/programs/failed_last tests/programs/pinned_freed tests/programs/fault_among tests/programs/fault_kept tests/programs/device_heap tests/programs/texture tests/programs/faults tests/programs/ipc tests/programs/collective
-CUDA_TESTS += tests/programs/observed tests/programs/pinned_pages tests/programs/pinned_reach
+CUDA_TESTS += tests/programs/observed tests/programs/host_writes_again tests/programs/pinned_pages tests/programs/pinned_reach
 CUDA_TESTS += tests/programs/handshake tests/programs/mixed_races tests/programs/verdicts tests/programs/value_waits
 CUDA_TESTS += tests/programs/prints tests/programs/litmus tests/programs/limits tests/programs/numbers tests/programs/decoder
 CUDA_TESTS += tests/programs/shuffles tests/programs/alike

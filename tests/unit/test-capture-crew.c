@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/pipeline/crew.h"
 
 #define PARTS 1000u

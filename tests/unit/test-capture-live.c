@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/objects/live.h"
 
 #define PAGE 4096u

@@ -14,7 +14,7 @@
 #include "capture/core/calls.h"
 #include "capture/core/driver.h"
 #include "capture/memory/discover.h"
-#include "capture/memory/host.h"
+#include "capture/host/host.h"
 #include "capture/memory/touched.h"
 #include "capture/objects/live.h"
 

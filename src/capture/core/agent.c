@@ -5,6 +5,7 @@
  * the environment), the agent does nothing at all.
  */
 #include "capture/core/agent.h"
+#include "capture/host/bypass.h"
 #include "capture/late/device-look.h"
 
 #include <errno.h>
@@ -303,7 +304,7 @@ static int open_block(const char *path)
 		return 0;
 	ready = true;
 	thread_init();
-	pthread_atfork(NULL, NULL, forked);
+	pthread_atfork(NULL, bypass_forked, forked);
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 #include "capture/memory/contexts.h"
 #include "capture/memory/deadline.h"
 #include "capture/core/forget.h"
+#include "capture/host/bypass.h"
 #include "capture/late/device-look.h"
 #include "capture/late/late.h"
 #include "capture/memory/room.h"
@@ -329,6 +330,7 @@ static int attach(const char *path)
 	}
 	if (is_left() && strlen(path) < sizeof(left_for))
 		strcpy(left_for, path);
+	bypass_forked(); /* children of before are not known */
 	int err = is_left() ? 0 : agent_reopen(path);
 	if (!err && (err = thread_start(live)))
 		agent_retire();

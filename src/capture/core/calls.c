@@ -16,7 +16,7 @@
 #include "capture/memory/ipc.h"
 #include "capture/core/gate.h"
 #include "capture/objects/graph-table.h"
-#include "capture/memory/host.h"
+#include "capture/host/host.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/live.h"

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include "capture/core/agent.h"
 #include "capture/stacks/areas.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "gpucode/fatbin.h"
 
 #define CHUNK (1u << 20)

@@ -17,7 +17,7 @@
 #include "capture/core/calls.h"
 #include "capture/objects/code.h"
 #include "capture/core/driver.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "gpucode/fatbin.h"
 
 #define PTX_MAX (256u << 20)

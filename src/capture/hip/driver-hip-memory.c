@@ -6,7 +6,7 @@
 // in a process compiles kernels for a second.
 #include "capture/core/agent.h"
 #include "capture/hip/driver-hip.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/objects/map.h"
 #include "gpucode/amd-object.h"
 

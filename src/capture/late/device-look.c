@@ -15,7 +15,7 @@
 #include "capture/core/driver.h"
 #include "capture/core/gate.h"
 #include "capture/core/thread.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/objects/ids.h"
 
 /* some seconds; more where nothing gets a processor */

@@ -10,7 +10,7 @@
 #include "capture/core/driver.h"
 #include "capture/core/thread.h"
 #include "capture/memory/contexts.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/memory/window.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/sender.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "capture/core/calls.h"
 #include "capture/core/driver.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
 #include "capture/memory/room.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
-#include "capture/memory/extent.h"
-#include "capture/memory/host.h"
+#include "capture/host/extent.h"
+#include "capture/host/host.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/live.h"
 #include "capture/memory/window.h"

@@ -21,7 +21,7 @@
 #include "capture/memory/fresh.h"
 #include "capture/core/gate.h"
 #include "capture/objects/globals.h"
-#include "capture/memory/host.h"
+#include "capture/host/host.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/known.h"
 #include "capture/late/late.h"
@@ -310,6 +310,7 @@ static void end(struct thread *t, uint64_t last, bool at_stop, uint64_t t0)
 	}
 	clock_lap(&at, &window.times.end.work);
 	touched_end();
+	host_over();
 	atomic_store(&window_open, 0);
 	window.times.end.all = at - t0;
 	sender_end(tell_end);

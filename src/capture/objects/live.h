@@ -8,6 +8,7 @@
 #define CAPTURE_LIVE_H
 
 #include "capture/core/agent.h"
+#include "capture/host/written.h"
 #include "sbt/cmd.h"
 
 struct call;
@@ -27,6 +28,9 @@ struct live {
 	 * (host.c); for a single page in `only`. */
 	uint64_t *seen, only;
 	bool watched;
+	/* Whether Linux notes which pages the program writes; that was tried in vain. */
+	enum written noted;
+	bool not_noted;
 };
 
 /* Called when a successful ALLOC has ended; when a FREE has its number; when a FREE has ended. */

@@ -13,7 +13,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/core/calls.h"
 #include "capture/core/driver.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/core/gate.h"
 #include "capture/objects/graph-table.h"
 #include "capture/objects/ids.h"

@@ -39,7 +39,7 @@ static char *read_all(void)
 	return NULL;
 }
 
-static bool each_line(bool (*fn)(void *arg, const struct maps_line *l), void *arg)
+bool areas_lines(bool (*fn)(void *arg, const struct maps_line *l), void *arg)
 {
 	struct maps_line l;
 	char *text = read_all(), *nl;
@@ -88,7 +88,7 @@ static bool join(void *arg, const struct maps_line *l)
 bool areas_each(bool (*fn)(void *arg, const struct area *a), void *arg)
 {
 	struct joining j = {.fn = fn, .arg = arg};
-	if (!each_line(join, &j))
+	if (!areas_lines(join, &j))
 		return false;
 	if (j.area.end && !j.over)
 		(void)fn(arg, &j.area);
@@ -129,5 +129,5 @@ static bool readable(void *arg, const struct maps_line *l)
 bool areas_readable(bool (*fn)(void *arg, const struct area *a, const char *file), void *arg)
 {
 	struct reading r = {fn, arg};
-	return each_line(readable, &r);
+	return areas_lines(readable, &r);
 }

@@ -8,9 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct maps_line; /* base/maps-line.h */
+
 struct area {
 	uint64_t start, end;
 };
+/* Calls fn for each line of the list, which is read first, until it returns true. The line is fn's
+ * until it returns. Returns false if the list could not be read. */
+bool areas_lines(bool (*fn)(void *arg, const struct maps_line *l), void *arg);
 /* Calls fn for areas that may have the driver's memory, until it returns true: all but mappings of
  * files, the stack of the first thread and the kernel's own pages. Reservations without read
  * permission count. Returns false if the list could not be read. */

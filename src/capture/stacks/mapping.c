@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "capture/core/agent.h"
 #include "capture/core/source.h"
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 #include "capture/objects/ids.h"
 #include "capture/core/thread.h"
 #include "base/maps-at.h"

@@ -16,9 +16,9 @@
 struct teller {
 	const struct news *n;
 	struct sbt_reader *trace;
-	void (*changed)(
-		void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure);
+	news_fn *changed;
 	void *arg;
+	uint64_t since;	 /* of the piece in hand: when the contents before it were there */
 	uint32_t *slots; /* of the newest piece of host memory at an address, by hash: index + 1 */
 	size_t nslots;
 	uint8_t *was, *is;
@@ -76,6 +76,12 @@ static size_t word_at(
 	return n;
 }
 
+static void give(
+	const struct teller *t, const struct sbt_memory *m, uint64_t from, uint64_t end, bool sure)
+{
+	t->changed(t->arg, &(struct news_change){m, m->addr + from, m->addr + end, t->since, sure});
+}
+
 /* Counts the ranges of words that differ; with `tell` it calls changed() for each. */
 static size_t ranges(const struct teller *t, const struct sbt_memory *m, bool tell)
 {
@@ -88,17 +94,18 @@ static size_t ranges(const struct teller *t, const struct sbt_memory *m, bool te
 			from = at;
 			n++;
 		} else if (in && !changed && tell) {
-			t->changed(t->arg, m, m->addr + from, m->addr + at, true);
+			give(t, m, from, at, true);
 		}
 		in = changed;
 	}
 	if (in && tell)
-		t->changed(t->arg, m, m->addr + from, m->addr + m->size, true);
+		give(t, m, from, m->size, true);
 	return n;
 }
 
 static struct err *tell(struct teller *t, const struct sbt_memory *m, const struct sbt_memory *of)
 {
+	t->since = of && of->role == SBT_MEMORY_HOST ? of->seq : 0;
 	if (of && has_contents(m) && m->size <= PIECE_MAX) {
 		TRY(sbt_reader_memory_read(t->trace, of, m->addr - of->addr, t->was, m->size));
 		TRY(sbt_reader_memory_read(t->trace, m, 0, t->is, m->size));
@@ -107,7 +114,7 @@ static struct err *tell(struct teller *t, const struct sbt_memory *m, const stru
 			return NULL;
 		}
 	}
-	t->changed(t->arg, m, m->addr, m->addr + m->size, false);
+	give(t, m, 0, m->size, false);
 	return NULL;
 }
 
@@ -125,10 +132,7 @@ static struct err *tell_all(struct teller *t)
 	return NULL;
 }
 
-struct err *news_tell(const struct news *n, struct sbt_reader *trace,
-	void (*changed)(
-		void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure),
-	void *arg)
+struct err *news_tell(const struct news *n, struct sbt_reader *trace, news_fn *changed, void *arg)
 {
 	struct teller t = {.n = n, .trace = trace, .changed = changed, .arg = arg, .nslots = 256};
 	struct err *e;

@@ -20,6 +20,8 @@
 
 struct host_change {
 	uint64_t seq, addr, end;
+	uint64_t
+		since; /* the bytes had been others before this command; 0: when the window began */
 	enum {
 		CHANGE_NEWS,	  /* the recording shows that these bytes changed */
 		CHANGE_UNSURE,	  /* the recording shows that some of these bytes may have
@@ -52,8 +54,13 @@ struct hunt {
 	uint64_t ndead;
 	uint8_t *graphs; /* by id: GRAPH_..., what was found when its nodes were judged */
 	size_t ngraphs;
-	struct clock *seen; /* what the host knew to be finished when all of its memory was last
-			       compared */
+	/* What the host knew to be finished before commands for which its memory was looked at and
+	 * some of it recorded, in order of seq. */
+	struct look {
+		uint64_t seq;
+		struct clock *knew;
+	} * looks;
+	size_t nlooks, cap_looks;
 	struct unread unread;
 	struct staged staged;
 	struct polls polls;
@@ -367,8 +374,8 @@ static bool list_accesses(struct hunt *h, const struct sbt_cmd *c)
 	return false;
 }
 
-/* Whether t may be a write of the device that came after the last comparison; arg: what the host
- * knew to be finished at that comparison. */
+/* Whether t may be a write of the device that came after a look at the memory; arg: what the host
+ * knew to be finished then. */
 static bool explains(void *arg, const struct ledger_touch *t)
 {
 	return t->how != ORDER_READ && t->how != ORDER_POINTS && t->kernel != HOST_TOUCH &&
@@ -380,6 +387,18 @@ static bool explains_not_as_copy(void *arg, const struct ledger_touch *t)
 	return explains(arg, t) && t->kind != SBT_COPY;
 }
 
+/* What the host knew to be finished when the contents before a change were recorded. Pages that the
+ * device alone changed meanwhile may not have been recorded (capture/host/written.h), so later
+ * looks at the memory say nothing. */
+static struct clock *knew_at(const struct hunt *h, uint64_t since)
+{
+	size_t i = h->nlooks;
+
+	while (i && h->looks[i - 1].seq > since)
+		i--;
+	return i ? h->looks[i - 1].knew : NULL;
+}
+
 /* Enters a change of pinned memory as the host's: a certain write where no work of the device
  * may have made it. A change that a kernel may have made is left out. One that only a copy may
  * have made is entered as possible, since the host may also have written there before the copy
@@ -389,11 +408,10 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 	const uint64_t key = key_of(h, c, w->addr);
 	const struct order_item it = fold_host_touch(h->fold, c->thread, c->seq);
 	const bool known = w->what == CHANGE_HOST || w->what == CHANGE_DOUBT;
-	const bool device =
-		!known && ledger_each(h->ledger, key, w->addr, w->end, explains, h->seen);
+	struct clock *const knew = knew_at(h, w->since);
+	const bool device = !known && ledger_each(h->ledger, key, w->addr, w->end, explains, knew);
 
-	if ((device &&
-		    ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, h->seen)) ||
+	if ((device && ledger_each(h->ledger, key, w->addr, w->end, explains_not_as_copy, knew)) ||
 		(!device && w->what == CHANGE_EXPLAINED))
 		return;
 	h->list.n = 0;
@@ -404,8 +422,8 @@ static void host_change(struct hunt *h, const struct sbt_cmd *c, const struct ho
 	touch_all(h, c, &it, &h->list, HOST_TOUCH);
 }
 
-/* Whether the recording compared all pinned memory before command c; see capture/memory/host.c. */
-static bool compares(const struct sbt_cmd *c)
+/* Whether the recording looked at all pinned memory before command c; see capture/host/host.c. */
+static bool looks_at_all(const struct sbt_cmd *c)
 {
 	return !(c->flags & SBT_F_GRAPH) &&
 	       (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
@@ -415,15 +433,19 @@ static bool compares(const struct sbt_cmd *c)
 /* Enters the host's changes of pinned memory before command c. */
 static void host_changes(struct hunt *h, const struct sbt_cmd *c)
 {
+	bool any = false;
+
 	while (h->next_change < h->nchanges && h->changes[h->next_change].seq < c->seq)
 		h->next_change++;
 	for (; h->next_change < h->nchanges && h->changes[h->next_change].seq == c->seq;
 		h->next_change++) {
 		host_change(h, c, &h->changes[h->next_change]);
+		any = true;
 	}
-	if (compares(c)) {
-		clock_drop(h->seen);
-		h->seen = clock_ref(fold_host_knows(h->fold, c->thread));
+	if (any && looks_at_all(c)) {
+		MAKE_ROOM(h->looks, h->nlooks, h->cap_looks);
+		h->looks[h->nlooks++] =
+			(struct look){c->seq, clock_ref(fold_host_knows(h->fold, c->thread))};
 	}
 }
 
@@ -634,14 +656,14 @@ static void add_change(struct hunt *h, struct host_change c)
 
 /* Keeps a change also where a replay explained all of it by the device: in a run in which a copy
  * came last, the host's writes are lost, and the device explains the bytes. */
-static void add_news(void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure)
+static void add_news(void *arg, const struct news_change *c)
 {
 	const struct order_source *src = ((struct hunt *)arg)->o->source;
-	const bool explained = src && src->knows_host && src->knows_host(src->host_arg, m->seq);
+	const bool explained = src && src->knows_host && src->knows_host(src->host_arg, c->m->seq);
 
-	add_change(arg, (struct host_change){m->seq, addr, end,
+	add_change(arg, (struct host_change){c->m->seq, c->addr, c->end, c->since,
 				explained ? CHANGE_EXPLAINED
-				: sure	  ? CHANGE_NEWS
+				: c->sure ? CHANGE_NEWS
 					  : CHANGE_UNSURE});
 }
 
@@ -669,7 +691,7 @@ static struct err *read_changes(
 	for (size_t i = 0; src && i < src->nchanges; i++)
 		if (!src->changes[i].by)
 			add_change(h, (struct host_change){src->changes[i].seq,
-					      src->changes[i].addr, src->changes[i].end,
+					      src->changes[i].addr, src->changes[i].end, 0,
 					      src->changes[i].doubt ? CHANGE_DOUBT : CHANGE_HOST});
 	if (h->nchanges)
 		qsort(h->changes, h->nchanges, sizeof *h->changes, by_change);
@@ -772,7 +794,9 @@ struct err *order_races(
 	fold_free(h->fold);
 	state_free(h->s);
 	free(h->slots);
-	clock_drop(h->seen);
+	for (size_t i = 0; i < h->nlooks; i++)
+		clock_drop(h->looks[i].knew);
+	free(h->looks);
 	free(h->graphs);
 	free(h->changes);
 	staged_free(&h->staged);

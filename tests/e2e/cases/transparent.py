@@ -122,6 +122,17 @@ def test_ways_to_pinned_memory(t):
     t.match(r'\nVerified\.', v.out, 'the replay')
 
 
+def test_host_writes_again(t):
+    """What the host writes again, over what the device wrote, is recorded, though it is what was recorded last: where the pages that the
+    program wrote are known, and where they are compared."""
+    for how in [], ['direct']:
+        a, r = same(t, 'host_writes_again', *how)
+        t.equal(a.out, 'fine\n', f'the program alone {how}')
+        t.check('missing' not in r.err, f'all memory was recorded {how}: {r.err}')
+        v = t.tsdb('replay', 't.sbt', '--verify')
+        t.match(r'\nVerified\.', v.out, f'the replay {how}')
+
+
 def test_fork(t):
     same(t, 'forks')
 

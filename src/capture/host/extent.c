@@ -6,7 +6,7 @@
  * side, so that is our buffer, and copies the local side as it lies there, at more than twice the
  * speed. A sandbox may forbid that call: then the bytes go through a pipe, which answers alike.
  */
-#include "capture/memory/extent.h"
+#include "capture/host/extent.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,11 +2,13 @@
  *
  * Host memory; see host.h. One thread compares at a time, in the order of the commands' numbers: a
  * change found for a later command is not found again for an earlier one, which replay would then
- * execute without it. Changes made by the device show up, too, and are sent alike. Kernels write
- * managed memory all the time: if there is some, all work is waited for first, so that no
- * half-written result is seen.
+ * execute without it. Where Linux notes which pages the program writes (written.h), those are sent,
+ * whatever is in them: what the device changed meanwhile and the program changed back is a change
+ * for a replay. Elsewhere all pages are compared; changes made by the device show up then, too, and
+ * are sent alike. Kernels write managed memory all the time: if there is some, all work is waited
+ * for first, so that no half-written result is seen.
  */
-#include "capture/memory/host.h"
+#include "capture/host/host.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -15,7 +17,9 @@
 #include "capture/core/calls.h"
 #include "capture/memory/contexts.h"
 #include "capture/core/driver.h"
-#include "capture/memory/extent.h"
+#include "capture/host/bypass.h"
+#include "capture/host/extent.h"
+#include "capture/host/written.h"
 #include "capture/objects/known.h"
 #include "capture/objects/live.h"
 #include "capture/pipeline/crew.h"
@@ -74,6 +78,8 @@ static void begin(struct live *l, const uint8_t *copy, uint8_t *page)
 		return;
 	}
 	l->watched = true;
+	l->noted = WRITTEN_UNSEEN;
+	l->not_noted = false;
 	for (uint64_t i = 0; i < pages_of(l); i++) {
 		if (copy)
 			l->seen[i] = fold(sbt_page_hash(copy + i * SBT_PAGE, page_bytes(l, i)));
@@ -91,15 +97,39 @@ void host_begin(struct live *l, const uint8_t *copy)
 	spin_unlock(&comparing);
 }
 
+/* The whole pages of the system in l: it may begin and end within one, which other memory has, too.
+ */
+static uint64_t first_whole(const struct live *l)
+{
+	return (l->addr + WRITTEN_PAGE - 1) / WRITTEN_PAGE * WRITTEN_PAGE;
+}
+
+static uint64_t end_of_whole(const struct live *l)
+{
+	const uint64_t end = (l->addr + l->size) / WRITTEN_PAGE * WRITTEN_PAGE,
+		       first = first_whole(l);
+	return end > first ? end : first;
+}
+
 void host_end(struct live *l)
 {
+	if (l->noted)
+		written_forget(first_whole(l), end_of_whole(l) - first_whole(l));
 	l->watched = false;
+	l->noted = WRITTEN_UNSEEN;
+}
+
+void host_over(void)
+{
+	written_end();
 }
 
 struct compare {
 	struct call *c;
 	uint8_t *copy;	    /* AT_ONCE pages */
 	uint64_t addr, end; /* memory that the command may read */
+	bool over;	    /* with this allocation */
+	bool deaf;	    /* tsdb does not listen */
 };
 
 /* Sends pages first to end of l; a->copy begins with page `from`. Pages that tsdb has are sent as
@@ -128,15 +158,16 @@ static bool send_run(const struct compare *a, const struct live *l, uint64_t fro
 	return good;
 }
 
-/* Hashes pages from to end of l, which are in a->copy, and sends those that changed. Returns false
- * if tsdb does not listen. */
-static bool send_changed(const struct compare *a, struct live *l, uint64_t from, uint64_t end)
+/* Hashes pages from to end of l, which are in a->copy, and sends those that changed; written: all
+ * of them. Returns false if tsdb does not listen. */
+static bool send_changed(
+	const struct compare *a, struct live *l, uint64_t from, uint64_t end, bool written)
 {
 	struct sbt_hash hash[AT_ONCE];
 	uint64_t first = from; /* of a run that changed */
 	for (uint64_t i = from; i < end; i++) {
 		hash[i - from] = sbt_page_hash(a->copy + (i - from) * SBT_PAGE, page_bytes(l, i));
-		if (fold(hash[i - from]) != l->seen[i]) {
+		if (written || fold(hash[i - from]) != l->seen[i]) {
 			l->seen[i] = fold(hash[i - from]);
 			continue;
 		}
@@ -158,6 +189,8 @@ static bool watch(struct live *l)
 	}
 	memset(l->seen, 0, pages_of(l) * sizeof(*l->seen));
 	l->watched = true;
+	l->noted = WRITTEN_UNSEEN;
+	l->not_noted = false;
 	return true;
 }
 
@@ -195,19 +228,15 @@ static bool look_beforehand(struct live *l, uint64_t from, uint64_t end)
 	       crew_do(look_at_group, &g, (end - from + AT_ONCE - 1) / AT_ONCE);
 }
 
-static bool compare(void *arg, struct live *l)
+/* Compares pages from to last of l and sends those that changed; written: sends all of them. */
+static void compare_pages(
+	struct compare *a, struct live *l, uint64_t from, uint64_t last, bool written)
 {
-	const struct compare *a = arg;
 	bool looked = false;
-	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
-		return false;
-	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
-		       last = (most - 1) / SBT_PAGE,
-		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
-	for (uint64_t i = from; i <= last; i += AT_ONCE) {
+	for (uint64_t i = from; i <= last && !a->over; i += AT_ONCE) {
 		const uint64_t end = last - i < AT_ONCE ? last + 1 : i + AT_ONCE,
 			       group = (i - from) / AT_ONCE % GROUPS_MOST;
-		if (!group)
+		if (!group && !written)
 			looked = look_beforehand(l, i,
 				last - i < GROUPS_MOST * AT_ONCE ? last + 1
 								 : i + GROUPS_MOST * AT_ONCE);
@@ -215,16 +244,138 @@ static bool compare(void *arg, struct live *l)
 			continue;
 		const bool good = host_read(l->addr + i * SBT_PAGE, a->copy,
 			(end - i - 1) * SBT_PAGE + page_bytes(l, end - 1));
-		if (live_is_over(l))
-			return false; /* the bytes read may be anything */
-		if (!good) {
-			window_note("memory of the host that kernels can read could not be read");
-			break;
+		if (live_is_over(l)) {
+			a->over = true; /* the bytes read may be anything */
+			return;
 		}
-		if (!send_changed(a, l, i, end))
-			return true;
+		if (!good)
+			window_note("memory of the host that kernels can read could not be read");
+		a->deaf = good && !send_changed(a, l, i, end, written);
+		a->over = !good || a->deaf;
 	}
+}
+
+/* --- by notes of what was written --- */
+
+struct noted {
+	struct compare *a;
+	struct live *l;
+};
+
+/* Sends the pages of l that have bytes of the runs, each once. */
+static bool send_written(void *arg, const struct written_run *run, unsigned n)
+{
+	const struct noted *w = arg;
+	uint64_t next = 0; /* pages below are sent */
+	for (unsigned i = 0; i < n && !w->a->over; i++) {
+		const uint64_t first = (run[i].first - w->l->addr) / SBT_PAGE,
+			       last = (run[i].end - 1 - w->l->addr) / SBT_PAGE;
+		if (last >= next)
+			compare_pages(w->a, w->l, first > next ? first : next, last, true);
+		next = last + 1;
+	}
+	return !w->a->over;
+}
+
+/* Sends what was written to pages from to last, and compares those at the ends that are not whole.
+ * Returns false if that is not known. */
+static bool send_noted(struct compare *a, struct live *l, uint64_t from, uint64_t last)
+{
+	struct noted n = {a, l};
+	const uint64_t whole = first_whole(l), end = end_of_whole(l),
+		       low = (l->addr + from * SBT_PAGE) / WRITTEN_PAGE * WRITTEN_PAGE,
+		       high = (l->addr + last * SBT_PAGE + page_bytes(l, last) + WRITTEN_PAGE - 1) /
+			      WRITTEN_PAGE * WRITTEN_PAGE,
+		       first = low > whole ? low : whole, over = high < end ? high : end;
+	if (whole > l->addr && !from)
+		compare_pages(a, l, 0, 0, false);
+	if (first < over && !a->over && !written_each(first, over - first, send_written, &n))
+		return false;
+	if (end < l->addr + l->size && last == pages_of(l) - 1)
+		compare_pages(a, l, (end - l->addr) / SBT_PAGE, last, false);
+	return !a->over;
+}
+
+/* Begins to have writes noted. The pages have to be compared once more, all of them. */
+static bool begin_notes(struct live *l)
+{
+	const uint64_t first = first_whole(l);
+	if (l->not_noted || bypass_by_devices())
+		return false;
+	l->noted = written_begin(first, end_of_whole(l) - first);
+	l->not_noted = !l->noted;
+	return l->noted;
+}
+
+static void stop_notes(struct live *l)
+{
+	written_forget(first_whole(l), end_of_whole(l) - first_whole(l));
+	l->noted = WRITTEN_UNSEEN;
+	l->not_noted = true;
+}
+
+static bool notes_hold(const struct live *l)
+{
+	return !bypass_by_devices() && !(l->noted == WRITTEN_IF_ALONE && bypass_by_children());
+}
+
+static bool compare(void *arg, struct live *l)
+{
+	struct compare *a = arg;
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
+		return false;
+	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
+		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
+	a->over = false;
+	if (l->noted && notes_hold(l) && send_noted(a, l, from, (most - 1) / SBT_PAGE))
+		return false;
+	const bool all = l->noted || begin_notes(l);
+	if (all && !notes_hold(l))
+		stop_notes(l);
+	a->over = live_is_over(l);
+	compare_pages(a, l, all ? 0 : from, all ? pages_of(l) - 1 : (most - 1) / SBT_PAGE, false);
+	return a->deaf;
+}
+
+/* --- what the device changes --- */
+
+/* Managed memory so small is sent again after each kernel. What a kernel changed in larger memory
+ * that is compared, and the program changed back, is not found. */
+#define SMALL 16u /* pages */
+
+static bool forget_small(void *arg, struct live *l)
+{
+	if (l->mem == SBT_MEM_MANAGED && l->watched && !l->noted && pages_of(l) <= SMALL)
+		memset(l->seen, 0, pages_of(l) * sizeof(*l->seen));
 	return false;
+}
+
+static bool forget_pages(void *arg, struct live *l)
+{
+	const struct compare *a = arg;
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !l->watched ||
+		l->noted)
+		return false;
+	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
+		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
+	memset(l->seen + from, 0, ((most - 1) / SBT_PAGE + 1 - from) * sizeof(*l->seen));
+	return false;
+}
+
+/* The command changes memory that is compared: what is there now says nothing of what was sent,
+ * even if the program writes the same again. */
+static void forget_changed(struct call *c)
+{
+	struct sbt_footprint f;
+	sbt_footprint(&f, &c->cmd);
+	if (f.does & (SBT_RUNS_KERNEL | SBT_RUNS_GRAPH))
+		live_each(forget_small, NULL);
+	for (unsigned i = 0; i < f.n; i++) {
+		struct compare a = {.addr = f.touch[i].rows.addr};
+		a.end = sat_add(a.addr, sbt_rows_size(&f.touch[i].rows));
+		if (f.touch[i].how != SBT_READS)
+			live_each(forget_pages, &a);
+	}
 }
 
 /* The bytes that a copy reads, and no others. */
@@ -340,12 +491,11 @@ static uint8_t *room_for_pages(void)
 	return room;
 }
 
-void host_enter(struct call *c)
+static void compare_all(struct call *c)
 {
 	struct compare a = {.c = c};
-	if (!live_host() || !may_read(&a))
+	if (!may_read(&a))
 		return;
-	spin_lock(&comparing);
 	a.copy = room_for_pages();
 	known_begin(KNOWN_HOST);
 	wait_for_kernels();
@@ -353,5 +503,15 @@ void host_enter(struct call *c)
 		live_each(compare, &a);
 	else
 		window_note("there was no memory for watching memory of the host");
+}
+
+void host_enter(struct call *c)
+{
+	if (!live_host() || (c->cmd.flags & SBT_F_GRAPH))
+		return;
+	spin_lock(&comparing);
+	compare_all(c);
+	if (may_write(c))
+		forget_changed(c);
 	spin_unlock(&comparing);
 }

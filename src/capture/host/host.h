@@ -15,6 +15,8 @@ struct live;
 /* The allocation's contents have been recorded: those in copy, or NULL: the present ones. */
 void host_begin(struct live *l, const uint8_t *copy);
 void host_end(struct live *l);
+/* The window is over. */
+void host_over(void);
 /* Called when the command is about to get its seq. Returns false if another command that is to be
  * compared for, or that writes there itself, has a seq or is about to get one; the caller then
  * leaves the gate, waits by host_await_turn() and asks again. After true, host_turn_over() must
