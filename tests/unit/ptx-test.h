@@ -54,6 +54,17 @@ static inline void *device(size_t n)
 	return (void *)(uintptr_t)r->start;
 }
 
+/* Only an access has a size; a call that leads nowhere has an address. */
+static inline void check_fault(const struct ptx_launch *l, const struct ptx_fault *f)
+{
+	const bool access = f->code == PTX_ILLEGAL_ADDRESS || f->code == PTX_MISALIGNED_ADDRESS;
+
+	assert_true(access || f->size == 0);
+	assert_true(access || f->addr == 0 || strstr(f->text, "call"));
+	for (unsigned k = 0; k < 3; k++)
+		assert_true(f->thread[k] < l->block[k] && f->block[k] < l->grid[k]);
+}
+
 static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *kernel, unsigned grid,
 	unsigned block, const void *params, struct ptx_fault *f)
 {
@@ -61,9 +72,13 @@ static inline enum ptx_fault_code launch_of(struct ptx_module *m, const char *ke
 		.grid = {grid, 1, 1},
 		.block = {block, 1, 1},
 		.params = params};
+	enum ptx_fault_code code;
 
 	assert_non_null(l.fn);
-	return ptx_run(&l, f);
+	code = ptx_run(&l, f);
+	if (code)
+		check_fault(&l, f);
+	return code;
 }
 
 /* A launch that must succeed. */
