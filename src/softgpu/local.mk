@@ -340,8 +340,12 @@ tests_unit_test_softgpu_tex_SOURCES = tests/unit/test-softgpu-tex.c
 tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_tex_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -lm
-check_PROGRAMS += tests/unit/test-softgpu-versions
-TESTS += tests/unit/test-softgpu-versions
+check_PROGRAMS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong
+TESTS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong
+tests_unit_test_softgpu_one_wrong_SOURCES = tests/unit/test-softgpu-one-wrong.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_one_wrong_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_one_wrong_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_one_wrong_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -ldl
 tests_unit_test_softgpu_versions_SOURCES = tests/unit/test-softgpu-versions.c tests/unit/softgpu-test.h
 tests_unit_test_softgpu_versions_CFLAGS = $(TEST_SOFT_COMPILE) -DCUDA_HEADERS='"$(CUDA_CFLAGS)"'
 tests_unit_test_softgpu_versions_LDFLAGS = $(TEST_SOFT_LINK)
