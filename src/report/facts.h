@@ -12,6 +12,7 @@
 #include "order/critical-path.h"
 #include "order/order.h"
 #include "sbt/sbt.h"
+#include "state/set-stats.h"
 #include "state/trace-stats.h"
 
 enum fact_topic {      /* in the order in which they are shown */
@@ -82,6 +83,8 @@ struct facts_from {
 /* Rows of a table become a fact each, up to so many. */
 enum { FACTS_TOP = 10, FACTS_RACES = 200, FACTS_FAULTS = 50, FACTS_CHANGES = 200 };
 struct err *facts_make(struct facts *ret, const struct facts_from *from) TS_CHECK;
+/* The ranks of a set beside each other. */
+void facts_of_set(struct facts *ret, const struct set_stats *x);
 void facts_free(struct facts *f);
 
 /* "run", "race" ..; and the heading, "Races". */
@@ -91,6 +94,14 @@ const char *fact_topic_title(uint64_t topic);
 void facts_markdown(struct buf *out, const struct facts *f, const char *path);
 /* The object `report`. */
 void facts_json(struct buf *out, const struct facts *f, const char *path);
+/* The object `report_set`: of the set, and of each of its ranks. */
+struct facts_rank {
+	uint64_t rank;
+	const struct facts *facts;
+	const char *path;
+};
+void facts_set_json(struct buf *out, const struct facts *together, const char *path,
+	const struct facts_rank *ranks, size_t n);
 /* Numbered sentences, with the commands that each rests on. */
 void facts_explain(struct buf *out, const struct facts *f, const char *path);
 

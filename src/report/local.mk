@@ -13,7 +13,7 @@ libreport_a_SOURCES = src/report/report.h src/report/facts.h \
 	src/report/core/columns.c src/report/core/columns.h src/report/core/states.c src/report/core/states.h \
 	src/report/core/arrows.c src/report/core/arrows.h src/report/core/head.c src/report/core/head.h src/report/core/page.h \
 	src/report/facts/facts.c src/report/facts/fact-list.h src/report/facts/facts-run.c src/report/facts/facts-time.c \
-	src/report/facts/facts-path.c src/report/facts/facts-races.c src/report/facts/facts-print.c
+	src/report/facts/facts-path.c src/report/facts/facts-races.c src/report/facts/facts-set.c src/report/facts/facts-print.c
 nodist_libreport_a_SOURCES = src/report/core/page-text.c
 src/report/core/page-text.c: $(REPORT_PAGE_FILES) $(srcdir)/scripts/page
 	@$(MKDIR_P) src/report/core

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A trace, or two, as one HTML file that shows them in a browser without a network: lanes, a cursor
- * with the GPU's state at every command, and the facts that analyses have found (facts.h). The
- * commands lie in it as columns of numbers, compressed; docs/report.md describes them.
+ * A trace, two, or the ranks of a set, as one HTML file that shows them in a browser without a
+ * network: lanes, a cursor with the GPU's state at every command, and the facts that analyses have
+ * found (facts.h). The commands lie in it as columns of numbers, compressed; docs/report.md
+ * describes them.
  *
  * The trace is read once for the columns and once for what waits for what. Memory: the compressed
  * columns, about 10 to 20 bytes a command, and some 60 bytes a command for the order.
@@ -15,7 +16,7 @@
 #include "sbt/sbt.h"
 #include "symbols/symbols.h"
 
-/* Commands of one trace; a browser has to hold them all. */
+/* Commands of all traces; a browser has to hold them all. */
 enum { REPORT_COMMANDS_MAX = 10000000 };
 
 struct report_trace {
@@ -25,6 +26,11 @@ struct report_trace {
 	/* A kernel's name as it is shown, of the mangled one; NULL: that. */
 	const char *(*kernel)(void *arg, const char *mangled);
 	void *arg;
+	uint64_t first, last; /* seqs that are shown */
+	uint64_t rank;	      /* of a set */
+	/* From the trace's clock to the set's; NULL: it is the same. */
+	uint64_t (*time)(const void *clock, uint64_t ns);
+	const void *clock;
 };
 /* Pairs of commands that are the same in both traces; heap, owned by the caller. */
 struct report_pairs {
@@ -32,17 +38,19 @@ struct report_pairs {
 	size_t n;
 };
 struct report_ask {
-	struct report_trace a, b; /* b.r NULL: one trace */
-	struct report_pairs pairs;
+	const struct report_trace *t;
+	unsigned n;
+	const struct report_pairs *pairs; /* of two traces that are compared; else NULL */
+	const char *set;		  /* its path, if they are its ranks; else NULL */
+	const struct facts *together;	  /* of the set; NULL: none */
 	struct symbols *symbols;
-	uint64_t first, last; /* seqs of a; b is shown whole */
 	/* Called now and then; true ends the pass. May be NULL. */
 	bool (*cancelled)(void *arg, uint64_t done, uint64_t of);
 	void *arg;
 	volatile bool *interrupt; /* may be NULL */
 };
 struct report_result {
-	uint64_t commands, bytes; /* shown, of both traces; written */
+	uint64_t commands, bytes; /* shown, of all traces; written */
 };
 /* ERR_LIMIT above REPORT_COMMANDS_MAX, ERR_INTERRUPTED if it was cancelled, ERR_SYSTEM when f takes
  * no more. */

@@ -4,6 +4,7 @@
  * made to break the sums, and random ones against a count of every single nanosecond.
  */
 #include "random-trace.h"
+#include "state/set-stats.h"
 #include "state/trace-stats.h"
 
 #define FIRST 1000 /* when the setup's calls were made */
@@ -478,6 +479,71 @@ static void every_nanosecond(void **state)
 	}
 }
 
+/* --- several ranks --- */
+
+static uint64_t later(const void *by, uint64_t ns)
+{
+	return ns + *(const uint64_t *)by;
+}
+
+static void add_kernel(
+	struct stats *s, const char *name, uint64_t count, uint64_t timed, uint64_t ns)
+{
+	struct summary_rows *k = &s->sums.kernels;
+
+	k->v = xrealloc(k->v, (k->n + 1) * sizeof *k->v);
+	k->v[k->n++] = (struct summary_row){
+		.name = xstrdup(name), .count = count, .timed = timed, .time_ns = ns, .bytes = 8};
+}
+
+static void ranks_together(void **state)
+{
+	const uint64_t shift[] = {0, 100, 7, 50};
+	struct set_stats x = {0};
+	struct stats s[4] = {
+		{.begin_ns = 10, .end_ns = 90, .commands = 5, .work = 3, .timed = 3},
+		{.begin_ns = 5, .end_ns = 40, .commands = 4, .work = 2, .timed = 2},
+		{.commands = 0},
+		{.begin_ns = 1, .end_ns = 2, .commands = 1, .work = 1},
+	};
+
+	(void)state;
+	add_kernel(&s[0], "b", 2, 2, 30);
+	add_kernel(&s[0], "a", 1, 1, 10);
+	add_kernel(&s[1], "a", 2, 2, 50);
+	add_kernel(&s[1], "a", 1, 1, 2); /* two rows of a rank with one name */
+	add_kernel(&s[3], "a", 1, 0, 0); /* without times: neither the least nor the most */
+	for (unsigned i = 0; i < 4; i++) {
+		set_stats_add(&x, 3 - i, &s[i], later, &shift[i]);
+		stats_free(&s[i]);
+	}
+	set_stats_end(&x);
+	assert_int_equal(x.n, 4);
+	assert_int_equal(x.commands, 10);
+	assert_int_equal(x.work, 6);
+	assert_int_equal(x.timed, 5);
+	assert_int_equal(x.begin_ns, 10);
+	assert_int_equal(x.end_ns, 140);
+	assert_int_equal(x.r[1].rank, 2);
+	assert_int_equal(x.r[1].begin_ns, 105);
+	assert_int_equal(x.r[2].end_ns, 0);
+	assert_int_equal(x.kernels.n, 2);
+	assert_string_equal(x.kernels.v[0].name, "a");
+	assert_int_equal(x.kernels.v[0].count, 5);
+	assert_int_equal(x.kernels.v[0].timed, 4);
+	assert_int_equal(x.kernels.v[0].time_ns, 62);
+	assert_int_equal(x.kernels.v[0].bytes, 32);
+	assert_int_equal(x.kernels.v[0].ranks, 3);
+	assert_int_equal(x.kernels.v[0].least_ns, 10);
+	assert_int_equal(x.kernels.v[0].least_rank, 3);
+	assert_int_equal(x.kernels.v[0].most_ns, 52);
+	assert_int_equal(x.kernels.v[0].most_rank, 2);
+	assert_string_equal(x.kernels.v[1].name, "b");
+	assert_int_equal(x.kernels.v[1].ranks, 1);
+	assert_false(set_rank_used(&x.r[0]));
+	set_stats_free(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +560,7 @@ int main(void)
 		cmocka_unit_test(hostile_times),
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(every_nanosecond),
+		cmocka_unit_test(ranks_together),
 	};
 
 	return cmocka_run_group_tests_name("state-stats", tests, NULL, NULL);

@@ -157,7 +157,7 @@ static void put_objects(struct buf *out, const struct state *st)
 	close_with(out, ']');
 }
 
-struct err *head_write(const struct report_trace *t, const struct columns *c,
+struct err *head_write(const struct report_trace *t, const char *set, const struct columns *c,
 	const struct states *states, const struct state *end, FILE *f, unsigned trace)
 {
 	const struct sbt_meta *m = sbt_reader_meta(t->r);
@@ -170,6 +170,10 @@ struct err *head_write(const struct report_trace *t, const struct columns *c,
 	put_text(&b, "host", m->host);
 	put_text(&b, "gpu", m->gpu);
 	put_text(&b, "tsdb", m->tsdb);
+	if (set) {
+		put_text(&b, "set", set);
+		put_number(&b, "rank", t->rank);
+	}
 	put_number(&b, "pid", m->pid);
 	put_number(&b, "soft", m->soft);
 	put_number(&b, "count", c->n);

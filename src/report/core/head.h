@@ -10,7 +10,8 @@
 #include "report/core/states.h"
 #include "report/report.h"
 
-struct err *head_write(const struct report_trace *t, const struct columns *c,
+/* set: the path of the set that it is a rank of; NULL: of none. */
+struct err *head_write(const struct report_trace *t, const char *set, const struct columns *c,
 	const struct states *states, const struct state *end, FILE *f, unsigned trace) TS_CHECK;
 /* Names are added to c->names: before head_write(). */
 struct err *stacks_write(const struct report_trace *t, struct symbols *symbols, struct columns *c,

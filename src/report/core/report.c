@@ -23,8 +23,8 @@ struct making {
 struct side {
 	const struct report_trace *t;
 	unsigned number;
-	uint64_t first, last;
 	struct state *st;
+	struct sbt_cmd on_set; /* the command with times of the set's clock */
 	struct names names;
 	struct columns columns;
 	struct states states;
@@ -48,17 +48,42 @@ static struct err *told(struct making *m, const struct side *s, uint64_t seq)
 	return NULL;
 }
 
+static void convert(const struct report_trace *t, uint64_t *ns)
+{
+	if (*ns)
+		*ns = t->time(t->clock, *ns);
+}
+
+/* The command with times of the set's clock. */
+static const struct sbt_cmd *on_set(struct side *s, const struct sbt_cmd *c)
+{
+	if (!s->t->time)
+		return c;
+	s->on_set = *c;
+	convert(s->t, &s->on_set.host_ns);
+	convert(s->t, &s->on_set.gpu_start_ns);
+	convert(s->t, &s->on_set.gpu_end_ns);
+	return &s->on_set;
+}
+
+static struct err *too_many(const struct making *m, const struct side *s)
+{
+	const char *path = m->ask->set ? m->ask->set : s->t->path;
+	struct err *e = err_new(ERR_LIMIT, "%s has more than %d commands, which no browser holds",
+		path, REPORT_COMMANDS_MAX);
+
+	return err_cure(e, "Name a range: tsdb report %s %s1-%d", path,
+		m->ask->set ? "--rank 0 " : "", REPORT_COMMANDS_MAX);
+}
+
 static struct err *take(struct making *m, struct side *s, const struct sbt_cmd *c)
 {
 	TRY(told(m, s, c->seq));
 	TRY(state_apply(s->st, c));
 	states_take(&s->states, s->st, c);
-	columns_take(&s->columns, s->st, c, c->seq >= s->first);
-	if (s->columns.n > REPORT_COMMANDS_MAX)
-		return err_cure(
-			err_new(ERR_LIMIT, "%s has more than %d commands, which no browser holds",
-				s->t->path, REPORT_COMMANDS_MAX),
-			"Name a range: tsdb report %s 1-%d", s->t->path, REPORT_COMMANDS_MAX);
+	columns_take(&s->columns, s->st, c, c->seq >= s->t->first);
+	if (m->result->commands + s->columns.n > REPORT_COMMANDS_MAX)
+		return too_many(m, s);
 	return NULL;
 }
 
@@ -71,9 +96,9 @@ static struct err *read_all(struct making *m, struct side *s)
 	TRY(sbt_cursor_open(&cursor, s->t->r));
 	do {
 		e = sbt_cursor_next(cursor, &c);
-		if (e || !c || c->seq > s->last)
+		if (e || !c || c->seq > s->t->last)
 			break;
-		e = take(m, s, c);
+		e = take(m, s, on_set(s, c));
 	} while (!e);
 	sbt_cursor_close(cursor);
 	return e;
@@ -83,8 +108,8 @@ static struct err *read_all(struct making *m, struct side *s)
 
 static struct err *put_arrows(struct making *m, struct side *s)
 {
-	const struct order_options o = {.first = s->first,
-		.last = s->last == UINT64_MAX ? 0 : s->last,
+	const struct order_options o = {.first = s->t->first,
+		.last = s->t->last == UINT64_MAX ? 0 : s->t->last,
 		.interrupt = m->ask->interrupt};
 	struct order *order;
 	struct err *e;
@@ -95,18 +120,19 @@ static struct err *put_arrows(struct making *m, struct side *s)
 	return e;
 }
 
-static struct err *put_facts(struct making *m, struct side *s)
+static struct err *put_facts(struct making *m, unsigned number, const char *name,
+	const struct facts *facts, const char *path)
 {
 	struct pack p = {0};
 	struct buf b = BUF_INIT;
 
-	if (s->t->facts)
-		facts_json(&b, s->t->facts, s->t->path);
+	if (facts)
+		facts_json(&b, facts, path);
 	else
 		buf_str(&b, "null");
 	pack_bytes(&p, b.data, b.len);
 	buf_free(&b);
-	return pack_end(&p, m->f, s->number, "facts");
+	return pack_end(&p, m->f, number, name);
 }
 
 static uint32_t stack_of(void *columns, uint32_t id)
@@ -124,20 +150,16 @@ static struct err *put_side(struct making *m, struct side *s)
 	TRY(columns_end(&s->columns, m->f, s->number));
 	TRY(states_end(&s->states, m->f, s->number, stack_of, &s->columns));
 	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, s->st, m->f, s->number));
-	TRY(head_write(s->t, &s->columns, &s->states, s->st, m->f, s->number));
+	TRY(head_write(s->t, m->ask->set, &s->columns, &s->states, s->st, m->f, s->number));
 	TRY(put_arrows(m, s));
-	return put_facts(m, s);
+	return put_facts(m, s->number, "facts", s->t->facts, s->t->path);
 }
 
 static struct err *put_trace(struct making *m, const struct report_trace *t, unsigned number)
 {
-	struct side s = {.t = t, .number = number, .last = UINT64_MAX};
+	struct side s = {.t = t, .number = number};
 	struct err *e;
 
-	if (!number) {
-		s.first = m->ask->first;
-		s.last = m->ask->last;
-	}
 	s.st = state_new();
 	columns_init(&s.columns, &s.names);
 	s.columns.kernel = t->kernel;
@@ -153,7 +175,7 @@ static struct err *put_trace(struct making *m, const struct report_trace *t, uns
 
 static struct err *put_pairs(struct making *m)
 {
-	const struct report_pairs *pairs = &m->ask->pairs;
+	const struct report_pairs *pairs = m->ask->pairs;
 	struct pack p = {0};
 	uint64_t a = 0, b = 0;
 
@@ -175,11 +197,12 @@ struct err *report_write(const struct report_ask *ask, FILE *f, struct report_re
 	*ret = (struct report_result){0};
 	TRY(written(
 		fwrite(report_page_head, 1, report_page_head_size, f) == report_page_head_size));
-	TRY(put_trace(&m, &ask->a, 0));
-	if (ask->b.r) {
-		TRY(put_trace(&m, &ask->b, 1));
+	for (unsigned i = 0; i < ask->n; i++)
+		TRY(put_trace(&m, &ask->t[i], i));
+	if (ask->pairs)
 		TRY(put_pairs(&m));
-	}
+	if (ask->set)
+		TRY(put_facts(&m, 0, "set", ask->together, ask->set));
 	TRY(written(
 		fwrite(report_page_tail, 1, report_page_tail_size, f) == report_page_tail_size));
 	TRY(written(!fflush(f)));

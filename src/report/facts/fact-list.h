@@ -35,6 +35,9 @@ static inline double fact_ms(uint64_t ns)
 /* Appends "1 copy" or "2 copies", with a comma in front unless it is the first; nothing for 0. */
 void fact_count(struct buf *b, uint64_t n, const char *one, const char *many);
 
+/* Topic by topic, each in the order in which its facts were added. */
+void facts_sort(struct facts *f);
+
 /* The topics, each in a file of its own. */
 struct err *facts_run(struct fact_maker *m) TS_CHECK;
 void facts_time(struct fact_maker *m);

@@ -49,23 +49,65 @@ JS_DEFINE(topic_object, "report_topic", topic_row, JS(TEXT, topic_row, topic, ti
 JS_DEFINE(report_object, "report", facts_view, JS_AS("trace", TEXT, facts_view, path),
 	JS_LIST_OF("topics", facts_view, first, ntopics, topic_object));
 
-void facts_json(struct buf *out, const struct facts *f, const char *path)
+/* Returns the rows that the view shows, to be freed. */
+static struct fact_row *view_make(struct facts_view *v, const struct facts *f, const char *path)
 {
-	struct facts_view v = {.path = path};
 	struct fact_row *rows = xcalloc(f->n + 1, sizeof *rows);
 
-	v.first = v.topics;
+	*v = (struct facts_view){.path = path};
+	v->first = v->topics;
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fact *x = &f->v[i];
 
 		rows[i] = (struct fact_row){x, i + 1, x->text, x->place, x->seqs, x->nseqs};
 		if (!i || x->topic != f->v[i - 1].topic)
-			v.topics[v.ntopics++] = (struct topic_row){
+			v->topics[v->ntopics++] = (struct topic_row){
 				fact_topic_name(x->topic), fact_topic_title(x->topic), &rows[i], 0};
-		v.topics[v.ntopics - 1].nfacts++;
+		v->topics[v->ntopics - 1].nfacts++;
 	}
+	return rows;
+}
+
+void facts_json(struct buf *out, const struct facts *f, const char *path)
+{
+	struct facts_view v;
+	struct fact_row *rows = view_make(&v, f, path);
+
 	js_put(out, &report_object, &v);
 	free(rows);
+}
+
+struct rank_row {
+	uint64_t rank;
+	struct buf report;
+};
+struct set_report {
+	struct buf report;
+	struct rank_row *ranks;
+	size_t nranks;
+};
+JS_DEFINE(rank_report_object, "rank_report", rank_row, JS(UINT, rank_row, rank),
+	JS_BY("report", rank_row, report, js_raw, "report"));
+JS_DEFINE(report_set_object, "report_set", set_report,
+	JS_BY("together", set_report, report, js_raw, "report"),
+	JS_LIST_OF("rank_list", set_report, ranks, nranks, rank_report_object));
+
+void facts_set_json(struct buf *out, const struct facts *together, const char *path,
+	const struct facts_rank *ranks, size_t n)
+{
+	struct set_report v = {
+		.report = BUF_INIT, .ranks = xcalloc(n + 1, sizeof *v.ranks), .nranks = n};
+
+	facts_json(&v.report, together, path);
+	for (size_t i = 0; i < n; i++) {
+		v.ranks[i] = (struct rank_row){ranks[i].rank, BUF_INIT};
+		facts_json(&v.ranks[i].report, ranks[i].facts, ranks[i].path);
+	}
+	js_put(out, &report_set_object, &v);
+	for (size_t i = 0; i < n; i++)
+		buf_free(&v.ranks[i].report);
+	buf_free(&v.report);
+	free(v.ranks);
 }
 
 /* --- text --- */
@@ -117,13 +159,23 @@ void facts_markdown(struct buf *out, const struct facts *f, const char *path)
 	free(safe);
 }
 
+static bool names_commands(const struct facts *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->v[i].nseqs)
+			return true;
+	}
+	return false;
+}
+
 void facts_explain(struct buf *out, const struct facts *f, const char *path)
 {
 	char *safe = text_safe_dup(path, strlen(path));
 
-	buf_printf(out,
-		"Evidence from %s. \"#41\" is a command: tsdb view %s 41 --stacks shows it.\n",
-		safe, safe);
+	buf_printf(out, "Evidence from %s.", safe);
+	if (names_commands(f))
+		buf_printf(out, " \"#41\" is a command: tsdb view %s 41 --stacks shows it.", safe);
+	buf_byte(out, '\n');
 	for (size_t i = 0; i < f->n; i++) {
 		const struct fact *x = &f->v[i];
 

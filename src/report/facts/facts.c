@@ -105,8 +105,7 @@ double fact_share(uint64_t part, uint64_t of)
 	return of ? 100.0 * (double)part / (double)of : 0;
 }
 
-/* Topic by topic, each in the order in which its facts were added. */
-static void sort(struct facts *f)
+void facts_sort(struct facts *f)
 {
 	struct fact *all = xcalloc(f->n + 1, sizeof *all);
 	size_t n = 0;
@@ -135,7 +134,7 @@ struct err *facts_make(struct facts *ret, const struct facts_from *from)
 	facts_races(&m);
 	facts_unstable(&m);
 	facts_changes(&m);
-	sort(ret);
+	facts_sort(ret);
 	if (e)
 		facts_free(ret);
 	return e;

@@ -25,6 +25,16 @@ export function flameTree(trace, indices, weigh) {
 	}
 	return root;
 }
+/** One tree of several, each below its name. */
+export function flameTogether(trees, names) {
+	const root = { name: 'all', weight: 0, count: 0, children: new Map(), gpu: false };
+	trees.forEach((tree, k) => {
+		root.weight += tree.weight;
+		root.count += tree.count;
+		root.children.set(names[k], Object.assign(tree, { name: names[k], parent: root }));
+	});
+	return root;
+}
 function add(node, weight, count) {
 	node.weight += weight;
 	node.count += count;

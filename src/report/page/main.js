@@ -3,7 +3,7 @@
 // Reads the traces, puts the parts of the page together and keeps the URL at the place that is shown.
 import { Colours } from './colours.js';
 import { el } from './dom.js';
-import { FlameGraph, flameTree } from './flame.js';
+import { FlameGraph, flameTogether, flameTree } from './flame.js';
 import { help, listen } from './keys.js';
 import { SLOTS, TIME } from './lanes.js';
 import { Model } from './model.js';
@@ -12,10 +12,11 @@ import { Panel, title } from './panel.js';
 import { fromHash, toHash } from './place.js';
 import { search, seqOf } from './search.js';
 import { LABELS, Timeline } from './timeline.js';
-import { KIND, readLater, readPairs, readTrace } from './trace.js';
+import { KIND, readLater, readPairs, readSet, readTrace } from './trace.js';
 import { counted, duration, View } from './view.js';
 
 const $ = (id) => document.getElementById(id);
+const WORK = [KIND.LAUNCH, KIND.COPY, KIND.FILL, KIND.GRAPH_LAUNCH];
 const TABS = ['command', 'state', 'flame', 'facts'];
 
 class Page {
@@ -67,20 +68,16 @@ class Page {
 			$(`pane-${this.tab}`).replaceChildren(...this.panel[this.tab]().filter(Boolean));
 		this.redraw();
 	}
+	/** Of all ranks of a set; of two traces that are compared, of the one at the cursor. */
 	#flame() {
-		const { model } = this, { trace } = model.side(), range = model.range;
-		const timed = trace.head.timed > 0 && $('flame-by').value === 'time';
-		const indices = [];
-		for (let i = 0; i < trace.n; i++) {
-			if (![KIND.LAUNCH, KIND.COPY, KIND.FILL, KIND.GRAPH_LAUNCH].includes(trace.kind[i]) || !trace.stream[i])
-				continue;
-			const side = model.side();
-			if (!range || (side.ends(i, model.axis) > range.from && side.begins(i, model.axis) < range.to))
-				indices.push(i);
-		}
-		$('flame-of').textContent = `${indices.length} launches, copies and fills ${range ? 'of the selection' : 'of all; drag over the lanes to select'}`;
-		$('flame-by').hidden = !trace.head.timed;
-		this.flame.set(flameTree(trace, indices, timed ? (i) => trace.gpuNs(i) : () => 1), timed ? 'time' : 'count');
+		const { model } = this, sides = model.together ? model.sides : [model.side()];
+		const timed = sides.some((s) => s.trace.head.timed > 0) && $('flame-by').value === 'time';
+		const work = sides.map((side) => selectedWork(side, model));
+		const trees = sides.map((side, k) => flameTree(side.trace, work[k], timed ? (i) => side.trace.gpuNs(i) : () => 1));
+		const n = work.reduce((sum, w) => sum + w.length, 0), of = model.pairs ? ` of ${'AB'[model.sides.indexOf(sides[0])]}` : '';
+		$('flame-of').textContent = `${n === 1 ? '1 launch, copy or fill' : `${n} launches, copies and fills`}${of}, ${model.range ? 'those that are selected' : 'all there are; drag over the lanes to select'}`;
+		$('flame-by').hidden = !sides.some((s) => s.trace.head.timed);
+		this.flame.set(trees.length > 1 ? flameTogether(trees, sides.map((s) => `rank ${s.trace.head.rank}`)) : trees[0], timed ? 'time' : 'count');
 	}
 
 	/* --- moving --- */
@@ -135,27 +132,29 @@ class Page {
 	/* --- search --- */
 
 	find(query) {
-		const side = this.model.side();
 		this.query = query;
-		this.found = search(side.trace, query);
-		this.model.sides.forEach((s) => {
-			s.match = s === side ? this.found?.flags ?? null : search(s.trace, query)?.flags ?? null;
+		this.found = null; /* {t, i} of all that is found, trace by trace */
+		this.model.sides.forEach((side, t) => {
+			const hits = search(side.trace, query);
+			side.match = hits?.flags ?? null;
+			if (hits)
+				this.found = (this.found ?? []).concat(Array.from(hits.found, (i) => ({ t, i })));
 		});
 		this.foundAt = -1;
 		this.#tellFound();
 		this.redraw();
 	}
 	#tellFound() {
-		const n = this.found?.found.length ?? 0;
+		const n = this.found?.length ?? 0;
 		$('found').textContent = !this.found ? '' : this.foundAt < 0 ? `${n} found` : `${this.foundAt + 1} of ${n}`;
 	}
 	findNext(step) {
-		const seq = seqOf($('find').value), n = this.found?.found.length ?? 0;
+		const seq = seqOf($('find').value), n = this.found?.length ?? 0;
 		if (seq !== null && this.model.side().trace.indexOf(seq) >= 0) {
 			this.goSeq(seq, this.model.cursor?.t ?? 0);
 		} else if (n) {
 			this.foundAt = this.foundAt < 0 ? (step > 0 ? 0 : n - 1) : (this.foundAt + step + n) % n;
-			this.go(this.model.cursor?.t ?? 0, this.found.found[this.foundAt]);
+			this.go(this.found[this.foundAt].t, this.found[this.foundAt].i);
 		}
 		this.#tellFound();
 	}
@@ -337,13 +336,32 @@ class Page {
 	}
 }
 
+/** Indices of the work of a trace that is selected; without a selection, of all. */
+function selectedWork(side, { range, axis }) {
+	const { trace } = side, out = [];
+	for (let i = 0; i < trace.n; i++) {
+		if (trace.stream[i] && WORK.includes(trace.kind[i]) && (!range || (side.ends(i, axis) > range.from && side.begins(i, axis) < range.to)))
+			out.push(i);
+	}
+	return out;
+}
+
+async function readTraces() {
+	const out = [];
+	for (let t; (t = await readTrace(document, out.length));)
+		out.push(t);
+	return out;
+}
+
 async function main() {
-	const begin = performance.now(), a = await readTrace(document, 0), b = await readTrace(document, 1);
-	const pairs = b ? await readPairs(document, a, b) : null;
+	const begin = performance.now(), traces = await readTraces(), [a, b] = traces, set = await readSet(document);
+	const pairs = b && !set ? await readPairs(document, a, b) : null, n = traces.reduce((sum, t) => sum + t.n, 0);
+	const name = set ? set.trace : a.head.program || a.head.path;
 	$('help-keys').replaceChildren(help());
-	$('program').replaceChildren(el('span', { title: a.head.program }, (a.head.program || a.head.path).replace(/.*\//, '')), el('span', { class: 'dim' }, ` ${counted(a.n, 'command')}, ${a.head.gpu || 'no device'}`));
-	document.title = `${a.head.path}: tsdb report`;
-	const page = globalThis.report = new Page(new Model(b ? [a, b] : [a], pairs));
+	$('program').replaceChildren(el('span', { title: name }, name.replace(/.*\//, '')),
+		el('span', { class: 'dim' }, ` ${set ? `${counted(traces.length, 'rank')}, ` : ''}${counted(pairs ? a.n : n, 'command')}, ${a.head.gpu || 'no device'}`));
+	document.title = `${set ? set.trace : a.head.path}: tsdb report`;
+	const page = globalThis.report = new Page(new Model(traces, pairs, set));
 	if (page.timeline.rows.some((r) => r.lane))
 		$('loading').remove();
 	else

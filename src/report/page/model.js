@@ -52,9 +52,12 @@ class Side {
 }
 
 export class Model {
-	constructor(traces, pairs) {
+	/** pairs: of two traces that are compared; together: facts of a set, whose ranks the traces are. */
+	constructor(traces, pairs = null, together = null) {
 		this.sides = traces.map((t) => new Side(t));
-		this.pairs = pairs;
+		Object.assign(this, { pairs, together });
+		if (together)
+			this.#onOneClock();
 		if (pairs) {
 			this.#align();
 			this.shiftTo(pairs.toA.findIndex((i) => i >= 0));
@@ -62,6 +65,20 @@ export class Model {
 		this.axis = this.sides.some((s) => s.trace.head.timed) ? TIME : SLOTS;
 		this.cursor = null; /* {t, i} */
 		this.range = null;  /* {from, to} on the axis */
+	}
+
+	/** Ranks have times of the set's clock, each from its own beginning on. */
+	#onOneClock() {
+		const begin = this.sides.reduce((b, { trace }) => (trace.n && (b === null || trace.begin < b) ? trace.begin : b), null);
+		for (const side of this.sides) {
+			side.shift = side.trace.n ? Number(side.trace.begin - begin) : 0;
+			side.arrange();
+		}
+	}
+	/** What a trace is called where there are several. */
+	label(t) {
+		const { head } = this.sides[t].trace;
+		return this.together ? `rank ${head.rank} on ${head.host}: ${head.path}` : `${'AB'[t]}: ${head.path}`;
 	}
 
 	/**

@@ -39,7 +39,7 @@ export class Panel {
 		].flat();
 	}
 	#times(trace, { t, i }) {
-		const rows = [['Called', `${duration(trace.host[i])} after the first call, thread ${trace.thread[i]}`]];
+		const rows = [...(this.model.together ? [['Rank', String(trace.head.rank)]] : []), ['Called', `${duration(trace.host[i])} after the first call, thread ${trace.thread[i]}`]];
 		if (trace.timed(i))
 			rows.push(['Ran', `${duration(trace.gpuNs(i))}, from ${duration(trace.start[i])} on`]);
 		else if (trace.stream[i])
@@ -127,12 +127,16 @@ export class Panel {
 	/* --- facts --- */
 
 	facts() {
-		return this.model.sides.map((side, t) => {
+		const { model } = this, all = model.together ? [el('h2', {}, `All ranks: ${model.together.trace}`), this.#topics(model.together, 0)] : [];
+		return all.concat(model.sides.map((side, t) => {
 			if (!side.trace.facts)
 				return [];
-			const head = this.model.sides.length > 1 ? [el('h2', {}, `${'AB'[t]}: ${side.trace.head.path}`)] : [];
-			return head.concat(side.trace.facts.topics.map((topic) => [el('h3', {}, topic.title), el('ul', { class: `facts ${topic.topic}` }, topic.facts.map((f) => this.#fact(f, t, BAD.includes(topic.topic))))]).flat());
-		}).flat();
+			const head = model.sides.length > 1 ? [el('h2', {}, model.label(t))] : [];
+			return head.concat(this.#topics(side.trace.facts, t));
+		})).flat(2);
+	}
+	#topics(facts, t) {
+		return facts.topics.map((topic) => [el('h3', {}, topic.title), el('ul', { class: `facts ${topic.topic}` }, topic.facts.map((f) => this.#fact(f, t, BAD.includes(topic.topic))))]).flat();
 	}
 	/** bad: those of its topic that name a command are bad news. */
 	#fact(f, t, bad) {

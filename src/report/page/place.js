@@ -2,14 +2,14 @@
 //
 // A place in the page as the URL's fragment: "#at=41&view=0,1200&axis=time&tab=state&find=matmul&sel=10,20". Pure.
 
-/** place: {at: seq, trace, from, to, axis: 'time'|'commands', tab, find, sel: {from, to}}; what is undefined is left out. */
+/** place: {at: seq, trace: its number, from, to, axis: 'time'|'commands', tab, find, sel: {from, to}}; what is undefined is left out. */
 export function toHash(place) {
 	const out = [];
 	const add = (key, value) => out.push(`${key}=${encodeURIComponent(value)}`);
 	if (place.at !== undefined)
 		add('at', place.at);
 	if (place.trace)
-		add('trace', 'b');
+		add('trace', place.trace === 1 ? 'b' : place.trace);
 	if (place.from !== undefined)
 		add('view', `${digits(place.from)},${digits(place.to)}`);
 	if (place.axis)
@@ -46,7 +46,7 @@ export function fromHash(hash) {
 	const view = pair(given.get('view')), at = Number(given.get('at'));
 	return {
 		at: given.has('at') && Number.isSafeInteger(at) && at >= 0 ? at : undefined,
-		trace: given.get('trace') === 'b' ? 1 : 0,
+		trace: given.get('trace') === 'b' ? 1 : /^\d{1,6}$/.test(given.get('trace')) ? Number(given.get('trace')) : 0,
 		from: view?.from,
 		to: view?.to,
 		axis: ['time', 'commands'].includes(given.get('axis')) ? given.get('axis') : undefined,

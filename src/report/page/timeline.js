@@ -30,7 +30,7 @@ export class Timeline {
 		this.model.sides.forEach((side, t) => {
 			let group = null;
 			if (this.model.sides.length > 1) {
-				this.rows.push({ heading: true, y, h: GROUP, label: `${'AB'[t]}: ${side.trace.head.path}`, t });
+				this.rows.push({ heading: true, y, h: GROUP, label: this.model.label(t), t });
 				y += GROUP;
 			}
 			for (const lane of side.lanes) {

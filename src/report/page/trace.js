@@ -144,6 +144,11 @@ export async function readLater(doc, number, trace) {
 	trace.later = Object.fromEntries(await readParts(doc, number, LATER));
 }
 
+/** What the ranks of a set have in common, as facts; null: they are no ranks. */
+export async function readSet(doc) {
+	return doc.getElementById('t0-set') ? JSON.parse(new TextDecoder().decode(await part(doc, 0, 'set'))) : null;
+}
+
 /** The pairs of commands that two traces have in common: for each index of B the one of A, or -1. */
 export async function readPairs(doc, a, b) {
 	const r = new Reader(await part(doc, 1, 'pairs')), toA = new Int32Array(b.n).fill(-1), toB = new Int32Array(a.n).fill(-1);

@@ -168,19 +168,19 @@ static struct err *can_show_all(const struct stats_words *w)
 static struct err *show_all(struct session *s, const struct stats_words *w, const struct ranks *set)
 {
 	const struct set_ask ask = {w->json, w->top, cancelled, s};
-	struct set_stats all;
+	struct set_view all;
 	struct err *e;
 
 	TRY(can_show_all(w));
-	e = set_stats_make(&all, s, set, &ask);
+	e = set_view_make(&all, s, set, &ask);
 	out_progress_end(s->out);
 	if (e)
 		return e;
 	if (w->json)
-		set_stats_json(s, &all);
+		set_view_json(s, &all);
 	else
-		set_stats_print(s, &all, w->top);
-	set_stats_free(&all);
+		set_view_print(s, &all, w->top);
+	set_view_free(&all);
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sums over the ranks of a set, see stats-set.h. A rank's trace is open while its figures are made;
- * rows of different ranks are the same when they are shown with the same name.
+ * The ranks of a set as tables and as JSON, see stats-set.h. A rank's trace is open while its
+ * figures are made.
  */
 #include "shell/figures/stats-set.h"
 
@@ -11,124 +11,18 @@
 #include "shell/figures/stats-text.h"
 #include "shell/figures/sums-text.h"
 
-/* --- rows that several ranks have --- */
+/* --- making --- */
 
-static int row_by_name(const void *x, const void *y)
+static uint64_t set_time(const void *rank, uint64_t ns)
 {
-	return strcmp(((const struct set_row *)x)->name, ((const struct set_row *)y)->name);
-}
-
-static int row_by_time(const void *x, const void *y)
-{
-	const struct set_row *a = x, *b = y;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? 1 : -1;
-	if (a->count != b->count)
-		return a->count < b->count ? 1 : -1;
-	return row_by_name(x, y);
-}
-
-/* Takes the names of from's rows. */
-static void rows_take(struct set_rows *to, struct summary_rows *from, uint64_t rank)
-{
-	for (size_t i = 0; i < from->n; i++) {
-		struct summary_row *r = &from->v[i];
-
-		MAKE_ROOM(to->v, to->n, to->cap);
-		to->v[to->n++] = (struct set_row){r->name, r->count, r->timed, r->time_ns, r->bytes,
-			1, r->time_ns, rank, r->time_ns, rank};
-		r->name = NULL;
-	}
-}
-
-static void row_add(struct set_row *a, const struct set_row *b)
-{
-	if (b->timed && (!a->timed || b->least_ns < a->least_ns)) {
-		a->least_ns = b->least_ns;
-		a->least_rank = b->least_rank;
-	}
-	if (b->timed && (!a->timed || b->most_ns > a->most_ns)) {
-		a->most_ns = b->most_ns;
-		a->most_rank = b->most_rank;
-	}
-	a->count += b->count;
-	a->timed += b->timed;
-	a->time_ns += b->time_ns;
-	a->bytes += b->bytes;
-	a->ranks += b->ranks;
-}
-
-static void rows_merge(struct set_rows *rows)
-{
-	size_t n = 0;
-
-	if (rows->n)
-		qsort(rows->v, rows->n, sizeof *rows->v, row_by_name);
-	for (size_t i = 0; i < rows->n; i++) {
-		if (n && !strcmp(rows->v[n - 1].name, rows->v[i].name)) {
-			row_add(&rows->v[n - 1], &rows->v[i]);
-			free(rows->v[i].name);
-		} else {
-			rows->v[n++] = rows->v[i];
-		}
-	}
-	rows->n = n;
-	if (n)
-		qsort(rows->v, n, sizeof *rows->v, row_by_time);
-}
-
-static void rows_free(struct set_rows *rows)
-{
-	for (size_t i = 0; i < rows->n; i++)
-		free(rows->v[i].name);
-	free(rows->v);
-}
-
-/* --- ranks --- */
-
-static void add_device(struct set_rank *r, const struct stats_device *d)
-{
-	if (d->allocated_most > r->allocated_most)
-		r->allocated_most = d->allocated_most;
-	if (!d->timed)
-		return;
-	r->span_ns += d->end_ns - d->begin_ns;
-	r->busy_ns += d->busy_ns;
-	r->kernel_ns += d->kernel_ns;
-	r->copy_ns += d->copy_ns;
-	r->overlap_ns += d->overlap_ns;
-	r->idle_ns += d->idle_ns;
-	r->late_ns += d->late_ns;
-}
-
-static void add_rank(struct set_stats *x, struct set_rank *r, const struct stats *st)
-{
-	r->known = st->known;
-	r->commands = st->commands;
-	r->work = st->work;
-	r->timed = st->timed;
-	r->waits_ns = st->waits.sum;
-	for (size_t i = 0; i < st->ndevices; i++)
-		add_device(r, &st->devices[i]);
-	x->commands += st->commands;
-	x->work += st->work;
-	x->timed += st->timed;
-	if (!st->commands)
-		return;
-	r->begin_ns = ranks_time(r->is, st->begin_ns);
-	r->end_ns = ranks_time(r->is, st->end_ns);
-	if (!x->begin_ns || r->begin_ns < x->begin_ns)
-		x->begin_ns = r->begin_ns;
-	if (r->end_ns > x->end_ns)
-		x->end_ns = r->end_ns;
+	return ranks_time(rank, ns);
 }
 
 static struct err *take_rank(
-	struct set_stats *x, struct session *s, const struct rank *is, const struct set_ask *ask)
+	struct set_view *v, struct session *s, unsigned i, const struct set_ask *ask)
 {
 	const struct stats_ask want = {0, UINT64_MAX, ask->cancelled, ask->arg};
-	struct set_rank *r = &x->r[x->n];
+	const struct rank *is = &v->set->r[i];
 	struct sbt_reader *reader;
 	struct stats st;
 	struct err *e;
@@ -136,49 +30,39 @@ static struct err *take_rank(
 	TRY(ranks_open(is, &reader));
 	e = stats_make(&st, reader, &want);
 	if (!e) {
-		*r = (struct set_rank){.is = is, .stats = BUF_INIT};
-		x->n++;
-		add_rank(x, r, &st);
 		if (ask->json)
-			stats_put(&r->stats, s, reader, &st, ask->top);
+			stats_put(&v->own[i], s, reader, &st, ask->top);
 		else
 			sums_name(s, reader, &st.sums);
-		rows_take(&x->kernels, &st.sums.kernels, is->rank);
-		rows_take(&x->sites, &st.sums.sites, is->rank);
-		rows_take(&x->ranges, &st.sums.ranges, is->rank);
+		set_stats_add(&v->all, is->rank, &st, set_time, is);
 		stats_free(&st);
 	}
 	sbt_reader_close(reader);
 	return e;
 }
 
-struct err *set_stats_make(struct set_stats *ret, struct session *s, const struct ranks *set,
-	const struct set_ask *ask)
+struct err *set_view_make(
+	struct set_view *ret, struct session *s, const struct ranks *set, const struct set_ask *ask)
 {
 	struct err *e = NULL;
 
-	*ret = (struct set_stats){.set = set, .r = xcalloc(set->n + 1, sizeof *ret->r)};
+	*ret = (struct set_view){.set = set, .own = xcalloc(set->n + 1, sizeof *ret->own)};
 	for (unsigned i = 0; i < set->n && !e; i++)
-		e = take_rank(ret, s, &set->r[i], ask);
-	if (e) {
-		set_stats_free(ret);
-		return e;
-	}
-	rows_merge(&ret->kernels);
-	rows_merge(&ret->sites);
-	rows_merge(&ret->ranges);
-	return NULL;
+		e = take_rank(ret, s, i, ask);
+	if (e)
+		set_view_free(ret);
+	else
+		set_stats_end(&ret->all);
+	return e;
 }
 
-void set_stats_free(struct set_stats *x)
+void set_view_free(struct set_view *v)
 {
-	for (unsigned i = 0; i < x->n; i++)
-		buf_free(&x->r[i].stats);
-	free(x->r);
-	rows_free(&x->kernels);
-	rows_free(&x->sites);
-	rows_free(&x->ranges);
-	*x = (struct set_stats){0};
+	for (unsigned i = 0; v->own && i < v->set->n; i++)
+		buf_free(&v->own[i]);
+	free(v->own);
+	set_stats_free(&v->all);
+	*v = (struct set_view){0};
 }
 
 /* --- tables --- */
@@ -195,15 +79,10 @@ static const struct set_rank *rank_of(const void *row)
 	return ((const struct rank_row *)row)->r;
 }
 
-static bool has_use(const struct set_rank *r)
-{
-	return r->known.times && r->known.order;
-}
-
 #define USE(fn, m)                                                                                 \
 	static void fn(struct buf *out, const void *row)                                           \
 	{                                                                                          \
-		if (has_use(rank_of(row)))                                                         \
+		if (set_rank_used(rank_of(row)))                                                   \
 			sums_put_ms(out, rank_of(row)->m);                                         \
 	}
 USE(busy_cell, busy_ns)
@@ -238,7 +117,7 @@ static void share_cell(struct buf *out, const void *row)
 {
 	const struct set_rank *r = rank_of(row);
 
-	if (has_use(r))
+	if (set_rank_used(r))
 		buf_printf(out, "%.1f", sums_share(r->busy_ns, r->span_ns));
 }
 
@@ -311,13 +190,14 @@ static void print_rows(
 		out_printf(s->out, "and %zu more (--top 0 shows all)\n", rows->n - n);
 }
 
-static void print_ranks(struct session *s, const struct set_stats *x)
+static void print_ranks(struct session *s, const struct set_view *v)
 {
+	const struct set_stats *x = &v->all;
 	struct rank_row *rows = xcalloc(x->n + 1, sizeof *rows);
 
 	for (unsigned i = 0; i < x->n; i++)
 		rows[i] = (struct rank_row){
-			&x->r[i], x->r[i].is->rank, x->r[i].work, x->begin_ns, x->r[i].is->host};
+			&x->r[i], x->r[i].rank, x->r[i].work, x->begin_ns, v->set->r[i].host};
 	sums_table(s, "Ranks", rank_columns, rows, sizeof *rows, x->n);
 	free(rows);
 }
@@ -325,16 +205,18 @@ static void print_ranks(struct session *s, const struct set_stats *x)
 static void print_unknown(struct session *s, const struct set_stats *x)
 {
 	for (unsigned i = 0; i < x->n; i++) {
-		if (!has_use(&x->r[i]))
+		if (!set_rank_used(&x->r[i]))
 			out_printf(s->out,
 				"How busy the devices of rank %" PRIu64 " were is not known: %s.\n",
-				x->r[i].is->rank,
+				x->r[i].rank,
 				x->r[i].known.times ? stats_no_order : stats_no_times);
 	}
 }
 
-void set_stats_print(struct session *s, const struct set_stats *x, uint64_t top)
+void set_view_print(struct session *s, const struct set_view *v, uint64_t top)
 {
+	const struct set_stats *x = &v->all;
+
 	out_printf(s->out,
 		"%u rank%s, %" PRIu64 " commands, %.3f ms on the set's clock; %" PRIu64
 		" launches, copies and fills, ",
@@ -344,7 +226,7 @@ void set_stats_print(struct session *s, const struct set_stats *x, uint64_t top)
 		out_str(s->out, "all with GPU times.\n");
 	else
 		out_printf(s->out, "%" PRIu64 " of them with GPU times.\n", x->timed);
-	print_ranks(s, x);
+	print_ranks(s, v);
 	print_unknown(s, x);
 	print_rows(s, "By kernel, all ranks", &x->kernels, top);
 	print_rows(s, "By call site, all ranks", &x->sites, top);
@@ -382,17 +264,18 @@ JS_DEFINE(set_json_object, "set_stats", set_json, JS_AS("set", TEXT, set_json, p
 	JS_BY("by_site", set_json, is.sites, put_rows, "[sums_over_ranks]"),
 	JS_BY("by_range", set_json, is.ranges, put_rows, "[sums_over_ranks]"));
 
-void set_stats_json(struct session *s, struct set_stats *x)
+void set_view_json(struct session *s, const struct set_view *x)
 {
-	struct set_json v = {.path = x->set->path, .is = *x, .nranks = x->n};
+	struct set_json v = {.path = x->set->path, .is = x->all, .nranks = x->all.n};
 	struct buf b = BUF_INIT;
 
-	v.ranks = xcalloc(x->n + 1, sizeof *v.ranks);
-	for (unsigned i = 0; i < x->n; i++) {
-		const struct set_rank *r = &x->r[i];
+	v.ranks = xcalloc(v.nranks + 1, sizeof *v.ranks);
+	for (size_t i = 0; i < v.nranks; i++) {
+		const struct set_rank *r = &x->all.r[i];
+		const struct rank *is = &x->set->r[i];
 
 		v.ranks[i] = (struct rank_json){
-			r->is->rank, r->begin_ns, r->end_ns, r->is->host, r->is->file, r->stats};
+			r->rank, r->begin_ns, r->end_ns, is->host, is->file, x->own[i]};
 	}
 	js_put(&b, &set_json_object, &v);
 	buf_byte(&b, '\n');

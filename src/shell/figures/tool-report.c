@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/words.h"
 #include "engine/races-find.h"
+#include "engine/ranks.h"
 #include "report/report.h"
 #include "shell/figures/check-read.h"
 #include "shell/figures/diff-text.h"
@@ -23,12 +24,15 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb report FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--check FILE] [--no-sandbox]"
+	"Use: tsdb report FILE [FILE] [RANGE] [--rank N] [-o FILE|-] [--md] [--json] [--explain] [--exact | --no-exact | --no-races] [--check FILE] [--no-sandbox]"
+#define ALL_RANKS UINT64_MAX
 
 struct tool_report {
 	struct session *s;
 	const char *file, *other, *output, *check; /* but file, NULL: none given */
 	uint64_t first, last;			   /* of file */
+	uint64_t rank;				   /* of a set */
+	struct ranks *set;			   /* NULL: traces are shown */
 	enum report_as { AS_HTML, AS_MARKDOWN, AS_JSON, AS_EVIDENCE } as;
 	enum exact_want exact;
 	bool no_races;
@@ -84,7 +88,7 @@ static struct err *take_word(struct tool_report *x, const char *w)
 
 static struct err *take_words(struct tool_report *x, int argc, char **argv)
 {
-	static const char *const valued[] = {"-o", "--check", NULL};
+	static const char *const valued[] = {"-o", "--check", "--rank", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
@@ -93,6 +97,11 @@ static struct err *take_words(struct tool_report *x, int argc, char **argv)
 			return usage("%s needs a value", name);
 		if (name && !strcmp(name, "--check"))
 			x->check = value;
+		else if (name && !strcmp(name, "--rank") &&
+			 (!word_u64(value, &x->rank) || x->rank == ALL_RANKS))
+			return usage("\"%s\" is no rank", value);
+		else if (name && !strcmp(name, "--rank"))
+			continue;
 		else if (name)
 			x->output = value;
 		else
@@ -118,6 +127,9 @@ struct about {
 	const char *path;
 	uint64_t first, last;
 	struct sbt_reader *r;
+	const struct rank *rank; /* of a set that is shown; NULL: of none */
+	struct sbt_reader *own;	 /* of a rank, for the page */
+	struct facts facts;
 	struct summary_rows kernels; /* their mangled names, for call sites */
 	struct stats stats;
 	struct critical_path critical;
@@ -201,7 +213,7 @@ static struct err *find_out(struct about *a)
 }
 
 static struct err *make_facts(
-	struct about *a, const struct state *end, const struct compare *changes, struct facts *ret)
+	struct about *a, const struct state *end, const struct compare *changes)
 {
 	const struct facts_from from = {.r = a->r,
 		.end = end,
@@ -221,11 +233,14 @@ static struct err *make_facts(
 		.place = place_of,
 		.arg = a};
 
-	return facts_make(ret, &from);
+	return facts_make(&a->facts, &from);
 }
 
 static void about_free(struct about *a)
 {
+	facts_free(&a->facts);
+	if (a->own)
+		sbt_reader_close(a->own);
 	summary_rows_free(&a->kernels);
 	stats_free(&a->stats);
 	if (a->has_path)
@@ -237,7 +252,7 @@ static void about_free(struct about *a)
 }
 
 /* Opens the trace as the session's, and makes its facts. */
-static struct err *facts_of(struct about *a, const struct compare *changes, struct facts *ret)
+static struct err *facts_of(struct about *a, const struct compare *changes)
 {
 	const struct state *end;
 
@@ -249,7 +264,7 @@ static struct err *facts_of(struct about *a, const struct compare *changes, stru
 		TRY(check_read(a->x->check, sbt_reader_first_seq(a->r), sbt_reader_last_seq(a->r),
 			&a->x->checked));
 	TRY(find_out(a));
-	return make_facts(a, end, changes, ret);
+	return make_facts(a, end, changes);
 }
 
 /* --- two traces --- */
@@ -291,41 +306,158 @@ static struct err *compare_both(struct tool_report *x, struct compare *ret)
 	return compare_run(ret, &ask);
 }
 
+/* --- sets --- */
+
+static uint64_t set_time(const void *rank, uint64_t ns)
+{
+	return ranks_time(rank, ns);
+}
+
+/* What is written: of each trace; of two, what changed; of a set, what its ranks have in common. */
+struct found {
+	struct about *of;
+	unsigned n;
+	struct compare changes;
+	struct set_stats ranks;
+	struct facts together;
+};
+
+static struct err *can_show_set(const struct tool_report *x)
+{
+	struct err *e = NULL;
+
+	if (x->other)
+		return err_cure(err_new(ERR_USAGE, "%s is a set, and two traces are compared",
+					ranks_is(x->file) ? x->file : x->other),
+			"Name one trace of each run");
+	if (x->rank != ALL_RANKS)
+		return NULL;
+	if (x->first || x->last != UINT64_MAX)
+		e = err_new(
+			ERR_USAGE, "a range is of one rank's commands, and %s is a set", x->file);
+	else if (x->check)
+		e = err_new(
+			ERR_USAGE, "--check is of one rank's launches, and %s is a set", x->file);
+	return e ? err_cure(e, "Choose a rank with --rank") : NULL;
+}
+
+static struct err *report_rank(struct tool_report *x, struct found *d, const struct rank *is)
+{
+	struct about *a = &d->of[d->n];
+
+	*a = (struct about){.x = x, .path = is->file, .last = UINT64_MAX, .rank = is};
+	TRY(ranks_open(is, &a->own));
+	d->n++;
+	TRY(facts_of(a, NULL));
+	sums_name(x->s, a->r, &a->stats.sums);
+	set_stats_add(&d->ranks, is->rank, &a->stats, set_time, is);
+	a->r = a->own;
+	return NULL;
+}
+
+static struct err *report_set(struct tool_report *x, struct found *d)
+{
+	d->of = xcalloc(x->set->n + 1, sizeof *d->of);
+	for (unsigned i = 0; i < x->set->n; i++)
+		TRY(report_rank(x, d, &x->set->r[i]));
+	set_stats_end(&d->ranks);
+	facts_of_set(&d->together, &d->ranks);
+	return NULL;
+}
+
+/* Of a set whose ranks are not all shown: the trace that is, in place of the set. */
+static struct err *open_set(struct tool_report *x, bool *ret_all)
+{
+	const bool other = x->other && ranks_is(x->other);
+
+	*ret_all = false;
+	if (!ranks_is(x->file) && !other && x->rank == ALL_RANKS)
+		return NULL;
+	if (!ranks_is(x->file) && !other)
+		return err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", x->file),
+			"Leave --rank away, or make a set with \"tsdb merge\"");
+	TRY(can_show_set(x));
+	TRY(ranks_load(&x->set, x->file));
+	*ret_all = x->rank == ALL_RANKS;
+	return *ret_all ? NULL : ranks_choose(x->set, x->rank, &x->file);
+}
+
 /* --- writing --- */
 
-/* What is written: of the trace, and of the other one, if there is one. */
-struct found {
-	struct about a, b;
-	struct facts facts_a, facts_b;
-	struct compare changes;
-};
+static struct report_trace as_written(const struct about *a)
+{
+	struct report_trace t = {.path = a->path,
+		.r = a->r,
+		.facts = &a->facts,
+		.kernel = kernel_name,
+		.arg = (void *)a,
+		.first = a->first,
+		.last = a->last};
+
+	if (a->rank) {
+		t.rank = a->rank->rank;
+		t.time = set_time;
+		t.clock = a->rank;
+	}
+	return t;
+}
 
 static struct err *write_html(struct tool_report *x, struct found *d, FILE *to)
 {
-	struct report_ask ask = {.a = {d->a.path, d->a.r, &d->facts_a, kernel_name, &d->a},
-		.pairs = x->pairs,
+	const bool set = d->n && d->of[0].rank;
+	struct report_trace *t = xcalloc(d->n + 1, sizeof *t);
+	struct report_ask ask = {.t = t,
+		.n = d->n,
+		.pairs = x->other ? &x->pairs : NULL,
+		.set = set ? x->set->path : NULL,
+		.together = set ? &d->together : NULL,
 		.symbols = session_symbols(x->s),
-		.first = x->first,
-		.last = x->last,
 		.cancelled = cancelled,
 		.arg = x,
 		.interrupt = &interrupt_flag};
 	struct report_result r;
+	struct err *e;
 
-	if (x->other)
-		ask.b = (struct report_trace){x->other, x->b.r, &d->facts_b, kernel_name, &d->b};
-	TRY(report_write(&ask, to, &r));
-	fprintf(stderr, "%" PRIu64 " commands, %" PRIu64 " bytes: it opens in any browser.\n",
-		r.commands, r.bytes);
-	return NULL;
+	for (unsigned i = 0; i < d->n; i++)
+		t[i] = as_written(&d->of[i]);
+	e = report_write(&ask, to, &r);
+	free(t);
+	if (!e)
+		fprintf(stderr,
+			"%" PRIu64 " command%s, %" PRIu64 " bytes: it opens in any browser.\n",
+			r.commands, r.commands == 1 ? "" : "s", r.bytes);
+	return e;
 }
 
-static struct err *write_text(const struct tool_report *x, const struct facts *f, FILE *to)
+/* Of a set: what the ranks have in common, then each of them. */
+static void put_set(const struct tool_report *x, const struct found *d, struct buf *b)
+{
+	struct facts_rank *ranks;
+
+	if (x->as != AS_JSON) {
+		forms[x->as].print(b, &d->together, x->set->path);
+		for (unsigned i = 0; i < d->n; i++) {
+			buf_byte(b, '\n');
+			forms[x->as].print(b, &d->of[i].facts, d->of[i].path);
+		}
+		return;
+	}
+	ranks = xcalloc(d->n + 1, sizeof *ranks);
+	for (unsigned i = 0; i < d->n; i++)
+		ranks[i] = (struct facts_rank){d->of[i].rank->rank, &d->of[i].facts, d->of[i].path};
+	facts_set_json(b, &d->together, x->set->path, ranks, d->n);
+	free(ranks);
+}
+
+static struct err *write_text(const struct tool_report *x, const struct found *d, FILE *to)
 {
 	struct buf b = BUF_INIT;
 	struct err *e = NULL;
 
-	forms[x->as].print(&b, f, x->file);
+	if (d->of[0].rank)
+		put_set(x, d, &b);
+	else
+		forms[x->as].print(&b, &d->of[0].facts, x->file);
 	if (x->as == AS_JSON)
 		buf_byte(&b, '\n');
 	if (fwrite(b.data, 1, b.len, to) != b.len || fflush(to))
@@ -336,7 +468,7 @@ static struct err *write_text(const struct tool_report *x, const struct facts *f
 
 static struct err *write_to(struct tool_report *x, struct found *d, FILE *to)
 {
-	return x->as == AS_HTML ? write_html(x, d, to) : write_text(x, &d->facts_a, to);
+	return x->as == AS_HTML ? write_html(x, d, to) : write_text(x, d, to);
 }
 
 /* The file is written beside its name and renamed when it is whole. */
@@ -378,36 +510,58 @@ static struct err *write_out(struct tool_report *x, struct found *d)
 	return e;
 }
 
-static struct err *report(struct tool_report *x, struct found *d)
+static struct err *report_traces(struct tool_report *x, struct found *d)
 {
-	d->a = (struct about){.x = x, .path = x->file, .first = x->first, .last = x->last};
-	d->b = (struct about){.x = x, .path = x->other, .last = UINT64_MAX};
+	struct about *a, *b;
+
+	d->of = xcalloc(2, sizeof *d->of);
+	a = &d->of[0];
+	b = &d->of[1];
+	d->n = x->other ? 2 : 1;
+	*a = (struct about){.x = x, .path = x->file, .first = x->first, .last = x->last};
+	*b = (struct about){.x = x, .path = x->other, .last = UINT64_MAX};
 	if (x->other) {
 		TRY(compare_both(x, &d->changes));
-		TRY(facts_of(&d->b, NULL, &d->facts_b));
+		TRY(facts_of(b, NULL));
+		b->r = x->b.r; /* the session's trace is going to be a */
 	}
-	TRY(facts_of(&d->a, x->other ? &d->changes : NULL, &d->facts_a));
+	return facts_of(a, x->other ? &d->changes : NULL);
+}
+
+static struct err *report(struct tool_report *x, struct found *d)
+{
+	bool all;
+
+	TRY(open_set(x, &all));
+	TRY(all ? report_set(x, d) : report_traces(x, d));
 	out_progress_end(x->s->out);
 	return write_out(x, d);
 }
 
+static void found_free(struct found *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		about_free(&d->of[i]);
+	free(d->of);
+	compare_free(&d->changes);
+	set_stats_free(&d->ranks);
+	facts_free(&d->together);
+}
+
 int tool_report(struct session *s, int argc, char **argv)
 {
-	struct tool_report x = {.s = s, .last = UINT64_MAX, .exact = EXACT_AUTO};
+	struct tool_report x = {.s = s, .last = UINT64_MAX, .rank = ALL_RANKS, .exact = EXACT_AUTO};
 	struct found d = {0};
 	struct err *e = take_words(&x, argc, argv);
 
 	if (!e)
 		e = report(&x, &d);
 	out_progress_end(s->out);
-	facts_free(&d.facts_a);
-	facts_free(&d.facts_b);
-	compare_free(&d.changes);
-	about_free(&d.a);
-	about_free(&d.b);
+	found_free(&d);
 	diff_trace_close(&x.a);
 	diff_trace_close(&x.b);
 	check_read_free(&x.checked);
+	ranks_free(x.set);
 	free(x.pairs.a);
 	free(x.pairs.b);
 	if (e)

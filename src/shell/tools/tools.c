@@ -405,7 +405,7 @@ const struct tool tools[] = {
 		"tsdb diff a.sbt b.sbt --folded | flamegraph.pl > diff.svg\n"
 		"tsdb diff a.sbt b.sbt --assert 'time < 1.05 && structure == same'\n"},
 	{"report", tool_report,
-		"FILE [FILE] [RANGE] [-o FILE|-] [--md] [--json] [--explain] "
+		"FILE [FILE] [RANGE] [--rank N] [-o FILE|-] [--md] [--json] [--explain] "
 		"[--exact | --no-exact | --no-races] [--check FILE] [--no-sandbox]",
 		"a trace as one HTML page, or what analyses found in it",
 		"tsdb report app.sbt -o app.html\n"

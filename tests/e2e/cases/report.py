@@ -446,3 +446,87 @@ def test_two_traces(t):
         clean(t, b)
     same = json.loads(t.tsdb('report', 'base.sbt', 'base.sbt', '--json').out)
     t.check(any('There is no difference' in f['text'] for topic in same['topics'] for f in topic['facts']), 'no difference')
+
+
+# -- sets
+
+LATE = 5_000_000  # ns by which rank 1's clock is late in a_set()
+
+
+def a_set(t):
+    """all.sbt of two ranks that run different programs: {rank: its commands by number, times on the set's clock}."""
+    t.need_soft()
+    browser.chromium()
+    for rank, prog in enumerate(('pipeline', 'vecadd')):
+        r = t.tsdb('record', '--gpu', 'soft', '--timestamps', '-o', f'r{rank}.sbt', '--', e2e.program(prog), env={'RANK': str(rank), 'WORLD_SIZE': '2'})
+        t.equal(r.status, 0, 'record')
+    t.equal(t.tsdb('merge', '-o', 'all.sbt', 'r0.sbt', 'r1.sbt').status, 0, 'merge')
+    with open(t.path('all.sbt'), encoding='utf-8') as f:
+        s = json.load(f)
+    s['traces'][1].update(fitted=True, matches=9, offset_ns=LATE)
+    with open(t.path('all.sbt'), 'w', encoding='utf-8') as f:
+        json.dump(s, f)
+    found = {0: {}, 1: {}}
+    for line in t.tsdb('view', 'all.sbt', '--json').out.splitlines():
+        c = json.loads(line)
+        c.update((k, c[k] + LATE * c['rank']) for k in ('host_ns', 'gpu_start_ns', 'gpu_end_ns') if c.get(k))
+        found[c['rank']][c['seq']] = c
+    return found
+
+
+def test_ranks_of_a_set(t):
+    """Lanes of all ranks on the set's clock; flame graph, search and URL over all of them; facts of each and of all."""
+    cmds = a_set(t)
+    t.equal(t.tsdb('report', 'all.sbt', '-o', 'r.html').status, 0, 'report')
+    first = min(c['host_ns'] for r in cmds.values() for c in r.values())
+    with browser.Browser(t) as b:
+        b.open('r.html')
+        clean(t, b)
+        t.equal(b.value('report.timeline.rows.filter((r) => r.heading).map((r) => r.label.replace(/ on .*: /, \': \'))'), ['rank 0: r0.sbt', 'rank 1: r1.sbt'], 'headings')
+        shown_at = b.value("""report.model.sides.map((s) => [...s.trace.seq].map((seq, i) => [seq, s.trace.timed(i), s.begins(i, 0), s.ends(i, 0)]))""")
+        for rank, side in enumerate(shown_at):
+            t.equal([x[0] for x in side], sorted(cmds[rank]), f'commands of rank {rank}')
+            for seq, timed, begin, end in side:
+                c = cmds[rank][seq]
+                want = (c['gpu_start_ns'], c['gpu_end_ns']) if timed else (c['host_ns'], c['host_ns'])
+                t.check(abs(begin - (want[0] - first)) <= 1 and abs(end - (want[1] - first)) <= 1, f'rank {rank} #{seq}: {begin}, {end}, want {want[0] - first}')
+        b.key('3')
+        work = {rank: sum(c['gpu_end_ns'] - c['gpu_start_ns'] for c in of.values() if c['kind'] in WORK and c.get('gpu_start_ns')) for rank, of in cmds.items()}
+        t.equal(b.value('[...report.flame.top.children.values()].map((n) => [n.name, n.weight])'), [[f'rank {rank}', w] for rank, w in work.items()], 'flame graph')
+        begins = [x[2] for x in shown_at[1] if x[1]]
+        b.value(f'report.select({{ from: {min(begins) - 1}, to: {max(x[3] for x in shown_at[1]) + 1} }})')
+        t.equal(b.value('[...report.flame.top.children.values()].at(-1).weight'), work[1], 'of a selection')
+        b.key('Escape')
+        # search and URL
+        adds = [s for s, c in sorted(cmds[1].items()) if c['kind'] == 'launch']
+        b.value("document.getElementById('find').value = 'kind:launch'; report.find('kind:launch')")
+        t.equal(b.value('report.found.map((x) => [x.t, report.model.sides[x.t].trace.seq[x.i]])'),
+                [[rank, s] for rank, of in cmds.items() for s, c in sorted(of.items()) if c['kind'] == 'launch'], 'found in both')
+        b.value('report.findNext(-1)')
+        b.settle()
+        t.match(f'^#{adds[-1]} ', title(b), 'the last one is of rank 1')
+        t.check(['Rank', '1'] in b.value("[...document.querySelectorAll('#pane-command dt')].map((x) => [x.textContent, x.nextSibling.textContent])"), 'its rank is said')
+        place = b.value('location.hash')
+        t.match('trace=b', place)
+        b.open('r.html', place)
+        t.equal(b.value('report.model.cursor.t'), 1, 'the place again')
+        for bad in ('#at=1&trace=99', '#at=1&trace=-1', '#at=1&trace=1e9', '#at=1&trace=__proto__'):
+            b.open('r.html', bad)
+        # facts
+        b.open('r.html', '#tab=facts')
+        own = [json.loads(t.tsdb('report', f'r{rank}.sbt', '--json').out) for rank in (0, 1)]
+        s = json.loads(t.tsdb('report', 'all.sbt', '--json').out)
+        t.equal([r['report'] for r in s['rank_list']], own, 'each rank has the facts of its trace')
+        count = sum(len(topic['facts']) for r in (s['together'], *own) for topic in r['topics'])
+        t.equal(b.value("document.querySelectorAll('#pane-facts li').length"), count, 'facts in the page')
+        clean(t, b)
+    stats = json.loads(t.tsdb('stats', 'all.sbt', '--json').out)
+    rows_ = {f['text'].split(':')[0]: f['figures'] for topic in s['together']['topics'] if topic['topic'] == 'work' for f in topic['facts']}
+    t.equal(rows_, {r['name']: {k: r[k] for k in ('count', 'ranks', 'gpu_ns', 'least_ns', 'most_ns')} for r in stats['by_kernel']}, 'kernels of all ranks, as stats has them')
+    for form, mark in (('--md', r'^# '), ('--explain', r'^Evidence from ')):
+        t.equal(len(re.findall(mark, t.tsdb('report', 'all.sbt', form).out, re.M)), 3, form)
+    t.equal(t.tsdb('report', 'all.sbt', '--rank', '1', '--json').out, t.tsdb('report', 'r1.sbt', '--json').out, '--rank')
+    for words, why in ((('all.sbt', '1-5'), 'a range is of one rank\'s commands'), (('all.sbt', 'r0.sbt'), 'is a set, and two traces are compared'), (('r0.sbt', 'all.sbt'), 'is a set, and two traces'),
+                       (('all.sbt', '--rank', '9'), 'has no rank 9'), (('r0.sbt', '--rank', '0'), 'is one rank\'s trace, not a set'), (('all.sbt', '--rank', '-1'), 'is no rank'),
+                       (('all.sbt', '--check', 'x'), '--check is of one rank\'s launches')):
+        t.sentence(t.tsdb('report', *words, '-o', 'none.html'), why)

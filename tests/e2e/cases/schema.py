@@ -237,6 +237,7 @@ def test_every_command(t):
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')
     look.tool('stats', 'set.json')
+    look.tool('report', 'set.json')
     look.shell(['file set.json'], ['info ranks --json', 'view --rank all --json'])
     # nothing was left out
     rows = open(os.path.join(SRC, 'src/shell/line/shell-commands.def'), encoding='utf-8').read()
