@@ -82,7 +82,8 @@ ROOMS = {
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
     'numeric': ('what the commands of two traces computed, found by executing both', ['base', 'sbt', 'state', 'replay', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'engine']),
-    'shell': ('tsdb: the command line, its commands, printing', ['door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'dap': ('the Debug Adapter Protocol for editors, over sessions of libtracesmith', ['base', 'library']),
+    'shell': ('tsdb: the command line, its commands, printing', ['dap', 'door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -15,7 +15,7 @@ tests_unit_test_proc_read_LDADD = libcommon.a $(CMOCKA_LIBS) -lpthread
 tests_unit_test_checked_SOURCES = tests/unit/test-checked.c
 tests_unit_test_checked_LDADD = $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/attach/late-check tests/attach/hung-check tests/python tests/e2e
+EXTRA_DIST += tests/attach/late-check tests/attach/hung-check tests/python tests/e2e tests/dap editors
 
 # The tests again and again, to find the flaky ones: make check-loop [LOOPS=10] [TESTS=...]
 LOOPS = 10

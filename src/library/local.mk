@@ -15,6 +15,11 @@ libtracesmith_so_0_LDFLAGS = $(AM_LDFLAGS) $(SO_LDFLAGS) -Wl,-soname,libtracesmi
 	-Wl,--version-script=$(srcdir)/src/library/tracesmith.map
 libtracesmith_so_0_LDADD = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lpthread -lm
 libtracesmith_so_0_DEPENDENCIES = libdoor.a libstate.a libsymbols.a liblang.a libgpucode.a libsbt.a libcommon.a src/library/tracesmith.map
+# What of it works with a session: the room dap is a user of sessions, too.
+noinst_LIBRARIES += libsession.a
+libsession_a_SOURCES = src/library/library.h src/library/ts-session.h src/library/ts-error.c src/library/ts-answer.c src/library/ts-session.c
+libsession_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include $(ELF_CFLAGS)
+libsession_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith

@@ -72,6 +72,9 @@ int tool_report(struct session *s, int argc, char **argv);
 /* cmd-why.c */
 int tool_why(struct session *s, int argc, char **argv);
 
+/* tool-dap.c */
+int tool_dap(struct session *s, int argc, char **argv);
+
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);
 
