@@ -4,7 +4,7 @@
 # it (python/setup.py).
 
 python_files = python/tracesmith/__init__.py python/tracesmith/__init__.pyi python/tracesmith/sessions.py python/tracesmith/py.typed
-EXTRA_DIST += $(python_files) python/pyproject.toml python/setup.py docs/python-module.md docs/library.md
+EXTRA_DIST += $(python_files) python/pyproject.toml python/setup.py docs/python-module.md docs/library.md docs/rust.md
 if HAVE_PYTHON_MODULE
 noinst_PROGRAMS += python/tracesmith/_core.abi3.so
 python_tracesmith__core_abi3_so_SOURCES = python/tracesmith/_core.c

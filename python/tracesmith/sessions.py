@@ -66,6 +66,16 @@ class Memory:
         return f'<{self.size} bytes at {self.addr:#x}, {self.dtype}>'
 
 
+def _recorded_stack(session):
+    """The stack of the command that it is at; [] where none was recorded."""
+    try:
+        return answer(session.ask('backtrace --json'))
+    except _core.Error as e:
+        if e.code in ('not found', 'incomplete'):
+            return []
+        raise
+
+
 class Stop:
     """Where a move has ended. why: "breakpoint", "watchpoint", "step", "begin", "end", "exited", "killed", "signal", "fault" ...
     (stop_reason in docs/json.md); text: what tsdb's shell says; seq (None: of none); breakpoints: the numbers of those that were hit;
@@ -80,7 +90,7 @@ class Stop:
             at = answer(session.ask('when --json'))
             self.command = getattr(at, 'command', None) if stop.in_replay else at
         if self.command is not None:
-            self.stack = answer(session.ask('backtrace --json'))
+            self.stack = _recorded_stack(session)
 
     def __repr__(self):
         return f'<stop: {self.why}' + (f' at #{self.seq}' if self.seq is not None else '') + '>'

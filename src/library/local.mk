@@ -27,6 +27,13 @@ tsinc_HEADERS = include/tracesmith/tracesmith.h
 HEADERS_TO_CHECK += include/tracesmith/tracesmith.h
 EXTRA_DIST += src/library/tracesmith.map tests/installed.c tests/library-symbols.sh
 TESTS += tests/library-symbols.sh
+# The Rust crates; scripts/rust-bindings makes their parts anew that come from C.
+EXTRA_DIST += scripts/rust-bindings tests/rust-current.sh bindings/rust/Cargo.toml bindings/rust/tracesmith-sys/Cargo.toml \
+	bindings/rust/tracesmith-sys/build.rs bindings/rust/tracesmith-sys/src/api.rs bindings/rust/tracesmith-sys/src/lib.rs \
+	bindings/rust/tracesmith/Cargo.toml bindings/rust/tracesmith/src/answer.rs bindings/rust/tracesmith/src/kinds.rs \
+	bindings/rust/tracesmith/src/lib.rs bindings/rust/tracesmith/src/session.rs bindings/rust/tracesmith/src/trace.rs \
+	bindings/rust/tracesmith/tests/scenario.rs
+TESTS += tests/rust-current.sh
 
 install-data-hook:
 	cd "$(DESTDIR)$(libdir)" && ln -sf libtracesmith.so.0 libtracesmith.so

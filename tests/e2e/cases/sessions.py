@@ -6,7 +6,7 @@ from e2e import BUILD, SRC, Skip, first_existing
 from cases.pymodule import module, python, with_module
 
 SCENARIO = '''
-import sys, tracesmith as ts
+import json, sys, tracesmith as ts
 t = ts.open("race_demo.sbt")
 r = t.races()[0]
 assert (r.a.seq, r.b.seq, r.addr, r.size) == (18, 21, 0x302000000, 4096) and "cuStreamWaitEvent on stream 2" in r.cure
@@ -33,6 +33,18 @@ with t.replay(on="soft") as p:
 for f in (lambda: p.seq, lambda: p.ask("when"), lambda: p.memory(1, 1)):
     try: f(); raise SystemExit("closed")
     except ValueError: pass
+# an order that the program allows gives a wrong sum: from it back to who wrote it, both streams, the schedule once more
+with t.replay(on="soft") as p:
+    found = ts.Object(json.loads(p.ask("replay explore --json"))).found[0]
+    p.goto(71); assert p.memory(found.addr, 4, "f4")[0] == 55
+wrong = ts.open(found.trace)
+with wrong.replay(on="soft") as p:
+    assert p.go_on().why == "end" and p.memory(found.addr, 4, "f4")[0] == 54
+    p.ask(f"watch {found.addr:#x} len 4"); s = p.go_back()
+    assert (s.why, s.fields.kernel_name, s.fields.stream, s.watch.bytes_after) == ("watchpoint", "consume", 2, "00005842"), s.fields
+    assert p.who_wrote(found.addr, 4).seq == s.seq
+    states = {n: x.status for n, x in wrong.state(s.seq).streams.items()}; assert len(states) == 3 and states[2] == "Running", states
+    v = p.verify(); assert (v.identical, v.allocations, v.differences) == (2, 2, []), v
 with ts.launch([sys.argv[1]], record="it's 'new'.sbt") as p:
     p.break_kernel("consume", condition="stream == 2")
     s = p.run(); assert s.why == "breakpoint" and s.command.kernel_name == "consume", s
@@ -145,10 +157,13 @@ def test_the_scenario_in_c_and_cxx(t):
         t.equal(r.status, 0, f'{compiler}: {r.err}')
         r = t.run([t.path('travel'), 'race_demo.sbt', program])
         t.equal(r.status, 0, r.err)
+        states = [line for line in r.out.splitlines() if line.startswith('stream ')]
+        t.equal((len(states), states[-1]), (3, 'stream 2: Running'), 'the streams, while consume runs on stream 2')
         t.equal(r.out.splitlines(), [
             'race: #18 and #21',
             'missing: cuStreamWaitEvent on stream 2 before #21, for an event recorded on stream 1 after #18',
             'why: #21 may begin before #18 has finished: it waits for nothing of stream 1',
             'at #21: 1', 'written by #18', 'before it, at #17: 0', 'what if: 100',
+            'the sum: 55', 'end, the sum: 54', 'written by: consume', *states, 'replayed: 2 of 2 identical',
             'breakpoint 1: reached from consume(float*, float const*, int)'], language)
         t.match(r'no trace|cannot|No such', t.run([t.path('travel'), '/nowhere']).err)
