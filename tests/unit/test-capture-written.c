@@ -50,7 +50,9 @@ static bool look(void)
 {
 	memset(noted, 0, sizeof noted);
 	batches = 0;
-	return written_each((uintptr_t)memory, PAGES * PAGE, note, NULL);
+	const bool known = written_each((uintptr_t)memory, PAGES * PAGE, note, NULL);
+	written_looked();
+	return known;
 }
 
 static uint8_t *mapped(int flags, int fd)
@@ -88,6 +90,7 @@ static void need(void)
 
 static void over(void)
 {
+	written_looked();
 	written_end();
 	munmap(memory, PAGES * PAGE);
 }

@@ -511,6 +511,7 @@ void host_enter(struct call *c)
 		return;
 	spin_lock(&comparing);
 	compare_all(c);
+	written_looked();
 	if (may_write(c))
 		forget_changed(c);
 	spin_unlock(&comparing);

@@ -54,6 +54,8 @@ static struct {
 	int fd;
 	pid_t owner;  /* 0: there is no descriptor */
 	bool lacking; /* the kernel has no such marks */
+	int map;      /* /proc/self/pagemap, while it is looked at */
+	bool looking;
 	struct written_run run[RUNS];
 } marks;
 
@@ -186,21 +188,35 @@ static long next_runs(int fd, struct pm_scan_arg *a)
 	return ioctl(fd, PAGEMAP_SCAN, a);
 }
 
+/* Many allocations are looked at for one command. */
+static bool is_looking(void)
+{
+	if (!marks.looking) {
+		marks.map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+		marks.looking = marks.map >= 0;
+	}
+	return marks.looking;
+}
+
+void written_looked(void)
+{
+	if (marks.looking)
+		close(marks.map);
+	marks.looking = false;
+}
+
 bool written_each(uint64_t addr, uint64_t size,
 	bool (*fn)(void *arg, const struct written_run *run, unsigned n), void *arg)
 {
 	struct pm_scan_arg a = {.start = addr, .end = addr + size};
-	const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	bool good = fd >= 0;
+	bool good = is_looking();
 	while (good && a.start < a.end) {
-		const long n = next_runs(fd, &a);
+		const long n = next_runs(marks.map, &a);
 		good = n >= 0 && a.walk_end > a.start;
 		if (good && n)
 			good = fn(arg, marks.run, (unsigned)n);
 		a.start = a.walk_end;
 	}
-	if (fd >= 0)
-		close(fd);
 	return good;
 }
 

@@ -31,10 +31,11 @@ struct written_run {
 /* Calls fn with runs of pages that were written since they were last given to it, or since
  * written_begin(), in rising order, some at a time. Their marks are taken away before fn is called
  * and those of later runs are not: so what fn reads of these pages is not older than what is noted
- * from then on. Returns false if fn did, or if it is no longer known what was written: marks may be
- * lost then, and every page may have been. */
+ * from then on. A descriptor stays open until written_looked(). Returns false if fn did, or if it
+ * is no longer known what was written: marks may be lost then, and every page may have been. */
 bool written_each(uint64_t addr, uint64_t size,
 	bool (*fn)(void *arg, const struct written_run *run, unsigned n), void *arg);
+void written_looked(void);
 /* No more notes of these pages; of any. */
 void written_forget(uint64_t addr, uint64_t size);
 void written_end(void);
