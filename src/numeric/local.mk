@@ -3,7 +3,7 @@
 # Room numeric: what the commands of two traces computed.
 
 noinst_LIBRARIES += libnumeric.a
-libnumeric_a_SOURCES = src/numeric/numeric.h src/numeric/core/numeric-private.h src/numeric/core/numeric-areas.c src/numeric/core/numeric-bytes.c src/numeric/core/numeric-prove.c \
+libnumeric_a_SOURCES = src/numeric/numeric.h src/numeric/core/numeric-private.h src/numeric/core/numeric-areas.c src/numeric/core/numeric-bytes.c src/numeric/core/numeric-prove.c src/numeric/core/numeric-spread.c \
 	src/numeric/core/numeric-run.c src/numeric/core/numeric-side.c src/numeric/core/numeric-values.c
 HEADERS_TO_CHECK += src/numeric/numeric.h src/numeric/core/numeric-private.h
 

@@ -38,6 +38,14 @@ enum numeric_proof {
 	NUMERIC_CANNOT, /* it was tried, and cannot be done */
 };
 
+/* Whether a difference is larger than what A's results move by when its inputs move by one ULP. */
+enum numeric_matters {
+	NUMERIC_MATTERS_NOT_ASKED, /* or it is a copy that only passes on what differs */
+	NUMERIC_MATTERS_UNKNOWN,   /* between, of no float type, or some inputs were not moved */
+	NUMERIC_MATTERS_NO,	   /* at most twice as large */
+	NUMERIC_MATTERS_YES	   /* more than four times as large */
+};
+
 /* What differs in one area. */
 struct numeric_place {
 	uint64_t addr_a, addr_b, size; /* the area; size: A's */
@@ -51,6 +59,7 @@ struct numeric_place {
 	uint64_t at;		       /* offset of the element with the largest difference */
 	uint64_t a, b;		       /* its bits */
 	uint64_t nan_a, nan_b;	       /* elements that are NaN in one alone */
+	double spread, spread_ulp;     /* the largest that A moves by, if that was asked for */
 };
 
 struct numeric_finding {
@@ -63,9 +72,10 @@ struct numeric_finding {
 	uint64_t input_bytes; /* that differ */
 	uint32_t param;	      /* of launches: offset of the first that differs */
 	enum numeric_proof proof;
-	char *why_not;	     /* CANNOT; heap */
-	bool code_same;	     /* both launches are of the same code */
-	double own, own_ulp; /* UNSTEADY: by how much it differs from itself */
+	char *why_not;		      /* CANNOT; heap */
+	bool code_same;		      /* both launches are of the same code */
+	double own, own_ulp;	      /* UNSTEADY: by how much it differs from itself */
+	enum numeric_matters matters; /* the worst of its places */
 };
 
 /* What was not compared, by cause. */
@@ -86,6 +96,8 @@ struct numeric {
 	size_t n;
 	struct numeric_place *start; /* that differ when the windows begin; heap */
 	size_t nstart;
+	unsigned seeds;	   /* A was executed so often with moved inputs; 0: it was not */
+	uint64_t moved;	   /* elements of inputs that were moved each time */
 	uint64_t pointers; /* words that differ and are addresses of the same place */
 	struct numeric_left left;
 	bool exact;	  /* what commands read and wrote is known to the byte */
@@ -108,6 +120,7 @@ struct numeric_ask {
 	void *arg;
 	unsigned runs;	    /* executions of a finding in the check of nondeterminism */
 	uint64_t budget_ns; /* of that check; 0: none */
+	unsigned seeds;	    /* executions of A's window with inputs moved by one ULP; 0: none */
 };
 
 /* ERR_INCOMPLETE: a trace has no window; ERR_STATE, ERR_UNSUPPORTED: no such device here;
@@ -119,6 +132,10 @@ bool numeric_same(const struct numeric *r);
 /* The first finding that is no heir and not nondeterministic; NULL: there is none. */
 const struct numeric_finding *numeric_origin(const struct numeric *r);
 const char *numeric_kind_name(enum numeric_kind kind);
+/* Findings, the nondeterministic aside, that are not within what one ULP of the inputs makes. */
+uint64_t numeric_not_within(const struct numeric *r);
+/* NULL: it was not asked for. */
+const char *numeric_matters_name(enum numeric_matters m);
 const char *numeric_proof_name(enum numeric_proof proof);
 
 #endif

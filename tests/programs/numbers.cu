@@ -99,6 +99,26 @@ __global__ void noise(float *c, unsigned seed)
 	c[threadIdx.x] += (float)((threadIdx.x * 1664525u + seed * 22695477u) >> 16) * 1e-9f;
 }
 
+// The logistic map: two starts next to each other are far apart after some thirty steps.
+__global__ void chaos(float *c, const float *a)
+{
+	float x = a[threadIdx.x] / 4;
+
+	for (int i = 0; i < 60; i++)
+		x = 3.99f * x * (1 - x);
+	c[threadIdx.x] = x;
+}
+
+// The same by another order of operations.
+__global__ void chaos_other(float *c, const float *a)
+{
+	float x = a[threadIdx.x] / 4;
+
+	for (int i = 0; i < 60; i++)
+		x = 3.99f * (x - x * x);
+	c[threadIdx.x] = x;
+}
+
 // Reads through pointers that lie in memory.
 __global__ void gather(double *c, float *const *from)
 {
@@ -187,7 +207,7 @@ static void finish(void)
 
 static void compute(void)
 {
-	if (is("tf32"))
+	if (is("tf32") || is("chaos-tf32"))
 		product_tf32<<<1, N, 0, s>>>(mid, in, weights);
 	else if (is("swapped")) // the product is the same, what it reads is not
 		product<<<1, N, 0, s>>>(mid, weights, in);
@@ -195,6 +215,10 @@ static void compute(void)
 		product<<<1, N, 0, s>>>(mid, in, in);
 	else
 		product<<<1, N, 0, s>>>(mid, in, weights);
+	if (is("chaos") || is("chaos-tf32"))
+		chaos<<<1, N, 0, s>>>(mid, in);
+	if (is("chaos-other"))
+		chaos_other<<<1, N, 0, s>>>(mid, in);
 	CHECK(cudaEventRecord(ready, s));
 	if (!is("no-wait"))
 		CHECK(cudaStreamWaitEvent(other, ready, 0));

@@ -29,7 +29,8 @@ struct area_use {
 struct work {
 	uint64_t seq;
 	uint8_t kind;
-	bool pageable; /* a copy from memory of the program that no call allocated */
+	bool pageable;	/* a copy from memory of the program that no call allocated */
+	bool from_host; /* it reads the host's memory */
 	uint32_t kernel;
 	uint64_t code_hash;	/* of the module and the kernel's name; 0: not known */
 	size_t args, nargs;	/* in side.args */
@@ -125,6 +126,14 @@ void values_add(struct numeric_place *p, const uint8_t *a, const uint8_t *b, uin
 	enum replayer_as as);
 /* By a kernel's mangled name: the one type that its pointers have; AUTO: several, or not known. */
 enum replayer_as values_type_of(const char *mangled);
+
+/* numeric-run.c */
+/* The type of the memory that a command's arguments point to; AUTO: several, or not known. */
+enum replayer_as numeric_type_for(const struct numeric_job *j, const struct work *w);
+
+/* numeric-spread.c */
+/* Says of findings whether they matter, if that is asked for. */
+struct err *numeric_spread(struct numeric_job *j) TS_CHECK;
 
 /* numeric-prove.c */
 /* Checks findings for nondeterminism, then proves them. */

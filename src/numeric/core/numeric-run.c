@@ -118,7 +118,7 @@ static enum numeric_kind kind_of_heir(
 
 /* --- one pair --- */
 
-static enum replayer_as type_for(const struct numeric_job *j, const struct work *w)
+enum replayer_as numeric_type_for(const struct numeric_job *j, const struct work *w)
 {
 	const struct state *end;
 	struct state_kernel k;
@@ -186,7 +186,7 @@ static struct err *outputs(
 	struct numeric_job *j, const struct work *a, const struct work *b, struct bytes_result *out)
 {
 	struct extents x = extents_of_pair(j, a, b, EXTENTS_WRITTEN);
-	struct err *e = bytes_compare(j, &x, true, type_for(j, a), out);
+	struct err *e = bytes_compare(j, &x, true, numeric_type_for(j, a), out);
 
 	free(x.e);
 	return e;
@@ -319,7 +319,8 @@ static struct err *compare_all(struct numeric_job *j)
 	TRY(compare_start(j));
 	TRY(compare_pairs(j));
 	TRY(numeric_control(j));
-	return numeric_prove(j);
+	TRY(numeric_prove(j));
+	return numeric_spread(j);
 }
 
 static unsigned more_windows(const struct numeric_side *s)

@@ -116,6 +116,7 @@ static void take_work(struct scan *x, const struct sbt_cmd *c, const struct sbt_
 	if (c->kind == SBT_LAUNCH)
 		take_launch(x, c, w);
 	for (unsigned i = 0; c->kind != SBT_LAUNCH && i < f->n; i++) {
+		w->from_host |= f->touch[i].how == SBT_READS && f->touch[i].host_side;
 		w->pageable |= f->touch[i].how == SBT_READS && f->touch[i].host_side &&
 			       open_at(s, f->touch[i].rows.addr) == NUMERIC_NONE;
 		add_use(x, UINT32_MAX - i, f->touch[i].rows.addr);

@@ -18,7 +18,7 @@ enum { WORD_MOST = 32 };
 static const char cure[] =
 	"Use structure == same, numeric == same, or time, span, removed, inserted, replaced, reshaped, reordered, "
 	"moved, wait_gone, wait_added, wait_other with a number, joined by && and ||; time and span are B's by A's; "
-	"of several traces a side also slower, faster, noise, not_known: so many kernels";
+	"with --matters also matters; of several traces a side also slower, faster, noise, not_known: so many kernels";
 
 static struct err *wrong(const struct reader *r)
 {
@@ -87,6 +87,20 @@ static struct err *count_of_runs(
 	return NULL;
 }
 
+/* How many findings are not within what one ULP of the inputs makes. */
+static struct err *matters(const struct numeric *n, double *ret)
+{
+	if (!n || (!n->seeds && n->n))
+		return err_cure(
+			err_new(ERR_INCOMPLETE, "whether differences matter was not looked for"),
+			"Add --matters");
+	if (n->interrupted)
+		return err_new(ERR_INTERRUPTED, "numbers were compared up to #%" PRIu64 " only",
+			n->reached);
+	*ret = (double)numeric_not_within(n);
+	return NULL;
+}
+
 static bool names_verdict(const char *name, enum runs_verdict *ret)
 {
 	static const char *const names[RUNS_VERDICTS] = {"not_known", "noise", "slower", "faster"};
@@ -106,6 +120,8 @@ static struct err *value_of(const struct reader *r, const char *name, double *re
 
 	if (names_verdict(name, &verdict))
 		return count_of_runs(r->f.runs, name, verdict, ret);
+	if (!strcmp(name, "matters"))
+		return matters(r->f.n, ret);
 	if (r->f.runs && (!strcmp(name, "time") || !strcmp(name, "span")))
 		return ratio_of_runs(r->f.runs, name, ret);
 	if (!strcmp(name, "time")) {

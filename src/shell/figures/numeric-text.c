@@ -25,6 +25,7 @@ struct finding_row {
 	struct numeric_finding is;
 	char *command_a, *command_b; /* heap */
 	uint64_t param;
+	const char *matters; /* NULL: it was not asked for */
 	struct place_row *places;
 	size_t nplaces;
 };
@@ -34,7 +35,7 @@ struct numeric_view {
 	struct finding_row *rows, *origin; /* origin: one of rows, or NULL */
 	struct place_row *start;
 	size_t nrows, nstart;
-	uint64_t unlisted;
+	uint64_t unlisted, not_within;
 };
 
 static const char *kind_name(uint64_t kind)
@@ -58,7 +59,8 @@ JS_DEFINE(place_object, "numeric_place", place_row, JS_AS("addr_a", HEX, place_r
 	JS_AS("relative", REAL, place_row, is.relative), JS_AS("ulp", REAL, place_row, is.ulp),
 	JS_AS("at_offset", UINT, place_row, is.at), JS_AS("value_a", CHARS, place_row, value_a),
 	JS_AS("value_b", CHARS, place_row, value_b), JS_AS("nan_a", UINT, place_row, is.nan_a),
-	JS_AS("nan_b", UINT, place_row, is.nan_b));
+	JS_AS("nan_b", UINT, place_row, is.nan_b), JS_AS("spread", REAL, place_row, is.spread),
+	JS_AS("spread_ulp", REAL, place_row, is.spread_ulp));
 JS_DEFINE(finding_object, "numeric_finding", finding_row,
 	{.name = "kind", .type = JS_NAMED, JS_MEMBER(finding_row, is.kind), .named = kind_name},
 	JS_AS("seq_a", SEQ, finding_row, is.a), JS_AS("seq_b", SEQ, finding_row, is.b),
@@ -74,7 +76,7 @@ JS_DEFINE(finding_object, "numeric_finding", finding_row,
 	JS_AS("swap_failed", TEXT, finding_row, is.why_not),
 	JS_AS("same_code", BOOL, finding_row, is.code_same),
 	JS_AS("own_largest", REAL, finding_row, is.own),
-	JS_AS("own_ulp", REAL, finding_row, is.own_ulp),
+	JS_AS("own_ulp", REAL, finding_row, is.own_ulp), JS(TEXT, finding_row, matters),
 	JS_LIST_OF("memory_list", finding_row, places, nplaces, place_object));
 JS_DEFINE(numeric_object, "numeric_diff", numeric_view, JS(BOOL, numeric_view, same),
 	JS_IN(BOOL, numeric_view, is, exact, interrupted),
@@ -89,6 +91,9 @@ JS_DEFINE(numeric_object, "numeric_diff", numeric_view, JS(BOOL, numeric_view, s
 	JS_AS("from_start", UINT, numeric_view, is.by_kind[NUMERIC_START]),
 	JS_AS("unsteady", UINT, numeric_view, is.by_kind[NUMERIC_UNSTEADY]),
 	JS_AS("unsure", UINT, numeric_view, is.by_kind[NUMERIC_UNSURE]),
+	JS_AS("spread_seeds", UINT, numeric_view, is.seeds),
+	JS_AS("moved_elements", UINT, numeric_view, is.moved),
+	JS_AS("not_within", UINT, numeric_view, not_within),
 	JS_AS("pointer_words", UINT, numeric_view, is.pointers),
 	JS_AS("pairs_outside", UINT, numeric_view, is.left.outside),
 	JS_AS("pairs_kept_back", UINT, numeric_view, is.left.kept_back),
@@ -151,7 +156,8 @@ static struct err *make_view(struct session *s, const struct diff_show *d, struc
 	const struct numeric *n = d->numeric;
 	const struct numeric_finding *origin = numeric_origin(n);
 
-	*v = (struct numeric_view){.is = *n, .same = numeric_same(n)};
+	*v = (struct numeric_view){
+		.is = *n, .same = numeric_same(n), .not_within = numeric_not_within(n)};
 	v->nrows = d->top && n->n > d->top ? d->top : n->n;
 	v->nstart = d->top && n->nstart > d->top ? d->top : n->nstart;
 	for (unsigned k = 0; k < NUMERIC_KINDS; k++)
@@ -166,6 +172,7 @@ static struct err *make_view(struct session *s, const struct diff_show *d, struc
 		if (last && !origin)
 			break;
 		row->is = last ? *origin : n->f[i];
+		row->matters = numeric_matters_name(row->is.matters);
 		row->nplaces = row->is.nplaces;
 		row->places = make_places(row->is.places, row->nplaces);
 		TRY(command_text(s, &d->a, row->is.a, &row->command_a));
@@ -259,6 +266,22 @@ static void print_swap(struct session *s, const struct numeric_finding *f)
 		out_str(s->out, "  Not proved by a swap of inputs: that is done with launches.\n");
 }
 
+static void print_matters(struct session *s, const struct numeric_finding *f)
+{
+	static const char *const says[] = {"",
+		"Whether it matters is not known: it is two to four times what A's own result moves by when its inputs move by one ULP, has no type of float, or depends on inputs that have none",
+		"It does not matter: when its inputs move by one ULP A's own result moves as far, or half as far",
+		"It matters: when its inputs move by one ULP A's own result moves less than a quarter as far"};
+
+	if (!f->matters)
+		return;
+	out_printf(s->out, "  %s.\n", says[f->matters]);
+	for (size_t i = 0; i < f->nplaces; i++)
+		if (value_types[f->places[i].as].is_float && f->places[i].as != REPLAYER_AS_AUTO)
+			out_printf(s->out, "    0x%" PRIx64 ": at most by %.6g, %.0f ULP\n",
+				f->places[i].addr_a, f->places[i].spread, f->places[i].spread_ulp);
+}
+
 /* alone: it is the only finding. */
 static void print_origin(struct session *s, const struct finding_row *r, bool alone)
 {
@@ -284,6 +307,7 @@ static void print_origin(struct session *s, const struct finding_row *r, bool al
 	for (size_t i = 0; i < r->nplaces; i++)
 		print_place(s, &r->places[i]);
 	print_swap(s, f);
+	print_matters(s, f);
 	if (alone)
 		out_str(s->out, "  No pair behind it differs.\n");
 }
@@ -301,6 +325,8 @@ static void print_rows(struct session *s, const struct numeric_view *v)
 			out_printf(s->out, ", of #%" PRIu64, r->is.from_a);
 		if (r->is.kind == NUMERIC_UNSTEADY)
 			out_printf(s->out, ", by %.6g from itself", r->is.own);
+		if (r->matters)
+			out_printf(s->out, ", matters: %s", r->matters);
 		out_str(s->out, "\n");
 	}
 	if (v->unlisted)
@@ -345,6 +371,11 @@ static void print_view(struct session *s, const struct numeric_view *v)
 	if (!n->exact)
 		out_str(s->out,
 			"What kernels read is not known on this device: all memory that arguments point to counts as read.\n");
+	if (n->seeds)
+		out_printf(s->out,
+			"A was executed %u times more with %" PRIu64
+			" floats of its inputs moved by one ULP each.\n",
+			n->seeds, n->moved);
 	if (n->pointers)
 		out_printf(s->out,
 			"%" PRIu64

@@ -15,8 +15,8 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb diff A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ...; [--time] [--why] [--numeric [--on DEVICE] [--as TYPE]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
-enum { TOP = 20, DIFFERENT = 3, RUNS = 8 };
+	"Use: tsdb diff A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ...; [--time] [--why] [--numeric [--on DEVICE] [--as TYPE] [--matters]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
+enum { TOP = 20, DIFFERENT = 3, RUNS = 8, SEEDS = 8 };
 
 struct tool_diff {
 	struct session *s;
@@ -26,7 +26,7 @@ struct tool_diff {
 	const char **paths[2]; /* of A, of B; heap */
 	unsigned n[2];
 	bool vs; /* what follows is B's */
-	bool numeric, folded, ranged, why, control;
+	bool numeric, matters, folded, ranged, why, control;
 	const char *weight; /* NULL: not given */
 	struct diff_step_words step;
 	enum replayer_as as;
@@ -97,6 +97,8 @@ static struct err *take_word(struct tool_diff *x, const char *w)
 		x->show.time = true;
 	else if (!strcmp(w, "--numeric"))
 		x->numeric = true;
+	else if (!strcmp(w, "--matters"))
+		x->matters = x->numeric = true;
 	else if (!strcmp(w, "--why"))
 		x->why = true;
 	else if (!strcmp(w, "--folded"))
@@ -295,7 +297,8 @@ static struct err *compare_numbers(
 		.as = x->as,
 		.place = place,
 		.arg = x,
-		.runs = RUNS};
+		.runs = RUNS,
+		.seeds = x->matters ? SEEDS : 0};
 	struct err *e;
 
 	if (!x->numeric)

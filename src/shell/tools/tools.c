@@ -392,7 +392,7 @@ const struct tool tools[] = {
 		"tsdb stats app.sbt --critical-path\n"},
 	{"diff", tool_diff,
 		"A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ... "
-		"[--time] [--why] [--numeric [--on auto|soft|real] [--as TYPE]] "
+		"[--time] [--why] [--numeric [--on auto|soft|real] [--as TYPE] [--matters]] "
 		"[--folded [--weight gpu|count|bytes]] "
 		"[--step A:N B:N [--step-by range|range:NAME|graph|wait]] "
 		"[--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]",
@@ -400,6 +400,7 @@ const struct tool tools[] = {
 		"tsdb diff before.sbt after.sbt --time\n"
 		"tsdb diff a1.sbt a2.sbt a3.sbt a4.sbt --vs b1.sbt b2.sbt b3.sbt b4.sbt\n"
 		"tsdb diff before.sbt after.sbt --numeric\n"
+		"tsdb diff before.sbt after.sbt --matters --assert 'matters == 0'\n"
 		"tsdb diff a.sbt b.sbt --why\n"
 		"tsdb diff a.sbt b.sbt --step A:3 B:7\n"
 		"tsdb diff a.sbt b.sbt --folded | flamegraph.pl > diff.svg\n"

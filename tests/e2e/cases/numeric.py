@@ -77,3 +77,45 @@ def test_what_is_refused(t):
                         (['base.sbt', 'base.sbt', '--assert', 'numeric == same'], 'Add --numeric')):
         r = t.tsdb('diff', *words)
         t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
+
+
+def matters(n):
+    return {name(f['command_a']): f['matters'] for f in n['finding_list']}
+
+
+def test_matters(t):
+    """What A's own results move by when its inputs move by one ULP. By hand: a product of two factors that each move by one ULP moves by one to five, TF32 is up to
+    8192 off; one weight that is one ULP larger is nothing; a sum by another order is off by few ULP. NaN always matters."""
+    record(t, 'base', 'tf32', 'data', 'split', 'nan')
+    status, n = numbers(t, 'base', 'tf32', '--matters')
+    product = n['first_cause']['memory_list'][0]
+    t.equal((status, n['spread_seeds'], matters(n)['product'], n['first_cause']['matters']), (3, 8, 'yes', 'yes'), 'TF32')
+    t.check(1 <= product['spread_ulp'] <= 5 and 0 < product['spread'] <= 5 * 2 ** -21, f'what a product moves by: {product}')
+    # 256 numbers in, 256 weights, the offset; zero, which out is filled with, is none
+    t.equal(n['moved_elements'], 513, 'inputs')
+    n = numbers(t, 'base', 'data', '--matters')[1]
+    t.equal((matters(n)['product'], matters(n)['divide']), ('no', 'no'), 'one ULP of one weight')
+    n = numbers(t, 'base', 'split', '--matters')[1]
+    t.check(n['first_cause']['memory_list'][0]['ulp'] <= 2 and matters(n)['reduce'] == 'no', f'another order: {n["first_cause"]}')
+    t.equal(matters(numbers(t, 'base', 'nan', '--matters')[1])['shift'], 'yes', 'NaN')
+    t.equal({f['matters'] for f in numbers(t, 'base', 'tf32')[1]['finding_list']}, {None}, 'only if asked')
+    n = numbers(t, 'base', 'base', '--matters', '--assert', 'matters == 0')
+    t.equal((n[0], n[1]['not_within']), (0, 0), 'the same')
+    t.match(r"It matters: when its inputs move by one ULP A's own result moves less than a quarter as far", t.tsdb('diff', 'base.sbt', 'tf32.sbt', '--matters').out)
+    for words, status, text in ((['base.sbt', 'tf32.sbt', '--matters', '--assert', 'matters == 0'], 3, ''), (['base.sbt', 'tf32.sbt', '--numeric', '--assert', 'matters == 0'], 1, 'Add --matters'),
+                                (['base.sbt', 'tf32.sbt', '--assert', 'matters == 0'], 1, 'Add --matters')):
+        r = t.tsdb('diff', *words)
+        t.check(r.status == status and text in r.err, f'{words}: {r.status} {r.err}')
+
+
+def test_matters_in_chaos(t):
+    """The adversary: sixty steps of the logistic map. Another order of operations gives other results altogether, and so does one ULP of what it reads: no
+    difference of that size says anything. The product beside it is as stable as ever, and what differs there matters."""
+    record(t, 'chaos', 'chaos-other', 'chaos-tf32')
+    n = numbers(t, 'chaos', 'chaos-other', '--matters')[1]
+    chaos = n['first_cause']
+    t.equal(name(chaos['command_a']), 'chaos', 'the origin')
+    t.check(chaos['memory_list'][0]['largest'] > 0.25 and chaos['memory_list'][0]['spread'] > 0.25, f'both are large: {chaos}')
+    t.equal(chaos['matters'], 'no', 'and say nothing')
+    n = numbers(t, 'chaos', 'chaos-tf32', '--matters')[1]
+    t.equal((name(n['first_cause']['command_a']), n['first_cause']['matters']), ('product', 'yes'), 'the stable one beside it')

@@ -229,6 +229,7 @@ def test_every_command(t):
     for variant in 'base', 'tf32':
         look.run('record', '--gpu', 'soft', '--memory', 'all', '-o', variant + '.sbt', '--', program('numbers'), variant)
     look.tool('diff', 'base.sbt', 'tf32.sbt', '--numeric')
+    look.tool('diff', 'base.sbt', 'tf32.sbt', '--matters')
     look.tool('stats', 'r0.sbt')
     look.tool('report', 'r0.sbt')
     look.tool('stats', 'r0.sbt', '--critical-path')
