@@ -171,7 +171,8 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
-	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits
+	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits \
+	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
@@ -210,6 +211,12 @@ tests_unit_test_softgpu_ptx_ops_base_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_operands_SOURCES = tests/unit/test-softgpu-ptx-operands.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_operands_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_operands_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_families_SOURCES = tests/unit/test-softgpu-ptx-families.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_families_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_families_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_families_base_SOURCES = tests/unit/test-softgpu-ptx-families.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_families_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
+tests_unit_test_softgpu_ptx_families_base_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_limits_SOURCES = tests/unit/test-softgpu-ptx-limits.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_limits_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_limits_LDADD = $(PTX_TEST_LINK)

@@ -59,7 +59,7 @@ uint64_t ptx_round(unsigned type, bool neg, uint64_t mant, int exp, unsigned mod
 		e = 1 - (int)f.bias;	   /* subnormal */
 	shift = e - (int)f.fraction - exp; /* bits of mant to drop */
 	if (shift <= 0) {
-		r = shift < -63 ? 0 : mant << -shift;
+		r = mant << -shift; /* by no more than the fraction is wide */
 	} else if (shift > 64) {
 		r = rounds_up(mode, neg, false, true, false);
 	} else {
