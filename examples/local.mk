@@ -29,6 +29,17 @@ $(CUDA_EXAMPLES): examples/%: examples/%.cu examples/check.h
 
 endif
 
+# HIP, for the target that the software AMD GPU has by itself.
+HIP_EXAMPLES = examples/stencil
+EXTRA_DIST += $(HIP_EXAMPLES:=.hip)
+if HAVE_HIPCC
+noinst_SCRIPTS = $(HIP_EXAMPLES)
+CLEANFILES += $(HIP_EXAMPLES)
+$(HIP_EXAMPLES): examples/%: examples/%.hip
+	@$(MKDIR_P) examples
+	$(AM_V_GEN)$(HIPCC) --offload-arch=gfx90a -O1 -g -o $@ $<
+endif
+
 # Only by hand, when an example has changed: the PTX in the tree is what the demo runs where there is no nvcc.
 .PHONY: examples-ptx
 examples-ptx:

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.dirname(__file__))
 
 from attach import Running  # noqa: E402
-from e2e import BUILD, Skip, program, tsdb_path  # noqa: E402
+from e2e import BUILD, SRC, Skip, program, tsdb_path  # noqa: E402
 from memory import reader  # noqa: E402
 
 
@@ -343,6 +343,42 @@ def test_signals_that_are_destroyed_early(t):
                    env={'HSA_TOOLS_LIB': late, 'HSA_LATE_US': us, 'GPU_MAX_HW_QUEUES': '1'})
         t.no_match('Assertion', r.both)
         t.equal(r.status, 0, r.show())
+
+
+def test_the_example(t):
+    """examples/stencil.hip, as scripts/demo shows it."""
+    need_hip()
+    example = os.path.join(BUILD, 'examples', 'stencil')
+    if not os.path.exists(example):
+        raise Skip('no hipcc')
+    r = t.tsdb('record', '--gpu', 'soft-amd', '-o', 't.sbt', '--', example)
+    t.match(r'^stencil: heat \d+, \d+: ok$', r.out)
+    r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'break kernel add_up', '-ex', 'replay continue', '-ex', 'bt', '-ex', 'replay enter', '-ex', 'stepi 3',
+               '-ex', 'info registers s0', 't.sbt')
+    t.match(r'^Breakpoint 1, #\d+ add_up<<<\(8,1,1\),\(256,1,1\)>>> stream 2$', r.out)
+    t.match(r'^#0 .*main \(\) at .*stencil\.hip:\d+$', r.out)
+    t.match(r'^%s0 ', r.out)
+    t.equal(r.status, 0, r.err)
+    t.match(r'^Verified\.$', t.tsdb('replay', '--verify', 't.sbt').out)
+    t.match(r'^No races in ', t.tsdb('races', 't.sbt').out)
+
+
+def test_questions_for_hardware(t):
+    """scripts/gpu-check --amd has an answer to each, and says of each where it was seen."""
+    need_hip()
+    check = os.path.join(SRC, 'scripts', 'gpu-check')
+    if not os.path.exists(os.path.join(BUILD, 'tests', 'amd', 'questions')):
+        raise Skip('no hipcc')
+    r = t.run([check, '--amd', '--soft', '--short', BUILD], timeout=120)
+    t.equal(r.status, 0, r.show())
+    *verdicts, last = r.out.splitlines()
+    t.equal(last, '0 questions without an answer', 'the end')
+    t.check(all(v.endswith(' (seen here on the software AMD GPU)') for v in verdicts), r.out)
+    for item, verdict in ('capture', 'calls are recorded'), ('placement, of itself', '8 of 8 '), ('restore', '.* all bytes right'), ('hashes', '.* all right'), \
+            ('overhead', r'[\d.]+ us a launch alone, [\d.]+ recorded'), ('timestamps', '.* within what the host saw'), ('faults, alone', 'the program ends'), \
+            ('faults, under tsdb', 'a stop at the kernel: in #8 wild<<<'), ('RCCL', ''), ('approximate, v_rcp_f32', r".*'s bits: yes, at most 0\.\d+ ulp"), \
+            ('matrix, mfma_f32_16x16x4f32', ".*'s bits: yes"):
+        t.match(f'^{item}: {verdict}', r.out)
 
 
 def test_variables_of_the_code(t):

@@ -30,6 +30,12 @@ $(HIP_TESTS): tests/programs/hip/%: tests/programs/hip/%.hip tests/programs/hip/
 tests/programs/hip/module_code.co: tests/programs/hip/module_code.hip
 	@$(MKDIR_P) tests/programs/hip
 	$(AM_V_GEN)$(HIPCC) $(HIP_FLAGS) --genco -o $@ $<
+# What scripts/gpu-check --amd asks a GPU.
+check_SCRIPTS += tests/amd/questions
+CLEANFILES += tests/amd/questions
+tests/amd/questions: tests/amd/questions.hip
+	@$(MKDIR_P) tests/amd
+	$(AM_V_GEN)$(HIPCC) --offload-arch=gfx90a -O2 -o $@ $< -ldl
 check_SCRIPTS += $(HIP_SUITE)
 CLEANFILES += $(HIP_SUITE)
 # Nothing contracted: the same roundings in the same places as in CUDA's twin. The compiler's shortcut for divisions is left out, since
@@ -49,7 +55,7 @@ $(HIP_TEST_TWINS): tests/programs/hip/twin/%: tests/programs/%.cu tests/programs
 	$(AM_V_GEN)$(HIP_TWIN) -o $@ $<
 endif
 # A tool that calls the HSA runtime's handlers late (tests/e2e/cases/hip.py).
-EXTRA_DIST += tests/stress/hsa-late.c
+EXTRA_DIST += tests/stress/hsa-late.c tests/amd/questions.hip
 if HAVE_HIP
 check_SCRIPTS += tests/stress/hsa-late.so
 CLEANFILES += tests/stress/hsa-late.so
