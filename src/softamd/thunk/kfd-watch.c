@@ -173,8 +173,27 @@ static void label(uint64_t l)
 	pthread_mutex_unlock(&watch.lock);
 }
 
-static void fill_side(
-	const struct kfd_watched *w, struct soft_race_side *to, const struct amd_race_side *from)
+/* A dispatch's code object, for the places of races. */
+struct code {
+	struct amd_image *image; /* NULL: not found */
+	uint64_t bias;
+};
+
+static void fill_source(const struct code *c, struct soft_race_side *to, uint64_t pc)
+{
+	const struct amd_function *f = amd_image_function(c->image, pc - c->bias);
+	const struct amd_line *l = amd_image_line(c->image, pc - c->bias);
+
+	if (f)
+		race_text(to->function, sizeof(to->function), f->name);
+	if (!l || !l->line)
+		return;
+	to->source_line = l->line;
+	race_text(to->file, sizeof(to->file), amd_image_file(c->image, l));
+}
+
+static void fill_side(const struct kfd_watched *w, const struct code *c, struct soft_race_side *to,
+	const struct amd_race_side *from)
 {
 	to->kind = (uint32_t)from->kind;
 	to->code = (uint32_t)(from->pc - w->entry);
@@ -182,6 +201,8 @@ static void fill_side(
 	memcpy(to->thread, from->item, sizeof(to->thread));
 	race_text(to->insn, sizeof(to->insn), from->insn);
 	race_text(to->function, sizeof(to->function), w->kernel);
+	if (c->image)
+		fill_source(c, to, from->pc);
 }
 
 static void race_place(char *dst, size_t n, const struct soft_race_side *s)
@@ -192,7 +213,11 @@ static void race_place(char *dst, size_t n, const struct soft_race_side *s)
 
 static void race_code(char *dst, size_t n, const struct soft_race_side *s)
 {
-	snprintf(dst, n, "code + 0x%x, %s", s->code, s->insn);
+	if (s->source_line)
+		snprintf(dst, n, "%s:%u, code + 0x%x, %s", s->file, s->source_line, s->code,
+			s->insn);
+	else
+		snprintf(dst, n, "code + 0x%x, %s", s->code, s->insn);
 }
 
 static const struct race_words words = {.say = kfd_say,
@@ -206,6 +231,10 @@ static void take_races(const struct kfd_watched *w)
 {
 	const char *doubt = amd_races_doubt(w->races);
 	struct amd_race found;
+	struct code c = {NULL, 0};
+
+	if (amd_races_get(w->races, 0, &found))
+		c.image = kfd_image_of(w->descriptor, &c.bias);
 
 	for (size_t k = 0; amd_races_get(w->races, k, &found); k++) {
 		struct soft_race r = {.label = w->label,
@@ -216,10 +245,11 @@ static void take_races(const struct kfd_watched *w)
 			.tier = (uint32_t)found.tier};
 
 		race_text(r.kernel, sizeof(r.kernel), w->kernel);
-		fill_side(w, &r.side[0], &found.side[0]);
-		fill_side(w, &r.side[1], &found.side[1]);
+		fill_side(w, &c, &r.side[0], &found.side[0]);
+		fill_side(w, &c, &r.side[1], &found.side[1]);
 		race_list_add(&r);
 	}
+	amd_image_free(c.image);
 	if (doubt)
 		race_list_doubt(w->kernel, doubt);
 }
@@ -324,6 +354,7 @@ void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 		return;
 	w->race = amd_races_observer(w->races);
 	w->entry = amd_entry_of(d);
+	w->descriptor = d->kernel_object;
 	kfd_kernel_name(d->kernel_object, w->kernel, sizeof(w->kernel));
 }
 

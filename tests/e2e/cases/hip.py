@@ -455,8 +455,8 @@ def test_a_fault_of_the_device_is_a_stop(t):
 def test_races_inside_kernels_are_found_in_a_replay(t):
     recorded_with_memory(t, 'races', 'barrier', 'wrong')
     r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay racecheck barrier', 't.sbt')
-    t.match(r'^  Race: 4 bytes of shared memory at \+512, 768 times\n    block \(0,0,0\) thread \(127,0,0\) reads: code \+ 0x[0-9a-f]+, ds_read_b32\n'
-            r'    block \(0,0,0\) thread \(128,0,0\) writes: code \+ 0x[0-9a-f]+, ds_write_b32\n1 race in #\d+\.$', r.out)
+    t.match(r'^  Race: 4 bytes of shared memory at \+512, 768 times\n    block \(0,0,0\) thread \(127,0,0\) reads: \S*races\.hip:17, code \+ 0x[0-9a-f]+, ds_read_b32\n'
+            r'    block \(0,0,0\) thread \(128,0,0\) writes: \S*races\.hip:14, code \+ 0x[0-9a-f]+, ds_write_b32\n1 race in #\d+\.$', r.out)
     t.equal(r.status, 3, 'the status')
     recorded_with_memory(t, 'races', 'barrier', 'right')
     r = t.tsdb('--batch', '-ex', 'replay start', '-ex', 'replay racecheck barrier', 't.sbt')
@@ -466,7 +466,7 @@ def test_races_inside_kernels_are_found_in_a_replay(t):
 
 def test_races_inside_kernels_of_a_program(t):
     r = session(t, 'races', 'set softgpu racecheck on', 'run', args=('groups', 'wrong'))
-    t.match(r'^groups\n  Race: 4 bytes of global memory at 0x[0-9a-f]+, 2 times\n    block \(0,0,0\) thread \(0,0,0\) writes: code \+ 0x[0-9a-f]+, global_store_dword\n'
-            r'    block \(1,0,0\) thread \(0,0,0\) reads: code \+ 0x[0-9a-f]+, s_load_dword$', r.out)
+    t.match(r'^groups\n  Race: 4 bytes of global memory at 0x[0-9a-f]+, 2 times\n    block \(0,0,0\) thread \(0,0,0\) writes: \S*races\.hip:28, code \+ 0x[0-9a-f]+, global_store_dword\n'
+            r'    block \(1,0,0\) thread \(0,0,0\) reads: \S*races\.hip:28, code \+ 0x[0-9a-f]+, s_load_dword$', r.out)
     r = session(t, 'races', 'set softgpu racecheck on', 'run', args=('groups', 'right'))
     t.no_match(r'Race', r.out)

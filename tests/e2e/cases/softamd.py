@@ -116,8 +116,8 @@ def test_races_inside_kernels(t):
         t.equal(r.out, 'done\n', name)
         for space, first, second in found:
             t.match(rf'^tsdb: soft-amd: race in _Z\d+{name}ILb0EEv\w+: \d bytes? of {space} at 0x[0-9a-f]+, unordered, \d+ times?$', r.err, name)
-            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: code \+ 0x[0-9a-f]+, {first}$', r.err, name)
-            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: code \+ 0x[0-9a-f]+, {second}$', r.err, name)
+            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: \S+/races\.hip:\d+, code \+ 0x[0-9a-f]+, {first}$', r.err, name)
+            t.match(rf'^    workgroup \(\d+,0,0\) work-item \(\d+,0,0\) \w+ it: \S+/races\.hip:\d+, code \+ 0x[0-9a-f]+, {second}$', r.err, name)
         r = hip(t, 'races', name, 'right', TSDB_SOFT_RACECHECK='1')
         t.equal((r.out, r.err, r.status), ('done\n', '', 0), f'{name}, right')
 
