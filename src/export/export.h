@@ -24,6 +24,7 @@ struct export_format {
 	bool needs_times; /* refused when the trace has no GPU times */
 	bool one_rank;	  /* its readers want a file for each rank */
 	bool states;	  /* says what streams did, piece by piece */
+	bool memory;	  /* says how much is allocated */
 	bool races;	  /* draws the races that it is given, and compares two runs */
 	struct err *(*write)(struct export_job *j);
 };

@@ -22,6 +22,13 @@ enum export_what {
 };
 enum { EXPORT_WAITS_MAX = 16 };
 
+/* What is allocated on a device, as `info devices` has it. */
+struct export_memory {
+	uint32_t device;
+	uint64_t bytes;
+};
+enum { EXPORT_DEVICES_MAX = 256 };
+
 struct export_event {
 	const struct sbt_cmd *c;
 	enum export_what what;
@@ -39,6 +46,9 @@ struct export_event {
 	 * formats with states. */
 	const struct stream_span *spans;
 	unsigned nspans;
+	/* Devices on which it changed how much is allocated; for formats with memory. */
+	const struct export_memory *memory;
+	unsigned nmemory;
 };
 /* As the state machine calls it: "Idle", "Wait", "Dispatch Pending", "Running". */
 const char *export_doing_name(enum stream_doing what);

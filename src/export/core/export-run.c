@@ -11,30 +11,31 @@
 
 enum { FLUSH_AT = 1 << 16 };
 
-#define FORMAT(name, suffix, weighted, needs_times, one_rank, states, races, doc)                  \
+#define FORMAT(name, suffix, weighted, needs_times, one_rank, states, memory, races, doc)          \
 	{                                                                                          \
-#name, suffix, doc, weighted, needs_times, one_rank, states, races, export_##name  \
+#name, suffix, doc, weighted, needs_times, one_rank, states, memory, races,        \
+			export_##name                                                              \
 	}
 const struct export_format export_formats[] = {
-	FORMAT(perfetto, "pftrace", false, true, false, true, true,
+	FORMAT(perfetto, "pftrace", false, true, false, true, true, true,
 		"Perfetto's timeline: ui.perfetto.dev, trace_processor"),
-	FORMAT(kineto, "kineto.json", false, true, true, false, false,
+	FORMAT(kineto, "kineto.json", false, true, true, false, false, false,
 		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler"),
-	FORMAT(pprof, "pb.gz", false, false, false, false, false,
+	FORMAT(pprof, "pb.gz", false, false, false, false, false, false,
 		"pprof's profile: go tool pprof, Parca, Pyroscope"),
-	FORMAT(folded, "folded", true, false, false, false, false,
+	FORMAT(folded, "folded", true, false, false, false, false, false,
 		"folded stacks, one a line: flamegraph.pl, inferno"),
-	FORMAT(flamegraph, "svg", true, false, false, false, false,
+	FORMAT(flamegraph, "svg", true, false, false, false, false, false,
 		"a flame graph that opens in a browser"),
-	FORMAT(speedscope, "speedscope.json", true, false, false, false, false,
+	FORMAT(speedscope, "speedscope.json", true, false, false, false, false, false,
 		"speedscope's profile: speedscope.app"),
-	FORMAT(hatchet, "hatchet.json", false, false, false, false, false,
+	FORMAT(hatchet, "hatchet.json", false, false, false, false, false, false,
 		"a calling context tree, as Hatchet's and Thicket's literals"),
-	FORMAT(csv, "csv", false, false, false, false, false,
+	FORMAT(csv, "csv", false, false, false, false, false, false,
 		"a line for each command: spreadsheets, pandas"),
-	FORMAT(sqlite, "sqlite", false, false, true, true, false,
+	FORMAT(sqlite, "sqlite", false, false, true, true, false, false,
 		"a database: sqlite3, queries made for Nsight Systems' export"),
-	{NULL, NULL, NULL, false, false, false, false, false, NULL},
+	{NULL, NULL, NULL, false, false, false, false, false, false, NULL},
 };
 
 const struct export_format *export_format(const char *name)

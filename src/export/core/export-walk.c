@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/id-table.h"
 #include "export/core/export-job.h"
+#include "state/state.h"
 #include "symbols/host-stack.h"
 
 enum { TELL_EVERY = 4096, RANGES_MAX = 32 };
@@ -39,6 +40,8 @@ struct export_walk {
 	struct sbt_cmd on_set; /* the command with times of the set's clock */
 	struct id_table kernels, contexts, streams, events, threads, stacks, devices;
 	struct export_event now;
+	struct state *memory; /* what is allocated, for formats with memory */
+	struct export_memory told[EXPORT_DEVICES_MAX], changed[EXPORT_DEVICES_MAX];
 	struct stream_time *time;
 	struct stream_span spans[STREAM_SPANS];
 	uint64_t begin, of, since;
@@ -497,6 +500,44 @@ static bool next_unended(struct export_walk *w)
 	return false;
 }
 
+/* --- what is allocated --- */
+
+/* The devices whose allocations are others than an event had last; returns how many. */
+static unsigned memory_changes(struct export_walk *w)
+{
+	struct state_device is;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < EXPORT_DEVICES_MAX && state_device(w->memory, i, &is); i++) {
+		if (w->told[i].bytes == is.alloc_bytes)
+			continue;
+		w->told[i] = (struct export_memory){is.device, is.alloc_bytes};
+		w->changed[n++] = w->told[i];
+	}
+	return n;
+}
+
+/* Objects alone change it; an allocation in a stream's order counts from its call on, as no other
+ * command would let the stream get there. */
+static struct err *see_memory(struct export_walk *w, const struct sbt_cmd *c)
+{
+	struct sbt_cmd now;
+
+	if (c->kind != SBT_CAPTURE_BEGIN && sbt_kind(c->kind)->cls != SBT_CLASS_OBJECT)
+		return NULL;
+	now = *c;
+	if (c->kind == SBT_ALLOC)
+		now.u.alloc.stream = SBT_NO_ID;
+	else if (c->kind == SBT_FREE)
+		now.u.free.stream = SBT_NO_ID;
+	TRY(state_apply(w->memory, &now));
+	if ((c->kind == SBT_ALLOC || c->kind == SBT_FREE) && w->now.c == c) {
+		w->now.nmemory = memory_changes(w);
+		w->now.memory = w->changed;
+	}
+	return NULL;
+}
+
 static void convert(const struct export_source *s, uint64_t *ns)
 {
 	if (*ns)
@@ -536,6 +577,8 @@ static struct err *step(struct export_job *j, bool *ret)
 	if (j->ask->format->states)
 		spans = stream_time_take(w->time, c, w->spans);
 	*ret = take(j, c);
+	if (j->ask->format->memory)
+		TRY(see_memory(w, c));
 	if (spans && w->now.c == c) {
 		w->now.spans = w->spans;
 		w->now.nspans = spans;
@@ -587,6 +630,7 @@ struct err *export_begin(struct export_job *j, unsigned source)
 	w->stacks.size = sizeof(struct export_stack *);
 	w->devices.size = sizeof(struct sbt_cmd_device);
 	w->time = stream_time_new();
+	w->memory = j->ask->format->memory ? state_new() : NULL;
 	j->walks[source] = w;
 	j->source = source;
 	j->meta = sbt_reader_meta(source_of(j)->r);
@@ -604,6 +648,8 @@ static void walk_free(struct export_walk *w)
 	if (w->cursor)
 		sbt_cursor_close(w->cursor);
 	stream_time_free(w->time);
+	if (w->memory)
+		state_free(w->memory);
 	free(w->kernels.at);
 	free(w->contexts.at);
 	free(w->streams.at);

@@ -38,6 +38,7 @@ enum {
 	EVENT_CATEGORY = 3,
 	EVENT_NAME = 10,
 	EVENT_COUNTER = 30,
+	EVENT_REAL = 44,
 	EVENT_FLOW = 47,
 	EVENT_CORRELATION = 52,
 	EVENT_STACK = 56,
@@ -76,7 +77,11 @@ enum perfetto_track {
 	TRACK_OF_QUEUE,
 	TRACK_OF_STATE,
 	TRACK_OF_RACES,
-	TRACK_OF_PAIRS
+	TRACK_OF_PAIRS,
+	TRACK_OF_BUSY,
+	TRACK_OF_DEPTH,
+	TRACK_OF_RATE,
+	TRACK_OF_MEMORY
 };
 
 /* Texts that go out once. */
@@ -97,7 +102,8 @@ struct perfetto {
 	bool stages_told[4], begun;
 	struct perfetto_queue *queues; /* by stream */
 	uint32_t nqueues;
-	struct race_end *ends; /* of races, by seq */
+	struct perfetto_device *devices; /* their counters; NULL: none so far */
+	struct race_end *ends;		 /* of races, by seq */
 	size_t nends;
 	struct pair_end *paired; /* commands that the other run has, by seq */
 	struct id_marks pair_tracks;
@@ -123,6 +129,10 @@ uint64_t perfetto_stage(struct perfetto *p, enum export_what what);
 uint64_t perfetto_lane(struct perfetto *p, uint32_t stream);
 uint64_t perfetto_context(struct perfetto *p, uint32_t ctx);
 
+/* Writes what is to be counted of a command, by device. */
+void perfetto_counters_put(struct perfetto *p, const struct export_event *ev);
+/* After the last command of the source. */
+void perfetto_counters_end(struct perfetto *p);
 /* Learns which races are asked for; once for a source. */
 void perfetto_races_begin(struct perfetto *p);
 /* Writes what this command has of them. */

@@ -2,8 +2,8 @@
  *
  * Perfetto's trace: a lane for each stream, made of GPU render stages, which carry the launch and
  * what they waited for; host threads with waits, ranges and calls, which point to the work that
- * they submitted by correlation id; call stacks weighted by GPU time; and how many commands each
- * stream holds.
+ * they submitted by correlation id; call stacks weighted by GPU time; how many commands each
+ * stream holds; and counters of devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +248,7 @@ static void end_source(struct perfetto *p)
 		free(p->queues[i].ends);
 	}
 	free(p->queues);
+	perfetto_counters_end(p);
 	perfetto_free(p);
 	*p = (struct perfetto){.j = p->j, .source = p->source};
 }
@@ -272,6 +273,7 @@ static struct err *put_all(struct perfetto *p)
 		put_host(p, ev);
 		if (ev->timed && ev->what <= EXPORT_FILL)
 			put_gpu(p, ev);
+		perfetto_counters_put(p, ev);
 		perfetto_races_put(p, ev);
 		perfetto_pairs_put(p, ev);
 		TRY(export_flush_some(p->j));

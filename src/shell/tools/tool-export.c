@@ -15,12 +15,13 @@
 #include "export/export.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/export-pair.h"
+#include "shell/tools/open-ui.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb export FORMAT FILE [RANGE | FILE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes] [--races]"
+	"Use: tsdb export FORMAT FILE [RANGE | FILE] [-o FILE|-] [--stream N] [--rank N] [--weight gpu|count|bytes] [--races] [--open]"
 
 enum { ALL_RANKS = -1 };
 
@@ -31,7 +32,7 @@ struct tool_export {
 	struct sbt_reader *second; /* of it */
 	struct export_pairs pairs;
 	int64_t rank; /* ALL_RANKS: --rank was not given */
-	bool ranged, want_races;
+	bool ranged, want_races, open;
 	struct export_race *races;
 	struct ranks *set; /* NULL: the file is a trace */
 	struct export_source *sources;
@@ -84,6 +85,10 @@ static struct err *take_word(struct tool_export *x, const char *w)
 		x->want_races = true;
 		return NULL;
 	}
+	if (!strcmp(w, "--open")) {
+		x->open = true;
+		return NULL;
+	}
 	if (*w == '-')
 		return usage("export has no option %s", w);
 	if (!x->ask.format) {
@@ -126,6 +131,16 @@ static struct err *can_draw_races(const struct tool_export *x)
 	return NULL;
 }
 
+static struct err *can_open(const struct tool_export *x)
+{
+	if (strcmp(x->ask.format->name, "perfetto"))
+		return err_new(ERR_USAGE, "--open is for perfetto; %s has no page to open it",
+			x->ask.format->name);
+	return x->output && !strcmp(x->output, "-")
+		       ? usage("--open needs a file, not standard output%s", "")
+		       : NULL;
+}
+
 static struct err *take_options(struct tool_export *x, int argc, char **argv)
 {
 	static const char *const valued[] = {"-o", "--stream", "--rank", "--weight", NULL};
@@ -141,6 +156,8 @@ static struct err *take_options(struct tool_export *x, int argc, char **argv)
 		return no_format("");
 	if (x->want_races)
 		TRY(can_draw_races(x));
+	if (x->open)
+		TRY(can_open(x));
 	if (x->other)
 		TRY(can_compare(x));
 	return x->file ? NULL : usage("export needs a trace%s", "");
@@ -268,6 +285,8 @@ static struct err *write_all(struct session *s, struct tool_export *x, struct ex
 	x->ask.nsources = x->nsources;
 	TRY(output_name(x, NULL, &path));
 	e = write_one(s, x, path, r);
+	if (!e && x->open && !r->interrupted)
+		e = open_in_ui(path, &interrupt_flag);
 	free(path);
 	return e;
 }

@@ -444,7 +444,7 @@ const struct tool tools[] = {
 		"tsdb extract app.sbt --kernel scale --nth 3 -o scale3\n", true},
 	{"export", tool_export,
 		"FORMAT FILE [RANGE | FILE] [-o FILE|-] [--stream N] [--rank N] "
-		"[--weight gpu|count|bytes] [--races]",
+		"[--weight gpu|count|bytes] [--races] [--open]",
 		"a trace as perfetto, kineto, pprof, flamegraph, csv and others",
 		"tsdb export perfetto app.sbt\n"
 		"tsdb export perfetto before.sbt after.sbt -o both.pftrace\n"

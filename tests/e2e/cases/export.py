@@ -2,11 +2,13 @@
 """tsdb export: each format is read by an outside reader, or by its own published rules, and compared with `view --json`."""
 import csv
 import gzip
+import http.client
 import io
 import json
 import os
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import xml.etree.ElementTree as ET
@@ -18,7 +20,8 @@ WORK = ('launch', 'graph_launch', 'copy', 'fill')
 
 
 def recorded(t, prog='pipeline', *args, times=True):
-    t.equal(t.record(prog, *args, options=['--timestamps'] if times else []).status, 0, 'record')
+    r = t.record(prog, *args, options=['--timestamps'] if times else [])
+    t.check(r.status == 0 or prog == 'race_demo', f'record: {r.err}')  # race_demo's status says whether it noticed its race
 
 
 def commands(t):
@@ -64,7 +67,7 @@ def decode(t, name, message, data):
             stack.pop()
         else:
             field, value = line.split(': ', 1)
-            stack[-1].append((field, value[1:-1] if value[0] == '"' else int(value)))
+            stack[-1].append((field, value[1:-1] if value[0] == '"' else int(value) if re.fullmatch(r'-?\d+', value) else float(value)))
     return stack[0]
 
 
@@ -158,10 +161,132 @@ def test_perfetto(t):
     waits_of_host = [v for _, v in events if event.get(value(v, 'name_iid')) == 'wait']
     t.equal(len(waits_of_host), sum(c['kind'] == 'sync' for c in cmds.values()), 'waits of the host')
     check_states(t, work, packets, events)
-    counts = {}
+    counts = counters(packets, events)
+    streams = {name: [v for _, v in c] for name, c in counts.items() if name.startswith('stream')}
+    t.check(streams and all(c[-1] == 0 and min(c) == 0 and max(c) > 0 for c in streams.values()), f'streams fill and empty: {streams}')
+    check_device(t, counts)
+
+
+def counters(packets, events):
+    """{name of a counter: [(time, value)]} in order of time."""
+    names = {value(d, 'uuid'): value(d, 'name') for p in packets for d in values(p, 'track_descriptor') if values(d, 'counter')}
+    out = {}
     for at, v in sorted(((at, v) for at, v in events if value(v, 'type') == 4), key=lambda x: x[0]):
-        counts.setdefault(value(v, 'track_uuid'), []).append(value(v, 'counter_value'))
-    t.check(counts and all(c[-1] == 0 and min(c) == 0 and max(c) > 0 for c in counts.values()), f'streams fill and empty: {counts}')
+        real = value(v, 'double_counter_value')
+        out.setdefault(names[value(v, 'track_uuid')], []).append((at, value(v, 'counter_value') if real is None else real))
+    return out
+
+
+def integral(steps):
+    """Of a counter that keeps each value until the next one."""
+    return sum(v * (then - at) for (at, v), (then, _) in zip(steps, steps[1:]))
+
+
+def check_device(t, counts):
+    """What counters of the device add up to is what stats has."""
+    stats = json.loads(t.tsdb('stats', 't.sbt', '--json').out)
+    device = stats['device_list'][0]
+    use, c = device['use'], {name.split(': ')[1]: steps for name, steps in counts.items() if name.startswith('device 0: ')}
+    t.equal(set(c), {'utilisation, %', 'commands submitted', 'copies and fills, bytes per second', 'bytes allocated'}, 'counters of the device')
+    busy = integral(c['utilisation, %']) / 100
+    t.check(abs(busy - use['busy_ns']) < 2, f'busy for {busy}, stats: {use["busy_ns"]}')
+    t.check(all(0 <= v <= 100.0001 for _, v in c['utilisation, %']), 'per cent')
+    t.equal(max(v for _, v in c['commands submitted']), use['depth_most'], 'the deepest queue')
+    moved = integral(c['copies and fills, bytes per second']) / 1e9
+    total = sum(x['bytes'] for x in stats['copies_by'] if x['timed'])
+    t.check(abs(moved - total) <= 1 + total / 1e6, f'{moved} bytes moved, stats: {total}')
+    memory = [v for _, v in c['bytes allocated']]
+    t.equal((max(memory), memory[-1]), (device['alloc_peak'], device['alloc_bytes']), 'memory')
+    for name in set(c) - {'bytes allocated'}:
+        t.equal(c[name][-1][1], 0, f'{name} at the end')
+
+
+def test_perfetto_counters(t):
+    """The same of a longer run, in which idle time passes and windows grow."""
+    recorded(t, 'transformer')
+    packets = values(decode(t, 'perfetto.proto', 'Trace', export(t, 'perfetto')), 'packet')
+    events = [(value(p, 'timestamp'), v) for p in packets for v in values(p, 'track_event')]
+    counts = counters(packets, events)
+    check_device(t, counts)
+    t.check(sum(len(c) for name, c in counts.items() if name.startswith('device')) < 5 * 3 * 4096, 'how many there are is bounded')
+
+
+def ask(path, method='GET', host='127.0.0.1:9001', **headers):
+    """(status, headers, body) of a request to the port of --open."""
+    c = http.client.HTTPConnection('127.0.0.1', 9001, timeout=60)
+    c.putrequest(method, path, skip_host=True)
+    for name, text in {'Host': host, **headers}.items():
+        c.putheader(name, text)
+    c.endheaders()
+    r = c.getresponse()
+    out = r.status, dict(r.getheaders()), r.read()
+    c.close()
+    return out
+
+
+PAGE = 'https://ui.perfetto.dev'
+
+
+def check_refused(t, path):
+    """What the server gives to nobody."""
+    for what, words in (('another page', {'Origin': 'https://evil.example'}), ('a page from a file', {'Origin': 'null'}), ('a page like it', {'Origin': PAGE + '.evil.example'}),
+                        ('another name of this machine', {'host': 'evil.example:9001'}), ('two origins', {'Origin': PAGE + ' https://evil.example'})):
+        got = ask(path, **words)
+        t.equal((got[0], got[2], 'Access-Control-Allow-Origin' in got[1]), (403, b'', False), what)
+    t.equal(ask('/a%20b%26c.pftrace', Origin=PAGE)[0], 404, 'without the word')
+    t.equal(ask(path + '/../x', Origin=PAGE)[0], 404, 'another path')
+    t.equal(ask(path, 'POST', Origin=PAGE)[0], 405, 'another method')
+    for rubbish in (b'\0\0\0', b'GET\r\n\r\n', b'x' * 9000, b'GET / HTTP/1.1\r\n\r\n'):
+        with socket.create_connection(('127.0.0.1', 9001), timeout=60) as c:
+            try:
+                c.sendall(rubbish)
+                c.shutdown(socket.SHUT_WR)
+                while c.recv(100):
+                    pass
+            except OSError:
+                pass  # it has hung up
+
+
+def free_port(t):
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(('127.0.0.1', 9001))
+        except OSError as e:
+            raise e2e.Skip('port 9001 is in use') from e
+        s.listen()
+        t.sentence(t.tsdb('export', 'perfetto', 't.sbt', '-o', 'x', '--open'), 'cannot listen on 127.0.0.1:9001')
+
+
+def test_open(t):
+    """The file is served once, whole, from the loopback address, to Perfetto's page and to nobody who asks from elsewhere."""
+    recorded(t)
+    free_port(t)
+    os.mkfifo(t.path('asked'))
+    with open(t.path('xdg-open'), 'w', encoding='utf-8') as f:
+        f.write(f'#!/bin/sh\nprintf %s "$1" >{t.path("asked")}\n')
+    os.chmod(t.path('xdg-open'), 0o755)
+    env = {**t.environment(), 'PATH': f'{t.dir}:{os.environ["PATH"]}'}
+    with subprocess.Popen([e2e.tsdb_path(), 'export', 'perfetto', 't.sbt', '-o', 'a b&c.pftrace', '--open'], cwd=t.dir, env=env, stderr=subprocess.DEVNULL) as p:
+        try:
+            with open(t.path('asked'), encoding='utf-8') as f:
+                url = f.read()
+            m = re.fullmatch(r'https://ui\.perfetto\.dev/#!/\?url=http://127\.0\.0\.1:9001(/[0-9a-f]{16}/a%20b%26c\.pftrace)', url)
+            t.check(m, f'the address {url}')
+            check_refused(t, m[1])
+            got = ask(m[1], 'OPTIONS', Origin=PAGE, **{'Access-Control-Request-Private-Network': 'true'})
+            t.equal((got[0], got[1].get('Access-Control-Allow-Origin'), got[1].get('Access-Control-Allow-Private-Network')), (204, PAGE, 'true'), 'what the browser asks first')
+            t.equal(p.poll(), None, 'it still waits for the page')
+            got = ask(m[1], Origin=PAGE)
+            with open(t.path('a b&c.pftrace'), 'rb') as f:
+                t.equal((got[0], got[1]['Access-Control-Allow-Origin'], got[2]), (200, PAGE, f.read()), 'the file')
+            t.equal(p.wait(60), 0, 'it ends')
+        finally:
+            p.kill()
+    with socket.socket() as s:
+        t.check(s.connect_ex(('127.0.0.1', 9001)), 'the port is closed')
+    t.sentence(t.tsdb('export', 'csv', 't.sbt', '--open'), '--open is for perfetto')
+    t.sentence(t.tsdb('export', 'perfetto', 't.sbt', '-o', '-', '--open'), '--open needs a file')
 
 
 def test_perfetto_races(t):
