@@ -325,7 +325,8 @@ RMW_EXT(ptx_add_f32, uint32_t, ptx_f2u(ptx_canon(ptx_u2f(old) + ptx_u2f((uint32_
  */
 RMW_EXT(ptx_add_f32_ftz, uint32_t,
 	ptx_f2u(ptx_flush(ptx_canon(ptx_flush(ptx_u2f(old)) + ptx_flush(ptx_u2f((uint32_t)b))))))
-RMW(rmw_add_f64, uint64_t, ptx_d2u(ptx_u2d(old) + ptx_u2d(b)))
+/* Of two NaNs the one in memory stays. */
+RMW(rmw_add_f64, uint64_t, ptx_d2u(ptx_nan2(ptx_u2d(old) + ptx_u2d(b), ptx_u2d(b), ptx_u2d(old))))
 
 static const struct {
 	unsigned mod;
