@@ -141,6 +141,29 @@ def wrong_lines(coverage):
                 yield "%s: %s" % ("noted" if "never" in line else "not noted", line)
 
 
+TRAPPED = """static int a[4] = {1, 2, 3, 4}, b = 7;
+int main(int n, char **unused)
+{
+\tint sum = 0;
+\tfor (int i = 0; i LESS 4; i++)
+\t\tsum += a[i] << (n + SHIFT);
+\treturn sum == b;
+}
+"""
+
+
+def wrong_traps(mutate):
+    """What scripts/mutate compiles with traps that ends by itself and should not, or does not and should."""
+    with tempfile.TemporaryDirectory() as root:
+        for less, shift, ends in ("<", "3", True), ("<=", "3", False), ("<", "31", False):
+            write(root, "trapped.c", TRAPPED.replace("LESS", less).replace("SHIFT", shift))
+            program = os.path.join(root, "trapped")
+            subprocess.run(["gcc", "-O1", "-w", os.path.join(root, "trapped.c"), "-o", program] + mutate.TRAPS.split(), check=True)
+            code = subprocess.run([program], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))).returncode
+            if (code >= 0) != ends:
+                yield "i %s 4, << %s: %d" % (less, shift, code)
+
+
 def main():
     mutate = script("mutate")
     equal = mutate.equal_mutants(ROOT)
@@ -149,7 +172,7 @@ def main():
         if os.path.exists(os.path.join(ROOT, path)):
             known |= {mutate.name_of(ROOT, m) for m in mutate.mutants_of(ROOT, path)}
     stale = [e for e in equal if e not in known or not equal[e].strip()]
-    print("1..3")
+    print("1..4")
     for path, function, line, changed in stale:
         print("# %s %s: no such line, change or reason\n#   -%s\n#   +%s" % (path, function, line, changed))
     print("%sok 1 - every entry of tests/mutants-equal is about a line that is there" % ("not " if stale else ""))
@@ -165,7 +188,15 @@ def main():
         print("%sok 3 - what was executed is noted, however a process ends" % ("not " if lost else ""))
     else:
         print("ok 3 - what was executed is noted, however a process ends # SKIP needs gcc, objdump and readelf")
-    sys.exit(bool(stale or wrong or lost))
+    traps = []
+    if shutil.which("gcc"):
+        traps = list(wrong_traps(mutate))
+        for what in traps:
+            print("# %s" % what)
+        print("%sok 4 - a mutant that does what C does not define is ended" % ("not " if traps else ""))
+    else:
+        print("ok 4 - a mutant that does what C does not define is ended # SKIP needs gcc")
+    sys.exit(bool(stale or wrong or lost or traps))
 
 
 main()
