@@ -26,6 +26,15 @@ check-loop:
 		echo "loop $$i: $$(sed -n 's/^# PASS: *//p' check-loop.log | tail -n 1) passed"; done
 CLEANFILES += check-loop.log libptxtest.a
 
+# Random requests to `tsdb dap`, sessions of a seed each: make fuzz-dap [DAP_SESSIONS=100] [DAP_SEED=1]
+DAP_SESSIONS = 100
+DAP_SEED = 1
+.PHONY: fuzz-dap
+fuzz-dap: tsdb examples/race_demo
+	./tsdb record --gpu soft -o fuzz-dap.sbt examples/race_demo || test -s fuzz-dap.sbt
+	python3 $(srcdir)/tests/dap/fuzz.py ./tsdb fuzz-dap.sbt --seed $(DAP_SEED) --sessions $(DAP_SESSIONS)
+CLEANFILES += fuzz-dap.sbt
+
 # Attaching 500 times and being killed 200 times, as the project promises: many minutes.
 .PHONY: soak-attach
 soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)

@@ -13,7 +13,8 @@ import sys
 from e2e import SRC, Skip, program, tsdb_path
 
 sys.path.insert(0, os.path.join(SRC, 'tests', 'dap'))
-from client import Client, Gone, Refused  # noqa: E402 (the path is set above)
+import fuzz  # noqa: E402 (the path is set above)
+from client import Client, Gone, Refused  # noqa: E402
 
 SOURCE = os.path.join(SRC, 'examples', 'race_demo.cu')
 TABLES = {}
@@ -768,3 +769,26 @@ def test_the_extension_names_what_it_has(t):
         begin = f.read()
     for name in package['contributes']['debuggers'][0]['configurationAttributes']['launch']['properties']:
         t.check(f'"{name}"' in begin, f'launch has no argument {name}')
+
+
+# --- a client by others, and random requests ---
+
+def test_a_client_by_others(t):
+    node, npm = shutil.which('node'), shutil.which('npm')
+    if not node or not npm:
+        raise Skip('node and npm are not there')
+    path = os.environ.get('NODE_PATH') or subprocess.run([npm, 'root', '-g'], capture_output=True, text=True, check=False).stdout.strip()
+    env = {**t.environment(), 'NODE_PATH': path}
+    if subprocess.run([node, '-e', 'require.resolve("@vscode/debugadapter-testsupport")'], env=env, capture_output=True, check=False).returncode:
+        raise Skip("npm's @vscode/debugadapter-testsupport is not installed")
+    recorded(t)
+    r = subprocess.run([node, os.path.join(SRC, 'tests/dap/testsupport.js'), tsdb_path(), t.path('race.sbt'), os.path.realpath(SOURCE), str(line_of('consume<<<'))],
+                       env=env, capture_output=True, text=True, check=False, timeout=60)
+    t.equal((r.returncode, r.stdout.strip()), (0, 'ok'), r.stderr)
+
+
+def test_random_requests(t):
+    """A short session; `make fuzz-dap` has long ones."""
+    recorded(t)
+    for seed in (1, 2):
+        t.equal(fuzz.run([tsdb_path()], t.path('race.sbt'), seed, 60, False, cwd=t.dir, env=t.environment()), None, f'seed {seed}')
