@@ -158,6 +158,25 @@ struct err *dap_ask(struct dap *d, json_t **ret, const char *fmt, ...)
 	return e;
 }
 
+void dap_check_session(struct dap *d)
+{
+	ts_answer *a = NULL;
+	int r;
+
+	if (!d->session)
+		return;
+	dap_asking(d, true);
+	r = ts_ask(&a, d->session, "");
+	dap_asking(d, false);
+	ts_answer_free(a);
+	if (!r)
+		return;
+	dap_end_session(d);
+	d->phase = DAP_ENDED;
+	link_flush_program(d->link);
+	link_event(d->link, "terminated", NULL);
+}
+
 struct err *dap_needs_replay(const struct dap *d, const char *what)
 {
 	if (d->replays)

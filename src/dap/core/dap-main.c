@@ -38,6 +38,8 @@ static void answer_error(struct dap *d, const json_t *request, struct err *e, co
 {
 	char *whole = xasprintf("%s%s%s", e->what, e->cure ? ". " : "", e->cure ? e->cure : "");
 	json_t *m = answer_to(request, false), *text = link_text(whole, strlen(whole));
+	const char *name = json_string_value(json_object_get(request, "command"));
+	const bool evaluates = !strcmp(name, "evaluate"); /* its errors are shown in their place */
 
 	if (e->code == ERR_INTERRUPTED)
 		message = "cancelled";
@@ -47,7 +49,7 @@ static void answer_error(struct dap *d, const json_t *request, struct err *e, co
 		json_object_set(m, "message", text);
 	json_object_set_new(m, "body",
 		json_pack("{s:{s:i, s:s, s:{s:o}, s:b}}", "error", "id", (int)e->code, "format",
-			"{text}", "variables", "text", text, "showUser", 1));
+			"{text}", "variables", "text", text, "showUser", !evaluates));
 	link_send(d->link, m);
 	free(whole);
 	err_free(e);
@@ -76,8 +78,8 @@ static void begin_progress(struct dap *d)
 		return;
 	snprintf(id, sizeof id, "request-%lld", (long long)of);
 	link_event(d->link, "progressStart",
-		json_pack("{s:s, s:s, s:I, s:b}", "progressId", id, "title", d->progress_title,
-			"requestId", of, "cancellable", 1));
+		json_pack("{s:s, s:s, s:I, s:b}", "progressId", id, "title",
+			atomic_load(&d->progress_title), "requestId", of, "cancellable", 1));
 }
 
 /* --- what the listener does --- */
@@ -170,7 +172,7 @@ static void dispatch(struct dap *d, const json_t *request)
 		return;
 	}
 	body = json_object();
-	d->progress_title = r->name;
+	atomic_store(&d->progress_title, r->name);
 	e = r->run(d, args, body);
 	end_progress(d);
 	if (e) {

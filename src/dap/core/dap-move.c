@@ -81,7 +81,9 @@ void dap_move_now(struct dap *d)
 		link_output(d->link, "important", said, strlen(said));
 		free(said);
 	}
-	if (!d->leaves)
+	if (e && !d->leaves)
+		dap_check_session(d);
+	if (!d->leaves && d->phase != DAP_ENDED)
 		dap_tell_stop(d, m.reason, m.thread, e ? e->what : text);
 	err_free(e);
 	free(text);
@@ -132,12 +134,23 @@ static json_t *first_line(const char *text)
 	return n ? link_text(text, n) : NULL;
 }
 
+/* As the system's shell has it: 128 + the signal that ended the program. */
+static json_int_t exit_code(struct dap *d)
+{
+	json_int_t code = json_integer_value(json_object_get(d->stop, "exit_code"));
+	json_t *program = NULL;
+
+	if (!strcmp(stop_word(d), "killed")) {
+		err_free(dap_ask(d, &program, "info program --json"));
+		code = 128 + json_integer_value(json_object_get(program, "exit_signal"));
+		json_decref(program);
+	}
+	return code;
+}
+
 static void tell_ended(struct dap *d)
 {
-	const json_int_t code = json_integer_value(json_object_get(d->stop, "exit_code"));
-	const bool killed = !strcmp(stop_word(d), "killed");
-
-	link_event(d->link, "exited", json_pack("{s:I}", "exitCode", killed ? 128 : code));
+	link_event(d->link, "exited", json_pack("{s:I}", "exitCode", exit_code(d)));
 	d->phase = DAP_ENDED;
 	if (d->then_replay)
 		dap_replay_recorded(d);

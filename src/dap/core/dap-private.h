@@ -96,14 +96,14 @@ struct dap {
 
 	/* Shared with the listener. */
 	pthread_mutex_t ask_lock;
-	ts_session *asked;	    /* that is being waited for; under the lock */
-	atomic_bool moves;	    /* a move is under way; else a request */
-	atomic_bool may_break;	    /* ... in which there may be short stops */
-	atomic_bool breaks;	    /* there is one: requests wait for it */
-	atomic_bool pauses, ends;   /* the client wants the move to end, or everything */
-	atomic_llong cancelled;	    /* the request that the client wants no answer of; 0: none */
-	atomic_llong progress;	    /* the request that progress is shown of; 0: none */
-	const char *progress_title; /* of the request that is being worked at */
+	ts_session *asked;	  /* that is being waited for; under the lock */
+	atomic_bool moves;	  /* a move is under way; else a request */
+	atomic_bool may_break;	  /* ... in which there may be short stops */
+	atomic_bool breaks;	  /* there is one: requests wait for it */
+	atomic_bool pauses, ends; /* the client wants the move to end, or everything */
+	atomic_llong cancelled;	  /* the request that the client wants no answer of; 0: none */
+	atomic_llong progress;	  /* the request that progress is shown of; 0: none */
+	_Atomic(const char *) progress_title; /* of the request that is being worked at */
 };
 
 /* --- one request: core/dap-table.c --- */
@@ -138,6 +138,8 @@ struct err *dap_ask(struct dap *d, json_t **ret, const char *fmt, ...) TS_PRINTF
 void dap_end_session(struct dap *d);
 /* The error in ts_error(). */
 struct err *dap_session_error(int result) TS_CHECK;
+/* When the session's process has ended: tells the client so. */
+void dap_check_session(struct dap *d);
 /* What stands between the two can be interrupted. */
 void dap_asking(struct dap *d, bool asking);
 /* For the listener: ends what the other thread waits for. */

@@ -27,6 +27,8 @@ static struct err *run_typed(struct dap *d, const char *line, json_t *body)
 	e = dap_line(d, &text, "%s", line);
 	if (d->stopped_now && d->phase != DAP_RUNNING)
 		d->then = tell_typed_stop;
+	else if (d->phase != DAP_RUNNING)
+		d->then = dap_check_session; /* it may have been `quit` */
 	if (!e)
 		json_object_set_new(body, "result", link_text(text, strlen(text)));
 	json_object_set_new(body, "variablesReference", json_integer(0));

@@ -8,7 +8,7 @@
 #include "dap/core/dap-private.h"
 
 enum {
-	SEARCHED_MAX = 100000, /* commands that `gotoTargets` looks at */
+	SEARCHED_MAX = 20000, /* commands that `gotoTargets` looks at */
 	TARGETS_MAX = 200,
 };
 
@@ -275,6 +275,14 @@ static void add_target(json_t *targets, const json_t *command, json_int_t line)
 	free(label);
 }
 
+static void tell_searched(struct dap *d)
+{
+	static const char text[] =
+		"Of this trace only the last 20000 commands were looked at for that line.\n";
+
+	link_output(d->link, "console", text, sizeof text - 1);
+}
+
 struct err *dap_on_goto_targets(struct dap *d, const json_t *args, json_t *body)
 {
 	json_t *targets = json_array(), *commands, *command;
@@ -287,6 +295,8 @@ struct err *dap_on_goto_targets(struct dap *d, const json_t *args, json_t *body)
 	TRY(dap_need_int(args, "line", &line));
 	TRY(dap_need_text(json_object_get(args, "source"), "path", &path));
 	TRY(dap_ask(d, &commands, "view --json --stacks --last %d", SEARCHED_MAX));
+	if (json_array_size(commands) == SEARCHED_MAX)
+		tell_searched(d);
 	json_array_foreach(commands, i, command)
 	{
 		if (made_at(command, path, line) && json_array_size(targets) < TARGETS_MAX)

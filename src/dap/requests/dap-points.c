@@ -67,16 +67,19 @@ struct err *dap_point_newest(struct dap *d, int *ret)
 	return *ret ? NULL : err_new(ERR_SYSTEM, "the breakpoint was not set");
 }
 
-/* "3", ">= 3", "== 3": how often it is passed by before it stops. */
+/* "3", ">= 3": it stops at the third time and at those behind it. */
 static struct err *set_hits(struct dap *d, int id, const char *hits)
 {
-	const char *p = hits + strspn(hits, " >=");
+	const char *p = hits + strspn(hits, " ");
+	unsigned long n;
 	char *end;
-	const unsigned long n = strtoul(p, &end, 10);
 
+	if (!strncmp(p, ">=", 2))
+		p += 2 + strspn(p + 2, " ");
+	n = strtoul(p, &end, 10);
 	if (!isdigit((unsigned char)*p) || *end || n < 1 || n > INT32_MAX)
 		return err_cure(err_new(ERR_USAGE, "\"%.40s\" is no number of hits", hits),
-			"Write 3 for: stop at the third time");
+			"Write 3 for: stop from the third time on");
 	return dap_line(d, NULL, "ignore %d %lu", id, n - 1);
 }
 
@@ -163,7 +166,8 @@ static struct err *set_line(struct dap *d, const struct wish *w, int *ret, char 
 
 		path += path > w->file && *path == '/';
 		buf_printf(&place, "%s:%lld", path, (long long)w->line);
-		tried = d->replays || !strchr(path, '/') || known(d, buf_cstr(&place));
+		tried = !strpbrk(path, " \t\"'") &&
+			(d->replays || !strchr(path, '/') || known(d, buf_cstr(&place)));
 		if (tried)
 			e = set_at(d, w, buf_cstr(&place), ret, ret_said);
 		buf_free(&place);
@@ -174,7 +178,9 @@ static struct err *set_line(struct dap *d, const struct wish *w, int *ret, char 
 		first = err_first(first, e);
 		path += path == w->file && *path == '/';
 	}
-	return first;
+	return first ? first
+		     : err_new(ERR_UNSUPPORTED,
+			       "a file whose name has blanks or quotation marks takes no breakpoints");
 }
 
 static struct err *set_wish(struct dap *d, const struct wish *w, int *ret, char **ret_said)
@@ -357,9 +363,8 @@ struct err *dap_on_set_breakpoints(struct dap *d, const json_t *args, json_t *bo
 
 	TRY(dap_take_list(args, "breakpoints", &list));
 	TRY(dap_need_text(json_object_get(args, "source"), "path", &path));
-	if (!*path || strpbrk(path, " \t\"'"))
-		return err_new(ERR_UNSUPPORTED,
-			"a file whose path has blanks or quotation marks takes no breakpoints");
+	if (!*path)
+		return err_new(ERR_USAGE, "the path is empty");
 	return set_all(d, DAP_SOURCE_POINT, list, path, wish_line, body);
 }
 

@@ -10,11 +10,13 @@ import struct
 import subprocess
 import sys
 
+from attach import Running
 from e2e import SRC, Skip, program, tsdb_path
 
 sys.path.insert(0, os.path.join(SRC, 'tests', 'dap'))
 import fuzz  # noqa: E402 (the path is set above)
 from client import Client, Gone, Refused  # noqa: E402
+
 
 SOURCE = os.path.join(SRC, 'examples', 'race_demo.cu')
 TABLES = {}
@@ -426,6 +428,45 @@ def hover(t, c):
 
 
 @case('replay')
+def a_schedule_without_explore(t, c):
+    refused(t, c, 'tsdb/schedule', {'number': 0}, 'counted from 1')
+    c.move('tsdb/schedule', {'number': 77})
+    t.match(r'explore', c.printed('important'), 'why it went nowhere')
+
+
+@case('replay')
+def a_line_without_code_says_where_it_went(t, c):
+    b = c.ask('setBreakpoints', {'source': {'path': '/some where/' + os.path.basename(SOURCE)}, 'breakpoints': [{'line': 3}]})['breakpoints'][0]
+    t.check(b['verified'], 'a folder with a blank in its name')
+    c.ask('setBreakpoints', {'source': {'path': '/some where/' + os.path.basename(SOURCE)}, 'breakpoints': []})
+    b = c.ask('setBreakpoints', {'source': {'path': '/some where.cu'}, 'breakpoints': [{'line': 3}]})['breakpoints'][0]
+    t.match('blanks', b['message'])
+    c.ask('setBreakpoints', {'source': {'path': '/some where.cu'}, 'breakpoints': []})
+
+
+@case('replay')
+def hit_conditions(t, c):
+    for hits, good in (('>= 2', True), ('2', True), ('== 2', False), ('0', False), ('%2', False), ('99999999999999999999', False)):
+        b = c.ask('setFunctionBreakpoints', {'breakpoints': [{'name': 'kernel consume', 'hitCondition': hits}]})['breakpoints'][0]
+        t.equal(b['verified'], good, hits)
+    t.match('No breakpoints', c.repl('delete') + c.repl('info breakpoints'))
+
+
+@case('replay')
+def instruction_breakpoints_need_a_launch(t, c):
+    c.move('tsdb/goto', {'seq': 9})
+    b = c.ask('setInstructionBreakpoints', {'breakpoints': [{'instructionReference': '0x65'}]})['breakpoints'][0]
+    t.check(not b['verified'], b)
+    t.match('at no launch', b['message'])
+
+
+@case('replay')
+def host_threads_have_stacks(t, c):
+    thread = next(x['id'] for x in c.ask('threads')['threads'] if 'race_demo' in x['name'])
+    t.match('^#21 ', c.ask('stackTrace', {'threadId': thread})['stackFrames'][0]['name'])
+
+
+@case('replay')
 def console(t, c):
     t.match(r'Stream +Context', c.repl('info streams'))
     refused(t, c, 'evaluate', {'expression': 'no such command', 'context': 'repl'}, 'unknown command|no such')
@@ -704,6 +745,24 @@ def test_the_table_is_what_is_offered(t):
     t.equal({k for k in body if k.startswith('support')}, words, 'capabilities')
 
 
+def test_quit_in_the_console_ends_the_session(t):
+    recorded(t)
+    with adapter(t) as c:
+        c.replay('race.sbt')
+        c.repl('quit')
+        c.event('terminated')
+        refused(t, c, 'evaluate', {'expression': 'when', 'context': 'repl'}, 'has ended')
+        refused(t, c, 'next', {'threadId': 1}, 'after the program has ended')
+
+
+def test_a_program_that_a_signal_ends(t):
+    t.need_soft()
+    with adapter(t) as c:
+        c.begin('launch', {'program': program('kill_self'), 'on': 'soft'})
+        t.equal(c.event('exited')['exitCode'], 128 + 9, 'exit code')
+        c.event('terminated')
+
+
 def test_work_is_cancelled_and_shown(t):
     recorded(t)
     with adapter(t) as c:
@@ -792,3 +851,17 @@ def test_random_requests(t):
     recorded(t)
     for seed in (1, 2):
         t.equal(fuzz.run([tsdb_path()], t.path('race.sbt'), seed, 60, False, cwd=t.dir, env=t.environment()), None, f'seed {seed}')
+
+
+def test_a_process_is_attached_to_and_left_alone(t):
+    t.need_soft()
+    with Running(t, [program('long_running'), 3600]).await_text('running') as p:
+        with adapter(t) as c:
+            c.begin('attach', {'pid': p.pid, 'stopOnEntry': True})
+            c.event('stopped')
+            t.check(c.ask('threads')['threads'], 'threads')
+            b = c.ask('setFunctionBreakpoints', {'breakpoints': [{'name': 'launch'}]})['breakpoints'][0]
+            t.equal(c.move('continue')['hitBreakpointIds'], [b['id']], 'breakpoint')
+            c.ask('disconnect', {})
+            t.equal(c.process.wait(30), 0, 'exit status')
+        p.finish()
