@@ -41,7 +41,8 @@ struct import_result {
 	uint64_t no_call;     /* work without a call: when it was submitted is not known */
 	uint64_t no_work;     /* calls that launch, copy or fill, without work: left out */
 	uint64_t no_stream;   /* records of events whose stream is not known: left out */
-	uint64_t graph_nodes; /* kernels within graph launches, which have one time together */
+	uint64_t graph_nodes; /* kernels, copies and fills within graph launches, which have one
+				 time together */
 	uint64_t bad;	      /* rows left out: a time, an id or a type that cannot be */
 	uint64_t unclosed;    /* ranges left out: they do not nest, or have no end */
 	bool no_date;	      /* times count from the profile's first */

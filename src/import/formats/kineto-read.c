@@ -39,8 +39,9 @@ struct kineto_read {
 	struct json_pull *j;
 	struct kineto_event ev;
 	struct key_table stacks;
-	int64_t other_pid; /* of a second process; KINETO_NONE: there is none */
-	bool any;	   /* there was a list of events */
+	uint64_t rows, events; /* objects in the list; those with a phase */
+	int64_t other_pid;     /* of a second process; KINETO_NONE: there is none */
+	bool any;	       /* there was a list of events */
 };
 
 static enum category category_of(const char *cat)
@@ -170,7 +171,9 @@ static void put_host(struct kineto_read *k, enum stage_host_kind kind)
 	const struct stage_host h = {kind, ev->ts, ev->dur == KINETO_NONE ? 0 : ev->dur, ev->tid,
 		ev->corr, name, chain_of(k)};
 
-	if (k->s->pid < 0)
+	if (kind == STAGE_FRAME && !ev->pid)
+		; /* of a thread that PyTorch's profiler could not name: thread 0 of process 0 */
+	else if (k->s->pid < 0)
 		k->s->pid = ev->pid;
 	else if (ev->pid != k->s->pid)
 		k->other_pid = ev->pid;
@@ -226,6 +229,8 @@ static struct err *read_events(struct kineto_read *k)
 			continue;
 		}
 		TRY(kineto_read_event(k->j, &k->ev));
+		k->rows++;
+		k->events += k->ev.ph[0] != 0;
 		if (!strcmp(k->ev.ph, "M"))
 			put_name(k);
 		else if (!strcmp(k->ev.ph, "X"))
@@ -358,6 +363,9 @@ struct err *read_kineto(struct stage *s)
 		e = err_cure(err_new(ERR_USAGE, "%s is of several processes: %lld and %lld",
 				     s->ask->file, (long long)s->pid, (long long)k.other_pid),
 			"Import the profile of each process by itself");
+	if (!e && !s->failed && k.rows && !k.events)
+		e = err_new(ERR_BAD_TRACE, "%s is no profile: none of its rows is an event",
+			s->ask->file);
 	json_close(k.j);
 	kineto_event_free(&k.ev);
 	key_table_free(&k.stacks);

@@ -90,15 +90,19 @@ static void tell_missing(uint64_t n, const char *one, const char *many)
 /* Says on stderr what was made, and what of the profile is not in it. */
 static void tell(const char *path, const struct import_result *r)
 {
+	const uint64_t launches = r->launches + r->graphs;
+
 	fprintf(stderr,
-		"%s: of %s, %" PRIu64 " launches (%" PRIu64 " with a stack), %" PRIu64
-		" graph launches, %" PRIu64 " copies, %" PRIu64 " fills, %" PRIu64
-		" waits of the host, %" PRIu64 " ranges.\n",
-		path, r->format, r->launches + r->graphs, r->stacks, r->graphs, r->copies, r->fills,
-		r->waits, r->ranges);
+		"%s: of %s, %" PRIu64 " launch%s (%" PRIu64 " with a stack), %" PRIu64
+		" graph launch%s, %" PRIu64 " cop%s, %" PRIu64 " fill%s, %" PRIu64
+		" wait%s of the host, %" PRIu64 " range%s.\n",
+		path, r->format, launches, launches == 1 ? "" : "es", r->stacks, r->graphs,
+		r->graphs == 1 ? "" : "es", r->copies, r->copies == 1 ? "y" : "ies", r->fills,
+		r->fills == 1 ? "" : "s", r->waits, r->waits == 1 ? "" : "s", r->ranges,
+		r->ranges == 1 ? "" : "s");
 	tell_missing(r->graph_nodes,
-		"kernel ran in a graph launch, which has one time (--graph-nodes: a launch of its own).",
-		"kernels ran in graph launches, which have one time each (--graph-nodes: launches of their own).");
+		"kernel, copy or fill ran in a graph launch, which has one time (--graph-nodes: a command of its own).",
+		"kernels, copies and fills ran in graph launches, which have one time each (--graph-nodes: commands of their own).");
 	tell_missing(r->no_call, "piece of work has no call: when it was submitted is not known.",
 		"pieces of work have no call: when they were submitted is not known.");
 	tell_missing(r->no_work,

@@ -70,7 +70,7 @@ def test_kineto(t):
         x('overhead', 'Buffer Flush', 1, 1),
     ])
     said, rows = imported(t)
-    t.match('of kineto, 1 launches \\(1 with a stack\\), 0 graph launches, 1 copies, 1 fills, 1 waits of the host, 1 ranges', said)
+    t.match('of kineto, 1 launch \\(1 with a stack\\), 0 graph launches, 1 copy, 1 fill, 1 wait of the host, 1 range\\.', said)
     t.equal(said.count('\n'), 1, 'nothing was left out')
     t.equal(gist(rows, 'kind', 'host_ns'), [
         ('mark', BASE + 100000), ('launch', BASE + 140500), ('copy', BASE + 700000), ('fill', BASE + 720000), ('sync', BASE + 800000),
@@ -120,7 +120,7 @@ def test_kineto_graphs_and_work_alone(t):
         call('cudaLaunchKernel', 90, 1, 4), call('cudaMalloc', 91, 1, 5)]
     write(t, events)
     said, rows = imported(t)
-    t.match('3 kernels ran in graph launches', said)
+    t.match('3 kernels, copies and fills ran in graph launches', said)
     t.match('2 pieces of work have no call', said)
     t.match('1 call that launches, copies or fills has no work', said)
     t.equal([(c['kind'], c.get('kernel_name', ''), times(c)) for c in rows], [
@@ -147,6 +147,22 @@ def test_kineto_older_and_other(t):
     t.match('has no date', said)
     t.equal(rows[0]['gpu_start_ns'] - rows[0]['host_ns'], 10000, 'distances stay')
     t.equal(json.loads(t.tsdb('info', 'o.sbt', '--json').out)['vendor'], 'AMD', 'vendor')
+
+
+def test_kineto_threads_without_a_name(t):
+    """PyTorch's profiler writes the outermost Python frames of threads that it cannot name as process 0's: that makes no second process of it."""
+    nameless = x('python_function', 'threading.py(1032): _bootstrap', 5, 90, 0, 0, **{'Python id': 1, 'Python parent id': None})
+    work = [call('cudaLaunchKernel', 10, 1, 1), kernel('k', 20, 5, 1)]
+    for events in ([nameless, *work], [*work, nameless]):
+        write(t, events)
+        _, rows = imported(t)
+        t.equal([(c['kind'], c['frames']) for c in rows], [('launch', [])], 'the launch, which no frame of another thread is around')
+    t.equal(json.loads(t.tsdb('info', 'o.sbt', '--json').out)['pid'], 7, 'the process')
+    write(t, [*work, x('cuda_runtime', 'cudaLaunchKernel', 5, 3, 0, 0, correlation=2)])
+    t.sentence(t.tsdb('import', 'p.json', '-o', 'o.sbt'), 'is of several processes: 7 and 0')
+    with open(t.path('p.json'), 'w', encoding='utf-8') as f:
+        json.dump([{'file': 'x.json', 'batch_size': 32}], f)
+    t.sentence(t.tsdb('import', 'p.json', '-o', 'o.sbt'), 'is no profile: none of its rows is an event')
 
 
 def test_kineto_hostile(t):
