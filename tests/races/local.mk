@@ -6,7 +6,7 @@ RACES = missing_event_wait recorded_too_early recorded_again recorded_once wrong
 	query_ignored diamond double_buffer write_after_read pool_reused tiles_overlap rounded_up_grid counter_read default_stream \
 	memset_on_stream_0 copy_on_stream_0 pageable_is_staged pageable_copy_returns symbol_copy_returns pinned_reused host_writes_early host_memory_relayed \
 	host_reads_early copied_to_again results_of_two_streams flag_of_the_host halves_of_a_page half_copied words_in_between host_function peer_copy used_after_free freed_then_used freed_too_early used_before_alloc graph_edge \
-	two_graphs graph_and_stream float_sum shared_memory sync_warp flag_without_fence blocks_overlap lost_update \
+	two_graphs graph_and_stream graph_fills bins_beside woven float_sum shared_memory sync_warp flag_without_fence blocks_overlap lost_update \
 	uninitialised uninitialised_tail out_of_order_reduction
 RACES_FILES = tests/races/race.h tests/races/races.cu $(RACES:%=tests/races/%.cu)
 # Those of programmatic dependent launches: a file in dependent/, its name here, and its line in dependent/dependent.cu.

@@ -730,14 +730,21 @@ bool stops_pump(struct inferior *inf, pid_t tid, int timeout_ms)
 
 /* ---- requests ---- */
 
+static bool is_device_thread(const char *name)
+{
+	static const char *const prefixes[] = {"tsdb-soft", "soft-amd", "tsdb-look", "tsdb-hsa"};
+
+	for (unsigned i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
 /* Runs the software GPU's own threads, which are its hardware: a read that waits for the device
- * needs them; and the agent's thread that asks the driver. Their names begin with tsdb-soft and
- * tsdb-look. An NVIDIA GPU runs by itself. */
+ * needs them; the agent's thread that asks the driver; and the HSA runtime's, which tells HIP what
+ * has finished. They are known by name. A real GPU runs by itself. */
 static void run_device_threads(struct inferior *inf)
 {
-	static const char *const prefixes[] = {"tsdb-soft", "tsdb-look"};
-	const size_t n = strlen(prefixes[0]);
-
 	for (unsigned i = 0; i < inf->ntracees; i++) {
 		struct tracee *t = inf->tracees[i];
 		char path[64], name[32] = "";
@@ -747,8 +754,7 @@ static void run_device_threads(struct inferior *inf)
 		f = t->running || t->has_pending ? NULL : fopen(path, "re");
 		if (!f)
 			continue;
-		if (fgets(name, sizeof(name), f) &&
-			(!strncmp(name, prefixes[0], n) || !strncmp(name, prefixes[1], n)))
+		if (fgets(name, sizeof(name), f) && is_device_thread(name))
 			run_thread(t, t->inject);
 		fclose(f);
 	}

@@ -12,6 +12,9 @@
  * not done, asks to be called below 1, and nobody is left to bring that about. So in its own
  * handler such a signal is loaded without what is kept.
  *
+ * The runtime's thread gets a name, too, by which tsdb knows it: at a stop, what waits for the
+ * device needs it (attach/ptrace/stops.c).
+ *
  * What is wrapped is on the way of the program's own calls: no memory is allocated.
  */
 #include "capture/hip/hsa-signals.h"
@@ -20,6 +23,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include <hsa/hsa_ext_amd.h>
@@ -28,7 +32,12 @@
 
 /* The HSA runtime's tables (hsa_api_trace.h, which is C++): a version, then functions, to which
  * later versions only append. */
-enum { CORE_SIGNAL_DESTROY = 38, CORE_SIGNAL_LOAD_RELAXED = 39, AMD_SIGNAL_ASYNC_HANDLER = 7 };
+enum {
+	CORE_SIGNAL_DESTROY = 38,
+	CORE_SIGNAL_LOAD_RELAXED = 39,
+	AMD_SIGNAL_ASYNC_HANDLER = 7,
+	AMD_ASYNC_FUNCTION = 8
+};
 struct version {
 	uint32_t major, bytes, step, reserved;
 };
@@ -46,6 +55,7 @@ static struct {
 	hsa_signal_value_t (*load)(hsa_signal_t s);
 	hsa_status_t (*handler)(hsa_signal_t s, hsa_signal_condition_t cond, hsa_signal_value_t v,
 		hsa_amd_signal_handler fn, void *arg);
+	hsa_status_t (*run)(void (*fn)(void *arg), void *arg);
 } real;
 
 /* A handler that is to be called. FADES: its signal was destroyed before; the runtime forgets such
@@ -98,12 +108,33 @@ static bool on_signal(hsa_signal_value_t value, void *arg)
 	return again;
 }
 
+static atomic_bool named;
+
+static void name_thread(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "tsdb-hsa");
+	atomic_store(&named, true);
+}
+
+/* The thread is there from the first handler on. It is waited for: the program may stop next. */
+static void find_thread(void)
+{
+	static atomic_bool asked;
+
+	if (atomic_exchange(&asked, true) || real.run(name_thread, NULL) != HSA_STATUS_SUCCESS)
+		return;
+	for (unsigned ms = 0; ms < PATIENCE_MS && !atomic_load(&named); ms++)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 static hsa_status_t watch_signal(hsa_signal_t s, hsa_signal_condition_t cond, hsa_signal_value_t v,
 	hsa_amd_signal_handler fn, void *arg)
 {
 	struct watch *w = cond == HSA_SIGNAL_CONDITION_LT ? take() : NULL;
 	hsa_status_t status;
 
+	find_thread();
 	if (!w)
 		return real.handler(s, cond, v, fn, arg);
 	w->kept = s;
@@ -206,12 +237,12 @@ void hsa_signals_wrap(void *table)
 	const struct tables *t = table;
 
 	if (!t || t->version.major != 1 || t->version.bytes < sizeof(*t) || real.load ||
-		!reaches(t->core, CORE_SIGNAL_LOAD_RELAXED) ||
-		!reaches(t->amd, AMD_SIGNAL_ASYNC_HANDLER))
+		!reaches(t->core, CORE_SIGNAL_LOAD_RELAXED) || !reaches(t->amd, AMD_ASYNC_FUNCTION))
 		return;
 	real.destroy = (__typeof__(real.destroy))t->core->at[CORE_SIGNAL_DESTROY];
 	real.load = (__typeof__(real.load))t->core->at[CORE_SIGNAL_LOAD_RELAXED];
 	real.handler = (__typeof__(real.handler))t->amd->at[AMD_SIGNAL_ASYNC_HANDLER];
+	real.run = (__typeof__(real.run))t->amd->at[AMD_ASYNC_FUNCTION];
 	t->amd->at[AMD_SIGNAL_ASYNC_HANDLER] = (void *)(uintptr_t)watch_signal;
 	t->core->at[CORE_SIGNAL_LOAD_RELAXED] = (void *)(uintptr_t)load;
 	t->core->at[CORE_SIGNAL_DESTROY] = (void *)(uintptr_t)destroy;

@@ -345,6 +345,19 @@ def test_signals_that_are_destroyed_early(t):
         t.equal(r.status, 0, r.show())
 
 
+def test_finish_waits_for_a_stream(t):
+    """The software GPU's threads go on for it, and the HSA runtime's; nothing else of the program does."""
+    r = session(t, 'slow_streams', 'break kernel slow', 'run', 'info streams', 'continue', 'finish', 'info streams', 'x/1uw arg0', 'finish stream 9', 'delete',
+                'continue')
+    first, second = re.findall(r'^ +1 +0  .*$', r.out, re.M)
+    t.match(r' 0 +0 +0$', first, 'nothing is submitted')
+    t.match(r'^Stream 1 has finished: 1 command, the last one is #\d+\.$', r.out)
+    t.match(r' Idle +- +0 +1 +1$', second, 'the first kernel has finished, the second has not begun')
+    t.match(r'^0x[0-9a-f]+.*:\t1$', r.out, 'what the first has written')
+    t.match(r'there is no stream 9', r.err)
+    t.match(r'^right$', r.out, 'the program goes on')
+
+
 def test_the_example(t):
     """examples/stencil.hip, as scripts/demo shows it."""
     need_hip()

@@ -5,7 +5,7 @@
 HIP_TESTS = tests/programs/hip/addresses tests/programs/hip/calls tests/programs/hip/copies tests/programs/hip/device tests/programs/hip/failing tests/programs/hip/faults tests/programs/hip/fills \
 	tests/programs/hip/forks tests/programs/hip/graph tests/programs/hip/graph_nodes tests/programs/hip/histogram tests/programs/hip/host_functions tests/programs/hip/launches tests/programs/hip/loops tests/programs/hip/matrices \
 	tests/programs/hip/mfma tests/programs/hip/modules tests/programs/hip/prints tests/programs/hip/races tests/programs/hip/reaches tests/programs/hip/reduction \
-	tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams tests/programs/hip/value_waits tests/programs/hip/variables \
+	tests/programs/hip/slow_streams tests/programs/hip/threads tests/programs/hip/two_devices tests/programs/hip/two_streams tests/programs/hip/value_waits tests/programs/hip/variables \
 	tests/programs/hip/vectors tests/programs/hip/waits tests/programs/hip/wild_store
 EXTRA_DIST += $(HIP_TESTS:=.hip) tests/programs/hip/hip_check.h tests/programs/hip/module_code.hip
 # The programs of ptx-suite that compile as HIP. tests/unit/test-hip-suite.py says of each of the others why it does not.
