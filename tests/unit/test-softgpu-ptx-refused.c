@@ -160,6 +160,61 @@ static void types_and_modifiers(void **state)
 		assert_selectors(rows[i].insn, rows[i].good, rows[i].bad);
 }
 
+/* PTX ISA 9.0, 9.7.9.21: between integers nothing is rounded; an integer of a floating-point number
+ * needs .rni and the like; what may lose bits of a fraction needs .rn and the like; in one format
+ * .rni makes integral values. */
+static void conversions(void **state)
+{
+	static const struct {
+		const char *name, *reg; /* and a register, without its number */
+		unsigned bits;
+		bool real;
+	} types[] = {
+		{"u8", "%h", 8, false},
+		{"s8", "%h", 8, false},
+		{"u16", "%h", 16, false},
+		{"s32", "%r", 32, false},
+		{"u64", "%d", 64, false},
+		{"f16", "%h", 16, true},
+		{"f32", "%f", 32, true},
+		{"f64", "%g", 64, true},
+	};
+	const unsigned n = sizeof types / sizeof *types;
+
+	for (unsigned k = 0; k < n * n; k++) {
+		const unsigned to = k / n, from = k % n;
+		const bool both = types[to].real && types[from].real,
+			   plain = both ? types[to].bits >= types[from].bits
+					: !types[to].real && !types[from].real,
+			   round = types[to].real && !plain,
+			   integral = both ? to == from : types[from].real;
+		char insn[64], good[64] = "", bad[64] = "";
+
+		snprintf(insn, sizeof insn, "cvt@.%s.%s %s1, %s2;", types[to].name,
+			types[from].name, types[to].reg, types[from].reg);
+		strcat(round ? good : bad, " .rn");
+		strcat(integral ? good : bad, " .rni .rzi .rmi .rpi");
+		strcat(bad, " .rn.rni .approx .lo");
+		assert_selectors(insn, good + (good[0] == ' '), bad + 1);
+		snprintf(insn, sizeof insn, "cvt.%s.%s %s1, %s2;", types[to].name, types[from].name,
+			types[to].reg, types[from].reg);
+		if (runs(insn) != plain)
+			fail_msg("%s %s", insn, plain ? "is refused" : "runs");
+	}
+}
+
+/* PTX ISA 9.0, 9.7.14.4.2: matrices of less than 8 bits are row by column. */
+static void layouts(void **state)
+{
+	assert_selectors(
+		"wmma.mma.sync.aligned@.m8n8k32.s32.s4.s4.s32 {%r0, %r1}, {%r2}, {%r3}, {%r4, %r5};",
+		".row.col", ".row.row .col.col .col.row");
+	assert_selectors(
+		"wmma.mma.sync.aligned@.m16n16k16.s32.s8.s8.s32 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, "
+		"{%r8, %r9}, {%r8, %r9}, {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7};",
+		".row.col .row.row .col.col .col.row", ".row");
+}
+
 /* What a shfl.sync reads of a lane that takes no part is undefined (PTX ISA 9.0, shfl.sync): it is
  * 0, and the launch says so, if anybody wants the value. */
 static void undefined_lanes(void **state)
@@ -209,6 +264,8 @@ int main(void)
 		cmocka_unit_test(picks),
 		cmocka_unit_test(masks),
 		cmocka_unit_test(types_and_modifiers),
+		cmocka_unit_test(conversions),
+		cmocka_unit_test(layouts),
 		cmocka_unit_test(undefined_lanes),
 	};
 
