@@ -9,34 +9,6 @@
 #include "shell/figures/sums-text.h"
 #include "shell/line/interrupt.h"
 
-/* What compare_run() calls back with: two traces of one side. */
-struct within {
-	struct session *s;
-	struct diff_trace *first, *other;
-};
-
-static uint64_t place(void *arg, bool b, uint32_t stack)
-{
-	struct within *w = arg;
-
-	return diff_trace_place(w->s, b ? w->other : w->first, stack);
-}
-
-static const char *plain(void *arg, const char *mangled)
-{
-	struct within *w = arg;
-
-	return symbols_demangle(session_symbols(w->s), mangled);
-}
-
-static bool cancelled(void *arg, uint64_t done, uint64_t of)
-{
-	struct within *w = arg;
-
-	out_progress(w->s->out, "reading", done, of);
-	return interrupt_flag;
-}
-
 static bool sums_cancelled(void *arg, uint64_t done, uint64_t of)
 {
 	struct session *s = arg;
@@ -148,13 +120,8 @@ static struct err *find_range(
 static struct err *compare_with_first(struct session *s, const struct diff_runs_ask *x,
 	struct diff_trace *first, struct diff_trace *t, struct diff_run *ret)
 {
-	struct within w = {s, first, t};
-	struct compare_ask ask = {.a = first->r,
-		.b = t->r,
-		.place = place,
-		.plain = plain,
-		.cancelled = cancelled,
-		.arg = &w};
+	struct diff_two two = {s, first, t};
+	struct compare_ask ask = diff_two_ask(&two);
 	struct compare c;
 
 	ask.range_a.first = ret->b ? x->ask->range_b.first : x->ask->range_a.first;

@@ -26,6 +26,16 @@ void diff_trace_close(struct diff_trace *t);
 /* For compare_ask.place: the place that a stack is, by the function alone: lines shift when a
  * program is changed. */
 uint64_t diff_trace_place(struct session *s, struct diff_trace *t, uint32_t stack);
+/* Two of them, in the order of a compare_ask. */
+struct diff_two {
+	struct session *s;
+	struct diff_trace *a, *b; /* open before compare_run() */
+};
+/* All of both; two is the callbacks' argument. */
+struct compare_ask diff_two_ask(struct diff_two *two);
+/* For an ask's place; arg: struct diff_two. */
+uint64_t diff_two_place(void *two, bool b, uint32_t stack);
+
 /* The step that is compared. */
 struct diff_step {
 	struct compare_step is;
@@ -104,6 +114,19 @@ void diff_runs_free(struct diff_runs *r);
 void diff_runs_print(struct session *s, const struct diff_runs *r, uint64_t top);
 /* The object runs_diff; r points to a pointer. */
 void diff_runs_json(struct buf *out, const void *r);
+
+/* Two sets of ranks, paired by number. */
+struct diff_ranks_ask {
+	const char *a, *b; /* the sets' files */
+	uint64_t top;
+	const char *assertion; /* holds if it does of each rank; NULL: none */
+	bool time, json;
+};
+/* Compares and prints. *ret_same: all ranks are the same, or the assertion holds of each. */
+struct err *diff_ranks(struct session *s, const struct diff_ranks_ask *x, bool *ret_same) TS_CHECK;
+/* Replaces the path of a set by that of its rank's trace; heap. ERR_NOT_FOUND: it has no such
+ * rank. */
+struct err *diff_rank_path(const char *set, uint64_t rank, char **ret) TS_CHECK;
 
 /* What numeric_run() found, as text; as the object numeric_diff, heap. */
 struct err *numeric_print(struct session *s, const struct diff_show *d) TS_CHECK;

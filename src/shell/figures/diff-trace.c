@@ -6,6 +6,7 @@
 #include <string.h>
 #include "shell/figures/diff-text.h"
 #include "shell/figures/sums-text.h"
+#include "shell/line/interrupt.h"
 #include "state/state.h"
 
 struct err *diff_trace_open(struct diff_trace *t)
@@ -57,4 +58,38 @@ uint64_t diff_trace_place(struct session *s, struct diff_trace *t, uint32_t stac
 	if (known)
 		*known = h;
 	return h;
+}
+
+uint64_t diff_two_place(void *two, bool b, uint32_t stack)
+{
+	struct diff_two *x = two;
+
+	return diff_trace_place(x->s, b ? x->b : x->a, stack);
+}
+
+static const char *plain(void *two, const char *mangled)
+{
+	struct diff_two *x = two;
+
+	return symbols_demangle(session_symbols(x->s), mangled);
+}
+
+static bool cancelled(void *two, uint64_t done, uint64_t of)
+{
+	struct diff_two *x = two;
+
+	out_progress(x->s->out, "reading", done, of);
+	return interrupt_flag;
+}
+
+struct compare_ask diff_two_ask(struct diff_two *two)
+{
+	return (struct compare_ask){.a = two->a->r,
+		.b = two->b->r,
+		.range_a.last = UINT64_MAX,
+		.range_b.last = UINT64_MAX,
+		.place = diff_two_place,
+		.plain = plain,
+		.cancelled = cancelled,
+		.arg = two};
 }

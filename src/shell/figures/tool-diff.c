@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
+#include "engine/ranks.h"
 #include "replay/values.h"
 #include "shell/figures/diff-text.h"
 #include "shell/line/interrupt.h"
@@ -15,10 +16,11 @@
 #include "shell/trace/trace.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb diff A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ...; [--time] [--why] [--numeric [--on DEVICE] [--as TYPE] [--matters]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]"
+	"Use: tsdb diff A B, or A1 A2 ... --vs B1 B2 ..., or --control A1 A2 ...; [--time] [--why] [--numeric [--on DEVICE] [--as TYPE] [--matters]] [--folded [--weight WEIGHT]] [--step A:N B:N [--step-by WAY]] [--range-a RANGE] [--range-b RANGE] [--rank N] [--assert EXPR] [--top N] [--json]"
 enum { TOP = 20, DIFFERENT = 3, RUNS = 8, SEEDS = 8 };
 
 struct tool_diff {
+	struct diff_two two; /* the first member: arg of compare_run()'s callbacks is both */
 	struct session *s;
 	struct compare_ask ask;
 	struct diff_show show;
@@ -26,6 +28,9 @@ struct tool_diff {
 	const char **paths[2]; /* of A, of B; heap */
 	unsigned n[2];
 	bool vs; /* what follows is B's */
+	uint64_t rank;
+	bool has_rank; /* of two sets, that one */
+	char *rank_path[2];
 	bool numeric, matters, folded, ranged, why, control;
 	const char *weight; /* NULL: not given */
 	struct diff_step_words step;
@@ -65,6 +70,10 @@ static struct err *take_value(struct tool_diff *x, const char *name, const char 
 		x->step.by = value;
 	else if (!strcmp(name, "--step"))
 		return diff_step_take(&x->step, value);
+	else if (!strcmp(name, "--rank"))
+		return (x->has_rank = word_u64(value, &x->rank))
+			       ? NULL
+			       : usage("\"%s\" is no rank", value);
 	else if (!strcmp(name, "--top"))
 		return word_u64(value, &x->show.top) ? NULL : usage("\"%s\" is no number", value);
 	else if (!strcmp(name, "--range-a"))
@@ -174,7 +183,7 @@ static struct err *check_words(const struct tool_diff *x)
 static struct err *take_words(struct tool_diff *x, int argc, char **argv)
 {
 	static const char *const valued[] = {"--assert", "--top", "--range-a", "--range-b", "--on",
-		"--as", "--step", "--step-by", "--weight", NULL};
+		"--as", "--step", "--step-by", "--weight", "--rank", NULL};
 
 	for (int i = 0; i < argc; i++) {
 		const char *value, *name = tool_option_valued(valued, argc, argv, &i, &value);
@@ -195,28 +204,6 @@ static struct err *open_trace(struct session *s, struct diff_trace *t)
 	TRY(diff_trace_open(t));
 	trace_tell_damage(s->out, t->path, t->r);
 	return NULL;
-}
-
-static uint64_t place(void *arg, bool b, uint32_t stack)
-{
-	struct tool_diff *x = arg;
-
-	return diff_trace_place(x->s, b ? &x->show.b : &x->show.a, stack);
-}
-
-static const char *plain(void *arg, const char *mangled)
-{
-	struct tool_diff *x = arg;
-
-	return symbols_demangle(session_symbols(x->s), mangled);
-}
-
-static bool cancelled(void *arg, uint64_t done, uint64_t of)
-{
-	struct tool_diff *x = arg;
-
-	out_progress(x->s->out, "reading", done, of);
-	return interrupt_flag;
 }
 
 /* --- running --- */
@@ -295,8 +282,8 @@ static struct err *compare_numbers(
 		.path_b = x->show.b.path,
 		.on = x->on,
 		.as = x->as,
-		.place = place,
-		.arg = x,
+		.place = diff_two_place,
+		.arg = &x->two,
 		.runs = RUNS,
 		.seeds = x->matters ? SEEDS : 0};
 	struct err *e;
@@ -354,7 +341,7 @@ static struct err *run(struct tool_diff *x, int *ret)
 	char *why = NULL;
 	struct err *e;
 
-	x->ask.a = x->show.a.r;
+	x->ask.a = x->show.a.r; /* open by now */
 	x->ask.b = x->show.b.r;
 	x->ask.pair = x->numeric ? take_pair : NULL;
 	if (x->step.has_a || x->step.has_b) {
@@ -389,27 +376,93 @@ static struct err *run(struct tool_diff *x, int *ret)
 	return e;
 }
 
+/* --- sets of ranks --- */
+
+/* With --rank the paths of sets become those of that rank's traces. */
+static struct err *choose_rank(struct tool_diff *x)
+{
+	const char **path[2] = {&x->show.a.path, &x->show.b.path};
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!ranks_is(*path[i]))
+			return usage("%s is a trace, not a set: it has no ranks", *path[i]);
+		TRY(diff_rank_path(*path[i], x->rank, &x->rank_path[i]));
+		*path[i] = x->rank_path[i];
+		x->paths[i][0] = x->rank_path[i];
+	}
+	return NULL;
+}
+
+/* The first path that is a set; NULL: none is. */
+static const char *first_set(const struct tool_diff *x)
+{
+	for (unsigned b = 0; b < 2; b++)
+		for (unsigned i = 0; i < x->n[b]; i++)
+			if (ranks_is(x->paths[b][i]))
+				return x->paths[b][i];
+	return NULL;
+}
+
+static struct err *run_sets(struct tool_diff *x, const char *set, int *ret)
+{
+	const struct diff_ranks_ask ask = {.a = x->show.a.path,
+		.b = x->show.b.path,
+		.top = x->show.top,
+		.assertion = x->assertion,
+		.time = x->show.time,
+		.json = x->show.json};
+	bool same = false;
+
+	if (are_several(x))
+		return usage(
+			"%s is a set: several runs a side are traces, one rank's of each", set);
+	if (!ranks_is(ask.a) || !ranks_is(ask.b))
+		return usage("%s is a set, and the other one is a trace", set);
+	if (x->numeric || x->why || x->folded || x->ranged || x->step.has_a || x->step.has_b)
+		return err_cure(
+			err_new(ERR_USAGE,
+				"sets are compared in structure and time; the rest is of one rank"),
+			"Choose it with --rank");
+	TRY(diff_ranks(x->s, &ask, &same));
+	*ret = same ? 0 : DIFFERENT;
+	return NULL;
+}
+
+static struct err *run_traces(struct tool_diff *x, int *ret)
+{
+	TRY(open_trace(x->s, &x->show.a));
+	TRY(open_trace(x->s, &x->show.b));
+	return run(x, ret);
+}
+
+static struct err *run_either(struct tool_diff *x, int *ret)
+{
+	const char *set;
+
+	if (x->has_rank && are_several(x))
+		return usage("--rank is for two sets%s", "");
+	if (x->has_rank)
+		TRY(choose_rank(x));
+	set = first_set(x);
+	return set ? run_sets(x, set, ret) : run_traces(x, ret);
+}
+
 int tool_diff(struct session *s, int argc, char **argv)
 {
 	struct tool_diff x = {.s = s, .show.top = TOP};
 	int status = 1;
 	struct err *e;
 
-	x.ask.range_a.last = x.ask.range_b.last = UINT64_MAX;
-	x.ask.place = place;
-	x.ask.plain = plain;
-	x.ask.cancelled = cancelled;
-	x.ask.arg = &x;
+	x.two = (struct diff_two){s, &x.show.a, &x.show.b};
+	x.ask = diff_two_ask(&x.two);
 	e = take_words(&x, argc, argv);
 	if (!e)
-		e = open_trace(s, &x.show.a);
-	if (!e)
-		e = open_trace(s, &x.show.b);
-	if (!e)
-		e = run(&x, &status);
+		e = run_either(&x, &status);
 	free(x.pairs);
 	free(x.paths[0]);
 	free(x.paths[1]);
+	free(x.rank_path[0]);
+	free(x.rank_path[1]);
 	diff_step_free(&x.step);
 	diff_trace_close(&x.show.a);
 	diff_trace_close(&x.show.b);

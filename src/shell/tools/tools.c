@@ -395,10 +395,11 @@ const struct tool tools[] = {
 		"[--time] [--why] [--numeric [--on auto|soft|real] [--as TYPE] [--matters]] "
 		"[--folded [--weight gpu|count|bytes]] "
 		"[--step A:N B:N [--step-by range|range:NAME|graph|wait]] "
-		"[--range-a RANGE] [--range-b RANGE] [--assert EXPR] [--top N] [--json]",
+		"[--range-a RANGE] [--range-b RANGE] [--rank N] [--assert EXPR] [--top N] [--json]",
 		"where two traces differ, the first difference first",
 		"tsdb diff before.sbt after.sbt --time\n"
 		"tsdb diff a1.sbt a2.sbt a3.sbt a4.sbt --vs b1.sbt b2.sbt b3.sbt b4.sbt\n"
+		"tsdb diff before.sbts after.sbts --rank 3 --why\n"
 		"tsdb diff before.sbt after.sbt --numeric\n"
 		"tsdb diff before.sbt after.sbt --matters --assert 'matters == 0'\n"
 		"tsdb diff a.sbt b.sbt --why\n"

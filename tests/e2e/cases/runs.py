@@ -10,7 +10,7 @@ BASE = 1700000000000000000
 SITES = {'gemm': 'train.py(12): forward', 'relu': 'train.py(12): forward', 'adam': 'train.py(40): update'}
 
 
-def planted(t, name, times, day=0):
+def planted(t, name, times, day=0, rank=None):
     """A trace NAME.sbt: for each step an NVTX range with its launches in it. times: {kernel: [microseconds of its launch in each step]}."""
     rows, now, corr = [], 10.0, 0
     for step in range(max(len(v) for v in times.values())):
@@ -27,7 +27,8 @@ def planted(t, name, times, day=0):
         now += 10
     rows.append({'ph': 'M', 'name': 'process_name', 'pid': 7, 'tid': 0, 'ts': 0, 'args': {'name': 'train'}})
     with open(t.path('p.json'), 'w', encoding='utf-8') as f:
-        json.dump({'schemaVersion': 1, 'deviceProperties': [], 'baseTimeNanoseconds': BASE + day * 86400 * 10**9, 'traceEvents': rows}, f)
+        json.dump({'schemaVersion': 1, 'deviceProperties': [], 'baseTimeNanoseconds': BASE + day * 86400 * 10**9, 'traceEvents': rows,
+                   **({} if rank is None else {'distributedInfo': {'backend': 'nccl', 'rank': rank, 'world_size': 8}})}, f)
     r = t.tsdb('import', 'p.json', '-o', f'{name}.sbt')
     t.equal(r.status, 0, r.err)
 
@@ -222,3 +223,50 @@ def test_export_of_two_refuses(t):
         r = t.tsdb('export', 'perfetto', *words)
         t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
     t.match('no range of commands', t.tsdb('export', 'kineto', 'a.sbt', 'a.sbt', '-o', 'x').err)
+
+
+def job(t, name, ranks):
+    """A set NAME.sbts of the traces that are planted for each rank: {rank: times}."""
+    for rank, times in ranks.items():
+        planted(t, f'{name}{rank}', times, rank=rank)
+    r = t.tsdb('merge', '-o', f'{name}.sbts', '--as-is', *[f'{name}{rank}.sbt' for rank in ranks])
+    t.equal(r.status, 0, r.err)
+
+
+def rank_rows(d):
+    return {r['rank']: (r['different_commands'], r['change_ns'], r['first_difference'] and r['first_difference'].split(': #')[0]) for r in d['rank_differences']}
+
+
+def test_sets(t):
+    """Two jobs, whose ranks were merged in another order: rank 2 of B is slower, rank 5 has a launch less, rank 7 is in A alone, rank 9 in B alone."""
+    same = {'gemm': [100, 100], 'relu': [50, 50]}
+    job(t, 'a', {0: same, 2: same, 5: same, 7: same})
+    job(t, 'b', {9: same, 5: {'gemm': [100, 100], 'relu': [50]}, 2: {'gemm': [130, 140], 'relu': [50, 50]}, 0: same})
+    status, d = diff(t, 'a.sbts', 'b.sbts')
+    t.equal((status, d['same']), (3, False), 'status')
+    t.equal(rank_rows(d), {0: (0, 0, None), 2: (0, 70000, None), 5: (1, -50000, 'removed'), 7: (0, 0, None), 9: (0, 0, None)}, 'by rank')
+    t.equal([(r['rank'], r['in_a_set'], r['in_b_set']) for r in d['rank_differences'] if not (r['in_a_set'] and r['in_b_set'])], [(7, True, False), (9, False, True)], 'in one alone')
+    out = t.tsdb('diff', 'a.sbts', 'b.sbts', '--time').out
+    t.match('3 of 5 ranks differ', out)
+    t.match(r'Rank 5, the first that differs:\nA is .*a5\.sbt, 4 commands; B is .*b5\.sbt, 3; 3 are in both', out)
+    t.match(r' 2 +4 +4 +4 +0 +0\.300 +0\.370 +\+0\.070 +the same', out)
+    t.match('only A has this rank', out)
+    for other in ('a', 'c'):
+        if other == 'c':
+            job(t, 'c', {7: same, 5: same, 2: same, 0: same})
+        status, d = diff(t, 'a.sbts', f'{other}.sbts')
+        t.equal((status, d['same'], rank_rows(d)), (0, True, {r: (0, 0, None) for r in (0, 2, 5, 7)}), f'a and {other}')
+    job(t, 'd', {0: same, 2: {'gemm': [130, 140], 'relu': [50, 50]}, 5: same, 7: same})
+    for text, ok in (('structure == same', True), ('time < 1.1', False), ('time < 1.3 && structure == same', True)):
+        t.equal(t.tsdb('diff', 'a.sbts', 'd.sbts', '--assert', text).status, 0 if ok else 3, text)
+    # one rank is two traces, with all that is known of those
+    status, d = diff(t, 'a.sbts', 'b.sbts', '--rank', '5', '--why')
+    t.equal((status, d['removed'], d['difference_list'][0]['difference']), (3, 1, 'removed'), 'rank 5')
+    for words, text in ((['a.sbts', 'a0.sbt'], 'a.sbts is a set, and the other one is a trace'), (['a.sbts', 'b.sbts', '--numeric'], 'Choose it with --rank'), (['a.sbts', 'b.sbts', '--step', '2'], 'Choose it with --rank'),
+                        (['a.sbts', 'b.sbts', '--rank', '7'], 'b.sbts has no rank 7'), (['a0.sbt', 'b0.sbt', '--rank', '0'], 'a0.sbt is a trace, not a set'), (['a.sbts', 'a.sbts', '--vs', 'b.sbts'], 'a.sbts is a set: several runs'),
+                        (['a.sbts', 'b.sbts', '--rank', 'x'], '"x" is no rank')):
+        r = t.tsdb('diff', *words)
+        t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
+    planted(t, 'b0', same, day=3, rank=0)
+    r = t.tsdb('diff', 'a.sbts', 'b.sbts')
+    t.check(r.status == 1 and 'b0.sbt' in r.err, f'a trace that was recorded anew: {r.err}')

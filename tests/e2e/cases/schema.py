@@ -237,6 +237,7 @@ def test_every_command(t):
     look.run('merge', '-o', 'set.json', 'r0.sbt', 'r1.sbt')
     look.tool('info', 'set.json')
     look.tool('view', 'set.json', '--rank', 'all')
+    look.tool('diff', 'set.json', 'set.json')
     look.tool('stats', 'set.json')
     look.tool('report', 'set.json')
     look.shell(['file set.json'], ['info ranks --json', 'view --rank all --json'])
