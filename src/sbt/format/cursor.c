@@ -269,6 +269,7 @@ struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq)
 	c->pending = false;
 	if (k >= c->r->commands.n) {
 		chunk_end(c);
+		buf_clear(&c->payload); /* it is another chunk's than the one before next */
 		c->next = k;
 		return NULL;
 	}
