@@ -74,6 +74,11 @@ tests_unit_test_replay_client_SOURCES = tests/unit/test-replay-client.c tests/un
 	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h tests/unit/device-test.h
 tests_unit_test_replay_client_LDADD = $(REPLAY_TEST_LIBS)
 EXTRA_tests_unit_test_replay_client_DEPENDENCIES = tests/unit/fake-replayer
+check_PROGRAMS += tests/unit/test-replay-walk
+TESTS += tests/unit/test-replay-walk
+tests_unit_test_replay_walk_SOURCES = tests/unit/test-replay-walk.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_walk_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-wire
 TESTS += tests/unit/test-replay-wire
 tests_unit_test_replay_wire_SOURCES = tests/unit/test-replay-wire.c tests/unit/state-test.h tests/unit/cmds.h \

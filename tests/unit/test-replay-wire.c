@@ -19,6 +19,7 @@
 #include "random-trace.h"
 #include "base/patience.h"
 #include "replay/device.h"
+#include "replay/device-kernel.h"
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,11 +43,13 @@ enum how {
 	KILLED,
 	CLOSES, /* but lives */
 	SILENT,
-	ERROR_HEAD, /* an error that is not a whole one */
-	REFUSES,    /* REPLAYER_E_REFUSED; it goes on */
-	FAULTS,	    /* REPLAYER_E_FAULT */
-	AGAIN,	    /* REPLAYER_E_AGAIN */
-	PLACE,	    /* REPLAYER_E_PLACE */
+	ERROR_HEAD,  /* an error that is not a whole one */
+	LEAVES,	     /* a good answer, the last one: it exits with status 0 */
+	REFUSES,     /* REPLAYER_E_REFUSED; it goes on */
+	FAULTS,	     /* REPLAYER_E_FAULT */
+	FAULTS_AFAR, /* at a command that is not of the window */
+	AGAIN,	     /* REPLAYER_E_AGAIN */
+	PLACE,	     /* REPLAYER_E_PLACE */
 	HOWS
 };
 
@@ -69,9 +72,9 @@ struct memory {
 };
 
 static struct wire {
-	uint32_t type;	 /* the request that is answered wrongly, once */
-	unsigned passed; /* of that type, before it */
-	enum how how;
+	uint32_t type;	    /* the request that is answered wrongly, once */
+	unsigned passed;    /* of that type, before it */
+	enum how how, next; /* next: of the request of that type behind it */
 	bool fired, silent;
 	unsigned spawned, n;
 	struct asked asked[4096];
@@ -233,6 +236,9 @@ static void misbehave(enum how how, uint64_t seq, const struct buf *out)
 		wire->silent = true;
 		for (;;)
 			pause();
+	case LEAVES:
+		reply(REPLAYER_REPLY, out->data, out->len, out->len);
+		exit(0);
 	case ERROR_HEAD:
 		reply(REPLAYER_ERROR, out->data, 7, 7);
 		break;
@@ -241,6 +247,9 @@ static void misbehave(enum how how, uint64_t seq, const struct buf *out)
 		break;
 	case FAULTS:
 		tell_error(REPLAYER_E_FAULT, seq);
+		break;
+	case FAULTS_AFAR:
+		tell_error(REPLAYER_E_FAULT, seq % 2 ? LAST + 5 : FIRST - 50);
 		break;
 	case AGAIN:
 		tell_error(REPLAYER_E_AGAIN, 0);
@@ -273,7 +282,10 @@ static void replayer(void)
 		note(h.type, body, h.size);
 		if (h.type == wire->type && !wire->passed--) {
 			how = wire->how;
-			wire->type = 0;
+			wire->type = wire->next ? h.type : 0;
+			wire->passed = 0;
+			wire->how = wire->next;
+			wire->next = FINE;
 			wire->fired = true;
 		}
 		if (h.type == REPLAYER_OPEN && getenv("TSDB_WIRE_PLACES") &&
@@ -292,6 +304,7 @@ static void replayer(void)
 
 /* --- system calls --- */
 
+static pid_t reaped;	     /* the last one */
 static bool choppy;	     /* they come back early */
 static unsigned calls_until; /* the one of these calls that fails; 0: none */
 static uint64_t later_ns;
@@ -347,7 +360,10 @@ ssize_t send(int s, const void *p, size_t n, int flags)
 
 pid_t waitpid(pid_t pid, int *status, int options)
 {
-	return cut_short() ? -1 : (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+	const pid_t r = cut_short() ? -1 : (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+
+	reaped = r > 0 ? r : reaped;
+	return r;
 }
 
 /* Nobody answers: that takes no time of ours. */
@@ -362,8 +378,11 @@ int poll(struct pollfd *p, nfds_t n, int ms)
 	return (int)syscall(SYS_poll, p, n, ms);
 }
 
+/* A process that is reaped is none any more: its number may be another's. */
 int kill(pid_t pid, int signal)
 {
+	if (pid == reaped || pid < 2)
+		abort();
 	wire->silent = false; /* a death takes real time */
 	return (int)syscall(SYS_kill, pid, signal);
 }
@@ -439,7 +458,18 @@ static void go_wrong(uint32_t type, unsigned passed, enum how how)
 	wire->fired = wire->silent = false;
 	wire->passed = passed;
 	wire->how = how;
+	wire->next = FINE;
 	wire->type = type;
+}
+
+/* Of several commands that may be to blame the first comes first; of one it says so. */
+static void names_commands(const struct err *e)
+{
+	const char *of = e ? strstr(e->what, "one of #") : NULL;
+	unsigned first, last;
+
+	if (of && sscanf(of, "one of #%u to #%u", &first, &last) == 2)
+		assert_true(first < last);
 }
 
 static void behave(void)
@@ -571,7 +601,7 @@ static void any_answer(void **arg)
 			go_wrong(type, 0, how);
 			e = ask(d, &m, which, &type);
 			if (wire->fired && how != LONG && how != SHORT && how != PLACE &&
-				how != AGAIN && !e)
+				how != AGAIN && how != LEAVES && !e)
 				fail_msg("request %u, answer %u: no error", which, how);
 			if (e && how == EXITS_9 && !strstr(e->what, "exit status 9"))
 				fail_msg("request %u: %s", which, e->what);
@@ -583,6 +613,7 @@ static void any_answer(void **arg)
 				assert_non_null(strstr(e->what, "no answer"));
 			if (e && how == REFUSES && which != 13)
 				assert_true(device_pid(d) != 0);
+			names_commands(e);
 			err_free(e);
 			assert_in_range(device_seq(d), FIRST - 1, LAST);
 			is_right(d, &m);
@@ -593,6 +624,32 @@ static void any_answer(void **arg)
 			device_close(d);
 			assert_int_equal(descriptors(), before);
 		}
+}
+
+/* It ends by itself after an answer: the next call says how, the one after it goes on. */
+static void leaves_at_rest(void **arg)
+{
+	for (unsigned which = 0; which < 12; which++) {
+		struct device *d = open_it();
+		struct memory m = {0};
+		uint32_t type;
+		siginfo_t i;
+		struct err *e;
+
+		ok(device_seek(d, 200));
+		go_wrong(REPLAYER_READ, 0, LEAVES);
+		ok(device_read(d, ADDR, &(uint8_t){0}, 1));
+		assert_int_equal(waitid(P_PID, (id_t)device_pid(d), &i, WEXITED | WNOWAIT), 0);
+		behave();
+		e = ask(d, &m, which, &type);
+		if (!e || !strstr(e->what, "exit status 0"))
+			fail_msg("request %u: %s", which, e ? e->what : "no error");
+		assert_int_equal(device_seq(d), 200);
+		err_free(e);
+		is_right(d, &m);
+		assert_int_equal(device_seq(d), 200);
+		device_close(d);
+	}
 }
 
 static void walk(struct device *d, unsigned steps, bool wrong)
@@ -613,11 +670,12 @@ static void walk(struct device *d, unsigned steps, bool wrong)
 		e = ask(d, &m, which, &type);
 		if (e && !wire->fired)
 			fail_msg("request %u failed: %s", which, e->what);
+		names_commands(e);
 		err_free(e);
 		if (which > 2 && which < 13 && !wire->fired)
 			assert_int_equal(device_seq(d), at);
-		if (random_below(&dice, 3))
-			is_right(d, &m);
+		if (random_below(&dice, 3) || wire->fired || which == 14)
+			is_right(d, &m); /* what is noticed late is told here */
 	}
 }
 
@@ -738,6 +796,37 @@ static void only_what_is_needed(void **arg)
 	ASKED(REPLAYER_SEEK, REPLAYER_ARG, REPLAYER_SEEK, REPLAYER_SKIP);
 	ok(device_restart(d));
 	ASKED(REPLAYER_OPEN);
+	device_close(d);
+}
+
+/* A replayer that refuses to go into a launch, at once or after a fresh start, may have moved. */
+static void a_launch_that_is_refused(void **arg)
+{
+	const struct soft_stop *stop;
+	struct device *d = open_it();
+	uint8_t v;
+
+	ok(device_seek(d, 200));
+	for (unsigned again = 0; again < 2; again++) {
+		wire->n = 0;
+		go_wrong(REPLAYER_KERNEL, 0, REFUSES);
+		if (again) {
+			go_wrong(REPLAYER_KERNEL, 0, AGAIN);
+			wire->next = REFUSES;
+		}
+		struct err *e = device_kernel(d, 201, &stop);
+
+		assert_non_null(e);
+		assert_int_equal(e->code, ERR_UNSUPPORTED);
+		err_free(e);
+		assert_int_equal(device_seq(d), 200);
+		ok(device_read(d, ADDR, &v, 1));
+		if (again)
+			ASKED(REPLAYER_KERNEL, REPLAYER_OPEN, REPLAYER_SEEK, REPLAYER_KERNEL,
+				REPLAYER_SEEK, REPLAYER_READ);
+		else
+			ASKED(REPLAYER_KERNEL, REPLAYER_SEEK, REPLAYER_READ);
+	}
 	device_close(d);
 }
 
@@ -886,9 +975,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_answer),
+		cmocka_unit_test(leaves_at_rest),
 		cmocka_unit_test(walks),
 		cmocka_unit_test(large_reads_and_writes),
 		cmocka_unit_test(only_what_is_needed),
+		cmocka_unit_test(a_launch_that_is_refused),
 		cmocka_unit_test(probes_first),
 		cmocka_unit_test(placing_is_tried_again),
 		cmocka_unit_test(silence),

@@ -64,7 +64,6 @@ static struct err *refused(struct device *d, struct err *e)
 	if (!d->pid) {
 		d->inside = 0;
 		d->want = d->outside;
-		d->astray = true;
 	}
 	return e;
 }

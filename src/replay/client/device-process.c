@@ -386,8 +386,9 @@ static struct err *told(struct device *d)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			text[i] = ' ';
 	d->error = code;
-	d->culprit = x->seq;
-	d->culprit_first = x->first && x->first < x->seq ? x->first : x->seq;
+	d->culprit =
+		x->seq >= d->first && x->seq <= d->last ? x->seq : 0; /* no other is executed */
+	d->culprit_first = x->first >= d->first && x->first < d->culprit ? x->first : d->culprit;
 	e = err_new(
 		errors[code].code, "%s", keep ? text : "the replayer failed without saying why");
 	if (errors[code].cure)

@@ -102,7 +102,6 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 {
 	struct replayer_seek s = {seq};
 
-	d->astray = true;
 	/* a seek may start there, so any command from there on can be to blame */
 	d->done = d->first - 1;
 	d->pos = seq;
@@ -188,7 +187,6 @@ static struct err *run_raw(
 	struct replayer_run r = {.to = to, .watch_addr = addr, .watch_size = size};
 	struct replayer_ran ran;
 
-	d->astray = true;
 	d->pos = to; /* a crash is blamed on this command */
 	TRY(CALL(d, RUN, r, replayer_ran));
 	memcpy(&ran, d->in.data, sizeof ran);
@@ -249,7 +247,7 @@ static struct err *blame(struct device *d, struct err *e)
 	return e;
 }
 
-/* Every failure of a call that executes goes through here. */
+/* Every failure of a call that executes goes through here: where the device is now is not known. */
 static struct err *failed(struct device *d, struct err *e)
 {
 	e = blame(d, e);
@@ -398,7 +396,8 @@ uint64_t device_culprit(const struct device *d, uint64_t *ret_first)
 struct err *device_restart(struct device *d)
 {
 	device_bury(d);
-	return heal(d);
+	EXECUTING(d, heal(d));
+	return NULL;
 }
 
 /* --- moving --- */
@@ -743,7 +742,6 @@ struct err *device_ask_run(
 	uint64_t seq;
 
 	EXECUTING(d, heal(d));
-	d->astray = true;
 	d->pos = to; /* a crash is blamed on this command */
 	struct err *e = call(d, type, body, n, NULL, 0, reply);
 	if (e && d->error == REPLAYER_E_AGAIN) {
@@ -751,7 +749,6 @@ struct err *device_ask_run(
 		d->error = 0;
 		/* an order begins at the window's start, where a fresh process is */
 		EXECUTING(d, type == REPLAYER_ORDER ? start(d) : heal(d));
-		d->astray = true;
 		d->pos = to;
 		e = call(d, type, body, n, NULL, 0, reply);
 	}
