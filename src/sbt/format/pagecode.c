@@ -89,7 +89,7 @@ static unsigned changing(const uint8_t *page, size_t n)
 	unsigned mask = 0;
 
 	memcpy(&first, page, sizeof first);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 1; i < n; i++) {
 		memcpy(&v, page + i * PLANES, sizeof v);
 		differ |= v ^ first;
 		if (i % 512 == 63 && !~(differ | (differ >> 4 & 0x0f0f0f0f0f0f0f0full) |
