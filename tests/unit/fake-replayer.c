@@ -610,6 +610,13 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 	buf_add(out, &row, sizeof row);
 }
 
+/* Of which the request is a replayer_none. */
+static bool says_nothing(uint32_t type)
+{
+	return type == REPLAYER_FIGURES || type == REPLAYER_CHECK_END || type == REPLAYER_RACES ||
+	       type == REPLAYER_KERNEL_POINTS || type == REPLAYER_PROBES || type == REPLAYER_PROBED;
+}
+
 static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out)
 {
 	struct replayer_range r;
@@ -617,6 +624,8 @@ static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out
 	bool good = true;
 
 	memcpy(&r, body, sizeof r);
+	if (says_nothing(type) && r.addr)
+		die("replayer_none.unused is not 0");
 	switch (type) {
 	case REPLAYER_OPEN:
 		return on_open(body, n, out);

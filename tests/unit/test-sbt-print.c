@@ -194,6 +194,25 @@ static void test_lines_with_everything(void **unused)
 	c = cmd(7, SBT_EVENT_DESTROY);
 	c.u.event_destroy.dead_event = 4;
 	line_is(&c, "#7 event_destroy event 4");
+	c = cmd(17, SBT_GLOBAL_DEF);
+	c.u.global_def = (struct sbt_cmd_global_def){
+		.module = 2, .global_name = {"g", 1}, .addr = 0x40, .size = 8};
+	line_is(&c, "#17 global_def module 2 \"g\" 0x40 8 bytes");
+	c = cmd(18, SBT_FUNC_ATTR);
+	c.u.func_attr =
+		(struct sbt_cmd_func_attr){.kernel = 3, .attr = 8, .attr_value = (uint64_t)-1};
+	line_is(&c, "#18 func_attr matmul attr 8 attr_value -1");
+	c = cmd(19, SBT_KERNEL_DEF);
+	c.u.kernel_def = (struct sbt_cmd_kernel_def){.new_kernel = 3,
+		.module = SBT_NO_ID,
+		.handle = 5,
+		.kernel_name = {"_Z1fv", 5},
+		.regs = 32,
+		.static_shared = 16,
+		.max_threads = 1024,
+		.code_hash = 7};
+	line_is(&c,
+		"#19 kernel_def kernel 3 \"_Z1fv\" regs 32 static_shared 16 max_threads 1024 code_hash 0x7");
 	c = cmd(8, 0);
 	c.kind = 999;
 	line_is(&c, "#8 kind 999");

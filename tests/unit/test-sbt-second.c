@@ -556,6 +556,15 @@ static struct second *second_open(const struct sbt_meta *meta, const char *const
 	return s;
 }
 
+static void has_right_sums(const struct sbt_chunk_header *h, const void *stored)
+{
+	struct sbt_chunk_header without = *h;
+
+	without.header_sum = 0;
+	assert_int_equal(h->header_sum, (uint32_t)XXH64(&without, sizeof without, 0));
+	assert_int_equal(h->hash, XXH64(stored, h->stored, 0));
+}
+
 /* What is in the file, all unpacked, without index and trailer. */
 static struct chunks chunks_of_file(void)
 {
@@ -569,6 +578,7 @@ static struct chunks chunks_of_file(void)
 		uint8_t *stored = malloc(h.stored + 1), *raw = malloc(h.raw + 1);
 
 		assert_int_equal(fread(stored, 1, h.stored, f), h.stored);
+		has_right_sums(&h, stored);
 		if (h.flags & SBT_CHUNK_ZSTD) {
 			assert_true(h.stored < h.raw);
 			assert_int_equal(ZSTD_decompress(raw, h.raw, stored, h.stored), h.raw);
