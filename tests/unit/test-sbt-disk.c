@@ -99,7 +99,7 @@ int close(int fd)
 
 /* --- what is written --- */
 
-#define COMMANDS 600
+#define COMMANDS 400
 #define PIECES 3
 
 /* What reading it must give: commands by number, with times, in chunks of their own. */
@@ -212,7 +212,7 @@ static void walk(struct sbt_reader *r, uint64_t seed, const bool *gone, bool tim
 		ok(sbt_cursor_next(cur, &c));
 		same(c, want, times);
 	}
-	for (unsigned i = 0; i < 400; i++) {
+	for (unsigned i = 0; i < 200; i++) {
 		if (make_random(&seed) % 3 == 0) {
 			next = make_random(&seed) % 4 ? make_random(&seed) % (last + 9)
 						      : next + make_random(&seed) % 3;
@@ -383,6 +383,120 @@ static void test_the_budget_for_unpacking(void **unused)
 	err_free(e);
 	unsetenv("TSDB_UNPACK_MAX");
 	buf_free(&file);
+	unlink(path);
+}
+
+/* Each word about the recording comes back as itself. */
+static void test_meta_comes_back(void **unused)
+{
+	const struct sbt_meta all_of_it = {.program = "p",
+		.cwd = "c",
+		.host = "h",
+		.gpu = "g",
+		.vendor = "AMD",
+		.target = "gfx90a",
+		.tsdb = "t",
+		.start_ns = 7,
+		.pid = 8,
+		.driver_version = 9,
+		.rank = 3,
+		.ranks = 5};
+	struct sbt_writer *w;
+	struct sbt_reader *r;
+	const struct sbt_meta *m;
+
+	(void)unused;
+	for (unsigned bit = 0; bit < 16; bit = bit ? 2 * bit : 1) {
+		struct sbt_meta want = all_of_it;
+
+		want.soft = bit & 1;
+		want.stacks = bit & 2;
+		want.timestamps = bit & 4;
+		want.observed = bit & 8;
+		snprintf(path, sizeof path, "test-sbt-disk-%d.sbt", (int)getpid());
+		ok(sbt_writer_open(&w, path, &want));
+		ok(sbt_writer_close(w));
+		ok(sbt_reader_open(&r, path));
+		m = sbt_reader_meta(r);
+		assert_string_equal(m->program, "p");
+		assert_string_equal(m->cwd, "c");
+		assert_string_equal(m->host, "h");
+		assert_string_equal(m->gpu, "g");
+		assert_string_equal(m->vendor, "AMD");
+		assert_string_equal(m->target, "gfx90a");
+		assert_string_equal(m->tsdb, "t");
+		assert_int_equal(m->start_ns, 7);
+		assert_int_equal(m->pid, 8);
+		assert_int_equal(m->driver_version, 9);
+		assert_int_equal(m->rank, 3);
+		assert_int_equal(m->ranks, 5);
+		assert_int_equal(m->soft, want.soft);
+		assert_int_equal(m->stacks, want.stacks);
+		assert_int_equal(m->timestamps, want.timestamps);
+		assert_int_equal(m->observed, want.observed);
+		sbt_reader_close(r);
+	}
+	unlink(path);
+}
+
+/* A chunk of times of which one column ends early has none. */
+static void test_columns_of_times(void **unused)
+{
+	(void)unused;
+	for (unsigned spoiled = 0; spoiled < 4; spoiled++) {
+		struct buf col[3] = {BUF_INIT, BUF_INIT, BUF_INIT}, b = BUF_INIT, file;
+		struct sbt_writer *w = begin();
+		struct sbt_chunk_header h;
+		const struct sbt_cmd *c;
+		struct sbt_cursor *cur;
+		struct sbt_reader *r;
+
+		for (uint64_t seq = 1; seq <= 3; seq++)
+			ok(sbt_writer_cmd(w, &(struct sbt_cmd){.seq = seq, .kind = SBT_FILL}));
+		for (uint64_t seq = 1; seq <= 3; seq++)
+			ok(sbt_writer_time(w, seq, 10 * seq, 10 * seq + 3));
+		ok(sbt_writer_close(w));
+		for (unsigned i = 0; i < 3; i++) { /* 10 to 13, 20 to 23, 30 to 33 */
+			sbt_put(&col[0], i > 0);
+			sbt_put_delta(&col[1], 10 * i + 10, i ? 10 * i + 3 : 0);
+			sbt_put_delta(&col[2], 3, 0);
+		}
+		sbt_put(&b, 3);
+		sbt_put(&b, 1);
+		for (unsigned i = 0; i < 3; i++)
+			sbt_put(&b, col[i].len - (i + 1 == spoiled));
+		for (unsigned i = 0; i < 3; i++) {
+			buf_add(&b, col[i].data, col[i].len - (i + 1 == spoiled));
+			buf_free(&col[i]);
+		}
+		file = get_file();
+		for (size_t at = SBT_HEADER_SIZE; at < file.len; at += sizeof h + h.stored) {
+			memcpy(&h, file.data + at, sizeof h);
+			if (h.type != SBT_CHUNK_TIMES)
+				continue;
+			assert_false(h.flags);
+			assert_int_equal(h.stored, b.len + (spoiled != 0)); /* with the byte */
+			memset(file.data + at + sizeof h, 0, h.stored);
+			memcpy(file.data + at + sizeof h, b.data, b.len);
+			h.hash = XXH64(file.data + at + sizeof h, h.stored, 0);
+			h.header_sum = 0;
+			h.header_sum = (uint32_t)XXH64(&h, sizeof h, 0);
+			memcpy(file.data + at, &h, sizeof h);
+		}
+		put_file(&file);
+		ok(sbt_reader_open(&r, path));
+		ok(sbt_cursor_open(&cur, r));
+		for (uint64_t seq = 1; seq <= 3; seq++) {
+			ok(sbt_cursor_next(cur, &c));
+			if (!spoiled)
+				assert_int_equal(c->gpu_end_ns, 10 * seq + 3);
+		}
+		assert_int_equal(sbt_reader_damage(r) != NULL, spoiled != 0);
+		sbt_cursor_close(cur);
+		sbt_reader_close(r);
+		buf_free(&file);
+		buf_free(&b);
+	}
 	unlink(path);
 }
 
@@ -615,6 +729,8 @@ int main(void)
 		cmocka_unit_test(test_one_chunk_is_spoiled),
 		cmocka_unit_test(test_how_much_damage_is_told),
 		cmocka_unit_test(test_the_budget_for_unpacking),
+		cmocka_unit_test(test_meta_comes_back),
+		cmocka_unit_test(test_columns_of_times),
 		cmocka_unit_test(test_names_of_frames),
 		cmocka_unit_test(test_limits_of_sources),
 		cmocka_unit_test(test_calls_that_come_back_early),
