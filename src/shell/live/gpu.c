@@ -184,6 +184,60 @@ static bool doctor_soft(struct listing *l)
 	return ok;
 }
 
+/* --- how HIP reports a program's calls --- */
+
+enum { HIP_NOWHERE, HIP_OTHERWISE, HIP_API_CALLBACK, HIP_TRACER, HIP_TABLE, HIP_WAYS };
+enum { HIP_OLDEST = 5, HIP_NEWEST = 7 }; /* numbers of libamdhip64.so */
+
+/* The newest HIP runtime that can be loaded, and the newest way that it offers. */
+static int probe_hip(void)
+{
+	for (int version = HIP_NEWEST; version >= HIP_OLDEST; version--) {
+		char name[32];
+		void *lib;
+		int way;
+
+		snprintf(name, sizeof(name), "libamdhip64.so.%d", version);
+		lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+		if (!lib)
+			continue;
+		/* dlsym() finds what the libraries have that it is linked with, too. */
+		way = dlsym(lib, "rocprofiler_register_library_api_table") ? HIP_TABLE
+		      : dlsym(lib, "hipRegisterTracerCallback")		   ? HIP_TRACER
+		      : dlsym(lib, "hipRegisterApiCallback")		   ? HIP_API_CALLBACK
+									   : HIP_OTHERWISE;
+		return HIP_WAYS * version + way;
+	}
+	return HIP_NOWHERE;
+}
+
+/* A HIP that cannot be read is no error here: only HIP programs need it. */
+static void doctor_hip(struct listing *l)
+{
+	static const char *const ways[HIP_WAYS] = {
+		[HIP_OTHERWISE] = "reports no calls in a way that is known",
+		[HIP_API_CALLBACK] =
+			"reports calls by hipRegisterApiCallback, which tsdb reads (HIP 5.2)",
+		[HIP_TRACER] =
+			"reports calls by hipRegisterTracerCallback (HIP 5.4 and later): not read yet, so there is no capture",
+		[HIP_TABLE] =
+			"hands its table of functions to rocprofiler-register (ROCm 6.2 and later): not read yet, so there is no capture",
+	};
+	int status = 0;
+	char text[200];
+	pid_t pid = fork();
+
+	if (!pid) {
+		alarm(20);
+		_exit(probe_hip());
+	}
+	if (!ended(pid, &status) || !WIFEXITED(status) || WEXITSTATUS(status) < HIP_WAYS)
+		return;
+	snprintf(text, sizeof(text), "libamdhip64.so.%d %s", WEXITSTATUS(status) / HIP_WAYS,
+		ways[WEXITSTATUS(status) % HIP_WAYS]);
+	verdict(l, true, "HIP", text, NULL);
+}
+
 /* Whether HIP programs can run on the CPU; only they need it, so a lack is no error. */
 static void doctor_soft_amd(struct listing *l)
 {
@@ -196,6 +250,7 @@ static void doctor_soft_amd(struct listing *l)
 
 	verdict(l, true, "soft AMD GPU", text, NULL);
 	free(soft);
+	doctor_hip(l);
 }
 
 /* Checks observing; no other command needs it, so a failure here is no error. */

@@ -4,6 +4,7 @@ recordings with memory, executed again."""
 import json
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -343,6 +344,33 @@ def test_signals_that_are_destroyed_early(t):
                    env={'HSA_TOOLS_LIB': late, 'HSA_LATE_US': us, 'GPU_MAX_HW_QUEUES': '1'})
         t.no_match('Assertion', r.both)
         t.equal(r.status, 0, r.show())
+
+
+def test_doctor_names_the_way_in(t):
+    """By what the HIP runtime exports: libraries that have the names of ROCm 5, 6 and 7, and of rocprofiler-register, and nothing behind them."""
+    cc = shutil.which('cc')
+    if not cc:
+        raise Skip('no compiler')
+
+    def library(name, *functions, needs=()):
+        with open(t.path('f.c'), 'w', encoding='utf-8') as f:
+            f.write('int nothing;\n' + ''.join(f'int {n}(void);\nint {n}(void) {{ return 1; }}\n' for n in functions))
+        t.equal(t.run([cc, '-shared', '-fPIC', '-o', t.path(name), '-Wl,-soname,' + name, 'f.c', *needs, '-Wl,-rpath,' + t.dir]).status, 0, name)
+
+    def says():
+        return re.search(r'^\w+ +HIP +(.*)$', t.tsdb('doctor', env={'LD_LIBRARY_PATH': t.dir}).out, re.M)[1]
+
+    library('libamdhip64.so.5', 'hipRegisterApiCallback')
+    t.equal(says(), 'libamdhip64.so.5 reports calls by hipRegisterApiCallback, which tsdb reads (HIP 5.2)', 'ROCm 5.2')
+    library('libamdhip64.so.5', 'hipRegisterTracerCallback')
+    t.match('^libamdhip64.so.5 reports calls by hipRegisterTracerCallback .* no capture$', says(), 'ROCm 5.4')
+    library('libamdhip64.so.6', 'hipRegisterTracerCallback')
+    t.match('^libamdhip64.so.6 reports calls by hipRegisterTracerCallback .* no capture$', says(), 'ROCm 6.0: the newest runtime counts')
+    library('librocprofiler-register.so.0', 'rocprofiler_register_library_api_table')
+    library('libamdhip64.so.7', 'hipRegisterTracerCallback', needs=['-Wl,--no-as-needed', t.path('librocprofiler-register.so.0')])
+    t.match('^libamdhip64.so.7 hands its table of functions to rocprofiler-register .* no capture$', says(), 'ROCm 7')
+    library('libamdhip64.so.7')
+    t.match('^libamdhip64.so.7 reports no calls in a way that is known$', says(), 'neither')
 
 
 def test_finish_waits_for_a_stream(t):
