@@ -29,6 +29,11 @@ struct err *dap_session_error(int result)
 	return *ts_error_cure() ? err_cure(e, "%s", ts_error_cure()) : e;
 }
 
+char *dap_sentence(const struct err *e)
+{
+	return xasprintf("%s%s%s", e->what, e->cure ? ". " : "", e->cure ? e->cure : "");
+}
+
 void dap_interrupt(struct dap *d)
 {
 	pthread_mutex_lock(&d->ask_lock);

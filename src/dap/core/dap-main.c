@@ -36,7 +36,7 @@ static void answer(struct dap *d, const json_t *request, json_t *body)
  * came while the program runs. Frees e. */
 static void answer_error(struct dap *d, const json_t *request, struct err *e, const char *message)
 {
-	char *whole = xasprintf("%s%s%s", e->what, e->cure ? ". " : "", e->cure ? e->cure : "");
+	char *whole = dap_sentence(e);
 	json_t *m = answer_to(request, false), *text = link_text(whole, strlen(whole));
 	const char *name = json_string_value(json_object_get(request, "command"));
 	const bool evaluates = !strcmp(name, "evaluate"); /* its errors are shown in their place */

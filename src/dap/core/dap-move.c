@@ -75,10 +75,10 @@ void dap_move_now(struct dap *d)
 	atomic_store(&d->pauses, false);
 	d->phase = DAP_STOPPED;
 	if (e) {
-		char *said =
-			xasprintf("%s%s%s\n", e->what, e->cure ? ". " : "", e->cure ? e->cure : "");
+		char *said = dap_sentence(e);
 
 		link_output(d->link, "important", said, strlen(said));
+		link_output(d->link, "important", "\n", 1);
 		free(said);
 	}
 	if (e && !d->leaves)
@@ -188,6 +188,8 @@ void dap_tell_stop(struct dap *d, const char *reason, json_int_t thread, const c
 		tell_ended(d);
 		return;
 	}
+	if (d->stopped_now)
+		dap_points_reached(d, ids);
 	dap_forget(d);
 	if (!thread || d->stopped_now)
 		thread = dap_stop_thread(d);

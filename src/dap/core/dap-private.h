@@ -161,6 +161,9 @@ json_int_t dap_stop_thread(struct dap *d);
 /* What numbers of frames and variables meant is forgotten. */
 void dap_forget(struct dap *d);
 
+/* "<sentence>. <cure>", heap. */
+char *dap_sentence(const struct err *e);
+
 /* --- arguments of requests: core/dap-args.c --- */
 
 struct err *dap_need_text(const json_t *args, const char *name, const char **ret) TS_CHECK;
@@ -204,6 +207,8 @@ json_t *dap_source(struct dap *d, const char *file);
 /* --- breakpoints: requests/dap-points.c --- */
 
 void dap_points_free(struct dap_points *p);
+/* Tells the client of those that had to wait until the program came to their place, and are hit. */
+void dap_points_reached(struct dap *d, const json_t *ids);
 /* The shell's number of the breakpoint that was set last. */
 struct err *dap_point_newest(struct dap *d, int *ret) TS_CHECK;
 /* The kind that the shell's breakpoint is of; DAP_POINT_KINDS: of none, the user typed it. */

@@ -143,6 +143,13 @@ static struct err *open_session(struct dap *d, const char *const *words)
 	return dap_session_error(library_session_open(&d->session, words, &o));
 }
 
+static void begin_replaying(struct dap *d)
+{
+	d->replays = true;
+	link_event(d->link, "capabilities",
+		json_pack("{s:o}", "capabilities", dap_capabilities(true)));
+}
+
 static struct err *start_replay(struct dap *d, const struct begin *b)
 {
 	struct buf line = BUF_INIT;
@@ -157,9 +164,7 @@ static struct err *start_replay(struct dap *d, const struct begin *b)
 	buf_free(&line);
 	if (e)
 		return e;
-	d->replays = true;
-	link_event(d->link, "capabilities",
-		json_pack("{s:o}", "capabilities", dap_capabilities(true)));
+	begin_replaying(d);
 	return NULL;
 }
 
@@ -367,9 +372,7 @@ static struct err *replay_from_end(struct dap *d)
 	e = dap_line(d, NULL, "%s", buf_cstr(&line));
 	buf_free(&line);
 	TRY(e);
-	d->replays = true;
-	link_event(d->link, "capabilities",
-		json_pack("{s:o}", "capabilities", dap_capabilities(true)));
+	begin_replaying(d);
 	return dap_line(d, NULL, "replay goto end");
 }
 

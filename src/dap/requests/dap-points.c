@@ -271,6 +271,30 @@ static void note_pending(struct dap *d, const struct wish *w, struct dap_point *
 	free(place);
 }
 
+void dap_points_reached(struct dap *d, const json_t *ids)
+{
+	const json_t *id;
+	size_t i;
+
+	json_array_foreach(ids, i, id)
+	{
+		const enum dap_point_kind kind = dap_points_kind(d, json_integer_value(id));
+		struct dap_points *all = kind < DAP_POINT_KINDS ? &d->points[kind] : NULL;
+
+		for (size_t k = 0; all && k < all->n; k++) {
+			struct dap_point *p = &all->list[k];
+
+			if (p->id != json_integer_value(id) || !p->why)
+				continue;
+			free(p->why);
+			p->why = NULL;
+			link_event(d->link, "breakpoint",
+				json_pack("{s:s, s:o}", "reason", "changed", "breakpoint",
+					point_row(d, p, NULL)));
+		}
+	}
+}
+
 /* An error is that of the one point, unless the session itself has failed. */
 static void add_point(struct dap *d, enum dap_point_kind kind, struct dap_points *old,
 	const struct wish *w, struct err *wrong, json_t *rows)
@@ -286,8 +310,7 @@ static void add_point(struct dap *d, enum dap_point_kind kind, struct dap_points
 
 		if (e) {
 			p.id = 0;
-			p.why = xasprintf(
-				"%s%s%s", e->what, e->cure ? ". " : "", e->cure ? e->cure : "");
+			p.why = dap_sentence(e);
 			err_free(e);
 		} else {
 			note_pending(d, w, &p);

@@ -462,9 +462,7 @@ const struct tool tools[] = {
 	{"why", tool_why, "PID|NAME|--ranks GLOB [--match GLOB] [--json]",
 		"say what a running program, or a job that is recorded, waits for",
 		"tsdb why 4711\ntsdb why --ranks 'run.*.sbt'\n"},
-	{"dap", tool_dap, "",
-		"debug from an editor: the Debug Adapter Protocol at stdin and stdout",
-		"tsdb dap\n"},
+	{"dap", tool_dap, "", "debug from an editor, by the Debug Adapter Protocol", "tsdb dap\n"},
 	{"doctor", tool_doctor, "[--json]", "say what this machine can do", "tsdb doctor\n"},
 	{NULL, NULL, NULL, NULL, NULL},
 };

@@ -628,9 +628,10 @@ def test_a_program_in_an_editor(t):
     t.need_soft()
     with adapter(t) as c:
         def set_up():
-            b = c.ask('setFunctionBreakpoints', {'breakpoints': [{'name': 'kernel consume'}]})['breakpoints'][0]
-            t.check(b['id'], b)
+            b = c.ask('setFunctionBreakpoints', {'breakpoints': [{'name': 'launch', 'condition': 'stream == 2'}]})['breakpoints'][0]
+            t.check(b['id'] and not b['verified'], f'no launch has been reached yet: {b}')
         c.begin('launch', {'program': program('race_demo'), 'args': ['fixed'], 'on': 'soft', 'cwd': t.dir}, set_up)
+        t.equal(c.event('breakpoint')['breakpoint']['verified'], True, 'it is reached, so it is known')
         t.equal(c.event('stopped')['reason'], 'function breakpoint', 'the first stop')
         run_table(t, 'live', c, lambda c: c.events.clear())
         c.ask('setFunctionBreakpoints', {'breakpoints': []})
