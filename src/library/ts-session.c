@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "door/door.h"
@@ -31,6 +32,14 @@ struct ts_session {
 
 /* --- finding and starting tsdb --- */
 
+/* Beside an installed library lies a folder of that name. */
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
 /* A tsdb beside the library, or of its installation; a heap string, "tsdb" to look in PATH. */
 static char *find_tsdb(void)
 {
@@ -46,7 +55,7 @@ static char *find_tsdb(void)
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		if (asprintf(&path, places[i], (int)(slash - info.dli_fname), info.dli_fname) < 0)
 			return NULL;
-		if (!access(path, X_OK))
+		if (is_program(path))
 			return path;
 		free(path);
 	}
