@@ -73,8 +73,8 @@ bool runs_decide(const struct runs *r);
 const struct runs_row *runs_whole(const struct runs *r, const char *name);
 const char *runs_by_name(enum runs_by by);
 const char *runs_verdict_name(enum runs_verdict v);
-/* The fewest runs of each side that can tell a difference. */
-unsigned runs_fewest(void);
+/* The fewest runs of each side that can tell a difference of one among so many rows. */
+unsigned runs_fewest(size_t rows);
 
 /* Two-sided p of Mann and Whitney's test that both are of one distribution. */
 double runs_p(const uint64_t *a, unsigned na, const uint64_t *b, unsigned nb);

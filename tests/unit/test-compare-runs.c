@@ -186,7 +186,8 @@ static void too_few(void **state)
 	struct runs r;
 
 	(void)state;
-	assert_int_equal(runs_fewest(), 4);
+	assert_int_equal(runs_fewest(1), 4);
+	assert_int_equal(runs_fewest(7), 6); /* 2 / 252 > 0.05 / 7 > 2 / 924 */
 	runs_begin(&r, 3, 3);
 	for (unsigned i = 0; i < 3; i++) {
 		add(&r, RUNS_KERNEL, "k", false, i, 1, 100 + i);

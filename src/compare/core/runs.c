@@ -47,11 +47,11 @@ static double least_p(unsigned na, unsigned nb)
 	return fmin(1, p);
 }
 
-unsigned runs_fewest(void)
+unsigned runs_fewest(size_t rows)
 {
 	unsigned n = 1;
 
-	while (least_p(n, n) > RUNS_ALPHA)
+	while (least_p(n, n) > RUNS_ALPHA / (double)rows)
 		n++;
 	return n;
 }

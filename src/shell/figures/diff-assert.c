@@ -82,7 +82,7 @@ static struct err *count_of_runs(
 		return err_cure(
 			err_new(ERR_INCOMPLETE, "%u and %u runs cannot tell whether a kernel is %s",
 				r->is.na, r->is.nb, name),
-			"Record at least %u of each", runs_fewest());
+			"Record at least %u of each", runs_fewest(1));
 	*ret = (double)r->is.by_verdict[RUNS_KERNEL][v];
 	return NULL;
 }

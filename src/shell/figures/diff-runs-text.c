@@ -174,7 +174,7 @@ static void print_head(struct session *s, const struct diff_runs *r)
 	if (!runs_decide(&r->is))
 		out_printf(s->out,
 			"So few runs cannot tell a difference from chance, however large: their least p is %.2g. Record at least %u of each.\n",
-			r->is.least_p, runs_fewest());
+			r->is.least_p, runs_fewest(1));
 	if (!r->in_turn)
 		out_str(s->out,
 			"All runs of one side are older than those of the other: had the machine become slower meanwhile, it would look the same. Record them in turn.\n");
@@ -217,6 +217,10 @@ void diff_runs_print(struct session *s, const struct diff_runs *r, uint64_t top)
 		sums_table(s, titles[v.lines[i].is.by], columns, &v.lines[i], sizeof *v.lines, n);
 		if (n < end - i)
 			out_printf(s->out, "and %zu more (--top 0 shows all)\n", end - i - n);
+		if (v.decided && r->is.by_verdict[v.lines[i].is.by][RUNS_NOT_KNOWN])
+			out_printf(s->out,
+				"Not known: among %zu rows chance gives one like it. %u runs of each can tell one of them.\n",
+				end - i, runs_fewest(end - i));
 	}
 	free(v.lines);
 }
