@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Races, replays and launches through libtracesmith: the Python module, and examples/time_travel.c as C and as C++."""
 import os
+import shutil
+import sys
 
 from e2e import BUILD, SRC, Skip, first_existing
 from cases.pymodule import module, python, with_module
@@ -140,6 +142,33 @@ def test_what_cannot_be_is_an_error(t):
     module()
     t.record('race_demo', out='race_demo.sbt', options=['--timestamps'])
     t.match('alive\n$', python(t, HOSTILE, timeout=120))
+
+
+INSTALLED = '''
+import ctypes, sys
+l = ctypes.CDLL(sys.argv[1])
+l.ts_error.restype = ctypes.c_char_p
+t, a = ctypes.c_void_p(), ctypes.c_void_p()
+for r in l.ts_open(ctypes.byref(t), b"race_demo.sbt"), l.ts_races(ctypes.byref(a), t, b"--no-exact"):
+    if r:
+        raise SystemExit(l.ts_error().decode())
+print("asked")
+'''
+
+
+def test_an_installed_library_finds_tsdb(t):
+    """As `make install` lays it out: beside the library is a folder named tsdb."""
+    library = first_existing(os.path.join(BUILD, 'libtracesmith.so.0'))
+    tsdb = first_existing(os.path.join(BUILD, 'tsdb'))
+    if not library or not tsdb:
+        raise Skip('libtracesmith is not there')
+    t.record('race_demo', out='race_demo.sbt')
+    for d in 'bin', 'lib', 'lib/tsdb':
+        os.mkdir(t.path(d))
+    shutil.copy(library, t.path('lib/libtracesmith.so.0'))
+    os.symlink(tsdb, t.path('bin/tsdb'))
+    r = t.run([sys.executable, '-c', INSTALLED, t.path('lib/libtracesmith.so.0')])
+    t.equal((r.status, r.out), (0, 'asked\n'), r.err)
 
 
 def test_the_scenario_in_c_and_cxx(t):
