@@ -172,7 +172,7 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
 	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits \
-	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base
+	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base tests/unit/test-softgpu-workers
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
 check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
@@ -211,6 +211,9 @@ tests_unit_test_softgpu_ptx_ops_base_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_operands_SOURCES = tests/unit/test-softgpu-ptx-operands.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_operands_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_operands_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_workers_SOURCES = tests/unit/test-softgpu-workers.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_workers_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_workers_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_families_SOURCES = tests/unit/test-softgpu-ptx-families.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_families_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_families_LDADD = $(PTX_TEST_LINK)
