@@ -124,6 +124,56 @@ static void loads_and_stores(void **state)
 	assert_int_equal(seen[3].mask, PTX_FULL & ~7u);
 }
 
+/* What instructions that move several elements tell, in all: bytes of each kind in each space, all
+ * within the array or `out`. */
+static void sums(void **state)
+{
+	static const struct {
+		const char *insn;
+		unsigned global_read, global_written, shared_read, shared_written;
+	} rows[] = {
+		{"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}, [%r10];", 0, 0, 8 * 16, 0},
+		{"ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r3, %r4}, [%r10];", 0, 0,
+			16 * 16, 0},
+		{"stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r10], {%r3, %r4};", 0, 0, 0, 16 * 16},
+		{"cp.async.ca.shared.global [%r1], [%d1], 4; cp.async.wait_all;", 32 * 4, 0, 0,
+			32 * 4},
+		{"cp.async.ca.shared.global [%r1], [%d1], 4, 2; cp.async.wait_all;", 32 * 2, 0, 0,
+			32 * 4},
+		{"ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%d0];", 32 * 16, 0, 0, 0},
+		{"st.global.v2.u64 [%d0], {%d1, %d2};", 0, 32 * 16, 0, 0},
+		{"red.shared.add.u32 [%r1], 1;", 0, 0, 0, 32 * 4},
+		{"prefetch.global.L2 [%d0];", 0, 0, 0, 0},
+	};
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		unsigned bytes[2][2] = {{0}}; /* shared; written */
+		char text[2048];
+		uint64_t out;
+
+		snprintf(text, sizeof text, "%s",
+			KERNEL("mov.u32 %r10, s; and.b32 %r11, %r0, 15; shl.b32 %r11, %r11, 4; add.u32 %r10, %r10, %r11;\n"));
+		snprintf(strstr(text, "\nret;"), 400, "%s\nret; }\n", rows[k].insn);
+		out = watch(text, 1, 32);
+		for (unsigned n = 0; n < nseen; n++)
+			for (unsigned l = 0; l < 32; l++) {
+				const struct seen *a = &seen[n];
+				const bool shared = a->space == SP_SHARED;
+
+				if (!(a->mask >> l & 1))
+					continue;
+				bytes[shared][a->kind != PTX_READ] += a->size;
+				assert_true(shared ? a->addr[l] + a->size <= 256
+						   : a->addr[l] >= out &&
+							     a->addr[l] + a->size <= out + 4096);
+			}
+		if (bytes[0][0] != rows[k].global_read || bytes[0][1] != rows[k].global_written ||
+			bytes[1][0] != rows[k].shared_read || bytes[1][1] != rows[k].shared_written)
+			fail_msg("%s: %u %u %u %u", rows[k].insn, bytes[0][0], bytes[0][1],
+				bytes[1][0], bytes[1][1]);
+	}
+}
+
 static void wide_and_generic(void **state)
 {
 	/* even lanes write shared memory, odd ones global memory, by one instruction; 16 bytes a
@@ -207,6 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loads_and_stores),
+		cmocka_unit_test(sums),
 		cmocka_unit_test(wide_and_generic),
 		cmocka_unit_test(atomics_fences_orders),
 		cmocka_unit_test(barriers),
