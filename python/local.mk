@@ -3,7 +3,7 @@
 # The Python module tracesmith, in the build folder: PYTHONPATH=BUILD/python. `pip install --no-build-isolation ./python` installs
 # it (python/setup.py).
 
-python_files = python/tracesmith/__init__.py python/tracesmith/__init__.pyi python/tracesmith/sessions.py python/tracesmith/py.typed
+python_files = python/tracesmith/__init__.py python/tracesmith/__init__.pyi python/tracesmith/sessions.py python/tracesmith/inshell.py python/tracesmith/py.typed
 EXTRA_DIST += $(python_files) python/pyproject.toml python/setup.py docs/python-module.md docs/library.md docs/rust.md
 if HAVE_PYTHON_MODULE
 noinst_PROGRAMS += python/tracesmith/_core.abi3.so
@@ -14,7 +14,7 @@ python_tracesmith__core_abi3_so_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-z,now -Wl,-
 python_tracesmith__core_abi3_so_LDADD = libtracesmith.so.0
 noinst_DATA = python/tracesmith/.copied
 # By their full names: make would take the copies in the build folder for the sources.
-python/tracesmith/.copied: $(addprefix $(srcdir)/,$(python_files))
+python/tracesmith/.copied: $(addprefix $(srcdir)/,$(python_files)) $(srcdir)/python/local.mk
 	$(MKDIR_P) python/tracesmith
 	test $(srcdir)/python -ef python || for f in $(python_files); do cp -f $(srcdir)/$$f $$f || exit 1; done
 	touch $@

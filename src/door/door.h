@@ -20,6 +20,10 @@ enum door_op {
 	DOOR_TOOL,	  /* words of a tool, each ended by 0: "diff", "a.sbt", "b.sbt"; likewise */
 	DOOR_READ,	  /* n bytes of memory at addr */
 	DOOR_WRITE,	  /* the bytes that follow to addr */
+	/* Python in the shell asks the shell these, too; n of a command: 1, it wants the text */
+	DOOR_PRINT, /* shows a text; no answer */
+	DOOR_DONE,  /* what it was to do is done; n 1: and failed, the data says why; else lines for
+		       the shell to run; no answer */
 };
 
 struct door_question {

@@ -6,7 +6,7 @@
 #   make check                                       runs each corpus once, with any compiler
 
 FUZZ_TARGETS = sbt expr python name state fatbin cubin dwarf gpudebug shell ptx rings gfx import answer
-FUZZ_ARCHIVES = libanswertest.a libimport.a libshell.a libengine.a libattach.a libsymbols.a liblang.a libstate.a libsbt.a libfatbin.a libptxtest.a libamdtest.a libranges.a libgpucode.a libcommon.a
+FUZZ_ARCHIVES = libanswertest.a libimport.a libshell.a libdoor.a libengine.a libattach.a libsymbols.a liblang.a libstate.a libsbt.a libfatbin.a libptxtest.a libamdtest.a libranges.a libgpucode.a libcommon.a
 FUZZ_SECONDS = 60
 
 FUZZ_REPLAYERS = $(FUZZ_TARGETS:%=tests/fuzz/replay-%)

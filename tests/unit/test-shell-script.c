@@ -66,19 +66,6 @@ static void errors_have_a_place(void **state)
 	script_shows(s, "print 1 +\n", "^tsdb: .*script:1: ");
 }
 
-/* Python comes with another version: its lines are not run as tsdb's. */
-static void python_is_refused(void **state)
-{
-	struct session *s = *state;
-
-	shows(s, "python print(1)\necho after\\n", "^tsdb: [^\n]*has no Python[^\n]*\nafter$");
-	shows(s, "python\necho inside\\n\nif x\nend\necho after\\n",
-		"^tsdb: [^\n]*has no Python[^\n]*\nafter$");
-	script_shows(s, "echo a\\n\nif 1\npy\necho inside\\n\nend\nend\n",
-		"^a\ntsdb: [^\n]*script:3: unknown command: py\\. [^\n]*has no Python");
-	shows(s, "source x.py", "^tsdb: x\\.py is a Python script\\. This version");
-}
-
 static void depth_has_limits(void **state)
 {
 	struct session *s = *state;
@@ -309,7 +296,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(blocks_must_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(errors_have_a_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(python_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(depth_has_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(ctrl_c_ends_a_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(knows_the_current_command, setup, teardown),

@@ -61,7 +61,7 @@ static const struct {
 	{"draws on the terminal", "tui, layout, focus, winheight, refresh"},
 	{"writes a file", "dump, save breakpoints, order graph"},
 	{"prints what it is given, or what others print",
-		"echo, printf, output, display, source, shell, pipe, with, if, else, while, end, loop_break, "
+		"echo, printf, output, display, source, python, shell, pipe, with, if, else, while, end, loop_break, "
 		"loop_continue, pwd, help, quit"},
 	/* `output` is `print` without its number. `apropos --json` lists what `help` does. */
 	{"the comparison that it ends with is that of `replay verify --json`", "replay swap"},
@@ -347,8 +347,7 @@ static void answers_to_words_of_gdb(void **state)
 	static const struct {
 		const char *line, *cure;
 	} rows[] = {
-		{"python print(1)", "no Python"},
-		{"py", "no Python"},
+		{"python-interactive", "shell python3"},
 		{"info   proc mappings", "info program"},
 		{"search foo", "pager"},
 		{"tcatch load", "catch"},

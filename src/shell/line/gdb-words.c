@@ -8,9 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define PYTHON                                                                                     \
-	"This version of tsdb has no Python; scripts are tsdb's own (`help if`), and `--json` is for programs"
-
 const struct gdb_word gdb_words[] = {
 	{"append", "Use \"dump\""},
 	{"call", "Functions of the program are not called; \"print\" evaluates expressions"},
@@ -48,9 +45,7 @@ const struct gdb_word gdb_words[] = {
 	{"jump", "The host is not moved; \"goto\" moves a replay"},
 	{"macro", "Macros are in no debug information that tsdb reads; \"list\" shows the source"},
 	{"make", "Use \"shell make\""},
-	{"py", PYTHON},
-	{"python", PYTHON},
-	{"python-interactive", PYTHON},
+	{"python-interactive", "Use \"python\"; a prompt of Python's own is \"shell python3\""},
 	{"queue-signal", "Use \"handle\""},
 	{"record", "Use \"capture start\" before \"run\""},
 	{"return",
@@ -126,9 +121,4 @@ struct err *gdb_word_error(const char *line)
 					*w),
 				"\"help gdb\" lists those that have one");
 	return NULL;
-}
-
-bool gdb_word_opens_python(const char *line)
-{
-	return !strcmp(line, "python") || !strcmp(line, "py");
 }

@@ -20,7 +20,5 @@ extern const char *const gdb_absent[];
 /* The error for a line that begins with a word of gdb's that is no command here; NULL: it begins
  * with none of them. */
 struct err *gdb_word_error(const char *line) TS_CHECK;
-/* Whether a line opens a block of Python. */
-bool gdb_word_opens_python(const char *line);
 
 #endif

@@ -192,10 +192,13 @@ void out_on_screen(struct out *o, const struct out_screen *hooks, void *arg)
 	o->screen_arg = arg;
 }
 
-void out_collect(struct out *o, struct buf *to)
+struct buf *out_collect(struct out *o, struct buf *to)
 {
+	struct buf *before = o->collect;
+
 	out_flush(o);
 	o->collect = to;
+	return before;
 }
 
 struct out_target out_divert(struct out *o, int fd)
@@ -394,10 +397,13 @@ static void put_error(struct buf *b, const struct err *e)
 	buf_byte(b, '\n');
 }
 
-void out_quiet(struct out *o, FILE *notes)
+FILE *out_quiet(struct out *o, FILE *notes)
 {
+	FILE *before = o->notes;
+
 	out_flush(o);
 	o->notes = notes;
+	return before;
 }
 
 struct err *out_take_error(struct out *o)

@@ -49,8 +49,8 @@ struct out_screen {
 void out_on_screen(struct out *o, const struct out_screen *hooks, void *arg);
 
 /* Appends everything from now on to `to`, which nobody else sees: without colours, not in the log.
- * NULL: no more. */
-void out_collect(struct out *o, struct buf *to);
+ * NULL: no more. Returns where it went so far; NULL: to the user. */
+struct buf *out_collect(struct out *o, struct buf *to);
 
 /* Sends everything from now on to fd instead, without a pager. Returns what out_restore() takes
  * back; between the two, output that fd does not take is dropped, and is no failure. */
@@ -67,8 +67,9 @@ void out_set_color(struct out *o, bool on);
 struct err *out_log(struct out *o, const char *path) TS_CHECK;
 
 /* From now on nothing is written to stderr: notes go to this file, out_error() keeps the first
- * error for out_take_error(), and no progress is shown. NULL: stderr again. */
-void out_quiet(struct out *o, FILE *notes);
+ * error for out_take_error(), and no progress is shown. NULL: stderr again. Returns the file so
+ * far. */
+FILE *out_quiet(struct out *o, FILE *notes);
 /* The error that was kept, NULL if there is none; the caller's. */
 struct err *out_take_error(struct out *o) TS_CHECK;
 /* Where notes go: stderr, or out_quiet()'s file. */

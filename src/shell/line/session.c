@@ -23,6 +23,7 @@
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "shell/line/session.h"
+#include "shell/python/py-helper.h"
 #include "shell/script/defined.h"
 #include "shell/script/displays.h"
 #include "shell/script/script.h"
@@ -83,6 +84,7 @@ void session_deinit(struct session *s)
 	sources_free(s->sources);
 	source_view_free(s->source);
 	races_deinit(s);
+	python_free(s->python);
 	free(s->last_line);
 	out_free(s->out);
 }
@@ -438,8 +440,6 @@ static struct err *unknown(struct session *s, struct err *e, const char *line)
 	if (gdb) {
 		err_free(e);
 		e = gdb;
-		if (gdb_word_opens_python(line)) /* its lines are not tsdb's */
-			e = err_first(e, script_skip(s, SCRIPT_TEXT));
 	} else if (known && tool_find(name)) {
 		err_free(e);
 		e = err_cure(err_new(ERR_USAGE, "unknown command: %s", name),

@@ -27,6 +27,7 @@ struct symbols;
 struct vars;
 struct defined;
 struct displays;
+struct python;
 struct checkpoints;
 struct tui;
 
@@ -57,6 +58,7 @@ struct session {
 	struct displays *displays;	 /* NULL until first used */
 	struct defined *defined;	 /* the command table with the user's own */
 	struct tui *tui;		 /* tui/tui.h; NULL until first used */
+	struct python *python;		 /* python/py-helper.h; NULL until first used */
 	struct kernel_selection { /* values/kernel-source.h: a frame, and the stop it was chosen at
 				   */
 		unsigned frame;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "shell/python/py-source.h"
 #include "shell/script/defined.h"
 #include "shell/script/script.h"
 #include "shell/line/interrupt.h"
@@ -522,8 +523,16 @@ struct err *cmd_pipe(struct session *s, const struct cmd_args *a)
 
 const char cmd_source_help[] =
 	"Runs the commands of FILE; # begins a comment. The first command that fails ends it.\n"
+	"A FILE that ends in .py is run by Python (`help python`).\n"
 	"-v shows each line before it is run.\n"
 	"Example: source stops.tsdb\n";
+
+static bool is_python(const char *path)
+{
+	const size_t n = strlen(path);
+
+	return n > 3 && !strcmp(path + n - 3, ".py");
+}
 
 struct err *cmd_source(struct session *s, const struct cmd_args *a)
 {
@@ -535,12 +544,9 @@ struct err *cmd_source(struct session *s, const struct cmd_args *a)
 	if (a->argc != 1u + verbose)
 		return err_cure(
 			err_new(ERR_USAGE, "source needs a file"), "For example: source my.tsdb");
-	if (strlen(file) > 3 && !strcmp(file + strlen(file) - 3, ".py"))
-		return err_cure(err_new(ERR_UNSUPPORTED, "%s is a Python script", file),
-			"This version of tsdb has no Python; scripts are tsdb's own (`help if`), and `--json` is for programs");
 	path = !strncmp(file, "~/", 2) && home ? xasprintf("%s%s", home, file + 1) : xstrdup(file);
 	s->script.verbose = before || verbose;
-	e = session_source(s, path);
+	e = is_python(path) ? python_source(s, path) : session_source(s, path);
 	s->script.verbose = before;
 	free(path);
 	return e;

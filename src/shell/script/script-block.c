@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
-#include "shell/line/gdb-words.h"
 #include "shell/line/input.h"
 #include "shell/script/defined.h"
 #include "shell/script/script.h"
@@ -41,10 +40,12 @@ static enum line_role role_of(const struct session *s, const char *line)
 		return LINE_ELSE;
 	if (!*line || *line == '#')
 		return LINE_PLAIN;
+	if (!strcmp(line, "python") || !strcmp(line, "py"))
+		return LINE_OPENS_TEXT;
 	e = defined_lookup(s, line, &c, &rest);
 	if (e) {
 		err_free(e);
-		return gdb_word_opens_python(line) ? LINE_OPENS_TEXT : LINE_PLAIN;
+		return LINE_PLAIN;
 	}
 	return !(c->flags & CMD_BLOCK)	? LINE_PLAIN
 	       : c->run == cmd_document ? LINE_OPENS_TEXT
@@ -107,6 +108,7 @@ struct err *script_read(
 	if (s->input && s->input->name)
 		ret->name = xstrdup(s->input->name);
 	while (n.depth && n.depth <= BLOCKS_MAX) {
+		const bool raw = n.text; /* Python's blanks count */
 		char *text;
 
 		snprintf(prompt, sizeof prompt, "%*s>", (int)n.depth - 1, "");
@@ -116,7 +118,7 @@ struct err *script_read(
 		text = trimmed(line);
 		follow(s, &n, text);
 		if (n.depth)
-			buf_printf(&b, "%s\n", how == SCRIPT_TEXT ? line : text);
+			buf_printf(&b, "%s\n", raw ? line : text);
 		free(line);
 	}
 	ret->text = b.len ? buf_steal(&b) : xstrdup("");

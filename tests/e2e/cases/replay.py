@@ -20,6 +20,14 @@ def recorded(t, prog='pipeline', *args, **kw):
     t.equal(r.status, 0, f'record {prog}')
 
 
+def race_demo(t, out='t.sbt', options=()):
+    """A recording of race_demo in which the sums came out right: on a busy machine its race is one."""
+    for _ in range(20):
+        if not t.record('race_demo', out=out, options=options).status:
+            return
+    raise Skip('race_demo never came out right')
+
+
 def shell(t, *commands, trace='t.sbt', status=0):
     ex = [x for c in commands for x in ('-ex', c)]
     r = t.tsdb('--batch', '--no-init', *ex, trace)

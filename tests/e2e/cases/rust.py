@@ -4,6 +4,7 @@ import os
 import shutil
 
 from e2e import BUILD, SRC, Skip, first_existing
+from cases.replay import race_demo
 
 CRATES = os.path.join(SRC, 'bindings', 'rust')
 
@@ -15,7 +16,7 @@ def test_the_scenario_in_rust(t):
     program = first_existing(os.path.join(BUILD, 'examples', 'race_demo'))
     if not program or not os.path.isdir(CRATES) or not os.path.exists(os.path.join(BUILD, 'libtracesmith.so.0')):
         raise Skip('race_demo, libtracesmith or the crates are not there')
-    t.record('race_demo', out='race_demo.sbt')
+    race_demo(t, 'race_demo.sbt')
     shutil.copytree(CRATES, t.path('rust'))
     r = t.run(['cargo', 'test', '--offline', '--quiet', '--manifest-path', t.path('rust/Cargo.toml')], timeout=300,
               env={**os.environ, 'CARGO_TARGET_DIR': t.path('target'), 'TRACESMITH_LIB_DIR': BUILD, 'LD_LIBRARY_PATH': BUILD, 'RUSTFLAGS': '-Dwarnings',

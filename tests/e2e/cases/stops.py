@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from replay import find, recorded, shell  # noqa: E402
+from replay import find, race_demo, recorded, shell  # noqa: E402
 
 
 def stops(r):
@@ -61,7 +61,7 @@ def test_failures(t):
 
 def test_stops_of_a_replay(t):
     t.need_soft()
-    recorded(t, 'race_demo')
+    race_demo(t)
     produce, consume = find(t, 'produce<<<'), find(t, 'consume<<<')
     r = shell(t, 'replay start --on soft', *between(
         f'goto {consume}', 'break kernel produce', 'reverse-continue', 'reverse-continue', 'delete', f'goto {produce - 1}',
