@@ -129,7 +129,6 @@ libengine_a_SOURCES = \
 	src/engine/why/host-python.c \
 	src/engine/why/host-waits.c \
 	src/engine/why/why-host.c \
-	src/engine/why/inside.c \
 	src/engine/why/job.c \
 	src/engine/why/judge.c \
 	src/engine/why/why-private.h

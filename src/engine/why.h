@@ -220,19 +220,8 @@ void why_host(struct why *w, const struct why_process *p, unsigned n);
  * be looked into, too, before why_host(). Fills in up to max, returns how many. Adds nothing. */
 unsigned why_host_peers(const struct why_process *p, unsigned n, pid_t *ret, unsigned max);
 
-/* A warp's place inside a kernel, from whatever can look inside: the software GPU's look, or a core
- * dump of the device. */
-struct why_warp {
-	uint64_t seq;	/* of the launch */
-	uint32_t lanes; /* a bit for each that is there */
-	const char *file;
-	uint32_t line; /* 0: not known */
-	uint64_t pc;   /* relative to the kernel's code, for warps without a line */
-};
-/* Sets `where` of each launch's node, made if need be: "all 64 lanes at app.cu:5", or at most the
- * WHY_PLACES places with the most lanes. */
+/* Places inside a kernel that are named, those with the most lanes. */
 #define WHY_PLACES 4
-void why_inside(struct why *w, pid_t pid, const struct why_warp *warps, unsigned n);
 
 /* --- asking --- */
 

@@ -47,8 +47,6 @@ enum {
 	PYTHON_TYPE = 8,
 	PYTHON_SIZE = 16,      /* of every object; of those with a length */
 	PYTHON_TEXT_HASH = 24, /* of an interned str: computed */
-	PYTHON_TYPE_NAME = 24,
-	PYTHON_TYPE_BASIC = 32,
 	PYTHON_TEXT_STATE = 32,
 	PYTHON_BYTES_DATA = 32,
 	PYTHON_CFRAME_OWNED = 3,
@@ -56,9 +54,6 @@ enum {
 	PYTHON_UNIT = 2,      /* bytes of an instruction */
 };
 
-/* The version as "3.12", of what Py_Version holds (0x030c01f0). */
-#define PYTHON_MAJOR(version) ((version) >> 24)
-#define PYTHON_MINOR(version) ((version) >> 16 & 0xff)
 /*
  * The layout of a version. head: the first PYTHON_DEBUG_BYTES of _PyRuntime. From 3.13 on it begins
  * with a table of offsets: those of interpreters and threads are taken from there, the others must

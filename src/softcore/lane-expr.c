@@ -508,11 +508,6 @@ struct lane_value lane_eval(const struct lane_expr *x, const struct lane_reader 
 
 /* --- how they are shown --- */
 
-unsigned lane_type_bytes(enum lane_type type)
-{
-	return types[type].bits / 8;
-}
-
 void lane_declare(enum lane_type type, struct soft_value *ret)
 {
 	snprintf(ret->declared, sizeof(ret->declared), "%s", types[type].name);

@@ -84,7 +84,6 @@ void lane_type(const struct lane_expr *x, const struct lane_reader *r, struct so
 uint64_t lane_bits(const struct lane_value *v, const struct soft_value *type);
 /* A value of that type from its bits. */
 struct lane_value lane_of_bits(uint64_t u, enum lane_type type);
-unsigned lane_type_bytes(enum lane_type type);
 void lane_declare(enum lane_type type, struct soft_value *ret);
 /* The length of the word that p begins with; % in front, and parts behind dots, belong to it. */
 size_t lane_word(const char *p);

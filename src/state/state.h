@@ -25,10 +25,9 @@ enum state_status {
 	STATE_PENDING, /* queued behind another command ("Dispatch Pending") */
 	STATE_RUNNING, /* at the head, nothing holds it back */
 	STATE_WAITING, /* at the head, held back by an event, a wait, or another stream's barrier */
-	STATE_FINISHED,
 };
-const char *state_status_name(
-	enum state_status s); /* "Idle", "Dispatch Pending", "Running", "Waiting", "Finished" */
+/* "Idle", "Dispatch Pending", "Running", "Waiting" */
+const char *state_status_name(enum state_status s);
 
 struct state;
 

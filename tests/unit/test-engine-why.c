@@ -185,27 +185,6 @@ static void edges_and_names(void **state)
 	(void)state;
 }
 
-static void inside_a_kernel(void **state)
-{
-	static const struct why_warp warps[] = {
-		{.seq = 19, .lanes = ~0u, .file = "/src/app.cu", .line = 5},
-		{.seq = 20, .lanes = 1, .file = "app.cu", .line = 7},
-		{.seq = 19, .lanes = ~0u, .file = "/src/app.cu", .line = 5},
-		{.seq = 20, .lanes = 6, .file = "app.cu", .line = 8},
-		{.seq = 21, .lanes = 1, .pc = 0x40}};
-	struct why *w = why_new();
-
-	why_inside(w, PID, warps, 5);
-	assert_string_equal(
-		why_at(w, why_find(w, WHY_COMMAND, PID, 19))->where, "all 64 lanes at app.cu:5");
-	assert_string_equal(why_at(w, why_find(w, WHY_COMMAND, PID, 20))->where,
-		"2 lanes at app.cu:8, 1 lane at app.cu:7");
-	assert_string_equal(
-		why_at(w, why_find(w, WHY_COMMAND, PID, 21))->where, "its lane at +0x40");
-	why_free(w);
-	(void)state;
-}
-
 /* --- threads that never act for the program --- */
 
 static bool helps(const char *const *modules, unsigned n)
@@ -357,7 +336,6 @@ int main(void)
 		cmocka_unit_test(another_thread_may_act),
 		cmocka_unit_test(the_stuck_root),
 		cmocka_unit_test(edges_and_names),
-		cmocka_unit_test(inside_a_kernel),
 		cmocka_unit_test(steps_of_a_graph_launch),
 		cmocka_unit_test(a_graph_that_was_changed_says_nothing),
 	};

@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MYERS_NONE UINT32_MAX
-
 /* Appends each pair by calling pair(), not in order: a[i] and b[k] are equal and belong together.
  * Returns false if the sequences differ so much, or the search takes so many comparisons (more than
  * `most`), that the result, though right, may not be the longest. n and m are less than 2^30. */

@@ -67,7 +67,7 @@ bool why_only_loops(const struct why_device *d, const struct sbt_cmd *c)
 	       moved(find(&d->look->look[0].soft, corr, 0, NULL), k) == WHY_STILL;
 }
 
-/* "all 32 lanes at app.cu:5", by why_inside(). */
+/* "all 32 lanes at app.cu:5". */
 static void set_where(struct why_device *d, uint32_t node, const struct soft_look_kernel *k)
 {
 	struct buf b = BUF_INIT;

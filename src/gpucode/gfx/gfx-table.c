@@ -14,7 +14,6 @@
 #define G_90A 8
 #define G_TO908 7
 #define G_900 1
-#define G_908_ONLY 4
 
 struct text_row {
 	const char *name;

@@ -11,7 +11,6 @@
 
 #define OBS_REGS 6u  /* arguments in registers: System V ABI, x86-64, 3.2.3 */
 #define OBS_STACK 5u /* arguments on the stack that are kept */
-#define OBS_ARGS (OBS_REGS + OBS_STACK)
 #define OBS_OUTS 2u
 #define OBS_DEPTH 100u	    /* frames of a stack, innermost first */
 #define OBS_PEEK_MAX 256u   /* bytes of a structure that an argument points to */

@@ -7,6 +7,7 @@
 #include "shell/trace/view-filter.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -383,6 +384,11 @@ void view_test_close(struct view_test *t)
 {
 	if (!t)
 		return;
+	if (t->marks && marks_dropped(t->marks))
+		out_warn(t->s->out,
+			"%" PRIu64
+			" NVTX ranges were not kept, too many or too deep: commands inside may be missing",
+			marks_dropped(t->marks));
 	lang_free(t->lang);
 	marks_free(t->marks);
 	free(t->matches);

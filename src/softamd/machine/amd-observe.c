@@ -48,23 +48,3 @@ uint64_t amd_wave_exec(const struct amd_wave *w)
 {
 	return amd_exec(w);
 }
-
-uint32_t amd_wave_scalar(const struct amd_wave *w, unsigned code)
-{
-	return code < 128 ? w->s[code] : 0;
-}
-
-uint32_t amd_wave_vector(const struct amd_wave *w, unsigned n, unsigned lane)
-{
-	return n < 256 && lane < AMD_LANES ? w->v[n][lane] : 0;
-}
-
-uint32_t amd_wave_accumulation(const struct amd_wave *w, unsigned n, unsigned lane)
-{
-	return n < 256 && lane < AMD_LANES ? w->acc[n][lane] : 0;
-}
-
-bool amd_wave_scc(const struct amd_wave *w)
-{
-	return w->scc;
-}

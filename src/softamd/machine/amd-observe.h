@@ -65,11 +65,5 @@ struct amd_observer {
 /* --- a wave's state, for callbacks --- */
 void amd_wave_place(const struct amd_wave *w, uint32_t group[3], uint32_t *index);
 uint64_t amd_wave_exec(const struct amd_wave *w);
-/* Scalar operand `code` (0 to 127: VCC is 106, M0 124, EXEC 126), a lane's vector and accumulation
- * register n (0 to 255). */
-uint32_t amd_wave_scalar(const struct amd_wave *w, unsigned code);
-uint32_t amd_wave_vector(const struct amd_wave *w, unsigned n, unsigned lane);
-uint32_t amd_wave_accumulation(const struct amd_wave *w, unsigned n, unsigned lane);
-bool amd_wave_scc(const struct amd_wave *w);
 
 #endif

@@ -206,7 +206,7 @@ const char *sel_mem(struct ptx_dec *d)
 }
 
 /* --- addresses --- */
-/* arg: the window to add; flags F_STORE: to subtract. */
+/* imm: the window to add; its complement, to subtract. */
 void h_cvta(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
 {
 	u64a *d = REG(u64a, 0);

@@ -21,7 +21,6 @@
 /* pinned and managed memory: lowest first from here, skipping mappings of the program */
 #define MEM_HOST_BASE 0x200000000000ull
 #define MEM_DEVICES 16 /* at most; device n's addresses begin n times 256 GiB after device 0's */
-#define MEM_DEVICE_ALIGN 256u /* cuMemAlloc's guarantee: "CUDA C++ Programming Guide", 5.3.2 */
 
 enum mem_kind { MEM_DEVICE, MEM_PINNED, MEM_MANAGED, MEM_REGISTERED, MEM_MODULE, MEM_MAPPED };
 

@@ -110,7 +110,6 @@ enum {			     /* ptx_insn.flags */
 	F_A64 = 1 << 12,    /* the address register is 64 bits wide */
 	F_D64 = 1 << 13,    /* cvt: the destination register is 64 bits wide */
 	F_S64 = 1 << 14,
-	F_STORE = 1 << 15,
 	F_USED = 1 << 16, /* an atomic whose result is wanted */
 	F_NAN = 1 << 17,
 	F_HI = 1 << 18,

@@ -7,8 +7,7 @@
 
 const char *state_status_name(enum state_status st)
 {
-	static const char *const names[] = {
-		"Idle", "Dispatch Pending", "Running", "Waiting", "Finished"};
+	static const char *const names[] = {"Idle", "Dispatch Pending", "Running", "Waiting"};
 
 	return (unsigned)st < sizeof names / sizeof names[0] ? names[st] : "?";
 }
