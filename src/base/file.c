@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/buf.h"
 
 #define MODE 0600
 
@@ -102,6 +103,24 @@ struct err *file_close(FILE *f, const char *path)
 
 	errno = EIO;
 	return fclose(f) || bad ? err_sys(errno, "cannot write %s", path) : NULL;
+}
+
+struct err *file_put(const char *path, struct err *(*put)(void *arg, FILE *to), void *arg)
+{
+	char *part = xasprintf("%s.part", path);
+	FILE *to = NULL;
+	struct err *e = file_create(part, &to);
+
+	if (!e) {
+		e = put(arg, to);
+		e = err_first(e, file_close(to, part));
+		if (!e && rename(part, path))
+			e = err_sys(errno, "cannot rename %s", part);
+		if (e)
+			unlink(part);
+	}
+	free(part);
+	return e;
 }
 
 struct err *file_write(const char *path, const void *p, size_t n)

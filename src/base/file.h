@@ -35,6 +35,10 @@ struct err *file_create(const char *path, FILE **ret) TS_CHECK;
 /* Closes f in every case; returns an error when not all that was written reached the file. */
 struct err *file_close(FILE *f, const char *path) TS_CHECK;
 
+/* Has put() write the file beside its name, and gives it the name when it is whole; else what was
+ * there stays. */
+struct err *file_put(const char *path, struct err *(*put)(void *arg, FILE *to), void *arg) TS_CHECK;
+
 /* Replaces the file's contents by the n bytes at p. */
 struct err *file_write(const char *path, const void *p, size_t n) TS_CHECK;
 

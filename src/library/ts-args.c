@@ -83,21 +83,6 @@ static bool of_files(ts_trace *t, const struct kernel_name *k, struct kernel_par
 	return false;
 }
 
-/* Whether number and sizes are those that were recorded. */
-static bool fits(const struct kernel_params *p, const struct sbt_blob *layout)
-{
-	uint32_t pair[2];
-
-	if (layout->len / sizeof pair != p->n)
-		return false;
-	for (unsigned i = 0; i < p->n; i++) {
-		memcpy(pair, (const char *)layout->p + i * sizeof pair, sizeof pair);
-		if (p->v[i].type && p->v[i].type->size != pair[1])
-			return false;
-	}
-	return true;
-}
-
 static void learn(ts_trace *t, const struct kernel_name *k, struct kernel_params *ret)
 {
 	if (!t->symbols)
@@ -109,7 +94,7 @@ static void learn(ts_trace *t, const struct kernel_name *k, struct kernel_params
 		kernel_params_free(ret);
 		*ret = (struct kernel_params){0};
 	}
-	if (!fits(ret, &k->params)) {
+	if (!kernel_params_fit(ret, &k->params)) {
 		kernel_params_free(ret);
 		*ret = (struct kernel_params){0};
 	}

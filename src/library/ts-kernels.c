@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "base/first-where.h"
 #include "library/library.h"
 
 enum { NAME_MAX_BYTES = 65536, SHORT_ROOM = 4096 };
@@ -14,17 +15,7 @@ enum { NAME_MAX_BYTES = 65536, SHORT_ROOM = 4096 };
 /* Where the kernel is, or would be. */
 static size_t place_of(const ts_trace *t, uint64_t id)
 {
-	size_t from = 0, to = t->nkernels;
-
-	while (from < to) {
-		const size_t middle = from + (to - from) / 2;
-
-		if (t->kernels[middle].id < id)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return FIRST_WHERE(t->nkernels, i, t->kernels[i].id >= id);
 }
 
 static bool is_at(const ts_trace *t, size_t at, uint64_t id)

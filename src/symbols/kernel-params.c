@@ -26,6 +26,20 @@ void kernel_params_free(struct kernel_params *p)
 	*p = (struct kernel_params){0};
 }
 
+bool kernel_params_fit(const struct kernel_params *p, const struct sbt_blob *layout)
+{
+	uint32_t pair[2];
+
+	if (layout->len / sizeof pair != p->n)
+		return false;
+	for (unsigned i = 0; i < p->n; i++) {
+		memcpy(pair, (const char *)layout->p + i * sizeof pair, sizeof pair);
+		if (p->v[i].type && p->v[i].type->size != pair[1])
+			return false;
+	}
+	return true;
+}
+
 static void add(struct kernel_params *p, const char *name, const struct lang_type *type)
 {
 	p->v = xrealloc(p->v, (p->n + 1) * sizeof *p->v);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include "lang/lang.h"
+#include "sbt/cmd.h"
 #include "symbols/symbols.h"
 
 struct kernel_param {
@@ -27,6 +28,9 @@ struct kernel_params {
 	unsigned line; /* of the kernel's name there */
 };
 void kernel_params_free(struct kernel_params *p);
+/* Whether number and sizes are those of a recorded layout: pairs of offset and size (kernel_def).
+ */
+bool kernel_params_fit(const struct kernel_params *p, const struct sbt_blob *layout);
 
 /* By the debug information of the file path; false: it has none about this kernel. *ret is to be
  * freed either way. */

@@ -3,7 +3,6 @@
  * GPU time by the place in the program that work comes from and by its name, with what only one
  * trace has.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
@@ -12,8 +11,8 @@
 
 struct site {
 	struct compare_site is;
-	uint64_t key, pairs;
-	double squares; /* of the pairs' differences */
+	uint64_t key;
+	struct pair_sum pairs;
 };
 struct sites {
 	struct site *v;
@@ -59,11 +58,6 @@ static struct site *site_of(struct sites *s, const struct side *of, const struct
 	return &s->v[s->n++];
 }
 
-static bool is_timed(const struct entry *e)
-{
-	return e->gpu_ns != UINT64_MAX && !side_waits(e);
-}
-
 static void add(struct sites *s, const struct side *of, const struct entry *e, bool b)
 {
 	struct compare_site *x = &site_of(s, of, e, b)->is;
@@ -87,30 +81,22 @@ static void add(struct sites *s, const struct side *of, const struct entry *e, b
 static void add_pair(struct sites *s, const struct side *a, const struct entry *e,
 	const struct side *b, const struct entry *o)
 {
-	struct site *x = site_of(s, a, e, false);
-	const double change = (double)o->gpu_ns - (double)e->gpu_ns;
+	const size_t at = (size_t)(site_of(s, a, e, false) - s->v); /* the next one may move them */
 
-	if (site_of(s, b, o, true)->key != s->v[x - s->v].key)
-		return;
-	x->pairs++;
-	x->squares += change * change;
+	if (site_of(s, b, o, true)->key == s->v[at].key)
+		pair_add(&s->v[at].pairs, e, o);
 }
 
-/* All of it is matched, and its mean change is less than two standard errors; of one pair nothing
- * is known. */
+/* All of it is matched, and its mean change may be noise. */
 static bool is_noise(const struct site *s)
 {
-	const double n = (double)s->pairs, mean = ((double)s->is.b_ns - (double)s->is.a_ns) / n;
-	const double variance = n > 1 ? (s->squares - n * mean * mean) / (n - 1) : 0;
-
-	if (s->pairs != s->is.a_count || s->pairs != s->is.b_count)
-		return false;
-	return s->pairs < 2 || fabs(mean) < 2 * sqrt((variance > 0 ? variance : 0) / n);
+	return s->pairs.n == s->is.a_count && s->pairs.n == s->is.b_count &&
+	       pair_is_noise(&s->pairs, s->is.a_ns, s->is.b_ns);
 }
 
 static uint64_t change_of(const struct compare_site *s)
 {
-	return s->a_ns > s->b_ns ? s->a_ns - s->b_ns : s->b_ns - s->a_ns;
+	return pair_change(s->a_ns, s->b_ns);
 }
 
 static int by_change(const void *x, const void *y)
@@ -144,14 +130,14 @@ void compare_sites(struct compare *ret, const struct side *a, const struct side 
 	if (!ret->timed)
 		return;
 	for (uint32_t i = 0; i < a->n; i++)
-		if (is_timed(&a->e[i]))
+		if (side_is_timed(&a->e[i]))
 			add(&s, a, &a->e[i], false);
 	for (uint32_t i = 0; i < b->n; i++)
-		if (is_timed(&b->e[i]))
+		if (side_is_timed(&b->e[i]))
 			add(&s, b, &b->e[i], true);
 	for (uint32_t i = 0; i < a->n; i++)
-		if (a->e[i].other != SIDE_NONE && is_timed(&a->e[i]) &&
-			is_timed(&b->e[a->e[i].other]))
+		if (a->e[i].other != SIDE_NONE && side_is_timed(&a->e[i]) &&
+			side_is_timed(&b->e[a->e[i].other]))
 			add_pair(&s, a, &a->e[i], b, &b->e[a->e[i].other]);
 	give(ret, &s);
 	free(s.v);

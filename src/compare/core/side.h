@@ -50,6 +50,23 @@ void side_free(struct side *s);
 
 /* Whether a command of the kind holds a stream or the host up. */
 bool side_waits(const struct entry *e);
+/* Whether its GPU time is known and is work's. */
+bool side_is_timed(const struct entry *e);
+
+/* The GPU time of pairs of commands, one of A and one of B. */
+struct pair_sum {
+	uint64_t n;
+	double squares; /* of the differences */
+};
+void pair_add(struct pair_sum *s, const struct entry *a, const struct entry *b);
+/* Whether the mean change could be 0 as well, by what pairs differ: less than two standard errors
+ * of the mean. Of a single pair nothing is known: true. a_ns, b_ns: the pairs' sums. */
+bool pair_is_noise(const struct pair_sum *s, uint64_t a_ns, uint64_t b_ns);
+/* By how much the two differ. */
+static inline uint64_t pair_change(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+}
 
 /* A thread of A and the one of B that it is: the numbers of their entries, in order. One of them
  * may be empty. */

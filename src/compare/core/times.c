@@ -11,18 +11,32 @@
 
 struct sum {
 	struct compare_time t;
-	double squares; /* of the pairs' differences */
+	struct pair_sum pairs;
 };
 
-static bool is_timed(const struct entry *e)
+bool side_is_timed(const struct entry *e)
 {
 	return e->gpu_ns != UINT64_MAX && !side_waits(e);
 }
 
-static void add_pair(struct sum *s, const struct entry *a, const struct entry *b)
+void pair_add(struct pair_sum *s, const struct entry *a, const struct entry *b)
 {
 	const double change = (double)b->gpu_ns - (double)a->gpu_ns;
 
+	s->n++;
+	s->squares += change * change;
+}
+
+bool pair_is_noise(const struct pair_sum *s, uint64_t a_ns, uint64_t b_ns)
+{
+	const double n = (double)s->n, mean = ((double)b_ns - (double)a_ns) / n;
+	const double variance = n > 1 ? (s->squares - n * mean * mean) / (n - 1) : 0;
+
+	return s->n < 2 || fabs(mean) < 2 * sqrt((variance > 0 ? variance : 0) / n);
+}
+
+static void add_pair(struct sum *s, const struct entry *a, const struct entry *b)
+{
 	if (!s->t.count++) {
 		s->t.first_a = a->seq;
 		s->t.first_b = b->seq;
@@ -30,22 +44,12 @@ static void add_pair(struct sum *s, const struct entry *a, const struct entry *b
 	}
 	s->t.a_ns = sat_add(s->t.a_ns, a->gpu_ns);
 	s->t.b_ns = sat_add(s->t.b_ns, b->gpu_ns);
-	s->squares += change * change;
-}
-
-/* Whether the mean change could be 0 as well, by what pairs differ: less than two standard errors
- * of the mean. Of a single pair nothing is known. */
-static bool is_noise(const struct sum *s)
-{
-	const double n = (double)s->t.count, mean = ((double)s->t.b_ns - (double)s->t.a_ns) / n;
-	const double variance = n > 1 ? (s->squares - n * mean * mean) / (n - 1) : 0;
-
-	return s->t.count < 2 || fabs(mean) < 2 * sqrt((variance > 0 ? variance : 0) / n);
+	pair_add(&s->pairs, a, b);
 }
 
 static uint64_t change_of(const struct compare_time *t)
 {
-	return t->a_ns > t->b_ns ? t->a_ns - t->b_ns : t->b_ns - t->a_ns;
+	return pair_change(t->a_ns, t->b_ns);
 }
 
 static int by_change(const void *x, const void *y)
@@ -65,7 +69,8 @@ static void give(struct compare *ret, const struct side *a, const struct sum *su
 			continue;
 		ret->times[ret->ntimes] = sums[i].t;
 		ret->times[ret->ntimes].name = xstrdup(a->names[i].text);
-		ret->times[ret->ntimes++].noise = is_noise(&sums[i]);
+		ret->times[ret->ntimes++].noise =
+			pair_is_noise(&sums[i].pairs, sums[i].t.a_ns, sums[i].t.b_ns);
 	}
 	if (ret->ntimes)
 		qsort(ret->times, ret->ntimes, sizeof *ret->times, by_change);
@@ -76,7 +81,7 @@ static uint64_t only(const struct side *s)
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->e[i].other == SIDE_NONE && is_timed(&s->e[i]))
+		if (s->e[i].other == SIDE_NONE && side_is_timed(&s->e[i]))
 			ns = sat_add(ns, s->e[i].gpu_ns);
 	return ns;
 }
@@ -97,7 +102,7 @@ void compare_times(struct compare *ret, const struct side *a, const struct side 
 		if (e->other == SIDE_NONE)
 			continue;
 		o = &b->e[e->other];
-		if (!is_timed(e) || !is_timed(o))
+		if (!side_is_timed(e) || !side_is_timed(o))
 			continue;
 		add_pair(&sums[e->name], e, o);
 		ret->a_matched_ns = sat_add(ret->a_matched_ns, e->gpu_ns);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/first-where.h"
+#include "base/monotonic.h"
 #include "order/place.h"
 #include "engine/analyse/explore-private.h"
 
@@ -14,10 +15,7 @@
 
 double explore_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)monotonic_ns() / 1e9;
 }
 
 bool explore_is_over(const struct explorer *x)

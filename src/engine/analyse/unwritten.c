@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/memory.h"
+#include "base/first-where.h"
 #include "engine/replay-device.h"
 #include "engine/unwritten.h"
 
@@ -40,17 +41,7 @@ struct finder {
 /* The first allocation that ends behind addr. */
 static size_t at_or_behind(const struct finder *f, uint64_t addr)
 {
-	size_t lo = 0, hi = f->n;
-
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (f->fresh[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(f->n, i, f->fresh[i].end > addr);
 }
 
 static void gone(struct finder *f, size_t i)
@@ -79,17 +70,7 @@ static void born(struct finder *f, uint64_t addr, uint64_t size, uint64_t seq)
 
 static size_t first_hole(const struct fresh *a, uint64_t addr)
 {
-	size_t lo = 0, hi = a->n;
-
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (a->hole[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(a->n, i, a->hole[i].end > addr);
 }
 
 static void split(struct fresh *a, size_t i, uint64_t from, uint64_t to)

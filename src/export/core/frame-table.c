@@ -31,6 +31,26 @@ static uint32_t *text_slot(const struct text_table *t, const char *s)
 	return &t->index[i];
 }
 
+/* Twice the slots when half are taken; slot_of() finds the one of number i among the new ones. */
+static void grow(uint32_t **index, uint32_t *slots, uint32_t n,
+	uint32_t *(*slot_of)(const void *table, uint32_t i), const void *table)
+{
+	if (2 * n < *slots)
+		return;
+	free(*index);
+	*slots = *slots ? 2 * *slots : SLOTS_FIRST;
+	*index = xcalloc(*slots, sizeof **index);
+	for (uint32_t i = 0; i < n; i++)
+		*slot_of(table, i) = i + 1;
+}
+
+static uint32_t *text_slot_of(const void *table, uint32_t i)
+{
+	const struct text_table *t = table;
+
+	return text_slot(t, t->v[i]);
+}
+
 enum { MET = 1 << 10 };
 struct text_met {
 	const char *s;
@@ -41,13 +61,7 @@ static uint32_t number_of_text(struct text_table *t, const char *s)
 {
 	uint32_t *at;
 
-	if (2 * t->n >= t->slots) {
-		free(t->index);
-		t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
-		t->index = xcalloc(t->slots, sizeof *t->index);
-		for (uint32_t i = 0; i < t->n; i++)
-			*text_slot(t, t->v[i]) = i + 1;
-	}
+	grow(&t->index, &t->slots, t->n, text_slot_of, t);
 	at = text_slot(t, s);
 	if (!*at) {
 		MAKE_ROOM(t->v, t->n, t->cap);
@@ -92,17 +106,18 @@ static uint32_t *frame_slot(const struct frame_table *t, const struct table_fram
 	return &t->index[i];
 }
 
+static uint32_t *frame_slot_of(const void *table, uint32_t i)
+{
+	const struct frame_table *t = table;
+
+	return frame_slot(t, &t->v[i]);
+}
+
 static uint32_t number(struct frame_table *t, const struct table_frame *f)
 {
 	uint32_t *at;
 
-	if (2 * t->n >= t->slots) {
-		free(t->index);
-		t->slots = t->slots ? 2 * t->slots : SLOTS_FIRST;
-		t->index = xcalloc(t->slots, sizeof *t->index);
-		for (uint32_t i = 0; i < t->n; i++)
-			*frame_slot(t, &t->v[i]) = i + 1;
-	}
+	grow(&t->index, &t->slots, t->n, frame_slot_of, t);
 	at = frame_slot(t, f);
 	if (!*at) {
 		MAKE_ROOM(t->v, t->n, t->cap);

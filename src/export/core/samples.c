@@ -96,6 +96,18 @@ void samples_free(struct samples *s)
 	*s = (struct samples){0};
 }
 
+struct err *samples_put(
+	struct export_job *j, struct err *(*put)(struct export_job *j, const struct samples *s))
+{
+	struct samples s;
+	struct err *e = samples_read(&s, j);
+
+	if (!e)
+		e = put(j, &s);
+	samples_free(&s);
+	return e;
+}
+
 uint64_t sample_weight(const struct sample *s, enum export_weight w)
 {
 	return w == EXPORT_BY_GPU ? s->gpu_ns : w == EXPORT_BY_COUNT ? s->count : s->bytes;

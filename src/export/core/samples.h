@@ -27,6 +27,9 @@ struct samples {
  * result->not_kept. */
 struct err *samples_read(struct samples *ret, struct export_job *j) TS_CHECK;
 void samples_free(struct samples *s);
+/* Reads them, has put() write them, and frees them. */
+struct err *samples_put(struct export_job *j,
+	struct err *(*put)(struct export_job *j, const struct samples *s)) TS_CHECK;
 uint64_t sample_weight(const struct sample *s, enum export_weight w);
 /* Appends the outermost frame of a set's sample, "rank 3"; false: it is of a single trace. */
 bool sample_rank(struct buf *out, const struct export_job *j, const struct sample *s);

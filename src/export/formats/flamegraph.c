@@ -287,11 +287,5 @@ static struct err *put_all(struct export_job *j, const struct samples *s)
 
 struct err *export_flamegraph(struct export_job *j)
 {
-	struct samples s;
-	struct err *e = samples_read(&s, j);
-
-	if (!e)
-		e = put_all(j, &s);
-	samples_free(&s);
-	return e;
+	return samples_put(j, put_all);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include "export/formats/perfetto-out.h"
+#include "base/first-where.h"
 
 /* A command, and a race that it is one side of. */
 struct race_end {
@@ -45,17 +46,9 @@ void perfetto_races_begin(struct perfetto *p)
 /* The first end of this command; p->nends: it has none. */
 static size_t first_end(const struct perfetto *p, uint64_t seq)
 {
-	size_t low = 0, high = p->nends;
+	const size_t at = FIRST_WHERE(p->nends, i, p->ends[i].seq >= seq);
 
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (p->ends[middle].seq < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->nends && p->ends[low].seq == seq ? low : p->nends;
+	return at < p->nends && p->ends[at].seq == seq ? at : p->nends;
 }
 
 static void annotate(struct perfetto *p, const char *name, const char *text)

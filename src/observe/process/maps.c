@@ -17,6 +17,7 @@
 #include "symbols/elf-facts.h"
 #include "base/maps-at.h"
 #include "base/maps-line.h"
+#include "base/monotonic.h"
 #include "observe/bpf/mapped.h"
 
 /* addresses of code that was made at run time are never found: do not read for each */
@@ -206,13 +207,11 @@ static const struct area *area_at(const struct observe_maps *m, uint64_t addr)
 static const struct area *area_find(struct observe_maps *m, uint64_t addr)
 {
 	const struct area *a = area_at(m, addr);
-	struct timespec t;
 	uint64_t now;
 
 	if (a)
 		return a;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	now = monotonic_ns();
 	if (m->read_ns && now - m->read_ns < READ_AGAIN_NS)
 		return NULL;
 	m->read_ns = now;

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include "base/id-table.h"
+#include "base/first-where.h"
 #include "state/summary.h"
 
 /* Nodes of one lane, in order of seq. */
@@ -52,17 +53,9 @@ static void add_pred(
 /* The last node of the lane whose seq is not above this; CRITICAL_NONE: there is none. */
 static uint32_t node_at(const struct critical_graph *g, const struct lane_nodes *l, uint64_t seq)
 {
-	uint32_t lo = 0, hi = l->n;
+	const size_t at = FIRST_WHERE(l->n, i, g->nodes[l->nodes[i]].seq > seq);
 
-	while (lo < hi) {
-		const uint32_t mid = (lo + hi) / 2;
-
-		if (g->nodes[l->nodes[mid]].seq <= seq)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? l->nodes[lo - 1] : CRITICAL_NONE;
+	return at ? l->nodes[at - 1] : CRITICAL_NONE;
 }
 
 static struct lane_nodes *lane_of(struct maker *m, uint32_t lane)

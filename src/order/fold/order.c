@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "order/fold/feed.h"
+#include "base/first-where.h"
 #include "order/races/ptx-waits.h"
 #include "order/order.h"
 
@@ -219,17 +220,9 @@ void order_close(struct order *o)
 static const struct item *find(const struct order *o, uint64_t seq)
 {
 	const uint64_t key = order_key(seq);
-	size_t lo = 0, hi = o->n;
+	const size_t at = FIRST_WHERE(o->n, i, order_key(o->items[i].is.seq) >= key);
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (order_key(o->items[mid].is.seq) < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < o->n && order_key(o->items[lo].is.seq) == key ? &o->items[lo] : NULL;
+	return at < o->n && order_key(o->items[at].is.seq) == key ? &o->items[at] : NULL;
 }
 
 bool order_item(const struct order *o, uint64_t seq, struct order_item *ret)

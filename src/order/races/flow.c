@@ -194,17 +194,7 @@ struct doubts {
 /* The first range that ends behind addr. */
 static size_t from(const struct doubts *d, uint64_t addr)
 {
-	size_t lo = 0, hi = d->n;
-
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (d->r[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(d->n, i, d->r[i].end > addr);
 }
 
 static bool overlaps(const struct doubts *d, uint64_t addr, uint64_t end)

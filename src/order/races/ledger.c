@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/races/ledger.h"
+#include "base/first-where.h"
 
 /* of one allocation; beyond that it is one piece, and what it knows is only possible */
 #define PIECES_MAX 16384
@@ -196,17 +197,7 @@ static void piece_add(struct piece *p, const struct ledger_touch *t)
 
 static size_t first_at(const struct book *b, uint64_t addr)
 {
-	size_t lo = 0, hi = b->n;
-
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (b->p[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(b->n, i, b->p[i].end > addr);
 }
 
 bool ledger_each(const struct ledger *l, uint64_t key, uint64_t addr, uint64_t end,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "order/kept.h"
+#include "base/first-where.h"
 #include "order/order.h"
 
 struct runner {
@@ -210,33 +211,17 @@ static int by_after(const void *a, const void *b)
 
 static size_t index_of(const struct runner *r, uint64_t seq)
 {
-	size_t lo = 0, hi = r->n;
+	const size_t at = FIRST_WHERE(r->n, i, order_key(r->items[i].seq) >= order_key(seq));
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (order_key(r->items[mid].seq) < order_key(seq))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->n && order_key(r->items[lo].seq) == order_key(seq) ? lo : SIZE_MAX;
+	return at < r->n && order_key(r->items[at].seq) == order_key(seq) ? at : SIZE_MAX;
 }
 
 static bool waits(const struct runner *r, const struct extra *x, size_t n, size_t item)
 {
-	size_t lo = 0, hi = n;
+	size_t at = FIRST_WHERE(n, i, x[i].after >= item);
 
-	while (lo < hi) {
-		const size_t mid = (lo + hi) / 2;
-
-		if (x[mid].after < item)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < n && x[lo].after == item; lo++)
-		if (r->done[r->items[x[lo].before].lane] < r->items[x[lo].before].index)
+	for (; at < n && x[at].after == item; at++)
+		if (r->done[r->items[x[at].before].lane] < r->items[x[at].before].index)
 			return true;
 	return false;
 }

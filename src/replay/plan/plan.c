@@ -9,6 +9,7 @@
 #include <string.h>
 #include "replay/plan/plan-private.h"
 #include "base/checked.h"
+#include "base/first-where.h"
 
 /* --- the closure --- */
 
@@ -593,17 +594,9 @@ void plan_print(struct buf *out, const struct plan *p)
 bool plan_exact(const struct plan *p, uint64_t addr, uint64_t size)
 {
 	uint64_t end = sat_add(addr, size);
-	size_t lo = 0, hi = p->nspoiled;
+	const size_t at = FIRST_WHERE(p->nspoiled, i, p->spoiled[i].end > addr);
 
 	if (p->all_spoiled)
 		return false;
-	while (lo < hi) { /* the first that ends behind addr */
-		size_t mid = (lo + hi) / 2;
-
-		if (p->spoiled[mid].end <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo == p->nspoiled || p->spoiled[lo].addr >= end;
+	return at == p->nspoiled || p->spoiled[at].addr >= end;
 }

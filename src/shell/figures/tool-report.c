@@ -466,28 +466,16 @@ static struct err *write_text(const struct tool_report *x, const struct found *d
 	return e;
 }
 
-static struct err *write_to(struct tool_report *x, struct found *d, FILE *to)
-{
-	return x->as == AS_HTML ? write_html(x, d, to) : write_text(x, d, to);
-}
+struct written {
+	struct tool_report *x;
+	struct found *d;
+};
 
-/* The file is written beside its name and renamed when it is whole. */
-static struct err *write_file(struct tool_report *x, struct found *d, const char *path)
+static struct err *write_to(void *arg, FILE *to)
 {
-	char *part = xasprintf("%s.part", path);
-	FILE *to = NULL;
-	struct err *e = file_create(part, &to);
+	const struct written *w = arg;
 
-	if (!e) {
-		e = write_to(x, d, to);
-		e = err_first(e, file_close(to, part));
-		if (!e && rename(part, path))
-			e = err_sys(errno, "cannot rename %s", part);
-		if (e)
-			unlink(part);
-	}
-	free(part);
-	return e;
+	return w->x->as == AS_HTML ? write_html(w->x, w->d, to) : write_text(w->x, w->d, to);
 }
 
 /* HTML goes to a file named after the trace unless one is named; text to standard output. */
@@ -498,12 +486,12 @@ static struct err *write_out(struct tool_report *x, struct found *d)
 	struct err *e;
 
 	if (x->output ? !strcmp(x->output, "-") : x->as != AS_HTML)
-		return write_to(x, d, stdout);
+		return write_to(&(struct written){x, d}, stdout);
 	path = x->output ? xstrdup(x->output)
 			 : xasprintf("%.*s.%s",
 				   dot && dot != base ? (int)(dot - base) : (int)strlen(base), base,
 				   forms[x->as].suffix);
-	e = write_file(x, d, path);
+	e = file_put(path, write_to, &(struct written){x, d});
 	if (!e)
 		fprintf(stderr, "Written to %s.\n", path);
 	free(path);

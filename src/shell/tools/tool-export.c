@@ -227,29 +227,24 @@ static void tell(const struct tool_export *x, const char *path, const struct exp
 		fprintf(stderr, "Interrupted: what comes later is missing.\n");
 }
 
-static struct err *write_file(struct tool_export *x, const char *path, struct export_result *r)
-{
-	char *part = xasprintf("%s.part", path);
-	FILE *f = NULL;
-	struct err *e = file_create(part, &f);
+struct written {
+	struct tool_export *x;
+	struct export_result *r;
+};
 
-	if (!e) {
-		e = export_run(&x->ask, f, r);
-		e = err_first(e, file_close(f, part));
-		if (!e && rename(part, path))
-			e = err_sys(errno, "cannot rename %s", part);
-		if (e)
-			unlink(part);
-	}
-	free(part);
-	return e;
+static struct err *write_to(void *arg, FILE *to)
+{
+	const struct written *w = arg;
+
+	return export_run(&w->x->ask, to, w->r);
 }
 
 /* Writes the sources that x->ask names. */
 static struct err *write_one(
 	struct session *s, struct tool_export *x, const char *path, struct export_result *r)
 {
-	struct err *e = strcmp(path, "-") ? write_file(x, path, r) : export_run(&x->ask, stdout, r);
+	struct err *e = strcmp(path, "-") ? file_put(path, write_to, &(struct written){x, r})
+					  : export_run(&x->ask, stdout, r);
 
 	out_progress_end(s->out);
 	if (!e && fflush(stdout))

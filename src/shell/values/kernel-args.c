@@ -200,21 +200,6 @@ static void look(struct asked *q, uint64_t code, struct kernel_params *ret)
 			lang_complete(lang_strip(ret->v[i].type));
 }
 
-/* Whether number and sizes are those that were recorded. */
-static bool fits(const struct kernel_params *p, const struct sbt_blob *layout)
-{
-	uint32_t pair[2];
-
-	if (layout->len / sizeof pair != p->n)
-		return false;
-	for (unsigned i = 0; i < p->n; i++) {
-		memcpy(pair, (const char *)layout->p + i * sizeof pair, sizeof pair);
-		if (p->v[i].type && p->v[i].type->size != pair[1])
-			return false;
-	}
-	return true;
-}
-
 static bool ask(struct session *s, const char *mangled, uint64_t code, struct kernel_params *ret)
 {
 	struct asked q = {.s = s, .mangled = mangled};
@@ -233,7 +218,7 @@ static bool ask(struct session *s, const char *mangled, uint64_t code, struct ke
 bool kernel_args_of(struct session *s, const char *mangled, const struct sbt_blob *layout,
 	struct kernel_params *ret)
 {
-	if (ask(s, mangled, 0, ret) && (!layout || fits(ret, layout)))
+	if (ask(s, mangled, 0, ret) && (!layout || kernel_params_fit(ret, layout)))
 		return true;
 	kernel_params_free(ret);
 	return false;
@@ -252,7 +237,7 @@ bool kernel_args_of_launch(struct session *s, const struct sbt_cmd *c, struct ke
 	e = session_state(s, &st);
 	known = !e && state_kernel_by_id(st, (uint32_t)c->u.launch.kernel, &k) && k.name;
 	err_free(e);
-	if (known && ask(s, k.name, k.code_hash, ret) && fits(ret, &k.params))
+	if (known && ask(s, k.name, k.code_hash, ret) && kernel_params_fit(ret, &k.params))
 		return true;
 	kernel_params_free(ret);
 	return false;

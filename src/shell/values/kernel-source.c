@@ -148,32 +148,14 @@ const struct lang_type *kernel_source_type(struct session *s, const char *name)
 	return kernel_stop(s) ? kernel_type(&p, name) : NULL;
 }
 
-struct listed {
-	struct session *s;
-	struct listing *l;
-};
-
-static void list_one(void *arg, const char *name, const struct lang_value *v, const char *why)
-{
-	const struct listed *in = arg;
-	struct buf b = BUF_INIT;
-
-	if (why)
-		buf_printf(&b, "<not available: %s>", why);
-	else
-		value_show_inside(in->s, v, &b);
-	shown_value_add(in->l, shown_value_of(name, v, buf_cstr(&b)));
-	buf_free(&b);
-}
-
 struct err *kernel_list_variables(
 	struct session *s, unsigned frame, unsigned which, struct listing *l, bool *ret_known)
 {
 	struct reader r = {s, -1};
 	const struct kernel_place p = place(&r, frame);
-	struct listed in = {s, l};
+	struct shown_list in = {s, l};
 
-	return kernel_variables(&p, which, list_one, &in, ret_known);
+	return kernel_variables(&p, which, shown_list_add, &in, ret_known);
 }
 
 struct err *kernel_print_variables(struct session *s, unsigned frame, struct buf *out)

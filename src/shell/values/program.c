@@ -138,32 +138,14 @@ void program_tell_address(struct session *s, uint64_t addr, struct buf *out)
 
 /* --- locals --- */
 
-struct locals {
-	struct session *s;
-	struct listing *l;
-};
-
-static void list_one(void *arg, const char *name, const struct lang_value *v, const char *why)
-{
-	const struct locals *in = arg;
-	struct buf b = BUF_INIT;
-
-	if (why)
-		buf_printf(&b, "<not available: %s>", why);
-	else
-		value_show_inside(in->s, v, &b);
-	shown_value_add(in->l, shown_value_of(name, v, buf_cstr(&b)));
-	buf_free(&b);
-}
-
 struct err *program_list_locals(
 	struct session *s, unsigned frame, struct listing *l, bool *ret_known)
 {
-	struct locals in = {s, l};
+	struct shown_list in = {s, l};
 	struct program_place p = place(s);
 
 	p.frame = frame;
-	return program_locals(&p, list_one, &in, ret_known);
+	return program_locals(&p, shown_list_add, &in, ret_known);
 }
 
 struct err *program_print_locals(struct session *s, unsigned frame, struct buf *out)

@@ -5,6 +5,7 @@
 #include "shell/values/value-text.h"
 
 #include <stdlib.h>
+#include "shell/values/value.h"
 
 static const struct js_field fields[] = {JS_AS("name", TEXT, shown_value, name),
 	JS_AS("type", TEXT, shown_value, type), JS_AS("shown", TEXT, shown_value, shown),
@@ -38,6 +39,19 @@ void shown_value_add(struct listing *l, struct shown_value v)
 {
 	listing_add(l, &v);
 	forget(&v);
+}
+
+void shown_list_add(void *arg, const char *name, const struct lang_value *v, const char *why)
+{
+	const struct shown_list *in = arg;
+	struct buf b = BUF_INIT;
+
+	if (why)
+		buf_printf(&b, "<not available: %s>", why);
+	else
+		value_show_inside(in->s, v, &b);
+	shown_value_add(in->l, shown_value_of(name, v, buf_cstr(&b)));
+	buf_free(&b);
 }
 
 void shown_value_tell(struct session *s, bool json, struct shown_value v)

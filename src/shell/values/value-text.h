@@ -21,6 +21,13 @@ void shown_value_text(struct buf *out, const void *value);
 struct shown_value shown_value_of(const char *name, const struct lang_value *v, const char *text);
 /* Adds it to a list and frees it. */
 void shown_value_add(struct listing *l, struct shown_value v);
+/* A list of variables; shown_list_add() adds one to the struct shown_list at arg. why: v is not to
+ * be had. */
+struct shown_list {
+	struct session *s;
+	struct listing *l;
+};
+void shown_list_add(void *arg, const char *name, const struct lang_value *v, const char *why);
 /* Prints it alone and frees it. */
 void shown_value_tell(struct session *s, bool json, struct shown_value v);
 

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "base/checked.h"
+#include "base/first-where.h"
 #include "softamd/thunk/kfd.h"
 
 enum { PAGE = 4096, BIG_PAGE = 2 << 20 };
@@ -60,17 +61,7 @@ static void ranges_remove(struct ranges *r, size_t at)
 /* How many ranges of ours begin at or below addr. The lock is held. */
 static size_t own_upto(uint64_t addr)
 {
-	size_t lo = 0, hi = own.n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (own.at[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return FIRST_WHERE(own.n, i, own.at[i].start > addr);
 }
 
 static struct kfd_range *own_at(uint64_t addr)

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include "base/buf.h"
+#include "base/first-where.h"
 
 enum { WORTH_IT = 2 }; /* questions: sorting costs some of libdwfl's answers */
 
@@ -112,17 +113,7 @@ static void sort(struct symtab *t, Dwfl_Module *m)
 /* How many begin at the address or before it. */
 static size_t upto(const struct ranges *r, uint64_t addr)
 {
-	size_t low = 0, high = r->n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (r->v[mid].from <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return FIRST_WHERE(r->n, i, r->v[i].from > addr);
 }
 
 static int strength(const GElf_Sym *s)
@@ -202,17 +193,7 @@ static uint64_t end_before(const struct ranges *r, uint64_t addr)
 /* How many labels are at the address or before it. */
 static size_t labels_upto(const struct symtab *t, uint64_t addr)
 {
-	size_t low = 0, high = t->nlabels;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (t->labels[mid] <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return FIRST_WHERE(t->nlabels, i, t->labels[i] > addr);
 }
 
 const char *symtab_find(

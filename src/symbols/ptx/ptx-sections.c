@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/checked.h"
+#include "base/first-where.h"
 
 enum { IN_CODE = -1, SYMBOLS_MAX = 1 << 16, MACHINE_CUDA = 190 };
 enum { HASH_SIZE = 2 * SYMBOLS_MAX }; /* slots: a power of two */
@@ -338,18 +339,9 @@ static int compare_labels(const void *x, const void *y)
 
 static const struct label *find_label(const struct reading *r, struct word name)
 {
-	size_t from = 0, to = r->nlabels;
+	const size_t at = FIRST_WHERE(r->nlabels, i, compare_words(r->labels[i].name, name) >= 0);
 
-	while (from < to) {
-		const size_t k = from + (to - from) / 2;
-
-		if (compare_words(r->labels[k].name, name) < 0)
-			from = k + 1;
-		else
-			to = k;
-	}
-	return from < r->nlabels && !compare_words(r->labels[from].name, name) ? &r->labels[from]
-									       : NULL;
+	return at < r->nlabels && !compare_words(r->labels[at].name, name) ? &r->labels[at] : NULL;
 }
 
 static uint32_t hash_of(struct word name)
