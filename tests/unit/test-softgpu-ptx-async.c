@@ -298,8 +298,26 @@ static void stores_that_arrive(void **state)
 		assert_int_equal(io.out[k], want[k]);
 }
 
+/* Words 2 to 5 of shared memory become zero, by an address of shared memory and by a generic one;
+ * of 0 bytes nothing does. "PTX ISA 8.6", st.bulk. */
+static void bulk_zeros(void **state)
+{
+	struct io io = good(
+		KERNEL("add.u32 %r4, %r0, 1; st.shared.u32 [%r2], %r4; bar.sync 0; @!%p0 bra W;\n"
+		       "mov.u64 %d5, 8; st.bulk.weak.shared::cta [s+8], %d5, 0; cvt.u64.u32 %d6, %r1; cvta.shared.u64 %d6, %d6;\n"
+		       "st.bulk [%d6+16], 8, 0; st.bulk.shared [s+32], 0, 0;\n"
+		       "W: bar.sync 0; ld.shared.u32 %r5, [%r2]; st.global.u32 [%d1], %r5;"),
+		32);
+
+	for (unsigned t = 0; t < 32; t++)
+		assert_int_equal(io.out[t], t >= 2 && t <= 5 ? 0 : t + 1);
+}
+
 static void refused_by_name(void **state)
 {
+	refused(KERNEL("st.bulk.shared::cta [s], 12, 0;"), "no multiple of 8");
+	refused(KERNEL("st.bulk.shared::cta [s], 16777224, 0;"), "above 16777216");
+	refused(KERNEL("st.bulk.shared::cta [s], 8, 1;"), "an initial value other than 0");
 	refused(KERNEL("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%d2, {%r4, %r5}], [%r3];"),
 		"cp.async.bulk.tensor.2d");
 	refused(KERNEL("cp.async.bulk.global.shared::cta.bulk_group [%d0], [s], 24;"),
@@ -324,6 +342,7 @@ int main(void)
 		cmocka_unit_test(bulk_in_and_out),
 		cmocka_unit_test(bulk_reductions),
 		cmocka_unit_test(stores_that_arrive),
+		cmocka_unit_test(bulk_zeros),
 		cmocka_unit_test(refused_by_name),
 	};
 

@@ -431,6 +431,39 @@ void h_bulk_prefetch(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask
 			"a bulk prefetch whose size is not a multiple of 16");
 }
 
+/* --- st.bulk --- */
+/* [a], size, initval: "PTX ISA 8.6", st.bulk */
+const char *sel_st_bulk(struct ptx_dec *d)
+{
+	set_space(d, 0, d->mods & MB(shared) ? SP_SHARED : SP_GENERIC);
+	if (d->i->imm)
+		return "an initial value other than 0";
+	return spaces(d, 1);
+}
+
+void h_st_bulk(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
+{
+	uint64_t p[PTX_LANES], n[PTX_LANES];
+
+	EACH_LANE(l)
+	{
+		n[l] = REG(u64a, 1)[l];
+		if (n[l] % 8 || n[l] > 1u << 24)
+			ptx_raise(w, i, l, PTX_ILLEGAL_INSTRUCTION, 0, 0,
+				"st.bulk of a size that is no multiple of 8, or above 16777216");
+		if (n[l])
+			p[l] = (uint64_t)(uintptr_t)ptx_in_space(w, i, l, i->u.ats[0].space,
+				at_address(w, i, 0, l), (uint32_t)n[l], 8, true);
+	}
+	EACH_LANE(l)
+	{
+		if (!n[l])
+			continue;
+		ptx_observe_lane(w, i, l, (const void *)(uintptr_t)p[l], n[l], PTX_WRITE);
+		memset((void *)(uintptr_t)p[l], 0, n[l]);
+	}
+}
+
 /* --- st.async, red.async --- */
 /* [a], b, [mbar] */
 const char *sel_st_async(struct ptx_dec *d)
