@@ -13,7 +13,7 @@ enum { INSTRUCTIONS_MAX = 100000, LINES_MAX = 1000000 };
 
 static json_int_t line_of(const json_t *row)
 {
-	return json_integer_value(json_object_get(row, "ptx_line"));
+	return json_integer_value(json_object_get(row, "code_line"));
 }
 
 /* A place without an instruction: the client counts on as many as it has asked for. */

@@ -123,7 +123,7 @@ JS_DEFINE(warp_object, "warp", warp, JS_IN(UINT, warp, w, warp), JS(BOOL, warp, 
 	{"state", JS_NAMED, JS_MEMBER(warp, w.state), .named = warp_state},
 	JS_IN(ID, warp, w, barrier), JS_IN(HEX, warp, w, active, live),
 	JS_AS("first_thread", U32S, warp, w.first), JS_AS("instructions", UINT, warp, w.step),
-	JS_AS("ptx_line", UINT, warp, w.line), JS_AS("line", UINT, warp, w.source_line),
+	JS_AS("code_line", UINT, warp, w.line), JS_AS("line", UINT, warp, w.source_line),
 	JS_AS("instruction", CHARS, warp, w.text));
 
 struct err *cmd_info_warps(struct session *s, const struct cmd_args *a)
@@ -186,7 +186,7 @@ struct lane {
 };
 JS_DEFINE(lane_object, "lane", lane, JS_IN(UINT, lane, l, lane), JS(BOOL, lane, focus),
 	JS_AS("kernel_thread", U32S, lane, l.thread), JS(TEXT, lane, state),
-	JS_AS("ptx_line", UINT, lane, l.line), JS_AS("line", UINT, lane, l.source_line));
+	JS_AS("code_line", UINT, lane, l.line), JS_AS("line", UINT, lane, l.source_line));
 
 struct err *cmd_info_lanes(struct session *s, const struct cmd_args *a)
 {

@@ -171,11 +171,11 @@ static struct err *get_lines(
 }
 
 struct line {
-	unsigned ptx_line, line; /* line 0: not known */
+	unsigned code_line, line; /* line 0: not known */
 	bool here;
 	const char *instruction, *file;
 };
-JS_DEFINE(line_object, "ptx_line", line, JS(UINT, line, ptx_line), JS(BOOL, line, here),
+JS_DEFINE(line_object, "code_line", line, JS(UINT, line, code_line), JS(BOOL, line, here),
 	JS(TEXT, line, instruction, file), JS(UINT, line, line));
 
 static void json_lines(const struct lines *l, struct buf *b)

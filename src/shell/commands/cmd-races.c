@@ -179,7 +179,7 @@ static const char *space_name(uint64_t shared)
 JS_DEFINE(side_object, "race_side", soft_race_side,
 	{"kind", JS_NAMED, JS_MEMBER(soft_race_side, kind), .named = side_kind},
 	JS(U32S, soft_race_side, block), JS_AS("kernel_thread", U32S, soft_race_side, thread),
-	JS_AS("ptx_line", UINT, soft_race_side, line),
+	JS_AS("code_line", UINT, soft_race_side, line),
 	JS_AS("instruction", CHARS, soft_race_side, insn),
 	JS(CHARS, soft_race_side, function, file),
 	JS_AS("line", UINT, soft_race_side, source_line));

@@ -515,7 +515,7 @@ const char cmd_when_help[] =
 JS_DEFINE(place_object, "graph_position", graph_place, JS(UINT, graph_place, step),
 	JS_AS("steps", UINT, graph_place, steps.n), JS(BOOL, graph_place, before));
 JS_DEFINE(inside_object, "kernel_position", soft_stop, JS(UINT, soft_stop, seq),
-	JS_AS("ptx_line", UINT, soft_stop, line));
+	JS_AS("code_line", UINT, soft_stop, line));
 
 struct position {
 	uint64_t seq, last_seq;

@@ -46,7 +46,7 @@ struct code_row {
 };
 JS_DEFINE(code_object, "code", code_row, JS(TEXT, code_row, file), JS(UINT, code_row, line),
 	JS_MAYBE("start", HEX, code_row, start), JS_MAYBE("end", HEX, code_row, end),
-	JS_AS("kernel_name", TEXT, code_row, kernel), JS_MAYBE("ptx_line", SEQ, code_row, ptx),
+	JS_AS("kernel_name", TEXT, code_row, kernel), JS_MAYBE("code_line", SEQ, code_row, ptx),
 	JS(TEXT, code_row, function, binary));
 
 static void code_text(struct buf *b, const void *row)

@@ -244,11 +244,11 @@ def step_into_a_launch_and_out(t, c):
 @case('replay')
 def instructions_forwards_and_backwards(t, c):
     c.move('stepIn')
-    first = c.ask('tsdb/position')['answer']['in_kernel']['ptx_line']
+    first = c.ask('tsdb/position')['answer']['in_kernel']['code_line']
     c.move('stepIn', {'threadId': 3, 'granularity': 'instruction'})
-    t.check(c.ask('tsdb/position')['answer']['in_kernel']['ptx_line'] > first, 'an instruction further')
+    t.check(c.ask('tsdb/position')['answer']['in_kernel']['code_line'] > first, 'an instruction further')
     c.move('stepBack')
-    t.equal(c.ask('tsdb/position')['answer']['in_kernel']['ptx_line'], first, 'and back')
+    t.equal(c.ask('tsdb/position')['answer']['in_kernel']['code_line'], first, 'and back')
     c.move('stepBack')
     t.equal(c.ask('tsdb/position')['answer']['seq'], 20, 'out of the launch, backwards')
 
@@ -286,7 +286,7 @@ def breakpoint_at_an_instruction(t, c):
     t.check(b['verified'], b)
     stopped = c.move('continue')
     t.equal((stopped['reason'], stopped['hitBreakpointIds']), ('instruction breakpoint', [b['id']]), 'stop')
-    t.equal(c.ask('tsdb/position')['answer']['in_kernel']['ptx_line'], here + 2, 'line')
+    t.equal(c.ask('tsdb/position')['answer']['in_kernel']['code_line'], here + 2, 'line')
 
 
 @case('replay')

@@ -53,7 +53,7 @@ def test_races_are_found(t):
             t.check('write' in kinds, f'{name}: one side writes')
             for s in r['sides']:
                 t.check(s['file'].endswith('kernel_races.cu') and s['line'] > 0, f'{name}: a source line')
-                t.check(s['ptx_line'] > 0 and s['instruction'].startswith(('ld.', 'st.')), f'{name}: a PTX line')
+                t.check(s['code_line'] > 0 and s['instruction'].startswith(('ld.', 'st.')), f'{name}: a PTX line')
             a, b = r['sides']
             t.check((a['block'], a['kernel_thread']) != (b['block'], b['kernel_thread']), f'{name}: two threads')
         t.check(any(text in source[s['line'] - 1] for r in races for s in r['sides']), f'{name}: the right line')

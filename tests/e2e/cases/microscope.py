@@ -260,14 +260,14 @@ def test_texts(t):
     seq = find(t, 'sum_kernel<<<')
     r = inside(t, seq, 'stepi 2', 'disassemble', 'disassemble --json', 'disassemble histogram', 'disassemble 1,3', 'list', 'list 3', 'when', 'when --json')
     t.match(r'^=> +\d+  \s*ld\.param\.u32', r.out)
-    lines = json.loads(re.search(r'^\[\{"ptx_line".*?\}\]$', r.out, re.M | re.S)[0])
+    lines = json.loads(re.search(r'^\[\{"code_line".*?\}\]$', r.out, re.M | re.S)[0])
     t.equal(len([x for x in lines if x['here']]), 1, 'one line is marked')
-    t.equal([x['ptx_line'] for x in lines], list(range(lines[0]['ptx_line'], lines[0]['ptx_line'] + len(lines))), 'numbers')
+    t.equal([x['code_line'] for x in lines], list(range(lines[0]['code_line'], lines[0]['code_line'] + len(lines))), 'numbers')
     t.match(r'atom\.shared\.add\.u32', r.out, 'disassemble histogram')
     t.match(r'^ +3  ', r.out, 'disassemble 1,3')
     t.match(rf'^=> +{line_of("reduce.cu", "__global__ void sum_kernel")}  __global__ void sum_kernel', r.out)
     t.match(rf'^Inside #{seq}, block \(0,0,0\), thread \(0,0,0\), PTX line \d+, after 2 instructions of its warp$', r.out)
-    t.match(rf'"in_kernel":{{"seq":{seq},"ptx_line":\d+', r.out)
+    t.match(rf'"in_kernel":{{"seq":{seq},"code_line":\d+', r.out)
 
 
 # --- everything is about the launch inside of it

@@ -53,7 +53,7 @@ def test_info_line_of_a_kernel(t):
     ptx = int(t.match(rf'^Line {line} of "\S*arguments\.cu" begins at line (\d+) of the PTX of adam\.$', out)[1])
     r = shell(t, 'replay start', f'goto {seq - 1}', f'break ptx adam:{ptx}', 'continue', 'when --json', 'list')
     t.match(rf'^=> +{line}  ', r.out)
-    t.equal(json.loads(re.search(r'^\{"seq".*?\}\}?$', r.out, re.M | re.S)[0])['in_kernel']['ptx_line'] - ptx in (0, 1, 2), True, 'the stop is at that line')
+    t.equal(json.loads(re.search(r'^\{"seq".*?\}\}?$', r.out, re.M | re.S)[0])['in_kernel']['code_line'] - ptx in (0, 1, 2), True, 'the stop is at that line')
 
 
 def test_info_line_of_the_stop(t):
