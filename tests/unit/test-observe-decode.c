@@ -115,6 +115,7 @@ static unsigned call_id(const char *name)
 }
 
 /* A call with these arguments, that were passed in registers and then on the stack. */
+#define OBS_ARGS (OBS_REGS + OBS_STACK)
 #define CALL(name, ...) make(name, (const uint64_t[OBS_ARGS]){__VA_ARGS__})
 static struct record make(const char *name, const uint64_t *arg)
 {

@@ -31,17 +31,17 @@ static unsigned nlooks;
 
 /* What changed() has to be called with: by piece, in order. */
 struct told {
-	uint64_t seq, addr, end;
+	uint64_t seq, addr, end, since;
 	bool sure;
 };
 static struct told want[PIECES * BYTES], got[PIECES * BYTES];
 static size_t nwant, ngot;
 
-static void take(void *arg, const struct sbt_memory *m, uint64_t addr, uint64_t end, bool sure)
+static void take(void *arg, const struct news_change *c)
 {
 	assert_ptr_equal(arg, &ngot);
 	assert_true(ngot < sizeof got / sizeof *got);
-	got[ngot++] = (struct told){m->seq, addr, end, sure};
+	got[ngot++] = (struct told){c->m->seq, c->addr, c->end, c->since, c->sure};
 }
 
 static bool inside(const struct sbt_memory *m, const struct sbt_memory *all)
@@ -66,6 +66,14 @@ static bool has_bytes(const struct look *l)
 	return l->m.has_bytes && !l->m.missing;
 }
 
+/* Since when the contents before l were there: not known, or from the window's beginning: 0. */
+static uint64_t since(const struct look *l, const struct look *was)
+{
+	return was && has_bytes(was) && inside(&l->m, &was->m) && was->m.role == SBT_MEMORY_HOST
+		       ? was->m.seq
+		       : 0;
+}
+
 static void want_words(const struct look *l, const struct look *was)
 {
 	const uint8_t *before = was->bytes + (l->m.addr - was->m.addr);
@@ -81,8 +89,8 @@ static void want_words(const struct look *l, const struct look *was)
 		if (in)
 			want[nwant - 1].end = l->m.addr + end;
 		else
-			want[nwant++] =
-				(struct told){l->m.seq, l->m.addr + at, l->m.addr + end, true};
+			want[nwant++] = (struct told){
+				l->m.seq, l->m.addr + at, l->m.addr + end, since(l, was), true};
 		in = true;
 	}
 }
@@ -98,8 +106,8 @@ static void want_news(void)
 		if (was && has_bytes(was) && has_bytes(l) && inside(&l->m, &was->m))
 			want_words(l, was);
 		else
-			want[nwant++] =
-				(struct told){l->m.seq, l->m.addr, l->m.addr + l->m.size, false};
+			want[nwant++] = (struct told){
+				l->m.seq, l->m.addr, l->m.addr + l->m.size, since(l, was), false};
 	}
 }
 
@@ -173,6 +181,7 @@ static void test_words_that_changed(void **unused)
 			assert_int_equal(got[i].seq, want[i].seq);
 			assert_int_equal(got[i].addr, want[i].addr);
 			assert_int_equal(got[i].end, want[i].end);
+			assert_int_equal(got[i].since, want[i].since);
 			assert_int_equal(got[i].sure, want[i].sure);
 		}
 		news_free(&n);
