@@ -105,8 +105,29 @@ struct err *file_close(FILE *f, const char *path)
 	return fclose(f) || bad ? err_sys(errno, "cannot write %s", path) : NULL;
 }
 
+/* A device, a pipe: there is nothing to put in its place. */
+static struct err *put_straight(
+	const char *path, struct err *(*put)(void *arg, FILE *to), void *arg)
+{
+	FILE *to;
+	struct err *e;
+
+	TRY(file_create(path, &to));
+	e = put(arg, to);
+	return err_first(e, file_close(to, path));
+}
+
+bool file_is_replaced(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode);
+}
+
 struct err *file_put(const char *path, struct err *(*put)(void *arg, FILE *to), void *arg)
 {
+	if (!file_is_replaced(path))
+		return put_straight(path, put, arg);
 	char *part = xasprintf("%s.part", path);
 	FILE *to = NULL;
 	struct err *e = file_create(part, &to);

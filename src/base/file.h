@@ -35,8 +35,11 @@ struct err *file_create(const char *path, FILE **ret) TS_CHECK;
 /* Closes f in every case; returns an error when not all that was written reached the file. */
 struct err *file_close(FILE *f, const char *path) TS_CHECK;
 
+/* Whether a new file may take the place of what is at path: a file, or nothing. */
+bool file_is_replaced(const char *path);
+
 /* Has put() write the file beside its name, and gives it the name when it is whole; else what was
- * there stays. */
+ * there stays. A device or a pipe is written to and stays what it is. */
 struct err *file_put(const char *path, struct err *(*put)(void *arg, FILE *to), void *arg) TS_CHECK;
 
 /* Replaces the file's contents by the n bytes at p. */

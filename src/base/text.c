@@ -111,6 +111,9 @@ void text_safe(struct buf *out, const void *text, size_t n, unsigned flags)
 bool text_is_safe(const char *s)
 {
 	const size_t n = strlen(s), run = text_plain(s, n, 0);
+
+	if (run == n)
+		return true;
 	char *shown = text_safe_dup(s + run, n - run);
 	const bool same = !strcmp(shown, s + run);
 

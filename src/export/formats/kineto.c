@@ -14,12 +14,18 @@
 #include "export/core/call-names.h"
 #include "export/formats/formats.h"
 
+enum { STACKS_KEPT = 1024 };
+
 struct kineto {
 	struct export_job *j;
 	uint64_t base; /* ns */
 	bool any;
 	uint32_t devices;	 /* numbers below were seen */
 	struct id_table records; /* struct record, by event */
+	struct stack_kept {
+		uint32_t id;
+		struct buf text; /* as JSON; empty: none is kept */
+	} stacks[STACKS_KEPT];
 };
 /* The last record of an event. */
 struct record {
@@ -92,12 +98,25 @@ static void put_launch(struct export_job *j, const struct export_event *ev)
 		put(b, ",\"registers per thread\":", kernel->regs);
 }
 
+/* n / per with six decimals, rounded. */
+static void put_ratio(struct buf *b, const char *before, uint64_t n, uint64_t per)
+{
+	const unsigned __int128 v = ((unsigned __int128)n * 1000000 + per / 2) / per;
+	uint64_t part = (uint64_t)(v % 1000000);
+
+	put(b, before, (uint64_t)(v / 1000000));
+	buf_byte(b, '.');
+	for (uint64_t digit = 100000; digit; digit /= 10) {
+		buf_byte(b, (uint8_t)('0' + part / digit));
+		part %= digit;
+	}
+}
+
 static void put_bytes(struct buf *b, const struct export_event *ev)
 {
 	put(b, ",\"bytes\":", ev->bytes);
 	if (ev->gpu_ns)
-		buf_printf(b, ",\"memory bandwidth (GB/s)\":%.6f",
-			(double)ev->bytes / (double)ev->gpu_ns);
+		put_ratio(b, ",\"memory bandwidth (GB/s)\":", ev->bytes, ev->gpu_ns);
 }
 
 static const char *gpu_name(const struct export_event *ev)
@@ -132,7 +151,7 @@ static void put_gpu(struct kineto *k, const struct export_event *ev)
 		k->devices = ev->device + 1;
 }
 
-static void put_stack(struct buf *b, const struct export_stack *st)
+static void stack_text(struct buf *ret, const struct export_stack *st)
 {
 	struct buf text = BUF_INIT;
 
@@ -145,9 +164,21 @@ static void put_stack(struct buf *b, const struct export_stack *st)
 		if (i)
 			buf_byte(&text, '\n');
 	}
-	buf_str(b, ",\"stack\":");
-	js_text(b, buf_cstr(&text));
+	buf_clear(ret);
+	js_text(ret, buf_cstr(&text));
 	buf_free(&text);
+}
+
+/* The texts of stacks that came lately are kept: most commands have one of few. */
+static void put_stack(struct kineto *k, uint32_t id, const struct export_stack *st)
+{
+	struct stack_kept *kept = &k->stacks[id % STACKS_KEPT];
+
+	if (!kept->text.len || kept->id != id)
+		stack_text(&kept->text, st);
+	kept->id = id;
+	buf_str(&k->j->line, ",\"stack\":");
+	buf_add(&k->j->line, kept->text.data, kept->text.len);
 }
 
 static void put_host(struct kineto *k, const struct export_event *ev)
@@ -165,7 +196,7 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 	put(b, "\"correlation\":", ev->c->seq);
 	put(b, ",\"External id\":", ev->c->seq);
 	if (st)
-		put_stack(b, st);
+		put_stack(k, ev->c->stack, st);
 	buf_str(b, "}}");
 	if (ev->timed && ev->what <= EXPORT_FILL)
 		arrow(k, "\"s\"", k->j->meta->pid, tid, from, ev->c->seq);
@@ -180,7 +211,9 @@ static void sync_row(
 
 	row(k, "cuda_sync", what, ev->device, stream == SBT_NO_ID ? 0 : stream, from,
 		ev->host_end > from ? ev->host_end - from : 0);
-	buf_printf(b, "\"cuda_sync_kind\":\"%s\",\"stream\":", what);
+	buf_str(b, "\"cuda_sync_kind\":\"");
+	buf_str(b, what);
+	buf_str(b, "\",\"stream\":");
 	if (stream == SBT_NO_ID)
 		buf_str(b, "-1");
 	else
@@ -357,6 +390,8 @@ struct err *export_kineto(struct export_job *j)
 	put_head(&k);
 	e = put_events(&k);
 	free(k.records.at);
+	for (unsigned i = 0; i < STACKS_KEPT; i++)
+		buf_free(&k.stacks[i].text);
 	if (e)
 		return e;
 	put_processes(&k);

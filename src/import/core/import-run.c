@@ -70,6 +70,10 @@ static struct err *choose(const struct import_ask *ask, unsigned *ret)
 
 static struct err *write_trace(struct stage *s, const char *output)
 {
+	if (!file_is_replaced(output))
+		return err_cure(
+			err_new(ERR_USAGE, "%s is no file that a trace can be written to", output),
+			"Name a regular file");
 	char *part = xasprintf("%s.part", output);
 	struct err *e = emit_trace(s, part);
 

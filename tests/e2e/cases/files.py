@@ -52,6 +52,22 @@ def test_record_to_what_is_no_file(t):
         t.sentence(t.tsdb('record', '--gpu', t.gpu, '-o', to, '--', program('vecadd')), rf'cannot write .*{to}: it is a {what}. Name a regular file')
 
 
+def test_no_tool_takes_the_place_of_a_pipe(t):
+    """What export, report and import write replaces a file, never a device or a pipe: as root, /dev/null would be gone."""
+    t.record('vecadd', out='v.sbt', options=['--timestamps'])
+    os.mkfifo(t.path('fifo'))
+    for tool in ['export', 'csv', 'v.sbt', '-o'], ['report', 'v.sbt', '-o']:
+        reader = subprocess.Popen(['cat', t.path('fifo')], stdout=subprocess.PIPE)
+        r = t.tsdb(*tool, 'fifo')
+        text = reader.communicate(timeout=60)[0]
+        t.equal(r.status, 0, f'{tool}: {r.err}')
+        t.check(len(text) > 100, f'{tool}: {len(text)} bytes came through the pipe')
+        t.check(stat.S_ISFIFO(os.stat(t.path('fifo')).st_mode), f'{tool}: the pipe is still one')
+    t.tsdb('export', 'kineto', 'v.sbt', '-o', 'k.json')
+    t.sentence(t.tsdb('import', 'k.json', '-o', 'fifo'), 'fifo is no file that a trace can be written to. Name a regular file')
+    t.check(stat.S_ISFIFO(os.stat(t.path('fifo')).st_mode), 'import: the pipe is still one')
+
+
 def test_output_to_a_full_disk_is_an_error(t):
     recorded(t)
     for tool in (['view', 'v.sbt'], ['view', 'v.sbt', '--json'], ['info', 'v.sbt'], ['info', 'v.sbt', '--json'], ['--version'],
