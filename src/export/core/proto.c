@@ -13,6 +13,10 @@ enum { VARINT_MAX = 10 }; /* bytes */
 
 static inline uint8_t *put(uint8_t *p, uint64_t v)
 {
+	if (__builtin_expect(v < 0x80, 1)) {
+		*p = (uint8_t)v;
+		return p + 1;
+	}
 	for (; v >= 0x80; v >>= 7)
 		*p++ = (uint8_t)(v | 0x80);
 	*p++ = (uint8_t)v;
@@ -49,14 +53,19 @@ void pb_fixed64(struct buf *b, unsigned field, uint64_t v)
 	b->len += (size_t)(end - p);
 }
 
+void pb_plain(struct buf *b, unsigned field, const char *s, size_t n)
+{
+	tagged(b, field, WIRE_BYTES, n);
+	buf_add(b, s, n);
+}
+
 void pb_text(struct buf *b, unsigned field, const char *s)
 {
 	struct buf safe = BUF_INIT;
 	const size_t n = strlen(s);
 
 	if (text_is_safe(s)) {
-		tagged(b, field, WIRE_BYTES, n);
-		buf_add(b, s, n);
+		pb_plain(b, field, s, n);
 		return;
 	}
 	text_safe(&safe, s, n, 0);

@@ -144,12 +144,14 @@ static void dim(struct perfetto *p, unsigned field, uint64_t x, uint64_t y, uint
 	pb_message(&p->n, field, &p->o);
 }
 
-static void argument(struct perfetto *p, const char *name, uint64_t v)
+static void put_argument(struct perfetto *p, const char *name, size_t n, uint64_t v)
 {
-	pb_text(&p->o, ARG_NAME, name);
+	pb_plain(&p->o, ARG_NAME, name, n);
 	pb_u64(&p->o, ARG_UINT, v);
 	pb_message(&p->n, LAUNCH_ARG, &p->o);
 }
+/* name: a literal. */
+#define argument(p, name, v) put_argument(p, name, sizeof(name) - 1, v)
 
 /* The lanes nest by the arguments "device" and "stream". */
 static void put_launch(struct perfetto *p, const struct export_event *ev)
