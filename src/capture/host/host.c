@@ -127,7 +127,7 @@ void host_over(void)
 struct compare {
 	struct call *c;
 	uint8_t *copy;	    /* AT_ONCE pages */
-	uint64_t addr, end; /* memory that the command may read */
+	uint64_t addr, end; /* memory that the command may touch */
 	bool over;	    /* with this allocation */
 	bool deaf;	    /* tsdb does not listen */
 };
@@ -319,21 +319,32 @@ static bool notes_hold(const struct live *l)
 	return !bypass_by_devices() && !(l->noted == WRITTEN_IF_ALONE && bypass_by_children());
 }
 
+/* The pages of host memory l that the command may touch; false: it touches none. */
+static bool pages_touched(
+	const struct compare *a, const struct live *l, uint64_t *ret_from, uint64_t *ret_last)
+{
+	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr)
+		return false;
+	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size;
+	*ret_from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
+	*ret_last = (most - 1) / SBT_PAGE;
+	return true;
+}
+
 static bool compare(void *arg, struct live *l)
 {
 	struct compare *a = arg;
-	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !watch(l))
+	uint64_t from, last;
+	if (!pages_touched(a, l, &from, &last) || !watch(l))
 		return false;
-	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
-		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
 	a->over = false;
-	if (l->noted && notes_hold(l) && send_noted(a, l, from, (most - 1) / SBT_PAGE))
+	if (l->noted && notes_hold(l) && send_noted(a, l, from, last))
 		return false;
 	const bool all = l->noted || begin_notes(l);
 	if (all && !notes_hold(l))
 		stop_notes(l);
 	a->over = live_is_over(l);
-	compare_pages(a, l, all ? 0 : from, all ? pages_of(l) - 1 : (most - 1) / SBT_PAGE, false);
+	compare_pages(a, l, all ? 0 : from, all ? pages_of(l) - 1 : last, false);
 	return a->deaf;
 }
 
@@ -352,13 +363,9 @@ static bool forget_small(void *arg, struct live *l)
 
 static bool forget_pages(void *arg, struct live *l)
 {
-	const struct compare *a = arg;
-	if (!live_is_host(l) || l->addr >= a->end || l->addr + l->size <= a->addr || !l->watched ||
-		l->noted)
-		return false;
-	const uint64_t most = a->end - l->addr < l->size ? a->end - l->addr : l->size,
-		       from = a->addr > l->addr ? (a->addr - l->addr) / SBT_PAGE : 0;
-	memset(l->seen + from, 0, ((most - 1) / SBT_PAGE + 1 - from) * sizeof(*l->seen));
+	uint64_t from, last;
+	if (pages_touched(arg, l, &from, &last) && l->watched && !l->noted)
+		memset(l->seen + from, 0, (last + 1 - from) * sizeof(*l->seen));
 	return false;
 }
 
@@ -491,28 +498,30 @@ static uint8_t *room_for_pages(void)
 	return room;
 }
 
-static void compare_all(struct call *c)
+static void compare_all(struct compare *a)
 {
-	struct compare a = {.c = c};
-	if (!may_read(&a))
-		return;
-	a.copy = room_for_pages();
+	a->copy = room_for_pages();
 	known_begin(KNOWN_HOST);
 	wait_for_kernels();
-	if (a.copy)
-		live_each(compare, &a);
+	if (a->copy)
+		live_each(compare, a);
 	else
 		window_note("there was no memory for watching memory of the host");
+	written_looked();
 }
 
 void host_enter(struct call *c)
 {
+	struct compare a = {.c = c};
 	if (!live_host() || (c->cmd.flags & SBT_F_GRAPH))
 		return;
+	const bool reads = may_read(&a), writes = may_write(c);
+	if (!reads && !writes)
+		return;
 	spin_lock(&comparing);
-	compare_all(c);
-	written_looked();
-	if (may_write(c))
+	if (reads)
+		compare_all(&a);
+	if (writes)
 		forget_changed(c);
 	spin_unlock(&comparing);
 }

@@ -150,7 +150,7 @@ static bool judge(void *arg, const struct maps_line *l)
 static bool other_mapping(void *arg, const struct maps_line *l)
 {
 	struct kinds *k = arg;
-	if (l->shared && l->inode == k->inode && !strcmp(l->path, "/dev/zero (deleted)"))
+	if (l->inode == k->inode && is_nameless(l))
 		k->bad |= l->start - l->offset != k->base;
 	return k->bad;
 }

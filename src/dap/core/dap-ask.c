@@ -91,33 +91,35 @@ static struct err *ask_line(struct dap *d, ts_answer **ret, const char *line)
 	return e;
 }
 
-static struct err *ask(struct dap *d, ts_answer **ret, const char *fmt, va_list ap)
+/* ret_text: the answer's, heap. */
+static struct err *ask(struct dap *d, char **ret_text, const char *fmt, va_list ap)
 {
+	ts_answer *a;
 	char *line;
 	struct err *e;
 
 	if (vasprintf(&line, fmt, ap) < 0)
 		return err_nomem();
-	e = ask_line(d, ret, line);
+	e = ask_line(d, &a, line);
 	free(line);
-	return e;
+	if (e)
+		return e;
+	*ret_text = xstrdup(ts_answer_text(a));
+	ts_answer_free(a);
+	return NULL;
 }
 
 struct err *dap_line(struct dap *d, char **ret_text, const char *fmt, ...)
 {
-	ts_answer *a;
+	char *text = NULL;
 	struct err *e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	e = ask(d, &a, fmt, ap);
+	e = ask(d, ret_text ? ret_text : &text, fmt, ap);
 	va_end(ap);
-	if (e)
-		return e;
-	if (ret_text)
-		*ret_text = xstrdup(ts_answer_text(a));
-	ts_answer_free(a);
-	return NULL;
+	free(text);
+	return e;
 }
 
 /* One value, or several as an array. */
@@ -147,19 +149,19 @@ static json_t *read_values(const char *text)
 
 struct err *dap_ask(struct dap *d, json_t **ret, const char *fmt, ...)
 {
-	ts_answer *a;
+	char *text;
 	struct err *e;
 	va_list ap;
 
 	va_start(ap, fmt);
-	e = ask(d, &a, fmt, ap);
+	e = ask(d, &text, fmt, ap);
 	va_end(ap);
 	if (e)
 		return e;
-	*ret = read_values(ts_answer_text(a));
+	*ret = read_values(text);
 	if (!*ret)
-		e = err_new(ERR_SYSTEM, "tsdb answered with text: %.200s", ts_answer_text(a));
-	ts_answer_free(a);
+		e = err_new(ERR_SYSTEM, "tsdb answered with text: %.200s", text);
+	free(text);
 	return e;
 }
 
