@@ -121,6 +121,19 @@ class Case:
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    # A file that this process has open for writing is open in each child that another thread starts meanwhile, until that child's exec: running
+    # the file fails with ETXTBSY then. So what will be run is written by a process of its own.
+    def copy_program(self, source, name):
+        """A copy of the program or library source under name in t.dir, ready to be run; returns its path."""
+        subprocess.run(['cp', '--', source, self.path(name)], check=True)
+        return self.path(name)
+
+    def executable(self, name, data):
+        """A file of this text (or these bytes) under name in t.dir that can be run at once; returns its path."""
+        data = data.encode() if isinstance(data, str) else data
+        subprocess.run(['sh', '-c', 'cat >"$0" && chmod 755 "$0"', self.path(name)], input=data, check=True)
+        return self.path(name)
+
     def environment(self, extra=None):
         env = dict(os.environ)
         env.update({'HOME': self.dir, 'XDG_CONFIG_HOME': self.path('.config'), 'XDG_STATE_HOME': self.path('.state'),

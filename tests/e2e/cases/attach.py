@@ -354,12 +354,12 @@ def test_a_program_without_cuda(t):
 
 def replaced(t, path, other):
     os.unlink(path)
-    shutil.copy(other, path)
+    t.copy_program(other, path)
 
 
 def test_a_program_that_was_replaced_on_disk(t):
     """As by a build: names, lines and variables are the running program's, not those of the new file."""
-    shutil.copy(program('long_running'), t.path('prog'))
+    t.copy_program(program('long_running'), 'prog')
     with Running(t, [t.path('prog'), 3600]).await_text('running') as p:
         replaced(t, t.path('prog'), program('vecadd'))
         r = attached(t, p.pid, 'break kernel count', 'continue', 'bt', 'info sharedlibrary', 'capture window kernel count count 3', 'delete', 'continue', 'detach')
@@ -375,7 +375,7 @@ def test_libraries_that_were_replaced_on_disk(t):
         raise Skip('another driver cannot be copied')
     os.chmod(t.dir, 0o777)
     for name in 'libcuda.so.1', 'libcudart.so.13', 'libcupti.so.13':
-        shutil.copy(os.path.join(soft_dir(), name), t.path(name))
+        t.copy_program(os.path.join(soft_dir(), name), name)
     user = {} if os.geteuid() or subprocess.run(['test', '-x', tsdb_path()], user=65534).returncode else {'user': 65534, 'group': 65534}
     with Running(t, [program('long_running'), 3600], env={'LD_LIBRARY_PATH': t.dir}, **user).await_text('running') as p:
         for name in 'libcuda.so.1', 'libcudart.so.13':

@@ -4,7 +4,6 @@ import ctypes
 import json
 import os
 import random
-import shutil
 import struct
 import subprocess
 
@@ -139,8 +138,7 @@ def test_program_that_is_32_bit(t):
     # the smallest ELF32 header for the i386 (System V ABI): magic, class 1, data 1, version 1, ET_EXEC, EM_386
     elf = b'\x7fELF\x01\x01\x01' + bytes(9) + struct.pack('<HHIIIIIHHHHHH', 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0)
     elf += struct.pack('<IIIIIIII', 1, 0, 0x8048000, 0x8048000, 96, 96, 5, 0x1000) + b'\x31\xc0\x40\xcd\x80' + bytes(8)
-    put(t, 'small32', elf)
-    os.chmod(t.path('small32'), 0o755)
+    t.executable('small32', elf)
     t.sentence(t.tsdb('record', '--gpu', t.gpu, '--', './small32'), r'32-bit')
 
 
@@ -204,7 +202,7 @@ def test_attach_to_what_is_not_there(t):
 
 def test_tsdb_without_build_of_agent(t):
     """tsdb alone in a folder: the trace tools work, recording says what is missing."""
-    shutil.copy(tsdb_path(), t.path('tsdb-alone'))
+    t.copy_program(tsdb_path(), 'tsdb-alone')
     if os.path.dirname(tsdb_path()).endswith('/bin'):
         raise Skip('the bundle finds its libraries by place')
     r = t.run([t.path('tsdb-alone'), 'doctor'])

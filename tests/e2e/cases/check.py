@@ -202,9 +202,7 @@ def test_a_drawing_leaves_open_files_alone(t):
     """dot runs with the graph and the picture as its input and output: tsdb's own descriptors are what they were."""
     t.equal(t.record('pipeline').status, 0, 'record')
     os.mkdir(t.path('bin'))
-    with open(t.path('bin/dot'), 'w', encoding='utf-8') as f:
-        f.write('#!/bin/sh\n[ "$1" = -Tsvg ] || exit 1\nreadlink /proc/$PPID/fd/9 >&2\nhead -n 1\n')
-    os.chmod(t.path('bin/dot'), 0o755)
+    t.executable('bin/dot', '#!/bin/sh\n[ "$1" = -Tsvg ] || exit 1\nreadlink /proc/$PPID/fd/9 >&2\nhead -n 1\n')
     open(t.path('nine'), 'w', encoding='utf-8').close()
     path = {'PATH': t.path('bin') + ':' + os.environ['PATH']}
     nine = ['sh', '-c', 'exec 9<nine; exec "$0" "$@"', tsdb_path(), '--batch']

@@ -263,9 +263,7 @@ def test_open(t):
     recorded(t)
     free_port(t)
     os.mkfifo(t.path('asked'))
-    with open(t.path('xdg-open'), 'w', encoding='utf-8') as f:
-        f.write(f'#!/bin/sh\nprintf %s "$1" >{t.path("asked")}\n')
-    os.chmod(t.path('xdg-open'), 0o755)
+    t.executable('xdg-open', f'#!/bin/sh\nprintf %s "$1" >{t.path("asked")}\n')
     env = {**t.environment(), 'PATH': f'{t.dir}:{os.environ["PATH"]}'}
     with subprocess.Popen([e2e.tsdb_path(), 'export', 'perfetto', 't.sbt', '-o', 'a b&c.pftrace', '--open'], cwd=t.dir, env=env, stderr=subprocess.DEVNULL) as p:
         try:

@@ -2,7 +2,6 @@
 """A device fault, or a call that fails, stops the program where it is first seen."""
 import os
 import re
-import shutil
 
 from e2e import BUILD, program, tsdb_path
 
@@ -175,7 +174,7 @@ def test_a_keeper_that_does_not_work(t):
     for name in ('softgpu', 'tsdb-replayer', 'libtsdb-agent.so'):
         os.symlink(os.path.join(BUILD, name), t.path(name))
     os.symlink('/bin/false', t.path('tsdb-keeper'))
-    shutil.copy(tsdb_path(), t.path('tsdb'))
+    t.copy_program(tsdb_path(), 'tsdb')
     r = t.run([t.path('tsdb'), '--gpu', 'soft', '--batch', '-ex', 'capture window kernel touch count 2', '-ex', 'run',
                '-ex', 'continue', '--args', program('keeps')])
     t.equal(len(re.findall('copies of device memory will be lost if the device faults: (tsdb-keeper, the process that has them, ended with status 1;|the process that keeps them has ended,)', r.err)), 1, r.err)

@@ -4,7 +4,6 @@ waits without a limit, what is lost is said by name, and nothing is left running
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -327,10 +326,8 @@ def test_a_keeper_that_answers_anything(t):
     t.need_soft()
     for name in ('softgpu', 'tsdb-replayer', 'libtsdb-agent.so'):
         os.symlink(os.path.join(BUILD, name), t.path(name))
-    shutil.copy(tsdb_path(), t.path('tsdb'))
-    with open(t.path('tsdb-keeper'), 'w', encoding='ascii') as f:
-        f.write(HOSTILE % sys.executable)
-    os.chmod(t.path('tsdb-keeper'), 0o755)
+    t.copy_program(tsdb_path(), 'tsdb')
+    t.executable('tsdb-keeper', HOSTILE % sys.executable)
     plain = t.run([program('keeps')], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softgpu')})
     for how in ('small', 'null', 'no id', 'less', 'more', 'odd', 'short', 'no descriptor', 'many', 'other', 'silent'):
         with open(t.path('how'), 'w', encoding='ascii') as f:

@@ -198,8 +198,7 @@ def of_its_own():
 
 def test_detach_lets_children_go(t):
     seconds = of_its_own()
-    prog = script(t, 'w.sh', f'#!/bin/sh\nsleep {seconds} &\n{program("vecadd")}\nexec {program("long_running")} 3600 {seconds}\n')
-    os.chmod(prog, 0o755)
+    prog = t.executable('w.sh', f'#!/bin/sh\nsleep {seconds} &\n{program("vecadd")}\nexec {program("long_running")} 3600 {seconds}\n')
     # Who goes on keeps what tsdb writes to open: no pipe, which would not end.
     r = t.run(['sh', '-c', f'exec {tsdb_path()} --gpu {t.gpu} --batch -ex "set follow children on" -ex start -ex detach {prog} >out.txt 2>&1'])
     try:
@@ -282,8 +281,7 @@ def test_bad_pattern(t):
 
 
 def test_shell_follows(t):
-    prog = script(t, 'w.sh', f'#!/bin/sh\n{program("vecadd")}\n{program("matmul")} 64\n')
-    os.chmod(prog, 0o755)
+    prog = t.executable('w.sh', f'#!/bin/sh\n{program("vecadd")}\n{program("matmul")} 64\n')
     r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'set follow children on', '-ex', 'capture start k.sbt', '-ex', 'run', '-ex', 'info inferiors', prog)
     t.equal(r.status, 0, 'status')
     t.equal(len(traces(t)), 2, 'traces')

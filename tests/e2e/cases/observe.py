@@ -309,7 +309,7 @@ def test_a_driver_that_comes_late(t):
     """From a file that nobody could have known of, after the process is observed."""
     permitted(t)
     t.need_soft()
-    shutil.copy(os.path.join(SOFT, 'libcuda.so.1'), t.path('libcuda.so.1'))
+    t.copy_program(os.path.join(SOFT, 'libcuda.so.1'), 'libcuda.so.1')
     script = '''
 import ctypes, os, sys, time
 end = time.monotonic() + 120

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Races, replays and launches through libtracesmith: the Python module, and examples/time_travel.c as C and as C++."""
 import os
-import shutil
 import sys
 
 from e2e import BUILD, SRC, Skip, first_existing
@@ -166,7 +165,7 @@ def test_an_installed_library_finds_tsdb(t):
     t.record('race_demo', out='race_demo.sbt')
     for d in 'bin', 'lib', 'lib/tsdb':
         os.mkdir(t.path(d))
-    shutil.copy(library, t.path('lib/libtracesmith.so.0'))
+    t.copy_program(library, 'lib/libtracesmith.so.0')
     os.symlink(tsdb, t.path('bin/tsdb'))
     r = t.run([sys.executable, '-c', INSTALLED, t.path('lib/libtracesmith.so.0')])
     t.equal((r.status, r.out), (0, 'asked\n'), r.err)

@@ -39,9 +39,7 @@ def test_arguments_of_templates_and_of_what_is_not_certain(t):
 def test_a_source_that_is_newer_names_nothing(t):
     """The program is a copy that is older than its source; then one that is younger."""
     for age, want in ((-10, r'^arg2 = 0\n(.*\n)*\S*arguments\.cu is newer than the program'), (10, r'^lr = 0\n')):
-        copy = t.path('copy')
-        shutil.copyfile(program('arguments'), copy)
-        os.chmod(copy, 0o755)
+        copy = t.copy_program(program('arguments'), 'copy')
         at = os.stat(os.path.join(SRC, 'tests', 'programs', 'arguments.cu')).st_mtime + age
         os.utime(copy, (at, at))
         r = t.tsdb('--gpu', t.gpu, '--batch', '-ex', 'break kernel adam', '-ex', 'run', '-ex', 'info args', '--args', copy)
@@ -174,15 +172,13 @@ def test_sources_that_have_moved(t):
 def test_a_program_that_has_changed(t):
     """Recorded, then gone, then another program with the same name: the trace still says where its commands were made; an older one says that it does not know."""
     launch = line_of('arguments.cu', 'adam<<<')
-    copy = t.path('app')
-    shutil.copyfile(program('arguments'), copy)
-    os.chmod(copy, 0o755)
+    copy = t.copy_program(program('arguments'), 'app')
     t.equal(t.tsdb('record', '--gpu', t.gpu, '-o', 't.sbt', '--', copy).status, 0, 'record')
     seq = find(t, 'adam<<<')
     commands = ('replay start --on none', f'replay goto {seq}', 'bt', 'bt', 'bt --json')
     there = shell(t, *commands)
     t.equal(there.err, '', 'nothing has changed')
-    for change in (lambda: os.remove(copy), lambda: shutil.copyfile(program('exit_code'), copy)):
+    for change in (lambda: os.remove(copy), lambda: t.copy_program(program('exit_code'), copy)):
         change()
         r = shell(t, *commands)
         t.equal(r.out, there.out, 'the same functions and lines')

@@ -2,7 +2,6 @@
 """The agent under ThreadSanitizer (make check-tsan builds it; without that these are skipped)."""
 import glob
 import os
-import shutil
 
 from e2e import BUILD, Skip, tsdb_path
 
@@ -12,7 +11,7 @@ def world(t):
     agent, program = os.path.join(BUILD, 'tests/stress/libtsdb-agent.so'), os.path.join(BUILD, 'tests/stress/agent-stress')
     if t.gpu != 'soft' or not os.path.exists(agent) or not os.path.exists(program):
         raise Skip('make check-tsan builds what this needs')
-    shutil.copy(tsdb_path(), t.path('tsdb'))
+    t.copy_program(tsdb_path(), 'tsdb')
     for name, to in (('softgpu', os.path.join(BUILD, 'softgpu')), ('tsdb-replayer', os.path.join(BUILD, 'tsdb-replayer')),
                      ('tsdb-keeper', os.path.join(BUILD, 'tsdb-keeper')), ('libtsdb-agent.so', agent)):
         os.symlink(to, t.path(name))
