@@ -33,8 +33,6 @@ bool door_receive(int fd, void *bytes, size_t n)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (!got)
 			errno = 0;
 		if (got <= 0)

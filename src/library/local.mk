@@ -65,6 +65,12 @@ tests_unit_test_library_memory_SOURCES = tests/unit/test-library-memory.c
 tests_unit_test_library_memory_CPPFLAGS = $(tests_unit_test_library_CPPFLAGS)
 tests_unit_test_library_memory_LDFLAGS = $(tests_unit_test_library_LDFLAGS)
 tests_unit_test_library_memory_LDADD = $(tests_unit_test_library_LDADD)
+check_PROGRAMS += tests/unit/test-library-session
+TESTS += tests/unit/test-library-session
+tests_unit_test_library_session_SOURCES = tests/unit/test-library-session.c
+tests_unit_test_library_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include
+tests_unit_test_library_session_LDFLAGS = $(tests_unit_test_library_LDFLAGS)
+tests_unit_test_library_session_LDADD = libdoor.a $(tests_unit_test_library_LDADD)
 endif
 
 # Builds a program against the installed copy, as C and as C++, with what pkg-config says and nothing else, and runs it.

@@ -4,30 +4,28 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "door/door-peer.h"
 #include "door/door.h"
 #include "library/ts-session.h"
 
-enum { TSDB_FD = 3, WORDS_MAX = 256 };
+#define SERVE "--serve=3" /* DOOR_PEER_FD */
+enum { WORDS_MAX = 256 };
 
 extern char **environ;
 
 struct ts_session {
-	int fd;
-	pid_t pid;
-	bool over;  /* tsdb has ended, or what it says is not understood */
-	char *said; /* at the last stop */
-	char *stop; /* the last stop: JSON; NULL: there was none */
+	struct door_peer peer; /* not changed from its start to its end: other threads signal it */
+	bool over;	       /* tsdb has ended, or what it says is not understood */
+	char *said;	       /* at the last stop */
+	char *stop;	       /* the last stop: JSON; NULL: there was none */
 };
 
 /* --- finding and starting tsdb --- */
@@ -62,42 +60,15 @@ static char *find_tsdb(void)
 	return strdup("tsdb");
 }
 
-/* The socket's end becomes TSDB_FD; dup2() of a number to itself keeps FD_CLOEXEC, posix_spawn's
- * does not. */
-static int spawn(ts_session *s, const char *path, char *const *words, int end)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t set;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r)
-		return r;
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&attributes, &set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGPIPE);
-	posix_spawnattr_setsigdefault(&attributes, &set);
-	posix_spawnattr_setflags(&attributes,
-		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	r = posix_spawn_file_actions_adddup2(&actions, end, TSDB_FD);
-	if (!r)
-		r = posix_spawnp(&s->pid, path, &actions, &attributes, words, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
-}
-
 static int start(ts_session *s, const char *const *words, const char *tsdb)
 {
 	char *all[WORDS_MAX + 8], *path = tsdb ? strdup(tsdb) : find_tsdb();
-	int ends[2], n = 0, r;
+	int n = 0, r;
 
 	if (!path)
 		return result_of(err_nomem());
 	all[n++] = path;
-	all[n++] = (char *)(uintptr_t) "--serve=3";
+	all[n++] = (char *)(uintptr_t)SERVE;
 	for (; *words; words++) {
 		if (n > WORDS_MAX) {
 			free(path);
@@ -107,13 +78,7 @@ static int start(ts_session *s, const char *const *words, const char *tsdb)
 		all[n++] = (char *)(uintptr_t)*words;
 	}
 	all[n] = NULL;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-		free(path);
-		return result_of(err_sys(errno, "cannot make a socket"));
-	}
-	r = spawn(s, path, all, ends[1]);
-	close(ends[1]);
-	s->fd = ends[0];
+	r = door_peer_start(&s->peer, all, environ, false);
 	if (r)
 		r = result_of(err_cure(err_sys(r, "cannot start %s", path),
 			"ts_session_options has the path of another tsdb"));
@@ -123,19 +88,19 @@ static int start(ts_session *s, const char *const *words, const char *tsdb)
 
 /* --- asking --- */
 
-/* tsdb has ended: waits for it; the error that says how. */
+/* tsdb has ended: waits for it; the error that says how. It is collected when the session is
+ * closed, so that its number stays its own until then. */
 static int ended(ts_session *s)
 {
-	int status = 0;
+	siginfo_t how = {0};
 
 	s->over = true;
-	kill(s->pid, SIGKILL); /* it may live, and have said what cannot be */
-	if (waitpid(s->pid, &status, 0) != s->pid)
-		status = 0;
-	s->pid = 0;
-	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	door_peer_signal(&s->peer, SIGKILL); /* it may live, and have said what cannot be */
+	while (waitid(P_PID, (id_t)s->peer.pid, &how, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	if ((how.si_code == CLD_KILLED || how.si_code == CLD_DUMPED) && how.si_status != SIGKILL)
 		return result_of(err_new(
-			ERR_SYSTEM, "the session's tsdb was ended by signal %d", WTERMSIG(status)));
+			ERR_SYSTEM, "the session's tsdb was ended by signal %d", how.si_status));
 	return result_of(err_new(ERR_SYSTEM, "the session's tsdb has ended"));
 }
 
@@ -145,7 +110,7 @@ static char *receive_text(ts_session *s, uint64_t n)
 
 	if (!text)
 		return NULL;
-	if (!door_receive(s->fd, text, n)) {
+	if (!door_receive(s->peer.fd, text, n)) {
 		free(text);
 		return NULL;
 	}
@@ -178,7 +143,7 @@ static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **re
 	char *what = NULL, *cure = NULL, *notes = NULL, *data = NULL;
 	int r = TS_OK;
 
-	if (!door_receive(s->fd, &a, sizeof a) || !sane(&a))
+	if (!door_receive(s->peer.fd, &a, sizeof a) || !sane(&a))
 		return ended(s);
 	if (!(what = receive_text(s, a.what)) || !(cure = receive_text(s, a.cure)) ||
 		!(notes = receive_text(s, a.notes)) || !receive_stop(s, a.stop) ||
@@ -221,7 +186,7 @@ static int ask(ts_session *s, const struct door_question *q, const void *bytes, 
 		return r;
 	if (q->size > DOOR_PIECE)
 		return result_of(err_new(ERR_LIMIT, "a question is too long"));
-	if (!door_send(s->fd, q, sizeof *q) || !door_send(s->fd, bytes, q->size))
+	if (!door_send(s->peer.fd, q, sizeof *q) || !door_send(s->peer.fd, bytes, q->size))
 		return ended(s);
 	return receive(s, ret_data, ret_size, ret_notes);
 }
@@ -283,7 +248,7 @@ int library_session_open(
 
 	if (!s)
 		return result_of(err_nomem());
-	s->fd = -1;
+	s->peer = (struct door_peer)DOOR_PEER_NONE;
 	r = start(s, words, options ? options->tsdb : NULL);
 	if (!r)
 		r = greet(s);
@@ -298,10 +263,9 @@ void ts_session_close(ts_session *s)
 {
 	if (!s)
 		return;
-	if (s->fd >= 0)
-		close(s->fd);
-	if (s->pid)
-		while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+	door_peer_close(&s->peer);
+	if (s->peer.pid)
+		while (waitpid(s->peer.pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	free(s->said);
 	free(s->stop);
@@ -310,8 +274,8 @@ void ts_session_close(ts_session *s)
 
 void ts_session_interrupt(ts_session *s)
 {
-	if (s && s->pid)
-		kill(s->pid, SIGINT);
+	if (s)
+		door_peer_signal(&s->peer, SIGINT);
 }
 
 int ts_ask(ts_answer **ret, ts_session *s, const char *command)

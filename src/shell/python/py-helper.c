@@ -5,24 +5,19 @@
 #include "shell/python/py-helper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/child.h"
 #include "base/monotonic.h"
-#include "door/door.h"
+#include "door/door-peer.h"
 #include "shell/line/interrupt.h"
-#include "shell/live/stop-json.h"
-#include "shell/values/memory-view.h"
+#include "shell/tools/door-reply.h"
 
 enum {
-	HELPER_FD = 3,
 	LOOK_MS = 200,	    /* between looks at Ctrl-C */
 	PATIENCE_MS = 3000, /* from Ctrl-C to the process's end */
 	END_MS = 1000,
@@ -31,8 +26,7 @@ enum {
 extern char **environ;
 
 struct python {
-	pid_t pid;
-	int fd;
+	struct door_peer peer;
 	bool busy; /* it executes something: what it asks for cannot be Python again */
 };
 
@@ -80,31 +74,13 @@ static char **environment(void)
 }
 
 /* -P: modules are not taken from the folder that the user is in, where traces of others may lie. */
-static int spawn(struct python *p, int end)
+static int spawn(struct python *p)
 {
 	static const char *const words[] = {
 		"python3", "-P", "-c", "from tracesmith.inshell import main; main(3)", NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t set;
 	char **env = environment();
-	int r;
+	const int r = door_peer_start(&p->peer, (char *const *)(uintptr_t)words, env, true);
 
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	sigemptyset(&set);
-	posix_spawnattr_setsigmask(&attributes, &set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGPIPE);
-	posix_spawnattr_setsigdefault(&attributes, &set);
-	posix_spawnattr_setflags(&attributes,
-		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	posix_spawn_file_actions_adddup2(&actions, end, HELPER_FD);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	r = posix_spawnp(
-		&p->pid, words[0], &actions, &attributes, (char *const *)(uintptr_t)words, env);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
 	free(env[0]);
 	free(env);
 	return r;
@@ -112,20 +88,13 @@ static int spawn(struct python *p, int end)
 
 static struct err *start(struct python **ret)
 {
-	struct python *p;
-	int ends[2], r;
+	struct python *p = xcalloc(1, sizeof *p);
+	const int r = spawn(p);
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-		return err_sys(errno, "cannot make a socket");
-	p = xcalloc(1, sizeof *p);
-	p->fd = ends[0];
-	r = spawn(p, ends[1]);
-	close(ends[1]);
 	if (!r) {
 		*ret = p;
 		return NULL;
 	}
-	close(p->fd);
 	free(p);
 	return err_cure(err_sys(r, "cannot start python3"), "Python 3.11 or newer is needed");
 }
@@ -134,9 +103,9 @@ void python_free(struct python *p)
 {
 	if (!p)
 		return;
-	close(p->fd); /* at which it ends */
-	if (!child_wait(p->pid, END_MS, NULL))
-		child_kill(p->pid, NULL);
+	door_peer_close(&p->peer); /* at which it ends */
+	if (!child_wait(p->peer.pid, END_MS, NULL))
+		child_kill(p->peer.pid, NULL);
 	free(p);
 }
 
@@ -149,9 +118,9 @@ static struct err *gone(struct session *s)
 {
 	int status = 0;
 
-	close(s->python->fd);
-	if (!child_wait(s->python->pid, END_MS, &status))
-		child_kill(s->python->pid, &status);
+	door_peer_close(&s->python->peer);
+	if (!child_wait(s->python->peer.pid, END_MS, &status))
+		child_kill(s->python->peer.pid, &status);
 	free(s->python);
 	s->python = NULL;
 	if (WIFSIGNALED(status))
@@ -162,36 +131,6 @@ static struct err *gone(struct session *s)
 }
 
 /* --- its questions --- */
-
-struct reply {
-	struct err *e;
-	struct buf data;
-	uint64_t stops; /* of the engine, before */
-};
-
-static bool answer(struct session *s, struct reply *r)
-{
-	const struct err none = {.code = ERR_OK}, *x = r->e ? r->e : &none;
-	const char *what = x->what ? x->what : "", *cure = x->cure ? x->cure : "";
-	struct buf stop = BUF_INIT;
-	struct door_answer a = {.code = x->code,
-		.what = (uint32_t)strnlen(what, DOOR_TEXT_MAX),
-		.cure = (uint32_t)strnlen(cure, DOOR_TEXT_MAX),
-		.size = r->data.len};
-	const int fd = s->python->fd;
-	bool ok;
-
-	if (s->engine.stop.number != r->stops)
-		stop_json(&stop, &s->engine.stop);
-	a.stop = (uint32_t)stop.len;
-	ok = door_send(fd, &a, sizeof a) && door_send(fd, what, a.what) &&
-	     door_send(fd, cure, a.cure) && door_send(fd, stop.data, stop.len) &&
-	     door_send(fd, r->data.data, r->data.len);
-	buf_free(&stop);
-	buf_free(&r->data);
-	err_free(r->e);
-	return ok;
-}
 
 /* Runs lines as if they had been typed; what they print goes to `to`, NULL: where it always goes.
  * The first error ends up in *ret, and does not count: Python may catch it. */
@@ -222,37 +161,17 @@ static struct err *run_lines(struct session *s, const char *text, struct buf *to
 	return e;
 }
 
-static struct err *read_memory(struct session *s, uint64_t addr, uint64_t n, struct buf *to)
-{
-	struct err *e;
-
-	if (n > DOOR_PIECE)
-		return err_new(ERR_LIMIT, "too many bytes at once");
-	e = memory_read(s, addr, buf_room(to, n), n);
-	if (!e)
-		to->len += n;
-	return e;
-}
-
 static bool on_question(struct session *s, const struct door_question *q, char *bytes)
 {
-	struct reply r = {.stops = s->engine.stop.number};
+	struct door_reply r;
 
-	switch (q->op) {
-	case DOOR_COMMAND:
+	reply_begin(&r, s);
+	if (q->op == DOOR_COMMAND)
 		r.e = run_lines(s, bytes, q->n ? &r.data : NULL);
-		break;
-	case DOOR_READ:
-		r.e = read_memory(s, q->addr, q->n, &r.data);
-		break;
-	case DOOR_WRITE:
-		r.e = memory_write(s, q->addr, bytes, q->size);
-		break;
-	default:
-		r.e = err_new(ERR_USAGE, "there is no question %u", q->op);
-	}
+	else
+		reply_memory(&r, s, q, bytes);
 	if (s->python)
-		return answer(s, &r);
+		return reply_send(&r, s, s->python->peer.fd);
 	buf_free(&r.data);
 	err_free(r.e);
 	return false;
@@ -263,7 +182,7 @@ static bool on_question(struct session *s, const struct door_question *q, char *
 /* Waits for the next message. At Ctrl-C Python gets the signal; a while later it is ended. */
 static bool await(struct session *s)
 {
-	struct pollfd p = {.fd = s->python->fd, .events = POLLIN};
+	struct pollfd p = {.fd = s->python->peer.fd, .events = POLLIN};
 	uint64_t since = 0;
 
 	for (;;) {
@@ -274,12 +193,12 @@ static bool await(struct session *s)
 		if (n < 0 && errno != EINTR)
 			return false;
 		if (interrupt_take()) {
-			kill(s->python->pid, SIGINT);
+			door_peer_signal(&s->python->peer, SIGINT);
 			s->script.interrupted = true;
 			since = since ? since : monotonic_ms();
 		}
 		if (since && monotonic_ms() - since > PATIENCE_MS) {
-			kill(s->python->pid, SIGKILL);
+			door_peer_signal(&s->python->peer, SIGKILL);
 			return false;
 		}
 	}
@@ -290,24 +209,21 @@ static bool take(struct session *s, bool *ret_done, bool *ret_failed, char **ret
 {
 	struct door_question q;
 	char *bytes;
-	bool ok;
+	bool ok = true;
 
-	if (!await(s) || !door_receive(s->python->fd, &q, sizeof q) || q.size > DOOR_PIECE)
+	if (!await(s) || !question_take(s->python->peer.fd, &q, &bytes))
 		return false;
-	bytes = xmalloc(q.size + 1);
-	bytes[q.size] = 0;
-	ok = door_receive(s->python->fd, bytes, q.size);
-	if (ok && q.op == DOOR_DONE) {
+	if (q.op == DOOR_DONE) {
 		*ret_done = true;
 		*ret_failed = q.n;
 		*ret_text = bytes;
 		return true;
 	}
-	if (ok && q.op == DOOR_PRINT) {
+	if (q.op == DOOR_PRINT) {
 		out_str(s->out, bytes);
 		out_flush(s->out); /* the next thing may take long */
 	} else {
-		ok = ok && on_question(s, &q, bytes);
+		ok = on_question(s, &q, bytes);
 	}
 	free(bytes);
 	return ok;
@@ -333,7 +249,8 @@ struct err *python_run(struct session *s, enum python_what what, const char *tex
 	if (s->python->busy)
 		return err_cure(err_new(ERR_STATE, "Python is in the middle of something"),
 			"Call the function, not the shell's command");
-	if (!door_send(s->python->fd, &q, sizeof q) || !door_send(s->python->fd, text, q.size))
+	if (!door_send(s->python->peer.fd, &q, sizeof q) ||
+		!door_send(s->python->peer.fd, text, q.size))
 		return gone(s);
 	s->python->busy = true;
 	while (!done)

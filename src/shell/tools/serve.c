@@ -12,14 +12,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "door/door.h"
 #include "shell/line/interrupt.h"
-#include "shell/live/stop-json.h"
+#include "shell/tools/door-reply.h"
 #include "shell/tools/tools.h"
-#include "shell/values/memory-view.h"
 
 enum { WORDS_MAX = 64 };
 
@@ -29,7 +26,6 @@ struct server {
 	FILE *notes;
 	char *notes_text; /* of `notes` */
 	size_t notes_size;
-	uint64_t stops; /* of the engine, when the question came */
 };
 
 /* --- the program's end --- */
@@ -65,61 +61,21 @@ static bool notes_open(struct server *v)
 	return v->notes != NULL;
 }
 
-static uint32_t text_size(const char *text)
+/* Sends an answer with the notes since the last one. */
+static bool answer(struct server *v, struct door_reply *r)
 {
-	const size_t n = text ? strlen(text) : 0;
-
-	return n < DOOR_TEXT_MAX ? (uint32_t)n : DOOR_TEXT_MAX;
-}
-
-/* Sends an answer with the notes since the last one, and the stop that came since then; frees e. */
-static bool answer(struct server *v, struct err *e, const void *data, size_t size)
-{
-	const struct err none = {.code = ERR_OK}, *x = e ? e : &none;
-	struct buf stop = BUF_INIT;
-	struct door_answer a = {.code = x->code,
-		.what = text_size(x->what),
-		.cure = text_size(x->cure),
-		.size = size};
 	bool ok;
 
 	out_quiet(v->s->out, NULL);
 	fclose(v->notes);
-	a.notes = text_size(v->notes_text);
-	if (v->s->engine.stop.number != v->stops)
-		stop_json(&stop, &v->s->engine.stop);
-	v->stops = v->s->engine.stop.number;
-	a.stop = (uint32_t)stop.len;
-	ok = door_send(v->fd, &a, sizeof a) && door_send(v->fd, x->what, a.what) &&
-	     door_send(v->fd, x->cure, a.cure) && door_send(v->fd, v->notes_text, a.notes) &&
-	     door_send(v->fd, stop.data, stop.len) && door_send(v->fd, data, size);
-	buf_free(&stop);
+	r->notes = v->notes_text;
+	ok = reply_send(r, v->s, v->fd);
 	free(v->notes_text);
 	v->notes_text = NULL;
-	err_free(e);
 	return notes_open(v) && ok;
 }
 
-static bool answer_printed(struct server *v, struct buf *text)
-{
-	bool ok;
-
-	out_collect(v->s->out, NULL);
-	ok = answer(v, out_take_error(v->s->out), buf_cstr(text), text->len);
-	buf_free(text);
-	return ok;
-}
-
 /* --- questions --- */
-
-static bool on_command(struct server *v, const char *text)
-{
-	struct buf b = BUF_INIT;
-
-	out_collect(v->s->out, &b);
-	session_lines(v->s, text);
-	return answer_printed(v, &b);
-}
 
 static struct err *run_tool(struct session *s, char *text, size_t size)
 {
@@ -139,77 +95,54 @@ static struct err *run_tool(struct session *s, char *text, size_t size)
 	return NULL;
 }
 
-static bool on_tool(struct server *v, char *text, size_t size)
-{
-	struct buf b = BUF_INIT;
-	struct err *e;
-
-	out_collect(v->s->out, &b);
-	e = run_tool(v->s, text, size);
-	if (e)
-		out_error(v->s->out, e);
-	return answer_printed(v, &b);
-}
-
-static bool on_read(struct server *v, uint64_t addr, uint64_t n)
+/* What a command or a tool prints is the data. */
+static void print(
+	struct server *v, const struct door_question *q, char *bytes, struct door_reply *r)
 {
 	struct err *e = NULL;
-	void *bytes;
-	bool ok;
 
-	if (n > DOOR_PIECE)
-		return answer(v, err_new(ERR_LIMIT, "too many bytes at once"), NULL, 0);
-	bytes = xmalloc(n + 1);
-	e = memory_read(v->s, addr, bytes, n);
-	ok = answer(v, e, bytes, e ? 0 : n);
-	free(bytes);
-	return ok;
-}
-
-static bool on_question(struct server *v, const struct door_question *q, char *bytes)
-{
-	switch (q->op) {
-	case DOOR_COMMAND:
-		return on_command(v, bytes);
-	case DOOR_TOOL:
-		return on_tool(v, bytes, q->size);
-	case DOOR_READ:
-		return on_read(v, q->addr, q->n);
-	case DOOR_WRITE:
-		return answer(v, memory_write(v->s, q->addr, bytes, q->size), NULL, 0);
-	default:
-		return answer(v, err_new(ERR_USAGE, "there is no question %u", q->op), NULL, 0);
-	}
+	out_collect(v->s->out, &r->data);
+	if (q->op == DOOR_TOOL)
+		e = run_tool(v->s, bytes, q->size);
+	else
+		session_lines(v->s, bytes);
+	if (e)
+		out_error(v->s->out, e);
+	out_collect(v->s->out, NULL);
+	r->e = out_take_error(v->s->out);
 }
 
 static bool take_question(struct server *v)
 {
 	struct door_question q;
+	struct door_reply r;
 	char *bytes;
-	bool ok;
 
-	if (!door_receive(v->fd, &q, sizeof q) || q.size > DOOR_PIECE)
+	if (!question_take(v->fd, &q, &bytes))
 		return false;
-	bytes = xmalloc(q.size + 1);
-	bytes[q.size] = 0;
-	ok = door_receive(v->fd, bytes, q.size);
 	interrupt_take(); /* one that was meant for the question before */
-	ok = ok && on_question(v, &q, bytes);
+	reply_begin(&r, v->s);
+	if (q.op == DOOR_COMMAND || q.op == DOOR_TOOL)
+		print(v, &q, bytes, &r);
+	else
+		reply_memory(&r, v->s, &q, bytes);
 	free(bytes);
-	return ok;
+	return answer(v, &r);
 }
 
 int serve(struct session *s, int fd, struct err *failed)
 {
 	struct server v = {.s = s, .fd = fd};
 	const bool opened = !failed;
+	struct door_reply greeting = {.e = failed};
 
 	if (!notes_open(&v)) {
 		err_free(failed);
 		return 1;
 	}
 	watch_end(&v.fd);
-	if (answer(&v, failed, DOOR_GREETING, strlen(DOOR_GREETING)) && opened)
+	buf_str(&greeting.data, DOOR_GREETING);
+	if (answer(&v, &greeting) && opened)
 		while (!s->quitting && take_question(&v))
 			;
 	out_quiet(s->out, NULL);
