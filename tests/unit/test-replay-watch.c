@@ -78,6 +78,9 @@ static struct {
 	uint64_t stop_at;    /* a run that comes there is interrupted */
 	uint64_t late;	     /* of the last hit */
 	bool fails;	     /* instead of an interrupt: execute() */
+	uint64_t faults_at;  /* a run that executes it fails, ... */
+	uint64_t suspects;   /* ... and blames so many commands, it the last of them */
+	uint64_t culprit;    /* of the last call */
 } device;
 
 static struct err *execute(void *arg, const struct sbt_cmd *c, bool wait)
@@ -90,6 +93,7 @@ static struct err *execute(void *arg, const struct sbt_cmd *c, bool wait)
 
 static struct err *seek(void *arg, uint64_t seq)
 {
+	device.culprit = 0;
 	device.pos = seq;
 	return NULL;
 }
@@ -108,6 +112,11 @@ static struct err *run(
 			return err_new(ERR_INTERRUPTED, "Interrupted");
 		}
 		device.pos++;
+		if (device.pos == device.faults_at) {
+			device.culprit = device.pos;
+			device.pos -= device.suspects + 1; /* where it begins again */
+			return err_new(ERR_INFERIOR, "a fault");
+		}
 		for (unsigned i = 0; i < device.n; i++)
 			if (device.change[i].seq == device.pos && device.change[i].addr >= addr &&
 				device.change[i].addr < addr + size) {
@@ -117,6 +126,12 @@ static struct err *run(
 	}
 	*ret_seq = device.pos;
 	return NULL;
+}
+
+static uint64_t culprit(void *arg, uint64_t *ret_first)
+{
+	*ret_first = device.culprit - (device.culprit ? device.suspects : 0);
+	return device.culprit;
 }
 
 static uint64_t late(void *arg)
@@ -139,7 +154,8 @@ static struct replay *begin(const struct change *changes, unsigned n)
 		.close = close_it,
 		.run = run,
 		.late = late,
-		.kept = kept};
+		.kept = kept,
+		.culprit = culprit};
 	struct replay *p;
 
 	memset(&device, 0, sizeof device);
@@ -306,6 +322,57 @@ static void interrupted_on_the_way(void **arg)
 	go(p, 100);
 	ok(replay_run(p, false, NULL, 0, NULL, &stop));
 	stopped(p, &stop, (struct want){REPLAY_INTERRUPTED, 0, 2990});
+	replay_close(p);
+}
+
+/* Each range is run over by itself, and the first that is, or all, come to the fault; a change of
+ * another before it is the nearer stop. */
+static void a_change_before_a_fault(void **arg)
+{
+	static const struct change changes[] = {
+		{100, 20, 0}, {200, 8, 0}, {270, 20, 0}, {310, 8, 0}, {320, 20, 0}};
+	struct replay *p = begin(changes, 5);
+	struct replay_stop stop;
+
+	device.faults_at = 300;
+	WATCH(p, false, 2, NULL, 0, REPLAY_WATCHPOINT, 2, 100);
+	WATCH(p, false, 2, NULL, 0, REPLAY_WATCHPOINT, 1, 200);
+	device.faults_at = 201;
+	fails(replay_watch(p, false, watched, 2, NULL, 0, NULL, &stop), ERR_INFERIOR);
+	assert_int_equal(replay_seq(p), 200); /* right before it */
+	device.faults_at = 300;
+	device.suspects = 40; /* #270 lies among those that may be to blame */
+	fails(replay_watch(p, false, watched, 2, NULL, 0, NULL, &stop), ERR_INFERIOR);
+	assert_int_equal(stop.seq, 259);
+	assert_int_equal(replay_seq(p), 259);
+	device.suspects = 0;
+	WATCH(p, false, 2, NULL, 0, REPLAY_WATCHPOINT, 2, 270);
+	device.suspects = 60; /* the position, too */
+	fails(replay_watch(p, false, watched, 2, NULL, 0, NULL, &stop), ERR_INFERIOR);
+	assert_int_equal(replay_seq(p), 239);
+	device.suspects = 0;
+	go(p, 270);
+	fails(replay_watch(p, false, watched, 2, NULL, 0, NULL, &stop), ERR_INFERIOR);
+	assert_int_equal(replay_seq(p), 299);
+	go(p, 50);
+	WATCH(p, false, 2, &marks, 1, REPLAY_WATCHPOINT, 2, 100);
+	replay_close(p);
+}
+
+/* Ctrl-C while the first of two ranges is run over: the second may change before, so nothing is
+ * passed. While the last one is, all before it has been looked at. */
+static void interrupted_before_all_were_looked_at(void **arg)
+{
+	static const struct change changes[] = {{40, 20, 0}};
+	struct replay *p = begin(changes, 1);
+
+	go(p, 30);
+	device.stop_at = 1200;
+	WATCH(p, false, 2, NULL, 0, REPLAY_INTERRUPTED, 0, 30);
+	device.stop_at = 0;
+	WATCH(p, false, 2, NULL, 0, REPLAY_WATCHPOINT, 2, 40);
+	device.stop_at = 1200;
+	WATCH(p, false, 1, NULL, 0, REPLAY_INTERRUPTED, 0, 1200);
 	replay_close(p);
 }
 
@@ -545,6 +612,8 @@ int main(void)
 		cmocka_unit_test(watches_and_breakpoints),
 		cmocka_unit_test(watches_and_steps),
 		cmocka_unit_test(interrupted_on_the_way),
+		cmocka_unit_test(a_change_before_a_fault),
+		cmocka_unit_test(interrupted_before_all_were_looked_at),
 		cmocka_unit_test(signals_on_a_long_way),
 		cmocka_unit_test(interrupted_before_it_begins),
 		cmocka_unit_test(every_record_on_the_way_back),

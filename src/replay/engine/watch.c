@@ -147,11 +147,81 @@ static struct err *run_unwatched(
 	return e ? e : f;
 }
 
+static void stop_at_change(struct replay *r, struct watch *x, const struct replay_watchpoint *w)
+{
+	x->id = w->id;
+	x->why = REPLAY_WATCHPOINT;
+	x->late = r->ex.late ? r->ex.late(r->ex.arg) : 0;
+	x->node_seq = 0;
+}
+
+/* The first command that a failed run may have been about; 0: it did not fail at a command. */
+static uint64_t faulty(const struct replay *r, const struct err *e)
+{
+	uint64_t first = 0;
+
+	if (!e || e->code == ERR_INTERRUPTED || !r->ex.culprit)
+		return 0;
+	return r->ex.culprit(r->ex.arg, &first) ? first : 0;
+}
+
+/* Runs over one range from the engine's position, to *to or the change before it: then *to is
+ * there. */
+static struct err *run_over(struct replay *r, struct watch *x, const struct replay_watchpoint *w,
+	uint64_t *to, uint64_t *ret_reached)
+{
+	bool hit = false;
+
+	TRY(r->ex.run(r->ex.arg, *to, w->addr, w->size, ret_reached, &hit));
+	if (hit) {
+		*to = *ret_reached;
+		stop_at_change(r, x, w);
+	}
+	return NULL;
+}
+
+/* The nearest change up to *to of all ranges, which the device can only watch one by one. A command
+ * that fails comes behind a change before it, so the ranges that are left are looked at up to
+ * there. The end of an interrupted run counts once all ranges were looked at: a change of another
+ * may lie before it. */
+static struct err *run_watched(
+	struct replay *r, struct watch *x, uint64_t *to, uint64_t *ret_reached)
+{
+	const struct replay_watchpoint *failed = NULL;
+	const struct watch otherwise = *x;
+	const uint64_t start = r->seq, end = *to;
+	struct err *e = NULL;
+
+	for (unsigned i = 0; i<x->n && * to> start; i++) {
+		*ret_reached = start;
+		e = i ? device_to(r, start) : NULL;
+		if (!e)
+			e = run_over(r, x, &x->w[i], to, ret_reached);
+		if (!e)
+			continue;
+		const uint64_t first = faulty(r, e);
+		if (i + 1 == x->n || !first) {
+			if (e->code == ERR_INTERRUPTED && i + 1 < x->n)
+				*ret_reached = start;
+			return e;
+		}
+		err_free(e);
+		failed = &x->w[i];
+		*to = first - 1;
+		*x = otherwise;
+	}
+	if (!failed || x->why == REPLAY_WATCHPOINT)
+		return NULL;
+	*to = end; /* nothing changes before the command that fails: it says why */
+	TRY(device_to(r, start));
+	return run_over(r, x, failed, to, ret_reached);
+}
+
 static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x)
 {
 	uint64_t to, start = r->seq, reached = start;
 	bool hit = false;
-	struct err *e = NULL;
+	struct err *e;
 
 	TRY(next_match(r, m, x->interrupt, &to, &x->node, &x->id));
 	if (x->id && x->node) /* it stops before the launch; the caller goes to the node */
@@ -161,21 +231,7 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 					     : REPLAY_END;
 	if (to <= start)
 		return NULL;
-	for (unsigned i = 0; !e && (i < x->n || i == 0); i++) {
-		if (i)
-			e = device_to(r, start);
-		if (!e && !x->n)
-			e = run_unwatched(r, to, &reached, &hit);
-		else if (!e)
-			e = r->ex.run(r->ex.arg, to, x->w[i].addr, x->w[i].size, &reached, &hit);
-		if (!e && hit) {
-			to = reached;
-			x->id = x->w[i].id;
-			x->why = REPLAY_WATCHPOINT;
-			x->late = r->ex.late ? r->ex.late(r->ex.arg) : 0;
-			x->node_seq = 0;
-		}
-	}
+	e = x->n ? run_watched(r, x, &to, &reached) : run_unwatched(r, to, &reached, &hit);
 	if (e && e->code == ERR_INTERRUPTED) {
 		err_free(e);
 		e = NULL;
@@ -184,9 +240,9 @@ static struct err *forwards(struct replay *r, struct matcher *m, struct watch *x
 		x->node_seq = 0;
 		to = reached;
 	}
-	if (!e && to > start && r->seq != to)
+	if (!e && to != r->seq)
 		e = replay_jump_state(r, to, UINT64_MAX, r->nmarks);
-	return e ? device_back(r, e) : NULL;
+	return e || to == start ? device_back(r, e) : NULL;
 }
 
 /* --- backwards --- */
