@@ -305,35 +305,137 @@ static void test_waits(void **state)
 }
 
 /* The examples of protobuf.dev, "Encoding". */
+/* As the document has it: 7 bits a byte, the low ones first, the top bit on all but the last. */
+static size_t plain_varint(uint8_t *at, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 128; v /= 128)
+		at[n++] = (uint8_t)(v % 128 + 128);
+	at[n++] = (uint8_t)v;
+	return n;
+}
+
 static void test_proto(void **state)
 {
-	struct buf b = BUF_INIT, m = BUF_INIT;
+	struct buf b = BUF_INIT;
+	struct pb w = pb_begin(&b);
+	size_t at;
 
 	(void)state;
-	pb_u64(&b, 1, 150);
-	assert_int_equal(b.len, 3);
-	assert_memory_equal(b.data, "\x08\x96\x01", 3);
-	buf_clear(&b);
-	pb_text(&b, 2, "testing");
-	assert_int_equal(b.len, 9);
-	assert_memory_equal(b.data, "\x12\x07testing", 9);
-	buf_clear(&b);
-	pb_u64(&m, 1, 150);
-	pb_message(&b, 3, &m);
-	assert_int_equal(b.len, 5);
-	assert_memory_equal(b.data, "\x1a\x03\x08\x96\x01", 5);
-	assert_int_equal(m.len, 0);
-	buf_clear(&b);
-	pb_u64(&b, 1, UINT64_MAX);
-	assert_int_equal(b.len, 11);
-	assert_memory_equal(b.data, "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11);
+	pb_u64(&w, 1, 150);
+	pb_text(&w, 2, "testing");
+	at = pb_open(&w, 3, PB_BELOW_128);
+	pb_u64(&w, 1, 150);
+	pb_close(&w, at, PB_BELOW_128);
+	pb_u64(&w, 1, UINT64_MAX);
+	pb_fixed64(&w, 47, UINT64_C(0x0102030405060708));
+	pb_end(&w);
+	assert_int_equal(b.len, 3 + 9 + 5 + 11 + 10);
+	assert_memory_equal(b.data,
+		"\x08\x96\x01\x12\x07testing\x1a\x03\x08\x96\x01"
+		"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\xf9\x02\x08\x07\x06\x05\x04\x03\x02\x01",
+		b.len);
 	buf_free(&b);
-	buf_free(&m);
+}
+
+static void test_proto_numbers(void **state)
+{
+	struct buf b = BUF_INIT;
+	uint8_t want[PB_VARINT_MAX];
+	size_t at_end, n;
+
+	(void)state;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		for (uint64_t add = 0; add < 5; add++) {
+			const uint64_t v = (UINT64_C(1) << bit) - 2 + add;
+			struct pb w;
+
+			buf_clear(&b);
+			w = pb_begin(&b);
+			pb_packed(&w, v);
+			pb_packed(&w, v * UINT64_C(0x9e3779b97f4a7c15));
+			pb_packed(&w, 5);
+			pb_end(&w);
+			at_end = plain_varint(want, v);
+			assert_memory_equal(b.data, want, at_end);
+			n = plain_varint(want, v * UINT64_C(0x9e3779b97f4a7c15));
+			assert_memory_equal(b.data + at_end, want, n);
+			assert_int_equal(b.len, at_end + n + 1);
+			assert_int_equal(b.data[b.len - 1], 5);
+		}
+	}
+	buf_free(&b);
+}
+
+/* The varint at *p, which may be longer than it must. */
+static uint64_t take_varint(const uint8_t **p)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		const uint8_t x = *(*p)++;
+
+		v |= (uint64_t)(x & 0x7f) << shift;
+		if (x < 128)
+			return v;
+	}
+}
+
+/* A message in a message of n bytes of text, with a field behind each. */
+static void check_nested(size_t n, enum pb_width outer, enum pb_width inner)
+{
+	struct buf b = BUF_INIT;
+	struct pb w = pb_begin(&b);
+	char *text = xmalloc(n + 1);
+	const uint8_t *p;
+	size_t one, two;
+
+	memset(text, 'x', n);
+	one = pb_open(&w, 1, outer);
+	two = pb_open(&w, 2, inner);
+	pb_bytes(&w, 3, text, n);
+	pb_close(&w, two, inner);
+	pb_u64(&w, 4, 9);
+	pb_close(&w, one, outer);
+	pb_u64(&w, 5, 7);
+	pb_end(&w);
+	p = b.data;
+	assert_int_equal(*p++, 1 << 3 | 2);
+	one = take_varint(&p);
+	assert_int_equal(b.data + b.len - p, one + 2);
+	assert_int_equal(*p++, 2 << 3 | 2);
+	two = take_varint(&p);
+	assert_int_equal(*p++, 3 << 3 | 2);
+	assert_int_equal(take_varint(&p), n);
+	assert_memory_equal(p, text, n);
+	p += n;
+	assert_memory_equal(p, "\x20\x09\x28\x07", 4);
+	assert_int_equal(p + 4 - b.data, b.len);
+	assert_int_equal(two, n + 1 + (n < 128 ? 1 : n < 16384 ? 2 : 3));
+	free(text);
+	buf_free(&b);
+}
+
+static void test_proto_lengths(void **state)
+{
+	static const size_t around[] = {0, 126, 127, 128, 16383, 16384, 70000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+		for (size_t less = 0; less < 12 && less <= around[i]; less++) {
+			check_nested(around[i] - less, PB_BELOW_128, PB_BELOW_128);
+			check_nested(around[i] - less, PB_BELOW_16K, PB_BELOW_128);
+			check_nested(around[i] - less, PB_BELOW_128, PB_BELOW_16K);
+			check_nested(around[i] - less, PB_BELOW_16K, PB_BELOW_16K);
+		}
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_proto),
+		cmocka_unit_test(test_proto_numbers), cmocka_unit_test(test_proto_lengths),
 		cmocka_unit_test(test_waits), cmocka_unit_test(test_folded_names),
 		cmocka_unit_test(test_hostile)};
 

@@ -41,54 +41,36 @@ static const char *const names[] = {"utilisation, %", "commands submitted",
 static const enum perfetto_track tracks[] = {
 	TRACK_OF_BUSY, TRACK_OF_DEPTH, TRACK_OF_RATE, TRACK_OF_MEMORY};
 enum counter { BUSY, DEPTH, RATE, MEMORY };
-enum { UNIT_COUNT = 2, UNIT_BYTES = 3, COUNTER_UNIT = 3 };
+static const enum perfetto_unit units[] = {UNIT_NONE, UNIT_COUNT, UNIT_NONE, UNIT_BYTES};
 
 static void name_counter(struct perfetto *p, uint32_t device, enum counter which)
 {
 	char name[64];
 
 	snprintf(name, sizeof name, "device %u: %s", device, names[which]);
-	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, tracks[which], device));
-	pb_text(&p->m, TRACK_NAME, name);
-	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
-	if (which == MEMORY)
-		pb_u64(&p->n, COUNTER_UNIT, UNIT_BYTES);
-	else if (which == DEPTH)
-		pb_u64(&p->n, COUNTER_UNIT, UNIT_COUNT);
-	pb_message(&p->m, TRACK_COUNTER, &p->n);
-	pb_message(&p->packet, PACKET_TRACK, &p->m);
-	perfetto_packet(p, 0);
-}
-
-static void begin_value(struct perfetto *p, uint32_t device, enum counter which)
-{
-	pb_u64(&p->m, EVENT_TYPE, TYPE_COUNTER);
-	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, tracks[which], device));
-}
-
-static void end_value(struct perfetto *p, uint64_t time)
-{
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, time);
+	perfetto_name_counter(p, perfetto_track(p, tracks[which], device), name, units[which]);
 }
 
 static void put_integer(
 	struct perfetto *p, uint32_t device, enum counter which, uint64_t time, uint64_t v)
 {
-	begin_value(p, device, which);
-	pb_u64(&p->m, EVENT_COUNTER, v);
-	end_value(p, time);
+	struct perfetto_packet k =
+		perfetto_event(p, time, TYPE_COUNTER, perfetto_track(p, tracks[which], device));
+
+	pb_u64(&k.w, EVENT_COUNTER, v);
+	perfetto_event_close(p, &k);
 }
 
 static void put_real(
 	struct perfetto *p, uint32_t device, enum counter which, uint64_t time, double v)
 {
+	struct perfetto_packet k =
+		perfetto_event(p, time, TYPE_COUNTER, perfetto_track(p, tracks[which], device));
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof bits);
-	begin_value(p, device, which);
-	pb_fixed64(&p->m, EVENT_REAL, bits);
-	end_value(p, time);
+	pb_fixed64(&k.w, EVENT_REAL, bits);
+	perfetto_event_close(p, &k);
 }
 
 /* --- windows --- */

@@ -9,6 +9,7 @@
 #include "export/core/frame-table.h"
 #include "export/core/proto.h"
 
+enum { TRACE_PACKET = 1 };
 enum {
 	PACKET_CLOCKS = 6,
 	PACKET_TIME = 8,
@@ -45,6 +46,8 @@ enum {
 	EVENT_WEIGHT = 57
 };
 enum { ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
+enum perfetto_unit { UNIT_NONE = 0, UNIT_COUNT = 2, UNIT_BYTES = 3 };
+enum { COUNTER_UNIT = 3 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 };
 enum {
 	GPU_ID = 1,
@@ -89,13 +92,18 @@ struct perfetto_texts {
 	struct text_table table;
 	uint32_t told;
 };
+/* A text as it may be written. */
+struct perfetto_plain {
+	const char *text; /* NULL: not asked for so far */
+	size_t len;
+};
 struct perfetto {
 	struct export_job *j;
-	unsigned source;    /* each is a sequence of packets by itself, with a process of its own */
-	struct buf packet;  /* the fields of the next packet */
-	struct buf m, n, o; /* messages within it, outer to inner */
-	struct buf interned; /* goes out with the next packet */
+	unsigned source; /* each is a sequence of packets by itself, with a process of its own */
+	struct buf interned; /* goes out with the packet that is being written */
 	struct perfetto_texts functions, sources, names, categories;
+	struct perfetto_plain *plain; /* by the number of a name */
+	uint32_t nplain;
 	struct frame_table frames;
 	uint32_t frames_told, contexts_told;
 	struct id_marks stacks, threads, lanes, race_tracks;
@@ -111,18 +119,77 @@ struct perfetto {
 
 /* Forgets what the sequence has introduced. */
 void perfetto_free(struct perfetto *p);
-/* Writes p->packet with this time, ns; 0: it has none. */
-void perfetto_packet(struct perfetto *p, uint64_t time);
+/* A packet that is being written to the job's line, and the track event in it, if it is one. */
+struct perfetto_packet {
+	struct pb w;
+	enum pb_width width;
+	size_t at, event;
+};
+/* Begins a packet with this time, ns; 0: it has none. Until it is closed only what it refers to may
+ * be introduced, not tracks, which are packets. */
+PB_INLINE struct perfetto_packet perfetto_open(
+	struct perfetto *p, uint64_t time, enum pb_width width)
+{
+	struct perfetto_packet k = {.w = pb_begin(&p->j->line), .width = width};
+
+	k.at = pb_open(&k.w, TRACE_PACKET, width);
+	if (time)
+		pb_u64(&k.w, PACKET_TIME, time);
+	pb_u64(&k.w, PACKET_SEQUENCE, p->source + 1);
+	pb_u64(&k.w, PACKET_FLAGS, p->begun ? FLAG_NEEDS : FLAG_CLEARED | FLAG_NEEDS);
+	p->begun = true;
+	return k;
+}
+PB_INLINE void perfetto_close(struct perfetto *p, struct perfetto_packet *k)
+{
+	if (p->interned.len) {
+		pb_bytes(&k->w, PACKET_INTERNED, p->interned.data, p->interned.len);
+		buf_clear(&p->interned);
+	}
+	pb_close(&k->w, k->at, k->width);
+	pb_end(&k->w);
+}
+/* A packet that is an event of a track. */
+PB_INLINE struct perfetto_packet perfetto_event(
+	struct perfetto *p, uint64_t time, unsigned type, uint64_t track)
+{
+	struct perfetto_packet k = perfetto_open(p, time, PB_BELOW_128);
+
+	k.event = pb_open(&k.w, PACKET_EVENT, PB_BELOW_128);
+	pb_u64(&k.w, EVENT_TYPE, type);
+	pb_u64(&k.w, EVENT_TRACK, track);
+	return k;
+}
+PB_INLINE void perfetto_event_close(struct perfetto *p, struct perfetto_packet *k)
+{
+	pb_close(&k->w, k->event, PB_BELOW_128);
+	perfetto_close(p, k);
+}
+/* Writes a packet that ends a slice, and has nothing else to say. */
+PB_INLINE void perfetto_slice_end(struct perfetto *p, uint64_t time, uint64_t track)
+{
+	struct perfetto_packet k = perfetto_event(p, time, TYPE_END, track);
+
+	perfetto_event_close(p, &k);
+}
+/* Writes a packet that names a track below the process's; if it is one of counts, of this unit. */
+void perfetto_name_track(struct perfetto *p, uint64_t track, const char *name);
+void perfetto_name_counter(
+	struct perfetto *p, uint64_t track, const char *name, enum perfetto_unit unit);
 /* The number of a process's track (id 0), a thread's, or a stream's. */
-uint64_t perfetto_track(const struct perfetto *p, enum perfetto_track what, uint32_t id);
+PB_INLINE uint64_t perfetto_track(const struct perfetto *p, enum perfetto_track what, uint32_t id)
+{
+	return (uint64_t)p->source << 36 | (uint64_t)what << 32 | id;
+}
 /* The clocks and the process's track: the first packets of a source. */
 void perfetto_begin(struct perfetto *p);
 /* Introduces a host thread's track, once. */
 void perfetto_thread(struct perfetto *p, uint32_t thread);
 
 /* The numbers of an event's name and category, a stack (0: there is none), a kind of work, a
- * stream's lane and a context. They use p->m, p->n and p->o. */
+ * stream's lane and a context. */
 uint64_t perfetto_name(struct perfetto *p, const char *s);
+const struct perfetto_plain *perfetto_plain(struct perfetto *p, const char *name);
 uint64_t perfetto_category(struct perfetto *p, const char *s);
 uint64_t perfetto_stack(struct perfetto *p, uint32_t id);
 uint64_t perfetto_stage(struct perfetto *p, enum export_what what);

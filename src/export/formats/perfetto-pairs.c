@@ -47,37 +47,28 @@ static void name_track(struct perfetto *p, uint32_t stream)
 	char name[48];
 
 	snprintf(name, sizeof name, "stream %u: compared", stream);
-	pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_PAIRS, stream));
-	pb_text(&p->m, TRACK_NAME, name);
-	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
-	pb_message(&p->packet, PACKET_TRACK, &p->m);
-	perfetto_packet(p, 0);
+	perfetto_name_track(p, perfetto_track(p, TRACK_OF_PAIRS, stream), name);
 }
 
 void perfetto_pairs_put(struct perfetto *p, const struct export_event *ev)
 {
+	const uint64_t track = perfetto_track(p, TRACK_OF_PAIRS, ev->stream);
+	struct perfetto_packet k;
 	size_t pair;
-	uint64_t track;
 
 	if (!p->j->ask->compared || !ev->timed || ev->what > EXPORT_FILL)
 		return;
 	if (id_is_new(&p->pair_tracks, ev->stream))
 		name_track(p, ev->stream);
 	pair = pair_of(p, ev->c->seq);
-	track = perfetto_track(p, TRACK_OF_PAIRS, ev->stream);
-	pb_u64(&p->m, EVENT_TYPE, TYPE_BEGIN);
-	pb_u64(&p->m, EVENT_TRACK, track);
-	pb_u64(&p->m, EVENT_CATEGORY,
+	k = perfetto_event(p, ev->c->gpu_start_ns, TYPE_BEGIN, track);
+	pb_u64(&k.w, EVENT_CATEGORY,
 		perfetto_category(p, pair	 ? "both"
 				     : p->source ? "only B"
 						 : "only A"));
-	pb_u64(&p->m, EVENT_NAME, perfetto_name(p, ev->name));
+	pb_u64(&k.w, EVENT_NAME, perfetto_name(p, ev->name));
 	if (pair)
-		pb_fixed64(&p->m, EVENT_FLOW, pair);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, ev->c->gpu_start_ns);
-	pb_u64(&p->m, EVENT_TYPE, TYPE_END);
-	pb_u64(&p->m, EVENT_TRACK, track);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, ev->c->gpu_end_ns);
+		pb_fixed64(&k.w, EVENT_FLOW, pair);
+	perfetto_event_close(p, &k);
+	perfetto_slice_end(p, ev->c->gpu_end_ns, track);
 }

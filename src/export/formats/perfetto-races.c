@@ -51,11 +51,13 @@ static size_t first_end(const struct perfetto *p, uint64_t seq)
 	return at < p->nends && p->ends[at].seq == seq ? at : p->nends;
 }
 
-static void annotate(struct perfetto *p, const char *name, const char *text)
+static void annotate(struct pb *w, const char *name, const char *text)
 {
-	pb_text(&p->n, ANNOTATION_NAME, name);
-	pb_text(&p->n, ANNOTATION_TEXT, text);
-	pb_message(&p->m, EVENT_ANNOTATION, &p->n);
+	const size_t at = pb_open(w, EVENT_ANNOTATION, PB_BELOW_128);
+
+	pb_text(w, ANNOTATION_NAME, name);
+	pb_text(w, ANNOTATION_TEXT, text);
+	pb_close(w, at, PB_BELOW_128);
 }
 
 static void put_slice(struct perfetto *p, const struct export_event *ev, size_t end)
@@ -63,23 +65,18 @@ static void put_slice(struct perfetto *p, const struct export_event *ev, size_t 
 	const bool timed = ev->timed && ev->what <= EXPORT_FILL;
 	const uint64_t track = timed ? perfetto_track(p, TRACK_OF_RACES, ev->stream)
 				     : perfetto_track(p, TRACK_OF_THREAD, ev->c->thread);
+	struct perfetto_packet k = perfetto_event(p, timed ? ev->c->gpu_start_ns : ev->c->host_ns,
+		timed ? TYPE_BEGIN : TYPE_INSTANT, track);
 
-	pb_u64(&p->m, EVENT_TYPE, timed ? TYPE_BEGIN : TYPE_INSTANT);
-	pb_u64(&p->m, EVENT_TRACK, track);
-	pb_u64(&p->m, EVENT_CATEGORY, perfetto_category(p, "race"));
-	pb_u64(&p->m, EVENT_NAME, perfetto_name(p, ev->name));
+	pb_u64(&k.w, EVENT_CATEGORY, perfetto_category(p, "race"));
+	pb_u64(&k.w, EVENT_NAME, perfetto_name(p, ev->name));
 	for (size_t i = end; i < p->nends && p->ends[i].seq == ev->c->seq; i++) {
-		pb_fixed64(&p->m, EVENT_FLOW, p->ends[i].race + 1);
-		annotate(p, "race", p->j->ask->races[p->ends[i].race].what);
+		pb_fixed64(&k.w, EVENT_FLOW, p->ends[i].race + 1);
+		annotate(&k.w, "race", p->j->ask->races[p->ends[i].race].what);
 	}
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, timed ? ev->c->gpu_start_ns : ev->c->host_ns);
-	if (!timed)
-		return;
-	pb_u64(&p->m, EVENT_TYPE, TYPE_END);
-	pb_u64(&p->m, EVENT_TRACK, track);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, ev->c->gpu_end_ns);
+	perfetto_event_close(p, &k);
+	if (timed)
+		perfetto_slice_end(p, ev->c->gpu_end_ns, track);
 }
 
 void perfetto_races_put(struct perfetto *p, const struct export_event *ev)
@@ -91,11 +88,7 @@ void perfetto_races_put(struct perfetto *p, const struct export_event *ev)
 		return;
 	if (ev->timed && ev->what <= EXPORT_FILL && id_is_new(&p->race_tracks, ev->stream)) {
 		snprintf(name, sizeof name, "stream %u: races", ev->stream);
-		pb_u64(&p->m, TRACK_UUID, perfetto_track(p, TRACK_OF_RACES, ev->stream));
-		pb_text(&p->m, TRACK_NAME, name);
-		pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
-		pb_message(&p->packet, PACKET_TRACK, &p->m);
-		perfetto_packet(p, 0);
+		perfetto_name_track(p, perfetto_track(p, TRACK_OF_RACES, ev->stream), name);
 	}
 	put_slice(p, ev, end);
 }

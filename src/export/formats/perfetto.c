@@ -38,36 +38,21 @@ static struct perfetto_queue *queue_of(struct perfetto *p, uint32_t stream)
 
 static void put_count(struct perfetto *p, uint32_t stream, uint64_t time, uint64_t n)
 {
-	pb_u64(&p->m, EVENT_TYPE, TYPE_COUNTER);
-	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_QUEUE, stream));
-	pb_u64(&p->m, EVENT_COUNTER, n);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, time);
-}
+	struct perfetto_packet k =
+		perfetto_event(p, time, TYPE_COUNTER, perfetto_track(p, TRACK_OF_QUEUE, stream));
 
-static void name_track(struct perfetto *p, uint64_t uuid, uint32_t stream, const char *what)
-{
-	char name[48];
-
-	snprintf(name, sizeof name, "stream %u: %s", stream, what);
-	pb_u64(&p->m, TRACK_UUID, uuid);
-	pb_text(&p->m, TRACK_NAME, name);
-	pb_u64(&p->m, TRACK_PARENT, perfetto_track(p, TRACK_OF_PROCESS, 0));
-}
-
-static void end_track(struct perfetto *p)
-{
-	pb_message(&p->packet, PACKET_TRACK, &p->m);
-	perfetto_packet(p, 0);
+	pb_u64(&k.w, EVENT_COUNTER, n);
+	perfetto_event_close(p, &k);
 }
 
 static void name_stream(struct perfetto *p, uint32_t stream)
 {
-	name_track(p, perfetto_track(p, TRACK_OF_QUEUE, stream), stream, "commands submitted");
-	pb_message(&p->m, TRACK_COUNTER, &p->n); /* all as is */
-	end_track(p);
-	name_track(p, perfetto_track(p, TRACK_OF_STATE, stream), stream, "state");
-	end_track(p);
+	char name[48];
+
+	snprintf(name, sizeof name, "stream %u: commands submitted", stream);
+	perfetto_name_counter(p, perfetto_track(p, TRACK_OF_QUEUE, stream), name, UNIT_NONE);
+	snprintf(name, sizeof name, "stream %u: state", stream);
+	perfetto_name_track(p, perfetto_track(p, TRACK_OF_STATE, stream), name);
 }
 
 /* Takes out what has ended before `until`. A stream's commands end in their order. */
@@ -97,33 +82,34 @@ static void enqueue(struct perfetto *p, const struct export_event *ev)
 	put_count(p, ev->stream, ev->c->host_ns, q->n);
 }
 
-static void put_name(struct perfetto *p, const char *category, const char *name)
+PB_INLINE void put_name(
+	struct perfetto *p, struct perfetto_packet *k, const char *category, const char *name)
 {
-	pb_u64(&p->m, EVENT_CATEGORY, perfetto_category(p, category));
-	pb_u64(&p->m, EVENT_NAME, perfetto_name(p, name));
+	pb_u64(&k->w, EVENT_CATEGORY, perfetto_category(p, category));
+	pb_u64(&k->w, EVENT_NAME, perfetto_name(p, name));
 }
 
 /* --- streams: their states --- */
 
-static void put_state_event(
-	struct perfetto *p, uint32_t stream, unsigned type, uint64_t time, const char *name)
+static void put_state(
+	struct perfetto *p, uint64_t track, unsigned type, uint64_t time, const char *name)
 {
-	pb_u64(&p->m, EVENT_TYPE, type);
-	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_STATE, stream));
-	if (name)
-		put_name(p, "state", name);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, time);
+	struct perfetto_packet k = perfetto_event(p, time, type, track);
+
+	put_name(p, &k, "state", name);
+	perfetto_event_close(p, &k);
 }
 
 /* A slice for each state: every version of Perfetto draws it. */
 static void put_states(struct perfetto *p, const struct export_event *ev)
 {
+	const uint64_t track = perfetto_track(p, TRACK_OF_STATE, ev->stream);
+
 	for (unsigned i = 0; i < ev->nspans; i++) {
 		const struct stream_span *s = &ev->spans[i];
 
-		put_state_event(p, ev->stream, TYPE_BEGIN, s->from, export_doing_name(s->what));
-		put_state_event(p, ev->stream, TYPE_END, s->to, NULL);
+		put_state(p, track, TYPE_BEGIN, s->from, export_doing_name(s->what));
+		perfetto_slice_end(p, s->to, track);
 	}
 }
 
@@ -131,56 +117,82 @@ static void finish(struct perfetto *p, uint32_t stream, struct perfetto_queue *q
 {
 	drain(p, stream, q, UINT64_MAX);
 	if (q->finished)
-		put_state_event(p, stream, TYPE_INSTANT, q->finished, "Finished");
+		put_state(p, perfetto_track(p, TRACK_OF_STATE, stream), TYPE_INSTANT, q->finished,
+			"Finished");
 }
 
 /* --- events --- */
 
-static void dim(struct perfetto *p, unsigned field, uint64_t x, uint64_t y, uint64_t z)
+PB_INLINE void dim(struct pb *w, unsigned field, uint64_t x, uint64_t y, uint64_t z)
 {
-	pb_u64(&p->o, 1, x);
-	pb_u64(&p->o, 2, y);
-	pb_u64(&p->o, 3, z);
-	pb_message(&p->n, field, &p->o);
+	const size_t at = pb_open(w, field, PB_BELOW_128);
+
+	pb_u64(w, 1, x);
+	pb_u64(w, 2, y);
+	pb_u64(w, 3, z);
+	pb_close(w, at, PB_BELOW_128);
 }
 
-static void put_argument(struct perfetto *p, const char *name, size_t n, uint64_t v)
+PB_INLINE void put_argument(struct pb *w, const char *name, size_t n, uint64_t v)
 {
-	pb_plain(&p->o, ARG_NAME, name, n);
-	pb_u64(&p->o, ARG_UINT, v);
-	pb_message(&p->n, LAUNCH_ARG, &p->o);
+	const size_t at = pb_open(w, LAUNCH_ARG, PB_BELOW_128);
+
+	pb_bytes(w, ARG_NAME, name, n);
+	pb_u64(w, ARG_UINT, v);
+	pb_close(w, at, PB_BELOW_128);
 }
 /* name: a literal. */
-#define argument(p, name, v) put_argument(p, name, sizeof(name) - 1, v)
+#define argument(w, name, v) put_argument(w, name, sizeof(name) - 1, v)
 
 /* The lanes nest by the arguments "device" and "stream". */
-static void put_launch(struct perfetto *p, const struct export_event *ev)
+PB_INLINE void put_launch(struct perfetto *p, struct pb *w, const struct export_event *ev)
 {
 	const struct sbt_cmd_launch *l = &ev->c->u.launch;
 	const struct export_kernel *k = export_kernel(p->j, ev->kernel);
+	const size_t at = pb_open(w, GPU_LAUNCH, PB_BELOW_16K);
 
 	if (ev->what == EXPORT_KERNEL) {
-		dim(p, LAUNCH_GRID, l->grid_x, l->grid_y, l->grid_z);
-		dim(p, LAUNCH_GROUP, l->block_x, l->block_y, l->block_z);
-		argument(p, "shared_mem_dynamic", l->shared);
+		dim(w, LAUNCH_GRID, l->grid_x, l->grid_y, l->grid_z);
+		dim(w, LAUNCH_GROUP, l->block_x, l->block_y, l->block_z);
+		argument(w, "shared_mem_dynamic", l->shared);
 	}
 	if (k) {
-		argument(p, "registers_per_thread", k->regs);
-		argument(p, "shared_mem_static", k->static_shared);
+		argument(w, "registers_per_thread", k->regs);
+		argument(w, "shared_mem_static", k->static_shared);
 	}
 	if (ev->bytes)
-		argument(p, "bytes", ev->bytes);
-	argument(p, "device", ev->device);
-	argument(p, "stream", ev->stream);
-	argument(p, "seq", ev->c->seq);
-	pb_message(&p->m, GPU_LAUNCH, &p->n);
+		argument(w, "bytes", ev->bytes);
+	argument(w, "device", ev->device);
+	argument(w, "stream", ev->stream);
+	argument(w, "seq", ev->c->seq);
+	pb_close(w, at, PB_BELOW_16K);
+}
+
+static void put_stage(struct perfetto *p, const struct export_event *ev)
+{
+	const uint64_t context = perfetto_context(p, ev->c->ctx),
+		       stage = perfetto_stage(p, ev->what), lane = perfetto_lane(p, ev->stream);
+	const struct perfetto_plain *name = perfetto_plain(p, ev->name);
+	struct perfetto_packet k = perfetto_open(p, ev->c->gpu_start_ns, PB_BELOW_16K);
+	const size_t at = pb_open(&k.w, PACKET_GPU, PB_BELOW_16K);
+
+	pb_u64(&k.w, GPU_ID, ev->c->seq);
+	pb_u64(&k.w, GPU_DURATION, ev->gpu_ns);
+	pb_u64(&k.w, GPU_CONTEXT, context);
+	pb_u64(&k.w, GPU_GPU, p->source + (uint64_t)ev->device * p->j->ask->nsources);
+	pb_u64(&k.w, GPU_QUEUE, lane);
+	pb_u64(&k.w, GPU_STAGE, stage);
+	pb_bytes(&k.w, GPU_NAME, name->text, name->len);
+	for (unsigned i = 0; i < ev->nwaits; i++)
+		pb_u64(&k.w, GPU_WAITS, ev->waits[i]);
+	put_launch(p, &k.w, ev);
+	pb_close(&k.w, at, PB_BELOW_16K);
+	perfetto_close(p, &k);
 }
 
 static void put_gpu(struct perfetto *p, const struct export_event *ev)
 {
 	struct perfetto_queue *q = queue_of(p, ev->stream);
-	const uint64_t context = perfetto_context(p, ev->c->ctx),
-		       stage = perfetto_stage(p, ev->what), lane = perfetto_lane(p, ev->stream);
 
 	if (q && !q->named)
 		name_stream(p, ev->stream);
@@ -190,43 +202,31 @@ static void put_gpu(struct perfetto *p, const struct export_event *ev)
 		if (q->finished < ev->c->gpu_end_ns)
 			q->finished = ev->c->gpu_end_ns;
 	}
-	pb_u64(&p->m, GPU_ID, ev->c->seq);
-	pb_u64(&p->m, GPU_DURATION, ev->gpu_ns);
-	pb_u64(&p->m, GPU_CONTEXT, context);
-	pb_u64(&p->m, GPU_GPU, p->source + (uint64_t)ev->device * p->j->ask->nsources);
-	pb_u64(&p->m, GPU_QUEUE, lane);
-	pb_u64(&p->m, GPU_STAGE, stage);
-	pb_text(&p->m, GPU_NAME, ev->name);
-	for (unsigned i = 0; i < ev->nwaits; i++)
-		pb_u64(&p->m, GPU_WAITS, ev->waits[i]);
-	put_launch(p, ev);
-	pb_message(&p->packet, PACKET_GPU, &p->m);
-	perfetto_packet(p, ev->c->gpu_start_ns);
+	put_stage(p, ev);
 	enqueue(p, ev);
 }
 
-static void put_track_event(struct perfetto *p, const struct export_event *ev, unsigned type,
-	uint64_t time, const char *category)
+/* A point on its thread, or the beginning of a slice. */
+static void put_call(struct perfetto *p, const struct export_event *ev, unsigned type,
+	uint64_t track, const char *category)
 {
-	const uint64_t stack = type == TYPE_END ? 0 : perfetto_stack(p, ev->c->stack);
+	const uint64_t stack = perfetto_stack(p, ev->c->stack);
+	struct perfetto_packet k = perfetto_event(p, ev->c->host_ns, type, track);
 
-	pb_u64(&p->m, EVENT_TYPE, type);
-	pb_u64(&p->m, EVENT_TRACK, perfetto_track(p, TRACK_OF_THREAD, ev->c->thread));
-	if (type != TYPE_END)
-		put_name(p, category, ev->name);
+	put_name(p, &k, category, ev->name);
 	if (ev->what <= EXPORT_FILL)
-		pb_u64(&p->m, EVENT_CORRELATION, ev->c->seq);
+		pb_u64(&k.w, EVENT_CORRELATION, ev->c->seq);
 	if (stack)
-		pb_u64(&p->m, EVENT_STACK, stack);
+		pb_u64(&k.w, EVENT_STACK, stack);
 	if (stack && ev->timed && ev->what <= EXPORT_FILL)
-		pb_u64(&p->m, EVENT_WEIGHT, ev->gpu_ns);
-	pb_message(&p->packet, PACKET_EVENT, &p->m);
-	perfetto_packet(p, time);
+		pb_u64(&k.w, EVENT_WEIGHT, ev->gpu_ns);
+	perfetto_event_close(p, &k);
 }
 
 static void put_host(struct perfetto *p, const struct export_event *ev)
 {
-	const uint64_t from = ev->c->host_ns;
+	const uint64_t from = ev->c->host_ns,
+		       track = perfetto_track(p, TRACK_OF_THREAD, ev->c->thread);
 	const char *category = ev->what == EXPORT_HOST_WAIT ? "wait"
 			       : ev->what == EXPORT_RANGE   ? "range"
 			       : ev->what == EXPORT_MARK    ? "mark"
@@ -236,10 +236,10 @@ static void put_host(struct perfetto *p, const struct export_event *ev)
 		return;
 	perfetto_thread(p, ev->c->thread);
 	if ((ev->what == EXPORT_HOST_WAIT || ev->what == EXPORT_RANGE) && ev->host_end >= from) {
-		put_track_event(p, ev, TYPE_BEGIN, from, category);
-		put_track_event(p, ev, TYPE_END, ev->host_end, category);
+		put_call(p, ev, TYPE_BEGIN, track, category);
+		perfetto_slice_end(p, ev->host_end, track);
 	} else {
-		put_track_event(p, ev, TYPE_INSTANT, from, category);
+		put_call(p, ev, TYPE_INSTANT, track, category);
 	}
 }
 

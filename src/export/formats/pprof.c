@@ -28,56 +28,77 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FI
 
 struct profile {
 	struct export_job *j;
-	struct buf out, m, n;
+	struct buf out;
+	struct pb w;		   /* writes to it */
 	struct frame_table frames; /* a location and a function each, number plus 1 */
 	struct text_table texts;
 };
 
 static void value_type(struct profile *p, const char *type, const char *unit)
 {
-	pb_u64(&p->m, VALUE_TYPE, text_number(&p->texts, type));
-	pb_u64(&p->m, VALUE_UNIT, text_number(&p->texts, unit));
-	pb_message(&p->out, P_SAMPLE_TYPE, &p->m);
+	const size_t at = pb_open(&p->w, P_SAMPLE_TYPE, PB_BELOW_128);
+
+	pb_u64(&p->w, VALUE_TYPE, text_number(&p->texts, type));
+	pb_u64(&p->w, VALUE_UNIT, text_number(&p->texts, unit));
+	pb_close(&p->w, at, PB_BELOW_128);
+}
+
+static void put_label(struct profile *p, const char *key, unsigned field, uint64_t v)
+{
+	const size_t at = pb_open(&p->w, SAMPLE_LABEL, PB_BELOW_128);
+
+	pb_u64(&p->w, LABEL_KEY, text_number(&p->texts, key));
+	pb_u64(&p->w, field, v);
+	pb_close(&p->w, at, PB_BELOW_128);
 }
 
 static void put_sample(struct profile *p, const struct samples *all, const struct sample *s)
 {
 	const struct export_stack *st = s->stack;
+	const size_t at = pb_open(&p->w, P_SAMPLE, PB_BELOW_128);
+	size_t list = pb_open(&p->w, SAMPLE_LOCATION, PB_BELOW_128);
 
-	pb_packed(&p->n, frame_number_of(&p->frames, s) + 1);
+	pb_packed(&p->w, frame_number_of(&p->frames, s) + 1);
 	for (unsigned i = st ? st->n : 0; i-- > 0;)
-		pb_packed(&p->n, frame_number(&p->frames, &st->frames[i]) + 1);
-	pb_message(&p->m, SAMPLE_LOCATION, &p->n);
-	pb_packed(&p->n, s->count);
-	pb_packed(&p->n, s->bytes);
+		pb_packed(&p->w, frame_number(&p->frames, &st->frames[i]) + 1);
+	pb_close(&p->w, list, PB_BELOW_128);
+	list = pb_open(&p->w, SAMPLE_VALUE, PB_BELOW_128);
+	pb_packed(&p->w, s->count);
+	pb_packed(&p->w, s->bytes);
 	if (all->timed)
-		pb_packed(&p->n, s->gpu_ns);
-	pb_message(&p->m, SAMPLE_VALUE, &p->n);
-	pb_u64(&p->n, LABEL_KEY, text_number(&p->texts, "kernel"));
-	pb_u64(&p->n, LABEL_STR, text_number(&p->texts, s->name));
-	pb_message(&p->m, SAMPLE_LABEL, &p->n);
-	if (p->j->ask->set) {
-		pb_u64(&p->n, LABEL_KEY, text_number(&p->texts, "rank"));
-		pb_u64(&p->n, LABEL_NUM, s->rank);
-		pb_message(&p->m, SAMPLE_LABEL, &p->n);
-	}
-	pb_message(&p->out, P_SAMPLE, &p->m);
+		pb_packed(&p->w, s->gpu_ns);
+	pb_close(&p->w, list, PB_BELOW_128);
+	put_label(p, "kernel", LABEL_STR, text_number(&p->texts, s->name));
+	if (p->j->ask->set)
+		put_label(p, "rank", LABEL_NUM, s->rank);
+	pb_close(&p->w, at, PB_BELOW_128);
+}
+
+static void put_location(struct profile *p, uint32_t i)
+{
+	const size_t at = pb_open(&p->w, P_LOCATION, PB_BELOW_128);
+	size_t line;
+
+	pb_u64(&p->w, LOCATION_ID, i + 1);
+	line = pb_open(&p->w, LOCATION_LINE, PB_BELOW_128);
+	pb_u64(&p->w, LINE_FUNCTION, i + 1);
+	pb_u64(&p->w, LINE_LINE, p->frames.v[i].line);
+	pb_close(&p->w, line, PB_BELOW_128);
+	pb_close(&p->w, at, PB_BELOW_128);
 }
 
 static void put_frame(struct profile *p, uint32_t i, const char *name)
 {
-	const struct table_frame *f = &p->frames.v[i];
+	const char *file = p->frames.v[i].file;
+	size_t at;
 
-	pb_u64(&p->m, LOCATION_ID, i + 1);
-	pb_u64(&p->n, LINE_FUNCTION, i + 1);
-	pb_u64(&p->n, LINE_LINE, f->line);
-	pb_message(&p->m, LOCATION_LINE, &p->n);
-	pb_message(&p->out, P_LOCATION, &p->m);
-	pb_u64(&p->m, FUNCTION_ID, i + 1);
-	pb_u64(&p->m, FUNCTION_NAME, text_number(&p->texts, name));
-	pb_u64(&p->m, FUNCTION_SYSTEM_NAME, text_number(&p->texts, name));
-	pb_u64(&p->m, FUNCTION_FILE, text_number(&p->texts, f->file ? f->file : ""));
-	pb_message(&p->out, P_FUNCTION, &p->m);
+	put_location(p, i);
+	at = pb_open(&p->w, P_FUNCTION, PB_BELOW_128);
+	pb_u64(&p->w, FUNCTION_ID, i + 1);
+	pb_u64(&p->w, FUNCTION_NAME, text_number(&p->texts, name));
+	pb_u64(&p->w, FUNCTION_SYSTEM_NAME, text_number(&p->texts, name));
+	pb_u64(&p->w, FUNCTION_FILE, text_number(&p->texts, file ? file : ""));
+	pb_close(&p->w, at, PB_BELOW_128);
 }
 
 static void put_frames(struct profile *p)
@@ -94,6 +115,7 @@ static void put_frames(struct profile *p)
 
 static void fill(struct profile *p, const struct samples *s)
 {
+	p->w = pb_begin(&p->out);
 	text_number(&p->texts, ""); /* number 0, as the format wants it */
 	value_type(p, "launches", "count");
 	value_type(p, "memory", "bytes");
@@ -102,11 +124,12 @@ static void fill(struct profile *p, const struct samples *s)
 	for (uint32_t i = 0; i < s->n; i++)
 		put_sample(p, s, &s->v[i]);
 	put_frames(p);
-	pb_u64(&p->out, P_TIME, p->j->meta->start_ns);
-	pb_u64(&p->out, P_COMMENT, text_number(&p->texts, p->j->meta->program));
-	pb_u64(&p->out, P_DEFAULT_TYPE, text_number(&p->texts, s->timed ? "gpu" : "launches"));
+	pb_u64(&p->w, P_TIME, p->j->meta->start_ns);
+	pb_u64(&p->w, P_COMMENT, text_number(&p->texts, p->j->meta->program));
+	pb_u64(&p->w, P_DEFAULT_TYPE, text_number(&p->texts, s->timed ? "gpu" : "launches"));
 	for (uint32_t i = 0; i < p->texts.n; i++)
-		pb_text(&p->out, P_STRING, p->texts.v[i]);
+		pb_text(&p->w, P_STRING, p->texts.v[i]);
+	pb_end(&p->w);
 }
 
 /* Compresses p->out as gzip (RFC 1952) into the job's line. */
@@ -146,7 +169,5 @@ struct err *export_pprof(struct export_job *j)
 	frame_table_free(&p.frames);
 	text_table_free(&p.texts);
 	buf_free(&p.out);
-	buf_free(&p.m);
-	buf_free(&p.n);
 	return e;
 }
