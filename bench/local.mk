@@ -63,7 +63,7 @@ bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 
 # What view and summary cost on it.
-EXTRA_DIST += bench/bench-view.py bench/bench-report.py
+EXTRA_DIST += bench/bench-view.py bench/bench-report.py bench/bench-columns.py
 
 # Happens-before and races over ten million commands.
 EXTRA_PROGRAMS += bench/bench-compare
@@ -111,6 +111,7 @@ BENCHES = bench/bench-state bench/bench-order bench/bench-compare bench/bench-st
 bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
 	@echo "== looking at a long trace"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-trace && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-view.py
+	@echo "== columns of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-columns.py
 	@echo "== a report of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-report.py
 if HAVE_CUDA
 	@echo "== bench/bench-softgpu"; $(MAKE) -s $(AM_MAKEFLAGS) bench/bench-softgpu && LD_LIBRARY_PATH=softgpu ./bench/bench-softgpu

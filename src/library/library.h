@@ -68,6 +68,8 @@ enum ts_type library_type(enum sbt_type t);
 const struct kernel_name *library_kernel(ts_trace *t, uint64_t id);
 /* The kernel of a command that runs one; NULL: it runs none, or none that is known. */
 const struct kernel_name *library_kernel_of(ts_trace *t, const struct sbt_cmd *c);
+/* Where commands of a kind have the id of the kernel that they run; NULL: they run none. */
+const struct sbt_field *library_kernel_field(unsigned kind);
 /* Keeps a definition, if it is the first of its id. */
 void library_kernel_passed(ts_trace *t, const struct sbt_cmd_kernel_def *d);
 void library_kernels_free(ts_trace *t);

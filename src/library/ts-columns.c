@@ -43,6 +43,7 @@ enum column_how {
 	HOW_KIND,
 	HOW_KERNEL, /* the name, of kinds that have no field of that name */
 };
+enum { KNOWN = 1024 }; /* kernels whose texts a column remembers */
 struct column {
 	enum column_how how;
 	enum ts_type type;
@@ -52,6 +53,12 @@ struct column {
 	const void *last;
 	size_t last_size;
 	uint64_t last_code;
+	/* Of HOW_KERNEL: where kinds have their kernel's id, and the texts of kernels met. */
+	const struct sbt_field *kernel_of[SBT_KIND_END];
+	struct {
+		bool set;
+		uint64_t id, code;
+	} known[KNOWN];
 };
 
 /* Fills col->of_kind and the type; ERR_NOT_FOUND. */
@@ -63,6 +70,7 @@ static struct err *find_column(const char *name, struct column *col)
 	for (unsigned kind = 1; kind < SBT_KIND_END; kind++) {
 		const struct sbt_field *f = sbt_kind(kind) ? library_field(kind, name) : NULL;
 
+		col->kernel_of[kind] = sbt_kind(kind) ? library_kernel_field(kind) : NULL;
 		if (!f)
 			continue;
 		col->of_kind[kind] = f;
@@ -113,10 +121,31 @@ static struct err *put_text(
 	return e;
 }
 
+/* The name of the kernel that a command runs; TS_MISSING stays where there is none. */
+static struct err *kernel_text(
+	ts_cursor *c, struct column *col, const struct sbt_field *f, uint64_t *ret)
+{
+	const uint64_t id = sbt_get(c->at, f);
+	__typeof__(&col->known[0]) known = &col->known[id % KNOWN];
+	const struct kernel_name *k;
+
+	if (known->set && known->id == id) {
+		*ret = known->code;
+		return NULL;
+	}
+	k = library_kernel(c->trace, id);
+	if (!k)
+		return NULL;
+	TRY(library_code(c->trace, k->short_name, strlen(k->short_name), ret));
+	known->set = true;
+	known->id = id;
+	known->code = *ret;
+	return NULL;
+}
+
 static struct err *cell_text(ts_cursor *c, struct column *col, uint64_t *ret)
 {
 	const struct sbt_field *f = c->at->kind < SBT_KIND_END ? col->of_kind[c->at->kind] : NULL;
-	const struct kernel_name *k;
 
 	*ret = TS_MISSING;
 	if (col->how == HOW_KIND)
@@ -126,8 +155,9 @@ static struct err *cell_text(ts_cursor *c, struct column *col, uint64_t *ret)
 
 		return put_text(c->trace, col, b->p, b->len, false, ret);
 	}
-	k = col->how == HOW_KERNEL ? library_kernel_of(c->trace, c->at) : NULL;
-	return k ? put_text(c->trace, col, k->short_name, strlen(k->short_name), true, ret) : NULL;
+	if (col->how != HOW_KERNEL || c->at->kind >= SBT_KIND_END || !col->kernel_of[c->at->kind])
+		return NULL;
+	return kernel_text(c, col, col->kernel_of[c->at->kind], ret);
 }
 
 static struct err *cell(ts_cursor *c, struct column *col, uint64_t *ret)

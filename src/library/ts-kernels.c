@@ -78,14 +78,21 @@ const struct kernel_name *library_kernel(ts_trace *t, uint64_t id)
 	return &t->kernels[at];
 }
 
+const struct sbt_field *library_kernel_field(unsigned kind)
+{
+	const struct sbt_field *f = kind == SBT_KERNEL_DEF ? NULL : sbt_field(kind, "kernel");
+
+	return f && f->type == SBT_T_KERNEL ? f : NULL;
+}
+
 const struct kernel_name *library_kernel_of(ts_trace *t, const struct sbt_cmd *c)
 {
 	const struct sbt_field *f;
 
 	if (c->kind == SBT_LAUNCH)
 		return library_kernel(t, c->u.launch.kernel);
-	f = c->kind == SBT_KERNEL_DEF ? NULL : sbt_field(c->kind, "kernel");
-	return f && f->type == SBT_T_KERNEL ? library_kernel(t, sbt_get(c, f)) : NULL;
+	f = library_kernel_field(c->kind);
+	return f ? library_kernel(t, sbt_get(c, f)) : NULL;
 }
 
 void library_kernels_free(ts_trace *t)

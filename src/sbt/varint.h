@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/buf.h"
 
 static inline uint64_t sbt_zigzag(uint64_t delta)
@@ -76,11 +77,24 @@ static inline uint64_t sbt_get_slow(struct sbt_in *in)
 	return 0;
 }
 
+/* Numbers of up to 8 bytes, where as many are left, without a branch that depends on their length:
+ * numbers of a column have different ones. */
 static inline uint64_t sbt_take(struct sbt_in *in)
 {
-	if (in->p < in->end && *in->p < 0x80)
-		return *in->p++;
-	return sbt_get_slow(in);
+	const uint64_t tops = 0x8080808080808080;
+	uint64_t v, last;
+
+	if (in->end - in->p < 8)
+		return sbt_get_slow(in);
+	memcpy(&v, in->p, 8); /* little-endian, as all of tsdb */
+	last = ~v & tops;
+	if (__builtin_expect(!last, 0))
+		return sbt_get_slow(in);
+	in->p += (__builtin_ctzll(last) >> 3) + 1;
+	v &= last ^ (last - 1); /* the bytes behind the last one are others' */
+	v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+	v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+	return (v & 0x0fffffff) | (v & 0x0fffffff00000000) >> 4;
 }
 
 static inline uint64_t sbt_take_delta(struct sbt_in *in, uint64_t before)

@@ -13,16 +13,24 @@
 
 #define KINDS_MAX 4096
 
+struct wire_field {
+	uint8_t wire; /* enum sbt_wire */
+	uint8_t blob; /* which one of the slot's */
+	uint16_t
+		to; /* the value's offset within struct sbt_cmd; 0: this version does not know it */
+};
 struct kind {
 	unsigned kind, nfields, nblobs;
-	const uint8_t *wire;		  /* nfields of enum sbt_wire, in the payload */
 	const struct sbt_kind_desc *desc; /* NULL: not known here */
+	struct wire_field field[SBT_FIELDS_MAX];
 };
 
 struct slot {
 	const struct kind *kind;
 	struct sbt_cmd cmd;
-	uint64_t *scalar; /* kind->nfields; of an unknown kind's or a newer kind's fields */
+	/* Values of fields that this version does not know, by field; those of others are in cmd.
+	 */
+	uint64_t *scalar;
 	struct buf *blob; /* kind->nblobs, for BLOB fields */
 };
 
@@ -78,19 +86,23 @@ static enum sbt_wire wire_of(enum sbt_type t)
 
 static bool take_kind(struct kind *k, struct sbt_in *in)
 {
+	const uint8_t *wire;
+
 	k->kind = (unsigned)sbt_take_max(in, UINT16_MAX);
 	k->nfields = (unsigned)sbt_take_max(in, SBT_FIELDS_MAX);
-	k->wire = sbt_take_bytes(in, k->nfields);
+	wire = sbt_take_bytes(in, k->nfields);
 	if (in->bad)
 		return false;
 	k->desc = sbt_kind(k->kind);
 	for (unsigned i = 0; i < k->nfields; i++) {
-		if (k->wire[i] > SBT_WIRE_BLOB)
+		const bool known = k->desc && i < k->desc->nfields;
+
+		if (wire[i] > SBT_WIRE_BLOB ||
+			(known && wire[i] != wire_of(k->desc->fields[i].type)))
 			return false;
-		k->nblobs += k->wire[i] != SBT_WIRE_SCALAR;
-		if (k->desc && i < k->desc->nfields &&
-			k->wire[i] != wire_of(k->desc->fields[i].type))
-			return false;
+		k->field[i] = (struct wire_field){
+			wire[i], (uint8_t)k->nblobs, known ? k->desc->fields[i].offset : 0};
+		k->nblobs += wire[i] != SBT_WIRE_SCALAR;
 	}
 	return true;
 }
@@ -158,8 +170,10 @@ static struct err *define_slot(struct sbt_decoder *d, uint64_t i, uint64_t kind)
 	slot_free(s);
 	s->kind = k;
 	s->cmd.kind = (uint16_t)kind;
-	s->scalar = xcalloc(k->nfields, sizeof *s->scalar);
-	s->blob = xcalloc(k->nblobs, sizeof *s->blob);
+	if (!k->desc || k->nfields > k->desc->nfields)
+		s->scalar = xcalloc(k->nfields, sizeof *s->scalar);
+	if (k->nblobs)
+		s->blob = xcalloc(k->nblobs, sizeof *s->blob);
 	return NULL;
 }
 
@@ -249,41 +263,48 @@ static bool take_common(struct sbt_decoder *d, struct sbt_cmd *c, uint64_t mask)
 	return !in->bad;
 }
 
+static bool take_text(struct sbt_decoder *d, struct slot *s, const struct wire_field *f)
+{
+	struct buf *b = &s->blob[f->blob];
+	struct sbt_blob value;
+
+	if (f->wire == SBT_WIRE_STR) {
+		if (!take_string(d, &value))
+			return false;
+	} else {
+		if (!take_blob(d, b))
+			return false;
+		value = (struct sbt_blob){b->data, b->len};
+	}
+	if (!value.len)
+		value.p = NULL;
+	if (f->to)
+		memcpy((char *)&s->cmd + f->to, &value, sizeof value);
+	return true;
+}
+
 /* The fields whose bit is set; the mask's bits are from bit 0 here. */
 static bool take_fields(struct sbt_decoder *d, struct slot *s, uint64_t mask)
 {
 	const struct kind *k = s->kind;
-	unsigned known = k->desc ? k->desc->nfields : 0, blob = 0;
 
 	if (k->nfields < 64 && mask >> k->nfields)
 		return false;
-	for (unsigned i = 0; i < k->nfields && mask; i++, mask >>= 1) {
-		bool is_blob = k->wire[i] != SBT_WIRE_SCALAR;
-		char *to = i < known ? (char *)&s->cmd + k->desc->fields[i].offset : NULL;
-		struct buf *b = &s->blob[blob];
-		struct sbt_blob value;
+	for (; mask; mask &= mask - 1) {
+		const unsigned i = (unsigned)__builtin_ctzll(mask);
+		const struct wire_field *f = &k->field[i];
+		uint64_t v;
+		void *at;
 
-		blob += is_blob;
-		if (!(mask & 1))
-			continue;
-		if (!is_blob) {
-			s->scalar[i] = sbt_take_delta(&d->col[SBT_COL_VALUE], s->scalar[i]);
-			if (to)
-				memcpy(to, &s->scalar[i], 8);
+		if (f->wire != SBT_WIRE_SCALAR) {
+			if (!take_text(d, s, f))
+				return false;
 			continue;
 		}
-		if (k->wire[i] == SBT_WIRE_STR) {
-			if (!take_string(d, &value))
-				return false;
-		} else {
-			if (!take_blob(d, b))
-				return false;
-			value = (struct sbt_blob){b->data, b->len};
-		}
-		if (!value.len)
-			value.p = NULL;
-		if (to)
-			memcpy(to, &value, sizeof value);
+		at = f->to ? (void *)((char *)&s->cmd + f->to) : &s->scalar[i];
+		memcpy(&v, at, sizeof v);
+		v = sbt_take_delta(&d->col[SBT_COL_VALUE], v);
+		memcpy(at, &v, sizeof v);
 	}
 	return !d->col[SBT_COL_VALUE].bad;
 }

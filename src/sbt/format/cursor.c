@@ -104,10 +104,15 @@ static void gather_times(struct sbt_cursor *c, uint64_t first, uint64_t last)
 {
 	struct sbt_reader *r = c->r;
 	struct buf payload = BUF_INIT;
+	const size_t end = times_until(r, last);
+	size_t begin = end;
 	bool sorted = true;
 
 	c->ntimes = c->time_at = 0;
-	for (size_t k = times_until(r, last); k-- && r->times_last[k] >= first;) {
+	while (begin && r->times_last[begin - 1] >= first)
+		begin--;
+	/* In their order in the file, which most often leaves nothing to sort. */
+	for (size_t k = begin; k < end; k++) {
 		uint32_t i = r->times.at[k];
 		const struct sbt_entry *entry = &r->entries[i];
 		struct err *e;
