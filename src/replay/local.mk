@@ -47,6 +47,11 @@ TESTS += tests/unit/test-replay-plan
 tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_plan_LDADD = $(REPLAY_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-replay-plan-model
+TESTS += tests/unit/test-replay-plan-model
+tests_unit_test_replay_plan_model_SOURCES = tests/unit/test-replay-plan-model.c tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_plan_model_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-footprint-clients
 TESTS += tests/unit/test-footprint-clients
 tests_unit_test_footprint_clients_SOURCES = tests/unit/test-footprint-clients.c tests/unit/awkward-cmds.h tests/unit/state-test.h tests/unit/cmds.h \

@@ -35,7 +35,8 @@ static uint32_t lane_of(struct plan_scan *s, uint32_t id)
 		i = s->nlanes++;
 		s->lanes[i] = (struct plan_lane){.id = id};
 	}
-	if (!s->lanes[i].known && state_stream_by_id(s->s, id, &st)) {
+	if (!s->lanes[i].known && state_stream_by_id(s->s, id, &st) &&
+		!(st.flags & SBT_STREAM_UNKNOWN)) {
 		s->lanes[i].known = true;
 		s->lanes[i].ctx = st.ctx;
 		s->lanes[i].is_default = st.is_default;

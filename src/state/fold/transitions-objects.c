@@ -31,6 +31,7 @@ static void make_default_stream(struct state *s, const struct sbt_cmd *c)
 		st = new_stream(s, c, u->default_stream, (uint32_t)u->new_ctx);
 	st->ctx = (uint32_t)u->new_ctx;
 	st->is_default = true;
+	st->flags &= ~(uint64_t)SBT_STREAM_UNKNOWN;
 	st->before = c->flags & SBT_F_BEFORE;
 }
 

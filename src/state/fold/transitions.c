@@ -85,7 +85,11 @@ struct stream *work_stream(struct state *s, const struct sbt_cmd *c, uint64_t id
 	}
 	st = find_stream(s, id);
 	live(s, c, "stream", id, LIFE_OF(st, destroyed), USE);
-	return st ? st : new_stream(s, c, id, c->ctx);
+	if (!st) {
+		st = new_stream(s, c, id, c->ctx);
+		st->flags = SBT_STREAM_UNKNOWN;
+	}
+	return st;
 }
 
 /* Puts c into its stream's queue; returns the stream, NULL when it was only captured into a graph
