@@ -44,7 +44,7 @@ libengine_a_SOURCES = \
 	src/engine/kernel-lines.h \
 	src/engine/trace/kernel-lines.c \
 	src/engine/trace/kernel-vars.c \
-	src/engine/trace/kernel-probes.c \
+	src/engine/trace/kernel-probes.c src/engine/trace/kernel-probes.h src/engine/trace/kernel-prints.c \
 	src/engine/trace/probe-names.c src/engine/trace/probe-names.h \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \

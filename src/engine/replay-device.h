@@ -52,6 +52,7 @@ struct replay_device {
 	unsigned nargs;
 	uint32_t *swapped; /* kernels */
 	unsigned nswapped;
+	struct kernel_prints *prints; /* soft-settings.h; NULL: none yet */
 };
 
 /* The error of what needs a device that watches. what: "probes need". */

@@ -61,4 +61,19 @@ struct err *kernel_prints_set(struct engine *en) TS_CHECK;
 /* Calls the hook for what the program's kernels have printed since. */
 void kernel_prints_take(struct engine *en);
 
+/* --- messages inside kernels of a replay, by changed code (kernel-prints.c) --- */
+
+struct kernel_prints; /* what threads of the window show; in struct replay_device */
+void kernel_prints_free(struct kernel_prints *k); /* NULL is fine */
+/* Whether the replay's device shows them that way: it cannot stop inside kernels, or
+ * `set probes rewrite` is on. */
+bool kernel_prints_coded(const struct engine *en);
+/* Executes the whole window in a process of its own, unless there are no such messages, or they
+ * are those of the last time. ERR_UNSUPPORTED: the code cannot be changed so. */
+struct err *kernel_prints_collect(struct engine *en) TS_CHECK;
+/* Calls the hook for what launches first to last show. The launch `first` is left out if it was the
+ * last of the call before, and kernel_prints_moved() was not called since. */
+void kernel_prints_tell(struct engine *en, uint64_t first, uint64_t last);
+void kernel_prints_moved(struct engine *en);
+
 #endif

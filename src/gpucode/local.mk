@@ -14,11 +14,11 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/calls/waiting-calls.c src/gpucode/waiting-calls.h \
 	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
 	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
-libgpucode_a_SOURCES += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
+libgpucode_a_SOURCES += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.c src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
 libgpucode_a_SOURCES += src/gpucode/code-traits.h src/gpucode/traits/code-traits.c src/gpucode/traits/amd-traits.c src/gpucode/traits/amd-traits.h \
 	src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h src/gpucode/gfx/gfx-decode.c src/gpucode/gfx/gfx-table.c src/gpucode/gfx/gfx9-insns.def
 HEADERS_TO_CHECK += src/gpucode/code-traits.h src/gpucode/traits/amd-traits.h src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h
-HEADERS_TO_CHECK += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-scan.h
+HEADERS_TO_CHECK += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.h
 HEADERS_TO_CHECK += src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
 HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA

@@ -162,6 +162,9 @@ struct err *device_soft(struct device *d, const struct replayer_soft *s) TS_CHEC
 struct err *device_probes(struct device *d, const struct soft_probe *p, unsigned n) TS_CHECK;
 /* What its n probes, or those of device_options, have counted since. */
 struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsigned n) TS_CHECK;
+/* What those of device_options that print have shown since: a heap array, also with an error. Their
+ * launches are seqs. */
+struct err *device_printed(struct device *d, struct soft_print **ret, size_t *ret_n) TS_CHECK;
 /* From now on limits the replayer's time for access sets (patience.h): beyond it ERR_LIMIT is
  * returned, and the process may have been ended. NULL: no limit. */
 struct patience;

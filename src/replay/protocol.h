@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 12u
+#define REPLAYER_VERSION 13u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -98,6 +98,8 @@ struct replayer_head {
 		"all the probes: soft_probe[] follow; what was counted is forgotten")                                                          \
 	REQ(44, PROBED, replayer_none, replayer_none,                                                                                          \
 		"what the probes have counted: soft_probe_result[] follow")                                                                    \
+	REQ(45, PRINTED, replayer_none, replayer_printed,                                                                                      \
+		"what threads have shown by changed code, and was not asked for yet: soft_print[] follow")                                     \
 	REQ(36, NODE, replayer_node, replayer_at_node,                                                                                         \
 		"to right behind a step of graph launch seq")                                                                                  \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done,                                                                                \
@@ -302,6 +304,10 @@ struct replayer_races {
 	uint64_t n, more; /* soft_race[] that follow; found and not taken yet */
 	uint64_t doubts;  /* launches that could not be checked whole */
 	char doubt[200];  /* why one of them */
+};
+struct replayer_printed {
+	uint64_t n,
+		more; /* soft_print[] that follow, whose launches are seqs; still to be asked for */
 };
 /* Types of values. AUTO: f32 if nearly all values look like it, else i32. */
 enum replayer_as {

@@ -37,7 +37,7 @@ tsdb_replayer_SOURCES = \
 	src/replayer/execute/replayer-turn.c src/replayer/execute/replayer-late.c \
 	src/replay/engine/values.c src/replay/values.h \
 	src/replayer/inspect/replayer-watch.c \
-	src/replayer/inspect/replayer-probe.c \
+	src/replayer/inspect/replayer-probe.c src/replayer/inspect/replayer-print.c \
 	src/replayer/objects/replayer-limits.c \
 	src/replayer/execute/replayer-watchdog.c \
 	src/replayer/objects/replayer-devices.c src/replayer/execute/replayer-window.c \

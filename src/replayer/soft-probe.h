@@ -72,6 +72,7 @@ struct soft_print {
 	uint64_t lanes; /* 0: left is how many lanes printed nothing, since the limit was reached */
 	uint64_t launch;       /* numbers the launches of the process that had probes, from 1 */
 	uint64_t left, passes; /* passes: of warps, in which no lane printed anything */
+	uint64_t lost;	       /* the same as left, of lanes that there was no room for */
 	uint32_t block[3], thread[3]; /* of the first of the lanes */
 	uint32_t bad;		      /* bit by expression: it has no value */
 	uint32_t more; /* 1: of the same pass of the warp as the probe's record before it */

@@ -614,7 +614,8 @@ static void on_check(const struct replayer_check *q, struct buf *out)
 static bool says_nothing(uint32_t type)
 {
 	return type == REPLAYER_FIGURES || type == REPLAYER_CHECK_END || type == REPLAYER_RACES ||
-	       type == REPLAYER_KERNEL_POINTS || type == REPLAYER_PROBES || type == REPLAYER_PROBED;
+	       type == REPLAYER_KERNEL_POINTS || type == REPLAYER_PROBES ||
+	       type == REPLAYER_PROBED || type == REPLAYER_PRINTED;
 }
 
 static bool handle(uint32_t type, const uint8_t *body, size_t n, struct buf *out)

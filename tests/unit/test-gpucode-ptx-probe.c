@@ -77,8 +77,8 @@ static const char begins[] = "{\n\t.reg .b64 %tsdb_area;\n";
 /* A line may do nothing but set registers of its own, or write to its area. */
 static void check_line(const char *line)
 {
-	static const char *const writes[] = {
-		"red.global.add.u64 [%tsdb_", "st.global.u64 [%tsdb_i", "st.global.f64 [%tsdb_i"};
+	static const char *const writes[] = {"red.global.add.u64 [%tsdb_", "st.global.u32 [%tsdb_i",
+		"st.global.u64 [%tsdb_i", "st.global.f64 [%tsdb_i"};
 	const char *p = line + strspn(line, "\t");
 
 	if (*p == '.')
@@ -88,7 +88,7 @@ static void check_line(const char *line)
 		assert_memory_equal(p, "%tsdb_p", 7);
 		p = strchr(p, ' ') + 1;
 	}
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < sizeof writes / sizeof *writes; i++)
 		if (!strncmp(p, writes[i], strlen(writes[i])))
 			return;
 	assert_true(strncmp(p, "st.", 3) && strncmp(p, "red.", 4) && strncmp(p, "bra", 3) &&
@@ -234,6 +234,81 @@ static void expressions(void **state)
 	now.expr = now.condition = NULL;
 }
 
+static struct ptx_probe print_at(unsigned line, unsigned nvalues)
+{
+	struct ptx_probe p = at(line, PTX_PROBE_PRINT);
+
+	p.nvalues = nvalues;
+	return p;
+}
+
+/* What lanes log: the types of the values, the sum of which the kernel does not see. */
+static void logs(void **state)
+{
+	struct ptx_probe two[2] = {at(15, PTX_PROBE_COUNT), print_at(15, 8)};
+	char *code;
+
+	(void)state;
+	now.expr = "%r1, %f1, %p1, u8(%r1), threadIdx.x, f64[%rd1 + 8], %rd1, (%r1) + 0.5";
+	assert_int_equal(ptx_print_count(now.expr), 8);
+	two[1].log_of = 1;
+	code = changed(two, 2);
+	/* s32, f32, bool, u8, u32, f64, s64, double */
+	assert_non_null(strstr(code, "st.global.u32 [%tsdb_i"));
+	assert_non_null(strstr(code, ", 0x97940a85;"));
+	assert_non_null(strstr(code, "or.b32 %tsdb_w, %tsdb_w, 256;")); /* its number */
+	/* its own cell counts, and no record lies behind the log's last */
+	assert_non_null(strstr(code, "[%tsdb_area+584], %tsdb_i"));
+	assert_non_null(strstr(code, ", 100;"));
+	assert_null(strstr(code, "vote.sync")); /* all lanes that are there */
+	free(code);
+	now.condition = "%r1 > 3";
+	two[1] = print_at(15, 8);
+	code = changed(&two[1], 1);
+	assert_non_null(strstr(code, "vote.sync.ballot.b32 %tsdb_u1, %tsdb_p1, %tsdb_u0;"));
+	free(code);
+	now.expr = "";
+	now.condition = NULL;
+	assert_int_equal(ptx_print_count(" "), 0);
+	assert_int_equal(ptx_print_count("u8(1, 2), s32[3, 4]"), 2);
+	two[1] = print_at(15, 8);
+	free(changed(&two[1], 1));
+	now.expr = NULL;
+}
+
+static void logs_refused(void **state)
+{
+	struct ptx_probe p = print_at(15, 2);
+	struct buf out = BUF_INIT;
+	char old[sizeof text];
+	struct err *e;
+
+	(void)state;
+	now.expr = "1, 2, 3";
+	e = ptx_probe(&out, text, sizeof text, &p, 1, &table);
+	assert_non_null(e);
+	assert_string_equal(e->what, "one, line 15: it has more than 2 expressions");
+	err_free(e);
+	now.expr = "1, ";
+	free(changed(&p, 1));
+	now.expr = "1,, 2";
+	e = ptx_probe(&out, text, sizeof text, &p, 1, &table);
+	assert_non_null(e);
+	err_free(e);
+	now.expr = "1";
+	memcpy(old, text, sizeof text);
+	memcpy(strstr(old, "8.0"), "6.1", 3);
+	e = ptx_probe(&out, old, sizeof old, &p, 1, &table);
+	assert_non_null(e);
+	assert_string_equal(e->what,
+		"the PTX is of version 6.1, and what threads show needs instructions of 6.2");
+	err_free(e);
+	memcpy(strstr(old, "6.1"), "6.2", 3);
+	assert_null(ptx_probe(&out, old, sizeof old, &p, 1, &table));
+	buf_free(&out);
+	now.expr = NULL;
+}
+
 static void refused(void **state)
 {
 	static const char *const bad[][2] = {
@@ -300,7 +375,7 @@ static void damaged(void **state)
 		memcpy(copy, text, n);
 		if (n)
 			copy[n * 7919 % n] ^= (char)(1 + n % 255);
-		p = at(11, PTX_PROBE_COUNT);
+		p = n % 2 ? at(11, PTX_PROBE_COUNT) : print_at(11, 1);
 		err_free(ptx_probe(&out, copy, n, &p, 1, &table));
 		buf_free(&out);
 		free(copy);
@@ -313,6 +388,8 @@ int main(void)
 		cmocka_unit_test(places),
 		cmocka_unit_test(a_call),
 		cmocka_unit_test(expressions),
+		cmocka_unit_test(logs),
+		cmocka_unit_test(logs_refused),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(damaged),
 	};

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "engine/breakpoints.h"
 #include "engine/kernel-lines.h"
+#include "engine/trace/kernel-probes.h"
 #include "engine/trace/probe-names.h"
 #include "engine/replay-device.h"
 #include "replay/replay.h"
@@ -111,20 +112,20 @@ static void fill_message(struct engine *en, const struct breakpoint *bp, struct 
 }
 
 /* Puts the source's variables in; a trace that cannot be read has none. */
-static void add_names(struct engine *en, bool replay, struct soft_probe *to)
+void probes_add_names(struct engine *en, bool replay, struct soft_probe *to)
 {
 	char *program = !replay && en->live.program ? program_find(en->live.program) : NULL;
+	struct probes *p = probes_of(en);
 	struct err *e;
 
-	if (!en->probes->l)
-		en->probes->l = lang_new();
-	e = probe_names_fill(en->probes->l, replay ? en->trace.reader : NULL, program, to);
+	if (!p->l)
+		p->l = lang_new();
+	e = probe_names_fill(p->l, replay ? en->trace.reader : NULL, program, to);
 	err_free(e);
 	free(program);
 }
 
-/* Messages inside kernels, SOFT_PROBES_MAX at most; v NULL: only counts them. */
-static unsigned collect_messages(struct engine *en, struct soft_probe *v)
+unsigned probes_messages(struct engine *en, struct soft_probe *v)
 {
 	const struct breakpoint *bp;
 	unsigned n = 0;
@@ -144,7 +145,7 @@ static unsigned collect(struct engine *en)
 {
 	struct probes *p = en->probes;
 	struct soft_probe *messages = xcalloc(SOFT_PROBES_MAX, sizeof *messages);
-	const unsigned n = collect_messages(en, messages), room = SOFT_PROBES_MAX - p->n;
+	const unsigned n = probes_messages(en, messages), room = SOFT_PROBES_MAX - p->n;
 
 	for (unsigned i = 0; i < p->n; i++)
 		fill(&p->v[i], &p->given[i]);
@@ -166,7 +167,7 @@ static void give_live(struct engine *en)
 	a->n = 0;
 	for (unsigned i = 0; i < p->ngiven; i++) {
 		a->probe[i] = p->given[i];
-		add_names(en, false, &a->probe[i]);
+		probes_add_names(en, false, &a->probe[i]);
 	}
 	memset(a->slot, 0, sizeof a->slot);
 	atomic_fetch_add(&a->generation, 1);
@@ -192,7 +193,7 @@ struct err *kernel_prints_set(struct engine *en)
 {
 	bool over;
 
-	if (!collect_messages(en, NULL) && !(en->probes && en->probes->ngiven))
+	if (!probes_messages(en, NULL) && !(en->probes && en->probes->ngiven))
 		return NULL;
 	if (!probes_of(en)->area)
 		return err_cure(
@@ -218,12 +219,12 @@ static void print_one(void *arg, struct breakpoint *bp)
 {
 	const struct printing *p = arg;
 
-	p->en->probes->shows = true;
+	probes_of(p->en)->shows = true;
 	if (p->en->hooks.printed)
 		p->en->hooks.printed(p->en->hooks.arg, bp, p->r);
 }
 
-static void take_print(struct engine *en, const struct soft_print *r)
+void probes_tell_print(struct engine *en, const struct soft_print *r)
 {
 	struct breakpoint *bp =
 		r->id <= INT32_MAX ? breakpoints_by_id(en->breaks, (int)r->id) : NULL;
@@ -233,12 +234,12 @@ static void take_print(struct engine *en, const struct soft_print *r)
 		return;
 	if (!r->lanes) {
 		bp->hits += r->passes;
-		bp->left_out += r->left;
+		bp->left_out += r->left + r->lost;
 		print_one(&p, bp);
 	} else if (!r->more) {
-		en->probes->shows = false;
+		probes_of(en)->shows = false;
 		breakpoints_say(en->breaks, bp->id, false, print_one, &p);
-	} else if (en->probes->shows) {
+	} else if (probes_of(en)->shows) {
 		print_one(&p, bp);
 	}
 }
@@ -253,7 +254,7 @@ void kernel_prints_take(struct engine *en)
 		const struct soft_print r = a->print[at % SOFT_PRINTS];
 
 		atomic_store(&a->taken, at + 1);
-		take_print(en, &r);
+		probes_tell_print(en, &r);
 	}
 	lost = a ? atomic_exchange(&a->lost, 0) : 0;
 	if (lost && en->hooks.note) {
@@ -272,7 +273,7 @@ const char *probes_file(struct engine *en)
 	const char *dir = getenv("TMPDIR");
 	int fd;
 
-	if (!(p && p->n) && !collect_messages(en, NULL))
+	if (!(p && p->n) && !probes_messages(en, NULL))
 		return NULL;
 	p = probes_of(en);
 	if (p->path) {
@@ -427,47 +428,68 @@ static struct err *execute(struct engine *en, struct replay_device *rd, const st
 }
 
 /* Says it if memory is not as recorded behind a window that changed code executed. */
-static void tell_differs(struct engine *en, const struct device_verified *v)
+static void tell_differs(struct engine *en, const char *what, const struct device_verified *v)
 {
 	struct buf b = BUF_INIT;
 
 	if (device_verified_ok(v) || !en->hooks.note)
 		return;
-	buf_str(&b, "With the code that counts, memory is not as recorded: ");
+	buf_printf(&b, "With the code that %s, memory is not as recorded: ", what);
 	device_verified_print(&b, v);
 	buf_str(&b, "\n\"replay verify\" says whether it is without that code.");
 	en->hooks.note(en->hooks.arg, buf_cstr(&b));
 	buf_free(&b);
 }
 
-/* Executes the whole window in a process of its own, whose code is changed to count; the replay
- * stays where it is. */
-static struct err *execute_changed(struct engine *en, const struct replay_device *rd,
-	const struct soft_probe *s, struct soft_probe_result *ret)
+struct err *probes_by_code(
+	struct engine *en, const struct replay_device *rd, const struct probes_coded *how)
 {
 	struct replay_choice c = rd->choice;
 	struct device_verified v = {0};
 	struct replay_device *own;
 	struct err *e;
 
+	if (rd->hip)
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"%s by changed code change PTX, and this is a HIP trace",
+					how->what),
+			"\"set probes rewrite off\"");
+	if (rd->what_if || rd->partial)
+		return err_cure(
+			err_new(ERR_UNSUPPORTED,
+				"%s by changed code execute the window as it was recorded, and this replay was changed",
+				how->what),
+			"\"replay restart\" undoes that");
 	c.on = rd->soft ? REPLAY_ON_SOFT : REPLAY_ON_REAL;
 	c.any_device = c.any_device || rd->choice.on == REPLAY_ON_AUTO;
 	c.overlap = false;
-	c.probes = s;
-	c.nprobes = en->probes->n;
+	c.probes = how->p;
+	c.nprobes = how->n;
 	TRY(replay_device_open(en, &c, &own));
 	e = device_run(own->d, own->last, 0, 0, NULL);
 	if (!e)
-		e = device_probed(own->d, ret, en->probes->n);
+		e = how->take(how->arg, own->d);
 	if (!e)
 		e = device_verify(own->d, &v);
 	if (!e)
-		tell_differs(en, &v);
+		tell_differs(en, how->does, &v);
 	device_verified_free(&v);
 	device_close(own->d);
 	replay_device_free(own);
 	engine_progress_end(en);
 	return e;
+}
+
+struct counted {
+	struct soft_probe_result *v;
+	unsigned n;
+};
+
+static struct err *take_counted(void *arg, struct device *d)
+{
+	const struct counted *c = arg;
+
+	return device_probed(d, c->v, c->n);
 }
 
 static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
@@ -480,24 +502,17 @@ static struct err *of_replay(struct engine *en, struct soft_probe_result *ret)
 
 	TRY(replay_device_need(en, "probes", &rd));
 	changed = !rd->shows || settings_on(&en->set, SET_PROBES_REWRITE);
-	if (changed && rd->hip)
-		return err_cure(
-			err_new(ERR_UNSUPPORTED,
-				"probes by changed code change PTX, and this is a HIP trace"),
-			"\"set probes rewrite off\"");
-	if (changed && (rd->what_if || rd->partial))
-		return err_cure(
-			err_new(ERR_UNSUPPORTED,
-				"probes by changed code execute the window as it was recorded, and this replay was changed"),
-			"\"replay restart\" undoes that");
 	was = replay_seq(en->trace.replay);
 	s = xcalloc(en->probes->n, sizeof *s);
 	for (unsigned i = 0; i < en->probes->n; i++) {
 		fill(&en->probes->v[i], &s[i]);
-		add_names(en, true, &s[i]);
+		probes_add_names(en, true, &s[i]);
 	}
 	if (changed) {
-		struct err *e = execute_changed(en, rd, s, ret);
+		struct counted c = {ret, en->probes->n};
+		struct err *e = probes_by_code(en, rd,
+			&(struct probes_coded){
+				"probes", "counts", s, en->probes->n, take_counted, &c});
 
 		free(s);
 		return e;

@@ -12,6 +12,7 @@
 #include "engine/breakpoints.h"
 #include "engine/graph-steps.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
 #include "state/state.h"
@@ -137,6 +138,12 @@ static struct err *find_launch(struct engine *en, const struct replay_device *rd
 
 /* --- breakpoints --- */
 
+/* Whether it is a message that comes by changed code. */
+static bool is_coded(const struct engine *en, const struct breakpoint *bp)
+{
+	return breakpoint_is_in_kernel(bp) && kernel_prints_coded(en);
+}
+
 /* The breakpoints that concern this kernel. */
 static struct soft_point *collect_points(struct engine *en, const char *mangled, unsigned *ret_n)
 {
@@ -150,7 +157,7 @@ static struct soft_point *collect_points(struct engine *en, const char *mangled,
 		(bp = breakpoints_nth(en->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
 		struct soft_point *q = &p[*ret_n];
 
-		if (!bp->enabled || (!bp->size && !bp->line))
+		if (!bp->enabled || (!bp->size && !bp->line) || is_coded(en, bp))
 			continue;
 		q->id = (uint32_t)bp->id;
 		if (bp->size) {
@@ -371,7 +378,8 @@ uint64_t microscope_to_look_through(const struct engine *en)
 		!state_kernel_by_id(replay_state(t->replay), (uint32_t)c->u.launch.kernel, &k))
 		return 0;
 	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++)
-		if (bp->enabled && bp->line && sbt_kernel_glob(bp->glob, k.name, k.short_name))
+		if (bp->enabled && bp->line && !is_coded(en, bp) &&
+			sbt_kernel_glob(bp->glob, k.name, k.short_name))
 			return c->seq;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "engine/parts.h"
 #include "engine/graph-steps.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 
 enum { REPLY_S = 300 }; /* what one reply of the replayer may take by default */
 
@@ -237,6 +238,7 @@ void replay_device_free(struct replay_device *rd)
 		return;
 	free(rd->args);
 	free(rd->swapped);
+	kernel_prints_free(rd->prints);
 	free(rd);
 }
 

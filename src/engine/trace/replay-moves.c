@@ -13,6 +13,7 @@
 #include "engine/graph-steps.h"
 #include "engine/microscope.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "engine/trace/access-watch.h"
 #include "sbt/sbt.h"
 
@@ -179,6 +180,7 @@ struct err *replay_move_steps(
 	struct replay *r = en->trace.replay;
 
 	*ret = (struct replay_move){.in_graph = false};
+	kernel_prints_moved(en);
 	en->live.runs++;
 	if (into && settings_on(&en->set, SET_REPLAY_NODES))
 		return steps_into(en, n, backwards, ret);
@@ -215,6 +217,21 @@ static void add_look(struct replay_breakpoint **bps, unsigned *n, uint64_t seq, 
 	++*n;
 }
 
+/* The breakpoints that the replay looks for: without messages inside kernels that come by changed
+ * code. */
+static struct replay_breakpoint *rows_of(struct engine *en, bool nodes, unsigned *ret_n)
+{
+	struct replay_breakpoint *v = breakpoints_for_replay(en->breaks, nodes, ret_n);
+	const bool coded = kernel_prints_coded(en);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < *ret_n; i++)
+		if (!coded || !breakpoint_is_in_kernel(breakpoints_by_id(en->breaks, v[i].id)))
+			v[n++] = v[i];
+	*ret_n = n;
+	return v;
+}
+
 /* One run, to the next stop of any kind, at look->at if not before. */
 static struct err *run_to(
 	struct engine *en, bool backwards, const struct access_stop *look, struct replay_stop *stop)
@@ -224,7 +241,7 @@ static struct err *run_to(
 	unsigned nbps, nws;
 	struct err *e;
 
-	bps = breakpoints_for_replay(en->breaks, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
+	bps = rows_of(en, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
 	if (look->at)
 		add_look(&bps, &nbps, look->at, look->nids);
 	breakpoints_replay_from(bps, nbps, en->breaks, en->hooks.recorded_from, en->hooks.arg);
@@ -381,7 +398,7 @@ static bool take_hits(struct engine *en, struct replay_move *m)
 		ids[nids++] = m->others[i];
 	m->nothers = 0;
 	if (!m->in_graph) {
-		bps = breakpoints_for_replay(en->breaks, false, &n);
+		bps = rows_of(en, false, &n);
 		breakpoints_replay_from(bps, n, en->breaks, en->hooks.recorded_from, en->hooks.arg);
 		nids += replay_matching(en->trace.replay, bps, n, ids + nids, REPLAY_OTHERS);
 		free(bps);
@@ -430,7 +447,7 @@ static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_
 	}
 }
 
-struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret)
+static struct err *run_move(struct engine *en, bool backwards, struct replay_move *ret)
 {
 	const uint64_t look_through = backwards ? 0 : microscope_to_look_through(en);
 
@@ -445,5 +462,20 @@ struct err *replay_move_run(struct engine *en, bool backwards, struct replay_mov
 	engine_go_on(en);
 	en->trace.last_break = is_stop(ret) ? ret->stop.breakpoint : 0;
 	en->live.last_break = en->trace.last_break;
+	return NULL;
+}
+
+struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret)
+{
+	const uint64_t from = replay_seq(en->trace.replay);
+
+	if (backwards)
+		kernel_prints_moved(en);
+	if (backwards || !kernel_prints_coded(en))
+		return run_move(en, backwards, ret);
+	TRY(kernel_prints_collect(en));
+	TRY(run_move(en, backwards, ret));
+	kernel_prints_tell(
+		en, from, ret->in_launch ? ret->launch.seq - 1 : replay_seq(en->trace.replay));
 	return NULL;
 }

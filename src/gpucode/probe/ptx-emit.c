@@ -5,6 +5,7 @@
  * there has no value, and does not end the launch.
  */
 #include "gpucode/probe/ptx-emit.h"
+#include "gpucode/ptx-probe.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -309,6 +310,7 @@ static void binary(struct parser *q, unsigned level, struct ptx_value *ret);
 
 static bool typed(struct parser *q, struct ptx_value *ret)
 {
+	/* by enum ptx_print_type */
 	static const char *const types[] = {
 		"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f32", "f64"};
 	const size_t n = word_length(q->p);
@@ -325,6 +327,7 @@ static bool typed(struct parser *q, struct ptx_value *ret)
 		if (*q->p++ != close)
 			fail(q, "a bracket is not closed");
 		*ret = open == '[' ? load(q, v, types[k]) : cast(q, v, types[k]);
+		ret->type = 1 + k;
 		return true;
 	}
 	return false;
@@ -379,6 +382,7 @@ static bool special(struct parser *q, struct ptx_value *ret)
 	*ret = int_value(q);
 	LINE("mov.u32 %%tsdb_w, %%%s", name);
 	LINE("cvt.u64.u32 %%tsdb_i%u, %%tsdb_w", ret->reg);
+	ret->type = 1 + PTX_PRINT_U32;
 	q->p += n;
 	return true;
 }
@@ -396,6 +400,15 @@ static bool is_set(const struct ptx_emit *m, const char *name, size_t n)
 	return ptx_has_name(before, word);
 }
 
+static enum ptx_print_type type_of(const char *type, unsigned bits)
+{
+	if (!strcmp(type, "pred"))
+		return PTX_PRINT_BOOL;
+	if (*type == 'u')
+		return bits == 16 ? PTX_PRINT_U16 : bits == 32 ? PTX_PRINT_U32 : PTX_PRINT_U64;
+	return bits == 16 ? PTX_PRINT_S16 : bits == 32 ? PTX_PRINT_S32 : PTX_PRINT_S64;
+}
+
 /* The value of a register, by its declared type. */
 static void of_register(struct parser *q, const struct ptx_decl *d, const char *name, size_t n,
 	struct ptx_value *ret)
@@ -409,11 +422,13 @@ static void of_register(struct parser *q, const struct ptx_decl *d, const char *
 		fail(q, "%.*s has no value here: nothing before sets it", len, name);
 	if (!strcmp(type, "f32") || !strcmp(type, "f64")) {
 		*ret = float_value(q);
+		ret->type = 1 + (bits == 32 ? PTX_PRINT_F32 : PTX_PRINT_F64);
 		LINE("%s %%tsdb_f%u, %.*s", bits == 32 ? "cvt.f64.f32" : "mov.f64", ret->reg, len,
 			name);
 		return;
 	}
 	*ret = int_value(q);
+	ret->type = 1 + type_of(type, bits);
 	if (!strcmp(type, "pred"))
 		LINE("selp.s64 %%tsdb_i%u, 1, 0, %.*s", ret->reg, len, name);
 	else if (bits == 64)

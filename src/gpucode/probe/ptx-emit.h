@@ -21,13 +21,14 @@ struct ptx_emit {
 	uint64_t ranges_at;
 	unsigned ranges;
 	struct buf code;
-	unsigned ints, floats, preds, words; /* registers used so far */
+	unsigned ints, floats, preds, words; /* registers used so far; words: %tsdb_u */
 	char why[PTX_EMIT_WHY];
 };
 
 /* A value on the way. bad, when not 0, is the register that says that there is none. */
 struct ptx_value {
 	bool is_float;
+	unsigned type;		     /* 1 + enum ptx_print_type; 0: as any integer or double */
 	unsigned reg;		     /* %tsdb_i or %tsdb_f */
 	unsigned bad;		     /* 1 + a number of %tsdb_p; 0: it has a value everywhere */
 	const struct ptx_decl *base; /* reg is an offset from the address of this */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "gpucode/probe/ptx-emit.h"
+#include "gpucode/probe/ptx-log.h"
 #include "gpucode/probe/ptx-scan.h"
 
 /* Code that is put in somewhere. */
@@ -260,6 +261,13 @@ static bool put_code(struct ptx_emit *m, unsigned probe, struct ptx_probe *is, c
 			yes = both(m, yes, not(m, c.bad));
 		}
 	}
+	if (is->kind == PTX_PROBE_PRINT) {
+		guard(m, yes, "red.global.add.u64", CELL(probe, count));
+		return ptx_log_put(m, expr,
+			&(struct ptx_log){CELL(is->log_of, logged), is->log_at, is->log_room,
+				is->nvalues, probe},
+			yes);
+	}
 	if (is->kind != PTX_PROBE_COUNT) {
 		if (!ptx_emit_expr(m, expr, &v))
 			return false;
@@ -280,6 +288,8 @@ static void put_block(struct buf *out, const struct ptx_emit *m)
 	buf_printf(out,
 		"\t.reg .b64 %%tsdb_i<%u>;\n\t.reg .f64 %%tsdb_f<%u>;\n\t.reg .pred %%tsdb_p<%u>;\n",
 		m->ints + 1, m->floats + 1, m->preds + 1);
+	if (m->words)
+		buf_printf(out, "\t.reg .b32 %%tsdb_u<%u>;\n", m->words);
 	buf_str(out, "\tld.global.u64 %tsdb_area, [" PTX_PROBE_AREA "];\n");
 	buf_add(out, m->code.data, m->code.len);
 	buf_str(out, "}\n");
@@ -379,6 +389,9 @@ struct err *ptx_probe(struct buf *out, const char *text, size_t n, struct ptx_pr
 
 	if (!e && !s.head)
 		e = err_new(ERR_UNSUPPORTED, "the PTX does not say that addresses have 64 bits");
+	for (unsigned k = 0; !e && k < nprobes; k++)
+		if (probes[k].kind == PTX_PROBE_PRINT)
+			e = ptx_log_check(&s);
 	if (!e && (ptx_has(s.text, PTX_PROBE_AREA) || ptx_has(s.text, "%tsdb_")))
 		e = err_new(ERR_UNSUPPORTED, "the PTX has names of tsdb's own");
 	for (unsigned k = 0; !e && k < nprobes; k++) {

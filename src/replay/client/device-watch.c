@@ -36,6 +36,25 @@ struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsig
 	return NULL;
 }
 
+struct err *device_printed(struct device *d, struct soft_print **ret, size_t *ret_n)
+{
+	const struct replayer_none none = {0};
+	struct replayer_printed head;
+
+	*ret = NULL;
+	*ret_n = 0;
+	do {
+		TRY(device_ask(d, REPLAYER_PRINTED, &none, sizeof none, sizeof head));
+		memcpy(&head, d->in.data, sizeof head);
+		if ((d->in.len - sizeof head) / sizeof **ret < head.n)
+			return broken(d);
+		*ret = xrealloc(*ret, (*ret_n + head.n + 1) * sizeof **ret);
+		memcpy(*ret + *ret_n, d->in.data + sizeof head, head.n * sizeof **ret);
+		*ret_n += head.n;
+	} while (head.n && head.more);
+	return NULL;
+}
+
 /* Reads one set from the reply at *at; copies its spans to align them. */
 static struct err *take_set(struct device *d, size_t *at, struct access_set *ret, struct buf *copy)
 {

@@ -413,6 +413,13 @@ static struct err *on_probed(struct rp *rp, const struct request *q, struct buf 
 	return rp->counting.n ? probe_results(rp, out) : watch_probed(rp, out);
 }
 
+static struct err *on_printed(struct rp *rp, const struct request *q, struct buf *out)
+{
+	TRY(execute_finish(rp));
+	print_take(rp, out);
+	return NULL;
+}
+
 static struct err *on_overlap(struct rp *rp, const struct request *q, struct buf *out)
 {
 	TRY(turn_overlap(rp, ((const struct replayer_overlap *)(const void *)q->body)->on != 0));
@@ -546,6 +553,7 @@ static const struct handler {
 	HANDLER(OVERLAP, on_overlap, replayer_overlap),
 	HANDLER(PROBES, on_probes, replayer_none),
 	HANDLER(PROBED, on_probed, replayer_none),
+	HANDLER(PRINTED, on_printed, replayer_none),
 	HANDLER(ORDER, on_order, replayer_order),
 	HANDLER(CHECK, on_check, replayer_check),
 	HANDLER(CHANGED, on_changed, replayer_accesses),

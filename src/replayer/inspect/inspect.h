@@ -17,6 +17,15 @@ struct rkernel;
 struct rmodule;
 struct rp;
 
+/* What those that print have logged. */
+struct printing {
+	size_t stride;		  /* of a record; 0: none prints */
+	uint64_t at, room;	  /* the log's offset in the area; records */
+	unsigned of, nvalues;	  /* the probe with the cursor; values of a record */
+	struct soft_print *said;  /* so far, launch after launch */
+	size_t nsaid, cap, taken; /* taken: of those, by print_take() */
+};
+
 /* Probes by changed code. */
 struct counting {
 	struct soft_probe *p;
@@ -29,6 +38,7 @@ struct counting {
 	unsigned places[SOFT_PROBES_MAX];
 	bool in_function[SOFT_PROBES_MAX], is_float[SOFT_PROBES_MAX];
 	uint64_t launches[SOFT_PROBES_MAX], seen[SOFT_PROBES_MAX];
+	struct printing printing;
 };
 
 /* The launch under the microscope. */
@@ -80,6 +90,15 @@ struct err *probe_before(struct rp *rp, const struct rkernel *k) TS_CHECK;
 struct err *probe_after(struct rp *rp, const struct rkernel *k) TS_CHECK;
 /* Appends a struct soft_probe_result for each. */
 struct err *probe_results(struct rp *rp, struct buf *out) TS_CHECK;
+
+/* --- replayer-print.c --- */
+
+/* Bytes of the log, which is at this offset in the area; 0: no probe prints. */
+uint64_t print_log(struct rp *rp, uint64_t at);
+/* Called behind a launch that probes are in, when it has ended: reads what it logged. */
+struct err *print_after(struct rp *rp) TS_CHECK;
+/* Appends a struct replayer_printed, and records that were not taken yet. */
+void print_take(struct rp *rp, struct buf *out);
 
 /* --- replayer-watch.c: what only the software GPU can do --- */
 

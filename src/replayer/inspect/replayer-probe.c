@@ -49,9 +49,9 @@ struct err *probe_keep(struct rp *rp, const void *p, size_t n)
 	memcpy(c->p, p, n);
 	for (unsigned i = 0; i < c->n; i++) {
 		end_texts(&c->p[i]);
-		if (c->p[i].kind > SOFT_PROBE_BY)
-			return rp_fail(rp, REPLAYER_E_REFUSED, 0,
-				"changed code counts, and does not print");
+		if (c->p[i].kind > SOFT_PROBE_PRINT)
+			return rp_fail(rp, REPLAYER_E_REFUSED, 0, "there is no probe of kind %u",
+				c->p[i].kind);
 	}
 	return NULL;
 }
@@ -96,6 +96,7 @@ struct err *probe_open(struct rp *rp)
 		c->log_at[i] = size;
 		size += c->p[i].kind == SOFT_PROBE_BY ? LOG_ROOM * sizeof(uint64_t) : 0;
 	}
+	size += print_log(rp, size);
 	cells = xcalloc(c->n, CELL_BYTES);
 	e = rp_gpu(rp, rp->gpu->mem_alloc(&c->area, size));
 	if (!e)
@@ -145,7 +146,8 @@ static struct err *change(struct rp *rp, const struct buf *text, struct buf *out
 {
 	static const enum ptx_probe_kind kinds[] = {[SOFT_PROBE_COUNT] = PTX_PROBE_COUNT,
 		[SOFT_PROBE_HIST] = PTX_PROBE_HIST,
-		[SOFT_PROBE_BY] = PTX_PROBE_BY};
+		[SOFT_PROBE_BY] = PTX_PROBE_BY,
+		[SOFT_PROBE_PRINT] = PTX_PROBE_PRINT};
 	const uint64_t hash = soft_probe_hash((const char *)text->data, text->len);
 	struct counting *c = &rp->counting;
 	struct ptx_probe v[SOFT_PROBES_MAX];
@@ -161,11 +163,18 @@ static struct err *change(struct rp *rp, const struct buf *text, struct buf *out
 			.arg = &asked[i],
 			.log_at = c->log_at[i],
 			.log_room = LOG_ROOM};
+		if (v[i].kind != PTX_PROBE_PRINT)
+			continue;
+		v[i].log_at = c->printing.at;
+		v[i].log_room = c->printing.room;
+		v[i].nvalues = c->printing.nvalues;
+		v[i].log_of = c->printing.of;
 	}
 	struct err *e = ptx_probe(out, (const char *)text->data, text->len, v, c->n, &c->table);
 	for (unsigned i = 0; e && i < c->n; i++)
 		if (v[i].refused)
-			e = err_wrap(e, "probe %u", c->p[i].id);
+			e = err_wrap(e, "%s %u", v[i].kind == PTX_PROBE_PRINT ? "dprintf" : "probe",
+				c->p[i].id);
 	TRY(e);
 	for (unsigned i = 0; i < c->n; i++) {
 		c->places[i] += v[i].places;
@@ -303,7 +312,7 @@ struct err *probe_after(struct rp *rp, const struct rkernel *k)
 		c->launches[i] += cell.count + cell.unknown != c->seen[i];
 		c->seen[i] = cell.count + cell.unknown;
 	}
-	return NULL;
+	return any ? print_after(rp) : NULL;
 }
 
 /* --- results --- */

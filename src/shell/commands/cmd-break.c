@@ -17,6 +17,7 @@
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"
+#include "engine/soft-settings.h"
 #include "shell/script/kernel-said.h"
 #include "shell/script/script.h"
 #include "shell/trace/replay-run.h"
@@ -176,8 +177,8 @@ static struct err *add_here(
 	unsigned line = 0;
 	struct err *e = NULL;
 
-	if (bp->line && s->focus == FOCUS_REPLAY && s->engine.trace.device &&
-		!s->engine.trace.device->soft)
+	if (bp->line && !(bp->message && bp->file) && s->focus == FOCUS_REPLAY &&
+		s->engine.trace.device && !s->engine.trace.device->soft)
 		e = err_cure(
 			err_new(ERR_UNSUPPORTED, "instruction-level access needs the software GPU"),
 			"Use \"replay start --on soft\"");
@@ -252,8 +253,8 @@ static struct err *check_in_kernel(struct session *s, struct breakpoint *bp)
 	if (!e && s->focus == FOCUS_LIVE && l->inf && !l->soft)
 		e = err_cure(err_new(ERR_UNSUPPORTED,
 				     "a dprintf inside a kernel needs the software GPU"),
-			"Use \"run --gpu soft\", or record the program and replay it with \"replay start --on soft\"");
-	if (!e && s->focus == FOCUS_LIVE &&
+			"Use \"run --gpu soft\", or record the program: its replay shows them");
+	if (!e && (s->focus == FOCUS_LIVE || kernel_prints_coded(&s->engine)) &&
 		(strlen(breakpoint_message_values(bp)) >= SOFT_TEXT ||
 			(bp->cond && strlen(bp->cond) >= SOFT_TEXT)))
 		e = err_new(
@@ -397,7 +398,7 @@ const char cmd_dprintf_help[] =
 	"Sets a breakpoint that shows a text, as `printf` does, and goes on. PLACE is as for\n"
 	"`break`; expressions are about the command, or the launch, that is reached. `condition`\n"
 	"and `ignore` are for it, too.\n"
-	"At a line of a kernel (KERNEL:LINE, FILE:LINE; on the software GPU, live and in replays) its\n"
+	"At a line of a kernel (KERNEL:LINE, FILE:LINE; in replays, and live on the software GPU) its\n"
 	"threads show the text, each with its own values: threadIdx.x, registers, with nvcc -G\n"
 	"variables, as `probe` has them. Threads of a warp that say the same are one line; of a\n"
 	"launch `set dprintf-lines` lines are shown, and the others are counted.\n"

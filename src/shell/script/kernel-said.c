@@ -179,6 +179,23 @@ static struct lang_value value_of(const struct soft_print *r, unsigned k)
 	return kernel_lane(&one, 0);
 }
 
+/* In a replay the launch is a command of the trace. */
+static void tell_not_shown(
+	struct session *s, const struct breakpoint *bp, const struct soft_print *r)
+{
+	char where[40] = "";
+
+	if (s->focus == FOCUS_REPLAY)
+		snprintf(where, sizeof where, " of #%" PRIu64, r->launch);
+	if (r->left)
+		tell_left(s, bp, where, r->left);
+	if (r->lost)
+		out_printf(s->out,
+			"[dprintf %d: %" PRIu64
+			" more thread%s%s not kept: they showed more than there is room for; a condition makes it less]\n",
+			bp->id, r->lost, r->lost == 1 ? "" : "s", where);
+}
+
 void kernel_printed(void *session, struct breakpoint *bp, const struct soft_print *r)
 {
 	struct session *s = session;
@@ -187,7 +204,7 @@ void kernel_printed(void *session, struct breakpoint *bp, const struct soft_prin
 	struct err *e;
 
 	if (!r->lanes) {
-		tell_left(s, bp, "", r->left);
+		tell_not_shown(s, bp, r);
 		return;
 	}
 	for (unsigned k = 0; k < SOFT_PRINT_ARGS; k++)

@@ -92,6 +92,82 @@ for _name, _alike in PROGRAMS.items():
     add_sweep(_name, _alike)
 
 
+# What threads show at lines of a program, in turn; each line of the screen is about one thread.
+SHOWN = ('%d %ld %g", threadIdx.x, blockIdx.x * 3 + lane % 5, f32(threadIdx.x) / 3 - 1',
+         '%u %d %u", %tid.x, s8(threadIdx.x * 9), u16(lane - 4)', '%d %x %ld", threadIdx.x, ~threadIdx.x ^ 5 | lane << 2, (lane - 9) % (threadIdx.x - 4)',
+         '%d %f %d %e", threadIdx.x, f64(threadIdx.x - 7) * 1e18, !(lane & 1), 0.0 / (threadIdx.x - 13)',
+         '%d %d %p", threadIdx.x, s32[threadIdx.x % 2 * 8], s64(0 - lane)', '%d %lu %u", threadIdx.x, u64(lane - 3), %ntid.x')
+
+
+def said(r):
+    """The lines that threads showed, by block and warp (rows of a block are warps); sorting keeps the order of time."""
+    lines = re.findall(r'^block \((\d+),(\d+),(\d+)\), thread \((\d+),(\d+),0\): (.*)$', r.out, re.M)
+    return sorted(lines, key=lambda x: [int(v) for v in (x[2], x[1], x[0], x[4])] + [int(x[3]) // 32])
+
+
+def by_thread(lines):
+    threads = {}
+    for *thread, text in lines:
+        threads.setdefault(tuple(thread), []).append(text)
+    return threads
+
+
+def messages(t, commands):
+    """What threads show by the software GPU itself, and by changed code on the device that the tests are for."""
+    own = said(shell(t, 'soft', [*commands, 'continue']))
+    first = ['set probes rewrite on'] if t.gpu == 'soft' else []
+    r = shell(t, t.gpu, [*first, *commands, 'continue'])
+    t.no_match('memory is not as recorded', r.out, 'memory')
+    return own, said(r)
+
+
+def check_messages(t, name):
+    """The same lines on the same device; on another one warps may part elsewhere, but each thread says the same, in the same order."""
+    trace_of(t, f'ptx-suite/{name}')
+    seen = shell(t, 'soft', [f'break {name}.cu:{n}' for n in lines_of(name)], status=None)
+    lines = sorted({int(m) for m in re.findall(rf'^Breakpoint \d+ at (?:ptx .*:)?{name}\.cu:(\d+)', seen.out, re.M)})[::3][:8]
+    which = 'blockIdx.x < 2 && threadIdx.x % 37 == 4'
+    own, changed = messages(t, ['set dprintf-lines 0', *(f'dprintf {name}.cu:{n} if {which},"{n}: {SHOWN[k % len(SHOWN)]}'.replace('",', '\\n",', 1)
+                                                          for k, n in enumerate(lines))])
+    t.check(len(own) > 20, f'{len(own)} lines')
+    if t.gpu == 'soft':
+        t.equal(changed, own, 'lines')
+    t.equal(by_thread(changed), by_thread(own), 'by thread')
+
+
+def add_messages(name):
+    def test(t):
+        check_messages(t, name)
+    test.__doc__ = f'Every third line of ptx-suite/{name}.'
+    globals()[f'test_messages_of_{name}'] = test
+
+
+for _name in ('scan', 'bitonic', 'transpose', 'topk'):
+    add_messages(_name)
+
+
+def test_messages_that_differ(t):
+    """A launch shows its own; others when they are reached; those that were shown are not shown again by going on."""
+    trace_of(t, 'debugged')
+    at = line_of('/* turn */')
+    r = shell(t, t.gpu, ['set probes rewrite on', f'dprintf turns:debugged.cu:{at} if k == 3 && threadIdx.x == 7,"three\\n"', 'break kernel work', 'continue',
+                         'continue', 'reverse-continue', 'replay next', 'continue', 'continue'], status=None)
+    t.equal(len(re.findall('three$', r.out, re.M)), 2, f'once each time\n{r.show()}')
+    t.check(r.out.index('Breakpoint 2') < r.out.index('three'), 'behind the other kernel')
+
+
+def test_messages_that_cannot_be(t):
+    trace_of(t, 'debugged')
+    at = line_of('sum +=')
+    for what, says in (('%smid', 'there is no register %smid'), ('nosuch', 'there is no variable nosuch'), ('1 +', 'ends too soon')):
+        r = shell(t, t.gpu, ['set probes rewrite on', f'dprintf work:debugged.cu:{at},"%d\\n", {what}', 'continue'], status=1)
+        t.check(says in r.err and 'dprintf 1' in r.err, f'{what}: {says}\n{r.show()}')
+    r = shell(t, t.gpu, ['set probes rewrite on', f'dprintf work:debugged.cu:{at},"%d\\n", k', 'replay goto 9', 'set memory 0x302000000 u32 1', 'continue']
+              if t.gpu == 'soft' else ['nosuch'], status=1)
+    if t.gpu == 'soft':
+        t.match('messages inside kernels by changed code execute the window as it was recorded', r.err)
+
+
 def test_variables_and_memory(t):
     """Registers of each place, local, shared, constant and global memory, parameters; addresses that are nowhere."""
     trace_of(t, 'debugged')
