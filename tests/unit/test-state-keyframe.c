@@ -282,6 +282,14 @@ static void keyframes_are_rarer_when_large(void **arg)
 	for (uint64_t i = 0; i < 1000; i++)
 		apply(s, cmd_launch(4008 + i, 1, 0));
 	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_capture_end(5008 + i, 1, i));
+	assert_true(state_keyframe_every(s) >= small + 4000);
+	small = state_keyframe_every(s);
+	for (uint64_t i = 0; i < 1000; i++)
+		apply(s, cmd_graph_node(6008 + i, 3, i, SBT_NODE_EMPTY, SBT_NO_ID, NULL, 0));
+	assert_true(state_keyframe_every(s) >= small + 4000);
 	state_free(s);
 }
 

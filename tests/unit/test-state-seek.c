@@ -89,6 +89,7 @@ static void bad_keyframe(void **arg)
 	struct trace_maker t;
 	struct sbt_reader *r;
 	struct buf b = BUF_INIT;
+	struct state *s;
 	uint64_t want = 0;
 
 	trace_begin(&t, 0);
@@ -104,6 +105,11 @@ static void bad_keyframe(void **arg)
 	}
 	r = trace_end(&t);
 	assert_true(hash_at(r, 700) == want);
+	for (uint64_t seq = 600; seq < 900; seq += 50) {
+		ok(state_keyframe(&s, r, seq));
+		assert_int_equal(totals_of(s).seq, 300);
+		state_free(s);
+	}
 	buf_free(&b);
 	sbt_reader_close(r);
 }

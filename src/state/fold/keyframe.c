@@ -434,12 +434,8 @@ static bool bad_state(struct state *s)
 		bad |= bad_str(&s->bytes, k->name) || bad_str(&s->bytes, k->short_name) ||
 		       bad_str(&s->bytes, k->params);
 	}
-	for (size_t i = 0; i < s->streams.n; i++) {
-		const struct stream *st = &ROWS(s, streams, stream)[i];
-
-		bad |= bad_queue(s, st);
-		s->dying += st->destroyed;
-	}
+	for (size_t i = 0; i < s->streams.n; i++)
+		bad |= bad_queue(s, &ROWS(s, streams, stream)[i]);
 	for (size_t i = 0; i < s->graphs.n; i++)
 		bad |= bad_graph(&ROWS(s, graphs, graph)[i]);
 	return bad;

@@ -267,7 +267,8 @@ static void raise_barrier(struct state *s, const struct stream *st, uint64_t las
 	}
 }
 
-/* Finishes st up to its goal and raises the goals of what that depends on. */
+/* Finishes st up to its goal and raises the goals of what that depends on. A destroyed stream goes
+ * with its last command. */
 static void retire_stream(struct state *s, struct stream *st)
 {
 	uint64_t goal = st->goal, last = 0;
@@ -291,6 +292,8 @@ static void retire_stream(struct state *s, struct stream *st)
 	if (last > st->done_to)
 		st->done_to = last;
 	raise_barrier(s, st, last);
+	if (st->destroyed && !stream_pending(st))
+		stream_drop(s, st);
 }
 
 void retire_run(struct state *s)
@@ -301,15 +304,6 @@ void retire_run(struct state *s)
 
 		if (st)
 			retire_stream(s, st);
-	}
-	for (size_t i = 0; s->dying && i < s->streams.n; i++) {
-		struct stream *st = &ROWS(s, streams, stream)[i];
-
-		if (st->destroyed && !stream_pending(st)) {
-			stream_drop(s, st);
-			s->dying--;
-			i--;
-		}
 	}
 }
 

@@ -155,9 +155,7 @@ struct state {
 	struct vec bytes;
 	struct allocs allocs;
 	struct attach attach;
-	/* only while retiring */
-	struct vec worklist; /* of u32 stream ids */
-	unsigned dying;	     /* destroyed streams */
+	struct vec worklist; /* of u32 stream ids; only while retiring */
 };
 
 #define ROW(type) sizeof(struct type)

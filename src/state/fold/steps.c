@@ -18,12 +18,12 @@ struct ends {
 struct maker {
 	const struct steps_source *from;
 	struct state_steps *to;
+	uint32_t path[STEPS_DEPTH_MAX + 1]; /* graphs that we are in */
 	size_t cap, cap_deps;
 	uint32_t *ends;
 	size_t nends, cap_ends;
 	uint32_t nread; /* nodes, those of child graphs as often as they come: bounds the work also
 			   where there are no steps */
-	uint32_t path[STEPS_DEPTH_MAX + 1]; /* graphs that we are in */
 };
 
 /* One graph's nodes while they are put in order. */

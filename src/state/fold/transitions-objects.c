@@ -165,7 +165,6 @@ void on_stream_create(struct state *s, const struct sbt_cmd *c)
 		live(s, c, "stream", u->new_stream, LIFE_OF(st, destroyed), CREATE);
 	if (!st)
 		st = new_stream(s, c, u->new_stream, c->ctx);
-	s->dying -= st->destroyed;
 	st->destroyed = false;
 	st->handle = u->handle;
 	st->flags = u->stream_flags;
@@ -184,9 +183,7 @@ void on_stream_destroy(struct state *s, const struct sbt_cmd *c)
 	if (!st || st->destroyed)
 		return;
 	st->destroyed = true;
-	if (stream_pending(st))
-		s->dying++;
-	else
+	if (!stream_pending(st))
 		stream_drop(s, st);
 }
 
