@@ -4,7 +4,7 @@
 
 noinst_LIBRARIES += libdap.a
 libdap_a_SOURCES = src/dap/dap.h \
-	src/dap/wire/dap-frame.c src/dap/wire/dap-frame.h src/dap/wire/dap-link.c src/dap/wire/dap-link.h \
+	src/dap/wire/dap-frame.c src/dap/dap-frame.h src/dap/wire/dap-link.c src/dap/wire/dap-link.h \
 	src/dap/core/dap-private.h src/dap/core/dap-requests.def src/dap/core/dap-table.c src/dap/core/dap-main.c src/dap/core/dap-args.c \
 	src/dap/core/dap-ask.c src/dap/core/dap-move.c \
 	src/dap/requests/dap-begin.c src/dap/requests/dap-moves.c src/dap/requests/dap-points.c src/dap/requests/dap-filters.c \
@@ -12,4 +12,4 @@ libdap_a_SOURCES = src/dap/dap.h \
 	src/dap/requests/dap-code.c src/dap/requests/dap-own.c
 libdap_a_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)/include
 libdap_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-HEADERS_TO_CHECK += src/dap/dap.h src/dap/wire/dap-frame.h src/dap/wire/dap-link.h src/dap/core/dap-private.h
+HEADERS_TO_CHECK += src/dap/dap.h src/dap/dap-frame.h src/dap/wire/dap-link.h src/dap/core/dap-private.h

@@ -4,7 +4,7 @@
 # sh, sed, awk, od and sha256sum.
 
 REPORT_PAGE = codec.js bisect.js trace.js details.js states.js lanes.js view.js colours.js model.js search.js place.js dom.js paint.js \
-	timeline.js overview.js panel.js keys.js flame.js main.js
+	timeline.js overview.js panel.js keys.js flame.js main.js start.js
 REPORT_PAGE_FILES = $(addprefix $(srcdir)/src/report/page/,$(REPORT_PAGE) page.html style.css)
 
 noinst_LIBRARIES += libreport.a

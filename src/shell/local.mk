@@ -60,7 +60,7 @@ libshell_a_SOURCES = \
 	src/shell/print/stack-view.c src/shell/print/stack-view.h \
 	src/shell/tools/tool-demo.c src/shell/tools/tool-core.c src/shell/tools/core-ask.c src/shell/tools/core-ask.h src/shell/tools/core-text.c src/shell/tools/core-text.h \
 	src/shell/tools/tool-extract.c src/shell/tools/tool-export.c src/shell/tools/open-ui.c src/shell/tools/open-ui.h src/shell/tools/export-pair.c src/shell/tools/export-pair.h src/shell/tools/tool-import.c \
-	src/shell/tools/tool-observe.c src/shell/tools/tool-dap.c \
+	src/shell/tools/tool-observe.c src/shell/tools/tool-dap.c src/shell/tools/tool-studio.c \
 	src/shell/tools/tool-replay.c \
 	src/shell/tools/tool-options.c src/shell/tools/tool-options.h \
 	src/shell/tools/tools.c src/shell/tools/tools.h src/shell/tools/serve.c src/shell/tools/serve.h \
@@ -87,7 +87,7 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
-tsdb_LDADD = libshell.a libdap.a libsession.a libdoor.a libexport.a libimport.a libreport.a libcompare.a libnumeric.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS)
+tsdb_LDADD = libshell.a libstudio.a libdap.a libsession.a libdoor.a libexport.a libimport.a libreport.a libcompare.a libnumeric.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS) $(MICROHTTPD_LIBS)
 
 HEADERS_TO_CHECK += src/shell/tools/serve.h src/shell/tools/door-reply.h src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/tools/export-pair.h

@@ -4,7 +4,7 @@
  * before memory is taken, and a header that is none ends the conversation, since nothing says where
  * the next message begins.
  */
-#include "dap/wire/dap-frame.h"
+#include "dap/dap-frame.h"
 
 #include <string.h>
 #include <strings.h>

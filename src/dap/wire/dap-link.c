@@ -19,7 +19,7 @@
 #include "base/json-put.h"
 #include "base/monotonic.h"
 #include "base/text.h"
-#include "dap/wire/dap-frame.h"
+#include "dap/dap-frame.h"
 
 enum {
 	QUEUE_MAX = 4096, /* requests; more wait in the pipe */

@@ -2,6 +2,8 @@
 //
 // Elements from code. Text goes in as text nodes alone, so that no name of a trace is ever HTML.
 
+export const $ = (id) => document.getElementById(id);
+
 /** An element: attributes by name (functions are listeners, `class` a class), then children, which are elements or text. */
 export function el(tag, attributes = {}, ...children) {
 	const e = document.createElement(tag);

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the traces, puts the parts of the page together and keeps the URL at the place that is shown.
+// Puts the parts of the page together and keeps the URL at the place that is shown.
 import { Colours } from './colours.js';
-import { el } from './dom.js';
+import { $ } from './dom.js';
 import { FlameGraph, flameTogether, flameTree } from './flame.js';
-import { help, listen } from './keys.js';
+import { listen } from './keys.js';
 import { SLOTS, TIME } from './lanes.js';
-import { Model } from './model.js';
 import { Overview } from './overview.js';
 import { Panel, title } from './panel.js';
-import { fromHash, toHash } from './place.js';
+import { fromHash, TABS, toHash } from './place.js';
 import { search, seqOf } from './search.js';
 import { LABELS, Timeline } from './timeline.js';
-import { KIND, readLater, readPairs, readSet, readTrace } from './trace.js';
+import { KIND } from './trace.js';
 import { counted, duration, View } from './view.js';
 
-const $ = (id) => document.getElementById(id);
 const WORK = [KIND.LAUNCH, KIND.COPY, KIND.FILL, KIND.GRAPH_LAUNCH];
-const TABS = ['command', 'state', 'flame', 'facts'];
 
-class Page {
-	constructor(model) {
+export class Page {
+	/** actions: more of them, for keys that were added to KEYS. */
+	constructor(model, actions = {}) {
 		this.model = model;
+		this.more = actions;
 		this.colours = new Colours();
 		const { from, to } = model.extent();
 		this.view = new View(from, to);
@@ -65,8 +64,13 @@ class Page {
 		if (this.tab === 'flame')
 			this.#flame();
 		else
-			$(`pane-${this.tab}`).replaceChildren(...this.panel[this.tab]().filter(Boolean));
+			this.#fill($(`pane-${this.tab}`), this.panel[this.tab]().filter(Boolean));
 		this.redraw();
+	}
+	/** A pane that keeps its one element keeps the focus, too. */
+	#fill(pane, now) {
+		if (now.length !== 1 || pane.childNodes.length !== 1 || pane.firstChild !== now[0])
+			pane.replaceChildren(...now);
 	}
 	/** Of all ranks of a set; of two traces that are compared, of the one at the cursor. */
 	#flame() {
@@ -222,6 +226,7 @@ class Page {
 			tab: (key) => this.setTab(TABS[Number(key) - 1]),
 			search: () => $('find').select(),
 			help: () => ($('help').open ? $('help').close() : $('help').showModal()),
+			...this.more,
 		};
 	}
 	#pointer() {
@@ -345,39 +350,3 @@ function selectedWork(side, { range, axis }) {
 	}
 	return out;
 }
-
-async function readTraces() {
-	const out = [];
-	for (let t; (t = await readTrace(document, out.length));)
-		out.push(t);
-	return out;
-}
-
-async function main() {
-	const begin = performance.now(), traces = await readTraces(), [a, b] = traces, set = await readSet(document);
-	const pairs = b && !set ? await readPairs(document, a, b) : null, n = traces.reduce((sum, t) => sum + t.n, 0);
-	const name = set ? set.trace : a.head.program || a.head.path;
-	$('help-keys').replaceChildren(help());
-	$('program').replaceChildren(el('span', { title: name }, name.replace(/.*\//, '')),
-		el('span', { class: 'dim' }, ` ${set ? `${counted(traces.length, 'rank')}, ` : ''}${counted(pairs ? a.n : n, 'command')}, ${a.head.gpu || 'no device'}`));
-	document.title = `${set ? set.trace : a.head.path}: tsdb report`;
-	const page = globalThis.report = new Page(new Model(traces, pairs, set));
-	if (page.timeline.rows.some((r) => r.lane))
-		$('loading').remove();
-	else
-		$('loading').textContent = 'There is no command to draw.';
-	await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
-	page.shown = performance.now() - begin; /* ms */
-	await Promise.all(page.model.sides.map(async (side, t) => {
-		await readLater(document, t, side.trace);
-		side.know();
-	}));
-	page.refresh();
-	page.loaded = performance.now() - begin;
-	document.documentElement.dataset.ready = 'yes';
-}
-
-main().catch((e) => {
-	$('loading').textContent = `This report cannot be shown: ${e.message}`;
-	throw e;
-});

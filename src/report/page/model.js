@@ -65,6 +65,7 @@ export class Model {
 		this.axis = this.sides.some((s) => s.trace.head.timed) ? TIME : SLOTS;
 		this.cursor = null; /* {t, i} */
 		this.range = null;  /* {from, to} on the axis */
+		this.live = null;   /* {t, i} where a replay is, -1: at the beginning; null: there is none */
 	}
 
 	/** Ranks have times of the set's clock, each from its own beginning on. */

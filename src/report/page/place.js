@@ -2,6 +2,9 @@
 //
 // A place in the page as the URL's fragment: "#at=41&view=0,1200&axis=time&tab=state&find=matmul&sel=10,20". Pure.
 
+/** The panel's tabs, in the order of their keys 1, 2 ... A page with more appends its own. */
+export const TABS = ['command', 'state', 'flame', 'facts'];
+
 /** place: {at: seq, trace: its number, from, to, axis: 'time'|'commands', tab, find, sel: {from, to}}; what is undefined is left out. */
 export function toHash(place) {
 	const out = [];
@@ -50,7 +53,7 @@ export function fromHash(hash) {
 		from: view?.from,
 		to: view?.to,
 		axis: ['time', 'commands'].includes(given.get('axis')) ? given.get('axis') : undefined,
-		tab: ['command', 'state', 'flame', 'facts'].includes(given.get('tab')) ? given.get('tab') : undefined,
+		tab: TABS.includes(given.get('tab')) ? given.get('tab') : undefined,
 		find: given.get('find') || undefined,
 		sel: pair(given.get('sel')),
 	};

@@ -298,6 +298,7 @@ export class Timeline {
 			g.fillRect(x0, this.scroll, x1 - x0, this.seen);
 			g.globalAlpha = 1;
 		}
+		this.#replay(model.live);
 		this.#outline(this.hover, this.colours.dim, 1);
 		if (!model.cursor)
 			return;
@@ -308,6 +309,20 @@ export class Timeline {
 		}
 		const other = model.other(model.cursor);
 		this.#outline(other, this.colours.mark, 2);
+	}
+	/** A line with a flag: what is left of it has been replayed. */
+	#replay(live) {
+		const { g, model, view } = this;
+		if (!live)
+			return;
+		const side = model.sides[live.t], x = Math.round(live.i < 0 ? view.x(model.extent().from) - 3 : view.x(side.ends(live.i, model.axis)));
+		g.fillStyle = this.colours.accent;
+		g.fillRect(x - 1, this.scroll, 2, this.seen);
+		g.beginPath();
+		g.moveTo(x - 7, this.scroll + AXIS);
+		g.lineTo(x + 7, this.scroll + AXIS);
+		g.lineTo(x, this.scroll + AXIS + 8);
+		g.fill();
 	}
 	#outline(at, colour, width) {
 		const place = at && this.where(at.t, at.i);

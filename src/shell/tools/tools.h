@@ -74,6 +74,8 @@ int tool_why(struct session *s, int argc, char **argv);
 
 /* tool-dap.c */
 int tool_dap(struct session *s, int argc, char **argv);
+/* tool-studio.c */
+int tool_studio(struct session *s, int argc, char **argv);
 
 /* cmd-order.c */
 int tool_races(struct session *s, int argc, char **argv);

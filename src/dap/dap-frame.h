@@ -3,8 +3,8 @@
  * Messages of the protocol out of a stream of bytes: "Content-Length: N", an empty line, N bytes of
  * JSON.
  */
-#ifndef DAP_WIRE_DAP_FRAME_H
-#define DAP_WIRE_DAP_FRAME_H
+#ifndef DAP_DAP_FRAME_H
+#define DAP_DAP_FRAME_H
 
 #include <jansson.h>
 #include "base/buf.h"
