@@ -226,8 +226,10 @@ static uint32_t stream_for(const struct sbt_cmd *c, uint64_t id)
 		return SBT_NO_ID;
 	}
 	odd(!m.streams[id].there || m.streams[id].is.destroyed);
-	if (!m.streams[id].there)
+	if (!m.streams[id].there) {
 		make_stream((uint32_t)id, c->ctx, c);
+		m.streams[id].is.flags = SBT_STREAM_UNKNOWN; /* nobody saw it made */
+	}
 	return (uint32_t)id;
 }
 
@@ -380,6 +382,7 @@ static void a_context(const struct sbt_cmd *c)
 			make_stream((uint32_t)st, (uint32_t)u->new_ctx, c);
 		m.streams[st].is.ctx = (uint32_t)u->new_ctx;
 		m.streams[st].is.is_default = true;
+		m.streams[st].is.flags &= ~(uint64_t)SBT_STREAM_UNKNOWN;
 		m.streams[st].is.before = c->flags & SBT_F_BEFORE;
 	}
 	if (!u->primary && !(c->flags & SBT_F_SYNTHETIC))
@@ -1541,6 +1544,16 @@ static uint64_t an_address(void)
 	return UINT64_C(0x100000) + below(12) * 0x1000 + below(3) * 0x800;
 }
 
+/* Bytes that mostly end where an allocation may begin, or one byte off. */
+static uint64_t some_bytes(uint64_t *ret_size)
+{
+	const uint64_t addr = an_address() + (below(2) ? below(0x900) : below(3));
+	const uint64_t end = (addr | 0x7ff) + below(3) + 0x800 * below(3);
+
+	*ret_size = below(3) ? end - addr : 1 + below(0x1800);
+	return addr;
+}
+
 static const char noise[64] = "some bytes that are not looked at, but that have to come back";
 
 static struct sbt_blob a_blob(void)
@@ -1763,15 +1776,13 @@ static struct sbt_cmd some_work(uint32_t ctx)
 		c.u.launch.args = (struct sbt_blob){words, sizeof words};
 		break;
 	case SBT_COPY:
-		c.u.copy.dst = an_address() + below(0x900);
+		c.u.copy.dst = some_bytes(&c.u.copy.size);
 		c.u.copy.src = an_address();
-		c.u.copy.size = 1 + below(0x1800);
 		c.u.copy.width = c.u.copy.height = c.u.copy.depth = 0;
 		c.u.copy.dir = below(5);
 		break;
 	case SBT_FILL:
-		c.u.fill.dst = an_address() + below(0x900);
-		c.u.fill.size = 1 + below(0x1800);
+		c.u.fill.dst = some_bytes(&c.u.fill.size);
 		c.u.fill.elem = 1;
 		c.u.fill.width = c.u.fill.height = 0;
 		break;
@@ -1779,8 +1790,8 @@ static struct sbt_cmd some_work(uint32_t ctx)
 		c.u.graph_launch.exec = a_graph();
 		break;
 	case SBT_BATCH:
-		c.u.batch.addr = an_address() + below(0x900);
 		c.u.batch.elem = 4 + 4 * below(2);
+		c.u.batch.addr = an_address() + below(3) - c.u.batch.elem * below(2);
 		break;
 	default:
 		break;

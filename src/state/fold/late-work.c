@@ -237,7 +237,7 @@ void late_host_knows(struct late *l, const struct sbt_cmd *c)
 			c->seq, c->u.query.scope, c->u.query.stream, c->u.query.event};
 
 		if (covers(l, &w))
-			force(l, w.seq + 1);
+			force(l, w.seq);
 	}
 	for (unsigned i = 0; c->kind == SBT_SYNC_END && i < l->nwaits; i++) {
 		const struct host_wait w = l->waits[i];
@@ -246,7 +246,7 @@ void late_host_knows(struct late *l, const struct sbt_cmd *c)
 			continue;
 		l->waits[i] = l->waits[--l->nwaits];
 		if (covers(l, &w))
-			force(l, w.seq + 1);
+			force(l, w.seq);
 		return;
 	}
 }

@@ -253,8 +253,6 @@ static void raise_barrier(struct state *s, const struct stream *st, uint64_t las
 {
 	const struct context *ctx = table_find(&s->contexts, ROW(context), st->ctx);
 
-	if (last < 2)
-		return;
 	if (st->is_default) {
 		for (size_t i = 0; i < s->streams.n; i++) {
 			const struct stream *other = &ROWS(s, streams, stream)[i];
