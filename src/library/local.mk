@@ -27,6 +27,12 @@ tsinc_HEADERS = include/tracesmith/tracesmith.h
 HEADERS_TO_CHECK += include/tracesmith/tracesmith.h
 EXTRA_DIST += src/library/tracesmith.map tests/installed.c tests/library-symbols.sh
 TESTS += tests/library-symbols.sh
+# The ABI of the first release; `make update-abi` with a new soname only.
+EXTRA_DIST += tests/library-abi.py tests/library/first-release.abi tests/library/first-release.c
+TESTS += tests/library-abi.py
+.PHONY: update-abi
+update-abi: libtracesmith.so.0
+	TSDB_SRC=$(srcdir) TSDB_BUILD=. $(srcdir)/tests/library-abi.py --write
 # The Rust crates; scripts/rust-bindings makes their parts anew that come from C.
 EXTRA_DIST += scripts/rust-bindings tests/rust-current.sh bindings/rust/Cargo.toml bindings/rust/tracesmith-sys/Cargo.toml \
 	bindings/rust/tracesmith-sys/build.rs bindings/rust/tracesmith-sys/src/api.rs bindings/rust/tracesmith-sys/src/lib.rs \
