@@ -85,11 +85,11 @@ agent_sources = \
 EXTRA_DIST += tests/hip-calls.py
 if HAVE_HIP
 TESTS += tests/hip-calls.py
-HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h src/capture/hip/hsa-signals.h src/capture/hip/driver-hip.h
+HEADERS_TO_CHECK += src/capture/hip/hip-api.h src/capture/hip/hip-calls.h src/capture/hip/hsa-signals.h src/capture/hip/driver-hip.h src/capture/hip/hip-version.h src/capture/hip/hip-ways.h
 agent_sources += \
 	src/capture/hip/call-hip-copy.c src/capture/hip/call-hip-graph.c src/capture/hip/hip-graph-nodes.c src/capture/hip/call-hip-launch.c src/capture/hip/call-hip-memory.c \
 	src/capture/hip/call-hip-object.c src/capture/hip/driver-hip.c src/capture/hip/hip-api.h src/capture/hip/hip-calls.c \
-	src/capture/hip/hip-calls.def src/capture/hip/hip-calls.h src/capture/hip/hip-code.c src/capture/hip/source-hip.c \
+	src/capture/hip/hip-calls.def src/capture/hip/hip-newer.def src/capture/hip/hip-version.c src/capture/hip/hip-version.h src/capture/hip/hip-ways.h src/capture/hip/way-callback.c src/capture/hip/way-tracer.c src/capture/hip/hip-calls.h src/capture/hip/hip-code.c src/capture/hip/source-hip.c \
 	src/capture/hip/driver-hip-memory.c src/capture/hip/driver-hip.h src/capture/hip/hsa-signals.c src/capture/hip/hsa-signals.h
 endif
 agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2

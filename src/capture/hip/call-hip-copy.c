@@ -3,6 +3,7 @@
 // Handlers: copies and fills.
 #include "capture/core/thread.h"
 #include "capture/hip/hip-calls.h"
+#include "capture/hip/hip-version.h"
 #include "sbt/footprint.h"
 
 /* ---- copies ---- */
@@ -17,15 +18,17 @@ static bool is_device(uint64_t address)
 {
 	hipPointerAttribute_t a;
 
-	return attributes(address, &a) && a.memoryType == hipMemoryTypeDevice;
+	return attributes(address, &a) && hip_memory_is_device(&a);
 }
 
-/* HIP knows pinned and managed memory, and answers an error for other memory of the host. */
+/* HIP knows pinned and managed memory; for other memory of the host it answers an error, or type 0.
+ */
 static bool is_pageable(uint64_t address)
 {
+	const struct hip_version *v = hip_version();
 	hipPointerAttribute_t a;
 
-	return !attributes(address, &a);
+	return !attributes(address, &a) || (v && v->knows_pageable && !(unsigned)a.memoryType);
 }
 
 static enum sbt_copy direction(hipMemcpyKind kind, uint64_t dst, uint64_t src)

@@ -15,6 +15,7 @@
 #include "capture/core/thread.h"
 #include "capture/hip/driver-hip.h"
 #include "capture/hip/hip-calls.h"
+#include "capture/hip/hip-version.h"
 #include "capture/objects/code.h"
 #include "capture/stacks/mapping.h"
 #include "gpucode/amd-object.h"
@@ -25,7 +26,8 @@ struct hip_api hip;
 
 static void *library(void)
 {
-	static const char *const names[] = {"libamdhip64.so.5", "libamdhip64.so"};
+	static const char *const names[] = {
+		"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
 	void *lib = NULL;
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !lib; i++)
@@ -267,6 +269,17 @@ static const char *name_of(uint64_t handle, const char *hint)
 	return name ? name : hint;
 }
 
+/* HIP from 5.6 on loads a file's code when a kernel of it is first launched, or asked about. */
+static bool code_of(uint64_t handle, const char *name, bool is_stub, struct hip_code *ret)
+{
+	hipFuncAttributes a;
+
+	return hip_code_of(name, ret) ||
+	       (is_stub && hip.hipFuncGetAttributes &&
+		       !OWN(hip.hipFuncGetAttributes(&a, (const void *)(uintptr_t)handle)) &&
+		       hip_code_of(name, ret));
+}
+
 static void kernel_facts(uint64_t handle, const char *hint, struct driver_kernel *ret)
 {
 	struct hip_code code;
@@ -275,7 +288,7 @@ static void kernel_facts(uint64_t handle, const char *hint, struct driver_kernel
 	*ret = (struct driver_kernel){.name = name ? name : "?"};
 	ret->function = handle;
 	ret->module = hip_module_of(handle);
-	if (!name || !hip_code_of(name, &code))
+	if (!name || !code_of(handle, name, !hint, &code))
 		return;
 	if (ret->module)
 		hip_module_loaded(ret->module, code.loaded);
@@ -410,7 +423,7 @@ static bool mem_at(uint64_t addr, struct driver_memory *ret)
 
 	if (!hip.hipMemGetAddressRange || !hip.hipPointerGetAttributes ||
 		OWN(hip.hipMemGetAddressRange(&base, &size, at)) || !size ||
-		OWN(hip.hipPointerGetAttributes(&a, base)) || a.memoryType != hipMemoryTypeDevice ||
+		OWN(hip.hipPointerGetAttributes(&a, base)) || !hip_memory_is_device(&a) ||
 		a.isManaged)
 		return false;
 	*ret = (struct driver_memory){.addr = H(base),

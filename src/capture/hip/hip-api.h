@@ -17,11 +17,18 @@
 /* needs the one above */
 #include <hip/amd_detail/hip_prof_str.h>
 
+/* Newer than the installed headers. */
+void hipRegisterTracerCallback(int (*report)(uint32_t domain, uint32_t id, void *data));
+hipError_t hipExtGetLastError(void);
+
 #define HIP_FUNCTIONS(REQUIRED, OPTIONAL)                                                          \
-	REQUIRED(hipRegisterApiCallback)                                                           \
-	REQUIRED(hipRemoveApiCallback)                                                             \
-	REQUIRED(hipRegisterActivityCallback)                                                      \
-	REQUIRED(hipRemoveActivityCallback)                                                        \
+	OPTIONAL(hipRegisterTracerCallback)                                                        \
+	OPTIONAL(hipExtGetLastError)                                                               \
+	OPTIONAL(hipApiName)                                                                       \
+	OPTIONAL(hipRegisterApiCallback)                                                           \
+	OPTIONAL(hipRemoveApiCallback)                                                             \
+	OPTIONAL(hipRegisterActivityCallback)                                                      \
+	OPTIONAL(hipRemoveActivityCallback)                                                        \
 	REQUIRED(hipRuntimeGetVersion)                                                             \
 	REQUIRED(hipGetDevice)                                                                     \
 	REQUIRED(hipGetDeviceCount)                                                                \
@@ -29,6 +36,7 @@
 	OPTIONAL(hipDeviceGetName)                                                                 \
 	OPTIONAL(hipDeviceTotalMem)                                                                \
 	OPTIONAL(hipDeviceGetAttribute)                                                            \
+	OPTIONAL(hipFuncGetAttributes)                                                             \
 	OPTIONAL(hipGetErrorName)                                                                  \
 	OPTIONAL(hipGetSymbolAddress)                                                              \
 	OPTIONAL(hipGetSymbolSize)                                                                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * HIP's entry points, by the numbers that it reports them with, and the handlers that hip-calls.def
- * names. A handler's call->params is HIP's own hip_api_data_t.
+ * HIP's entry points, by name (hip-ways.h), and the handlers that hip-calls.def names. A handler's
+ * call->params is HIP's own hip_api_data_t.
  */
 #ifndef CAPTURE_HIP_CALLS_H
 #define CAPTURE_HIP_CALLS_H
@@ -12,8 +12,9 @@
 /* The arguments of the call, which has that name. */
 #define HIP_ARGS(c, name) (&((const hip_api_data_t *)(c)->params)->args.name)
 
-enum { HIP_CALLS = HIP_API_ID_LAST + 1 };
-extern const struct call_row hip_calls[HIP_CALLS];
+struct hip_version;
+/* What is known once the version is: called by hip_version(). */
+void hip_rows_settle(const struct hip_version *v);
 
 /* The module that a hipFunction_t was asked of; 0: none that is known. */
 uint64_t hip_module_of(uint64_t function);

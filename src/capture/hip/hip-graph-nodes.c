@@ -10,6 +10,7 @@
 #include "capture/core/thread.h"
 #include "capture/hip/driver-hip.h"
 #include "capture/hip/hip-calls.h"
+#include "capture/hip/hip-version.h"
 #include "capture/objects/graph-publish.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
@@ -37,9 +38,9 @@ static hipGraphNodeType hip_type(uint64_t node)
 {
 	hipGraphNodeType t = hipGraphNodeTypeCount;
 
-	return hip.hipGraphNodeGetType && !OWN(hip.hipGraphNodeGetType(N(node), &t))
-		       ? t
-		       : hipGraphNodeTypeCount;
+	if (!hip.hipGraphNodeGetType || OWN(hip.hipGraphNodeGetType(N(node), &t)) || !hip_version())
+		return hipGraphNodeTypeCount;
+	return (hipGraphNodeType)(t - hip_version()->first_node + hipGraphNodeTypeKernel);
 }
 
 static enum sbt_node type(uint64_t node)

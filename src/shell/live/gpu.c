@@ -219,9 +219,9 @@ static void doctor_hip(struct listing *l)
 		[HIP_API_CALLBACK] =
 			"reports calls by hipRegisterApiCallback, which tsdb reads (HIP 5.2)",
 		[HIP_TRACER] =
-			"reports calls by hipRegisterTracerCallback (HIP 5.4 and later): not read yet, so there is no capture",
+			"reports calls by hipRegisterTracerCallback, which tsdb reads (HIP 5.4 to 5.7, 6.0 to 6.4, 7.0 to 7.2)",
 		[HIP_TABLE] =
-			"hands its table of functions to rocprofiler-register (ROCm 6.2 and later): not read yet, so there is no capture",
+			"reports calls by hipRegisterTracerCallback, which tsdb reads (up to HIP 7.2), and to rocprofiler-register",
 	};
 	int status = 0;
 	char text[200];

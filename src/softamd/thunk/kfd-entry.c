@@ -127,6 +127,31 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtGetTileConfig(HSAuint32 node, HsaGpuTileConfig *c
 	return HSAKMT_STATUS_SUCCESS;
 }
 
+/* --- what the HSA runtimes of ROCm 5.7 and later call, too: newer than the installed headers, so
+ * their types are written out. Their HsaNodeProperties has the same layout (kfd-topology.c). --- */
+
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetRuntimeCapabilities(HSAuint32 *caps);
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetRuntimeCapabilities(HSAuint32 *caps)
+{
+	if (!caps)
+		return HSAKMT_STATUS_INVALID_PARAMETER;
+	*caps = 0; /* no core dumps */
+	return HSAKMT_STATUS_SUCCESS;
+}
+
+/* A handle of libdrm's, which the runtime asks for at its start and uses when it imports memory; a
+ * program comes to that by hsaKmtExportDMABufHandle only. */
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetAMDGPUDeviceHandle(HSAuint32 node, void **ret);
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetAMDGPUDeviceHandle(HSAuint32 node, void **ret)
+{
+	static uint64_t nothing[KFD_DEVICES_MAX + 1][512];
+
+	if (!kfd_is_device(node) || !ret)
+		return HSAKMT_STATUS_INVALID_NODE_UNIT;
+	*ret = nothing[node];
+	return HSAKMT_STATUS_SUCCESS;
+}
+
 /* --- refused
  * --------------------------------------------------------------------------------------- */
 
@@ -188,3 +213,23 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtSVMGetAttr(
 	(void)addr, (void)size, (void)n, (void)a;
 	return refused("hsaKmtSVMGetAttr (shared virtual memory)");
 }
+
+/* Those of newer runtimes. */
+#define REFUSED(name, what, ...)                                                                   \
+	KFD_PUBLIC HSAKMT_STATUS name(__VA_ARGS__);                                                \
+	KFD_PUBLIC HSAKMT_STATUS name(__VA_ARGS__)                                                 \
+	{                                                                                          \
+		return refused(#name " (" what ")");                                               \
+	}
+REFUSED(hsaKmtDbgEnable, "debuggers", void **info, HSAuint32 *size)
+REFUSED(hsaKmtDbgDisable, "debuggers", void)
+REFUSED(hsaKmtDbgGetDeviceData, "debuggers", void **data, HSAuint32 *n, HSAuint32 *size)
+REFUSED(hsaKmtDbgGetQueueData, "debuggers", void **data, HSAuint32 *n, HSAuint32 *size, bool stop)
+REFUSED(hsaKmtExportDMABufHandle, "shared memory", void *addr, HSAuint64 n, int *fd, HSAuint64 *at)
+REFUSED(hsaKmtOpenSMI, "events of the driver", HSAuint32 node, int *fd)
+REFUSED(hsaKmtReplaceAsanHeaderPage, "address sanitizer", void *addr)
+REFUSED(hsaKmtReturnAsanHeaderPage, "address sanitizer", void *addr)
+REFUSED(hsaKmtSPMAcquire, "counters", HSAuint32 node)
+REFUSED(hsaKmtSPMRelease, "counters", HSAuint32 node)
+REFUSED(hsaKmtSPMSetDestBuffer, "counters", HSAuint32 node, HSAuint32 size, HSAuint32 *timeout,
+	HSAuint32 *copied, void *to, bool *lost)

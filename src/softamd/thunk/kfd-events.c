@@ -217,6 +217,24 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtWaitOnEvent(HsaEvent *e, HSAuint32 ms)
 	return hsaKmtWaitOnMultipleEvents(&e, 1, true, ms);
 }
 
+/* The age of an event lets a runtime see what it has missed. It counts from version 1.14 of the
+ * driver's interface on, which hsaKmtGetVersion() does not say, so that no runtime relies on it. */
+KFD_PUBLIC HSAKMT_STATUS hsaKmtWaitOnMultipleEvents_Ext(
+	HsaEvent *of[], HSAuint32 n, bool all, HSAuint32 ms, uint64_t *age);
+KFD_PUBLIC HSAKMT_STATUS hsaKmtWaitOnMultipleEvents_Ext(
+	HsaEvent *of[], HSAuint32 n, bool all, HSAuint32 ms, uint64_t *age)
+{
+	(void)age;
+	return hsaKmtWaitOnMultipleEvents(of, n, all, ms);
+}
+
+KFD_PUBLIC HSAKMT_STATUS hsaKmtWaitOnEvent_Ext(HsaEvent *e, HSAuint32 ms, uint64_t *age);
+KFD_PUBLIC HSAKMT_STATUS hsaKmtWaitOnEvent_Ext(HsaEvent *e, HSAuint32 ms, uint64_t *age)
+{
+	(void)age;
+	return hsaKmtWaitOnEvent(e, ms);
+}
+
 static HSAKMT_STATUS event_change(HsaEvent *e, bool set)
 {
 	struct event *k;

@@ -226,6 +226,11 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtAllocMemory(
 			flags.ui32.GDSMemory ? "GDSMemory" : "FixedAddress");
 		return HSAKMT_STATUS_NOT_SUPPORTED;
 	}
+	/* Newer runtimes' NoAddress and OnlyAddress: the first of the bits that were reserved. */
+	if (flags.ui32.Reserved & 3) {
+		kfd_say("hsaKmtAllocMemory of memory without an address, or the reverse (hipMemCreate, hipMemAddressReserve) is not supported");
+		return HSAKMT_STATUS_NOT_SUPPORTED;
+	}
 	k.kind = flags.ui32.Scratch ? KFD_SCRATCH : node ? KFD_DEVICE : KFD_SYSTEM;
 	pthread_rwlock_wrlock(&lock);
 	s = range_make(&k, size);
@@ -233,6 +238,19 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtAllocMemory(
 	if (s == HSAKMT_STATUS_SUCCESS)
 		*addr = (void *)(uintptr_t)k.start;
 	return s;
+}
+
+KFD_PUBLIC HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *ret);
+KFD_PUBLIC HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *ret)
+{
+	if (!kfd_open())
+		return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
+	if (!ret || !kfd_is_device(node))
+		return HSAKMT_STATUS_INVALID_PARAMETER;
+	pthread_rwlock_rdlock(&lock);
+	*ret = kfd_machine()->memory - used[node];
+	pthread_rwlock_unlock(&lock);
+	return HSAKMT_STATUS_SUCCESS;
 }
 
 /* The lock is held for writing. Whoever remembers extents must ask again. */

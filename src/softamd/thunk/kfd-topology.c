@@ -2,6 +2,7 @@
 //
 // Which devices there are, and what they say of themselves. Numbers that programs see are those of
 // boards with the same processor; sizes of caches and clocks have no effect here.
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,17 @@ static void processor_node(HsaNodeProperties *p, uint32_t devices)
 		p->MarketingName[i] = (HSAuint16) "software"[i];
 }
 
+/* What ROCm 5.7 and later have where older headers reserve bytes: the number of dies that share a
+ * queue's work, the driver's number of the device, and its family as Linux's amdgpu numbers them
+ * (AMDGPU_FAMILY_AI, AMDGPU_FAMILY_NV), without which the runtime does not start. */
+static void newer_properties(HsaNodeProperties *p, uint32_t node, const struct kfd_target *t)
+{
+	const HSAuint32 newer[] = {1, 0x5344 + node, t->major == 9 ? 141 : 143};
+
+	static_assert(sizeof(p->Reserved) >= sizeof(newer), "room for them");
+	memcpy(p->Reserved, newer, sizeof(newer));
+}
+
 static void device_node(HsaNodeProperties *p, uint32_t node, const struct kfd_machine *m)
 {
 	const struct kfd_target *t = m->target;
@@ -154,6 +166,7 @@ static void device_node(HsaNodeProperties *p, uint32_t node, const struct kfd_ma
 	p->UniqueID = 0x7473646200000000ull + node;
 	p->VGPRSizePerCU = t->registers;
 	p->SGPRSizePerCU = 12800;
+	newer_properties(p, node, t);
 	snprintf((char *)p->AMDName, sizeof(p->AMDName), "%s", t->name);
 	snprintf(name, sizeof(name), "software AMD GPU (%s)", t->name);
 	for (size_t i = 0; name[i]; i++)
