@@ -2,14 +2,17 @@
  *
  * A database under construction: rows are put in column by column, in the order of
  * sqlite-schema.def. The first error stays, and what comes after it does nothing.
+ *
+ * Rows go straight into pages; those that cannot, because they are not the last of their table or
+ * do not fit, wait in a file of their own until SQLite inserts them at the end.
  */
 #ifndef EXPORT_SQLITE_OUT_H
 #define EXPORT_SQLITE_OUT_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/err.h"
+#include <stdio.h>
+#include "export/formats/sqlite-tree.h"
 
 enum db_table {
 #define TABLE(constant, name, columns) DB_##constant,
@@ -19,15 +22,26 @@ enum db_table {
 };
 
 struct db {
-	sqlite3 *handle;
-	sqlite3_stmt *insert[DB_TABLES];
-	enum db_table row; /* under construction */
-	int column;	   /* of the row, that was put last */
+	char *path;
+	struct sqlite_pages pages;
+	struct {
+		struct sqlite_tree *tree;
+		uint32_t never_null; /* columns, as bits */
+		bool numbered;	     /* the first column is the row's number */
+		unsigned columns;
+	} tables[DB_TABLES];
+	enum db_table row; /* under construction: */
+	struct sqlite_record record;
+	unsigned column; /* how many were put */
+	uint32_t nulls;	 /* as bits */
+	int64_t number;	 /* of a numbered row */
+	FILE *late;	 /* rows that do not go at the end of their table */
+	uint64_t nlate;
 	struct err *failed;
 };
 
-/* Makes the tables in the file at path, which is empty. */
-void db_open(struct db *d, const char *path);
+/* Makes the tables in the file at path, which is empty and open as fd. */
+void db_open(struct db *d, const char *path, int fd);
 /* Begins a row. Columns that are not put are NULL. */
 void db_row(struct db *d, enum db_table t);
 /* The next column: a number; NULL above INT64_MAX, which SQL has no number for. */
@@ -38,7 +52,7 @@ void db_u64_if(struct db *d, bool known, uint64_t v);
 /* Text, with what is not UTF-8 or would drive a terminal written out; NULL is NULL. */
 void db_text(struct db *d, const char *s);
 /* So many columns are NULL. */
-void db_skip(struct db *d, int columns);
+void db_skip(struct db *d, unsigned columns);
 void db_end(struct db *d);
 /* Ends all; the file is whole unless an error is returned. */
 struct err *db_close(struct db *d) TS_CHECK;

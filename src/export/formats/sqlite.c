@@ -212,12 +212,12 @@ static struct err *copy_out(struct export_job *j, int fd)
 	return n ? err_sys(errno, "cannot write the export") : NULL;
 }
 
-static struct err *make(struct export_job *j, const char *path)
+static struct err *make(struct export_job *j, const char *path, int fd)
 {
 	struct sqlite q = {.j = j};
 	struct err *e;
 
-	db_open(&q.db, path);
+	db_open(&q.db, path, fd);
 	e = put_all(&q);
 	e = err_first(e, db_close(&q.db));
 	text_table_free(&q.texts);
@@ -230,7 +230,7 @@ struct err *export_sqlite(struct export_job *j)
 	const char *dir = getenv("TMPDIR");
 	char *path = xasprintf("%s/tsdb-export-XXXXXX", dir && *dir ? dir : "/var/tmp");
 	const int fd = mkstemp(path);
-	struct err *e = fd < 0 ? err_sys(errno, "cannot make %s", path) : make(j, path);
+	struct err *e = fd < 0 ? err_sys(errno, "cannot make %s", path) : make(j, path, fd);
 
 	if (!e)
 		e = copy_out(j, fd);
