@@ -247,6 +247,7 @@ static struct err *read_all(
 	struct err *e;
 
 	TRY(state_at(&m->s, trace, first ? first - 1 : 0));
+	state_without_writers(m->s);
 	TRY(sbt_cursor_open(&cursor, trace));
 	e = sbt_cursor_seek(cursor, first);
 	for (uint64_t n = 0; !e; n++) {

@@ -186,6 +186,8 @@ struct err *order_open(
 	fold_on_code(o->fold, code_of, o);
 	e = state_at(&o->s, trace, first ? first - 1 : 0);
 	if (!e)
+		state_without_writers(o->s);
+	if (!e)
 		e = feed_open(&feed, trace, o->s, o->fold, opt->source, first, last);
 	if (!e)
 		e = read_all(o, opt, feed);

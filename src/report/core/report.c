@@ -161,6 +161,7 @@ static struct err *put_trace(struct making *m, const struct report_trace *t, uns
 	struct err *e;
 
 	s.st = state_new();
+	state_without_writers(s.st);
 	columns_init(&s.columns, &s.names);
 	s.columns.kernel = t->kernel;
 	s.columns.arg = t->arg;

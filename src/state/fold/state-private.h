@@ -148,7 +148,8 @@ struct attach {
 
 struct state {
 	uint64_t seq, commands, launches, copies, fills, syncs, failed, oddities;
-	bool timed; /* state_begin() was used: a head that has not begun is pending */
+	bool timed;	 /* state_begin() was used: a head that has not begun is pending */
+	bool no_writers; /* state_without_writers() */
 	char oddity[ODDITY_MAX];
 	struct vec devices, contexts, streams, events, modules, kernels, graphs, threads, textures,
 		limits;

@@ -213,7 +213,7 @@ static void wrote_by_graph(struct state *s, const struct sbt_cmd *c)
 {
 	struct writing x = {s, c->seq, false};
 
-	if (!s->allocs.n)
+	if (!s->allocs.n || s->no_writers)
 		return;
 	sbt_footprint_each(c, &(struct sbt_footprint_walk){a_node, wrote_by_node, &x});
 	if (x.unknown)

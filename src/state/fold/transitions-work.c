@@ -18,6 +18,16 @@ static void wrote(struct state *s, uint64_t seq, uint64_t addr, bool certain)
 	a->certain = certain;
 }
 
+void state_without_writers(struct state *s)
+{
+	s->no_writers = true;
+}
+
+static bool writers_count(const struct state *s)
+{
+	return s->allocs.n && !s->no_writers;
+}
+
 /* Every allocation that a row has a byte of: a range may go on in the next one, where a program
  * maps memory piece by piece. */
 static void wrote_rows(struct state *s, uint64_t seq, const struct sbt_rows *r)
@@ -37,7 +47,7 @@ static void wrote_rows(struct state *s, uint64_t seq, const struct sbt_rows *r)
 
 void wrote_touches(struct state *s, uint64_t seq, const struct sbt_footprint *f)
 {
-	for (unsigned i = 0; i < f->n && s->allocs.n && !(f->does & SBT_WAITS); i++)
+	for (unsigned i = 0; i < f->n && writers_count(s) && !(f->does & SBT_WAITS); i++)
 		if (f->touch[i].how & (SBT_WRITES | SBT_UPDATES))
 			wrote_rows(s, seq, &f->touch[i].rows);
 }
@@ -49,7 +59,7 @@ void wrote_args(struct state *s, uint64_t seq, struct sbt_blob args, struct sbt_
 	struct state_texture t;
 	uint64_t v;
 
-	if (!s->allocs.n)
+	if (!writers_count(s))
 		return;
 	while (args_words_any(&w, &v)) { /* the kernel may write there */
 		unsigned i = 0;
