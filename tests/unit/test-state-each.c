@@ -185,6 +185,54 @@ static void default_streams_are_told_later(void **arg)
 	state_free(s);
 }
 
+/* The last byte that there is; of a size that goes beyond it there is nothing. */
+static void allocations_up_to_the_end(void **arg)
+{
+	const uint64_t at = UINT64_MAX - 0x1000;
+
+	for (uint64_t size = 0xfff; size <= 0x1001; size++) {
+		struct state *s = state_small(), *again;
+		struct state_alloc a;
+
+		apply(s, cmd_alloc(8, at, size));
+		again = through_bytes(s);
+		assert_int_equal(state_alloc_at(again, at, &a), size <= 0x1000);
+		assert_int_equal(totals_of(again).oddities, size > 0x1000);
+		state_free(s);
+		state_free(again);
+	}
+}
+
+/* A program may change a node in every step. */
+static void a_node_is_changed_in_place(void **arg)
+{
+	struct state *s = state_small();
+	struct buf before = BUF_INIT, after = BUF_INIT;
+	char payload[64] = {0};
+
+	for (unsigned i = 0; i < 1000; i++) {
+		payload[i % 64]++;
+		apply(s, cmd_graph_node(8 + i, 0, 0, SBT_NODE_EMPTY, SBT_NO_ID, payload, 64));
+		if (!i)
+			state_encode(s, &before);
+	}
+	state_encode(s, &after);
+	assert_true(after.len < before.len + 64);
+	buf_free(&before);
+	buf_free(&after);
+	state_free(s);
+}
+
+static void an_empty_state_is_stored(void **arg)
+{
+	struct state *s = state_new(), *again = through_bytes(s);
+
+	assert_true(state_hash(s) == state_hash(again));
+	assert_int_equal(totals_of(again).seq, 0);
+	state_free(s);
+	state_free(again);
+}
+
 static void names_for_printers(void **arg)
 {
 	static const uint32_t params[] = {0, 8, 8, 4};
@@ -315,6 +363,9 @@ int main(void)
 		cmocka_unit_test(queued_commands_are_stored_whole),
 		cmocka_unit_test(a_context_takes_its_own),
 		cmocka_unit_test(default_streams_are_told_later),
+		cmocka_unit_test(allocations_up_to_the_end),
+		cmocka_unit_test(a_node_is_changed_in_place),
+		cmocka_unit_test(an_empty_state_is_stored),
 		cmocka_unit_test(names_for_printers),
 		cmocka_unit_test(attached),
 		cmocka_unit_test(positions),

@@ -401,6 +401,9 @@ static void out_of_order(void **state)
 	assert_int_equal(s.devices[0].busy_ns, 0);
 	assert_int_equal(s.devices[0].work, 100001);
 	assert_int_equal(s.nblame, 0);
+	assert_int_equal(s.blame_lost_ns, 0);
+	for (size_t i = 0; i < s.nstreams; i++)
+		assert_true(!s.streams[i].depth_most && s.streams[i].depth_mean == 0);
 	assert_int_equal(stream(&s, 1)->busy_ns, 500000); /* needs no other stream */
 	stats_free(&s);
 }
@@ -486,14 +489,46 @@ static uint64_t later(const void *by, uint64_t ns)
 	return ns + *(const uint64_t *)by;
 }
 
-static void add_kernel(
-	struct stats *s, const char *name, uint64_t count, uint64_t timed, uint64_t ns)
+static void add_row(
+	struct summary_rows *k, const char *name, uint64_t count, uint64_t timed, uint64_t ns)
 {
-	struct summary_rows *k = &s->sums.kernels;
-
 	k->v = xrealloc(k->v, (k->n + 1) * sizeof *k->v);
 	k->v[k->n++] = (struct summary_row){
 		.name = xstrdup(name), .count = count, .timed = timed, .time_ns = ns, .bytes = 8};
+}
+
+static void add_kernel(
+	struct stats *s, const char *name, uint64_t count, uint64_t timed, uint64_t ns)
+{
+	add_row(&s->sums.kernels, name, count, timed, ns);
+}
+
+/* A device whose figures are n times some primes. */
+static void add_device(struct stats *s, uint64_t n, uint64_t bytes)
+{
+	s->devices = xrealloc(s->devices, (s->ndevices + 1) * sizeof *s->devices);
+	s->devices[s->ndevices++] = (struct stats_device){.timed = n,
+		.begin_ns = 5,
+		.end_ns = 5 + 3 * (n ? n : 1),
+		.busy_ns = 7 * (n ? n : 1),
+		.kernel_ns = 11 * (n ? n : 1),
+		.copy_ns = 13 * (n ? n : 1),
+		.overlap_ns = 17 * (n ? n : 1),
+		.idle_ns = 19 * (n ? n : 1),
+		.late_ns = 23 * (n ? n : 1),
+		.allocated_most = bytes};
+}
+
+static void assert_devices_of(const struct set_rank *r, uint64_t n, uint64_t bytes)
+{
+	assert_int_equal(r->span_ns, 3 * n);
+	assert_int_equal(r->busy_ns, 7 * n);
+	assert_int_equal(r->kernel_ns, 11 * n);
+	assert_int_equal(r->copy_ns, 13 * n);
+	assert_int_equal(r->overlap_ns, 17 * n);
+	assert_int_equal(r->idle_ns, 19 * n);
+	assert_int_equal(r->late_ns, 23 * n);
+	assert_int_equal(r->allocated_most, bytes);
 }
 
 static void ranks_together(void **state)
@@ -508,16 +543,44 @@ static void ranks_together(void **state)
 	};
 
 	(void)state;
+	add_device(&s[0], 1, 1000);
+	add_device(&s[0], 2, 2000);
+	add_device(&s[0], 0, 3000); /* without times: its memory counts, nothing else */
+	add_device(&s[1], 1, 500);
+	s[0].waits.sum = 12;
+	s[0].known.times = s[0].known.order = true;
+	s[1].known.times = true;
+	s[3].known.order = true;
 	add_kernel(&s[0], "b", 2, 2, 30);
 	add_kernel(&s[0], "a", 1, 1, 10);
 	add_kernel(&s[1], "a", 2, 2, 50);
 	add_kernel(&s[1], "a", 1, 1, 2); /* two rows of a rank with one name */
 	add_kernel(&s[3], "a", 1, 0, 0); /* without times: neither the least nor the most */
+	add_row(&s[0].sums.ranges, "s", 1, 1, 20);
+	add_row(&s[0].sums.ranges, "r", 1, 1, 10);
+	add_row(&s[1].sums.ranges, "r", 3, 1, 10);
+	add_row(&s[0].sums.sites, "main", 4, 1, 10);
+	add_row(&s[3].sums.sites, "main", 5, 1, 10);
 	for (unsigned i = 0; i < 4; i++) {
 		set_stats_add(&x, 3 - i, &s[i], later, &shift[i]);
 		stats_free(&s[i]);
+		assert_memory_equal(&s[i], &(struct stats){0}, sizeof s[i]);
 	}
 	set_stats_end(&x);
+	assert_int_equal(x.ranges.n, 2);
+	assert_string_equal(x.ranges.v[0].name, "r");
+	assert_int_equal(x.ranges.v[0].ranks, 2);
+	assert_string_equal(x.ranges.v[1].name, "s"); /* the same time, less often */
+	assert_int_equal(x.sites.n, 1);
+	assert_int_equal(x.sites.v[0].count, 9);
+	assert_int_equal(x.sites.v[0].ranks, 2);
+	assert_devices_of(&x.r[0], 1 + 2, 3000);
+	assert_devices_of(&x.r[1], 1, 500);
+	assert_devices_of(&x.r[2], 0, 0);
+	assert_int_equal(x.r[0].waits_ns, 12);
+	assert_true(set_rank_used(&x.r[0]));
+	assert_false(set_rank_used(&x.r[1]));
+	assert_false(set_rank_used(&x.r[3]));
 	assert_int_equal(x.n, 4);
 	assert_int_equal(x.commands, 10);
 	assert_int_equal(x.work, 6);
@@ -540,8 +603,8 @@ static void ranks_together(void **state)
 	assert_int_equal(x.kernels.v[0].most_rank, 2);
 	assert_string_equal(x.kernels.v[1].name, "b");
 	assert_int_equal(x.kernels.v[1].ranks, 1);
-	assert_false(set_rank_used(&x.r[0]));
 	set_stats_free(&x);
+	assert_memory_equal(&x, &(struct set_stats){0}, sizeof x);
 }
 
 int main(void)
