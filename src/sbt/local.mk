@@ -42,7 +42,7 @@ docs: tests/json-schema update-coverage update-calls
 
 if HAVE_CMOCKA
 SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-pagecode tests/unit/test-sbt-memory \
-	tests/unit/test-sbt-trace tests/unit/test-sbt-whole tests/unit/test-sbt-second tests/unit/test-sbt-disk tests/unit/test-sbt-names tests/unit/test-sbt-print tests/unit/test-sbt-damage
+	tests/unit/test-sbt-trace tests/unit/test-sbt-whole tests/unit/test-sbt-second tests/unit/test-sbt-disk tests/unit/test-sbt-names tests/unit/test-sbt-print tests/unit/test-sbt-asked tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -60,6 +60,8 @@ tests_unit_test_sbt_names_SOURCES = tests/unit/test-sbt-names.c tests/unit/sbt-m
 tests_unit_test_sbt_names_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_disk_SOURCES = tests/unit/test-sbt-disk.c tests/unit/sbt-make.h
 tests_unit_test_sbt_disk_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_asked_SOURCES = tests/unit/test-sbt-asked.c tests/unit/sbt-make.h
+tests_unit_test_sbt_asked_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c
 tests_unit_test_sbt_print_LDADD = $(SBT_TEST_LIBS) $(JANSSON_LIBS)
 tests_unit_test_sbt_damage_SOURCES = tests/unit/test-sbt-damage.c tests/unit/sbt-make.h tests/unit/sbt-dump.h tests/unit/sbt-repair.h

@@ -20,6 +20,8 @@ struct thread_now {
 	uint32_t last;	  /* node of its last call, plus 1 */
 	uint32_t returns; /* node of the work that its last call waited for before it returned,
 			   * plus 1 */
+	uint32_t prior;	  /* node of the copy that its last call began when all before it was
+			   * over, plus 1 */
 	uint32_t wait_stack;
 };
 struct maker {
@@ -119,6 +121,20 @@ static struct critical_node begin_node(
 
 /* --- calls --- */
 
+/* What the thread's last call waited for before it returned. */
+static void add_returned(
+	struct critical_graph *g, struct critical_node *x, struct thread_now *t, uint64_t at)
+{
+	const struct critical_node *copy = t->prior ? &g->nodes[t->prior - 1] : NULL;
+
+	if (t->returns && g->nodes[t->returns - 1].at <= at)
+		add_pred(g, x, t->returns - 1, at);
+	for (uint32_t i = 0; copy && i < copy->npreds; i++)
+		if (g->nodes[g->preds[copy->pred + i]].at <= at)
+			add_pred(g, x, g->preds[copy->pred + i], at);
+	t->returns = t->prior = 0;
+}
+
 /* A call of the host at time `at`. */
 static void add_call(struct maker *m, struct thread_now *t, const struct sbt_cmd *c, uint64_t at)
 {
@@ -136,9 +152,7 @@ static void add_call(struct maker *m, struct thread_now *t, const struct sbt_cmd
 		add_pred(g, &x, t->last - 1, at);
 	else if (m->last_call)
 		add_pred(g, &x, m->last_call - 1, at);
-	if (t->returns && g->nodes[t->returns - 1].at <= at)
-		add_pred(g, &x, t->returns - 1, at);
-	t->returns = 0;
+	add_returned(g, &x, t, at);
 	if (!sbt_cmd_is_work(c) && order_item(m->order, c->seq, &it))
 		add_clock(m, &x, &it, at);
 	x.waits = x.tight != CRITICAL_NONE && g->nodes[x.tight].what != CRITICAL_HOST;
@@ -192,8 +206,8 @@ static void add_work(struct maker *m, struct thread_now *t, const struct sbt_cmd
 	how = state_returns(m->s, c);
 	if (how == STATE_RETURNS_DONE)
 		t->returns = (uint32_t)g->n;
-	else if (how == STATE_RETURNS_PRIOR && l->n > 1)
-		t->returns = l->nodes[l->n - 2] + 1;
+	else if (how == STATE_RETURNS_PRIOR)
+		t->prior = (uint32_t)g->n;
 }
 
 /* --- commands --- */
