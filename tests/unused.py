@@ -15,7 +15,6 @@ MACRO = re.compile(r'^[ \t]*#[ \t]*define[ \t]+(\w+)', re.M)
 PASTED = re.compile(r'\b(\w+)##')
 
 FOR_TESTS = {
-    'inferior_gpu_write': 'the other half of the request that reads; no shell command writes live device memory yet',
     'gpu_parts_folder': 'a test says where the software GPU lies',
     'address_map_free': 'the replayer lives as long as its map',
     'amd_object_kernels': 'the fuzzed reader of all kernels',

@@ -164,14 +164,12 @@ void inferior_take_terminal(struct inferior *inf);
  * with STOP_SIGNAL and is not passed on either. */
 void inferior_handle_signal(struct inferior *inf, int sig, bool stop, bool pass);
 
-/* At a STOP_AGENT: the stopped thread's agent reads or writes device memory (any size, in pieces),
+/* At a STOP_AGENT: the stopped thread's agent reads device memory (any size, in pieces),
  * or waits for a stream, while every other thread stays stopped. ERR_STATE when the stop is not one
  * of the agent's, or the driver does not answer within timeout_ms (another thread may hold its
  * lock). */
 struct err *inferior_gpu_read(
 	struct inferior *inf, uint64_t addr, void *dst, size_t n, int timeout_ms) TS_CHECK;
-struct err *inferior_gpu_write(
-	struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms) TS_CHECK;
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms) TS_CHECK;
 /* About the last inferior_gpu_read(). 0: it read the memory itself. Else the device has faulted and
  * its memory is lost; the read returned a copy from before this command, where the capture's window

@@ -85,7 +85,7 @@
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 16u
+#define TSDB_WIRE_VERSION 17u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -297,13 +297,7 @@ struct tsdb_stop {
 	uint8_t cmd[TSDB_RECORD_MAX]; /* packed command */
 };
 
-enum tsdb_req_kind {
-	TSDB_REQ_NONE,
-	TSDB_REQ_READ,
-	TSDB_REQ_WRITE,
-	TSDB_REQ_SYNC_STREAM,
-	TSDB_REQ_END_WINDOW
-};
+enum tsdb_req_kind { TSDB_REQ_NONE, TSDB_REQ_READ, TSDB_REQ_SYNC_STREAM, TSDB_REQ_END_WINDOW };
 struct tsdb_req {
 	uint32_t kind;
 	uint32_t result;     /* the driver's result of what the agent did */

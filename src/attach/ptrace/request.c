@@ -34,11 +34,11 @@ static struct err *ask(struct inferior *inf, uint32_t kind, int timeout_ms)
 	return NULL;
 }
 
-static struct err *bad_address(uint64_t addr, uint64_t n, uint32_t result, const char *verb)
+static struct err *bad_address(uint64_t addr, uint64_t n, uint32_t result)
 {
-	return err_cure(
-		err_new(ERR_NOT_FOUND, "cannot %s %llu bytes of GPU memory at 0x%llx (CUresult %u)",
-			verb, (unsigned long long)n, (unsigned long long)addr, result),
+	return err_cure(err_new(ERR_NOT_FOUND,
+				"cannot read %llu bytes of GPU memory at 0x%llx (CUresult %u)",
+				(unsigned long long)n, (unsigned long long)addr, result),
 		"`info allocations` lists what is there");
 }
 
@@ -54,7 +54,7 @@ struct err *inferior_gpu_read(
 		r->size = piece;
 		TRY(ask(inf, TSDB_REQ_READ, timeout_ms));
 		if (r->result != 0)
-			return bad_address(addr + done, piece, r->result, "read");
+			return bad_address(addr + done, piece, r->result);
 		memcpy((char *)dst + done, r->data, piece);
 		done += piece;
 	}
@@ -64,25 +64,6 @@ struct err *inferior_gpu_read(
 uint64_t inferior_gpu_read_before(const struct inferior *inf)
 {
 	return inf->control ? inf->control->request.before : 0;
-}
-
-struct err *inferior_gpu_write(
-	struct inferior *inf, uint64_t addr, const void *src, size_t n, int timeout_ms)
-{
-	TRY(check_stop(inf));
-	for (size_t done = 0; done < n;) {
-		struct tsdb_req *r = &inf->control->request;
-		size_t piece = n - done < sizeof(r->data) ? n - done : sizeof(r->data);
-
-		r->addr = addr + done;
-		r->size = piece;
-		memcpy(r->data, (const char *)src + done, piece);
-		TRY(ask(inf, TSDB_REQ_WRITE, timeout_ms));
-		if (r->result != 0)
-			return bad_address(addr + done, piece, r->result, "write");
-		done += piece;
-	}
-	return NULL;
 }
 
 struct err *inferior_gpu_sync(struct inferior *inf, uint32_t stream, int timeout_ms)

@@ -176,7 +176,6 @@ struct driver {
 	/* ---- memory ---- */
 	/* A source may be of an array (objects/arrays.h). */
 	struct driver_result (*copy_to_host)(void *dst, uint64_t src, size_t n, uint64_t s);
-	struct driver_result (*copy_to_device)(uint64_t dst, const void *src, size_t n, uint64_t s);
 	struct driver_result (*copy_on_device)(uint64_t dst, uint64_t src, size_t n, uint64_t s);
 	/* Pins memory of this process, for all contexts. */
 	struct driver_result (*host_pin)(void *p, size_t n);

@@ -153,10 +153,7 @@ static struct driver_result copy(const struct call *c, struct tsdb_req *q)
 		r = private_stream(&s);
 	if (!driver_good(r))
 		return r;
-	if (q->kind == TSDB_REQ_READ)
-		r = driver->copy_to_host(q->data, q->addr, q->size, s);
-	else
-		r = driver->copy_to_device(q->addr, q->data, q->size, s);
+	r = driver->copy_to_host(q->data, q->addr, q->size, s);
 	return driver_good(r) ? driver->stream_finish(s) : r;
 }
 
@@ -223,9 +220,6 @@ static struct driver_result serve(
 	switch (q->kind) {
 	case TSDB_REQ_READ:
 		r = read_memory(c, q);
-		break;
-	case TSDB_REQ_WRITE:
-		r = copy(c, q);
 		break;
 	case TSDB_REQ_SYNC_STREAM:
 		r = sync_stream(c, q->stream);

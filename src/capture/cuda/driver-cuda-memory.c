@@ -49,11 +49,6 @@ struct driver_result cuda_copy_to_host(void *dst, uint64_t src, size_t n, uint64
 	return CUDA_ASK(cuMemcpyDtoHAsync_v2, dst, src, n, S(s));
 }
 
-struct driver_result cuda_copy_to_device(uint64_t dst, const void *src, size_t n, uint64_t s)
-{
-	return CUDA_ASK(cuMemcpyHtoDAsync_v2, dst, src, n, S(s));
-}
-
 struct driver_result cuda_copy_on_device(uint64_t dst, uint64_t src, size_t n, uint64_t s)
 {
 	const struct array *a = array_of(src, n);

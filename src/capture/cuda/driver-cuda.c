@@ -339,7 +339,6 @@ const struct driver driver_cuda = {
 	.event_record = event_record,
 	.event_query = event_query,
 	.copy_to_host = cuda_copy_to_host,
-	.copy_to_device = cuda_copy_to_device,
 	.copy_on_device = cuda_copy_on_device,
 	.host_pin = cuda_host_pin,
 	.host_unpin = cuda_host_unpin,

@@ -18,7 +18,6 @@ struct driver_result cuda_result(uint32_t code);
 
 /* ---- driver-cuda-memory.c ---- */
 struct driver_result cuda_copy_to_host(void *dst, uint64_t src, size_t n, uint64_t s);
-struct driver_result cuda_copy_to_device(uint64_t dst, const void *src, size_t n, uint64_t s);
 struct driver_result cuda_copy_on_device(uint64_t dst, uint64_t src, size_t n, uint64_t s);
 struct driver_result cuda_host_pin(void *p, size_t n);
 struct driver_result cuda_host_unpin(void *p);

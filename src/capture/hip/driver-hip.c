@@ -371,7 +371,6 @@ static struct driver_result event_query(uint64_t e)
 LACKS(make, uint64_t *ret)
 LACKS(on_handle, uint64_t s)
 LACKS(stream_call, uint64_t s, void (*fn)(void *arg), void *arg)
-LACKS(copy_to_device, uint64_t dst, const void *src, size_t n, uint64_t s)
 LACKS(copy_on_device, uint64_t dst, uint64_t src, size_t n, uint64_t s)
 LACKS(host_pin, void *p, size_t n)
 LACKS(host_unpin, void *p)
@@ -513,7 +512,6 @@ const struct driver driver_hip = {
 	.event_record = event_record,
 	.event_query = event_query,
 	.copy_to_host = hip_copy_to_host,
-	.copy_to_device = copy_to_device,
 	.copy_on_device = copy_on_device,
 	.host_pin = host_pin,
 	.host_unpin = host_unpin,
