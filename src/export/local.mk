@@ -17,7 +17,8 @@ HEADERS_TO_CHECK += src/export/export.h src/export/core/export-job.h src/export/
 	src/export/core/proto.h src/export/formats/formats.h src/export/formats/perfetto-out.h \
 	src/export/core/call-names.h src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.h src/export/formats/sqlite-parts.h
 
-EXTRA_DIST += tests/export/perfetto.proto tests/export/pprof.proto
+EXTRA_DIST += tests/export/perfetto.proto tests/export/pprof.proto tests/export/xray-basic.log tests/export/xray-basic.yaml tests/export/xray-fdr.log \
+	tests/export/xray-fdr.yaml
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-export
 TESTS += tests/unit/test-export

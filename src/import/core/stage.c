@@ -223,12 +223,20 @@ void stage_device(struct stage *s, int64_t device, const char *name, int64_t mem
 }
 
 /*
+ * A call is there once: older releases of Nsight Systems have it twice, the runtime's function and
+ * the wrapper around it, with one correlation on one thread, one within the other.
+ *
  * Work finds its call by correlation: the first of several, which is the outermost. Work without a
  * call comes where the last call for its stream was, or where it began if that is earlier; so it
  * keeps its place among the stream's work.
  */
 static const char joins[] =
 	"CREATE INDEX host_corr ON host(corr) WHERE corr > 0;"
+	"DELETE FROM host WHERE corr > 0 AND kind <= 1 AND EXISTS (SELECT 1 FROM host AS around"
+	" WHERE around.corr = host.corr AND around.corr > 0 AND around.tid = host.tid"
+	" AND around.kind <= 1 AND around.start <= host.start"
+	" AND around.start + around.length >= host.start + host.length"
+	" AND (around.start, -around.length, around.id) < (host.start, -host.length, host.id));"
 	"UPDATE work SET host = (SELECT id FROM host WHERE host.corr = work.corr AND corr > 0"
 	" AND kind <= 1 ORDER BY start, id LIMIT 1) WHERE corr > 0;"
 	"UPDATE work SET at = placed.at FROM (SELECT id, min(start, ifnull(max(called) OVER"

@@ -2,6 +2,8 @@
 """tsdb import: profiles that tsdb itself exported come back as they were; others are written here by the documents of their formats."""
 import gzip
 import json
+import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -279,6 +281,27 @@ def test_nsight(t):
         t.equal((rows[3]['scope'], rows[3]['ctx']), ('ctx', launch['ctx']), 'the wait, for the only context')
 
 
+def test_nsight_calls_twice(t):
+    """Releases of 2021 have each call twice, in the classes of events 67 (with the stack) and 0: it is one call, and work is not missed. Two calls that
+    have one correlation and are not one within the other, or not on one thread, are two."""
+    tid = 77 << 24 | 78
+    db = nsight(t)
+    db.executescript(f'''
+        INSERT INTO StringIds VALUES (20,'cudaLaunchKernel');
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (101,109,{tid},1,20,0,NULL),(200,899,{tid},2,3,0,NULL);''')
+    db.commit()
+    said, rows = imported(t, 'n.sqlite')
+    t.check('no work' not in said, said)
+    t.equal([(c['kind'], c['host_ns'] - BASE) for c in rows],
+            [('mark', 50), ('mark', 60), ('launch', 100), ('sync', 200), ('sync_end', 900), ('mark', 950)], 'commands')
+    t.check(rows[2]['stack'], 'the stack of the outer one')
+    db.executescript(f"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (105,115,{tid},1,20,0,NULL),(101,109,{tid + 1},1,20,0,NULL)")
+    db.commit()
+    db.close()
+    said, _ = imported(t, 'n.sqlite')
+    t.match('2 calls that launch, copy or fill have no work', said)
+
+
 def test_nsight_processes_and_hostile(t):
     db = nsight(t)
     other = 99 << 24
@@ -388,6 +411,40 @@ def test_xray_hostile(t):
     t.match('1 row is left out', said)
     for path in ('log', '/bin/true', '/dev/null'):
         t.sentence(t.tsdb('import', 'log', '--map', path, '-o', 'bad.sbt'), 'no program of 64 bits|no map of XRay')
+
+
+def xray_told(path):
+    """{thread of the system: [(function, begin in ns, end in ns)]} of a log as llvm-xray convert has it: what has both."""
+    with open(path, encoding='utf-8') as f:
+        said = f.read()
+    cycles, open_, out = int(re.search(r'cycle-frequency: (\d+)', said)[1]), {}, {}
+    for m in re.finditer(r'func-id: (-?\d+), .*thread: (\d+), .*kind: function-(\S+), tsc: (\d+)', said):
+        function, tid, at = m[1], int(m[2]), int(m[4])
+        here = open_.setdefault(tid, [])
+        if m[3] == 'enter':
+            here.append((function, at))
+            continue
+        while here and here[-1][0] != function:  # what threw an exception has no end
+            here.pop()
+        if here:
+            out.setdefault(tid, []).append((f'function {function}', here.pop()[1] * 10 ** 9 // cycles, at * 10 ** 9 // cycles))
+    return {tid: sorted(x) for tid, x in out.items()}
+
+
+def test_xray_real(t):
+    """Logs of programs that LLVM 14's runtime wrote, with two threads, recursion, a tail call and an exception, against its own reader."""
+    folder = os.path.join(e2e.SRC, 'tests', 'export')
+    for name in 'xray-basic', 'xray-fdr':
+        shutil.copy(os.path.join(folder, name + '.log'), t.path('log'))
+        _, rows = imported(t, 'log')
+        tids = {c['thread']: c['os_tid'] for c in (json.loads(x) for x in t.tsdb('view', 'o.sbt', '--json').out.splitlines() if x.startswith('{'))
+                if c['kind'] == 'thread'}
+        found = {}
+        for thread, *span in spans(rows):
+            found.setdefault(tids[thread], []).append(tuple(span))
+        wanted = xray_told(os.path.join(folder, name + '.yaml'))
+        t.equal(len(wanted), 2, 'threads')
+        t.equal({tid: sorted(x) for tid, x in found.items()}, wanted, name)
 
 
 def test_xray_program(t):
