@@ -132,7 +132,7 @@ libengine_a_SOURCES = \
 	src/engine/why/job.c \
 	src/engine/why/judge.c \
 	src/engine/why/why-private.h
-libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
+libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"' -DTSDB_BINDIR='"$(bindir)"'
 libengine_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 
 HEADERS_TO_CHECK += \

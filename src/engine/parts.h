@@ -13,7 +13,8 @@ bool gpu_has_driver(void);
  * any engine is used. dir stays the caller's; NULL: no such folder. */
 void gpu_parts_folder(const char *dir);
 /* libtsdb-agent.so and the software GPU's folder: beside tsdb in a build tree or a bundle, else
- * where they were installed. Heap strings; NULL when they are not there. */
+ * where they were installed; an installation that was moved is found as seen from tsdb. Heap
+ * strings; NULL when they are not there. */
 char *gpu_agent_path(void);
 char *gpu_soft_dir(void);
 /* The same of the software AMD GPU's library. */
@@ -24,5 +25,7 @@ char *gpu_soft_dir_for_replay(void);
 char *gpu_replayer_path(void);
 /* The program tsdb-keeper. */
 char *gpu_keeper_path(void);
+/* The example program of this name. */
+char *gpu_example_path(const char *name);
 
 #endif

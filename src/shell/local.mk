@@ -82,7 +82,6 @@ libshell_a_SOURCES += src/shell/tui/tui.h src/shell/tui/cmd-tui.c src/shell/tui/
 libshell_a_SOURCES += src/shell/python/cmd-python.c src/shell/python/py-helper.c src/shell/python/py-helper.h src/shell/python/py-source.h
 HEADERS_TO_CHECK += src/shell/python/py-helper.h src/shell/python/py-source.h
 HEADERS_TO_CHECK += src/shell/tui/tui.h src/shell/tui/tui-panes.h src/shell/tui/tui-screen.h src/shell/tui/tui-layout.h
-libshell_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"'
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS)
 
 bin_PROGRAMS += tsdb

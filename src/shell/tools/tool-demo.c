@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "engine/parts.h"
 #include "shell/tools/tools.h"
 
 extern char **environ;
@@ -34,28 +35,6 @@ static const struct step race[] = {
 	{"", {"races", "fixed.sbt"}},
 	{"", {"explore", "fixed.sbt", "--budget", "20"}},
 };
-
-/* The path of the example in a build or an installation; heap; NULL: there is none. */
-static char *find_program(const char *exe)
-{
-	static const char *const forms[] = {"%.*s/examples/" PROGRAM, "%.*s/../examples/" PROGRAM,
-		"%.*s/../lib/tsdb/examples/" PROGRAM};
-	const char *slash = strrchr(exe, '/');
-	const int n = slash ? (int)(slash - exe) : 0;
-	char *path;
-
-	for (unsigned i = 0; i < sizeof forms / sizeof *forms; i++) {
-		path = xasprintf(forms[i], n, exe);
-		if (!access(path, X_OK))
-			return path;
-		free(path);
-	}
-	path = xasprintf("%s/examples/" PROGRAM, TSDB_PLUGINDIR);
-	if (!access(path, X_OK))
-		return path;
-	free(path);
-	return NULL;
-}
 
 static struct err *run_step(struct session *s, char *exe, const struct step *step)
 {
@@ -92,7 +71,7 @@ static struct err *demo_race(struct session *s)
 
 	if (readlink("/proc/self/exe", exe, sizeof exe - 1) < 0)
 		return err_sys(errno, "tsdb cannot find itself");
-	program = find_program(exe);
+	program = gpu_example_path(PROGRAM);
 	if (!program)
 		return err_cure(err_new(ERR_NOT_FOUND, "the example race_demo is not installed"),
 			"Build tsdb where nvcc is; docs/nondeterminism.md shows what it prints");
