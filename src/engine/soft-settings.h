@@ -24,7 +24,7 @@ struct err *soft_settings_sm(struct engine *en) TS_CHECK;
 /* The program's environment with the settings added: a heap array of strings that belong to
  * live.env or to ret_own (SOFT_OWN of them, each NULL or to be freed with the array). Makes a new
  * file for races if they are looked for. */
-#define SOFT_OWN 7
+#define SOFT_OWN 8
 char **soft_settings_env(struct engine *en, char **ret_own);
 /* Reads at most `most` new races that the live program found; returns how many. */
 size_t soft_races(struct engine *en, struct soft_race *ret, size_t most);

@@ -119,6 +119,8 @@ char **soft_settings_env(struct engine *en, char **ret_own)
 			set[SET_SOFT_SM] % 10);
 	if (!set[SET_SOFT_JIT])
 		ret_own[k++] = xasprintf("TSDB_SOFT_JIT=0");
+	if (l->soft_amd) /* HSA runtimes from ROCm 7 on: softamd/libdtif.so */
+		ret_own[k++] = xstrdup("HSA_ENABLE_DTIF=1");
 	memcpy(ret, ret_own, k * sizeof *ret); /* what the user sets comes later */
 	if (l->nenv)
 		memcpy(ret + k, l->env, l->nenv * sizeof *ret);

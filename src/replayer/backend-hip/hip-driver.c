@@ -32,11 +32,12 @@ static const char *find_functions(void *lib)
 
 static void *symbol_of(const char *library, const char *name)
 {
-	void *lib = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+	void *lib = dlopen(library, RTLD_LAZY);
 	void *at = lib ? dlsym(lib, name) : NULL;
 
 	if (lib)
-		dlclose(lib); /* libamdhip64 keeps it */
+		dlclose(lib); /* libamdhip64 keeps it; the device keeps itself, and ROCm 7 loads it
+				 later */
 	return at;
 }
 
@@ -58,17 +59,22 @@ static struct err *find_device(void)
 
 static struct err *open_driver(struct backend_library *ret)
 {
+	static const char *const names[] = {
+		"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+
 	memset(ret, 0, sizeof *ret);
 	/* Recorded addresses stay free, and an allocation is one of the device's, not a piece of a
 	 * larger one. */
 	setenv("TSDB_SOFTAMD_ASIDE", "1", 1);
 	setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 1);
+	setenv("HSA_ENABLE_DTIF", "1", 1); /* the device below ROCm 7: softamd/libdtif.so */
 	unsetenv("HSA_TOOLS_LIB");
-	ret->handle = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_GLOBAL);
+	for (unsigned i = 0; i < sizeof names / sizeof *names && !ret->handle; i++)
+		ret->handle = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
 	if (!ret->handle)
 		return err_cure(
 			err_new(ERR_NOT_FOUND, "no HIP runtime to replay on: %s", dlerror()),
-			"install the HIP runtime (libamdhip64-5); `--on none` replays the state without executing anything");
+			"install the HIP runtime (libamdhip64-5, -6 or -7); `--on none` replays the state without executing anything");
 	const char *missing = find_functions(ret->handle);
 	if (missing)
 		return err_new(ERR_UNSUPPORTED, "the HIP runtime has no %s", missing);

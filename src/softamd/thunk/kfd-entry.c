@@ -155,9 +155,14 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtGetAMDGPUDeviceHandle(HSAuint32 node, void **ret)
 /* --- refused
  * --------------------------------------------------------------------------------------- */
 
-static HSAKMT_STATUS refused(const char *what)
+void tsdb_softamd_refuse(const char *what)
 {
 	kfd_say("%s is not supported", what);
+}
+
+static HSAKMT_STATUS refused(const char *what)
+{
+	tsdb_softamd_refuse(what);
 	return HSAKMT_STATUS_NOT_SUPPORTED;
 }
 

@@ -173,7 +173,7 @@ static void device_node(HsaNodeProperties *p, uint32_t node, const struct kfd_ma
 		p->MarketingName[i] = (HSAuint16)name[i];
 }
 
-KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties *p)
+HSAKMT_STATUS tsdb_softamd_node(HSAuint32 node, HsaNodeProperties *p)
 {
 	if (!kfd_open())
 		return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;
@@ -185,6 +185,11 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperti
 	else
 		device_node(p, node, kfd_machine());
 	return HSAKMT_STATUS_SUCCESS;
+}
+
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 node, HsaNodeProperties *p)
+{
+	return tsdb_softamd_node(node, p);
 }
 
 static HsaMemoryProperties bank(HSA_HEAPTYPE heap, uint64_t size, uint64_t base, uint32_t width)
@@ -246,8 +251,7 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeCacheProperties(
 	return HSAKMT_STATUS_SUCCESS;
 }
 
-KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(
-	HSAuint32 node, HSAuint32 n, HsaIoLinkProperties *p)
+HSAKMT_STATUS tsdb_softamd_links(HSAuint32 node, HSAuint32 n, HsaIoLinkProperties *p)
 {
 	uint32_t k = 0;
 
@@ -265,4 +269,10 @@ KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(
 		k++;
 	}
 	return HSAKMT_STATUS_SUCCESS;
+}
+
+KFD_PUBLIC HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(
+	HSAuint32 node, HSAuint32 n, HsaIoLinkProperties *p)
+{
+	return tsdb_softamd_links(node, n, p);
 }

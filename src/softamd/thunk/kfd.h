@@ -63,6 +63,13 @@ static inline bool kfd_is_device(uint32_t node)
 	return m && node >= 1 && node <= m->devices;
 }
 
+/* What the functions of nodes answer, in the structures of the installed headers: for libdtif.so
+ * (kfd-dtif.c), whose callers have newer ones. */
+KFD_PUBLIC HSAKMT_STATUS tsdb_softamd_node(HSAuint32 node, HsaNodeProperties *p);
+KFD_PUBLIC HSAKMT_STATUS tsdb_softamd_links(HSAuint32 node, HSAuint32 n, HsaIoLinkProperties *p);
+/* Says that what it names is not supported. */
+KFD_PUBLIC void tsdb_softamd_refuse(const char *what);
+
 /* --- memory: kfd-memory.c
  * ------------------------------------------------------------------------- */
 

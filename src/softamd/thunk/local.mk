@@ -19,6 +19,13 @@ softamd_libhsakmt_so_1_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libhsakmt.so.1 -Wl,-z
 	-Wl,--version-script=$(srcdir)/src/softamd/thunk/libhsakmt.map
 softamd_libhsakmt_so_1_LDADD = libamdgpu.a -lpthread -lm
 softamd_libhsakmt_so_1_DEPENDENCIES = libamdgpu.a src/softamd/thunk/libhsakmt.map
+# The same device for the HSA runtimes of ROCm 7: what is newer, in front of the other.
+softamd_PROGRAMS += softamd/libdtif.so
+softamd_libdtif_so_SOURCES = src/softamd/thunk/kfd-dtif.c src/softamd/thunk/kfd.h
+softamd_libdtif_so_CFLAGS = $(SO_CFLAGS) -O2 -g -fvisibility=hidden
+softamd_libdtif_so_LDFLAGS = $(SO_LDFLAGS) -Wl,-soname,libdtif.so -Wl,-z,nodelete '-Wl,-rpath,$$ORIGIN'
+softamd_libdtif_so_LDADD = softamd/libhsakmt.so.1
+softamd_libdtif_so_DEPENDENCIES = softamd/libhsakmt.so.1
 endif
 EXTRA_DIST += src/softamd/thunk/libhsakmt.map
 
