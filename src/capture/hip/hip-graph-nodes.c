@@ -34,13 +34,29 @@ static bool deps(uint64_t node, uint64_t *to, void *edges, size_t *n, bool *ret_
 	       !OWN(hip.hipGraphNodeGetDependencies(N(node), (hipGraphNode_t *)(void *)to, n));
 }
 
+/* As HIP 5.2 numbers them, which has a type of its own for flat copies; the others call these
+ * Memcpy. Types that it does not have are hipGraphNodeTypeCount. */
+static hipGraphNodeType as_numbered(unsigned t, const struct hip_version *v)
+{
+	const unsigned n = t - v->first_node;
+
+	if (n <= hipGraphNodeTypeEventRecord - hipGraphNodeTypeKernel)
+		return (hipGraphNodeType)(n + hipGraphNodeTypeKernel);
+	if (t - v->from_symbol < 2)
+		return t == v->from_symbol ? hipGraphNodeTypeMemcpyFromSymbol
+					   : hipGraphNodeTypeMemcpyToSymbol;
+	return v->first_node && t == hipGraphNodeTypeMemcpy1D ? hipGraphNodeTypeMemcpy1D
+							      : hipGraphNodeTypeCount;
+}
+
 static hipGraphNodeType hip_type(uint64_t node)
 {
+	const struct hip_version *v = hip_version();
 	hipGraphNodeType t = hipGraphNodeTypeCount;
 
-	if (!hip.hipGraphNodeGetType || OWN(hip.hipGraphNodeGetType(N(node), &t)) || !hip_version())
+	if (!v || !hip.hipGraphNodeGetType || OWN(hip.hipGraphNodeGetType(N(node), &t)))
 		return hipGraphNodeTypeCount;
-	return (hipGraphNodeType)(t - hip_version()->first_node + hipGraphNodeTypeKernel);
+	return as_numbered((unsigned)t, v);
 }
 
 static enum sbt_node type(uint64_t node)
@@ -135,13 +151,17 @@ static void copy_payload(struct call *n, uint64_t node)
 		(const struct sbt_cmd_copy *)(uintptr_t)map_get(&copies, node);
 	hipMemcpy3DParms p;
 
-	if (hip_type(node) == hipGraphNodeTypeMemcpy) {
-		if (hip.hipGraphMemcpyNodeGetParams &&
-			!OWN(hip.hipGraphMemcpyNodeGetParams(N(node), &p)))
-			hip_node_copy_3d(n, &p);
-	} else if (k) {
+	if (k) {
 		n->cmd.kind = SBT_COPY;
 		n->cmd.u.copy = *k;
+	} else if (hip_type(node) == hipGraphNodeTypeMemcpy) {
+		/* Of a flat one newer versions answer zeros. */
+		memset(&p, 0, sizeof(p));
+		if (hip.hipGraphMemcpyNodeGetParams &&
+			!OWN(hip.hipGraphMemcpyNodeGetParams(N(node), &p)) && p.extent.width)
+			hip_node_copy_3d(n, &p);
+		else
+			call_unreplayable(n, "a graph's copy that HIP does not describe");
 	} else {
 		call_unreplayable(n, "a graph's copy that was made before tsdb came");
 	}

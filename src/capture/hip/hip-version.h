@@ -17,7 +17,8 @@ struct hip_version {
 	/* Bytes of hip_api_data_t. The arguments of every entry point that has a handler lie in it
 	 * where 5.2 has them (docs/softamd.md, "Versions of HIP"). 0: the tracer is not there. */
 	uint16_t data;
-	uint8_t first_node;    /* hipGraphNodeTypeKernel; the others follow in the same order */
+	uint8_t first_node;    /* hipGraphNodeTypeKernel; up to EventRecord the order is the same */
+	uint8_t from_symbol;   /* hipGraphNodeTypeMemcpyFromSymbol; ToSymbol is the next */
 	uint8_t device_memory; /* hipMemoryTypeDevice */
 	bool knows_pageable;   /* hipPointerGetAttributes() answers for memory it does not know */
 	uint16_t captured;     /* enum hip_captured: what is a node while its stream is captured */

@@ -46,7 +46,8 @@ static void *reach(struct kfd_queue *q, const char *what, uint64_t addr, uint64_
 
 static bool copy_linear(struct kfd_queue *q, const uint32_t *w)
 {
-	uint64_t n = (uint64_t)field(w[1], 0, 22) + 1;
+	/* 22 bits of length in older engines, whose runtimes leave the others 0; gfx90a has 30. */
+	uint64_t n = (uint64_t)field(w[1], 0, 30) + 1;
 	const void *from = reach(q, "copy", pair(w + 3), n, false);
 	void *to = from ? reach(q, "copy", pair(w + 5), n, true) : NULL;
 
