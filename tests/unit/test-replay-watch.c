@@ -506,6 +506,113 @@ static void a_record_that_is_kept_back(void **arg)
 	replay_close(p);
 }
 
+/* 1 context, 2 kernel f(p), 3 the allocation X; 4 fills its beginning, 5 f(X), 6 fills other bytes
+ * of it, 7 f(nothing), 8 f(X + 200), 9 fills its beginning, 10 frees it, 11 it is there again. */
+static struct sbt_reader *launches_and_fills(void)
+{
+	static const uint32_t params[] = {0, 8};
+	static const uint64_t args[] = {0x50000, 0, 0x50000 + 200};
+	static const uint64_t at[] = {5, 7, 8};
+	struct trace_maker t;
+
+	trace_begin(&t, 3);
+	trace_add(&t, cmd_ctx_create(1, 0, 0));
+	trace_add(&t, cmd_kernel_def(2, 0, SBT_NO_ID, "f", params, 1));
+	trace_add(&t, cmd_alloc(3, 0x50000, 0x1000));
+	for (uint64_t seq = 4; seq <= 9; seq++) {
+		struct sbt_cmd c = cmd_launch(seq, 0, 0);
+
+		for (unsigned k = 0; k < 3; k++)
+			if (at[k] == seq)
+				c.u.launch.args = (struct sbt_blob){&args[k], 8};
+		trace_add(&t, c.u.launch.args.len ? c
+			      : seq == 6	  ? cmd_fill(seq, 0, 0x50080, 64)
+						  : cmd_fill(seq, 0, 0x50000, 64));
+	}
+	trace_add(&t, cmd_free(10, 0x50000));
+	trace_add(&t, cmd_alloc(11, 0x50000, 0x1000));
+	trace_add(&t, cmd_fill(12, 0, 0x50100, 64));
+	return trace_end(&t);
+}
+
+/* Without a device a launch is a writer by its pointers, and never a certain one, whatever wrote
+ * other bytes for certain since. */
+static void who_wrote_by_the_records(void **arg)
+{
+	static const struct {
+		uint64_t at, addr, seq;
+		bool certain;
+	} rows[] = {{4, 0x50000, 4, true}, {4, 0x5003f, 4, true}, {5, 0x50000, 5, false},
+		{5, 0x50900, 5, false}, {6, 0x50000, 5, false}, {6, 0x50080, 6, true},
+		{6, 0x500bf, 6, true}, {6, 0x500c0, 5, false}, {7, 0x50000, 5, false},
+		{7, 0x50080, 6, true}, {8, 0x50080, 8, false}, {9, 0x50000, 9, true},
+		{9, 0x50080, 8, false}, {12, 0x50100, 12, true}};
+	struct sbt_reader *r = launches_and_fills();
+	struct replay_writer w;
+	volatile bool now = true;
+	struct replay *p;
+
+	ok(replay_open(&p, r, NULL));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		go(p, rows[i].at);
+		ok(replay_who_wrote(p, rows[i].addr, 1, NULL, &w));
+		if (w.seq != rows[i].seq || w.certain != rows[i].certain)
+			fail_msg("row %d: #%d, %s", (int)i, (int)w.seq,
+				w.certain ? "certain" : "perhaps");
+		assert_false(w.changed);
+		assert_int_equal(replay_seq(p), rows[i].at);
+		assert_int_equal(replay_cmd(p)->seq, rows[i].at);
+	}
+	go(p, 3);
+	wrote_nothing(p, 0x50000);
+	go(p, 4);
+	wrote_nothing(p, 0x50040);
+	go(p, 12);
+	wrote_nothing(p, 0x50000); /* what was there before is another allocation */
+	go(p, 6);
+	fails(replay_who_wrote(p, 0x50000, 1, &now, &w), ERR_INTERRUPTED);
+	replay_close(p);
+	sbt_reader_close(r);
+}
+
+/* Numbers that the trace does not hold: before it, in a hole, behind it. */
+static void numbers_that_are_not_there(void **arg)
+{
+	static const struct {
+		uint64_t seq;
+		const char *says;
+	} rows[] = {{2, "does not hold #2"}, {5, "#5 is missing"}, {7, "#7 is missing"},
+		{9, "does not hold #9"}, {UINT64_MAX, "does not hold"}};
+	struct replay_stop stop;
+	struct sbt_reader *r;
+	struct trace_maker t;
+	struct replay *p;
+
+	trace_begin(&t, 0);
+	trace_add(&t, cmd_ctx_create(3, 0, 0));
+	trace_add(&t, cmd_launch(4, 0, 0));
+	trace_add(&t, cmd_launch(6, 0, 0));
+	trace_add(&t, cmd_launch(8, 0, 0));
+	r = trace_end(&t);
+	ok(replay_open(&p, r, NULL));
+	for (uint64_t seq = 4; seq <= 8; seq += 2)
+		go(p, seq);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct err *e = replay_goto(p, rows[i].seq, &stop);
+
+		assert_non_null(e);
+		assert_int_equal(e->code, ERR_NOT_FOUND);
+		if (!strstr(e->what, rows[i].says))
+			fail_msg("%s", e->what);
+		err_free(e);
+		assert_int_equal(replay_seq(p), 8);
+	}
+	go(p, 3);
+	go(p, 0);
+	replay_close(p);
+	sbt_reader_close(r);
+}
+
 /* --- which breakpoints match --- */
 
 static bool from(void *arg, int id, uint32_t stack)
@@ -620,6 +727,8 @@ int main(void)
 		cmocka_unit_test(every_change_on_the_way_back),
 		cmocka_unit_test(records_and_changes),
 		cmocka_unit_test(a_record_that_is_kept_back),
+		cmocka_unit_test(who_wrote_by_the_records),
+		cmocka_unit_test(numbers_that_are_not_there),
 		cmocka_unit_test(which_match),
 		cmocka_unit_test(steps_without_a_device),
 		cmocka_unit_test(an_executor_that_cannot_run),

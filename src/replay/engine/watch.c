@@ -406,6 +406,53 @@ static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, ui
 	return e;
 }
 
+/* The last command behind `from` that may have written to the allocation at addr: a launch with a
+ * pointer into it; 0: none. The state keeps an allocation's newest writer alone, and one that wrote
+ * other bytes for certain may have come since. */
+static struct err *last_suspect(
+	struct replay *r, uint64_t from, uint64_t addr, volatile bool *interrupt, uint64_t *ret)
+{
+	const struct sbt_cmd *c;
+	struct state_alloc a;
+	struct state *s;
+	struct err *e;
+
+	*ret = 0;
+	TRY(state_at(&s, r->trace, from));
+	r->astray = true;
+	r->cmd = NULL;
+	e = sbt_cursor_seek(r->cursor, from + 1);
+	for (unsigned n = 0; !e; n++) {
+		if (n % LOOK_EVERY == 0 && interrupted(interrupt))
+			e = err_new(ERR_INTERRUPTED, "interrupted");
+		else
+			e = sbt_cursor_next(r->cursor, &c);
+		if (e || !c || c->seq > r->seq)
+			break;
+		e = state_apply(s, c);
+		if (!e && state_alloc_at(s, addr, &a) && a.last_writer == c->seq &&
+			!a.writer_certain)
+			*ret = c->seq;
+	}
+	state_free(s);
+	return e;
+}
+
+/* By the records, and by the pointers of launches. */
+static struct err *ask_records(struct replay *r, const struct state_alloc *known, uint64_t lo,
+	uint64_t record, uint64_t addr, volatile bool *interrupt, struct replay_writer *ret)
+{
+	uint64_t suspect = 0;
+
+	if (known && known->last_writer > record && !known->writer_certain)
+		suspect = known->last_writer;
+	else if (known && known->last_writer > record)
+		TRY(last_suspect(r, record ? record : lo - 1, addr, interrupt, &suspect));
+	*ret = suspect ? (struct replay_writer){.seq = suspect}
+		       : (struct replay_writer){.seq = record, .certain = true};
+	return NULL;
+}
+
 static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size,
 	volatile bool *interrupt, struct replay_writer *ret)
 {
@@ -432,10 +479,8 @@ static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size,
 	}
 	if (r->has_ex && r->ex.run)
 		TRY(ask_device(r, lo, record, addr, size, interrupt, ret));
-	else if (known && !a.writer_certain && a.last_writer > record)
-		*ret = (struct replay_writer){.seq = a.last_writer};
 	else
-		*ret = (struct replay_writer){.seq = record, .certain = true};
+		TRY(ask_records(r, known ? &a : NULL, lo, record, addr, interrupt, ret));
 	if (!ret->seq)
 		return err_new(ERR_NOT_FOUND,
 			"nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo,
