@@ -47,7 +47,6 @@ struct device {
 	uint64_t done; /* known to have finished */
 	bool astray;   /* pos is not known */
 	bool again;    /* a fresh process goes to where the last one could not go back */
-	bool blaming;  /* looking for the command that broke the device */
 	uint64_t late; /* of the last hit of device_run() */
 	uint64_t culprit, culprit_first; /* of the last failure; 0 */
 	unsigned error; /* of the last failure: enum replayer_error_code, or DEVICE_SILENT; 0 */

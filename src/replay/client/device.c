@@ -226,12 +226,10 @@ static struct err *blame(struct device *d, struct err *e)
 	if (!last)
 		return e;
 	d->want = first - 1;
-	if (d->blaming || first == last || d->pid || e->code != ERR_INFERIOR ||
-		last - first > BLAME_MAX || d->error == DEVICE_SILENT)
+	if (first == last || d->pid || e->code != ERR_INFERIOR || last - first > BLAME_MAX ||
+		d->error == DEVICE_SILENT)
 		return e;
-	d->blaming = true;
 	again = one_by_one(d, first, last);
-	d->blaming = false;
 	d->astray = true;
 	if (again && again->code == ERR_INFERIOR && d->culprit >= first && d->culprit <= last) {
 		d->want = d->culprit_first - 1;
