@@ -416,6 +416,19 @@ static bool on_edit(uint32_t type, const uint8_t *body, size_t n)
 	return true;
 }
 
+/* Each text is full of ESC, without an end. */
+static void fill_texts(struct soft_stop *t)
+{
+	memset(t->kernel, 0x1b, sizeof t->kernel);
+	memset(t->function, 0x1b, sizeof t->function);
+	memset(t->file, 0x1b, sizeof t->file);
+	memset(t->text, 0x1b, sizeof t->text);
+	memset(t->sentence, 0x1b, sizeof t->sentence);
+	memset(t->change.file, 0x1b, sizeof t->change.file);
+	memset(t->change.text, 0x1b, sizeof t->change.text);
+	t->change.size = SOFT_BYTES + 1;
+}
+
 /* A launch under a microscope that says nothing but x. */
 static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
 {
@@ -434,6 +447,8 @@ static void on_kernel(uint32_t type, const uint8_t *body, struct buf *out)
 		memcpy(t.block, f->block, sizeof t.block);
 		memcpy(t.thread, f->thread, sizeof t.thread);
 		memcpy(t.text, "\x1b[31m\ta\x7f\xc3\xa9\n", 12);
+		if (has("esc-stop"))
+			fill_texts(&t);
 	} else if (has("slices") && slices < 3) { /* it takes its time, and says what was asked */
 		struct soft_go go;
 

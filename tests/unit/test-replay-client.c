@@ -5,6 +5,7 @@
  * fake-replayer.h.
  */
 #include <fcntl.h>
+#include <sys/time.h>
 #include "device-test.h"
 #include "base/patience.h"
 #include "replay/device-kernel.h"
@@ -981,6 +982,59 @@ static void strings_in_answers(void **arg)
 	done(r, d);
 }
 
+static void strings_of_a_stop(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = into_kernel("esc-stop");
+	const struct soft_stop *t;
+
+	ok(device_kernel_focus(d, (const uint32_t[3]){0}, (const uint32_t[3]){0}, &t));
+	all_are(t->kernel, sizeof t->kernel, ' ');
+	all_are(t->function, sizeof t->function, ' ');
+	all_are(t->file, sizeof t->file, ' ');
+	all_are(t->text, sizeof t->text, ' ');
+	all_are(t->sentence, sizeof t->sentence, ' ');
+	all_are(t->change.file, sizeof t->change.file, ' ');
+	all_are(t->change.text, sizeof t->change.text, ' ');
+	assert_int_equal(t->change.size, SOFT_BYTES);
+	done(r, d);
+}
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/* Signals that come all the time, and interrupt each call of the system that they can. */
+static void signals_all_the_time(void **arg)
+{
+	const struct itimerval often = {{.tv_usec = 300}, {.tv_usec = 300}}, never = {{0}, {0}};
+	struct sigaction a = {.sa_handler = nothing}, before;
+	struct sbt_reader *r = small(0);
+	static uint8_t bytes[FAKE_SIZE];
+	struct device *d;
+	uint64_t hash;
+
+	assert_int_equal(sigaction(SIGALRM, &a, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		d = open_device(8, 16, NULL);
+		ok(device_seek(d, 16));
+		hash = mem_hash(d);
+		ok(device_seek(d, 9));
+		assert_int_equal(byte_at(d, A), 217);
+		ok(device_run(d, 16, 0, 0, NULL));
+		assert_int_equal(mem_hash(d), hash);
+		ok(device_read(d, FAKE_BASE, bytes, sizeof bytes));
+		ok(device_write(d, A, bytes + (A - FAKE_BASE), 64));
+		assert_int_equal(mem_hash(d), hash);
+		device_close(d);
+	}
+	assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	remove_trace(r);
+}
+
 static void a_launch_that_is_refused(void **arg)
 {
 	struct sbt_reader *r = small(0);
@@ -1053,6 +1107,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sets_of_what_changed),
 		cmocka_unit_test(breakpoints_within_a_launch),
 		cmocka_unit_test(strings_in_answers),
+		cmocka_unit_test(strings_of_a_stop),
+		cmocka_unit_test(signals_all_the_time),
 		cmocka_unit_test(a_launch_that_is_refused),
 		cmocka_unit_test(a_launch_that_is_lost),
 	};
