@@ -3,7 +3,7 @@
 # The Python module tracesmith, in the build folder: PYTHONPATH=BUILD/python. `pip install --no-build-isolation ./python` installs
 # it (python/setup.py).
 
-python_files = python/tracesmith/__init__.py python/tracesmith/__init__.pyi python/tracesmith/sessions.py python/tracesmith/inshell.py python/tracesmith/py.typed
+python_files = python/tracesmith/__init__.py python/tracesmith/__init__.pyi python/tracesmith/sessions.py python/tracesmith/inshell.py python/tracesmith/inside.py python/tracesmith/py.typed
 EXTRA_DIST += $(python_files) python/pyproject.toml python/setup.py docs/python-module.md docs/library.md docs/rust.md
 if HAVE_PYTHON_MODULE
 noinst_PROGRAMS += python/tracesmith/_core.abi3.so

@@ -323,7 +323,8 @@ TS_API int ts_break(ts_session *s, const char *place, uint64_t *ret);
 	X(KERNEL_BEGIN, 14, "kernel-begin") /* inside a launch of a replay: these three */         \
 	X(KERNEL_END, 15, "kernel-end")                                                            \
 	X(WARP_END, 16, "warp-end")                                                                \
-	X(AGENT, 17, "agent")
+	X(AGENT, 17, "agent")                                                                      \
+	X(TRIGGER, 18, "trigger") /* the program's own: mark.h */
 enum ts_stop {
 	TS_STOP_OTHER = 4, /* one that this library does not know: ts_stopped() has its word */
 #define TS_STOP_ENUM(name, number, word) TS_STOP_##name = number,

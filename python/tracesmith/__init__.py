@@ -21,10 +21,11 @@ from collections.abc import Mapping as _Mapping, Sequence as _Sequence
 
 from . import _core
 from ._core import Error
+from .inside import Range, active, mark, span, trigger, window
 from .sessions import Memory, Object, Program, Replay, Session, Stop, answer as _answer, diff, launch
 
 __all__ = ['open', 'Trace', 'Command', 'Frame', 'Args', 'Columns', 'TextColumn', 'State', 'Table', 'Row', 'Error', 'MISSING',
-           'MISSING_SIGNED', 'NO_ID', 'Order', 'Session', 'Replay', 'Program', 'Stop', 'Memory', 'Object', 'launch', 'diff', 'kinds', 'fields', 'version']
+           'MISSING_SIGNED', 'NO_ID', 'Order', 'Session', 'Replay', 'Program', 'Stop', 'Memory', 'Object', 'launch', 'diff', 'mark', 'span', 'window', 'trigger', 'active', 'Range', 'kinds', 'fields', 'version']
 
 MISSING = 2**64 - 1
 """In a column of unsigned numbers: the command has no such field, or it is not known."""

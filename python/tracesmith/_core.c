@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tracesmith/mark.h>
 #include <tracesmith/tracesmith.h>
 
 struct cursor;
@@ -1163,6 +1164,20 @@ static PyObject *core_kinds(PyObject *module, PyObject *none)
 	return list;
 }
 
+/* say(ask, text): whether a tsdb that records this process has taken it. */
+static PyObject *core_say(PyObject *module, PyObject *args)
+{
+	unsigned ask;
+	const char *text;
+	int taken;
+
+	if (!PyArg_ParseTuple(args, "Iz", &ask, &text))
+		return NULL;
+	/* It may stop here, or wait for memory to be recorded. */
+	Py_BEGIN_ALLOW_THREADS taken = tracesmith_say((enum tracesmith_ask)ask, text);
+	Py_END_ALLOW_THREADS return PyBool_FromLong(taken);
+}
+
 static PyObject *core_version(PyObject *module, PyObject *none)
 {
 	return text(ts_version());
@@ -1171,7 +1186,8 @@ static PyObject *core_version(PyObject *module, PyObject *none)
 static PyMethodDef core_methods[] = {{"launch", module_launch, METH_VARARGS, NULL},
 	{"diff", module_diff, METH_VARARGS, NULL}, {"open", core_open, METH_O, NULL},
 	{"fields", core_fields, METH_O, NULL}, {"kinds", core_kinds, METH_NOARGS, NULL},
-	{"version", core_version, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+	{"say", core_say, METH_VARARGS, NULL}, {"version", core_version, METH_NOARGS, NULL},
+	{NULL, NULL, 0, NULL}};
 static struct PyModuleDef core = {
 	PyModuleDef_HEAD_INIT, .m_name = "_core", .m_size = -1, .m_methods = core_methods};
 

@@ -12,7 +12,7 @@ HEADERS_TO_CHECK += \
 	src/capture/cuda/keeper/keep.h src/capture/cuda/keeper/keeper.h src/capture/objects/known.h src/capture/objects/live.h src/capture/pipeline/payload.h src/capture/cuda/ptx-beside.h src/capture/memory/room.h src/capture/pipeline/sender.h src/capture/memory/shadow.h src/capture/memory/window.h src/capture/memory/touched.h \
 	src/capture/objects/ids.h src/capture/objects/kernel.h src/capture/cuda/launch-shape.h src/capture/objects/map.h src/capture/stacks/mapping.h src/capture/objects/nvinfo.h src/capture/pipeline/ring.h \
 	src/capture/stacks/elf-look.h src/capture/stacks/python-stack.h \
-	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/armed.h
+	src/capture/core/source.h src/capture/stacks/stack.h src/capture/core/stop.h src/capture/core/thread.h src/capture/core/armed.h src/capture/core/mark.h
 
 agent_sources = \
 	src/capture/cuda/activity.c \
@@ -67,6 +67,7 @@ agent_sources = \
 	src/capture/stacks/mapping.c src/capture/stacks/mapping.h \
 	src/capture/objects/nvinfo.c src/capture/objects/nvinfo.h \
 	src/capture/cuda/nvtx.c \
+	src/capture/core/mark.c src/capture/core/mark.h src/capture/core/mark-doors.c \
 	src/capture/stacks/elf-look.c src/capture/stacks/elf-look.h \
 	src/capture/stacks/python-stack.c src/capture/stacks/python-stack.h \
 	src/capture/pipeline/ring.c src/capture/pipeline/ring.h \
@@ -92,7 +93,7 @@ agent_sources += \
 	src/capture/hip/hip-calls.def src/capture/hip/hip-newer.def src/capture/hip/hip-version.c src/capture/hip/hip-version.h src/capture/hip/hip-ways.h src/capture/hip/way-callback.c src/capture/hip/way-tracer.c src/capture/hip/hip-calls.h src/capture/hip/hip-code.c src/capture/hip/source-hip.c \
 	src/capture/hip/driver-hip-memory.c src/capture/hip/driver-hip.h src/capture/hip/hsa-signals.c src/capture/hip/hsa-signals.h
 endif
-agent_cflags = $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
+agent_cflags = -I$(srcdir)/include $(SO_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) -O2
 
 plugin_PROGRAMS += libtsdb-agent.so
 libtsdb_agent_so_SOURCES = $(agent_sources)
@@ -126,7 +127,7 @@ if HAVE_CMOCKA
 check_LIBRARIES = libagenttest.a
 libagenttest_a_SOURCES = $(agent_sources) src/sbt/cmd/expr-parse.c tests/unit/capture-control.c tests/unit/capture-control.h \
 	tests/unit/capture-fake.c tests/unit/capture-fake.h
-libagenttest_a_CFLAGS = $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
+libagenttest_a_CFLAGS = -I$(srcdir)/include $(AM_CFLAGS) $(CUDA_CFLAGS) $(UNWIND_CFLAGS) $(XXHASH_CFLAGS) $(CMOCKA_CFLAGS)
 capture_tests = \
 	tests/unit/test-capture-agent tests/unit/test-capture-arrays tests/unit/test-capture-calls tests/unit/test-capture-clock tests/unit/test-capture-crew tests/unit/test-capture-written tests/unit/test-capture-deadline tests/unit/test-capture-late tests/unit/test-capture-live tests/unit/test-capture-memory tests/unit/test-capture-ring \
 	tests/unit/test-capture-python tests/unit/test-footprint-agent tests/unit/test-capture-source tests/unit/test-capture-window tests/unit/test-capture-stack tests/unit/test-capture-stop

@@ -231,12 +231,18 @@ enum tsdb_memory { TSDB_MEMORY_NONE, TSDB_MEMORY_ALL, TSDB_MEMORY_TOUCHED };
 enum tsdb_memory_answer { TSDB_ANSWER_NONE, TSDB_ANSWER_RECORD, TSDB_ANSWER_WITHOUT };
 
 /* A capture window. The agent marks commands in it with SBT_F_WINDOW and takes their stacks. */
-enum tsdb_window_kind { TSDB_WINDOW_NONE, TSDB_WINDOW_KERNEL, TSDB_WINDOW_SEQ, TSDB_WINDOW_NVTX };
+enum tsdb_window_kind {
+	TSDB_WINDOW_NONE,
+	TSDB_WINDOW_KERNEL,
+	TSDB_WINDOW_SEQ,
+	TSDB_WINDOW_NVTX,
+	TSDB_WINDOW_PROGRAM /* the program's own: tracesmith/mark.h */
+};
 enum tsdb_window_state { TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN, TSDB_WINDOW_DONE };
 struct tsdb_window {
 	uint32_t kind;
 	_Atomic uint32_t state;
-	char glob[TSDB_GLOB_MAX]; /* kernel glob, or the NVTX range's name */
+	char glob[TSDB_GLOB_MAX]; /* kernel glob, or the range's name; PROGRAM: "" for any */
 	uint64_t first, last;	  /* for SEQ */
 	uint64_t count; /* for KERNEL: matching launches to include; the window closes after that
 			   many */
@@ -256,7 +262,8 @@ enum tsdb_stop_why {
 	TSDB_STOP_WINDOW_DONE,
 	TSDB_STOP_SERVED,
 	TSDB_STOP_CAPTURE,
-	TSDB_STOP_ERROR
+	TSDB_STOP_ERROR,
+	TSDB_STOP_TRIGGER /* cmd is the trigger's mark */
 };
 /* control.stacks: for which commands host stacks are taken. */
 enum tsdb_stacks {
@@ -405,8 +412,9 @@ struct tsdb_control {
 	_Atomic uint32_t stop_on_error;	  /* enum tsdb_stop_on */
 	_Atomic uint32_t error_code;	  /* ERRORS_ALL: only this result; 0: any */
 	char error_what[64]; /* ERRORS_ALL: only calls or errors whose names begin so; "": any */
-	_Atomic uint32_t window_stop; /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
-	_Atomic uint32_t memory;      /* enum tsdb_memory: what a window records of memory */
+	_Atomic uint32_t window_stop;  /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
+	_Atomic uint32_t trigger_stop; /* stop (TSDB_STOP_TRIGGER) when the program says so */
+	_Atomic uint32_t memory;       /* enum tsdb_memory: what a window records of memory */
 	/* record the bytes of copies to the host, not only their hash */
 	_Atomic uint32_t outputs_full;
 	_Atomic uint32_t capture_all;	/* `capture start`: every command is in a window, from the

@@ -57,8 +57,8 @@ struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
 
 /* spec: "ptx KERNEL:LINE [if EXPR]" ("code" for "ptx"; +N: an offset), "ptx KERNEL:FILE:LINE [if
- * EXPR]", "nvtx GLOB [if EXPR]", "from FUNCTION [if EXPR]", "from FILE:LINE [if EXPR]", "kernel
- * GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
+ * EXPR]", "nvtx GLOB [if EXPR]" ("mark" for "nvtx"), "from FUNCTION [if EXPR]", "from FILE:LINE [if
+ * EXPR]", "kernel GLOB [if EXPR]", "KIND [if EXPR]", "CLASS [if EXPR]", "seq N", "GLOB". */
 struct err *breakpoints_add(
 	struct breakpoints *b, const char *spec, bool temporary, struct breakpoint **ret) TS_CHECK;
 /* Adds a watchpoint on memory. */
@@ -84,8 +84,7 @@ bool breakpoint_is_from(const struct breakpoint *bp, const struct stack *st);
 const char *breakpoint_message_values(const struct breakpoint *bp);
 /* Whether it shows what threads of kernels have at a line. */
 bool breakpoint_is_in_kernel(const struct breakpoint *bp);
-/* Whether the live program stops at it: a watchpoint, an NVTX mark, or a line of PTX, is only for
- * replays. At a
+/* Whether the live program stops at it: a watchpoint, or a line of PTX, is only for replays. At a
  * line of a kernel's source it stops where the kernel is launched. */
 bool breakpoint_is_live(const struct breakpoint *bp);
 

@@ -30,6 +30,7 @@ struct watch_touch;
 	X(EXITED, "exited")                                                                        \
 	X(KILLED, "killed") /* by a signal */                                                      \
 	X(WINDOW_CLOSED, "window-closed")                                                          \
+	X(TRIGGER, "trigger")		/* the program's own; its words are in trigger */          \
 	X(KERNEL_BEGIN, "kernel-begin") /* before a launch's first instruction */                  \
 	X(KERNEL_END, "kernel-end")	/* a launch under the microscope has ended */              \
 	X(WARP_END, "warp-end")                                                                    \
@@ -83,7 +84,8 @@ struct stop {
 	bool before;	 /* the command, or the step, has not been done */
 	uint32_t stream; /* of the command; SBT_NO_ID: none */
 	unsigned kind;	 /* of the command; 0: not known */
-	char kernel[STOP_TEXT]; /* short name; "": none */
+	char kernel[STOP_TEXT];	 /* short name; "": none */
+	char trigger[STOP_TEXT]; /* of TRIGGER, what the program says; not safe to print */
 	/* that were hit; the first is the reason */
 	uint64_t breakpoints[STOP_BREAKPOINTS];
 	uint64_t nbreakpoints;

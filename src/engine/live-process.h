@@ -38,6 +38,8 @@ struct capture_plan {
 	bool declined;
 	bool no_memory;	      /* the same, for any capture so far */
 	bool stacks_off;      /* without host stacks, whatever the setting */
+	bool windows;	      /* every window of the program is captured, each in its own trace */
+	bool until_trigger;   /* a recording stops at the program's trigger, where it ends */
 	bool told_overwrites; /* since the last launch: the file is there already */
 };
 
@@ -108,6 +110,7 @@ enum live_why {
 	LIVE_STEPPED,	    /* the same, after live_next() */
 	LIVE_FAILED,	    /* a call failed, or the device has faulted; `fault` */
 	LIVE_WINDOW_CLOSED, /* the capture window is over */
+	LIVE_TRIGGERED,	    /* the program's trigger, which is the command */
 	LIVE_AGENT,	    /* another reason of the agent's */
 	LIVE_SIGNAL,	    /* `signal` is about to be delivered */
 	LIVE_INTERRUPTED,   /* as asked for */

@@ -23,8 +23,8 @@ libsession_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith
-tsinc_HEADERS = include/tracesmith/tracesmith.h
-HEADERS_TO_CHECK += include/tracesmith/tracesmith.h
+tsinc_HEADERS = include/tracesmith/tracesmith.h include/tracesmith/mark.h
+HEADERS_TO_CHECK += include/tracesmith/tracesmith.h include/tracesmith/mark.h
 EXTRA_DIST += src/library/tracesmith.map tests/installed.c tests/library-symbols.sh
 TESTS += tests/library-symbols.sh
 # The ABI of the first release; `make update-abi` with a new soname only.

@@ -10,7 +10,7 @@ CUDA_TESTS += tests/programs/two_devices tests/programs/two_uploads tests/progra
 CUDA_TESTS += tests/programs/observed tests/programs/host_writes_again tests/programs/pinned_pages tests/programs/pinned_reach
 CUDA_TESTS += tests/programs/handshake tests/programs/mixed_races tests/programs/verdicts tests/programs/value_waits
 CUDA_TESTS += tests/programs/prints tests/programs/litmus tests/programs/limits tests/programs/numbers tests/programs/decoder
-CUDA_TESTS += tests/programs/shuffles tests/programs/alike
+CUDA_TESTS += tests/programs/shuffles tests/programs/alike tests/programs/marks
 CUDA_TESTS += tests/programs/variants tests/programs/two_streams tests/programs/arrays tests/programs/arguments tests/programs/endless_wait tests/programs/freed tests/programs/freed_in_use
 CUDA_TESTS += tests/programs/payload tests/programs/host_outputs
 CUDA_TESTS += tests/programs/grown_array tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table tests/programs/moved_addresses
@@ -49,12 +49,13 @@ tests/programs/late-door.so: tests/programs/late-door.c
 	$(AM_V_CC)$(CC) -std=gnu11 -g -O1 -fPIC -shared $(WARN_CFLAGS) -o $@ $< -ldl -lpthread
 
 if HAVE_NVCC
-PROGRAM_FLAGS = -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \
+PROGRAM_FLAGS = -I$(srcdir)/include -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \
 	-Xlinker -rpath=$(CUDA_DIR)/lib64 -Xlinker --enable-new-dtags -ldl
 check_SCRIPTS += $(CUDA_TESTS)
 CLEANFILES += $(CUDA_TESTS)
 tests/programs/late tests/programs/late_module tests/programs/late_static_cudart: tests/programs/late.h
 tests/programs/late_static_cudart: tests/programs/late.cu
+tests/programs/marks: include/tracesmith/mark.h
 $(CUDA_TESTS): tests/programs/%: tests/programs/%.cu tests/programs/gpu.h examples/check.h
 	@$(MKDIR_P) tests/programs
 	$(AM_V_NVCC)$(NVCC) $(PROGRAM_FLAGS) -cudart $(if $(findstring static_cudart,$@),static,shared) -o $@ $<

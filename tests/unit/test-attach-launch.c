@@ -82,13 +82,13 @@ static void environment(void **state)
 		ARGS((char *)"env", (char *)"TSDB_TEST_SET", (char *)"TSDB_TEST_GONE",
 			(char *)"TSDB_TEST_KEPT", (char *)"TSDB_TEST_EMPTY",
 			(char *)"LD_LIBRARY_PATH", (char *)"CUDA_INJECTION64_PATH",
-			(char *)"NVTX_INJECTION64_PATH"),
+			(char *)"NVTX_INJECTION64_PATH", (char *)"TSDB_AGENT"),
 		0);
 	unsetenv("LD_LIBRARY_PATH");
 	snprintf(want, sizeof(want),
 		"TSDB_TEST_SET=one two\nTSDB_TEST_GONE=(unset)\nTSDB_TEST_KEPT=kept\nTSDB_TEST_EMPTY=\n"
 		"LD_LIBRARY_PATH=/x/soft:/nowhere\nCUDA_INJECTION64_PATH=/x/agent.so\n"
-		"NVTX_INJECTION64_PATH=/x/agent.so\n");
+		"NVTX_INJECTION64_PATH=/x/agent.so\nTSDB_AGENT=/x/agent.so\n");
 	assert_string_equal(text, want);
 	free(text);
 }

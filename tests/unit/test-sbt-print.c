@@ -175,6 +175,8 @@ static void test_lines_with_everything(void **unused)
 	c.u.mark.mark_kind = 2;
 	line_is(&c, "#5 mark pop");
 	c.u.mark.mark_kind = 3;
+	line_is(&c, "#5 mark trigger");
+	c.u.mark.mark_kind = 4;
 	line_is(&c, "#5 mark ?");
 	c = cmd(6, SBT_ATTACH);
 	c.u.attach.what = SBT_ATTACH_BEGINS;

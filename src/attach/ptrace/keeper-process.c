@@ -62,7 +62,7 @@ static bool is_var(const char *entry, const char *name)
 static char **make_env(const char *softgpu)
 {
 	static const char *const gone[] = {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH",
-		"NVTX_INJECTION64_PATH", "TSDB_CONTROL", "TSDB_SOFT_DEVICES"};
+		"NVTX_INJECTION64_PATH", "TSDB_AGENT", "TSDB_CONTROL", "TSDB_SOFT_DEVICES"};
 	const char *path = getenv("LD_LIBRARY_PATH");
 	size_t n = 0, k = 0;
 	char **env;

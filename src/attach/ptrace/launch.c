@@ -206,6 +206,7 @@ static void env_make(struct env *env, const struct inferior *inf, const struct l
 		env_set(env, "TSDB_CONTROL", control);
 		env_set(env, "CUDA_INJECTION64_PATH", o->agent);
 		env_set(env, "NVTX_INJECTION64_PATH", o->agent);
+		env_set(env, "TSDB_AGENT", o->agent);		  /* for tracesmith/mark.h */
 		env_prepend_tool(env, "HSA_TOOLS_LIB", o->agent); /* HIP's way in */
 		free(control);
 	}

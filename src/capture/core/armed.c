@@ -30,6 +30,12 @@ bool armed_is_open(void)
 	return is_open(&agent.control->window);
 }
 
+bool armed_takes_marks(void)
+{
+	struct tsdb_window *w = &agent.control->window;
+	return (w->kind == TSDB_WINDOW_NVTX || w->kind == TSDB_WINDOW_PROGRAM) && is_open(w);
+}
+
 static void open_at(struct tsdb_window *w, uint64_t seq)
 {
 	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN))
@@ -107,6 +113,7 @@ void armed_enter(struct call *c)
 		seq_window(w, c);
 		break;
 	case TSDB_WINDOW_NVTX:
+	case TSDB_WINDOW_PROGRAM:
 		if (is_open(w))
 			c->cmd.flags |= SBT_F_WINDOW;
 		break;
@@ -115,11 +122,19 @@ void armed_enter(struct call *c)
 	}
 }
 
-void armed_push(struct thread *t, const char *name)
+/* Whether the window that is armed opens with a range. */
+static bool opens_with(const struct tsdb_window *w, const char *name, bool window)
+{
+	if (w->kind == TSDB_WINDOW_PROGRAM)
+		return window && (!w->glob[0] || !strncmp(w->glob, name, sizeof(w->glob)));
+	return w->kind == TSDB_WINDOW_NVTX && !strncmp(w->glob, name, sizeof(w->glob));
+}
+
+void armed_push(struct thread *t, const char *name, bool window)
 {
 	struct tsdb_window *w = &agent.control->window;
 	t->range_depth++;
-	if (w->kind != TSDB_WINDOW_NVTX || strncmp(w->glob, name, sizeof(w->glob)))
+	if (!opens_with(w, name, window))
 		return;
 	if (move(w, TSDB_WINDOW_ARMED, TSDB_WINDOW_OPEN)) {
 		atomic_store(&w->opened_seq, atomic_load(&agent.control->next_seq));

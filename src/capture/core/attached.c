@@ -29,6 +29,7 @@
 #include "capture/memory/room.h"
 #include "capture/pipeline/crew.h"
 #include "capture/pipeline/sender.h"
+#include "capture/core/mark.h"
 #include "capture/core/source.h"
 #include "capture/memory/window.h"
 #include "capture/core/thread.h"
@@ -276,6 +277,7 @@ static void *live(void *arg)
 		return NULL;
 	}
 	struct tsdb_control *c = agent.control;
+	mark_doors();
 	device_look_start();
 	device_look_await();
 	if (start_work(c))

@@ -93,7 +93,7 @@ static bool was_before(const struct sbt_cmd *cmd)
 	}
 }
 
-void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx)
+static void fill(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx)
 {
 	cmd->flags |= flags;
 	if (discover_watched() && flags & SBT_F_SYNTHETIC && was_before(cmd))
@@ -101,6 +101,11 @@ void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t c
 	cmd->thread = t->number;
 	cmd->ctx = ctx;
 	cmd->host_ns = clock_ns(&t->clock);
+}
+
+void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx)
+{
+	fill(t, cmd, flags, ctx);
 	if (t->in_flight) {
 		/* The call in progress has an earlier seq, which stays the lower bound. */
 		cmd->seq = atomic_fetch_add_explicit(
@@ -113,12 +118,31 @@ void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t c
 	set_idle(t);
 }
 
+static uint32_t present_ctx(const struct thread *t)
+{
+	return t->busy ? t->call.cmd.ctx : t->ctx && t->ctx_handle ? t->ctx->id : SBT_NO_ID;
+}
+
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags)
 {
-	record_in(t, cmd, flags,
-		t->busy			  ? t->call.cmd.ctx
-		: t->ctx && t->ctx_handle ? t->ctx->id
-					  : SBT_NO_ID);
+	record_in(t, cmd, flags, present_ctx(t));
+}
+
+void record_with_stop(struct call *c)
+{
+	struct thread *t = c->t;
+	if (t->in_flight) { /* within a call of the driver, which has its stop */
+		record_now(t, &c->cmd, 0);
+		return;
+	}
+	fill(t, &c->cmd, 0, present_ctx(t));
+	t->in_flight = true;
+	c->cmd.seq = take_seq(t);
+	if (stop_watched())
+		stop_at(c, false);
+	publish(t, &c->cmd);
+	t->in_flight = false;
+	set_idle(t);
 }
 
 void record_unreplayable(struct thread *t, const char *what)

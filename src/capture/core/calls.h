@@ -105,6 +105,8 @@ void call_counted(struct call *c);
 /* Records something that is not a call of the program (flags: SBT_F_SYNTHETIC or 0): numbers and
  * publishes it at once. */
 void record_now(struct thread *t, struct sbt_cmd *cmd, uint16_t flags);
+/* The same for what the user can stop at: c has its row, thread, and cmd's kind and fields. */
+void record_with_stop(struct call *c);
 /* The same in another context than the call's, given by its id. */
 void record_in(struct thread *t, struct sbt_cmd *cmd, uint16_t flags, uint32_t ctx);
 /* Records "not replayable: what", beside the present call. */

@@ -214,6 +214,12 @@ static struct driver_result serve(
 	/* At a device's fault the device waits for this thread, so nothing may wait for it. */
 	if (at_device_fault && q->kind != TSDB_REQ_END_WINDOW)
 		return driver->answer(DRIVER_GONE);
+	/* At a mark the program may not have begun with the GPU. */
+	if (!driver->is_open()) {
+		if (q->kind == TSDB_REQ_END_WINDOW)
+			end_window(t, c, at_exit);
+		return driver->answer(q->kind == TSDB_REQ_END_WINDOW ? DRIVER_OK : DRIVER_GONE);
+	}
 	/* Another thread's capture in global mode must not forbid these calls, nor be invalidated
 	 * by them. */
 	const unsigned mode = driver->relax();
@@ -385,7 +391,7 @@ static bool break_matches(struct tsdb_break *b, unsigned slot, struct call *c)
 			return false;
 		params = (struct sbt_blob){
 			c->kernel->params, c->kernel->nparams * sizeof(struct kernel_param)};
-	} else if (b->glob[0]) {
+	} else if (b->glob[0] && !sbt_mark_glob(b->glob, &c->cmd)) {
 		return false;
 	}
 	return !b->cond.n || sbt_expr_true_in(&b->cond, &c->cmd, c->kernel ? &params : NULL, &view);
@@ -558,6 +564,15 @@ void stop_window_done(struct thread *t)
 		return;
 	acquire(t);
 	stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	let_go();
+}
+
+void stop_trigger(struct call *c)
+{
+	if (!atomic_load(&agent.control->trigger_stop))
+		return;
+	acquire(c->t);
+	stop(c->t, c, TSDB_STOP_TRIGGER, 0, true);
 	let_go();
 }
 

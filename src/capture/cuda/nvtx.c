@@ -5,50 +5,11 @@
  * which may come before cuInit(). It hands out a table of pointers to its function pointers, which
  * we set.
  */
-#include <errno.h>
 #include <nvtx3/nvToolsExt.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "capture/core/agent.h"
-#include "capture/core/calls.h"
-#include "capture/core/thread.h"
-#include "capture/core/armed.h"
-
-#define TEXT_MAX 4096
-
-enum mark_kind { MARK, PUSH, POP };
-
-static void record(struct thread *t, enum mark_kind kind, const char *text)
-{
-	struct sbt_cmd cmd = {.kind = SBT_MARK};
-	cmd.u.mark.mark_kind = kind;
-	if (text)
-		cmd.u.mark.text = (struct sbt_blob){text, strnlen(text, TEXT_MAX)};
-	record_now(t, &cmd, 0);
-}
-
-static void mark(enum mark_kind kind, const char *text)
-{
-	const int saved = errno;
-	bool stranger;
-	if (tls.inside || !thread_come_in(&stranger))
-		return;
-	struct thread *t =
-		agent_live() && atomic_load_explicit(&agent.control->on, memory_order_relaxed)
-			? thread_get()
-			: NULL;
-	if (t) {
-		/* The devices cannot be listed before cuInit(): the first GPU call announces the
-		 * thread. */
-		if (kind == PUSH)
-			armed_push(t, text ? text : "");
-		record(t, kind, text);
-		if (kind == POP)
-			armed_pop(t);
-	}
-	thread_go_out(stranger);
-	errno = saved;
-}
+#include "capture/core/mark.h"
 
 /* Registered strings: the handle returned is the address of a copy. A program registers one for
  * each place in its source, so a fixed table is enough; when it is full, further strings have no
@@ -87,48 +48,48 @@ static const char *text_of(const nvtxEventAttributes_t *a)
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *a)
 {
-	mark(MARK, text_of(a));
+	mark_say(MARK_POINT, text_of(a), false);
 }
 
 static void NVTX_API mark_ascii(const char *text)
 {
-	mark(MARK, text);
+	mark_say(MARK_POINT, text, false);
 }
 
 /* These return the depth of the range, from 0, or a negative number when it is not known
  * (nvToolsExt.h). */
 static int NVTX_API push_ex(const nvtxEventAttributes_t *a)
 {
-	mark(PUSH, text_of(a));
+	mark_say(MARK_PUSH, text_of(a), false);
 	return -1;
 }
 
 static int NVTX_API push_ascii(const char *text)
 {
-	mark(PUSH, text);
+	mark_say(MARK_PUSH, text, false);
 	return -1;
 }
 
 static int NVTX_API pop(void)
 {
-	mark(POP, NULL);
+	mark_say(MARK_POP, NULL, false);
 	return -1;
 }
 
 static void NVTX_API domain_mark(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-	mark(MARK, text_of(a));
+	mark_say(MARK_POINT, text_of(a), false);
 }
 
 static int NVTX_API domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
-	mark(PUSH, text_of(a));
+	mark_say(MARK_PUSH, text_of(a), false);
 	return -1;
 }
 
 static int NVTX_API domain_pop(nvtxDomainHandle_t domain)
 {
-	mark(POP, NULL);
+	mark_say(MARK_POP, NULL, false);
 	return -1;
 }
 

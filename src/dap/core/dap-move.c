@@ -112,7 +112,7 @@ static const char *reason_of(const struct dap *d, const char *asked)
 {
 	static const char *const words[][2] = {{"interrupted", "pause"}, {"fault", "exception"},
 		{"failed-call", "exception"}, {"signal", "exception"}, {"begin", "begin"},
-		{"end", "end"}, {"watchpoint", "data breakpoint"}};
+		{"end", "end"}, {"trigger", "pause"}, {"watchpoint", "data breakpoint"}};
 	const char *word = stop_word(d);
 
 	if (!d->stopped_now)

@@ -145,16 +145,27 @@ static struct err *set_kernel(struct breakpoint *bp, const char *glob)
 	return NULL;
 }
 
-static struct err *set_mark(struct breakpoint *bp, const char *glob)
+/* Takes the quotation marks off a name that has them on both sides. */
+static char *unquoted(char *text)
+{
+	const size_t n = strlen(text);
+
+	if (n < 2 || !strchr("\"'", text[0]) || text[n - 1] != text[0])
+		return text;
+	text[n - 1] = 0;
+	return text + 1;
+}
+
+static struct err *set_mark(struct breakpoint *bp, const char *word, const char *glob)
 {
 	if (!*glob)
-		return err_cure(err_new(ERR_USAGE, "no NVTX name is given"),
-			"Use \"break nvtx NAME\"; * and ? may stand in it");
+		return err_cure(err_new(ERR_USAGE, "no name of a mark is given"),
+			"Use \"break %s NAME\"; * and ? may stand in it", word);
 	if (strlen(glob) >= TSDB_GLOB_MAX)
 		return err_new(ERR_LIMIT, "a pattern has at most %u characters", TSDB_GLOB_MAX - 1);
 	bp->glob = xstrdup(glob);
 	bp->kinds = 1ull << SBT_MARK;
-	bp->what = xasprintf("nvtx %s", glob);
+	bp->what = xasprintf("%s %s", word, glob);
 	return NULL;
 }
 
@@ -239,7 +250,9 @@ static struct err *set_what(struct breakpoint *bp, char *text)
 	if (!strncmp(text, "kernel", 6) && strchr(" \t", text[6]))
 		return set_kernel(bp, trim(text + 6));
 	if (!strncmp(text, "nvtx", 4) && strchr(" \t", text[4]))
-		return set_mark(bp, trim(text + 4));
+		return set_mark(bp, "nvtx", unquoted(trim(text + 4)));
+	if (!strncmp(text, "mark", 4) && text[4] && strchr(" \t", text[4]))
+		return set_mark(bp, "mark", unquoted(trim(text + 4)));
 	if (!strncmp(text, "ptx", 3) && strchr(" \t", text[3]))
 		return set_code(bp, "ptx", trim(text + 3));
 	if (!strncmp(text, "code", 4) && strchr(" \t", text[4]))
@@ -441,8 +454,7 @@ bool breakpoint_is_in_kernel(const struct breakpoint *bp)
 
 bool breakpoint_is_live(const struct breakpoint *bp)
 {
-	return !bp->size && !breakpoint_is_in_kernel(bp) && bp->kinds != 1ull << SBT_MARK &&
-	       (!bp->line || (bp->file && !bp->cond));
+	return !bp->size && !breakpoint_is_in_kernel(bp) && (!bp->line || (bp->file && !bp->cond));
 }
 
 /* Whether tsdb, not the agent, knows what counts as a hit. */

@@ -224,6 +224,23 @@ static uint64_t known_of(struct engine *en, bool window)
 	return window && ctl ? atomic_load(&ctl->window.known_seq) : 0;
 }
 
+/* The program's next window is captured, too. */
+static void arm_next(struct engine *en)
+{
+	struct err *e;
+
+	if (!en->live.plan.windows || !en->live.inf || !inferior_alive(en->live.inf))
+		return;
+	en->live.plan.mode = RECORDER_WINDOW;
+	en->live.plan.window_kind = TSDB_WINDOW_PROGRAM;
+	e = capture_arm(en);
+	if (!e)
+		return;
+	en->live.plan.failed = true;
+	capture_forget(en);
+	live_fail(en, e);
+}
+
 void capture_finish(struct engine *en)
 {
 	struct recorder_capture c;
@@ -249,7 +266,9 @@ void capture_finish(struct engine *en)
 		memset(&c, 0, sizeof c);
 	else
 		e = recorder_end(en->live.recorder, lost,
-			en->live.recording && !en->live.plan.made && !en->live.plan.pattern, &c);
+			en->live.recording && !en->live.plan.made && !en->live.plan.pattern &&
+				!en->live.plan.windows,
+			&c);
 	if (e) {
 		en->live.plan.failed = true;
 		live_fail(en, e);
@@ -263,6 +282,7 @@ void capture_finish(struct engine *en)
 		en->live.plan.nmade += !en->live.plan.path;
 	}
 	capture_forget(en);
+	arm_next(en);
 	live_configure(en);
 }
 

@@ -173,7 +173,11 @@ void live_configure(struct engine *en)
 	atomic_store(&ctl->error_code, en->live.catch_code);
 	atomic_store(&ctl->stop_on_error, errors_wanted(en));
 	atomic_store(&ctl->stacks, stacks_wanted(en, all));
-	atomic_store(&ctl->window_stop, settings_on(&en->set, SET_WINDOW_STOP));
+	atomic_store(
+		&ctl->window_stop, en->live.recording || settings_on(&en->set, SET_WINDOW_STOP));
+	atomic_store(&ctl->trigger_stop, en->live.recording
+						 ? en->live.plan.until_trigger
+						 : settings_on(&en->set, SET_STOP_ON_TRIGGER));
 	configure_memory(en, ctl, all);
 	live_configure_keeper(en, ctl);
 	atomic_store(&ctl->on, 1);
@@ -231,7 +235,7 @@ static void new_recorder(struct engine *en, const char *line, const char *cwd)
 		.stacks = settings_on(&en->set, SET_STACKS) && !en->live.plan.stacks_off,
 		.timestamps = settings_on(&en->set, SET_TIMESTAMPS),
 		.sources = settings_on(&en->set, SET_SOURCES),
-		.keep = !en->live.recording});
+		.keep = !en->live.recording || en->live.plan.windows});
 }
 
 /* Says it if the program has messages inside kernels that it cannot show. */

@@ -296,6 +296,11 @@ static bool on_agent_stop(struct engine *en, struct live_stop *ret)
 		ret->goes_on = recorder_in_window(en->live.recorder);
 		if (!ret->goes_on)
 			capture_finish(en);
+		if (en->live.recording)
+			ret->why = LIVE_RUNS;
+		return ret->why != LIVE_RUNS;
+	case TSDB_STOP_TRIGGER:
+		ret->why = LIVE_TRIGGERED;
 		return true;
 	default:
 		ret->why = LIVE_AGENT;

@@ -44,6 +44,7 @@ struct err *engine_setting_changed(struct engine *en, enum setting id)
 	case SET_KEEP:
 	case SET_WINDOW_STOP:
 	case SET_STOP_ON_ERROR:
+	case SET_STOP_ON_TRIGGER:
 	case SET_MEMORY:
 	case SET_MEMORY_LIMIT:
 	case SET_OUTPUTS:

@@ -65,6 +65,7 @@ static enum stop_reason reason_of_program(const struct live_stop *stop)
 		[LIVE_BREAKPOINT] = STOP_BREAKPOINT,
 		[LIVE_STEPPED] = STOP_STEP,
 		[LIVE_WINDOW_CLOSED] = STOP_WINDOW_CLOSED,
+		[LIVE_TRIGGERED] = STOP_TRIGGER,
 		[LIVE_AGENT] = STOP_AGENT,
 		[LIVE_SIGNAL] = STOP_SIGNAL,
 		[LIVE_INTERRUPTED] = STOP_INTERRUPTED,
@@ -108,9 +109,16 @@ void stop_of_program(struct engine *en, const struct live_stop *stop)
 		return;
 	s->seq = stop->seq;
 	s->step = stop->step;
-	s->before = s->seq && stop->why != LIVE_FAILED;
+	s->before = s->seq && stop->why != LIVE_FAILED && stop->why != LIVE_TRIGGERED;
 	if (s->seq && l->at_cmd)
 		take_command(s, &l->cmd, recorder_state(l->recorder));
+	if (reason == STOP_TRIGGER && l->at_cmd && l->cmd.kind == SBT_MARK) {
+		const struct sbt_blob *text = &l->cmd.u.mark.text;
+
+		snprintf(s->trigger, sizeof s->trigger, "%.*s",
+			(int)(text->len < STOP_TEXT ? text->len : STOP_TEXT),
+			text->len ? (const char *)text->p : "");
+	}
 	if (stop->why != LIVE_BREAKPOINT)
 		return;
 	s->temporary = stop->temporary;

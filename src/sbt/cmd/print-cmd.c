@@ -108,10 +108,10 @@ static void print_alloc(struct buf *out, const struct sbt_cmd *c)
 
 static void print_mark(struct buf *out, const struct sbt_cmd *c)
 {
-	static const char *const kinds[] = {"", " push", " pop"};
+	static const char *const kinds[] = {"", " push", " pop", " trigger"};
 	const struct sbt_cmd_mark *m = &c->u.mark;
 
-	buf_printf(out, "mark%s", m->mark_kind < 3 ? kinds[m->mark_kind] : " ?");
+	buf_printf(out, "mark%s", m->mark_kind < 4 ? kinds[m->mark_kind] : " ?");
 	if (!m->text.len)
 		return;
 	buf_str(out, " \"");

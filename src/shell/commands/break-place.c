@@ -541,8 +541,8 @@ static struct err *at_name(struct session *s, const char *name, bool kernel_only
 /* The words that breakpoints_add() knows, and that say what they mean. */
 static bool says_itself(const char *what)
 {
-	static const char *const words[] = {"ptx", "code", "seq", "from", "nvtx", "command", "any",
-		"work", "object", "host", "note"};
+	static const char *const words[] = {"ptx", "code", "seq", "from", "nvtx", "mark", "command",
+		"any", "work", "object", "host", "note"};
 	const size_t n = strcspn(what, " \t");
 
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
@@ -551,23 +551,19 @@ static bool says_itself(const char *what)
 	return !*what || *what == '#' || sbt_kind_by_name(what);
 }
 
-static const char only_in_replays[] =
-	"Only a replay stops at NVTX marks: record the program, or use \"capture window nvtx NAME\".";
-
 static struct err *decide(struct session *s, const char *what, const char *cond, bool message,
 	struct break_place *ret)
 {
 	unsigned line;
+	uint64_t seq;
 	char *file;
 	bool done;
 	struct err *e = NULL;
 
 	if (!strncmp(what, "kernel ", 7) && !strpbrk(what + 7 + strspn(what + 7, " \t"), " \t"))
 		return at_name(s, what + 7 + strspn(what + 7, " \t"), true, cond, ret);
-	if (!strncmp(what, "nvtx ", 5) && is_replay(s))
-		return mark_find(s, what + 5 + strspn(what + 5, " 	"), 1, NULL);
-	if (!strncmp(what, "nvtx ", 5) || !strcmp(what, "mark"))
-		ret->note = is_replay(s) ? NULL : xstrdup(only_in_replays);
+	if ((!strncmp(what, "nvtx ", 5) || !strncmp(what, "mark ", 5)) && is_replay(s))
+		return mark_place(s, what + 5, &seq);
 	if (says_itself(what) || strpbrk(what, " \t"))
 		return NULL;
 	e = at_kernel(s, what, cond, message, ret, &done);

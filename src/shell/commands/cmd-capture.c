@@ -66,7 +66,10 @@ const char cmd_capture_window_help[] =
 	"  kernel GLOB [count N]  from the next launch of a matching kernel until N of them\n"
 	"                         were launched (1 without count)\n"
 	"  seq A-B                the commands #A to #B\n"
-	"  nvtx NAME              while a thread is inside the NVTX range called NAME\n"
+	"  nvtx NAME, mark NAME   while a thread is inside the range called NAME, of NVTX or\n"
+	"                         of tracesmith/mark.h\n"
+	"  program [NAME]         the program's own next window (tracesmith_window_begin(),\n"
+	"                         tracesmith.window()), or that called NAME\n"
 	"The trace begins with the state of the GPU at that point, and the contents of its memory\n"
 	"(`set capture memory`). The program stops when the window closes (`set capture\n"
 	"window-stop`).\n"
@@ -75,7 +78,7 @@ const char cmd_capture_window_help[] =
 static struct err *window_usage(const char *why)
 {
 	return err_cure(err_new(ERR_USAGE, "%s", why),
-		"Use \"capture window kernel GLOB [count N]\", \"capture window seq A-B\" or \"capture window nvtx NAME\"");
+		"Use \"capture window kernel GLOB [count N]\", \"capture window seq A-B\", \"capture window mark NAME\" or \"capture window program\"");
 }
 
 static struct err *window_kernel(struct session *s, unsigned n, char *const *w)
@@ -93,6 +96,10 @@ static struct err *window_kernel(struct session *s, unsigned n, char *const *w)
 
 static struct err *parse_window(struct session *s, unsigned n, char *const *w)
 {
+	if (n == 1 && !strcmp(w[0], "program")) {
+		s->engine.live.plan.window_kind = TSDB_WINDOW_PROGRAM;
+		return NULL;
+	}
 	if (n < 2)
 		return window_usage("a window needs to know where it begins");
 	if (strlen(w[1]) >= TSDB_GLOB_MAX)
@@ -106,8 +113,10 @@ static struct err *parse_window(struct session *s, unsigned n, char *const *w)
 			return window_usage("seq needs a range such as 100-200");
 		s->engine.live.plan.window_kind = TSDB_WINDOW_SEQ;
 		return NULL;
-	} else if (!strcmp(w[0], "nvtx") && n == 2) {
+	} else if ((!strcmp(w[0], "nvtx") || !strcmp(w[0], "mark")) && n == 2) {
 		s->engine.live.plan.window_kind = TSDB_WINDOW_NVTX;
+	} else if (!strcmp(w[0], "program") && n == 2) {
+		s->engine.live.plan.window_kind = TSDB_WINDOW_PROGRAM;
 	} else {
 		return window_usage("there is no such window");
 	}

@@ -475,7 +475,7 @@ const char cmd_replay_goto_help[] =
 	"Goes to the command with number SEQ, forwards or backwards; `begin` (or 0) is before\n"
 	"the first command, `end` the last one. On a device, within the window. Inside a graph\n"
 	"launch, 214.3 is right behind the third of its steps (`info graph`), 214.0 before them.\n"
-	"nvtx NAME: the first NVTX mark, or beginning of a range, of that name (*, ?), or the Kth.\n"
+	"mark NAME, nvtx NAME: the first mark, or beginning of a range, of that name (*, ?), or the Kth.\n"
 	"Examples: replay goto 143\n"
 	"          goto nvtx step* nth 3\n";
 
@@ -493,8 +493,8 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 					     : sbt_reader_last_seq(r);
 	else if (a->argc == 1 && strchr(a->argv[0], '.') && step_position(a->argv[0], &seq, &step))
 		return go_to_step(s, seq, step);
-	else if (a->argc > 1 && !strcmp(a->argv[0], "nvtx"))
-		TRY(mark_place(s, a->rest + strlen("nvtx"), &seq));
+	else if (a->argc > 1 && (!strcmp(a->argv[0], "nvtx") || !strcmp(a->argv[0], "mark")))
+		TRY(mark_place(s, a->rest + strlen(a->argv[0]), &seq));
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
 			"Use \"replay goto 143\", or begin, or end");

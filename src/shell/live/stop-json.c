@@ -32,7 +32,7 @@ JS_DEFINE(thread_object, "stop_thread", stop_thread, JS(U32S, stop_thread, block
 struct stop_row {
 	struct stop s;
 	const uint64_t *breakpoint_list;
-	const char *stop_reason, *kind, *kernel_name, *signal;
+	const char *stop_reason, *kind, *kernel_name, *trigger, *signal;
 	const struct watch_row *watch;
 	const struct stop_fault *failure;
 	const struct stop_thread *in_thread;
@@ -41,7 +41,7 @@ JS_DEFINE(stop_object, "stop", stop_row, JS_AS("stops", UINT, stop_row, s.number
 	JS(TEXT, stop_row, stop_reason), JS_AS("in_replay", BOOL, stop_row, s.replay),
 	JS_IN(BOOL, stop_row, s, before), JS_IN(SEQ, stop_row, s, seq),
 	JS_IN(UINT, stop_row, s, step), JS_IN(ID, stop_row, s, stream),
-	JS(TEXT, stop_row, kind, kernel_name),
+	JS(TEXT, stop_row, kind, kernel_name, trigger),
 	JS_NUMBERS_OF("breakpoint_list", stop_row, breakpoint_list, s.nbreakpoints),
 	JS_IN(BOOL, stop_row, s, temporary), JS_IN(INT, stop_row, s, pid, tid),
 	JS(TEXT, stop_row, signal), JS_IN(INT, stop_row, s, exit_code),
@@ -86,6 +86,7 @@ void stop_json(struct buf *out, const struct stop *s)
 		.stop_reason = stop_reason_word(s->reason),
 		.kind = s->kind ? sbt_kind(s->kind)->name : NULL,
 		.kernel_name = *s->kernel ? s->kernel : NULL,
+		.trigger = s->reason == STOP_TRIGGER ? s->trigger : NULL,
 		.signal = s->signal ? signal_name(s->signal) : NULL,
 		.watch = s->has_watch ? &watch : NULL,
 		.failure = s->has_fault ? &s->fault : NULL,

@@ -324,6 +324,9 @@ static void tell_why(struct session *s, const struct live_stop *stop)
 				"A stream is being captured: the window is complete when that is over.\n");
 		out_str(s->out, "The capture window is closed, ");
 		break;
+	case LIVE_TRIGGERED:
+		out_str(s->out, "The program's trigger, ");
+		break;
 	case LIVE_AGENT:
 		out_str(s->out, "Stopped by the agent, ");
 		break;

@@ -12,6 +12,7 @@
 #include "shell/live/gpu.h"
 #include "shell/print/follow-text.h"
 #include "shell/line/interrupt.h"
+#include "engine/live-capture.h"
 #include "engine/names.h"
 #include "shell/live/process.h"
 #include "shell/print/live-text.h"
@@ -62,7 +63,7 @@ static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word),
 		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real|soft-amd] [--memory all|touched|none] [--memory-limit SIZE] "
-		"[--outputs hash|full] [--no-stacks] [--sources] [--timestamps] [--children] [--] PROGRAM ARGS | -p PID|NAME");
+		"[--outputs hash|full] [--no-stacks] [--sources] [--timestamps] [--windows | --until-trigger] [--children] [--] PROGRAM ARGS | -p PID|NAME");
 }
 
 /* Options of record that are settings: "--memory touched", "--memory=touched". */
@@ -101,6 +102,14 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 		s->engine.set.number[SET_SOURCES] = 1;
 		return NULL;
 	}
+	if (!strcmp(w, "--windows")) {
+		s->engine.live.plan.windows = true;
+		return NULL;
+	}
+	if (!strcmp(w, "--until-trigger")) {
+		s->engine.live.plan.until_trigger = true;
+		return NULL;
+	}
 	if (!strcmp(w, "--children")) {
 		s->engine.set.number[SET_FOLLOW_CHILDREN] = 1;
 		return NULL;
@@ -121,6 +130,30 @@ static struct err *record_option(struct session *s, int argc, char **argv, int *
 						 &s->engine.set, record_settings[k].id, value);
 	}
 	return record_usage(missing ? "%s needs a value" : "record has no option %s", w);
+}
+
+/* What the program itself says is recorded: its windows, or all up to its trigger. */
+static struct err *check_own(struct session *s)
+{
+	struct capture_plan *plan = &s->engine.live.plan;
+
+	if (!plan->windows && !plan->until_trigger)
+		return NULL;
+	if (plan->windows && plan->until_trigger)
+		return record_usage("%s and --until-trigger exclude each other", "--windows");
+	if (settings_on(&s->engine.set, SET_FOLLOW_CHILDREN))
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"windows and triggers of children are not followed"),
+			"Leave out --children, or record whole runs");
+	plan->mode = plan->windows ? RECORDER_WINDOW : RECORDER_ALL;
+	plan->window_kind = plan->windows ? TSDB_WINDOW_PROGRAM : TSDB_WINDOW_NONE;
+	if (!plan->windows || !plan->path)
+		return NULL;
+	/* as the name that further traces are numbered after */
+	TRY(settings_assign(&s->engine.set, SET_OUTPUT, plan->path));
+	free(plan->path);
+	plan->path = NULL;
+	return NULL;
 }
 
 /* *ret_attach: the process to attach to instead of a program, or NULL. */
@@ -166,14 +199,28 @@ void tool_die_by(int sig)
 	raise(sig);
 }
 
+/* The trace ends here; the program goes on. */
+static struct err *end_at_trigger(struct session *s)
+{
+	s->engine.live.plan.until_trigger = false;
+	TRY(capture_stop(&s->engine));
+	if (s->engine.live.doing == LIVE_ENDING_WINDOW)
+		TRY(process_await(s));
+	live_configure(&s->engine);
+	return NULL;
+}
+
 static struct err *record_run(struct session *s)
 {
 	struct redirect none = {0};
 
 	TRY(process_launch(s, &none));
 	interrupt_forward(inferior_pid(s->engine.live.inf));
-	while (s->engine.live.inf)
+	while (s->engine.live.inf) {
 		TRY(process_continue(s));
+		if (s->engine.live.inf && s->engine.live.plan.until_trigger)
+			TRY(end_at_trigger(s));
+	}
 	if (!s->engine.live.follow)
 		return NULL;
 	interrupt_all();
@@ -186,7 +233,6 @@ static struct err *record_run(struct session *s)
 static struct err *record_attached(struct session *s, const char *who)
 {
 	s->engine.live.recording = true;
-	s->engine.live.plan.mode = RECORDER_ALL;
 	TRY(process_attach(s, who, false));
 	interrupt_all();
 	out_printf(s->out, "Recording until Ctrl-C, or until it ends.\n");
@@ -200,7 +246,10 @@ static int tool_record(struct session *s, int argc, char **argv)
 	struct err *e;
 	int program = 0;
 
+	s->engine.live.plan.mode = RECORDER_ALL;
 	e = record_options(s, argc, argv, &program, &attach);
+	if (!e)
+		e = check_own(s);
 	if (!e && attach) {
 		e = record_attached(s, attach);
 		if (e)
@@ -209,7 +258,6 @@ static int tool_record(struct session *s, int argc, char **argv)
 	}
 	if (!e) {
 		s->engine.live.recording = true;
-		s->engine.live.plan.mode = RECORDER_ALL;
 		e = live_file(&s->engine, argv[program], argv + program + 1);
 	}
 	if (!e)
@@ -217,8 +265,11 @@ static int tool_record(struct session *s, int argc, char **argv)
 	interrupt_forward(0);
 	if (e)
 		return fail(s, e);
-	if (!recorder_count(s->engine.live.recorder) && !s->engine.live.follow &&
-		!s->engine.live.plan.failed)
+	if (s->engine.live.plan.windows && !s->engine.live.plan.nmade)
+		out_warn(s->out,
+			"the program opened no window with GPU commands: there is no trace");
+	else if (!recorder_count(s->engine.live.recorder) && !s->engine.live.follow &&
+		 !s->engine.live.plan.failed)
 		out_warn(s->out, "the program made no GPU commands: there is nothing in the trace");
 	if (s->engine.live.exit_signal)
 		out_warn(s->out,
@@ -356,7 +407,7 @@ static int tool_doctor(struct session *s, int argc, char **argv)
 const struct tool tools[] = {
 	{"record", tool_record,
 		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] "
-		"[--no-stacks] [--sources] [--timestamps] [--children] "
+		"[--no-stacks] [--sources] [--timestamps] [--windows | --until-trigger] [--children] "
 		"[--] PROGRAM ARGS... | -p PID|NAME",
 		"record a whole run, or what a running process does from now on",
 		"tsdb record -o run.sbt ./app --steps 3\n"

@@ -8,6 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check  # noqa: E402
 import explore  # noqa: E402
 import graphs  # noqa: E402
+import marks  # noqa: E402
 import replay  # noqa: E402
 import sandbox  # noqa: E402
 from e2e import BUILD, Skip  # noqa: E402
@@ -19,6 +20,7 @@ CASES = {
     graphs: ['info_graph', 'info_graph_at_a_stop', 'steps_of_a_launch', 'steps_without_a_device', 'who_wrote_inside_needs_a_device',
              'a_step_is_one_command_when_asked', 'stops_at_nodes', 'every_step_equals_the_whole'],
     explore: ['missing_wait', 'demo_race'],
+    marks: ['a_recording_has_them', 'windows_each_in_a_trace_of_its_own', 'a_recording_up_to_the_trigger', 'windows_in_a_session'],
     sandbox: ['a_replayer_that_was_taken_over_is_shut_in'],
 }
 

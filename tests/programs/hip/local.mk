@@ -16,7 +16,7 @@ HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda
 	tests/programs/hip/cuda/cooperative_groups.h tests/programs/hip/cuda/cuda_runtime.h
 # Examples and test programs that have a HIP twin: the same file, compiled as HIP. tests/e2e/cases/twins.py runs CUDA's tests with them.
 HIP_EXAMPLE_TWINS = $(addprefix tests/programs/hip/twin/,vecadd matmul pipeline race_demo reduce)
-HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,graph_random graphs payload sums)
+HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,graph_random graphs marks payload sums)
 TESTS += tests/unit/test-hip-suite.py
 EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py
 if HAVE_HIPCC
@@ -46,7 +46,7 @@ $(HIP_SUITE): tests/programs/hip/suite/%: tests/programs/ptx-suite/%.cu tests/pr
 	$(AM_V_GEN)$(HIPCC) $(HIP_SUITE_FLAGS) -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip -o $@ $<
 check_SCRIPTS += $(HIP_EXAMPLE_TWINS) $(HIP_TEST_TWINS)
 CLEANFILES += $(HIP_EXAMPLE_TWINS) $(HIP_TEST_TWINS)
-HIP_TWIN = $(HIPCC) $(HIP_FLAGS) -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip
+HIP_TWIN = $(HIPCC) $(HIP_FLAGS) -I$(srcdir)/include -I$(srcdir)/tests/programs/hip/cuda -include cuda_as_hip.h -x hip
 $(HIP_EXAMPLE_TWINS): tests/programs/hip/twin/%: examples/%.cu examples/check.h $(HIP_RENAMES)
 	@$(MKDIR_P) tests/programs/hip/twin
 	$(AM_V_GEN)$(HIP_TWIN) -o $@ $<

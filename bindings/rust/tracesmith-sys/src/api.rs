@@ -75,6 +75,7 @@ pub const TS_STOP_KERNEL_BEGIN: c_int = 14;
 pub const TS_STOP_KERNEL_END: c_int = 15;
 pub const TS_STOP_WARP_END: c_int = 16;
 pub const TS_STOP_AGENT: c_int = 17;
+pub const TS_STOP_TRIGGER: c_int = 18;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -463,10 +463,10 @@ pub struct GlobalDef {
     pub size: u64,
 }
 
-/// an NVTX mark, or a range pushed or popped on this thread
+/// a mark or trigger of the program, or a range pushed or popped on this thread (NVTX, tracesmith/mark.h)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// 0 mark, 1 push, 2 pop
+    /// 0 mark, 1 push, 2 pop, 3 trigger
     pub mark_kind: u64,
     /// 
     pub text: String,
