@@ -10,8 +10,8 @@
 #define DAP_DAP_H
 
 /* Talks with the client at standard input and output until it leaves. From then on these are the
- * debugged program's: input empty, output told to the client. tsdb: the path of tsdb, which does
- * the work. Returns the exit status. */
+ * debugged program's: input empty, its output goes to the client. tsdb: the path of tsdb, which
+ * does the work. Returns the exit status. */
 int dap_talk(const char *tsdb);
 
 #endif

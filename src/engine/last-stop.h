@@ -107,6 +107,8 @@ const char *stop_reason_word(enum stop_reason reason);
 void stop_of_program(struct engine *en, const struct live_stop *stop);
 void stop_of_replay(
 	struct engine *en, const struct replay_stop *stop, const int *others, unsigned nothers);
+/* The replay's device has failed at command seq, which it has not got behind; what: a sentence. */
+void stop_of_device(struct engine *en, uint64_t seq, const char *what);
 /* In graph launch seq, of which `step` steps are done; stop NULL: where it was sent. */
 void stop_of_step(struct engine *en, const struct replay_stop *stop, uint64_t seq, uint32_t step);
 /* Under the microscope. Choosing another thread is no stop, and changes nothing. */

@@ -40,6 +40,8 @@ struct err *replay_move_steps(
 	struct engine *en, uint64_t n, bool backwards, bool into, struct replay_move *ret) TS_CHECK;
 /* Leaves the graph launch that the replay is inside, to its end or to before it. */
 struct err *replay_move_leave(struct engine *en, bool backwards, struct replay_stop *ret) TS_CHECK;
+/* The error of a move, or NULL, which it returns. If the device has failed, that is a stop, too. */
+struct err *replay_move_ended(struct engine *en, struct err *e) TS_CHECK;
 /* To the next breakpoint or watchpoint that counts (breakpoints_hit()), or the end. */
 struct err *replay_move_run(struct engine *en, bool backwards, struct replay_move *ret) TS_CHECK;
 

@@ -70,7 +70,7 @@ static void end_progress(struct dap *d)
 
 static void begin_progress(struct dap *d)
 {
-	const json_int_t of = link_current(d->link);
+	const json_int_t of = link_status(d->link).current;
 	long long none = 0;
 	char id[40];
 
@@ -124,9 +124,10 @@ static void on_busy(void *arg, uint64_t ms, uint64_t waiting)
 	struct dap *d = arg;
 	const bool moves = atomic_load(&d->moves);
 	const json_int_t cancelled = atomic_load(&d->cancelled);
+	const struct link_status link = link_status(d->link);
 
-	if (atomic_load(&d->ends) || link_gone(d->link) ||
-		(cancelled && cancelled == link_current(d->link) && !moves) ||
+	if (atomic_load(&d->ends) || link.gone ||
+		(cancelled && cancelled == link.current && !moves) ||
 		(moves && atomic_load(&d->pauses))) {
 		dap_interrupt(d);
 	} else if (moves && waiting > BREAK_MS && atomic_load(&d->may_break)) {
@@ -201,8 +202,10 @@ static bool next_request(struct dap *d)
 
 void dap_answer_waiting(struct dap *d)
 {
-	while (!d->leaves && link_waiting(d->link) && next_request(d))
-		;
+	struct link_status link = link_status(d->link);
+
+	while (!d->leaves && (link.waiting || link.gone) && next_request(d))
+		link = link_status(d->link);
 }
 
 /* What a request began, behind its answer. */

@@ -66,6 +66,8 @@ void dap_move_now(struct dap *d)
 
 	d->move = (struct dap_move){0};
 	d->phase = DAP_RUNNING;
+	if (m.unasked)
+		dap_tell_continued(d);
 	dap_forget(d);
 	atomic_store(&d->may_break, m.resume != NULL);
 	atomic_store(&d->moves, true);
@@ -126,7 +128,7 @@ static const char *reason_of(const struct dap *d, const char *asked)
 	return asked;
 }
 
-/* The first line of a text, without its end; an empty one is not told. */
+/* The first line of a text, without its end; NULL if it is empty. */
 static json_t *first_line(const char *text)
 {
 	const size_t n = text ? strcspn(text, "\n") : 0;
@@ -164,7 +166,7 @@ static bool has_ended(const struct dap *d)
 	       (!strcmp(stop_word(d), "exited") || !strcmp(stop_word(d), "killed"));
 }
 
-/* What the client does not ask for, but views of ours show. */
+/* For the extension's views; other clients ignore it. */
 static void tell_position(struct dap *d)
 {
 	json_t *when = NULL, *body;
@@ -174,6 +176,12 @@ static void tell_position(struct dap *d)
 	body = json_pack("{s:o?}", "position", when);
 	json_object_set(body, "stop", d->stop ? d->stop : json_null());
 	link_event(d->link, "tsdb/position", body);
+}
+
+void dap_tell_continued(struct dap *d)
+{
+	link_event(d->link, "continued",
+		json_pack("{s:I, s:b}", "threadId", dap_stop_thread(d), "allThreadsContinued", 1));
 }
 
 void dap_tell_stop(struct dap *d, const char *reason, json_int_t thread, const char *text)
@@ -196,10 +204,8 @@ void dap_tell_stop(struct dap *d, const char *reason, json_int_t thread, const c
 	body = json_pack("{s:s, s:I, s:b}", "reason", reason_of(d, reason), "threadId", thread,
 		"allThreadsStopped", 1);
 	said = first_line(text);
-	if (said) {
-		json_object_set(body, "description", said);
+	if (said) /* no description: editors show it in place of the thread's name */
 		json_object_set_new(body, "text", said);
-	}
 	if (d->stopped_now && json_array_size(ids))
 		json_object_set_new(body, "hitBreakpointIds", json_deep_copy(ids));
 	link_event(d->link, "stopped", body);

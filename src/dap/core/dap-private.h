@@ -36,6 +36,7 @@ struct dap_move {
 	char *command;	    /* of the shell, heap; NULL: none */
 	const char *resume; /* goes on after a short stop that nobody sees; NULL: there are none */
 	const char *reason; /* of the event `stopped` where the move ends as asked for */
+	bool unasked;	    /* the protocol's requests for moves do not include it */
 	json_int_t thread;  /* whose it is; 0: that of the command where it ends */
 };
 
@@ -76,7 +77,7 @@ struct dap {
 	char *trace;	     /* of the replay, or of the recording */
 	char *begin;	     /* the shell's command of configurationDone; NULL: none */
 	ts_session *session; /* NULL: none */
-	json_t *stop;	     /* the newest, as the session tells it; NULL: none yet */
+	json_t *stop;	     /* the newest, see docs/json.md; NULL: none yet */
 	bool stopped_now;    /* ... and the client does not know it yet */
 	struct dap_move move;
 	void (*then)(struct dap *d); /* after the answer; NULL: nothing */
@@ -138,9 +139,9 @@ struct err *dap_ask(struct dap *d, json_t **ret, const char *fmt, ...) TS_PRINTF
 void dap_end_session(struct dap *d);
 /* The error in ts_error(). */
 struct err *dap_session_error(int result) TS_CHECK;
-/* When the session's process has ended: tells the client so. */
+/* Ends the conversation's session if its process has ended. */
 void dap_check_session(struct dap *d);
-/* What stands between the two can be interrupted. */
+/* Between true and false the session can be interrupted. */
 void dap_asking(struct dap *d, bool asking);
 /* For the listener: ends what the other thread waits for. */
 void dap_interrupt(struct dap *d);
@@ -149,13 +150,15 @@ struct err *dap_needs_replay(const struct dap *d, const char *what) TS_CHECK;
 
 /* --- moves: core/dap-move.c --- */
 
-/* After the answer of the present request: runs command, tells where it ends. command is taken. */
+/* Runs command after the answer of the present request, and sends where it ends. Takes command. */
 void dap_move_later(struct dap *d, char *command, const char *resume, const char *reason);
 /* Runs the move that was asked for. */
 void dap_move_now(struct dap *d);
 /* Tells the newest stop; reason: of one that is where it was sent. text: what the shell printed;
  * NULL: nothing. */
 void dap_tell_stop(struct dap *d, const char *reason, json_int_t thread, const char *text);
+/* Before a stop whose move the client does not know of: it takes older reasons off the threads. */
+void dap_tell_continued(struct dap *d);
 /* The thread that the newest stop is about. */
 json_int_t dap_stop_thread(struct dap *d);
 /* What numbers of frames and variables meant is forgotten. */

@@ -95,7 +95,7 @@ struct err *dap_on_disassemble(struct dap *d, const json_t *args, json_t *body)
 
 /* --- sources --- */
 
-/* What the trace calls the file that frames were told to be in. */
+/* The trace's name of a file that the client knows from frames. */
 static const char *recorded_name(const struct dap *d, const char *path)
 {
 	const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * `evaluate`: in the console every command of tsdb, with its text; elsewhere an expression and its
- * value. A command that moves is told as a stop.
+ * value. A command that moves sends a stop.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,10 +14,11 @@ static void tell_typed_stop(struct dap *d)
 		return;
 	if (d->stopped_now)
 		d->phase = DAP_STOPPED;
+	dap_tell_continued(d);
 	dap_tell_stop(d, "goto", 0, NULL);
 }
 
-/* While a move is under way that move tells the stop. */
+/* While a move is under way, that move sends the stop. */
 static struct err *run_typed(struct dap *d, const char *line, json_t *body)
 {
 	char *text = NULL;

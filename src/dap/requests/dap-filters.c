@@ -125,13 +125,24 @@ static struct err *set_races(struct dap *d, const struct filter *f)
 	return e;
 }
 
+/* In other orders, where the device can; the software GPUs are deterministic without that. */
+static struct err *check_launches(struct dap *d, json_t **ret)
+{
+	struct err *e = dap_ask(d, ret, "replay check --perturb --json");
+
+	if (!e || e->code != ERR_UNSUPPORTED)
+		return e;
+	err_free(e);
+	return dap_ask(d, ret, "replay check --json");
+}
+
 static struct err *set_nondeterministic(struct dap *d, const struct filter *f)
 {
 	json_t *check, *launch;
 	struct err *e = NULL;
 	size_t i;
 
-	TRY(dap_ask(d, &check, "replay check --json"));
+	TRY(check_launches(d, &check));
 	json_array_foreach(json_object_get(check, "nondeterministic"), i, launch)
 	{
 		const json_int_t seq = json_integer_value(json_object_get(launch, "seq"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory, as base64 (RFC 4648). What cannot be read is told as such, never as zeroes.
+ * Memory, as base64 (RFC 4648). What cannot be read is left out and counted, never zeroes.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -153,11 +153,12 @@ struct err *dap_on_reverse_finish(struct dap *d, const json_t *args, json_t *bod
 	(void)args;
 	(void)body;
 	TRY(dap_needs_replay(d, "going backwards"));
-	return begin_move(d, "reverse-finish", NULL);
+	TRY(begin_move(d, "reverse-finish", NULL));
+	d->move.unasked = true;
+	return NULL;
 }
 
-/* The listener stops what runs; in a short stop the move sees that there shall be none behind it.
- */
+/* The listener stops what runs. In a short stop `pauses` stays set, and the move ends there. */
 struct err *dap_on_pause(struct dap *d, const json_t *args, json_t *body)
 {
 	(void)args;
@@ -172,6 +173,7 @@ struct err *dap_on_pause(struct dap *d, const json_t *args, json_t *body)
 static struct err *go_to(struct dap *d, const char *place)
 {
 	dap_move_later(d, xasprintf("replay goto %s", place), NULL, "goto");
+	d->move.unasked = true;
 	return NULL;
 }
 
@@ -219,6 +221,7 @@ struct err *dap_on_schedule(struct dap *d, const json_t *args, json_t *body)
 	dap_move_later(d,
 		xasprintf("replay schedule %lld%s", (long long)number, step ? " --step" : ""), NULL,
 		"goto");
+	d->move.unasked = true;
 	return NULL;
 }
 

@@ -12,7 +12,7 @@
 /* How the rows of a list are shown. */
 enum rows { ROWS_PLAIN, ROWS_ARGUMENTS, ROWS_VALUES, ROWS_REGISTERS };
 
-/* What a number of a variable's inside stands for. */
+/* The inside of a variable that a number refers to. */
 struct dap_ref {
 	json_t *value; /* NULL: not asked for yet */
 	char *command; /* NULL: there is a value */

@@ -148,7 +148,7 @@ static size_t unfinished(const char *p, size_t n)
 	return 0;
 }
 
-/* Tells what is there; returns false at the end. */
+/* Sends what is there; returns false at the end. */
 static bool tell_printed(struct link *l, struct printed *p)
 {
 	char piece[PIECE + sizeof p->kept];
@@ -232,24 +232,14 @@ json_t *link_take(struct link *l, bool *ret_cancelled)
 	return request;
 }
 
-bool link_waiting(struct link *l)
+struct link_status link_status(struct link *l)
 {
-	bool waiting;
+	struct link_status s;
 
 	pthread_mutex_lock(&l->lock);
-	waiting = l->n || l->gone;
+	s = (struct link_status){.waiting = l->n, .gone = l->gone, .current = l->current};
 	pthread_mutex_unlock(&l->lock);
-	return waiting;
-}
-
-bool link_gone(struct link *l)
-{
-	bool gone;
-
-	pthread_mutex_lock(&l->lock);
-	gone = l->gone;
-	pthread_mutex_unlock(&l->lock);
-	return gone;
+	return s;
 }
 
 bool link_cancel(struct link *l, json_int_t seq)
@@ -265,16 +255,6 @@ bool link_cancel(struct link *l, json_int_t seq)
 	}
 	pthread_mutex_unlock(&l->lock);
 	return found;
-}
-
-json_int_t link_current(struct link *l)
-{
-	json_int_t seq;
-
-	pthread_mutex_lock(&l->lock);
-	seq = l->current;
-	pthread_mutex_unlock(&l->lock);
-	return seq;
 }
 
 const struct err *link_failure(struct link *l)

@@ -27,19 +27,20 @@ struct link_hooks {
 
 /* Takes standard input and output for the conversation, see dap.h, and begins to listen. */
 struct err *link_open(struct link **ret, const struct link_hooks *hooks) TS_CHECK;
-/* Tells what the program printed last, and ends. */
+/* Sends what the program printed last, and ends. */
 void link_close(struct link *l);
 
 /* The next request, the caller's; NULL: the client has gone. *ret_cancelled: the client wants no
  * answer any more. Ends the work that the last one began. */
 json_t *link_take(struct link *l, bool *ret_cancelled);
-/* Whether there is a request in the queue, or the client has gone. */
-bool link_waiting(struct link *l);
-bool link_gone(struct link *l);
+struct link_status {
+	bool waiting;	    /* a request is in the queue */
+	bool gone;	    /* the client */
+	json_int_t current; /* the request that is being worked at; 0: none */
+};
+struct link_status link_status(struct link *l);
 /* A request that is not worked at yet shall not be; false: it is not in the queue. */
 bool link_cancel(struct link *l, json_int_t seq);
-/* The request that is being worked at; 0: none. */
-json_int_t link_current(struct link *l);
 /* Why the conversation ended, if the client is at fault; else NULL. The link's. */
 const struct err *link_failure(struct link *l);
 
@@ -50,7 +51,7 @@ void link_event(struct link *l, const char *name, json_t *body);
 /* Text for the user in the editor's console; category "console", "stdout" ... Bytes that are no
  * UTF-8 become U+FFFD. */
 void link_output(struct link *l, const char *category, const char *text, size_t n);
-/* What the program has printed up to now is told before this returns. */
+/* Sends what the program has printed up to now. */
 void link_flush_program(struct link *l);
 
 /* n bytes as a JSON string that is always valid. */

@@ -167,6 +167,16 @@ void stop_of_replay(
 	s->watch.by = stop->late ? stop->late : s->seq;
 }
 
+void stop_of_device(struct engine *en, uint64_t seq, const char *what)
+{
+	struct stop *s = begin(en, STOP_FAULT, true);
+
+	s->seq = seq;
+	s->before = true;
+	s->has_fault = true;
+	copy(s->fault.text, sizeof s->fault.text, what);
+}
+
 void stop_of_step(struct engine *en, const struct replay_stop *stop, uint64_t seq, uint32_t step)
 {
 	const struct graph_place *p = graph_place_of(en);

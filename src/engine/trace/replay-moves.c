@@ -11,6 +11,7 @@
 #include <string.h>
 #include "engine/breakpoints.h"
 #include "engine/graph-steps.h"
+#include "engine/last-stop.h"
 #include "engine/microscope.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
@@ -164,6 +165,16 @@ static struct err *steps_into(
 		ret->step = w.step;
 	}
 	return NULL;
+}
+
+struct err *replay_move_ended(struct engine *en, struct err *e)
+{
+	const struct replay_device *rd = en->trace.device;
+	const uint64_t culprit = rd ? device_culprit(rd->d, NULL) : 0;
+
+	if (e && e->code == ERR_INFERIOR && culprit)
+		stop_of_device(en, culprit, e->what);
+	return e;
 }
 
 struct err *replay_move_leave(struct engine *en, bool backwards, struct replay_stop *ret)

@@ -158,7 +158,7 @@ struct err *replay_run_to_break(struct session *s, bool backwards)
 	struct replay_move m;
 
 	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_run(&s->engine, backwards, &m));
+	TRY(replay_move_ended(&s->engine, replay_move_run(&s->engine, backwards, &m)));
 	tell_move(s, &m);
 	if (m.touch.by && !m.in_launch)
 		stop_add_touch(&s->engine, &m.touch);
@@ -175,7 +175,7 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 	struct replay_move m;
 
 	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_steps(&s->engine, n, backwards, into, &m));
+	TRY(replay_move_ended(&s->engine, replay_move_steps(&s->engine, n, backwards, into, &m)));
 	tell_move(s, &m);
 	return NULL;
 }
@@ -184,7 +184,7 @@ struct err *replay_run_leave(struct session *s)
 {
 	struct replay_stop stop;
 
-	TRY(replay_move_leave(&s->engine, false, &stop));
+	TRY(replay_move_ended(&s->engine, replay_move_leave(&s->engine, false, &stop)));
 	replay_tell(s, &stop);
 	return NULL;
 }
@@ -345,7 +345,8 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest),
 			"Use \"replay next stream 2\"");
 	s->focus = FOCUS_REPLAY;
-	TRY(replay_next_stream(s->engine.trace.replay, (uint32_t)v, &stop));
+	TRY(replay_move_ended(
+		&s->engine, replay_next_stream(s->engine.trace.replay, (uint32_t)v, &stop)));
 	replay_tell(s, &stop);
 	return NULL;
 }
@@ -499,7 +500,7 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
 			"Use \"replay goto 143\", or begin, or end");
 	s->focus = FOCUS_REPLAY;
-	TRY(replay_goto(s->engine.trace.replay, seq, &stop));
+	TRY(replay_move_ended(&s->engine, replay_goto(s->engine.trace.replay, seq, &stop)));
 	replay_tell(s, &stop);
 	return NULL;
 }

@@ -401,6 +401,23 @@ def exceptions_are_races(t, c):
 
 
 @case('replay')
+def a_move_of_no_protocol_takes_older_reasons_off_the_threads(t, c):
+    """An editor shows the reason of a thread's last stop until it hears that the thread goes on; a description in place of the thread's name."""
+    for move in (lambda: c.move('tsdb/goto', {'seq': 18}), lambda: c.repl('replay goto 21'), lambda: c.move('tsdb/reverseFinish')):
+        before = len(c.all_events)
+        c.events.clear()
+        move()
+        c.event('tsdb/position')
+        seen = [e['event'] for e in list(c.all_events)[before:]]
+        t.equal([e for e in seen if e in ('continued', 'stopped')], ['continued', 'stopped'], 'events')
+        stopped = [e['body'] for e in list(c.all_events)[before:] if e['event'] == 'stopped'][0]
+        t.check('description' not in stopped, stopped)
+    before = len(c.all_events)
+    c.move('stepBack')
+    t.check('continued' not in [e['event'] for e in list(c.all_events)[before:]], 'a move that the editor began')
+
+
+@case('replay')
 def exceptions_that_there_are_not(t, c):
     rows = c.ask('setExceptionBreakpoints', {'filters': ['nondeterministic', 'failed-call', 'fault']})['breakpoints']
     t.equal([r['verified'] for r in rows], [True] * 3, 'filters')
@@ -538,6 +555,63 @@ def test_a_replay_in_an_editor(t):
         t.equal(body['supportsStepBack'], False, 'going back, before there is a replay')
         t.check(any(e['event'] == 'capabilities' and e['body']['capabilities']['supportsStepBack'] for e in c.all_events), 'and then')
         run_table(t, 'replay', c, reset_replay)
+
+
+def exceptions(t, c, launch, filters):
+    """What a session with these filters stops at: (reason, exceptionId, description) up to the end or six of them."""
+    def set_up():
+        rows = c.ask('setExceptionBreakpoints', {'filters': filters})['breakpoints']
+        t.equal([r['verified'] for r in rows], [True] * len(filters), f'filters {filters}')
+    c.begin('launch', {'on': 'soft', 'cwd': t.dir, 'stopOnEntry': False, **launch}, set_up)
+    found = []
+    while len(found) < 6:
+        over = c.wait(lambda: next((e for e in c.events if e['event'] in ('stopped', 'terminated')), None), 'a stop or the end')
+        body = over.get('body') or {}
+        if over['event'] == 'terminated' or body['reason'] == 'end':
+            break
+        info = c.ask('exceptionInfo', {'threadId': body['threadId']}) if body['reason'] == 'exception' else {}
+        found.append((body['reason'], info.get('exceptionId'), info.get('description')))
+        c.events.clear()
+        c.ask('continue', {'threadId': body['threadId']})
+    return found
+
+
+def test_exceptions_of_faults(t):
+    t.need_soft()
+    with adapter(t) as c:
+        found = exceptions(t, c, {'program': program('bad_address')}, ['fault'])
+        t.equal([f[:2] for f in found], [('exception', 'fault')], 'a program')
+        t.match('illegal address: kernel _Z5strayPil', found[0][2])
+    with adapter(t) as c:
+        t.equal(exceptions(t, c, {'program': program('bad_address')}, []), [], 'without the filter')
+    t.record('bad_address')
+    with adapter(t) as c:
+        found = exceptions(t, c, {'trace': 't.sbt'}, ['fault'])
+        t.equal([f[:2] for f in found], [('exception', 'fault')] * 6, 'a replay does not get behind it')
+        t.match('^#10 stray.* the device failed at #10: CUDA_ERROR_ILLEGAL_ADDRESS', found[0][2])
+        t.equal(c.ask('tsdb/position')['answer']['seq'], 9, 'it is before the command')
+
+
+def test_exceptions_of_failed_calls(t):
+    t.need_soft()
+    with adapter(t) as c:
+        found = exceptions(t, c, {'program': program('failing_calls')}, ['failed-call'])
+        t.equal([f[:2] for f in found], [('exception', 'failed-call')] * 3, 'a program')
+        t.equal([f[2] for f in found], ['CUDA_ERROR_OUT_OF_MEMORY'] + ['CUDA_ERROR_INVALID_VALUE'] * 2, 'what they say')
+    t.record('failing_calls')
+    with adapter(t) as c:
+        t.equal([f[:2] for f in exceptions(t, c, {'trace': 't.sbt'}, ['failed-call'])], [('exception', 'failed-call')] * 3, 'a replay')
+
+
+def test_exceptions_of_launches_that_are_not_deterministic(t):
+    """A sum of floats by atomics is; the launch behind it, which passes the sum on, is not one."""
+    t.need_soft()
+    t.record('sums')
+    seqs = [json.loads(line)['seq'] for line in t.tsdb('view', '--json', '--kernel', 'sum', 't.sbt').out.splitlines()]
+    with adapter(t) as c:
+        found = exceptions(t, c, {'trace': 't.sbt'}, ['nondeterministic'])
+        t.equal([f[:2] for f in found], [('exception', 'nondeterministic')], 'stops')
+        t.match(f'^#{seqs[0]} is not deterministic', found[0][2])
 
 
 def test_the_missing_wait_found_in_an_editor(t):
