@@ -38,6 +38,7 @@ EXTRA_DIST += scripts/rust-bindings tests/rust-current.sh bindings/rust/Cargo.to
 	bindings/rust/tracesmith-sys/build.rs bindings/rust/tracesmith-sys/src/api.rs bindings/rust/tracesmith-sys/src/lib.rs \
 	bindings/rust/tracesmith/Cargo.toml bindings/rust/tracesmith/src/answer.rs bindings/rust/tracesmith/src/kinds.rs \
 	bindings/rust/tracesmith/src/lib.rs bindings/rust/tracesmith/src/session.rs bindings/rust/tracesmith/src/trace.rs \
+	bindings/rust/tracesmith/src/columns.rs bindings/rust/tracesmith/examples/time_travel.rs \
 	bindings/rust/tracesmith/tests/scenario.rs
 TESTS += tests/rust-current.sh
 

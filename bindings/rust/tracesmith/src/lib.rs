@@ -7,11 +7,13 @@
 //! gives a value or an [`Error`].
 
 mod answer;
+mod columns;
 mod kinds;
 mod session;
 mod trace;
 
 pub use answer::Answer;
+pub use columns::{column_kind, column_name, Argument, ArgumentValue, ColumnKind, MISSING, MISSING_SIGNED};
 pub use kinds::*;
 pub use session::{Interrupt, Options, Program, Replay, Session, Stop};
 pub use trace::{Cursor, Filter, Frame, Name, State, Trace, Value};

@@ -30,6 +30,10 @@ impl Trace {
         Ok(Trace { p })
     }
 
+    pub(crate) fn pointer(&self) -> *mut sys::ts_trace {
+        self.p
+    }
+
     /// program, cwd, host, gpu, tsdb, damage; None: not known.
     pub fn text(&self, name: &str) -> Option<String> {
         let name = c_text(name).ok()?;
@@ -166,6 +170,10 @@ impl Drop for Cursor<'_> {
 }
 
 impl Cursor<'_> {
+    pub(crate) fn pointer(&self) -> *mut sys::ts_cursor {
+        self.p
+    }
+
     /// To the next command; false: there is none.
     pub fn advance(&mut self) -> Result<bool> {
         // SAFETY: the cursor is open.

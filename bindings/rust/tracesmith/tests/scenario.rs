@@ -5,7 +5,7 @@
 
 use std::env;
 use std::path::Path;
-use tracesmith::{Command, ErrorKind, Filter, Options, Program, Trace, KINDS};
+use tracesmith::{column_kind, column_name, ArgumentValue, ColumnKind, Command, ErrorKind, Filter, Options, Program, Trace, KINDS, MISSING};
 
 fn trace() -> Option<Trace> {
     let path = env::var("SCENARIO_TRACE").ok()?;
@@ -84,6 +84,63 @@ fn commands() -> tracesmith::Result<()> {
     assert_eq!(stack.last().and_then(|f| f.function.as_deref()), Some("main"));
     assert_eq!(launches.field("no such field").unwrap_err().kind, ErrorKind::NotFound);
     assert!(KINDS.contains(&"launch"));
+    Ok(())
+}
+
+#[test]
+fn arguments() -> tracesmith::Result<()> {
+    let t = match trace() {
+        Some(t) => t,
+        None => return Ok(()),
+    };
+    let mut launches = t.commands(0, &Filter { kernel: Some("produce".into()), ..Filter::kind("launch") })?;
+    assert!(launches.advance()? && launches.advance()?);
+    let a = launches.arguments()?;
+    let names: Vec<_> = a.iter().map(|a| a.name.as_deref().unwrap_or("")).collect();
+    assert_eq!(names, ["out", "value", "n", "work"]);
+    assert_eq!(a[0].type_name.as_deref(), Some("float *"));
+    assert!(matches!(a[0].value, ArgumentValue::Pointer(p) if p != 0));
+    let values: Vec<_> = a[1..].iter().map(|a| a.value.clone()).collect();
+    assert_eq!(values, [ArgumentValue::Float(2.0), ArgumentValue::Signed(1024), ArgumentValue::Signed(20)]);
+    let mut others = t.commands(0, &Filter::kind("alloc"))?;
+    assert!(others.advance()?);
+    assert_eq!(others.arguments().unwrap_err().kind, ErrorKind::Usage);
+    Ok(())
+}
+
+/// Every number of the columns is what the cursor says of the command, in pieces of any size.
+#[test]
+fn columns() -> tracesmith::Result<()> {
+    let t = match trace() {
+        Some(t) => t,
+        None => return Ok(()),
+    };
+    let fields = ["seq", "stream", "kernel_name", "dir"];
+    let (mut row, mut c) = (0, t.commands(0, &Filter::default())?);
+    let mut one = t.commands(0, &Filter::default())?;
+    loop {
+        let mut room = vec![vec![0u64; 7]; fields.len()];
+        let mut into: Vec<&mut [u64]> = room.iter_mut().map(|c| c.as_mut_slice()).collect();
+        let n = c.columns(&fields, &mut into)?;
+        for i in 0..n {
+            assert!(one.advance()?);
+            assert_eq!(room[0][i], one.seq());
+            let name = one.field("kernel_name").ok().map(|v| format!("{v:?}"));
+            assert_eq!(t.column_text(room[2][i]).map(|n| format!("Text({n:?})")), name);
+            assert_eq!(room[3][i] == MISSING, one.field("dir").is_err());
+            row += 1;
+        }
+        if n < 7 {
+            break;
+        }
+    }
+    assert!(!one.advance()? && row > 50);
+    assert_eq!((column_kind("dir")?, column_kind("kernel_name")?), (ColumnKind::Name, ColumnKind::Text));
+    assert_eq!(column_name("dir", 9999), None);
+    let (mut a, mut b) = ([0u64; 2], [0u64; 3]);
+    assert_eq!(c.columns(&["seq", "stream"], &mut [&mut a, &mut b]).unwrap_err().kind, ErrorKind::Usage);
+    assert_eq!(c.columns(&["seq", "stream"], &mut [&mut a]).unwrap_err().kind, ErrorKind::Usage);
+    assert!(c.columns(&["nothing"], &mut [&mut a]).is_err());
     Ok(())
 }
 
