@@ -240,11 +240,13 @@ static void align(void)
 		byte(0);
 }
 
-/* Data at 0x3000 to 0x3060, code at 0x1000; a kernel, its descriptor, and three variables, of which
- * one is a source file's own. */
+/* Data at 0x3000 to 0x3060, code and constants at 0x1000; a kernel, its descriptor, three
+ * variables, of which one is a source file's own, and two constants, of which one is the
+ * compiler's. */
 static void make_variables(void)
 {
-	static const char names[] = "\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside";
+	static const char names[] =
+		"\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside\0constant\0local";
 	const Elf64_Sym y[] = {{0},
 		{.st_name = 1,
 			.st_info = STT_OBJECT,
@@ -262,7 +264,7 @@ static void make_variables(void)
 			.st_value = 0x1000,
 			.st_size = 64},
 		{.st_name = 27,
-			.st_info = STT_OBJECT,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
 			.st_shndx = CODE,
 			.st_value = 0x1040,
 			.st_size = 64},
@@ -270,7 +272,17 @@ static void make_variables(void)
 			.st_info = STT_OBJECT,
 			.st_shndx = DATA,
 			.st_value = 0x305c,
-			.st_size = 16}};
+			.st_size = 16},
+		{.st_name = 45,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+			.st_shndx = CODE,
+			.st_value = 0x1010,
+			.st_size = 8},
+		{.st_name = 54,
+			.st_info = STT_OBJECT,
+			.st_shndx = CODE,
+			.st_value = 0x1018,
+			.st_size = 8}};
 	Elf64_Ehdr *e = (Elf64_Ehdr *)(void *)object;
 	Elf64_Phdr *p;
 	size_t at_names, at_symbols;
@@ -319,7 +331,7 @@ static bool see(void *arg, const struct amd_variable *v)
 }
 
 /* Kernels' descriptors are no variables, nor is what lies outside its section. */
-static void variables_are_what_code_can_change(void **state)
+static void variables_are_what_code_or_the_host_can_change(void **state)
 {
 	struct amd_variable v;
 	struct seen s = {0};
@@ -327,14 +339,16 @@ static void variables_are_what_code_can_change(void **state)
 	(void)state;
 	make_variables();
 	assert_true(amd_object_variables(object, size, see, &s));
-	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n, 3);
 	assert_true(s.addr[0] == 0x3000 && s.size[0] == 4);
 	assert_true(s.addr[1] == 0x3050 && s.size[1] == 16);
+	assert_true(s.addr[2] == 0x1010 && s.size[2] == 8);
 	assert_true(amd_object_variable(object, size, "_ZL6hidden", &v));
 	assert_int_equal(v.addr, 0x3050);
 	assert_false(amd_object_variable(object, size, "hidden", &v));
 	assert_false(amd_object_variable(object, size, "kernel.kd", &v));
 	assert_false(amd_object_variable(object, size, "outside", &v));
+	assert_false(amd_object_variable(object, size, "local", &v));
 	/* A table of symbols whose names are no table of names. */
 	section(SYMBOLS)->sh_link = 99;
 	assert_false(amd_object_variables(object, size, see, &s));
@@ -505,7 +519,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_is_found_by_its_name),
 		cmocka_unit_test(all_kernels_are_listed),
 		cmocka_unit_test(what_is_no_code_object_has_none),
-		cmocka_unit_test(variables_are_what_code_can_change),
+		cmocka_unit_test(variables_are_what_code_or_the_host_can_change),
 		cmocka_unit_test(whole_objects_name_nothing_outside),
 		cmocka_unit_test(places_are_read),
 		cmocka_unit_test(damaged_objects_are_taken),

@@ -416,12 +416,22 @@ static bool name_in(
 	return ret->n && ret->n < most;
 }
 
-static bool is_variable(const struct file *f, const Elf64_Sym *y)
+static bool is_descriptor(const struct amd_text *name)
+{
+	return name->n > 3 && !memcmp(name->p + name->n - 3, ".kd", 3);
+}
+
+/* Newer compilers put constants, which the host may set, into sections that are only read. What is
+ * local there is the compiler's own, and the rest are kernels' descriptors. */
+static bool is_variable(const struct file *f, const Elf64_Sym *y, const struct amd_text *name)
 {
 	Elf64_Shdr in;
 
 	return ELF64_ST_TYPE(y->st_info) == STT_OBJECT && y->st_size &&
-	       section(f, y->st_shndx, &in) && in.sh_flags & SHF_WRITE &&
+	       section(f, y->st_shndx, &in) && in.sh_flags & SHF_ALLOC &&
+	       !(in.sh_flags & SHF_EXECINSTR) &&
+	       (in.sh_flags & SHF_WRITE ||
+		       (ELF64_ST_BIND(y->st_info) != STB_LOCAL && !is_descriptor(name))) &&
 	       range_within(y->st_value, y->st_size, in.sh_addr, in.sh_size);
 }
 
@@ -439,7 +449,7 @@ bool amd_object_variables(const void *object, size_t size,
 	for (uint64_t i = 0; i < table.sh_size / sizeof(y); i++) {
 		if (!entry(object, size, table.sh_offset, i, &y, sizeof(y)))
 			return false;
-		if (!is_variable(&f, &y) || !name_in(&f, &names, y.st_name, &v.name))
+		if (!name_in(&f, &names, y.st_name, &v.name) || !is_variable(&f, &y, &v.name))
 			continue;
 		v.addr = y.st_value;
 		v.size = y.st_size;
