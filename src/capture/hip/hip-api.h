@@ -23,6 +23,7 @@ hipError_t hipExtGetLastError(void);
 
 #define HIP_FUNCTIONS(REQUIRED, OPTIONAL)                                                          \
 	OPTIONAL(hipRegisterTracerCallback)                                                        \
+	OPTIONAL(hipGetLastError)                                                                  \
 	OPTIONAL(hipExtGetLastError)                                                               \
 	OPTIONAL(hipApiName)                                                                       \
 	OPTIONAL(hipRegisterApiCallback)                                                           \

@@ -13,12 +13,13 @@
 
 enum { BOTH = HIP_CAPTURES_LAUNCHES | HIP_CAPTURES_POOLS };
 static const struct hip_version known[] = {
-	/* from, to, data, first node, from symbol, device memory, pageable, captured */
-	{502, 502, 0, 1, 10, 1, false, 0},
-	{504, 504, 840, 0, 10, 1, false, HIP_CAPTURES_LAUNCHES},
-	{505, 507, 840, 0, 12, 1, false, BOTH},
-	{600, 604, 1520, 0, 12, 2, true, BOTH},
-	{700, 702, 1520, 0, 12, 2, true, BOTH},
+	/* from, to, data, first node, from symbol, device memory, errors stay, pageable, captured
+	 */
+	{502, 502, 0, 1, 10, 1, false, false, 0},
+	{504, 504, 840, 0, 10, 1, false, false, HIP_CAPTURES_LAUNCHES},
+	{505, 507, 840, 0, 12, 1, false, false, BOTH},
+	{600, 604, 1520, 0, 12, 2, false, true, BOTH},
+	{700, 702, 1520, 0, 12, 2, true, true, BOTH},
 };
 enum { KNOWN = sizeof(known) / sizeof(*known) };
 

@@ -20,6 +20,7 @@ struct hip_version {
 	uint8_t first_node;    /* hipGraphNodeTypeKernel; up to EventRecord the order is the same */
 	uint8_t from_symbol;   /* hipGraphNodeTypeMemcpyFromSymbol; ToSymbol is the next */
 	uint8_t device_memory; /* hipMemoryTypeDevice */
+	bool errors_stay;      /* a call that succeeds leaves the thread's last error as it was */
 	bool knows_pageable;   /* hipPointerGetAttributes() answers for memory it does not know */
 	uint16_t captured;     /* enum hip_captured: what is a node while its stream is captured */
 };

@@ -4,9 +4,9 @@
 // way-*.c, and the newest one that the program's HIP has is taken.
 //
 // The callbacks do not say what a call returned. It is the thread's last error, which each call
-// sets. The library is loaded by the HSA runtime below HIP, which HSA_TOOLS_LIB tells to
-// (OnLoad()), while the program initialises HIP; the version is asked in the first call, since HIP
-// holds a lock then.
+// sets, and from HIP 7 on what hipExtGetLastError() says. The library is loaded by the HSA runtime
+// below HIP, which HSA_TOOLS_LIB tells to (OnLoad()), while the program initialises HIP; the
+// version is asked in the first call, since HIP holds a lock then.
 #include <errno.h>
 #include <stdio.h>
 
@@ -32,24 +32,43 @@ bool hip_reports(void)
 
 static const struct call_row counted = {NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL};
 
-/* Takes away an error that one of the agent's own questions has left. */
-static void clear_error(void)
+/* Takes away an error that one of the agent's own questions has left, where the program had none:
+ * `had` is the thread's last error before them. From HIP 7 on another call does not do it; and one
+ * that the program had cannot be put back there if a question of ours failed, too. */
+static void clear_error(hipError_t had)
 {
 	int device;
 
-	if (OWN(hip.hipPeekAtLastError()))
+	if (had || !OWN(hip.hipPeekAtLastError()))
+		return;
+	if (hip_version()->errors_stay && hip.hipGetLastError)
+		(void)OWN(hip.hipGetLastError());
+	else
 		(void)OWN(hip.hipGetDevice(&device));
+}
+
+/* What the program's call returned; nothing else is asked before. */
+static uint32_t call_result(void)
+{
+	const struct hip_version *v = hip_version();
+
+	return (uint32_t)(v && v->errors_stay && hip.hipExtGetLastError
+				  ? OWN(hip.hipExtGetLastError())
+				  : OWN(hip.hipPeekAtLastError()));
 }
 
 static void begin(const struct hip_report *r)
 {
 	static _Atomic uint32_t calls;
 	const struct call_row *row = r->row ? r->row : &counted;
+	hipError_t had = hipSuccess;
 	int device = 0;
 	uint64_t ctx;
 
 	if (row->how == CALL_IGNORED || !hip_version())
 		return;
+	if (hip_version()->errors_stay)
+		had = OWN(hip.hipPeekAtLastError());
 	ctx = OWN(hip.hipGetDevice(&device)) ? 0 : hip_context(device);
 	calls_enter(&(struct call_site){.row = row,
 		.name = r->name,
@@ -60,17 +79,22 @@ static void begin(const struct hip_report *r)
 		.link = r->link});
 	/* HIP sets the thread's last error in every call but those that it captures into a graph.
 	 */
-	if (atomic_load_explicit(&calls_captures, memory_order_relaxed))
-		clear_error();
+	if (hip_version()->errors_stay ||
+		atomic_load_explicit(&calls_captures, memory_order_relaxed))
+		clear_error(had);
 }
 
 static void end(uint64_t *link, uint32_t result, const void *frame)
 {
+	hipError_t had;
+
+	if (!hip_version())
+		return;
 	if (result == HIP_RESULT_ASKED)
-		result = (uint32_t)OWN(hip.hipPeekAtLastError());
+		result = call_result();
+	had = OWN(hip.hipPeekAtLastError());
 	calls_exit(link, result, frame);
-	if (!result)
-		clear_error();
+	clear_error(had);
 }
 
 void hip_begin(const struct hip_report *r)

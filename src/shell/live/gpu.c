@@ -244,8 +244,9 @@ static void doctor_soft_amd(struct listing *l)
 	char *soft = gpu_soft_amd_dir();
 	const char *text =
 		!soft ? "not built: HIP's headers are missing (scripts/setup installs them; configure again)"
-		: in_child_load("libamdhip64.so.5")
-			? "is there, but HIP's runtime, libamdhip64.so.5, cannot be loaded"
+		: in_child_load("libamdhip64.so.5") && in_child_load("libamdhip64.so.6") &&
+				in_child_load("libamdhip64.so.7")
+			? "is there, but HIP's runtime, libamdhip64.so.5, .6 or .7, cannot be loaded"
 			: "runs HIP programs with --gpu soft-amd; verified on it with AMD's runtime 5.2.3, not yet on AMD hardware";
 
 	verdict(l, true, "soft AMD GPU", text, NULL);
