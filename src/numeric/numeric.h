@@ -131,6 +131,10 @@ void numeric_free(struct numeric *r);
 bool numeric_same(const struct numeric *r);
 /* The first finding that is no heir and not nondeterministic; NULL: there is none. */
 const struct numeric_finding *numeric_origin(const struct numeric *r);
+/* The first heir when no finding is the cause: where reads are not known, each pair may have read
+ * what differed before it. NULL: there is a cause, or nothing differs but behind nondeterministic
+ * launches. */
+const struct numeric_finding *numeric_unexplained(const struct numeric *r);
 const char *numeric_kind_name(enum numeric_kind kind);
 /* Findings, the nondeterministic aside, that are not within what one ULP of the inputs makes. */
 uint64_t numeric_not_within(const struct numeric *r);

@@ -165,6 +165,39 @@ static void globals_by_name(void **state)
 	assert_int_equal(ba[0].twin, NUMERIC_NONE);
 }
 
+/* Two findings of these kinds. */
+static struct numeric found(struct numeric_finding *f, enum numeric_kind one, enum numeric_kind two)
+{
+	struct numeric r = {.f = f, .n = 2};
+
+	f[0] = (struct numeric_finding){.kind = one, .a = 7};
+	f[1] = (struct numeric_finding){.kind = two, .a = 9};
+	r.by_kind[one]++;
+	r.by_kind[two]++;
+	return r;
+}
+
+/* Heirs alone have no cause that is known, and are not "the same". */
+static void heirs_without_a_cause(void **state)
+{
+	struct numeric_finding f[2];
+	struct numeric r = found(f, NUMERIC_HEIR, NUMERIC_HEIR);
+
+	(void)state;
+	assert_false(numeric_same(&r));
+	assert_null(numeric_origin(&r));
+	assert_ptr_equal(numeric_unexplained(&r), &f[0]);
+	r = found(f, NUMERIC_HEIR, NUMERIC_ORIGIN);
+	assert_ptr_equal(numeric_origin(&r), &f[1]);
+	assert_null(numeric_unexplained(&r));
+	r = found(f, NUMERIC_UNSTEADY, NUMERIC_HEIR);
+	assert_true(numeric_same(&r));
+	assert_null(numeric_unexplained(&r));
+	r = (struct numeric){0};
+	assert_true(numeric_same(&r));
+	assert_null(numeric_unexplained(&r));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +209,7 @@ int main(void)
 		cmocka_unit_test(types),
 		cmocka_unit_test(use_decides),
 		cmocka_unit_test(globals_by_name),
+		cmocka_unit_test(heirs_without_a_cause),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

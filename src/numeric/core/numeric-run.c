@@ -49,6 +49,16 @@ const struct numeric_finding *numeric_origin(const struct numeric *r)
 	return NULL;
 }
 
+const struct numeric_finding *numeric_unexplained(const struct numeric *r)
+{
+	if (numeric_same(r) || numeric_origin(r))
+		return NULL;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->f[i].kind == NUMERIC_HEIR)
+			return &r->f[i];
+	return NULL;
+}
+
 void numeric_free(struct numeric *r)
 {
 	for (size_t i = 0; i < r->n; i++) {

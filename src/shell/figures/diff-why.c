@@ -109,6 +109,20 @@ static struct err *say_structure(
 
 /* --- numbers --- */
 
+static void say_unexplained(struct buf *out, const struct numeric *n)
+{
+	const struct numeric_finding *f = numeric_unexplained(n);
+
+	buf_printf(out,
+		" Of the %" PRIu64 " pairs whose numbers were compared %" PRIu64
+		" computed the same. The cause is not known: what kernels read is not known on this device, and each pair that differs may have read what differed before it",
+		n->pairs, n->same);
+	if (f)
+		buf_printf(
+			out, "; the first is #%" PRIu64 " in A and #%" PRIu64 " in B", f->a, f->b);
+	buf_byte(out, '.');
+}
+
 static void say_numbers(struct buf *out, const struct numeric *n)
 {
 	const struct numeric_finding *f = n ? numeric_origin(n) : NULL;
@@ -119,6 +133,10 @@ static void say_numbers(struct buf *out, const struct numeric *n)
 	}
 	if (n->interrupted)
 		buf_printf(out, " Numbers were compared up to #%" PRIu64 " only.", n->reached);
+	if (!f && !numeric_same(n)) {
+		say_unexplained(out, n);
+		return;
+	}
 	if (!f) {
 		buf_printf(out, " The %" PRIu64 " pairs whose numbers were compared %s.", n->pairs,
 			n->by_kind[NUMERIC_UNSTEADY]

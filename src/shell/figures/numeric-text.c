@@ -282,6 +282,43 @@ static void print_matters(struct session *s, const struct numeric_finding *f)
 				f->places[i].addr_a, f->places[i].spread, f->places[i].spread_ulp);
 }
 
+static void print_writers(struct session *s, const struct numeric_finding *f)
+{
+	if (!f->from_a && !f->from_b)
+		return;
+	out_str(s->out, "  What differs was written ");
+	if (f->from_a)
+		out_printf(s->out, "by #%" PRIu64 " in A", f->from_a);
+	else
+		out_str(s->out, "by nothing in A's window");
+	if (f->from_b)
+		out_printf(s->out, ", by #%" PRIu64 " in B\n", f->from_b);
+	else
+		out_str(s->out, ", by nothing in B's window\n");
+}
+
+/* Where reads are not known: the writers are launches that changed bytes, and copies are none of
+ * them. */
+static void print_unexplained(struct session *s, const struct finding_row *r)
+{
+	const struct numeric_finding *f = &r->is;
+
+	out_printf(s->out,
+		"\nWhere the numbers part is not known: each pair that differs may have read what differed before it. The first of them:\n  A: %s\n  B: %s\n",
+		r->command_a, r->command_b);
+	out_str(s->out, "  Memory that its arguments point to differed before it");
+	if (f->from_a)
+		out_printf(
+			s->out, "; in A #%" PRIu64 " was the last launch to change it", f->from_a);
+	if (f->from_b)
+		out_printf(
+			s->out, "; in B #%" PRIu64 " was the last launch to change it", f->from_b);
+	out_str(s->out, ".\n");
+	print_swap(s, f);
+	out_str(s->out,
+		"  The software GPU knows what kernels read: --on soft, if it can run the window.\n");
+}
+
 /* alone: it is the only finding. */
 static void print_origin(struct session *s, const struct finding_row *r, bool alone)
 {
@@ -289,17 +326,7 @@ static void print_origin(struct session *s, const struct finding_row *r, bool al
 
 	out_printf(s->out, "\nWhere the numbers part: %s\n  A: %s\n  B: %s\n", sentence(f->kind),
 		r->command_a, r->command_b);
-	if (f->from_a || f->from_b) {
-		out_str(s->out, "  What differs was written ");
-		if (f->from_a)
-			out_printf(s->out, "by #%" PRIu64 " in A", f->from_a);
-		else
-			out_str(s->out, "by nothing in A's window");
-		if (f->from_b)
-			out_printf(s->out, ", by #%" PRIu64 " in B\n", f->from_b);
-		else
-			out_str(s->out, ", by nothing in B's window\n");
-	}
+	print_writers(s, f);
 	if (f->param != UINT32_MAX)
 		out_printf(s->out, "  Arguments differ from byte %u on.\n", f->param);
 	else if (f->kind == NUMERIC_ORIGIN && f->code_same)
@@ -359,6 +386,15 @@ static void print_left(struct session *s, const struct numeric *n)
 			n->reached);
 }
 
+static void print_first_unexplained(struct session *s, const struct numeric_view *v)
+{
+	const struct numeric_finding *f = numeric_unexplained(&v->is);
+
+	for (size_t i = 0; f && i < v->nrows; i++)
+		if (v->rows[i].is.a == f->a)
+			print_unexplained(s, &v->rows[i]);
+}
+
 static void print_view(struct session *s, const struct numeric_view *v)
 {
 	const struct numeric *n = &v->is;
@@ -396,6 +432,8 @@ static void print_view(struct session *s, const struct numeric_view *v)
 					: "The numbers are the same.\n");
 	if (v->origin)
 		print_origin(s, v->origin, v->nrows == 1 && !v->unlisted);
+	else
+		print_first_unexplained(s, v);
 	if (v->nrows)
 		print_rows(s, v);
 }
