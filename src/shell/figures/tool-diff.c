@@ -29,8 +29,8 @@ struct tool_diff {
 	unsigned n[2];
 	bool vs; /* what follows is B's */
 	uint64_t rank;
-	bool has_rank; /* of two sets, that one */
-	char *rank_path[2];
+	bool has_rank;	   /* of two sets, that one */
+	char **rank_paths; /* with --rank: what paths then point to; of A, then of B */
 	bool numeric, matters, folded, ranged, why, control;
 	const char *weight; /* NULL: not given */
 	struct diff_step_words step;
@@ -381,16 +381,30 @@ static struct err *run(struct tool_diff *x, int *ret)
 /* With --rank the paths of sets become those of that rank's traces. */
 static struct err *choose_rank(struct tool_diff *x)
 {
-	const char **path[2] = {&x->show.a.path, &x->show.b.path};
+	size_t k = 0;
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (!ranks_is(*path[i]))
-			return usage("%s is a trace, not a set: it has no ranks", *path[i]);
-		TRY(diff_rank_path(*path[i], x->rank, &x->rank_path[i]));
-		*path[i] = x->rank_path[i];
-		x->paths[i][0] = x->rank_path[i];
+	x->rank_paths = xcalloc(x->n[0] + x->n[1], sizeof *x->rank_paths);
+	for (unsigned b = 0; b < 2; b++) {
+		for (unsigned i = 0; i < x->n[b]; i++, k++) {
+			if (!ranks_is(x->paths[b][i]))
+				return usage("%s is a trace, not a set: it has no ranks",
+					x->paths[b][i]);
+			TRY(diff_rank_path(x->paths[b][i], x->rank, &x->rank_paths[k]));
+			x->paths[b][i] = x->rank_paths[k];
+		}
 	}
+	x->show.a.path = x->paths[0][0];
+	x->show.b.path = x->paths[1][0];
 	return NULL;
+}
+
+static void free_paths(struct tool_diff *x)
+{
+	for (size_t k = 0; x->rank_paths && k < (size_t)x->n[0] + x->n[1]; k++)
+		free(x->rank_paths[k]);
+	free(x->rank_paths);
+	free(x->paths[0]);
+	free(x->paths[1]);
 }
 
 /* The first path that is a set; NULL: none is. */
@@ -414,8 +428,8 @@ static struct err *run_sets(struct tool_diff *x, const char *set, int *ret)
 	bool same = false;
 
 	if (are_several(x))
-		return usage(
-			"%s is a set: several runs a side are traces, one rank's of each", set);
+		return err_cure(usage("%s is a set: several runs a side are of one rank", set),
+			"Choose it with --rank");
 	if (!ranks_is(ask.a) || !ranks_is(ask.b))
 		return usage("%s is a set, and the other one is a trace", set);
 	if (x->numeric || x->why || x->folded || x->ranged || x->step.has_a || x->step.has_b)
@@ -439,8 +453,6 @@ static struct err *run_either(struct tool_diff *x, int *ret)
 {
 	const char *set;
 
-	if (x->has_rank && are_several(x))
-		return usage("--rank is for two sets%s", "");
 	if (x->has_rank)
 		TRY(choose_rank(x));
 	set = first_set(x);
@@ -459,10 +471,7 @@ int tool_diff(struct session *s, int argc, char **argv)
 	if (!e)
 		e = run_either(&x, &status);
 	free(x.pairs);
-	free(x.paths[0]);
-	free(x.paths[1]);
-	free(x.rank_path[0]);
-	free(x.rank_path[1]);
+	free_paths(&x);
 	diff_step_free(&x.step);
 	diff_trace_close(&x.show.a);
 	diff_trace_close(&x.show.b);

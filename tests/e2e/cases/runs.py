@@ -270,3 +270,24 @@ def test_sets(t):
     planted(t, 'b0', same, day=3, rank=0)
     r = t.tsdb('diff', 'a.sbts', 'b.sbts')
     t.check(r.status == 1 and 'b0.sbt' in r.err, f'a trace that was recorded anew: {r.err}')
+
+
+def test_sets_of_runs(t):
+    """Five jobs a side of two ranks: rank 1 of B is slower in every run, rank 0 is not."""
+    words = {'a': [], 'b': []}
+    for run in range(5):
+        for side, slower in (('a', 0), ('b', 30)):
+            name = f'{side}{run}'
+            job(t, name, {0: {'gemm': [100 + run, 100]}, 1: {'gemm': [100 + run + slower, 100 + slower]}})
+            words[side].append(f'{name}.sbts')
+    for rank, verdict in ((0, 'noise'), (1, 'slower')):
+        _, d = diff(t, *words['a'], '--vs', *words['b'], '--rank', str(rank), '--time')
+        t.equal(changes(d, 'kernel')['gemm'], verdict, f'rank {rank}')
+    _, d = diff(t, '--control', *words['a'], '--rank', '1')
+    t.equal(changes(d, 'kernel')['gemm'], 'not known', 'three against two')
+    r = t.tsdb('diff', *words['a'], '--vs', *words['b'])
+    t.check(r.status == 1 and 'of one rank' in r.err and 'Choose it with --rank' in r.err, r.err)
+    r = t.tsdb('diff', *words['a'], '--vs', 'a00.sbt', '--rank', '0')
+    t.check(r.status == 1 and 'is a trace, not a set' in r.err, r.err)
+    r = t.tsdb('diff', *words['a'], '--vs', *words['b'], '--rank', '2')
+    t.check(r.status == 1 and 'has no rank 2' in r.err, r.err)
