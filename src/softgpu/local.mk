@@ -175,8 +175,11 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base tests/unit/test-softgpu-workers
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
-check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
-TESTS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race
+check_PROGRAMS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race tests/unit/test-softgpu-race-model
+TESTS += tests/unit/test-softgpu-schedule tests/unit/test-softgpu-race tests/unit/test-softgpu-race-model
+tests_unit_test_softgpu_race_model_SOURCES = tests/unit/test-softgpu-race-model.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_race_model_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_race_model_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_printf_SOURCES = tests/unit/test-softgpu-printf.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_printf_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_printf_LDADD = $(PTX_TEST_LINK)

@@ -235,12 +235,14 @@ static void leave(struct ptx_races *c, struct race_block *b, struct race_barrier
 	}
 }
 
-/* bar.warp.sync: a barrier of these lanes. */
+/* bar.warp.sync: a barrier of these lanes. Threads that have ended take no part in it, although the
+ * lanes may be all that live. */
 static void meet(struct ptx_races *c, struct race_block *b, unsigned first, uint32_t mask)
 {
 	struct race_barrier bar = {0};
 
 	arrive(c, b, &bar, first, mask, false);
+	bar.is_full = bar.n == c->nthreads;
 	leave(c, b, &bar, first, mask);
 	bar_clear(&bar);
 }
