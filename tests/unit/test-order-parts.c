@@ -6,7 +6,14 @@
  */
 #include "order-test.h"
 #include <stdlib.h>
+#include "order/critical/critical-graph.h"
+#include "order/critical-path.h"
+#include "order/expand.h"
+#include "order/fold/held.h"
+#include "order/kept.h"
 #include "order/races/news.h"
+#include "order/races/polls.h"
+#include "order/races/ptx-waits.h"
 #include "order/races/staged.h"
 #include "order/races/unread.h"
 #include "order/schedule/copied.h"
@@ -744,6 +751,35 @@ static void test_a_part_of_a_piece_is_copied(void **unused)
 	free(back);
 }
 
+/* ---- what is freed ---------------------------------------- */
+
+#define IS_EMPTY_THEN(type, free_it)                                                               \
+	do {                                                                                       \
+		struct type x = {0}, zero = {0};                                                   \
+                                                                                                   \
+		free_it(&x);                                                                       \
+		assert_memory_equal(&x, &zero, sizeof x);                                          \
+	} while (0)
+
+/* It may be freed again, or used anew. */
+static void test_what_is_freed_is_empty(void **unused)
+{
+	(void)unused;
+	IS_EMPTY_THEN(order_races, order_races_free);
+	IS_EMPTY_THEN(order_suspects, order_suspects_free);
+	IS_EMPTY_THEN(critical_path, critical_path_free);
+	IS_EMPTY_THEN(critical_graph, critical_graph_free);
+	IS_EMPTY_THEN(early, early_free);
+	IS_EMPTY_THEN(expanded, expanded_free);
+	IS_EMPTY_THEN(held, held_free);
+	IS_EMPTY_THEN(kept_window, kept_free);
+	IS_EMPTY_THEN(news, news_free);
+	IS_EMPTY_THEN(polls, polls_free);
+	IS_EMPTY_THEN(staged, staged_free);
+	IS_EMPTY_THEN(trace_codes, trace_codes_free);
+	IS_EMPTY_THEN(waits, waits_free);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_words_that_changed),
@@ -752,7 +788,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_small),
 		cmocka_unit_test(test_calls_that_had_returned),
 		cmocka_unit_test(test_what_commands_refer_to_is_copied),
-		cmocka_unit_test(test_a_part_of_a_piece_is_copied)};
+		cmocka_unit_test(test_a_part_of_a_piece_is_copied),
+		cmocka_unit_test(test_what_is_freed_is_empty)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

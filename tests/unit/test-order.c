@@ -832,6 +832,30 @@ static void test_the_host_changes_memory_that_is_still_being_copied(void **unuse
 	races_over(&x);
 }
 
+/* The command behind the change allocates: what was changed is no part of the new memory. */
+static void test_the_host_changes_memory_before_an_allocation(void **unused)
+{
+	(void)unused;
+	begin();
+	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
+	const struct sbt_memory m = {.seq = seq,
+		.role = SBT_MEMORY_HOST,
+		.addr = H + 64,
+		.size = 64,
+		.module = SBT_NO_ID};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+	const uint64_t b = add(cmd_alloc(seq, 16 * H, SIZE));
+	struct order_races x = races_found();
+
+	assert_int_equal(x.n, 1);
+	race_is(&x, 0, a, b);
+	assert_int_equal(x.r[0].b.stream, SBT_NO_ID);
+	assert_int_equal(x.r[0].alloc, H);
+	races_over(&x);
+}
+
 /* Memory of the host as it is now. */
 static void look_at(uint64_t at, const void *bytes, uint64_t n)
 {
@@ -1824,6 +1848,7 @@ int main(void)
 		cmocka_unit_test(test_a_graph_that_allocates_where_memory_was_freed),
 		cmocka_unit_test(test_freed_memory_that_is_allocated_again_is_new),
 		cmocka_unit_test(test_the_host_changes_memory_that_is_still_being_copied),
+		cmocka_unit_test(test_the_host_changes_memory_before_an_allocation),
 		cmocka_unit_test(test_what_changed_in_a_page_is_known_by_its_words),
 		cmocka_unit_test(test_a_change_may_be_a_copys_own),
 		cmocka_unit_test(test_what_was_waited_for_explains_no_later_change),

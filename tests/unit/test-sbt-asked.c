@@ -12,8 +12,10 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "sbt/expr.h"
+#include "sbt/format/format.h"
 #include "sbt/memory.h"
 #include "sbt-make.h"
 
@@ -289,6 +291,55 @@ static void many_names(void **arg)
 	sbt_reader_close(r);
 }
 
+/* ---- sums ---------------------------------------- */
+
+/* docs/sbt.md: a chunk's head has the sum of what is stored, and of itself. This project's reader
+ * trusts the pages' own hashes; another one need not. */
+static void each_chunk_has_its_sums(void **arg)
+{
+	enum { SIZE = 24 * SBT_PAGE + 77 };
+	uint8_t *bytes = malloc(SIZE), *stored = malloc(64 << 20);
+	struct sbt_memory m = {.seq = 1,
+		.role = SBT_MEMORY_START,
+		.addr = 4096,
+		.size = SIZE,
+		.module = SBT_NO_ID,
+		.has_bytes = true};
+	struct sbt_chunk_header h, without;
+	struct sbt_writer *w = begin();
+	unsigned pages = 0;
+	uint64_t seed = 9;
+	uint32_t id;
+	FILE *f;
+
+	for (unsigned i = 0; i < SIZE; i++) /* noise, text and numbers, a page each */
+		bytes[i] = (uint8_t)(i / SBT_PAGE % 3 == 0   ? make_random(&seed) >> 40
+				     : i / SBT_PAGE % 3 == 1 ? (unsigned)"some words "[i % 11]
+				     : i % 4		     ? 0
+							     : i / 1000);
+	ok(sbt_writer_memory(w, &m, &id));
+	ok(sbt_writer_memory_bytes(w, id, bytes, SIZE));
+	ok(sbt_writer_cmd(w, &(struct sbt_cmd){.seq = 1, .kind = SBT_HOST_FUNC}));
+	ok(sbt_writer_close(w));
+	f = fopen(path, "rb");
+	assert_int_equal(fseek(f, SBT_HEADER_SIZE, SEEK_SET), 0);
+	while (fread(&h, sizeof h, 1, f) == 1) {
+		assert_true(h.stored <= 64 << 20);
+		assert_int_equal(fread(stored, 1, h.stored, f), h.stored);
+		assert_int_equal(h.hash, XXH64(stored, h.stored, 0));
+		without = h;
+		without.header_sum = 0;
+		assert_int_equal(h.header_sum, (uint32_t)XXH64(&without, sizeof without, 0));
+		if (h.type == SBT_CHUNK_PAGES)
+			pages += h.count;
+	}
+	assert_true(pages >= 8);
+	fclose(f);
+	unlink(path);
+	free(bytes);
+	free(stored);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +348,7 @@ int main(void)
 		cmocka_unit_test(work_is_what_ran),
 		cmocka_unit_test(a_command_as_a_member),
 		cmocka_unit_test(many_names),
+		cmocka_unit_test(each_chunk_has_its_sums),
 	};
 
 	return cmocka_run_group_tests_name("sbt-asked", tests, NULL, NULL);

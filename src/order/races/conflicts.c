@@ -44,8 +44,8 @@ static uint64_t key_of(
 	struct state_alloc a;
 
 	*ret_end = UINT64_MAX;
-	if (c->kind == SBT_ALLOC)
-		return c->seq;
+	if (c->kind == SBT_ALLOC && addr - c->u.alloc.addr < c->u.alloc.size)
+		return c->seq; /* and not what the host changed before it */
 	if (!state_alloc_at(x->s, addr, &a))
 		return 0;
 	*ret_end = a.addr + a.size;
@@ -253,7 +253,7 @@ struct err *order_conflicts(const struct order *order, struct sbt_reader *trace,
 	if (!e)
 		e = sbt_cursor_open(&cursor, trace);
 	if (!e)
-		e = read_all(&x, cursor, o->first, o->last);
+		e = read_all(&x, cursor, o->first, o->last ? o->last : UINT64_MAX);
 	if (!e)
 		e = pairs(&x);
 	if (cursor)

@@ -267,7 +267,7 @@ static uint64_t key_of(struct hunt *h, const struct sbt_cmd *c, uint64_t addr)
 	struct state_alloc a;
 
 	h->alloc = h->alloc_size = 0;
-	if (c->kind == SBT_ALLOC) {
+	if (c->kind == SBT_ALLOC && addr - c->u.alloc.addr < c->u.alloc.size) {
 		h->alloc = addr;
 		h->alloc_size = c->u.alloc.size;
 		return c->seq + 1;
