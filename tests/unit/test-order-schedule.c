@@ -446,6 +446,66 @@ static void test_memory_of_the_host_comes_before_whoever_came_after(void **unuse
 	sbt_reader_close(r);
 }
 
+static uint64_t new_number(const uint64_t *old, size_t n, uint64_t seq_)
+{
+	for (size_t i = 0; i < n; i++)
+		if (old[i] == seq_)
+			return FIRST + i;
+	fail_msg("#%llu is not in the new order", (unsigned long long)seq_);
+	return 0;
+}
+
+/* Memory at the beginning stays there, what a command read goes with it, and what memory is like
+ * behind commands, or at the end, is not known of another order. */
+static void test_pieces_go_with_their_commands(void **unused)
+{
+	static const enum sbt_memory_role roles[] = {SBT_MEMORY_START, SBT_MEMORY_INPUT,
+		SBT_MEMORY_INPUT, SBT_MEMORY_OUTPUT, SBT_MEMORY_END};
+	uint64_t *old, at[5];
+	char path[64], bytes[2];
+	struct pieces p = {.n = 0};
+	size_t n;
+
+	(void)unused;
+	begin();
+	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 8, true)),
+		       b = add(cmd_copy(seq, 2, SBT_COPY_H2D, B, H, 8, true)),
+		       c = fill(3, A + 64, 16);
+	const uint64_t of[] = {a, a, b, b, c}, order[] = {b, c, a};
+
+	for (unsigned i = 0; i < 5; i++)
+		piece(of[i], roles[i], H + 16 * i,
+			(const char *[]){"st", "ia", "ib", "ou", "en"}[i], 2);
+	struct sbt_reader *r = trace_end(&t), *again;
+
+	snprintf(path, sizeof path, "/tmp/tsdb-order-test-%d.sbt", (int)getpid());
+	ok(order_rewrite(r,
+		&(struct order_schedule){.first = FIRST, .last = c, .seqs = order, .n = 3}, path,
+		&old, &n));
+	at[0] = FIRST;
+	at[1] = new_number(old, n, a);
+	at[2] = new_number(old, n, b);
+	assert_true(at[2] < at[1]);
+	ok(sbt_reader_open(&again, path));
+	ok(sbt_reader_memory(again, 0, UINT64_MAX, list_piece, &p));
+	assert_int_equal(p.n, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned k = 0;
+
+		while (k < 3 && p.m[k].addr != H + 16 * i)
+			k++;
+		assert_true(k < 3);
+		assert_int_equal(p.m[k].role, roles[i]);
+		assert_int_equal(p.m[k].seq, at[i]);
+		ok(sbt_reader_memory_read(again, &p.m[k], 0, bytes, 2));
+		assert_memory_equal(bytes, i == 0 ? "st" : i == 1 ? "ia" : "ib", 2);
+	}
+	free(old);
+	sbt_reader_close(again);
+	unlink(path);
+	sbt_reader_close(r);
+}
+
 static void test_poison_is_a_fill(void **unused)
 {
 	uint64_t use, dead, write;
@@ -735,6 +795,7 @@ int main(void)
 		cmocka_unit_test(test_the_hosts_changes_are_entries),
 		cmocka_unit_test(test_a_schedule_has_the_hosts_changes_where_they_are),
 		cmocka_unit_test(test_memory_of_the_host_comes_before_whoever_came_after),
+		cmocka_unit_test(test_pieces_go_with_their_commands),
 		cmocka_unit_test(test_poison_is_a_fill),
 		cmocka_unit_test(test_a_launch_is_held_and_memory_ends),
 		cmocka_unit_test(test_stacks_go_along),

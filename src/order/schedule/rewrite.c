@@ -138,8 +138,7 @@ static struct err *put_wait(struct rewriter *w, const struct sbt_cmd *like)
 	c.u.sync.stream = c.u.sync.event = SBT_NO_ID;
 	TRY(put(w, &c, 0));
 	c.kind = SBT_SYNC_END;
-	memset(&c.u, 0, sizeof c.u);
-	c.u.sync_end.begin = begin;
+	c.u.sync_end = (struct sbt_cmd_sync_end){.begin = begin};
 	return put(w, &c, 0);
 }
 
