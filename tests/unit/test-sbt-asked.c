@@ -291,6 +291,61 @@ static void many_names(void **arg)
 	sbt_reader_close(r);
 }
 
+/* ---- figures ---------------------------------------- */
+
+static void a_trace_without_memory_has_no_figures(void **arg)
+{
+	struct sbt_memory_figures figures = {1, 2, 3, 4, 5};
+	struct sbt_writer *w = begin();
+	uint64_t pages = 1, bytes = 1;
+	struct sbt_reader *r;
+
+	sbt_writer_memory_figures(w, &figures);
+	assert_memory_equal(&figures, &(struct sbt_memory_figures){0}, sizeof figures);
+	ok(sbt_writer_cmd(w, &(struct sbt_cmd){.seq = 1, .kind = SBT_HOST_FUNC}));
+	r = end(w);
+	sbt_reader_memory_figures(r, &pages, &bytes);
+	assert_int_equal(pages, 0);
+	assert_int_equal(bytes, 0);
+	sbt_reader_close(r);
+}
+
+/* ---- many slots ---------------------------------------- */
+
+/* More kinds, threads and streams than the encoder's table of slots finds room for. */
+static void commands_of_many_streams(void **arg)
+{
+	enum { N = 30000 };
+	struct sbt_writer *w = begin();
+	const struct sbt_cmd *c;
+	struct sbt_cursor *cursor;
+	struct sbt_reader *r;
+	uint64_t seed = 77;
+
+	for (unsigned i = 0; i < N; i++) {
+		struct sbt_cmd x = {.seq = i + 1,
+			.kind = SBT_HOST_FUNC,
+			.thread = (uint32_t)(make_random(&seed) >> 40) % 50};
+
+		x.u.host_func.stream = (make_random(&seed) >> 40) % 5000;
+		x.u.host_func.fn = i;
+		ok(sbt_writer_cmd(w, &x));
+	}
+	r = end(w);
+	seed = 77;
+	ok(sbt_cursor_open(&cursor, r));
+	for (unsigned i = 0; i < N; i++) {
+		ok(sbt_cursor_next(cursor, &c));
+		assert_non_null(c);
+		assert_int_equal(c->seq, i + 1);
+		assert_int_equal(c->thread, (uint32_t)(make_random(&seed) >> 40) % 50);
+		assert_int_equal(c->u.host_func.stream, (make_random(&seed) >> 40) % 5000);
+		assert_int_equal(c->u.host_func.fn, i);
+	}
+	sbt_cursor_close(cursor);
+	sbt_reader_close(r);
+}
+
 /* ---- sums ---------------------------------------- */
 
 /* docs/sbt.md: a chunk's head has the sum of what is stored, and of itself. This project's reader
@@ -348,6 +403,8 @@ int main(void)
 		cmocka_unit_test(work_is_what_ran),
 		cmocka_unit_test(a_command_as_a_member),
 		cmocka_unit_test(many_names),
+		cmocka_unit_test(a_trace_without_memory_has_no_figures),
+		cmocka_unit_test(commands_of_many_streams),
 		cmocka_unit_test(each_chunk_has_its_sums),
 	};
 

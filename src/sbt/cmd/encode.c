@@ -95,24 +95,19 @@ static struct slot *slot_at(struct sbt_encoder *e, uint32_t i)
 static uint32_t slot_find(struct sbt_encoder *e, const struct sbt_cmd *c, bool *ret_new)
 {
 	uint64_t key = slot_key(c);
-	uint32_t at = (uint32_t)(key >> 40) % MAP_SIZE, free_at = MAP_SIZE, i;
+	uint32_t at = (uint32_t)(key >> 40) % MAP_SIZE, i;
 	struct slot *s;
 
 	*ret_new = false;
-	for (unsigned probe = 0; probe < 8; probe++, at = (at + 1) % MAP_SIZE) {
-		if (!e->map[at]) {
-			free_at = at;
-			break;
-		}
+	/* Where none of eight is free, what is in the next is forgotten; its slot stays, unfound,
+	 * until its turn as a victim. */
+	for (unsigned probe = 0; probe < 8 && e->map[at]; probe++, at = (at + 1) % MAP_SIZE) {
 		s = &e->slots[e->map[at] - 1];
 		if (s->key == key && s->cmd.kind == c->kind)
 			return e->map[at] - 1;
 	}
-	if (free_at == MAP_SIZE)
-		free_at = at; /* forget what is there; its slot stays, unfound, until its turn as a
-				 victim */
 	i = e->nslots < SBT_SLOTS_MAX ? e->nslots++ : e->victim++ % SBT_SLOTS_MAX;
-	e->map[free_at] = i + 1;
+	e->map[at] = i + 1;
 	s = slot_at(e, i);
 	slot_clear(s);
 	s->key = key;

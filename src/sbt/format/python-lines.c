@@ -55,7 +55,7 @@ unsigned python_line(const void *table, size_t n, unsigned first_line, uint64_t 
 		line += line_change(code, &p, end);
 		done += ((head & 7) + 1u) * PYTHON_UNIT;
 		if (at < done)
-			return code == CODE_NONE || line < 0 || line > INT32_MAX ? 0
+			return code == CODE_NONE || line < 1 || line > INT32_MAX ? 0
 										 : (unsigned)line;
 		while (p < end && !(*p & 0x80))
 			p++;
