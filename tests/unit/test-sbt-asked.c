@@ -291,6 +291,69 @@ static void many_names(void **arg)
 	sbt_reader_close(r);
 }
 
+/* ---- a file that goes away ---------------------------------------- */
+
+struct found {
+	struct sbt_memory m[40];
+	unsigned n;
+};
+
+static struct err *note(void *arg, const struct sbt_memory *m)
+{
+	struct found *f = arg;
+
+	assert_true(f->n < 40);
+	f->m[f->n++] = *m;
+	return NULL;
+}
+
+/* Another process cuts the file while it is read: what was kept is right, the rest is refused. */
+static void a_file_is_cut_while_it_is_read(void **arg)
+{
+	enum { PIECES = 12 };
+	struct sbt_writer *w = begin();
+	struct found f = {.n = 0};
+	unsigned refused = 0;
+	struct sbt_reader *r;
+	char bytes[100], back[100];
+	uint32_t id;
+
+	for (unsigned i = 0; i < PIECES; i++) {
+		const struct sbt_memory m = {.seq = i + 1,
+			.role = SBT_MEMORY_START,
+			.addr = 4096 * (i + 1),
+			.size = sizeof bytes,
+			.module = SBT_NO_ID,
+			.has_bytes = true};
+
+		memset(bytes, (int)('a' + i), sizeof bytes);
+		ok(sbt_writer_memory(w, &m, &id));
+		ok(sbt_writer_memory_bytes(w, id, bytes, sizeof bytes));
+		ok(sbt_writer_cmd(w, &(struct sbt_cmd){.seq = i + 1, .kind = SBT_HOST_FUNC}));
+		ok(sbt_writer_flush(w)); /* a chunk for each */
+	}
+	ok(sbt_writer_close(w));
+	ok(sbt_reader_open(&r, path));
+	ok(sbt_reader_memory(r, 1, PIECES, note, &f));
+	assert_int_equal(f.n, PIECES);
+	assert_int_equal(truncate(path, 64), 0);
+	for (unsigned i = 0; i < PIECES; i++) {
+		struct err *e = sbt_reader_memory_read(r, &f.m[i], 0, back, sizeof back);
+
+		memset(bytes, (int)('a' + i), sizeof bytes);
+		if (!e) {
+			assert_memory_equal(back, bytes, sizeof bytes);
+			continue;
+		}
+		assert_int_equal(e->code, ERR_BAD_TRACE);
+		err_free(e);
+		refused++;
+	}
+	assert_true(refused > 0);
+	sbt_reader_close(r);
+	unlink(path);
+}
+
 /* ---- figures ---------------------------------------- */
 
 static void a_trace_without_memory_has_no_figures(void **arg)
@@ -403,6 +466,7 @@ int main(void)
 		cmocka_unit_test(work_is_what_ran),
 		cmocka_unit_test(a_command_as_a_member),
 		cmocka_unit_test(many_names),
+		cmocka_unit_test(a_file_is_cut_while_it_is_read),
 		cmocka_unit_test(a_trace_without_memory_has_no_figures),
 		cmocka_unit_test(commands_of_many_streams),
 		cmocka_unit_test(each_chunk_has_its_sums),

@@ -346,6 +346,16 @@ static void test_what_two_kinds_do(void **unused)
 	c.u.copy.dir = SBT_COPY_D2H;
 	sbt_footprint(&f, &c);
 	assert_true(!f.touch[0].host_side && f.touch[1].host_side);
+	for (unsigned k = 1; k < SBT_KIND_END; k++) { /* copies alone touch memory of no call */
+		struct sbt_cmd other;
+
+		if (!sbt_kind(k) || k == SBT_COPY)
+			continue;
+		other = plain(k);
+		sbt_footprint(&f, &other);
+		for (unsigned i = 0; i < f.n; i++)
+			assert_false(f.touch[i].host_side);
+	}
 	c.u.copy.dir = 77; /* unknown directions are any */
 	sbt_footprint(&f, &c);
 	assert_true(f.touch[0].host_side && f.touch[1].host_side);

@@ -146,8 +146,11 @@ static void test_lines_with_everything(void **unused)
 	static const struct {
 		uint64_t elem;
 		const char *digits;
-	} fills[] = {{1, "0x0a"}, {2, "0x000a"}, {4, "0x0000000a"}};
-	for (size_t i = 0; i < 3; i++) {
+	} fills[] = {{1, "0x0a"}, {2, "0x000a"}, {4, "0x0000000a"},
+		/* no sizes of elements, as a hostile trace may have them */
+		{0, "0xa"}, {3, "0x00000a"}, {5, "0x0000000a"}, {8, "0x0000000a"},
+		{UINT64_MAX, "0x0000000a"}};
+	for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
 		char line[80];
 
 		c = cmd(3, SBT_FILL);

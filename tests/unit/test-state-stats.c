@@ -408,6 +408,25 @@ static void out_of_order(void **state)
 	stats_free(&s);
 }
 
+/* The end of another call's wait, or of none, is no wait. */
+static void ends_without_their_beginning(void **state)
+{
+	struct trace_maker t;
+	struct stats s;
+
+	(void)state;
+	begin(&t);
+	trace_add(&t, at(cmd_sync_end(9, 8), 900, 0, 0));
+	trace_add(&t, at(cmd_sync_ctx(10), 1000, 0, 0));
+	trace_add(&t, at(cmd_sync_end(11, 9), 2000, 0, 0));
+	trace_add(&t, at(cmd_sync_end(12, 10), 3000, 0, 0));
+	trace_add(&t, at(cmd_sync_end(13, 10), 4000, 0, 0));
+	s = stats_all(&t);
+	assert_int_equal(s.waits.n, 1);
+	assert_int_equal(s.waits.sum, 2000);
+	stats_free(&s);
+}
+
 /* --- against a count of every nanosecond --- */
 
 enum { TIME = 4000, COUNT = 120, STREAMS = 3 };
@@ -557,6 +576,7 @@ static void ranks_together(void **state)
 	add_kernel(&s[1], "a", 1, 1, 2); /* two rows of a rank with one name */
 	add_kernel(&s[3], "a", 1, 0, 0); /* without times: neither the least nor the most */
 	add_row(&s[0].sums.ranges, "s", 1, 1, 20);
+	add_row(&s[0].sums.ranges, "t", 1, 1, 100);
 	add_row(&s[0].sums.ranges, "r", 1, 1, 10);
 	add_row(&s[1].sums.ranges, "r", 3, 1, 10);
 	add_row(&s[0].sums.sites, "main", 4, 1, 10);
@@ -567,10 +587,11 @@ static void ranks_together(void **state)
 		assert_memory_equal(&s[i], &(struct stats){0}, sizeof s[i]);
 	}
 	set_stats_end(&x);
-	assert_int_equal(x.ranges.n, 2);
-	assert_string_equal(x.ranges.v[0].name, "r");
-	assert_int_equal(x.ranges.v[0].ranks, 2);
-	assert_string_equal(x.ranges.v[1].name, "s"); /* the same time, less often */
+	assert_int_equal(x.ranges.n, 3);
+	assert_string_equal(x.ranges.v[0].name, "t"); /* the most time */
+	assert_string_equal(x.ranges.v[1].name, "r");
+	assert_int_equal(x.ranges.v[1].ranks, 2);
+	assert_string_equal(x.ranges.v[2].name, "s"); /* the same time, less often */
 	assert_int_equal(x.sites.n, 1);
 	assert_int_equal(x.sites.v[0].count, 9);
 	assert_int_equal(x.sites.v[0].ranks, 2);
@@ -622,6 +643,7 @@ int main(void)
 		cmocka_unit_test(clocks_that_differ),
 		cmocka_unit_test(hostile_times),
 		cmocka_unit_test(out_of_order),
+		cmocka_unit_test(ends_without_their_beginning),
 		cmocka_unit_test(every_nanosecond),
 		cmocka_unit_test(ranks_together),
 	};
