@@ -94,6 +94,37 @@ static void retired_by_seq(void **arg)
 	}
 }
 
+/* A clone's summary is its own: each goes on without the other, and both are freed. */
+static void a_clone_has_the_summary_too(void **arg)
+{
+	for (unsigned first = 0; first < 2; first++) {
+		struct state *s = state_small(), *both[2];
+		uint64_t seq = 8, later;
+
+		apply(s, cmd_event_create(seq++, 0));
+		launches(s, &seq, 1, 1); /* #9 */
+		apply(s, cmd_event_record(seq++, 1, 0));
+		launches(s, &seq, 1, 1);
+		apply(s, cmd_stream_wait(seq++, 3, 0));
+		launches(s, &seq, 3, STATE_QUEUE_MAX);
+		both[0] = s;
+		both[1] = state_clone(s);
+		assert_true(state_hash(both[0]) == state_hash(both[1]));
+		for (unsigned i = 0; i < 2; i++) {
+			later = seq;
+			assert_stream(both[i ^ first], 1, STATE_RUNNING, 9, 3);
+			finish(both[i ^ first], &later, 3);
+			assert_stream(both[i ^ first], 3, STATE_IDLE, 0, 0);
+			assert_stream(both[i ^ first], 1, STATE_RUNNING, 11, 1);
+			launches(both[i ^ first], &later, 3, STATE_QUEUE_MAX + 1);
+		}
+		assert_true(state_hash(both[0]) == state_hash(both[1]));
+		state_free(both[first]);
+		assert_stream(both[!first], 1, STATE_RUNNING, 11, 1);
+		state_free(both[!first]);
+	}
+}
+
 static bool has_event(const struct state *s, uint32_t id)
 {
 	struct state_event e;
@@ -297,6 +328,7 @@ int main(void)
 		cmocka_unit_test(waits_in_the_summary),
 		cmocka_unit_test(a_part_of_the_summary),
 		cmocka_unit_test(retired_by_seq),
+		cmocka_unit_test(a_clone_has_the_summary_too),
 		cmocka_unit_test(events_in_the_summary),
 		cmocka_unit_test(graphs_in_the_summary),
 		cmocka_unit_test(waiting_for_a_summary),
