@@ -31,8 +31,9 @@ struct sbt_hash {
 
 /* The hash of one page; n <= SBT_PAGE, missing bytes count as zeros. */
 struct sbt_hash sbt_page_hash(const void *p, size_t n);
-/* The same without the processor's vector instructions; for the test that both agree. */
-struct sbt_hash sbt_page_hash_plain(const void *p, size_t n);
+/* The same by way `way` of computing it, 0 without the processor's vector instructions; false: this
+ * processor does not have it. For the test that all agree. */
+bool sbt_page_hash_by(unsigned way, const void *p, size_t n, struct sbt_hash *ret);
 /* Adds page i to a range's hash, which begins as {{0, 0}} and is ended with the range's size. */
 void sbt_range_hash_add(struct sbt_hash *range, uint64_t i, struct sbt_hash page);
 void sbt_range_hash_end(struct sbt_hash *range, uint64_t size);

@@ -163,25 +163,119 @@ static AVX2 struct sbt_hash end_avx2(const struct sums *s)
 	return r;
 }
 
-static bool has_avx2(void)
+/* --- AVX-512: eight lanes at a time --- */
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+
+static inline AVX512 __m512i mul64_512(__m512i a, __m512i b, __m512i b_high)
 {
-	__builtin_cpu_init(); /* we may be called before libgcc's constructor ran */
-	return __builtin_cpu_supports("avx2");
+	__m512i cross = _mm512_add_epi64(
+		_mm512_mul_epu32(_mm512_srli_epi64(a, 32), b), _mm512_mul_epu32(a, b_high));
+
+	return _mm512_add_epi64(_mm512_mul_epu32(a, b), _mm512_slli_epi64(cross, 32));
 }
-#else
-static bool has_avx2(void)
+
+static inline AVX512 __m512i products_512(__m512i cells, const uint32_t *k)
 {
-	return false;
+	__m512i x = _mm512_add_epi32(cells, _mm512_load_si512(k));
+
+	return _mm512_mul_epu32(x, _mm512_srli_epi64(x, 32));
 }
-#define turn_avx2 turn_plain
-#define end_avx2 end_plain
+
+/* Lanes l, l + 4, l + 1, l + 5, ... l + 7 in this order; end_avx512() knows. */
+static AVX512 void turn_avx512(struct sums *s, const uint8_t *p)
+{
+	const __m512i b = _mm512_set1_epi64((long long)P), b_high = _mm512_srli_epi64(b, 32);
+
+	for (unsigned l = 0; l < LANES; l += 8) {
+		__m512i low = _mm512_loadu_si512(p + l * CELL);
+		__m512i high = _mm512_loadu_si512(p + l * CELL + 64);
+
+		for (unsigned h = 0; h < 2; h++) {
+			uint64_t *acc = &s->acc[h][l];
+			__m512i x = products_512(low, keys[h] + l * 4),
+				y = products_512(high, keys[h] + l * 4 + 16);
+			__m512i sum = _mm512_add_epi64(
+				_mm512_unpacklo_epi64(x, y), _mm512_unpackhi_epi64(x, y));
+
+			_mm512_store_si512(
+				acc, _mm512_add_epi64(
+					     mul64_512(_mm512_load_si512(acc), b, b_high), sum));
+		}
+	}
+}
+
+static inline AVX512 __m512i mix_512(__m512i z)
+{
+	const __m512i m1 = _mm512_set1_epi64((long long)MIX_1),
+		      m2 = _mm512_set1_epi64((long long)MIX_2);
+
+	z = _mm512_xor_si512(z, _mm512_srli_epi64(z, 30));
+	z = mul64_512(z, m1, _mm512_srli_epi64(m1, 32));
+	z = _mm512_xor_si512(z, _mm512_srli_epi64(z, 27));
+	z = mul64_512(z, m2, _mm512_srli_epi64(m2, 32));
+	return _mm512_xor_si512(z, _mm512_srli_epi64(z, 31));
+}
+
+static AVX512 struct sbt_hash end_avx512(const struct sums *s)
+{
+	static const uint64_t order[8] __attribute__((aligned(64))) = {
+		1 * Q, 5 * Q, 2 * Q, 6 * Q, 3 * Q, 7 * Q, 4 * Q, 8 * Q};
+	const __m512i step = _mm512_set1_epi64((long long)(8 * Q));
+	struct sbt_hash r;
+
+	for (unsigned h = 0; h < 2; h++) {
+		__m512i add = _mm512_load_si512(order), sum = _mm512_setzero_si512();
+
+		for (unsigned l = 0; l < LANES; l += 8) {
+			sum = _mm512_add_epi64(sum,
+				mix_512(_mm512_add_epi64(_mm512_load_si512(&s->acc[h][l]), add)));
+			add = _mm512_add_epi64(add, step);
+		}
+		r.half[h] = (uint64_t)_mm512_reduce_add_epi64(sum);
+	}
+	return r;
+}
 #endif
+
+/* --- which of them --- */
+
+struct way {
+	void (*turn)(struct sums *s, const uint8_t *p);
+	struct sbt_hash (*end)(const struct sums *s);
+};
+
+/* The slowest first. Returns NULL if this processor does not have it. */
+static const struct way *way_of(unsigned number)
+{
+	static const struct way plain = {turn_plain, end_plain};
+#if defined(__x86_64__)
+	static const struct way avx2 = {turn_avx2, end_avx2}, avx512 = {turn_avx512, end_avx512};
+
+	__builtin_cpu_init(); /* we may be called before libgcc's constructor ran */
+	if (number == 2)
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
+			       ? &avx512
+			       : NULL;
+	if (number == 1)
+		return __builtin_cpu_supports("avx2") ? &avx2 : NULL;
+#endif
+	return number ? NULL : &plain;
+}
+
+static const struct way *fastest(void)
+{
+	const struct way *way = way_of(2);
+
+	if (!way)
+		way = way_of(1);
+	return way ? way : way_of(0);
+}
 
 /* --- pages --- */
 
-static struct sbt_hash hash_page(const uint8_t *p, size_t n, bool fast)
+static struct sbt_hash hash_page(const uint8_t *p, size_t n, const struct way *way)
 {
-	void (*turn)(struct sums *, const uint8_t *) = fast ? turn_avx2 : turn_plain;
 	static const uint8_t zeros[BLOCK];
 	uint8_t last[BLOCK];
 	struct sums s;
@@ -189,29 +283,33 @@ static struct sbt_hash hash_page(const uint8_t *p, size_t n, bool fast)
 	memset(&s, 0, sizeof s);
 	for (unsigned t = 0; t < TURNS; t++) {
 		if (n >= BLOCK) {
-			turn(&s, p);
+			way->turn(&s, p);
 			p += BLOCK;
 			n -= BLOCK;
 		} else if (n) {
 			memcpy(last, p, n);
 			memset(last + n, 0, BLOCK - n);
-			turn(&s, last);
+			way->turn(&s, last);
 			n = 0;
 		} else {
-			turn(&s, zeros);
+			way->turn(&s, zeros);
 		}
 	}
-	return fast ? end_avx2(&s) : end_plain(&s);
+	return way->end(&s);
 }
 
 struct sbt_hash sbt_page_hash(const void *p, size_t n)
 {
-	return hash_page(p, n < SBT_PAGE ? n : SBT_PAGE, has_avx2());
+	return hash_page(p, n < SBT_PAGE ? n : SBT_PAGE, fastest());
 }
 
-struct sbt_hash sbt_page_hash_plain(const void *p, size_t n)
+bool sbt_page_hash_by(unsigned way, const void *p, size_t n, struct sbt_hash *ret)
 {
-	return hash_page(p, n < SBT_PAGE ? n : SBT_PAGE, false);
+	const struct way *w = way_of(way);
+
+	if (w)
+		*ret = hash_page(p, n < SBT_PAGE ? n : SBT_PAGE, w);
+	return w;
 }
 
 /* --- ranges --- */

@@ -137,7 +137,8 @@ def check_messages(t, name):
 
 def add_messages(name):
     def test(t):
-        check_messages(t, name)
+        if t.gpu == 'real' or name != 'scan':  # whose warps pass so often that the microscope takes long
+            check_messages(t, name)
     test.__doc__ = f'Every third line of ptx-suite/{name}.'
     globals()[f'test_messages_of_{name}'] = test
 
