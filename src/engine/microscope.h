@@ -8,6 +8,7 @@
 #define ENGINE_MICROSCOPE_H
 
 #include "engine/engine.h"
+#include "gpucode/ptx-text.h"
 #include "lang/lang.h"
 #include "replay/device-kernel.h"
 
@@ -93,12 +94,17 @@ void kernel_frames_free(struct kernel_frames *f);
 struct err *kernel_variables(const struct kernel_place *p, unsigned which,
 	void (*each)(void *arg, const char *name, const struct lang_value *v, const char *why),
 	void *arg, bool *ret_known) TS_CHECK;
-/* Finds a variable of the frame, or one outside of functions. */
+/* Finds a variable of the frame, or one outside of functions. One that lies in a register has that
+ * as ret->variable, as "%%r4": it can be set there, and in the register's copies. */
 struct err *kernel_variable(const struct kernel_place *p, const char *name, struct lang_value *ret,
 	bool *ret_found) TS_CHECK;
 /* Puts what the source's variables are where the launch has stopped in an expression's text, as
  * conditions and probes inside kernels have it (probe-names.h). False: one cannot be said there. */
 bool kernel_names_replaced(const struct kernel_place *p, const char *text, char *dst, size_t n);
+/* The registers that have the variable of register reg: itself, and others that hold the same by
+ * moves and are no other variable's. ERR_UNSUPPORTED: there are too many moves to tell. */
+struct err *kernel_copies(
+	const struct kernel_place *p, const char *reg, struct ptx_copies *ret) TS_CHECK;
 /* A type that the frame or the PTX has; NULL: there is none. */
 const struct lang_type *kernel_type(const struct kernel_place *p, const char *name);
 

@@ -14,7 +14,7 @@ libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/g
 	src/gpucode/calls/waiting-calls.c src/gpucode/waiting-calls.h \
 	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
 	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
-libgpucode_a_SOURCES += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.c src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
+libgpucode_a_SOURCES += src/gpucode/probe/ptx-copies.c src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.c src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
 libgpucode_a_SOURCES += src/gpucode/code-traits.h src/gpucode/traits/code-traits.c src/gpucode/traits/amd-traits.c src/gpucode/traits/amd-traits.h \
 	src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h src/gpucode/gfx/gfx-decode.c src/gpucode/gfx/gfx-table.c src/gpucode/gfx/gfx9-insns.def
 HEADERS_TO_CHECK += src/gpucode/code-traits.h src/gpucode/traits/amd-traits.h src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h
@@ -51,6 +51,10 @@ check_PROGRAMS += tests/unit/test-gpucode-ptx-probe
 TESTS += tests/unit/test-gpucode-ptx-probe
 tests_unit_test_gpucode_ptx_probe_SOURCES = tests/unit/test-gpucode-ptx-probe.c
 tests_unit_test_gpucode_ptx_probe_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-gpucode-ptx-copies
+TESTS += tests/unit/test-gpucode-ptx-copies
+tests_unit_test_gpucode_ptx_copies_SOURCES = tests/unit/test-gpucode-ptx-copies.c
+tests_unit_test_gpucode_ptx_copies_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-ptx-spins
 TESTS += tests/unit/test-ptx-spins
 tests_unit_test_ptx_spins_SOURCES = tests/unit/test-ptx-spins.c

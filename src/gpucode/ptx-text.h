@@ -38,4 +38,17 @@ const char *ptx_find_entry(struct ptx_text t, const char *kernel);
  * that does not end goes to the end of the text. */
 bool ptx_body(struct ptx_text t, const char *kernel, struct ptx_text *ret);
 
+/* --- ptx-copies.c --- */
+
+/* Which registers of a function may have the value of one by moves alone: PTX has a variable of the
+ * source in several, since a loop's turn moves it from one to another. */
+enum { PTX_COPY_NAME = 24, PTX_COPIES_MAX = 64 };
+struct ptx_copies {
+	unsigned n; /* reg itself first */
+	char reg[PTX_COPIES_MAX][PTX_COPY_NAME];
+};
+/* In lines first to last of the text, whatever the order of the moves. False: there are more. */
+bool ptx_copies(
+	const char *text, unsigned first, unsigned last, const char *reg, struct ptx_copies *ret);
+
 #endif

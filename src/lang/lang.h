@@ -120,7 +120,7 @@ struct lang_value {
 	uint64_t addr;
 	uint8_t *
 		bytes; /* type->size bytes from malloc, little endian; NULL: memory, not read yet */
-	char *variable; /* "x" of $x, which can be assigned to; NULL: none */
+	char *variable; /* "x" of $x, or "%r4", a register; these can be assigned to. NULL: none */
 };
 void lang_value_free(struct lang_value *v);
 struct lang_value lang_value_copy(const struct lang_value *v);
@@ -144,7 +144,7 @@ struct lang_scope {
 	/* n bytes at addr, all or none. */
 	struct err *(*read)(void *arg, unsigned space, uint64_t addr, void *dst, size_t n);
 	struct err *(*write)(void *arg, unsigned space, uint64_t addr, const void *src, size_t n);
-	/* $variable = v. */
+	/* $variable = v, or register variable = v, which has the register's type then. */
 	struct err *(*assign)(void *arg, const char *variable, const struct lang_value *v);
 	/* Appends what lies at an address: " <main+4>", " <allocation 3>". */
 	void (*describe)(void *arg, unsigned space, uint64_t addr, struct buf *out);

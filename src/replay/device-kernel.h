@@ -30,6 +30,12 @@ struct err *device_kernel_focus(struct device *d, const uint32_t block[3], const
 	const struct soft_stop **ret) TS_CHECK;
 /* Replaces all breakpoints of the launch; fills in their lines and sizes. */
 struct err *device_kernel_points(struct device *d, struct soft_point *p, unsigned n) TS_CHECK;
+/* Sets n bytes of a register (p->space SOFT_SPACES: p->text, at most 8 bytes) or of memory from
+ * p->addr on, of lane p->lane of the focused warp. That belongs to this run of the launch: the
+ * trace does not have it, and the next move out of the launch, or back in it, undoes it. Once
+ * something is set, the launch's end is no position of the device. */
+struct err *device_kernel_put(
+	struct device *d, const struct soft_put *p, const void *bytes, size_t n) TS_CHECK;
 /* Answers q with *ret_n records of size bytes each in *ret (heap). With size 1 the answer is
  * bytes. */
 struct err *device_kernel_ask(struct device *d, const struct soft_ask *q, size_t size, void **ret,

@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 13u
+#define REPLAYER_VERSION 14u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -100,6 +100,8 @@ struct replayer_head {
 		"what the probes have counted: soft_probe_result[] follow")                                                                    \
 	REQ(45, PRINTED, replayer_none, replayer_printed,                                                                                      \
 		"what threads have shown by changed code, and was not asked for yet: soft_print[] follow")                                     \
+	REQ(46, KERNEL_PUT, soft_put, soft_stop,                                                                                               \
+		"set a register or memory of the launch under the microscope, for as long as it runs")                                         \
 	REQ(36, NODE, replayer_node, replayer_at_node,                                                                                         \
 		"to right behind a step of graph launch seq")                                                                                  \
 	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done,                                                                                \

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define SOFT_DEBUG_SYMBOL "tsdb_soft_debug"
-#define SOFT_DEBUG_VERSION 4u
+#define SOFT_DEBUG_VERSION 5u
 
 enum {
 	SOFT_LANES = 64, /* at most: 32 in a warp, 64 in a wave */
@@ -91,7 +91,7 @@ struct soft_stop {
 	uint32_t found_end; /* ... which was the end of a block */
 	uint32_t unit;	    /* enum soft_unit: what all lines are */
 	uint32_t start;	    /* SOFT_CODE: the line where the function begins; 0: not known */
-	uint32_t pad;
+	uint32_t changed;   /* the replayer's: something was set in the launch since it began */
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
 	char sentence[SOFT_SENTENCE];		     /* of a fault */
@@ -233,6 +233,18 @@ struct soft_frame {
 	char function[SOFT_NAME], file[SOFT_FILE]; /* function: mangled */
 };
 
+/* Sets a register or memory of a stopped launch. */
+enum { SOFT_PUT_BYTES = 256 };
+struct soft_put {
+	uint32_t space; /* SOFT_SPACES: a register */
+	uint32_t lane;	/* of the focused warp */
+	uint32_t frame; /* of a register: calls outwards */
+	uint32_t size;	/* of bytes */
+	uint64_t addr;	/* in the space */
+	char text[64];	/* the register */
+	uint8_t bytes[SOFT_PUT_BYTES];
+};
+
 typedef void soft_add(void *arg, const void *bytes, size_t n);
 struct soft_session;
 
@@ -259,6 +271,9 @@ struct soft_debug {
 	const struct soft_turn *(*turns)(struct soft_session *s, unsigned *ret_n);
 	/* Ends the session, even in the middle of the launch. */
 	void (*end)(struct soft_session *s);
+	/* Changes what the launch has, from here on; global memory is the caller's. NULL: this
+	 * machine changes nothing. A launch that begins again has nothing of it. */
+	const char *(*put)(struct soft_session *s, const struct soft_put *p);
 };
 
 #endif

@@ -28,7 +28,7 @@ PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bo
 # The microscope: a launch under observation, for tsdb-replayer.
 PTX_SOURCES += \
 	src/replayer/soft-debug.h src/softgpu/micro/micro.h src/softgpu/micro/micro-session.c src/softgpu/micro/micro-points.c src/softgpu/micro/micro-probe.c src/softgpu/micro/micro-probe.h src/replayer/soft-probe.h src/softgpu/micro/micro-names.c \
-	src/softgpu/micro/micro-expr.c src/softgpu/micro/micro-look.c
+	src/softgpu/micro/micro-expr.c src/softgpu/micro/micro-look.c src/softgpu/micro/micro-put.c
 HEADERS_TO_CHECK += src/replayer/soft-debug.h src/softgpu/micro/micro.h
 # Matrices, halves, the rarer integer instructions.
 PTX_SOURCES += \

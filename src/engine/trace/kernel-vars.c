@@ -169,6 +169,10 @@ struct open {
 	struct dwarf_context ctx;
 	struct variables_frame vars;
 	char why[200];
+	/* the last register that was read for a value, its bits, and how many were */
+	char reg[9];
+	uint64_t bits;
+	unsigned nregs;
 };
 
 /* The value of a register, or the address of a variable of the PTX. */
@@ -213,7 +217,20 @@ static const char *read_register(void *arg, uint64_t number, uint64_t *ret)
 		return o->why;
 	}
 	*ret = v.value[lane_of(o)];
+	memcpy(o->reg, name, sizeof o->reg);
+	o->bits = *ret;
+	o->nregs++;
 	return NULL;
+}
+
+/* A value that lies in one register as it is can be set there. */
+static void name_register(const struct open *o, struct lang_value *v)
+{
+	const struct lang_type *t = v->type ? lang_strip(v->type) : NULL;
+
+	if (t && v->place == LANG_COMPUTED && o->nregs == 1 && v->bytes && t->size <= 8 &&
+		!memcmp(v->bytes, &o->bits, (size_t)t->size))
+		v->variable = xasprintf("%%%s", o->reg);
 }
 
 /* Where a memory space begins among generic addresses, which is what the program's pointers hold.
@@ -328,6 +345,8 @@ struct err *kernel_variable(
 	TRY(open_frame(p, &o));
 	if (o.debug) {
 		e = frame_variable(&o.vars, name, ret, ret_found);
+		if (!e && *ret_found)
+			name_register(&o, ret);
 		if (!e && !*ret_found)
 			e = file_variable(o.vars.names, &o.ctx, &o.sc.cu, name, ret, ret_found);
 		if (!e && *ret_found && ret->type && ret->type->kind == LANG_FUNCTION) {
@@ -335,6 +354,90 @@ struct err *kernel_variable(
 			*ret_found = false;
 		}
 	}
+	close_frame(&o);
+	return e;
+}
+
+/* --- copies of a register --- */
+
+/* Leaves out of a list what other variables of the frame have. */
+struct others {
+	struct open *o;
+	const char *reg;
+	struct ptx_copies *list;
+};
+
+static void leave_out(void *arg, const char *name, const struct lang_value *v, const char *why)
+{
+	struct others *x = arg;
+
+	(void)name, (void)v, (void)why;
+	for (unsigned i = 1; i < x->list->n && x->o->nregs; i++)
+		if (!strcmp(x->list->reg[i], x->o->reg) && strcmp(x->o->reg, x->reg) != 0)
+			strcpy(x->list->reg[i--], x->list->reg[--x->list->n]);
+	x->o->nregs = 0;
+}
+
+/* Leaves those in that hold the same as the first. */
+static struct err *keep_equal(struct open *o, struct ptx_copies *list)
+{
+	struct soft_value first, v;
+	unsigned n = 1;
+
+	TRY(ask_name(o, list->reg[0], &first));
+	for (unsigned i = 1; i < list->n; i++) {
+		struct err *e = ask_name(o, list->reg[i], &v);
+
+		if (!e && v.bytes == first.bytes && v.value[lane_of(o)] == first.value[lane_of(o)])
+			memmove(list->reg[n++], list->reg[i], sizeof list->reg[i]);
+		err_free(e);
+	}
+	list->n = n;
+	return NULL;
+}
+
+/* The first and last line of the function that a line is in; false: of none. */
+static bool function_lines(struct open *o, unsigned *ret_first, unsigned *ret_last)
+{
+	const struct soft_ask q = {.what = SOFT_ASK_FUNCTIONS};
+	const struct soft_function *f;
+	bool found = false;
+	size_t n = 0;
+	void *v = NULL;
+	struct err *e = device_kernel_ask(o->d, &q, sizeof *f, &v, &n);
+
+	f = v;
+	for (size_t i = 0; i < n && !found; i++) {
+		found = f[i].first_line <= o->frame.ptx_line && o->frame.ptx_line <= f[i].last_line;
+		*ret_first = f[i].first_line;
+		*ret_last = f[i].last_line;
+	}
+	free(v);
+	err_free(e);
+	return found;
+}
+
+static struct err *find_copies(struct open *o, const char *reg, struct ptx_copies *ret)
+{
+	struct others x = {o, reg, ret};
+	unsigned first, last;
+
+	if (!o->debug || !function_lines(o, &first, &last) ||
+		!ptx_copies(buf_cstr(&o->p->en->trace.launch_names->text), first, last, reg, ret))
+		return err_new(ERR_UNSUPPORTED,
+			"%s has too many copies to tell which are this variable's", reg);
+	o->nregs = 0;
+	frame_variables(&o->vars, leave_out, &x);
+	return keep_equal(o, ret);
+}
+
+struct err *kernel_copies(const struct kernel_place *p, const char *reg, struct ptx_copies *ret)
+{
+	struct open o;
+	struct err *e;
+
+	TRY(open_frame(p, &o));
+	e = find_copies(&o, reg, ret);
 	close_frame(&o);
 	return e;
 }

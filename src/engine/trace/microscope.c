@@ -210,7 +210,7 @@ static struct err *settle(struct engine *en, const struct soft_stop *t)
 
 	if (t->state == SOFT_ENDED)
 		en->trace.looked_through = t->seq;
-	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT ||
+	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT || t->changed ||
 		replay_seq(en->trace.replay) >= t->seq)
 		return NULL;
 	return replay_goto(en->trace.replay, t->seq, &stop);
@@ -449,6 +449,9 @@ struct err *microscope_return(struct engine *en, const struct microscope_place *
 
 	*ret_same = false;
 	TRY(need_soft(en, "the launch under the microscope", &rd));
+	if (p->stop.changed && en->hooks.note)
+		en->hooks.note(
+			en->hooks.arg, "The launch has begun again: what was set in it is undone.");
 	for (int way = 0; way < WAYS && !*ret_same && !engine_cancelled(en); way++)
 		TRY(run_to(en, &p->stop, (enum way)way, ret_same));
 	return *ret_same ? NULL : enter(en, rd, p->stop.seq, &t);

@@ -567,11 +567,34 @@ static struct err *eval_choose(struct eval *ev, const struct lang_node *n, struc
 
 /* --- assignments --- */
 
+/* v, as a value of its type, becomes what the register has. */
+static struct err *assign_register(struct eval *ev, struct lang_value *to, struct lang_value *v)
+{
+	struct lang_value as = {0};
+	struct err *e;
+
+	if (!ev->scope || !ev->scope->assign)
+		return err_new(ERR_UNSUPPORTED, "registers cannot be changed here");
+	TRY(lang_cast(ev->l, ev->scope, to->type, v, &as));
+	e = lang_fetch(ev->scope, &as);
+	if (!e)
+		e = ev->scope->assign(ev->scope->arg, to->variable, &as);
+	if (!e) {
+		free(to->bytes);
+		to->bytes = as.bytes;
+		as.bytes = NULL;
+	}
+	lang_value_free(&as);
+	return e;
+}
+
 static struct err *assign(struct eval *ev, struct lang_value *to, struct lang_value *v)
 {
 	struct lang_value as = {0};
 	struct err *e;
 
+	if (to->variable && *to->variable == '%')
+		return assign_register(ev, to, v);
 	if (to->variable) {
 		char *name = to->variable;
 
@@ -586,6 +609,9 @@ static struct err *assign(struct eval *ev, struct lang_value *to, struct lang_va
 		to->variable = name;
 		return e;
 	}
+	if (to->place == LANG_GONE)
+		return err_new(ERR_UNSUPPORTED,
+			"it is optimized out here: it has no place that could be set");
 	if (to->place != LANG_MEMORY)
 		return err_cure(
 			err_new(ERR_USAGE, "what stands before \"=\" cannot be assigned to"),

@@ -93,7 +93,8 @@ static struct err *need(struct device *d)
 /* Sets the device's position: behind the launch if it has ended without a fault, else before it. */
 static void settle(struct device *d)
 {
-	const bool over = d->stop.state == SOFT_ENDED && d->stop.why != SOFT_WHY_FAULT;
+	const bool over =
+		d->stop.state == SOFT_ENDED && d->stop.why != SOFT_WHY_FAULT && !d->stop.changed;
 
 	d->pos = d->done = over ? d->inside : d->inside - 1;
 	d->want = over ? d->inside : d->outside;
@@ -187,6 +188,23 @@ struct err *device_kernel_points(struct device *d, struct soft_point *p, unsigne
 		memcpy(&q, d->in.data + sizeof none + i * sizeof q, sizeof q);
 		p[i].line = q.line;
 		p[i].size = q.size;
+	}
+	return NULL;
+}
+
+struct err *device_kernel_put(
+	struct device *d, const struct soft_put *p, const void *bytes, size_t n)
+{
+	struct soft_put one = *p;
+
+	TRY(need(d));
+	for (size_t at = 0; at < n; at += one.size) {
+		one.size = n - at < sizeof one.bytes ? (uint32_t)(n - at) : sizeof one.bytes;
+		one.addr = p->addr + at;
+		memcpy(one.bytes, (const uint8_t *)bytes + at, one.size);
+		ASKING(d, call(d, REPLAYER_KERNEL_PUT, &one, sizeof one, NULL, 0, sizeof d->stop));
+		take_stop(d);
+		settle(d);
 	}
 	return NULL;
 }

@@ -519,11 +519,19 @@ static struct err *on_kernel_ask(struct rp *rp, const struct request *q, struct 
 	return micro_ask(rp, (const void *)q->body, out);
 }
 
+static struct err *on_kernel_put(struct rp *rp, const struct request *q, struct buf *out)
+{
+	TRY(micro_put(rp, (const void *)q->body));
+	buf_add(out, &rp->micro.stop, sizeof rp->micro.stop);
+	return NULL;
+}
+
 /* Whether the request leaves the launch under the microscope where it is. */
 static bool may_look(uint32_t type)
 {
 	return (type >= REPLAYER_KERNEL && type <= REPLAYER_KERNEL_ASK) || type == REPLAYER_READ ||
-	       type == REPLAYER_HASH || type == REPLAYER_FIGURES || type == REPLAYER_KEPT;
+	       type == REPLAYER_HASH || type == REPLAYER_FIGURES || type == REPLAYER_KEPT ||
+	       type == REPLAYER_KERNEL_PUT;
 }
 
 static const struct handler {
@@ -567,6 +575,7 @@ static const struct handler {
 	HANDLER(KERNEL_FOCUS, on_kernel_focus, replayer_kernel_focus),
 	HANDLER(KERNEL_POINTS, on_kernel_points, replayer_none),
 	HANDLER(KERNEL_ASK, on_kernel_ask, soft_ask),
+	HANDLER(KERNEL_PUT, on_kernel_put, soft_put),
 #undef HANDLER
 };
 

@@ -52,6 +52,7 @@ struct microscope {
 	unsigned npoints;
 	struct soft_stop stop; /* the last one */
 	bool ended;
+	bool changed; /* something was set in it since it began */
 	/* on the way back */
 	enum micro_stage { MICRO_FORWARDS, MICRO_BACK_STEP, MICRO_SCAN, MICRO_BACK_TO } stage;
 	uint32_t thread[3]; /* to look at again */
@@ -65,6 +66,10 @@ struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f) TS
 /* p: n of them, from the wire. */
 struct err *micro_points(struct rp *rp, const void *p, size_t n, struct buf *out) TS_CHECK;
 struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out) TS_CHECK;
+/* Sets something in the launch. It belongs to this run of the launch alone: one that is begun again
+ * does not have it, and one that ends with it has not been executed as far as the replay is
+ * concerned. */
+struct err *micro_put(struct rp *rp, const struct soft_put *p) TS_CHECK;
 /* Leaves the launch because something else is requested; does nothing if the launch has ended. */
 void micro_leave(struct rp *rp);
 

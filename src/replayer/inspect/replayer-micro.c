@@ -154,7 +154,7 @@ static struct err *ended(struct rp *rp)
 {
 	struct microscope *m = &rp->micro;
 
-	if (m->stop.why == SOFT_WHY_FAULT)
+	if (m->stop.why == SOFT_WHY_FAULT || m->changed)
 		/* memory stays as it is; the position stays before the launch, and memory counts as
 		 * stale */
 		return NULL;
@@ -173,7 +173,7 @@ static struct err *begin(struct rp *rp)
 	const struct sbt_cmd *c;
 
 	give_up(rp);
-	m->ended = false;
+	m->ended = m->changed = false;
 	TRY(into_seek(rp, m->seq, &launch, &c));
 	TRY(into_begin(rp, c));
 	TRY(execute_finish(rp));
@@ -205,6 +205,7 @@ static struct err *go(struct rp *rp, const struct soft_go *g)
 
 	TRY(said(rp, m->soft->go(m->session, g, &m->stop)));
 	m->stop.seq = m->seq;
+	m->stop.changed = m->changed;
 	return m->stop.state == SOFT_ENDED ? ended(rp) : NULL;
 }
 
@@ -229,6 +230,7 @@ static struct err *look_again(struct rp *rp)
 	if (first == UINT64_MAX && stop.warp == m->stop.warp) {
 		stop.why = m->stop.why;
 		stop.seq = m->seq;
+		stop.changed = m->changed;
 		m->stop = stop;
 	} else if (first == UINT64_MAX) {
 		TRY(said(rp,
@@ -352,6 +354,7 @@ struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f)
 	}
 	m->stop = stop;
 	m->stop.seq = m->seq;
+	m->stop.changed = m->changed;
 	return NULL;
 }
 
@@ -388,4 +391,24 @@ struct err *micro_ask(struct rp *rp, const struct soft_ask *q, struct buf *out)
 
 	TRY(need_session(rp));
 	return said(rp, m->soft->ask(m->session, q, add, out));
+}
+
+/* --- changing --- */
+
+struct err *micro_put(struct rp *rp, const struct soft_put *p)
+{
+	struct microscope *m = &rp->micro;
+
+	TRY(need_session(rp));
+	if (m->stop.state == SOFT_ENDED)
+		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "the launch has ended");
+	if (!m->soft->put)
+		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq,
+			"the software AMD GPU changes nothing in the middle of a launch");
+	if (p->size > sizeof p->bytes)
+		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "%u bytes are too many", p->size);
+	m->changed = true;
+	m->stop.changed = 1;
+	return p->space == SOFT_GLOBAL ? contents_write(rp, p->addr, p->bytes, p->size)
+				       : said(rp, m->soft->put(m->session, p));
 }

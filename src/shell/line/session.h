@@ -65,6 +65,7 @@ struct session {
 		uint64_t seq, total;
 		uint32_t block[3], warp, lane;
 	} kernel_frame;
+	uint64_t kernel_set_in; /* the launch under the microscope that something was set in; 0 */
 	struct script_state {
 		/* loop_break, loop_continue: the blocks up to the loop end */
 		enum script_jump { SCRIPT_GO_ON, SCRIPT_BREAK, SCRIPT_CONTINUE } jump;

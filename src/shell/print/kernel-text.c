@@ -173,6 +173,14 @@ static void tell_line(struct session *s, const struct soft_stop *t, bool by_line
 		source_tell_kernel(s, t->file, t->source_line);
 }
 
+/* Says it when the launch has begun again without what was set in it. */
+static void tell_undone(struct session *s, const struct soft_stop *t)
+{
+	if (s->kernel_set_in == t->seq && !t->changed)
+		out_str(s->out, "The launch has begun again: what was set in it is undone.\n");
+	s->kernel_set_in = t->changed ? t->seq : 0;
+}
+
 static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 {
 	struct buf b = BUF_INIT;
@@ -182,6 +190,7 @@ static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 	stop_of_kernel(&s->engine, t);
 	vars_set(s->vars, "seq", (int64_t)t->seq);
 	s->script.interrupted |= t->why == SOFT_WHY_TIME;
+	tell_undone(s, t);
 	if (t->why != SOFT_WHY_FOCUS &&
 		!displays_stop(s, t->why == SOFT_WHY_POINT || t->why == SOFT_WHY_WATCH))
 		return;
@@ -192,6 +201,9 @@ static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 		buf_printf(&b,
 			"#%" PRIu64 " %s has ended; its warps executed %" PRIu64 " instructions.\n",
 			t->seq, name, t->total);
+		if (t->changed)
+			buf_str(&b,
+				"What was set in it counts until the replay moves: its next move executes the launch as it was recorded.\n");
 	} else {
 		print_head(s, t, &b);
 		if (t->why == SOFT_WHY_FOCUS) {

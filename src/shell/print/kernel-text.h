@@ -65,6 +65,12 @@ struct err *kernel_address(struct session *s, const char *text, unsigned *ret_sp
  */
 struct err *kernel_read(
 	struct session *s, unsigned space, uint64_t addr, int lane, void *dst, size_t n) TS_CHECK;
+/* Sets a register of the selected frame ("%%r4": and its copies), or memory by a generic address or
+ * one in a space, for a lane of the focused warp; negative: for the focused one. */
+struct err *kernel_set_register(
+	struct session *s, const char *name, int lane, const struct lang_value *v) TS_CHECK;
+struct err *kernel_write(struct session *s, unsigned space, uint64_t addr, int lane,
+	const void *src, size_t n) TS_CHECK;
 /* Makes of a generic address, if it is one in a window, the address in its space. */
 void kernel_leave_window(unsigned *space, uint64_t *addr);
 extern const char *const kernel_spaces[SOFT_SPACES];

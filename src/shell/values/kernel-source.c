@@ -118,6 +118,30 @@ bool kernel_in_function(struct session *s)
 	return ret;
 }
 
+struct err *kernel_frame_call(struct session *s, int lane, uint32_t *ret)
+{
+	struct reader r = {s, lane};
+	const struct kernel_place p = place(&r, 0);
+	const unsigned selected = kernel_frame_selected(s);
+	struct kernel_frames f;
+
+	*ret = 0;
+	TRY(kernel_frames(&p, &f));
+	if (selected < f.n)
+		*ret = f.v[selected].call;
+	kernel_frames_free(&f);
+	return NULL;
+}
+
+struct err *kernel_source_copies(
+	struct session *s, int lane, const char *reg, struct ptx_copies *ret)
+{
+	struct reader r = {s, lane};
+	const struct kernel_place p = place(&r, kernel_frame_selected(s));
+
+	return kernel_copies(&p, reg, ret);
+}
+
 /* --- variables --- */
 
 struct err *kernel_source_value(

@@ -21,6 +21,11 @@ void kernel_frame_select(struct session *s, unsigned frame);
 struct err *kernel_add_frames(struct session *s, struct stack *st) TS_CHECK;
 /* Whether the selected frame is a function that the kernel calls, whose arguments are its own. */
 bool kernel_in_function(struct session *s);
+/* How many calls outwards in the PTX the selected frame is. */
+struct err *kernel_frame_call(struct session *s, int lane, uint32_t *ret) TS_CHECK;
+/* kernel_copies() of the selected frame. */
+struct err *kernel_source_copies(
+	struct session *s, int lane, const char *reg, struct ptx_copies *ret) TS_CHECK;
 /* Finds a variable of the selected frame, in lane or the focused one (negative). Nothing is found
  * when the PTX has no debug information. */
 struct err *kernel_source_value(struct session *s, const char *name, int lane,

@@ -174,6 +174,8 @@ struct err *kernel_name(
 	if (space >= 0) {
 		ret->type = &to_variable;
 		ret->space = (unsigned)space;
+	} else if (t) {
+		ret->variable = xstrdup(name);
 	}
 	*ret_found = true;
 	return NULL;
@@ -321,4 +323,57 @@ struct err *kernel_read(
 	return got == n ? NULL
 			: err_new(ERR_INFERIOR,
 				  "the replayer answered with %zu bytes instead of %zu", got, n);
+}
+
+/* --- changing --- */
+
+static uint32_t lane_set(const struct soft_stop *t, int lane)
+{
+	return lane >= 0 ? (uint32_t)lane : t->lane;
+}
+
+static struct err *set_register(
+	struct session *s, const char *name, int lane, const struct lang_value *v)
+{
+	const struct soft_stop *t = kernel_stop(s);
+	struct soft_put p = {.space = SOFT_SPACES};
+	struct device *d;
+
+	TRY(microscope_need(&s->engine, "setting a register", &d));
+	if (!t || !v->bytes || strlen(name) >= sizeof p.text || v->type->size > 8)
+		return err_new(ERR_UNSUPPORTED, "%s cannot be set here", name);
+	p.lane = lane_set(t, lane);
+	TRY(kernel_frame_call(s, lane, &p.frame));
+	strcpy(p.text, name);
+	s->kernel_set_in = t->seq;
+	return device_kernel_put(d, &p, v->bytes, (size_t)v->type->size);
+}
+
+struct err *kernel_set_register(
+	struct session *s, const char *name, int lane, const struct lang_value *v)
+{
+	struct ptx_copies c = {.n = 1};
+
+	if (name[1] == '%')
+		TRY(kernel_source_copies(s, lane, name + 1, &c));
+	else
+		snprintf(c.reg[0], sizeof c.reg[0], "%s", name);
+	for (unsigned i = 0; i < c.n; i++)
+		TRY(set_register(s, c.reg[i], lane, v));
+	return NULL;
+}
+
+struct err *kernel_write(
+	struct session *s, unsigned space, uint64_t addr, int lane, const void *src, size_t n)
+{
+	const struct soft_stop *t = kernel_stop(s);
+	struct soft_put p = {.space = space, .addr = addr};
+	struct device *d;
+
+	TRY(microscope_need(&s->engine, "setting memory", &d));
+	if (p.space == SOFT_GLOBAL)
+		kernel_leave_window(&p.space, &p.addr);
+	p.lane = lane_set(t, lane);
+	s->kernel_set_in = t->seq;
+	return device_kernel_put(d, &p, src, n);
 }

@@ -390,12 +390,11 @@ static struct err *read_at(void *arg, unsigned space, uint64_t addr, void *dst, 
 
 static struct err *write_at(void *arg, unsigned space, uint64_t addr, const void *src, size_t n)
 {
-	struct session *s = ((const struct names *)arg)->s;
+	const struct names *in = arg;
+	struct session *s = in->s;
 
 	if (kernel_stop(s))
-		return err_cure(
-			err_new(ERR_UNSUPPORTED, "nothing is changed in the middle of a launch"),
-			"\"set arg\" and \"set memory\" before the launch change what it gets");
+		return kernel_write(s, space, addr, in->lane, src, n);
 	if (space != SOFT_GLOBAL)
 		return err_new(ERR_UNSUPPORTED, "%s memory of a launch is not changed",
 			kernel_spaces[space % SOFT_SPACES]);
@@ -406,6 +405,8 @@ static struct err *assign_variable(void *arg, const char *name, const struct lan
 {
 	const struct names *in = arg;
 
+	if (*name == '%')
+		return kernel_set_register(in->s, name, in->lane, v);
 	vars_put(in->s->vars, name, v);
 	return NULL;
 }

@@ -73,7 +73,7 @@ SOFT_EXPORT const struct soft_debug *tsdb_soft_debug(void);
 const struct soft_debug *tsdb_soft_debug(void)
 {
 	static const struct soft_debug table = {SOFT_DEBUG_VERSION, sizeof(table), start, micro_go,
-		NULL, micro_points, micro_focus, micro_ask, micro_turns, end};
+		NULL, micro_points, micro_focus, micro_ask, micro_turns, end, micro_put};
 
 	return &table;
 }

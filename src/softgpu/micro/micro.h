@@ -95,6 +95,7 @@ static inline struct ptx_warp *micro_warp_at(struct micro_at w)
 const char *micro_start(const struct ptx_launch *l, const char *text, size_t n,
 	const struct soft_turn *turns, unsigned nturns, struct soft_session **ret,
 	struct soft_stop *stop);
+const char *micro_put(struct soft_session *s, const struct soft_put *p);
 const char *micro_ask(struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
 void micro_end(struct soft_session *s);
 

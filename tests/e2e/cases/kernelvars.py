@@ -109,13 +109,49 @@ def test_arguments_of_a_function(t):
     t.match(r'allocation of 768 bytes', r.out)  # of the kernel: those of its launch
 
 
-def test_nothing_is_changed(t):
+def test_what_is_set(t):
+    """A variable in a register or in memory of any kind, for one thread; what the kernel makes of it is computed here."""
     seq = record(t)
-    r = inside(t, seq, f'break ptx work:debugged.cu:{line_of("/* end */")}', 'continue', 'set var sum = 3', 'set var squares[1] = 3', 'print out[0] = 7',
-               'print sum', 'finish', status=1)
-    t.equal(len(re.findall('cannot be assigned to', r.err)), 1, 'a register')
-    t.equal(len(re.findall('nothing is changed in the middle of a launch', r.err)), 2, 'memory')
-    t.equal(values(r.out)[-1], '0', 'sum')
+    at = f'break ptx work:debugged.cu:{line_of("/* end */")} if %tid.x == 5 && %ctaid.x == 1'
+    r = inside(t, seq, at, 'continue', 'info locals', 'set var sum = 1000', 'set var squares[1] = -7', 'print sum', 'print squares', 'print sum = sum + 5',
+               'print sum++', 'print sum', 'set var i = i + 1', 'set var table[2] = 77', 'print table', 'print i', 'print n', 'set var tile[0] = 12', 'print tile[0]', 'set var given.x = 8.5',
+               'print given', 'set var mine.tag[2] = 9', 'print mine.tag', 'thread 6', 'print sum', 'print squares[1]', 'print tile[0]', 'thread 5', 'finish', 'x/4dw out')
+    got = values(r.out)
+    i = 53
+    t.equal(got[0], '1000', 'sum')
+    t.match(rf'= \{{0, -7, {i * 4}, {i * 9}\}}$', r.out)
+    t.equal(got[2:5], ['1005', '1005', '1006'], 'assignments have values')
+    t.equal(got[5:9], ['{10, 20, 77, 40}', '54', '96', '12'], 'memory that others have, too')
+    t.match(r'^\$\d+ = \{x = 8\.5, y = -2\.25, tag = \{7, 8, 9\}\}$', r.out)
+    t.equal(got[11:14], [str(54 * 14), '54', '12'], 'another thread has its own, and the same shared memory')
+    t.match('What was set in it counts until the replay moves', r.out)
+
+
+def test_what_is_set_is_not_kept(t):
+    """The kernel goes on with it; going back is without it, and the next move executes what was recorded."""
+    seq = record(t)
+    at = f'break ptx work:debugged.cu:{line_of("/* end */")} if %tid.x == 5 && %ctaid.x == 1'
+    r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'stepi', 'set $v = out + n + i', 'finish', 'print *(int *)$v', 'replay verify', f'replay goto {seq}',
+               'print *(int *)$v')
+    t.equal([x for x in values(r.out)], ['1000', str(53 * 14)], 'with it, and as recorded')
+    t.match('allocations? identical', r.out)
+    r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'reverse-stepi', 'continue', 'print sum')
+    t.match('The launch has begun again: what was set in it is undone.', r.out)
+    t.equal(values(r.out)[-1], str(53 * 14), 'as recorded')
+
+
+def test_registers_that_are_set(t):
+    seq = record(t)
+    at = f'break ptx work:debugged.cu:{line_of("sum +=")} if %tid.x == 5'
+    r = inside(t, seq, at, 'continue', 'info registers', status=0)
+    p, f, r32, r64 = (re.search(rf'^(%{x}\d+)\s', r.out, re.M).group(1) for x in ('p', 'f', 'r', 'rd'))
+    r = inside(t, seq, at, 'continue', f'set var {p} = 1', f'print {p}', f'set var {p} = 0', f'print {p}', f'set var {f} = 1.5', f'print {f}', f'set var {r32} = -3',
+               f'print {r32}', f'set var {r64} = 0x123456789a', f'print/x {r64}', f'print/d {r32}[all]', 'set var %tid.x = 3', 'set var %nosuch = 1', 'set var 5 = 3',
+               status=1)
+    t.equal(values(r.out)[:5], ['true', 'false', '1.5', '-3', '0x123456789a'], 'registers')
+    t.equal(values(r.out)[5].split(', ').count('-3') >= 1, True, 'in its lane')
+    for text in ('%tid.x is no register that can be set', 'nosuch', 'cannot be assigned to'):
+        t.check(text in r.err, f'{text}\n{r.err}')
 
 
 def test_without_debug_information_says_so(t):
