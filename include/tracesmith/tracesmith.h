@@ -55,6 +55,8 @@ TS_API const char *ts_version(void);
 
 typedef struct ts_trace ts_trace;
 
+/* Opens a trace. One that is damaged opens if a part of it is whole: ts_text(t, "damage") names
+ * what is not. */
 TS_API int ts_open(ts_trace **ret, const char *path);
 TS_API void ts_close(ts_trace *t); /* NULL is fine */
 /* By name: program, cwd, host, gpu, tsdb, damage. NULL: nothing is known. Valid until the trace is

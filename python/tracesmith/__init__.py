@@ -14,7 +14,6 @@ sizes are bytes. Whatever a trace cannot give raises Error, which says why and, 
 A trace may be used by several threads; long reads let other threads run. Commands and columns stay
 valid after their trace is closed; what they would have to read then raises ValueError.
 """
-import html as _html
 import json as _json
 import struct as _struct
 from collections.abc import Mapping as _Mapping, Sequence as _Sequence
@@ -22,10 +21,11 @@ from collections.abc import Mapping as _Mapping, Sequence as _Sequence
 from . import _core
 from ._core import Error
 from .inside import Range, active, mark, span, trigger, window
-from .sessions import Memory, Object, Program, Replay, Session, Stop, answer as _answer, diff, launch
+from .sessions import Memory, Object, Program, Replay, Rows, Session, Stop, answer as _answer, diff, launch
+from .show import clean as _clean, table as _table_html
 
 __all__ = ['open', 'Trace', 'Command', 'Frame', 'Args', 'Columns', 'TextColumn', 'State', 'Table', 'Row', 'Error', 'MISSING',
-           'MISSING_SIGNED', 'NO_ID', 'Order', 'Session', 'Replay', 'Program', 'Stop', 'Memory', 'Object', 'launch', 'diff', 'mark', 'span', 'window', 'trigger', 'active', 'Range', 'kinds', 'fields', 'version']
+           'MISSING_SIGNED', 'NO_ID', 'Order', 'Session', 'Replay', 'Program', 'Stop', 'Memory', 'Object', 'Rows', 'launch', 'diff', 'mark', 'span', 'window', 'trigger', 'active', 'Range', 'kinds', 'fields', 'version']
 
 MISSING = 2**64 - 1
 """In a column of unsigned numbers: the command has no such field, or it is not known."""
@@ -57,18 +57,6 @@ def fields(kind=''):
     if kind and kind not in _core.kinds():
         raise ValueError(f'there is no kind of commands called {kind!r}')
     return dict(_core.fields(kind))
-
-
-def _table_html(caption, names, rows):
-    """An HTML table; every text is escaped."""
-    head = ''.join(f'<th>{_html.escape(str(n))}</th>' for n in names)
-    body = ''.join('<tr>' + ''.join(f'<td>{_html.escape(str(v))}</td>' for v in row) + '</tr>' for row in rows)
-    return f'<table><caption>{_html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def _clean(value):
-    """A text that is safe on a terminal."""
-    return ''.join(c if c.isprintable() else '\ufffd' for c in str(value))
 
 
 class Frame:

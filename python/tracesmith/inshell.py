@@ -14,8 +14,8 @@ from . import sessions
 
 _QUESTION = struct.Struct('=IIQQQ')
 _ANSWER = struct.Struct('=IIIIIIQ')
-_COMMAND, _READ, _WRITE, _PRINT, _DONE = 1, 3, 4, 5, 6
-_LINE, _BLOCK, _FILE, _CALL = 1, 2, 3, 4
+_COMMAND, _READ, _WRITE, _PRINT, _DONE, _PRINTERS = 1, 3, 4, 5, 6, 7
+_LINE, _BLOCK, _FILE, _CALL, _SHOW = 1, 2, 3, 4, 5
 _PIECE = 16 << 20
 _CODES = ('ok', 'usage', 'system', 'not found', 'bad trace', 'incomplete', 'usage', 'permission', 'unsupported', 'limit', 'system',
           'interrupted')
@@ -127,14 +127,28 @@ class _Output(io.TextIOBase):
             self._to.send(_PRINT, data[at:at + _PIECE])
 
 
+class Value:
+    """What a printer shows: type (text), bytes, address (a number, or None: it lies nowhere)."""
+
+    def __init__(self, type_name, data, address):
+        self.type, self.bytes, self.address = type_name, data, address
+
+    def __int__(self):
+        return int.from_bytes(self.bytes, 'little')
+
+    def unpack(self, layout):
+        """The bytes by a format of the module struct ("<ff"), from their beginning."""
+        return struct.unpack_from(layout, self.bytes)
+
+
 class Shell(types.ModuleType):
     """The module tsdb."""
 
     def __init__(self, to):
         super().__init__('tsdb', 'The debugger whose shell this Python was started from.')
         self._to, self._core, self._trace, self._path = to, _Core(to), None, None
-        self._functions, self._then = {}, []
-        self.Error = tracesmith.Error
+        self._functions, self._then, self._printers, self._shown = {}, [], [], None
+        self.Error, self.Value = tracesmith.Error, Value
 
     def execute(self, command):
         """Runs a command, or several lines, of the shell; what it shows goes to the screen."""
@@ -181,6 +195,20 @@ class Shell(types.ModuleType):
         if doc:
             function.__doc__ = doc
 
+    def register_printer(self, type_name, function):
+        """Values of a C++ type, or of the types that a glob matches ("float *", "struct params", "vec<*>"), are shown as the text that
+        function(VALUE) returns, by `print` and `info args`; None: as always. VALUE has type, bytes, and address (None: of none). The
+        newest printer that matches is asked; function None takes the type's printer away. What a printer raises is said, and the value
+        shown as always; Ctrl-C ends one that takes too long."""
+        if function is not None and not callable(function):
+            raise TypeError('a printer is a function of one argument, the value')
+        if not type_name or '\n' in type_name:
+            raise ValueError('a type is one line')
+        self._printers = [p for p in self._printers if p[0] != type_name]
+        if function is not None:
+            self._printers.insert(0, (type_name, function))
+        self._to.send(_PRINTERS, '\n'.join(t for t, _ in self._printers).encode())
+
     def breakpoint(self, place, condition=None):
         """A breakpoint at what `break PLACE` takes; its number. condition(stop): whether to stop there; stop is the object `stop` of
         docs/json.md, and the program or the replay is at it."""
@@ -208,8 +236,18 @@ class Shell(types.ModuleType):
         else:
             raise KeyError(f'no command @{name} is registered')
 
+    def _show(self, text):
+        which, type_name, address, data = text.split('\n')
+        value = Value(type_name, bytes.fromhex(data), int(address, 16) if address else None)
+        shown = self._printers[int(which)][1](value)
+        if shown is not None and not isinstance(shown, str):
+            raise TypeError(f'a printer returns a text or None, not {type(shown).__name__}')
+        self._shown = shown
+
     def _do(self, what, text, names):
-        if what == _CALL:
+        if what == _SHOW:
+            self._show(text)
+        elif what == _CALL:
             self._call(text)
         elif what == _FILE:
             with open(text, 'rb') as f:
@@ -260,6 +298,8 @@ def main(fd):
             error = _once(shell, what, to.receive(size).decode(errors='replace'), names)
             sys.stdout.flush()
             then, shell._then = shell._then, []  # pylint: disable=protected-access
+            if what == _SHOW and error is None:
+                then, shell._shown = ['=' + shell._shown] if shell._shown is not None else [], None  # pylint: disable=protected-access
             to.send(_DONE, ('\n'.join(then) if error is None else error).encode(errors='replace')[:_PIECE], n=error is not None)
     except (_Closed, OSError):
         pass

@@ -4,6 +4,7 @@ import json as _json
 import os as _os
 
 from . import _core
+from .show import table as _table
 
 _FORMATS = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i1': 'b', 'i2': 'h', 'i4': 'i', 'i8': 'q', 'u1': 'B', 'u2': 'H', 'u4': 'I', 'u8': 'Q'}
 
@@ -18,15 +19,35 @@ class Object:
     def __getitem__(self, name):
         return self.__dict__[name]
 
+    def _plain(self):
+        return {k: v for k, v in self.__dict__.items() if not isinstance(v, (list, Object))}
+
     def __repr__(self):
-        return '<' + ' '.join(f'{k}={v!r}' for k, v in self.__dict__.items() if not isinstance(v, (list, Object))) + '>'
+        return '<' + ' '.join(f'{k}={v!r}' for k, v in self._plain().items()) + '>'
+
+    def _repr_html_(self):
+        inner = ''.join(f'<p>{k}</p>' + v._repr_html_() for k, v in self.__dict__.items()  # pylint: disable=protected-access
+                        if isinstance(v, (Rows, Object)) and v)
+        return _table('', ('name', 'value'), self._plain().items()) + inner
+
+    def __bool__(self):
+        return True
+
+
+class Rows(list):
+    """A list of an answer. In a notebook it is a table, its first 50 rows."""
+
+    def _repr_html_(self):
+        shown = [r if isinstance(r, Object) else Object({'value': r}) for r in self[:50]]
+        names = list(dict.fromkeys(k for r in shown for k in r._plain()))  # pylint: disable=protected-access
+        return _table(f'{len(self)} rows', names, ([r.__dict__.get(n, '') for n in names] for r in shown))
 
 
 def _made(name, value):
     if isinstance(value, dict):
         return Object(value)
     if isinstance(value, list):
-        return [_made(name, v) for v in value]
+        return Rows(_made(name, v) for v in value)
     if name in ('addr', 'allocation', 'pc', 'handle', 'code_hash') and isinstance(value, str):
         return int(value, 16)
     return value
@@ -205,6 +226,11 @@ class Replay(Session):
     def check(self, options=''):
         """Which launches give other results from the same memory; options: as of `replay check`."""
         return answer(self.ask(f'replay check --json {options}'))
+
+    @property
+    def lanes(self):
+        """Inside a launch (ask("stepi")): the lanes of the focused warp, Rows."""
+        return answer(self.ask('info lanes --json'))
 
     def verify(self):
         """The whole run compared with the recording."""

@@ -24,6 +24,8 @@ enum door_op {
 	DOOR_PRINT, /* shows a text; no answer */
 	DOOR_DONE,  /* what it was to do is done; n 1: and failed, the data says why; else lines for
 		       the shell to run; no answer */
+	DOOR_PRINTERS, /* the types that its printers are for, lines; the first that matches counts;
+			  no answer */
 };
 
 struct door_question {

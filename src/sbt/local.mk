@@ -39,6 +39,7 @@ tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 docs: tests/json-schema update-coverage update-calls
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 	python3 $(srcdir)/scripts/json-doc tests/json-schema $(srcdir)/docs/json.md
+	python3 $(srcdir)/scripts/api-docs $(srcdir)
 
 if HAVE_CMOCKA
 SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-pagecode tests/unit/test-sbt-memory \

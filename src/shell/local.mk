@@ -79,7 +79,7 @@ libshell_a_SOURCES += src/shell/source/source-view.c src/shell/source/cmd-source
 HEADERS_TO_CHECK += src/shell/source/source-view.h src/shell/source/source-place.h src/shell/tools/core-text.h src/shell/tools/core-ask.h
 libshell_a_SOURCES += src/shell/tui/tui.h src/shell/tui/cmd-tui.c src/shell/tui/tui-panes.c src/shell/tui/tui-panes.h \
 	src/shell/tui/tui-screen.c src/shell/tui/tui-screen.h src/shell/tui/tui-layout.c src/shell/tui/tui-layout.h
-libshell_a_SOURCES += src/shell/python/cmd-python.c src/shell/python/py-helper.c src/shell/python/py-helper.h src/shell/python/py-source.h
+libshell_a_SOURCES += src/shell/python/cmd-python.c src/shell/python/py-helper.c src/shell/python/py-helper.h src/shell/python/py-show.c src/shell/python/py-show.h src/shell/python/py-source.h
 HEADERS_TO_CHECK += src/shell/python/py-helper.h src/shell/python/py-source.h
 HEADERS_TO_CHECK += src/shell/tui/tui.h src/shell/tui/tui-panes.h src/shell/tui/tui-screen.h src/shell/tui/tui-layout.h
 libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS)

@@ -27,7 +27,8 @@ extern char **environ;
 
 struct python {
 	struct door_peer peer;
-	bool busy; /* it executes something: what it asks for cannot be Python again */
+	char *printers; /* see python_printers(); NULL: none */
+	bool busy;	/* it executes something: what it asks for cannot be Python again */
 };
 
 /* --- the process --- */
@@ -106,7 +107,13 @@ void python_free(struct python *p)
 	door_peer_close(&p->peer); /* at which it ends */
 	if (!child_wait(p->peer.pid, END_MS, NULL))
 		child_kill(p->peer.pid, NULL);
+	free(p->printers);
 	free(p);
+}
+
+const char *python_printers(const struct session *s)
+{
+	return s->python ? s->python->printers : NULL;
 }
 
 bool python_is_busy(const struct session *s)
@@ -121,6 +128,7 @@ static struct err *gone(struct session *s)
 	door_peer_close(&s->python->peer);
 	if (!child_wait(s->python->peer.pid, END_MS, &status))
 		child_kill(s->python->peer.pid, &status);
+	free(s->python->printers);
 	free(s->python);
 	s->python = NULL;
 	if (WIFSIGNALED(status))
@@ -219,7 +227,12 @@ static bool take(struct session *s, bool *ret_done, bool *ret_failed, char **ret
 		*ret_text = bytes;
 		return true;
 	}
-	if (q.op == DOOR_PRINT) {
+	if (q.op == DOOR_PRINTERS) {
+		free(s->python->printers);
+		s->python->printers = *bytes ? bytes : NULL;
+		if (*bytes)
+			return true;
+	} else if (q.op == DOOR_PRINT) {
 		out_str(s->out, bytes);
 		out_flush(s->out); /* the next thing may take long */
 	} else {

@@ -14,6 +14,7 @@
 #include "shell/values/memory-view.h"
 #include "shell/values/program.h"
 #include "shell/values/value.h"
+#include "shell/python/py-show.h"
 #include "shell/values/vars.h"
 
 /* --- arguments --- */
@@ -495,6 +496,8 @@ struct err *value_show(struct session *s, const struct lang_value *v, char lette
 	const struct lang_scope scope = scope_of(&in);
 	const struct lang_format f = {.letter = letter, .elements = s->set.number[SHELL_ELEMENTS]};
 
+	if (!letter && python_show(s, v, out))
+		return NULL;
 	return lang_show(vars_lang(s->vars), &scope, &f, v, out);
 }
 
@@ -504,7 +507,8 @@ void value_show_inside(struct session *s, const struct lang_value *v, struct buf
 	const struct lang_scope scope = scope_of(&in);
 	const struct lang_format f = {.elements = s->set.number[SHELL_ELEMENTS], .nested = true};
 	struct buf b = BUF_INIT;
-	struct err *e = lang_show(vars_lang(s->vars), &scope, &f, v, &b);
+	struct err *e =
+		python_show(s, v, &b) ? NULL : lang_show(vars_lang(s->vars), &scope, &f, v, &b);
 
 	if (e)
 		buf_printf(out, "<error: %s>", e->what);

@@ -118,3 +118,60 @@ def test_ctrl_c(t):
         out = p.communicate(timeout=120)[0]
         t.match(said, out)
         t.match('^alive$', out)
+
+
+PRINTERS = '''
+import tsdb, time
+def pointer(v):
+    return f"-> {tsdb.memory(int(v), 4, 'f4')[0]:g} at {int(v):#x}"
+tsdb.register_printer("const float *", pointer)
+tsdb.register_printer("int", lambda v: f"{v.unpack('<i')[0]} things\\\\x1b[31m" + chr(27) + "\\\\n")
+tsdb.register_printer("float *", lambda v: None)
+for wrong in (5, "x"), ("", print), ("a\\\\nb", print):
+    try:
+        tsdb.register_printer(*wrong)
+        raise SystemExit("not refused")
+    except (TypeError, ValueError):
+        pass
+'''
+
+
+def test_printers(t):
+    """The newest for a type shows its values, in `print`, `info args` and JSON; what it makes is safe; what goes wrong in one is said."""
+    t.need_soft()
+    module()
+    race_demo(t)
+    write(t, 'p.py', PRINTERS.replace('\\\\', '\\'))
+    at = ['replay start --on soft', 'goto 21']
+    plain = shell(t, *at, 'info args').out
+    r = shell(t, *at, 'source p.py', 'info args', 'print in', 'print n', 'print/x n', 'info args --json', 'python tsdb.register_printer("int", None)', 'print n')
+    t.match(r'^in = .*-> 1 at 0x302000000$', r.out)
+    t.match(r'^n = 1024 things\\x1b\[31m\\x1b\\x0a$', r.out)
+    t.match(r'^\$\d+ = -> 1 at 0x302000000$', r.out)
+    t.match(r'^\$\d+ = 1024 things', r.out)
+    t.match(r'^\$\d+ = 0x400$', r.out)
+    t.match(r'"shown":"1024 things\\\\x1b', r.out)
+    t.match(r'^\$\d+ = 1024$', r.out)
+    t.match('^' + re.escape(re.search(r'^sum = .*$', plain, re.M).group(0)) + '$', r.out)  # None: as always
+    r = shell(t, *at, 'python tsdb.register_printer("i*", lambda v: 1 / 0)', 'print n', 'python tsdb.register_printer("i*", lambda v: 5)', 'print n',
+              'python tsdb.register_printer("i*", lambda v: __import__("os")._exit(3))', 'print n', 'print n', 'python "alive"')
+    t.equal(len(re.findall(r'^\$\d+ = 1024$', r.out, re.M)), 4, 'shown as always')
+    for what in 'ZeroDivisionError', 'a printer returns a text or None, not int', 'ended with status 3':
+        t.match(f'^The printer for int failed: .*{what}', r.err)
+    t.match("'alive'", r.out)
+
+
+def test_ctrl_c_in_a_printer(t):
+    t.need_soft()
+    module()
+    race_demo(t)
+    write(t, 'hang.py', 'import tsdb\ndef hang(v):\n    print("looping", flush=True)\n    while True:\n        pass\ntsdb.register_printer("int", hang)\n')
+    p = subprocess.Popen([tsdb_path(), '--batch', '--no-init', '-ex', 'replay start --on soft', '-ex', 'goto 21', '-ex', 'source hang.py', '-ex', 'print n',
+                          '-ex', 'python tsdb.register_printer("int", None)', '-ex', 'print n', t.path('t.sbt')], cwd=t.dir, env=t.environment(None),
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    while 'looping' not in (line := p.stdout.readline()):
+        t.check(line, 'it ended')
+    p.send_signal(signal.SIGINT)
+    out = p.communicate(timeout=120)[0]
+    t.match('^The printer for int failed: .*KeyboardInterrupt', out)
+    t.equal(len(re.findall(r'^\$\d+ = 1024$', out, re.M)), 2, f'shown as always: {out}')

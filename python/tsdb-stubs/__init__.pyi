@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The module tsdb, which Python in tsdb's shell has."""
+from collections.abc import Callable
+from typing import Any
+
+import tracesmith
+
+Error = tracesmith.Error
+
+session: tracesmith.Program
+trace: tracesmith.Trace
+replay: tracesmith.Replay
+
+class Value:
+    """What a printer shows."""
+
+    type: str
+    bytes: bytes
+    address: int | None
+    def __int__(self) -> int: ...
+    def unpack(self, layout: str) -> tuple[Any, ...]: ...
+
+def execute(command: str) -> None: ...
+def ask(command: str) -> str: ...
+def post(command: str) -> None: ...
+def memory(addr: Any, size: int, dtype: str = ...) -> tracesmith.Memory: ...
+def register_command(name: str, function: Callable[[str], Any], doc: str | None = ...) -> None: ...
+def register_printer(type_name: str, function: Callable[[Value], str | None] | None) -> None: ...
+def breakpoint(place: str, condition: Callable[[tracesmith.Object], Any] | None = ...) -> int: ...
