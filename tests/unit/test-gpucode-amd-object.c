@@ -246,7 +246,7 @@ static void align(void)
 static void make_variables(void)
 {
 	static const char names[] =
-		"\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside\0constant\0local";
+		"\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside\0constant\0local\0_ZN17__HIP_CoordinatesI1E1xE";
 	const Elf64_Sym y[] = {{0},
 		{.st_name = 1,
 			.st_info = STT_OBJECT,
@@ -282,7 +282,12 @@ static void make_variables(void)
 			.st_info = STT_OBJECT,
 			.st_shndx = CODE,
 			.st_value = 0x1018,
-			.st_size = 8}};
+			.st_size = 8},
+		{.st_name = 60,
+			.st_info = ELF64_ST_INFO(STB_WEAK, STT_OBJECT),
+			.st_shndx = CODE,
+			.st_value = 0x1020,
+			.st_size = 1}};
 	Elf64_Ehdr *e = (Elf64_Ehdr *)(void *)object;
 	Elf64_Phdr *p;
 	size_t at_names, at_symbols;

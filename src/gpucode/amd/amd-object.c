@@ -416,13 +416,17 @@ static bool name_in(
 	return ret->n && ret->n < most;
 }
 
-static bool is_descriptor(const struct amd_text *name)
+/* Kernels' descriptors, and what HIP's headers define for threadIdx and the like. */
+static bool is_furniture(const struct amd_text *name)
 {
-	return name->n > 3 && !memcmp(name->p + name->n - 3, ".kd", 3);
+	static const char index[] = "_ZN17__HIP_Coordinates";
+
+	return (name->n > 3 && !memcmp(name->p + name->n - 3, ".kd", 3)) ||
+	       (name->n >= sizeof(index) - 1 && !memcmp(name->p, index, sizeof(index) - 1));
 }
 
 /* Newer compilers put constants, which the host may set, into sections that are only read. What is
- * local there is the compiler's own, and the rest are kernels' descriptors. */
+ * local there is the compiler's own. */
 static bool is_variable(const struct file *f, const Elf64_Sym *y, const struct amd_text *name)
 {
 	Elf64_Shdr in;
@@ -431,7 +435,7 @@ static bool is_variable(const struct file *f, const Elf64_Sym *y, const struct a
 	       section(f, y->st_shndx, &in) && in.sh_flags & SHF_ALLOC &&
 	       !(in.sh_flags & SHF_EXECINSTR) &&
 	       (in.sh_flags & SHF_WRITE ||
-		       (ELF64_ST_BIND(y->st_info) != STB_LOCAL && !is_descriptor(name))) &&
+		       (ELF64_ST_BIND(y->st_info) != STB_LOCAL && !is_furniture(name))) &&
 	       range_within(y->st_value, y->st_size, in.sh_addr, in.sh_size);
 }
 
