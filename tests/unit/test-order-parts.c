@@ -9,8 +9,11 @@
 #include "order/critical/critical-graph.h"
 #include "order/critical-path.h"
 #include "order/expand.h"
+#include "order/flow.h"
+#include "order/fold/feed.h"
 #include "order/fold/held.h"
 #include "order/kept.h"
+#include "order/races/ledger.h"
 #include "order/races/news.h"
 #include "order/races/polls.h"
 #include "order/races/ptx-waits.h"
@@ -780,6 +783,95 @@ static void test_what_is_freed_is_empty(void **unused)
 	IS_EMPTY_THEN(waits, waits_free);
 }
 
+/* NULL is what there is before there is anything. */
+static void test_nothing_is_freed_too(void **unused)
+{
+	(void)unused;
+	order_close(NULL);
+	order_flow_close(NULL);
+	fold_free(NULL);
+	feed_close(NULL);
+	ledger_free(NULL);
+}
+
+/* ---- kernels that are asked about ---------------------------------------- */
+
+/* By numbers that are far from each other; without code none of them polls. */
+static void test_what_is_known_of_kernels_grows(void **unused)
+{
+	static const uint64_t ids[] = {0, 3, 200, 64, 63, 5000, 128};
+	struct polls p = {.nknown = 0};
+	struct state *s = state_new();
+	bool polls = true;
+
+	(void)unused;
+	begin();
+	end_once();
+	apply(s, cmd_ctx_create(1, 0, 0));
+	for (uint64_t i = 0; i < 7; i++)
+		apply(s, cmd_kernel_def(2 + i, ids[i], SBT_NO_ID, "k", NULL, 0));
+	for (unsigned again = 0; again < 2; again++)
+		for (uint64_t i = 0; i < 7; i++) {
+			const struct sbt_cmd c = cmd_launch(20, 1, ids[i]);
+
+			ok(polls_launch(&p, made, s, &c, &polls));
+			assert_false(polls);
+			assert_int_equal(p.known[ids[i]], 1);
+		}
+	for (uint64_t id = 0; id < p.nknown; id++) {
+		bool asked = false;
+
+		for (unsigned i = 0; i < 7; i++)
+			asked |= ids[i] == id;
+		assert_int_equal(p.known[id], asked);
+	}
+	polls_free(&p);
+	state_free(s);
+	test_over();
+}
+
+/* A copy reads host memory as it is then if all of it is page-locked. */
+static void test_copies_that_read_live_memory(void **unused)
+{
+	static const enum sbt_mem kinds[] = {SBT_MEM_DEVICE, SBT_MEM_MANAGED, SBT_MEM_ASYNC,
+		SBT_MEM_VMM, SBT_MEM_PINNED, SBT_MEM_REGISTERED};
+	struct state *s = state_new();
+	struct sbt_cmd c;
+
+	(void)unused;
+	for (unsigned i = 0; i < 6; i++) {
+		c = cmd_alloc(1 + i, 0x10000 * (i + 1), 0x1000);
+		c.u.alloc.mem = kinds[i];
+		apply(s, c);
+	}
+	for (unsigned i = 0; i < 6; i++) {
+		const uint64_t at = 0x10000 * (i + 1);
+		const bool locked = i >= 4;
+
+		c = cmd_copy(20, 1, SBT_COPY_ANY, 0x900000, at, 0x1000, true);
+		assert_int_equal(order_reads_live(s, &c), locked);
+		c.u.copy.size++; /* a byte behind it */
+		assert_false(order_reads_live(s, &c));
+		c.u.copy.size = 1;
+		c.u.copy.src = at + 0xfff;
+		assert_int_equal(order_reads_live(s, &c), locked);
+		c.u.copy.src++;
+		assert_false(order_reads_live(s, &c));
+		c.u.copy.src = at;
+		c.u.copy.width = 1;
+		assert_false(order_reads_live(s, &c));
+		c.u.copy.width = 0;
+		c.result = 1;
+		assert_false(order_reads_live(s, &c));
+		c.result = 0;
+		c.flags = SBT_F_GRAPH;
+		assert_false(order_reads_live(s, &c));
+		c = cmd_fill(20, 1, at, 8);
+		assert_false(order_reads_live(s, &c));
+	}
+	state_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_words_that_changed),
@@ -789,7 +881,10 @@ int main(void)
 		cmocka_unit_test(test_calls_that_had_returned),
 		cmocka_unit_test(test_what_commands_refer_to_is_copied),
 		cmocka_unit_test(test_a_part_of_a_piece_is_copied),
-		cmocka_unit_test(test_what_is_freed_is_empty)};
+		cmocka_unit_test(test_what_is_freed_is_empty),
+		cmocka_unit_test(test_nothing_is_freed_too),
+		cmocka_unit_test(test_what_is_known_of_kernels_grows),
+		cmocka_unit_test(test_copies_that_read_live_memory)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

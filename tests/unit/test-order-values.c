@@ -376,6 +376,35 @@ static void test_the_host_waits_for_a_kept_record(void **unused)
 	graph_over(g);
 }
 
+/* One fill writes more words than the fold is told about: what is behind the first wait is behind
+ * the fill, and so is all that follows on its stream. */
+static void test_a_fill_of_many_words(void **unused)
+{
+	uint64_t waits[100], works[100], w;
+	struct sbt_cmd fills;
+	struct order_item it;
+	struct order *g;
+	unsigned known = 0;
+
+	(void)unused;
+	begin();
+	for (unsigned i = 0; i < 100; i++) {
+		waits[i] = batch(2, 1, A + 4 * i, 0x01010101, 4, 0);
+		works[i] = fill(2, B + 8 * i, 8);
+	}
+	fills = cmd_fill(seq, 1, A, 400);
+	fills.u.fill.value = 1;
+	w = add(fills);
+	g = graph_made(false);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_true(order_item(g, works[i], &it));
+		known += order_before(g, w, works[i]);
+		assert_true(order_before(g, waits[i], works[i]));
+	}
+	assert_int_equal(known, 100);
+	graph_over(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_what_a_fill_leaves),
@@ -383,7 +412,8 @@ int main(void)
 		cmocka_unit_test(test_what_a_copy_leaves), cmocka_unit_test(test_what_all_wait_for),
 		cmocka_unit_test(test_the_host_knew_less_when_it_submitted),
 		cmocka_unit_test(test_events_recorded_again_behind_work_that_is_kept),
-		cmocka_unit_test(test_the_host_waits_for_a_kept_record)};
+		cmocka_unit_test(test_the_host_waits_for_a_kept_record),
+		cmocka_unit_test(test_a_fill_of_many_words)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
