@@ -11,7 +11,7 @@ BUILD = os.environ.get('TSDB_BUILD', 'build')
 COMMANDS = int(os.environ.get('BENCH_COMMANDS', '10000000'))
 ASKED = [['view', '--count'], ['view', '--last', '10'], ['view', '--last', '10', '--kernel', 'kernel007'], ['view', '--count', '--nvtx', 'step*'],
          ['view', '--count', 'if', 'grid_x > 64 && stream == 2'], ['summary']]
-FORMATS = ['perfetto', 'kineto', 'pprof', 'folded', 'sqlite', 'csv']
+FORMATS = ['perfetto', 'kineto', 'pprof', 'folded', 'flamegraph', 'speedscope', 'hatchet', 'sqlite', 'csv']
 
 
 def cost(argv):

@@ -6,6 +6,7 @@
  */
 #include "export/formats/sqlite-tree.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,7 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, v & 0xffff);
 }
 
-/* SQLite's: 7 bits a byte, the high ones first; a ninth byte has 8. Returns its length. */
-static size_t put_varint(uint8_t *p, uint64_t v)
+static size_t put_long_varint(uint8_t *p, uint64_t v)
 {
 	size_t n = 1;
 
@@ -76,6 +76,15 @@ static size_t put_varint(uint8_t *p, uint64_t v)
 	for (size_t i = n; i-- > 0; v >>= 7)
 		p[i] = (uint8_t)((v & 0x7f) | (i + 1 < n ? 0x80 : 0));
 	return n;
+}
+
+/* SQLite's: 7 bits a byte, the high ones first; a ninth byte has 8. Returns its length. */
+static inline size_t put_varint(uint8_t *p, uint64_t v)
+{
+	if (v >= 0x80)
+		return put_long_varint(p, v);
+	*p = (uint8_t)v;
+	return 1;
 }
 
 static size_t varint_size(uint64_t v)
@@ -108,19 +117,21 @@ static const uint8_t sizes[] = {0, 1, 2, 3, 4, 6, 8};
 
 void sqlite_record_i64(struct sqlite_record *r, int64_t v)
 {
-	unsigned type = 1;
-	uint8_t *p;
+	static const uint8_t types[] = {1, 1, 2, 3, 4, 5, 5, 6, 6}; /* by bytes */
+	const uint64_t sign = v < 0 ? UINT64_MAX : 0;
+	unsigned bits, type;
+	uint64_t x;
 
 	if (v == 0 || v == 1) {
 		r->types[r->ntypes++] = (uint8_t)(8 + v);
 		return;
 	}
-	while (type < 6 && v >> (8 * sizes[type] - 1) != 0 && v >> (8 * sizes[type] - 1) != -1)
-		type++;
+	/* without those that repeat the sign, and the sign itself */
+	bits = 65 - (unsigned)__builtin_clzll(((uint64_t)v ^ sign) | 1);
+	type = types[(bits + 7) / 8];
 	r->types[r->ntypes++] = (uint8_t)type;
-	p = buf_room(&r->values, sizes[type]);
-	for (unsigned i = sizes[type]; i-- > 0;)
-		*p++ = (uint8_t)((uint64_t)v >> 8 * i);
+	x = htobe64((uint64_t)v << (64 - 8 * sizes[type]));
+	memcpy(buf_room(&r->values, sizeof x), &x, sizeof x);
 	r->values.len += sizes[type];
 }
 
