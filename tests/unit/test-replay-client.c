@@ -295,6 +295,43 @@ static void what_is_kept_back(void **arg)
 	done(r, d);
 }
 
+/* A question about the present point leaves the launch that was looked into. */
+static void what_is_kept_back_leaves_a_launch(void **arg)
+{
+	struct sbt_reader *r = small(0);
+	struct device *d = open_device(8, 16, "keeps");
+	const struct soft_stop *stop;
+	uint64_t wait;
+
+	ok(device_seek(d, 12));
+	ok(device_kernel(d, 13, &stop));
+	assert_non_null(device_kernel_stop(d));
+	assert_int_equal(device_seq(d), 12);
+	ok(device_kept(d, 10, &wait, NULL));
+	assert_int_equal(wait, 9);
+	assert_null(device_kernel_stop(d));
+	assert_int_equal(device_seq(d), 12);
+	done(r, d);
+}
+
+/* What was given back is empty, so that it can be given back again. */
+static void given_back_twice(void **arg)
+{
+	static const struct device_ordered no_order;
+	static const struct device_checked no_check;
+	struct device_ordered o = {.places = malloc(8), .changes = malloc(8)};
+	struct device_checked c = {.rows = malloc(8), .n = 1, .reached = 7};
+
+	o.sums.n = 1;
+	o.sums.changes = 1;
+	for (unsigned i = 0; i < 2; i++) {
+		device_ordered_free(&o);
+		assert_memory_equal(&o, &no_order, sizeof o);
+		device_checked_free(&c);
+		assert_memory_equal(&c, &no_check, sizeof c);
+	}
+}
+
 /* Only of a hit it is said which command changed the bytes. */
 static void what_came_late(void **arg)
 {
@@ -1082,6 +1119,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(no_descriptor_is_left),
 		cmocka_unit_test(nothing_is_sought_twice),
 		cmocka_unit_test(what_is_kept_back),
+		cmocka_unit_test(what_is_kept_back_leaves_a_launch),
+		cmocka_unit_test(given_back_twice),
 		cmocka_unit_test(what_came_late),
 		cmocka_unit_test(a_run_that_goes_wrong),
 		cmocka_unit_test(less_than_was_to_be_read),
