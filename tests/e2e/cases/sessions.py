@@ -195,4 +195,6 @@ def test_the_scenario_in_c_and_cxx(t):
             'at #21: 1', 'written by #18', 'before it, at #17: 0', 'what if: 100',
             'the sum: 55', 'end, the sum: 54', 'written by: consume', *states, 'replayed: 2 of 2 identical',
             'breakpoint 1: reached from consume(float*, float const*, int)'], language)
+        with open(os.path.join(SRC, 'docs', 'library.md'), encoding='utf-8') as f:
+            t.equal(r.out, f.read().split('```text\n')[1].split('```')[0], 'the lines of docs/library.md')
         t.match(r'no trace|cannot|No such', t.run([t.path('travel'), '/nowhere']).err)
