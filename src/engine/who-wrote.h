@@ -17,4 +17,9 @@ struct who_wrote {
 struct err *who_wrote(
 	struct engine *en, uint64_t addr, uint64_t size, struct who_wrote *ret) TS_CHECK;
 
+/* The last `most` writers up to the replay's position, the newest first; heap, *ret_n of them, at
+ * least one. The position stays. ERR_UNSUPPORTED inside a graph launch. */
+struct err *who_wrote_last(struct engine *en, uint64_t addr, uint64_t size, unsigned most,
+	struct who_wrote **ret, unsigned *ret_n) TS_CHECK;
+
 #endif

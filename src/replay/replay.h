@@ -160,6 +160,8 @@ struct err *replay_watch(struct replay *r, bool backwards, const struct replay_w
 
 struct replay_writer {
 	uint64_t seq;
+	/* the command at which the bytes changed: seq, but for one that was kept back until then */
+	uint64_t at;
 	/* false: a launch with a pointer into the allocation, which may not have written */
 	bool certain;
 	/* the bytes were seen to change; false for a copy or fill that may have written the same
@@ -172,6 +174,10 @@ struct replay_writer {
  * a device by their pointers. The position stays. ERR_NOT_FOUND when none in reach wrote: the
  * sentence says since when. */
 struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size,
+	volatile bool *interrupt, struct replay_writer *ret) TS_CHECK;
+/* The same of the commands up to `upto` alone, not behind the position. The allocation is that of
+ * the position: what was there before it is not looked at. */
+struct err *replay_wrote_upto(struct replay *r, uint64_t upto, uint64_t addr, uint64_t size,
 	volatile bool *interrupt, struct replay_writer *ret) TS_CHECK;
 /* Whether c writes to [addr, addr + size) by its record: a copy, a fill or a stream memory write
  * that was executed. */

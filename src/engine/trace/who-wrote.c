@@ -4,6 +4,7 @@
  */
 #include "engine/who-wrote.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "engine/graph-steps.h"
 #include "engine/replay-device.h"
@@ -107,4 +108,60 @@ struct err *who_wrote(struct engine *en, uint64_t addr, uint64_t size, struct wh
 	if (!ret->step && !graph_place_of(en))
 		TRY(changed_and_back(en, addr, size, w, &ret->step));
 	return ret->step ? NULL : which_step(en, addr, size, w, &ret->step);
+}
+
+static bool listed(const struct who_wrote *w, unsigned n, uint64_t seq)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (w[i].writer.seq == seq)
+			return true;
+	}
+	return false;
+}
+
+/* Adds the next one in front of *upto, which moves there; *ret_over: there is none. */
+static struct err *add_writer(struct engine *en, uint64_t addr, uint64_t size, uint64_t *upto,
+	struct who_wrote *w, unsigned *n, bool *ret_over)
+{
+	struct who_wrote *next = &w[*n];
+	struct err *e =
+		replay_wrote_upto(en->trace.replay, *upto, addr, size, en->cancel, &next->writer);
+
+	*ret_over = e && e->code == ERR_NOT_FOUND && *n;
+	if (*ret_over) {
+		err_free(e);
+		return NULL;
+	}
+	TRY(e);
+	*upto = next->writer.at - 1;
+	if (listed(w, *n, next->writer.seq)) /* it was kept back, and is seen again by its record */
+		return NULL;
+	TRY(which_step(en, addr, size, &next->writer, &next->step));
+	++*n;
+	return NULL;
+}
+
+struct err *who_wrote_last(struct engine *en, uint64_t addr, uint64_t size, unsigned most,
+	struct who_wrote **ret, unsigned *ret_n)
+{
+	uint64_t upto = replay_seq(en->trace.replay);
+	struct who_wrote *w;
+	unsigned n = 0;
+	bool over = false;
+	struct err *e = NULL;
+
+	if (graph_place_of(en))
+		return err_cure(err_new(ERR_UNSUPPORTED,
+					"inside a graph launch only the last writer is found"),
+			"\"finish\" ends the launch");
+	w = xcalloc((size_t)most + 1, sizeof *w);
+	while (!e && !over && n < most && upto)
+		e = add_writer(en, addr, size, &upto, w, &n, &over);
+	if (e) {
+		free(w);
+		return e;
+	}
+	*ret = w;
+	*ret_n = n;
+	return NULL;
 }

@@ -385,15 +385,15 @@ static struct err *last_seen(struct replay *r, uint64_t lo, uint64_t hi, uint64_
 	return NULL;
 }
 
-static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, uint64_t addr,
-	uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
+static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t upto, uint64_t record,
+	uint64_t addr, uint64_t size, volatile bool *interrupt, struct replay_writer *ret)
 {
 	uint64_t seen = 0, late = 0;
 	struct err *e = NULL;
 
-	if (record < r->seq)
+	if (record < upto)
 		e = last_seen(
-			r, record ? record + 1 : lo, r->seq, addr, size, interrupt, &seen, &late);
+			r, record ? record + 1 : lo, upto, addr, size, interrupt, &seen, &late);
 	if (!e && !seen && record)
 		e = last_change(r, record, record + 1, addr, size, &seen, &late);
 	e = device_back(r, e);
@@ -401,16 +401,17 @@ static struct err *ask_device(struct replay *r, uint64_t lo, uint64_t record, ui
 		*ret = (struct replay_writer){.seq = late   ? late
 						     : seen ? seen
 							    : record,
+			.at = seen ? seen : record,
 			.certain = true,
 			.changed = seen != 0};
 	return e;
 }
 
-/* The last command behind `from` that may have written to the allocation at addr: a launch with a
- * pointer into it; 0: none. The state keeps an allocation's newest writer alone, and one that wrote
- * other bytes for certain may have come since. */
-static struct err *last_suspect(
-	struct replay *r, uint64_t from, uint64_t addr, volatile bool *interrupt, uint64_t *ret)
+/* The last command behind `from`, up to `upto`, that may have written to the allocation at addr: a
+ * launch with a pointer into it; 0: none. The state keeps an allocation's newest writer alone, and
+ * one that wrote other bytes for certain may have come since. */
+static struct err *last_suspect(struct replay *r, uint64_t from, uint64_t upto, uint64_t addr,
+	volatile bool *interrupt, uint64_t *ret)
 {
 	const struct sbt_cmd *c;
 	struct state_alloc a;
@@ -427,7 +428,7 @@ static struct err *last_suspect(
 			e = err_new(ERR_INTERRUPTED, "interrupted");
 		else
 			e = sbt_cursor_next(r->cursor, &c);
-		if (e || !c || c->seq > r->seq)
+		if (e || !c || c->seq > upto)
 			break;
 		e = state_apply(s, c);
 		if (!e && state_alloc_at(s, addr, &a) && a.last_writer == c->seq &&
@@ -440,31 +441,33 @@ static struct err *last_suspect(
 
 /* By the records, and by the pointers of launches. */
 static struct err *ask_records(struct replay *r, const struct state_alloc *known, uint64_t lo,
-	uint64_t record, uint64_t addr, volatile bool *interrupt, struct replay_writer *ret)
+	uint64_t upto, uint64_t record, uint64_t addr, volatile bool *interrupt,
+	struct replay_writer *ret)
 {
 	uint64_t suspect = 0;
 
-	if (known && known->last_writer > record && !known->writer_certain)
+	if (known && known->last_writer > record && known->last_writer <= upto &&
+		!known->writer_certain)
 		suspect = known->last_writer;
 	else if (known && known->last_writer > record)
-		TRY(last_suspect(r, record ? record : lo - 1, addr, interrupt, &suspect));
-	*ret = suspect ? (struct replay_writer){.seq = suspect}
-		       : (struct replay_writer){.seq = record, .certain = true};
+		TRY(last_suspect(r, record ? record : lo - 1, upto, addr, interrupt, &suspect));
+	*ret = suspect ? (struct replay_writer){.seq = suspect, .at = suspect}
+		       : (struct replay_writer){.seq = record, .at = record, .certain = true};
 	return NULL;
 }
 
-static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size,
+static struct err *who_wrote(struct replay *r, uint64_t upto, uint64_t addr, uint64_t size,
 	volatile bool *interrupt, struct replay_writer *ret)
 {
 	struct state_alloc a;
 	bool known = state_alloc_at(r->s, addr, &a);
 	uint64_t lo = known && a.alloc_seq > r->first ? a.alloc_seq : r->first, record;
 
-	if (r->seq < lo)
+	if (upto < lo)
 		return err_new(ERR_NOT_FOUND,
 			"nothing has been executed yet that could have written to 0x%" PRIx64,
 			addr);
-	TRY(last_record(r, lo, r->seq, addr, size, interrupt, &record));
+	TRY(last_record(r, lo, upto, addr, size, interrupt, &record));
 	/* A command that is kept back behind a wait for a value has written nothing yet. */
 	while (record && r->has_ex && r->ex.kept) {
 		uint64_t wait;
@@ -478,22 +481,29 @@ static struct err *who_wrote(struct replay *r, uint64_t addr, uint64_t size,
 			TRY(last_record(r, lo, hi, addr, size, interrupt, &record));
 	}
 	if (r->has_ex && r->ex.run)
-		TRY(ask_device(r, lo, record, addr, size, interrupt, ret));
+		TRY(ask_device(r, lo, upto, record, addr, size, interrupt, ret));
 	else
-		TRY(ask_records(r, known ? &a : NULL, lo, record, addr, interrupt, ret));
+		TRY(ask_records(r, known ? &a : NULL, lo, upto, record, addr, interrupt, ret));
 	if (!ret->seq)
 		return err_new(ERR_NOT_FOUND,
 			"nothing wrote to 0x%" PRIx64 " from #%" PRIu64 " to #%" PRIu64, addr, lo,
-			r->seq);
+			upto);
 	return NULL;
 }
 
 struct err *replay_who_wrote(struct replay *r, uint64_t addr, uint64_t size,
 	volatile bool *interrupt, struct replay_writer *ret)
 {
+	return replay_wrote_upto(r, r->seq, addr, size, interrupt, ret);
+}
+
+struct err *replay_wrote_upto(struct replay *r, uint64_t upto, uint64_t addr, uint64_t size,
+	volatile bool *interrupt, struct replay_writer *ret)
+{
 	struct replay_stop stop;
 
 	*ret = (struct replay_writer){0};
-	return replay_stopped(
-		r, who_wrote(r, addr, size ? size : 1, interrupt, ret), REPLAY_STEPPED, &stop);
+	return replay_stopped(r,
+		who_wrote(r, upto < r->seq ? upto : r->seq, addr, size ? size : 1, interrupt, ret),
+		REPLAY_STEPPED, &stop);
 }

@@ -28,6 +28,7 @@ enum {
 	SHOWN_MAX = 8,		     /* differences shown of one piece of memory */
 	WATCH_SHOWN_BYTES = 1 << 20, /* of a watched range that are compared for showing */
 	DIFF_PIECE = 64 << 20,	     /* bytes compared at a time */
+	BYTES_MAX = 64 << 10,	     /* of a named place whose bytes are in JSON */
 };
 
 /* --- watch --- */
@@ -229,7 +230,9 @@ const char cmd_who_wrote_help[] =
 	"Names the last command up to the present point that wrote to memory, and its recorded\n"
 	"host call stack; the replay stays where it is. ADDRESS [len N] as in `watch`. Copies\n"
 	"and fills are known from their records; launches by what they changed, on a device.\n"
-	"Example: who-wrote arg0 + 64\n";
+	"With --last N, the last N of them, the newest first, as long as the allocation is there.\n"
+	"Examples: who-wrote arg0 + 64\n"
+	"          who-wrote --last 10 arg0 + 64\n";
 
 /* Prints the writer as a command; step: of that graph launch, 0: the command itself. */
 static struct err *print_writer(struct session *s, uint64_t seq, uint32_t step, bool json,
@@ -281,10 +284,13 @@ static void text_writer(struct buf *b, const struct replay_writer *w, const stru
 	}
 }
 
+/* Appends it to b. */
 static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size,
-	const struct replay_writer *w, uint32_t step, bool json)
+	const struct who_wrote *who, bool json, struct buf *b)
 {
-	struct buf cmd = BUF_INIT, b = BUF_INIT;
+	const struct replay_writer *w = &who->writer;
+	const uint32_t step = who->step;
+	struct buf cmd = BUF_INIT;
 	struct stack st = {0};
 	uint32_t id = 0;
 	struct err *e = print_writer(s, w->seq, step, json, &cmd, &id);
@@ -292,29 +298,79 @@ static struct err *tell_writer(struct session *s, uint64_t addr, uint64_t size,
 	if (!e)
 		e = stack_recorded(s, s->engine.trace.reader, id, &st);
 	if (!e && json) {
-		js_put(&b, &writer_object, &(struct writer){addr, size, *w, step, cmd, st});
-		buf_byte(&b, '\n');
+		js_add(b, &writer_object, &(struct writer){addr, size, *w, step, cmd, st});
 	} else if (!e) {
-		buf_str(&b, buf_cstr(&cmd));
-		text_writer(&b, w, &st);
+		buf_str(b, buf_cstr(&cmd));
+		text_writer(b, w, &st);
 	}
-	if (!e)
-		out_str(s->out, buf_cstr(&b));
 	stack_free(&st);
 	buf_free(&cmd);
-	buf_free(&b);
+	return e;
+}
+
+enum { WRITERS_MAX = 10000 };
+
+/* "--last N" in front of an address; *ret_n 0: it is not there. */
+static struct err *take_last(const char **text, uint64_t *ret_n)
+{
+	static const char option[] = "--last";
+	const char *p = *text + strspn(*text, " \t");
+	char word[24];
+	size_t n;
+
+	*ret_n = 0;
+	if (strncmp(p, option, sizeof option - 1) != 0)
+		return NULL;
+	p += sizeof option - 1;
+	p += strspn(p, " \t=");
+	n = strcspn(p, " \t");
+	snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
+	if (!word_u64(word, ret_n) || !*ret_n || *ret_n > WRITERS_MAX)
+		return err_cure(err_new(ERR_USAGE, "\"%s\" is no number of writers", word),
+			"Use: who-wrote --last 10 ADDRESS [len N]; at most %d", WRITERS_MAX);
+	*text = p + n + strspn(p + n, " \t");
+	return NULL;
+}
+
+static struct err *tell_last(
+	struct session *s, uint64_t addr, uint64_t size, unsigned most, bool json, struct buf *b)
+{
+	struct who_wrote *w;
+	unsigned n;
+	struct err *e = NULL;
+
+	TRY(who_wrote_last(&s->engine, addr, size, most, &w, &n));
+	buf_str(b, json ? "[" : "");
+	for (unsigned i = 0; !e && i < n; i++)
+		e = tell_writer(s, addr, size, &w[i], json, b);
+	buf_str(b, json ? "]" : "");
+	free(w);
 	return e;
 }
 
 struct err *cmd_who_wrote(struct session *s, const struct cmd_args *a)
 {
-	uint64_t addr, size;
+	const char *range = a->rest;
+	uint64_t addr, size, last;
+	struct buf b = BUF_INIT;
 	struct who_wrote w;
+	struct err *e;
 
 	s->focus = FOCUS_REPLAY;
-	TRY(memory_range(s, a->rest, &addr, &size));
-	TRY(who_wrote(&s->engine, addr, size, &w));
-	return tell_writer(s, addr, size, &w.writer, w.step, a->json);
+	TRY(take_last(&range, &last));
+	TRY(memory_range(s, range, &addr, &size));
+	if (last) {
+		e = tell_last(s, addr, size, (unsigned)last, a->json, &b);
+	} else {
+		TRY(who_wrote(&s->engine, addr, size, &w));
+		e = tell_writer(s, addr, size, &w, a->json, &b);
+	}
+	if (a->json)
+		buf_byte(&b, '\n');
+	if (!e)
+		out_str(s->out, buf_cstr(&b));
+	buf_free(&b);
+	return e;
 }
 
 /* --- diff --- */
@@ -345,6 +401,8 @@ struct diff {
 	size_t n;
 	struct buf out;
 	size_t changed;
+	struct buf bytes[2];	    /* of a place that was named, up to BYTES_MAX of it; for JSON */
+	const struct buf *shown[2]; /* those; NULL: no place was named */
 };
 
 struct change {
@@ -468,10 +526,25 @@ static void tell_come_and_gone(struct diff *d)
 	}
 }
 
+static struct err *take_bytes(struct diff *d, uint64_t addr, uint64_t size)
+{
+	for (unsigned side = 0; side < 2; side++) {
+		struct buf *b = &d->bytes[side];
+
+		TRY(go_to_side(d, side));
+		TRY(device_read(d->rd->d, addr, buf_room(b, size), size));
+		b->len += size;
+		d->shown[side] = b;
+	}
+	return NULL;
+}
+
 static struct err *compare(struct diff *d, uint64_t addr, uint64_t size)
 {
 	struct piece only = {.addr = addr, .size = size};
 
+	if (size && d->json && size <= BYTES_MAX)
+		TRY(take_bytes(d, addr, size));
 	if (size)
 		return compare_piece(d, &only);
 	TRY(take_side(d, 0));
@@ -540,8 +613,20 @@ static void put_changes(struct buf *out, const void *changes)
 	buf_byte(out, ']');
 }
 
+static void put_bytes(struct buf *out, const void *bytes)
+{
+	const struct buf *b = *(const struct buf *const *)bytes;
+
+	buf_byte(out, '"');
+	for (size_t i = 0; i < b->len; i++)
+		buf_printf(out, "%02x", b->data[i]);
+	buf_byte(out, '"');
+}
+
 JS_DEFINE(diff_object, "diff", diff, JS_AS("from_seq", UINT, diff, at[0]),
-	JS_AS("to_seq", UINT, diff, at[1]), JS_BY("changes", diff, out, put_changes, "[change]"));
+	JS_AS("to_seq", UINT, diff, at[1]), JS_BY("changes", diff, out, put_changes, "[change]"),
+	JS_MAYBE_BY("from_data", diff, shown[0], put_bytes, "text"),
+	JS_MAYBE_BY("to_data", diff, shown[1], put_bytes, "text"));
 
 static void json_diff(struct diff *d)
 {
@@ -585,5 +670,7 @@ struct err *cmd_diff(struct session *s, const struct cmd_args *a)
 		tell_diff(&d);
 	free(d.p);
 	buf_free(&d.out);
+	buf_free(&d.bytes[0]);
+	buf_free(&d.bytes[1]);
 	return e;
 }

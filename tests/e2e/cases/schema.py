@@ -186,7 +186,7 @@ def test_every_command(t):
     corpus(t, 'sums')
     seq = launch(look, 't.sbt')
     look.shell(['replay start t.sbt --on soft', f'replay goto {seq}'],
-               ['info args --json', f'info accesses {seq} --json', f'diff --json {seq - 1} {seq}', 'who-wrote --json arg0',
+               ['info args --json', f'info accesses {seq} --json', f'diff --json {seq - 1} {seq}', f'diff --json {seq - 1} {seq} arg0 16', 'who-wrote --json arg0', 'who-wrote --json --last 3 arg0',
                 'replay racecheck --json', 'when --json', 'x/4xw arg0 --json', 'find --json arg0, +4, {u8}arg0', 'x/s --json arg0', 'print arg0 --json'])
     look.shell(['replay start t.sbt --on soft', f'replay enter {seq}'],
                ['info blocks --json', 'info warps --json', 'info lanes --json', 'info registers --json', 'when --json', 'print --json %tid.x[all]', 'disassemble --json'])
