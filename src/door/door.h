@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 /* Changed with everything below that a tsdb or a library of another version would misread. */
-#define DOOR_GREETING "tracesmith door 2"
+#define DOOR_GREETING "tracesmith door 3"
 
 enum door_op {
 	DOOR_COMMAND = 1, /* lines of the shell; the data is what they print */
@@ -39,8 +39,13 @@ struct door_question {
 struct door_answer {
 	uint32_t code; /* enum err_code */
 	uint32_t what, cure, notes, stop;
-	uint32_t reserved; /* 0 */
+	uint32_t works; /* 1: this is no answer yet, the data is a struct door_progress */
 	uint64_t size;
+};
+/* How far long work is; comes several times a second at most. */
+struct door_progress {
+	uint64_t done, total; /* total 0: not known */
+	char what[48];	      /* "exploring" */
 };
 
 enum { DOOR_PIECE = 16 << 20 };		    /* most bytes of DOOR_READ, and behind a question */

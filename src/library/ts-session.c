@@ -26,6 +26,8 @@ struct ts_session {
 	bool over;	       /* tsdb has ended, or what it says is not understood */
 	char *said;	       /* at the last stop */
 	char *stop;	       /* the last stop: JSON; NULL: there was none */
+	library_progress_fn *progress; /* NULL: nobody wants to know */
+	void *progress_arg;
 };
 
 /* --- finding and starting tsdb --- */
@@ -136,6 +138,30 @@ static bool receive_stop(ts_session *s, uint32_t n)
 	return true;
 }
 
+/* The head of an answer, behind what is told of the work on the way. */
+static bool receive_head(ts_session *s, struct door_answer *a)
+{
+	struct door_progress p;
+
+	for (;;) {
+		if (!door_receive(s->peer.fd, a, sizeof *a) || !sane(a))
+			return false;
+		if (!a->works)
+			return true;
+		if (a->size != sizeof p || !door_receive(s->peer.fd, &p, sizeof p))
+			return false;
+		p.what[sizeof p.what - 1] = 0;
+		if (s->progress)
+			s->progress(s->progress_arg, p.what, p.done, p.total);
+	}
+}
+
+void library_session_progress(ts_session *s, library_progress_fn *fn, void *arg)
+{
+	s->progress = fn;
+	s->progress_arg = arg;
+}
+
 /* Heap strings. */
 static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **ret_notes)
 {
@@ -143,7 +169,7 @@ static int receive(ts_session *s, char **ret_data, uint64_t *ret_size, char **re
 	char *what = NULL, *cure = NULL, *notes = NULL, *data = NULL;
 	int r = TS_OK;
 
-	if (!door_receive(s->peer.fd, &a, sizeof a) || !sane(&a))
+	if (!receive_head(s, &a))
 		return ended(s);
 	if (!(what = receive_text(s, a.what)) || !(cure = receive_text(s, a.cure)) ||
 		!(notes = receive_text(s, a.notes)) || !receive_stop(s, a.stop) ||

@@ -19,6 +19,9 @@ int library_session_open(
 /* The options with what the caller's smaller structure lacks; TS_USAGE if its size cannot be. */
 int library_session_options(
 	struct ts_session_options *ret, const struct ts_session_options *options);
+/* Called while a question is worked at, in the thread that asks; total 0: not known. */
+typedef void library_progress_fn(void *arg, const char *what, uint64_t done, uint64_t total);
+void library_session_progress(ts_session *s, library_progress_fn *fn, void *arg);
 /* A command that prints JSON; printf's format. */
 int library_ask_json(ts_answer **ret, ts_session *s, const char *fmt, ...) TS_PRINTF(3, 4);
 /* A command whose text nobody needs. */

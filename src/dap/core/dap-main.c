@@ -82,6 +82,24 @@ static void begin_progress(struct dap *d)
 			atomic_load(&d->progress_title), "requestId", of, "cancellable", 1));
 }
 
+void dap_on_work(void *dap, const char *what, uint64_t done, uint64_t total)
+{
+	struct dap *d = dap;
+	const json_int_t of = atomic_load(&d->progress);
+	json_t *body;
+	char id[40], message[80];
+
+	if (!of)
+		return;
+	snprintf(id, sizeof id, "request-%lld", (long long)of);
+	snprintf(message, sizeof message, "%s: %llu", what, (unsigned long long)done);
+	body = json_pack("{s:s, s:s}", "progressId", id, "message", message);
+	if (total)
+		json_object_set_new(body, "percentage",
+			json_real(100.0 * (double)(done < total ? done : total) / (double)total));
+	link_event(d->link, "progressUpdate", body);
+}
+
 /* --- what the listener does --- */
 
 /* "request-12", as begin_progress() names it. */
@@ -177,8 +195,12 @@ static void dispatch(struct dap *d, const json_t *request)
 	e = r->run(d, args, body);
 	end_progress(d);
 	if (e) {
+		const bool gone = e->code == ERR_SYSTEM; /* the session may be */
+
 		json_decref(body);
 		answer_error(d, request, e, NULL);
+		if (gone)
+			dap_check_session(d);
 	} else {
 		answer(d, request, body);
 	}

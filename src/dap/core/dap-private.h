@@ -125,6 +125,8 @@ const struct dap_request *dap_request_find(const char *name);
 /* What `initialize` answers, or the event `capabilities` when that has changed. */
 json_t *dap_capabilities(bool replays);
 
+/* A library_progress_fn: the client sees how far the work is. */
+void dap_on_work(void *dap, const char *what, uint64_t done, uint64_t total);
 /* Answers the requests that wait, while a move stops shortly. */
 void dap_answer_waiting(struct dap *d);
 

@@ -140,7 +140,9 @@ static struct err *open_session(struct dap *d, const char *const *words)
 	struct ts_session_options o = TS_SESSION_DEFAULTS;
 
 	o.tsdb = d->tsdb;
-	return dap_session_error(library_session_open(&d->session, words, &o));
+	TRY(dap_session_error(library_session_open(&d->session, words, &o)));
+	library_session_progress(d->session, dap_on_work, d);
+	return NULL;
 }
 
 static void begin_replaying(struct dap *d)

@@ -4,6 +4,7 @@
  * prints, as the member "answer".
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "dap/core/dap-private.h"
 
@@ -67,21 +68,49 @@ struct err *dap_on_order(struct dap *d, const json_t *args, json_t *body)
 		body, dap_ask(d, &v, "order why %lld %lld --json", (long long)a, (long long)b), &v);
 }
 
+/* most: so many, the newest first, as a list; missing: the last one. */
 struct err *dap_on_who_wrote(struct dap *d, const json_t *args, json_t *body)
 {
-	json_int_t size = 4;
+	json_int_t size = 4, most = 0;
+	char last[40] = "";
 	const char *reference;
 	json_t *v = NULL;
 	uint64_t addr;
 
 	TRY(dap_needs_replay(d, "\"who wrote\""));
+	TRY(dap_take_int(args, "most", &most));
 	TRY(dap_need_text(args, "memoryReference", &reference));
 	TRY(dap_take_int(args, "size", &size));
 	TRY(dap_address(reference, &addr));
 	if (size < 1)
 		return err_new(ERR_USAGE, "at least one byte is asked about");
+	if (most > 0)
+		snprintf(last, sizeof last, "--last %lld ", (long long)most);
 	return answer(body,
-		dap_ask(d, &v, "who-wrote --json 0x%" PRIx64 " len %lld", addr, (long long)size),
+		dap_ask(d, &v, "who-wrote --json %s0x%" PRIx64 " len %lld", last, addr,
+			(long long)size),
+		&v);
+}
+
+/* Memory right behind commands a and b; the replay stays where it is. */
+struct err *dap_on_memory_diff(struct dap *d, const json_t *args, json_t *body)
+{
+	json_int_t a, b, size;
+	const char *reference;
+	json_t *v = NULL;
+	uint64_t addr;
+
+	TRY(dap_needs_replay(d, "comparing memory"));
+	TRY(dap_need_int(args, "a", &a));
+	TRY(dap_need_int(args, "b", &b));
+	TRY(dap_need_int(args, "size", &size));
+	TRY(dap_need_text(args, "memoryReference", &reference));
+	TRY(dap_address(reference, &addr));
+	if (a < 0 || b < 0 || size < 1)
+		return err_new(ERR_USAGE, "a place is 0 or a command's number, a size at least 1");
+	return answer(body,
+		dap_ask(d, &v, "diff --json %lld %lld 0x%" PRIx64 " %lld", (long long)a,
+			(long long)b, addr, (long long)size),
 		&v);
 }
 
@@ -102,11 +131,12 @@ struct err *dap_on_lanes(struct dap *d, const json_t *args, json_t *body)
 	return NULL;
 }
 
-/* budget: schedules, or a time such as "10s"; seed. */
+/* budget: schedules, or a time such as "10s"; seed; save: beside the trace, for "tsdb/schedule". */
 struct err *dap_on_explore(struct dap *d, const json_t *args, json_t *body)
 {
 	struct buf line = BUF_INIT;
 	json_int_t seed = -1, most = -1;
+	bool save = false;
 	const char *budget;
 	json_t *v = NULL;
 	struct err *e;
@@ -115,9 +145,10 @@ struct err *dap_on_explore(struct dap *d, const json_t *args, json_t *body)
 	TRY(dap_take_line(args, "budget", &budget));
 	TRY(dap_take_int(args, "seed", &seed));
 	TRY(dap_take_int(args, "most", &most));
+	TRY(dap_take_bool(args, "save", &save));
 	if (budget && strspn(budget, "0123456789.smh") != strlen(budget))
 		return err_new(ERR_USAGE, "\"%.40s\" is no budget", budget);
-	buf_str(&line, "replay explore --no-save ");
+	buf_str(&line, save ? "replay explore " : "replay explore --no-save ");
 	if (budget && *budget)
 		buf_printf(&line, "--budget %s ", budget);
 	if (seed >= 0)

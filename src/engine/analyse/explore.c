@@ -56,8 +56,10 @@ static struct err *candidate(struct explorer *x, struct err *e, uint64_t *entrie
 
 static void show_progress(const struct explorer *x)
 {
-	engine_progress(
-		x->en, "schedules", x->r->executed, x->o->budget ? x->o->budget : EXPLORE_BUDGET);
+	const uint64_t most = x->o->budget ? x->o->budget : EXPLORE_BUDGET;
+
+	/* with a limit of time nobody knows how many there will be */
+	engine_progress(x->en, "schedules", x->r->executed, x->o->seconds > 0 ? 0 : most);
 }
 
 static struct err *flip_each(struct explorer *x)

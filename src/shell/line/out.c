@@ -35,7 +35,9 @@ struct out {
 	struct err *error;		 /* with notes: the first that was reported */
 	const struct out_screen *screen; /* NULL: none */
 	void *screen_arg;
-	uint64_t progress_since; /* ns; 0: no progress line */
+	uint64_t progress_since;      /* ns; 0: no progress line */
+	out_progress_fn *on_progress; /* NULL: none */
+	void *progress_arg;
 	uint64_t progress_drawn;
 };
 
@@ -459,6 +461,8 @@ void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total
 {
 	uint64_t now;
 
+	if (o->on_progress)
+		o->on_progress(o->progress_arg, what, done, total);
 	if (o->notes || o->pager || !isatty(STDERR_FILENO))
 		return;
 	now = monotonic_ns();
@@ -473,6 +477,12 @@ void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total
 	else
 		fprintf(stderr, "\r%s %llu\033[K", what, (unsigned long long)done);
 	fflush(stderr);
+}
+
+void out_on_progress(struct out *o, out_progress_fn *fn, void *arg)
+{
+	o->on_progress = fn;
+	o->progress_arg = arg;
 }
 
 void out_progress_end(struct out *o)

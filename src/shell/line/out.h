@@ -83,6 +83,9 @@ void out_warn(struct out *o, const char *fmt, ...) TS_PRINTF(2, 3);
  * second after the first call. out_progress_end() erases it. */
 void out_progress(struct out *o, const char *what, uint64_t done, uint64_t total);
 void out_progress_end(struct out *o);
+/* From now on out_progress() calls this in place of that. NULL: no more. */
+typedef void out_progress_fn(void *arg, const char *what, uint64_t done, uint64_t total);
+void out_on_progress(struct out *o, out_progress_fn *fn, void *arg);
 
 /* Size of the terminal, 24x80 when there is none. */
 void out_screen(unsigned *ret_lines, unsigned *ret_columns);

@@ -14,11 +14,15 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/monotonic.h"
 #include "shell/line/interrupt.h"
 #include "shell/tools/door-reply.h"
 #include "shell/tools/tools.h"
 
-enum { WORDS_MAX = 64 };
+enum {
+	WORDS_MAX = 64,
+	PROGRESS_MS = 250, /* between two messages about it */
+};
 
 struct server {
 	struct session *s;
@@ -26,6 +30,7 @@ struct server {
 	FILE *notes;
 	char *notes_text; /* of `notes` */
 	size_t notes_size;
+	uint64_t told; /* ms, when progress was told last */
 };
 
 /* --- the program's end --- */
@@ -112,6 +117,21 @@ static void print(
 	r->e = out_take_error(v->s->out);
 }
 
+/* Tells how far the work is, now and then. If nobody takes it, the answer will find that out. */
+static void on_progress(void *server, const char *what, uint64_t done, uint64_t total)
+{
+	struct server *v = server;
+	const struct door_answer a = {.works = 1, .size = sizeof(struct door_progress)};
+	struct door_progress p = {.done = done, .total = total};
+
+	if (monotonic_ms() < v->told + PROGRESS_MS)
+		return;
+	v->told = monotonic_ms();
+	snprintf(p.what, sizeof p.what, "%s", what);
+	if (door_send(v->fd, &a, sizeof a))
+		(void)!door_send(v->fd, &p, sizeof p);
+}
+
 static bool take_question(struct server *v)
 {
 	struct door_question q;
@@ -121,6 +141,7 @@ static bool take_question(struct server *v)
 	if (!question_take(v->fd, &q, &bytes))
 		return false;
 	interrupt_take(); /* one that was meant for the question before */
+	v->told = monotonic_ms();
 	reply_begin(&r, v->s);
 	if (q.op == DOOR_COMMAND || q.op == DOOR_TOOL)
 		print(v, &q, bytes, &r);
@@ -141,10 +162,12 @@ int serve(struct session *s, int fd, struct err *failed)
 		return 1;
 	}
 	watch_end(&v.fd);
+	out_on_progress(s->out, on_progress, &v);
 	buf_str(&greeting.data, DOOR_GREETING);
 	if (answer(&v, &greeting) && opened)
 		while (!s->quitting && take_question(&v))
 			;
+	out_on_progress(s->out, NULL, NULL);
 	out_quiet(s->out, NULL);
 	fclose(v.notes);
 	free(v.notes_text);
