@@ -2,7 +2,7 @@
 #
 # Room studio: a trace and its replay in a browser. The page is the report's, with the modules of src/studio/page behind them.
 
-STUDIO_PAGE = studio-link.js studio-live.js studio-replay.js studio-start.js
+STUDIO_PAGE = studio-values.js studio-link.js studio-live.js studio-replay.js studio-races.js studio-memory.js studio-start.js
 STUDIO_PAGE_FILES = $(addprefix $(srcdir)/src/studio/page/,$(STUDIO_PAGE) studio.css)
 
 noinst_LIBRARIES += libstudio.a
@@ -26,7 +26,7 @@ src/studio/core/studio-page.c: $(REPORT_PAGE_FILES) $(STUDIO_PAGE_FILES) $(srcdi
 	$(AM_V_GEN)$(SHELL) $(srcdir)/scripts/page --studio $(srcdir)/src/report/page $(filter-out start.js,$(REPORT_PAGE)) \
 		$(addprefix $(srcdir)/src/studio/page/,$(STUDIO_PAGE)) >$@.tmp && mv $@.tmp $@
 CLEANFILES += src/studio/core/studio-page.c src/studio/core/studio-page.c.tmp
-EXTRA_DIST += $(addprefix src/studio/page/,$(STUDIO_PAGE) studio.css)
+EXTRA_DIST += docs/studio.md docs/studio.png $(addprefix src/studio/page/,$(STUDIO_PAGE) studio.css)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-studio-check

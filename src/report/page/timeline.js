@@ -310,7 +310,7 @@ export class Timeline {
 		const other = model.other(model.cursor);
 		this.#outline(other, this.colours.mark, 2);
 	}
-	/** A line with a flag: what is left of it has been replayed. */
+	/** A line: what is left of it has been replayed. */
 	#replay(live) {
 		const { g, model, view } = this;
 		if (!live)
@@ -318,11 +318,6 @@ export class Timeline {
 		const side = model.sides[live.t], x = Math.round(live.i < 0 ? view.x(model.extent().from) - 3 : view.x(side.ends(live.i, model.axis)));
 		g.fillStyle = this.colours.accent;
 		g.fillRect(x - 1, this.scroll, 2, this.seen);
-		g.beginPath();
-		g.moveTo(x - 7, this.scroll + AXIS);
-		g.lineTo(x + 7, this.scroll + AXIS);
-		g.lineTo(x, this.scroll + AXIS + 8);
-		g.fill();
 	}
 	#outline(at, colour, width) {
 		const place = at && this.where(at.t, at.i);

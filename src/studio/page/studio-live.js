@@ -6,12 +6,12 @@ import { title } from './panel.js';
 
 /** Buttons above the lanes: sign, what it does, the key, the question and its arguments. */
 const MOVES = [
-	['⏮', 'to the beginning', null, 'tsdb/goto', { place: 'begin' }],
+	['|◀', 'to the beginning', null, 'tsdb/goto', { place: 'begin' }],
 	['◀◀', 'backwards, to where watched memory changed', 'r', 'reverseContinue'],
 	['◀', 'one command back', 'b', 'stepBack'],
 	['▶', 'one command on', 'n', 'next'],
 	['▶▶', 'on, to where watched memory changes', 'c', 'continue'],
-	['⏭', 'to the end', null, 'tsdb/goto', { place: 'end' }],
+	['▶|', 'to the end', null, 'tsdb/goto', { place: 'end' }],
 ];
 /** Rows for KEYS: the page's actions have these names. */
 export const STUDIO_KEYS = [
@@ -20,7 +20,7 @@ export const STUDIO_KEYS = [
 	[['c'], 'replay: on, to where watched memory changes', 'liveOn'],
 	[['r'], 'replay: the same backwards', 'liveReverse'],
 	[['g'], 'replay: to the command at the cursor', 'liveHere'],
-	[['5'], 'replay', 'tab'],
+	[['5', '6', '7'], 'replay, memory, races', 'tab'],
 ];
 
 export class Live {
@@ -115,9 +115,10 @@ export class Live {
 		this.show();
 	}
 	#printed({ category, output }) {
-		this.log.push(...output.trimEnd().split('\n'));
+		if (output.trim())
+			this.log.push(...output.trimEnd().split('\n'));
 		this.log.splice(0, Math.max(0, this.log.length - 200));
-		if (category === 'important')
+		if (category === 'important' && output.trim())
 			this.trouble = output.trim();
 	}
 	#moved({ position }) {

@@ -10,10 +10,12 @@ import { TABS } from './place.js';
 import { readLater, readTrace } from './trace.js';
 import { counted } from './view.js';
 import { Link, takeToken } from './studio-link.js';
+import { MemoryPane } from './studio-memory.js';
+import { RacesPane } from './studio-races.js';
 import { Live, placeBars, STUDIO_KEYS } from './studio-live.js';
 import { ReplayPane } from './studio-replay.js';
 
-const PANES = [['replay', 'Replay']];
+const PANES = [['replay', 'Replay'], ['memory', 'Memory'], ['races', 'Races']];
 
 function addPanes() {
 	const list = document.querySelector('[role=tablist]');
@@ -30,7 +32,7 @@ async function studio() {
 	$('program').textContent = 'tsdb studio';
 	if (!token)
 		throw new Error('the address has no token: open the one that tsdb studio has printed');
-	const link = new Link(token), live = new Live(link), panes = { replay: new ReplayPane(live, link) };
+	const link = new Link(token), live = new Live(link), panes = { replay: new ReplayPane(live, link), memory: new MemoryPane(live, link), races: new RacesPane(live, link) };
 	placeBars(live);
 	live.show();
 	const status = await link.ask('studio/status'), doc = await link.trace(), trace = await readTrace(doc, 0), { head } = trace;

@@ -33,6 +33,7 @@ NOT_RUN = [
     ('python-module.md', '', 'Python; cases/pymodule.py types it'),
     ('library.md', '', 'no session'),
     ('editor.md', '', 'an editor; cases/dap.py is one'),
+    ('studio.md', '', 'a browser; cases/studio.py does the same'),
     ('replayer.md', '', 'clusters, and a program with a race inside a kernel'),
     ('softgpu.md', '', 'programs of the reader'),
     ('nondeterminism.md', '', 'programs of the reader; tests/races has their like'),

@@ -195,6 +195,171 @@ def test_two_windows(t):
         t.equal(text(a, '#where'), text(b, '#where'), 'the place')
 
 
+# --- memory, races, other orders ---
+
+def values(b, table='memory-now'):
+    return b.value(f"[...document.querySelectorAll('#{table} td.n')].map((c) => c.textContent)")
+
+
+def read(b, address, as_type, count, other=''):
+    """Types into the form of the pane "Memory", and reads."""
+    b.value(f'''(() => {{
+        const set = (id, v) => document.getElementById(`memory-${{id}}`).value = v;
+        set('address', {json.dumps(address)}); set('type', {json.dumps(as_type)}); set('count', {count}); set('other', {json.dumps(other)});
+        document.getElementById('memory-values').replaceChildren();
+    }})()''')
+    press(b, '#memory-read')
+    b.wait("document.getElementById('memory-values').childNodes.length > 0")
+
+
+def test_the_missing_wait(t):
+    """The scenario of docs/studio.md: to the wrong sum, back to who wrote it, both streams, the missing wait, the order that fails."""
+    browser.chromium()
+    recorded(t)
+    with studio(t) as s, window(t, s) as b:
+        # to a sum that may be wrong: the first launch of consume
+        b.go('#find=consume&tab=replay')
+        b.value("document.getElementById('find').focus()")
+        b.key('Enter')
+        press(b, '#tab-replay')
+        press(b, '#move-here')
+        at(b, 21)
+        # what it adds: its argument `in`, in the order of the parameters the second one
+        press(b, '#tab-memory')
+        b.wait("document.querySelectorAll('#memory-arguments button').length === 2")
+        press(b, '#memory-arguments button:last-of-type')
+        b.wait("!!document.querySelector('#memory-now')")
+        t.equal(values(b), ['1'] * 16, 'what consume adds in the first round')
+        # backwards to who wrote it, twice: by asking, and by running backwards until it changes
+        press(b, '#back-to-writer')
+        at(b, 18)
+        t.match('^#18 produce<<<', text(b, '.writer'), 'who wrote it')
+        b.value('studioLive.goto(21)')
+        at(b, 21)
+        b.wait("!!document.querySelector('#watch')")
+        press(b, '#watch')
+        b.wait("document.querySelector('#watch').ariaPressed === 'true'")
+        press(b, '#move-reverseContinue')
+        at(b, 18)
+        press(b, '#watch')
+        b.wait("document.querySelector('#watch').ariaPressed === 'false'")
+        # both streams' states
+        press(b, '#tab-replay')
+        b.value('studioLive.goto(21)')
+        at(b, 21)
+        b.wait("document.querySelector('#live-streams tbody tr:last-child td:nth-child(3)').textContent === '#21'")
+        t.equal([r[:3] for r in rows(b, 'live-streams')][1:], [['1', 'Running', '#18'], ['2', 'Running', '#21']], 'both are running')
+        # which wait is missing
+        press(b, '#tab-races')
+        press(b, '#races-look')
+        b.wait("!!document.querySelector('.race')")
+        t.match('What is missing: cuStreamWaitEvent on stream 2 before #21', text(b, '.cure'))
+        t.equal(b.value("[...document.querySelectorAll('.side .link')].slice(0, 2).map((x) => x.textContent.slice(0, 11))"), ['#18 produce', '#21 consume'], 'side by side')
+        press(b, '.why')
+        b.wait("!!document.querySelector('pre.order')")
+        t.match('waits for nothing of stream 1', text(b, 'pre.order'))
+        # the order that fails
+        b.value("document.getElementById('explore-budget').value = '40'")
+        press(b, '#explore')
+        b.wait("!!document.querySelector('.replay-order')")
+        t.match('Order 1: #21 before #18', text(b, '#orders h3'))
+        press(b, '.replay-order')
+        b.wait("!!document.documentElement?.dataset.ready && !!document.querySelector('#schedule-note')")
+        t.match('^race.schedule-1.sbt', text(b, '#program'))
+        b.wait("document.getElementById('where').textContent.startsWith('At the beginning')")
+        launches = b.value("(() => { const { trace } = report.model.sides[0]; return [...trace.seq].flatMap((q, i) => (trace.kindName(i) === 'launch' ? [[q, trace.nameOf(i)]] : [])); })()")
+        t.equal([n for _, n in launches[:2]], ['consume', 'produce'], 'in this order consume comes first')
+        b.value(f'studioLive.goto({launches[0][0]})')
+        at(b, launches[0][0])
+        press(b, '#tab-memory')
+        press(b, '#memory-arguments button:last-of-type')
+        b.wait("!!document.querySelector('#memory-now')")
+        t.equal(values(b), ['0'] * 16, 'and adds what is not there yet')
+        press(b, '#begin-again')
+        b.wait("!!document.documentElement?.dataset.ready && document.getElementById('program').textContent.startsWith('race.sbt')")
+        at(b, 0)
+
+
+def test_memory(t):
+    """Values are those that the shell's x shows; two places beside each other; who wrote, all the way back."""
+    browser.chromium()
+    recorded(t)
+    script = ['replay start --on soft', 'goto 45', 'x/8fw 0x302001200', 'x/2xg 0x302001200', 'x/3db 0x302001200']
+    shell = t.tsdb('--batch', 'race.sbt', *[w for x in script for w in ('-ex', x)]).out
+    floats = [v for line in re.findall(r'^0x302001[0-9a-f]+.*?:\s+(.*)$', shell, re.M)[:2] for v in line.split()][:8]
+    with studio(t) as s, window(t, s) as b:
+        b.value('studioLive.goto(45)')
+        at(b, 45)
+        press(b, '#tab-memory')
+        read(b, '302001200', 'f32', 8)
+        t.equal([float(v) for v in values(b)], [float(v) for v in floats], 'as x shows them')
+        read(b, '0x302001200 + 4', 'x32', 1)
+        t.match('^0x[0-9a-f]{8}$', values(b)[0])
+        read(b, '0x302000000', 'i32', 4, '17')
+        t.equal(values(b, 'memory-then'), ['0'] * 4, 'before the first round')
+        t.equal(values(b), [str(0x40c00000)] * 4, 'in the sixth: 6.0')  # #44 is the sixth launch of produce
+        t.match('^Behind #45: 4 of 4 differ$', text(b, '#memory-values h3:nth-of-type(2)'))
+        press(b, '#history')
+        b.wait("!!document.querySelector('#writers')")
+        t.equal(b.value("[...document.querySelectorAll('#writers .link')].map((x) => x.textContent.split(' ')[0])"), [f'#{n}' for n in (44, 39, 34, 29, 24, 18, 11, 9)], 'all who wrote, from the allocation on')
+        for address, why in (('0x10', 'no memory at 0x10'), ('zz', 'An address is'), ('0x302000000', '1 to 4096 values')):
+            read(b, address, 'f32', 4 if address != '0x302000000' else 4097)
+            t.match(why, text(b, '#memory-values'))
+        b.wait("document.querySelector('#memory-values .bad') !== null")
+
+
+def test_other_orders_are_cancelled(t):
+    """Long work is shown in every window, and any of them ends it."""
+    browser.chromium()
+    recorded(t)
+    with studio(t) as s, window(t, s) as a, window(t, s) as b:
+        press(a, '#tab-races')
+        press(b, '#tab-races')
+        a.value("document.getElementById('explore-budget').value = '300s'")
+        press(a, '#explore')
+        b.wait("!document.getElementById('explore-cancel').hidden && /^schedules|^executed again/.test(document.getElementById('explore-said').textContent)")
+        t.equal(b.value("document.getElementById('explore').disabled"), True, 'nobody begins another one meanwhile')
+        press(b, '#explore-cancel')
+        a.wait("!!document.querySelector('#explore-result, #explore-why')")
+        b.wait("document.getElementById('explore-cancel').hidden")
+        t.match('cancelled|interrupted', a.value("document.querySelector('#explore-result, #explore-why').textContent"))
+        press(a, '#move-next')
+        at(a, 1)
+        at(b, 1)
+
+
+def test_what_is_killed_is_said(t):
+    """The replayer, then the session's tsdb: a sentence in the page, and a way on."""
+    browser.chromium()
+    recorded(t)
+    with studio(t) as s, window(t, s) as b:
+        b.value('studioLive.goto(21)')
+        at(b, 21)
+        os.kill(below(s.process.pid)['tsdb-replayer'], signal.SIGKILL)
+        press(b, '#move-next')
+        b.wait("!document.getElementById('banner').hidden && !studioLive.moving")
+        t.match('the replayer died at #21: signal 9', text(b, '#banner'), 'what the page says of the replayer')
+        press(b, '#move-next')
+        at(b, 22)
+        t.equal(b.value("document.getElementById('banner').hidden"), True, 'it was started again')
+        os.kill(below(s.process.pid)['--serve=3'], signal.SIGKILL)
+        b.value("studioLive.move('next')")
+        b.wait("studioLive.status.state === 'ended'")
+        t.match('The session has ended|the session', text(b, '#banner'))
+        t.equal(text(b, '#where'), 'There is no replay', 'the place')
+        press(b, '#begin-again')
+        b.wait("studioLive.status.state === 'live'")
+        at(b, 0)
+        press(b, '#move-next')
+        at(b, 1)
+        os.kill(below(s.process.pid)['dap'], signal.SIGKILL)
+        b.wait("studioLive.status.state === 'ended'")
+        press(b, '#begin-again')
+        b.wait("studioLive.status.state === 'live'")
+        at(b, 0)
+    t.equal(s.process.returncode, 0, 'it ended in order')
+
+
 # --- who gets nothing ---
 
 def refused(t, s, status, method, path, body=None, **headers):
