@@ -226,13 +226,18 @@ static AVX512 struct sbt_hash end_avx512(const struct sums *s)
 
 	for (unsigned h = 0; h < 2; h++) {
 		__m512i add = _mm512_load_si512(order), sum = _mm512_setzero_si512();
+		uint64_t eight[8] __attribute__((aligned(64)));
 
 		for (unsigned l = 0; l < LANES; l += 8) {
 			sum = _mm512_add_epi64(sum,
 				mix_512(_mm512_add_epi64(_mm512_load_si512(&s->acc[h][l]), add)));
 			add = _mm512_add_epi64(add, step);
 		}
-		r.half[h] = (uint64_t)_mm512_reduce_add_epi64(sum);
+		/* _mm512_reduce_add_epi64() adds signed numbers, which must not wrap. */
+		_mm512_store_si512(eight, sum);
+		r.half[h] = 0;
+		for (unsigned l = 0; l < 8; l++)
+			r.half[h] += eight[l];
 	}
 	return r;
 }
