@@ -24,6 +24,7 @@ FOR_TESTS = {
     'device_pid': 'a test kills the replayer', 'device_restart': 'a replayer that was killed',
     'device_checkpoint': 'a checkpoint where the test wants one',
     'sbt_expr_value': 'expressions as numbers', 'sbt_expr_asks_python': 'which expressions look at Python\'s stack',
+    'studio_question_name': 'each question of the list is asked',
     'sbt_page_hash_by': 'all ways of computing the hash agree', 'sbt_writer_count': 'what was written so far',
     'amd_wave_exec': 'lanes, for an observer', 'ptx_jit_drain': 'waits for the compiler',
     'mem_pages_new': 'a table of pages without a device', 'ptx_kernel_by_name': 'a kernel without a driver',
