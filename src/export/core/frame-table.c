@@ -51,7 +51,8 @@ static uint32_t *text_slot_of(const void *table, uint32_t i)
 	return text_slot(t, t->v[i]);
 }
 
-enum { MET = 1 << 10 };
+/* Of the texts' addresses: a trace has some hundreds, and two in one place take turns. */
+enum { MET = 1 << 13 };
 struct text_met {
 	const char *s;
 	uint32_t number;

@@ -81,10 +81,22 @@ static size_t put_long_varint(uint8_t *p, uint64_t v)
 /* SQLite's: 7 bits a byte, the high ones first; a ninth byte has 8. Returns its length. */
 static inline size_t put_varint(uint8_t *p, uint64_t v)
 {
-	if (v >= 0x80)
-		return put_long_varint(p, v);
-	*p = (uint8_t)v;
-	return 1;
+	if (v < UINT64_C(1) << 7) {
+		p[0] = (uint8_t)v;
+		return 1;
+	}
+	if (v < UINT64_C(1) << 14) {
+		p[0] = (uint8_t)(v >> 7 | 0x80);
+		p[1] = (uint8_t)(v & 0x7f);
+		return 2;
+	}
+	if (v < UINT64_C(1) << 21) {
+		p[0] = (uint8_t)(v >> 14 | 0x80);
+		p[1] = (uint8_t)(v >> 7 | 0x80);
+		p[2] = (uint8_t)(v & 0x7f);
+		return 3;
+	}
+	return put_long_varint(p, v);
 }
 
 static size_t varint_size(uint64_t v)
@@ -96,10 +108,17 @@ static size_t varint_size(uint64_t v)
 
 /* --- records --- */
 
+/* There is room for a number in each column at any time. */
+static void keep_room(struct sqlite_record *r)
+{
+	buf_room(&r->values, SQLITE_COLUMNS_MAX * sizeof(uint64_t));
+}
+
 void sqlite_record_begin(struct sqlite_record *r)
 {
 	r->ntypes = 0;
 	buf_clear(&r->values);
+	keep_room(r);
 }
 
 static void put_type(struct sqlite_record *r, uint64_t type)
@@ -131,7 +150,7 @@ void sqlite_record_i64(struct sqlite_record *r, int64_t v)
 	type = types[(bits + 7) / 8];
 	r->types[r->ntypes++] = (uint8_t)type;
 	x = htobe64((uint64_t)v << (64 - 8 * sizes[type]));
-	memcpy(buf_room(&r->values, sizeof x), &x, sizeof x);
+	memcpy(r->values.data + r->values.len, &x, sizeof x);
 	r->values.len += sizes[type];
 }
 
@@ -139,6 +158,7 @@ void sqlite_record_text(struct sqlite_record *r, const char *s, size_t n)
 {
 	put_type(r, 2 * (uint64_t)n + TEXT_TYPE);
 	buf_add(&r->values, s, n);
+	keep_room(r);
 }
 
 static uint64_t take_varint(const uint8_t *p, size_t *at)
