@@ -154,7 +154,7 @@ static inline int tracesmith_trigger(const char *why)
 	return tracesmith_say(TRACESMITH_TRIGGER, why);
 }
 
-/* Whether tsdb is there and takes what it is told. */
+/* Whether tsdb is there and takes marks, ranges, windows and triggers. */
 static inline int tracesmith_active(void)
 {
 	return tracesmith_say(TRACESMITH_HERE, 0);

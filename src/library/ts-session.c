@@ -138,7 +138,7 @@ static bool receive_stop(ts_session *s, uint32_t n)
 	return true;
 }
 
-/* The head of an answer, behind what is told of the work on the way. */
+/* The head of an answer. Reports of progress that come before it are passed on. */
 static bool receive_head(ts_session *s, struct door_answer *a)
 {
 	struct door_progress p;

@@ -245,7 +245,7 @@ static void an_event(unsigned stream, unsigned thread)
 	}
 }
 
-/* What it changed is told with the command behind it. */
+/* The next command brings what the function changed. */
 static void a_host_function(unsigned stream, unsigned thread)
 {
 	struct item *it = work(cmd_host_func(seq, stream), stream, thread, nothing);

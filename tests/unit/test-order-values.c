@@ -376,7 +376,7 @@ static void test_the_host_waits_for_a_kept_record(void **unused)
 	graph_over(g);
 }
 
-/* One fill writes more words than the fold is told about: what is behind the first wait is behind
+/* One fill writes more words than the fold looks at: what is behind the first wait is behind
  * the fill, and so is all that follows on its stream. */
 static void test_a_fill_of_many_words(void **unused)
 {

@@ -33,8 +33,8 @@ bool hip_reports(void)
 static const struct call_row counted = {NULL, CALL_COUNTED, 0, SBT_UNREPLAYABLE, NULL, NULL};
 
 /* Takes away an error that one of the agent's own questions has left, where the program had none:
- * `had` is the thread's last error before them. From HIP 7 on another call does not do it; and one
- * that the program had cannot be put back there if a question of ours failed, too. */
+ * `had` is the thread's last error before them. From HIP 7 on another call does not do it; and the
+ * program's own error cannot be put back there if one of the agent's questions failed, too. */
 static void clear_error(hipError_t had)
 {
 	int device;

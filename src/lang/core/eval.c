@@ -567,18 +567,19 @@ static struct err *eval_choose(struct eval *ev, const struct lang_node *n, struc
 
 /* --- assignments --- */
 
-/* v, as a value of its type, becomes what the register has. */
-static struct err *assign_register(struct eval *ev, struct lang_value *to, struct lang_value *v)
+/* Puts v, as a value of to's type, into the register or the memory that to names; to has it then. */
+static struct err *assign_as(struct eval *ev, struct lang_value *to, struct lang_value *v)
 {
 	struct lang_value as = {0};
 	struct err *e;
 
-	if (!ev->scope || !ev->scope->assign)
-		return err_new(ERR_UNSUPPORTED, "registers cannot be changed here");
 	TRY(lang_cast(ev->l, ev->scope, to->type, v, &as));
 	e = lang_fetch(ev->scope, &as);
-	if (!e)
+	if (!e && to->variable)
 		e = ev->scope->assign(ev->scope->arg, to->variable, &as);
+	else if (!e)
+		e = ev->scope->write(
+			ev->scope->arg, to->space, to->addr, as.bytes, (size_t)to->type->size);
 	if (!e) {
 		free(to->bytes);
 		to->bytes = as.bytes;
@@ -588,9 +589,15 @@ static struct err *assign_register(struct eval *ev, struct lang_value *to, struc
 	return e;
 }
 
+static struct err *assign_register(struct eval *ev, struct lang_value *to, struct lang_value *v)
+{
+	if (!ev->scope || !ev->scope->assign)
+		return err_new(ERR_UNSUPPORTED, "registers cannot be changed here");
+	return assign_as(ev, to, v);
+}
+
 static struct err *assign(struct eval *ev, struct lang_value *to, struct lang_value *v)
 {
-	struct lang_value as = {0};
 	struct err *e;
 
 	if (to->variable && *to->variable == '%')
@@ -618,18 +625,7 @@ static struct err *assign(struct eval *ev, struct lang_value *to, struct lang_va
 			"Variables ($x) and memory can");
 	if (!ev->scope || !ev->scope->write)
 		return err_new(ERR_UNSUPPORTED, "memory cannot be changed here");
-	TRY(lang_cast(ev->l, ev->scope, to->type, v, &as));
-	e = lang_fetch(ev->scope, &as);
-	if (!e)
-		e = ev->scope->write(
-			ev->scope->arg, to->space, to->addr, as.bytes, (size_t)to->type->size);
-	if (!e) {
-		free(to->bytes);
-		to->bytes = as.bytes;
-		as.bytes = NULL;
-	}
-	lang_value_free(&as);
-	return e;
+	return assign_as(ev, to, v);
 }
 
 static struct err *eval_assign(struct eval *ev, const struct lang_node *n, struct lang_value *ret)

@@ -30,7 +30,7 @@ struct server {
 	FILE *notes;
 	char *notes_text; /* of `notes` */
 	size_t notes_size;
-	uint64_t told; /* ms, when progress was told last */
+	uint64_t told; /* ms, when progress was reported last */
 };
 
 /* --- the program's end --- */

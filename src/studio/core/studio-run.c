@@ -185,7 +185,7 @@ static json_t *launch_arguments(const struct studio_ask *a)
 	return args;
 }
 
-/* "message", or what stands for it in the body of an error. */
+/* "message"; of an error its body's text, if there is one. */
 static const char *message_of(const json_t *m)
 {
 	const json_t *body = json_object_get(m, "body");
