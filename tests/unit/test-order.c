@@ -801,27 +801,28 @@ static void test_freed_memory_that_is_allocated_again_is_new(void **unused)
 	races_over(&x);
 }
 
+/* The host changes 64 bytes at addr before the command to come. */
+static void host_changes(uint64_t addr)
+{
+	const struct sbt_memory m = {
+		.seq = seq, .role = SBT_MEMORY_HOST, .addr = addr, .size = 64, .module = SBT_NO_ID};
+	uint32_t id;
+
+	ok(sbt_writer_memory(t.w, &m, &id));
+}
+
 static void test_the_host_changes_memory_that_is_still_being_copied(void **unused)
 {
 	(void)unused;
 	begin();
 	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
-	const struct sbt_memory m = {.seq = seq,
-		.role = SBT_MEMORY_HOST,
-		.addr = H + 64,
-		.size = 64,
-		.module = SBT_NO_ID};
-	uint32_t id;
 
-	ok(sbt_writer_memory(t.w, &m, &id));
+	host_changes(H + 64);
 	const uint64_t b = add(cmd_copy(seq, 2, SBT_COPY_H2D, B, H, 256, true));
 	const uint64_t s = add(cmd_sync_ctx(seq));
 
 	add(cmd_sync_end(seq, s));
-	const struct sbt_memory fine = {
-		.seq = seq, .role = SBT_MEMORY_HOST, .addr = H, .size = 64, .module = SBT_NO_ID};
-
-	ok(sbt_writer_memory(t.w, &fine, &id));
+	host_changes(H);
 	add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
 	struct order_races x = races_found();
 
@@ -838,14 +839,8 @@ static void test_the_host_changes_memory_before_an_allocation(void **unused)
 	(void)unused;
 	begin();
 	const uint64_t a = add(cmd_copy(seq, 1, SBT_COPY_H2D, A, H, 256, true));
-	const struct sbt_memory m = {.seq = seq,
-		.role = SBT_MEMORY_HOST,
-		.addr = H + 64,
-		.size = 64,
-		.module = SBT_NO_ID};
-	uint32_t id;
 
-	ok(sbt_writer_memory(t.w, &m, &id));
+	host_changes(H + 64);
 	const uint64_t b = add(cmd_alloc(seq, 16 * H, SIZE));
 	struct order_races x = races_found();
 
