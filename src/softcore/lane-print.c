@@ -6,19 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The length up to a comma that is in no bracket, or the end. */
-static size_t one_length(const char *p)
-{
-	unsigned depth = 0;
-	size_t n = 0;
-
-	for (; p[n] && (depth || p[n] != ','); n++) {
-		depth += p[n] == '(' || p[n] == '[';
-		depth -= depth && (p[n] == ')' || p[n] == ']');
-	}
-	return n;
-}
+#include "base/list-part.h"
 
 struct lane_prints *lane_prints_new(const struct probe_machine *m, const void *arg, const void *fn,
 	uint64_t pc, const char *text)
@@ -27,7 +15,7 @@ struct lane_prints *lane_prints_new(const struct probe_machine *m, const void *a
 	char one[SOFT_TEXT];
 
 	while (p && text[strspn(text, " \t")] && p->n < SOFT_PRINT_ARGS) {
-		const size_t n = one_length(text);
+		const size_t n = list_part_length(text);
 
 		memcpy(one, text, n < sizeof(one) ? n : 0);
 		one[n < sizeof(one) ? n : 0] = 0;

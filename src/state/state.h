@@ -40,9 +40,9 @@ void state_free(struct state *s);
  * sentence: the program may be wrong, we go on. An error means a command of a kind or with ids that
  * no trace can hold. Failed calls (result != 0) change nothing but counters. */
 struct err *state_apply(struct state *s, const struct sbt_cmd *c) TS_CHECK;
-/* From now on state_alloc.last_writer is not needed (who wrote an allocation last): launches need not
- * look for what their arguments point to, which is most of what applying them costs. No keyframe is
- * made of such a state. */
+/* From now on state_alloc.last_writer is not needed (who wrote an allocation last): launches need
+ * not look for what their arguments point to, which is most of what applying them costs. No
+ * keyframe is made of such a state. */
 void state_without_writers(struct state *s);
 /* The check that state_apply() makes: an error when no trace can hold c. Other code that cuts ids
  * to 32 bits calls it first. */

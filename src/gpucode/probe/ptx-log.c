@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/list-part.h"
 #include "gpucode/ptx-probe.h"
 
 #define LINE(...) ptx_emit_line(m, __VA_ARGS__)
@@ -20,25 +21,12 @@ enum { TEXT_MAX = 4096, VERSION_MAJOR = 6, VERSION_MINOR = 2 };
 
 /* --- the expressions --- */
 
-/* The length up to a comma that is in no bracket, or the end. */
-static size_t one_length(const char *p)
-{
-	unsigned depth = 0;
-	size_t n = 0;
-
-	for (; p[n] && (depth || p[n] != ','); n++) {
-		depth += p[n] == '(' || p[n] == '[';
-		depth -= depth && (p[n] == ')' || p[n] == ']');
-	}
-	return n;
-}
-
 unsigned ptx_print_count(const char *text)
 {
 	unsigned n = 0;
 
 	while (text[strspn(text, " \t")]) {
-		const size_t k = one_length(text);
+		const size_t k = list_part_length(text);
 
 		text += k + (text[k] == ',');
 		n++;
@@ -51,7 +39,7 @@ static bool evaluate(struct ptx_emit *m, const char *text, unsigned n, struct pt
 	char one[TEXT_MAX];
 
 	for (unsigned k = 0; k < n; k++) {
-		const size_t len = one_length(text);
+		const size_t len = list_part_length(text);
 
 		if (len >= sizeof one) {
 			snprintf(m->why, sizeof m->why, "an expression is too long");

@@ -567,7 +567,8 @@ static struct err *eval_choose(struct eval *ev, const struct lang_node *n, struc
 
 /* --- assignments --- */
 
-/* Puts v, as a value of to's type, into the register or the memory that to names; to has it then. */
+/* Puts v, as a value of to's type, into the register or the memory that to names; to has it then.
+ */
 static struct err *assign_as(struct eval *ev, struct lang_value *to, struct lang_value *v)
 {
 	struct lang_value as = {0};
