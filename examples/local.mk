@@ -6,7 +6,8 @@
 CUDA_EXAMPLES = examples/vecadd examples/matmul examples/reduce examples/pipeline examples/transformer examples/race_demo \
 	examples/tiny_launches
 EXAMPLES_PTX = $(CUDA_EXAMPLES:examples/%=examples/ptx/%.ptx)
-EXTRA_DIST += examples/check.h examples/trace_reader.c examples/time_travel.c $(CUDA_EXAMPLES:=.cu)
+EXTRA_DIST += examples/check.h examples/trace_reader.c examples/trace_state.c examples/trace_order.c \
+	examples/trace_diff.c examples/trace_writer.c examples/record_run.c examples/time_travel.c $(CUDA_EXAMPLES:=.cu)
 examplesdir = $(plugindir)/examples
 dist_examples_DATA = examples/check.h
 examplesptxdir = $(examplesdir)/ptx

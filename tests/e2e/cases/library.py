@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libtracesmith against tsdb: both tell the same of a recorded program."""
+"""libtracesmith against tsdb, and the examples of the library's areas: both tell the same of a recorded program."""
 import ctypes
 import json
 import os
 
-from e2e import BUILD, SRC, Skip, first_existing
+from e2e import BUILD, SRC, Skip, first_existing, program
 
 
 class Value(ctypes.Structure):
@@ -93,3 +93,84 @@ def test_stacks_have_names_and_lines(t):
         t.match('cudaMemcpy', source[line - 1])
     for line in lines[3:]:
         t.match('cudaFree', source[line - 1])
+
+
+# --- examples, as C and as C++ ---
+
+def example(t, name, *words):
+    """What an example prints, compiled both ways; its status is the same, too."""
+    path, found = first_existing(os.path.join(BUILD, 'libtracesmith.so.0')), []
+    header = os.path.join(SRC, 'include')
+    if not path or not os.path.isdir(header):
+        raise Skip('libtracesmith or its header is not there')
+    for compiler, language in (('cc', 'c'), ('c++', 'c++')):
+        if t.run(['sh', '-c', f'command -v {compiler}']).status:
+            raise Skip(f'no {compiler}')
+        if not os.path.exists(t.path(f'{name}.{language}')):
+            r = t.run([compiler, '-Wall', '-Wextra', '-Werror', f'-I{header}', '-x', language, os.path.join(SRC, 'examples', f'{name}.c'),
+                       '-x', 'none', path, f'-Wl,-rpath,{BUILD}', '-o', t.path(f'{name}.{language}')])
+            t.equal(r.status, 0, f'{compiler} {name}.c: {r.err}')
+        r = t.run([t.path(f'{name}.{language}'), *words])
+        found.append((r.status, r.out, r.err))
+    t.equal(found[0], found[1], f'{name} as C and as C++')
+    return found[0]
+
+
+def test_example_of_states(t):
+    t.record('race_demo')
+    status, out, err = example(t, 'trace_state', 't.sbt', '21', 'events')
+    t.equal((status, err), (0, ''), 'trace_state')
+    lines = out.splitlines()
+    t.equal(lines[:3], ['21 commands, 2 launches, 2 fills', '8192 bytes in 2 allocations', 'stream 0: Idle, 0 pending'], 'by hand, from race_demo.cu')
+    want = json.loads(t.tsdb('--batch', 't.sbt', '-ex', 'replay start none', '-ex', 'goto 21', '-ex', 'state show --json').out.splitlines()[-1])
+    t.equal(lines[2:5], [f'stream {s["id"]}: {s["status"]}, {s["pending"]} pending' for s in want['stream_list']], 'streams')
+    t.equal(json.loads('\n'.join(lines[5:])), want['event_list'], 'events')
+    status, _, err = example(t, 'trace_state', 't.sbt', '21', 'dragons')
+    t.equal(status, 1, 'objects that there are not')
+    t.match('dragons', err)
+
+
+def test_example_of_order(t):
+    t.record('race_demo', options=['--timestamps'])
+    status, out, err = example(t, 'trace_order', 't.sbt', '18', '21')
+    t.equal((status, err), (0, ''), 'trace_order')
+    lines = out.splitlines()
+    t.equal(lines[:4], ['races: 1', 'certain: #18 and #21, 4096 bytes',
+                        '  missing: cuStreamWaitEvent on stream 2 before #21, for an event recorded on stream 1 after #18',
+                        'not ordered: #21 may begin before #18 has finished: it waits for nothing of stream 1'], 'the race')
+    path = json.loads(t.tsdb('--batch', 't.sbt', '-ex', 'info critical-path --json').out)
+    t.equal(lines[4:], [f'critical path: {path["length_ns"]} ns'] + [f'  {p["path_ns"]} ns {p["part"]}: {p["name"]}' for p in path['part_list'][:3]], 'the path')
+
+
+def test_example_of_comparison(t):
+    t.record('race_demo', out='racy.sbt')
+    t.record('race_demo', 'fixed', out='fixed.sbt')
+    status, out, err = example(t, 'trace_diff', 'racy.sbt', 'fixed.sbt')
+    t.equal((status, err), (3, ''), 'two that differ')
+    lines = out.splitlines()
+    t.equal(lines[0], '55 and 65 commands, 55 in both', 'ten waits are more')
+    t.equal((lines[1::3], lines[2::3]), (['wait_added'] * 10, ['  a: nothing'] * 10), 'each is one that the fixed one has')
+    t.check(all(x.startswith('  b: #') and x.endswith(' stream_wait event 0 stream 2') for x in lines[3::3]), lines[3::3])
+    t.equal(example(t, 'trace_diff', 'racy.sbt', 'racy.sbt'), (0, '55 and 55 commands, 55 in both\n', ''), 'one and itself')
+    status, out, err = example(t, 'trace_diff', 'racy.sbt', '/nowhere.sbt')
+    t.equal((status, out), (1, ''), 'none')
+    t.match('/nowhere.sbt', err)
+
+
+def test_example_of_recording(t):
+    t.need_soft()
+    status, out, err = example(t, 'record_run', 'made.sbt', 'kernel consume', program('race_demo'), 'fixed')
+    t.equal((status, err), (0, ''), 'record_run')
+    commands = len(t.tsdb('view', '--json', 'made.sbt').out.splitlines())
+    t.equal(out, f'race_demo: ok\nfirst stop: breakpoint\nexited: 0\n{commands} commands, 2 of 2 allocations identical\n', 'the run')
+    status, out, err = example(t, 'record_run', 'none.sbt', 'kernel nobody', program('exit_code'), '7')
+    t.match('^first stop: exited\nexited: 7$', out, 'a breakpoint that is not reached')
+
+
+def test_example_of_a_writer(t):
+    t.equal(example(t, 'trace_writer', 'made.sbt'), (0, '10 commands in made.sbt\n', ''), 'trace_writer')
+    t.match(r'#7 produce<<<\(64,1,1\),\(256,1,1\)>>> stream 1\n.*\n.*\n#10 consume<<<\(64,1,1\),\(256,1,1\)>>> stream 2\n$', t.tsdb('view', 'made.sbt').out)
+    t.equal(example(t, 'trace_order', 'made.sbt', '7', '10'), (0, 'races: 0\nordered: stream order to #8, event wait to #9, stream order to #10\n', ''),
+            'the order that it wrote')
+    status, out, _ = example(t, 'trace_state', 'made.sbt', '10', 'streams')
+    t.match(r'^stream 1: \w+, 2 pending\nstream 2: Waiting, 2 pending$', out)
