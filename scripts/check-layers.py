@@ -83,7 +83,7 @@ ROOMS = {
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
     'numeric': ('what the commands of two traces computed, found by executing both', ['base', 'sbt', 'state', 'replay', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'engine']),
     'dap': ('the Debug Adapter Protocol for editors, over sessions of libtracesmith', ['base', 'library']),
-    'studio': ('a trace and its replay in a browser: the server, between windows and a `tsdb dap`', ['base', 'dap/dap-frame.h']),
+    'studio': ('a trace and its replay in a browser: the server, between windows and a `tsdb dap`', ['base', 'dap/dap-frame.h', 'dap/dap-requests.def']),
     'shell': ('tsdb: the command line, its commands, printing', ['dap', 'studio', 'door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from client import Client, Refused  # noqa: E402 (the path is set above)
 
-TABLE = os.path.join(HERE, '..', '..', 'src', 'dap', 'core', 'dap-requests.def')
+TABLE = os.path.join(HERE, '..', '..', 'src', 'dap', 'dap-requests.def')
 MOVES = {'continue', 'next', 'stepIn', 'stepOut', 'stepBack', 'reverseContinue', 'goto', 'tsdb/goto', 'tsdb/reverseFinish', 'tsdb/schedule', 'restart'}
 # They end the session, or begin it: each session has them once.
 LEFT_OUT = {'initialize', 'launch', 'attach', 'configurationDone', 'disconnect', 'terminate'}

@@ -133,6 +133,13 @@ static void questions(void **state)
 	asks("{\"command\":\"setDataBreakpoints\",\"arguments\":{\"breakpoints\":"
 	     "[{\"dataId\":\"0x302000000 64\",\"accessType\":\"write\"}]}}",
 		"setDataBreakpoints");
+	asks("{\"command\":\"next\",\"arguments\":{\"granularity\":\"line\"}}", "next");
+	asks("{\"command\":\"next\",\"arguments\":{\"threadId\":2,\"singleThread\":true}}", "next");
+	asks("{\"command\":\"tsdb/focus\",\"arguments\":{\"thread\":\"5,0,0\"}}", "tsdb/focus");
+	asks("{\"command\":\"writeMemory\",\"arguments\":{\"memoryReference\":\"0x10\","
+	     "\"data\":\"AAAA\"}}",
+		"writeMemory");
+	asks("{\"command\":\"writeMemory\",\"arguments\":{\"data\":\"AA==\"}}", "writeMemory");
 	for (unsigned i = 0; studio_question_name(i); i++) {
 		char text[128];
 
@@ -141,8 +148,39 @@ static void questions(void **state)
 	}
 }
 
+static void is_refused_argument(const char *command, const char *name, const char *text)
+{
+	char *whole = xasprintf(
+		"{\"command\":\"%s\",\"arguments\":{\"%s\":\"%s\"}}", command, name, text);
+
+	is_refused(whole);
+	free(whole);
+}
+
+static void data_of_a_limit(void **state)
+{
+	char text[5473];
+
+	(void)state;
+	memset(text, 'A', sizeof text);
+	text[5464] = 0; /* 4,098 bytes */
+	is_refused_argument("writeMemory", "data", text);
+	text[5460] = 0;
+	{
+		char *whole = xasprintf(
+			"{\"command\":\"writeMemory\",\"arguments\":{\"data\":\"%s\"}}", text);
+
+		asks(whole, "writeMemory");
+		free(whole);
+	}
+}
+
 static void questions_that_are_none(void **state)
 {
+	static const char *const triples[] = {"", "1", "1,2", "1,2,", "1,2,3,", "1,2,3,4", "-1,0,0",
+		"1, 2,3", "(1,2,3)", "1,2,3\\n", "12345678901,0,0", "0x1,0,0"};
+	static const char *const base64[] = {"", "A", "AAA", "AAAAA", "====", "A===", "AA=A",
+		"=AAA", "AA A", "AAA\\n", "AA-_", "AAAA===="};
 	char *deep = xmalloc(STUDIO_BODY_MAX + 2);
 
 	(void)state;
@@ -156,7 +194,10 @@ static void questions_that_are_none(void **state)
 	is_refused("{\"command\":\"next\",\"command\":\"next\"}");
 	is_refused("{\"command\":\"next\",\"seq\":7}");
 	is_refused("{\"command\":\"next\",\"arguments\":7}");
-	is_refused("{\"command\":\"next\",\"arguments\":{\"granularity\":\"line\"}}");
+	is_refused("{\"command\":\"next\",\"arguments\":{\"granularity\":\"line\\n\"}}");
+	is_refused("{\"command\":\"next\",\"arguments\":{\"granularity\":\"\"}}");
+	is_refused("{\"command\":\"next\",\"arguments\":{\"singleThread\":1}}");
+	is_refused("{\"command\":\"stepBack\",\"arguments\":{\"granularity\":\"line\"}}");
 	is_refused("{\"command\":\"evaluate\",\"arguments\":{\"expression\":\"when\"}}");
 	is_refused("{\"command\":\"launch\"}");
 	is_refused("{\"command\":\"disconnect\"}");
@@ -170,6 +211,10 @@ static void questions_that_are_none(void **state)
 	is_refused("{\"command\":\"tsdb/whoWrote\",\"arguments\":{\"memoryReference\":"
 		   "\"0x1 + 1\"}}");
 	is_refused("{\"command\":\"cancel\",\"arguments\":{\"progressId\":\"request-\"}}");
+	for (size_t i = 0; i < sizeof triples / sizeof *triples; i++)
+		is_refused_argument("tsdb/focus", "thread", triples[i]);
+	for (size_t i = 0; i < sizeof base64 / sizeof *base64; i++)
+		is_refused_argument("writeMemory", "data", base64[i]);
 	is_refused("{\"command\":\"setDataBreakpoints\",\"arguments\":{\"breakpoints\":"
 		   "[{\"dataId\":\"0x1 4 if 1\",\"accessType\":\"write\"}]}}");
 	is_refused("{\"command\":\"setDataBreakpoints\",\"arguments\":{\"breakpoints\":"
@@ -223,6 +268,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(questions),
 		cmocka_unit_test(questions_that_are_none),
+		cmocka_unit_test(data_of_a_limit),
 		cmocka_unit_test(events),
 	};
 

@@ -117,8 +117,8 @@ struct dap_request {
 	unsigned phases;
 	const char *capabilities; /* words; those behind "replay:" are true in a replay only */
 };
-#define REQUEST(name, run, phases, capabilities) dap_request_fn run;
-#include "dap/core/dap-requests.def"
+#define REQUEST(name, run, phases, capabilities, studio) dap_request_fn run;
+#include "dap/dap-requests.def"
 #undef REQUEST
 extern const struct dap_request dap_requests[];
 const struct dap_request *dap_request_find(const char *name);

@@ -7,8 +7,8 @@
 #include "dap/core/dap-private.h"
 
 const struct dap_request dap_requests[] = {
-#define REQUEST(name, run, phases, capabilities) {name, run, phases, capabilities},
-#include "dap/core/dap-requests.def"
+#define REQUEST(name, run, phases, capabilities, studio) {name, run, phases, capabilities},
+#include "dap/dap-requests.def"
 #undef REQUEST
 	{NULL, NULL, 0, NULL},
 };

@@ -3,6 +3,7 @@
  * Requests that move: forwards, backwards, into a launch, to a place.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "dap/core/dap-private.h"
@@ -205,6 +206,46 @@ struct err *dap_on_goto_place(struct dap *d, const json_t *args, json_t *body)
 	if (!place && seq < 0)
 		return err_new(ERR_USAGE, "\"tsdb/goto\" needs \"seq\" or \"place\"");
 	return go_to(d, place ? place : number);
+}
+
+/* "1,0,0" as "(1,0,0)" behind the word; nothing if it is not there. */
+static struct err *add_triple(struct buf *line, const char *word, const char *text)
+{
+	unsigned long long x, y, z;
+	int n = 0;
+
+	if (!text)
+		return NULL;
+	if (text[strspn(text, "0123456789,")] ||
+		sscanf(text, "%10llu,%10llu,%10llu%n", &x, &y, &z, &n) != 3 || text[n])
+		return err_new(ERR_USAGE, "\"%.40s\" is no %s: \"1,0,0\"", text, word);
+	buf_printf(line, "%s (%llu,%llu,%llu) ", word, x, y, z);
+	return NULL;
+}
+
+/* The block, or the thread, of the launch that the replay is inside of. One that has not begun
+ * begins the launch again, with that block first. */
+struct err *dap_on_focus(struct dap *d, const json_t *args, json_t *body)
+{
+	struct buf line = BUF_INIT;
+	const char *block, *thread;
+	struct err *e;
+
+	(void)body;
+	TRY(dap_needs_replay(d, "choosing a thread of a launch"));
+	TRY(dap_take_line(args, "block", &block));
+	TRY(dap_take_line(args, "thread", &thread));
+	if (!block && !thread)
+		return err_new(ERR_USAGE, "\"tsdb/focus\" needs \"block\" or \"thread\"");
+	e = add_triple(&line, "block", block);
+	if (!e)
+		e = add_triple(&line, "thread", thread);
+	if (!e) {
+		dap_move_later(d, xstrdup(buf_cstr(&line)), NULL, "goto");
+		d->move.unasked = true;
+	}
+	buf_free(&line);
+	return e;
 }
 
 struct err *dap_on_schedule(struct dap *d, const json_t *args, json_t *body)

@@ -83,6 +83,9 @@ enum type {
 	NUMBER, /* from 0 up to `most` */
 	SWITCH,
 	ADDRESS, /* "0x302000000" */
+	BASE64,	 /* of up to `most` bytes */
+	TRIPLE,	 /* "1,0,0": a block, or a thread of one */
+	GRAIN,	 /* how far a step goes */
 	PLACE,	 /* begin, end */
 	BUDGET,	 /* "200", "10s" */
 	TASK,	 /* "request-12" */
@@ -93,42 +96,53 @@ struct argument {
 	enum type type;
 	json_int_t most;
 };
-enum { ARGUMENTS_MAX = 4, WATCHES_MAX = 8, READ_MAX = 64 << 10, HISTORY_MAX = 1000 };
-static const struct question {
+enum {
+	ARGUMENTS_MAX = 4,
+	WATCHES_MAX = 8,
+	READ_MAX = 64 << 10,
+	WRITE_MAX = 4 << 10,
+	HISTORY_MAX = 1000,
+};
+struct question {
 	const char *name;
+	bool asked;
 	struct argument args[ARGUMENTS_MAX + 1];
-} questions[] = {
-	{"studio/status", {{0}}}, /* the studio answers these two itself */
-	{"studio/begin", {{0}}},
-	{"tsdb/position", {{0}}},
-	{"tsdb/state", {{"at", NUMBER, HIGHEST}, {"stream", NUMBER, UINT32_MAX}}},
-	{"tsdb/goto", {{"seq", NUMBER, HIGHEST}, {"place", PLACE, 0}}},
-	{"next", {{0}}},
-	{"stepBack", {{0}}},
-	{"continue", {{0}}},
-	{"reverseContinue", {{0}}},
-	{"pause", {{0}}},
-	{"cancel", {{"progressId", TASK, 0}}},
-	{"restart", {{0}}},
-	{"readMemory", {{"memoryReference", ADDRESS, 0}, {"offset", NUMBER, HIGHEST},
-			       {"count", NUMBER, READ_MAX}}},
-	{"dataBreakpointInfo",
-		{{"name", ADDRESS, 0}, {"asAddress", SWITCH, 0}, {"bytes", NUMBER, READ_MAX}}},
-	{"setDataBreakpoints", {{"breakpoints", WATCHES, 0}}},
-	{"tsdb/whoWrote", {{"memoryReference", ADDRESS, 0}, {"size", NUMBER, READ_MAX},
-				  {"most", NUMBER, HISTORY_MAX}}},
-	{"tsdb/memoryDiff", {{"a", NUMBER, HIGHEST}, {"b", NUMBER, HIGHEST},
-				    {"memoryReference", ADDRESS, 0}, {"size", NUMBER, READ_MAX}}},
-	{"tsdb/races", {{"exact", SWITCH, 0}}},
-	{"tsdb/order", {{"a", NUMBER, HIGHEST}, {"b", NUMBER, HIGHEST}}},
-	{"tsdb/explore", {{"budget", BUDGET, 0}, {"seed", NUMBER, HIGHEST}, {"most", NUMBER, 1000},
-				 {"save", SWITCH, 0}}},
-	{"tsdb/schedule", {{"number", NUMBER, 1000}, {"step", SWITCH, 0}}},
+};
+#define NOTHING                                                                                    \
+	{                                                                                          \
+		0                                                                                  \
+	}
+#define ONE_STREAM                                                                                 \
+	{"threadId", NUMBER, HIGHEST},                                                             \
+	{                                                                                          \
+		"singleThread", SWITCH, 0                                                          \
+	}
+#define NOT_ASKED                                                                                  \
+	false,                                                                                     \
+	{                                                                                          \
+		NOTHING                                                                            \
+	}
+#define ASKED(...)                                                                                 \
+	true,                                                                                      \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+/* Those of the adapter, and two that the studio answers itself. */
+static const struct question questions[] = {
+#define REQUEST(name, run, phases, capabilities, ...) {name, __VA_ARGS__},
+#include "dap/dap-requests.def"
+#undef REQUEST
+	{"studio/status", ASKED(NOTHING)},
+	{"studio/begin", ASKED(NOTHING)},
 };
 
 const char *studio_question_name(unsigned i)
 {
-	return i < sizeof questions / sizeof *questions ? questions[i].name : NULL;
+	for (size_t k = 0; k < sizeof questions / sizeof *questions; k++) {
+		if (questions[k].asked && !i--)
+			return questions[k].name;
+	}
+	return NULL;
 }
 
 bool studio_number(const char *text, uint64_t *ret)
@@ -192,6 +206,35 @@ static bool are_watches(const json_t *list)
 	return true;
 }
 
+/* Padded to groups of four, as RFC 4648 has it. */
+static bool is_base64(const char *text, json_int_t most)
+{
+	static const char set[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const size_t n = text ? strlen(text) : 0, digits = text ? strspn(text, set) : 0;
+
+	return n && n % 4 == 0 && n / 4 * 3 <= (size_t)most && n - digits <= 2 &&
+	       strspn(text + digits, "=") == n - digits;
+}
+
+/* Three numbers of up to ten digits, with commas. */
+static bool is_triple(const char *text)
+{
+	for (unsigned i = 0; text && i < 3; i++) {
+		const size_t n = strspn(text, "0123456789");
+
+		if (!n || n > 10 || text[n] != (i < 2 ? ',' : 0))
+			return false;
+		text += n + 1;
+	}
+	return text != NULL;
+}
+
+static bool is_grain(const char *text)
+{
+	return text && (!strcmp(text, "line") || !strcmp(text, "instruction"));
+}
+
 static bool fits(const struct argument *a, const json_t *v)
 {
 	const char *text = json_string_value(v);
@@ -205,6 +248,12 @@ static bool fits(const struct argument *a, const json_t *v)
 		return json_is_boolean(v);
 	case ADDRESS:
 		return made_of(text, "0x", "0123456789abcdef", 16);
+	case BASE64:
+		return is_base64(text, a->most);
+	case TRIPLE:
+		return is_triple(text);
+	case GRAIN:
+		return is_grain(text);
 	case PLACE:
 		return text && (!strcmp(text, "begin") || !strcmp(text, "end"));
 	case BUDGET:
@@ -241,7 +290,7 @@ static struct err *check_arguments(const struct question *q, json_t *args)
 static const struct question *find_question(const char *name)
 {
 	for (size_t i = 0; name && i < sizeof questions / sizeof *questions; i++) {
-		if (!strcmp(questions[i].name, name))
+		if (questions[i].asked && !strcmp(questions[i].name, name))
 			return &questions[i];
 	}
 	return NULL;

@@ -34,11 +34,11 @@ struct studio_says {
 const char *studio_refusal(const struct studio_says *says, uint16_t port, const char *token);
 
 /* A question of the page: {"command": name, "arguments": {...}}. The names are those of
- * dap/core/dap-requests.def that do nothing but look at the trace's replay and move it, and two of
- * the studio's own; nothing else gets through, and no argument that is not in the table. *ret: the
- * message as the adapter takes it, without its number; the caller's. */
+ * dap/dap-requests.def that are ASKED there, and two of the studio's own; nothing else gets
+ * through, and no argument that is not in that table. *ret: the message as the adapter takes it,
+ * without its number; the caller's. */
 struct err *studio_question(const char *text, size_t n, json_t **ret) TS_CHECK;
-/* The name of the question at place i of the table; NULL behind the last. */
+/* The name of the question at place i; NULL behind the last. */
 const char *studio_question_name(unsigned i);
 
 /* A number that is all of the text, at most 2^53; false: it is none. */

@@ -267,6 +267,21 @@ def registers_and_lanes(t, c):
 
 
 @case('replay')
+def another_thread_of_a_launch(t, c):
+    refused(t, c, 'tsdb/focus', {}, 'needs "block" or "thread"')
+    for wrong in ('1', '(1,0,0)', '1,0,0 x', '1,0,0\nquit', '1,-2,0'):
+        refused(t, c, 'tsdb/focus', {'thread': wrong}, 'is no thread|line')
+    c.move('stepIn')
+    c.move('tsdb/focus', {'thread': '37,0,0'})
+    focused = [x['kernel_thread'] for x in c.ask('tsdb/lanes')['lanes'] if x['focus']]
+    t.equal(focused, [[37, 0, 0]], 'the lane')
+    c.move('tsdb/focus', {'block': '2,0,0', 'thread': '5,0,0'})
+    look = c.ask('tsdb/lanes')
+    t.equal([x['kernel_thread'] for x in look['lanes'] if x['focus']], [[5, 0, 0]], 'the lane of the other block')
+    t.equal([x['first_block'] for x in look['blocks'] if x['state'] == 'running'], [[2, 0, 0]], 'which runs first now')
+
+
+@case('replay')
 def disassembly_has_as_many_as_were_asked_for(t, c):
     c.move('stepIn')
     here = c.ask('stackTrace', {'threadId': 3})['stackFrames'][0]['instructionPointerReference']
@@ -812,7 +827,7 @@ def test_requests_in_the_wrong_order(t):
 
 
 def test_the_table_is_what_is_offered(t):
-    with open(os.path.join(SRC, 'src/dap/core/dap-requests.def'), encoding='utf-8') as f:
+    with open(os.path.join(SRC, 'src/dap/dap-requests.def'), encoding='utf-8') as f:
         table = f.read()
     words = set(re.findall(r'support\w+', table))
     with adapter(t) as c:

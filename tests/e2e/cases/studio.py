@@ -424,7 +424,9 @@ def test_questions_that_are_none(t):
                                    ('tsdb/goto', {'seq': '21'}), ('tsdb/goto', {'seq': 2 ** 60}), ('tsdb/explore', {'budget': '1; shell true'}),
                                    ('tsdb/whoWrote', {'memoryReference': '0x1\nshell true'}), ('readMemory', {'memoryReference': '0x302000000', 'count': 1 << 30}),
                                    ('setDataBreakpoints', {'breakpoints': [{'dataId': '0x1 4', 'accessType': 'write', 'condition': 'x'}]}),
-                                   ('tsdb/schedule', {'number': 1, 'step': 'yes'}), ('next', {'granularity': 'instruction'})):
+                                   ('tsdb/schedule', {'number': 1, 'step': 'yes'}), ('next', {'granularity': 'statement'}),
+                                   ('tsdb/focus', {'block': '(0,0,0) thread (1,0,0)'}), ('setVariable', {'variablesReference': 1, 'name': 'n', 'value': '1'}),
+                                   ('writeMemory', {'memoryReference': '0x302000000', 'data': 'AAAA\n'})):
             said = refused(t, s, 400, 'POST', '/ask', json.dumps({'command': command, 'arguments': arguments}).encode())
             t.match('the page asks no|takes no|cannot be that', said, command)
         t.equal(s.ask('tsdb/position')['answer']['seq'], 0, 'the session has not moved')
