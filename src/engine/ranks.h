@@ -45,6 +45,10 @@ struct err *ranks_open(const struct rank *r, struct sbt_reader **ret) TS_CHECK;
 struct err *ranks_choose(struct ranks *set, uint64_t rank, const char **ret) TS_CHECK;
 /* Converts a time of the rank's trace to the set's clock. */
 uint64_t ranks_time(const struct rank *r, uint64_t ns);
+/* The two steps of ranks_time(): to a clock that goes as fast as the set's, and what is then added.
+ */
+uint64_t ranks_steady(const struct rank *r, uint64_t ns);
+int64_t ranks_offset(const struct rank *r);
 /* Converts a time of the set's clock to the rank's trace; and the earliest start of all ranks, on
  * the set's clock. */
 uint64_t ranks_local(const struct rank *r, uint64_t ns);

@@ -26,6 +26,7 @@ struct export_format {
 	bool states;	  /* says what streams did, piece by piece */
 	bool memory;	  /* says how much is allocated */
 	bool races;	  /* draws the races that it is given, and compares two runs */
+	bool archive;	  /* a set may be a ZIP file, with a file for each rank */
 	struct err *(*write)(struct export_job *j);
 };
 /* Ends with name NULL. */
@@ -43,6 +44,10 @@ struct export_source {
 	/* From the trace's clock to the set's; NULL: it is the same. */
 	uint64_t (*time)(const void *arg, uint64_t ns);
 	const void *arg;
+	/* Of an archive: the machine's name, and what has to be added to what time() gives for the
+	 * set's clock, which the archive says of this file. */
+	const char *host;
+	int64_t offset_ns;
 };
 /* Two commands that nothing orders. */
 struct export_race {
@@ -58,6 +63,7 @@ struct export_ask {
 	const struct export_source *sources;
 	unsigned nsources; /* 1 if format->one_rank */
 	bool set;	   /* they are ranks of a set */
+	bool archive;	   /* in a file each, in one ZIP file; if format->archive */
 	struct symbols *symbols;
 	uint64_t first, last; /* seq: the commands that are written, of each source */
 	uint32_t stream;      /* SBT_NO_ID: all */

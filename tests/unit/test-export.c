@@ -17,6 +17,7 @@
 
 #include "export/core/export-job.h"
 #include "export/core/proto.h"
+#include "export/core/zip.h"
 
 #define HOSTILE "k;\"\\</script>]]>,\x1b[31m\xff\xc3\n&<x>"
 
@@ -432,12 +433,45 @@ static void test_proto_lengths(void **state)
 	}
 }
 
+/* --- ZIP --- */
+
+/* A length that the format has no number for is refused, and nothing of it is read. */
+static void test_zip_limits(void **state)
+{
+	char *made = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&made, &n);
+	struct zip *z = zip_new(f);
+	struct err *e;
+
+	(void)state;
+	assert_null(zip_begin(z, "a"));
+	assert_null(zip_put(z, "1234", 4));
+	e = zip_put(z, "", (size_t)UINT32_MAX - 3);
+	assert_non_null(e);
+	assert_int_equal(e->code, ERR_LIMIT);
+	err_free(e);
+	assert_null(zip_begin(z, "b"));
+	assert_null(zip_end(z));
+	zip_free(z);
+	fclose(f);
+	/* The list begins where its last entry says, and has both. */
+	assert_true(n > 22);
+	assert_memory_equal(made + n - 22, "PK\5\6\0\0\0\0\2\0\2\0", 12);
+	uint32_t size, at;
+	memcpy(&size, made + n - 10, 4);
+	memcpy(&at, made + n - 6, 4);
+	assert_int_equal(at + size, n - 22);
+	assert_memory_equal(made + at, "PK\1\2", 4);
+	free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_proto),
 		cmocka_unit_test(test_proto_numbers), cmocka_unit_test(test_proto_lengths),
 		cmocka_unit_test(test_waits), cmocka_unit_test(test_folded_names),
-		cmocka_unit_test(test_hostile)};
+		cmocka_unit_test(test_hostile), cmocka_unit_test(test_zip_limits)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

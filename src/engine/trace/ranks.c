@@ -55,6 +55,16 @@ uint64_t ranks_time(const struct rank *r, uint64_t ns)
 	return r->fitted ? clocks_apply(&r->fit, ns) : ns;
 }
 
+int64_t ranks_offset(const struct rank *r)
+{
+	return r->fitted ? r->fit.offset : 0;
+}
+
+uint64_t ranks_steady(const struct rank *r, uint64_t ns)
+{
+	return ranks_time(r, ns) - (uint64_t)ranks_offset(r);
+}
+
 uint64_t ranks_local(const struct rank *r, uint64_t ns)
 {
 	uint64_t t = ns - (uint64_t)(r->fitted ? r->fit.offset : 0);

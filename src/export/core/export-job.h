@@ -81,6 +81,7 @@ struct export_job {
 	unsigned source;
 	const struct sbt_meta *meta; /* of it */
 	FILE *f;
+	struct zip *zip; /* into f, in place of the lines themselves; NULL: none */
 	struct buf line; /* for the format's use: flushed by export_flush() */
 	struct export_result *result;
 	struct export_walk **walks; /* by source; NULL: not begun */

@@ -7,35 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include "export/core/export-job.h"
+#include "export/core/zip.h"
 #include "export/formats/formats.h"
 
 enum { FLUSH_AT = 1 << 16 };
 
-#define FORMAT(name, suffix, weighted, needs_times, one_rank, states, memory, races, doc)          \
+/* FORMAT(name, suffix, doc, what else it has) */
+#define FORMAT(format, of_files, what, ...)                                                        \
 	{                                                                                          \
-#name, suffix, doc, weighted, needs_times, one_rank, states, memory, races,        \
-			export_##name                                                              \
+		.name = #format, .suffix = of_files, .doc = what, .write = export_##format,        \
+		__VA_ARGS__                                                                        \
 	}
 const struct export_format export_formats[] = {
-	FORMAT(perfetto, "pftrace", false, true, false, true, true, true,
-		"Perfetto's timeline: ui.perfetto.dev, trace_processor"),
-	FORMAT(kineto, "kineto.json", false, true, true, false, false, false,
-		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler"),
-	FORMAT(pprof, "pb.gz", false, false, false, false, false, false,
-		"pprof's profile: go tool pprof, Parca, Pyroscope"),
-	FORMAT(folded, "folded", true, false, false, false, false, false,
-		"folded stacks, one a line: flamegraph.pl, inferno"),
-	FORMAT(flamegraph, "svg", true, false, false, false, false, false,
-		"a flame graph that opens in a browser"),
-	FORMAT(speedscope, "speedscope.json", true, false, false, false, false, false,
-		"speedscope's profile: speedscope.app"),
-	FORMAT(hatchet, "hatchet.json", false, false, false, false, false, false,
-		"a calling context tree, as Hatchet's and Thicket's literals"),
-	FORMAT(csv, "csv", false, false, false, false, false, false,
-		"a line for each command: spreadsheets, pandas"),
-	FORMAT(sqlite, "sqlite", false, false, true, true, false, false,
-		"a database: sqlite3, queries made for Nsight Systems' export"),
-	{NULL, NULL, NULL, false, false, false, false, false, false, NULL},
+	FORMAT(perfetto, "pftrace", "Perfetto's timeline: ui.perfetto.dev, trace_processor",
+		.needs_times = true, .states = true, .memory = true, .races = true,
+		.archive = true),
+	FORMAT(kineto, "kineto.json",
+		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler",
+		.needs_times = true, .one_rank = true),
+	FORMAT(pprof, "pb.gz", "pprof's profile: go tool pprof, Parca, Pyroscope", ),
+	FORMAT(folded, "folded", "folded stacks, one a line: flamegraph.pl, inferno",
+		.weighted = true),
+	FORMAT(flamegraph, "svg", "a flame graph that opens in a browser", .weighted = true),
+	FORMAT(speedscope, "speedscope.json", "speedscope's profile: speedscope.app",
+		.weighted = true),
+	FORMAT(hatchet, "hatchet.json",
+		"a calling context tree, as Hatchet's and Thicket's literals", ),
+	FORMAT(csv, "csv", "a line for each command: spreadsheets, pandas", ),
+	FORMAT(sqlite, "sqlite", "a database: sqlite3, queries made for Nsight Systems' export",
+		.one_rank = true, .states = true),
+	{NULL},
 };
 
 const struct export_format *export_format(const char *name)
@@ -68,11 +69,12 @@ const char *export_weight_name(enum export_weight w)
 struct err *export_flush(struct export_job *j)
 {
 	const size_t n = j->line.len;
+	struct err *e = j->zip && n ? zip_put(j->zip, j->line.data, n) : NULL;
 
-	if (n && fwrite(j->line.data, 1, n, j->f) != n)
-		return err_sys(errno, "cannot write the export");
+	if (!j->zip && n && fwrite(j->line.data, 1, n, j->f) != n)
+		e = err_sys(errno, "cannot write the export");
 	buf_clear(&j->line);
-	return NULL;
+	return e;
 }
 
 struct err *export_flush_some(struct export_job *j)
@@ -112,11 +114,15 @@ struct err *export_run(const struct export_ask *ask, FILE *f, struct export_resu
 	*ret = (struct export_result){0};
 	TRY(export_check(ask));
 	j.walks = xcalloc(ask->nsources, sizeof *j.walks);
+	j.zip = ask->archive ? zip_new(f) : NULL;
 	e = export_begin(&j, 0);
 	if (!e)
 		e = ask->format->write(&j);
 	if (!e)
 		e = export_flush(&j);
+	if (!e && j.zip)
+		e = zip_end(j.zip);
+	zip_free(j.zip);
 	export_end(&j);
 	buf_free(&j.line);
 	return e;

@@ -115,6 +115,8 @@ struct perfetto {
 	size_t nends;
 	struct pair_end *paired; /* commands that the other run has, by seq */
 	struct id_marks pair_tracks;
+	unsigned *files; /* sources that have a file in the archive */
+	size_t nfiles, cap_files;
 };
 
 /* Forgets what the sequence has introduced. */
@@ -208,6 +210,10 @@ void perfetto_races_put(struct perfetto *p, const struct export_event *ev);
 void perfetto_pairs_begin(struct perfetto *p);
 /* Writes whether it has this one. */
 void perfetto_pairs_put(struct perfetto *p, const struct export_event *ev);
+/* Where each source has a file of its own: begins the one of this source, and, after the last one,
+ * says how they belong together. */
+struct err *perfetto_file_begin(struct perfetto *p) TS_CHECK;
+struct err *perfetto_files_end(struct perfetto *p) TS_CHECK;
 /* The number of the source's process: two runs may have one number, and are two processes. */
 uint64_t perfetto_pid(const struct perfetto *p);
 

@@ -252,16 +252,27 @@ static void end_source(struct perfetto *p)
 	free(p->queues);
 	perfetto_counters_end(p);
 	perfetto_free(p);
-	*p = (struct perfetto){.j = p->j, .source = p->source};
+	*p = (struct perfetto){.j = p->j,
+		.source = p->source,
+		.files = p->files,
+		.nfiles = p->nfiles,
+		.cap_files = p->cap_files};
+}
+
+static struct err *begin_source(struct perfetto *p)
+{
+	TRY(perfetto_file_begin(p));
+	perfetto_begin(p);
+	perfetto_pairs_begin(p);
+	return NULL;
 }
 
 static struct err *put_all(struct perfetto *p)
 {
 	const struct export_event *ev;
 
-	perfetto_begin(p);
+	TRY(begin_source(p));
 	perfetto_races_begin(p);
-	perfetto_pairs_begin(p);
 	for (;;) {
 		TRY(export_next(p->j, &ev));
 		if (!ev)
@@ -269,8 +280,7 @@ static struct err *put_all(struct perfetto *p)
 		if (p->source != p->j->source) {
 			end_source(p);
 			p->source = p->j->source;
-			perfetto_begin(p);
-			perfetto_pairs_begin(p);
+			TRY(begin_source(p));
 		}
 		put_host(p, ev);
 		if (ev->timed && ev->what <= EXPORT_FILL)
@@ -288,5 +298,8 @@ struct err *export_perfetto(struct export_job *j)
 	struct err *e = put_all(&p);
 
 	end_source(&p);
+	if (!e)
+		e = perfetto_files_end(&p);
+	free(p.files);
 	return e;
 }

@@ -190,6 +190,14 @@ static char *given_name(const char *output, uint64_t rank)
 	return at ? xasprintf("%.*s%" PRIu64 "%s", (int)(at - output), output, rank, at + 2) : NULL;
 }
 
+/* Whether the name is that of a ZIP file. */
+static bool is_zip(const char *output)
+{
+	const size_t n = output ? strlen(output) : 0;
+
+	return n > 4 && !strcmp(output + n - 4, ".zip");
+}
+
 /* Of the file with all sources, or with the one; heap. */
 static struct err *output_name(
 	const struct tool_export *x, const struct export_source *one, char **ret)
@@ -198,6 +206,11 @@ static struct err *output_name(
 
 	if (!one) {
 		*ret = x->output ? xstrdup(x->output) : own_name(x, "");
+		if (!x->output && x->ask.archive) {
+			part = *ret;
+			*ret = xasprintf("%s.zip", part);
+			free(part);
+		}
 		return NULL;
 	}
 	if (x->output) {
@@ -220,6 +233,8 @@ static void tell(const struct tool_export *x, const char *path, const struct exp
 		"%s: %" PRIu64 " commands as %s; of %" PRIu64 " launches %" PRIu64
 		" have a stack and %" PRIu64 " a GPU time.\n",
 		path, r->commands, x->ask.format->name, r->launches, r->stacks, r->timed);
+	if (x->ask.archive)
+		fprintf(stderr, "Each of %u ranks is a file in it.\n", x->nsources);
 	if (r->not_kept)
 		fprintf(stderr, "%" PRIu64 " %s in no sum: there are too many different ones.\n",
 			r->not_kept, r->not_kept == 1 ? "command is" : "commands are");
@@ -293,13 +308,32 @@ static uint64_t set_time(const void *rank, uint64_t ns)
 	return ranks_time(rank, ns);
 }
 
+static uint64_t own_time(const void *rank, uint64_t ns)
+{
+	return ranks_steady(rank, ns);
+}
+
 static struct err *open_rank(struct tool_export *x, const struct rank *rank)
 {
 	struct sbt_reader *r;
 
 	TRY(ranks_open(rank, &r));
-	x->sources[x->nsources++] = (struct export_source){r, rank->rank, set_time, rank};
+	x->sources[x->nsources++] = (struct export_source){r, rank->rank,
+		x->ask.archive ? own_time : set_time, rank, rank->host, ranks_offset(rank)};
 	return NULL;
+}
+
+/* Whether the set becomes a ZIP file: it has that name, or none was given. */
+static struct err *want_archive(struct tool_export *x)
+{
+	if (!x->ask.format->archive || (x->output && !is_zip(x->output)))
+		return NULL;
+	x->ask.archive = x->set && x->rank == ALL_RANKS;
+	return !x->output || x->ask.archive
+		       ? NULL
+		       : err_cure(err_new(ERR_USAGE,
+					  "only a set of ranks is exported as a ZIP file, whole"),
+				 "Give -o a name that does not end in .zip");
 }
 
 static struct err *open_set(struct tool_export *x)
@@ -311,6 +345,7 @@ static struct err *open_set(struct tool_export *x)
 				x->file),
 			"Choose a rank with --rank");
 	x->ask.set = true;
+	TRY(want_archive(x));
 	x->sources = xcalloc(x->set->n, sizeof *x->sources);
 	for (unsigned i = 0; i < x->set->n; i++)
 		if (x->rank == ALL_RANKS || x->set->r[i].rank == (uint64_t)x->rank)
@@ -326,6 +361,7 @@ static struct err *open_input(struct session *s, struct tool_export *x)
 	if (x->rank != ALL_RANKS)
 		return err_cure(err_new(ERR_USAGE, "%s is one rank's trace, not a set", x->file),
 			"Leave --rank away, or make a set with \"tsdb merge\"");
+	TRY(want_archive(x));
 	TRY(trace_open(s, x->file));
 	x->sources = xcalloc(1, sizeof *x->sources);
 	x->sources[x->nsources++].r = s->engine.trace.reader;
@@ -420,6 +456,7 @@ static struct err *open_both(struct session *s, struct tool_export *x)
 
 	TRY(no_set(x->file));
 	TRY(no_set(x->other));
+	TRY(want_archive(x));
 	TRY(trace_open(s, x->file));
 	first = s->engine.trace.reader;
 	TRY(sbt_reader_open(&x->second, x->other));

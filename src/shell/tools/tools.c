@@ -500,6 +500,7 @@ const struct tool tools[] = {
 		"a trace as perfetto, kineto, pprof, flamegraph, csv and others",
 		"tsdb export perfetto app.sbt\n"
 		"tsdb export perfetto before.sbt after.sbt -o both.pftrace\n"
+		"tsdb export perfetto all.sbt -o all.pftrace.zip\n"
 		"tsdb export flamegraph app.sbt --weight count -o app.svg\n"},
 	{"import", tool_import,
 		"FILE [-o FILE] [--as kineto|nsys|xray] [--pid N] [--graph-nodes] [--map FILE]",

@@ -10,8 +10,11 @@ import re
 import shutil
 import socket
 import sqlite3
+import struct
 import subprocess
 import xml.etree.ElementTree as ET
+import zipfile
+import zlib
 
 import e2e
 
@@ -626,6 +629,103 @@ def test_sets_in_one_file(t):
             sorted((c['rank'], s, c['gpu_start_ns']) for w in work.values() for s, c in w.items()), 'csv')
     one = list(csv.DictReader(io.StringIO(export_set(t, 'csv', '--rank', '1', '20-30').decode())))
     t.check(one and {r['rank'] for r in one} == {'1'} and all(20 <= int(r['seq']) <= 30 for r in one), 'a range of one rank')
+
+
+def as_perfetto_reads(t, data):
+    """{name: bytes} of a ZIP file by the rules of Perfetto's own reader: from the first byte on, version 2.0, no ZIP64, deflate where sizes come behind."""
+    members, at = {}, 0
+    while data[at:at + 4] == b'PK\x03\x04':
+        version, flags, method, _, _, _, _, _, name, extra = struct.unpack('<HHHHHIIIHH', data[at + 4:at + 30])
+        t.check(version <= 20 and not flags & ~8 and method == 8 and flags == 8, f'version {version}, flags {flags}, method {method}')
+        begin = at + 30 + name + extra
+        d = zlib.decompressobj(-15)
+        text = d.decompress(data[begin:]) + d.flush()
+        t.check(d.eof, 'a whole stream')
+        at = len(data) - len(d.unused_data)
+        t.equal(struct.unpack('<IIII', data[at:at + 16]), (0x08074b50, zlib.crc32(text), at - begin, len(text)), 'what comes behind it')
+        members[data[begin - extra - name:begin - extra].decode()] = text
+        at += 16
+    t.equal(data[at:at + 4], b'PK\x01\x02', 'the list')
+    return members
+
+
+def archive(t, **rank1):
+    """all.sbt as a ZIP file, with rank 1 changed so, by two readers: ({name: bytes}, the manifest)."""
+    with open(t.path('all.sbt'), encoding='utf-8') as f:
+        s = json.load(f)
+    s['traces'][1].update(rank1)
+    with open(t.path('all.sbt'), 'w', encoding='utf-8') as f:
+        json.dump(s, f)
+    r = t.tsdb('export', 'perfetto', 'all.sbt')
+    t.equal((r.status, os.path.exists(t.path('all.pftrace'))), (0, False), r.err)
+    t.match('Each of 2 ranks is a file in it', r.err)
+    with zipfile.ZipFile(t.path('all.pftrace.zip')) as z:
+        t.equal(z.testzip(), None, 'checksums')
+        members = {n: z.read(n) for n in z.namelist()}
+    with open(t.path('all.pftrace.zip'), 'rb') as f:
+        t.equal(as_perfetto_reads(t, f.read()), members, 'two readers')
+    t.equal(sorted(members), ['perfetto_manifest.json', 'rank0.pftrace', 'rank1.pftrace'], 'members')
+    text = members['perfetto_manifest.json'].decode()
+    t.check(text.startswith('{"perfetto_manifest"'), 'known by its first bytes')
+    return members, json.loads(text)['perfetto_manifest']
+
+
+def test_sets_as_an_archive(t):
+    """A file for each rank on its own clock, and a manifest with which the times are those of the set."""
+    work = a_set(t)
+    members, m = archive(t)
+    host, name1 = (f['machine'].pop('name') for f in m['files'])
+    t.check(host and name1 == f'{host} (rank 1)', f'another clock is another machine: {name1}')
+    clocks = {'clock': 'REALTIME', 'sync_to': {'file': 'rank0.pftrace', 'clock': 'REALTIME'}, 'offset_ns': LATE}
+    t.equal(m, {'version': 1, 'trace_time': {'clock': 'REALTIME', 'file': 'rank0.pftrace'},
+                'files': [{'path': 'rank0.pftrace', 'machine': {}}, {'path': 'rank1.pftrace', 'machine': {}, 'clocks': clocks}]}, 'the manifest')
+    check_ranks(t, members, work, LATE)
+
+
+def check_ranks(t, members, work, offset):
+    tracks = set()
+    for rank in work:
+        packets = values(decode(t, 'perfetto.proto', 'Trace', members[f'rank{rank}.pftrace']), 'packet')
+        t.equal({value(p, 'trusted_packet_sequence_id') for p in packets}, {rank + 1}, f'nothing else in the file of rank {rank}')
+        t.equal(value(packets[0], 'sequence_flags'), 3, f'rank {rank} begins a sequence')
+        found = {value(v, 'event_id'): value(p, 'timestamp') + (offset if rank else 0) for p in packets for v in values(p, 'gpu_render_stage_event')}
+        t.equal(found, {s: c['gpu_start_ns'] for s, c in work[rank].items()}, f'rank {rank}, with the offset of the manifest')
+        own = {value(d, 'uuid') for p in packets for d in values(p, 'track_descriptor')}
+        t.check(not own & tracks, 'tracks of their own')
+        tracks |= own
+
+
+def test_archive_of_a_clock_that_drifts(t):
+    """The drift is taken out of the times in the file, the offset is left to the manifest."""
+    own = {s: c['gpu_start_ns'] - LATE for s, c in a_set(t)[1].items()}
+    at = min(own.values()) - 50_000_000
+    members, m = archive(t, drift=0.001, at_ns=at, offset_ns=-LATE, host='elsewhere')
+    t.equal((m['files'][1]['machine'], m['files'][1]['clocks']['offset_ns']), ({'name': 'elsewhere'}, -LATE), 'the machine and its offset')
+    found = {value(v, 'event_id'): value(p, 'timestamp') for p in values(decode(t, 'perfetto.proto', 'Trace', members['rank1.pftrace']), 'packet')
+             for v in values(p, 'gpu_render_stage_event')}
+    t.equal(sorted(found), sorted(own), 'all work')
+    t.check(all(abs(found[s] - ns - (ns - at) // 1000) <= 1 for s, ns in own.items()), 'the drift')
+    _, m = archive(t, fitted=False)
+    t.equal(m['files'][1]['clocks']['offset_ns'], 0, 'a clock that is taken as it is')
+    _, m = archive(t, host=m['files'][0]['machine']['name'])
+    t.check('clocks' not in m['files'][1] and m['files'][0]['machine'] == m['files'][1]['machine'], 'one host, one clock: one machine')
+
+
+def test_archive_is_refused(t):
+    a_set(t)
+    whole = 'only a set of ranks is exported as a ZIP file, whole. Give -o a name that does not end in .zip'
+    t.sentence(t.tsdb('export', 'perfetto', 'r0.sbt', '-o', 'x.zip'), whole)
+    t.sentence(t.tsdb('export', 'perfetto', 'all.sbt', '--rank', '1', '-o', 'x.zip'), whole)
+    t.sentence(t.tsdb('export', 'perfetto', 'r0.sbt', 'r1.sbt', '-o', 'x.zip'), whole)
+    t.equal(os.path.exists(t.path('x.zip')), False, 'nothing was written')
+    with open(t.path('all.sbt'), encoding='utf-8') as f:
+        s = json.load(f)
+    s['traces'][0].update(fitted=True, offset_ns=2 ** 62)
+    s['traces'][1].update(offset_ns=-2 ** 62 - 1)
+    with open(t.path('all.sbt'), 'w', encoding='utf-8') as f:
+        json.dump(s, f)
+    t.sentence(t.tsdb('export', 'perfetto', 'all.sbt'), 'the clocks of ranks 0 and 1 are further apart than Perfetto has numbers for')
+    t.equal(os.path.exists(t.path('all.pftrace.zip')), False, 'no half of a file')
 
 
 def test_sets_in_a_file_each(t):
