@@ -2,8 +2,10 @@
 """A page in headless Chromium, driven through --remote-debugging-pipe: two pipes that carry JSON messages with a NUL after each. Needs no
 package but chromium itself. What the page asks the network for, prints on the console or throws is kept for the test to judge."""
 import base64
+import contextlib
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -28,6 +30,10 @@ def chromium():
 
 class Ended(e2e.Failure):
     """The browser is gone. Before its first answer that is a start to try again; later it is a failure."""
+
+
+class Reloaded(e2e.Failure):
+    """The document in which a script was evaluated has gone: the page loads itself anew."""
 
 
 class Browser:
@@ -119,7 +125,8 @@ class Browser:
             reply = self.receive(until)
             if reply.get('id') == self.next:
                 if 'error' in reply:
-                    raise e2e.Failure(f'{method}: {reply["error"]}')
+                    gone = re.search('target navigated|context was destroyed|find context', reply['error']['message'])
+                    raise (Reloaded if gone else e2e.Failure)(f'{method}: {reply["error"]}')
                 return reply['result']
 
     def do(self, method, **params):
@@ -143,8 +150,15 @@ class Browser:
         self.wait('document.documentElement?.dataset.ready')
 
     def wait(self, expression):
+        """Until it is so, in this document or in one that takes its place meanwhile."""
         until = time.monotonic() + ANSWER
-        while not self.value(expression):
+
+        def holds():
+            try:
+                return self.value(expression)
+            except Reloaded:
+                return False
+        while not holds():
             if self.errors or time.monotonic() > until:
                 raise e2e.Failure(f'never: {expression}; {self.errors}; the page says {self.value("document.body?.innerText.slice(0, 300)")!r}')
             time.sleep(0.02)
@@ -170,8 +184,9 @@ class Browser:
         return r['result'].get('value')
 
     def settle(self):
-        """Two frames later everything is drawn, and the URL says where one is."""
-        self.value('new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(() => f(1))))')
+        """Two frames later everything is drawn, and the URL says where one is. A document that goes meanwhile draws no more."""
+        with contextlib.suppress(Reloaded):
+            self.value('new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(() => f(1))))')
 
     def key(self, key, text=None, shift=False):
         code = KEYS.get(key) or ord(key.upper())

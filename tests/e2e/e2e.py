@@ -194,7 +194,7 @@ class Case:
     def match(self, pattern, text, what=None):
         m = re.search(pattern, text, re.M)
         if not m:
-            raise Failure(f'{what or "output"}: nothing matches {pattern!r}')
+            raise Failure(f'{what or "output"}: nothing matches {pattern!r} in {text[:400]!r}')
         return m
 
     def no_match(self, pattern, text, what=None):

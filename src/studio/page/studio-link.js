@@ -28,6 +28,7 @@ export class Link {
 	constructor(token) {
 		this.token = token;
 		this.next = 0;
+		this.asking = 0; /* questions whose answer has not come yet */
 	}
 
 	async #get(path, options = {}) {
@@ -44,11 +45,16 @@ export class Link {
 
 	/** Asks the session; the answer's body. Throws an Error with the sentence that says why not. */
 	async ask(command, args) {
-		const r = await this.#get('/ask', { method: 'POST', body: JSON.stringify(args ? { command, arguments: args } : { command }), headers: { 'Content-Type': 'application/json' } });
-		const answer = await r.json();
-		if (!answer.success)
-			throw new Error(answer.message);
-		return answer.body ?? {};
+		this.asking++;
+		try {
+			const r = await this.#get('/ask', { method: 'POST', body: JSON.stringify(args ? { command, arguments: args } : { command }), headers: { 'Content-Type': 'application/json' } });
+			const answer = await r.json();
+			if (!answer.success)
+				throw new Error(answer.message);
+			return answer.body ?? {};
+		} finally {
+			this.asking--;
+		}
 	}
 
 	/** The elements with data of the session trace's report, as of a document. They are read as text: nothing of it becomes part of a page. */

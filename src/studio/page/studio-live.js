@@ -129,8 +129,11 @@ export class Live {
 	#status(status) {
 		const other = this.status.trace && status.trace !== this.status.trace;
 		this.status = status;
-		if (other)
+		if (other) {
+			delete document.documentElement.dataset.ready;
 			location.reload(); /* the session is in another trace: the page is made anew of it */
+			return;
+		}
 		if (status.state !== 'live') {
 			this.moving = false;
 			this.tasks.clear();
