@@ -280,6 +280,32 @@ tests_unit_test_softgpu_ptx_flow_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_flow_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
+# The same forms by the interpreter's two sets of handlers and by the compiler.
+FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-integers-base tests/unit/test-softgpu-jit-integers \
+	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats
+check_PROGRAMS += $(FORM_TESTS)
+TESTS += $(FORM_TESTS)
+EXTRA_DIST += tests/unit/ptx-forms.h
+tests_unit_test_softgpu_ptx_integers_SOURCES = tests/unit/test-softgpu-ptx-integers.c
+tests_unit_test_softgpu_ptx_integers_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_integers_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_integers_base_SOURCES = tests/unit/test-softgpu-ptx-integers.c
+tests_unit_test_softgpu_ptx_integers_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
+tests_unit_test_softgpu_ptx_integers_base_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_integers_SOURCES = tests/unit/test-softgpu-ptx-integers.c
+tests_unit_test_softgpu_jit_integers_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_integers_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_floats_SOURCES = tests/unit/test-softgpu-ptx-floats.c
+tests_unit_test_softgpu_ptx_floats_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_floats_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_floats_base_SOURCES = tests/unit/test-softgpu-ptx-floats.c
+tests_unit_test_softgpu_ptx_floats_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
+tests_unit_test_softgpu_ptx_floats_base_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_floats_SOURCES = tests/unit/test-softgpu-ptx-floats.c
+tests_unit_test_softgpu_jit_floats_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_floats_LDADD = $(PTX_TEST_LINK)
+endif
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls
 TESTS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls tests/unit/test-jit-bits.sh
 EXTRA_DIST += tests/unit/test-jit-bits.sh
