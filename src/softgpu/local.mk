@@ -282,7 +282,8 @@ endif
 if HAVE_CMOCKA
 # The same forms by the interpreter's two sets of handlers and by the compiler.
 FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-integers-base tests/unit/test-softgpu-jit-integers \
-	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats
+	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats \
+	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes
 check_PROGRAMS += $(FORM_TESTS)
 TESTS += $(FORM_TESTS)
 EXTRA_DIST += tests/unit/ptx-forms.h
@@ -304,6 +305,15 @@ tests_unit_test_softgpu_ptx_floats_base_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_floats_SOURCES = tests/unit/test-softgpu-ptx-floats.c
 tests_unit_test_softgpu_jit_floats_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_floats_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_shapes_SOURCES = tests/unit/test-softgpu-ptx-shapes.c
+tests_unit_test_softgpu_ptx_shapes_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_shapes_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_shapes_base_SOURCES = tests/unit/test-softgpu-ptx-shapes.c
+tests_unit_test_softgpu_ptx_shapes_base_CFLAGS = $(PTX_TEST_COMPILE) -DNO_AVX2
+tests_unit_test_softgpu_ptx_shapes_base_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_shapes_SOURCES = tests/unit/test-softgpu-ptx-shapes.c
+tests_unit_test_softgpu_jit_shapes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_shapes_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls
