@@ -673,6 +673,33 @@ static void atomics_in_order(void **state)
 	free(m);
 }
 
+static void strong_load(struct machine *m)
+{
+	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
+	insn(m, 0xdc518000, 0x01000001, "global_load_dword v1, v1, s[0:1] glc");
+}
+
+static void other_load(struct machine *m)
+{
+	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
+	insn(m, 0xdc538000, 0x01000001, "global_load_dword v1, v1, s[0:1] glc slc");
+}
+
+/* A load that may see how far another workgroup is: one worker. A nontemporal one is none. */
+static void strong_loads_in_order(void **state)
+{
+	(void)state;
+	for (unsigned strong = 0; strong < 2; strong++) {
+		struct machine *m = with(64, 0, 0, strong ? strong_load : other_load);
+
+		m->d.grid[0] = 64 * 8;
+		m->d.workers = 4;
+		runs(m);
+		assert_int_equal(m->report.workers, strong ? 1 : 4);
+		free(m);
+	}
+}
+
 static void last_body(struct machine *m)
 {
 	insn(m, 0x7e020280, 0x00000000, "v_mov_b32_e32 v1, 0");
@@ -969,7 +996,7 @@ int main(void)
 		cmocka_unit_test(scratch), cmocka_unit_test(scratch_beyond_its_end),
 		cmocka_unit_test(lds_of_some_lanes), cmocka_unit_test(barrier),
 		cmocka_unit_test(workers), cmocka_unit_test(atomics_in_order),
-		cmocka_unit_test(other_orders),
+		cmocka_unit_test(strong_loads_in_order), cmocka_unit_test(other_orders),
 		cmocka_unit_test(a_workgroup_that_waits_for_a_later_one),
 		cmocka_unit_test(time_and_cancel), cmocka_unit_test(the_first_workgroups_fault),
 		cmocka_unit_test(observers), cmocka_unit_test(work_items),

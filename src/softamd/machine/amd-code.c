@@ -146,7 +146,8 @@ static bool is_branch(const struct gfx_insn *i)
 	       (i->id >= GFX_s_cbranch_scc0 && i->id <= GFX_s_cbranch_execnz);
 }
 
-/* Atomics whose result or memory depends on which comes first. */
+/* Atomics whose result or memory depends on which comes first, and loads that see how far another
+ * workgroup is, as atomic and volatile ones do: glc without slc, see gpucode/code-traits.h. */
 static bool order_matters(const struct amd_op *o)
 {
 	const struct gfx_row *r = o->row;
@@ -158,7 +159,7 @@ static bool order_matters(const struct amd_op *o)
 	if (r->enc != GFX_FLAT && r->enc != GFX_GLOBAL && r->enc != GFX_MUBUF)
 		return r->enc == GFX_SMEM && strstr(r->name, "atomic");
 	if (!strstr(r->name, "atomic"))
-		return false;
+		return o->i.glc && !o->i.slc && strstr(r->name, "load");
 	return o->i.glc || strstr(r->name, "swap") || strstr(r->name, "add_f") ||
 	       strstr(r->name, "pk_add") || strstr(r->name, "_inc") || strstr(r->name, "_dec");
 }

@@ -114,6 +114,7 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		.memory = kfd_memory_of(q->node),
 		.interrupt = interrupt,
 		.cancel = &q->stop,
+		.workers = kfd_machine()->workers,
 		.order = present_order(),
 		.steps_max = kfd_machine()->steps,
 		.check_waits = kfd_machine()->waits,
@@ -141,8 +142,11 @@ static bool dispatch(struct kfd_queue *q, const hsa_kernel_dispatch_packet_t *p)
 		kfd_dispatch_fault(q, &d, &fault);
 		return false;
 	}
-	if (kfd_logs())
+	if (kfd_logs()) {
+		kfd_say("queue %llu: workgroups on %u workers%s", (unsigned long long)q->id,
+			report.workers, report.in_order ? ", in their order" : "");
 		say_approximate(q, report.approximate);
+	}
 	return complete(q, p->completion_signal, start);
 }
 

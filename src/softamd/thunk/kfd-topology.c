@@ -59,7 +59,7 @@ static bool number_from(const char *name, uint64_t least, uint64_t most, uint64_
 __attribute__((constructor)) static void machine_read(void)
 {
 	const char *name = getenv("TSDB_SOFTAMD_TARGET");
-	uint64_t devices = machine.devices, memory = machine.memory, waits = 0;
+	uint64_t devices = machine.devices, memory = machine.memory, waits = 0, workers = 0;
 
 	machine.target = target_named(name && *name ? name : "gfx90a");
 	machine_is_there =
@@ -67,7 +67,9 @@ __attribute__((constructor)) static void machine_read(void)
 		number_from("TSDB_SOFTAMD_DEVICES", 1, KFD_DEVICES_MAX, &devices) &&
 		number_from("TSDB_SOFTAMD_MEMORY", 256ull << 20, 256ull << 30, &memory) &&
 		number_from("TSDB_SOFTAMD_STEPS", 0, UINT64_MAX, &machine.steps) &&
-		number_from("TSDB_SOFTAMD_WAITS", 0, 1, &waits);
+		number_from("TSDB_SOFTAMD_WAITS", 0, 1, &waits) &&
+		number_from("TSDB_SOFT_WORKERS", 1, 1024, &workers);
+	machine.workers = (uint32_t)workers;
 	machine.waits = waits != 0;
 	machine.devices = (uint32_t)devices;
 	machine.memory = memory & ~0x1fffffull;

@@ -47,13 +47,15 @@ struct kfd_target {
 };
 
 /* The devices that the environment asks for (TSDB_SOFTAMD_TARGET, _DEVICES, _MEMORY, _STEPS,
- * _WAITS), read once. NULL when it asks for what there is not; a sentence on stderr has said so. */
+ * _WAITS; TSDB_SOFT_WORKERS), read once. NULL when it asks for what there is not; a sentence on
+ * stderr has said so. */
 struct kfd_machine {
 	const struct kfd_target *target;
 	uint32_t devices; /* nodes 1 ... devices; node 0 is the processor */
 	uint64_t memory;  /* bytes of each device */
 	bool waits;	  /* a missing s_waitcnt ends the kernel */
 	uint64_t steps;	  /* instructions that a workgroup may execute; 0: any number */
+	uint32_t workers; /* threads that execute workgroups, at most; 0: one for each processor */
 };
 const struct kfd_machine *kfd_machine(void);
 static inline bool kfd_is_device(uint32_t node)
