@@ -83,6 +83,7 @@ enum gpu_can {
 /* An opened library. */
 struct backend_library {
 	void *handle; /* for dlsym() */
+	void *device; /* the software GPU's own library, for dlsym() */
 	void *inside; /* an address in it: the sandbox leaves its folder readable */
 	void *tables; /* of functions to call, tables_size bytes in whole pages: the caller makes
 			 them read-only */

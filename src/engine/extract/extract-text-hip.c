@@ -36,7 +36,8 @@ static const char *const hip_place[] = {
 	"/* Device memory, at its recorded addresses on the software AMD GPU. */\n"
 	"static void place_device(void)\n"
 	"{\n"
-	"\tint (*at)(uint64_t addr, uint64_t size) = (int (*)(uint64_t, uint64_t))(size_t)dlsym(RTLD_DEFAULT, \"tsdb_softamd_place\");\n"
+	"\tvoid *device = dlopen(\"libhsakmt.so.1\", RTLD_LAZY | RTLD_NOLOAD);\n"
+	"\tint (*at)(uint64_t addr, uint64_t size) = (int (*)(uint64_t, uint64_t))(size_t)dlsym(device ? device : RTLD_DEFAULT, \"tsdb_softamd_place\");\n"
 	"\n"
 	"\tfor (size_t i = 0; i < COUNT(ranges) && ranges[i].size; i++) {\n"
 	"\t\tvoid *p = NULL;\n"
@@ -130,6 +131,8 @@ static const char *const hip_main[] = {
 	"\t/* so that recorded addresses are free, and an allocation is no piece of a larger one */\n"
 	"\tsetenv(\"TSDB_SOFTAMD_ASIDE\", \"1\", 1);\n"
 	"\tsetenv(\"HSA_DISABLE_FRAGMENT_ALLOCATOR\", \"1\", 1);\n"
+	"\tif (access(\"/dev/kfd\", F_OK))\n"
+	"\t\tsetenv(\"HSA_ENABLE_DTIF\", \"1\", 1); /* how HSA runtimes from ROCm 7 on come to the software AMD GPU */\n"
 	"\tCHECK(hipInit(0));\n"
 	"\tCHECK(hipSetDevice(0));\n"
 	"\tplace_device(); /* first, while the addresses are free */\n"
@@ -161,7 +164,8 @@ static const char *const hip_makefile[] = {
 };
 
 const struct extract_words extract_hip = {
-	.header = "#include <dlfcn.h>\n#include <hip/hip_runtime_api.h>\n#include <stdint.h>\n",
+	.header =
+		"#include <dlfcn.h>\n#include <hip/hip_runtime_api.h>\n#include <stdint.h>\n#include <unistd.h>\n",
 	.result = "hipError_t r",
 	.address = "uintptr_t",
 	.kernel = "hipFunction_t kernel",

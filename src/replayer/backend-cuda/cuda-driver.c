@@ -74,6 +74,7 @@ static struct err *open_driver(struct backend_library *ret)
 		return err_cure(err_new(ERR_NOT_FOUND, "no GPU driver to replay on: %s", dlerror()),
 			"replay on the software GPU, or install the NVIDIA driver");
 	const char *missing = find_functions(ret->handle);
+	ret->device = ret->handle;
 	ret->soft = dlsym(ret->handle, "tsdb_soft_set_hooks") != NULL;
 	ret->ptx_only = ret->soft;
 	if (missing)

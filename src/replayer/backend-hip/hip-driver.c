@@ -30,26 +30,32 @@ static const char *find_functions(void *lib)
 	return missing;
 }
 
-static void *symbol_of(const char *library, const char *name)
+/* The code objects that are loaded, as the HSA runtime lists them for debuggers. */
+static void *find_loaded(void)
 {
-	void *lib = dlopen(library, RTLD_LAZY);
-	void *at = lib ? dlsym(lib, name) : NULL;
+	void *lib = dlopen("libhsa-runtime64.so.1", RTLD_LAZY);
+	void *at = lib ? dlsym(lib, "_amdgpu_r_debug") : NULL;
 
 	if (lib)
-		dlclose(lib); /* libamdhip64 keeps it; the device keeps itself, and ROCm 7 loads it
-				 later */
+		dlclose(lib); /* libamdhip64 keeps it */
 	return at;
 }
 
-static struct err *find_device(void)
+/* The device is no library of libamdhip64's with ROCm 7, whose HSA runtime loads it later. */
+static struct err *find_device(struct backend_library *ret)
 {
-	hip_tables.place = (__typeof__(hip_tables.place))(uintptr_t)symbol_of(
-		"libhsakmt.so.1", "tsdb_softamd_place");
-	hip_tables.range = (__typeof__(hip_tables.range))(uintptr_t)symbol_of(
-		"libhsakmt.so.1", "tsdb_softamd_range");
-	hip_tables.order = (__typeof__(hip_tables.order))(uintptr_t)symbol_of(
-		"libhsakmt.so.1", "tsdb_softamd_order");
-	hip_tables.loaded = symbol_of("libhsa-runtime64.so.1", "_amdgpu_r_debug");
+	void *const device = ret->device = dlopen("libhsakmt.so.1", RTLD_LAZY);
+
+#define FIND(name)                                                                                 \
+	hip_tables.name =                                                                          \
+		(__typeof__(hip_tables.name))(uintptr_t)(device ? dlsym(device,                    \
+									  "tsdb_softamd_" #name)   \
+								: NULL)
+	FIND(place);
+	FIND(range);
+	FIND(order);
+#undef FIND
+	hip_tables.loaded = find_loaded();
 	if (hip_tables.place && hip_tables.range && hip_tables.order && hip_tables.loaded)
 		return NULL;
 	return err_cure(err_new(ERR_UNSUPPORTED,
@@ -78,7 +84,7 @@ static struct err *open_driver(struct backend_library *ret)
 	const char *missing = find_functions(ret->handle);
 	if (missing)
 		return err_new(ERR_UNSUPPORTED, "the HIP runtime has no %s", missing);
-	TRY(find_device());
+	TRY(find_device(ret));
 	ret->can = GPU_CAN_HASH | GPU_CAN_PLACE | GPU_CAN_PARAMS | GPU_CAN_WRITE_32 |
 		   GPU_CAN_WRITE_64 | GPU_CAN_TIME | GPU_CAN_GRAPHS | GPU_CAN_NODE_RECORD |
 		   GPU_CAN_NODE_WAIT | (HIP.launch_items ? GPU_CAN_LAST : 0);

@@ -20,7 +20,7 @@ static struct err *need_soft(struct rp *rp)
 
 	if (!m->soft) {
 		const struct soft_debug *(*get)(void) = (const struct soft_debug *(*)(void))(
-			uintptr_t)dlsym(rp->lib.handle, SOFT_DEBUG_SYMBOL);
+			uintptr_t)dlsym(rp->lib.device, SOFT_DEBUG_SYMBOL);
 		const struct soft_debug *soft = get ? get() : NULL;
 
 		if (soft && soft->version == SOFT_DEBUG_VERSION && soft->size >= sizeof *soft)

@@ -29,7 +29,7 @@ _Static_assert(RACES_MAX * sizeof(struct soft_race) + 65536 < REPLAYER_MESSAGE_M
 void watch_open(struct rp *rp)
 {
 	const struct soft_watch *(*get)(void) = (const struct soft_watch *(*)(void))(
-		uintptr_t)dlsym(rp->lib.handle, SOFT_WATCH_SYMBOL);
+		uintptr_t)dlsym(rp->lib.device, SOFT_WATCH_SYMBOL);
 	const struct soft_watch *w = get ? get() : NULL;
 
 	if (w && w->version == SOFT_WATCH_VERSION && w->size >= sizeof *w)
