@@ -18,8 +18,10 @@ struct amd_function {
 };
 struct amd_line { /* from addr on, to the next one */
 	uint64_t addr;
-	uint32_t file; /* index of files */
-	uint32_t line; /* 0: of no line */
+	uint32_t file;	/* index of files */
+	uint32_t line;	/* 0: of no line */
+	uint32_t first; /* file of the first row of this address: at a function's beginning its own,
+			   also where what is inlined there begins, too */
 };
 struct amd_lines {
 	struct amd_line *v; /* by address, none twice */
@@ -42,6 +44,8 @@ const struct amd_function *amd_image_named(const struct amd_image *m, const char
 /* NULL: not known. */
 const struct amd_line *amd_image_line(const struct amd_image *m, uint64_t addr);
 const char *amd_image_file(const struct amd_image *m, const struct amd_line *l); /* "" */
+/* Where the function that begins at addr was declared; "": not known. */
+const char *amd_image_file_at(const struct amd_image *m, uint64_t addr);
 /* Whether a run of instructions from one line begins there: the line before is another. */
 bool amd_image_begins(const struct amd_image *m, size_t i);
 /* The first line of that file (its name, or the end of its path) from `line` on that any

@@ -65,6 +65,8 @@ static void lines(void **state)
 	for (size_t k = 0; k < sizeof(want) / sizeof(*want); k++)
 		assert_int_equal(line_at(m, want[k].addr), want[k].line);
 	assert_string_equal(amd_image_file(m, amd_image_line(m, 0x1000)), "src/k.hip");
+	assert_string_equal(amd_image_file_at(m, 0x1000), "src/k.hip");
+	assert_string_equal(amd_image_file_at(m, 0x10), "");
 	assert_true(amd_image_file_is(m, amd_image_line(m, 0x1000), "k.hip"));
 	assert_true(amd_image_file_is(m, amd_image_line(m, 0x1000), "src/k.hip"));
 	assert_false(amd_image_file_is(m, amd_image_line(m, 0x1000), ".hip"));
@@ -78,6 +80,24 @@ static void lines(void **state)
 		begin += amd_image_begins(m, k);
 	assert_int_equal(begin, 4); /* the second row of line 10 in a row begins nothing */
 	amd_image_free(m);
+}
+
+/* A function begins with a row of its own, and what is inlined there has one at the same address:
+ * the last row counts for lines, the first for where the function is. */
+static void inlined_at_once(void **state)
+{
+	struct amd_line several[] = {{0x1000, UINT32_MAX, 0, 0}, {0x1000, 0, 8, 0},
+		{0x1000, 1, 259, 0}, {0x1010, 0, 9, 0}};
+	char *files[] = {(char *)"k.hip", (char *)"header.h"};
+	struct amd_image m = {.lines = {.v = several, .n = 4, .files = files, .nfiles = 2}};
+
+	(void)state;
+	amd_lines_sort(&m.lines);
+	assert_int_equal(m.lines.n, 2);
+	assert_int_equal(several[0].line, 259);
+	assert_string_equal(amd_image_file(&m, &several[0]), "header.h");
+	assert_string_equal(amd_image_file_at(&m, 0x1000), "k.hip");
+	assert_string_equal(amd_image_file_at(&m, 0x1014), "k.hip");
 }
 
 /* The names of version 5: formats, .debug_line_str, files from 0 on. */
@@ -163,7 +183,8 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(functions), cmocka_unit_test(lines),
-		cmocka_unit_test(version_5), cmocka_unit_test(damaged)};
+		cmocka_unit_test(inlined_at_once), cmocka_unit_test(version_5),
+		cmocka_unit_test(damaged)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -246,7 +246,7 @@ static void align(void)
 static void make_variables(void)
 {
 	static const char names[] =
-		"\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside\0constant\0local\0_ZN17__HIP_CoordinatesI1E1xE";
+		"\0counter\0_ZL6hidden\0kernel\0kernel.kd\0outside\0constant\0local\0_ZN17__HIP_CoordinatesI1E1xE\0__hip_cuid_0a";
 	const Elf64_Sym y[] = {{0},
 		{.st_name = 1,
 			.st_info = STT_OBJECT,
@@ -287,6 +287,11 @@ static void make_variables(void)
 			.st_info = ELF64_ST_INFO(STB_WEAK, STT_OBJECT),
 			.st_shndx = CODE,
 			.st_value = 0x1020,
+			.st_size = 1},
+		{.st_name = 89, /* marks the file that was compiled */
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+			.st_shndx = DATA,
+			.st_value = 0x3010,
 			.st_size = 1}};
 	Elf64_Ehdr *e = (Elf64_Ehdr *)(void *)object;
 	Elf64_Phdr *p;
@@ -354,6 +359,7 @@ static void variables_are_what_code_or_the_host_can_change(void **state)
 	assert_false(amd_object_variable(object, size, "kernel.kd", &v));
 	assert_false(amd_object_variable(object, size, "outside", &v));
 	assert_false(amd_object_variable(object, size, "local", &v));
+	assert_false(amd_object_variable(object, size, "__hip_cuid_0a", &v));
 	/* A table of symbols whose names are no table of names. */
 	section(SYMBOLS)->sh_link = 99;
 	assert_false(amd_object_variables(object, size, see, &s));

@@ -479,9 +479,15 @@ void amd_lines_sort(struct amd_lines *l)
 	merge(l->v, room, l->n); /* rows of one address stay in their order */
 	free(room);
 	for (size_t k = 0; k < l->n; k++) {
-		if (kept && l->v[kept - 1].addr == l->v[k].addr)
+		uint32_t first = l->v[k].file;
+
+		if (kept && l->v[kept - 1].addr == l->v[k].addr) {
 			kept--;
-		l->v[kept++] = l->v[k];
+			if (l->v[kept].first != UINT32_MAX)
+				first = l->v[kept].first;
+		}
+		l->v[kept] = l->v[k];
+		l->v[kept++].first = first;
 	}
 	l->n = kept;
 }

@@ -209,9 +209,21 @@ const struct amd_line *amd_image_line(const struct amd_image *m, uint64_t addr)
 	return at && m->lines.v[at - 1].line ? &m->lines.v[at - 1] : NULL;
 }
 
+static const char *file_of(const struct amd_image *m, uint32_t file)
+{
+	return file < m->lines.nfiles ? m->lines.files[file] : "";
+}
+
 const char *amd_image_file(const struct amd_image *m, const struct amd_line *l)
 {
-	return l->file < m->lines.nfiles ? m->lines.files[l->file] : "";
+	return file_of(m, l->file);
+}
+
+const char *amd_image_file_at(const struct amd_image *m, uint64_t addr)
+{
+	const struct amd_line *l = amd_image_line(m, addr);
+
+	return l ? file_of(m, l->addr == addr ? l->first : l->file) : "";
 }
 
 bool amd_image_file_is(const struct amd_image *m, const struct amd_line *l, const char *file)

@@ -425,6 +425,14 @@ static bool is_furniture(const struct amd_text *name)
 	       (name->n >= sizeof(index) - 1 && !memcmp(name->p, index, sizeof(index) - 1));
 }
 
+/* By its name the linker keeps the compiled file's object apart from others. */
+static bool is_mark_of_file(const struct amd_text *name)
+{
+	static const char mark[] = "__hip_cuid_";
+
+	return name->n >= sizeof(mark) - 1 && !memcmp(name->p, mark, sizeof(mark) - 1);
+}
+
 /* Newer compilers put constants, which the host may set, into sections that are only read. What is
  * local there is the compiler's own. */
 static bool is_variable(const struct file *f, const Elf64_Sym *y, const struct amd_text *name)
@@ -433,7 +441,7 @@ static bool is_variable(const struct file *f, const Elf64_Sym *y, const struct a
 
 	return ELF64_ST_TYPE(y->st_info) == STT_OBJECT && y->st_size &&
 	       section(f, y->st_shndx, &in) && in.sh_flags & SHF_ALLOC &&
-	       !(in.sh_flags & SHF_EXECINSTR) &&
+	       !(in.sh_flags & SHF_EXECINSTR) && !is_mark_of_file(name) &&
 	       (in.sh_flags & SHF_WRITE ||
 		       (ELF64_ST_BIND(y->st_info) != STB_LOCAL && !is_furniture(name))) &&
 	       range_within(y->st_value, y->st_size, in.sh_addr, in.sh_size);

@@ -32,8 +32,7 @@ static const struct probe_machine machine = {compile, eval, amd_micro_type, who}
 static bool add_places(struct probed *b, const struct soft_probe *p, unsigned probe,
 	const struct amd_image *m, uint64_t entry, uint64_t bias)
 {
-	const struct amd_line *first = amd_image_line(m, entry - bias);
-	const char *file = p->file[0] ? p->file : first ? amd_image_file(m, first) : "";
+	const char *file = p->file[0] ? p->file : amd_image_file_at(m, entry - bias);
 	const uint32_t line = amd_image_find(m, file, p->line);
 
 	for (size_t k = 0; line && k < m->lines.n; k++)
