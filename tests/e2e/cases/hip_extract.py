@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.dirname(__file__))
 
 from e2e import BUILD, Skip, program  # noqa: E402
-from hip import recorded_with_memory  # noqa: E402
+from hip import own_words, recorded_with_memory  # noqa: E402
 
 
 def build_and_run(t, folder):
@@ -20,7 +20,9 @@ def build_and_run(t, folder):
 
 
 def run(t, folder):
-    return t.run(['sh', '-c', f'cd {folder} && exec ./launch'], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')})
+    r = t.run(['sh', '-c', f'cd {folder} && exec ./launch'], env={'LD_LIBRARY_PATH': os.path.join(BUILD, 'softamd')})
+    r.err = own_words(r.err)
+    return r
 
 
 def test_extract(t):

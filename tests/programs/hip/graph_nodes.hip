@@ -159,7 +159,8 @@ static void changes(hipFunction_t f)
 	HIP(hipGraphExecMemcpyNodeSetParams1D(
 		exec, b.there, &seen[1][0], v, 4, hipMemcpyDeviceToHost));
 	launch(exec, "copy changed");
-	HIP(hipGraphExecMemcpyNodeSetParams(exec, b.rows, &rectangular));
+	if (hipGraphExecMemcpyNodeSetParams(exec, b.rows, &rectangular)) /* its direction may not change from HIP 7 on */
+		printf("the other direction is refused\n");
 	launch(exec, "rows changed");
 	HIP(hipGraphExecDestroy(exec));
 	HIP(hipGraphDestroy(b.graph));

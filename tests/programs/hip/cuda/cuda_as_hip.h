@@ -124,9 +124,23 @@ static inline hipError_t cudaGraphInstantiate(
 }
 
 /* --- a warp of 32 lanes --- */
+#define FULL_WARP 0xffffffffu
+/* HIP has functions of these names from 6.1 on, of a wave's 64 lanes; its own headers use them. */
+#if HIP_VERSION_MAJOR >= 6
+#include <hip/hip_cooperative_groups.h>
+#endif
+#define __shfl_sync cuda_shfl_sync
+#define __shfl_xor_sync cuda_shfl_xor_sync
+#define __shfl_up_sync cuda_shfl_up_sync
+#define __shfl_down_sync cuda_shfl_down_sync
+#define __ballot_sync cuda_ballot_sync
+#define __activemask cuda_activemask
+#define __any_sync cuda_any_sync
+#define __all_sync cuda_all_sync
+#define __match_any_sync cuda_match_any_sync
+#define __syncwarp cuda_syncwarp
 #undef warpSize
 #define warpSize 32
-#define FULL_WARP 0xffffffffu
 
 static inline __device__ unsigned first_of_warp()
 {
