@@ -2,7 +2,7 @@
 #
 # Room studio: a trace and its replay in a browser. The page is the report's, with the modules of src/studio/page behind them.
 
-STUDIO_PAGE = studio-values.js studio-link.js studio-live.js studio-replay.js studio-races.js studio-memory.js studio-start.js
+STUDIO_PAGE = studio-values.js studio-link.js studio-live.js studio-kernel.js studio-replay.js studio-races.js studio-memory.js studio-start.js
 STUDIO_PAGE_FILES = $(addprefix $(srcdir)/src/studio/page/,$(STUDIO_PAGE) studio.css)
 
 noinst_LIBRARIES += libstudio.a
@@ -11,12 +11,13 @@ libstudio_a_SOURCES = src/studio/studio.h src/studio/core/studio-check.c src/stu
 HEADERS_TO_CHECK += src/studio/studio.h src/studio/core/studio-check.h src/studio/core/studio-events.h
 STUDIO_SERVER = src/studio/core/studio-run.c src/studio/core/adapter.c src/studio/core/adapter.h \
 	src/studio/core/studio-trace.c src/studio/core/studio-trace.h \
-	src/studio/core/studio-text.h src/studio/http/studio-http.c src/studio/http/studio-http.h
+	src/studio/core/studio-text.h src/studio/http/studio-http.c src/studio/http/studio-http.h \
+	src/studio/http/studio-peer.c src/studio/http/studio-peer.h
 if HAVE_MICROHTTPD
 libstudio_a_SOURCES += $(STUDIO_SERVER)
 nodist_libstudio_a_SOURCES = src/studio/core/studio-page.c
 HEADERS_TO_CHECK += src/studio/core/adapter.h src/studio/core/studio-trace.h src/studio/core/studio-text.h \
-	src/studio/http/studio-http.h
+	src/studio/http/studio-http.h src/studio/http/studio-peer.h
 else
 libstudio_a_SOURCES += src/studio/core/studio-none.c
 endif

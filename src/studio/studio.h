@@ -20,11 +20,14 @@ struct studio_ask {
 	const char *on;	   /* the device: as `launch` of docs/editor.md has it; NULL: auto */
 	int64_t window;	   /* below 0: the first */
 	bool any_device;
+	bool any_user;		  /* connections of other users are served, too */
 	uint16_t port;		  /* 0: one that is free */
 	volatile bool *interrupt; /* ends it */
 	/* Called once, when the page can be opened. The address has the token: it is for the user's
 	 * eyes. */
 	void (*ready)(void *arg, const char *address);
+	/* Called once, when a connection of another user has been refused. */
+	void (*stranger)(void *arg, unsigned uid);
 	void *arg;
 };
 

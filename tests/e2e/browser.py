@@ -10,6 +10,7 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import e2e
@@ -40,21 +41,23 @@ class Browser:
     def __init__(self, t, width=1400, height=900):
         self.t, self.size = t, (width, height)
         try:
-            self.start('chromium')
+            self.start()
         except Ended:
             self.close()
-            self.start('chromium-again')
+            self.start()
         target = self.call('Target.createTarget', url='about:blank')['targetId']
         self.session = self.call('Target.attachToTarget', targetId=target, flatten=True)['sessionId']
         for domain in ('Page', 'Runtime', 'Network', 'Log'):
             self.do(f'{domain}.enable')
         self.resize(width, height)
 
-    def start(self, profile):
-        """A process with the two pipes as its descriptors 3 and 4, and its first answer. The shell moves them there from 0 and 1: between a
-        fork and its exec nothing of Python runs, so that tests in other threads may start what they like meanwhile."""
+    def start(self):
+        """A process of its own profile (one that another has open would be handed over to it, and this process end), with the two pipes as
+        its descriptors 3 and 4, and its first answer. The shell moves them there from 0 and 1: between a fork and its exec nothing of Python
+        runs, so that tests in other threads may start what they like meanwhile."""
         self.next, self.rest, self.requests, self.errors, self.committed = 0, b'', [], [], set()
         width, height = self.size
+        profile = os.path.basename(tempfile.mkdtemp(prefix='chromium-', dir=self.t.dir))
         flags = [*FLAGS, f'--user-data-dir={self.t.path(profile)}', f'--window-size={width},{height}', *(['--no-sandbox'] if os.getuid() == 0 else [])]
         with open(self.t.path(profile + '.log'), 'wb') as log:
             self.process = subprocess.Popen(['/bin/sh', '-c', 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null', chromium(), *flags], cwd=self.t.dir,

@@ -15,7 +15,8 @@
 #include "studio/studio.h"
 
 #define USAGE                                                                                      \
-	"Use: tsdb studio FILE [--port N] [--on auto|soft|soft-amd|real|none] [--window N] [--any-device]"
+	"Use: tsdb studio FILE [--port N] [--on auto|soft|soft-amd|real|none] [--window N] "       \
+	"[--any-device] [--any-user]"
 
 static struct err *usage(const char *fmt, const char *word)
 {
@@ -60,6 +61,8 @@ static struct err *take_words(struct studio_ask *a, int argc, char **argv)
 			TRY(take_value(a, name, value));
 		else if (!strcmp(argv[i], "--any-device"))
 			a->any_device = true;
+		else if (!strcmp(argv[i], "--any-user"))
+			a->any_user = true;
 		else if (*argv[i] == '-')
 			return usage("studio has no option %s", argv[i]);
 		else if (a->trace)
@@ -94,6 +97,16 @@ static void tell_ready(void *session, const char *address)
 	out_flush(s->out);
 }
 
+static void tell_stranger(void *session, unsigned uid)
+{
+	struct session *s = session;
+
+	out_printf(s->out,
+		"A connection of the user %u was refused. With --any-user the token alone decides.\n",
+		uid);
+	out_flush(s->out);
+}
+
 static struct err *run(struct session *s, struct studio_ask *a)
 {
 	char self[PATH_MAX], trace[PATH_MAX];
@@ -111,6 +124,7 @@ static struct err *run(struct session *s, struct studio_ask *a)
 	a->trace = trace;
 	a->interrupt = &interrupt_flag;
 	a->ready = tell_ready;
+	a->stranger = tell_stranger;
 	a->arg = s;
 	interrupt_all();
 	return studio_run(a);

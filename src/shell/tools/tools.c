@@ -515,7 +515,7 @@ const struct tool tools[] = {
 		"say what a running program, or a job that is recorded, waits for",
 		"tsdb why 4711\ntsdb why --ranks 'run.*.sbt'\n"},
 	{"studio", tool_studio,
-		"FILE [--port N] [--on auto|soft|soft-amd|real|none] [--window N] [--any-device]",
+		"FILE [--port N] [--on auto|soft|soft-amd|real|none] [--window N] [--any-device] [--any-user]",
 		"a trace with its replay in a browser, on this machine alone",
 		"tsdb studio app.sbt\n"},
 	{"dap", tool_dap, "", "debug from an editor, by the Debug Adapter Protocol", "tsdb dap\n"},

@@ -41,9 +41,11 @@ struct studio {
 	struct studio_trace trace;
 	struct studio_events events;
 	enum { STARTING, LIVE, ENDED } state;
-	char *why;	/* it has ended, heap; else NULL */
-	char *file;	/* the trace that the session is in, heap */
-	json_int_t own; /* the adapter's request that is the studio's own; 0: none */
+	json_t *position; /* the newest tsdb/position; NULL: none yet */
+	json_t *tasks;	  /* progressId: what is known of work that goes on */
+	char *why;	  /* it has ended, heap; else NULL */
+	char *file;	  /* the trace that the session is in, heap */
+	json_int_t own;	  /* the adapter's request that is the studio's own; 0: none */
 	const char *own_name;
 	struct waiting waiting[WAITING_MAX];
 	size_t nwaiting;
@@ -107,12 +109,15 @@ static void fail_questions(struct studio *s, const char *why)
 
 /* --- the session --- */
 
+/* All that a window needs to begin with: the session may be at work, and answer later. */
 static json_t *status_of(const struct studio *s)
 {
 	static const char *const words[] = {"starting", "live", "ended"};
 
-	return json_pack("{s:s, s:s?, s:s, s:s, s:I}", "state", words[s->state], "why", s->why,
-		"trace", s->file, "original", s->ask->trace, "next", (json_int_t)s->events.newest);
+	return json_pack("{s:s, s:s?, s:s, s:s, s:I, s:O?, s:o}", "state", words[s->state], "why",
+		s->why, "trace", s->file, "original", s->ask->trace, "next",
+		(json_int_t)s->events.newest, "position", s->position, "tasks",
+		json_deep_copy(s->tasks));
 }
 
 static void tell_status(struct studio *s)
@@ -127,6 +132,14 @@ static void ask_own(struct studio *s, const char *name, json_t *args)
 						   "command", name, "arguments", args));
 }
 
+/* Nothing is known of the replay. */
+static void forget_session(struct studio *s)
+{
+	json_decref(s->position);
+	s->position = NULL;
+	json_object_clear(s->tasks);
+}
+
 static void session_ended(struct studio *s, const char *why)
 {
 	char *sentence = xstrdup(why);
@@ -136,6 +149,7 @@ static void session_ended(struct studio *s, const char *why)
 	s->why = sentence;
 	s->state = ENDED;
 	s->own = 0;
+	forget_session(s);
 	fail_questions(s, sentence);
 	tell_status(s);
 }
@@ -162,6 +176,7 @@ static struct err *session_begin(struct studio *s)
 	free(s->why);
 	s->why = NULL;
 	s->state = STARTING;
+	forget_session(s);
 	if (!s->file || strcmp(s->file, s->ask->trace) != 0)
 		make_trace(s, s->ask->trace);
 	TRY(adapter_open(&s->adapter, s->ask->tsdb));
@@ -231,12 +246,29 @@ static void on_answer(struct studio *s, const json_t *m)
 	}
 }
 
+static void on_progress(struct studio *s, const char *name, json_t *body)
+{
+	const char *id = json_string_value(json_object_get(body, "progressId"));
+	json_t *known = id ? json_object_get(s->tasks, id) : NULL;
+
+	if (!id)
+		return;
+	if (!strcmp(name, "progressStart"))
+		json_object_set_new(s->tasks, id, json_copy(body));
+	else if (!strcmp(name, "progressEnd"))
+		json_object_del(s->tasks, id);
+	else if (known)
+		json_object_update(known, body);
+}
+
 /* The session may have gone into another trace, a schedule's. */
-static void on_position(struct studio *s, const json_t *body)
+static void on_position(struct studio *s, json_t *body)
 {
 	const char *file =
 		json_string_value(json_object_get(json_object_get(body, "position"), "file"));
 
+	json_decref(s->position);
+	s->position = json_incref(body);
 	if (s->state == STARTING) {
 		s->state = LIVE;
 		tell_status(s);
@@ -247,10 +279,23 @@ static void on_position(struct studio *s, const json_t *body)
 	tell_status(s);
 }
 
+/* Memory was changed by hand: the replay is where it was, and a what-if now. */
+static void on_memory(struct studio *s)
+{
+	json_t *body = json_deep_copy(s->position);
+
+	if (!body)
+		return;
+	json_object_set_new(json_object_get(body, "position"), "what_if", json_true());
+	json_decref(s->position);
+	s->position = body;
+	studio_events_add(&s->events, "tsdb/position", json_incref(body));
+}
+
 static bool is_told(const char *name)
 {
-	static const char *const names[] = {"tsdb/position", "stopped", "output", "memory",
-		"progressStart", "progressUpdate", "progressEnd"};
+	static const char *const names[] = {"tsdb/position", "stopped", "output", "progressStart",
+		"progressUpdate", "progressEnd"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (!strcmp(name, names[i]))
@@ -271,10 +316,14 @@ static void on_event(struct studio *s, const json_t *m)
 	else if (!strcmp(name, "terminated") && s->state != ENDED) {
 		free(s->why);
 		s->why = xstrdup("the session has ended: its tsdb is gone");
+	} else if (!strcmp(name, "memory")) {
+		on_memory(s);
 	} else if (is_told(name)) {
 		studio_events_add(&s->events, name, json_incref(body));
 		if (!strcmp(name, "tsdb/position"))
 			on_position(s, body);
+		else if (!strncmp(name, "progress", strlen("progress")))
+			on_progress(s, name, body);
 	}
 }
 
@@ -373,6 +422,13 @@ static void on_trace(void *studio, struct http_request *r)
 		answer_trace(s, r);
 }
 
+static void on_stranger(void *studio, unsigned uid)
+{
+	const struct studio *s = studio;
+
+	s->ask->stranger(s->ask->arg, uid);
+}
+
 /* --- the loop --- */
 
 static void answer_waiting(struct studio *s, bool trace_done)
@@ -435,14 +491,16 @@ struct err *studio_possible(void)
 struct err *studio_run(const struct studio_ask *ask)
 {
 	struct studio *s = xcalloc(1, sizeof *s);
-	const struct http_hooks hooks = {s, on_ask, on_events, on_trace, on_gone};
+	const struct http_hooks hooks = {s, on_ask, on_events, on_trace, on_gone, on_stranger};
 	struct err *e;
 
-	*s = (struct studio){
-		.ask = ask, .adapter = {.to = -1, .from = -1}, .trace = {.page = -1, .said = -1}};
+	*s = (struct studio){.ask = ask,
+		.adapter = {.to = -1, .from = -1},
+		.trace = {.page = -1, .said = -1},
+		.tasks = json_object()};
 	e = make_token(s->token);
 	if (!e)
-		e = http_open(&s->http, ask->port, s->token, &hooks);
+		e = http_open(&s->http, ask->port, s->token, ask->any_user, &hooks);
 	if (!e)
 		e = session_begin(s);
 	if (!e)
@@ -451,6 +509,8 @@ struct err *studio_run(const struct studio_ask *ask)
 	adapter_close(&s->adapter);
 	studio_trace_close(&s->trace);
 	studio_events_free(&s->events);
+	json_decref(s->position);
+	json_decref(s->tasks);
 	explicit_bzero(s->token, sizeof s->token);
 	free(s->file);
 	free(s->why);

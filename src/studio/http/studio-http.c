@@ -21,6 +21,7 @@
 #include "base/monotonic.h"
 #include "studio/core/studio-check.h"
 #include "studio/core/studio-text.h"
+#include "studio/http/studio-peer.h"
 
 enum {
 	CONNECTIONS_MAX = 512,
@@ -55,8 +56,11 @@ struct http {
 	const char *token;
 	struct peer *peers;
 	struct MHD_Response *page;
+	struct sockaddr_in here;
 	uint16_t port;
 	int epoll;
+	int peer_fd;	   /* -1: whose a connection is is not asked */
+	bool had_stranger; /* ... who was told of */
 	uint64_t looked;
 };
 
@@ -278,6 +282,26 @@ static void on_completed(
 
 /* --- connections --- */
 
+/* Other users of the machine can connect, too. Root can do what it likes anyway. */
+static enum MHD_Result on_accept(void *http, const struct sockaddr *from, socklen_t n)
+{
+	const struct sockaddr_in *peer = (const struct sockaddr_in *)from;
+	struct http *h = http;
+	uid_t uid;
+
+	if (h->peer_fd < 0)
+		return MHD_YES;
+	if (n < sizeof *peer || peer->sin_family != AF_INET ||
+		!studio_peer_uid(h->peer_fd, peer, &h->here, &uid))
+		return MHD_NO; /* it is gone */
+	if (uid == geteuid() || uid == 0)
+		return MHD_YES;
+	if (!h->had_stranger)
+		h->hooks->stranger(h->hooks->arg, uid);
+	h->had_stranger = true;
+	return MHD_NO;
+}
+
 static void on_connection(
 	void *http, struct MHD_Connection *c, void **peer, enum MHD_ConnectionNotificationCode what)
 {
@@ -320,7 +344,7 @@ static void cut_slow(struct http *h)
 
 /* --- the server --- */
 
-static struct err *listen_on(uint16_t port, int *ret, uint16_t *ret_port)
+static struct err *listen_on(uint16_t port, int *ret, struct sockaddr_in *ret_here)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
 		.sin_port = htons(port),
@@ -335,7 +359,7 @@ static struct err *listen_on(uint16_t port, int *ret, uint16_t *ret_port)
 	if (!bind(fd, (const struct sockaddr *)&to, sizeof to) && !listen(fd, SOMAXCONN) &&
 		!getsockname(fd, (struct sockaddr *)&to, &n)) {
 		*ret = fd;
-		*ret_port = ntohs(to.sin_port);
+		*ret_here = to;
 		return NULL;
 	}
 	e = err_sys(errno, "cannot listen on 127.0.0.1:%u", port);
@@ -356,7 +380,7 @@ static struct err *start(struct http *h, int fd)
 	const union MHD_DaemonInfo *info;
 
 	h->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
-		h->port, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
+		h->port, on_accept, h, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
@@ -368,15 +392,18 @@ static struct err *start(struct http *h, int fd)
 	return NULL;
 }
 
-struct err *http_open(
-	struct http **ret, uint16_t port, const char *token, const struct http_hooks *hooks)
+struct err *http_open(struct http **ret, uint16_t port, const char *token, bool any_user,
+	const struct http_hooks *hooks)
 {
 	struct http *h = xcalloc(1, sizeof *h);
 	struct err *e;
 	int fd = -1;
 
-	*h = (struct http){.hooks = hooks, .token = token, .page = make_page()};
-	e = listen_on(port, &fd, &h->port);
+	*h = (struct http){.hooks = hooks, .token = token, .page = make_page(), .peer_fd = -1};
+	e = listen_on(port, &fd, &h->here);
+	h->port = ntohs(h->here.sin_port);
+	if (!e && !any_user)
+		h->peer_fd = studio_peer_open(&h->here);
 	if (!e)
 		e = start(h, fd);
 	if (!e) {
@@ -398,6 +425,8 @@ void http_close(struct http *h)
 		MHD_stop_daemon(h->daemon);
 	}
 	MHD_destroy_response(h->page);
+	if (h->peer_fd >= 0)
+		close(h->peer_fd);
 	free(h);
 }
 

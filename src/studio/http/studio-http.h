@@ -7,6 +7,7 @@
 #ifndef STUDIO_STUDIO_HTTP_H
 #define STUDIO_STUDIO_HTTP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/err.h"
@@ -22,10 +23,14 @@ struct http_hooks {
 	void (*trace)(void *arg, struct http_request *r);
 	/* It is freed now, answered or not: forget it. */
 	void (*gone)(void *arg, struct http_request *r);
+	/* A connection of this user was refused; the first one alone. */
+	void (*stranger)(void *arg, unsigned uid);
 };
 
-/* Listens on 127.0.0.1; port 0: a free one. token: 32 hex digits. hooks and token outlive it. */
-struct err *http_open(struct http **ret, uint16_t port, const char *token,
+/* Listens on 127.0.0.1; port 0: a free one. token: 32 hex digits. hooks and token outlive it.
+ * any_user: the token alone decides who may ask; else connections of other users than this
+ * process's and root are refused, where the kernel says whose they are. */
+struct err *http_open(struct http **ret, uint16_t port, const char *token, bool any_user,
 	const struct http_hooks *hooks) TS_CHECK;
 /* All requests have to be answered; what cannot be sent at once is not. */
 void http_close(struct http *h); /* NULL is fine */

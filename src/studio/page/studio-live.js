@@ -10,6 +10,8 @@ const MOVES = [
 	['◀◀', 'backwards, to where watched memory changed', 'r', 'reverseContinue'],
 	['◀', 'one command back', 'b', 'stepBack'],
 	['▶', 'one command on', 'n', 'next'],
+	['↓', 'into the launch, or a line or an instruction on inside of it', 'i', 'stepIn'],
+	['↑', 'out of the launch; elsewhere: finish what was submitted', 'u', 'stepOut'],
 	['▶▶', 'on, to where watched memory changes', 'c', 'continue'],
 	['▶|', 'to the end', null, 'tsdb/goto', { place: 'end' }],
 ];
@@ -19,6 +21,8 @@ export const STUDIO_KEYS = [
 	[['b'], 'replay: one command back', 'liveBack'],
 	[['c'], 'replay: on, to where watched memory changes', 'liveOn'],
 	[['r'], 'replay: the same backwards', 'liveReverse'],
+	[['i'], 'replay: into the launch, and on inside of it', 'liveInto'],
+	[['u'], 'replay: out of the launch', 'liveOut'],
 	[['g'], 'replay: to the command at the cursor', 'liveHere'],
 	[['5', '6', '7'], 'replay, memory, races', 'tab'],
 ];
@@ -41,7 +45,7 @@ export class Live {
 	actions() {
 		return {
 			liveNext: () => this.move('next'), liveBack: () => this.move('stepBack'), liveOn: () => this.move('continue'), liveReverse: () => this.move('reverseContinue'),
-			liveHere: () => this.goHere(),
+			liveInto: () => this.move('stepIn'), liveOut: () => this.move('stepOut'), liveHere: () => this.goHere(),
 		};
 	}
 	#toolbar() {
@@ -140,12 +144,15 @@ export class Live {
 		}
 		this.show();
 	}
-	/** After the beginning, and when events were missed. */
+	/** After the beginning, and when events were missed. The server knows the newest position and what goes on: the session, which may be
+	 * at work for long, is not asked. */
 	async look() {
 		try {
-			this.#status(await this.link.ask('studio/status'));
-			if (this.status.state === 'live')
-				this.#moved({ position: (await this.link.ask('tsdb/position')).answer });
+			const status = await this.link.ask('studio/status');
+			this.#status(status);
+			this.tasks = new Map(Object.entries(status.tasks));
+			if (status.position)
+				this.#moved(status.position);
 		} catch (e) {
 			this.say(e.message);
 		}
@@ -180,7 +187,7 @@ export class Live {
 		const i = page ? page.model.sides[0].trace.indexOf(position.seq) : -1;
 		const where = i < 0 ? 'At the beginning' : `Behind ${title(page.model.sides[0].trace, page.model.sides[0].details, i)}`;
 		const on = position.on_device ? (position.soft ? 'on the software GPU' : 'on the GPU') : 'the state alone, nothing is executed';
-		return `${where}, ${on}${position.what_if ? ', memory was changed' : ''}`;
+		return `${position.in_kernel ? where.replace('Behind', 'Inside') : where}, ${on}`;
 	}
 	show() {
 		const { status, moving } = this, live = status.state === 'live';
@@ -201,7 +208,10 @@ export class Live {
 		else if (other(this.status))
 			parts.push(el('span', { id: 'schedule-note' }, `This is an order of ${this.status.original.replace(/.*\//, '')} that gives another result.`),
 				el('button', { type: 'button', id: 'begin-again', click: () => this.begin() }, 'Back to the recording'));
-		else if (text)
+		else if (this.position?.what_if)
+			parts.push(el('span', { id: 'what-if' }, 'Memory was changed by hand: what is executed from there on is a what-if.'),
+				el('button', { type: 'button', id: 'forget-change', disabled: this.moving, title: 'To the beginning, with the recorded memory', click: () => this.move('restart') }, 'Forget the change'));
+		if (text && live)
 			parts.push(el('button', { type: 'button', 'aria-label': 'Close', click: () => this.say('') }, '×'));
 		this.banner.replaceChildren(...parts.filter(Boolean));
 		this.banner.classList.toggle('bad', !!text);

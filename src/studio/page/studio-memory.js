@@ -4,7 +4,7 @@
 import { $, el, table } from './dom.js';
 import { hex } from './details.js';
 import { bytes } from './view.js';
-import { addressOf, bytesOfBase64, bytesOfHex, VALUES, valuesOf } from './studio-values.js';
+import { addressOf, base64OfBytes, bytesOfBase64, bytesOfHex, bytesOfValue, VALUES, valuesOf } from './studio-values.js';
 import { commandLine, stackList } from './studio-races.js';
 
 const COUNT_MAX = 4096, HISTORY = 20;
@@ -106,13 +106,34 @@ export class MemoryPane {
 		};
 		this.values.replaceChildren(
 			...(before ? [el('h3', {}, `Behind #${other}`), el('div', { class: 'wide' }, grid(before, false))] : []),
-			el('h3', {}, at ? `Behind #${at}${before ? `: ${changed} of ${values.length} differ` : ''}` : 'At the beginning'), el('div', { class: 'wide' }, grid(values, true)),
+			el('h3', {}, at ? `${this.live.position.in_kernel ? 'Inside' : 'Behind'} #${at}${before ? `: ${changed} of ${values.length} differ` : ''}` : 'At the beginning'), el('div', { class: 'wide' }, grid(values, true)),
 			el('p', { id: 'memory-actions' },
 				el('button', { id: 'who-wrote', type: 'button', click: () => this.whoWrote() }, 'Who wrote this?'),
 				el('button', { id: 'back-to-writer', type: 'button', click: () => this.backToWriter() }, 'Back to who wrote it'),
 				el('button', { id: 'history', type: 'button', click: () => this.history() }, 'All who wrote it'),
 				el('button', { id: 'watch', type: 'button', 'aria-pressed': String(!!this.watched), click: () => this.watch() }, this.watched ? `Watching ${this.watched.text}` : 'Stop where it changes')),
-			el('p', { class: 'hint' }, `Of the value at ${this.#chosenAddress()}.`));
+			el('p', { class: 'hint' }, `Of the value at ${this.#chosenAddress()}.`), this.#changeForm(values[this.chosen] ?? ''));
+	}
+	/** Another value in place of the chosen one: what is executed from here on is a what-if. */
+	#changeForm(value) {
+		const input = el('input', { id: 'memory-value', size: 14, value, spellcheck: 'false', autocomplete: 'off', 'aria-label': `Another value of type ${this.shown.type}` });
+		return el('form', { id: 'memory-change', novalidate: true, submit: (e) => {
+			e.preventDefault();
+			this.write(input.value);
+		} }, el('label', {}, `As ${this.shown.type} `, input), el('button', { id: 'memory-write', title: 'The replay goes on with it; the trace stays as it is' }, 'Change it'));
+	}
+	async write(text) {
+		const bytes = bytesOfValue(text, this.shown.type), address = this.#chosenAddress();
+		if (!bytes) {
+			this.#tell(el('p', { class: 'hint bad' }, `"${text}" is no value of the type ${this.shown.type}.`));
+			return;
+		}
+		try {
+			await this.link.ask('writeMemory', { memoryReference: address, data: base64OfBytes(bytes) });
+			this.#tell(el('p', { id: 'memory-written' }, `${bytes.length} bytes at ${address} were changed.`));
+		} catch (e) {
+			this.#tell(el('p', { class: 'hint bad' }, `${e.message}.`));
+		}
 	}
 	#chosenAddress() {
 		return hex(this.shown.address + BigInt(this.chosen * this.shown.size));

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb studio: a server on the loopback device, a page in headless Chromium, and those who should get nothing."""
+import base64
 import contextlib
 import http.client
 import json
 import os
+import random
 import re
+import shutil
 import signal
 import socket
+import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -198,6 +203,73 @@ def test_two_windows(t):
         t.equal(text(a, '#where'), text(b, '#where'), 'the place')
 
 
+def one_stream_alone(t, b):
+    """A stream finishes what it has, and the others stay where they are: what the page shows is what the session says."""
+    b.wait("document.querySelectorAll('.alone').length === 2")
+    t.equal([r[3:5] for r in rows(b, 'live-streams')], [['0', '2'], ['2', '0'], ['1', '0']], 'queues, and what is finished')
+    press(b, '#next-stream-1')
+    b.wait("document.querySelectorAll('#live-streams tbody tr')[1].cells[4].textContent === '1' && !studioLive.moving")
+    t.equal([r[:5] for r in rows(b, 'live-streams')][1:], [['1', 'Running', '#19', '1', '1'], ['2', 'Running', '#21', '1', '0']], 'the launch of stream 1 is over')
+    t.equal(b.value('studioLive.position.seq'), 21, 'nothing was submitted')
+    press(b, '#stepOut-stream-2')
+    b.wait("document.querySelectorAll('.alone').length === 1 && !studioLive.moving")
+    t.equal([r[:5] for r in rows(b, 'live-streams')][1:], [['1', 'Running', '#19', '1', '1'], ['2', 'Idle', '', '0', '1']], 'stream 2 is, too')
+
+
+def test_inside_a_launch(t):
+    """One stream alone; into a launch, by lines and instructions, both ways, another lane and block, its variables, and out."""
+    browser.chromium()
+    recorded(t)
+    with open(os.path.join(e2e.SRC, 'examples', 'race_demo.cu'), encoding='utf-8') as f:
+        source = f.read().splitlines()
+    with studio(t) as s, window(t, s) as b:
+        def place():
+            b.wait("!studioLive.moving && !!document.getElementById('kernel-place')")
+            b.settle()
+            return text(b, '#kernel-place'), text(b, '#kernel-code')
+
+        def until(what, value):
+            b.wait(f'!studioLive.moving && document.querySelector({json.dumps(what)})?.textContent.includes({json.dumps(value)})')
+        b.value('studioLive.goto(21)')
+        at(b, 21)
+        one_stream_alone(t, b)
+        b.value('studioLive.goto(21)')
+        b.wait("document.querySelectorAll('.alone').length === 2 && !studioLive.moving")
+        b.key('i')
+        until('#kernel-place', 'Inside #21: block (0,0,0), thread (0,0,0)')
+        t.match('^Inside #21 consume', text(b, '#where'))
+        first = int(place()[1].split(':')[0])
+        t.equal(len(b.value("[...document.querySelectorAll('#kernel-lanes .lane.active')].map((x) => x.textContent)")), 32, 'lanes')
+        t.equal([r[0] for r in rows(b, 'kernel-warps')], [str(n) for n in range(8)], 'warps of 256 threads')
+        values_ = {r[0]: r[2] for r in rows(b, 'kernel-arguments')}
+        t.equal((list(values_), values_['n']), (['sum', 'in', 'n'], '1024'), 'arguments')
+        # on by a line, by an instruction, and back
+        press(b, '#kernel-line')
+        line = [n for n, x in enumerate(source, 1) if 'int i = blockIdx.x' in x][-1]
+        until('#kernel .place', f'race_demo.cu:{line}')
+        before = place()[1]
+        press(b, '#kernel-instruction')
+        b.wait(f"!studioLive.moving && document.getElementById('kernel-code').textContent !== {json.dumps(before)}")
+        t.check(int(place()[1].split(':')[0]) > first, 'an instruction further')
+        # lanes that differ are shown one by one
+        for _ in range(6):
+            before = place()[1]
+            press(b, '#kernel-instruction')
+            b.wait(f"!studioLive.moving && document.getElementById('kernel-code').textContent !== {json.dumps(before)}")
+        press(b, '#kernel-registers summary')
+        b.value("[...document.querySelectorAll('#kernel-registers tr')].find((r) => r.cells[0].textContent === '%r5').querySelector('button').click()")
+        b.wait("[...document.querySelectorAll('#kernel-registers tr')].some((r) => r.cells[2].textContent.startsWith('0 1 2 3 '))")
+        # another thread of the warp, and another block, which then runs first
+        press(b, '#kernel-lanes button:nth-of-type(6)')
+        until('#kernel-place', 'thread (5,0,0)')
+        press(b, '#kernel-blocks tbody tr:last-child button')
+        until('#kernel-place', 'block (1,0,0)')
+        press(b, '#kernel-out')
+        b.wait("!studioLive.moving && document.getElementById('kernel')?.hidden")
+        t.match('^Behind #21 consume', text(b, '#where'))
+        t.equal(b.value('studioLive.position.seq'), 21, 'the launch')
+
+
 # --- memory, races, other orders ---
 
 def values(b, table='memory-now'):
@@ -311,24 +383,131 @@ def test_memory(t):
         b.wait("document.querySelector('#memory-values .bad') !== null")
 
 
+def change(b, value):
+    """Types another value in place of the chosen one."""
+    b.value(f"document.getElementById('memory-value').value = {json.dumps(value)}; document.getElementById('memory-about').replaceChildren()")
+    press(b, '#memory-write')
+    b.wait("document.getElementById('memory-about').childNodes.length > 0")
+
+
+def test_memory_is_typed_over(t):
+    """A value in place of another: the replay goes on with it, says that it is a what-if, and forgets it; the trace stays as it is."""
+    browser.chromium()
+    recorded(t)
+    with open(t.path('race.sbt'), 'rb') as f:
+        trace = f.read()
+    with studio(t) as s, window(t, s) as b, window(t, s) as other:
+        b.value('studioLive.goto(20)')  # before the first consume: what it will add is there
+        at(b, 20)
+        press(b, '#tab-memory')
+        read(b, '0x302000000', 'f32', 2)
+        t.equal(values(b), ['1', '1'], 'what produce wrote')
+        change(b, '41.5')
+        b.wait("document.querySelector('#memory-now .n')?.textContent === '41.5'")
+        t.equal(values(b), ['41.5', '1'], 'one value, and no other')
+        for x in (b, other):
+            x.wait("!!document.getElementById('what-if')")
+        b.key('n')
+        at(b, 21)
+        press(b, '#tab-replay')
+        press(b, '#stepOut-stream-2')
+        b.wait("document.querySelectorAll('#live-streams tbody tr')[2].cells[1].textContent === 'Idle' && !studioLive.moving")
+        press(b, '#tab-memory')
+        read(b, '0x302001200', 'f32', 2)
+        t.equal(values(b), ['41.5', '1'], 'consume has added it')
+        for type_, typed, bytes_ in (('f16', '2049', '0068'), ('x64', '0xfffffffffffffffe', 'feffffffffffffff')):
+            read(b, '0x302001200', type_, 1)
+            change(b, typed)
+            b.wait("!!document.getElementById('memory-written')")
+            got = s.ask('readMemory', memoryReference='0x302001200', count=len(bytes_) // 2)['data']
+            t.equal(base64.b64decode(got).hex(), bytes_, f'{typed} as {type_}')
+        change(b, '0x1ffffffffffffffff')
+        t.match('is no value of the type x64', text(b, '#memory-about'))
+        # a window that opens now is told, too; and all forget it
+        with window(t, s) as third:
+            third.wait("!!document.getElementById('what-if')")
+        press(b, '#forget-change')
+        at(b, 0)
+        for x in (b, other):
+            x.wait("!document.getElementById('what-if')")
+        b.value('studioLive.goto(20)')
+        at(b, 20)
+        read(b, '0x302000000', 'f32', 2)
+        t.equal(values(b), ['1', '1'], 'the recorded memory')
+    with open(t.path('race.sbt'), 'rb') as f:
+        t.equal(f.read(), trace, 'the trace')
+
+
+NODE = '''
+import { bytesOfValue } from %s;
+let text = '';
+for await (const part of process.stdin)
+    text += part;
+console.log(JSON.stringify(JSON.parse(text).map(([type, typed]) => bytesOfValue(typed, type)?.reduce((a, x) => a + x.toString(16).padStart(2, '0'), '') ?? null)));
+'''
+
+
+def bf16(v):
+    """The nearest one of a float32, the even one of two."""
+    bits = struct.unpack('<I', struct.pack('<f', v))[0]
+    return struct.pack('<H', (bits + 0x7fff + (bits >> 16 & 1)) >> 16)
+
+
+def test_values_that_are_typed(t):
+    """What becomes of a text as a type's bytes, against Python's struct, for numbers at random and at the types' edges; else it is refused."""
+    node = shutil.which('node')
+    if not node:
+        raise e2e.Skip('needs node')
+    r, rows_ = random.Random(7), []
+    for typed, code, low, high in (('i8', 'b', -128, 127), ('u8', 'B', 0, 255), ('i32', 'i', -1 << 31, (1 << 31) - 1), ('u32', 'I', 0, (1 << 32) - 1),
+                                   ('i64', 'q', -1 << 63, (1 << 63) - 1), ('u64', 'Q', 0, (1 << 64) - 1)):
+        rows_ += [(typed, str(n), struct.pack('<' + code, n)) for n in (low, high, 0, 1, *(r.randint(low, high) for _ in range(20)))]
+        rows_ += [(typed, x, None) for x in (str(low - 1), str(high + 1), '1.5', '', '1 2', '0x', '--1', '1e3', '+1')]
+    rows_ += [('x32', '0xfffffffe', b'\xfe\xff\xff\xff'), ('x64', '0xfffffffffffffffe', b'\xfe' + b'\xff' * 7), ('x32', '0x100000000', None)]
+    for v in [0.0, -0.0, 65504.0, 65519.999, 2049.0, 2051.0, 6e-8, 2.9e-8, 2 ** -24, 2 ** -25, 3 * 2 ** -26, 2 ** -14, 2 ** -14 - 2 ** -26, 0.99999, 1 - 2 ** -12, 1 - 2 ** -13,
+              *(r.choice((-1, 1)) * r.uniform(1, 2) * 2.0 ** r.randint(-28, 15) for _ in range(2000))]:
+        with contextlib.suppress(OverflowError):
+            rows_.append(('f16', repr(v), struct.pack('<e', v)))
+        f = struct.unpack('<f', struct.pack('<f', v))[0]
+        rows_ += [('f32', repr(f), struct.pack('<f', f)), ('f64', repr(v), struct.pack('<d', v)), ('bf16', repr(f), bf16(f))]
+    rows_ += [('f16', '65520', b'\0\x7c'), ('f16', '-inf', b'\0\xfc'), ('bf16', '3.4e38', b'\x80\x7f'), ('bf16', 'nan', b'\xc0\x7f'), ('f32', 'Infinity', b'\0\0\x80\x7f'), ('f32', '.5', b'\0\0\0\x3f')]
+    rows_ += [(k, x, None) for k in ('f16', 'bf16', 'f32', 'f64') for x in ('', 'one', '1 2', '0x10', '1e', '.', 'nano')]
+    module = './page-values.mjs'  # by this name every node takes it for a module
+    shutil.copyfile(os.path.join(e2e.SRC, 'src/studio/page/studio-values.js'), t.path(module))
+    with open(t.path('values.mjs'), 'w', encoding='utf-8') as f:
+        f.write(NODE % json.dumps(module))
+    got = subprocess.run([node, '--no-warnings', t.path('values.mjs')], input=json.dumps([x[:2] for x in rows_]), capture_output=True, text=True, check=False, timeout=120)
+    t.equal(got.stderr, '', 'node')
+    wrong = [(x[:2], y, x[2] and x[2].hex()) for x, y in zip(rows_, json.loads(got.stdout)) if y != (x[2] and x[2].hex())]
+    t.equal(wrong[:5], [], f'{len(wrong)} of {len(rows_)}')
+
+
 def test_other_orders_are_cancelled(t):
-    """Long work is shown in every window, and any of them ends it."""
+    """Long work is shown in every window, also in one that is opened meanwhile, and any of them ends it."""
     browser.chromium()
     recorded(t)
     with studio(t) as s, window(t, s) as a, window(t, s) as b:
+        a.value('studioLive.goto(21)')
+        at(a, 21)
         press(a, '#tab-races')
         press(b, '#tab-races')
         a.value("document.getElementById('explore-budget').value = '300s'")
         press(a, '#explore')
         b.wait("!document.getElementById('explore-cancel').hidden && /^schedules|^executed again/.test(document.getElementById('explore-said').textContent)")
         t.equal(b.value("document.getElementById('explore').disabled"), True, 'nobody begins another one meanwhile')
-        press(b, '#explore-cancel', quiet=False)
-        a.wait("!!document.querySelector('#explore-result, #explore-why')")
+        with window(t, s) as late:
+            t.equal(late.value('studioLive.position?.seq'), 21, 'the place')
+            t.match('^Behind #21 consume', text(late, '#where'))
+            press(late, '#tab-races', quiet=False)
+            t.equal(late.value("document.getElementById('explore-cancel').hidden"), False, 'the work is shown')
+            press(late, '#explore-cancel', quiet=False)
+            a.wait("!!document.querySelector('#explore-result, #explore-why')")
+            late.wait("document.getElementById('explore-cancel').hidden && document.querySelectorAll('#live-streams tbody tr').length === 3")
         b.wait("document.getElementById('explore-cancel').hidden")
         t.match('cancelled|interrupted', a.value("document.querySelector('#explore-result, #explore-why').textContent"))
         press(a, '#move-next')
-        at(a, 1)
-        at(b, 1)
+        at(a, 22)
+        at(b, 22)
 
 
 def test_what_is_killed_is_said(t):
@@ -413,6 +592,40 @@ def test_strangers(t):
         listening = [x.split() for x in open('/proc/net/tcp', encoding='ascii') if x.split()[3] == '0A' and int(x.split()[1].split(':')[1], 16) in (s.port,)]
         t.equal([x[1].split(':')[0] for x in listening], ['0100007F'], 'it listens on 127.0.0.1 alone')
     t.equal(sum(x.count(s.token) for x in s.said), 1, 'the token is printed once')
+
+
+STRANGER = '''
+import encodings.idna, os, socket, sys  # what the other user may not be able to read
+os.setuid(65534)
+c = socket.create_connection(('127.0.0.1', int(sys.argv[1])), timeout=60)
+try:
+    c.sendall(sys.argv[2].encode())
+    print(c.recv(4096).decode())
+except ConnectionError:
+    pass
+'''
+
+
+def test_other_users(t):
+    """One who has the token, and is another user of this machine, gets nothing; unless that was asked for. Root, who can be anybody, tries it."""
+    if os.geteuid() != 0:
+        raise e2e.Skip('needs root, to be another user')
+    recorded(t)
+
+    def tries(s):
+        head = ''.join(f'{k}: {v}\r\n' for k, v in s.headers().items())
+        r = t.run([sys.executable, '-c', STRANGER, str(s.port), f'GET /events HTTP/1.1\r\n{head}X-Tsdb-After: 0\r\n\r\n'])
+        t.equal(r.err, '', 'the stranger')
+        return r.out.strip()
+    with studio(t) as s:
+        s.live()
+        t.equal(tries(s), '', 'of another user')
+        t.equal(tries(s), '', 'and again')
+        t.match('"events":', s.http('GET', '/events')[1], 'of its own')
+    t.equal(s.said[-1].splitlines(), ['A connection of the user 65534 was refused. With --any-user the token alone decides.'], 'said once')
+    with studio(t, '--any-user') as s:
+        s.live()
+        t.match('HTTP/1.1 200 OK', tries(s), 'when any user may')
 
 
 def test_questions_that_are_none(t):
