@@ -47,7 +47,7 @@ VENDOR_EXCEPTIONS = {
 TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.S)
 
 # What runs in other people's programs may use of the room base only what allocates nothing and prints nothing.
-BASE_ANYWHERE = ['base/checked.h', 'base/first-where.h', 'base/list-part.h', 'base/maps-at.h', 'base/maps-line.h', 'base/monotonic.h', 'base/patience.h']
+BASE_ANYWHERE = ['base/checked.h', 'base/first-where.h', 'base/list-part.h', 'base/maps-at.h', 'base/maps-line.h', 'base/monotonic.h', 'base/patience.h', 'base/stop-reason.h']
 # Between the software GPU and whoever looks into it.
 SOFT_SEAM = ['replayer/soft-watch.h', 'replayer/soft-debug.h', 'replayer/soft-probe.h']
 

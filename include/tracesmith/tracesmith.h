@@ -20,6 +20,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "stops.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -307,26 +308,7 @@ TS_API int ts_step(ts_session *s, int64_t n);
  * number; may be NULL. */
 TS_API int ts_break(ts_session *s, const char *place, uint64_t *ret);
 
-/* Why a session stopped: name, number, and the word that stop_reason has in JSON. */
-#define TS_STOP_REASONS(X)                                                                         \
-	X(BREAKPOINT, 1,                                                                           \
-		"breakpoint") /* before the command, of a program; behind it, of a replay */       \
-	X(END, 2, "end")      /* of a replay */                                                    \
-	X(BEGIN, 3, "begin")  /* of a replay */                                                    \
-	X(STEP, 5, "step")    /* where it was sent */                                              \
-	X(WATCHPOINT, 6, "watchpoint")                                                             \
-	X(INTERRUPTED, 7, "interrupted")                                                           \
-	X(FAULT, 8, "fault") /* of the device */                                                   \
-	X(FAILED_CALL, 9, "failed-call")                                                           \
-	X(SIGNAL, 10, "signal")                                                                    \
-	X(EXITED, 11, "exited") /* the program has ended */                                        \
-	X(KILLED, 12, "killed") /* so it has, by a signal */                                       \
-	X(WINDOW_CLOSED, 13, "window-closed")                                                      \
-	X(KERNEL_BEGIN, 14, "kernel-begin") /* inside a launch of a replay: these three */         \
-	X(KERNEL_END, 15, "kernel-end")                                                            \
-	X(WARP_END, 16, "warp-end")                                                                \
-	X(AGENT, 17, "agent")                                                                      \
-	X(TRIGGER, 18, "trigger") /* the program's own: mark.h */
+/* Why a session stopped: stops.h has the rows. */
 enum ts_stop {
 	TS_STOP_OTHER = 4, /* one that this library does not know: ts_stopped() has its word */
 #define TS_STOP_ENUM(name, number, word) TS_STOP_##name = number,

@@ -12,7 +12,7 @@ libcommon_a_SOURCES = \
 	src/base/first-where.h src/base/list-part.h \
 	src/base/id-table.c src/base/id-table.h \
 	src/base/json-put.c src/base/json-put.h \
-	src/base/maps-at.h \
+	src/base/maps-at.h src/base/stop-reason.h \
 	src/base/maps-line.h \
 	src/base/member.h \
 	src/base/monotonic.h \

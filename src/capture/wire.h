@@ -79,13 +79,14 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include "base/stop-reason.h"
 #include "capture/soft-look.h"
 #include "sbt/cmd.h"
 #include "sbt/expr.h"
 #include "sbt/pagehash.h"
 
 #define TSDB_WIRE_MAGIC 0x42445354u /* "TSDB" */
-#define TSDB_WIRE_VERSION 17u
+#define TSDB_WIRE_VERSION 18u
 #define TSDB_RING_COUNT 16384u
 #define TSDB_RING_LARGE 256u /* rings of control.ring_bytes; all behind them are small */
 #define TSDB_RING_BYTES_DEFAULT (4u << 20) /* a power of two, multiple of the page size */
@@ -226,7 +227,7 @@ struct tsdb_bulk {
 };
 
 enum tsdb_memory { TSDB_MEMORY_NONE, TSDB_MEMORY_ALL, TSDB_MEMORY_TOUCHED };
-/* tsdb's answer to a TSDB_STOP_CAPTURE: the window would record control.memory_needed bytes, more
+/* tsdb's answer to a STOP_ASKS: the window would record control.memory_needed bytes, more
  * than memory_limit. */
 enum tsdb_memory_answer { TSDB_ANSWER_NONE, TSDB_ANSWER_RECORD, TSDB_ANSWER_WITHOUT };
 
@@ -255,16 +256,6 @@ struct tsdb_window {
 	_Atomic uint64_t known_seq;
 };
 
-enum tsdb_stop_why {
-	TSDB_STOP_NONE,
-	TSDB_STOP_BREAK,
-	TSDB_STOP_STEP,
-	TSDB_STOP_WINDOW_DONE,
-	TSDB_STOP_SERVED,
-	TSDB_STOP_CAPTURE,
-	TSDB_STOP_ERROR,
-	TSDB_STOP_TRIGGER /* cmd is the trigger's mark */
-};
 /* control.stacks: for which commands host stacks are taken. */
 enum tsdb_stacks {
 	TSDB_STACKS_NEVER,
@@ -412,8 +403,8 @@ struct tsdb_control {
 	_Atomic uint32_t stop_on_error;	  /* enum tsdb_stop_on */
 	_Atomic uint32_t error_code;	  /* ERRORS_ALL: only this result; 0: any */
 	char error_what[64]; /* ERRORS_ALL: only calls or errors whose names begin so; "": any */
-	_Atomic uint32_t window_stop;  /* stop (TSDB_STOP_WINDOW_DONE) when a window closes */
-	_Atomic uint32_t trigger_stop; /* stop (TSDB_STOP_TRIGGER) when the program says so */
+	_Atomic uint32_t window_stop;  /* stop (STOP_WINDOW_CLOSED) when a window closes */
+	_Atomic uint32_t trigger_stop; /* stop (STOP_TRIGGER) when the program says so */
 	_Atomic uint32_t memory;       /* enum tsdb_memory: what a window records of memory */
 	/* record the bytes of copies to the host, not only their hash */
 	_Atomic uint32_t outputs_full;

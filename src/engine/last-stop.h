@@ -9,39 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/stop-reason.h"
 
 struct engine;
 struct live_stop;
 struct replay_stop;
 struct soft_stop;
 struct watch_touch;
-
-/* The words are for ever: other programs compare them. */
-#define STOP_REASONS(X)                                                                            \
-	X(STEP, "step") /* where it was sent */                                                    \
-	X(BREAKPOINT, "breakpoint")                                                                \
-	X(WATCHPOINT, "watchpoint")                                                                \
-	X(BEGIN, "begin")	      /* of the replay */                                          \
-	X(END, "end")		      /* of the replay */                                          \
-	X(INTERRUPTED, "interrupted") /* by Ctrl-C */                                              \
-	X(FAULT, "fault")	      /* of the device */                                          \
-	X(FAILED_CALL, "failed-call")                                                              \
-	X(SIGNAL, "signal")                                                                        \
-	X(EXITED, "exited")                                                                        \
-	X(KILLED, "killed") /* by a signal */                                                      \
-	X(WINDOW_CLOSED, "window-closed")                                                          \
-	X(TRIGGER, "trigger")		/* the program's own; its words are in trigger */          \
-	X(KERNEL_BEGIN, "kernel-begin") /* before a launch's first instruction */                  \
-	X(KERNEL_END, "kernel-end")	/* a launch under the microscope has ended */              \
-	X(WARP_END, "warp-end")                                                                    \
-	X(AGENT, "agent") /* for another reason of the agent's */
-
-enum stop_reason {
-	STOP_NONE,
-#define STOP_ENUM(name, word) STOP_##name,
-	STOP_REASONS(STOP_ENUM)
-#undef STOP_ENUM
-};
 
 enum { STOP_BREAKPOINTS = 9, STOP_BYTES = 32, STOP_WORD = 8, STOP_TEXT = 256 };
 
@@ -99,17 +73,18 @@ struct stop {
 	struct stop_thread thread;
 };
 
-/* "breakpoint"; NULL for STOP_NONE. */
+/* "breakpoint"; NULL for STOP_NONE and what has no word. */
 const char *stop_reason_word(enum stop_reason reason);
 
-/* Each makes the engine's newest stop; the engine has moved already. others: ids of further
+/* Each makes the engine's newest stop; the engine has moved already. live_step() and replay_move()
+ * alone call them (replay-moves.h). others: ids of further
  * breakpoints that were hit. */
 void stop_of_program(struct engine *en, const struct live_stop *stop);
 void stop_of_replay(
 	struct engine *en, const struct replay_stop *stop, const int *others, unsigned nothers);
 /* The replay's device has failed at command seq, which it has not got behind; what: a sentence. */
 void stop_of_device(struct engine *en, uint64_t seq, const char *what);
-/* In graph launch seq, of which `step` steps are done; stop NULL: where it was sent. */
+/* In graph launch seq, of which `step` steps are done. */
 void stop_of_step(struct engine *en, const struct replay_stop *stop, uint64_t seq, uint32_t step);
 /* Under the microscope. Choosing another thread is no stop, and changes nothing. */
 void stop_of_kernel(struct engine *en, const struct soft_stop *stop);

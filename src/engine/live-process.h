@@ -9,6 +9,7 @@
 #define ENGINE_LIVE_PROCESS_H
 
 #include "attach/attach.h"
+#include "base/stop-reason.h"
 #include "engine/recorder.h"
 #include "state/state.h"
 
@@ -79,7 +80,7 @@ struct live {
 	/* the first command that may have caused it, and the one that first said it; 0: no such
 	 * stop */
 	uint64_t fault_first, fault_last;
-	unsigned last_stop; /* enum tsdb_stop_why of the last stop; TSDB_STOP_NONE: not the agent's
+	unsigned last_stop; /* enum stop_reason of the last stop; STOP_NONE: not the agent's
 			     */
 	int exit_code;	    /* of the last exit; -1: none yet */
 	int exit_signal;    /* 0: none */
@@ -104,21 +105,6 @@ struct live {
 
 /* --- what is reported --- */
 
-enum live_why {
-	LIVE_RUNS,	    /* no stop: the time is over */
-	LIVE_BREAKPOINT,    /* before the driver does the command; `breakpoint` */
-	LIVE_STEPPED,	    /* the same, after live_next() */
-	LIVE_FAILED,	    /* a call failed, or the device has faulted; `fault` */
-	LIVE_WINDOW_CLOSED, /* the capture window is over */
-	LIVE_TRIGGERED,	    /* the program's trigger, which is the command */
-	LIVE_AGENT,	    /* another reason of the agent's */
-	LIVE_SIGNAL,	    /* `signal` is about to be delivered */
-	LIVE_INTERRUPTED,   /* as asked for */
-	LIVE_WINDOW_ENDED,  /* after capture_stop(): the memory has been recorded; as before it */
-	LIVE_EXITED,	    /* `status` */
-	LIVE_KILLED,	    /* by `signal` */
-};
-
 /* What is known of a call that failed, or of a fault of the device. */
 struct live_fault {
 	struct tsdb_error error; /* its strings end; they are the program's, not safe to print */
@@ -132,17 +118,21 @@ struct live_fault {
 
 /* A stop, or the program's end. */
 struct live_stop {
-	enum live_why why;
+	/* STOP_NONE: the time is over. BREAKPOINT: before the driver does the command;
+	 * `breakpoint`. STEP: the same, after live_next(). FAULT, FAILED_CALL: `fault`. SERVED:
+	 * after capture_stop() the memory has been recorded, and the program stands as before it.
+	 * EXITED: `status`. SIGNAL, KILLED: `signal` */
+	enum stop_reason why;
 	pid_t pid, tid;
 	uint64_t seq;	/* of the command, where the agent stopped the program */
 	int breakpoint; /* the first of them */
 	int others[LIVE_HITS];
 	unsigned nothers; /* of further breakpoints that were hit here */
 	bool temporary;
-	bool goes_on; /* LIVE_WINDOW_CLOSED: a stream is being captured; the window is complete
+	bool goes_on; /* STOP_WINDOW_CLOSED: a stream is being captured; the window is complete
 			 when that is over */
 	int status, signal;
-	/* LIVE_BREAKPOINT on a kernel that a graph launch runs: which of its steps it is, from 1;
+	/* STOP_BREAKPOINT on a kernel that a graph launch runs: which of its steps it is, from 1;
 	 * 0: none. node is valid until the program goes on */
 	uint32_t step, steps;
 	struct state_node node;
@@ -232,7 +222,7 @@ struct err *live_next(struct engine *en) TS_CHECK;
 /* Asks the running program to stop; async-signal-safe. The engine's cancel flag does the same. */
 void live_interrupt(struct engine *en);
 /* Takes records from the rings and acts on events for at most timeout_ms (-1: until a stop; 0: only
- * what is there). ret->why is LIVE_RUNS if there was no stop. */
+ * what is there). ret->why is STOP_NONE if there was no stop. */
 struct err *live_step(struct engine *en, int timeout_ms, struct live_stop *ret) TS_CHECK;
 
 /* For live-follow.c. Takes records from the rings; returns true if there may be more. */

@@ -94,7 +94,7 @@ libengine_a_SOURCES = \
 	src/engine/trace/microscope.c \
 	src/engine/trace/ranks.c \
 	src/engine/trace/replay-device.c \
-	src/engine/trace/replay-moves.c src/engine/trace/access-watch.c src/engine/trace/access-watch.h \
+	src/engine/trace/replay-moves.c src/engine/trace/replay-walk.c src/engine/trace/replay-walk.h src/engine/trace/access-watch.c src/engine/trace/access-watch.h \
 	src/engine/trace/replay-order.c \
 	src/engine/trace/trace-file.c \
 	src/engine/trace/who-wrote.c \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room library: libtracesmith.so.0, what other people's programs use. Its one header is include/tracesmith/tracesmith.h; nothing
+# Room library: libtracesmith.so.0, what other people's programs use. Its header is include/tracesmith/tracesmith.h (mark.h needs no library); nothing
 # else is visible (tracesmith.map).
 
 tslibdir = $(libdir)
@@ -23,8 +23,8 @@ libsession_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = tracesmith.pc
 tsincdir = $(includedir)/tracesmith
-tsinc_HEADERS = include/tracesmith/tracesmith.h include/tracesmith/mark.h
-HEADERS_TO_CHECK += include/tracesmith/tracesmith.h include/tracesmith/mark.h
+tsinc_HEADERS = include/tracesmith/tracesmith.h include/tracesmith/mark.h include/tracesmith/stops.h
+HEADERS_TO_CHECK += include/tracesmith/tracesmith.h include/tracesmith/mark.h include/tracesmith/stops.h
 EXTRA_DIST += src/library/tracesmith.map tests/installed.c tests/library-symbols.sh
 TESTS += tests/library-symbols.sh
 # The ABI of the first release; `make update-abi` with a new soname only.

@@ -378,7 +378,7 @@ static int do_stops(char **a)
 	for (long i = 0; i < n; i++) {
 		uint64_t seq = begin(&p);
 
-		fill_stop(&p, TSDB_STOP_BREAK, (int32_t)i + 1, seq);
+		fill_stop(&p, STOP_BREAKPOINT, (int32_t)i + 1, seq);
 		fake_stop();
 		end(&p, seq, 0, 0);
 	}
@@ -416,17 +416,17 @@ static int do_serve(char **a)
 	pthread_create(&t, NULL, idle_thread, (void *)&turns);
 	for (size_t i = 0; i < sizeof(memory); i++)
 		memory[i] = (uint8_t)(i * 7);
-	fill_stop(&p, TSDB_STOP_BREAK, 1, seq);
+	fill_stop(&p, STOP_BREAKPOINT, 1, seq);
 	fake_stop();
 	while (control->request.kind != TSDB_REQ_NONE) {
 		control->request.result = serve(&control->request, a[0]);
 		control->request.kind = TSDB_REQ_NONE;
-		control->stop.why = TSDB_STOP_SERVED;
+		control->stop.why = STOP_SERVED;
 		fake_stop();
 	}
 	end(&p, seq, 0, 0);
 	seq = begin(&p);
-	fill_stop(&p, TSDB_STOP_STEP, 0, seq);
+	fill_stop(&p, STOP_STEP, 0, seq);
 	fake_stop();
 	end(&p, seq, 0, 0);
 	return 12;
@@ -442,7 +442,7 @@ static void *stopper(void *arg)
 		uint64_t seq = begin(&p);
 
 		pthread_mutex_lock(&turn);
-		fill_stop(&p, TSDB_STOP_STEP, (int32_t)p.thread, seq);
+		fill_stop(&p, STOP_STEP, (int32_t)p.thread, seq);
 		fake_stop();
 		pthread_mutex_unlock(&turn);
 		end(&p, seq, 0, 0);
@@ -771,7 +771,7 @@ static int do_ask(char **a)
 	uint64_t seq = begin(&p);
 
 	control->memory_needed = strtoull(a[0], NULL, 0);
-	fill_stop(&p, TSDB_STOP_CAPTURE, 0, seq);
+	fill_stop(&p, STOP_ASKS, 0, seq);
 	if (control->memory_needed > control->memory_limit)
 		fake_stop();
 	end(&p, seq, 0, 0);
@@ -796,7 +796,7 @@ static void maybe_stop(struct producer *p, uint64_t seq, bool *in_window)
 {
 	if (!atomic_exchange(&control->step, 0))
 		return;
-	fill_stop(p, TSDB_STOP_STEP, 0, seq);
+	fill_stop(p, STOP_STEP, 0, seq);
 	fake_stop();
 	while (control->request.kind != TSDB_REQ_NONE) {
 		if (control->request.kind == TSDB_REQ_END_WINDOW && *in_window) {
@@ -804,7 +804,7 @@ static void maybe_stop(struct producer *p, uint64_t seq, bool *in_window)
 			*in_window = false;
 		}
 		control->request.kind = TSDB_REQ_NONE;
-		control->stop.why = TSDB_STOP_SERVED;
+		control->stop.why = STOP_SERVED;
 		fake_stop();
 	}
 }

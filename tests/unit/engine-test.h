@@ -79,7 +79,7 @@ static inline void record(const char *program, const char *trace)
 	must(live_launch(&en, &quiet));
 	must(live_continue(&en));
 	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.why, STOP_EXITED);
 	assert_int_equal(stop.status, 0);
 	engine_deinit(&en);
 }

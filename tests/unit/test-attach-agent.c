@@ -234,10 +234,10 @@ static void requests(void **state)
 	assert_int_equal(b[2], 42);
 	must_say(inferior_gpu_read(inf, 0x10, b, 8, 5000), "0x10 (CUresult 1)");
 	must(inferior_gpu_sync(inf, 1, 5000));
-	assert_int_equal(ctl->stop.why, TSDB_STOP_BREAK);
+	assert_int_equal(ctl->stop.why, STOP_BREAKPOINT);
 	assert_int_equal(ctl->stop.break_id, 1);
 	assert_int_equal(run_to_end(inf).kind, INFERIOR_STOP_AGENT);
-	assert_int_equal(ctl->stop.why, TSDB_STOP_STEP);
+	assert_int_equal(ctl->stop.why, STOP_STEP);
 	assert_exited(run_to_end(inf), 12);
 	inferior_free(inf);
 }
@@ -255,7 +255,7 @@ static void request_that_hangs(void **state)
 		"only while the program is stopped at a GPU command");
 	/* The late answer is not taken for a stop. */
 	assert_int_equal(run_to_end(inf).kind, INFERIOR_STOP_AGENT);
-	assert_int_equal(ctl->stop.why, TSDB_STOP_STEP);
+	assert_int_equal(ctl->stop.why, STOP_STEP);
 	assert_true(inferior_alive(inf));
 	inferior_free(inf);
 }

@@ -140,7 +140,7 @@ static void a_glob_stops_before_the_launch(void **state)
 {
 	arm(0, 7, SBT_LAUNCH, "matmul", NULL);
 	run_to_stop();
-	assert_int_equal(control->stop.why, TSDB_STOP_BREAK);
+	assert_int_equal(control->stop.why, STOP_BREAKPOINT);
 	assert_int_equal(control->stop.break_id, 7);
 	assert_int_equal(control->stop.api_exit, 0);
 	assert_int_equal(control->stop.os_tid, child);
@@ -207,7 +207,7 @@ static void steps(void **state)
 	for (unsigned i = 0; i < 6; i++) {
 		control->step = 1;
 		run_to_stop();
-		assert_int_equal(control->stop.why, TSDB_STOP_STEP);
+		assert_int_equal(control->stop.why, STOP_STEP);
 		assert_int_equal(stopped_at().kind, kinds[i]);
 	}
 	assert_int_equal(run_to_end(), 41);
@@ -221,7 +221,7 @@ static void a_window_ends_with_a_stop(void **state)
 	control->window.kind = TSDB_WINDOW_KERNEL;
 	control->window_stop = 1;
 	run_to_stop();
-	assert_int_equal(control->stop.why, TSDB_STOP_WINDOW_DONE);
+	assert_int_equal(control->stop.why, STOP_WINDOW_CLOSED);
 	assert_int_equal(control->stop.api_exit, 1);
 	assert_int_equal(stopped_at().u.launch.block_x, 64);
 	assert_int_equal(control->window.state, TSDB_WINDOW_DONE);
@@ -239,7 +239,7 @@ static void requests_are_served(void **state)
 	control->request.size = sizeof(memory);
 	control->request.kind = TSDB_REQ_READ;
 	run_to_stop();
-	assert_int_equal(control->stop.why, TSDB_STOP_SERVED);
+	assert_int_equal(control->stop.why, STOP_SERVED);
 	assert_int_equal(control->request.result, 0);
 	int value;
 	memcpy(&value, control->request.data, sizeof(value));

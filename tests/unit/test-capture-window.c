@@ -766,7 +766,7 @@ static int ask(uint32_t answer)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
-	assert_int_equal(control->stop.why, TSDB_STOP_CAPTURE);
+	assert_int_equal(control->stop.why, STOP_ASKS);
 	assert_int_equal(control->memory_needed, SIZE);
 	control->memory_answer = answer;
 	assert_int_equal(ptrace(PTRACE_CONT, child, NULL, NULL), 0);

@@ -59,7 +59,7 @@ static void run(struct engine *en, struct live_stop *stop)
 	must(live_continue(en));
 	do
 		must(live_step(en, 0, stop));
-	while (stop->why == LIVE_RUNS);
+	while (stop->why == STOP_NONE);
 	assert_int_equal(en->live.doing, LIVE_STANDS);
 }
 
@@ -70,7 +70,7 @@ static void needs_soft(void)
 
 /* --- programs without GPU calls --- */
 
-static void ends(const char *script, enum live_why why, int status, int sig)
+static void ends(const char *script, enum stop_reason why, int status, int sig)
 {
 	char *args[] = {(char *)"-c", (char *)script, NULL};
 	struct engine en = {0};
@@ -81,7 +81,7 @@ static void ends(const char *script, enum live_why why, int status, int sig)
 	start(&en, &seen, "sh", args);
 	const pid_t pid = en.live.pid;
 	run(&en, &stop);
-	if (why == LIVE_KILLED && stop.why == LIVE_SIGNAL) {
+	if (why == STOP_KILLED && stop.why == STOP_SIGNAL) {
 		assert_int_equal(stop.signal, sig); /* before it is delivered */
 		assert_non_null(en.live.inf);
 		run(&en, &stop);
@@ -91,7 +91,7 @@ static void ends(const char *script, enum live_why why, int status, int sig)
 	assert_int_equal(stop.status, status);
 	assert_int_equal(stop.signal, sig);
 	assert_null(en.live.inf);
-	assert_int_equal(en.live.exit_code, why == LIVE_EXITED ? status : -1);
+	assert_int_equal(en.live.exit_code, why == STOP_EXITED ? status : -1);
 	assert_int_equal(en.live.exit_signal, sig);
 	engine_deinit(&en);
 	assert_int_equal(seen.failed, 0);
@@ -100,10 +100,10 @@ static void ends(const char *script, enum live_why why, int status, int sig)
 static void ends_are_values(void **state)
 {
 	needs_soft();
-	ends("exit 0", LIVE_EXITED, 0, 0);
-	ends("exit 3", LIVE_EXITED, 3, 0);
-	ends("kill -KILL $$", LIVE_KILLED, 0, SIGKILL);
-	ends("kill -SEGV $$", LIVE_KILLED, 0, SIGSEGV);
+	ends("exit 0", STOP_EXITED, 0, 0);
+	ends("exit 3", STOP_EXITED, 3, 0);
+	ends("kill -KILL $$", STOP_KILLED, 0, SIGKILL);
+	ends("kill -SEGV $$", STOP_KILLED, 0, SIGSEGV);
 }
 
 static void steps_do_not_block(void **state)
@@ -123,21 +123,21 @@ static void steps_do_not_block(void **state)
 	err_free(e);
 	must(live_continue(&en));
 	must(live_step(&en, 0, &stop));
-	assert_int_equal(stop.why, LIVE_RUNS);
+	assert_int_equal(stop.why, STOP_NONE);
 	e = live_continue(&en); /* it runs */
 	assert_non_null(e);
 	assert_int_equal(e->code, ERR_STATE);
 	err_free(e);
 	must(live_step(&en, 30, &stop));
-	assert_int_equal(stop.why, LIVE_RUNS);
+	assert_int_equal(stop.why, STOP_NONE);
 	live_interrupt(&en);
 	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_INTERRUPTED);
+	assert_int_equal(stop.why, STOP_INTERRUPTED);
 	assert_int_equal(en.live.doing, LIVE_STANDS);
 	must(live_continue(&en));
 	*en.cancel = true; /* the other way to say it */
 	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_INTERRUPTED);
+	assert_int_equal(stop.why, STOP_INTERRUPTED);
 	assert_false(*en.cancel);
 	must(live_kill(&en));
 	assert_null(en.live.inf);
@@ -165,13 +165,13 @@ static void stops_at_breakpoints(void **state)
 	const int id = bp->id, once_id = once->id;
 	start(&en, &seen, program, none);
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_BREAKPOINT);
+	assert_int_equal(stop.why, STOP_BREAKPOINT);
 	assert_int_equal(stop.breakpoint, once_id);
 	assert_true(stop.temporary);
 	assert_null(breakpoints_by_id(en.breaks, once_id));
 	for (unsigned i = 0; i < CHUNKS; i++) {
 		run(&en, &stop);
-		assert_int_equal(stop.why, LIVE_BREAKPOINT);
+		assert_int_equal(stop.why, STOP_BREAKPOINT);
 		assert_int_equal(stop.breakpoint, id);
 		assert_false(stop.temporary);
 		assert_true(en.live.at_cmd);
@@ -182,11 +182,11 @@ static void stops_at_breakpoints(void **state)
 	}
 	must(live_next(&en));
 	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_STEPPED);
+	assert_int_equal(stop.why, STOP_STEP);
 	assert_int_equal(en.live.cmd.kind, SBT_EVENT_RECORD); /* of `loaded`, see pipeline_ptx.c */
 	assert_int_equal(stop.seq, last + 1);
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.why, STOP_EXITED);
 	assert_int_equal(stop.status, 0);
 	assert_int_equal(bp->hits, CHUNKS);
 	engine_deinit(&en);
@@ -226,7 +226,7 @@ static void records(void **state)
 	must(capture_arm_plan(&en));
 	start(&en, &seen, program, none);
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.why, STOP_EXITED);
 	assert_int_equal(stop.status, 0);
 	assert_int_equal(seen.captured, 1);
 	assert_int_equal(seen.other, 0);
@@ -261,7 +261,7 @@ static void windows_and_stops(void **state)
 	must(capture_arm_plan(&en));
 	start(&en, &seen, program, none);
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_WINDOW_CLOSED);
+	assert_int_equal(stop.why, STOP_WINDOW_CLOSED);
 	assert_false(stop.goes_on);
 	assert_int_equal(seen.captured, 1);
 	assert_true(seen.first && seen.first < seen.last);
@@ -273,19 +273,19 @@ static void windows_and_stops(void **state)
 	must(breakpoints_add(en.breaks, "kernel scale", false, &bp));
 	must(live_rearm(&en));
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_BREAKPOINT);
+	assert_int_equal(stop.why, STOP_BREAKPOINT);
 	first = stop.seq;
 	must(capture_begin(&en, RECORDER_ALL));
 	en.live.plan.path = xasprintf("%s/by-hand.sbt", dir);
 	must(capture_arm_plan(&en));
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_BREAKPOINT);
+	assert_int_equal(stop.why, STOP_BREAKPOINT);
 	must(capture_stop(&en));
 	assert_int_equal(en.live.doing, LIVE_ENDING_WINDOW);
 	do
 		must(live_step(&en, 0, &stop));
-	while (stop.why == LIVE_RUNS);
-	assert_int_equal(stop.why, LIVE_WINDOW_ENDED);
+	while (stop.why == STOP_NONE);
+	assert_int_equal(stop.why, STOP_SERVED);
 	assert_int_equal(en.live.doing, LIVE_STANDS);
 	assert_true(en.live.at_cmd); /* where it was */
 	assert_int_equal(seen.captured, 2);
@@ -294,7 +294,7 @@ static void windows_and_stops(void **state)
 	breakpoints_delete(en.breaks, bp);
 	must(live_rearm(&en));
 	run(&en, &stop);
-	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.why, STOP_EXITED);
 	assert_int_equal(stop.status, 0);
 	assert_int_equal(seen.failed, 0);
 	engine_deinit(&en);
@@ -331,10 +331,10 @@ static void attaches(void **state)
 	assert_string_equal(en.set.string[SET_ARGS], "3600");
 	must(live_continue(&en));
 	must(live_step(&en, 0, &stop));
-	assert_int_equal(stop.why, LIVE_RUNS);
+	assert_int_equal(stop.why, STOP_NONE);
 	live_interrupt(&en);
 	must(live_step(&en, -1, &stop));
-	assert_int_equal(stop.why, LIVE_INTERRUPTED);
+	assert_int_equal(stop.why, STOP_INTERRUPTED);
 	must(live_detach(&en));
 	assert_null(en.live.inf);
 	assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
@@ -362,11 +362,11 @@ static void two_engines(void **state)
 	}
 	assert_int_not_equal(en[0].live.pid, en[1].live.pid);
 	run(&en[1], &stop);
-	assert_int_equal(stop.why, LIVE_KILLED);
+	assert_int_equal(stop.why, STOP_KILLED);
 	assert_int_equal(stop.signal, SIGTERM);
 	assert_non_null(en[0].live.inf);
 	run(&en[0], &stop);
-	assert_int_equal(stop.why, LIVE_EXITED);
+	assert_int_equal(stop.why, STOP_EXITED);
 	assert_int_equal(stop.status, 4);
 	engine_deinit(&en[0]);
 	engine_deinit(&en[1]);

@@ -105,7 +105,7 @@ void control_exec(struct inferior *inf)
 	atomic_store(&c->source, 0);
 	c->stop_pc = 0;
 	c->text[0] = 0;
-	c->stop.why = TSDB_STOP_NONE;
+	c->stop.why = STOP_NONE;
 	c->request.kind = TSDB_REQ_NONE;
 	atomic_store(&c->stop_owner, 0);
 	drain_exec(inf);

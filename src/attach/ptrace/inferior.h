@@ -52,7 +52,7 @@ struct inferior {
 
 	pid_t event_tid;  /* thread of the last STOP event, 0 when running */
 	bool at_agent;	  /* that thread is at tsdb_agent_stop */
-	bool owes_served; /* a request timed out: its thread will report TSDB_STOP_SERVED some time
+	bool owes_served; /* a request timed out: its thread will report STOP_SERVED some time
 			     later */
 	struct inferior_event queue[EVENT_QUEUE_MAX]; /* forks and execs not yet reported */
 	unsigned nqueue;

@@ -340,7 +340,7 @@ static void on_signal(struct inferior *inf, struct tracee *t, int sig, struct in
 /* Whether this is the stop of a request that had timed out, which is not waited for any more. */
 static bool is_late_answer(struct inferior *inf)
 {
-	if (!inf->owes_served || inf->control->stop.why != TSDB_STOP_SERVED)
+	if (!inf->owes_served || inf->control->stop.why != STOP_SERVED)
 		return false;
 	inf->owes_served = false;
 	inf->control->request.kind = TSDB_REQ_NONE;

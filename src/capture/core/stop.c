@@ -312,16 +312,16 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	struct tsdb_control *ctl = agent.control;
 	if (!is_traced())
 		return;
-	if (why != TSDB_STOP_CAPTURE && !at_device_fault)
+	if (why != STOP_ASKS && !at_device_fault)
 		window_settle(t);
 	struct tsdb_stop *s = &ctl->stop;
 	const size_t size = c ? sbt_pack_size(&c->cmd) : 0;
 	s->break_id = id;
 	s->os_tid = t->os_tid;
 	s->api_exit = at_exit;
-	s->seq = c			    ? c->cmd.seq
-		 : why == TSDB_STOP_CAPTURE ? atomic_load(&ctl->next_seq)
-					    : atomic_load(&ctl->window.closed_seq);
+	s->seq = c		    ? c->cmd.seq
+		 : why == STOP_ASKS ? atomic_load(&ctl->next_seq)
+				    : atomic_load(&ctl->window.closed_seq);
 	s->cmd_size = size <= sizeof(s->cmd) ? (uint32_t)size : 0;
 	if (s->cmd_size)
 		sbt_pack(s->cmd, &c->cmd);
@@ -331,10 +331,10 @@ static void stop(struct thread *t, const struct call *c, uint32_t why, int32_t i
 	while (ctl->request.kind != TSDB_REQ_NONE && agent_live()) {
 		ctl->request.result = serve(t, c, &ctl->request, at_exit).code;
 		ctl->request.kind = TSDB_REQ_NONE;
-		s->why = TSDB_STOP_SERVED;
+		s->why = STOP_SERVED;
 		trap();
 	}
-	s->why = TSDB_STOP_NONE;
+	s->why = STOP_NONE;
 }
 
 /* --- what to stop at --- */
@@ -440,16 +440,16 @@ static void stop_if_hit(struct call *c, bool at_exit)
 	const bool step = step_matches(c) && atomic_exchange(&ctl->step, 0);
 	ctl->stop.stepped = step;
 	if (hit)
-		stop(c->t, c, TSDB_STOP_BREAK, id, at_exit);
+		stop(c->t, c, STOP_BREAKPOINT, id, at_exit);
 	else if (step)
-		stop(c->t, c, TSDB_STOP_STEP, 0, at_exit);
+		stop(c->t, c, STOP_STEP, 0, at_exit);
 }
 
 void stop_at(struct call *c, bool at_exit)
 {
 	if (at_exit && c->window_closed && atomic_load(&agent.control->window_stop)) {
 		acquire(c->t);
-		stop(c->t, c, TSDB_STOP_WINDOW_DONE, 0, true);
+		stop(c->t, c, STOP_WINDOW_CLOSED, 0, true);
 		let_go();
 	}
 	if (at_exit != call_stops_at_exit(c->row) || (!matching(c) && !step_matches(c)))
@@ -525,7 +525,7 @@ static void on_device_fault(const struct soft_fault *f)
 		agent.control->error = (struct tsdb_error){.sticky = true};
 		take_fault(&agent.control->error, f);
 		at_device_fault = true;
-		stop(t, NULL, TSDB_STOP_ERROR, 0, true);
+		stop(t, NULL, STOP_FAILED_CALL, 0, true);
 		at_device_fault = false;
 		let_go();
 	}
@@ -554,7 +554,7 @@ void stop_error(struct call *c, bool sticky)
 		strncpy(e->call, c->row->name, sizeof(e->call) - 1);
 	if (sticky)
 		describe_fault(e);
-	stop(c->t, c, TSDB_STOP_ERROR, 0, true);
+	stop(c->t, c, STOP_FAILED_CALL, 0, true);
 	let_go();
 }
 
@@ -563,7 +563,7 @@ void stop_window_done(struct thread *t)
 	if (!atomic_load(&agent.control->window_stop))
 		return;
 	acquire(t);
-	stop(t, NULL, TSDB_STOP_WINDOW_DONE, 0, true);
+	stop(t, NULL, STOP_WINDOW_CLOSED, 0, true);
 	let_go();
 }
 
@@ -572,13 +572,13 @@ void stop_trigger(struct call *c)
 	if (!atomic_load(&agent.control->trigger_stop))
 		return;
 	acquire(c->t);
-	stop(c->t, c, TSDB_STOP_TRIGGER, 0, true);
+	stop(c->t, c, STOP_TRIGGER, 0, true);
 	let_go();
 }
 
 void stop_capture(struct thread *t)
 {
 	acquire(t);
-	stop(t, NULL, TSDB_STOP_CAPTURE, 0, false);
+	stop(t, NULL, STOP_ASKS, 0, false);
 	let_go();
 }

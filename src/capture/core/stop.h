@@ -25,7 +25,7 @@ void stop_at(struct call *c, bool at_exit);
 void stop_window_done(struct thread *t);
 /* The program's trigger, which is recorded. */
 void stop_trigger(struct call *c);
-/* Asks the user whether to record so much memory (TSDB_STOP_CAPTURE). Returns when there is an
+/* Asks the user whether to record so much memory (STOP_ASKS). Returns when there is an
  * answer, or when no debugger is there. */
 void stop_capture(struct thread *t);
 /* Whether the capture window's glob matches the kernel. */

@@ -346,7 +346,7 @@ struct err *capture_arm_plan(struct engine *en)
 /* Whether the agent can serve requests at this stop. */
 static bool at_agent(const struct engine *en)
 {
-	return en->live.last_stop != TSDB_STOP_NONE && en->live.at_cmd;
+	return en->live.last_stop != STOP_NONE && en->live.at_cmd;
 }
 
 struct err *capture_stop(struct engine *en)

@@ -41,13 +41,13 @@ void live_end(struct engine *en, const struct inferior_event *ev, struct live_st
 	breakpoints_collect(en->breaks, inferior_control(l->inf));
 	drain_all(en);
 	if (ev->kind == INFERIOR_EXITED) {
-		ret->why = LIVE_EXITED;
+		ret->why = STOP_EXITED;
 		ret->status = ev->status;
 	} else {
-		ret->why = LIVE_KILLED;
+		ret->why = STOP_KILLED;
 		ret->signal = ev->signal;
 	}
-	l->exit_code = ret->why == LIVE_EXITED ? ev->status : -1;
+	l->exit_code = ret->why == STOP_EXITED ? ev->status : -1;
 	l->exit_signal = ret->signal;
 	forget_process(en);
 }

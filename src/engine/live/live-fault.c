@@ -102,7 +102,7 @@ bool live_at_fault(const struct engine *en)
 {
 	const struct live *l = &en->live;
 
-	return l->inf && l->at_cmd && l->last_stop == TSDB_STOP_ERROR &&
+	return l->inf && l->at_cmd && l->last_stop == STOP_FAILED_CALL &&
 	       inferior_control(l->inf)->error.sticky;
 }
 
@@ -129,7 +129,7 @@ bool live_fault_launch(struct engine *en, struct sbt_cmd *ret, bool *ret_sure)
 {
 	const struct live *l = &en->live;
 
-	if (!l->inf || !l->recorder || !l->at_cmd || l->last_stop != TSDB_STOP_ERROR ||
+	if (!l->inf || !l->recorder || !l->at_cmd || l->last_stop != STOP_FAILED_CALL ||
 		!l->fault_launch)
 		return false;
 	*ret_sure = inferior_control(l->inf)->error.known;

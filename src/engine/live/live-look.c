@@ -259,7 +259,7 @@ const struct state *live_device_state(struct engine *en)
 	const struct live *live = &en->live;
 	const struct live_look *l;
 
-	if (!live->inf || live->last_stop != TSDB_STOP_NONE || live->doing != LIVE_STANDS)
+	if (!live->inf || live->last_stop != STOP_NONE || live->doing != LIVE_STANDS)
 		return NULL;
 	l = live_look(en, false);
 	return l ? l->state : NULL;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/monotonic.h"
 #include "engine/breakpoints.h"
+#include "engine/last-stop.h"
 #include "engine/live-capture.h"
 #include "engine/live-follow.h"
 #include "engine/live/live-private.h"
@@ -227,7 +228,7 @@ static void find_node(struct engine *en, const struct breakpoint *bp, struct liv
 /* Takes the hit of one of the breakpoints here. */
 static void take_hit(struct engine *en, const struct breakpoint *bp, struct live_stop *ret)
 {
-	const bool temporary = bp->temporary, first = ret->why != LIVE_BREAKPOINT;
+	const bool temporary = bp->temporary, first = ret->why != STOP_BREAKPOINT;
 	const int id = bp->id;
 
 	if (bp->from && en->hooks.made_from && !en->hooks.made_from(en->hooks.arg, bp))
@@ -241,7 +242,7 @@ static void take_hit(struct engine *en, const struct breakpoint *bp, struct live
 	if (!(first ? breakpoints_hit : breakpoints_hit_also)(en->breaks, id, true))
 		return;
 	if (first) {
-		ret->why = LIVE_BREAKPOINT;
+		ret->why = STOP_BREAKPOINT;
 		ret->breakpoint = en->live.last_break = id;
 		ret->temporary = temporary;
 	} else if (ret->nothers < LIVE_HITS) {
@@ -263,7 +264,7 @@ static bool on_break(struct engine *en, const struct tsdb_stop *stop, struct liv
 			take_hit(en, bp, ret);
 		last = bp;
 	}
-	return ret->why == LIVE_BREAKPOINT;
+	return ret->why == STOP_BREAKPOINT;
 }
 
 static bool on_agent_stop(struct engine *en, struct live_stop *ret)
@@ -274,36 +275,36 @@ static bool on_agent_stop(struct engine *en, struct live_stop *ret)
 	en->live.last_stop = stop->why;
 	ret->seq = stop->seq;
 	switch (stop->why) {
-	case TSDB_STOP_BREAK:
+	case STOP_BREAKPOINT:
 		if (on_break(en, stop, ret))
 			return true;
-		ret->why = stop->stepped ? LIVE_STEPPED : LIVE_RUNS;
+		ret->why = stop->stepped ? STOP_STEP : STOP_NONE;
 		return stop->stepped;
-	case TSDB_STOP_STEP:
-		ret->why = LIVE_STEPPED;
+	case STOP_STEP:
+		ret->why = STOP_STEP;
 		return true;
-	case TSDB_STOP_ERROR:
-		ret->why = LIVE_FAILED;
+	case STOP_FAILED_CALL:
 		live_take_fault(en, &inferior_control(en->live.inf)->error, &ret->fault);
+		ret->why = ret->fault.error.sticky ? STOP_FAULT : STOP_FAILED_CALL;
 		return true;
-	case TSDB_STOP_CAPTURE:
+	case STOP_ASKS:
 		capture_answer(en);
 		return false;
-	case TSDB_STOP_SERVED: /* of capture_stop(), which was interrupted */
+	case STOP_SERVED: /* of capture_stop(), which was interrupted */
 		return false;
-	case TSDB_STOP_WINDOW_DONE:
-		ret->why = LIVE_WINDOW_CLOSED;
+	case STOP_WINDOW_CLOSED:
+		ret->why = STOP_WINDOW_CLOSED;
 		ret->goes_on = recorder_in_window(en->live.recorder);
 		if (!ret->goes_on)
 			capture_finish(en);
 		if (en->live.recording)
-			ret->why = LIVE_RUNS;
-		return ret->why != LIVE_RUNS;
-	case TSDB_STOP_TRIGGER:
-		ret->why = LIVE_TRIGGERED;
+			ret->why = STOP_NONE;
+		return ret->why != STOP_NONE;
+	case STOP_TRIGGER:
+		ret->why = STOP_TRIGGER;
 		return true;
 	default:
-		ret->why = LIVE_AGENT;
+		ret->why = STOP_AGENT;
 		return true;
 	}
 }
@@ -316,7 +317,7 @@ static bool on_other_stop(struct engine *en, const struct inferior_event *ev, st
 
 	if (l->recording && !(asked && inferior_attached(l->inf)))
 		return false;
-	ret->why = asked ? LIVE_INTERRUPTED : LIVE_SIGNAL;
+	ret->why = asked ? STOP_INTERRUPTED : STOP_SIGNAL;
 	ret->signal = asked ? SIGINT : ev->signal;
 	if (!l->recording)
 		l->at_cmd = false;
@@ -327,7 +328,7 @@ bool live_act(struct engine *en, const struct inferior_event *ev, struct live_st
 {
 	struct live *l = &en->live;
 
-	*ret = (struct live_stop){.why = LIVE_RUNS, .pid = inferior_pid(l->inf), .tid = ev->tid};
+	*ret = (struct live_stop){.why = STOP_NONE, .pid = inferior_pid(l->inf), .tid = ev->tid};
 	switch (ev->kind) {
 	case INFERIOR_NONE:
 	case INFERIOR_FORKED:
@@ -345,7 +346,7 @@ bool live_act(struct engine *en, const struct inferior_event *ev, struct live_st
 	}
 	l->tid = ev->tid;
 	l->frame = 0;
-	l->last_stop = TSDB_STOP_NONE;
+	l->last_stop = STOP_NONE;
 	l->fault_launch = l->fault_first = l->fault_last = 0;
 	while (live_drain(en))
 		;
@@ -427,9 +428,9 @@ static struct err *window_event(
 	struct live *l = &en->live;
 	struct tsdb_control *ctl = inferior_control(l->inf);
 
-	if (ev->kind == INFERIOR_STOP_AGENT && ctl->stop.why == TSDB_STOP_SERVED) {
+	if (ev->kind == INFERIOR_STOP_AGENT && ctl->stop.why == STOP_SERVED) {
 		*ret = (struct live_stop){
-			.why = LIVE_WINDOW_ENDED, .pid = inferior_pid(l->inf), .tid = l->tid};
+			.why = STOP_SERVED, .pid = inferior_pid(l->inf), .tid = l->tid};
 		ctl->stop.why = l->window_why;
 		while (live_drain(en))
 			;
@@ -474,7 +475,7 @@ static struct err *step(struct engine *en, int timeout_ms, struct live_stop *ret
 			TRY(window_event(en, &ev, ret));
 		else
 			TRY(run_event(en, &ev, ret));
-	} while (ret->why == LIVE_RUNS && (int64_t)monotonic_ms() < end);
+	} while (ret->why == STOP_NONE && (int64_t)monotonic_ms() < end);
 	return NULL;
 }
 
@@ -499,11 +500,13 @@ struct err *live_step(struct engine *en, int timeout_ms, struct live_stop *ret)
 {
 	struct err *e;
 
-	*ret = (struct live_stop){.why = LIVE_RUNS};
+	*ret = (struct live_stop){.why = STOP_NONE};
 	if (en->live.doing == LIVE_STANDS)
 		return err_new(ERR_STATE, "the program is not running");
 	e = step(en, timeout_ms, ret);
-	if (e || ret->why != LIVE_RUNS)
+	if (e || ret->why != STOP_NONE)
 		stands(en, e != NULL);
+	if (!e)
+		stop_of_program(en, ret);
 	return e;
 }

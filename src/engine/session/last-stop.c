@@ -13,14 +13,14 @@
 #include "replay/replay.h"
 
 static const char *const words[] = {
-#define WORD(name, word) [STOP_##name] = word,
-	STOP_REASONS(WORD)
+#define WORD(name, number, word) [STOP_##name] = word,
+	TS_STOP_REASONS(WORD)
 #undef WORD
 };
 
 const char *stop_reason_word(enum stop_reason reason)
 {
-	return words[reason];
+	return (size_t)reason < sizeof words / sizeof *words ? words[reason] : NULL;
 }
 
 static struct stop *begin(struct engine *en, enum stop_reason reason, bool replay)
@@ -59,26 +59,6 @@ static void add_breakpoint(struct stop *s, int id)
 
 /* --- the program --- */
 
-static enum stop_reason reason_of_program(const struct live_stop *stop)
-{
-	static const enum stop_reason reasons[] = {
-		[LIVE_BREAKPOINT] = STOP_BREAKPOINT,
-		[LIVE_STEPPED] = STOP_STEP,
-		[LIVE_WINDOW_CLOSED] = STOP_WINDOW_CLOSED,
-		[LIVE_TRIGGERED] = STOP_TRIGGER,
-		[LIVE_AGENT] = STOP_AGENT,
-		[LIVE_SIGNAL] = STOP_SIGNAL,
-		[LIVE_INTERRUPTED] = STOP_INTERRUPTED,
-		[LIVE_EXITED] = STOP_EXITED,
-		[LIVE_KILLED] = STOP_KILLED,
-	};
-
-	if (stop->why == LIVE_FAILED)
-		return stop->fault.error.sticky ? STOP_FAULT : STOP_FAILED_CALL;
-	return (size_t)stop->why < sizeof reasons / sizeof *reasons ? reasons[stop->why]
-								    : STOP_NONE;
-}
-
 static void take_fault(struct stop *s, const struct tsdb_error *e)
 {
 	s->has_fault = true;
@@ -90,11 +70,12 @@ static void take_fault(struct stop *s, const struct tsdb_error *e)
 
 void stop_of_program(struct engine *en, const struct live_stop *stop)
 {
-	const enum stop_reason reason = reason_of_program(stop);
+	const enum stop_reason reason = stop->why;
+	const bool failed = reason == STOP_FAULT || reason == STOP_FAILED_CALL;
 	const struct live *l = &en->live;
 	struct stop *s;
 
-	if (reason == STOP_NONE)
+	if (!stop_reason_word(reason)) /* it runs, or the agent has answered */
 		return;
 	s = begin(en, reason, false);
 	s->pid = (int)stop->pid;
@@ -103,13 +84,13 @@ void stop_of_program(struct engine *en, const struct live_stop *stop)
 		s->exit_code = stop->status;
 	if (reason == STOP_SIGNAL || reason == STOP_KILLED)
 		s->signal = stop->signal;
-	if (stop->why == LIVE_FAILED)
+	if (failed)
 		take_fault(s, &stop->fault.error);
 	if (reason == STOP_EXITED || reason == STOP_KILLED)
 		return;
 	s->seq = stop->seq;
 	s->step = stop->step;
-	s->before = s->seq && stop->why != LIVE_FAILED && stop->why != LIVE_TRIGGERED;
+	s->before = s->seq && !failed && reason != STOP_TRIGGER;
 	if (s->seq && l->at_cmd)
 		take_command(s, &l->cmd, recorder_state(l->recorder));
 	if (reason == STOP_TRIGGER && l->at_cmd && l->cmd.kind == SBT_MARK) {
@@ -119,7 +100,7 @@ void stop_of_program(struct engine *en, const struct live_stop *stop)
 			(int)(text->len < STOP_TEXT ? text->len : STOP_TEXT),
 			text->len ? (const char *)text->p : "");
 	}
-	if (stop->why != LIVE_BREAKPOINT)
+	if (reason != STOP_BREAKPOINT)
 		return;
 	s->temporary = stop->temporary;
 	add_breakpoint(s, stop->breakpoint);
@@ -180,7 +161,7 @@ void stop_of_device(struct engine *en, uint64_t seq, const char *what)
 void stop_of_step(struct engine *en, const struct replay_stop *stop, uint64_t seq, uint32_t step)
 {
 	const struct graph_place *p = graph_place_of(en);
-	struct stop *s = begin(en, stop ? reason_of_replay(stop->why) : STOP_STEP, true);
+	struct stop *s = begin(en, reason_of_replay(stop->why), true);
 
 	s->seq = s->watch.by = seq;
 	s->before = p && (p->before || !step);
@@ -189,7 +170,7 @@ void stop_of_step(struct engine *en, const struct replay_stop *stop, uint64_t se
 		take_command(s, &p->cmd, replay_state(en->trace.replay));
 	else if (replay_cmd(en->trace.replay))
 		take_command(s, replay_cmd(en->trace.replay), replay_state(en->trace.replay));
-	if (stop && is_hit(stop))
+	if (is_hit(stop))
 		add_breakpoint(s, stop->breakpoint);
 }
 

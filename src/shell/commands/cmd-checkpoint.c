@@ -181,7 +181,6 @@ const char cmd_reverse_finish_help[] =
 struct err *cmd_reverse_finish(struct session *s, const struct cmd_args *a)
 {
 	const struct soft_stop *t = kernel_stop_any(s);
-	struct replay_stop stop;
 	char *line;
 	struct err *e;
 
@@ -195,7 +194,5 @@ struct err *cmd_reverse_finish(struct session *s, const struct cmd_args *a)
 		return err_cure(
 			err_new(ERR_STATE, "the replay is in no kernel and in no graph launch"),
 			"`reverse-next` goes back by a command, `goto` to one");
-	TRY(replay_move_leave(&s->engine, true, &stop));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_LEAVE, .backwards = true});
 }

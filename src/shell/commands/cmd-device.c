@@ -38,14 +38,9 @@ const char cmd_replay_restart_help[] =
 
 struct err *cmd_replay_restart(struct session *s, const struct cmd_args *a)
 {
-	struct replay_stop stop;
-
 	if (s->engine.trace.device)
 		TRY(replay_device_restore(s->engine.trace.device));
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_goto(s->engine.trace.replay, 0, &stop));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_GOTO});
 }
 
 /* --- verify --- */
@@ -135,7 +130,6 @@ static struct err *run_partial(struct session *s, const struct partial *p)
 {
 	struct partial_result r;
 	struct replay_device *rd;
-	struct replay_stop stop;
 	struct buf b = BUF_INIT;
 
 	TRY(replay_device_need(&s->engine, "a partial replay", &rd));
@@ -147,10 +141,7 @@ static struct err *run_partial(struct session *s, const struct partial *p)
 	if (!partial_ok(&r) && s->batch)
 		s->quit_status = REPLAY_STATUS_DIFFERS;
 	partial_free(&r);
-	stop = (struct replay_stop){
-		.why = REPLAY_STEPPED, .seq = replay_seq(s->engine.trace.replay)};
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_NOWHERE});
 }
 
 const char cmd_replay_stream_help[] =

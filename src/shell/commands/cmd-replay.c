@@ -100,23 +100,20 @@ static void tell_numbers(
 		out_str(s->out, "Interrupted at ");
 }
 
-/* Prints where the replay is after a move; others: further breakpoints that were hit there. */
-static void tell_stop(
-	struct session *s, const struct replay_stop *stop, const int *others, unsigned nothers)
+/* Prints where the replay is after a move. */
+static void tell_stop(struct session *s, const struct replay_move *m)
 {
+	const struct replay_stop *stop = &m->stop;
 	const struct sbt_cmd *c = replay_cmd(s->engine.trace.replay);
 	const char *whole = s->engine.trace.device ? "window" : "trace";
 	struct buf b = BUF_INIT;
 
-	graph_forget(&s->engine);
-	stop_of_replay(&s->engine, stop, others, nothers);
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
 	vars_set(s->vars, "step", 0);
-	s->engine.trace.looked_through = 0;
 	s->script.interrupted |= stop->why == REPLAY_INTERRUPTED;
 	if (!displays_stop(s, stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT))
 		return;
-	tell_numbers(s, stop, others, nothers);
+	tell_numbers(s, stop, m->others, m->nothers);
 	if (stop->retired)
 		out_printf(s->out, "#%" PRIu64 " has finished; at ", stop->retired);
 	if (c) {
@@ -136,57 +133,44 @@ static void tell_stop(
 	races_tell(s);
 }
 
-void replay_tell(struct session *s, const struct replay_stop *stop)
-{
-	tell_stop(s, stop, NULL, 0);
-}
-
 /* --- moving --- */
 
-static void tell_move(struct session *s, const struct replay_move *m)
+/* At a watchpoint, what it saw. */
+static struct err *tell_watch(struct session *s, const struct replay_move *m)
 {
-	if (m->in_launch)
-		kernel_tell(s, &m->launch);
-	else if (m->in_graph)
-		graph_tell(s, &m->stop, m->stop.seq, m->step);
+	if (m->in_launch || breakpoints_silent(s->engine.breaks))
+		return NULL;
+	if (m->touch.by)
+		watch_tell_touch(s, &m->touch);
+	watch_tell_passed(s, m->passed);
+	return m->stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m->stop.breakpoint) : NULL;
+}
+
+struct err *replay_go(struct session *s, const struct move *how)
+{
+	struct replay_move m;
+
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_move(&s->engine, how, &m));
+	if (m.in_launch)
+		kernel_tell(s, &m.launch);
+	else if (m.in_graph)
+		graph_tell(s, &m.stop, m.stop.seq, m.step);
 	else
-		tell_stop(s, &m->stop, m->others, m->nothers);
+		tell_stop(s, &m);
+	return how->how == MOVE_ON ? tell_watch(s, &m) : NULL;
 }
 
 struct err *replay_run_to_break(struct session *s, bool backwards)
 {
-	struct replay_move m;
-
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_ended(&s->engine, replay_move_run(&s->engine, backwards, &m)));
-	tell_move(s, &m);
-	if (m.touch.by && !m.in_launch)
-		stop_add_touch(&s->engine, &m.touch);
-	if (m.in_launch || breakpoints_silent(s->engine.breaks))
-		return NULL;
-	if (m.touch.by)
-		watch_tell_touch(s, &m.touch);
-	watch_tell_passed(s, m.passed);
-	return m.stop.why == REPLAY_WATCHPOINT ? watch_tell(s, m.stop.breakpoint) : NULL;
+	return replay_go(s, &(struct move){.how = MOVE_ON, .backwards = backwards});
 }
 
 struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool into)
 {
-	struct replay_move m;
-
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_ended(&s->engine, replay_move_steps(&s->engine, n, backwards, into, &m)));
-	tell_move(s, &m);
-	return NULL;
-}
-
-struct err *replay_run_leave(struct session *s)
-{
-	struct replay_stop stop;
-
-	TRY(replay_move_ended(&s->engine, replay_move_leave(&s->engine, false, &stop)));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s,
+		&(struct move){
+			.how = into ? MOVE_STEPS : MOVE_COMMANDS, .n = n, .backwards = backwards});
 }
 
 /* --- commands --- */
@@ -335,7 +319,6 @@ const char cmd_replay_next_help[] =
 
 struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 {
-	struct replay_stop stop;
 	uint64_t v;
 
 	if (!a->argc)
@@ -344,11 +327,7 @@ struct err *cmd_replay_next(struct session *s, const struct cmd_args *a)
 		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
 		return err_cure(err_new(ERR_USAGE, "\"replay next %s\" names no stream", a->rest),
 			"Use \"replay next stream 2\"");
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_ended(
-		&s->engine, replay_next_stream(s->engine.trace.replay, (uint32_t)v, &stop)));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_STREAM, .stream = (uint32_t)v});
 }
 
 const char cmd_replay_finish_help[] =
@@ -358,20 +337,16 @@ const char cmd_replay_finish_help[] =
 
 struct err *cmd_replay_finish(struct session *s, const struct cmd_args *a)
 {
-	struct replay_stop stop;
 	uint64_t v;
 
 	if (!a->argc && graph_place(s))
-		return replay_run_leave(s);
+		return replay_go(s, &(struct move){.how = MOVE_LEAVE});
 	if (!a->argc || a->argc > 2 ||
 		(a->argc == 2 && strncmp("stream", a->argv[0], strlen(a->argv[0]))) ||
 		!word_u64(a->argv[a->argc - 1], &v) || v > UINT32_MAX)
 		return err_cure(err_new(ERR_USAGE, "replay finish needs a stream"),
 			"Use \"replay finish stream 2\"");
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_finish_stream(s->engine.trace.replay, (uint32_t)v, &stop));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_DRAIN, .stream = (uint32_t)v});
 }
 
 const char cmd_replay_until_help[] =
@@ -381,10 +356,7 @@ const char cmd_replay_until_help[] =
 
 static struct err *go_to_step(struct session *s, uint64_t seq, uint32_t step)
 {
-	s->focus = FOCUS_REPLAY;
-	TRY(graph_go(&s->engine, seq, step, false));
-	graph_tell(s, NULL, seq, step);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_NODE, .seq = seq, .step = step});
 }
 
 static struct err *until_step(struct session *s, uint64_t seq, uint32_t step)
@@ -410,7 +382,6 @@ bool replay_is_position(const char *word)
 
 struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 {
-	struct replay_stop stop;
 	uint32_t step;
 	uint64_t seq;
 
@@ -419,10 +390,7 @@ struct err *cmd_replay_until(struct session *s, const struct cmd_args *a)
 	if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay until needs a command's number"),
 			"Use \"replay until 143\"");
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_until(s->engine.trace.replay, seq, &stop));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_UNTIL, .seq = seq});
 }
 
 const char cmd_replay_continue_help[] =
@@ -483,7 +451,6 @@ const char cmd_replay_goto_help[] =
 struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 {
 	const struct sbt_reader *r = s->engine.trace.reader;
-	struct replay_stop stop;
 	uint32_t step = UINT32_MAX;
 	uint64_t seq;
 
@@ -499,10 +466,7 @@ struct err *cmd_replay_goto(struct session *s, const struct cmd_args *a)
 	else if (a->argc != 1 || !word_u64(a->argv[0], &seq))
 		return err_cure(err_new(ERR_USAGE, "replay goto needs a command's number"),
 			"Use \"replay goto 143\", or begin, or end");
-	s->focus = FOCUS_REPLAY;
-	TRY(replay_move_ended(&s->engine, replay_goto(s->engine.trace.replay, seq, &stop)));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_GOTO, .seq = seq});
 }
 
 /* --- when --- */

@@ -207,7 +207,7 @@ struct err *cmd_next(struct session *s, const struct cmd_args *a)
 	for (; n; n--) {
 		TRY(process_next(s));
 		if (!s->engine.live.inf || !s->engine.live.at_cmd ||
-			s->engine.live.last_stop != TSDB_STOP_STEP)
+			s->engine.live.last_stop != STOP_STEP)
 			break;
 	}
 	return NULL;
@@ -250,7 +250,6 @@ static struct err *finish_stream(struct session *s, const struct cmd_args *a, ui
 static struct err *finish_in_replay(struct session *s, const struct cmd_args *a)
 {
 	const struct sbt_cmd *c;
-	struct replay_stop stop;
 	uint32_t stream;
 
 	if (a->argc)
@@ -259,9 +258,7 @@ static struct err *finish_in_replay(struct session *s, const struct cmd_args *a)
 	if (stream == SBT_NO_ID)
 		return err_cure(err_new(ERR_STATE, "the replay is not at a command of a stream"),
 			"Use \"finish stream N\"");
-	TRY(replay_finish_stream(s->engine.trace.replay, stream, &stop));
-	replay_tell(s, &stop);
-	return NULL;
+	return replay_go(s, &(struct move){.how = MOVE_DRAIN, .stream = stream});
 }
 
 struct err *cmd_finish(struct session *s, const struct cmd_args *a)
@@ -273,7 +270,7 @@ struct err *cmd_finish(struct session *s, const struct cmd_args *a)
 	if (!a->argc && kernel_stop(s))
 		return kernel_go(s, SOFT_FINISH, 0);
 	if (!a->argc && graph_place(s))
-		return replay_run_leave(s);
+		return replay_go(s, &(struct move){.how = MOVE_LEAVE});
 	if (s->focus == FOCUS_REPLAY && s->engine.trace.replay)
 		return finish_in_replay(s, a);
 	if (!s->engine.live.inf)

@@ -78,16 +78,13 @@ void graph_tell(struct session *s, const struct replay_stop *stop, uint64_t seq,
 	const struct graph_place *p = graph_place(s);
 	struct buf b = BUF_INIT;
 
-	stop_of_step(&s->engine, stop, seq, step);
 	vars_set(s->vars, "seq", (int64_t)seq);
 	vars_set(s->vars, "step", step);
-	s->engine.trace.looked_through = 0;
-	if (!displays_stop(
-		    s, stop && (stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT)))
+	if (!displays_stop(s, stop->why == REPLAY_BREAKPOINT || stop->why == REPLAY_WATCHPOINT))
 		return;
-	if (stop && stop->why == REPLAY_BREAKPOINT)
+	if (stop->why == REPLAY_BREAKPOINT)
 		out_printf(s->out, "Breakpoint %d, ", stop->breakpoint);
-	if (stop && stop->why == REPLAY_WATCHPOINT)
+	if (stop->why == REPLAY_WATCHPOINT)
 		out_printf(s->out, "Watchpoint %d, ", stop->breakpoint);
 	if (p) {
 		graph_print_place(&b, s, p);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "engine/replay-moves.h"
 #include "shell/print/kernel-text.h"
 #include "shell/script/displays.h"
 #include "shell/source/source-view.h"
@@ -187,7 +188,6 @@ static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 	char name[256];
 
 	kernel_short_name(name, sizeof name, t->kernel);
-	stop_of_kernel(&s->engine, t);
 	vars_set(s->vars, "seq", (int64_t)t->seq);
 	s->script.interrupted |= t->why == SOFT_WHY_TIME;
 	tell_undone(s, t);
@@ -223,12 +223,21 @@ void kernel_tell(struct session *s, const struct soft_stop *t)
 
 /* --- moving --- */
 
+static struct err *move(struct session *s, const struct move *how, struct soft_stop *ret)
+{
+	struct replay_move m;
+
+	s->focus = FOCUS_REPLAY;
+	TRY(replay_move(&s->engine, how, &m));
+	*ret = m.launch;
+	return NULL;
+}
+
 struct err *kernel_enter(struct session *s, uint64_t seq)
 {
 	struct soft_stop t;
 
-	s->focus = FOCUS_REPLAY;
-	TRY(microscope_enter(&s->engine, seq, &t));
+	TRY(move(s, &(struct move){.how = MOVE_ENTER, .seq = seq}, &t));
 	kernel_tell(s, &t);
 	return NULL;
 }
@@ -239,31 +248,22 @@ struct err *kernel_go(struct session *s, enum soft_how how, uint64_t n)
 	struct soft_stop t;
 
 	if (!back && !kernel_stop(s)) {
-		s->focus = FOCUS_REPLAY;
-		TRY(microscope_enter(&s->engine, 0, &t));
+		TRY(move(s, &(struct move){.how = MOVE_ENTER}, &t));
 		if (t.state == SOFT_ENDED || how != SOFT_RUN)
 			kernel_tell(s, &t);
 		if (t.state == SOFT_ENDED)
 			return NULL;
 	}
-	s->focus = FOCUS_REPLAY;
-	TRY(microscope_go(&s->engine, how, n, &t));
+	TRY(move(s, &(struct move){.how = MOVE_INSIDE, .inside = how, .n = n}, &t));
 	tell(s, &t, how == SOFT_LINE && t.why == SOFT_WHY_STEP);
 	return NULL;
 }
 
 struct err *kernel_until(struct session *s)
 {
-	const struct soft_stop from = *kernel_stop(s);
 	struct soft_stop t;
 
-	s->focus = FOCUS_REPLAY;
-	do {
-		TRY(microscope_go(&s->engine, SOFT_LINE, 1, &t));
-	} while (t.why == SOFT_WHY_STEP && t.state == SOFT_STOPPED && t.source_line &&
-		 !engine_cancelled(&s->engine) && !strcmp(t.function, from.function) &&
-		 t.depth == from.depth &&
-		 (strcmp(t.file, from.file) != 0 || t.source_line <= from.source_line));
+	TRY(move(s, &(struct move){.how = MOVE_UNTIL_LINE}, &t));
 	tell(s, &t, t.why == SOFT_WHY_STEP);
 	return NULL;
 }
@@ -310,15 +310,17 @@ static bool take_coordinates(unsigned argc, char *const *argv, unsigned *i, uint
 struct err *kernel_focus(struct session *s, const char *word, unsigned argc, char *const *argv)
 {
 	const struct soft_stop *t = kernel_stop(s);
-	uint32_t block[3], thread[3], at[3];
+	struct move m = {.how = MOVE_FOCUS};
+	struct soft_stop chosen;
 	struct device *d;
+	uint32_t at[3];
 
 	TRY(microscope_need(&s->engine, "choosing a thread", &d));
 	if (!t)
 		return err_cure(err_new(ERR_STATE, "the launch has ended"),
 			"\"reverse-stepi\" goes back into it");
-	memcpy(block, t->block, sizeof block);
-	memcpy(thread, t->thread, sizeof thread);
+	memcpy(m.block, t->block, sizeof m.block);
+	memcpy(m.thread, t->thread, sizeof m.thread);
 	for (unsigned i = 0; i < argc;) {
 		const char *what = i ? argv[i++] : word;
 		const bool is_block = !strcmp(what, "block");
@@ -331,14 +333,15 @@ struct err *kernel_focus(struct session *s, const char *word, unsigned argc, cha
 			return err_cure(err_new(ERR_USAGE, "there are no coordinates behind \"%s\"",
 						is_block ? "block" : "thread"),
 				"For example: block (1,0,0) thread (5,0,0)");
-		memcpy(is_block ? block : thread, at, sizeof at);
-		if (is_block && memcmp(block, t->block, sizeof block))
-			memset(thread, 0, sizeof thread);
+		memcpy(is_block ? m.block : m.thread, at, sizeof at);
+		if (is_block && memcmp(m.block, t->block, sizeof m.block))
+			memset(m.thread, 0, sizeof m.thread);
 	}
+	chosen = *t;
 	if (argc)
-		TRY(device_kernel_focus(d, block, thread, &t));
-	if (argc && t->why == SOFT_WHY_BEGIN)
+		TRY(move(s, &m, &chosen));
+	if (argc && chosen.why == SOFT_WHY_BEGIN)
 		out_printf(s->out, "The launch begins again, with this block first.\n");
-	kernel_tell(s, t);
+	kernel_tell(s, &chosen);
 	return NULL;
 }

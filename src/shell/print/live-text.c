@@ -219,11 +219,11 @@ static void tell_sentence(struct session *s, const struct live_note *n)
 
 static void tell_end(struct session *s, const struct live_stop *stop)
 {
-	if (stop->why == LIVE_EXITED)
+	if (stop->why == STOP_EXITED)
 		vars_set(s->vars, "_exitcode", stop->status);
 	if (s->engine.live.recording)
 		return;
-	if (stop->why == LIVE_KILLED)
+	if (stop->why == STOP_KILLED)
 		out_style(s->out, STYLE_STOP, "[process %d killed by %s, %s]", stop->pid,
 			signal_name(stop->signal), signal_text(stop->signal));
 	else if (stop->status)
@@ -310,24 +310,25 @@ static void tell_breakpoints(struct session *s, const struct live_stop *stop)
 static void tell_why(struct session *s, const struct live_stop *stop)
 {
 	switch (stop->why) {
-	case LIVE_BREAKPOINT:
+	case STOP_BREAKPOINT:
 		vars_set(s->vars, "bpnum_hit", stop->breakpoint);
 		if (!breakpoints_silent(s->engine.breaks))
 			tell_breakpoints(s, stop);
 		break;
-	case LIVE_FAILED:
+	case STOP_FAULT:
+	case STOP_FAILED_CALL:
 		fault_tell(s, &stop->fault);
 		break;
-	case LIVE_WINDOW_CLOSED:
+	case STOP_WINDOW_CLOSED:
 		if (stop->goes_on)
 			out_str(s->out,
 				"A stream is being captured: the window is complete when that is over.\n");
 		out_str(s->out, "The capture window is closed, ");
 		break;
-	case LIVE_TRIGGERED:
+	case STOP_TRIGGER:
 		out_str(s->out, "The program's trigger, ");
 		break;
-	case LIVE_AGENT:
+	case STOP_AGENT:
 		out_str(s->out, "Stopped by the agent, ");
 		break;
 	default:
@@ -346,34 +347,33 @@ static void tell_signal(struct session *s, int sig)
 
 void live_stop_tell(struct session *s, const struct live_stop *stop)
 {
-	stop_of_program(&s->engine, stop);
 	switch (stop->why) {
-	case LIVE_RUNS:
-	case LIVE_WINDOW_ENDED:
+	case STOP_NONE:
+	case STOP_SERVED:
 		return;
-	case LIVE_EXITED:
-	case LIVE_KILLED:
+	case STOP_EXITED:
+	case STOP_KILLED:
 		tell_end(s, stop);
 		return;
-	case LIVE_SIGNAL:
-	case LIVE_INTERRUPTED:
+	case STOP_SIGNAL:
+	case STOP_INTERRUPTED:
 		if (!s->engine.live.recording) {
 			displays_stop(s, false);
 			tell_signal(s, stop->signal);
 		}
-		s->script.interrupted |= stop->why == LIVE_INTERRUPTED;
-		if (stop->why == LIVE_INTERRUPTED)
+		s->script.interrupted |= stop->why == STOP_INTERRUPTED;
+		if (stop->why == STOP_INTERRUPTED)
 			why_at_interrupt(s);
 		return;
 	default:
 		break;
 	}
 	vars_set(s->vars, "seq", (int64_t)stop->seq);
-	displays_stop(s, stop->why == LIVE_BREAKPOINT);
+	displays_stop(s, stop->why == STOP_BREAKPOINT);
 	tell_why(s, stop);
-	if (stop->why == LIVE_BREAKPOINT && breakpoints_silent(s->engine.breaks))
+	if (stop->why == STOP_BREAKPOINT && breakpoints_silent(s->engine.breaks))
 		return;
-	if (stop->why == LIVE_FAILED && !*stop->fault.error.call)
+	if ((stop->why == STOP_FAULT || stop->why == STOP_FAILED_CALL) && !*stop->fault.error.call)
 		return; /* the device says so itself: the stop is in its thread */
 	tell_cmd(s, stop->seq);
 	tell_node(s, stop);

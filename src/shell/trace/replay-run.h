@@ -6,10 +6,11 @@
 #ifndef SHELL_REPLAY_RUN_H
 #define SHELL_REPLAY_RUN_H
 
+#include "engine/replay-moves.h"
 #include "shell/line/session.h"
 
-/* Prints where the replay is after a move. */
-void replay_tell(struct session *s, const struct replay_stop *stop);
+/* Moves the replay, and prints where it is then. */
+struct err *replay_go(struct session *s, const struct move *how) TS_CHECK;
 
 struct err *replay_run_to_break(struct session *s, bool backwards) TS_CHECK;
 /* into: each node of a graph launch is a step, unless `set replay nodes` is off. */
@@ -18,15 +19,11 @@ struct err *replay_run_steps(struct session *s, uint64_t n, bool backwards, bool
 /* Whether a word is a command's number, or SEQ.STEP. */
 bool replay_is_position(const char *word);
 
-/* Leaves the graph launch that the replay is inside, to its end. */
-struct err *replay_run_leave(struct session *s) TS_CHECK;
-
 /* cmd-watch.c: prints what watchpoint id saw, before and after the command at the replay's
  * position. */
 struct err *watch_tell(struct session *s, int id) TS_CHECK;
 /* Prints what the command at the position does to the bytes of a watchpoint for reads or for both.
  */
-struct watch_touch;
 void watch_tell_touch(struct session *s, const struct watch_touch *t);
 /* Prints that n commands may have touched the bytes unseen; nothing for 0. */
 void watch_tell_passed(struct session *s, uint64_t n);

@@ -580,14 +580,15 @@ def exceptions(t, c, launch, filters):
     c.begin('launch', {'on': 'soft', 'cwd': t.dir, 'stopOnEntry': False, **launch}, set_up)
     found = []
     while len(found) < 6:
+        if found:
+            c.events.clear()
+            c.ask('continue', {'threadId': body['threadId']})
         over = c.wait(lambda: next((e for e in c.events if e['event'] in ('stopped', 'terminated')), None), 'a stop or the end')
         body = over.get('body') or {}
         if over['event'] == 'terminated' or body['reason'] == 'end':
             break
         info = c.ask('exceptionInfo', {'threadId': body['threadId']}) if body['reason'] == 'exception' else {}
         found.append((body['reason'], info.get('exceptionId'), info.get('description')))
-        c.events.clear()
-        c.ask('continue', {'threadId': body['threadId']})
     return found
 
 
