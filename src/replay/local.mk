@@ -86,9 +86,14 @@ tests_unit_test_replay_walk_SOURCES = tests/unit/test-replay-walk.c tests/unit/s
 tests_unit_test_replay_walk_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-wire
 TESTS += tests/unit/test-replay-wire
-tests_unit_test_replay_wire_SOURCES = tests/unit/test-replay-wire.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_wire_SOURCES = tests/unit/test-replay-wire.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_wire_LDADD = $(REPLAY_TEST_LIBS)
+check_PROGRAMS += tests/unit/test-replay-answers
+TESTS += tests/unit/test-replay-answers
+tests_unit_test_replay_answers_SOURCES = tests/unit/test-replay-answers.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/cmds.h \
+	tests/unit/random-cmds.h tests/unit/random-trace.h
+tests_unit_test_replay_answers_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_fake_replayer_SOURCES = tests/unit/fake-replayer.c tests/unit/fake-replayer.h
 tests_unit_fake_replayer_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 endif

@@ -347,7 +347,7 @@ static bool on_run(const struct replayer_run *r, struct buf *out)
 	free(before);
 	good = good && finish();
 	ran.seq = has("run-stuck") ? r->to - 1 : has("run-beyond") ? r->to + 1 : pos;
-	ran.late = has("came-late") ? 5 : 0;
+	ran.late = has("came-late") ? 8 : 0;
 	buf_add(out, &ran, sizeof ran);
 	return good;
 }

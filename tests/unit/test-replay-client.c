@@ -343,7 +343,7 @@ static void what_came_late(void **arg)
 	ok(device_run(d, 16, B, 8, &hit)); /* #10 */
 	assert_true(hit);
 	assert_int_equal(device_seq(d), 10);
-	assert_int_equal(device_late(d), 5);
+	assert_int_equal(device_late(d), 8);
 	ok(device_run(d, 16, B + 0x800, 8, &hit));
 	assert_false(hit);
 	assert_int_equal(device_seq(d), 16);

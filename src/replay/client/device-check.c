@@ -10,10 +10,11 @@
 #include "replay/client/device-private.h"
 
 /* Records come from a process that a trace may have taken over, so values that index tables here
- * are checked. */
-static bool is_row(const struct replayer_difference *r)
+ * are checked, and that the command is one that was executed. */
+static bool is_row(const struct device *d, const struct replayer_difference *r)
 {
-	return r->as < REPLAYER_AS_END && r->unwritten <= REPLAYER_UNWRITTEN_SHARED;
+	return r->as < REPLAYER_AS_END && r->unwritten <= REPLAYER_UNWRITTEN_SHARED &&
+	       r->seq >= d->first && r->seq <= d->want;
 }
 
 static struct err *take_rows(
@@ -31,7 +32,7 @@ static struct err *take_rows(
 	ret->rows = xrealloc(ret->rows, (ret->n + head->n + 1) * sizeof *ret->rows);
 	memcpy(ret->rows + ret->n, d->in.data + sizeof *head, head->n * sizeof *ret->rows);
 	for (uint64_t i = 0; i < head->n; i++)
-		if (!is_row(&ret->rows[ret->n + i])) {
+		if (!is_row(d, &ret->rows[ret->n + i])) {
 			device_bury(d);
 			return err_new(ERR_INFERIOR,
 				"the replayer answers with a difference that is none; it was ended");
@@ -59,9 +60,11 @@ static struct err *one_piece(
 	memcpy(&head, d->in.data, sizeof head);
 	TRY(take_rows(d, &head, ret));
 	ret->reached = d->want;
-	return d->want > was
-		       ? NULL
-		       : err_new(ERR_INFERIOR, "the replayer does not get beyond #%" PRIu64, was);
+	if (d->want > was)
+		return NULL;
+	device_bury(d);
+	return err_new(
+		ERR_INFERIOR, "the replayer does not get beyond #%" PRIu64 "; it was ended", was);
 }
 
 /* Returns true, and frees e, if it only means that there is no more time. */

@@ -4,6 +4,7 @@
  */
 #include "replay/device-node.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "replay/client/device-private.h"
 
@@ -36,9 +37,19 @@ struct err *device_node(struct device *d, uint64_t seq, uint32_t step, uint32_t 
 		return device_failed(d, e);
 	}
 	memcpy(&at, d->in.data, sizeof at);
+	/* the position is before the launch, unless all steps are done */
+	const bool over = step && step >= at.steps;
+	if (at.step != step || at.seq != seq - !over) {
+		d->graph = 0;
+		device_bury(d);
+		return device_failed(d, err_new(ERR_INFERIOR,
+						"the replayer was to go to step %" PRIu32
+						" of #%" PRIu64 " and did not; it was ended",
+						step, seq));
+	}
 	*ret_steps = at.steps;
 	d->want = d->pos = d->done = seq;
-	d->graph = at.seq >= seq ? 0 : seq;
+	d->graph = over ? 0 : seq;
 	d->step = step;
 	d->astray = d->graph != 0;
 	return NULL;

@@ -14,7 +14,7 @@ static bool take(struct device *d, struct device_ordered *ret)
 	const size_t n = d->in.len - sizeof ret->sums;
 
 	memcpy(&ret->sums, d->in.data, sizeof ret->sums);
-	if (n / sizeof *ret->places < ret->sums.n ||
+	if (ret->sums.seq != d->last || n / sizeof *ret->places < ret->sums.n ||
 		(n - ret->sums.n * sizeof *ret->places) / sizeof *ret->changes < ret->sums.changes)
 		return false;
 	ret->places = xmalloc((ret->sums.n + 1) * sizeof *ret->places);
@@ -48,8 +48,9 @@ struct err *device_order(struct device *d, const struct device_order *o, struct 
 		return NULL;
 	device_bury(d);
 	return err_new(ERR_INFERIOR,
-		"the replayer answers with %" PRIu64 " places and sends less; it was ended",
-		ret->sums.n);
+		"the replayer is at #%" PRIu64 " of an order up to #%" PRIu64
+		", or sends less than %" PRIu64 " places; it was ended",
+		ret->sums.seq, d->last, ret->sums.n);
 }
 
 void device_ordered_free(struct device_ordered *o)

@@ -406,6 +406,19 @@ static bool known_reply(const struct replayer_head *h)
 	       h->size <= REPLAYER_MESSAGE_MAX - sizeof *h;
 }
 
+/* What follows such a reply's structure, the caller looks at. */
+static bool may_be_longer(uint32_t type)
+{
+	static const uint32_t types[] = {REPLAYER_OPEN, REPLAYER_READ, REPLAYER_VERIFY,
+		REPLAYER_ORDER, REPLAYER_CHECK, REPLAYER_CHANGED, REPLAYER_ACCESSES, REPLAYER_RACES,
+		REPLAYER_KERNEL_POINTS, REPLAYER_KERNEL_ASK, REPLAYER_PROBED, REPLAYER_PRINTED};
+
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (types[i] == type)
+			return true;
+	return false;
+}
+
 struct err *device_reply(struct device *d, size_t size)
 {
 	struct replayer_head head;
@@ -430,5 +443,7 @@ struct err *device_reply(struct device *d, size_t size)
 		return told(d);
 	if (d->in.len < size)
 		return kill_for(d, ERR_INFERIOR, "the replayer's answer is too short");
+	if (d->in.len > size && !may_be_longer(d->asked))
+		return kill_for(d, ERR_INFERIOR, "the replayer's answer is too long");
 	return NULL;
 }

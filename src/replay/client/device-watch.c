@@ -8,11 +8,11 @@
 #include <string.h>
 #include "replay/client/device-private.h"
 
-static struct err *broken(struct device *d)
+static struct err *broken(struct device *d, const char *what)
 {
 	device_bury(d);
 	return err_new(
-		ERR_INFERIOR, "the replayer answers with access sets that are none; it was ended");
+		ERR_INFERIOR, "the replayer answers with %s that are none; it was ended", what);
 }
 
 struct err *device_probes(struct device *d, const struct soft_probe *p, unsigned n)
@@ -28,7 +28,7 @@ struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsig
 
 	TRY(device_ask(d, REPLAYER_PROBED, &none, sizeof none, sizeof none));
 	if (d->in.len != sizeof none + n * sizeof *ret)
-		return broken(d);
+		return broken(d, "counts of probes");
 	memcpy(ret, d->in.data + sizeof none, n * sizeof *ret);
 	for (unsigned i = 0; i < n; i++)
 		if (ret[i].nkeys > SOFT_PROBE_KEYS)
@@ -39,6 +39,7 @@ struct err *device_probed(struct device *d, struct soft_probe_result *ret, unsig
 struct err *device_printed(struct device *d, struct soft_print **ret, size_t *ret_n)
 {
 	const struct replayer_none none = {0};
+	uint64_t left = UINT64_MAX; /* it has to become less, so that there is an end */
 	struct replayer_printed head;
 
 	*ret = NULL;
@@ -46,8 +47,13 @@ struct err *device_printed(struct device *d, struct soft_print **ret, size_t *re
 	do {
 		TRY(device_ask(d, REPLAYER_PRINTED, &none, sizeof none, sizeof head));
 		memcpy(&head, d->in.data, sizeof head);
-		if ((d->in.len - sizeof head) / sizeof **ret < head.n)
-			return broken(d);
+		if ((d->in.len - sizeof head) / sizeof **ret < head.n || head.more >= left) {
+			free(*ret);
+			*ret = NULL;
+			*ret_n = 0;
+			return broken(d, "printed lines");
+		}
+		left = head.more;
 		*ret = xrealloc(*ret, (*ret_n + head.n + 1) * sizeof **ret);
 		memcpy(*ret + *ret_n, d->in.data + sizeof head, head.n * sizeof **ret);
 		*ret_n += head.n;
@@ -62,13 +68,15 @@ static struct err *take_set(struct device *d, size_t *at, struct access_set *ret
 	size_t n = 0;
 
 	if (d->in.len - *at < sizeof head)
-		return broken(d);
+		return broken(d, "access sets");
 	memcpy(&head, d->in.data + *at, sizeof head);
 	*at += sizeof head;
 	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++)
 		n += head.n[k];
-	if ((d->in.len - *at) / sizeof(struct soft_span) < n)
-		return broken(d);
+	/* a command that was kept back may be any before */
+	if (head.seq < d->first || head.seq > d->want ||
+		(d->in.len - *at) / sizeof(struct soft_span) < n)
+		return broken(d, "access sets");
 	buf_clear(copy);
 	buf_add(copy, d->in.data + *at, n * sizeof(struct soft_span));
 	*at += n * sizeof(struct soft_span);
@@ -129,7 +137,8 @@ static struct err *ask_sets(struct device *d, uint32_t type, bool by_base, uint6
 			e = device_ask_run(
 				d, type, &a, sizeof a, sizeof(struct replayer_accessed), last);
 		if (!e)
-			e = d->want > was ? take_sets(d, from, &copy, each, arg) : broken(d);
+			e = d->want > was ? take_sets(d, from, &copy, each, arg)
+					  : broken(d, "access sets");
 	}
 	buf_free(&copy);
 	return e;
@@ -185,14 +194,19 @@ struct err *device_changed_sets(struct device *d, uint64_t first, uint64_t last,
 struct err *device_races(struct device *d, struct device_races *ret)
 {
 	const struct replayer_none none = {0};
+	uint64_t left = UINT64_MAX; /* it has to become less, so that there is an end */
 	struct replayer_races head;
 
 	*ret = (struct device_races){0};
 	do {
 		TRY(device_ask(d, REPLAYER_RACES, &none, sizeof none, sizeof head));
 		memcpy(&head, d->in.data, sizeof head);
-		if ((d->in.len - sizeof head) / sizeof *ret->race < head.n)
-			head.n = head.more = 0;
+		if ((d->in.len - sizeof head) / sizeof *ret->race < head.n || head.more >= left) {
+			free(ret->race);
+			*ret = (struct device_races){0};
+			return broken(d, "races");
+		}
+		left = head.more;
 		ret->race = xrealloc(ret->race, (ret->n + head.n + 1) * sizeof *ret->race);
 		memcpy(ret->race + ret->n, d->in.data + sizeof head, head.n * sizeof *ret->race);
 		ret->n += head.n;

@@ -80,6 +80,21 @@ static struct err *start_once(struct device *d)
 	return NULL;
 }
 
+/* The replayer has to be at seq, and says that it is at d->in's position. */
+static struct err *is_there(struct device *d, uint64_t seq)
+{
+	struct replayer_done done;
+
+	memcpy(&done, d->in.data, sizeof done);
+	if (done.seq == seq)
+		return NULL;
+	device_bury(d);
+	return err_new(ERR_INFERIOR,
+		"the replayer was to go to #%" PRIu64 " and says that it is at #%" PRIu64
+		"; it was ended",
+		seq, done.seq);
+}
+
 static struct err *start(struct device *d);
 static struct err *seek_raw(struct device *d, uint64_t seq);
 
@@ -113,6 +128,7 @@ static struct err *seek_raw(struct device *d, uint64_t seq)
 		return seek_afresh(d, seq);
 	}
 	TRY(e);
+	TRY(is_there(d, seq));
 	d->pos = d->done = seq;
 	d->astray = false;
 	return NULL;
@@ -190,10 +206,16 @@ static struct err *run_raw(
 	d->pos = to; /* a crash is blamed on this command */
 	TRY(CALL(d, RUN, r, replayer_ran));
 	memcpy(&ran, d->in.data, sizeof ran);
-	d->pos = d->done = ran.seq;
-	d->astray = false;
 	*ret_hit = ran.hit && size;
 	d->late = *ret_hit ? ran.late : 0;
+	if (ran.seq > to || (!*ret_hit && ran.seq != to) ||
+		(d->late && (d->late < d->first || d->late >= ran.seq))) {
+		device_bury(d);
+		return err_new(ERR_INFERIOR,
+			"the replayer was to run to #%" PRIu64 " and did not; it was ended", to);
+	}
+	d->pos = d->done = ran.seq;
+	d->astray = false;
 	return NULL;
 }
 
@@ -422,6 +444,7 @@ struct err *device_execute(struct device *d, uint64_t seq, bool wait)
 	EXECUTING(d, device_post(d, REPLAYER_EXECUTE, &x, sizeof x, NULL, 0));
 	if (wait) {
 		EXECUTING(d, device_reply(d, sizeof(struct replayer_done)));
+		EXECUTING(d, is_there(d, seq));
 		d->done = seq;
 	}
 	d->want = seq;
@@ -493,7 +516,7 @@ struct err *device_run(struct device *d, uint64_t to, uint64_t addr, uint64_t si
 		if (d->interrupt && *d->interrupt)
 			return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, d->want);
 		EXECUTING(d, run_raw(d, part, addr, size, &hit));
-		if (d->pos > to || (!hit && d->pos < part) || d->pos <= d->want) {
+		if (d->pos <= d->want) {
 			device_bury(d);
 			return err_new(ERR_INFERIOR,
 				"the replayer was to run to #%" PRIu64 " and did not; it was ended",
@@ -913,6 +936,13 @@ struct err *device_kept(struct device *d, uint64_t seq, uint64_t *ret_wait, uint
 		EXECUTING(d, heal(d));
 	ASKING(d, CALL(d, KEPT, s, replayer_kept));
 	memcpy(&k, d->in.data, sizeof k);
+	if (k.wait > seq || (k.wait && !k.n)) {
+		device_bury(d);
+		return err_new(ERR_INFERIOR,
+			"the replayer says that #%" PRIu64 " is kept back by #%" PRIu64
+			", which cannot be; it was ended",
+			seq, k.wait);
+	}
 	*ret_wait = k.wait;
 	if (ret_n)
 		*ret_n = k.n;
