@@ -286,10 +286,11 @@ if HAVE_CMOCKA
 # The same forms by the interpreter's two sets of handlers and by the compiler.
 FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-integers-base tests/unit/test-softgpu-jit-integers \
 	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats \
-	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes
+	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes \
+	tests/unit/test-softgpu-ptx-lanes tests/unit/test-softgpu-jit-lanes
 check_PROGRAMS += $(FORM_TESTS)
 TESTS += $(FORM_TESTS)
-EXTRA_DIST += tests/unit/ptx-forms.h
+EXTRA_DIST += tests/unit/ptx-forms.h tests/unit/counted-handlers.h
 tests_unit_test_softgpu_ptx_integers_SOURCES = tests/unit/test-softgpu-ptx-integers.c
 tests_unit_test_softgpu_ptx_integers_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_integers_LDADD = $(PTX_TEST_LINK)
@@ -317,6 +318,12 @@ tests_unit_test_softgpu_ptx_shapes_base_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_shapes_SOURCES = tests/unit/test-softgpu-ptx-shapes.c
 tests_unit_test_softgpu_jit_shapes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_shapes_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
+tests_unit_test_softgpu_ptx_lanes_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_lanes_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
+tests_unit_test_softgpu_jit_lanes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_lanes_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls

@@ -8,11 +8,7 @@
 #ifndef PTX_FORMS_H
 #define PTX_FORMS_H
 
-#include "ptx-test.h"
-
-#include "softgpu/jit/jit.h"
-
-#include <unistd.h>
+#include "counted-handlers.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
@@ -79,36 +75,6 @@ static inline struct operands operands_of(unsigned t)
 	return o;
 }
 
-/* --- handlers that count their calls, by line of the text --- */
-#define MAXLINES 256
-static _Atomic unsigned handled[MAXLINES];
-static ptx_handler *own_handlers[MAXLINES * 8];
-static struct ptx_function *counted;
-
-static inline void counting_handler(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	handled[i->line]++;
-	own_handlers[i - counted->insns](w, i, mask);
-}
-
-/* The compiled code calls what it finds here when it is made. Parameters are loaded by the handler
- * that the compiler looks for. */
-static inline void count_handlers(struct ptx_module *m)
-{
-	counted = m->funcs[0];
-	assert_in_range(counted->ninsns, 1, COUNT_OF(own_handlers));
-	for (uint32_t k = 0; k < counted->ninsns; k++) {
-		struct ptx_insn *i = &counted->insns[k];
-
-		assert_in_range(i->line, 0, MAXLINES - 1);
-		handled[i->line] = 0;
-		own_handlers[k] = i->h;
-		if (i->h && i->row && !(i->flags & F_CTRL) &&
-			!(!strcmp(i->row->op, "ld") && i->space == SP_PARAM))
-			i->h = counting_handler;
-	}
-}
-
 /* --- many forms in one kernel --- */
 #define BATCH 32
 static uint32_t *forms_r;
@@ -155,15 +121,6 @@ static inline size_t begin_kernel(char *text, size_t n)
 	return (size_t)at;
 }
 
-static inline unsigned lines_of(const char *text)
-{
-	unsigned n = 1;
-
-	for (; *text; text++)
-		n += *text == '\n';
-	return n;
-}
-
 /* The kernel's text; line[k]: where form k lies. */
 static inline void write_kernel(
 	char *text, size_t n, const struct form *f, unsigned count, bool guarded, unsigned *line)
@@ -181,7 +138,7 @@ static inline void write_kernel(
 		const size_t kind = (size_t)(strchr("rdhfgp", f[k].kind) - "rdhfgp");
 
 		at += (size_t)snprintf(text + at, n - at, "%s\n", sets[kind]);
-		line[k] = lines_of(text);
+		line[k] = line_of(text);
 		at += (size_t)snprintf(text + at, n - at,
 			"%s%s\n%s st.volatile.global.b64 [%%d10+%u], %%d13;\n",
 			guarded ? "@%p10 " : "", f[k].insn, gets[kind], k * THREADS * 8);
@@ -210,7 +167,7 @@ static inline void compare_results(const struct form *f, unsigned count, bool gu
 		}
 }
 
-static inline void run_forms(const struct form *f, unsigned count, bool guarded, bool compiled)
+static inline void run_forms(const struct form *f, unsigned count, bool guarded)
 {
 	static char text[32768];
 	const void *params[] = {forms_out, forms_r, forms_d};
@@ -220,61 +177,30 @@ static inline void run_forms(const struct form *f, unsigned count, bool guarded,
 
 	write_kernel(text, sizeof(text), f, count, guarded, line);
 	m = load(text);
-	if (compiled)
+	if (IS_COMPILED)
 		count_handlers(m);
 	memset(forms_out, 0, BATCH * THREADS * 8);
 	run(m, "k", THREADS / block, block, params);
 	ptx_free(m);
 	compare_results(f, count, guarded);
-	for (unsigned k = 0; compiled && k < count; k++)
+	for (unsigned k = 0; IS_COMPILED && k < count; k++)
 		if (f[k].compiled && handled[line[k]])
 			fail_msg("%s%s is left to its handler", guarded ? "@p " : "", f[k].insn);
 }
 
-#ifdef COMPILED
-static inline bool without_compiler(void)
-{
-	struct ptx_jit_stats stats;
-
-	ptx_jit_stats(&stats);
-	if (stats.why[0])
-		print_message("no compiler: %s\n", stats.why);
-	return stats.why[0];
-}
-#endif
-
-/* All forms that there are: compiled, those that the compiler knows. */
+/* All forms that there are; compiled, those that the compiler knows. */
 static inline void check_forms(void **state)
 {
-	size_t n = nforms;
-#ifdef COMPILED
-	n = 0;
-	for (size_t k = 0; k < nforms; k++)
-		if (forms[k].compiled)
-			forms[n++] = forms[k];
-#endif
-	for (size_t k = 0; k < n; k += BATCH)
-		for (unsigned guarded = 0; guarded < 2; guarded++) {
-			const unsigned count = n - k < BATCH ? (unsigned)(n - k) : BATCH;
-#ifdef COMPILED
-			ptx_jit_set(PTX_JIT_FORCE);
-			run_forms(&forms[k], count, guarded, true);
-			if (without_compiler())
-				skip();
-#else
-			ptx_jit_set(PTX_JIT_OFF);
-			run_forms(&forms[k], count, guarded, false);
-#endif
-		}
-}
+	size_t n = 0;
 
-static inline void forms_environment(void)
-{
-#ifdef NO_AVX2
-	setenv("TSDB_SOFT_NO_AVX2", "1", 1);
-#endif
-	if (!getenv("TSDB_SOFT_JIT_PLUGIN") && !access("softgpu/tsdb-softgpu-jit.so", R_OK))
-		setenv("TSDB_SOFT_JIT_PLUGIN", "softgpu/tsdb-softgpu-jit.so", 1);
+	if (!counted_mode())
+		skip();
+	for (size_t k = 0; k < nforms; k++)
+		if (!IS_COMPILED || forms[k].compiled)
+			forms[n++] = forms[k];
+	for (size_t k = 0; k < n; k += BATCH)
+		for (unsigned guarded = 0; guarded < 2; guarded++)
+			run_forms(&forms[k], n - k < BATCH ? (unsigned)(n - k) : BATCH, guarded);
 }
 
 #endif

@@ -561,6 +561,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(check_forms)};
 
-	forms_environment();
+	counted_environment();
 	return cmocka_run_group_tests(tests, make_forms, NULL);
 }

@@ -6,18 +6,9 @@
  * Built with COMPILED, and so compiled, the two shapes that the compiler knows must not be left to
  * the interpreter's handler, and all others must.
  */
-#include "ptx-test.h"
-
-#include "softgpu/jit/jit.h"
-
-#include <unistd.h>
+#include "counted-handlers.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-#ifdef COMPILED
-static const bool compiled = true;
-#else
-static const bool compiled = false;
-#endif
 
 /* --- the accesses of one kernel --- */
 static const struct access {
@@ -138,15 +129,6 @@ static void copy_shared(struct text *t, bool back)
 		NACCESS * ROOM / 4, back);
 }
 
-static unsigned lines(const char *s)
-{
-	unsigned n = 1;
-
-	for (; *s; s++)
-		n += *s == '\n';
-	return n;
-}
-
 /* What is stored, and what a lane has that loads nothing: it depends on the element alone. */
 static void values(struct text *t, const struct access *a)
 {
@@ -172,7 +154,7 @@ static void one_access(
 	OUT("mov.u32 %%i4, 2; bar.sync 0;\nL%zu:\n", n);
 	address(t, n, space);
 	values(t, a);
-	*line = lines(t->s);
+	*line = line_of(t->s);
 	if (store) {
 		OUT("%sst%s.%s [%%%s+16], ", guarded ? "@%p0 " : "", spaces[space], a->type, base);
 		vector(t, a);
@@ -280,28 +262,7 @@ static void check_loads(unsigned shape, uint32_t mask, unsigned threads)
 			}
 }
 
-/* --- handlers that count --- */
-static _Atomic unsigned handled[4096];
-static ptx_handler *own_handlers[4096];
-static struct ptx_function *counted;
-
-static void counting_handler(struct ptx_warp *w, const struct ptx_insn *i, uint32_t mask)
-{
-	handled[i->line]++;
-	own_handlers[i - counted->insns](w, i, mask);
-}
-
-static void count_handlers(struct ptx_module *m, const unsigned *line)
-{
-	counted = m->funcs[0];
-	for (uint32_t k = 0; k < counted->ninsns; k++)
-		for (size_t n = 0; n < NACCESS; n++)
-			if (counted->insns[k].line == line[n] && counted->insns[k].row) {
-				own_handlers[k] = counted->insns[k].h;
-				counted->insns[k].h = counting_handler;
-			}
-}
-
+/* --- all of it --- */
 static void check_handled(enum space space, bool store, const unsigned *line, unsigned shape,
 	uint32_t mask, bool full)
 {
@@ -318,7 +279,6 @@ static void check_handled(enum space space, bool store, const unsigned *line, un
 	}
 }
 
-/* --- all of it --- */
 static void one_shape(struct ptx_module *m, enum space space, bool store, const unsigned *line,
 	unsigned shape, uint32_t guard, bool full)
 {
@@ -347,7 +307,7 @@ static void one_shape(struct ptx_module *m, enum space space, bool store, const 
 				store ? "st" : "ld", spaces[space], shape, mask, threads,
 				(int)(k % ROOM) - MIDDLE, accesses[k / ROOM].type, mem[k],
 				model[k]);
-	if (compiled)
+	if (IS_COMPILED)
 		check_handled(space, store, line, shape, mask, full);
 }
 
@@ -357,15 +317,15 @@ static void shapes_in(enum space space, bool store)
 	unsigned line[NACCESS];
 
 	/* to the compiler all memory but shared memory is alike */
-	const unsigned ways = compiled && (space == GENERIC || space == CONST) ? 1 : 2;
+	const unsigned ways = IS_COMPILED && (space == GENERIC || space == CONST) ? 1 : 2;
 
 	for (unsigned guarded = 0; guarded < ways; guarded++) {
 		struct ptx_module *m;
 
 		write_kernel(&t, space, store, guarded, line);
 		m = load(t.s);
-		if (compiled)
-			count_handlers(m, line);
+		if (IS_COMPILED)
+			count_handlers(m);
 		for (unsigned full = 0; full < 2; full++)
 			for (unsigned shape = 0; shape < NSHAPES; shape++)
 				for (size_t g = 0; g < (guarded ? COUNT_OF(guards) : 1); g++)
@@ -374,41 +334,23 @@ static void shapes_in(enum space space, bool store)
 	}
 }
 
-static bool can_compile(void)
-{
-	struct ptx_jit_stats stats;
-
-	ptx_jit_stats(&stats);
-	return !stats.why[0];
-}
-
 static void test_shapes(void **state)
 {
 	const unsigned space = *(const unsigned *)*state;
 
-	ptx_jit_set(compiled ? PTX_JIT_FORCE : PTX_JIT_OFF);
-	if (!can_compile())
+	if (!counted_mode())
 		skip();
 	shapes_in(space, false);
 	if (space != CONST)
 		shapes_in(space, true);
 }
 
-static int find_compiler(void **state)
+static int allocate(void **state)
 {
-	static const char text[] =
-		PTX_HEAD ".visible .entry k() { .reg .b32 %r<2>; mov.u32 %r0, %tid.x; ret; }";
-	struct ptx_module *m = load(text);
-
 	mem = device(NACCESS * ROOM);
 	model = malloc(NACCESS * ROOM);
 	at_lane = device(128);
 	out = device(NACCESS * 4 * 256);
-	ptx_jit_set(compiled ? PTX_JIT_FORCE : PTX_JIT_OFF);
-	run(m, "k", 1, 32, NULL);
-	ptx_free(m);
-	if (!can_compile())
-		print_message("there is no compiler\n");
 	return model == NULL;
 }
 
@@ -422,10 +364,6 @@ int main(void)
 		{"const", test_shapes, NULL, NULL, &in[3]},
 	};
 
-#ifdef NO_AVX2
-	setenv("TSDB_SOFT_NO_AVX2", "1", 1);
-#endif
-	if (!getenv("TSDB_SOFT_JIT_PLUGIN") && !access("softgpu/tsdb-softgpu-jit.so", R_OK))
-		setenv("TSDB_SOFT_JIT_PLUGIN", "softgpu/tsdb-softgpu-jit.so", 1);
-	return cmocka_run_group_tests(tests, find_compiler, NULL);
+	counted_environment();
+	return cmocka_run_group_tests(tests, allocate, NULL);
 }
