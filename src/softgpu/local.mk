@@ -287,7 +287,8 @@ if HAVE_CMOCKA
 FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-integers-base tests/unit/test-softgpu-jit-integers \
 	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats \
 	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes \
-	tests/unit/test-softgpu-ptx-lanes tests/unit/test-softgpu-jit-lanes
+	tests/unit/test-softgpu-ptx-lanes tests/unit/test-softgpu-jit-lanes \
+	tests/unit/test-softgpu-ptx-programs tests/unit/test-softgpu-jit-programs
 check_PROGRAMS += $(FORM_TESTS)
 TESTS += $(FORM_TESTS)
 EXTRA_DIST += tests/unit/ptx-forms.h tests/unit/counted-handlers.h
@@ -324,6 +325,12 @@ tests_unit_test_softgpu_ptx_lanes_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
 tests_unit_test_softgpu_jit_lanes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_lanes_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_programs_SOURCES = tests/unit/test-softgpu-ptx-programs.c
+tests_unit_test_softgpu_ptx_programs_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_programs_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_programs_SOURCES = tests/unit/test-softgpu-ptx-programs.c
+tests_unit_test_softgpu_jit_programs_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_programs_LDADD = $(PTX_TEST_LINK)
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls
