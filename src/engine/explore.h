@@ -3,6 +3,10 @@
  * Exploring: executes the window's work in other orders that the program allows, and reports those
  * that give another result. Two orders count as the same when every two commands that touch the
  * same bytes, and that nothing orders, come in the same sequence in both.
+ *
+ * The course of trials depends on the recording and the options alone, never on what a trial gave:
+ * so shards that know nothing of one another execute together what one process executes, and a run
+ * that was ended goes on where it was. A limit of time is the exception.
  */
 #ifndef ENGINE_EXPLORE_H
 #define ENGINE_EXPLORE_H
@@ -18,7 +22,7 @@
 
 struct explore_result;
 struct explore_options {
-	uint64_t budget; /* schedules; 0: 200 */
+	uint64_t budget; /* trials of all shards together; 0: 200 */
 	double seconds;	 /* 0: no limit */
 	uint64_t seed;
 	uint32_t shard, shards; /* which shard of how many, from 1; 0, 0: all */
@@ -28,6 +32,13 @@ struct explore_options {
 	const char *save;
 	bool no_save;
 	bool strict; /* by the letter, as for races */
+	/* An earlier result of the same shard that is not whole: its trials are not executed again.
+	 * NULL: none. ERR_USAGE when it is of another recording, window or other options. */
+	const struct explore_result *from;
+	/* Called every so many seconds with what was done until then; may be NULL. */
+	struct err *(*checkpoint)(void *arg, const struct explore_result *r);
+	void *checkpoint_arg;
+	double every;
 	/* With jobs: what is executed as `tsdb explore TRACE --shard I/N --json`, and what reads
 	 * its output, n bytes: the result, or an error that calls it `name`. */
 	const char *program;
@@ -60,17 +71,27 @@ struct explore_found {
 	uint64_t at;	       /* the first differing byte */
 	uint8_t was[8], is[8]; /* bytes there, after the recorded order and after this one */
 	uint64_t bytes;	       /* that differ there */
+	uint64_t number;       /* of the trial that found it, in the course of all shards */
 	char *path;	       /* of the schedule as a trace; NULL: not saved */
 };
+
+enum explore_have { EXPLORE_NOTHING, EXPLORE_BEGUN, EXPLORE_WHOLE };
 
 struct explore_result {
 	char *trace; /* its path; heap */
 	uint64_t id; /* identifies recording and window: results with another id cannot be merged */
 	uint64_t first, last;
+	unsigned window; /* from 1 */
 	uint32_t shards; /* 1: not split */
-	bool *have;	 /* which shards this result includes; heap, shards of them */
-	uint64_t pairs;	 /* that touch the same bytes without an order */
-	/* schedules: executed; left out because an equal one was executed */
+	uint8_t *have;	 /* enum explore_have of each shard; heap */
+	uint64_t at;	 /* trials of the course that were done or left to other shards */
+	/* the options that decide the course; limit: in seconds */
+	uint64_t budget, seed, most;
+	double limit;
+	bool strict;
+	uint64_t pairs; /* that touch the same bytes without an order */
+	/* schedules: executed, without those that reduce a finding; left out because an equal one
+	 * was executed */
 	uint64_t executed, alike;
 	/* how many allocations (the outputs count as one) differ from run to run in the recorded
 	 * order: they are not compared */
@@ -83,6 +104,10 @@ struct explore_result {
 	double seconds;
 	struct explore_found *found;
 	size_t nfound;
+	/* explore_class() of findings that one process left out because another finding shows the
+	 * same; heap. A shard leaves out none. */
+	uint64_t *shown;
+	size_t nshown;
 };
 /* Whether every order of the pairs was executed, or is not allowed by the program. */
 bool explore_is_complete(const struct explore_result *r);
@@ -97,9 +122,21 @@ void explore_found_free(struct explore_found *f);
 
 /* ---- explore-merge.c ---- */
 
-/* Takes all of from into r. ERR_USAGE when they are of different recordings or windows, or a shard
- * is there twice. */
+/* Takes all of from into r. ERR_USAGE when they are of different recordings, windows or options, or
+ * a shard is there twice. */
 struct err *explore_merge(struct explore_result *r, struct explore_result *from) TS_CHECK;
+/* Leaves the findings that one process would have kept. A shard keeps more: it does not know what
+ * the others found before. */
+void explore_finish(struct explore_result *r);
+/* Whether a finding is left out of r, the result of one process so far: it is of the kind and the
+ * places of one that r has or left out; or one of r's has the same cause, which is noted in r. */
+bool explore_leaves_out(struct explore_result *r, const struct explore_found *f);
+/* Whether both are of one kind and of the same places in the program. */
+bool explore_is_same(const struct explore_found *a, const struct explore_found *b);
+/* The same as a number. */
+uint64_t explore_class(const struct explore_found *f);
+bool explore_has_all(const struct explore_result *r);
+struct explore_found explore_found_copy(const struct explore_found *f);
 
 /* ---- explore-jobs.c ---- */
 

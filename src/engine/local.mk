@@ -8,7 +8,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/exact-alike.c \
 	src/engine/analyse/exact-alike.h \
 	src/engine/analyse/exact.c \
-	src/engine/analyse/explore-found.c \
+	src/engine/analyse/explore-course.c src/engine/analyse/explore-found.c \
 	src/engine/analyse/explore-graphs.c \
 	src/engine/analyse/explore-jobs.c \
 	src/engine/analyse/explore-merge.c \
@@ -21,6 +21,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/partial.c \
 	src/engine/analyse/races-edges.c src/engine/analyse/races-find.c \
 	src/engine/analyse/reads-clock.c \
+	src/engine/record/names-shard.c \
 	src/engine/analyse/unwritten.c \
 	src/engine/analyse/verdict-calls.c \
 	src/engine/analyse/verdict-private.h \
@@ -185,6 +186,11 @@ ENGINE_LIBS = libengine.a libreplay.a liborder.a libobserve.a libstate.a libatta
 	$(OBSERVE_LIBS) $(UNWIND_PTRACE_LIBS) $(ELF_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(JANSSON_LIBS) -lm
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test-engine-shard
+TESTS += tests/unit/test-engine-shard
+tests_unit_test_engine_shard_SOURCES = tests/unit/test-engine-shard.c
+tests_unit_test_engine_shard_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_shard_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
 check_PROGRAMS += tests/unit/test-engine-many
 TESTS += tests/unit/test-engine-many
 tests_unit_test_engine_many_SOURCES = tests/unit/test-engine-many.c

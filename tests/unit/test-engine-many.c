@@ -22,10 +22,13 @@
 
 static void expands(const char *pattern, int64_t rank, const char *want)
 {
-	char *got = names_expand(pattern, &(struct names){.host = "node 1",
+	char host[] = "node 1.example.org",
+	     *got = names_expand(pattern, &(struct names){.host = host,
 						  .program = "/usr/bin/python3",
 						  .pid = 4711,
-						  .rank = rank});
+						  .rank = rank,
+						  .array = "12",
+						  .shard = 5});
 
 	assert_string_equal(got, want);
 	free(got);
@@ -35,12 +38,13 @@ static void patterns(void **state)
 {
 	struct err *e;
 
-	expands("run.%h.%p.sbt", 3, "run.node_1.4711.sbt");
+	expands("run.%h.%p.sbt", 3, "run.node_1.example.org.4711.sbt");
+	expands("run.%N.%j.%a.%k.sbt", 3, "run.node_1.none.12.5.sbt");
 	expands("%n-%r.sbt", 3, "python3-3.sbt");
 	expands("%n-%r.sbt", -1, "python3-p4711.sbt");
 	expands("100%%.sbt", 3, "100%.sbt");
 	expands("%%p%p%", 3, "%p4711%");
-	assert_null(names_check("a.%h.%p.%n.%r.%%"));
+	assert_null(names_check("a.%h.%p.%n.%r.%N.%j.%a.%k.%%"));
 	e = names_check("a.%x.sbt");
 	assert_non_null(e);
 	assert_string_equal(e->what, "\"%x\" in the file name a.%x.sbt means nothing");

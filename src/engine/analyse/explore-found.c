@@ -58,10 +58,7 @@ static struct err *try_flips(struct explorer *x, const struct order_pair *flips,
 	e = explore_order_with(x, want, nwant, &mine, &nmine);
 	free(want);
 	if (!e && mine) {
-		const bool fresh = explore_is_new(x, explore_signature(x, mine, nmine));
-
-		e = explore_differs(x, mine, nmine, ret);
-		x->r->executed -= !e && !fresh; /* each counts once */
+		e = explore_differs(x, explore_signature(x, mine, nmine), mine, nmine, ret);
 	}
 	if (e || !*ret) {
 		free(mine);
@@ -197,17 +194,15 @@ static struct err *save(
 	return order_rewrite(x->en->trace.reader, &plan, f->path, NULL, NULL);
 }
 
-bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n)
+/* Whether there is a finding in whose place this one would not be kept. A shard does not know what
+ * the others found before, so it drops only what is the same. */
+static bool is_known(const struct explorer *x, const struct explore_found *f)
 {
-	for (size_t i = 0; i < x->r->nfound; i++) {
-		const struct explore_found *f = &x->r->found[i];
-		bool same = f->nflipped == n;
-
-		for (size_t k = 0; same && k < n; k++)
-			same = f->places[k] == explore_place(x, &p[k]);
-		if (same)
+	if (!x->o->shards)
+		return explore_leaves_out(x->r, f);
+	for (size_t i = 0; i < x->r->nfound; i++)
+		if (explore_is_same(&x->r->found[i], f))
 			return true;
-	}
 	return false;
 }
 
@@ -217,16 +212,6 @@ static void drop(struct explore_found *f)
 	*f = (struct explore_found){0};
 }
 
-/* Whether a finding holds this launch for the same one behind it, or has the same two places. */
-static bool is_held(const struct explorer *x, const struct explore_pair *p)
-{
-	for (size_t i = 0; i < x->r->nfound; i++)
-		if (x->r->found[i].held && (x->r->found[i].held == p->p.before ||
-						   x->r->found[i].places[0] == p->place))
-			return true;
-	return false;
-}
-
 static void keep(struct explorer *x, struct explore_found *f)
 {
 	for (size_t i = 0; f->nflipped == 1 && i < x->npairs; i++)
@@ -234,6 +219,7 @@ static void keep(struct explorer *x, struct explore_found *f)
 	for (size_t i = 0; f->held && i < x->nearly; i++)
 		f->again += x->early[i].place == f->places[0];
 	f->again -= f->again > 0; /* not itself */
+	f->number = x->at;
 	x->r->found = xrealloc(x->r->found, (x->r->nfound + 1) * sizeof *f);
 	x->r->found[x->r->nfound++] = *f;
 }
@@ -246,13 +232,6 @@ static struct err *tell(struct explorer *x, struct explore_found *f)
 	struct order_end *ends = NULL;
 	struct err *e;
 
-	f->flipped = xcalloc(f->nflipped + 1, sizeof *f->flipped);
-	f->places = xcalloc(f->nflipped + 1, sizeof *f->places);
-	for (size_t i = 0; i < f->nflipped; i++) {
-		f->flipped[i] =
-			(struct order_pair){f->as_recorded[i].after, f->as_recorded[i].before};
-		f->places[i] = explore_place(x, &f->as_recorded[i]);
-	}
 	TRY(explore_steady(x));
 	e = explore_execute(x, f->seqs, f->nseqs, &o);
 	if (!e && !explore_is_other(x, &o, &x->base))
@@ -268,12 +247,24 @@ static struct err *tell(struct explorer *x, struct explore_found *f)
 	return e;
 }
 
+static void name_places(const struct explorer *x, struct explore_found *f)
+{
+	f->flipped = xcalloc(f->nflipped + 1, sizeof *f->flipped);
+	f->places = xcalloc(f->nflipped + 1, sizeof *f->places);
+	for (size_t i = 0; i < f->nflipped; i++) {
+		f->flipped[i] =
+			(struct order_pair){f->as_recorded[i].after, f->as_recorded[i].before};
+		f->places[i] = explore_place(x, &f->as_recorded[i]);
+	}
+}
+
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n)
 {
 	struct explore_found f = {.seqs = entries, .nseqs = n};
 	struct err *e = minimise(x, &f.seqs, &f.nseqs, &f.as_recorded, &f.nflipped);
 
-	if (!e && !explore_is_known(x, f.as_recorded, f.nflipped))
+	name_places(x, &f);
+	if (!e && !is_known(x, &f))
 		e = tell(x, &f);
 	else if (!e)
 		drop(&f);
@@ -318,8 +309,8 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 
 	if (!e)
 		e = explore_execute(x, f->seqs, f->nseqs, &bad);
-	x->r->executed += 2;
-	if (!e && !explore_is_other(x, &bad, &t->good_result))
+	x->r->executed += e ? 0 : 2;
+	if (!e && (!explore_is_other(x, &bad, &t->good_result) || is_known(x, f)))
 		drop(f);
 	if (!e && f->seqs)
 		e = take_ends(x, &bad, &ends);
@@ -331,21 +322,6 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	device_ordered_free(&bad);
 	device_ordered_free(&t->good_result);
 	return e;
-}
-
-/* Whether a use of freed memory is shown already: by a use after the next owner wrote there, or by
- * the pair itself without poison. */
-static bool is_shown(const struct explorer *x, uint64_t user, uint64_t lifetime)
-{
-	for (size_t i = 0; i < x->r->nfound; i++)
-		for (size_t k = 0; k < x->r->found[i].nflipped; k++) {
-			const struct order_pair p = x->r->found[i].as_recorded[k];
-
-			if ((p.before == user && p.after >= lifetime) ||
-				(p.after == user && p.before >= lifetime))
-				return true;
-		}
-	return false;
 }
 
 /* --- launches that overlap --- */
@@ -364,8 +340,6 @@ struct err *explore_hold(struct explorer *x, const struct explore_pair *p)
 	struct explore_found f = {.held = p->p.before, .nflipped = 1};
 	struct err *e;
 
-	if (is_held(x, p))
-		return NULL;
 	f.nseqs = x->nrecorded;
 	f.seqs = copy_of(x->recorded, x->nrecorded * sizeof *f.seqs);
 	for (size_t i = 0; i < f.nseqs; i++)
@@ -393,8 +367,6 @@ struct err *explore_poison(struct explorer *x, const struct explore_pair *p)
 		t.good = (struct order_pair){p->lifetime, user};
 		t.bad = (struct order_pair){user, p->lifetime};
 	}
-	if (is_shown(x, user, p->lifetime) || explore_is_known(x, &p->p, 1))
-		return NULL;
 	e = poisoned(x, t.bad, p->lifetime, &f.seqs, &f.nseqs);
 	if (!e && f.seqs)
 		e = poisoned(x, t.good, p->lifetime, &t.good_order, &t.ngood);

@@ -29,6 +29,7 @@ struct job {
 	int fd; /* of what it prints */
 	struct buf out;
 	int status;
+	size_t nfound; /* findings, each of which may be saved */
 };
 
 char *explore_schedule_name(const char *trace, uint32_t shard, size_t n)
@@ -58,10 +59,9 @@ static unsigned count_gpus(void)
 static void job_words(struct engine *en, const struct explore_options *o,
 	const struct replay_choice *c, unsigned i, char **argv, char text[][64])
 {
-	const uint64_t budget =
-		o->budget == UINT64_MAX
-			? 0
-			: ((o->budget ? o->budget : EXPLORE_BUDGET) + o->jobs - 1) / o->jobs;
+	const uint64_t budget = o->budget == UINT64_MAX ? 0
+				: o->budget		? o->budget
+							: EXPLORE_BUDGET;
 	static const char *const ons[] = {[REPLAY_ON_AUTO] = "auto",
 		[REPLAY_ON_SOFT] = "soft",
 		[REPLAY_ON_REAL] = "real",
@@ -166,8 +166,8 @@ static void end_job(struct job *job, bool stop)
 
 /* --- results --- */
 
-static struct err *take_result(const struct explore_options *o, const struct job *job, unsigned i,
-	struct explore_result *r)
+static struct err *take_result(
+	const struct explore_options *o, struct job *job, unsigned i, struct explore_result *r)
 {
 	const uint32_t jobs = o->jobs;
 	struct explore_result one;
@@ -180,6 +180,7 @@ static struct err *take_result(const struct explore_options *o, const struct job
 		return err_new(
 			ERR_INFERIOR, "the process of shard %u of %" PRIu32 " failed", i + 1, jobs);
 	TRY(o->read((const char *)job->out.data, job->out.len, name, &one));
+	job->nfound = one.nfound;
 	if (!i) {
 		*r = one;
 		return NULL;
@@ -189,9 +190,20 @@ static struct err *take_result(const struct explore_options *o, const struct job
 	return e;
 }
 
-/* Gives the remaining findings' traces plain numbers, and removes those of findings met twice. */
-static struct err *name_traces(
-	struct explore_result *r, const char *base, uint32_t jobs, uint64_t most)
+/* Removes the traces of findings that were not kept. The others have other names by then. */
+static void remove_traces(const struct job *jobs, uint32_t n, const char *base)
+{
+	for (uint32_t shard = 1; shard <= n; shard++)
+		for (size_t i = 1; i <= jobs[shard - 1].nfound; i++) {
+			char *name = explore_schedule_name(base, shard, i);
+
+			unlink(name);
+			free(name);
+		}
+}
+
+/* Gives the kept findings' traces plain numbers. */
+static struct err *name_traces(struct explore_result *r, const char *base)
 {
 	for (size_t i = 0; i < r->nfound; i++) {
 		char *name = explore_schedule_name(base, 0, i + 1);
@@ -209,21 +221,13 @@ static struct err *name_traces(
 			free(name);
 		}
 	}
-	for (uint32_t shard = 1; shard <= jobs; shard++)
-		for (uint64_t n = 1; n <= most; n++) {
-			char *name = explore_schedule_name(base, shard, n);
-			const bool gone = unlink(name) != 0;
-
-			free(name);
-			if (gone)
-				break;
-		}
 	return NULL;
 }
 
 struct err *explore_jobs(struct engine *en, const struct explore_options *o,
 	const struct replay_choice *c, struct explore_result *ret)
 {
+	const char *base = o->save ? o->save : en->trace.path;
 	struct job *jobs = xcalloc(o->jobs, sizeof *jobs);
 	struct err *e = NULL;
 
@@ -242,10 +246,13 @@ struct err *explore_jobs(struct engine *en, const struct explore_options *o,
 		end_job(&jobs[i], true);
 		buf_free(&jobs[i].out);
 	}
-	free(jobs);
+	if (!e)
+		explore_finish(ret);
 	if (!e && !o->no_save)
-		e = name_traces(ret, o->save ? o->save : en->trace.path, o->jobs,
-			o->most ? o->most : EXPLORE_MOST);
+		e = name_traces(ret, base);
+	if (!o->no_save)
+		remove_traces(jobs, o->jobs, base);
+	free(jobs);
 	if (e)
 		explore_free(ret);
 	return e;

@@ -18,13 +18,6 @@ double explore_now(void)
 	return (double)monotonic_ns() / 1e9;
 }
 
-bool explore_is_over(const struct explorer *x)
-{
-	return x->r->executed >= (x->o->budget ? x->o->budget : EXPLORE_BUDGET) ||
-	       x->r->nfound >= (x->o->most ? x->o->most : EXPLORE_MOST) ||
-	       (x->o->seconds > 0 && explore_now() - x->begin > x->o->seconds);
-}
-
 /* --- telling them apart --- */
 
 static int by_key(const void *a, const void *b)
@@ -89,28 +82,49 @@ uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n
 	return h ? h : 1;
 }
 
-bool explore_is_new(struct explorer *x, uint64_t h)
+static size_t slot_of(const struct explore_set *s, uint64_t h)
 {
-	size_t i;
+	size_t i = h & (s->slots - 1);
 
-	if (2 * (x->nseen + 1) > x->slots) {
-		uint64_t *old = x->seen;
-		const size_t n = x->slots;
+	while (s->slot[i] && s->slot[i] != h)
+		i = (i + 1) & (s->slots - 1);
+	return i;
+}
 
-		x->slots = n ? 2 * n : 256;
-		x->seen = xcalloc(x->slots, sizeof *x->seen);
-		x->nseen = 0;
-		for (i = 0; i < n; i++)
-			if (old[i])
-				(void)explore_is_new(x, old[i]);
-		free(old);
-	}
-	for (i = h & (x->slots - 1); x->seen[i]; i = (i + 1) & (x->slots - 1))
-		if (x->seen[i] == h)
-			return false;
-	x->seen[i] = h;
-	x->nseen++;
+bool explore_has(const struct explore_set *s, uint64_t h)
+{
+	return s->n && s->slot[slot_of(s, h)];
+}
+
+static void grow(struct explore_set *s)
+{
+	const struct explore_set old = *s;
+
+	s->slots = old.slots ? 2 * old.slots : 256;
+	s->slot = xcalloc(s->slots, sizeof *s->slot);
+	for (size_t i = 0; i < old.slots; i++)
+		if (old.slot[i])
+			s->slot[slot_of(s, old.slot[i])] = old.slot[i];
+	free(old.slot);
+}
+
+bool explore_add(struct explore_set *s, uint64_t h)
+{
+	if (2 * (s->n + 1) > s->slots)
+		grow(s);
+	const size_t i = slot_of(s, h);
+
+	if (s->slot[i])
+		return false;
+	s->slot[i] = h;
+	s->n++;
 	return true;
+}
+
+static void forget(struct explore_set *s)
+{
+	free(s->slot);
+	*s = (struct explore_set){0};
 }
 
 struct err *explore_order_with(
@@ -163,13 +177,17 @@ bool explore_is_other(
 						a->sums.output_sum != b->sums.output_sum));
 }
 
-struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t n, bool *ret)
+struct err *explore_differs(
+	struct explorer *x, uint64_t h, const uint64_t *entries, size_t n, bool *ret)
 {
 	struct device_ordered o;
 
+	*ret = explore_has(&x->other, h);
+	if (*ret || explore_has(&x->same, h))
+		return NULL;
 	TRY(explore_execute(x, entries, n, &o));
-	x->r->executed++;
 	*ret = explore_is_other(x, &o, &x->base);
+	(void)explore_add(*ret ? &x->other : &x->same, h);
 	device_ordered_free(&o);
 	return NULL;
 }
@@ -178,6 +196,7 @@ struct err *explore_differs(struct explorer *x, const uint64_t *entries, size_t 
  * sum made by atomics, and prove nothing. */
 struct err *explore_steady(struct explorer *x)
 {
+	const uint64_t unstable = x->r->unstable;
 	struct device_ordered o;
 	size_t i;
 
@@ -190,6 +209,8 @@ struct err *explore_steady(struct explorer *x)
 		x->outputs_unstable = true;
 		x->r->unstable++;
 	}
+	if (x->r->unstable != unstable)
+		forget(&x->other); /* what differed there alone proved nothing */
 	device_ordered_free(&o);
 	return NULL;
 }

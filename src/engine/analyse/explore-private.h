@@ -47,9 +47,13 @@ struct explorer {
 		uint64_t key; /* order_key() of an entry of `recorded`; sorted */
 		uint64_t at;  /* in the order at hand */
 	} * position;
-	uint64_t *seen; /* signatures of what was executed, a hash table; 0: free */
-	size_t slots, nseen;
-	double begin;
+	struct explore_set {
+		uint64_t *slot; /* signatures, a hash table; 0: free */
+		size_t slots, n;
+	} seen,		     /* of the course */
+		same, other; /* executed here, with the recorded order's result or another one */
+	uint64_t at;	     /* trials of the course, this one included */
+	double begin, saved; /* when it began; when the last checkpoint was */
 };
 
 /* --- explore.c, explore-graphs.c --- */
@@ -57,12 +61,29 @@ struct explorer {
 /* Explores the window as it is: a graph launch is one command. */
 struct err *explore_plain(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+/* The window that begins at a command, from 0. */
+unsigned explore_window_of(const struct engine *en, uint64_t begins);
 /* Makes a new file for a trace, with a name of its own, and returns its path. The caller removes
  * the file. */
 struct err *explore_temp_file(char **ret) TS_CHECK;
 /* The window with its graph launches taken apart. */
 struct err *explore_expanded(
 	struct engine *en, const struct explore_options *o, struct explore_result *ret) TS_CHECK;
+
+/* --- explore-course.c: which trials there are, and which of them are executed here --- */
+
+/* Counts a trial of the course, which costs so many executions; whether it is executed here: it
+ * belongs to this shard and was not done before. key decides the shard. */
+bool explore_trial(struct explorer *x, uint64_t key, uint64_t cost);
+bool explore_is_ours(const struct explorer *x, uint64_t key);
+/* What was begun is done: from here on a checkpoint includes it. */
+struct err *explore_tried(struct explorer *x) TS_CHECK;
+bool explore_is_over(const struct explorer *x);
+/* Begins with the options' earlier result, if there is one. */
+struct err *explore_resume(struct explorer *x) TS_CHECK;
+/* The pairs in the order in which they are turned round: the first of each two places, then the
+ * second of each, and so on. Heap; *ret_places: how many there are of different places. */
+size_t *explore_flip_order(const struct explorer *x, size_t *ret_places);
 
 /* --- explore-pairs.c: what may be turned round, and what may not --- */
 
@@ -78,7 +99,6 @@ uint64_t explore_place(const struct explorer *x, const struct order_pair *p);
 /* --- explore-orders.c: orders, executed and compared --- */
 
 double explore_now(void);
-bool explore_is_over(const struct explorer *x);
 /* Before the first of these. */
 void explore_know_entries(struct explorer *x);
 bool explore_is_flipped(const struct explorer *x,
@@ -87,7 +107,8 @@ bool explore_keeps_fixed(const struct explorer *x); /* the same */
 /* A hash of the pairs that the order reverses: orders that reverse the same pairs are alike. Places
  * the order. */
 uint64_t explore_signature(struct explorer *x, const uint64_t *entries, size_t n);
-bool explore_is_new(struct explorer *x, uint64_t signature); /* and is not from now on */
+bool explore_add(struct explore_set *s, uint64_t signature); /* false: it was there */
+bool explore_has(const struct explore_set *s, uint64_t signature);
 /* Makes an order with the pairs `want` and those that are fixed; NULL: the program does not allow
  * it. Heap. */
 struct err *explore_order_with(struct explorer *x, const struct order_pair *want, size_t n,
@@ -103,16 +124,15 @@ size_t explore_first_place(
 	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
 bool explore_is_other(
 	const struct explorer *x, const struct device_ordered *a, const struct device_ordered *b);
-/* Executes the order and counts it; *ret: its result differs from the recorded order's. */
-struct err *explore_differs(
-	struct explorer *x, const uint64_t *entries, size_t n, bool *ret) TS_CHECK;
+/* Executes the order, unless one with this signature was executed; *ret: its result differs from
+ * the recorded order's. */
+struct err *explore_differs(struct explorer *x, uint64_t signature, const uint64_t *entries,
+	size_t n, bool *ret) TS_CHECK;
 
 /* --- explore-found.c: what is found, brought down to its cause --- */
 
 /* Reports an order that gives another result. Takes entries. */
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
-/* Whether a finding with the same places in the program exists already. */
-bool explore_is_known(const struct explorer *x, const struct order_pair *p, size_t n);
 /* Whether the pair, whose lifetime is set, gives another result when freed or fresh memory is
  * filled with poison. */
 struct err *explore_poison(struct explorer *x, const struct explore_pair *p) TS_CHECK;

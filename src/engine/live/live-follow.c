@@ -183,11 +183,14 @@ static const char *program_word(const char *line, char **ret_free)
 
 static char *expand(const char *pattern, const char *program, pid_t pid, int64_t rank)
 {
-	char *host = names_host(), *path;
+	struct names n = names_own();
+	char *path;
 
-	path = names_expand(pattern,
-		&(struct names){.host = host, .program = program, .pid = pid, .rank = rank});
-	free(host);
+	n.program = program;
+	n.pid = pid;
+	n.rank = rank;
+	path = names_expand(pattern, &n);
+	free(n.host);
 	return path;
 }
 

@@ -17,17 +17,18 @@
 #include "base/words.h"
 
 enum { ENVIRON_MAX = 4 << 20 };
+#define PLACES "hNpnrjak%"
 
 /* --- patterns --- */
 
 struct err *names_check(const char *pattern)
 {
 	for (const char *p = strchr(pattern, '%'); p; p = strchr(p + 2, '%')) {
-		if (!p[1] || !strchr("hpnr%", p[1]))
+		if (!p[1] || !strchr(PLACES, p[1]))
 			return err_cure(
 				err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing",
 					p[1] ? p[1] : ' ', pattern),
-				"%%h is the host's name, %%p the process, %%n the program, %%r the rank, %%%% a percent sign");
+				"%%h is the host's name, %%N its first part, %%p the process, %%n the program, %%r the rank, %%j the job, %%a its index in an array, %%k the shard, %%%% a percent sign");
 	}
 	return NULL;
 }
@@ -48,34 +49,57 @@ static void put_word(struct buf *b, const char *word)
 		buf_byte(b, (unsigned char)*word > ' ' ? (uint8_t)*word : '_');
 }
 
+static void put_node(struct buf *b, const char *host)
+{
+	char *node = xstrdup(host);
+
+	node[strcspn(node, ".")] = '\0';
+	put_word(b, node);
+	free(node);
+}
+
+static void put_place(struct buf *b, char what, const struct names *n)
+{
+	switch (what) {
+	case 'h':
+		put_word(b, n->host ? n->host : "");
+		break;
+	case 'N':
+		put_node(b, n->host ? n->host : "");
+		break;
+	case 'n':
+		put_word(b, n->program ? n->program : "");
+		break;
+	case 'j':
+		put_word(b, n->job ? n->job : "none");
+		break;
+	case 'a':
+		put_word(b, n->array ? n->array : "none");
+		break;
+	case 'k':
+		buf_printf(b, "%u", (unsigned)n->shard);
+		break;
+	case 'p':
+		buf_printf(b, "%d", (int)n->pid);
+		break;
+	case 'r':
+		buf_printf(b, n->rank >= 0 ? "%lld" : "p%lld",
+			n->rank >= 0 ? (long long)n->rank : (long long)n->pid);
+		break;
+	default:
+		buf_byte(b, '%');
+	}
+}
+
 char *names_expand(const char *pattern, const struct names *n)
 {
 	struct buf b = BUF_INIT;
 
 	for (const char *p = pattern; *p; p++) {
-		if (*p != '%' || !p[1] || !strchr("hpnr%", p[1])) {
+		if (*p == '%' && p[1] && strchr(PLACES, p[1]))
+			put_place(&b, *++p, n);
+		else
 			buf_byte(&b, (uint8_t)*p);
-			continue;
-		}
-		switch (*++p) {
-		case 'h':
-			put_word(&b, n->host ? n->host : "");
-			break;
-		case 'n':
-			put_word(&b, n->program ? n->program : "");
-			break;
-		case 'p':
-			buf_printf(&b, "%d", (int)n->pid);
-			break;
-		case 'r':
-			if (n->rank >= 0)
-				buf_printf(&b, "%lld", (long long)n->rank);
-			else
-				buf_printf(&b, "p%d", (int)n->pid);
-			break;
-		default:
-			buf_byte(&b, '%');
-		}
 	}
 	(void)buf_cstr(&b);
 	return buf_steal(&b);
@@ -148,6 +172,35 @@ void names_rank_of(pid_t pid, int64_t *ret_rank, int64_t *ret_ranks)
 
 	names_rank(environ, n, ret_rank, ret_ranks);
 	free(environ);
+}
+
+/* The first that is set and not empty; NULL: none. */
+static const char *first_set(const char *const *names)
+{
+	for (; *names; names++) {
+		const char *value = getenv(*names);
+
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+struct names names_own(void)
+{
+	static const char *const jobs[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID",
+		NULL},
+				 *const arrays[] = {"SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX",
+					 "PBS_ARRAYID", "LSB_JOBINDEX", "SGE_TASK_ID",
+					 "JOB_COMPLETION_INDEX", NULL};
+	struct names n = {.host = names_host(),
+		.pid = getpid(),
+		.job = first_set(jobs),
+		.array = first_set(arrays)};
+	int64_t ranks;
+
+	names_rank_of(0, &n.rank, &ranks);
+	return n;
 }
 
 char *names_host(void)

@@ -44,6 +44,9 @@ static void child(const struct device *d, int fd, int said, int fail, char **env
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN); /* job engines send these to every process of a job: tsdb's too */
+	signal(SIGUSR1, SIG_IGN);
+	signal(SIGUSR2, SIG_IGN);
 	signal(SIGPIPE, SIG_DFL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(127);

@@ -69,6 +69,18 @@ void interrupt_all(void)
 		sigaction(sigs[i], &sa, NULL);
 }
 
+void interrupt_ends(void)
+{
+	struct sigaction sa;
+
+	interrupt_all();
+	memset(&sa, 0, sizeof sa);
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_sigint;
+	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGUSR2, &sa, NULL);
+}
+
 static void on_screen(int sig)
 {
 	if (sig == SIGCONT)

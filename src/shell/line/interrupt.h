@@ -19,6 +19,8 @@ void interrupt_forward(pid_t pid);
 /* From now on these four signals set the flag, as Ctrl-C does: there is no process to pass them on
  * to. */
 void interrupt_all(void);
+/* The same, and SIGUSR1 and SIGUSR2, by which job engines announce the end. */
+void interrupt_ends(void);
 /* From now on SIGCONT (the user stopped tsdb and goes on) and SIGWINCH (the terminal has another
  * size) set flags, for whoever waits for input. */
 void interrupt_screen(void);

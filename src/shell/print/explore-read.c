@@ -7,10 +7,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "engine/names.h"
 #include "shell/print/explore-text.h"
 #include "state/steps.h"
 
-#define SHARDS_MAX 1000000
 #define FOUND_MAX 100000
 #define SEQS_MAX 20000000
 
@@ -25,9 +25,9 @@ static bool get_count(const json_t *o, const char *name, uint64_t *ret)
 }
 
 /* "0x12ab": 64 bits, more than a number in JSON has. */
-static bool get_hex(const json_t *o, const char *name, uint64_t *ret)
+static bool get_hex_value(const json_t *v, uint64_t *ret)
 {
-	const char *text = json_string_value(json_object_get(o, name));
+	const char *text = json_string_value(v);
 	char *end;
 
 	if (!text || strncmp(text, "0x", 2) || !text[2] ||
@@ -36,6 +36,11 @@ static bool get_hex(const json_t *o, const char *name, uint64_t *ret)
 	errno = 0;
 	*ret = strtoull(text + 2, &end, 16);
 	return !errno && !*end;
+}
+
+static bool get_hex(const json_t *o, const char *name, uint64_t *ret)
+{
+	return get_hex_value(json_object_get(o, name), ret);
 }
 
 static bool get_bytes(const json_t *o, const char *name, uint8_t *ret)
@@ -142,29 +147,66 @@ static bool get_found(const json_t *o, struct explore_found *f)
 	       get_count(o, "poison", &f->poison) && get_always(o, f) &&
 	       (!json_object_get(o, "held") || get_count(o, "held", &f->held)) &&
 	       get_hex(o, "allocation", &f->place) && get_count(o, "size", &f->place_size) &&
-	       get_count(o, "bytes", &f->bytes) && get_hex(o, "addr", &f->at) &&
-	       get_bytes(o, "was", f->was) && get_bytes(o, "is", f->is) &&
-	       get_text(o, "trace", &f->path);
+	       get_count(o, "number", &f->number) && get_count(o, "bytes", &f->bytes) &&
+	       get_hex(o, "addr", &f->at) && get_bytes(o, "was", f->was) &&
+	       get_bytes(o, "is", f->is) && get_text(o, "trace", &f->path);
+}
+
+static bool get_have(
+	const json_t *o, const char *name, enum explore_have state, struct explore_result *r)
+{
+	const json_t *list = json_object_get(o, name);
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		const json_int_t at = json_integer_value(v);
+
+		if (!json_is_integer(v) || at < 1 || at > r->shards || r->have[at - 1])
+			return false;
+		r->have[at - 1] = (uint8_t)state;
+	}
+	return json_is_array(list);
 }
 
 static bool get_shards(const json_t *o, struct explore_result *r)
 {
-	const json_t *have = json_object_get(o, "have");
 	uint64_t shards;
 
-	if (!get_count(o, "shards", &shards) || !shards || shards > SHARDS_MAX ||
-		!json_is_array(have))
+	if (!get_count(o, "shards", &shards) || !shards || shards > SHARDS_MAX)
 		return false;
 	r->shards = (uint32_t)shards;
 	r->have = xcalloc(shards, sizeof *r->have);
-	for (size_t i = 0; i < json_array_size(have); i++) {
-		const json_t *v = json_array_get(have, i);
-		const json_int_t at = json_integer_value(v);
+	return get_have(o, "have", EXPLORE_WHOLE, r) && get_have(o, "begun", EXPLORE_BEGUN, r);
+}
 
-		if (!json_is_integer(v) || at < 1 || (uint64_t)at > shards || r->have[at - 1])
+/* The options that decide the course. */
+static bool get_course(const json_t *o, struct explore_result *r)
+{
+	const json_t *limit = json_object_get(o, "limit_s");
+	uint64_t window;
+
+	if (!get_count(o, "window", &window) || !window || window > UINT32_MAX ||
+		!json_is_number(limit) || !json_is_boolean(json_object_get(o, "strict")))
+		return false;
+	r->window = (unsigned)window;
+	r->limit = json_number_value(limit);
+	r->strict = json_is_true(json_object_get(o, "strict"));
+	return r->limit >= 0 && get_count(o, "course", &r->at) &&
+	       get_count(o, "budget", &r->budget) && get_count(o, "seed", &r->seed) &&
+	       get_count(o, "most", &r->most);
+}
+
+static bool get_shown(const json_t *o, struct explore_result *r)
+{
+	const json_t *shown = json_object_get(o, "shown_already");
+	const size_t n = json_array_size(shown);
+
+	if (!json_is_array(shown) || n > FOUND_MAX)
+		return false;
+	r->shown = xcalloc(n + 1, sizeof *r->shown);
+	for (r->nshown = 0; r->nshown < n; r->nshown++)
+		if (!get_hex_value(json_array_get(shown, r->nshown), &r->shown[r->nshown]))
 			return false;
-		r->have[at - 1] = true;
-	}
 	return true;
 }
 
@@ -189,9 +231,10 @@ static bool get_result(const json_t *o, struct explore_result *r)
 	}
 	return get_text(o, "trace", &r->trace) && get_hex(o, "recording", &r->id) &&
 	       get_count(o, "first_seq", &r->first) && get_count(o, "last_seq", &r->last) &&
-	       get_shards(o, r) && get_count(o, "executed", &r->executed) &&
-	       get_count(o, "alike", &r->alike) && get_count(o, "unordered", &r->pairs) &&
-	       get_count(o, "unstable", &r->unstable) && r->seconds >= 0;
+	       get_shards(o, r) && get_course(o, r) && get_shown(o, r) &&
+	       get_count(o, "executed", &r->executed) && get_count(o, "alike", &r->alike) &&
+	       get_count(o, "unordered", &r->pairs) && get_count(o, "unstable", &r->unstable) &&
+	       r->seconds >= 0;
 }
 
 struct err *explore_read(const char *line, size_t n, const char *name, struct explore_result *ret)
@@ -203,12 +246,12 @@ struct err *explore_read(const char *line, size_t n, const char *name, struct ex
 	*ret = (struct explore_result){0};
 	if (!o)
 		return err_cure(err_new(ERR_USAGE, "%s is no JSON: %s", name, why.text),
-			"Save what `tsdb explore TRACE --shard I/N --json` prints");
+			"Use what `tsdb explore TRACE --shard K/N -o FILE` writes");
 	good = get_result(o, ret);
 	json_decref(o);
 	if (good)
 		return NULL;
 	explore_free(ret);
 	return err_cure(err_new(ERR_USAGE, "%s is no result of exploring", name),
-		"Save what `tsdb explore TRACE --shard I/N --json` prints");
+		"Use what `tsdb explore TRACE --shard K/N -o FILE` writes");
 }

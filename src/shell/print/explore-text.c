@@ -3,8 +3,11 @@
  * What exploring found, as text and as JSON; see explore.h. The JSON has all that merging needs.
  */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/json-put.h"
+#include "base/words.h"
 #include "shell/print/shown-names.h"
 #include "shell/print/explore-text.h"
 #include "shell/print/graph.h"
@@ -13,6 +16,7 @@
 #include "state/state.h"
 
 #define FRAMES 4
+#define SHARDS_TOLD 20
 
 /* Appends "#5", or "#5.2" for a step of a graph launch. */
 static void print_number(uint64_t entry, struct buf *out)
@@ -199,20 +203,29 @@ static void print_found(struct session *s, const struct state *st, const struct 
 		print_saved(f->path, out);
 }
 
+/* Prints the numbers of the shards that are in the state `that`, if there are any. */
+static void print_shards_that(
+	const struct explore_result *r, enum explore_have that, const char *what, struct buf *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->shards; i++) {
+		if (r->have[i] != that || n++ >= SHARDS_TOLD)
+			continue;
+		if (n == 1)
+			buf_printf(out, "Not complete: %s", what);
+		buf_printf(out, "%s %" PRIu32, n > 1 ? "," : "", i + 1);
+	}
+	if (n)
+		buf_printf(out, "%s of %" PRIu32 ".\n", n > SHARDS_TOLD ? " and others" : "",
+			r->shards);
+}
+
 static void print_shards(const struct explore_result *r, struct buf *out)
 {
-	uint32_t have = 0;
-
-	for (uint32_t i = 0; i < r->shards; i++)
-		have += r->have[i];
-	if (have == r->shards)
-		return;
-	buf_str(out, "Not complete: without shard");
-	for (uint32_t i = 0, told = 0; i < r->shards; i++)
-		if (!r->have[i] && told++ < 20)
-			buf_printf(out, "%s %" PRIu32, told > 1 ? "," : "", i + 1);
-	buf_printf(
-		out, "%s of %" PRIu32 ".\n", r->shards - have > 20 ? " and others" : "", r->shards);
+	print_shards_that(r, EXPLORE_NOTHING, "without shard", out);
+	if (r->shards > 1)
+		print_shards_that(r, EXPLORE_BEGUN, "with a part of shard", out);
 }
 
 static void print_sums(const struct explore_result *r, struct buf *out)
@@ -307,8 +320,8 @@ JS_DEFINE(found_object, "found", explore_found,
 	JS(UINT, explore_found, poison), JS(BOOL, explore_found, always),
 	JS(UINT, explore_found, held, again), JS_AS("allocation", HEX, explore_found, place),
 	JS_AS("size", UINT, explore_found, place_size), JS(UINT, explore_found, bytes),
-	JS_AS("addr", HEX, explore_found, at), JS(BYTES, explore_found, was, is),
-	JS_AS("trace", TEXT, explore_found, path),
+	JS_AS("addr", HEX, explore_found, at), JS(UINT, explore_found, number),
+	JS(BYTES, explore_found, was, is), JS_AS("trace", TEXT, explore_found, path),
 	JS_BY("schedule", explore_found, flipped, put_schedule, "[entry]"));
 
 struct result {
@@ -316,25 +329,82 @@ struct result {
 	bool complete;
 };
 
-static void put_have(struct buf *out, const void *result)
+void explore_line(const struct explore_result *r, uint32_t i, const char *file, struct buf *out)
 {
-	const struct explore_result *r = result;
+	const char *trace = r->trace ? r->trace : "TRACE";
+	const size_t n = strlen(trace);
+	const int cut = (int)(n > 4 && !strcmp(trace + n - 4, ".sbt") ? n - 4 : n);
+	char *name = file ? xstrdup(file)
+			  : xasprintf("%.*s.window-%u.shard-%" PRIu32 "-of-%" PRIu32 ".json", cut,
+				    trace, r->window, i + 1, r->shards);
+	char shard[32], budget[32], seed[32], most[32], window[16];
+	char *words[24] = {(char *)(uintptr_t) "tsdb", (char *)(uintptr_t) "explore",
+		(char *)(uintptr_t)trace, (char *)(uintptr_t) "--shard", shard,
+		(char *)(uintptr_t) "--budget", budget, (char *)(uintptr_t) "--seed", seed,
+		(char *)(uintptr_t) "--most", most, (char *)(uintptr_t) "--window", window,
+		(char *)(uintptr_t) "-o", name};
+	unsigned w = 15;
 
+	snprintf(shard, sizeof shard, "%" PRIu32 "/%" PRIu32, i + 1, r->shards);
+	if (r->limit > 0)
+		snprintf(budget, sizeof budget, "%.0fms", r->limit * 1e3);
+	else
+		snprintf(budget, sizeof budget, "%" PRIu64, r->budget);
+	snprintf(seed, sizeof seed, "%" PRIu64, r->seed);
+	snprintf(most, sizeof most, "%" PRIu64, r->most);
+	snprintf(window, sizeof window, "%u", r->window);
+	if (r->strict)
+		words[w++] = (char *)(uintptr_t) "--strict";
+	if (file)
+		words[w++] = (char *)(uintptr_t) "--resume";
+	char *line = words_join(words, w);
+
+	buf_str(out, line);
+	free(line);
+	free(name);
+}
+
+static void put_shards(struct buf *out, const struct explore_result *r, enum explore_have that)
+{
 	buf_byte(out, '[');
 	for (uint32_t i = 0; i < r->shards; i++)
-		if (r->have[i])
+		if (r->have[i] == that)
 			buf_printf(out, "%s%" PRIu32, out->data[out->len - 1] == '[' ? "" : ",",
 				i + 1);
 	buf_byte(out, ']');
 }
 
+static void put_have(struct buf *out, const void *result)
+{
+	put_shards(out, result, EXPLORE_WHOLE);
+}
+
+static void put_shown(struct buf *out, const void *result)
+{
+	const struct explore_result *r = result;
+
+	buf_byte(out, '[');
+	for (size_t i = 0; i < r->nshown; i++)
+		buf_printf(out, "%s\"0x%" PRIx64 "\"", i ? "," : "", r->shown[i]);
+	buf_byte(out, ']');
+}
+
+static void put_begun(struct buf *out, const void *result)
+{
+	put_shards(out, result, EXPLORE_BEGUN);
+}
+
 JS_DEFINE(result_object, "explore", result, JS_IN(TEXT, result, r, trace),
 	JS_AS("recording", HEX, result, r.id), JS_AS("first_seq", UINT, result, r.first),
 	JS_AS("last_seq", UINT, result, r.last), JS_IN(UINT, result, r, shards),
-	JS_BY("have", result, r, put_have, "[number]"), JS_IN(UINT, result, r, executed, alike),
-	JS_AS("unordered", UINT, result, r.pairs), JS_IN(UINT, result, r, unstable),
+	JS_BY("have", result, r, put_have, "[number]"),
+	JS_BY("begun", result, r, put_begun, "[number]"), JS_IN(UINT, result, r, window),
+	JS_AS("course", UINT, result, r.at), JS_IN(UINT, result, r, budget, seed, most),
+	JS_AS("limit_s", REAL, result, r.limit), JS_IN(BOOL, result, r, strict),
+	JS_IN(UINT, result, r, executed, alike), JS_AS("unordered", UINT, result, r.pairs),
+	JS_IN(UINT, result, r, unstable),
 	JS_IN(BOOL, result, r, left_early, went_through, interrupted), JS(BOOL, result, complete),
-	JS_IN(REAL, result, r, seconds),
+	JS_IN(REAL, result, r, seconds), JS_BY("shown_already", result, r, put_shown, "[hex]"),
 	JS_LIST_OF("found", result, r.found, r.nfound, found_object));
 
 void explore_json(const struct explore_result *r, struct buf *out)

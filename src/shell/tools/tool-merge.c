@@ -12,6 +12,7 @@
 #include "engine/names.h"
 #include "engine/ranks.h"
 #include "shell/trace/trace.h"
+#include "shell/tools/explore-words.h"
 #include "shell/tools/tools.h"
 
 enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
@@ -310,10 +311,24 @@ static struct err *merge(struct merge *m)
 	return ranks_save(&m->set);
 }
 
+/* Whether the files are what `tsdb explore -o` wrote, not traces. */
+static bool has_results(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		if (argv[i][0] != '-' && (!i || strcmp(argv[i - 1], "-o")) &&
+			explore_is_results(argv[i]))
+			return true;
+	return false;
+}
+
 int tool_merge(struct session *s, int argc, char **argv)
 {
 	struct merge m = {.s = s};
-	struct err *e = take_options(&m, argc, argv);
+	struct err *e;
+
+	if (has_results(argc, argv))
+		return tool_explore_merge(s, argc, argv);
+	e = take_options(&m, argc, argv);
 
 	if (!e)
 		e = merge(&m);

@@ -428,9 +428,12 @@ const struct tool tools[] = {
 		"tsdb view app.sbt 100-200 --stacks\n"
 		"tsdb view app.sbt --kernel 'matmul*'\n"
 		"tsdb view app.sbt --last 20 if 'grid_x > 64 && stream == 2'\n"},
-	{"merge", tool_merge, "-o FILE [--match GLOB] [--as-is] TRACE TRACE...",
-		"the traces of a job's ranks as one set, on one clock",
-		"tsdb merge -o all.sbt run.*.sbt\n"},
+	{"merge", tool_merge,
+		"-o FILE [--match GLOB] [--as-is] TRACE TRACE... | "
+		"FILE.json... [-o FILE] [--found-ok] [--json]",
+		"a job's traces as one set, on one clock; explore's shards as one",
+		"tsdb merge -o all.sbt run.*.sbt\n"
+		"tsdb merge s*.json\n"},
 	{"info", tool_info, "FILE [--clocks] [--json]", "say what a trace holds",
 		"tsdb info app.sbt\n"},
 	{"summary", tool_summary,
@@ -484,11 +487,14 @@ const struct tool tools[] = {
 		"commands that nothing orders and that touch the same bytes",
 		"tsdb races app.sbt\n", true},
 	{"explore", tool_explore,
-		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard I/N] [--no-save] "
+		"FILE [--budget N|TIME] [--seed S] [--most N] [--jobs N | --shard K/N|auto] "
+		"[-o FILE [--resume] [--checkpoint TIME]] [--found-ok] [--no-save] "
 		"[--strict] [--window N] [--on auto|soft|real] [--any-device] "
-		"[--no-sandbox] [--json] | merge FILE.json... [--json]",
+		"[--no-sandbox] [--json]",
 		"other orders that the program allows, and what comes of them",
-		"tsdb explore app.sbt --budget 30s\n", true},
+		"tsdb explore app.sbt --budget 30s\n"
+		"tsdb explore app.sbt --shard auto -o s%k.json --resume\n",
+		true},
 	{"extract", tool_extract,
 		"FILE --kernel GLOB [--nth K] [--graph SEQ] -o DIR [--all] [--window N] "
 		"[--no-sandbox] [--on auto|soft|real]",

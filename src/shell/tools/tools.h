@@ -46,7 +46,7 @@ int tool_observe(struct session *s, int argc, char **argv);
 /* cmd-check.c */
 int tool_check(struct session *s, int argc, char **argv);
 
-/* cmd-explore.c */
+/* tool-explore.c */
 int tool_explore(struct session *s, int argc, char **argv);
 
 /* tool-export.c */
