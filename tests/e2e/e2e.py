@@ -210,6 +210,10 @@ class Case:
         if self.gpu != 'soft':
             raise Skip('only for the software GPU')
 
+    def need_software(self):
+        if self.gpu not in ('soft', 'soft-amd'):
+            raise Skip('only for the software GPUs')
+
 
 class Transcript:
     """A session in a text file.

@@ -132,7 +132,11 @@ __global__ void narrow(__half *c, const double *a)
 
 __global__ void stamp(long long *t)
 {
+#ifdef __HIP__
+	t[threadIdx.x] = clock64();
+#else
 	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t[threadIdx.x]));
+#endif
 }
 
 __global__ void since(float *c, const long long *t)

@@ -246,11 +246,35 @@ static void seeds(void **state)
 	assert_true(others >= 3);
 }
 
+/* --- access sets --- */
+
+/* A dispatch's arguments are as long as the descriptor says, and not longer than the memory that
+ * they lie in: a descriptor that lies does not hide what a kernel reads elsewhere. */
+static void size_of_arguments(void **state)
+{
+	struct machine *m = machine_new(64, 0, 0);
+
+	(void)state;
+	descriptor(m, 8, 24);
+	assert_int_equal(amd_args_size_of(&m->d), 24);
+	descriptor(m, 8, MEMORY_BYTES);
+	assert_int_equal(amd_args_size_of(&m->d), MEMORY_BYTES);
+	descriptor(m, 8, MEMORY_BYTES + 1);
+	assert_int_equal(amd_args_size_of(&m->d), 0);
+	descriptor(m, 8, UINT32_MAX);
+	assert_int_equal(amd_args_size_of(&m->d), 0);
+	descriptor(m, 8, 24);
+	m->d.kernarg = 64; /* no memory */
+	assert_int_equal(amd_args_size_of(&m->d), 0);
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(waits), cmocka_unit_test(races_in_lds),
 		cmocka_unit_test(races_of_lanes), cmocka_unit_test(atomics_are_no_races),
-		cmocka_unit_test(the_check_says_when_it_has_no_room), cmocka_unit_test(seeds)};
+		cmocka_unit_test(the_check_says_when_it_has_no_room), cmocka_unit_test(seeds),
+		cmocka_unit_test(size_of_arguments)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,8 +176,10 @@ static void put_part(
 }
 
 /* Adds the part of a span that is memory of the recording; the replayer's own staging memory is
- * left out. */
-static void put_recorded(const struct rp *rp, struct span_list *l, const struct soft_span *s)
+ * left out. by_record: its address is the recorded one, which for a global need not be where it is
+ * now. */
+static void put_recorded(
+	const struct rp *rp, struct span_list *l, const struct soft_span *s, bool by_record)
 {
 	const struct ranges *const kinds[] = {&rp->place.device, &rp->place.host};
 
@@ -189,7 +191,7 @@ static void put_recorded(const struct rp *rp, struct span_list *l, const struct 
 		const struct rglobal *g = &rp->objects.globals[i];
 
 		if (g->here)
-			put_part(l, s, g->here, g->size, g->addr);
+			put_part(l, s, by_record ? g->addr : g->here, g->size, g->addr);
 	}
 }
 
@@ -282,7 +284,7 @@ static void put_rows(struct by_record *b, unsigned kind, const struct sbt_rows *
 		for (uint64_t y = 0; y < r.height; y++) {
 			const struct soft_span s = {r.addr + z * r.slice + y * r.pitch, r.width};
 
-			put_recorded(b->rp, l, &s);
+			put_recorded(b->rp, l, &s, true);
 		}
 }
 
@@ -323,7 +325,7 @@ static void put_set(struct rp *rp, const struct sbt_cmd *c, const struct soft_ac
 		head.inexact |= put_record(rp, c, lists);
 	for (unsigned k = 0; k < SOFT_ACCESS_SETS; k++) {
 		for (size_t i = 0; i < set->n[k]; i++)
-			put_recorded(rp, &lists[k], &set->span[k][i]);
+			put_recorded(rp, &lists[k], &set->span[k][i], false);
 		head.n[k] = (uint32_t)join(&lists[k]);
 		head.cut |= bytes_of(lists[k].s, head.n[k]) != bytes_of(set->span[k], set->n[k]);
 		any |= head.n[k] != 0;

@@ -120,7 +120,7 @@ struct amd_launch {
 	uint64_t entry;
 	uint32_t rsrc1, rsrc2, rsrc3;
 	uint16_t properties;
-	uint32_t lds_bytes, private_bytes;
+	uint32_t lds_bytes, private_bytes, args_bytes;
 	uint32_t vgprs, accs; /* registers of a wave that begin as 0 */
 	uint32_t groups[3];
 	uint64_t ngroups;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/checked.h"
 #include "softamd/machine/amd-machine.h"
 
 #define WORKERS_MAX 64
@@ -67,6 +68,7 @@ static bool read_descriptor(struct amd_launch *l, struct amd_fault *f)
 	l->rsrc1 = word_at(b, 48);
 	l->rsrc2 = word_at(b, 52);
 	memcpy(&l->properties, b + 56, 2);
+	l->args_bytes = word_at(b, 8);
 	l->lds_bytes = word_at(b, 0);
 	l->private_bytes = word_at(b, 4);
 	if (d->group_bytes > l->lds_bytes)
@@ -364,6 +366,18 @@ uint64_t amd_entry_of(const struct amd_dispatch *d)
 	struct amd_fault f;
 
 	return read_descriptor(&l, &f) ? l.entry : 0;
+}
+
+uint64_t amd_args_size_of(const struct amd_dispatch *d)
+{
+	struct amd_launch l = {.d = d};
+	struct amd_extent e;
+	struct amd_fault f;
+
+	if (!read_descriptor(&l, &f) || !d->memory->find(d->memory->arg, d->kernarg, &e) ||
+		!range_within(d->kernarg, l.args_bytes, e.start, e.end - e.start))
+		return 0;
+	return l.args_bytes;
 }
 
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault)

@@ -126,5 +126,8 @@ struct amd_fault {
 bool amd_run(const struct amd_dispatch *d, struct amd_fault *fault);
 /* The address of the kernel's first instruction; 0: there is no descriptor. */
 uint64_t amd_entry_of(const struct amd_dispatch *d);
+/* How many bytes the arguments have, by the descriptor, within the memory that they lie in; 0: not
+ * known. */
+uint64_t amd_args_size_of(const struct amd_dispatch *d);
 
 #endif

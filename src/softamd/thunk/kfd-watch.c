@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "softcore/access-set.h"
 #include "softcore/race-list.h"
 #include "softcore/watch-env.h"
@@ -114,9 +115,20 @@ static void flush(struct kfd_watched *w)
 	w->size = 0;
 }
 
+/* Whether what is read is the dispatch itself: its arguments, its packet. They are in memory on
+ * this device, and are not what the program's memory holds. */
+static bool is_of_dispatch(const struct kfd_watched *w, const struct amd_access *a)
+{
+	enum { AQL_PACKET = 64 };
+
+	return a->kind == AMD_READ &&
+	       (range_within(a->address, a->size, w->args, w->args_size) ||
+		       range_within(a->address, a->size, w->packet, AQL_PACKET));
+}
+
 static void note_access(struct kfd_watched *w, const struct amd_access *a)
 {
-	if (a->space != AMD_MEMORY)
+	if (a->space != AMD_MEMORY || is_of_dispatch(w, a))
 		return;
 	if (w->size && w->kind == a->kind && a->address >= w->addr &&
 		a->address <= w->addr + w->size) {
@@ -328,6 +340,13 @@ static void begin_probes(struct kfd_watched *w, const struct amd_dispatch *d)
 	probes_begin(&w->probes, w->probing.b);
 }
 
+static void begin_collecting(struct kfd_watched *w, const struct amd_dispatch *d)
+{
+	w->args = d->kernarg;
+	w->args_size = amd_args_size_of(d);
+	w->packet = d->packet;
+}
+
 void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 {
 	pthread_once(&watch.once, from_environment);
@@ -338,6 +357,8 @@ void kfd_watch_begin(struct kfd_watched *w, struct amd_dispatch *d)
 	w->label = watch.label;
 	pthread_mutex_unlock(&watch.lock);
 	w->collects = on(&collecting);
+	if (w->collects)
+		begin_collecting(w, d);
 	w->races = on(&checking) ? amd_races_new(d, 0) : NULL;
 	if (probes_take(&w->probes))
 		begin_probes(w, d);

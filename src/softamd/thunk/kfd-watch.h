@@ -22,6 +22,7 @@ struct kfd_watched {
 	/* accesses that are not in the set yet */
 	enum amd_access_kind kind;
 	uint64_t addr, size;
+	uint64_t args, args_size, packet; /* of the dispatch */
 	uint64_t label, entry, descriptor;
 	char kernel[SOFT_RACE_NAME];
 };

@@ -8,8 +8,6 @@ atomics in the software GPU's order, a fused multiply-add under the same name.""
 import json
 import re
 
-from e2e import program
-
 # Structure. (program, variant, what differs, how many commands, the command's name, the how manieth of its name it is in A, in B; None: not there)
 STRUCTURE = [
     ('variants', 'removed', 'removed', 1, 'square<<<', 2, None),
@@ -62,8 +60,8 @@ TURNED = {'removed': 'inserted', 'inserted': 'removed', 'wait_gone': 'wait_added
 
 
 def record(t, prog, variant, out, memory, **env):
-    t.need_soft()
-    r = t.tsdb('--gpu', 'soft', 'record', *(['--memory', 'all'] if memory else []), '-o', f'{out}.sbt', '--', program(prog), variant, env=env)
+    t.need_software()
+    r = t.record(prog, variant, out=f'{out}.sbt', options=['--memory', 'all'] if memory else [], env=env)
     t.equal(r.status, 0, f'record {prog} {variant}: {r.err}')
 
 

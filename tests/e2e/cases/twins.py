@@ -9,6 +9,8 @@ import check  # noqa: E402
 import explore  # noqa: E402
 import graphs  # noqa: E402
 import marks  # noqa: E402
+import numeric  # noqa: E402
+import planted  # noqa: E402
 import replay  # noqa: E402
 import sandbox  # noqa: E402
 from e2e import BUILD, Skip  # noqa: E402
@@ -21,6 +23,7 @@ CASES = {
              'a_step_is_one_command_when_asked', 'stops_at_nodes', 'every_step_equals_the_whole'],
     explore: ['missing_wait', 'demo_race'],
     marks: ['a_recording_has_them', 'windows_each_in_a_trace_of_its_own', 'a_recording_up_to_the_trigger', 'windows_in_a_session'],
+    numeric: ['matters', 'matters_in_chaos'],
     sandbox: ['a_replayer_that_was_taken_over_is_shut_in'],
 }
 
@@ -39,6 +42,17 @@ def as_hip(case):
 for module, names in CASES.items():
     for name in names:
         globals()[f'test_{module.__name__}_{name}'] = as_hip(getattr(module, 'test_' + name))
+
+
+def symbol(t):
+    for v in ('base', 'global'):
+        planted.record(t, 'numbers', v, f'numbers-{v}', True)
+    planted.check_numbers(t, next(r for r in planted.NUMBERS if r[1] == 'global'))
+
+
+def test_planted_symbol(t):
+    """A variable that the program writes: its address in the replay is another one than in the recording."""
+    as_hip(symbol)(t)
 
 
 def test_graphs_by_chance(t):
