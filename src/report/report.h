@@ -23,9 +23,11 @@ struct report_trace {
 	const char *path;
 	struct sbt_reader *r;
 	const struct facts *facts; /* NULL: none */
+	/* Called with arg before they are looked at, for what is found out meanwhile; or NULL. */
+	struct err *(*know)(void *arg);
 	/* A kernel's name as it is shown, of the mangled one; NULL: that. */
 	const char *(*kernel)(void *arg, const char *mangled);
-	void *arg;
+	void *arg;	      /* of know() and kernel() */
 	uint64_t first, last; /* seqs that are shown */
 	uint64_t rank;	      /* of a set */
 	/* From the trace's clock to the set's; NULL: it is the same. */

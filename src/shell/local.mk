@@ -33,7 +33,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-state.c \
 	src/shell/commands/cmd-summary.c src/shell/print/shown-names.c src/shell/print/shown-names.h \
 	src/shell/figures/diff-runs.c src/shell/figures/diff-runs-text.c src/shell/figures/diff-ranks.c \
-	src/shell/figures/cmd-stats.c src/shell/figures/tool-diff.c src/shell/figures/diff-trace.c src/shell/figures/diff-steps.c src/shell/figures/diff-why.c src/shell/figures/diff-folded.c src/shell/figures/tool-report.c src/shell/figures/check-read.c src/shell/figures/check-read.h src/shell/figures/diff-text.c src/shell/figures/diff-assert.c src/shell/figures/numeric-text.c src/shell/figures/diff-text.h src/shell/figures/critical-text.c src/shell/figures/critical-text.h src/shell/figures/stats-set.c src/shell/figures/stats-set.h src/shell/figures/stats-text.c src/shell/figures/stats-text.h src/shell/figures/sums-text.c src/shell/figures/sums-text.h \
+	src/shell/figures/cmd-stats.c src/shell/figures/tool-diff.c src/shell/figures/diff-trace.c src/shell/figures/diff-steps.c src/shell/figures/diff-why.c src/shell/figures/diff-folded.c src/shell/figures/tool-report.c src/shell/figures/report-sums.c src/shell/figures/report-sums.h src/shell/figures/check-read.c src/shell/figures/check-read.h src/shell/figures/diff-text.c src/shell/figures/diff-assert.c src/shell/figures/numeric-text.c src/shell/figures/diff-text.h src/shell/figures/critical-text.c src/shell/figures/critical-text.h src/shell/figures/stats-set.c src/shell/figures/stats-set.h src/shell/figures/stats-text.c src/shell/figures/stats-text.h src/shell/figures/sums-text.c src/shell/figures/sums-text.h \
 	src/shell/commands/cmd-support.c \
 	src/shell/commands/cmd-accesses.c \
 	src/shell/commands/cmd-races.c src/shell/commands/races.h \

@@ -152,6 +152,8 @@ static struct err *put_side(struct making *m, struct side *s)
 	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, s->st, m->f, s->number));
 	TRY(head_write(s->t, m->ask->set, &s->columns, &s->states, s->st, m->f, s->number));
 	TRY(put_arrows(m, s));
+	if (s->t->know)
+		TRY(s->t->know(s->t->arg));
 	return put_facts(m, s->number, "facts", s->t->facts, s->t->path);
 }
 

@@ -16,6 +16,7 @@
 #include "report/report.h"
 #include "shell/figures/check-read.h"
 #include "shell/figures/diff-text.h"
+#include "shell/figures/report-sums.h"
 #include "shell/figures/sums-text.h"
 #include "shell/line/interrupt.h"
 #include "shell/print/shown-names.h"
@@ -130,12 +131,13 @@ struct about {
 	const struct rank *rank; /* of a set that is shown; NULL: of none */
 	struct sbt_reader *own;	 /* of a rank, for the page */
 	struct facts facts;
-	struct summary_rows kernels; /* their mangled names, for call sites */
-	struct stats stats;
-	struct critical_path critical;
+	struct summary_rows kernels;	  /* their mangled names, for call sites */
+	struct report_sums_work *summing; /* NULL: not begun, or over */
+	struct report_sums sums;
 	struct order_races races;
-	char *races_note, *not_path, *not_races; /* heap; not_*: why not */
-	bool has_path;
+	char *races_note, *not_races; /* heap; not_*: why not */
+	const struct state *end;
+	const struct compare *changes; /* to the other trace; NULL: there is none */
 };
 
 static const char *kernel_name(void *arg, const char *mangled)
@@ -175,17 +177,6 @@ static void know_kernels(struct about *a, const struct state *end)
 		a->kernels.v[a->kernels.n++].name = xstrdup(k.name);
 }
 
-static struct err *find_path(struct about *a)
-{
-	const struct order_options o = {.first = a->first,
-		.last = a->last == UINT64_MAX ? 0 : a->last,
-		.interrupt = &interrupt_flag};
-
-	TRY(not_known(critical_path(&a->critical, a->r, &o), &a->not_path));
-	a->has_path = !a->not_path;
-	return NULL;
-}
-
 static struct err *find_races(struct about *a)
 {
 	const struct tool_report *x = a->x;
@@ -201,70 +192,76 @@ static struct err *find_races(struct about *a)
 	return x->exact == EXACT_MUST ? e : not_known(e, &a->not_races);
 }
 
-static struct err *find_out(struct about *a)
+/* Waits for what is added up, and makes the facts. The trace is still open as the session's. */
+static struct err *make_facts(void *about)
 {
-	const struct stats_ask ask = {a->first, a->last, cancelled, a->x};
-
-	TRY(stats_make(&a->stats, a->r, &ask));
-	summary_sort(
-		&a->stats.sums.kernels, a->stats.known.times ? SUMMARY_BY_TIME : SUMMARY_BY_COUNT);
-	TRY(find_path(a));
-	return find_races(a);
-}
-
-static struct err *make_facts(
-	struct about *a, const struct state *end, const struct compare *changes)
-{
-	const struct facts_from from = {.r = a->r,
-		.end = end,
+	struct about *a = about;
+	struct report_sums_work *w = a->summing;
+	struct stats *stats = &a->sums.stats;
+	struct facts_from from = {.r = a->r,
+		.end = a->end,
 		.first = a->first,
 		.last = a->last,
-		.stats = &a->stats,
-		.critical = a->has_path ? &a->critical : NULL,
-		.not_critical = a->not_path,
+		.stats = stats,
 		.races = a->not_races ? NULL : &a->races,
 		.not_races = a->not_races,
 		.races_note = a->races_note,
 		.check = a->x->check && a->path == a->x->file ? &a->x->checked : NULL,
-		.changes = changes,
+		.changes = a->changes,
 		.other = a->x->other,
 		.path = a->path,
 		.kernel = kernel_name,
 		.place = place_of,
 		.arg = a};
 
+	if (!w)
+		return NULL;
+	a->summing = NULL;
+	TRY(report_sums_end(w, &a->sums));
+	summary_sort(&stats->sums.kernels, stats->known.times ? SUMMARY_BY_TIME : SUMMARY_BY_COUNT);
+	if (a->sums.no_path)
+		from.not_critical = a->sums.no_path->what;
+	else
+		from.critical = &a->sums.critical;
 	return facts_make(&a->facts, &from);
 }
 
 static void about_free(struct about *a)
 {
+	if (a->summing)
+		err_free(report_sums_end(a->summing, &a->sums));
 	facts_free(&a->facts);
 	if (a->own)
 		sbt_reader_close(a->own);
 	summary_rows_free(&a->kernels);
-	stats_free(&a->stats);
-	if (a->has_path)
-		critical_path_free(&a->critical);
+	report_sums_free(&a->sums);
 	order_races_free(&a->races);
 	free(a->races_note);
-	free(a->not_path);
 	free(a->not_races);
 }
 
-/* Opens the trace as the session's, and makes its facts. */
-static struct err *facts_of(struct about *a, const struct compare *changes)
+/* Opens the trace as the session's, and begins to find out what there is to know. */
+static struct err *about_begin(struct about *a)
 {
-	const struct state *end;
+	const uint64_t last = a->last;
 
 	TRY(trace_open(a->x->s, a->path));
 	a->r = a->x->s->engine.trace.reader;
-	TRY(engine_end_state(&a->x->s->engine, &end));
-	know_kernels(a, end);
+	TRY(report_sums_begin(&a->summing, a->path, a->first,
+		last < sbt_reader_last_seq(a->r) ? last : sbt_reader_last_seq(a->r),
+		&interrupt_flag));
+	TRY(engine_end_state(&a->x->s->engine, &a->end));
+	know_kernels(a, a->end);
 	if (a->x->check && a->path == a->x->file)
 		TRY(check_read(a->x->check, sbt_reader_first_seq(a->r), sbt_reader_last_seq(a->r),
 			&a->x->checked));
-	TRY(find_out(a));
-	return make_facts(a, end, changes);
+	return find_races(a);
+}
+
+static struct err *facts_of(struct about *a)
+{
+	TRY(about_begin(a));
+	return make_facts(a);
 }
 
 /* --- two traces --- */
@@ -348,9 +345,9 @@ static struct err *report_rank(struct tool_report *x, struct found *d, const str
 	*a = (struct about){.x = x, .path = is->file, .last = UINT64_MAX, .rank = is};
 	TRY(ranks_open(is, &a->own));
 	d->n++;
-	TRY(facts_of(a, NULL));
-	sums_name(x->s, a->r, &a->stats.sums);
-	set_stats_add(&d->ranks, is->rank, &a->stats, set_time, is);
+	TRY(facts_of(a));
+	sums_name(x->s, a->r, &a->sums.stats.sums);
+	set_stats_add(&d->ranks, is->rank, &a->sums.stats, set_time, is);
 	a->r = a->own;
 	return NULL;
 }
@@ -389,6 +386,7 @@ static struct report_trace as_written(const struct about *a)
 	struct report_trace t = {.path = a->path,
 		.r = a->r,
 		.facts = &a->facts,
+		.know = make_facts,
 		.kernel = kernel_name,
 		.arg = (void *)a,
 		.first = a->first,
@@ -454,6 +452,7 @@ static struct err *write_text(const struct tool_report *x, const struct found *d
 	struct buf b = BUF_INIT;
 	struct err *e = NULL;
 
+	TRY(make_facts(&d->of[0]));
 	if (d->of[0].rank)
 		put_set(x, d, &b);
 	else
@@ -510,10 +509,11 @@ static struct err *report_traces(struct tool_report *x, struct found *d)
 	*b = (struct about){.x = x, .path = x->other, .last = UINT64_MAX};
 	if (x->other) {
 		TRY(compare_both(x, &d->changes));
-		TRY(facts_of(b, NULL));
+		TRY(facts_of(b));
 		b->r = x->b.r; /* the session's trace is going to be a */
 	}
-	return facts_of(a, x->other ? &d->changes : NULL);
+	a->changes = x->other ? &d->changes : NULL;
+	return about_begin(a); /* its facts are made when they are needed */
 }
 
 static struct err *report(struct tool_report *x, struct found *d)

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The threads of report-sums.h. Nothing that they use is shared: each has a reader, and what it
+ * makes belongs to it until it is joined. Where a thread cannot be had, the work is done at the
+ * end.
+ */
+#include "shell/figures/report-sums.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include "base/buf.h"
+
+struct part {
+	struct report_sums_work *of;
+	struct sbt_reader *r;
+	struct err *(*run)(struct part *p);
+	struct err *e;
+	pthread_t thread;
+	bool threaded;
+};
+struct report_sums_work {
+	uint64_t first, last;
+	volatile bool *interrupt;
+	struct report_sums sums;
+	struct part stats, critical;
+};
+
+static bool is_cancelled(void *work, uint64_t done, uint64_t of)
+{
+	const struct report_sums_work *w = work;
+
+	(void)done, (void)of;
+	return *w->interrupt;
+}
+
+static struct err *make_stats(struct part *p)
+{
+	const struct stats_ask ask = {p->of->first, p->of->last, is_cancelled, p->of};
+
+	return stats_make(&p->of->sums.stats, p->r, &ask);
+}
+
+static struct err *make_path(struct part *p)
+{
+	const struct order_options o = {
+		.first = p->of->first, .last = p->of->last, .interrupt = p->of->interrupt};
+
+	return critical_path(&p->of->sums.critical, p->r, &o);
+}
+
+static void *run(void *part)
+{
+	struct part *p = part;
+
+	p->e = p->run(p);
+	return NULL;
+}
+
+/* Signals are for the thread that waits for the user. */
+static void start(struct part *p)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	p->threaded = !pthread_create(&p->thread, NULL, run, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void finish(struct part *p)
+{
+	if (p->threaded)
+		pthread_join(p->thread, NULL);
+	else
+		run(p);
+	sbt_reader_close(p->r);
+}
+
+struct err *report_sums_begin(struct report_sums_work **ret, const char *path, uint64_t first,
+	uint64_t last, volatile bool *interrupt)
+{
+	struct report_sums_work *w = xcalloc(1, sizeof *w);
+	struct err *e;
+
+	*w = (struct report_sums_work){.first = first, .last = last, .interrupt = interrupt};
+	w->stats = (struct part){.of = w, .run = make_stats};
+	w->critical = (struct part){.of = w, .run = make_path};
+	e = sbt_reader_open(&w->stats.r, path);
+	if (!e) {
+		e = sbt_reader_open(&w->critical.r, path);
+		if (e)
+			sbt_reader_close(w->stats.r);
+	}
+	if (e) {
+		free(w);
+		return e;
+	}
+	start(&w->stats);
+	start(&w->critical);
+	*ret = w;
+	return NULL;
+}
+
+struct err *report_sums_end(struct report_sums_work *w, struct report_sums *ret)
+{
+	struct err *e;
+
+	finish(&w->stats);
+	finish(&w->critical);
+	*ret = w->sums;
+	ret->no_path = w->critical.e;
+	e = w->stats.e;
+	free(w);
+	if (!e && ret->no_path && ret->no_path->code == ERR_INTERRUPTED) {
+		e = ret->no_path;
+		ret->no_path = NULL;
+	}
+	if (e)
+		report_sums_free(ret);
+	return e;
+}
+
+void report_sums_free(struct report_sums *s)
+{
+	stats_free(&s->stats);
+	critical_path_free(&s->critical);
+	err_free(s->no_path);
+	*s = (struct report_sums){0};
+}
