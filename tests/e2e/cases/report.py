@@ -58,7 +58,7 @@ def test_page(t):
         labels = b.value('report.timeline.rows.filter((r) => r.lane).map((r) => r.lane.label)')
         streams = sorted({c['stream'] for c in cmds.values() if c['kind'] in WORK})
         t.equal([x for x in labels if x.startswith('stream')], [f'stream {s}' for s in streams], 'lanes')
-        # the pixel in the middle of the longest launch of each stream has its kernel's colour, and one far left of all has not
+        # pixels in the middle of the longest launch of each stream have its kernel's colour, but for those that an arrow crosses; one below all has not
         for stream in streams:
             work = [c for c in cmds.values() if c['kind'] in WORK and c['stream'] == stream and c.get('gpu_start_ns')]
             longest = max(work, key=lambda c: c['gpu_end_ns'] - c['gpu_start_ns'])['seq']
@@ -70,11 +70,11 @@ def test_page(t):
                 const tl = report.timeline, i = report.model.sides[0].trace.indexOf({longest}), w = tl.where(0, i), g = tl.g;
                 const at = (x, y) => [...g.getImageData(x * tl.ratio, y * tl.ratio, 1, 1).data].slice(0, 3).join();
                 g.fillStyle = report.colours.names[report.model.sides[0].colour(report.model.sides[0].trace.name[i])];
-                const y = w.row.y - tl.scroll + 3, inside = at(w.x, y);
+                const inside = [2, 3, 4, 5, 6, 7, 8].map((y) => at(w.x, w.row.y - tl.scroll + y));
                 g.fillRect(0, 0, 2, 2);
                 return [inside, at(0, 0), at(w.x, tl.height - tl.scroll + 4)];
             }})()''')
-            t.equal(pixels[0], pixels[1], f'colour of #{longest}')
+            t.check(pixels[0].count(pixels[1]) >= 4, f'colour of #{longest}: {pixels}')
             t.check(pixels[2] != pixels[1], 'the ground has another colour')
         clean(t, b)
 
