@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "attach/attach.h"
+#include "base/words.h"
 #include "shell/live/gpu.h"
 #include "shell/print/follow-text.h"
 #include "shell/line/interrupt.h"
@@ -20,6 +21,7 @@
 #include "engine/recorder.h"
 #include "shell/tools/tool-options.h"
 #include "shell/tools/tools.h"
+#include "shell/tools/until-fail.h"
 #include "shell/trace/trace.h"
 
 static int fail(struct session *s, struct err *e)
@@ -63,7 +65,7 @@ static struct err *record_usage(const char *why, const char *word)
 {
 	return err_cure(err_new(ERR_USAGE, why, word),
 		"Usage: tsdb record [-o FILE] [--gpu auto|soft|real|soft-amd] [--memory all|touched|none] [--memory-limit SIZE] "
-		"[--outputs hash|full] [--no-stacks] [--sources] [--timestamps] [--windows | --until-trigger] [--children] [--] PROGRAM ARGS | -p PID|NAME");
+		"[--outputs hash|full] [--no-stacks] [--sources] [--timestamps] [--windows | --until-trigger] [--children] [--until-fail [--runs N]] [--] PROGRAM ARGS | -p PID|NAME");
 }
 
 /* Options of record that are settings: "--memory touched", "--memory=touched". */
@@ -82,6 +84,43 @@ static const char *option_value(const char *name, int argc, char **argv, int *i,
 
 	*ret_missing = tool_option_valued(names, argc, argv, i, &value) && !value;
 	return value;
+}
+
+/* --until-fail, --runs N. */
+struct repeat {
+	bool until_fail;
+	uint64_t runs; /* 0: not said */
+};
+#define RUNS 100
+
+static struct err *repeat_option(struct repeat *r, int argc, char **argv, int *i, bool *ret_any)
+{
+	bool missing = false;
+	const char *value;
+
+	*ret_any = !strcmp(argv[*i], "--until-fail");
+	r->until_fail |= *ret_any;
+	if (*ret_any)
+		return NULL;
+	value = option_value("--runs", argc, argv, i, &missing);
+	*ret_any = value || missing;
+	if (!value || (word_u64(value, &r->runs) && r->runs))
+		return missing ? record_usage("%s needs a value", "--runs") : NULL;
+	return record_usage("\"%s\" is no number of runs", value);
+}
+
+static struct err *check_repeat(struct session *s, const struct repeat *r, const char *attach)
+{
+	const struct capture_plan *plan = &s->engine.live.plan;
+
+	if (r->runs && !r->until_fail)
+		return record_usage("%s goes with --until-fail", "--runs");
+	if (r->until_fail && (attach || plan->windows || plan->until_trigger ||
+				     settings_on(&s->engine.set, SET_FOLLOW_CHILDREN)))
+		return record_usage("%s records whole runs of one program: not with -p, "
+				    "--children, --windows or --until-trigger",
+			"--until-fail");
+	return NULL;
 }
 
 /* Takes one option; *i is its last word. */
@@ -157,10 +196,10 @@ static struct err *check_own(struct session *s)
 }
 
 /* *ret_attach: the process to attach to instead of a program, or NULL. */
-static struct err *record_options(
-	struct session *s, int argc, char **argv, int *ret_program, const char **ret_attach)
+static struct err *record_options(struct session *s, int argc, char **argv, int *ret_program,
+	const char **ret_attach, struct repeat *repeat)
 {
-	bool missing = false;
+	bool missing = false, any;
 	int i = 0;
 
 	*ret_attach = NULL;
@@ -172,7 +211,9 @@ static struct err *record_options(
 		}
 		if (!*ret_attach && (*ret_attach = option_value("-p", argc, argv, &i, &missing)))
 			continue;
-		TRY(record_option(s, argc, argv, &i));
+		TRY(repeat_option(repeat, argc, argv, &i, &any));
+		if (!any)
+			TRY(record_option(s, argc, argv, &i));
 	}
 	if (*ret_attach && settings_on(&s->engine.set, SET_FOLLOW_CHILDREN))
 		return err_cure(err_new(ERR_UNSUPPORTED,
@@ -183,7 +224,7 @@ static struct err *record_options(
 	if (i >= argc && !*ret_attach)
 		return record_usage("record needs a program%s", "");
 	*ret_program = i;
-	return NULL;
+	return check_repeat(s, repeat, *ret_attach);
 }
 
 void tool_die_by(int sig)
@@ -242,12 +283,13 @@ static struct err *record_attached(struct session *s, const char *who)
 
 static int tool_record(struct session *s, int argc, char **argv)
 {
+	struct repeat repeat = {0};
 	const char *attach;
 	struct err *e;
-	int program = 0;
+	int program = 0, status;
 
 	s->engine.live.plan.mode = RECORDER_ALL;
-	e = record_options(s, argc, argv, &program, &attach);
+	e = record_options(s, argc, argv, &program, &attach, &repeat);
 	if (!e)
 		e = check_own(s);
 	if (!e && attach) {
@@ -259,6 +301,10 @@ static int tool_record(struct session *s, int argc, char **argv)
 	if (!e) {
 		s->engine.live.recording = true;
 		e = live_file(&s->engine, argv[program], argv + program + 1);
+	}
+	if (!e && repeat.until_fail) {
+		e = until_fail(s, repeat.runs ? repeat.runs : RUNS, record_run, &status);
+		return e ? fail(s, e) : status;
 	}
 	if (!e)
 		e = record_run(s);
@@ -408,11 +454,12 @@ const struct tool tools[] = {
 	{"record", tool_record,
 		"[-o FILE] [--memory all|touched|none] [--memory-limit SIZE] [--outputs hash|full] "
 		"[--no-stacks] [--sources] [--timestamps] [--windows | --until-trigger] [--children] "
-		"[--] PROGRAM ARGS... | -p PID|NAME",
+		"[--until-fail [--runs N]] [--] PROGRAM ARGS... | -p PID|NAME",
 		"record a whole run, or what a running process does from now on",
 		"tsdb record -o run.sbt ./app --steps 3\n"
 		"tsdb record -p train.py\n"
-		"tsdb record --children -o 'run.%h.%r.sbt' torchrun train.py\n"},
+		"tsdb record --children -o 'run.%h.%r.sbt' torchrun train.py\n"
+		"tsdb record --until-fail --runs 1000 ./flaky\n"},
 	{"observe", tool_observe,
 		"[-o FILE] [--json] [--interval TIME] [--for TIME] [--top N] [--runtime] "
 		"[--no-stacks] [--ring SIZE] [--quiet] "
