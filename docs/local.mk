@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-EXTRA_DIST += scripts/api-docs docs/api.md docs/packages.md docs/editor.md docs/attach.md docs/diff.md docs/why.md docs/exports.md docs/import.md docs/faults.md docs/graphs.md docs/guide.md
+EXTRA_DIST += scripts/api-docs docs/api.md docs/packages.md docs/editor.md docs/attach.md docs/diff.md docs/nan.md docs/why.md docs/exports.md docs/import.md docs/faults.md docs/graphs.md docs/guide.md
 EXTRA_DIST += docs/coverage.md docs/design.md docs/gpu-results.md docs/many.md docs/microscope.md docs/nondeterminism.md docs/observe.md docs/python.md docs/replayer.md docs/report.md docs/report.png docs/editor.png docs/security.md docs/softamd.md docs/softgpu.md
 
 # What becomes of every driver entry point, out of the toolkit's header and src/capture/cuda/cuda-calls.def.

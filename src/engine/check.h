@@ -79,4 +79,9 @@ bool check_cut_short(const struct check_result *r);
 /* Whether the result has any finding. */
 bool check_found(const struct check_result *r);
 
+/* What a kernel, given by its mangled name, reads the time with ("%globaltimer", "s_memtime");
+ * NULL: with nothing, or the trace has no code of it that can be read (gpucode/code-traits.h).
+ * Functions that it calls and that are not inlined are not searched. */
+const char *reads_clock(struct sbt_reader *r, const char *kernel);
+
 #endif

@@ -23,6 +23,16 @@ libengine_a_SOURCES = \
 	src/engine/analyse/reads-clock.c \
 	src/engine/record/names-shard.c \
 	src/engine/analyse/unwritten.c \
+	src/engine/nan.h \
+	src/engine/nan/nan-find.c \
+	src/engine/nan/nan-graph.c \
+	src/engine/nan/nan-private.h \
+	src/engine/nan/nan-scan.c \
+	src/engine/nan/nan-site.c \
+	src/engine/nan/nan-test.c \
+	src/engine/nan/nan-types.c \
+	src/engine/nan/nan-walk.c \
+	src/engine/nan/nan-window.c \
 	src/engine/analyse/verdict-calls.c \
 	src/engine/analyse/verdict-private.h \
 	src/engine/analyse/verdict-race.c src/engine/analyse/verdict-host.c \
@@ -72,7 +82,6 @@ libengine_a_SOURCES = \
 	src/engine/parts.h \
 	src/engine/analyse/races-edges.h src/engine/races-find.h \
 	src/engine/ranks.h \
-	src/engine/reads-clock.h \
 	src/engine/record/names.c \
 	src/engine/record/recorder-file.c \
 	src/engine/record/recorder-inside.h \
@@ -158,11 +167,12 @@ HEADERS_TO_CHECK += \
 	src/engine/live/live-private.h \
 	src/engine/microscope.h \
 	src/engine/names.h \
+	src/engine/nan.h \
+	src/engine/nan/nan-private.h \
 	src/engine/partial.h \
 	src/engine/parts.h \
 	src/engine/analyse/races-edges.h src/engine/races-find.h \
 	src/engine/ranks.h \
-	src/engine/reads-clock.h \
 	src/engine/record/recorder-inside.h \
 	src/engine/recorder.h \
 	src/engine/replay-device.h \

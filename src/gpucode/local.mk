@@ -6,7 +6,7 @@ noinst_LIBRARIES += libgpucode.a
 libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
 	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
+	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/traits/ptx-types.c src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h \
 	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
@@ -63,6 +63,10 @@ check_PROGRAMS += tests/unit/test-code-kind
 TESTS += tests/unit/test-code-kind
 tests_unit_test_code_kind_SOURCES = tests/unit/test-code-kind.c
 tests_unit_test_code_kind_LDADD = $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-gpucode-ptx-types
+TESTS += tests/unit/test-gpucode-ptx-types
+tests_unit_test_gpucode_ptx_types_SOURCES = tests/unit/test-gpucode-ptx-types.c src/gpucode/ptx-stores.h
+tests_unit_test_gpucode_ptx_types_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-ptx-text
 TESTS += tests/unit/test-ptx-text
 tests_unit_test_ptx_text_SOURCES = tests/unit/test-ptx-text.c

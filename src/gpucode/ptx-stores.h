@@ -40,4 +40,26 @@ static inline bool ptx_bases_has(const struct ptx_bases *b, unsigned i)
 	return b->bits[i / 64] >> i % 64 & 1;
 }
 
+/* --- ptx-types.c --- */
+
+/* Which types of numbers a kernel loads and stores through each of its parameters, by its PTX: by
+ * the load or store itself (ld.global.f32), else by the instructions that use or made the value.
+ * What the code only moves has no type. */
+enum {
+	PTX_F16 = 1,
+	PTX_BF16 = 2,
+	PTX_F32 = 4,
+	PTX_F64 = 8,
+	PTX_FLOATS = 15,
+	PTX_INTEGER = 16 /* an integer was computed */
+};
+#define PTX_TYPES_PARAMS 64u
+
+struct ptx_types { /* by number of the parameter: sets of the above; 0: not known */
+	unsigned stores[PTX_TYPES_PARAMS], loads[PTX_TYPES_PARAMS];
+};
+
+/* text: n bytes of PTX. False: it does not have the kernel. */
+bool ptx_types_find(struct ptx_types *ret, const char *text, size_t n, const char *entry);
+
 #endif

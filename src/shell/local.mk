@@ -10,6 +10,7 @@ libshell_a_SOURCES = \
 	 src/shell/print/check-print.c src/shell/print/check-print.h \
 	src/shell/commands/cmd-capture.c \
 	src/shell/commands/cmd-check.c \
+	src/shell/nan/cmd-nan.c src/shell/nan/nan-json.c src/shell/nan/nan-params.c src/shell/nan/nan-text.c src/shell/nan/nan-text.h \
 	src/shell/commands/cmd-explore.c src/shell/tools/explore-words.c src/shell/tools/explore-words.h \
 	src/shell/tools/until-fail.c src/shell/tools/until-fail.h \
 	src/shell/tools/explore-file.c src/shell/tools/tool-explore.c src/shell/tools/tool-explore-merge.c \
@@ -92,6 +93,7 @@ tsdb_LDADD = libshell.a libstudio.a libdap.a libsession.a libdoor.a libexport.a 
 
 HEADERS_TO_CHECK += src/shell/tools/serve.h src/shell/tools/door-reply.h src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/tools/export-pair.h
+HEADERS_TO_CHECK += src/shell/nan/nan-text.h
 HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/tools/explore-words.h src/shell/tools/until-fail.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/figures/critical-text.h src/shell/figures/diff-text.h src/shell/figures/stats-set.h src/shell/figures/stats-text.h src/shell/figures/sums-text.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
 	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/open-ui.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/trace/view-filter.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h

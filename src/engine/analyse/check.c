@@ -12,7 +12,6 @@
 #include <string.h>
 #include "base/patience.h"
 #include "replay/values.h"
-#include "engine/reads-clock.h"
 #include "engine/replay-device.h"
 #include "engine/trace-file.h"
 #include "base/words.h"

@@ -2,7 +2,7 @@
  *
  * Whether a kernel's result may depend on the time: looks for it in the trace's code.
  */
-#include "engine/reads-clock.h"
+#include "engine/check.h"
 
 #include "gpucode/code-traits.h"
 #include "sbt/vendor.h"

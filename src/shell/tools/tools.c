@@ -528,6 +528,11 @@ const struct tool tools[] = {
 		"FILE [N] [A-B] [--kernel GLOB] [--as TYPE] [--perturb] [--thorough] [--budget "
 		"TIME] [--window N] [--on auto|soft|real] [--any-device] [--no-sandbox] [--json]",
 		"which launches are not deterministic", "tsdb check app.sbt --perturb\n", true},
+	{"nan", tool_nan,
+		"FILE [SEQ] [--inf] [--as f32|f64|f16|bf16] [--by-changes] [--window N] "
+		"[--on auto|soft|real] [--any-device] [--no-sandbox] [--json]",
+		"where a NaN was born: launch, element, and the way from there",
+		"tsdb nan app.sbt\ntsdb nan app.sbt --inf --as bf16\n", true},
 	{"races", tool_races,
 		"FILE [A-B] [--possible] [--exact | --no-exact | --budget TIME] [--strict] "
 		"[--threads-apart] [--no-sandbox] [--json]",

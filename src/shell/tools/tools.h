@@ -46,6 +46,9 @@ int tool_observe(struct session *s, int argc, char **argv);
 /* cmd-check.c */
 int tool_check(struct session *s, int argc, char **argv);
 
+/* cmd-nan.c */
+int tool_nan(struct session *s, int argc, char **argv);
+
 /* tool-explore.c */
 int tool_explore(struct session *s, int argc, char **argv);
 

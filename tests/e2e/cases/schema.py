@@ -178,6 +178,10 @@ def test_every_command(t):
                ['races --possible --json', 'order why 18 21 --json', 'order why 18 30 --json', 'order why 3 20 --json', 'replay verify --json', 'replay check --json', 'replay explore --no-save --json', *bare])
     t.check({'race', 'party', 'frame', 'found', 'pair'} <= look.schema.met, f'races and results of exploring were met: {sorted(look.schema.met)}')
     look.tool('check', corpus(t, 'sums'), '--perturb')
+    r = t.tsdb('--gpu', 'soft', 'record', '--memory', 'all', '-o', 'n.sbt', '--', program('nans'), 'two_inputs')
+    t.equal(r.status, 0, r.err)
+    look.tool('nan', 'n.sbt', '--inf')
+    look.shell(['replay start n.sbt --on soft'], ['nan --json'])
     for trace in ('seed-kernels', 'seed-streams'):  # which do not come out as recorded
         look.tool('replay', corpus(t, trace))
     look.tool('replay', corpus(t, 'parts'), '--stream', '0')

@@ -9,6 +9,7 @@ import check  # noqa: E402
 import explore  # noqa: E402
 import graphs  # noqa: E402
 import marks  # noqa: E402
+import nan  # noqa: E402
 import numeric  # noqa: E402
 import planted  # noqa: E402
 import replay  # noqa: E402
@@ -23,6 +24,7 @@ CASES = {
              'a_step_is_one_command_when_asked', 'stops_at_nodes', 'every_step_equals_the_whole'],
     explore: ['missing_wait', 'demo_race'],
     marks: ['a_recording_has_them', 'windows_each_in_a_trace_of_its_own', 'a_recording_up_to_the_trigger', 'windows_in_a_session'],
+    nan: ['on_either_machine'],
     numeric: ['matters', 'matters_in_chaos'],
     sandbox: ['a_replayer_that_was_taken_over_is_shut_in'],
 }

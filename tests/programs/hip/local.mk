@@ -16,7 +16,7 @@ HIP_RENAMES = tests/programs/hip/cuda/cuda_as_hip.h tests/programs/hip/cuda/cuda
 	tests/programs/hip/cuda/cooperative_groups.h tests/programs/hip/cuda/cuda_runtime.h
 # Examples and test programs that have a HIP twin: the same file, compiled as HIP. tests/e2e/cases/twins.py runs CUDA's tests with them.
 HIP_EXAMPLE_TWINS = $(addprefix tests/programs/hip/twin/,vecadd matmul pipeline race_demo reduce)
-HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,graph_random graphs marks numbers payload sums)
+HIP_TEST_TWINS = $(addprefix tests/programs/hip/twin/,graph_random graphs marks nans numbers payload sums)
 TESTS += tests/unit/test-hip-suite.py tests/rocm.sh
 EXTRA_DIST += tests/rocm.sh
 EXTRA_DIST += $(HIP_RENAMES) tests/unit/test-hip-suite.py

@@ -37,6 +37,9 @@
 #define cudaHostRegister hipHostRegister
 #define cudaHostUnregister hipHostUnregister
 #define cudaHostRegisterDefault hipHostRegisterDefault
+#define cudaHostAlloc hipHostMalloc
+#define cudaHostAllocMapped hipHostMallocMapped
+#define cudaHostGetDevicePointer hipHostGetDevicePointer
 #define cudaMemcpyPeer hipMemcpyPeer
 #define cudaMemcpyPeerAsync hipMemcpyPeerAsync
 #define cudaMemcpyToSymbol(s, ...) hipMemcpyToSymbol(HIP_SYMBOL(s), __VA_ARGS__)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Prints where NaNs were born, as text and as JSON; types and names of kernels' parameters for
+ * that.
+ */
+#ifndef SHELL_NAN_TEXT_H
+#define SHELL_NAN_TEXT_H
+
+#include "engine/nan.h"
+#include "shell/line/session.h"
+
+void nan_print(struct session *s, const struct nan_result *r, struct buf *out);
+void nan_json(struct session *s, const struct nan_result *r, struct buf *out);
+
+/* What kernels' parameters are, as far as the program's files tell; kept by kernel. */
+struct nan_params {
+	struct session *s;
+	struct nan_param_row *row; /* heap */
+	size_t n, cap;
+};
+void nan_params_free(struct nan_params *p);
+/* nan_ask.param_type; arg: a struct nan_params. */
+enum replayer_as nan_param_type(
+	void *arg, const struct sbt_cmd *launch, unsigned param, bool *ret_known);
+/* The parameter's name; NULL: not known. */
+const char *nan_param_name(struct nan_params *p, const struct sbt_cmd *launch, unsigned param);
+
+#endif

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tsdb nan: births of NaN (tests/programs/nans.cu), each found with its element, by the program's text; the same program with fine numbers is not accused."""
+import json
+
+from e2e import Skip
+
+# name: (what it is, the command there, the element's number, its type, its value)
+BORN = {
+    'zero_by_zero': ('born', 'divide', 9, 'f32', 'nan'),
+    'inf_minus_inf': ('born', 'exponent', 12, 'f32', 'inf'),
+    'negative_log': ('born', 'logarithm', 33, 'f32', 'nan'),
+    'negative_root': ('born', 'root', 5, 'f64', 'nan'),
+    'negative_rsqrt': ('born', 'reciprocal_root', 63, 'f32', 'nan'),
+    'half_overflow': ('born', 'narrow', 17, 'f16', 'inf'),
+    'shared': ('born', 'reduce', 0, 'f32', 'nan'),
+    'atomics': ('born', 'divide', 11, 'f32', 'nan'),
+    'in_place': ('born', 'accumulate', 3, 'f32', 'nan'),
+    'masked_row': ('born', 'mask', 56, 'f32', '-inf'),
+    'legal': ('born', 'divide', 2, 'f32', 'nan'),
+    'empty_mean': ('born', 'average', 0, 'f32', 'nan'),
+    'untyped': ('born', 'plain_divide', 19, 'f32', 'nan'),
+    'quad': ('born', 'quads', 26, 'f32', 'nan'),
+    'graph': ('born', 'graph_launch', 8, 'f32', 'nan'),
+    'into_graph': ('born', 'divide', 8, 'f32', 'nan'),
+}
+BRAIN = {'brain': ('born', 'brain_divide', 50, 'bf16', 'nan')}
+COME = {
+    'host_inf': ('copied', 'copy', 7, 'f32', 'inf'),
+    'host_nan': ('copied', 'copy', 20, 'f32', 'nan'),
+    'payload': ('copied', 'copy', 21, 'f32', 'nan'),
+    'moved': ('copied', 'copy', 30, 'f32', 'nan'),
+    'pitched': ('copied', 'copy', 27, 'f32', 'nan'),
+    'two_inputs': ('copied', 'copy', 40, 'f32', 'nan'),
+    'gathered': ('copied', 'copy', 45, 'f32', 'nan'),
+    'product': ('copied', 'copy', 29, 'f32', 'nan'),
+    'filled': ('fill', 'fill', 0, 'f32', 'nan'),
+    'pinned': ('host', None, 13, 'f32', 'nan'),
+    'order': ('unsteady', 'first_come', 0, 'f32', 'nan'),
+}
+
+
+def need(t):
+    if t.gpu not in ('soft', 'soft-amd'):
+        raise Skip('only for the software GPUs')
+
+
+def record(t, name, *words):
+    r = t.tsdb('--gpu', t.gpu, 'record', '--memory', 'all', '-o', f'{name}.sbt', '--', t.program('nans'), name, *words)
+    t.equal(r.status, 0, f'record {name}: {r.err}')
+
+
+def found(t, name, *words, status=3):
+    r = t.tsdb('nan', f'{name}.sbt', *words, '--json')
+    t.equal(r.status, status, f'{name}: {r.out} {r.err}')
+    return json.loads(r.out)[0]
+
+
+def what(d):
+    """Its one cause, as in the table."""
+    if len(d['causes']) != 1:
+        return [(c['is'], c['seq']) for c in d['causes']]
+    c = d['causes'][0]
+    k = c['command']
+    return c['is'], k and (k.get('kernel_name') or k['kind']), c['element']['index'], c['element']['type'], c['element']['shown']
+
+
+def look(t, table, *words):
+    for name, born in table.items():
+        record(t, name)
+        d = found(t, name, *words)
+        t.equal((what(d), d['replay_differs'], d['not_followed']), (born, False, 0), name)
+
+
+def test_births(t):
+    need(t)
+    look(t, BORN)
+
+
+def test_bf16(t):
+    need(t)
+    look(t, BRAIN)
+
+
+def test_what_comes_from_elsewhere(t):
+    need(t)
+    look(t, COME)
+
+
+def test_healthy(t):
+    """All of the births' twins in one program: infinities that are meant, a NaN that is cleaned up, bits of integers; nobody is accused."""
+    need(t)
+    record(t, 'all', 'healthy')
+    for words in ([], ['--by-changes']):
+        d = found(t, 'all', *words, status=0)
+        t.equal((d['causes'], sum(w['nans'] for w in d['writers'])), ([], 1), f'{words}: {d["causes"]}')
+        t.equal([w['expired'] for w in d['writers'] if w['nans']], [True], 'the one that is cleaned up')
+    t.match(r'No NaN in what the program got', t.tsdb('nan', 'all.sbt').out)
+
+
+def test_as_on_a_gpu(t):
+    """What launches touch by what they change: the same answers but for memory that nothing wrote, of which only reads would tell."""
+    need(t)
+    look(t, {n: BORN[n] for n in ('inf_minus_inf', 'in_place', 'legal', 'graph', 'shared')}, '--by-changes')
+    look(t, {n: COME[n] for n in ('pitched', 'two_inputs', 'gathered', 'order')}, '--by-changes')
+    record(t, 'unwritten')
+    t.equal(what(found(t, 'unwritten', '--by-changes')), ('born', 'reciprocal_root', 32, 'f32', 'nan'), 'from there it cannot be seen')
+    t.match(r'What launches read is not known here', t.tsdb('nan', 'unwritten.sbt', '--by-changes').out)
+
+
+def test_unwritten(t):
+    """The root of what lay there before: with other contents it goes. The first element that is not written is 32."""
+    need(t)
+    record(t, 'unwritten')
+    d = found(t, 'unwritten')
+    c = d['causes'][0]
+    t.equal((c['is'], c['element']['index'], c['command']['kind'], c['step_list'][-1]['wrote']['index']), ('unwritten', 32, 'alloc', 32), 'where')
+
+
+def test_on_either_machine(t):
+    """The same on both vendors' software GPUs (twins.py)."""
+    need(t)
+    look(t, {n: BORN[n] for n in ('inf_minus_inf', 'shared', 'graph')})
+    record(t, 'two_inputs')
+    t.equal([i['sufficient'] for i in found(t, 'two_inputs')['causes'][0]['step_list'][0]['inputs']], [True, False], 'inputs')
+
+
+def test_which_input(t):
+    """Both inputs hold a NaN, one of them counts; each is tested with all else finite."""
+    need(t)
+    record(t, 'two_inputs')
+    step = found(t, 'two_inputs')['causes'][0]['step_list'][0]
+    t.equal([(i['first_element']['name'] or f"arg{i['first_element']['param']}", i['first_element']['index'], i['count'], i['sufficient']) for i in step['inputs']], [('a', 40, 1, True), ('b', 41, 1, False)], 'inputs')
+    record(t, 'moved')
+    t.equal(len(found(t, 'moved')['causes'][0]['step_list']), 2, 'the launch, and the copy from one place on the device to another')
+
+
+def test_legal_is_told(t):
+    need(t)
+    record(t, 'legal')
+    d = found(t, 'legal')
+    t.equal([w['expired'] for w in d['writers']][:1], [True], 'the first launch that wrote NaN is not the one')
+    t.match(r'of \d+ all of it was overwritten or freed unseen: #\d+', t.tsdb('nan', 'legal.sbt').out)
+
+
+def test_graph_step(t):
+    """Which of the graph's nodes: the second of three."""
+    need(t)
+    record(t, 'graph')
+    c = found(t, 'graph')['causes'][0]
+    t.equal(c['node'], 2, f'the step: {c}')
+
+
+def test_infinities(t):
+    """Infinities that are meant count only when asked for."""
+    need(t)
+    record(t, 'all', 'healthy')
+    d = found(t, 'all', '--inf')
+    t.check(all(c['is_inf'] for c in d['causes']) and 'mask' in [c['command'] and c['command'].get('kernel_name') for c in d['causes']], f'{what(d)}')
+
+
+def test_types(t):
+    """The user's word counts more than the kernel's."""
+    need(t)
+    record(t, 'integer_bits')
+    t.equal(found(t, 'integer_bits', status=0)['elements'], 0, 'no floats')
+    d = found(t, 'integer_bits', '--as', 'f32')
+    t.equal((what(d)[:2], d['causes'][0]['element']['type_by']), (('born', 'integers'), 'asked'), 'as if they were')
+    record(t, 'untyped')
+    t.equal(found(t, 'untyped')['causes'][0]['element']['type_by'], 'code', 'void *, by the instructions')
+
+
+def test_in_a_session(t):
+    """The replay stays where it is, and up to a command nothing behind it counts."""
+    need(t)
+    record(t, 'zero_by_zero')
+    r = t.tsdb('--batch', '-ex', 'replay start zero_by_zero.sbt --on soft', '-ex', 'replay goto 14', '-ex', 'nan', '-ex', 'when', '-ex', 'nan 12')
+    t.equal(r.status, 3, r.show())
+    t.match(r'NaN is born in a launch, of finite numbers\n  #13 divide', r.out)
+    t.match(r'^#14 ', r.out)
+    t.match(r'No NaN in what the program got, or in memory at the end\.\n0 commands wrote NaN', r.out)
+    r = t.tsdb('--batch', '-ex', 'replay start zero_by_zero.sbt --on soft', '-ex', 'replay goto 13', '-ex', 'set memory arg1 f32 1', '-ex', 'nan')
+    t.check('the run was changed' in r.err and r.status == 1, r.show())
+
+
+def test_what_is_refused(t):
+    need(t)
+    record(t, 'zero_by_zero')
+    r = t.tsdb('--gpu', 'soft', 'record', '--memory', 'none', '-o', 'bare.sbt', '--', t.program('nans'), 'zero_by_zero')
+    for words, text in ((['bare.sbt'], 'no memory contents'), (['zero_by_zero.sbt', '--as', 'i32'], 'does not say what to look for'),
+                        (['zero_by_zero.sbt', '--as'], 'does not say what to look for'), (['zero_by_zero.sbt', 'x', 'y'], 'does not say what to look for'), ([], 'no trace was named')):
+        r = t.tsdb('nan', *words)
+        t.check(r.status == 1 and text in r.err, f'{words}: {r.status} {r.err}')
