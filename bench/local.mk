@@ -2,7 +2,7 @@
 #
 # `make bench` prints figures as ratios from one run. Nothing here is a test.
 
-EXTRA_DIST += bench/bench-capture.py bench/bench-python.py bench/built.py
+EXTRA_DIST += bench/bench-capture.py bench/bench-python.py bench/bench-ranks.py bench/built.py
 
 if HAVE_CUDA
 noinst_PROGRAMS += bench/libbench-inject.so
@@ -62,6 +62,12 @@ bench_make_trace_SOURCES = bench/make-trace.c bench/synthetic.c bench/synthetic.
 bench_make_trace_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
 bench_make_trace_LDADD = libstate.a libsbt.a libcommon.a $(SBT_LIBS)
 
+# The traces of a job of many ranks; tests make few of them.
+check_PROGRAMS += bench/make-ranks
+bench_make_ranks_SOURCES = bench/make-ranks.c
+bench_make_ranks_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+bench_make_ranks_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
+
 # What view and summary cost on it.
 EXTRA_DIST += bench/bench-view.py bench/bench-report.py bench/bench-columns.py
 
@@ -112,6 +118,7 @@ bench: all
 	@for b in $(BENCHES); do echo "== $$b"; $(MAKE) -s $(AM_MAKEFLAGS) $$b && ./$$b || exit 1; done
 	@echo "== looking at a long trace"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-trace && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-view.py
 	@echo "== columns of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-columns.py
+	@echo "== a job of 1,024 ranks"; $(MAKE) -s $(AM_MAKEFLAGS) bench/make-ranks && TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-ranks.py
 	@echo "== a report of a long trace"; TSDB_BUILD='$(abs_builddir)' python3 $(srcdir)/bench/bench-report.py
 if HAVE_CUDA
 	@echo "== bench/bench-softgpu"; $(MAKE) -s $(AM_MAKEFLAGS) bench/bench-softgpu && LD_LIBRARY_PATH=softgpu ./bench/bench-softgpu

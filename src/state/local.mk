@@ -3,13 +3,13 @@
 # Room state: the GPU state machine.
 
 noinst_LIBRARIES += libstate.a
-libstate_a_SOURCES = src/state/state.h src/state/marks.h src/state/fold/marks.c src/state/summary.h src/state/fold/summary.c src/state/trace-stats.h src/state/set-stats.h src/state/stats/set-stats.c src/state/stream-time.h src/state/stats/stream-time.c src/state/stats/stats-parts.h src/state/stats/stats-run.c src/state/stats/stats-spread.c src/state/stats/stats-streams.c src/state/stats/stats-sweep.c src/state/args.h src/state/fold/state-private.h \
+libstate_a_SOURCES = src/state/state.h src/state/marks.h src/state/fold/marks.c src/state/summary.h src/state/fold/summary.c src/state/trace-stats.h src/state/set-stats.h src/state/stats/set-stats.c src/state/stats/set-outliers.c src/state/stats/set-outliers.h src/state/stream-time.h src/state/stats/stream-time.c src/state/stats/stats-parts.h src/state/stats/stats-run.c src/state/stats/stats-spread.c src/state/stats/stats-streams.c src/state/stats/stats-sweep.c src/state/args.h src/state/fold/state-private.h \
 	src/state/tables/vec.c src/state/tables/vec.h src/state/tables/allocs.c src/state/tables/allocs.h \
 	src/state/fold/state.c src/state/fold/transitions.c src/state/fold/transitions.h \
 	src/state/fold/transitions-objects.c src/state/fold/transitions-work.c src/state/fold/transitions-graphs.c \
 	src/state/fold/queue.c src/state/fold/keyframe.c src/state/fold/look.c \
 	src/state/print/print.c src/state/print/print-json.c src/state/print/print-views.c src/state/print/print-private.h src/state/fold/seek.c src/state/fold/steps.c src/state/steps.h src/state/late-work.h src/state/fold/late-work.c
-HEADERS_TO_CHECK += src/state/stream-time.h src/state/summary.h src/state/trace-stats.h src/state/set-stats.h src/state/stats/stats-parts.h src/state/marks.h src/state/steps.h src/state/late-work.h tests/unit/cmds.h src/state/state.h src/state/fold/state-private.h src/state/print/print-private.h src/state/args.h src/state/tables/vec.h src/state/tables/allocs.h \
+HEADERS_TO_CHECK += src/state/stats/set-outliers.h src/state/stream-time.h src/state/summary.h src/state/trace-stats.h src/state/set-stats.h src/state/stats/stats-parts.h src/state/marks.h src/state/steps.h src/state/late-work.h tests/unit/cmds.h src/state/state.h src/state/fold/state-private.h src/state/print/print-private.h src/state/args.h src/state/tables/vec.h src/state/tables/allocs.h \
 	src/state/fold/transitions.h
 
 if HAVE_CMOCKA

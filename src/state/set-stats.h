@@ -31,12 +31,25 @@ struct set_rank {
 	uint64_t waits_ns;	 /* the host waited */
 	uint64_t allocated_most; /* bytes, the largest of its devices */
 };
+/* A rank that is unlike the others in a kernel: it takes another time by more than a fifth and by
+ * more than eight times what ranks usually differ by; or it launches it more or less often, where
+ * nearly all ranks launch it as often. Of fewer than eight ranks none is. */
+struct set_outlier {
+	char *name;					      /* heap */
+	uint64_t rank, time_ns, usual_ns, count, usual_count; /* usual: the median */
+};
+struct set_outliers {
+	struct set_outlier *v; /* the farthest in time first; at most a thousand */
+	size_t n, cap;
+};
+
 struct set_stats {
 	struct set_rank *r; /* as they were added */
 	unsigned n, cap;
 	uint64_t begin_ns, end_ns; /* of all, on the set's clock; 0: there is no command */
 	uint64_t commands, work, timed;
 	struct set_rows kernels, sites, ranges;
+	struct set_outliers outliers;
 };
 
 /* Adds a rank; the names of st's sums are the set's then. time: from its clock to the set's. */

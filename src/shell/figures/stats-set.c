@@ -11,6 +11,8 @@
 #include "shell/figures/stats-text.h"
 #include "shell/figures/sums-text.h"
 
+#define RANKS_ALL 32 /* jobs of so many ranks show all */
+
 /* --- making --- */
 
 static uint64_t set_time(const void *rank, uint64_t ns)
@@ -180,6 +182,16 @@ static const struct column row_columns[] = {{"Ranks", JS(UINT, set_row, ranks), 
 	ONLY_JSON(JS(UINT, set_row, most_rank)), {NULL, {.type = JS_END}, NULL, false, false}};
 TABLE_OBJECT(row_columns, "sums_over_ranks", sizeof(struct set_row));
 
+static void outlier_time_cell(struct buf *out, const void *row)
+{
+	sums_put_ms(out, ((const struct set_outlier *)row)->time_ns);
+}
+
+static void outlier_usual_cell(struct buf *out, const void *row)
+{
+	sums_put_ms(out, ((const struct set_outlier *)row)->usual_ns);
+}
+
 static void print_rows(
 	struct session *s, const char *title, const struct set_rows *rows, uint64_t top)
 {
@@ -190,16 +202,58 @@ static void print_rows(
 		out_printf(s->out, "and %zu more (--top 0 shows all)\n", rows->n - n);
 }
 
-static void print_ranks(struct session *s, const struct set_view *v)
+static bool stands_out(const struct set_stats *x, uint64_t rank)
+{
+	for (size_t i = 0; i < x->outliers.n; i++)
+		if (x->outliers.v[i].rank == rank)
+			return true;
+	return false;
+}
+
+/* Of a large job those ranks first that are unlike the others, and then `top` others. */
+static void print_ranks(struct session *s, const struct set_view *v, uint64_t top)
 {
 	const struct set_stats *x = &v->all;
+	const bool large = top && x->n > RANKS_ALL;
 	struct rank_row *rows = xcalloc(x->n + 1, sizeof *rows);
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < x->n; i++)
-		rows[i] = (struct rank_row){
-			&x->r[i], x->r[i].rank, x->r[i].work, x->begin_ns, v->set->r[i].host};
-	sums_table(s, "Ranks", rank_columns, rows, sizeof *rows, x->n);
+	for (unsigned others = 0; others < 2; others++) {
+		uint64_t left = large && (others || !x->outliers.n) ? top : UINT64_MAX;
+
+		for (unsigned i = 0; i < x->n && left; i++) {
+			if ((large ? !stands_out(x, x->r[i].rank) : 1) != others)
+				continue;
+			rows[n++] = (struct rank_row){&x->r[i], x->r[i].rank, x->r[i].work,
+				x->begin_ns, v->set->r[i].host};
+			left--;
+		}
+	}
+	sums_table(s, "Ranks", rank_columns, rows, sizeof *rows, n);
+	if (n < x->n)
+		out_printf(s->out, "and %u more (--top 0 shows all)\n", x->n - n);
 	free(rows);
+}
+
+static const struct column outlier_columns[] = {
+	{"Rank", JS(UINT, set_outlier, rank), NULL, false, false},
+	SUMS_CALC("Time/ms", outlier_time_cell), SUMS_CALC("Usual/ms", outlier_usual_cell),
+	{"Count", JS(UINT, set_outlier, count), NULL, false, false},
+	{"Usual", JS(UINT, set_outlier, usual_count), NULL, false, false},
+	{"What", JS(TEXT, set_outlier, name), NULL, false, false},
+	ONLY_JSON(JS_AS("gpu_ns", UINT, set_outlier, time_ns)),
+	ONLY_JSON(JS(UINT, set_outlier, usual_ns)), {NULL, {.type = JS_END}, NULL, false, false}};
+TABLE_OBJECT(outlier_columns, "unlike_rank", sizeof(struct set_outlier));
+
+static void print_outliers(struct session *s, const struct set_outliers *o, uint64_t top)
+{
+	const size_t n = top && o->n > top ? (size_t)top : o->n;
+
+	if (!o->n)
+		return;
+	sums_table(s, "Unlike the other ranks", outlier_columns, o->v, sizeof *o->v, n);
+	if (n < o->n)
+		out_printf(s->out, "and %zu more (--top 0 shows all)\n", o->n - n);
 }
 
 static void print_unknown(struct session *s, const struct set_stats *x)
@@ -226,7 +280,8 @@ void set_view_print(struct session *s, const struct set_view *v, uint64_t top)
 		out_str(s->out, "all with GPU times.\n");
 	else
 		out_printf(s->out, "%" PRIu64 " of them with GPU times.\n", x->timed);
-	print_ranks(s, v);
+	print_outliers(s, &x->outliers, top);
+	print_ranks(s, v, top);
 	print_unknown(s, x);
 	print_rows(s, "By kernel, all ranks", &x->kernels, top);
 	print_rows(s, "By call site, all ranks", &x->sites, top);
@@ -254,12 +309,20 @@ static void put_rows(struct buf *out, const void *member)
 	table_json(out, &row_columns_object, rows->v, sizeof *rows->v, rows->n);
 }
 
+static void put_outliers(struct buf *out, const void *member)
+{
+	const struct set_outliers *o = member;
+
+	table_json(out, &outlier_columns_object, o->v, sizeof *o->v, o->n);
+}
+
 JS_DEFINE(rank_json_object, "rank_stats", rank_json, JS(UINT, rank_json, rank),
 	JS(TEXT, rank_json, host, file), JS(UINT, rank_json, begin_ns, end_ns),
 	JS_BY("stats", rank_json, stats, js_raw, "stats"));
 JS_DEFINE(set_json_object, "set_stats", set_json, JS_AS("set", TEXT, set_json, path),
 	JS_IN(UINT, set_json, is, commands, work, timed, begin_ns, end_ns),
 	JS_LIST_OF("rank_list", set_json, ranks, nranks, rank_json_object),
+	JS_BY("unlike", set_json, is.outliers, put_outliers, "[unlike_rank]"),
 	JS_BY("by_kernel", set_json, is.kernels, put_rows, "[sums_over_ranks]"),
 	JS_BY("by_site", set_json, is.sites, put_rows, "[sums_over_ranks]"),
 	JS_BY("by_range", set_json, is.ranges, put_rows, "[sums_over_ranks]"));

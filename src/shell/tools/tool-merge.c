@@ -15,7 +15,7 @@
 #include "shell/tools/explore-words.h"
 #include "shell/tools/tools.h"
 
-enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
+enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3, RANKS_ALL = 32 };
 
 /* Kernels that no rank can leave before all have entered: NCCL's (2.4 to 2.28) except broadcasts,
  * reductions and point to point. */
@@ -40,6 +40,11 @@ struct merge {
 	struct meetings *of; /* by rank's place in set.r */
 	const char *match;   /* glob; NULL: the default ones */
 	bool as_is, json;
+	/* of a large job: the most ranks that have the same number of commands; ranks without a
+	 * line of their own, and what there is to say of them, in nanoseconds */
+	unsigned usual, untold, nfitted;
+	int64_t low, high;
+	double error;
 };
 
 #define USAGE "Usage: tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."
@@ -275,8 +280,57 @@ static void fit_clock(struct merge *m, unsigned i, struct buf *say)
 				: "some end on one rank before they start on the other, so they are not the same ones");
 }
 
+/* How many ranks have as many commands as rank i. */
+static unsigned like_it(const struct merge *m, unsigned i)
+{
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < m->set.n; k++)
+		n += m->set.r[k].commands == m->set.r[i].commands;
+	return n;
+}
+
+/* Of a large job the ranks whose clock is not known, and those that have another number of commands
+ * than nearly all have, get a line of their own. */
+static bool is_told(const struct merge *m, unsigned i)
+{
+	const struct rank *r = &m->set.r[i];
+
+	return m->set.n <= RANKS_ALL || !i || (!r->fitted && strcmp(r->host, m->set.r[0].host)) ||
+	       (m->usual >= m->set.n / 8 * 7 && like_it(m, i) != m->usual);
+}
+
+static void sum_up(struct merge *m, const struct rank *r)
+{
+	m->untold++;
+	if (!r->fitted)
+		return;
+	m->nfitted++;
+	m->low = m->nfitted == 1 || r->fit.offset < m->low ? r->fit.offset : m->low;
+	m->high = m->nfitted == 1 || r->fit.offset > m->high ? r->fit.offset : m->high;
+	m->error = r->fit.error > m->error ? r->fit.error : m->error;
+}
+
+static void tell_others(const struct merge *m)
+{
+	if (!m->untold)
+		return;
+	out_printf(m->s->out, "%u other rank%s: ", m->untold, m->untold == 1 ? "" : "s");
+	if (m->nfitted)
+		out_printf(m->s->out,
+			"clocks of %u fitted by meetings, ends %+.1f us to %+.1f us apart, at most to "
+			"%.1f us",
+			m->nfitted, (double)m->low / 1e3, (double)m->high / 1e3, m->error / 1e3);
+	if (m->nfitted < m->untold)
+		out_printf(m->s->out, "%s%u on the first's host, with its clock",
+			m->nfitted ? "; " : "", m->untold - m->nfitted);
+	out_str(m->s->out, "\n");
+}
+
 static void fit_clocks(struct merge *m)
 {
+	for (unsigned i = 0; i < m->set.n; i++)
+		m->usual = like_it(m, i) > m->usual ? like_it(m, i) : m->usual;
 	for (unsigned i = 0; i < m->set.n; i++) {
 		struct buf say = BUF_INIT;
 
@@ -284,11 +338,16 @@ static void fit_clocks(struct merge *m)
 			fit_clock(m, i, &say);
 		else
 			buf_str(&say, "the reference");
-		out_printf(m->s->out, "rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n",
-			m->set.r[i].rank, m->set.r[i].host, m->set.r[i].file, m->set.r[i].commands,
-			buf_cstr(&say));
+		if (is_told(m, i))
+			out_printf(m->s->out,
+				"rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n",
+				m->set.r[i].rank, m->set.r[i].host, m->set.r[i].file,
+				m->set.r[i].commands, buf_cstr(&say));
+		else
+			sum_up(m, &m->set.r[i]);
 		buf_free(&say);
 	}
+	tell_others(m);
 }
 
 static struct err *merge(struct merge *m)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "state/stats/set-outliers.h"
 
 /* --- rows that several ranks have --- */
 
@@ -94,12 +95,26 @@ static void merge(struct set_rows *rows, bool of_rank)
 	rows->n = n;
 }
 
-static void rows_merge(struct set_rows *rows)
+/* Rows are in order of name and rank. */
+static void find_outliers(struct set_outliers *to, const struct set_rows *rows)
+{
+	for (size_t i = 0, n; i < rows->n; i += n) {
+		for (n = 1; i + n < rows->n && !strcmp(rows->v[i].name, rows->v[i + n].name);)
+			n++;
+		set_outliers_find(to, &rows->v[i], n);
+	}
+	set_outliers_sort(to);
+}
+
+/* outliers: NULL: nobody asks for them. */
+static void rows_merge(struct set_rows *rows, struct set_outliers *outliers)
 {
 	if (!rows->n)
 		return;
 	qsort(rows->v, rows->n, sizeof *rows->v, row_by_name);
 	merge(rows, true);
+	if (outliers)
+		find_outliers(outliers, rows);
 	merge(rows, false);
 	qsort(rows->v, rows->n, sizeof *rows->v, row_by_time);
 }
@@ -161,9 +176,9 @@ void set_stats_add(struct set_stats *x, uint64_t rank, struct stats *st,
 
 void set_stats_end(struct set_stats *x)
 {
-	rows_merge(&x->kernels);
-	rows_merge(&x->sites);
-	rows_merge(&x->ranges);
+	rows_merge(&x->kernels, &x->outliers);
+	rows_merge(&x->sites, NULL);
+	rows_merge(&x->ranges, NULL);
 }
 
 void set_stats_free(struct set_stats *x)
@@ -172,5 +187,6 @@ void set_stats_free(struct set_stats *x)
 	rows_free(&x->kernels);
 	rows_free(&x->sites);
 	rows_free(&x->ranges);
+	set_outliers_free(&x->outliers);
 	*x = (struct set_stats){0};
 }

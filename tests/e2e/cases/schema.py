@@ -244,6 +244,11 @@ def test_every_command(t):
     look.tool('diff', 'set.json', 'set.json')
     look.tool('stats', 'set.json')
     look.tool('report', 'set.json')
+    odd = t.path('odd')
+    os.mkdir(odd)
+    subprocess.run([os.path.join(BUILD, 'bench', 'make-ranks'), odd, '9', '9', '4'], check=True)
+    look.run('merge', '-o', 'odd.json', *[f'odd/r.{i:05}.sbt' for i in range(9)])
+    look.tool('stats', 'odd.json')
     look.shell(['file set.json'], ['info ranks --json', 'view --rank all --json'])
     # nothing was left out
     rows = open(os.path.join(SRC, 'src/shell/line/shell-commands.def'), encoding='utf-8').read()
