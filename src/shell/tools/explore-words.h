@@ -46,7 +46,8 @@ struct err *explore_file_write(
 void explore_file_add(struct explore_file *f, struct explore_result *r);
 void explore_file_free(struct explore_file *f);
 
-/* tool-explore-merge.c: whether the file has results of exploring, by its first byte */
+/* tool-explore-merge.c: whether the file has results of exploring, by its first byte: it is neither
+ * a trace nor a set */
 bool explore_is_results(const char *path);
 int tool_explore_merge(struct session *s, int argc, char **argv);
 

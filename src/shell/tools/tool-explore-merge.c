@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/words.h"
+#include "engine/ranks.h"
 #include "shell/print/explore-text.h"
 #include "shell/tools/explore-words.h"
 #include "shell/tools/tools.h"
@@ -199,5 +200,5 @@ bool explore_is_results(const char *path)
 
 	if (f)
 		fclose(f);
-	return c == '{';
+	return c == '{' && !ranks_is(path);
 }
