@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 SRC = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 sys.path.insert(0, os.path.join(SRC, 'tests', 'e2e'))
@@ -34,11 +35,13 @@ class Folder:
 def write(folder):
     trace, page = folder.path('t.sbt'), folder.path('r.html')
     subprocess.run([os.path.join(BUILD, 'bench/make-trace'), trace, str(COMMANDS), 'times'], check=True)
+    begin = time.monotonic()
     p = subprocess.Popen([os.path.join(BUILD, 'tsdb'), 'report', trace, '--no-races', '-o', page], stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(p.pid, 0)
+    took = time.monotonic() - begin
     if status:
         sys.exit('report failed')
-    print(f'{COMMANDS} commands: written in {used.ru_utime + used.ru_stime:.2f} s of processor time, {used.ru_maxrss / 1024:.0f} MB of memory, '
+    print(f'{COMMANDS} commands: written in {took:.2f} s, {used.ru_utime + used.ru_stime:.2f} s of processor time, {used.ru_maxrss / 1024:.0f} MB of memory, '
           f'{os.path.getsize(page) / 1e6:.1f} MB', flush=True)
 
 

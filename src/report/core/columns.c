@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANGES_MAX = 32, SPAN_WAIT = 0, SPAN_RANGE = 1, MARK_PUSH = 1, MARK_POP = 2 };
+enum { COMMON = 3, RANGES_MAX = 32, SPAN_WAIT = 0, SPAN_RANGE = 1, MARK_PUSH = 1, MARK_POP = 2 };
 
 struct columns_thread {
 	uint64_t sync; /* seq of the wait that has not ended; 0: none */
@@ -146,34 +146,92 @@ static void end_spans(struct columns *c)
 
 /* --- all fields --- */
 
-static void put_scalar(struct columns *c, unsigned kind, unsigned field, uint64_t v)
+static bool is_same(const struct buf *last, const struct sbt_blob *b)
 {
-	uint64_t *last = &c->last[kind][field];
+	return last->len == b->len && (!b->len || !memcmp(last->data, b->p, b->len));
+}
 
+/* Eight bytes of a text, or its rest, that differ from those of the last one. */
+static void put_eight(
+	struct columns *c, const uint8_t *p, size_t n, const struct buf *last, size_t at)
+{
+	uint8_t out[9] = {0};
+	size_t len = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t was = at + i < last->len ? last->data[at + i] : 0;
+
+		if (p[i] == was)
+			continue;
+		out[0] |= (uint8_t)(1u << i);
+		out[len++] = p[i];
+	}
+	pack_bytes(&c->details, out, len);
+}
+
+static void put_text(struct columns *c, const struct sbt_blob *b, struct buf *last)
+{
+	const uint8_t *p = b->p;
+
+	pack_u64(&c->details, b->len);
+	for (size_t at = 0; at < b->len; at += 8)
+		put_eight(c, p + at, b->len - at < 8 ? b->len - at : 8, last, at);
+	buf_clear(last);
+	buf_add(last, b->len ? b->p : "", b->len);
+}
+
+static void put_scalar(struct columns *c, uint64_t *last, uint64_t v)
+{
 	pack_i64(&c->details, (int64_t)(v - *last));
 	*last = v;
 }
 
+/* Which fields of the command are not those of the last one of its kind; scalars to now. */
+static uint64_t find_changed(struct columns *c, const struct sbt_cmd *cmd, uint64_t *now)
+{
+	const struct sbt_kind_desc *d = sbt_kind(cmd->kind);
+	const uint64_t *last = c->last[cmd->kind];
+	uint64_t changed = 0;
+	unsigned texts = 0;
+
+	BUG_ON(d->nfields + COMMON > COLUMNS_FIELDS_MAX);
+	now[0] = cmd->ctx;
+	now[1] = cmd->result;
+	now[2] = cmd->corr;
+	for (unsigned k = 0; k < d->nfields + COMMON; k++) {
+		const struct sbt_field *f = k < COMMON ? NULL : &d->fields[k - COMMON];
+		bool same;
+
+		if (f && sbt_type_is_blob(f->type)) {
+			BUG_ON(texts == COLUMNS_TEXTS_MAX);
+			same = is_same(&c->texts[cmd->kind][texts++], sbt_get_blob(cmd, f));
+		} else {
+			now[k] = f ? sbt_get(cmd, f) : now[k];
+			same = now[k] == last[k];
+		}
+		changed |= (uint64_t)!same << k;
+	}
+	return changed;
+}
+
 static void put_details(struct columns *c, const struct sbt_cmd *cmd)
 {
-	enum { COMMON = 3 };
 	const struct sbt_kind_desc *d = sbt_kind(cmd->kind);
+	uint64_t now[COLUMNS_FIELDS_MAX], changed = find_changed(c, cmd, now);
+	unsigned texts = 0;
 
-	put_scalar(c, cmd->kind, 0, cmd->ctx);
-	put_scalar(c, cmd->kind, 1, cmd->result);
-	put_scalar(c, cmd->kind, 2, cmd->corr);
-	BUG_ON(d->nfields + COMMON > COLUMNS_FIELDS_MAX);
-	for (unsigned i = 0; i < d->nfields; i++) {
-		const struct sbt_field *f = &d->fields[i];
+	pack_u64(&c->details, changed);
+	for (unsigned k = 0; k < d->nfields + COMMON; k++) {
+		const struct sbt_field *f = k < COMMON ? NULL : &d->fields[k - COMMON];
+		const bool text = f && sbt_type_is_blob(f->type);
+		struct buf *last = text ? &c->texts[cmd->kind][texts++] : NULL;
 
-		if (sbt_type_is_blob(f->type)) {
-			const struct sbt_blob *b = sbt_get_blob(cmd, f);
-
-			pack_u64(&c->details, b->len);
-			pack_bytes(&c->details, b->p, b->len);
-		} else {
-			put_scalar(c, cmd->kind, i + COMMON, sbt_get(cmd, f));
-		}
+		if (!(changed >> k & 1))
+			continue;
+		if (text)
+			put_text(c, sbt_get_blob(cmd, f), last);
+		else
+			put_scalar(c, &c->last[cmd->kind][k], now[k]);
 	}
 }
 
@@ -182,6 +240,9 @@ static void end_block(struct columns *c)
 	pack_u64(&c->blocks, c->details.size - c->block_at);
 	c->block_at = c->details.size;
 	memset(c->last, 0, sizeof c->last);
+	for (unsigned k = 0; k < SBT_KIND_END; k++)
+		for (unsigned i = 0; i < COLUMNS_TEXTS_MAX; i++)
+			buf_clear(&c->texts[k][i]);
 }
 
 /* --- a command --- */
@@ -275,6 +336,9 @@ void columns_free(struct columns *c)
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		pack_free(all[i]);
+	for (unsigned k = 0; k < SBT_KIND_END; k++)
+		for (unsigned i = 0; i < COLUMNS_TEXTS_MAX; i++)
+			buf_free(&c->texts[k][i]);
 	stream_time_free(c->time);
 	free(c->threads.at);
 	free(c->kernel_names.at);

@@ -13,9 +13,11 @@
  * (state/stream-time.h): stream, enum stream_doing, beginning in ns (difference from the end of the
  * last such, of the first from the first host time), length.
  *
- * Details: for each command its context, result and correlation and the fields of its kind, scalars
- * as the difference from the last command of the kind in the block, texts and bytes with their
- * length in front. A block has COLUMNS_BLOCK commands; `blocks` has the bytes of each.
+ * Details: for each command its context, result and correlation and the fields of its kind, as far
+ * as they are not those of the last command of the kind in the block: which of them (bits, from the
+ * lowest on), then the differences of scalars, and texts and bytes. Of these: the length, and for
+ * each eight bytes which of them are not the last one's (0 behind its end), and those. A block has
+ * COLUMNS_BLOCK commands; `blocks` has the bytes of each.
  */
 #ifndef REPORT_COLUMNS_H
 #define REPORT_COLUMNS_H
@@ -26,7 +28,7 @@
 #include "state/state.h"
 #include "state/stream-time.h"
 
-enum { COLUMNS_BLOCK = 256, COLUMNS_FIELDS_MAX = 64 };
+enum { COLUMNS_BLOCK = 256, COLUMNS_FIELDS_MAX = 64, COLUMNS_TEXTS_MAX = 4 };
 
 struct columns {
 	struct pack seq, kind, flags, stream, thread, host, start, dur, name, stack;
@@ -37,11 +39,12 @@ struct columns {
 	uint64_t block_at; /* bytes of details before this block */
 	uint64_t span_seq; /* end of the last span */
 	uint64_t last[SBT_KIND_END][COLUMNS_FIELDS_MAX];
-	bool kinds[SBT_KIND_END];     /* seen */
-	struct id_table threads;      /* struct columns_thread */
-	struct id_table kernel_names; /* u32: number of the name plus 1 */
-	struct id_table stack_index;  /* u32: number of the stack plus 1 */
-	uint32_t *stack_ids;	      /* by number */
+	struct buf texts[SBT_KIND_END][COLUMNS_TEXTS_MAX]; /* the last ones, by their order */
+	bool kinds[SBT_KIND_END];			   /* seen */
+	struct id_table threads;			   /* struct columns_thread */
+	struct id_table kernel_names;			   /* u32: number of the name plus 1 */
+	struct id_table stack_index;			   /* u32: number of the stack plus 1 */
+	uint32_t *stack_ids;				   /* by number */
 	uint32_t nstacks, cap_stacks;
 	uint32_t timed; /* work with GPU times, up to UINT32_MAX */
 	struct names *names;

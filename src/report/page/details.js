@@ -57,16 +57,25 @@ export class Details {
 	}
 }
 
+/** A text, of which those bytes are there that are not the last one's. */
+function readBytes(r, last) {
+	const out = new Uint8Array(r.u());
+	for (let at = 0; at < out.length; at += 8) {
+		const changed = r.bytes[r.at++];
+		for (let k = 0; k < 8 && at + k < out.length; k++)
+			out[at + k] = changed >> k & 1 ? r.bytes[r.at++] : last?.[at + k] ?? 0;
+	}
+	return out;
+}
+
 function readRow(r, fields, last) {
-	const row = {};
-	COMMON.forEach((name, k) => {
-		row[name] = last[k] = BigInt.asUintN(64, (last[k] ?? 0n) + r.bigSigned());
-	});
-	fields.forEach(([name, type], k) => {
-		if (type === TYPE.STR || type === TYPE.BLOB)
-			row[name] = r.take(r.u());
-		else
-			row[name] = last[k + COMMON.length] = BigInt.asUintN(64, (last[k + COMMON.length] ?? 0n) + r.bigSigned());
+	const row = {}, changed = r.big();
+	const scalar = (k) => (BigInt.asUintN(64, (last[k] ?? 0n) + r.bigSigned()));
+	COMMON.concat(fields).forEach((field, k) => {
+		const [name, type] = k < COMMON.length ? [field] : field, text = type === TYPE.STR || type === TYPE.BLOB;
+		if (changed >> BigInt(k) & 1n)
+			last[k] = text ? readBytes(r, last[k]) : scalar(k);
+		row[name] = last[k] ?? (text ? new Uint8Array() : 0n);
 	});
 	return row;
 }

@@ -30,10 +30,10 @@ function once(make) {
 	};
 }
 
-/** Indices of what is found, in order; `flags` (Uint8Array) has a 1 for each. null: the query is empty. */
+/** Indices of what is found, in order; `flags` (Uint8Array) has a 1 for each. null: the query is empty, or the number of a command. */
 export function search(trace, query) {
 	const words = query.trim().split(/\s+/).filter(Boolean);
-	if (!words.length)
+	if (!words.length || /^#\d+$/.test(query.trim())) /* which goes there */
 		return null;
 	const names = once((text) => Uint8Array.from(trace.names, (n) => (n.toLowerCase().includes(text) ? 1 : 0)));
 	const stacks = once((text) => {

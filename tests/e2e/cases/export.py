@@ -413,6 +413,34 @@ def test_profiles_agree(t):
     t.check(all(x >= -1e-3 and x + w <= 1 + 1e-3 for x, w in boxes), 'boxes lie within')
 
 
+def pprof_top(t, *words):
+    """{kernel or copy: its own value} as `go tool pprof` adds it up; a text has no blanks there."""
+    p = subprocess.run(['go', 'tool', 'pprof', '-top', '-unit=ns', '-nodecount=0', '-nodefraction=0', *words], cwd=t.dir, capture_output=True, text=True, check=False,
+                       env={**t.environment(), 'HOME': t.dir, 'PPROF_TMPDIR': t.dir})
+    t.equal(p.returncode, 0, p.stderr)
+    rows = [line.split(None, 5) for line in p.stdout.splitlines() if re.match(r' *-?\d+(ns)? +\d', line)]
+    return {r[5].strip(): int(r[0].removesuffix('ns')) for r in rows if r[0] not in ('0', '0ns')}
+
+
+def test_pprof_is_read_by_pprof(t):
+    """go tool pprof itself: what each kernel took, and of two runs what has become longer."""
+    if not shutil.which('go'):
+        raise e2e.Skip('needs golang-go')
+    sums = {}
+    for run in 'ab':
+        recorded(t)
+        work = work_of(t, commands(t))
+        export(t, 'pprof')
+        os.rename(t.path('x'), t.path(run + '.pb.gz'))
+        sums[run] = {}
+        for c in (c for c in work.values() if c['kind'] == 'launch'):
+            sums[run][c['kernel_name'].split('(')[0]] = sums[run].get(c['kernel_name'].split('(')[0], 0) + gpu_ns(c)
+    found = {r: {re.sub(r'^\[GPU_Kernel\]|\(.*', '', k): n for k, n in pprof_top(t, f'{r}.pb.gz').items() if 'GPU_Kernel' in k} for r in 'ab'}
+    t.equal(found, sums, '-top')
+    more = {re.sub(r'^\[GPU_Kernel\]|\(.*', '', k): n for k, n in pprof_top(t, '-diff_base=a.pb.gz', 'b.pb.gz').items() if 'GPU_Kernel' in k}
+    t.equal(more, {k: n - sums['a'][k] for k, n in sums['b'].items() if n != sums['a'][k]}, '-diff_base')
+
+
 def hatchet_rows(tree, above=()):
     """(path, metrics) of each node, and the rule of Hatchet: what a node has with all below is its own and that of its children."""
     for node in tree:
