@@ -8,6 +8,7 @@ const vscode = require('vscode');
 const tree = require('./tree');
 
 const QUEUES_MAX = 64; // streams whose queues are asked for
+const MEMORY_BYTES = 256; // of the memory view
 
 /** The state with what is queued in each stream, which is told of one stream at a time. */
 async function askState(session) {
@@ -23,6 +24,8 @@ class Model {
 	constructor() {
 		this.state = null;
 		this.position = null;
+		this.address = null; // of the memory view
+		this.memory = null;
 		this.changed = new vscode.EventEmitter();
 	}
 
@@ -33,25 +36,38 @@ class Model {
 		} catch (e) {
 			this.state = null;
 		}
+		await this.read(session);
+	}
+
+	/** The memory at the chosen address, as it is at this stop. */
+	async read(session) {
+		const memoryReference = this.address;
+
+		try {
+			this.memory = memoryReference && await session.customRequest('readMemory', { memoryReference, count: MEMORY_BYTES });
+		} catch (e) {
+			this.memory = null;
+		}
 		this.changed.fire();
 	}
 
 	clear() {
-		this.state = this.position = null;
+		this.state = this.position = this.memory = this.address = null;
 		this.changed.fire();
 	}
 }
 
-/** A view: rows of tree.js as items. */
+/** A view: rows of tree.js as items, made of a member of the model. */
 class View {
-	constructor(model, rows) {
+	constructor(model, member, rows) {
 		this.rows = rows;
+		this.member = member;
 		this.model = model;
 		this.onDidChangeTreeData = model.changed.event;
 	}
 
 	getChildren(row) {
-		return row ? row.inside() : this.model.state ? this.rows(this.model.state) : [];
+		return row ? row.inside() : this.model[this.member] ? this.rows(this.model[this.member]) : [];
 	}
 
 	getTreeItem(row) {
@@ -90,9 +106,27 @@ async function goto() {
 		await ask('tsdb/goto', { place });
 }
 
-async function whoWrote(item) {
+/** Of a variable that points somewhere, or typed. */
+async function chooseAddress(item) {
 	const known = item && item.variable && item.variable.memoryReference;
-	const memoryReference = known || await vscode.window.showInputBox({ prompt: 'An address: 0x302000000' });
+
+	return known || vscode.window.showInputBox({ prompt: 'An address: 0x302000000' });
+}
+
+async function memory(model, item) {
+	const address = await chooseAddress(item), s = session();
+
+	if (!address || !s)
+		return;
+	model.address = address.trim();
+	await model.read(s);
+	if (!model.memory)
+		await ask('readMemory', { memoryReference: model.address, count: MEMORY_BYTES }); // says why not
+	await vscode.commands.executeCommand('tracesmith.memory.focus');
+}
+
+async function whoWrote(item) {
+	const memoryReference = await chooseAddress(item);
 	const found = memoryReference && await ask('tsdb/whoWrote', { memoryReference });
 
 	if (!found)
@@ -130,8 +164,10 @@ function activate(context) {
 			model.stopped(e.session, e.body);
 	}));
 	add(vscode.debug.onDidTerminateDebugSession((s) => s.type === 'tsdb' && model.clear()));
-	add(vscode.window.registerTreeDataProvider('tracesmith.streams', new View(model, tree.streams)));
-	add(vscode.window.registerTreeDataProvider('tracesmith.state', new View(model, tree.state)));
+	add(vscode.window.registerTreeDataProvider('tracesmith.streams', new View(model, 'state', tree.streams)));
+	add(vscode.window.registerTreeDataProvider('tracesmith.state', new View(model, 'state', tree.state)));
+	add(vscode.window.registerTreeDataProvider('tracesmith.memory', new View(model, 'memory', (m) => tree.memory(m.address, m.data, m.unreadableBytes))));
+	add(vscode.commands.registerCommand('tracesmith.showMemory', (item) => memory(model, item)));
 	add(vscode.commands.registerCommand('tracesmith.goto', goto));
 	add(vscode.commands.registerCommand('tracesmith.gotoHead', (row) => ask('tsdb/goto', { seq: row.seq })));
 	add(vscode.commands.registerCommand('tracesmith.reverseFinish', () => ask('tsdb/reverseFinish')));

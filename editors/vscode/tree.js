@@ -73,8 +73,26 @@ function writer(w) {
 	return w.seq ? `#${w.seq} ${w.command ? commandText(w.command) : ''} ${sure} it` : 'Nothing that was recorded wrote it.';
 }
 
+const MEMORY_LINE = 16; // bytes of a row
+
+/** Memory that was read: rows of bytes, each with what they are as float32 and as integers; what cannot be read is said, never zeroes. */
+function memory(address, base64, unreadable) {
+	const bytes = Buffer.from(base64 || '', 'base64'), rows = [];
+
+	for (let at = 0; at < bytes.length; at += MEMORY_LINE) {
+		const part = bytes.subarray(at, at + MEMORY_LINE), words = Array.from({ length: part.length >> 2 }, (_, i) => 4 * i);
+		const as = (label, say) => ({ label, text: words.map(say).join(' '), inside: null, seq: 0 });
+
+		rows.push({ label: `0x${(BigInt(address) + BigInt(at)).toString(16)}`, text: part.toString('hex').replace(/(..)(?=.)/g, '$1 '), seq: 0,
+			inside: () => [as('float32', (i) => Number(part.readFloatLE(i).toPrecision(8))), as('int32', (i) => part.readInt32LE(i))] });
+	}
+	if (unreadable)
+		rows.push({ label: `${unreadable} bytes`, text: 'cannot be read', inside: null, seq: 0 });
+	return rows;
+}
+
 function race(r) {
 	return { label: `#${r.a.seq} ${commandText(r.a.command)}, #${r.b.seq} ${commandText(r.b.command)}`, detail: r.cure || '', seq: r.b.seq };
 }
 
-module.exports = { list, streams, state, writer, race };
+module.exports = { list, streams, state, memory, writer, race };

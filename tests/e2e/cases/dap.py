@@ -875,9 +875,9 @@ def test_work_is_cancelled_and_shown(t):
 
 TREE = '''
 const tree = require(process.argv[1]);
-const { state, writer, race } = JSON.parse(require('fs').readFileSync(0));
+const { state, writer, race, memory } = JSON.parse(require('fs').readFileSync(0));
 const shown = (rows) => rows.map((r) => [r.label, r.text, r.seq, r.inside ? r.inside().map((x) => x.label) : []]);
-console.log(JSON.stringify({ streams: shown(tree.streams(state)), state: shown(tree.state(state)), writer: tree.writer(writer), race: tree.race(race) }));
+console.log(JSON.stringify({ streams: shown(tree.streams(state)), state: shown(tree.state(state)), memory: tree.memory(memory.address, memory.data, memory.unreadableBytes).map((r) => [r.label, r.text, r.inside ? r.inside().map((x) => x.text) : []]), writer: tree.writer(writer), race: tree.race(race) }));
 '''
 
 
@@ -893,6 +893,7 @@ def test_views_of_the_extension(t):
         state = c.ask('tsdb/state')['answer']
         state['stream_list'] = [c.ask('tsdb/state', {'stream': s['id']})['answer'] for s in state['stream_list']]
         given = {'state': state, 'writer': c.ask('tsdb/whoWrote', {'memoryReference': DATA})['answer'],
+                 'memory': c.ask('readMemory', {'memoryReference': hex(int(DATA, 16) + 4096 - 20), 'count': 64}),
                  'race': race[0] if isinstance(race, list) else race}
     r = subprocess.run([node, '-e', TREE, os.path.join(SRC, 'editors/vscode/tree.js')], input=json.dumps(given), capture_output=True, text=True,
                        check=False, timeout=60)
@@ -901,6 +902,9 @@ def test_views_of_the_extension(t):
     t.equal([x[:3] for x in views['streams'][1:]], [['stream 1', 'Running #18', 18], ['stream 2', 'Running #21', 21]], 'streams')
     t.check('#18' in views['streams'][1][3], 'what is queued is inside')
     t.check(['allocations', '2'] in [x[:2] for x in views['state']], views['state'])
+    one = struct.unpack('<i', struct.pack('<f', 1))[0]
+    t.equal(views['memory'], [['0x302000fec', '00 00 80 3f ' * 3 + '00 00 80 3f', ['1 1 1 1', f'{one} {one} {one} {one}']], ['0x302000ffc', '00 00 80 3f', ['1', f'{one}']],
+                              ['44 bytes', 'cannot be read', []]], 'memory up to the end of its allocation')
     t.equal(views['writer'], '#18 produce<<<(4,1,1),(256,1,1)>>> wrote it', 'writer')
     t.equal(views['race']['seq'], 21, 'race')
 
