@@ -35,6 +35,11 @@ fuzz-dap: tsdb examples/race_demo
 	python3 $(srcdir)/tests/dap/fuzz.py ./tsdb fuzz-dap.sbt --seed $(DAP_SEED) --sessions $(DAP_SESSIONS)
 CLEANFILES += fuzz-dap.sbt
 
+# The extension in the editor itself, which is no package of Debian's: CODE_SERVER=PATH, and VSCE=PATH to install it as it is packaged.
+.PHONY: check-vscode
+check-vscode: all $(check_SCRIPTS)
+	E2E_TIMEOUT=600 TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/e2e/e2e.py 'vscode-*'
+
 # Attaching 500 times and being killed 200 times, as the project promises: many minutes.
 .PHONY: soak-attach
 soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)

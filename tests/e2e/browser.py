@@ -19,7 +19,8 @@ ANSWER = 120  # seconds that one answer may take: what it waits for is decided b
 FLAGS = ['--headless', '--disable-gpu', '--no-first-run', '--no-default-browser-check', '--disable-extensions', '--disable-background-networking',
          '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--force-device-scale-factor=1', '--hide-scrollbars',
          '--disable-breakpad', '--remote-debugging-pipe']
-KEYS = {'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36}
+KEYS = {'Enter': 13, 'Escape': 27, 'ArrowLeft': 37, 'ArrowUp': 38, 'ArrowRight': 39, 'ArrowDown': 40, 'Home': 36,
+        'F1': 112, 'F5': 116}
 
 
 def chromium():
@@ -193,7 +194,7 @@ class Browser:
 
     def key(self, key, text=None, shift=False):
         code = KEYS.get(key) or ord(key.upper())
-        common = {'key': key, 'windowsVirtualKeyCode': code, 'modifiers': 8 if shift else 0}
+        common = {'key': key, 'windowsVirtualKeyCode': code, 'modifiers': 8 if shift else 0, **({'code': key} if key in KEYS else {})}
         down = {'type': 'keyDown', 'text': key if text is None and len(key) == 1 else text or ('\r' if key == 'Enter' else '')}
         self.do('Input.dispatchKeyEvent', **common, **down)
         self.do('Input.dispatchKeyEvent', **common, type='keyUp')
