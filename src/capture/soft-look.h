@@ -63,12 +63,16 @@ struct soft_look_kernel {
 	uint64_t since_ns, node; /* node: of a graph launch, as activity records have it; else 0 */
 	uint64_t blocks, begun;	 /* of the grid */
 	uint32_t corr;
-	uint32_t resident;		   /* blocks that were looked at */
-	uint32_t whole;			   /* 1: those are all that have begun and not ended */
-	uint32_t looping, waiting, moving; /* warps of these; waiting: at a barrier */
+	uint32_t resident; /* blocks that were looked at */
+	uint32_t whole;	   /* 1: those are all that have begun and not ended */
+	/* Warps: waiting at a barrier; moving: followed, and not proven to loop; unknown: they
+	 * could not be followed. */
+	uint32_t looping, waiting, moving, unknown;
 	uint32_t nplaces, nreads;
 	uint32_t more_reads;   /* 1: they read more addresses than fit */
 	uint32_t shared_reads; /* 1: looping warps read shared memory, too */
+	uint32_t pad;
+	uint64_t steps; /* instructions that the moving warps were followed for, all together */
 	struct soft_look_place place[SOFT_LOOK_PLACES];
 	struct soft_look_read read[SOFT_LOOK_READS];
 };

@@ -321,6 +321,9 @@ enum tsdb_ask {
 	 * of the host */
 	TSDB_ASK_DEVICE_BYTES,
 	TSDB_ASK_HOST_BYTES,
+	/* whether device memory changes: `value`, the size in the question, is a sum of samples of
+	 * it in the answer. No proof that it does not change */
+	TSDB_ASK_DEVICE_SUM,
 };
 enum tsdb_look_answer {
 	TSDB_ANSWER_NOT_ASKED, /* the object is gone, or captured */
@@ -331,7 +334,7 @@ enum tsdb_look_answer {
 struct tsdb_question {
 	/* handles; of a default stream STREAM_LEGACY (driver.h); of bytes their address */
 	uint64_t handle, ctx;
-	uint64_t value;	 /* the bytes; little-endian */
+	uint64_t value;	 /* the bytes; little-endian; of a sum: the size, and then the sum */
 	uint32_t kind;	 /* enum tsdb_ask */
 	uint32_t answer; /* enum tsdb_look_answer */
 	uint32_t code;	 /* the driver's number */

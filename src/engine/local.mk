@@ -119,7 +119,7 @@ libengine_a_SOURCES = \
 	src/engine/why/why-device.h \
 	src/engine/why/why-graphs.h \
 	src/engine/why/graph.c \
-	src/engine/why/why-kernels.c \
+	src/engine/why/why-kernels.c src/engine/why/why-moves.c \
 	src/engine/why/late-streams.c \
 	src/engine/why/why-callbacks.c \
 	src/engine/why/why-graphs.c \

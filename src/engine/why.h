@@ -75,8 +75,9 @@ struct why_node {
 	uint64_t for_ns; /* for how long it has been so; 0: not known */
 	enum why_end end;
 	enum why_moved moved;
-	bool any;  /* it goes on with one of those it waits for; else it needs all */
-	bool root; /* somebody wants this to go on: a host thread that waits */
+	char *moved_by; /* how that is known, or why not: a phrase about "it"; or NULL */
+	bool any;	/* it goes on with one of those it waits for; else it needs all */
+	bool root;	/* somebody wants this to go on: a host thread that waits */
 	/* by why_judge(): */
 	bool stuck;
 };
@@ -138,6 +139,7 @@ struct why_progress {
 	unsigned apart_ms; /* between the two looks; 0: there was one at most */
 	bool looked;	   /* the device answered */
 	bool moved;	   /* a command finished between the looks, or was submitted */
+	uint64_t between;  /* commands known to have finished between the looks */
 	uint64_t finished; /* commands known to have finished; */
 	uint64_t pending;  /* and those that have not */
 };

@@ -41,7 +41,7 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-races.c src/shell/commands/races.h \
 	src/shell/commands/cmd-watch.c \
 	src/shell/commands/cmd-why.c src/shell/commands/why-stop.h \
-	src/shell/live/why-text.c src/shell/live/why-text.h \
+	src/shell/live/why-text.c src/shell/live/why-text.h src/shell/live/why-json.c src/shell/live/progress-text.c \
 	src/shell/line/command.h src/shell/line/commands.c src/shell/line/shell-commands.def \
 	src/shell/line/complete.c \
 	src/shell/line/editor.c src/shell/line/editor.h \

@@ -118,6 +118,9 @@ static void what_goes_on(void **state)
 
 		assert_int_equal(k->looping, 0);
 		assert_int_equal(k->moving, 1);
+		assert_int_equal(k->unknown, 0);
+		assert_in_range(k->steps, 5, 300000); /* that it was followed for: a turn of the
+							 loop at least */
 	}
 	(void)state;
 }

@@ -20,6 +20,9 @@
 
 /* some seconds; more where nothing gets a processor */
 #define AWAIT_TURNS 10000u
+/* Samples of an allocation, evenly apart: they travel beside kernels that run. */
+#define SAMPLES 16u
+#define SAMPLE_BYTES 4096u
 
 static AGENT_KEPT _Atomic pid_t thread_of; /* the process that has the thread */
 
@@ -28,14 +31,22 @@ static void futex(struct tsdb_control *c, int op, uint32_t value)
 	(void)syscall(SYS_futex, &c->look.asked, op, value, NULL, NULL, 0);
 }
 
+static struct driver_result in_range(uint64_t addr, uint64_t n)
+{
+	uint64_t begin, bytes;
+	const struct driver_result r = driver->mem_range(addr, &begin, &bytes);
+
+	return driver_good(r) && !range_within(addr, n, begin, bytes)
+		       ? driver->answer(DRIVER_NOT_VALID)
+		       : r;
+}
+
 /* A copy on a stream of its own goes through beside a kernel that spins. */
 static struct driver_result copy(uint64_t addr, void *to, size_t n)
 {
-	uint64_t s, begin, bytes;
-	struct driver_result r = driver->mem_range(addr, &begin, &bytes);
+	uint64_t s;
+	struct driver_result r = in_range(addr, n);
 
-	if (driver_good(r) && !range_within(addr, n, begin, bytes))
-		r = driver->answer(DRIVER_NOT_VALID);
 	if (!driver_good(r) || !driver_good(r = driver->stream_create(&s)))
 		return r;
 	r = driver->copy_to_host(to, addr, n, s);
@@ -45,11 +56,53 @@ static struct driver_result copy(uint64_t addr, void *to, size_t n)
 	return r;
 }
 
+static uint64_t add_words(uint64_t h, const uint64_t *w, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / 8; i++) {
+		h = (h ^ w[i]) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static struct driver_result sum_samples(uint64_t addr, uint64_t size, uint64_t s, uint64_t *ret)
+{
+	static uint64_t sample[SAMPLE_BYTES / 8]; /* of the one thread that looks */
+	const uint64_t step = size / SAMPLES > SAMPLE_BYTES ? size / SAMPLES & ~7ull : SAMPLE_BYTES;
+	struct driver_result r = driver->answer(DRIVER_OK);
+	uint64_t h = size;
+
+	for (uint64_t at = 0, i = 0; i < SAMPLES && at < size && driver_good(r); i++, at += step) {
+		const uint64_t n = size - at < SAMPLE_BYTES ? (size - at) & ~7ull : SAMPLE_BYTES;
+
+		if (!n || !driver_good(r = driver->copy_to_host(sample, addr + at, n, s)) ||
+			!driver_good(r = driver->stream_finish(s)))
+			break;
+		h = add_words(h, sample, n);
+	}
+	*ret = h;
+	return r;
+}
+
+static struct driver_result sum(uint64_t addr, uint64_t size, uint64_t *ret)
+{
+	uint64_t s;
+	struct driver_result r = in_range(addr, size);
+
+	if (!driver_good(r) || !driver_good(r = driver->stream_create(&s)))
+		return r;
+	r = sum_samples(addr, size, s, ret);
+	(void)driver->stream_destroy(s);
+	return r;
+}
+
 static struct driver_result read_bytes(struct tsdb_question *q)
 {
 	uint64_t value = 0;
 	struct driver_result r;
 
+	if (q->kind == TSDB_ASK_DEVICE_SUM)
+		return sum(q->handle, q->value, &q->value);
 	if (!q->id || q->id > sizeof(value))
 		return driver->answer(DRIVER_NOT_VALID);
 	if (q->kind == TSDB_ASK_DEVICE_BYTES)
@@ -71,7 +124,8 @@ static struct driver_result ask(struct tsdb_question *q, bool *ret_asked)
 		*ret_asked = true;
 		return driver->event_query(q->handle);
 	}
-	if (q->kind == TSDB_ASK_DEVICE_BYTES || q->kind == TSDB_ASK_HOST_BYTES) {
+	if (q->kind == TSDB_ASK_DEVICE_BYTES || q->kind == TSDB_ASK_HOST_BYTES ||
+		q->kind == TSDB_ASK_DEVICE_SUM) {
 		*ret_asked = true;
 		return read_bytes(q);
 	}

@@ -12,9 +12,10 @@
 #include "base/monotonic.h"
 #include "engine/engine.h"
 #include "engine/recorder.h"
+#include "engine/why/why-device.h"
 #include "engine/why/why-code.h"
 
-enum { APART_MS = 200, LIMIT_MS = 2000, SOFT_MS = 150 };
+enum { APART_MS = 200, APART_MOST_MS = 60000, LIMIT_MS = 2000, SOFT_MS = 150 };
 #define LEGACY 1u /* the handle of a default stream */
 
 /* --- questions --- */
@@ -196,17 +197,27 @@ static void take_look(struct engine *en, struct live_look *l)
 		take_soft(l->state, en->live.inf, &last->soft);
 }
 
+/* 0 would be one look. */
+static unsigned apart_of(const struct settings *set)
+{
+	const uint64_t ms = set->number[SET_LOOK_APART];
+
+	return ms < 1 ? 1 : ms > APART_MOST_MS ? APART_MOST_MS : (unsigned)ms;
+}
+
 const struct live_look *live_look(struct engine *en, bool twice)
 {
 	struct live *live = &en->live;
 	struct live_look *l = live->look;
 	struct tsdb_control *ctl = live->inf ? inferior_control(live->inf) : NULL;
 	const bool inside = settings_on(&en->set, SET_LOOK_INSIDE);
+	const unsigned apart = apart_of(&en->set);
 
 	if (!ctl || !live->recorder || inferior_running(live->inf) ||
 		!atomic_load(&ctl->look.there))
 		return NULL;
-	if (l && l->runs == live->runs && l->inside == inside && (l->two || !twice || !l->answered))
+	if (l && l->runs == live->runs && l->inside == inside &&
+		(!twice || !l->answered || (l->two && l->apart_ms == apart)))
 		return l;
 	live_look_free(l);
 	live->look = l = xcalloc(1, sizeof *l);
@@ -215,11 +226,13 @@ const struct live_look *live_look(struct engine *en, bool twice)
 	l->look[0].soft_ms = inside ? SOFT_MS : 0;
 	ask_streams(&l->look[0], recorder_state(live->recorder));
 	ask_events(&l->look[0], recorder_state(live->recorder));
-	if (twice && !(inside && live->soft))
+	if (twice && !(inside && live->soft)) {
 		why_code_questions(&l->look[0], live->recorder, recorder_state(live->recorder));
-	l->answered = inferior_look(live->inf, l->look, twice ? APART_MS : 0, LIMIT_MS);
+		why_sum_questions(&l->look[0], live->recorder, recorder_state(live->recorder));
+	}
+	l->answered = inferior_look(live->inf, l->look, twice ? apart : 0, LIMIT_MS);
 	l->two = l->answered && twice;
-	l->apart_ms = l->two ? APART_MS : 0;
+	l->apart_ms = l->two ? apart : 0;
 	l->taken_ns = monotonic_ns();
 	if (!l->answered)
 		l->unanswered = name_question(&l->look[0]);

@@ -309,6 +309,20 @@ static void at_call(struct asked *a, unsigned i)
 
 /* --- progress --- */
 
+/* Whether the driver says that a stream or an event has finished between the looks. */
+static bool has_ended(const struct live_look *l)
+{
+	const struct tsdb_look *first = &l->look[0], *second = &l->look[1];
+
+	for (uint32_t i = 0; i < first->nquestions && i < second->nquestions; i++)
+		if ((first->question[i].kind == TSDB_ASK_STREAM ||
+			    first->question[i].kind == TSDB_ASK_EVENT) &&
+			first->question[i].answer == TSDB_ANSWER_NOT_DONE &&
+			second->question[i].answer == TSDB_ANSWER_DONE)
+			return true;
+	return false;
+}
+
 static void set_progress(struct asked *a)
 {
 	const struct live_look *l = a->d.look;
@@ -330,9 +344,10 @@ static void set_progress(struct asked *a)
 		for (uint32_t k = 0; l->two && k < l->look[0].soft.nstreams; k++)
 			if (l->look[0].soft.stream[k].handle == s->handle &&
 				l->look[0].soft.stream[k].ctx == s->ctx)
-				p.moved |= l->look[0].soft.stream[k].done != s->done;
+				p.between += s->done - l->look[0].soft.stream[k].done;
 		p.finished += s->done;
 	}
+	p.moved = p.between || (l && l->two && has_ended(l));
 	if (since && l->taken_ns > since)
 		p.still_ns = l->taken_ns - since;
 	why_set_progress(a->d.w, &p);

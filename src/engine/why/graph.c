@@ -39,6 +39,7 @@ void why_free(struct why *w)
 		free(n->does);
 		free(n->where);
 		free(n->because);
+		free(n->moved_by);
 	}
 	for (uint32_t i = 0; i < w->nedges; i++)
 		free(w->edge[i].is.what);

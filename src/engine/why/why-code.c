@@ -106,7 +106,7 @@ bool why_code_command(const struct recorder *r, uint64_t seq, struct sbt_cmd *re
 
 /* --- questions and answers --- */
 
-static uint64_t context_of(const struct state *s, uint32_t ctx)
+uint64_t why_code_context(const struct state *s, uint32_t ctx)
 {
 	struct state_context c;
 
@@ -126,8 +126,7 @@ static bool is_asked(const struct tsdb_look *l, const struct ptx_spin_read *r)
 	return false;
 }
 
-/* Managed memory is not read: that may move it. Nor is another process's. */
-static uint32_t kind_of(const struct state_alloc *a)
+uint32_t why_code_kind_of(const struct state_alloc *a)
 {
 	switch (a->mem) {
 	case SBT_MEM_DEVICE:
@@ -151,10 +150,10 @@ static void ask_read(
 	if (!state_alloc_at(s, r->addr, &a) || a.addr + a.size - r->addr < r->bytes ||
 		is_asked(l, r) || l->nquestions == TSDB_LOOK_QUESTIONS)
 		return;
-	q.kind = kind_of(&a);
-	q.ctx = context_of(s, a.ctx == SBT_NO_ID ? ctx : a.ctx);
+	q.kind = why_code_kind_of(&a);
+	q.ctx = why_code_context(s, a.ctx == SBT_NO_ID ? ctx : a.ctx);
 	if (!q.ctx)
-		q.ctx = context_of(s, ctx);
+		q.ctx = why_code_context(s, ctx);
 	if (q.kind != TSDB_ASK_NOTHING && q.ctx)
 		l->question[l->nquestions++] = q;
 }

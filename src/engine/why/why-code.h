@@ -25,6 +25,12 @@ void why_code_of(struct why_code *ret, const struct recorder *r, const struct st
 /* The command in full, if it is one of the last few thousand. */
 bool why_code_command(const struct recorder *r, uint64_t seq, struct sbt_cmd *ret);
 
+/* TSDB_ASK_NOTHING: managed memory is not read, since that may move it, nor is another process's.
+ */
+uint32_t why_code_kind_of(const struct state_alloc *a);
+/* Its handle; 0: it is not known, or destroyed. */
+uint64_t why_code_context(const struct state *s, uint32_t ctx);
+
 /* Adds what the pending launches' answers depend on to the questions of a look. */
 void why_code_questions(struct tsdb_look *l, const struct recorder *r, const struct state *s);
 /* The values that a look has read; returns how many, `max` at most. */

@@ -71,6 +71,17 @@ void why_kept_kernel(struct why_device *d, uint32_t node, const struct why_queue
 /* A kernel in flight of which nothing was recorded: its node. */
 uint32_t why_late_kernel(struct why_device *d, uint32_t corr);
 
+/* --- why-moves.c --- */
+/* What two looks show of a kernel; first: NULL, it was not there. *how is set: a phrase. */
+enum why_moved why_kernel_moved(
+	const struct soft_look_kernel *first, const struct soft_look_kernel *second, char **how);
+bool why_same_reads(const struct soft_look_kernel *a, const struct soft_look_kernel *b);
+/* Adds samples of the memory that queued launches were given to the questions of a look. */
+void why_sum_questions(struct tsdb_look *l, const struct recorder *r, const struct state *s);
+/* Where nothing looks inside: whether that memory has changed, said of the stream's command `node`
+ * at which the device may be. */
+void why_memory_moves(struct why_device *d, uint32_t stream, uint32_t node);
+
 /* --- why-queue.c --- */
 /* Fills in d->queue, where the device is not looked into; the caller frees it. */
 void why_queues(struct why_device *d);
@@ -111,6 +122,8 @@ unsigned why_late_streams(struct why_device *d);
 /* The node of a value in memory that somebody waits for, with those that may write it. now: the
  * bytes that are there; reader: the node that reads, not a writer for its own sake. */
 uint32_t why_value(struct why_device *d, uint64_t addr, unsigned bytes, uint64_t now);
+/* Whether other processes, or devices, may have the memory, too. a->size 0: no allocation. */
+bool why_is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a);
 /* Every thread and stream may write: for memory whose address is not known. */
 void why_anybody(struct why_device *d, uint32_t node);
 

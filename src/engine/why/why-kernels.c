@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
 
@@ -23,48 +24,21 @@ static const struct soft_look_kernel *find(
 	return NULL;
 }
 
-/* Whether every warp that is there is proven not to go on by itself. */
-static bool is_still(const struct soft_look_kernel *k)
-{
-	return k->whole && !k->moving && k->looping;
-}
-
-static bool same_reads(const struct soft_look_kernel *a, const struct soft_look_kernel *b)
-{
-	if (a->nreads != b->nreads)
-		return false;
-	for (uint32_t i = 0; i < a->nreads; i++) {
-		bool there = false;
-
-		for (uint32_t k = 0; k < b->nreads; k++)
-			there |= a->read[i].addr == b->read[k].addr &&
-				 a->read[i].value == b->read[k].value;
-		if (!there)
-			return false;
-	}
-	return true;
-}
-
-static enum why_moved moved(
-	const struct soft_look_kernel *first, const struct soft_look_kernel *second)
-{
-	if (second->moving || !first || first->moving || first->begun != second->begun)
-		return WHY_MOVED;
-	if (!is_still(first) || !is_still(second))
-		return WHY_MOVED_UNKNOWN;
-	return same_reads(first, second) ? WHY_STILL : WHY_MOVED;
-}
-
 bool why_only_loops(const struct why_device *d, const struct sbt_cmd *c)
 {
 	const uint32_t corr = c->corr;
 	const struct soft_look_kernel *k =
 		corr && d->look ? find(&d->look->look[d->look->two].soft, corr, 0, NULL) : NULL;
+	char *how = NULL;
+	bool still;
 
 	if (why_is_kept(d, c->seq))
 		return true;
-	return k && d->look->two && k->begun == k->blocks &&
-	       moved(find(&d->look->look[0].soft, corr, 0, NULL), k) == WHY_STILL;
+	if (!k || !d->look->two || k->begun != k->blocks)
+		return false;
+	still = why_kernel_moved(find(&d->look->look[0].soft, corr, 0, NULL), k, &how) == WHY_STILL;
+	free(how);
+	return still;
 }
 
 /* "all 32 lanes at app.cu:5". */
@@ -112,7 +86,7 @@ static void tell(struct why_device *d, uint32_t node, const struct soft_look_ker
 	if (n->moved == WHY_STILL)
 		put_reads(&b, k);
 	if (n->moved == WHY_MOVED)
-		buf_str(&b, "; it moves");
+		buf_printf(&b, "; it moves: %s", n->moved_by);
 	if (k->begun < k->blocks)
 		buf_printf(&b,
 			"; %" PRIu64 " of its %" PRIu64
@@ -144,7 +118,10 @@ static void add_waits(struct why_device *d, uint32_t node, const struct soft_loo
 static void take(struct why_device *d, uint32_t node, const struct soft_look_kernel *first,
 	const struct soft_look_kernel *second)
 {
-	why_at(d->w, node)->moved = d->look->two ? moved(first, second) : WHY_MOVED_UNKNOWN;
+	struct why_node *n = why_at(d->w, node);
+
+	if (d->look->two)
+		n->moved = why_kernel_moved(first, second, &n->moved_by);
 	set_where(d, node, second);
 	tell(d, node, second);
 	if (why_at(d->w, node)->moved == WHY_STILL)
@@ -216,6 +193,8 @@ void why_kept_kernel(struct why_device *d, uint32_t node, const struct why_queue
 	}
 	n = why_at(d->w, node);
 	n->moved = WHY_STILL;
+	why_set(&n->moved_by,
+		"by its code it only reads, and what it reads was the same at both looks");
 	n->any = true;
 	tell_kept(n, &q->kept[0]);
 	if (*q->kept[0].place)

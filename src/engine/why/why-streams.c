@@ -289,6 +289,8 @@ static void at_head(struct why_device *d, const struct state_stream *st, uint32_
 		why_kernel(d, head, &c, corr);
 	if (corr)
 		find_host_thread(d, head, corr);
+	else if (brief.kind == SBT_LAUNCH)
+		why_memory_moves(d, st->id, head);
 }
 
 void why_streams(struct why_device *d)

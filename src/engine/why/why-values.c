@@ -232,8 +232,7 @@ static bool is_mapped_shared(const struct why_device *d, uint64_t addr)
 	return shared;
 }
 
-/* Memory that other processes may have, too. */
-static bool is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a)
+bool why_is_shared(const struct why_device *d, uint64_t addr, const struct state_alloc *a)
 {
 	const bool mapped = is_mapped_shared(d, addr);
 
@@ -280,7 +279,7 @@ uint32_t why_value(struct why_device *d, uint64_t addr, unsigned bytes, uint64_t
 		add_writers(d, node, addr, &a, TIE_NEAR);
 	}
 	why_anybody(d, node);
-	if (is_shared(d, addr, &a)) {
+	if (why_is_shared(d, addr, &a)) {
 		why_at(d->w, node)->end = WHY_END_COMES;
 		why_set(&why_at(d->w, node)->because,
 			"another process may write there: `tsdb why --ranks` compares a job's ranks");

@@ -350,7 +350,8 @@ static const struct tool *asked_tool(const struct options *o)
 	return o->rest && !o->rest_args ? tool_find(o->rest[0]) : NULL;
 }
 
-/* Runs the tool with the n words behind its name, and --json if it came before. */
+/* Runs the tool with the n words behind its name, and --json if it came before; first what -ex and
+ * -x say, settings for example. */
 static int run_tool(struct session *s, const struct tool *t, const struct options *o, int n)
 {
 	char **words = xcalloc((size_t)n + 2, sizeof *words), json[] = "--json";
@@ -359,7 +360,10 @@ static int run_tool(struct session *s, const struct tool *t, const struct option
 	memcpy(words, o->rest + 1, (size_t)n * sizeof *words);
 	if (o->json)
 		words[n++] = json;
-	status = t->run(s, n, words);
+	if (t->settings)
+		read_init(s, o);
+	run_steps(s, o);
+	status = s->failures ? 1 : s->quitting ? s->quit_status : t->run(s, n, words);
 	free(words);
 	return status;
 }

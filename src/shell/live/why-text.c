@@ -8,12 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "base/json-put.h"
 #include "base/text.h"
 
 enum { WHERE_COLUMN = 64, OTHERS_MAX = 8 };
-
-/* --- text --- */
 
 static void put_safe(struct buf *out, const char *text)
 {
@@ -66,7 +63,7 @@ static void put_verdict(struct buf *out, const struct why *w, const struct why_a
 }
 
 /* Of a command at the head of a stream: "stream 2: ". */
-static void put_stream(struct buf *out, const struct why *w, uint32_t node)
+void why_put_stream(struct buf *out, const struct why *w, uint32_t node)
 {
 	const struct why_edge *e;
 
@@ -80,6 +77,13 @@ static void put_stream(struct buf *out, const struct why *w, uint32_t node)
 	}
 }
 
+void why_put_name(struct buf *out, const struct why_node *n)
+{
+	if (n->kind == WHY_COMMAND && n->id < UINT32_MAX)
+		buf_printf(out, "#%" PRIu64 " ", n->id);
+	put_safe(out, n->name);
+}
+
 /* "#19 wait_flag<<<1,32>>> has been running"; where: at a column of its own for threads. */
 static void put_node(struct buf *out, const struct why *w, uint32_t node)
 {
@@ -88,10 +92,8 @@ static void put_node(struct buf *out, const struct why *w, uint32_t node)
 
 	buf_str(out, "  ");
 	if (n->kind == WHY_COMMAND)
-		put_stream(out, w, node);
-	if (n->kind == WHY_COMMAND && n->id < UINT32_MAX)
-		buf_printf(out, "#%" PRIu64 " ", n->id);
-	put_safe(out, n->name);
+		why_put_stream(out, w, node);
+	why_put_name(out, n);
 	if (n->does)
 		buf_byte(out, ' ');
 	if (n->does)
@@ -223,114 +225,4 @@ void why_text(struct buf *out, const struct why *w, const struct why_answer *a)
 		put_safe(out, why_note_at(w, i));
 		buf_str(out, ".)\n");
 	}
-}
-
-/* --- JSON --- */
-
-static const char *end_name(uint64_t v)
-{
-	static const char *const names[] = {"unknown", "comes", "outside", "never"};
-
-	return v < sizeof names / sizeof *names ? names[v] : "unknown";
-}
-
-static const char *moved_name(uint64_t v)
-{
-	static const char *const names[] = {"unknown", "moves", "still"};
-
-	return v < sizeof names / sizeof *names ? names[v] : "unknown";
-}
-
-JS_DEFINE(waiting_object, "waiting", why_node,
-	{"kind", JS_NAMED, JS_MEMBER(why_node, kind), .named = why_kind_name},
-	JS(UINT, why_node, pid, id, for_ns), JS(TEXT, why_node, name, does, where, because),
-	{"end_is", JS_NAMED, JS_MEMBER(why_node, end), .named = end_name},
-	{"moved", JS_NAMED, JS_MEMBER(why_node, moved), .named = moved_name},
-	JS_AS("any_of", BOOL, why_node, any), JS(BOOL, why_node, root, stuck));
-
-JS_DEFINE(wait_object, "wait", why_edge, JS_AS("waiter", UINT, why_edge, from),
-	JS_AS("waits_for", UINT, why_edge, to), JS_AS("how", TEXT, why_edge, what),
-	{"known_by", JS_NAMED, JS_MEMBER(why_edge, known), .named = why_known_name});
-
-struct why_in_json {
-	const struct why *w;
-	const struct why_answer *a;
-	uint64_t answer, still_ns, apart_ms;
-	uint32_t leaf;
-	const char *cure;
-};
-
-static void put_nodes(struct buf *out, const void *member)
-{
-	const struct why *w = *(const struct why *const *)member;
-
-	buf_byte(out, '[');
-	for (uint32_t i = 0; why_at(w, i); i++)
-		js_add(out, &waiting_object, why_at(w, i));
-	buf_byte(out, ']');
-}
-
-static void put_edges(struct buf *out, const void *member)
-{
-	const struct why *w = *(const struct why *const *)member;
-
-	buf_byte(out, '[');
-	for (uint32_t i = 0; why_edge_at(w, i); i++)
-		js_add(out, &wait_object, why_edge_at(w, i));
-	buf_byte(out, ']');
-}
-
-static void put_notes(struct buf *out, const void *member)
-{
-	const struct why *w = *(const struct why *const *)member;
-
-	buf_byte(out, '[');
-	for (unsigned i = 0; why_note_at(w, i); i++) {
-		buf_str(out, i ? "," : "");
-		js_text(out, why_note_at(w, i));
-	}
-	buf_byte(out, ']');
-}
-
-static void put_cycle(struct buf *out, const void *member)
-{
-	const struct why_answer *a = *(const struct why_answer *const *)member;
-
-	buf_byte(out, '[');
-	for (unsigned i = 0; i < a->ncycle; i++)
-		buf_printf(out, "%s%" PRIu32, i ? "," : "", a->cycle[i]);
-	buf_byte(out, ']');
-}
-
-static void put_path(struct buf *out, const void *member)
-{
-	const struct why_answer *a = *(const struct why_answer *const *)member;
-
-	buf_byte(out, '[');
-	for (unsigned i = 0; i < a->npath; i++)
-		buf_printf(out, "%s%" PRIu32, i ? "," : "", a->path[i]);
-	buf_byte(out, ']');
-}
-
-JS_DEFINE(why_object, "why", why_in_json,
-	{"answer", JS_NAMED, JS_MEMBER(why_in_json, answer), .named = why_verdict_name},
-	JS(UINT, why_in_json, still_ns, apart_ms),
-	JS_BY("waiting_list", why_in_json, w, put_nodes, "[waiting]"),
-	JS_BY("wait_list", why_in_json, w, put_edges, "[wait]"),
-	JS_BY("cycle", why_in_json, a, put_cycle, "[number]"),
-	JS_BY("chain", why_in_json, a, put_path, "[number]"), JS(ID, why_in_json, leaf),
-	JS(TEXT, why_in_json, cure), JS_BY("notes", why_in_json, w, put_notes, "[text]"));
-
-void why_json(struct buf *out, const struct why *w, const struct why_answer *a)
-{
-	const struct why_progress *p = why_get_progress(w);
-	const struct why_in_json j = {.w = w,
-		.a = a,
-		.answer = a->verdict,
-		.still_ns = p->still_ns,
-		.apart_ms = p->apart_ms,
-		.leaf = a->leaf,
-		.cure = a->cure};
-
-	js_put(out, &why_object, &j);
 }

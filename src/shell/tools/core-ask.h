@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 struct gpu_core;
+struct session;
 
 /* Whether the driver in the process listens for the question below. */
 bool core_can_ask(pid_t pid);
@@ -20,5 +21,7 @@ bool core_can_ask(pid_t pid);
  * malloc.
  */
 struct err *core_ask(pid_t pid, struct gpu_core **ret, char **ret_path) TS_CHECK;
+/* Prints the dump that the process is asked for, or, with pid 0, the one that is in a file. */
+struct err *core_show(struct session *s, pid_t pid, const char *file, bool json) TS_CHECK;
 
 #endif

@@ -44,23 +44,14 @@ static struct err *options(int argc, char **argv, bool *json, const char **file,
 		       : NULL;
 }
 
-int tool_core(struct session *s, int argc, char **argv)
+struct err *core_show(struct session *s, pid_t pid, const char *file, bool json)
 {
-	const char *file = NULL;
 	char *made = NULL;
 	struct gpu_core *c = NULL;
 	struct symbols *names;
 	struct buf b = BUF_INIT;
-	bool json = false;
-	pid_t pid = 0;
-	struct err *e = options(argc, argv, &json, &file, &pid);
 
-	if (!e)
-		e = pid ? core_ask(pid, &c, &made) : gpu_core_read(file, &c);
-	if (e) {
-		out_error(s->out, e);
-		return 1;
-	}
+	TRY(pid ? core_ask(pid, &c, &made) : gpu_core_read(file, &c));
 	names = symbols_new();
 	(json ? core_json : core_text)(&b, c, names);
 	out_str(s->out, buf_cstr(&b));
@@ -70,5 +61,19 @@ int tool_core(struct session *s, int argc, char **argv)
 	symbols_free(names);
 	gpu_core_free(c);
 	free(made);
-	return 0;
+	return NULL;
+}
+
+int tool_core(struct session *s, int argc, char **argv)
+{
+	const char *file = NULL;
+	bool json = false;
+	pid_t pid = 0;
+	struct err *e = options(argc, argv, &json, &file, &pid);
+
+	if (!e)
+		e = core_show(s, pid, file, json);
+	if (e)
+		out_error(s->out, e);
+	return e != NULL;
 }

@@ -14,6 +14,7 @@ struct tool {
 	const char *usage, *doc; /* usage: without the name */
 	const char *examples;	 /* a line each */
 	bool executes;		 /* executes a trace's code, and accepts TOOL_NO_SANDBOX */
+	bool settings;		 /* reads ~/.config/tsdb/init before */
 };
 extern const struct tool tools[];
 /* The tool called name, or NULL. */

@@ -365,6 +365,19 @@ static void add_read(struct soft_look_kernel *k, const struct trace *t, unsigned
 	r->lanes += lanes;
 }
 
+/* One that is not proven to loop. */
+static void count_warp(struct soft_look_kernel *k, const struct ptx_warp *w, const struct trace *t)
+{
+	if (w->state == WARP_WAIT) {
+		k->waiting++;
+	} else if (!t || t->strange) {
+		k->unknown++;
+	} else {
+		k->moving++;
+		k->steps += t->steps;
+	}
+}
+
 /* Under the lock. */
 static void add_warp(struct soft_look_kernel *k, const struct ptx_warp *w, const struct trace *t)
 {
@@ -372,13 +385,8 @@ static void add_warp(struct soft_look_kernel *k, const struct ptx_warp *w, const
 
 	if (w->state == WARP_DONE)
 		return;
-	if (w->state == WARP_WAIT) {
-		k->waiting++;
-		warp_places(k, w, 0);
-		return;
-	}
-	if (!t || !t->looped) {
-		k->moving++;
+	if (w->state == WARP_WAIT || !t || !t->looped) {
+		count_warp(k, w, t);
 		warp_places(k, w, 0);
 		return;
 	}

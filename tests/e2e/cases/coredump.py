@@ -84,6 +84,26 @@ def test_a_process_is_asked(t):
         p.wait()
 
 
+def test_why_inside(t):
+    """What costs the program its context is asked for only if the user says so."""
+    env = {'CUDA_ENABLE_USER_TRIGGERED_COREDUMP': '1', 'CUDA_COREDUMP_PIPE': t.path('pipe.%p'), 'CUDA_COREDUMP_FILE': t.path('core.%t.%p')}
+    p = started(t, **env)
+    try:
+        r = t.tsdb('why', p.pid, '--inside')
+        t.check('there is no terminal to ask at. Use --yes, or `set coredump on`' in r.err, r.err)
+        t.check('144 lanes' not in r.out, r.out)
+        r = t.tsdb('-ex', 'set coredump off', 'why', p.pid, '--inside', '--yes')
+        t.check('144 lanes' not in r.out, 'it is switched off: ' + r.both)
+        r = t.tsdb('why', p.pid, '--inside', '--yes')
+        t.equal(r.status, 0, 'status')
+        t.check('144 lanes in wait_flag(int volatile*, int) at spin.cu:21' in r.out, r.both)
+        t.check('the process has lost its context' in r.err, r.err)
+    finally:
+        p.kill()
+        p.wait()
+    t.sentence(t.tsdb('why', '1', '--yes'), '--yes needs --inside')
+
+
 def test_a_process_that_cannot_be_asked(t):
     p = started(t)
     try:

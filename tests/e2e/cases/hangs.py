@@ -285,7 +285,7 @@ def test_a_late_look_starts_no_cupti(t):
                 said = t.tsdb('why', str(p.pid), '--json', timeout=60).both
                 with open(f'/proc/{p.pid}/maps') as maps:
                     t.check('libcupti' not in maps.read(), 'CUPTI was loaded')
-                t.check(('`tsdb core -p' in said) == bool(variables), f'a core dump was offered, or was not: {said[-400:]}')
+                t.check(('--inside` says in which lines' in said) == bool(variables), f'a core dump was offered, or was not: {said[-400:]}')
             finally:
                 kill_all(t, p)
 

@@ -202,7 +202,7 @@ def test_every_command(t):
                ['info graph --json', 'info graphs --json', 'when --json', 'state show --json', 'info contexts --json'])
     # a running program
     look.shell(['break kernel scale if grid_x > 1', 'break kernel accumulate', 'capture start q.sbt', 'directory /x', 'set substitute-path /a /b', 'run'],
-               ['why --json', 'info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
+               ['why --json', 'progress --json', 'info breakpoints --json', 'info threads --json', 'info sharedlibrary --json', 'info signals --json', 'info signals SIGUSR1 --json',
                 'info inferiors --json', 'info program --json', 'capture status --json', 'info args --json', 'info commands --json', 'backtrace --json',
                 'when --json', 'state show --json', 'state show stream 1 --json', 'info command --json', 'why --json', 'frame 1 --json', 'info locals --json', 'down --json', 'up --json', 'list --json', 'info source --json',
                 'info line --json', 'info line accumulate --json', 'info symbol arg0 --json', 'info symbol main --json', 'info functions ^acc --json', 'info functions main --json', 'info scope main --json', 'info frame --json',

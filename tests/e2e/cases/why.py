@@ -74,6 +74,66 @@ def test_a_kernel_that_computes_is_slow(t):
     s.quit()
 
 
+def moving(said):
+    """What `progress --json` says of each kernel: whether it moves, and how that is known."""
+    p = json.loads(re.search(r'^\{"object".*$|^\{"still_ns".*$', said, re.M)[0])
+    return {n['name']: (n['moved'], n['moved_by']) for n in p['running_list']}
+
+
+def ended(s):
+    s.type('kill')
+    s.quit()
+
+
+def test_progress_by_warps(t):
+    """Followed, a warp that only loops comes back to where it was, and one that computes does not; new blocks are seen to begin."""
+    t.need_soft()
+    s = interrupted(t, 'two_streams')
+    out = s.type('progress')
+    t.match(r'^Two looks, 200 ms apart: no command finished between them; \d+ have not\.\s*$', out)
+    t.match(r'^  stream 2: #19 wait_flag<<<1,32>>> does not move: at both looks its 1 warp came back to the registers and memory that it had, '
+            r'and changed no byte\.\s*$', out)
+    t.equal(moving(s.type('progress --json'))['wait_flag<<<1,32>>>'][0], 'still', 'by progress --json')
+    s.type('set look-apart 30')
+    t.match(r'^Two looks, 30 ms apart: ', s.type('why --progress'))
+    ended(s)
+    s = interrupted(t, 'hangs/busy', 'long_kernel')
+    t.match(r'work<<<1,32>>> moves: 1 of its 1 warp, followed for \d{4,} instructions, changes registers or memory as it goes\.', s.type('progress test'))
+    ended(s)
+    s = interrupted(t, 'hangs/busy', 'many_blocks')
+    t.match(r'work<<<1048576,32>>> moves: \d+ of its 1048576 blocks had begun at the first look, \d+ at the second\.', s.type('progress'))
+    ended(s)
+
+
+def test_progress_by_memory(t):
+    """Where nothing looks inside: copies beside the kernel see that what it was given changes. Not where another stream may be the writer."""
+    t.need_soft()
+    for case, moves in ('writes_as_it_goes', 'moves'), ('long_kernel', 'unknown'), ('waits_beside_a_writer', 'unknown'):
+        s = interrupted(t, 'hangs/busy', case)
+        s.type('set look-inside off')
+        kernels = moving(s.type('progress --json'))
+        name = next(n for n in kernels if n.startswith(('count', 'work')))
+        t.equal(kernels[name][0], moves, f'{case}: {kernels}')
+        if case == 'waits_beside_a_writer':
+            t.equal(kernels['wait_flag<<<1,32>>>'][0], 'still', f'by its code: {kernels}')
+        if moves == 'moves':
+            t.match(r'^memory at 0x[0-9a-f]+, which #\d+ was given, has changed between the looks, and no other stream runs$', kernels[name][1])
+            t.match(r'^Slow, not stuck', s.type('why'))
+        ended(s)
+
+
+def test_progress_words(t):
+    r = t.tsdb('--batch', '-ex', 'progress')
+    t.sentence(r, 'the program is not being run')
+    s = interrupted(t, 'two_streams')
+    t.match('why takes --progress, or --inside, or nothing', s.type('why now'))
+    t.match('progress does not take "x"', s.type('progress x'))
+    t.match(r'^Stuck', s.type('why --inside'))
+    s.type('set look-inside off')
+    t.match('looking into the software GPU is switched off', s.type('why --inside'))
+    ended(s)
+
+
 def test_without_a_program(t):
     r = t.tsdb('--batch', '-ex', 'why')
     t.equal(r.status, 1, 'exit status')

@@ -76,6 +76,28 @@ static void many_blocks(void)
 	CHECK(cudaStreamSynchronize(s));
 }
 
+__global__ void count_in_memory(volatile int *n)
+{
+	for (;;)
+		++*n;
+}
+
+static void writes_as_it_goes(void)
+{
+	count_in_memory<<<1, 1, 0, s>>>(numbers);
+	ready();
+	CHECK(cudaStreamSynchronize(s));
+}
+
+// A kernel waits for a word beside the one that another kernel counts in: what changes is not its doing.
+static void waits_beside_a_writer(void)
+{
+	wait_flag<<<1, 32, 0, s>>>(numbers + 1);
+	count_in_memory<<<1, 1, 0, u>>>(numbers);
+	ready();
+	CHECK(cudaStreamSynchronize(s));
+}
+
 static void setter_later_by_the_host(void)
 {
 	ready();
@@ -506,7 +528,7 @@ static int child(const char *role, int out)
 int main(int argc, char **argv)
 {
 #define CASE(name) {#name, name}
-	static const struct hang_case all[] = {CASE(long_kernel), CASE(many_blocks), CASE(setter_later_by_the_host), CASE(setter_later_by_a_stream),
+	static const struct hang_case all[] = {CASE(long_kernel), CASE(writes_as_it_goes), CASE(waits_beside_a_writer), CASE(many_blocks), CASE(setter_later_by_the_host), CASE(setter_later_by_a_stream),
 		CASE(flag_that_was_reset), CASE(flag_reset_by_the_kernel),
 		CASE(value_later_by_the_host), CASE(value_later_by_a_stream), CASE(kernels_take_turns), CASE(stream_polled), CASE(event_polled_slowly),
 		CASE(big_copies), CASE(graphs_in_a_loop), CASE(allocates_and_frees), CASE(compiles), CASE(slow_producer), CASE(slow_host_functions),

@@ -70,6 +70,8 @@ STUCK = [
 BUSY = [
     Busy('busy', 'long_kernel', 'kernel that moves'),
     Busy('busy', 'many_blocks', 'kernel that moves'),
+    Busy('busy', 'writes_as_it_goes', 'kernel that moves'),
+    Busy('busy', 'waits_beside_a_writer', 'kernel that moves'),
     Busy('busy', 'kernels_take_turns', 'kernels that hand a number to and fro'),
     Busy('busy', 'setter_later_by_the_host', 'spinning kernel whose setter comes later'),
     Busy('busy', 'setter_later_by_a_stream', 'spinning kernel whose setter comes later'),
