@@ -49,6 +49,11 @@ struct device_options {
 	 * showing them. Same rules as for progress. NULL: the text is dropped */
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
+	/* Called when what was set in launch seq (device_kernel_put()), and counted behind its end,
+	 * is undone: the position is before the launch again, or the process was a fresh one. It
+	 * must not call the device. May be NULL */
+	void (*undone)(void *arg, uint64_t seq);
+	void *undone_arg;
 	/* Probes that the window's code is changed for (replayer-probe.c); n 0: none. Copied. */
 	const struct soft_probe *probes;
 	unsigned nprobes;

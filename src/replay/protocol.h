@@ -26,7 +26,7 @@
 #include "sbt/cmd.h"
 #include "sbt/pagehash.h"
 
-#define REPLAYER_VERSION 14u
+#define REPLAYER_VERSION 15u
 #define REPLAYER_FD_ENV "TSDB_REPLAYER_FD"
 #define REPLAYER_NO_SANDBOX "--no-sandbox" /* its argument, if it is to have none */
 /* bytes of a message, header included; larger reads and writes go in pieces */
@@ -35,6 +35,9 @@
 struct replayer_head {
 	uint32_t type; /* enum replayer_type */
 	uint32_t size; /* bytes of what follows the head */
+	/* of replies: the last launch in which something was set, if memory from there on is what
+	 * the launch made of it; 0: none */
+	uint64_t changed;
 };
 
 /*   REQ(NUMBER, NAME, request structure, reply structure, "what it does") ; trailing bytes follow

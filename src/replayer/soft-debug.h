@@ -91,7 +91,7 @@ struct soft_stop {
 	uint32_t found_end; /* ... which was the end of a block */
 	uint32_t unit;	    /* enum soft_unit: what all lines are */
 	uint32_t start;	    /* SOFT_CODE: the line where the function begins; 0: not known */
-	uint32_t changed;   /* the replayer's: something was set in the launch since it began */
+	uint32_t changed;   /* the replayer's: enum soft_changed */
 	char kernel[SOFT_NAME], function[SOFT_NAME]; /* mangled */
 	char file[SOFT_FILE], text[SOFT_TEXT];	     /* text: the instruction as it is in the PTX */
 	char sentence[SOFT_SENTENCE];		     /* of a fault */
@@ -114,6 +114,9 @@ enum soft_how {
 	SOFT_BACK_STEP, /* the replayer's: n instructions of the focused warp back */
 	SOFT_BACK_RUN,	/* the replayer's: back to a breakpoint or watchpoint */
 };
+/* Something was set in the launch since it began; KEPT: it has ended, and what follows is executed
+ * on what it has made of that. */
+enum soft_changed { SOFT_CHANGED = 1, SOFT_CHANGED_KEPT };
 struct soft_go {
 	uint32_t how, ms; /* ms: time to take at most before SOFT_BUSY; 0: no limit */
 	uint64_t n, block;

@@ -16,7 +16,7 @@ AMD_SOURCES = src/softamd/machine/amd-run.c src/softamd/machine/amd-run.h \
 	src/softamd/insns/amd-packed.c src/softamd/insns/amd-matrix.c \
 	src/softamd/watch/amd-race.c src/softamd/watch/amd-race.h src/softamd/watch/amd-race-int.h src/softamd/watch/amd-race-order.c \
 	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h src/softamd/micro/amd-micro.h \
-	src/softamd/micro/amd-micro-session.c src/softamd/micro/amd-micro-points.c src/softamd/micro/amd-micro-look.c src/softamd/micro/amd-micro-names.c src/softamd/micro/amd-micro-probe.c src/softamd/micro/amd-micro-probe.h \
+	src/softamd/micro/amd-micro-session.c src/softamd/micro/amd-micro-points.c src/softamd/micro/amd-micro-look.c src/softamd/micro/amd-micro-names.c src/softamd/micro/amd-micro-put.c src/softamd/micro/amd-micro-probe.c src/softamd/micro/amd-micro-probe.h \
 	$(SOFTCORE_SOURCES)
 # Arithmetic must give the hardware's bits: nothing contracted, nothing reassociated. Loops over lanes become vectors;
 # automake puts CFLAGS, with another -O, behind these, so that -O3 alone would not count.

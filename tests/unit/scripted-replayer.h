@@ -35,11 +35,12 @@
 
 enum how {
 	FINE,
-	SHORT,	   /* a byte is missing */
-	EMPTY,	   /* all is */
-	LONG,	   /* five are too many */
-	KIND,	   /* neither a reply nor an error */
-	HUGE_SIZE, /* more than a message holds */
+	SHORT,	      /* a byte is missing */
+	EMPTY,	      /* all is */
+	LONG,	      /* five are too many */
+	KIND,	      /* neither a reply nor an error */
+	CHANGED_AFAR, /* right, but something was set in a launch that is not of the window */
+	HUGE_SIZE,    /* more than a message holds */
 	HALF_HEAD,
 	HALF_BODY,
 	EXITS,	 /* with status 0 */
@@ -142,12 +143,17 @@ static void put(const void *p, size_t n)
 	}
 }
 
-static void reply(uint32_t type, const void *p, size_t n, size_t put_n)
+static void reply_changed(uint32_t type, const void *p, size_t n, size_t put_n, uint64_t changed)
 {
-	const struct replayer_head h = {type, (uint32_t)n};
+	const struct replayer_head h = {.type = type, .size = (uint32_t)n, .changed = changed};
 
 	put(&h, sizeof h);
 	put(p, put_n);
+}
+
+static void reply(uint32_t type, const void *p, size_t n, size_t put_n)
+{
+	reply_changed(type, p, n, put_n, 0);
 }
 
 static void note(uint32_t type, const uint8_t *body, size_t n)
@@ -376,6 +382,9 @@ static void misbehave(enum how how, uint64_t seq, struct buf *out)
 		break;
 	case KIND:
 		reply(77, out->data, out->len, out->len);
+		break;
+	case CHANGED_AFAR:
+		reply_changed(REPLAYER_REPLY, out->data, out->len, out->len, LAST + 1);
 		break;
 	case HUGE_SIZE:
 		reply(REPLAYER_REPLY, out->data, REPLAYER_MESSAGE_MAX - 7, 0);

@@ -556,6 +556,7 @@ static void answers(const struct row *r, enum how how)
 			says(r, how, e, "too long", "it was ended");
 		break;
 	case KIND:
+	case CHANGED_AFAR:
 	case HUGE_SIZE:
 	case ERROR_HEAD:
 		says(r, how, e, "answers what is no answer", NULL);

@@ -75,7 +75,7 @@ static void take(void *p, size_t n)
 
 static void send_request(uint32_t type, const void *req, size_t n, const void *tail, size_t tail_n)
 {
-	const struct replayer_head head = {type, (uint32_t)(n + tail_n)};
+	const struct replayer_head head = {.type = type, .size = (uint32_t)(n + tail_n)};
 
 	assert_int_equal(write(peer.fd, &head, sizeof head), sizeof head);
 	assert_int_equal(write(peer.fd, req, n), n);

@@ -210,7 +210,9 @@ static struct err *settle(struct engine *en, const struct soft_stop *t)
 
 	if (t->state == SOFT_ENDED)
 		en->trace.looked_through = t->seq;
-	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT || t->changed ||
+	if (t->changed == SOFT_CHANGED_KEPT)
+		en->trace.device->what_if = true;
+	if (t->state != SOFT_ENDED || t->why == SOFT_WHY_FAULT || t->changed == SOFT_CHANGED ||
 		replay_seq(en->trace.replay) >= t->seq)
 		return NULL;
 	return replay_goto(en->trace.replay, t->seq, &stop);

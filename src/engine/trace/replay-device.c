@@ -10,6 +10,7 @@
 #include "engine/parts.h"
 #include "engine/graph-steps.h"
 #include "engine/replay-device.h"
+#include "replay/device-kernel.h"
 #include "engine/soft-settings.h"
 
 enum { REPLY_S = 300 }; /* what one reply of the replayer may take by default */
@@ -166,6 +167,24 @@ static const char *device_name(bool soft, bool hip)
 	return hip ? "the software AMD GPU" : soft ? "the software GPU" : "the machine's GPU";
 }
 
+static void note_undone(void *arg, uint64_t seq)
+{
+	struct engine *en = arg;
+	struct replay_device *rd = en->trace.device;
+	const struct soft_stop *inside;
+	char text[96];
+
+	if (!rd)
+		return;
+	rd->what_if = rd->nswapped || rd->nargs || device_what_if(rd->d);
+	inside = device_kernel_stop(rd->d);
+	if (!en->hooks.note || (inside && inside->seq == seq)) /* who looks there says it */
+		return;
+	snprintf(text, sizeof text,
+		"What was set in #%" PRIu64 " is undone: it executes as recorded.", seq);
+	en->hooks.note(en->hooks.arg, text);
+}
+
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret)
 {
@@ -176,6 +195,8 @@ struct err *replay_device_open(
 		.progress_arg = en,
 		.said = c->nprobes ? NULL : en->hooks.said,
 		.said_arg = en->hooks.arg,
+		.undone = c->quiet ? NULL : note_undone,
+		.undone_arg = en,
 		.probes = c->probes,
 		.nprobes = c->nprobes};
 	const bool hip = sbt_meta_is_hip(meta);

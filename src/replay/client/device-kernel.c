@@ -93,8 +93,8 @@ static struct err *need(struct device *d)
 /* Sets the device's position: behind the launch if it has ended without a fault, else before it. */
 static void settle(struct device *d)
 {
-	const bool over =
-		d->stop.state == SOFT_ENDED && d->stop.why != SOFT_WHY_FAULT && !d->stop.changed;
+	const bool over = d->stop.state == SOFT_ENDED && d->stop.why != SOFT_WHY_FAULT &&
+			  d->stop.changed != SOFT_CHANGED;
 
 	d->pos = d->done = over ? d->inside : d->inside - 1;
 	d->want = over ? d->inside : d->outside;

@@ -33,9 +33,12 @@ struct device {
 	enum device_doing doing;
 	void (*said)(void *arg, const char *text, size_t n);
 	void *said_arg;
-	int said_fd;	/* the end of the replayer's standard output that we read; -1 */
-	uint32_t asked; /* the type of the message sent last */
-	bool back;	/* it goes back over commands that were executed for the user before */
+	void (*undone)(void *arg, uint64_t seq);
+	void *undone_arg;
+	uint64_t changed; /* the last reply's head */
+	int said_fd;	  /* the end of the replayer's standard output that we read; -1 */
+	uint32_t asked;	  /* the type of the message sent last */
+	bool back;	  /* it goes back over commands that were executed for the user before */
 
 	pid_t pid;	/* 0: no process */
 	int fd;		/* ours, non-blocking; -1 */

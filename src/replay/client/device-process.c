@@ -402,8 +402,11 @@ static struct err *told(struct device *d)
 	return e;
 }
 
-static bool known_reply(const struct replayer_head *h)
+/* A launch counts as changed only if it is of the window. */
+static bool known_reply(const struct device *d, const struct replayer_head *h)
 {
+	if (h->changed && (h->changed < d->first || h->changed > d->last))
+		return false;
 	return (h->type == REPLAYER_REPLY ||
 		       (h->type == REPLAYER_ERROR && h->size >= sizeof(struct replayer_error))) &&
 	       h->size <= REPLAYER_MESSAGE_MAX - sizeof *h;
@@ -422,6 +425,16 @@ static bool may_be_longer(uint32_t type)
 	return false;
 }
 
+/* What was set in a launch counts from its end on, until this says that it does no more. */
+static void take_changed(struct device *d, uint64_t seq)
+{
+	const uint64_t was = d->changed;
+
+	d->changed = seq;
+	if (was > seq && d->undone)
+		d->undone(d->undone_arg, was);
+}
+
 struct err *device_reply(struct device *d, size_t size)
 {
 	struct replayer_head head;
@@ -433,7 +446,7 @@ struct err *device_reply(struct device *d, size_t size)
 	TRY(receive(d, &head, sizeof head, &l, &end));
 	if (end)
 		return died(d);
-	if (!known_reply(&head))
+	if (!known_reply(d, &head))
 		return kill_for(d, ERR_INFERIOR, "the replayer answers what is no answer");
 	buf_clear(&d->in);
 	buf_room(&d->in, head.size);
@@ -442,6 +455,7 @@ struct err *device_reply(struct device *d, size_t size)
 		return died(d);
 	d->in.len = head.size;
 	device_said_take(d);
+	take_changed(d, head.changed);
 	if (head.type == REPLAYER_ERROR)
 		return told(d);
 	if (d->in.len < size)

@@ -341,6 +341,8 @@ struct err *device_open(struct device **ret, const struct device_options *o)
 	d->progress_arg = o->progress_arg;
 	d->said = o->said;
 	d->said_arg = o->said_arg;
+	d->undone = o->undone;
+	d->undone_arg = o->undone_arg;
 	d->want = o->first - 1;
 	d->nprobes = o->nprobes;
 	if (d->nprobes) {
@@ -736,6 +738,8 @@ struct err *device_forget(struct device *d)
 
 bool device_what_if(const struct device *d)
 {
+	if (d->changed)
+		return true;
 	for (size_t i = 0; i < d->nedits; i++)
 		if (d->edits[i].type != REPLAYER_SOFT && d->edits[i].type != REPLAYER_PROBES)
 			return true;

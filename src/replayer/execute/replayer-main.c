@@ -66,7 +66,7 @@ static bool write_all(int fd, const void *from, size_t n)
 
 static bool send_message(struct rp *rp, int fd, uint32_t type, const struct buf *body)
 {
-	const struct replayer_head head = {type, (uint32_t)body->len};
+	const struct replayer_head head = {type, (uint32_t)body->len, checkpoint_changed(rp)};
 
 	BUG_ON(body->len > REPLAYER_MESSAGE_MAX - sizeof head);
 	watchdog_claim(rp);
@@ -208,7 +208,7 @@ static struct err *on_write(struct rp *rp, const struct request *q, struct buf *
 	struct edit *d = new_edit(rp, q->tail, q->tail_n);
 	d->seq = rp->position;
 	d->addr = r->addr;
-	checkpoint_forget(rp, rp->position);
+	TRY(checkpoint_renew(rp));
 	reply_position(rp, out);
 	return NULL;
 }

@@ -41,7 +41,8 @@ static void tell(struct watchdog *w)
 	else
 		n = snprintf(m.text, sizeof m.text, "the GPU driver has not answered within %llu s",
 			(unsigned long long)(w->limit_ns / 1000000000u));
-	m.head = (struct replayer_head){REPLAYER_ERROR, (uint32_t)(sizeof m.error + (size_t)n)};
+	m.head = (struct replayer_head){
+		.type = REPLAYER_ERROR, .size = (uint32_t)(sizeof m.error + (size_t)n)};
 	if (write(w->fd, &m, sizeof m.head + m.head.size) < 0)
 		_exit(4);
 	_exit(3);

@@ -149,12 +149,29 @@ static struct err *start(struct rp *rp, const struct sbt_cmd *c)
 	return e;
 }
 
+/* What follows is executed on what the changed launch has made, unless there is no room to keep
+ * that: then the position stays before the launch, and memory counts as stale. */
+static struct err *ended_changed(struct rp *rp)
+{
+	struct microscope *m = &rp->micro;
+	bool kept;
+
+	TRY(checkpoint_change(rp, &kept));
+	m->stop.changed = kept ? SOFT_CHANGED_KEPT : SOFT_CHANGED;
+	if (kept)
+		return NULL;
+	execute_at(rp, m->seq - 1);
+	rp->stale = true;
+	m->ended = false;
+	return NULL;
+}
+
 /* The launch ran to its end: the position is behind it. */
 static struct err *ended(struct rp *rp)
 {
 	struct microscope *m = &rp->micro;
 
-	if (m->stop.why == SOFT_WHY_FAULT || m->changed)
+	if (m->stop.why == SOFT_WHY_FAULT)
 		/* memory stays as it is; the position stays before the launch, and memory counts as
 		 * stale */
 		return NULL;
@@ -162,7 +179,7 @@ static struct err *ended(struct rp *rp)
 		TRY(execute_writes(rp, m->seq, m->seq));
 	into_behind(rp, m->seq);
 	m->ended = true;
-	return NULL;
+	return m->changed ? ended_changed(rp) : NULL;
 }
 
 /* Goes to before the launch and starts it. */
@@ -205,7 +222,7 @@ static struct err *go(struct rp *rp, const struct soft_go *g)
 
 	TRY(said(rp, m->soft->go(m->session, g, &m->stop)));
 	m->stop.seq = m->seq;
-	m->stop.changed = m->changed;
+	m->stop.changed = m->changed ? SOFT_CHANGED : 0;
 	return m->stop.state == SOFT_ENDED ? ended(rp) : NULL;
 }
 
@@ -230,7 +247,7 @@ static struct err *look_again(struct rp *rp)
 	if (first == UINT64_MAX && stop.warp == m->stop.warp) {
 		stop.why = m->stop.why;
 		stop.seq = m->seq;
-		stop.changed = m->changed;
+		stop.changed = m->changed ? SOFT_CHANGED : 0;
 		m->stop = stop;
 	} else if (first == UINT64_MAX) {
 		TRY(said(rp,
@@ -354,7 +371,7 @@ struct err *micro_focus(struct rp *rp, const struct replayer_kernel_focus *f)
 	}
 	m->stop = stop;
 	m->stop.seq = m->seq;
-	m->stop.changed = m->changed;
+	m->stop.changed = m->changed ? SOFT_CHANGED : 0;
 	return NULL;
 }
 
@@ -404,11 +421,11 @@ struct err *micro_put(struct rp *rp, const struct soft_put *p)
 		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "the launch has ended");
 	if (!m->soft->put)
 		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq,
-			"the software AMD GPU changes nothing in the middle of a launch");
+			"this software GPU changes nothing in the middle of a launch");
 	if (p->size > sizeof p->bytes)
 		return rp_fail(rp, REPLAYER_E_REFUSED, m->seq, "%u bytes are too many", p->size);
 	m->changed = true;
-	m->stop.changed = 1;
+	m->stop.changed = SOFT_CHANGED;
 	return p->space == SOFT_GLOBAL ? contents_write(rp, p->addr, p->bytes, p->size)
 				       : said(rp, m->soft->put(m->session, p));
 }

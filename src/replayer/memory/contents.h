@@ -77,6 +77,8 @@ struct checkpoint {
 	uint64_t seq;
 	uint64_t mem;  /* all device ranges and globals, one after the other */
 	uint8_t *host; /* all host ranges; NULL when there are none */
+	bool changed;  /* right behind a launch in which something was set: nothing else has this
+			  memory, so it is kept */
 };
 struct checkpoints {
 	struct checkpoint *c; /* by seq */
@@ -194,8 +196,17 @@ struct err *checkpoint_take(struct rp *rp) TS_CHECK;
 /* The same, if one is due. */
 struct err *checkpoint_tick(struct rp *rp) TS_CHECK;
 struct err *checkpoint_seek(struct rp *rp, uint64_t seq) TS_CHECK;
-/* Drops the checkpoints at and behind `from`: the user changed something there. */
+/* Drops the checkpoints at and behind `from`: the user changed something there, or the launches in
+ * which something was set execute as recorded again. */
 void checkpoint_forget(struct rp *rp, uint64_t from);
+/* The same at the position, whose memory the user has just changed; what was set in launches up to
+ * there stays. */
+struct err *checkpoint_renew(struct rp *rp) TS_CHECK;
+/* Behind a launch in which something was set: from here on its memory is the position's, until one
+ * goes back before the launch. *ret_kept false: there is no room for that. */
+struct err *checkpoint_change(struct rp *rp, bool *ret_kept) TS_CHECK;
+/* The last such launch; 0: none. */
+uint64_t checkpoint_changed(const struct rp *rp);
 
 /* --- replayer-image.c --- */
 

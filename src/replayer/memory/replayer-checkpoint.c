@@ -120,20 +120,32 @@ static size_t before(const struct checkpoints *k, uint64_t seq)
 	return i - 1;
 }
 
+/* The checkpoint that is missed least; SIZE_MAX: all are needed. */
+static size_t choose(const struct checkpoints *k, uint64_t seq)
+{
+	uint64_t at[MAX_CHECKPOINTS];
+	size_t of[MAX_CHECKPOINTS], n = 0;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (!k->c[i].changed) {
+			of[n] = i;
+			at[n++] = k->c[i].seq;
+		}
+	return n < 3 ? SIZE_MAX : of[thin_choose(at, n, seq)];
+}
+
 /* Gets memory for one more checkpoint: that of a dropped one, or new memory. *ret_ok false: there
  * is no room. */
 static struct err *get_room(struct rp *rp, struct checkpoint *ret, bool *ret_ok)
 {
 	struct checkpoints *k = &rp->checkpoints;
-	uint64_t at[MAX_CHECKPOINTS];
 
 	*ret_ok = false;
 	if (k->n && k->n >= k->max) {
-		if (k->n < 3)
+		const size_t victim = choose(k, rp->position);
+
+		if (victim == SIZE_MAX)
 			return NULL;
-		for (size_t i = 0; i < k->n; i++)
-			at[i] = k->c[i].seq;
-		const size_t victim = thin_choose(at, k->n, rp->position);
 		*ret = k->c[victim];
 		k->c[victim] = (struct checkpoint){0};
 		drop(rp, victim);
@@ -183,6 +195,7 @@ struct err *checkpoint_take(struct rp *rp)
 	if (!ok)
 		return NULL;
 	c.seq = rp->position;
+	c.changed = false;
 	TRY(copy_all(rp, &c, SAVE));
 	MAKE_ROOM(k->c, k->n, k->cap);
 	const size_t to = before(k, rp->position) + 1;
@@ -212,8 +225,61 @@ void checkpoint_forget(struct rp *rp, uint64_t from)
 {
 	struct checkpoints *k = &rp->checkpoints;
 
-	while (k->n && k->c[k->n - 1].seq >= from)
+	while (k->n && k->c[k->n - 1].seq >= from) {
+		rp->stale |= k->c[k->n - 1].changed && rp->position >= k->c[k->n - 1].seq;
 		drop(rp, k->n - 1);
+	}
+}
+
+struct err *checkpoint_renew(struct rp *rp)
+{
+	const bool stale = rp->stale, changed = checkpoint_changed(rp) == rp->position;
+	bool kept;
+
+	if (changed && rp->position) {
+		TRY(checkpoint_change(rp, &kept));
+		rp->stale |= stale || !kept;
+		return NULL;
+	}
+	checkpoint_forget(rp, rp->position);
+	return NULL;
+}
+
+struct err *checkpoint_change(struct rp *rp, bool *ret_kept)
+{
+	struct checkpoints *k = &rp->checkpoints;
+	size_t i;
+
+	checkpoint_forget(rp, rp->position);
+	rp->stale = false;
+	TRY(checkpoint_take(rp));
+	i = before(k, rp->position);
+	*ret_kept = i != SIZE_MAX && k->c[i].seq == rp->position;
+	if (*ret_kept)
+		k->c[i].changed = true;
+	return NULL;
+}
+
+uint64_t checkpoint_changed(const struct rp *rp)
+{
+	const struct checkpoints *k = &rp->checkpoints;
+	size_t i = k->n;
+
+	while (i && !k->c[i - 1].changed)
+		i--;
+	return i ? k->c[i - 1].seq : 0;
+}
+
+/* Launches behind the goal in which something was set are as recorded again. */
+static void undo_behind(struct rp *rp, uint64_t seq)
+{
+	const struct checkpoints *k = &rp->checkpoints;
+
+	for (size_t i = 0; i < k->n; i++)
+		if (k->c[i].changed && k->c[i].seq > seq) {
+			checkpoint_forget(rp, k->c[i].seq);
+			return;
+		}
 }
 
 /* --- going --- */
@@ -284,6 +350,7 @@ struct err *checkpoint_seek(struct rp *rp, uint64_t seq)
 	TRY(execute_finish(rp));
 	if (!k->planned)
 		TRY(plan(rp));
+	undo_behind(rp, seq);
 	const size_t i = before(k, seq);
 	const bool back = !began || rp->stale || seq < rp->position;
 	if (back || (i != SIZE_MAX && k->c[i].seq > rp->position)) {

@@ -201,9 +201,12 @@ static void tell(struct session *s, const struct soft_stop *t, bool by_lines)
 		buf_printf(&b,
 			"#%" PRIu64 " %s has ended; its warps executed %" PRIu64 " instructions.\n",
 			t->seq, name, t->total);
-		if (t->changed)
+		if (t->changed == SOFT_CHANGED_KEPT)
 			buf_str(&b,
-				"What was set in it counts until the replay moves: its next move executes the launch as it was recorded.\n");
+				"What was set in it counts from here on, until the replay goes back before it (what-if).\n");
+		else if (t->changed)
+			buf_str(&b,
+				"What was set in it counts until the replay moves: there is no room to keep it, so its next move executes the launch as it was recorded.\n");
 	} else {
 		print_head(s, t, &b);
 		if (t->why == SOFT_WHY_FOCUS) {

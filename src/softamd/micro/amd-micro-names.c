@@ -171,6 +171,36 @@ static uint32_t word_of(const struct amd_wave *w, unsigned name, int32_t reg, un
 				: w->acc[reg & 255][lane];
 }
 
+static void set_word(struct amd_wave *w, unsigned name, int32_t reg, unsigned lane, uint32_t value)
+{
+	if (name == NAME_S)
+		w->s[reg & 127] = value;
+	else if (name == NAME_V)
+		w->v[reg & 255][lane] = value;
+	else
+		w->acc[reg & 255][lane] = value;
+}
+
+bool amd_micro_set(struct amd_wave *w, unsigned lane, const char *name, uint64_t value)
+{
+	const size_t n = strlen(name);
+	struct lane_op o = {0};
+
+	if (!find_fixed(name, n, &o) && !find_register(w->group->worker->l, name, n, &o))
+		return false;
+	if (o.name == NAME_SCC) {
+		w->scc = value & 1;
+		return true;
+	}
+	if (o.name > NAME_A || !has_register(w, &o) ||
+		(o.name == NAME_S && (o.off == GFX_EXEC || o.off == GFX_EXEC + 1)))
+		return false;
+	set_word(w, o.name, o.off, lane, (uint32_t)value);
+	if (o.space & SPACE_WIDE)
+		set_word(w, o.name, o.off + 1, lane, (uint32_t)(value >> 32));
+	return true;
+}
+
 static struct lane_value value_of(const void *arg, const struct lane_op *o, unsigned lane)
 {
 	const struct amd_wave *w = ((const struct seen *)arg)->w;

@@ -57,6 +57,7 @@ void amd_micro_begin(
 void amd_micro_ended(struct soft_session *s, const struct amd_fault *f);
 const char *amd_micro_ask(
 	struct soft_session *s, const struct soft_ask *q, soft_add *add, void *arg);
+const char *amd_micro_put(struct soft_session *s, const struct soft_put *p);
 /* The launch is over, or never began. */
 void amd_micro_free(struct soft_session *s);
 
@@ -98,6 +99,9 @@ const char *amd_micro_compile(
 struct lane_value amd_micro_eval(
 	const struct lane_expr *x, const struct amd_wave *w, unsigned lane);
 void amd_micro_type(const struct lane_expr *x, struct soft_value *ret, int *ret_space);
+/* Sets a register of the lane, or of the wave. False: it has no such register, or one that decides
+ * what the wave executes (exec, mode, pc). */
+bool amd_micro_set(struct amd_wave *w, unsigned lane, const char *name, uint64_t value);
 /* The n bytes at a flat address; those of scratch are gathered in room, of 8 bytes. */
 const uint8_t *amd_micro_bytes(
 	const struct amd_wave *w, unsigned lane, uint64_t addr, unsigned n, uint8_t *room);

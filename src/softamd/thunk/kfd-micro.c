@@ -172,7 +172,8 @@ KFD_PUBLIC const struct soft_debug *tsdb_soft_debug(void)
 		.focus = micro_focus,
 		.ask = amd_micro_ask,
 		.turns = micro_turns,
-		.end = end};
+		.end = end,
+		.put = amd_micro_put};
 
 	return &table;
 }

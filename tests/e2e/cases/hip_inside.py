@@ -41,6 +41,25 @@ def test_steps_and_registers(t):
     t.match(r'^2 of 2 allocations identical', r.out)
 
 
+def test_what_is_set(t):
+    """The first wave of the first workgroup takes itself for one of the second: what it would have written stays, and what follows is executed on that."""
+    recorded_with_memory(t, 'reduction')
+    seq = launch_of(t, 'sum')
+    r = inside(t, 'reduction', f'replay enter {seq}', 'print %s6', 'set var %s6 = 1', 'print blockIdx.x', 'print %s6', 'set var %v0 = %v0 + 0', 'print %v0[all]', 'stepi', 'finish',
+               'when', f'replay goto {seq - 1}', 'replay verify', record=False)
+    t.equal(r.status, 0, r.show())
+    t.match(r'^\$1 = 0\n\$2 = 0\n\$3 = 1$', r.out, 'the register, and not the dispatch')
+    t.match(r'^\$4 = \{' + ', '.join(str(i) for i in range(64)) + r'\}$', r.out, 'a lane of a vector register')
+    t.match('What was set in it counts from here on', r.out)
+    t.match(r'not as recorded \(what-if\)$', r.out)
+    t.match(rf'^What was set in #{seq} is undone', r.out)
+    t.match(r'^2 of 2 allocations identical', r.out)
+    r = inside(t, 'reduction', f'replay enter {seq}', 'set var %exec = 0', 'set var %v300 = 1', 'set var %pc = 1', record=False)
+    t.equal(r.status, 1, r.show())
+    for name in '%exec', '%v300', '%pc':
+        t.check(name in r.err, f'{name}: {r.err}')
+
+
 def test_disassemble(t):
     recorded_with_memory(t, 'vectors')
     r = inside(t, 'vectors', f'replay enter {launch_of(t, "add")}', 'disassemble add', record=False)

@@ -124,17 +124,19 @@ def test_what_is_set(t):
     t.equal(got[5:9], ['{10, 20, 77, 40}', '54', '96', '12'], 'memory that others have, too')
     t.match(r'^\$\d+ = \{x = 8\.5, y = -2\.25, tag = \{7, 8, 9\}\}$', r.out)
     t.equal(got[11:14], [str(54 * 14), '54', '12'], 'another thread has its own, and the same shared memory')
-    t.match('What was set in it counts until the replay moves', r.out)
+    t.match('What was set in it counts from here on, until the replay goes back before it', r.out)
 
 
-def test_what_is_set_is_not_kept(t):
-    """The kernel goes on with it; going back is without it, and the next move executes what was recorded."""
+def test_what_is_set_goes_on(t):
+    """The rest of the launch and what follows see it, forwards and back again to places behind it; what goes back before the launch undoes it."""
     seq = record(t)
     at = f'break ptx work:debugged.cu:{line_of("/* end */")} if %tid.x == 5 && %ctaid.x == 1'
-    r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'stepi', 'set $v = out + n + i', 'finish', 'print *(int *)$v', 'replay verify', f'replay goto {seq}',
-               'print *(int *)$v')
-    t.equal([x for x in values(r.out)], ['1000', str(53 * 14)], 'with it, and as recorded')
-    t.match('allocations? identical', r.out)
+    r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'stepi', 'set $v = out + n + i', 'finish', 'when', 'print *(int *)$v', 'next', 'next', 'print *(int *)$v',
+               f'replay goto {seq}', 'print *(int *)$v', f'replay goto {seq - 1}', f'replay goto {seq}', 'print *(int *)$v', 'replay verify')
+    t.equal(list(values(r.out)), ['1000', '1000', '1000', str(53 * 14)], 'with it at the launch\'s end, behind it, back at it; and as recorded')
+    t.match(r'not as recorded \(what-if\)$', r.out)
+    t.match(rf'^What was set in #{seq} is undone: it executes as recorded\.$', r.out)
+    t.match('^2 of 2 allocations identical', r.out)
     r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'reverse-stepi', 'continue', 'print sum')
     t.match('The launch has begun again: what was set in it is undone.', r.out)
     t.equal(values(r.out)[-1], str(53 * 14), 'as recorded')
