@@ -16,8 +16,8 @@ struct code_traits {
 	/* It may see a word that others set while it runs, so that the word orders it with them:
 	 * strong loads and atomics with a result, of memory that is not the workgroup's own. PTX:
 	 * .volatile, .relaxed, .acquire, .mmio, atom (PTX ISA 9.0, "Memory Consistency Model").
-	 * GFX9: glc without slc ("User Guide for AMDGPU Backend", Memory Model gfx90a; with slc it
-	 * is a nontemporal load). */
+	 * GFX9: glc (gfx942: sc0, sc1) without slc ("User Guide for AMDGPU Backend", Memory Model
+	 * gfx90a; with slc it is a nontemporal load). */
 	bool polls;
 	const char *clock; /* what it reads the time with: "%clock", "s_memtime"; NULL: nothing */
 };

@@ -33,7 +33,14 @@ enum gfx_enc {
 };
 
 /* Targets, as bits; the table's column is a set of them. */
-enum gfx_target { GFX_900 = 1, GFX_906 = 2, GFX_908 = 4, GFX_90A = 8 };
+enum gfx_target {
+	GFX_900 = 1,
+	GFX_906 = 2,
+	GFX_908 = 4,
+	GFX_90A = 8,
+	GFX_942 = 16,
+	GFX_FROM_90A = GFX_90A | GFX_942
+};
 /* The bit for a gfx number (0x90a); 0: not a target of the table. */
 unsigned gfx_target(uint32_t gfx);
 
@@ -123,7 +130,8 @@ struct gfx_insn {
 	uint8_t row_mask, bank_mask;
 	bool bound_ctrl;
 	/* memory */
-	bool glc, slc, scc, lds, offen, idxen, has_imm, has_soffset;
+	bool glc, slc, scc, lds, offen, idxen, has_imm, has_soffset; /* gfx942: sc0, nt, sc1 */
+	bool no_vaddr;	 /* SCRATCH: its address has no vector register */
 	bool acc;	 /* data in accumulation registers; MFMA: src2 and dst */
 	uint8_t acc_src; /* MFMA: sources 0 and 1 in accumulation registers, as a mask */
 	uint8_t addr, data0, data1, saddr, sbase, soffset; /* saddr: 0x7f is "off" */

@@ -40,13 +40,16 @@ tests_softamd_gfx_exec_LDADD = libamdtest.a -lpthread -lm
 EXTRA_DIST += tests/softamd/gfx-compare.py tests/softamd/gfx-fuzz-tinygrad.py
 
 if HAVE_CMOCKA
-AMD_TESTS = tests/unit/test-softamd-decode tests/unit/test-softamd-insns tests/unit/test-softamd-machine \
+AMD_TESTS = tests/unit/test-softamd-decode tests/unit/test-softamd-gfx942 tests/unit/test-softamd-insns tests/unit/test-softamd-machine \
 	tests/unit/test-softamd-micro tests/unit/test-softamd-watch
 check_PROGRAMS += $(AMD_TESTS)
 TESTS += $(AMD_TESTS)
 tests_unit_test_softamd_decode_SOURCES = tests/unit/test-softamd-decode.c
 tests_unit_test_softamd_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softamd_decode_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread
+tests_unit_test_softamd_gfx942_SOURCES = tests/unit/test-softamd-gfx942.c tests/unit/amd-test.h
+tests_unit_test_softamd_gfx942_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_softamd_gfx942_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm
 tests_unit_test_softamd_insns_SOURCES = tests/unit/test-softamd-insns.c tests/unit/amd-test.h
 tests_unit_test_softamd_insns_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_softamd_insns_LDADD = libamdtest.a $(CMOCKA_LIBS) -lpthread -lm

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n = size / 4 < 256 ? size / 4 : 256;
 
 	memcpy(words, data, n * 4);
-	for (unsigned target = GFX_900; target <= GFX_90A; target *= 2)
+	for (unsigned target = GFX_900; target <= GFX_942; target *= 2)
 		read_all(target, words, n);
 	run_all(data, size);
 	return 0;

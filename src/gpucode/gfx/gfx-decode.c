@@ -57,7 +57,7 @@ static bool scalar_register(unsigned code, unsigned n)
 static bool vector_register(const struct reader *r, unsigned reg, unsigned n)
 {
 	/* gfx90a: pairs and more begin at an even one ("MI200", 3.7) */
-	if (n > 1 && r->target == GFX_90A && reg & 1)
+	if (n > 1 && r->target & GFX_FROM_90A && reg & 1)
 		return false;
 	return reg + n <= 256;
 }
@@ -286,7 +286,7 @@ static bool dpp_ctrl_known(const struct reader *r, unsigned c)
 		return c != 0x110 && c != 0x120;
 	if (c >= 0x140 && c <= 0x143)
 		return true;
-	return r->target == GFX_90A && c >= 0x150 && c <= 0x15f;
+	return r->target & GFX_FROM_90A && c >= 0x150 && c <= 0x15f;
 }
 
 static bool read_dpp(struct reader *r, unsigned src1)
@@ -311,7 +311,7 @@ static bool read_dpp(struct reader *r, unsigned src1)
 		return false;
 	/* of 64 bits: gfx90a alone, and one lane of a row for all of it */
 	wide = strchr("2V", r->row->src[0]) || r->row->dst[0] == '2';
-	if (wide && (r->target != GFX_90A || i->dpp_ctrl < 0x150))
+	if (wide && (!(r->target & GFX_FROM_90A) || i->dpp_ctrl < 0x150))
 		return false;
 	return modifiers(r, &r->row->d) && source(r, i->src[0], r->row->src[0], false) &&
 	       (one || source(r, i->src[1], r->row->src[1], false));
@@ -445,13 +445,15 @@ static bool read_mfma(struct reader *r)
 	i->cbsz = (uint8_t)bits(w, 8, 3);
 	i->abid = (uint8_t)bits(w, 11, 4);
 	i->acc = w >> 15 & 1;
-	if (r->target != GFX_90A) { /* always accumulation registers */
+	if (!(r->target & GFX_FROM_90A)) { /* always accumulation registers */
 		if (i->acc)
 			return false;
 		i->acc = true;
 	}
 	i->acc_src = (uint8_t)bits(w1, 27, 2);
 	i->blgp = (uint8_t)bits(w1, 29, 3);
+	if (i->blgp && r->target == GFX_942 && strstr(r->row->name, "mfma_f64"))
+		return false; /* signs of the sources there */
 	for (unsigned k = 0; k < 3; k++) {
 		char letter = r->row->src[k];
 
@@ -481,7 +483,8 @@ static bool read_vop3p(struct reader *r)
 	i->dst = (uint16_t)bits(w, 0, 8);
 	if (r->row->dst[0] == 'A' || r->row->src[0] == 'A') { /* v_accvgpr_read, _write */
 		i->src[0] = (uint16_t)bits(w1, 0, 9);
-		if (bits(w, 8, 8) & 0xbf || w1 >> 9)
+		/* newer assemblers set op_sel_hi, which means nothing here */
+		if (bits(w, 8, 8) & 0xbf || (w1 & ~(3u << 27)) >> 9)
 			return false;
 		return r->row->src[0] == 'A' ? i->src[0] >= GFX_VGPR
 					     : source(r, i->src[0], '1', false);
@@ -518,7 +521,7 @@ static bool read_ds(struct reader *r)
 		return false;
 	w1 = r->w[1];
 	i->acc = w >> 25 & 1;
-	if (i->acc && r->target != GFX_90A)
+	if (i->acc && !(r->target & GFX_FROM_90A))
 		return false;
 	i->imm = (int32_t)bits(w, 0, r->row->two_offsets ? 8 : 16);
 	i->offset1 = (uint8_t)bits(w, 8, 8);
@@ -554,12 +557,17 @@ static bool read_flat(struct reader *r)
 	i->scc = w >> 25 & 1;
 	i->lds = w >> 13 & 1;
 	i->acc = w1 >> 23 & 1;
+	if (seg == 1) { /* without FLAT_SCRATCH: both registers, or none; else one of them */
+		i->no_vaddr = r->target == GFX_942 ? !i->lds : bits(w1, 16, 7) != 0x7f;
+		i->lds = i->lds && r->target != GFX_942;
+	}
 	atomic = r->row->dst[0] && r->row->src[0];
-	if (i->lds || ((i->scc || i->acc) && r->target != GFX_90A))
+	if (i->lds || ((i->scc || i->acc) && !(r->target & GFX_FROM_90A)))
 		return false;
 	if (atomic &&
 		strstr(r->row->name, "_f")) /* of floats: without scc; gfx908's return nothing */
-		if (i->scc || (i->glc && r->target == GFX_908 && r->row->enc == GFX_GLOBAL))
+		if ((i->scc && r->target != GFX_942) ||
+			(i->glc && r->target == GFX_908 && r->row->enc == GFX_GLOBAL))
 			return false;
 	i->addr = (uint8_t)bits(w1, 0, 8);
 	i->data0 = (uint8_t)bits(w1, 8, 8);
@@ -575,6 +583,8 @@ static bool read_flat(struct reader *r)
 		if (i->saddr != 0x7f && !scalar_register(i->saddr, seg == 1 ? 1 : 2))
 			return false;
 	}
+	if (i->no_vaddr && i->addr && r->target == GFX_942)
+		return false;
 	if (!vector_register(r, i->addr, seg == 1 || i->saddr != 0x7f ? 1 : 2))
 		return false;
 	if (r->row->src[0] ? !vector_register(r, i->data0, gfx_width(r->row->src[0]))
@@ -607,14 +617,15 @@ static bool read_mubuf(struct reader *r)
 	i->acc = w1 >> 23 & 1;
 	i->soffset = (uint8_t)bits(w1, 24, 8);
 	if (!r->row->dst[0] && !r->row->src[0]) /* the cache's */
-		return (w & (i->id == GFX_buffer_wbl2 ? 0x3ffff & ~0xc000 : 0x3ffff)) == 0 &&
+		return (w & (i->id == GFX_buffer_wbl2 || i->id == GFX_buffer_inv ? 0x3ffff & ~0xc000
+										 : 0x3ffff)) == 0 &&
 		       w1 == 0;
 	if (i->lds || w >> 25 & 1 || w1 >> 21 & 3)
 		return false;
-	if ((i->acc || i->scc) && r->target != GFX_90A)
+	if ((i->acc || i->scc) && !(r->target & GFX_FROM_90A))
 		return false; /* tfe there */
 	if (r->row->src[0] && r->row->dst[0] && strstr(r->row->name, "_f"))
-		if (i->scc || (i->glc && r->target == GFX_908))
+		if ((i->scc && r->target != GFX_942) || (i->glc && r->target == GFX_908))
 			return false;
 	data = r->row->src[0] ? r->row->src[0] : r->row->dst[0];
 	if (!vector_register(r, i->data0, gfx_width(data)) || !scalar_register(i->sbase, 4))

@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define G_ALL 15
-#define G_906 14
-#define G_908 12
-#define G_90A 8
+#define G_ALL 31
+#define G_906 30
+#define G_908 28
+#define G_90A 24
+#define G_942 16
 #define G_TO908 7
+#define G_TO90A 15
+#define G_908_90A 12
+#define G_90A_ONLY 8
 #define G_900 1
 
 struct text_row {
@@ -47,6 +51,8 @@ unsigned gfx_target(uint32_t gfx)
 		return GFX_908;
 	case 0x90a:
 		return GFX_90A;
+	case 0x942:
+		return GFX_942;
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 struct text {
 	char *buf;
 	size_t size, n;
+	unsigned target;
 	const char *before; /* what the next operand is written after: " ", then ", " */
 };
 
@@ -240,11 +241,16 @@ static void put_hwreg(struct text *t, unsigned v)
 		[17] = "HW_REG_TBA_HI",
 		[18] = "HW_REG_TMA_LO",
 		[19] = "HW_REG_TMA_HI"};
+	static const char *const of_942[] = {"HW_REG_XCC_ID", "HW_REG_SQ_PERF_SNAPSHOT_DATA",
+		"HW_REG_SQ_PERF_SNAPSHOT_DATA1", "HW_REG_SQ_PERF_SNAPSHOT_PC_LO",
+		"HW_REG_SQ_PERF_SNAPSHOT_PC_HI"};
 	unsigned id = v & 63, offset = v >> 6 & 31, width = (v >> 11 & 31) + 1;
 
 	put(t, "hwreg(");
 	if (id < sizeof(names) / sizeof(names[0]) && names[id])
 		put(t, "%s", names[id]);
+	else if (t->target == GFX_942 && id >= 20 && id <= 24)
+		put(t, "%s", of_942[id - 20]);
 	else
 		put(t, "%u", id);
 	if (offset || width != 32)
@@ -595,6 +601,10 @@ static void text_ds(struct text *t, const struct gfx_row *row, const struct gfx_
 
 static void put_cache(struct text *t, const struct gfx_insn *i)
 {
+	if (t->target == GFX_942) {
+		put(t, "%s%s%s", i->glc ? " sc0" : "", i->slc ? " nt" : "", i->scc ? " sc1" : "");
+		return;
+	}
 	put(t, "%s%s%s", i->glc ? " glc" : "", i->slc ? " slc" : "", i->scc ? " scc" : "");
 }
 
@@ -605,7 +615,7 @@ static void text_flat(struct text *t, const struct gfx_row *row, const struct gf
 	if (row->dst[0] && row->dst[0] != '-' && (!row->src[0] || i->glc))
 		put_data(t, i, i->dst, row->dst[0]);
 	next(t);
-	if (row->enc == GFX_SCRATCH && i->saddr != 0x7f)
+	if (i->no_vaddr)
 		put(t, "off");
 	else
 		put_registers(t, "v", i->addr, wide ? 2 : 1);
@@ -627,8 +637,11 @@ static void text_mubuf(struct text *t, const struct gfx_row *row, const struct g
 {
 	char data = row->src[0] ? row->src[0] : row->dst[0];
 
-	if (!data)
+	if (!data) {
+		if (t->target == GFX_942)
+			put_cache(t, i);
 		return;
+	}
 	put_data(t, i, i->data0, data);
 	next(t);
 	if (i->offen || i->idxen)
@@ -648,9 +661,8 @@ static void text_mubuf(struct text *t, const struct gfx_row *row, const struct g
 void gfx_text(unsigned target, const struct gfx_insn *i, char *buf, size_t size)
 {
 	const struct gfx_row *row = gfx_row((enum gfx_id)i->id);
-	struct text t = {.buf = buf, .size = size, .before = " "};
+	struct text t = {.buf = buf, .size = size, .target = target, .before = " "};
 
-	(void)target;
 	put(&t, "%s", row->name);
 	switch (row->enc) {
 	case GFX_SOP2:

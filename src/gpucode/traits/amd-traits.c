@@ -17,7 +17,7 @@ static bool is_strong(const struct gfx_insn *i)
 	const bool memory = r->enc == GFX_FLAT || r->enc == GFX_GLOBAL || r->enc == GFX_MUBUF ||
 			    r->enc == GFX_SMEM;
 
-	return memory && r->dst[0] && i->glc && !i->slc;
+	return memory && r->dst[0] && (i->glc || i->scc) && !i->slc;
 }
 
 struct scan {

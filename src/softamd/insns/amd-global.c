@@ -26,6 +26,9 @@ static uint64_t vector_address(const struct amd_wave *w, const struct amd_op *o,
 /* Where private offset 0 is, by FLAT_SCRATCH: kernels set it up from what they are given. */
 static uint64_t scratch_base(struct amd_wave *w, const struct amd_op *o)
 {
+	if (w->group->worker->l->target == GFX_942) /* the hardware's own business there */
+		return 0;
+
 	uint64_t base = amd_pair(w, GFX_FLAT_SCRATCH) - AMD_SCRATCH_VA;
 
 	if (base % 256 || base >> 40)
@@ -55,7 +58,8 @@ static struct place global_place(struct amd_wave *w, const struct amd_op *o, uns
 
 static struct place scratch_place(struct amd_wave *w, const struct amd_op *o, unsigned l)
 {
-	uint32_t a = o->i.saddr == 0x7f ? w->v[o->i.addr][l] : w->s[o->i.saddr];
+	uint32_t a = (o->i.no_vaddr ? 0 : w->v[o->i.addr][l]) +
+		     (o->i.saddr == 0x7f ? 0 : w->s[o->i.saddr]);
 
 	return (struct place){IN_PRIVATE, (uint32_t)(a + (uint32_t)o->i.imm) + scratch_base(w, o)};
 }
@@ -364,5 +368,6 @@ static void invalidate(struct amd_wave *w, const struct amd_op *o)
 const struct amd_entry amd_global_entries[] = {MOVES(flat), MOVES(global), MOVES(scratch),
 	MOVES(buffer), ATOMICS(flat), ATOMICS(global), ATOMICS(buffer), FLOATS(global),
 	FLOATS(buffer), WAVE(buffer_wbl2, nothing), WAVE(buffer_invl2, invalidate),
-	WAVE(buffer_wbinvl1, invalidate), WAVE(buffer_wbinvl1_vol, invalidate),
-	WAVE(buffer_wbinvl1_also, invalidate), END};
+	WAVE(buffer_inv, invalidate), WAVE(flat_atomic_add_f32, fadd),
+	WAVE(flat_atomic_pk_add_f16, pk_add_f16), WAVE(buffer_wbinvl1, invalidate),
+	WAVE(buffer_wbinvl1_vol, invalidate), WAVE(buffer_wbinvl1_also, invalidate), END};

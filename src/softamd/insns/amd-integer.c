@@ -285,6 +285,8 @@ static void mad_i64_i32(struct amd_lanes *x)
 		LANE_LOOP set_wide(x->d, l, (expression));                                         \
 	}
 WIDE(lshlrev64, wide(x->b, l) << (x->a[l] & 63))
+WIDE(mov64, wide(x->a, l))
+WIDE(lshl_add64, (wide(x->a, l) << (x->b[l] & 7)) + wide(x->c, l))
 WIDE(lshrrev64, wide(x->b, l) >> (x->a[l] & 63))
 WIDE(ashrrev64, (uint64_t)((int64_t)wide(x->b, l) >> (x->a[l] & 63)))
 
@@ -353,6 +355,7 @@ const struct amd_entry amd_integer_entries[] = {C(v_add_u32, add_u32), C(v_sub_u
 	C(v_add_co_u32, add_co), C(v_addc_co_u32, addc_co), C(v_sub_co_u32, sub_co),
 	C(v_subrev_co_u32, subrev_co), C(v_subb_co_u32, subb_co), C(v_subbrev_co_u32, subbrev_co),
 	I(v_mad_u64_u32, mad_u64_u32), I(v_mad_i64_i32, mad_i64_i32), I(v_lshlrev_b64, lshlrev64),
-	I(v_lshrrev_b64, lshrrev64), I(v_ashrrev_i64, ashrrev64),
+	I(v_mov_b64, mov64), I(v_lshl_add_u64, lshl_add64), I(v_lshrrev_b64, lshrrev64),
+	I(v_ashrrev_i64, ashrrev64),
 	{GFX_v_cndmask_b32, {.lanes = cndmask, .from = 'm', .to = 'i'}}, I(v_mov_b32, mov),
 	I(v_sat_pk_u8_i16, sat_pk_u8), END};

@@ -49,6 +49,25 @@ static const struct shape shapes[] = {
 	{GFX_v_mfma_f32_32x32x4bf16, 32, 1, 'b', 2},
 	{GFX_v_mfma_f32_16x16x8bf16, 16, 1, 'b', 2},
 	{GFX_v_mfma_f64_16x16x4f64, 16, 1, 'd', 1},
+	{GFX_v_mfma_f32_32x32x1_2b_f32, 32, 2, 'f', 1},
+	{GFX_v_mfma_f32_16x16x1_4b_f32, 16, 4, 'f', 1},
+	{GFX_v_mfma_f32_4x4x1_16b_f32, 4, 16, 'f', 1},
+	{GFX_v_mfma_f32_32x32x2_f32, 32, 1, 'f', 1},
+	{GFX_v_mfma_f32_16x16x4_f32, 16, 1, 'f', 1},
+	{GFX_v_mfma_f32_32x32x4_2b_f16, 32, 2, 'h', 4},
+	{GFX_v_mfma_f32_16x16x4_4b_f16, 16, 4, 'h', 4},
+	{GFX_v_mfma_f32_4x4x4_16b_f16, 4, 16, 'h', 4},
+	{GFX_v_mfma_f32_32x32x8_f16, 32, 1, 'h', 4},
+	{GFX_v_mfma_f32_16x16x16_f16, 16, 1, 'h', 4},
+	{GFX_v_mfma_i32_32x32x4_2b_i8, 32, 2, 'i', 4},
+	{GFX_v_mfma_i32_16x16x4_4b_i8, 16, 4, 'i', 4},
+	{GFX_v_mfma_i32_4x4x4_16b_i8, 4, 16, 'i', 4},
+	{GFX_v_mfma_f32_32x32x4_2b_bf16, 32, 2, 'b', 4},
+	{GFX_v_mfma_f32_16x16x4_4b_bf16, 16, 4, 'b', 4},
+	{GFX_v_mfma_f32_4x4x4_16b_bf16, 4, 16, 'b', 4},
+	{GFX_v_mfma_f32_32x32x8_bf16, 32, 1, 'b', 4},
+	{GFX_v_mfma_f32_16x16x16_bf16, 16, 1, 'b', 4},
+	{GFX_v_mfma_f64_16x16x4_f64, 16, 1, 'd', 1},
 };
 
 static const struct shape *shape_of(const struct amd_op *o)
@@ -209,4 +228,9 @@ const struct amd_entry amd_matrix_entries[] = {M(f32_32x32x1f32), M(f32_16x16x1f
 	M(i32_4x4x4i8), M(i32_32x32x8i8), M(i32_16x16x16i8), M(f32_32x32x4bf16_1k),
 	M(f32_16x16x4bf16_1k), M(f32_4x4x4bf16_1k), M(f32_32x32x8bf16_1k), M(f32_16x16x16bf16_1k),
 	M(f32_32x32x2bf16), M(f32_16x16x2bf16), M(f32_4x4x2bf16), M(f32_32x32x4bf16),
-	M(f32_16x16x8bf16), WAVE(v_mfma_f64_16x16x4f64, mfma_doubles), END};
+	M(f32_16x16x8bf16), M(f32_32x32x1_2b_f32), M(f32_16x16x1_4b_f32), M(f32_4x4x1_16b_f32),
+	M(f32_32x32x2_f32), M(f32_16x16x4_f32), M(f32_32x32x4_2b_f16), M(f32_16x16x4_4b_f16),
+	M(f32_4x4x4_16b_f16), M(f32_32x32x8_f16), M(f32_16x16x16_f16), M(i32_32x32x4_2b_i8),
+	M(i32_16x16x4_4b_i8), M(i32_4x4x4_16b_i8), M(f32_32x32x4_2b_bf16), M(f32_16x16x4_4b_bf16),
+	M(f32_4x4x4_16b_bf16), M(f32_32x32x8_bf16), M(f32_16x16x16_bf16),
+	WAVE(v_mfma_f64_16x16x4f64, mfma_doubles), WAVE(v_mfma_f64_16x16x4_f64, mfma_doubles), END};

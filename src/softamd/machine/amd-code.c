@@ -67,7 +67,7 @@ static const char *why_refused(const struct amd_op *o, unsigned target)
 		if (o->i.src[k] == GFX_LITERAL && r->src[k] == '2' && o->i.literal >> 31 &&
 			o->h->from != 'd')
 			return "extends a literal whose top bit is set to 64 bits";
-	if (o->i.scc && target != GFX_90A)
+	if (o->i.scc && !(target & GFX_FROM_90A))
 		return "scc";
 	return NULL;
 }
@@ -159,7 +159,7 @@ static bool order_matters(const struct amd_op *o)
 	if (r->enc != GFX_FLAT && r->enc != GFX_GLOBAL && r->enc != GFX_MUBUF)
 		return r->enc == GFX_SMEM && strstr(r->name, "atomic");
 	if (!strstr(r->name, "atomic"))
-		return o->i.glc && !o->i.slc && strstr(r->name, "load");
+		return (o->i.glc || o->i.scc) && !o->i.slc && strstr(r->name, "load");
 	return o->i.glc || strstr(r->name, "swap") || strstr(r->name, "add_f") ||
 	       strstr(r->name, "pk_add") || strstr(r->name, "_inc") || strstr(r->name, "_dec");
 }

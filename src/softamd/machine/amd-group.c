@@ -96,7 +96,7 @@ static void group_size(const struct amd_group *g, uint32_t size[3])
 static void set_vectors(struct amd_wave *w, const uint32_t size[3], uint32_t items)
 {
 	const struct amd_launch *l = w->group->worker->l;
-	bool packed = l->target == GFX_90A;
+	bool packed = l->target & GFX_FROM_90A;
 	unsigned dims = l->rsrc2 >> 11 & 3;
 
 	for (unsigned lane = 0; lane < AMD_LANES; lane++) {

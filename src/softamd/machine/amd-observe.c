@@ -22,8 +22,8 @@ void amd_observed(struct amd_wave *w, unsigned lane, enum amd_space space, uint6
 		.address = address,
 		.bytes = bytes,
 		.size = size,
-		.coherent =
-			space == AMD_MEMORY && vector && wk->op->i.glc && (!write || wk->atomic),
+		.coherent = space == AMD_MEMORY && vector && (wk->op->i.glc || wk->op->i.scc) &&
+			    (!write || wk->atomic),
 		.insn = wk->op->row->name};
 
 	if (o->access)

@@ -83,7 +83,7 @@ static void count_registers(struct amd_launch *l)
 {
 	uint32_t all = (l->rsrc1 & 63) + 1, first = ((l->rsrc3 & 63) + 1) * 4;
 
-	if (l->target == GFX_90A) {
+	if (l->target & GFX_FROM_90A) {
 		all *= 8;
 		l->vgprs = all < first ? all : first;
 		l->accs = all - l->vgprs;

@@ -62,7 +62,7 @@ enum amd_approximate {
 const char *amd_approximate_name(enum amd_approximate kind);
 
 struct amd_dispatch {
-	uint32_t gfx;		/* 0x900, 0x906, 0x908, 0x90a (0x1030: refused today) */
+	uint32_t gfx;		/* 0x900, 0x906, 0x908, 0x90a, 0x942 (0x1030: refused today) */
 	uint64_t kernel_object; /* address of the 64 byte kernel descriptor */
 	uint64_t kernarg;	/* address of the arguments */
 	uint64_t packet;	/* address of the AQL packet: dispatch_ptr */

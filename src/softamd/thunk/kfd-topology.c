@@ -15,6 +15,7 @@ static const struct kfd_target targets[] = {
 	{"gfx900", 0x900, 9, 0, 0, 0x6860, 4, 1, 16, 4, 10, 64, 256 << 10, false},
 	{"gfx906", 0x906, 9, 0, 6, 0x66a1, 4, 1, 15, 4, 10, 64, 256 << 10, true},
 	{"gfx908", 0x908, 9, 0, 8, 0x738c, 8, 1, 15, 4, 10, 64, 256 << 10, true},
+	{"gfx942", 0x942, 9, 4, 2, 0x74a1, 8, 1, 38, 4, 8, 64, 512 << 10, true},
 	{"gfx1030", 0x1030, 10, 3, 0, 0x73bf, 4, 2, 10, 2, 16, 32, 512 << 10, false},
 };
 enum { TARGETS = sizeof(targets) / sizeof(targets[0]) };
