@@ -18,10 +18,12 @@ struct amd_function {
 };
 struct amd_line { /* from addr on, to the next one */
 	uint64_t addr;
-	uint32_t file;	/* index of files */
-	uint32_t line;	/* 0: of no line */
-	uint32_t first; /* file of the first row of this address: at a function's beginning its own,
-			   also where what is inlined there begins, too */
+	uint32_t file;	  /* index of files */
+	uint32_t line;	  /* 0: of no line */
+	uint32_t first;	  /* file of the first of several rows of this address: of the function that
+			     begins   there, where what is inlined begins, too; UINT32_MAX: there was
+			     one */
+	uint32_t primary; /* the source that was compiled */
 };
 struct amd_lines {
 	struct amd_line *v; /* by address, none twice */

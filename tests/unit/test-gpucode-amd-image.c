@@ -86,18 +86,26 @@ static void lines(void **state)
  * the last row counts for lines, the first for where the function is. */
 static void inlined_at_once(void **state)
 {
-	struct amd_line several[] = {{0x1000, UINT32_MAX, 0, 0}, {0x1000, 0, 8, 0},
-		{0x1000, 1, 259, 0}, {0x1010, 0, 9, 0}};
+	struct amd_line several[] = {{0x1000, UINT32_MAX, 0, UINT32_MAX, 0},
+		{0x1000, 0, 8, UINT32_MAX, 1}, {0x1000, 1, 259, UINT32_MAX, 1},
+		{0x1010, 0, 9, UINT32_MAX, 1}, {0x2000, 1, 259, UINT32_MAX, 0},
+		{0x2008, 0, 12, UINT32_MAX, 0}, {0x3000, 1, 254, UINT32_MAX, 0}};
+	struct amd_function functions[] = {{.addr = 0x1000, .size = 0x100},
+		{.addr = 0x2000, .size = 0x100}, {.addr = 0x3000, .size = 0x100}};
 	char *files[] = {(char *)"k.hip", (char *)"header.h"};
-	struct amd_image m = {.lines = {.v = several, .n = 4, .files = files, .nfiles = 2}};
+	struct amd_image m = {.functions = functions,
+		.nfunctions = 3,
+		.lines = {.v = several, .n = 7, .files = files, .nfiles = 2}};
 
 	(void)state;
 	amd_lines_sort(&m.lines);
-	assert_int_equal(m.lines.n, 2);
+	assert_int_equal(m.lines.n, 5);
 	assert_int_equal(several[0].line, 259);
 	assert_string_equal(amd_image_file(&m, &several[0]), "header.h");
 	assert_string_equal(amd_image_file_at(&m, 0x1000), "k.hip");
-	assert_string_equal(amd_image_file_at(&m, 0x1014), "k.hip");
+	/* without a row of its own: the source that was compiled, if anything is from there */
+	assert_string_equal(amd_image_file_at(&m, 0x2000), "k.hip");
+	assert_string_equal(amd_image_file_at(&m, 0x3000), "header.h");
 }
 
 /* The names of version 5: formats, .debug_line_str, files from 0 on. */

@@ -334,7 +334,9 @@ static void add_row(struct table *t, const struct row *r, bool end)
 	}
 	l->v[l->n++] = (struct amd_line){.addr = r->addr,
 		.file = known ? (uint32_t)(t->first_file + r->file) : UINT32_MAX,
-		.line = known ? r->line : 0};
+		.line = known ? r->line : 0,
+		.first = UINT32_MAX,
+		.primary = (uint32_t)(t->first_file + (t->version < 5))};
 }
 
 static void extended(struct table *t, struct row *r)
@@ -479,12 +481,11 @@ void amd_lines_sort(struct amd_lines *l)
 	merge(l->v, room, l->n); /* rows of one address stay in their order */
 	free(room);
 	for (size_t k = 0; k < l->n; k++) {
-		uint32_t first = l->v[k].file;
+		uint32_t first = UINT32_MAX;
 
 		if (kept && l->v[kept - 1].addr == l->v[k].addr) {
 			kept--;
-			if (l->v[kept].first != UINT32_MAX)
-				first = l->v[kept].first;
+			first = l->v[kept].first != UINT32_MAX ? l->v[kept].first : l->v[kept].file;
 		}
 		l->v[kept] = l->v[k];
 		l->v[kept++].first = first;

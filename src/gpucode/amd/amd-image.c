@@ -222,8 +222,16 @@ const char *amd_image_file(const struct amd_image *m, const struct amd_line *l)
 const char *amd_image_file_at(const struct amd_image *m, uint64_t addr)
 {
 	const struct amd_line *l = amd_image_line(m, addr);
+	const struct amd_function *f = amd_image_function(m, addr);
 
-	return l ? file_of(m, l->addr == addr ? l->first : l->file) : "";
+	if (!l)
+		return "";
+	if (l->addr == addr && l->first != UINT32_MAX)
+		return file_of(m, l->first);
+	for (size_t k = 0; f && k < m->lines.n; k++) /* newer compilers: no row of its own */
+		if (m->lines.v[k].addr - f->addr < f->size && m->lines.v[k].file == l->primary)
+			return file_of(m, l->primary);
+	return file_of(m, l->file);
 }
 
 bool amd_image_file_is(const struct amd_image *m, const struct amd_line *l, const char *file)
