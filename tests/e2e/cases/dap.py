@@ -655,12 +655,22 @@ def test_the_missing_wait_found_in_an_editor(t):
         t.match('cuStreamWaitEvent on stream 2 before #21', race['cure'])
         t.match('waits for nothing of stream 1', c.ask('tsdb/order', {'a': 18, 'b': 21})['answer']['text'])
         # the schedule in which the sum is another one
-        found = c.ask('tsdb/explore', {'budget': '40'})['answer']['found']
+        found = c.ask('tsdb/explore', {'budget': '40', 'save': True})['answer']['found']
         t.check(found, 'a schedule with another sum')
         order = [x for x in found[0]['schedule'] if isinstance(x, int)]
         t.check(order.index(21) < order.index(18), f'#21 comes before #18 in {order}')
         c.ask('setDataBreakpoints', {'breakpoints': []})
-        c.move('tsdb/schedule', {'number': 1})
+        # it is replayed: to the wrong sum, and backwards to who wrote it
+        c.move('tsdb/schedule', {'number': 1, 'step': True})
+        t.match('schedule-1', c.ask('tsdb/position')['answer']['file'])
+        t.equal(c.move('continue')['reason'], 'end', 'the end')
+        t.equal(floats(c, found[0]['addr'], 1), [54.0], 'one round is not in the sum')
+        info = c.ask('dataBreakpointInfo', {'name': found[0]['addr'], 'asAddress': True, 'bytes': 4})
+        c.ask('setDataBreakpoints', {'breakpoints': [{'dataId': info['dataId'], 'accessType': 'write'}]})
+        t.equal(c.move('reverseContinue')['reason'], 'data breakpoint', 'backwards')
+        t.equal(c.ask('tsdb/position')['answer']['command']['kernel_name'], 'consume', 'who wrote the sum')
+        names = [x['name'] for x in c.ask('threads')['threads']]
+        t.check(any(n.startswith('stream 2 Running') for n in names), f'both streams: {names}')
 
 
 # --- a program that runs: race_demo, stopped at its first launch of consume ---
