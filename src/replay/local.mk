@@ -24,37 +24,37 @@ TESTS += $(REPLAY_TESTS)
 REPLAY_TEST_LIBS = libreplay.a libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 check_PROGRAMS += tests/unit/test-order-expand
 TESTS += tests/unit/test-order-expand
-tests_unit_test_order_expand_SOURCES = tests/unit/test-order-expand.c tests/unit/order-test.h tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_order_expand_SOURCES = tests/unit/test-order-expand.c tests/unit/order-test.h tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_order_expand_LDADD = libreplay.a liborder.a libstate.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
-tests_unit_test_replay_moves_SOURCES = tests/unit/test-replay-moves.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_moves_SOURCES = tests/unit/test-replay-moves.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_moves_LDADD = $(REPLAY_TEST_LIBS)
-tests_unit_test_replay_nodes_SOURCES = tests/unit/test-replay-nodes.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_nodes_SOURCES = tests/unit/test-replay-nodes.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_nodes_LDADD = $(REPLAY_TEST_LIBS)
-tests_unit_test_replay_far_SOURCES = tests/unit/test-replay-far.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_far_SOURCES = tests/unit/test-replay-far.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_far_LDADD = $(REPLAY_TEST_LIBS)
-tests_unit_test_replay_watch_SOURCES = tests/unit/test-replay-watch.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_watch_SOURCES = tests/unit/test-replay-watch.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_watch_LDADD = $(REPLAY_TEST_LIBS)
-tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_run_SOURCES = tests/unit/test-replay-run.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_run_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-plan
 TESTS += tests/unit/test-replay-plan
-tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_plan_SOURCES = tests/unit/test-replay-plan.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_plan_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-plan-model
 TESTS += tests/unit/test-replay-plan-model
-tests_unit_test_replay_plan_model_SOURCES = tests/unit/test-replay-plan-model.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_plan_model_SOURCES = tests/unit/test-replay-plan-model.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_plan_model_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-footprint-clients
 TESTS += tests/unit/test-footprint-clients
-tests_unit_test_footprint_clients_SOURCES = tests/unit/test-footprint-clients.c tests/unit/awkward-cmds.h tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_footprint_clients_SOURCES = tests/unit/test-footprint-clients.c tests/unit/awkward-cmds.h tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_footprint_clients_LDADD = libreplay.a liborder.a libstate.a libgpucode.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
 check_PROGRAMS += tests/unit/test-replay-values
@@ -64,34 +64,34 @@ tests_unit_test_replay_values_LDADD = libreplay.a $(CMOCKA_LIBS) -lm
 # The client against a replayer without a device.
 check_PROGRAMS += tests/unit/test-replay-child
 TESTS += tests/unit/test-replay-child
-tests_unit_test_replay_child_SOURCES = tests/unit/test-replay-child.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_replay_child_SOURCES = tests/unit/test-replay-child.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_replay_child_LDADD = $(REPLAY_TEST_LIBS)
 
 check_PROGRAMS += tests/unit/test-replay-device tests/unit/fake-replayer
 TESTS += tests/unit/test-replay-device
-tests_unit_test_replay_device_SOURCES = tests/unit/test-replay-device.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_device_SOURCES = tests/unit/test-replay-device.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h tests/unit/device-test.h
 tests_unit_test_replay_device_LDADD = $(REPLAY_TEST_LIBS) -lpthread
 EXTRA_tests_unit_test_replay_device_DEPENDENCIES = tests/unit/fake-replayer
 check_PROGRAMS += tests/unit/test-replay-client
 TESTS += tests/unit/test-replay-client
-tests_unit_test_replay_client_SOURCES = tests/unit/test-replay-client.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_client_SOURCES = tests/unit/test-replay-client.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h tests/unit/fake-replayer.h tests/unit/device-test.h
 tests_unit_test_replay_client_LDADD = $(REPLAY_TEST_LIBS)
 EXTRA_tests_unit_test_replay_client_DEPENDENCIES = tests/unit/fake-replayer
 check_PROGRAMS += tests/unit/test-replay-walk
 TESTS += tests/unit/test-replay-walk
-tests_unit_test_replay_walk_SOURCES = tests/unit/test-replay-walk.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_walk_SOURCES = tests/unit/test-replay-walk.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_walk_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-wire
 TESTS += tests/unit/test-replay-wire
-tests_unit_test_replay_wire_SOURCES = tests/unit/test-replay-wire.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_wire_SOURCES = tests/unit/test-replay-wire.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_wire_LDADD = $(REPLAY_TEST_LIBS)
 check_PROGRAMS += tests/unit/test-replay-answers
 TESTS += tests/unit/test-replay-answers
-tests_unit_test_replay_answers_SOURCES = tests/unit/test-replay-answers.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_replay_answers_SOURCES = tests/unit/test-replay-answers.c tests/unit/scripted-replayer.h tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_replay_answers_LDADD = $(REPLAY_TEST_LIBS)
 tests_unit_fake_replayer_SOURCES = tests/unit/fake-replayer.c tests/unit/fake-replayer.h

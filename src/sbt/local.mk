@@ -34,12 +34,13 @@ tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/un
 tests_unit_sbt_gen_LDADD = libsbt.a libcommon.a $(SBT_LIBS)
 
 # Every table of docs/ that is made of a table in the sources: kinds (docs/sbt.md), JSON (docs/json.md), instructions
-# (docs/softgpu.md), entry points (docs/coverage*.md).
+# (docs/softgpu.md), entry points (docs/coverage*.md), declarations (docs/api.md, bindings/rust).
 .PHONY: docs
 docs: tests/json-schema update-coverage update-calls
 	python3 $(srcdir)/scripts/sbt-doc $(srcdir)/src/sbt/commands.def $(srcdir)/docs/sbt.md
 	python3 $(srcdir)/scripts/json-doc tests/json-schema $(srcdir)/docs/json.md
 	python3 $(srcdir)/scripts/api-docs $(srcdir)
+	python3 $(srcdir)/scripts/rust-bindings $(srcdir)
 
 if HAVE_CMOCKA
 SBT_TESTS = tests/unit/test-text tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-pagecode tests/unit/test-sbt-memory \
@@ -61,7 +62,7 @@ tests_unit_test_sbt_names_SOURCES = tests/unit/test-sbt-names.c tests/unit/sbt-m
 tests_unit_test_sbt_names_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_disk_SOURCES = tests/unit/test-sbt-disk.c tests/unit/sbt-make.h
 tests_unit_test_sbt_disk_LDADD = $(SBT_TEST_LIBS)
-tests_unit_test_sbt_asked_SOURCES = tests/unit/test-sbt-asked.c tests/unit/sbt-make.h
+tests_unit_test_sbt_asked_SOURCES = tests/unit/test-sbt-asked.c tests/unit/no-error.h tests/unit/sbt-make.h
 tests_unit_test_sbt_asked_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_print_SOURCES = tests/unit/test-sbt-print.c
 tests_unit_test_sbt_print_LDADD = $(SBT_TEST_LIBS) $(JANSSON_LIBS)

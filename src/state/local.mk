@@ -20,39 +20,39 @@ STATE_TESTS = tests/unit/test-state-fold tests/unit/test-state-objects tests/uni
 check_PROGRAMS += $(STATE_TESTS)
 TESTS += $(STATE_TESTS)
 STATE_TEST_LIBS = libstate.a libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
-tests_unit_test_state_tables_SOURCES = tests/unit/test-state-tables.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_tables_SOURCES = tests/unit/test-state-tables.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_tables_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_summary_SOURCES = tests/unit/test-state-summary.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_state_summary_SOURCES = tests/unit/test-state-summary.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_state_summary_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_model_SOURCES = tests/unit/test-state-model.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_model_SOURCES = tests/unit/test-state-model.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_model_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_rows_SOURCES = tests/unit/test-state-rows.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_state_rows_SOURCES = tests/unit/test-state-rows.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_state_rows_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_stats_SOURCES = tests/unit/test-state-stats.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_state_stats_SOURCES = tests/unit/test-state-stats.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_state_stats_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_queue_SOURCES = tests/unit/test-state-queue.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_queue_SOURCES = tests/unit/test-state-queue.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_queue_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_fold_SOURCES = tests/unit/test-state-fold.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_fold_SOURCES = tests/unit/test-state-fold.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_fold_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_objects_SOURCES = tests/unit/test-state-objects.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_objects_SOURCES = tests/unit/test-state-objects.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_objects_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_state_keyframe_SOURCES = tests/unit/test-state-keyframe.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h
 tests_unit_test_state_keyframe_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_each_SOURCES = tests/unit/test-state-each.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_each_SOURCES = tests/unit/test-state-each.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_each_LDADD = $(STATE_TEST_LIBS)
 tests_unit_test_state_marks_SOURCES = tests/unit/test-state-marks.c
 tests_unit_test_state_marks_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_late_SOURCES = tests/unit/test-state-late.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_late_SOURCES = tests/unit/test-state-late.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_late_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_steps_SOURCES = tests/unit/test-state-steps.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_steps_SOURCES = tests/unit/test-state-steps.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_steps_LDADD = $(STATE_TEST_LIBS)
-tests_unit_test_state_print_SOURCES = tests/unit/test-state-print.c tests/unit/state-test.h tests/unit/cmds.h
+tests_unit_test_state_print_SOURCES = tests/unit/test-state-print.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h
 tests_unit_test_state_print_LDADD = $(STATE_TEST_LIBS) $(JANSSON_LIBS)
-tests_unit_test_state_seek_SOURCES = tests/unit/test-state-seek.c tests/unit/state-test.h tests/unit/cmds.h \
+tests_unit_test_state_seek_SOURCES = tests/unit/test-state-seek.c tests/unit/state-test.h tests/unit/no-error.h tests/unit/cmds.h \
 	tests/unit/random-cmds.h tests/unit/random-trace.h
 tests_unit_test_state_seek_LDADD = $(STATE_TEST_LIBS)
 endif

@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -90,6 +91,7 @@ static struct wire {
 	struct lie lie;
 	bool fired, silent;
 	unsigned spawned, n;
+	int layout[8]; /* of the first processes: personality() */
 	struct asked asked[4096];
 } * wire;
 
@@ -447,6 +449,8 @@ static __attribute__((noreturn)) void replayer(void)
 	struct memory m = {0};
 
 	fd = atoi(getenv(REPLAYER_FD_ENV));
+	if (wire->spawned < 8)
+		wire->layout[wire->spawned] = personality(0xffffffff);
 	wire->spawned++;
 	for (;;) {
 		struct buf out = BUF_INIT;

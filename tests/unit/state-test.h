@@ -15,26 +15,10 @@
 #include <cmocka.h>
 #include "base/buf.h"
 #include "cmds.h"
+#include "no-error.h"
 #include "state/state.h"
 
 #define TEST_FN static inline __attribute__((unused))
-
-/* No error; says which one when there is. */
-#define ok(expr)                                                                                   \
-	do {                                                                                       \
-		struct err *ok_err_ = (expr);                                                      \
-		if (ok_err_)                                                                       \
-			fail_msg("%s: %s", #expr, ok_err_->what);                                  \
-	} while (0)
-
-/* That error, freed. */
-#define fails(expr, want)                                                                          \
-	do {                                                                                       \
-		struct err *f_err_ = (expr);                                                       \
-		assert_non_null(f_err_);                                                           \
-		assert_int_equal(f_err_->code, want);                                              \
-		err_free(f_err_);                                                                  \
-	} while (0)
 
 TEST_FN void apply(struct state *s, struct sbt_cmd c)
 {

@@ -266,6 +266,47 @@ static void unknown(void **arg)
 	}
 }
 
+/* A global that only the recorded memory names counts as one that is defined: of module 5, f's, any
+ * launch of f may touch it; of module 9 none may. A kernel of no known module may touch any. */
+static void globals_of_the_memory(void **arg)
+{
+	static const uint32_t params[] = {0, 8};
+	static const uint32_t modules[3] = {5, 9, SBT_NO_ID};
+	static const uint8_t bytes[4] = {1, 2, 3, 4};
+
+	for (unsigned i = 0; i < 6; i++) {
+		const bool nameless = i >= 3;
+		struct sbt_memory m = {.seq = 13,
+			.role = SBT_MEMORY_START,
+			.owner = SBT_MEMORY_GLOBAL,
+			.addr = 0x500000,
+			.size = sizeof bytes,
+			.module = modules[i % 3],
+			.has_bytes = true};
+		struct trace_maker t;
+		struct sbt_reader *r;
+		struct sbt_cmd c;
+		uint64_t p = A;
+		uint32_t id;
+
+		begin(&t);
+		add(&t, cmd_kernel_def(seq, 2, nameless ? SBT_NO_ID : 5, "h", params, 1)); /* 13 */
+		ok(sbt_writer_memory(t.w, &m, &id));
+		ok(sbt_writer_memory_bytes(t.w, id, bytes, sizeof bytes));
+		c = cmd_launch(seq, 1, 2); /* 14 h(A) s1 */
+		c.u.launch.args = (struct sbt_blob){&p, 8};
+		add(&t, c);
+		f(&t, 2, B); /* 15 */
+		r = trace_end(&t);
+		/* h may touch what f does; nameless h may touch any global, f only its own */
+		if (modules[i % 3] == 9)
+			assert_stream_plan(r, 2, 14);
+		else
+			assert_stream_plan(r, 2);
+		sbt_reader_close(r);
+	}
+}
+
 /* 13 f(A) s1 fails, 14 f(A) s1 into a graph, 15 f(B) s2 */
 static void not_executed(void **arg)
 {
@@ -920,6 +961,7 @@ int main(void)
 		cmocka_unit_test(host),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(unknown),
+		cmocka_unit_test(globals_of_the_memory),
 		cmocka_unit_test(not_executed),
 		cmocka_unit_test(alone),
 		cmocka_unit_test(ranges),

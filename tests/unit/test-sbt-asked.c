@@ -17,14 +17,8 @@
 #include "sbt/expr.h"
 #include "sbt/format/format.h"
 #include "sbt/memory.h"
+#include "no-error.h"
 #include "sbt-make.h"
-
-#define ok(expr)                                                                                   \
-	do {                                                                                       \
-		struct err *ok_err_ = (expr);                                                      \
-		if (ok_err_)                                                                       \
-			fail_msg("%s: %s", #expr, ok_err_->what);                                  \
-	} while (0)
 
 static char path[64];
 
