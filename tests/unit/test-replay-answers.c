@@ -556,6 +556,7 @@ static void answers(const struct row *r, enum how how)
 	ok(device_seek(d, AT));
 	go_wrong(r->type, 0, how);
 	told_right = true;
+	wire->n = 0;
 	e = r->ask(d);
 	assert_true(wire->fired);
 	switch (how) {
@@ -604,6 +605,8 @@ static void answers(const struct row *r, enum how how)
 			ok(e);
 		else
 			says(r, how, e, "why", NULL);
+		if (is_tried_again(r->type) && times_asked(r->type) != 2)
+			fail_msg("request %u came %u times", r->type, times_asked(r->type));
 		break;
 	case PLACE:
 		if (r->type == REPLAYER_OPEN)
