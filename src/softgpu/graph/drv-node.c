@@ -663,6 +663,7 @@ DRV_DEFINE(2, cuGraphKernelNodeCopyAttributes, CUgraphNode, dst, CUgraphNode, sr
 	TRY_CU(of_type(src, CU_GRAPH_NODE_TYPE_KERNEL, &b));
 	a->op.kernel.cooperative = b->op.kernel.cooperative;
 	memcpy(a->op.kernel.cluster, b->op.kernel.cluster, sizeof(a->op.kernel.cluster));
+	a->op.kernel.priority = b->op.kernel.priority;
 	return CUDA_SUCCESS;
 }
 
@@ -676,6 +677,8 @@ DRV_DEFINE(3, cuGraphKernelNodeGetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 	memset(value_out, 0, sizeof(*value_out));
 	if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
 		value_out->cooperative = n->op.kernel.cooperative;
+	if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+		value_out->priority = n->op.kernel.priority;
 	if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
 		value_out->clusterDim.x = n->op.kernel.cluster[0];
 		value_out->clusterDim.y = n->op.kernel.cluster[1];
@@ -703,6 +706,8 @@ DRV_DEFINE(3, cuGraphKernelNodeSetAttribute, CUgraphNode, hNode, CUkernelNodeAtt
 			n->op.kernel.fn, asked, n->op.kernel.grid, n->op.kernel.cluster);
 	}
 	case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+		n->op.kernel.priority = value->priority;
+		return CUDA_SUCCESS;
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 		return CUDA_SUCCESS;
 	default:
