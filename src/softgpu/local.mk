@@ -167,7 +167,7 @@ CLEANFILES += softgpu/cupti-driver-names.inc softgpu/cupti-runtime-names.inc
 # --- tests of the driver and CUPTI: C programs linked to the libraries as they were built ---------------
 EXTRA_DIST += tests/unit/locks-held.h
 if HAVE_CMOCKA
-PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-tex-model tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
+PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/unit/test-softgpu-tex-fuzz tests/unit/test-softgpu-tex-model tests/unit/test-softgpu-ptx-barriers tests/unit/test-softgpu-ptx-insns tests/unit/test-softgpu-ptx-insns-base tests/unit/test-softgpu-ptx-variables tests/unit/test-softgpu-ptx-flow \
 	tests/unit/test-softgpu-observe tests/unit/test-softgpu-addressing tests/unit/test-softgpu-ptx-async \
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
@@ -247,6 +247,9 @@ tests_unit_test_softgpu_observe_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_schedule_SOURCES = tests/unit/test-softgpu-schedule.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_schedule_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_schedule_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_barriers_SOURCES = tests/unit/test-softgpu-ptx-barriers.c
+tests_unit_test_softgpu_ptx_barriers_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_barriers_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_tex_model_SOURCES = tests/unit/test-softgpu-tex-model.c
 tests_unit_test_softgpu_tex_model_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_tex_model_LDADD = $(PTX_TEST_LINK)
