@@ -56,17 +56,17 @@ static CUresult link_parts(struct ptx_input *in, unsigned n, char **text, size_t
 {
 	char why[512];
 	unsigned i;
+	CUresult r;
 
 	*text = n ? ptx_merge(in, n, size, why, sizeof(why)) : NULL;
+	r = *text ? CUDA_SUCCESS : ptx_failure();
 	for (i = 0; i < n; i++)
 		free((char *)in[i].text);
 	if (!n)
 		return no_ptx();
-	if (!*text) {
+	if (r)
 		drv_say("linking the program's device code: %s", why);
-		return CUDA_ERROR_INVALID_PTX;
-	}
-	return CUDA_SUCCESS;
+	return r;
 }
 
 /*

@@ -142,9 +142,10 @@ DRV_DEFINE(3, cuLinkComplete, CUlinkState, state, void **, cubinOut, size_t *, s
 	if (!l->out) {
 		l->out = ptx_merge(l->in, l->n, &l->out_size, why, sizeof(why));
 		if (!l->out) {
+			r = ptx_failure();
 			drv_say("cuLink: %s", why);
 			jit_log_error(&l->log, why);
-			return CUDA_ERROR_INVALID_PTX;
+			return r;
 		}
 		r = ptx_from_text(l->out, l->out_size, &l->log, &m);
 		if (r != CUDA_SUCCESS) {

@@ -4,6 +4,7 @@
  */
 #include "softgpu/driver/drv.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,17 +64,23 @@ void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, 
 	jit_options(log, n, options, values);
 }
 
+CUresult ptx_failure(void)
+{
+	return errno == ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX;
+}
+
 CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struct ptx_module **ret)
 {
 	char message[LOG_SIZE] = "";
+	CUresult r;
 
 	*ret = ptx_load(text, size, message, sizeof(message));
+	r = *ret ? CUDA_SUCCESS : ptx_failure();
 	if (log)
 		jit_finish(log, message);
-	if (*ret)
-		return CUDA_SUCCESS;
-	drv_say("PTX: %s", message);
-	return CUDA_ERROR_INVALID_PTX;
+	if (r)
+		drv_say("PTX: %s", message);
+	return r;
 }
 
 /* --- making a module --- */

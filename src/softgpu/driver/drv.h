@@ -346,6 +346,8 @@ struct link_handle {
 void jit_log_error(struct jit_log *log, const char *why);
 void jit_log_init(struct jit_log *log, unsigned n, const CUjit_option *options, void **values);
 CUresult ptx_from_text(const char *text, size_t size, struct jit_log *log, struct ptx_module **ret);
+/* What a failure of ptx_load() or ptx_merge() that has just happened is to the program. */
+CUresult ptx_failure(void);
 /* A module of c from parsed PTX: gives every variable its memory, links, makes the functions. */
 CUresult module_new(struct ctx *c, struct library *lib, struct ptx_module *ptx, char *text,
 	size_t text_size, struct module **ret);

@@ -100,13 +100,13 @@ static bool step_add(struct graph_exec *e, const struct node *n, uint64_t parent
 /* Child graphs become part of the list. */
 static CUresult steps_add(struct graph_exec *e, struct graph *g, uint64_t parent, struct node **bad)
 {
-	struct node **sorted = graph_sorted(g);
-	CUresult r = CUDA_SUCCESS;
+	struct node **sorted;
+	CUresult r = graph_sorted(g, &sorted);
 	unsigned i;
 
-	if (!sorted) {
+	if (r) {
 		*bad = g->nnodes ? g->nodes[0] : NULL;
-		return CUDA_ERROR_INVALID_VALUE; /* a cycle */
+		return r;
 	}
 	for (i = 0; i < g->nnodes && r == CUDA_SUCCESS; i++) {
 		if (sorted[i]->child)

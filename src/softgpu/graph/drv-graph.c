@@ -154,13 +154,13 @@ nomem:
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-struct node **graph_sorted(struct graph *g)
+CUresult graph_sorted(struct graph *g, struct node ***ret)
 {
-	struct node **ret = malloc((g->nnodes + 1) * sizeof(struct node *));
+	struct node **list = malloc((g->nnodes + 1) * sizeof(struct node *));
 	unsigned n = 0, i, k, before;
 
-	if (!ret)
-		return NULL;
+	if (!list)
+		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (i = 0; i < g->nnodes; i++)
 		g->nodes[i]->order = 0;
 	do {
@@ -171,15 +171,17 @@ struct node **graph_sorted(struct graph *g)
 			for (k = 0; k < x->ndeps && x->deps[k]->order; k++)
 				;
 			if (!x->order && k == x->ndeps) {
-				ret[n++] = x;
+				list[n++] = x;
 				x->order = n;
 			}
 		}
 	} while (n < g->nnodes && n > before);
-	if (n == g->nnodes)
-		return ret;
-	free(ret);
-	return NULL;
+	if (n == g->nnodes) {
+		*ret = list;
+		return CUDA_SUCCESS;
+	}
+	free(list);
+	return CUDA_ERROR_INVALID_VALUE;
 }
 
 /* --- graphs --- */

@@ -126,9 +126,9 @@ bool edge_is_valid(const struct node *from, CUgraphNodeType to, const CUgraphEdg
 bool edge_set(struct node *to, struct node *from, const CUgraphEdgeData *data);
 CUresult node_resolve(CUgraphNode h, struct node **ret);
 CUresult graph_resolve(CUgraph h, struct graph **ret);
-/* Nodes in an order that respects the edges: by creation as far as possible. malloc'ed; NULL when
- * there is a cycle or no memory. */
-struct node **graph_sorted(struct graph *g);
+/* Nodes in an order that respects the edges: by creation as far as possible. malloc'ed, in
+ * *ret. CUDA_ERROR_INVALID_VALUE when there is a cycle. */
+CUresult graph_sorted(struct graph *g, struct node ***ret);
 
 /* A copy that a node will own. */
 struct graph *graph_clone_child(struct graph *g);

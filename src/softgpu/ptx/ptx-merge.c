@@ -7,6 +7,7 @@
 #include "softgpu/ptx/ptx-merge.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -350,9 +351,11 @@ char *ptx_merge(const struct ptx_input *in, unsigned n, size_t *size, char *log,
 		free(texts[i].list);
 	free(texts);
 	if (!ok || o.failed || !o.p) {
+		const bool empty = ok && !o.failed, wrong = empty || (log_size && log[0]);
 		if (log_size && !log[0])
-			fail(log, log_size, o.p || !n ? "out of memory" : "nothing to link");
+			fail(log, log_size, empty ? "nothing to link" : "out of memory");
 		free(o.p);
+		errno = wrong ? EINVAL : ENOMEM;
 		return NULL;
 	}
 	*size = o.n;

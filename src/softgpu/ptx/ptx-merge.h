@@ -13,7 +13,7 @@ struct ptx_input {
 };
 
 /* malloc'ed and NUL-terminated; NULL with a sentence in log when a name is defined twice, a text is
- * no PTX, or memory is out. */
+ * no PTX (errno is EINVAL), or memory is out (ENOMEM). */
 char *ptx_merge(const struct ptx_input *in, unsigned n, size_t *size, char *log, size_t log_size);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "softgpu/jit/jit.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -368,12 +369,15 @@ struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_si
 	static atomic_uint_fast64_t ids;
 	struct ptx_parse *volatile p = calloc(1, sizeof(*p));
 	struct ptx_module *volatile m = calloc(1, sizeof(*m));
+	volatile int why = ENOMEM;
 	jmp_buf nomem;
 
 	if (log_size)
-		log[0] = 0;
+		snprintf(log, log_size, "no memory");
 	if (!p || !m)
 		goto bad;
+	if (log_size)
+		log[0] = 0;
 	p->m = m;
 	p->log = log;
 	p->log_size = log_size;
@@ -386,8 +390,10 @@ struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_si
 				p->lx.t.line);
 		goto bad;
 	}
-	if (setjmp(p->fail))
+	if (setjmp(p->fail)) {
+		why = EINVAL;
 		goto bad;
+	}
 	ptx_lex_init(&p->lx, text, n);
 	if (p->lx.t.kind == TK_BAD)
 		ptx_fail(p, p->lx.t.line, "not a PTX token");
@@ -403,5 +409,6 @@ struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_si
 bad:
 	free(p);
 	ptx_free(m);
+	errno = why;
 	return NULL;
 }

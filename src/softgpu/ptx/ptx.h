@@ -17,7 +17,8 @@ struct ptx_function;
 /* Parses text (n bytes, a final NUL is not needed and one inside ends it). NULL on a syntax error
  * or an unresolved name; log then holds "line N: what is wrong". An instruction that is well-formed
  * but not implemented is no error here: the launch that reaches it fails and names it. Hostile
- * input: bounded memory and time, never a crash. */
+ * input: bounded memory and time, never a crash. errno is ENOMEM when memory was short or the text
+ * needs too much, else EINVAL. */
 struct ptx_module *ptx_load(const char *text, size_t n, char *log, size_t log_size);
 void ptx_free(struct ptx_module *m);
 
