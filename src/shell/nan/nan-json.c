@@ -111,10 +111,16 @@ JS_DEFINE(step_object, "nan_step", step, JS_IN(UINT, step, s, seq, node),
 	JS_AS("of_infinity", BOOL, step, s.was_inf), JS_AS("executions", UINT, step, s.tests),
 	JS_BY("inputs", step, w, put_inputs, "[nan_input]"));
 
+JS_DEFINE(site_object, "nan_site", nan_site, JS_AS("block_at", U32S, nan_site, block),
+	JS_AS("thread_at", U32S, nan_site, thread), JS(UINT, nan_site, lane, line, source_line),
+	JS(TEXT, nan_site, file, function), JS_AS("instruction", TEXT, nan_site, text),
+	JS(TEXT, nan_site, operands), JS(BOOL, nan_site, is_store));
+
 struct cause {
 	const struct whole *w;
 	struct nan_cause c;
 	struct element at, seen;
+	const struct nan_site *site;
 };
 
 static void put_steps(struct buf *out, const void *cause)
@@ -153,7 +159,8 @@ JS_DEFINE(cause_object, "nan_cause", cause,
 	JS_BY("command", cause, w, put_command, "command or null"),
 	JS_OF("element", OBJECT, cause, at, element_object), JS_AS("is_inf", BOOL, cause, c.is_inf),
 	JS_AS("why", TEXT, cause, c.why), JS_AS("seen_by", SEQ, cause, c.symptom),
-	JS_OF("seen", OBJECT, cause, seen, element_object), JS_AS("alike", UINT, cause, c.alike),
+	JS_OF("seen", OBJECT, cause, seen, element_object),
+	JS_OF("site", POINTER, cause, site, site_object), JS_AS("alike", UINT, cause, c.alike),
 	JS_BY("step_list", cause, w, put_steps, "[nan_step]"));
 
 static void put_causes(struct buf *out, const void *whole)
@@ -165,8 +172,8 @@ static void put_causes(struct buf *out, const void *whole)
 		const struct nan_cause *c = &w->r.causes[i];
 
 		js_add(out, &cause_object,
-			&(struct cause){
-				w, *c, element_of(w, c->seq, &c->at), element_of(w, 0, &c->seen)});
+			&(struct cause){w, *c, element_of(w, c->seq, &c->at),
+				element_of(w, 0, &c->seen), c->site.known ? &c->site : NULL});
 	}
 	buf_byte(out, ']');
 }

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tsdb nan: births of NaN (tests/programs/nans.cu), each found with its element, by the program's text; the same program with fine numbers is not accused."""
 import json
+import os
 
-from e2e import Skip
+from e2e import SRC, Skip
 
 # name: (what it is, the command there, the element's number, its type, its value)
 BORN = {
@@ -84,6 +85,41 @@ def test_bf16(t):
 def test_what_comes_from_elsewhere(t):
     need(t)
     look(t, COME)
+
+
+def line_of(text):
+    """The line of the program that has this text, once."""
+    with open(os.path.join(SRC, 'tests/programs/nans.cu'), encoding='utf-8') as f:
+        found = [i for i, line in enumerate(f, 1) if text in line]
+    return found[0] if len(found) == 1 else None
+
+
+# name: (thread, the line's text, the instruction begins with, with)
+SITES = {
+    'zero_by_zero': (9, 'out[threadIdx.x] = a[threadIdx.x] / b[threadIdx.x];', 'div.', '%f1 = 0, %f2 = 0'),
+    'negative_root': (5, 'sqrt((double)a[threadIdx.x])', 'sqrt.', '%fd1 = -4'),
+    'negative_rsqrt': (63, 'rsqrtf(a[threadIdx.x])', 'rsqrt.', '%f1 = -2'),
+    'inf_minus_inf': (12, 'expf(a[threadIdx.x]);', 'mul.', None),
+    'empty_mean': (0, 'sum / *count', 'div.', None),
+    'shared': (37, 'part[threadIdx.x] = a[threadIdx.x] / b[threadIdx.x];', 'div.', None),
+    'quad': (6, 'make_float4(', 'div.', None),
+    'brain': (50, None, 'div.', None),
+}
+
+
+def test_the_instruction(t):
+    """Thread, line, instruction and operands of the birth: the division of thread 37 is six stores to shared memory before what thread 0 stores."""
+    t.need_soft()
+    for name, (thread, text, insn, operands) in SITES.items():
+        record(t, name)
+        s = found(t, name)['causes'][0]['site']
+        t.check(s and not s['is_store'], f'{name}: {s}')
+        t.equal((s['thread_at'], s['instruction'].startswith(insn)), ([thread, 0, 0], True), f'{name}: {s}')
+        if text:
+            t.equal(s['source_line'], line_of(text), f'{name}: {s}')
+        if operands:
+            t.equal(s['operands'], operands, name)
+    t.match(r'    by thread \(9,0,0\) of block \(0,0,0\), \S*nans\.cu:\d+: div\.rn\.f32 .*\n      with %f1 = 0, %f2 = 0$', t.tsdb('nan', 'zero_by_zero.sbt').out)
 
 
 def test_healthy(t):

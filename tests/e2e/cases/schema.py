@@ -181,6 +181,8 @@ def test_every_command(t):
     r = t.tsdb('--gpu', 'soft', 'record', '--memory', 'all', '-o', 'n.sbt', '--', program('nans'), 'two_inputs')
     t.equal(r.status, 0, r.err)
     look.tool('nan', 'n.sbt', '--inf')
+    t.tsdb('--gpu', 'soft', 'record', '--memory', 'all', '-o', 'b.sbt', '--', program('nans'), 'zero_by_zero')
+    look.tool('nan', 'b.sbt')
     look.shell(['replay start n.sbt --on soft'], ['nan --json'])
     for trace in ('seed-kernels', 'seed-streams'):  # which do not come out as recorded
         look.tool('replay', corpus(t, trace))
