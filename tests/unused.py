@@ -22,7 +22,7 @@ FOR_TESTS = {
     'hash_kernel_pages_device': 'compared with the host\'s hashes on real devices',
     'order_is_legal': 'an order judged by the rule and not by how it was made',
     'device_pid': 'a test kills the replayer', 'device_restart': 'a replayer that was killed',
-    'device_checkpoint': 'a checkpoint where the test wants one',
+    'tsdb_softamd_order': 'the replayer finds it by a name that hip-driver.c puts together',
     'sbt_expr_value': 'expressions as numbers', 'sbt_expr_asks_python': 'which expressions look at Python\'s stack',
     'studio_question_name': 'each question of the list is asked',
     'sbt_page_hash_by': 'all ways of computing the hash agree', 'sbt_writer_count': 'what was written so far',
