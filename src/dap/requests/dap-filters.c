@@ -19,6 +19,7 @@ static struct err *set_fault(struct dap *d, const struct filter *f);
 static struct err *set_failed_call(struct dap *d, const struct filter *f);
 static struct err *set_races(struct dap *d, const struct filter *f);
 static struct err *set_nondeterministic(struct dap *d, const struct filter *f);
+static struct err *set_nan(struct dap *d, const struct filter *f);
 
 static const struct filter filters[] = {
 	{"fault", "Device faults", "A GPU call that says that the device has faulted", false,
@@ -30,6 +31,8 @@ static const struct filter filters[] = {
 	{"nondeterministic", "Launches that are not deterministic (replay)",
 		"A launch that gives other results from the same memory", true,
 		set_nondeterministic},
+	{"nan", "Where NaNs come from (replay)",
+		"The command that a NaN, or the infinity behind it, comes from", true, set_nan},
 };
 enum { NFILTERS = sizeof filters / sizeof *filters };
 
@@ -154,6 +157,37 @@ static struct err *set_nondeterministic(struct dap *d, const struct filter *f)
 					(long long)seq));
 	}
 	json_decref(check);
+	return e;
+}
+
+/* What the command did to it: the words of nan_cause.is, which are others for the host. */
+static char *nan_text(const json_t *cause, json_int_t seq)
+{
+	const json_t *at = json_object_get(cause, "element");
+	const char *is = json_string_value(json_object_get(cause, "is"));
+	const char *shown = json_string_value(json_object_get(at, "shown"));
+	const char *addr = json_string_value(json_object_get(at, "addr"));
+
+	return xasprintf("a NaN comes from #%lld: %s, %s at %s", (long long)seq, is ? is : "",
+		shown ? shown : "", addr ? addr : "");
+}
+
+static struct err *set_nan(struct dap *d, const struct filter *f)
+{
+	json_t *found, *cause;
+	struct err *e = NULL;
+	size_t i;
+
+	TRY(dap_ask(d, &found, "nan --json"));
+	json_array_foreach(json_object_get(found, "causes"), i, cause)
+	{
+		const json_t *seq = json_object_get(cause, "seq");
+
+		if (!e && json_is_integer(seq))
+			e = stop_at(d, f, json_integer_value(seq),
+				nan_text(cause, json_integer_value(seq)));
+	}
+	json_decref(found);
 	return e;
 }
 

@@ -630,6 +630,19 @@ def test_exceptions_of_launches_that_are_not_deterministic(t):
         t.match(f'^#{seqs[0]} is not deterministic', found[0][2])
 
 
+def test_exceptions_of_nans(t):
+    """It stops where the NaN was born, and nowhere where all numbers are fine."""
+    t.need_soft()
+    for words, want in ((('zero_by_zero',), [('exception', 'nan')]), (('zero_by_zero', 'healthy'), [])):
+        t.record('nans', *words, out='n.sbt', options=['--memory', 'all'])
+        with adapter(t) as c:
+            found = exceptions(t, c, {'trace': 'n.sbt'}, ['nan'])
+            t.equal([f[:2] for f in found], want, str(words))
+        if found:
+            divide = [json.loads(x)['seq'] for x in t.tsdb('view', '--json', '--kernel', 'divide', 'n.sbt').out.splitlines()]
+            t.match(rf'^a NaN comes from #{divide[0]}: born, nan at 0x', found[0][2])
+
+
 def test_the_missing_wait_found_in_an_editor(t):
     """The scenario of docs/editor.md."""
     recorded(t)
