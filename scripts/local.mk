@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/in-root scripts/setup scripts/format scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/check-debian scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-check-amd scripts/gpu-cost scripts/mutate scripts/mutate-coverage tests/check-headers.sh tests/contributing.py tests/unused.py tests/mutants.py
+dist_noinst_SCRIPTS += scripts/in-root scripts/setup scripts/format scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/check-debian scripts/check-without scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-check-amd scripts/gpu-cost scripts/mutate scripts/mutate-coverage tests/check-headers.sh tests/contributing.py tests/unused.py tests/mutants.py
 EXTRA_DIST += tests/mutants-equal scripts/mutate-lines.c
 TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py tests/unused.py tests/mutants.py
 
@@ -24,6 +24,11 @@ mutate: all
 .PHONY: mutate-coverage
 mutate-coverage: all
 	$(srcdir)/scripts/mutate-coverage --source $(srcdir) --build . --room $(ROOM) --jobs $(JOBS)
+
+# Builds without optional parts: make check-without [WITHOUT="FOLDER PART..." to keep some]
+.PHONY: check-without
+check-without:
+	$(srcdir)/scripts/check-without $(WITHOUT)
 
 # Debian packages of the last commit, looked at by lintian and tried: make check-debian [PACKAGES=FOLDER to keep them]
 .PHONY: check-debian
