@@ -340,12 +340,36 @@ IS(high16, o->r[0] >> 16)
 IS(third16, (uint16_t)(o->d[0] >> 32))
 IS(fourth16, o->d[0] >> 48)
 
+static uint64_t funnel(const struct operands *o, bool left, bool wrap)
+{
+	const u128 both = (u128)o->r[1] << 32 | o->r[0];
+	const unsigned n = wrap ? o->r[2] & 31 : o->r[2] > 32 ? 32 : o->r[2];
+
+	return (uint32_t)(left ? both << n >> 32 : both >> n);
+}
+IS(shf_l_wrap, funnel(o, true, true))
+IS(shf_l_clamp, funnel(o, true, false))
+IS(shf_r_wrap, funnel(o, false, true))
+IS(shf_r_clamp, funnel(o, false, false))
+IS(lop_1e, o->r[0] ^ (o->r[1] | o->r[2]))
+IS(lop_e8, (o->r[0] & o->r[1]) | (o->r[0] & o->r[2]) | (o->r[1] & o->r[2]))
+IS(lop_ca, (o->r[0] & o->r[1]) | (~o->r[0] & o->r[2]))
+IS(lop_none, 0 * o->r[0])
+
 static const struct {
 	const char *insn;
 	char kind;
 	bool compiled;
 	uint64_t (*is)(const struct form *f, const struct operands *o);
 } others[] = {
+	{"shf.l.wrap.b32 %r9, %r0, %r1, %r2;", 'r', true, shf_l_wrap},
+	{"shf.l.clamp.b32 %r9, %r0, %r1, %r2;", 'r', true, shf_l_clamp},
+	{"shf.r.wrap.b32 %r9, %r0, %r1, %r2;", 'r', true, shf_r_wrap},
+	{"shf.r.clamp.b32 %r9, %r0, %r1, %r2;", 'r', true, shf_r_clamp},
+	{"lop3.b32 %r9, %r0, %r1, %r2, 0x1e;", 'r', true, lop_1e},
+	{"lop3.b32 %r9, %r0, %r1, %r2, 0xe8;", 'r', true, lop_e8},
+	{"lop3.b32 %r9, %r0, %r1, %r2, 0xca;", 'r', true, lop_ca},
+	{"lop3.b32 %r9, %r0, %r1, %r2, 0;", 'r', true, lop_none},
 	{"selp.b16 %h9, %h0, %h1, %p0;", 'h', true, sel16},
 	{"selp.u32 %r9, %r0, %r1, %p0;", 'r', true, sel32},
 	{"selp.f32 %f9, %f0, %f1, %p0;", 'f', true, sel32},
