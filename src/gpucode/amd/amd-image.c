@@ -229,7 +229,8 @@ const char *amd_image_file_at(const struct amd_image *m, uint64_t addr)
 	if (l->addr == addr && l->first != UINT32_MAX)
 		return file_of(m, l->first);
 	for (size_t k = 0; f && k < m->lines.n; k++) /* newer compilers: no row of its own */
-		if (m->lines.v[k].addr - f->addr < f->size && m->lines.v[k].file == l->primary)
+		if (m->lines.v[k].addr - f->addr < f->size &&
+			!strcmp(amd_image_file(m, &m->lines.v[k]), file_of(m, l->primary)))
 			return file_of(m, l->primary);
 	return file_of(m, l->file);
 }
