@@ -304,10 +304,12 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 }
 
 /* Odd orders go down, from another workgroup each; even ones leap. Every workgroup begins once,
- * since the stride has no divisor in common with their number. */
+ * since the stride has no divisor in common with their number. At random the seed is the order:
+ * turns by chance alone would seldom let a late workgroup begin before an early one. */
 static void choose_order(struct amd_launch *l)
 {
-	const uint64_t n = l->ngroups, order = l->d->order;
+	const uint64_t n = l->ngroups;
+	const uint64_t order = l->d->random && !l->d->order ? l->d->seed : l->d->order;
 
 	l->stride = 1;
 	l->shift = 0;

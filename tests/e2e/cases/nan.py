@@ -155,7 +155,7 @@ def test_unwritten(t):
 def test_on_either_machine(t):
     """The same on both vendors' software GPUs (twins.py)."""
     need(t)
-    look(t, {n: BORN[n] for n in ('inf_minus_inf', 'shared', 'graph')})
+    look(t, {n: {**BORN, **COME}[n] for n in ('inf_minus_inf', 'shared', 'graph', 'order')})
     record(t, 'two_inputs')
     t.equal([i['sufficient'] for i in found(t, 'two_inputs')['causes'][0]['step_list'][0]['inputs']], [True, False], 'inputs')
 
