@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Numbers for frames and texts, see frame-table.h. Frames are compared by the addresses of their
- * texts: the caches of symbols give equal names one address nearly always, and where they do not, a
- * frame has two numbers, which readers add up by name.
+ * Numbers for frames and texts, see frame-table.h. Symbols may keep one name at many addresses, so
+ * a frame is compared by its texts: each is first replaced by the one that came first of its
+ * equals.
  */
 #include "export/core/frame-table.h"
 
@@ -114,15 +114,24 @@ static uint32_t *frame_slot_of(const void *table, uint32_t i)
 	return frame_slot(t, &t->v[i]);
 }
 
-static uint32_t number(struct frame_table *t, const struct table_frame *f)
+static const char *first_equal(struct text_table *t, const char *s)
+{
+	const uint32_t number = s ? text_number(t, s) : 0; /* moves t->v */
+
+	return s ? t->v[number] : NULL;
+}
+
+static uint32_t number(struct frame_table *t, struct table_frame f)
 {
 	uint32_t *at;
 
+	f.name = first_equal(&t->texts, f.name);
+	f.file = first_equal(&t->texts, f.file);
 	grow(&t->index, &t->slots, t->n, frame_slot_of, t);
-	at = frame_slot(t, f);
+	at = frame_slot(t, &f);
 	if (!*at) {
 		MAKE_ROOM(t->v, t->n, t->cap);
-		t->v[t->n++] = *f;
+		t->v[t->n++] = f;
 		*at = t->n;
 	}
 	return *at - 1;
@@ -130,21 +139,27 @@ static uint32_t number(struct frame_table *t, const struct table_frame *f)
 
 uint32_t frame_number(struct frame_table *t, const struct export_frame *f)
 {
-	return number(t, &(struct table_frame){f->function, f->file, f->line, FRAME_HOST});
+	return number(t, (struct table_frame){f->function, f->file, f->line, FRAME_HOST});
+}
+
+uint32_t frame_number_of_function(struct frame_table *t, const struct export_frame *f)
+{
+	return number(t, (struct table_frame){f->function, f->file, 0, FRAME_HOST});
 }
 
 uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank)
 {
-	return number(t, &(struct table_frame){"rank", NULL, (unsigned)rank, FRAME_RANK});
+	return number(t, (struct table_frame){"rank", NULL, (unsigned)rank, FRAME_RANK});
 }
 
 uint32_t frame_number_of(struct frame_table *t, const struct sample *s)
 {
-	return number(t, &(struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY});
+	return number(t, (struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY});
 }
 
 void frame_table_free(struct frame_table *t)
 {
+	text_table_free(&t->texts);
 	free(t->v);
 	free(t->index);
 	*t = (struct frame_table){0};

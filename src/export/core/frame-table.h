@@ -30,8 +30,12 @@ struct frame_table {
 	uint32_t n, cap;
 	uint32_t *index;
 	uint32_t slots;
+	struct text_table texts;
 };
+/* Of a function with the line in it that was executed. */
 uint32_t frame_number(struct frame_table *t, const struct export_frame *f);
+/* Of a function, whichever line was executed: line is 0. */
+uint32_t frame_number_of_function(struct frame_table *t, const struct export_frame *f);
 /* The outermost frame of a set's samples. */
 uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank);
 uint32_t frame_number_of(struct frame_table *t, const struct sample *s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * speedscope's own JSON (its file-format-schema.json, version 0.0.1): one profile, of samples that
- * are stacks with a weight. Frames are shared by their number.
+ * are stacks with a weight. Frames are shared by their number, and speedscope adds up by it, so a
+ * frame is a function, and has no line.
  */
 #include <inttypes.h>
 #include "base/json-put.h"
@@ -23,7 +24,7 @@ static void put_samples(struct export_job *j, const struct samples *s, struct fr
 		if (j->ask->set)
 			buf_printf(b, "%u,", frame_number_of_rank(f, s->v[i].rank));
 		for (unsigned k = 0; st && k < st->n; k++)
-			buf_printf(b, "%u,", frame_number(f, &st->frames[k]));
+			buf_printf(b, "%u,", frame_number_of_function(f, &st->frames[k]));
 		buf_printf(b, "%u]", frame_number_of(f, &s->v[i]));
 	}
 }
@@ -39,8 +40,6 @@ static void put_frame(struct buf *b, const struct table_frame *o)
 		buf_str(b, ",\"file\":");
 		js_text(b, o->file);
 	}
-	if (o->line && o->kind == FRAME_HOST)
-		buf_printf(b, ",\"line\":%u", o->line);
 	buf_byte(b, '}');
 	buf_free(&name);
 }

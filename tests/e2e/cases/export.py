@@ -402,6 +402,8 @@ def test_profiles_agree(t):
         name = ';'.join(s['shared']['frames'][i]['name'] for i in stack)
         got[name] = got.get(name, 0) + w
     t.equal(got, folded, 'speedscope and folded')
+    shown = [(f['name'], f.get('file')) for f in s['shared']['frames']]
+    t.equal(len(set(shown)), len(shown), 'speedscope adds up by the number of a frame: a function has one')
     profile = decode(t, 'pprof.proto', 'Profile', gzip.decompress(export(t, 'pprof')))
     texts = values(profile, 'string_table')
     t.equal((texts[0], texts[value(profile, 'default_sample_type')]), ('', 'gpu'), 'texts')
