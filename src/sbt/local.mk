@@ -24,10 +24,10 @@ libsbt_a_SOURCES = \
 	src/sbt/sbt.h
 HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/vendor.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
 
-EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/traces
+EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-old-commands.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc
 check_PROGRAMS += tests/unit/sbt-gen tests/unit/python-lines
-TESTS += tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-doc.sh tests/python-lines.py
+TESTS += tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-old-commands.py tests/sbt-doc.sh tests/python-lines.py
 tests_unit_python_lines_SOURCES = tests/unit/python-lines.c
 tests_unit_python_lines_LDADD = libsbt.a
 tests_unit_sbt_gen_SOURCES = tests/unit/sbt-gen.c tests/unit/sbt-make.h tests/unit/sbt-dump.h

@@ -207,10 +207,16 @@ static uint64_t field(const struct sbt_cmd *c, uint16_t off)
 	return *(const uint64_t *)((const char *)c + off);
 }
 
+/* No recorder writes such a value: it comes from a damaged or a made-up trace. */
 static struct err *bad(const struct sbt_cmd *c, const char *what, uint16_t off)
 {
-	return err_new(ERR_BAD_TRACE, "command #%llu (%s) has %s %llu, which cannot be", SEQ(c),
-		sbt_kind(c->kind)->name, what, (unsigned long long)field(c, off));
+	const struct sbt_field *f = sbt_kind(c->kind)->fields;
+
+	while (f->name && f->offset != off)
+		f++;
+	return err_new(ERR_BAD_TRACE, "command #%llu (%s) has %s %llu as its %s, which cannot be",
+		SEQ(c), sbt_kind(c->kind)->name, what, (unsigned long long)field(c, off),
+		f->name ? f->name : "object");
 }
 
 struct err *state_check(const struct sbt_cmd *c)
