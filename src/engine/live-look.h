@@ -25,12 +25,13 @@ struct live_look {
 };
 
 /* Looks at the device of the program, which is stopped; the first time at each stop, and again if
- * `twice` was not asked for before: two looks 200 ms apart. Waits for the driver for 2 s at most.
- * Belongs to the engine, until the program goes on. NULL: there is no agent that could look. */
+ * `twice` was not asked for before: two looks, `set look-apart` apart. Waits for the driver for 2 s
+ * at most. Belongs to the engine, until the program goes on. NULL: there is no agent that could
+ * look. */
 const struct live_look *live_look(struct engine *en, bool twice);
-/* The same of another process that is stopped, of which nothing was recorded: once, two looks. The
- * caller's. */
-struct live_look *live_look_at(struct inferior *inf);
+/* The same of another process that is stopped, of which nothing was recorded: two looks, under the
+ * same settings. The caller's. */
+struct live_look *live_look_at(const struct engine *en, struct inferior *inf);
 void live_look_free(struct live_look *l);
 /* The state to show: at a stop that is not at a command, as far as the device is; else NULL. */
 const struct state *live_device_state(struct engine *en);

@@ -15,7 +15,7 @@
 #include "engine/why/why-device.h"
 #include "engine/why/why-code.h"
 
-enum { APART_MS = 200, APART_MOST_MS = 60000, LIMIT_MS = 2000, SOFT_MS = 150 };
+enum { APART_MOST_MS = 60000, LIMIT_MS = 2000, SOFT_MS = 150 };
 #define LEGACY 1u /* the handle of a default stream */
 
 /* --- questions --- */
@@ -205,56 +205,62 @@ static unsigned apart_of(const struct settings *set)
 	return ms < 1 ? 1 : ms > APART_MOST_MS ? APART_MOST_MS : (unsigned)ms;
 }
 
+/* A look that has no questions yet, as the settings want it. */
+static struct live_look *new_look(const struct settings *set)
+{
+	struct live_look *l = xcalloc(1, sizeof *l);
+
+	l->inside = settings_on(set, SET_LOOK_INSIDE);
+	l->look[0].soft_ms = l->inside ? SOFT_MS : 0;
+	return l;
+}
+
+/* Asks the process; apart: between two looks, 0: one. */
+static void ask_driver(struct inferior *inf, struct live_look *l, unsigned apart)
+{
+	l->answered = inferior_look(inf, l->look, apart, LIMIT_MS);
+	l->two = l->answered && apart;
+	l->apart_ms = l->two ? apart : 0;
+	l->taken_ns = monotonic_ns();
+	if (!l->answered)
+		l->unanswered = name_question(&l->look[0]);
+}
+
 const struct live_look *live_look(struct engine *en, bool twice)
 {
 	struct live *live = &en->live;
 	struct live_look *l = live->look;
 	struct tsdb_control *ctl = live->inf ? inferior_control(live->inf) : NULL;
-	const bool inside = settings_on(&en->set, SET_LOOK_INSIDE);
 	const unsigned apart = apart_of(&en->set);
 
 	if (!ctl || !live->recorder || inferior_running(live->inf) ||
 		!atomic_load(&ctl->look.there))
 		return NULL;
-	if (l && l->runs == live->runs && l->inside == inside &&
+	if (l && l->runs == live->runs && l->inside == settings_on(&en->set, SET_LOOK_INSIDE) &&
 		(!twice || !l->answered || (l->two && l->apart_ms == apart)))
 		return l;
 	live_look_free(l);
-	live->look = l = xcalloc(1, sizeof *l);
+	live->look = l = new_look(&en->set);
 	l->runs = live->runs;
-	l->inside = inside;
-	l->look[0].soft_ms = inside ? SOFT_MS : 0;
 	ask_streams(&l->look[0], recorder_state(live->recorder));
 	ask_events(&l->look[0], recorder_state(live->recorder));
-	if (twice && !(inside && live->soft)) {
+	if (twice && !(l->inside && live->soft)) {
 		why_code_questions(&l->look[0], live->recorder, recorder_state(live->recorder));
 		why_sum_questions(&l->look[0], live->recorder, recorder_state(live->recorder));
 	}
-	l->answered = inferior_look(live->inf, l->look, twice ? apart : 0, LIMIT_MS);
-	l->two = l->answered && twice;
-	l->apart_ms = l->two ? apart : 0;
-	l->taken_ns = monotonic_ns();
-	if (!l->answered)
-		l->unanswered = name_question(&l->look[0]);
+	ask_driver(live->inf, l, twice ? apart : 0);
 	take_look(en, l);
 	return l;
 }
 
-struct live_look *live_look_at(struct inferior *inf)
+struct live_look *live_look_at(const struct engine *en, struct inferior *inf)
 {
 	struct tsdb_control *ctl = inferior_control(inf);
-	struct live_look *l = xcalloc(1, sizeof *l);
+	struct live_look *l = new_look(&en->set);
 
-	l->inside = true;
-	l->look[0].soft_ms = SOFT_MS;
 	l->state = state_new();
-	if (!ctl || !atomic_load(&ctl->look.there))
-		return l;
-	l->answered = l->two = inferior_look(inf, l->look, APART_MS, LIMIT_MS);
-	l->apart_ms = l->two ? APART_MS : 0;
-	l->taken_ns = monotonic_ns();
-	if (!l->answered)
-		l->unanswered = name_question(&l->look[0]);
+	if (ctl && atomic_load(&ctl->look.there))
+		ask_driver(inf, l, apart_of(&en->set));
 	return l;
 }
 

@@ -449,7 +449,7 @@ static void begin_peer(struct asked *peer, const struct asked *a, struct inferio
 	*peer = (struct asked){.peer = true,
 		.d = {.w = a->d.w,
 			.en = a->d.en,
-			.look = live_look_at(inf),
+			.look = live_look_at(a->d.en, inf),
 			.pid = inferior_pid(inf)},
 		.p = {.pid = inferior_pid(inf), .rank = -1, .inf = inf}};
 	peer->d.p = &peer->p;
