@@ -77,7 +77,8 @@ struct why_node {
 	enum why_moved moved;
 	char *moved_by; /* how that is known, or why not: a phrase about "it"; or NULL */
 	bool any;	/* it goes on with one of those it waits for; else it needs all */
-	bool root;	/* somebody wants this to go on: a host thread that waits */
+	/* somebody wants this to go on: a host thread that waits; where none does, a stream */
+	bool root;
 	/* by why_judge(): */
 	bool stuck;
 };
@@ -152,7 +153,7 @@ enum why_verdict {
 	WHY_IDLE,  /* nobody waits */
 	WHY_SLOW,  /* what is waited for moves */
 	WHY_OPEN,  /* whether it is slow or stuck is not known; the graph says what is */
-	WHY_STUCK, /* a root is stuck */
+	WHY_STUCK, /* a root is stuck that is no stream: a thread that polls could stop polling */
 };
 const char *why_verdict_name(uint64_t verdict);
 
@@ -169,7 +170,7 @@ struct why_answer {
 	uint32_t path[WHY_CYCLE_MAX];
 	unsigned npath;
 	/* Where the first root's chain ends: a node that never ends, or is not known to. WHY_NONE:
-	 * in a cycle, or nobody waits. */
+	 * stuck in a cycle, or nobody waits. */
 	uint32_t leaf;
 	const char *cure; /* what to change; NULL: not known. Belongs to the graph */
 };

@@ -32,6 +32,33 @@ static uint32_t root(struct why *w, uint64_t tid)
 	return n;
 }
 
+/* A stream that nobody waits for in a call: what it waits for is the leaf, and it is not called
+ * stuck, not even where nothing would let it go on. */
+static void a_polled_stream(void **state)
+{
+	struct why *w = why_new();
+	struct why_answer a;
+	const uint32_t t = node(w, WHY_THREAD, 1), s = node(w, WHY_STREAM, 2),
+		       v = node(w, WHY_VALUE, 0x7f00);
+
+	why_at(w, s)->root = true;
+	why_at(w, v)->any = true;
+	waits(w, s, v);
+	why_edge(w, v, s, WHY_KNOWN_POSSIBLE, "might be written from");
+	why_judge(w, &a);
+	assert_true(why_at(w, s)->stuck);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	assert_int_equal(a.leaf, v);
+	assert_int_equal(a.ncycle, 0);
+	why_edge(w, v, t, WHY_KNOWN_POSSIBLE, "might be written by");
+	why_judge(w, &a);
+	assert_false(why_at(w, s)->stuck);
+	assert_int_equal(a.verdict, WHY_OPEN);
+	assert_int_equal(a.leaf, v);
+	why_free(w);
+	(void)state;
+}
+
 /* The two-stream deadlock: thread -> stream 1 -> event -> kernel -> value -> setter -> stream 1. */
 static void a_cycle(void **state)
 {
@@ -330,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cycle),
+		cmocka_unit_test(a_polled_stream),
 		cmocka_unit_test(helpers_by_their_stacks),
 		cmocka_unit_test(a_kernel_that_moves),
 		cmocka_unit_test(what_is_not_known),

@@ -367,6 +367,49 @@ static void set_roots(struct asked *a)
 	}
 }
 
+static bool any_root(const struct why *w)
+{
+	for (uint32_t i = 0; i < w->nnodes; i++)
+		if (w->node[i].is.root)
+			return true;
+	return false;
+}
+
+/* Whether the stream is known to wait for a value in memory, through what it is at. */
+static bool waits_for_value(const struct why *w, uint32_t stream)
+{
+	uint32_t at = stream;
+
+	for (uint32_t n = 0; at != WHY_NONE && n < w->nnodes; n++) {
+		const struct why_edge *e = why_edge_at(w, why_next(w, at, WHY_NONE));
+
+		if (why_at(w, at)->moved == WHY_MOVED || why_at(w, at)->end == WHY_END_COMES)
+			return false;
+		if (why_at(w, at)->kind == WHY_VALUE)
+			return true;
+		at = e ? e->to : WHY_NONE;
+	}
+	return false;
+}
+
+/* A thread that polls an event or a stream is in no call that waits, and looks like one that
+ * computes. So where no thread waits, a stream that does is what there is to explain. */
+static void set_polled_roots(struct asked *a)
+{
+	struct why *w = a->d.w;
+	bool any = false;
+
+	if (any_root(w) || why_get_progress(w)->moved)
+		return;
+	for (uint32_t i = 0; i < w->nnodes; i++)
+		if (w->node[i].is.kind == WHY_STREAM && w->node[i].is.pid == a->p.pid &&
+			waits_for_value(w, i))
+			w->node[i].is.root = any = true;
+	if (any)
+		why_note(w,
+			"no thread is in a call that waits for the GPU: one that polls looks like one that computes");
+}
+
 static bool is_behind(const struct why *w, uint32_t node)
 {
 	const struct why_edge *e = why_edge_at(w, why_next(w, node, WHY_NONE));
@@ -500,6 +543,7 @@ struct err *why_ask(struct engine *en, struct why **ret)
 	ask_host(&a);
 	set_roots(&a);
 	set_progress(&a);
+	set_polled_roots(&a);
 	set_cure(a.d.w);
 	asked_free(&a);
 	*ret = a.d.w;

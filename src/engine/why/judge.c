@@ -106,6 +106,12 @@ static bool moves(const struct why *w, uint32_t from)
 	return false;
 }
 
+/* A stream is a root where no thread waits: a thread that polls it could do something else. */
+static bool is_stuck(const struct why_node *root)
+{
+	return root->stuck && root->kind != WHY_STREAM;
+}
+
 void why_judge(struct why *w, struct why_answer *ret)
 {
 	uint32_t best = WHY_NONE;
@@ -123,8 +129,10 @@ void why_judge(struct why *w, struct why_answer *ret)
 	if (best == WHY_NONE)
 		return;
 	follow(w, best, ret);
-	ret->verdict = w->node[best].is.stuck ? WHY_STUCK : any_moves ? WHY_SLOW : WHY_OPEN;
+	ret->verdict = is_stuck(&w->node[best].is) ? WHY_STUCK : any_moves ? WHY_SLOW : WHY_OPEN;
 	if (ret->verdict != WHY_STUCK) {
+		if (ret->ncycle)
+			ret->leaf = ret->path[ret->npath - 1];
 		ret->ncycle = 0;
 		ret->cure = NULL;
 	}

@@ -231,12 +231,12 @@ def all_right(t, way, cases):
 def test_deadlocks_are_named(t):
     t.need_soft()
     all_right(t, 'early', ('values_in_a_circle', 'setter_behind_event', 'setter_on_the_legacy_stream', 'two_kernels_do_not_fit', 'host_function_needs_a_mutex',
-                           'callback_calls_cuda', 'mutex_of_a_thread_that_waits_for_the_gpu', 'pipes_both_read', 'gil_held_while_the_gpu_is_waited_for'))
+                           'callback_calls_cuda', 'mutex_of_a_thread_that_waits_for_the_gpu', 'pipes_both_read', 'event_polled', 'gil_held_while_the_gpu_is_waited_for'))
 
 
 def test_deadlocks_are_named_late(t):
     t.need_soft()
-    all_right(t, 'late', ('value_never_written', 'setter_behind_event', 'mutexes_in_opposite_orders', 'pipe_full'))
+    all_right(t, 'late', ('value_never_written', 'event_polled', 'setter_behind_event', 'mutexes_in_opposite_orders', 'pipe_full'))
 
 
 def test_busy_programs_are_not_accused(t):
@@ -300,7 +300,7 @@ def test_deadlocks_are_named_by_code(t):
     t.need_soft()
     all_right(t, 'code', ('flag_never_written', 'pinned_never_written', 'setter_behind_event', 'setter_on_the_legacy_stream', 'grid_does_not_fit',
                           'two_kernels_do_not_fit', 'communicators_in_opposite_orders', 'mutex_of_a_thread_that_waits_for_the_gpu',
-                          'graph_edge_the_wrong_way', 'graph_host_node_needs_a_mutex'))
+                          'graph_edge_the_wrong_way', 'graph_host_node_needs_a_mutex', 'event_polled'))
 
 
 def test_busy_programs_are_not_accused_by_code(t):
