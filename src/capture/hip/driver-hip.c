@@ -8,10 +8,12 @@
 // which the agent makes behind the program's own only (source-hip.c).
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "capture/core/agent.h"
 #include "capture/core/calls.h"
 #include "capture/core/driver.h"
+#include "capture/core/stop.h"
 #include "capture/core/thread.h"
 #include "capture/hip/driver-hip.h"
 #include "capture/hip/hip-calls.h"
@@ -44,6 +46,13 @@ static bool is_loaded(void)
 	return lib;
 }
 
+static void look_below(void)
+{
+	const char *below = mapping_path_of("libhsakmt.so");
+
+	hip.soft = below && strstr(below, "/softamd/");
+}
+
 int hip_open(void)
 {
 	bool missing = false;
@@ -58,9 +67,20 @@ int hip_open(void)
 	HIP_FUNCTIONS(REQUIRED, OPTIONAL)
 #undef REQUIRED
 #undef OPTIONAL
-	const char *below = mapping_path_of("libhsakmt.so");
-	hip.soft = below && strstr(below, "/softamd/");
+	look_below();
 	return missing ? -ENOSYS : 0;
+}
+
+void hip_settle(void)
+{
+	static _Atomic bool settled;
+
+	if (atomic_load_explicit(&settled, memory_order_relaxed))
+		return;
+	look_below();
+	if (hip.soft)
+		stop_watch_device();
+	atomic_store(&settled, true);
 }
 
 static bool is_open(void)

@@ -72,7 +72,7 @@ hipError_t hipExtGetLastError(void);
 
 struct hip_api {
 	void *lib;
-	bool soft; /* the software AMD GPU is below it */
+	_Atomic bool soft; /* the software AMD GPU is below it, as far as that is known */
 #define MEMBER(name) __typeof__(&name) name;
 	HIP_FUNCTIONS(MEMBER, MEMBER)
 #undef MEMBER
@@ -81,6 +81,9 @@ extern struct hip_api hip;
 
 /* 0; -ENOENT: the program has not loaded it; -ENOSYS: it lacks a function. */
 int hip_open(void);
+/* Called in each call of the program: looks once more what device is below. A HIP that loads it in
+ * its first call may have been opened before that, by a debugger that attached. */
+void hip_settle(void);
 /* HIP has no contexts that programs use: a device has one of its own, which this number means. */
 static inline uint64_t hip_context(int device)
 {

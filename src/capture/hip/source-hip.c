@@ -67,6 +67,7 @@ static void begin(const struct hip_report *r)
 
 	if (row->how == CALL_IGNORED || !hip_version())
 		return;
+	hip_settle();
 	if (hip_version()->errors_stay)
 		had = OWN(hip.hipPeekAtLastError());
 	ctx = OWN(hip.hipGetDevice(&device)) ? 0 : hip_context(device);

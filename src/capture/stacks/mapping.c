@@ -208,7 +208,7 @@ void mapping_send(struct thread *t, const struct mapping *m)
 	ring_commit(&t->ring, size);
 }
 
-const char *mapping_path_of(const char *prefix)
+static const char *path_of(const char *prefix)
 {
 	const struct table *t = atomic_load(&current);
 	for (uint32_t i = 0; t && i < t->n; i++) {
@@ -217,6 +217,15 @@ const char *mapping_path_of(const char *prefix)
 			return t->m[i].path;
 	}
 	return NULL;
+}
+
+const char *mapping_path_of(const char *prefix)
+{
+	const char *path = path_of(prefix);
+	if (path)
+		return path;
+	mapping_reload(); /* what was mapped since: the agent may be older than the library */
+	return path_of(prefix);
 }
 
 void mapping_init(void)

@@ -30,7 +30,8 @@ const struct mapping *mapping_find(uint64_t pc);
 void mapping_reload(void);
 /* Sends the mapping's message on the thread's ring, once for each thread. */
 void mapping_send(struct thread *t, const struct mapping *m);
-/* Path of the mapping whose file name begins with prefix, or NULL. */
+/* Path of the mapping whose file name begins with prefix; reads the table again if there is none.
+ * NULL: there is none. */
 const char *mapping_path_of(const char *prefix);
 
 #endif
