@@ -4,6 +4,7 @@
  * tests/e2e/cases/nan.py has the table of where each is born.
  */
 #ifndef __HIP__ /* Debian's HIP has no such type */
+#include <cuda.h>
 #include <cuda_bf16.h>
 #endif
 #include <cuda_fp16.h>
@@ -492,6 +493,87 @@ static void integer_bits()
 	copy_words<<<1, N>>>(b, a);
 	deliver(b);
 }
+#ifndef __HIP__
+static cudaStream_t waiting, setting;
+static unsigned *flag;
+
+static void *driver(const char *name)
+{
+	cudaDriverEntryPointQueryResult found;
+	void *f = NULL;
+
+	CHECK(cudaGetDriverEntryPointByVersion(name, &f, 12000, cudaEnableDefault, &found));
+	return f;
+}
+
+/* What is queued on `waiting` from here on is kept back until the flag is set. */
+static void keep_back()
+{
+	static auto wait = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWaitValue32");
+	cudaFuncAttributes a;
+
+	CHECK(cudaStreamCreateWithFlags(&waiting, cudaStreamNonBlocking));
+	CHECK(cudaStreamCreateWithFlags(&setting, cudaStreamNonBlocking));
+	flag = room<unsigned>(1);
+	CHECK(cudaMemset(flag, 0, sizeof *flag));
+	/* Loaded now: a kernel that is loaded at its first launch waits for the device. */
+	CHECK(cudaFuncGetAttributes(&a, divide));
+	CHECK(cudaFuncGetAttributes(&a, scale));
+	CHECK(cudaDeviceSynchronize());
+	if (wait(waiting, (CUdeviceptr)flag, 1, CU_STREAM_WAIT_VALUE_EQ))
+		exit(1);
+}
+
+static void let_go()
+{
+	static auto write = (CUresult(*)(CUstream, CUdeviceptr, cuuint32_t, unsigned))driver("cuStreamWriteValue32");
+
+	if (write(setting, (CUdeviceptr)flag, 1, 0))
+		exit(1);
+	CHECK(cudaDeviceSynchronize());
+}
+#endif
+
+/* The launch runs behind the one that comes after it, and writes the same place. */
+static void kept_back()
+{
+#ifndef __HIP__
+	float *a = numbers_but(1, 1, 22, 0), *b = numbers_but(1, 1, 22, 0), *c = room<float>();
+
+	keep_back();
+	divide<<<1, N, 0, waiting>>>(c, a, b);
+	scale<<<1, N, 0, setting>>>(c, a, 2);
+	let_go();
+	deliver(c);
+#endif
+}
+/* What is there before the launch runs is NaN; what it makes of it is fine. */
+static void kept_clean()
+{
+#ifndef __HIP__
+	float *a = numbers(1, 1), *c = room<float>();
+
+	CHECK(cudaMemset(c, healthy ? 0 : 0xff, sizeof host));
+	keep_back();
+	scale<<<1, N, 0, waiting>>>(c, a, 2);
+	let_go();
+	deliver(c);
+#endif
+}
+/* The launch behind the one that was kept back is not; the way ends at the first. */
+static void kept_before()
+{
+#ifndef __HIP__
+	float *a = numbers_but(1, 1, 22, 0), *b = numbers_but(1, 1, 22, 0), *c = room<float>(), *d = room<float>();
+
+	CHECK(cudaMemset(c, 0, sizeof host));
+	keep_back();
+	divide<<<1, N, 0, waiting>>>(c, a, b);
+	let_go();
+	scale<<<1, N>>>(d, c, 2);
+	deliver(d);
+#endif
+}
 /* Long windows, for figures. */
 static void many()
 {
@@ -514,7 +596,7 @@ static const struct {
 	{"two_inputs", two_inputs}, {"unwritten", unwritten}, {"filled", filled}, {"half_overflow", half_overflow}, {"brain", brain}, {"shared", shared},
 	{"atomics", atomics}, {"in_place", in_place}, {"gathered", gathered}, {"masked_row", masked_row}, {"legal", legal}, {"empty_mean", empty_mean},
 	{"order", order}, {"pinned", pinned}, {"untyped", untyped}, {"quad", quad}, {"product", product}, {"graph", graph}, {"into_graph", into_graph},
-	{"integer_bits", integer_bits}, {"many", many}};
+	{"integer_bits", integer_bits}, {"kept_back", kept_back}, {"kept_clean", kept_clean}, {"kept_before", kept_before}, {"many", many}};
 
 int main(int argc, char **argv)
 {

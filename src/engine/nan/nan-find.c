@@ -121,16 +121,18 @@ static struct err *find_delivered(struct nan_job *j, bool *seen)
 {
 	for (size_t i = 0; i < j->nwork; i++) {
 		const struct nan_work *copy = &j->work[i];
+		/* those that were let go with it count as before it: they are not accused */
+		const uint64_t before = copy->wait ? nan_ran(copy) + 1 : copy->seq;
 
 		for (size_t k = i; copy->to_host && k--;) {
 			const struct nan_element *x =
-				j->work[k].nbad ? surviving(j, &j->work[k], copy->seq, &copy->src)
+				j->work[k].nbad ? surviving(j, &j->work[k], before, &copy->src)
 						: NULL;
 			if (!x)
 				continue;
 			seen[k] = true;
 			if (!is_explained(j->ret, j->work[k].seq))
-				TRY(add_cause(j, x, copy->seq, copy->seq));
+				TRY(add_cause(j, x, before, copy->seq));
 		}
 	}
 	return NULL;

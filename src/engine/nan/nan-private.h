@@ -25,11 +25,14 @@ struct nan_span {
 struct nan_work {
 	uint64_t seq;
 	uint8_t kind;
-	bool from_host, to_host;  /* a copy */
-	bool recorded;		  /* it is not executed: what it left comes from the recording */
-	bool cut;		  /* it touched other memory, too */
-	bool written;		  /* spans are split and typed */
-	struct sbt_rows dst, src; /* of a copy */
+	bool from_host, to_host; /* a copy */
+	bool recorded;		 /* it is not executed: what it left comes from the recording */
+	bool cut;		 /* it touched other memory, too */
+	bool written;		 /* spans are split and typed */
+	/* a command that was kept back: the wait for a value that kept it, and the command that
+	 * let it go (UINT64_MAX: none of the window); 0, 0: it ran at its own seq */
+	uint64_t wait, ran;
+	struct sbt_rows dst, src;	       /* of a copy */
 	size_t reads, nreads, writes, nwrites; /* in nan_job.spans */
 	uint64_t nans, infs;
 	struct nan_element *bad; /* heap; the first NAN_KEPT of those that are not finite */
@@ -46,6 +49,7 @@ struct nan_job {
 	uint64_t first, last;
 	struct nan_work *work;
 	size_t nwork, cap_work;
+	size_t nlate; /* works that were kept back */
 	struct nan_span *spans;
 	size_t nspans, cap_spans;
 	bool exact;	    /* reads are known */
@@ -65,7 +69,11 @@ struct nan_job {
 struct err *nan_learn(struct nan_job *j) TS_CHECK;
 /* The first work with seq or behind it. */
 size_t nan_work_at(const struct nan_job *j, uint64_t seq);
-/* The last work before `before` that wrote to the bytes; NULL: none of the window. */
+/* The position behind which a work's bytes are in memory. */
+uint64_t nan_ran(const struct nan_work *w);
+bool nan_wrote(const struct nan_job *j, const struct nan_work *w, uint64_t addr, uint64_t size);
+/* The work that wrote last to the bytes of those that ran before `before`; NULL: none of the
+ * window. */
 struct nan_work *nan_last_writer(
 	const struct nan_job *j, uint64_t addr, uint64_t size, uint64_t before);
 /* The span of works' that holds addr among n from `at` on; NULL: none. */

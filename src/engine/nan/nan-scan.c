@@ -142,9 +142,97 @@ static struct err *look_at_work(struct nan_job *j, const struct state *st, const
 	j->ret->launches += w->kind == SBT_LAUNCH || w->kind == SBT_GRAPH_LAUNCH;
 	if (!w->nwrites || w->to_host)
 		return NULL;
-	TRY(device_seek(j->d, w->seq));
 	for (size_t i = 0; i < w->nwrites; i++)
 		TRY(look_at_span(j, st, c, w, w->writes + i, bytes));
+	return NULL;
+}
+
+/* --- commands that were kept back --- */
+
+/* What command c found in memory may be of a work that it let go. */
+static void drop_others(struct nan_job *j, struct nan_work *c, const struct nan_work *late)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->nbad; i++) {
+		const struct nan_element *x = &c->bad[i];
+		const bool is_nan = nan_is_nan(x->bits, x->as);
+
+		if (!nan_wrote(j, late, x->addr, value_types[x->as].bytes)) {
+			c->bad[n++] = *x;
+			continue;
+		}
+		c->nans -= is_nan;
+		c->infs -= !is_nan;
+	}
+	c->nbad = n;
+}
+
+/* The changes of a launch that was kept back are not known where a device does not tell them: it
+ * may have written all memory that it was given; a graph launch, any. */
+static void may_write(
+	struct nan_job *j, const struct state *st, const struct sbt_cmd *c, struct nan_work *w)
+{
+	struct state_alloc a;
+
+	w->writes = j->nspans;
+	for (unsigned i = 0; state_alloc(st, i, &a); i++) {
+		if (c->kind == SBT_LAUNCH && !nan_reaches(st, c, a.addr))
+			continue;
+		MAKE_ROOM(j->spans, j->nspans, j->cap_spans);
+		j->spans[j->nspans++] =
+			(struct nan_span){.addr = a.addr, .size = a.size, .param = NAN_NO_PARAM};
+	}
+	w->nwrites = j->nspans - w->writes;
+}
+
+/* Looks at what work w wrote, which the command at the position has let go. */
+static struct err *look_at_released(struct nan_job *j, struct nan_work *w, uint8_t *bytes)
+{
+	struct sbt_cursor *cursor;
+	const struct sbt_cmd *c;
+	struct state *st;
+	struct err *e;
+
+	TRY(nan_before(j, w->seq, &st, &cursor, &c));
+	if (!j->exact && (c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH))
+		may_write(j, st, c, w);
+	e = look_at_work(j, st, c, w, bytes);
+	sbt_cursor_close(cursor);
+	state_free(st);
+	return e;
+}
+
+/* Looks at what works wrote that command seq, at the position, has let go. */
+static struct err *look_at_late(
+	struct nan_job *j, uint64_t seq, struct nan_work *of, uint8_t *bytes)
+{
+	for (size_t i = 0; j->nlate && i < j->nwork && j->work[i].seq < seq; i++) {
+		struct nan_work *w = &j->work[i];
+		uint64_t wait;
+
+		if (!w->wait || w->ran != UINT64_MAX)
+			continue;
+		TRY(device_kept(j->d, w->seq, &wait, NULL));
+		if (wait)
+			continue;
+		w->ran = seq;
+		TRY(look_at_released(j, w, bytes));
+		if (of)
+			drop_others(j, of, w);
+	}
+	return NULL;
+}
+
+/* Looks at what the command at the position wrote, unless it is kept back. */
+static struct err *look_at_command(struct nan_job *j, const struct state *st,
+	const struct sbt_cmd *c, struct nan_work *w, uint8_t *bytes)
+{
+	TRY(device_kept(j->d, w->seq, &w->wait, NULL));
+	if (!w->wait)
+		return look_at_work(j, st, c, w, bytes);
+	w->ran = UINT64_MAX;
+	j->nlate++;
 	return NULL;
 }
 
@@ -157,10 +245,17 @@ static struct err *each_command(
 	TRY(sbt_cursor_seek(cursor, j->first));
 	TRY(sbt_cursor_next(cursor, &c));
 	while (c && c->seq <= j->last) {
-		if (i < j->nwork && j->work[i].seq == c->seq) {
+		struct nan_work *w =
+			i < j->nwork && j->work[i].seq == c->seq ? &j->work[i++] : NULL;
+
+		if (w || j->nlate)
+			TRY(device_seek(j->d, c->seq));
+		if (w) {
 			engine_progress(j->en, "looking at what commands wrote,", i, j->nwork);
-			TRY(look_at_work(j, st, c, &j->work[i++], bytes));
+			TRY(look_at_command(j, st, c, w, bytes));
 		}
+		if (j->nlate)
+			TRY(look_at_late(j, c->seq, w, bytes));
 		if (engine_cancelled(j->en))
 			return err_new(ERR_INTERRUPTED, "interrupted at #%" PRIu64, c->seq);
 		TRY(state_apply(st, c));

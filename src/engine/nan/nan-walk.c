@@ -186,6 +186,14 @@ static struct err *follow_launch(struct walk *k, const struct nan_work *w)
 
 static struct err *follow(struct walk *k, const struct nan_work *w)
 {
+	if (w->wait) {
+		end(k, NAN_UNKNOWN, w->seq,
+			xasprintf("it was kept back behind #%" PRIu64
+				  ", a wait for a value, until #%" PRIu64
+				  ": a command that runs later than its number says is not tested",
+				w->wait, w->ran));
+		return NULL;
+	}
 	if (w->recorded) {
 		end(k, NAN_RECORDED, w->seq, NULL);
 		return NULL;
@@ -229,7 +237,7 @@ static struct err *step_back(struct walk *k)
 	state_free(st);
 	if (!w || (live && w->seq < a.alloc_seq))
 		return no_writer(k, live ? &a : NULL);
-	TRY(device_seek(k->j->d, w->seq));
+	TRY(device_seek(k->j->d, nan_ran(w)));
 	TRY(nan_read(k->j, &k->at));
 	if (!is_bad(&k->at)) {
 		not_there(k, w, live ? &a : NULL);

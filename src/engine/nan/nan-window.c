@@ -183,7 +183,12 @@ const struct nan_span *nan_span_at(const struct nan_job *j, size_t at, size_t n,
 	return NULL;
 }
 
-static bool wrote(const struct nan_job *j, const struct nan_work *w, uint64_t addr, uint64_t size)
+uint64_t nan_ran(const struct nan_work *w)
+{
+	return w->wait ? w->ran : w->seq;
+}
+
+bool nan_wrote(const struct nan_job *j, const struct nan_work *w, uint64_t addr, uint64_t size)
 {
 	for (size_t i = w->writes; i < w->writes + w->nwrites; i++) {
 		const struct nan_span *s = &j->spans[i];
@@ -194,13 +199,36 @@ static bool wrote(const struct nan_job *j, const struct nan_work *w, uint64_t ad
 	return false;
 }
 
+/* Of works that a command let go: they run right behind it, in order of seq. */
+static struct nan_work *last_late(
+	const struct nan_job *j, uint64_t addr, uint64_t size, uint64_t before)
+{
+	struct nan_work *last = NULL;
+
+	for (size_t i = 0; i < j->nwork; i++) {
+		struct nan_work *w = &j->work[i];
+
+		if (w->wait && w->ran < before && (!last || w->ran >= last->ran) &&
+			nan_wrote(j, w, addr, size))
+			last = w;
+	}
+	return last;
+}
+
 struct nan_work *nan_last_writer(
 	const struct nan_job *j, uint64_t addr, uint64_t size, uint64_t before)
 {
-	for (size_t i = nan_work_at(j, before); i--;)
-		if (wrote(j, &j->work[i], addr, size))
-			return &j->work[i];
-	return NULL;
+	struct nan_work *late = j->nlate ? last_late(j, addr, size, before) : NULL;
+
+	for (size_t i = nan_work_at(j, before); i--;) {
+		struct nan_work *w = &j->work[i];
+
+		if (late && late->ran >= w->seq)
+			return late;
+		if (!w->wait && nan_wrote(j, w, addr, size))
+			return w;
+	}
+	return late;
 }
 
 struct err *nan_before(struct nan_job *j, uint64_t seq, struct state **ret,

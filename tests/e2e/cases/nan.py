@@ -186,6 +186,22 @@ def test_graph_step(t):
     t.equal(c['node'], 2, f'the step: {c}')
 
 
+def test_kept_back(t):
+    """A launch that a wait for a value keeps back writes later than its number says: it is named as the last writer, and not accused; what it overwrites accuses nobody."""
+    t.need_soft()
+    for name, to in (('kept_back', 'c'), ('kept_before', 'c')):
+        record(t, name)
+        for words in ([], ['--by-changes']):
+            d = found(t, name, *words)
+            t.equal(what(d), ('unknown', 'divide', 22, 'f32', 'nan'), f'{name} {words}')
+            t.match(r'kept back behind #\d+, a wait for a value, until #\d+', d['causes'][0]['why'])
+            t.equal([w['nans'] for w in d['writers'] if w['seq'] == d['causes'][0]['seq']], [1], 'counted where it ran')
+    record(t, 'kept_clean')
+    for words in ([], ['--by-changes']):
+        d = found(t, 'kept_clean', *words, status=0)
+        t.equal((d['causes'], d['writers'], d['launches']), ([], [], 1), f'kept_clean {words}')
+
+
 def test_infinities(t):
     """Infinities that are meant count only when asked for."""
     need(t)
