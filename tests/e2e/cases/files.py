@@ -78,6 +78,16 @@ def test_output_to_a_full_disk_is_an_error(t):
         t.match(r'cannot write to standard output: No space left', r.stderr, f'{tool}: stderr')
 
 
+def test_report_to_a_full_disk(t):
+    recorded(t)
+    for form in ([], ['--md'], ['--json'], ['--explain']):
+        with open('/dev/full', 'w') as full:
+            r = run_to(t, full, 'report', 'v.sbt', '-o', '-', *form)
+        t.equal(r.returncode, 1, f'{form}: exit status')
+        t.match(r'cannot write the report: No space left', r.stderr, f'{form}: stderr')
+    t.sentence(t.tsdb('report', 'v.sbt', '-o', '/dev/full'), 'No space left on device')
+
+
 def test_output_to_a_closed_pipe_is_no_success(t):
     recorded(t)
     for tool in (['view', 'v.sbt', '--json'], ['info', 'v.sbt', '--json']):

@@ -151,6 +151,20 @@ def test_kineto_older_and_other(t):
     t.equal(json.loads(t.tsdb('info', 'o.sbt', '--json').out)['vendor'], 'AMD', 'vendor')
 
 
+def test_idle_time_is_blamed(t):
+    """The device is empty from 120 us to 500 us. The launch at 400 us ends the wait, so 280 us are its caller's; the rest is the start."""
+    write(t, [
+        x('python_function', 'train.py(3): quick', 5, 20), call('cudaLaunchKernel', 10, 1, 1), kernel('a', 20, 100, 1),
+        x('python_function', 'train.py(9): slow', 200, 250), call('cudaLaunchKernel', 400, 1, 2), kernel('b', 500, 10, 2)])
+    imported(t)
+    s = json.loads(t.tsdb('stats', 'o.sbt', '--json').out)
+    t.equal([(b['name'], b['idle_ns']) for b in s['idle_by']], [('slow () at train.py:9', 280_000)], 'by call site')
+    t.equal((s['device_list'][0]['use']['host_late_ns'], s['device_list'][0]['use']['starting_ns'], s['idle_unknown_ns']), (280_000, 100_000, 0), 'the device')
+    out = t.tsdb('o.sbt', '--batch', '-ex', 'info stats').out
+    t.match(r'^Idle devices.*', out)
+    t.match(r'^ +0\.280 +0\.000 +1 +#\d+ +slow \(\) at train\.py:9$', out)
+
+
 def test_kineto_threads_without_a_name(t):
     """PyTorch's profiler writes the outermost Python frames of threads that it cannot name as process 0's: that makes no second process of it."""
     nameless = x('python_function', 'threading.py(1032): _bootstrap', 5, 90, 0, 0, **{'Python id': 1, 'Python parent id': None})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a trace shows of itself: filters of view, sums, names, tables without a terminal."""
 import json
+import os
 
 import e2e
 
@@ -62,6 +63,27 @@ def test_conditions(t):
     t.sentence(t.tsdb('view', 't.sbt', 'if', '1 / (seq - 3)'), r'#3: division by zero')
     t.sentence(t.tsdb('view', 't.sbt', '--last', '0'), '"0" is no count')
     t.equal(json.loads(t.tsdb('view', 't.sbt', '--count', '--json', '--last', '3').out), {'count': 3, 'commands': 89}, 'as JSON')
+
+
+def test_stacks_as_json(t):
+    """With --stacks each command has its frames, innermost first, and the file and line where the program launched; without it none has."""
+    t.equal(t.record('pipeline').status, 0, 'record')
+    with open(os.path.join(e2e.SRC, 'examples/pipeline.cu'), encoding='utf-8') as f:
+        line = {text.split('<<<')[0].strip(): n for n, text in enumerate(f, 1) if '<<<' in text}
+    rows = [json.loads(text) for text in lines(t.tsdb('view', 't.sbt', '--json', '--stacks'))]
+    launches = [r for r in rows if r['kind'] == 'launch']
+    t.equal(len(launches), 16, 'launches')
+    for r in launches:
+        frames = r['frames']
+        t.equal([f['frame'] for f in frames], list(range(len(frames))), 'numbered from the innermost')
+        main = frames[-1]
+        t.equal((main['function'], os.path.basename(main['file']), main['line']), ('main', 'pipeline.cu', line[r['kernel_name']]), f'#{r["seq"]}')
+    t.equal([r['frames'] for r in rows if not r['stack']], [[] for r in rows if not r['stack']], 'without a stack')
+    t.check(all(r['frames'] for r in rows if r['stack']), 'with one')
+    plain = [json.loads(text) for text in lines(t.tsdb('view', 't.sbt', '--json'))]
+    for r in rows:
+        del r['frames']
+    t.equal(rows, plain, 'nothing else differs')
 
 
 def test_tables_are_whole_without_a_terminal(t):
