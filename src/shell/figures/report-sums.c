@@ -6,13 +6,16 @@
  */
 #include "shell/figures/report-sums.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include "base/buf.h"
 
 struct part {
 	struct report_sums_work *of;
+	volatile bool *interrupt; /* ends it */
 	struct sbt_reader *r;
 	struct err *(*run)(struct part *p);
 	struct err *e;
@@ -21,22 +24,23 @@ struct part {
 };
 struct report_sums_work {
 	uint64_t first, last;
-	volatile bool *interrupt;
+	volatile bool *interrupt; /* the user's */
+	volatile bool stop;	  /* the threads' */
 	struct report_sums sums;
 	struct part stats, critical;
 };
 
-static bool is_cancelled(void *work, uint64_t done, uint64_t of)
+static bool is_cancelled(void *part, uint64_t done, uint64_t of)
 {
-	const struct report_sums_work *w = work;
+	const struct part *p = part;
 
 	(void)done, (void)of;
-	return *w->interrupt;
+	return *p->interrupt;
 }
 
 static struct err *make_stats(struct part *p)
 {
-	const struct stats_ask ask = {p->of->first, p->of->last, is_cancelled, p->of};
+	const struct stats_ask ask = {p->of->first, p->of->last, is_cancelled, p};
 
 	return stats_make(&p->of->sums.stats, p->r, &ask);
 }
@@ -44,7 +48,7 @@ static struct err *make_stats(struct part *p)
 static struct err *make_path(struct part *p)
 {
 	const struct order_options o = {
-		.first = p->of->first, .last = p->of->last, .interrupt = p->of->interrupt};
+		.first = p->of->first, .last = p->of->last, .interrupt = p->interrupt};
 
 	return critical_path(&p->of->sums.critical, p->r, &o);
 }
@@ -62,18 +66,39 @@ static void start(struct part *p)
 {
 	sigset_t all, before;
 
+	p->interrupt = &p->of->stop;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	p->threaded = !pthread_create(&p->thread, NULL, run, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Waits for the thread, and stops both when the user interrupts meanwhile. */
+static void join(struct part *p)
+{
+	enum { LOOK_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+	struct timespec until;
+
+	do {
+		if (*p->of->interrupt)
+			report_sums_stop(p->of);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_NS;
+		until.tv_sec += until.tv_nsec / SECOND_NS;
+		until.tv_nsec %= SECOND_NS;
+	} while (pthread_timedjoin_np(p->thread, NULL, &until) == ETIMEDOUT);
+}
+
 static void finish(struct part *p)
 {
-	if (p->threaded)
-		pthread_join(p->thread, NULL);
-	else
+	if (p->threaded) {
+		join(p);
+	} else if (p->of->stop) {
+		p->e = err_new(ERR_INTERRUPTED, "interrupted");
+	} else {
+		p->interrupt = p->of->interrupt;
 		run(p);
+	}
 	sbt_reader_close(p->r);
 }
 
@@ -100,6 +125,11 @@ struct err *report_sums_begin(struct report_sums_work **ret, const char *path, u
 	start(&w->critical);
 	*ret = w;
 	return NULL;
+}
+
+void report_sums_stop(struct report_sums_work *w)
+{
+	w->stop = true;
 }
 
 struct err *report_sums_end(struct report_sums_work *w, struct report_sums *ret)

@@ -20,6 +20,8 @@ struct report_sums_work; /* heap */
 /* Of commands first..last, both in the trace. *interrupt true ends it early. */
 struct err *report_sums_begin(struct report_sums_work **ret, const char *path, uint64_t first,
 	uint64_t last, volatile bool *interrupt) TS_CHECK;
+/* Both end early, and report_sums_end() returns ERR_INTERRUPTED unless they had ended before. */
+void report_sums_stop(struct report_sums_work *w);
 /* Waits for both, and frees the work. *ret is the caller's to free, and empty after an error;
  * ERR_INTERRUPTED. */
 struct err *report_sums_end(struct report_sums_work *w, struct report_sums *ret) TS_CHECK;

@@ -228,8 +228,10 @@ static struct err *make_facts(void *about)
 
 static void about_free(struct about *a)
 {
-	if (a->summing)
+	if (a->summing) {
+		report_sums_stop(a->summing);
 		err_free(report_sums_end(a->summing, &a->sums));
+	}
 	facts_free(&a->facts);
 	if (a->own)
 		sbt_reader_close(a->own);
