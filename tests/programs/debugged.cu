@@ -26,7 +26,7 @@ __device__ __forceinline__ int blend(int q)
 
 __global__ void work(int *out, point given, int n)
 {
-	__shared__ int tile[64];
+	__shared__ int tile[64], spare; /* nothing uses spare: it has no place */
 	const int i = blockIdx.x * blockDim.x + threadIdx.x;
 	point mine = given;
 	int squares[4], sum = 0;

@@ -257,9 +257,9 @@ static void test_memory(void **unused)
 	REFUSED("a[0]@0", "\"@\" takes a count of 1 and more");
 	REFUSED("&1", "only what lies in memory has an address");
 	IS("gone", "<optimized out>");
-	REFUSED("gone + 1", "the value has been optimised out");
+	REFUSED("gone + 1", "the value has been optimized out");
 	REFUSED("gone = 1", "it is optimized out here: it has no place that could be set");
-	REFUSED("gone++", "it is optimized out here");
+	REFUSED("gone++", "the value has been optimized out");
 }
 
 static void test_nothing_is_read_for_a_type(void **unused)

@@ -96,7 +96,7 @@ struct err *lang_fetch(const struct lang_scope *scope, struct lang_value *v)
 	struct err *e;
 
 	if (v->place == LANG_GONE)
-		return err_new(ERR_NOT_FOUND, "the value has been optimised out");
+		return err_new(ERR_NOT_FOUND, "the value has been optimized out");
 	if (v->bytes || !v->type)
 		return NULL;
 	if (v->place == LANG_COMPUTED) {

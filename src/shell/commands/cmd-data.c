@@ -125,7 +125,7 @@ static struct err *print_value(struct session *s, const char *text, char letter,
 		letter = letter ? letter : 'x';
 	}
 	e = value_show(s, &v, letter, &b);
-	if (!e && v.type && v.type->size <= KEPT_MAX)
+	if (!e && v.type && v.type->size <= KEPT_MAX && v.place != LANG_GONE)
 		e = value_fetch(s, &v);
 	if (!e) {
 		snprintf(name, sizeof name, "$%u", vars_remember(s->vars, &v));

@@ -142,6 +142,33 @@ def test_what_is_set_goes_on(t):
     t.equal(values(r.out)[-1], str(53 * 14), 'as recorded')
 
 
+def test_what_has_no_place_is_not_set(t):
+    """A variable that the compiler left out is refused, and the launch then counts as recorded."""
+    seq = record(t)
+    r = inside(t, seq, f'break ptx work:debugged.cu:{line_of("/* end */")}', 'continue', 'info locals', 'print spare', 'set var spare = 1', 'print spare++',
+               'print spare + 1', 'finish', 'when', 'replay verify', status=1)
+    t.match(r'^spare = <optimized out>$', r.out)
+    t.equal(values(r.out), ['<optimized out>'], 'what is printed')
+    t.equal(re.findall(r'optimized out here|has been optimized out', r.err), ['optimized out here'] + 2 * ['has been optimized out'], r.err)
+    t.no_match('what-if|What was set', r.out)
+    t.match('^2 of 2 allocations identical', r.out)
+
+
+def test_what_is_set_without_room(t):
+    """What a changed launch has made needs a checkpoint beside two others: with fewer, the next move is as recorded, and that is said at the launch's end."""
+    seq = record(t)
+    at = f'break ptx work:debugged.cu:{line_of("/* end */")} if %tid.x == 5 && %ctaid.x == 1'
+    for room in '0', '1', '2', '3':
+        r = inside(t, seq, at, 'continue', 'set var sum = 1000', 'set $v = out + n + i', 'finish', 'print *(int *)$v', 'next', 'print *(int *)$v', 'replay verify',
+                   env={'TSDB_REPLAYER_CHECKPOINTS': room})
+        kept = room == '3'
+        t.equal('there is no room to keep it, so its next move executes the launch as it was recorded' in r.out, not kept, f'{room}: {r.out}')
+        t.equal('What was set in it counts from here on' in r.out, kept, f'{room}: {r.out}')
+        t.equal(list(values(r.out)), ['1000', '1000' if kept else str(53 * 14)], f'{room}: at its end, and behind it')
+        t.equal(f'What was set in #{seq} is undone' in r.out, kept, f'{room}: {r.out}')
+        t.match('^2 of 2 allocations identical', r.out)
+
+
 def test_registers_that_are_set(t):
     seq = record(t)
     at = f'break ptx work:debugged.cu:{line_of("sum +=")} if %tid.x == 5'

@@ -32,8 +32,8 @@ def line_of(name, text):
     raise AssertionError(text)
 
 
-def inside(t, seq, *commands, trace='t.sbt', status=0):
-    return shell(t, 'replay start --on soft', f'replay enter {seq}', *commands, trace=trace, status=status)
+def inside(t, seq, *commands, trace='t.sbt', status=0, **kw):
+    return shell(t, 'replay start --on soft', f'replay enter {seq}', *commands, trace=trace, status=status, **kw)
 
 
 def on_soft(t, prog, *args):

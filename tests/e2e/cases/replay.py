@@ -28,9 +28,9 @@ def race_demo(t, out='t.sbt', options=()):
     raise Skip('race_demo never came out right')
 
 
-def shell(t, *commands, trace='t.sbt', status=0):
+def shell(t, *commands, trace='t.sbt', status=0, **kw):
     ex = [x for c in commands for x in ('-ex', c)]
-    r = t.tsdb('--batch', '--no-init', *ex, trace)
+    r = t.tsdb('--batch', '--no-init', *ex, trace, **kw)
     t.equal(r.status, status, 'exit status')
     return r
 
