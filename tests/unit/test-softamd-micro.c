@@ -162,6 +162,91 @@ static uint32_t lds(struct demo *t, uint64_t addr)
 	return v;
 }
 
+static const char *put(struct demo *t, unsigned space, uint64_t addr, uint32_t lane, uint32_t v)
+{
+	struct soft_put p = {.space = space, .addr = addr, .lane = lane, .size = sizeof(v)};
+
+	memcpy(p.bytes, &v, sizeof(v));
+	return amd_micro_put(t->s, &p);
+}
+
+static uint32_t own(struct demo *t, unsigned space, uint64_t addr, uint32_t lane)
+{
+	uint32_t v;
+
+	assert_null(ask(t,
+		(struct soft_ask){.what = SOFT_ASK_MEMORY,
+			.space = space,
+			.addr = addr,
+			.size = 4,
+			.lane = lane + 1},
+		""));
+	memcpy(&v, got.bytes, 4);
+	return v;
+}
+
+static void eight_bytes_of_arguments(struct machine *m)
+{
+	descriptor(m, 8, 8);
+	body(m);
+}
+
+/* The descriptor claims more than there is memory. */
+static void too_many_arguments(struct machine *m)
+{
+	descriptor(m, 8, 0x7fffffff);
+	body(m);
+}
+
+/* What is set in memory of a workgroup, of a work-item, and in the arguments; the other lanes and
+ * the bytes beside keep theirs, and the code goes on with it. */
+static void memory_that_is_set(void **state)
+{
+	struct demo t;
+	uint32_t before;
+
+	(void)state;
+	setup_of(&t, eight_bytes_of_arguments);
+	assert_null(put(&t, SOFT_SHARED, 4 * 100, 0, 77));
+	assert_int_equal(lds(&t, 4 * 100), 77);
+	assert_int_equal(lds(&t, 4 * 99), 0);
+	assert_int_equal(lds(&t, 4 * 101), 0);
+	assert_null(put(&t, SOFT_SHARED, 4 * 200, 63, 5));
+	assert_null(put(&t, SOFT_SHARED, 1020, 0, 9));
+	assert_non_null(put(&t, SOFT_SHARED, 1021, 0, 1)); /* of 1024 bytes */
+	assert_non_null(put(&t, SOFT_SHARED, UINT64_MAX - 1, 0, 1));
+	before = own(&t, SOFT_LOCAL, 6, 12);
+	assert_null(put(&t, SOFT_LOCAL, 6, 11, 0x12345678)); /* across two words */
+	assert_int_equal(own(&t, SOFT_LOCAL, 6, 11), 0x12345678);
+	assert_int_equal(own(&t, SOFT_LOCAL, 6, 12), before);
+	assert_null(put(&t, SOFT_LOCAL, 12, 63, 1));
+	assert_non_null(put(&t, SOFT_LOCAL, 13, 63, 1)); /* of 16 bytes */
+	assert_non_null(put(&t, SOFT_LOCAL, UINT64_MAX, 0, 1));
+	assert_non_null(put(&t, SOFT_LOCAL, 0, 64, 1)); /* no lane */
+	assert_null(put(&t, SOFT_PARAM, 4, 0, 0xabcdef01));
+	assert_int_equal(own(&t, SOFT_PARAM, 4, 0), 0xabcdef01);
+	assert_non_null(put(&t, SOFT_PARAM, 8, 0, 1)); /* of 8 bytes */
+	assert_non_null(put(&t, SOFT_GLOBAL, 0, 0, 1));
+	go(&t, SOFT_STEP, 4);
+	assert_int_equal(lds(&t, 4 * 100), 100); /* the work-item has written its own */
+	assert_int_equal(lds(&t, 4 * 200), 5);
+	go(&t, SOFT_FINISH, 0);
+	assert_string_equal(put(&t, SOFT_SHARED, 0, 0, 1), "the launch has ended");
+	done(&t);
+}
+
+static void arguments_that_are_not_there(void **state)
+{
+	struct demo t;
+
+	(void)state;
+	setup_of(&t, too_many_arguments);
+	assert_null(put(&t, SOFT_PARAM, sizeof(t.m->memory) - 4, 0, 1));
+	assert_non_null(put(&t, SOFT_PARAM, sizeof(t.m->memory) - 3, 0, 1));
+	assert_non_null(put(&t, SOFT_PARAM, 0x7ffffff0, 0, 1));
+	done(&t);
+}
+
 static void steps(void **state)
 {
 	struct demo t;
@@ -471,7 +556,9 @@ static void lanes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(steps), cmocka_unit_test(calls),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(steps),
+		cmocka_unit_test(memory_that_is_set),
+		cmocka_unit_test(arguments_that_are_not_there), cmocka_unit_test(calls),
 		cmocka_unit_test(lines), cmocka_unit_test(breakpoints), cmocka_unit_test(watched),
 		cmocka_unit_test(turns), cmocka_unit_test(the_chosen_workgroup_begins),
 		cmocka_unit_test(values), cmocka_unit_test(faults_stop_before),

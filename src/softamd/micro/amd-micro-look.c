@@ -224,11 +224,22 @@ static const char *ask_private(struct answer *a, uint64_t at)
 	return NULL;
 }
 
+uint8_t *amd_micro_argument(const struct amd_micro *m, uint64_t at, uint64_t n)
+{
+	struct amd_extent e;
+
+	if (!range_within(at, n, 0, m->kernarg_bytes) ||
+		!m->memory->find(m->memory->arg, m->kernarg, &e) ||
+		!range_within(m->kernarg + at, n, e.start, e.end - e.start))
+		return NULL;
+	return (uint8_t *)(uintptr_t)(m->kernarg + at);
+}
+
 static const char *ask_memory(struct answer *a)
 {
 	const struct amd_group *g = micro_block(a->s, a->s->focus_block);
 	const uint64_t at = (uint32_t)a->q->addr; /* addresses may be flat ones */
-	struct amd_extent e;
+	const uint8_t *argument;
 
 	if (a->q->space == SOFT_GLOBAL || a->q->space >= SOFT_SPACES ||
 		a->q->size > SOFT_MEMORY_MAX)
@@ -245,11 +256,10 @@ static const char *ask_memory(struct answer *a)
 		a->add(a->arg, g->lds + at, a->q->size);
 		return NULL;
 	}
-	if (!range_within(at, a->q->size, 0, a->m->kernarg_bytes) ||
-		!a->m->memory->find(a->m->memory->arg, a->m->kernarg, &e) ||
-		!range_within(a->m->kernarg + at, a->q->size, e.start, e.end - e.start))
+	argument = amd_micro_argument(a->m, at, a->q->size);
+	if (!argument)
 		return too_far(a, "argument", a->m->kernarg_bytes);
-	a->add(a->arg, (const uint8_t *)(uintptr_t)(a->m->kernarg + at), a->q->size);
+	a->add(a->arg, argument, a->q->size);
 	return NULL;
 }
 

@@ -28,16 +28,21 @@ static const char *put_memory(struct soft_session *s, struct amd_wave *w, const 
 	const struct amd_micro *m = amd_micro_of(s);
 	const struct amd_launch *l = w->group->worker->l;
 	const bool shared = p->space == SOFT_SHARED;
-	const uint64_t size = shared ? l->lds_bytes : m->kernarg_bytes;
-	uint8_t *base = shared ? w->group->lds : (uint8_t *)(uintptr_t)m->kernarg;
+	uint8_t *to;
 
 	if (p->space == SOFT_LOCAL)
 		return put_private(s, w, p, l->private_bytes);
-	if (!base || !range_within(p->addr, p->size, 0, size))
+	if (!shared)
+		to = amd_micro_argument(m, p->addr, p->size);
+	else
+		to = range_within(p->addr, p->size, 0, l->lds_bytes) ? w->group->lds + p->addr
+								     : NULL;
+	if (!to)
 		return micro_say(s,
 			"there are %llu bytes of this memory: %u from %llu on are not there",
-			(unsigned long long)size, p->size, (unsigned long long)p->addr);
-	memcpy(base + p->addr, p->bytes, p->size);
+			(unsigned long long)(shared ? l->lds_bytes : m->kernarg_bytes), p->size,
+			(unsigned long long)p->addr);
+	memcpy(to, p->bytes, p->size);
 	return NULL;
 }
 

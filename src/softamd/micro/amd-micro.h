@@ -73,6 +73,8 @@ static inline struct amd_wave *amd_micro_wave(struct micro_at w)
 
 	return g && w.warp < g->nwaves ? &g->waves[w.warp] : NULL;
 }
+/* n bytes of the arguments' segment; NULL: they are not there. */
+uint8_t *amd_micro_argument(const struct amd_micro *m, uint64_t at, uint64_t n);
 uint64_t amd_micro_lanes(const struct amd_wave *w); /* that it was given */
 void amd_micro_item(const struct amd_wave *w, unsigned lane, uint32_t ret[3]);
 struct amd_calls *amd_micro_calls(const struct soft_session *s, struct micro_at w);
