@@ -504,11 +504,12 @@ static void describe_fault(struct tsdb_error *e)
 		take_fault(e, &f);
 }
 
-/* A kernel may fault before the call that launched it has returned, and its record follows then. A
- * call that waits for the device returns never, so this waits 20 ms at most. */
+/* A kernel may fault before the call that launched it has returned, and its record follows then;
+ * without a stop the runtime ends the program next. A call that waits for the device returns never,
+ * so this waits 100 ms at most. */
 static void let_calls_return(const struct thread *t)
 {
-	for (int i = 0; i < 20 && thread_any_in(t, false); i++)
+	for (int i = 0; i < 100 && thread_any_in(t, false); i++)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
@@ -519,8 +520,9 @@ static void on_device_fault(const struct soft_fault *f)
 	if (!thread_come_in(&stranger))
 		return;
 	struct thread *t = agent_live() ? thread_get_quiet() : NULL;
-	if (t && atomic_load(&agent.control->stop_on_error) != TSDB_ERRORS_NONE) {
+	if (t)
 		let_calls_return(t);
+	if (t && atomic_load(&agent.control->stop_on_error) != TSDB_ERRORS_NONE) {
 		acquire(t);
 		agent.control->error = (struct tsdb_error){.sticky = true};
 		take_fault(&agent.control->error, f);
