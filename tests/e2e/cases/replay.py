@@ -482,7 +482,10 @@ def test_parts(t):
     t.match(r'^([1-9]\d*) of \1 allocations are', r.out)
     for line in ('replay stream', 'replay stream x', 'replay stream 77', 'replay range x', 'replay range 9999-99999', 'replay kernel nothing',
                  'replay kernel scale nth 99', 'replay stream 2 --alone'):
-        t.equal(len(shell(t, line, status=1).err.splitlines()), 1, f'sentences after {line}')
+        said = shell(t, line, status=1).err
+        if t.gpu == 'soft-amd':  # HSA runtimes from ROCm 7 on say how they come to the device
+            said = re.sub(r'^(?:Load .*|DtifCreate .*)\n', '', said, flags=re.M)
+        t.equal(len(said.splitlines()), 1, f'sentences after {line}')
     r = t.tsdb('replay', 't.sbt', '--stream', '1')
     t.equal(r.status, 0, 'exit status')
     t.match(r'^Left out: .* on stream 2', r.out)
