@@ -55,11 +55,24 @@ struct wanted {
 	bool found, twice; /* of two files, each with its own: neither is meant */
 };
 
+/* nvcc makes the stub of a template's kernel static: the host's name then has an L more, in front
+ * of the name's length ("_ZN3simL4stepIfEEvPT_", "_ZN3sim4stepIfEEvPT_"). */
+static bool same_name(const char *host, const char *kernel)
+{
+	while (*host && *host == *kernel) {
+		host++;
+		kernel++;
+	}
+	if (*host == 'L' && host[1] >= '1' && host[1] <= '9')
+		return strcmp(host + 1, kernel) == 0;
+	return !*host && !*kernel;
+}
+
 static bool is_it(void *arg, const struct symbols_function *f)
 {
 	struct wanted *w = arg;
 
-	if (strcmp(f->mangled, w->mangled) != 0)
+	if (!same_name(f->mangled, w->mangled))
 		return true;
 	w->twice = w->found && w->vaddr != f->vaddr;
 	w->found = true;

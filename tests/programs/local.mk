@@ -11,7 +11,7 @@ CUDA_TESTS += tests/programs/observed tests/programs/host_writes_again tests/pro
 CUDA_TESTS += tests/programs/handshake tests/programs/mixed_races tests/programs/verdicts tests/programs/value_waits
 CUDA_TESTS += tests/programs/prints tests/programs/litmus tests/programs/limits tests/programs/numbers tests/programs/decoder
 CUDA_TESTS += tests/programs/shuffles tests/programs/alike tests/programs/marks tests/programs/sample
-CUDA_TESTS += tests/programs/variants tests/programs/two_streams tests/programs/arrays tests/programs/arguments tests/programs/endless_wait tests/programs/freed tests/programs/freed_in_use
+CUDA_TESTS += tests/programs/variants tests/programs/two_streams tests/programs/arrays tests/programs/arguments tests/programs/namespaces tests/programs/endless_wait tests/programs/freed tests/programs/freed_in_use
 CUDA_TESTS += tests/programs/payload tests/programs/host_outputs tests/programs/nans
 CUDA_TESTS += tests/programs/grown_array tests/programs/graph_updates tests/programs/graph_memory tests/programs/graph_random tests/programs/conditional tests/programs/function_table tests/programs/moved_addresses
 EXTRA_DIST += tests/programs/python_stacks.py tests/programs/python_churn.py tests/programs/gpu.h $(CUDA_TESTS:=.cu) tests/programs/linked.cu tests/programs/linked_part.cu tests/programs/linked_part.cuh tests/programs/debugged.cu

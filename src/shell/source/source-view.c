@@ -147,16 +147,28 @@ static char *bare_name(char *text)
 	return begin;
 }
 
-/* The function that nvcc makes for a kernel has the kernel's name, and lines of its body. */
+/* "adam" of "ns::adam". */
+static const char *last_name(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon ? colon + 1 : name;
+}
+
+/* The function that nvcc makes for a kernel has the kernel's name, and lines of its body. That of a
+ * template is static, and the debug information names it without its namespace: "adam<float>". */
 static bool is_kernel(const char *function, const char *kernel)
 {
 	char *copy;
+	const char *bare;
 	bool is;
 
 	if (!function || !kernel)
 		return false;
 	copy = xstrdup(function);
-	is = !strcmp(bare_name(copy), kernel);
+	bare = bare_name(copy);
+	is = !strcmp(bare, kernel) ||
+	     (strchr(function, '<') && !strchr(bare, ':') && !strcmp(bare, last_name(kernel)));
 	free(copy);
 	return is;
 }

@@ -199,8 +199,8 @@ static struct err *no_field(const struct sbt_cmd *c, const char *name)
 		return no_command();
 	for (const struct sbt_field *f = d->fields; f->name; f++)
 		buf_printf(&fields, "%s%s", fields.len ? ", " : "", f->name);
-	e = err_cure(
-		err_new(ERR_NOT_FOUND, "#%" PRIu64 " is a %s: it has no %s", c->seq, d->name, name),
+	e = err_cure(err_new(ERR_NOT_FOUND, "#%" PRIu64 " is %s %s: it has no %s", c->seq,
+			     strchr("aeiou", *d->name) ? "an" : "a", d->name, name),
 		"It has seq, thread, result, %s%s", buf_cstr(&fields),
 		c->kind == SBT_LAUNCH ? ", arg0, arg1, ..." : "");
 	buf_free(&fields);

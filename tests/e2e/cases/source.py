@@ -36,6 +36,18 @@ def test_arguments_of_templates_and_of_what_is_not_certain(t):
     t.match(r'^\$2 = 1$', r.out)  # so this is the launch's field
 
 
+def test_a_template_in_a_namespace(t):
+    """Its stub is static, so the host's symbol is not the kernel's; the line is the launch's, not the stub's."""
+    with open(os.path.join(SRC, 'tests/programs/namespaces.cu'), encoding='utf-8') as f:
+        at = next(i for i, line in enumerate(f, 1) if 'launched here' in line)
+    r = t.session('namespaces', 'break step if dt == 0.5', 'run', 'info args', 'print how', 'print nothing')
+    t.match(rf'^Breakpoint 1, #\d+ sim::step<float><<<.*\n{at}\t', r.out)
+    t.match(r'^all = \(sim::particle \*\) 0x[0-9a-f]+ <.*>\nout = \(float \*\) 0x[0-9a-f]+ <.*>\nn = 40\ndt = 0\.5\nhow = sim::mode::twice$', r.out)
+    t.match(r'^\$1 = sim::mode::twice$', r.out)
+    r = t.session('namespaces', 'break alloc', 'run', 'print nothing')
+    t.match(r'#\d+ is an alloc: it has no nothing', r.err)
+
+
 def test_a_source_that_is_newer_names_nothing(t):
     """The program is a copy that is older than its source; then one that is younger."""
     for age, want in ((-10, r'^arg2 = 0\n(.*\n)*\S*arguments\.cu is newer than the program'), (10, r'^lr = 0\n')):
