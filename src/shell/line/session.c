@@ -714,6 +714,8 @@ bool session_confirm(struct session *s, const char *fmt, ...)
 		first = line ? (char)(line[strspn(line, " \t")] | 32) : 'y';
 		free(prompt);
 		free(line);
+		if (!interrupted && first != 'y' && first != 'n')
+			out_str(s->out, "Please answer y or n.\n");
 	} while (!interrupted && first != 'y' && first != 'n');
 	free(question);
 	return first == 'y' && !interrupted;

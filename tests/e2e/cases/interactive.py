@@ -57,6 +57,19 @@ def test_session(t):
     s.quit()
 
 
+def test_a_question_wants_y_or_n(t):
+    s = Terminal(t, '-q', '--args', program('pipeline'))
+    s.prompt()
+    s.type('break kernel *')
+    s.type('run')
+    s.p.sendline('kill')
+    s.expect('[(]y or n[)] ')
+    s.p.sendline('info streams')
+    s.expect(r'Please answer y or n\.\r\n.*[(]y or n[)] ')
+    t.no_match('killed', s.type('n'))
+    s.quit()
+
+
 def test_ctrl_c_stops_the_program_not_tsdb(t):
     s = Terminal(t, '-q', '--args', program('long_running'), '60')
     s.prompt()
