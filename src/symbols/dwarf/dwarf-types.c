@@ -162,6 +162,41 @@ static const struct lang_type *base_type(struct dwarf_types *t, Dwarf_Die *die)
 	return r;
 }
 
+/* nvcc mangles the names of enumerators in PTX: "_ZN3sim4mode5twiceE" is sim::mode::twice. False:
+ * it is no such name. */
+static bool put_nested(struct buf *b, const char *name)
+{
+	const size_t begin = b->len;
+
+	if (strncmp(name, "_ZN", 3) != 0)
+		return false;
+	for (name += 3; *name >= '1' && *name <= '9';) {
+		char *rest;
+		const unsigned long n = strtoul(name, &rest, 10);
+
+		if (n > strlen(rest))
+			break;
+		buf_printf(b, "%s%.*s", b->len > begin ? "::" : "", (int)n, rest);
+		name = rest + n;
+	}
+	if (b->len > begin && !strcmp(name, "E"))
+		return true;
+	buf_clear(b);
+	return false;
+}
+
+static void put_enumerator(struct buf *b, const char *name, const struct lang_type *r,
+	const char *scope, bool is_class)
+{
+	if (put_nested(b, name))
+		return;
+	if (is_class && r->name)
+		buf_printf(b, "%s::", r->name);
+	else
+		buf_str(b, scope);
+	buf_str(b, name);
+}
+
 static const struct lang_type *enumeration(struct dwarf_types *t, Dwarf_Die *die)
 {
 	uint64_t size = die_number(die, DW_AT_byte_size, 4);
@@ -199,11 +234,7 @@ static const struct lang_type *enumeration(struct dwarf_types *t, Dwarf_Die *die
 		if (dwarf_tag(&e) != DW_TAG_enumerator || !dwarf_diename(&e) ||
 			!die_signed(&e, DW_AT_const_value, &v))
 			continue;
-		if (die_flag(die, DW_AT_enum_class) && r->name)
-			buf_printf(&b, "%s::", r->name);
-		else
-			buf_str(&b, scope);
-		buf_str(&b, dwarf_diename(&e));
+		put_enumerator(&b, dwarf_diename(&e), r, scope, die_flag(die, DW_AT_enum_class));
 		negative |= v < 0;
 		list[r->nenumerators++] =
 			(struct lang_enumerator){lang_strdup(t->l, buf_cstr(&b)), v};

@@ -67,6 +67,13 @@ def test_a_breakpoint_at_the_line_that_a_kernel_begins_with(t):
     t.equal(values(r.out), ['{7, 8, 9}', '96'], 'the arguments')
 
 
+def test_enumerators_have_their_names(t):
+    """In PTX they are mangled."""
+    record(t)
+    r = inside(t, find(t, 'turns<<<'), f'break ptx turns:debugged.cu:{line_of("/* turn */")}', 'continue', 'print how')
+    t.equal(values(r.out), ['sim::mode::twice'], 'an enumeration')
+
+
 def test_of_every_lane(t):
     seq = record(t)
     r = inside(t, seq, f'break ptx work:debugged.cu:{line_of("/* end */")}', 'continue', 'print i[all]', 'print squares[2][all]', 'print mine.tag[1] + k[all]',
