@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "shell/line/interrupt.h"
+#include "shell/trace/ranks-odd.h"
 #include "shell/print/ranks-view.h"
 #include "base/words.h"
 
@@ -182,6 +183,23 @@ static void put_ranks(struct buf *out, const void *set)
 
 JS_DEFINE(set_object, "set", ranks, JS_BY("rank_list", ranks, path, put_ranks, "[rank]"));
 
+static void info_rows(struct session *s, const struct ranks *set)
+{
+	struct ranks_odd odd;
+	struct buf others = BUF_INIT;
+
+	ranks_odd_find(set, &odd);
+	for (unsigned i = 0; i < set->n; i++)
+		if (odd.line[i])
+			info_row(s, &set->r[i]);
+	if (odd.others) {
+		ranks_odd_others(&others, &odd);
+		out_printf(s->out, "%s(--json lists all ranks)\n", buf_cstr(&others));
+	}
+	buf_free(&others);
+	ranks_odd_free(&odd);
+}
+
 struct err *ranks_info(struct session *s, struct ranks *set, bool json)
 {
 	struct buf b = BUF_INIT;
@@ -194,7 +212,6 @@ struct err *ranks_info(struct session *s, struct ranks *set, bool json)
 	}
 	out_style(s->out, STYLE_HEADER, "%4s  %-16s %8s  %10s  %-40s %s\n", "Rank", "Host",
 		"Process", "Commands", "Trace", "Host's clock");
-	for (unsigned i = 0; i < set->n; i++)
-		info_row(s, &set->r[i]);
+	info_rows(s, set);
 	return NULL;
 }

@@ -11,11 +11,12 @@
 #include <string.h>
 #include "engine/names.h"
 #include "engine/ranks.h"
+#include "shell/trace/ranks-odd.h"
 #include "shell/trace/trace.h"
 #include "shell/tools/explore-words.h"
 #include "shell/tools/tools.h"
 
-enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3, RANKS_ALL = 32 };
+enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
 
 /* Kernels that no rank can leave before all have entered: NCCL's (2.4 to 2.28) except broadcasts,
  * reductions and point to point. */
@@ -40,11 +41,6 @@ struct merge {
 	struct meetings *of; /* by rank's place in set.r */
 	const char *match;   /* glob; NULL: the default ones */
 	bool as_is, json;
-	/* of a large job: the most ranks that have the same number of commands; ranks without a
-	 * line of their own, and what there is to say of them, in nanoseconds */
-	unsigned usual, untold, nfitted;
-	int64_t low, high;
-	double error;
 };
 
 #define USAGE "Usage: tsdb merge -o FILE [--match GLOB] [--as-is] TRACE TRACE..."
@@ -280,74 +276,40 @@ static void fit_clock(struct merge *m, unsigned i, struct buf *say)
 				: "some end on one rank before they start on the other, so they are not the same ones");
 }
 
-/* How many ranks have as many commands as rank i. */
-static unsigned like_it(const struct merge *m, unsigned i)
+static void tell_clocks(const struct merge *m, struct buf *say)
 {
-	unsigned n = 0;
+	struct ranks_odd odd;
+	struct buf others = BUF_INIT;
 
-	for (unsigned k = 0; k < m->set.n; k++)
-		n += m->set.r[k].commands == m->set.r[i].commands;
-	return n;
-}
+	ranks_odd_find(&m->set, &odd);
+	for (unsigned i = 0; i < m->set.n; i++) {
+		const struct rank *r = &m->set.r[i];
 
-/* Of a large job the ranks whose clock is not known, and those that have another number of commands
- * than nearly all have, get a line of their own. */
-static bool is_told(const struct merge *m, unsigned i)
-{
-	const struct rank *r = &m->set.r[i];
-
-	return m->set.n <= RANKS_ALL || !i || (!r->fitted && strcmp(r->host, m->set.r[0].host)) ||
-	       (m->usual >= m->set.n / 8 * 7 && like_it(m, i) != m->usual);
-}
-
-static void sum_up(struct merge *m, const struct rank *r)
-{
-	m->untold++;
-	if (!r->fitted)
-		return;
-	m->nfitted++;
-	m->low = m->nfitted == 1 || r->fit.offset < m->low ? r->fit.offset : m->low;
-	m->high = m->nfitted == 1 || r->fit.offset > m->high ? r->fit.offset : m->high;
-	m->error = r->fit.error > m->error ? r->fit.error : m->error;
-}
-
-static void tell_others(const struct merge *m)
-{
-	if (!m->untold)
-		return;
-	out_printf(m->s->out, "%u other rank%s: ", m->untold, m->untold == 1 ? "" : "s");
-	if (m->nfitted)
-		out_printf(m->s->out,
-			"clocks of %u fitted by meetings, ends %+.1f us to %+.1f us apart, at most to "
-			"%.1f us",
-			m->nfitted, (double)m->low / 1e3, (double)m->high / 1e3, m->error / 1e3);
-	if (m->nfitted < m->untold)
-		out_printf(m->s->out, "%s%u on the first's host, with its clock",
-			m->nfitted ? "; " : "", m->untold - m->nfitted);
-	out_str(m->s->out, "\n");
+		if (odd.line[i])
+			out_printf(m->s->out,
+				"rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n", r->rank,
+				r->host, r->file, r->commands, buf_cstr(&say[i]));
+	}
+	ranks_odd_others(&others, &odd);
+	out_str(m->s->out, buf_cstr(&others));
+	buf_free(&others);
+	ranks_odd_free(&odd);
 }
 
 static void fit_clocks(struct merge *m)
 {
-	for (unsigned i = 0; i < m->set.n; i++)
-		m->usual = like_it(m, i) > m->usual ? like_it(m, i) : m->usual;
-	for (unsigned i = 0; i < m->set.n; i++) {
-		struct buf say = BUF_INIT;
+	struct buf *say = xcalloc(m->set.n, sizeof *say);
 
+	for (unsigned i = 0; i < m->set.n; i++) {
 		if (i)
-			fit_clock(m, i, &say);
+			fit_clock(m, i, &say[i]);
 		else
-			buf_str(&say, "the reference");
-		if (is_told(m, i))
-			out_printf(m->s->out,
-				"rank %" PRIu64 " on %s, %s, %" PRIu64 " commands: %s\n",
-				m->set.r[i].rank, m->set.r[i].host, m->set.r[i].file,
-				m->set.r[i].commands, buf_cstr(&say));
-		else
-			sum_up(m, &m->set.r[i]);
-		buf_free(&say);
+			buf_str(&say[i], "the reference");
 	}
-	tell_others(m);
+	tell_clocks(m, say);
+	for (unsigned i = 0; i < m->set.n; i++)
+		buf_free(&say[i]);
+	free(say);
 }
 
 static struct err *merge(struct merge *m)

@@ -38,6 +38,36 @@ def test_the_two_odd_ones_come_first(t):
     t.equal([line.split()[0] for line in whole[1:]], [str(i) for i in range(RANKS)], 'all of them, in order')
 
 
+def test_info_of_a_large_set_has_the_odd_ones_and_a_sum(t):
+    others = [line for line in make(t, RANKS, SLOW, MISSING).splitlines() if 'other ranks: ' in line]
+    t.equal(len(others), 1, 'merge sums up')
+    for r in (t.tsdb('info', 'all.sbts'), t.tsdb('--batch', '-ex', 'info ranks', 'all.sbts')):
+        lines = r.out.splitlines()
+        at = next(i for i, line in enumerate(lines) if line.split()[:1] == ['Rank'])
+        t.equal([line.split()[0] for line in lines[at + 1:at + 3]], ['0', str(MISSING)], r.out)
+        t.equal(lines[at + 3:], [*others, '(--json lists all ranks)'], 'as merge says it')
+    t.equal([x['rank'] for x in json.loads(t.tsdb('info', 'all.sbts', '--json').out)['rank_list']], list(range(RANKS)), 'all of them')
+
+
+def test_clocks_that_are_not_known_of_many_are_one_line(t):
+    """Of a few ranks it is what stands out; of a job merged --as-is it would be a line for each."""
+    make(t, RANKS, SLOW, MISSING)
+    r = t.tsdb('merge', '--as-is', '-o', 'as-is.sbts', *[f'r.{i:05}.sbt' for i in range(RANKS)])
+    t.match(r"^38 other ranks: 7 on the first's host, with its clock; 31 on other hosts, by clocks taken as they are$", r.out)
+    t.match('31 on other hosts, by clocks taken as they are', t.tsdb('info', 'as-is.sbts').out)
+
+
+def test_races_are_of_one_rank(t):
+    make(t, RANKS)
+    for words in (['races'], ['races', '--no-exact'], ['explore'], ['check']):
+        r = t.tsdb(*words, 'all.sbts')
+        t.equal(r.status, 1, str(words))
+        t.match('all.sbts is a set of traces: its ranks are replayed and looked at one at a time', r.err)
+    r = t.tsdb('--batch', '-ex', 'rank 7', '-ex', 'races', 'all.sbts')
+    t.equal(r.status, 0, r.both)
+    t.match('^No races in ', r.out)
+
+
 def test_ranks_that_are_alike_do_not_stand_out(t):
     said = make(t)
     t.equal(sum(line.startswith('rank ') for line in said.splitlines()), 1, said)
