@@ -8,6 +8,7 @@ CUDA_EXAMPLES = examples/vecadd examples/matmul examples/reduce examples/pipelin
 EXAMPLES_PTX = $(CUDA_EXAMPLES:examples/%=examples/ptx/%.ptx)
 EXTRA_DIST += examples/check.h examples/trace_reader.c examples/trace_state.c examples/trace_order.c \
 	examples/trace_diff.c examples/trace_writer.c examples/record_run.c examples/time_travel.c $(CUDA_EXAMPLES:=.cu)
+EXTRA_DIST += examples/ci/Dockerfile examples/ci/gpu-tests.yml examples/ci/tsdb-ci-check
 examplesdir = $(plugindir)/examples
 dist_examples_DATA = examples/check.h
 examplesptxdir = $(examplesdir)/ptx
