@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "engine/explore.h"
+#include "engine/analyse/explore-private.h"
 #include "engine/names.h"
 
 static const char *const *variables; /* name, value, ..., NULL */
@@ -120,7 +120,8 @@ static void others(void **state)
 		"no job's variables");
 }
 
-/* --- findings of shards, and those of one process --- */
+/* --- findings of shards, and those of one process: the explorer's own rules, with findings that
+ * are made up --- */
 
 #define TRIALS 60
 #define PLACES 5
@@ -153,38 +154,23 @@ static struct explore_result result(uint32_t shard, uint32_t shards, uint64_t mo
 	return r;
 }
 
-static bool has_same(const struct explore_result *r, const struct explore_found *f)
+/* The explorer's own course over the trials: which are executed here, what is kept of them, and
+ * when it ends. shard is from 1; 0: one process. */
+static struct explore_result explore(const struct explore_found *f, const bool *found,
+	uint32_t shard, uint32_t shards, uint64_t most, bool *executed)
 {
-	for (size_t i = 0; i < r->nfound; i++)
-		if (explore_is_same(&r->found[i], f))
-			return true;
-	return false;
-}
+	struct explore_result r = result(shard ? shard - 1 : 0, shard ? shards : 1, most);
+	const struct explore_options o = {
+		.budget = TRIALS, .most = most, .shard = shard, .shards = shard ? shards : 0};
+	struct explorer x = {.o = &o, .r = &r};
 
-/* What a shard keeps of its trials, and when it ends, as explore-found.c and explore-course.c say.
- */
-static struct explore_result explore_shard(const struct explore_found *f, const bool *found,
-	const uint32_t *of, uint32_t shard, uint32_t shards, uint64_t most)
-{
-	struct explore_result r = result(shard, shards, most);
-	uint64_t plain = 0;
-
-	for (unsigned i = 0; i < TRIALS && plain < most; i++)
-		if (found[i] && of[i] == shard && !has_same(&r, &f[i])) {
+	for (unsigned i = 0; !explore_is_over(&x); i++) {
+		if (!explore_trial(&x, i + 1, 1))
+			continue;
+		executed[i] = true;
+		if (found[i] && !explore_is_known(&x, &f[i]))
 			r.found[r.nfound++] = explore_found_copy(&f[i]);
-			plain += !f[i].held && !f[i].poison;
-		}
-	return r;
-}
-
-static struct explore_result explore_alone(
-	const struct explore_found *f, const bool *found, uint64_t most)
-{
-	struct explore_result r = result(0, 1, most);
-
-	for (unsigned i = 0; i < TRIALS && r.nfound < most; i++)
-		if (found[i] && !has_same(&r, &f[i]) && !explore_leaves_out(&r, &f[i]))
-			r.found[r.nfound++] = explore_found_copy(&f[i]);
+	}
 	return r;
 }
 
@@ -193,20 +179,23 @@ static void one_case(unsigned seed)
 	const uint32_t shards = 1 + (uint32_t)rand() % 6;
 	const uint64_t most = 1 + (uint64_t)rand() % 8;
 	struct explore_found f[TRIALS];
-	bool found[TRIALS];
-	uint32_t of[TRIALS];
+	bool found[TRIALS], by_one[TRIALS] = {0}, by_shards[TRIALS] = {0};
 
 	for (unsigned i = 0; i < TRIALS; i++) {
 		f[i] = make(i + 1);
 		found[i] = rand() % 3 == 0;
-		of[i] = (uint32_t)rand() % shards;
 	}
-	struct explore_result alone = explore_alone(f, found, most), all;
+	struct explore_result alone = explore(f, found, 0, shards, most, by_one), all;
 
-	for (uint32_t k = shards; k-- > 0;) { /* in another order than the course's */
-		struct explore_result r = explore_shard(f, found, of, k, shards, most);
+	for (uint32_t k = shards; k > 0; k--) { /* in another order than the course's */
+		bool mine[TRIALS] = {0};
+		struct explore_result r = explore(f, found, k, shards, most, mine);
 
-		if (k == shards - 1) {
+		for (unsigned i = 0; i < TRIALS; i++) {
+			assert_false(mine[i] && by_shards[i]);
+			by_shards[i] = by_shards[i] || mine[i];
+		}
+		if (k == shards) {
 			all = r;
 			continue;
 		}
@@ -219,6 +208,8 @@ static void one_case(unsigned seed)
 		fail_msg("seed %u: %zu findings, not %zu", seed, all.nfound, alone.nfound);
 	for (size_t i = 0; i < all.nfound; i++)
 		assert_int_equal(all.found[i].number, alone.found[i].number);
+	for (unsigned i = 0; i < TRIALS; i++)
+		assert_true(by_shards[i] || !by_one[i]);
 	explore_free(&all);
 	explore_free(&alone);
 	for (unsigned i = 0; i < TRIALS; i++)

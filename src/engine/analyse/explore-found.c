@@ -194,9 +194,7 @@ static struct err *save(
 	return order_rewrite(x->en->trace.reader, &plan, f->path, NULL, NULL);
 }
 
-/* Whether there is a finding in whose place this one would not be kept. A shard does not know what
- * the others found before, so it drops only what is the same. */
-static bool is_known(const struct explorer *x, const struct explore_found *f)
+bool explore_is_known(const struct explorer *x, const struct explore_found *f)
 {
 	if (!x->o->shards)
 		return explore_leaves_out(x->r, f);
@@ -264,7 +262,7 @@ struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n)
 	struct err *e = minimise(x, &f.seqs, &f.nseqs, &f.as_recorded, &f.nflipped);
 
 	name_places(x, &f);
-	if (!e && !is_known(x, &f))
+	if (!e && !explore_is_known(x, &f))
 		e = tell(x, &f);
 	else if (!e)
 		drop(&f);
@@ -310,7 +308,7 @@ static struct err *compare_trial(struct explorer *x, struct trial *t, struct exp
 	if (!e)
 		e = explore_execute(x, f->seqs, f->nseqs, &bad);
 	x->r->executed += e ? 0 : 2;
-	if (!e && (!explore_is_other(x, &bad, &t->good_result) || is_known(x, f)))
+	if (!e && (!explore_is_other(x, &bad, &t->good_result) || explore_is_known(x, f)))
 		drop(f);
 	if (!e && f->seqs)
 		e = take_ends(x, &bad, &ends);

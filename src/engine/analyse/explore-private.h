@@ -131,6 +131,9 @@ struct err *explore_differs(struct explorer *x, uint64_t signature, const uint64
 
 /* --- explore-found.c: what is found, brought down to its cause --- */
 
+/* Whether there is a finding in whose place this one would not be kept. A shard does not know what
+ * the others found before, so it drops only what is the same. */
+bool explore_is_known(const struct explorer *x, const struct explore_found *f);
 /* Reports an order that gives another result. Takes entries. */
 struct err *explore_found_order(struct explorer *x, uint64_t *entries, size_t n) TS_CHECK;
 /* Whether the pair, whose lifetime is set, gives another result when freed or fresh memory is
