@@ -43,7 +43,8 @@ struct err *cmd_rank(struct session *s, const struct cmd_args *a)
 
 const char cmd_info_ranks_help[] =
 	"Lists the traces of the open set: rank, host, process, commands, and how the host's clock goes into the set's.\n"
-	"Of more than 32 ranks only those that differ, and a line about the others; --json lists all.\n"
+	"Of more than 32 ranks those that differ and a line about the others; --json\n"
+	"lists all.\n"
 	"Example: info ranks\n";
 
 struct err *cmd_info_ranks(struct session *s, const struct cmd_args *a)

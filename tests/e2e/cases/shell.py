@@ -223,7 +223,7 @@ def test_help_fits_the_screen(t):
         t.check(len(line) <= 80 or line.startswith('replay explore ['), f'more than 80 columns: {line}')
         t.check(line == line.rstrip(), f'a blank at the end: {line!r}')
     words = ' '.join(r.out.split())
-    t.check('puts results together. --strict: copies of at most 64 KiB from pageable memory may arrive late, too (see races). With --batch the exit status is 3 when another result was found. Example: replay explore' in words, words)
+    t.check('puts what `tsdb explore -o` wrote together. --strict: copies of at most 64 KiB from pageable memory may arrive late, too (see races). With --batch the exit status is 3 when another result was found. Example: replay explore' in words, words)
     t.match(r'^ {16}without arguments, its last part', r.out)
     t.match(r'^ {27}memory$', r.out)
 
