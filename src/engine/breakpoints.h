@@ -16,6 +16,7 @@ enum watch_on {
 	WATCH_CHANGES, /* bytes that become others */
 	WATCH_READS,
 	WATCH_TOUCHES, /* reads and writes, also of the bytes that were there */
+	WATCH_NAN,     /* numbers that are NaN; in a replay only */
 };
 
 struct breakpoint {
@@ -33,6 +34,7 @@ struct breakpoint {
 	/* memory to watch; size 0: not a watchpoint. Only a replay on a device stops at it */
 	uint64_t addr, size;
 	enum watch_on watch;
+	struct nan_list *nan; /* heap; of WATCH_NAN: where it stops */
 	unsigned space; /* of a watchpoint: 0 global memory, else an enum soft_space: only inside
 			   launches */
 	unsigned line;	/* inside a kernel: a line of its code, or of file; 0: at commands. cond is
@@ -52,6 +54,7 @@ struct breakpoint {
 };
 
 struct breakpoints;
+struct nan_list;
 
 struct breakpoints *breakpoints_new(void);
 void breakpoints_free(struct breakpoints *b);
@@ -64,6 +67,9 @@ struct err *breakpoints_add(
 /* Adds a watchpoint on memory. */
 struct breakpoint *breakpoints_add_watch(
 	struct breakpoints *b, enum watch_on on, uint64_t addr, uint64_t size);
+/* Adds one that stops where commands of a list wrote NaN, which it takes over; size 0: anywhere. */
+struct breakpoint *breakpoints_add_nan(
+	struct breakpoints *b, uint64_t addr, uint64_t size, struct nan_list *list);
 /* Adds one on memory of a space other than global, named `name` ("shared"). */
 struct breakpoint *breakpoints_add_watch_in(struct breakpoints *b, enum watch_on on, unsigned space,
 	const char *name, uint64_t addr, uint64_t size);
@@ -124,7 +130,9 @@ struct replay_breakpoint *breakpoints_for_replay(
 void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct breakpoints *b,
 	bool (*from)(void *arg, int id, uint32_t stack), void *arg);
 
-/* Whether some watchpoint is about reads or writes that change nothing, of global memory. */
+/* Whether a watchpoint is about reads or writes that change nothing, of global memory. */
+bool breakpoint_watches_touches(const struct breakpoint *bp);
+/* Whether some watchpoint is. */
 bool breakpoints_watch_touches(struct breakpoints *b);
 /* The watchpoints for replay_watch(), those of WATCH_CHANGES: a heap array for free(). */
 struct replay_watchpoint *breakpoints_watches(struct breakpoints *b, unsigned *ret_n);

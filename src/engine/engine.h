@@ -94,6 +94,7 @@ struct engine_hooks {
 struct engine {
 	struct settings set;
 	struct trace trace;
+	uint64_t replays;	    /* that were opened on a device */
 	struct ranks *ranks;	    /* the open set; NULL: none. Its trace is in `trace` */
 	uint64_t rank;		    /* of the trace that is open */
 	struct breakpoints *breaks; /* of the live program and of replays */

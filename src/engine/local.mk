@@ -33,6 +33,7 @@ libengine_a_SOURCES = \
 	src/engine/nan/nan-types.c \
 	src/engine/nan/nan-walk.c \
 	src/engine/nan/nan-window.c \
+	src/engine/nan/nan-written.c \
 	src/engine/analyse/verdict-calls.c \
 	src/engine/analyse/verdict-private.h \
 	src/engine/analyse/verdict-race.c src/engine/analyse/verdict-host.c \

@@ -138,4 +138,28 @@ void nan_free(struct nan_result *r);
 const char *nan_end_name(enum nan_end end);
 const char *nan_typed_name(enum nan_typed typed);
 
+/* --- for `watch --nan` --- */
+
+/* A command of a replay's window that wrote NaN to a place, or anywhere. */
+struct nan_written {
+	uint64_t at; /* the position behind which it is in memory */
+	uint64_t by; /* the command; another than `at`: it was kept back until then */
+	uint64_t nans;
+	struct nan_element first; /* of the NaNs that lie in the place */
+};
+
+struct nan_list {
+	uint64_t device; /* replay_device.number */
+	bool exact;	 /* else a command may have left a NaN that lies beside what it wrote */
+	uint64_t launches, untyped;
+	size_t n;
+	struct nan_written v[]; /* by `at` */
+};
+
+/* size 0: anywhere. *ret is freed with free(). Errors are those of nan_find(). */
+struct err *nan_list_make(struct engine *en, const struct nan_ask *ask, uint64_t addr,
+	uint64_t size, struct nan_list **ret) TS_CHECK;
+/* The nearest behind position `from`, or before it; NULL: none. */
+const struct nan_written *nan_list_next(const struct nan_list *l, uint64_t from, bool backwards);
+
 #endif

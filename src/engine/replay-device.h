@@ -41,6 +41,7 @@ struct replay_arg {
 
 struct replay_device {
 	struct device *d;
+	uint64_t number;      /* no other replay of the engine has it; not 0 */
 	uint64_t first, last; /* the window */
 	struct replay_choice choice;
 	bool soft, hip; /* a software GPU; AMD's */

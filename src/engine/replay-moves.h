@@ -9,6 +9,7 @@
 #define ENGINE_REPLAY_MOVES_H
 
 #include "engine/engine.h"
+#include "engine/nan.h"
 #include "replay/device-kernel.h"
 #include "replay/replay.h"
 
@@ -20,6 +21,10 @@ struct watch_touch {
 	uint64_t addr, size; /* the first of the watched bytes that it touches, or may touch */
 	bool reads, writes;
 	bool sure; /* false: it may, and whether it does is known only on the software GPU */
+	/* of a watchpoint for NaN: how many it wrote there, the first of them at addr; else 0 */
+	uint64_t nans;
+	enum replayer_as as;
+	enum nan_typed typed; /* how that is known */
 };
 
 /* Where a move has ended. */

@@ -10,7 +10,7 @@ libshell_a_SOURCES = \
 	 src/shell/print/check-print.c src/shell/print/check-print.h \
 	src/shell/commands/cmd-capture.c \
 	src/shell/commands/cmd-check.c \
-	src/shell/nan/cmd-nan.c src/shell/nan/nan-json.c src/shell/nan/nan-params.c src/shell/nan/nan-text.c src/shell/nan/nan-text.h \
+	src/shell/nan/cmd-nan.c src/shell/nan/nan-json.c src/shell/nan/nan-params.c src/shell/nan/nan-text.c src/shell/nan/watch-nan.c src/shell/nan/nan-text.h \
 	src/shell/commands/cmd-explore.c src/shell/tools/explore-words.c src/shell/tools/explore-words.h \
 	src/shell/tools/until-fail.c src/shell/tools/until-fail.h \
 	src/shell/tools/explore-file.c src/shell/tools/tool-explore.c src/shell/tools/tool-explore-merge.c \

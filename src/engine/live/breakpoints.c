@@ -36,6 +36,7 @@ static void breakpoint_free(struct breakpoint *bp)
 	free(bp->cond);
 	free(bp->commands);
 	free(bp->message);
+	free(bp->nan);
 	free(bp);
 }
 
@@ -318,7 +319,7 @@ struct err *breakpoints_add(
 	return NULL;
 }
 
-static const char *const watch_words[] = {"watch", "rwatch", "awatch"};
+static const char *const watch_words[] = {"watch", "rwatch", "awatch", "watch --nan"};
 
 struct breakpoint *breakpoints_add_watch(
 	struct breakpoints *b, enum watch_on on, uint64_t addr, uint64_t size)
@@ -330,6 +331,20 @@ struct breakpoint *breakpoints_add_watch(
 	bp->watch = on;
 	bp->what = xasprintf("%s 0x%" PRIx64 " len %" PRIu64, watch_words[on], addr, size);
 	add(b, bp);
+	return bp;
+}
+
+struct breakpoint *breakpoints_add_nan(
+	struct breakpoints *b, uint64_t addr, uint64_t size, struct nan_list *list)
+{
+	struct breakpoint *bp =
+		breakpoints_add_watch(b, WATCH_NAN, size ? addr : 0, size ? size : UINT64_MAX);
+
+	bp->nan = list;
+	if (!size) {
+		free(bp->what);
+		bp->what = xstrdup(watch_words[WATCH_NAN]);
+	}
 	return bp;
 }
 
@@ -679,10 +694,16 @@ void breakpoints_replay_from(struct replay_breakpoint *v, unsigned n, struct bre
 	}
 }
 
+bool breakpoint_watches_touches(const struct breakpoint *bp)
+{
+	return bp->enabled && bp->size && !bp->space &&
+	       (bp->watch == WATCH_READS || bp->watch == WATCH_TOUCHES);
+}
+
 bool breakpoints_watch_touches(struct breakpoints *b)
 {
 	for (unsigned i = 0; i < b->n; i++)
-		if (b->v[i]->enabled && b->v[i]->size && !b->v[i]->space && b->v[i]->watch)
+		if (breakpoint_watches_touches(b->v[i]))
 			return true;
 	return false;
 }

@@ -214,7 +214,7 @@ static struct err *find(struct nan_job *j)
 	return e;
 }
 
-static void job_free(struct nan_job *j)
+void nan_job_free(struct nan_job *j)
 {
 	for (size_t i = 0; i < j->nwork; i++)
 		free(j->work[i].bad);
@@ -224,9 +224,10 @@ static void job_free(struct nan_job *j)
 	nan_kernels_free(j);
 }
 
-static struct err *prepare(struct nan_job *j, const struct nan_ask *ask)
+static struct err *prepare(struct nan_job *j)
 {
 	const struct device_fault f = device_info(j->rd->d).fault;
+	const struct nan_ask *ask = j->ask;
 
 	j->d = j->rd->d;
 	if (j->rd->what_if || j->rd->partial)
@@ -243,22 +244,32 @@ static struct err *prepare(struct nan_job *j, const struct nan_ask *ask)
 	return NULL;
 }
 
+struct err *nan_job_open(struct nan_job *j, const char *what)
+{
+	*j->ret = (struct nan_result){.inf = j->ask->inf};
+	TRY(replay_device_need(j->en, what, &j->rd));
+	TRY(prepare(j));
+	j->ret->first = j->first;
+	j->ret->last = j->last;
+	j->ret->device = replay_device_name(j->rd);
+	return NULL;
+}
+
+struct err *nan_job_close(struct nan_job *j, struct err *e)
+{
+	j->ret->exact = j->exact;
+	engine_progress_end(j->en);
+	return replay_device_back(j->en, err_first(e, soft_settings_apply(j->en)));
+}
+
 struct err *nan_find(struct engine *en, const struct nan_ask *ask, struct nan_result *ret)
 {
 	struct nan_job j = {.en = en, .ask = ask, .ret = ret};
 	struct err *e;
 
-	*ret = (struct nan_result){.inf = ask->inf};
-	TRY(replay_device_need(en, "nan", &j.rd));
-	TRY(prepare(&j, ask));
-	ret->first = j.first;
-	ret->last = j.last;
-	ret->device = replay_device_name(j.rd);
-	e = find(&j);
-	ret->exact = j.exact;
-	engine_progress_end(en);
-	job_free(&j);
-	e = replay_device_back(en, err_first(e, soft_settings_apply(en)));
+	TRY(nan_job_open(&j, "nan"));
+	e = nan_job_close(&j, find(&j));
+	nan_job_free(&j);
 	if (e)
 		nan_free(ret);
 	return e;

@@ -47,6 +47,7 @@ struct nan_job {
 	const struct nan_ask *ask;
 	struct nan_result *ret;
 	uint64_t first, last;
+	uint64_t addr, size; /* only elements that reach into these bytes count; size 0: all */
 	struct nan_work *work;
 	size_t nwork, cap_work;
 	size_t nlate; /* works that were kept back */
@@ -63,6 +64,13 @@ struct nan_job {
 	} kernels;
 	bool forgets; /* memory was changed: device_forget() is due */
 };
+
+/* --- nan-find.c --- */
+/* Fills in rd, d, the window and *ret; what: names what needs a device. */
+struct err *nan_job_open(struct nan_job *j, const char *what) TS_CHECK;
+/* Brings the replay back to where it was; returns e, if that is an error. */
+struct err *nan_job_close(struct nan_job *j, struct err *e) TS_CHECK;
+void nan_job_free(struct nan_job *j);
 
 /* --- nan-window.c --- */
 /* Finds the window's works, and what they touch. */

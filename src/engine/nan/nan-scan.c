@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/checked.h"
 #include "engine/nan/nan-private.h"
 #include "replay/values.h"
 
@@ -111,6 +112,25 @@ static void type_of_copy(struct nan_job *j, const struct nan_work *w, struct nan
 	}
 }
 
+/* Looks at n bytes of span s, or at those that count. */
+static void look_at_bytes(struct nan_job *j, const struct nan_span *s, const uint8_t *bytes,
+	size_t n, uint64_t addr, struct nan_work *w)
+{
+	const uint64_t size = value_types[s->as].bytes, first = j->addr & ~(size - 1),
+		       last = sat_add(j->addr, j->size - 1) | (size - 1); /* in whole elements */
+
+	if (!j->size) {
+		nan_look(s, bytes, n, addr, w, &w->nans, &w->infs);
+		return;
+	}
+	if (addr > last || addr + (n - 1) < first)
+		return;
+	const uint64_t from = addr < first ? first : addr,
+		       end = addr + (n - 1) > last ? last : addr + (n - 1);
+
+	nan_look(s, bytes + (from - addr), (size_t)(end - from + 1), from, w, &w->nans, &w->infs);
+}
+
 static struct err *look_at_span(struct nan_job *j, const struct state *st, const struct sbt_cmd *c,
 	struct nan_work *w, size_t at, uint8_t *bytes)
 {
@@ -129,7 +149,7 @@ static struct err *look_at_span(struct nan_job *j, const struct state *st, const
 		}
 		j->ret->elements += n / value_types[s->as].bytes;
 		j->ret->guessed += s->typed == NAN_TYPE_VALUES ? n / value_types[s->as].bytes : 0;
-		nan_look(s, bytes, n, s->addr + done, w, &w->nans, &w->infs);
+		look_at_bytes(j, s, bytes, n, s->addr + done, w);
 	}
 	return NULL;
 }

@@ -68,11 +68,6 @@ static bool concerns(const struct breakpoint *bp, const struct watch_touch *t)
 	return bp->watch == WATCH_READS ? t->reads : t->reads || t->writes;
 }
 
-static bool is_watched(const struct breakpoint *bp)
-{
-	return bp->enabled && bp->size && !bp->space && bp->watch != WATCH_CHANGES;
-}
-
 static void by_set(
 	const struct breakpoint *bp, const struct soft_access_set *set, struct watch_touch *ret)
 {
@@ -119,7 +114,7 @@ static bool what_it_touches(const struct look *k, const struct soft_access_set *
 	for (unsigned i = 0; (bp = breakpoints_nth(k->en->breaks, i)) != NULL; i++) {
 		struct watch_touch t = {0};
 
-		if (!is_watched(bp))
+		if (!breakpoint_watches_touches(bp))
 			continue;
 		if (set)
 			by_set(bp, set, &t);

@@ -157,7 +157,8 @@ static struct soft_point *collect_points(struct engine *en, const char *mangled,
 		(bp = breakpoints_nth(en->breaks, i)) != NULL && *ret_n < SOFT_POINTS_MAX; i++) {
 		struct soft_point *q = &p[*ret_n];
 
-		if (!bp->enabled || (!bp->size && !bp->line) || is_coded(en, bp))
+		if (!bp->enabled || (!bp->size && !bp->line) || bp->watch == WATCH_NAN ||
+			is_coded(en, bp))
 			continue;
 		q->id = (uint32_t)bp->id;
 		if (bp->size) {

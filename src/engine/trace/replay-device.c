@@ -243,6 +243,7 @@ struct err *replay_device_open(
 			soft ? device_name(soft, hip) : "the GPU");
 	*ret = xcalloc(1, sizeof **ret);
 	**ret = (struct replay_device){.d = d,
+		.number = ++en->replays,
 		.first = o.first,
 		.last = o.last,
 		.choice = *c,

@@ -12,9 +12,11 @@
 #include "engine/breakpoints.h"
 #include "engine/graph-steps.h"
 #include "engine/microscope.h"
+#include "engine/nan.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "engine/trace/access-watch.h"
+#include "replay/values.h"
 #include "sbt/sbt.h"
 
 /* --- steps --- */
@@ -201,12 +203,12 @@ struct err *replay_move_steps(
 /* the command up to which reads and writes of watched memory were looked for */
 #define LOOKED_UP_TO (INT_MAX - 1)
 
-/* touched: the command touches the bytes, which is a reason that goes before others; else the way
- * only ends there. */
-static void add_look(struct replay_breakpoint **bps, unsigned *n, uint64_t seq, bool touched)
+/* Adds a stop at command seq, in front of others or behind them. */
+static void add_place(
+	struct replay_breakpoint **bps, unsigned *n, int id, uint64_t seq, bool in_front)
 {
-	struct replay_breakpoint b = {.id = LOOKED_UP_TO};
-	const unsigned at = touched ? 0 : *n;
+	struct replay_breakpoint b = {.id = id};
+	const unsigned at = in_front ? 0 : *n;
 	char cond[40], why[64];
 
 	snprintf(cond, sizeof cond, "seq == %llu", (unsigned long long)seq);
@@ -215,6 +217,80 @@ static void add_look(struct replay_breakpoint **bps, unsigned *n, uint64_t seq, 
 	memmove(*bps + at + 1, *bps + at, (*n - at) * sizeof **bps);
 	(*bps)[at] = b;
 	++*n;
+}
+
+/* --- NaN --- */
+
+/* A list is about the recorded run of one replay. */
+static struct err *check_nan(struct engine *en)
+{
+	const struct replay_device *rd = en->trace.device;
+	const struct breakpoint *bp;
+
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++) {
+		if (!bp->nan || !bp->enabled)
+			continue;
+		if (!rd || rd->number != bp->nan->device)
+			return err_cure(
+				err_new(ERR_STATE, "watchpoint %d looked for NaN in another replay",
+					bp->id),
+				"Use \"delete %d\", and \"watch --nan\" again", bp->id);
+		if (rd->what_if || rd->partial)
+			return err_cure(err_new(ERR_STATE,
+						"the run was changed: watchpoint %d knows the "
+						"recorded one",
+						bp->id),
+				"\"replay restart\" forgets the changes; \"disable %d\" lets the "
+				"replay go on",
+				bp->id);
+	}
+	return NULL;
+}
+
+/* Adds, in front of others, the next place of each watchpoint for NaN. */
+static void add_nan(struct engine *en, bool backwards, struct replay_breakpoint **bps, unsigned *n)
+{
+	const struct breakpoint *bp;
+
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++) {
+		const struct nan_written *w =
+			bp->nan && bp->enabled
+				? nan_list_next(bp->nan, replay_seq(en->trace.replay), backwards)
+				: NULL;
+
+		if (w)
+			add_place(bps, n, bp->id, w->at, true);
+	}
+}
+
+/* The replay has stopped: if commands wrote NaN there, tells the move of it, as the reason or
+ * beside another one. */
+static void take_nan(struct engine *en, struct replay_move *m)
+{
+	const struct breakpoint *bp;
+
+	for (unsigned i = 0; (bp = breakpoints_nth(en->breaks, i)) != NULL; i++) {
+		const struct nan_written *w =
+			bp->nan && bp->enabled && m->stop.seq
+				? nan_list_next(bp->nan, m->stop.seq - 1, false)
+				: NULL;
+
+		if (!w || w->at != m->stop.seq)
+			continue;
+		if (m->stop.breakpoint == bp->id)
+			m->stop.late = w->by != w->at ? w->by : 0;
+		else if (m->nothers < REPLAY_OTHERS)
+			m->others[m->nothers++] = bp->id;
+		if (!m->touch.by)
+			m->touch = (struct watch_touch){.by = w->by,
+				.addr = w->first.addr,
+				.size = value_types[w->first.as].bytes,
+				.writes = true,
+				.sure = bp->nan->exact,
+				.nans = w->nans,
+				.as = w->first.as,
+				.typed = w->first.typed};
+	}
 }
 
 /* The breakpoints that the replay looks for: without messages inside kernels that come by changed
@@ -242,8 +318,11 @@ static struct err *run_to(
 	struct err *e;
 
 	bps = rows_of(en, settings_on(&en->set, SET_REPLAY_NODES), &nbps);
+	add_nan(en, backwards, &bps, &nbps);
+	/* that a command touches the bytes is a reason that goes before others; else the way only
+	 * ends there */
 	if (look->at)
-		add_look(&bps, &nbps, look->at, look->nids);
+		add_place(&bps, &nbps, LOOKED_UP_TO, look->at, look->nids);
 	breakpoints_replay_from(bps, nbps, en->breaks, en->hooks.recorded_from, en->hooks.arg);
 	ws = breakpoints_watches(en->breaks, &nws);
 	if (nws && en->trace.device &&
@@ -436,6 +515,8 @@ static struct err *run_to_stop(struct engine *en, bool backwards, struct replay_
 		TRY(run_on(en, backwards, ret));
 		if (!is_stop(ret))
 			return NULL;
+		if (!ret->in_graph)
+			take_nan(en, ret);
 		if (!ret->in_graph && is_inside(en, &ret->stop)) {
 			TRY(microscope_run_to_point(
 				en, ret->stop.seq, &ret->in_launch, &ret->launch));
@@ -469,6 +550,7 @@ struct err *replay_move_run(struct engine *en, bool backwards, struct replay_mov
 {
 	const uint64_t from = replay_seq(en->trace.replay);
 
+	TRY(check_nan(en));
 	if (backwards)
 		kernel_prints_moved(en);
 	if (backwards || !kernel_prints_coded(en))

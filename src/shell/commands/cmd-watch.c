@@ -12,6 +12,7 @@
 #include "shell/print/shown-names.h"
 #include "shell/print/graph.h"
 #include "shell/line/interrupt.h"
+#include "shell/nan/nan-text.h"
 #include "shell/print/kernel-text.h"
 #include "shell/values/memory-view.h"
 #include "engine/replay-device.h"
@@ -41,8 +42,12 @@ const char cmd_watch_help[] =
 	"numbers as breakpoints do, for `delete`, `disable`, `ignore` and `commands`.\n"
 	"Inside a launch (`help replay enter`) a stop is right after the instruction that changed\n"
 	"the bytes, and names it with its thread; @shared ADDRESS watches shared memory there.\n"
+	"--nan stops behind commands that write a NaN to ADDRESS, or anywhere: the window is\n"
+	"executed once and looked at as `nan` does it, which knows what is a float. A NaN that a\n"
+	"launch makes and overwrites itself is not seen, and a graph launch is one command.\n"
 	"Examples: watch arg0\n"
-	"          watch/f 0x302000000 len 64\n";
+	"          watch/f 0x302000000 len 64\n"
+	"          watch --nan\n";
 
 const char cmd_rwatch_help[] =
 	"Stops `continue` and `reverse-continue` of a replay right after a command that reads memory;\n"
@@ -130,6 +135,11 @@ static struct err *add_watch(struct session *s, const struct cmd_args *a, enum w
 
 struct err *cmd_watch(struct session *s, const struct cmd_args *a)
 {
+	static const char nan[] = "--nan";
+	const size_t n = sizeof nan - 1;
+
+	if (!strncmp(a->rest, nan, n) && (!a->rest[n] || strchr(" \t", a->rest[n])))
+		return watch_nan(s, a->rest + n);
 	return add_watch(s, a, WATCH_CHANGES);
 }
 
@@ -167,6 +177,10 @@ void watch_tell_touch(struct session *s, const struct watch_touch *t)
 	const struct state *st;
 	struct state_alloc al;
 
+	if (t->nans) {
+		watch_tell_nan(s, t);
+		return;
+	}
 	out_printf(s->out, "  %s%s %" PRIu64 " byte%s at 0x%" PRIx64, t->sure ? "" : "may ",
 		t->sure ? does : how, t->size, t->size == 1 ? "" : "s", t->addr);
 	e = session_state(s, &st);

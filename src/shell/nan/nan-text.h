@@ -12,6 +12,12 @@
 void nan_print(struct session *s, const struct nan_result *r, struct buf *out);
 void nan_json(struct session *s, const struct nan_result *r, struct buf *out);
 
+struct watch_touch;
+/* `watch --nan`; place: "ADDRESS [len N]", empty: anywhere. */
+struct err *watch_nan(struct session *s, const char *place) TS_CHECK;
+/* What a command wrote that such a watchpoint stopped at. */
+void watch_tell_nan(struct session *s, const struct watch_touch *t);
+
 /* What kernels' parameters are, as far as the program's files tell; kept by kernel. */
 struct nan_params {
 	struct session *s;

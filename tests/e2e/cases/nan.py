@@ -2,6 +2,7 @@
 """tsdb nan: births of NaN (tests/programs/nans.cu), each found with its element, by the program's text; the same program with fine numbers is not accused."""
 import json
 import os
+import re
 
 from e2e import SRC, Skip
 
@@ -232,6 +233,63 @@ def test_in_a_session(t):
     t.match(r'No NaN in what the program got, or in memory at the end\.\n0 commands wrote NaN', r.out)
     r = t.tsdb('--batch', '-ex', 'replay start zero_by_zero.sbt --on soft', '-ex', 'replay goto 13', '-ex', 'set memory arg1 f32 1', '-ex', 'nan')
     t.check('the run was changed' in r.err and r.status == 1, r.show())
+
+
+def watched(t, name, watch, *more):
+    """What `continue` shows from the beginning on, and `reverse-continue` from the end: the stops as (command, kernel, how many NaN, address of the first)."""
+    r = t.tsdb('--batch', '-ex', f'replay start {name}.sbt --on soft', *[w for m in more for w in ('-ex', m)], '-ex', watch, *['-ex', 'continue'] * 8, '-ex', 'echo back\\n', '-ex', 'goto end', *['-ex', 'reverse-continue'] * 8)
+    there, back = r.out.split('back\n', 1)
+    there = there.split('The end of the window')[0]
+    return [[(int(m[1]), m[2], int(m[3]), int(m[4], 16)) for m in re.finditer(r'^Watchpoint \d+, (?:\w+ \d+, )*#(\d+) (\w+)(?:.*\n){1,3}?  wrote (\d+) NaN there, the first at (0x\w+)', part, re.M)] for part in (there, back)], r
+
+
+def test_watch(t):
+    """Stops behind each command that wrote NaN there, and at no other: at one that is cleaned up later, not at the launch that cleans it, not at bits of integers."""
+    t.need_soft()
+    record(t, 'legal')
+    d = found(t, 'legal')
+    (there, back), r = watched(t, 'legal', 'watch --nan')
+    t.equal([(seq, n) for seq, _k, n, _a in there], [(w['seq'], w['nans']) for w in d['writers'] if w['nans']], f'as nan says it: {r.show()}')
+    t.equal([k for _s, k, _n, _a in there], ['divide', 'divide', 'add', 'scale', 'minus'], 'not clean')
+    t.equal(back, there[::-1], 'backwards')
+    c, bad = there[0][3], there[2][3]
+    t.equal(bad, c + 8, 'element 2 of the array whose element 0 was meant')
+    for place, want in ((f'{c:#x}', there[:1]), (f'{bad:#x}', there[2:]), (f'{bad + 3:#x} len 1', there[2:]), (f'{bad + 4:#x} len 64', []), (f'{c + 4:#x}', []), (f'{c:#x} len 256', [there[0]] + there[2:])):
+        (some, back), r = watched(t, 'legal', f'watch --nan {place}')
+        t.equal((some, back), (want, want[::-1]), f'{place}: {r.show()}')
+    record(t, 'integer_bits')
+    t.equal(watched(t, 'integer_bits', 'watch --nan')[0], [[], []], 'integers')
+    record(t, 'graph')
+    (there, _back), r = watched(t, 'graph', 'watch --nan')
+    t.equal([k for _s, k, _n, _a in there], ['graph_launch'], f'the graph as a whole: {r.show()}')
+
+
+def test_watch_kept_back(t):
+    """At the command that let the launch go; not at the one that found NaN where it wrote nothing yet."""
+    t.need_soft()
+    record(t, 'kept_back')
+    (there, back), r = watched(t, 'kept_back', 'watch --nan')
+    t.equal(([k for _s, k, _n, _a in there], back), (['batch'], there), r.show())
+    t.match(r'\n  by #\d+ divide.*, which was kept back until then\n', r.out)
+    record(t, 'kept_clean')
+    t.equal(watched(t, 'kept_clean', 'watch --nan')[0], [[], []], 'finite in the end')
+
+
+def test_watch_with_others(t):
+    """Beside a breakpoint, ignored, disabled, in a run that was changed, and in another replay."""
+    t.need_soft()
+    record(t, 'legal')
+    record(t, 'zero_by_zero')
+    r = t.tsdb('--batch', '-ex', 'replay start legal.sbt --on soft', '-ex', 'break kernel add', '-ex', 'watch --nan', '-ex', 'ignore 2 2', '-ex', 'continue', '-ex', 'info breakpoints', '-ex', 'disable 2', '-ex', 'continue')
+    t.match(r'^Watchpoint 2, Breakpoint 1, #23 add', r.out)
+    t.match(r'^2 +keep +y +3 +watch --nan$', r.out)
+    t.match(r'^The end of the window', r.out)
+    r = t.tsdb('--batch', '-ex', 'replay start zero_by_zero.sbt --on soft', '-ex', 'watch --nan', '-ex', 'goto 13', '-ex', 'set memory arg1 f32 1', '-ex', 'continue')
+    t.check('the run was changed' in r.err and r.status == 1, r.show())
+    r = t.tsdb('--batch', '-ex', 'replay start zero_by_zero.sbt --on soft', '-ex', 'watch --nan', '-ex', 'replay start legal.sbt --on soft', '-ex', 'continue', '-ex', 'delete 1', '-ex', 'continue')
+    t.check('looked for NaN in another replay' in r.err and 'The end of the window' in r.out, r.show())
+    r = t.tsdb('--batch', '-ex', 'replay start legal.sbt --on none', '-ex', 'watch --nan')
+    t.check(r.status == 1 and 'watching for NaN' in r.err, r.show())
 
 
 def test_what_is_refused(t):
