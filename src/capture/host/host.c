@@ -335,6 +335,10 @@ static bool compare(void *arg, struct live *l)
 {
 	struct compare *a = arg;
 	uint64_t from, last;
+	/* Another thread may have allocated it, and written there, since the command got its
+	 * number: in a replay it is not there yet. */
+	if (l->seq > a->c->cmd.seq)
+		return false;
 	if (!pages_touched(a, l, &from, &last) || !watch(l))
 		return false;
 	a->over = false;

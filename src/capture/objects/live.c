@@ -109,8 +109,11 @@ void live_alloc(const struct call *c)
 	const struct sbt_cmd_alloc *a = &c->cmd.u.alloc;
 	if (c->cmd.result || !a->addr || !a->size || c->cmd.flags & SBT_F_GRAPH)
 		return;
-	add(&(struct live){
-		.addr = a->addr, .size = a->size, .mem = (uint32_t)a->mem, .ctx = c->cmd.ctx});
+	add(&(struct live){.addr = a->addr,
+		.size = a->size,
+		.mem = (uint32_t)a->mem,
+		.ctx = c->cmd.ctx,
+		.seq = c->cmd.seq});
 }
 
 void live_free(struct call *c)

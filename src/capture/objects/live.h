@@ -18,6 +18,7 @@ struct live {
 	uint32_t mem;		    /* enum sbt_mem */
 	bool before;		    /* found by the agent, not seen in a call */
 	uint32_t ctx;		    /* id, or SBT_NO_ID */
+	uint64_t seq;		    /* of the call that allocated it; 0: not seen in a call */
 	uint32_t next;		    /* of the free slots: index + 1 */
 	uint32_t pins;		    /* walks that point to it */
 	_Atomic uint32_t over;	    /* freed; a walk may still point to it */
