@@ -6,7 +6,7 @@ noinst_LIBRARIES += libgpucode.a
 libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
 	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
 	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/traits/ptx-types.c src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
+	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/traits/ptx-names.h src/gpucode/traits/ptx-types.c src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
 	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h \
 	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
@@ -19,7 +19,7 @@ libgpucode_a_SOURCES += src/gpucode/code-traits.h src/gpucode/traits/code-traits
 	src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h src/gpucode/gfx/gfx-decode.c src/gpucode/gfx/gfx-table.c src/gpucode/gfx/gfx9-insns.def
 HEADERS_TO_CHECK += src/gpucode/code-traits.h src/gpucode/traits/amd-traits.h src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h
 HEADERS_TO_CHECK += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.h
-HEADERS_TO_CHECK += src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
+HEADERS_TO_CHECK += src/gpucode/traits/ptx-names.h src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
 HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-gpucode-amd-object

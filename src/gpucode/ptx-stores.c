@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "gpucode/traits/ptx-names.h"
 #include "gpucode/ptx-text.h"
 
 #define OPERANDS_MAX 24u
@@ -48,7 +49,6 @@ struct instruction {
 };
 
 struct name {
-	struct word word;
 	struct taint taint;
 	enum { A_REGISTER, A_PARAM, A_SYMBOL, A_VARIABLE /* local or shared */ } kind;
 	unsigned param;
@@ -58,10 +58,9 @@ struct finder {
 	struct ptx_stores *out;
 	struct instruction *list;
 	size_t n, cap;
-	struct name *names;
+	struct ptx_names numbers;
+	struct name *names; /* by number */
 	size_t nnames, cap_names;
-	uint32_t *slots; /* of names, by hash, + 1 */
-	size_t nslots;
 	struct taint local, shared; /* what was stored there */
 	bool grew;
 	bool judging; /* all sets are as large as they get */
@@ -74,46 +73,16 @@ static bool same(struct word a, const char *b)
 	return strlen(b) == a.n && !memcmp(a.p, b, a.n);
 }
 
-static size_t hash_of(struct word w)
-{
-	size_t h = 5381;
-
-	for (size_t i = 0; i < w.n; i++)
-		h = h * 33 ^ (unsigned char)w.p[i];
-	return h;
-}
-
-static void more_slots(struct finder *f)
-{
-	f->nslots = f->nslots ? 2 * f->nslots : 256;
-	free(f->slots);
-	f->slots = xcalloc(f->nslots, sizeof *f->slots);
-	for (size_t i = 0; i < f->nnames; i++) {
-		size_t s = hash_of(f->names[i].word) & (f->nslots - 1);
-
-		while (f->slots[s])
-			s = (s + 1) & (f->nslots - 1);
-		f->slots[s] = (uint32_t)i + 1;
-	}
-}
-
 /* Valid until the next call. What is not declared is a register. */
 static struct name *name_of(struct finder *f, struct word w)
 {
-	size_t s;
+	const uint32_t i = ptx_names_number(&f->numbers, (struct ptx_text){w.p, w.p + w.n});
 
-	if (2 * f->nnames >= f->nslots)
-		more_slots(f);
-	for (s = hash_of(w) & (f->nslots - 1); f->slots[s]; s = (s + 1) & (f->nslots - 1)) {
-		const struct word *x = &f->names[f->slots[s] - 1].word;
-
-		if (x->n == w.n && !memcmp(x->p, w.p, w.n))
-			return &f->names[f->slots[s] - 1];
+	if (i == f->nnames) {
+		MAKE_ROOM(f->names, f->nnames, f->cap_names);
+		f->names[f->nnames++] = (struct name){.kind = A_REGISTER};
 	}
-	MAKE_ROOM(f->names, f->nnames, f->cap_names);
-	f->names[f->nnames] = (struct name){.word = w, .kind = A_REGISTER};
-	f->slots[s] = (uint32_t)++f->nnames;
-	return &f->names[f->nnames - 1];
+	return &f->names[i];
 }
 
 static void anywhere(struct finder *f, const char *why)
@@ -745,7 +714,7 @@ void ptx_stores_find(struct ptx_stores *ret, const char *text, size_t n, const c
 		free(f.list[i].operands);
 	free(f.list);
 	free(f.names);
-	free(f.slots);
+	ptx_names_free(&f.numbers);
 }
 
 void ptx_stores_free(struct ptx_stores *s)

@@ -25,67 +25,20 @@ static void refuse(struct flow *f, const char *why)
 
 /* --- names --- */
 
-static size_t length(struct ptx_text t)
-{
-	return (size_t)(t.end - t.p);
-}
-
-static size_t hash_of(struct ptx_text t)
-{
-	size_t h = 5381;
-
-	for (const char *p = t.p; p < t.end; p++)
-		h = h * 33 ^ (unsigned char)*p;
-	return h;
-}
-
-/* The slot of the name, or the empty one where it belongs. */
-static size_t slot_of(const struct flow *f, struct ptx_text text)
-{
-	size_t s = hash_of(text) & (f->nslots - 1);
-
-	for (; f->slot[s]; s = (s + 1) & (f->nslots - 1)) {
-		const struct ptx_text t = f->name[f->slot[s] - 1].text;
-
-		if (length(t) == length(text) && !memcmp(t.p, text.p, length(t)))
-			break;
-	}
-	return s;
-}
-
-static void more_slots(struct flow *f)
-{
-	f->nslots = f->nslots ? 2 * f->nslots : 256;
-	free(f->slot);
-	f->slot = xcalloc(f->nslots, sizeof(*f->slot));
-	for (size_t i = 0; i < f->nnames; i++)
-		f->slot[slot_of(f, f->name[i].text)] = (uint32_t)i + 1;
-}
-
 uint32_t flow_name(struct flow *f, struct ptx_text text)
 {
-	size_t s;
+	const uint32_t i = ptx_names_number(&f->numbers, text);
 
-	if (2 * (f->nnames + 1) > f->nslots)
-		more_slots(f);
-	s = slot_of(f, text);
-	if (f->slot[s])
-		return f->slot[s] - 1;
-	MAKE_ROOM(f->name, f->nnames, f->names_cap);
-	f->name[f->nnames] =
-		(struct flow_name){.text = text, .param = FLOW_NONE, .label = FLOW_NONE};
-	f->slot[s] = (uint32_t)++f->nnames;
-	return (uint32_t)f->nnames - 1;
+	if (i == f->nnames) {
+		MAKE_ROOM(f->name, f->nnames, f->names_cap);
+		f->name[f->nnames++] = (struct flow_name){.param = FLOW_NONE, .label = FLOW_NONE};
+	}
+	return i;
 }
 
 bool flow_find(const struct flow *f, struct ptx_text text, uint32_t *ret)
 {
-	const size_t s = f->nslots ? slot_of(f, text) : 0;
-
-	if (!f->nslots || !f->slot[s])
-		return false;
-	*ret = f->slot[s] - 1;
-	return true;
+	return ptx_names_find(&f->numbers, text, ret);
 }
 
 struct ptx_text flow_word(struct ptx_text *at)
@@ -216,8 +169,8 @@ static const char *read_loc(struct reader *r, const char *p)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct ptx_text w = flow_word(&rest);
 
-		if (length(w) < sizeof(number[i]))
-			memcpy(number[i], w.p, length(w));
+		if (ptx_text_length(w) < sizeof(number[i]))
+			memcpy(number[i], w.p, ptx_text_length(w));
 	}
 	r->file = (uint32_t)strtoul(number[0], NULL, 10);
 	r->line = (uint32_t)strtoul(number[1], NULL, 10);
@@ -341,6 +294,6 @@ void flow_free(struct flow *f)
 {
 	free(f->insn);
 	free(f->name);
-	free(f->slot);
+	ptx_names_free(&f->numbers);
 	*f = (struct flow){0};
 }

@@ -5,6 +5,7 @@
 #ifndef GPUCODE_PTX_FLOW_H
 #define GPUCODE_PTX_FLOW_H
 
+#include "gpucode/traits/ptx-names.h"
 #include "gpucode/ptx-text.h"
 
 #include <stdint.h>
@@ -25,7 +26,6 @@ struct flow_insn {
 
 /* A register, a parameter, a label or a variable: PTX's names are of one kind here. */
 struct flow_name {
-	struct ptx_text text;
 	uint32_t param; /* number of the parameter; FLOW_NONE */
 	uint32_t label; /* the instruction behind it; FLOW_NONE */
 	bool twice;	/* label: there is another one of this name */
@@ -35,10 +35,9 @@ struct flow {
 	const char *why; /* what makes it unusable; NULL: nothing */
 	struct flow_insn *insn;
 	size_t n, cap;
-	struct flow_name *name;
+	struct ptx_names numbers;
+	struct flow_name *name; /* by number */
 	size_t nnames, names_cap;
-	uint32_t *slot; /* of names, by hash, + 1 */
-	size_t nslots;
 };
 
 /* Free with flow_free(), also when it is unusable. */

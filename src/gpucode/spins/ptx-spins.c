@@ -196,7 +196,7 @@ static void add_uses(struct judge *j, const uint32_t *made_in, uint32_t part, ui
 		if (k == i->nargs || k == FLOW_ARGS) { /* last: the guard */
 			if (i->guard == FLOW_NONE)
 				break;
-			at_arg = j->f.name[i->guard].text;
+			at_arg = j->f.numbers.text[i->guard];
 		} else if (!k) {
 			continue;
 		}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "gpucode/traits/ptx-names.h"
 #include "gpucode/ptx-text.h"
 
 enum { NAMES_MAX = 20, PASSES_MAX = 32, TYPES_MAX = 6, WIDTHS = 3 /* 16, 32, 64 bits */ };
@@ -28,7 +29,6 @@ struct statement {
 	unsigned ntypes;
 };
 struct reg {
-	struct ptx_text name;
 	uint64_t address;      /* parameters, by number */
 	uint64_t from[WIDTHS]; /* loaded through, by the load's width */
 	unsigned types;
@@ -39,68 +39,30 @@ struct reader {
 	unsigned nparams;
 	struct statement *list;
 	size_t n, cap;
-	struct reg *regs;
+	struct ptx_names names;
+	struct reg *regs; /* by number of the name */
 	size_t nregs, cap_regs;
-	uint32_t *slots; /* of regs, by hash, + 1 */
-	size_t nslots;
 	unsigned shared; /* types stored to memory that no parameter points to */
 	bool grew;
 };
 
-static size_t length(struct ptx_text t)
-{
-	return (size_t)(t.end - t.p);
-}
-
-static bool same(struct ptx_text a, struct ptx_text b)
-{
-	return length(a) == length(b) && !memcmp(a.p, b.p, length(a));
-}
-
 static bool is(struct ptx_text t, const char *word)
 {
-	return length(t) == strlen(word) && !memcmp(t.p, word, strlen(word));
+	return ptx_text_length(t) == strlen(word) && !memcmp(t.p, word, strlen(word));
 }
 
 /* --- registers --- */
 
-static size_t hash_of(struct ptx_text t)
-{
-	size_t h = 5381;
-
-	for (; t.p < t.end; t.p++)
-		h = h * 33 ^ (unsigned char)*t.p;
-	return h;
-}
-
-static void more_slots(struct reader *r)
-{
-	r->nslots = r->nslots ? 2 * r->nslots : 256;
-	free(r->slots);
-	r->slots = xcalloc(r->nslots, sizeof *r->slots);
-	for (size_t i = 0; i < r->nregs; i++) {
-		size_t s = hash_of(r->regs[i].name) & (r->nslots - 1);
-
-		while (r->slots[s])
-			s = (s + 1) & (r->nslots - 1);
-		r->slots[s] = (uint32_t)i + 1;
-	}
-}
-
 /* Valid until the next call. */
 static struct reg *reg_of(struct reader *r, struct ptx_text name)
 {
-	size_t s;
+	const uint32_t i = ptx_names_number(&r->names, name);
 
-	if (2 * r->nregs >= r->nslots)
-		more_slots(r);
-	for (s = hash_of(name) & (r->nslots - 1); r->slots[s]; s = (s + 1) & (r->nslots - 1))
-		if (same(r->regs[r->slots[s] - 1].name, name))
-			return &r->regs[r->slots[s] - 1];
-	MAKE_ROOM(r->regs, r->nregs, r->cap_regs);
-	r->regs[r->nregs] = (struct reg){.name = name};
-	r->slots[s] = (uint32_t)++r->nregs;
-	return &r->regs[r->nregs - 1];
+	if (i == r->nregs) {
+		MAKE_ROOM(r->regs, r->nregs, r->cap_regs);
+		r->regs[r->nregs++] = (struct reg){0};
+	}
+	return &r->regs[i];
 }
 
 static void grow(struct reader *r, struct operand *to, const struct reg *by)
@@ -337,7 +299,7 @@ static void do_load(struct reader *r, struct statement *s)
 		return;
 	if (ptx_has(s->op, ".param")) {
 		for (unsigned i = 0; s->bits[0] == 64 && i < r->nparams; i++)
-			if (s->v[1].n && same(s->v[1].name[0], r->params[i]))
+			if (s->v[1].n && ptx_text_same(s->v[1].name[0], r->params[i]))
 				got.address |= UINT64_C(1) << i;
 		grow(r, &s->v[0], &got);
 		return;
@@ -462,6 +424,6 @@ bool ptx_types_find(struct ptx_types *ret, const char *text, size_t n, const cha
 	}
 	free(r.list);
 	free(r.regs);
-	free(r.slots);
+	ptx_names_free(&r.names);
 	return true;
 }
