@@ -120,7 +120,7 @@ struct live_fault {
 struct live_stop {
 	/* STOP_NONE: the time is over. BREAKPOINT: before the driver does the command;
 	 * `breakpoint`. STEP: the same, after live_next(). FAULT, FAILED_CALL: `fault`. SERVED:
-	 * after capture_stop() the memory has been recorded, and the program stands as before it.
+	 * after capture_stop() the memory has been recorded, and the program is as before it.
 	 * EXITED: `status`. SIGNAL, KILLED: `signal` */
 	enum stop_reason why;
 	pid_t pid, tid;

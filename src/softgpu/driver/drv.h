@@ -132,7 +132,7 @@ struct op {
 			bool early;	     /* programmatic stream serialization */
 			bool held;	     /* see overlap.h */
 			unsigned cluster[3]; /* or zeros */
-			int priority;	     /* a hint, for those who ask */
+			int priority;	     /* a hint: it is read back, and changes nothing */
 			void *params;	     /* owned, param_bytes of the function */
 		} kernel;
 		struct {
