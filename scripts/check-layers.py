@@ -76,8 +76,9 @@ ROOMS = {
     'softgpu': ('a CUDA driver, runtime and CUPTI on the CPU', BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'capture/soft-look.h', 'gpucode/fatbin.h', 'gpucode/fatbin-text.h', 'gpucode/code-kind.h', 'gpucode/cuda-faults.h'] + SOFT_SEAM),
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h', 'gpucode/gfx-decode.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),
-    'export': ('a trace in formats that other programs read', ['base', 'sbt', 'state', 'symbols']),
-    'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'sbt', 'state', 'order', 'symbols', 'compare']),
+    'squeeze': ('bytes as deflate compresses them', ['base']),
+    'export': ('a trace in formats that other programs read', ['base', 'squeeze', 'sbt', 'state', 'symbols']),
+    'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'squeeze', 'sbt', 'state', 'order', 'symbols', 'compare']),
     'import': ('a trace of what another profiler recorded', ['base', 'sbt', 'state', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
         'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Room export: a trace in formats that other programs read. Who links libexport.a links libstate.a, libsymbols.a, $(SYMBOLS_LIBS),
-# libsbt.a, libcommon.a and $(EXPORT_LIBS) after it.
+# libsqueeze.a, libsbt.a, libcommon.a and $(EXPORT_LIBS) after it.
 
 noinst_LIBRARIES += libexport.a
 libexport_a_SOURCES = src/export/export.h src/export/core/export-job.h src/export/core/export-walk.c src/export/core/export-run.c \
@@ -12,7 +12,7 @@ libexport_a_SOURCES = src/export/export.h src/export/core/export-job.h src/expor
 	src/export/formats/sqlite.c src/export/formats/sqlite-nsight.c src/export/formats/sqlite-parts.h src/export/formats/sqlite-out.c src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.c src/export/formats/sqlite-tree.h src/export/formats/sqlite-schema.def \
 	src/export/formats/perfetto.c src/export/formats/perfetto-out.c src/export/formats/perfetto-out.h src/export/formats/perfetto-races.c src/export/formats/perfetto-counters.c \
 	src/export/formats/perfetto-pairs.c src/export/formats/perfetto-files.c
-EXPORT_LIBS = $(ZLIB_LIBS) $(SQLITE_LIBS)
+EXPORT_LIBS = $(SQUEEZE_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS)
 HEADERS_TO_CHECK += src/export/export.h src/export/core/zip.h src/export/core/export-job.h src/export/core/samples.h src/export/core/frame-table.h \
 	src/export/core/proto.h src/export/formats/formats.h src/export/formats/perfetto-out.h \
 	src/export/core/call-names.h src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.h src/export/formats/sqlite-parts.h
@@ -24,7 +24,7 @@ check_PROGRAMS += tests/unit/test-export
 TESTS += tests/unit/test-export
 tests_unit_test_export_SOURCES = tests/unit/test-export.c
 tests_unit_test_export_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(ELF_CFLAGS) $(JANSSON_CFLAGS)
-tests_unit_test_export_LDADD = libexport.a libstate.a libsymbols.a liblang.a libfatbin.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(CMOCKA_LIBS) \
+tests_unit_test_export_LDADD = libexport.a libsqueeze.a libstate.a libsymbols.a liblang.a libfatbin.a libgpucode.a libsbt.a libcommon.a $(SYMBOLS_LIBS) $(CMOCKA_LIBS) \
 	$(JANSSON_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS) $(EXPORT_LIBS) -lm
 check_PROGRAMS += tests/unit/test-export-sqlite
 TESTS += tests/unit/test-export-sqlite

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Room report: a trace as an HTML page. The page's script is made of the modules in REPORT_PAGE, in this order, by scripts/page; it needs
+# Room report: a trace as an HTML page. Who links libreport.a links libsqueeze.a and $(SQUEEZE_LIBS) after it. The page's script is made of the modules in REPORT_PAGE, in this order, by scripts/page; it needs
 # sh, sed, awk, od and sha256sum.
 
 REPORT_PAGE = codec.js bisect.js trace.js details.js states.js lanes.js view.js colours.js model.js search.js place.js dom.js paint.js \

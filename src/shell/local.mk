@@ -89,7 +89,7 @@ libshell_a_CFLAGS = $(AM_CFLAGS) $(EDIT_CFLAGS) $(TINFO_CFLAGS) $(JANSSON_CFLAGS
 
 bin_PROGRAMS += tsdb
 tsdb_SOURCES = src/shell/line/main.c
-tsdb_LDADD = libshell.a libstudio.a libdap.a libsession.a libdoor.a libexport.a libimport.a libreport.a libcompare.a libnumeric.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS) $(MICROHTTPD_LIBS)
+tsdb_LDADD = libshell.a libstudio.a libdap.a libsession.a libdoor.a libexport.a libimport.a libreport.a libsqueeze.a libcompare.a libnumeric.a $(ENGINE_LIBS) $(EDIT_LIBS) $(TINFO_LIBS) $(EXPORT_LIBS) $(MICROHTTPD_LIBS)
 
 HEADERS_TO_CHECK += src/shell/tools/serve.h src/shell/tools/door-reply.h src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/tools/export-pair.h

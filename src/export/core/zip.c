@@ -7,12 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
-#include "base/buf.h"
+#include "squeeze/squeeze.h"
 
-/* Level 1 makes a fifth of Perfetto's packets; higher levels take half as long again for a tenth
- * less. */
-enum { LEVEL = 1, ROOM = 1 << 16, MEMBERS_MAX = UINT16_MAX - 1 };
+enum { MEMBERS_MAX = UINT16_MAX - 1 };
 enum { VERSION = 20, UNIX = 3 << 8, SIZES_BEHIND = 1 << 3, DEFLATE = 8 };
 /* 1980-01-01: what is written depends on the traces alone. */
 enum { TIME = 0, DATE = 1 << 5 | 1 };
@@ -26,12 +23,11 @@ struct zip {
 	uint64_t at; /* bytes written */
 	struct member *members;
 	size_t n, cap;
-	z_stream deflate;
+	struct squeeze *squeeze;
 	bool open;
 	uint64_t packed, size; /* of the open member */
 	uint32_t crc;
 	struct buf line;
-	uint8_t room[ROOM];
 };
 
 static void u16(struct buf *b, unsigned v)
@@ -75,43 +71,27 @@ struct zip *zip_new(FILE *f)
 	struct zip *z = xcalloc(1, sizeof *z);
 
 	z->f = f;
+	z->squeeze = squeeze_new(SQUEEZE_BARE);
 	return z;
 }
 
 /* --- a member --- */
 
-static struct err *squeeze(struct zip *z, const void *p, size_t n, int flush)
+/* Writes what was compressed to z->line. */
+static struct err *write_packed(struct zip *z)
 {
-	int r;
-
-	z->deflate.next_in = (Bytef *)(uintptr_t)p;
-	z->deflate.avail_in = (uInt)n;
-	do {
-		z->deflate.next_out = z->room;
-		z->deflate.avail_out = ROOM;
-		r = deflate(&z->deflate, flush);
-		z->packed += ROOM - z->deflate.avail_out;
-		TRY(write_out(z, z->room, ROOM - z->deflate.avail_out));
-	} while (z->deflate.avail_out == 0 || (flush == Z_FINISH && r != Z_STREAM_END));
-	return NULL;
+	z->packed += z->line.len;
+	return write_line(z);
 }
 
 struct err *zip_put(struct zip *z, const void *p, size_t n)
 {
-	const uint8_t *from = p;
-
 	if (n > UINT32_MAX - z->size)
 		return too_large();
 	z->size += n;
-	z->crc = (uint32_t)crc32_z(z->crc, from, n);
-	while (n) {
-		const size_t some = n < ROOM ? n : ROOM;
-
-		TRY(squeeze(z, from, some, Z_NO_FLUSH));
-		from += some;
-		n -= some;
-	}
-	return NULL;
+	z->crc = squeeze_crc32(z->crc, p, n);
+	squeeze_put(z->squeeze, p, n, &z->line);
+	return write_packed(z);
 }
 
 static struct err *end_member(struct zip *z)
@@ -120,9 +100,9 @@ static struct err *end_member(struct zip *z)
 
 	if (!z->open)
 		return NULL;
-	TRY(squeeze(z, NULL, 0, Z_FINISH));
-	deflateEnd(&z->deflate);
 	z->open = false;
+	squeeze_end(z->squeeze, &z->line);
+	TRY(write_packed(z));
 	m->crc = z->crc;
 	m->packed = (uint32_t)z->packed; /* no more than was written in all */
 	m->size = (uint32_t)z->size;
@@ -161,9 +141,6 @@ struct err *zip_begin(struct zip *z, const char *name)
 	*m = (struct member){.name = xstrdup(name), .at = (uint32_t)z->at};
 	z->packed = z->size = 0;
 	z->crc = 0;
-	z->deflate = (z_stream){0};
-	if (deflateInit2(&z->deflate, LEVEL, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-		return err_nomem();
 	z->open = true;
 	u32(&z->line, 0x04034b50);
 	put_head(z, m);
@@ -212,8 +189,7 @@ void zip_free(struct zip *z)
 {
 	if (!z)
 		return;
-	if (z->open)
-		deflateEnd(&z->deflate);
+	squeeze_free(z->squeeze);
 	for (size_t i = 0; i < z->n; i++)
 		free(z->members[i].name);
 	free(z->members);

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One column of numbers, or one text, for the page: varints (LEB128), compressed with zlib, written
- * as base64 into a script element that no browser executes. Base64 has no character that ends the
- * element, so nothing that a trace holds can.
+ * One column of numbers, or one text, for the page: varints (LEB128), compressed as zlib does,
+ * written as base64 into a script element that no browser executes. Base64 has no character that
+ * ends the element, so nothing that a trace holds can.
  */
 #ifndef REPORT_PACK_H
 #define REPORT_PACK_H
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <zlib.h>
-#include "base/buf.h"
+#include "squeeze/squeeze.h"
 
 struct pack {
-	struct buf raw; /* not compressed yet */
-	struct buf out; /* compressed */
-	z_stream z;
-	bool open;
-	uint64_t size; /* bytes given so far */
+	struct buf raw;		 /* not compressed yet */
+	struct buf out;		 /* compressed */
+	struct squeeze *squeeze; /* NULL: nothing was compressed yet */
+	uint64_t size;		 /* bytes given so far */
 };
 
 void pack_u64(struct pack *p, uint64_t v);
