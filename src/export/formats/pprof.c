@@ -63,7 +63,7 @@ static void put_sample(struct profile *p, const struct samples *all, const struc
 		pb_packed(&p->w, frame_number(&p->frames, &st->frames[i]) + 1);
 	pb_close(&p->w, list, PB_BELOW_128);
 	list = pb_open(&p->w, SAMPLE_VALUE, PB_BELOW_128);
-	pb_packed(&p->w, s->count);
+	pb_packed(&p->w, s->gpu ? s->count : 0);
 	pb_packed(&p->w, s->bytes);
 	if (all->timed)
 		pb_packed(&p->w, s->gpu_ns);

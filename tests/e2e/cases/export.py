@@ -12,6 +12,7 @@ import socket
 import sqlite3
 import struct
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 import zipfile
 import zlib
@@ -19,6 +20,9 @@ import zlib
 import e2e
 
 PROTOS = os.path.join(os.path.dirname(os.path.abspath(e2e.__file__)), '..', 'export')
+sys.path.insert(0, PROTOS)
+import readers  # pylint: disable=wrong-import-position
+
 WORK = ('launch', 'graph_launch', 'copy', 'fill')
 
 
@@ -408,7 +412,8 @@ def test_profiles_agree(t):
     texts = values(profile, 'string_table')
     t.equal((texts[0], texts[value(profile, 'default_sample_type')]), ('', 'gpu'), 'texts')
     samples = values(profile, 'sample')
-    t.equal([sum(values(x, 'value')[i] for x in samples) for i in (0, 2)], [len(work), time], 'pprof')
+    launches, moved = sum(c['kind'] == 'launch' for c in work.values()), sum(c['size'] for c in work.values() if c['kind'] in ('copy', 'fill'))
+    t.equal([sum(values(x, 'value')[i] for x in samples) for i in range(3)], [launches, moved, time], 'pprof: a copy is no launch')
     flame = ET.fromstring(export(t, 'flamegraph'))
     boxes = [(float(g.get('data-x')), float(g.get('data-w'))) for g in flame.iter('{http://www.w3.org/2000/svg}g')]
     t.equal(boxes[0], (0.0, 1.0), 'the whole')
@@ -560,6 +565,25 @@ def test_sqlite_ranges(t):
     ranges = db.execute('SELECT text, start, end FROM NVTX_EVENTS WHERE eventType = 59').fetchall()
     t.equal(sorted(r[0] for r in ranges), ['inner', 'inner', 'job', 'load', 'step', 'step'], 'ranges')
     t.check(all(a <= b for _, a, b in ranges), 'they end after they begin')
+
+
+def test_readers(t):
+    """The readers for machines without tools (tests/export/readers.py, tests/real/seeing) take each format, and notice each sum that is another."""
+    recorded(t)
+    wanted = readers.of_trace(e2e.tsdb_path(), t.path('t.sbt'))
+    t.equal((wanted.work, wanted.launches), (len(work_of(t, commands(t))), 16), 'the trace')
+    says = {'work': ('perfetto', 'kineto', 'sqlite', 'csv'), 'launches': tuple(readers.READERS), 'ns': tuple(f for f in readers.READERS if f != 'flamegraph')}
+    for form in readers.READERS:
+        total, launches, _ = readers.read(e2e.tsdb_path(), t.path('t.sbt'), form, t.dir)
+        readers.compare(total, launches, wanted)
+        for what in says:
+            other = readers.Sum(wanted.work, wanted.launches, wanted.ns)
+            setattr(other, what, getattr(wanted, what) + 1)
+            try:
+                readers.compare(total, launches, other)
+                t.check(form not in says[what], f'{form} notices other {what}')
+            except readers.Wrong:
+                t.check(form in says[what], f'{form} knows nothing of {what}')
 
 
 def test_without_times(t):
