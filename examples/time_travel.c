@@ -56,14 +56,12 @@ static float value(ts_session *s, uint64_t addr)
 
 static void travel(ts_trace *t, uint64_t second, uint64_t addr)
 {
-	struct ts_session_options o = TS_SESSION_DEFAULTS;
 	const float changed = 100;
 	ts_session *s;
 	ts_answer *a;
 	uint64_t seq;
 
-	o.on = "soft";
-	need(ts_replay(&s, t, &o));
+	need(ts_replay(&s, t, NULL));
 	need(ts_goto(s, second));
 	printf("at #%" PRIu64 ": %g\n", second, value(s, addr));
 	need(ts_who_wrote(&a, s, addr, 4));
@@ -82,13 +80,11 @@ static void travel(ts_trace *t, uint64_t second, uint64_t addr)
 /* Finds an order with another result, which is saved as a trace: its path, and where it differs. */
 static void explore(ts_trace *t, char *path, size_t room, uint64_t *sum)
 {
-	struct ts_session_options o = TS_SESSION_DEFAULTS;
 	const char *saved;
 	ts_session *s;
 	ts_answer *a;
 
-	o.on = "soft";
-	need(ts_replay(&s, t, &o));
+	need(ts_replay(&s, t, NULL));
 	need(ts_ask(&a, s, "replay explore --json"));
 	need(ts_answer_number(a, "found[0].addr", sum));
 	need(ts_answer_string(a, "found[0].trace", &saved));
@@ -113,7 +109,6 @@ static void streams(ts_trace *t, uint64_t seq)
 /* From the wrong sum backwards, by a watchpoint; then the whole schedule once more. */
 static void wrong_sum(const char *path, uint64_t sum)
 {
-	struct ts_session_options o = TS_SESSION_DEFAULTS;
 	uint64_t seq, all, same;
 	const char *kernel;
 	enum ts_stop why;
@@ -122,9 +117,8 @@ static void wrong_sum(const char *path, uint64_t sum)
 	ts_answer *a;
 	ts_trace *t;
 
-	o.on = "soft";
 	need(ts_open(&t, path));
-	need(ts_replay(&s, t, &o));
+	need(ts_replay(&s, t, NULL));
 	need(ts_continue(s, &why));
 	printf("%s, the sum: %g\n", why == TS_STOP_END ? "end" : "not the end", value(s, sum));
 	snprintf(line, sizeof line, "watch 0x%" PRIx64 " len 4", sum);

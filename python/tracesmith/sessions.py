@@ -153,6 +153,10 @@ class Session:
         self.ask(f'break {place}')
         return answer(self.ask('info breakpoints --json'))[-1].id
 
+    def delete(self, number=None):
+        """Deletes a breakpoint or watchpoint; None: all."""
+        self.ask('delete' if number is None else f'delete {int(number)}')
+
     def break_kernel(self, kernel, condition=None):
         """A breakpoint at launches of a kernel (a glob of its name), for which a condition holds; its number."""
         return self.break_at(f'kernel {kernel}' + (f' if {condition}' if condition else ''))
@@ -222,6 +226,17 @@ class Replay(Session):
         """The last command up to here that wrote to memory: seq, certain, changed, command, frames. addr: a number or Memory."""
         size = size or getattr(addr, 'size', 4)
         return answer(self.ask(f'who-wrote --json {getattr(addr, "addr", addr):#x} len {int(size)}'))
+
+    def watch(self, addr, size=None):
+        """A watchpoint on memory: go_on() and go_back() stop where it changes; its number. addr: a number or Memory."""
+        size = size or getattr(addr, 'size', 4)
+        self.ask(f'watch {getattr(addr, "addr", addr):#x} len {int(size)}')
+        return answer(self.ask('info breakpoints --json'))[-1].id
+
+    def explore(self, options=''):
+        """Executes the window in other orders that the program allows: the object explore of docs/json.md. An order with another
+        result, an item of `found`, is saved beside the trace (`trace`). options: as of `replay explore`."""
+        return answer(self.ask(f'replay explore --json {options}'))
 
     def check(self, options=''):
         """Which launches give other results from the same memory; options: as of `replay check`."""

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from e2e import BUILD, SRC, Skip, program  # noqa: E402
 from pymodule import module, python  # noqa: E402
+from replay import race_demo  # noqa: E402
 
 
 def stub(name):
@@ -138,6 +139,30 @@ def test_the_sample_runs_as_it_is_written(t):
         t.executable('pandas.py', PANDAS)
     t.executable('sample.py', sample + ASSERTS)
     r = t.run([sys.executable, 'sample.py'], env={'PYTHONPATH': path}, timeout=120)
+    t.equal((r.status, r.out), (0, 'right\n'), r.err)
+
+
+SCENARIO = '''
+assert (race.a.seq, race.b.seq) == (18, 21) and race.cure.startswith("cuStreamWaitEvent on stream 2 before #21"), race
+assert "waits for nothing of stream 1" in t.order.why(18, 21).text
+assert set(data) == {1.0} and (wrote.seq, t[18].kernel) == (18, "produce"), wrote
+assert states == ["Running", "Running"], states
+assert total == 54 and (stop.why, stop.command.kernel_name) == ("watchpoint", "consume"), stop
+assert [wrong.state(stop.seq).streams[n].status for n in (1, 2)] == ["Idle", "Running"]
+assert same.identical == same.allocations > 0, same
+print("right")
+'''
+
+
+def test_the_missing_wait(t):
+    """The scenario of docs/python-module.md, as it is written there."""
+    t.need_soft()
+    path = module()
+    race_demo(t, 'race_demo.sbt')
+    with open(os.path.join(SRC, 'docs', 'python-module.md'), encoding='utf-8') as f:
+        code = re.search(r'^## The missing wait\n.*?^```python\n(.*?)^```$', f.read(), re.M | re.S).group(1)
+    t.executable('scenario.py', code + SCENARIO)
+    r = t.run([sys.executable, 'scenario.py'], env={'PYTHONPATH': path}, timeout=120)
     t.equal((r.status, r.out), (0, 'right\n'), r.err)
 
 

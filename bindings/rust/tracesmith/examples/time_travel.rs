@@ -22,7 +22,7 @@ fn race(t: &Trace) -> Result<(u64, u64, u64)> {
 }
 
 fn travel(t: &Trace, second: u64, addr: u64) -> Result<()> {
-    let s = t.replay(&Options::on("soft"))?;
+    let s = t.replay(&Options::default())?;
     s.goto(second)?;
     println!("at #{second}: {}", value(&s, addr)?);
     let writer = s.who_wrote(addr, 4)?.number("seq")?;
@@ -37,7 +37,7 @@ fn travel(t: &Trace, second: u64, addr: u64) -> Result<()> {
 
 /// Finds an order with another result, which is saved as a trace: its path, and where it differs.
 fn explore(t: &Trace) -> Result<(String, u64)> {
-    let s = t.replay(&Options::on("soft"))?;
+    let s = t.replay(&Options::default())?;
     let a = s.ask("replay explore --json")?;
     let (sum, saved) = (a.number("found[0].addr")?, a.string("found[0].trace")?);
     s.goto(71)?;
@@ -48,7 +48,7 @@ fn explore(t: &Trace) -> Result<(String, u64)> {
 /// From the wrong sum backwards, by a watchpoint; then the whole schedule once more.
 fn wrong_sum(path: &str, sum: u64) -> Result<()> {
     let t = Trace::open(path)?;
-    let s = t.replay(&Options::on("soft"))?;
+    let s = t.replay(&Options::default())?;
     println!("{}, the sum: {}", s.go_on()?.reason, value(&s, sum)?);
     s.ask(&format!("watch {sum:#x} len 4"))?;
     let stop = s.go_back()?;
