@@ -77,8 +77,8 @@ agent_sources = \
 	src/capture/core/thread.c src/capture/core/thread.h \
 	src/capture/core/armed.c src/capture/core/armed.h \
 	src/capture/wire.h \
-	src/gpucode/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx-text.c src/gpucode/ptx-text.h \
-	src/gpucode/cubin.c src/gpucode/cubin.h src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/code-globals.c src/gpucode/code-globals.h \
+	src/gpucode/images/fatbin.c src/gpucode/fatbin.h src/gpucode/ptx/ptx-text.c src/gpucode/ptx-text.h \
+	src/gpucode/images/cubin.c src/gpucode/cubin.h src/gpucode/images/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/images/code-globals.c src/gpucode/code-globals.h \
 	src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/calls/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \

@@ -8,7 +8,7 @@
 
 #include "replay/device.h"
 #include "engine/engine.h"
-#include "engine/unwritten.h"
+#include "engine/analyse/unwritten.h"
 
 struct check_options {
 	uint64_t first, last; /* launches; 0, 0: the window's */

@@ -5,7 +5,7 @@
 #ifndef ENGINE_DEVICE_CLOCKS_H
 #define ENGINE_DEVICE_CLOCKS_H
 
-#include "engine/clocks.h"
+#include "engine/trace/clocks.h"
 #include "engine/engine.h"
 
 enum { DEVICE_CLOCKS_MAX = 64 };

@@ -8,7 +8,7 @@
 #define ENGINE_ENGINE_H
 
 #include "base/err.h"
-#include "engine/live-process.h"
+#include "engine/live/live-process.h"
 #include "engine/settings.h"
 #include "engine/last-stop.h"
 

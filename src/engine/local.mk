@@ -40,7 +40,7 @@ libengine_a_SOURCES = \
 	src/engine/analyse/verdict.c \
 	src/engine/breakpoints.h \
 	src/engine/check.h \
-	src/engine/clocks.h \
+	src/engine/trace/clocks.h \
 	src/engine/device-clocks.h \
 	src/engine/session/engine.c \
 	src/engine/engine.h \
@@ -61,7 +61,7 @@ libengine_a_SOURCES = \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-look.h \
-	src/engine/live-process.h \
+	src/engine/live/live-process.h \
 	src/engine/live/breakpoints.c \
 	src/engine/live/live-attach.c \
 	src/engine/live/live-capture.c \
@@ -109,7 +109,7 @@ libengine_a_SOURCES = \
 	src/engine/trace/replay-order.c \
 	src/engine/trace/trace-file.c \
 	src/engine/trace/who-wrote.c \
-	src/engine/unwritten.h \
+	src/engine/analyse/unwritten.h \
 	src/engine/verdict.h \
 	src/engine/who-wrote.h \
 	src/engine/why.h \
@@ -153,7 +153,7 @@ HEADERS_TO_CHECK += \
 	src/engine/analyse/verdict-private.h \
 	src/engine/breakpoints.h \
 	src/engine/check.h \
-	src/engine/clocks.h \
+	src/engine/trace/clocks.h \
 	src/engine/device-clocks.h \
 	src/engine/engine.h \
 	src/engine/exact.h \
@@ -164,7 +164,7 @@ HEADERS_TO_CHECK += \
 	src/engine/live-capture.h \
 	src/engine/live-follow.h \
 	src/engine/live-look.h \
-	src/engine/live-process.h \
+	src/engine/live/live-process.h \
 	src/engine/live/live-private.h \
 	src/engine/microscope.h \
 	src/engine/names.h \
@@ -182,7 +182,7 @@ HEADERS_TO_CHECK += \
 	src/engine/settings.h \
 	src/engine/soft-settings.h src/engine/last-stop.h \
 	src/engine/trace-file.h \
-	src/engine/unwritten.h \
+	src/engine/analyse/unwritten.h \
 	src/engine/verdict.h \
 	src/engine/who-wrote.h \
 	src/engine/why.h \

@@ -7,7 +7,7 @@
 #ifndef ENGINE_RANKS_H
 #define ENGINE_RANKS_H
 
-#include "engine/clocks.h"
+#include "engine/trace/clocks.h"
 #include "engine/engine.h"
 #include "sbt/sbt.h"
 

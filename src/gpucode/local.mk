@@ -3,11 +3,11 @@
 # Room gpucode: readers of GPU code, and the kernel of our own that hashes memory on a device.
 
 noinst_LIBRARIES += libgpucode.a
-libgpucode_a_SOURCES = src/gpucode/address-map.c src/gpucode/address-map.h src/gpucode/cubin.c src/gpucode/cubin.h \
-	src/gpucode/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx-stores.c src/gpucode/ptx-stores.h \
-	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/ptx-text.c src/gpucode/ptx-text.h src/gpucode/traits/ptx-names.h src/gpucode/traits/ptx-types.c src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
-	src/gpucode/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
+libgpucode_a_SOURCES = src/gpucode/images/address-map.c src/gpucode/address-map.h src/gpucode/images/cubin.c src/gpucode/cubin.h \
+	src/gpucode/images/cubin-cells.c src/gpucode/cubin-cells.h src/gpucode/ptx/ptx-stores.c src/gpucode/ptx-stores.h \
+	src/gpucode/probe/ptx-hold.c src/gpucode/ptx-hold.h src/gpucode/images/fatbin.c src/gpucode/fatbin.h \
+	src/gpucode/ptx/ptx-text.c src/gpucode/ptx-text.h src/gpucode/traits/ptx-names.h src/gpucode/traits/ptx-types.c src/gpucode/code-kind.h src/gpucode/cuda-faults.h \
+	src/gpucode/images/code-globals.c src/gpucode/code-globals.h src/gpucode/amd/amd-object.c src/gpucode/amd-object.h \
 	src/gpucode/amd/amd-dwarf-lines.c src/gpucode/amd/amd-image.c src/gpucode/amd-image.h \
 	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/calls/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
@@ -88,7 +88,7 @@ endif
 # Fat binaries need no toolkit: tested and fuzzed everywhere, with sanitizers.
 HEADERS_TO_CHECK += src/gpucode/fatbin.h src/gpucode/fatbin-text.h
 noinst_LIBRARIES += libfatbin.a
-libfatbin_a_SOURCES = src/gpucode/fatbin-text.c src/gpucode/fatbin-text.h
+libfatbin_a_SOURCES = src/gpucode/images/fatbin-text.c src/gpucode/fatbin-text.h
 libfatbin_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-fatbin
@@ -110,24 +110,24 @@ endif
 
 # Hashes on the device: a library of its own, since the agent has it too (never sanitised). kernels.ptx is checked in; after a change of
 # kernels.cu `make replay-ptx` makes it again. Its version is lowered to the first that knows sm_75, for drivers older than the toolkit.
-EXTRA_DIST += src/gpucode/kernels.cu src/gpucode/kernels.ptx
+EXTRA_DIST += src/gpucode/hash/kernels.cu src/gpucode/hash/kernels.ptx
 if HAVE_CUDA
 noinst_LIBRARIES += libhashkernel.a
-libhashkernel_a_SOURCES = src/gpucode/hash-kernel.c src/gpucode/hash-kernel.h src/gpucode/hash-rows.h src/gpucode/hash-host.h
+libhashkernel_a_SOURCES = src/gpucode/hash/hash-kernel.c src/gpucode/hash-kernel.h src/gpucode/hash-rows.h src/gpucode/hash-host.h
 libhashkernel_a_CFLAGS = $(SO_CFLAGS) $(CUDA_CFLAGS) -O2 -Wa,-I$(srcdir)
 HEADERS_TO_CHECK += src/gpucode/hash-kernel.h src/gpucode/hash-rows.h src/gpucode/hash-host.h
-hash_kernel_code = src/gpucode/kernels.ptx
-src/gpucode/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
+hash_kernel_code = src/gpucode/hash/kernels.ptx
+src/gpucode/hash/libhashkernel_a-hash-kernel.$(OBJEXT): $(hash_kernel_code)
 # Machine code too, where there is a compiler for it, so that the driver need not compile while a program waits. Code for 8.0 runs on
 # all of 8.x ("Binary Compatibility" in NVIDIA's Ampere Compatibility Guide).
 if HAVE_NVCC
 libhashkernel_a_CFLAGS += -DHASH_KERNEL_FATBIN -Wa,-I.
-hash_kernel_code += src/gpucode/kernels.fatbin
-src/gpucode/kernels.fatbin: src/gpucode/kernels.cu
-	@$(MKDIR_P) src/gpucode
+hash_kernel_code += src/gpucode/hash/kernels.fatbin
+src/gpucode/hash/kernels.fatbin: src/gpucode/hash/kernels.cu
+	@$(MKDIR_P) src/gpucode/hash
 	$(AM_V_NVCC)$(NVCC) -O3 -fatbin -gencode arch=compute_75,code=sm_75 -gencode arch=compute_80,code=sm_80 \
 		-gencode arch=compute_90,code=sm_90 -o $@ $<
-CLEANFILES += src/gpucode/kernels.fatbin
+CLEANFILES += src/gpucode/hash/kernels.fatbin
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-replay-hash
@@ -140,6 +140,6 @@ endif
 endif
 .PHONY: replay-ptx
 replay-ptx:
-	$(NVCC) -O3 -arch=compute_75 -ptx -o kernels.ptx.new $(srcdir)/src/gpucode/kernels.cu
-	$(SED) -e '/^\/\//d' -e 's/^\.version .*/.version 6.4/' kernels.ptx.new >$(srcdir)/src/gpucode/kernels.ptx
+	$(NVCC) -O3 -arch=compute_75 -ptx -o kernels.ptx.new $(srcdir)/src/gpucode/hash/kernels.cu
+	$(SED) -e '/^\/\//d' -e 's/^\.version .*/.version 6.4/' kernels.ptx.new >$(srcdir)/src/gpucode/hash/kernels.ptx
 	rm -f kernels.ptx.new

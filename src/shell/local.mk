@@ -4,14 +4,14 @@
 
 noinst_LIBRARIES += libshell.a
 libshell_a_SOURCES = \
-	src/shell/print/breakpoints-text.c src/shell/print/breakpoints-text.h \
+	src/shell/live/breakpoints-text.c src/shell/live/breakpoints-text.h \
 	src/shell/commands/cmd-attach.c \
-	src/shell/commands/cmd-break.c src/shell/commands/break-place.c src/shell/commands/break-place.h \
+	src/shell/stops/cmd-break.c src/shell/stops/break-place.c src/shell/stops/break-place.h \
 	 src/shell/print/check-print.c src/shell/print/check-print.h \
 	src/shell/commands/cmd-capture.c \
-	src/shell/commands/cmd-check.c \
+	src/shell/analyse/cmd-check.c \
 	src/shell/nan/cmd-nan.c src/shell/nan/nan-json.c src/shell/nan/nan-params.c src/shell/nan/nan-text.c src/shell/nan/watch-nan.c src/shell/nan/nan-text.h \
-	src/shell/commands/cmd-explore.c src/shell/tools/explore-words.c src/shell/tools/explore-words.h \
+	src/shell/analyse/cmd-explore.c src/shell/tools/explore-words.c src/shell/tools/explore-words.h \
 	src/shell/tools/until-fail.c src/shell/tools/until-fail.h \
 	src/shell/tools/explore-file.c src/shell/tools/tool-explore.c src/shell/tools/tool-explore-merge.c \
 	 src/shell/print/explore-text.c src/shell/print/explore-read.c src/shell/print/explore-text.h \
@@ -19,14 +19,14 @@ libshell_a_SOURCES = \
 	src/shell/commands/cmd-device.c \
 	src/shell/commands/cmd-info.c \
 	src/shell/commands/cmd-graph.c src/shell/print/graph-text.c src/shell/print/graph.h \
-	src/shell/commands/cmd-order.c \
-	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/commands/cmd-probe.c src/shell/print/kernel-text.c src/shell/values/kernel-value.c src/shell/values/kernel-source.c src/shell/values/kernel-source.h src/shell/print/kernel-text.h \
+	src/shell/analyse/cmd-order.c \
+	src/shell/commands/cmd-kernel.c src/shell/commands/cmd-kernel-info.c src/shell/stops/cmd-probe.c src/shell/print/kernel-text.c src/shell/values/kernel-value.c src/shell/values/kernel-source.c src/shell/values/kernel-source.h src/shell/print/kernel-text.h \
 	src/shell/commands/cmd-replay.c src/shell/trace/replay-run.h \
 	src/shell/commands/cmd-run.c \
 	src/shell/commands/cmd-set.c \
 	src/shell/script/cmd-script.c src/shell/script/cmd-printf.c src/shell/script/kernel-said.c src/shell/script/kernel-said.h \
 	src/shell/script/script.h src/shell/script/script-block.c src/shell/script/script-run.c src/shell/script/user-args.c \
-	src/shell/commands/mark-place.c src/shell/commands/mark-place.h \
+	src/shell/stops/mark-place.c src/shell/stops/mark-place.h \
 	src/shell/commands/cmd-memory.c src/shell/commands/cmd-checkpoint.c \
 	src/shell/script/cmd-display.c src/shell/commands/by-number.h src/shell/script/displays.c src/shell/script/displays.h \
 	src/shell/script/defined.c src/shell/script/defined.h \
@@ -37,17 +37,17 @@ libshell_a_SOURCES = \
 	src/shell/figures/diff-runs.c src/shell/figures/diff-runs-text.c src/shell/figures/diff-ranks.c \
 	src/shell/figures/cmd-stats.c src/shell/figures/tool-diff.c src/shell/figures/diff-trace.c src/shell/figures/diff-steps.c src/shell/figures/diff-why.c src/shell/figures/diff-folded.c src/shell/figures/tool-report.c src/shell/figures/report-sums.c src/shell/figures/report-sums.h src/shell/figures/check-read.c src/shell/figures/check-read.h src/shell/figures/diff-text.c src/shell/figures/diff-assert.c src/shell/figures/numeric-text.c src/shell/figures/diff-text.h src/shell/figures/critical-text.c src/shell/figures/critical-text.h src/shell/figures/stats-set.c src/shell/figures/stats-set.h src/shell/figures/stats-text.c src/shell/figures/stats-text.h src/shell/figures/sums-text.c src/shell/figures/sums-text.h \
 	src/shell/commands/cmd-support.c \
-	src/shell/commands/cmd-accesses.c \
-	src/shell/commands/cmd-races.c src/shell/commands/races.h \
-	src/shell/commands/cmd-watch.c \
-	src/shell/commands/cmd-why.c src/shell/commands/why-stop.h \
+	src/shell/analyse/cmd-accesses.c \
+	src/shell/analyse/cmd-races.c src/shell/analyse/races.h \
+	src/shell/stops/cmd-watch.c \
+	src/shell/analyse/cmd-why.c src/shell/analyse/why-stop.h \
 	src/shell/live/why-text.c src/shell/live/why-text.h src/shell/live/why-json.c src/shell/live/progress-text.c \
 	src/shell/line/command.h src/shell/line/commands.c src/shell/line/shell-commands.def \
 	src/shell/line/complete.c \
 	src/shell/line/editor.c src/shell/line/editor.h \
 	src/shell/print/causes.c src/shell/print/causes.h src/shell/print/drawing.c src/shell/print/drawing.h \
 	src/shell/live/focus.c src/shell/live/stop-json.c src/shell/live/stop-json.h \
-	src/shell/print/fault.c src/shell/print/fault.h  \
+	src/shell/live/fault.c src/shell/live/fault.h  \
 	src/shell/live/gpu.c src/shell/live/gpu.h src/shell/live/doctor-row.h \
 	src/shell/line/gdb-words.c src/shell/line/gdb-words.h src/shell/line/input.h \
 	src/shell/line/interrupt.c src/shell/line/interrupt.h \
@@ -55,8 +55,8 @@ libshell_a_SOURCES = \
 	src/shell/values/memory-view.c src/shell/values/memory-view.h \
 	src/shell/line/out.c src/shell/line/out.h \
 	src/shell/live/process.c src/shell/live/process.h \
-	src/shell/print/listing.c src/shell/print/listing.h src/shell/values/value-text.c src/shell/values/value-text.h src/shell/print/live-text.c src/shell/print/live-text.h src/shell/print/follow-text.c src/shell/print/follow-text.h \
-	 src/shell/print/clocks-text.c src/shell/trace/ranks-odd.c src/shell/trace/ranks-odd.h src/shell/print/ranks-view.c src/shell/print/ranks-view.h src/shell/commands/cmd-ranks.c src/shell/tools/tool-merge.c \
+	src/shell/print/listing.c src/shell/print/listing.h src/shell/values/value-text.c src/shell/values/value-text.h src/shell/live/live-text.c src/shell/live/live-text.h src/shell/live/follow-text.c src/shell/live/follow-text.h \
+	 src/shell/trace/clocks-text.c src/shell/trace/ranks-odd.c src/shell/trace/ranks-odd.h src/shell/trace/ranks-view.c src/shell/trace/ranks-view.h src/shell/analyse/cmd-ranks.c src/shell/tools/tool-merge.c \
 	src/shell/line/session.c src/shell/line/session.h \
 	src/shell/line/shell-settings.c src/shell/line/shell-settings.def src/shell/line/shell-settings.h \
 	src/shell/print/replay-print.c src/shell/print/replay-print.h \
@@ -94,14 +94,14 @@ tsdb_LDADD = libshell.a libstudio.a libdap.a libsession.a libdoor.a libexport.a 
 HEADERS_TO_CHECK += src/shell/tools/serve.h src/shell/tools/door-reply.h src/shell/print/shown-names.h
 HEADERS_TO_CHECK += src/shell/tools/export-pair.h
 HEADERS_TO_CHECK += src/shell/nan/nan-text.h
-HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/commands/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/trace/ranks-odd.h src/shell/print/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/tools/explore-words.h src/shell/tools/until-fail.h src/shell/live/trust.h src/shell/print/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/figures/critical-text.h src/shell/figures/diff-text.h src/shell/figures/stats-set.h src/shell/figures/stats-text.h src/shell/figures/sums-text.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/print/follow-text.h src/shell/print/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
-	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/commands/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
+HEADERS_TO_CHECK += src/shell/commands/by-number.h src/shell/script/displays.h src/shell/script/script.h src/shell/script/defined.h src/shell/values/format-text.h src/shell/line/gdb-words.h src/shell/stops/break-place.h src/shell/line/shell-settings.h src/shell/print/verdict-text.h src/shell/print/drawing.h src/shell/trace/ranks-odd.h src/shell/trace/ranks-view.h src/shell/print/replay-print.h src/shell/print/check-print.h src/shell/print/explore-text.h src/shell/tools/explore-words.h src/shell/tools/until-fail.h src/shell/live/trust.h src/shell/live/breakpoints-text.h src/shell/line/command.h src/shell/line/editor.h src/shell/figures/critical-text.h src/shell/figures/diff-text.h src/shell/figures/stats-set.h src/shell/figures/stats-text.h src/shell/figures/sums-text.h src/shell/print/listing.h src/shell/live/doctor-row.h src/shell/values/value-text.h src/shell/live/follow-text.h src/shell/live/live-text.h src/shell/live/gpu.h src/shell/print/graph.h src/shell/line/input.h src/shell/print/kernel-text.h \
+	src/shell/line/interrupt.h src/shell/line/out.h src/shell/live/process.h src/shell/analyse/races.h src/shell/trace/replay-run.h src/shell/values/memory-view.h src/shell/print/what-if.h src/shell/line/session.h \
 	 src/shell/print/stack-view.h src/shell/tools/open-ui.h src/shell/tools/tool-options.h src/shell/tools/tools.h src/shell/trace/trace.h src/shell/trace/view-filter.h src/shell/values/x-format.h src/shell/values/value.h src/shell/values/program.h src/shell/values/vars.h
 
-HEADERS_TO_CHECK += src/shell/commands/mark-place.h src/shell/live/stop-json.h
+HEADERS_TO_CHECK += src/shell/stops/mark-place.h src/shell/live/stop-json.h
 
 dist_man_MANS += man/tsdb.1
-HEADERS_TO_CHECK += src/shell/commands/why-stop.h src/shell/live/why-text.h
+HEADERS_TO_CHECK += src/shell/analyse/why-stop.h src/shell/live/why-text.h
 
 # What the JSON of all commands consists of: docs/json.md has it, and tests go by it.
 check_PROGRAMS += tests/json-schema

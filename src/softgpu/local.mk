@@ -4,12 +4,12 @@
 # Four parts: libsoftptx.a (PTX and the address space), libcuda.so.1, libcupti.so.13, libcudart.so.13.
 
 HEADERS_TO_CHECK += src/softgpu/machine/ptx-barrier.h src/softgpu/machine/ptx-path.h src/softgpu/insns/ptx-async.h src/softgpu/machine/ptx-cluster.h src/softgpu/memory/mem.h src/softgpu/memory/mem-extents.h src/softgpu/memory/mem-held.h src/softgpu/ptx/ptx.h src/softgpu/watch/ptx-observe.h src/softgpu/ptx/ptx-parse.h src/softgpu/machine/ptx-run.h
-HEADERS_TO_CHECK += src/softgpu/driver/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
+HEADERS_TO_CHECK += src/softgpu/streams/overlap.h src/softgpu/machine/ptx-depend.h src/softgpu/watch/ptx-race.h src/softgpu/watch/ptx-race-int.h src/softgpu/watch/ptx-access.h src/softgpu/watch/ptx-addressing.h src/softgpu/machine/ptx-schedule.h
 HEADERS_TO_CHECK += src/softgpu/insns/ptx-tensor.h src/softgpu/insns/ptx-mma.h
 HEADERS_TO_CHECK += src/softgpu/jit/jit.h src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-look.h
 
 # The PTX machine. libptxtest.a is the same for its own tests and the fuzzer: sanitised when they are.
-PTX_SOURCES = src/base/patience.h src/base/patience.c src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-bounds.c \
+PTX_SOURCES = src/base/patience.h src/base/proc/patience.c src/softgpu/machine/ptx-bounds.h src/softgpu/machine/ptx-bounds.c \
 	src/softgpu/memory/mem.c src/softgpu/memory/mem-extents.c src/softgpu/memory/mem-extents.h src/softgpu/memory/mem-held.c src/softgpu/memory/mem-held.h \
 	src/softgpu/memory/mem.h \
 	src/softgpu/jit/jit.h src/softgpu/jit/jit-host.c \
@@ -53,7 +53,7 @@ update-coverage: tests/ptx-coverage
 	$(srcdir)/scripts/ptx-coverage --update tests/ptx-coverage $(srcdir)/docs/softgpu.md
 
 if HAVE_CUDA
-HEADERS_TO_CHECK += src/softgpu/driver/watch.h src/softgpu/driver/soft.h src/softgpu/driver/entry.h src/softgpu/driver/drv.h src/softgpu/graph/drv-graph.h src/softgpu/driver/array.h src/softgpu/tex/tex.h src/softgpu/ptx/ptx-merge.h
+HEADERS_TO_CHECK += src/softgpu/driver/watch.h src/softgpu/driver/soft.h src/softgpu/driver/entry.h src/softgpu/driver/drv.h src/softgpu/graph/drv-graph.h src/softgpu/memory/array.h src/softgpu/tex/tex.h src/softgpu/ptx/ptx-merge.h
 
 # --- PTX: parser, interpreter, worker pool ------------------------------------------------------------
 noinst_LIBRARIES += libsoftptx.a
@@ -65,47 +65,47 @@ libsoftptx_a_CFLAGS = $(SO_CFLAGS) $(PTX_CFLAGS)
 # second driver's cu* functions cannot come in between.
 softgpu_PROGRAMS += softgpu/libcuda.so.1
 LIBCUDA_SOURCES = \
-	src/softgpu/driver/array.h \
+	src/softgpu/memory/array.h \
 	src/softgpu/driver/drv.h \
-	src/softgpu/driver/drv-array.c \
+	src/softgpu/memory/drv-array.c \
 	src/softgpu/graph/drv-capture.c \
-	src/softgpu/driver/drv-copy.c \
+	src/softgpu/memory/drv-copy.c \
 	src/softgpu/driver/drv-ctx.c \
 	src/softgpu/driver/drv-device.c \
 	src/softgpu/driver/drv-entry.c \
 	src/softgpu/driver/drv-error.c \
-	src/softgpu/driver/drv-event.c \
+	src/softgpu/streams/drv-event.c \
 	src/softgpu/graph/drv-event-node.c \
-	src/softgpu/driver/drv-exec.c \
-	src/softgpu/driver/drv-overlap.c \
-	src/softgpu/driver/overlap.h \
+	src/softgpu/streams/drv-exec.c \
+	src/softgpu/streams/drv-overlap.c \
+	src/softgpu/streams/overlap.h \
 	src/softgpu/graph/drv-exec-graph.c \
-	src/softgpu/driver/drv-func.c \
+	src/softgpu/code/drv-func.c \
 	src/softgpu/graph/drv-graph.c \
 	src/softgpu/graph/drv-graph-dot.c \
 	src/softgpu/graph/drv-graph-mem.c \
-	src/softgpu/driver/drv-launch.c \
-	src/softgpu/driver/drv-library.c \
-	src/softgpu/driver/drv-link.c \
+	src/softgpu/streams/drv-launch.c \
+	src/softgpu/code/drv-library.c \
+	src/softgpu/code/drv-link.c \
 	src/softgpu/driver/drv-look.c \
-	src/softgpu/driver/drv-managed.c \
-	src/softgpu/driver/drv-mem.c \
-	src/softgpu/driver/drv-memop.c \
+	src/softgpu/memory/drv-managed.c \
+	src/softgpu/memory/drv-mem.c \
+	src/softgpu/streams/drv-memop.c \
 	src/softgpu/micro/drv-micro.c \
-	src/softgpu/driver/drv-image.c src/softgpu/driver/drv-module.c \
+	src/softgpu/code/drv-image.c src/softgpu/code/drv-module.c \
 	src/softgpu/graph/drv-node.c \
 	src/softgpu/driver/drv-obj.c \
-	src/softgpu/driver/drv-pool.c \
+	src/softgpu/memory/drv-pool.c \
 	src/softgpu/driver/drv-refused.c \
-	src/softgpu/driver/drv-stream.c \
-	src/softgpu/driver/drv-tex.c \
+	src/softgpu/streams/drv-stream.c \
+	src/softgpu/tex/drv-tex.c \
 	src/softgpu/graph/drv-user-object.c \
-	src/softgpu/driver/drv-ipc.c src/softgpu/driver/drv-vmm.c \
+	src/softgpu/memory/drv-ipc.c src/softgpu/memory/drv-vmm.c \
 	src/softgpu/driver/drv-watch.c \
 	src/softgpu/driver/drv-workspace.c \
 	src/softgpu/driver/entry.h \
-	src/gpucode/fatbin.c src/gpucode/fatbin.h \
-	src/gpucode/fatbin-text.c src/gpucode/fatbin-text.h \
+	src/gpucode/images/fatbin.c src/gpucode/fatbin.h \
+	src/gpucode/images/fatbin-text.c src/gpucode/fatbin-text.h \
 	src/softgpu/graph/drv-graph.h \
 	src/softgpu/driver/soft.h \
 	src/softgpu/driver/watch.h

@@ -10,7 +10,7 @@
 
 #include "engine/breakpoints.h"
 #include "shell/line/shell-settings.h"
-#include "shell/print/breakpoints-text.h"
+#include "shell/live/breakpoints-text.h"
 #include "shell/line/command.h"
 #include "engine/settings.h"
 #include "shell/values/vars.h"

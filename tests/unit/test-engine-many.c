@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "engine/clocks.h"
+#include "engine/trace/clocks.h"
 #include "engine/device-clocks.h"
 #include "engine/names.h"
 #include "engine/ranks.h"

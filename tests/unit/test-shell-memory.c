@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "engine/breakpoints.h"
-#include "shell/print/breakpoints-text.h"
+#include "shell/live/breakpoints-text.h"
 #include "shell/values/memory-view.h"
 #include "shell/tools/tool-options.h"
 

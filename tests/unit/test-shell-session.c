@@ -19,7 +19,7 @@
 #include "shell-test.h"
 #include "capture/wire.h"
 #include "engine/breakpoints.h"
-#include "shell/print/breakpoints-text.h"
+#include "shell/live/breakpoints-text.h"
 #include "engine/recorder.h"
 #include "shell/line/out.h"
 #include "shell/line/session.h"

@@ -9,7 +9,7 @@
 #include "sbt/memory.h"
 #include "base/first-where.h"
 #include "engine/replay-device.h"
-#include "engine/unwritten.h"
+#include "engine/analyse/unwritten.h"
 
 #define SPANS_MAX 65536u /* of one command, of each kind; beyond, the set is not exact */
 #define HOLES_MAX 65536u /* of one allocation; with more, all of it counts as written */

@@ -3,7 +3,7 @@
  * Clock arithmetic, see clocks.h. Times since 1970 in nanoseconds need 61 bits, more than a double
  * has: differences are computed as integers, and only those become doubles.
  */
-#include "engine/clocks.h"
+#include "engine/trace/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>

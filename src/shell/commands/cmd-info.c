@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "shell/print/shown-names.h"
-#include "shell/print/ranks-view.h"
+#include "shell/trace/ranks-view.h"
 #include "engine/breakpoints.h"
 #include "shell/values/memory-view.h"
 #include "engine/recorder.h"

@@ -18,7 +18,7 @@
 #include "shell/line/editor.h"
 #include "shell/line/interrupt.h"
 #include "shell/live/process.h"
-#include "shell/print/ranks-view.h"
+#include "shell/trace/ranks-view.h"
 #include "shell/line/session.h"
 #include "shell/tools/serve.h"
 #include "shell/tools/tool-options.h"

@@ -19,7 +19,7 @@
 #include "shell/live/process.h"
 #include "shell/commands/by-number.h"
 #include "shell/print/kernel-text.h"
-#include "shell/commands/races.h"
+#include "shell/analyse/races.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"
 #include "shell/line/session.h"

@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 #include "base/words.h"
-#include "shell/commands/break-place.h"
-#include "shell/commands/races.h"
-#include "shell/print/live-text.h"
+#include "shell/stops/break-place.h"
+#include "shell/analyse/races.h"
+#include "shell/live/live-text.h"
 
 /* --- what the engine's hooks do --- */
 

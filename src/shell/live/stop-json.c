@@ -5,7 +5,7 @@
 #include "shell/live/stop-json.h"
 
 #include <stdio.h>
-#include "shell/print/live-text.h"
+#include "shell/live/live-text.h"
 #include "base/json-put.h"
 #include "sbt/sbt.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "engine/kernel-lines.h"
-#include "shell/commands/break-place.h"
+#include "shell/stops/break-place.h"
 #include "shell/print/kernel-text.h"
 #include "shell/print/listing.h"
 #include "shell/source/source-place.h"

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "engine/names.h"
 #include "engine/recorder.h"
-#include "shell/print/live-text.h"
+#include "shell/live/live-text.h"
 #include "shell/tools/tools.h"
 
 struct runs {

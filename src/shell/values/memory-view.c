@@ -10,7 +10,7 @@
 #include <string.h>
 #include "attach/attach.h"
 #include "replay/replay.h"
-#include "shell/print/fault.h"
+#include "shell/live/fault.h"
 #include "shell/print/graph.h"
 #include "shell/values/memory-view.h"
 #include "shell/values/value.h"

@@ -4,7 +4,7 @@
  * context that a fault ended keeps its handle and answers with the fault's error until it is
  * destroyed or the primary context is reset.
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * be asked about any pointer a program passes in, stale and wild ones included. Freed slots queue
  * up and are reused oldest first.
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 #include "softgpu/graph/drv-graph.h"
 
 #include <stdatomic.h>

@@ -6,10 +6,10 @@
  */
 #include "softcore/race-list.h"
 #include "softcore/watch-env.h"
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 #include "softgpu/machine/ptx-bounds.h"
 #include "softgpu/driver/drv.h"
-#include "softgpu/driver/overlap.h"
+#include "softgpu/streams/overlap.h"
 #include "softcore/probe-area.h"
 #include "softgpu/watch/ptx-access.h"
 #include "softgpu/driver/watch.h"

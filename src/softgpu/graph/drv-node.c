@@ -4,7 +4,7 @@
  * has a way to turn the caller's structure into a command; adding a node, changing it and changing
  * it in an executable graph all use that.
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 #include "softgpu/graph/drv-graph.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "base/json-put.h"
 #include "shell/line/interrupt.h"
 #include "shell/trace/ranks-odd.h"
-#include "shell/print/ranks-view.h"
+#include "shell/trace/ranks-view.h"
 #include "base/words.h"
 
 /* A rank that is being listed. */

@@ -4,7 +4,7 @@
  * run one at a time, in order: the next one begins when this one has ended or has reached its wait.
  * So the result is the same every time.
  */
-#include "softgpu/driver/overlap.h"
+#include "softgpu/streams/overlap.h"
 #include "softgpu/insns/ptx-async.h"
 #include "softgpu/machine/ptx-depend.h"
 

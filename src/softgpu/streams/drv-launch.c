@@ -4,7 +4,7 @@
  * kernel's own parameter table, so the caller's memory is free again when it returns.
  */
 #include "softgpu/driver/drv.h"
-#include "softgpu/driver/overlap.h"
+#include "softgpu/streams/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>

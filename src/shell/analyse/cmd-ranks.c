@@ -3,7 +3,7 @@
  * rank, info ranks: the trace of an open set that commands refer to.
  */
 #include <inttypes.h>
-#include "shell/print/ranks-view.h"
+#include "shell/trace/ranks-view.h"
 #include "base/words.h"
 
 static struct err *need_set(struct session *s)

@@ -7,7 +7,7 @@
  */
 #include "softgpu/driver/drv.h"
 #include "softgpu/graph/drv-graph.h"
-#include "softgpu/driver/overlap.h"
+#include "softgpu/streams/overlap.h"
 #include "softgpu/micro/micro-probe.h"
 #include "softgpu/driver/watch.h"
 

@@ -2,7 +2,7 @@
  *
  * The program's processes as text, see follow-text.h.
  */
-#include "shell/print/follow-text.h"
+#include "shell/live/follow-text.h"
 
 #include <stdio.h>
 #include <time.h>

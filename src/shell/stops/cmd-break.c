@@ -10,10 +10,10 @@
 #include <string.h>
 #include "base/file.h"
 #include "engine/breakpoints.h"
-#include "shell/commands/break-place.h"
+#include "shell/stops/break-place.h"
 #include "shell/print/kernel-text.h"
 #include "shell/commands/by-number.h"
-#include "shell/print/breakpoints-text.h"
+#include "shell/live/breakpoints-text.h"
 #include "shell/print/kernel-text.h"
 #include "shell/live/process.h"
 #include "engine/replay-device.h"

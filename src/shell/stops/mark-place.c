@@ -2,7 +2,7 @@
  *
  * NVTX names as places, see mark-place.h. Marks are found by reading the trace once.
  */
-#include "shell/commands/mark-place.h"
+#include "shell/stops/mark-place.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

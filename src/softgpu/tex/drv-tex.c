@@ -4,7 +4,7 @@
  * (tex.h). The descriptors are kept, for the calls that ask for them. Legacy texture and surface
  * references are refused (drv-refused.c).
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,13 +3,12 @@
  * why: what the live program waits for; `tsdb why`, the same of a process that runs; and what is
  * printed at Ctrl-C in a program that waits in a call of the driver.
  */
-#include "shell/commands/why-stop.h"
+#include "shell/analyse/why-stop.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "engine/live-look.h"
-#include "engine/live-process.h"
 #include "engine/why-ranks.h"
 #include "shell/line/session.h"
 #include "shell/live/process.h"

@@ -4,8 +4,8 @@
  * to keep them out of the program's output.
  */
 #include "shell/source/source-view.h"
-#include "shell/commands/why-stop.h"
-#include "shell/print/live-text.h"
+#include "shell/analyse/why-stop.h"
+#include "shell/live/live-text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "engine/breakpoints.h"
-#include "shell/commands/break-place.h"
-#include "shell/commands/races.h"
-#include "shell/print/fault.h"
+#include "shell/stops/break-place.h"
+#include "shell/analyse/races.h"
+#include "shell/live/fault.h"
 #include "shell/print/graph.h"
 #include "shell/print/shown-names.h"
 #include "shell/print/stack-view.h"

@@ -4,7 +4,7 @@
  * from them. Copies of two and three dimensions are in drv-copy.c. Mipmaps and sparse arrays are
  * refused.
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 
 #define MAX_1D 131072u
 #define MAX_2D_WIDTH 131072u

@@ -5,7 +5,7 @@
  * synchronization behavior"): a host-to-device copy has read its source when the call returns, a
  * device-to-host copy has ended.
  */
-#include "softgpu/driver/array.h"
+#include "softgpu/memory/array.h"
 
 #include <stdlib.h>
 #include <string.h>

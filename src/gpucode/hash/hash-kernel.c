@@ -40,7 +40,7 @@ struct few {
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	"tsdb_kernels_ptx:\n"
-	".incbin \"src/gpucode/kernels.ptx\"\n"
+	".incbin \"src/gpucode/hash/kernels.ptx\"\n"
 	".byte 0\n"
 	".previous\n");
 extern const char tsdb_kernels_ptx[] __attribute__((visibility("hidden")));
@@ -50,7 +50,7 @@ extern const char tsdb_kernels_ptx[] __attribute__((visibility("hidden")));
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	"tsdb_kernels_fatbin:\n"
-	".incbin \"src/gpucode/kernels.fatbin\"\n"
+	".incbin \"src/gpucode/hash/kernels.fatbin\"\n"
 	".previous\n");
 extern const char tsdb_kernels_fatbin[] __attribute__((visibility("hidden")));
 #endif

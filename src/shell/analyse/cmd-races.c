@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "replay/plan.h"
-#include "shell/commands/races.h"
+#include "shell/analyse/races.h"
 #include "engine/breakpoints.h"
 #include "engine/replay-device.h"
 #include "engine/soft-settings.h"

@@ -3,8 +3,8 @@
  * What `break main`, `break blur.cu:25` and `break 25` mean, see break-place.h. A kernel's own line
  * and the nearest line with code behind it are preferred to the host's, if they are as near.
  */
-#include "shell/commands/break-place.h"
-#include "shell/commands/mark-place.h"
+#include "shell/stops/break-place.h"
+#include "shell/stops/mark-place.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * The table of breakpoints as text, as JSON and as shell commands.
  */
-#include "shell/print/breakpoints-text.h"
+#include "shell/live/breakpoints-text.h"
 
 #include <string.h>
 #include "base/json-put.h"

@@ -3,7 +3,7 @@
  * Prints faults, see fault.h.
  */
 #include "shell/print/shown-names.h"
-#include "shell/print/fault.h"
+#include "shell/live/fault.h"
 
 #include <inttypes.h>
 #include <stdio.h>
