@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/ptrace/inferior.h"
+#include "sbt/cmd-pack.h"
 
 static double now_s(void)
 {

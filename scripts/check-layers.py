@@ -59,7 +59,7 @@ ROOMS = {
     'order': ('happens-before, access sets, races, schedules', ['base', 'sbt', 'state', 'gpucode/ptx-text.h', 'gpucode/code-traits.h', 'gpucode/code-kind.h']),
     'gpucode': ("GPU code: fatbins, cubins, what a kernel's PTX can write; our own kernel, which hashes", ['base', 'sbt/pagehash.h', 'sbt/cmd.h', 'sbt/footprint.h']),
     'capture': ('the agent inside the inferior', BASE_ANYWHERE + [
-        'sbt/cmd.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
+        'sbt/cmd.h', 'sbt/cmd-pack.h', 'sbt/kernel-name.h', 'sbt/footprint.h', 'sbt/expr.h', 'sbt/pagehash.h', 'sbt/python.h', 'gpucode/hash-kernel.h', 'gpucode/hash-rows.h', 'gpucode/cubin.h', 'gpucode/cubin-cells.h',
         'gpucode/fatbin.h', 'gpucode/ptx-text.h', 'gpucode/code-kind.h', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/object-calls.h', 'gpucode/object-calls.def', 'gpucode/code-globals.h',
         'gpucode/cuda-faults.h', 'gpucode/amd-object.h']),
     'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),

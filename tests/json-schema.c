@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "sbt/cmd.h"
+#include "sbt/fields.h"
 #include "shell/line/command.h"
 #include "shell/tools/tools.h"
 

@@ -11,6 +11,7 @@
 #include "base/memory-door.h"
 #include "lang/lang.h"
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
 #include "symbols/host-stack.h"
 
 /* Keeps e's sentence for ts_error() and frees it; the number to return. NULL is TS_OK. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "library/library.h"
+#include "sbt/fields.h"
 
 /* --- computed --- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "library/library.h"
+#include "sbt/fields.h"
 
 int ts_cursor_open(ts_cursor **ret, ts_trace *t, uint64_t seq)
 {

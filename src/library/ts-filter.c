@@ -6,6 +6,8 @@
 #include <string.h>
 #include "base/buf.h"
 #include "library/library.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 struct filter {
 	unsigned kind; /* 0: any */

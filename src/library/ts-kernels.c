@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/first-where.h"
 #include "library/library.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 enum { NAME_MAX_BYTES = 65536, SHORT_ROOM = 4096 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "library/library.h"
+#include "sbt/fields.h"
 
 int ts_open(ts_trace **ret, const char *path)
 {

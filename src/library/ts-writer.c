@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "base/buf.h"
 #include "library/library.h"
+#include "sbt/fields.h"
 
 struct ts_writer {
 	struct sbt_writer *writer;

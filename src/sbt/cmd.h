@@ -105,33 +105,6 @@ enum sbt_node {
 /* attach.what */
 enum sbt_attach { SBT_ATTACH_BEGINS, SBT_ATTACH_FOUND, SBT_ATTACH_UNKNOWN };
 
-/* How a field is printed and packed. All scalars are a u64 in memory, STR and BLOB a struct
- * sbt_blob. */
-enum sbt_type {
-	SBT_T_UINT,
-	SBT_T_INT,
-	SBT_T_BOOL,
-	SBT_T_SIZE,
-	SBT_T_ADDR,
-	SBT_T_HEX,
-	SBT_T_STREAM,
-	SBT_T_EVENT,
-	SBT_T_CONTEXT,
-	SBT_T_MODULE,
-	SBT_T_KERNEL,
-	SBT_T_GRAPH,
-	SBT_T_SEQ,
-	SBT_T_TIME,
-	SBT_T_DURATION,
-	SBT_T_STR,
-	SBT_T_BLOB,
-	SBT_T_ENUM_COPY,
-	SBT_T_ENUM_MEM,
-	SBT_T_ENUM_SYNC,
-	SBT_T_ENUM_CAPTURE,
-	SBT_T_ENUM_NODE
-};
-
 #define SBT_C_UINT uint64_t
 #define SBT_C_INT uint64_t
 #define SBT_C_BOOL uint64_t
@@ -213,45 +186,6 @@ struct sbt_cmd {
 	} u;
 };
 
-struct sbt_field {
-	const char *name;
-	enum sbt_type type;
-	uint16_t offset; /* of the value within struct sbt_cmd */
-	const char *help;
-};
-
-struct sbt_kind_desc {
-	const char *name;  /* "launch" */
-	const char *label; /* "LAUNCH" */
-	enum sbt_class cls;
-	unsigned does; /* enum sbt_does */
-	const char *help;
-	const struct sbt_field *fields; /* ends with name == NULL */
-	unsigned nfields;
-};
-
-/* The description of a kind, or NULL for a number that is not in the table. */
-const struct sbt_kind_desc *sbt_kind(unsigned kind);
-/* The kind called name, or 0. */
-unsigned sbt_kind_by_name(const char *name);
-/* The field called name of a kind, or NULL. Names common to all kinds (seq, kind, flags, thread,
- * ctx, stack, result, corr, host_ns, gpu_start_ns, gpu_end_ns) are in sbt_common_fields. */
-const struct sbt_field *sbt_field(unsigned kind, const char *name);
-extern const struct sbt_field sbt_common_fields[];
-
-static inline bool sbt_type_is_blob(enum sbt_type t)
-{
-	return t == SBT_T_STR || t == SBT_T_BLOB;
-}
-
-/* The value of a scalar field of c. For the 32- and 16-bit common fields too. */
-uint64_t sbt_get(const struct sbt_cmd *c, const struct sbt_field *f);
-void sbt_set(struct sbt_cmd *c, const struct sbt_field *f, uint64_t v);
-const struct sbt_blob *sbt_get_blob(const struct sbt_cmd *c, const struct sbt_field *f);
-/* "h2d" for (SBT_T_ENUM_COPY, SBT_COPY_H2D); NULL for a type that is no enumeration or a value out
- * of range. */
-const char *sbt_enum_name(enum sbt_type type, uint64_t value);
-
 /* enum sbt_does of a kind; of a number that is not in the table SBT_DOES_UNKNOWN. */
 unsigned sbt_kind_does(unsigned kind);
 /* Whether a replay that goes one command after the other must keep commands of the kind in that
@@ -260,10 +194,6 @@ unsigned sbt_kind_does(unsigned kind);
 bool sbt_kind_takes_turn(unsigned kind);
 /* Where the field called stream lies within struct sbt_cmd; 0: the kind has none. */
 uint16_t sbt_stream_offset(unsigned kind);
-/* The first field of c with an impossible value: an id above SBT_NO_ID, or an enumeration's value
- * above 255 (tables hold 32 and 8 bits of them). NULL: there is none. Readers check this before
- * they cut values to 32 or 8 bits. */
-const struct sbt_field *sbt_out_of_range(const struct sbt_cmd *c);
 /* The stream that the command is work on (class WORK), or SBT_NO_ID. A stream-ordered alloc or free
  * is of class OBJECT and has its stream in a field. */
 uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
@@ -271,33 +201,5 @@ uint32_t sbt_cmd_stream(const struct sbt_cmd *c);
 bool sbt_cmd_is_work(const struct sbt_cmd *c);
 /* Whether the wait ends when memory holds v (CUDA driver API, CUstreamWaitValue_flags). */
 bool sbt_wait_is_over(const struct sbt_cmd_batch *wait, uint64_t v);
-
-/* --- the packed form used in the agent's ring and in graph_node.payload
- * ------------------------------------------ u32 total size in bytes (a multiple of 8), u16 kind,
- * u16 flags, u64 seq, u32 thread, ctx, stack, result, corr, u32 number of fields, u64 host_ns; then
- * for each field of the kind 8 bytes: the scalar, or the length of a BLOB or STR; after them the
- * bytes of the blobs in order, each padded to 8 with zeros. Little endian. GPU times are not in it.
- * The number of fields lets a payload of an older or newer minor version be read.
- */
-/* Bytes that packing c takes. */
-size_t sbt_pack_size(const struct sbt_cmd *c);
-/* Packs c into dst, which has sbt_pack_size(c) bytes, aligned to 8. No allocation, no lock: the
- * agent's hot path. */
-void sbt_pack(void *dst, const struct sbt_cmd *c);
-/* Unpacks; blobs point into src. Returns the bytes used, or 0 when src (n bytes) is not a whole,
- * valid record. */
-size_t sbt_unpack(struct sbt_cmd *ret, const void *src, size_t n);
-
-/* --- kernels by name --- */
-/* The qualified name without template arguments and parameters: "_ZN2at6native6matmulIfEEvPT_" ->
- * "at::native::matmul". A name that is not mangled (Itanium C++ ABI 5.1) is copied. Always
- * NUL-terminates; no allocation. */
-void sbt_kernel_short_name(char *dst, size_t n, const char *mangled);
-/* Whether glob (*, ?, [..]; A|B is either) matches the mangled name, the short name, or the last
- * component of the short name. */
-bool sbt_kernel_glob(const char *glob, const char *mangled, const char *short_name);
-/* Whether c is an NVTX mark, or the beginning of a range, whose text glob matches; of a longer text
- * the first 255 bytes count. */
-bool sbt_mark_glob(const char *glob, const struct sbt_cmd *c);
 
 #endif

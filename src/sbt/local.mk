@@ -8,9 +8,9 @@ SBT_LIBS = $(ZSTD_LIBS) $(XXHASH_LIBS) -lpthread
 noinst_LIBRARIES += libsbt.a
 libsbt_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
 libsbt_a_SOURCES = \
-	src/sbt/cmd/cmd.c src/sbt/cmd.h src/sbt/commands.def \
+	src/sbt/cmd/cmd.c src/sbt/cmd.h src/sbt/fields.h src/sbt/cmd-pack.h src/sbt/commands.def \
 	src/sbt/cmd/footprint.c src/sbt/footprint.h \
-	src/sbt/cmd/kernel-name.c \
+	src/sbt/cmd/kernel-name.c src/sbt/kernel-name.h \
 	src/sbt/cmd/expr.c src/sbt/cmd/expr-parse.c src/sbt/expr.h \
 	src/sbt/format/pagehash.c src/sbt/pagehash.h \
 	src/sbt/format/python.c src/sbt/format/python-lines.c src/sbt/python.h \
@@ -22,7 +22,7 @@ libsbt_a_SOURCES = \
 	src/sbt/reader/reader-memory.c src/sbt/reader/reader-pages.c src/sbt/reader/reader.h \
 	src/sbt/format/cursor.c src/sbt/cmd/print-cmd.c src/sbt/cmd/json.c \
 	src/sbt/sbt.h
-HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/vendor.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
+HEADERS_TO_CHECK += src/sbt/footprint.h src/sbt/python.h src/sbt/cmd.h src/sbt/fields.h src/sbt/cmd-pack.h src/sbt/kernel-name.h src/sbt/expr.h src/sbt/format/format.h src/sbt/varint.h src/sbt/cmd/encode.h src/sbt/writer/writer.h src/sbt/reader/reader.h src/sbt/writer/packer.h src/sbt/sbt.h src/sbt/vendor.h src/sbt/memory.h src/sbt/pagehash.h src/sbt/format/pagecode.h
 
 EXTRA_DIST += tests/python-lines.py docs/sbt.md tests/sbt_reader.py tests/sbt-second-reader.py tests/sbt-old-traces.py tests/sbt-old-commands.py tests/sbt-doc.sh tests/traces
 dist_noinst_SCRIPTS += scripts/sbt-doc

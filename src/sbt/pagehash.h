@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash of memory contents. The host and a device compute the same value (src/gpucode/hash/kernels.cu
- * runs where the memory is), so comparing moves no bytes. It does not resist an adversary.
+ * The hash of memory contents. The host and a device compute the same value
+ * (src/gpucode/hash/kernels.cu runs where the memory is), so comparing moves no bytes. It does not
+ * resist an adversary.
  *
  * A page is SBT_PAGE bytes; the last one of a range may be shorter and is taken as if filled up
  * with zeros. The page is 4096 cells of 16 bytes, a cell four little-endian u32 words w0..w3. Cell

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "sbt/cmd.h"
+#include "sbt/kernel-name.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

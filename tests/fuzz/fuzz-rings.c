@@ -12,6 +12,7 @@
 #include "fuzz.h"
 #include "attach/ptrace/inferior.h"
 #include "../unit/random-cmds.h"
+#include "sbt/cmd-pack.h"
 
 #define RING (2 * TSDB_RECORD_MAX)
 #define RINGS 3u

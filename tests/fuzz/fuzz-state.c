@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "state/state.h"
 #include "../unit/random-cmds.h"
+#include "sbt/cmd-pack.h"
 
 static void fold_on(struct state *s, uint64_t seed)
 {

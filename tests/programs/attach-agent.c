@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "capture/wire.h"
 #include "sbt/memory.h"
+#include "sbt/cmd-pack.h"
 
 static struct tsdb_control *control;
 static int control_fd;

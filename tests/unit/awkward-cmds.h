@@ -10,6 +10,8 @@
 
 #include "cmds.h"
 #include "sbt/footprint.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 /* Two allocations, the second right behind the first, as a program maps memory for an array that
  * grows, in the units in which it can be mapped; one far away. */

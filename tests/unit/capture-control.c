@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "capture/stacks/mapping.h"
 #include "capture/stacks/stack.h"
+#include "sbt/cmd-pack.h"
 
 static struct tsdb_control *control;
 static uint64_t read_to[TSDB_RING_COUNT];

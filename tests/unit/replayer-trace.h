@@ -13,6 +13,7 @@
 #include "cmds.h"
 #include "sbt/memory.h"
 #include "sbt/sbt.h"
+#include "sbt/cmd-pack.h"
 #include "softgpu/memory/mem.h"
 
 /* p[i] += q[i] + bump; bad() writes where nothing is; spin() does not end. */

@@ -12,6 +12,7 @@
 
 #include "sbt-dump.h"
 #include "sbt-make.h"
+#include "sbt/fields.h"
 
 static void ok(struct err *e)
 {

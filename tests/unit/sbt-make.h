@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
 
 static inline uint64_t make_random(uint64_t *seed)
 {

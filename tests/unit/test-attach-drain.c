@@ -5,6 +5,7 @@
  * complete, every stack defined before its first command, every time joined.
  */
 #include "test-attach-common.h"
+#include "sbt/cmd-pack.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <xxhash.h>

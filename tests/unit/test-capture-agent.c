@@ -22,6 +22,7 @@
 #include <cmocka.h>
 #include <cuda.h>
 #include "capture/wire.h"
+#include "sbt/cmd-pack.h"
 
 #define RING_BYTES (1u << 20)
 #define THREADS 4

@@ -10,6 +10,8 @@
 #include <string.h>
 #include "capture/objects/code.h"
 #include "capture/objects/ids.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 static struct tsdb_control *control;
 

@@ -27,6 +27,7 @@
 #include "capture/pipeline/bulk.h"
 #include "capture/wire.h"
 #include "sbt/cmd.h"
+#include "sbt/cmd-pack.h"
 
 #define RING_BYTES (1u << 20)
 #define BIG (3u * 1024 * 1024 + 4096 + 12)

@@ -4,6 +4,7 @@
  * tracer.
  */
 #include "capture-fake.h"
+#include "sbt/cmd-pack.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -11,6 +11,7 @@
 #include "engine/why.h"
 #include "engine/why/why-device.h"
 #include "engine/why/why-graphs.h"
+#include "sbt/cmd-pack.h"
 
 #define PID 100
 

@@ -13,6 +13,7 @@
 #include "replay/plan/plan-private.h"
 #include "replay/replay.h"
 #include "sbt/footprint.h"
+#include "sbt/fields.h"
 
 #define MANY 6000u
 

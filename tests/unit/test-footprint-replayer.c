@@ -11,6 +11,7 @@
 #include "replayer/check/replayer-check.h"
 #include "replayer/execute/replayer-watchdog.h"
 #include "replayer/execute/replayer-window.h"
+#include "sbt/fields.h"
 
 #define MANY 4000u
 

@@ -8,6 +8,7 @@
 #include "order-test.h"
 #include "order/expand.h"
 #include "replay/replay.h"
+#include "sbt/cmd-pack.h"
 
 /* Node `node` of graph 0, a fill of 16 bytes at A + 16 * node. */
 static void node(uint64_t number, enum sbt_node type, const uint32_t *deps, unsigned ndeps)

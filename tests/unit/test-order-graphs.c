@@ -6,6 +6,7 @@
 #include "order-test.h"
 #include "order/races/graph-races.h"
 #include "order/races/ledger.h"
+#include "sbt/cmd-pack.h"
 
 #define NODES 90 /* more than a word has bits */
 

@@ -4,6 +4,7 @@
  * the host's changes.
  */
 #include "order-test.h"
+#include "sbt/cmd-pack.h"
 
 #define BIG UINT64_C(0x10000000)
 

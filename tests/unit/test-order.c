@@ -7,6 +7,7 @@
 #include "order/in-flight.h"
 #include "gpucode/code-traits.h"
 #include "order/races/polls.h"
+#include "sbt/cmd-pack.h"
 
 /* --- order --- */
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 
 #include "replayer-trace.h"
+#include "sbt/cmd-pack.h"
 
 /* --- running --- */
 

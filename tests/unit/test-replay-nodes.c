@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include "random-trace.h"
 #include "replay/engine/replay-private.h"
+#include "sbt/cmd-pack.h"
 
 /* #1 ctx, #2 kernel, #3 to #5 a graph with the steps fill and kernel, #6 its executable; then 7..
  * `n` commands: a graph launch at every tenth seq, a launch of nothing known otherwise. */

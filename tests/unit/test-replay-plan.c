@@ -10,6 +10,7 @@
 #include "random-trace.h"
 #include "replay/plan.h"
 #include "sbt/memory.h"
+#include "sbt/cmd-pack.h"
 
 #define FIRST 13
 #define A UINT64_C(0x100000)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include "random-trace.h"
 #include "replay/replay.h"
+#include "sbt/cmd-pack.h"
 
 /* --- the trace --- */
 

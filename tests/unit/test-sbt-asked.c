@@ -17,6 +17,7 @@
 #include "sbt/expr.h"
 #include "sbt/format/format.h"
 #include "sbt/memory.h"
+#include "sbt/fields.h"
 #include "no-error.h"
 #include "sbt-make.h"
 

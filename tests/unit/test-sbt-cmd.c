@@ -11,6 +11,9 @@
 #include <cmocka.h>
 
 #include "sbt-make.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
+#include "sbt/cmd-pack.h"
 
 static void test_the_table(void **unused)
 {

@@ -18,6 +18,7 @@
 #include "sbt-dump.h"
 #include "sbt-make.h"
 #include "sbt-repair.h"
+#include "sbt/fields.h"
 
 static char path[64];
 static uint64_t code_hash;

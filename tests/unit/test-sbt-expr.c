@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "sbt/expr.h"
+#include "sbt/fields.h"
 
 /* (int 5, float 2.5 at 4, double -1.0 at 8, i16 -3 at 16, and one that lies past the end) */
 static const uint32_t pairs[] = {0, 4, 4, 4, 8, 8, 16, 2, 100, 4};

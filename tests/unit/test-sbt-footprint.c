@@ -14,6 +14,8 @@
 
 #include "cmds.h"
 #include "sbt/footprint.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 typedef unsigned __int128 wide;
 

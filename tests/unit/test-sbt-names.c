@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "sbt-make.h"
+#include "sbt/kernel-name.h"
 
 struct made {
 	struct buf mangled, brief;

@@ -14,6 +14,7 @@
 
 #include "base/json-put.h"
 #include "sbt-make.h"
+#include "sbt/fields.h"
 
 static const char *kernel_name(void *arg, uint32_t id)
 {

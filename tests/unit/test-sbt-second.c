@@ -17,6 +17,7 @@
 #include "sbt-make.h"
 #include "sbt/cmd/encode.h"
 #include "sbt/format/format.h"
+#include "sbt/fields.h"
 
 #define SLOTS 2000
 

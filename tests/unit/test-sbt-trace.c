@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "sbt-make.h"
+#include "sbt/fields.h"
 
 #define HEAP (4 * 4096)
 

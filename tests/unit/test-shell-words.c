@@ -14,6 +14,7 @@
 #include "shell/values/vars.h"
 #include "shell/values/x-format.h"
 #include "base/words.h"
+#include "sbt/fields.h"
 
 #define assert_ok(expr)                                                                            \
 	do {                                                                                       \

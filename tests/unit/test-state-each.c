@@ -7,6 +7,7 @@
 #include "state-test.h"
 #include "state/late-work.h"
 #include "state/steps.h"
+#include "sbt/fields.h"
 
 static struct state *through_bytes(const struct state *s)
 {

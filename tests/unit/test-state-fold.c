@@ -5,6 +5,7 @@
  */
 #include "state-test.h"
 #include "state/fold/transitions.h"
+#include "sbt/fields.h"
 
 static void queue_and_sync(void **arg)
 {

@@ -6,6 +6,7 @@
  * came back from a keyframe.
  */
 #include "state-test.h"
+#include "sbt/fields.h"
 
 #define IDS 24
 #define CMDS_MAX 260

@@ -3,6 +3,7 @@
  * Allocations and their last writers, kernels, modules, graphs; and what no sane trace holds.
  */
 #include "state-test.h"
+#include "sbt/cmd-pack.h"
 
 static struct state_alloc alloc_at(const struct state *s, uint64_t addr)
 {

@@ -4,6 +4,8 @@
  */
 #include "state-test.h"
 #include "state/steps.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 /* A graph's nodes as a table; deps are numbers of nodes. */
 struct spec {

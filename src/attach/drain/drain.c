@@ -8,6 +8,7 @@
  * waits.
  */
 #include "attach/drain/drain.h"
+#include "sbt/cmd-pack.h"
 
 #include <stdlib.h>
 #include <string.h>

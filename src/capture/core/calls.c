@@ -26,6 +26,7 @@
 #include "capture/core/stop.h"
 #include "capture/core/thread.h"
 #include "capture/core/armed.h"
+#include "sbt/cmd-pack.h"
 
 _Atomic int32_t calls_captures;
 _Atomic uint32_t calls_any;

@@ -29,6 +29,8 @@
 #include "capture/memory/shadow.h"
 #include "capture/memory/window.h"
 #include "capture/core/thread.h"
+#include "sbt/kernel-name.h"
+#include "sbt/cmd-pack.h"
 
 #define STOP_POLL_NS 200000
 

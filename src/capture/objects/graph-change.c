@@ -8,6 +8,7 @@
 #include "capture/core/thread.h"
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
+#include "sbt/cmd-pack.h"
 
 static struct graph_table *begin(struct call *c, uint64_t exec)
 {

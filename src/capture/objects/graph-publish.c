@@ -14,6 +14,7 @@
 #include "capture/objects/ids.h"
 #include "capture/objects/kernel.h"
 #include "capture/objects/map.h"
+#include "sbt/cmd-pack.h"
 
 #define NODES_MAX (1u << 20)
 #define CHILD_DEPTH_MAX 8

@@ -11,6 +11,7 @@
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "capture/core/thread.h"
+#include "sbt/cmd-pack.h"
 
 #define ARENA_BYTES (64u << 10)
 

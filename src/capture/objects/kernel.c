@@ -13,6 +13,7 @@
 #include "capture/objects/ids.h"
 #include "capture/objects/map.h"
 #include "capture/core/thread.h"
+#include "sbt/kernel-name.h"
 
 #define PARAMS_MAX 4096 /* 32,764 bytes of parameters at most */
 #define SHORT_MAX 512

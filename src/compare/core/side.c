@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/checked.h"
 #include "compare/core/side.h"
+#include "sbt/cmd-pack.h"
 
 enum { TELL_EVERY = 1 << 16 };
 

@@ -16,6 +16,7 @@
 #include "engine/trace-file.h"
 #include "base/words.h"
 #include "state/state.h"
+#include "sbt/kernel-name.h"
 
 /* --- asking --- */
 

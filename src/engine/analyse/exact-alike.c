@@ -11,6 +11,7 @@
 #include "order/early.h"
 #include "replayer/soft-watch.h"
 #include "engine/analyse/exact-alike.h"
+#include "sbt/fields.h"
 
 #define ADDRESS_BITS 48 /* of memory; a larger address may be in a window of another kind */
 

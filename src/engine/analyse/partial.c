@@ -9,6 +9,7 @@
 #include <string.h>
 #include "engine/partial.h"
 #include "base/words.h"
+#include "sbt/fields.h"
 
 static struct err *make_plan(struct engine *en, const struct replay_device *rd,
 	const struct partial *p, struct plan *ret)

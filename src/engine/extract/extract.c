@@ -16,6 +16,8 @@
 #include "gpucode/amd-object.h"
 #include "replay/plan.h"
 #include "state/args.h"
+#include "sbt/kernel-name.h"
+#include "sbt/cmd-pack.h"
 
 /* --- files --- */
 

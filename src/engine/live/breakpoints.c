@@ -9,6 +9,8 @@
 #include <string.h>
 #include "base/words.h"
 #include "engine/breakpoints.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 struct breakpoints {
 	struct breakpoint **v;

@@ -17,6 +17,8 @@
 #include "engine/live/live-private.h"
 #include "engine/soft-settings.h"
 #include "state/steps.h"
+#include "sbt/kernel-name.h"
+#include "sbt/cmd-pack.h"
 
 enum {
 	WAIT_BUSY_MS = 3, /* between drains while commands come */

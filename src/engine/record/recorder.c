@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "engine/record/recorder-inside.h"
+#include "sbt/cmd-pack.h"
 
 enum { TAIL_MAX = 16 << 20, CALL_NAME_MAX = 128 };
 #define FLUSH_EVERY_NS 700000000u

@@ -11,6 +11,7 @@
 #include "engine/recorder.h"
 #include "engine/replay-moves.h"
 #include "replay/replay.h"
+#include "sbt/kernel-name.h"
 
 static const char *const words[] = {
 #define WORD(name, number, word) [STOP_##name] = word,

@@ -18,6 +18,7 @@
 #include "engine/replay-device.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
+#include "sbt/kernel-name.h"
 #include "symbols/elf-facts.h"
 #include "lang/lang.h"
 

@@ -15,6 +15,8 @@
 #include "engine/soft-settings.h"
 #include "replay/replay.h"
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 #include "state/state.h"
 
 enum { GAP_MAX = 64 }; /* numbers that are looked through for the command before a launch */

@@ -18,6 +18,7 @@
 #include "engine/names.h"
 #include "sbt/cmd.h"
 #include "sbt/sbt.h"
+#include "sbt/kernel-name.h"
 
 static const char *const collectives[] = {
 	"nccl*AllReduce*", "nccl*AllGather*", "nccl*ReduceScatter*", NULL};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "sbt/kernel-name.h"
 
 #define NOWHERE UINT64_MAX /* the "address" of reads that did not fit in the look */
 

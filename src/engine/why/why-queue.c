@@ -12,6 +12,7 @@
 #include <string.h>
 #include "engine/why/why-code.h"
 #include "engine/why/why-graphs.h"
+#include "sbt/kernel-name.h"
 
 #define VALUES_MAX 256u
 #define SHORT_BYTES                                                                                \

@@ -12,6 +12,7 @@
 #include "engine/recorder.h"
 #include "engine/why/why-code.h"
 #include "sbt/footprint.h"
+#include "sbt/fields.h"
 
 /* --- names --- */
 

@@ -16,6 +16,8 @@
 #include "engine/recorder.h"
 #include "engine/why/why-graphs.h"
 #include "sbt/footprint.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 #include "state/args.h"
 
 /* How a command is tied to an address. */

@@ -11,6 +11,8 @@
 #include "export/core/export-job.h"
 #include "state/state.h"
 #include "symbols/host-stack.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 enum { TELL_EVERY = 4096, RANGES_MAX = 32 };
 

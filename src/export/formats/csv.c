@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/json-put.h"
 #include "export/formats/formats.h"
+#include "sbt/fields.h"
 
 static void text(struct buf *b, const char *s)
 {

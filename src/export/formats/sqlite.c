@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "export/formats/formats.h"
 #include "export/formats/sqlite-parts.h"
+#include "sbt/fields.h"
 
 enum { TEXTS_FROM = 1 };
 

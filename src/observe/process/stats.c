@@ -3,6 +3,7 @@
  * Counts commands, see stats.h.
  */
 #include "observe/process/stats.h"
+#include "sbt/kernel-name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "order/fold/fold-lanes.h"
 #include "order/races/staged.h"
+#include "sbt/fields.h"
 
 struct fold *fold_new(bool threads_apart)
 {

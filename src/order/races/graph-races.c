@@ -8,6 +8,7 @@
 #include <string.h>
 #include "order/races/ledger.h"
 #include "order/races/graph-races.h"
+#include "sbt/cmd-pack.h"
 
 /* of a node; the rows of a larger copy are one range that it may touch */
 #define TOUCHES_MAX 4096

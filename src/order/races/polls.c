@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gpucode/code-traits.h"
+#include "sbt/cmd-pack.h"
 
 #define KERNELS_MAX (1u << 24)
 

@@ -13,6 +13,8 @@
 #include "order/kept.h"
 #include "order/order.h"
 #include "sbt/memory.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 #include "state/steps.h"
 
 /* Streams and events for launches on one stream, used again by the next: that one comes behind all

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/first-where.h"
 #include "order/kept.h"
+#include "sbt/cmd-pack.h"
 
 static uint64_t seq_of(const void *rows, size_t i, size_t size)
 {

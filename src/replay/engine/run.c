@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include "replay/engine/replay-private.h"
+#include "sbt/kernel-name.h"
 
 /* seqs in the first block backwards; each is twice the one before it up to ... */
 #define BLOCK_MIN 1024

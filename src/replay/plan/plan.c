@@ -10,6 +10,8 @@
 #include "replay/plan/plan-private.h"
 #include "base/checked.h"
 #include "base/first-where.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 /* --- the closure --- */
 

@@ -14,6 +14,7 @@
 #include "replayer/execute/replayer-turn.h"
 #include "replayer/execute/replayer-watchdog.h"
 #include "base/first-where.h"
+#include "sbt/fields.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * is known at once. Nothing behind the reporting call has run, since all calls fail from then on.
  */
 #include "replayer/execute/replayer-fault.h"
+#include "sbt/fields.h"
 
 static bool is_suspect(const struct sbt_cmd *c)
 {

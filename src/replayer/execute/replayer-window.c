@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "sbt/vendor.h"
+#include "sbt/fields.h"
 
 #define NOTES_MAX (256u << 10) /* bytes of sentences; more are only counted */
 

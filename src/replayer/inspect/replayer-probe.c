@@ -11,6 +11,7 @@
 #include "replayer/execute/replayer-execute.h"
 #include "replayer/execute/replayer-fail.h"
 #include "replayer/execute/replayer-window.h"
+#include "sbt/kernel-name.h"
 
 /* Values of a probe that sorts by values. */
 #define LOG_ROOM (1u << 22)

@@ -7,6 +7,7 @@
 #include "replayer/execute/replayer-copy.h"
 #include "replayer/execute/replayer-execute.h"
 #include "replayer/execute/replayer-fail.h"
+#include "sbt/cmd-pack.h"
 
 #include <stdlib.h>
 #include <string.h>

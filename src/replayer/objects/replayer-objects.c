@@ -8,6 +8,7 @@
 #include "replayer/execute/replayer-fail.h"
 #include "replayer/execute/replayer-turn.h"
 #include "base/first-where.h"
+#include "sbt/cmd-pack.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * Commands as columns, see columns.h.
  */
 #include "report/core/columns.h"
+#include "sbt/fields.h"
 
 #include <stdlib.h>
 #include <string.h>

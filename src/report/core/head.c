@@ -11,6 +11,7 @@
 #include "base/json-put.h"
 #include "base/text.h"
 #include "symbols/host-stack.h"
+#include "sbt/fields.h"
 
 static void put_text(struct buf *out, const char *key, const char *text)
 {

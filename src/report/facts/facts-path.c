@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "report/facts/fact-list.h"
+#include "sbt/fields.h"
 
 /* What a part is called; heap. */
 static char *name_of(struct fact_maker *m, enum critical_what what, uint32_t id)

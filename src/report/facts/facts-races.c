@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "report/facts/fact-list.h"
+#include "sbt/fields.h"
 
 static void put_party(struct fact_maker *m, struct buf *b, const struct order_party *p)
 {

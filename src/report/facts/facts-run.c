@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "report/facts/fact-list.h"
+#include "sbt/fields.h"
 
 /* What a pass over the commands counts. */
 struct counts {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "report/facts/fact-list.h"
+#include "sbt/fields.h"
 
 static void put_device(struct fact_maker *m, const struct stats_device *d)
 {

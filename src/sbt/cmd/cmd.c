@@ -7,6 +7,8 @@
  */
 #include <string.h>
 #include "sbt/cmd.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 /* --- descriptions
  * -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 
 #include "sbt/cmd/encode.h"
 #include "sbt/format/format.h"
+#include "sbt/fields.h"
 
 #define KINDS_MAX 4096
 

@@ -11,6 +11,7 @@
 
 #include "sbt/cmd/encode.h"
 #include "sbt/format/format.h"
+#include "sbt/fields.h"
 
 #define MAP_SIZE (4 * SBT_SLOTS_MAX)
 #define BLOBS_MAX 4 /* BLOB and STR fields of one kind */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "sbt/expr.h"
+#include "sbt/fields.h"
 
 #define NESTING_MAX 48
 #define NAME_MAX_LEN 63

@@ -6,6 +6,8 @@
  */
 #include <string.h>
 #include "sbt/expr.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 static struct sbt_value integer(uint64_t u, bool is_signed)
 {

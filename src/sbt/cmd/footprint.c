@@ -5,6 +5,7 @@
  * unknown, which is everything: forgetting one costs precision, never truth.
  */
 #include "sbt/footprint.h"
+#include "sbt/cmd-pack.h"
 #include "base/checked.h"
 
 #define DEPTH_MAX 8 /* graphs in graphs */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
 #include "base/json-put.h"
 
 static void put_id(struct buf *out, uint64_t v)

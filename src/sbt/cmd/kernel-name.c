@@ -7,6 +7,7 @@
  */
 #include <string.h>
 #include "sbt/cmd.h"
+#include "sbt/kernel-name.h"
 
 #define DEPTH_MAX 64 /* nesting of types and template arguments; deeper names are cut short */
 

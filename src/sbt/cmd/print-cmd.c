@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
 #include "base/text.h"
 
 static void put_kernel(struct buf *out, uint64_t id, const struct sbt_names *names)

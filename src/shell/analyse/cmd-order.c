@@ -21,6 +21,7 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
+#include "sbt/fields.h"
 
 /* --- races --- */
 

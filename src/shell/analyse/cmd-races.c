@@ -13,6 +13,7 @@
 #include "engine/soft-settings.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
+#include "sbt/kernel-name.h"
 
 /* Races taken from a live program at a time. */
 #define LIVE_MAX 1024u

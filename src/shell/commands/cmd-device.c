@@ -10,6 +10,7 @@
 #include <string.h>
 #include "replay/replay.h"
 #include "sbt/memory.h"
+#include "sbt/kernel-name.h"
 #include "shell/line/interrupt.h"
 #include "shell/values/memory-view.h"
 #include "shell/print/replay-print.h"

@@ -13,6 +13,8 @@
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
 #include "base/words.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 enum { LISTED_MAX = 16 };
 

@@ -20,6 +20,7 @@
 #include "base/words.h"
 #include "replay/replay.h"
 #include "state/state.h"
+#include "sbt/fields.h"
 
 /* --- view, info commands --- */
 

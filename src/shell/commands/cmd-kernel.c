@@ -14,6 +14,7 @@
 #include "shell/print/kernel-text.h"
 #include "engine/replay-device.h"
 #include "base/words.h"
+#include "sbt/kernel-name.h"
 
 enum { LINES_AROUND = 10 };
 

@@ -16,6 +16,7 @@
 #include "shell/tools/tools.h"
 #include "shell/trace/trace.h"
 #include "state/state.h"
+#include "sbt/kernel-name.h"
 
 /* --- one pass --- */
 

@@ -20,6 +20,7 @@
 #include "shell/script/defined.h"
 #include "shell/values/vars.h"
 #include "base/words.h"
+#include "sbt/fields.h"
 
 /* --- help --- */
 

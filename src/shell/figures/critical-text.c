@@ -12,6 +12,7 @@
 #include "shell/figures/sums-text.h"
 #include "shell/print/shown-names.h"
 #include "state/state.h"
+#include "sbt/fields.h"
 
 struct part_row {
 	struct critical_part is;

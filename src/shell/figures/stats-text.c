@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/text-table.h"
 #include "shell/figures/sums-text.h"
+#include "sbt/fields.h"
 
 /* A figure that the trace does not allow. */
 struct refusal {

@@ -16,6 +16,7 @@
 #include "shell/line/session.h"
 #include "shell/script/defined.h"
 #include "state/state.h"
+#include "sbt/fields.h"
 
 struct adder {
 	void (*add)(void *to, const char *word);

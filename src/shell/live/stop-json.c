@@ -8,6 +8,7 @@
 #include "shell/live/live-text.h"
 #include "base/json-put.h"
 #include "sbt/sbt.h"
+#include "sbt/fields.h"
 
 struct watch_row {
 	uint64_t addr, size, by;

@@ -14,6 +14,7 @@
 #include "shell/values/vars.h"
 #include "base/file.h"
 #include "base/words.h"
+#include "sbt/kernel-name.h"
 
 const char *kernel_short_name(char *dst, size_t n, const char *mangled)
 {

@@ -10,6 +10,7 @@
 #include "engine/trace-file.h"
 #include "state/state.h"
 #include "symbols/symbols.h"
+#include "sbt/kernel-name.h"
 
 /* --- shortening --- */
 

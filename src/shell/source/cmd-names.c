@@ -17,6 +17,7 @@
 #include "shell/values/vars.h"
 #include "symbols/places.h"
 #include "symbols/variables.h"
+#include "sbt/kernel-name.h"
 
 enum { NAME_ROOM = 512 };
 

@@ -15,6 +15,7 @@
 #include "shell/source/source-view.h"
 #include "symbols/elf-facts.h"
 #include "symbols/places.h"
+#include "sbt/kernel-name.h"
 
 enum { NAME_ROOM = 512, LINE_MAX_NUMBER = INT32_MAX };
 

@@ -22,6 +22,8 @@
 #include "state/state.h"
 #include "symbols/elf-facts.h"
 #include "symbols/places.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 enum { NAMES_SHOWN = 6, LINES_SHOWN = 8, GLOB_ROOM = 100, NAME_ROOM = 512 };
 

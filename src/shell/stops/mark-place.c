@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "sbt/sbt.h"
+#include "sbt/kernel-name.h"
 
 enum { SHOWN_MAX = 8 }; /* names in the sentence that there is none */
 

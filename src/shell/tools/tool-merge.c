@@ -15,6 +15,7 @@
 #include "shell/trace/trace.h"
 #include "shell/tools/explore-words.h"
 #include "shell/tools/tools.h"
+#include "sbt/kernel-name.h"
 
 enum { MEETINGS_MAX = 1 << 20, MATCHES_MIN = 3 };
 

@@ -15,6 +15,8 @@
 #include "lang/lang.h"
 #include "shell/values/value.h"
 #include "state/marks.h"
+#include "sbt/fields.h"
+#include "sbt/kernel-name.h"
 
 enum { NEWEST_MAX = 1 << 24, EVALUATIONS = 1 << 16 };
 

@@ -14,6 +14,7 @@
 #include "shell/print/stack-view.h"
 #include "shell/trace/trace.h"
 #include "state/state.h"
+#include "sbt/kernel-name.h"
 
 enum { KERNEL_IDS_MAX = 1 << 22 };
 

@@ -21,6 +21,7 @@
 #include "state/state.h"
 #include "symbols/places.h"
 #include "symbols/sources.h"
+#include "sbt/kernel-name.h"
 
 static struct tui_text begin_text(enum tui_pane pane)
 {

@@ -13,6 +13,7 @@
 #include "engine/kernel-lines.h"
 #include "engine/recorder.h"
 #include "sbt/expr.h"
+#include "sbt/kernel-name.h"
 #include "shell/print/kernel-text.h"
 #include "shell/values/vars.h"
 #include "state/state.h"

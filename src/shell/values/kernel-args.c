@@ -24,6 +24,7 @@
 #include "symbols/elf-facts.h"
 #include "symbols/sources.h"
 #include "symbols/variables.h"
+#include "sbt/kernel-name.h"
 
 enum { NAME_ROOM = 512 };
 

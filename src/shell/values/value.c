@@ -16,6 +16,7 @@
 #include "shell/values/value.h"
 #include "shell/python/py-show.h"
 #include "shell/values/vars.h"
+#include "sbt/fields.h"
 
 /* --- arguments --- */
 

@@ -9,6 +9,7 @@
 
 #include "lang/lang.h"
 #include "shell/line/session.h"
+#include "sbt/fields.h"
 
 /* Evaluates text; the caller owns *ret. */
 struct err *value_eval(struct session *s, const char *text, struct lang_value *ret) TS_CHECK;

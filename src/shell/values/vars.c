@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include "base/buf.h"
 #include "shell/values/vars.h"
+#include "sbt/fields.h"
 
 enum { VARS_MAX = 10000 };
 

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "lang/lang.h"
 #include "sbt/cmd.h"
+#include "sbt/fields.h"
 
 struct vars;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/buf.h"
+#include "sbt/cmd-pack.h"
 
 struct kept {
 	uint64_t seq, stream, event; /* event: that it records, or waits for; SBT_NO_ID none */

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 #include "state/fold/state-private.h"
+#include "sbt/fields.h"
 
 /* Which fields of a command a queue keeps, and where: a row for each kind, ended by size 0. */
 struct queue_field {

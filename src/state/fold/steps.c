@@ -5,6 +5,8 @@
  */
 #include "state/steps.h"
 #include "base/first-where.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 #include <stdlib.h>
 #include <string.h>

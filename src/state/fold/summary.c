@@ -12,6 +12,7 @@
 #include "base/id-table.h"
 #include "state/marks.h"
 #include "state/steps.h"
+#include "sbt/fields.h"
 
 enum { GRAPHS_MAX = 1 << 10 };
 

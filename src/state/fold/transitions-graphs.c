@@ -3,6 +3,7 @@
  * Transitions of graphs and of stream capture.
  */
 #include "state/fold/transitions.h"
+#include "sbt/fields.h"
 
 /* --- graphs --- */
 

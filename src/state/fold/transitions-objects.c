@@ -3,6 +3,7 @@
  * Transitions of devices, contexts, streams, events, modules and kernels.
  */
 #include "state/fold/transitions.h"
+#include "sbt/kernel-name.h"
 
 /* --- devices and contexts --- */
 

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 #include "state/fold/transitions.h"
+#include "sbt/fields.h"
 
 /* --- life cycles --- */
 

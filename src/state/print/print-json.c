@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "state/print/print-private.h"
+#include "sbt/fields.h"
 
 /* ---- lists in a row
  * -------------------------------------------------------------------------------------------------

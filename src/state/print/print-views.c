@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "state/print/print-private.h"
+#include "sbt/fields.h"
 
 void print_text(struct buf *out, struct sbt_blob t)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "sbt/fields.h"
 
 #define STACKS_MAX 64 /* kept of a trace: they are all alike to what reads them */
 

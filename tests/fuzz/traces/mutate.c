@@ -11,6 +11,8 @@
 
 #include "base/buf.h"
 #include "mutate-ptx.h"
+#include "sbt/fields.h"
+#include "sbt/cmd-pack.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
