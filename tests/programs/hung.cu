@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A GPU that does not come to an end. hung spin: a kernel that spins for ever, and a copy behind it; hung value: a stream that waits for a value that nobody
-// writes. Until the file "end" is there, when the host lets it go. The host waits for the stream.
+// writes. Until the file "end" is there, when the host lets it go. The host waits for the stream. With another word the program ends when the file "gone" is there.
 // hung later: nothing hangs until the file "go" is there; then a second thread has a kernel spin in its own default stream, where no other thread can ask for it,
 // while the first goes on launching.
 #include "gpu.h"
@@ -88,5 +88,8 @@ int main(int argc, char **argv)
 	out = 1;
 	pthread_join(t, NULL);
 	printf("hung: over, counted %d\n", counter_value(d));
+	fflush(stdout);
+	while (argc > 2 && access("gone", F_OK))
+		usleep(10000);
 	return 0;
 }

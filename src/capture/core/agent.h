@@ -58,6 +58,12 @@ static inline bool agent_live(void)
 	return agent.live && atomic_load_explicit(agent.live, memory_order_relaxed);
 }
 
+/* Whether to go on searching: a debugger that wants to leave does not wait for that. */
+static inline bool agent_wanted(void)
+{
+	return agent_live() && !atomic_load_explicit(&agent.control->leave, memory_order_relaxed);
+}
+
 /* Whether the process that made the control block has ended. */
 bool agent_debugger_gone(const struct tsdb_control *c);
 /* Maps the control block that TSDB_CONTROL names. Returns 0, or -errno: there is no debugger, or an

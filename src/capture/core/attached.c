@@ -145,6 +145,43 @@ static void attend(struct tsdb_control *c)
 		agent.source->stop();
 }
 
+/* Waits until all threads are out, and resets everything to its state when the library was loaded.
+ * Returns false if a thread is inside, perhaps in a call of the driver that does not end. */
+static bool clear_out(unsigned ms)
+{
+	if (!thread_shut_out(ms))
+		return false;
+	room_release();
+	device_give_back();
+	thread_leave_all();
+	forget_all();
+	thread_let_in();
+	return true;
+}
+
+/* Whether a thread that was inside when the last debugger left is still there. With `busy`. */
+static bool is_stuck(unsigned ms)
+{
+	struct tsdb_control *c = agent.control;
+	if (!atomic_load(&stuck))
+		return false;
+	if (!clear_out(ms))
+		return true;
+	agent_unmap_control(c);
+	atomic_store(&stuck, 0);
+	return false;
+}
+
+/* Frees what was left behind, unless tsdb-late is in its call, or another thread does it. Both
+ * threads try at their end, so the last one succeeds. */
+static void clear_up(void)
+{
+	if (!atomic_load(&stuck) || atomic_load(&working) || atomic_exchange(&busy, 1))
+		return;
+	(void)is_stuck(OUT_MS);
+	atomic_store(&busy, 0);
+}
+
 static void *work(void *arg)
 {
 	struct tsdb_control *c = arg;
@@ -156,6 +193,7 @@ static void *work(void *arg)
 		attend(c);
 	atomic_fetch_sub(&thread_strangers, 1);
 	atomic_store(&working, 0);
+	clear_up();
 	return NULL;
 }
 
@@ -176,6 +214,7 @@ static bool start_work(struct tsdb_control *c)
 static bool end_work(struct tsdb_control *c)
 {
 	atomic_store(&work_over, 1);
+	atomic_store(&c->leave, 1); /* if the debugger died: searches are given up */
 	(void)syscall(SYS_futex, &c->leave, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 	for (unsigned i = 0; i < WORK_MS && atomic_load(&working); i++)
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -204,20 +243,6 @@ static void end_windows(void)
 	(void)deadline_run(find_last, NULL, deadline_limit(), &r);
 	if (agent.source)
 		agent.source->flush(true);
-}
-
-/* Waits until all threads are out, and resets everything to its state when the library was loaded.
- * Returns false if a thread is inside, perhaps in a call of the driver that does not end. */
-static bool clear_out(unsigned ms)
-{
-	if (!thread_shut_out(ms))
-		return false;
-	room_release();
-	device_give_back();
-	thread_leave_all();
-	forget_all();
-	thread_let_in();
-	return true;
 }
 
 /* Frees everything that tsdb-late does not use. */
@@ -284,6 +309,7 @@ static void *live(void *arg)
 		await_end(c);
 	leave(c, !agent_debugger_gone(c));
 	atomic_store(&busy, 0);
+	clear_up();
 	return NULL;
 }
 
@@ -308,25 +334,12 @@ static void after_fork(void)
 	atomic_store(&working, 0);
 }
 
-/* Whether a thread that was inside when the last debugger left is still there. */
-static bool is_stuck(void)
-{
-	struct tsdb_control *c = agent.control;
-	if (!atomic_load(&stuck))
-		return false;
-	if (!clear_out(OUT_AGAIN_MS))
-		return true;
-	agent_unmap_control(c);
-	atomic_store(&stuck, 0);
-	return false;
-}
-
 static int attach(const char *path)
 {
 	after_fork();
 	if (atomic_exchange(&busy, 1))
 		return -EBUSY;
-	if (is_stuck()) {
+	if (is_stuck(OUT_AGAIN_MS)) {
 		atomic_store(&busy, 0);
 		return -EBUSY;
 	}

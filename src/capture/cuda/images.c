@@ -158,12 +158,6 @@ static bool is_there(uint64_t addr, size_t n)
 	return false;
 }
 
-/* Whether to go on: a debugger that wants to leave does not wait for this. */
-static bool is_wanted(void)
-{
-	return agent_live() && !atomic_load_explicit(&agent.control->leave, memory_order_relaxed);
-}
-
 static bool look_through(void *arg, const struct area *a, const char *file)
 {
 	struct looking *l = arg;
@@ -173,7 +167,7 @@ static bool look_through(void *arg, const struct area *a, const char *file)
 		l->sums->skipped += file ? 0 : a->end - a->start;
 		return false;
 	}
-	for (uint64_t at = a->start; at < a->end && !l->over && is_wanted(); at += CHUNK) {
+	for (uint64_t at = a->start; at < a->end && !l->over && agent_wanted(); at += CHUNK) {
 		const size_t n =
 			a->end - at < CHUNK + OVERLAP ? (size_t)(a->end - at) : CHUNK + OVERLAP;
 		if ((at < own + CHUNK + OVERLAP && own < at + n) ||
@@ -183,7 +177,7 @@ static bool look_through(void *arg, const struct area *a, const char *file)
 		l->sums->read += n;
 		look_in(l, at, n);
 	}
-	return l->over || !is_wanted();
+	return l->over || !agent_wanted();
 }
 
 void images_each(unsigned kinds, bool (*fn)(void *arg, const struct image *i), void *arg,

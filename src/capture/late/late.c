@@ -99,7 +99,10 @@ static void find_memory(struct thread *t)
 		return;
 	nanosleep(&(struct timespec){.tv_nsec = GRACE_NS}, NULL);
 	const uint64_t from = monotonic_ns();
-	discover_all(t, &sums);
+	if (!discover_all(t, &sums)) {
+		driver->context_leave();
+		return;
+	}
 	discover_verify(t);
 	sums.took_ns = monotonic_ns() - from;
 	driver->context_leave();

@@ -231,11 +231,18 @@ void discover_hurry(void)
 	atomic_store(&discover.hurry, 1);
 }
 
+/* A window that is about to open has been asked for before the debugger wanted to leave. */
+static bool is_wanted(void)
+{
+	return agent_wanted() ||
+	       (agent_live() && atomic_load_explicit(&discover.hurry, memory_order_relaxed));
+}
+
 static bool sweep_area(void *arg, const struct area *a)
 {
 	struct sweep *s = arg;
 	const uint64_t step = s->sums->step, end = a->end < TOP ? a->end : TOP;
-	for (uint64_t at = a->start; at < end && agent_live() && s->sums->missed < MISSED_MAX;) {
+	for (uint64_t at = a->start; at < end && is_wanted() && s->sums->missed < MISSED_MAX;) {
 		struct driver_memory f;
 		if (was_asked(at)) {
 			at = (at & ~(GRANULE - 1)) + GRANULE;
@@ -252,27 +259,30 @@ static bool sweep_area(void *arg, const struct area *a)
 		g < end && (s->sums->step > GRAIN || s->sums->missed); g += GRANULE)
 		if (!was_asked(g))
 			set(discover.coarse, g);
-	return !agent_live() || s->sums->missed >= MISSED_MAX;
+	return !is_wanted() || s->sums->missed >= MISSED_MAX;
 }
 
-void discover_all(struct thread *t, struct discover_sums *ret)
+bool discover_all(struct thread *t, struct discover_sums *ret)
 {
 	struct sweep s = {.t = t, .sums = ret, .burst_ns = monotonic_ns()};
 	*ret = (struct discover_sums){.step = GRAIN};
 	if (!discover_watched() || !discover.found)
-		return;
+		return true;
 	areas_each(measure, &s);
 	while (ret->step < GRANULE && s.total / ret->step > QUESTIONS)
 		ret->step *= 2;
 	ret->probed = s.total;
 	areas_each(sweep_area, &s);
+	if (!is_wanted())
+		return false;
 	spin_lock(&discover.looking);
 	ret->allocations = discover.allocations;
 	ret->bytes = discover.bytes;
 	spin_unlock(&discover.looking);
 	atomic_store(&discover.swept, 1);
-	if (!ret->missed && agent_live())
+	if (!ret->missed)
 		atomic_store(&discover.complete, 1);
+	return true;
 }
 
 bool discover_is_complete(void)

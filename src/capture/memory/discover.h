@@ -38,8 +38,9 @@ void discover_begin(void);
 /* Ends the search and forgets everything. */
 void discover_end(void);
 /* Searches the whole address space. Called by the agent's own thread, in no call, with a context
- * current. */
-void discover_all(struct thread *t, struct discover_sums *ret);
+ * current. Returns false if it was given up, since the debugger leaves: then nothing is known of
+ * what was not met. */
+bool discover_all(struct thread *t, struct discover_sums *ret);
 /* Makes the search fast, because a thread waits for it; it may then slow the program down. */
 void discover_hurry(void);
 /* Whether the search is done, and missed nothing. */
