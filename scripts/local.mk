@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-dist_noinst_SCRIPTS += scripts/in-root scripts/setup scripts/format scripts/build scripts/check scripts/demo scripts/gpu-bundle scripts/check-debian scripts/check-without scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-check-amd scripts/gpu-cost scripts/mutate scripts/mutate-coverage tests/check-headers.sh tests/contributing.py tests/unused.py tests/mutants.py
+dist_noinst_SCRIPTS += scripts/in-root scripts/setup scripts/format scripts/build scripts/check scripts/failures scripts/demo scripts/gpu-bundle scripts/check-debian scripts/check-without scripts/ptx-goldens scripts/tex-compare scripts/check-layers.py scripts/gpu-check scripts/gpu-check-amd scripts/gpu-cost scripts/mutate scripts/mutate-coverage tests/check-headers.sh tests/contributing.py tests/failures.py tests/unused.py tests/mutants.py
 EXTRA_DIST += tests/mutants-equal scripts/mutate-lines.c
-TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py tests/unused.py tests/mutants.py
+TESTS += scripts/check-layers.py tests/check-headers.sh tests/contributing.py tests/failures.py tests/unused.py tests/mutants.py
 
 # One relocatable folder for a machine with an NVIDIA driver: make gpu-bundle [BUNDLE=DIR]
 BUNDLE = gpu-bundle
