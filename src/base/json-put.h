@@ -141,6 +141,9 @@ void js_add(struct buf *out, const struct js_object *o, const void *row);
 /* n bytes as a string with its quotes, always valid UTF-8: what is not UTF-8 becomes U+FFFD. */
 void js_bytes(struct buf *out, const void *text, size_t n);
 void js_u64(struct buf *out, uint64_t v);
+/* The same to where there is room for JS_DIGITS bytes; returns where it ends. */
+enum { JS_DIGITS = 20 };
+uint8_t *js_digits(uint8_t *to, uint64_t v) __attribute__((returns_nonnull));
 /* text; NULL: null. */
 void js_text(struct buf *out, const char *text);
 /* A struct buf of JSON, for JS_BY(); empty: null. */

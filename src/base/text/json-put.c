@@ -58,16 +58,41 @@ void js_raw(struct buf *out, const void *buf)
 		buf_str(out, "null");
 }
 
+static unsigned digits_of(uint64_t v)
+{
+	static const uint64_t tens[JS_DIGITS] = {0, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
+		100000000, 1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000,
+		100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+		1000000000000000000, UINT64_C(10000000000000000000)};
+	const unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1),
+		       log = bits * 1233 >> 12; /* log10(2) is 1233 / 4096, nearly */
+
+	return log + (v >= tens[log]);
+}
+
 /* A trace has millions of them, and printf is several times slower. */
+uint8_t *js_digits(uint8_t *to, uint64_t v)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	uint8_t *end = to + digits_of(v), *p = end;
+
+	for (; v >= 100; v /= 100)
+		memcpy(p -= 2, pairs + 2 * (v % 100), 2);
+	if (v >= 10)
+		memcpy(p - 2, pairs + 2 * v, 2);
+	else
+		p[-1] = (uint8_t)('0' + v);
+	return end;
+}
+
 void js_u64(struct buf *out, uint64_t v)
 {
-	char digits[20];
-	unsigned n = sizeof digits;
+	uint8_t *to = buf_room(out, JS_DIGITS);
 
-	do
-		digits[--n] = (char)('0' + v % 10);
-	while (v /= 10);
-	buf_add(out, digits + n, sizeof digits - n);
+	out->len += (size_t)(js_digits(to, v) - to);
 }
 
 uint64_t js_number(const struct js_field *f, const void *row)

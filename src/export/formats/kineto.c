@@ -9,12 +9,13 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/id-table.h"
 #include "base/json-put.h"
 #include "export/core/call-names.h"
 #include "export/formats/formats.h"
 
-enum { STACKS_KEPT = 1024 };
+enum { STACKS_KEPT = 1024, NAMES_KEPT = 1024 };
 
 struct kineto {
 	struct export_job *j;
@@ -26,6 +27,10 @@ struct kineto {
 		uint32_t id;
 		struct buf text; /* as JSON; empty: none is kept */
 	} stacks[STACKS_KEPT];
+	struct name_kept {
+		const char *name; /* lives as long as the job */
+		struct buf text;  /* as JSON */
+	} names[NAMES_KEPT];
 };
 /* The last record of an event. */
 struct record {
@@ -33,21 +38,52 @@ struct record {
 	uint64_t stream;
 };
 
-/* printf() is too slow for what each row has. */
-static void put(struct buf *b, const char *before, uint64_t v)
+/* A literal, and a literal before a number, in one go: what each row has many of. */
+#define lit(b, text) put_text(b, text, sizeof(text) - 1)
+#define put(b, before, v) put_number(b, before, sizeof(before) - 1, v)
+/* Microseconds with three decimals; times before the base are negative. */
+#define put_us(b, before, ns, base) put_time(b, before, sizeof(before) - 1, ns, base)
+
+static inline void put_text(struct buf *b, const char *text, size_t n)
 {
-	buf_str(b, before);
-	js_u64(b, v);
+	memcpy(buf_room(b, n), text, n);
+	b->len += n;
 }
 
-/* Microseconds with three decimals; times before the base are negative. */
-static void put_us(struct buf *b, const char *before, uint64_t ns, uint64_t base)
+static inline void put_number(struct buf *b, const char *before, size_t n, uint64_t v)
+{
+	uint8_t *to = buf_room(b, n + JS_DIGITS);
+
+	memcpy(to, before, n);
+	b->len += (size_t)(js_digits(to + n, v) - to);
+}
+
+static inline void put_time(struct buf *b, const char *before, size_t n, uint64_t ns, uint64_t base)
 {
 	const uint64_t v = ns >= base ? ns - base : base - ns, part = v % 1000;
+	uint8_t *to = buf_room(b, n + JS_DIGITS + sizeof "-.000"), *p = to + n;
 
-	buf_str(b, before);
-	put(b, ns < base ? "-" : "", v / 1000);
-	put(b, part < 10 ? ".00" : part < 100 ? ".0" : ".", part);
+	memcpy(to, before, n);
+	*p = '-';
+	p = js_digits(p + (ns < base), v / 1000);
+	*p++ = '.';
+	*p++ = (uint8_t)('0' + part / 100);
+	*p++ = (uint8_t)('0' + part / 10 % 10);
+	*p++ = (uint8_t)('0' + part % 10);
+	b->len += (size_t)(p - to);
+}
+
+/* A name as JSON, without its quotes; those that came lately are kept. */
+static void put_name(struct kineto *k, const char *name)
+{
+	struct name_kept *kept = &k->names[((uintptr_t)name >> 4) % NAMES_KEPT];
+
+	if (kept->name != name) {
+		buf_clear(&kept->text);
+		js_text(&kept->text, name);
+		kept->name = name;
+	}
+	put_text(&k->j->line, (const char *)kept->text.data, kept->text.len);
 }
 
 static void row(struct kineto *k, const char *cat, const char *name, uint64_t pid, uint64_t tid,
@@ -55,15 +91,18 @@ static void row(struct kineto *k, const char *cat, const char *name, uint64_t pi
 {
 	struct buf *b = &k->j->line;
 
-	buf_str(b, k->any ? ",\n{\"ph\":\"X\",\"cat\":\"" : "\n{\"ph\":\"X\",\"cat\":\"");
+	if (k->any)
+		lit(b, ",\n{\"ph\":\"X\",\"cat\":\"");
+	else
+		lit(b, "\n{\"ph\":\"X\",\"cat\":\"");
 	buf_str(b, cat);
-	buf_str(b, "\",\"name\":");
-	js_text(b, name);
+	lit(b, "\",\"name\":");
+	put_name(k, name);
 	put(b, ",\"pid\":", pid);
 	put(b, ",\"tid\":", tid);
 	put_us(b, ",\"ts\":", from, k->base);
 	put_us(b, ",\"dur\":", ns, 0);
-	buf_str(b, ",\"args\":{");
+	lit(b, ",\"args\":{");
 	k->any = true;
 }
 
@@ -72,7 +111,7 @@ static void arrow(
 {
 	struct buf *b = &k->j->line;
 
-	buf_str(b, ",\n{\"cat\":\"ac2g\",\"name\":\"ac2g\",\"ph\":");
+	lit(b, ",\n{\"cat\":\"ac2g\",\"name\":\"ac2g\",\"ph\":");
 	buf_str(b, ends);
 	put(b, ",\"id\":", id);
 	put(b, ",\"pid\":", pid);
@@ -99,12 +138,12 @@ static void put_launch(struct export_job *j, const struct export_event *ev)
 }
 
 /* n / per with six decimals, rounded. */
-static void put_ratio(struct buf *b, const char *before, uint64_t n, uint64_t per)
+static void put_ratio(struct buf *b, uint64_t n, uint64_t per)
 {
 	const unsigned __int128 v = ((unsigned __int128)n * 1000000 + per / 2) / per;
 	uint64_t part = (uint64_t)(v % 1000000);
 
-	put(b, before, (uint64_t)(v / 1000000));
+	js_u64(b, (uint64_t)(v / 1000000));
 	buf_byte(b, '.');
 	for (uint64_t digit = 100000; digit; digit /= 10) {
 		buf_byte(b, (uint8_t)('0' + part / digit));
@@ -115,8 +154,10 @@ static void put_ratio(struct buf *b, const char *before, uint64_t n, uint64_t pe
 static void put_bytes(struct buf *b, const struct export_event *ev)
 {
 	put(b, ",\"bytes\":", ev->bytes);
-	if (ev->gpu_ns)
-		put_ratio(b, ",\"memory bandwidth (GB/s)\":", ev->bytes, ev->gpu_ns);
+	if (!ev->gpu_ns)
+		return;
+	lit(b, ",\"memory bandwidth (GB/s)\":");
+	put_ratio(b, ev->bytes, ev->gpu_ns);
 }
 
 static const char *gpu_name(const struct export_event *ev)
@@ -145,7 +186,7 @@ static void put_gpu(struct kineto *k, const struct export_event *ev)
 		put_launch(k->j, ev);
 	else if (ev->what == EXPORT_COPY || ev->what == EXPORT_FILL)
 		put_bytes(b, ev);
-	buf_str(b, "}}");
+	lit(b, "}}");
 	arrow(k, "\"f\",\"bp\":\"e\"", ev->device, ev->stream, ev->c->gpu_start_ns, ev->c->seq);
 	if (ev->device >= k->devices)
 		k->devices = ev->device + 1;
@@ -177,8 +218,8 @@ static void put_stack(struct kineto *k, uint32_t id, const struct export_stack *
 	if (!kept->text.len || kept->id != id)
 		stack_text(&kept->text, st);
 	kept->id = id;
-	buf_str(&k->j->line, ",\"stack\":");
-	buf_add(&k->j->line, kept->text.data, kept->text.len);
+	lit(&k->j->line, ",\"stack\":");
+	put_text(&k->j->line, (const char *)kept->text.data, kept->text.len);
 }
 
 static void put_host(struct kineto *k, const struct export_event *ev)
@@ -197,7 +238,7 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 	put(b, ",\"External id\":", ev->c->seq);
 	if (st)
 		put_stack(k, ev->c->stack, st);
-	buf_str(b, "}}");
+	lit(b, "}}");
 	if (ev->timed && ev->what <= EXPORT_FILL)
 		arrow(k, "\"s\"", k->j->meta->pid, tid, from, ev->c->seq);
 }
@@ -233,7 +274,7 @@ static void put_record(struct kineto *k, uint64_t event)
 		put(b, ",\"wait_on_stream\":", r->stream);
 		put(b, ",\"wait_on_cuda_event_record_corr_id\":", r->seq);
 	} else {
-		buf_str(b, ",\"wait_on_stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1");
+		lit(b, ",\"wait_on_stream\":-1,\"wait_on_cuda_event_record_corr_id\":-1");
 	}
 	put(b, ",\"wait_on_cuda_event_id\":", event);
 }
@@ -248,7 +289,7 @@ static void put_host_wait(struct kineto *k, const struct export_event *ev)
 	sync_row(k, ev, what, u->scope == SBT_SYNC_STREAM ? u->stream : SBT_NO_ID);
 	if (u->scope == SBT_SYNC_EVENT)
 		put_record(k, u->event);
-	buf_str(&k->j->line, "}}");
+	lit(&k->j->line, "}}");
 }
 
 static void put_sync(struct kineto *k, const struct export_event *ev)
@@ -263,7 +304,7 @@ static void put_sync(struct kineto *k, const struct export_event *ev)
 	} else if (ev->what == EXPORT_OTHER_WORK && c->kind == SBT_STREAM_WAIT) {
 		sync_row(k, ev, "Stream Wait Event", c->u.stream_wait.stream);
 		put_record(k, c->u.stream_wait.event);
-		buf_str(&k->j->line, "}}");
+		lit(&k->j->line, "}}");
 	} else if (ev->what == EXPORT_OTHER_WORK && c->kind == SBT_EVENT_RECORD) {
 		r = id_table_row(&k->records, c->u.event_record.event, true);
 		if (r)
@@ -277,7 +318,7 @@ static void put_range(struct kineto *k, const struct export_event *ev)
 		return;
 	row(k, "user_annotation", ev->name, k->j->meta->pid, export_os_tid(k->j, ev->c->thread),
 		ev->c->host_ns, ev->host_end - ev->c->host_ns);
-	buf_str(&k->j->line, "}}");
+	lit(&k->j->line, "}}");
 }
 
 static void put_event(struct kineto *k, const struct export_event *ev)
@@ -392,6 +433,8 @@ struct err *export_kineto(struct export_job *j)
 	free(k.records.at);
 	for (unsigned i = 0; i < STACKS_KEPT; i++)
 		buf_free(&k.stacks[i].text);
+	for (unsigned i = 0; i < NAMES_KEPT; i++)
+		buf_free(&k.names[i].text);
 	if (e)
 		return e;
 	put_processes(&k);
