@@ -143,43 +143,12 @@ void db_row(struct db *d, enum db_table t)
 	sqlite_record_begin(&d->record);
 }
 
-static void put_null(struct db *d)
-{
-	d->nulls |= 1u << d->column++;
-	sqlite_record_null(&d->record);
-}
-
-void db_i64(struct db *d, int64_t v)
-{
-	if (!d->column && d->tables[d->row].numbered) {
-		d->number = v;
-		d->column++;
-		sqlite_record_null(&d->record); /* as the format wants it: the row's number tells */
-		return;
-	}
-	d->column++;
-	sqlite_record_i64(&d->record, v);
-}
-
-void db_u64(struct db *d, uint64_t v)
-{
-	if (v > INT64_MAX)
-		put_null(d);
-	else
-		db_i64(d, (int64_t)v);
-}
-
-void db_u64_if(struct db *d, bool known, uint64_t v)
-{
-	db_u64(d, known ? v : UINT64_MAX);
-}
-
 void db_text(struct db *d, const char *s)
 {
 	char *safe;
 
 	if (!s) {
-		put_null(d);
+		db_null(d);
 		return;
 	}
 	d->column++;
@@ -195,7 +164,7 @@ void db_text(struct db *d, const char *s)
 void db_skip(struct db *d, unsigned columns)
 {
 	while (columns--)
-		put_null(d);
+		db_null(d);
 }
 
 /* --- rows that wait --- */

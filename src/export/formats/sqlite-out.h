@@ -44,11 +44,37 @@ struct db {
 void db_open(struct db *d, const char *path, int fd);
 /* Begins a row. Columns that are not put are NULL. */
 void db_row(struct db *d, enum db_table t);
-/* The next column: a number; NULL above INT64_MAX, which SQL has no number for. */
-void db_u64(struct db *d, uint64_t v);
-void db_i64(struct db *d, int64_t v);
+/* The next column: NULL. */
+static inline void db_null(struct db *d)
+{
+	d->nulls |= 1u << d->column++;
+	sqlite_record_null(&d->record);
+}
+/* A number. */
+static inline void db_i64(struct db *d, int64_t v)
+{
+	if (!d->column && d->tables[d->row].numbered) {
+		d->number = v;
+		d->column++;
+		sqlite_record_null(&d->record); /* as the format wants it: the row's number tells */
+		return;
+	}
+	d->column++;
+	sqlite_record_i64(&d->record, v);
+}
+/* A number; NULL above INT64_MAX, which SQL has no number for. */
+static inline void db_u64(struct db *d, uint64_t v)
+{
+	if (v > INT64_MAX)
+		db_null(d);
+	else
+		db_i64(d, (int64_t)v);
+}
 /* A number that may be unknown. */
-void db_u64_if(struct db *d, bool known, uint64_t v);
+static inline void db_u64_if(struct db *d, bool known, uint64_t v)
+{
+	db_u64(d, known ? v : UINT64_MAX);
+}
 /* Text, with what is not UTF-8 or would drive a terminal written out; NULL is NULL. */
 void db_text(struct db *d, const char *s);
 /* So many columns are NULL. */

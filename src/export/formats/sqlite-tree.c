@@ -126,33 +126,8 @@ static void put_type(struct sqlite_record *r, uint64_t type)
 	r->ntypes += put_varint(r->types + r->ntypes, type);
 }
 
-void sqlite_record_null(struct sqlite_record *r)
-{
-	r->types[r->ntypes++] = 0;
-}
-
 /* Of numbers, by type. */
 static const uint8_t sizes[] = {0, 1, 2, 3, 4, 6, 8};
-
-void sqlite_record_i64(struct sqlite_record *r, int64_t v)
-{
-	static const uint8_t types[] = {1, 1, 2, 3, 4, 5, 5, 6, 6}; /* by bytes */
-	const uint64_t sign = v < 0 ? UINT64_MAX : 0;
-	unsigned bits, type;
-	uint64_t x;
-
-	if (v == 0 || v == 1) {
-		r->types[r->ntypes++] = (uint8_t)(8 + v);
-		return;
-	}
-	/* without those that repeat the sign, and the sign itself */
-	bits = 65 - (unsigned)__builtin_clzll(((uint64_t)v ^ sign) | 1);
-	type = types[(bits + 7) / 8];
-	r->types[r->ntypes++] = (uint8_t)type;
-	x = htobe64((uint64_t)v << (64 - 8 * sizes[type]));
-	memcpy(r->values.data + r->values.len, &x, sizeof x);
-	r->values.len += sizes[type];
-}
 
 void sqlite_record_text(struct sqlite_record *r, const char *s, size_t n)
 {

@@ -7,8 +7,10 @@
 #ifndef EXPORT_SQLITE_TREE_H
 #define EXPORT_SQLITE_TREE_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include "base/buf.h"
 
 enum { SQLITE_PAGE = 16384, SQLITE_COLUMNS_MAX = 32 };
@@ -20,8 +22,31 @@ struct sqlite_record {
 	struct buf values;
 };
 void sqlite_record_begin(struct sqlite_record *r);
-void sqlite_record_null(struct sqlite_record *r);
-void sqlite_record_i64(struct sqlite_record *r, int64_t v);
+static inline void sqlite_record_null(struct sqlite_record *r)
+{
+	r->types[r->ntypes++] = 0;
+}
+/* A million commands have forty million numbers. */
+static inline void sqlite_record_i64(struct sqlite_record *r, int64_t v)
+{
+	/* By bytes; numbers have 1, 2, 3, 4, 6 or 8. */
+	static const uint8_t types[] = {1, 1, 2, 3, 4, 5, 5, 6, 6},
+			     stored[] = {1, 1, 2, 3, 4, 6, 6, 8, 8};
+	const uint64_t sign = v < 0 ? UINT64_MAX : 0;
+	unsigned bytes;
+	uint64_t x;
+
+	if (v == 0 || v == 1) {
+		r->types[r->ntypes++] = (uint8_t)(8 + v);
+		return;
+	}
+	/* without those bits that repeat the sign, and the sign itself */
+	bytes = (72 - (unsigned)__builtin_clzll(((uint64_t)v ^ sign) | 1)) / 8;
+	r->types[r->ntypes++] = types[bytes];
+	x = htobe64((uint64_t)v << (64 - 8 * stored[bytes]));
+	memcpy(r->values.data + r->values.len, &x, sizeof x);
+	r->values.len += stored[bytes];
+}
 void sqlite_record_text(struct sqlite_record *r, const char *s, size_t n);
 
 struct sqlite_value {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A database of SQLite: its tables of tsdb's own, see sqlite-schema.def, and the pass that fills
- * all. SQLite writes to a file with a name, which is copied to where the export goes.
+ * all. SQLite writes to a file with a name: that of the export, or one of its own that is copied to
+ * where the export goes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file.h"
 #include "export/formats/formats.h"
@@ -226,7 +230,34 @@ static struct err *make(struct export_job *j, const char *path, int fd)
 	return e;
 }
 
-struct err *export_sqlite(struct export_job *j)
+/* The name of the file that the export goes to, when it is an empty one that pages can be written
+ * to at their places, so that none has to be written twice; heap. NULL: it is none. */
+static char *own_file(const struct export_job *j, int fd)
+{
+	char path[PATH_MAX], *link = xasprintf("/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(link, path, sizeof path - 1);
+	const int flags = fcntl(fd, F_GETFL);
+	struct stat here, there;
+
+	free(link);
+	if (n <= 0 || flags < 0 || flags & O_APPEND || ftello(j->f) || fstat(fd, &here))
+		return NULL;
+	path[n] = 0;
+	if (!S_ISREG(here.st_mode) || here.st_size || here.st_nlink != 1 || stat(path, &there) ||
+		here.st_dev != there.st_dev || here.st_ino != there.st_ino ||
+		access(path, R_OK | W_OK))
+		return NULL;
+	return xstrdup(path);
+}
+
+static struct err *make_there(struct export_job *j, const char *path, int fd)
+{
+	TRY(make(j, path, fd));
+	return fseeko(j->f, 0, SEEK_END) ? err_sys(errno, "cannot write the export") : NULL;
+}
+
+/* By way of a file of its own. */
+static struct err *make_elsewhere(struct export_job *j)
 {
 	const char *dir = getenv("TMPDIR");
 	char *path = xasprintf("%s/tsdb-export-XXXXXX", dir && *dir ? dir : "/var/tmp");
@@ -239,6 +270,16 @@ struct err *export_sqlite(struct export_job *j)
 		close(fd);
 		unlink(path);
 	}
+	free(path);
+	return e;
+}
+
+struct err *export_sqlite(struct export_job *j)
+{
+	const int fd = fileno(j->f);
+	char *path = own_file(j, fd);
+	struct err *e = path ? make_there(j, path, fd) : make_elsewhere(j);
+
 	free(path);
 	return e;
 }

@@ -586,6 +586,31 @@ def test_readers(t):
                 t.check(form in says[what], f'{form} knows nothing of {what}')
 
 
+def test_sqlite_wherever_it_goes(t):
+    """Pages are written to their places in a new file, and elsewhere first where there is no such file; the database is the same, rows that
+    come out of order among it."""
+    recorded(t, 'nvtx')
+    whole = export(t, 'sqlite')
+
+    def sent(shell):
+        p = t.run(['sh', '-c', shell.replace('EXPORT', '"$0" export sqlite t.sbt -o -'), e2e.tsdb_path()])
+        t.equal((p.status, p.out), (0, ''), shell + ': ' + p.err)
+        with open(t.path('there'), 'rb') as f:
+            return f.read()
+
+    t.equal(sent('EXPORT >there') == whole, True, 'a new file')
+    t.equal(sent('EXPORT | cat >there') == whole, True, 'a pipe')
+    t.equal(sent(': >there; EXPORT >>there') == whole, True, 'appended')
+    t.equal(sent('printf before >there; EXPORT >>there') == b'before' + whole, True, 'appended to a file with something in it')
+    t.equal(sent('{ printf before; EXPORT; printf behind; } >there') == b'before' + whole + b'behind', True, 'between other things')
+    t.equal(sent('{ EXPORT; printf behind; } >there') == whole + b'behind', True, 'before other things')
+    t.equal(sent('exec 3>gone 4<gone; rm gone; EXPORT >&3; cat <&4 >there') == whole, True, 'a file without a name')
+    t.equal(sent('exec 3>gone 4<gone; mv gone moved; printf x >gone; EXPORT >&3; cat <&4 >there') == whole, True, 'a file of another name')
+    with open(t.path('gone'), 'rb') as f:
+        t.equal(f.read(), b'x', 'the other file is as it was')
+    t.equal([n for n in os.listdir(t.dir) if 'late' in n or 'journal' in n], [], 'nothing is left beside it')
+
+
 def test_without_times(t):
     """No length is invented: what needs GPU times is refused by name, the rest is written."""
     recorded(t, times=False)
