@@ -120,14 +120,17 @@ static void tell_failure(const struct runs *r)
 			r->code, r->failed);
 }
 
-/* Says where the two traces begin to differ. */
+/* Says where the two traces begin to differ; where they do not, what else may be the cause. */
 static void tell_difference(const struct runs *r)
 {
 	char *words[] = {
 		r->passed, r->failed, (char *)(uintptr_t) "--top", (char *)(uintptr_t) "1", NULL};
 
 	out_printf(r->s->out, "A run that passed: %s\n", r->passed);
-	(void)tool_diff(r->s, 4, words);
+	if (tool_diff(r->s, 4, words) == 0)
+		out_printf(r->s->out,
+			"What the commands do not show may be their order: `tsdb races %s` says what nothing orders, `tsdb explore %s` what comes of it.\n",
+			r->failed, r->failed);
 }
 
 static void tell(const struct runs *r)

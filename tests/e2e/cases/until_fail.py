@@ -33,6 +33,16 @@ def test_the_run_that_fails_and_one_that_passed(t):
     t.check('vecAdd' in t.tsdb('view', 'run.passed.sbt').out or commands(t, 'run.passed.sbt'), 'the one that passed')
     d = t.tsdb('diff', 'run.passed.sbt', 'run.failed.sbt', '--top', '1')
     t.check(d.out and d.out in r.out, f'the first difference\n{d.both}\n{r.both}')
+    t.no_match('tsdb races', r.out, 'their order is not asked about')
+
+
+def test_the_same_commands(t):
+    """Where the commands are the same, their order may be the cause."""
+    prog = program('exit_code')
+    r = record(t, '--until-fail', '--runs', '3', '-o', 'run.sbt', flaky(t, f'exec {prog} 0', f'exec {prog} 9'))
+    t.equal((r.status, made(t)), (9, ['run.failed.sbt', 'run.passed.sbt']), r.both)
+    t.match(r'`tsdb races run\.failed\.sbt` says what nothing orders, `tsdb explore run\.failed\.sbt` what comes of it\.$', r.out)
+    t.equal(t.tsdb('races', 'run.failed.sbt').status, 0, 'as it says')
 
 
 def test_none_fails(t):
