@@ -172,6 +172,7 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
 	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits \
+	tests/unit/test-softgpu-ptx-graphs tests/unit/test-softgpu-ptx-grids \
 	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base tests/unit/test-softgpu-workers
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
@@ -229,6 +230,12 @@ tests_unit_test_softgpu_ptx_limits_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_registers_SOURCES = tests/unit/test-softgpu-ptx-registers.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_registers_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_registers_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_graphs_SOURCES = tests/unit/test-softgpu-ptx-graphs.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_graphs_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_graphs_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_grids_SOURCES = tests/unit/test-softgpu-ptx-grids.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_grids_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_grids_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_merge_SOURCES = tests/unit/test-softgpu-ptx-merge.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_merge_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_merge_LDADD = $(PTX_TEST_LINK)
@@ -291,7 +298,7 @@ FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-in
 	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats \
 	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes \
 	tests/unit/test-softgpu-ptx-lanes tests/unit/test-softgpu-jit-lanes \
-	tests/unit/test-softgpu-ptx-programs tests/unit/test-softgpu-jit-programs
+	tests/unit/test-softgpu-ptx-programs tests/unit/test-softgpu-jit-programs tests/unit/test-softgpu-jit-grids
 check_PROGRAMS += $(FORM_TESTS)
 TESTS += $(FORM_TESTS)
 EXTRA_DIST += tests/unit/ptx-forms.h tests/unit/counted-handlers.h
@@ -325,6 +332,9 @@ tests_unit_test_softgpu_jit_shapes_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
 tests_unit_test_softgpu_ptx_lanes_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_lanes_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_grids_SOURCES = tests/unit/test-softgpu-ptx-grids.c
+tests_unit_test_softgpu_jit_grids_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_grids_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
 tests_unit_test_softgpu_jit_lanes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_lanes_LDADD = $(PTX_TEST_LINK)
