@@ -172,7 +172,7 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
 	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits \
-	tests/unit/test-softgpu-ptx-graphs tests/unit/test-softgpu-ptx-grids \
+	tests/unit/test-softgpu-ptx-graphs tests/unit/test-softgpu-ptx-grids tests/unit/test-softgpu-ptx-faults \
 	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base tests/unit/test-softgpu-workers
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
@@ -189,8 +189,11 @@ tests_unit_test_softgpu_race_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_race_LDADD = $(PTX_TEST_LINK)
 PTX_TEST_COMPILE = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 PTX_TEST_LINK = libptxtest.a $(CMOCKA_LIBS) -lpthread -lm
-check_PROGRAMS += tests/unit/test-softgpu-micro tests/unit/test-softgpu-micro-expr
-TESTS += tests/unit/test-softgpu-micro tests/unit/test-softgpu-micro-expr
+check_PROGRAMS += tests/unit/test-softgpu-micro tests/unit/test-softgpu-micro-expr tests/unit/test-softgpu-micro-put
+TESTS += tests/unit/test-softgpu-micro tests/unit/test-softgpu-micro-expr tests/unit/test-softgpu-micro-put
+tests_unit_test_softgpu_micro_put_SOURCES = tests/unit/test-softgpu-micro-put.c
+tests_unit_test_softgpu_micro_put_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_micro_put_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_micro_expr_SOURCES = tests/unit/test-softgpu-micro-expr.c
 tests_unit_test_softgpu_micro_expr_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_micro_expr_LDADD = $(PTX_TEST_LINK)
@@ -236,6 +239,9 @@ tests_unit_test_softgpu_ptx_graphs_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_grids_SOURCES = tests/unit/test-softgpu-ptx-grids.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_grids_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_grids_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_ptx_faults_SOURCES = tests/unit/test-softgpu-ptx-faults.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_ptx_faults_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_ptx_faults_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_merge_SOURCES = tests/unit/test-softgpu-ptx-merge.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_merge_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_merge_LDADD = $(PTX_TEST_LINK)
@@ -298,7 +304,8 @@ FORM_TESTS = tests/unit/test-softgpu-ptx-integers tests/unit/test-softgpu-ptx-in
 	tests/unit/test-softgpu-ptx-floats tests/unit/test-softgpu-ptx-floats-base tests/unit/test-softgpu-jit-floats \
 	tests/unit/test-softgpu-ptx-shapes tests/unit/test-softgpu-ptx-shapes-base tests/unit/test-softgpu-jit-shapes \
 	tests/unit/test-softgpu-ptx-lanes tests/unit/test-softgpu-jit-lanes \
-	tests/unit/test-softgpu-ptx-programs tests/unit/test-softgpu-jit-programs tests/unit/test-softgpu-jit-grids
+	tests/unit/test-softgpu-ptx-programs tests/unit/test-softgpu-jit-programs tests/unit/test-softgpu-jit-grids \
+	tests/unit/test-softgpu-jit-faults
 check_PROGRAMS += $(FORM_TESTS)
 TESTS += $(FORM_TESTS)
 EXTRA_DIST += tests/unit/ptx-forms.h tests/unit/counted-handlers.h
@@ -335,6 +342,9 @@ tests_unit_test_softgpu_ptx_lanes_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_grids_SOURCES = tests/unit/test-softgpu-ptx-grids.c
 tests_unit_test_softgpu_jit_grids_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_grids_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_jit_faults_SOURCES = tests/unit/test-softgpu-ptx-faults.c
+tests_unit_test_softgpu_jit_faults_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
+tests_unit_test_softgpu_jit_faults_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_jit_lanes_SOURCES = tests/unit/test-softgpu-ptx-lanes.c
 tests_unit_test_softgpu_jit_lanes_CFLAGS = $(PTX_TEST_COMPILE) -DCOMPILED
 tests_unit_test_softgpu_jit_lanes_LDADD = $(PTX_TEST_LINK)
