@@ -430,9 +430,13 @@ tests_unit_test_softgpu_tex_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_tex_LDFLAGS = $(TEST_SOFT_LINK)
 tests_unit_test_softgpu_tex_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -lm
 check_PROGRAMS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong tests/unit/test-softgpu-copies \
-	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model
+	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded
 TESTS += tests/unit/test-softgpu-versions tests/unit/test-softgpu-one-wrong tests/unit/test-softgpu-copies \
-	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model
+	tests/unit/test-softgpu-graph-model tests/unit/test-softgpu-stream-model tests/unit/test-softgpu-recorded
+tests_unit_test_softgpu_recorded_SOURCES = tests/unit/test-softgpu-recorded.c tests/unit/softgpu-test.h
+tests_unit_test_softgpu_recorded_CFLAGS = $(TEST_SOFT_COMPILE)
+tests_unit_test_softgpu_recorded_LDFLAGS = $(TEST_SOFT_LINK)
+tests_unit_test_softgpu_recorded_LDADD = softgpu/libcuda.so.1 $(CMOCKA_LIBS) -lpthread -ldl
 tests_unit_test_softgpu_graph_model_SOURCES = tests/unit/test-softgpu-graph-model.c tests/unit/softgpu-test.h
 tests_unit_test_softgpu_graph_model_CFLAGS = $(TEST_SOFT_COMPILE)
 tests_unit_test_softgpu_graph_model_LDFLAGS = $(TEST_SOFT_LINK)
