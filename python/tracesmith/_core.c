@@ -952,22 +952,20 @@ static bool make_room(struct reading *q)
 static int read_rows(struct reading *q, ts_cursor *c)
 {
 	uint64_t *into[FIELDS_MAX];
+	int r = TS_OK;
 	size_t n;
-	int r;
 
-	do {
-		if (q->room - q->rows < BLOCK && !make_room(q)) {
+	while (!r && q->rows == q->room) {
+		if (!make_room(q)) {
 			q->no_memory = true;
 			return TS_LIMIT;
 		}
 		for (size_t i = 0; i < q->nfields; i++)
 			into[i] = q->v[i] + q->rows;
-		r = ts_columns(c, q->fields, q->nfields, into, BLOCK, &n);
-		if (r)
-			return r;
-		q->rows += n;
-	} while (n == BLOCK);
-	return TS_OK;
+		r = ts_columns(c, q->fields, q->nfields, into, q->room - q->rows, &n);
+		q->rows += r ? 0 : n;
+	}
+	return r;
 }
 
 static const char *name_of(ts_trace *t, const struct reading *q, size_t i, uint64_t number)

@@ -49,6 +49,8 @@ struct column {
 	enum column_how how;
 	enum ts_type type;
 	uint64_t *into;
+	uint64_t missing;
+	bool plain; /* numbers that lie in the command, and nothing else */
 	const struct sbt_field *of_kind[SBT_KIND_END]; /* NULL: that kind has none */
 	/* the last text, by what it was made from: most rows repeat it */
 	const void *last;
@@ -89,6 +91,8 @@ static struct err *find_column(const char *name, struct column *col)
 		return err_new(ERR_NOT_FOUND, "no command has a field \"%s\"", name);
 	if (col->how == HOW_KIND || col->how == HOW_KERNEL)
 		col->type = TS_TEXT;
+	col->missing = col->type == TS_SIGNED ? TS_MISSING_SIGNED : TS_MISSING;
+	col->plain = col->how == HOW_FIELD && col->type != TS_TEXT;
 	if (col->type == TS_BYTES)
 		return err_new(ERR_USAGE, "\"%s\" is bytes: ask ts_field() for it", name);
 	return NULL;
@@ -161,31 +165,48 @@ static struct err *cell_text(ts_cursor *c, struct column *col, uint64_t *ret)
 	return kernel_text(c, col, col->kernel_of[c->at->kind], ret);
 }
 
-static struct err *cell(ts_cursor *c, struct column *col, uint64_t *ret)
+static uint64_t plain_cell(const struct sbt_cmd *c, const struct column *col)
 {
-	const struct sbt_field *f;
+	const struct sbt_field *f = c->kind < SBT_KIND_END ? col->of_kind[c->kind] : NULL;
+	uint64_t v;
 
-	if (col->type == TS_TEXT)
-		return cell_text(c, col, ret);
-	if (col->how == HOW_GPU_NS) {
-		*ret = library_gpu_ns(c->at);
-		return NULL;
+	if (!f)
+		return col->missing;
+	if (f->offset < offsetof(struct sbt_cmd, host_ns)) /* some of these are narrower */
+		return sbt_get(c, f);
+	memcpy(&v, (const char *)c + f->offset, sizeof v);
+	return v;
+}
+
+static struct err *row(ts_cursor *c, struct column *cols, size_t ncols, size_t n)
+{
+	for (size_t i = 0; i < ncols; i++) {
+		if (cols[i].plain)
+			cols[i].into[n] = plain_cell(c->at, &cols[i]);
+		else if (cols[i].how == HOW_GPU_NS)
+			cols[i].into[n] = library_gpu_ns(c->at);
+		else
+			TRY(cell_text(c, &cols[i], &cols[i].into[n]));
 	}
-	f = c->at->kind < SBT_KIND_END ? col->of_kind[c->at->kind] : NULL;
-	*ret = f ? sbt_get(c->at, f) : col->type == TS_SIGNED ? TS_MISSING_SIGNED : TS_MISSING;
 	return NULL;
 }
 
+/* Without a filter, whose condition may look at arguments, nobody looks at bytes here. */
 static int fill(ts_cursor *c, struct column *cols, size_t ncols, size_t rows, size_t *ret_rows)
 {
+	struct err *e = c->filter ? NULL : sbt_cursor_skim(c->cursor, rows), *back;
 	size_t n = 0;
 	int r = TS_OK;
 
-	while (!r && n < rows && !(r = library_next(c))) {
-		for (size_t i = 0; i < ncols && !r; i++)
-			r = result_of(cell(c, &cols[i], &cols[i].into[n]));
-		n++;
+	while (!e && n < rows && !(r = library_next(c)))
+		e = row(c, cols, ncols, n++);
+	back = sbt_cursor_skim(c->cursor, 0);
+	if (e) {
+		c->at = NULL;
+		err_free(back);
 	}
+	if (e || back)
+		return result_of(e ? e : back);
 	if (r && r != TS_END)
 		return r;
 	*ret_rows = n;

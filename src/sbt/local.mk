@@ -44,7 +44,7 @@ docs: tests/json-schema update-coverage update-calls
 
 if HAVE_CMOCKA
 SBT_TESTS = tests/unit/test-text tests/unit/test-json-put tests/unit/test-sbt-footprint tests/unit/test-sbt-python tests/unit/test-sbt-cmd tests/unit/test-sbt-expr tests/unit/test-sbt-pagehash tests/unit/test-sbt-pagecode tests/unit/test-sbt-memory \
-	tests/unit/test-sbt-trace tests/unit/test-sbt-whole tests/unit/test-sbt-second tests/unit/test-sbt-disk tests/unit/test-sbt-names tests/unit/test-sbt-print tests/unit/test-sbt-asked tests/unit/test-sbt-damage
+	tests/unit/test-sbt-trace tests/unit/test-sbt-skim tests/unit/test-sbt-whole tests/unit/test-sbt-second tests/unit/test-sbt-disk tests/unit/test-sbt-names tests/unit/test-sbt-print tests/unit/test-sbt-asked tests/unit/test-sbt-damage
 check_PROGRAMS += $(SBT_TESTS)
 TESTS += $(SBT_TESTS)
 SBT_TEST_LIBS = libsbt.a libcommon.a $(CMOCKA_LIBS) $(SBT_LIBS)
@@ -56,6 +56,8 @@ tests_unit_test_json_put_SOURCES = tests/unit/test-json-put.c
 tests_unit_test_json_put_LDADD = libcommon.a $(CMOCKA_LIBS) -lm
 tests_unit_test_sbt_trace_SOURCES = tests/unit/test-sbt-trace.c tests/unit/sbt-make.h
 tests_unit_test_sbt_trace_LDADD = $(SBT_TEST_LIBS)
+tests_unit_test_sbt_skim_SOURCES = tests/unit/test-sbt-skim.c tests/unit/sbt-make.h
+tests_unit_test_sbt_skim_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_whole_SOURCES = tests/unit/test-sbt-whole.c tests/unit/sbt-make.h tests/unit/sbt-dump.h tests/unit/sbt-repair.h
 tests_unit_test_sbt_whole_LDADD = $(SBT_TEST_LIBS)
 tests_unit_test_sbt_second_SOURCES = tests/unit/test-sbt-second.c tests/unit/sbt-make.h

@@ -171,6 +171,11 @@ void sbt_cursor_close(struct sbt_cursor *c);
 /* The next command in *ret, valid until the next call; *ret == NULL at the end. Damage is no error:
  * what cannot be read is skipped, and sbt_reader_damage() names it. */
 struct err *sbt_cursor_next(struct sbt_cursor *c, const struct sbt_cmd **ret) TS_CHECK;
+/* The caller takes n commands from here on and looks at no BLOB field of them but the last one's:
+ * chunks of which it takes all are decoded without, in two thirds of the time, and what is damaged
+ * in such fields is not found. 0: there are no more such commands. The command that was given last
+ * is not valid any more. */
+struct err *sbt_cursor_skim(struct sbt_cursor *c, uint64_t n) TS_CHECK;
 /* Moves the cursor: the next command is the first one whose seq is not below this. */
 struct err *sbt_cursor_seek(struct sbt_cursor *c, uint64_t seq) TS_CHECK;
 

@@ -97,6 +97,44 @@ static inline uint64_t sbt_take(struct sbt_in *in)
 	return (v & 0x0fffffff) | (v & 0x0fffffff00000000) >> 4;
 }
 
+/* For numbers that are most often below 128. */
+static inline uint64_t sbt_take_small(struct sbt_in *in)
+{
+	return in->p < in->end && *in->p < 0x80 ? *in->p++ : sbt_take(in);
+}
+
+static inline void sbt_skip_slow(struct sbt_in *in, uint64_t n)
+{
+	while (n && in->p < in->end)
+		n -= !(*in->p++ & 0x80);
+	if (n)
+		in->bad = true;
+}
+
+/* Passes n numbers over: no more than their ends are looked at. */
+static inline void sbt_skip(struct sbt_in *in, uint64_t n)
+{
+	const uint64_t tops = 0x8080808080808080;
+
+	while (n && in->end - in->p >= 8) {
+		uint64_t v, ends;
+		unsigned found;
+
+		memcpy(&v, in->p, 8);
+		ends = ~v & tops;
+		found = (unsigned)((ends >> 7) * 0x0101010101010101 >> 56);
+		if (found >= n) {
+			while (--n)
+				ends &= ends - 1;
+			in->p += (__builtin_ctzll(ends) >> 3) + 1;
+			return;
+		}
+		n -= found;
+		in->p += 8;
+	}
+	sbt_skip_slow(in, n);
+}
+
 static inline uint64_t sbt_take_delta(struct sbt_in *in, uint64_t before)
 {
 	return before + sbt_unzigzag(sbt_take(in));

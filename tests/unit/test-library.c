@@ -42,6 +42,7 @@ static void write_launches(unsigned n)
 		number(w, "stream", 0);
 		number(w, "kernel", 7);
 		number(w, "grid_x", i + 1);
+		assert_int_equal(ts_writer_set_data(w, "args", &i, sizeof i), TS_OK);
 		assert_int_equal(ts_writer_end(w), TS_OK);
 	}
 	assert_int_equal(ts_writer_close(w), TS_OK);
@@ -100,6 +101,7 @@ static void columns(void **state)
 	const char *bytes = "args", *none = "no_such_field";
 	ts_trace *t;
 	ts_cursor *c;
+	struct ts_value v;
 	size_t n = 99;
 
 	write_launches(5);
@@ -114,6 +116,10 @@ static void columns(void **state)
 	assert_true(grid[0] == TS_MISSING && stream[0] == TS_MISSING && grid[1] == TS_MISSING);
 	assert_int_equal(grid[2], 1);
 	assert_int_equal(stream[3], 0);
+	assert_int_equal(ts_seq(c), 4);
+	assert_int_equal(ts_field(c, "args", &v), TS_OK); /* the cursor is at the last row, whole */
+	assert_int_equal(v.size, sizeof(unsigned));
+	assert_int_equal(((const unsigned char *)v.data)[0], 1);
 	assert_int_equal(ts_columns(c, fields, 3, into, 16, &n), TS_OK);
 	assert_int_equal(n, 3);
 	assert_int_equal(seq[0], 5);

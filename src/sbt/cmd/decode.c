@@ -41,6 +41,7 @@ struct sbt_decoder {
 	uint64_t seq, host_ns;
 	uint32_t corr;
 	uint64_t unknown;
+	bool skims; /* BLOB fields are passed over */
 	struct kind *kinds;
 	unsigned nkinds;
 	struct slot *slots;
@@ -78,6 +79,16 @@ void sbt_decoder_destroy(struct sbt_decoder *d)
 uint64_t sbt_decoder_unknown(const struct sbt_decoder *d)
 {
 	return d->unknown;
+}
+
+uint64_t sbt_decoder_left(const struct sbt_decoder *d)
+{
+	return d->left;
+}
+
+void sbt_decoder_skim(struct sbt_decoder *d)
+{
+	d->skims = true;
 }
 
 static enum sbt_wire wire_of(enum sbt_type t)
@@ -237,6 +248,22 @@ static bool take_blob(struct sbt_decoder *d, struct buf *b)
 	return true;
 }
 
+/* A blob that nobody looks at. A patch is pairs of numbers. */
+static bool skip_blob(struct sbt_decoder *d)
+{
+	struct sbt_in *in = &d->col[SBT_COL_VALUE];
+	const uint64_t how = sbt_take_small(in), n = sbt_take_small(in);
+
+	if (in->bad || how > 1)
+		return false;
+	if (!how)
+		return sbt_take_bytes(&d->col[SBT_COL_BYTES], n) != NULL;
+	if (n > sbt_left(in) / 2)
+		return false;
+	sbt_skip(in, 2 * n);
+	return !in->bad;
+}
+
 static bool take_common(struct sbt_decoder *d, struct sbt_cmd *c, uint64_t mask)
 {
 	struct sbt_in *in = &d->col[SBT_COL_VALUE];
@@ -269,6 +296,8 @@ static bool take_text(struct sbt_decoder *d, struct slot *s, const struct wire_f
 	struct buf *b = &s->blob[f->blob];
 	struct sbt_blob value;
 
+	if (d->skims && f->wire == SBT_WIRE_BLOB)
+		return skip_blob(d);
 	if (f->wire == SBT_WIRE_STR) {
 		if (!take_string(d, &value))
 			return false;
@@ -313,7 +342,7 @@ static bool take_fields(struct sbt_decoder *d, struct slot *s, uint64_t mask)
 static struct err *take_cmd(struct sbt_decoder *d, struct slot **ret)
 {
 	struct sbt_in *head = &d->col[SBT_COL_HEAD];
-	uint64_t v = sbt_take(head), mask = 0, corr;
+	uint64_t v = sbt_take_small(head), mask = 0, corr;
 	struct slot *s;
 
 	if (v == 0 && !head->bad) {
@@ -331,7 +360,7 @@ static struct err *take_cmd(struct sbt_decoder *d, struct slot **ret)
 		!take_fields(d, s, mask >> SBT_COMMON_BITS))
 		return damaged("its column of values");
 	s->cmd.seq = ++d->seq;
-	corr = sbt_take(&d->col[SBT_COL_CORR]);
+	corr = sbt_take_small(&d->col[SBT_COL_CORR]);
 	if (corr) {
 		uint64_t c = d->corr + sbt_unzigzag(corr - 1);
 
@@ -348,7 +377,7 @@ static struct err *take_cmd(struct sbt_decoder *d, struct slot **ret)
 	return NULL;
 }
 
-struct err *sbt_decoder_next(struct sbt_decoder *d, const struct sbt_cmd **ret)
+struct err *sbt_decoder_next(struct sbt_decoder *d, struct sbt_cmd **ret)
 {
 	struct slot *s = NULL;
 

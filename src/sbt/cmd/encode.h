@@ -35,9 +35,14 @@ struct sbt_decoder;
 /* Decodes payload (n bytes), which must stay where it is until destroy. */
 struct err *sbt_decoder_create(struct sbt_decoder **ret, const void *payload, size_t n) TS_CHECK;
 void sbt_decoder_destroy(struct sbt_decoder *d);
+/* How many commands are left, those of unknown kinds included, as the payload says. */
+uint64_t sbt_decoder_left(const struct sbt_decoder *d);
+/* Before the first command: BLOB fields are passed over, and empty in every command. */
+void sbt_decoder_skim(struct sbt_decoder *d);
 /* The next command in *ret, valid until the next call; NULL at the end. Commands of unknown kinds
- * are passed over. */
-struct err *sbt_decoder_next(struct sbt_decoder *d, const struct sbt_cmd **ret) TS_CHECK;
+ * are passed over. The caller may set its GPU times, which are what the caller set last in a
+ * command that was kept in the same place. */
+struct err *sbt_decoder_next(struct sbt_decoder *d, struct sbt_cmd **ret) TS_CHECK;
 /* How many commands of unknown kinds were passed over so far. */
 uint64_t sbt_decoder_unknown(const struct sbt_decoder *d);
 
