@@ -358,6 +358,12 @@ endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls
 TESTS += tests/unit/test-softgpu-jit tests/unit/test-softgpu-jit-calls tests/unit/test-jit-bits.sh
+check_PROGRAMS += tests/unit/test-softgpu-jit-queue
+TESTS += tests/unit/test-softgpu-jit-queue
+tests_unit_test_softgpu_jit_queue_SOURCES = tests/unit/test-softgpu-jit-queue.c tests/unit/ptx-test.h
+tests_unit_test_softgpu_jit_queue_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_jit_queue_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dlopen -Wl,--wrap=dlsym -Wl,--wrap=clock_gettime
+tests_unit_test_softgpu_jit_queue_LDADD = $(PTX_TEST_LINK)
 EXTRA_DIST += tests/unit/test-jit-bits.sh
 tests_unit_test_softgpu_jit_SOURCES = tests/unit/test-softgpu-jit.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_jit_CFLAGS = $(PTX_TEST_COMPILE)
