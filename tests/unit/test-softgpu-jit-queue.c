@@ -467,6 +467,19 @@ static void forks(void)
 	sem_post(&gate);
 	ptx_jit_drain();
 	CHECK(nseen == 3 && is_seen(2, fn, 2, true));
+	usleep(20000); /* the thread waits for work; the child's is another one */
+	if (!fork()) {
+		alarm(20);
+		ptx_jit_set(PTX_JIT_ON);
+		for (unsigned k = 0; k < 6; k++) {
+			heat_up(fn, 20 + k, true);
+			ptx_jit_drain();
+			usleep(1000);
+			CHECK(nseen == 4 + k && is_seen(3 + k, fn, 20 + k, true));
+		}
+		_exit(0);
+	}
+	CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	ptx_free(m);
 }
 
@@ -607,6 +620,12 @@ static void unwanted(void)
 	CHECK(ptx_jit_wanted());
 }
 
+static void set_first(void)
+{
+	ptx_jit_set(PTX_JIT_OFF);
+	CHECK(!ptx_jit_wanted());
+}
+
 static void not_at_once(void)
 {
 	struct ptx_module *m = module();
@@ -625,6 +644,7 @@ static void test_modes(void **state)
 		in_process(wanted, on[k], NULL);
 		in_process(not_at_once, on[k], NULL);
 	}
+	in_process(set_first, "1", NULL);
 	in_process(unwanted, "0", NULL);
 	in_process(unwanted, "off", NULL);
 	in_process(wanted, "force", NULL);
