@@ -6,7 +6,8 @@ Two kinds of test, one TAP line each:
   transcripts/*.txt   a session: what the user types and what must be on the screen (see Transcript)
   cases/*.py          functions called test_*(t): t is a Case; they raise Failure, or Skip
 
-Environment: TSDB_BUILD (where tsdb is), TSDB_SRC (this tree), TSDB_GPU (soft or real, default soft), E2E_JOBS.
+Environment: TSDB_BUILD (where tsdb is), TSDB_SRC (this tree), TSDB_GPU (soft or real, default soft), E2E_JOBS (how many at a time; default: one more
+than there are processors, since a case waits for something a third of its time).
 Arguments: names (globs) of the tests to run; -l lists them; -v shows what failed runs printed. No other option.
 """
 import concurrent.futures
@@ -15,6 +16,7 @@ import fnmatch
 import importlib.util
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -103,6 +105,28 @@ class Case:
                 os.kill(pid, signal.SIGKILL)
             except OSError:
                 pass
+
+    def ticks(self):
+        """Processor time of what this test started and still runs, in seconds, with all below it: a replayer has no environment that tells."""
+        stats = {}
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/stat', 'rb') as f:
+                    stats[int(pid)] = [int(w) for w in f.read().rpartition(b')')[2].split()[1:15]]
+            except OSError:
+                pass
+        tree = set(self.processes())
+        while more := {pid for pid, words in stats.items() if words[0] in tree} - tree:
+            tree |= more
+        return sum(sum(stats[pid][10:14]) for pid in tree if pid in stats) / os.sysconf('SC_CLK_TCK')
+
+    def await_ticks(self, seconds, most=100):
+        """Waits until what runs has used so much more processor time: it works, however busy the machine is."""
+        begin, end = self.ticks(), time.monotonic() + most
+        while self.ticks() < begin + seconds:
+            if time.monotonic() > end:
+                raise Failure(f'what runs does not use the processor: {self.ticks() - begin:.1f} s of {seconds} s in {most} s')
+            time.sleep(0.02)
 
     def left_running(self):
         """Command lines of what has not ended some seconds after the test."""
@@ -313,6 +337,21 @@ def all_tests():
     return tests
 
 
+# Begin first, so that none of them runs alone at the end: what took over 8 s (the last comment lines of a whole run name the slowest).
+LONG = '''
+replay-verdict-is-not-the-innocent-one replay-verdict-not-executed hangs-code-agrees-with-what-is-seen attach-a-gpu-that-hangs
+attach-a-gpu-that-hangs-later keeping-a-keeper-that-hangs observe-one-link-for-each-place studio-a-load-of-requests twins-numeric-matters
+hip-programs-are-executed-again-bit-for-bit keeping-a-keeper-that-answers-anything twins-explore-missing-wait hangs-deadlocks-are-named-by-code
+check-nodes-that-differ-in-more-places-than-are-listed planted-numbers watching-stops-are-where-the-accesses-are hangs-deadlocks-are-named
+replay-verdict-race planted-structure rust-the-scenario-in-rust attach-processes-that-go-away-meanwhile
+'''.split()
+
+
+def long_first(names):
+    rank = {name: i for i, name in enumerate(LONG)}
+    return sorted(names, key=lambda n: rank.get(n, len(LONG)))
+
+
 def run_one(name, fn):
     t = Case(name)
     begin = time.monotonic()
@@ -346,12 +385,14 @@ def main():
     if not tsdb_path():
         print(f'1..0 # SKIP no tsdb in {BUILD}')
         return 0
-    failed = 0
+    failed, took, begin = 0, {}, time.monotonic()
     print(f'1..{len(tests)}', flush=True)
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('E2E_JOBS', '2'))) as pool:
-        futures = {n: pool.submit(run_one, n, f) for n, f in tests.items()}
-        for i, (name, future) in enumerate(futures.items(), 1):
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get('E2E_JOBS', os.cpu_count() + 1))) as pool:
+        futures = {pool.submit(run_one, n, tests[n]): n for n in long_first(tests)}
+        for i, future in enumerate(concurrent.futures.as_completed(futures), 1):
+            name = futures[future]
             verdict, why, t, seconds = future.result()
+            took[name] = seconds
             if verdict == 'skip':
                 print(f'ok {i} - {name} # SKIP {why}', flush=True)
                 continue
@@ -362,6 +403,10 @@ def main():
                 failed += 1
                 shown = [why] + [r.show() for r in (t.log if '-v' in options else t.log[-1:])]
                 print('\n'.join('# ' + line for line in '\n'.join(shown).splitlines()), flush=True)
+    if len(tests) > 100:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f'# {time.monotonic() - begin:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of processors; the slowest:')
+        print(*(f'# {took[n]:6.1f} s {n}' for n in sorted(took, key=took.get, reverse=True)[:40]), sep='\n', flush=True)
     return 1 if failed else 0
 
 

@@ -291,7 +291,8 @@ def test_wait_catches_the_next_start(t):
 
 LOOPS = '''import ctypes, os, sys, time
 print("running", flush=True)
-time.sleep(2)
+while not os.path.exists("init"):
+    time.sleep(0.01)
 cuda = ctypes.CDLL("libcuda.so.1")
 ctx, mod, f = (ctypes.c_void_p() for _ in range(3))
 PTX = b".version 7.0\\n.target sm_75\\n.address_size 64\\n.visible .entry loops() { ret; }\\n"
@@ -307,11 +308,9 @@ while not os.path.exists("end"):
 '''
 
 
-LOADED = LOOPS.replace('print("running", flush=True)\ntime.sleep(2)\ncuda = ctypes.CDLL("libcuda.so.1")\n', '''cuda = ctypes.CDLL("libcuda.so.1")
-print("running", flush=True)
-while not os.path.exists("init"):
-    time.sleep(0.01)
-if sys.argv[1:]:
+BEFORE = 'print("running", flush=True)\nwhile not os.path.exists("init"):\n    time.sleep(0.01)\n'
+LOAD = 'cuda = ctypes.CDLL("libcuda.so.1")\n'
+LOADED = LOOPS.replace(BEFORE + LOAD, LOAD + BEFORE + '''if sys.argv[1:]:
     ctypes.CDLL(None).unsetenv(b"CUDA_INJECTION64_PATH")
 ''')
 
@@ -339,7 +338,7 @@ def test_a_driver_that_does_not_load_the_agent(t):
 def test_a_window_of_a_program_that_had_not_used_the_gpu(t):
     """Which GPU it uses is known when its driver starts: the trace is replayed there."""
     with Running(t, ['python3', '-c', LOOPS, 'a b']).await_text('running') as p:
-        r = attached(t, p.pid, 'info program', 'capture window kernel loops count 5', 'continue', 'info program', 'detach')
+        r = attached(t, p.pid, 'info program', 'capture window kernel loops count 5', 'shell touch init', 'continue', 'info program', 'detach')
         t.match(rf"^process {p.pid}, stopped, has not used the GPU yet$", r.out)
         t.match(rf"^process {p.pid}, stopped at a GPU command, on the {'software' if t.gpu == 'soft' else 'machine.s'} GPU$", r.out)
         name = t.match(r'-> (\S+\.sbt)', r.out).group(1).rstrip(',')
@@ -801,7 +800,7 @@ def test_not_as_another_user(t):
 
 def test_a_static_program(t):
     with open(t.path('static.c'), 'w') as f:
-        f.write('#include <unistd.h>\nint main(void) { return sleep(30); }\n')
+        f.write('#include <unistd.h>\nint main(void) { return sleep(600); }\n')
     if t.run(['gcc', '-static', '-o', 'static', 'static.c']).status:
         raise Skip('no static C library')
     with Running(t, [t.path('static')]) as p:
@@ -811,7 +810,7 @@ def test_a_static_program(t):
 
 def test_a_musl_program(t):
     with open(t.path('musl.c'), 'w') as f:
-        f.write('#include <unistd.h>\nint main(void) { return sleep(30); }\n')
+        f.write('#include <unistd.h>\nint main(void) { return sleep(600); }\n')
     if not shutil.which('musl-gcc') or t.run(['musl-gcc', '-o', 'musl', 'musl.c']).status:
         raise Skip('no musl-gcc')
     with Running(t, [t.path('musl')]) as p:
@@ -821,7 +820,7 @@ def test_a_musl_program(t):
 
 def test_a_process_whose_first_thread_has_ended(t):
     with open(t.path('first.c'), 'w') as f:
-        f.write('#include <pthread.h>\n#include <unistd.h>\nstatic void *other(void *x) { sleep(30); return x; }\n'
+        f.write('#include <pthread.h>\n#include <unistd.h>\nstatic void *other(void *x) { sleep(600); return x; }\n'
                 'int main(void) { pthread_t t; pthread_create(&t, 0, other, 0); pthread_exit(0); }\n')
     t.equal(t.run(['gcc', '-pthread', '-o', 'first', 'first.c']).status, 0, 'gcc')
     with Running(t, [t.path('first')]) as p:
@@ -873,12 +872,11 @@ def test_a_32_bit_program(t):
 def test_a_vfork_child(t):
     with open(t.path('vf.c'), 'w') as f:
         f.write('#define _GNU_SOURCE\n#include <unistd.h>\n#include <stdio.h>\n#include <stdlib.h>\n'
-                'int main(void) { pid_t p = vfork(); if (!p) { printf("%d\\n", getpid()); fflush(stdout); sleep(3); _exit(0); } return 0; }\n')
+                'int main(void) { pid_t p = vfork(); if (!p) { printf("%d\\n", getpid()); fflush(stdout); '
+                'while (access("end", F_OK)) usleep(10000); _exit(0); } return 0; }\n')
     t.equal(t.run(['gcc', '-w', '-o', 'vf', 'vf.c']).status, 0, 'gcc')
     with Running(t, [t.path('vf')]) as p:
-        end = time.monotonic() + 5
-        while not p.text() and time.monotonic() < end:
-            time.sleep(0.01)
+        p.await_text('\n')
         t.sentence(attach(t, int(p.text())), r'vfork child')
         p.finish()
 
@@ -904,9 +902,10 @@ def test_processes_that_go_away_meanwhile(t):
             p.p.wait(20)
 
 
-LATER = '''import ctypes, time
+LATER = '''import ctypes, os, time
 print("running", flush=True)
-time.sleep(2)
+while not os.path.exists("init"):
+    time.sleep(0.01)
 cuda = ctypes.CDLL("libcuda.so.1")
 ctx, p = ctypes.c_void_p(), ctypes.c_uint64()
 r = [cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0), cuda.cuCtxSetCurrent(ctx), cuda.cuMemAlloc_v2(ctypes.byref(p), ctypes.c_size_t(4096))]
@@ -918,7 +917,7 @@ print(r, flush=True)
 def test_a_program_that_uses_the_gpu_later(t):
     """Nothing of it is missed: the driver brings the agent in at cuInit()."""
     with Running(t, ['python3', '-c', LATER]).await_text('running') as p:
-        r = attached(t, p.pid, 'break alloc', 'continue', 'info allocations', 'delete', 'break free', 'continue', 'info allocations')
+        r = attached(t, p.pid, 'break alloc', 'shell touch init', 'continue', 'info allocations', 'delete', 'break free', 'continue', 'info allocations')
         t.match(r'^It has not used the GPU yet', r.out)
         t.match(r'^Breakpoint 1, #\d+ alloc 4\.?0* ?Ki?B|^Breakpoint 1, #\d+ .*4096', r.out)
         t.match(r'^Breakpoint 2, #\d+ free', r.out)

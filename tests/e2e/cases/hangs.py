@@ -90,7 +90,7 @@ class Session:
     def __init__(self, t, row):
         self.t = t
         self.out = open(t.path(f'{row.case}.early'), 'w+', errors='replace')
-        self.p = subprocess.Popen([tsdb_path(), '-q', '--gpu', t.gpu, '--args', *argv_of(row)], cwd=t.dir, env=t.environment({'HANG_SECONDS': '60'}),
+        self.p = subprocess.Popen([tsdb_path(), '-q', '--gpu', t.gpu, '--args', *argv_of(row)], cwd=t.dir, env=t.environment({'HANG_SECONDS': '300'}),
                                   stdin=subprocess.PIPE, stdout=self.out, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def text(self):
@@ -101,7 +101,7 @@ class Session:
         self.p.stdin.write(line + '\n')
         self.p.stdin.flush()
 
-    def until(self, what, begin=0, seconds=30):
+    def until(self, what, begin=0, seconds=90):
         end = time.monotonic() + seconds
         while not re.search(what, self.text()[begin:], re.M):
             if self.p.poll() is not None or time.monotonic() > end:
@@ -154,7 +154,7 @@ def stop_when_ready(s, inside):
     return begin
 
 
-def await_ready(p, path, seconds=30):
+def await_ready(p, path, seconds=90):
     end = time.monotonic() + seconds
     while 'ready' not in open(path, errors='replace').read():
         if p.poll() is not None or time.monotonic() > end:
@@ -163,7 +163,7 @@ def await_ready(p, path, seconds=30):
 
 
 def ask_late(t, row):
-    env = {'HANG_SECONDS': '60', **({'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {})}
+    env = {'HANG_SECONDS': '300', **({'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {})}
     with open(t.path(f'{row.case}.late'), 'w+') as out:
         p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment(env), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
                              start_new_session=True)
@@ -181,7 +181,7 @@ def ask_job(t, row):
     """Ranks are recorded, and asked about by their traces."""
     with open(t.path(f'{row.case}.job'), 'w+') as out:
         p = subprocess.Popen([tsdb_path(), 'record', '--gpu', t.gpu, '--children', '-o', f'{row.case}.%r.sbt', '--', *argv_of(row)], cwd=t.dir,
-                             env=t.environment({'HANG_SECONDS': '60', 'RANK': '0'}), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
+                             env=t.environment({'HANG_SECONDS': '300', 'RANK': '0'}), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
                              start_new_session=True)
         try:
             await_ready(p, out.name)
@@ -257,7 +257,7 @@ def test_a_late_answer_names_the_cure(t):
         if row.case not in ('flag_never_written', 'child_that_waits_for_the_gpu'):
             continue
         with open(t.path('cure.late'), 'w+') as out:
-            p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment({'HANG_SECONDS': '60', 'LD_LIBRARY_PATH': soft_dir()}), stdin=subprocess.PIPE,
+            p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment({'HANG_SECONDS': '300', 'LD_LIBRARY_PATH': soft_dir()}), stdin=subprocess.PIPE,
                                  stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 await_ready(p, out.name)
@@ -281,7 +281,7 @@ def test_a_late_look_starts_no_cupti(t):
     row = next(r for r in table().STUCK if r.case == 'flag_never_written')
     for variables in ({}, {'CUDA_ENABLE_USER_TRIGGERED_COREDUMP': '1', 'CUDA_COREDUMP_PIPE': pipe}):
         with open(t.path('core.late'), 'w+') as out:
-            p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment({'HANG_SECONDS': '60', 'LD_LIBRARY_PATH': soft_dir(), **variables}),
+            p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment({'HANG_SECONDS': '300', 'LD_LIBRARY_PATH': soft_dir(), **variables}),
                                  stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 await_ready(p, out.name)

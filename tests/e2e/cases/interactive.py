@@ -21,7 +21,7 @@ class Terminal:
             raise Skip('python3-pexpect is not installed')
         env = t.environment({'TERM': 'xterm', 'NO_COLOR': '1'})
         self.t = t
-        self.p = pexpect.spawn(tsdb_path(), ['--gpu', t.gpu, *args], cwd=t.dir, env=env, encoding='utf-8', timeout=30,
+        self.p = pexpect.spawn(tsdb_path(), ['--gpu', t.gpu, *args], cwd=t.dir, env=env, encoding='utf-8', timeout=90,
                                dimensions=(40, 120))
 
     def expect(self, pattern):
@@ -171,7 +171,7 @@ def test_the_prompt_comes_back_after_a_stop(t):
     if not pexpect:
         raise Skip('python3-pexpect is not installed')
     env = t.environment({'TERM': 'xterm', 'NO_COLOR': '1', 'PS1': 'shell> '})
-    p = pexpect.spawn('/bin/bash', ['--norc', '--noprofile', '-i'], cwd=t.dir, env=env, encoding='utf-8', timeout=30, dimensions=(40, 120))
+    p = pexpect.spawn('/bin/bash', ['--norc', '--noprofile', '-i'], cwd=t.dir, env=env, encoding='utf-8', timeout=90, dimensions=(40, 120))
     p.expect('shell> ')
     p.sendline(f'{tsdb_path()} -q')
     p.expect(r'\(tsdb\) ')

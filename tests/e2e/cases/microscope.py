@@ -6,7 +6,6 @@ import os
 import re
 import struct
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from e2e import SRC  # noqa: E402
@@ -302,17 +301,15 @@ def test_a_kernel_that_never_ends(t):
     t.need_soft()
     t.equal(t.record('endless_wait', options=('--memory', 'all')).status, 0, 'record')
     seq = find(t, 'spin<<<')
-    begun = time.monotonic()
     s = Terminal(t, '-q', 't.sbt')
     s.prompt()
     s.type('replay start')
     t.match(r'The beginning of #', s.type(f'replay enter {seq}'))
     s.p.sendline('continue')
-    time.sleep(1)
+    t.await_ticks(0.5)
     s.p.sendintr()
     t.match(r'Interrupted in block \(0,0,0\), thread \(5,0,0\)', s.prompt())
     t.match(r'= 5\b', s.type('print %tid.x'))
     s.quit()
-    t.check(time.monotonic() - begun < 60, 'in seconds')
     r = shell(t, 'set replay timeout 2', 'replay start', f'replay goto {seq + 1}', status=1)
     t.match(r'set replay timeout SECONDS', r.err)

@@ -139,10 +139,8 @@ def test_tsdb_killed_at_random_points(t):
         time.sleep(0.3 + rng.random())
         p.send_signal(signal.SIGKILL)
         p.wait()
-        for _ in range(100):
-            left = processes_with(out)
-            if not left:
-                break
+        end = time.monotonic() + 60
+        while (left := processes_with(out)) and time.monotonic() < end:
             time.sleep(0.05)
         t.equal(left, [], 'processes left behind')
         if os.path.exists(out) and os.path.getsize(out):

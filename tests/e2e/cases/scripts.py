@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 from e2e import program, tsdb_path
 
@@ -145,7 +144,7 @@ def test_exploring_that_is_interrupted_keeps_what_it_found(t):
     t.run([tsdb_path(), '--gpu', t.gpu, 'record', '--memory', 'all', '-o', t.path('r.sbt'), program('race_demo')])
     args = ['explore', 'r.sbt', '--budget', '100000000', '--most', '1000', '--no-save', '--on', 'soft', '--json']
     p = subprocess.Popen([tsdb_path(), *args], cwd=t.dir, env=t.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    t.await_ticks(2)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=60)
     t.match(r'exploring was interrupted after \d+ schedules: there may be more', err)

@@ -18,7 +18,7 @@ def test_kernel_that_never_ends_is_stopped_in_time(t):
     t.match(r'^The GPU has faulted: CUDA_ERROR_LAUNCH_TIMEOUT \(702\), first said by cuCtxSynchronize:$', r.out)
     t.match(r'^702: ', r.out, 'the error of a launch that timed out')
     t.match(r'kernel _Z7endlessPVi.*the time limit is over', r.err)
-    t.check(time.monotonic() - start < 20, 'it took too long')
+    t.check(time.monotonic() - start < 90, 'it took too long')
 
 
 def test_ctrl_c_stops_a_kernel_that_never_ends(t):
@@ -27,11 +27,9 @@ def test_ctrl_c_stops_a_kernel_that_never_ends(t):
     s.prompt()
     s.p.sendline('run')
     s.expect(r'1 devices')
-    time.sleep(0.5)
-    start = time.monotonic()
+    t.await_ticks(0.3)
     s.p.sendintr()
     t.match(r'SIGINT|[Ii]nterrupt', s.prompt())
-    t.check(time.monotonic() - start < 5, 'it took too long')
     s.p.sendline('kill')
     s.expect(r'[(]y or n[)]|\(tsdb\) ')
     if 'y or n' in s.p.after:
