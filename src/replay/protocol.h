@@ -40,78 +40,80 @@ struct replayer_head {
 	uint64_t changed;
 };
 
-/*   REQ(NUMBER, NAME, request structure, reply structure, "what it does") ; trailing bytes follow
- * the structure */
+/*   REQ(NUMBER, NAME, request structure, reply structure, LENGTH, "what it does")
+ * LENGTH of a reply: ALONE, the structure alone; MORE, bytes may follow it, as the last column
+ * says.
+ */
 #define REPLAYER_REQUESTS(REQ)                                                                                                                 \
-	REQ(1, OPEN, replayer_open, replayer_opened,                                                                                           \
+	REQ(1, OPEN, replayer_open, replayer_opened, MORE,                                                                                     \
 		"open a trace and a device, place the memory; path follows")                                                                   \
-	REQ(2, SEEK, replayer_seek, replayer_done,                                                                                             \
+	REQ(2, SEEK, replayer_seek, replayer_done, ALONE,                                                                                      \
 		"bring the device to the state after seq, from a checkpoint or the start")                                                     \
-	REQ(3, EXECUTE, replayer_execute, replayer_done,                                                                                       \
+	REQ(3, EXECUTE, replayer_execute, replayer_done, ALONE,                                                                                \
 		"execute command seq; replied to only with wait or on failure")                                                                \
-	REQ(4, READ, replayer_range, replayer_done, "reply: the bytes follow")                                                                 \
-	REQ(5, WRITE, replayer_range, replayer_done, "the bytes follow")                                                                       \
-	REQ(6, HASH, replayer_range, replayer_hash, "sbt_range_hash of a range")                                                               \
-	REQ(7, ARG, replayer_arg, replayer_done,                                                                                               \
+	REQ(4, READ, replayer_range, replayer_done, MORE, "reply: the bytes follow")                                                           \
+	REQ(5, WRITE, replayer_range, replayer_done, ALONE, "the bytes follow")                                                                \
+	REQ(6, HASH, replayer_range, replayer_hash, ALONE, "sbt_range_hash of a range")                                                        \
+	REQ(7, ARG, replayer_arg, replayer_done, ALONE,                                                                                        \
 		"replace a parameter of launch seq; the bytes follow. seq 0: no more what-ifs")                                                \
-	REQ(8, SKIP, replayer_skip, replayer_done,                                                                                             \
+	REQ(8, SKIP, replayer_skip, replayer_done, ALONE,                                                                                      \
 		"commands not to execute: u64 seqs follow, sorted; none: execute all")                                                         \
-	REQ(9, SWAP, replayer_swap, replayer_done,                                                                                             \
+	REQ(9, SWAP, replayer_swap, replayer_done, ALONE,                                                                                      \
 		"use other code for a kernel; the code follows")                                                                               \
-	REQ(10, RUN, replayer_run, replayer_ran,                                                                                               \
+	REQ(10, RUN, replayer_run, replayer_ran, ALONE,                                                                                        \
 		"execute up to seq; stops after a command that changed the watched range")                                                     \
-	REQ(11, VERIFY, replayer_seek, replayer_verified,                                                                                      \
+	REQ(11, VERIFY, replayer_seek, replayer_verified, MORE,                                                                                \
 		"compare with what was recorded at seq, the end of a window; replayer_piece[] follow")                                         \
-	REQ(12, CHECKPOINT, replayer_seek, replayer_done,                                                                                      \
+	REQ(12, CHECKPOINT, replayer_seek, replayer_done, ALONE,                                                                               \
 		"keep a copy of the present memory, as memory allows")                                                                         \
-	REQ(13, FIGURES, replayer_none, replayer_figures, "what it cost so far")                                                               \
-	REQ(14, QUIT, replayer_none, replayer_done, "end")                                                                                     \
-	REQ(20, SOFT, replayer_soft, replayer_done,                                                                                            \
+	REQ(13, FIGURES, replayer_none, replayer_figures, ALONE, "what it cost so far")                                                        \
+	REQ(14, QUIT, replayer_none, replayer_done, ALONE, "end")                                                                              \
+	REQ(20, SOFT, replayer_soft, replayer_done, ALONE,                                                                                     \
 		"how the software GPU runs kernels from now on")                                                                               \
-	REQ(40, OVERLAP, replayer_overlap, replayer_done,                                                                                      \
+	REQ(40, OVERLAP, replayer_overlap, replayer_done, ALONE,                                                                               \
 		"let streams overlap, or run one command after the other in the order of submission")                                          \
-	REQ(27, ORDER, replayer_order, replayer_ordered,                                                                                       \
+	REQ(27, ORDER, replayer_order, replayer_ordered, MORE,                                                                                 \
 		"the window's work in the order of the u64 entries that follow, then order_change[]; reply: replayer_place[], order_change[]") \
-	REQ(28, CHECK, replayer_check, replayer_check_done,                                                                                    \
+	REQ(28, CHECK, replayer_check, replayer_check_done, MORE,                                                                              \
 		"execute each launch several times towards seq; kernel ids (u32) may follow; reply: replayer_difference[]")                    \
-	REQ(29, CHECK_END, replayer_none, replayer_done,                                                                                       \
+	REQ(29, CHECK_END, replayer_none, replayer_done, ALONE,                                                                                \
 		"give back the memory that checking took")                                                                                     \
-	REQ(26, CHANGED, replayer_accesses, replayer_accessed,                                                                                 \
+	REQ(26, CHANGED, replayer_accesses, replayer_accessed, MORE,                                                                           \
 		"execute towards seq; the bytes that each launch changed, as written, replayer_access_set[] follow")                           \
-	REQ(21, ACCESSES, replayer_accesses, replayer_accessed,                                                                                \
+	REQ(21, ACCESSES, replayer_accesses, replayer_accessed, MORE,                                                                          \
 		"execute towards seq; access sets, replayer_access_set[] follow")                                                              \
-	REQ(22, RACES, replayer_none, replayer_races,                                                                                          \
+	REQ(22, RACES, replayer_none, replayer_races, MORE,                                                                                    \
 		"the races found since last asked: soft_race[] follow")                                                                        \
-	REQ(30, KERNEL, replayer_kernel, soft_stop,                                                                                            \
+	REQ(30, KERNEL, replayer_kernel, soft_stop, ALONE,                                                                                     \
 		"to before the first instruction of launch seq")                                                                               \
-	REQ(31, KERNEL_GO, soft_go, soft_stop, "on, or back, within that launch")                                                              \
-	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop,                                                                                \
+	REQ(31, KERNEL_GO, soft_go, soft_stop, ALONE, "on, or back, within that launch")                                                       \
+	REQ(32, KERNEL_FOCUS, replayer_kernel_focus, soft_stop, ALONE,                                                                         \
 		"choose a thread of it; another block begins it again")                                                                        \
-	REQ(33, KERNEL_POINTS, replayer_none, replayer_none,                                                                                   \
+	REQ(33, KERNEL_POINTS, replayer_none, replayer_none, MORE,                                                                             \
 		"all its breakpoints: soft_point[] follow, in both directions")                                                                \
-	REQ(34, KERNEL_ASK, soft_ask, replayer_none,                                                                                           \
+	REQ(34, KERNEL_ASK, soft_ask, replayer_none, MORE,                                                                                     \
 		"about the launch under the microscope; records follow")                                                                       \
-	REQ(37, HASH_RECORDED, replayer_range, replayer_hash,                                                                                  \
+	REQ(37, HASH_RECORDED, replayer_range, replayer_hash, ALONE,                                                                           \
 		"the same as HASH, of memory as the recording has it: for a file, see replayer-moved.c")                                       \
-	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing,                                                                           \
+	REQ(41, ADDRESSING, replayer_kernel_id, replayer_addressing, ALONE,                                                                    \
 		"how a kernel makes its addresses, by its code")                                                                               \
-	REQ(42, KEPT, replayer_seek, replayer_kept,                                                                                            \
+	REQ(42, KEPT, replayer_seek, replayer_kept, ALONE,                                                                                     \
 		"whether command seq is kept back at the position; seq 0: how many are")                                                       \
-	REQ(43, PROBES, replayer_none, replayer_done,                                                                                          \
+	REQ(43, PROBES, replayer_none, replayer_done, ALONE,                                                                                   \
 		"all the probes: soft_probe[] follow; what was counted is forgotten")                                                          \
-	REQ(44, PROBED, replayer_none, replayer_none,                                                                                          \
+	REQ(44, PROBED, replayer_none, replayer_none, MORE,                                                                                    \
 		"what the probes have counted: soft_probe_result[] follow")                                                                    \
-	REQ(45, PRINTED, replayer_none, replayer_printed,                                                                                      \
+	REQ(45, PRINTED, replayer_none, replayer_printed, MORE,                                                                                \
 		"what threads have shown by changed code, and was not asked for yet: soft_print[] follow")                                     \
-	REQ(46, KERNEL_PUT, soft_put, soft_stop,                                                                                               \
+	REQ(46, KERNEL_PUT, soft_put, soft_stop, ALONE,                                                                                        \
 		"set a register or memory of the launch under the microscope, for as long as it runs")                                         \
-	REQ(36, NODE, replayer_node, replayer_at_node,                                                                                         \
+	REQ(36, NODE, replayer_node, replayer_at_node, ALONE,                                                                                  \
 		"to right behind a step of graph launch seq")                                                                                  \
-	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done,                                                                                \
+	REQ(35, GRAPH_PART, replayer_graph_part, replayer_done, ALONE,                                                                         \
 		"of graph launch seq execute only what a node depends on; seq 0: all of it again")
 
 enum replayer_type {
-#define REQ(n, NAME, req, rep, help) REPLAYER_##NAME = n,
+#define REQ(n, NAME, req, rep, length, help) REPLAYER_##NAME = n,
 	REPLAYER_REQUESTS(REQ)
 #undef REQ
 		REPLAYER_REPLY = 1000,

@@ -174,7 +174,7 @@ static void note(uint32_t type, const uint8_t *body, size_t n)
 static size_t reply_size(uint32_t type)
 {
 	switch (type) {
-#define REQ(n, NAME, req, rep, help)                                                               \
+#define REQ(n, NAME, req, rep, length, help)                                                       \
 	case n:                                                                                    \
 		return sizeof(struct rep);
 		REPLAYER_REQUESTS(REQ)

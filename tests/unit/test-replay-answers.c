@@ -642,7 +642,7 @@ static void every_request_in_every_way(void **arg)
 static void the_table_is_whole(void **arg)
 {
 	static const uint32_t types[] = {
-#define REQ(n, NAME, req, rep, help) n,
+#define REQ(n, NAME, req, rep, length, help) n,
 		REPLAYER_REQUESTS(REQ)
 #undef REQ
 	};

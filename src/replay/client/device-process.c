@@ -415,14 +415,14 @@ static bool known_reply(const struct device *d, const struct replayer_head *h)
 /* What follows such a reply's structure, the caller looks at. */
 static bool may_be_longer(uint32_t type)
 {
-	static const uint32_t types[] = {REPLAYER_OPEN, REPLAYER_READ, REPLAYER_VERIFY,
-		REPLAYER_ORDER, REPLAYER_CHECK, REPLAYER_CHANGED, REPLAYER_ACCESSES, REPLAYER_RACES,
-		REPLAYER_KERNEL_POINTS, REPLAYER_KERNEL_ASK, REPLAYER_PROBED, REPLAYER_PRINTED};
+	enum { ALONE, MORE };
+	static const bool more[] = {
+#define REQ(n, NAME, req, rep, length, help) [n] = length,
+		REPLAYER_REQUESTS(REQ)
+#undef REQ
+	};
 
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (types[i] == type)
-			return true;
-	return false;
+	return type < sizeof more / sizeof *more && more[type];
 }
 
 /* What was set in a launch counts from its end on, until this says that it does no more. */
