@@ -17,21 +17,8 @@
 #include "base/words.h"
 
 enum { ENVIRON_MAX = 4 << 20 };
-#define PLACES "hNpnrjak%"
 
 /* --- patterns --- */
-
-struct err *names_check(const char *pattern)
-{
-	for (const char *p = strchr(pattern, '%'); p; p = strchr(p + 2, '%')) {
-		if (!p[1] || !strchr(PLACES, p[1]))
-			return err_cure(
-				err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing",
-					p[1] ? p[1] : ' ', pattern),
-				"%%h is the host's name, %%N its first part, %%p the process, %%n the program, %%r the rank, %%j the job, %%a its index in an array, %%k the shard, %%%% a percent sign");
-	}
-	return NULL;
-}
 
 bool names_has(const char *pattern, char what)
 {
@@ -49,46 +36,101 @@ static void put_word(struct buf *b, const char *word)
 		buf_byte(b, (unsigned char)*word > ' ' ? (uint8_t)*word : '_');
 }
 
-static void put_node(struct buf *b, const char *host)
+static void put_host(struct buf *b, const struct names *n)
 {
-	char *node = xstrdup(host);
+	put_word(b, n->host ? n->host : "");
+}
+
+static void put_node(struct buf *b, const struct names *n)
+{
+	char *node = xstrdup(n->host ? n->host : "");
 
 	node[strcspn(node, ".")] = '\0';
 	put_word(b, node);
 	free(node);
 }
 
-static void put_place(struct buf *b, char what, const struct names *n)
+static void put_process(struct buf *b, const struct names *n)
 {
-	switch (what) {
-	case 'h':
-		put_word(b, n->host ? n->host : "");
-		break;
-	case 'N':
-		put_node(b, n->host ? n->host : "");
-		break;
-	case 'n':
-		put_word(b, n->program ? n->program : "");
-		break;
-	case 'j':
-		put_word(b, n->job ? n->job : "none");
-		break;
-	case 'a':
-		put_word(b, n->array ? n->array : "none");
-		break;
-	case 'k':
-		buf_printf(b, "%u", (unsigned)n->shard);
-		break;
-	case 'p':
-		buf_printf(b, "%d", (int)n->pid);
-		break;
-	case 'r':
-		buf_printf(b, n->rank >= 0 ? "%lld" : "p%lld",
-			n->rank >= 0 ? (long long)n->rank : (long long)n->pid);
-		break;
-	default:
-		buf_byte(b, '%');
-	}
+	buf_printf(b, "%d", (int)n->pid);
+}
+
+static void put_program(struct buf *b, const struct names *n)
+{
+	put_word(b, n->program ? n->program : "");
+}
+
+static void put_rank(struct buf *b, const struct names *n)
+{
+	buf_printf(b, n->rank >= 0 ? "%lld" : "p%lld",
+		n->rank >= 0 ? (long long)n->rank : (long long)n->pid);
+}
+
+static void put_job(struct buf *b, const struct names *n)
+{
+	put_word(b, n->job ? n->job : "none");
+}
+
+static void put_array(struct buf *b, const struct names *n)
+{
+	put_word(b, n->array ? n->array : "none");
+}
+
+static void put_shard(struct buf *b, const struct names *n)
+{
+	buf_printf(b, "%u", (unsigned)n->shard);
+}
+
+static void put_percent(struct buf *b, const struct names *n)
+{
+	(void)n;
+	buf_byte(b, '%');
+}
+
+/* What may follow a percent sign. */
+static const struct place {
+	char letter;
+	void (*put)(struct buf *b, const struct names *n);
+	const char *is;
+} places[] = {
+	{'h', put_host, "the host's name"},
+	{'N', put_node, "its first part"},
+	{'p', put_process, "the process"},
+	{'n', put_program, "the program"},
+	{'r', put_rank, "the rank"},
+	{'j', put_job, "the job"},
+	{'a', put_array, "its index in an array"},
+	{'k', put_shard, "the shard"},
+	{'%', put_percent, "a percent sign"},
+};
+#define PLACES (sizeof places / sizeof *places)
+
+static const struct place *place_of(char letter)
+{
+	for (size_t i = 0; i < PLACES; i++)
+		if (places[i].letter == letter)
+			return &places[i];
+	return NULL;
+}
+
+struct err *names_check(const char *pattern)
+{
+	struct buf cure = BUF_INIT;
+	struct err *e;
+	const char *p = strchr(pattern, '%');
+
+	while (p && p[1] && place_of(p[1]))
+		p = strchr(p + 2, '%');
+	if (!p)
+		return NULL;
+	for (size_t i = 0; i < PLACES; i++)
+		buf_printf(&cure, "%s%%%c %s%s", i ? ", " : "", places[i].letter, i ? "" : "is ",
+			places[i].is);
+	e = err_cure(err_new(ERR_USAGE, "\"%%%c\" in the file name %s means nothing",
+			     p[1] ? p[1] : ' ', pattern),
+		"%s", buf_cstr(&cure));
+	buf_free(&cure);
+	return e;
 }
 
 char *names_expand(const char *pattern, const struct names *n)
@@ -96,10 +138,14 @@ char *names_expand(const char *pattern, const struct names *n)
 	struct buf b = BUF_INIT;
 
 	for (const char *p = pattern; *p; p++) {
-		if (*p == '%' && p[1] && strchr(PLACES, p[1]))
-			put_place(&b, *++p, n);
-		else
+		const struct place *place = *p == '%' ? place_of(p[1]) : NULL;
+
+		if (place) {
+			place->put(&b, n);
+			p++;
+		} else {
 			buf_byte(&b, (uint8_t)*p);
+		}
 	}
 	(void)buf_cstr(&b);
 	return buf_steal(&b);
