@@ -183,8 +183,9 @@ static struct err *check_one_window(struct tool_check *t, unsigned i, struct che
 	return NULL;
 }
 
-static struct err *check_window(struct tool_check *t, unsigned i, struct buf *out)
+static struct err *check_window(void *arg, unsigned i, struct buf *out)
 {
+	struct tool_check *t = arg;
 	struct check_result r;
 
 	TRY(check_one_window(t, i, &r));
@@ -195,41 +196,22 @@ static struct err *check_window(struct tool_check *t, unsigned i, struct buf *ou
 	return NULL;
 }
 
-static bool is_in(const struct check_options *o, uint64_t first, uint64_t last)
+static bool is_in(const void *arg, unsigned i, uint64_t first, uint64_t last)
 {
+	const struct check_options *o = &((const struct tool_check *)arg)->o;
+
+	(void)i;
 	return (!o->first || o->first <= last) && (!o->last || o->last >= first);
-}
-
-static struct err *check_file(struct tool_check *t, struct buf *out)
-{
-	uint64_t first, last;
-
-	TRY(trace_open(t->s, t->file));
-	if (!sbt_reader_window(t->s->engine.trace.reader, 0, &first, &last))
-		return check_window(t, 0, out); /* reports what is missing */
-	if (t->tool.window)
-		return check_window(t, (unsigned)t->tool.window - 1, out);
-	for (unsigned i = 0; sbt_reader_window(t->s->engine.trace.reader, i, &first, &last); i++)
-		if (is_in(&t->o, first, last))
-			TRY(check_window(t, i, out));
-	return NULL;
 }
 
 int tool_check(struct session *s, int argc, char **argv)
 {
 	struct tool_check t = {.s = s, .tool = tool_options_default(s)};
-	struct buf out = BUF_INIT;
 	struct err *e = parse(&t, argc, argv);
 
-	if (t.tool.json)
-		buf_byte(&out, '[');
 	if (!e)
-		e = check_file(&t, &out);
-	if (!e && t.tool.json)
-		out_printf(s->out, "%s]\n", buf_cstr(&out));
-	else if (!t.tool.json)
-		out_str(s->out, buf_cstr(&out));
-	buf_free(&out);
+		e = tool_windows(
+			&(struct tool_windows){s, &t.tool, t.file, is_in, check_window, &t});
 	if (e)
 		out_error(s->out, e);
 	return e ? 1 : t.found ? REPLAY_STATUS_DIFFERS : t.cut ? 1 : 0;

@@ -123,42 +123,32 @@ static struct err *parse(struct tool_nan *t, int argc, char **argv)
 	return t->file ? NULL : err_cure(err_new(ERR_USAGE, "no trace was named"), "%s", USAGE);
 }
 
-static struct err *find_window(struct tool_nan *t, unsigned i, struct buf *out)
+static struct err *find_window(void *arg, unsigned i, struct buf *out)
 {
+	struct tool_nan *t = arg;
+
 	t->tool.choice.window = i;
 	TRY(engine_replay(&t->s->engine, &t->tool.choice));
 	return find(t->s, &t->ask, t->tool.json, out, &t->found);
 }
 
-static struct err *find_file(struct tool_nan *t, struct buf *out)
+/* The first window says what is wrong with a command before it. */
+static bool is_in(const void *arg, unsigned i, uint64_t first, uint64_t last)
 {
-	uint64_t first, last;
+	const struct tool_nan *t = arg;
 
-	TRY(trace_open(t->s, t->file));
-	if (t->tool.window)
-		return find_window(t, (unsigned)t->tool.window - 1, out);
-	TRY(find_window(t, 0, out)); /* reports what is missing */
-	for (unsigned i = 1; sbt_reader_window(t->s->engine.trace.reader, i, &first, &last); i++)
-		if (!t->ask.last || t->ask.last >= first)
-			TRY(find_window(t, i, out));
-	return NULL;
+	(void)last;
+	return !i || !t->ask.last || t->ask.last >= first;
 }
 
 int tool_nan(struct session *s, int argc, char **argv)
 {
 	struct tool_nan t = {.s = s, .tool = tool_options_default(s)};
-	struct buf out = BUF_INIT;
 	struct err *e = parse(&t, argc, argv);
 
-	if (t.tool.json)
-		buf_byte(&out, '[');
 	if (!e)
-		e = find_file(&t, &out);
-	if (!e && t.tool.json)
-		out_printf(s->out, "%s]\n", buf_cstr(&out));
-	else if (!t.tool.json)
-		out_str(s->out, buf_cstr(&out));
-	buf_free(&out);
+		e = tool_windows(
+			&(struct tool_windows){s, &t.tool, t.file, is_in, find_window, &t});
 	if (e)
 		out_error(s->out, e);
 	return e ? 1 : t.found ? REPLAY_STATUS_DIFFERS : 0;

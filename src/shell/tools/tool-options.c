@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
+#include "shell/trace/trace.h"
 
 struct tool_options tool_options_default(const struct session *s)
 {
@@ -106,4 +107,37 @@ struct err *partial_range(struct partial *p, const char *word)
 		return NULL;
 	return err_cure(err_new(ERR_USAGE, "\"%s\" is no range of commands", word),
 		"Ranges are like 100-200");
+}
+
+/* --- windows --- */
+
+static struct err *each_window(const struct tool_windows *w, struct buf *out)
+{
+	uint64_t first, last;
+
+	TRY(trace_open(w->s, w->file));
+	if (!sbt_reader_window(w->s->engine.trace.reader, 0, &first, &last))
+		return w->window(w->arg, 0, out);
+	if (w->options->window)
+		return w->window(w->arg, (unsigned)w->options->window - 1, out);
+	for (unsigned i = 0; sbt_reader_window(w->s->engine.trace.reader, i, &first, &last); i++)
+		if (w->wants(w->arg, i, first, last))
+			TRY(w->window(w->arg, i, out));
+	return NULL;
+}
+
+struct err *tool_windows(const struct tool_windows *w)
+{
+	const bool json = w->options->json;
+	struct buf out = BUF_INIT;
+	struct err *e;
+
+	buf_str(&out, json ? "[" : "");
+	e = each_window(w, &out);
+	if (!json)
+		out_str(w->s->out, buf_cstr(&out));
+	else if (!e)
+		out_printf(w->s->out, "%s]\n", buf_cstr(&out));
+	buf_free(&out);
+	return e;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options that the tools which execute a trace have in common: --on X, --window N, --any-device,
- * --json; and what names a part of a window.
+ * What the tools that execute a trace have in common: the options --on X, --window N, --any-device
+ * and --json, going through the trace's windows, and what names a part of a window.
  */
 #ifndef SHELL_TOOL_OPTIONS_H
 #define SHELL_TOOL_OPTIONS_H
@@ -31,6 +31,23 @@ const char *tool_option_valued(
 	const char *const *names, int argc, char *const *argv, int *i, const char **ret);
 /* Parses a window's number. */
 struct err *tool_option_window(const char *word, const char *usage, uint64_t *ret) TS_CHECK;
+
+/* A tool that says something of each window of a trace. */
+struct tool_windows {
+	struct session *s;
+	const struct tool_options *options;
+	const char *file;
+	/* Whether window i, commands first to last, is asked for; with --window it is not called.
+	 */
+	bool (*wants)(const void *arg, unsigned i, uint64_t first, uint64_t last);
+	/* Appends what it has to say of window i: text, or JSON to be an element of a list. Of a
+	 * trace without windows it is asked for window 0, and says what is missing. */
+	struct err *(*window)(void *arg, unsigned i, struct buf *out);
+	void *arg;
+};
+/* Opens the trace and prints what is said of its windows. After an error the text of the windows
+ * before is printed, JSON is not. */
+struct err *tool_windows(const struct tool_windows *w) TS_CHECK;
 
 /* "1,3" */
 struct err *partial_streams(struct partial *p, const char *word) TS_CHECK;
