@@ -298,16 +298,6 @@ void on_fill(struct state *s, const struct sbt_cmd *c)
 	retire_returned(s, c, st);
 }
 
-void on_host_func(struct state *s, const struct sbt_cmd *c)
-{
-	submit(s, c, c->u.host_func.stream, 0);
-}
-
-void on_batch(struct state *s, const struct sbt_cmd *c)
-{
-	submit(s, c, c->u.batch.stream, 0);
-}
-
 /* --- the host waits or asks --- */
 
 /* What scope, stream and event name at this moment. False: nothing to wait for. */

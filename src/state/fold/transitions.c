@@ -107,6 +107,15 @@ struct stream *submit(struct state *s, const struct sbt_cmd *c, uint64_t stream,
 	return st;
 }
 
+/* For kinds that do nothing to the state but wait their turn in the stream that they name. */
+static void on_queued(struct state *s, const struct sbt_cmd *c)
+{
+	const uint16_t at = sbt_stream_offset(c->kind);
+
+	BUG_ON(!at);
+	submit(s, c, *(const uint64_t *)(const void *)((const char *)c + at), 0);
+}
+
 /* --- notes --- */
 
 void on_thread(struct state *s, const struct sbt_cmd *c)
@@ -173,7 +182,7 @@ static const struct {
 	[SBT_SYNC] = {on_sync},
 	[SBT_SYNC_END] = {on_sync_end},
 	[SBT_QUERY] = {on_query},
-	[SBT_HOST_FUNC] = {on_host_func},
+	[SBT_HOST_FUNC] = {on_queued},
 	[SBT_CAPTURE_BEGIN] = {on_capture_begin},
 	[SBT_CAPTURE_END] = {on_capture_end},
 	[SBT_GRAPH_CREATE] = {on_graph_create, .must = U(graph_create.new_graph)},
@@ -194,7 +203,7 @@ static const struct {
 	[SBT_GRAPH_UPDATE] = {on_graph_update, .number = U(graph_update.node),
 		.must = U(graph_update.exec)},
 	[SBT_ATTACH] = {on_attach},
-	[SBT_BATCH] = {on_batch},
+	[SBT_BATCH] = {on_queued},
 	[SBT_CTX_LIMIT] = {on_ctx_limit},
 };
 
