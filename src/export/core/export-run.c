@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One export from beginning to end, and the table of formats. To add a format: its file in formats/
- * and a row here; help, the manual's list and the refusal of unknown names come from the row.
+ * One export from beginning to end, and the formats by name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,30 +11,11 @@
 
 enum { FLUSH_AT = 1 << 16 };
 
-/* FORMAT(name, suffix, doc, what else it has) */
-#define FORMAT(format, of_files, what, ...)                                                        \
-	{                                                                                          \
-		.name = #format, .suffix = of_files, .doc = what, .write = export_##format,        \
-		__VA_ARGS__                                                                        \
-	}
 const struct export_format export_formats[] = {
-	FORMAT(perfetto, "pftrace", "Perfetto's timeline: ui.perfetto.dev, trace_processor",
-		.needs_times = true, .states = true, .memory = true, .races = true,
-		.archive = true),
-	FORMAT(kineto, "kineto.json",
-		"PyTorch profiler's Chrome JSON: HTA, chrome://tracing, the Firefox Profiler",
-		.needs_times = true, .one_rank = true),
-	FORMAT(pprof, "pb.gz", "pprof's profile: go tool pprof, Parca, Pyroscope", ),
-	FORMAT(folded, "folded", "folded stacks, one a line: flamegraph.pl, inferno",
-		.weighted = true),
-	FORMAT(flamegraph, "svg", "a flame graph that opens in a browser", .weighted = true),
-	FORMAT(speedscope, "speedscope.json", "speedscope's profile: speedscope.app",
-		.weighted = true),
-	FORMAT(hatchet, "hatchet.json",
-		"a calling context tree, as Hatchet's and Thicket's literals", ),
-	FORMAT(csv, "csv", "a line for each command: spreadsheets, pandas", ),
-	FORMAT(sqlite, "sqlite", "a database: sqlite3, queries made for Nsight Systems' export",
-		.one_rank = true, .states = true),
+#define FORMAT(format, of_files, what, ...)                                                        \
+	{.name = #format, .suffix = of_files, .doc = what, .write = export_##format, __VA_ARGS__},
+#include "export/formats/formats.def"
+#undef FORMAT
 	{NULL},
 };
 
