@@ -5,7 +5,7 @@
 noinst_LIBRARIES += liborder.a
 liborder_a_SOURCES = src/order/order.h src/order/fold/order.c src/order/fold/vector-clock.h src/order/fold/vector-clock.c src/order/fold/fold.h src/order/fold/fold.c src/order/fold/fold-lanes.h src/order/fold/fold-lanes.c \
 	src/order/fold/access.c src/order/races/conflicts.c src/order/schedule/schedule.c src/order/schedule/rewrite.c src/order/races/ledger.h src/order/races/ledger.c \
-	src/order/races/graph-races.h src/order/races/news.c src/order/races/news.h src/order/races/graph-races.c src/order/races/races.c src/order/kept.h src/order/schedule/kept.c src/order/place.h \
+	src/order/races/graph-races.h src/order/races/news.c src/order/races/news.h src/order/races/graph-races.c src/order/races/races.c src/order/races/race-cure.c src/order/kept.h src/order/schedule/kept.c src/order/place.h \
 	src/order/races/unread.h src/order/races/unread.c src/order/early.h src/order/fold/early.c src/order/in-flight.h src/order/races/in-flight.c \
 	src/order/races/staged.h src/order/races/staged.c src/order/races/suspects.c src/order/races/polls.h src/order/races/trace-codes.c src/order/races/trace-codes.h src/order/races/polls.c src/order/races/ptx-waits.h src/order/races/ptx-waits.c src/order/flow.h src/order/races/flow.c src/order/schedule/copied.h src/order/schedule/copied.c src/order/expand.h src/order/schedule/expand.c \
 	src/order/fold/written-values.h src/order/fold/written-values.c src/order/fold/feed.h src/order/fold/feed.c \
