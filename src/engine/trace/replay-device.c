@@ -185,6 +185,16 @@ static void note_undone(void *arg, uint64_t seq)
 	en->hooks.note(en->hooks.arg, text);
 }
 
+/* Of the replayer that a choice asks for; soft: it is one of the software GPUs. */
+static unsigned device_flags(const struct replay_choice *c, const struct sbt_meta *meta, bool soft)
+{
+	/* a choice that names another kind of device than the recording's is deliberate */
+	const bool any = c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft);
+
+	return (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
+	       (any ? REPLAYER_ANY_DEVICE : 0) | (sbt_meta_is_hip(meta) ? REPLAYER_HIP : 0);
+}
+
 struct err *replay_device_open(
 	struct engine *en, const struct replay_choice *c, struct replay_device **ret)
 {
@@ -228,12 +238,7 @@ struct err *replay_device_open(
 	o.timeout_s = o.limit_s > REPLY_S / 5 ? o.limit_s * 5 : 0;
 	if (en->hooks.executes)
 		en->hooks.executes(en->hooks.arg, o.no_sandbox);
-	/* a choice that names another kind of device than the recording's is deliberate */
-	o.flags = (c->touched ? REPLAYER_TOUCHED : 0) | (c->overlap ? REPLAYER_OVERLAPS : 0) |
-		  (c->any_device || (c->on != REPLAY_ON_AUTO && soft != meta->soft)
-				  ? REPLAYER_ANY_DEVICE
-				  : 0) |
-		  (hip ? REPLAYER_HIP : 0);
+	o.flags = device_flags(c, meta, soft);
 	e = device_open(&d, &o);
 	free(replayer);
 	free(softgpu);

@@ -403,20 +403,46 @@ static unsigned stream_ordinal(struct rp *rp, uint64_t id)
 	return s ? s->dev : 0;
 }
 
-void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
+static void learn_graph(struct rp *rp, const struct sbt_cmd *c)
+{
+	struct rgraph *g;
+
+	switch (c->kind) {
+	case SBT_GRAPH_CREATE:
+		if (!is_id(c->u.graph_create.clone_of))
+			break;
+		copy_nodes(rp, c->u.graph_create.new_graph, c->u.graph_create.clone_of, 0, c->seq);
+		g = objects_graph(rp, c->u.graph_create.new_graph);
+		if (g)
+			g->is_exec = false;
+		break;
+	case SBT_GRAPH_NODE:
+		learn_node(rp, c->u.graph_node.graph,
+			&(struct state_node){.node = (uint32_t)c->u.graph_node.node,
+				.type = (enum sbt_node)c->u.graph_node.type,
+				.deps = c->u.graph_node.deps,
+				.payload = c->u.graph_node.payload,
+				.disabled = c->u.graph_node.disabled != 0},
+			c->seq);
+		break;
+	case SBT_GRAPH_INSTANTIATE:
+		copy_nodes(rp, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph,
+			c->u.graph_instantiate.nodes, c->seq);
+		break;
+	case SBT_GRAPH_LAUNCH:
+		use_graph(rp, c->u.graph_launch.exec, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+static void learn_object(struct rp *rp, const struct sbt_cmd *c)
 {
 	struct objects *o = &rp->objects;
 	struct rkernel *k;
 	struct rmodule *m;
-	struct rgraph *g;
 
-	if (c->result)
-		return;
-	learn_early(rp, c);
-	if (before)
-		return;
-	textures_learn(rp, c);
-	limits_learn(rp, c);
 	switch (c->kind) {
 	case SBT_CTX_CREATE:
 		learn_stream(o, c->u.ctx_create.default_stream,
@@ -439,27 +465,6 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 			c->u.kernel_def.kernel_name, c->u.kernel_def.params,
 			c->u.kernel_def.code_hash);
 		break;
-	case SBT_GRAPH_CREATE:
-		if (!is_id(c->u.graph_create.clone_of))
-			break;
-		copy_nodes(rp, c->u.graph_create.new_graph, c->u.graph_create.clone_of, 0, c->seq);
-		g = objects_graph(rp, c->u.graph_create.new_graph);
-		if (g)
-			g->is_exec = false;
-		break;
-	case SBT_GRAPH_NODE:
-		learn_node(rp, c->u.graph_node.graph,
-			&(struct state_node){.node = (uint32_t)c->u.graph_node.node,
-				.type = (enum sbt_node)c->u.graph_node.type,
-				.deps = c->u.graph_node.deps,
-				.payload = c->u.graph_node.payload,
-				.disabled = c->u.graph_node.disabled != 0},
-			c->seq);
-		break;
-	case SBT_GRAPH_INSTANTIATE:
-		copy_nodes(rp, c->u.graph_instantiate.new_exec, c->u.graph_instantiate.graph,
-			c->u.graph_instantiate.nodes, c->seq);
-		break;
 	case SBT_LAUNCH:
 		k = c->flags & SBT_F_GRAPH ? NULL : objects_kernel(rp, c->u.launch.kernel);
 		if (k) {
@@ -467,12 +472,22 @@ void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
 			k->devs |= 1u << stream_ordinal(rp, c->u.launch.stream);
 		}
 		break;
-	case SBT_GRAPH_LAUNCH:
-		use_graph(rp, c->u.graph_launch.exec, 0);
-		break;
 	default:
 		break;
 	}
+}
+
+void objects_learn(struct rp *rp, const struct sbt_cmd *c, bool before)
+{
+	if (c->result)
+		return;
+	learn_early(rp, c);
+	if (before)
+		return;
+	textures_learn(rp, c);
+	limits_learn(rp, c);
+	learn_object(rp, c);
+	learn_graph(rp, c);
 }
 
 const struct rglobal *objects_global_at(const struct rp *rp, uint64_t addr, uint64_t size)

@@ -392,6 +392,25 @@ static void refresh(struct jit_emit *e, const struct access *a)
 	LLVMBuildBr(B, a->slow);
 }
 
+/* Lanes whose guard is false do nothing; with some of them false, a region for full warps leaves it
+ * to the handler. */
+static void emit_guard(struct jit_emit *e, const struct access *a)
+{
+	const LLVMBasicBlockRef some = jit_new_block(e, "guarded"), go = jit_new_block(e, "go");
+
+	LLVMBuildCondBr(
+		B, icmp(e, LLVMIntNE, e->m32, LLVMConstInt(e->i32, 0, false)), some, a->join);
+	LLVMPositionBuilderAtEnd(B, some);
+	if (e->r->full) {
+		jit_branch(e, icmp(e, LLVMIntEQ, e->m32, LLVMConstInt(e->i32, PTX_FULL, false)), go,
+			a->slow, false);
+		e->m32 = e->mvec = NULL;
+	} else {
+		LLVMBuildBr(B, go);
+	}
+	LLVMPositionBuilderAtEnd(B, go);
+}
+
 bool jit_emit_memory(struct jit_emit *e)
 {
 	const struct ptx_insn *i = e->i;
@@ -404,7 +423,6 @@ bool jit_emit_memory(struct jit_emit *e)
 		.store = store,
 		.wide = i->flags & F_A64,
 		.v = i->u.vecs};
-	LLVMBasicBlockRef go, some;
 	V m32 = e->m32, mvec = e->mvec;
 	int32_t off = i->o[load ? 1 : 0];
 
@@ -422,22 +440,8 @@ bool jit_emit_memory(struct jit_emit *e)
 	a.reg = jit_src(e, off, a.wide ? 8 : 4);
 	if (e->r->full)
 		a.info = info_of(e, &a, off);
-	if (i->pred != NO_REG) {
-		some = jit_new_block(e, "guarded");
-		go = jit_new_block(e, "go");
-		LLVMBuildCondBr(
-			B, icmp(e, LLVMIntNE, m32, LLVMConstInt(e->i32, 0, false)), some, a.join);
-		LLVMPositionBuilderAtEnd(B, some);
-		if (e->r->full) {
-			jit_branch(e,
-				icmp(e, LLVMIntEQ, m32, LLVMConstInt(e->i32, PTX_FULL, false)), go,
-				a.slow, false);
-			e->m32 = e->mvec = NULL;
-		} else {
-			LLVMBuildBr(B, go);
-		}
-		LLVMPositionBuilderAtEnd(B, go);
-	}
+	if (i->pred != NO_REG)
+		emit_guard(e, &a);
 	if (e->r->full)
 		full_access(e, &a);
 	else

@@ -377,6 +377,25 @@ static struct ptx_function *new_function(
 	return fn;
 }
 
+/* The body, from behind its brace on, with the return that its end is. */
+static void parse_braced(struct ptx_parse *p, struct ptx_function *fn, struct header *h)
+{
+	struct ptx_insn *last;
+
+	ptx_enter_scope(p);
+	declare_formals(p, h);
+	parse_body(p);
+	ptx_leave_scope(p);
+	last = ptx_emit(p);
+	last->flags = F_CTRL;
+	last->arg = C_RET;
+	last->name = "ret";
+	last->line = p->lx.t.line;
+	p->fn = NULL;
+	ptx_next(p); /* the closing brace */
+	fn->local_bytes = ptx_align_up(fn->local_bytes, 16);
+}
+
 void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 {
 	static const struct ptx_token none;
@@ -384,7 +403,6 @@ void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 	struct ptx_function *fn = NULL;
 	struct ptx_token name = none;
 	struct ptx_sym *y;
-	struct ptx_insn *last;
 	size_t bytes;
 
 	if (!is_entry) {
@@ -426,16 +444,5 @@ void ptx_parse_function(struct ptx_parse *p, bool is_entry, bool is_extern)
 	} else {
 		fn->local_bytes = bytes;
 	}
-	ptx_enter_scope(p);
-	declare_formals(p, h);
-	parse_body(p);
-	ptx_leave_scope(p);
-	last = ptx_emit(p);
-	last->flags = F_CTRL;
-	last->arg = C_RET;
-	last->name = "ret";
-	last->line = p->lx.t.line;
-	p->fn = NULL;
-	ptx_next(p); /* the closing brace */
-	fn->local_bytes = ptx_align_up(fn->local_bytes, 16);
+	parse_braced(p, fn, h);
 }

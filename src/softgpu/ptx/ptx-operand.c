@@ -563,76 +563,100 @@ static unsigned wider(unsigned type)
 	}
 }
 
+/* An operand of a video instruction, with its selectors. */
+static const char *match_video(struct ptx_dec *d, char c, const struct ptx_opnd *o, int32_t *ret)
+{
+	struct ptx_opnd plain = *o;
+	const char *why;
+
+	plain.nsel = 0;
+	if (c == 'O')
+		plain.minus &= o->kind != O_REG;
+	why = c == 'o' ? match_reg(&plain, 32, false, ret) : match_source(d, &plain, T_u32, ret);
+	return why ? why : ptx_video_operand(d, o);
+}
+
+/* A register that may be wider than its type. */
+static const char *match_loose(struct ptx_dec *d, char c, const struct ptx_opnd *o, int32_t *ret)
+{
+	const unsigned type = c == 'L' ? d->i->type : d->i->type2;
+	const char *why;
+
+	if (c == 'l' && o->kind != O_REG) {
+		if (slot_width(type) == 8)
+			d->i->flags |= F_S64;
+		return match_source(d, o, type, ret);
+	}
+	why = match_reg(o, ptx_type_bits[type], true, ret);
+	if (!why && slot_width(o->type) == 8)
+		d->i->flags |= c == 'L' ? F_D64 : F_S64;
+	return why;
+}
+
+/* Of the letters that stand for one register or number. */
+static unsigned type_of_letter(const struct ptx_dec *d, char c)
+{
+	switch (c) {
+	case 'D':
+	case 'A':
+		return d->i->type2;
+	case 'W':
+	case 'X':
+		return wider(d->i->type);
+	case 'w':
+		return T_u16;
+	case 'x':
+	case 'y':
+	case 'Y':
+		return T_u32;
+	case 'z':
+		return T_u64;
+	default:
+		return d->i->type;
+	}
+}
+
 static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o, int32_t *ret)
 {
 	struct ptx_insn *i = d->i;
-	unsigned t = i->type, t2 = i->type2;
-	struct ptx_opnd plain;
-	const char *why;
 
 	if (o->kind == O_NAME && !strchr("BT", c))
 		ptx_fail(d->p, i->line, "'%.*s' is not declared", (int)(o->len < 60 ? o->len : 60),
 			o->name);
+	if (o->kind == O_SINK && strchr("rqpY", c))
+		return NULL;
+	if (c == 'r')
+		i->flags |= F_USED;
 	switch (c) {
 	case 'o':
-		plain = *o;
-		plain.nsel = 0;
-		why = match_reg(&plain, 32, false, ret);
-		return why ? why : ptx_video_operand(d, o);
 	case 'O':
-		plain = *o;
-		plain.minus &= o->kind != O_REG;
-		plain.nsel = 0;
-		why = match_source(d, &plain, T_u32, ret);
-		return why ? why : ptx_video_operand(d, o);
-	case 'r':
-		if (o->kind == O_SINK)
-			return NULL;
-		i->flags |= F_USED;
-		return match_reg(o, ptx_type_bits[t], false, ret);
-	case 'q':
-		if (o->kind == O_SINK)
-			return NULL;
-		return match_reg(o, ptx_type_bits[t], false, ret);
-	case 'd':
-		return match_reg(o, ptx_type_bits[t], false, ret);
-	case 'D':
-		return match_reg(o, ptx_type_bits[t2], false, ret);
-	case 'W':
-		return match_reg(o, ptx_type_bits[wider(t)], false, ret);
+		return match_video(d, c, o, ret);
 	case 'L':
-		why = match_reg(o, ptx_type_bits[t], true, ret);
-		if (!why && slot_width(o->type) == 8)
-			i->flags |= F_D64;
-		return why;
 	case 'l':
-		if (o->kind == O_REG) {
-			why = match_reg(o, ptx_type_bits[t2], true, ret);
-			if (!why && slot_width(o->type) == 8)
-				i->flags |= F_S64;
-			return why;
-		}
-		if (slot_width(t2) == 8)
-			i->flags |= F_S64;
-		return match_source(d, o, t2, ret);
-	case 'a':
-		return match_source(d, o, t, ret);
-	case 'A':
-		return match_source(d, o, t2, ret);
-	case 'X':
-		return match_source(d, o, wider(t), ret);
-	case 'w':
-		return match_source(d, o, T_u16, ret);
-	case 'x':
-		return match_source(d, o, T_u32, ret);
+		return match_loose(d, c, o, ret);
+	case 'r':
+	case 'q':
+	case 'd':
+	case 'D':
+	case 'W':
 	case 'y':
-		return match_reg(o, 32, false, ret);
-	case 'z':
-		return match_source(d, o, T_u64, ret);
-	case 'p':
-		return o->kind == O_SINK ? NULL : match_reg(o, 1, false, ret);
 	case 'Y':
-		return o->kind == O_SINK ? NULL : match_reg(o, 32, false, ret);
+		return match_reg(o, ptx_type_bits[type_of_letter(d, c)], false, ret);
+	case 'a':
+	case 'A':
+	case 'X':
+	case 'w':
+	case 'x':
+	case 'z':
+		return match_source(d, o, type_of_letter(d, c), ret);
+	case 'p':
+		return match_reg(o, 1, false, ret);
+	case 'P':
+		if (o->not )
+			i->flags |= F_NEG_SRC;
+		return match_source(d, o, T_pred, ret);
+	case 'm':
+		return match_mem(d, o, ret);
 	case 'M':
 		return match_at(d, o, ret);
 	case 'e':
@@ -640,12 +664,6 @@ static const char *match_one(struct ptx_dec *d, char c, const struct ptx_opnd *o
 		return match_vecatom(d, o, c);
 	case 'E':
 		return match_stored(d, o);
-	case 'P':
-		if (o->not )
-			i->flags |= F_NEG_SRC;
-		return match_source(d, o, T_pred, ret);
-	case 'm':
-		return match_mem(d, o, ret);
 	case 'i':
 	case 'j':
 		i->imm = (int64_t)o->value;

@@ -59,6 +59,71 @@ static int64_t signed_int(struct ptx_parse *p)
 	return (int64_t)(minus ? 0 - v : v);
 }
 
+static void init_whole(struct ptx_init *i, uint64_t value, unsigned type)
+{
+	const double d = (double)(int64_t)value;
+	const float f = (float)d;
+
+	i->value = type == T_f64 || type == T_f32 ? 0 : value;
+	if (type == T_f64)
+		memcpy(&i->value, &d, sizeof d);
+	else if (type == T_f32)
+		memcpy(&i->value, &f, sizeof f);
+}
+
+/* t: 1.5, or a float's bits. */
+static void init_float(struct ptx_parse *p, struct ptx_init *i, const struct ptx_token *t,
+	bool minus, unsigned type)
+{
+	const uint32_t bits = (uint32_t)t->value;
+	double d;
+	float f;
+
+	if (t->kind == TK_F32) {
+		memcpy(&f, &bits, sizeof f);
+		d = f;
+	} else {
+		memcpy(&d, &t->value, sizeof d);
+	}
+	d = minus ? -d : d;
+	if (type == T_f64 || type == T_b64 || type == T_u64) {
+		memcpy(&i->value, &d, sizeof d);
+	} else if (type == T_f32 || type == T_b32 || type == T_u32) {
+		f = (float)d;
+		memcpy(&i->value, &f, sizeof f);
+		if (t->kind == TK_F32)
+			i->value = bits ^ (minus ? 0x80000000u : 0);
+	} else {
+		ptx_fail(p, t->line, "a floating-point value for a .%s", ptx_type_name[type]);
+	}
+}
+
+/* name, name+4, generic(name)+4; t is the first of it and was read. */
+static void init_address(struct ptx_parse *p, struct ptx_init *i, struct ptx_token t)
+{
+	const bool paren = ptx_tok_is(&t, TK_IDENT, "generic") && ptx_accept(p, '(');
+	struct ptx_sym *y;
+
+	if (paren) {
+		i->generic = true;
+		t = ptx_expect_ident(p);
+	}
+	y = ptx_lookup(p, t.s, t.n);
+	if (!y || (y->kind != SY_VAR && y->kind != SY_FUNC))
+		ptx_fail(p, t.line, "'%.*s' is not declared", (int)t.n, t.s);
+	if (paren)
+		ptx_expect(p, ')');
+	if (y->kind == SY_VAR && y->var->space != SP_GLOBAL && y->var->space != SP_CONST)
+		ptx_fail(p, t.line, "the address of '%.*s' as an initial value is not implemented",
+			(int)t.n, t.s);
+	if (i->size != 8)
+		ptx_fail(p, t.line, "an address needs 64 bits");
+	i->reloc = y->kind == SY_VAR ? RL_VAR : RL_FUNC;
+	i->sym = y->kind == SY_VAR ? (void *)y->var : (void *)y->fn;
+	if (ptx_accept(p, '+') || ptx_punct(p, '-'))
+		i->value = (uint64_t)signed_int(p);
+}
+
 /* A number or an address: 5, -5, 0f3F800000, 1.5, name, name+4, generic(name)+4. */
 static void parse_scalar_init(
 	struct ptx_parse *p, struct ptx_variable *v, size_t off, unsigned type)
@@ -66,66 +131,18 @@ static void parse_scalar_init(
 	if (type == T_b128)
 		ptx_fail(p, p->lx.t.line, "initial values of .b128 are not implemented");
 	struct ptx_init *i = add_init(p, v, off, ptx_type_bytes(type));
-	bool minus = ptx_accept(p, '-');
-	struct ptx_token t = p->lx.t;
-	struct ptx_sym *y;
-	double d;
-	float f;
+	const bool minus = ptx_accept(p, '-');
+	const struct ptx_token t = p->lx.t;
 
 	if (t.kind == TK_INT) {
 		ptx_next(p);
-		i->value = minus ? 0 - t.value : t.value;
-		if (type == T_f64 || type == T_f32) {
-			d = (double)(int64_t)i->value;
-			f = (float)d;
-			i->value = 0;
-			memcpy(&i->value, type == T_f64 ? (void *)&d : (void *)&f,
-				type == T_f64 ? 8 : 4);
-		}
+		init_whole(i, minus ? 0 - t.value : t.value, type);
 	} else if (t.kind == TK_F64 || t.kind == TK_F32) {
 		ptx_next(p);
-		if (t.kind == TK_F32) {
-			uint32_t b = (uint32_t)t.value;
-			memcpy(&f, &b, 4);
-			d = f;
-		} else {
-			memcpy(&d, &t.value, 8);
-		}
-		d = minus ? -d : d;
-		if (type == T_f64 || type == T_b64 || type == T_u64)
-			memcpy(&i->value, &d, 8);
-		else if (type == T_f32 || type == T_b32 || type == T_u32) {
-			f = (float)d;
-			memcpy(&i->value, &f, 4);
-			if (t.kind == TK_F32)
-				i->value = (uint32_t)t.value ^ (minus ? 0x80000000u : 0);
-		} else
-			ptx_fail(
-				p, t.line, "a floating-point value for a .%s", ptx_type_name[type]);
+		init_float(p, i, &t, minus, type);
 	} else if (t.kind == TK_IDENT && !minus) {
-		bool paren = false;
 		ptx_next(p);
-		if (ptx_tok_is(&t, TK_IDENT, "generic") && ptx_accept(p, '(')) {
-			i->generic = paren = true;
-			t = ptx_expect_ident(p);
-		}
-		y = ptx_lookup(p, t.s, t.n);
-		if (!y || (y->kind != SY_VAR && y->kind != SY_FUNC))
-			ptx_fail(p, t.line, "'%.*s' is not declared", (int)t.n, t.s);
-		if (paren)
-			ptx_expect(p, ')');
-		if (y->kind == SY_VAR && y->var->space != SP_GLOBAL && y->var->space != SP_CONST)
-			ptx_fail(p, t.line,
-				"the address of '%.*s' as an initial value is not implemented",
-				(int)t.n, t.s);
-		if (i->size != 8)
-			ptx_fail(p, t.line, "an address needs 64 bits");
-		i->reloc = y->kind == SY_VAR ? RL_VAR : RL_FUNC;
-		i->sym = y->kind == SY_VAR ? (void *)y->var : (void *)y->fn;
-		if (ptx_accept(p, '+'))
-			i->value = (uint64_t)signed_int(p);
-		else if (ptx_punct(p, '-'))
-			i->value = (uint64_t)signed_int(p);
+		init_address(p, i, t);
 	} else {
 		ptx_unexpected(p, "an initial value");
 	}
