@@ -44,6 +44,10 @@ def missing_in_design(text):
     for name in sorted(set(re.findall(r'`(\w+\*?)\(\)`', text))):
         if not re.search(r'\b' + name.replace('*', r'\w*') + r'\(', code):
             yield name + '()'
+    for name, path in re.findall(r'`(\w+\*?)\(\)`\s+\(`([^`*]+\.[ch])`', text):  # `name()` (`FILE`: it is defined, or declared, there
+        own = [p for p in paths if p.endswith('/' + path)]
+        if own and not re.search(r'^\w.*\b' + name.replace('*', r'\w*') + r'\(', open(os.path.join(SRC, own[0]), encoding='utf-8').read(), re.M):
+            yield f'{name}() in {path}'
 
 
 PAGES = (('CONTRIBUTING.md', 'files', missing_files), ('CONTRIBUTING.md', 'names', missing_names),

@@ -148,7 +148,18 @@ VIEWS = ['info streams', 'info events', 'info kernels', 'info modules', 'info al
          'info threads', 'state show', 'state show stream', 'state show stream 0', 'state show event', 'state show memory', 'state show device 0',
          'info commands', 'info command', 'info trace', 'view', 'view --stacks', 'when', 'replay status', 'show', 'show env', 'show env HOME',
          'show version', 'show user', 'info display', 'info checkpoints', 'show listsize', 'show values', 'history', 'doctor', 'apropos stream', 'print seq + 1', 'whatis 1.5f', 'ptype $cmd']
-VIEWS += ['view --count', 'info summary', 'info stats']
+VIEWS += ['view --count']
+
+
+def info_of_a_trace():
+    """Each `info` that lists or tells something of a trace, and needs no words."""
+    with open(os.path.join(SRC, 'src/shell/line/shell-commands.def'), encoding='utf-8') as f:
+        rows = re.findall(r'^COMMAND\("(info [^"]+)", "[^"]*", \w+, ([^,]*), \w+, \w+,\s*"((?:\[[^\]]*\] ?)*)"', f.read(), re.M)
+    return [name for name, flags, _ in rows if 'CMD_NEEDS_TRACE' in flags and 'CMD_JSON' in flags]
+
+
+# The critical path needs times of a GPU.
+VIEWS += [c for c in info_of_a_trace() if c not in VIEWS and c != 'info critical-path']
 
 
 def core_dump(t):
