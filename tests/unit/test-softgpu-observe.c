@@ -24,7 +24,7 @@ struct seen {
 	bool has_value;
 	uint8_t value[PTX_LANES][PTX_OBSERVE_BYTES];
 };
-static struct seen seen[256];
+static struct seen seen[1024];
 static unsigned nseen, nsyncs, nsteps, nblocks[2], yields;
 static struct ptx_sync syncs[256];
 static uint8_t order[256];
@@ -33,7 +33,7 @@ static void on_access(void *arg, const struct ptx_access *a)
 {
 	struct seen *s = &seen[nseen++];
 
-	assert_true(nseen < 256);
+	assert_true(nseen < 1024);
 	snprintf(s->name, sizeof(s->name), "%s", a->insn->name);
 	s->kind = a->kind;
 	s->space = a->space;
@@ -144,16 +144,57 @@ static void sums(void **state)
 		{"st.global.v2.u64 [%d0], {%d1, %d2};", 0, 32 * 16, 0, 0},
 		{"red.shared.add.u32 [%r1], 1;", 0, 0, 0, 32 * 4},
 		{"prefetch.global.L2 [%d0];", 0, 0, 0, 0},
+		{"ld.global.nc.v2.f64 {%g1, %g2}, [%d0];", 32 * 16, 0, 0, 0},
+		{"ld.global.v2.b8 {%h1, %h2}, [%d0];", 32 * 2, 0, 0, 0},
+		{"ld.global.b128 %q1, [%d0]; st.global.b128 [%d0+16], %q1;", 32 * 16, 32 * 16, 0,
+			0},
+		{"ldu.global.u64 %d5, [%d0];", 32 * 8, 0, 0, 0},
+		{"atom.global.cas.b64 %d5, [%d0], %d1, %d2;", 0, 32 * 8, 0, 0},
+		{"atom.global.exch.b128 %q1, [%d0], %q2;", 0, 32 * 16, 0, 0},
+		{"atom.global.v2.f32.add {%f1, %f2}, [%d0], {%f1, %f2};", 0, 32 * 8, 0, 0},
+		{"red.global.v4.f32.add [%d0], {%f1, %f2, %f1, %f2};", 0, 32 * 16, 0, 0},
+		{"red.shared.add.noftz.f16 [s], %h1;", 0, 0, 0, 32 * 2},
+		/* fragments: eight registers of each lane */
+		{"wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r20, %r21, %r22, %r23, %r24, %r25, %r26, %r27}, [%d0], 16;",
+			32 * 32, 0, 0, 0},
+		{"wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d0], {%f20, %f21, %f22, %f23, %f24, %f25, %f26, %f27}, 16;",
+			0, 32 * 32, 0, 0},
+		/* an mbarrier is 64 bits, whatever is done with it */
+		{"mbarrier.init.shared.b64 [s], 32;", 0, 0, 0, 32 * 8},
+		{"mbarrier.init.shared.b64 [s], 32; mbarrier.arrive.shared.b64 %d5, [s]; mbarrier.test_wait.shared.b64 %p0, [s], %d5; @!%p1 mbarrier.inval.shared.b64 [s];",
+			0, 0, 0, 3 * 32 * 8 + 8},
+		{"mbarrier.init.shared.b64 [s], 32; mbarrier.expect_tx.relaxed.cta.shared.b64 [s], 8; mbarrier.complete_tx.relaxed.cta.shared.b64 [s], 8;",
+			0, 0, 0, 3 * 32 * 8},
+		/* by one lane */
+		{"@%p1 bra END; mbarrier.init.shared.b64 [s+248], 1; mbarrier.arrive.expect_tx.shared.b64 %d5, [s+248], 128; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%d0], 128, [s+248]; mbarrier.test_wait.shared.b64 %p0, [s+248], %d5;",
+			128, 0, 0, 128 + 3 * 8},
+		{"@%p1 bra END; cp.async.bulk.global.shared::cta.bulk_group [%d0], [s], 64; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+			0, 64, 64, 0},
+		{"@%p1 bra END; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d0], [s], 48; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+			0, 48, 48, 0},
+		{"@%p1 bra END; cp.async.bulk.global.shared::cta.bulk_group [%d0], [s], 64;", 0, 64,
+			64, 0},
+		{"@%p1 bra END; mov.u64 %d6, 64; st.bulk.shared::cta [s], %d6, 0;", 0, 0, 0, 64},
+		{"@%p1 bra END; mov.u64 %d6, 0; st.bulk.shared::cta [s], %d6, 0;", 0, 0, 0, 0},
+		{"@%p1 bra END; mbarrier.init.shared.b64 [s+248], 1; mbarrier.arrive.expect_tx.shared.b64 %d5, [s+248], 16; mov.u32 %r20, s; mov.u32 %r21, s+248; st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u64 [%r20], {%d1, %d2}, [%r21]; mbarrier.test_wait.shared.b64 %p0, [s+248], %d5;",
+			0, 0, 0, 16 + 3 * 8},
+		{"@%p1 bra END; cp.async.cg.shared.global [s], [%d0], 16; cp.async.ca.shared.global [s+16], [%d0], 8, 0; cp.async.wait_all;",
+			16, 0, 0, 24},
+		{"@%p1 bra END; cp.async.ca.shared.global [s], [%d0], 8; cp.async.commit_group; cp.async.wait_group 1;",
+			0, 0, 0, 0},
+		{"@%p1 bra END; cp.async.ca.shared.global [s], [%d0], 8; cp.async.commit_group; cp.async.ca.shared.global [s+8], [%d0], 4; cp.async.commit_group; cp.async.wait_group 1;",
+			8, 0, 0, 8},
 	};
 
 	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
 		unsigned bytes[2][2] = {{0}}; /* shared; written */
-		char text[2048];
+		char text[4096];
 		uint64_t out;
 
 		snprintf(text, sizeof text, "%s",
-			KERNEL("mov.u32 %r10, s; and.b32 %r11, %r0, 15; shl.b32 %r11, %r11, 4; add.u32 %r10, %r10, %r11;\n"));
-		snprintf(strstr(text, "\nret;"), 400, "%s\nret; }\n", rows[k].insn);
+			KERNEL(".reg .f32 %f<32>; .reg .f64 %g<4>; .reg .b128 %q<4>; setp.ne.u32 %p1, %r0, 0;\n"
+			       "mov.u32 %r10, s; and.b32 %r11, %r0, 15; shl.b32 %r11, %r11, 4; add.u32 %r10, %r10, %r11;\n"));
+		snprintf(strstr(text, "\nret;"), 2000, "%s\nEND: ret; }\n", rows[k].insn);
 		out = watch(text, 1, 32);
 		for (unsigned n = 0; n < nseen; n++)
 			for (unsigned l = 0; l < 32; l++) {
