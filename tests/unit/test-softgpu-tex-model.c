@@ -439,6 +439,40 @@ static void test_linear_memory(void **unused)
 	}
 }
 
+/* -128 and -127 are both -1, and so is all between them; what lies beyond is no less than -1. */
+static void test_signed_ends(void **unused)
+{
+	static const int8_t texels[][2] = {{-128, -127}, {-128, -128}, {-127, -127}, {-128, 127}};
+	struct tex_object o = {.as_float = true,
+		.linear = true,
+		.address = {TEX_CLAMP, TEX_CLAMP, TEX_CLAMP},
+		.image = {.base = (uint64_t)(uintptr_t)memory,
+			.format = TEX_S8,
+			.channels = 1,
+			.width = 2,
+			.height = 1,
+			.depth = 1,
+			.layers = 1,
+			.dims = 1}};
+
+	for (unsigned k = 0; k < sizeof(texels) / sizeof(texels[0]); k++)
+		for (int part = 0; part <= 256; part++) {
+			struct tex_at at = {.c = {0.5f + (float)part / 256}};
+			const double exact = (texels[k][0] * (256.0 - part) + texels[k][1] * part) /
+					     256 / 127,
+				     want = exact < -1 ? -1 : exact;
+			uint32_t got[4];
+
+			memcpy(memory, texels[k], 2);
+			tex_sample(&o, &at, got);
+			if (k < 3)
+				assert_true(float_of(got[0]) == -1.0f);
+			if (!(float_of(got[0]) >= -1.0f) || fabs(float_of(got[0]) - want) > 0.009)
+				fail_msg("%d and %d, part %d: %g, not %g", texels[k][0],
+					texels[k][1], part, (double)float_of(got[0]), want);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_gathers),
 		cmocka_unit_test(test_cubes),
 		cmocka_unit_test(test_linear_memory),
+		cmocka_unit_test(test_signed_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
