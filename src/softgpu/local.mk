@@ -172,7 +172,7 @@ PTX_TESTS = tests/unit/test-softgpu-mem tests/unit/test-softgpu-extents tests/un
 	tests/unit/test-softgpu-ptx-atomic tests/unit/test-softgpu-ptx-refused tests/unit/test-softgpu-ptx-paths \
 	tests/unit/test-softgpu-ptx-ops tests/unit/test-softgpu-ptx-ops-base tests/unit/test-softgpu-ptx-text \
 	tests/unit/test-softgpu-ptx-operands tests/unit/test-softgpu-ptx-merge tests/unit/test-softgpu-printf tests/unit/test-softgpu-ptx-registers tests/unit/test-softgpu-ptx-limits \
-	tests/unit/test-softgpu-ptx-graphs tests/unit/test-softgpu-ptx-grids tests/unit/test-softgpu-ptx-faults tests/unit/test-softgpu-ptx-stack tests/unit/test-softgpu-mem-limits \
+	tests/unit/test-softgpu-ptx-graphs tests/unit/test-softgpu-ptx-grids tests/unit/test-softgpu-ptx-faults tests/unit/test-softgpu-ptx-stack tests/unit/test-softgpu-mem-limits tests/unit/test-softgpu-tensor \
 	tests/unit/test-softgpu-ptx-families tests/unit/test-softgpu-ptx-families-base tests/unit/test-softgpu-workers
 check_PROGRAMS += $(PTX_TESTS)
 TESTS += $(PTX_TESTS)
@@ -248,6 +248,9 @@ tests_unit_test_softgpu_ptx_stack_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_mem_limits_SOURCES = tests/unit/test-softgpu-mem-limits.c
 tests_unit_test_softgpu_mem_limits_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_mem_limits_LDADD = $(PTX_TEST_LINK)
+tests_unit_test_softgpu_tensor_SOURCES = tests/unit/test-softgpu-tensor.c
+tests_unit_test_softgpu_tensor_CFLAGS = $(PTX_TEST_COMPILE)
+tests_unit_test_softgpu_tensor_LDADD = $(PTX_TEST_LINK)
 tests_unit_test_softgpu_ptx_merge_SOURCES = tests/unit/test-softgpu-ptx-merge.c tests/unit/ptx-test.h
 tests_unit_test_softgpu_ptx_merge_CFLAGS = $(PTX_TEST_COMPILE)
 tests_unit_test_softgpu_ptx_merge_LDADD = $(PTX_TEST_LINK)
