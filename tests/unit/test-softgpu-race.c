@@ -20,6 +20,7 @@
 #define MAX 16
 static struct ptx_race races[MAX];
 static char names[MAX][2][40], files[MAX][2][40], doubt[100];
+static unsigned cluster; /* blocks of one; 0: there are none */
 
 /* How many pairs; seed -1: the fixed schedule. */
 static unsigned check_seed(
@@ -30,6 +31,7 @@ static unsigned check_seed(
 	struct ptx_launch l = {.fn = ptx_kernel_by_name(m, "k"),
 		.grid = {grid, 1, 1},
 		.block = {block, 1, 1},
+		.cluster = {cluster, cluster != 0, cluster != 0},
 		.params = &out,
 		.schedule = {.random = seed >= 0, .seed = (uint64_t)seed}};
 	struct ptx_races *c = ptx_races_new(&l, limit);
@@ -336,11 +338,59 @@ static void limits(void **state)
 	assert_string_equal(doubt, "more memory was touched than the check has room for");
 }
 
+/* --- mbarriers, clusters --- */
+/* Two warps: the first writes, arrives at one mbarrier; the second waits, reads, arrives at the
+ * other; then the first writes again. */
+#define HANDED(before, arrive, wait, again, memory, at)                                                                                   \
+	KERNEL("setp.ne.u32 %p0, %r0, 0; @%p0 bra READY; mbarrier.init.shared.b64 [s+1024], 32; mbarrier.init.shared.b64 [s+1032], 32;\n" \
+	       "READY: bar.sync 0; setp.ge.u32 %p1, %r0, 32; @%p1 bra SECOND;\n" before                                                   \
+	       " st." memory ".u32 [" at "], %r0; " arrive "\n" again " st." memory ".u32 [" at                                           \
+	       "], 5; bra END;\n"                                                                                                         \
+	       "SECOND: " wait " ld." memory ".u32 %r5, [" at                                                                             \
+	       "+-128]; mbarrier.arrive.shared.b64 %d6, [s+1032];\nEND: ")
+#define ARRIVE "mbarrier.arrive.shared.b64 %d5, [s+1024];"
+#define WAIT "W: mbarrier.try_wait.parity.shared.b64 %p2, [s+1024], 0; @!%p2 bra W;"
+#define AGAIN "A: mbarrier.try_wait.parity.shared.b64 %p3, [s+1032], 0; @!%p3 bra A;"
+
+static void mbarriers(void **state)
+{
+	clean(HANDED("", ARRIVE, WAIT, AGAIN, "shared", "%r1"), 1, 64);
+	clean(HANDED("", ARRIVE, WAIT, AGAIN, "shared", "%r1"), 3, 64);
+	clean(HANDED("", ARRIVE, WAIT, AGAIN, "global", "%d1"), 2, 64);
+	racy(HANDED("", ARRIVE, "", AGAIN, "shared", "%r1"), 2, 64, "st.shared.u32",
+		"ld.shared.u32", PTX_RACE);
+	racy(HANDED(ARRIVE, "", WAIT, AGAIN, "shared", "%r1"), 1, 64, "st.shared.u32",
+		"ld.shared.u32", PTX_RACE);
+	racy(HANDED("", ARRIVE, WAIT, "", "shared", "%r1"), 1, 64, "st.shared.u32", "ld.shared.u32",
+		PTX_RACE);
+	racy(HANDED("", ARRIVE, WAIT, "", "global", "%d1"), 2, 64, "st.global.u32", "ld.global.u32",
+		PTX_RACE);
+}
+
+/* Each block hands the other a value through global memory. */
+#define CLUSTER(meet)                                                                              \
+	KERNEL("st.global.u32 [%d1], %r0; " meet " mul.wide.u32 %d4, %r29, 4;\n"                   \
+	       "and.b32 %r4, %r30, 1; setp.eq.u32 %p0, %r4, 0; add.u64 %d5, %d1, %d4; sub.u64 %d6, %d1, %d4; selp.b64 %d5, %d5, %d6, %p0; ld.global.u32 %r5, [%d5];")
+
+static void clusters(void **state)
+{
+	cluster = 2;
+	clean(CLUSTER("barrier.cluster.arrive; barrier.cluster.wait;"), 4, 40);
+	racy(CLUSTER(""), 4, 40, "st.global.u32", "ld.global.u32", PTX_RACE);
+	racy(CLUSTER("bar.sync 0;"), 2, 40, "st.global.u32", "ld.global.u32", PTX_RACE);
+	cluster = 1; /* of one block: the other is no part of it */
+	racy(CLUSTER("barrier.cluster.arrive; barrier.cluster.wait;"), 4, 40, "st.global.u32",
+		"ld.global.u32", PTX_RACE);
+	cluster = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reduction),
 		cmocka_unit_test(where_it_is),
+		cmocka_unit_test(mbarriers),
+		cmocka_unit_test(clusters),
 		cmocka_unit_test(many_pages),
 		cmocka_unit_test(warps),
 		cmocka_unit_test(named_barriers),
