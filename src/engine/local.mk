@@ -142,6 +142,8 @@ libengine_a_SOURCES = \
 	src/engine/why/why-host.c \
 	src/engine/why/job.c \
 	src/engine/why/judge.c \
+	src/engine/why/debugger.h src/engine/why/debugger-text.c \
+	src/engine/why/debugger-ask.c src/engine/why/debugger-nodes.c \
 	src/engine/why/why-private.h
 libengine_a_CPPFLAGS = $(AM_CPPFLAGS) -DTSDB_PLUGINDIR='"$(plugindir)"' -DTSDB_BINDIR='"$(bindir)"'
 libengine_a_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
@@ -212,6 +214,17 @@ TESTS += tests/unit/test-engine-why
 tests_unit_test_engine_why_SOURCES = tests/unit/test-engine-why.c
 tests_unit_test_engine_why_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_why_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-debugger
+TESTS += tests/unit/test-engine-debugger
+tests_unit_test_engine_debugger_SOURCES = tests/unit/test-engine-debugger.c
+tests_unit_test_engine_debugger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_debugger_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+check_PROGRAMS += tests/unit/test-engine-inside
+TESTS += tests/unit/test-engine-inside
+tests_unit_test_engine_inside_SOURCES = tests/unit/test-engine-inside.c
+tests_unit_test_engine_inside_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_inside_LDADD = $(CMOCKA_LIBS) $(ENGINE_LIBS)
+EXTRA_DIST += tests/unit/fake-cuda-gdb
 check_PROGRAMS += tests/unit/test-engine-why-ranks
 TESTS += tests/unit/test-engine-why-ranks
 tests_unit_test_engine_why_ranks_SOURCES = tests/unit/test-engine-why-ranks.c

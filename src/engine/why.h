@@ -79,6 +79,7 @@ struct why_node {
 	bool any;	/* it goes on with one of those it waits for; else it needs all */
 	/* somebody wants this to go on: a host thread that waits; where none does, a stream */
 	bool root;
+	bool at_device; /* a host thread: it is in a call that waits for the GPU */
 	/* by why_judge(): */
 	bool stuck;
 };
@@ -232,5 +233,17 @@ unsigned why_host_peers(const struct why_process *p, unsigned n, pid_t *ret, uns
  * Looks at the device twice (live-look.h), then at threads, locks and files. ERR_STATE: no program
  * is stopped. */
 struct err *why_ask(struct engine *en, struct why **ret) TS_CHECK;
+
+/* --- looking inside, with NVIDIA's debugger --- */
+
+/* Whether cuda-gdb is there: what TSDB_CUDA_GDB says, or in PATH, or in CUDA's own folder. */
+bool why_can_look_inside(void);
+/* Whether a thread of the graph waits for a device of which nothing is known. */
+bool why_wants_inside(const struct why *w);
+/* After why_ask() and before why_judge(), when tsdb has detached: attaches cuda-gdb to the
+ * processes of such threads, twice (`set look-apart`), and adds their kernels in flight, with lines
+ * and what they read. A process stands still for about a second each time, its kernels too, and the
+ * driver's libcudadebugger stays loaded in it. What goes wrong becomes a note. */
+void why_look_inside(struct engine *en, struct why *w);
 
 #endif

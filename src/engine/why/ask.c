@@ -289,6 +289,7 @@ static void at_call(struct asked *a, unsigned i)
 	bool waits;
 
 	n->root = !a->peer;
+	n->at_device = true;
 	why_set(&n->does, "waits in %s", t->call);
 	if (find_sync(a, t, &c)) {
 		waits = wait_recorded(a, t, &c);

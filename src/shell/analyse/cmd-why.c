@@ -30,8 +30,10 @@ const char cmd_why_help[] =
 	"(docs/why.md).\n"
 	"What is not certain is never called stuck: \"slow or stuck is not known\" then.\n"
 	"With --progress only what moves and what does not, as `progress` has it. With --inside\n"
-	"where the lanes of kernels are; on an NVIDIA GPU that is a core dump of the driver's,\n"
-	"which costs the program its context: `tsdb why PID --inside`, which asks before.\n"
+	"where the lanes of kernels are. On an NVIDIA GPU that is for a process that runs without\n"
+	"tsdb: `tsdb why PID --inside` has cuda-gdb attach to it, which holds it up for some\n"
+	"seconds. Where cuda-gdb is not installed, it is a core dump of the driver's, which costs\n"
+	"the program its context, and is asked about before.\n"
 	"With --json, each node and each edge, and how it is known.\n"
 	"Ctrl-C says the same when a thread waits for the GPU.\n"
 	"Example: why\n"
@@ -64,11 +66,15 @@ static void print_answer(
 }
 
 /* Of a program that runs without a tool that uses CUPTI: what else could look inside. */
-static void note_core(struct session *s, struct why *w)
+static void note_inside(struct session *s, struct why *w)
 {
 	const struct live *l = &s->engine.live;
 
-	if (l->look_only && core_can_ask(l->pid))
+	if (l->look_only && !l->soft && why_wants_inside(w) && why_can_look_inside())
+		why_note(w,
+			"`tsdb why %d --inside` says in which lines the lanes of its kernels are, by cuda-gdb; the process stands still for some seconds",
+			(int)l->pid);
+	else if (l->look_only && core_can_ask(l->pid))
 		why_note(w,
 			"`tsdb why %d --inside` says in which lines the lanes of its kernels are; it costs the program its context, or its life",
 			(int)l->pid);
@@ -79,15 +85,12 @@ struct asked_for {
 	bool json, progress, inside, yes;
 };
 
-static struct err *ask(struct session *s, const struct asked_for *f, enum why_verdict *ret)
+static void print_graph(
+	struct session *s, const struct asked_for *f, struct why *w, enum why_verdict *ret)
 {
 	struct why_answer a;
 	struct buf b = BUF_INIT;
-	struct why *w;
 
-	TRY(why_ask(&s->engine, &w));
-	if (!f->inside)
-		note_core(s, w);
 	why_judge(w, &a);
 	*ret = a.verdict;
 	if (f->progress && f->json) {
@@ -101,6 +104,16 @@ static struct err *ask(struct session *s, const struct asked_for *f, enum why_ve
 	else
 		print_answer(s, f->json, w, &a);
 	buf_free(&b);
+}
+
+static struct err *ask(struct session *s, const struct asked_for *f, enum why_verdict *ret)
+{
+	struct why *w;
+
+	TRY(why_ask(&s->engine, &w));
+	if (!f->inside)
+		note_inside(s, w);
+	print_graph(s, f, w, ret);
 	why_free(w);
 	return NULL;
 }
@@ -240,36 +253,56 @@ static struct err *may_cost_the_context(const struct session *s, const struct as
 	return NULL;
 }
 
-static struct err *inside_process(struct session *s, const struct asked_for *a, pid_t pid)
+/* The driver's core dump, where NVIDIA's debugger is not there. */
+static struct err *inside_by_core(struct session *s, const struct asked_for *a, pid_t pid)
 {
+	if (s->engine.set.number[SET_COREDUMP] == COREDUMP_OFF)
+		return err_cure(err_new(ERR_STATE,
+					"cuda-gdb is not there, and core dumps are switched off"),
+			"Install cuda-gdb, or use \"set coredump ask\"");
 	if (core_can_ask(pid)) /* else core_show() says what is missing */
 		TRY(may_cost_the_context(s, a));
 	return core_show(s, pid, NULL, a->json);
+}
+
+/* The process runs again. */
+static struct err *tell_process(struct session *s, const struct asked_for *a, struct why *w,
+	pid_t pid, enum why_verdict *ret)
+{
+	const bool inside = a->inside && !s->engine.live.soft;
+	const bool debugger = inside && why_can_look_inside();
+
+	if (debugger)
+		why_look_inside(&s->engine, w);
+	print_graph(s, a, w, ret);
+	return inside && !debugger ? inside_by_core(s, a, pid) : NULL;
 }
 
 static struct err *why_process(struct session *s, const struct asked_for *a)
 {
 	uint64_t *const limit = &s->engine.set.number[SET_GPU_TIMEOUT];
 	enum why_verdict verdict = WHY_IDLE;
+	struct why *w;
 	struct err *e;
 	pid_t pid;
-	bool soft;
 
-	if (a->inside && s->engine.set.number[SET_COREDUMP] == COREDUMP_OFF)
-		return err_cure(err_new(ERR_STATE, "core dumps are switched off"),
-			"Use \"set coredump ask\"");
 	/* the start of capturing waits for a device that hangs, and only later calls need it */
 	if (*limit > START_MS)
 		*limit = START_MS;
 	s->engine.live.look_only = true;
 	TRY(process_attach(s, a->who, false));
 	pid = s->engine.live.pid;
-	e = ask(s, a, &verdict);
+	e = why_ask(&s->engine, &w);
+	if (!e && !a->inside)
+		note_inside(s, w);
+	err_free(live_detach(&s->engine));
+	if (e)
+		return e;
+	e = tell_process(s, a, w, pid, &verdict);
+	why_free(w);
 	if (verdict == WHY_STUCK && !a->progress)
 		s->quit_status = STATUS_STUCK;
-	soft = s->engine.live.soft;
-	err_free(live_detach(&s->engine));
-	return e || !a->inside || soft ? e : inside_process(s, a, pid);
+	return e;
 }
 
 static struct err *why_job(struct session *s, const struct asked_for *a)

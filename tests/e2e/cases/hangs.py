@@ -65,6 +65,14 @@ class Asked:
         a = self.json
         return [node_text(a['waiting_list'][i]) for i in a['cycle'] or ([a['leaf']] if a.get('leaf') is not None else [])]
 
+    def reached(self):
+        """The names of all nodes that a thread waits for, directly or not."""
+        nodes, edges = self.json['waiting_list'], self.json['wait_list']
+        found = {i for i, n in enumerate(nodes) if n['kind'] == 'thread'}
+        for _ in nodes:
+            found |= {e['waits_for'] for e in edges if e['waiter'] in found}
+        return [node_text(nodes[i]) for i in sorted(found)]
+
     def edges(self):
         nodes = self.json['waiting_list']
         return [(node_text(nodes[e['waiter']]), node_text(nodes[e['waits_for']])) for e in self.json['wait_list']]
@@ -162,7 +170,7 @@ def await_ready(p, path, seconds=90):
         time.sleep(0.01)
 
 
-def ask_late(t, row):
+def ask_late(t, row, *options):
     env = {'HANG_SECONDS': '300', **({'LD_LIBRARY_PATH': soft_dir()} if t.gpu == 'soft' else {})}
     with open(t.path(f'{row.case}.late'), 'w+') as out:
         p = subprocess.Popen(argv_of(row), cwd=t.dir, env=t.environment(env), stdin=subprocess.PIPE, stdout=out, stderr=subprocess.STDOUT,
@@ -171,7 +179,7 @@ def ask_late(t, row):
             await_ready(p, out.name)
             time.sleep(AFTER_READY)
             begin = time.monotonic()
-            r = t.tsdb('why', str(p.pid), '--json', timeout=60)
+            r = t.tsdb('why', str(p.pid), *options, '--json', timeout=60)
             return Asked(r.both, time.monotonic() - begin)
         finally:
             kill_all(t, p)
@@ -194,9 +202,10 @@ def ask_job(t, row):
 
 
 def ask(t, row, way):
-    if way != 'late' and row.program == 'ranks':
-        return ask_job(t, row)
-    return ask_late(t, row) if way == 'late' else ask_early(t, row, inside=way != 'code')
+    """Ways: early, code, late, and inside: late, with cuda-gdb, which sees what is in flight and not what is queued."""
+    if way in ('late', 'inside'):
+        return ask_late(t, row, *(['--inside'] if way == 'inside' else []))
+    return ask_job(t, row) if row.program == 'ranks' else ask_early(t, row, inside=way != 'code')
 
 
 def judge(row, asked, way, timed=True):
@@ -205,11 +214,13 @@ def judge(row, asked, way, timed=True):
         return 'it said nothing: ' + asked.text[-300:].strip().replace('\n', ' / ')
     if not hasattr(row, 'culprit'):
         return f'accused: {asked.named()}' if asked.verdict == 'stuck' else None
-    if asked.verdict != row.verdict:
+    open_inside = way == 'inside' and asked.verdict == 'open'
+    if asked.verdict != row.verdict and not open_inside:
         return f'not called {row.verdict} but {asked.verdict}: {asked.named()}'
-    if not any(fits(row.culprit, n) for n in asked.named()):
-        return f'{row.culprit!r} is not among {asked.named()}'
-    edge = row.late if way == 'late' and row.late else row.edge
+    named = asked.reached() if open_inside else asked.named()
+    if not any(fits(row.culprit, n) for n in named):
+        return f'{row.culprit!r} is not among {named}'
+    edge = row.inside if open_inside and row.inside else row.late if way in ('late', 'inside') and row.late else row.edge
     if not any(fits(edge[0], a) and fits(edge[1], b) for a, b in asked.edges()):
         return f'no edge {edge[0]!r} -> {edge[1]!r} among {asked.edges()}'
     if timed and asked.seconds > LIMIT:

@@ -5,10 +5,11 @@ STUCK: the culprit is what must be among the nodes of the cycle, or the leaf, th
 who waits for what. Both are patterns of the form "kind: regular expression", for a node's kind and name as in `why --json` (a kind may be a|b).
 The verdict is "stuck", but for a thread that polls, which could stop polling: there the leaf must be named, and "open" is the verdict.
 late: the edge for a program that tsdb attached to late, where what is queued behind the heads of streams was never recorded.
+inside: the edge for one that was attached to late and looked into by cuda-gdb, which sees kernels in flight, not streams. The verdict may be "open" then.
 BUSY: `why` must not call it stuck, at any moment."""
 import collections
 
-Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge verdict late', defaults=('stuck', None))
+Stuck = collections.namedtuple('Stuck', 'program case kind culprit edge verdict late inside', defaults=('stuck', None, None))
 Busy = collections.namedtuple('Busy', 'program case kind')
 
 GPU, HOST, RANKS, PYTHON, BUSY_PYTHON = 'stuck_gpu', 'stuck_host', 'ranks', 'stuck_python.py', 'busy_python.py'
@@ -30,7 +31,7 @@ STUCK = [
     Stuck(GPU, 'setter_behind_event', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
     Stuck(GPU, 'setter_on_the_same_stream', 'spinning kernel behind its setter', WAITS, (VALUE, SETS), late=(WAITS, VALUE)),
     Stuck(GPU, 'setter_on_the_legacy_stream', 'legacy default stream', WAITS, ('command: set_flag', 'stream|command: '),
-          late=('stream: ', 'stream: ')),
+          late=('stream: ', 'stream: '), inside=(WAITS, VALUE)),
     Stuck(GPU, 'copy_on_the_legacy_stream', 'legacy default stream', WAITS, (THREAD, 'stream|command: ')),
     Stuck(GPU, 'grid_does_not_fit', 'kernels that do not fit', 'command: meet_all', ('command: meet_all', 'value|command: ')),
     Stuck(GPU, 'two_kernels_do_not_fit', 'kernels that do not fit', 'command: (left|right)_half',
