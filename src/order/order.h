@@ -113,6 +113,7 @@ struct order_race {
 	uint64_t last_b; /* b.seq of the pair that was counted last */
 	bool hip;	 /* of a HIP program: the cure names HIP's calls */
 };
+struct order; /* the happens-before graph of a range, kept whole: about 60 bytes a command */
 struct order_options {
 	uint64_t first, last; /* commands to judge; 0, 0: all */
 	bool early_in_order;  /* for order_open(): programmatic dependent launches are taken as
@@ -131,6 +132,14 @@ struct order_options {
 	const struct order_change *changes;
 	size_t nchanges;
 	volatile bool *interrupt; /* may be NULL */
+	/* For order_open(): lets others see each command in the same pass, in order of seq: with
+	 * the state before it, when its item is in the graph (not yet, of a command that a wait for
+	 * a value holds: order_waits()), and with the state that has it. An error ends the pass.
+	 * Each may be NULL. */
+	struct err *(*before)(
+		void *arg, const struct order *o, const struct state *s, const struct sbt_cmd *c);
+	struct err *(*after)(void *arg, const struct state *s, const struct sbt_cmd *c);
+	void *before_arg, *after_arg;
 };
 struct order_races {
 	struct order_race *r; /* certain ones first, then by seq */
@@ -174,13 +183,15 @@ void order_suspects_free(struct order_suspects *s);
 
 /* --- the graph --- */
 
-struct order; /* the happens-before graph of a range, kept whole: about 60 bytes a command */
-
 #define ORDER_KEEP_MAX 20000000u
 /* Commands first..last; ERR_LIMIT beyond ORDER_KEEP_MAX. */
 struct err *order_open(
 	struct order **ret, struct sbt_reader *trace, const struct order_options *o) TS_CHECK;
 void order_close(struct order *o);
+/* The state at the end of the range; belongs to o. */
+const struct state *order_state(const struct order *o);
+/* Whether there was a wait for a value. */
+bool order_waits(const struct order *o);
 /* Whether a is finished before b begins, in every run of the program. False for commands that are
  * no work. */
 bool order_before(const struct order *o, uint64_t a, uint64_t b);

@@ -58,12 +58,29 @@ struct fact_check {
 	uint64_t checked, not_checked; /* launches */
 };
 
+/* Rows of a table become a fact each, up to so many. */
+enum { FACTS_TOP = 10, FACTS_RACES = 200, FACTS_FAULTS = 50, FACTS_CHANGES = 200 };
+
+/* What is counted of the commands first to last, one after the other. Begins as zeros. */
+struct fact_counts {
+	uint64_t commands, launches, graphs, copies, fills, waits;
+	uint64_t work, untimed, without_stack;
+	uint64_t failed;
+	struct fact_fault {
+		uint64_t seq;
+		uint16_t kind;
+		uint32_t result, stack, kernel;
+	} faults[FACTS_FAULTS]; /* the first that failed */
+};
+void fact_counts_take(struct fact_counts *n, const struct sbt_cmd *c);
+
 /* What is known; NULL: that was not asked for, or could not be found out. `not_` says why, as a
  * sentence without full stop. */
 struct facts_from {
 	struct sbt_reader *r;
-	const struct state *end; /* after the last command */
-	uint64_t first, last;	 /* seqs that the facts are about */
+	const struct state *end;	  /* after the last command */
+	uint64_t first, last;		  /* seqs that the facts are about */
+	const struct fact_counts *counts; /* NULL: facts_make() reads the commands itself */
 	const struct stats *stats;
 	const struct critical_path *critical;
 	const char *not_critical;
@@ -80,8 +97,6 @@ struct facts_from {
 	char *(*place)(void *arg, uint32_t stack);
 	void *arg;
 };
-/* Rows of a table become a fact each, up to so many. */
-enum { FACTS_TOP = 10, FACTS_RACES = 200, FACTS_FAULTS = 50, FACTS_CHANGES = 200 };
 struct err *facts_make(struct facts *ret, const struct facts_from *from) TS_CHECK;
 /* The ranks of a set beside each other. */
 void facts_of_set(struct facts *ret, const struct set_stats *x);

@@ -23,8 +23,9 @@ struct report_trace {
 	const char *path;
 	struct sbt_reader *r;
 	const struct facts *facts; /* NULL: none */
-	/* Called with arg before they are looked at, for what is found out meanwhile; or NULL. */
-	struct err *(*know)(void *arg);
+	/* Called with arg before they are looked at, for what is found out meanwhile, with what was
+	 * counted of the commands that are shown; or NULL. */
+	struct err *(*know)(void *arg, const struct fact_counts *counts);
 	/* A kernel's name as it is shown, of the mangled one; NULL: that. */
 	const char *(*kernel)(void *arg, const char *mangled);
 	void *arg;	      /* of know() and kernel() */

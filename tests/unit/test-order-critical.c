@@ -231,6 +231,36 @@ static void synchronous_copy(void **state)
 
 /* --- what cannot be --- */
 
+static void write_value(uint64_t seq, uint64_t stream, bool is_wait, uint64_t host)
+{
+	struct sbt_cmd c = cmd_any(seq, SBT_BATCH);
+
+	c.u.batch = (struct sbt_cmd_batch){
+		.stream = stream, .is_wait = is_wait, .addr = 0x100000, .value = 7, .elem = 4};
+	add(c, host, 9);
+}
+
+/* Work that a wait for a value holds comes later than its number, and is on the path all the same:
+ * stream 2 waits for what stream 1 writes behind k0, then runs k1, which ends last. */
+static void wait_for_a_value(void **state)
+{
+	struct critical_path p;
+
+	(void)state;
+	begin();
+	write_value(10, 2, true, 2000);
+	launch(11, 2, 1, 2010, 1, 3100, 4100);
+	launch(12, 1, 0, 2020, 2, 2030, 3000);
+	write_value(13, 1, false, 2030);
+	p = path_of();
+	assert_int_equal(p.end_ns, 4100);
+	assert_int_equal(p.commands, 2);
+	assert_int_equal(part(&p, CRITICAL_KERNEL, 1)->on_ns, 1000);
+	assert_int_equal(part(&p, CRITICAL_KERNEL, 0)->on_ns, 0);
+	assert_int_equal(part(&p, CRITICAL_KERNEL, 0)->beside, 1);
+	critical_path_free(&p);
+}
+
 static void refused(void **state)
 {
 	const struct order_options all = {0};
@@ -479,6 +509,7 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(calls_that_nobody_made),
 		cmocka_unit_test(synchronous_copy),
+		cmocka_unit_test(wait_for_a_value),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(times_that_contradict),
 		cmocka_unit_test(random_programs),

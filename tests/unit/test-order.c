@@ -1808,9 +1808,84 @@ static void test_any_trace_can_be_judged(void **unused)
 	}
 }
 
+struct seen {
+	uint64_t before, after, last; /* seqs; last: at which the pass is to end */
+	struct order_item items[64];
+	bool in[64];
+};
+
+static struct err *see_before(
+	void *arg, const struct order *o, const struct state *s, const struct sbt_cmd *c)
+{
+	struct seen *x = arg;
+	struct state_alloc a;
+
+	assert_int_equal(c->seq, x->before + 1);
+	assert_int_equal(x->after, x->before);
+	x->before = c->seq;
+	x->in[c->seq] = order_item(o, c->seq, &x->items[c->seq]);
+	if (c->kind == SBT_ALLOC)
+		assert_false(state_alloc_at(s, c->u.alloc.addr, &a));
+	return c->seq == x->last ? err_new(ERR_LIMIT, "enough") : NULL;
+}
+
+static struct err *see_after(void *arg, const struct state *s, const struct sbt_cmd *c)
+{
+	struct seen *x = arg;
+	struct state_alloc a;
+
+	assert_int_equal(c->seq, x->before);
+	x->after = c->seq;
+	if (c->kind == SBT_ALLOC)
+		assert_true(state_alloc_at(s, c->u.alloc.addr, &a));
+	return NULL;
+}
+
+/* Whoever sees the commands in the pass has each once, with its item as it stays. */
+static void test_others_see_the_pass(void **state)
+{
+	struct seen x = {0};
+	struct order_options o = {
+		.before = see_before, .after = see_after, .before_arg = &x, .after_arg = &x};
+	struct sbt_reader *r;
+	struct order_item it;
+	struct order *g;
+	struct err *e;
+
+	(void)state;
+	begin();
+	f(1, A);
+	record(1, 0);
+	wait_for(2, 0);
+	f(2, A);
+	fill(3, B, 16);
+	f(4, B);
+	r = trace_end(&t);
+	ok(order_open(&g, r, &o));
+	assert_int_equal(x.before, seq - 1);
+	assert_int_equal(x.after, seq - 1);
+	assert_false(order_waits(g));
+	for (uint64_t i = 1; i < seq; i++) {
+		assert_int_equal(order_item(g, i, &it), x.in[i]);
+		if (x.in[i])
+			assert_memory_equal(&it, &x.items[i], sizeof it);
+	}
+	assert_true(x.in[FIRST] && x.in[seq - 1] && !x.in[1]);
+	assert_int_equal(order_before(g, FIRST, FIRST + 3), true);
+	order_close(g);
+	x = (struct seen){.last = FIRST + 1};
+	e = order_open(&g, r, &o);
+	assert_non_null(e);
+	assert_string_equal(e->what, "enough");
+	assert_int_equal(x.after, FIRST);
+	err_free(e);
+	sbt_reader_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_others_see_the_pass),
 		cmocka_unit_test(test_a_wait_for_a_value_is_behind_the_write_that_comes_later),
 		cmocka_unit_test(test_what_waits_for_a_stream_that_waits_for_a_value_is_behind_it),
 		cmocka_unit_test(test_one_of_two_writes_is_no_order),

@@ -30,8 +30,8 @@ struct maker {
 	struct lane_nodes *lanes;
 	uint32_t nlanes;
 	struct id_table threads;
-	uint32_t last_call; /* of any thread, plus 1 */
-	struct state *s;    /* before the command */
+	uint32_t last_call;    /* of any thread, plus 1 */
+	const struct state *s; /* before the command */
 };
 
 /* --- what a node waits for --- */
@@ -251,47 +251,90 @@ static struct err *take(struct maker *m, const struct sbt_cmd *c)
 	return NULL;
 }
 
-static struct err *read_all(
-	struct maker *m, struct sbt_reader *trace, const struct order_options *o)
+/* In the pass that makes order's graph: what a command waits for came before it. */
+static struct err *see(
+	void *maker, const struct order *order, const struct state *s, const struct sbt_cmd *c)
 {
-	const uint64_t last = o->last ? o->last : UINT64_MAX,
-		       first = o->first ? o->first : sbt_reader_first_seq(trace);
-	struct sbt_cursor *cursor;
+	struct maker *m = maker;
+
+	m->order = order;
+	m->s = s;
+	return take(m, c);
+}
+
+static struct err *read_range(struct maker *m, struct state *s, struct sbt_cursor *cursor,
+	const struct order *order, const struct order_options *o)
+{
+	const uint64_t last = o->last ? o->last : UINT64_MAX;
 	const struct sbt_cmd *c;
+
+	for (uint64_t n = 0;; n++) {
+		if (!(n & 1023) && o->interrupt && *o->interrupt)
+			return err_new(ERR_INTERRUPTED, "Interrupted");
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > last)
+			return NULL;
+		TRY(see(m, order, s, c));
+		TRY(state_apply(s, c));
+	}
+}
+
+/* In a pass of its own, of a graph that is whole. */
+static struct err *read_again(struct maker *m, struct sbt_reader *trace, const struct order *order,
+	const struct order_options *o)
+{
+	const uint64_t first = o->first ? o->first : sbt_reader_first_seq(trace);
+	struct sbt_cursor *cursor = NULL;
+	struct state *s;
 	struct err *e;
 
-	TRY(state_at(&m->s, trace, first ? first - 1 : 0));
-	state_without_writers(m->s);
-	TRY(sbt_cursor_open(&cursor, trace));
-	e = sbt_cursor_seek(cursor, first);
-	for (uint64_t n = 0; !e; n++) {
-		if (!(n & 1023) && o->interrupt && *o->interrupt)
-			e = err_new(ERR_INTERRUPTED, "Interrupted");
-		if (!e)
-			e = sbt_cursor_next(cursor, &c);
-		if (e || !c || c->seq > last)
-			break;
-		e = take(m, c);
-		if (!e)
-			e = state_apply(m->s, c);
-	}
+	TRY(state_at(&s, trace, first ? first - 1 : 0));
+	state_without_writers(s);
+	e = sbt_cursor_open(&cursor, trace);
+	if (!e)
+		e = sbt_cursor_seek(cursor, first);
+	if (!e)
+		e = read_range(m, s, cursor, order, o);
 	sbt_cursor_close(cursor);
+	state_free(s);
 	return e;
 }
 
-struct err *critical_graph_make(struct critical_graph *ret, struct sbt_reader *trace,
-	const struct order *order, const struct order_options *o)
+static void begin_maker(struct maker *m, struct critical_graph *ret)
 {
-	struct maker m = {.g = ret, .order = order, .threads.size = sizeof(struct thread_now)};
+	*ret = (struct critical_graph){0};
+	*m = (struct maker){.g = ret, .threads.size = sizeof(struct thread_now)};
+}
+
+static void end_maker(struct maker *m)
+{
+	for (uint32_t i = 0; i < m->nlanes; i++)
+		free(m->lanes[i].nodes);
+	free(m->lanes);
+	free(m->threads.at);
+}
+
+struct err *critical_graph_make(
+	struct critical_graph *ret, struct sbt_reader *trace, const struct order_options *o)
+{
+	struct order_options apart = *o;
+	struct order *order = NULL;
+	struct maker m;
 	struct err *e;
 
-	*ret = (struct critical_graph){0};
-	e = read_all(&m, trace, o);
-	for (uint32_t i = 0; i < m.nlanes; i++)
-		free(m.lanes[i].nodes);
-	free(m.lanes);
-	free(m.threads.at);
-	state_free(m.s);
+	begin_maker(&m, ret);
+	apart.threads_apart = true;
+	apart.before = see;
+	apart.before_arg = &m;
+	e = order_open(&order, trace, &apart);
+	if (!e && order_waits(order)) { /* some came later than their number */
+		end_maker(&m);
+		critical_graph_free(ret);
+		begin_maker(&m, ret);
+		e = read_again(&m, trace, order, o);
+	}
+	end_maker(&m);
+	order_close(order);
 	if (e)
 		critical_graph_free(ret);
 	return e;

@@ -29,8 +29,9 @@ struct critical_graph {
 	uint64_t commands, untimed, contradictions;
 };
 
+/* o: as critical_path() takes it. */
 struct err *critical_graph_make(struct critical_graph *ret, struct sbt_reader *trace,
-	const struct order *order, const struct order_options *o) TS_CHECK;
+	const struct order_options *o) TS_CHECK;
 void critical_graph_free(struct critical_graph *g);
 
 #endif

@@ -325,18 +325,12 @@ struct err *critical_path(
 	struct critical_path *ret, struct sbt_reader *trace, const struct order_options *o)
 {
 	struct finder f = {.path = ret, .interrupt = o->interrupt};
-	struct order_options apart = *o;
-	struct order *order = NULL;
 	struct err *e;
 
 	*ret = (struct critical_path){0};
 	for (unsigned i = 0; i < CRITICAL_WHATS; i++)
 		f.numbers[i].size = sizeof(uint32_t);
-	apart.threads_apart = true;
-	e = order_open(&order, trace, &apart);
-	if (!e)
-		e = critical_graph_make(&f.g, trace, order, o);
-	order_close(order);
+	e = critical_graph_make(&f.g, trace, o);
 	ret->commands = f.g.commands;
 	ret->untimed = f.g.untimed;
 	ret->contradictions = f.g.contradictions;

@@ -33,6 +33,7 @@ struct order {
 	struct lane_items *lanes;
 	uint32_t nlanes;
 	struct state *s;
+	bool waits_for_values;
 	volatile bool *interrupt;
 	const struct order_source *source; /* these while it is made */
 	struct sbt_reader *trace;
@@ -133,7 +134,12 @@ static struct err *one(struct order *o, const struct order_options *opt, size_t 
 			it.clock = begins->clock;
 		TRY(keep(o, &it, edge));
 	}
-	return how == FEED_LATE ? NULL : state_apply(o->s, c);
+	if (how == FEED_LATE)
+		return NULL;
+	if (opt->before)
+		TRY(opt->before(opt->before_arg, o, o->s, c));
+	TRY(state_apply(o->s, c));
+	return opt->after ? opt->after(opt->after_arg, o->s, c) : NULL;
 }
 
 static int by_key(const void *pa, const void *pb)
@@ -158,7 +164,8 @@ static struct err *read_all(struct order *o, const struct order_options *opt, st
 			break;
 		TRY(one(o, opt, &change, c, how));
 	}
-	if (feed_waits(feed) && o->n)
+	o->waits_for_values = feed_waits(feed);
+	if (o->waits_for_values && o->n)
 		qsort(o->items, o->n, sizeof *o->items, by_key);
 	return NULL;
 }
@@ -219,9 +226,24 @@ void order_close(struct order *o)
 
 /* --- asking --- */
 
+const struct state *order_state(const struct order *o)
+{
+	return o->s;
+}
+
+bool order_waits(const struct order *o)
+{
+	return o->waits_for_values;
+}
+
 static const struct item *find(const struct order *o, uint64_t seq)
 {
 	const uint64_t key = order_key(seq);
+
+	/* Often the last one is wanted while the graph is made. */
+	if (!o->n || order_key(o->items[o->n - 1].is.seq) <= key)
+		return o->n && order_key(o->items[o->n - 1].is.seq) == key ? &o->items[o->n - 1]
+									   : NULL;
 	const size_t at = FIRST_WHERE(o->n, i, order_key(o->items[i].is.seq) >= key);
 
 	return at < o->n && order_key(o->items[at].is.seq) == key ? &o->items[at] : NULL;

@@ -23,11 +23,14 @@ struct making {
 struct side {
 	const struct report_trace *t;
 	unsigned number;
-	struct state *st;
-	struct sbt_cmd on_set; /* the command with times of the set's clock */
+	struct order *order;	/* NULL: not made yet */
+	struct state *own;	/* NULL: order has it */
+	const struct state *st; /* after the last command */
+	struct sbt_cmd on_set;	/* the command with times of the set's clock */
 	struct names names;
 	struct columns columns;
 	struct states states;
+	struct fact_counts counts;
 };
 
 static struct err *written(bool ok)
@@ -54,7 +57,7 @@ static void convert(const struct report_trace *t, uint64_t *ns)
 		*ns = t->time(t->clock, *ns);
 }
 
-/* The command with times of the set's clock. */
+/* The command with times of the set's clock, which no state knows of. */
 static const struct sbt_cmd *on_set(struct side *s, const struct sbt_cmd *c)
 {
 	if (!s->t->time)
@@ -76,10 +79,13 @@ static struct err *too_many(const struct making *m, const struct side *s)
 		m->ask->set ? "--rank 0 " : "", REPORT_COMMANDS_MAX);
 }
 
+/* The state has the command. */
 static struct err *take(struct making *m, struct side *s, const struct sbt_cmd *c)
 {
 	TRY(told(m, s, c->seq));
-	TRY(state_apply(s->st, c));
+	if (c->seq >= s->t->first)
+		fact_counts_take(&s->counts, c);
+	c = on_set(s, c);
 	states_take(&s->states, s->st, c);
 	columns_take(&s->columns, s->st, c, c->seq >= s->t->first);
 	if (m->result->commands + s->columns.n > REPORT_COMMANDS_MAX)
@@ -87,38 +93,69 @@ static struct err *take(struct making *m, struct side *s, const struct sbt_cmd *
 	return NULL;
 }
 
+static struct order_options of_range(const struct making *m, const struct side *s)
+{
+	return (struct order_options){.first = s->t->first,
+		.last = s->t->last == UINT64_MAX ? 0 : s->t->last,
+		.interrupt = m->ask->interrupt};
+}
+
+struct pass {
+	struct making *m;
+	struct side *s;
+};
+
+static struct err *take_in_pass(void *pass, const struct state *st, const struct sbt_cmd *c)
+{
+	const struct pass *p = pass;
+
+	p->s->st = st;
+	return take(p->m, p->s, c);
+}
+
+/* The order of what waits for what is made in the same pass. */
+static struct err *read_with_order(struct making *m, struct side *s)
+{
+	struct order_options o = of_range(m, s);
+
+	o.after = take_in_pass;
+	o.after_arg = &(struct pass){m, s};
+	TRY(order_open(&s->order, s->t->r, &o));
+	s->st = order_state(s->order);
+	return NULL;
+}
+
+/* What comes before the range is read, too. */
+static struct err *read_from_start(struct making *m, struct side *s, struct sbt_cursor *cursor)
+{
+	const struct order_options o = of_range(m, s);
+	const struct sbt_cmd *c;
+
+	for (;;) {
+		TRY(sbt_cursor_next(cursor, &c));
+		if (!c || c->seq > s->t->last)
+			return order_open(&s->order, s->t->r, &o);
+		TRY(state_apply(s->own, c));
+		TRY(take(m, s, c));
+	}
+}
+
 static struct err *read_all(struct making *m, struct side *s)
 {
 	struct sbt_cursor *cursor;
-	const struct sbt_cmd *c;
 	struct err *e;
 
+	if (s->t->first <= sbt_reader_first_seq(s->t->r))
+		return read_with_order(m, s);
+	s->st = s->own = state_new();
+	state_without_writers(s->own);
 	TRY(sbt_cursor_open(&cursor, s->t->r));
-	do {
-		e = sbt_cursor_next(cursor, &c);
-		if (e || !c || c->seq > s->t->last)
-			break;
-		e = take(m, s, on_set(s, c));
-	} while (!e);
+	e = read_from_start(m, s, cursor);
 	sbt_cursor_close(cursor);
 	return e;
 }
 
 /* --- a trace's elements --- */
-
-static struct err *put_arrows(struct making *m, struct side *s)
-{
-	const struct order_options o = {.first = s->t->first,
-		.last = s->t->last == UINT64_MAX ? 0 : s->t->last,
-		.interrupt = m->ask->interrupt};
-	struct order *order;
-	struct err *e;
-
-	TRY(order_open(&order, s->t->r, &o));
-	e = arrows_write(order, m->f, s->number);
-	order_close(order);
-	return e;
-}
 
 static struct err *put_facts(struct making *m, unsigned number, const char *name,
 	const struct facts *facts, const char *path)
@@ -151,9 +188,9 @@ static struct err *put_side(struct making *m, struct side *s)
 	TRY(states_end(&s->states, m->f, s->number, stack_of, &s->columns));
 	TRY(stacks_write(s->t, m->ask->symbols, &s->columns, s->st, m->f, s->number));
 	TRY(head_write(s->t, m->ask->set, &s->columns, &s->states, s->st, m->f, s->number));
-	TRY(put_arrows(m, s));
+	TRY(arrows_write(s->order, m->f, s->number));
 	if (s->t->know)
-		TRY(s->t->know(s->t->arg));
+		TRY(s->t->know(s->t->arg, &s->counts));
 	return put_facts(m, s->number, "facts", s->t->facts, s->t->path);
 }
 
@@ -162,8 +199,6 @@ static struct err *put_trace(struct making *m, const struct report_trace *t, uns
 	struct side s = {.t = t, .number = number};
 	struct err *e;
 
-	s.st = state_new();
-	state_without_writers(s.st);
 	columns_init(&s.columns, &s.names);
 	s.columns.kernel = t->kernel;
 	s.columns.arg = t->arg;
@@ -172,7 +207,8 @@ static struct err *put_trace(struct making *m, const struct report_trace *t, uns
 	states_free(&s.states);
 	columns_free(&s.columns);
 	names_free(&s.names);
-	state_free(s.st);
+	order_close(s.order);
+	state_free(s.own);
 	return e;
 }
 

@@ -9,27 +9,15 @@
 #include "report/facts/fact-list.h"
 #include "sbt/fields.h"
 
-/* What a pass over the commands counts. */
-struct counts {
-	uint64_t commands, launches, graphs, copies, fills, waits;
-	uint64_t work, untimed, without_stack;
-	uint64_t failed;
-	uint64_t marks;
-};
-
-static void put_failed(struct fact_maker *m, const struct sbt_cmd *c)
+static void keep_fault(struct fact_counts *n, const struct sbt_cmd *c)
 {
-	const struct sbt_kind_desc *d = sbt_kind(c->kind);
-
-	fact_add(m, FACT_FAULT, "#%" PRIu64 " %s failed with error %u%s%s.", c->seq,
-		d ? d->name : "command", c->result, c->kind == SBT_LAUNCH ? ": " : "",
-		c->kind == SBT_LAUNCH ? fact_kernel(m, (uint32_t)c->u.launch.kernel) : "");
-	fact_seq(m, c->seq);
-	fact_value(m, "error", c->result);
-	fact_place(m, c->stack);
+	if (n->failed < FACTS_FAULTS)
+		n->faults[n->failed] = (struct fact_fault){c->seq, c->kind, c->result, c->stack,
+			c->kind == SBT_LAUNCH ? (uint32_t)c->u.launch.kernel : SBT_NO_ID};
+	n->failed++;
 }
 
-static void count(struct fact_maker *m, struct counts *n, const struct sbt_cmd *c)
+void fact_counts_take(struct fact_counts *n, const struct sbt_cmd *c)
 {
 	const bool work = c->kind == SBT_LAUNCH || c->kind == SBT_GRAPH_LAUNCH ||
 			  c->kind == SBT_COPY || c->kind == SBT_FILL;
@@ -46,11 +34,23 @@ static void count(struct fact_maker *m, struct counts *n, const struct sbt_cmd *
 		n->untimed += !c->gpu_start_ns;
 		n->without_stack += own && !c->stack;
 	}
-	if (c->result && c->result != STATE_NOT_READY && n->failed++ < FACTS_FAULTS)
-		put_failed(m, c);
+	if (c->result && c->result != STATE_NOT_READY)
+		keep_fault(n, c);
 }
 
-static struct err *count_all(struct fact_maker *m, struct counts *n)
+static void put_failed(struct fact_maker *m, const struct fact_fault *f)
+{
+	const struct sbt_kind_desc *d = sbt_kind(f->kind);
+
+	fact_add(m, FACT_FAULT, "#%" PRIu64 " %s failed with error %u%s%s.", f->seq,
+		d ? d->name : "command", f->result, f->kind == SBT_LAUNCH ? ": " : "",
+		f->kind == SBT_LAUNCH ? fact_kernel(m, f->kernel) : "");
+	fact_seq(m, f->seq);
+	fact_value(m, "error", f->result);
+	fact_place(m, f->stack);
+}
+
+static struct err *count_all(struct fact_maker *m, struct fact_counts *n)
 {
 	struct sbt_cursor *cursor;
 	const struct sbt_cmd *c;
@@ -62,13 +62,13 @@ static struct err *count_all(struct fact_maker *m, struct counts *n)
 		e = sbt_cursor_next(cursor, &c);
 		if (e || !c || c->seq > m->from->last)
 			break;
-		count(m, n, c);
+		fact_counts_take(n, c);
 	}
 	sbt_cursor_close(cursor);
 	return e;
 }
 
-static void put_counts(struct fact_maker *m, const struct counts *n)
+static void put_counts(struct fact_maker *m, const struct fact_counts *n)
 {
 	struct buf b = BUF_INIT;
 
@@ -89,7 +89,7 @@ static void put_counts(struct fact_maker *m, const struct counts *n)
 	buf_free(&b);
 }
 
-static void put_run(struct fact_maker *m, const struct counts *n)
+static void put_run(struct fact_maker *m, const struct fact_counts *n)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(m->from->r);
 	const time_t start = (time_t)(meta->start_ns / 1000000000);
@@ -104,6 +104,8 @@ static void put_run(struct fact_maker *m, const struct counts *n)
 	fact_add(m, FACT_RUN, "The device is %s%s.", *meta->gpu ? meta->gpu : "not known",
 		meta->soft && *meta->gpu ? ", which runs on the CPU: its times are no GPU's" : "");
 	put_counts(m, n);
+	for (size_t i = 0; i < n->failed && i < FACTS_FAULTS; i++)
+		put_failed(m, &n->faults[i]);
 	if (n->failed > FACTS_FAULTS)
 		fact_add(m, FACT_FAULT, "%" PRIu64 " more call%s failed.", n->failed - FACTS_FAULTS,
 			FACT_S(n->failed - FACTS_FAULTS));
@@ -123,7 +125,7 @@ static void put_lines(struct fact_maker *m, const char *text)
 	}
 }
 
-static void put_meta_missing(struct fact_maker *m, const struct counts *n)
+static void put_meta_missing(struct fact_maker *m, const struct fact_counts *n)
 {
 	const struct sbt_meta *meta = sbt_reader_meta(m->from->r);
 
@@ -146,7 +148,7 @@ static void put_meta_missing(struct fact_maker *m, const struct counts *n)
 			n->without_stack, n->work, n->without_stack == 1 ? "has" : "have");
 }
 
-static void put_missing(struct fact_maker *m, const struct counts *n)
+static void put_missing(struct fact_maker *m, const struct fact_counts *n)
 {
 	const struct facts_from *from = m->from;
 	struct state_totals t;
@@ -183,10 +185,12 @@ static void put_missing(struct fact_maker *m, const struct counts *n)
 
 struct err *facts_run(struct fact_maker *m)
 {
-	struct counts n = {0};
+	struct fact_counts own = {0};
+	const struct fact_counts *n = m->from->counts ? m->from->counts : &own;
 
-	TRY(count_all(m, &n));
-	put_run(m, &n);
-	put_missing(m, &n);
+	if (n == &own)
+		TRY(count_all(m, &own));
+	put_run(m, n);
+	put_missing(m, n);
 	return NULL;
 }

@@ -192,8 +192,9 @@ static struct err *find_races(struct about *a)
 	return x->exact == EXACT_MUST ? e : not_known(e, &a->not_races);
 }
 
-/* Waits for what is added up, and makes the facts. The trace is still open as the session's. */
-static struct err *make_facts(void *about)
+/* Waits for what is added up, and makes the facts. The trace is still open as the session's. counts
+ * may be NULL. */
+static struct err *make_facts(void *about, const struct fact_counts *counts)
 {
 	struct about *a = about;
 	struct report_sums_work *w = a->summing;
@@ -202,6 +203,7 @@ static struct err *make_facts(void *about)
 		.end = a->end,
 		.first = a->first,
 		.last = a->last,
+		.counts = counts,
 		.stats = stats,
 		.races = a->not_races ? NULL : &a->races,
 		.not_races = a->not_races,
@@ -263,7 +265,7 @@ static struct err *about_begin(struct about *a)
 static struct err *facts_of(struct about *a)
 {
 	TRY(about_begin(a));
-	return make_facts(a);
+	return make_facts(a, NULL);
 }
 
 /* --- two traces --- */
@@ -454,7 +456,7 @@ static struct err *write_text(const struct tool_report *x, const struct found *d
 	struct buf b = BUF_INIT;
 	struct err *e = NULL;
 
-	TRY(make_facts(&d->of[0]));
+	TRY(make_facts(&d->of[0], NULL));
 	if (d->of[0].rank)
 		put_set(x, d, &b);
 	else
