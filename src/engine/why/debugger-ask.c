@@ -22,8 +22,8 @@
 #include "base/text.h"
 
 enum {
-	ANSWER_MS = 30000,
-	END_MS = 10000,
+	ANSWER_MS = 10000,
+	END_MS = 4000,
 	STATUS_MOST = 8192,
 	PATH_MOST = 4096,
 	PIECE = 65536,

@@ -78,9 +78,9 @@ bool debugger_read_value(const char *text, uint64_t *ret);
 /* --- debugger-ask.c --- */
 
 /* Attaches with it, looks, and lets the process go. The process must not be traced by anybody. It
- * is given 30 seconds (patience.h); one that does not come back is asked to end, so that it lets go
- * of the process. ERR_STATE: the process is traced; ERR_UNSUPPORTED: cuda-gdb is not there, or
- * cannot attach, with its own words. */
+ * is given 10 seconds an answer (patience.h); one that does not come back is asked to end, so that
+ * it lets go of the process. ERR_STATE: the process is traced; ERR_UNSUPPORTED: cuda-gdb is not
+ * there, or cannot attach, with its own words. */
 struct err *debugger_look(pid_t pid, struct debugger_seen *ret) TS_CHECK;
 
 /* --- debugger-nodes.c --- */
