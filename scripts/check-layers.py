@@ -25,23 +25,10 @@ VENDOR_HEADER = re.compile(r'^[ \t]*#[ \t]*include[ \t]*<(?:cuda|cupti|nvtx|nvml
 VENDOR_NAME = re.compile(r'(?:CUDA_\w+(?:=\S*)?|cu[A-Z]\w+|cuda[A-Z]\w+|hip[A-Z]\w+|hsa_\w+|\S*lib(?:cuda|cupti|nv|amdhip|hsa)\S*|cupti\w+)')
 # Files that name them all the same. Take lines out of here; put none in.
 VENDOR_EXCEPTIONS = {
-    'src/attach/inject/safe.c': 'libraries in which a thread is not borrowed',
-    'src/attach/ptrace/keeper-process.c': "the keeper's environment",
-    'src/attach/ptrace/launch.c': 'the variable that has the agent loaded',
-    'src/attach/ptrace/target.c': 'whether a process has a driver',
-    'src/attach/unwind/backtrace.c': 'frames to be left out',
-    'src/engine/analyse/explore-jobs.c': 'the devices of a worker',
-    'src/engine/live/live-attach.c': "the software GPU's libraries",
-    'src/engine/session/parts.c': "the software GPU's libraries",
-    'src/export/core/call-names.c': "calls as profilers' readers name them",
     'src/export/formats/sqlite-nsight.c': "rows as readers of Nsight Systems' export name them",
     'src/export/formats/sqlite-schema.def': "tables as readers of Nsight Systems' export name them",
     'src/import/formats/nsight-read.c': "tables as Nsight Systems' export names them",
-    'src/replay/client/device-child.c': "the replayer's environment",
     'src/shell/live/gpu.c': 'what the machine has',
-    'src/symbols/elf-facts.c': 'how a program is linked',
-    'src/shell/tools/core-ask.c': "variables that NVIDIA's driver reads",
-    'src/symbols/host-stack.c': 'frames to be left out',
 }
 # In this order: what begins first hides the others.
 TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.S)
@@ -64,12 +51,12 @@ ROOMS = {
         'gpucode/cuda-faults.h', 'gpucode/amd-object.h']),
     'lang': ("C's expressions over typed values: types, evaluation, showing them as gdb does", ['base']),
     'symbols': ('what addresses in host code mean, without a process: names, lines, variables, facts about ELF files, recorded stacks, GPU core dumps', [
-        'base', 'lang', 'sbt', 'gpucode/amd-object.h', 'gpucode/cubin.h', 'gpucode/fatbin.h', 'gpucode/code-kind.h']),
+        'base', 'lang', 'sbt', 'gpucode/amd-object.h', 'gpucode/cubin.h', 'gpucode/fatbin.h', 'gpucode/code-kind.h', 'gpucode/gpu-files.h']),
     'door': ('what libtracesmith and the tsdb that works for it say to each other', []),
     'library': ('libtracesmith: traces for other people\'s programs, behind `include/tracesmith/tracesmith.h`', ['base', 'door', 'lang', 'sbt', 'state', 'symbols']),
-    'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'lang', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h']),
+    'attach': ('the inferior: ptrace, calls injected into running programs, unwinding, the rings\' consumer', ['base', 'lang', 'sbt', 'symbols', 'gpucode/code-kind.h', 'capture/wire.h', 'gpucode/gpu-files.h']),
     'observe': ('a process seen from outside, by eBPF', ['base', 'sbt', 'state', 'symbols', 'attach', 'gpucode/memory-calls.h', 'gpucode/memory-calls.def', 'gpucode/object-calls.h', 'gpucode/object-calls.def']),
-    'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h'] + SOFT_SEAM),
+    'replay': ('a position in a trace, moved both ways; plans for parts of it; the client of tsdb-replayer', ['base', 'sbt', 'state', 'order', 'gpucode/code-kind.h', 'gpucode/gpu-files.h'] + SOFT_SEAM),
     'replayer': ('tsdb-replayer: executes a window on a device, in a sandbox', [
         'base', 'sbt', 'state', 'order', 'gpucode', 'replay/protocol.h', 'replay/values.h']),
     'softcore': ("what both software GPUs have: sets of accessed bytes, vector clocks, races that were found, the microscope's session", BASE_ANYWHERE + SOFT_SEAM),
@@ -77,7 +64,7 @@ ROOMS = {
     'softamd': ("a device on the CPU below AMD's own runtime: the processor of its code objects", BASE_ANYWHERE + ['softcore', 'capture/soft-fault.h', 'gpucode/amd-image.h', 'gpucode/gfx-decode.h'] + SOFT_SEAM),
     'compare': ('two traces side by side', ['base', 'sbt']),
     'squeeze': ('bytes as deflate compresses them', ['base']),
-    'export': ('a trace in formats that other programs read', ['base', 'squeeze', 'sbt', 'state', 'symbols']),
+    'export': ('a trace in formats that other programs read', ['base', 'squeeze', 'sbt', 'state', 'symbols', 'gpucode/call-names.h']),
     'report': ('a trace, or two, as one HTML page; what analyses found, as facts', ['base', 'squeeze', 'sbt', 'state', 'order', 'symbols', 'compare']),
     'import': ('a trace of what another profiler recorded', ['base', 'sbt', 'state', 'symbols']),
     'engine': ('what tsdb can do, without a terminal: the live program, recording, replay, analyses, ranks and their clocks, settings', [
@@ -85,7 +72,7 @@ ROOMS = {
     'numeric': ('what the commands of two traces computed, found by executing both', ['base', 'sbt', 'state', 'replay', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'engine']),
     'dap': ('the Debug Adapter Protocol for editors, over sessions of libtracesmith', ['base', 'library']),
     'studio': ('a trace and its replay in a browser: the server, between windows and a `tsdb dap`', ['base', 'dap/dap-frame.h', 'dap/dap-requests.def']),
-    'shell': ('tsdb: the command line, its commands, printing', ['dap', 'studio', 'door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h']),
+    'shell': ('tsdb: the command line, its commands, printing', ['dap', 'studio', 'door', 'engine', 'export', 'import', 'compare', 'report', 'numeric', 'base', 'lang', 'sbt', 'state', 'order', 'replay', 'symbols', 'attach', 'observe', 'gpucode/code-kind.h', 'capture/wire.h', 'replayer/soft-watch.h', 'replayer/soft-probe.h', 'gpucode/gpu-files.h']),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -6,7 +6,7 @@
 noinst_LIBRARIES += libexport.a
 libexport_a_SOURCES = src/export/export.h src/export/core/export-job.h src/export/core/export-walk.c src/export/core/export-run.c \
 	src/export/core/zip.c src/export/core/zip.h src/export/core/samples.c src/export/core/samples.h src/export/core/frame-table.c src/export/core/frame-table.h \
-	src/export/core/proto.c src/export/core/proto.h src/export/core/call-names.c src/export/core/call-names.h \
+	src/export/core/proto.c src/export/core/proto.h \
 	src/export/formats/formats.h src/export/formats/formats.def src/export/formats/folded.c src/export/formats/flamegraph.c src/export/formats/speedscope.c \
 	src/export/formats/pprof.c src/export/formats/kineto.c src/export/formats/csv.c src/export/formats/hatchet.c \
 	src/export/formats/sqlite.c src/export/formats/sqlite-nsight.c src/export/formats/sqlite-parts.h src/export/formats/sqlite-out.c src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.c src/export/formats/sqlite-tree.h src/export/formats/sqlite-schema.def \
@@ -15,7 +15,7 @@ libexport_a_SOURCES = src/export/export.h src/export/core/export-job.h src/expor
 EXPORT_LIBS = $(SQUEEZE_LIBS) $(ZLIB_LIBS) $(SQLITE_LIBS)
 HEADERS_TO_CHECK += src/export/export.h src/export/core/zip.h src/export/core/export-job.h src/export/core/samples.h src/export/core/frame-table.h \
 	src/export/core/proto.h src/export/formats/formats.h src/export/formats/perfetto-out.h \
-	src/export/core/call-names.h src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.h src/export/formats/sqlite-parts.h
+	src/export/formats/sqlite-out.h src/export/formats/sqlite-tree.h src/export/formats/sqlite-parts.h
 
 EXTRA_DIST += tests/export/perfetto.proto tests/export/pprof.proto tests/export/xray-basic.log tests/export/xray-basic.yaml tests/export/xray-fdr.log \
 	tests/export/xray-fdr.yaml

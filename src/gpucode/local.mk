@@ -12,6 +12,7 @@ libgpucode_a_SOURCES = src/gpucode/images/address-map.c src/gpucode/address-map.
 	src/gpucode/calls/memory-calls.c src/gpucode/memory-calls.h src/gpucode/memory-calls.def \
 	src/gpucode/calls/object-calls.c src/gpucode/object-calls.h src/gpucode/object-calls.def \
 	src/gpucode/calls/waiting-calls.c src/gpucode/waiting-calls.h \
+	src/gpucode/calls/call-names.c src/gpucode/call-names.h src/gpucode/gpu-files.h \
 	src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.c src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-parts.c \
 	src/gpucode/spins/ptx-values.c src/gpucode/spins/ptx-values.h src/gpucode/spins/ptx-spins.c
 libgpucode_a_SOURCES += src/gpucode/probe/ptx-copies.c src/gpucode/ptx-probe.h src/gpucode/probe/ptx-probe.c src/gpucode/probe/ptx-emit.c src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.c src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.c src/gpucode/probe/ptx-scan.h
@@ -20,7 +21,7 @@ libgpucode_a_SOURCES += src/gpucode/code-traits.h src/gpucode/traits/code-traits
 HEADERS_TO_CHECK += src/gpucode/code-traits.h src/gpucode/traits/amd-traits.h src/gpucode/gfx-decode.h src/gpucode/gfx/gfx-table.h
 HEADERS_TO_CHECK += src/gpucode/ptx-probe.h src/gpucode/probe/ptx-emit.h src/gpucode/probe/ptx-log.h src/gpucode/probe/ptx-scan.h
 HEADERS_TO_CHECK += src/gpucode/traits/ptx-names.h src/gpucode/ptx-spins.h src/gpucode/spins/ptx-flow.h src/gpucode/spins/ptx-values.h
-HEADERS_TO_CHECK += src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
+HEADERS_TO_CHECK += src/gpucode/call-names.h src/gpucode/gpu-files.h src/gpucode/cuda-faults.h src/gpucode/code-globals.h src/gpucode/memory-calls.h src/gpucode/object-calls.h src/gpucode/waiting-calls.h src/gpucode/ptx-text.h src/gpucode/code-kind.h src/gpucode/address-map.h src/gpucode/cubin.h src/gpucode/cubin-cells.h src/gpucode/ptx-stores.h src/gpucode/ptx-hold.h
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test-gpucode-amd-object
 TESTS += tests/unit/test-gpucode-amd-object
@@ -59,6 +60,10 @@ check_PROGRAMS += tests/unit/test-ptx-spins
 TESTS += tests/unit/test-ptx-spins
 tests_unit_test_ptx_spins_SOURCES = tests/unit/test-ptx-spins.c
 tests_unit_test_ptx_spins_LDADD = libgpucode.a libcommon.a $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test-gpu-files
+TESTS += tests/unit/test-gpu-files
+tests_unit_test_gpu_files_SOURCES = tests/unit/test-gpu-files.c
+tests_unit_test_gpu_files_LDADD = $(CMOCKA_LIBS)
 check_PROGRAMS += tests/unit/test-code-kind
 TESTS += tests/unit/test-code-kind
 tests_unit_test_code_kind_SOURCES = tests/unit/test-code-kind.c

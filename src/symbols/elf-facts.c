@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "gpucode/amd-object.h"
 #include "gpucode/fatbin.h"
+#include "gpucode/gpu-files.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -294,9 +295,9 @@ static void needed_facts(Elf *elf, struct program_facts *ret)
 			if (dyn.d_tag != DT_NEEDED ||
 				!(name = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val)))
 				continue;
-			ret->needs_libcuda |= strncmp(name, "libcuda.so", 10) == 0;
-			ret->needs_libcudart |= strncmp(name, "libcudart.so", 12) == 0;
-			ret->needs_hip |= strncmp(name, "libamdhip64.so", 14) == 0;
+			ret->needs_libcuda |= gpu_library_is(name, GPU_DRIVER);
+			ret->needs_libcudart |= gpu_library_is(name, GPU_RUNTIME);
+			ret->needs_hip |= gpu_library_is(name, GPU_HIP);
 		}
 	}
 }
@@ -307,9 +308,6 @@ struct runtime_symbols {
 
 static void runtime_symbols(Elf *elf, struct runtime_symbols *ret)
 {
-	static const char *const names[] = {
-		"__cudaRegisterFatBinary", "cudaMalloc", "cudaGetDeviceCount", "cudaLaunchKernel"};
-
 	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
 		GElf_Shdr sh;
 		GElf_Sym sym;
@@ -322,11 +320,9 @@ static void runtime_symbols(Elf *elf, struct runtime_symbols *ret)
 		for (int i = 0; gelf_getsym(d, i, &sym); i++) {
 			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
 
-			for (size_t k = 0; name && k < sizeof(names) / sizeof(*names); k++)
-				if (strncmp(name, names[k], strlen(names[k])) == 0 &&
-					(!name[strlen(names[k])] || name[strlen(names[k])] == '@'))
-					*(sym.st_shndx == SHN_UNDEF ? &ret->imported
-								    : &ret->defined) = true;
+			if (name && gpu_runtime_function(name))
+				*(sym.st_shndx == SHN_UNDEF ? &ret->imported : &ret->defined) =
+					true;
 		}
 	}
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "sbt/python.h"
+#include "gpucode/gpu-files.h"
 
 void stack_free(struct stack *st)
 {
@@ -29,9 +30,10 @@ static bool begins_with_one(const char *text, const char *const *names)
 
 static bool is_ours(const struct symbol *sym)
 {
-	static const char *const names[] = {"libtsdb-agent.so", "libcupti.so", "libcuda.so", NULL};
+	const char *file = sym->module ? file_name_of(sym->module) : "";
 
-	return sym->module && begins_with_one(file_name_of(sym->module), names);
+	return !strncmp(file, "libtsdb-agent.so", 16) ||
+	       gpu_library_is(file, GPU_DRIVER | GPU_CALLBACKS);
 }
 
 /* What nvcc makes of a kernel for the host: "__device_stub__Z5scalePf(float*)", "void
@@ -44,11 +46,10 @@ static bool is_stub(const char *function)
 /* The CUDA runtime, HIP, and what nvcc puts between a <<<>>> and the runtime. */
 static bool is_runtime(const struct symbol *sym)
 {
-	static const char *const names[] = {"libcudart.so", "libamdhip64.so", NULL};
 	static const char *const stubs[] = {"__cudaLaunchKernel_helper", "cudaLaunchKernel<", NULL};
 
 	return is_stub(sym->function) || begins_with_one(sym->function, stubs) ||
-	       (sym->module && begins_with_one(file_name_of(sym->module), names));
+	       (sym->module && gpu_library_is(file_name_of(sym->module), GPU_RUNTIME | GPU_HIP));
 }
 
 bool stack_is_runtime_file(const char *path)

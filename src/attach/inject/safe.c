@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "attach/unwind/frames.h"
+#include "gpucode/gpu-files.h"
 
 #define ROOM (96u << 10) /* stack that loading a library takes, and more */
 #define FRAMES_MAX 256u
@@ -189,8 +190,7 @@ static void judge_frame(const struct inject_site *s, const struct raw_frame *f, 
 		worse(l, RANK_NEVER, "in its memory allocator");
 	else if (!strcmp(name, "libtsdb-agent.so"))
 		worse(l, RANK_NEVER, "in the agent, which still serves an earlier debugger");
-	else if (!strncmp(name, "libcuda.so", 10) || !strncmp(name, "libcuda-", 8) ||
-		 !strncmp(name, "libamdhip64.so", 14) || !strncmp(name, "libhsa-runtime64.so", 19))
+	else if (gpu_library_is(name, GPU_DRIVER | GPU_DRIVER_PART | GPU_HIP))
 		worse(l, RANK_DRIVER, "in the GPU driver");
 	base = remote_base(&s->space, m);
 	*ret_libc = base->start == s->libc_base;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/child.h"
+#include "gpucode/gpu-files.h"
 
 extern char **environ;
 
@@ -61,8 +62,8 @@ static bool is_var(const char *entry, const char *name)
 /* The environment shows all devices, also those hidden from the program, and has no agent. */
 static char **make_env(const char *softgpu)
 {
-	static const char *const gone[] = {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH",
-		"NVTX_INJECTION64_PATH", "TSDB_AGENT", "TSDB_CONTROL", "TSDB_SOFT_DEVICES"};
+	static const char *const gone[] = {GPU_ENV_DEVICES, GPU_ENV_LOADS, GPU_ENV_MARKS_LOAD,
+		"TSDB_AGENT", "TSDB_CONTROL", "TSDB_SOFT_DEVICES"};
 	const char *path = getenv("LD_LIBRARY_PATH");
 	size_t n = 0, k = 0;
 	char **env;

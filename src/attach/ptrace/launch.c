@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "symbols/elf-facts.h"
 #include "attach/ptrace/target.h"
+#include "gpucode/gpu-files.h"
 
 #define EXEC_WAIT_MS 10000
 
@@ -204,10 +205,10 @@ static void env_make(struct env *env, const struct inferior *inf, const struct l
 		char *control = family_control(inf);
 
 		env_set(env, "TSDB_CONTROL", control);
-		env_set(env, "CUDA_INJECTION64_PATH", o->agent);
-		env_set(env, "NVTX_INJECTION64_PATH", o->agent);
-		env_set(env, "TSDB_AGENT", o->agent);		  /* for tracesmith/mark.h */
-		env_prepend_tool(env, "HSA_TOOLS_LIB", o->agent); /* HIP's way in */
+		env_set(env, GPU_ENV_LOADS, o->agent);
+		env_set(env, GPU_ENV_MARKS_LOAD, o->agent);
+		env_set(env, "TSDB_AGENT", o->agent);		    /* for tracesmith/mark.h */
+		env_prepend_tool(env, GPU_ENV_HSA_LOADS, o->agent); /* HIP's way in */
 		free(control);
 	}
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "attach/remote.h"
 #include "base/buf.h"
+#include "gpucode/gpu-files.h"
 
 struct status {
 	char name[64], state, features[64];
@@ -111,7 +112,7 @@ static struct err *refuse(enum err_code code, pid_t pid, const char *why)
 
 static bool is_driver(const char *name)
 {
-	return !strncmp(name, "libcuda.so", 10) || !strncmp(name, "libamdhip64.so", 14);
+	return gpu_library_is(name, GPU_DRIVER | GPU_HIP);
 }
 
 /* In a container the program itself is often process 1. */

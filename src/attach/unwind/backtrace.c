@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
+#include "gpucode/gpu-files.h"
 
 static bool is_ours(const char *path)
 {
 	const char *base = file_name_of(path);
 
-	return strncmp(base, "libtsdb-agent", 13) == 0 || strncmp(base, "libcupti", 8) == 0;
+	return strncmp(base, "libtsdb-agent", 13) == 0 || gpu_library_is(base, GPU_CALLBACKS);
 }
 
 #define OURS_MAX 32u

@@ -18,6 +18,7 @@
 #include "base/child.h"
 #include "engine/explore.h"
 #include "engine/replay-device.h"
+#include "gpucode/gpu-files.h"
 
 #define ARGS_MAX 32
 #define OUTPUT_MAX (1u << 30)
@@ -110,7 +111,7 @@ static void run_job(
 		(void)!freopen("/dev/null", "w", stderr);
 	snprintf(device, sizeof device, "%u", gpus ? i % gpus : 0);
 	if (gpus > 1)
-		setenv("CUDA_VISIBLE_DEVICES", device, 0);
+		setenv(GPU_ENV_DEVICES, device, 0);
 	execv(program, argv);
 	_exit(127);
 }

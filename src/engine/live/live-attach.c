@@ -12,6 +12,7 @@
 #include "engine/live-capture.h"
 #include "engine/live/live-private.h"
 #include "engine/parts.h"
+#include "gpucode/gpu-files.h"
 
 enum { MATCHES_MAX = 32, OLD_MAX = 1024, LINE_MAX_BYTES = 4096 };
 
@@ -103,7 +104,7 @@ static bool uses_soft_gpu(struct inferior *inf)
 	struct inferior_library l;
 
 	for (unsigned i = 0; inferior_library(inf, i, &l); i++)
-		if (strstr(l.path, "/softgpu/libcuda.so"))
+		if (strstr(l.path, "/" GPU_SOFT_LIBRARY))
 			return true;
 	return false;
 }

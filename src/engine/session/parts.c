@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "base/err.h"
+#include "gpucode/gpu-files.h"
 
 bool gpu_has_driver(void)
 {
@@ -126,18 +127,18 @@ static char *folder_of(char *file)
 
 char *gpu_soft_dir(void)
 {
-	return folder_of(own_file("softgpu/libcuda.so.1"));
+	return folder_of(own_file(GPU_SOFT_LIBRARY));
 }
 
 char *gpu_soft_amd_dir(void)
 {
-	return folder_of(own_file("softamd/libhsakmt.so.1"));
+	return folder_of(own_file(GPU_SOFT_AMD_LIBRARY));
 }
 
 char *gpu_soft_dir_for_replay(void)
 {
 #ifdef __SANITIZE_ADDRESS__
-	char *lib = own_file("softgpu/sanitised/libcuda.so.1");
+	char *lib = own_file(GPU_SOFT_LIBRARY_SANITISED);
 
 	if (lib)
 		return folder_of(lib);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include "base/id-table.h"
 #include "base/json-put.h"
-#include "export/core/call-names.h"
+#include "gpucode/call-names.h"
+#include "sbt/vendor.h"
 #include "export/formats/formats.h"
 
 enum { STACKS_KEPT = 1024, NAMES_KEPT = 1024 };
@@ -227,7 +228,7 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 	const struct export_stack *st = export_stack(k->j, ev->c->stack);
 	const bool runtime = st && st->runtime;
 	const uint64_t tid = export_os_tid(k->j, ev->c->thread), from = ev->c->host_ns;
-	const char *name = call_name_shown(k->j, ev, runtime);
+	const char *name = call_name_shown(ev->c, sbt_meta_is_hip(k->j->meta), runtime);
 	struct buf *b = &k->j->line;
 
 	if (!name || !from)

@@ -4,7 +4,8 @@
  * recorded, so it ends when it begins in CUPTI_ACTIVITY_KIND_RUNTIME; waits of the host have their
  * length.
  */
-#include "export/core/call-names.h"
+#include "gpucode/call-names.h"
+#include "sbt/vendor.h"
 #include "export/formats/sqlite-parts.h"
 
 void nsight_frame(struct sqlite *q, uint32_t id, unsigned depth, const struct export_frame *f)
@@ -120,8 +121,8 @@ static void put_activity(struct sqlite *q, const struct export_event *ev)
 /* Nsight Systems shows calls of the runtime as CUPTI names its callbacks. */
 static const char *call_shown(struct sqlite *q, const struct export_event *ev, bool runtime)
 {
-	const char *name = call_name_shown(q->j, ev, runtime);
-	const struct call_name *n = call_name_of(ev);
+	const char *name = call_name_shown(ev->c, sbt_meta_is_hip(q->j->meta), runtime);
+	const struct call_name *n = call_name_of(ev->c);
 
 	return n && name == n->runtime ? n->callback : name;
 }

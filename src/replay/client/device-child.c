@@ -11,6 +11,7 @@
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include "replay/client/device-private.h"
+#include "gpucode/gpu-files.h"
 
 extern char **environ;
 
@@ -40,13 +41,13 @@ void device_child_layout(unsigned attempt)
 /* --- environment --- */
 
 /* Variables that the drivers and tsdb use; a name that ends in * is a prefix. */
-static const char *const passed[] = {"TSDB_*", "CUDA_*", "NVIDIA_*", "LD_LIBRARY_PATH", "LANG",
+static const char *const passed[] = {"TSDB_*", GPU_ENV_ANY, "NVIDIA_*", "LD_LIBRARY_PATH", "LANG",
 	"LC_*", "TZ", "ASAN_OPTIONS", "UBSAN_OPTIONS"};
 
 /* Variables that we set ourselves, or that make no sense in a sandbox: code to load, a cache to
  * write to, one process's socket. */
-static const char *const never[] = {REPLAYER_FD_ENV, "CUDA_INJECTION64_PATH",
-	"CUDA_INJECTION32_PATH", "CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"};
+static const char *const never[] = {
+	REPLAYER_FD_ENV, GPU_ENV_LOADS, GPU_ENV_LOADS_32, GPU_ENV_CACHE_PATH, GPU_ENV_CACHE_OFF};
 
 static bool is_var(const char *entry, const char *name)
 {
@@ -91,7 +92,7 @@ char **device_child_env(const struct device *d, int fd)
 		env[k++] = path && *path ? xasprintf("LD_LIBRARY_PATH=%s:%s", d->softgpu, path)
 					 : xasprintf("LD_LIBRARY_PATH=%s", d->softgpu);
 	if (!d->no_sandbox)
-		env[k++] = xstrdup("CUDA_CACHE_DISABLE=1"); /* of what the driver compiles: in the
+		env[k++] = xstrdup(GPU_ENV_CACHE_OFF "=1"); /* of what the driver compiles: in the
 							       user's home */
 	if (d->amd_target)
 		env[k++] = xasprintf("TSDB_SOFTAMD_TARGET=%s", d->amd_target);

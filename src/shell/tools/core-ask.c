@@ -21,6 +21,7 @@
 #include "base/proc-read.h"
 #include "base/text.h"
 #include "symbols/gpu-core.h"
+#include "gpucode/gpu-files.h"
 
 enum { ENVIRON_MAX = 4 << 20, DUMP_MS = 10000, LOOK_MS = 20 };
 
@@ -161,14 +162,14 @@ static struct err *await(
 
 static bool is_on(const char *text, size_t n)
 {
-	const char *on = variable(text, n, "CUDA_ENABLE_USER_TRIGGERED_COREDUMP");
+	const char *on = variable(text, n, GPU_ENV_CORE_ASKED);
 
 	return on && !strcmp(on, "1");
 }
 
 static char *pipe_pattern(pid_t pid, const char *text, size_t n)
 {
-	const char *pipe = variable(text, n, "CUDA_COREDUMP_PIPE");
+	const char *pipe = variable(text, n, GPU_ENV_CORE_PIPE);
 
 	return expand(pid, pipe ? pipe : "corepipe_%h_%p");
 }
@@ -210,7 +211,7 @@ struct err *core_ask(pid_t pid, struct gpu_core **ret, char **ret_path)
 			err_new(ERR_STATE, "process %d was not started for core dumps", (int)pid),
 			"Start it with CUDA_ENABLE_USER_TRIGGERED_COREDUMP=1 in its environment, and without tsdb");
 	}
-	file = variable(text, n, "CUDA_COREDUMP_FILE");
+	file = variable(text, n, GPU_ENV_CORE_FILE);
 	pipes = pipe_pattern(pid, text, n);
 	files = expand(pid, file ? file : "core_%t_%h_%p.nvcudmp");
 	free(newest(files, &before));

@@ -4,10 +4,11 @@
  * them. A trace says what was asked of the device, not by which of several calls: the name is the
  * most usual one of the kind.
  */
-#ifndef EXPORT_CALL_NAMES_H
-#define EXPORT_CALL_NAMES_H
+#ifndef GPUCODE_CALL_NAMES_H
+#define GPUCODE_CALL_NAMES_H
 
-#include "export/core/export-job.h"
+#include <stdbool.h>
+#include "sbt/cmd.h"
 
 struct call_name {
 	const char *runtime;  /* CUDA's: "cudaLaunchKernel" */
@@ -16,9 +17,8 @@ struct call_name {
 	const char *hip;      /* "hipLaunchKernel" */
 };
 /* NULL: no call of the API by itself is known to make such a command. */
-const struct call_name *call_name_of(const struct export_event *ev);
+const struct call_name *call_name_of(const struct sbt_cmd *c);
 /* The name as profilers show it; runtime: the call came through CUDA's runtime. NULL as above. */
-const char *call_name_shown(
-	const struct export_job *j, const struct export_event *ev, bool runtime);
+const char *call_name_shown(const struct sbt_cmd *c, bool hip, bool runtime);
 
 #endif

@@ -2,9 +2,7 @@
  *
  * Names of calls, see call-names.h. CUPTI's versions are those of its CUpti_runtime_api_trace_cbid.
  */
-#include "export/core/call-names.h"
-
-#include "sbt/vendor.h"
+#include "gpucode/call-names.h"
 
 static const struct {
 	uint16_t kind;
@@ -37,11 +35,9 @@ static const struct call_name waits[] = {
 };
 enum { WAITS = sizeof waits / sizeof *waits };
 
-const struct call_name *call_name_of(const struct export_event *ev)
+const struct call_name *call_name_of(const struct sbt_cmd *c)
 {
-	const struct sbt_cmd *c = ev->c;
-
-	if (ev->what == EXPORT_HOST_WAIT)
+	if (c->kind == SBT_SYNC)
 		return &waits[c->u.sync.scope < WAITS ? c->u.sync.scope : 0];
 	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
 		if (calls[i].kind == c->kind)
@@ -50,13 +46,11 @@ const struct call_name *call_name_of(const struct export_event *ev)
 	return NULL;
 }
 
-const char *call_name_shown(const struct export_job *j, const struct export_event *ev, bool runtime)
+const char *call_name_shown(const struct sbt_cmd *c, bool hip, bool runtime)
 {
-	const struct call_name *n = call_name_of(ev);
+	const struct call_name *n = call_name_of(c);
 
 	if (!n)
 		return NULL;
-	if (sbt_meta_is_hip(j->meta))
-		return n->hip;
-	return runtime ? n->runtime : n->driver;
+	return hip ? n->hip : runtime ? n->runtime : n->driver;
 }
