@@ -49,7 +49,8 @@ tests/programs/late-door.so: tests/programs/late-door.c
 	$(AM_V_CC)$(CC) -std=gnu11 -g -O1 -fPIC -shared $(WARN_CFLAGS) -o $@ $< -ldl -lpthread
 
 if HAVE_NVCC
-PROGRAM_FLAGS = -I$(srcdir)/include -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \
+# C++14: what CUDA's headers include of C++17 takes a quarter of the time.
+PROGRAM_FLAGS = -std=c++14 -I$(srcdir)/include -O1 -g -lineinfo -gencode arch=compute_75,code=compute_75 $(CUDA_CFLAGS:-isystem%=-I%) \
 	-Xlinker -rpath=$(CUDA_DIR)/lib64 -Xlinker --enable-new-dtags -ldl
 check_SCRIPTS += $(CUDA_TESTS)
 CLEANFILES += $(CUDA_TESTS)
