@@ -40,6 +40,12 @@ CLEANFILES += fuzz-dap.sbt
 check-vscode: all $(check_SCRIPTS)
 	E2E_TIMEOUT=600 TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/e2e/e2e.py 'vscode-*'
 
+# What is exported, in the programs that people look at it with and that are no packages of Debian's: SPEEDSCOPE=FOLDER
+# TRACE_PROCESSOR=FOLDER HTA=FOLDER, see tests/e2e/cases/viewers.py.
+.PHONY: check-viewers
+check-viewers: all $(check_SCRIPTS)
+	E2E_TIMEOUT=600 TSDB_BUILD=. TSDB_SRC=$(srcdir) $(srcdir)/tests/e2e/e2e.py 'viewers-*'
+
 # Attaching 500 times and being killed 200 times, as the project promises: many minutes.
 .PHONY: soak-attach
 soak-attach: all $(check_PROGRAMS) $(check_SCRIPTS)

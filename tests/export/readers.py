@@ -154,7 +154,7 @@ def kineto(path):
     need({e['cat'] for e in rows} <= CATEGORIES, 'categories')
     need(all(e['dur'] >= 0 and isinstance(e['pid'], int) and isinstance(e['tid'], int) for e in rows), 'rows')
     gpu = [e for e in rows if e['cat'] in ('kernel', 'gpu_memcpy', 'gpu_memset')]
-    host = [e['args']['correlation'] for e in rows if e['cat'] in ('cuda_runtime', 'cuda_driver')]
+    host = [e['args']['correlation'] for e in rows if e['cat'] in ('cuda_runtime', 'cuda_driver') and e['dur'] > 0]
     of = {e['args']['correlation'] for e in gpu}
     need(len(of) == len(gpu), 'a correlation twice')
     need(of <= set(host), 'work without its call')

@@ -139,22 +139,28 @@ static uint32_t number(struct frame_table *t, struct table_frame f)
 
 uint32_t frame_number(struct frame_table *t, const struct export_frame *f)
 {
-	return number(t, (struct table_frame){f->function, f->file, f->line, FRAME_HOST});
+	return number(t, (struct table_frame){f->function, f->file, f->line, FRAME_HOST, 0});
 }
 
 uint32_t frame_number_of_function(struct frame_table *t, const struct export_frame *f)
 {
-	return number(t, (struct table_frame){f->function, f->file, 0, FRAME_HOST});
+	const uint32_t i =
+		number(t, (struct table_frame){f->function, f->file, 0, FRAME_HOST, f->line});
+
+	if (f->line && (!t->v[i].first_line || f->line < t->v[i].first_line))
+		t->v[i].first_line = f->line;
+	return i;
 }
 
 uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank)
 {
-	return number(t, (struct table_frame){"rank", NULL, (unsigned)rank, FRAME_RANK});
+	return number(t, (struct table_frame){"rank", NULL, (unsigned)rank, FRAME_RANK, 0});
 }
 
 uint32_t frame_number_of(struct frame_table *t, const struct sample *s)
 {
-	return number(t, (struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY});
+	return number(
+		t, (struct table_frame){s->name, NULL, 0, s->gpu ? FRAME_GPU : FRAME_COPY, 0});
 }
 
 void frame_table_free(struct frame_table *t)

@@ -24,6 +24,7 @@ struct table_frame {
 	const char *name, *file;				     /* file NULL: not known */
 	unsigned line;						     /* of FRAME_RANK: the rank */
 	enum { FRAME_HOST, FRAME_GPU, FRAME_COPY, FRAME_RANK } kind; /* GPU: a kernel or a graph */
+	unsigned first_line; /* of a function with line 0: the least of those executed; 0: none */
 };
 struct frame_table {
 	struct table_frame *v;
@@ -34,7 +35,7 @@ struct frame_table {
 };
 /* Of a function with the line in it that was executed. */
 uint32_t frame_number(struct frame_table *t, const struct export_frame *f);
-/* Of a function, whichever line was executed: line is 0. */
+/* Of a function, whichever line was executed: line is 0, first_line the least one. */
 uint32_t frame_number_of_function(struct frame_table *t, const struct export_frame *f);
 /* The outermost frame of a set's samples. */
 uint32_t frame_number_of_rank(struct frame_table *t, uint64_t rank);

@@ -8,8 +8,10 @@
  * profiler's enable_cuda_sync_events.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "base/id-table.h"
 #include "base/json-put.h"
 #include "gpucode/call-names.h"
@@ -223,6 +225,8 @@ static void put_stack(struct kineto *k, uint32_t id, const struct export_stack *
 	put_text(&k->j->line, (const char *)kept->text.data, kept->text.len);
 }
 
+/* Of a call without a recorded end the row is 1 ns long: HTA's critical path leaves out rows of
+ * length 0, and all that they launched. */
 static void put_host(struct kineto *k, const struct export_event *ev)
 {
 	const struct export_stack *st = export_stack(k->j, ev->c->stack);
@@ -234,7 +238,7 @@ static void put_host(struct kineto *k, const struct export_event *ev)
 	if (!name || !from)
 		return;
 	row(k, runtime ? "cuda_runtime" : "cuda_driver", name, k->j->meta->pid, tid, from,
-		ev->host_end > from ? ev->host_end - from : 0);
+		ev->host_end > from ? ev->host_end - from : 1);
 	put(b, "\"correlation\":", ev->c->seq);
 	put(b, ",\"External id\":", ev->c->seq);
 	if (st)
@@ -313,13 +317,46 @@ static void put_sync(struct kineto *k, const struct export_event *ev)
 	}
 }
 
-static void put_range(struct kineto *k, const struct export_event *ev)
+/* The digits that end "step 3", "Step#3", "iteration_3" and the like; NULL: no step's name. */
+static const char *step_number(const char *name)
 {
-	if (ev->host_end < ev->c->host_ns)
-		return;
-	row(k, "user_annotation", ev->name, k->j->meta->pid, export_os_tid(k->j, ev->c->thread),
+	static const char *const words[] = {"step", "iteration", "iter"};
+	enum { DIGITS = 9 };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const size_t n = strlen(words[i]);
+		const char *p;
+
+		if (strncasecmp(name, words[i], n))
+			continue;
+		p = name + n + strspn(name + n, " _#:-");
+		if (*p && strspn(p, "0123456789") == strlen(p) && strlen(p) <= DIGITS)
+			return p;
+	}
+	return NULL;
+}
+
+static void put_annotation(struct kineto *k, const struct export_event *ev, const char *name)
+{
+	row(k, "user_annotation", name, k->j->meta->pid, export_os_tid(k->j, ev->c->thread),
 		ev->c->host_ns, ev->host_end - ev->c->host_ns);
 	lit(&k->j->line, "}}");
+}
+
+/* HTA knows steps by the name that PyTorch's profiler gives them: a step has a row of that name,
+ * too, in front of its own. */
+static void put_range(struct kineto *k, const struct export_event *ev)
+{
+	const char *n = step_number(ev->name);
+	char name[32];
+
+	if (ev->host_end < ev->c->host_ns)
+		return;
+	if (n) {
+		snprintf(name, sizeof name, "ProfilerStep#%s", n);
+		put_annotation(k, ev, symbols_keep(k->j->ask->symbols, name));
+	}
+	put_annotation(k, ev, ev->name);
 }
 
 static void put_event(struct kineto *k, const struct export_event *ev)

@@ -2,7 +2,8 @@
  *
  * speedscope's own JSON (its file-format-schema.json, version 0.0.1): one profile, of samples that
  * are stacks with a weight. Frames are shared by their number, and speedscope adds up by it, so a
- * frame is a function, and has no line.
+ * frame is a function. Its line is the first of those executed: without one, speedscope shows the
+ * file's name with a colon behind it.
  */
 #include <inttypes.h>
 #include "base/json-put.h"
@@ -39,6 +40,8 @@ static void put_frame(struct buf *b, const struct table_frame *o)
 	if (o->file) {
 		buf_str(b, ",\"file\":");
 		js_text(b, o->file);
+		if (o->first_line)
+			buf_printf(b, ",\"line\":%u", o->first_line);
 	}
 	buf_byte(b, '}');
 	buf_free(&name);

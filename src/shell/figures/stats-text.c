@@ -431,11 +431,11 @@ static void print_use(struct session *s, const struct stats_device *d)
 		(double)d->concurrent_ns / 1e6);
 	out_printf(s->out,
 		"  idle %.3f ms in %" PRIu64
-		" gaps: %.3f ms until the host had submitted what came next, %.3f ms until that began\n",
-		(double)d->idle_ns / 1e6, d->gaps, (double)d->late_ns / 1e6,
-		(double)d->starting_ns / 1e6);
-	out_printf(s->out, "  queue: %" PRIu64 " commands at most, %.1f in the mean\n",
-		d->depth_most, d->depth_mean);
+		" %s: %.3f ms until the host had submitted what came next, %.3f ms until that began\n",
+		(double)d->idle_ns / 1e6, d->gaps, d->gaps == 1 ? "gap" : "gaps",
+		(double)d->late_ns / 1e6, (double)d->starting_ns / 1e6);
+	out_printf(s->out, "  queue: %" PRIu64 " %s at most, %.1f in the mean\n", d->depth_most,
+		d->depth_most == 1 ? "command" : "commands", d->depth_mean);
 }
 
 /* A mark for each part of the time: from ' ', nothing ran, to '#', all of it. */

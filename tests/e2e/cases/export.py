@@ -369,6 +369,7 @@ def test_kineto(t):
         t.equal(round(e['dur'] * 1000), gpu_ns(work[s]), f'length of #{s}')
         t.equal(d['baseTimeNanoseconds'] + round(e['ts'] * 1000), work[s]['gpu_start_ns'], f'begin of #{s}')
         t.equal((e['args']['stream'], e['tid']), (work[s]['stream'],) * 2, f'stream of #{s}')
+    t.check(all(e['dur'] > 0 for e in host.values()), "HTA's critical path leaves out calls of length 0, and what they launched")
     t.check({'cudaLaunchKernel', 'cudaMemcpyAsync'} <= {e['name'] for e in host.values()}, 'names of the runtime')
     arrows = [(e['ph'], e['id']) for e in d['traceEvents'] if e['ph'] in 'sf']
     t.equal(sorted(arrows), sorted([(p, s) for p in 'sf' for s in work]), 'arrows')
@@ -383,6 +384,15 @@ def test_nvtx_ranges(t):
     t.equal(sorted(e['name'] for e in rows), ['inner', 'inner', 'job', 'load', 'step', 'step'], 'ranges')
     for inner in (e for e in rows if e['name'] == 'inner'):
         t.check(any(s['ts'] <= inner['ts'] and inner['ts'] + inner['dur'] <= s['ts'] + s['dur'] + 1e-6 for s in rows if s['name'] == 'step'), 'inner lies in a step')
+
+
+def test_kineto_steps(t):
+    """HTA knows steps by the name that PyTorch's profiler gives them: "step 10" has a row of that name, too."""
+    recorded(t, 'variants', 'ranges')
+    rows = [e for e in json.loads(export(t, 'kineto'))['traceEvents'] if e.get('cat') == 'user_annotation']
+    t.equal(sorted(e['name'] for e in rows), [f'ProfilerStep#{i}' for i in range(10, 14)] + [f'step {i}' for i in range(10, 14)], 'rows')
+    where = {e['name']: [e[k] for k in ('ts', 'dur', 'pid', 'tid')] for e in rows}
+    t.equal([where[f'ProfilerStep#{i}'] for i in range(10, 14)], [where[f'step {i}'] for i in range(10, 14)], 'where they are')
 
 
 def test_profiles_agree(t):
@@ -408,6 +418,9 @@ def test_profiles_agree(t):
     t.equal(got, folded, 'speedscope and folded')
     shown = [(f['name'], f.get('file')) for f in s['shared']['frames']]
     t.equal(len(set(shown)), len(shown), 'speedscope adds up by the number of a frame: a function has one')
+    stacks = [c['frames'] for c in map(json.loads, t.tsdb('view', 't.sbt', '--json', '--stacks').out.splitlines()) if c['seq'] in work]
+    lines = {f['function']: min(x['line'] for frames in stacks for x in frames if x['function'] == f['function']) for frames in stacks for f in frames if f['line']}
+    t.equal({f['name']: f['line'] for f in s['shared']['frames'] if f.get('file')}, {n: lines[n] for n in lines if n in {f['name'] for f in s['shared']['frames']}}, 'lines')
     profile = decode(t, 'pprof.proto', 'Profile', gzip.decompress(export(t, 'pprof')))
     texts = values(profile, 'string_table')
     t.equal((texts[0], texts[value(profile, 'default_sample_type')]), ('', 'gpu'), 'texts')

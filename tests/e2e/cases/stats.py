@@ -3,6 +3,7 @@
 tests/unit/test-state-stats.c; here they have to add up, to name places in the program, and to be refused where they cannot be known."""
 import json
 import os
+import re
 
 from e2e import BUILD
 
@@ -43,6 +44,12 @@ def test_screen(t):
         t.check(text in out, f'{text} is not in {out}')
     t.equal('Idle devices' in out, bool(stats(t, '--top', '0')['idle_by']), f'whether the host was late is up to the machine: {out}')
     t.check('Not known' not in out, f'nothing is refused: {out}')
+    work = [c['seq'] for c in map(json.loads, t.tsdb('view', 't.sbt', '--json').out.splitlines()) if c['kind'] in ('copy', 'launch')]
+    one, many = t.tsdb('stats', 't.sbt', f'{work[0]}-{work[1]}').out, out
+    for text in (one, many):
+        gaps, word = re.search(r'in (\d+) (\w+): [\d.]+ ms until the host', text).groups()
+        t.equal(word, 'gap' if gaps == '1' else 'gaps', text)
+    t.match(r'in 1 gap: ', one, 'one piece of work behind the other')
 
 
 def test_without_times(t):
